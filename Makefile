@@ -1,0 +1,78 @@
+# tileproof: a verifier for tiled kernel specs. `make help` lists the targets.
+-include local.mk
+
+MODE ?= release
+BUILD := build/$(MODE)
+GEN := build/gen
+PREFIX ?= /usr/local
+
+CC ?= cc
+PACKAGES := build-essential pkg-config libz3-dev libjson-c-dev libcmocka-dev libgmp-dev libmd-dev librandom123-dev
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
+            -Wold-style-definition -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wpointer-arith -Wimplicit-fallthrough -fno-common
+ifneq ($(findstring gcc,$(shell $(CC) --version 2>/dev/null | head -1)),)
+WARNINGS += -Wlogical-op -Wduplicated-cond -Wjump-misses-init
+endif
+FLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+FLAGS_debug := -O0 -g3
+FLAGS_strict := -O2 -g -Werror
+FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FLAGS_coverage := -O0 -g --coverage
+
+CFLAGS_ALL = -std=c11 $(WARNINGS) $(FLAGS_$(MODE)) -ffp-contract=off -fvisibility=hidden -I. -I$(GEN) -MMD -MP $(CFLAGS)
+LDFLAGS_ALL = $(if $(filter asan,$(MODE)),-fsanitize=address$(comma)undefined) $(if $(filter coverage,$(MODE)),--coverage) $(LDFLAGS)
+LDLIBS_ALL = -lz3 -ljson-c -lmd -lm
+comma := ,
+
+LIB_SRC := $(wildcard base/*.c spec/*.c smt/*.c analyzer/*.c analyzer/rules/*.c kernels/*.c reference/*.c reference/impl/*.c report/*.c report/formats/*.c)
+CLI_SRC := $(wildcard cli/*.c cli/commands/*.c)
+TEST_SRC := $(wildcard tests/unit/*.c)
+REGISTRIES := $(GEN)/rules.inc $(GEN)/builtins.inc $(GEN)/formats.inc $(GEN)/commands.inc
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
+CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
+TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
+Q := $(if $(V),,@)
+
+.PHONY: all test test-unit test-cli test-all test-jax quickstart check check-layers check-tables check-size strict asan bench install format clean help deps
+.DELETE_ON_ERROR:
+
+all: build/tileproof ## build the program: build/tileproof
+
+build/tileproof: $(BUILD)/tileproof
+	$(Q)ln -sf $(MODE)/tileproof $@
+
+$(BUILD)/tileproof: $(CLI_OBJ) $(BUILD)/libtileproof.a
+	@echo "  LINK $@"
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
+
+$(BUILD)/libtileproof.a: $(LIB_OBJ)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# loops that should vectorise
+$(BUILD)/kernels/%.o: CFLAGS += $(if $(filter release strict,$(MODE)),-O3)
+$(BUILD)/%.o: %.c | $(REGISTRIES)
+	@mkdir -p $(@D)
+	@echo "  CC   $<"
+	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
+
+# drop-in folders: every file in them registers one descriptor
+$(GEN)/rules.inc: $(wildcard analyzer/rules/*.c)
+$(GEN)/builtins.inc: $(wildcard reference/impl/*.c)
+$(GEN)/formats.inc: $(wildcard report/formats/*.c)
+$(GEN)/commands.inc: $(wildcard cli/commands/*.c)
+FOLDER_rules := analyzer/rules
+FOLDER_builtins := reference/impl
+FOLDER_formats := report/formats
+FOLDER_commands := cli/commands
+$(REGISTRIES): $(GEN)/%.inc: tools/gen-registry.sh
+	@mkdir -p $(GEN)
+	$(Q)tools/gen-registry.sh $(FOLDER_$*) > $@
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## list the targets
+	@grep -E '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TESTS:=.d)

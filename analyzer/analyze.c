@@ -1,0 +1,285 @@
+#include "analyzer/internal.h"
+
+#define X(name) extern const tp_rule tp_rule_##name;
+#include "rules.inc"
+#undef X
+
+/* Sorted by code: file names sort that way. */
+static const tp_rule *const RULES[] = {
+#define X(name) &tp_rule_##name,
+#include "rules.inc"
+#undef X
+};
+
+const tp_rule *const *tp_rules(size_t *n)
+{
+    *n = sizeof RULES / sizeof *RULES;
+    return RULES;
+}
+
+const tp_rule *tp_rule_find(tp_str name)
+{
+    for (size_t i = 0; i < sizeof RULES / sizeof *RULES; i++)
+        if (tp_str_is(name, RULES[i]->code) || tp_str_is(name, RULES[i]->slug))
+            return RULES[i];
+    return NULL;
+}
+
+const tp_trap_rule *tp_trap_rules(size_t *n)
+{
+    static const tp_trap_rule ROWS[] = {
+        {"TP102", "slice-out-of-bounds", "a slice of a ref reaches outside it"},
+        {"TP107", "check-failed", "a check(...) of the body is false"},
+        {"TP401", "output-coverage", "an element of an output is never written"},
+        {"TP402", "nonconsecutive-revisit", "the grid returns to an output block after leaving it"},
+        {"TP403", "parallel-race", "steps that differ in a parallel axis write the same block"},
+        {"TP404", "uninitialized-use", "a value from unwritten scratch or an unwritten output window is used"},
+        {"TP501", "padding-leak", "a value from outside an array reaches a result or a decision"},
+        {"TP503", "undefined-source", "an out-of-range float-to-int conversion reaches a result or a decision"},
+        {"TP701", "not-equivalent", "an output differs from the reference"},
+    };
+    *n = sizeof ROWS / sizeof *ROWS;
+    return ROWS;
+}
+
+tp_str tp_text(tp_analysis *a, tp_expr e)
+{
+    return tp_expr_text(a->p, e);
+}
+
+tp_str tp_message(tp_analysis *a, const char *fmt, ...)
+{
+    tp_buf b = {.arena = a->arena};
+    va_list ap;
+    va_start(ap, fmt);
+    tp_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    return tp_buf_view(&b);
+}
+
+void tp_visit_subterms(tp_analysis *a, tp_expr e, tp_expr path, tp_subterm_visitor visit, void *ctx)
+{
+    tp_expr_node n = *tp_expr_get(a->p, e);
+    if (!e.id || n.op == TP_E_CONST || n.op == TP_E_SYM)
+        return;
+    tp_visit_subterms(a, n.a, path, visit, ctx);
+    if (n.op == TP_E_ITE) {
+        tp_visit_subterms(a, n.b, both(a, path, n.a), visit, ctx);
+        tp_visit_subterms(a, n.c, both(a, path, tp_op1(a->p, TP_E_NOT, n.a)), visit, ctx);
+    } else {
+        tp_expr lazy = path; /* right operand: evaluated only if the left one asks for it */
+        if (n.op == TP_E_AND || n.op == TP_E_IMPLIES)
+            lazy = both(a, path, n.a);
+        else if (n.op == TP_E_OR)
+            lazy = both(a, path, tp_op1(a->p, TP_E_NOT, n.a));
+        tp_visit_subterms(a, n.b, lazy, visit, ctx);
+    }
+    visit(a, e, path, ctx);
+}
+
+/* ---- findings ---- */
+
+tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc loc, tp_str message)
+{
+    tp_finding f = {.rule = a->rule->code, .slug = a->rule->slug, .verdict = v, .severity = TP_NOTE, .subject = subject, .loc = loc, .message = message};
+    if (v == TP_VIOLATED || v == TP_VACUOUS)
+        f.severity = a->rule->severity;
+    else if (v == TP_UNKNOWN)
+        f.severity = TP_WARNING;
+    tp_push(a->arena, a->out->findings, f);
+    return &a->out->findings.at[a->out->findings.len - 1];
+}
+
+static const tp_witness *make_witness(tp_analysis *a, const tp_claim *c, const int64_t *env)
+{
+    tp_witness *w = TP_NEW(a->arena, tp_witness);
+    const tp_kernel *k = a->k;
+    w->replay = "arithmetic";
+    w->dtypes = tp_dtypes_text(k);
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)
+            tp_push(a->arena, w->sizes, (tp_binding){k->sizes[i].name, env[k->sizes[i].sym]});
+    for (uint32_t i = 0; c->over_steps && i < k->naxes; i++)
+        tp_push(a->arena, w->step, (tp_binding){k->axes[i].name, env[k->axes[i].sym]});
+    return w;
+}
+
+static tp_obligation obligation_of(tp_analysis *a, const tp_claim *c)
+{
+    uint32_t n = a->nwhere + c->npremises;
+    tp_expr *premises = TP_NEWN(a->arena, tp_expr, n);
+    if (a->nwhere)
+        memcpy(premises, a->where, a->nwhere * sizeof *premises);
+    if (c->npremises)
+        memcpy(premises + a->nwhere, c->premises, c->npremises * sizeof *premises);
+    return (tp_obligation){.vars = a->vars,
+                           .nvars = c->over_steps ? a->nvars : a->nsizes,
+                           .premises = premises,
+                           .npremises = n,
+                           .goal = c->goal,
+                           .name = tp_printf(a->arena, "%s-%.*s", a->rule ? a->rule->code : "fact", TP_FMT(c->subject)).p};
+}
+
+tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c)
+{
+    tp_obligation o = obligation_of(a, c);
+    return tp_prove(a->prover, &o);
+}
+
+static void try_replay(tp_analysis *a, tp_finding *f, tp_witness *w, const int64_t *env)
+{
+    if (!a->o->replay)
+        return;
+    int r = a->o->replay(a->o->replay_ctx, a->k, env, f->rule);
+    if (r == 1)
+        w->replay = "executed";
+    if (r == 0) {
+        a->out->contradiction = true;
+        f->reason = TP_S("internal error: the machine runs this case to the end");
+    }
+}
+
+tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **env)
+{
+    tp_decision d = tp_claim_decide(a, c);
+    tp_finding *f = tp_add_finding(a, d.verdict, c->subject, c->loc, d.verdict == TP_VIOLATED ? c->violated : c->proven);
+    f->grade = d.verdict == TP_PROVEN ? d.grade : TP_GRADE_NONE;
+    f->ms = d.ms;
+    f->reason = d.reason.n ? tp_message(a, "%.*s", TP_FMT(d.reason)) : (tp_str){NULL, 0};
+    f->rests_on = c->rests_on ? tp_str_c(c->rests_on) : (tp_str){NULL, 0};
+    if (env)
+        *env = d.verdict == TP_VIOLATED ? d.env : NULL;
+    if (d.verdict == TP_UNKNOWN)
+        f->message = tp_message(a, "could not decide: %.*s", TP_FMT(c->proven));
+    if (d.verdict == TP_VIOLATED) {
+        tp_witness *w = (tp_witness *)(uintptr_t)make_witness(a, c, d.env);
+        f->witness = w;
+        f->label = c->label;
+        f->note = c->note;
+        try_replay(a, f, w, d.env);
+    }
+    return f;
+}
+
+tp_str tp_holds_when(tp_analysis *a, const tp_claim *c, const tp_expr *candidates, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        tp_claim with = *c;
+        tp_expr *premises = TP_NEWN(a->arena, tp_expr, c->npremises + 1);
+        if (c->npremises)
+            memcpy(premises, c->premises, c->npremises * sizeof *premises);
+        premises[c->npremises] = candidates[i];
+        with.premises = premises;
+        with.npremises = c->npremises + 1;
+        tp_claim some = with; /* the precondition must leave something over */
+        some.goal = num(a, 0);
+        some.over_steps = false;
+        if (tp_claim_decide(a, &with).verdict == TP_PROVEN && tp_claim_decide(a, &some).verdict == TP_VIOLATED)
+            return tp_text(a, candidates[i]);
+    }
+    return (tp_str){NULL, 0};
+}
+
+/* ---- running ---- */
+
+static void set_up_domain(tp_analysis *a)
+{
+    const tp_kernel *k = a->k;
+    a->vars = TP_NEWN(a->arena, tp_var, k->nsizes + k->naxes);
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_size *s = &k->sizes[i];
+        if (s->kind == TP_SIZE_RANGE)
+            a->vars[a->nvars++] = (tp_var){.sym = s->sym, .lo = num(a, s->min), .hi = num(a, s->max), .multiple_of = s->multiple_of};
+        else if (s->kind == TP_SIZE_CHOICE)
+            a->vars[a->nvars++] = (tp_var){.sym = s->sym, .lo = num(a, s->min), .hi = num(a, s->max), .multiple_of = 1, .choices = s->choices, .nchoices = s->nchoices};
+    }
+    a->nsizes = a->nvars;
+    for (uint32_t i = 0; i < k->naxes; i++)
+        a->vars[a->nvars++] = (tp_var){.sym = k->axes[i].sym, .lo = num(a, 0), .hi = mk(a, TP_E_SUB, k->axes[i].steps, num(a, 1)), .multiple_of = 1, .step = true};
+    a->where = TP_NEWN(a->arena, tp_expr, k->nwhere);
+    a->nwhere = k->nwhere;
+    for (uint32_t i = 0; i < k->nwhere; i++)
+        a->where[i] = k->where[i].expr;
+}
+
+static bool selected(const tp_analysis_options *o, const tp_rule *r)
+{
+    for (size_t i = 0; o->only && i < o->nonly; i++)
+        if (o->only[i] == r)
+            return true;
+    return !o->only;
+}
+
+static int gravity(tp_verdict v)
+{
+    return v == TP_VIOLATED ? 3 : v == TP_VACUOUS ? 2 : v == TP_UNKNOWN ? 1 : 0;
+}
+
+/* One finding per rule and place: the worst over the dtype combinations. */
+static void merge(tp_arena *arena, tp_findings *into, const tp_findings *more)
+{
+    for (uint32_t i = 0; i < more->len; i++) {
+        const tp_finding *f = &more->at[i];
+        tp_finding *same = NULL;
+        for (uint32_t j = 0; j < into->len && !same; j++)
+            if (strcmp(into->at[j].rule, f->rule) == 0 && into->at[j].loc.start == f->loc.start && tp_str_eq(into->at[j].subject, f->subject) &&
+                (into->at[j].verdict == f->verdict ? tp_str_eq(into->at[j].message, f->message) || f->verdict == TP_PROVEN : f->verdict == TP_PROVEN || into->at[j].verdict == TP_PROVEN))
+                same = &into->at[j];
+        if (!same)
+            tp_push(arena, *into, *f);
+        else if (gravity(f->verdict) > gravity(same->verdict))
+            *same = *f;
+        else if (f->grade > same->grade)
+            same->grade = f->grade;
+    }
+}
+
+static void sort_findings(tp_findings *f)
+{
+    for (uint32_t i = 1; i < f->len; i++) { /* insertion: stable, small */
+        tp_finding x = f->at[i];
+        uint32_t j = i;
+        while (j > 0 && (f->at[j - 1].loc.start > x.loc.start || (f->at[j - 1].loc.start == x.loc.start && strcmp(f->at[j - 1].rule, x.rule) > 0))) {
+            f->at[j] = f->at[j - 1];
+            j--;
+        }
+        f->at[j] = x;
+    }
+}
+
+static void add_stats(tp_prover_stats *to, const tp_prover_stats *s)
+{
+    to->obligations += s->obligations;
+    to->exact += s->exact;
+    to->searched += s->searched;
+    to->linear += s->linear;
+    to->raw += s->raw;
+    to->enumerated += s->enumerated;
+    to->unknown += s->unknown;
+}
+
+void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o, tp_analysis_result *out)
+{
+    tp_findings all = {0};
+    for (uint32_t c = 0; c < s->nkernels; c++) {
+        tp_analysis a = {.arena = arena, .k = s->kernels[c], .p = s->kernels[c]->exprs, .o = o, .out = out};
+        tp_arena *work = tp_arena_child(arena);
+        a.prover = tp_prover_new(work, a.p, &o->prover);
+        set_up_domain(&a);
+        out->findings = (tp_findings){0};
+        for (size_t r = 0; r < sizeof RULES / sizeof *RULES && !a.vacuous; r++) {
+            a.rule = RULES[r];
+            if (!selected(o, a.rule) || (c > 0 && !a.rule->per_dtype) || (a.rule->hardware && !a.k->target.checked))
+                continue;
+            a.rule->check(&a);
+        }
+        add_stats(&out->stats, tp_prover_get_stats(a.prover));
+        tp_prover_free(a.prover);
+        tp_arena_free(work);
+        merge(arena, &all, &out->findings);
+        if (a.vacuous)
+            break;
+    }
+    sort_findings(&all);
+    out->findings = all;
+}

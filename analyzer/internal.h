@@ -1,0 +1,84 @@
+/* What rules are written with. */
+#ifndef TP_ANALYZER_INTERNAL_H
+#define TP_ANALYZER_INTERNAL_H
+
+#include "analyzer/analyze.h"
+
+struct tp_analysis {
+    tp_arena *arena;
+    const tp_kernel *k;
+    tp_exprs *p;
+    tp_prover *prover;
+    const tp_analysis_options *o;
+    tp_analysis_result *out;
+    const tp_rule *rule;
+    tp_var *vars; /* sizes, then grid axes */
+    uint32_t nsizes, nvars;
+    tp_expr *where; /* the spec's facts */
+    uint32_t nwhere;
+    bool vacuous; /* the domain is empty: no other rule speaks */
+};
+
+typedef struct tp_claim {
+    tp_expr goal;
+    bool over_steps;         /* for every grid step too, not only all sizes */
+    const tp_expr *premises; /* besides "where" */
+    uint32_t npremises;
+    const char *rests_on; /* "F2" or NULL */
+    tp_str subject;
+    tp_loc loc;
+    tp_str proven, violated; /* messages */
+    tp_str label;
+    tp_str note;
+} tp_claim;
+
+/* Decide the claim and record a finding. The pointer is valid until the next
+ * finding is recorded; `env` (may be NULL) receives the witness. */
+tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **env);
+/* Only decide. */
+tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c);
+/* Record a finding that needed no proof. */
+tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc loc, tp_str message);
+/* The weakest of a few simple preconditions under which the claim holds, as
+ * text; empty when none was proven. */
+tp_str tp_holds_when(tp_analysis *a, const tp_claim *c, const tp_expr *candidates, uint32_t n);
+
+/* Shorthands for building goals. */
+static inline tp_expr mk(tp_analysis *a, tp_expr_op op, tp_expr x, tp_expr y)
+{
+    return tp_op2(a->p, op, x, y);
+}
+static inline tp_expr num(tp_analysis *a, int64_t v)
+{
+    return tp_const(a->p, v);
+}
+static inline tp_expr both(tp_analysis *a, tp_expr x, tp_expr y)
+{
+    return tp_op2(a->p, TP_E_AND, x, y);
+}
+static inline tp_expr either(tp_analysis *a, tp_expr x, tp_expr y)
+{
+    return tp_op2(a->p, TP_E_OR, x, y);
+}
+/* x % m == 0 */
+static inline tp_expr multiple(tp_analysis *a, tp_expr x, tp_expr m)
+{
+    return mk(a, TP_E_EQ, mk(a, TP_E_MOD, x, m), num(a, 0));
+}
+tp_str tp_text(tp_analysis *a, tp_expr e);
+tp_str tp_message(tp_analysis *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Visit e's subterms with the condition under which each is evaluated. */
+typedef void (*tp_subterm_visitor)(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx);
+void tp_visit_subterms(tp_analysis *a, tp_expr e, tp_expr path, tp_subterm_visitor visit, void *ctx);
+
+/* memory.c: bytes of one window or scratch buffer in VMEM, padded to tiles;
+ * and how many copies the pipeline keeps. */
+tp_expr tp_padded_bytes(tp_analysis *a, const tp_operand *o);
+int tp_pipeline_buffers(const tp_kernel *k, const tp_operand *o);
+/* Bits of an element as the hardware stores it (bool: 32). */
+int tp_storage_bits(tp_dtype d);
+/* Is the window the whole array for every step, by its text? */
+bool tp_trivial_window(tp_analysis *a, const tp_operand *o);
+
+#endif

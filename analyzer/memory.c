@@ -1,0 +1,59 @@
+/* The VMEM model: windows and scratch, padded to tiles. Exact on every
+ * copy-like kernel that was compiled with the real TPU compiler (v4, v5e, v6e,
+ * 7x): sum of n * padded(window) over inputs and outputs, plus padded scratch. */
+#include "analyzer/internal.h"
+
+int tp_storage_bits(tp_dtype d)
+{
+    return d == TP_BOOL ? 32 : tp_dtype_info(d)->bits;
+}
+
+int tp_pipeline_buffers(const tp_kernel *k, const tp_operand *o)
+{
+    bool one_step = true;
+    int64_t steps;
+    for (uint32_t i = 0; i < k->naxes; i++)
+        one_step &= tp_expr_is_const(k->exprs, k->axes[i].steps, &steps) && steps == 1;
+    if (o->role == TP_SCRATCH || o->constant_map || one_step)
+        return 1;
+    return o->buffers;
+}
+
+bool tp_trivial_window(tp_analysis *a, const tp_operand *o)
+{
+    int64_t index;
+    for (uint32_t d = 0; d < o->rank; d++)
+        if (!tp_expr_is_const(a->p, o->dims[d].index, &index) || index != 0 ||
+            !tp_same(tp_expr_normal(a->p, o->dims[d].block), tp_expr_normal(a->p, o->shape[d])))
+            return false;
+    return true;
+}
+
+/* Rows rounded up to t, the least p * 2^k that is at least min(rows, 8). */
+static tp_expr padded_rows(tp_analysis *a, tp_expr rows, int64_t least)
+{
+    tp_expr r = mk(a, TP_E_ALIGN_UP, rows, num(a, least > 8 ? least : 8));
+    for (int64_t t = 4; t >= least; t /= 2)
+        r = tp_ite(a->p, mk(a, TP_E_LE, rows, num(a, t)), num(a, t), r);
+    return r;
+}
+
+tp_expr tp_padded_bytes(tp_analysis *a, const tp_operand *o)
+{
+    int bits = tp_storage_bits(o->dtype);
+    int64_t pack = 32 / (bits > 32 ? 32 : bits), twice = a->k->target.generation <= 3 ? 2 : 1;
+    tp_expr n = num(a, 1);
+    for (uint32_t d = 0; d < o->rank; d++) {
+        tp_expr extent = o->role == TP_SCRATCH ? o->shape[d] : o->dims[d].block;
+        if (o->rank == 1)
+            extent = mk(a, TP_E_ALIGN_UP, extent, num(a, TP_LANES * pack * twice));
+        else if (d == o->rank - 1)
+            extent = mk(a, TP_E_ALIGN_UP, extent, num(a, TP_LANES));
+        else if (d == o->rank - 2)
+            extent = padded_rows(a, extent, pack * twice);
+        n = mk(a, TP_E_MUL, n, extent);
+    }
+    if (o->rank == 0)
+        n = num(a, TP_LANES * pack);
+    return bits < 8 ? mk(a, TP_E_FLOORDIV, n, num(a, 8 / bits)) : mk(a, TP_E_MUL, n, num(a, bits / 8));
+}

@@ -1,0 +1,47 @@
+#include "analyzer/internal.h"
+
+static void check_extent(tp_analysis *a, tp_expr e, int64_t least, tp_str subject, tp_loc loc, const char *what)
+{
+    int64_t v;
+    if (tp_expr_is_const(a->p, e, &v) && v >= least)
+        return;
+    tp_claim c = {
+        .goal = mk(a, TP_E_GE, e, num(a, least)),
+        .subject = subject,
+        .loc = loc,
+        .proven = tp_message(a, "%s of `%.*s` is at least %lld", what, TP_FMT(subject), (long long)least),
+        .violated = tp_message(a, "%s of `%.*s` can be less than %lld", what, TP_FMT(subject), (long long)least),
+        .label = tp_message(a, "%.*s", TP_FMT(tp_text(a, e))),
+    };
+    tp_claim_check(a, &c, NULL);
+}
+
+static void check(tp_analysis *a)
+{
+    const tp_kernel *k = a->k;
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_DERIVED)
+            check_extent(a, k->sizes[i].expr, 0, k->sizes[i].name, k->sizes[i].loc, "the value");
+    for (uint32_t i = 0; i < k->naxes; i++)
+        check_extent(a, k->axes[i].steps, 0, k->axes[i].name, k->axes[i].steps_loc, "the number of steps");
+    for (uint32_t i = 0; i < tp_noperands(k); i++) {
+        const tp_operand *o = &k->operands[i];
+        for (uint32_t d = 0; d < o->rank; d++) {
+            check_extent(a, o->shape[d], 0, o->name, o->dims[d].shape_loc, tp_message(a, "dimension %u", d).p);
+            if (o->role != TP_SCRATCH && !o->whole)
+                check_extent(a, o->dims[d].block, 1, o->name, o->dims[d].loc, tp_message(a, "dimension %u of the block", d).p);
+        }
+    }
+}
+
+const tp_rule tp_rule_tp008_extent = {
+    .code = "TP008",
+    .slug = "extent",
+    .title = "no negative dimension or step count, no block below 1",
+    .severity = TP_ERROR,
+    .why = "A shape, a step count or a block that can be negative (or a block of zero) means nothing to the hardware.",
+    .bad = "\"shape\": [\"M - 2\", 128]   with M >= 1",
+    .good = "\"sizes\": {\"M\": {\"min\": 2}}",
+    .jax = "An error while tracing, for the shape at hand only.",
+    .check = check,
+};

@@ -1,0 +1,153 @@
+#include "analyzer/internal.h"
+
+/* The window of dimension d meets the array: for a Blocked dimension the block
+ * index lies in [0, cdiv(extent, block)); for an Element dimension the window
+ * [e - lo, e - lo + n) stays inside the padding and touches the array. */
+static tp_expr in_bounds(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr index)
+{
+    const tp_dim *dim = &o->dims[d];
+    if (dim->kind != TP_DIM_ELEMENT) {
+        tp_expr last = mk(a, TP_E_SUB, mk(a, TP_E_CDIV, o->shape[d], dim->block), num(a, 1));
+        if (dim->kind == TP_DIM_SQUEEZED)
+            last = mk(a, TP_E_SUB, o->shape[d], num(a, 1));
+        return both(a, mk(a, TP_E_GE, index, num(a, 0)), mk(a, TP_E_LE, index, last));
+    }
+    tp_expr start = mk(a, TP_E_SUB, index, dim->pad_lo), end = mk(a, TP_E_ADD, start, dim->block);
+    tp_expr inside = both(a, mk(a, TP_E_GE, index, num(a, 0)), mk(a, TP_E_LE, end, mk(a, TP_E_ADD, o->shape[d], dim->pad_hi)));
+    return both(a, inside, both(a, mk(a, TP_E_LT, start, o->shape[d]), mk(a, TP_E_GT, end, num(a, 0))));
+}
+
+/* index / block when the text of the map is a multiple of the block. */
+static tp_expr divided_by_block(tp_analysis *a, tp_expr index, tp_expr block)
+{
+    tp_poly *p = TP_NEW(a->arena, tp_poly), quotient = {.ok = true};
+    int64_t b;
+    tp_poly_of(a->p, index, p);
+    bool constant = tp_expr_is_const(a->p, block, &b);
+    if (!p->ok || p->n == 0 || (constant && b <= 1))
+        return (tp_expr){0};
+    block = tp_expr_normal(a->p, block);
+    for (uint32_t i = 0; i < p->n; i++) {
+        tp_term t = p->terms[i];
+        if (constant) {
+            if (t.coef % b != 0)
+                return (tp_expr){0};
+            t.coef /= b;
+        } else {
+            uint32_t k = 0;
+            while (k < t.degree && !tp_same(t.factors[k], block))
+                k++;
+            if (k == t.degree)
+                return (tp_expr){0};
+            memmove(&t.factors[k], &t.factors[k + 1], (t.degree - k - 1) * sizeof *t.factors);
+            t.degree--;
+        }
+        tp_poly_add_term(&quotient, t);
+    }
+    return tp_poly_expr(a->p, &quotient);
+}
+
+static tp_expr without_constant(tp_analysis *a, tp_expr index)
+{
+    tp_poly *p = TP_NEW(a->arena, tp_poly), rest = {.ok = true};
+    tp_poly_of(a->p, index, p);
+    for (uint32_t i = 0; p->ok && i < p->n; i++)
+        if (p->terms[i].degree > 0)
+            tp_poly_add_term(&rest, p->terms[i]);
+    return p->ok && rest.n > 0 && rest.n < p->n ? tp_poly_expr(a->p, &rest) : (tp_expr){0};
+}
+
+static bool holds_with(tp_analysis *a, const tp_claim *c, const tp_operand *o, uint32_t d, tp_expr index)
+{
+    tp_claim fixed = *c;
+    fixed.goal = in_bounds(a, o, d, index);
+    return index.id && tp_claim_decide(a, &fixed).verdict == TP_PROVEN;
+}
+
+/* A change of the map, or a precondition; each proven before it is named. */
+static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_operand *o, uint32_t d)
+{
+    const tp_dim *dim = &o->dims[d];
+    tp_expr by_block = dim->kind == TP_DIM_BLOCKED ? divided_by_block(a, dim->index, dim->block) : (tp_expr){0};
+    tp_expr shifted = without_constant(a, dim->index);
+    if (holds_with(a, c, o, d, by_block)) {
+        f->note = TP_S("this map returns elements; index maps return block indices, which are multiplied by block_shape");
+        f->help = tp_message(a, "use \"%.*s\" (re-checked: then proven)", TP_FMT(tp_text(a, by_block)));
+        return;
+    }
+    if (holds_with(a, c, o, d, shifted)) {
+        f->help = tp_message(a, "use \"%.*s\" (re-checked: then proven)", TP_FMT(tp_text(a, shifted)));
+        return;
+    }
+    tp_expr candidates[40];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a->nsizes && n < 30; i++) {
+        tp_expr s = tp_sym(a->p, a->vars[i].sym);
+        if (a->vars[i].choices)
+            continue;
+        if (!tp_same(s, dim->block))
+            candidates[n++] = multiple(a, s, dim->block);
+        for (uint32_t j = 0; j < a->nsizes && n < 30; j++)
+            if (j != i && !a->vars[j].choices)
+                candidates[n++] = mk(a, TP_E_LE, s, tp_sym(a->p, a->vars[j].sym));
+        for (uint32_t j = i + 1; j < a->nsizes && n < 30; j++)
+            if (!a->vars[j].choices)
+                candidates[n++] = mk(a, TP_E_EQ, s, tp_sym(a->p, a->vars[j].sym));
+    }
+    f->holds_when = tp_holds_when(a, c, candidates, n);
+}
+
+static tp_str describe(tp_analysis *a, const tp_operand *o, uint32_t d, const int64_t *env)
+{
+    int64_t index = 0, block = 0, extent = 0, lo = 0;
+    const tp_dim *dim = &o->dims[d];
+    tp_expr_eval(a->p, dim->index, env, &index);
+    tp_expr_eval(a->p, dim->block, env, &block);
+    tp_expr_eval(a->p, o->shape[d], env, &extent);
+    if (dim->kind == TP_DIM_ELEMENT) {
+        tp_expr_eval(a->p, dim->pad_lo, env, &lo);
+        return tp_message(a, "the window covers elements %lld..%lld; dimension %u has %lld", (long long)(index - lo), (long long)(index - lo + block - 1), d, (long long)extent);
+    }
+    return tp_message(a, "block index %lld wants elements %lld..%lld; dimension %u has %lld", (long long)index, (long long)(index * block),
+                      (long long)(index * block + block - 1), d, (long long)extent);
+}
+
+static void check(tp_analysis *a)
+{
+    for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
+        const tp_operand *o = &a->k->operands[i];
+        for (uint32_t d = 0; d < o->rank && !o->whole; d++) {
+            const tp_dim *dim = &o->dims[d];
+            const int64_t *env;
+            tp_claim c = {
+                .goal = in_bounds(a, o, d, dim->index),
+                .over_steps = true,
+                .subject = o->name,
+                .loc = dim->index_loc,
+                .proven = tp_message(a, "every block of `%.*s` meets the array in dimension %u", TP_FMT(o->name), d),
+                .violated = tp_message(a, "operand `%.*s` can be %s outside dimension %u", TP_FMT(o->name), o->role == TP_INPUT ? "read" : "written", d),
+                .label = dim->kind == TP_DIM_BLOCKED ? tp_message(a, "the last valid block index is cdiv(%.*s, %.*s) - 1", TP_FMT(tp_text(a, o->shape[d])), TP_FMT(tp_text(a, dim->block)))
+                                                     : TP_S("the window leaves the array"),
+            };
+            tp_finding *f = tp_claim_check(a, &c, &env);
+            if (f->verdict != TP_VIOLATED)
+                continue;
+            ((tp_witness *)(uintptr_t)f->witness)->detail = describe(a, o, d, env);
+            suggest(a, f, &c, o, d);
+            if (!f->note.n)
+                f->note = TP_S("JAX does not report this: TPU lowering accepts it, interpret=True clamps the index and uses other data");
+        }
+    }
+}
+
+const tp_rule tp_rule_tp101_block_out_of_bounds = {
+    .code = "TP101",
+    .slug = "block-out-of-bounds",
+    .title = "every window meets its array, for all steps and sizes",
+    .severity = TP_ERROR,
+    .why = "A window must meet its array in at least one element. The hardware copies whatever lies at the computed address; nothing checks it.",
+    .bad = "\"block_shape\": [128], \"index_map\": [\"i * 128\"]   (elements, not blocks)",
+    .good = "\"block_shape\": [128], \"index_map\": [\"i\"]",
+    .jax = "Lowering and the TPU compiler accept it silently. interpret=True clamps the start to the last block and returns wrong numbers; the TPU interpreter raises, for the executed shape only.",
+    .check = check,
+};

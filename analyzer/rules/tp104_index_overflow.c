@@ -1,0 +1,78 @@
+#include "analyzer/internal.h"
+
+static tp_expr fits_int32(tp_analysis *a, tp_expr e)
+{
+    return both(a, mk(a, TP_E_LE, e, num(a, INT32_MAX)), mk(a, TP_E_GE, e, num(a, INT32_MIN)));
+}
+
+static void add_subterm(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx)
+{
+    tp_expr *goal = ctx;
+    if (!tp_expr_is_bool(a->p, sub))
+        *goal = both(a, *goal, mk(a, TP_E_IMPLIES, path, fits_int32(a, sub)));
+}
+
+/* Fact F2: every array dimension is at most 2^30. */
+static uint32_t dimension_facts(tp_analysis *a, tp_expr *premises, uint32_t room)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++)
+        for (uint32_t d = 0; d < a->k->operands[i].rank && n < room; d++) {
+            tp_expr e = a->k->operands[i].shape[d];
+            bool seen = tp_expr_is_const(a->p, e, NULL);
+            for (uint32_t j = 0; j < n; j++)
+                seen |= tp_same(tp_expr_get(a->p, premises[j])->a, e);
+            if (!seen)
+                premises[n++] = mk(a, TP_E_LE, e, num(a, TP_SIZE_MAX));
+        }
+    return n;
+}
+
+static void check(tp_analysis *a)
+{
+    tp_expr premises[64];
+    uint32_t n = dimension_facts(a, premises, 64);
+    for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
+        const tp_operand *o = &a->k->operands[i];
+        for (uint32_t d = 0; d < o->rank && !o->whole; d++) {
+            const tp_dim *dim = &o->dims[d];
+            tp_expr start = dim->kind == TP_DIM_ELEMENT ? mk(a, TP_E_SUB, dim->index, dim->pad_lo) : mk(a, TP_E_MUL, dim->index, dim->block);
+            tp_expr goal = num(a, 1);
+            tp_visit_subterms(a, start, num(a, 1), add_subterm, &goal);
+            if (tp_expr_is_const(a->p, goal, NULL))
+                continue;
+            tp_claim c = {
+                .goal = goal,
+                .over_steps = true,
+                .premises = premises,
+                .npremises = n,
+                .rests_on = "F2",
+                .subject = o->name,
+                .loc = dim->index_loc,
+                .proven = tp_message(a, "the index map and start of `%.*s` in dimension %u fit int32", TP_FMT(o->name), d),
+                .violated = tp_message(a, "the index arithmetic of `%.*s` in dimension %u can overflow int32", TP_FMT(o->name), d),
+                .label = TP_S("device index arithmetic is int32 and wraps"),
+            };
+            const int64_t *env;
+            tp_finding *f = tp_claim_check(a, &c, &env);
+            if (f->verdict != TP_VIOLATED)
+                continue;
+            int64_t value = 0;
+            tp_expr_eval(a->p, start, env, &value);
+            ((tp_witness *)(uintptr_t)f->witness)->detail = tp_message(a, "the window starts at %lld; a value on the way there leaves -2^31..2^31-1", (long long)value);
+            f->help = TP_S("bound the sizes with \"max\", or compute the index in an order that stays small");
+        }
+    }
+}
+
+const tp_rule tp_rule_tp104_index_overflow = {
+    .code = "TP104",
+    .slug = "index-overflow",
+    .title = "no int32 overflow in index maps and window starts",
+    .severity = TP_ERROR,
+    .why = "Device index arithmetic is int32: a product that passes 2^31 wraps and the window lands somewhere else.",
+    .bad = "\"index_map\": [\"(i * N * N) // (N * N)\"]   with N up to 2^30",
+    .good = "\"index_map\": [\"i\"]",
+    .jax = "Nothing is reported at any stage.",
+    .check = check,
+};

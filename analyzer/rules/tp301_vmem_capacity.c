@@ -1,0 +1,142 @@
+#include "analyzer/internal.h"
+
+typedef struct sum {
+    tp_expr total;
+    TP_VEC(tp_expr) bytes; /* per operand that takes VMEM */
+    TP_VEC(const tp_operand *) operands;
+} sum;
+
+static bool region_uses(const tp_region *r, uint32_t operand)
+{
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_step *s = &r->at[i];
+        if ((s->access && s->access->operand == operand) || (s->inst && s->inst->access && s->inst->access->operand == operand) ||
+            region_uses(&s->body, operand) || region_uses(&s->orelse, operand))
+            return true;
+    }
+    return false;
+}
+
+static sum add_up(tp_analysis *a)
+{
+    sum s = {.total = num(a, 0)};
+    for (uint32_t i = 0; i < tp_noperands(a->k); i++) {
+        const tp_operand *o = &a->k->operands[i];
+        /* the compiler drops scratch that the body never touches */
+        if (o->memory != TP_MEM_VMEM || (o->role == TP_SCRATCH && a->k->body && !region_uses(&a->k->body->steps, i)))
+            continue;
+        tp_expr bytes = tp_padded_bytes(a, o);
+        tp_push(a->arena, s.bytes, bytes);
+        tp_push(a->arena, s.operands, o);
+        s.total = mk(a, TP_E_ADD, s.total, mk(a, TP_E_MUL, num(a, tp_pipeline_buffers(a->k, o)), bytes));
+    }
+    return s;
+}
+
+/* Value at the largest sizes (padded sizes never shrink as sizes grow); -1
+ * when it does not fit 64 bits. */
+static int64_t largest(tp_analysis *a, tp_expr e)
+{
+    int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p)), v;
+    for (uint32_t i = 0; i < a->nsizes; i++)
+        env[a->vars[i].sym] = a->vars[i].choices ? a->vars[i].choices[a->vars[i].nchoices - 1] : tp_expr_get(a->p, a->vars[i].hi)->value;
+    return tp_expr_eval(a->p, e, env, &v) == TP_EVAL_OK ? v : -1;
+}
+
+static void fill_table(tp_analysis *a, const sum *s)
+{
+    tp_memory_table t = {.limit = tp_target_vmem(&a->k->target), .bytes = largest(a, s->total), .dtypes = tp_dtypes_text(a->k)};
+    for (uint32_t i = 0; i < s->bytes.len; i++) {
+        const tp_operand *o = s->operands.at[i];
+        int64_t one = largest(a, s->bytes.at[i]);
+        int buffers = tp_pipeline_buffers(a->k, o);
+        tp_push(a->arena, t.rows, (tp_memory_row){o->name, buffers, one, one < 0 || one > INT64_MAX / buffers ? -1 : one * buffers});
+    }
+    tp_memory_table *best = &a->out->vmem;
+    if (!best->limit || t.bytes < 0 || (best->bytes >= 0 && t.bytes > best->bytes))
+        *best = t;
+}
+
+/* The largest bound on one size under which the sum fits, when the sum
+ * depends on that size (and on finite choices) only. */
+static tp_str bound_on_size(tp_analysis *a, const tp_claim *c, tp_expr total)
+{
+    const tp_var *only = NULL;
+    for (uint32_t i = 0; i < a->nsizes; i++)
+        if (!a->vars[i].choices && tp_expr_mentions(a->p, total, a->vars[i].sym)) {
+            if (only)
+                return (tp_str){NULL, 0};
+            only = &a->vars[i];
+        }
+    if (!only)
+        return (tp_str){NULL, 0};
+    int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p)), v, limit = tp_target_vmem(&a->k->target);
+    for (uint32_t i = 0; i < a->nsizes; i++)
+        if (a->vars[i].choices)
+            env[a->vars[i].sym] = a->vars[i].choices[a->vars[i].nchoices - 1];
+    int64_t lo = 0, hi = TP_SIZE_MAX; /* fits at lo, not at hi */
+    while (hi - lo > 1) {
+        env[only->sym] = lo + (hi - lo) / 2;
+        if (tp_expr_eval(a->p, total, env, &v) == TP_EVAL_OK && v <= limit)
+            lo = env[only->sym];
+        else
+            hi = env[only->sym];
+    }
+    tp_expr bound = mk(a, TP_E_LE, tp_sym(a->p, only->sym), num(a, lo));
+    return lo > 0 ? tp_holds_when(a, c, &bound, 1) : (tp_str){NULL, 0};
+}
+
+static tp_str size_text(tp_analysis *a, int64_t bytes)
+{
+    if (bytes >= 1 << 20)
+        return tp_message(a, "%.2f MiB", (double)bytes / (1 << 20));
+    return tp_message(a, "%.1f KiB", (double)bytes / 1024);
+}
+
+static void check(tp_analysis *a)
+{
+    sum s = add_up(a);
+    int64_t limit = tp_target_vmem(&a->k->target);
+    fill_table(a, &s);
+    tp_claim c = {
+        .goal = mk(a, TP_E_LE, s.total, num(a, limit)),
+        .subject = TP_S("vmem"),
+        .loc = a->k->ninputs + a->k->noutputs ? a->k->operands[0].loc : a->k->doc->loc,
+        .proven = tp_message(a, "the declared buffers fit the %.*s of VMEM of %.*s", TP_FMT(size_text(a, limit)), TP_FMT(a->k->target.name)),
+        .violated = tp_message(a, "the declared buffers do not fit the VMEM of %.*s", TP_FMT(a->k->target.name)),
+        .label = TP_S("windows (times pipeline buffers) and scratch, padded to tiles"),
+    };
+    const int64_t *env;
+    tp_finding *f = tp_claim_check(a, &c, &env);
+    if (f->verdict != TP_VIOLATED)
+        return;
+    int64_t need = 0;
+    tp_expr_eval(a->p, s.total, env, &need);
+    tp_buf b = {.arena = a->arena};
+    tp_buf_printf(&b, "declared buffers need %.*s of %.*s:", TP_FMT(size_text(a, need)), TP_FMT(size_text(a, limit)));
+    for (uint32_t i = 0; i < s.bytes.len; i++) {
+        int64_t one = 0;
+        int buffers = tp_pipeline_buffers(a->k, s.operands.at[i]);
+        tp_expr_eval(a->p, s.bytes.at[i], env, &one);
+        tp_buf_printf(&b, " %.*s %dx%.*s", TP_FMT(s.operands.at[i]->name), buffers, TP_FMT(size_text(a, one)));
+    }
+    ((tp_witness *)(uintptr_t)f->witness)->detail = tp_buf_view(&b);
+    f->note = TP_S("JAX lowering and both interpreters accept it; only the TPU compiler fails (E1001). Compiler temporaries come on top");
+    f->holds_when = bound_on_size(a, &c, s.total);
+    if (!f->holds_when.n)
+        f->help = TP_S("make blocks smaller, or raise the limit with an inline target's \"vmem_limit_bytes\"");
+}
+
+const tp_rule tp_rule_tp301_vmem_capacity = {
+    .code = "TP301",
+    .slug = "vmem-capacity",
+    .title = "windows and scratch fit the VMEM of the target",
+    .severity = TP_ERROR,
+    .hardware = true,
+    .per_dtype = true,
+    .why = "Blocks live in VMEM, usually two copies each so that copies overlap with computing. Exceeding the limit is a proof that the kernel cannot be compiled; staying below it speaks of the declared buffers only.",
+    .bad = "\"block_shape\": [2048, 2048], float32, three operands: 6 x 16 MiB",
+    .good = "\"block_shape\": [512, 512]",
+    .jax = "Lowering and interpreters say nothing; the TPU compiler ends with E1001.",
+    .check = check,
+};

@@ -1,0 +1,130 @@
+#include "base/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct chunk {
+    struct chunk *next;
+    size_t size, used;
+} chunk;
+
+typedef struct catcher {
+    struct catcher *outer;
+    jmp_buf env;
+    tp_status status;
+} catcher;
+
+struct tp_arena {
+    chunk *chunks;
+    size_t limit, used;
+    catcher *top;
+    tp_arena *parent, *children, *sibling;
+};
+
+enum { ALIGN = 64, CHUNK = 1 << 18 };
+
+tp_arena *tp_arena_new(size_t limit)
+{
+    tp_arena *a = calloc(1, sizeof *a);
+    if (a)
+        a->limit = limit;
+    return a;
+}
+
+tp_arena *tp_arena_child(tp_arena *parent)
+{
+    tp_arena *a = tp_arena_new(0);
+    if (!a)
+        tp_leave(parent, TP_E_MEMORY);
+    a->parent = parent;
+    a->sibling = parent->children;
+    parent->children = a;
+    return a;
+}
+
+void tp_arena_free(tp_arena *a)
+{
+    if (!a)
+        return;
+    while (a->children)
+        tp_arena_free(a->children);
+    for (tp_arena **p = a->parent ? &a->parent->children : NULL; p && *p; p = &(*p)->sibling)
+        if (*p == a) {
+            *p = a->sibling;
+            break;
+        }
+    for (chunk *c = a->chunks, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    free(a);
+}
+
+size_t tp_arena_used(const tp_arena *a)
+{
+    return a->used;
+}
+
+_Noreturn void tp_leave(tp_arena *a, tp_status st)
+{
+    while (!a->top && a->parent)
+        a = a->parent;
+    if (!a->top)
+        abort(); /* a caller forgot tp_try(): no way to report */
+    a->top->status = st;
+    longjmp(a->top->env, 1);
+}
+
+tp_status tp_try(tp_arena *a, void (*fn)(void *ctx), void *ctx)
+{
+    catcher here = {.outer = a->top, .status = TP_OK};
+    a->top = &here;
+    if (setjmp(here.env) == 0)
+        fn(ctx);
+    a->top = here.outer;
+    return here.status;
+}
+
+static chunk *chunk_new(tp_arena *a, size_t want)
+{
+    size_t size = want > CHUNK ? want : CHUNK;
+    /* calloc: fresh pages come zeroed without touching them */
+    chunk *c = size < SIZE_MAX - 2 * ALIGN ? calloc(1, size + 2 * ALIGN) : NULL;
+    if (!c)
+        tp_leave(a, TP_E_MEMORY);
+    c->size = size;
+    if (want > CHUNK && a->chunks) { /* keep filling the small chunk */
+        c->next = a->chunks->next;
+        a->chunks->next = c;
+    } else {
+        c->next = a->chunks;
+        a->chunks = c;
+    }
+    return c;
+}
+
+void *tp_alloc(tp_arena *a, size_t n)
+{
+    if (n > SIZE_MAX / 2)
+        tp_leave(a, TP_E_MEMORY);
+    size_t need = (n + ALIGN - 1) / ALIGN * ALIGN;
+    if (need == 0)
+        need = ALIGN;
+    if (a->limit && (need > a->limit || a->used > a->limit - need))
+        tp_leave(a, TP_E_MEMORY);
+    chunk *c = a->chunks;
+    if (!c || c->size - c->used < need)
+        c = chunk_new(a, need);
+    uintptr_t base = ((uintptr_t)(c + 1) + ALIGN - 1) / ALIGN * ALIGN;
+    void *p = (char *)c + (base - (uintptr_t)c) + c->used;
+    c->used += need;
+    a->used += need;
+    return p;
+}
+
+void *tp_alloc_array(tp_arena *a, size_t count, size_t size)
+{
+    if (size && count > SIZE_MAX / size)
+        tp_leave(a, TP_E_MEMORY);
+    return tp_alloc(a, count * size);
+}

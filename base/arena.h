@@ -1,0 +1,40 @@
+/* Memory of one run: a bump arena. Everything a run allocates lives until
+ * tp_arena_free(); there is no per-object free. An allocation never returns
+ * NULL: when memory (or the arena's byte limit) runs out, the arena leaves
+ * through the innermost tp_try() with TP_E_MEMORY.
+ */
+#ifndef TP_ARENA_H
+#define TP_ARENA_H
+
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct tp_arena tp_arena;
+
+/* New arena that may hold at most `limit` bytes (0: no limit). NULL when the
+ * first allocation fails. */
+tp_arena *tp_arena_new(size_t limit);
+/* An arena for temporary work: running out leaves through `parent`; freeing
+ * the parent frees it too. */
+tp_arena *tp_arena_child(tp_arena *parent);
+void tp_arena_free(tp_arena *a);
+
+/* `n` zeroed bytes, aligned to 64. */
+void *tp_alloc(tp_arena *a, size_t n);
+/* Zeroed array; `count * size` is checked for overflow. */
+void *tp_alloc_array(tp_arena *a, size_t count, size_t size);
+/* Bytes handed out so far. */
+size_t tp_arena_used(const tp_arena *a);
+
+#define TP_NEW(a, T) ((T *)tp_alloc((a), sizeof(T)))
+#define TP_NEWN(a, T, n) ((T *)tp_alloc_array((a), (size_t)(n), sizeof(T)))
+
+/* Run fn(ctx). tp_leave() (and exhausted memory) inside it return here with
+ * their status. Nests: the innermost tp_try catches. */
+tp_status tp_try(tp_arena *a, void (*fn)(void *ctx), void *ctx);
+_Noreturn void tp_leave(tp_arena *a, tp_status st);
+
+#endif

@@ -1,0 +1,56 @@
+/* 64-bit integers that notice overflow, and floor division as Python has it
+ * (the quotient rounds towards minus infinity; the remainder has the sign of
+ * the divisor). Each returns false instead of a wrong number. */
+#ifndef TP_CHECKED_H
+#define TP_CHECKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline bool tp_add(int64_t a, int64_t b, int64_t *r)
+{
+    return !__builtin_add_overflow(a, b, r);
+}
+
+static inline bool tp_sub(int64_t a, int64_t b, int64_t *r)
+{
+    return !__builtin_sub_overflow(a, b, r);
+}
+
+static inline bool tp_mul(int64_t a, int64_t b, int64_t *r)
+{
+    return !__builtin_mul_overflow(a, b, r);
+}
+
+static inline bool tp_floordiv(int64_t a, int64_t b, int64_t *r)
+{
+    if (b == 0 || (a == INT64_MIN && b == -1))
+        return false;
+    int64_t q = a / b;
+    *r = a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+    return true;
+}
+
+static inline bool tp_floormod(int64_t a, int64_t b, int64_t *r)
+{
+    if (b == 0)
+        return false;
+    if (b == -1) {
+        *r = 0;
+        return true;
+    }
+    int64_t m = a % b;
+    *r = m != 0 && (m < 0) != (b < 0) ? m + b : m;
+    return true;
+}
+
+/* Ceiling of a / b. */
+static inline bool tp_ceildiv(int64_t a, int64_t b, int64_t *r)
+{
+    int64_t q, m;
+    if (!tp_floordiv(a, b, &q) || !tp_floormod(a, b, &m))
+        return false;
+    return m == 0 ? (*r = q, true) : tp_add(q, 1, r);
+}
+
+#endif

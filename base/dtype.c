@@ -1,0 +1,236 @@
+#include "base/dtype.h"
+
+#include <math.h>
+
+static const tp_dtype_row ROWS[] = {
+#define X(id, name, brief, bits, kind, exec) {name, brief, bits, kind, exec},
+#include "base/dtypes.def"
+#undef X
+    {"weak int", "weak int", 64, TP_KIND_INT, true},
+    {"weak float", "weak float", 64, TP_KIND_FLOAT, true},
+};
+
+const tp_dtype_row *tp_dtype_info(tp_dtype d)
+{
+    return &ROWS[d];
+}
+
+tp_dtype tp_dtype_find(tp_str name)
+{
+    for (int d = 0; d < TP_DTYPES; d++)
+        if (tp_str_is(name, ROWS[d].name) || tp_str_is(name, ROWS[d].brief))
+            return (tp_dtype)d;
+    return TP_NO_DTYPE;
+}
+
+size_t tp_dtype_size(tp_dtype d)
+{
+    int bits = ROWS[d].bits;
+    return bits < 8 ? 1 : (size_t)bits / 8;
+}
+
+bool tp_is_float(tp_dtype d)
+{
+    return ROWS[d].kind == TP_KIND_FLOAT;
+}
+
+bool tp_is_int(tp_dtype d)
+{
+    return ROWS[d].kind == TP_KIND_INT || ROWS[d].kind == TP_KIND_UINT;
+}
+
+bool tp_is_weak(tp_dtype d)
+{
+    return d == TP_WEAK_INT || d == TP_WEAK_FLOAT;
+}
+
+int64_t tp_dtype_min(tp_dtype d)
+{
+    if (ROWS[d].kind != TP_KIND_INT)
+        return 0;
+    return d == TP_WEAK_INT ? INT64_MIN : -((int64_t)1 << (ROWS[d].bits - 1));
+}
+
+int64_t tp_dtype_max(tp_dtype d)
+{
+    if (ROWS[d].kind == TP_KIND_BOOL)
+        return 1;
+    if (d == TP_WEAK_INT)
+        return INT64_MAX;
+    return ((int64_t)1 << (ROWS[d].bits - (ROWS[d].kind == TP_KIND_INT ? 1 : 0))) - 1;
+}
+
+double tp_dtype_roundoff(tp_dtype d)
+{
+    switch ((int)d) {
+    case TP_F32: return 0x1p-24;
+    case TP_BF16: return 0x1p-8;
+    case TP_F16: return 0x1p-11;
+    case TP_F8E4M3FN:
+    case TP_F8E4M3B11: return 0x1p-4;
+    case TP_F8E5M2: return 0x1p-3;
+    default: return 0x1p-53;
+    }
+}
+
+static uint32_t bits_of(float f)
+{
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    return u;
+}
+
+static float float_of(uint32_t u)
+{
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+/* Nearest float with ties broken to odd: a second rounding to a type with at
+ * least two bits less is then the same as rounding once. */
+static float round_to_odd(double d)
+{
+    float f = (float)d;
+    if (isnan(d) || isinf(d) || (double)f == d)
+        return f;
+    uint32_t u = bits_of(isinf(f) ? float_of((bits_of(f) & 0x80000000u) | 0x7f7fffffu) : f);
+    f = float_of(u);
+    if (fabs((double)f) > fabs(d))
+        u -= 1; /* truncate towards zero */
+    return float_of(u | 1);
+}
+
+uint16_t tp_bf16_from_f32(float f)
+{
+    uint32_t u = bits_of(f);
+    if (isnan(f))
+        return (uint16_t)((u >> 16 & 0x8000u) | 0x7fc0u);
+    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
+}
+
+uint16_t tp_bf16_from_f64(double d)
+{
+    return tp_bf16_from_f32(round_to_odd(d));
+}
+
+float tp_bf16_to_f32(uint16_t h)
+{
+    return float_of((uint32_t)h << 16);
+}
+
+uint16_t tp_f16_from_f32(float f)
+{
+    uint32_t u = bits_of(f), sign = u >> 16 & 0x8000u, a = u & 0x7fffffffu;
+    if (a > 0x7f800000u)
+        return (uint16_t)(sign | 0x7e00u);
+    if (a >= 0x477ff000u) /* 65520 and above round to infinity */
+        return (uint16_t)(sign | 0x7c00u);
+    if (a < 0x38800000u) { /* subnormal: let the FPU round at 2^-24 */
+        float r = float_of(a) + 0.5f;
+        return (uint16_t)(sign | (bits_of(r) - 0x3f000000u));
+    }
+    uint32_t r = a + 0xfffu + (a >> 13 & 1);
+    return (uint16_t)(sign | ((r >> 13) - (112u << 10)));
+}
+
+uint16_t tp_f16_from_f64(double d)
+{
+    return tp_f16_from_f32(round_to_odd(d));
+}
+
+float tp_f16_to_f32(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, e = h >> 10 & 31u, m = h & 0x3ffu;
+    if (e == 31)
+        return float_of(sign | 0x7f800000u | m << 13);
+    if (e == 0) {
+        float f = (float)m * 0x1p-24f;
+        return sign ? -f : f;
+    }
+    return float_of(sign | (e + 112u) << 23 | m << 13);
+}
+
+double tp_get_f64(tp_dtype d, const void *data, size_t i)
+{
+    switch ((int)d) {
+    case TP_F32: return (double)((const float *)data)[i];
+    case TP_F64:
+    case TP_WEAK_FLOAT: return ((const double *)data)[i];
+    case TP_BF16: return (double)tp_bf16_to_f32(((const uint16_t *)data)[i]);
+    case TP_F16: return (double)tp_f16_to_f32(((const uint16_t *)data)[i]);
+    default: return (double)tp_get_i64(d, data, i);
+    }
+}
+
+int64_t tp_get_i64(tp_dtype d, const void *data, size_t i)
+{
+    switch ((int)d) {
+    case TP_I8: return ((const int8_t *)data)[i];
+    case TP_I16: return ((const int16_t *)data)[i];
+    case TP_I32: return ((const int32_t *)data)[i];
+    case TP_BOOL:
+    case TP_U8: return ((const uint8_t *)data)[i];
+    case TP_U16: return ((const uint16_t *)data)[i];
+    case TP_U32: return ((const uint32_t *)data)[i];
+    default: return ((const int64_t *)data)[i];
+    }
+}
+
+void tp_put_f64(tp_dtype d, void *data, size_t i, double v)
+{
+    switch ((int)d) {
+    case TP_F32: ((float *)data)[i] = (float)v; break;
+    case TP_F64:
+    case TP_WEAK_FLOAT: ((double *)data)[i] = v; break;
+    case TP_BF16: ((uint16_t *)data)[i] = tp_bf16_from_f64(v); break;
+    case TP_F16: ((uint16_t *)data)[i] = tp_f16_from_f64(v); break;
+    default: tp_put_i64(d, data, i, (int64_t)v); break;
+    }
+}
+
+void tp_put_i64(tp_dtype d, void *data, size_t i, int64_t v)
+{
+    switch ((int)d) {
+    case TP_I8: ((int8_t *)data)[i] = (int8_t)(uint8_t)v; break;
+    case TP_I16: ((int16_t *)data)[i] = (int16_t)(uint16_t)v; break;
+    case TP_I32: ((int32_t *)data)[i] = (int32_t)(uint32_t)v; break;
+    case TP_BOOL: ((uint8_t *)data)[i] = v != 0; break;
+    case TP_U8: ((uint8_t *)data)[i] = (uint8_t)v; break;
+    case TP_U16: ((uint16_t *)data)[i] = (uint16_t)v; break;
+    case TP_U32: ((uint32_t *)data)[i] = (uint32_t)v; break;
+    case TP_F32:
+    case TP_F64:
+    case TP_BF16:
+    case TP_F16:
+    case TP_WEAK_FLOAT: tp_put_f64(d, data, i, (double)v); break;
+    default: ((int64_t *)data)[i] = v; break;
+    }
+}
+
+/* Order-preserving integer of a float type's bits. */
+static double ordinal(tp_dtype d, double v)
+{
+    if (d == TP_F32) {
+        uint32_t u = bits_of((float)v);
+        return u & 0x80000000u ? -(double)(u & 0x7fffffffu) : (double)u;
+    }
+    if (d == TP_BF16 || d == TP_F16) {
+        uint16_t h = d == TP_BF16 ? tp_bf16_from_f64(v) : tp_f16_from_f64(v);
+        return h & 0x8000u ? -(double)(h & 0x7fffu) : (double)h;
+    }
+    uint64_t u;
+    memcpy(&u, &v, sizeof u);
+    return u >> 63 ? -(double)(u & INT64_MAX) : (double)u;
+}
+
+double tp_ulp_distance(tp_dtype d, double a, double b)
+{
+    if (!tp_is_float(d))
+        return fabs(a - b);
+    if (isnan(a) || isnan(b))
+        return isnan(a) && isnan(b) ? 0 : INFINITY;
+    if (a == b)
+        return 0;
+    return fabs(ordinal(d, a) - ordinal(d, b));
+}

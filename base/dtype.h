@@ -1,0 +1,64 @@
+/* Element types: names, widths, exact conversion. Rows in dtypes.def. */
+#ifndef TP_DTYPE_H
+#define TP_DTYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+typedef enum tp_kind { TP_KIND_FLOAT, TP_KIND_INT, TP_KIND_UINT, TP_KIND_BOOL } tp_kind;
+
+typedef enum tp_dtype {
+#define X(id, name, brief, bits, kind, exec) TP_##id,
+#include "base/dtypes.def"
+#undef X
+    TP_DTYPES,
+    /* Types of Python-like literals and sizes, which adopt the type of the
+     * other operand; scalars only, held as int64 and double. */
+    TP_WEAK_INT = TP_DTYPES,
+    TP_WEAK_FLOAT,
+    TP_NO_DTYPE,
+} tp_dtype;
+
+typedef struct tp_dtype_row {
+    const char *name, *brief;
+    int bits;
+    tp_kind kind;
+    bool executable;
+} tp_dtype_row;
+
+const tp_dtype_row *tp_dtype_info(tp_dtype d);
+/* By name or short name; TP_NO_DTYPE when unknown. */
+tp_dtype tp_dtype_find(tp_str name);
+/* Bytes of one element in memory (weak types: 8; 4-bit types: 1). */
+size_t tp_dtype_size(tp_dtype d);
+bool tp_is_float(tp_dtype d);
+bool tp_is_int(tp_dtype d); /* signed, unsigned or weak; not bool */
+bool tp_is_weak(tp_dtype d);
+/* Range of an integer type (or bool). */
+int64_t tp_dtype_min(tp_dtype d);
+int64_t tp_dtype_max(tp_dtype d);
+/* Unit roundoff 2^-p of a float type (F32: 2^-24). */
+double tp_dtype_roundoff(tp_dtype d);
+
+/* Round to nearest even, as ml_dtypes does: overflow gives infinity, a NaN
+ * stays a (quiet) NaN with its sign. From double: one rounding. */
+uint16_t tp_bf16_from_f32(float f);
+uint16_t tp_bf16_from_f64(double d);
+float tp_bf16_to_f32(uint16_t h);
+uint16_t tp_f16_from_f32(float f);
+uint16_t tp_f16_from_f64(double d);
+float tp_f16_to_f32(uint16_t h);
+
+/* Element `i` of packed data as a double (exact for every executable type). */
+double tp_get_f64(tp_dtype d, const void *data, size_t i);
+/* The same for integers and bool. */
+int64_t tp_get_i64(tp_dtype d, const void *data, size_t i);
+/* Store with one rounding; integers wrap, bool is `v != 0`. */
+void tp_put_f64(tp_dtype d, void *data, size_t i, double v);
+void tp_put_i64(tp_dtype d, void *data, size_t i, int64_t v);
+/* Units in the last place of `d` between a and b, both representable. */
+double tp_ulp_distance(tp_dtype d, double a, double b);
+
+#endif

@@ -1,0 +1,22 @@
+/* Whole files in, whole files out. */
+#ifndef TP_FILE_H
+#define TP_FILE_H
+
+#include "base/str.h"
+
+/* Read `path` ("-": standard input) into the arena. Folders, devices that
+ * never end and files over `limit` bytes are refused. On failure *why holds
+ * one sentence. */
+tp_status tp_read_file(tp_arena *a, const char *path, size_t limit, tp_str *out, tp_str *why);
+
+/* Map a file read-only. Unmap with tp_unmap_file(). An empty file maps to
+ * {NULL, 0}. */
+tp_status tp_map_file(tp_arena *a, const char *path, tp_str *out, tp_str *why);
+void tp_unmap_file(tp_str mapped);
+
+/* Write `n` pieces to `path` through a temporary file beside it and rename:
+ * readers see the old content or the new one, never half of it. */
+tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, size_t n,
+                        tp_str *why);
+
+#endif

@@ -1,0 +1,77 @@
+#include "base/finding.h"
+
+static const char *const VERDICTS[] = {"proven", "violated", "unknown", "vacuous", "assumed",
+                                       "not-applicable"};
+
+const char *tp_verdict_name(tp_verdict v)
+{
+    return VERDICTS[v];
+}
+
+const char *tp_severity_name(tp_severity s)
+{
+    return s == TP_ERROR ? "error" : s == TP_WARNING ? "warning" : "note";
+}
+
+const char *tp_grade_name(tp_grade g)
+{
+    return g == TP_GRADE_EXACT ? "exact" : g == TP_GRADE_Z3 ? "z3" : NULL;
+}
+
+tp_linecol tp_linecol_of(const tp_source *s, uint32_t offset)
+{
+    tp_linecol lc = {1, 1};
+    for (uint32_t i = 0; i < offset && i < s->text.n; i++) {
+        unsigned char c = (unsigned char)s->text.p[i];
+        if (c == '\n') {
+            lc.line++;
+            lc.column = 1;
+        } else if ((c & 0xc0) != 0x80) {
+            lc.column++;
+        }
+    }
+    return lc;
+}
+
+tp_str tp_line_of(const tp_source *s, uint32_t offset)
+{
+    size_t at = offset < s->text.n ? offset : s->text.n, from = at, to = at;
+    while (from > 0 && s->text.p[from - 1] != '\n')
+        from--;
+    while (to < s->text.n && s->text.p[to] != '\n' && s->text.p[to] != '\r')
+        to++;
+    return (tp_str){s->text.p + from, to - from};
+}
+
+static const char *slug_of(const char *code)
+{
+    static const char *const SLUGS[][2] = {
+        {"TP001", "spec-structure"}, {"TP002", "spec-name"},       {"TP003", "spec-syntax"},
+        {"TP004", "spec-type"},      {"TP005", "spec-value"},
+    };
+    for (size_t i = 0; i < sizeof SLUGS / sizeof *SLUGS; i++)
+        if (strcmp(SLUGS[i][0], code) == 0)
+            return SLUGS[i][1];
+    return "spec";
+}
+
+_Noreturn void tp_raise(tp_ctx *c, const char *code, tp_loc loc, const char *help,
+                        const char *fmt, ...)
+{
+    tp_buf b = {.arena = c->arena};
+    va_list ap;
+    va_start(ap, fmt);
+    tp_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    tp_finding f = {
+        .rule = code,
+        .slug = slug_of(code),
+        .verdict = TP_VIOLATED,
+        .severity = TP_ERROR,
+        .loc = loc,
+        .message = tp_buf_view(&b),
+        .help = help ? tp_printf(c->arena, "%s", help) : (tp_str){NULL, 0},
+    };
+    tp_push(c->arena, c->findings, f);
+    tp_leave(c->arena, TP_E_INPUT);
+}

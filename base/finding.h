@@ -1,0 +1,95 @@
+/* Findings: statements about a kernel (or about a spec that cannot be read),
+ * and the source text they point into. */
+#ifndef TP_FINDING_H
+#define TP_FINDING_H
+
+#include "base/str.h"
+#include "base/vec.h"
+
+/* One spec file. `text` is what positions refer to. */
+typedef struct tp_source {
+    tp_str path; /* as the user named it; "<stdin>" */
+    tp_str text;
+} tp_source;
+
+/* Half-open byte range of a source plus the JSON pointer of its value. */
+typedef struct tp_loc {
+    uint32_t start, end;
+    tp_str pointer;
+} tp_loc;
+
+typedef struct tp_linecol {
+    uint32_t line, column; /* from 1; columns count code points */
+} tp_linecol;
+
+tp_linecol tp_linecol_of(const tp_source *s, uint32_t offset);
+/* The line that holds `offset`, without its newline. */
+tp_str tp_line_of(const tp_source *s, uint32_t offset);
+
+/* Words that are promises: see docs/DESIGN.md. */
+typedef enum tp_verdict {
+    TP_PROVEN,
+    TP_VIOLATED,
+    TP_UNKNOWN,
+    TP_VACUOUS,
+    TP_ASSUMED,
+    TP_NOT_APPLICABLE,
+    TP_VERDICTS
+} tp_verdict;
+const char *tp_verdict_name(tp_verdict v);
+
+typedef enum tp_severity { TP_NOTE, TP_WARNING, TP_ERROR } tp_severity;
+const char *tp_severity_name(tp_severity s);
+
+/* Who decided: an exact procedure without a solver, or Z3. */
+typedef enum tp_grade { TP_GRADE_NONE, TP_GRADE_EXACT, TP_GRADE_Z3 } tp_grade;
+const char *tp_grade_name(tp_grade g); /* NULL for none */
+
+typedef struct tp_binding {
+    tp_str name;
+    int64_t value;
+} tp_binding;
+
+/* A concrete case that breaks a rule. */
+typedef struct tp_witness {
+    TP_VEC(tp_binding) sizes;
+    TP_VEC(tp_binding) step; /* grid axes; may be empty */
+    tp_str dtypes;           /* "T=float32" or empty */
+    const char *replay;      /* "arithmetic" or "executed" */
+    tp_str detail;           /* what happens there, in numbers */
+} tp_witness;
+
+typedef struct tp_finding {
+    const char *rule, *slug; /* "TP101", "block-out-of-bounds" */
+    tp_verdict verdict;
+    tp_grade grade;
+    tp_severity severity;
+    tp_str subject; /* operand, axis or size; may be empty */
+    tp_loc loc;
+    tp_str message; /* the whole story in one line */
+    tp_str label;   /* text under the caret; may be empty */
+    tp_str reason;  /* why unknown; may be empty */
+    tp_str note, help;
+    tp_str holds_when; /* weakest simple precondition, re-proven */
+    tp_str rests_on;   /* "F2" ...; comma separated */
+    const tp_witness *witness;
+    bool suppressed;
+    tp_str suppress_reason;
+    double ms;
+} tp_finding;
+
+typedef TP_VEC(tp_finding) tp_findings;
+
+/* What the reading of one spec carries around: memory, text, findings. */
+typedef struct tp_ctx {
+    tp_arena *arena;
+    const tp_source *source;
+    tp_findings findings;
+} tp_ctx;
+
+/* Record an error on the spec and leave through tp_try() with TP_E_INPUT.
+ * `help` may be NULL. */
+_Noreturn void tp_raise(tp_ctx *c, const char *code, tp_loc loc, const char *help,
+                        const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+#endif

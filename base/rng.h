@@ -1,0 +1,22 @@
+/* Seeded random numbers: Philox4x64-10, the generator NumPy calls Philox
+ * (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3",
+ * SC 2011), through the Random123 library. */
+#ifndef TP_RNG_H
+#define TP_RNG_H
+
+#include <stdint.h>
+
+typedef struct tp_rng {
+    uint64_t key[2], counter[4], block[4];
+    unsigned used; /* words of `block` handed out */
+} tp_rng;
+
+/* Independent streams: one per (seed, stream). */
+tp_rng tp_rng_new(uint64_t seed, uint64_t stream);
+uint64_t tp_rng_next(tp_rng *r);
+/* Uniform in [0, n); n >= 1. */
+uint64_t tp_rng_below(tp_rng *r, uint64_t n);
+/* Standard normal (Box and Muller). */
+double tp_rng_normal(tp_rng *r);
+
+#endif

@@ -1,0 +1,26 @@
+/* Status: could a call do its work? (What a kernel is found guilty of is a
+ * finding, never a status.) */
+#ifndef TP_STATUS_H
+#define TP_STATUS_H
+
+typedef enum tp_status {
+    TP_OK = 0,
+    TP_E_USAGE,    /* wrong options or configuration */
+    TP_E_INPUT,    /* a file is unreadable or not a valid spec */
+    TP_E_TRAP,     /* the machine trapped: the kernel broke a rule while running */
+    TP_E_LIMIT,    /* a stated limit (memory, steps) was reached */
+    TP_E_MEMORY,   /* allocation failed */
+    TP_E_INTERNAL, /* tileproof contradicts itself */
+} tp_status;
+
+/* Exit codes of the command line: a promise, see docs/REPORTS.md. */
+enum {
+    TP_EXIT_OK = 0,
+    TP_EXIT_VIOLATED = 1,
+    TP_EXIT_USAGE = 2,
+    TP_EXIT_INPUT = 3,
+    TP_EXIT_UNKNOWN = 4,
+    TP_EXIT_INTERNAL = 5,
+};
+
+#endif

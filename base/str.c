@@ -1,0 +1,135 @@
+#include "base/str.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+void tp_buf_add(tp_buf *b, const char *p, size_t n)
+{
+    if (b->n + n + 1 > b->cap) {
+        size_t cap = b->cap ? b->cap * 2 : 128;
+        while (cap < b->n + n + 1)
+            cap *= 2;
+        char *q = tp_alloc(b->arena, cap);
+        if (b->n)
+            memcpy(q, b->p, b->n);
+        b->p = q;
+        b->cap = cap;
+    }
+    if (n)
+        memcpy(b->p + b->n, p, n);
+    b->n += n;
+    b->p[b->n] = '\0';
+}
+
+void tp_buf_str(tp_buf *b, tp_str s)
+{
+    tp_buf_add(b, s.p, s.n);
+}
+
+void tp_buf_c(tp_buf *b, const char *c)
+{
+    tp_buf_add(b, c, strlen(c));
+}
+
+void tp_buf_vprintf(tp_buf *b, const char *fmt, va_list ap)
+{
+    char small[256];
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(small, sizeof small, fmt, ap);
+    if (n > 0 && (size_t)n < sizeof small) {
+        tp_buf_add(b, small, (size_t)n);
+    } else if (n > 0) {
+        char *big = tp_alloc(b->arena, (size_t)n + 1);
+        vsnprintf(big, (size_t)n + 1, fmt, again);
+        tp_buf_add(b, big, (size_t)n);
+    }
+    va_end(again);
+}
+
+void tp_buf_printf(tp_buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    tp_buf_vprintf(b, fmt, ap);
+    va_end(ap);
+}
+
+void tp_buf_json(tp_buf *b, tp_str s)
+{
+    tp_buf_c(b, "\"");
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c == '"' || c == '\\')
+            tp_buf_printf(b, "\\%c", c);
+        else if (c == '\n')
+            tp_buf_c(b, "\\n");
+        else if (c == '\t')
+            tp_buf_c(b, "\\t");
+        else if (c < 0x20 || c == 0x7f)
+            tp_buf_printf(b, "\\u%04x", c);
+        else
+            tp_buf_add(b, s.p + i, 1);
+    }
+    tp_buf_c(b, "\"");
+}
+
+tp_str tp_printf(tp_arena *a, const char *fmt, ...)
+{
+    tp_buf b = {.arena = a};
+    va_list ap;
+    va_start(ap, fmt);
+    tp_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    return tp_buf_view(&b);
+}
+
+const char *tp_cstr(tp_arena *a, tp_str s)
+{
+    char *c = tp_alloc(a, s.n + 1);
+    if (s.n)
+        memcpy(c, s.p, s.n);
+    return c;
+}
+
+/* Levenshtein distance with case differences at no cost; words over 63 bytes
+ * are not compared. */
+static size_t distance(tp_str a, tp_str b)
+{
+    enum { MAX = 63 };
+    size_t row[MAX + 1];
+    if (a.n > MAX || b.n > MAX)
+        return MAX;
+    for (size_t j = 0; j <= b.n; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a.n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.n; j++) {
+            size_t up = row[j];
+            int same = tolower((unsigned char)a.p[i - 1]) == tolower((unsigned char)b.p[j - 1]);
+            size_t best = diagonal + (same ? 0 : 1);
+            if (up + 1 < best)
+                best = up + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            diagonal = up;
+            row[j] = best;
+        }
+    }
+    return row[b.n];
+}
+
+tp_str tp_nearest(tp_str word, const tp_str *candidates, size_t n)
+{
+    tp_str best = {NULL, 0};
+    size_t limit = word.n / 3 + 1, best_distance = limit + 1;
+    for (size_t i = 0; i < n; i++) {
+        size_t d = distance(word, candidates[i]);
+        if (d < best_distance && d < candidates[i].n) {
+            best_distance = d;
+            best = candidates[i];
+        }
+    }
+    return best;
+}

@@ -1,0 +1,210 @@
+/* lint and verify. */
+#include <stdio.h>
+#include <time.h>
+
+#include "cli/cli.h"
+
+typedef struct settings {
+    const tp_format *format;
+    tp_str target;
+    tp_analysis_options analysis;
+    tp_equiv_options equiv;
+    size_t max_memory;
+    int64_t cases;
+    bool execute;
+} settings;
+
+typedef TP_VEC(const tp_rule *) rules;
+
+/* Rules named by a comma separated list; false after a message. */
+static bool parse_rules(tp_cli *c, const tp_strings *lists, rules *out)
+{
+    for (uint32_t i = 0; i < lists->len; i++)
+        for (tp_str rest = lists->at[i]; rest.n;) {
+            const char *comma = memchr(rest.p, ',', rest.n);
+            tp_str name = {rest.p, comma ? (size_t)(comma - rest.p) : rest.n};
+            const tp_rule *r = tp_rule_find(name);
+            if (!r) {
+                tp_usage_error("there is no rule `%.*s`; `tileproof rules` lists them", TP_FMT(name));
+                return false;
+            }
+            tp_push(c->arena, *out, r);
+            rest = (tp_str){name.p + name.n + (comma ? 1 : 0), rest.n - name.n - (comma ? 1 : 0)};
+        }
+    return true;
+}
+
+static bool select_rules(tp_cli *c, tp_analysis_options *o)
+{
+    rules wanted = {0}, unwanted = {0}, chosen = {0};
+    if (!parse_rules(c, &c->select, &wanted) || !parse_rules(c, &c->ignore, &unwanted))
+        return false;
+    size_t n;
+    const tp_rule *const *all = tp_rules(&n);
+    for (size_t i = 0; i < n; i++) {
+        bool take = wanted.len == 0;
+        for (uint32_t k = 0; k < wanted.len; k++)
+            take |= wanted.at[k] == all[i];
+        for (uint32_t k = 0; k < unwanted.len; k++)
+            take &= unwanted.at[k] != all[i];
+        if (take)
+            tp_push(c->arena, chosen, all[i]);
+    }
+    o->only = chosen.at ? chosen.at : all;
+    o->nonly = chosen.len;
+    return true;
+}
+
+static bool read_settings(tp_cli *c, settings *s, tp_report *report)
+{
+    tp_str format = tp_option(&c->format, "full"), unknown = tp_option(&c->unknown, s->execute ? "fail" : "warn");
+    int64_t memory, seed, rlimit;
+    tp_target ignored;
+    s->format = tp_format_find(format);
+    s->target = tp_option(&c->target, "");
+    if (!s->format)
+        return tp_usage_error("there is no format `%.*s`; there are full, concise, json", TP_FMT(format)), false;
+    if (s->target.n && !tp_target_find(s->target, &ignored))
+        return tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(s->target)), false;
+    if (!tp_option_number(&c->rlimit, "rlimit", 1000, 4000000000, 0, &rlimit) || !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||
+        !tp_option_number(&c->cases, "cases", 0, 1000, 6, &s->cases) || !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &seed) ||
+        !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &s->equiv.max_steps) || !tp_use_color(c, &report->color) || !select_rules(c, &s->analysis))
+        return false;
+    if (tp_str_is(unknown, "fail"))
+        report->unknown = TP_UNKNOWN_FAIL;
+    else if (tp_str_is(unknown, "ignore"))
+        report->unknown = TP_UNKNOWN_IGNORE;
+    else if (!tp_str_is(unknown, "warn"))
+        return tp_usage_error("--unknown is fail, warn or ignore, not `%.*s`", TP_FMT(unknown)), false;
+    s->max_memory = (size_t)memory << 20;
+    s->equiv.seed = (uint64_t)seed;
+    s->equiv.max_memory = s->max_memory;
+    s->analysis.prover.rlimit = (uint64_t)rlimit;
+    s->analysis.prover.smt2_dir = c->emit_smt2.len ? tp_cstr(c->arena, tp_option(&c->emit_smt2, "")) : NULL;
+    s->analysis.replay = tp_replay_witness;
+    s->analysis.replay_ctx = &s->max_memory;
+    report->quiet = c->quiet.len > 0;
+    report->verbose = c->verbose.len > 0;
+    return true;
+}
+
+/* ---- suppressions ---- */
+
+static bool covers(const tp_json *allow, const tp_finding *f)
+{
+    tp_str rule = tp_json_get(allow, "rule")->u.string;
+    const tp_json *at = tp_json_get(allow, "at");
+    if (!tp_str_is(rule, f->rule) && !tp_str_is(rule, f->slug))
+        return false;
+    if (!at || at->u.string.n == 0)
+        return true;
+    tp_str a = at->u.string, p = f->loc.pointer;
+    return p.n >= a.n && memcmp(p.p, a.p, a.n) == 0 && (p.n == a.n || p.p[a.n] == '/');
+}
+
+static void apply_allow(tp_job *j)
+{
+    const tp_json *allow = j->report.spec->kernels[0]->allow;
+    for (uint32_t i = 0; allow && i < allow->u.items.n; i++) {
+        const tp_json *a = allow->u.items.at[i];
+        bool used = false;
+        for (uint32_t k = 0; k < j->report.findings.len; k++) {
+            tp_finding *f = &j->report.findings.at[k];
+            if ((f->verdict != TP_VIOLATED && f->verdict != TP_UNKNOWN && f->verdict != TP_VACUOUS) || !covers(a, f))
+                continue;
+            f->suppressed = used = true;
+            f->suppress_reason = tp_json_get(a, "reason")->u.string;
+        }
+        if (used)
+            continue;
+        tp_finding stale = {.rule = "TP901", .slug = "stale-allow", .verdict = TP_VIOLATED, .severity = TP_WARNING, .loc = a->loc};
+        stale.message = TP_S("this entry of \"allow\" suppresses nothing");
+        stale.help = TP_S("remove it");
+        tp_push(j->arena, j->report.findings, stale);
+    }
+}
+
+/* ---- one spec ---- */
+
+typedef struct check_call {
+    tp_job *job;
+    const settings *s;
+} check_call;
+
+static void check_loaded(void *arg)
+{
+    check_call *call = arg;
+    tp_job *j = call->job;
+    const settings *s = call->s;
+    tp_analysis_result r = {0};
+    tp_analyze(j->arena, j->report.spec, &s->analysis, &r);
+    j->report.findings = r.findings;
+    j->report.vmem = r.vmem;
+    j->report.stats = r.stats;
+    j->report.internal_error |= r.contradiction;
+    bool vacuous = false;
+    for (uint32_t i = 0; i < r.findings.len; i++)
+        vacuous |= r.findings.at[i].verdict == TP_VACUOUS;
+    if (s->execute && !vacuous) {
+        tp_equiv *e = TP_NEW(j->arena, tp_equiv);
+        tp_cases *cases = TP_NEW(j->arena, tp_cases);
+        *cases = tp_cases_read(&j->ctx, j->report.spec, (uint32_t)s->cases);
+        tp_equiv_run(j->arena, cases, &s->equiv, e);
+        j->report.equiv = e;
+        tp_add_execution_findings(j->arena, e, &s->equiv, &j->report.findings);
+    }
+    apply_allow(j);
+}
+
+static void check_one(tp_job *j, tp_str path, const settings *s)
+{
+    tp_job_load(j, path, s->target);
+    if (!j->report.valid)
+        return;
+    check_call call = {j, s};
+    tp_status st = tp_try(j->arena, check_loaded, &call);
+    if (st == TP_E_INPUT) { /* a malformed case */
+        j->report.findings = j->ctx.findings;
+        j->report.valid = false;
+        j->report.spec = NULL;
+    } else if (st != TP_OK) {
+        tp_finding f = {.rule = "TP902", .slug = "out-of-memory", .verdict = TP_UNKNOWN, .severity = TP_WARNING, .message = TP_S("memory ran out before the check was done")};
+        tp_push(j->arena, j->report.findings, f);
+        j->report.internal_error = true;
+    }
+}
+
+int tp_check_specs(tp_cli *c, bool execute)
+{
+    settings s = {.execute = execute};
+    tp_report report = {0};
+    tp_strings paths = {0};
+    if (!read_settings(c, &s, &report) || !tp_expand_paths(c, &paths))
+        return TP_EXIT_USAGE;
+    tp_job *jobs = TP_NEWN(c->arena, tp_job, paths.len);
+    for (uint32_t i = 0; i < paths.len; i++) {
+        check_one(&jobs[i], paths.at[i], &s);
+        tp_push(c->arena, report.specs, jobs[i].report);
+        report.specs.at[i].source = &jobs[i].source;
+    }
+    s.format->write(&report, stdout);
+    if (paths.len > 1 && !report.quiet && tp_str_is(tp_option(&c->format, "full"), "full")) {
+        tp_counts t = {0};
+        uint32_t clean = 0;
+        for (uint32_t i = 0; i < report.specs.len; i++) {
+            tp_counts k = tp_count(&report.specs.at[i]);
+            clean += report.specs.at[i].valid && k.violated + k.vacuous + k.unknown == 0;
+            t.violated += k.violated;
+            t.proven += k.proven;
+            t.unknown += k.unknown;
+            t.tested += k.tested;
+        }
+        printf("%u specs, %u clean: %u violated, %u proven, %u unknown%s", report.specs.len, clean, t.violated, t.proven, t.unknown, execute ? "" : "\n");
+        if (execute)
+            printf(", %u cases tested\n", t.tested);
+    }
+    int code = tp_report_exit_code(&report);
+    for (uint32_t i = 0; i < paths.len; i++)
+        tp_job_free(&jobs[i]);
+    return code;
+}

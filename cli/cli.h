@@ -1,0 +1,59 @@
+/* What the commands share. */
+#ifndef TP_CLI_H
+#define TP_CLI_H
+
+#include "report/report.h"
+
+typedef TP_VEC(tp_str) tp_strings;
+
+typedef struct tp_cli {
+    tp_arena *arena;
+    const char *program;
+    tp_strings paths;
+#define X(field, name, brief, metavar, commands, help) tp_strings field;
+#include "cli/options.def"
+#undef X
+} tp_cli;
+
+/* A command: one file of cli/commands, one descriptor named after it. */
+typedef struct tp_command {
+    const char *name;
+    char letter; /* in options.def */
+    const char *usage, *summary;
+    int (*run)(tp_cli *c); /* exit code */
+} tp_command;
+const tp_command *const *tp_commands(size_t *n);
+
+/* Message on stderr: "tileproof: …"; returns TP_EXIT_USAGE. */
+int tp_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Last value of an option or `otherwise`; a number in [lo, hi], false after a
+ * message. */
+tp_str tp_option(const tp_strings *values, const char *otherwise);
+bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, int64_t hi, int64_t otherwise, int64_t *out);
+bool tp_use_color(const tp_cli *c, bool *color);
+
+/* Files named on the command line: folders are searched for *.tile.json(c),
+ * gallery names are looked up. False after a message. */
+bool tp_expand_paths(tp_cli *c, tp_strings *out);
+
+/* One spec: its own arena, source and result. */
+typedef struct tp_job {
+    tp_arena *arena;
+    tp_source source;
+    tp_ctx ctx;
+    tp_spec_report report;
+} tp_job;
+/* Read and load; on failure the report holds the findings and valid is false. */
+void tp_job_load(tp_job *j, tp_str path, tp_str target);
+void tp_job_free(tp_job *j);
+
+/* lint and verify; `execute`: run the cases too. */
+int tp_check_specs(tp_cli *c, bool execute);
+
+/* Replay of a witness by the machine (analyzer/analyze.h). ctx: size_t max memory. */
+int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule);
+/* Findings of an execution, shrunk to small sizes. */
+void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_equiv_options *o, tp_findings *into);
+
+#endif

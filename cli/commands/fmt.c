@@ -1,0 +1,71 @@
+#include <stdio.h>
+
+#include "base/file.h"
+#include "cli/cli.h"
+#include "spec/format.h"
+
+typedef struct fmt_call {
+    tp_job *job;
+    tp_buf text;
+} fmt_call;
+
+static void format(void *arg)
+{
+    fmt_call *f = arg;
+    tp_spec_format(&f->job->ctx, f->job->report.spec->doc, &f->text);
+}
+
+static void print_errors(tp_cli *c, tp_job *j)
+{
+    tp_report r = {0};
+    j->report.valid = false;
+    tp_push(c->arena, r.specs, j->report);
+    r.specs.at[0].source = &j->source;
+    tp_format_find(TP_S("full"))->write(&r, stderr);
+}
+
+static int format_one(tp_cli *c, tp_str path)
+{
+    tp_job j = {0};
+    tp_str why;
+    int code = TP_EXIT_OK;
+    if (path.n > 6 && memcmp(path.p + path.n - 6, ".jsonc", 6) == 0)
+        return tp_usage_error("`%.*s`: fmt would lose the comments of a .jsonc file; it formats .tile.json", TP_FMT(path));
+    tp_job_load(&j, path, TP_S(""));
+    fmt_call f = {&j, {.arena = j.arena}};
+    if (!j.report.valid || tp_try(j.arena, format, &f) != TP_OK) {
+        print_errors(c, &j);
+        code = TP_EXIT_INPUT;
+    } else if (c->check.len) {
+        if (!tp_str_eq(tp_buf_view(&f.text), j.source.text)) {
+            printf("%.*s: not in canonical form\n", TP_FMT(path));
+            code = TP_EXIT_VIOLATED;
+        }
+    } else if (c->write.len && !tp_str_is(path, "-")) {
+        tp_str text = tp_buf_view(&f.text);
+        if (!tp_str_eq(text, j.source.text) && tp_write_file(j.arena, tp_cstr(j.arena, path), &text, 1, &why) != TP_OK) {
+            fprintf(stderr, "tileproof: %.*s\n", TP_FMT(why));
+            code = TP_EXIT_INPUT;
+        }
+    } else {
+        fwrite(f.text.p, 1, f.text.n, stdout);
+    }
+    tp_job_free(&j);
+    return code;
+}
+
+static int run(tp_cli *c)
+{
+    tp_strings files = {0};
+    int code = TP_EXIT_OK;
+    if (!tp_expand_paths(c, &files))
+        return TP_EXIT_USAGE;
+    for (uint32_t i = 0; i < files.len; i++) {
+        int one = format_one(c, files.at[i]);
+        if (one > code)
+            code = one;
+    }
+    return code;
+}
+
+const tp_command tp_command_fmt = {"fmt", 'f', "[--check | --write] FILE…", "print specs in canonical form", run};

@@ -1,0 +1,27 @@
+#include <stdio.h>
+
+#include "cli/cli.h"
+
+static int run(tp_cli *c)
+{
+    tp_strings files = {0};
+    if (c->paths.len == 0)
+        tp_push(c->arena, c->paths, TP_S("examples"));
+    if (!tp_expand_paths(c, &files))
+        return TP_EXIT_USAGE;
+    int code = TP_EXIT_OK;
+    for (uint32_t i = 0; i < files.len; i++) {
+        tp_job j = {0};
+        tp_job_load(&j, files.at[i], TP_S(""));
+        if (j.report.valid)
+            printf("%-28.*s %.*s\n", TP_FMT(j.report.name), TP_FMT(j.report.spec->kernels[0]->description));
+        else {
+            fprintf(stderr, "tileproof: %.*s is not a valid spec\n", TP_FMT(files.at[i]));
+            code = TP_EXIT_INPUT;
+        }
+        tp_job_free(&j);
+    }
+    return code;
+}
+
+const tp_command tp_command_kernels = {"kernels", 'K', "[FOLDER…]", "list the kernels of a folder (default: examples)", run};

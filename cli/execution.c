@@ -1,0 +1,175 @@
+/* Execution as evidence: replaying witnesses, and turning traps and
+ * differences into findings at small sizes. */
+#include <math.h>
+
+#include "cli/cli.h"
+
+int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule)
+{
+    enum { REPLAY_STEPS = 200000 };
+    const size_t *max_memory = ctx;
+    if (strcmp(rule, "TP101") != 0 || !k->body)
+        return -1;
+    tp_arena *a = tp_arena_new(*max_memory);
+    if (!a)
+        return -1;
+    tp_case c = {.kernel = k, .env = (int64_t *)(uintptr_t)env, .loc = k->doc->loc};
+    tp_cases cases = {.at = &c, .len = 1};
+    tp_equiv_options o = {.max_memory = *max_memory, .max_steps = REPLAY_STEPS};
+    tp_kernel without = *k; /* only the machine's opinion is wanted */
+    without.reference = (tp_reference){0};
+    c.kernel = &without;
+    tp_equiv *e = TP_NEW(a, tp_equiv);
+    tp_equiv_run(a, &cases, &o, e);
+    const tp_case_result *r = &e->cases.at[0];
+    int answer = r->outcome == TP_TRAPPED ? (strcmp(r->trap.rule, rule) == 0 ? 1 : -1) : -1;
+    if (r->outcome == TP_SKIPPED && r->steps > 0)
+        answer = 0; /* it ran to the end */
+    tp_arena_free(a);
+    return answer;
+}
+
+/* ---- shrinking ---- */
+
+static bool same_failure(const tp_case_result *a, const tp_case_result *b)
+{
+    return a->outcome == b->outcome && (a->outcome != TP_TRAPPED || (strcmp(a->trap.rule, b->trap.rule) == 0 && tp_str_eq(a->trap.subject, b->trap.subject)));
+}
+
+static bool still_fails(tp_arena *a, const tp_case *c, const tp_equiv_options *o, const tp_case_result *like, tp_case_result *out)
+{
+    tp_str why;
+    if (!tp_in_domain(c->kernel, c->env, &why))
+        return false;
+    tp_cases one = {.at = (tp_case *)(uintptr_t)c, .len = 1};
+    tp_equiv e;
+    tp_equiv_run(a, &one, o, &e);
+    *out = e.cases.at[0];
+    return same_failure(out, like);
+}
+
+/* The same failure at smaller sizes: each size down to the least value that
+ * still fails, by bisection over a handful of tries. */
+static void shrink(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
+{
+    const tp_kernel *k = r->the_case->kernel;
+    tp_case *c = TP_NEW(a, tp_case);
+    uint32_t n = tp_sym_count(k->exprs);
+    int tries = 60;
+    *c = *r->the_case;
+    c->env = TP_NEWN(a, int64_t, n);
+    memcpy(c->env, r->the_case->env, n * sizeof *c->env);
+    tp_case_result best = *r;
+    for (int round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < k->nsizes; i++) {
+            const tp_size *s = &k->sizes[i];
+            if (s->kind != TP_SIZE_RANGE)
+                continue;
+            int64_t least = (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of, lo = least, hi = c->env[s->sym];
+            while (lo < hi && tries-- > 0) {
+                int64_t mid = lo == least && hi - lo > s->multiple_of && round == 0 ? least : lo + (hi - lo) / 2 / s->multiple_of * s->multiple_of;
+                tp_case_result now;
+                c->env[s->sym] = mid;
+                if (still_fails(a, c, o, r, &now)) {
+                    best = now;
+                    hi = mid;
+                } else {
+                    lo = mid + s->multiple_of;
+                }
+                c->env[s->sym] = hi;
+            }
+        }
+    best.the_case = c;
+    *r = best;
+}
+
+/* ---- findings ---- */
+
+static const char *slug_of(const char *rule)
+{
+    size_t n;
+    const tp_trap_rule *rows = tp_trap_rules(&n);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rows[i].code, rule) == 0)
+            return rows[i].slug;
+    const tp_rule *r = tp_rule_find(tp_str_c(rule));
+    return r ? r->slug : "trap";
+}
+
+static tp_witness *witness_of(tp_arena *a, const tp_case_result *r)
+{
+    const tp_kernel *k = r->the_case->kernel;
+    tp_witness *w = TP_NEW(a, tp_witness);
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)
+            tp_push(a, w->sizes, (tp_binding){k->sizes[i].name, r->the_case->env[k->sizes[i].sym]});
+    w->dtypes = tp_dtypes_text(k);
+    w->replay = "executed";
+    return w;
+}
+
+static const char *hint(const char *rule)
+{
+    if (strcmp(rule, "TP501") == 0)
+        return "mask the edge before it is used: where(k * bk + iota(int32, shape, dim) < K, x[...], 0); multiplying by a mask does not clean";
+    if (strcmp(rule, "TP404") == 0)
+        return "initialise it in the first step of every run, e.g. `if k == 0:` with k the reduction axis";
+    if (strcmp(rule, "TP401") == 0)
+        return "let every block be visited (cdiv, not //) and write it on all paths";
+    if (strcmp(rule, "TP402") == 0)
+        return "put the axes that the output does not depend on last in the grid";
+    if (strcmp(rule, "TP403") == 0)
+        return "declare that axis \"arbitrary\"";
+    return NULL;
+}
+
+static tp_finding trap_finding(tp_arena *a, const tp_case_result *r)
+{
+    const tp_kernel *k = r->the_case->kernel;
+    const tp_trap *t = &r->trap;
+    tp_witness *w = witness_of(a, r);
+    int operand = t->subject.n ? tp_operand_find(k, t->subject) : -1;
+    tp_finding f = {.rule = t->rule, .slug = slug_of(t->rule), .verdict = TP_VIOLATED, .severity = TP_ERROR, .subject = t->subject, .message = t->message};
+    f.loc = t->loc.end ? t->loc : operand >= 0 ? k->operands[operand].loc : (tp_loc){k->doc->loc.start, k->doc->loc.start + 1, TP_S("")};
+    for (uint32_t i = 0; i < t->coordinates.len; i++)
+        tp_push(a, w->step, t->coordinates.at[i]);
+    f.witness = w;
+    if (hint(t->rule))
+        f.help = tp_str_c(hint(t->rule));
+    return f;
+}
+
+static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
+{
+    const tp_kernel *k = r->the_case->kernel;
+    const tp_output_diff *d = &r->outputs.at[0];
+    for (uint32_t i = 1; i < r->outputs.len; i++)
+        if (r->outputs.at[i].ratio > d->ratio)
+            d = &r->outputs.at[i];
+    tp_witness *w = witness_of(a, r);
+    int operand = tp_operand_find(k, d->name);
+    tp_finding f = {.rule = "TP701", .slug = "not-equivalent", .verdict = TP_VIOLATED, .severity = TP_ERROR, .subject = d->name, .loc = k->operands[operand].loc};
+    f.message = tp_printf(a, "output `%.*s` differs from the reference", TP_FMT(d->name));
+    w->detail = tp_printf(a, "%.*s is %.9g, the reference says %.9g (max abs %.3g, max rel %.3g, %.0f ULP)%s%.*s", TP_FMT(d->worst), d->got, d->want, d->max_abs, d->max_rel, d->max_ulp,
+                          d->step.n ? "; written by step " : "", TP_FMT(d->step));
+    f.witness = w;
+    return f;
+}
+
+void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_equiv_options *o, tp_findings *into)
+{
+    for (uint32_t i = 0; i < e->cases.len; i++) {
+        tp_case_result r = e->cases.at[i];
+        if (r.outcome != TP_TRAPPED && r.outcome != TP_DIFFERENT)
+            continue;
+        tp_finding f = r.outcome == TP_TRAPPED ? trap_finding(a, &r) : difference_finding(a, &r);
+        bool known = false;
+        for (uint32_t j = 0; j < into->len; j++)
+            known |= into->at[j].verdict == TP_VIOLATED && strcmp(into->at[j].rule, f.rule) == 0 && (tp_str_eq(into->at[j].subject, f.subject) || into->at[j].loc.start == f.loc.start);
+        if (known)
+            continue;
+        shrink(a, o, &r);
+        f = r.outcome == TP_TRAPPED ? trap_finding(a, &r) : difference_finding(a, &r);
+        tp_push(a, *into, f);
+    }
+}

@@ -1,0 +1,184 @@
+#define _XOPEN_SOURCE 700
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sha2.h>
+
+#include "base/file.h"
+#include "cli/cli.h"
+
+int tp_usage_error(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(stderr, "tileproof: ");
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    return TP_EXIT_USAGE;
+}
+
+tp_str tp_option(const tp_strings *values, const char *otherwise)
+{
+    return values->len ? values->at[values->len - 1] : tp_str_c(otherwise);
+}
+
+bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, int64_t hi, int64_t otherwise, int64_t *out)
+{
+    *out = otherwise;
+    if (!values->len)
+        return true;
+    tp_str s = tp_option(values, "");
+    char *end, text[32];
+    snprintf(text, sizeof text, "%.*s", TP_FMT(s));
+    long long v = strtoll(text, &end, 10);
+    if (s.n == 0 || s.n > 20 || *end || v < lo || v > hi) {
+        tp_usage_error("--%s takes an integer from %lld to %lld, not `%.*s`", name, (long long)lo, (long long)hi, TP_FMT(s));
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+bool tp_use_color(const tp_cli *c, bool *color)
+{
+    tp_str when = tp_option(&c->color, "auto");
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    *color = tp_str_is(when, "always") || (tp_str_is(when, "auto") && isatty(STDOUT_FILENO) && !(no && *no) && !(term && strcmp(term, "dumb") == 0));
+    if (tp_str_is(when, "auto") || tp_str_is(when, "always") || tp_str_is(when, "never"))
+        return true;
+    tp_usage_error("--color is auto, always or never, not `%.*s`", TP_FMT(when));
+    return false;
+}
+
+/* ---- paths ---- */
+
+static bool has_suffix(tp_str s, const char *suffix)
+{
+    size_t n = strlen(suffix);
+    return s.n > n && memcmp(s.p + s.n - n, suffix, n) == 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name); /* bytes, not the locale */
+}
+
+static void search_folder(tp_cli *c, tp_str folder, tp_strings *out, int depth)
+{
+    struct dirent **list;
+    int n = depth < 32 ? scandir(tp_cstr(c->arena, folder), &list, NULL, by_name) : -1;
+    for (int i = 0; i < n; i++) {
+        tp_str path = tp_printf(c->arena, "%.*s/%s", TP_FMT(folder), list[i]->d_name);
+        struct stat st;
+        if (list[i]->d_name[0] != '.' && lstat(path.p, &st) == 0) {
+            if (S_ISDIR(st.st_mode))
+                search_folder(c, path, out, depth + 1);
+            else if (has_suffix(path, ".tile.json") || has_suffix(path, ".tile.jsonc"))
+                tp_push(c->arena, *out, path);
+        }
+        free(list[i]);
+    }
+    if (n >= 0)
+        free(list);
+}
+
+/* A kernel of the gallery by name: examples/ here, beside the program, or in
+ * the installed share folder. */
+static bool find_in_gallery(tp_cli *c, tp_str name, tp_strings *out)
+{
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    tp_str dir = {self, 0};
+    for (ssize_t i = 0; i < n; i++)
+        if (self[i] == '/')
+            dir.n = (size_t)i;
+    const char *const PLACES[] = {"examples", tp_printf(c->arena, "%.*s/../examples", TP_FMT(dir)).p, tp_printf(c->arena, "%.*s/../share/tileproof/examples", TP_FMT(dir)).p};
+    for (size_t i = 0; i < 3; i++) {
+        tp_str path = tp_printf(c->arena, "%s/%.*s.tile.json", PLACES[i], TP_FMT(name));
+        if (access(path.p, R_OK) == 0) {
+            tp_push(c->arena, *out, path);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool tp_expand_paths(tp_cli *c, tp_strings *out)
+{
+    if (c->paths.len == 0) {
+        tp_usage_error("name a spec, a folder, a gallery kernel, or - for standard input");
+        return false;
+    }
+    for (uint32_t i = 0; i < c->paths.len; i++) {
+        tp_str p = c->paths.at[i];
+        struct stat st;
+        uint32_t before = out->len;
+        if (!tp_str_is(p, "-") && stat(tp_cstr(c->arena, p), &st) == 0 && S_ISDIR(st.st_mode)) {
+            search_folder(c, p, out, 0);
+            if (out->len == before) {
+                tp_usage_error("the folder `%.*s` has no *.tile.json or *.tile.jsonc", TP_FMT(p));
+                return false;
+            }
+        } else if (!memchr(p.p, '/', p.n) && !memchr(p.p, '.', p.n) && !tp_str_is(p, "-") && find_in_gallery(c, p, out)) {
+            continue;
+        } else {
+            tp_push(c->arena, *out, p);
+        }
+    }
+    return true;
+}
+
+/* ---- jobs ---- */
+
+static void digest(tp_job *j)
+{
+    SHA2_CTX ctx;
+    uint8_t bytes[SHA256_DIGEST_LENGTH];
+    tp_buf b = {.arena = j->arena};
+    SHA256Init(&ctx);
+    SHA256Update(&ctx, (const uint8_t *)j->source.text.p, j->source.text.n);
+    SHA256Final(bytes, &ctx);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        tp_buf_printf(&b, "%02x", bytes[i]);
+    j->report.sha256 = tp_buf_view(&b);
+}
+
+void tp_job_load(tp_job *j, tp_str path, tp_str target)
+{
+    tp_str why = {NULL, 0};
+    tp_load_options o = {.target = target};
+    tp_spec *spec = NULL;
+    j->arena = tp_arena_new((size_t)4 << 30);
+    if (!j->arena)
+        abort();
+    j->source.path = tp_str_is(path, "-") ? TP_S("<stdin>") : path;
+    j->ctx = (tp_ctx){.arena = j->arena, .source = &j->source};
+    j->report = (tp_spec_report){.source = &j->source, .name = j->source.path};
+    if (tp_read_file(j->arena, tp_printf(j->arena, "%.*s", TP_FMT(path)).p, TP_JSON_MAX_BYTES, &j->source.text, &why) != TP_OK) {
+        tp_finding f = {.rule = "TP001", .slug = "spec-structure", .verdict = TP_VIOLATED, .severity = TP_ERROR, .loc = {.pointer = TP_S("")}};
+        f.message = tp_printf(j->arena, "cannot read the spec: %.*s", TP_FMT(why));
+        tp_push(j->arena, j->report.findings, f);
+        return;
+    }
+    digest(j);
+    tp_status st = tp_spec_load(&j->ctx, &o, &spec);
+    j->report.findings = j->ctx.findings;
+    if (st == TP_E_MEMORY)
+        j->report.internal_error = true;
+    if (st != TP_OK)
+        return;
+    j->report.valid = true;
+    j->report.spec = spec;
+    j->report.name = spec->name;
+}
+
+void tp_job_free(tp_job *j)
+{
+    tp_arena_free(j->arena);
+    j->arena = NULL;
+}

@@ -1,0 +1,217 @@
+/* Which sizes to execute. */
+#include "base/rng.h"
+#include "kernels/equiv.h"
+#include "spec/scope.h"
+
+bool tp_in_domain(const tp_kernel *k, const int64_t *env, tp_str *why)
+{
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_size *s = &k->sizes[i];
+        if (s->kind != TP_SIZE_RANGE && s->kind != TP_SIZE_CHOICE)
+            continue;
+        int64_t v = env[s->sym];
+        bool listed = s->kind == TP_SIZE_RANGE;
+        for (uint32_t c = 0; c < s->nchoices; c++)
+            listed |= s->choices[c] == v;
+        if (v < s->min || v > s->max || !listed) {
+            *why = tp_printf(k->arena, "%.*s = %lld is outside its declared range", TP_FMT(s->name), (long long)v);
+            return false;
+        }
+        if (s->kind == TP_SIZE_RANGE && v % s->multiple_of != 0) {
+            *why = tp_printf(k->arena, "%.*s = %lld is not a multiple of %lld", TP_FMT(s->name), (long long)v, (long long)s->multiple_of);
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < k->nwhere; i++) {
+        int64_t holds;
+        if (tp_expr_eval(k->exprs, k->where[i].expr, env, &holds) != TP_EVAL_OK || !holds) {
+            *why = tp_printf(k->arena, "the fact \"%.*s\" does not hold", TP_FMT(k->where[i].text));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- boundary picker ---- */
+
+enum { MAX_VALUES = 24, ATTEMPTS = 400, MAX_ELEMENTS = 1 << 21 };
+
+typedef struct values {
+    int64_t at[MAX_VALUES];
+    uint32_t n;
+} values;
+
+static void add_value(values *v, const tp_size *s, int64_t x)
+{
+    x -= x % s->multiple_of;
+    if (x < s->min || x > s->max || v->n == MAX_VALUES)
+        return;
+    for (uint32_t i = 0; i < v->n; i++)
+        if (v->at[i] == x)
+            return;
+    v->at[v->n++] = x;
+}
+
+/* Values around the blocks that tile this size. */
+static values boundary_values(const tp_kernel *k, const tp_size *s, const int64_t *env)
+{
+    values v = {.n = 0};
+    if (s->kind == TP_SIZE_CHOICE) {
+        for (uint32_t i = 0; i < s->nchoices && i < MAX_VALUES; i++)
+            v.at[v.n++] = s->choices[i];
+        return v;
+    }
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
+        for (uint32_t d = 0; d < k->operands[i].rank; d++) {
+            const tp_operand *o = &k->operands[i];
+            int64_t b;
+            if (o->whole || !tp_expr_mentions(k->exprs, o->shape[d], s->sym) || tp_expr_mentions(k->exprs, o->dims[d].block, s->sym) ||
+                tp_expr_eval(k->exprs, o->dims[d].block, env, &b) != TP_EVAL_OK || b < 1 || b > (1 << 16))
+                continue;
+            int64_t edges[] = {b + 1, b, b - 1, 2 * b + 1};
+            for (int e = 0; e < 4; e++)
+                add_value(&v, s, edges[e]);
+        }
+    int64_t small[] = {s->min, s->min + s->multiple_of, 3, 8, 130, 2 * s->multiple_of};
+    for (int e = 0; e < 6; e++)
+        add_value(&v, s, small[e]);
+    return v;
+}
+
+static bool affordable(const tp_kernel *k, const int64_t *env)
+{
+    int64_t total = 0;
+    for (uint32_t i = 0; i < tp_noperands(k); i++) {
+        int64_t dims[TP_MAX_RANK], n = 1;
+        tp_str why;
+        if (!tp_operand_dims(k, &k->operands[i], env, dims, &why))
+            return true; /* let the machine say so */
+        for (uint32_t d = 0; d < k->operands[i].rank; d++)
+            n *= dims[d] > 0 ? dims[d] : 1;
+        total += n;
+    }
+    return total <= MAX_ELEMENTS;
+}
+
+/* Choose every size that is not yet given. Attempt 0 takes the first value of
+ * each list (one past a block), attempt 1 the least ones, then random ones. */
+static bool pick(const tp_kernel *k, const bool *given, tp_rng *rng, uint32_t number, int64_t *env)
+{
+    tp_str why;
+    for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
+        for (uint32_t pass = 0; pass < 2; pass++) /* choices first: blocks depend on them */
+            for (uint32_t i = 0; i < k->nsizes; i++) {
+                const tp_size *s = &k->sizes[i];
+                if (given[i] || s->kind != (pass ? TP_SIZE_RANGE : TP_SIZE_CHOICE))
+                    continue;
+                values v = boundary_values(k, s, env);
+                if (v.n == 0)
+                    return false;
+                uint32_t at = (uint32_t)tp_rng_below(rng, v.n);
+                if (attempt == 0 && number == 0)
+                    at = 0;
+                env[s->sym] = v.at[at];
+                if (attempt == 0 && number == 1)
+                    env[s->sym] = s->kind == TP_SIZE_CHOICE ? s->choices[s->nchoices - 1] : (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of;
+            }
+        if (tp_in_domain(k, env, &why) && affordable(k, env))
+            return true;
+    }
+    return false;
+}
+
+/* ---- "cases" ---- */
+
+static const tp_json *find_dtype(tp_ctx *c, const tp_kernel *k, const tp_json *dtypes)
+{
+    for (uint32_t i = 0; dtypes && i < dtypes->u.items.n; i++) {
+        const tp_json *m = dtypes->u.items.at[i];
+        tp_expect_type(c, m, TP_J_STRING, "a dtype");
+        bool known = false, equal = false;
+        for (uint32_t p = 0; p < k->ndtypes; p++)
+            if (tp_str_eq(k->dtypes[p].name, m->key)) {
+                known = true;
+                equal = tp_dtype_find(m->u.string) == k->dtypes[p].choice;
+            }
+        if (!known)
+            tp_raise(c, "TP002", m->key_loc, NULL, "there is no dtype parameter `%.*s`", TP_FMT(m->key));
+        if (!equal)
+            return m;
+    }
+    return NULL;
+}
+
+static void read_sizes(tp_ctx *c, const tp_kernel *k, const tp_json *sizes, bool *given, int64_t *env)
+{
+    for (uint32_t i = 0; sizes && i < sizes->u.items.n; i++) {
+        const tp_json *m = sizes->u.items.at[i];
+        tp_expect_type(c, m, TP_J_INT, "a size");
+        const tp_size *s = tp_size_find(k, m->key);
+        if (!s)
+            tp_raise(c, "TP002", m->key_loc, NULL, "there is no size `%.*s`", TP_FMT(m->key));
+        if (s->kind == TP_SIZE_DERIVED)
+            tp_raise(c, "TP005", m->loc, "leave it out", "`%.*s` is derived from other sizes", TP_FMT(m->key));
+        if (s->kind == TP_SIZE_FIXED && s->min != m->u.integer)
+            tp_raise(c, "TP005", m->loc, "leave it out", "`%.*s` is fixed at %lld", TP_FMT(m->key), (long long)s->min);
+        if (s->kind == TP_SIZE_FIXED)
+            continue;
+        env[s->sym] = m->u.integer;
+        given[s - k->sizes] = true;
+    }
+}
+
+static void check_case(tp_ctx *c, const tp_json *v)
+{
+    static const char *const KEYS[] = {"sizes", "dtypes", "seed", NULL}, *const LATER[] = {"tables", "inputs", NULL};
+    tp_expect_type(c, v, TP_J_OBJECT, "a case");
+    tp_check_keys(c, v, KEYS, LATER, "a case");
+    tp_member(c, v, "sizes", TP_J_OBJECT, false);
+    tp_member(c, v, "dtypes", TP_J_OBJECT, false);
+    tp_member(c, v, "seed", TP_J_INT, false);
+}
+
+static void add_case(tp_ctx *c, tp_cases *out, const tp_kernel *k, const tp_json *v, uint32_t number)
+{
+    tp_case x = {.kernel = k, .loc = v ? v->loc : k->doc->loc};
+    const tp_json *seed = v ? tp_json_get(v, "seed") : NULL;
+    bool *given = TP_NEWN(c->arena, bool, k->nsizes);
+    tp_str why = {NULL, 0};
+    x.env = TP_NEWN(c->arena, int64_t, tp_sym_count(k->exprs));
+    x.seed = seed ? (uint64_t)seed->u.integer : number;
+    if (v)
+        read_sizes(c, k, tp_json_get(v, "sizes"), given, x.env);
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        x.generated |= !given[i] && (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE);
+    tp_rng rng = tp_rng_new(x.seed, 0x73697a65);
+    if (x.generated && !pick(k, given, &rng, v ? 0 : number, x.env)) {
+        if (v)
+            tp_raise(c, "TP005", v->loc, "give all sizes", "no small sizes were found that complete this case");
+        return;
+    }
+    if (!x.generated && !tp_in_domain(k, x.env, &why))
+        tp_raise(c, "TP005", x.loc, "a case lies inside the declared domain", "this case is outside the domain: %.*s", TP_FMT(why));
+    for (uint32_t i = 0; i < out->len; i++)
+        if (out->at[i].kernel == k && !v && memcmp(out->at[i].env, x.env, tp_sym_count(k->exprs) * sizeof *x.env) == 0)
+            return; /* the same sizes again */
+    tp_push(c->arena, *out, x);
+}
+
+tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel)
+{
+    tp_cases out = {0};
+    const tp_json *list = s->kernels[0]->cases;
+    for (uint32_t i = 0; list && i < list->u.items.n; i++) {
+        const tp_json *v = list->u.items.at[i];
+        uint32_t before = out.len;
+        check_case(c, v);
+        for (uint32_t k = 0; k < s->nkernels; k++)
+            if (!find_dtype(c, s->kernels[k], tp_json_get(v, "dtypes")))
+                add_case(c, &out, s->kernels[k], v, i);
+        if (out.len == before)
+            tp_raise(c, "TP005", v->loc, NULL, "no combination of dtype choices fits this case");
+    }
+    for (uint32_t k = 0; k < s->nkernels; k++)
+        for (uint32_t i = 0; i < per_kernel; i++)
+            add_case(c, &out, s->kernels[k], NULL, i);
+    return out;
+}

@@ -1,0 +1,223 @@
+/* Executing the statements of a body for one grid step. */
+#include "kernels/internal.h"
+
+void *tp_workspace(tp_machine *m, tp_vid v, size_t bytes)
+{
+    if (m->workspace_size[v] < bytes) {
+        m->workspace[v] = tp_alloc(m->arena, bytes);
+        m->workspace_size[v] = bytes;
+    }
+    return m->workspace[v];
+}
+
+_Noreturn void tp_trap_raise(tp_machine *m, const char *rule, tp_str subject, const char *fmt, ...)
+{
+    tp_buf b = {.arena = m->arena};
+    va_list ap;
+    va_start(ap, fmt);
+    tp_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    tp_trap *t = m->trap;
+    t->rule = rule;
+    t->subject = subject;
+    t->message = tp_buf_view(&b);
+    t->step = m->step;
+    for (uint32_t x = 0; m->step >= 0 && x < m->k->naxes; x++)
+        tp_push(m->arena, t->coordinates, (tp_binding){m->k->axes[x].name, m->env[m->k->axes[x].sym]});
+    if (m->at && m->at->syntax) {
+        tp_buf s = {.arena = m->arena};
+        tp_print_stmt_head(&s, m->at->syntax);
+        t->statement = tp_buf_view(&s);
+        t->loc = m->at->syntax->line->loc;
+    }
+    tp_leave(m->arena, TP_E_TRAP);
+}
+
+_Noreturn void tp_trap_undefined(tp_machine *m, tp_origin o, tp_str subject, const char *sink)
+{
+    tp_trap_raise(m, tp_origin_rule(o), subject, "%s is undefined: it depends on %.*s", sink, TP_FMT(tp_origin_text(m, o)));
+}
+
+/* ---- refs ---- */
+
+typedef struct slice {
+    int64_t start[TP_MAX_RANK], size[TP_MAX_RANK], stride[TP_MAX_RANK];
+    uint32_t rank; /* of the ref */
+    bool whole;
+} slice;
+
+static int64_t scalar_int(tp_machine *m, tp_vid v, tp_str subject, const char *sink)
+{
+    const tp_cells *c = &m->values[v];
+    if (tp_any_undefined(c))
+        tp_trap_undefined(m, tp_any_undefined(c), subject, sink);
+    return tp_get_i64(c->dtype, c->data, 0);
+}
+
+static slice resolve(tp_machine *m, const tp_access *a)
+{
+    const tp_ref *r = &m->refs[a->operand];
+    slice s = {.rank = r->cells.rank, .whole = true};
+    for (uint32_t d = 0; d < s.rank; d++) {
+        const tp_subscript *sub = &a->subs[d];
+        s.size[d] = r->cells.dims[d];
+        s.stride[d] = sub->stride;
+        if (sub->kind == TP_SUB_FULL)
+            continue;
+        s.start[d] = scalar_int(m, sub->start, r->operand->name, "an index");
+        if (sub->kind == TP_SUB_INT)
+            s.size[d] = 1;
+        else if (tp_expr_eval(m->k->exprs, sub->size, m->env, &s.size[d]) != TP_EVAL_OK || s.size[d] < 0)
+            tp_trap_raise(m, "TP102", r->operand->name, "the size of this slice is not a count");
+        int64_t last = s.size[d] ? s.start[d] + (s.size[d] - 1) * s.stride[d] : s.start[d];
+        if (s.start[d] < 0 || last >= r->cells.dims[d] + (s.size[d] == 0))
+            tp_trap_raise(m, "TP102", r->operand->name, "elements %lld to %lld of dimension %u of `%.*s`, which has %lld", (long long)s.start[d],
+                          (long long)last, d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
+        s.whole &= s.start[d] == 0 && s.size[d] == r->cells.dims[d] && s.stride[d] == 1;
+    }
+    return s;
+}
+
+/* Offset inside the ref of every element of the slice, in order; calls
+ * visit(ref element, slice element). */
+typedef void (*visitor)(tp_cells *ref, size_t at, tp_cells *value, size_t i);
+
+static void walk(const slice *s, tp_cells *ref, tp_cells *value, visitor visit)
+{
+    int64_t at[TP_MAX_RANK] = {0};
+    size_t n = 1;
+    for (uint32_t d = 0; d < s->rank; d++)
+        n *= (size_t)s->size[d];
+    for (size_t i = 0; i < n; i++) {
+        size_t offset = 0;
+        for (uint32_t d = 0; d < s->rank; d++)
+            offset = offset * (size_t)ref->dims[d] + (size_t)(s->start[d] + at[d] * s->stride[d]);
+        visit(ref, offset, value, i);
+        for (uint32_t d = s->rank; d-- > 0;) {
+            if (++at[d] < s->size[d])
+                break;
+            at[d] = 0;
+        }
+    }
+}
+
+static void visit_load(tp_cells *ref, size_t at, tp_cells *value, size_t i)
+{
+    size_t size = tp_dtype_size(ref->dtype);
+    memcpy((char *)value->data + i * size, (const char *)ref->data + at * size, size);
+    if (value->state == TP_MIXED)
+        value->shadow[i] = tp_origin_at(ref, at);
+}
+
+static void visit_store(tp_cells *ref, size_t at, tp_cells *value, size_t i)
+{
+    size_t size = tp_dtype_size(ref->dtype), from = value->n == 1 ? 0 : i;
+    memcpy((char *)ref->data + at * size, (const char *)value->data + from * size, size);
+    if (ref->state == TP_MIXED)
+        ref->shadow[at] = tp_origin_at(value, from);
+}
+
+static void exec_load(tp_machine *m, const tp_inst *i)
+{
+    tp_cells *out = &m->values[i->out], *ref = &m->refs[i->access->operand].cells;
+    slice s = resolve(m, i->access);
+    if (s.whole) {
+        tp_copy_cells(m, out, ref);
+        return;
+    }
+    out->state = TP_CLEAN;
+    if (ref->state != TP_CLEAN)
+        tp_materialise(m, out);
+    walk(&s, ref, out, visit_load);
+    if (out->state == TP_MIXED && !tp_any_undefined(out))
+        out->state = TP_CLEAN;
+}
+
+static void exec_store(tp_machine *m, const tp_step *step)
+{
+    tp_cells *value = &m->values[step->value], *ref = &m->refs[step->access->operand].cells;
+    slice s = resolve(m, step->access);
+    if (s.whole && value->n == ref->n) {
+        tp_copy_cells(m, ref, value);
+        return;
+    }
+    if (s.whole && value->state == TP_CLEAN) {
+        size_t size = tp_dtype_size(ref->dtype);
+        for (size_t i = 0; i < ref->n; i++)
+            memcpy((char *)ref->data + i * size, value->data, size);
+        ref->state = TP_CLEAN;
+        return;
+    }
+    if (ref->state != TP_CLEAN || value->state != TP_CLEAN)
+        tp_materialise(m, ref);
+    walk(&s, ref, value, visit_store);
+    if (ref->state == TP_MIXED && !tp_any_undefined(ref))
+        ref->state = TP_CLEAN;
+}
+
+/* ---- statements ---- */
+
+static void exec_inst(tp_machine *m, const tp_inst *i)
+{
+    switch (i->prim) {
+    case TP_P_LOAD: exec_load(m, i); return;
+    case TP_P_DOT: tp_exec_dot(m, i); return;
+    case TP_P_CAST: tp_exec_cast(m, i); return;
+    case TP_P_SUM:
+    case TP_P_PROD:
+    case TP_P_MAX:
+    case TP_P_MIN:
+    case TP_P_ANY:
+    case TP_P_ALL:
+    case TP_P_ARGMAX:
+    case TP_P_ARGMIN: tp_exec_reduce(m, i); return;
+    case TP_P_INTEGER_POW: tp_exec_elementwise(m, i); return;
+    default: break;
+    }
+    if (tp_prim_info(i->prim)->arity == TP_STRUCT)
+        tp_exec_structural(m, i);
+    else
+        tp_exec_elementwise(m, i);
+}
+
+static void exec_loop(tp_machine *m, const tp_step *s)
+{
+    int64_t lo = scalar_int(m, s->lo, (tp_str){NULL, 0}, "a loop bound"), hi = scalar_int(m, s->hi, (tp_str){NULL, 0}, "a loop bound");
+    for (int64_t t = lo; s->by > 0 ? t < hi : t > hi; t += s->by) {
+        m->values[s->var].state = TP_CLEAN;
+        *(int32_t *)m->values[s->var].data = (int32_t)t;
+        tp_exec_region(m, &s->body);
+    }
+}
+
+static void exec_check(tp_machine *m, const tp_step *s)
+{
+    const tp_cells *c = &m->values[s->value];
+    if (tp_any_undefined(c))
+        tp_trap_undefined(m, tp_any_undefined(c), (tp_str){NULL, 0}, "the condition of a check");
+    for (size_t i = 0; i < c->n; i++)
+        if (!((const uint8_t *)c->data)[i])
+            tp_trap_raise(m, "TP107", (tp_str){NULL, 0}, "check failed: %.*s", TP_FMT(s->text));
+}
+
+void tp_exec_region(tp_machine *m, const tp_region *r)
+{
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_step *s = &r->at[i];
+        m->at = s;
+        switch (s->kind) {
+        case TP_COMPUTE: exec_inst(m, s->inst); break;
+        case TP_ASSIGN: tp_copy_cells(m, &m->values[s->var], &m->values[s->value]); break;
+        case TP_PUT: exec_store(m, s); break;
+        case TP_LOOP: exec_loop(m, s); break;
+        case TP_ASSERT: exec_check(m, s); break;
+        case TP_IF: {
+            const tp_cells *c = &m->values[s->value];
+            if (tp_any_undefined(c))
+                tp_trap_undefined(m, tp_any_undefined(c), (tp_str){NULL, 0}, "a branch condition");
+            tp_exec_region(m, *(const uint8_t *)c->data ? &s->body : &s->orelse);
+            break;
+        }
+        }
+    }
+}

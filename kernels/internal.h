@@ -1,0 +1,87 @@
+/* Shared by the files of kernels/. */
+#ifndef TP_KERNELS_INTERNAL_H
+#define TP_KERNELS_INTERNAL_H
+
+#include "kernels/machine.h"
+
+/* Definedness of the elements of a buffer: all defined, all undefined with
+ * one origin, or element by element. */
+typedef enum tp_shadow_state { TP_CLEAN, TP_ALL_UNDEFINED, TP_MIXED } tp_shadow_state;
+
+/* Where an undefined element was born; 0 means defined.
+ * kind (4 bits) | operand (8) | lane of its block or statement (26) | step (26) */
+typedef uint64_t tp_origin;
+typedef enum tp_origin_kind { TP_BORN_OUTSIDE = 1, TP_BORN_SCRATCH, TP_BORN_OUTPUT, TP_BORN_CAST } tp_origin_kind;
+
+typedef struct tp_cells {
+    tp_dtype dtype;
+    uint32_t rank;
+    int64_t dims[TP_MAX_RANK];
+    size_t n;
+    void *data;
+    tp_shadow_state state;
+    tp_origin origin;  /* TP_ALL_UNDEFINED: of lane 0 */
+    tp_origin *shadow; /* TP_MIXED; allocated on first use */
+} tp_cells;
+
+/* One operand while the grid runs. */
+typedef struct tp_ref {
+    const tp_operand *operand;
+    tp_tensor *array;             /* NULL for scratch */
+    tp_cells cells;               /* window, squeezed dims dropped */
+    int64_t block[TP_MAX_RANK];   /* extents of the window, with squeezed dims */
+    int64_t window[TP_MAX_RANK];  /* start in elements */
+    bool resident;
+    uint32_t *visited;            /* outputs: per block, 1 + number of the run that wrote it */
+    int64_t *visit_key;           /* outputs: parallel coordinates of that run, hashed */
+    int64_t blocks[TP_MAX_RANK];  /* outputs: blocks per dimension */
+    size_t nblocks;
+} tp_ref;
+
+typedef struct tp_machine {
+    tp_arena *arena;
+    const tp_run_request *request;
+    const tp_kernel *k;
+    int64_t *env;
+    tp_cells *values; /* by value number */
+    tp_ref *refs;     /* by operand */
+    void **workspace; /* per value: scratch memory of its instruction */
+    size_t *workspace_size;
+    int64_t step;
+    uint32_t runs;
+    const tp_step *at; /* statement being executed */
+    tp_trap *trap;
+    tp_run_stats stats;
+} tp_machine;
+
+/* exec.c */
+void tp_exec_region(tp_machine *m, const tp_region *r);
+_Noreturn void tp_trap_raise(tp_machine *m, const char *rule, tp_str subject, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void *tp_workspace(tp_machine *m, tp_vid v, size_t bytes);
+/* Trap because an undefined value reached `sink`. */
+_Noreturn void tp_trap_undefined(tp_machine *m, tp_origin o, tp_str subject, const char *sink);
+
+/* shadow.c */
+tp_origin tp_origin_new(tp_origin_kind kind, uint32_t operand, size_t lane, int64_t step);
+tp_origin_kind tp_origin_kind_of(tp_origin o);
+const char *tp_origin_rule(tp_origin o);
+tp_str tp_origin_text(tp_machine *m, tp_origin o);
+void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims);
+void tp_make_undefined(tp_cells *c, tp_origin first);
+/* Make the shadow array exist and hold the state. */
+tp_origin *tp_materialise(tp_machine *m, tp_cells *c);
+/* Origin of element i, 0 when defined. */
+tp_origin tp_origin_at(const tp_cells *c, size_t i);
+/* First undefined element's origin, or 0. */
+tp_origin tp_any_undefined(const tp_cells *c);
+void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from);
+
+/* elementwise.c, structural.c */
+void tp_exec_elementwise(tp_machine *m, const tp_inst *i);
+void tp_exec_structural(tp_machine *m, const tp_inst *i);
+void tp_exec_dot(tp_machine *m, const tp_inst *i);
+void tp_exec_reduce(tp_machine *m, const tp_inst *i);
+void tp_exec_cast(tp_machine *m, const tp_inst *i);
+
+#endif

@@ -1,0 +1,389 @@
+/* The grid walk: windows in, body, windows out. */
+#include "kernels/machine.h"
+
+#include "base/checked.h"
+#include "base/rng.h"
+#include "kernels/internal.h"
+
+bool tp_operand_dims(const tp_kernel *k, const tp_operand *o, const int64_t *env, int64_t *dims, tp_str *why)
+{
+    int64_t bytes = (int64_t)tp_dtype_size(o->dtype);
+    for (uint32_t d = 0; d < o->rank; d++) {
+        tp_eval_error e = tp_expr_eval(k->exprs, o->shape[d], env, &dims[d]);
+        if (e != TP_EVAL_OK)
+            *why = tp_printf(k->arena, "dimension %u of `%.*s` %s", d, TP_FMT(o->name), tp_eval_error_text(e));
+        else if (dims[d] < 0)
+            *why = tp_printf(k->arena, "dimension %u of `%.*s` is %lld", d, TP_FMT(o->name), (long long)dims[d]);
+        else if (!tp_mul(bytes, dims[d] ? dims[d] : 1, &bytes) || bytes > ((int64_t)1 << 46))
+            *why = tp_printf(k->arena, "`%.*s` is too large to run", TP_FMT(o->name));
+        else
+            continue;
+        return false;
+    }
+    return true;
+}
+
+_Noreturn static void refuse(tp_machine *m, tp_str why)
+{
+    m->trap->message = why;
+    m->trap->step = -1;
+    tp_leave(m->arena, TP_E_LIMIT);
+}
+
+static int64_t eval(tp_machine *m, tp_expr e, const char *rule, const char *what, tp_str subject)
+{
+    int64_t v = 0;
+    tp_eval_error err = tp_expr_eval(m->k->exprs, e, m->env, &v);
+    if (err != TP_EVAL_OK)
+        tp_trap_raise(m, err == TP_EVAL_DIV_ZERO ? "TP105" : rule, subject, "%s of `%.*s` %s", what, TP_FMT(subject), tp_eval_error_text(err));
+    return v;
+}
+
+/* ---- preparing ---- */
+
+static void check_executable(tp_machine *m)
+{
+    for (uint32_t i = 0; i < tp_noperands(m->k); i++) {
+        const tp_operand *o = &m->k->operands[i];
+        if (!tp_dtype_info(o->dtype)->executable)
+            refuse(m, tp_printf(m->arena, "`%.*s` is %s, which this build checks but does not execute", TP_FMT(o->name), tp_dtype_info(o->dtype)->name));
+        if (o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM)
+            refuse(m, tp_printf(m->arena, "`%.*s` is in %s, which this build checks but does not execute", TP_FMT(o->name), tp_memory_name(o->memory)));
+        for (uint32_t d = 0; o->role != TP_SCRATCH && d < o->rank; d++)
+            if (o->dims[d].kind == TP_DIM_ELEMENT)
+                refuse(m, tp_printf(m->arena, "`%.*s` has Element dimensions, which this build checks but does not execute", TP_FMT(o->name)));
+    }
+    if (!m->k->body)
+        refuse(m, TP_S("the spec has no \"kernel\" to execute"));
+}
+
+static void prepare_ref(tp_machine *m, uint32_t i)
+{
+    tp_ref *r = &m->refs[i];
+    const tp_operand *o = &m->k->operands[i];
+    int64_t dims[TP_MAX_RANK];
+    r->operand = o;
+    r->array = o->role == TP_SCRATCH ? NULL : &m->request->arrays[i];
+    for (uint32_t d = 0; o->role != TP_SCRATCH && d < o->rank; d++) {
+        r->block[d] = eval(m, o->dims[d].block, "TP008", "a block dimension", o->name);
+        if (r->block[d] < 1 && !o->whole)
+            tp_trap_raise(m, "TP008", o->name, "dimension %u of the block of `%.*s` is %lld", d, TP_FMT(o->name), (long long)r->block[d]);
+    }
+    for (uint32_t d = 0; d < o->ref_rank; d++) {
+        dims[d] = eval(m, o->ref_shape[d], "TP008", "a dimension", o->name);
+        if (dims[d] < 0)
+            tp_trap_raise(m, "TP008", o->name, "dimension %u of `%.*s` is %lld", d, TP_FMT(o->name), (long long)dims[d]);
+    }
+    tp_cells_init(m->arena, &r->cells, o->dtype, o->ref_rank, dims);
+    if (o->role == TP_OUTPUT) {
+        r->nblocks = 1;
+        for (uint32_t d = 0; d < o->rank; d++) {
+            int64_t extent = r->array->dims[d], b = r->block[d];
+            r->blocks[d] = b ? extent / b + (extent % b != 0) : 0;
+            r->nblocks *= (size_t)r->blocks[d];
+        }
+        r->visited = TP_NEWN(m->arena, uint32_t, r->nblocks);
+        r->visit_key = TP_NEWN(m->arena, int64_t, r->nblocks);
+    }
+}
+
+static void prepare_values(tp_machine *m)
+{
+    const tp_program *p = m->k->body;
+    m->values = TP_NEWN(m->arena, tp_cells, p->values.len);
+    m->workspace = TP_NEWN(m->arena, void *, p->values.len);
+    m->workspace_size = TP_NEWN(m->arena, size_t, p->values.len);
+    for (uint32_t v = 0; v < p->values.len; v++) {
+        const tp_value *x = &p->values.at[v];
+        int64_t dims[TP_MAX_RANK];
+        for (uint32_t d = 0; d < x->rank; d++) {
+            dims[d] = eval(m, x->dims[d], "TP008", "the shape of a value in the body", m->k->name);
+            if (dims[d] < 0)
+                tp_trap_raise(m, "TP008", (tp_str){NULL, 0}, "a value in the body has the dimension %lld", (long long)dims[d]);
+        }
+        tp_cells_init(m->arena, &m->values[v], x->dtype, x->rank, dims);
+        if (x->dtype == TP_WEAK_INT)
+            *(int64_t *)m->values[v].data = eval(m, x->meaning, "TP104", "an integer in the body", m->k->name);
+    }
+}
+
+/* ---- windows ---- */
+
+/* Copy between a window and its array, in-range elements only. */
+static void transfer(tp_ref *r, bool in)
+{
+    const tp_operand *o = r->operand;
+    size_t size = tp_dtype_size(o->dtype);
+    int64_t extent[TP_MAX_RANK], at[TP_MAX_RANK] = {0};
+    for (uint32_t d = 0; d < o->rank; d++) {
+        int64_t left = r->array->dims[d] - r->window[d];
+        extent[d] = left < r->block[d] ? left : r->block[d];
+        if (extent[d] <= 0)
+            return;
+    }
+    uint32_t last = o->rank ? o->rank - 1 : 0;
+    size_t run = o->rank ? (size_t)extent[last] : 1;
+    for (;;) {
+        size_t a = 0, w = 0;
+        for (uint32_t d = 0; d < o->rank; d++) {
+            a = a * (size_t)r->array->dims[d] + (size_t)(r->window[d] + at[d]);
+            w = w * (size_t)r->block[d] + (size_t)at[d];
+        }
+        char *array = (char *)r->array->data + a * size, *window = (char *)r->cells.data + w * size;
+        memcpy(in ? window : array, in ? array : window, run * size);
+        uint32_t d = last;
+        while (d-- > 0) {
+            if (++at[d] < extent[d])
+                break;
+            at[d] = 0;
+        }
+        if (d == UINT32_MAX)
+            return;
+    }
+}
+
+/* Call f for every lane of the window: inside the array or not. */
+static bool partial(const tp_ref *r)
+{
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        if (r->window[d] + r->block[d] > r->array->dims[d])
+            return true;
+    return false;
+}
+
+static bool lane_inside(const tp_ref *r, size_t lane)
+{
+    for (uint32_t d = r->operand->rank; d-- > 0;) {
+        int64_t at = (int64_t)(lane % (size_t)r->block[d]);
+        lane /= (size_t)r->block[d];
+        if (r->window[d] + at >= r->array->dims[d])
+            return false;
+    }
+    return true;
+}
+
+static void fill_outside(tp_machine *m, tp_ref *r, uint32_t index)
+{
+    r->cells.state = TP_CLEAN;
+    if (!partial(r))
+        return;
+    tp_origin *shadow = tp_materialise(m, &r->cells);
+    for (size_t i = 0; i < r->cells.n; i++)
+        if (!lane_inside(r, i)) {
+            shadow[i] = tp_origin_new(TP_BORN_OUTSIDE, index, i, m->step);
+            tp_put_f64(r->cells.dtype, r->cells.data, i, tp_is_float(r->cells.dtype) ? -7.77e33 : -77);
+        }
+}
+
+static size_t block_number(const tp_ref *r)
+{
+    size_t n = 0;
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        n = n * (size_t)r->blocks[d] + (size_t)(r->block[d] ? r->window[d] / r->block[d] : 0);
+    return n;
+}
+
+static tp_str element_text(tp_machine *m, const tp_ref *r, size_t lane)
+{
+    int64_t at[TP_MAX_RANK];
+    tp_buf b = {.arena = m->arena};
+    for (uint32_t d = r->operand->rank; d-- > 0;) {
+        at[d] = r->window[d] + (int64_t)(lane % (size_t)r->block[d]);
+        lane /= (size_t)r->block[d];
+    }
+    tp_buf_printf(&b, "%.*s[", TP_FMT(r->operand->name));
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        tp_buf_printf(&b, "%s%lld", d ? ", " : "", (long long)at[d]);
+    tp_buf_c(&b, "]");
+    return tp_buf_view(&b);
+}
+
+/* End of a run: every in-range element must be defined; copy out. */
+static void end_run(tp_machine *m, uint32_t index)
+{
+    tp_ref *r = &m->refs[index];
+    if (!r->resident)
+        return;
+    r->resident = false;
+    m->at = NULL;
+    for (size_t i = 0; r->cells.state != TP_CLEAN && i < r->cells.n; i++) {
+        tp_origin o = tp_origin_at(&r->cells, i);
+        if (!o || !lane_inside(r, i))
+            continue;
+        tp_str e = element_text(m, r, i);
+        if (tp_origin_kind_of(o) == TP_BORN_OUTPUT && (uint32_t)(o >> 52 & 0xff) == index && r->cells.state == TP_ALL_UNDEFINED)
+            tp_trap_raise(m, "TP401", r->operand->name, "%.*s is never written in the run of its block", TP_FMT(e));
+        tp_trap_undefined(m, o, r->operand->name, tp_printf(m->arena, "%.*s at copy-out", TP_FMT(e)).p);
+    }
+    transfer(r, false);
+    m->stats.copies_out++;
+}
+
+static int64_t parallel_key(const tp_machine *m)
+{
+    int64_t key = 0;
+    for (uint32_t a = 0; a < m->k->naxes; a++)
+        if (m->k->axes[a].parallel)
+            key = key * 1000003 + m->env[m->k->axes[a].sym];
+    return key;
+}
+
+static void begin_run(tp_machine *m, uint32_t index)
+{
+    tp_ref *r = &m->refs[index];
+    size_t b = block_number(r);
+    int64_t key = parallel_key(m);
+    if (r->visited[b]) {
+        bool race = r->visit_key[b] != key;
+        tp_trap_raise(m, race ? "TP403" : "TP402", r->operand->name,
+                      race ? "two steps that differ in a parallel axis write the same block of `%.*s`"
+                           : "the grid returns to a block of `%.*s` after leaving it",
+                      TP_FMT(r->operand->name));
+    }
+    r->visited[b] = ++m->runs;
+    r->visit_key[b] = key;
+    r->resident = true;
+    tp_make_undefined(&r->cells, tp_origin_new(TP_BORN_OUTPUT, index, 0, m->step));
+}
+
+/* Start of the window of operand `o` at this step; traps when it misses the array. */
+static bool move_window(tp_machine *m, uint32_t index, int64_t *start)
+{
+    tp_ref *r = &m->refs[index];
+    const tp_operand *o = r->operand;
+    bool changed = !r->resident;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        int64_t block = eval(m, o->dims[d].index, "TP104", "the index map", o->name);
+        bool fits = tp_mul(block, r->block[d], &start[d]);
+        if (!fits || start[d] < 0 || (start[d] >= r->array->dims[d] && !(o->whole && start[d] == 0)))
+            tp_trap_raise(m, "TP101", o->name, "block index %lld in dimension %u of `%.*s` starts at element %lld; the array has %lld", (long long)block, d,
+                          TP_FMT(o->name), (long long)start[d], (long long)r->array->dims[d]);
+        changed |= start[d] != r->window[d];
+    }
+    return changed;
+}
+
+static void move_windows(tp_machine *m, bool parallel_changed)
+{
+    int64_t start[TP_MAX_RANK];
+    uint32_t n = m->k->ninputs + m->k->noutputs;
+    for (uint32_t i = m->k->ninputs; i < n; i++) {
+        bool changed = move_window(m, i, start) || parallel_changed;
+        if (!changed)
+            continue;
+        end_run(m, i);
+        memcpy(m->refs[i].window, start, sizeof start);
+        begin_run(m, i);
+    }
+    for (uint32_t i = 0; i < m->k->ninputs; i++) {
+        if (!move_window(m, i, start))
+            continue;
+        tp_ref *r = &m->refs[i];
+        memcpy(r->window, start, sizeof start);
+        transfer(r, true);
+        fill_outside(m, r, i);
+        r->resident = true;
+        m->stats.copies_in++;
+    }
+    for (uint32_t i = n; parallel_changed && i < tp_noperands(m->k); i++)
+        tp_make_undefined(&m->refs[i].cells, tp_origin_new(TP_BORN_SCRATCH, i, 0, m->step));
+}
+
+/* ---- the walk ---- */
+
+typedef struct grid {
+    int64_t steps[16], at[16];
+    int64_t *order[16]; /* parallel axes: a seeded permutation */
+    int64_t total;
+} grid;
+
+static grid lay_out(tp_machine *m)
+{
+    grid g = {.total = 1};
+    for (uint32_t a = 0; a < m->k->naxes; a++) {
+        const tp_axis *axis = &m->k->axes[a];
+        g.steps[a] = eval(m, axis->steps, "TP008", "the step count", axis->name);
+        if (g.steps[a] < 0)
+            tp_trap_raise(m, "TP008", axis->name, "axis `%.*s` has %lld steps", TP_FMT(axis->name), (long long)g.steps[a]);
+        if (!tp_mul(g.total, g.steps[a], &g.total) || g.total > m->request->max_steps)
+            refuse(m, tp_printf(m->arena, "the grid has more than %lld steps", (long long)m->request->max_steps));
+    }
+    tp_rng rng = tp_rng_new(m->request->seed, 0x67726964);
+    for (uint32_t a = 0; a < m->k->naxes; a++) {
+        if (!m->k->axes[a].parallel)
+            continue;
+        g.order[a] = TP_NEWN(m->arena, int64_t, g.steps[a]);
+        for (int64_t i = 0; i < g.steps[a]; i++) { /* inside-out shuffle */
+            int64_t j = (int64_t)tp_rng_below(&rng, (uint64_t)i + 1);
+            g.order[a][i] = g.order[a][j];
+            g.order[a][j] = i;
+        }
+    }
+    return g;
+}
+
+static void check_coverage(tp_machine *m)
+{
+    m->step = -1;
+    m->at = NULL;
+    for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++) {
+        tp_ref *r = &m->refs[i];
+        for (size_t b = 0; b < r->nblocks; b++) {
+            if (r->visited[b])
+                continue;
+            size_t rest = b;
+            for (uint32_t d = r->operand->rank; d-- > 0;) {
+                r->window[d] = (int64_t)(rest % (size_t)r->blocks[d]) * r->block[d];
+                rest /= (size_t)r->blocks[d];
+            }
+            tp_trap_raise(m, "TP401", r->operand->name, "no step writes %.*s", TP_FMT(element_text(m, r, 0)));
+        }
+    }
+}
+
+static void walk(void *arg)
+{
+    tp_machine *m = arg;
+    check_executable(m);
+    for (uint32_t i = 0; i < tp_noperands(m->k); i++)
+        prepare_ref(m, i);
+    prepare_values(m);
+    grid g = lay_out(m);
+    for (m->step = 0; m->step < g.total; m->step++) {
+        bool parallel_changed = m->step == 0;
+        for (uint32_t a = 0; a < m->k->naxes; a++) {
+            int64_t c = g.order[a] ? g.order[a][g.at[a]] : g.at[a], *now = &m->env[m->k->axes[a].sym];
+            parallel_changed |= m->k->axes[a].parallel && *now != c;
+            *now = c;
+        }
+        m->at = NULL;
+        move_windows(m, parallel_changed);
+        tp_exec_region(m, &m->k->body->steps);
+        for (uint32_t a = m->k->naxes; a-- > 0;) {
+            if (++g.at[a] < g.steps[a])
+                break;
+            g.at[a] = 0;
+        }
+    }
+    m->step--;
+    for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
+        end_run(m, i);
+    m->stats.steps = g.total;
+    check_coverage(m);
+}
+
+tp_status tp_machine_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp_run_stats *stats)
+{
+    tp_machine m = {.arena = a, .request = r, .k = r->kernel, .trap = trap, .step = -1};
+    uint32_t nsyms = tp_sym_count(r->kernel->exprs);
+    *trap = (tp_trap){.step = -1};
+    m.env = TP_NEWN(a, int64_t, nsyms);
+    memcpy(m.env, r->env, nsyms * sizeof *m.env);
+    for (uint32_t x = 0; x < r->kernel->naxes; x++)
+        m.env[r->kernel->axes[x].sym] = -1; /* no step yet */
+    m.refs = TP_NEWN(a, tp_ref, tp_noperands(r->kernel));
+    tp_status st = tp_try(a, walk, &m);
+    if (stats)
+        *stats = m.stats;
+    return st;
+}

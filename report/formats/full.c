@@ -1,0 +1,290 @@
+/* For people: first line is the whole story, then the place, the smallest
+ * case, what JAX does, and a fix that was re-proven. */
+#include <math.h>
+
+#include "report/report.h"
+
+typedef struct painter {
+    FILE *out;
+    bool color;
+    tp_arena *arena;
+} painter;
+
+static const char *paint(const painter *p, const char *code)
+{
+    return p->color ? code : "";
+}
+#define BOLD "\033[1m"
+#define RED "\033[1;31m"
+#define YELLOW "\033[1;33m"
+#define BLUE "\033[1;34m"
+#define GREEN "\033[1;32m"
+#define PLAIN "\033[0m"
+
+static const char *headline(const tp_finding *f, const char **color)
+{
+    *color = f->severity == TP_ERROR ? RED : f->severity == TP_WARNING ? YELLOW : BLUE;
+    if (f->verdict == TP_UNKNOWN)
+        return "unknown";
+    if (f->verdict == TP_VACUOUS)
+        return "vacuous";
+    return tp_severity_name(f->severity);
+}
+
+static int digits(uint32_t n)
+{
+    int d = 1;
+    for (; n >= 10; n /= 10)
+        d++;
+    return d;
+}
+
+/* The line with carets under the place; long lines are cut around it. */
+static void excerpt(const painter *p, const tp_source *s, const tp_finding *f, int margin)
+{
+    enum { WIDTH = 110 };
+    tp_linecol at = tp_linecol_of(s, f->loc.start);
+    tp_str line = tp_line_of(s, f->loc.start);
+    size_t column = s->text.n ? (size_t)(s->text.p + f->loc.start - line.p) : 0, from = 0;
+    if (column > line.n)
+        column = line.n;
+    if (column > WIDTH - 30) { /* start on a character, not inside one */
+        from = column - 40;
+        while (from < column && ((unsigned char)line.p[from] & 0xc0) == 0x80)
+            from++;
+    }
+    size_t shown = line.n - from < WIDTH ? line.n - from : WIDTH;
+    while (shown && from + shown < line.n && ((unsigned char)line.p[from + shown] & 0xc0) == 0x80)
+        shown--;
+    fprintf(p->out, "%s%*s |%s\n", paint(p, BLUE), margin, "", paint(p, PLAIN));
+    fprintf(p->out, "%s%*u |%s %s", paint(p, BLUE), margin, at.line, paint(p, PLAIN), from ? "…" : "");
+    for (size_t i = from; i < from + shown; i++)
+        fputc((unsigned char)line.p[i] < 0x20 || line.p[i] == 0x7f ? ' ' : line.p[i], p->out);
+    fprintf(p->out, "%s\n%s%*s |%s ", from + shown < line.n ? "…" : "", paint(p, BLUE), margin, "", paint(p, PLAIN));
+    if (from)
+        fputc(' ', p->out);
+    for (size_t i = from; i < column; i++)
+        if (((unsigned char)line.p[i] & 0xc0) != 0x80)
+            fputc(' ', p->out);
+    size_t length = f->loc.end > f->loc.start ? f->loc.end - f->loc.start : 1;
+    fputs(paint(p, RED), p->out);
+    for (size_t i = 0, carets = 0; i < length && (column + i < from + shown || carets == 0); i++)
+        if (column + i >= line.n || ((unsigned char)line.p[column + i] & 0xc0) != 0x80) {
+            fputc('^', p->out);
+            carets++;
+        }
+    fprintf(p->out, " %.*s%s\n", TP_FMT(f->label), paint(p, PLAIN));
+}
+
+static void attached(const painter *p, int margin, const char *kind, tp_str text)
+{
+    if (text.n)
+        fprintf(p->out, "%s%*s =%s %s: %.*s\n", paint(p, BLUE), margin, "", paint(p, PLAIN), kind, TP_FMT(text));
+}
+
+static void witness(const painter *p, int margin, const tp_witness *w)
+{
+    tp_str sizes = tp_witness_text(p->arena, w);
+    tp_buf b = {.arena = p->arena};
+    tp_buf_printf(&b, "%.*s", TP_FMT(sizes));
+    for (uint32_t i = 0; i < w->step.len; i++)
+        tp_buf_printf(&b, "%s%.*s = %lld", i ? ", " : b.n ? "   at step " : "at step ", TP_FMT(w->step.at[i].name), (long long)w->step.at[i].value);
+    if (!b.n)
+        tp_buf_c(&b, "the only case");
+    tp_buf_printf(&b, "   [%s]", strcmp(w->replay, "executed") == 0 ? "confirmed by execution" : "confirmed by exact arithmetic");
+    attached(p, margin, "smallest case", tp_buf_view(&b));
+    attached(p, margin, "there", w->detail);
+}
+
+static void finding(const painter *p, const tp_spec_report *s, const tp_finding *f, uint32_t more)
+{
+    const char *color, *head = headline(f, &color);
+    tp_linecol at = tp_linecol_of(s->source, f->loc.start);
+    int margin = digits(at.line);
+    fprintf(p->out, "%s%s[%s]%s%s: %.*s%s\n", paint(p, color), head, f->rule, paint(p, PLAIN), paint(p, BOLD), TP_FMT(f->message), paint(p, PLAIN));
+    fprintf(p->out, "%s%*s-->%s %.*s:%u:%u\n", paint(p, BLUE), margin, "", paint(p, PLAIN), TP_FMT(s->source->path), at.line, at.column);
+    if (s->source->text.n)
+        excerpt(p, s->source, f, margin);
+    if (f->witness)
+        witness(p, margin, f->witness);
+    attached(p, margin, "why", f->reason);
+    attached(p, margin, "note", f->note);
+    if (f->holds_when.n)
+        attached(p, margin, "holds when", tp_printf(p->arena, "%.*s (re-checked: then proven)", TP_FMT(f->holds_when)));
+    attached(p, margin, "help", f->help);
+    if (more)
+        fprintf(p->out, "%*s = %u more finding%s of this kind; --format json lists all\n", margin, "", more, more == 1 ? "" : "s");
+    fputc('\n', p->out);
+}
+
+static bool shown(const tp_report *r, const tp_finding *f)
+{
+    if (f->suppressed || f->verdict == TP_PROVEN || f->verdict == TP_NOT_APPLICABLE)
+        return false;
+    return f->verdict != TP_UNKNOWN || r->unknown != TP_UNKNOWN_IGNORE;
+}
+
+/* Findings of one rule with one message on other operands fold after two. */
+static bool same_kind(const tp_finding *a, const tp_finding *b)
+{
+    return strcmp(a->rule, b->rule) == 0 && a->verdict == b->verdict && tp_str_eq(a->subject, b->subject);
+}
+
+static void findings(const painter *p, const tp_report *r, const tp_spec_report *s)
+{
+    for (uint32_t i = 0; i < s->findings.len; i++) {
+        const tp_finding *f = &s->findings.at[i];
+        uint32_t before = 0, after = 0;
+        if (!shown(r, f))
+            continue;
+        for (uint32_t j = 0; j < s->findings.len; j++)
+            if (j != i && shown(r, &s->findings.at[j]) && same_kind(f, &s->findings.at[j]))
+                before += j < i, after += j > i;
+        if (before + after >= 2 && before > 0)
+            continue;
+        finding(p, s, f, before + after >= 2 ? after : 0);
+    }
+}
+
+/* Verdict per rule, with the subjects it covers. */
+static void matrix(const painter *p, const tp_spec_report *s)
+{
+    size_t n;
+    const tp_rule *const *rules = tp_rules(&n);
+    for (size_t k = 0; k < n; k++) {
+        tp_buf subjects = {.arena = p->arena};
+        uint32_t counts[TP_VERDICTS] = {0}, z3 = 0, total = 0;
+        tp_str last = {NULL, 0}, rests = {NULL, 0};
+        for (uint32_t i = 0; i < s->findings.len; i++) {
+            const tp_finding *f = &s->findings.at[i];
+            if (strcmp(f->rule, rules[k]->code) != 0)
+                continue;
+            counts[f->verdict]++;
+            total++;
+            z3 += f->grade == TP_GRADE_Z3;
+            rests = f->rests_on.n ? f->rests_on : rests;
+            if (!tp_str_eq(last, f->subject) && subjects.n < 60)
+                tp_buf_printf(&subjects, " %.*s", TP_FMT(f->subject));
+            last = f->subject;
+        }
+        if (!total)
+            continue;
+        const char *verdict = counts[TP_VIOLATED] ? "violated" : counts[TP_VACUOUS] ? "vacuous" : counts[TP_UNKNOWN] ? "unknown" : z3 ? "proven(z3)" : "proven(exact)";
+        const char *color = counts[TP_VIOLATED] || counts[TP_VACUOUS] ? RED : counts[TP_UNKNOWN] ? YELLOW : GREEN;
+        fprintf(p->out, "  %s %-20s %s%-13s%s %3u obligation%s %.*s%s%.*s\n", rules[k]->code, rules[k]->slug, paint(p, color), verdict, paint(p, PLAIN), total,
+                total == 1 ? " " : "s", TP_FMT(tp_buf_view(&subjects)), rests.n ? "  given " : "", TP_FMT(rests));
+    }
+}
+
+static void memory(const painter *p, const tp_spec_report *s)
+{
+    const tp_memory_table *t = &s->vmem;
+    if (!t->limit)
+        return;
+    fprintf(p->out, "  vmem, at the largest sizes%s%.*s:\n", t->dtypes.n ? ", " : "", TP_FMT(t->dtypes));
+    for (uint32_t i = 0; i < t->rows.len; i++) {
+        const tp_memory_row *m = &t->rows.at[i];
+        if (m->bytes < 0)
+            fprintf(p->out, "    %-12.*s unbounded\n", TP_FMT(m->name));
+        else
+            fprintf(p->out, "    %-12.*s %d x %10.1f KiB\n", TP_FMT(m->name), m->buffers, (double)m->padded_bytes / 1024);
+    }
+    if (t->bytes >= 0)
+        fprintf(p->out, "    declared buffers need at most %.1f KiB of %.0f KiB; compiler temporaries are not modelled\n", (double)t->bytes / 1024, (double)t->limit / 1024);
+}
+
+static void domain(const painter *p, const tp_spec_report *s)
+{
+    const tp_kernel *k = s->spec->kernels[0];
+    tp_buf b = {.arena = p->arena};
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_size *z = &k->sizes[i];
+        const char *sep = b.n ? ", " : "";
+        if (z->kind == TP_SIZE_RANGE && z->max == TP_SIZE_MAX)
+            tp_buf_printf(&b, "%s%.*s >= %lld", sep, TP_FMT(z->name), (long long)z->min);
+        else if (z->kind == TP_SIZE_RANGE)
+            tp_buf_printf(&b, "%s%lld <= %.*s <= %lld", sep, (long long)z->min, TP_FMT(z->name), (long long)z->max);
+        else if (z->kind == TP_SIZE_CHOICE) {
+            tp_buf_printf(&b, "%s%.*s in {", sep, TP_FMT(z->name));
+            for (uint32_t c = 0; c < z->nchoices; c++)
+                tp_buf_printf(&b, "%s%lld", c ? ", " : "", (long long)z->choices[c]);
+            tp_buf_c(&b, "}");
+        }
+        if (z->kind == TP_SIZE_RANGE && z->multiple_of > 1)
+            tp_buf_printf(&b, " (multiple of %lld)", (long long)z->multiple_of);
+    }
+    for (uint32_t i = 0; i < k->nwhere; i++)
+        tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(k->where[i].text));
+    for (uint32_t c = 0; c < s->spec->nkernels && s->spec->nkernels > 1; c++)
+        tp_buf_printf(&b, "%s%.*s", c ? " or " : b.n ? ", " : "", TP_FMT(tp_dtypes_text(s->spec->kernels[c])));
+    fprintf(p->out, "  for all %.*s   target %.*s%s\n", TP_FMT(b.n ? tp_buf_view(&b) : TP_S("(one shape)")), TP_FMT(k->target.name), k->target_defaulted ? " (default)" : "");
+}
+
+static void equivalence(const painter *p, const tp_report *r, const tp_spec_report *s)
+{
+    const tp_equiv *e = s->equiv;
+    if (!e)
+        return;
+    if (e->different + e->trapped == 0 && e->equal) {
+        fprintf(p->out, "  equivalence  %stested%s on %u case%s (seed %llu)", paint(p, GREEN), paint(p, PLAIN), e->equal, e->equal == 1 ? "" : "s", (unsigned long long)e->seed);
+        if (e->worst)
+            fprintf(p->out, ": worst error %.3g of the tolerance, at %.*s (%.3g abs, %.0f ULP)", e->worst->ratio, TP_FMT(e->worst->worst), e->worst->max_abs, e->worst->max_ulp);
+        fputc('\n', p->out);
+    } else {
+        fprintf(p->out, "  equivalence  %u equal, %u different, %u trapped\n", e->equal, e->different, e->trapped);
+    }
+    for (uint32_t i = 0; i < e->cases.len; i++) {
+        const tp_case_result *c = &e->cases.at[i];
+        static const char *const NAMES[] = {"equal", "different", "trapped", "skipped"};
+        if (!r->verbose && c->outcome != TP_SKIPPED)
+            continue;
+        fprintf(p->out, "    %-9s %.*s", NAMES[c->outcome], TP_FMT(tp_case_text(p->arena, c->the_case)));
+        for (uint32_t o = 0; o < c->outputs.len; o++)
+            fprintf(p->out, "   %.*s: %.3g of tolerance, %.0f ULP", TP_FMT(c->outputs.at[o].name), c->outputs.at[o].ratio, c->outputs.at[o].max_ulp);
+        if (c->outcome == TP_SKIPPED || c->outcome == TP_TRAPPED)
+            fprintf(p->out, "   %.*s", TP_FMT(c->trap.message));
+        fputc('\n', p->out);
+    }
+}
+
+static void summary_line(const painter *p, const tp_spec_report *s)
+{
+    tp_counts c = tp_count(s);
+    fprintf(p->out, "%.*s: %u violated, %u proven, %u unknown", TP_FMT(s->source->path), c.violated, c.proven, c.unknown);
+    if (c.vacuous)
+        fprintf(p->out, ", %u vacuous", c.vacuous);
+    if (c.suppressed)
+        fprintf(p->out, ", %u suppressed", c.suppressed);
+    if (s->equiv)
+        fprintf(p->out, ", %u tested", c.tested);
+    fputc('\n', p->out);
+}
+
+static void write_full(const tp_report *r, FILE *out)
+{
+    painter p = {.out = out, .color = r->color, .arena = tp_arena_new(0)};
+    if (!p.arena)
+        return;
+    for (uint32_t i = 0; i < r->specs.len; i++) {
+        const tp_spec_report *s = &r->specs.at[i];
+        findings(&p, r, s);
+        if (s->valid && !r->quiet) {
+            bool bad = tp_count(s).violated + tp_count(s).vacuous > 0;
+            fprintf(out, "%s%.*s%s  %s\n", paint(&p, BOLD), TP_FMT(s->name), paint(&p, PLAIN), bad ? "" : "ok");
+            domain(&p, s);
+            if (!bad || r->verbose || r->specs.len == 1)
+                matrix(&p, s);
+            if (r->verbose || (!bad && r->specs.len == 1))
+                memory(&p, s);
+            equivalence(&p, r, s);
+            if (r->verbose)
+                fprintf(out, "  facts   F2: every array dimension is at most 2^30\n  prover  %u obligations: %u exact, %u by counterexample search, %u by Z3 (linear), %u by Z3 (raw), %u enumerated, %u unknown\n",
+                        s->stats.obligations, s->stats.exact, s->stats.searched, s->stats.linear, s->stats.raw, s->stats.enumerated, s->stats.unknown);
+        }
+        if (s->valid)
+            summary_line(&p, s);
+    }
+    tp_arena_free(p.arena);
+}
+
+const tp_format tp_format_full = {"full", "for people: excerpts, smallest cases, fixes", write_full};

@@ -1,0 +1,238 @@
+/* The record as JSON: schema version 1, docs/report.schema.json. */
+#include <math.h>
+
+#include <json-c/json.h>
+
+#include "report/report.h"
+
+typedef struct json_object json;
+
+static json *text(tp_str s)
+{
+    return s.p ? json_object_new_string_len(s.p, (int)s.n) : NULL;
+}
+
+static json *text_or_null(tp_str s)
+{
+    return s.n ? text(s) : NULL;
+}
+
+static json *number(double v)
+{
+    char digits[40];
+    if (!isfinite(v)) /* JSON has no infinity */
+        return json_object_new_string(isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+    snprintf(digits, sizeof digits, "%.9g", v);
+    return json_object_new_double_s(v, digits);
+}
+
+static json *bindings(const tp_binding *at, uint32_t n)
+{
+    json *o = json_object_new_object();
+    tp_arena *a = tp_arena_new(0);
+    for (uint32_t i = 0; a && i < n; i++)
+        json_object_object_add(o, tp_cstr(a, at[i].name), json_object_new_int64(at[i].value));
+    tp_arena_free(a);
+    return o;
+}
+
+static json *witness(const tp_witness *w)
+{
+    if (!w)
+        return NULL;
+    json *o = json_object_new_object();
+    json_object_object_add(o, "sizes", bindings(w->sizes.at, w->sizes.len));
+    json_object_object_add(o, "step", bindings(w->step.at, w->step.len));
+    json_object_object_add(o, "dtypes", text_or_null(w->dtypes));
+    json_object_object_add(o, "replay", json_object_new_string(w->replay));
+    json_object_object_add(o, "detail", text_or_null(w->detail));
+    return o;
+}
+
+static json *rests_on(tp_str ids)
+{
+    json *a = json_object_new_array();
+    if (ids.n)
+        json_object_array_add(a, text(ids));
+    return a;
+}
+
+static json *finding(const tp_source *source, const tp_finding *f)
+{
+    json *o = json_object_new_object();
+    tp_linecol at = tp_linecol_of(source, f->loc.start);
+    const char *grade = tp_grade_name(f->grade);
+    json_object_object_add(o, "rule", json_object_new_string(f->rule));
+    json_object_object_add(o, "slug", json_object_new_string(f->slug));
+    json_object_object_add(o, "verdict", json_object_new_string(tp_verdict_name(f->verdict)));
+    json_object_object_add(o, "grade", grade ? json_object_new_string(grade) : NULL);
+    json_object_object_add(o, "severity", json_object_new_string(tp_severity_name(f->severity)));
+    json_object_object_add(o, "subject", text_or_null(f->subject));
+    json_object_object_add(o, "pointer", text(f->loc.pointer.p ? f->loc.pointer : TP_S("")));
+    json_object_object_add(o, "line", json_object_new_int64(at.line));
+    json_object_object_add(o, "column", json_object_new_int64(at.column));
+    json_object_object_add(o, "message", text(f->message.p ? f->message : TP_S("")));
+    json_object_object_add(o, "reason", text_or_null(f->reason));
+    json_object_object_add(o, "note", text_or_null(f->note));
+    json_object_object_add(o, "help", text_or_null(f->help));
+    json_object_object_add(o, "holds_when", text_or_null(f->holds_when));
+    json_object_object_add(o, "rests_on", rests_on(f->rests_on));
+    json_object_object_add(o, "witness", witness(f->witness));
+    json_object_object_add(o, "suppressed", f->suppressed ? text(f->suppress_reason) : NULL);
+    return o;
+}
+
+static json *domain(const tp_spec *spec)
+{
+    const tp_kernel *k = spec->kernels[0];
+    json *o = json_object_new_object(), *sizes = json_object_new_object(), *where = json_object_new_array(), *facts = json_object_new_array(), *f2 = json_object_new_object();
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_size *s = &k->sizes[i];
+        json *v = NULL;
+        if (s->kind == TP_SIZE_FIXED)
+            v = json_object_new_int64(s->min);
+        else if (s->kind == TP_SIZE_DERIVED)
+            v = text(tp_expr_text(k->exprs, s->expr));
+        else {
+            v = json_object_new_object();
+            json_object_object_add(v, "min", json_object_new_int64(s->min));
+            json_object_object_add(v, "max", json_object_new_int64(s->max));
+            if (s->kind == TP_SIZE_RANGE && s->multiple_of > 1)
+                json_object_object_add(v, "multiple_of", json_object_new_int64(s->multiple_of));
+            json *in = s->kind == TP_SIZE_CHOICE ? json_object_new_array() : NULL;
+            for (uint32_t c = 0; c < s->nchoices; c++)
+                json_object_array_add(in, json_object_new_int64(s->choices[c]));
+            if (in)
+                json_object_object_add(v, "in", in);
+        }
+        json_object_object_add(sizes, tp_cstr(k->arena, s->name), v);
+    }
+    for (uint32_t i = 0; i < k->nwhere; i++)
+        json_object_array_add(where, text(k->where[i].text));
+    json_object_object_add(f2, "id", json_object_new_string("F2"));
+    json_object_object_add(f2, "text", json_object_new_string("every array dimension is at most 2^30"));
+    json_object_array_add(facts, f2);
+    json_object_object_add(o, "sizes", sizes);
+    json_object_object_add(o, "where", where);
+    json_object_object_add(o, "facts", facts);
+    json_object_object_add(o, "contracts", json_object_new_array());
+    json_object_object_add(o, "origin", json_object_new_string("declared"));
+    return o;
+}
+
+static json *memory(const tp_memory_table *t)
+{
+    if (!t->limit)
+        return NULL;
+    json *o = json_object_new_object(), *v = json_object_new_object(), *rows = json_object_new_array();
+    for (uint32_t i = 0; i < t->rows.len; i++) {
+        json *r = json_object_new_object();
+        json_object_object_add(r, "name", text(t->rows.at[i].name));
+        json_object_object_add(r, "buffers", json_object_new_int(t->rows.at[i].buffers));
+        json_object_object_add(r, "padded_bytes", t->rows.at[i].padded_bytes < 0 ? NULL : json_object_new_int64(t->rows.at[i].padded_bytes));
+        json_object_object_add(r, "bytes", t->rows.at[i].bytes < 0 ? NULL : json_object_new_int64(t->rows.at[i].bytes));
+        json_object_array_add(rows, r);
+    }
+    json_object_object_add(v, "bytes", t->bytes < 0 ? NULL : json_object_new_int64(t->bytes));
+    json_object_object_add(v, "limit", json_object_new_int64(t->limit));
+    json_object_object_add(v, "buffers", rows);
+    json_object_object_add(o, "vmem", v);
+    return o;
+}
+
+static json *output_diff(const tp_output_diff *d)
+{
+    json *o = json_object_new_object();
+    json_object_object_add(o, "name", text(d->name));
+    json_object_object_add(o, "max_abs", number(d->max_abs));
+    json_object_object_add(o, "max_rel", number(d->max_rel));
+    json_object_object_add(o, "max_ulp", number(d->max_ulp));
+    json_object_object_add(o, "tolerance_ratio", number(d->ratio));
+    json_object_object_add(o, "worst", text_or_null(d->worst));
+    json_object_object_add(o, "got", number(d->got));
+    json_object_object_add(o, "want", number(d->want));
+    json_object_object_add(o, "step", text_or_null(d->step));
+    return o;
+}
+
+static json *equivalence(const tp_equiv *e)
+{
+    static const char *const NAMES[] = {"equal", "different", "trapped", "skipped"};
+    if (!e)
+        return NULL;
+    json *o = json_object_new_object(), *cases = json_object_new_array();
+    for (uint32_t i = 0; i < e->cases.len; i++) {
+        const tp_case_result *r = &e->cases.at[i];
+        const tp_kernel *k = r->the_case->kernel;
+        json *c = json_object_new_object(), *sizes = json_object_new_object(), *outputs = json_object_new_array();
+        for (uint32_t s = 0; s < k->nsizes; s++)
+            if (k->sizes[s].kind == TP_SIZE_RANGE || k->sizes[s].kind == TP_SIZE_CHOICE)
+                json_object_object_add(sizes, tp_cstr(k->arena, k->sizes[s].name), json_object_new_int64(r->the_case->env[k->sizes[s].sym]));
+        for (uint32_t d = 0; d < r->outputs.len; d++)
+            json_object_array_add(outputs, output_diff(&r->outputs.at[d]));
+        json_object_object_add(c, "sizes", sizes);
+        json_object_object_add(c, "dtypes", text_or_null(tp_dtypes_text(k)));
+        json_object_object_add(c, "outcome", json_object_new_string(NAMES[r->outcome]));
+        json_object_object_add(c, "steps", json_object_new_int64(r->steps));
+        json_object_object_add(c, "trap", r->outcome == TP_TRAPPED ? json_object_new_string(r->trap.rule) : NULL);
+        json_object_object_add(c, "message", text_or_null(r->trap.message));
+        json_object_object_add(c, "outputs", outputs);
+        json_object_array_add(cases, c);
+    }
+    json_object_object_add(o, "verdict", json_object_new_string(e->different + e->trapped ? "violated" : e->equal ? "tested" : "unknown"));
+    json_object_object_add(o, "tested", json_object_new_int64(e->equal));
+    json_object_object_add(o, "seed", json_object_new_int64((int64_t)e->seed));
+    json_object_object_add(o, "worst_ratio", e->worst ? number(e->worst->ratio) : NULL);
+    json_object_object_add(o, "cases", cases);
+    return o;
+}
+
+static json *spec(const tp_spec_report *s)
+{
+    json *o = json_object_new_object(), *list = json_object_new_array();
+    json_object_object_add(o, "path", text(s->source->path));
+    json_object_object_add(o, "name", text_or_null(s->name));
+    json_object_object_add(o, "sha256", text_or_null(s->sha256));
+    json_object_object_add(o, "target", s->spec ? text(s->spec->kernels[0]->target.name) : NULL);
+    json_object_object_add(o, "domain", s->spec ? domain(s->spec) : NULL);
+    json_object_object_add(o, "status", json_object_new_string(s->valid ? "ok" : "invalid"));
+    for (uint32_t i = 0; i < s->findings.len; i++)
+        json_object_array_add(list, finding(s->source, &s->findings.at[i]));
+    json_object_object_add(o, "findings", list);
+    json_object_object_add(o, "memory", memory(&s->vmem));
+    json_object_object_add(o, "equivalence", equivalence(s->equiv));
+    return o;
+}
+
+static void write_json(const tp_report *r, FILE *out)
+{
+    json *o = json_object_new_object(), *specs = json_object_new_array(), *sum = json_object_new_object();
+    tp_counts total = {0};
+    json_object_object_add(o, "tileproof", json_object_new_string(TP_VERSION));
+    json_object_object_add(o, "schema", json_object_new_int(TP_REPORT_SCHEMA));
+    for (uint32_t i = 0; i < r->specs.len; i++) {
+        tp_counts c = tp_count(&r->specs.at[i]);
+        json_object_array_add(specs, spec(&r->specs.at[i]));
+        total.proven += c.proven;
+        total.violated += c.violated;
+        total.unknown += c.unknown;
+        total.vacuous += c.vacuous;
+        total.assumed += c.assumed;
+        total.suppressed += c.suppressed;
+        total.tested += c.tested;
+    }
+    json_object_object_add(o, "specs", specs);
+    json_object_object_add(sum, "specs", json_object_new_int64(r->specs.len));
+    json_object_object_add(sum, "proven", json_object_new_int64(total.proven));
+    json_object_object_add(sum, "violated", json_object_new_int64(total.violated));
+    json_object_object_add(sum, "unknown", json_object_new_int64(total.unknown));
+    json_object_object_add(sum, "vacuous", json_object_new_int64(total.vacuous));
+    json_object_object_add(sum, "assumed", json_object_new_int64(total.assumed));
+    json_object_object_add(sum, "tested", json_object_new_int64(total.tested));
+    json_object_object_add(sum, "suppressed", json_object_new_int64(total.suppressed));
+    json_object_object_add(o, "summary", sum);
+    fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    json_object_put(o);
+}
+
+const tp_format tp_format_json = {"json", "the whole record, for programs (docs/report.schema.json)", write_json};

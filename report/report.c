@@ -1,0 +1,94 @@
+#include "report/report.h"
+
+#define X(name) extern const tp_format tp_format_##name;
+#include "formats.inc"
+#undef X
+
+static const tp_format *const FORMATS[] = {
+#define X(name) &tp_format_##name,
+#include "formats.inc"
+#undef X
+};
+
+const tp_format *const *tp_formats(size_t *n)
+{
+    *n = sizeof FORMATS / sizeof *FORMATS;
+    return FORMATS;
+}
+
+const tp_format *tp_format_find(tp_str name)
+{
+    for (size_t i = 0; i < sizeof FORMATS / sizeof *FORMATS; i++)
+        if (tp_str_is(name, FORMATS[i]->name))
+            return FORMATS[i];
+    return NULL;
+}
+
+tp_counts tp_count(const tp_spec_report *s)
+{
+    tp_counts c = {0};
+    for (uint32_t i = 0; i < s->findings.len; i++) {
+        const tp_finding *f = &s->findings.at[i];
+        c.suppressed += f->suppressed;
+        if (f->suppressed)
+            continue;
+        c.proven += f->verdict == TP_PROVEN;
+        c.violated += f->verdict == TP_VIOLATED;
+        c.unknown += f->verdict == TP_UNKNOWN;
+        c.vacuous += f->verdict == TP_VACUOUS;
+        c.assumed += f->verdict == TP_ASSUMED;
+    }
+    c.tested = s->equiv ? s->equiv->equal : 0;
+    return c;
+}
+
+int tp_report_exit_code(const tp_report *r)
+{
+    bool internal = false, input = false, violated = false, unknown = false;
+    for (uint32_t i = 0; i < r->specs.len; i++) {
+        const tp_spec_report *s = &r->specs.at[i];
+        tp_counts c = tp_count(s);
+        internal |= s->internal_error;
+        input |= !s->valid;
+        unknown |= c.unknown > 0 || (s->equiv && s->equiv->equal + s->equiv->different + s->equiv->trapped == 0);
+        for (uint32_t f = 0; s->valid && f < s->findings.len; f++)
+            violated |= s->findings.at[f].severity == TP_ERROR && !s->findings.at[f].suppressed &&
+                        (s->findings.at[f].verdict == TP_VIOLATED || s->findings.at[f].verdict == TP_VACUOUS);
+    }
+    if (internal)
+        return TP_EXIT_INTERNAL;
+    if (input)
+        return TP_EXIT_INPUT;
+    if (violated)
+        return TP_EXIT_VIOLATED;
+    return unknown && r->unknown == TP_UNKNOWN_FAIL ? TP_EXIT_UNKNOWN : TP_EXIT_OK;
+}
+
+static void bindings(tp_buf *b, const tp_binding *at, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        tp_buf_printf(b, "%s%.*s = %lld", b->n ? ", " : "", TP_FMT(at[i].name), (long long)at[i].value);
+}
+
+tp_str tp_witness_text(tp_arena *a, const tp_witness *w)
+{
+    tp_buf b = {.arena = a};
+    bindings(&b, w->sizes.at, w->sizes.len);
+    if (w->dtypes.n)
+        tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(w->dtypes));
+    return tp_buf_view(&b);
+}
+
+tp_str tp_case_text(tp_arena *a, const tp_case *c)
+{
+    tp_buf b = {.arena = a};
+    tp_str dtypes = tp_dtypes_text(c->kernel);
+    for (uint32_t i = 0; i < c->kernel->nsizes; i++) {
+        const tp_size *s = &c->kernel->sizes[i];
+        if (s->kind == TP_SIZE_RANGE || s->kind == TP_SIZE_CHOICE)
+            bindings(&b, &(tp_binding){s->name, c->env[s->sym]}, 1);
+    }
+    if (dtypes.n)
+        tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(dtypes));
+    return tp_buf_view(&b);
+}

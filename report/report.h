@@ -1,0 +1,55 @@
+/* The run record: everything that the formats print. Renderers read it and
+ * add nothing; the same record gives the same bytes.
+ */
+#ifndef TP_REPORT_H
+#define TP_REPORT_H
+
+#include <stdio.h>
+
+#include "analyzer/analyze.h"
+#include "kernels/equiv.h"
+
+#define TP_VERSION "0.1.0"
+enum { TP_REPORT_SCHEMA = 1 };
+
+typedef enum tp_unknown_policy { TP_UNKNOWN_WARN, TP_UNKNOWN_FAIL, TP_UNKNOWN_IGNORE } tp_unknown_policy;
+
+typedef struct tp_spec_report {
+    const tp_source *source;
+    tp_str name, sha256;
+    bool valid;          /* false: findings are errors of the spec itself */
+    const tp_spec *spec; /* NULL when invalid */
+    tp_findings findings;
+    tp_memory_table vmem; /* limit 0: not computed */
+    const tp_equiv *equiv; /* NULL: not executed */
+    tp_prover_stats stats;
+    bool internal_error;
+    double ms;
+} tp_spec_report;
+
+typedef struct tp_report {
+    TP_VEC(tp_spec_report) specs;
+    bool color, quiet, verbose;
+    tp_unknown_policy unknown;
+} tp_report;
+
+typedef struct tp_counts {
+    uint32_t proven, violated, unknown, vacuous, assumed, suppressed, tested;
+} tp_counts;
+tp_counts tp_count(const tp_spec_report *s);
+/* Exit code that the record calls for; see docs/REPORTS.md. */
+int tp_report_exit_code(const tp_report *r);
+
+/* A format: one file of report/formats, one descriptor named after it. */
+typedef struct tp_format {
+    const char *name, *summary;
+    void (*write)(const tp_report *r, FILE *out);
+} tp_format;
+const tp_format *tp_format_find(tp_str name);
+const tp_format *const *tp_formats(size_t *n);
+
+/* Text helpers of the renderers. */
+tp_str tp_witness_text(tp_arena *a, const tp_witness *w); /* "M = 129, i = 1" */
+tp_str tp_case_text(tp_arena *a, const tp_case *c);
+
+#endif

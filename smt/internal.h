@@ -1,0 +1,57 @@
+/* Shared by the files of smt/. */
+#ifndef TP_SMT_INTERNAL_H
+#define TP_SMT_INTERNAL_H
+
+#include "smt/prover.h"
+
+struct tp_prover {
+    tp_arena *arena;
+    tp_exprs *p;
+    tp_prover_options o;
+    tp_prover_stats stats;
+    struct tp_z3 *z3; /* created on first use */
+    tp_str *names;    /* --emit-smt2: names used so far */
+    uint32_t emitted;
+};
+
+/* interval.c: constant bounds of an expression; INT64_MIN / MAX: none known. */
+typedef struct tp_interval {
+    int64_t lo, hi;
+} tp_interval;
+tp_interval tp_interval_of(const tp_prover *v, const tp_obligation *o, tp_expr e);
+
+/* positivity.c: does the goal follow by endpoint substitution? Sound, no solver. */
+bool tp_prove_exact(tp_prover *v, const tp_obligation *o);
+
+/* search.c: a small counterexample; env has room for every symbol. */
+bool tp_search(tp_prover *v, const tp_obligation *o, int64_t *env);
+/* Is env inside bounds and premises, with the goal false? */
+bool tp_refutes(const tp_prover *v, const tp_obligation *o, const int64_t *env);
+/* Make a counterexample smaller, sizes first. */
+void tp_minimise(tp_prover *v, const tp_obligation *o, int64_t *env);
+/* Check every point when there are at most `budget`. 1 proven, 0 violated
+ * (env set), -1 too many. */
+int tp_enumerate(tp_prover *v, const tp_obligation *o, int64_t budget, int64_t *env);
+
+/* z3.c: the only file that knows Z3. */
+typedef enum tp_z3_answer { TP_Z3_UNSAT, TP_Z3_SAT, TP_Z3_UNKNOWN, TP_Z3_ERROR } tp_z3_answer;
+struct tp_z3 *tp_z3_new(tp_arena *a);
+void tp_z3_free(struct tp_z3 *z);
+/* Refute the obligation. `linear`: products are opaque, SAT is a hint only.
+ * On SAT env holds the model's values of the variables. */
+tp_z3_answer tp_z3_check(struct tp_z3 *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason);
+/* The raw form in a child process with limits. */
+tp_z3_answer tp_z3_check_forked(tp_prover *v, const tp_obligation *o, uint64_t rlimit, int64_t *env, tp_str *reason);
+
+/* linear.c: facts about products for the linear form. */
+typedef struct tp_facts {
+    TP_VEC(tp_poly *) polys; /* each >= 0 */
+} tp_facts;
+/* Rewrite e so that %, align_up, shifts and masks become //, cdiv and products. */
+tp_expr tp_rewrite_div(tp_prover *v, tp_expr e);
+void tp_collect_facts(tp_prover *v, const tp_obligation *o, tp_expr goal, tp_facts *f);
+
+/* smt2.c */
+void tp_emit_smt2(tp_prover *v, const tp_obligation *o);
+
+#endif

@@ -1,0 +1,192 @@
+/* The order of engines, and the case split over finite choices. */
+#define _POSIX_C_SOURCE 200809L
+#include <time.h>
+
+#include "smt/internal.h"
+
+enum { MAX_SPLIT = 256, LINEAR_RLIMIT = 200000, RAW_RLIMIT = 2000000, ENUMERATE_POINTS = 300000 };
+
+tp_prover *tp_prover_new(tp_arena *a, tp_exprs *p, const tp_prover_options *o)
+{
+    tp_prover *v = TP_NEW(a, tp_prover);
+    v->arena = a;
+    v->p = p;
+    if (o)
+        v->o = *o;
+    return v;
+}
+
+void tp_prover_free(tp_prover *v)
+{
+    if (v)
+        tp_z3_free(v->z3);
+}
+
+const tp_prover_stats *tp_prover_get_stats(const tp_prover *v)
+{
+    return &v->stats;
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static tp_decision violated(tp_prover *v, const tp_obligation *o, int64_t *env)
+{
+    tp_minimise(v, o, env);
+    return (tp_decision){.verdict = TP_VIOLATED, .env = env};
+}
+
+static tp_decision proven(tp_grade g)
+{
+    return (tp_decision){.verdict = TP_PROVEN, .grade = g};
+}
+
+/* Z3, linear then raw. A model counts only if exact arithmetic agrees. */
+static tp_decision ask_z3(tp_prover *v, const tp_obligation *o, int64_t *env)
+{
+    tp_str reason = TP_S("");
+    if (!v->z3)
+        v->z3 = tp_z3_new(v->arena);
+    tp_z3_answer a = tp_z3_check(v->z3, v, o, true, LINEAR_RLIMIT, env, &reason);
+    v->stats.linear += a == TP_Z3_UNSAT;
+    if (a == TP_Z3_UNSAT)
+        return proven(TP_GRADE_Z3);
+    if (a == TP_Z3_SAT && tp_refutes(v, o, env))
+        return violated(v, o, env);
+    a = tp_z3_check_forked(v, o, v->o.rlimit ? v->o.rlimit : RAW_RLIMIT, env, &reason);
+    v->stats.raw += a == TP_Z3_UNSAT;
+    if (a == TP_Z3_UNSAT)
+        return proven(TP_GRADE_Z3);
+    if (a == TP_Z3_SAT && tp_refutes(v, o, env))
+        return violated(v, o, env);
+    if (a == TP_Z3_SAT)
+        reason = TP_S("the formula uses operations that are only approximated for the solver");
+    return (tp_decision){.verdict = TP_UNKNOWN, .reason = reason};
+}
+
+static tp_decision decide(tp_prover *v, const tp_obligation *o)
+{
+    int64_t *env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p));
+    if (!v->o.only_solver && tp_prove_exact(v, o)) {
+        v->stats.exact++;
+        return proven(TP_GRADE_EXACT);
+    }
+    if (tp_search(v, o, env)) {
+        v->stats.searched++;
+        return violated(v, o, env);
+    }
+    tp_decision d = {.verdict = TP_UNKNOWN, .reason = TP_S("no solver was allowed")};
+    if (!v->o.no_solver)
+        d = ask_z3(v, o, env);
+    if (d.verdict != TP_UNKNOWN)
+        return d;
+    int all = tp_enumerate(v, o, ENUMERATE_POINTS, env);
+    v->stats.enumerated += all >= 0;
+    if (all == 1)
+        return proven(TP_GRADE_EXACT);
+    if (all == 0)
+        return violated(v, o, env);
+    return d;
+}
+
+/* Every combination of the choice variables that the obligation mentions, with
+ * their values put in: what is left is mostly linear. */
+typedef struct splitter {
+    tp_prover *v;
+    const tp_obligation *o;
+    uint32_t split[16], nsplit;
+    tp_expr *with;
+    uint32_t nsyms;
+} splitter;
+
+static bool concerns(const tp_prover *v, const tp_obligation *o, uint32_t sym)
+{
+    bool yes = tp_expr_mentions(v->p, o->goal, sym);
+    for (uint32_t i = 0; i < o->npremises && !yes; i++)
+        yes = tp_expr_mentions(v->p, o->premises[i], sym);
+    for (uint32_t i = 0; i < o->nvars && !yes; i++)
+        yes = (o->vars[i].hi.id && tp_expr_mentions(v->p, o->vars[i].hi, sym)) || (o->vars[i].lo.id && tp_expr_mentions(v->p, o->vars[i].lo, sym));
+    return yes;
+}
+
+static tp_obligation substituted(splitter *s)
+{
+    tp_prover *v = s->v;
+    const tp_obligation *o = s->o;
+    tp_obligation r = {.name = o->name, .npremises = o->npremises};
+    tp_var *vars = TP_NEWN(v->arena, tp_var, o->nvars);
+    tp_expr *premises = TP_NEWN(v->arena, tp_expr, o->npremises);
+    for (uint32_t i = 0; i < o->nvars; i++) {
+        if (s->with[o->vars[i].sym].id)
+            continue;
+        tp_var x = o->vars[i];
+        x.lo = tp_expr_subst(v->p, x.lo, s->with, s->nsyms);
+        x.hi = tp_expr_subst(v->p, x.hi, s->with, s->nsyms);
+        vars[r.nvars++] = x;
+    }
+    for (uint32_t i = 0; i < o->npremises; i++)
+        premises[i] = tp_expr_subst(v->p, o->premises[i], s->with, s->nsyms);
+    r.vars = vars;
+    r.premises = premises;
+    r.goal = tp_expr_subst(v->p, o->goal, s->with, s->nsyms);
+    return r;
+}
+
+static tp_decision decide_split(splitter *s, uint32_t depth)
+{
+    if (depth == s->nsplit) {
+        tp_obligation o = substituted(s);
+        tp_decision d = decide(s->v, &o);
+        for (uint32_t i = 0; d.verdict == TP_VIOLATED && i < s->nsplit; i++)
+            tp_expr_is_const(s->v->p, s->with[s->o->vars[s->split[i]].sym], &d.env[s->o->vars[s->split[i]].sym]);
+        return d;
+    }
+    const tp_var *x = &s->o->vars[s->split[depth]];
+    tp_decision all = proven(TP_GRADE_EXACT);
+    for (uint32_t i = 0; i < x->nchoices; i++) {
+        s->with[x->sym] = tp_const(s->v->p, x->choices[i]);
+        tp_decision d = decide_split(s, depth + 1);
+        if (d.verdict == TP_VIOLATED)
+            return d;
+        if (d.verdict == TP_UNKNOWN)
+            all = d;
+        else if (all.verdict == TP_PROVEN && d.grade == TP_GRADE_Z3)
+            all.grade = TP_GRADE_Z3;
+    }
+    s->with[x->sym] = (tp_expr){0};
+    return all;
+}
+
+tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
+{
+    double start = now_ms();
+    splitter s = {.v = v, .o = o, .nsyms = tp_sym_count(v->p)};
+    uint32_t cases = 1;
+    v->stats.obligations++;
+    if (v->o.smt2_dir)
+        tp_emit_smt2(v, o);
+    s.with = TP_NEWN(v->arena, tp_expr, s.nsyms);
+    for (uint32_t i = 0; i < o->nvars && s.nsplit < 16; i++)
+        if (o->vars[i].choices && cases * o->vars[i].nchoices <= MAX_SPLIT && concerns(v, o, o->vars[i].sym)) {
+            cases *= o->vars[i].nchoices;
+            s.split[s.nsplit++] = i;
+        }
+    tp_decision d = decide_split(&s, 0);
+    for (uint32_t i = 0; d.verdict == TP_VIOLATED && i < o->nvars; i++) /* choices nobody mentioned */
+        if (o->vars[i].choices && d.env[o->vars[i].sym] == 0)
+            d.env[o->vars[i].sym] = o->vars[i].choices[0];
+    v->stats.unknown += d.verdict == TP_UNKNOWN;
+    d.ms = now_ms() - start;
+    return d;
+}
+
+tp_decision tp_find_point(tp_prover *v, const tp_obligation *domain)
+{
+    tp_obligation o = *domain;
+    o.goal = tp_const(v->p, 0); /* "there is no point" */
+    return tp_prove(v, &o);
+}

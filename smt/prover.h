@@ -1,0 +1,64 @@
+/* The prover: obligations in, verdicts out.
+ *
+ * An obligation says: for all values of the variables inside their bounds, if
+ * the premises hold then the goal holds. Cheapest means first: an exact
+ * procedure without a solver, a search for small counterexamples, Z3 on a
+ * linearised form, Z3 on the raw form in a child process, enumeration.
+ * A verdict `violated` always comes with a case that was re-evaluated in exact
+ * integer arithmetic; `proven` by Z3 is always an unsat answer.
+ */
+#ifndef TP_PROVER_H
+#define TP_PROVER_H
+
+#include "base/finding.h"
+#include "spec/expr.h"
+
+typedef struct tp_var {
+    uint32_t sym;
+    tp_expr lo, hi;      /* bounds, over variables that come earlier; inclusive */
+    int64_t multiple_of; /* 1: none */
+    const int64_t *choices; /* finite: the values, ascending; else NULL */
+    uint32_t nchoices;
+    bool step; /* a grid axis rather than a size */
+} tp_var;
+
+typedef struct tp_obligation {
+    const tp_var *vars;
+    uint32_t nvars;
+    const tp_expr *premises;
+    uint32_t npremises;
+    tp_expr goal;
+    const char *name; /* for --emit-smt2: "TP101-x-0" */
+} tp_obligation;
+
+typedef struct tp_decision {
+    tp_verdict verdict; /* PROVEN, VIOLATED or UNKNOWN */
+    tp_grade grade;
+    int64_t *env;   /* VIOLATED: a value for every symbol */
+    tp_str reason;  /* UNKNOWN: why */
+    double ms;
+} tp_decision;
+
+typedef struct tp_prover tp_prover;
+typedef struct tp_prover_options {
+    uint64_t rlimit;      /* of the raw form; 0: 2 000 000 */
+    const char *smt2_dir; /* write one file per obligation; NULL: none */
+    bool no_solver;       /* exact procedures only (tests) */
+    bool only_solver;     /* skip the exact proof (tests) */
+} tp_prover_options;
+
+typedef struct tp_prover_stats {
+    uint32_t obligations, exact, searched, linear, raw, enumerated, unknown;
+} tp_prover_stats;
+
+/* Lives in the arena; tp_prover_free() releases the solver. */
+tp_prover *tp_prover_new(tp_arena *a, tp_exprs *p, const tp_prover_options *o);
+void tp_prover_free(tp_prover *v);
+tp_decision tp_prove(tp_prover *v, const tp_obligation *o);
+const tp_prover_stats *tp_prover_get_stats(const tp_prover *v);
+
+/* A point of the domain (bounds and premises), into env; UNKNOWN when neither
+ * found nor excluded, VIOLATED (sic) when found, PROVEN when there is none. */
+tp_decision tp_find_point(tp_prover *v, const tp_obligation *domain);
+
+#endif

@@ -1,0 +1,335 @@
+/* Counterexamples by trying small cases, in exact integer arithmetic. */
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "smt/internal.h"
+
+enum { MAX_CANDIDATES = 40, SEARCH_BUDGET = 30000, STEP_CANDIDATES = 8 };
+
+typedef struct candidates {
+    int64_t at[MAX_CANDIDATES];
+    uint32_t n;
+} candidates;
+
+static bool is_true(const tp_prover *v, tp_expr e, const int64_t *env)
+{
+    int64_t r;
+    return tp_expr_eval(v->p, e, env, &r) == TP_EVAL_OK && r != 0;
+}
+
+static bool in_bounds(const tp_prover *v, const tp_var *x, const int64_t *env)
+{
+    int64_t b, value = env[x->sym];
+    if (x->lo.id && (tp_expr_eval(v->p, x->lo, env, &b) != TP_EVAL_OK || value < b))
+        return false;
+    if (x->hi.id && (tp_expr_eval(v->p, x->hi, env, &b) != TP_EVAL_OK || value > b))
+        return false;
+    if (x->multiple_of > 1 && value % x->multiple_of != 0)
+        return false;
+    for (uint32_t i = 0; x->choices && i < x->nchoices; i++)
+        if (x->choices[i] == value)
+            return true;
+    return !x->choices;
+}
+
+bool tp_refutes(const tp_prover *v, const tp_obligation *o, const int64_t *env)
+{
+    int64_t goal;
+    for (uint32_t i = 0; i < o->nvars; i++)
+        if (!in_bounds(v, &o->vars[i], env))
+            return false;
+    for (uint32_t i = 0; i < o->npremises; i++)
+        if (!is_true(v, o->premises[i], env))
+            return false;
+    return tp_expr_eval(v->p, o->goal, env, &goal) == TP_EVAL_OK && goal == 0;
+}
+
+static void add(candidates *c, const tp_var *x, tp_interval range, int64_t value)
+{
+    if (x->multiple_of > 1) { /* round up to the next multiple */
+        int64_t q;
+        if (!tp_ceildiv(value, x->multiple_of, &q) || !tp_mul(q, x->multiple_of, &value))
+            return;
+    }
+    if (value < range.lo || value > range.hi)
+        return;
+    uint32_t at = c->n;
+    while (at > 0 && c->at[at - 1] > value)
+        at--;
+    if ((at > 0 && c->at[at - 1] == value) || c->n == MAX_CANDIDATES)
+        return;
+    memmove(&c->at[at + 1], &c->at[at], (c->n - at) * sizeof *c->at);
+    c->at[at] = value;
+    c->n++;
+}
+
+typedef TP_VEC(int64_t) numbers;
+
+static void constants_of(tp_prover *v, tp_expr e, numbers *into)
+{
+    const tp_expr_node *n = tp_expr_get(v->p, e);
+    if (!e.id || into->len >= 24)
+        return;
+    if (n->op == TP_E_CONST) {
+        for (uint32_t i = 0; i < into->len; i++)
+            if (into->at[i] == n->value)
+                return;
+        if (n->value > 1)
+            tp_push(v->arena, *into, n->value);
+        return;
+    }
+    constants_of(v, n->a, into);
+    constants_of(v, n->b, into);
+    constants_of(v, n->c, into);
+}
+
+/* Values worth trying for one size: the least ones, the edges of every
+ * constant in sight, powers of two, the greatest. */
+static candidates choose(tp_prover *v, const tp_obligation *o, const tp_var *x, const numbers *constants)
+{
+    candidates c = {.n = 0};
+    tp_interval range = tp_interval_of(v, o, tp_sym(v->p, x->sym));
+    if (x->choices) {
+        for (uint32_t i = 0; i < x->nchoices && i < MAX_CANDIDATES; i++)
+            c.at[c.n++] = x->choices[i];
+        return c;
+    }
+    for (int64_t i = 0; i < 4; i++)
+        add(&c, x, range, range.lo == INT64_MIN ? i : range.lo + i * x->multiple_of);
+    for (uint32_t i = 0; i < constants->len && c.n < MAX_CANDIDATES - 12; i++)
+        for (int64_t d = -1; d <= 1 && constants->at[i] < INT64_MAX / 4; d++)
+            add(&c, x, range, constants->at[i] + d);
+    for (int64_t p = 2; p <= ((int64_t)1 << 31) && c.n < MAX_CANDIDATES - 1; p *= p < 16 ? 2 : 8)
+        add(&c, x, range, p);
+    if (range.hi != INT64_MAX)
+        add(&c, x, range, x->multiple_of > 1 ? range.hi / x->multiple_of * x->multiple_of : range.hi);
+    return c;
+}
+
+typedef struct search {
+    tp_prover *v;
+    const tp_obligation *o;
+    int64_t *env;
+    candidates *choice; /* per variable; unused for steps */
+    bool *used;
+    int budget;
+} search;
+
+static bool try_steps(search *s, uint32_t i)
+{
+    const tp_obligation *o = s->o;
+    while (i < o->nvars && (!o->vars[i].step || !s->used[i])) {
+        if (o->vars[i].step)
+            s->env[o->vars[i].sym] = 0;
+        i++;
+    }
+    if (i >= o->nvars) {
+        s->budget--;
+        return tp_refutes(s->v, o, s->env);
+    }
+    const tp_var *x = &o->vars[i];
+    int64_t lo, hi, tried[STEP_CANDIDATES];
+    int n = 0;
+    if (tp_expr_eval(s->v->p, x->lo, s->env, &lo) != TP_EVAL_OK || tp_expr_eval(s->v->p, x->hi, s->env, &hi) != TP_EVAL_OK)
+        return false;
+    int64_t wanted[STEP_CANDIDATES] = {lo, lo + 1, lo + 2, lo + 3, lo + (hi - lo) / 2, hi - 2, hi - 1, hi};
+    for (int k = 0; k < STEP_CANDIDATES; k++) {
+        bool seen = wanted[k] < lo || wanted[k] > hi;
+        for (int j = 0; j < n; j++)
+            seen |= tried[j] == wanted[k];
+        if (seen)
+            continue;
+        tried[n++] = wanted[k];
+        s->env[x->sym] = wanted[k];
+        if (try_steps(s, i + 1))
+            return true;
+    }
+    return false;
+}
+
+/* All size tuples whose candidate numbers add up to `level`. */
+static bool try_sizes(search *s, uint32_t i, uint32_t level)
+{
+    const tp_obligation *o = s->o;
+    while (i < o->nvars && (o->vars[i].step || !s->used[i]))
+        i++;
+    if (i >= o->nvars)
+        return level == 0 && try_steps(s, 0);
+    uint32_t rest = 0; /* what later sizes can take at most */
+    for (uint32_t k = i + 1; k < o->nvars; k++)
+        if (!o->vars[k].step && s->used[k])
+            rest += s->choice[k].n - 1;
+    for (uint32_t k = level > rest ? level - rest : 0; k < s->choice[i].n && k <= level && s->budget > 0; k++) {
+        s->env[o->vars[i].sym] = s->choice[i].at[k];
+        if (try_sizes(s, i + 1, level - k))
+            return true;
+    }
+    return false;
+}
+
+static bool mentioned(const tp_prover *v, const tp_obligation *o, uint32_t sym)
+{
+    if (tp_expr_mentions(v->p, o->goal, sym))
+        return true;
+    for (uint32_t i = 0; i < o->npremises; i++)
+        if (tp_expr_mentions(v->p, o->premises[i], sym))
+            return true;
+    for (uint32_t i = 0; i < o->nvars; i++)
+        if ((o->vars[i].hi.id && tp_expr_mentions(v->p, o->vars[i].hi, sym)) || (o->vars[i].lo.id && tp_expr_mentions(v->p, o->vars[i].lo, sym)))
+            return true;
+    return false;
+}
+
+/* Least allowed values, so that variables nobody mentions have one. */
+static void set_defaults(tp_prover *v, const tp_obligation *o, int64_t *env)
+{
+    for (uint32_t i = 0; i < o->nvars; i++) {
+        const tp_var *x = &o->vars[i];
+        int64_t lo = 0, q;
+        if (x->choices)
+            lo = x->choices[0];
+        else if (x->lo.id && tp_expr_eval(v->p, x->lo, env, &lo) == TP_EVAL_OK && x->multiple_of > 1 && tp_ceildiv(lo, x->multiple_of, &q))
+            lo = q * x->multiple_of;
+        env[x->sym] = lo;
+    }
+}
+
+static search search_new(tp_prover *v, const tp_obligation *o, int64_t *env)
+{
+    search s = {.v = v, .o = o, .env = env, .budget = SEARCH_BUDGET};
+    numbers constants = {0};
+    s.choice = TP_NEWN(v->arena, candidates, o->nvars);
+    s.used = TP_NEWN(v->arena, bool, o->nvars);
+    constants_of(v, o->goal, &constants);
+    for (uint32_t i = 0; i < o->npremises; i++)
+        constants_of(v, o->premises[i], &constants);
+    for (uint32_t i = 0; i < o->nvars; i++)
+        if (o->vars[i].hi.id && o->vars[i].step)
+            constants_of(v, o->vars[i].hi, &constants);
+    set_defaults(v, o, env);
+    for (uint32_t i = 0; i < o->nvars; i++) {
+        s.used[i] = mentioned(v, o, o->vars[i].sym);
+        if (!o->vars[i].step)
+            s.choice[i] = choose(v, o, &o->vars[i], &constants);
+        if (!o->vars[i].step && s.choice[i].n == 0)
+            s.choice[i] = (candidates){.at = {env[o->vars[i].sym]}, .n = 1};
+    }
+    return s;
+}
+
+bool tp_search(tp_prover *v, const tp_obligation *o, int64_t *env)
+{
+    search s = search_new(v, o, env);
+    uint32_t levels = 1;
+    for (uint32_t i = 0; i < o->nvars; i++)
+        if (!o->vars[i].step && s.used[i])
+            levels += s.choice[i].n - 1;
+    for (uint32_t level = 0; level < levels && s.budget > 0; level++)
+        if (try_sizes(&s, 0, level))
+            return true;
+    return false;
+}
+
+/* Is there a counterexample at these sizes? Keeps the steps found. */
+static bool fails_at_sizes(search *s, int64_t *env, uint32_t n)
+{
+    int64_t *keep = TP_NEWN(s->v->arena, int64_t, n);
+    memcpy(keep, env, n * sizeof *env);
+    s->budget = 500;
+    if (try_steps(s, 0))
+        return true;
+    memcpy(env, keep, n * sizeof *env);
+    return false;
+}
+
+void tp_minimise(tp_prover *v, const tp_obligation *o, int64_t *env)
+{
+    uint32_t n = tp_sym_count(v->p);
+    int64_t *trial = TP_NEWN(v->arena, int64_t, n);
+    search s = search_new(v, o, trial);
+    memcpy(trial, env, n * sizeof *env);
+    if (!fails_at_sizes(&s, trial, n))
+        return; /* the steps of a solver's model may not be among ours */
+    memcpy(env, trial, n * sizeof *env);
+    for (int round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < o->nvars; i++) {
+            const tp_var *x = &o->vars[i];
+            if (x->step || !s.used[i])
+                continue;
+            for (uint32_t k = 0; k < s.choice[i].n && s.choice[i].at[k] < env[x->sym]; k++) {
+                memcpy(trial, env, n * sizeof *env);
+                trial[x->sym] = s.choice[i].at[k];
+                if (fails_at_sizes(&s, trial, n)) {
+                    memcpy(env, trial, n * sizeof *env);
+                    break;
+                }
+            }
+            int64_t low = x->choices ? env[x->sym] : tp_interval_of(v, o, tp_sym(v->p, x->sym)).lo, high = env[x->sym];
+            while (low < high) { /* the least failing value if failing is monotone */
+                int64_t mid = low + (high - low) / 2 / x->multiple_of * x->multiple_of;
+                memcpy(trial, env, n * sizeof *env);
+                trial[x->sym] = mid;
+                if (mid % x->multiple_of == 0 && fails_at_sizes(&s, trial, n)) {
+                    memcpy(env, trial, n * sizeof *env);
+                    high = mid;
+                } else {
+                    low = mid + 1;
+                }
+            }
+        }
+}
+
+/* ---- exhaustive enumeration ---- */
+
+static int enumerate_from(tp_prover *v, const tp_obligation *o, uint32_t i, int64_t *budget, int64_t *env)
+{
+    int64_t lo, hi;
+    if (i == o->nvars) {
+        if (--*budget < 0)
+            return -1;
+        return tp_refutes(v, o, env) ? 0 : 1;
+    }
+    const tp_var *x = &o->vars[i];
+    if (!mentioned(v, o, x->sym))
+        return enumerate_from(v, o, i + 1, budget, env);
+    if (x->choices) {
+        lo = x->choices[0];
+        hi = x->choices[x->nchoices - 1];
+    } else if (!x->lo.id || !x->hi.id || tp_expr_eval(v->p, x->lo, env, &lo) != TP_EVAL_OK || tp_expr_eval(v->p, x->hi, env, &hi) != TP_EVAL_OK) {
+        return -1;
+    }
+    for (int64_t value = lo; value <= hi; value++) {
+        if (*budget < 0)
+            return -1;
+        env[x->sym] = value;
+        if (!in_bounds(v, x, env)) {
+            --*budget;
+            continue;
+        }
+        int r = enumerate_from(v, o, i + 1, budget, env);
+        if (r != 1)
+            return r;
+    }
+    return 1;
+}
+
+/* A goal or premise that cannot be evaluated somewhere must not count as true. */
+static bool always_defined(const tp_prover *v, tp_expr e)
+{
+    const tp_expr_node *n = tp_expr_get(v->p, e);
+    if (!e.id || n->op == TP_E_CONST || n->op == TP_E_SYM)
+        return true;
+    int64_t d;
+    bool divides = n->op == TP_E_FLOORDIV || n->op == TP_E_MOD || n->op == TP_E_CDIV || n->op == TP_E_ALIGN_UP;
+    if (divides && !(tp_expr_is_const(v->p, n->b, &d) && d != 0))
+        return false;
+    return always_defined(v, n->a) && always_defined(v, n->b) && always_defined(v, n->c);
+}
+
+int tp_enumerate(tp_prover *v, const tp_obligation *o, int64_t budget, int64_t *env)
+{
+    if (!always_defined(v, o->goal))
+        return -1;
+    set_defaults(v, o, env);
+    return enumerate_from(v, o, 0, &budget, env);
+}

@@ -1,0 +1,321 @@
+/* The only file that knows Z3. Measured hazards of 4.8.12 shape it: the
+ * `timeout` parameter can deadlock and is never set (rlimit is); an error
+ * without a handler ends the process; Z3_mk_solver is ten times slower per
+ * check than Z3_mk_simple_solver; a hard query can ignore rlimit, hence the
+ * child process. */
+#define _GNU_SOURCE /* wait4, RLIMIT_CPU */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <z3.h>
+
+#include "smt/internal.h"
+
+struct tp_z3 {
+    tp_arena *arena;
+    Z3_context ctx;
+    Z3_sort integer;
+};
+
+static void on_error(Z3_context c, Z3_error_code e)
+{
+    (void)c, (void)e; /* the code is checked after each query */
+}
+
+struct tp_z3 *tp_z3_new(tp_arena *a)
+{
+    struct tp_z3 *z = TP_NEW(a, struct tp_z3);
+    Z3_config cfg = Z3_mk_config();
+    z->arena = a;
+    z->ctx = Z3_mk_context(cfg);
+    Z3_del_config(cfg);
+    Z3_set_error_handler(z->ctx, on_error);
+    z->integer = Z3_mk_int_sort(z->ctx);
+    return z;
+}
+
+void tp_z3_free(struct tp_z3 *z)
+{
+    if (z && z->ctx)
+        Z3_del_context(z->ctx);
+    if (z)
+        z->ctx = NULL;
+}
+
+/* One query: terms for atoms are made once. */
+typedef struct query {
+    struct tp_z3 *z;
+    tp_prover *v;
+    const tp_obligation *o;
+    Z3_solver solver;
+    bool linear;
+    TP_VEC(tp_term) monomials; /* opaque products and their constants */
+    TP_VEC(Z3_ast) products;
+    uint8_t *defined; /* per expression id: its defining facts are asserted */
+    uint32_t ndefined;
+} query;
+
+static Z3_ast number(query *q, int64_t v)
+{
+    return Z3_mk_int64(q->z->ctx, v, q->z->integer);
+}
+
+static Z3_ast constant(query *q, const char *prefix, uint32_t id)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s%u", prefix, id);
+    return Z3_mk_const(q->z->ctx, Z3_mk_string_symbol(q->z->ctx, name), q->z->integer);
+}
+
+static Z3_ast arith(query *q, tp_expr e);
+static Z3_ast formula(query *q, tp_expr e);
+
+static void say(query *q, Z3_ast a)
+{
+    if (a)
+        Z3_solver_assert(q->z->ctx, q->solver, a);
+}
+
+/* The value of a non-polynomial operation: a fresh constant with its defining
+ * facts. What cannot be defined stays free: sound for proofs. */
+static Z3_ast atom(query *q, tp_expr e)
+{
+    Z3_context c = q->z->ctx;
+    tp_expr_node n = *tp_expr_get(q->v->p, e);
+    if (n.op == TP_E_SYM)
+        return constant(q, "s", (uint32_t)n.value);
+    Z3_ast x = constant(q, "a", e.id);
+    if (e.id >= q->ndefined || q->defined[e.id])
+        return x;
+    q->defined[e.id] = 1;
+    if ((n.op == TP_E_FLOORDIV || n.op == TP_E_CDIV) && tp_interval_of(q->v, q->o, n.b).lo >= 1) {
+        /* r = b*q - a lies in (-b, 0] for floor, in [0, b) for ceiling */
+        tp_expr bq = tp_op2(q->v->p, TP_E_MUL, n.b, e);
+        Z3_ast r = arith(q, tp_op2(q->v->p, TP_E_SUB, bq, n.a)), b = arith(q, n.b), zero = number(q, 0);
+        bool up = n.op == TP_E_CDIV;
+        say(q, up ? Z3_mk_ge(c, r, zero) : Z3_mk_le(c, r, zero));
+        say(q, up ? Z3_mk_lt(c, r, b) : Z3_mk_gt(c, r, Z3_mk_unary_minus(c, b)));
+    } else if (n.op == TP_E_MIN || n.op == TP_E_MAX) {
+        Z3_ast l = arith(q, n.a), r = arith(q, n.b);
+        Z3_ast first = n.op == TP_E_MIN ? Z3_mk_le(c, l, r) : Z3_mk_ge(c, l, r);
+        say(q, Z3_mk_eq(c, x, Z3_mk_ite(c, first, l, r)));
+    } else if (n.op == TP_E_ITE) {
+        say(q, Z3_mk_eq(c, x, Z3_mk_ite(c, formula(q, n.a), arith(q, n.b), arith(q, n.c))));
+    } else if (n.op == TP_E_POW2) {
+        Z3_ast a = arith(q, n.a), one = number(q, 1);
+        say(q, Z3_mk_ge(c, x, a));
+        say(q, Z3_mk_ge(c, x, one));
+        Z3_ast twice[] = {a, a};
+        say(q, Z3_mk_or(c, 2, (Z3_ast[]){Z3_mk_eq(c, x, one), Z3_mk_lt(c, x, Z3_mk_add(c, 2, twice))}));
+    } else if (tp_expr_is_bool(q->v->p, e)) {
+        say(q, Z3_mk_eq(c, x, Z3_mk_ite(c, formula(q, e), number(q, 1), number(q, 0))));
+    }
+    return x;
+}
+
+static Z3_ast product(query *q, const tp_term *t)
+{
+    Z3_ast factors[TP_POLY_MAX_DEGREE];
+    for (uint32_t i = 0; i < t->degree; i++)
+        factors[i] = atom(q, t->factors[i]);
+    if (t->degree == 1)
+        return factors[0];
+    if (!q->linear)
+        return Z3_mk_mul(q->z->ctx, t->degree, factors);
+    for (uint32_t i = 0; i < q->monomials.len; i++)
+        if (q->monomials.at[i].degree == t->degree && memcmp(q->monomials.at[i].factors, t->factors, t->degree * sizeof *t->factors) == 0)
+            return q->products.at[i];
+    Z3_ast fresh = constant(q, "m", q->monomials.len);
+    tp_push(q->z->arena, q->monomials, *t);
+    tp_push(q->z->arena, q->products, fresh);
+    return fresh;
+}
+
+static Z3_ast of_poly(query *q, const tp_poly *p)
+{
+    Z3_ast parts[TP_POLY_MAX_TERMS + 1];
+    unsigned n = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        Z3_ast k = number(q, p->terms[i].coef);
+        if (p->terms[i].degree == 0)
+            parts[n++] = k;
+        else if (p->terms[i].coef == 1)
+            parts[n++] = product(q, &p->terms[i]);
+        else
+            parts[n++] = Z3_mk_mul(q->z->ctx, 2, (Z3_ast[]){k, product(q, &p->terms[i])});
+    }
+    return n == 0 ? number(q, 0) : n == 1 ? parts[0] : Z3_mk_add(q->z->ctx, n, parts);
+}
+
+static Z3_ast arith(query *q, tp_expr e)
+{
+    tp_poly *p = TP_NEW(q->z->arena, tp_poly);
+    tp_poly_of(q->v->p, tp_rewrite_div(q->v, e), p);
+    return p->ok ? of_poly(q, p) : constant(q, "big", e.id); /* too large: free */
+}
+
+static Z3_ast formula(query *q, tp_expr e)
+{
+    Z3_context c = q->z->ctx;
+    tp_expr_node n = *tp_expr_get(q->v->p, e);
+    switch (n.op) {
+    case TP_E_CONST: return n.value ? Z3_mk_true(c) : Z3_mk_false(c);
+    case TP_E_NOT: return Z3_mk_not(c, formula(q, n.a));
+    case TP_E_AND: return Z3_mk_and(c, 2, (Z3_ast[]){formula(q, n.a), formula(q, n.b)});
+    case TP_E_OR: return Z3_mk_or(c, 2, (Z3_ast[]){formula(q, n.a), formula(q, n.b)});
+    case TP_E_IMPLIES: return Z3_mk_implies(c, formula(q, n.a), formula(q, n.b));
+    case TP_E_ITE: return Z3_mk_ite(c, formula(q, n.a), formula(q, n.b), formula(q, n.c));
+    case TP_E_EQ: return Z3_mk_eq(c, arith(q, n.a), arith(q, n.b));
+    case TP_E_NE: return Z3_mk_not(c, Z3_mk_eq(c, arith(q, n.a), arith(q, n.b)));
+    case TP_E_LT: return Z3_mk_lt(c, arith(q, n.a), arith(q, n.b));
+    case TP_E_LE: return Z3_mk_le(c, arith(q, n.a), arith(q, n.b));
+    case TP_E_GT: return Z3_mk_gt(c, arith(q, n.a), arith(q, n.b));
+    case TP_E_GE: return Z3_mk_ge(c, arith(q, n.a), arith(q, n.b));
+    default: return Z3_mk_not(c, Z3_mk_eq(c, arith(q, e), number(q, 0)));
+    }
+}
+
+static void say_bounds(query *q, const tp_var *x)
+{
+    Z3_context c = q->z->ctx;
+    Z3_ast s = constant(q, "s", x->sym);
+    if (x->lo.id)
+        say(q, Z3_mk_ge(c, s, arith(q, x->lo)));
+    if (x->hi.id)
+        say(q, Z3_mk_le(c, s, arith(q, x->hi)));
+    if (x->multiple_of > 1)
+        say(q, Z3_mk_eq(c, s, Z3_mk_mul(c, 2, (Z3_ast[]){number(q, x->multiple_of), constant(q, "k", x->sym)})));
+    if (x->choices) {
+        Z3_ast any[64];
+        for (uint32_t i = 0; i < x->nchoices; i++)
+            any[i] = Z3_mk_eq(c, s, number(q, x->choices[i]));
+        say(q, Z3_mk_or(c, x->nchoices, any));
+    }
+}
+
+static bool read_model(query *q, int64_t *env)
+{
+    Z3_context c = q->z->ctx;
+    Z3_model m = Z3_solver_get_model(c, q->solver);
+    bool ok = m != NULL;
+    if (m)
+        Z3_model_inc_ref(c, m);
+    for (uint32_t i = 0; ok && i < q->o->nvars; i++) {
+        Z3_ast value = NULL;
+        ok = Z3_model_eval(c, m, constant(q, "s", q->o->vars[i].sym), true, &value) && Z3_get_numeral_int64(c, value, &env[q->o->vars[i].sym]);
+    }
+    if (m)
+        Z3_model_dec_ref(c, m);
+    return ok;
+}
+
+tp_z3_answer tp_z3_check(struct tp_z3 *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason)
+{
+    Z3_context c = z->ctx;
+    query q = {.z = z, .v = v, .o = o, .linear = linear};
+    q.ndefined = 1 << 16;
+    q.defined = TP_NEWN(z->arena, uint8_t, q.ndefined);
+    q.solver = Z3_mk_simple_solver(c);
+    Z3_solver_inc_ref(c, q.solver);
+    Z3_params params = Z3_mk_params(c);
+    Z3_params_inc_ref(c, params);
+    Z3_params_set_uint(c, params, Z3_mk_string_symbol(c, "rlimit"), (unsigned)rlimit);
+    Z3_solver_set_params(c, q.solver, params);
+    Z3_params_dec_ref(c, params);
+    for (uint32_t i = 0; i < o->nvars; i++)
+        say_bounds(&q, &o->vars[i]);
+    for (uint32_t i = 0; i < o->npremises; i++)
+        say(&q, formula(&q, o->premises[i]));
+    say(&q, Z3_mk_not(c, formula(&q, o->goal)));
+    if (linear) {
+        tp_facts facts = {0};
+        tp_collect_facts(v, o, o->goal, &facts);
+        for (uint32_t i = 0; i < facts.polys.len; i++)
+            say(&q, Z3_mk_ge(c, of_poly(&q, facts.polys.at[i]), number(&q, 0)));
+    }
+    tp_z3_answer answer = TP_Z3_ERROR;
+    if (Z3_get_error_code(c) == Z3_OK) {
+        Z3_lbool r = Z3_solver_check(c, q.solver);
+        answer = r == Z3_L_FALSE ? TP_Z3_UNSAT : r == Z3_L_TRUE ? TP_Z3_SAT : TP_Z3_UNKNOWN;
+        if (answer == TP_Z3_UNKNOWN)
+            *reason = tp_printf(z->arena, "Z3: %s (rlimit %llu)", Z3_solver_get_reason_unknown(c, q.solver), (unsigned long long)rlimit);
+        if (answer == TP_Z3_SAT && !read_model(&q, env))
+            answer = TP_Z3_UNKNOWN;
+    }
+    if (Z3_get_error_code(c) != Z3_OK) { /* an unsat next to an error proves nothing */
+        *reason = tp_printf(z->arena, "Z3 error: %s", Z3_get_error_msg(c, Z3_get_error_code(c)));
+        answer = TP_Z3_ERROR;
+    }
+    Z3_solver_dec_ref(c, q.solver);
+    return answer;
+}
+
+/* ---- in a child ---- */
+
+typedef struct message {
+    int32_t answer;
+    char reason[200];
+} message;
+
+static void child(int fd, tp_prover *v, const tp_obligation *o, uint64_t rlimit, uint32_t nsyms)
+{
+    struct rlimit cpu = {10, 12};
+    setrlimit(RLIMIT_CPU, &cpu);
+    int64_t *env = TP_NEWN(v->arena, int64_t, nsyms);
+    tp_str reason = {"", 0};
+    message m = {0};
+    m.answer = tp_z3_check(tp_z3_new(v->arena), v, o, false, rlimit, env, &reason);
+    snprintf(m.reason, sizeof m.reason, "%.*s", TP_FMT(reason));
+    bool ok = write(fd, &m, sizeof m) == (ssize_t)sizeof m && write(fd, env, nsyms * sizeof *env) == (ssize_t)(nsyms * sizeof *env);
+    _exit(ok ? 0 : 1);
+}
+
+static bool read_all(int fd, void *to, size_t n)
+{
+    char *p = to;
+    while (n) {
+        ssize_t k = read(fd, p, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return false;
+        p += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+tp_z3_answer tp_z3_check_forked(tp_prover *v, const tp_obligation *o, uint64_t rlimit, int64_t *env, tp_str *reason)
+{
+    int fds[2], status = 0;
+    uint32_t nsyms = tp_sym_count(v->p);
+    message m = {.answer = TP_Z3_UNKNOWN};
+    *reason = TP_S("the solver process died or ran into its CPU limit");
+    if (pipe(fds) != 0)
+        return TP_Z3_ERROR;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(fds[0]);
+        child(fds[1], v, o, rlimit, nsyms);
+    }
+    close(fds[1]);
+    if (pid < 0) {
+        close(fds[0]);
+        return TP_Z3_ERROR;
+    }
+    bool ok = read_all(fds[0], &m, sizeof m) && read_all(fds[0], env, nsyms * sizeof *env);
+    close(fds[0]);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!ok || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return TP_Z3_UNKNOWN;
+    m.reason[sizeof m.reason - 1] = '\0';
+    *reason = tp_printf(v->arena, "%s", m.reason);
+    return (tp_z3_answer)m.answer;
+}

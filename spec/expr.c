@@ -1,0 +1,513 @@
+#include "spec/expr.h"
+
+#include "base/checked.h"
+
+typedef struct node {
+    tp_expr_node n;
+    uint32_t size;   /* of the tree, saturating */
+    uint32_t depth;
+    tp_expr normal;  /* memo of tp_expr_normal() */
+} node;
+
+struct tp_exprs {
+    tp_arena *arena;
+    TP_VEC(node) nodes; /* nodes.at[0] is "no expression" */
+    TP_VEC(tp_str) syms;
+    uint32_t *table, table_cap; /* open addressing over node ids */
+    bool overflowed;
+};
+
+enum { MAX_TREE = 10000, MAX_DEPTH = 300 };
+
+static const struct {
+    const char *text;
+    int power;
+} BINARIES[] = {
+#define X(id, text, power) {text, power},
+    TP_EXPR_BINARIES(X)
+#undef X
+};
+
+tp_exprs *tp_exprs_new(tp_arena *a)
+{
+    tp_exprs *p = TP_NEW(a, tp_exprs);
+    p->arena = a;
+    tp_push(a, p->nodes, (node){0});
+    return p;
+}
+
+tp_arena *tp_exprs_arena(const tp_exprs *p)
+{
+    return p->arena;
+}
+
+bool tp_exprs_overflowed(const tp_exprs *p)
+{
+    return p->overflowed;
+}
+
+static uint64_t hash_node(const tp_expr_node *n)
+{
+    uint64_t h = (uint64_t)n->op * 0x9e3779b97f4a7c15u;
+    uint64_t parts[] = {n->a.id, n->b.id, n->c.id, (uint64_t)n->value};
+    for (int i = 0; i < 4; i++) {
+        h ^= parts[i];
+        h *= 0xbf58476d1ce4e5b9u;
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+static bool same_node(const tp_expr_node *a, const tp_expr_node *b)
+{
+    return a->op == b->op && a->a.id == b->a.id && a->b.id == b->b.id && a->c.id == b->c.id && a->value == b->value;
+}
+
+static void grow_table(tp_exprs *p)
+{
+    p->table_cap = p->table_cap ? p->table_cap * 2 : 256;
+    p->table = TP_NEWN(p->arena, uint32_t, p->table_cap);
+    for (uint32_t id = 1; id < p->nodes.len; id++) {
+        uint32_t slot = (uint32_t)hash_node(&p->nodes.at[id].n) & (p->table_cap - 1);
+        while (p->table[slot])
+            slot = (slot + 1) & (p->table_cap - 1);
+        p->table[slot] = id;
+    }
+}
+
+static tp_expr intern(tp_exprs *p, tp_expr_node n)
+{
+    if ((p->nodes.len + 1) * 2 > p->table_cap)
+        grow_table(p);
+    uint32_t slot = (uint32_t)hash_node(&n) & (p->table_cap - 1);
+    for (; p->table[slot]; slot = (slot + 1) & (p->table_cap - 1))
+        if (same_node(&p->nodes.at[p->table[slot]].n, &n))
+            return (tp_expr){p->table[slot]};
+    node full = {.n = n, .size = 1};
+    tp_expr kids[] = {n.a, n.b, n.c};
+    for (int i = 0; i < 3; i++) {
+        const node *k = &p->nodes.at[kids[i].id];
+        full.size += k->size;
+        full.depth = k->depth + 1 > full.depth ? k->depth + 1 : full.depth;
+    }
+    if (full.size > MAX_TREE || full.depth > MAX_DEPTH) {
+        p->overflowed = true;
+        return tp_const(p, 0);
+    }
+    tp_push(p->arena, p->nodes, full);
+    p->table[slot] = p->nodes.len - 1;
+    return (tp_expr){p->nodes.len - 1};
+}
+
+tp_expr tp_const(tp_exprs *p, int64_t v)
+{
+    return intern(p, (tp_expr_node){.op = TP_E_CONST, .value = v});
+}
+
+tp_expr tp_sym_new(tp_exprs *p, tp_str name)
+{
+    tp_push(p->arena, p->syms, name);
+    return tp_sym(p, p->syms.len - 1);
+}
+
+uint32_t tp_sym_count(const tp_exprs *p)
+{
+    return p->syms.len;
+}
+
+tp_str tp_sym_name(const tp_exprs *p, uint32_t sym)
+{
+    return p->syms.at[sym];
+}
+
+tp_expr tp_sym(tp_exprs *p, uint32_t sym)
+{
+    return intern(p, (tp_expr_node){.op = TP_E_SYM, .value = sym});
+}
+
+const tp_expr_node *tp_expr_get(const tp_exprs *p, tp_expr e)
+{
+    return &p->nodes.at[e.id].n;
+}
+
+bool tp_expr_is_const(const tp_exprs *p, tp_expr e, int64_t *v)
+{
+    const tp_expr_node *n = tp_expr_get(p, e);
+    if (n->op == TP_E_CONST && v)
+        *v = n->value;
+    return e.id != 0 && n->op == TP_E_CONST;
+}
+
+static bool boolean_op(tp_expr_op op)
+{
+    return op == TP_E_NOT || (op >= TP_E_EQ && op <= TP_E_IMPLIES);
+}
+
+bool tp_expr_is_bool(const tp_exprs *p, tp_expr e)
+{
+    const tp_expr_node *n = tp_expr_get(p, e);
+    int64_t v;
+    if (n->op == TP_E_ITE)
+        return tp_expr_is_bool(p, n->b) && tp_expr_is_bool(p, n->c);
+    return boolean_op(n->op) || (tp_expr_is_const(p, e, &v) && (v == 0 || v == 1));
+}
+
+bool tp_expr_mentions(const tp_exprs *p, tp_expr e, uint32_t sym)
+{
+    const tp_expr_node *n = tp_expr_get(p, e);
+    if (!e.id)
+        return false;
+    if (n->op == TP_E_SYM)
+        return (uint32_t)n->value == sym;
+    return tp_expr_mentions(p, n->a, sym) || tp_expr_mentions(p, n->b, sym) || tp_expr_mentions(p, n->c, sym);
+}
+
+/* ---- evaluation ---- */
+
+static tp_eval_error eval_shift(tp_expr_op op, int64_t x, int64_t y, int64_t *out)
+{
+    if (y < 0)
+        return TP_EVAL_DOMAIN;
+    if (op == TP_E_SHR)
+        return *out = y > 62 ? (x < 0 ? -1 : 0) : x >> y, TP_EVAL_OK;
+    if (x == 0)
+        return *out = 0, TP_EVAL_OK;
+    return y <= 62 && tp_mul(x, (int64_t)1 << y, out) ? TP_EVAL_OK : TP_EVAL_OVERFLOW;
+}
+
+static tp_eval_error eval_op2(tp_expr_op op, int64_t x, int64_t y, int64_t *out)
+{
+    bool ok = true;
+    if ((op == TP_E_FLOORDIV || op == TP_E_MOD || op == TP_E_CDIV || op == TP_E_ALIGN_UP) && y == 0)
+        return TP_EVAL_DIV_ZERO;
+    switch (op) {
+    case TP_E_ADD: ok = tp_add(x, y, out); break;
+    case TP_E_SUB: ok = tp_sub(x, y, out); break;
+    case TP_E_MUL: ok = tp_mul(x, y, out); break;
+    case TP_E_FLOORDIV: ok = tp_floordiv(x, y, out); break;
+    case TP_E_MOD: ok = tp_floormod(x, y, out); break;
+    case TP_E_CDIV: ok = tp_ceildiv(x, y, out); break;
+    case TP_E_ALIGN_UP: ok = tp_ceildiv(x, y, out) && tp_mul(*out, y, out); break;
+    case TP_E_MIN: *out = x < y ? x : y; break;
+    case TP_E_MAX: *out = x > y ? x : y; break;
+    case TP_E_BITAND: *out = x & y; break;
+    case TP_E_BITOR: *out = x | y; break;
+    case TP_E_BITXOR: *out = x ^ y; break;
+    case TP_E_SHL:
+    case TP_E_SHR: return eval_shift(op, x, y, out);
+    case TP_E_EQ: *out = x == y; break;
+    case TP_E_NE: *out = x != y; break;
+    case TP_E_LT: *out = x < y; break;
+    case TP_E_LE: *out = x <= y; break;
+    case TP_E_GT: *out = x > y; break;
+    case TP_E_GE: *out = x >= y; break;
+    case TP_E_AND: *out = x && y; break;
+    case TP_E_OR: *out = x || y; break;
+    case TP_E_IMPLIES: *out = !x || y; break;
+    case TP_E_CONST:
+    case TP_E_SYM:
+    case TP_E_NEG:
+    case TP_E_NOT:
+    case TP_E_POW2:
+    case TP_E_ITE: ok = false; break;
+    }
+    return ok ? TP_EVAL_OK : TP_EVAL_OVERFLOW;
+}
+
+static tp_eval_error eval_op1(tp_expr_op op, int64_t x, int64_t *out)
+{
+    if (op == TP_E_NOT)
+        return *out = !x, TP_EVAL_OK;
+    if (op == TP_E_NEG)
+        return tp_sub(0, x, out) ? TP_EVAL_OK : TP_EVAL_OVERFLOW;
+    int64_t p = 1; /* next power of two, 1 for x <= 1 */
+    while (p < x)
+        if (!tp_mul(p, 2, &p))
+            return TP_EVAL_OVERFLOW;
+    return *out = p, TP_EVAL_OK;
+}
+
+tp_eval_error tp_expr_eval(const tp_exprs *p, tp_expr e, const int64_t *env, int64_t *out)
+{
+    const tp_expr_node *n = tp_expr_get(p, e);
+    int64_t x = 0, y = 0;
+    tp_eval_error err;
+    if (n->op == TP_E_CONST)
+        return *out = n->value, TP_EVAL_OK;
+    if (n->op == TP_E_SYM)
+        return *out = env[n->value], TP_EVAL_OK;
+    if ((err = tp_expr_eval(p, n->a, env, &x)) != TP_EVAL_OK)
+        return err;
+    if (n->op == TP_E_ITE)
+        return tp_expr_eval(p, x ? n->b : n->c, env, out);
+    if ((n->op == TP_E_AND && !x) || (n->op == TP_E_OR && x) || (n->op == TP_E_IMPLIES && !x))
+        return *out = n->op != TP_E_AND, TP_EVAL_OK;
+    if (n->op == TP_E_NEG || n->op == TP_E_NOT || n->op == TP_E_POW2)
+        return eval_op1(n->op, x, out);
+    if ((err = tp_expr_eval(p, n->b, env, &y)) != TP_EVAL_OK)
+        return err;
+    return eval_op2(n->op, x, y, out);
+}
+
+const char *tp_eval_error_text(tp_eval_error e)
+{
+    switch (e) {
+    case TP_EVAL_OVERFLOW: return "overflows 64 bits";
+    case TP_EVAL_DIV_ZERO: return "divides by zero";
+    case TP_EVAL_DOMAIN: return "shifts by a negative amount";
+    case TP_EVAL_OK: break;
+    }
+    return "is fine";
+}
+
+/* ---- building ---- */
+
+tp_expr tp_op1(tp_exprs *p, tp_expr_op op, tp_expr a)
+{
+    int64_t v;
+    if (tp_expr_is_const(p, a, &v) && eval_op1(op, v, &v) == TP_EVAL_OK)
+        return tp_const(p, v);
+    return intern(p, (tp_expr_node){.op = op, .a = a});
+}
+
+tp_expr tp_op2(tp_exprs *p, tp_expr_op op, tp_expr a, tp_expr b)
+{
+    int64_t x, y, r;
+    bool cx = tp_expr_is_const(p, a, &x), cy = tp_expr_is_const(p, b, &y);
+    if (cx && cy && eval_op2(op, x, y, &r) == TP_EVAL_OK)
+        return tp_const(p, r);
+    if (cy && ((y == 0 && (op == TP_E_ADD || op == TP_E_SUB)) ||
+               (y == 1 && (op == TP_E_MUL || op == TP_E_FLOORDIV || op == TP_E_CDIV))))
+        return a;
+    if (cx && ((x == 0 && op == TP_E_ADD) || (x == 1 && op == TP_E_MUL)))
+        return b;
+    return intern(p, (tp_expr_node){.op = op, .a = a, .b = b});
+}
+
+tp_expr tp_ite(tp_exprs *p, tp_expr c, tp_expr a, tp_expr b)
+{
+    int64_t v;
+    if (tp_expr_is_const(p, c, &v))
+        return v ? a : b;
+    return intern(p, (tp_expr_node){.op = TP_E_ITE, .a = c, .b = a, .c = b});
+}
+
+tp_expr tp_expr_subst(tp_exprs *p, tp_expr e, const tp_expr *with, uint32_t n)
+{
+    if (!e.id)
+        return e;
+    tp_expr_node k = *tp_expr_get(p, e);
+    if (k.op == TP_E_CONST)
+        return e;
+    if (k.op == TP_E_SYM)
+        return (uint64_t)k.value < n && with[k.value].id ? with[k.value] : e;
+    tp_expr a = tp_expr_subst(p, k.a, with, n), b = tp_expr_subst(p, k.b, with, n), c = tp_expr_subst(p, k.c, with, n);
+    if (k.op == TP_E_ITE)
+        return tp_ite(p, a, b, c);
+    return b.id ? tp_op2(p, k.op, a, b) : tp_op1(p, k.op, a);
+}
+
+/* ---- printing ---- */
+
+static void print_at(tp_buf *b, const tp_exprs *p, tp_expr e, int power)
+{
+    const tp_expr_node *n = tp_expr_get(p, e);
+    int mine = 1000;
+    if (n->op >= TP_E_ADD && BINARIES[n->op - TP_E_ADD].power)
+        mine = BINARIES[n->op - TP_E_ADD].power;
+    else if (n->op == TP_E_NEG || (n->op == TP_E_CONST && n->value < 0))
+        mine = 130;
+    else if (n->op == TP_E_NOT)
+        mine = 50;
+    else if (n->op == TP_E_ITE)
+        mine = 20;
+    if (mine < power)
+        tp_buf_c(b, "(");
+    if (n->op == TP_E_CONST) {
+        tp_buf_printf(b, "%lld", (long long)n->value);
+    } else if (n->op == TP_E_SYM) {
+        tp_buf_str(b, p->syms.at[n->value]);
+    } else if (n->op == TP_E_NEG || n->op == TP_E_NOT) {
+        tp_buf_c(b, n->op == TP_E_NEG ? "-" : "not ");
+        print_at(b, p, n->a, mine);
+    } else if (n->op == TP_E_ITE) {
+        print_at(b, p, n->b, 21);
+        tp_buf_c(b, " if ");
+        print_at(b, p, n->a, 21);
+        tp_buf_c(b, " else ");
+        print_at(b, p, n->c, 20);
+    } else if (mine == 1000) {
+        tp_buf_printf(b, "%s(", n->op == TP_E_POW2 ? "next_power_of_2" : BINARIES[n->op - TP_E_ADD].text);
+        print_at(b, p, n->a, 0);
+        if (n->b.id) {
+            tp_buf_c(b, ", ");
+            print_at(b, p, n->b, 0);
+        }
+        tp_buf_c(b, ")");
+    } else {
+        bool comparison = n->op >= TP_E_EQ && n->op <= TP_E_GE, right = n->op == TP_E_IMPLIES;
+        print_at(b, p, n->a, right || comparison ? mine + 1 : mine);
+        tp_buf_printf(b, " %s ", BINARIES[n->op - TP_E_ADD].text);
+        print_at(b, p, n->b, right ? mine : mine + 1);
+    }
+    if (mine < power)
+        tp_buf_c(b, ")");
+}
+
+void tp_expr_print(tp_buf *b, const tp_exprs *p, tp_expr e)
+{
+    print_at(b, p, e, 0);
+}
+
+tp_str tp_expr_text(const tp_exprs *p, tp_expr e)
+{
+    tp_buf b = {.arena = p->arena};
+    if (e.id)
+        tp_expr_print(&b, p, e);
+    return tp_buf_view(&b);
+}
+
+/* ---- polynomial normal form ---- */
+
+static int compare_terms(const tp_term *a, const tp_term *b)
+{
+    if (a->degree != b->degree)
+        return a->degree > b->degree ? -1 : 1;
+    for (uint32_t i = 0; i < a->degree; i++)
+        if (a->factors[i].id != b->factors[i].id)
+            return a->factors[i].id < b->factors[i].id ? -1 : 1;
+    return 0;
+}
+
+void tp_poly_add_term(tp_poly *q, tp_term t)
+{
+    if (!q->ok || t.coef == 0)
+        return;
+    uint32_t i = 0;
+    while (i < q->n && compare_terms(&q->terms[i], &t) < 0)
+        i++;
+    if (i < q->n && compare_terms(&q->terms[i], &t) == 0) {
+        q->ok = tp_add(q->terms[i].coef, t.coef, &q->terms[i].coef);
+        if (q->ok && q->terms[i].coef == 0) {
+            memmove(&q->terms[i], &q->terms[i + 1], (q->n - i - 1) * sizeof t);
+            q->n--;
+        }
+        return;
+    }
+    if (q->n == TP_POLY_MAX_TERMS) {
+        q->ok = false;
+        return;
+    }
+    memmove(&q->terms[i + 1], &q->terms[i], (q->n - i) * sizeof t);
+    q->terms[i] = t;
+    q->n++;
+}
+
+void tp_poly_add(tp_poly *a, const tp_poly *b, int64_t scale)
+{
+    a->ok = a->ok && b->ok;
+    for (uint32_t i = 0; a->ok && i < b->n; i++) {
+        tp_term t = b->terms[i];
+        a->ok = tp_mul(t.coef, scale, &t.coef);
+        tp_poly_add_term(a, t);
+    }
+}
+
+void tp_poly_mul(const tp_poly *a, const tp_poly *b, tp_poly *out)
+{
+    out->n = 0;
+    out->ok = a->ok && b->ok;
+    for (uint32_t i = 0; out->ok && i < a->n; i++)
+        for (uint32_t j = 0; out->ok && j < b->n; j++) {
+            tp_term t = a->terms[i];
+            const tp_term *u = &b->terms[j];
+            if (t.degree + u->degree > TP_POLY_MAX_DEGREE || !tp_mul(t.coef, u->coef, &t.coef)) {
+                out->ok = false;
+                return;
+            }
+            for (uint32_t k = 0; k < u->degree; k++) { /* keep factors sorted */
+                uint32_t at = t.degree++;
+                while (at > 0 && t.factors[at - 1].id > u->factors[k].id) {
+                    t.factors[at] = t.factors[at - 1];
+                    at--;
+                }
+                t.factors[at] = u->factors[k];
+            }
+            tp_poly_add_term(out, t);
+        }
+}
+
+static tp_expr normal_atom(tp_exprs *p, tp_expr e)
+{
+    tp_expr_node n = *tp_expr_get(p, e);
+    if (n.op == TP_E_SYM || n.op == TP_E_CONST)
+        return e;
+    tp_expr a = tp_expr_normal(p, n.a);
+    tp_expr b = n.b.id ? tp_expr_normal(p, n.b) : n.b, c = n.c.id ? tp_expr_normal(p, n.c) : n.c;
+    if ((n.op == TP_E_MIN || n.op == TP_E_MAX) && a.id > b.id) { /* commutative */
+        tp_expr t = a;
+        a = b;
+        b = t;
+    }
+    if (n.op == TP_E_ITE)
+        return tp_ite(p, a, b, c);
+    return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
+}
+
+void tp_poly_of(tp_exprs *p, tp_expr e, tp_poly *out)
+{
+    tp_expr_node n = *tp_expr_get(p, e);
+    out->n = 0;
+    out->ok = true;
+    if (n.op == TP_E_CONST) {
+        tp_poly_add_term(out, (tp_term){.coef = n.value});
+    } else if (n.op == TP_E_ADD || n.op == TP_E_SUB || n.op == TP_E_MUL) {
+        tp_poly x, y;
+        tp_poly_of(p, n.a, &x);
+        tp_poly_of(p, n.b, &y);
+        if (n.op == TP_E_MUL) {
+            tp_poly_mul(&x, &y, out);
+        } else {
+            *out = x;
+            tp_poly_add(out, &y, n.op == TP_E_ADD ? 1 : -1);
+        }
+    } else if (n.op == TP_E_NEG) {
+        tp_poly x;
+        tp_poly_of(p, n.a, &x);
+        tp_poly_add(out, &x, -1);
+    } else {
+        tp_expr atom = normal_atom(p, e);
+        tp_expr_op op = tp_expr_get(p, atom)->op;
+        if (op == TP_E_CONST || op == TP_E_ADD || op == TP_E_SUB || op == TP_E_MUL || op == TP_E_NEG)
+            tp_poly_of(p, atom, out); /* normalising uncovered a polynomial */
+        else
+            tp_poly_add_term(out, (tp_term){.coef = 1, .degree = 1, .factors = {atom}});
+    }
+}
+
+tp_expr tp_poly_expr(tp_exprs *p, const tp_poly *q)
+{
+    tp_expr sum = {0};
+    for (uint32_t i = 0; i < q->n; i++) {
+        const tp_term *t = &q->terms[i];
+        int64_t coef = t->coef;
+        bool minus = coef < 0 && sum.id && coef != INT64_MIN;
+        tp_expr m = tp_const(p, minus ? -coef : coef);
+        for (uint32_t k = 0; k < t->degree; k++)
+            m = tp_op2(p, TP_E_MUL, m, t->factors[k]);
+        sum = sum.id ? tp_op2(p, minus ? TP_E_SUB : TP_E_ADD, sum, m) : m;
+    }
+    return sum.id ? sum : tp_const(p, 0);
+}
+
+tp_expr tp_expr_normal(tp_exprs *p, tp_expr e)
+{
+    if (!e.id || p->nodes.at[e.id].normal.id)
+        return p->nodes.at[e.id].normal;
+    tp_poly q;
+    tp_poly_of(p, e, &q);
+    tp_expr r = q.ok ? tp_poly_expr(p, &q) : normal_atom(p, e);
+    p->nodes.at[e.id].normal = r;
+    p->nodes.at[r.id].normal = r;
+    return r;
+}

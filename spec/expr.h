@@ -1,0 +1,122 @@
+/* Integer expressions over symbols (sizes, grid axes): hash-consed, so equal
+ * text has equal handles. Values are mathematical integers; booleans are 0/1.
+ * Building folds constants and x+0, x*1, x//1 and nothing else, therefore
+ * parse(print(e)) == e.
+ */
+#ifndef TP_EXPR_H
+#define TP_EXPR_H
+
+#include "base/str.h"
+#include "base/vec.h"
+
+#define TP_EXPR_BINARIES(X)                                                                        \
+    X(ADD, "+", 110)                                                                               \
+    X(SUB, "-", 110)                                                                               \
+    X(MUL, "*", 120)                                                                               \
+    X(FLOORDIV, "//", 120)                                                                         \
+    X(MOD, "%", 120)                                                                               \
+    X(BITAND, "&", 90)                                                                             \
+    X(BITOR, "|", 70)                                                                              \
+    X(BITXOR, "^", 80)                                                                             \
+    X(SHL, "<<", 100)                                                                              \
+    X(SHR, ">>", 100)                                                                              \
+    X(EQ, "==", 60)                                                                                \
+    X(NE, "!=", 60)                                                                                \
+    X(LT, "<", 60)                                                                                 \
+    X(LE, "<=", 60)                                                                                \
+    X(GT, ">", 60)                                                                                 \
+    X(GE, ">=", 60)                                                                                \
+    X(AND, "and", 40)                                                                              \
+    X(OR, "or", 30)                                                                                \
+    X(IMPLIES, "implies", 10)                                                                      \
+    X(CDIV, "cdiv", 0)                                                                             \
+    X(MIN, "min", 0)                                                                               \
+    X(MAX, "max", 0)                                                                               \
+    X(ALIGN_UP, "align_up", 0)
+
+typedef enum tp_expr_op {
+    TP_E_CONST,
+    TP_E_SYM,
+    TP_E_NEG,
+    TP_E_NOT,
+    TP_E_POW2, /* next_power_of_2 */
+    TP_E_ITE,
+#define X(id, text, power) TP_E_##id,
+    TP_EXPR_BINARIES(X)
+#undef X
+} tp_expr_op;
+
+typedef struct tp_expr {
+    uint32_t id; /* 0: no expression */
+} tp_expr;
+
+typedef struct tp_exprs tp_exprs; /* a pool; lives in its arena */
+
+typedef struct tp_expr_node {
+    tp_expr_op op;
+    tp_expr a, b, c;
+    int64_t value; /* constant, or symbol number */
+} tp_expr_node;
+
+tp_exprs *tp_exprs_new(tp_arena *a);
+tp_arena *tp_exprs_arena(const tp_exprs *p);
+/* True once an expression grew past the size limit (a chain of derived sizes
+ * can be exponential); such an expression is replaced by the constant 0. */
+bool tp_exprs_overflowed(const tp_exprs *p);
+
+tp_expr tp_const(tp_exprs *p, int64_t v);
+/* New symbol; the name is kept for printing only. */
+tp_expr tp_sym_new(tp_exprs *p, tp_str name);
+uint32_t tp_sym_count(const tp_exprs *p);
+tp_str tp_sym_name(const tp_exprs *p, uint32_t sym);
+tp_expr tp_sym(tp_exprs *p, uint32_t sym);
+tp_expr tp_op1(tp_exprs *p, tp_expr_op op, tp_expr a);
+tp_expr tp_op2(tp_exprs *p, tp_expr_op op, tp_expr a, tp_expr b);
+tp_expr tp_ite(tp_exprs *p, tp_expr c, tp_expr a, tp_expr b);
+
+const tp_expr_node *tp_expr_get(const tp_exprs *p, tp_expr e);
+static inline bool tp_same(tp_expr a, tp_expr b)
+{
+    return a.id == b.id;
+}
+bool tp_expr_is_const(const tp_exprs *p, tp_expr e, int64_t *v);
+bool tp_expr_is_bool(const tp_exprs *p, tp_expr e);
+/* Does e mention symbol `sym`? */
+bool tp_expr_mentions(const tp_exprs *p, tp_expr e, uint32_t sym);
+/* Replace symbols: with[i] (id 0: keep) for symbol i < n. */
+tp_expr tp_expr_subst(tp_exprs *p, tp_expr e, const tp_expr *with, uint32_t n);
+void tp_expr_print(tp_buf *b, const tp_exprs *p, tp_expr e);
+tp_str tp_expr_text(const tp_exprs *p, tp_expr e);
+
+typedef enum tp_eval_error { TP_EVAL_OK, TP_EVAL_OVERFLOW, TP_EVAL_DIV_ZERO, TP_EVAL_DOMAIN } tp_eval_error;
+
+/* Exact value with env[sym]. `if`, `and`, `or` and `implies` are lazy: an
+ * error in an arm that is not taken does not count. Overflow of 64 bits is
+ * an error, never a wrong number. */
+tp_eval_error tp_expr_eval(const tp_exprs *p, tp_expr e, const int64_t *env, int64_t *out);
+const char *tp_eval_error_text(tp_eval_error e);
+
+/* Polynomial normal form: equal polynomials over equal atoms get the same
+ * handle. Atoms are symbols and the non-polynomial operations on normalised
+ * arguments. Never wrong; incomplete outside polynomials. */
+tp_expr tp_expr_normal(tp_exprs *p, tp_expr e);
+
+enum { TP_POLY_MAX_DEGREE = 6, TP_POLY_MAX_TERMS = 64 };
+typedef struct tp_term {
+    int64_t coef;
+    uint32_t degree;
+    tp_expr factors[TP_POLY_MAX_DEGREE]; /* atoms, ascending ids */
+} tp_term;
+typedef struct tp_poly {
+    tp_term terms[TP_POLY_MAX_TERMS]; /* ordered; no zero coefficients */
+    uint32_t n;
+    bool ok; /* false: too large or a coefficient overflowed */
+} tp_poly;
+/* Polynomial of e over its atoms. */
+void tp_poly_of(tp_exprs *p, tp_expr e, tp_poly *out);
+void tp_poly_add_term(tp_poly *q, tp_term t);
+void tp_poly_mul(const tp_poly *a, const tp_poly *b, tp_poly *out);
+void tp_poly_add(tp_poly *a, const tp_poly *b, int64_t scale);
+tp_expr tp_poly_expr(tp_exprs *p, const tp_poly *q);
+
+#endif

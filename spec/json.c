@@ -1,0 +1,391 @@
+#include "spec/json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <json-c/json.h>
+
+typedef struct scanner {
+    tp_ctx *c;
+    const char *p; /* text in which comments are blanked out */
+    uint32_t i, n;
+    bool comments;
+    int depth;
+    uint32_t values;
+} scanner;
+
+const char *tp_json_type_name(tp_json_type t)
+{
+    static const char *const NAMES[] = {"null",   "a boolean", "an integer", "a real number",
+                                        "a string", "an array",  "an object"};
+    return NAMES[t];
+}
+
+tp_json *tp_json_get(const tp_json *object, const char *key)
+{
+    for (uint32_t i = 0; i < object->u.items.n; i++)
+        if (tp_str_is(object->u.items.at[i]->key, key))
+            return object->u.items.at[i];
+    return NULL;
+}
+
+static tp_loc span(uint32_t from, uint32_t to, tp_str pointer)
+{
+    return (tp_loc){from, to > from ? to : from + 1, pointer};
+}
+
+/* Comments become spaces, so that offsets stay; trailing commas too. */
+static void blank_comments(tp_ctx *c, char *t, uint32_t n)
+{
+    bool in_string = false;
+    uint32_t comma = UINT32_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        if (in_string) {
+            if (t[i] == '\\' && i + 1 < n)
+                i++;
+            else if (t[i] == '"')
+                in_string = false;
+        } else if (t[i] == '/' && i + 1 < n && t[i + 1] == '/') {
+            while (i < n && t[i] != '\n')
+                t[i++] = ' ';
+        } else if (t[i] == '/' && i + 1 < n && t[i + 1] == '*') {
+            uint32_t from = i;
+            while (i + 1 < n && !(i > from + 1 && t[i] == '*' && t[i + 1] == '/'))
+                i++;
+            if (i + 1 >= n)
+                tp_raise(c, "TP001", (tp_loc){from, from + 2, TP_S("")}, "close it with */",
+                         "this comment never ends");
+            for (uint32_t k = from; k < i + 2; k++)
+                if (t[k] != '\n')
+                    t[k] = ' ';
+            i++;
+        } else if (t[i] == ',') {
+            comma = i;
+        } else if ((t[i] == ']' || t[i] == '}') && comma != UINT32_MAX) {
+            t[comma] = ' ';
+            comma = UINT32_MAX;
+        } else if (t[i] != ' ' && t[i] != '\n' && t[i] != '\t' && t[i] != '\r') {
+            comma = UINT32_MAX;
+            in_string = t[i] == '"';
+        }
+    }
+}
+
+/* Length of the valid UTF-8 sequence at p, or 0. */
+static uint32_t utf8_len(const unsigned char *p, uint32_t left)
+{
+    static const uint32_t LEAST[] = {0, 0, 0x80, 0x800, 0x10000};
+    uint32_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+    if (n == 0 || n > left)
+        return 0;
+    uint32_t code = n == 1 ? p[0] : p[0] & (0xffu >> (n + 1));
+    for (uint32_t k = 1; k < n; k++) {
+        if ((p[k] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (p[k] & 0x3fu);
+    }
+    bool surrogate = code >= 0xd800 && code <= 0xdfff;
+    return code >= LEAST[n] && !surrogate && code <= 0x10ffff ? n : 0;
+}
+
+static void check_text(scanner *s, tp_str text)
+{
+    for (uint32_t i = 0; i < text.n;) {
+        uint32_t n = utf8_len((const unsigned char *)text.p + i, (uint32_t)text.n - i);
+        if (n == 0)
+            tp_raise(s->c, "TP001", span(i, i + 1, TP_S("")), "save the file as UTF-8",
+                     "byte 0x%02x is not valid UTF-8", (unsigned)(unsigned char)text.p[i]);
+        unsigned char ch = (unsigned char)text.p[i];
+        if ((ch < 0x20 && ch != '\n' && ch != '\r' && ch != '\t') || ch == 0x7f)
+            tp_raise(s->c, "TP001", span(i, i + 1, TP_S("")), "remove it or write it as \\uXXXX",
+                     "control character 0x%02x", (unsigned)ch);
+        i += n;
+    }
+}
+
+static void skip_space(scanner *s)
+{
+    while (s->i < s->n && strchr(" \t\r\n", s->p[s->i]) && s->p[s->i])
+        s->i++;
+}
+
+_Noreturn static void unexpected(scanner *s, tp_str pointer, const char *wanted)
+{
+    if (s->i >= s->n)
+        tp_raise(s->c, "TP001", span(s->n ? s->n - 1 : 0, s->n, pointer),
+                 "the file may be cut off", "the text ends where %s is expected", wanted);
+    uint32_t end = s->i + 1;
+    while (end < s->n && end < s->i + 20 && strchr("+-._abcdefghijklmnopqrstuvwxyz"
+                                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", s->p[end]))
+        end++;
+    tp_str word = {s->p + s->i, end - s->i};
+    const char *help = NULL;
+    if (tp_str_is(word, "NaN") || tp_str_is(word, "Infinity") || tp_str_is(word, "-Infinity"))
+        help = "JSON has no such number";
+    else if (s->p[s->i] == '\'')
+        help = "JSON strings take double quotes";
+    else if (s->p[s->i] == '/' && !s->comments)
+        help = "comments are read only in files named *.tile.jsonc";
+    else if ((s->p[s->i] == '}' || s->p[s->i] == ']') && !s->comments)
+        help = "a comma before a closing bracket is read only in files named *.tile.jsonc";
+    tp_raise(s->c, "TP001", span(s->i, end, pointer), help, "found `%.*s` where %s is expected",
+             TP_FMT(word), wanted);
+}
+
+/* Raw extent of the string at s->i, quotes included. */
+static tp_loc scan_string(scanner *s, tp_str pointer)
+{
+    uint32_t from = s->i++;
+    while (s->i < s->n && s->p[s->i] != '"') {
+        if (s->p[s->i] == '\n' || s->p[s->i] == '\r' || s->p[s->i] == '\t')
+            tp_raise(s->c, "TP001", span(s->i, s->i + 1, pointer), "write \\n or \\t, or close the string",
+                     "a raw %s inside a string", s->p[s->i] == '\t' ? "tab" : "line break");
+        if (s->p[s->i] == '\\') {
+            s->i++;
+            if (s->i >= s->n)
+                break;
+            if (!strchr("\"\\/bfnrtu", s->p[s->i]))
+                tp_raise(s->c, "TP001", span(s->i - 1, s->i + 1, pointer), NULL,
+                         "unknown escape `\\%c`", s->p[s->i]);
+        }
+        s->i++;
+    }
+    if (s->i >= s->n)
+        tp_raise(s->c, "TP001", span(from, from + 1, pointer), "the file may be cut off",
+                 "this string never ends");
+    s->i++;
+    return span(from, s->i, pointer);
+}
+
+static tp_str decode_string(scanner *s, tp_loc loc)
+{
+    const char *raw = s->p + loc.start;
+    uint32_t n = loc.end - loc.start;
+    if (!memchr(raw, '\\', n)) /* nothing to decode */
+        return (tp_str){raw + 1, n - 2};
+    struct json_tokener *tok = json_tokener_new();
+    if (!tok)
+        tp_leave(s->c->arena, TP_E_MEMORY);
+    json_tokener_set_flags(tok, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+    struct json_object *o = json_tokener_parse_ex(tok, raw, (int)n);
+    enum json_tokener_error err = json_tokener_get_error(tok);
+    json_tokener_free(tok);
+    if (!o || err != json_tokener_success) {
+        json_object_put(o);
+        tp_raise(s->c, "TP001", loc, "\\u takes four hexadecimal digits, surrogates in pairs",
+                 "this string has a bad escape");
+    }
+    size_t len = (size_t)json_object_get_string_len(o);
+    char *copy = tp_alloc(s->c->arena, len + 1);
+    memcpy(copy, json_object_get_string(o), len);
+    json_object_put(o);
+    if (memchr(copy, '\0', len))
+        tp_raise(s->c, "TP001", loc, NULL, "this string has a NUL character");
+    return (tp_str){copy, len};
+}
+
+static tp_str child_pointer(scanner *s, tp_str parent, tp_str key)
+{
+    tp_buf b = {.arena = s->c->arena};
+    tp_buf_str(&b, parent);
+    tp_buf_c(&b, "/");
+    for (size_t i = 0; i < key.n; i++) {
+        if (key.p[i] == '~')
+            tp_buf_c(&b, "~0");
+        else if (key.p[i] == '/')
+            tp_buf_c(&b, "~1");
+        else
+            tp_buf_add(&b, key.p + i, 1);
+    }
+    return tp_buf_view(&b);
+}
+
+static void scan_number(scanner *s, tp_json *v)
+{
+    uint32_t from = s->i;
+    bool real = false;
+    while (s->i < s->n && s->p[s->i] && strchr("+-.eE0123456789", s->p[s->i])) {
+        real |= strchr(".eE", s->p[s->i]) != NULL;
+        s->i++;
+    }
+    v->loc = span(from, s->i, v->loc.pointer);
+    const char *text = tp_cstr(s->c->arena, (tp_str){s->p + from, s->i - from});
+    struct json_tokener *tok = json_tokener_new(); /* its strict mode knows the number grammar */
+    if (!tok)
+        tp_leave(s->c->arena, TP_E_MEMORY);
+    json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
+    struct json_object *o = json_tokener_parse_ex(tok, text, (int)(s->i - from) + 1);
+    bool good = o && json_tokener_get_error(tok) == json_tokener_success;
+    json_tokener_free(tok);
+    double d = good ? json_object_get_double(o) : 0;
+    json_object_put(o);
+    if (!good)
+        tp_raise(s->c, "TP001", v->loc, "JSON numbers look like 12, -3 or 1.5e3", "`%s` is not a number", text);
+    if (real) {
+        v->type = TP_J_REAL;
+        v->u.real = d;
+        if (!isfinite(d))
+            tp_raise(s->c, "TP001", v->loc, NULL, "`%s` is too large for a double", text);
+        return;
+    }
+    v->type = TP_J_INT;
+    errno = 0;
+    v->u.integer = strtoll(text, NULL, 10);
+    if (errno == ERANGE)
+        tp_raise(s->c, "TP001", v->loc, NULL, "integer `%s` does not fit 64 bits", text);
+}
+
+static tp_json *scan_value(scanner *s, tp_str pointer);
+
+static void check_duplicate(scanner *s, tp_json **items, uint32_t n, tp_str key, tp_loc loc)
+{
+    if (n >= TP_JSON_MAX_KEYS)
+        tp_raise(s->c, "TP001", loc, NULL, "an object with more than %d keys", TP_JSON_MAX_KEYS);
+    for (uint32_t i = 0; i < n; i++)
+        if (tp_str_eq(items[i]->key, key)) {
+            tp_linecol first = tp_linecol_of(s->c->source, items[i]->key_loc.start);
+            tp_raise(s->c, "TP001", loc, "remove one of the two",
+                     "key \"%.*s\" appears twice; the first is at line %u, column %u", TP_FMT(key),
+                     first.line, first.column);
+        }
+}
+
+static void scan_items(scanner *s, tp_json *v, char close)
+{
+    bool object = close == '}';
+    TP_VEC(tp_json *) items = {0};
+    uint32_t open = s->i++;
+    if (++s->depth > TP_JSON_MAX_DEPTH)
+        tp_raise(s->c, "TP001", span(open, open + 1, v->loc.pointer), NULL,
+                 "nested more than %d levels deep", TP_JSON_MAX_DEPTH);
+    skip_space(s);
+    while (s->i >= s->n || s->p[s->i] != close || items.len) {
+        tp_json *item;
+        if (object) {
+            if (s->i >= s->n || s->p[s->i] != '"')
+                unexpected(s, v->loc.pointer, items.len ? "a key" : "a key or `}`");
+            tp_loc kloc = scan_string(s, v->loc.pointer);
+            tp_str key = decode_string(s, kloc);
+            check_duplicate(s, items.at, items.len, key, kloc);
+            skip_space(s);
+            if (s->i >= s->n || s->p[s->i] != ':')
+                unexpected(s, v->loc.pointer, "`:`");
+            s->i++;
+            item = scan_value(s, child_pointer(s, v->loc.pointer, key));
+            item->key = key;
+            item->key_loc = kloc;
+        } else {
+            item = scan_value(s, tp_printf(s->c->arena, "%.*s/%u", TP_FMT(v->loc.pointer), items.len));
+        }
+        tp_push(s->c->arena, items, item);
+        skip_space(s);
+        if (s->i < s->n && s->p[s->i] == ',') {
+            s->i++;
+            skip_space(s);
+            if (s->i < s->n && s->p[s->i] == close)
+                unexpected(s, v->loc.pointer, object ? "a key" : "a value");
+        } else if (s->i < s->n && s->p[s->i] == close) {
+            break;
+        } else {
+            unexpected(s, v->loc.pointer, object ? "`,` or `}`" : "`,` or `]`");
+        }
+    }
+    s->i++;
+    s->depth--;
+    v->type = object ? TP_J_OBJECT : TP_J_ARRAY;
+    v->u.items.at = items.at;
+    v->u.items.n = items.len;
+    v->loc.end = s->i;
+}
+
+static tp_json *scan_value(scanner *s, tp_str pointer)
+{
+    static const struct {
+        const char *word;
+        tp_json_type type;
+        bool value;
+    } WORDS[] = {{"null", TP_J_NULL, false}, {"true", TP_J_BOOL, true}, {"false", TP_J_BOOL, false}};
+    skip_space(s);
+    if (++s->values > TP_JSON_MAX_VALUES)
+        tp_raise(s->c, "TP001", span(s->i, s->i + 1, pointer), NULL, "more than %d JSON values",
+                 TP_JSON_MAX_VALUES);
+    tp_json *v = TP_NEW(s->c->arena, tp_json);
+    v->loc = span(s->i, s->i + 1, pointer);
+    if (s->i >= s->n)
+        unexpected(s, pointer, "a value");
+    char ch = s->p[s->i];
+    if (ch == '{' || ch == '[') {
+        scan_items(s, v, ch == '{' ? '}' : ']');
+        return v;
+    }
+    if (ch == '"') {
+        v->type = TP_J_STRING;
+        v->loc = scan_string(s, pointer);
+        v->u.string = decode_string(s, v->loc);
+        return v;
+    }
+    if ((ch >= '0' && ch <= '9') || (ch == '-' && s->i + 1 < s->n && s->p[s->i + 1] >= '0' && s->p[s->i + 1] <= '9')) {
+        scan_number(s, v);
+        return v;
+    }
+    for (size_t w = 0; w < 3; w++) {
+        size_t n = strlen(WORDS[w].word);
+        if (s->n - s->i >= n && memcmp(s->p + s->i, WORDS[w].word, n) == 0) {
+            v->type = WORDS[w].type;
+            v->u.boolean = WORDS[w].value;
+            s->i += (uint32_t)n;
+            v->loc.end = s->i;
+            return v;
+        }
+    }
+    unexpected(s, pointer, "a value");
+}
+
+tp_json *tp_json_parse(tp_ctx *c, bool comments)
+{
+    tp_str text = c->source->text;
+    scanner s = {.c = c, .p = text.p, .n = (uint32_t)text.n, .comments = comments};
+    check_text(&s, text);
+    if (comments) {
+        char *copy = tp_alloc(c->arena, text.n + 1);
+        memcpy(copy, text.p, text.n);
+        blank_comments(c, copy, s.n);
+        s.p = copy;
+    }
+    if (s.n >= 3 && memcmp(s.p, "\xef\xbb\xbf", 3) == 0)
+        s.i = 3;
+    tp_json *v = scan_value(&s, TP_S(""));
+    skip_space(&s);
+    if (s.i < s.n)
+        tp_raise(c, "TP001", span(s.i, s.i + 1, TP_S("")), NULL,
+                 "more text after the end of the JSON value");
+    return v;
+}
+
+tp_loc tp_json_inside(const tp_ctx *c, const tp_json *string, size_t from, size_t to)
+{
+    const char *t = c->source->text.p;
+    uint32_t i = string->loc.start + 1, start = i, end = i;
+    for (size_t decoded = 0; i < string->loc.end - 1 && decoded < to;) {
+        uint32_t raw = 1, bytes = 1;
+        if (t[i] == '\\' && t[i + 1] == 'u') {
+            unsigned long code = strtoul((char[]){t[i + 2], t[i + 3], t[i + 4], t[i + 5], 0}, NULL, 16);
+            bool pair = code >= 0xd800 && code < 0xdc00;
+            raw = pair ? 12 : 6;
+            bytes = pair ? 4 : code < 0x80 ? 1 : code < 0x800 ? 2 : 3;
+        } else if (t[i] == '\\') {
+            raw = 2;
+        }
+        if (decoded <= from)
+            start = i;
+        i += raw;
+        decoded += bytes;
+        end = i;
+        if (decoded <= from)
+            start = i;
+    }
+    if (end <= start)
+        end = start + 1;
+    return (tp_loc){start, end, string->loc.pointer};
+}

@@ -1,0 +1,140 @@
+/* The data model: one kernel, typed and normalised, for one choice of its
+ * dtype parameters. Read-only after tp_spec_load().
+ */
+#ifndef TP_KERNEL_H
+#define TP_KERNEL_H
+
+#include "base/dtype.h"
+#include "base/finding.h"
+#include "spec/expr.h"
+#include "spec/json.h"
+#include "spec/program.h"
+#include "spec/target.h"
+
+enum {
+    TP_FORMAT_VERSION = 1,
+    TP_MAX_RANK = 8,
+    TP_MAX_DTYPE_COMBINATIONS = 64,
+    TP_SIZE_MAX = 1 << 30, /* default upper end of a size: fact F2 */
+};
+
+typedef enum tp_size_kind { TP_SIZE_FIXED, TP_SIZE_RANGE, TP_SIZE_CHOICE, TP_SIZE_DERIVED } tp_size_kind;
+
+typedef struct tp_size {
+    tp_str name;
+    tp_loc loc;
+    tp_size_kind kind;
+    int64_t min, max, multiple_of; /* RANGE; min and max also for CHOICE */
+    int64_t *choices;              /* CHOICE: ascending */
+    uint32_t nchoices;
+    tp_expr expr; /* FIXED: constant; DERIVED: its definition; else its symbol */
+    uint32_t sym; /* RANGE and CHOICE */
+} tp_size;
+
+typedef struct tp_axis {
+    tp_str name;
+    tp_loc loc, steps_loc;
+    tp_expr steps; /* over sizes */
+    uint32_t sym;
+    bool parallel;
+} tp_axis;
+
+typedef enum tp_role { TP_INPUT, TP_OUTPUT, TP_SCRATCH } tp_role;
+typedef enum tp_memory { TP_MEM_VMEM, TP_MEM_SMEM, TP_MEM_ANY, TP_MEM_HBM, TP_MEM_SEMAPHORE } tp_memory;
+const char *tp_memory_name(tp_memory m);
+typedef enum tp_dim_kind { TP_DIM_BLOCKED, TP_DIM_SQUEEZED, TP_DIM_ELEMENT } tp_dim_kind;
+
+typedef struct tp_dim {
+    tp_dim_kind kind;
+    tp_expr block;           /* extent of the window; 1 when squeezed */
+    tp_expr pad_lo, pad_hi;  /* ELEMENT */
+    tp_expr index;           /* index map of this dimension, over sizes and axes */
+    tp_loc loc, index_loc, shape_loc;
+} tp_dim;
+
+/* An array with its BlockSpec, or a scratch buffer (shape only). */
+typedef struct tp_operand {
+    tp_role role;
+    tp_str name;
+    tp_loc loc;
+    tp_dtype dtype;
+    tp_memory memory;
+    uint32_t rank;
+    tp_expr *shape;
+    tp_dim *dims;      /* inputs and outputs: `rank` entries */
+    bool whole;        /* no block_shape: the window is the whole array */
+    bool constant_map; /* every index is a literal */
+    int buffers;       /* pipeline buffers as declared; 2 by default */
+    uint32_t ref_rank; /* what the body sees: squeezed dims dropped */
+    tp_expr *ref_shape;
+} tp_operand;
+
+typedef struct tp_fact {
+    tp_expr expr;
+    tp_str text;
+    tp_loc loc;
+} tp_fact;
+
+typedef struct tp_dtype_param {
+    tp_str name;
+    tp_dtype choice;
+} tp_dtype_param;
+
+/* A naive program, or the name of a builtin with arguments. */
+typedef struct tp_reference {
+    tp_program *program; /* NULL for a builtin or when there is none */
+    const tp_json *builtin;
+    tp_str name;
+    tp_loc loc;
+} tp_reference;
+
+typedef struct tp_kernel {
+    tp_arena *arena;
+    const tp_source *source;
+    tp_exprs *exprs;
+    const tp_json *doc;
+    tp_str name, description;
+    tp_target target;
+    bool target_defaulted;
+    tp_dtype_param *dtypes;
+    uint32_t ndtypes;
+    tp_size *sizes;
+    uint32_t nsizes;
+    tp_fact *where;
+    uint32_t nwhere;
+    tp_axis *axes;
+    uint32_t naxes;
+    tp_operand *operands; /* inputs, then outputs, then scratch */
+    uint32_t ninputs, noutputs, nscratch;
+    tp_program *body; /* NULL: no kernel given */
+    tp_reference reference;
+    const tp_json *cases; /* NULL or an array */
+    const tp_json *allow; /* NULL or an array */
+} tp_kernel;
+
+static inline uint32_t tp_noperands(const tp_kernel *k)
+{
+    return k->ninputs + k->noutputs + k->nscratch;
+}
+/* "T=bfloat16, U=int8"; empty without parameters. */
+tp_str tp_dtypes_text(const tp_kernel *k);
+const tp_size *tp_size_find(const tp_kernel *k, tp_str name);
+/* Index of an operand by name, or -1. */
+int tp_operand_find(const tp_kernel *k, tp_str name);
+
+/* One spec file: a kernel per combination of its dtype choices. */
+typedef struct tp_spec {
+    const tp_json *doc;
+    tp_str name;
+    tp_kernel **kernels;
+    uint32_t nkernels;
+} tp_spec;
+
+typedef struct tp_load_options {
+    tp_str target; /* overrides the spec's; empty: none */
+} tp_load_options;
+
+/* Read c->source into *out. On TP_E_INPUT c->findings holds the error. */
+tp_status tp_spec_load(tp_ctx *c, const tp_load_options *o, tp_spec **out);
+
+#endif

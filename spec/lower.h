@@ -1,0 +1,71 @@
+/* Internal to spec/lower_*.c: from syntax to typed programs. */
+#ifndef TP_LOWER_H
+#define TP_LOWER_H
+
+#include "spec/kernel.h"
+#include "spec/scope.h"
+
+typedef struct tp_local {
+    tp_str name;
+    tp_vid value;  /* its value; for a mutable local the variable's slot */
+    bool is_slot;  /* assigned in nested blocks too: lives in a slot */
+    uint32_t level;
+    tp_loc loc;
+    bool loop_variable;
+} tp_local;
+
+typedef struct tp_lower {
+    tp_ctx *c;
+    const tp_kernel *k;
+    tp_program *p;
+    tp_region *region; /* where instructions go */
+    const tp_syntax *syntax;
+    TP_VEC(tp_local) locals;
+    uint32_t level;
+    bool reference;
+    tp_expr *equal; /* symbol -> what a fact of "where" says it equals */
+    uint32_t nequal;
+} tp_lower;
+
+/* lower_value.c: values, coercion, shapes */
+_Noreturn void lower_fail(tp_lower *l, const tp_node *n, const char *help, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+const tp_value *lower_value(const tp_lower *l, tp_vid v);
+tp_vid lower_new_value(tp_lower *l, tp_dtype dtype, uint32_t rank, const tp_expr *dims);
+tp_vid lower_weak_int(tp_lower *l, tp_expr e);
+tp_vid lower_literal(tp_lower *l, tp_dtype dtype, double v, const tp_node *n);
+/* Append an instruction; returns it with out and args set. */
+tp_inst *lower_emit(tp_lower *l, tp_prim prim, tp_vid out, uint32_t nargs, const tp_vid *args, const tp_node *n);
+/* A weak value adopts `dtype`; a strong one must have it. */
+tp_vid lower_coerce(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n);
+/* Conversion as astype() does. */
+tp_vid lower_cast(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n);
+tp_vid lower_broadcast(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims, const tp_node *n);
+bool lower_same_dim(tp_lower *l, tp_expr a, tp_expr b);
+bool lower_same_shape(tp_lower *l, const tp_value *a, uint32_t rank, const tp_expr *dims);
+tp_str lower_shape_text(tp_lower *l, uint32_t rank, const tp_expr *dims);
+tp_str lower_type_text(tp_lower *l, tp_vid v);
+/* float64 for floats inside references, else the dtype itself. */
+tp_dtype lower_dtype(const tp_lower *l, tp_dtype d);
+tp_vid lower_unary(tp_lower *l, tp_prim prim, tp_vid a, const tp_node *n);
+tp_vid lower_binary(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node *n);
+
+/* lower_expr.c */
+tp_vid lower_expr(tp_lower *l, const tp_node *n);
+tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *dims);
+tp_vid lower_load(tp_lower *l, tp_access *access, uint32_t rank, const tp_expr *dims, const tp_node *n);
+tp_local *lower_find_local(tp_lower *l, tp_str name);
+/* A weak integer over sizes, as an expression. */
+tp_expr lower_static_int(tp_lower *l, const tp_node *n, const char *what);
+/* A literal integer (sign included). */
+int64_t lower_literal_int(tp_lower *l, const tp_node *n, const char *what);
+tp_dtype lower_dtype_name(tp_lower *l, const tp_node *n);
+
+/* lower_call.c */
+tp_vid lower_call(tp_lower *l, const tp_node *n);
+/* Fit the arguments of call `n` to the parameter names (NULL-terminated;
+ * the first `required` must be there). */
+void lower_bind_args(tp_lower *l, const tp_node *n, uint32_t first, const char *const *params, uint32_t required,
+                     const tp_node **out);
+
+#endif

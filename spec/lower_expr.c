@@ -1,0 +1,306 @@
+#include "spec/lower.h"
+
+#include <math.h>
+
+tp_local *lower_find_local(tp_lower *l, tp_str name)
+{
+    for (uint32_t i = l->locals.len; i-- > 0;)
+        if (tp_str_eq(l->locals.at[i].name, name))
+            return &l->locals.at[i];
+    return NULL;
+}
+
+/* Names a program can use, for "did you mean". */
+_Noreturn static void unknown_name(tp_lower *l, const tp_node *n)
+{
+    const tp_kernel *k = l->k;
+    tp_names names = {0};
+    for (uint32_t i = 0; i < l->locals.len; i++)
+        tp_push(l->c->arena, names, (tp_name){.name = l->locals.at[i].name, .kind = TP_NAME_LOCAL});
+    for (uint32_t i = 0; i < tp_noperands(k); i++)
+        tp_push(l->c->arena, names, (tp_name){.name = k->operands[i].name, .kind = TP_NAME_LOCAL});
+    for (uint32_t i = 0; i < k->naxes; i++)
+        tp_push(l->c->arena, names, (tp_name){.name = k->axes[i].name, .kind = TP_NAME_LOCAL});
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        tp_push(l->c->arena, names, (tp_name){.name = k->sizes[i].name, .kind = TP_NAME_LOCAL});
+    tp_scope_unknown(l->c, &names, TP_NAME_LOCAL, tp_node_loc(l->c, n), n->text);
+}
+
+static int find_axis(const tp_kernel *k, tp_str name)
+{
+    for (uint32_t i = 0; i < k->naxes; i++)
+        if (tp_str_eq(k->axes[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+static tp_vid axis_value(tp_lower *l, tp_prim prim, int axis, const tp_node *n)
+{
+    tp_vid out = lower_new_value(l, TP_I32, 0, NULL);
+    const tp_axis *a = &l->k->axes[axis];
+    l->p->values.at[out].meaning = prim == TP_P_PROGRAM_ID ? tp_sym(l->k->exprs, a->sym) : a->steps;
+    lower_emit(l, prim, out, 0, NULL, n)->integer = axis;
+    return out;
+}
+
+static tp_vid lower_operand_name(tp_lower *l, int operand, const tp_node *n)
+{
+    const tp_operand *o = &l->k->operands[operand];
+    if (!l->reference)
+        lower_fail(l, n, tp_printf(l->c->arena, "write %.*s[...]", TP_FMT(o->name)).p, "`%.*s` is a ref: read it before using it", TP_FMT(o->name));
+    if (o->role == TP_SCRATCH)
+        lower_fail(l, n, "a reference sees whole arrays only", "`%.*s` is scratch of the kernel", TP_FMT(o->name));
+    if (l->p->operand_value[operand] < 0)
+        lower_fail(l, n, NULL, "output `%.*s` is used before it is assigned", TP_FMT(o->name));
+    return l->p->operand_value[operand];
+}
+
+static tp_vid lower_name(tp_lower *l, const tp_node *n)
+{
+    const tp_kernel *k = l->k;
+    tp_local *local = lower_find_local(l, n->text);
+    if (local)
+        return local->value;
+    if (tp_str_is(n->text, "True") || tp_str_is(n->text, "False"))
+        return lower_literal(l, TP_BOOL, n->text.n == 4, n);
+    if (tp_str_is(n->text, "inf") || tp_str_is(n->text, "nan"))
+        return lower_literal(l, TP_WEAK_FLOAT, n->text.p[0] == 'i' ? (double)INFINITY : (double)NAN, n);
+    const tp_size *size = tp_size_find(k, n->text);
+    if (size)
+        return lower_weak_int(l, size->expr);
+    int operand = tp_operand_find(k, n->text), axis = find_axis(k, n->text);
+    if (operand >= 0)
+        return lower_operand_name(l, operand, n);
+    if (axis >= 0 && l->reference)
+        lower_fail(l, n, "a reference is a program over whole arrays", "`%.*s` is a grid axis", TP_FMT(n->text));
+    if (axis >= 0)
+        return axis_value(l, TP_P_PROGRAM_ID, axis, n);
+    for (uint32_t i = 0; i < k->ndtypes; i++)
+        if (tp_str_eq(k->dtypes[i].name, n->text))
+            lower_fail(l, n, NULL, "`%.*s` is a dtype, not a value", TP_FMT(n->text));
+    unknown_name(l, n);
+}
+
+tp_dtype lower_dtype_name(tp_lower *l, const tp_node *n)
+{
+    for (uint32_t i = 0; n->kind == TP_N_NAME && i < l->k->ndtypes; i++)
+        if (tp_str_eq(l->k->dtypes[i].name, n->text))
+            return l->k->dtypes[i].choice;
+    tp_dtype d = n->kind == TP_N_NAME ? tp_dtype_find(n->text) : TP_NO_DTYPE;
+    if (d != TP_NO_DTYPE)
+        return d;
+    tp_str known[TP_DTYPES];
+    for (int i = 0; i < TP_DTYPES; i++)
+        known[i] = tp_str_c(tp_dtype_info((tp_dtype)i)->name);
+    tp_str near = n->kind == TP_N_NAME ? tp_nearest(n->text, known, TP_DTYPES) : (tp_str){NULL, 0};
+    lower_fail(l, n, near.n ? tp_printf(l->c->arena, "did you mean %.*s?", TP_FMT(near)).p : "write a dtype such as float32",
+               "a dtype is expected here");
+}
+
+tp_expr lower_static_int(tp_lower *l, const tp_node *n, const char *what)
+{
+    tp_vid v = lower_expr(l, n);
+    const tp_value *x = lower_value(l, v);
+    if (x->dtype != TP_WEAK_INT)
+        lower_fail(l, n, "use sizes and integer literals", "%s must be known from the sizes; this is %.*s", what, TP_FMT(lower_type_text(l, v)));
+    return x->meaning;
+}
+
+int64_t lower_literal_int(tp_lower *l, const tp_node *n, const char *what)
+{
+    int64_t v;
+    tp_expr e = lower_static_int(l, n, what);
+    if (!tp_expr_is_const(l->k->exprs, e, &v))
+        lower_fail(l, n, NULL, "%s must be a literal integer", what);
+    return v;
+}
+
+/* ---- refs ---- */
+
+static tp_vid index_value(tp_lower *l, const tp_node *n)
+{
+    tp_vid v = lower_expr(l, n);
+    const tp_value *x = lower_value(l, v);
+    if (x->rank != 0 || (x->dtype != TP_WEAK_INT && x->dtype != TP_I32))
+        lower_fail(l, n, "an index is a size, a literal or an int32 scalar", "%.*s cannot index a ref", TP_FMT(lower_type_text(l, v)));
+    return v;
+}
+
+static tp_subscript lower_sub(tp_lower *l, const tp_node *n, tp_expr extent)
+{
+    static const char *const PARAMS[] = {"start", "size", "stride", NULL};
+    if (n->kind == TP_N_COLON)
+        return (tp_subscript){TP_SUB_FULL, -1, extent, 1};
+    if (n->kind != TP_N_CALL || !tp_str_is(n->text, "ds"))
+        return (tp_subscript){TP_SUB_INT, index_value(l, n), tp_const(l->k->exprs, 1), 1};
+    const tp_node *args[3];
+    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    tp_subscript s = {TP_SUB_SLICE, index_value(l, args[0]), lower_static_int(l, args[1], "the size of a slice"), 1};
+    if (args[2])
+        s.stride = lower_literal_int(l, args[2], "the stride of a slice");
+    if (s.stride < 1)
+        lower_fail(l, args[2], NULL, "a stride is at least 1");
+    return s;
+}
+
+tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *dims)
+{
+    const tp_node *base = n->kids[0];
+    int operand = base->kind == TP_N_NAME && !lower_find_local(l, base->text) ? tp_operand_find(l->k, base->text) : -1;
+    if (operand < 0)
+        lower_fail(l, base, "only refs are subscripted; use reshape, transpose or where on values", "this is not a ref");
+    const tp_operand *o = &l->k->operands[operand];
+    if (o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM)
+        lower_fail(l, base, "copy it first, or give it a block_shape", "`%.*s` is in %s: the body cannot read or write it directly",
+                   TP_FMT(o->name), tp_memory_name(o->memory));
+    uint32_t given = n->nkids - 1, ellipsis = 0;
+    for (uint32_t i = 1; i <= given; i++)
+        ellipsis += n->kids[i]->kind == TP_N_ELLIPSIS;
+    if (ellipsis > 1)
+        lower_fail(l, n, NULL, "more than one `...` in a subscript");
+    if (given - ellipsis > o->ref_rank || (!ellipsis && given != o->ref_rank))
+        lower_fail(l, n, tp_printf(l->c->arena, "write %.*s[...] for the whole block", TP_FMT(o->name)).p,
+                   "%u subscripts for the ref `%.*s` of rank %u", given - ellipsis, TP_FMT(o->name), o->ref_rank);
+    tp_access *a = TP_NEW(l->c->arena, tp_access);
+    a->operand = (uint32_t)operand;
+    a->subs = TP_NEWN(l->c->arena, tp_subscript, o->ref_rank);
+    uint32_t d = 0;
+    for (uint32_t i = 1; i <= given; i++)
+        if (n->kids[i]->kind == TP_N_ELLIPSIS)
+            for (uint32_t fill = o->ref_rank - (given - 1); fill-- > 0; d++)
+                a->subs[d] = (tp_subscript){TP_SUB_FULL, -1, o->ref_shape[d], 1};
+        else
+            a->subs[d] = lower_sub(l, n->kids[i], o->ref_shape[d]), d++;
+    *rank = 0;
+    for (d = 0; d < o->ref_rank; d++)
+        if (a->subs[d].kind != TP_SUB_INT)
+            dims[(*rank)++] = a->subs[d].size;
+    return a;
+}
+
+tp_vid lower_load(tp_lower *l, tp_access *access, uint32_t rank, const tp_expr *dims, const tp_node *n)
+{
+    tp_vid out = lower_new_value(l, l->k->operands[access->operand].dtype, rank, dims);
+    lower_emit(l, TP_P_LOAD, out, 0, NULL, n)->access = access;
+    return out;
+}
+
+/* ---- operators ---- */
+
+static tp_prim binary_prim(tp_operator o)
+{
+    switch (o) {
+    case TP_O_ADD: return TP_P_ADD;
+    case TP_O_SUB: return TP_P_SUB;
+    case TP_O_MUL: return TP_P_MUL;
+    case TP_O_TRUEDIV: return TP_P_DIV;
+    case TP_O_FLOORDIV: return TP_P_FLOORDIV;
+    case TP_O_MOD: return TP_P_MOD;
+    case TP_O_EQ: return TP_P_EQ;
+    case TP_O_NE: return TP_P_NE;
+    case TP_O_LT: return TP_P_LT;
+    case TP_O_LE: return TP_P_LE;
+    case TP_O_GT: return TP_P_GT;
+    case TP_O_GE: return TP_P_GE;
+    case TP_O_AND:
+    case TP_O_BITAND: return TP_P_AND;
+    case TP_O_OR:
+    case TP_O_BITOR: return TP_P_OR;
+    case TP_O_BITXOR: return TP_P_XOR;
+    case TP_O_SHL: return TP_P_SHL;
+    case TP_O_SHR: return TP_P_SHR;
+    default: return TP_PRIMS;
+    }
+}
+
+static void want_scalar_bool(tp_lower *l, tp_vid v, const tp_node *n, const char *op)
+{
+    const tp_value *x = lower_value(l, v);
+    if (x->dtype != TP_BOOL || x->rank != 0)
+        lower_fail(l, n, "use & | ~ on arrays", "`%s` takes scalar bools, not %.*s", op, TP_FMT(lower_type_text(l, v)));
+}
+
+static tp_vid lower_power(tp_lower *l, const tp_node *n)
+{
+    tp_vid a = lower_expr(l, n->kids[0]), b = lower_expr(l, n->kids[1]);
+    const tp_value *x = lower_value(l, a), *y = lower_value(l, b);
+    int64_t e;
+    if (y->dtype != TP_WEAK_INT || !tp_expr_is_const(l->k->exprs, y->meaning, &e))
+        return lower_binary(l, TP_P_POW, a, b, n);
+    if (e < -16 || e > 16)
+        lower_fail(l, n->kids[1], "use pow(x, y)", "an integer exponent is between -16 and 16");
+    if (!tp_is_float(x->dtype) && e < 0)
+        lower_fail(l, n->kids[1], "convert to a float first", "a negative power of an integer");
+    if (x->dtype == TP_BOOL)
+        lower_fail(l, n, NULL, "`**` takes numbers, not bools");
+    if (x->dtype == TP_WEAK_INT) {
+        tp_expr r = tp_const(l->k->exprs, 1);
+        for (int64_t i = 0; i < e; i++)
+            r = tp_op2(l->k->exprs, TP_E_MUL, r, x->meaning);
+        return lower_weak_int(l, r);
+    }
+    tp_vid out = lower_new_value(l, x->dtype, x->rank, x->dims);
+    lower_emit(l, TP_P_INTEGER_POW, out, 1, &a, n)->integer = e;
+    return out;
+}
+
+static tp_vid lower_operator(tp_lower *l, const tp_node *n)
+{
+    if (n->op == TP_O_POW)
+        return lower_power(l, n);
+    tp_prim prim = binary_prim(n->op);
+    if (prim == TP_PRIMS)
+        lower_fail(l, n, NULL, "`%s` is not an operator of bodies", tp_operator_text(n->op));
+    tp_vid a = lower_expr(l, n->kids[0]), b = lower_expr(l, n->kids[1]);
+    if (n->op == TP_O_AND || n->op == TP_O_OR) {
+        want_scalar_bool(l, a, n->kids[0], tp_operator_text(n->op));
+        want_scalar_bool(l, b, n->kids[1], tp_operator_text(n->op));
+    }
+    return lower_binary(l, prim, a, b, n);
+}
+
+static tp_vid lower_method(tp_lower *l, const tp_node *n)
+{
+    if (!tp_str_is(n->text, "astype") || n->nkids != 2)
+        lower_fail(l, n, "the one method is v.astype(dtype)", "`.%.*s` with %u arguments is not known", TP_FMT(n->text), n->nkids - 1);
+    return lower_cast(l, lower_expr(l, n->kids[0]), lower_dtype_name(l, n->kids[1]), n);
+}
+
+static tp_vid lower_subscript(tp_lower *l, const tp_node *n)
+{
+    tp_expr dims[TP_MAX_RANK];
+    uint32_t rank;
+    if (l->reference)
+        lower_fail(l, n, "a reference sees whole arrays: use the name alone", "subscripts are not read in references by this build");
+    tp_access *access = lower_access(l, n, &rank, dims);
+    return lower_load(l, access, rank, dims, n);
+}
+
+tp_vid lower_expr(tp_lower *l, const tp_node *n)
+{
+    switch (n->kind) {
+    case TP_N_INT: return lower_weak_int(l, tp_const(l->k->exprs, n->integer));
+    case TP_N_FLOAT: return lower_literal(l, TP_WEAK_FLOAT, n->real, n);
+    case TP_N_NAME: return lower_name(l, n);
+    case TP_N_INDEX: return lower_subscript(l, n);
+    case TP_N_METHOD: return lower_method(l, n);
+    case TP_N_BINARY: return lower_operator(l, n);
+    case TP_N_CALL:
+        if (tp_str_is(n->text, "num_programs")) {
+            int axis = n->nkids == 1 && n->kids[0]->kind == TP_N_NAME ? find_axis(l->k, n->kids[0]->text) : -1;
+            if (axis < 0 || l->reference)
+                lower_fail(l, n, "write num_programs(k) with the name of a grid axis", "num_programs takes one grid axis");
+            return axis_value(l, TP_P_NUM_PROGRAMS, axis, n);
+        }
+        return lower_call(l, n);
+    case TP_N_UNARY: {
+        tp_vid a = lower_expr(l, n->kids[0]);
+        if (n->op == TP_O_NOT)
+            want_scalar_bool(l, a, n->kids[0], "not");
+        return lower_unary(l, n->op == TP_O_NEG ? TP_P_NEG : TP_P_INVERT, a, n);
+    }
+    case TP_N_TERNARY:
+        lower_fail(l, n, "use where(c, a, b)", "`a if c else b` is not read in bodies by this build");
+    default: lower_fail(l, n, NULL, "this is not a value");
+    }
+}

@@ -1,0 +1,328 @@
+/* Statements, scoping, and the two entry points. */
+#include "spec/lower.h"
+
+static void lower_block(tp_lower *l, const tp_block *b, tp_region *into);
+
+static tp_step *add_step(tp_lower *l, tp_step_kind kind)
+{
+    tp_step s = {.kind = kind, .syntax = l->syntax, .value = -1, .var = -1, .lo = -1, .hi = -1};
+    tp_push(l->c->arena, *l->region, s);
+    return &l->region->at[l->region->len - 1];
+}
+
+/* Is `name` assigned in a block nested inside one of these statements? */
+static bool assigned_inside(const tp_block *b, tp_str name, bool nested)
+{
+    for (uint32_t i = 0; i < b->len; i++) {
+        const tp_syntax *s = b->at[i];
+        if (nested && s->kind == TP_S_ASSIGN && tp_str_eq(s->target->text, name))
+            return true;
+        if (assigned_inside(&s->body, name, true) || assigned_inside(&s->orelse, name, true))
+            return true;
+    }
+    return false;
+}
+
+static void check_local_name(tp_lower *l, const tp_node *target)
+{
+    const tp_kernel *k = l->k;
+    bool axis = false, dtype = tp_dtype_find(target->text) != TP_NO_DTYPE;
+    for (uint32_t i = 0; i < k->naxes; i++)
+        axis |= tp_str_eq(k->axes[i].name, target->text);
+    for (uint32_t i = 0; i < k->ndtypes; i++)
+        dtype |= tp_str_eq(k->dtypes[i].name, target->text);
+    int operand = tp_operand_find(k, target->text);
+    if (operand >= 0)
+        lower_fail(l, target, tp_printf(l->c->arena, "write %.*s[...] = …", TP_FMT(target->text)).p, "`%.*s` is a ref, not a local", TP_FMT(target->text));
+    if (axis || dtype || tp_size_find(k, target->text))
+        lower_fail(l, target, "choose another name", "`%.*s` is already a %s", TP_FMT(target->text), axis ? "grid axis" : dtype ? "dtype" : "size");
+    if (!lower_find_local(l, target->text)) {
+        tp_names none = {0};
+        tp_scope_add(l->c, &none, target->text, TP_NAME_LOCAL, 0, tp_node_loc(l->c, target));
+    }
+}
+
+static void check_note(tp_lower *l, const tp_node *note, tp_vid v)
+{
+    const tp_value *x = lower_value(l, v);
+    const tp_node *type = note->kind == TP_N_INDEX ? note->kids[0] : note;
+    tp_dtype d = lower_dtype(l, lower_dtype_name(l, type));
+    uint32_t rank = note->kind == TP_N_INDEX ? note->nkids - 1 : 0;
+    tp_expr dims[TP_MAX_RANK];
+    for (uint32_t i = 0; i < rank && i < TP_MAX_RANK; i++)
+        dims[i] = lower_static_int(l, note->kids[i + 1], "a dimension");
+    if (d != x->dtype || rank > TP_MAX_RANK || !lower_same_shape(l, x, rank, dims))
+        lower_fail(l, note, "correct the note or the statement", "the note does not fit: the value is %.*s", TP_FMT(lower_type_text(l, v)));
+}
+
+/* A copy, so that a later assignment to the variable does not change it. */
+static tp_vid copy_of_slot(tp_lower *l, tp_vid v, const tp_node *n)
+{
+    for (uint32_t i = 0; i < l->locals.len; i++)
+        if (l->locals.at[i].is_slot && l->locals.at[i].value == v) {
+            const tp_value *x = lower_value(l, v);
+            tp_vid copy = lower_new_value(l, x->dtype, x->rank, x->dims);
+            lower_emit(l, TP_P_VARIABLE, copy, 1, &v, n);
+            return copy;
+        }
+    return v;
+}
+
+static void assign_slot(tp_lower *l, tp_vid slot, tp_vid value)
+{
+    tp_step *s = add_step(l, TP_ASSIGN);
+    s->var = slot;
+    s->value = value;
+}
+
+static void define_local(tp_lower *l, const tp_syntax *s, tp_vid v, const tp_block *rest)
+{
+    tp_local *old = lower_find_local(l, s->target->text);
+    bool slot = assigned_inside(rest, s->target->text, false);
+    if (slot && tp_is_weak(lower_value(l, v)->dtype))
+        lower_fail(l, s->value, "give it a dtype, e.g. full((), 0, int32)", "`%.*s` changes later: a literal has no dtype", TP_FMT(s->target->text));
+    if (slot) {
+        tp_vid var = lower_new_value(l, lower_value(l, v)->dtype, lower_value(l, v)->rank, lower_value(l, v)->dims);
+        assign_slot(l, var, v);
+        v = var;
+    } else {
+        v = copy_of_slot(l, v, s->value);
+    }
+    if (old && old->level == l->level) {
+        old->value = v;
+        old->is_slot = slot;
+    } else {
+        tp_push(l->c->arena, l->locals,
+                (tp_local){.name = s->target->text, .value = v, .is_slot = slot, .level = l->level, .loc = tp_node_loc(l->c, s->target)});
+    }
+}
+
+static void lower_assign(tp_lower *l, const tp_syntax *s, const tp_block *rest)
+{
+    int operand = tp_operand_find(l->k, s->target->text);
+    if (s->augmented)
+        lower_fail(l, s->target, "write v = v + …", "augmented assignment is for refs");
+    if (l->reference && operand >= 0 && l->k->operands[operand].role == TP_OUTPUT) {
+        const tp_operand *o = &l->k->operands[operand];
+        tp_vid v = lower_coerce(l, lower_expr(l, s->value), lower_dtype(l, o->dtype), s->value);
+        if (l->level)
+            lower_fail(l, s->target, "assign it at the outer level", "output `%.*s` is assigned inside a block", TP_FMT(o->name));
+        l->p->operand_value[operand] = copy_of_slot(l, lower_broadcast(l, v, o->rank, o->shape, s->value), s->value);
+        return;
+    }
+    check_local_name(l, s->target);
+    tp_vid v = lower_expr(l, s->value);
+    if (s->note)
+        check_note(l, s->note, v);
+    tp_local *old = lower_find_local(l, s->target->text);
+    if (old && old->loop_variable)
+        lower_fail(l, s->target, NULL, "`%.*s` is a loop variable", TP_FMT(old->name));
+    if (!old || old->level == l->level) {
+        define_local(l, s, v, rest);
+        return;
+    }
+    const tp_value *var = lower_value(l, old->value);
+    v = lower_coerce(l, v, var->dtype, s->value);
+    if (lower_value(l, v)->rank == 0 && var->rank)
+        v = lower_broadcast(l, v, var->rank, var->dims, s->value);
+    if (!lower_same_shape(l, lower_value(l, v), var->rank, var->dims))
+        lower_fail(l, s->value, "a name that outlives a block keeps its dtype and shape", "`%.*s` was %.*s before this block, here it is %.*s",
+                   TP_FMT(old->name), TP_FMT(lower_type_text(l, old->value)), TP_FMT(lower_type_text(l, v)));
+    assign_slot(l, old->value, v);
+}
+
+static tp_prim augmented_prim(tp_operator op)
+{
+    static const struct {
+        tp_operator op;
+        tp_prim prim;
+    } MAP[] = {{TP_O_ADD, TP_P_ADD},   {TP_O_SUB, TP_P_SUB},           {TP_O_MUL, TP_P_MUL}, {TP_O_TRUEDIV, TP_P_DIV}, {TP_O_FLOORDIV, TP_P_FLOORDIV},
+               {TP_O_MOD, TP_P_MOD},   {TP_O_BITAND, TP_P_AND},        {TP_O_BITOR, TP_P_OR}, {TP_O_BITXOR, TP_P_XOR}, {TP_O_SHL, TP_P_SHL}, {TP_O_SHR, TP_P_SHR}};
+    for (size_t i = 0; i < sizeof MAP / sizeof *MAP; i++)
+        if (MAP[i].op == op)
+            return MAP[i].prim;
+    return TP_PRIMS;
+}
+
+static void lower_store(tp_lower *l, const tp_syntax *s)
+{
+    tp_expr dims[TP_MAX_RANK];
+    uint32_t rank;
+    if (l->reference)
+        lower_fail(l, s->target, "assign the whole output: o = …", "subscripts are not read in references by this build");
+    tp_access *a = lower_access(l, s->target, &rank, dims);
+    const tp_operand *o = &l->k->operands[a->operand];
+    if (o->role == TP_INPUT)
+        lower_fail(l, s->target, "write to an output or to scratch", "`%.*s` is an input; inputs are read-only", TP_FMT(o->name));
+    tp_vid old = s->augmented ? lower_load(l, a, rank, dims, s->target) : -1;
+    tp_vid v = lower_expr(l, s->value);
+    if (s->augmented) {
+        tp_prim prim = augmented_prim(s->op);
+        if (prim == TP_PRIMS)
+            lower_fail(l, s->target, NULL, "`%s=` is not a statement of bodies", tp_operator_text(s->op));
+        v = lower_binary(l, prim, old, v, s->value);
+    }
+    v = lower_coerce(l, v, o->dtype, s->value);
+    if (lower_value(l, v)->rank != 0 && !lower_same_shape(l, lower_value(l, v), rank, dims))
+        lower_fail(l, s->value, "a store takes the exact shape or a scalar", "the value is %.*s, the place is %.*s", TP_FMT(lower_type_text(l, v)),
+                   TP_FMT(lower_shape_text(l, rank, dims)));
+    tp_step *step = add_step(l, TP_PUT);
+    step->access = a;
+    step->value = v;
+}
+
+static void lower_if(tp_lower *l, const tp_syntax *s)
+{
+    tp_vid c = lower_expr(l, s->value);
+    const tp_value *x = lower_value(l, c);
+    if (x->dtype != TP_BOOL || x->rank != 0)
+        lower_fail(l, s->value, "use where on arrays", "a condition is a scalar bool, not %.*s", TP_FMT(lower_type_text(l, c)));
+    tp_region *outer = l->region, body = {0}, orelse = {0};
+    lower_block(l, &s->body, &body);
+    lower_block(l, &s->orelse, &orelse);
+    l->region = outer;
+    l->syntax = s;
+    tp_step *step = add_step(l, TP_IF);
+    step->value = c;
+    step->body = body;
+    step->orelse = orelse;
+}
+
+static tp_vid loop_bound(tp_lower *l, const tp_node *n)
+{
+    tp_vid v = lower_expr(l, n);
+    const tp_value *x = lower_value(l, v);
+    if (x->rank || (x->dtype != TP_WEAK_INT && x->dtype != TP_I32))
+        lower_fail(l, n, "use sizes, literals or int32 scalars", "a loop bound is an integer scalar, not %.*s", TP_FMT(lower_type_text(l, v)));
+    return lower_coerce(l, v, TP_I32, n);
+}
+
+static void lower_for(tp_lower *l, const tp_syntax *s)
+{
+    const tp_node *r = s->value;
+    if (r->kind != TP_N_CALL || !tp_str_is(r->text, "range") || r->nkids < 1 || r->nkids > 3)
+        lower_fail(l, r, "write: for t in range(lo, hi):", "a loop runs over range(...)");
+    if (s->target->kind != TP_N_NAME)
+        lower_fail(l, s->target, NULL, "one loop variable is expected");
+    check_local_name(l, s->target);
+    if (lower_find_local(l, s->target->text))
+        lower_fail(l, s->target, "choose another name", "`%.*s` is already a local", TP_FMT(s->target->text));
+    tp_vid lo = r->nkids == 1 ? lower_cast(l, lower_weak_int(l, tp_const(l->k->exprs, 0)), TP_I32, r) : loop_bound(l, r->kids[0]);
+    tp_vid hi = loop_bound(l, r->kids[r->nkids == 1 ? 0 : 1]);
+    int64_t by = r->nkids == 3 ? lower_literal_int(l, r->kids[2], "the step of a range") : 1;
+    if (by == 0)
+        lower_fail(l, r->kids[2], NULL, "the step of a range is not zero");
+    tp_vid var = lower_new_value(l, TP_I32, 0, NULL);
+    uint32_t mark = l->locals.len;
+    tp_push(l->c->arena, l->locals,
+            (tp_local){.name = s->target->text, .value = var, .level = l->level + 1, .loc = tp_node_loc(l->c, s->target), .loop_variable = true, .is_slot = true});
+    tp_region *outer = l->region, body = {0};
+    lower_block(l, &s->body, &body);
+    l->locals.len = mark;
+    l->region = outer;
+    l->syntax = s;
+    tp_step *step = add_step(l, TP_LOOP);
+    step->var = var;
+    step->lo = lo;
+    step->hi = hi;
+    step->by = by;
+    step->body = body;
+}
+
+static void lower_effect(tp_lower *l, const tp_syntax *s)
+{
+    static const char *const PARAMS[] = {"c", "text", NULL};
+    const tp_node *args[2];
+    if (!tp_str_is(s->value->text, "check")) {
+        if (tp_prim_find(s->value->text) != TP_PRIMS)
+            lower_fail(l, s->value, "assign it or store it", "this statement has no effect");
+        lower_call(l, s->value); /* says what is wrong with it */
+        lower_fail(l, s->value, "assign it or store it", "this statement has no effect");
+    }
+    lower_bind_args(l, s->value, 0, PARAMS, 2, args);
+    tp_vid c = lower_expr(l, args[0]);
+    if (lower_value(l, c)->dtype != TP_BOOL)
+        lower_fail(l, args[0], NULL, "check takes a bool, not %.*s", TP_FMT(lower_type_text(l, c)));
+    if (args[1]->kind != TP_N_STRING)
+        lower_fail(l, args[1], NULL, "the text of a check is a string in quotes");
+    tp_step *step = add_step(l, TP_ASSERT);
+    step->value = c;
+    step->text = args[1]->text;
+}
+
+static void lower_block(tp_lower *l, const tp_block *b, tp_region *into)
+{
+    bool top = into == &l->p->steps;
+    uint32_t mark = l->locals.len;
+    l->region = into;
+    l->level += !top;
+    for (uint32_t i = 0; i < b->len; i++) {
+        const tp_syntax *s = b->at[i];
+        tp_block rest = {.at = b->at + i, .len = b->len - i};
+        l->syntax = s;
+        l->region = into;
+        l->p->nstatements++;
+        switch (s->kind) {
+        case TP_S_ASSIGN: lower_assign(l, s, &rest); break;
+        case TP_S_STORE: lower_store(l, s); break;
+        case TP_S_EXPR: lower_effect(l, s); break;
+        case TP_S_IF: lower_if(l, s); break;
+        case TP_S_FOR: lower_for(l, s); break;
+        }
+    }
+    l->level -= !top;
+    if (!top)
+        l->locals.len = mark;
+}
+
+/* Facts "size == expression" of "where", as a substitution. */
+static void collect_equalities(tp_lower *l)
+{
+    tp_exprs *p = l->k->exprs;
+    l->nequal = tp_sym_count(p);
+    l->equal = TP_NEWN(l->c->arena, tp_expr, l->nequal);
+    bool any = false;
+    for (uint32_t i = 0; i < l->k->nwhere; i++) {
+        const tp_expr_node *n = tp_expr_get(p, l->k->where[i].expr);
+        if (n->op != TP_E_EQ)
+            continue;
+        tp_expr sides[2][2] = {{n->a, n->b}, {n->b, n->a}};
+        for (int s = 0; s < 2; s++) {
+            const tp_expr_node *from = tp_expr_get(p, sides[s][0]);
+            if (from->op == TP_E_SYM && !l->equal[from->value].id && !tp_expr_mentions(p, sides[s][1], (uint32_t)from->value)) {
+                l->equal[from->value] = sides[s][1];
+                any = true;
+                break;
+            }
+        }
+    }
+    if (!any)
+        l->nequal = 0;
+}
+
+static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *lines, bool reference)
+{
+    tp_lower l = {.c = c, .k = k, .p = TP_NEW(c->arena, tp_program), .reference = reference};
+    collect_equalities(&l);
+    l.p->syntax = tp_parse_program(c, lines);
+    l.p->operand_value = TP_NEWN(c->arena, tp_vid, tp_noperands(k));
+    for (uint32_t i = 0; i < tp_noperands(k); i++) {
+        const tp_operand *o = &k->operands[i];
+        l.p->operand_value[i] = reference && o->role == TP_INPUT ? lower_new_value(&l, lower_dtype(&l, o->dtype), o->rank, o->shape) : -1;
+    }
+    lower_block(&l, &l.p->syntax, &l.p->steps);
+    for (uint32_t i = k->ninputs; reference && i < k->ninputs + k->noutputs; i++)
+        if (l.p->operand_value[i] < 0)
+            tp_raise(c, "TP004", lines->loc, NULL, "the reference never assigns output `%.*s`", TP_FMT(k->operands[i].name));
+    return l.p;
+}
+
+tp_program *tp_lower_body(tp_ctx *c, const tp_kernel *k, const tp_json *lines)
+{
+    return lower_program(c, k, lines, false);
+}
+
+tp_program *tp_lower_reference(tp_ctx *c, const tp_kernel *k, const tp_json *lines)
+{
+    return lower_program(c, k, lines, true);
+}

@@ -1,0 +1,298 @@
+#include "spec/lower.h"
+
+#include <math.h>
+
+_Noreturn void lower_fail(tp_lower *l, const tp_node *n, const char *help, const char *fmt, ...)
+{
+    tp_buf b = {.arena = l->c->arena};
+    va_list ap;
+    va_start(ap, fmt);
+    tp_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    tp_raise(l->c, "TP004", tp_node_loc(l->c, n), help, "%.*s", TP_FMT(tp_buf_view(&b)));
+}
+
+const tp_value *lower_value(const tp_lower *l, tp_vid v)
+{
+    return &l->p->values.at[v];
+}
+
+tp_vid lower_new_value(tp_lower *l, tp_dtype dtype, uint32_t rank, const tp_expr *dims)
+{
+    tp_value v = {.dtype = dtype, .rank = rank, .dims = TP_NEWN(l->c->arena, tp_expr, rank)};
+    if (rank)
+        memcpy(v.dims, dims, rank * sizeof *dims);
+    tp_push(l->c->arena, l->p->values, v);
+    return (tp_vid)l->p->values.len - 1;
+}
+
+tp_vid lower_weak_int(tp_lower *l, tp_expr e)
+{
+    tp_vid v = lower_new_value(l, TP_WEAK_INT, 0, NULL);
+    l->p->values.at[v].meaning = e;
+    return v;
+}
+
+tp_inst *lower_emit(tp_lower *l, tp_prim prim, tp_vid out, uint32_t nargs, const tp_vid *args, const tp_node *n)
+{
+    tp_inst *i = TP_NEW(l->c->arena, tp_inst);
+    i->prim = prim;
+    i->out = out;
+    i->nargs = nargs;
+    for (uint32_t a = 0; a < nargs; a++)
+        i->args[a] = args[a];
+    i->node = n;
+    tp_step s = {.kind = TP_COMPUTE, .syntax = l->syntax, .inst = i};
+    tp_push(l->c->arena, *l->region, s);
+    return i;
+}
+
+tp_vid lower_literal(tp_lower *l, tp_dtype dtype, double v, const tp_node *n)
+{
+    tp_vid out = lower_new_value(l, dtype, 0, NULL);
+    lower_emit(l, TP_P_LITERAL, out, 0, NULL, n)->real = v;
+    return out;
+}
+
+tp_dtype lower_dtype(const tp_lower *l, tp_dtype d)
+{
+    return l->reference && d < TP_DTYPES && tp_is_float(d) ? TP_F64 : d;
+}
+
+static bool same_shape_as_scalar(const tp_value *v)
+{
+    return v->rank == 0;
+}
+
+tp_vid lower_cast(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n)
+{
+    const tp_value *from = lower_value(l, v);
+    if (from->dtype == dtype && !l->reference)
+        return v;
+    int64_t literal;
+    if (from->dtype == TP_WEAK_INT && tp_expr_is_const(l->k->exprs, from->meaning, &literal) && !tp_is_float(dtype) &&
+        (literal < tp_dtype_min(dtype) || literal > tp_dtype_max(dtype)))
+        lower_fail(l, n, NULL, "%lld does not fit %s", (long long)literal, tp_dtype_info(dtype)->name);
+    if (dtype < TP_DTYPES && !tp_dtype_info(dtype)->executable)
+        lower_fail(l, n, "convert it to float32 or int32 first", "%s is not computed with in this build", tp_dtype_info(dtype)->name);
+    tp_expr meaning = dtype == TP_I32 || dtype == TP_BOOL ? from->meaning : (tp_expr){0};
+    tp_vid out = lower_new_value(l, lower_dtype(l, dtype), from->rank, from->dims);
+    if (from->rank == 0 && (from->dtype == TP_WEAK_INT || from->dtype == TP_BOOL || from->dtype == TP_I32))
+        l->p->values.at[out].meaning = meaning;
+    lower_emit(l, TP_P_CAST, out, 1, &v, n)->integer = dtype;
+    return out;
+}
+
+tp_vid lower_coerce(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n)
+{
+    const tp_value *from = lower_value(l, v);
+    if (from->dtype == dtype)
+        return v;
+    if (!tp_is_weak(from->dtype))
+        lower_fail(l, n, tp_printf(l->c->arena, "write .astype(%s)", tp_dtype_info(dtype)->name).p, "this is %.*s where %s is expected",
+                   TP_FMT(lower_type_text(l, v)), tp_dtype_info(dtype)->name);
+    if (dtype == TP_BOOL)
+        lower_fail(l, n, "compare it with something", "a number where a bool is expected");
+    if (from->dtype == TP_WEAK_FLOAT && !tp_is_float(dtype))
+        lower_fail(l, n, "write an integer, or convert the other side with .astype(float32)", "a float literal meets %s",
+                   tp_dtype_info(dtype)->name);
+    return lower_cast(l, v, dtype, n);
+}
+
+bool lower_same_dim(tp_lower *l, tp_expr a, tp_expr b)
+{
+    tp_exprs *p = l->k->exprs;
+    if (tp_same(a, b) || tp_same(tp_expr_normal(p, a), tp_expr_normal(p, b)))
+        return true;
+    if (!l->nequal)
+        return false;
+    /* twice, so that facts may chain */
+    for (int i = 0; i < 2; i++) {
+        a = tp_expr_subst(p, a, l->equal, l->nequal);
+        b = tp_expr_subst(p, b, l->equal, l->nequal);
+    }
+    return tp_same(tp_expr_normal(p, a), tp_expr_normal(p, b));
+}
+
+bool lower_same_shape(tp_lower *l, const tp_value *a, uint32_t rank, const tp_expr *dims)
+{
+    if (a->rank != rank)
+        return false;
+    for (uint32_t d = 0; d < rank; d++)
+        if (!lower_same_dim(l, a->dims[d], dims[d]))
+            return false;
+    return true;
+}
+
+tp_str lower_shape_text(tp_lower *l, uint32_t rank, const tp_expr *dims)
+{
+    tp_buf b = {.arena = l->c->arena};
+    tp_buf_c(&b, "(");
+    for (uint32_t d = 0; d < rank; d++) {
+        tp_buf_c(&b, d ? ", " : "");
+        tp_expr_print(&b, l->k->exprs, dims[d]);
+    }
+    tp_buf_c(&b, ")");
+    return tp_buf_view(&b);
+}
+
+tp_str lower_type_text(tp_lower *l, tp_vid v)
+{
+    const tp_value *x = lower_value(l, v);
+    const char *name = x->dtype == TP_WEAK_INT ? "an integer literal" : x->dtype == TP_WEAK_FLOAT ? "a float literal" : tp_dtype_info(x->dtype)->name;
+    if (x->rank == 0)
+        return tp_str_c(name);
+    return tp_printf(l->c->arena, "%s%.*s", name, TP_FMT(lower_shape_text(l, x->rank, x->dims)));
+}
+
+tp_vid lower_broadcast(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims, const tp_node *n)
+{
+    const tp_value *x = lower_value(l, v);
+    int64_t one;
+    if (lower_same_shape(l, x, rank, dims))
+        return v;
+    if (!same_shape_as_scalar(x)) {
+        if (x->rank != rank)
+            lower_fail(l, n, "use expand_dims or reshape", "shape %.*s cannot be broadcast to %.*s: the ranks differ",
+                       TP_FMT(lower_shape_text(l, x->rank, x->dims)), TP_FMT(lower_shape_text(l, rank, dims)));
+        for (uint32_t d = 0; d < rank; d++)
+            if (!lower_same_dim(l, x->dims[d], dims[d]) && !(tp_expr_is_const(l->k->exprs, x->dims[d], &one) && one == 1))
+                lower_fail(l, n,
+                           tp_printf(l->c->arena, "if they are equal, add \"%.*s == %.*s\" to \"where\"",
+                                     TP_FMT(tp_expr_text(l->k->exprs, x->dims[d])), TP_FMT(tp_expr_text(l->k->exprs, dims[d]))).p,
+                           "shapes %.*s and %.*s are not provably equal", TP_FMT(lower_shape_text(l, x->rank, x->dims)),
+                           TP_FMT(lower_shape_text(l, rank, dims)));
+    }
+    tp_vid out = lower_new_value(l, x->dtype, rank, dims);
+    lower_emit(l, TP_P_BROADCAST, out, 1, &v, n);
+    return out;
+}
+
+/* ---- elementwise operations ---- */
+
+static bool class_accepts(tp_operand_class c, tp_dtype d)
+{
+    switch (c) {
+    case TP_OC_FLOATS: return tp_is_float(d);
+    case TP_OC_INTS: return tp_is_int(d);
+    case TP_OC_NUMBERS: return d != TP_BOOL;
+    case TP_OC_LOGICAL: return !tp_is_float(d);
+    case TP_OC_ANY: return true;
+    }
+    return false;
+}
+
+static void check_class(tp_lower *l, tp_prim prim, tp_vid v, const tp_node *n)
+{
+    static const char *const WANT[] = {"floats", "integers", "numbers", "bools or integers", "values"};
+    const tp_prim_row *row = tp_prim_info(prim);
+    tp_dtype d = lower_value(l, v)->dtype;
+    if (d < TP_DTYPES && !tp_dtype_info(d)->executable)
+        lower_fail(l, n, NULL, "%s is not computed with in this build", tp_dtype_info(d)->name);
+    if (!class_accepts(row->operands, d)) {
+        const char *help = d == TP_BOOL ? "use where(c, 1, 0) or .astype(int32)" : prim == TP_P_DIV ? "use // or .astype(float32)" : NULL;
+        lower_fail(l, n, help, "`%s` takes %s, not %.*s", row->name, WANT[row->operands], TP_FMT(lower_type_text(l, v)));
+    }
+}
+
+tp_vid lower_unary(tp_lower *l, tp_prim prim, tp_vid a, const tp_node *n)
+{
+    const tp_value *x = lower_value(l, a);
+    if (prim == TP_P_NEG && x->dtype == TP_WEAK_INT)
+        return lower_weak_int(l, tp_op1(l->k->exprs, TP_E_NEG, x->meaning));
+    if (x->dtype == TP_WEAK_INT && tp_prim_info(prim)->operands == TP_OC_FLOATS)
+        a = lower_cast(l, a, TP_WEAK_FLOAT, n);
+    else if (x->dtype == TP_WEAK_INT)
+        a = lower_cast(l, a, TP_I32, n);
+    check_class(l, prim, a, n);
+    x = lower_value(l, a);
+    tp_vid out = lower_new_value(l, tp_prim_info(prim)->to_bool ? TP_BOOL : x->dtype, x->rank, x->dims);
+    if (prim == TP_P_NEG && x->dtype == TP_I32 && x->meaning.id)
+        l->p->values.at[out].meaning = tp_op1(l->k->exprs, TP_E_NEG, lower_value(l, a)->meaning);
+    lower_emit(l, prim, out, 1, &a, n);
+    return out;
+}
+
+static tp_expr_op meaning_op(tp_prim prim)
+{
+    switch (prim) {
+    case TP_P_ADD: return TP_E_ADD;
+    case TP_P_SUB: return TP_E_SUB;
+    case TP_P_MUL: return TP_E_MUL;
+    case TP_P_FLOORDIV: return TP_E_FLOORDIV;
+    case TP_P_MOD: return TP_E_MOD;
+    case TP_P_MAXIMUM: return TP_E_MAX;
+    case TP_P_MINIMUM: return TP_E_MIN;
+    case TP_P_EQ: return TP_E_EQ;
+    case TP_P_NE: return TP_E_NE;
+    case TP_P_LT: return TP_E_LT;
+    case TP_P_LE: return TP_E_LE;
+    case TP_P_GT: return TP_E_GT;
+    case TP_P_GE: return TP_E_GE;
+    case TP_P_AND: return TP_E_AND;
+    case TP_P_OR: return TP_E_OR;
+    default: return TP_E_CONST;
+    }
+}
+
+/* Bring both sides to one dtype. */
+static tp_dtype unify(tp_lower *l, tp_vid *a, tp_vid *b, const tp_node *n)
+{
+    tp_dtype x = lower_value(l, *a)->dtype, y = lower_value(l, *b)->dtype;
+    const tp_node *na = n->nkids >= 2 ? n->kids[0] : n, *nb = n->nkids >= 2 ? n->kids[1] : n;
+    if (x == y)
+        return x;
+    if (tp_is_weak(x) && tp_is_weak(y)) {
+        *a = lower_cast(l, *a, TP_WEAK_FLOAT, na);
+        *b = lower_cast(l, *b, TP_WEAK_FLOAT, nb);
+        return TP_WEAK_FLOAT;
+    }
+    if (!tp_is_weak(x) && !tp_is_weak(y))
+        lower_fail(l, n, tp_printf(l->c->arena, "convert one side with .astype(%s) or .astype(%s)", tp_dtype_info(x)->name, tp_dtype_info(y)->name).p,
+                   "the operands are %.*s and %.*s", TP_FMT(lower_type_text(l, *a)), TP_FMT(lower_type_text(l, *b)));
+    if (tp_is_weak(x))
+        *a = lower_coerce(l, *a, y, na);
+    else
+        *b = lower_coerce(l, *b, x, nb);
+    return tp_is_weak(x) ? y : x;
+}
+
+tp_vid lower_binary(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node *n)
+{
+    tp_exprs *p = l->k->exprs;
+    tp_expr_op mop = meaning_op(prim);
+    const tp_prim_row *row = tp_prim_info(prim);
+    tp_expr ma = lower_value(l, a)->meaning, mb = lower_value(l, b)->meaning, meaning = {0};
+    bool weak = lower_value(l, a)->dtype == TP_WEAK_INT && lower_value(l, b)->dtype == TP_WEAK_INT;
+    if (mop != TP_E_CONST && ma.id && mb.id)
+        meaning = tp_op2(p, mop, ma, mb);
+    if (tp_exprs_overflowed(p))
+        lower_fail(l, n, NULL, "this integer expression is too large");
+    if (weak && meaning.id && !row->to_bool)
+        return lower_weak_int(l, meaning);
+    if (weak && row->operands == TP_OC_FLOATS) {
+        a = lower_cast(l, a, TP_WEAK_FLOAT, n);
+        b = lower_cast(l, b, TP_WEAK_FLOAT, n);
+    } else if (weak && !row->to_bool) {
+        lower_fail(l, n, NULL, "`%s` is not defined on integer literals and sizes", row->name);
+    }
+    tp_dtype d = unify(l, &a, &b, n);
+    check_class(l, prim, a, n);
+    const tp_value *x = lower_value(l, a), *y = lower_value(l, b);
+    const tp_value *shape = x->rank >= y->rank ? x : y;
+    if (x->rank && y->rank) { /* scalars stay scalars: the engines splat them */
+        uint32_t rank = shape->rank;
+        tp_expr dims[TP_MAX_RANK];
+        int64_t one;
+        for (uint32_t i = 0; i < rank; i++)
+            dims[i] = x->rank == y->rank && tp_expr_is_const(p, x->dims[i], &one) && one == 1 ? y->dims[i] : x->rank >= y->rank ? x->dims[i] : y->dims[i];
+        a = lower_broadcast(l, a, rank, dims, n);
+        b = lower_broadcast(l, b, rank, dims, n);
+        shape = lower_value(l, a);
+    }
+    tp_vid out = lower_new_value(l, row->to_bool ? TP_BOOL : d, shape->rank, shape->dims);
+    if (shape->rank == 0 && (d == TP_I32 || d == TP_BOOL || d == TP_WEAK_INT))
+        l->p->values.at[out].meaning = meaning;
+    lower_emit(l, prim, out, 2, (tp_vid[]){a, b}, n);
+    return out;
+}

@@ -1,0 +1,36 @@
+#include <ctype.h>
+
+#include "spec/program.h"
+
+#define FLOATS TP_OC_FLOATS
+#define INTS TP_OC_INTS
+#define NUMBERS TP_OC_NUMBERS
+#define LOGICAL TP_OC_LOGICAL
+#define ANY TP_OC_ANY
+#define SAME false
+#define BOOL true
+
+static const tp_prim_row ROWS[] = {
+#define UNARY(id, name, operands, result, f, i, rounding, jaxpr, pallas) {name, TP_UNARY, operands, result, #rounding, jaxpr, pallas},
+#define BINARY(id, name, operands, result, f, i, rounding, jaxpr, pallas) {name, TP_BINARY, operands, result, #rounding, jaxpr, pallas},
+#define STRUCT(id, name, least, most, rounding, jaxpr, pallas) {name, TP_STRUCT, TP_OC_ANY, false, #rounding, jaxpr, pallas},
+#include "spec/prims.def"
+};
+
+const tp_prim_row *tp_prim_info(tp_prim p)
+{
+    return &ROWS[p];
+}
+
+tp_prim tp_prim_find(tp_str name)
+{
+    static const tp_prim NOT_CALLED[] = {TP_P_CAST, TP_P_LOAD, TP_P_STORE, TP_P_PROGRAM_ID, TP_P_LITERAL, TP_P_VARIABLE, TP_P_COND, TP_P_SCAN};
+    for (int p = 0; p < TP_PRIMS; p++) {
+        bool callable = isalpha((unsigned char)ROWS[p].name[0]) != 0;
+        for (size_t i = 0; i < sizeof NOT_CALLED / sizeof *NOT_CALLED; i++)
+            callable &= p != (int)NOT_CALLED[i];
+        if (callable && tp_str_is(name, ROWS[p].name))
+            return (tp_prim)p;
+    }
+    return TP_PRIMS;
+}

@@ -1,0 +1,112 @@
+/* A typed program: what a body or a reference is after lowering. Statements
+ * hold instructions; an instruction computes one value; values have a dtype
+ * and a symbolic shape over sizes.
+ */
+#ifndef TP_PROGRAM_H
+#define TP_PROGRAM_H
+
+#include "base/dtype.h"
+#include "spec/expr.h"
+#include "spec/syntax.h"
+
+typedef enum tp_prim {
+#define UNARY(id, ...) TP_P_##id,
+#define BINARY(id, ...) TP_P_##id,
+#define STRUCT(id, ...) TP_P_##id,
+#include "spec/prims.def"
+    TP_PRIMS
+} tp_prim;
+
+typedef enum tp_arity { TP_UNARY, TP_BINARY, TP_STRUCT } tp_arity;
+typedef enum tp_operand_class { TP_OC_FLOATS, TP_OC_INTS, TP_OC_NUMBERS, TP_OC_LOGICAL, TP_OC_ANY } tp_operand_class;
+
+typedef struct tp_prim_row {
+    const char *name;
+    tp_arity arity;
+    tp_operand_class operands; /* UNARY and BINARY */
+    bool to_bool;
+    const char *rounding, *jaxpr, *pallas;
+} tp_prim_row;
+const tp_prim_row *tp_prim_info(tp_prim p);
+/* A named function of the language, or TP_PRIMS. */
+tp_prim tp_prim_find(tp_str name);
+
+typedef int32_t tp_vid; /* value number; -1: none */
+
+typedef struct tp_value {
+    tp_dtype dtype;
+    uint32_t rank;
+    tp_expr *dims;
+    /* Meaning of an integer scalar over sizes and axes, when known: weak
+     * integers always have one; they are never computed by instructions. */
+    tp_expr meaning;
+} tp_value;
+
+/* One dimension of a ref access. */
+typedef enum tp_sub_kind { TP_SUB_FULL, TP_SUB_INT, TP_SUB_SLICE } tp_sub_kind;
+typedef struct tp_subscript {
+    tp_sub_kind kind;
+    tp_vid start;  /* INT and SLICE: scalar integer */
+    tp_expr size;  /* extent of the access here */
+    int64_t stride;
+} tp_subscript;
+
+typedef struct tp_access {
+    uint32_t operand;
+    tp_subscript *subs; /* ref rank of the operand */
+} tp_access;
+
+typedef struct tp_inst {
+    tp_prim prim;
+    tp_vid out;
+    tp_vid args[3];
+    uint32_t nargs;
+    int64_t ints[2 * 8]; /* axes, permutation; DOT: see below */
+    uint32_t nints;
+    double real;       /* LITERAL */
+    int64_t integer;   /* IOTA: dimension; INTEGER_POW: exponent; axis number */
+    tp_access *access; /* LOAD */
+    /* DOT: pairs (axis of a, axis of b), contracted ones first */
+    uint32_t ncontract, nbatch;
+    const tp_node *node; /* for positions */
+} tp_inst;
+
+typedef enum tp_step_kind {
+    TP_COMPUTE, /* inst */
+    TP_ASSIGN,  /* variable slot `var` := value */
+    TP_PUT,     /* store: access, value */
+    TP_IF,      /* cond, body, orelse */
+    TP_LOOP,    /* loop value `var`, lo, hi, step, body */
+    TP_ASSERT,  /* check(cond, text) */
+} tp_step_kind;
+
+typedef struct tp_step tp_step;
+typedef TP_VEC(tp_step) tp_region;
+struct tp_step {
+    tp_step_kind kind;
+    const tp_syntax *syntax; /* the statement it comes from */
+    tp_inst *inst;
+    tp_vid value, var, lo, hi;
+    int64_t by;
+    tp_access *access;
+    tp_region body, orelse;
+    tp_str text;
+};
+
+typedef struct tp_program {
+    tp_block syntax;
+    tp_region steps;
+    TP_VEC(tp_value) values;
+    /* References: value of operand i (inputs: given; outputs: assigned, -1 if
+     * never). Bodies: unused. */
+    tp_vid *operand_value;
+    uint32_t nstatements;
+} tp_program;
+
+struct tp_kernel;
+/* Lower the lines of k's body. Raises TP002, TP003, TP004. */
+tp_program *tp_lower_body(tp_ctx *c, const struct tp_kernel *k, const tp_json *lines);
+/* Lower a reference program: operands are whole arrays under their names. */
+tp_program *tp_lower_reference(tp_ctx *c, const struct tp_kernel *k, const tp_json *lines);
+
+#endif

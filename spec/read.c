@@ -1,0 +1,228 @@
+/* From JSON to kernels: the top level of a spec. */
+#include "spec/scope.h"
+
+tp_str tp_dtypes_text(const tp_kernel *k)
+{
+    tp_buf b = {.arena = k->arena};
+    for (uint32_t i = 0; i < k->ndtypes; i++)
+        tp_buf_printf(&b, "%s%.*s=%s", i ? ", " : "", TP_FMT(k->dtypes[i].name), tp_dtype_info(k->dtypes[i].choice)->name);
+    return tp_buf_view(&b);
+}
+
+const tp_size *tp_size_find(const tp_kernel *k, tp_str name)
+{
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (tp_str_eq(k->sizes[i].name, name))
+            return &k->sizes[i];
+    return NULL;
+}
+
+int tp_operand_find(const tp_kernel *k, tp_str name)
+{
+    for (uint32_t i = 0; i < tp_noperands(k); i++)
+        if (tp_str_eq(k->operands[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+static void check_version(tp_ctx *c, const tp_json *doc)
+{
+    const tp_json *v = tp_member(c, doc, "tileproof", TP_J_INT, true);
+    if (v->u.integer != TP_FORMAT_VERSION)
+        tp_raise(c, "TP001", v->loc, "this build reads format version 1", "format version %lld is not known", (long long)v->u.integer);
+}
+
+static void check_top_keys(tp_ctx *c, const tp_json *doc)
+{
+    static const char *const KNOWN[] = {"tileproof", "name",   "description", "target", "dtypes",    "sizes", "where", "grid",
+                                        "inputs",    "outputs", "scratch",     "kernel", "reference", "cases", "allow", NULL};
+    static const char *const LATER[] = {"contracts", "prepare", "scalar_prefetch", "expect", NULL};
+    tp_check_keys(c, doc, KNOWN, LATER, "the spec");
+}
+
+static void read_where(tp_reader *r, const tp_json *v)
+{
+    if (!v)
+        return;
+    r->k->where = TP_NEWN(r->c->arena, tp_fact, v->u.items.n);
+    r->k->nwhere = v->u.items.n;
+    for (uint32_t i = 0; i < v->u.items.n; i++) {
+        const tp_json *f = v->u.items.at[i];
+        tp_expect_type(r->c, f, TP_J_STRING, "a fact of \"where\"");
+        tp_expr e = tp_int_expr_of(r, tp_parse_expr(r->c, f), TP_NAME_SIZE, true);
+        r->k->where[i] = (tp_fact){e, f->u.string, f->loc};
+    }
+}
+
+static void read_axis(tp_reader *r, tp_axis *axis, const tp_json *v, uint32_t i)
+{
+    static const char *const KEYS[] = {"axis", "steps", "semantics", NULL};
+    tp_expect_type(r->c, v, TP_J_OBJECT, "a grid axis");
+    tp_check_keys(r->c, v, KEYS, NULL, "a grid axis");
+    const tp_json *name = tp_member(r->c, v, "axis", TP_J_STRING, true);
+    const tp_json *steps = tp_json_get(v, "steps"), *semantics = tp_member(r->c, v, "semantics", TP_J_STRING, false);
+    if (!steps)
+        tp_raise(r->c, "TP001", v->loc, "write {\"axis\": \"i\", \"steps\": \"cdiv(M, bm)\"}", "the key \"steps\" is missing here");
+    axis->name = name->u.string;
+    axis->loc = name->loc;
+    axis->steps_loc = steps->loc;
+    axis->steps = tp_read_int_expr(r, steps, TP_NAME_SIZE, "\"steps\"");
+    if (semantics && tp_str_is(semantics->u.string, "parallel"))
+        axis->parallel = true;
+    else if (semantics && tp_str_is(semantics->u.string, "core_parallel"))
+        tp_raise(r->c, "TP001", semantics->loc, "use \"parallel\"", "core_parallel is part of the format but not read by this build");
+    else if (semantics && !tp_str_is(semantics->u.string, "arbitrary"))
+        tp_raise(r->c, "TP001", semantics->loc, "\"arbitrary\" or \"parallel\"", "unknown semantics \"%.*s\"", TP_FMT(semantics->u.string));
+    tp_sym_new(r->k->exprs, axis->name);
+    axis->sym = tp_sym_count(r->k->exprs) - 1;
+    tp_scope_add(r->c, &r->names, axis->name, TP_NAME_AXIS, i, name->loc);
+}
+
+static void read_grid(tp_reader *r, const tp_json *v)
+{
+    enum { MAX_AXES = 16 };
+    if (!v)
+        return;
+    if (v->u.items.n > MAX_AXES)
+        tp_raise(r->c, "TP005", v->loc, NULL, "more than %d grid axes", MAX_AXES);
+    r->k->naxes = v->u.items.n;
+    r->k->axes = TP_NEWN(r->c->arena, tp_axis, v->u.items.n);
+    for (uint32_t i = 0; i < v->u.items.n; i++)
+        read_axis(r, &r->k->axes[i], v->u.items.at[i], i);
+}
+
+static void read_reference(tp_reader *r, const tp_json *v)
+{
+    static const char *const KEYS[] = {"builtin", "args", NULL};
+    if (!v)
+        return;
+    r->k->reference.loc = v->loc;
+    if (v->type == TP_J_ARRAY) {
+        r->k->reference.program = tp_lower_reference(r->c, r->k, v);
+        return;
+    }
+    if (v->type != TP_J_OBJECT)
+        tp_raise(r->c, "TP001", v->loc, NULL, "a reference is an array of lines or {\"builtin\": …}, not %s", tp_json_type_name(v->type));
+    tp_check_keys(r->c, v, KEYS, NULL, "a reference");
+    r->k->reference.name = tp_member(r->c, v, "builtin", TP_J_STRING, true)->u.string;
+    r->k->reference.builtin = v;
+}
+
+static void check_allow(tp_ctx *c, const tp_json *allow)
+{
+    static const char *const KEYS[] = {"rule", "at", "reason", NULL};
+    for (uint32_t i = 0; allow && i < allow->u.items.n; i++) {
+        const tp_json *a = allow->u.items.at[i];
+        tp_expect_type(c, a, TP_J_OBJECT, "an entry of \"allow\"");
+        tp_check_keys(c, a, KEYS, NULL, "an entry of \"allow\"");
+        tp_member(c, a, "rule", TP_J_STRING, true);
+        tp_member(c, a, "at", TP_J_STRING, false);
+        const tp_json *reason = tp_member(c, a, "reason", TP_J_STRING, true);
+        if (reason->u.string.n == 0)
+            tp_raise(c, "TP001", reason->loc, "say why this finding may stay", "an empty reason");
+    }
+}
+
+static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_options *o, const tp_dtype_param *dtypes, uint32_t n)
+{
+    tp_kernel *k = TP_NEW(c->arena, tp_kernel);
+    tp_reader r = {.c = c, .k = k};
+    k->arena = c->arena;
+    k->source = c->source;
+    k->exprs = tp_exprs_new(c->arena);
+    k->doc = doc;
+    k->name = tp_member(c, doc, "name", TP_J_STRING, true)->u.string;
+    const tp_json *description = tp_member(c, doc, "description", TP_J_STRING, false), *target = tp_json_get(doc, "target");
+    k->description = description ? description->u.string : TP_S("");
+    k->target_defaulted = !target && !o->target.n;
+    if (target)
+        k->target = tp_target_read(c, target);
+    if (!target || o->target.n)
+        tp_target_find(o->target.n ? o->target : TP_S(TP_DEFAULT_TARGET), &k->target);
+    k->dtypes = TP_NEWN(c->arena, tp_dtype_param, n);
+    memcpy(k->dtypes, dtypes, n * sizeof *dtypes);
+    k->ndtypes = n;
+    const tp_json *params = tp_json_get(doc, "dtypes");
+    for (uint32_t i = 0; i < n; i++)
+        tp_scope_add(c, &r.names, k->dtypes[i].name, TP_NAME_DTYPE, i, params->u.items.at[i]->key_loc);
+    tp_read_sizes(&r, tp_member(c, doc, "sizes", TP_J_OBJECT, false));
+    read_where(&r, tp_member(c, doc, "where", TP_J_ARRAY, false));
+    read_grid(&r, tp_member(c, doc, "grid", TP_J_ARRAY, false));
+    tp_read_operands(&r);
+    const tp_json *body = tp_json_get(doc, "kernel");
+    if (body)
+        k->body = tp_lower_body(c, k, body);
+    read_reference(&r, tp_json_get(doc, "reference"));
+    k->cases = tp_member(c, doc, "cases", TP_J_ARRAY, false);
+    k->allow = tp_member(c, doc, "allow", TP_J_ARRAY, false);
+    check_allow(c, k->allow);
+    return k;
+}
+
+/* Number of combinations of dtype choices; checks the "dtypes" object. */
+static uint32_t count_combinations(tp_ctx *c, const tp_json *params)
+{
+    uint32_t total = 1;
+    for (uint32_t i = 0; params && i < params->u.items.n; i++) {
+        const tp_json *p = params->u.items.at[i];
+        tp_expect_type(c, p, TP_J_ARRAY, "a dtype parameter");
+        if (p->u.items.n == 0)
+            tp_raise(c, "TP005", p->loc, "list at least one dtype", "a dtype parameter without choices");
+        for (uint32_t j = 0; j < p->u.items.n; j++)
+            for (uint32_t l = 0; l < j; l++)
+                if (p->u.items.at[j]->type == TP_J_STRING && p->u.items.at[l]->type == TP_J_STRING &&
+                    tp_str_eq(p->u.items.at[j]->u.string, p->u.items.at[l]->u.string))
+                    tp_raise(c, "TP005", p->u.items.at[j]->loc, "list it once", "\"%.*s\" is listed twice",
+                             TP_FMT(p->u.items.at[j]->u.string));
+        total *= p->u.items.n < TP_MAX_DTYPE_COMBINATIONS ? p->u.items.n : TP_MAX_DTYPE_COMBINATIONS + 1;
+        if (total > TP_MAX_DTYPE_COMBINATIONS)
+            tp_raise(c, "TP005", params->loc, NULL, "more than %d combinations of dtypes", TP_MAX_DTYPE_COMBINATIONS);
+    }
+    return total;
+}
+
+typedef struct load_call {
+    tp_ctx *c;
+    const tp_load_options *o;
+    tp_spec *spec;
+} load_call;
+
+static void load(void *arg)
+{
+    load_call *l = arg;
+    tp_ctx *c = l->c;
+    tp_str path = c->source->path;
+    bool comments = path.n > 6 && memcmp(path.p + path.n - 6, ".jsonc", 6) == 0;
+    const tp_json *doc = tp_json_parse(c, comments);
+    tp_expect_type(c, doc, TP_J_OBJECT, "a spec");
+    check_version(c, doc);
+    check_top_keys(c, doc);
+    const tp_json *params = tp_member(c, doc, "dtypes", TP_J_OBJECT, false);
+    tp_spec *spec = TP_NEW(c->arena, tp_spec);
+    spec->doc = doc;
+    spec->nkernels = count_combinations(c, params);
+    spec->kernels = TP_NEWN(c->arena, tp_kernel *, spec->nkernels);
+    uint32_t n = params ? params->u.items.n : 0;
+    tp_dtype_param *binding = TP_NEWN(c->arena, tp_dtype_param, n);
+    tp_reader none = {.c = c};
+    for (uint32_t combo = 0; combo < spec->nkernels; combo++) {
+        uint32_t rest = combo;
+        for (uint32_t i = n; i-- > 0;) {
+            const tp_json *p = params->u.items.at[i];
+            binding[i].name = p->key;
+            binding[i].choice = tp_read_dtype(&none, p->u.items.at[rest % p->u.items.n]);
+            rest /= p->u.items.n;
+        }
+        spec->kernels[combo] = read_kernel(c, doc, l->o, binding, n);
+    }
+    spec->name = spec->kernels[0]->name;
+    l->spec = spec;
+}
+
+tp_status tp_spec_load(tp_ctx *c, const tp_load_options *o, tp_spec **out)
+{
+    load_call l = {.c = c, .o = o};
+    tp_status st = tp_try(c->arena, load, &l);
+    *out = st == TP_OK ? l.spec : NULL;
+    return st;
+}

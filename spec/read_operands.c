@@ -1,0 +1,168 @@
+/* "inputs", "outputs", "scratch": arrays with their BlockSpecs. */
+#include "spec/scope.h"
+
+const char *tp_memory_name(tp_memory m)
+{
+    static const char *const NAMES[] = {"vmem", "smem", "any", "hbm", "semaphore"};
+    return NAMES[m];
+}
+
+tp_dtype tp_read_dtype(tp_reader *r, const tp_json *v)
+{
+    tp_expect_type(r->c, v, TP_J_STRING, "a dtype");
+    const tp_name *name = tp_scope_find(&r->names, v->u.string);
+    if (name && name->kind == TP_NAME_DTYPE)
+        return r->k->dtypes[name->index].choice;
+    tp_dtype d = tp_dtype_find(v->u.string);
+    if (d != TP_NO_DTYPE)
+        return d;
+    tp_str known[TP_DTYPES];
+    for (int i = 0; i < TP_DTYPES; i++)
+        known[i] = tp_str_c(tp_dtype_info((tp_dtype)i)->name);
+    tp_str near = tp_nearest(v->u.string, known, TP_DTYPES);
+    tp_raise(r->c, "TP002", v->loc, near.n ? tp_printf(r->c->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p : NULL,
+             "unknown dtype \"%.*s\"", TP_FMT(v->u.string));
+}
+
+static tp_memory read_memory(tp_reader *r, const tp_json *o, bool scratch)
+{
+    static const char *const NAMES[] = {"vmem", "smem", "any", "hbm"};
+    const tp_json *v = tp_member(r->c, o, "memory_space", TP_J_STRING, false);
+    if (!v)
+        return TP_MEM_VMEM;
+    for (int i = 0; i < (scratch ? 2 : 4); i++)
+        if (tp_str_is(v->u.string, NAMES[i]))
+            return (tp_memory)i;
+    if (scratch && (tp_str_is(v->u.string, "semaphore") || tp_str_is(v->u.string, "dma_semaphore")))
+        tp_raise(r->c, "TP001", v->loc, "remove it, or use a newer tileproof",
+                 "semaphore scratch is part of the format but not read by this build");
+    tp_raise(r->c, "TP001", v->loc, scratch ? "vmem or smem" : "vmem, smem, any or hbm", "unknown memory space \"%.*s\"",
+             TP_FMT(v->u.string));
+}
+
+static void read_shape(tp_reader *r, tp_operand *o, const tp_json *v)
+{
+    o->rank = v->u.items.n;
+    if (o->rank > TP_MAX_RANK)
+        tp_raise(r->c, "TP005", v->loc, NULL, "rank %u; at most %d dimensions are read", o->rank, TP_MAX_RANK);
+    o->shape = TP_NEWN(r->c->arena, tp_expr, o->rank);
+    o->dims = TP_NEWN(r->c->arena, tp_dim, o->rank);
+    for (uint32_t d = 0; d < o->rank; d++) {
+        o->shape[d] = tp_read_int_expr(r, v->u.items.at[d], TP_NAME_SIZE, "a dimension");
+        o->dims[d].shape_loc = v->u.items.at[d]->loc;
+    }
+}
+
+static void read_element(tp_reader *r, tp_dim *dim, const tp_json *v)
+{
+    static const char *const KEYS[] = {"element", "padding", NULL};
+    tp_check_keys(r->c, v, KEYS, NULL, "an Element dimension");
+    const tp_json *n = tp_json_get(v, "element"), *pad = tp_member(r->c, v, "padding", TP_J_ARRAY, false);
+    if (!n)
+        tp_raise(r->c, "TP001", v->loc, "write {\"element\": n, \"padding\": [lo, hi]}", "an Element dimension needs \"element\"");
+    if (pad && pad->u.items.n != 2)
+        tp_raise(r->c, "TP001", pad->loc, NULL, "\"padding\" has two entries, low and high");
+    dim->kind = TP_DIM_ELEMENT;
+    dim->block = tp_read_int_expr(r, n, TP_NAME_SIZE, "\"element\"");
+    dim->pad_lo = pad ? tp_read_int_expr(r, pad->u.items.at[0], TP_NAME_SIZE, "padding") : tp_const(r->k->exprs, 0);
+    dim->pad_hi = pad ? tp_read_int_expr(r, pad->u.items.at[1], TP_NAME_SIZE, "padding") : tp_const(r->k->exprs, 0);
+}
+
+static void read_block(tp_reader *r, tp_operand *o, const tp_json *block, const tp_json *map)
+{
+    tp_exprs *p = r->k->exprs;
+    if (block && block->u.items.n != o->rank)
+        tp_raise(r->c, "TP001", block->loc, "one entry per array dimension", "block_shape has %u entries, the array has rank %u",
+                 block->u.items.n, o->rank);
+    if (block && !map && o->rank)
+        tp_raise(r->c, "TP001", block->loc, "add \"index_map\" with one expression per dimension", "block_shape without index_map");
+    if (map && !block)
+        tp_raise(r->c, "TP001", map->loc, "add \"block_shape\", or drop the map: the window is then the whole array",
+                 "index_map without block_shape");
+    if (map && map->u.items.n != o->rank)
+        tp_raise(r->c, "TP001", map->loc, "one expression per array dimension", "index_map has %u entries, the array has rank %u",
+                 map->u.items.n, o->rank);
+    o->whole = !block;
+    o->constant_map = true;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        tp_dim *dim = &o->dims[d];
+        const tp_json *b = block ? block->u.items.at[d] : NULL, *m = map ? map->u.items.at[d] : NULL;
+        dim->kind = TP_DIM_BLOCKED;
+        dim->loc = b ? b->loc : o->loc;
+        dim->index_loc = m ? m->loc : o->loc;
+        dim->index = m ? tp_read_int_expr(r, m, TP_NAME_SIZE | TP_NAME_AXIS, "an index") : tp_const(p, 0);
+        o->constant_map &= tp_expr_is_const(p, dim->index, NULL);
+        if (!b) {
+            dim->block = o->shape[d];
+        } else if (b->type == TP_J_NULL) {
+            dim->kind = TP_DIM_SQUEEZED;
+            dim->block = tp_const(p, 1);
+        } else if (b->type == TP_J_OBJECT) {
+            read_element(r, dim, b);
+        } else {
+            dim->block = tp_read_int_expr(r, b, TP_NAME_SIZE, "a block dimension");
+        }
+    }
+}
+
+static void set_ref_shape(tp_reader *r, tp_operand *o)
+{
+    o->ref_shape = TP_NEWN(r->c->arena, tp_expr, o->rank);
+    for (uint32_t d = 0; d < o->rank; d++)
+        if (o->role == TP_SCRATCH)
+            o->ref_shape[o->ref_rank++] = o->shape[d];
+        else if (o->dims[d].kind != TP_DIM_SQUEEZED)
+            o->ref_shape[o->ref_rank++] = o->dims[d].block;
+}
+
+static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role role, uint32_t index)
+{
+    static const char *const ARRAY[] = {"name", "dtype", "shape", "block_shape", "index_map", "memory_space", "buffers", NULL};
+    static const char *const SCRATCH[] = {"name", "dtype", "shape", "memory_space", NULL};
+    static const char *const LATER[] = {"valid", "alias", "discard", "revisit", NULL};
+    static const char *const WHAT[] = {"an input", "an output", "a scratch buffer"};
+    tp_expect_type(r->c, v, TP_J_OBJECT, WHAT[role]);
+    tp_check_keys(r->c, v, role == TP_SCRATCH ? SCRATCH : ARRAY, role == TP_SCRATCH ? NULL : LATER, WHAT[role]);
+    const tp_json *name = tp_member(r->c, v, "name", TP_J_STRING, true);
+    const tp_json *buffers = tp_member(r->c, v, "buffers", TP_J_INT, false);
+    o->role = role;
+    o->name = name->u.string;
+    o->loc = name->loc;
+    o->memory = read_memory(r, v, role == TP_SCRATCH);
+    o->buffers = 2;
+    if (buffers) {
+        if (buffers->u.integer < 1 || buffers->u.integer > 16)
+            tp_raise(r->c, "TP005", buffers->loc, NULL, "\"buffers\" is 1 to 16");
+        o->buffers = (int)buffers->u.integer;
+    }
+    tp_scope_add(r->c, &r->names, o->name, TP_NAME_OPERAND, index, name->loc);
+    const tp_json *dtype = tp_member(r->c, v, "dtype", TP_J_STRING, true);
+    o->dtype = tp_read_dtype(r, dtype);
+    read_shape(r, o, tp_member(r->c, v, "shape", TP_J_ARRAY, true));
+    if (role != TP_SCRATCH)
+        read_block(r, o, tp_member(r->c, v, "block_shape", TP_J_ARRAY, false), tp_member(r->c, v, "index_map", TP_J_ARRAY, false));
+    set_ref_shape(r, o);
+}
+
+void tp_read_operands(tp_reader *r)
+{
+    enum { MAX_OPERANDS = 256 };
+    static const char *const KEYS[] = {"inputs", "outputs", "scratch"};
+    const tp_json *lists[3];
+    uint32_t counts[3], total = 0;
+    for (int i = 0; i < 3; i++) {
+        lists[i] = tp_member(r->c, r->k->doc, KEYS[i], TP_J_ARRAY, false);
+        counts[i] = lists[i] ? lists[i]->u.items.n : 0;
+        total += counts[i];
+    }
+    if (total > MAX_OPERANDS)
+        tp_raise(r->c, "TP005", r->k->doc->loc, NULL, "more than %d operands", MAX_OPERANDS);
+    r->k->operands = TP_NEWN(r->c->arena, tp_operand, total);
+    uint32_t at = 0;
+    for (int i = 0; i < 3; i++)
+        for (uint32_t j = 0; j < counts[i]; j++, at++)
+            read_operand(r, &r->k->operands[at], lists[i]->u.items.at[j], (tp_role)i, at);
+    r->k->ninputs = counts[0];
+    r->k->noutputs = counts[1];
+    r->k->nscratch = counts[2];
+}

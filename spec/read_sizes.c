@@ -1,0 +1,100 @@
+/* "sizes": fixed, ranges, finite choices, derived. */
+#include "spec/scope.h"
+
+static int64_t bound(tp_reader *r, const tp_json *v, const char *key, int64_t least, int64_t otherwise)
+{
+    const tp_json *m = tp_member(r->c, v, key, TP_J_INT, false);
+    if (!m)
+        return otherwise;
+    if (m->u.integer < least)
+        tp_raise(r->c, "TP005", m->loc, NULL, "\"%s\" is at least %lld", key, (long long)least);
+    return m->u.integer;
+}
+
+static void read_choices(tp_reader *r, tp_size *s, const tp_json *in)
+{
+    enum { MAX_CHOICES = 64 };
+    s->kind = TP_SIZE_CHOICE;
+    if (in->u.items.n == 0 || in->u.items.n > MAX_CHOICES)
+        tp_raise(r->c, "TP005", in->loc, NULL, "\"in\" lists 1 to %d values", MAX_CHOICES);
+    s->choices = TP_NEWN(r->c->arena, int64_t, in->u.items.n);
+    for (uint32_t i = 0; i < in->u.items.n; i++) {
+        const tp_json *v = in->u.items.at[i];
+        tp_expect_type(r->c, v, TP_J_INT, "a choice");
+        if (v->u.integer < 0)
+            tp_raise(r->c, "TP005", v->loc, NULL, "a size is not negative");
+        uint32_t at = s->nchoices;
+        for (; at > 0 && s->choices[at - 1] >= v->u.integer; at--)
+            if (s->choices[at - 1] == v->u.integer)
+                tp_raise(r->c, "TP005", v->loc, "list it once", "%lld is listed twice", (long long)v->u.integer);
+        memmove(s->choices + at + 1, s->choices + at, (s->nchoices - at) * sizeof *s->choices);
+        s->choices[at] = v->u.integer;
+        s->nchoices++;
+    }
+    s->min = s->choices[0];
+    s->max = s->choices[s->nchoices - 1];
+}
+
+static void read_object(tp_reader *r, tp_size *s, const tp_json *v)
+{
+    static const char *const RANGE[] = {"min", "max", "multiple_of", NULL}, *const CHOICE[] = {"in", NULL};
+    const tp_json *in = tp_member(r->c, v, "in", TP_J_ARRAY, false);
+    tp_check_keys(r->c, v, in ? CHOICE : RANGE, NULL, in ? "a size with choices" : "a size");
+    if (in) {
+        read_choices(r, s, in);
+    } else {
+        s->kind = TP_SIZE_RANGE;
+        s->min = bound(r, v, "min", 0, 1);
+        s->max = bound(r, v, "max", 0, TP_SIZE_MAX);
+        s->multiple_of = bound(r, v, "multiple_of", 1, 1);
+    }
+    s->expr = tp_sym_new(r->k->exprs, s->name);
+    s->sym = tp_sym_count(r->k->exprs) - 1;
+}
+
+void tp_read_size(tp_reader *r, uint32_t i)
+{
+    tp_size *s = &r->k->sizes[i];
+    const tp_json *v = r->sizes->u.items.at[i];
+    if (r->size_state[i] == 2)
+        return;
+    if (r->size_state[i] == 1)
+        tp_raise(r->c, "TP005", v->loc, "a derived size may use only sizes that do not use it",
+                 "size `%.*s` is defined through itself", TP_FMT(s->name));
+    r->size_state[i] = 1;
+    if (v->type == TP_J_INT) {
+        if (v->u.integer < 0)
+            tp_raise(r->c, "TP005", v->loc, NULL, "a size is not negative");
+        s->kind = TP_SIZE_FIXED;
+        s->min = s->max = v->u.integer;
+        s->expr = tp_const(r->k->exprs, v->u.integer);
+    } else if (v->type == TP_J_OBJECT) {
+        read_object(r, s, v);
+    } else {
+        s->kind = TP_SIZE_DERIVED;
+        s->expr = tp_read_int_expr(r, v, TP_NAME_SIZE, "a size");
+    }
+    r->size_state[i] = 2;
+}
+
+void tp_read_sizes(tp_reader *r, const tp_json *v)
+{
+    enum { MAX_SIZES = 256 };
+    tp_kernel *k = r->k;
+    if (!v)
+        return;
+    r->sizes = v;
+    k->nsizes = v->u.items.n;
+    if (k->nsizes > MAX_SIZES)
+        tp_raise(r->c, "TP005", v->loc, NULL, "more than %d sizes", MAX_SIZES);
+    k->sizes = TP_NEWN(r->c->arena, tp_size, k->nsizes);
+    r->size_state = TP_NEWN(r->c->arena, uint8_t, k->nsizes);
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_json *m = v->u.items.at[i];
+        k->sizes[i].name = m->key;
+        k->sizes[i].loc = m->loc;
+        tp_scope_add(r->c, &r->names, m->key, TP_NAME_SIZE, i, m->key_loc);
+    }
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        tp_read_size(r, i);
+}

@@ -1,0 +1,746 @@
+#include "spec/syntax.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const struct {
+    const char *text;
+    int left, right;
+} OPS[] = {
+#define X(id, text, left, right) {text, left, right},
+    TP_OPERATORS(X)
+#undef X
+    {"-", TP_POWER_UNARY, TP_POWER_UNARY},
+    {"~", TP_POWER_UNARY, TP_POWER_UNARY},
+    {"not", TP_POWER_NOT, TP_POWER_NOT},
+};
+
+enum { MAX_DEPTH = 200, MAX_NODES = 20000 };
+
+const char *tp_operator_text(tp_operator o)
+{
+    return OPS[o].text;
+}
+
+/* ---- lexer ---- */
+
+typedef enum token_kind { T_END, T_INT, T_FLOAT, T_NAME, T_STRING, T_OP } token_kind;
+
+typedef struct token {
+    token_kind kind;
+    tp_str text;
+    uint32_t from, to;
+} token;
+
+typedef struct parser {
+    tp_ctx *c;
+    const tp_json *source;
+    tp_str text;
+    token now;
+    uint32_t i; /* byte after `now` */
+    int depth, nodes;
+} parser;
+
+tp_loc tp_node_loc(const tp_ctx *c, const tp_node *n)
+{
+    return tp_json_inside(c, n->source, n->from, n->to);
+}
+
+_Noreturn static void fail_at(const parser *p, uint32_t from, uint32_t to, const char *help, const char *message)
+{
+    tp_raise(p->c, "TP003", tp_json_inside(p->c, p->source, from, to), help, "%s", message);
+}
+
+static bool is_name_char(char ch)
+{
+    return isalnum((unsigned char)ch) || ch == '_';
+}
+
+static void lex_number(parser *p)
+{
+    const char *t = p->text.p;
+    uint32_t i = p->now.from, n = (uint32_t)p->text.n;
+    p->now.kind = T_INT;
+    while (i < n && (isdigit((unsigned char)t[i]) || t[i] == '_'))
+        i++;
+    if (i + 1 < n && t[i] == '.' && t[i + 1] == '.')
+        ; /* the start of "..." */
+    else if (i < n && t[i] == '.') {
+        p->now.kind = T_FLOAT;
+        for (i++; i < n && isdigit((unsigned char)t[i]);)
+            i++;
+    }
+    if (i < n && (t[i] == 'e' || t[i] == 'E')) {
+        uint32_t k = i + 1;
+        if (k < n && (t[k] == '+' || t[k] == '-'))
+            k++;
+        if (k < n && isdigit((unsigned char)t[k])) {
+            p->now.kind = T_FLOAT;
+            for (i = k; i < n && isdigit((unsigned char)t[i]);)
+                i++;
+        }
+    }
+    if (i < n && is_name_char(t[i]))
+        fail_at(p, p->now.from, i + 1, NULL, "a number runs into a name");
+    p->i = i;
+}
+
+static void next(parser *p)
+{
+    static const char *const OPERATORS[] = {"...", "**=", "//=", "<<=", ">>=", "**", "//", "<<", ">>", "==",
+                                            "!=",  "<=",  ">=",  "+=",  "-=",  "*=", "/=", "%=", "&=", "|=",
+                                            "^=",  "->",  "+",   "-",   "*",   "/",  "%",  "<",  ">",  "=",
+                                            "(",   ")",   "[",   "]",   ",",   ":",  ".",  "&",  "|",  "^", "~"};
+    const char *t = p->text.p;
+    uint32_t n = (uint32_t)p->text.n;
+    while (p->i < n && (t[p->i] == ' ' || t[p->i] == '\t'))
+        p->i++;
+    p->now = (token){.kind = T_END, .from = p->i, .to = p->i + 1};
+    if (p->i >= n || t[p->i] == '#')
+        return;
+    if (isdigit((unsigned char)t[p->i]) ||
+        (t[p->i] == '.' && p->i + 1 < n && isdigit((unsigned char)t[p->i + 1]))) {
+        lex_number(p);
+    } else if (isalpha((unsigned char)t[p->i]) || t[p->i] == '_') {
+        p->now.kind = T_NAME;
+        while (p->i < n && is_name_char(t[p->i]))
+            p->i++;
+    } else if (t[p->i] == '"' || t[p->i] == '\'') {
+        char quote = t[p->i++];
+        p->now.kind = T_STRING;
+        while (p->i < n && t[p->i] != quote)
+            p->i++;
+        if (p->i >= n)
+            fail_at(p, p->now.from, n, NULL, "this string never ends");
+        p->i++;
+    } else {
+        p->now.kind = T_OP;
+        size_t k = 0, count = sizeof OPERATORS / sizeof *OPERATORS;
+        while (k < count && strncmp(OPERATORS[k], t + p->i,
+                                    strlen(OPERATORS[k]) <= n - p->i ? strlen(OPERATORS[k]) : 99) != 0)
+            k++;
+        if (k == count)
+            fail_at(p, p->i, p->i + 1, NULL, "this character has no meaning here");
+        p->i += (uint32_t)strlen(OPERATORS[k]);
+    }
+    p->now.to = p->i;
+    p->now.text = (tp_str){t + p->now.from, p->i - p->now.from};
+}
+
+static bool at(const parser *p, const char *text)
+{
+    return (p->now.kind == T_OP || p->now.kind == T_NAME) && tp_str_is(p->now.text, text);
+}
+
+static bool accept(parser *p, const char *text)
+{
+    if (!at(p, text))
+        return false;
+    next(p);
+    return true;
+}
+
+static void expect(parser *p, const char *text)
+{
+    if (accept(p, text))
+        return;
+    if (p->now.kind == T_END)
+        fail_at(p, p->now.from ? p->now.from - 1 : 0, p->now.from, NULL,
+                tp_printf(p->c->arena, "the text ends where `%s` is expected", text).p);
+    fail_at(p, p->now.from, p->now.to, NULL,
+            tp_printf(p->c->arena, "found `%.*s` where `%s` is expected", TP_FMT(p->now.text), text).p);
+}
+
+/* ---- expressions ---- */
+
+static tp_node *parse_binary(parser *p, int power);
+
+static tp_node *node_new(parser *p, tp_node_kind kind, uint32_t from)
+{
+    if (++p->nodes > MAX_NODES)
+        fail_at(p, from, p->now.to, "split it over several statements", "this expression is too long");
+    tp_node *n = TP_NEW(p->c->arena, tp_node);
+    n->kind = kind;
+    n->source = p->source;
+    n->from = from;
+    n->to = p->now.from > from ? p->now.from : p->now.to;
+    return n;
+}
+
+static void set_kids(parser *p, tp_node *n, uint32_t count, tp_node *const *kids)
+{
+    n->kids = TP_NEWN(p->c->arena, tp_node *, count);
+    memcpy(n->kids, kids, count * sizeof *kids);
+    n->nkids = count;
+}
+
+/* Trim trailing blanks off the extent of a finished node. */
+static tp_node *finish(parser *p, tp_node *n)
+{
+    uint32_t to = p->now.from < p->text.n ? p->now.from : (uint32_t)p->text.n;
+    while (to > n->from + 1 && (p->text.p[to - 1] == ' ' || p->text.p[to - 1] == '\t'))
+        to--;
+    n->to = to;
+    return n;
+}
+
+static bool is_keyword(tp_str w)
+{
+    static const char *const WORDS[] = {"and", "or", "not", "implies", "if", "else", "elif", "for", "in", "while", "def",
+                                        "return", "with", "as", "lambda", "import", "break", "continue", "pass", "is"};
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
+        if (tp_str_is(w, WORDS[i]))
+            return true;
+    return false;
+}
+
+typedef TP_VEC(tp_node *) node_vec;
+
+static void parse_arguments(parser *p, const char *close, node_vec *args)
+{
+    while (!at(p, close)) {
+        token name = p->now;
+        uint32_t i = p->i;
+        tp_node *arg;
+        if (p->now.kind == T_NAME) {
+            next(p);
+            if (at(p, "=")) {
+                next(p);
+                tp_node *value = parse_binary(p, 0);
+                arg = node_new(p, TP_N_KEYWORD, name.from);
+                arg->text = name.text;
+                set_kids(p, arg, 1, &value);
+                tp_push(p->c->arena, *args, finish(p, arg));
+                if (!accept(p, ","))
+                    break;
+                continue;
+            }
+            p->now = name;
+            p->i = i;
+        }
+        arg = parse_binary(p, 0);
+        tp_push(p->c->arena, *args, arg);
+        if (!accept(p, ","))
+            break;
+    }
+    expect(p, close);
+}
+
+static tp_node *parse_subscript(parser *p)
+{
+    uint32_t from = p->now.from;
+    if (at(p, "...") || at(p, ":")) {
+        tp_node *n = node_new(p, at(p, ":") ? TP_N_COLON : TP_N_ELLIPSIS, from);
+        next(p);
+        if (n->kind == TP_N_COLON && !at(p, ",") && !at(p, "]"))
+            fail_at(p, from, p->now.to, "write ds(start, size)", "slices with bounds are not read here");
+        return finish(p, n);
+    }
+    tp_node *n = parse_binary(p, 0);
+    if (at(p, ":"))
+        fail_at(p, from, p->now.to, "write ds(start, size)", "slices with bounds are not read here");
+    return n;
+}
+
+static tp_node *parse_postfix(parser *p, tp_node *base)
+{
+    for (;;) {
+        node_vec kids = {0};
+        tp_push(p->c->arena, kids, base);
+        if (accept(p, "[")) {
+            while (!at(p, "]")) {
+                tp_node *sub = parse_subscript(p);
+                tp_push(p->c->arena, kids, sub);
+                if (!accept(p, ","))
+                    break;
+            }
+            expect(p, "]");
+            base = node_new(p, TP_N_INDEX, base->from);
+        } else if (accept(p, ".")) {
+            if (p->now.kind != T_NAME)
+                fail_at(p, p->now.from, p->now.to, NULL, "a method name is expected after `.`");
+            tp_str method = p->now.text;
+            next(p);
+            expect(p, "(");
+            parse_arguments(p, ")", &kids);
+            base = node_new(p, TP_N_METHOD, base->from);
+            base->text = method;
+        } else {
+            return base;
+        }
+        set_kids(p, base, kids.len, kids.at);
+        finish(p, base);
+    }
+}
+
+static tp_node *parse_sequence(parser *p, const char *close, uint32_t from)
+{
+    node_vec items = {0};
+    bool comma = false;
+    while (!at(p, close)) {
+        tp_node *item = parse_binary(p, 0);
+        tp_push(p->c->arena, items, item);
+        comma = accept(p, ",");
+        if (!comma)
+            break;
+    }
+    expect(p, close);
+    if (close[0] == ')' && items.len == 1 && !comma)
+        return items.at[0]; /* parentheses only group */
+    tp_node *n = node_new(p, TP_N_SEQUENCE, from);
+    set_kids(p, n, items.len, items.at);
+    return finish(p, n);
+}
+
+static tp_node *number_node(parser *p)
+{
+    token t = p->now;
+    char digits[64];
+    size_t k = 0;
+    for (size_t i = 0; i < t.text.n; i++)
+        if (t.text.p[i] != '_') {
+            if (k == sizeof digits - 1)
+                fail_at(p, t.from, t.to, NULL, "this number has too many digits");
+            digits[k++] = t.text.p[i];
+        }
+    digits[k] = '\0';
+    next(p);
+    tp_node *n = node_new(p, t.kind == T_INT ? TP_N_INT : TP_N_FLOAT, t.from);
+    n->text = t.text;
+    errno = 0;
+    if (t.kind == T_INT)
+        n->integer = strtoll(digits, NULL, 10);
+    else
+        n->real = strtod(digits, NULL);
+    if ((t.kind == T_INT && errno == ERANGE) || isinf(n->real))
+        fail_at(p, t.from, t.to, NULL, "this number does not fit 64 bits");
+    n->to = t.to;
+    return n;
+}
+
+static tp_node *parse_primary(parser *p)
+{
+    token t = p->now;
+    tp_node *n;
+    if (t.kind == T_INT || t.kind == T_FLOAT) {
+        n = number_node(p);
+    } else if (t.kind == T_STRING) {
+        next(p);
+        n = node_new(p, TP_N_STRING, t.from);
+        n->text = (tp_str){t.text.p + 1, t.text.n - 2};
+    } else if (t.kind == T_NAME && !is_keyword(t.text)) {
+        next(p);
+        bool call = at(p, "(");
+        node_vec args = {0};
+        if (call) {
+            next(p);
+            parse_arguments(p, ")", &args);
+        }
+        n = node_new(p, call ? TP_N_CALL : TP_N_NAME, t.from);
+        n->text = t.text;
+        set_kids(p, n, args.len, args.at);
+        finish(p, n);
+    } else if (accept(p, "(")) {
+        n = parse_sequence(p, ")", t.from);
+    } else if (accept(p, "[")) {
+        n = parse_sequence(p, "]", t.from);
+    } else if (t.kind == T_END) {
+        fail_at(p, t.from ? t.from - 1 : 0, t.from, NULL, "the text ends where a value is expected");
+    } else {
+        fail_at(p, t.from, t.to, NULL,
+                tp_printf(p->c->arena, "found `%.*s` where a value is expected", TP_FMT(t.text)).p);
+    }
+    return parse_postfix(p, n);
+}
+
+static tp_node *parse_unary(parser *p)
+{
+    token t = p->now;
+    tp_operator op = at(p, "-") ? TP_O_NEG : at(p, "~") ? TP_O_INVERT : at(p, "not") ? TP_O_NOT : TP_OPERATOR_COUNT;
+    if (op == TP_OPERATOR_COUNT) {
+        accept(p, "+");
+        return parse_primary(p);
+    }
+    next(p);
+    tp_node *kid = parse_binary(p, OPS[op].left);
+    tp_node *n = node_new(p, TP_N_UNARY, t.from);
+    n->op = op;
+    set_kids(p, n, 1, &kid);
+    return finish(p, n);
+}
+
+static tp_operator binary_here(const parser *p)
+{
+    if (p->now.kind == T_OP || p->now.kind == T_NAME)
+        for (int o = 0; o <= TP_O_POW; o++)
+            if (tp_str_is(p->now.text, OPS[o].text))
+                return (tp_operator)o;
+    return TP_OPERATOR_COUNT;
+}
+
+static tp_node *binary_node(parser *p, tp_operator op, tp_node *a, tp_node *b)
+{
+    tp_node *n = node_new(p, TP_N_BINARY, a->from);
+    n->op = op;
+    set_kids(p, n, 2, (tp_node *[]){a, b});
+    return finish(p, n);
+}
+
+static bool is_comparison(tp_operator op)
+{
+    return op >= TP_O_EQ && op <= TP_O_GE;
+}
+
+static tp_node *parse_binary(parser *p, int power)
+{
+    if (++p->depth > MAX_DEPTH)
+        fail_at(p, p->now.from, p->now.to, "name the inner parts", "this expression is nested too deep");
+    tp_node *left = parse_unary(p), *last_operand = NULL;
+    for (;;) {
+        tp_operator op = binary_here(p);
+        if (op != TP_OPERATOR_COUNT && OPS[op].left >= power) {
+            next(p);
+            tp_node *right = parse_binary(p, OPS[op].right);
+            /* a < b < c is a < b and b < c */
+            if (is_comparison(op) && last_operand)
+                left = binary_node(p, TP_O_AND, left, binary_node(p, op, last_operand, right));
+            else
+                left = binary_node(p, op, left, right);
+            last_operand = is_comparison(op) ? right : NULL;
+        } else if (at(p, "if") && TP_POWER_TERNARY >= power) {
+            next(p);
+            tp_node *cond = parse_binary(p, TP_POWER_TERNARY + 1);
+            expect(p, "else");
+            tp_node *other = parse_binary(p, TP_POWER_TERNARY);
+            tp_node *n = node_new(p, TP_N_TERNARY, left->from);
+            set_kids(p, n, 3, (tp_node *[]){cond, left, other});
+            left = finish(p, n);
+        } else {
+            break;
+        }
+    }
+    p->depth--;
+    return left;
+}
+
+static parser parser_new(tp_ctx *c, const tp_json *string)
+{
+    parser p = {.c = c, .source = string, .text = string->u.string};
+    next(&p);
+    return p;
+}
+
+static void expect_end(parser *p)
+{
+    if (p->now.kind != T_END)
+        fail_at(p, p->now.from, p->now.to, NULL,
+                tp_printf(p->c->arena, "`%.*s` is not expected here", TP_FMT(p->now.text)).p);
+}
+
+tp_node *tp_parse_expr(tp_ctx *c, const tp_json *string)
+{
+    parser p = parser_new(c, string);
+    tp_node *n = parse_binary(&p, 0);
+    expect_end(&p);
+    return n;
+}
+
+/* ---- statements ---- */
+
+typedef struct program {
+    tp_ctx *c;
+    tp_json **lines;
+    uint32_t n, at;
+    int depth;
+} program;
+
+/* Columns of indentation, or -1 for a blank or comment line. */
+static int indentation(tp_ctx *c, const tp_json *line)
+{
+    tp_str t = line->u.string;
+    size_t i = 0;
+    while (i < t.n && t.p[i] == ' ')
+        i++;
+    if (i < t.n && t.p[i] == '\t')
+        tp_raise(c, "TP003", tp_json_inside(c, line, i, i + 1), "indent with spaces", "a tab in the indentation");
+    return i == t.n || t.p[i] == '#' ? -1 : (int)i;
+}
+
+static void refuse_keyword(parser *p)
+{
+    static const char *const LATER[] = {"while", "def", "with", "return"};
+    static const char *const NEVER[] = {"break", "continue", "import", "lambda", "pass", "elif", "else"};
+    for (size_t i = 0; i < sizeof LATER / sizeof *LATER; i++)
+        if (at(p, LATER[i]))
+            fail_at(p, p->now.from, p->now.to, "this build reads assignments, stores, if, for and check",
+                    tp_printf(p->c->arena, "`%s` is part of the language but not read by this build", LATER[i]).p);
+    for (size_t i = 0; i < sizeof NEVER / sizeof *NEVER; i++)
+        if (at(p, NEVER[i]))
+            fail_at(p, p->now.from, p->now.to, NULL,
+                    tp_printf(p->c->arena, i >= 5 ? "`%s` without its `if`" : "`%s` is not part of the language", NEVER[i]).p);
+}
+
+static tp_operator augmented_op(parser *p)
+{
+    if (p->now.kind == T_OP && p->now.text.n >= 2 && p->now.text.p[p->now.text.n - 1] == '=')
+        for (int o = TP_O_BITOR; o <= TP_O_POW; o++)
+            if (tp_str_eq((tp_str){p->now.text.p, p->now.text.n - 1}, tp_str_c(OPS[o].text)))
+                return (tp_operator)o;
+    return TP_OPERATOR_COUNT;
+}
+
+static void parse_simple(parser *p, tp_syntax *s)
+{
+    refuse_keyword(p);
+    tp_node *target = parse_binary(p, 0);
+    tp_operator aug = augmented_op(p);
+    if (target->kind == TP_N_NAME && accept(p, ":"))
+        s->note = parse_binary(p, 0);
+    if (!at(p, "=") && aug == TP_OPERATOR_COUNT) {
+        if (s->note || target->kind != TP_N_CALL)
+            fail_at(p, target->from, target->to, "assign it, store it, or call check(...)",
+                    "this statement has no effect");
+        s->kind = TP_S_EXPR;
+        s->value = target;
+        return;
+    }
+    if (target->kind != TP_N_NAME && target->kind != TP_N_INDEX)
+        fail_at(p, target->from, target->to, NULL, "only a name or a ref subscript can be assigned");
+    s->kind = target->kind == TP_N_NAME ? TP_S_ASSIGN : TP_S_STORE;
+    s->target = target;
+    s->augmented = aug != TP_OPERATOR_COUNT;
+    s->op = aug;
+    next(p);
+    s->value = parse_binary(p, 0);
+    if (at(p, "="))
+        fail_at(p, p->now.from, p->now.to, NULL, "one assignment per statement");
+    if (at(p, ","))
+        fail_at(p, p->now.from, p->now.to, NULL, "tuples cannot be assigned");
+}
+
+static tp_block parse_block(program *g, int indent);
+
+/* The suite after a ':' — on the next lines, deeper than `indent`. */
+static tp_block parse_suite(program *g, parser *p, int indent)
+{
+    expect(p, ":");
+    if (p->now.kind != T_END)
+        fail_at(p, p->now.from, p->now.to, "put it on the next line, indented", "a statement follows `:` on the same line");
+    uint32_t k = g->at;
+    while (k < g->n && indentation(g->c, g->lines[k]) < 0)
+        k++;
+    if (k == g->n || indentation(g->c, g->lines[k]) <= indent)
+        fail_at(p, p->text.n ? (uint32_t)p->text.n - 1 : 0, (uint32_t)p->text.n, "indent the statements under it",
+                "an indented block is expected after this line");
+    return parse_block(g, indentation(g->c, g->lines[k]));
+}
+
+static tp_syntax *parse_if(program *g, parser *p, tp_syntax *s, int indent)
+{
+    s->kind = TP_S_IF;
+    next(p);
+    s->value = parse_binary(p, 0);
+    s->body = parse_suite(g, p, indent);
+    while (g->at < g->n && indentation(g->c, g->lines[g->at]) < 0)
+        g->at++;
+    if (g->at < g->n && indentation(g->c, g->lines[g->at]) == indent) {
+        parser q = parser_new(g->c, g->lines[g->at]);
+        if (at(&q, "elif")) {
+            tp_syntax *inner = TP_NEW(g->c->arena, tp_syntax);
+            inner->line = g->lines[g->at];
+            inner->number = ++g->at;
+            if (++g->depth > MAX_DEPTH)
+                fail_at(&q, 0, 4, NULL, "too many elif branches");
+            tp_push(g->c->arena, s->orelse, parse_if(g, &q, inner, indent));
+        } else if (at(&q, "else")) {
+            g->at++;
+            next(&q);
+            s->orelse = parse_suite(g, &q, indent);
+        }
+    }
+    return s;
+}
+
+static tp_block parse_block(program *g, int indent)
+{
+    tp_block block = {0};
+    if (++g->depth > MAX_DEPTH)
+        tp_raise(g->c, "TP003", g->lines[g->at]->loc, NULL, "statements are nested too deep");
+    while (g->at < g->n) {
+        const tp_json *line = g->lines[g->at];
+        int here = indentation(g->c, line);
+        if (here < 0) {
+            g->at++;
+            continue;
+        }
+        if (here < indent)
+            break;
+        if (here > indent)
+            tp_raise(g->c, "TP003", tp_json_inside(g->c, line, 0, (size_t)here),
+                     "align it with the line above", "unexpected indentation");
+        parser p = parser_new(g->c, line);
+        tp_syntax *s = TP_NEW(g->c->arena, tp_syntax);
+        s->line = line;
+        s->number = ++g->at;
+        if (at(&p, "if")) {
+            parse_if(g, &p, s, indent);
+        } else if (accept(&p, "for")) {
+            s->kind = TP_S_FOR;
+            s->target = parse_primary(&p);
+            expect(&p, "in");
+            s->value = parse_binary(&p, 0);
+            s->body = parse_suite(g, &p, indent);
+        } else {
+            parse_simple(&p, s);
+            expect_end(&p);
+        }
+        tp_push(g->c->arena, block, s);
+    }
+    g->depth--;
+    return block;
+}
+
+tp_block tp_parse_program(tp_ctx *c, const tp_json *lines)
+{
+    if (lines->type != TP_J_ARRAY)
+        tp_raise(c, "TP001", lines->loc, "write one string per line", "a program is an array of lines, not %s",
+                 tp_json_type_name(lines->type));
+    program g = {.c = c, .lines = lines->u.items.at, .n = lines->u.items.n};
+    for (uint32_t i = 0; i < g.n; i++)
+        if (g.lines[i]->type != TP_J_STRING)
+            tp_raise(c, "TP001", g.lines[i]->loc, "write one string per line", "a line of a program is a string, not %s",
+                     tp_json_type_name(g.lines[i]->type));
+    for (uint32_t i = 0; i < g.n; i++)
+        if (memchr(g.lines[i]->u.string.p, '\n', g.lines[i]->u.string.n))
+            tp_raise(c, "TP003", g.lines[i]->loc, "write one string per line", "a line break inside a line");
+    while (g.at < g.n && indentation(c, g.lines[g.at]) < 0)
+        g.at++;
+    tp_block b = {0};
+    if (g.at < g.n) {
+        b = parse_block(&g, indentation(c, g.lines[g.at]));
+        if (g.at < g.n)
+            tp_raise(c, "TP003", g.lines[g.at]->loc, "align it with the first line",
+                     "this line is indented less than the program's first line");
+    }
+    return b;
+}
+
+/* ---- printer ---- */
+
+static void print_list(tp_buf *b, tp_node *const *kids, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (i)
+            tp_buf_c(b, ", ");
+        tp_print_node(b, kids[i]);
+    }
+}
+
+static int power_of(const tp_node *n)
+{
+    switch (n->kind) {
+    case TP_N_BINARY:
+    case TP_N_UNARY: return OPS[n->op].left;
+    case TP_N_TERNARY: return TP_POWER_TERNARY;
+    case TP_N_INT: return n->integer < 0 ? TP_POWER_UNARY : 1000;
+    default: return 1000;
+    }
+}
+
+static void print_at(tp_buf *b, const tp_node *n, int power)
+{
+    bool parens = power_of(n) < power;
+    if (parens)
+        tp_buf_c(b, "(");
+    tp_print_node(b, n);
+    if (parens)
+        tp_buf_c(b, ")");
+}
+
+void tp_print_node(tp_buf *b, const tp_node *n)
+{
+    switch (n->kind) {
+    case TP_N_INT:
+    case TP_N_FLOAT:
+    case TP_N_NAME: tp_buf_str(b, n->text); break;
+    case TP_N_STRING: tp_buf_printf(b, "'%.*s'", TP_FMT(n->text)); break;
+    case TP_N_UNARY:
+        tp_buf_printf(b, "%s%s", OPS[n->op].text, n->op == TP_O_NOT ? " " : "");
+        print_at(b, n->kids[0], OPS[n->op].left);
+        break;
+    case TP_N_BINARY: {
+        bool right = OPS[n->op].right < OPS[n->op].left;
+        /* comparisons do not nest without parentheses: they would chain */
+        int inner = is_comparison(n->op) ? OPS[n->op].left + 1 : OPS[n->op].left;
+        print_at(b, n->kids[0], right ? OPS[n->op].left + 1 : inner);
+        tp_buf_printf(b, n->op == TP_O_POW ? "%s" : " %s ", OPS[n->op].text);
+        print_at(b, n->kids[1], right ? OPS[n->op].right : OPS[n->op].right);
+        break;
+    }
+    case TP_N_TERNARY:
+        print_at(b, n->kids[1], TP_POWER_TERNARY + 1);
+        tp_buf_c(b, " if ");
+        print_at(b, n->kids[0], TP_POWER_TERNARY + 1);
+        tp_buf_c(b, " else ");
+        print_at(b, n->kids[2], TP_POWER_TERNARY);
+        break;
+    case TP_N_CALL:
+        tp_buf_printf(b, "%.*s(", TP_FMT(n->text));
+        print_list(b, n->kids, n->nkids);
+        tp_buf_c(b, ")");
+        break;
+    case TP_N_METHOD:
+        print_at(b, n->kids[0], TP_POWER_POSTFIX);
+        tp_buf_printf(b, ".%.*s(", TP_FMT(n->text));
+        print_list(b, n->kids + 1, n->nkids - 1);
+        tp_buf_c(b, ")");
+        break;
+    case TP_N_INDEX:
+        print_at(b, n->kids[0], TP_POWER_POSTFIX);
+        tp_buf_c(b, "[");
+        print_list(b, n->kids + 1, n->nkids - 1);
+        tp_buf_c(b, "]");
+        break;
+    case TP_N_SEQUENCE:
+        tp_buf_c(b, "(");
+        print_list(b, n->kids, n->nkids);
+        tp_buf_c(b, n->nkids == 1 ? ",)" : ")");
+        break;
+    case TP_N_KEYWORD:
+        tp_buf_printf(b, "%.*s=", TP_FMT(n->text));
+        tp_print_node(b, n->kids[0]);
+        break;
+    case TP_N_ELLIPSIS: tp_buf_c(b, "..."); break;
+    case TP_N_COLON: tp_buf_c(b, ":"); break;
+    }
+}
+
+void tp_print_stmt_head(tp_buf *b, const tp_syntax *s)
+{
+    switch (s->kind) {
+    case TP_S_EXPR: tp_print_node(b, s->value); return;
+    case TP_S_IF:
+        tp_buf_c(b, "if ");
+        tp_print_node(b, s->value);
+        tp_buf_c(b, ":");
+        return;
+    case TP_S_FOR:
+        tp_buf_c(b, "for ");
+        tp_print_node(b, s->target);
+        tp_buf_c(b, " in ");
+        tp_print_node(b, s->value);
+        tp_buf_c(b, ":");
+        return;
+    case TP_S_ASSIGN:
+    case TP_S_STORE: break;
+    }
+    tp_print_node(b, s->target);
+    if (s->note) {
+        tp_buf_c(b, ": ");
+        tp_print_node(b, s->note);
+    }
+    tp_buf_printf(b, " %s= ", s->augmented ? OPS[s->op].text : "");
+    tp_print_node(b, s->value);
+}

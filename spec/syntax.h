@@ -1,0 +1,111 @@
+/* The text of expressions and statements: a subset of Python's syntax.
+ * One lexer and one Pratt parser serve index maps, facts, bodies and
+ * references; what a node means is decided by who reads the tree.
+ */
+#ifndef TP_SYNTAX_H
+#define TP_SYNTAX_H
+
+#include "spec/json.h"
+
+/* Operators: X(enum, text, left binding power, right binding power, class)
+ * binary; a right power below the left one makes it right-associative. */
+#define TP_OPERATORS(X)                                                                            \
+    X(IMPLIES, "implies", 11, 10)                                                                  \
+    X(OR, "or", 30, 31)                                                                            \
+    X(AND, "and", 40, 41)                                                                          \
+    X(EQ, "==", 60, 61)                                                                            \
+    X(NE, "!=", 60, 61)                                                                            \
+    X(LT, "<", 60, 61)                                                                             \
+    X(LE, "<=", 60, 61)                                                                            \
+    X(GT, ">", 60, 61)                                                                             \
+    X(GE, ">=", 60, 61)                                                                            \
+    X(BITOR, "|", 70, 71)                                                                          \
+    X(BITXOR, "^", 80, 81)                                                                         \
+    X(BITAND, "&", 90, 91)                                                                         \
+    X(SHL, "<<", 100, 101)                                                                         \
+    X(SHR, ">>", 100, 101)                                                                         \
+    X(ADD, "+", 110, 111)                                                                          \
+    X(SUB, "-", 110, 111)                                                                          \
+    X(MUL, "*", 120, 121)                                                                          \
+    X(TRUEDIV, "/", 120, 121)                                                                      \
+    X(FLOORDIV, "//", 120, 121)                                                                    \
+    X(MOD, "%", 120, 121)                                                                          \
+    X(POW, "**", 141, 140)
+enum { TP_POWER_TERNARY = 20, TP_POWER_NOT = 50, TP_POWER_UNARY = 130, TP_POWER_POSTFIX = 150 };
+
+typedef enum tp_operator {
+#define X(id, text, left, right) TP_O_##id,
+    TP_OPERATORS(X)
+#undef X
+    TP_O_NEG, /* unary - */
+    TP_O_INVERT, /* unary ~ */
+    TP_O_NOT,
+    TP_OPERATOR_COUNT
+} tp_operator;
+
+const char *tp_operator_text(tp_operator o);
+
+typedef enum tp_node_kind {
+    TP_N_INT,
+    TP_N_FLOAT,
+    TP_N_STRING,   /* text without quotes in `text` */
+    TP_N_NAME,     /* `text` */
+    TP_N_UNARY,    /* op, kids[0] */
+    TP_N_BINARY,   /* op, kids[0..1] */
+    TP_N_TERNARY,  /* kids: condition, then, else */
+    TP_N_CALL,     /* `text` is the function, kids are arguments */
+    TP_N_METHOD,   /* kids[0].text(kids[1..]) */
+    TP_N_INDEX,    /* kids[0] [ kids[1..] ] */
+    TP_N_SEQUENCE, /* tuple or list */
+    TP_N_KEYWORD,  /* text = kids[0], in calls */
+    TP_N_ELLIPSIS, /* ... */
+    TP_N_COLON,    /* : */
+} tp_node_kind;
+
+typedef struct tp_node tp_node;
+struct tp_node {
+    tp_node_kind kind;
+    tp_operator op;
+    const tp_json *source; /* the JSON string it stands in */
+    uint32_t from, to;     /* bytes of the decoded string */
+    tp_str text;
+    int64_t integer;
+    double real;
+    tp_node **kids;
+    uint32_t nkids;
+};
+
+typedef enum tp_stmt_kind {
+    TP_S_ASSIGN, /* name = value (with an optional type note) */
+    TP_S_STORE,  /* target[...] = value, or += and friends when `augmented` */
+    TP_S_EXPR,   /* a call for its effect */
+    TP_S_IF,
+    TP_S_FOR,
+} tp_stmt_kind;
+
+typedef struct tp_syntax tp_syntax; /* one statement */
+typedef TP_VEC(tp_syntax *) tp_block;
+struct tp_syntax {
+    tp_stmt_kind kind;
+    const tp_json *line; /* JSON string of its first line */
+    uint32_t number;     /* from 1: line within the program */
+    tp_node *target;     /* ASSIGN: name; STORE: index; FOR: loop variable */
+    tp_node *note;       /* ASSIGN: type note or NULL */
+    bool augmented;
+    tp_operator op;  /* of `augmented` */
+    tp_node *value;  /* ASSIGN, STORE, EXPR; IF: condition; FOR: range(...) */
+    tp_block body, orelse;
+};
+
+/* One expression in a JSON string. Raises TP003. */
+tp_node *tp_parse_expr(tp_ctx *c, const tp_json *string);
+/* A program: an array of lines, indented as in Python. */
+tp_block tp_parse_program(tp_ctx *c, const tp_json *lines);
+
+tp_loc tp_node_loc(const tp_ctx *c, const tp_node *n);
+/* Canonical text. Parsing it again gives the same tree. */
+void tp_print_node(tp_buf *b, const tp_node *n);
+/* Canonical lines, `indent` levels of four spaces deep. */
+void tp_print_stmt_head(tp_buf *b, const tp_syntax *s);
+
+#endif
