@@ -27,7 +27,7 @@ comma := ,
 
 LIB_SRC := $(wildcard base/*.c spec/*.c smt/*.c analyzer/*.c analyzer/rules/*.c kernels/*.c reference/*.c reference/impl/*.c report/*.c report/formats/*.c)
 CLI_SRC := $(wildcard cli/*.c cli/commands/*.c)
-TEST_SRC := $(wildcard tests/unit/*.c)
+TEST_SRC := $(wildcard tests/unit/test_*.c)
 REGISTRIES := $(GEN)/rules.inc $(GEN)/builtins.inc $(GEN)/formats.inc $(GEN)/commands.inc
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
@@ -68,6 +68,11 @@ FOLDER_commands := cli/commands
 $(REGISTRIES): $(GEN)/%.inc: tools/gen-registry.sh
 	@mkdir -p $(GEN)
 	$(Q)tools/gen-registry.sh $(FOLDER_$*) > $@
+
+$(BUILD)/tests/%: tests/unit/%.c tests/unit/support.h $(BUILD)/libtileproof.a
+	@mkdir -p $(@D)
+	@echo "  TEST $@"
+	$(Q)$(CC) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -DTILEPROOF='"$(BUILD)/tileproof"' $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libtileproof.a -lcmocka $(LDLIBS_ALL)
 
 clean: ## remove build/
 	rm -rf build

@@ -207,30 +207,3 @@ void tp_put_i64(tp_dtype d, void *data, size_t i, int64_t v)
     default: ((int64_t *)data)[i] = v; break;
     }
 }
-
-/* Order-preserving integer of a float type's bits. */
-static double ordinal(tp_dtype d, double v)
-{
-    if (d == TP_F32) {
-        uint32_t u = bits_of((float)v);
-        return u & 0x80000000u ? -(double)(u & 0x7fffffffu) : (double)u;
-    }
-    if (d == TP_BF16 || d == TP_F16) {
-        uint16_t h = d == TP_BF16 ? tp_bf16_from_f64(v) : tp_f16_from_f64(v);
-        return h & 0x8000u ? -(double)(h & 0x7fffu) : (double)h;
-    }
-    uint64_t u;
-    memcpy(&u, &v, sizeof u);
-    return u >> 63 ? -(double)(u & INT64_MAX) : (double)u;
-}
-
-double tp_ulp_distance(tp_dtype d, double a, double b)
-{
-    if (!tp_is_float(d))
-        return fabs(a - b);
-    if (isnan(a) || isnan(b))
-        return isnan(a) && isnan(b) ? 0 : INFINITY;
-    if (a == b)
-        return 0;
-    return fabs(ordinal(d, a) - ordinal(d, b));
-}

@@ -58,7 +58,5 @@ int64_t tp_get_i64(tp_dtype d, const void *data, size_t i);
 /* Store with one rounding; integers wrap, bool is `v != 0`. */
 void tp_put_f64(tp_dtype d, void *data, size_t i, double v);
 void tp_put_i64(tp_dtype d, void *data, size_t i, int64_t v);
-/* Units in the last place of `d` between a and b, both representable. */
-double tp_ulp_distance(tp_dtype d, double a, double b);
 
 #endif

@@ -150,7 +150,7 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
     int operand = tp_operand_find(k, d->name);
     tp_finding f = {.rule = "TP701", .slug = "not-equivalent", .verdict = TP_VIOLATED, .severity = TP_ERROR, .subject = d->name, .loc = k->operands[operand].loc};
     f.message = tp_printf(a, "output `%.*s` differs from the reference", TP_FMT(d->name));
-    w->detail = tp_printf(a, "%.*s is %.9g, the reference says %.9g (max abs %.3g, max rel %.3g, %.0f ULP)%s%.*s", TP_FMT(d->worst), d->got, d->want, d->max_abs, d->max_rel, d->max_ulp,
+    w->detail = tp_printf(a, "%.*s is %.9g, the reference says %.9g (max abs %.3g, max rel %.3g, %.3g ULP)%s%.*s", TP_FMT(d->worst), d->got, d->want, d->max_abs, d->max_rel, d->max_ulp,
                           d->step.n ? "; written by step " : "", TP_FMT(d->step));
     f.witness = w;
     return f;

@@ -61,6 +61,16 @@ static tp_str owning_step(tp_arena *a, const tp_kernel *k, const int64_t *env, c
     return tp_buf_view(&b);
 }
 
+/* Error in units of the last place of `scale`, for integers the error itself. */
+static double ulps(tp_dtype d, double error, double scale)
+{
+    int e;
+    if (!tp_is_float(d) || scale == 0)
+        return error;
+    frexp(scale, &e); /* scale in [2^(e-1), 2^e) */
+    return error / ldexp(2 * tp_dtype_roundoff(d), e - 1);
+}
+
 void tp_compare(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t output, const tp_tensor *got, const tp_tensor *want, tp_output_diff *out)
 {
     const tp_operand *o = &k->operands[k->ninputs + output];
@@ -94,7 +104,7 @@ void tp_compare(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t ou
         if (isfinite(error)) {
             out->max_abs = fmax(out->max_abs, error);
             out->max_rel = fmax(out->max_rel, w != 0 ? error / fabs(w) : 0);
-            out->max_ulp = fmax(out->max_ulp, error == 0 ? 0 : tp_ulp_distance(got->dtype, g, rounded));
+            out->max_ulp = fmax(out->max_ulp, error == 0 ? 0 : ulps(got->dtype, error, scale));
         }
         if (ratio > out->ratio) {
             out->ratio = ratio;

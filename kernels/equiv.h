@@ -26,7 +26,8 @@ typedef enum tp_outcome { TP_EQUAL, TP_DIFFERENT, TP_TRAPPED, TP_SKIPPED } tp_ou
 
 typedef struct tp_output_diff {
     tp_str name;
-    double max_abs, max_rel, max_ulp;
+    double max_abs, max_rel;
+    double max_ulp; /* in units of the last place of max(|want|, rms of the output) */
     double ratio; /* worst error in units of the tolerance; > 1 differs */
     tp_str worst; /* "o[3, 17]" */
     double got, want;

@@ -114,7 +114,7 @@ static void visit_store(tp_cells *ref, size_t at, tp_cells *value, size_t i)
     size_t size = tp_dtype_size(ref->dtype), from = value->n == 1 ? 0 : i;
     memcpy((char *)ref->data + at * size, (const char *)value->data + from * size, size);
     if (ref->state == TP_MIXED)
-        ref->shadow[at] = tp_origin_at(value, from);
+        ref->shadow[at] = tp_origin_at(value, from) ? tp_origin_at(value, from) | TP_ORIGIN_STORED : 0;
 }
 
 static void exec_load(tp_machine *m, const tp_inst *i)
@@ -139,6 +139,7 @@ static void exec_store(tp_machine *m, const tp_step *step)
     slice s = resolve(m, step->access);
     if (s.whole && value->n == ref->n) {
         tp_copy_cells(m, ref, value);
+        tp_mark_stored(ref);
         return;
     }
     if (s.whole && value->state == TP_CLEAN) {

@@ -9,8 +9,11 @@
 typedef enum tp_shadow_state { TP_CLEAN, TP_ALL_UNDEFINED, TP_MIXED } tp_shadow_state;
 
 /* Where an undefined element was born; 0 means defined.
- * kind (4 bits) | operand (8) | lane of its block or statement (26) | step (26) */
+ * stored (1 bit) | kind (3) | operand (8) | lane of its block or statement (26) | step (26)
+ * "stored": a statement put the undefined value where it is, which tells an
+ * element written with garbage from one that was never written. */
 typedef uint64_t tp_origin;
+#define TP_ORIGIN_STORED ((tp_origin)1 << 63)
 typedef enum tp_origin_kind { TP_BORN_OUTSIDE = 1, TP_BORN_SCRATCH, TP_BORN_OUTPUT, TP_BORN_CAST } tp_origin_kind;
 
 typedef struct tp_cells {
@@ -76,6 +79,8 @@ tp_origin tp_origin_at(const tp_cells *c, size_t i);
 /* First undefined element's origin, or 0. */
 tp_origin tp_any_undefined(const tp_cells *c);
 void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from);
+/* Mark every undefined element as stored. */
+void tp_mark_stored(tp_cells *c);
 
 /* elementwise.c, structural.c */
 void tp_exec_elementwise(tp_machine *m, const tp_inst *i);

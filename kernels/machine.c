@@ -211,7 +211,7 @@ static void end_run(tp_machine *m, uint32_t index)
         if (!o || !lane_inside(r, i))
             continue;
         tp_str e = element_text(m, r, i);
-        if (tp_origin_kind_of(o) == TP_BORN_OUTPUT && (uint32_t)(o >> 52 & 0xff) == index && r->cells.state == TP_ALL_UNDEFINED)
+        if (!(o & TP_ORIGIN_STORED)) /* born here and still as it was */
             tp_trap_raise(m, "TP401", r->operand->name, "%.*s is never written in the run of its block", TP_FMT(e));
         tp_trap_undefined(m, o, r->operand->name, tp_printf(m->arena, "%.*s at copy-out", TP_FMT(e)).p);
     }

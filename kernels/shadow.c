@@ -13,7 +13,7 @@ tp_origin tp_origin_new(tp_origin_kind kind, uint32_t operand, size_t lane, int6
 
 tp_origin_kind tp_origin_kind_of(tp_origin o)
 {
-    return (tp_origin_kind)(o >> 60);
+    return (tp_origin_kind)(o >> 60 & 7);
 }
 
 const char *tp_origin_rule(tp_origin o)
@@ -132,4 +132,13 @@ void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from)
         to->state = from->state;
         to->origin = from->origin;
     }
+}
+
+void tp_mark_stored(tp_cells *c)
+{
+    if (c->state == TP_ALL_UNDEFINED)
+        c->origin |= TP_ORIGIN_STORED;
+    for (size_t i = 0; c->state == TP_MIXED && i < c->n; i++)
+        if (c->shadow[i])
+            c->shadow[i] |= TP_ORIGIN_STORED;
 }

@@ -4,7 +4,7 @@
 
 #include "smt/internal.h"
 
-enum { MAX_SPLIT = 256, LINEAR_RLIMIT = 200000, RAW_RLIMIT = 2000000, ENUMERATE_POINTS = 300000 };
+enum { MAX_SPLIT = 256, LINEAR_RLIMIT = 200000, RAW_RLIMIT = 2000000, FEW_POINTS = 2000, ENUMERATE_POINTS = 300000 };
 
 tp_prover *tp_prover_new(tp_arena *a, tp_exprs *p, const tp_prover_options *o)
 {
@@ -79,10 +79,15 @@ static tp_decision decide(tp_prover *v, const tp_obligation *o)
         v->stats.searched++;
         return violated(v, o, env);
     }
+    int few = v->o.only_solver ? -1 : tp_enumerate(v, o, FEW_POINTS, env);
+    if (few == 1) {
+        v->stats.enumerated++;
+        return proven(TP_GRADE_EXACT);
+    }
     tp_decision d = {.verdict = TP_UNKNOWN, .reason = TP_S("no solver was allowed")};
     if (!v->o.no_solver)
         d = ask_z3(v, o, env);
-    if (d.verdict != TP_UNKNOWN)
+    if (d.verdict != TP_UNKNOWN || v->o.only_solver)
         return d;
     int all = tp_enumerate(v, o, ENUMERATE_POINTS, env);
     v->stats.enumerated += all >= 0;

@@ -2,8 +2,8 @@
  *
  * An obligation says: for all values of the variables inside their bounds, if
  * the premises hold then the goal holds. Cheapest means first: an exact
- * procedure without a solver, a search for small counterexamples, Z3 on a
- * linearised form, Z3 on the raw form in a child process, enumeration.
+ * procedure without a solver, a search for small counterexamples, enumeration
+ * of tiny domains, Z3 on a linearised form, Z3 on the raw form in a child process, enumeration.
  * A verdict `violated` always comes with a case that was re-evaluated in exact
  * integer arithmetic; `proven` by Z3 is always an unsat answer.
  */

@@ -314,21 +314,20 @@ static int enumerate_from(tp_prover *v, const tp_obligation *o, uint32_t i, int6
 }
 
 /* A goal or premise that cannot be evaluated somewhere must not count as true. */
-static bool always_defined(const tp_prover *v, tp_expr e)
+static bool always_defined(const tp_prover *v, const tp_obligation *o, tp_expr e)
 {
     const tp_expr_node *n = tp_expr_get(v->p, e);
     if (!e.id || n->op == TP_E_CONST || n->op == TP_E_SYM)
         return true;
-    int64_t d;
     bool divides = n->op == TP_E_FLOORDIV || n->op == TP_E_MOD || n->op == TP_E_CDIV || n->op == TP_E_ALIGN_UP;
-    if (divides && !(tp_expr_is_const(v->p, n->b, &d) && d != 0))
+    if (divides && tp_interval_of(v, o, n->b).lo < 1)
         return false;
-    return always_defined(v, n->a) && always_defined(v, n->b) && always_defined(v, n->c);
+    return always_defined(v, o, n->a) && always_defined(v, o, n->b) && always_defined(v, o, n->c);
 }
 
 int tp_enumerate(tp_prover *v, const tp_obligation *o, int64_t budget, int64_t *env)
 {
-    if (!always_defined(v, o->goal))
+    if (!always_defined(v, o, o->goal))
         return -1;
     set_defaults(v, o, env);
     return enumerate_from(v, o, 0, &budget, env);

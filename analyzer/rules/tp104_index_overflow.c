@@ -28,9 +28,21 @@ static uint32_t dimension_facts(tp_analysis *a, tp_expr *premises, uint32_t room
     return n;
 }
 
+/* Sizes at which TP101 fails are not judged here: where it was violated, being
+ * in bounds becomes a premise. */
+static bool out_of_bounds(const tp_analysis *a, const tp_operand *o, const tp_dim *dim)
+{
+    for (uint32_t i = 0; i < a->out->findings.len; i++) {
+        const tp_finding *f = &a->out->findings.at[i];
+        if (strcmp(f->rule, "TP101") == 0 && f->verdict == TP_VIOLATED && tp_str_eq(f->subject, o->name) && f->loc.start == dim->index_loc.start)
+            return true;
+    }
+    return false;
+}
+
 static void check(tp_analysis *a)
 {
-    tp_expr premises[64];
+    tp_expr premises[65];
     uint32_t n = dimension_facts(a, premises, 64);
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
@@ -41,11 +53,13 @@ static void check(tp_analysis *a)
             tp_visit_subterms(a, start, num(a, 1), add_subterm, &goal);
             if (tp_expr_is_const(a->p, goal, NULL))
                 continue;
+            bool judged = !out_of_bounds(a, o, dim);
+            premises[n] = mk(a, TP_E_LT, start, o->shape[d]);
             tp_claim c = {
                 .goal = goal,
                 .over_steps = true,
                 .premises = premises,
-                .npremises = n,
+                .npremises = n + !judged,
                 .rests_on = "F2",
                 .subject = o->name,
                 .loc = dim->index_loc,

@@ -157,7 +157,8 @@ static void check_operand(tp_analysis *a, const tp_operand *o)
     if (!structural(a, o, compiler_structure(a, o), COMPILER))
         return;
     tp_expr goal = compiler_goal(a, &t);
-    if (!tp_expr_is_const(a->p, goal, NULL))
+    int64_t always;
+    if (!tp_expr_is_const(a->p, goal, &always) || !always)
         check_goal(a, o, o->rank == 1 ? 0 : last - 1, goal, o->rank == 1 ? 2 * TP_LANES * (32 / tp_storage_bits(o->dtype)) : 256 / tp_dtype_info(o->dtype)->bits, COMPILER,
                    "a multiple of the tile");
 }

@@ -228,7 +228,7 @@ static void equivalence(const painter *p, const tp_report *r, const tp_spec_repo
     if (e->different + e->trapped == 0 && e->equal) {
         fprintf(p->out, "  equivalence  %stested%s on %u case%s (seed %llu)", paint(p, GREEN), paint(p, PLAIN), e->equal, e->equal == 1 ? "" : "s", (unsigned long long)e->seed);
         if (e->worst)
-            fprintf(p->out, ": worst error %.3g of the tolerance, at %.*s (%.3g abs, %.0f ULP)", e->worst->ratio, TP_FMT(e->worst->worst), e->worst->max_abs, e->worst->max_ulp);
+            fprintf(p->out, ": worst error %.3g of the tolerance, at %.*s (%.3g abs, %.2g ULP)", e->worst->ratio, TP_FMT(e->worst->worst), e->worst->max_abs, e->worst->max_ulp);
         fputc('\n', p->out);
     } else {
         fprintf(p->out, "  equivalence  %u equal, %u different, %u trapped\n", e->equal, e->different, e->trapped);
@@ -240,7 +240,7 @@ static void equivalence(const painter *p, const tp_report *r, const tp_spec_repo
             continue;
         fprintf(p->out, "    %-9s %.*s", NAMES[c->outcome], TP_FMT(tp_case_text(p->arena, c->the_case)));
         for (uint32_t o = 0; o < c->outputs.len; o++)
-            fprintf(p->out, "   %.*s: %.3g of tolerance, %.0f ULP", TP_FMT(c->outputs.at[o].name), c->outputs.at[o].ratio, c->outputs.at[o].max_ulp);
+            fprintf(p->out, "   %.*s: %.3g of tolerance, %.2g ULP", TP_FMT(c->outputs.at[o].name), c->outputs.at[o].ratio, c->outputs.at[o].max_ulp);
         if (c->outcome == TP_SKIPPED || c->outcome == TP_TRAPPED)
             fprintf(p->out, "   %.*s", TP_FMT(c->trap.message));
         fputc('\n', p->out);

@@ -1,0 +1,70 @@
+/* Shared by the unit tests: load a spec from text. */
+#ifndef TP_TEST_SUPPORT_H
+#define TP_TEST_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyzer/analyze.h"
+#include "spec/kernel.h"
+
+typedef struct loaded {
+    tp_arena *arena;
+    tp_source source;
+    tp_ctx ctx;
+    tp_spec *spec; /* NULL: see ctx.findings */
+} loaded;
+
+static inline loaded *load_text(const char *text)
+{
+    tp_arena *a = tp_arena_new(0);
+    loaded *l = TP_NEW(a, loaded);
+    tp_load_options o = {0};
+    l->arena = a;
+    l->source.path = TP_S("test.tile.json");
+    l->source.text = tp_printf(a, "%s", text);
+    l->ctx = (tp_ctx){.arena = a, .source = &l->source};
+    tp_spec_load(&l->ctx, &o, &l->spec);
+    return l;
+}
+
+static inline void unload(loaded *l)
+{
+    tp_arena_free(l->arena);
+}
+
+/* Analyze with one rule only (NULL: all). */
+typedef struct analysis_call {
+    loaded *l;
+    const tp_analysis_options *o;
+    tp_analysis_result *r;
+} analysis_call;
+
+static inline void analyze_call(void *arg)
+{
+    analysis_call *c = arg;
+    tp_analyze(c->l->arena, c->l->spec, c->o, c->r);
+}
+
+static inline tp_analysis_result analyze_with(loaded *l, const char *rule, tp_prover_options prover)
+{
+    static const tp_rule *only[1];
+    tp_analysis_result r = {0};
+    tp_analysis_options o = {.prover = prover};
+    if (rule) {
+        only[0] = tp_rule_find(tp_str_c(rule));
+        o.only = only;
+        o.nonly = 1;
+    }
+    analysis_call c = {l, &o, &r};
+    assert_int_equal(tp_try(l->arena, analyze_call, &c), TP_OK);
+    return r;
+}
+
+#endif
