@@ -148,23 +148,29 @@ static void digest(tp_job *j)
     j->report.sha256 = tp_buf_view(&b);
 }
 
-void tp_job_load(tp_job *j, tp_str path, tp_str target)
+bool tp_job_read(tp_job *j, tp_str path)
 {
     tp_str why = {NULL, 0};
-    tp_load_options o = {.target = target};
-    tp_spec *spec = NULL;
     j->arena = tp_arena_new((size_t)4 << 30);
     if (!j->arena)
         abort();
     j->source.path = tp_str_is(path, "-") ? TP_S("<stdin>") : path;
     j->ctx = (tp_ctx){.arena = j->arena, .source = &j->source};
     j->report = (tp_spec_report){.source = &j->source, .name = j->source.path};
-    if (tp_read_file(j->arena, tp_printf(j->arena, "%.*s", TP_FMT(path)).p, TP_JSON_MAX_BYTES, &j->source.text, &why) != TP_OK) {
-        tp_finding f = {.rule = "TP001", .slug = "spec-structure", .verdict = TP_VIOLATED, .severity = TP_ERROR, .loc = {.pointer = TP_S("")}};
-        f.message = tp_printf(j->arena, "cannot read the spec: %.*s", TP_FMT(why));
-        tp_push(j->arena, j->report.findings, f);
+    if (tp_read_file(j->arena, tp_printf(j->arena, "%.*s", TP_FMT(path)).p, TP_JSON_MAX_BYTES, &j->source.text, &why) == TP_OK)
+        return true;
+    tp_finding f = {.rule = "TP001", .slug = "spec-structure", .verdict = TP_VIOLATED, .severity = TP_ERROR, .loc = {.pointer = TP_S("")}};
+    f.message = tp_printf(j->arena, "cannot read the spec: %.*s", TP_FMT(why));
+    tp_push(j->arena, j->report.findings, f);
+    return false;
+}
+
+void tp_job_load(tp_job *j, tp_str path, tp_str target)
+{
+    tp_load_options o = {.target = target};
+    tp_spec *spec = NULL;
+    if (!tp_job_read(j, path))
         return;
-    }
     digest(j);
     tp_status st = tp_spec_load(&j->ctx, &o, &spec);
     j->report.findings = j->ctx.findings;

@@ -7,11 +7,14 @@ enum { WIDTH = 100 };
 static const char *const TOP[] = {"$schema", "$comment", "tileproof", "name", "description", "target", "dtypes", "sizes",     "where", "contracts", "prepare",
                                   "grid",    "scalar_prefetch", "inputs", "outputs", "scratch", "kernel", "reference", "cases", "allow", "expect", NULL};
 
-static void print_value(tp_ctx *c, const tp_json *v, tp_buf *b, int indent, bool expressions);
+/* What strings are: EXPRESSION under the keys below, DATA below x-… keys, cases and the like. */
+typedef enum mode { DATA, TEXT, EXPRESSION } mode;
 
-static void print_string(tp_ctx *c, const tp_json *v, tp_buf *b, bool expression)
+static void print_value(tp_ctx *c, const tp_json *v, tp_buf *b, int indent, mode m);
+
+static void print_string(tp_ctx *c, const tp_json *v, tp_buf *b, mode m)
 {
-    if (!expression) {
+    if (m != EXPRESSION) {
         tp_buf_json(b, v->u.string);
         return;
     }
@@ -34,21 +37,21 @@ static bool any_child(const tp_json *v, tp_json_type type)
     return false;
 }
 
-/* Strings under these keys are integer expressions. */
-static bool holds_expressions(tp_str key)
+static mode member_mode(tp_str key, mode outer)
 {
+    /* strings under these keys are integer expressions */
     static const char *const KEYS[] = {"where", "steps", "shape", "block_shape", "index_map", "element", "padding"};
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++)
-        if (tp_str_is(key, KEYS[i]))
-            return true;
-    return false;
+        if (outer != DATA && tp_str_is(key, KEYS[i]))
+            return EXPRESSION;
+    return outer == DATA ? DATA : TEXT;
 }
 
-static void print_flat(tp_ctx *c, const tp_json *v, tp_buf *b, bool expressions)
+static void print_flat(tp_ctx *c, const tp_json *v, tp_buf *b, mode strings)
 {
     bool object = v->type == TP_J_OBJECT;
     if (v->type != TP_J_OBJECT && v->type != TP_J_ARRAY) {
-        print_value(c, v, b, 0, expressions);
+        print_value(c, v, b, 0, strings);
         return;
     }
     tp_buf_c(b, object ? "{" : "[");
@@ -59,16 +62,16 @@ static void print_flat(tp_ctx *c, const tp_json *v, tp_buf *b, bool expressions)
             tp_buf_json(b, m->key);
             tp_buf_c(b, ": ");
         }
-        print_flat(c, m, b, object ? holds_expressions(m->key) : expressions);
+        print_flat(c, m, b, object ? member_mode(m->key, strings) : strings);
     }
     tp_buf_c(b, object ? "}" : "]");
 }
 
-static void print_items(tp_ctx *c, const tp_json *v, tp_buf *b, int indent, bool expressions)
+static void print_items(tp_ctx *c, const tp_json *v, tp_buf *b, int indent, mode strings)
 {
     bool object = v->type == TP_J_OBJECT;
     tp_buf flat = {.arena = c->arena};
-    print_flat(c, v, &flat, expressions);
+    print_flat(c, v, &flat, strings);
     size_t column = 0;
     while (column < b->n && b->p[b->n - column - 1] != '\n')
         column++;
@@ -84,23 +87,23 @@ static void print_items(tp_ctx *c, const tp_json *v, tp_buf *b, int indent, bool
             tp_buf_json(b, m->key);
             tp_buf_c(b, ": ");
         }
-        print_value(c, m, b, indent + 2, object ? holds_expressions(m->key) : expressions);
+        print_value(c, m, b, indent + 2, object ? member_mode(m->key, strings) : strings);
         tp_buf_c(b, i + 1 < v->u.items.n ? ",\n" : "\n");
     }
     spaces(b, indent);
     tp_buf_c(b, object ? "}" : "]");
 }
 
-static void print_value(tp_ctx *c, const tp_json *v, tp_buf *b, int indent, bool expressions)
+static void print_value(tp_ctx *c, const tp_json *v, tp_buf *b, int indent, mode strings)
 {
     switch (v->type) {
     case TP_J_NULL: tp_buf_c(b, "null"); break;
     case TP_J_BOOL: tp_buf_c(b, v->u.boolean ? "true" : "false"); break;
     case TP_J_INT: tp_buf_printf(b, "%lld", (long long)v->u.integer); break;
     case TP_J_REAL: tp_buf_add(b, c->source->text.p + v->loc.start, v->loc.end - v->loc.start); break;
-    case TP_J_STRING: print_string(c, v, b, expressions); break;
+    case TP_J_STRING: print_string(c, v, b, strings); break;
     case TP_J_ARRAY:
-    case TP_J_OBJECT: print_items(c, v, b, indent, expressions); break;
+    case TP_J_OBJECT: print_items(c, v, b, indent, strings); break;
     }
 }
 
@@ -209,10 +212,19 @@ static void print_sizes(tp_ctx *c, const tp_json *v, tp_buf *b)
         tp_buf_c(b, "    ");
         tp_buf_json(b, m->key);
         tp_buf_c(b, ": ");
-        print_flat(c, m, b, true);
+        print_flat(c, m, b, EXPRESSION);
         tp_buf_c(b, i + 1 < v->u.items.n ? ",\n" : "\n");
     }
     tp_buf_c(b, v->u.items.n ? "  }" : "}");
+}
+
+static bool holds_language(tp_str key)
+{
+    static const char *const KEYS[] = {"where", "grid", "scalar_prefetch", "inputs", "outputs", "scratch"};
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++)
+        if (tp_str_is(key, KEYS[i]))
+            return true;
+    return false;
 }
 
 static void print_member(tp_ctx *c, const tp_json *m, tp_buf *b, bool first)
@@ -225,9 +237,9 @@ static void print_member(tp_ctx *c, const tp_json *m, tp_buf *b, bool first)
     else if (tp_str_is(m->key, "sizes") && m->type == TP_J_OBJECT && m->u.items.n > 3)
         print_sizes(c, m, b);
     else if (tp_str_is(m->key, "sizes") && m->type == TP_J_OBJECT)
-        print_flat(c, m, b, true);
+        print_flat(c, m, b, EXPRESSION);
     else
-        print_value(c, m, b, 2, holds_expressions(m->key));
+        print_value(c, m, b, 2, member_mode(m->key, holds_language(m->key) ? TEXT : DATA));
 }
 
 void tp_spec_format(tp_ctx *c, const tp_json *doc, tp_buf *out)

@@ -9,16 +9,22 @@ typedef struct fmt_call {
     tp_buf text;
 } fmt_call;
 
+/* Needs the syntax only: a spec that does not type-check has a canonical form. */
 static void format(void *arg)
 {
     fmt_call *f = arg;
-    tp_spec_format(&f->job->ctx, f->job->report.spec->doc, &f->text);
+    tp_ctx *c = &f->job->ctx;
+    const tp_json *doc = tp_json_parse(c, false);
+    if (doc->type != TP_J_OBJECT)
+        tp_raise(c, "TP001", doc->loc, NULL, "a spec is an object, not %s", tp_json_type_name(doc->type));
+    tp_spec_format(c, doc, &f->text);
 }
 
 static void print_errors(tp_cli *c, tp_job *j)
 {
     tp_report r = {0};
-    j->report.valid = false;
+    if (j->ctx.findings.len)
+        j->report.findings = j->ctx.findings;
     tp_push(c->arena, r.specs, j->report);
     r.specs.at[0].source = &j->source;
     tp_format_find(TP_S("full"))->write(&r, stderr);
@@ -31,9 +37,9 @@ static int format_one(tp_cli *c, tp_str path)
     int code = TP_EXIT_OK;
     if (path.n > 6 && memcmp(path.p + path.n - 6, ".jsonc", 6) == 0)
         return tp_usage_error("`%.*s`: fmt would lose the comments of a .jsonc file; it formats .tile.json", TP_FMT(path));
-    tp_job_load(&j, path, TP_S(""));
+    bool readable = tp_job_read(&j, path);
     fmt_call f = {&j, {.arena = j.arena}};
-    if (!j.report.valid || tp_try(j.arena, format, &f) != TP_OK) {
+    if (!readable || tp_try(j.arena, format, &f) != TP_OK) {
         print_errors(c, &j);
         code = TP_EXIT_INPUT;
     } else if (c->check.len) {
