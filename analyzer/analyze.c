@@ -37,6 +37,7 @@ const tp_trap_rule *tp_trap_rules(size_t *n)
         {"TP501", "padding-leak", "a value from outside an array reaches a result or a decision"},
         {"TP503", "undefined-source", "an out-of-range float-to-int conversion reaches a result or a decision"},
         {"TP701", "not-equivalent", "an output differs from the reference"},
+        {"TP702", "not-compared", "a case that was asked for could not be run or compared"},
     };
     *n = sizeof ROWS / sizeof *ROWS;
     return ROWS;
@@ -180,6 +181,21 @@ tp_str tp_holds_when(tp_analysis *a, const tp_claim *c, const tp_expr *candidate
     return (tp_str){NULL, 0};
 }
 
+uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++)
+        for (uint32_t d = 0; d < a->k->operands[i].rank && n < TP_MAX_FACTS; d++) {
+            tp_expr fact = mk(a, TP_E_LE, a->k->operands[i].shape[d], num(a, TP_SIZE_MAX));
+            bool seen = false;
+            for (uint32_t j = 0; j < n; j++)
+                seen |= tp_same(premises[j], fact);
+            if (!seen)
+                premises[n++] = fact;
+        }
+    return n;
+}
+
 /* ---- running ---- */
 
 static void set_up_domain(tp_analysis *a)
@@ -200,6 +216,17 @@ static void set_up_domain(tp_analysis *a)
     a->nwhere = k->nwhere;
     for (uint32_t i = 0; i < k->nwhere; i++)
         a->where[i] = k->where[i].expr;
+}
+
+/* A division by zero leaves whatever is computed from it without a value. */
+static void explain_undefined(tp_findings *f)
+{
+    bool divides = false;
+    for (uint32_t i = 0; i < f->len; i++)
+        divides |= f->at[i].verdict == TP_VIOLATED && strcmp(f->at[i].rule, "TP105") == 0;
+    for (uint32_t i = 0; divides && i < f->len; i++)
+        if (f->at[i].verdict == TP_UNKNOWN)
+            f->at[i].reason = TP_S("a division by zero comes before it: see TP105");
 }
 
 static bool selected(const tp_analysis_options *o, const tp_rule *r)
@@ -247,8 +274,10 @@ static void sort_findings(tp_findings *f)
     }
 }
 
-static void add_stats(tp_prover_stats *to, const tp_prover_stats *s)
+static void add_stats(tp_arena *arena, tp_prover_stats *to, const tp_prover_stats *s)
 {
+    if (s->smt2_error.n)
+        to->smt2_error = tp_printf(arena, "%.*s", TP_FMT(s->smt2_error));
     to->obligations += s->obligations;
     to->exact += s->exact;
     to->searched += s->searched;
@@ -264,7 +293,9 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
     for (uint32_t c = 0; c < s->nkernels; c++) {
         tp_analysis a = {.arena = arena, .k = s->kernels[c], .p = s->kernels[c]->exprs, .o = o, .out = out};
         tp_arena *work = tp_arena_child(arena);
-        a.prover = tp_prover_new(work, a.p, &o->prover);
+        tp_prover_options prover = o->prover;
+        prover.smt2_name = tp_printf(work, "%.*s-%.*s", TP_FMT(s->name), TP_FMT(tp_dtypes_text(a.k))).p;
+        a.prover = tp_prover_new(work, a.p, &prover);
         set_up_domain(&a);
         out->findings = (tp_findings){0};
         for (size_t r = 0; r < sizeof RULES / sizeof *RULES && !a.vacuous; r++) {
@@ -273,9 +304,10 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
                 continue;
             a.rule->check(&a);
         }
-        add_stats(&out->stats, tp_prover_get_stats(a.prover));
+        add_stats(arena, &out->stats, tp_prover_get_stats(a.prover));
         tp_prover_free(a.prover);
         tp_arena_free(work);
+        explain_undefined(&out->findings);
         merge(arena, &all, &out->findings);
         if (a.vacuous)
             break;

@@ -39,6 +39,10 @@ tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **en
 tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c);
 /* Record a finding that needed no proof. */
 tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc loc, tp_str message);
+/* Fact F2, every array dimension is at most 2^30, as premises; their number. */
+enum { TP_MAX_FACTS = 64 };
+uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises);
+
 /* The weakest of a few simple preconditions under which the claim holds, as
  * text; empty when none was proven. */
 tp_str tp_holds_when(tp_analysis *a, const tp_claim *c, const tp_expr *candidates, uint32_t n);

@@ -118,6 +118,11 @@ static bool write_all(int fd, tp_str s)
 tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, size_t n, tp_str *why)
 {
     const char *tmp = tp_printf(a, "%s.tmp-%ld", path, (long)getpid()).p;
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* rename would replace a device */
+        *why = tp_printf(a, "cannot write `%s`: it is %s", path, S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
+        return TP_E_INPUT;
+    }
     int fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) {
         *why = tp_printf(a, "cannot write `%s`: %s", path, strerror(errno));

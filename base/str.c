@@ -55,6 +55,52 @@ void tp_buf_printf(tp_buf *b, const char *fmt, ...)
     va_end(ap);
 }
 
+size_t tp_utf8(tp_str s, size_t at, uint32_t *code)
+{
+    static const uint32_t LEAST[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *p = (const unsigned char *)s.p + at;
+    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+    if (n == 0 || n > s.n - at)
+        return 0;
+    uint32_t c = n == 1 ? p[0] : p[0] & (0xffu >> (n + 1));
+    for (size_t k = 1; k < n; k++) {
+        if ((p[k] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (p[k] & 0x3fu);
+    }
+    *code = c;
+    bool surrogate = c >= 0xd800 && c <= 0xdfff;
+    return c >= LEAST[n] && !surrogate && c <= 0x10ffff ? n : 0;
+}
+
+static bool hidden(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+           (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
+}
+
+tp_str tp_visible(tp_arena *a, tp_str s)
+{
+    tp_buf b = {.arena = a};
+    uint32_t code = 0;
+    size_t clean = 0;
+    for (size_t i = 0, n; i < s.n; i += n ? n : 1) {
+        n = tp_utf8(s, i, &code);
+        if (n && !hidden(code))
+            continue;
+        tp_buf_add(&b, s.p + clean, i - clean);
+        if (n)
+            tp_buf_printf(&b, "\\u{%x}", (unsigned)code);
+        else
+            tp_buf_printf(&b, "\\x%02x", (unsigned)(unsigned char)s.p[i]);
+        clean = i + (n ? n : 1);
+    }
+    if (clean == 0)
+        return s;
+    tp_buf_add(&b, s.p + clean, s.n - clean);
+    return tp_buf_view(&b);
+}
+
 void tp_buf_json(tp_buf *b, tp_str s)
 {
     tp_buf_c(b, "\"");

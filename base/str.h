@@ -57,6 +57,13 @@ tp_str tp_printf(tp_arena *a, const char *fmt, ...) __attribute__((format(printf
 /* NUL-terminated copy on the arena. */
 const char *tp_cstr(tp_arena *a, tp_str s);
 
+/* Length of the UTF-8 sequence at s.p[at] and its code point; 0 when invalid. */
+size_t tp_utf8(tp_str s, size_t at, uint32_t *code);
+/* Text that is safe on a terminal and in one line: control, bidirectional and
+ * zero-width characters become \u{202e}, invalid bytes \xff. Returns `s` itself
+ * when there is nothing to do. */
+tp_str tp_visible(tp_arena *a, tp_str s);
+
 /* The candidate nearest to `word` by edit distance, or {NULL,0} when none is
  * near enough to be what the user meant. */
 tp_str tp_nearest(tp_str word, const tp_str *candidates, size_t n);

@@ -1,8 +1,10 @@
 /* lint and verify. */
+#include <errno.h>
 #include <stdio.h>
-#include <time.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
+#include "reference/reference.h"
 
 typedef struct settings {
     const tp_format *format;
@@ -76,11 +78,15 @@ static bool read_settings(tp_cli *c, settings *s, tp_report *report)
         report->unknown = TP_UNKNOWN_IGNORE;
     else if (!tp_str_is(unknown, "warn"))
         return tp_usage_error("--unknown is fail, warn or ignore, not `%.*s`", TP_FMT(unknown)), false;
+    if (c->emit_smt2.len) {
+        s->analysis.prover.smt2_dir = tp_cstr(c->arena, tp_option(&c->emit_smt2, ""));
+        if (mkdir(s->analysis.prover.smt2_dir, 0777) != 0 && errno != EEXIST)
+            return tp_usage_error("--emit-smt2: cannot make the folder `%s`: %s", s->analysis.prover.smt2_dir, strerror(errno)), false;
+    }
     s->max_memory = (size_t)memory << 20;
     s->equiv.seed = (uint64_t)seed;
     s->equiv.max_memory = s->max_memory;
     s->analysis.prover.rlimit = (uint64_t)rlimit;
-    s->analysis.prover.smt2_dir = c->emit_smt2.len ? tp_cstr(c->arena, tp_option(&c->emit_smt2, "")) : NULL;
     s->analysis.replay = tp_replay_witness;
     s->analysis.replay_ctx = &s->max_memory;
     report->quiet = c->quiet.len > 0;
@@ -131,12 +137,36 @@ typedef struct check_call {
     const settings *s;
 } check_call;
 
+/* What the reader of specs cannot know: the rules and the builtin references. */
+static void check_registries(tp_job *j)
+{
+    const tp_kernel *k = j->report.spec->kernels[0];
+    size_t n;
+    if (k->reference.builtin && !tp_builtin_find(k->reference.name)) {
+        const tp_builtin *const *all = tp_builtins(&n);
+        tp_buf names = {.arena = j->arena};
+        for (size_t i = 0; i < n; i++)
+            tp_buf_printf(&names, "%s%s", i ? ", " : "there are ", all[i]->name);
+        tp_raise(&j->ctx, "TP002", tp_json_get(k->reference.builtin, "builtin")->loc, tp_buf_view(&names).p, "there is no builtin reference \"%.*s\"", TP_FMT(k->reference.name));
+    }
+    for (uint32_t i = 0; k->allow && i < k->allow->u.items.n; i++) {
+        const tp_json *rule = tp_json_get(k->allow->u.items.at[i], "rule");
+        const tp_trap_rule *traps = tp_trap_rules(&n);
+        bool known = tp_rule_find(rule->u.string) != NULL;
+        for (size_t t = 0; t < n; t++)
+            known |= tp_str_is(rule->u.string, traps[t].code) || tp_str_is(rule->u.string, traps[t].slug);
+        if (!known)
+            tp_raise(&j->ctx, "TP002", rule->loc, "`tileproof rules` lists them", "there is no rule \"%.*s\"", TP_FMT(rule->u.string));
+    }
+}
+
 static void check_loaded(void *arg)
 {
     check_call *call = arg;
     tp_job *j = call->job;
     const settings *s = call->s;
     tp_analysis_result r = {0};
+    check_registries(j);
     tp_analyze(j->arena, j->report.spec, &s->analysis, &r);
     j->report.findings = r.findings;
     j->report.vmem = r.vmem;
@@ -151,7 +181,7 @@ static void check_loaded(void *arg)
         *cases = tp_cases_read(&j->ctx, j->report.spec, (uint32_t)s->cases);
         tp_equiv_run(j->arena, cases, &s->equiv, e);
         j->report.equiv = e;
-        tp_add_execution_findings(j->arena, e, &s->equiv, &j->report.findings);
+        tp_add_execution_findings(j->arena, e, j->report.spec->kernels[0], &s->equiv, &j->report.findings);
     }
     apply_allow(j);
 }
@@ -204,6 +234,12 @@ int tp_check_specs(tp_cli *c, bool execute)
             printf(", %u cases tested\n", t.tested);
     }
     int code = tp_report_exit_code(&report);
+    for (uint32_t i = 0; i < report.specs.len; i++)
+        if (report.specs.at[i].stats.smt2_error.n) {
+            fprintf(stderr, "tileproof: --emit-smt2: %.*s\n", TP_FMT(report.specs.at[i].stats.smt2_error));
+            code = TP_EXIT_INTERNAL;
+            break;
+        }
     for (uint32_t i = 0; i < paths.len; i++)
         tp_job_free(&jobs[i]);
     return code;

@@ -56,6 +56,6 @@ int tp_check_specs(tp_cli *c, bool execute);
 /* Replay of a witness by the machine (analyzer/analyze.h). ctx: size_t max memory. */
 int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule);
 /* Findings of an execution, shrunk to small sizes. */
-void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_equiv_options *o, tp_findings *into);
+void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o, tp_findings *into);
 
 #endif

@@ -156,8 +156,34 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
     return f;
 }
 
-void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_equiv_options *o, tp_findings *into)
+/* What was asked for and not done is never passed over: a listed case that was
+ * skipped, or no case compared at all. */
+static void add_not_compared(tp_arena *a, const tp_equiv *e, const tp_kernel *k, tp_findings *into)
 {
+    bool none = e->equal + e->different + e->trapped == 0;
+    for (uint32_t i = 0; i < e->cases.len; i++) {
+        const tp_case_result *r = &e->cases.at[i];
+        bool listed = r->the_case->loc.start != k->doc->loc.start;
+        if (r->outcome != TP_SKIPPED || (!listed && !none))
+            continue;
+        tp_finding f = {.rule = "TP702", .slug = slug_of("TP702"), .verdict = TP_UNKNOWN, .severity = TP_WARNING, .reason = r->trap.message};
+        f.loc = listed ? r->the_case->loc : k->reference.loc.end ? k->reference.loc : (tp_loc){k->doc->loc.start, k->doc->loc.start + 1, TP_S("")};
+        f.message = none ? TP_S("no case was compared with the reference") : tp_printf(a, "the case %.*s was not compared with the reference", TP_FMT(tp_case_text(a, r->the_case)));
+        tp_push(a, *into, f);
+        if (none)
+            return;
+    }
+    if (none && e->cases.len == 0) {
+        tp_finding f = {.rule = "TP702", .slug = slug_of("TP702"), .verdict = TP_UNKNOWN, .severity = TP_WARNING, .reason = TP_S("no small sizes inside the domain were found"), .help = TP_S("list some in \"cases\"")};
+        f.loc = (tp_loc){k->doc->loc.start, k->doc->loc.start + 1, TP_S("")};
+        f.message = TP_S("no case was compared with the reference");
+        tp_push(a, *into, f);
+    }
+}
+
+void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o, tp_findings *into)
+{
+    add_not_compared(a, e, k, into);
     for (uint32_t i = 0; i < e->cases.len; i++) {
         tp_case_result r = e->cases.at[i];
         if (r.outcome != TP_TRAPPED && r.outcome != TP_DIFFERENT)

@@ -50,7 +50,7 @@ int tp_report_exit_code(const tp_report *r)
         tp_counts c = tp_count(s);
         internal |= s->internal_error;
         input |= !s->valid;
-        unknown |= c.unknown > 0 || (s->equiv && s->equiv->equal + s->equiv->different + s->equiv->trapped == 0);
+        unknown |= c.unknown > 0;
         for (uint32_t f = 0; s->valid && f < s->findings.len; f++)
             violated |= s->findings.at[f].severity == TP_ERROR && !s->findings.at[f].suppressed &&
                         (s->findings.at[f].verdict == TP_VIOLATED || s->findings.at[f].verdict == TP_VACUOUS);

@@ -10,8 +10,7 @@ struct tp_prover {
     tp_prover_options o;
     tp_prover_stats stats;
     struct tp_z3 *z3; /* created on first use */
-    tp_str *names;    /* --emit-smt2: names used so far */
-    uint32_t emitted;
+    uint32_t emitted;    /* files of --emit-smt2 */
 };
 
 /* interval.c: constant bounds of an expression; INT64_MIN / MAX: none known. */

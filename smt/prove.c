@@ -188,10 +188,3 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
     d.ms = now_ms() - start;
     return d;
 }
-
-tp_decision tp_find_point(tp_prover *v, const tp_obligation *domain)
-{
-    tp_obligation o = *domain;
-    o.goal = tp_const(v->p, 0); /* "there is no point" */
-    return tp_prove(v, &o);
-}

@@ -43,12 +43,14 @@ typedef struct tp_prover tp_prover;
 typedef struct tp_prover_options {
     uint64_t rlimit;      /* of the raw form; 0: 2 000 000 */
     const char *smt2_dir; /* write one file per obligation; NULL: none */
+    const char *smt2_name; /* start of the file names */
     bool no_solver;       /* exact procedures only (tests) */
     bool only_solver;     /* skip the exact proof (tests) */
 } tp_prover_options;
 
 typedef struct tp_prover_stats {
     uint32_t obligations, exact, searched, linear, raw, enumerated, unknown;
+    tp_str smt2_error; /* why a file of smt2_dir could not be written */
 } tp_prover_stats;
 
 /* Lives in the arena; tp_prover_free() releases the solver. */
@@ -56,9 +58,5 @@ tp_prover *tp_prover_new(tp_arena *a, tp_exprs *p, const tp_prover_options *o);
 void tp_prover_free(tp_prover *v);
 tp_decision tp_prove(tp_prover *v, const tp_obligation *o);
 const tp_prover_stats *tp_prover_get_stats(const tp_prover *v);
-
-/* A point of the domain (bounds and premises), into env; UNKNOWN when neither
- * found nor excluded, VIOLATED (sic) when found, PROVEN when there is none. */
-tp_decision tp_find_point(tp_prover *v, const tp_obligation *domain);
 
 #endif

@@ -62,7 +62,7 @@ static const char PRELUDE[] = "(set-logic ALL)\n"
 
 void tp_emit_smt2(tp_prover *v, const tp_obligation *o)
 {
-    tp_buf b = {.arena = v->arena}, path = {.arena = v->arena};
+    tp_buf b = {.arena = v->arena}, path = {.arena = v->arena}, name = {.arena = v->arena};
     tp_buf_printf(&b, "; %s: unsat means that the obligation holds for all values in the domain\n%s", o->name ? o->name : "obligation", PRELUDE);
     for (uint32_t i = 0; i < o->nvars; i++)
         tp_buf_printf(&b, "(declare-const |%.*s| Int)\n", TP_FMT(tp_sym_name(v->p, o->vars[i].sym)));
@@ -86,10 +86,11 @@ void tp_emit_smt2(tp_prover *v, const tp_obligation *o)
         assertion(&b, v->p, "", o->premises[i], "");
     assertion(&b, v->p, "(not ", o->goal, ")");
     tp_buf_c(&b, "(check-sat)\n");
-    tp_buf_printf(&path, "%s/%03u-", v->o.smt2_dir, ++v->emitted);
-    for (const char *c = o->name ? o->name : "obligation"; *c; c++)
-        tp_buf_add(&path, isalnum((unsigned char)*c) || *c == '-' ? c : "_", 1);
+    tp_buf_printf(&name, "%s-%03u-%s", v->o.smt2_name ? v->o.smt2_name : "spec", ++v->emitted, o->name ? o->name : "obligation");
+    tp_buf_printf(&path, "%s/", v->o.smt2_dir);
+    for (size_t i = 0; i < name.n && i < 200; i++)
+        tp_buf_add(&path, isalnum((unsigned char)name.p[i]) || name.p[i] == '-' ? &name.p[i] : "_", 1);
     tp_buf_c(&path, ".smt2");
-    tp_str text = tp_buf_view(&b), why;
-    tp_write_file(v->arena, path.p, &text, 1, &why); /* a dump that fails changes no verdict */
+    tp_str text = tp_buf_view(&b);
+    tp_write_file(v->arena, path.p, &text, 1, &v->stats.smt2_error); /* changes no verdict; the caller says it */
 }

@@ -81,6 +81,25 @@ static void say(query *q, Z3_ast a)
         Z3_solver_assert(q->z->ctx, q->solver, a);
 }
 
+/* x = n.a // n.b or cdiv(n.a, n.b), for a positive divisor. */
+static void say_quotient(query *q, const tp_expr_node *n, tp_expr e, Z3_ast x)
+{
+    Z3_context c = q->z->ctx;
+    tp_expr bq = tp_op2(q->v->p, TP_E_MUL, n->b, e);
+    Z3_ast a = arith(q, n->a), b = arith(q, n->b), zero = number(q, 0), one = number(q, 1);
+    Z3_ast r = arith(q, tp_op2(q->v->p, TP_E_SUB, bq, n->a)); /* b*x - a: in (-b, 0] for floor, in [0, b) for ceiling */
+    bool up = n->op == TP_E_CDIV;
+    Z3_ast facts[4] = {up ? Z3_mk_ge(c, r, zero) : Z3_mk_le(c, r, zero), up ? Z3_mk_lt(c, r, b) : Z3_mk_gt(c, r, Z3_mk_unary_minus(c, b))};
+    unsigned nfacts = 2;
+    int64_t k;
+    if (!tp_expr_is_const(q->v->p, n->b, &k)) { /* the first quotients, which opaque products hide */
+        facts[nfacts++] = up ? Z3_mk_iff(c, Z3_mk_le(c, a, zero), Z3_mk_le(c, x, zero)) : Z3_mk_iff(c, Z3_mk_lt(c, a, zero), Z3_mk_lt(c, x, zero));
+        facts[nfacts++] = up ? Z3_mk_iff(c, Z3_mk_le(c, a, b), Z3_mk_le(c, x, one)) : Z3_mk_iff(c, Z3_mk_lt(c, a, b), Z3_mk_lt(c, x, one));
+    }
+    Z3_ast all = Z3_mk_and(c, nfacts, facts);
+    say(q, tp_interval_of(q->v, q->o, n->b).lo >= 1 ? all : Z3_mk_implies(c, Z3_mk_ge(c, b, one), all));
+}
+
 /* The value of a non-polynomial operation: a fresh constant with its defining
  * facts. What cannot be defined stays free: sound for proofs. */
 static Z3_ast atom(query *q, tp_expr e)
@@ -93,13 +112,8 @@ static Z3_ast atom(query *q, tp_expr e)
     if (e.id >= q->ndefined || q->defined[e.id])
         return x;
     q->defined[e.id] = 1;
-    if ((n.op == TP_E_FLOORDIV || n.op == TP_E_CDIV) && tp_interval_of(q->v, q->o, n.b).lo >= 1) {
-        /* r = b*q - a lies in (-b, 0] for floor, in [0, b) for ceiling */
-        tp_expr bq = tp_op2(q->v->p, TP_E_MUL, n.b, e);
-        Z3_ast r = arith(q, tp_op2(q->v->p, TP_E_SUB, bq, n.a)), b = arith(q, n.b), zero = number(q, 0);
-        bool up = n.op == TP_E_CDIV;
-        say(q, up ? Z3_mk_ge(c, r, zero) : Z3_mk_le(c, r, zero));
-        say(q, up ? Z3_mk_lt(c, r, b) : Z3_mk_gt(c, r, Z3_mk_unary_minus(c, b)));
+    if (n.op == TP_E_FLOORDIV || n.op == TP_E_CDIV) {
+        say_quotient(q, &n, e, x);
     } else if (n.op == TP_E_MIN || n.op == TP_E_MAX) {
         Z3_ast l = arith(q, n.a), r = arith(q, n.b);
         Z3_ast first = n.op == TP_E_MIN ? Z3_mk_le(c, l, r) : Z3_mk_ge(c, l, r);

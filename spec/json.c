@@ -72,27 +72,10 @@ static void blank_comments(tp_ctx *c, char *t, uint32_t n)
     }
 }
 
-/* Length of the valid UTF-8 sequence at p, or 0. */
-static uint32_t utf8_len(const unsigned char *p, uint32_t left)
-{
-    static const uint32_t LEAST[] = {0, 0, 0x80, 0x800, 0x10000};
-    uint32_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
-    if (n == 0 || n > left)
-        return 0;
-    uint32_t code = n == 1 ? p[0] : p[0] & (0xffu >> (n + 1));
-    for (uint32_t k = 1; k < n; k++) {
-        if ((p[k] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (p[k] & 0x3fu);
-    }
-    bool surrogate = code >= 0xd800 && code <= 0xdfff;
-    return code >= LEAST[n] && !surrogate && code <= 0x10ffff ? n : 0;
-}
-
 static void check_text(scanner *s, tp_str text)
 {
     for (uint32_t i = 0; i < text.n;) {
-        uint32_t n = utf8_len((const unsigned char *)text.p + i, (uint32_t)text.n - i);
+        uint32_t code, n = (uint32_t)tp_utf8(text, i, &code);
         if (n == 0)
             tp_raise(s->c, "TP001", span(i, i + 1, TP_S("")), "save the file as UTF-8",
                      "byte 0x%02x is not valid UTF-8", (unsigned)(unsigned char)text.p[i]);
@@ -118,6 +101,8 @@ _Noreturn static void unexpected(scanner *s, tp_str pointer, const char *wanted)
     uint32_t end = s->i + 1;
     while (end < s->n && end < s->i + 20 && strchr("+-._abcdefghijklmnopqrstuvwxyz"
                                                    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", s->p[end]))
+        end++;
+    while (end < s->n && ((unsigned char)s->p[end] & 0xc0) == 0x80) /* a whole character */
         end++;
     tp_str word = {s->p + s->i, end - s->i};
     const char *help = NULL;
@@ -146,8 +131,7 @@ static tp_loc scan_string(scanner *s, tp_str pointer)
             if (s->i >= s->n)
                 break;
             if (!strchr("\"\\/bfnrtu", s->p[s->i]))
-                tp_raise(s->c, "TP001", span(s->i - 1, s->i + 1, pointer), NULL,
-                         "unknown escape `\\%c`", s->p[s->i]);
+                tp_raise(s->c, "TP001", span(s->i - 1, s->i + 1, pointer), "write \\\\ for a backslash", "unknown escape after `\\`");
         }
         s->i++;
     }
@@ -156,6 +140,30 @@ static tp_loc scan_string(scanner *s, tp_str pointer)
                  "this string never ends");
     s->i++;
     return span(from, s->i, pointer);
+}
+
+/* json-c turns half a surrogate pair into U+FFFD; here it is an error. */
+static bool has_lone_surrogate(const char *p, uint32_t n)
+{
+    for (uint32_t i = 0; i + 5 < n; i++) {
+        char hex[5] = {0};
+        if (p[i] != '\\')
+            continue;
+        if (p[++i] != 'u')
+            continue;
+        memcpy(hex, p + i + 1, 4);
+        unsigned long high = strtoul(hex, NULL, 16);
+        if (high < 0xd800 || high > 0xdfff)
+            continue;
+        if (high >= 0xdc00 || i + 10 >= n || p[i + 5] != '\\' || p[i + 6] != 'u')
+            return true;
+        memcpy(hex, p + i + 7, 4);
+        unsigned long low = strtoul(hex, NULL, 16);
+        if (low < 0xdc00 || low > 0xdfff)
+            return true;
+        i += 10;
+    }
+    return false;
 }
 
 static tp_str decode_string(scanner *s, tp_loc loc)
@@ -171,7 +179,7 @@ static tp_str decode_string(scanner *s, tp_loc loc)
     struct json_object *o = json_tokener_parse_ex(tok, raw, (int)n);
     enum json_tokener_error err = json_tokener_get_error(tok);
     json_tokener_free(tok);
-    if (!o || err != json_tokener_success) {
+    if (!o || err != json_tokener_success || has_lone_surrogate(raw, n)) {
         json_object_put(o);
         tp_raise(s->c, "TP001", loc, "\\u takes four hexadecimal digits, surrogates in pairs",
                  "this string has a bad escape");

@@ -28,6 +28,7 @@ typedef struct tp_lower {
 } tp_lower;
 
 /* lower_value.c: values, coercion, shapes */
+/* TP004 at n. */
 _Noreturn void lower_fail(tp_lower *l, const tp_node *n, const char *help, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 const tp_value *lower_value(const tp_lower *l, tp_vid v);
@@ -40,6 +41,8 @@ tp_inst *lower_emit(tp_lower *l, tp_prim prim, tp_vid out, uint32_t nargs, const
 tp_vid lower_coerce(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n);
 /* Conversion as astype() does. */
 tp_vid lower_cast(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n);
+/* Help for two dimensions that are not provably equal; NULL for two constants. */
+const char *lower_suggest_equal(tp_lower *l, tp_expr a, tp_expr b);
 tp_vid lower_broadcast(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims, const tp_node *n);
 bool lower_same_dim(tp_lower *l, tp_expr a, tp_expr b);
 bool lower_same_shape(tp_lower *l, const tp_value *a, uint32_t rank, const tp_expr *dims);

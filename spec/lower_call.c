@@ -1,6 +1,15 @@
 /* Calls of the language's functions. */
 #include "spec/lower.h"
 
+static const char *takes(tp_lower *l, const char *const *params)
+{
+    tp_buf b = {.arena = l->c->arena};
+    tp_buf_c(&b, "it takes ");
+    for (uint32_t i = 0; params[i]; i++)
+        tp_buf_printf(&b, "%s%s", i ? ", " : "", params[i]);
+    return tp_buf_view(&b).p;
+}
+
 void lower_bind_args(tp_lower *l, const tp_node *n, uint32_t first, const char *const *params, uint32_t required,
                      const tp_node **out)
 {
@@ -14,7 +23,7 @@ void lower_bind_args(tp_lower *l, const tp_node *n, uint32_t first, const char *
             for (at = 0; at < count && !tp_str_is(arg->text, params[at]);)
                 at++;
             if (at == count)
-                lower_fail(l, arg, NULL, "`%.*s` has no argument `%.*s`", TP_FMT(n->text), TP_FMT(arg->text));
+                lower_fail(l, arg, takes(l, params), "`%.*s` has no argument `%.*s`", TP_FMT(n->text), TP_FMT(arg->text));
             arg = arg->kids[0];
         } else if (at >= count) {
             lower_fail(l, arg, NULL, "`%.*s` takes at most %u arguments", TP_FMT(n->text), count);
@@ -25,7 +34,7 @@ void lower_bind_args(tp_lower *l, const tp_node *n, uint32_t first, const char *
     }
     for (uint32_t i = 0; i < required; i++)
         if (!out[i])
-            lower_fail(l, n, NULL, "`%.*s` needs the argument `%s`", TP_FMT(n->text), params[i]);
+            lower_fail(l, n, takes(l, params), "`%.*s` needs the argument `%s`", TP_FMT(n->text), params[i]);
 }
 
 static uint32_t read_dims(tp_lower *l, const tp_node *n, tp_expr *dims)
@@ -134,8 +143,7 @@ static tp_vid emit_dot(tp_lower *l, tp_vid a, tp_vid b, const int64_t *pairs, ui
         used_a[p] = used_b[q] = true;
         if (!lower_same_dim(l, x->dims[p], y->dims[q]))
             lower_fail(l, n,
-                       tp_printf(l->c->arena, "if they are equal, add \"%.*s == %.*s\" to \"where\"", TP_FMT(tp_expr_text(l->k->exprs, x->dims[p])),
-                                 TP_FMT(tp_expr_text(l->k->exprs, y->dims[q]))).p,
+                       lower_suggest_equal(l, x->dims[p], y->dims[q]),
                        "dot pairs dimension %lld of %.*s with dimension %lld of %.*s: not provably equal", (long long)p,
                        TP_FMT(lower_type_text(l, a)), (long long)q, TP_FMT(lower_type_text(l, b)));
         if (i >= ncontract)
@@ -471,8 +479,8 @@ _Noreturn static void unknown_function(tp_lower *l, const tp_node *n)
     for (int p = 0; p < TP_PRIMS; p++)
         names[p] = tp_str_c(tp_prim_info((tp_prim)p)->name);
     tp_str near = tp_nearest(n->text, names, TP_PRIMS);
-    lower_fail(l, n, near.n ? tp_printf(l->c->arena, "did you mean `%.*s`?", TP_FMT(near)).p : "`tileproof primitives` lists the functions",
-               "unknown function `%.*s`", TP_FMT(n->text));
+    tp_raise(l->c, "TP002", tp_node_loc(l->c, n), near.n ? tp_printf(l->c->arena, "did you mean `%.*s`?", TP_FMT(near)).p : "`tileproof primitives` lists the functions",
+             "unknown function `%.*s`", TP_FMT(n->text));
 }
 
 tp_vid lower_call(tp_lower *l, const tp_node *n)

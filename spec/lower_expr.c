@@ -147,6 +147,8 @@ tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *
 {
     const tp_node *base = n->kids[0];
     int operand = base->kind == TP_N_NAME && !lower_find_local(l, base->text) ? tp_operand_find(l->k, base->text) : -1;
+    if (base->kind == TP_N_NAME && operand < 0 && !lower_find_local(l, base->text) && !tp_size_find(l->k, base->text) && find_axis(l->k, base->text) < 0)
+        unknown_name(l, base);
     if (operand < 0)
         lower_fail(l, base, "only refs are subscripted; use reshape, transpose or where on values", "this is not a ref");
     const tp_operand *o = &l->k->operands[operand];

@@ -35,7 +35,7 @@ static void check_local_name(tp_lower *l, const tp_node *target)
     if (operand >= 0)
         lower_fail(l, target, tp_printf(l->c->arena, "write %.*s[...] = …", TP_FMT(target->text)).p, "`%.*s` is a ref, not a local", TP_FMT(target->text));
     if (axis || dtype || tp_size_find(k, target->text))
-        lower_fail(l, target, "choose another name", "`%.*s` is already a %s", TP_FMT(target->text), axis ? "grid axis" : dtype ? "dtype" : "size");
+        tp_raise(l->c, "TP002", tp_node_loc(l->c, target), "choose another name", "`%.*s` is already a %s", TP_FMT(target->text), axis ? "grid axis" : dtype ? "dtype" : "size");
     if (!lower_find_local(l, target->text)) {
         tp_names none = {0};
         tp_scope_add(l->c, &none, target->text, TP_NAME_LOCAL, 0, tp_node_loc(l->c, target));
@@ -206,7 +206,7 @@ static void lower_for(tp_lower *l, const tp_syntax *s)
         lower_fail(l, s->target, NULL, "one loop variable is expected");
     check_local_name(l, s->target);
     if (lower_find_local(l, s->target->text))
-        lower_fail(l, s->target, "choose another name", "`%.*s` is already a local", TP_FMT(s->target->text));
+        tp_raise(l->c, "TP002", tp_node_loc(l->c, s->target), "choose another name", "`%.*s` is already a local", TP_FMT(s->target->text));
     tp_vid lo = r->nkids == 1 ? lower_cast(l, lower_weak_int(l, tp_const(l->k->exprs, 0)), TP_I32, r) : loop_bound(l, r->kids[0]);
     tp_vid hi = loop_bound(l, r->kids[r->nkids == 1 ? 0 : 1]);
     int64_t by = r->nkids == 3 ? lower_literal_int(l, r->kids[2], "the step of a range") : 1;

@@ -145,6 +145,13 @@ tp_str lower_type_text(tp_lower *l, tp_vid v)
     return tp_printf(l->c->arena, "%s%.*s", name, TP_FMT(lower_shape_text(l, x->rank, x->dims)));
 }
 
+const char *lower_suggest_equal(tp_lower *l, tp_expr a, tp_expr b)
+{
+    if (tp_expr_is_const(l->k->exprs, a, NULL) && tp_expr_is_const(l->k->exprs, b, NULL))
+        return NULL;
+    return tp_printf(l->c->arena, "if they are equal, add \"%.*s == %.*s\" to \"where\"", TP_FMT(tp_expr_text(l->k->exprs, a)), TP_FMT(tp_expr_text(l->k->exprs, b))).p;
+}
+
 tp_vid lower_broadcast(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims, const tp_node *n)
 {
     const tp_value *x = lower_value(l, v);
@@ -158,8 +165,7 @@ tp_vid lower_broadcast(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims
         for (uint32_t d = 0; d < rank; d++)
             if (!lower_same_dim(l, x->dims[d], dims[d]) && !(tp_expr_is_const(l->k->exprs, x->dims[d], &one) && one == 1))
                 lower_fail(l, n,
-                           tp_printf(l->c->arena, "if they are equal, add \"%.*s == %.*s\" to \"where\"",
-                                     TP_FMT(tp_expr_text(l->k->exprs, x->dims[d])), TP_FMT(tp_expr_text(l->k->exprs, dims[d]))).p,
+                           lower_suggest_equal(l, x->dims[d], dims[d]),
                            "shapes %.*s and %.*s are not provably equal", TP_FMT(lower_shape_text(l, x->rank, x->dims)),
                            TP_FMT(lower_shape_text(l, rank, dims)));
     }

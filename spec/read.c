@@ -123,6 +123,18 @@ static void check_allow(tp_ctx *c, const tp_json *allow)
     }
 }
 
+/* The name heads lines of reports: one printable line. */
+static tp_str read_name(tp_ctx *c, const tp_json *v)
+{
+    tp_str s = v->u.string;
+    if (s.n == 0)
+        tp_raise(c, "TP005", v->loc, "name the kernel", "an empty name");
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
+            tp_raise(c, "TP005", v->loc, "a name is one line of text", "a control character in the name");
+    return s;
+}
+
 static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_options *o, const tp_dtype_param *dtypes, uint32_t n)
 {
     tp_kernel *k = TP_NEW(c->arena, tp_kernel);
@@ -131,7 +143,7 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
     k->source = c->source;
     k->exprs = tp_exprs_new(c->arena);
     k->doc = doc;
-    k->name = tp_member(c, doc, "name", TP_J_STRING, true)->u.string;
+    k->name = read_name(c, tp_member(c, doc, "name", TP_J_STRING, true));
     const tp_json *description = tp_member(c, doc, "description", TP_J_STRING, false), *target = tp_json_get(doc, "target");
     k->description = description ? description->u.string : TP_S("");
     k->target_defaulted = !target && !o->target.n;
@@ -149,7 +161,11 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
     read_where(&r, tp_member(c, doc, "where", TP_J_ARRAY, false));
     read_grid(&r, tp_member(c, doc, "grid", TP_J_ARRAY, false));
     tp_read_operands(&r);
+    if (k->noutputs == 0)
+        tp_raise(c, "TP005", tp_json_get(doc, "outputs")->loc, "name the arrays that the kernel writes", "a kernel has at least one output");
     const tp_json *body = tp_json_get(doc, "kernel");
+    if (body && body->type == TP_J_ARRAY && body->u.items.n == 0)
+        tp_raise(c, "TP005", body->loc, "write the statements, or leave \"kernel\" out to check the windows only", "the body has no statements");
     if (body)
         k->body = tp_lower_body(c, k, body);
     read_reference(&r, tp_json_get(doc, "reference"));

@@ -57,7 +57,7 @@ _Noreturn void tp_scope_unknown(tp_ctx *c, const tp_names *names, unsigned kinds
         if (names->at[i].kind & kinds)
             known[n++] = names->at[i].name;
     tp_str near = tp_nearest(name, known, n);
-    tp_raise(c, "TP002", loc, near.n ? tp_printf(c->arena, "did you mean `%.*s`?", TP_FMT(near)).p : NULL,
+    tp_raise(c, "TP002", loc, near.n ? tp_printf(c->arena, "did you mean `%.*s`?", TP_FMT(near)).p : kinds == TP_NAME_SIZE ? "only sizes can be used here" : NULL,
              "unknown name `%.*s`", TP_FMT(name));
 }
 
@@ -175,7 +175,7 @@ static tp_expr call_expr(tp_reader *r, const tp_node *n, unsigned kinds)
             return tp_op1(r->k->exprs, FUNCTIONS[f].op, a);
         return tp_op2(r->k->exprs, FUNCTIONS[f].op, a, tp_int_expr_of(r, n->kids[1], kinds, false));
     }
-    tp_raise(r->c, "TP003", tp_node_loc(r->c, n), "integer expressions know cdiv, min, max, align_up, next_power_of_2",
+    tp_raise(r->c, "TP002", tp_node_loc(r->c, n), "integer expressions know cdiv, min, max, align_up, next_power_of_2",
              "unknown function `%.*s`", TP_FMT(n->text));
 }
 

@@ -615,16 +615,7 @@ tp_block tp_parse_program(tp_ctx *c, const tp_json *lines)
     for (uint32_t i = 0; i < g.n; i++)
         if (memchr(g.lines[i]->u.string.p, '\n', g.lines[i]->u.string.n))
             tp_raise(c, "TP003", g.lines[i]->loc, "write one string per line", "a line break inside a line");
-    while (g.at < g.n && indentation(c, g.lines[g.at]) < 0)
-        g.at++;
-    tp_block b = {0};
-    if (g.at < g.n) {
-        b = parse_block(&g, indentation(c, g.lines[g.at]));
-        if (g.at < g.n)
-            tp_raise(c, "TP003", g.lines[g.at]->loc, "align it with the first line",
-                     "this line is indented less than the program's first line");
-    }
-    return b;
+    return parse_block(&g, 0);
 }
 
 /* ---- printer ---- */

@@ -12,22 +12,6 @@ static void add_subterm(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx)
         *goal = both(a, *goal, mk(a, TP_E_IMPLIES, path, fits_int32(a, sub)));
 }
 
-/* Fact F2: every array dimension is at most 2^30. */
-static uint32_t dimension_facts(tp_analysis *a, tp_expr *premises, uint32_t room)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++)
-        for (uint32_t d = 0; d < a->k->operands[i].rank && n < room; d++) {
-            tp_expr e = a->k->operands[i].shape[d];
-            bool seen = tp_expr_is_const(a->p, e, NULL);
-            for (uint32_t j = 0; j < n; j++)
-                seen |= tp_same(tp_expr_get(a->p, premises[j])->a, e);
-            if (!seen)
-                premises[n++] = mk(a, TP_E_LE, e, num(a, TP_SIZE_MAX));
-        }
-    return n;
-}
-
 /* Sizes at which TP101 fails are not judged here: where it was violated, being
  * in bounds becomes a premise. */
 static bool out_of_bounds(const tp_analysis *a, const tp_operand *o, const tp_dim *dim)
@@ -42,8 +26,8 @@ static bool out_of_bounds(const tp_analysis *a, const tp_operand *o, const tp_di
 
 static void check(tp_analysis *a)
 {
-    tp_expr premises[65];
-    uint32_t n = dimension_facts(a, premises, 64);
+    tp_expr premises[TP_MAX_FACTS + 1];
+    uint32_t n = tp_dimension_facts(a, premises);
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {

@@ -16,7 +16,7 @@ static int run(tp_cli *c)
         if (j.report.valid)
             printf("%-28.*s %.*s\n", TP_FMT(j.report.name), TP_FMT(j.report.spec->kernels[0]->description));
         else {
-            fprintf(stderr, "tileproof: %.*s is not a valid spec\n", TP_FMT(files.at[i]));
+            fprintf(stderr, "tileproof: `%.*s` is not a valid spec; `tileproof lint` says why\n", TP_FMT(files.at[i]));
             code = TP_EXIT_INPUT;
         }
         tp_job_free(&j);

@@ -10,6 +10,11 @@ typedef struct painter {
     tp_arena *arena;
 } painter;
 
+static tp_str safe(const painter *p, tp_str s)
+{
+    return tp_visible(p->arena, s);
+}
+
 static const char *paint(const painter *p, const char *code)
 {
     return p->color ? code : "";
@@ -58,8 +63,16 @@ static void excerpt(const painter *p, const tp_source *s, const tp_finding *f, i
         shown--;
     fprintf(p->out, "%s%*s |%s\n", paint(p, BLUE), margin, "", paint(p, PLAIN));
     fprintf(p->out, "%s%*u |%s %s", paint(p, BLUE), margin, at.line, paint(p, PLAIN), from ? "…" : "");
-    for (size_t i = from; i < from + shown; i++)
-        fputc((unsigned char)line.p[i] < 0x20 || line.p[i] == 0x7f ? ' ' : line.p[i], p->out);
+    for (size_t i = from, n; i < from + shown; i += n) { /* what cannot be shown takes one column: the carets stay in place */
+        uint32_t code = 0;
+        n = tp_utf8(line, i, &code);
+        tp_str one = {line.p + i, n ? n : 1};
+        if (one.p[0] == '\t' || safe(p, one).p == one.p)
+            fwrite(one.p[0] == '\t' ? " " : one.p, 1, one.n, p->out);
+        else
+            fputs("\xef\xbf\xbd", p->out);
+        n = one.n;
+    }
     fprintf(p->out, "%s\n%s%*s |%s ", from + shown < line.n ? "…" : "", paint(p, BLUE), margin, "", paint(p, PLAIN));
     if (from)
         fputc(' ', p->out);
@@ -73,13 +86,13 @@ static void excerpt(const painter *p, const tp_source *s, const tp_finding *f, i
             fputc('^', p->out);
             carets++;
         }
-    fprintf(p->out, " %.*s%s\n", TP_FMT(f->label), paint(p, PLAIN));
+    fprintf(p->out, " %.*s%s\n", TP_FMT(safe(p, f->label)), paint(p, PLAIN));
 }
 
 static void attached(const painter *p, int margin, const char *kind, tp_str text)
 {
     if (text.n)
-        fprintf(p->out, "%s%*s =%s %s: %.*s\n", paint(p, BLUE), margin, "", paint(p, PLAIN), kind, TP_FMT(text));
+        fprintf(p->out, "%s%*s =%s %s: %.*s\n", paint(p, BLUE), margin, "", paint(p, PLAIN), kind, TP_FMT(safe(p, text)));
 }
 
 static void witness(const painter *p, int margin, const tp_witness *w)
@@ -101,8 +114,8 @@ static void finding(const painter *p, const tp_spec_report *s, const tp_finding 
     const char *color, *head = headline(f, &color);
     tp_linecol at = tp_linecol_of(s->source, f->loc.start);
     int margin = digits(at.line);
-    fprintf(p->out, "%s%s[%s]%s%s: %.*s%s\n", paint(p, color), head, f->rule, paint(p, PLAIN), paint(p, BOLD), TP_FMT(f->message), paint(p, PLAIN));
-    fprintf(p->out, "%s%*s-->%s %.*s:%u:%u\n", paint(p, BLUE), margin, "", paint(p, PLAIN), TP_FMT(s->source->path), at.line, at.column);
+    fprintf(p->out, "%s%s[%s]%s%s: %.*s%s\n", paint(p, color), head, f->rule, paint(p, PLAIN), paint(p, BOLD), TP_FMT(safe(p, f->message)), paint(p, PLAIN));
+    fprintf(p->out, "%s%*s-->%s %.*s:%u:%u\n", paint(p, BLUE), margin, "", paint(p, PLAIN), TP_FMT(safe(p, s->source->path)), at.line, at.column);
     if (s->source->text.n)
         excerpt(p, s->source, f, margin);
     if (f->witness)
@@ -250,7 +263,7 @@ static void equivalence(const painter *p, const tp_report *r, const tp_spec_repo
 static void summary_line(const painter *p, const tp_spec_report *s)
 {
     tp_counts c = tp_count(s);
-    fprintf(p->out, "%.*s: %u violated, %u proven, %u unknown", TP_FMT(s->source->path), c.violated, c.proven, c.unknown);
+    fprintf(p->out, "%.*s: %u violated, %u proven, %u unknown", TP_FMT(safe(p, s->source->path)), c.violated, c.proven, c.unknown);
     if (c.vacuous)
         fprintf(p->out, ", %u vacuous", c.vacuous);
     if (c.suppressed)
@@ -270,7 +283,7 @@ static void write_full(const tp_report *r, FILE *out)
         findings(&p, r, s);
         if (s->valid && !r->quiet) {
             bool bad = tp_count(s).violated + tp_count(s).vacuous > 0;
-            fprintf(out, "%s%.*s%s  %s\n", paint(&p, BOLD), TP_FMT(s->name), paint(&p, PLAIN), bad ? "" : "ok");
+            fprintf(out, "%s%.*s%s  %s\n", paint(&p, BOLD), TP_FMT(safe(&p, s->name)), paint(&p, PLAIN), bad ? "" : tp_count(s).unknown ? "undecided" : "ok");
             domain(&p, s);
             if (!bad || r->verbose || r->specs.len == 1)
                 matrix(&p, s);

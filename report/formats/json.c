@@ -7,9 +7,20 @@
 
 typedef struct json_object json;
 
+/* A path may hold any bytes; JSON holds UTF-8. */
 static json *text(tp_str s)
 {
-    return s.p ? json_object_new_string_len(s.p, (int)s.n) : NULL;
+    bool valid = true;
+    uint32_t code;
+    for (size_t i = 0, n; valid && i < s.n; i += n)
+        valid = (n = tp_utf8(s, i, &code)) > 0;
+    if (valid)
+        return s.p ? json_object_new_string_len(s.p, (int)s.n) : NULL;
+    tp_arena *a = tp_arena_new(0);
+    tp_str shown = a ? tp_visible(a, s) : TP_S("");
+    json *o = json_object_new_string_len(shown.p, (int)shown.n);
+    tp_arena_free(a);
+    return o;
 }
 
 static json *text_or_null(tp_str s)

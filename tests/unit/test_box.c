@@ -2,7 +2,7 @@
  * machine. A case is one spec with concrete sizes; every case is decided three
  * times (analyzer, enumeration here, machine) and all must agree. Every family
  * is decided once more with symbolic sizes, and with Z3 alone. */
-#include "support.h"
+#include "tests/unit/support.h"
 
 #include "kernels/machine.h"
 

@@ -2,7 +2,7 @@
  * tests/oracle/tpu_block_oracle.jsonl (measured with jax 0.10.2's TPU lowering
  * and libtpu 0.0.42, ahead of time). Expected: no disagreement on `accepted`
  * (lowering) and none on `compiler_accepted_v4plus`. */
-#include "support.h"
+#include "tests/unit/support.h"
 
 #include <json-c/json.h>
 

@@ -5,7 +5,7 @@
  *   {"error": "TP004", "message": "part of it"}                        the spec is refused
  * "x-jax" beside it records what JAX's two interpreters did (tools/jax_semantics.py). */
 #define _DEFAULT_SOURCE /* scandir */
-#include "support.h"
+#include "tests/unit/support.h"
 
 #include <dirent.h>
 #include <math.h>

@@ -1,0 +1,418 @@
+/* The program as a whole: specs that carry their expectation, bad input,
+ * usage errors, and runs on arrays. */
+#define _GNU_SOURCE
+#include <glob.h>
+#include <sys/stat.h>
+
+#include "tests/unit/process.h"
+
+/* ---- specs with "x-test" ---- */
+
+static bool same_numbers(struct json_object *want, struct json_object *got)
+{
+    json_object_object_foreach(want, key, value)
+    {
+        struct json_object *v = got ? member(got, key) : NULL;
+        if (!v || json_object_get_int64(v) != json_object_get_int64(value))
+            return false;
+    }
+    return true;
+}
+
+static void check_witness(const char *path, struct json_object *finding, struct json_object *expected)
+{
+    struct json_object *w = member(finding, "witness"), *want = member(expected, "witness");
+    const char *replay = w ? string_of(w, "replay") : "";
+    if (strcmp(string_of(finding, "verdict"), "vacuous") == 0)
+        return; /* no sizes, no witness */
+    if (strcmp(replay, "executed") != 0 && strcmp(replay, "arithmetic") != 0)
+        fail_msg("%s: the violation has no replayed witness", path);
+    if (want && (!same_numbers(member(want, "sizes"), member(w, "sizes")) || !same_numbers(member(want, "step"), member(w, "step")) || strcmp(string_of(want, "replay"), replay) != 0))
+        fail_msg("%s: the witness is %s, expected %s", path, json_object_to_json_string(w), json_object_to_json_string(want));
+}
+
+static bool is_bad(const char *verdict)
+{
+    return strcmp(verdict, "violated") == 0 || strcmp(verdict, "vacuous") == 0;
+}
+
+static void check_expectation(const char *path)
+{
+    tp_arena *a = tp_arena_new(0);
+    struct json_object *doc = json_object_from_file(path), *test = member(doc, "x-test");
+    if (!test)
+        fail_msg("%s: no x-test", path);
+    const char *rule = string_of(test, "rule"), *subject = string_of(test, "subject");
+    int code = json_object_get_int(member(test, "exit"));
+    outcome o = RUN(a, string_of(test, "command"), path, "--format", "json");
+    if (o.exit != code)
+        fail_msg("%s: exit %d, expected %d: %.300s", path, o.exit, code, tp_cstr(a, o.err));
+    struct json_object *r = record_of(a, &o), *spec = json_object_array_get_idx(member(r, "specs"), 0), *findings = member(spec, "findings");
+    bool found = false;
+    for (size_t i = 0; i < json_object_array_length(findings); i++) {
+        struct json_object *f = json_object_array_get_idx(findings, i);
+        bool same = strcmp(string_of(f, "rule"), rule) == 0, bad = is_bad(string_of(f, "verdict"));
+        if (code == 0 && same && strcmp(string_of(f, "verdict"), "proven") == 0)
+            found = true;
+        if (code == 0 && bad)
+            fail_msg("%s: %s %s", path, string_of(f, "rule"), string_of(f, "message"));
+        if (code == 1 && same && bad && (!subject[0] || strcmp(string_of(f, "subject"), subject) == 0) && !found) {
+            found = true;
+            check_witness(path, f, test);
+        }
+    }
+    if (!found)
+        fail_msg("%s: no %s finding of %s for %s", path, code ? "bad" : "proven", rule, subject);
+    json_object_put(r);
+    json_object_put(doc);
+    tp_arena_free(a);
+}
+
+static size_t each(const char *pattern, void (*check)(const char *path))
+{
+    glob_t g;
+    assert_int_equal(glob(pattern, 0, NULL, &g), 0);
+    size_t n = g.gl_pathc;
+    for (size_t i = 0; i < n; i++)
+        check(g.gl_pathv[i]);
+    globfree(&g);
+    return n;
+}
+
+static void rules_on_their_examples(void **state)
+{
+    (void)state;
+    assert_true(each("tests/rules/*/*.tile.json", check_expectation) >= 40);
+}
+
+static void broken_siblings(void **state)
+{
+    (void)state;
+    assert_true(each("examples/broken/*.tile.json", check_expectation) >= 15);
+}
+
+/* ---- the gallery ---- */
+
+static void check_clean(const char *command, const char *path)
+{
+    tp_arena *a = tp_arena_new(0);
+    outcome o = RUN(a, command, path, "--format", "json", "--unknown", "fail");
+    struct json_object *r = record_of(a, &o), *s = member(r, "summary");
+    if (o.exit != 0 || json_object_get_int(member(s, "unknown")) || !json_object_get_int(member(s, "proven")))
+        fail_msg("%s %s: exit %d, %s", command, path, o.exit, json_object_to_json_string(s));
+    if (strcmp(command, "verify") == 0 && json_object_get_int(member(s, "tested")) < 5)
+        fail_msg("%s: only %s", path, json_object_to_json_string(s));
+    json_object_put(r);
+    tp_arena_free(a);
+}
+
+static void check_gallery_spec(const char *path)
+{
+    check_clean("lint", path);
+    check_clean("verify", path);
+}
+
+static void gallery_is_clean(void **state)
+{
+    (void)state;
+    assert_true(each("examples/*.tile.json", check_gallery_spec) >= 12);
+}
+
+static void check_canonical(const char *path)
+{
+    tp_arena *a = tp_arena_new(0);
+    tp_str text, why;
+    outcome once = RUN(a, "fmt", path);
+    assert_int_equal(tp_read_file(a, path, 1 << 20, &text, &why), TP_OK);
+    if (once.exit == 3 && strstr(path, "_is_later"))
+        ; /* syntax of a later build */
+    else if (once.exit != 0 || !tp_str_eq(once.out, text))
+        fail_msg("%s is not in canonical form (tileproof fmt -w)", path);
+    tp_arena_free(a);
+}
+
+/* fmt prints what it read: the files are fixed points. */
+static void files_are_canonical(void **state)
+{
+    (void)state;
+    each("examples/*.tile.json", check_canonical);
+    each("examples/broken/*.tile.json", check_canonical);
+    each("tests/rules/*/*.tile.json", check_canonical);
+    each("tests/semantics/*.tile.json", check_canonical);
+}
+
+/* ---- bad input ---- */
+
+static bool has_raw_controls(tp_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (((unsigned char)s.p[i] < 0x20 && s.p[i] != '\n') || s.p[i] == 0x7f)
+            return true;
+    return contains(s, "\xe2\x80\xae"); /* right-to-left override */
+}
+
+static void check_bad_file(struct json_object *row)
+{
+    tp_arena *a = tp_arena_new(0);
+    const char *path = tp_printf(a, "tests/bad/%s", string_of(row, "file")).p, *command = string_of(row, "command"), *message = string_of(row, "message");
+    int code = json_object_get_int(member(row, "exit"));
+    outcome o = RUN(a, command, path, "--format", "json");
+    if (o.exit != code)
+        fail_msg("%s: exit %d, expected %d", path, o.exit, code);
+    struct json_object *r = record_of(a, &o), *findings = member(json_object_array_get_idx(member(r, "specs"), 0), "findings");
+    bool found = false;
+    for (size_t i = 0; i < json_object_array_length(findings) && !found; i++) {
+        struct json_object *f = json_object_array_get_idx(findings, i);
+        found = strcmp(string_of(f, "rule"), string_of(row, "rule")) == 0 && strncmp(string_of(f, "message"), message, strlen(message)) == 0 &&
+                json_object_get_int(member(f, "line")) == json_object_get_int(member(row, "line")) && json_object_get_int(member(f, "column")) == json_object_get_int(member(row, "column"));
+    }
+    if (!found)
+        fail_msg("%s: no %s at %d:%d with \"%s\" in %s", path, string_of(row, "rule"), json_object_get_int(member(row, "line")), json_object_get_int(member(row, "column")), message,
+                 json_object_to_json_string(findings));
+    json_object_put(r);
+    const char *const FORMATS[] = {"full", "concise"};
+    for (int i = 0; i < 2; i++) {
+        o = RUN(a, command, path, "--format", FORMATS[i], "--color", "never");
+        if (o.exit != code || !contains(o.out, string_of(row, "rule")) || has_raw_controls(o.out))
+            fail_msg("%s, --format %s: exit %d: %.400s", path, FORMATS[i], o.exit, tp_cstr(a, o.out));
+    }
+    tp_arena_free(a);
+}
+
+static void bad_files(void **state)
+{
+    (void)state;
+    struct json_object *rows = json_object_from_file("tests/bad/expected.json");
+    assert_non_null(rows);
+    size_t n = json_object_array_length(rows);
+    for (size_t i = 0; i < n; i++)
+        check_bad_file(json_object_array_get_idx(rows, i));
+    json_object_put(rows);
+    glob_t g;
+    assert_int_equal(glob("tests/bad/*.tile.json*", 0, NULL, &g), 0);
+    assert_int_equal(g.gl_pathc, n); /* each file has its row */
+    globfree(&g);
+    assert_true(n >= 60);
+}
+
+/* ---- input too large or too strange for a repository ---- */
+
+typedef struct place {
+    tp_arena *a;
+    char dir[64];
+} place;
+
+static int make_place(void **state)
+{
+    place *p = calloc(1, sizeof *p);
+    strcpy(p->dir, "/tmp/tileproof-test-XXXXXX");
+    p->a = tp_arena_new(0);
+    *state = p;
+    return mkdtemp(p->dir) ? 0 : -1;
+}
+
+static int drop_place(void **state)
+{
+    place *p = *state;
+    char command[256];
+    snprintf(command, sizeof command, "chmod -R u+rwx %s; rm -rf %s", p->dir, p->dir);
+    int code = system(command);
+    tp_arena_free(p->a);
+    free(p);
+    return code;
+}
+
+static const char *path_in(place *p, const char *name)
+{
+    return tp_printf(p->a, "%s/%s", p->dir, name).p;
+}
+
+static const char *put(place *p, const char *name, const void *bytes, size_t n)
+{
+    const char *path = path_in(p, name);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    fclose(f);
+    return path;
+}
+
+static const char *put_repeated(place *p, const char *name, const char *head, const char *unit, size_t n, const char *tail)
+{
+    tp_buf b = {.arena = p->a};
+    tp_buf_c(&b, head);
+    for (size_t i = 0; i < n; i++)
+        tp_buf_c(&b, unit);
+    tp_buf_c(&b, tail);
+    return put(p, name, b.p, b.n);
+}
+
+/* Exit 3, one TP001, in bounded memory (512 MiB). */
+static void refused(place *p, const char *path, const char *message)
+{
+    outcome o = run_limited(p->a, NULL, 512, (const char *const[]){"lint", path, "--color", "never", NULL});
+    if (o.exit != 3 || !contains(o.out, "error[TP001]") || !contains(o.out, message))
+        fail_msg("%s: exit %d: %.300s%.300s", path, o.exit, tp_cstr(p->a, o.out), tp_cstr(p->a, o.err));
+}
+
+static void hostile_files(void **state)
+{
+    place *p = *state;
+    const char *huge = path_in(p, "huge.tile.json");
+    FILE *f = fopen(huge, "wb");
+    fputs("{\"tileproof\": 1, \"name\": \"", f);
+    assert_int_equal(ftruncate(fileno(f), 200 << 20), 0);
+    fclose(f);
+    refused(p, huge, "the limit is");
+    refused(p, put_repeated(p, "deep.tile.json", "{\"tileproof\": 1, \"x-deep\": ", "[", 1000000, ""), "nested more than 128 levels");
+    refused(p, put_repeated(p, "deep2.tile.json", "", "{\"a\":", 1000000, ""), "nested more than 128 levels");
+    refused(p, put_repeated(p, "wide.tile.json", "{\"tileproof\": 1, \"x-wide\": [", "0,", 1000000, "0]}"), "more than");
+    refused(p, put_repeated(p, "keys.tile.json", "{", "\"a\":0,", 1000000, "}"), "appears twice");
+    tp_buf keys = {.arena = p->a};
+    tp_buf_c(&keys, "{");
+    for (int i = 0; i < 6000; i++)
+        tp_buf_printf(&keys, "%s\"x-%d\": 0", i ? "," : "", i);
+    tp_buf_c(&keys, "}");
+    refused(p, put(p, "many.tile.json", keys.p, keys.n), "keys");
+    refused(p, path_in(p, "missing.tile.json"), "No such file");
+    refused(p, "/dev/zero", "");
+    const char *fifo = path_in(p, "pipe.tile.json");
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    refused(p, fifo, "not a regular file");
+    const char *secret = put(p, "secret.tile.json", "{}", 2);
+    chmod(secret, 0);
+    if (geteuid() != 0)
+        refused(p, secret, "Permission denied");
+    const char *empty = path_in(p, "empty");
+    mkdir(empty, 0700);
+    outcome o = RUN(p->a, "lint", empty);
+    assert_int_equal(o.exit, 2);
+    assert_true(contains(o.err, "has no *.tile.json"));
+    assert_int_equal(symlink("loop.tile.json", path_in(p, "loop.tile.json")), 0);
+    refused(p, path_in(p, "loop.tile.json"), "Too many levels");
+}
+
+static void standard_input(void **state)
+{
+    place *p = *state;
+    outcome o = run_limited(p->a, "examples/add_vectors.tile.json", 6144, (const char *const[]){"lint", "-", NULL});
+    assert_int_equal(o.exit, 0);
+    o = run_limited(p->a, "tests/bad/truncated.tile.json", 6144, (const char *const[]){"lint", "-", NULL});
+    assert_int_equal(o.exit, 3);
+    assert_true(contains(o.out, "<stdin>:6:90"));
+    o = run_limited(p->a, "/dev/zero", 512, (const char *const[]){"lint", "-", NULL});
+    assert_int_equal(o.exit, 3);
+}
+
+/* ---- usage ---- */
+
+static void usage(void **state)
+{
+    place *p = *state;
+    static const struct {
+        const char *args[8];
+        int exit;
+        const char *text; /* on stderr, or stdout when the exit code is 0 */
+    } ROWS[] = {
+        {{NULL}, 2, "usage: tileproof COMMAND"},
+        {{"--help"}, 0, "exit codes"},
+        {{"--version"}, 0, "tileproof 0."},
+        {{"lnit", "x"}, 2, "did you mean `lint`"},
+        {{"lint"}, 2, "name a spec"},
+        {{"lint", "--help"}, 0, "--emit-smt2"},
+        {{"lint", "--frmat", "json", "matmul"}, 2, "did you mean `--format`"},
+        {{"lint", "--format"}, 2, "takes a value"},
+        {{"lint", "--format", "xml", "matmul"}, 2, "no format `xml`"},
+        {{"lint", "--quiet=yes", "matmul"}, 2, "takes no value"},
+        {{"lint", "--target", "tpu-v99", "matmul"}, 2, "unknown target"},
+        {{"lint", "--select", "TP999", "matmul"}, 2, "no rule `TP999`"},
+        {{"lint", "--unknown", "maybe", "matmul"}, 2, "fail, warn or ignore"},
+        {{"lint", "--color", "sometimes", "matmul"}, 2, "auto, always or never"},
+        {{"verify", "--cases", "many", "matmul"}, 2, "--cases"},
+        {{"verify", "--max-memory", "0", "matmul"}, 2, "--max-memory"},
+        {{"explain", "TP101"}, 0, "block-out-of-bounds"},
+        {{"explain", "TP501"}, 0, "padding-leak"},
+        {{"explain", "TP1O1"}, 2, "TP1O1"},
+        {{"rules"}, 0, "TP301"},
+        {{"targets"}, 0, "tpu-v5e"},
+        {{"primitives"}, 0, "maximum"},
+        {{"kernels"}, 0, "matmul_relu"},
+        {{"kernels", "extra"}, 3, "not a valid spec"},
+        {{"fmt", "--check", "examples"}, 0, ""},
+        {{"fmt", "--check", "tests/bad/duplicate_key.tile.json"}, 3, "appears twice"},
+        {{"lint", "matmul", "--select", "TP101,TP201"}, 0, "TP201"},
+        {{"lint", "--target", "none", "examples/broken/block_12_rows.tile.json"}, 0, "ok"},
+        {{"run", "add_vectors"}, 2, "input `x` is missing"},
+        {{"run", "examples"}, 2, "one spec"},
+        {{"run", "add_vectors", "--input", "z=a.npy"}, 2, "no input `z`"},
+        {{"run", "add_vectors", "--input", "x"}, 2, "NAME=FILE"},
+    };
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        outcome o = run_limited(p->a, NULL, 6144, ROWS[i].args);
+        tp_str text = ROWS[i].exit ? o.err : o.out;
+        if (o.exit != ROWS[i].exit || !contains(text, ROWS[i].text))
+            fail_msg("%s %s …: exit %d, expected %d with \"%s\": %.300s%.300s", ROWS[i].args[0], ROWS[i].args[0] ? ROWS[i].args[1] : "", o.exit, ROWS[i].exit, ROWS[i].text,
+                     tp_cstr(p->a, o.err), tp_cstr(p->a, o.out));
+    }
+}
+
+/* Exit codes when several specs meet: 3 before 1 before 4. */
+static void exit_codes_of_many(void **state)
+{
+    place *p = *state;
+    assert_int_equal(RUN(p->a, "lint", "examples/matmul.tile.json", "examples/broken/extra_step.tile.json").exit, 1);
+    assert_int_equal(RUN(p->a, "lint", "examples/broken/extra_step.tile.json", "tests/bad/empty.tile.json").exit, 3);
+    assert_int_equal(RUN(p->a, "verify", "tests/bad/case_huge.tile.json").exit, 4);
+    assert_int_equal(RUN(p->a, "verify", "tests/bad/case_huge.tile.json", "--unknown", "warn").exit, 0);
+    assert_int_equal(RUN(p->a, "verify", "tests/bad/case_huge.tile.json", "examples/broken/extra_step.tile.json").exit, 1);
+    outcome full = run_limited(p->a, NULL, 6144, (const char *const[]){"lint", "matmul", NULL});
+    assert_int_equal(full.exit, 0);
+    outcome o = RUN(p->a, "lint", "examples", "--format", "json"), again = RUN(p->a, "lint", "examples", "--format", "json");
+    assert_int_equal(o.exit, 1);
+    assert_true(tp_str_eq(o.out, again.out)); /* byte for byte */
+}
+
+static void output_that_cannot_be_written(void **state)
+{
+    place *p = *state;
+    assert_int_equal(RUN(p->a, "lint", "matmul", "--emit-smt2", "/proc/nowhere").exit, 2);
+    assert_int_equal(RUN(p->a, "lint", "matmul", "--emit-smt2", "/proc").exit, 5);
+    int code = system(tp_printf(p->a, "%s rules > /dev/full 2> %s/err", TILEPROOF, p->dir).p);
+    assert_int_equal(WEXITSTATUS(code), 5);
+}
+
+static void smt2_files(void **state)
+{
+    place *p = *state;
+    const char *dir = path_in(p, "smt2");
+    outcome o = RUN(p->a, "lint", "matmul_relu", "--emit-smt2", dir);
+    assert_int_equal(o.exit, 0);
+    glob_t g;
+    assert_int_equal(glob(tp_printf(p->a, "%s/*.smt2", dir).p, 0, NULL, &g), 0);
+    assert_true(g.gl_pathc > 10);
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+        tp_str text, why;
+        assert_int_equal(tp_read_file(p->a, g.gl_pathv[i], 1 << 20, &text, &why), TP_OK);
+        assert_true(contains(text, "(check-sat)"));
+        assert_true(contains(text, "(set-logic"));
+    }
+    globfree(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_on_their_examples),
+        cmocka_unit_test(broken_siblings),
+        cmocka_unit_test(gallery_is_clean),
+        cmocka_unit_test(files_are_canonical),
+        cmocka_unit_test(bad_files),
+        cmocka_unit_test_setup_teardown(hostile_files, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(standard_input, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(usage, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(exit_codes_of_many, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(output_that_cannot_be_written, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(smt2_files, make_place, drop_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
