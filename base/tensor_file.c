@@ -163,7 +163,7 @@ static bool safe_entry(struct json_object *entry, stored *s, tp_dtype *dtype, in
 {
     struct json_object *type, *shape, *offsets;
     if (!json_object_object_get_ex(entry, "dtype", &type) || !json_object_object_get_ex(entry, "shape", &shape) ||
-        !json_object_object_get_ex(entry, "data_offsets", &offsets) || !json_object_is_type(shape, json_type_array) ||
+        !json_object_object_get_ex(entry, "data_offsets", &offsets) || !json_object_is_type(type, json_type_string) || !json_object_is_type(shape, json_type_array) ||
         !json_object_is_type(offsets, json_type_array) || json_object_array_length(offsets) != 2 || json_object_array_length(shape) > TP_TENSOR_MAX_RANK)
         return false;
     s->rank = (uint32_t)json_object_array_length(shape);
@@ -217,7 +217,10 @@ static tp_status read_safetensors(tp_arena *a, tp_str file, tp_str name, tp_tens
     json_object_put(root);
     if (st != TP_OK)
         return st;
-    return from_bytes(a, &s, (tp_str){file.p + 8 + length + from, (size_t)(to - from)}, dtype, out, why);
+    st = from_bytes(a, &s, (tp_str){file.p + 8 + length + from, (size_t)(to - from)}, dtype, out, why);
+    if (st == TP_OK && (uint64_t)(to - from) != out->n * s.size)
+        st = no(a, why, "the tensor's data_offsets do not match its shape");
+    return st;
 }
 
 tp_status tp_tensor_read(tp_arena *a, tp_str path, tp_dtype wanted, tp_tensor *out, tp_str *why)

@@ -7,11 +7,11 @@
 typedef struct run_call {
     tp_cli *c;
     tp_job *j;
+    tp_arena *arena; /* of the arrays: --max-memory */
     const tp_kernel *k;
     tp_tensor *arrays;
     int64_t *env;
     bool *known; /* per size */
-    bool *have;  /* per input */
     int code;
 } run_call;
 
@@ -20,7 +20,7 @@ _Noreturn static void fail(run_call *r, int code, tp_str message)
 {
     fprintf(stderr, "tileproof: %.*s: %.*s\n", TP_FMT(r->j->source.path), TP_FMT(message));
     r->code = code;
-    tp_leave(r->j->arena, TP_E_INPUT);
+    tp_leave(r->arena, TP_E_INPUT);
 }
 
 /* NAME=VALUE */
@@ -34,14 +34,13 @@ static bool split(tp_str s, tp_str *name, tp_str *value)
     return name->n && value->n;
 }
 
-static tp_str path_of(run_call *r, const tp_strings *list, tp_str operand)
+static tp_str path_of(const tp_strings *list, tp_str operand)
 {
     for (uint32_t i = list->len; i-- > 0;) {
         tp_str name, value;
         if (split(list->at[i], &name, &value) && tp_str_eq(name, operand))
             return value;
     }
-    (void)r;
     return (tp_str){NULL, 0};
 }
 
@@ -50,16 +49,16 @@ static void check_names(run_call *r, const tp_strings *list, const char *option,
     for (uint32_t i = 0; i < list->len; i++) {
         tp_str name, value;
         if (!split(list->at[i], &name, &value))
-            fail(r, TP_EXIT_USAGE, tp_printf(r->j->arena, "--%s takes NAME=FILE, not `%.*s`", option, TP_FMT(list->at[i])));
+            fail(r, TP_EXIT_USAGE, tp_printf(r->arena, "--%s takes NAME=FILE, not `%.*s`", option, TP_FMT(list->at[i])));
         const tp_kernel *k = r->j->report.spec->kernels[0];
         int o = tp_operand_find(k, name);
         if (o >= 0 && k->operands[o].role == role)
             continue;
-        tp_buf names = {.arena = r->j->arena};
+        tp_buf names = {.arena = r->arena};
         for (uint32_t n = 0; n < tp_noperands(k); n++)
             if (k->operands[n].role == role)
                 tp_buf_printf(&names, " %.*s", TP_FMT(k->operands[n].name));
-        fail(r, TP_EXIT_USAGE, tp_printf(r->j->arena, "--%s: the kernel has no %s `%.*s`; it has%.*s", option, option, TP_FMT(name), TP_FMT(tp_buf_view(&names))));
+        fail(r, TP_EXIT_USAGE, tp_printf(r->arena, "--%s: the kernel has no %s `%.*s`; it has%.*s", option, option, TP_FMT(name), TP_FMT(tp_buf_view(&names))));
     }
 }
 
@@ -78,35 +77,50 @@ static bool has_dtypes(run_call *r, const tp_kernel *k)
     return true;
 }
 
-/* The first dtype combination that fits --dtype and the arrays. */
+/* Read the inputs as kernel k wants them; the number that fit, and why the
+ * next one does not. */
+static uint32_t read_inputs(run_call *r, const tp_kernel *k, tp_str *problem)
+{
+    for (uint32_t i = 0; i < k->ninputs; i++) {
+        const tp_operand *o = &k->operands[i];
+        tp_str path = path_of(&r->c->input, o->name), why = {NULL, 0};
+        if (!path.n)
+            fail(r, TP_EXIT_USAGE, tp_printf(r->arena, "input `%.*s` is missing: --input %.*s=FILE.npy", TP_FMT(o->name), TP_FMT(o->name)));
+        if (tp_tensor_read(r->arena, path, o->dtype, &r->arrays[i], &why) != TP_OK) {
+            *problem = tp_printf(r->arena, "cannot read `%.*s` for input `%.*s`: %.*s", TP_FMT(path), TP_FMT(o->name), TP_FMT(why));
+            return i;
+        }
+        if (r->arrays[i].dtype != o->dtype) {
+            *problem = tp_printf(r->arena, "input `%.*s` is %s in the spec, `%.*s` holds %s", TP_FMT(o->name), tp_dtype_info(o->dtype)->name, TP_FMT(path), tp_dtype_info(r->arrays[i].dtype)->name);
+            return i;
+        }
+    }
+    return k->ninputs;
+}
+
+/* The first dtype combination that fits --dtype and the arrays; else the
+ * problem of the one that came furthest. */
 static void choose_kernel(run_call *r)
 {
     const tp_spec *s = r->j->report.spec;
     tp_str problem = TP_S("no combination of dtype choices fits --dtype");
-    for (uint32_t c = 0; c < s->nkernels; c++) {
-        const tp_kernel *k = s->kernels[c];
-        bool fits = has_dtypes(r, k);
-        for (uint32_t i = 0; fits && i < k->ninputs; i++) {
-            tp_str path = path_of(r, &r->c->input, k->operands[i].name), why = {NULL, 0};
-            if (!path.n)
-                fail(r, TP_EXIT_USAGE, tp_printf(r->j->arena, "input `%.*s` is missing: --input %.*s=FILE.npy", TP_FMT(k->operands[i].name), TP_FMT(k->operands[i].name)));
-            if (tp_tensor_read(r->j->arena, path, k->operands[i].dtype, &r->arrays[i], &why) != TP_OK) {
-                problem = tp_printf(r->j->arena, "cannot read `%.*s` for input `%.*s`: %.*s", TP_FMT(path), TP_FMT(k->operands[i].name), TP_FMT(why));
-                if (c + 1 == s->nkernels)
-                    fail(r, TP_EXIT_INPUT, problem);
-                fits = false;
-            } else if (r->arrays[i].dtype != k->operands[i].dtype) {
-                problem = tp_printf(r->j->arena, "input `%.*s` is %s in the spec, `%.*s` holds %s", TP_FMT(k->operands[i].name), tp_dtype_info(k->operands[i].dtype)->name, TP_FMT(path),
-                                    tp_dtype_info(r->arrays[i].dtype)->name);
-                fits = false;
-            }
+    uint32_t furthest = 0;
+    bool tried = false;
+    for (uint32_t c = 0; c < s->nkernels && !r->k; c++) {
+        if (!has_dtypes(r, s->kernels[c]))
+            continue;
+        tp_str why;
+        uint32_t fitting = read_inputs(r, s->kernels[c], &why);
+        if (fitting == s->kernels[c]->ninputs)
+            r->k = s->kernels[c];
+        else if (!tried || fitting > furthest) {
+            problem = why;
+            furthest = fitting;
         }
-        if (fits) {
-            r->k = k;
-            return;
-        }
+        tried = true;
     }
-    fail(r, TP_EXIT_INPUT, problem);
+    if (!r->k)
+        fail(r, TP_EXIT_INPUT, problem);
 }
 
 static void read_given_sizes(run_call *r)
@@ -119,13 +133,13 @@ static void read_given_sizes(run_call *r)
             fail(r, TP_EXIT_USAGE, TP_S("--size takes NAME=VALUE, e.g. --size M=300"));
         const tp_size *s = tp_size_find(r->k, name);
         if (!s || s->kind == TP_SIZE_DERIVED)
-            fail(r, TP_EXIT_USAGE, tp_printf(r->j->arena, "--size: %s `%.*s`", s ? "derived from other sizes:" : "there is no size", TP_FMT(name)));
+            fail(r, TP_EXIT_USAGE, tp_printf(r->arena, "--size: %s `%.*s`", s ? "derived from other sizes:" : "there is no size", TP_FMT(name)));
         if (!tp_option_number(&one, "size", 0, INT64_MAX, 0, &v)) {
             r->code = TP_EXIT_USAGE;
-            tp_leave(r->j->arena, TP_E_INPUT);
+            tp_leave(r->arena, TP_E_INPUT);
         }
         if (s->kind == TP_SIZE_FIXED && s->min != v)
-            fail(r, TP_EXIT_INPUT, tp_printf(r->j->arena, "size `%.*s` is fixed at %lld", TP_FMT(name), (long long)s->min));
+            fail(r, TP_EXIT_INPUT, tp_printf(r->arena, "size `%.*s` is fixed at %lld", TP_FMT(name), (long long)s->min));
         if (s->kind != TP_SIZE_FIXED)
             r->env[s->sym] = v;
         r->known[s - r->k->sizes] = true;
@@ -184,7 +198,7 @@ static void infer_sizes(run_call *r)
             r->env[s->sym] = s->choices[s->nchoices - 1];
             continue; /* the largest block: said in the summary */
         }
-        fail(r, TP_EXIT_USAGE, tp_printf(r->j->arena, "the arrays do not determine size `%.*s`: give --size %.*s=VALUE", TP_FMT(s->name), TP_FMT(s->name)));
+        fail(r, TP_EXIT_USAGE, tp_printf(r->arena, "the arrays do not determine size `%.*s`: give --size %.*s=VALUE", TP_FMT(s->name), TP_FMT(s->name)));
     }
 }
 
@@ -198,24 +212,24 @@ static void check_shapes(run_call *r)
         if (!tp_operand_dims(k, o, r->env, dims, &why))
             fail(r, TP_EXIT_INPUT, why);
         if (i >= k->ninputs) {
-            r->arrays[i] = tp_tensor_new(r->j->arena, o->dtype, o->rank, dims);
+            r->arrays[i] = tp_tensor_new(r->arena, o->dtype, o->rank, dims);
             continue;
         }
         if (r->arrays[i].rank != o->rank)
-            fail(r, TP_EXIT_INPUT, tp_printf(r->j->arena, "input `%.*s` has rank %u in the spec, its array has rank %u", TP_FMT(o->name), o->rank, r->arrays[i].rank));
+            fail(r, TP_EXIT_INPUT, tp_printf(r->arena, "input `%.*s` has rank %u in the spec, its array has rank %u", TP_FMT(o->name), o->rank, r->arrays[i].rank));
         for (uint32_t d = 0; d < o->rank; d++)
             if (dims[d] != r->arrays[i].dims[d])
                 fail(r, TP_EXIT_INPUT,
-                     tp_printf(r->j->arena, "dimension %u of input `%.*s` (%.*s) is %lld in its array, but %lld by the other sizes", d, TP_FMT(o->name), TP_FMT(tp_expr_text(k->exprs, o->shape[d])),
+                     tp_printf(r->arena, "dimension %u of input `%.*s` (%.*s) is %lld in its array, but %lld by the other sizes", d, TP_FMT(o->name), TP_FMT(tp_expr_text(k->exprs, o->shape[d])),
                                (long long)r->arrays[i].dims[d], (long long)dims[d]));
     }
     if (!tp_in_domain(k, r->env, &why))
-        fail(r, TP_EXIT_INPUT, tp_printf(r->j->arena, "outside the declared domain: %.*s", TP_FMT(why)));
+        fail(r, TP_EXIT_INPUT, tp_printf(r->arena, "outside the declared domain: %.*s", TP_FMT(why)));
 }
 
 static void print_trap(run_call *r, const tp_trap *t)
 {
-    tp_buf at = {.arena = r->j->arena};
+    tp_buf at = {.arena = r->arena};
     for (uint32_t i = 0; i < t->coordinates.len; i++)
         tp_buf_printf(&at, "%s%.*s=%lld", i ? ", " : " at step ", TP_FMT(t->coordinates.at[i].name), (long long)t->coordinates.at[i].value);
     fprintf(stderr, "trap[%s]: %.*s\n", t->rule, TP_FMT(t->message));
@@ -236,10 +250,10 @@ static void write_outputs(run_call *r, const tp_run_stats *stats)
     tp_case c = {.kernel = k, .env = r->env};
     tp_str why = {NULL, 0};
     if (!quiet)
-        printf("%.*s: %lld steps, engine checked, %.*s\n", TP_FMT(k->name), (long long)stats->steps, TP_FMT(tp_case_text(r->j->arena, &c)));
+        printf("%.*s: %lld steps, engine checked, %.*s\n", TP_FMT(k->name), (long long)stats->steps, TP_FMT(tp_case_text(r->arena, &c)));
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
-        tp_str path = path_of(r, &r->c->output, k->operands[i].name), text = tp_tensor_text(r->j->arena, &r->arrays[i]);
-        if (path.n && tp_tensor_write(r->j->arena, path, k->operands[i].name, &r->arrays[i], &why) != TP_OK)
+        tp_str path = path_of(&r->c->output, k->operands[i].name), text = tp_tensor_text(r->arena, &r->arrays[i]);
+        if (path.n && tp_tensor_write(r->arena, path, k->operands[i].name, &r->arrays[i], &why) != TP_OK)
             fail(r, TP_EXIT_INPUT, why);
         if (!quiet && path.n)
             printf("  %.*s  %.*s -> %.*s\n", TP_FMT(k->operands[i].name), TP_FMT(text), TP_FMT(path));
@@ -255,10 +269,10 @@ static void execute(void *arg)
     int64_t seed, max_steps;
     check_names(r, &r->c->input, "input", TP_INPUT);
     check_names(r, &r->c->output, "output", TP_OUTPUT);
-    r->arrays = TP_NEWN(r->j->arena, tp_tensor, tp_noperands(s->kernels[0]));
+    r->arrays = TP_NEWN(r->arena, tp_tensor, tp_noperands(s->kernels[0]));
     choose_kernel(r);
-    r->env = TP_NEWN(r->j->arena, int64_t, tp_sym_count(r->k->exprs));
-    r->known = TP_NEWN(r->j->arena, bool, r->k->nsizes);
+    r->env = TP_NEWN(r->arena, int64_t, tp_sym_count(r->k->exprs));
+    r->known = TP_NEWN(r->arena, bool, r->k->nsizes);
     if (!tp_option_number(&r->c->seed, "seed", 0, INT64_MAX, 0, &seed) || !tp_option_number(&r->c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &max_steps)) {
         r->code = TP_EXIT_USAGE;
         return;
@@ -269,11 +283,11 @@ static void execute(void *arg)
     tp_run_request request = {.kernel = r->k, .env = r->env, .arrays = r->arrays, .seed = (uint64_t)seed, .max_steps = max_steps};
     tp_trap trap;
     tp_run_stats stats;
-    tp_status st = tp_machine_run(r->j->arena, &request, &trap, &stats);
+    tp_status st = tp_machine_run(r->arena, &request, &trap, &stats);
     if (st == TP_E_LIMIT)
         fail(r, TP_EXIT_INPUT, trap.message);
-    if (st == TP_E_MEMORY)
-        fail(r, TP_EXIT_INPUT, TP_S("the arrays do not fit; raise --max-memory"));
+    if (st != TP_OK && st != TP_E_TRAP)
+        tp_leave(r->arena, st);
     if (st == TP_E_TRAP) {
         print_trap(r, &trap);
         r->code = TP_EXIT_VIOLATED;
@@ -287,28 +301,29 @@ static int run(tp_cli *c)
     tp_strings files = {0};
     tp_job j = {0};
     tp_target ignored;
+    int64_t memory;
     tp_str target = tp_option(&c->target, "");
     if (!tp_expand_paths(c, &files))
         return TP_EXIT_USAGE;
     if (files.len != 1)
         return tp_usage_error("run takes one spec, not %u", files.len);
+    if (!tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory))
+        return TP_EXIT_USAGE;
     if (target.n && !tp_target_find(target, &ignored))
         return tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(target));
     tp_job_load(&j, files.at[0], target);
-    run_call r = {.c = c, .j = &j};
+    run_call r = {.c = c, .j = &j, .arena = tp_arena_new((size_t)memory << 20)};
     if (!j.report.valid) {
         tp_report report = {0};
         tp_push(c->arena, report.specs, j.report);
         report.specs.at[0].source = &j.source;
         tp_format_find(TP_S("full"))->write(&report, stderr);
         r.code = TP_EXIT_INPUT;
-    } else {
-        tp_status st = tp_try(j.arena, execute, &r);
-        if (st == TP_E_MEMORY) {
-            fprintf(stderr, "tileproof: out of memory\n");
-            r.code = TP_EXIT_INTERNAL;
-        }
+    } else if (!r.arena || tp_try(r.arena, execute, &r) == TP_E_MEMORY) {
+        fprintf(stderr, "tileproof: %.*s: the arrays need more than the %lld MiB of --max-memory\n", TP_FMT(j.source.path), (long long)memory);
+        r.code = TP_EXIT_INPUT;
     }
+    tp_arena_free(r.arena);
     tp_job_free(&j);
     return r.code;
 }

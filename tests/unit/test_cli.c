@@ -2,9 +2,8 @@
  * usage errors, and runs on arrays. */
 #define _GNU_SOURCE
 #include <glob.h>
-#include <sys/stat.h>
 
-#include "tests/unit/process.h"
+#include "tests/unit/files.h"
 
 /* ---- specs with "x-test" ---- */
 
@@ -197,46 +196,6 @@ static void bad_files(void **state)
 
 /* ---- input too large or too strange for a repository ---- */
 
-typedef struct place {
-    tp_arena *a;
-    char dir[64];
-} place;
-
-static int make_place(void **state)
-{
-    place *p = calloc(1, sizeof *p);
-    strcpy(p->dir, "/tmp/tileproof-test-XXXXXX");
-    p->a = tp_arena_new(0);
-    *state = p;
-    return mkdtemp(p->dir) ? 0 : -1;
-}
-
-static int drop_place(void **state)
-{
-    place *p = *state;
-    char command[256];
-    snprintf(command, sizeof command, "chmod -R u+rwx %s; rm -rf %s", p->dir, p->dir);
-    int code = system(command);
-    tp_arena_free(p->a);
-    free(p);
-    return code;
-}
-
-static const char *path_in(place *p, const char *name)
-{
-    return tp_printf(p->a, "%s/%s", p->dir, name).p;
-}
-
-static const char *put(place *p, const char *name, const void *bytes, size_t n)
-{
-    const char *path = path_in(p, name);
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, n, f), n);
-    fclose(f);
-    return path;
-}
-
 static const char *put_repeated(place *p, const char *name, const char *head, const char *unit, size_t n, const char *tail)
 {
     tp_buf b = {.arena = p->a};
@@ -407,12 +366,12 @@ int main(void)
         cmocka_unit_test(gallery_is_clean),
         cmocka_unit_test(files_are_canonical),
         cmocka_unit_test(bad_files),
-        cmocka_unit_test_setup_teardown(hostile_files, make_place, drop_place),
-        cmocka_unit_test_setup_teardown(standard_input, make_place, drop_place),
-        cmocka_unit_test_setup_teardown(usage, make_place, drop_place),
-        cmocka_unit_test_setup_teardown(exit_codes_of_many, make_place, drop_place),
-        cmocka_unit_test_setup_teardown(output_that_cannot_be_written, make_place, drop_place),
-        cmocka_unit_test_setup_teardown(smt2_files, make_place, drop_place),
+        IN_PLACE(hostile_files),
+        IN_PLACE(standard_input),
+        IN_PLACE(usage),
+        IN_PLACE(exit_codes_of_many),
+        IN_PLACE(output_that_cannot_be_written),
+        IN_PLACE(smt2_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,273 @@
+/* `tileproof run` on arrays: every file form that is read, inferred sizes, and
+ * what is said when an array does not fit. */
+#define _GNU_SOURCE
+#include "base/tensor.h"
+#include "tests/unit/files.h"
+
+/* ---- writing .npy by hand ---- */
+
+static const char *put_npy(place *p, const char *name, int version, const char *descr, bool fortran, const char *shape, const void *data, size_t bytes)
+{
+    tp_buf h = {.arena = p->a}, b = {.arena = p->a};
+    tp_buf_printf(&h, "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }\n", descr, fortran ? "True" : "False", shape);
+    tp_buf_add(&b, "\x93NUMPY", 6);
+    tp_buf_add(&b, (const char[]){(char)version, 0}, 2);
+    for (int i = 0; i < (version == 1 ? 2 : 4); i++)
+        tp_buf_add(&b, (const char[]){(char)(h.n >> (8 * i) & 0xff)}, 1);
+    tp_buf_str(&b, tp_buf_view(&h));
+    tp_buf_add(&b, data, bytes);
+    return put(p, name, b.p, b.n);
+}
+
+static tp_tensor get(place *p, const char *path, tp_dtype wanted)
+{
+    tp_tensor t = {0};
+    tp_str why = {NULL, 0};
+    if (tp_tensor_read(p->a, tp_str_c(path), wanted, &t, &why) != TP_OK)
+        fail_msg("%s: %s", path, tp_cstr(p->a, why));
+    return t;
+}
+
+static const char *eq(place *p, const char *name, const char *path)
+{
+    return tp_printf(p->a, "%s=%s", name, path).p;
+}
+
+enum { N = 2500, R = 5, C = 700 };
+
+static void add_vectors(place *p, const char *x, const char *y, tp_dtype dtype)
+{
+    const char *out = path_in(p, "o.npy");
+    outcome o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", x), "--input", eq(p, "y", y), "--output", eq(p, "o", out));
+    if (o.exit != 0)
+        fail_msg("exit %d: %s", o.exit, tp_cstr(p->a, o.err));
+    assert_true(contains(o.out, "N = 2500"));
+    tp_tensor t = get(p, out, dtype);
+    assert_int_equal(t.dtype, dtype);
+    assert_int_equal(t.rank, 1);
+    assert_int_equal(t.n, N);
+    for (size_t i = 0; i < N; i++)
+        assert_true(tp_get_f64(dtype, t.data, i) == (double)(i % 100) * 3);
+}
+
+static void npy_versions(void **state)
+{
+    place *p = *state;
+    float x[N], y[N];
+    for (int i = 0; i < N; i++) {
+        x[i] = (float)(i % 100);
+        y[i] = 2 * x[i];
+    }
+    for (int version = 1; version <= 3; version++)
+        add_vectors(p, put_npy(p, "x.npy", version, "<f4", false, "2500,", x, sizeof x), put_npy(p, "y.npy", 1, "<f4", true, "2500,", y, sizeof y), TP_F32);
+}
+
+static void npy_big_endian(void **state)
+{
+    place *p = *state;
+    float x[N];
+    uint32_t big[N];
+    for (int i = 0; i < N; i++) {
+        x[i] = (float)(i % 100);
+        float twice = 2 * x[i];
+        memcpy(&big[i], &twice, 4);
+        big[i] = __builtin_bswap32(big[i]);
+    }
+    add_vectors(p, put_npy(p, "x.npy", 1, "<f4", false, "2500,", x, sizeof x), put_npy(p, "y.npy", 1, ">f4", false, "2500,", big, sizeof big), TP_F32);
+}
+
+static void npy_bfloat16(void **state)
+{
+    place *p = *state;
+    uint16_t x[N], y[N];
+    for (int i = 0; i < N; i++) {
+        x[i] = tp_bf16_from_f32((float)(i % 100));
+        y[i] = tp_bf16_from_f32((float)(i % 100) * 2);
+    }
+    /* 3 * 99 needs 9 bits: the sums stay exact only below 256 */
+    for (int i = 0; i < N; i++)
+        if (i % 100 > 85)
+            x[i] = y[i] = 0;
+    const char *px = put_npy(p, "x.npy", 1, "<V2", false, "2500,", x, sizeof x), *py = put_npy(p, "y.npy", 1, "|V2", false, "2500,", y, sizeof y), *out = path_in(p, "o.npy");
+    outcome o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", px), "--input", eq(p, "y", py), "--output", eq(p, "o", out));
+    assert_int_equal(o.exit, 0);
+    tp_tensor t = get(p, out, TP_BF16);
+    for (size_t i = 0; i < N; i++)
+        assert_true(tp_get_f64(TP_BF16, t.data, i) == (i % 100 > 85 ? 0 : (double)(i % 100) * 3));
+}
+
+static void npy_fortran_order(void **state)
+{
+    place *p = *state;
+    static float c_order[R * C], f_order[R * C];
+    for (int r = 0; r < R; r++)
+        for (int c = 0; c < C; c++)
+            c_order[r * C + c] = f_order[c * R + r] = (float)(r * 1000 + c);
+    const char *x = put_npy(p, "x.npy", 1, "<f4", true, "5, 700", f_order, sizeof f_order), *y = put_npy(p, "y.npy", 1, "<f4", false, "5, 700", c_order, sizeof c_order), *out = path_in(p, "o.npy");
+    outcome o = RUN(p->a, "run", "add_2d", "--input", eq(p, "x", x), "--input", eq(p, "y", y), "--output", eq(p, "o", out));
+    if (o.exit != 0)
+        fail_msg("%s", tp_cstr(p->a, o.err));
+    tp_tensor t = get(p, out, TP_F32);
+    for (int i = 0; i < R * C; i++)
+        assert_true(((float *)t.data)[i] == 2 * c_order[i]);
+}
+
+static void safetensors_both_ways(void **state)
+{
+    place *p = *state;
+    float values[2 * N];
+    for (int i = 0; i < N; i++) {
+        values[i] = (float)(i % 100);
+        values[N + i] = 2 * values[i];
+    }
+    tp_buf b = {.arena = p->a};
+    const char *header = "{\"__metadata__\":{\"format\":\"np\"},\"a\":{\"dtype\":\"F32\",\"shape\":[2500],\"data_offsets\":[0,10000]},\"b\":{\"dtype\":\"F32\",\"shape\":[2500],\"data_offsets\":[10000,20000]}}";
+    uint64_t length = strlen(header);
+    tp_buf_add(&b, (const char *)&length, 8);
+    tp_buf_c(&b, header);
+    tp_buf_add(&b, (const char *)values, sizeof values);
+    const char *in = put(p, "in.safetensors", b.p, b.n), *out = path_in(p, "o.safetensors");
+    outcome o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", tp_printf(p->a, "%s#a", in).p), "--input", eq(p, "y", tp_printf(p->a, "%s#b", in).p), "--output", eq(p, "o", out));
+    if (o.exit != 0)
+        fail_msg("%s", tp_cstr(p->a, o.err));
+    tp_tensor t = get(p, tp_printf(p->a, "%s#o", out).p, TP_F32);
+    for (int i = 0; i < N; i++)
+        assert_true(((float *)t.data)[i] == values[i] * 3);
+    o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", in), "--input", eq(p, "y", in));
+    assert_int_equal(o.exit, 3);
+    assert_true(contains(o.err, "name the tensor"));
+    o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", tp_printf(p->a, "%s#c", in).p), "--input", eq(p, "y", in));
+    assert_int_equal(o.exit, 3);
+    assert_true(contains(o.err, "it has a b"));
+}
+
+/* ---- what does not fit ---- */
+
+typedef struct refusal {
+    const char *x, *y; /* file names in the folder, or paths */
+    int exit;
+    const char *message;
+} refusal;
+
+static void arrays_that_do_not_fit(void **state)
+{
+    place *p = *state;
+    float zeros[64] = {0};
+    put_npy(p, "f32_16.npy", 1, "<f4", false, "16,", zeros, 64);
+    put_npy(p, "f32_12.npy", 1, "<f4", false, "12,", zeros, 48);
+    put_npy(p, "f32_4x4.npy", 1, "<f4", false, "4, 4", zeros, 64);
+    put_npy(p, "i32_16.npy", 1, "<i4", false, "16,", zeros, 64);
+    put_npy(p, "f32_0.npy", 1, "<f4", false, "0,", zeros, 0);
+    put_npy(p, "cut.npy", 1, "<f4", false, "16,", zeros, 40);
+    put_npy(p, "complex.npy", 1, "<c8", false, "8,", zeros, 64);
+    put_npy(p, "v4.npy", 4, "<f4", false, "16,", zeros, 64);
+    put_npy(p, "negative.npy", 1, "<f4", false, "-16,", zeros, 64);
+    put_npy(p, "huge.npy", 1, "<f4", false, "4611686018427387904, 4", zeros, 64);
+    put_npy(p, "rank9.npy", 1, "<f4", false, "1, 1, 1, 1, 1, 1, 1, 1, 1", zeros, 4);
+    put(p, "text.npy", "hello", 5);
+    put(p, "magic.npy", "\x93NUMPY\x01", 7);
+    put(p, "empty.npy", "", 0);
+    put(p, "short.safetensors", "\x40\0\0\0\0\0\0\0{", 9);
+    put(p, "null.safetensors", "\x0a\0\0\0\0\0\0\0{\"a\":null}", 18);
+    static const refusal ROWS[] = {
+        {"f32_16.npy", "f32_12.npy", 3, "dimension 0 of input `y` (N) is 12 in its array, but 16 by the other sizes"},
+        {"f32_16.npy", "f32_4x4.npy", 3, "input `y` has rank 1 in the spec, its array has rank 2"},
+        {"i32_16.npy", "i32_16.npy", 3, "holds int32"},
+        {"f32_0.npy", "f32_0.npy", 3, "N = 0 is outside its declared range"},
+        {"f32_16.npy", "cut.npy", 3, "cut off"},
+        {"f32_16.npy", "complex.npy", 3, "not a plain array of numbers"},
+        {"f32_16.npy", "v4.npy", 3, "version"},
+        {"f32_16.npy", "negative.npy", 3, "not a plain array"},
+        {"huge.npy", "f32_16.npy", 3, "cut off"},
+        {"rank9.npy", "f32_16.npy", 3, "not a plain array"},
+        {"text.npy", "f32_16.npy", 3, "magic"},
+        {"magic.npy", "f32_16.npy", 3, "magic"},
+        {"empty.npy", "f32_16.npy", 3, "magic"},
+        {"short.safetensors#a", "f32_16.npy", 3, "header length"},
+        {"null.safetensors#a", "f32_16.npy", 3, "not understood"},
+        {"missing.npy", "f32_16.npy", 3, "No such file"},
+        {".", "f32_16.npy", 3, "a folder"},
+        {"f32_16.npy", NULL, 2, "input `y` is missing"},
+    };
+    put(p, "o.npy", "precious", 8);
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        const refusal *r = &ROWS[i];
+        const char *x = eq(p, "x", path_in(p, r->x)), *y = r->y ? eq(p, "y", path_in(p, r->y)) : "--quiet";
+        outcome o = RUN(p->a, "run", "add_vectors", "--output", eq(p, "o", path_in(p, "o.npy")), "--input", x, r->y ? "--input" : "--quiet", y);
+        if (o.exit != r->exit || !contains(o.err, r->message))
+            fail_msg("%s %s: exit %d, expected %d with \"%s\": %s", r->x, r->y ? r->y : "-", o.exit, r->exit, r->message, tp_cstr(p->a, o.err));
+        tp_str kept, why;
+        assert_int_equal(tp_read_file(p->a, path_in(p, "o.npy"), 100, &kept, &why), TP_OK);
+        assert_true(tp_str_is(kept, "precious")); /* a run that fails writes nothing */
+    }
+}
+
+static const char BROADCAST[] = "{\"tileproof\": 1, \"name\": \"rows\", \"target\": \"none\", \"sizes\": {\"H\": {\"min\": 1}, \"D\": {\"min\": 1}, \"R\": {\"min\": 1}},"
+                                "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"H * D\"]}, {\"name\": \"y\", \"dtype\": \"float32\", \"shape\": [\"2 * H + 1\"]}],"
+                                "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"R\", \"D\"]}], \"kernel\": [\"o[...] = 3\"]}";
+
+static void sizes_are_inferred(void **state)
+{
+    place *p = *state;
+    float zeros[64] = {0};
+    const char *spec = put(p, "rows.tile.json", BROADCAST, strlen(BROADCAST));
+    const char *x = eq(p, "x", put_npy(p, "x.npy", 1, "<f4", false, "12,", zeros, 48)), *y = eq(p, "y", put_npy(p, "y.npy", 1, "<f4", false, "7,", zeros, 28));
+    const char *even = eq(p, "y", put_npy(p, "even.npy", 1, "<f4", false, "8,", zeros, 32));
+    outcome o = RUN(p->a, "run", spec, "--input", x, "--input", y);
+    assert_int_equal(o.exit, 2); /* nothing determines R */
+    assert_true(contains(o.err, "give --size R=VALUE"));
+    o = RUN(p->a, "run", spec, "--input", x, "--input", y, "--size", "R=2");
+    assert_int_equal(o.exit, 0); /* H = 3 by 2 H + 1 = 7, then D = 4 by H D = 12 */
+    assert_true(contains(o.out, "H = 3, D = 4, R = 2"));
+    assert_true(contains(o.out, "float32[2, 4]"));
+    o = RUN(p->a, "run", spec, "--input", x, "--input", even, "--size", "R=2");
+    assert_int_equal(o.exit, 2); /* 2 H + 1 = 8 has no solution */
+    o = RUN(p->a, "run", spec, "--input", x, "--input", y, "--size", "R=2", "--size", "H=2");
+    assert_int_equal(o.exit, 3);
+    assert_true(contains(o.err, "is 7 in its array, but 5 by the other sizes"));
+    static const refusal ROWS[] = {{"R=many", "", 2, "takes an integer"}, {"Q=3", "", 2, "there is no size `Q`"}, {"R", "", 2, "NAME=VALUE"}, {"R=0", "", 3, "outside its declared range"}, {"R=1073741824", "", 3, "--max-memory"}};
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        o = RUN(p->a, "run", spec, "--input", x, "--input", y, "--size", ROWS[i].x);
+        if (o.exit != ROWS[i].exit || !contains(o.err, ROWS[i].message))
+            fail_msg("--size %s: exit %d: %s", ROWS[i].x, o.exit, tp_cstr(p->a, o.err));
+    }
+}
+
+static void a_trap_writes_nothing(void **state)
+{
+    place *p = *state;
+    static uint16_t zeros[40000];
+    const char *out = put(p, "o.npy", "precious", 8);
+    const char *x = put_npy(p, "x.npy", 1, "<f4", false, "100, 130", zeros, 4 * 13000), *y = put_npy(p, "y.npy", 1, "<f4", false, "130, 50", zeros, 4 * 6500);
+    outcome o = RUN(p->a, "run", "examples/broken/unmasked_k_tail.tile.json", "--input", eq(p, "x", x), "--input", eq(p, "y", y), "--output", eq(p, "o", out));
+    tp_str kept, why;
+    assert_int_equal(o.exit, 1);
+    assert_true(contains(o.err, "trap[TP501]"));
+    assert_true(contains(o.err, "at step"));
+    assert_int_equal(tp_read_file(p->a, out, 100, &kept, &why), TP_OK);
+    assert_true(tp_str_is(kept, "precious"));
+}
+
+static void outputs_that_cannot_be_written(void **state)
+{
+    place *p = *state;
+    float zeros[16] = {0};
+    const char *x = put_npy(p, "x.npy", 1, "<f4", false, "16,", zeros, 64);
+    const char *const PLACES[] = {"/dev/null", "/proc/o.npy", path_in(p, "no/such/folder.npy"), p->dir};
+    for (int i = 0; i < 4; i++) {
+        outcome o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", x), "--input", eq(p, "y", x), "--output", eq(p, "o", PLACES[i]));
+        if (o.exit != 3 || !contains(o.err, "cannot write"))
+            fail_msg("%s: exit %d: %s", PLACES[i], o.exit, tp_cstr(p->a, o.err));
+    }
+    struct stat st;
+    assert_int_equal(stat("/dev/null", &st), 0);
+    assert_true(S_ISCHR(st.st_mode));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {IN_PLACE(npy_versions),           IN_PLACE(npy_big_endian),     IN_PLACE(npy_bfloat16),          IN_PLACE(npy_fortran_order),
+                                       IN_PLACE(safetensors_both_ways),  IN_PLACE(arrays_that_do_not_fit), IN_PLACE(sizes_are_inferred), IN_PLACE(a_trap_writes_nothing),
+                                       IN_PLACE(outputs_that_cannot_be_written)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
