@@ -17,6 +17,7 @@ endif
 FLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 FLAGS_debug := -O0 -g3
 FLAGS_strict := -O2 -g -Werror
+FLAGS_clang := -O2 -g -Werror
 FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FLAGS_coverage := -O0 -g --coverage
 
@@ -34,7 +35,7 @@ CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 Q := $(if $(V),,@)
 
-.PHONY: all test test-unit test-cli test-all test-jax quickstart check check-layers check-tables check-size strict asan bench install format clean help deps
+.PHONY: all quickstart test unit check check-layers check-tables check-size test-jax test-all strict asan bench install format clean help deps
 .DELETE_ON_ERROR:
 
 all: build/tileproof ## build the program: build/tileproof
@@ -74,10 +75,59 @@ $(BUILD)/tests/%: tests/unit/%.c tests/unit/support.h $(BUILD)/libtileproof.a
 	@echo "  TEST $@"
 	$(Q)$(CC) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -DTILEPROOF='"$(BUILD)/tileproof"' $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libtileproof.a -lcmocka $(LDLIBS_ALL)
 
+deps:
+	@CC="$(CC)" tools/deps.sh $(PACKAGES)
+
+quickstart: deps ## install what is missing, build, and see tileproof at work
+	@$(MAKE) --no-print-directory all
+	@tools/quickstart.sh build/tileproof build/quickstart
+
+test: deps ## every test that needs nothing but the packages (README, CI)
+	@$(MAKE) --no-print-directory unit check
+	@tools/quickstart.sh build/tileproof build/quickstart >/dev/null && echo "quickstart: as documented"
+
+unit: all $(TESTS)
+	@for t in $(TESTS); do $$t || exit 1; done
+
+check: check-layers check-tables check-size ## the rules of the source tree
+
+check-layers:
+	@tools/check-layers.sh && echo "layers: each folder includes only what it may"
+
+check-tables: all
+	@tools/check-tables.sh build/tileproof && echo "tables: each row has its test data"
+
+check-size:
+	@tools/check-size.sh && echo "sizes: no file over 800 lines"
+
+test-jax: all ## compare with JAX and NumPy, live (makes build/venv from the network)
+	@tools/test-jax.sh
+
+test-all: test strict asan test-jax ## everything, long ones included
+
+strict: ## gcc, and clang where it is installed, without a warning
+	@$(MAKE) --no-print-directory MODE=strict build/strict/tileproof
+	@if command -v clang >/dev/null; then $(MAKE) --no-print-directory MODE=clang CC=clang build/clang/tileproof; else echo "strict: clang is not installed; skipped"; fi
+
+asan: deps ## unit tests and bad input under the address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory MODE=asan unit
+
+bench: all ## speed as ratios in one run, beside JAX where build/venv has it
+	@bench/run.sh
+
+install: all ## PREFIX=/usr/local DESTDIR=
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/tileproof/examples
+	install -m 755 $(BUILD)/tileproof $(DESTDIR)$(PREFIX)/bin/tileproof
+	install -m 644 examples/*.tile.json $(DESTDIR)$(PREFIX)/share/tileproof/examples/
+
+format: ## clang-format the sources, canonical form for the specs
+	clang-format -i $$(git ls-files '*.[ch]')
+	build/tileproof fmt -w examples tests/rules tests/semantics
+
 clean: ## remove build/
 	rm -rf build
 
 help: ## list the targets
-	@grep -E '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
+	@grep -E '^[a-z][a-z-]*:.*##' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-12s %s\n", $$1, $$2}'
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TESTS:=.d)

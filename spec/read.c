@@ -162,7 +162,7 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
     read_grid(&r, tp_member(c, doc, "grid", TP_J_ARRAY, false));
     tp_read_operands(&r);
     if (k->noutputs == 0)
-        tp_raise(c, "TP005", tp_json_get(doc, "outputs")->loc, "name the arrays that the kernel writes", "a kernel has at least one output");
+        tp_raise(c, "TP005", tp_member(c, doc, "outputs", TP_J_ARRAY, true)->loc, "name the arrays that the kernel writes", "a kernel has at least one output");
     const tp_json *body = tp_json_get(doc, "kernel");
     if (body && body->type == TP_J_ARRAY && body->u.items.n == 0)
         tp_raise(c, "TP005", body->loc, "write the statements, or leave \"kernel\" out to check the windows only", "the body has no statements");

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Every row has its test data: a rule its bad and ok specs, a trap rule and a
+# primitive their example in tests/semantics or examples.
+set -eu
+tileproof=${1:-build/tileproof}
+status=0
+say() { echo "$*"; status=1; }
+for rule in analyzer/rules/tp*.c; do
+    slug=$(sed -n 's/.*\.slug = "\(.*\)",/\1/p' "$rule")
+    code=$(sed -n 's/.*\.code = "\(.*\)",/\1/p' "$rule")
+    ls tests/rules/"$slug"/bad_*.tile.json >/dev/null 2>&1 || say "$code: tests/rules/$slug/bad_*.tile.json is missing"
+    ls tests/rules/"$slug"/ok_*.tile.json >/dev/null 2>&1 || say "$code: tests/rules/$slug/ok_*.tile.json is missing"
+    "$tileproof" explain "$code" >/dev/null || say "$code: no explanation"
+done
+for code in $("$tileproof" rules | awk '/execution/ {on = 1} on && $1 ~ /^TP/ {print $1}' | grep -v TP70); do
+    grep -q "\"trap\": \"$code\"" tests/semantics/*.tile.json || say "$code: no trap in tests/semantics"
+done
+"$tileproof" primitives | awk 'NR > 1 && $1 ~ /^[a-z]/ {print $1}' | while read -r name; do
+    case $name in program_id | if | for | neg | square | "ref[...]") continue ;; esac # written without their name
+    grep -q "[^a-z_]$name(\|\.$name(\|\b$name " tests/semantics/*.tile.json || say "primitive $name: no example in tests/semantics"
+done
+exit $status
