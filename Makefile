@@ -87,7 +87,7 @@ test: deps ## every test that needs nothing but the packages (README, CI)
 	@tools/quickstart.sh build/tileproof build/quickstart >/dev/null && echo "quickstart: as documented"
 
 unit: all $(TESTS)
-	@for t in $(TESTS); do $$t || exit 1; done
+	@code=0; for t in $(TESTS); do $$t || code=1; done; exit $$code
 
 check: check-layers check-tables check-size ## the rules of the source tree
 

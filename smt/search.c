@@ -284,11 +284,8 @@ void tp_minimise(tp_prover *v, const tp_obligation *o, int64_t *env)
 static int enumerate_from(tp_prover *v, const tp_obligation *o, uint32_t i, int64_t *budget, int64_t *env)
 {
     int64_t lo, hi;
-    if (i == o->nvars) {
-        if (--*budget < 0)
-            return -1;
+    if (i == o->nvars)
         return tp_refutes(v, o, env) ? 0 : 1;
-    }
     const tp_var *x = &o->vars[i];
     if (!mentioned(v, o, x->sym))
         return enumerate_from(v, o, i + 1, budget, env);
@@ -299,13 +296,11 @@ static int enumerate_from(tp_prover *v, const tp_obligation *o, uint32_t i, int6
         return -1;
     }
     for (int64_t value = lo; value <= hi; value++) {
-        if (*budget < 0)
+        if (--*budget < 0) /* counted at every level: inner ranges may be empty */
             return -1;
         env[x->sym] = value;
-        if (!in_bounds(v, x, env)) {
-            --*budget;
+        if (!in_bounds(v, x, env))
             continue;
-        }
         int r = enumerate_from(v, o, i + 1, budget, env);
         if (r != 1)
             return r;
@@ -313,7 +308,7 @@ static int enumerate_from(tp_prover *v, const tp_obligation *o, uint32_t i, int6
     return 1;
 }
 
-/* A goal or premise that cannot be evaluated somewhere must not count as true. */
+/* A goal that cannot be evaluated somewhere must not count as true. */
 static bool always_defined(const tp_prover *v, const tp_obligation *o, tp_expr e)
 {
     const tp_expr_node *n = tp_expr_get(v->p, e);

@@ -283,7 +283,7 @@ static void child(int fd, tp_prover *v, const tp_obligation *o, uint64_t rlimit,
     int64_t *env = TP_NEWN(v->arena, int64_t, nsyms);
     tp_str reason = {"", 0};
     message m = {0};
-    m.answer = tp_z3_check(tp_z3_new(v->arena), v, o, false, rlimit, env, &reason);
+    m.answer = (int32_t)tp_z3_check(tp_z3_new(v->arena), v, o, false, rlimit, env, &reason);
     snprintf(m.reason, sizeof m.reason, "%.*s", TP_FMT(reason));
     bool ok = write(fd, &m, sizeof m) == (ssize_t)sizeof m && write(fd, env, nsyms * sizeof *env) == (ssize_t)(nsyms * sizeof *env);
     _exit(ok ? 0 : 1);

@@ -172,7 +172,8 @@ static tp_node *node_new(parser *p, tp_node_kind kind, uint32_t from)
 static void set_kids(parser *p, tp_node *n, uint32_t count, tp_node *const *kids)
 {
     n->kids = TP_NEWN(p->c->arena, tp_node *, count);
-    memcpy(n->kids, kids, count * sizeof *kids);
+    if (count)
+        memcpy(n->kids, kids, count * sizeof *kids);
     n->nkids = count;
 }
 

@@ -1,0 +1,296 @@
+"""A spec as the pallas_call that it describes, for comparison with JAX.
+
+Deliberately small and independent of the C program: expressions are evaluated by
+Python, the body is rewritten as Python with jax.numpy under the language's names.
+"""
+
+import ast
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+DTYPES = {name: jnp.dtype(name) for name in (
+    "float32", "float64", "bfloat16", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32", "bool")}
+
+
+def is_static(*values):
+    return all(isinstance(v, (int, bool)) for v in values)
+
+
+def cdiv(a, b):
+    return -(-a // b)
+
+
+def least(*values):
+    return min(values) if is_static(*values) else functools.reduce(jnp.minimum, values)
+
+
+def greatest(*values):
+    return max(values) if is_static(*values) else functools.reduce(jnp.maximum, values)
+
+
+def align_up(a, b):
+    return cdiv(a, b) * b
+
+
+def next_power_of_2(a):
+    return 1 << max(a - 1, 0).bit_length()
+
+
+INTEGER = {"cdiv": cdiv, "min": least, "max": greatest, "align_up": align_up, "next_power_of_2": next_power_of_2}
+
+
+class Lazy(ast.NodeTransformer):
+    """`a if c else b` on traced values becomes where; exact for index maps."""
+
+    def visit_IfExp(self, node):
+        self.generic_visit(node)
+        return ast.Call(ast.Name("choose", ast.Load()), [node.test, node.body, node.orelse], [])
+
+
+def choose(c, a, b):
+    return (a if c else b) if is_static(c) else jnp.where(c, a, b)
+
+
+@functools.cache
+def compiled(text):
+    return compile(ast.fix_missing_locations(Lazy().visit(ast.parse(text, mode="eval"))), text, "eval")
+
+
+def integer(e, names):
+    """Value of an integer expression, Python int or traced."""
+    if isinstance(e, int):
+        return e
+    return eval(compiled(e), {**INTEGER, "choose": choose, **names})
+
+
+# ---- the body ----
+
+def reduction(f):
+    def g(x, axis=None, keepdims=False):
+        return f(x, axis=axis, keepdims=keepdims)
+    return g
+
+
+def dot(a, b, contract=None, batch=((), ()), preferred_element_type=None, precision=None):
+    contract = contract or ((a.ndim - 1,), (0,))
+    wide = preferred_element_type or (jnp.float32 if a.dtype in (jnp.bfloat16, jnp.float16) else a.dtype)
+    out = lax.dot_general(a, b, (contract, batch), preferred_element_type=wide, precision=lax.Precision.HIGHEST)
+    return out.astype(preferred_element_type or a.dtype)
+
+
+def gelu(x):
+    return jax.nn.gelu(x, approximate=True)
+
+
+FUNCTIONS = {
+    **{n: getattr(jnp, n) for n in (
+        "where maximum minimum abs sign exp exp2 log log1p log2 sqrt tanh sin cos floor ceil round clip square "
+        "reshape transpose expand_dims squeeze broadcast_to").split()},
+    "rsqrt": lax.rsqrt, "erf": lax.erf, "logistic": lax.logistic, "pow": lax.pow, "is_finite": jnp.isfinite,
+    "silu": jax.nn.silu, "gelu": gelu, "relu": jax.nn.relu,
+    "sum": reduction(jnp.sum), "prod": reduction(jnp.prod), "any": reduction(jnp.any), "all": reduction(jnp.all),
+    "argmax": reduction(jnp.argmax), "argmin": reduction(jnp.argmin),
+    "dot": dot,
+    "iota": lambda dtype, shape, dim: lax.broadcasted_iota(dtype, shape, dim),
+    "zeros": lambda shape, dtype: jnp.zeros(shape, dtype),
+    "full": lambda shape, value, dtype: jnp.full(shape, value, dtype),
+    "lax_div": lax.div, "lax_rem": lax.rem,
+    "ds": lambda start, size, stride=None: pl.ds(start, size, stride),
+    "check": lambda c, text: None,
+    "cdiv": cdiv, "align_up": align_up, "next_power_of_2": next_power_of_2,
+}
+
+
+def extreme(reduce, pair):
+    def f(x, *rest, **kwargs):
+        if rest and not kwargs:
+            return pair(x, rest[0])
+        return reduce(x, **kwargs)
+    return f
+
+
+FUNCTIONS["max"] = extreme(jnp.max, greatest)
+FUNCTIONS["min"] = extreme(jnp.min, least)
+
+
+def store(ref, index, value):
+    old = ref[index]
+    value = value if hasattr(value, "dtype") else jnp.asarray(value, old.dtype)
+    ref[index] = jnp.broadcast_to(value, old.shape)
+
+
+def branch(condition, then, orelse, values):
+    """`if`: both arms take and return the values that live on."""
+    return lax.cond(condition, then, orelse, values)
+
+
+def function(name, args, statements):
+    f = ast.parse(f"def {name}({', '.join(args)}): pass").body[0]
+    f.body = statements
+    return f
+
+
+def assigned(statements):
+    names = []
+    for s in statements:
+        for n in ast.walk(s):
+            if isinstance(n, (ast.Assign, ast.AugAssign)):
+                t = n.targets[0] if isinstance(n, ast.Assign) else n.target
+                if isinstance(t, ast.Name) and t.id not in names:
+                    names.append(t.id)
+    return names
+
+
+class Body(ast.NodeTransformer):
+    """Statements of the language as Python that JAX can trace."""
+
+    def __init__(self, refs):
+        self.refs, self.known, self.count = refs, [], 0
+
+    def block(self, statements):
+        out = []
+        for s in statements:
+            new = self.visit(s)
+            out += new if isinstance(new, list) else [new]
+        return out
+
+    def visit_Assign(self, node):
+        self.generic_visit(node)
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript):
+            call = ast.Call(ast.Name("store", ast.Load()), [target.value, target.slice, node.value], [])
+            return ast.Expr(call)
+        self.known.append(target.id)
+        return node
+
+    def visit_AugAssign(self, node):
+        load = ast.Subscript(node.target.value, node.target.slice, ast.Load()) if isinstance(node.target, ast.Subscript) else ast.Name(node.target.id, ast.Load())
+        return self.visit(ast.Assign([node.target], ast.BinOp(load, node.op, node.value)))
+
+    def visit_BoolOp(self, node):
+        self.generic_visit(node)
+        name = "logical_and" if isinstance(node.op, ast.And) else "logical_or"
+        out = node.values[0]
+        for v in node.values[1:]:
+            out = ast.Call(ast.Attribute(ast.Name("jnp", ast.Load()), name, ast.Load()), [out, v], [])
+        return out
+
+    def visit_UnaryOp(self, node):
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not):
+            return ast.Call(ast.Attribute(ast.Name("jnp", ast.Load()), "logical_not", ast.Load()), [node.operand], [])
+        return node
+
+    def visit_If(self, node):
+        test = self.visit(node.test)
+        live = [n for n in assigned(node.body + node.orelse) if n in self.known]
+        self.count += 1
+        names = []
+        functions = []
+        for arm, statements in (("then", node.body), ("orelse", node.orelse)):
+            known = list(self.known)
+            name = f"_{arm}_{self.count}"
+            inner = self.block(statements)
+            self.known = known
+            unpack = [ast.parse(f"({', '.join(live)},) = _values").body[0]] if live else []
+            ret = ast.parse(f"({', '.join(live)},)" if live else "()", mode="eval").body
+            functions.append(function(name, ["_values"], unpack + inner + [ast.Return(ret)]))
+            names.append(ast.Name(name, ast.Load()))
+        values = ast.parse(f"({', '.join(live)},)" if live else "()", mode="eval").body
+        call = ast.Call(ast.Name("branch", ast.Load()), [test, *names, values], [])
+        target = ast.parse(f"({', '.join(live)},) = 0" if live else "_ = 0").body[0].targets
+        return functions + [ast.Assign(target, call)]
+
+    def visit_For(self, node):
+        node.iter = self.visit(node.iter)
+        self.known.append(node.target.id)
+        cast = ast.parse(f"{node.target.id} = jnp.int32({node.target.id})").body
+        node.body = cast + self.block(node.body)
+        return node
+
+    def visit_Call(self, node):
+        if isinstance(node.func, ast.Name) and node.func.id == "num_programs":
+            return ast.Call(ast.Name("num_programs", ast.Load()), [ast.Constant(node.args[0].id)], [])
+        self.generic_visit(node)
+        return node
+
+
+def body_function(spec, sizes, dtypes):
+    refs = [o["name"] for k in ("inputs", "outputs", "scratch") for o in spec.get(k, [])]
+    axes = [a["axis"] for a in spec.get("grid", [])]
+    tree = ast.parse("\n".join(spec["kernel"]))
+    rewriter = Body(refs)
+    statements = rewriter.block(tree.body)
+    start = [ast.parse(f"{a} = program_id({i})").body[0] for i, a in enumerate(axes)]
+    module = ast.fix_missing_locations(ast.Module([function("kernel", refs, start + statements)], []))
+    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, "jnp": jnp, "store": store, "branch": branch, "inf": jnp.inf, "nan": jnp.nan,
+             "program_id": pl.program_id, "num_programs": lambda axis: pl.num_programs(axes.index(axis))}
+    exec(compile(module, spec["name"], "exec"), names)
+    return names["kernel"]
+
+
+# ---- the call ----
+
+def resolve_sizes(spec, given):
+    sizes, derived = dict(given), {}
+    for name, v in spec.get("sizes", {}).items():
+        if isinstance(v, int):
+            sizes[name] = v
+        elif isinstance(v, str):
+            derived[name] = v
+        elif name not in sizes:
+            sizes[name] = v["in"][-1] if "in" in v else max(v.get("min", 1), 2)
+    for _ in derived:
+        for name, v in derived.items():
+            try:
+                sizes[name] = integer(v, sizes)
+            except NameError:
+                pass
+    return sizes
+
+
+def pallas_call(spec, given_sizes=(), dtypes=(), interpret=True):
+    """(call, input dtypes and shapes): call(*arrays) returns a list of outputs."""
+    sizes = resolve_sizes(spec, dict(given_sizes))
+    dtypes = {k: DTYPES[v] for k, v in dict(dtypes).items()}
+    axes = [a["axis"] for a in spec.get("grid", [])]
+    grid = tuple(integer(a["steps"], sizes) for a in spec.get("grid", []))
+    semantics = tuple(a.get("semantics", "arbitrary") for a in spec.get("grid", []))
+
+    def dtype_of(o):
+        return dtypes.get(o["dtype"]) or DTYPES[o["dtype"]]
+
+    def shape_of(o):
+        return tuple(integer(d, sizes) for d in o["shape"])
+
+    def block_of(o):
+        if "block_shape" not in o:
+            return pl.BlockSpec(memory_space=pltpu.VMEM)
+        block = tuple(None if b is None else integer(b, sizes) for b in o["block_shape"])
+        return pl.BlockSpec(block, lambda *ids: tuple(integer(e, {**sizes, **dict(zip(axes, ids))}) for e in o["index_map"]))
+
+    inputs, outputs, scratch = spec.get("inputs", []), spec["outputs"], spec.get("scratch", [])
+    params = {"compiler_params": pltpu.CompilerParams(dimension_semantics=semantics)} if grid and interpret is not True else {}
+    call = pl.pallas_call(
+        body_function(spec, sizes, dtypes),
+        out_shape=[jax.ShapeDtypeStruct(shape_of(o), dtype_of(o)) for o in outputs],
+        grid=grid,
+        in_specs=[block_of(o) for o in inputs],
+        out_specs=[block_of(o) for o in outputs],
+        scratch_shapes=[pltpu.VMEM(shape_of(o), dtype_of(o)) for o in scratch],
+        interpret=interpret,
+        **params,
+    )
+    return call, [(dtype_of(o), shape_of(o)) for o in inputs]
+
+
+def array(values, dtype, shape):
+    """Nested lists with "nan", "inf", "-inf" as an array."""
+    flat = np.array(values, dtype=object).reshape(-1)
+    return jnp.asarray(np.array([float(v) if isinstance(v, str) else v for v in flat]).astype(dtype).reshape(shape))
