@@ -1,4 +1,5 @@
 #include "analyzer/internal.h"
+#include "base/checked.h"
 
 #define X(name) extern const tp_rule tp_rule_##name;
 #include "rules.inc"
@@ -198,6 +199,13 @@ uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises)
 
 /* ---- running ---- */
 
+/* Bounds that are reached: the exact procedures work on them. */
+static int64_t multiple_at_least(int64_t v, int64_t m)
+{
+    int64_t up;
+    return v % m == 0 || !tp_add(v - v % m, m, &up) ? v : up;
+}
+
 static void set_up_domain(tp_analysis *a)
 {
     const tp_kernel *k = a->k;
@@ -205,7 +213,7 @@ static void set_up_domain(tp_analysis *a)
     for (uint32_t i = 0; i < k->nsizes; i++) {
         const tp_size *s = &k->sizes[i];
         if (s->kind == TP_SIZE_RANGE)
-            a->vars[a->nvars++] = (tp_var){.sym = s->sym, .lo = num(a, s->min), .hi = num(a, s->max), .multiple_of = s->multiple_of};
+            a->vars[a->nvars++] = (tp_var){.sym = s->sym, .lo = num(a, multiple_at_least(s->min, s->multiple_of)), .hi = num(a, s->max - s->max % s->multiple_of), .multiple_of = s->multiple_of};
         else if (s->kind == TP_SIZE_CHOICE)
             a->vars[a->nvars++] = (tp_var){.sym = s->sym, .lo = num(a, s->min), .hi = num(a, s->max), .multiple_of = 1, .choices = s->choices, .nchoices = s->nchoices};
     }

@@ -211,12 +211,14 @@ int tp_check_specs(tp_cli *c, bool execute)
     tp_strings paths = {0};
     if (!read_settings(c, &s, &report) || !tp_expand_paths(c, &paths))
         return TP_EXIT_USAGE;
+    s.analysis.prover.solver = tp_solver_new(c->arena);
     tp_job *jobs = TP_NEWN(c->arena, tp_job, paths.len);
     for (uint32_t i = 0; i < paths.len; i++) {
         check_one(&jobs[i], paths.at[i], &s);
         tp_push(c->arena, report.specs, jobs[i].report);
         report.specs.at[i].source = &jobs[i].source;
     }
+    tp_solver_free(s.analysis.prover.solver);
     s.format->write(&report, stdout);
     if (paths.len > 1 && !report.quiet && tp_str_is(tp_option(&c->format, "full"), "full")) {
         tp_counts t = {0};

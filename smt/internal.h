@@ -9,7 +9,7 @@ struct tp_prover {
     tp_exprs *p;
     tp_prover_options o;
     tp_prover_stats stats;
-    struct tp_z3 *z3; /* created on first use */
+    tp_solver *solver; /* the caller's, or this prover's own */
     uint32_t emitted;    /* files of --emit-smt2 */
 };
 
@@ -34,11 +34,9 @@ int tp_enumerate(tp_prover *v, const tp_obligation *o, int64_t budget, int64_t *
 
 /* z3.c: the only file that knows Z3. */
 typedef enum tp_z3_answer { TP_Z3_UNSAT, TP_Z3_SAT, TP_Z3_UNKNOWN, TP_Z3_ERROR } tp_z3_answer;
-struct tp_z3 *tp_z3_new(tp_arena *a);
-void tp_z3_free(struct tp_z3 *z);
 /* Refute the obligation. `linear`: products are opaque, SAT is a hint only.
  * On SAT env holds the model's values of the variables. */
-tp_z3_answer tp_z3_check(struct tp_z3 *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason);
+tp_z3_answer tp_z3_check(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason);
 /* The raw form in a child process with limits. */
 tp_z3_answer tp_z3_check_forked(tp_prover *v, const tp_obligation *o, uint64_t rlimit, int64_t *env, tp_str *reason);
 

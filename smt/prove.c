@@ -13,13 +13,14 @@ tp_prover *tp_prover_new(tp_arena *a, tp_exprs *p, const tp_prover_options *o)
     v->p = p;
     if (o)
         v->o = *o;
+    v->solver = v->o.solver ? v->o.solver : tp_solver_new(a);
     return v;
 }
 
 void tp_prover_free(tp_prover *v)
 {
-    if (v)
-        tp_z3_free(v->z3);
+    if (v && !v->o.solver)
+        tp_solver_free(v->solver);
 }
 
 const tp_prover_stats *tp_prover_get_stats(const tp_prover *v)
@@ -49,9 +50,7 @@ static tp_decision proven(tp_grade g)
 static tp_decision ask_z3(tp_prover *v, const tp_obligation *o, int64_t *env)
 {
     tp_str reason = TP_S("");
-    if (!v->z3)
-        v->z3 = tp_z3_new(v->arena);
-    tp_z3_answer a = tp_z3_check(v->z3, v, o, true, LINEAR_RLIMIT, env, &reason);
+    tp_z3_answer a = tp_z3_check(v->solver, v, o, true, LINEAR_RLIMIT, env, &reason);
     v->stats.linear += a == TP_Z3_UNSAT;
     if (a == TP_Z3_UNSAT)
         return proven(TP_GRADE_Z3);

@@ -39,11 +39,18 @@ typedef struct tp_decision {
     double ms;
 } tp_decision;
 
+/* A Z3 context that provers of one thread can share; made when first needed.
+ * The handle lives in the arena, the context until tp_solver_free(). */
+typedef struct tp_solver tp_solver;
+tp_solver *tp_solver_new(tp_arena *a);
+void tp_solver_free(tp_solver *s);
+
 typedef struct tp_prover tp_prover;
 typedef struct tp_prover_options {
     uint64_t rlimit;      /* of the raw form; 0: 2 000 000 */
     const char *smt2_dir; /* write one file per obligation; NULL: none */
     const char *smt2_name; /* start of the file names */
+    tp_solver *solver;    /* shared; NULL: the prover makes its own */
     bool no_solver;       /* exact procedures only (tests) */
     bool only_solver;     /* skip the exact proof (tests) */
 } tp_prover_options;

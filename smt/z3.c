@@ -16,8 +16,7 @@
 
 #include "smt/internal.h"
 
-struct tp_z3 {
-    tp_arena *arena;
+struct tp_solver {
     Z3_context ctx;
     Z3_sort integer;
 };
@@ -27,19 +26,24 @@ static void on_error(Z3_context c, Z3_error_code e)
     (void)c, (void)e; /* the code is checked after each query */
 }
 
-struct tp_z3 *tp_z3_new(tp_arena *a)
+tp_solver *tp_solver_new(tp_arena *a)
 {
-    struct tp_z3 *z = TP_NEW(a, struct tp_z3);
+    return TP_NEW(a, tp_solver);
+}
+
+/* A context costs milliseconds: made when the first question comes. */
+static void open_context(tp_solver *z)
+{
+    if (z->ctx)
+        return;
     Z3_config cfg = Z3_mk_config();
-    z->arena = a;
     z->ctx = Z3_mk_context(cfg);
     Z3_del_config(cfg);
     Z3_set_error_handler(z->ctx, on_error);
     z->integer = Z3_mk_int_sort(z->ctx);
-    return z;
 }
 
-void tp_z3_free(struct tp_z3 *z)
+void tp_solver_free(tp_solver *z)
 {
     if (z && z->ctx)
         Z3_del_context(z->ctx);
@@ -49,7 +53,7 @@ void tp_z3_free(struct tp_z3 *z)
 
 /* One query: terms for atoms are made once. */
 typedef struct query {
-    struct tp_z3 *z;
+    tp_solver *z;
     tp_prover *v;
     const tp_obligation *o;
     Z3_solver solver;
@@ -145,8 +149,8 @@ static Z3_ast product(query *q, const tp_term *t)
         if (q->monomials.at[i].degree == t->degree && memcmp(q->monomials.at[i].factors, t->factors, t->degree * sizeof *t->factors) == 0)
             return q->products.at[i];
     Z3_ast fresh = constant(q, "m", q->monomials.len);
-    tp_push(q->z->arena, q->monomials, *t);
-    tp_push(q->z->arena, q->products, fresh);
+    tp_push(q->v->arena, q->monomials, *t);
+    tp_push(q->v->arena, q->products, fresh);
     return fresh;
 }
 
@@ -168,7 +172,7 @@ static Z3_ast of_poly(query *q, const tp_poly *p)
 
 static Z3_ast arith(query *q, tp_expr e)
 {
-    tp_poly *p = TP_NEW(q->z->arena, tp_poly);
+    tp_poly *p = TP_NEW(q->v->arena, tp_poly);
     tp_poly_of(q->v->p, tp_rewrite_div(q->v, e), p);
     return p->ok ? of_poly(q, p) : constant(q, "big", e.id); /* too large: free */
 }
@@ -228,12 +232,13 @@ static bool read_model(query *q, int64_t *env)
     return ok;
 }
 
-tp_z3_answer tp_z3_check(struct tp_z3 *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason)
+tp_z3_answer tp_z3_check(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason)
 {
+    open_context(z);
     Z3_context c = z->ctx;
     query q = {.z = z, .v = v, .o = o, .linear = linear};
     q.ndefined = 1 << 16;
-    q.defined = TP_NEWN(z->arena, uint8_t, q.ndefined);
+    q.defined = TP_NEWN(v->arena, uint8_t, q.ndefined);
     q.solver = Z3_mk_simple_solver(c);
     Z3_solver_inc_ref(c, q.solver);
     Z3_params params = Z3_mk_params(c);
@@ -257,12 +262,12 @@ tp_z3_answer tp_z3_check(struct tp_z3 *z, tp_prover *v, const tp_obligation *o, 
         Z3_lbool r = Z3_solver_check(c, q.solver);
         answer = r == Z3_L_FALSE ? TP_Z3_UNSAT : r == Z3_L_TRUE ? TP_Z3_SAT : TP_Z3_UNKNOWN;
         if (answer == TP_Z3_UNKNOWN)
-            *reason = tp_printf(z->arena, "Z3: %s (rlimit %llu)", Z3_solver_get_reason_unknown(c, q.solver), (unsigned long long)rlimit);
+            *reason = tp_printf(v->arena, "Z3: %s (rlimit %llu)", Z3_solver_get_reason_unknown(c, q.solver), (unsigned long long)rlimit);
         if (answer == TP_Z3_SAT && !read_model(&q, env))
             answer = TP_Z3_UNKNOWN;
     }
     if (Z3_get_error_code(c) != Z3_OK) { /* an unsat next to an error proves nothing */
-        *reason = tp_printf(z->arena, "Z3 error: %s", Z3_get_error_msg(c, Z3_get_error_code(c)));
+        *reason = tp_printf(v->arena, "Z3 error: %s", Z3_get_error_msg(c, Z3_get_error_code(c)));
         answer = TP_Z3_ERROR;
     }
     Z3_solver_dec_ref(c, q.solver);
@@ -283,7 +288,7 @@ static void child(int fd, tp_prover *v, const tp_obligation *o, uint64_t rlimit,
     int64_t *env = TP_NEWN(v->arena, int64_t, nsyms);
     tp_str reason = {"", 0};
     message m = {0};
-    m.answer = (int32_t)tp_z3_check(tp_z3_new(v->arena), v, o, false, rlimit, env, &reason);
+    m.answer = (int32_t)tp_z3_check(tp_solver_new(v->arena), v, o, false, rlimit, env, &reason);
     snprintf(m.reason, sizeof m.reason, "%.*s", TP_FMT(reason));
     bool ok = write(fd, &m, sizeof m) == (ssize_t)sizeof m && write(fd, env, nsyms * sizeof *env) == (ssize_t)(nsyms * sizeof *env);
     _exit(ok ? 0 : 1);

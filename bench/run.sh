@@ -1,0 +1,11 @@
+#!/bin/sh
+# Speed, as medians and ratios of one run on this machine.
+set -eu
+mkdir -p build/bench
+${CC:-cc} -std=c11 -O2 -Wall -Wextra -o build/bench/lint bench/lint.c
+build/bench/lint build/tileproof "${REPEATS:-21}"
+if [ -x build/venv/bin/python ]; then
+    build/venv/bin/python bench/engine.py
+else
+    echo "skipped: the comparison with JAX (make test-jax makes build/venv)"
+fi
