@@ -83,7 +83,13 @@ void tp_visit_subterms(tp_analysis *a, tp_expr e, tp_expr path, tp_subterm_visit
 
 tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc loc, tp_str message)
 {
-    tp_finding f = {.rule = a->rule->code, .slug = a->rule->slug, .verdict = v, .severity = TP_NOTE, .subject = subject, .loc = loc, .message = message};
+    tp_finding f = {.rule = a->rule->code,
+                    .slug = a->rule->slug,
+                    .verdict = v,
+                    .severity = TP_NOTE,
+                    .subject = subject,
+                    .loc = loc,
+                    .message = message};
     if (v == TP_VIOLATED || v == TP_VACUOUS)
         f.severity = a->rule->severity;
     else if (v == TP_UNKNOWN)
@@ -119,7 +125,8 @@ static tp_obligation obligation_of(tp_analysis *a, const tp_claim *c)
                            .premises = premises,
                            .npremises = n,
                            .goal = c->goal,
-                           .name = tp_printf(a->arena, "%s-%.*s", a->rule ? a->rule->code : "fact", TP_FMT(c->subject)).p};
+                           .name =
+                               tp_printf(a->arena, "%s-%.*s", a->rule ? a->rule->code : "fact", TP_FMT(c->subject)).p};
 }
 
 tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c)
@@ -144,7 +151,8 @@ static void try_replay(tp_analysis *a, tp_finding *f, tp_witness *w, const int64
 tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **env)
 {
     tp_decision d = tp_claim_decide(a, c);
-    tp_finding *f = tp_add_finding(a, d.verdict, c->subject, c->loc, d.verdict == TP_VIOLATED ? c->violated : c->proven);
+    tp_finding *f =
+        tp_add_finding(a, d.verdict, c->subject, c->loc, d.verdict == TP_VIOLATED ? c->violated : c->proven);
     f->grade = d.verdict == TP_PROVEN ? d.grade : TP_GRADE_NONE;
     f->ms = d.ms;
     f->reason = d.reason.n ? tp_message(a, "%.*s", TP_FMT(d.reason)) : (tp_str){NULL, 0};
@@ -213,13 +221,25 @@ static void set_up_domain(tp_analysis *a)
     for (uint32_t i = 0; i < k->nsizes; i++) {
         const tp_size *s = &k->sizes[i];
         if (s->kind == TP_SIZE_RANGE)
-            a->vars[a->nvars++] = (tp_var){.sym = s->sym, .lo = num(a, multiple_at_least(s->min, s->multiple_of)), .hi = num(a, s->max - s->max % s->multiple_of), .multiple_of = s->multiple_of};
+            a->vars[a->nvars++] = (tp_var){.sym = s->sym,
+                                           .lo = num(a, multiple_at_least(s->min, s->multiple_of)),
+                                           .hi = num(a, s->max - s->max % s->multiple_of),
+                                           .multiple_of = s->multiple_of};
         else if (s->kind == TP_SIZE_CHOICE)
-            a->vars[a->nvars++] = (tp_var){.sym = s->sym, .lo = num(a, s->min), .hi = num(a, s->max), .multiple_of = 1, .choices = s->choices, .nchoices = s->nchoices};
+            a->vars[a->nvars++] = (tp_var){.sym = s->sym,
+                                           .lo = num(a, s->min),
+                                           .hi = num(a, s->max),
+                                           .multiple_of = 1,
+                                           .choices = s->choices,
+                                           .nchoices = s->nchoices};
     }
     a->nsizes = a->nvars;
     for (uint32_t i = 0; i < k->naxes; i++)
-        a->vars[a->nvars++] = (tp_var){.sym = k->axes[i].sym, .lo = num(a, 0), .hi = mk(a, TP_E_SUB, k->axes[i].steps, num(a, 1)), .multiple_of = 1, .step = true};
+        a->vars[a->nvars++] = (tp_var){.sym = k->axes[i].sym,
+                                       .lo = num(a, 0),
+                                       .hi = mk(a, TP_E_SUB, k->axes[i].steps, num(a, 1)),
+                                       .multiple_of = 1,
+                                       .step = true};
     a->where = TP_NEWN(a->arena, tp_expr, k->nwhere);
     a->nwhere = k->nwhere;
     for (uint32_t i = 0; i < k->nwhere; i++)
@@ -257,8 +277,11 @@ static void merge(tp_arena *arena, tp_findings *into, const tp_findings *more)
         const tp_finding *f = &more->at[i];
         tp_finding *same = NULL;
         for (uint32_t j = 0; j < into->len && !same; j++)
-            if (strcmp(into->at[j].rule, f->rule) == 0 && into->at[j].loc.start == f->loc.start && tp_str_eq(into->at[j].subject, f->subject) &&
-                (into->at[j].verdict == f->verdict ? tp_str_eq(into->at[j].message, f->message) || f->verdict == TP_PROVEN : f->verdict == TP_PROVEN || into->at[j].verdict == TP_PROVEN))
+            if (strcmp(into->at[j].rule, f->rule) == 0 && into->at[j].loc.start == f->loc.start &&
+                tp_str_eq(into->at[j].subject, f->subject) &&
+                (into->at[j].verdict == f->verdict
+                     ? tp_str_eq(into->at[j].message, f->message) || f->verdict == TP_PROVEN
+                     : f->verdict == TP_PROVEN || into->at[j].verdict == TP_PROVEN))
                 same = &into->at[j];
         if (!same)
             tp_push(arena, *into, *f);
@@ -274,7 +297,8 @@ static void sort_findings(tp_findings *f)
     for (uint32_t i = 1; i < f->len; i++) { /* insertion: stable, small */
         tp_finding x = f->at[i];
         uint32_t j = i;
-        while (j > 0 && (f->at[j - 1].loc.start > x.loc.start || (f->at[j - 1].loc.start == x.loc.start && strcmp(f->at[j - 1].rule, x.rule) > 0))) {
+        while (j > 0 && (f->at[j - 1].loc.start > x.loc.start ||
+                         (f->at[j - 1].loc.start == x.loc.start && strcmp(f->at[j - 1].rule, x.rule) > 0))) {
             f->at[j] = f->at[j - 1];
             j--;
         }

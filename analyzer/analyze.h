@@ -14,11 +14,11 @@ typedef struct tp_analysis tp_analysis;
 typedef struct tp_rule {
     const char *code, *slug, *title;
     tp_severity severity;
-    bool hardware;   /* off for target "none" */
-    bool per_dtype;  /* the verdict can depend on dtype parameters */
-    const char *why; /* why the hardware cares */
+    bool hardware;          /* off for target "none" */
+    bool per_dtype;         /* the verdict can depend on dtype parameters */
+    const char *why;        /* why the hardware cares */
     const char *bad, *good; /* snippets of a spec */
-    const char *jax; /* what JAX does with the bad one */
+    const char *jax;        /* what JAX does with the bad one */
     void (*check)(tp_analysis *a);
 } tp_rule;
 

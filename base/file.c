@@ -27,8 +27,7 @@ static tp_status open_regular(tp_arena *a, const char *path, int *fd, struct sta
         return s;
     }
     if (!S_ISREG(st->st_mode)) {
-        *why = tp_printf(a, S_ISDIR(st->st_mode) ? "it is a folder, not a file"
-                                                 : "it is not a regular file");
+        *why = tp_printf(a, S_ISDIR(st->st_mode) ? "it is a folder, not a file" : "it is not a regular file");
         close(*fd);
         return TP_E_INPUT;
     }
@@ -120,7 +119,8 @@ tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, siz
     const char *tmp = tp_printf(a, "%s.tmp-%ld", path, (long)getpid()).p;
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* rename would replace a device */
-        *why = tp_printf(a, "cannot write `%s`: it is %s", path, S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
+        *why =
+            tp_printf(a, "cannot write `%s`: it is %s", path, S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
         return TP_E_INPUT;
     }
     int fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -16,7 +16,6 @@ void tp_unmap_file(tp_str mapped);
 
 /* Write `n` pieces to `path` through a temporary file beside it and rename:
  * readers see the old content or the new one, never half of it. */
-tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, size_t n,
-                        tp_str *why);
+tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, size_t n, tp_str *why);
 
 #endif

@@ -1,7 +1,6 @@
 #include "base/finding.h"
 
-static const char *const VERDICTS[] = {"proven", "violated", "unknown", "vacuous", "assumed",
-                                       "not-applicable"};
+static const char *const VERDICTS[] = {"proven", "violated", "unknown", "vacuous", "assumed", "not-applicable"};
 
 const char *tp_verdict_name(tp_verdict v)
 {
@@ -46,7 +45,7 @@ tp_str tp_line_of(const tp_source *s, uint32_t offset)
 static const char *slug_of(const char *code)
 {
     static const char *const SLUGS[][2] = {
-        {"TP001", "spec-structure"}, {"TP002", "spec-name"},       {"TP003", "spec-syntax"},
+        {"TP001", "spec-structure"}, {"TP002", "spec-name"},  {"TP003", "spec-syntax"},
         {"TP004", "spec-type"},      {"TP005", "spec-value"},
     };
     for (size_t i = 0; i < sizeof SLUGS / sizeof *SLUGS; i++)
@@ -55,8 +54,7 @@ static const char *slug_of(const char *code)
     return "spec";
 }
 
-_Noreturn void tp_raise(tp_ctx *c, const char *code, tp_loc loc, const char *help,
-                        const char *fmt, ...)
+_Noreturn void tp_raise(tp_ctx *c, const char *code, tp_loc loc, const char *help, const char *fmt, ...)
 {
     tp_buf b = {.arena = c->arena};
     va_list ap;

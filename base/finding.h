@@ -89,7 +89,7 @@ typedef struct tp_ctx {
 
 /* Record an error on the spec and leave through tp_try() with TP_E_INPUT.
  * `help` may be NULL. */
-_Noreturn void tp_raise(tp_ctx *c, const char *code, tp_loc loc, const char *help,
-                        const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+_Noreturn void tp_raise(tp_ctx *c, const char *code, tp_loc loc, const char *help, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -30,7 +30,10 @@ static tp_dtype dtype_of(const stored *s, tp_dtype wanted)
         return wanted == TP_BF16 ? TP_BF16 : TP_NO_DTYPE;
     for (int d = 0; d < TP_DTYPES; d++) {
         const tp_dtype_row *row = tp_dtype_info((tp_dtype)d);
-        char kind = row->kind == TP_KIND_FLOAT ? 'f' : row->kind == TP_KIND_INT ? 'i' : row->kind == TP_KIND_UINT ? 'u' : 'b';
+        char kind = row->kind == TP_KIND_FLOAT  ? 'f'
+                    : row->kind == TP_KIND_INT  ? 'i'
+                    : row->kind == TP_KIND_UINT ? 'u'
+                                                : 'b';
         if (d != TP_BF16 && row->executable && kind == s->kind && (size_t)row->bits == 8 * s->size)
             return (tp_dtype)d;
     }
@@ -53,7 +56,8 @@ static tp_status from_bytes(tp_arena *a, const stored *s, tp_str data, tp_dtype 
     size_t n;
     tp_dtype dtype = dtype_of(s, wanted);
     if (dtype == TP_NO_DTYPE && s->kind == 'V' && s->size == 2)
-        return no(a, why, "it holds two-byte void elements; they are read as bfloat16 only where the spec says bfloat16");
+        return no(a, why,
+                  "it holds two-byte void elements; they are read as bfloat16 only where the spec says bfloat16");
     if (dtype == TP_NO_DTYPE) {
         *why = tp_printf(a, "its element type (%c%zu) is not one that kernels compute with", s->kind, s->size);
         return TP_E_INPUT;
@@ -105,7 +109,8 @@ static const char *value_of(const char *header, const char *key)
 
 static bool parse_header(const char *header, stored *s)
 {
-    const char *descr = value_of(header, "'descr'"), *order = value_of(header, "'fortran_order'"), *shape = value_of(header, "'shape'");
+    const char *descr = value_of(header, "'descr'"), *order = value_of(header, "'fortran_order'"),
+               *shape = value_of(header, "'shape'");
     if (!descr || !order || !shape || descr[0] != '\'' || !strchr("<>|=", descr[1]) || shape[0] != '(')
         return false;
     s->big = descr[1] == '>';
@@ -156,15 +161,17 @@ static const struct {
     char kind;
     size_t size;
     tp_dtype dtype;
-} SAFE[] = {{"F64", 'f', 8, TP_F64}, {"F32", 'f', 4, TP_F32}, {"F16", 'f', 2, TP_F16}, {"BF16", 'V', 2, TP_BF16}, {"I8", 'i', 1, TP_I8},   {"I16", 'i', 2, TP_I16},
-            {"I32", 'i', 4, TP_I32}, {"U8", 'u', 1, TP_U8},   {"U16", 'u', 2, TP_U16}, {"U32", 'u', 4, TP_U32},   {"BOOL", 'b', 1, TP_BOOL}};
+} SAFE[] = {{"F64", 'f', 8, TP_F64}, {"F32", 'f', 4, TP_F32}, {"F16", 'f', 2, TP_F16},  {"BF16", 'V', 2, TP_BF16},
+            {"I8", 'i', 1, TP_I8},   {"I16", 'i', 2, TP_I16}, {"I32", 'i', 4, TP_I32},  {"U8", 'u', 1, TP_U8},
+            {"U16", 'u', 2, TP_U16}, {"U32", 'u', 4, TP_U32}, {"BOOL", 'b', 1, TP_BOOL}};
 
 static bool safe_entry(struct json_object *entry, stored *s, tp_dtype *dtype, int64_t *from, int64_t *to)
 {
     struct json_object *type, *shape, *offsets;
     if (!json_object_object_get_ex(entry, "dtype", &type) || !json_object_object_get_ex(entry, "shape", &shape) ||
-        !json_object_object_get_ex(entry, "data_offsets", &offsets) || !json_object_is_type(type, json_type_string) || !json_object_is_type(shape, json_type_array) ||
-        !json_object_is_type(offsets, json_type_array) || json_object_array_length(offsets) != 2 || json_object_array_length(shape) > TP_TENSOR_MAX_RANK)
+        !json_object_object_get_ex(entry, "data_offsets", &offsets) || !json_object_is_type(type, json_type_string) ||
+        !json_object_is_type(shape, json_type_array) || !json_object_is_type(offsets, json_type_array) ||
+        json_object_array_length(offsets) != 2 || json_object_array_length(shape) > TP_TENSOR_MAX_RANK)
         return false;
     s->rank = (uint32_t)json_object_array_length(shape);
     for (uint32_t d = 0; d < s->rank; d++)
@@ -202,8 +209,7 @@ static tp_status read_safetensors(tp_arena *a, tp_str file, tp_str name, tp_tens
     else if (!json_object_object_get_ex(root, wanted, &entry)) {
         tp_buf b = {.arena = a};
         tp_buf_printf(&b, "it has no tensor \"%s\"; it has", wanted);
-        json_object_object_foreach(root, key, value)
-        {
+        json_object_object_foreach (root, key, value) {
             (void)value;
             if (strcmp(key, "__metadata__") != 0 && b.n < 400)
                 tp_buf_printf(&b, " %s", key);
@@ -243,9 +249,14 @@ tp_status tp_tensor_read(tp_arena *a, tp_str path, tp_dtype wanted, tp_tensor *o
 static tp_str npy_header(tp_arena *a, const tp_tensor *t)
 {
     const tp_dtype_row *row = tp_dtype_info(t->dtype);
-    char kind = t->dtype == TP_BF16 ? 'V' : row->kind == TP_KIND_FLOAT ? 'f' : row->kind == TP_KIND_INT ? 'i' : row->kind == TP_KIND_UINT ? 'u' : 'b';
+    char kind = t->dtype == TP_BF16          ? 'V'
+                : row->kind == TP_KIND_FLOAT ? 'f'
+                : row->kind == TP_KIND_INT   ? 'i'
+                : row->kind == TP_KIND_UINT  ? 'u'
+                                             : 'b';
     tp_buf h = {.arena = a}, b = {.arena = a};
-    tp_buf_printf(&h, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (", row->bits == 8 ? '|' : '<', kind, row->bits / 8);
+    tp_buf_printf(&h, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (", row->bits == 8 ? '|' : '<', kind,
+                  row->bits / 8);
     for (uint32_t d = 0; d < t->rank; d++)
         tp_buf_printf(&h, "%lld%s", (long long)t->dims[d], t->rank == 1 ? "," : d + 1 < t->rank ? ", " : "");
     tp_buf_c(&h, "), }");

@@ -7,23 +7,23 @@
 
 #include "base/arena.h"
 
-#define TP_VEC(T)                                                                                  \
-    struct {                                                                                       \
-        T *at;                                                                                     \
-        uint32_t len, cap;                                                                         \
+#define TP_VEC(T)                                                                                                      \
+    struct {                                                                                                           \
+        T *at;                                                                                                         \
+        uint32_t len, cap;                                                                                             \
     }
 
-#define tp_push(a, v, ...)                                                                         \
-    do {                                                                                           \
-        if ((v).len == (v).cap) {                                                                  \
-            uint32_t cap_ = (v).cap ? (v).cap * 2 : 8;                                             \
-            void *new_ = tp_alloc_array((a), cap_, sizeof *(v).at);                                \
-            if ((v).len)                                                                           \
-                memcpy(new_, (v).at, (v).len * sizeof *(v).at);                                    \
-            (v).at = new_;                                                                         \
-            (v).cap = cap_;                                                                        \
-        }                                                                                          \
-        (v).at[(v).len++] = __VA_ARGS__;                                                           \
+#define tp_push(a, v, ...)                                                                                             \
+    do {                                                                                                               \
+        if ((v).len == (v).cap) {                                                                                      \
+            uint32_t cap_ = (v).cap ? (v).cap * 2 : 8;                                                                 \
+            void *new_ = tp_alloc_array((a), cap_, sizeof *(v).at);                                                    \
+            if ((v).len)                                                                                               \
+                memcpy(new_, (v).at, (v).len * sizeof *(v).at);                                                        \
+            (v).at = new_;                                                                                             \
+            (v).cap = cap_;                                                                                            \
+        }                                                                                                              \
+        (v).at[(v).len++] = __VA_ARGS__;                                                                               \
     } while (0)
 
 #endif

@@ -70,7 +70,8 @@ static int gallery(const char *program, int repeats)
         }
         printf("  %-28s %7.2f ms (worst %.2f)\n", strrchr(g.gl_pathv[i], '/') + 1, medians[i], runs[repeats - 1]);
     }
-    printf("lint, one process per gallery spec, median of %d: median %.2f ms, worst %.2f ms (%s)\n", repeats, median(medians, (int)g.gl_pathc), worst, slowest);
+    printf("lint, one process per gallery spec, median of %d: median %.2f ms, worst %.2f ms (%s)\n", repeats,
+           median(medians, (int)g.gl_pathc), worst, slowest);
     globfree(&g);
     return 0;
 }
@@ -89,19 +90,28 @@ static int write_spec(const char *path, int n)
     if (n % 3 == 0)
         fprintf(f,
                 "\"sizes\": {\"M\": {\"min\": 1}, \"N\": {\"min\": 1}, \"K\": {\"min\": 1, \"multiple_of\": %d}},\n"
-                "\"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(M, %d)\", \"semantics\": \"parallel\"}, {\"axis\": \"j\", \"steps\": \"cdiv(N, %d)\"}, {\"axis\": \"k\", \"steps\": \"K // %d\"}],\n"
-                "\"inputs\": [{\"name\": \"x\", \"dtype\": \"T\", \"shape\": [\"M\", \"K\"], \"block_shape\": [%d, %d], \"index_map\": [\"i%s\", \"k\"]},\n"
-                "{\"name\": \"y\", \"dtype\": \"T\", \"shape\": [\"K\", \"N\"], \"block_shape\": [%d, %d], \"index_map\": [\"k\", \"j\"]}],\n"
-                "\"outputs\": [{\"name\": \"o\", \"dtype\": \"T\", \"shape\": [\"M\", \"N\"], \"block_shape\": [%d, %d], \"index_map\": [\"i\", \"j\"]}],\n"
+                "\"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(M, %d)\", \"semantics\": \"parallel\"}, {\"axis\": "
+                "\"j\", \"steps\": \"cdiv(N, %d)\"}, {\"axis\": \"k\", \"steps\": \"K // %d\"}],\n"
+                "\"inputs\": [{\"name\": \"x\", \"dtype\": \"T\", \"shape\": [\"M\", \"K\"], \"block_shape\": [%d, "
+                "%d], \"index_map\": [\"i%s\", \"k\"]},\n"
+                "{\"name\": \"y\", \"dtype\": \"T\", \"shape\": [\"K\", \"N\"], \"block_shape\": [%d, %d], "
+                "\"index_map\": [\"k\", \"j\"]}],\n"
+                "\"outputs\": [{\"name\": \"o\", \"dtype\": \"T\", \"shape\": [\"M\", \"N\"], \"block_shape\": [%d, "
+                "%d], \"index_map\": [\"i\", \"j\"]}],\n"
                 "\"scratch\": [{\"name\": \"acc\", \"dtype\": \"float32\", \"shape\": [%d, %d]}],\n"
-                "\"kernel\": [\"if k == 0:\", \"    acc[...] = 0\", \"acc[...] += dot(x[...], y[...], preferred_element_type=float32)\", \"if k == num_programs(k) - 1:\", \"    o[...] = acc[...].astype(T)\"]}\n",
+                "\"kernel\": [\"if k == 0:\", \"    acc[...] = 0\", \"acc[...] += dot(x[...], y[...], "
+                "preferred_element_type=float32)\", \"if k == num_programs(k) - 1:\", \"    o[...] = "
+                "acc[...].astype(T)\"]}\n",
                 bk, bm, bn, bk, bm, bk, off, bk, bn, bm, bn, bm, bn);
     else
         fprintf(f,
                 "\"sizes\": {\"M\": {\"min\": 1}, \"N\": {\"min\": %d}, \"num\": \"cdiv(M, %d)\"},\n"
-                "\"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(M, %d)\"}, {\"axis\": \"j\", \"steps\": \"cdiv(N, %d)\"}],\n"
-                "\"inputs\": [{\"name\": \"x\", \"dtype\": \"T\", \"shape\": [\"M\", \"N\"], \"block_shape\": [%d, %d], \"index_map\": [\"%s\", \"j%s\"]}],\n"
-                "\"outputs\": [{\"name\": \"o\", \"dtype\": \"T\", \"shape\": [\"M\", \"N\"], \"block_shape\": [%d, %d], \"index_map\": [\"i\", \"j\"]}],\n"
+                "\"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(M, %d)\"}, {\"axis\": \"j\", \"steps\": \"cdiv(N, "
+                "%d)\"}],\n"
+                "\"inputs\": [{\"name\": \"x\", \"dtype\": \"T\", \"shape\": [\"M\", \"N\"], \"block_shape\": [%d, "
+                "%d], \"index_map\": [\"%s\", \"j%s\"]}],\n"
+                "\"outputs\": [{\"name\": \"o\", \"dtype\": \"T\", \"shape\": [\"M\", \"N\"], \"block_shape\": [%d, "
+                "%d], \"index_map\": [\"i\", \"j\"]}],\n"
                 "\"kernel\": [\"o[...] = x[...] * x[...] + 1\"], \"reference\": [\"o = x * x + 1\"]}\n",
                 n % 7 + 1, bm, bm, bn, bm, bn, n % 3 == 1 ? "i" : "num - 1 - i", off, bm, bn);
     return fclose(f);
@@ -122,8 +132,11 @@ static int generated(const char *program)
     for (int r = 0; r < 5; r++)
         runs[r] = timed(program, folder, &code);
     double ms = median(runs, 5);
-    printf("lint, %d generated specs in one call, median of 5: %.0f ms, %.0f specs/s, exit %d (every tenth is broken)\n", SPECS, ms, SPECS / ms * 1e3, code);
-    if (getenv("KEEP")) return 0;
+    printf(
+        "lint, %d generated specs in one call, median of 5: %.0f ms, %.0f specs/s, exit %d (every tenth is broken)\n",
+        SPECS, ms, SPECS / ms * 1e3, code);
+    if (getenv("KEEP"))
+        return 0;
     snprintf(path, sizeof path, "rm -rf %s", folder);
     return system(path) != 0 || code != 1;
 }

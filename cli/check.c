@@ -68,9 +68,12 @@ static bool read_settings(tp_cli *c, settings *s, tp_report *report)
         return tp_usage_error("there is no format `%.*s`; there are full, concise, json", TP_FMT(format)), false;
     if (s->target.n && !tp_target_find(s->target, &ignored))
         return tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(s->target)), false;
-    if (!tp_option_number(&c->rlimit, "rlimit", 1000, 4000000000, 0, &rlimit) || !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||
-        !tp_option_number(&c->cases, "cases", 0, 1000, 6, &s->cases) || !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &seed) ||
-        !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &s->equiv.max_steps) || !tp_use_color(c, &report->color) || !select_rules(c, &s->analysis))
+    if (!tp_option_number(&c->rlimit, "rlimit", 1000, 4000000000, 0, &rlimit) ||
+        !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||
+        !tp_option_number(&c->cases, "cases", 0, 1000, 6, &s->cases) ||
+        !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &seed) ||
+        !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &s->equiv.max_steps) ||
+        !tp_use_color(c, &report->color) || !select_rules(c, &s->analysis))
         return false;
     if (tp_str_is(unknown, "fail"))
         report->unknown = TP_UNKNOWN_FAIL;
@@ -81,7 +84,9 @@ static bool read_settings(tp_cli *c, settings *s, tp_report *report)
     if (c->emit_smt2.len) {
         s->analysis.prover.smt2_dir = tp_cstr(c->arena, tp_option(&c->emit_smt2, ""));
         if (mkdir(s->analysis.prover.smt2_dir, 0777) != 0 && errno != EEXIST)
-            return tp_usage_error("--emit-smt2: cannot make the folder `%s`: %s", s->analysis.prover.smt2_dir, strerror(errno)), false;
+            return tp_usage_error("--emit-smt2: cannot make the folder `%s`: %s", s->analysis.prover.smt2_dir,
+                                  strerror(errno)),
+                   false;
     }
     s->max_memory = (size_t)memory << 20;
     s->equiv.seed = (uint64_t)seed;
@@ -123,7 +128,8 @@ static void apply_allow(tp_job *j)
         }
         if (used)
             continue;
-        tp_finding stale = {.rule = "TP901", .slug = "stale-allow", .verdict = TP_VIOLATED, .severity = TP_WARNING, .loc = a->loc};
+        tp_finding stale = {
+            .rule = "TP901", .slug = "stale-allow", .verdict = TP_VIOLATED, .severity = TP_WARNING, .loc = a->loc};
         stale.message = TP_S("this entry of \"allow\" suppresses nothing");
         stale.help = TP_S("remove it");
         tp_push(j->arena, j->report.findings, stale);
@@ -147,7 +153,8 @@ static void check_registries(tp_job *j)
         tp_buf names = {.arena = j->arena};
         for (size_t i = 0; i < n; i++)
             tp_buf_printf(&names, "%s%s", i ? ", " : "there are ", all[i]->name);
-        tp_raise(&j->ctx, "TP002", tp_json_get(k->reference.builtin, "builtin")->loc, tp_buf_view(&names).p, "there is no builtin reference \"%.*s\"", TP_FMT(k->reference.name));
+        tp_raise(&j->ctx, "TP002", tp_json_get(k->reference.builtin, "builtin")->loc, tp_buf_view(&names).p,
+                 "there is no builtin reference \"%.*s\"", TP_FMT(k->reference.name));
     }
     for (uint32_t i = 0; k->allow && i < k->allow->u.items.n; i++) {
         const tp_json *rule = tp_json_get(k->allow->u.items.at[i], "rule");
@@ -156,7 +163,8 @@ static void check_registries(tp_job *j)
         for (size_t t = 0; t < n; t++)
             known |= tp_str_is(rule->u.string, traps[t].code) || tp_str_is(rule->u.string, traps[t].slug);
         if (!known)
-            tp_raise(&j->ctx, "TP002", rule->loc, "`tileproof rules` lists them", "there is no rule \"%.*s\"", TP_FMT(rule->u.string));
+            tp_raise(&j->ctx, "TP002", rule->loc, "`tileproof rules` lists them", "there is no rule \"%.*s\"",
+                     TP_FMT(rule->u.string));
     }
 }
 
@@ -198,7 +206,11 @@ static void check_one(tp_job *j, tp_str path, const settings *s)
         j->report.valid = false;
         j->report.spec = NULL;
     } else if (st != TP_OK) {
-        tp_finding f = {.rule = "TP902", .slug = "out-of-memory", .verdict = TP_UNKNOWN, .severity = TP_WARNING, .message = TP_S("memory ran out before the check was done")};
+        tp_finding f = {.rule = "TP902",
+                        .slug = "out-of-memory",
+                        .verdict = TP_UNKNOWN,
+                        .severity = TP_WARNING,
+                        .message = TP_S("memory ran out before the check was done")};
         tp_push(j->arena, j->report.findings, f);
         j->report.internal_error = true;
     }
@@ -231,7 +243,8 @@ int tp_check_specs(tp_cli *c, bool execute)
             t.unknown += k.unknown;
             t.tested += k.tested;
         }
-        printf("%u specs, %u clean: %u violated, %u proven, %u unknown%s", report.specs.len, clean, t.violated, t.proven, t.unknown, execute ? "" : "\n");
+        printf("%u specs, %u clean: %u violated, %u proven, %u unknown%s", report.specs.len, clean, t.violated,
+               t.proven, t.unknown, execute ? "" : "\n");
         if (execute)
             printf(", %u cases tested\n", t.tested);
     }

@@ -30,7 +30,8 @@ int tp_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Last value of an option or `otherwise`; a number in [lo, hi], false after a
  * message. */
 tp_str tp_option(const tp_strings *values, const char *otherwise);
-bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, int64_t hi, int64_t otherwise, int64_t *out);
+bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, int64_t hi, int64_t otherwise,
+                      int64_t *out);
 bool tp_use_color(const tp_cli *c, bool *color);
 
 /* Files named on the command line: folders are searched for *.tile.json(c),
@@ -56,6 +57,7 @@ int tp_check_specs(tp_cli *c, bool execute);
 /* Replay of a witness by the machine (analyzer/analyze.h). ctx: size_t max memory. */
 int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule);
 /* Findings of an execution, shrunk to small sizes. */
-void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o, tp_findings *into);
+void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o,
+                               tp_findings *into);
 
 #endif

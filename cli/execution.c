@@ -33,10 +33,12 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
 
 static bool same_failure(const tp_case_result *a, const tp_case_result *b)
 {
-    return a->outcome == b->outcome && (a->outcome != TP_TRAPPED || (strcmp(a->trap.rule, b->trap.rule) == 0 && tp_str_eq(a->trap.subject, b->trap.subject)));
+    return a->outcome == b->outcome && (a->outcome != TP_TRAPPED || (strcmp(a->trap.rule, b->trap.rule) == 0 &&
+                                                                     tp_str_eq(a->trap.subject, b->trap.subject)));
 }
 
-static bool still_fails(tp_arena *a, const tp_case *c, const tp_equiv_options *o, const tp_case_result *like, tp_case_result *out)
+static bool still_fails(tp_arena *a, const tp_case *c, const tp_equiv_options *o, const tp_case_result *like,
+                        tp_case_result *out)
 {
     tp_str why;
     if (!tp_in_domain(c->kernel, c->env, &why))
@@ -65,9 +67,12 @@ static void shrink(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
             const tp_size *s = &k->sizes[i];
             if (s->kind != TP_SIZE_RANGE)
                 continue;
-            int64_t least = (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of, lo = least, hi = c->env[s->sym];
+            int64_t least = (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of, lo = least,
+                    hi = c->env[s->sym];
             while (lo < hi && tries-- > 0) {
-                int64_t mid = lo == least && hi - lo > s->multiple_of && round == 0 ? least : lo + (hi - lo) / 2 / s->multiple_of * s->multiple_of;
+                int64_t mid = lo == least && hi - lo > s->multiple_of && round == 0
+                                  ? least
+                                  : lo + (hi - lo) / 2 / s->multiple_of * s->multiple_of;
                 tp_case_result now;
                 c->env[s->sym] = mid;
                 if (still_fails(a, c, o, r, &now)) {
@@ -111,7 +116,8 @@ static tp_witness *witness_of(tp_arena *a, const tp_case_result *r)
 static const char *hint(const char *rule)
 {
     if (strcmp(rule, "TP501") == 0)
-        return "mask the edge before it is used: where(k * bk + iota(int32, shape, dim) < K, x[...], 0); multiplying by a mask does not clean";
+        return "mask the edge before it is used: where(k * bk + iota(int32, shape, dim) < K, x[...], 0); multiplying "
+               "by a mask does not clean";
     if (strcmp(rule, "TP404") == 0)
         return "initialise it in the first step of every run, e.g. `if k == 0:` with k the reduction axis";
     if (strcmp(rule, "TP401") == 0)
@@ -129,8 +135,15 @@ static tp_finding trap_finding(tp_arena *a, const tp_case_result *r)
     const tp_trap *t = &r->trap;
     tp_witness *w = witness_of(a, r);
     int operand = t->subject.n ? tp_operand_find(k, t->subject) : -1;
-    tp_finding f = {.rule = t->rule, .slug = slug_of(t->rule), .verdict = TP_VIOLATED, .severity = TP_ERROR, .subject = t->subject, .message = t->message};
-    f.loc = t->loc.end ? t->loc : operand >= 0 ? k->operands[operand].loc : (tp_loc){k->doc->loc.start, k->doc->loc.start + 1, TP_S("")};
+    tp_finding f = {.rule = t->rule,
+                    .slug = slug_of(t->rule),
+                    .verdict = TP_VIOLATED,
+                    .severity = TP_ERROR,
+                    .subject = t->subject,
+                    .message = t->message};
+    f.loc = t->loc.end     ? t->loc
+            : operand >= 0 ? k->operands[operand].loc
+                           : (tp_loc){k->doc->loc.start, k->doc->loc.start + 1, TP_S("")};
     for (uint32_t i = 0; i < t->coordinates.len; i++)
         tp_push(a, w->step, t->coordinates.at[i]);
     f.witness = w;
@@ -148,9 +161,15 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
             d = &r->outputs.at[i];
     tp_witness *w = witness_of(a, r);
     int operand = tp_operand_find(k, d->name);
-    tp_finding f = {.rule = "TP701", .slug = "not-equivalent", .verdict = TP_VIOLATED, .severity = TP_ERROR, .subject = d->name, .loc = k->operands[operand].loc};
+    tp_finding f = {.rule = "TP701",
+                    .slug = "not-equivalent",
+                    .verdict = TP_VIOLATED,
+                    .severity = TP_ERROR,
+                    .subject = d->name,
+                    .loc = k->operands[operand].loc};
     f.message = tp_printf(a, "output `%.*s` differs from the reference", TP_FMT(d->name));
-    w->detail = tp_printf(a, "%.*s is %.9g, the reference says %.9g (max abs %.3g, max rel %.3g, %.3g ULP)%s%.*s", TP_FMT(d->worst), d->got, d->want, d->max_abs, d->max_rel, d->max_ulp,
+    w->detail = tp_printf(a, "%.*s is %.9g, the reference says %.9g (max abs %.3g, max rel %.3g, %.3g ULP)%s%.*s",
+                          TP_FMT(d->worst), d->got, d->want, d->max_abs, d->max_rel, d->max_ulp,
                           d->step.n ? "; written by step " : "", TP_FMT(d->step));
     f.witness = w;
     return f;
@@ -166,22 +185,36 @@ static void add_not_compared(tp_arena *a, const tp_equiv *e, const tp_kernel *k,
         bool listed = r->the_case->loc.start != k->doc->loc.start;
         if (r->outcome != TP_SKIPPED || (!listed && !none))
             continue;
-        tp_finding f = {.rule = "TP702", .slug = slug_of("TP702"), .verdict = TP_UNKNOWN, .severity = TP_WARNING, .reason = r->trap.message};
-        f.loc = listed ? r->the_case->loc : k->reference.loc.end ? k->reference.loc : (tp_loc){k->doc->loc.start, k->doc->loc.start + 1, TP_S("")};
-        f.message = none ? TP_S("no case was compared with the reference") : tp_printf(a, "the case %.*s was not compared with the reference", TP_FMT(tp_case_text(a, r->the_case)));
+        tp_finding f = {.rule = "TP702",
+                        .slug = slug_of("TP702"),
+                        .verdict = TP_UNKNOWN,
+                        .severity = TP_WARNING,
+                        .reason = r->trap.message};
+        f.loc = listed                 ? r->the_case->loc
+                : k->reference.loc.end ? k->reference.loc
+                                       : (tp_loc){k->doc->loc.start, k->doc->loc.start + 1, TP_S("")};
+        f.message = none ? TP_S("no case was compared with the reference")
+                         : tp_printf(a, "the case %.*s was not compared with the reference",
+                                     TP_FMT(tp_case_text(a, r->the_case)));
         tp_push(a, *into, f);
         if (none)
             return;
     }
     if (none && e->cases.len == 0) {
-        tp_finding f = {.rule = "TP702", .slug = slug_of("TP702"), .verdict = TP_UNKNOWN, .severity = TP_WARNING, .reason = TP_S("no small sizes inside the domain were found"), .help = TP_S("list some in \"cases\"")};
+        tp_finding f = {.rule = "TP702",
+                        .slug = slug_of("TP702"),
+                        .verdict = TP_UNKNOWN,
+                        .severity = TP_WARNING,
+                        .reason = TP_S("no small sizes inside the domain were found"),
+                        .help = TP_S("list some in \"cases\"")};
         f.loc = (tp_loc){k->doc->loc.start, k->doc->loc.start + 1, TP_S("")};
         f.message = TP_S("no case was compared with the reference");
         tp_push(a, *into, f);
     }
 }
 
-void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o, tp_findings *into)
+void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o,
+                               tp_findings *into)
 {
     add_not_compared(a, e, k, into);
     for (uint32_t i = 0; i < e->cases.len; i++) {
@@ -191,7 +224,8 @@ void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *
         tp_finding f = r.outcome == TP_TRAPPED ? trap_finding(a, &r) : difference_finding(a, &r);
         bool known = false;
         for (uint32_t j = 0; j < into->len; j++)
-            known |= into->at[j].verdict == TP_VIOLATED && strcmp(into->at[j].rule, f.rule) == 0 && (tp_str_eq(into->at[j].subject, f.subject) || into->at[j].loc.start == f.loc.start);
+            known |= into->at[j].verdict == TP_VIOLATED && strcmp(into->at[j].rule, f.rule) == 0 &&
+                     (tp_str_eq(into->at[j].subject, f.subject) || into->at[j].loc.start == f.loc.start);
         if (known)
             continue;
         shrink(a, o, &r);

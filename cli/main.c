@@ -46,7 +46,9 @@ static bool applies(const option_row *o, const tp_command *cmd)
 
 static void print_overview(FILE *out)
 {
-    fprintf(out, "tileproof %s: a verifier for tiled kernel specs\n\nusage: tileproof COMMAND [OPTIONS] [ARGUMENTS]\n\n", TP_VERSION);
+    fprintf(out,
+            "tileproof %s: a verifier for tiled kernel specs\n\nusage: tileproof COMMAND [OPTIONS] [ARGUMENTS]\n\n",
+            TP_VERSION);
     for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++)
         fprintf(out, "  %-12s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
     fprintf(out, "\nexit codes: 0 fine, 1 a rule is violated or a result differs, 2 usage,\n"
@@ -66,7 +68,8 @@ static void print_help(const tp_command *cmd)
             printf("\n");
         any = true;
         char left[64];
-        snprintf(left, sizeof left, "%s%c%s--%s%s%s", o->brief ? "-" : "  ", o->brief ? o->brief : ' ', o->brief ? ", " : " ", o->name, o->metavar ? " " : "", o->metavar ? o->metavar : "");
+        snprintf(left, sizeof left, "%s%c%s--%s%s%s", o->brief ? "-" : "  ", o->brief ? o->brief : ' ',
+                 o->brief ? ", " : " ", o->name, o->metavar ? " " : "", o->metavar ? o->metavar : "");
         printf("  %-28s %s\n", left, o->help);
     }
 }
@@ -75,7 +78,8 @@ static const option_row *find_option(const tp_command *cmd, const char *arg, siz
 {
     for (size_t i = 0; i < NOPTIONS; i++) {
         const option_row *o = &OPTIONS[i];
-        bool match = arg[1] == '-' ? n - 2 == strlen(o->name) && strncmp(arg + 2, o->name, n - 2) == 0 : n == 2 && o->brief && o->brief == arg[1];
+        bool match = arg[1] == '-' ? n - 2 == strlen(o->name) && strncmp(arg + 2, o->name, n - 2) == 0
+                                   : n == 2 && o->brief && o->brief == arg[1];
         if (match && applies(o, cmd))
             return o;
     }
@@ -91,7 +95,8 @@ static int unknown_option(const tp_command *cmd, const char *arg, size_t n)
             names[count++] = tp_str_c(OPTIONS[i].name);
     tp_str near = tp_nearest((tp_str){arg + (arg[1] == '-' ? 2 : 1), n - (arg[1] == '-' ? 2 : 1)}, names, count);
     if (near.n)
-        return tp_usage_error("`%s` has no option `%.*s`; did you mean `--%.*s`?", cmd->name, (int)n, arg, TP_FMT(near));
+        return tp_usage_error("`%s` has no option `%.*s`; did you mean `--%.*s`?", cmd->name, (int)n, arg,
+                              TP_FMT(near));
     return tp_usage_error("`%s` has no option `%.*s`; see `tileproof %s --help`", cmd->name, (int)n, arg, cmd->name);
 }
 

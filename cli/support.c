@@ -27,7 +27,8 @@ tp_str tp_option(const tp_strings *values, const char *otherwise)
     return values->len ? values->at[values->len - 1] : tp_str_c(otherwise);
 }
 
-bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, int64_t hi, int64_t otherwise, int64_t *out)
+bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, int64_t hi, int64_t otherwise,
+                      int64_t *out)
 {
     *out = otherwise;
     if (!values->len)
@@ -37,7 +38,8 @@ bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, in
     snprintf(text, sizeof text, "%.*s", TP_FMT(s));
     long long v = strtoll(text, &end, 10);
     if (s.n == 0 || s.n > 20 || *end || v < lo || v > hi) {
-        tp_usage_error("--%s takes an integer from %lld to %lld, not `%.*s`", name, (long long)lo, (long long)hi, TP_FMT(s));
+        tp_usage_error("--%s takes an integer from %lld to %lld, not `%.*s`", name, (long long)lo, (long long)hi,
+                       TP_FMT(s));
         return false;
     }
     *out = v;
@@ -48,7 +50,8 @@ bool tp_use_color(const tp_cli *c, bool *color)
 {
     tp_str when = tp_option(&c->color, "auto");
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-    *color = tp_str_is(when, "always") || (tp_str_is(when, "auto") && isatty(STDOUT_FILENO) && !(no && *no) && !(term && strcmp(term, "dumb") == 0));
+    *color = tp_str_is(when, "always") ||
+             (tp_str_is(when, "auto") && isatty(STDOUT_FILENO) && !(no && *no) && !(term && strcmp(term, "dumb") == 0));
     if (tp_str_is(when, "auto") || tp_str_is(when, "always") || tp_str_is(when, "never"))
         return true;
     tp_usage_error("--color is auto, always or never, not `%.*s`", TP_FMT(when));
@@ -97,7 +100,8 @@ static bool find_in_gallery(tp_cli *c, tp_str name, tp_strings *out)
     for (ssize_t i = 0; i < n; i++)
         if (self[i] == '/')
             dir.n = (size_t)i;
-    const char *const PLACES[] = {"examples", tp_printf(c->arena, "%.*s/../examples", TP_FMT(dir)).p, tp_printf(c->arena, "%.*s/../share/tileproof/examples", TP_FMT(dir)).p};
+    const char *const PLACES[] = {"examples", tp_printf(c->arena, "%.*s/../examples", TP_FMT(dir)).p,
+                                  tp_printf(c->arena, "%.*s/../share/tileproof/examples", TP_FMT(dir)).p};
     for (size_t i = 0; i < 3; i++) {
         tp_str path = tp_printf(c->arena, "%s/%.*s.tile.json", PLACES[i], TP_FMT(name));
         if (access(path.p, R_OK) == 0) {
@@ -124,7 +128,8 @@ bool tp_expand_paths(tp_cli *c, tp_strings *out)
                 tp_usage_error("the folder `%.*s` has no *.tile.json or *.tile.jsonc", TP_FMT(p));
                 return false;
             }
-        } else if (!memchr(p.p, '/', p.n) && !memchr(p.p, '.', p.n) && !tp_str_is(p, "-") && find_in_gallery(c, p, out)) {
+        } else if (!memchr(p.p, '/', p.n) && !memchr(p.p, '.', p.n) && !tp_str_is(p, "-") &&
+                   find_in_gallery(c, p, out)) {
             continue;
         } else {
             tp_push(c->arena, *out, p);
@@ -157,9 +162,14 @@ bool tp_job_read(tp_job *j, tp_str path)
     j->source.path = tp_str_is(path, "-") ? TP_S("<stdin>") : path;
     j->ctx = (tp_ctx){.arena = j->arena, .source = &j->source};
     j->report = (tp_spec_report){.source = &j->source, .name = j->source.path};
-    if (tp_read_file(j->arena, tp_printf(j->arena, "%.*s", TP_FMT(path)).p, TP_JSON_MAX_BYTES, &j->source.text, &why) == TP_OK)
+    if (tp_read_file(j->arena, tp_printf(j->arena, "%.*s", TP_FMT(path)).p, TP_JSON_MAX_BYTES, &j->source.text, &why) ==
+        TP_OK)
         return true;
-    tp_finding f = {.rule = "TP001", .slug = "spec-structure", .verdict = TP_VIOLATED, .severity = TP_ERROR, .loc = {.pointer = TP_S("")}};
+    tp_finding f = {.rule = "TP001",
+                    .slug = "spec-structure",
+                    .verdict = TP_VIOLATED,
+                    .severity = TP_ERROR,
+                    .loc = {.pointer = TP_S("")}};
     f.message = tp_printf(j->arena, "cannot read the spec: %.*s", TP_FMT(why));
     tp_push(j->arena, j->report.findings, f);
     return false;

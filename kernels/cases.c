@@ -18,7 +18,8 @@ bool tp_in_domain(const tp_kernel *k, const int64_t *env, tp_str *why)
             return false;
         }
         if (s->kind == TP_SIZE_RANGE && v % s->multiple_of != 0) {
-            *why = tp_printf(k->arena, "%.*s = %lld is not a multiple of %lld", TP_FMT(s->name), (long long)v, (long long)s->multiple_of);
+            *why = tp_printf(k->arena, "%.*s = %lld is not a multiple of %lld", TP_FMT(s->name), (long long)v,
+                             (long long)s->multiple_of);
             return false;
         }
     }
@@ -65,7 +66,8 @@ static values boundary_values(const tp_kernel *k, const tp_size *s, const int64_
         for (uint32_t d = 0; d < k->operands[i].rank; d++) {
             const tp_operand *o = &k->operands[i];
             int64_t b;
-            if (o->whole || !tp_expr_mentions(k->exprs, o->shape[d], s->sym) || tp_expr_mentions(k->exprs, o->dims[d].block, s->sym) ||
+            if (o->whole || !tp_expr_mentions(k->exprs, o->shape[d], s->sym) ||
+                tp_expr_mentions(k->exprs, o->dims[d].block, s->sym) ||
                 tp_expr_eval(k->exprs, o->dims[d].block, env, &b) != TP_EVAL_OK || b < 1 || b > (1 << 16))
                 continue;
             int64_t edges[] = {b + 1, b, b - 1, 2 * b + 1};
@@ -112,7 +114,9 @@ static bool pick(const tp_kernel *k, const bool *given, tp_rng *rng, uint32_t nu
                     at = 0;
                 env[s->sym] = v.at[at];
                 if (attempt == 0 && number == 1)
-                    env[s->sym] = s->kind == TP_SIZE_CHOICE ? s->choices[s->nchoices - 1] : (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of;
+                    env[s->sym] = s->kind == TP_SIZE_CHOICE
+                                      ? s->choices[s->nchoices - 1]
+                                      : (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of;
             }
         if (tp_in_domain(k, env, &why) && affordable(k, env))
             return true;
@@ -189,7 +193,8 @@ static void add_case(tp_ctx *c, tp_cases *out, const tp_kernel *k, const tp_json
         return;
     }
     if (!x.generated && !tp_in_domain(k, x.env, &why))
-        tp_raise(c, "TP005", x.loc, "a case lies inside the declared domain", "this case is outside the domain: %.*s", TP_FMT(why));
+        tp_raise(c, "TP005", x.loc, "a case lies inside the declared domain", "this case is outside the domain: %.*s",
+                 TP_FMT(why));
     for (uint32_t i = 0; i < out->len; i++)
         if (out->at[i].kernel == k && !v && memcmp(out->at[i].env, x.env, tp_sym_count(k->exprs) * sizeof *x.env) == 0)
             return; /* the same sizes again */

@@ -124,8 +124,8 @@ static void undefined_lines(tp_origin *r, const tp_cells *c, const layout *l, co
             }
 }
 
-static void dot_shadow(tp_machine *m, tp_cells *out, const tp_cells *a, const tp_cells *b, const layout *la, const layout *lb, const size_t *at_a,
-                       const size_t *at_b, tp_origin *row)
+static void dot_shadow(tp_machine *m, tp_cells *out, const tp_cells *a, const tp_cells *b, const layout *la,
+                       const layout *lb, const size_t *at_a, const size_t *at_b, tp_origin *row)
 {
     size_t mm = la->first, n = lb->second;
     tp_origin *shadow = tp_materialise(m, out), *column = row + la->batch * mm;
@@ -167,9 +167,11 @@ void tp_exec_dot(tp_machine *m, const tp_inst *i)
         if (acc == ACC_F32)
             multiply_f32(mm, n, k, (const float *)(const void *)x, (const float *)(const void *)y, (float *)(void *)r);
         else if (acc == ACC_F64)
-            multiply_f64(mm, n, k, (const double *)(const void *)x, (const double *)(const void *)y, (double *)(void *)r);
+            multiply_f64(mm, n, k, (const double *)(const void *)x, (const double *)(const void *)y,
+                         (double *)(void *)r);
         else
-            multiply_u64(mm, n, k, (const uint64_t *)(const void *)x, (const uint64_t *)(const void *)y, (uint64_t *)(void *)r);
+            multiply_u64(mm, n, k, (const uint64_t *)(const void *)x, (const uint64_t *)(const void *)y,
+                         (uint64_t *)(void *)r);
     }
     for (size_t e = 0; pr != (char *)out->data && e < out->n; e++) {
         if (acc == ACC_F32)

@@ -18,19 +18,24 @@ typedef void (*loop)(size_t n, const void *a, bool scalar_a, const void *b, bool
         R *restrict out = r;                                                                                           \
         if (!scalar_a && !scalar_b) {                                                                                  \
             for (size_t i = 0; i < n; i++) {                                                                           \
-                W x = p[i], y = q[i]; (void)x, (void)y; \
+                W x = p[i], y = q[i];                                                                                  \
+                (void)x, (void)y;                                                                                      \
                 out[i] = (R)(EXPR);                                                                                    \
             }                                                                                                          \
         } else if (scalar_b) {                                                                                         \
-            W y = q[0]; (void)y; \
+            W y = q[0];                                                                                                \
+            (void)y;                                                                                                   \
             for (size_t i = 0; i < n; i++) {                                                                           \
-                W x = p[scalar_a ? 0 : i]; (void)x; \
+                W x = p[scalar_a ? 0 : i];                                                                             \
+                (void)x;                                                                                               \
                 out[i] = (R)(EXPR);                                                                                    \
             }                                                                                                          \
         } else {                                                                                                       \
-            W x = p[0]; (void)x; \
+            W x = p[0];                                                                                                \
+            (void)x;                                                                                                   \
             for (size_t i = 0; i < n; i++) {                                                                           \
-                W y = q[i]; (void)y; \
+                W y = q[i];                                                                                            \
+                (void)y;                                                                                               \
                 out[i] = (R)(EXPR);                                                                                    \
             }                                                                                                          \
         }                                                                                                              \
@@ -42,7 +47,8 @@ typedef void (*loop)(size_t n, const void *a, bool scalar_a, const void *b, bool
         R *restrict out = r;                                                                                           \
         (void)b, (void)scalar_a, (void)scalar_b;                                                                       \
         for (size_t i = 0; i < n; i++) {                                                                               \
-            W x = p[i]; (void)x; \
+            W x = p[i];                                                                                                \
+            (void)x;                                                                                                   \
             out[i] = (R)(EXPR);                                                                                        \
         }                                                                                                              \
     }

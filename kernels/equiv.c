@@ -35,13 +35,15 @@ double tp_tolerance(const tp_kernel *k)
 }
 
 /* Coordinates of the last step (in grid order) whose window holds the element. */
-static tp_str owning_step(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_operand *o, const int64_t *element)
+static tp_str owning_step(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_operand *o,
+                          const int64_t *element)
 {
     enum { LIMIT = 200000 };
     int64_t *at = TP_NEWN(a, int64_t, tp_sym_count(k->exprs)), steps[16], total = 1, found = -1;
     memcpy(at, env, tp_sym_count(k->exprs) * sizeof *at);
     for (uint32_t x = 0; x < k->naxes; x++)
-        if (tp_expr_eval(k->exprs, k->axes[x].steps, env, &steps[x]) != TP_EVAL_OK || __builtin_mul_overflow(total, steps[x], &total) || total > LIMIT)
+        if (tp_expr_eval(k->exprs, k->axes[x].steps, env, &steps[x]) != TP_EVAL_OK ||
+            __builtin_mul_overflow(total, steps[x], &total) || total > LIMIT)
             return TP_S("");
     for (int pass = 0; pass < 2; pass++)
         for (int64_t s = pass ? found : 0; s < (pass ? found + 1 : total) && s >= 0; s++) {
@@ -50,7 +52,8 @@ static tp_str owning_step(tp_arena *a, const tp_kernel *k, const int64_t *env, c
                 at[k->axes[x].sym] = rest % steps[x];
             bool inside = true;
             for (uint32_t d = 0; d < o->rank && inside; d++)
-                inside = tp_expr_eval(k->exprs, o->dims[d].index, at, &index) == TP_EVAL_OK && tp_expr_eval(k->exprs, o->dims[d].block, at, &block) == TP_EVAL_OK &&
+                inside = tp_expr_eval(k->exprs, o->dims[d].index, at, &index) == TP_EVAL_OK &&
+                         tp_expr_eval(k->exprs, o->dims[d].block, at, &block) == TP_EVAL_OK &&
                          element[d] >= index * block && element[d] < (index + 1) * block;
             if (inside)
                 found = s;
@@ -71,7 +74,8 @@ static double ulps(tp_dtype d, double error, double scale)
     return error / ldexp(2 * tp_dtype_roundoff(d), e - 1);
 }
 
-void tp_compare(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t output, const tp_tensor *got, const tp_tensor *want, tp_output_diff *out)
+void tp_compare(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t output, const tp_tensor *got,
+                const tp_tensor *want, tp_output_diff *out)
 {
     const tp_operand *o = &k->operands[k->ninputs + output];
     double tolerance = tp_tolerance(k), squares = 0;
@@ -181,7 +185,8 @@ static void run_case(void *arg)
         if (i < k->ninputs && tp_dtype_info(arrays[i].dtype)->executable)
             tp_fill_random(&arrays[i], x->o->seed + x->c->seed, i);
     }
-    tp_run_request request = {.kernel = k, .env = x->c->env, .arrays = arrays, .seed = x->o->seed + x->c->seed, .max_steps = x->o->max_steps};
+    tp_run_request request = {
+        .kernel = k, .env = x->c->env, .arrays = arrays, .seed = x->o->seed + x->c->seed, .max_steps = x->o->max_steps};
     tp_run_stats stats;
     tp_status st = tp_machine_run(x->work, &request, &x->r->trap, &stats);
     x->r->steps = stats.steps;
@@ -209,7 +214,8 @@ static void run_case(void *arg)
         tp_output_diff d;
         tp_str text = tp_tensor_text(x->keep, &want[i]);
         if (want[i].n != arrays[k->ninputs + i].n || want[i].rank != arrays[k->ninputs + i].rank) {
-            skip(x, tp_printf(x->keep, "the reference gives %.*s for `%.*s`", TP_FMT(text), TP_FMT(k->operands[k->ninputs + i].name)));
+            skip(x, tp_printf(x->keep, "the reference gives %.*s for `%.*s`", TP_FMT(text),
+                              TP_FMT(k->operands[k->ninputs + i].name)));
             return;
         }
         tp_compare(x->keep, k, x->c->env, i, &arrays[k->ninputs + i], &want[i], &d);

@@ -9,8 +9,8 @@ typedef struct tp_case {
     const tp_kernel *kernel;
     int64_t *env;
     uint64_t seed;
-    tp_loc loc;      /* of the entry in "cases", or of the kernel */
-    bool generated;  /* sizes were chosen by the boundary picker */
+    tp_loc loc;     /* of the entry in "cases", or of the kernel */
+    bool generated; /* sizes were chosen by the boundary picker */
 } tp_case;
 typedef TP_VEC(tp_case) tp_cases;
 
@@ -28,16 +28,16 @@ typedef struct tp_output_diff {
     tp_str name;
     double max_abs, max_rel;
     double max_ulp; /* in units of the last place of max(|want|, rms of the output) */
-    double ratio; /* worst error in units of the tolerance; > 1 differs */
-    tp_str worst; /* "o[3, 17]" */
+    double ratio;   /* worst error in units of the tolerance; > 1 differs */
+    tp_str worst;   /* "o[3, 17]" */
     double got, want;
-    tp_str step;  /* "i=0, j=1, k=2": the last step of the run that wrote it */
+    tp_str step; /* "i=0, j=1, k=2": the last step of the run that wrote it */
 } tp_output_diff;
 
 typedef struct tp_case_result {
     const tp_case *the_case;
     tp_outcome outcome;
-    tp_trap trap;    /* TRAPPED; SKIPPED: trap.message says why */
+    tp_trap trap; /* TRAPPED; SKIPPED: trap.message says why */
     TP_VEC(tp_output_diff) outputs;
     int64_t steps;
 } tp_case_result;
@@ -65,6 +65,7 @@ void tp_fill_random(tp_tensor *t, uint64_t seed, uint64_t stream);
  * engineering threshold, not a proof. 256 roundoffs of float32 plus 4
  * roundoffs of the coarsest float type that the body computes in. */
 double tp_tolerance(const tp_kernel *k);
-void tp_compare(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t output, const tp_tensor *got, const tp_tensor *want, tp_output_diff *out);
+void tp_compare(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t output, const tp_tensor *got,
+                const tp_tensor *want, tp_output_diff *out);
 
 #endif

@@ -35,7 +35,8 @@ _Noreturn void tp_trap_raise(tp_machine *m, const char *rule, tp_str subject, co
 
 _Noreturn void tp_trap_undefined(tp_machine *m, tp_origin o, tp_str subject, const char *sink)
 {
-    tp_trap_raise(m, tp_origin_rule(o), subject, "%s is undefined: it depends on %.*s", sink, TP_FMT(tp_origin_text(m, o)));
+    tp_trap_raise(m, tp_origin_rule(o), subject, "%s is undefined: it depends on %.*s", sink,
+                  TP_FMT(tp_origin_text(m, o)));
 }
 
 /* ---- refs ---- */
@@ -71,7 +72,8 @@ static slice resolve(tp_machine *m, const tp_access *a)
             tp_trap_raise(m, "TP102", r->operand->name, "the size of this slice is not a count");
         int64_t last = s.size[d] ? s.start[d] + (s.size[d] - 1) * s.stride[d] : s.start[d];
         if (s.start[d] < 0 || last >= r->cells.dims[d] + (s.size[d] == 0))
-            tp_trap_raise(m, "TP102", r->operand->name, "elements %lld to %lld of dimension %u of `%.*s`, which has %lld", (long long)s.start[d],
+            tp_trap_raise(m, "TP102", r->operand->name,
+                          "elements %lld to %lld of dimension %u of `%.*s`, which has %lld", (long long)s.start[d],
                           (long long)last, d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
         s.whole &= s.start[d] == 0 && s.size[d] == r->cells.dims[d] && s.stride[d] == 1;
     }
@@ -137,6 +139,7 @@ static void exec_store(tp_machine *m, const tp_step *step)
 {
     tp_cells *value = &m->values[step->value], *ref = &m->refs[step->access->operand].cells;
     slice s = resolve(m, step->access);
+    m->refs[step->access->operand].last_store = step;
     if (s.whole && value->n == ref->n) {
         tp_copy_cells(m, ref, value);
         tp_mark_stored(ref);
@@ -183,7 +186,8 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
 
 static void exec_loop(tp_machine *m, const tp_step *s)
 {
-    int64_t lo = scalar_int(m, s->lo, (tp_str){NULL, 0}, "a loop bound"), hi = scalar_int(m, s->hi, (tp_str){NULL, 0}, "a loop bound");
+    int64_t lo = scalar_int(m, s->lo, (tp_str){NULL, 0}, "a loop bound"),
+            hi = scalar_int(m, s->hi, (tp_str){NULL, 0}, "a loop bound");
     for (int64_t t = lo; s->by > 0 ? t < hi : t > hi; t += s->by) {
         m->values[s->var].state = TP_CLEAN;
         *(int32_t *)m->values[s->var].data = (int32_t)t;

@@ -30,16 +30,24 @@ typedef struct tp_cells {
 /* One operand while the grid runs. */
 typedef struct tp_ref {
     const tp_operand *operand;
-    tp_tensor *array;             /* NULL for scratch */
-    tp_cells cells;               /* window, squeezed dims dropped */
-    int64_t block[TP_MAX_RANK];   /* extents of the window, with squeezed dims */
-    int64_t window[TP_MAX_RANK];  /* start in elements */
+    tp_tensor *array;            /* NULL for scratch */
+    tp_cells cells;              /* window, squeezed dims dropped */
+    int64_t block[TP_MAX_RANK];  /* extents of the window, with squeezed dims */
+    int64_t window[TP_MAX_RANK]; /* start in elements */
     bool resident;
-    uint32_t *visited;            /* outputs: per block, 1 + number of the run that wrote it */
-    int64_t *visit_key;           /* outputs: parallel coordinates of that run, hashed */
-    int64_t blocks[TP_MAX_RANK];  /* outputs: blocks per dimension */
+    uint32_t *visited;           /* outputs: per block, 1 + number of the run that wrote it */
+    int64_t *visit_key;          /* outputs: parallel coordinates of that run, hashed */
+    int64_t blocks[TP_MAX_RANK]; /* outputs: blocks per dimension */
     size_t nblocks;
+    const tp_step *last_store; /* statement that last wrote it */
 } tp_ref;
+
+/* The walk: lexicographic, parallel axes in a seeded order. */
+typedef struct tp_grid {
+    int64_t steps[16], at[16];
+    int64_t *order[16]; /* parallel axes: a permutation; NULL: in order */
+    int64_t total;
+} tp_grid;
 
 typedef struct tp_machine {
     tp_arena *arena;
@@ -50,7 +58,8 @@ typedef struct tp_machine {
     tp_ref *refs;     /* by operand */
     void **workspace; /* per value: scratch memory of its instruction */
     size_t *workspace_size;
-    int64_t step;
+    tp_grid grid;
+    int64_t step; /* number in the order of execution */
     uint32_t runs;
     const tp_step *at; /* statement being executed */
     tp_trap *trap;

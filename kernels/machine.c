@@ -35,7 +35,8 @@ static int64_t eval(tp_machine *m, tp_expr e, const char *rule, const char *what
     int64_t v = 0;
     tp_eval_error err = tp_expr_eval(m->k->exprs, e, m->env, &v);
     if (err != TP_EVAL_OK)
-        tp_trap_raise(m, err == TP_EVAL_DIV_ZERO ? "TP105" : rule, subject, "%s of `%.*s` %s", what, TP_FMT(subject), tp_eval_error_text(err));
+        tp_trap_raise(m, err == TP_EVAL_DIV_ZERO ? "TP105" : rule, subject, "%s of `%.*s` %s", what, TP_FMT(subject),
+                      tp_eval_error_text(err));
     return v;
 }
 
@@ -46,12 +47,16 @@ static void check_executable(tp_machine *m)
     for (uint32_t i = 0; i < tp_noperands(m->k); i++) {
         const tp_operand *o = &m->k->operands[i];
         if (!tp_dtype_info(o->dtype)->executable)
-            refuse(m, tp_printf(m->arena, "`%.*s` is %s, which this build checks but does not execute", TP_FMT(o->name), tp_dtype_info(o->dtype)->name));
+            refuse(m, tp_printf(m->arena, "`%.*s` is %s, which this build checks but does not execute", TP_FMT(o->name),
+                                tp_dtype_info(o->dtype)->name));
         if (o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM)
-            refuse(m, tp_printf(m->arena, "`%.*s` is in %s, which this build checks but does not execute", TP_FMT(o->name), tp_memory_name(o->memory)));
+            refuse(m, tp_printf(m->arena, "`%.*s` is in %s, which this build checks but does not execute",
+                                TP_FMT(o->name), tp_memory_name(o->memory)));
         for (uint32_t d = 0; o->role != TP_SCRATCH && d < o->rank; d++)
             if (o->dims[d].kind == TP_DIM_ELEMENT)
-                refuse(m, tp_printf(m->arena, "`%.*s` has Element dimensions, which this build checks but does not execute", TP_FMT(o->name)));
+                refuse(m, tp_printf(m->arena,
+                                    "`%.*s` has Element dimensions, which this build checks but does not execute",
+                                    TP_FMT(o->name)));
     }
     if (!m->k->body)
         refuse(m, TP_S("the spec has no \"kernel\" to execute"));
@@ -67,12 +72,14 @@ static void prepare_ref(tp_machine *m, uint32_t i)
     for (uint32_t d = 0; o->role != TP_SCRATCH && d < o->rank; d++) {
         r->block[d] = eval(m, o->dims[d].block, "TP008", "a block dimension", o->name);
         if (r->block[d] < 1 && !o->whole)
-            tp_trap_raise(m, "TP008", o->name, "dimension %u of the block of `%.*s` is %lld", d, TP_FMT(o->name), (long long)r->block[d]);
+            tp_trap_raise(m, "TP008", o->name, "dimension %u of the block of `%.*s` is %lld", d, TP_FMT(o->name),
+                          (long long)r->block[d]);
     }
     for (uint32_t d = 0; d < o->ref_rank; d++) {
         dims[d] = eval(m, o->ref_shape[d], "TP008", "a dimension", o->name);
         if (dims[d] < 0)
-            tp_trap_raise(m, "TP008", o->name, "dimension %u of `%.*s` is %lld", d, TP_FMT(o->name), (long long)dims[d]);
+            tp_trap_raise(m, "TP008", o->name, "dimension %u of `%.*s` is %lld", d, TP_FMT(o->name),
+                          (long long)dims[d]);
     }
     tp_cells_init(m->arena, &r->cells, o->dtype, o->ref_rank, dims);
     if (o->role == TP_OUTPUT) {
@@ -99,7 +106,8 @@ static void prepare_values(tp_machine *m)
         for (uint32_t d = 0; d < x->rank; d++) {
             dims[d] = eval(m, x->dims[d], "TP008", "the shape of a value in the body", m->k->name);
             if (dims[d] < 0)
-                tp_trap_raise(m, "TP008", (tp_str){NULL, 0}, "a value in the body has the dimension %lld", (long long)dims[d]);
+                tp_trap_raise(m, "TP008", (tp_str){NULL, 0}, "a value in the body has the dimension %lld",
+                              (long long)dims[d]);
         }
         tp_cells_init(m->arena, &m->values[v], x->dtype, x->rank, dims);
         if (x->dtype == TP_WEAK_INT)
@@ -213,6 +221,7 @@ static void end_run(tp_machine *m, uint32_t index)
         tp_str e = element_text(m, r, i);
         if (!(o & TP_ORIGIN_STORED)) /* born here and still as it was */
             tp_trap_raise(m, "TP401", r->operand->name, "%.*s is never written in the run of its block", TP_FMT(e));
+        m->at = r->last_store;
         tp_trap_undefined(m, o, r->operand->name, tp_printf(m->arena, "%.*s at copy-out", TP_FMT(e)).p);
     }
     transfer(r, false);
@@ -256,8 +265,9 @@ static bool move_window(tp_machine *m, uint32_t index, int64_t *start)
         int64_t block = eval(m, o->dims[d].index, "TP104", "the index map", o->name);
         bool fits = tp_mul(block, r->block[d], &start[d]);
         if (!fits || start[d] < 0 || (start[d] >= r->array->dims[d] && !(o->whole && start[d] == 0)))
-            tp_trap_raise(m, "TP101", o->name, "block index %lld in dimension %u of `%.*s` starts at element %lld; the array has %lld", (long long)block, d,
-                          TP_FMT(o->name), (long long)start[d], (long long)r->array->dims[d]);
+            tp_trap_raise(m, "TP101", o->name,
+                          "block index %lld in dimension %u of `%.*s` starts at element %lld; the array has %lld",
+                          (long long)block, d, TP_FMT(o->name), (long long)start[d], (long long)r->array->dims[d]);
         changed |= start[d] != r->window[d];
     }
     return changed;
@@ -291,35 +301,30 @@ static void move_windows(tp_machine *m, bool parallel_changed)
 
 /* ---- the walk ---- */
 
-typedef struct grid {
-    int64_t steps[16], at[16];
-    int64_t *order[16]; /* parallel axes: a seeded permutation */
-    int64_t total;
-} grid;
-
-static grid lay_out(tp_machine *m)
+static void lay_out(tp_machine *m)
 {
-    grid g = {.total = 1};
+    tp_grid *g = &m->grid;
+    g->total = 1;
     for (uint32_t a = 0; a < m->k->naxes; a++) {
         const tp_axis *axis = &m->k->axes[a];
-        g.steps[a] = eval(m, axis->steps, "TP008", "the step count", axis->name);
-        if (g.steps[a] < 0)
-            tp_trap_raise(m, "TP008", axis->name, "axis `%.*s` has %lld steps", TP_FMT(axis->name), (long long)g.steps[a]);
-        if (!tp_mul(g.total, g.steps[a], &g.total) || g.total > m->request->max_steps)
+        g->steps[a] = eval(m, axis->steps, "TP008", "the step count", axis->name);
+        if (g->steps[a] < 0)
+            tp_trap_raise(m, "TP008", axis->name, "axis `%.*s` has %lld steps", TP_FMT(axis->name),
+                          (long long)g->steps[a]);
+        if (!tp_mul(g->total, g->steps[a], &g->total) || g->total > m->request->max_steps)
             refuse(m, tp_printf(m->arena, "the grid has more than %lld steps", (long long)m->request->max_steps));
     }
     tp_rng rng = tp_rng_new(m->request->seed, 0x67726964);
     for (uint32_t a = 0; a < m->k->naxes; a++) {
         if (!m->k->axes[a].parallel)
             continue;
-        g.order[a] = TP_NEWN(m->arena, int64_t, g.steps[a]);
-        for (int64_t i = 0; i < g.steps[a]; i++) { /* inside-out shuffle */
+        g->order[a] = TP_NEWN(m->arena, int64_t, g->steps[a]);
+        for (int64_t i = 0; i < g->steps[a]; i++) { /* inside-out shuffle */
             int64_t j = (int64_t)tp_rng_below(&rng, (uint64_t)i + 1);
-            g.order[a][i] = g.order[a][j];
-            g.order[a][j] = i;
+            g->order[a][i] = g->order[a][j];
+            g->order[a][j] = i;
         }
     }
-    return g;
 }
 
 static void check_coverage(tp_machine *m)
@@ -348,11 +353,12 @@ static void walk(void *arg)
     for (uint32_t i = 0; i < tp_noperands(m->k); i++)
         prepare_ref(m, i);
     prepare_values(m);
-    grid g = lay_out(m);
-    for (m->step = 0; m->step < g.total; m->step++) {
+    lay_out(m);
+    tp_grid *g = &m->grid;
+    for (m->step = 0; m->step < g->total; m->step++) {
         bool parallel_changed = m->step == 0;
         for (uint32_t a = 0; a < m->k->naxes; a++) {
-            int64_t c = g.order[a] ? g.order[a][g.at[a]] : g.at[a], *now = &m->env[m->k->axes[a].sym];
+            int64_t c = g->order[a] ? g->order[a][g->at[a]] : g->at[a], *now = &m->env[m->k->axes[a].sym];
             parallel_changed |= m->k->axes[a].parallel && *now != c;
             *now = c;
         }
@@ -360,15 +366,15 @@ static void walk(void *arg)
         move_windows(m, parallel_changed);
         tp_exec_region(m, &m->k->body->steps);
         for (uint32_t a = m->k->naxes; a-- > 0;) {
-            if (++g.at[a] < g.steps[a])
+            if (++g->at[a] < g->steps[a])
                 break;
-            g.at[a] = 0;
+            g->at[a] = 0;
         }
     }
     m->step--;
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
         end_run(m, i);
-    m->stats.steps = g.total;
+    m->stats.steps = g->total;
     check_coverage(m);
 }
 

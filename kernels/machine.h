@@ -25,9 +25,9 @@ typedef struct tp_run_stats {
 
 typedef struct tp_run_request {
     const tp_kernel *kernel;
-    const int64_t *env;  /* value of every symbol; sizes set, axes ignored */
-    tp_tensor *arrays;   /* inputs and outputs, in operand order; outputs are written */
-    uint64_t seed;       /* order of parallel axes */
+    const int64_t *env; /* value of every symbol; sizes set, axes ignored */
+    tp_tensor *arrays;  /* inputs and outputs, in operand order; outputs are written */
+    uint64_t seed;      /* order of parallel axes */
     int64_t max_steps;
 } tp_run_request;
 

@@ -44,24 +44,42 @@ static tp_str lane_text(tp_machine *m, const tp_cells *c, size_t lane)
     return tp_buf_view(&b);
 }
 
+/* "at step i = 0, k = 3"; empty for a grid without axes or too large to tell. */
+static tp_str step_text(tp_machine *m, int64_t step)
+{
+    tp_buf b = {.arena = m->arena};
+    int64_t at[16];
+    if (m->grid.total < 1 || m->grid.total > (int64_t)STEP_MASK || m->k->naxes == 0)
+        return TP_S("");
+    for (uint32_t a = m->k->naxes; a-- > 0; step /= m->grid.steps[a]) {
+        at[a] = step % m->grid.steps[a];
+        if (m->grid.order[a])
+            at[a] = m->grid.order[a][at[a]];
+    }
+    for (uint32_t a = 0; a < m->k->naxes; a++)
+        tp_buf_printf(&b, "%s%.*s = %lld", a ? ", " : " at step ", TP_FMT(m->k->axes[a].name), (long long)at[a]);
+    return tp_buf_view(&b);
+}
+
 tp_str tp_origin_text(tp_machine *m, tp_origin o)
 {
     uint32_t operand = (uint32_t)(o >> 52 & 0xff);
     size_t lane = (size_t)(o >> STEP_BITS & LANE_MASK);
-    long long step = (long long)(o & STEP_MASK);
     if (tp_origin_kind_of(o) == TP_BORN_CAST)
         return tp_printf(m->arena, "a float-to-int conversion out of range in line %zu of the kernel", lane);
     const tp_ref *r = &m->refs[operand];
-    tp_str at = lane_text(m, &r->cells, lane);
+    tp_str at = lane_text(m, &r->cells, lane), step = step_text(m, (int64_t)(o & STEP_MASK));
     switch (tp_origin_kind_of(o)) {
     case TP_BORN_OUTSIDE:
-        return tp_printf(m->arena, "element %.*s of the window of `%.*s`, which lies outside the array (copied in at step %lld)", TP_FMT(at),
-                         TP_FMT(r->operand->name), step);
+        return tp_printf(m->arena,
+                         "element %.*s of the window of `%.*s`, which lies outside the array (window copied in%.*s)",
+                         TP_FMT(at), TP_FMT(r->operand->name), TP_FMT(step));
     case TP_BORN_SCRATCH:
-        return tp_printf(m->arena, "element %.*s of scratch `%.*s`, unwritten since step %lld", TP_FMT(at), TP_FMT(r->operand->name), step);
+        return tp_printf(m->arena, "element %.*s of scratch `%.*s`, unwritten (scratch undefined%.*s)", TP_FMT(at),
+                         TP_FMT(r->operand->name), TP_FMT(step));
     default:
-        return tp_printf(m->arena, "element %.*s of output window `%.*s`, unwritten in the run that began at step %lld", TP_FMT(at),
-                         TP_FMT(r->operand->name), step);
+        return tp_printf(m->arena, "element %.*s of the output window of `%.*s`, unwritten in its run (begun%.*s)",
+                         TP_FMT(at), TP_FMT(r->operand->name), TP_FMT(step));
     }
 }
 

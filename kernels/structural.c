@@ -140,7 +140,8 @@ static void cast_to_int(tp_machine *m, tp_cells *out, const tp_cells *a)
         bool fits = v > lo && v < hi;
         tp_put_i64(out->dtype, out->data, e, fits ? (int64_t)v : 0);
         if (!fits && !tp_origin_at(a, e))
-            tp_materialise(m, out)[e] = tp_origin_new(TP_BORN_CAST, 0, m->at && m->at->syntax ? m->at->syntax->number : 0, m->step);
+            tp_materialise(m, out)[e] =
+                tp_origin_new(TP_BORN_CAST, 0, m->at && m->at->syntax ? m->at->syntax->number : 0, m->step);
     }
 }
 
@@ -157,7 +158,8 @@ void tp_exec_cast(tp_machine *m, const tp_inst *i)
     if (a->dtype == TP_WEAK_INT && !tp_is_float(out->dtype)) {
         int64_t v = *(const int64_t *)a->data;
         if (v < tp_dtype_min(out->dtype) || v > tp_dtype_max(out->dtype))
-            tp_trap_raise(m, "TP104", (tp_str){NULL, 0}, "%lld does not fit %s", (long long)v, tp_dtype_info(out->dtype)->name);
+            tp_trap_raise(m, "TP104", (tp_str){NULL, 0}, "%lld does not fit %s", (long long)v,
+                          tp_dtype_info(out->dtype)->name);
         tp_put_i64(out->dtype, out->data, 0, v);
     } else if (tp_is_float(a->dtype) && out->dtype == TP_BOOL) {
         for (size_t e = 0; e < out->n; e++)
@@ -263,7 +265,8 @@ static int64_t arg_best(tp_prim prim, const tp_cells *a, size_t base, const grou
 {
     size_t best = 0;
     for (size_t t = 1; t < g->nin; t++) {
-        double x = tp_get_f64(a->dtype, a->data, base + g->offset[best]), v = tp_get_f64(a->dtype, a->data, base + g->offset[t]);
+        double x = tp_get_f64(a->dtype, a->data, base + g->offset[best]),
+               v = tp_get_f64(a->dtype, a->data, base + g->offset[t]);
         if (x == x && (v != v || (prim == TP_P_ARGMAX ? v > x : v < x))) /* ties: lowest; a NaN wins */
             best = t;
     }
@@ -283,9 +286,10 @@ static void reduce_one(tp_prim prim, const tp_cells *a, tp_cells *out, size_t o,
             acc = fold_float(prim, single, acc, tp_get_f64(a->dtype, a->data, g->base[o] + g->offset[t]));
         tp_put_f64(out->dtype, out->data, o, acc);
     } else {
-        int64_t acc = prim == TP_P_SUM || prim == TP_P_ANY ? 0 : prim == TP_P_PROD || prim == TP_P_ALL ? 1
-                      : prim == TP_P_MAX                   ? tp_dtype_min(a->dtype)
-                                                           : tp_dtype_max(a->dtype);
+        int64_t acc = prim == TP_P_SUM || prim == TP_P_ANY    ? 0
+                      : prim == TP_P_PROD || prim == TP_P_ALL ? 1
+                      : prim == TP_P_MAX                      ? tp_dtype_min(a->dtype)
+                                                              : tp_dtype_max(a->dtype);
         for (size_t t = 0; t < g->nin; t++)
             acc = fold_int(prim, acc, tp_get_i64(a->dtype, a->data, g->base[o] + g->offset[t]));
         tp_put_i64(out->dtype, out->data, o, acc);
@@ -330,6 +334,8 @@ void tp_exec_structural(tp_machine *m, const tp_inst *i)
         *(int32_t *)out->data = (int32_t)steps;
         break;
     }
-    default: tp_trap_raise(m, "TP004", (tp_str){NULL, 0}, "primitive `%s` has no meaning in the machine", tp_prim_info(i->prim)->name);
+    default:
+        tp_trap_raise(m, "TP004", (tp_str){NULL, 0}, "primitive `%s` has no meaning in the machine",
+                      tp_prim_info(i->prim)->name);
     }
 }

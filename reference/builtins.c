@@ -25,7 +25,8 @@ const tp_builtin *tp_builtin_find(tp_str name)
     return NULL;
 }
 
-const tp_tensor *tp_builtin_input(const tp_kernel *k, const tp_json *args, const char *key, uint32_t otherwise, const tp_tensor *arrays)
+const tp_tensor *tp_builtin_input(const tp_kernel *k, const tp_json *args, const char *key, uint32_t otherwise,
+                                  const tp_tensor *arrays)
 {
     const tp_json *v = args && args->type == TP_J_OBJECT ? tp_json_get(args, key) : NULL;
     if (!v)

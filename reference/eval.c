@@ -6,17 +6,17 @@
 /* The scalar meanings, at double. Integers stay mathematical: no wrap. */
 #define TP_REAL(x, c) c
 #define TP_WRAP(x, op, y) 0
-#define UNARY(id, name, operands, result, f, i, ...) \
-    static double do_##id(double x)                  \
-    {                                                \
-        (void)x;                                     \
-        return f;                                    \
+#define UNARY(id, name, operands, result, f, i, ...)                                                                   \
+    static double do_##id(double x)                                                                                    \
+    {                                                                                                                  \
+        (void)x;                                                                                                       \
+        return f;                                                                                                      \
     }
-#define BINARY(id, name, operands, result, f, i, ...) \
-    static double do_##id(double x, double y)         \
-    {                                                 \
-        (void)x, (void)y;                             \
-        return f;                                     \
+#define BINARY(id, name, operands, result, f, i, ...)                                                                  \
+    static double do_##id(double x, double y)                                                                          \
+    {                                                                                                                  \
+        (void)x, (void)y;                                                                                              \
+        return f;                                                                                                      \
     }
 #define TP_PYMOD(r, y) ((r) != 0 && ((r) < 0) != ((y) < 0) ? (r) + (y) : (r))
 #include "spec/prims.def"
@@ -125,8 +125,10 @@ static void elementwise(evaluator *e, const tp_inst *i)
     array *out = &e->values[i->out];
     const array *a = &e->values[i->args[0]], *b = i->nargs > 1 ? &e->values[i->args[1]] : a;
     tp_dtype d = e->p->values.at[i->args[0]].dtype;
-    bool divides = i->prim == TP_P_FLOORDIV || i->prim == TP_P_MOD || i->prim == TP_P_LAX_DIV || i->prim == TP_P_LAX_REM;
-    bool bits = i->prim == TP_P_AND || i->prim == TP_P_OR || i->prim == TP_P_XOR || i->prim == TP_P_SHL || i->prim == TP_P_SHR || i->prim == TP_P_INVERT;
+    bool divides =
+        i->prim == TP_P_FLOORDIV || i->prim == TP_P_MOD || i->prim == TP_P_LAX_DIV || i->prim == TP_P_LAX_REM;
+    bool bits = i->prim == TP_P_AND || i->prim == TP_P_OR || i->prim == TP_P_XOR || i->prim == TP_P_SHL ||
+                i->prim == TP_P_SHR || i->prim == TP_P_INVERT;
     for (size_t n = 0; n < out->n; n++) {
         double x = lane(a, n), y = lane(b, n);
         if (i->prim == TP_P_INTEGER_POW)
@@ -156,13 +158,17 @@ static void reduce(evaluator *e, const tp_inst *i)
 {
     const array *a = &e->values[i->args[0]];
     array *out = &e->values[i->out];
-    bool reduced[TP_MAX_RANK] = {false}, keep = out->rank == a->rank, arg = i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN;
+    bool reduced[TP_MAX_RANK] = {false}, keep = out->rank == a->rank,
+         arg = i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN;
     double *best = arg ? TP_NEWN(e->arena, double, out->n) : NULL;
     bool *seen = TP_NEWN(e->arena, bool, out->n);
     for (uint32_t r = 0; r < i->nints; r++)
         reduced[i->ints[r]] = true;
     for (size_t o = 0; o < out->n; o++)
-        out->at[o] = i->prim == TP_P_PROD || i->prim == TP_P_ALL ? 1 : i->prim == TP_P_MAX ? -HUGE_VAL : i->prim == TP_P_MIN ? HUGE_VAL : 0;
+        out->at[o] = i->prim == TP_P_PROD || i->prim == TP_P_ALL ? 1
+                     : i->prim == TP_P_MAX                       ? -HUGE_VAL
+                     : i->prim == TP_P_MIN                       ? HUGE_VAL
+                                                                 : 0;
     for (size_t n = 0; n < a->n; n++) {
         int64_t at[TP_MAX_RANK], to[TP_MAX_RANK];
         uint32_t rank = 0;
@@ -176,7 +182,8 @@ static void reduce(evaluator *e, const tp_inst *i)
         double v = a->at[n];
         if (!arg) {
             out->at[o] = fold(i->prim, out->at[o], v);
-        } else if (!seen[o] || (best[o] == best[o] && (v != v || (i->prim == TP_P_ARGMAX ? v > best[o] : v < best[o])))) {
+        } else if (!seen[o] ||
+                   (best[o] == best[o] && (v != v || (i->prim == TP_P_ARGMAX ? v > best[o] : v < best[o])))) {
             best[o] = v;
             out->at[o] = (double)at[i->ints[0]];
         }
@@ -281,13 +288,15 @@ static void run_inst(evaluator *e, const tp_inst *i)
     case TP_P_LITERAL: out->at[0] = i->real; return;
     case TP_P_WHERE:
         for (size_t n = 0; n < out->n; n++)
-            out->at[n] = lane(&e->values[i->args[0]], n) != 0 ? lane(&e->values[i->args[1]], n) : lane(&e->values[i->args[2]], n);
+            out->at[n] = lane(&e->values[i->args[0]], n) != 0 ? lane(&e->values[i->args[1]], n)
+                                                              : lane(&e->values[i->args[2]], n);
         return;
     case TP_P_CAST: {
         tp_dtype from = e->p->values.at[i->args[0]].dtype;
         /* an implied conversion of a literal is exact; a written one rounds */
         for (size_t n = 0; n < out->n; n++)
-            out->at[n] = tp_is_weak(from) ? e->values[i->args[0]].at[n] : rounded((tp_dtype)i->integer, e->values[i->args[0]].at[n]);
+            out->at[n] = tp_is_weak(from) ? e->values[i->args[0]].at[n]
+                                          : rounded((tp_dtype)i->integer, e->values[i->args[0]].at[n]);
         return;
     }
     default: elementwise(e, i);
@@ -300,7 +309,9 @@ static void run_region(evaluator *e, const tp_region *r)
         const tp_step *step = &r->at[s];
         switch (step->kind) {
         case TP_COMPUTE: run_inst(e, step->inst); break;
-        case TP_ASSIGN: memcpy(e->values[step->var].at, e->values[step->value].at, e->values[step->value].n * sizeof(double)); break;
+        case TP_ASSIGN:
+            memcpy(e->values[step->var].at, e->values[step->value].at, e->values[step->value].n * sizeof(double));
+            break;
         case TP_IF: run_region(e, e->values[step->value].at[0] != 0 ? &step->body : &step->orelse); break;
         case TP_LOOP: {
             double hi = e->values[step->hi].at[0];
@@ -361,7 +372,8 @@ static void run_builtin(void *arg)
         give_up(e, tp_printf(e->arena, "builtin \"%s\": %s", b->name, wrong));
 }
 
-tp_status tp_reference_run(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_tensor *arrays, tp_tensor *outputs, tp_str *why)
+tp_status tp_reference_run(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_tensor *arrays,
+                           tp_tensor *outputs, tp_str *why)
 {
     call c = {.e = {.arena = a, .k = k, .p = k->reference.program, .env = env}, .arrays = arrays, .outputs = outputs};
     tp_status st = tp_try(a, k->reference.program ? run_program : run_builtin, &c);

@@ -20,7 +20,7 @@ typedef struct tp_spec_report {
     bool valid;          /* false: findings are errors of the spec itself */
     const tp_spec *spec; /* NULL when invalid */
     tp_findings findings;
-    tp_memory_table vmem; /* limit 0: not computed */
+    tp_memory_table vmem;  /* limit 0: not computed */
     const tp_equiv *equiv; /* NULL: not executed */
     tp_prover_stats stats;
     bool internal_error;

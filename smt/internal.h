@@ -10,7 +10,7 @@ struct tp_prover {
     tp_prover_options o;
     tp_prover_stats stats;
     tp_solver *solver; /* the caller's, or this prover's own */
-    uint32_t emitted;    /* files of --emit-smt2 */
+    uint32_t emitted;  /* files of --emit-smt2 */
 };
 
 /* interval.c: constant bounds of an expression; INT64_MIN / MAX: none known. */
@@ -36,7 +36,8 @@ int tp_enumerate(tp_prover *v, const tp_obligation *o, int64_t budget, int64_t *
 typedef enum tp_z3_answer { TP_Z3_UNSAT, TP_Z3_SAT, TP_Z3_UNKNOWN, TP_Z3_ERROR } tp_z3_answer;
 /* Refute the obligation. `linear`: products are opaque, SAT is a hint only.
  * On SAT env holds the model's values of the variables. */
-tp_z3_answer tp_z3_check(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason);
+tp_z3_answer tp_z3_check(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env,
+                         tp_str *reason);
 /* The raw form in a child process with limits. */
 tp_z3_answer tp_z3_check_forked(tp_prover *v, const tp_obligation *o, uint64_t rlimit, int64_t *env, tp_str *reason);
 

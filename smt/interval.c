@@ -51,7 +51,8 @@ static tp_interval product(tp_interval a, tp_interval b)
     tp_interval r = ANY;
     if (finite(a.lo) && finite(a.hi) && finite(b.lo) && finite(b.hi)) {
         int64_t c[4];
-        if (!tp_mul(a.lo, b.lo, &c[0]) || !tp_mul(a.lo, b.hi, &c[1]) || !tp_mul(a.hi, b.lo, &c[2]) || !tp_mul(a.hi, b.hi, &c[3]))
+        if (!tp_mul(a.lo, b.lo, &c[0]) || !tp_mul(a.lo, b.hi, &c[1]) || !tp_mul(a.hi, b.lo, &c[2]) ||
+            !tp_mul(a.hi, b.hi, &c[3]))
             return a.lo >= 0 && b.lo >= 0 ? (tp_interval){0, INT64_MAX} : ANY;
         r.lo = r.hi = c[0];
         for (int i = 1; i < 4; i++) {
@@ -90,7 +91,8 @@ static tp_interval compare(tp_expr_op op, tp_interval a, tp_interval b)
 {
     static const tp_interval YES = {1, 1}, NO = {0, 0}, MAYBE = {0, 1};
     bool below = finite(a.hi) && finite(b.lo) && a.hi < b.lo, above = finite(a.lo) && finite(b.hi) && a.lo > b.hi;
-    bool not_above = finite(a.hi) && finite(b.lo) && a.hi <= b.lo, not_below = finite(a.lo) && finite(b.hi) && a.lo >= b.hi;
+    bool not_above = finite(a.hi) && finite(b.lo) && a.hi <= b.lo,
+         not_below = finite(a.lo) && finite(b.hi) && a.lo >= b.hi;
     switch (op) {
     case TP_E_LT: return below ? YES : not_below ? NO : MAYBE;
     case TP_E_LE: return not_above ? YES : above ? NO : MAYBE;
@@ -116,8 +118,12 @@ tp_interval tp_interval_of(const tp_prover *v, const tp_obligation *o, tp_expr e
     case TP_E_MUL: return product(a, b);
     case TP_E_FLOORDIV: return quotient(a, b, false);
     case TP_E_CDIV: return quotient(a, b, true);
-    case TP_E_MOD: return b.lo < 1 ? ANY : a.lo >= 0 && finite(a.hi) && a.hi < b.lo ? a : (tp_interval){0, finite(b.hi) ? b.hi - 1 : INT64_MAX};
-    case TP_E_ALIGN_UP: return b.lo < 1 ? ANY : (tp_interval){a.lo, finite(a.hi) && finite(b.hi) ? sum(a, b).hi : INT64_MAX};
+    case TP_E_MOD:
+        return b.lo < 1                                   ? ANY
+               : a.lo >= 0 && finite(a.hi) && a.hi < b.lo ? a
+                                                          : (tp_interval){0, finite(b.hi) ? b.hi - 1 : INT64_MAX};
+    case TP_E_ALIGN_UP:
+        return b.lo < 1 ? ANY : (tp_interval){a.lo, finite(a.hi) && finite(b.hi) ? sum(a, b).hi : INT64_MAX};
     case TP_E_MIN: return (tp_interval){a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi};
     case TP_E_MAX: return (tp_interval){a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
     case TP_E_POW2: return (tp_interval){a.lo > 1 ? a.lo : 1, INT64_MAX};

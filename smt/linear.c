@@ -146,7 +146,8 @@ static void multiply_out(tp_prover *v, const tp_obligation *o, tp_facts *f, cons
         for (uint32_t i = 0; i < old && f->polys.len < MAX_FACTS; i++)
             for (uint32_t k = 0; k < f->polys.at[i]->n; k++) {
                 tp_term q;
-                if (f->polys.at[i]->terms[k].degree == 0 || !quotient_term(v, o, &monomials.at[m], &f->polys.at[i]->terms[k], &q))
+                if (f->polys.at[i]->terms[k].degree == 0 ||
+                    !quotient_term(v, o, &monomials.at[m], &f->polys.at[i]->terms[k], &q))
                     continue;
                 tp_poly factor = {.ok = true}, *r = TP_NEW(v->arena, tp_poly);
                 tp_poly_add_term(&factor, q);

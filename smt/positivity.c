@@ -273,7 +273,8 @@ static bool holds(goal *g, tp_expr e)
     case TP_E_GT: return at_least(g, n.a, n.b, -1);
     case TP_E_EQ: {
         const tp_expr_node *l = tp_expr_get(g->v->p, n.a);
-        if (l->op == TP_E_MOD && tp_expr_is_const(g->v->p, n.b, &zero) && zero == 0 && tp_expr_is_const(g->v->p, l->b, &m) && m > 0)
+        if (l->op == TP_E_MOD && tp_expr_is_const(g->v->p, n.b, &zero) && zero == 0 &&
+            tp_expr_is_const(g->v->p, l->b, &m) && m > 0)
             return divisible(g, l->a, m);
         return tp_same(tp_expr_normal(g->v->p, n.a), tp_expr_normal(g->v->p, n.b));
     }

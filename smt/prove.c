@@ -113,7 +113,8 @@ static bool concerns(const tp_prover *v, const tp_obligation *o, uint32_t sym)
     for (uint32_t i = 0; i < o->npremises && !yes; i++)
         yes = tp_expr_mentions(v->p, o->premises[i], sym);
     for (uint32_t i = 0; i < o->nvars && !yes; i++)
-        yes = (o->vars[i].hi.id && tp_expr_mentions(v->p, o->vars[i].hi, sym)) || (o->vars[i].lo.id && tp_expr_mentions(v->p, o->vars[i].lo, sym));
+        yes = (o->vars[i].hi.id && tp_expr_mentions(v->p, o->vars[i].hi, sym)) ||
+              (o->vars[i].lo.id && tp_expr_mentions(v->p, o->vars[i].lo, sym));
     return yes;
 }
 

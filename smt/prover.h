@@ -15,8 +15,8 @@
 
 typedef struct tp_var {
     uint32_t sym;
-    tp_expr lo, hi;      /* bounds, over variables that come earlier; inclusive */
-    int64_t multiple_of; /* 1: none */
+    tp_expr lo, hi;         /* bounds, over variables that come earlier; inclusive */
+    int64_t multiple_of;    /* 1: none */
     const int64_t *choices; /* finite: the values, ascending; else NULL */
     uint32_t nchoices;
     bool step; /* a grid axis rather than a size */
@@ -34,8 +34,8 @@ typedef struct tp_obligation {
 typedef struct tp_decision {
     tp_verdict verdict; /* PROVEN, VIOLATED or UNKNOWN */
     tp_grade grade;
-    int64_t *env;   /* VIOLATED: a value for every symbol */
-    tp_str reason;  /* UNKNOWN: why */
+    int64_t *env;  /* VIOLATED: a value for every symbol */
+    tp_str reason; /* UNKNOWN: why */
     double ms;
 } tp_decision;
 
@@ -47,12 +47,12 @@ void tp_solver_free(tp_solver *s);
 
 typedef struct tp_prover tp_prover;
 typedef struct tp_prover_options {
-    uint64_t rlimit;      /* of the raw form; 0: 2 000 000 */
-    const char *smt2_dir; /* write one file per obligation; NULL: none */
+    uint64_t rlimit;       /* of the raw form; 0: 2 000 000 */
+    const char *smt2_dir;  /* write one file per obligation; NULL: none */
     const char *smt2_name; /* start of the file names */
-    tp_solver *solver;    /* shared; NULL: the prover makes its own */
-    bool no_solver;       /* exact procedures only (tests) */
-    bool only_solver;     /* skip the exact proof (tests) */
+    tp_solver *solver;     /* shared; NULL: the prover makes its own */
+    bool no_solver;        /* exact procedures only (tests) */
+    bool only_solver;      /* skip the exact proof (tests) */
 } tp_prover_options;
 
 typedef struct tp_prover_stats {

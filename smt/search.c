@@ -130,7 +130,8 @@ static bool try_steps(search *s, uint32_t i)
     const tp_var *x = &o->vars[i];
     int64_t lo, hi, tried[STEP_CANDIDATES];
     int n = 0;
-    if (tp_expr_eval(s->v->p, x->lo, s->env, &lo) != TP_EVAL_OK || tp_expr_eval(s->v->p, x->hi, s->env, &hi) != TP_EVAL_OK)
+    if (tp_expr_eval(s->v->p, x->lo, s->env, &lo) != TP_EVAL_OK ||
+        tp_expr_eval(s->v->p, x->hi, s->env, &hi) != TP_EVAL_OK)
         return false;
     int64_t wanted[STEP_CANDIDATES] = {lo, lo + 1, lo + 2, lo + 3, lo + (hi - lo) / 2, hi - 2, hi - 1, hi};
     for (int k = 0; k < STEP_CANDIDATES; k++) {
@@ -175,7 +176,8 @@ static bool mentioned(const tp_prover *v, const tp_obligation *o, uint32_t sym)
         if (tp_expr_mentions(v->p, o->premises[i], sym))
             return true;
     for (uint32_t i = 0; i < o->nvars; i++)
-        if ((o->vars[i].hi.id && tp_expr_mentions(v->p, o->vars[i].hi, sym)) || (o->vars[i].lo.id && tp_expr_mentions(v->p, o->vars[i].lo, sym)))
+        if ((o->vars[i].hi.id && tp_expr_mentions(v->p, o->vars[i].hi, sym)) ||
+            (o->vars[i].lo.id && tp_expr_mentions(v->p, o->vars[i].lo, sym)))
             return true;
     return false;
 }
@@ -188,7 +190,8 @@ static void set_defaults(tp_prover *v, const tp_obligation *o, int64_t *env)
         int64_t lo = 0, q;
         if (x->choices)
             lo = x->choices[0];
-        else if (x->lo.id && tp_expr_eval(v->p, x->lo, env, &lo) == TP_EVAL_OK && x->multiple_of > 1 && tp_ceildiv(lo, x->multiple_of, &q))
+        else if (x->lo.id && tp_expr_eval(v->p, x->lo, env, &lo) == TP_EVAL_OK && x->multiple_of > 1 &&
+                 tp_ceildiv(lo, x->multiple_of, &q))
             lo = q * x->multiple_of;
         env[x->sym] = lo;
     }
@@ -292,7 +295,8 @@ static int enumerate_from(tp_prover *v, const tp_obligation *o, uint32_t i, int6
     if (x->choices) {
         lo = x->choices[0];
         hi = x->choices[x->nchoices - 1];
-    } else if (!x->lo.id || !x->hi.id || tp_expr_eval(v->p, x->lo, env, &lo) != TP_EVAL_OK || tp_expr_eval(v->p, x->hi, env, &hi) != TP_EVAL_OK) {
+    } else if (!x->lo.id || !x->hi.id || tp_expr_eval(v->p, x->lo, env, &lo) != TP_EVAL_OK ||
+               tp_expr_eval(v->p, x->hi, env, &hi) != TP_EVAL_OK) {
         return -1;
     }
     for (int64_t value = lo; value <= hi; value++) {

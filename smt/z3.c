@@ -93,12 +93,15 @@ static void say_quotient(query *q, const tp_expr_node *n, tp_expr e, Z3_ast x)
     Z3_ast a = arith(q, n->a), b = arith(q, n->b), zero = number(q, 0), one = number(q, 1);
     Z3_ast r = arith(q, tp_op2(q->v->p, TP_E_SUB, bq, n->a)); /* b*x - a: in (-b, 0] for floor, in [0, b) for ceiling */
     bool up = n->op == TP_E_CDIV;
-    Z3_ast facts[4] = {up ? Z3_mk_ge(c, r, zero) : Z3_mk_le(c, r, zero), up ? Z3_mk_lt(c, r, b) : Z3_mk_gt(c, r, Z3_mk_unary_minus(c, b))};
+    Z3_ast facts[4] = {up ? Z3_mk_ge(c, r, zero) : Z3_mk_le(c, r, zero),
+                       up ? Z3_mk_lt(c, r, b) : Z3_mk_gt(c, r, Z3_mk_unary_minus(c, b))};
     unsigned nfacts = 2;
     int64_t k;
     if (!tp_expr_is_const(q->v->p, n->b, &k)) { /* the first quotients, which opaque products hide */
-        facts[nfacts++] = up ? Z3_mk_iff(c, Z3_mk_le(c, a, zero), Z3_mk_le(c, x, zero)) : Z3_mk_iff(c, Z3_mk_lt(c, a, zero), Z3_mk_lt(c, x, zero));
-        facts[nfacts++] = up ? Z3_mk_iff(c, Z3_mk_le(c, a, b), Z3_mk_le(c, x, one)) : Z3_mk_iff(c, Z3_mk_lt(c, a, b), Z3_mk_lt(c, x, one));
+        facts[nfacts++] = up ? Z3_mk_iff(c, Z3_mk_le(c, a, zero), Z3_mk_le(c, x, zero))
+                             : Z3_mk_iff(c, Z3_mk_lt(c, a, zero), Z3_mk_lt(c, x, zero));
+        facts[nfacts++] = up ? Z3_mk_iff(c, Z3_mk_le(c, a, b), Z3_mk_le(c, x, one))
+                             : Z3_mk_iff(c, Z3_mk_lt(c, a, b), Z3_mk_lt(c, x, one));
     }
     Z3_ast all = Z3_mk_and(c, nfacts, facts);
     say(q, tp_interval_of(q->v, q->o, n->b).lo >= 1 ? all : Z3_mk_implies(c, Z3_mk_ge(c, b, one), all));
@@ -146,7 +149,8 @@ static Z3_ast product(query *q, const tp_term *t)
     if (!q->linear)
         return Z3_mk_mul(q->z->ctx, t->degree, factors);
     for (uint32_t i = 0; i < q->monomials.len; i++)
-        if (q->monomials.at[i].degree == t->degree && memcmp(q->monomials.at[i].factors, t->factors, t->degree * sizeof *t->factors) == 0)
+        if (q->monomials.at[i].degree == t->degree &&
+            memcmp(q->monomials.at[i].factors, t->factors, t->degree * sizeof *t->factors) == 0)
             return q->products.at[i];
     Z3_ast fresh = constant(q, "m", q->monomials.len);
     tp_push(q->v->arena, q->monomials, *t);
@@ -225,14 +229,16 @@ static bool read_model(query *q, int64_t *env)
         Z3_model_inc_ref(c, m);
     for (uint32_t i = 0; ok && i < q->o->nvars; i++) {
         Z3_ast value = NULL;
-        ok = Z3_model_eval(c, m, constant(q, "s", q->o->vars[i].sym), true, &value) && Z3_get_numeral_int64(c, value, &env[q->o->vars[i].sym]);
+        ok = Z3_model_eval(c, m, constant(q, "s", q->o->vars[i].sym), true, &value) &&
+             Z3_get_numeral_int64(c, value, &env[q->o->vars[i].sym]);
     }
     if (m)
         Z3_model_dec_ref(c, m);
     return ok;
 }
 
-tp_z3_answer tp_z3_check(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason)
+tp_z3_answer tp_z3_check(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env,
+                         tp_str *reason)
 {
     open_context(z);
     Z3_context c = z->ctx;
@@ -262,7 +268,8 @@ tp_z3_answer tp_z3_check(tp_solver *z, tp_prover *v, const tp_obligation *o, boo
         Z3_lbool r = Z3_solver_check(c, q.solver);
         answer = r == Z3_L_FALSE ? TP_Z3_UNSAT : r == Z3_L_TRUE ? TP_Z3_SAT : TP_Z3_UNKNOWN;
         if (answer == TP_Z3_UNKNOWN)
-            *reason = tp_printf(v->arena, "Z3: %s (rlimit %llu)", Z3_solver_get_reason_unknown(c, q.solver), (unsigned long long)rlimit);
+            *reason = tp_printf(v->arena, "Z3: %s (rlimit %llu)", Z3_solver_get_reason_unknown(c, q.solver),
+                                (unsigned long long)rlimit);
         if (answer == TP_Z3_SAT && !read_model(&q, env))
             answer = TP_Z3_UNKNOWN;
     }
@@ -290,7 +297,8 @@ static void child(int fd, tp_prover *v, const tp_obligation *o, uint64_t rlimit,
     message m = {0};
     m.answer = (int32_t)tp_z3_check(tp_solver_new(v->arena), v, o, false, rlimit, env, &reason);
     snprintf(m.reason, sizeof m.reason, "%.*s", TP_FMT(reason));
-    bool ok = write(fd, &m, sizeof m) == (ssize_t)sizeof m && write(fd, env, nsyms * sizeof *env) == (ssize_t)(nsyms * sizeof *env);
+    bool ok = write(fd, &m, sizeof m) == (ssize_t)sizeof m &&
+              write(fd, env, nsyms * sizeof *env) == (ssize_t)(nsyms * sizeof *env);
     _exit(ok ? 0 : 1);
 }
 

@@ -4,9 +4,9 @@
 
 typedef struct node {
     tp_expr_node n;
-    uint32_t size;   /* of the tree, saturating */
+    uint32_t size; /* of the tree, saturating */
     uint32_t depth;
-    tp_expr normal;  /* memo of tp_expr_normal() */
+    tp_expr normal; /* memo of tp_expr_normal() */
 } node;
 
 struct tp_exprs {

@@ -9,29 +9,29 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-#define TP_EXPR_BINARIES(X)                                                                        \
-    X(ADD, "+", 110)                                                                               \
-    X(SUB, "-", 110)                                                                               \
-    X(MUL, "*", 120)                                                                               \
-    X(FLOORDIV, "//", 120)                                                                         \
-    X(MOD, "%", 120)                                                                               \
-    X(BITAND, "&", 90)                                                                             \
-    X(BITOR, "|", 70)                                                                              \
-    X(BITXOR, "^", 80)                                                                             \
-    X(SHL, "<<", 100)                                                                              \
-    X(SHR, ">>", 100)                                                                              \
-    X(EQ, "==", 60)                                                                                \
-    X(NE, "!=", 60)                                                                                \
-    X(LT, "<", 60)                                                                                 \
-    X(LE, "<=", 60)                                                                                \
-    X(GT, ">", 60)                                                                                 \
-    X(GE, ">=", 60)                                                                                \
-    X(AND, "and", 40)                                                                              \
-    X(OR, "or", 30)                                                                                \
-    X(IMPLIES, "implies", 10)                                                                      \
-    X(CDIV, "cdiv", 0)                                                                             \
-    X(MIN, "min", 0)                                                                               \
-    X(MAX, "max", 0)                                                                               \
+#define TP_EXPR_BINARIES(X)                                                                                            \
+    X(ADD, "+", 110)                                                                                                   \
+    X(SUB, "-", 110)                                                                                                   \
+    X(MUL, "*", 120)                                                                                                   \
+    X(FLOORDIV, "//", 120)                                                                                             \
+    X(MOD, "%", 120)                                                                                                   \
+    X(BITAND, "&", 90)                                                                                                 \
+    X(BITOR, "|", 70)                                                                                                  \
+    X(BITXOR, "^", 80)                                                                                                 \
+    X(SHL, "<<", 100)                                                                                                  \
+    X(SHR, ">>", 100)                                                                                                  \
+    X(EQ, "==", 60)                                                                                                    \
+    X(NE, "!=", 60)                                                                                                    \
+    X(LT, "<", 60)                                                                                                     \
+    X(LE, "<=", 60)                                                                                                    \
+    X(GT, ">", 60)                                                                                                     \
+    X(GE, ">=", 60)                                                                                                    \
+    X(AND, "and", 40)                                                                                                  \
+    X(OR, "or", 30)                                                                                                    \
+    X(IMPLIES, "implies", 10)                                                                                          \
+    X(CDIV, "cdiv", 0)                                                                                                 \
+    X(MIN, "min", 0)                                                                                                   \
+    X(MAX, "max", 0)                                                                                                   \
     X(ALIGN_UP, "align_up", 0)
 
 typedef enum tp_expr_op {

@@ -4,8 +4,10 @@
 
 enum { WIDTH = 100 };
 
-static const char *const TOP[] = {"$schema", "$comment", "tileproof", "name", "description", "target", "dtypes", "sizes",     "where", "contracts", "prepare",
-                                  "grid",    "scalar_prefetch", "inputs", "outputs", "scratch", "kernel", "reference", "cases", "allow", "expect", NULL};
+static const char *const TOP[] = {"$schema",         "$comment", "tileproof", "name",      "description", "target",
+                                  "dtypes",          "sizes",    "where",     "contracts", "prepare",     "grid",
+                                  "scalar_prefetch", "inputs",   "outputs",   "scratch",   "kernel",      "reference",
+                                  "cases",           "allow",    "expect",    NULL};
 
 /* What strings are: EXPRESSION under the keys below, DATA below x-… keys, cases and the like. */
 typedef enum mode { DATA, TEXT, EXPRESSION } mode;
@@ -181,7 +183,8 @@ static void print_stmt(lines *l, const tp_syntax *s, int depth, const char *pref
             tp_str t = l->source->u.items.at[at]->u.string;
             while (t.n && t.p[0] == ' ')
                 t = (tp_str){t.p + 1, t.n - 1};
-            print_line(l, t.n && t.p[0] == '#' ? depth + 1 : depth, t.n >= 4 && memcmp(t.p, "else", 4) == 0 ? TP_S("else:") : t);
+            print_line(l, t.n && t.p[0] == '#' ? depth + 1 : depth,
+                       t.n >= 4 && memcmp(t.p, "else", 4) == 0 ? TP_S("else:") : t);
             at++;
         }
         print_block(l, &s->orelse, depth + 1);

@@ -17,7 +17,7 @@ typedef struct scanner {
 
 const char *tp_json_type_name(tp_json_type t)
 {
-    static const char *const NAMES[] = {"null",   "a boolean", "an integer", "a real number",
+    static const char *const NAMES[] = {"null",     "a boolean", "an integer", "a real number",
                                         "a string", "an array",  "an object"};
     return NAMES[t];
 }
@@ -54,8 +54,7 @@ static void blank_comments(tp_ctx *c, char *t, uint32_t n)
             while (i + 1 < n && !(i > from + 1 && t[i] == '*' && t[i + 1] == '/'))
                 i++;
             if (i + 1 >= n)
-                tp_raise(c, "TP001", (tp_loc){from, from + 2, TP_S("")}, "close it with */",
-                         "this comment never ends");
+                tp_raise(c, "TP001", (tp_loc){from, from + 2, TP_S("")}, "close it with */", "this comment never ends");
             for (uint32_t k = from; k < i + 2; k++)
                 if (t[k] != '\n')
                     t[k] = ' ';
@@ -96,11 +95,13 @@ static void skip_space(scanner *s)
 _Noreturn static void unexpected(scanner *s, tp_str pointer, const char *wanted)
 {
     if (s->i >= s->n)
-        tp_raise(s->c, "TP001", span(s->n ? s->n - 1 : 0, s->n, pointer),
-                 "the file may be cut off", "the text ends where %s is expected", wanted);
+        tp_raise(s->c, "TP001", span(s->n ? s->n - 1 : 0, s->n, pointer), "the file may be cut off",
+                 "the text ends where %s is expected", wanted);
     uint32_t end = s->i + 1;
-    while (end < s->n && end < s->i + 20 && strchr("+-._abcdefghijklmnopqrstuvwxyz"
-                                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", s->p[end]))
+    while (end < s->n && end < s->i + 20 &&
+           strchr("+-._abcdefghijklmnopqrstuvwxyz"
+                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
+                  s->p[end]))
         end++;
     while (end < s->n && ((unsigned char)s->p[end] & 0xc0) == 0x80) /* a whole character */
         end++;
@@ -114,8 +115,7 @@ _Noreturn static void unexpected(scanner *s, tp_str pointer, const char *wanted)
         help = "comments are read only in files named *.tile.jsonc";
     else if ((s->p[s->i] == '}' || s->p[s->i] == ']') && !s->comments)
         help = "a comma before a closing bracket is read only in files named *.tile.jsonc";
-    tp_raise(s->c, "TP001", span(s->i, end, pointer), help, "found `%.*s` where %s is expected",
-             TP_FMT(word), wanted);
+    tp_raise(s->c, "TP001", span(s->i, end, pointer), help, "found `%.*s` where %s is expected", TP_FMT(word), wanted);
 }
 
 /* Raw extent of the string at s->i, quotes included. */
@@ -131,13 +131,13 @@ static tp_loc scan_string(scanner *s, tp_str pointer)
             if (s->i >= s->n)
                 break;
             if (!strchr("\"\\/bfnrtu", s->p[s->i]))
-                tp_raise(s->c, "TP001", span(s->i - 1, s->i + 1, pointer), "write \\\\ for a backslash", "unknown escape after `\\`");
+                tp_raise(s->c, "TP001", span(s->i - 1, s->i + 1, pointer), "write \\\\ for a backslash",
+                         "unknown escape after `\\`");
         }
         s->i++;
     }
     if (s->i >= s->n)
-        tp_raise(s->c, "TP001", span(from, from + 1, pointer), "the file may be cut off",
-                 "this string never ends");
+        tp_raise(s->c, "TP001", span(from, from + 1, pointer), "the file may be cut off", "this string never ends");
     s->i++;
     return span(from, s->i, pointer);
 }
@@ -254,8 +254,8 @@ static void check_duplicate(scanner *s, tp_json **items, uint32_t n, tp_str key,
         if (tp_str_eq(items[i]->key, key)) {
             tp_linecol first = tp_linecol_of(s->c->source, items[i]->key_loc.start);
             tp_raise(s->c, "TP001", loc, "remove one of the two",
-                     "key \"%.*s\" appears twice; the first is at line %u, column %u", TP_FMT(key),
-                     first.line, first.column);
+                     "key \"%.*s\" appears twice; the first is at line %u, column %u", TP_FMT(key), first.line,
+                     first.column);
         }
 }
 
@@ -265,8 +265,8 @@ static void scan_items(scanner *s, tp_json *v, char close)
     TP_VEC(tp_json *) items = {0};
     uint32_t open = s->i++;
     if (++s->depth > TP_JSON_MAX_DEPTH)
-        tp_raise(s->c, "TP001", span(open, open + 1, v->loc.pointer), NULL,
-                 "nested more than %d levels deep", TP_JSON_MAX_DEPTH);
+        tp_raise(s->c, "TP001", span(open, open + 1, v->loc.pointer), NULL, "nested more than %d levels deep",
+                 TP_JSON_MAX_DEPTH);
     skip_space(s);
     while (s->i >= s->n || s->p[s->i] != close || items.len) {
         tp_json *item;
@@ -316,8 +316,7 @@ static tp_json *scan_value(scanner *s, tp_str pointer)
     } WORDS[] = {{"null", TP_J_NULL, false}, {"true", TP_J_BOOL, true}, {"false", TP_J_BOOL, false}};
     skip_space(s);
     if (++s->values > TP_JSON_MAX_VALUES)
-        tp_raise(s->c, "TP001", span(s->i, s->i + 1, pointer), NULL, "more than %d JSON values",
-                 TP_JSON_MAX_VALUES);
+        tp_raise(s->c, "TP001", span(s->i, s->i + 1, pointer), NULL, "more than %d JSON values", TP_JSON_MAX_VALUES);
     tp_json *v = TP_NEW(s->c->arena, tp_json);
     v->loc = span(s->i, s->i + 1, pointer);
     if (s->i >= s->n)
@@ -366,8 +365,7 @@ tp_json *tp_json_parse(tp_ctx *c, bool comments)
     tp_json *v = scan_value(&s, TP_S(""));
     skip_space(&s);
     if (s.i < s.n)
-        tp_raise(c, "TP001", span(s.i, s.i + 1, TP_S("")), NULL,
-                 "more text after the end of the JSON value");
+        tp_raise(c, "TP001", span(s.i, s.i + 1, TP_S("")), NULL, "more text after the end of the JSON value");
     return v;
 }
 

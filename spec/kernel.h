@@ -46,9 +46,9 @@ typedef enum tp_dim_kind { TP_DIM_BLOCKED, TP_DIM_SQUEEZED, TP_DIM_ELEMENT } tp_
 
 typedef struct tp_dim {
     tp_dim_kind kind;
-    tp_expr block;           /* extent of the window; 1 when squeezed */
-    tp_expr pad_lo, pad_hi;  /* ELEMENT */
-    tp_expr index;           /* index map of this dimension, over sizes and axes */
+    tp_expr block;          /* extent of the window; 1 when squeezed */
+    tp_expr pad_lo, pad_hi; /* ELEMENT */
+    tp_expr index;          /* index map of this dimension, over sizes and axes */
     tp_loc loc, index_loc, shape_loc;
 } tp_dim;
 

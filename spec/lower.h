@@ -7,8 +7,8 @@
 
 typedef struct tp_local {
     tp_str name;
-    tp_vid value;  /* its value; for a mutable local the variable's slot */
-    bool is_slot;  /* assigned in nested blocks too: lives in a slot */
+    tp_vid value; /* its value; for a mutable local the variable's slot */
+    bool is_slot; /* assigned in nested blocks too: lives in a slot */
     uint32_t level;
     tp_loc loc;
     bool loop_variable;

@@ -23,7 +23,8 @@ void lower_bind_args(tp_lower *l, const tp_node *n, uint32_t first, const char *
             for (at = 0; at < count && !tp_str_is(arg->text, params[at]);)
                 at++;
             if (at == count)
-                lower_fail(l, arg, takes(l, params), "`%.*s` has no argument `%.*s`", TP_FMT(n->text), TP_FMT(arg->text));
+                lower_fail(l, arg, takes(l, params), "`%.*s` has no argument `%.*s`", TP_FMT(n->text),
+                           TP_FMT(arg->text));
             arg = arg->kids[0];
         } else if (at >= count) {
             lower_fail(l, arg, NULL, "`%.*s` takes at most %u arguments", TP_FMT(n->text), count);
@@ -85,7 +86,8 @@ static bool read_flag(tp_lower *l, const tp_node *n)
 
 /* ---- reductions ---- */
 
-static tp_vid emit_reduce(tp_lower *l, tp_prim prim, tp_vid v, const int64_t *axes, uint32_t naxes, bool keepdims, const tp_node *n)
+static tp_vid emit_reduce(tp_lower *l, tp_prim prim, tp_vid v, const int64_t *axes, uint32_t naxes, bool keepdims,
+                          const tp_node *n)
 {
     const tp_value *x = lower_value(l, v);
     tp_expr dims[TP_MAX_RANK];
@@ -115,7 +117,8 @@ static tp_vid call_reduce(tp_lower *l, tp_prim prim, const tp_node *n)
     const tp_value *x = lower_value(l, v);
     bool logical = prim == TP_P_ANY || prim == TP_P_ALL;
     if (tp_is_weak(x->dtype) || (x->dtype == TP_BOOL) != logical)
-        lower_fail(l, args[0], NULL, "`%.*s` takes %s, not %.*s", TP_FMT(n->text), logical ? "bools" : "arrays of numbers", TP_FMT(lower_type_text(l, v)));
+        lower_fail(l, args[0], NULL, "`%.*s` takes %s, not %.*s", TP_FMT(n->text),
+                   logical ? "bools" : "arrays of numbers", TP_FMT(lower_type_text(l, v)));
     int64_t axes[TP_MAX_RANK];
     uint32_t naxes = 0;
     if (args[1])
@@ -130,7 +133,8 @@ static tp_vid call_reduce(tp_lower *l, tp_prim prim, const tp_node *n)
 
 /* ---- dot ---- */
 
-static tp_vid emit_dot(tp_lower *l, tp_vid a, tp_vid b, const int64_t *pairs, uint32_t ncontract, uint32_t nbatch, tp_dtype out_dtype, const tp_node *n)
+static tp_vid emit_dot(tp_lower *l, tp_vid a, tp_vid b, const int64_t *pairs, uint32_t ncontract, uint32_t nbatch,
+                       tp_dtype out_dtype, const tp_node *n)
 {
     const tp_value *x = lower_value(l, a), *y = lower_value(l, b);
     tp_expr dims[2 * TP_MAX_RANK];
@@ -142,8 +146,7 @@ static tp_vid emit_dot(tp_lower *l, tp_vid a, tp_vid b, const int64_t *pairs, ui
             lower_fail(l, n, NULL, "a dimension is contracted or batched twice");
         used_a[p] = used_b[q] = true;
         if (!lower_same_dim(l, x->dims[p], y->dims[q]))
-            lower_fail(l, n,
-                       lower_suggest_equal(l, x->dims[p], y->dims[q]),
+            lower_fail(l, n, lower_suggest_equal(l, x->dims[p], y->dims[q]),
                        "dot pairs dimension %lld of %.*s with dimension %lld of %.*s: not provably equal", (long long)p,
                        TP_FMT(lower_type_text(l, a)), (long long)q, TP_FMT(lower_type_text(l, b)));
         if (i >= ncontract)
@@ -170,7 +173,8 @@ static tp_vid emit_dot(tp_lower *l, tp_vid a, tp_vid b, const int64_t *pairs, ui
 static uint32_t read_pairs(tp_lower *l, const tp_node *n, const tp_value *x, const tp_value *y, int64_t *pairs)
 {
     int64_t p[TP_MAX_RANK], q[TP_MAX_RANK];
-    if (n->kind != TP_N_SEQUENCE || n->nkids != 2 || n->kids[0]->kind != TP_N_SEQUENCE || n->kids[1]->kind != TP_N_SEQUENCE)
+    if (n->kind != TP_N_SEQUENCE || n->nkids != 2 || n->kids[0]->kind != TP_N_SEQUENCE ||
+        n->kids[1]->kind != TP_N_SEQUENCE)
         lower_fail(l, n, "write ([1],[0])", "two lists of axes are expected");
     uint32_t count = read_axes(l, n->kids[0], x->rank, p);
     if (read_axes(l, n->kids[1], y->rank, q) != count)
@@ -216,7 +220,8 @@ static tp_vid call_dot(tp_lower *l, const tp_node *n)
         lower_fail(l, n, NULL, "too many axes");
     tp_dtype out = args[4] ? lower_dtype_name(l, args[4]) : x->dtype;
     if (tp_is_float(out) != tp_is_float(x->dtype))
-        lower_fail(l, args[4], NULL, "a dot of %s cannot accumulate in %s", tp_dtype_info(x->dtype)->name, tp_dtype_info(out)->name);
+        lower_fail(l, args[4], NULL, "a dot of %s cannot accumulate in %s", tp_dtype_info(x->dtype)->name,
+                   tp_dtype_info(out)->name);
     return emit_dot(l, a, b, pairs, ncontract, nbatch, lower_dtype(l, out), n);
 }
 
@@ -297,7 +302,8 @@ static tp_vid call_full(tp_lower *l, const tp_node *n, bool zeros)
     lower_bind_args(l, n, 0, zeros ? ZEROS : FULL, zeros ? 2 : 3, args);
     uint32_t rank = read_dims(l, args[0], dims);
     tp_dtype d = lower_dtype(l, lower_dtype_name(l, args[zeros ? 1 : 2]));
-    tp_vid v = zeros ? d == TP_BOOL ? lower_literal(l, TP_BOOL, 0, n) : lower_weak_int(l, tp_const(l->k->exprs, 0)) : lower_expr(l, args[1]);
+    tp_vid v = zeros ? d == TP_BOOL ? lower_literal(l, TP_BOOL, 0, n) : lower_weak_int(l, tp_const(l->k->exprs, 0))
+                     : lower_expr(l, args[1]);
     if (lower_value(l, v)->rank != 0)
         lower_fail(l, args[1], "use broadcast_to", "full takes a scalar");
     v = lower_coerce(l, v, d, n);
@@ -361,7 +367,8 @@ static tp_vid call_expand_squeeze(tp_lower *l, const tp_node *n, bool expand)
         lower_fail(l, n, NULL, "at most %d dimensions", TP_MAX_RANK);
     int64_t axis = read_axis(l, args[1], x->rank + (expand ? 1 : 0)), one;
     if (!expand && !(tp_expr_is_const(l->k->exprs, x->dims[axis], &one) && one == 1))
-        lower_fail(l, n, NULL, "only a dimension of extent 1 can be squeezed; this is %.*s", TP_FMT(tp_expr_text(l->k->exprs, x->dims[axis])));
+        lower_fail(l, n, NULL, "only a dimension of extent 1 can be squeezed; this is %.*s",
+                   TP_FMT(tp_expr_text(l->k->exprs, x->dims[axis])));
     uint32_t rank = 0;
     for (uint32_t d = 0; d < x->rank; d++) {
         if (expand && d == (uint32_t)axis)
@@ -411,7 +418,8 @@ static tp_vid call_where(tp_lower *l, const tp_node *n)
         v[i] = lower_expr(l, args[i]);
     tp_dtype dx = lower_value(l, v[1])->dtype, dy = lower_value(l, v[2])->dtype;
     if (lower_value(l, v[0])->dtype != TP_BOOL)
-        lower_fail(l, args[0], "compare it with something", "the condition of where is a bool, not %.*s", TP_FMT(lower_type_text(l, v[0])));
+        lower_fail(l, args[0], "compare it with something", "the condition of where is a bool, not %.*s",
+                   TP_FMT(lower_type_text(l, v[0])));
     if (tp_is_weak(dx) && tp_is_weak(dy))
         lower_fail(l, n, "give one arm a dtype, e.g. full((), 1, float32)", "where of two literals has no dtype");
     if (tp_is_weak(dx))
@@ -459,7 +467,8 @@ static tp_vid call_static(tp_lower *l, const tp_node *n)
     tp_expr a = lower_static_int(l, n->kids[0], "an argument");
     if (one)
         return lower_weak_int(l, tp_op1(p, TP_E_POW2, a));
-    return lower_weak_int(l, tp_op2(p, tp_str_is(n->text, "cdiv") ? TP_E_CDIV : TP_E_ALIGN_UP, a, lower_static_int(l, n->kids[1], "an argument")));
+    return lower_weak_int(l, tp_op2(p, tp_str_is(n->text, "cdiv") ? TP_E_CDIV : TP_E_ALIGN_UP, a,
+                                    lower_static_int(l, n->kids[1], "an argument")));
 }
 
 static bool two_positional(const tp_node *n)
@@ -469,17 +478,28 @@ static bool two_positional(const tp_node *n)
 
 _Noreturn static void unknown_function(tp_lower *l, const tp_node *n)
 {
-    static const char *const LATER[] = {"concatenate", "pad",        "slice",     "repeat",         "tile",           "roll",           "stack",
-                                        "take",        "bitcast",    "load",      "store",          "cumsum",         "scratch",        "copy_start",
-                                        "copy_wait",   "debug_print", "prng_seed", "semaphore_wait", "semaphore_read", "semaphore_signal", "prng_bits", "shift_right_logical"};
+    static const char *const LATER[] = {"concatenate",    "pad",
+                                        "slice",          "repeat",
+                                        "tile",           "roll",
+                                        "stack",          "take",
+                                        "bitcast",        "load",
+                                        "store",          "cumsum",
+                                        "scratch",        "copy_start",
+                                        "copy_wait",      "debug_print",
+                                        "prng_seed",      "semaphore_wait",
+                                        "semaphore_read", "semaphore_signal",
+                                        "prng_bits",      "shift_right_logical"};
     for (size_t i = 0; i < sizeof LATER / sizeof *LATER; i++)
         if (tp_str_is(n->text, LATER[i]))
-            lower_fail(l, n, "`tileproof primitives` lists what this build reads", "`%s` is part of the language but not read by this build", LATER[i]);
+            lower_fail(l, n, "`tileproof primitives` lists what this build reads",
+                       "`%s` is part of the language but not read by this build", LATER[i]);
     tp_str names[TP_PRIMS];
     for (int p = 0; p < TP_PRIMS; p++)
         names[p] = tp_str_c(tp_prim_info((tp_prim)p)->name);
     tp_str near = tp_nearest(n->text, names, TP_PRIMS);
-    tp_raise(l->c, "TP002", tp_node_loc(l->c, n), near.n ? tp_printf(l->c->arena, "did you mean `%.*s`?", TP_FMT(near)).p : "`tileproof primitives` lists the functions",
+    tp_raise(l->c, "TP002", tp_node_loc(l->c, n),
+             near.n ? tp_printf(l->c->arena, "did you mean `%.*s`?", TP_FMT(near)).p
+                    : "`tileproof primitives` lists the functions",
              "unknown function `%.*s`", TP_FMT(n->text));
 }
 
@@ -490,12 +510,14 @@ tp_vid lower_call(tp_lower *l, const tp_node *n)
         return call_static(l, n);
     if (l->reference && tp_str_is(n->text, "matmul"))
         return call_matmul(l, n);
-    if (l->reference && (tp_str_is(n->text, "softmax") || tp_str_is(n->text, "logsumexp") || tp_str_is(n->text, "mean")))
+    if (l->reference &&
+        (tp_str_is(n->text, "softmax") || tp_str_is(n->text, "logsumexp") || tp_str_is(n->text, "mean")))
         return call_normalising(l, n);
     if ((p == TP_P_MAX || p == TP_P_MIN) && two_positional(n)) {
         tp_vid a = lower_expr(l, n->kids[0]), b = lower_expr(l, n->kids[1]);
         if (lower_value(l, a)->rank || lower_value(l, b)->rank)
-            lower_fail(l, n, "use maximum, minimum, or axis=", "`%.*s(a, b)` takes two integer scalars", TP_FMT(n->text));
+            lower_fail(l, n, "use maximum, minimum, or axis=", "`%.*s(a, b)` takes two integer scalars",
+                       TP_FMT(n->text));
         return lower_binary(l, p == TP_P_MAX ? TP_P_MAXIMUM : TP_P_MINIMUM, a, b, n);
     }
     if (p == TP_PRIMS)

@@ -47,7 +47,8 @@ static tp_vid lower_operand_name(tp_lower *l, int operand, const tp_node *n)
 {
     const tp_operand *o = &l->k->operands[operand];
     if (!l->reference)
-        lower_fail(l, n, tp_printf(l->c->arena, "write %.*s[...]", TP_FMT(o->name)).p, "`%.*s` is a ref: read it before using it", TP_FMT(o->name));
+        lower_fail(l, n, tp_printf(l->c->arena, "write %.*s[...]", TP_FMT(o->name)).p,
+                   "`%.*s` is a ref: read it before using it", TP_FMT(o->name));
     if (o->role == TP_SCRATCH)
         lower_fail(l, n, "a reference sees whole arrays only", "`%.*s` is scratch of the kernel", TP_FMT(o->name));
     if (l->p->operand_value[operand] < 0)
@@ -93,7 +94,8 @@ tp_dtype lower_dtype_name(tp_lower *l, const tp_node *n)
     for (int i = 0; i < TP_DTYPES; i++)
         known[i] = tp_str_c(tp_dtype_info((tp_dtype)i)->name);
     tp_str near = n->kind == TP_N_NAME ? tp_nearest(n->text, known, TP_DTYPES) : (tp_str){NULL, 0};
-    lower_fail(l, n, near.n ? tp_printf(l->c->arena, "did you mean %.*s?", TP_FMT(near)).p : "write a dtype such as float32",
+    lower_fail(l, n,
+               near.n ? tp_printf(l->c->arena, "did you mean %.*s?", TP_FMT(near)).p : "write a dtype such as float32",
                "a dtype is expected here");
 }
 
@@ -102,7 +104,8 @@ tp_expr lower_static_int(tp_lower *l, const tp_node *n, const char *what)
     tp_vid v = lower_expr(l, n);
     const tp_value *x = lower_value(l, v);
     if (x->dtype != TP_WEAK_INT)
-        lower_fail(l, n, "use sizes and integer literals", "%s must be known from the sizes; this is %.*s", what, TP_FMT(lower_type_text(l, v)));
+        lower_fail(l, n, "use sizes and integer literals", "%s must be known from the sizes; this is %.*s", what,
+                   TP_FMT(lower_type_text(l, v)));
     return x->meaning;
 }
 
@@ -122,7 +125,8 @@ static tp_vid index_value(tp_lower *l, const tp_node *n)
     tp_vid v = lower_expr(l, n);
     const tp_value *x = lower_value(l, v);
     if (x->rank != 0 || (x->dtype != TP_WEAK_INT && x->dtype != TP_I32))
-        lower_fail(l, n, "an index is a size, a literal or an int32 scalar", "%.*s cannot index a ref", TP_FMT(lower_type_text(l, v)));
+        lower_fail(l, n, "an index is a size, a literal or an int32 scalar", "%.*s cannot index a ref",
+                   TP_FMT(lower_type_text(l, v)));
     return v;
 }
 
@@ -147,14 +151,17 @@ tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *
 {
     const tp_node *base = n->kids[0];
     int operand = base->kind == TP_N_NAME && !lower_find_local(l, base->text) ? tp_operand_find(l->k, base->text) : -1;
-    if (base->kind == TP_N_NAME && operand < 0 && !lower_find_local(l, base->text) && !tp_size_find(l->k, base->text) && find_axis(l->k, base->text) < 0)
+    if (base->kind == TP_N_NAME && operand < 0 && !lower_find_local(l, base->text) && !tp_size_find(l->k, base->text) &&
+        find_axis(l->k, base->text) < 0)
         unknown_name(l, base);
     if (operand < 0)
-        lower_fail(l, base, "only refs are subscripted; use reshape, transpose or where on values", "this is not a ref");
+        lower_fail(l, base, "only refs are subscripted; use reshape, transpose or where on values",
+                   "this is not a ref");
     const tp_operand *o = &l->k->operands[operand];
     if (o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM)
-        lower_fail(l, base, "copy it first, or give it a block_shape", "`%.*s` is in %s: the body cannot read or write it directly",
-                   TP_FMT(o->name), tp_memory_name(o->memory));
+        lower_fail(l, base, "copy it first, or give it a block_shape",
+                   "`%.*s` is in %s: the body cannot read or write it directly", TP_FMT(o->name),
+                   tp_memory_name(o->memory));
     uint32_t given = n->nkids - 1, ellipsis = 0;
     for (uint32_t i = 1; i <= given; i++)
         ellipsis += n->kids[i]->kind == TP_N_ELLIPSIS;
@@ -264,7 +271,8 @@ static tp_vid lower_operator(tp_lower *l, const tp_node *n)
 static tp_vid lower_method(tp_lower *l, const tp_node *n)
 {
     if (!tp_str_is(n->text, "astype") || n->nkids != 2)
-        lower_fail(l, n, "the one method is v.astype(dtype)", "`.%.*s` with %u arguments is not known", TP_FMT(n->text), n->nkids - 1);
+        lower_fail(l, n, "the one method is v.astype(dtype)", "`.%.*s` with %u arguments is not known", TP_FMT(n->text),
+                   n->nkids - 1);
     return lower_cast(l, lower_expr(l, n->kids[0]), lower_dtype_name(l, n->kids[1]), n);
 }
 
@@ -273,7 +281,8 @@ static tp_vid lower_subscript(tp_lower *l, const tp_node *n)
     tp_expr dims[TP_MAX_RANK];
     uint32_t rank;
     if (l->reference)
-        lower_fail(l, n, "a reference sees whole arrays: use the name alone", "subscripts are not read in references by this build");
+        lower_fail(l, n, "a reference sees whole arrays: use the name alone",
+                   "subscripts are not read in references by this build");
     tp_access *access = lower_access(l, n, &rank, dims);
     return lower_load(l, access, rank, dims, n);
 }
@@ -291,7 +300,8 @@ tp_vid lower_expr(tp_lower *l, const tp_node *n)
         if (tp_str_is(n->text, "num_programs")) {
             int axis = n->nkids == 1 && n->kids[0]->kind == TP_N_NAME ? find_axis(l->k, n->kids[0]->text) : -1;
             if (axis < 0 || l->reference)
-                lower_fail(l, n, "write num_programs(k) with the name of a grid axis", "num_programs takes one grid axis");
+                lower_fail(l, n, "write num_programs(k) with the name of a grid axis",
+                           "num_programs takes one grid axis");
             return axis_value(l, TP_P_NUM_PROGRAMS, axis, n);
         }
         return lower_call(l, n);
@@ -301,8 +311,7 @@ tp_vid lower_expr(tp_lower *l, const tp_node *n)
             want_scalar_bool(l, a, n->kids[0], "not");
         return lower_unary(l, n->op == TP_O_NEG ? TP_P_NEG : TP_P_INVERT, a, n);
     }
-    case TP_N_TERNARY:
-        lower_fail(l, n, "use where(c, a, b)", "`a if c else b` is not read in bodies by this build");
+    case TP_N_TERNARY: lower_fail(l, n, "use where(c, a, b)", "`a if c else b` is not read in bodies by this build");
     default: lower_fail(l, n, NULL, "this is not a value");
     }
 }

@@ -33,9 +33,14 @@ static void check_local_name(tp_lower *l, const tp_node *target)
         dtype |= tp_str_eq(k->dtypes[i].name, target->text);
     int operand = tp_operand_find(k, target->text);
     if (operand >= 0)
-        lower_fail(l, target, tp_printf(l->c->arena, "write %.*s[...] = …", TP_FMT(target->text)).p, "`%.*s` is a ref, not a local", TP_FMT(target->text));
+        lower_fail(l, target, tp_printf(l->c->arena, "write %.*s[...] = …", TP_FMT(target->text)).p,
+                   "`%.*s` is a ref, not a local", TP_FMT(target->text));
     if (axis || dtype || tp_size_find(k, target->text))
-        tp_raise(l->c, "TP002", tp_node_loc(l->c, target), "choose another name", "`%.*s` is already a %s", TP_FMT(target->text), axis ? "grid axis" : dtype ? "dtype" : "size");
+        tp_raise(l->c, "TP002", tp_node_loc(l->c, target), "choose another name", "`%.*s` is already a %s",
+                 TP_FMT(target->text),
+                 axis    ? "grid axis"
+                 : dtype ? "dtype"
+                         : "size");
     if (!lower_find_local(l, target->text)) {
         tp_names none = {0};
         tp_scope_add(l->c, &none, target->text, TP_NAME_LOCAL, 0, tp_node_loc(l->c, target));
@@ -52,7 +57,8 @@ static void check_note(tp_lower *l, const tp_node *note, tp_vid v)
     for (uint32_t i = 0; i < rank && i < TP_MAX_RANK; i++)
         dims[i] = lower_static_int(l, note->kids[i + 1], "a dimension");
     if (d != x->dtype || rank > TP_MAX_RANK || !lower_same_shape(l, x, rank, dims))
-        lower_fail(l, note, "correct the note or the statement", "the note does not fit: the value is %.*s", TP_FMT(lower_type_text(l, v)));
+        lower_fail(l, note, "correct the note or the statement", "the note does not fit: the value is %.*s",
+                   TP_FMT(lower_type_text(l, v)));
 }
 
 /* A copy, so that a later assignment to the variable does not change it. */
@@ -80,7 +86,8 @@ static void define_local(tp_lower *l, const tp_syntax *s, tp_vid v, const tp_blo
     tp_local *old = lower_find_local(l, s->target->text);
     bool slot = assigned_inside(rest, s->target->text, false);
     if (slot && tp_is_weak(lower_value(l, v)->dtype))
-        lower_fail(l, s->value, "give it a dtype, e.g. full((), 0, int32)", "`%.*s` changes later: a literal has no dtype", TP_FMT(s->target->text));
+        lower_fail(l, s->value, "give it a dtype, e.g. full((), 0, int32)",
+                   "`%.*s` changes later: a literal has no dtype", TP_FMT(s->target->text));
     if (slot) {
         tp_vid var = lower_new_value(l, lower_value(l, v)->dtype, lower_value(l, v)->rank, lower_value(l, v)->dims);
         assign_slot(l, var, v);
@@ -93,7 +100,11 @@ static void define_local(tp_lower *l, const tp_syntax *s, tp_vid v, const tp_blo
         old->is_slot = slot;
     } else {
         tp_push(l->c->arena, l->locals,
-                (tp_local){.name = s->target->text, .value = v, .is_slot = slot, .level = l->level, .loc = tp_node_loc(l->c, s->target)});
+                (tp_local){.name = s->target->text,
+                           .value = v,
+                           .is_slot = slot,
+                           .level = l->level,
+                           .loc = tp_node_loc(l->c, s->target)});
     }
 }
 
@@ -106,7 +117,8 @@ static void lower_assign(tp_lower *l, const tp_syntax *s, const tp_block *rest)
         const tp_operand *o = &l->k->operands[operand];
         tp_vid v = lower_coerce(l, lower_expr(l, s->value), lower_dtype(l, o->dtype), s->value);
         if (l->level)
-            lower_fail(l, s->target, "assign it at the outer level", "output `%.*s` is assigned inside a block", TP_FMT(o->name));
+            lower_fail(l, s->target, "assign it at the outer level", "output `%.*s` is assigned inside a block",
+                       TP_FMT(o->name));
         l->p->operand_value[operand] = copy_of_slot(l, lower_broadcast(l, v, o->rank, o->shape, s->value), s->value);
         return;
     }
@@ -126,8 +138,9 @@ static void lower_assign(tp_lower *l, const tp_syntax *s, const tp_block *rest)
     if (lower_value(l, v)->rank == 0 && var->rank)
         v = lower_broadcast(l, v, var->rank, var->dims, s->value);
     if (!lower_same_shape(l, lower_value(l, v), var->rank, var->dims))
-        lower_fail(l, s->value, "a name that outlives a block keeps its dtype and shape", "`%.*s` was %.*s before this block, here it is %.*s",
-                   TP_FMT(old->name), TP_FMT(lower_type_text(l, old->value)), TP_FMT(lower_type_text(l, v)));
+        lower_fail(l, s->value, "a name that outlives a block keeps its dtype and shape",
+                   "`%.*s` was %.*s before this block, here it is %.*s", TP_FMT(old->name),
+                   TP_FMT(lower_type_text(l, old->value)), TP_FMT(lower_type_text(l, v)));
     assign_slot(l, old->value, v);
 }
 
@@ -136,8 +149,9 @@ static tp_prim augmented_prim(tp_operator op)
     static const struct {
         tp_operator op;
         tp_prim prim;
-    } MAP[] = {{TP_O_ADD, TP_P_ADD},   {TP_O_SUB, TP_P_SUB},           {TP_O_MUL, TP_P_MUL}, {TP_O_TRUEDIV, TP_P_DIV}, {TP_O_FLOORDIV, TP_P_FLOORDIV},
-               {TP_O_MOD, TP_P_MOD},   {TP_O_BITAND, TP_P_AND},        {TP_O_BITOR, TP_P_OR}, {TP_O_BITXOR, TP_P_XOR}, {TP_O_SHL, TP_P_SHL}, {TP_O_SHR, TP_P_SHR}};
+    } MAP[] = {{TP_O_ADD, TP_P_ADD},           {TP_O_SUB, TP_P_SUB}, {TP_O_MUL, TP_P_MUL},    {TP_O_TRUEDIV, TP_P_DIV},
+               {TP_O_FLOORDIV, TP_P_FLOORDIV}, {TP_O_MOD, TP_P_MOD}, {TP_O_BITAND, TP_P_AND}, {TP_O_BITOR, TP_P_OR},
+               {TP_O_BITXOR, TP_P_XOR},        {TP_O_SHL, TP_P_SHL}, {TP_O_SHR, TP_P_SHR}};
     for (size_t i = 0; i < sizeof MAP / sizeof *MAP; i++)
         if (MAP[i].op == op)
             return MAP[i].prim;
@@ -149,11 +163,13 @@ static void lower_store(tp_lower *l, const tp_syntax *s)
     tp_expr dims[TP_MAX_RANK];
     uint32_t rank;
     if (l->reference)
-        lower_fail(l, s->target, "assign the whole output: o = …", "subscripts are not read in references by this build");
+        lower_fail(l, s->target, "assign the whole output: o = …",
+                   "subscripts are not read in references by this build");
     tp_access *a = lower_access(l, s->target, &rank, dims);
     const tp_operand *o = &l->k->operands[a->operand];
     if (o->role == TP_INPUT)
-        lower_fail(l, s->target, "write to an output or to scratch", "`%.*s` is an input; inputs are read-only", TP_FMT(o->name));
+        lower_fail(l, s->target, "write to an output or to scratch", "`%.*s` is an input; inputs are read-only",
+                   TP_FMT(o->name));
     tp_vid old = s->augmented ? lower_load(l, a, rank, dims, s->target) : -1;
     tp_vid v = lower_expr(l, s->value);
     if (s->augmented) {
@@ -164,8 +180,8 @@ static void lower_store(tp_lower *l, const tp_syntax *s)
     }
     v = lower_coerce(l, v, o->dtype, s->value);
     if (lower_value(l, v)->rank != 0 && !lower_same_shape(l, lower_value(l, v), rank, dims))
-        lower_fail(l, s->value, "a store takes the exact shape or a scalar", "the value is %.*s, the place is %.*s", TP_FMT(lower_type_text(l, v)),
-                   TP_FMT(lower_shape_text(l, rank, dims)));
+        lower_fail(l, s->value, "a store takes the exact shape or a scalar", "the value is %.*s, the place is %.*s",
+                   TP_FMT(lower_type_text(l, v)), TP_FMT(lower_shape_text(l, rank, dims)));
     tp_step *step = add_step(l, TP_PUT);
     step->access = a;
     step->value = v;
@@ -176,7 +192,8 @@ static void lower_if(tp_lower *l, const tp_syntax *s)
     tp_vid c = lower_expr(l, s->value);
     const tp_value *x = lower_value(l, c);
     if (x->dtype != TP_BOOL || x->rank != 0)
-        lower_fail(l, s->value, "use where on arrays", "a condition is a scalar bool, not %.*s", TP_FMT(lower_type_text(l, c)));
+        lower_fail(l, s->value, "use where on arrays", "a condition is a scalar bool, not %.*s",
+                   TP_FMT(lower_type_text(l, c)));
     tp_region *outer = l->region, body = {0}, orelse = {0};
     lower_block(l, &s->body, &body);
     lower_block(l, &s->orelse, &orelse);
@@ -193,7 +210,8 @@ static tp_vid loop_bound(tp_lower *l, const tp_node *n)
     tp_vid v = lower_expr(l, n);
     const tp_value *x = lower_value(l, v);
     if (x->rank || (x->dtype != TP_WEAK_INT && x->dtype != TP_I32))
-        lower_fail(l, n, "use sizes, literals or int32 scalars", "a loop bound is an integer scalar, not %.*s", TP_FMT(lower_type_text(l, v)));
+        lower_fail(l, n, "use sizes, literals or int32 scalars", "a loop bound is an integer scalar, not %.*s",
+                   TP_FMT(lower_type_text(l, v)));
     return lower_coerce(l, v, TP_I32, n);
 }
 
@@ -206,8 +224,10 @@ static void lower_for(tp_lower *l, const tp_syntax *s)
         lower_fail(l, s->target, NULL, "one loop variable is expected");
     check_local_name(l, s->target);
     if (lower_find_local(l, s->target->text))
-        tp_raise(l->c, "TP002", tp_node_loc(l->c, s->target), "choose another name", "`%.*s` is already a local", TP_FMT(s->target->text));
-    tp_vid lo = r->nkids == 1 ? lower_cast(l, lower_weak_int(l, tp_const(l->k->exprs, 0)), TP_I32, r) : loop_bound(l, r->kids[0]);
+        tp_raise(l->c, "TP002", tp_node_loc(l->c, s->target), "choose another name", "`%.*s` is already a local",
+                 TP_FMT(s->target->text));
+    tp_vid lo = r->nkids == 1 ? lower_cast(l, lower_weak_int(l, tp_const(l->k->exprs, 0)), TP_I32, r)
+                              : loop_bound(l, r->kids[0]);
     tp_vid hi = loop_bound(l, r->kids[r->nkids == 1 ? 0 : 1]);
     int64_t by = r->nkids == 3 ? lower_literal_int(l, r->kids[2], "the step of a range") : 1;
     if (by == 0)
@@ -215,7 +235,12 @@ static void lower_for(tp_lower *l, const tp_syntax *s)
     tp_vid var = lower_new_value(l, TP_I32, 0, NULL);
     uint32_t mark = l->locals.len;
     tp_push(l->c->arena, l->locals,
-            (tp_local){.name = s->target->text, .value = var, .level = l->level + 1, .loc = tp_node_loc(l->c, s->target), .loop_variable = true, .is_slot = true});
+            (tp_local){.name = s->target->text,
+                       .value = var,
+                       .level = l->level + 1,
+                       .loc = tp_node_loc(l->c, s->target),
+                       .loop_variable = true,
+                       .is_slot = true});
     tp_region *outer = l->region, body = {0};
     lower_block(l, &s->body, &body);
     l->locals.len = mark;
@@ -289,7 +314,8 @@ static void collect_equalities(tp_lower *l)
         tp_expr sides[2][2] = {{n->a, n->b}, {n->b, n->a}};
         for (int s = 0; s < 2; s++) {
             const tp_expr_node *from = tp_expr_get(p, sides[s][0]);
-            if (from->op == TP_E_SYM && !l->equal[from->value].id && !tp_expr_mentions(p, sides[s][1], (uint32_t)from->value)) {
+            if (from->op == TP_E_SYM && !l->equal[from->value].id &&
+                !tp_expr_mentions(p, sides[s][1], (uint32_t)from->value)) {
                 l->equal[from->value] = sides[s][1];
                 any = true;
                 break;
@@ -308,12 +334,14 @@ static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *l
     l.p->operand_value = TP_NEWN(c->arena, tp_vid, tp_noperands(k));
     for (uint32_t i = 0; i < tp_noperands(k); i++) {
         const tp_operand *o = &k->operands[i];
-        l.p->operand_value[i] = reference && o->role == TP_INPUT ? lower_new_value(&l, lower_dtype(&l, o->dtype), o->rank, o->shape) : -1;
+        l.p->operand_value[i] =
+            reference && o->role == TP_INPUT ? lower_new_value(&l, lower_dtype(&l, o->dtype), o->rank, o->shape) : -1;
     }
     lower_block(&l, &l.p->syntax, &l.p->steps);
     for (uint32_t i = k->ninputs; reference && i < k->ninputs + k->noutputs; i++)
         if (l.p->operand_value[i] < 0)
-            tp_raise(c, "TP004", lines->loc, NULL, "the reference never assigns output `%.*s`", TP_FMT(k->operands[i].name));
+            tp_raise(c, "TP004", lines->loc, NULL, "the reference never assigns output `%.*s`",
+                     TP_FMT(k->operands[i].name));
     return l.p;
 }
 

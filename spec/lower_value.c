@@ -74,7 +74,8 @@ tp_vid lower_cast(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n)
         (literal < tp_dtype_min(dtype) || literal > tp_dtype_max(dtype)))
         lower_fail(l, n, NULL, "%lld does not fit %s", (long long)literal, tp_dtype_info(dtype)->name);
     if (dtype < TP_DTYPES && !tp_dtype_info(dtype)->executable)
-        lower_fail(l, n, "convert it to float32 or int32 first", "%s is not computed with in this build", tp_dtype_info(dtype)->name);
+        lower_fail(l, n, "convert it to float32 or int32 first", "%s is not computed with in this build",
+                   tp_dtype_info(dtype)->name);
     tp_expr meaning = dtype == TP_I32 || dtype == TP_BOOL ? from->meaning : (tp_expr){0};
     tp_vid out = lower_new_value(l, lower_dtype(l, dtype), from->rank, from->dims);
     if (from->rank == 0 && (from->dtype == TP_WEAK_INT || from->dtype == TP_BOOL || from->dtype == TP_I32))
@@ -89,13 +90,13 @@ tp_vid lower_coerce(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n)
     if (from->dtype == dtype)
         return v;
     if (!tp_is_weak(from->dtype))
-        lower_fail(l, n, tp_printf(l->c->arena, "write .astype(%s)", tp_dtype_info(dtype)->name).p, "this is %.*s where %s is expected",
-                   TP_FMT(lower_type_text(l, v)), tp_dtype_info(dtype)->name);
+        lower_fail(l, n, tp_printf(l->c->arena, "write .astype(%s)", tp_dtype_info(dtype)->name).p,
+                   "this is %.*s where %s is expected", TP_FMT(lower_type_text(l, v)), tp_dtype_info(dtype)->name);
     if (dtype == TP_BOOL)
         lower_fail(l, n, "compare it with something", "a number where a bool is expected");
     if (from->dtype == TP_WEAK_FLOAT && !tp_is_float(dtype))
-        lower_fail(l, n, "write an integer, or convert the other side with .astype(float32)", "a float literal meets %s",
-                   tp_dtype_info(dtype)->name);
+        lower_fail(l, n, "write an integer, or convert the other side with .astype(float32)",
+                   "a float literal meets %s", tp_dtype_info(dtype)->name);
     return lower_cast(l, v, dtype, n);
 }
 
@@ -139,7 +140,9 @@ tp_str lower_shape_text(tp_lower *l, uint32_t rank, const tp_expr *dims)
 tp_str lower_type_text(tp_lower *l, tp_vid v)
 {
     const tp_value *x = lower_value(l, v);
-    const char *name = x->dtype == TP_WEAK_INT ? "an integer literal" : x->dtype == TP_WEAK_FLOAT ? "a float literal" : tp_dtype_info(x->dtype)->name;
+    const char *name = x->dtype == TP_WEAK_INT     ? "an integer literal"
+                       : x->dtype == TP_WEAK_FLOAT ? "a float literal"
+                                                   : tp_dtype_info(x->dtype)->name;
     if (x->rank == 0)
         return tp_str_c(name);
     return tp_printf(l->c->arena, "%s%.*s", name, TP_FMT(lower_shape_text(l, x->rank, x->dims)));
@@ -149,7 +152,9 @@ const char *lower_suggest_equal(tp_lower *l, tp_expr a, tp_expr b)
 {
     if (tp_expr_is_const(l->k->exprs, a, NULL) && tp_expr_is_const(l->k->exprs, b, NULL))
         return NULL;
-    return tp_printf(l->c->arena, "if they are equal, add \"%.*s == %.*s\" to \"where\"", TP_FMT(tp_expr_text(l->k->exprs, a)), TP_FMT(tp_expr_text(l->k->exprs, b))).p;
+    return tp_printf(l->c->arena, "if they are equal, add \"%.*s == %.*s\" to \"where\"",
+                     TP_FMT(tp_expr_text(l->k->exprs, a)), TP_FMT(tp_expr_text(l->k->exprs, b)))
+        .p;
 }
 
 tp_vid lower_broadcast(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims, const tp_node *n)
@@ -163,9 +168,9 @@ tp_vid lower_broadcast(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims
             lower_fail(l, n, "use expand_dims or reshape", "shape %.*s cannot be broadcast to %.*s: the ranks differ",
                        TP_FMT(lower_shape_text(l, x->rank, x->dims)), TP_FMT(lower_shape_text(l, rank, dims)));
         for (uint32_t d = 0; d < rank; d++)
-            if (!lower_same_dim(l, x->dims[d], dims[d]) && !(tp_expr_is_const(l->k->exprs, x->dims[d], &one) && one == 1))
-                lower_fail(l, n,
-                           lower_suggest_equal(l, x->dims[d], dims[d]),
+            if (!lower_same_dim(l, x->dims[d], dims[d]) &&
+                !(tp_expr_is_const(l->k->exprs, x->dims[d], &one) && one == 1))
+                lower_fail(l, n, lower_suggest_equal(l, x->dims[d], dims[d]),
                            "shapes %.*s and %.*s are not provably equal", TP_FMT(lower_shape_text(l, x->rank, x->dims)),
                            TP_FMT(lower_shape_text(l, rank, dims)));
     }
@@ -196,8 +201,11 @@ static void check_class(tp_lower *l, tp_prim prim, tp_vid v, const tp_node *n)
     if (d < TP_DTYPES && !tp_dtype_info(d)->executable)
         lower_fail(l, n, NULL, "%s is not computed with in this build", tp_dtype_info(d)->name);
     if (!class_accepts(row->operands, d)) {
-        const char *help = d == TP_BOOL ? "use where(c, 1, 0) or .astype(int32)" : prim == TP_P_DIV ? "use // or .astype(float32)" : NULL;
-        lower_fail(l, n, help, "`%s` takes %s, not %.*s", row->name, WANT[row->operands], TP_FMT(lower_type_text(l, v)));
+        const char *help = d == TP_BOOL       ? "use where(c, 1, 0) or .astype(int32)"
+                           : prim == TP_P_DIV ? "use // or .astype(float32)"
+                                              : NULL;
+        lower_fail(l, n, help, "`%s` takes %s, not %.*s", row->name, WANT[row->operands],
+                   TP_FMT(lower_type_text(l, v)));
     }
 }
 
@@ -254,7 +262,10 @@ static tp_dtype unify(tp_lower *l, tp_vid *a, tp_vid *b, const tp_node *n)
         return TP_WEAK_FLOAT;
     }
     if (!tp_is_weak(x) && !tp_is_weak(y))
-        lower_fail(l, n, tp_printf(l->c->arena, "convert one side with .astype(%s) or .astype(%s)", tp_dtype_info(x)->name, tp_dtype_info(y)->name).p,
+        lower_fail(l, n,
+                   tp_printf(l->c->arena, "convert one side with .astype(%s) or .astype(%s)", tp_dtype_info(x)->name,
+                             tp_dtype_info(y)->name)
+                       .p,
                    "the operands are %.*s and %.*s", TP_FMT(lower_type_text(l, *a)), TP_FMT(lower_type_text(l, *b)));
     if (tp_is_weak(x))
         *a = lower_coerce(l, *a, y, na);
@@ -291,7 +302,9 @@ tp_vid lower_binary(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node
         tp_expr dims[TP_MAX_RANK];
         int64_t one;
         for (uint32_t i = 0; i < rank; i++)
-            dims[i] = x->rank == y->rank && tp_expr_is_const(p, x->dims[i], &one) && one == 1 ? y->dims[i] : x->rank >= y->rank ? x->dims[i] : y->dims[i];
+            dims[i] = x->rank == y->rank && tp_expr_is_const(p, x->dims[i], &one) && one == 1 ? y->dims[i]
+                      : x->rank >= y->rank                                                    ? x->dims[i]
+                                                                                              : y->dims[i];
         a = lower_broadcast(l, a, rank, dims, n);
         b = lower_broadcast(l, b, rank, dims, n);
         shape = lower_value(l, a);

@@ -11,9 +11,12 @@
 #define BOOL true
 
 static const tp_prim_row ROWS[] = {
-#define UNARY(id, name, operands, result, f, i, rounding, jaxpr, pallas) {name, TP_UNARY, operands, result, #rounding, jaxpr, pallas},
-#define BINARY(id, name, operands, result, f, i, rounding, jaxpr, pallas) {name, TP_BINARY, operands, result, #rounding, jaxpr, pallas},
-#define STRUCT(id, name, least, most, rounding, jaxpr, pallas) {name, TP_STRUCT, TP_OC_ANY, false, #rounding, jaxpr, pallas},
+#define UNARY(id, name, operands, result, f, i, rounding, jaxpr, pallas)                                               \
+    {name, TP_UNARY, operands, result, #rounding, jaxpr, pallas},
+#define BINARY(id, name, operands, result, f, i, rounding, jaxpr, pallas)                                              \
+    {name, TP_BINARY, operands, result, #rounding, jaxpr, pallas},
+#define STRUCT(id, name, least, most, rounding, jaxpr, pallas)                                                         \
+    {name, TP_STRUCT, TP_OC_ANY, false, #rounding, jaxpr, pallas},
 #include "spec/prims.def"
 };
 
@@ -24,7 +27,8 @@ const tp_prim_row *tp_prim_info(tp_prim p)
 
 tp_prim tp_prim_find(tp_str name)
 {
-    static const tp_prim NOT_CALLED[] = {TP_P_CAST, TP_P_LOAD, TP_P_STORE, TP_P_PROGRAM_ID, TP_P_LITERAL, TP_P_VARIABLE, TP_P_COND, TP_P_SCAN};
+    static const tp_prim NOT_CALLED[] = {TP_P_CAST,    TP_P_LOAD,     TP_P_STORE, TP_P_PROGRAM_ID,
+                                         TP_P_LITERAL, TP_P_VARIABLE, TP_P_COND,  TP_P_SCAN};
     for (int p = 0; p < TP_PRIMS; p++) {
         bool callable = isalpha((unsigned char)ROWS[p].name[0]) != 0;
         for (size_t i = 0; i < sizeof NOT_CALLED / sizeof *NOT_CALLED; i++)

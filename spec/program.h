@@ -46,8 +46,8 @@ typedef struct tp_value {
 typedef enum tp_sub_kind { TP_SUB_FULL, TP_SUB_INT, TP_SUB_SLICE } tp_sub_kind;
 typedef struct tp_subscript {
     tp_sub_kind kind;
-    tp_vid start;  /* INT and SLICE: scalar integer */
-    tp_expr size;  /* extent of the access here */
+    tp_vid start; /* INT and SLICE: scalar integer */
+    tp_expr size; /* extent of the access here */
     int64_t stride;
 } tp_subscript;
 

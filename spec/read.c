@@ -5,7 +5,8 @@ tp_str tp_dtypes_text(const tp_kernel *k)
 {
     tp_buf b = {.arena = k->arena};
     for (uint32_t i = 0; i < k->ndtypes; i++)
-        tp_buf_printf(&b, "%s%.*s=%s", i ? ", " : "", TP_FMT(k->dtypes[i].name), tp_dtype_info(k->dtypes[i].choice)->name);
+        tp_buf_printf(&b, "%s%.*s=%s", i ? ", " : "", TP_FMT(k->dtypes[i].name),
+                      tp_dtype_info(k->dtypes[i].choice)->name);
     return tp_buf_view(&b);
 }
 
@@ -29,13 +30,15 @@ static void check_version(tp_ctx *c, const tp_json *doc)
 {
     const tp_json *v = tp_member(c, doc, "tileproof", TP_J_INT, true);
     if (v->u.integer != TP_FORMAT_VERSION)
-        tp_raise(c, "TP001", v->loc, "this build reads format version 1", "format version %lld is not known", (long long)v->u.integer);
+        tp_raise(c, "TP001", v->loc, "this build reads format version 1", "format version %lld is not known",
+                 (long long)v->u.integer);
 }
 
 static void check_top_keys(tp_ctx *c, const tp_json *doc)
 {
-    static const char *const KNOWN[] = {"tileproof", "name",   "description", "target", "dtypes",    "sizes", "where", "grid",
-                                        "inputs",    "outputs", "scratch",     "kernel", "reference", "cases", "allow", NULL};
+    static const char *const KNOWN[] = {"tileproof", "name",  "description", "target",  "dtypes",  "sizes",
+                                        "where",     "grid",  "inputs",      "outputs", "scratch", "kernel",
+                                        "reference", "cases", "allow",       NULL};
     static const char *const LATER[] = {"contracts", "prepare", "scalar_prefetch", "expect", NULL};
     tp_check_keys(c, doc, KNOWN, LATER, "the spec");
 }
@@ -62,7 +65,8 @@ static void read_axis(tp_reader *r, tp_axis *axis, const tp_json *v, uint32_t i)
     const tp_json *name = tp_member(r->c, v, "axis", TP_J_STRING, true);
     const tp_json *steps = tp_json_get(v, "steps"), *semantics = tp_member(r->c, v, "semantics", TP_J_STRING, false);
     if (!steps)
-        tp_raise(r->c, "TP001", v->loc, "write {\"axis\": \"i\", \"steps\": \"cdiv(M, bm)\"}", "the key \"steps\" is missing here");
+        tp_raise(r->c, "TP001", v->loc, "write {\"axis\": \"i\", \"steps\": \"cdiv(M, bm)\"}",
+                 "the key \"steps\" is missing here");
     axis->name = name->u.string;
     axis->loc = name->loc;
     axis->steps_loc = steps->loc;
@@ -70,9 +74,11 @@ static void read_axis(tp_reader *r, tp_axis *axis, const tp_json *v, uint32_t i)
     if (semantics && tp_str_is(semantics->u.string, "parallel"))
         axis->parallel = true;
     else if (semantics && tp_str_is(semantics->u.string, "core_parallel"))
-        tp_raise(r->c, "TP001", semantics->loc, "use \"parallel\"", "core_parallel is part of the format but not read by this build");
+        tp_raise(r->c, "TP001", semantics->loc, "use \"parallel\"",
+                 "core_parallel is part of the format but not read by this build");
     else if (semantics && !tp_str_is(semantics->u.string, "arbitrary"))
-        tp_raise(r->c, "TP001", semantics->loc, "\"arbitrary\" or \"parallel\"", "unknown semantics \"%.*s\"", TP_FMT(semantics->u.string));
+        tp_raise(r->c, "TP001", semantics->loc, "\"arbitrary\" or \"parallel\"", "unknown semantics \"%.*s\"",
+                 TP_FMT(semantics->u.string));
     tp_sym_new(r->k->exprs, axis->name);
     axis->sym = tp_sym_count(r->k->exprs) - 1;
     tp_scope_add(r->c, &r->names, axis->name, TP_NAME_AXIS, i, name->loc);
@@ -102,7 +108,8 @@ static void read_reference(tp_reader *r, const tp_json *v)
         return;
     }
     if (v->type != TP_J_OBJECT)
-        tp_raise(r->c, "TP001", v->loc, NULL, "a reference is an array of lines or {\"builtin\": …}, not %s", tp_json_type_name(v->type));
+        tp_raise(r->c, "TP001", v->loc, NULL, "a reference is an array of lines or {\"builtin\": …}, not %s",
+                 tp_json_type_name(v->type));
     tp_check_keys(r->c, v, KEYS, NULL, "a reference");
     r->k->reference.name = tp_member(r->c, v, "builtin", TP_J_STRING, true)->u.string;
     r->k->reference.builtin = v;
@@ -135,7 +142,8 @@ static tp_str read_name(tp_ctx *c, const tp_json *v)
     return s;
 }
 
-static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_options *o, const tp_dtype_param *dtypes, uint32_t n)
+static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_options *o, const tp_dtype_param *dtypes,
+                              uint32_t n)
 {
     tp_kernel *k = TP_NEW(c->arena, tp_kernel);
     tp_reader r = {.c = c, .k = k};
@@ -144,7 +152,8 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
     k->exprs = tp_exprs_new(c->arena);
     k->doc = doc;
     k->name = read_name(c, tp_member(c, doc, "name", TP_J_STRING, true));
-    const tp_json *description = tp_member(c, doc, "description", TP_J_STRING, false), *target = tp_json_get(doc, "target");
+    const tp_json *description = tp_member(c, doc, "description", TP_J_STRING, false),
+                  *target = tp_json_get(doc, "target");
     k->description = description ? description->u.string : TP_S("");
     k->target_defaulted = !target && !o->target.n;
     if (target)
@@ -162,10 +171,12 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
     read_grid(&r, tp_member(c, doc, "grid", TP_J_ARRAY, false));
     tp_read_operands(&r);
     if (k->noutputs == 0)
-        tp_raise(c, "TP005", tp_member(c, doc, "outputs", TP_J_ARRAY, true)->loc, "name the arrays that the kernel writes", "a kernel has at least one output");
+        tp_raise(c, "TP005", tp_member(c, doc, "outputs", TP_J_ARRAY, true)->loc,
+                 "name the arrays that the kernel writes", "a kernel has at least one output");
     const tp_json *body = tp_json_get(doc, "kernel");
     if (body && body->type == TP_J_ARRAY && body->u.items.n == 0)
-        tp_raise(c, "TP005", body->loc, "write the statements, or leave \"kernel\" out to check the windows only", "the body has no statements");
+        tp_raise(c, "TP005", body->loc, "write the statements, or leave \"kernel\" out to check the windows only",
+                 "the body has no statements");
     if (body)
         k->body = tp_lower_body(c, k, body);
     read_reference(&r, tp_json_get(doc, "reference"));

@@ -36,8 +36,8 @@ static tp_memory read_memory(tp_reader *r, const tp_json *o, bool scratch)
     if (scratch && (tp_str_is(v->u.string, "semaphore") || tp_str_is(v->u.string, "dma_semaphore")))
         tp_raise(r->c, "TP001", v->loc, "remove it, or use a newer tileproof",
                  "semaphore scratch is part of the format but not read by this build");
-    tp_raise(r->c, "TP001", v->loc, scratch ? "vmem or smem" : "vmem, smem, any or hbm", "unknown memory space \"%.*s\"",
-             TP_FMT(v->u.string));
+    tp_raise(r->c, "TP001", v->loc, scratch ? "vmem or smem" : "vmem, smem, any or hbm",
+             "unknown memory space \"%.*s\"", TP_FMT(v->u.string));
 }
 
 static void read_shape(tp_reader *r, tp_operand *o, const tp_json *v)
@@ -59,7 +59,8 @@ static void read_element(tp_reader *r, tp_dim *dim, const tp_json *v)
     tp_check_keys(r->c, v, KEYS, NULL, "an Element dimension");
     const tp_json *n = tp_json_get(v, "element"), *pad = tp_member(r->c, v, "padding", TP_J_ARRAY, false);
     if (!n)
-        tp_raise(r->c, "TP001", v->loc, "write {\"element\": n, \"padding\": [lo, hi]}", "an Element dimension needs \"element\"");
+        tp_raise(r->c, "TP001", v->loc, "write {\"element\": n, \"padding\": [lo, hi]}",
+                 "an Element dimension needs \"element\"");
     if (pad && pad->u.items.n != 2)
         tp_raise(r->c, "TP001", pad->loc, NULL, "\"padding\" has two entries, low and high");
     dim->kind = TP_DIM_ELEMENT;
@@ -72,16 +73,17 @@ static void read_block(tp_reader *r, tp_operand *o, const tp_json *block, const 
 {
     tp_exprs *p = r->k->exprs;
     if (block && block->u.items.n != o->rank)
-        tp_raise(r->c, "TP001", block->loc, "one entry per array dimension", "block_shape has %u entries, the array has rank %u",
-                 block->u.items.n, o->rank);
+        tp_raise(r->c, "TP001", block->loc, "one entry per array dimension",
+                 "block_shape has %u entries, the array has rank %u", block->u.items.n, o->rank);
     if (block && !map && o->rank)
-        tp_raise(r->c, "TP001", block->loc, "add \"index_map\" with one expression per dimension", "block_shape without index_map");
+        tp_raise(r->c, "TP001", block->loc, "add \"index_map\" with one expression per dimension",
+                 "block_shape without index_map");
     if (map && !block)
         tp_raise(r->c, "TP001", map->loc, "add \"block_shape\", or drop the map: the window is then the whole array",
                  "index_map without block_shape");
     if (map && map->u.items.n != o->rank)
-        tp_raise(r->c, "TP001", map->loc, "one expression per array dimension", "index_map has %u entries, the array has rank %u",
-                 map->u.items.n, o->rank);
+        tp_raise(r->c, "TP001", map->loc, "one expression per array dimension",
+                 "index_map has %u entries, the array has rank %u", map->u.items.n, o->rank);
     o->whole = !block;
     o->constant_map = true;
     for (uint32_t d = 0; d < o->rank; d++) {
@@ -117,7 +119,8 @@ static void set_ref_shape(tp_reader *r, tp_operand *o)
 
 static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role role, uint32_t index)
 {
-    static const char *const ARRAY[] = {"name", "dtype", "shape", "block_shape", "index_map", "memory_space", "buffers", NULL};
+    static const char *const ARRAY[] = {"name",      "dtype",        "shape",   "block_shape",
+                                        "index_map", "memory_space", "buffers", NULL};
     static const char *const SCRATCH[] = {"name", "dtype", "shape", "memory_space", NULL};
     static const char *const LATER[] = {"valid", "alias", "discard", "revisit", NULL};
     static const char *const WHAT[] = {"an input", "an output", "a scratch buffer"};
@@ -140,7 +143,8 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
     o->dtype = tp_read_dtype(r, dtype);
     read_shape(r, o, tp_member(r->c, v, "shape", TP_J_ARRAY, true));
     if (role != TP_SCRATCH)
-        read_block(r, o, tp_member(r->c, v, "block_shape", TP_J_ARRAY, false), tp_member(r->c, v, "index_map", TP_J_ARRAY, false));
+        read_block(r, o, tp_member(r->c, v, "block_shape", TP_J_ARRAY, false),
+                   tp_member(r->c, v, "index_map", TP_J_ARRAY, false));
     set_ref_shape(r, o);
 }
 

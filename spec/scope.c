@@ -24,9 +24,10 @@ static bool well_formed(tp_str s)
 static bool reserved(tp_str s)
 {
     static const char *const WORDS[] = {
-        "and",  "or",    "not",  "implies", "if",  "else",     "elif",            "for",          "in",  "range", "while",
-        "def",  "return", "with", "True",   "False", "cdiv",   "next_power_of_2", "align_up",     "inf", "nan",   "ds",
-        "load", "store", "check", "forall", "matmul", "softmax", "logsumexp", "mean", "len",      "d0",
+        "and",      "or",        "not",  "implies", "if",   "else",  "elif",  "for",    "in",
+        "range",    "while",     "def",  "return",  "with", "True",  "False", "cdiv",   "next_power_of_2",
+        "align_up", "inf",       "nan",  "ds",      "load", "store", "check", "forall", "matmul",
+        "softmax",  "logsumexp", "mean", "len",     "d0",
     };
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (tp_str_is(s, WORDS[i]))
@@ -57,7 +58,10 @@ _Noreturn void tp_scope_unknown(tp_ctx *c, const tp_names *names, unsigned kinds
         if (names->at[i].kind & kinds)
             known[n++] = names->at[i].name;
     tp_str near = tp_nearest(name, known, n);
-    tp_raise(c, "TP002", loc, near.n ? tp_printf(c->arena, "did you mean `%.*s`?", TP_FMT(near)).p : kinds == TP_NAME_SIZE ? "only sizes can be used here" : NULL,
+    tp_raise(c, "TP002", loc,
+             near.n                  ? tp_printf(c->arena, "did you mean `%.*s`?", TP_FMT(near)).p
+             : kinds == TP_NAME_SIZE ? "only sizes can be used here"
+                                     : NULL,
              "unknown name `%.*s`", TP_FMT(name));
 }
 
@@ -66,7 +70,8 @@ _Noreturn void tp_scope_unknown(tp_ctx *c, const tp_names *names, unsigned kinds
 void tp_expect_type(tp_ctx *c, const tp_json *v, tp_json_type type, const char *what)
 {
     if (v->type != type)
-        tp_raise(c, "TP001", v->loc, NULL, "%s is %s, not %s", what, tp_json_type_name(type), tp_json_type_name(v->type));
+        tp_raise(c, "TP001", v->loc, NULL, "%s is %s, not %s", what, tp_json_type_name(type),
+                 tp_json_type_name(v->type));
 }
 
 const tp_json *tp_member(tp_ctx *c, const tp_json *object, const char *key, tp_json_type type, bool required)
@@ -154,7 +159,8 @@ static tp_expr name_expr(tp_reader *r, const tp_node *n, unsigned kinds)
         tp_scope_unknown(r->c, &r->names, kinds, tp_node_loc(r->c, n), n->text);
     if (!(name->kind & kinds))
         tp_raise(r->c, "TP002", tp_node_loc(r->c, n), NULL,
-                 kinds & TP_NAME_AXIS ? "`%.*s` is neither a size nor a grid axis" : "only sizes can be used here; `%.*s` is none",
+                 kinds & TP_NAME_AXIS ? "`%.*s` is neither a size nor a grid axis"
+                                      : "only sizes can be used here; `%.*s` is none",
                  TP_FMT(n->text));
     if (name->kind == TP_NAME_AXIS)
         return tp_sym(r->k->exprs, r->k->axes[name->index].sym);
@@ -198,7 +204,8 @@ static tp_expr any_expr(tp_reader *r, const tp_node *n, unsigned kinds)
     case TP_N_TERNARY: {
         tp_expr c = tp_int_expr_of(r, n->kids[0], kinds, true);
         tp_expr a = any_expr(r, n->kids[1], kinds);
-        return tp_ite(p, c, a, tp_int_expr_of(r, n->kids[2], kinds, tp_expr_is_bool(p, a) && !tp_expr_is_const(p, a, NULL)));
+        return tp_ite(p, c, a,
+                      tp_int_expr_of(r, n->kids[2], kinds, tp_expr_is_bool(p, a) && !tp_expr_is_const(p, a, NULL)));
     }
     case TP_N_BINARY: {
         tp_expr_op op = binary_op(n->op);
@@ -210,7 +217,8 @@ static tp_expr any_expr(tp_reader *r, const tp_node *n, unsigned kinds)
         return tp_op2(p, op, a, tp_int_expr_of(r, n->kids[1], kinds, logical));
     }
     case TP_N_FLOAT:
-        tp_raise(r->c, "TP003", tp_node_loc(r->c, n), "index arithmetic is on integers", "a float in an integer expression");
+        tp_raise(r->c, "TP003", tp_node_loc(r->c, n), "index arithmetic is on integers",
+                 "a float in an integer expression");
     default: tp_raise(r->c, "TP003", tp_node_loc(r->c, n), NULL, "this is not an integer expression");
     }
 }
@@ -223,9 +231,11 @@ tp_expr tp_int_expr_of(tp_reader *r, const tp_node *n, unsigned kinds, bool bool
                  "this expression is too large");
     bool is_bool = tp_expr_is_bool(r->k->exprs, e), is_const = tp_expr_is_const(r->k->exprs, e, NULL);
     if (boolean && !is_bool)
-        tp_raise(r->c, "TP004", tp_node_loc(r->c, n), "compare it with something", "a condition is expected, this is an integer");
+        tp_raise(r->c, "TP004", tp_node_loc(r->c, n), "compare it with something",
+                 "a condition is expected, this is an integer");
     if (!boolean && is_bool && !is_const)
-        tp_raise(r->c, "TP004", tp_node_loc(r->c, n), "write `1 if … else 0`", "an integer is expected, this is a condition");
+        tp_raise(r->c, "TP004", tp_node_loc(r->c, n), "write `1 if … else 0`",
+                 "an integer is expected, this is a condition");
     return e;
 }
 
@@ -234,6 +244,7 @@ tp_expr tp_read_int_expr(tp_reader *r, const tp_json *v, unsigned kinds, const c
     if (v->type == TP_J_INT)
         return tp_const(r->k->exprs, v->u.integer);
     if (v->type != TP_J_STRING)
-        tp_raise(r->c, "TP001", v->loc, NULL, "%s is an integer or an expression, not %s", what, tp_json_type_name(v->type));
+        tp_raise(r->c, "TP001", v->loc, NULL, "%s is an integer or an expression, not %s", what,
+                 tp_json_type_name(v->type));
     return tp_int_expr_of(r, tp_parse_expr(r->c, v), kinds, false);
 }

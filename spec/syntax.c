@@ -12,7 +12,7 @@ static const struct {
 #define X(id, text, left, right) {text, left, right},
     TP_OPERATORS(X)
 #undef X
-    {"-", TP_POWER_UNARY, TP_POWER_UNARY},
+        {"-", TP_POWER_UNARY, TP_POWER_UNARY},
     {"~", TP_POWER_UNARY, TP_POWER_UNARY},
     {"not", TP_POWER_NOT, TP_POWER_NOT},
 };
@@ -89,10 +89,10 @@ static void lex_number(parser *p)
 
 static void next(parser *p)
 {
-    static const char *const OPERATORS[] = {"...", "**=", "//=", "<<=", ">>=", "**", "//", "<<", ">>", "==",
-                                            "!=",  "<=",  ">=",  "+=",  "-=",  "*=", "/=", "%=", "&=", "|=",
-                                            "^=",  "->",  "+",   "-",   "*",   "/",  "%",  "<",  ">",  "=",
-                                            "(",   ")",   "[",   "]",   ",",   ":",  ".",  "&",  "|",  "^", "~"};
+    static const char *const OPERATORS[] = {"...", "**=", "//=", "<<=", ">>=", "**", "//", "<<", ">>", "==", "!=",
+                                            "<=",  ">=",  "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "->",
+                                            "+",   "-",   "*",   "/",   "%",   "<",  ">",  "=",  "(",  ")",  "[",
+                                            "]",   ",",   ":",   ".",   "&",   "|",  "^",  "~"};
     const char *t = p->text.p;
     uint32_t n = (uint32_t)p->text.n;
     while (p->i < n && (t[p->i] == ' ' || t[p->i] == '\t'))
@@ -100,8 +100,7 @@ static void next(parser *p)
     p->now = (token){.kind = T_END, .from = p->i, .to = p->i + 1};
     if (p->i >= n || t[p->i] == '#')
         return;
-    if (isdigit((unsigned char)t[p->i]) ||
-        (t[p->i] == '.' && p->i + 1 < n && isdigit((unsigned char)t[p->i + 1]))) {
+    if (isdigit((unsigned char)t[p->i]) || (t[p->i] == '.' && p->i + 1 < n && isdigit((unsigned char)t[p->i + 1]))) {
         lex_number(p);
     } else if (isalpha((unsigned char)t[p->i]) || t[p->i] == '_') {
         p->now.kind = T_NAME;
@@ -118,8 +117,8 @@ static void next(parser *p)
     } else {
         p->now.kind = T_OP;
         size_t k = 0, count = sizeof OPERATORS / sizeof *OPERATORS;
-        while (k < count && strncmp(OPERATORS[k], t + p->i,
-                                    strlen(OPERATORS[k]) <= n - p->i ? strlen(OPERATORS[k]) : 99) != 0)
+        while (k < count &&
+               strncmp(OPERATORS[k], t + p->i, strlen(OPERATORS[k]) <= n - p->i ? strlen(OPERATORS[k]) : 99) != 0)
             k++;
         if (k == count)
             fail_at(p, p->i, p->i + 1, NULL, "this character has no meaning here");
@@ -189,8 +188,9 @@ static tp_node *finish(parser *p, tp_node *n)
 
 static bool is_keyword(tp_str w)
 {
-    static const char *const WORDS[] = {"and", "or", "not", "implies", "if", "else", "elif", "for", "in", "while", "def",
-                                        "return", "with", "as", "lambda", "import", "break", "continue", "pass", "is"};
+    static const char *const WORDS[] = {"and",    "or",     "not",   "implies",  "if",     "else", "elif",
+                                        "for",    "in",     "while", "def",      "return", "with", "as",
+                                        "lambda", "import", "break", "continue", "pass",   "is"};
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (tp_str_is(w, WORDS[i]))
             return true;
@@ -479,8 +479,10 @@ static void refuse_keyword(parser *p)
                     tp_printf(p->c->arena, "`%s` is part of the language but not read by this build", LATER[i]).p);
     for (size_t i = 0; i < sizeof NEVER / sizeof *NEVER; i++)
         if (at(p, NEVER[i]))
-            fail_at(p, p->now.from, p->now.to, NULL,
-                    tp_printf(p->c->arena, i >= 5 ? "`%s` without its `if`" : "`%s` is not part of the language", NEVER[i]).p);
+            fail_at(
+                p, p->now.from, p->now.to, NULL,
+                tp_printf(p->c->arena, i >= 5 ? "`%s` without its `if`" : "`%s` is not part of the language", NEVER[i])
+                    .p);
 }
 
 static tp_operator augmented_op(parser *p)
@@ -528,7 +530,8 @@ static tp_block parse_suite(program *g, parser *p, int indent)
 {
     expect(p, ":");
     if (p->now.kind != T_END)
-        fail_at(p, p->now.from, p->now.to, "put it on the next line, indented", "a statement follows `:` on the same line");
+        fail_at(p, p->now.from, p->now.to, "put it on the next line, indented",
+                "a statement follows `:` on the same line");
     uint32_t k = g->at;
     while (k < g->n && indentation(g->c, g->lines[k]) < 0)
         k++;
@@ -579,8 +582,8 @@ static tp_block parse_block(program *g, int indent)
         if (here < indent)
             break;
         if (here > indent)
-            tp_raise(g->c, "TP003", tp_json_inside(g->c, line, 0, (size_t)here),
-                     "align it with the line above", "unexpected indentation");
+            tp_raise(g->c, "TP003", tp_json_inside(g->c, line, 0, (size_t)here), "align it with the line above",
+                     "unexpected indentation");
         parser p = parser_new(g->c, line);
         tp_syntax *s = TP_NEW(g->c->arena, tp_syntax);
         s->line = line;
@@ -611,8 +614,8 @@ tp_block tp_parse_program(tp_ctx *c, const tp_json *lines)
     program g = {.c = c, .lines = lines->u.items.at, .n = lines->u.items.n};
     for (uint32_t i = 0; i < g.n; i++)
         if (g.lines[i]->type != TP_J_STRING)
-            tp_raise(c, "TP001", g.lines[i]->loc, "write one string per line", "a line of a program is a string, not %s",
-                     tp_json_type_name(g.lines[i]->type));
+            tp_raise(c, "TP001", g.lines[i]->loc, "write one string per line",
+                     "a line of a program is a string, not %s", tp_json_type_name(g.lines[i]->type));
     for (uint32_t i = 0; i < g.n; i++)
         if (memchr(g.lines[i]->u.string.p, '\n', g.lines[i]->u.string.n))
             tp_raise(c, "TP003", g.lines[i]->loc, "write one string per line", "a line break inside a line");

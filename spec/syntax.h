@@ -9,27 +9,27 @@
 
 /* Operators: X(enum, text, left binding power, right binding power, class)
  * binary; a right power below the left one makes it right-associative. */
-#define TP_OPERATORS(X)                                                                            \
-    X(IMPLIES, "implies", 11, 10)                                                                  \
-    X(OR, "or", 30, 31)                                                                            \
-    X(AND, "and", 40, 41)                                                                          \
-    X(EQ, "==", 60, 61)                                                                            \
-    X(NE, "!=", 60, 61)                                                                            \
-    X(LT, "<", 60, 61)                                                                             \
-    X(LE, "<=", 60, 61)                                                                            \
-    X(GT, ">", 60, 61)                                                                             \
-    X(GE, ">=", 60, 61)                                                                            \
-    X(BITOR, "|", 70, 71)                                                                          \
-    X(BITXOR, "^", 80, 81)                                                                         \
-    X(BITAND, "&", 90, 91)                                                                         \
-    X(SHL, "<<", 100, 101)                                                                         \
-    X(SHR, ">>", 100, 101)                                                                         \
-    X(ADD, "+", 110, 111)                                                                          \
-    X(SUB, "-", 110, 111)                                                                          \
-    X(MUL, "*", 120, 121)                                                                          \
-    X(TRUEDIV, "/", 120, 121)                                                                      \
-    X(FLOORDIV, "//", 120, 121)                                                                    \
-    X(MOD, "%", 120, 121)                                                                          \
+#define TP_OPERATORS(X)                                                                                                \
+    X(IMPLIES, "implies", 11, 10)                                                                                      \
+    X(OR, "or", 30, 31)                                                                                                \
+    X(AND, "and", 40, 41)                                                                                              \
+    X(EQ, "==", 60, 61)                                                                                                \
+    X(NE, "!=", 60, 61)                                                                                                \
+    X(LT, "<", 60, 61)                                                                                                 \
+    X(LE, "<=", 60, 61)                                                                                                \
+    X(GT, ">", 60, 61)                                                                                                 \
+    X(GE, ">=", 60, 61)                                                                                                \
+    X(BITOR, "|", 70, 71)                                                                                              \
+    X(BITXOR, "^", 80, 81)                                                                                             \
+    X(BITAND, "&", 90, 91)                                                                                             \
+    X(SHL, "<<", 100, 101)                                                                                             \
+    X(SHR, ">>", 100, 101)                                                                                             \
+    X(ADD, "+", 110, 111)                                                                                              \
+    X(SUB, "-", 110, 111)                                                                                              \
+    X(MUL, "*", 120, 121)                                                                                              \
+    X(TRUEDIV, "/", 120, 121)                                                                                          \
+    X(FLOORDIV, "//", 120, 121)                                                                                        \
+    X(MOD, "%", 120, 121)                                                                                              \
     X(POW, "**", 141, 140)
 enum { TP_POWER_TERNARY = 20, TP_POWER_NOT = 50, TP_POWER_UNARY = 130, TP_POWER_POSTFIX = 150 };
 
@@ -37,8 +37,8 @@ typedef enum tp_operator {
 #define X(id, text, left, right) TP_O_##id,
     TP_OPERATORS(X)
 #undef X
-    TP_O_NEG, /* unary - */
-    TP_O_INVERT, /* unary ~ */
+        TP_O_NEG, /* unary - */
+    TP_O_INVERT,  /* unary ~ */
     TP_O_NOT,
     TP_OPERATOR_COUNT
 } tp_operator;
@@ -92,8 +92,8 @@ struct tp_syntax {
     tp_node *target;     /* ASSIGN: name; STORE: index; FOR: loop variable */
     tp_node *note;       /* ASSIGN: type note or NULL */
     bool augmented;
-    tp_operator op;  /* of `augmented` */
-    tp_node *value;  /* ASSIGN, STORE, EXPR; IF: condition; FOR: range(...) */
+    tp_operator op; /* of `augmented` */
+    tp_node *value; /* ASSIGN, STORE, EXPR; IF: condition; FOR: range(...) */
     tp_block body, orelse;
 };
 

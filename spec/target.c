@@ -93,7 +93,8 @@ tp_target tp_target_read(tp_ctx *c, const tp_json *v)
         for (size_t k = 0; k < sizeof KEYS / sizeof *KEYS; k++)
             known |= tp_str_is(m->key, KEYS[k]);
         if (!known)
-            tp_raise(c, "TP001", m->key_loc, "an inline target has name, base, vmem_bytes, vmem_limit_bytes, smem_bytes",
+            tp_raise(c, "TP001", m->key_loc,
+                     "an inline target has name, base, vmem_bytes, vmem_limit_bytes, smem_bytes",
                      "unknown key \"%.*s\" in a target", TP_FMT(m->key));
     }
     const tp_json *base = tp_json_get(v, "base"), *name = tp_json_get(v, "name");

@@ -7,18 +7,18 @@
 
 typedef struct tp_target {
     tp_str name;
-    bool checked;           /* false for "none": the hardware rules are off */
-    int generation;         /* 2 … 8 */
-    int cores;              /* TensorCores per chip */
-    bool megacore;          /* `parallel` axes may be split over the cores */
-    int64_t vmem_bytes;     /* physical, per core */
-    int64_t vmem_limit;     /* default scoped limit; 0: not measured, physical is used */
+    bool checked;       /* false for "none": the hardware rules are off */
+    int generation;     /* 2 … 8 */
+    int cores;          /* TensorCores per chip */
+    bool megacore;      /* `parallel` axes may be split over the cores */
+    int64_t vmem_bytes; /* physical, per core */
+    int64_t vmem_limit; /* default scoped limit; 0: not measured, physical is used */
     int64_t smem_bytes;
-    int64_t hbm_bytes;      /* per core */
-    double hbm_bandwidth;   /* bytes per second and core */
-    double bf16_flops;      /* peak per second and core */
-    int mxu;                /* side of the matrix unit */
-    bool measured;          /* limit measured with the real compiler */
+    int64_t hbm_bytes;    /* per core */
+    double hbm_bandwidth; /* bytes per second and core */
+    double bf16_flops;    /* peak per second and core */
+    int mxu;              /* side of the matrix unit */
+    bool measured;        /* limit measured with the real compiler */
 } tp_target;
 
 /* Lanes and sublanes of every TPU generation (jax: jax/_src/tpu_info.py). */

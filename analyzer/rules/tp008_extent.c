@@ -29,7 +29,8 @@ static void check(tp_analysis *a)
         for (uint32_t d = 0; d < o->rank; d++) {
             check_extent(a, o->shape[d], 0, o->name, o->dims[d].shape_loc, tp_message(a, "dimension %u", d).p);
             if (o->role != TP_SCRATCH && !o->whole)
-                check_extent(a, o->dims[d].block, 1, o->name, o->dims[d].loc, tp_message(a, "dimension %u of the block", d).p);
+                check_extent(a, o->dims[d].block, 1, o->name, o->dims[d].loc,
+                             tp_message(a, "dimension %u of the block", d).p);
         }
     }
 }

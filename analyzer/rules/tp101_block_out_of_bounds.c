@@ -13,7 +13,8 @@ static tp_expr in_bounds(tp_analysis *a, const tp_operand *o, uint32_t d, tp_exp
         return both(a, mk(a, TP_E_GE, index, num(a, 0)), mk(a, TP_E_LE, index, last));
     }
     tp_expr start = mk(a, TP_E_SUB, index, dim->pad_lo), end = mk(a, TP_E_ADD, start, dim->block);
-    tp_expr inside = both(a, mk(a, TP_E_GE, index, num(a, 0)), mk(a, TP_E_LE, end, mk(a, TP_E_ADD, o->shape[d], dim->pad_hi)));
+    tp_expr inside =
+        both(a, mk(a, TP_E_GE, index, num(a, 0)), mk(a, TP_E_LE, end, mk(a, TP_E_ADD, o->shape[d], dim->pad_hi)));
     return both(a, inside, both(a, mk(a, TP_E_LT, start, o->shape[d]), mk(a, TP_E_GT, end, num(a, 0))));
 }
 
@@ -71,7 +72,8 @@ static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_o
     tp_expr by_block = dim->kind == TP_DIM_BLOCKED ? divided_by_block(a, dim->index, dim->block) : (tp_expr){0};
     tp_expr shifted = without_constant(a, dim->index);
     if (holds_with(a, c, o, d, by_block)) {
-        f->note = TP_S("this map returns elements; index maps return block indices, which are multiplied by block_shape");
+        f->note =
+            TP_S("this map returns elements; index maps return block indices, which are multiplied by block_shape");
         f->help = tp_message(a, "use \"%.*s\" (re-checked: then proven)", TP_FMT(tp_text(a, by_block)));
         return;
     }
@@ -106,10 +108,11 @@ static tp_str describe(tp_analysis *a, const tp_operand *o, uint32_t d, const in
     tp_expr_eval(a->p, o->shape[d], env, &extent);
     if (dim->kind == TP_DIM_ELEMENT) {
         tp_expr_eval(a->p, dim->pad_lo, env, &lo);
-        return tp_message(a, "the window covers elements %lld..%lld; dimension %u has %lld", (long long)(index - lo), (long long)(index - lo + block - 1), d, (long long)extent);
+        return tp_message(a, "the window covers elements %lld..%lld; dimension %u has %lld", (long long)(index - lo),
+                          (long long)(index - lo + block - 1), d, (long long)extent);
     }
-    return tp_message(a, "block index %lld wants elements %lld..%lld; dimension %u has %lld", (long long)index, (long long)(index * block),
-                      (long long)(index * block + block - 1), d, (long long)extent);
+    return tp_message(a, "block index %lld wants elements %lld..%lld; dimension %u has %lld", (long long)index,
+                      (long long)(index * block), (long long)(index * block + block - 1), d, (long long)extent);
 }
 
 static void check(tp_analysis *a)
@@ -125,9 +128,12 @@ static void check(tp_analysis *a)
                 .subject = o->name,
                 .loc = dim->index_loc,
                 .proven = tp_message(a, "every block of `%.*s` meets the array in dimension %u", TP_FMT(o->name), d),
-                .violated = tp_message(a, "operand `%.*s` can be %s outside dimension %u", TP_FMT(o->name), o->role == TP_INPUT ? "read" : "written", d),
-                .label = dim->kind == TP_DIM_BLOCKED ? tp_message(a, "the last valid block index is cdiv(%.*s, %.*s) - 1", TP_FMT(tp_text(a, o->shape[d])), TP_FMT(tp_text(a, dim->block)))
-                                                     : TP_S("the window leaves the array"),
+                .violated = tp_message(a, "operand `%.*s` can be %s outside dimension %u", TP_FMT(o->name),
+                                       o->role == TP_INPUT ? "read" : "written", d),
+                .label = dim->kind == TP_DIM_BLOCKED
+                             ? tp_message(a, "the last valid block index is cdiv(%.*s, %.*s) - 1",
+                                          TP_FMT(tp_text(a, o->shape[d])), TP_FMT(tp_text(a, dim->block)))
+                             : TP_S("the window leaves the array"),
             };
             tp_finding *f = tp_claim_check(a, &c, &env);
             if (f->verdict != TP_VIOLATED)
@@ -135,7 +141,8 @@ static void check(tp_analysis *a)
             ((tp_witness *)(uintptr_t)f->witness)->detail = describe(a, o, d, env);
             suggest(a, f, &c, o, d);
             if (!f->note.n)
-                f->note = TP_S("JAX does not report this: TPU lowering accepts it, interpret=True clamps the index and uses other data");
+                f->note = TP_S("JAX does not report this: TPU lowering accepts it, interpret=True clamps the index and "
+                               "uses other data");
         }
     }
 }
@@ -145,9 +152,11 @@ const tp_rule tp_rule_tp101_block_out_of_bounds = {
     .slug = "block-out-of-bounds",
     .title = "every window meets its array, for all steps and sizes",
     .severity = TP_ERROR,
-    .why = "A window must meet its array in at least one element. The hardware copies whatever lies at the computed address; nothing checks it.",
+    .why = "A window must meet its array in at least one element. The hardware copies whatever lies at the computed "
+           "address; nothing checks it.",
     .bad = "\"block_shape\": [128], \"index_map\": [\"i * 128\"]   (elements, not blocks)",
     .good = "\"block_shape\": [128], \"index_map\": [\"i\"]",
-    .jax = "Lowering and the TPU compiler accept it silently. interpret=True clamps the start to the last block and returns wrong numbers; the TPU interpreter raises, for the executed shape only.",
+    .jax = "Lowering and the TPU compiler accept it silently. interpret=True clamps the start to the last block and "
+           "returns wrong numbers; the TPU interpreter raises, for the executed shape only.",
     .check = check,
 };

@@ -18,7 +18,8 @@ static bool out_of_bounds(const tp_analysis *a, const tp_operand *o, const tp_di
 {
     for (uint32_t i = 0; i < a->out->findings.len; i++) {
         const tp_finding *f = &a->out->findings.at[i];
-        if (strcmp(f->rule, "TP101") == 0 && f->verdict == TP_VIOLATED && tp_str_eq(f->subject, o->name) && f->loc.start == dim->index_loc.start)
+        if (strcmp(f->rule, "TP101") == 0 && f->verdict == TP_VIOLATED && tp_str_eq(f->subject, o->name) &&
+            f->loc.start == dim->index_loc.start)
             return true;
     }
     return false;
@@ -32,7 +33,8 @@ static void check(tp_analysis *a)
         const tp_operand *o = &a->k->operands[i];
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {
             const tp_dim *dim = &o->dims[d];
-            tp_expr start = dim->kind == TP_DIM_ELEMENT ? mk(a, TP_E_SUB, dim->index, dim->pad_lo) : mk(a, TP_E_MUL, dim->index, dim->block);
+            tp_expr start = dim->kind == TP_DIM_ELEMENT ? mk(a, TP_E_SUB, dim->index, dim->pad_lo)
+                                                        : mk(a, TP_E_MUL, dim->index, dim->block);
             tp_expr goal = num(a, 1);
             tp_visit_subterms(a, start, num(a, 1), add_subterm, &goal);
             if (tp_expr_is_const(a->p, goal, NULL))
@@ -47,8 +49,10 @@ static void check(tp_analysis *a)
                 .rests_on = "F2",
                 .subject = o->name,
                 .loc = dim->index_loc,
-                .proven = tp_message(a, "the index map and start of `%.*s` in dimension %u fit int32", TP_FMT(o->name), d),
-                .violated = tp_message(a, "the index arithmetic of `%.*s` in dimension %u can overflow int32", TP_FMT(o->name), d),
+                .proven =
+                    tp_message(a, "the index map and start of `%.*s` in dimension %u fit int32", TP_FMT(o->name), d),
+                .violated = tp_message(a, "the index arithmetic of `%.*s` in dimension %u can overflow int32",
+                                       TP_FMT(o->name), d),
                 .label = TP_S("device index arithmetic is int32 and wraps"),
             };
             const int64_t *env;
@@ -57,7 +61,8 @@ static void check(tp_analysis *a)
                 continue;
             int64_t value = 0;
             tp_expr_eval(a->p, start, env, &value);
-            ((tp_witness *)(uintptr_t)f->witness)->detail = tp_message(a, "the window starts at %lld; a value on the way there leaves -2^31..2^31-1", (long long)value);
+            ((tp_witness *)(uintptr_t)f->witness)->detail = tp_message(
+                a, "the window starts at %lld; a value on the way there leaves -2^31..2^31-1", (long long)value);
             f->help = TP_S("bound the sizes with \"max\", or compute the index in an order that stays small");
         }
     }

@@ -29,11 +29,16 @@ static void check_division(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx)
         .subject = at->subject,
         .loc = at->loc,
         .proven = tp_message(a, "the divisor %.*s is never zero", TP_FMT(tp_text(a, n.b))),
-        .violated = constant ? tp_message(a, "`%.*s` divides by zero", TP_FMT(at->subject)) : tp_message(a, "`%.*s` divides by %.*s, which can be zero", TP_FMT(at->subject), TP_FMT(tp_text(a, n.b))),
+        .violated = constant ? tp_message(a, "`%.*s` divides by zero", TP_FMT(at->subject))
+                             : tp_message(a, "`%.*s` divides by %.*s, which can be zero", TP_FMT(at->subject),
+                                          TP_FMT(tp_text(a, n.b))),
         .label = TP_S("division by zero"),
     };
     if (tp_expr_is_const(a->p, path, &v) && v == 1) /* likely: the divisor is positive */
-        if (tp_claim_decide(a, &(tp_claim){.goal = mk(a, TP_E_GE, n.b, num(a, 1)), .over_steps = at->over_steps, .subject = at->subject}).verdict == TP_PROVEN)
+        if (tp_claim_decide(a, &(tp_claim){.goal = mk(a, TP_E_GE, n.b, num(a, 1)),
+                                           .over_steps = at->over_steps,
+                                           .subject = at->subject})
+                .verdict == TP_PROVEN)
             c.goal = mk(a, TP_E_GE, n.b, num(a, 1));
     tp_finding *f = tp_claim_check(a, &c, NULL);
     if (f->verdict == TP_VIOLATED && !constant)

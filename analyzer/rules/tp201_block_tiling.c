@@ -92,7 +92,8 @@ static tp_expr compiler_goal(tp_analysis *a, const tiling *t)
 }
 
 /* The next legal block for a constant one, re-proven. */
-static void suggest_block(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_operand *o, uint32_t d, int64_t tile)
+static void suggest_block(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_operand *o, uint32_t d,
+                          int64_t tile)
 {
     int64_t b;
     if (!tp_expr_is_const(a->p, o->dims[d].block, &b) || b < 1)
@@ -101,10 +102,12 @@ static void suggest_block(tp_analysis *a, tp_finding *f, const tp_claim *c, cons
     int64_t next = (b + tile - 1) / tile * tile;
     fixed.goal = full_or_multiple(a, num(a, next), o->shape[d], tile);
     if (next != b && tp_claim_decide(a, &fixed).verdict == TP_PROVEN)
-        f->help = tp_message(a, "use %lld (a multiple of %lld), or the whole dimension %.*s", (long long)next, (long long)tile, TP_FMT(tp_text(a, o->shape[d])));
+        f->help = tp_message(a, "use %lld (a multiple of %lld), or the whole dimension %.*s", (long long)next,
+                             (long long)tile, TP_FMT(tp_text(a, o->shape[d])));
 }
 
-static bool check_goal(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr goal, int64_t tile, const char *who, const char *requirement)
+static bool check_goal(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr goal, int64_t tile, const char *who,
+                       const char *requirement)
 {
     tp_claim c = {
         .goal = goal,
@@ -112,7 +115,8 @@ static bool check_goal(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr 
         .loc = o->whole ? o->loc : o->dims[d].loc,
         .proven = tp_message(a, "dimension %u of the block of `%.*s` is legal for the %s", d, TP_FMT(o->name), who),
         .violated = tp_message(a, "the %s rejects dimension %u of the block of `%.*s`", who, d, TP_FMT(o->name)),
-        .label = tp_message(a, "%.*s is neither %s nor the whole dimension (%.*s)", TP_FMT(tp_text(a, o->dims[d].block)), requirement, TP_FMT(tp_text(a, o->shape[d]))),
+        .label = tp_message(a, "%.*s is neither %s nor the whole dimension (%.*s)",
+                            TP_FMT(tp_text(a, o->dims[d].block)), requirement, TP_FMT(tp_text(a, o->shape[d]))),
     };
     tp_finding *f = tp_claim_check(a, &c, NULL);
     if (f->verdict != TP_VIOLATED)
@@ -128,7 +132,8 @@ static bool check_goal(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr 
 static bool structural(tp_analysis *a, const tp_operand *o, const char *why, const char *who)
 {
     if (why) {
-        tp_finding *f = tp_add_finding(a, TP_VIOLATED, o->name, o->loc, tp_message(a, "the %s rejects `%.*s`: %s", who, TP_FMT(o->name), why));
+        tp_finding *f = tp_add_finding(a, TP_VIOLATED, o->name, o->loc,
+                                       tp_message(a, "the %s rejects `%.*s`: %s", who, TP_FMT(o->name), why));
         tp_witness *w = TP_NEW(a->arena, tp_witness);
         w->replay = "arithmetic";
         w->dtypes = tp_dtypes_text(a->k);
@@ -146,10 +151,15 @@ static void check_operand(tp_analysis *a, const tp_operand *o)
         bool ok = structural(a, o, lowering_structure(a, o), LOWERING);
         if (ok && o->rank == 1)
             ok = check_goal(a, o, 0, rank1_goal(a, &t), 1024, LOWERING,
-                            tp_message(a, "a multiple of 1024, a power of two of at least %d,", TP_LANES * (32 / tp_storage_bits(o->dtype))).p);
+                            tp_message(a, "a multiple of 1024, a power of two of at least %d,",
+                                       TP_LANES * (32 / tp_storage_bits(o->dtype)))
+                                .p);
         if (ok && o->rank >= 2) {
-            bool lanes = check_goal(a, o, last, full_or_multiple(a, t.last, t.array_last, TP_LANES), TP_LANES, LOWERING, "a multiple of 128");
-            ok = check_goal(a, o, last - 1, full_or_multiple(a, t.rows, t.array_rows, TP_SUBLANES), TP_SUBLANES, LOWERING, "a multiple of 8") && lanes;
+            bool lanes = check_goal(a, o, last, full_or_multiple(a, t.last, t.array_last, TP_LANES), TP_LANES, LOWERING,
+                                    "a multiple of 128");
+            ok = check_goal(a, o, last - 1, full_or_multiple(a, t.rows, t.array_rows, TP_SUBLANES), TP_SUBLANES,
+                            LOWERING, "a multiple of 8") &&
+                 lanes;
         }
         if (!ok)
             return;
@@ -159,8 +169,9 @@ static void check_operand(tp_analysis *a, const tp_operand *o)
     tp_expr goal = compiler_goal(a, &t);
     int64_t always;
     if (!tp_expr_is_const(a->p, goal, &always) || !always)
-        check_goal(a, o, o->rank == 1 ? 0 : last - 1, goal, o->rank == 1 ? 2 * TP_LANES * (32 / tp_storage_bits(o->dtype)) : 256 / tp_dtype_info(o->dtype)->bits, COMPILER,
-                   "a multiple of the tile");
+        check_goal(a, o, o->rank == 1 ? 0 : last - 1, goal,
+                   o->rank == 1 ? 2 * TP_LANES * (32 / tp_storage_bits(o->dtype)) : 256 / tp_dtype_info(o->dtype)->bits,
+                   COMPILER, "a multiple of the tile");
 }
 
 static void check(tp_analysis *a)
@@ -176,9 +187,12 @@ const tp_rule tp_rule_tp201_block_tiling = {
     .severity = TP_ERROR,
     .hardware = true,
     .per_dtype = true,
-    .why = "Registers are tiles of 8 sublanes by 128 lanes. The last two dimensions of a block must be multiples of (8, 128) or the whole dimension; rank-1 blocks have rules of their own; rows of 8- and 4-bit types need 32 and 64 where the array's rows are divisible by that.",
+    .why = "Registers are tiles of 8 sublanes by 128 lanes. The last two dimensions of a block must be multiples of "
+           "(8, 128) or the whole dimension; rank-1 blocks have rules of their own; rows of 8- and 4-bit types need 32 "
+           "and 64 where the array's rows are divisible by that.",
     .bad = "\"shape\": [\"M\", \"N\"], \"block_shape\": [8, 64]",
     .good = "\"shape\": [\"M\", \"N\"], \"block_shape\": [8, 128]",
-    .jax = "Lowering for TPU rejects (8, 128) violations; the rules for 8- and 4-bit rows are checked by the TPU compiler only. interpret=True accepts all of them.",
+    .jax = "Lowering for TPU rejects (8, 128) violations; the rules for 8- and 4-bit rows are checked by the TPU "
+           "compiler only. interpret=True accepts all of them.",
     .check = check,
 };

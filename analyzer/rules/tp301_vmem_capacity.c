@@ -10,8 +10,9 @@ static bool region_uses(const tp_region *r, uint32_t operand)
 {
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_step *s = &r->at[i];
-        if ((s->access && s->access->operand == operand) || (s->inst && s->inst->access && s->inst->access->operand == operand) ||
-            region_uses(&s->body, operand) || region_uses(&s->orelse, operand))
+        if ((s->access && s->access->operand == operand) ||
+            (s->inst && s->inst->access && s->inst->access->operand == operand) || region_uses(&s->body, operand) ||
+            region_uses(&s->orelse, operand))
             return true;
     }
     return false;
@@ -39,18 +40,21 @@ static int64_t largest(tp_analysis *a, tp_expr e)
 {
     int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p)), v;
     for (uint32_t i = 0; i < a->nsizes; i++)
-        env[a->vars[i].sym] = a->vars[i].choices ? a->vars[i].choices[a->vars[i].nchoices - 1] : tp_expr_get(a->p, a->vars[i].hi)->value;
+        env[a->vars[i].sym] =
+            a->vars[i].choices ? a->vars[i].choices[a->vars[i].nchoices - 1] : tp_expr_get(a->p, a->vars[i].hi)->value;
     return tp_expr_eval(a->p, e, env, &v) == TP_EVAL_OK ? v : -1;
 }
 
 static void fill_table(tp_analysis *a, const sum *s)
 {
-    tp_memory_table t = {.limit = tp_target_vmem(&a->k->target), .bytes = largest(a, s->total), .dtypes = tp_dtypes_text(a->k)};
+    tp_memory_table t = {
+        .limit = tp_target_vmem(&a->k->target), .bytes = largest(a, s->total), .dtypes = tp_dtypes_text(a->k)};
     for (uint32_t i = 0; i < s->bytes.len; i++) {
         const tp_operand *o = s->operands.at[i];
         int64_t one = largest(a, s->bytes.at[i]);
         int buffers = tp_pipeline_buffers(a->k, o);
-        tp_push(a->arena, t.rows, (tp_memory_row){o->name, buffers, one, one < 0 || one > INT64_MAX / buffers ? -1 : one * buffers});
+        tp_push(a->arena, t.rows,
+                (tp_memory_row){o->name, buffers, one, one < 0 || one > INT64_MAX / buffers ? -1 : one * buffers});
     }
     tp_memory_table *best = &a->out->vmem;
     if (!best->limit || t.bytes < 0 || (best->bytes >= 0 && t.bytes > best->bytes))
@@ -102,7 +106,8 @@ static void check(tp_analysis *a)
         .goal = mk(a, TP_E_LE, s.total, num(a, limit)),
         .subject = TP_S("vmem"),
         .loc = a->k->ninputs + a->k->noutputs ? a->k->operands[0].loc : a->k->doc->loc,
-        .proven = tp_message(a, "the declared buffers fit the %.*s of VMEM of %.*s", TP_FMT(size_text(a, limit)), TP_FMT(a->k->target.name)),
+        .proven = tp_message(a, "the declared buffers fit the %.*s of VMEM of %.*s", TP_FMT(size_text(a, limit)),
+                             TP_FMT(a->k->target.name)),
         .violated = tp_message(a, "the declared buffers do not fit the VMEM of %.*s", TP_FMT(a->k->target.name)),
         .label = TP_S("windows (times pipeline buffers) and scratch, padded to tiles"),
     };
@@ -121,7 +126,8 @@ static void check(tp_analysis *a)
         tp_buf_printf(&b, " %.*s %dx%.*s", TP_FMT(s.operands.at[i]->name), buffers, TP_FMT(size_text(a, one)));
     }
     ((tp_witness *)(uintptr_t)f->witness)->detail = tp_buf_view(&b);
-    f->note = TP_S("JAX lowering and both interpreters accept it; only the TPU compiler fails (E1001). Compiler temporaries come on top");
+    f->note = TP_S("JAX lowering and both interpreters accept it; only the TPU compiler fails (E1001). Compiler "
+                   "temporaries come on top");
     f->holds_when = bound_on_size(a, &c, s.total);
     if (!f->holds_when.n)
         f->help = TP_S("make blocks smaller, or raise the limit with an inline target's \"vmem_limit_bytes\"");
@@ -134,7 +140,8 @@ const tp_rule tp_rule_tp301_vmem_capacity = {
     .severity = TP_ERROR,
     .hardware = true,
     .per_dtype = true,
-    .why = "Blocks live in VMEM, usually two copies each so that copies overlap with computing. Exceeding the limit is a proof that the kernel cannot be compiled; staying below it speaks of the declared buffers only.",
+    .why = "Blocks live in VMEM, usually two copies each so that copies overlap with computing. Exceeding the limit is "
+           "a proof that the kernel cannot be compiled; staying below it speaks of the declared buffers only.",
     .bad = "\"block_shape\": [2048, 2048], float32, three operands: 6 x 16 MiB",
     .good = "\"block_shape\": [512, 512]",
     .jax = "Lowering and interpreters say nothing; the TPU compiler ends with E1001.",

@@ -32,7 +32,8 @@ static int run(tp_cli *c)
     const tp_trap_rule *traps = tp_trap_rules(&n);
     for (size_t i = 0; i < n; i++)
         if (tp_str_is(name, traps[i].code) || tp_str_is(name, traps[i].slug)) {
-            printf("%s %s\n\n  %s.\n\n  This build reports it when an execution (verify, run) meets it.\n", traps[i].code, traps[i].slug, traps[i].title);
+            printf("%s %s\n\n  %s.\n\n  This build reports it when an execution (verify, run) meets it.\n",
+                   traps[i].code, traps[i].slug, traps[i].title);
             return TP_EXIT_OK;
         }
     if (!r) {

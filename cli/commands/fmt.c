@@ -36,7 +36,8 @@ static int format_one(tp_cli *c, tp_str path)
     tp_str why;
     int code = TP_EXIT_OK;
     if (path.n > 6 && memcmp(path.p + path.n - 6, ".jsonc", 6) == 0)
-        return tp_usage_error("`%.*s`: fmt would lose the comments of a .jsonc file; it formats .tile.json", TP_FMT(path));
+        return tp_usage_error("`%.*s`: fmt would lose the comments of a .jsonc file; it formats .tile.json",
+                              TP_FMT(path));
     bool readable = tp_job_read(&j, path);
     fmt_call f = {&j, {.arena = j.arena}};
     if (!readable || tp_try(j.arena, format, &f) != TP_OK) {
@@ -49,7 +50,8 @@ static int format_one(tp_cli *c, tp_str path)
         }
     } else if (c->write.len && !tp_str_is(path, "-")) {
         tp_str text = tp_buf_view(&f.text);
-        if (!tp_str_eq(text, j.source.text) && tp_write_file(j.arena, tp_cstr(j.arena, path), &text, 1, &why) != TP_OK) {
+        if (!tp_str_eq(text, j.source.text) &&
+            tp_write_file(j.arena, tp_cstr(j.arena, path), &text, 1, &why) != TP_OK) {
             fprintf(stderr, "tileproof: %.*s\n", TP_FMT(why));
             code = TP_EXIT_INPUT;
         }

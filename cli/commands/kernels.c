@@ -24,4 +24,5 @@ static int run(tp_cli *c)
     return code;
 }
 
-const tp_command tp_command_kernels = {"kernels", 'K', "[FOLDER…]", "list the kernels of a folder (default: examples)", run};
+const tp_command tp_command_kernels = {"kernels", 'K', "[FOLDER…]", "list the kernels of a folder (default: examples)",
+                                       run};

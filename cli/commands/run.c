@@ -49,7 +49,8 @@ static void check_names(run_call *r, const tp_strings *list, const char *option,
     for (uint32_t i = 0; i < list->len; i++) {
         tp_str name, value;
         if (!split(list->at[i], &name, &value))
-            fail(r, TP_EXIT_USAGE, tp_printf(r->arena, "--%s takes NAME=FILE, not `%.*s`", option, TP_FMT(list->at[i])));
+            fail(r, TP_EXIT_USAGE,
+                 tp_printf(r->arena, "--%s takes NAME=FILE, not `%.*s`", option, TP_FMT(list->at[i])));
         const tp_kernel *k = r->j->report.spec->kernels[0];
         int o = tp_operand_find(k, name);
         if (o >= 0 && k->operands[o].role == role)
@@ -58,7 +59,9 @@ static void check_names(run_call *r, const tp_strings *list, const char *option,
         for (uint32_t n = 0; n < tp_noperands(k); n++)
             if (k->operands[n].role == role)
                 tp_buf_printf(&names, " %.*s", TP_FMT(k->operands[n].name));
-        fail(r, TP_EXIT_USAGE, tp_printf(r->arena, "--%s: the kernel has no %s `%.*s`; it has%.*s", option, option, TP_FMT(name), TP_FMT(tp_buf_view(&names))));
+        fail(r, TP_EXIT_USAGE,
+             tp_printf(r->arena, "--%s: the kernel has no %s `%.*s`; it has%.*s", option, option, TP_FMT(name),
+                       TP_FMT(tp_buf_view(&names))));
     }
 }
 
@@ -85,13 +88,17 @@ static uint32_t read_inputs(run_call *r, const tp_kernel *k, tp_str *problem)
         const tp_operand *o = &k->operands[i];
         tp_str path = path_of(&r->c->input, o->name), why = {NULL, 0};
         if (!path.n)
-            fail(r, TP_EXIT_USAGE, tp_printf(r->arena, "input `%.*s` is missing: --input %.*s=FILE.npy", TP_FMT(o->name), TP_FMT(o->name)));
+            fail(r, TP_EXIT_USAGE,
+                 tp_printf(r->arena, "input `%.*s` is missing: --input %.*s=FILE.npy", TP_FMT(o->name),
+                           TP_FMT(o->name)));
         if (tp_tensor_read(r->arena, path, o->dtype, &r->arrays[i], &why) != TP_OK) {
-            *problem = tp_printf(r->arena, "cannot read `%.*s` for input `%.*s`: %.*s", TP_FMT(path), TP_FMT(o->name), TP_FMT(why));
+            *problem = tp_printf(r->arena, "cannot read `%.*s` for input `%.*s`: %.*s", TP_FMT(path), TP_FMT(o->name),
+                                 TP_FMT(why));
             return i;
         }
         if (r->arrays[i].dtype != o->dtype) {
-            *problem = tp_printf(r->arena, "input `%.*s` is %s in the spec, `%.*s` holds %s", TP_FMT(o->name), tp_dtype_info(o->dtype)->name, TP_FMT(path), tp_dtype_info(r->arrays[i].dtype)->name);
+            *problem = tp_printf(r->arena, "input `%.*s` is %s in the spec, `%.*s` holds %s", TP_FMT(o->name),
+                                 tp_dtype_info(o->dtype)->name, TP_FMT(path), tp_dtype_info(r->arrays[i].dtype)->name);
             return i;
         }
     }
@@ -133,13 +140,16 @@ static void read_given_sizes(run_call *r)
             fail(r, TP_EXIT_USAGE, TP_S("--size takes NAME=VALUE, e.g. --size M=300"));
         const tp_size *s = tp_size_find(r->k, name);
         if (!s || s->kind == TP_SIZE_DERIVED)
-            fail(r, TP_EXIT_USAGE, tp_printf(r->arena, "--size: %s `%.*s`", s ? "derived from other sizes:" : "there is no size", TP_FMT(name)));
+            fail(r, TP_EXIT_USAGE,
+                 tp_printf(r->arena, "--size: %s `%.*s`", s ? "derived from other sizes:" : "there is no size",
+                           TP_FMT(name)));
         if (!tp_option_number(&one, "size", 0, INT64_MAX, 0, &v)) {
             r->code = TP_EXIT_USAGE;
             tp_leave(r->arena, TP_E_INPUT);
         }
         if (s->kind == TP_SIZE_FIXED && s->min != v)
-            fail(r, TP_EXIT_INPUT, tp_printf(r->arena, "size `%.*s` is fixed at %lld", TP_FMT(name), (long long)s->min));
+            fail(r, TP_EXIT_INPUT,
+                 tp_printf(r->arena, "size `%.*s` is fixed at %lld", TP_FMT(name), (long long)s->min));
         if (s->kind != TP_SIZE_FIXED)
             r->env[s->sym] = v;
         r->known[s - r->k->sizes] = true;
@@ -152,7 +162,8 @@ static int only_unknown(run_call *r, tp_expr e)
     int found = -1;
     for (uint32_t i = 0; i < r->k->nsizes; i++) {
         const tp_size *s = &r->k->sizes[i];
-        if ((s->kind != TP_SIZE_RANGE && s->kind != TP_SIZE_CHOICE) || r->known[i] || !tp_expr_mentions(r->k->exprs, e, s->sym))
+        if ((s->kind != TP_SIZE_RANGE && s->kind != TP_SIZE_CHOICE) || r->known[i] ||
+            !tp_expr_mentions(r->k->exprs, e, s->sym))
             continue;
         if (found >= 0)
             return -1;
@@ -170,7 +181,8 @@ static bool solve(run_call *r, tp_expr e, int size, int64_t value)
     if (tp_expr_eval(r->k->exprs, e, r->env, &at0) != TP_EVAL_OK)
         return false;
     r->env[sym] = 1;
-    if (tp_expr_eval(r->k->exprs, e, r->env, &at1) != TP_EVAL_OK || !tp_sub(at1, at0, &slope) || slope == 0 || !tp_sub(value, at0, &rest) || rest % slope != 0)
+    if (tp_expr_eval(r->k->exprs, e, r->env, &at1) != TP_EVAL_OK || !tp_sub(at1, at0, &slope) || slope == 0 ||
+        !tp_sub(value, at0, &rest) || rest % slope != 0)
         return false;
     r->env[sym] = rest / slope;
     int64_t check;
@@ -198,7 +210,9 @@ static void infer_sizes(run_call *r)
             r->env[s->sym] = s->choices[s->nchoices - 1];
             continue; /* the largest block: said in the summary */
         }
-        fail(r, TP_EXIT_USAGE, tp_printf(r->arena, "the arrays do not determine size `%.*s`: give --size %.*s=VALUE", TP_FMT(s->name), TP_FMT(s->name)));
+        fail(r, TP_EXIT_USAGE,
+             tp_printf(r->arena, "the arrays do not determine size `%.*s`: give --size %.*s=VALUE", TP_FMT(s->name),
+                       TP_FMT(s->name)));
     }
 }
 
@@ -216,11 +230,15 @@ static void check_shapes(run_call *r)
             continue;
         }
         if (r->arrays[i].rank != o->rank)
-            fail(r, TP_EXIT_INPUT, tp_printf(r->arena, "input `%.*s` has rank %u in the spec, its array has rank %u", TP_FMT(o->name), o->rank, r->arrays[i].rank));
+            fail(r, TP_EXIT_INPUT,
+                 tp_printf(r->arena, "input `%.*s` has rank %u in the spec, its array has rank %u", TP_FMT(o->name),
+                           o->rank, r->arrays[i].rank));
         for (uint32_t d = 0; d < o->rank; d++)
             if (dims[d] != r->arrays[i].dims[d])
                 fail(r, TP_EXIT_INPUT,
-                     tp_printf(r->arena, "dimension %u of input `%.*s` (%.*s) is %lld in its array, but %lld by the other sizes", d, TP_FMT(o->name), TP_FMT(tp_expr_text(k->exprs, o->shape[d])),
+                     tp_printf(r->arena,
+                               "dimension %u of input `%.*s` (%.*s) is %lld in its array, but %lld by the other sizes",
+                               d, TP_FMT(o->name), TP_FMT(tp_expr_text(k->exprs, o->shape[d])),
                                (long long)r->arrays[i].dims[d], (long long)dims[d]));
     }
     if (!tp_in_domain(k, r->env, &why))
@@ -231,11 +249,13 @@ static void print_trap(run_call *r, const tp_trap *t)
 {
     tp_buf at = {.arena = r->arena};
     for (uint32_t i = 0; i < t->coordinates.len; i++)
-        tp_buf_printf(&at, "%s%.*s=%lld", i ? ", " : " at step ", TP_FMT(t->coordinates.at[i].name), (long long)t->coordinates.at[i].value);
+        tp_buf_printf(&at, "%s%.*s=%lld", i ? ", " : " at step ", TP_FMT(t->coordinates.at[i].name),
+                      (long long)t->coordinates.at[i].value);
     fprintf(stderr, "trap[%s]: %.*s\n", t->rule, TP_FMT(t->message));
     tp_linecol lc = tp_linecol_of(&r->j->source, t->loc.start);
     if (t->loc.end)
-        fprintf(stderr, "  --> %.*s:%u:%u%.*s\n", TP_FMT(r->j->source.path), lc.line, lc.column, TP_FMT(tp_buf_view(&at)));
+        fprintf(stderr, "  --> %.*s:%u:%u%.*s\n", TP_FMT(r->j->source.path), lc.line, lc.column,
+                TP_FMT(tp_buf_view(&at)));
     else
         fprintf(stderr, "  --> %.*s%.*s\n", TP_FMT(r->j->source.path), TP_FMT(tp_buf_view(&at)));
     if (t->statement.n)
@@ -250,7 +270,8 @@ static void write_outputs(run_call *r, const tp_run_stats *stats)
     tp_case c = {.kernel = k, .env = r->env};
     tp_str why = {NULL, 0};
     if (!quiet)
-        printf("%.*s: %lld steps, engine checked, %.*s\n", TP_FMT(k->name), (long long)stats->steps, TP_FMT(tp_case_text(r->arena, &c)));
+        printf("%.*s: %lld steps, engine checked, %.*s\n", TP_FMT(k->name), (long long)stats->steps,
+               TP_FMT(tp_case_text(r->arena, &c)));
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
         tp_str path = path_of(&r->c->output, k->operands[i].name), text = tp_tensor_text(r->arena, &r->arrays[i]);
         if (path.n && tp_tensor_write(r->arena, path, k->operands[i].name, &r->arrays[i], &why) != TP_OK)
@@ -258,7 +279,8 @@ static void write_outputs(run_call *r, const tp_run_stats *stats)
         if (!quiet && path.n)
             printf("  %.*s  %.*s -> %.*s\n", TP_FMT(k->operands[i].name), TP_FMT(text), TP_FMT(path));
         else if (!quiet)
-            printf("  %.*s  %.*s (not written: no --output %.*s=FILE)\n", TP_FMT(k->operands[i].name), TP_FMT(text), TP_FMT(k->operands[i].name));
+            printf("  %.*s  %.*s (not written: no --output %.*s=FILE)\n", TP_FMT(k->operands[i].name), TP_FMT(text),
+                   TP_FMT(k->operands[i].name));
     }
 }
 
@@ -273,14 +295,16 @@ static void execute(void *arg)
     choose_kernel(r);
     r->env = TP_NEWN(r->arena, int64_t, tp_sym_count(r->k->exprs));
     r->known = TP_NEWN(r->arena, bool, r->k->nsizes);
-    if (!tp_option_number(&r->c->seed, "seed", 0, INT64_MAX, 0, &seed) || !tp_option_number(&r->c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &max_steps)) {
+    if (!tp_option_number(&r->c->seed, "seed", 0, INT64_MAX, 0, &seed) ||
+        !tp_option_number(&r->c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &max_steps)) {
         r->code = TP_EXIT_USAGE;
         return;
     }
     read_given_sizes(r);
     infer_sizes(r);
     check_shapes(r);
-    tp_run_request request = {.kernel = r->k, .env = r->env, .arrays = r->arrays, .seed = (uint64_t)seed, .max_steps = max_steps};
+    tp_run_request request = {
+        .kernel = r->k, .env = r->env, .arrays = r->arrays, .seed = (uint64_t)seed, .max_steps = max_steps};
     tp_trap trap;
     tp_run_stats stats;
     tp_status st = tp_machine_run(r->arena, &request, &trap, &stats);
@@ -320,7 +344,8 @@ static int run(tp_cli *c)
         tp_format_find(TP_S("full"))->write(&report, stderr);
         r.code = TP_EXIT_INPUT;
     } else if (!r.arena || tp_try(r.arena, execute, &r) == TP_E_MEMORY) {
-        fprintf(stderr, "tileproof: %.*s: the arrays need more than the %lld MiB of --max-memory\n", TP_FMT(j.source.path), (long long)memory);
+        fprintf(stderr, "tileproof: %.*s: the arrays need more than the %lld MiB of --max-memory\n",
+                TP_FMT(j.source.path), (long long)memory);
         r.code = TP_EXIT_INPUT;
     }
     tp_arena_free(r.arena);
@@ -328,4 +353,5 @@ static int run(tp_cli *c)
     return r.code;
 }
 
-const tp_command tp_command_run = {"run", 'r', "[OPTIONS] SPEC --input NAME=FILE … --output NAME=FILE …", "execute a kernel on your arrays, every access checked", run};
+const tp_command tp_command_run = {"run", 'r', "[OPTIONS] SPEC --input NAME=FILE … --output NAME=FILE …",
+                                   "execute a kernel on your arrays, every access checked", run};

@@ -5,4 +5,5 @@ static int run(tp_cli *c)
     return tp_check_specs(c, true);
 }
 
-const tp_command tp_command_verify = {"verify", 'v', "[OPTIONS] PATH…", "lint, then execute against the naive reference", run};
+const tp_command tp_command_verify = {"verify", 'v', "[OPTIONS] PATH…",
+                                      "lint, then execute against the naive reference", run};

@@ -1,7 +1,8 @@
 #include "reference/reference.h"
 
 /* out[..., i, j] = sum over t of a[..., i, t] * b[..., t, j] */
-static const char *run(tp_arena *arena, const tp_kernel *k, const tp_json *args, const tp_tensor *arrays, tp_tensor *out)
+static const char *run(tp_arena *arena, const tp_kernel *k, const tp_json *args, const tp_tensor *arrays,
+                       tp_tensor *out)
 {
     const tp_tensor *a = tp_builtin_input(k, args, "a", 0, arrays), *b = tp_builtin_input(k, args, "b", 1, arrays);
     if (!a || !b)

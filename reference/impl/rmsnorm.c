@@ -4,7 +4,8 @@
 
 /* x / sqrt(mean(x^2) + eps) * weight over the last dimension (Zhang and
  * Sennrich, "Root Mean Square Layer Normalization", 2019); eps 1e-6 */
-static const char *run(tp_arena *arena, const tp_kernel *k, const tp_json *args, const tp_tensor *arrays, tp_tensor *out)
+static const char *run(tp_arena *arena, const tp_kernel *k, const tp_json *args, const tp_tensor *arrays,
+                       tp_tensor *out)
 {
     const tp_tensor *x = tp_builtin_input(k, args, "x", 0, arrays), *w = tp_builtin_input(k, args, "weight", 1, arrays);
     const tp_json *given = args && args->type == TP_J_OBJECT ? tp_json_get(args, "eps") : NULL;

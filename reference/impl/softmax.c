@@ -3,7 +3,8 @@
 #include "reference/reference.h"
 
 /* exp(x - max) / sum(exp(x - max)) over the last dimension */
-static const char *run(tp_arena *arena, const tp_kernel *k, const tp_json *args, const tp_tensor *arrays, tp_tensor *out)
+static const char *run(tp_arena *arena, const tp_kernel *k, const tp_json *args, const tp_tensor *arrays,
+                       tp_tensor *out)
 {
     const tp_tensor *x = tp_builtin_input(k, args, "x", 0, arrays);
     if (!x || x->rank < 1)

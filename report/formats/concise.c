@@ -9,9 +9,11 @@ static void write_concise(const tp_report *r, FILE *out)
         for (uint32_t j = 0; j < s->findings.len; j++) {
             const tp_finding *f = &s->findings.at[j];
             tp_linecol at = tp_linecol_of(s->source, f->loc.start);
-            if (f->suppressed || f->verdict == TP_PROVEN || f->verdict == TP_NOT_APPLICABLE || (f->verdict == TP_UNKNOWN && r->unknown == TP_UNKNOWN_IGNORE))
+            if (f->suppressed || f->verdict == TP_PROVEN || f->verdict == TP_NOT_APPLICABLE ||
+                (f->verdict == TP_UNKNOWN && r->unknown == TP_UNKNOWN_IGNORE))
                 continue;
-            fprintf(out, "%.*s:%u:%u: %s[%s] %.*s", TP_FMT(tp_visible(a, s->source->path)), at.line, at.column, f->verdict == TP_UNKNOWN ? "unknown" : tp_severity_name(f->severity), f->rule,
+            fprintf(out, "%.*s:%u:%u: %s[%s] %.*s", TP_FMT(tp_visible(a, s->source->path)), at.line, at.column,
+                    f->verdict == TP_UNKNOWN ? "unknown" : tp_severity_name(f->severity), f->rule,
                     TP_FMT(tp_visible(a, f->message)));
             if (f->witness) {
                 tp_str w = tp_witness_text(a, f->witness);

@@ -63,7 +63,8 @@ static void excerpt(const painter *p, const tp_source *s, const tp_finding *f, i
         shown--;
     fprintf(p->out, "%s%*s |%s\n", paint(p, BLUE), margin, "", paint(p, PLAIN));
     fprintf(p->out, "%s%*u |%s %s", paint(p, BLUE), margin, at.line, paint(p, PLAIN), from ? "…" : "");
-    for (size_t i = from, n; i < from + shown; i += n) { /* what cannot be shown takes one column: the carets stay in place */
+    for (size_t i = from, n; i < from + shown;
+         i += n) { /* what cannot be shown takes one column: the carets stay in place */
         uint32_t code = 0;
         n = tp_utf8(line, i, &code);
         tp_str one = {line.p + i, n ? n : 1};
@@ -92,7 +93,8 @@ static void excerpt(const painter *p, const tp_source *s, const tp_finding *f, i
 static void attached(const painter *p, int margin, const char *kind, tp_str text)
 {
     if (text.n)
-        fprintf(p->out, "%s%*s =%s %s: %.*s\n", paint(p, BLUE), margin, "", paint(p, PLAIN), kind, TP_FMT(safe(p, text)));
+        fprintf(p->out, "%s%*s =%s %s: %.*s\n", paint(p, BLUE), margin, "", paint(p, PLAIN), kind,
+                TP_FMT(safe(p, text)));
 }
 
 static void witness(const painter *p, int margin, const tp_witness *w)
@@ -101,10 +103,15 @@ static void witness(const painter *p, int margin, const tp_witness *w)
     tp_buf b = {.arena = p->arena};
     tp_buf_printf(&b, "%.*s", TP_FMT(sizes));
     for (uint32_t i = 0; i < w->step.len; i++)
-        tp_buf_printf(&b, "%s%.*s = %lld", i ? ", " : b.n ? "   at step " : "at step ", TP_FMT(w->step.at[i].name), (long long)w->step.at[i].value);
+        tp_buf_printf(&b, "%s%.*s = %lld",
+                      i     ? ", "
+                      : b.n ? "   at step "
+                            : "at step ",
+                      TP_FMT(w->step.at[i].name), (long long)w->step.at[i].value);
     if (!b.n)
         tp_buf_c(&b, "the only case");
-    tp_buf_printf(&b, "   [%s]", strcmp(w->replay, "executed") == 0 ? "confirmed by execution" : "confirmed by exact arithmetic");
+    tp_buf_printf(&b, "   [%s]",
+                  strcmp(w->replay, "executed") == 0 ? "confirmed by execution" : "confirmed by exact arithmetic");
     attached(p, margin, "smallest case", tp_buf_view(&b));
     attached(p, margin, "there", w->detail);
 }
@@ -114,8 +121,10 @@ static void finding(const painter *p, const tp_spec_report *s, const tp_finding 
     const char *color, *head = headline(f, &color);
     tp_linecol at = tp_linecol_of(s->source, f->loc.start);
     int margin = digits(at.line);
-    fprintf(p->out, "%s%s[%s]%s%s: %.*s%s\n", paint(p, color), head, f->rule, paint(p, PLAIN), paint(p, BOLD), TP_FMT(safe(p, f->message)), paint(p, PLAIN));
-    fprintf(p->out, "%s%*s-->%s %.*s:%u:%u\n", paint(p, BLUE), margin, "", paint(p, PLAIN), TP_FMT(safe(p, s->source->path)), at.line, at.column);
+    fprintf(p->out, "%s%s[%s]%s%s: %.*s%s\n", paint(p, color), head, f->rule, paint(p, PLAIN), paint(p, BOLD),
+            TP_FMT(safe(p, f->message)), paint(p, PLAIN));
+    fprintf(p->out, "%s%*s-->%s %.*s:%u:%u\n", paint(p, BLUE), margin, "", paint(p, PLAIN),
+            TP_FMT(safe(p, s->source->path)), at.line, at.column);
     if (s->source->text.n)
         excerpt(p, s->source, f, margin);
     if (f->witness)
@@ -126,7 +135,8 @@ static void finding(const painter *p, const tp_spec_report *s, const tp_finding 
         attached(p, margin, "holds when", tp_printf(p->arena, "%.*s (re-checked: then proven)", TP_FMT(f->holds_when)));
     attached(p, margin, "help", f->help);
     if (more)
-        fprintf(p->out, "%*s = %u more finding%s of this kind; --format json lists all\n", margin, "", more, more == 1 ? "" : "s");
+        fprintf(p->out, "%*s = %u more finding%s of this kind; --format json lists all\n", margin, "", more,
+                more == 1 ? "" : "s");
     fputc('\n', p->out);
 }
 
@@ -152,7 +162,7 @@ static void findings(const painter *p, const tp_report *r, const tp_spec_report 
             continue;
         for (uint32_t j = 0; j < s->findings.len; j++)
             if (j != i && shown(r, &s->findings.at[j]) && same_kind(f, &s->findings.at[j]))
-                before += j < i, after += j > i;
+                before += j<i, after += j> i;
         if (before + after >= 2 && before > 0)
             continue;
         finding(p, s, f, before + after >= 2 ? after : 0);
@@ -182,10 +192,15 @@ static void matrix(const painter *p, const tp_spec_report *s)
         }
         if (!total)
             continue;
-        const char *verdict = counts[TP_VIOLATED] ? "violated" : counts[TP_VACUOUS] ? "vacuous" : counts[TP_UNKNOWN] ? "unknown" : z3 ? "proven(z3)" : "proven(exact)";
+        const char *verdict = counts[TP_VIOLATED]  ? "violated"
+                              : counts[TP_VACUOUS] ? "vacuous"
+                              : counts[TP_UNKNOWN] ? "unknown"
+                              : z3                 ? "proven(z3)"
+                                                   : "proven(exact)";
         const char *color = counts[TP_VIOLATED] || counts[TP_VACUOUS] ? RED : counts[TP_UNKNOWN] ? YELLOW : GREEN;
-        fprintf(p->out, "  %s %-20s %s%-13s%s %3u obligation%s %.*s%s%.*s\n", rules[k]->code, rules[k]->slug, paint(p, color), verdict, paint(p, PLAIN), total,
-                total == 1 ? " " : "s", TP_FMT(tp_buf_view(&subjects)), rests.n ? "  given " : "", TP_FMT(rests));
+        fprintf(p->out, "  %s %-20s %s%-13s%s %3u obligation%s %.*s%s%.*s\n", rules[k]->code, rules[k]->slug,
+                paint(p, color), verdict, paint(p, PLAIN), total, total == 1 ? " " : "s",
+                TP_FMT(tp_buf_view(&subjects)), rests.n ? "  given " : "", TP_FMT(rests));
     }
 }
 
@@ -200,10 +215,13 @@ static void memory(const painter *p, const tp_spec_report *s)
         if (m->bytes < 0)
             fprintf(p->out, "    %-12.*s unbounded\n", TP_FMT(m->name));
         else
-            fprintf(p->out, "    %-12.*s %d x %10.1f KiB\n", TP_FMT(m->name), m->buffers, (double)m->padded_bytes / 1024);
+            fprintf(p->out, "    %-12.*s %d x %10.1f KiB\n", TP_FMT(m->name), m->buffers,
+                    (double)m->padded_bytes / 1024);
     }
     if (t->bytes >= 0)
-        fprintf(p->out, "    declared buffers need at most %.1f KiB of %.0f KiB; compiler temporaries are not modelled\n", (double)t->bytes / 1024, (double)t->limit / 1024);
+        fprintf(p->out,
+                "    declared buffers need at most %.1f KiB of %.0f KiB; compiler temporaries are not modelled\n",
+                (double)t->bytes / 1024, (double)t->limit / 1024);
 }
 
 static void domain(const painter *p, const tp_spec_report *s)
@@ -230,18 +248,25 @@ static void domain(const painter *p, const tp_spec_report *s)
         tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(k->where[i].text));
     for (uint32_t c = 0; c < s->spec->nkernels && s->spec->nkernels > 1; c++)
         tp_buf_printf(&b, "%s%.*s", c ? " or " : b.n ? ", " : "", TP_FMT(tp_dtypes_text(s->spec->kernels[c])));
-    fprintf(p->out, "  for all %.*s   target %.*s%s\n", TP_FMT(b.n ? tp_buf_view(&b) : TP_S("(one shape)")), TP_FMT(k->target.name), k->target_defaulted ? " (default)" : "");
+    fprintf(p->out, "  for all %.*s   target %.*s%s\n", TP_FMT(b.n ? tp_buf_view(&b) : TP_S("(one shape)")),
+            TP_FMT(k->target.name), k->target_defaulted ? " (default)" : "");
 }
 
 static void equivalence(const painter *p, const tp_report *r, const tp_spec_report *s)
 {
     const tp_equiv *e = s->equiv;
-    if (!e)
+    if (!e) {
+        if (s->spec->kernels[0]->body)
+            fprintf(p->out,
+                    "  body                       not executed: tileproof verify runs it against the reference\n");
         return;
+    }
     if (e->different + e->trapped == 0 && e->equal) {
-        fprintf(p->out, "  equivalence  %stested%s on %u case%s (seed %llu)", paint(p, GREEN), paint(p, PLAIN), e->equal, e->equal == 1 ? "" : "s", (unsigned long long)e->seed);
+        fprintf(p->out, "  equivalence  %stested%s on %u case%s (seed %llu)", paint(p, GREEN), paint(p, PLAIN),
+                e->equal, e->equal == 1 ? "" : "s", (unsigned long long)e->seed);
         if (e->worst)
-            fprintf(p->out, ": worst error %.3g of the tolerance, at %.*s (%.3g abs, %.2g ULP)", e->worst->ratio, TP_FMT(e->worst->worst), e->worst->max_abs, e->worst->max_ulp);
+            fprintf(p->out, ": worst error %.3g of the tolerance, at %.*s (%.3g abs, %.2g ULP)", e->worst->ratio,
+                    TP_FMT(e->worst->worst), e->worst->max_abs, e->worst->max_ulp);
         fputc('\n', p->out);
     } else {
         fprintf(p->out, "  equivalence  %u equal, %u different, %u trapped\n", e->equal, e->different, e->trapped);
@@ -253,7 +278,8 @@ static void equivalence(const painter *p, const tp_report *r, const tp_spec_repo
             continue;
         fprintf(p->out, "    %-9s %.*s", NAMES[c->outcome], TP_FMT(tp_case_text(p->arena, c->the_case)));
         for (uint32_t o = 0; o < c->outputs.len; o++)
-            fprintf(p->out, "   %.*s: %.3g of tolerance, %.2g ULP", TP_FMT(c->outputs.at[o].name), c->outputs.at[o].ratio, c->outputs.at[o].max_ulp);
+            fprintf(p->out, "   %.*s: %.3g of tolerance, %.2g ULP", TP_FMT(c->outputs.at[o].name),
+                    c->outputs.at[o].ratio, c->outputs.at[o].max_ulp);
         if (c->outcome == TP_SKIPPED || c->outcome == TP_TRAPPED)
             fprintf(p->out, "   %.*s", TP_FMT(c->trap.message));
         fputc('\n', p->out);
@@ -263,7 +289,8 @@ static void equivalence(const painter *p, const tp_report *r, const tp_spec_repo
 static void summary_line(const painter *p, const tp_spec_report *s)
 {
     tp_counts c = tp_count(s);
-    fprintf(p->out, "%.*s: %u violated, %u proven, %u unknown", TP_FMT(safe(p, s->source->path)), c.violated, c.proven, c.unknown);
+    fprintf(p->out, "%.*s: %u violated, %u proven, %u unknown", TP_FMT(safe(p, s->source->path)), c.violated, c.proven,
+            c.unknown);
     if (c.vacuous)
         fprintf(p->out, ", %u vacuous", c.vacuous);
     if (c.suppressed)
@@ -283,7 +310,10 @@ static void write_full(const tp_report *r, FILE *out)
         findings(&p, r, s);
         if (s->valid && !r->quiet) {
             bool bad = tp_count(s).violated + tp_count(s).vacuous > 0;
-            fprintf(out, "%s%.*s%s  %s\n", paint(&p, BOLD), TP_FMT(safe(&p, s->name)), paint(&p, PLAIN), bad ? "" : tp_count(s).unknown ? "undecided" : "ok");
+            fprintf(out, "%s%.*s%s  %s\n", paint(&p, BOLD), TP_FMT(safe(&p, s->name)), paint(&p, PLAIN),
+                    bad                   ? ""
+                    : tp_count(s).unknown ? "undecided"
+                                          : "ok");
             domain(&p, s);
             if (!bad || r->verbose || r->specs.len == 1)
                 matrix(&p, s);
@@ -291,8 +321,11 @@ static void write_full(const tp_report *r, FILE *out)
                 memory(&p, s);
             equivalence(&p, r, s);
             if (r->verbose)
-                fprintf(out, "  facts   F2: every array dimension is at most 2^30\n  prover  %u obligations: %u exact, %u by counterexample search, %u by Z3 (linear), %u by Z3 (raw), %u enumerated, %u unknown\n",
-                        s->stats.obligations, s->stats.exact, s->stats.searched, s->stats.linear, s->stats.raw, s->stats.enumerated, s->stats.unknown);
+                fprintf(out,
+                        "  facts   F2: every array dimension is at most 2^30\n  prover  %u obligations: %u exact, %u "
+                        "by counterexample search, %u by Z3 (linear), %u by Z3 (raw), %u enumerated, %u unknown\n",
+                        s->stats.obligations, s->stats.exact, s->stats.searched, s->stats.linear, s->stats.raw,
+                        s->stats.enumerated, s->stats.unknown);
         }
         if (s->valid)
             summary_line(&p, s);

@@ -96,7 +96,8 @@ static json *finding(const tp_source *source, const tp_finding *f)
 static json *domain(const tp_spec *spec)
 {
     const tp_kernel *k = spec->kernels[0];
-    json *o = json_object_new_object(), *sizes = json_object_new_object(), *where = json_object_new_array(), *facts = json_object_new_array(), *f2 = json_object_new_object();
+    json *o = json_object_new_object(), *sizes = json_object_new_object(), *where = json_object_new_array(),
+         *facts = json_object_new_array(), *f2 = json_object_new_object();
     for (uint32_t i = 0; i < k->nsizes; i++) {
         const tp_size *s = &k->sizes[i];
         json *v = NULL;
@@ -140,7 +141,9 @@ static json *memory(const tp_memory_table *t)
         json *r = json_object_new_object();
         json_object_object_add(r, "name", text(t->rows.at[i].name));
         json_object_object_add(r, "buffers", json_object_new_int(t->rows.at[i].buffers));
-        json_object_object_add(r, "padded_bytes", t->rows.at[i].padded_bytes < 0 ? NULL : json_object_new_int64(t->rows.at[i].padded_bytes));
+        json_object_object_add(r, "padded_bytes",
+                               t->rows.at[i].padded_bytes < 0 ? NULL
+                                                              : json_object_new_int64(t->rows.at[i].padded_bytes));
         json_object_object_add(r, "bytes", t->rows.at[i].bytes < 0 ? NULL : json_object_new_int64(t->rows.at[i].bytes));
         json_object_array_add(rows, r);
     }
@@ -178,7 +181,8 @@ static json *equivalence(const tp_equiv *e)
         json *c = json_object_new_object(), *sizes = json_object_new_object(), *outputs = json_object_new_array();
         for (uint32_t s = 0; s < k->nsizes; s++)
             if (k->sizes[s].kind == TP_SIZE_RANGE || k->sizes[s].kind == TP_SIZE_CHOICE)
-                json_object_object_add(sizes, tp_cstr(k->arena, k->sizes[s].name), json_object_new_int64(r->the_case->env[k->sizes[s].sym]));
+                json_object_object_add(sizes, tp_cstr(k->arena, k->sizes[s].name),
+                                       json_object_new_int64(r->the_case->env[k->sizes[s].sym]));
         for (uint32_t d = 0; d < r->outputs.len; d++)
             json_object_array_add(outputs, output_diff(&r->outputs.at[d]));
         json_object_object_add(c, "sizes", sizes);
@@ -190,7 +194,10 @@ static json *equivalence(const tp_equiv *e)
         json_object_object_add(c, "outputs", outputs);
         json_object_array_add(cases, c);
     }
-    json_object_object_add(o, "verdict", json_object_new_string(e->different + e->trapped ? "violated" : e->equal ? "tested" : "unknown"));
+    json_object_object_add(o, "verdict",
+                           json_object_new_string(e->different + e->trapped ? "violated"
+                                                  : e->equal                ? "tested"
+                                                                            : "unknown"));
     json_object_object_add(o, "tested", json_object_new_int64(e->equal));
     json_object_object_add(o, "seed", json_object_new_int64((int64_t)e->seed));
     json_object_object_add(o, "worst_ratio", e->worst ? number(e->worst->ratio) : NULL);

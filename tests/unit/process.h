@@ -37,7 +37,8 @@ static inline outcome run_limited(tp_arena *a, const char *stdin_path, size_t me
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        struct rlimit cpu = {CPU_SECONDS * SLOWDOWN, CPU_SECONDS * SLOWDOWN + 1}, memory = {memory_mib << 20, memory_mib << 20};
+        struct rlimit cpu = {CPU_SECONDS * SLOWDOWN, CPU_SECONDS * SLOWDOWN + 1},
+                      memory = {memory_mib << 20, memory_mib << 20};
         int in = open(stdin_path ? stdin_path : "/dev/null", O_RDONLY);
         dup2(in, 0);
         dup2(fds[0], 1);

@@ -9,15 +9,40 @@
 static const char *const STEPS[] = {"cdiv(D, b)", "D // b", "D", "G", "cdiv(D, b) + 1", "cdiv(D, 2 * b)"};
 /* index maps over the first A axes of i, j, k */
 static const char *const MAPS[3][24] = {
-    {"0", "1", "i", "i + 1", "i - 1", "2 * i", "cdiv(D, b) - 1 - i", "D // b - 1 - i", "i // 2", "i % 2", "(3 * i + 1) % 2", "i // b", "i % b", "i * b", "i % cdiv(D, b)",
-     "min(i, cdiv(D, b) - 1)", "max(i - 1, 0)", "i if i < cdiv(D, b) else 0", "i // G", "i % G", "(i + G) // 2", "i & 1", "i >> 1", "align_up(i, 2) // 2"},
-    {"i + j", "j", "i * G + j", "2 * i + j", "i - j", "(i + j) // 2", "(i + j) % 3", "i // G + j // G", "(i * G + j) // G", "(i * G + j) % cdiv(D, b)", "min(i, j)", "max(i, j)",
-     "i if j == 0 else 0", "i * j", "j if i > 0 else i", "(i * G + j) // (G + 1)", "i + j // 2", "cdiv(i + j, 2)", NULL},
-    {"i + j + k", "i + k", "(i * G + j) // G + k", "k * i", "(i + 2 * j + 3 * k) % cdiv(D, b)", "min(i, j + k)", "i if k == 0 else j", "i + k // 2", "k", "(i + j) // (k + 1)", NULL}};
+    {"0",
+     "1",
+     "i",
+     "i + 1",
+     "i - 1",
+     "2 * i",
+     "cdiv(D, b) - 1 - i",
+     "D // b - 1 - i",
+     "i // 2",
+     "i % 2",
+     "(3 * i + 1) % 2",
+     "i // b",
+     "i % b",
+     "i * b",
+     "i % cdiv(D, b)",
+     "min(i, cdiv(D, b) - 1)",
+     "max(i - 1, 0)",
+     "i if i < cdiv(D, b) else 0",
+     "i // G",
+     "i % G",
+     "(i + G) // 2",
+     "i & 1",
+     "i >> 1",
+     "align_up(i, 2) // 2"},
+    {"i + j", "j", "i * G + j", "2 * i + j", "i - j", "(i + j) // 2", "(i + j) % 3", "i // G + j // G",
+     "(i * G + j) // G", "(i * G + j) % cdiv(D, b)", "min(i, j)", "max(i, j)", "i if j == 0 else 0", "i * j",
+     "j if i > 0 else i", "(i * G + j) // (G + 1)", "i + j // 2", "cdiv(i + j, 2)", NULL},
+    {"i + j + k", "i + k", "(i * G + j) // G + k", "k * i", "(i + 2 * j + 3 * k) % cdiv(D, b)", "min(i, j + k)",
+     "i if k == 0 else j", "i + k // 2", "k", "(i + j) // (k + 1)", NULL}};
 
 enum { MAX_D = 7, MAX_G = 6, MAX_B = 4 };
 
-static void spec_text(char *out, size_t room, int naxes, const char *steps, const char *map, int b, const char *d, const char *g)
+static void spec_text(char *out, size_t room, int naxes, const char *steps, const char *map, int b, const char *d,
+                      const char *g)
 {
     char grid[512];
     size_t n = (size_t)snprintf(grid, sizeof grid, "{\"axis\":\"i\",\"steps\":\"%s\"}", steps);
@@ -25,11 +50,13 @@ static void spec_text(char *out, size_t room, int naxes, const char *steps, cons
         n += (size_t)snprintf(grid + n, sizeof grid - n, ",{\"axis\":\"j\",\"steps\":\"G\"}");
     if (naxes > 2)
         snprintf(grid + n, sizeof grid - n, ",{\"axis\":\"k\",\"steps\":2}");
-    snprintf(out, room,
-             "{\"tileproof\":1,\"name\":\"box\",\"target\":\"none\",\"sizes\":{\"D\":%s,\"G\":%s,\"b\":%d},\"grid\":[%s],"
-             "\"inputs\":[{\"name\":\"x\",\"dtype\":\"int8\",\"shape\":[\"D\"],\"block_shape\":[\"b\"],\"index_map\":[\"%s\"]}],"
-             "\"outputs\":[{\"name\":\"o\",\"dtype\":\"int8\",\"shape\":[1]}],\"kernel\":[\"o[...] = 1\"]}",
-             d, g, b, grid, map);
+    snprintf(
+        out, room,
+        "{\"tileproof\":1,\"name\":\"box\",\"target\":\"none\",\"sizes\":{\"D\":%s,\"G\":%s,\"b\":%d},\"grid\":[%s],"
+        "\"inputs\":[{\"name\":\"x\",\"dtype\":\"int8\",\"shape\":[\"D\"],\"block_shape\":[\"b\"],\"index_map\":[\"%"
+        "s\"]}],"
+        "\"outputs\":[{\"name\":\"o\",\"dtype\":\"int8\",\"shape\":[1]}],\"kernel\":[\"o[...] = 1\"]}",
+        d, g, b, grid, map);
 }
 
 /* 1: some step's window misses the array; by looping over the steps. */
@@ -95,7 +122,8 @@ static void concrete_cases(tally *t, int naxes, const char *steps, const char *m
             t->cases++;
             if (v != (truth ? TP_VIOLATED : TP_PROVEN) || machine(l, d) != truth) {
                 if (t->wrong++ < 5)
-                    print_message("wrong: %s, %s, b=%d, D=%d, G=%d: truth %d, verdict %s\n", steps, map, b, d, g, truth, tp_verdict_name(v));
+                    print_message("wrong: %s, %s, b=%d, D=%d, G=%d: truth %d, verdict %s\n", steps, map, b, d, g, truth,
+                                  tp_verdict_name(v));
             }
             unload(l);
         }
@@ -139,8 +167,8 @@ static void boxes(void **state)
                         if (number++ % 11 == 0)
                             symbolic_family(&t, naxes, STEPS[s], MAPS[family][m], b, fails, true);
                     }
-    print_message("boxes: %u cases, %u families (%u proven, %u unknown; %u by Z3 alone, %u unknown there), %u wrong\n", t.cases, t.families, t.proven, t.unknown, t.z3_only,
-                  t.z3_unknown, t.wrong);
+    print_message("boxes: %u cases, %u families (%u proven, %u unknown; %u by Z3 alone, %u unknown there), %u wrong\n",
+                  t.cases, t.families, t.proven, t.unknown, t.z3_only, t.z3_unknown, t.wrong);
     assert_int_equal(t.wrong, 0);
     assert_int_equal(t.unknown, 0);
     assert_true(t.cases >= 100000);

@@ -9,8 +9,7 @@
 
 static bool same_numbers(struct json_object *want, struct json_object *got)
 {
-    json_object_object_foreach(want, key, value)
-    {
+    json_object_object_foreach (want, key, value) {
         struct json_object *v = got ? member(got, key) : NULL;
         if (!v || json_object_get_int64(v) != json_object_get_int64(value))
             return false;
@@ -26,8 +25,11 @@ static void check_witness(const char *path, struct json_object *finding, struct 
         return; /* no sizes, no witness */
     if (strcmp(replay, "executed") != 0 && strcmp(replay, "arithmetic") != 0)
         fail_msg("%s: the violation has no replayed witness", path);
-    if (want && (!same_numbers(member(want, "sizes"), member(w, "sizes")) || !same_numbers(member(want, "step"), member(w, "step")) || strcmp(string_of(want, "replay"), replay) != 0))
-        fail_msg("%s: the witness is %s, expected %s", path, json_object_to_json_string(w), json_object_to_json_string(want));
+    if (want &&
+        (!same_numbers(member(want, "sizes"), member(w, "sizes")) ||
+         !same_numbers(member(want, "step"), member(w, "step")) || strcmp(string_of(want, "replay"), replay) != 0))
+        fail_msg("%s: the witness is %s, expected %s", path, json_object_to_json_string(w),
+                 json_object_to_json_string(want));
 }
 
 static bool is_bad(const char *verdict)
@@ -46,7 +48,8 @@ static void check_expectation(const char *path)
     outcome o = RUN(a, string_of(test, "command"), path, "--format", "json");
     if (o.exit != code)
         fail_msg("%s: exit %d, expected %d: %.300s", path, o.exit, code, tp_cstr(a, o.err));
-    struct json_object *r = record_of(a, &o), *spec = json_object_array_get_idx(member(r, "specs"), 0), *findings = member(spec, "findings");
+    struct json_object *r = record_of(a, &o), *spec = json_object_array_get_idx(member(r, "specs"), 0),
+                       *findings = member(spec, "findings");
     bool found = false;
     for (size_t i = 0; i < json_object_array_length(findings); i++) {
         struct json_object *f = json_object_array_get_idx(findings, i);
@@ -153,20 +156,25 @@ static bool has_raw_controls(tp_str s)
 static void check_bad_file(struct json_object *row)
 {
     tp_arena *a = tp_arena_new(0);
-    const char *path = tp_printf(a, "tests/bad/%s", string_of(row, "file")).p, *command = string_of(row, "command"), *message = string_of(row, "message");
+    const char *path = tp_printf(a, "tests/bad/%s", string_of(row, "file")).p, *command = string_of(row, "command"),
+               *message = string_of(row, "message");
     int code = json_object_get_int(member(row, "exit"));
     outcome o = RUN(a, command, path, "--format", "json");
     if (o.exit != code)
         fail_msg("%s: exit %d, expected %d", path, o.exit, code);
-    struct json_object *r = record_of(a, &o), *findings = member(json_object_array_get_idx(member(r, "specs"), 0), "findings");
+    struct json_object *r = record_of(a, &o),
+                       *findings = member(json_object_array_get_idx(member(r, "specs"), 0), "findings");
     bool found = false;
     for (size_t i = 0; i < json_object_array_length(findings) && !found; i++) {
         struct json_object *f = json_object_array_get_idx(findings, i);
-        found = strcmp(string_of(f, "rule"), string_of(row, "rule")) == 0 && strncmp(string_of(f, "message"), message, strlen(message)) == 0 &&
-                json_object_get_int(member(f, "line")) == json_object_get_int(member(row, "line")) && json_object_get_int(member(f, "column")) == json_object_get_int(member(row, "column"));
+        found = strcmp(string_of(f, "rule"), string_of(row, "rule")) == 0 &&
+                strncmp(string_of(f, "message"), message, strlen(message)) == 0 &&
+                json_object_get_int(member(f, "line")) == json_object_get_int(member(row, "line")) &&
+                json_object_get_int(member(f, "column")) == json_object_get_int(member(row, "column"));
     }
     if (!found)
-        fail_msg("%s: no %s at %d:%d with \"%s\" in %s", path, string_of(row, "rule"), json_object_get_int(member(row, "line")), json_object_get_int(member(row, "column")), message,
+        fail_msg("%s: no %s at %d:%d with \"%s\" in %s", path, string_of(row, "rule"),
+                 json_object_get_int(member(row, "line")), json_object_get_int(member(row, "column")), message,
                  json_object_to_json_string(findings));
     json_object_put(r);
     const char *const FORMATS[] = {"full", "concise"};
@@ -196,7 +204,8 @@ static void bad_files(void **state)
 
 /* ---- input too large or too strange for a repository ---- */
 
-static const char *put_repeated(place *p, const char *name, const char *head, const char *unit, size_t n, const char *tail)
+static const char *put_repeated(place *p, const char *name, const char *head, const char *unit, size_t n,
+                                const char *tail)
 {
     tp_buf b = {.arena = p->a};
     tp_buf_c(&b, head);
@@ -223,9 +232,11 @@ static void hostile_files(void **state)
     assert_int_equal(ftruncate(fileno(f), 200 << 20), 0);
     fclose(f);
     refused(p, huge, "the limit is");
-    refused(p, put_repeated(p, "deep.tile.json", "{\"tileproof\": 1, \"x-deep\": ", "[", 1000000, ""), "nested more than 128 levels");
+    refused(p, put_repeated(p, "deep.tile.json", "{\"tileproof\": 1, \"x-deep\": ", "[", 1000000, ""),
+            "nested more than 128 levels");
     refused(p, put_repeated(p, "deep2.tile.json", "", "{\"a\":", 1000000, ""), "nested more than 128 levels");
-    refused(p, put_repeated(p, "wide.tile.json", "{\"tileproof\": 1, \"x-wide\": [", "0,", 1000000, "0]}"), "more than");
+    refused(p, put_repeated(p, "wide.tile.json", "{\"tileproof\": 1, \"x-wide\": [", "0,", 1000000, "0]}"),
+            "more than");
     refused(p, put_repeated(p, "keys.tile.json", "{", "\"a\":0,", 1000000, "}"), "appears twice");
     tp_buf keys = {.arena = p->a};
     tp_buf_c(&keys, "{");
@@ -310,8 +321,9 @@ static void usage(void **state)
         outcome o = run_limited(p->a, NULL, 6144, ROWS[i].args);
         tp_str text = ROWS[i].exit ? o.err : o.out;
         if (o.exit != ROWS[i].exit || !contains(text, ROWS[i].text))
-            fail_msg("%s %s …: exit %d, expected %d with \"%s\": %.300s%.300s", ROWS[i].args[0], ROWS[i].args[0] ? ROWS[i].args[1] : "", o.exit, ROWS[i].exit, ROWS[i].text,
-                     tp_cstr(p->a, o.err), tp_cstr(p->a, o.out));
+            fail_msg("%s %s …: exit %d, expected %d with \"%s\": %.300s%.300s", ROWS[i].args[0],
+                     ROWS[i].args[0] ? ROWS[i].args[1] : "", o.exit, ROWS[i].exit, ROWS[i].text, tp_cstr(p->a, o.err),
+                     tp_cstr(p->a, o.out));
     }
 }
 
@@ -323,10 +335,12 @@ static void exit_codes_of_many(void **state)
     assert_int_equal(RUN(p->a, "lint", "examples/broken/extra_step.tile.json", "tests/bad/empty.tile.json").exit, 3);
     assert_int_equal(RUN(p->a, "verify", "tests/bad/case_huge.tile.json").exit, 4);
     assert_int_equal(RUN(p->a, "verify", "tests/bad/case_huge.tile.json", "--unknown", "warn").exit, 0);
-    assert_int_equal(RUN(p->a, "verify", "tests/bad/case_huge.tile.json", "examples/broken/extra_step.tile.json").exit, 1);
+    assert_int_equal(RUN(p->a, "verify", "tests/bad/case_huge.tile.json", "examples/broken/extra_step.tile.json").exit,
+                     1);
     outcome full = run_limited(p->a, NULL, 6144, (const char *const[]){"lint", "matmul", NULL});
     assert_int_equal(full.exit, 0);
-    outcome o = RUN(p->a, "lint", "examples", "--format", "json"), again = RUN(p->a, "lint", "examples", "--format", "json");
+    outcome o = RUN(p->a, "lint", "examples", "--format", "json"),
+            again = RUN(p->a, "lint", "examples", "--format", "json");
     assert_int_equal(o.exit, 1);
     assert_true(tp_str_eq(o.out, again.out)); /* byte for byte */
 }

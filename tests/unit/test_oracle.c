@@ -22,14 +22,17 @@ static void spec_text(struct json_object *line, char *out, size_t room)
         char size[32] = "1", *g = grid + strlen(grid), *x = index + strlen(index);
         if (json_object_is_type(b, json_type_int))
             snprintf(size, sizeof size, "%s", json_object_get_string(b));
-        snprintf(g, sizeof grid - (size_t)(g - grid), "%s{\"axis\":\"i%zu\",\"steps\":\"cdiv(%s,%s)\"}", d ? "," : "", d, extent, size);
+        snprintf(g, sizeof grid - (size_t)(g - grid), "%s{\"axis\":\"i%zu\",\"steps\":\"cdiv(%s,%s)\"}", d ? "," : "",
+                 d, extent, size);
         snprintf(x, sizeof index - (size_t)(x - index), identity ? "%s\"i%zu\"" : "%s0", d ? "," : "", d);
     }
     snprintf(out, room,
-             "{\"tileproof\":1,\"name\":\"oracle\",\"target\":\"tpu-v5e\",\"grid\":[%s],\"inputs\":[{\"name\":\"x\",\"dtype\":\"%s\",\"shape\":%s,"
+             "{\"tileproof\":1,\"name\":\"oracle\",\"target\":\"tpu-v5e\",\"grid\":[%s],\"inputs\":[{\"name\":\"x\","
+             "\"dtype\":\"%s\",\"shape\":%s,"
              "\"block_shape\":%s,\"index_map\":[%s],\"memory_space\":\"%s\"}],"
              "\"outputs\":[{\"name\":\"o\",\"dtype\":\"float32\",\"shape\":[8,128]}]}",
-             grid, json_object_get_string(dtype), json_object_to_json_string_ext(shape, 0), json_object_to_json_string_ext(block, 0), index, json_object_get_string(memory));
+             grid, json_object_get_string(dtype), json_object_to_json_string_ext(shape, 0),
+             json_object_to_json_string_ext(block, 0), index, json_object_get_string(memory));
 }
 
 static bool rejected_by(loaded *l, const tp_analysis_result *r, const char *who)
@@ -55,7 +58,8 @@ static void agrees_with_every_line(void **state)
         if (!l->spec)
             fail_msg("line %u does not load: %s", lines + 1, tp_cstr(l->arena, l->ctx.findings.at[0].message));
         tp_analysis_result r = analyze_with(l, "TP201", (tp_prover_options){0});
-        bool lowering = !rejected_by(l, &r, "the TPU lowering rejects"), both = lowering && !rejected_by(l, &r, "the TPU compiler rejects");
+        bool lowering = !rejected_by(l, &r, "the TPU lowering rejects"),
+             both = lowering && !rejected_by(l, &r, "the TPU compiler rejects");
         bool wrong = lowering != json_object_get_boolean(accepted);
         if (json_object_object_get_ex(o, "compiler_accepted_v4plus", &compiler)) {
             compiled++;

@@ -6,10 +6,12 @@
 
 /* ---- writing .npy by hand ---- */
 
-static const char *put_npy(place *p, const char *name, int version, const char *descr, bool fortran, const char *shape, const void *data, size_t bytes)
+static const char *put_npy(place *p, const char *name, int version, const char *descr, bool fortran, const char *shape,
+                           const void *data, size_t bytes)
 {
     tp_buf h = {.arena = p->a}, b = {.arena = p->a};
-    tp_buf_printf(&h, "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }\n", descr, fortran ? "True" : "False", shape);
+    tp_buf_printf(&h, "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }\n", descr, fortran ? "True" : "False",
+                  shape);
     tp_buf_add(&b, "\x93NUMPY", 6);
     tp_buf_add(&b, (const char[]){(char)version, 0}, 2);
     for (int i = 0; i < (version == 1 ? 2 : 4); i++)
@@ -38,7 +40,8 @@ enum { N = 2500, R = 5, C = 700 };
 static void add_vectors(place *p, const char *x, const char *y, tp_dtype dtype)
 {
     const char *out = path_in(p, "o.npy");
-    outcome o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", x), "--input", eq(p, "y", y), "--output", eq(p, "o", out));
+    outcome o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", x), "--input", eq(p, "y", y), "--output",
+                    eq(p, "o", out));
     if (o.exit != 0)
         fail_msg("exit %d: %s", o.exit, tp_cstr(p->a, o.err));
     assert_true(contains(o.out, "N = 2500"));
@@ -59,7 +62,8 @@ static void npy_versions(void **state)
         y[i] = 2 * x[i];
     }
     for (int version = 1; version <= 3; version++)
-        add_vectors(p, put_npy(p, "x.npy", version, "<f4", false, "2500,", x, sizeof x), put_npy(p, "y.npy", 1, "<f4", true, "2500,", y, sizeof y), TP_F32);
+        add_vectors(p, put_npy(p, "x.npy", version, "<f4", false, "2500,", x, sizeof x),
+                    put_npy(p, "y.npy", 1, "<f4", true, "2500,", y, sizeof y), TP_F32);
 }
 
 static void npy_big_endian(void **state)
@@ -73,7 +77,8 @@ static void npy_big_endian(void **state)
         memcpy(&big[i], &twice, 4);
         big[i] = __builtin_bswap32(big[i]);
     }
-    add_vectors(p, put_npy(p, "x.npy", 1, "<f4", false, "2500,", x, sizeof x), put_npy(p, "y.npy", 1, ">f4", false, "2500,", big, sizeof big), TP_F32);
+    add_vectors(p, put_npy(p, "x.npy", 1, "<f4", false, "2500,", x, sizeof x),
+                put_npy(p, "y.npy", 1, ">f4", false, "2500,", big, sizeof big), TP_F32);
 }
 
 static void npy_bfloat16(void **state)
@@ -88,8 +93,10 @@ static void npy_bfloat16(void **state)
     for (int i = 0; i < N; i++)
         if (i % 100 > 85)
             x[i] = y[i] = 0;
-    const char *px = put_npy(p, "x.npy", 1, "<V2", false, "2500,", x, sizeof x), *py = put_npy(p, "y.npy", 1, "|V2", false, "2500,", y, sizeof y), *out = path_in(p, "o.npy");
-    outcome o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", px), "--input", eq(p, "y", py), "--output", eq(p, "o", out));
+    const char *px = put_npy(p, "x.npy", 1, "<V2", false, "2500,", x, sizeof x),
+               *py = put_npy(p, "y.npy", 1, "|V2", false, "2500,", y, sizeof y), *out = path_in(p, "o.npy");
+    outcome o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", px), "--input", eq(p, "y", py), "--output",
+                    eq(p, "o", out));
     assert_int_equal(o.exit, 0);
     tp_tensor t = get(p, out, TP_BF16);
     for (size_t i = 0; i < N; i++)
@@ -103,8 +110,10 @@ static void npy_fortran_order(void **state)
     for (int r = 0; r < R; r++)
         for (int c = 0; c < C; c++)
             c_order[r * C + c] = f_order[c * R + r] = (float)(r * 1000 + c);
-    const char *x = put_npy(p, "x.npy", 1, "<f4", true, "5, 700", f_order, sizeof f_order), *y = put_npy(p, "y.npy", 1, "<f4", false, "5, 700", c_order, sizeof c_order), *out = path_in(p, "o.npy");
-    outcome o = RUN(p->a, "run", "add_2d", "--input", eq(p, "x", x), "--input", eq(p, "y", y), "--output", eq(p, "o", out));
+    const char *x = put_npy(p, "x.npy", 1, "<f4", true, "5, 700", f_order, sizeof f_order),
+               *y = put_npy(p, "y.npy", 1, "<f4", false, "5, 700", c_order, sizeof c_order), *out = path_in(p, "o.npy");
+    outcome o =
+        RUN(p->a, "run", "add_2d", "--input", eq(p, "x", x), "--input", eq(p, "y", y), "--output", eq(p, "o", out));
     if (o.exit != 0)
         fail_msg("%s", tp_cstr(p->a, o.err));
     tp_tensor t = get(p, out, TP_F32);
@@ -121,13 +130,16 @@ static void safetensors_both_ways(void **state)
         values[N + i] = 2 * values[i];
     }
     tp_buf b = {.arena = p->a};
-    const char *header = "{\"__metadata__\":{\"format\":\"np\"},\"a\":{\"dtype\":\"F32\",\"shape\":[2500],\"data_offsets\":[0,10000]},\"b\":{\"dtype\":\"F32\",\"shape\":[2500],\"data_offsets\":[10000,20000]}}";
+    const char *header =
+        "{\"__metadata__\":{\"format\":\"np\"},\"a\":{\"dtype\":\"F32\",\"shape\":[2500],\"data_offsets\":[0,10000]},"
+        "\"b\":{\"dtype\":\"F32\",\"shape\":[2500],\"data_offsets\":[10000,20000]}}";
     uint64_t length = strlen(header);
     tp_buf_add(&b, (const char *)&length, 8);
     tp_buf_c(&b, header);
     tp_buf_add(&b, (const char *)values, sizeof values);
     const char *in = put(p, "in.safetensors", b.p, b.n), *out = path_in(p, "o.safetensors");
-    outcome o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", tp_printf(p->a, "%s#a", in).p), "--input", eq(p, "y", tp_printf(p->a, "%s#b", in).p), "--output", eq(p, "o", out));
+    outcome o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", tp_printf(p->a, "%s#a", in).p), "--input",
+                    eq(p, "y", tp_printf(p->a, "%s#b", in).p), "--output", eq(p, "o", out));
     if (o.exit != 0)
         fail_msg("%s", tp_cstr(p->a, o.err));
     tp_tensor t = get(p, tp_printf(p->a, "%s#o", out).p, TP_F32);
@@ -136,7 +148,8 @@ static void safetensors_both_ways(void **state)
     o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", in), "--input", eq(p, "y", in));
     assert_int_equal(o.exit, 3);
     assert_true(contains(o.err, "name the tensor"));
-    o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", tp_printf(p->a, "%s#c", in).p), "--input", eq(p, "y", in));
+    o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", tp_printf(p->a, "%s#c", in).p), "--input",
+            eq(p, "y", in));
     assert_int_equal(o.exit, 3);
     assert_true(contains(o.err, "it has a b"));
 }
@@ -193,25 +206,31 @@ static void arrays_that_do_not_fit(void **state)
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
         const refusal *r = &ROWS[i];
         const char *x = eq(p, "x", path_in(p, r->x)), *y = r->y ? eq(p, "y", path_in(p, r->y)) : "--quiet";
-        outcome o = RUN(p->a, "run", "add_vectors", "--output", eq(p, "o", path_in(p, "o.npy")), "--input", x, r->y ? "--input" : "--quiet", y);
+        outcome o = RUN(p->a, "run", "add_vectors", "--output", eq(p, "o", path_in(p, "o.npy")), "--input", x,
+                        r->y ? "--input" : "--quiet", y);
         if (o.exit != r->exit || !contains(o.err, r->message))
-            fail_msg("%s %s: exit %d, expected %d with \"%s\": %s", r->x, r->y ? r->y : "-", o.exit, r->exit, r->message, tp_cstr(p->a, o.err));
+            fail_msg("%s %s: exit %d, expected %d with \"%s\": %s", r->x, r->y ? r->y : "-", o.exit, r->exit,
+                     r->message, tp_cstr(p->a, o.err));
         tp_str kept, why;
         assert_int_equal(tp_read_file(p->a, path_in(p, "o.npy"), 100, &kept, &why), TP_OK);
         assert_true(tp_str_is(kept, "precious")); /* a run that fails writes nothing */
     }
 }
 
-static const char BROADCAST[] = "{\"tileproof\": 1, \"name\": \"rows\", \"target\": \"none\", \"sizes\": {\"H\": {\"min\": 1}, \"D\": {\"min\": 1}, \"R\": {\"min\": 1}},"
-                                "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"H * D\"]}, {\"name\": \"y\", \"dtype\": \"float32\", \"shape\": [\"2 * H + 1\"]}],"
-                                "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"R\", \"D\"]}], \"kernel\": [\"o[...] = 3\"]}";
+static const char BROADCAST[] = "{\"tileproof\": 1, \"name\": \"rows\", \"target\": \"none\", \"sizes\": {\"H\": "
+                                "{\"min\": 1}, \"D\": {\"min\": 1}, \"R\": {\"min\": 1}},"
+                                "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"H * D\"]}, "
+                                "{\"name\": \"y\", \"dtype\": \"float32\", \"shape\": [\"2 * H + 1\"]}],"
+                                "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"R\", \"D\"]}], "
+                                "\"kernel\": [\"o[...] = 3\"]}";
 
 static void sizes_are_inferred(void **state)
 {
     place *p = *state;
     float zeros[64] = {0};
     const char *spec = put(p, "rows.tile.json", BROADCAST, strlen(BROADCAST));
-    const char *x = eq(p, "x", put_npy(p, "x.npy", 1, "<f4", false, "12,", zeros, 48)), *y = eq(p, "y", put_npy(p, "y.npy", 1, "<f4", false, "7,", zeros, 28));
+    const char *x = eq(p, "x", put_npy(p, "x.npy", 1, "<f4", false, "12,", zeros, 48)),
+               *y = eq(p, "y", put_npy(p, "y.npy", 1, "<f4", false, "7,", zeros, 28));
     const char *even = eq(p, "y", put_npy(p, "even.npy", 1, "<f4", false, "8,", zeros, 32));
     outcome o = RUN(p->a, "run", spec, "--input", x, "--input", y);
     assert_int_equal(o.exit, 2); /* nothing determines R */
@@ -225,7 +244,11 @@ static void sizes_are_inferred(void **state)
     o = RUN(p->a, "run", spec, "--input", x, "--input", y, "--size", "R=2", "--size", "H=2");
     assert_int_equal(o.exit, 3);
     assert_true(contains(o.err, "is 7 in its array, but 5 by the other sizes"));
-    static const refusal ROWS[] = {{"R=many", "", 2, "takes an integer"}, {"Q=3", "", 2, "there is no size `Q`"}, {"R", "", 2, "NAME=VALUE"}, {"R=0", "", 3, "outside its declared range"}, {"R=1073741824", "", 3, "--max-memory"}};
+    static const refusal ROWS[] = {{"R=many", "", 2, "takes an integer"},
+                                   {"Q=3", "", 2, "there is no size `Q`"},
+                                   {"R", "", 2, "NAME=VALUE"},
+                                   {"R=0", "", 3, "outside its declared range"},
+                                   {"R=1073741824", "", 3, "--max-memory"}};
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
         o = RUN(p->a, "run", spec, "--input", x, "--input", y, "--size", ROWS[i].x);
         if (o.exit != ROWS[i].exit || !contains(o.err, ROWS[i].message))
@@ -238,8 +261,10 @@ static void a_trap_writes_nothing(void **state)
     place *p = *state;
     static uint16_t zeros[40000];
     const char *out = put(p, "o.npy", "precious", 8);
-    const char *x = put_npy(p, "x.npy", 1, "<f4", false, "100, 130", zeros, 4 * 13000), *y = put_npy(p, "y.npy", 1, "<f4", false, "130, 50", zeros, 4 * 6500);
-    outcome o = RUN(p->a, "run", "examples/broken/unmasked_k_tail.tile.json", "--input", eq(p, "x", x), "--input", eq(p, "y", y), "--output", eq(p, "o", out));
+    const char *x = put_npy(p, "x.npy", 1, "<f4", false, "100, 130", zeros, 4 * 13000),
+               *y = put_npy(p, "y.npy", 1, "<f4", false, "130, 50", zeros, 4 * 6500);
+    outcome o = RUN(p->a, "run", "examples/broken/unmasked_k_tail.tile.json", "--input", eq(p, "x", x), "--input",
+                    eq(p, "y", y), "--output", eq(p, "o", out));
     tp_str kept, why;
     assert_int_equal(o.exit, 1);
     assert_true(contains(o.err, "trap[TP501]"));
@@ -255,7 +280,8 @@ static void outputs_that_cannot_be_written(void **state)
     const char *x = put_npy(p, "x.npy", 1, "<f4", false, "16,", zeros, 64);
     const char *const PLACES[] = {"/dev/null", "/proc/o.npy", path_in(p, "no/such/folder.npy"), p->dir};
     for (int i = 0; i < 4; i++) {
-        outcome o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", x), "--input", eq(p, "y", x), "--output", eq(p, "o", PLACES[i]));
+        outcome o = RUN(p->a, "run", "add_vectors", "--input", eq(p, "x", x), "--input", eq(p, "y", x), "--output",
+                        eq(p, "o", PLACES[i]));
         if (o.exit != 3 || !contains(o.err, "cannot write"))
             fail_msg("%s: exit %d: %s", PLACES[i], o.exit, tp_cstr(p->a, o.err));
     }
@@ -266,8 +292,9 @@ static void outputs_that_cannot_be_written(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {IN_PLACE(npy_versions),           IN_PLACE(npy_big_endian),     IN_PLACE(npy_bfloat16),          IN_PLACE(npy_fortran_order),
-                                       IN_PLACE(safetensors_both_ways),  IN_PLACE(arrays_that_do_not_fit), IN_PLACE(sizes_are_inferred), IN_PLACE(a_trap_writes_nothing),
-                                       IN_PLACE(outputs_that_cannot_be_written)};
+    const struct CMUnitTest tests[] = {
+        IN_PLACE(npy_versions),       IN_PLACE(npy_big_endian),        IN_PLACE(npy_bfloat16),
+        IN_PLACE(npy_fortran_order),  IN_PLACE(safetensors_both_ways), IN_PLACE(arrays_that_do_not_fit),
+        IN_PLACE(sizes_are_inferred), IN_PLACE(a_trap_writes_nothing), IN_PLACE(outputs_that_cannot_be_written)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

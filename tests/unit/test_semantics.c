@@ -42,7 +42,8 @@ static void check_outputs(const char *name, loaded *l, const tp_kernel *k, tp_te
         fill(&expected, &n, want);
         assert_int_equal(n, expected.n);
         for (size_t e = 0; e < n; e++) {
-            double a = tp_get_f64(arrays[o].dtype, arrays[o].data, e), b = tp_get_f64(arrays[o].dtype, expected.data, e);
+            double a = tp_get_f64(arrays[o].dtype, arrays[o].data, e),
+                   b = tp_get_f64(arrays[o].dtype, expected.data, e);
             if (!(a == b && signbit(a) == signbit(b)) && !(isnan(a) && isnan(b)))
                 fail_msg("%s: element %zu of %s is %.17g, expected %.17g", name, e, tp_cstr(l->arena, want->key), a, b);
         }
@@ -60,7 +61,8 @@ static void run_spec(void *arg)
     run *r = arg;
     loaded *l = r->l;
     const tp_kernel *k = l->spec->kernels[0];
-    const tp_json *inputs = tp_json_get(r->test, "inputs"), *trap_rule = tp_json_get(r->test, "trap"), *outputs = tp_json_get(r->test, "outputs"), *sizes = tp_json_get(r->test, "sizes");
+    const tp_json *inputs = tp_json_get(r->test, "inputs"), *trap_rule = tp_json_get(r->test, "trap"),
+                  *outputs = tp_json_get(r->test, "outputs"), *sizes = tp_json_get(r->test, "sizes");
     int64_t env[64] = {0};
     for (uint32_t i = 0; sizes && i < sizes->u.items.n; i++)
         env[tp_size_find(k, sizes->u.items.at[i]->key)->sym] = sizes->u.items.at[i]->u.integer;
@@ -85,7 +87,8 @@ static void run_spec(void *arg)
         if (outputs && st != TP_OK)
             fail_msg("%s: %s %s", r->name, trap.rule ? trap.rule : "refused", tp_cstr(l->arena, trap.message));
         if (trap_rule && (st != TP_E_TRAP || !tp_str_is(trap_rule->u.string, trap.rule)))
-            fail_msg("%s: expected trap %s, got %s %s", r->name, tp_cstr(l->arena, trap_rule->u.string), st == TP_E_TRAP ? trap.rule : "none", tp_cstr(l->arena, trap.message));
+            fail_msg("%s: expected trap %s, got %s %s", r->name, tp_cstr(l->arena, trap_rule->u.string),
+                     st == TP_E_TRAP ? trap.rule : "none", tp_cstr(l->arena, trap.message));
         if (outputs)
             check_outputs(r->name, l, k, arrays, outputs);
     }
@@ -105,7 +108,8 @@ static void one_file(const char *path)
             fail_msg("%s: refused with %s: %s", path, f->rule, tp_cstr(a, f->message));
         assert_non_null(message);
         message += 12;
-        const char *wanted = tp_cstr(a, (tp_str){message, strcspn(message, "\"")}), *got = tp_printf(a, "%.*s %.*s", TP_FMT(f->message), TP_FMT(f->help)).p;
+        const char *wanted = tp_cstr(a, (tp_str){message, strcspn(message, "\"")}),
+                   *got = tp_printf(a, "%.*s %.*s", TP_FMT(f->message), TP_FMT(f->help)).p;
         if (!strstr(got, wanted))
             fail_msg("%s: the message is \"%s\", which lacks \"%s\"", path, got, wanted);
     } else {
