@@ -43,10 +43,11 @@ tp_z3_answer tp_z3_check_forked(tp_prover *v, const tp_obligation *o, uint64_t r
 
 /* linear.c: facts about products for the linear form. */
 typedef struct tp_facts {
+    const tp_obligation *o;
     TP_VEC(tp_poly *) polys; /* each >= 0 */
 } tp_facts;
 /* Rewrite e so that %, align_up, shifts and masks become //, cdiv and products. */
-tp_expr tp_rewrite_div(tp_prover *v, tp_expr e);
+tp_expr tp_rewrite_div(tp_prover *v, const tp_obligation *o, tp_expr e);
 void tp_collect_facts(tp_prover *v, const tp_obligation *o, tp_expr goal, tp_facts *f);
 
 /* smt2.c */

@@ -12,7 +12,7 @@ static bool power_of_two(int64_t v)
     return v > 0 && (v & (v - 1)) == 0;
 }
 
-tp_expr tp_rewrite_div(tp_prover *v, tp_expr e)
+tp_expr tp_rewrite_div(tp_prover *v, const tp_obligation *o, tp_expr e)
 {
     tp_exprs *p = v->p;
     if (!e.id)
@@ -20,12 +20,15 @@ tp_expr tp_rewrite_div(tp_prover *v, tp_expr e)
     tp_expr_node n = *tp_expr_get(p, e);
     if (n.op == TP_E_CONST || n.op == TP_E_SYM)
         return e;
-    tp_expr a = tp_rewrite_div(v, n.a), b = tp_rewrite_div(v, n.b), c = tp_rewrite_div(v, n.c);
+    tp_expr a = tp_rewrite_div(v, o, n.a), b = tp_rewrite_div(v, o, n.b), c = tp_rewrite_div(v, o, n.c);
     int64_t k;
     bool constant = b.id && tp_expr_is_const(p, b, &k);
     if (n.op == TP_E_ITE)
         return tp_ite(p, a, b, c);
-    if (n.op == TP_E_MOD) /* a % b = a - b * (a // b), for every b but 0 */
+    bool divides = n.op == TP_E_MOD || n.op == TP_E_ALIGN_UP;
+    if (divides && tp_interval_of(v, o, n.b).lo < 1) /* may have no value: nothing may follow from it */
+        return tp_op2(p, n.op, a, b);
+    if (n.op == TP_E_MOD) /* a % b = a - b * (a // b) */
         return tp_op2(p, TP_E_SUB, a, tp_op2(p, TP_E_MUL, b, tp_op2(p, TP_E_FLOORDIV, a, b)));
     if (n.op == TP_E_ALIGN_UP)
         return tp_op2(p, TP_E_MUL, b, tp_op2(p, TP_E_CDIV, a, b));
@@ -58,8 +61,8 @@ static void add_fact(tp_prover *v, tp_facts *f, const tp_poly *q)
 static void add_difference(tp_prover *v, tp_facts *f, tp_expr a, tp_expr b, int64_t strict)
 {
     tp_poly *p = TP_NEW(v->arena, tp_poly), *q = TP_NEW(v->arena, tp_poly);
-    tp_poly_of(v->p, tp_rewrite_div(v, a), p);
-    tp_poly_of(v->p, tp_rewrite_div(v, b), q);
+    tp_poly_of(v->p, tp_rewrite_div(v, f->o, a), p);
+    tp_poly_of(v->p, tp_rewrite_div(v, f->o, b), q);
     tp_poly_add(p, q, -1);
     if (p->ok)
         tp_poly_add_term(p, (tp_term){.coef = -strict});
@@ -156,14 +159,14 @@ static void multiply_out(tp_prover *v, const tp_obligation *o, tp_facts *f, cons
             }
 }
 
-static void goal_monomials(tp_prover *v, tp_expr e, tp_poly *into)
+static void goal_monomials(tp_prover *v, const tp_obligation *o, tp_expr e, tp_poly *into)
 {
     if (!e.id)
         return;
     tp_expr_node n = *tp_expr_get(v->p, e);
     if (n.op >= TP_E_EQ && n.op <= TP_E_GE) {
         tp_poly *p = TP_NEW(v->arena, tp_poly);
-        tp_poly_of(v->p, tp_op2(v->p, TP_E_SUB, tp_rewrite_div(v, n.a), tp_rewrite_div(v, n.b)), p);
+        tp_poly_of(v->p, tp_op2(v->p, TP_E_SUB, tp_rewrite_div(v, o, n.a), tp_rewrite_div(v, o, n.b)), p);
         for (uint32_t i = 0; p->ok && i < p->n; i++)
             if (p->terms[i].degree >= 2) {
                 p->terms[i].coef = 1; /* positive, so that terms never cancel */
@@ -171,13 +174,14 @@ static void goal_monomials(tp_prover *v, tp_expr e, tp_poly *into)
             }
         return;
     }
-    goal_monomials(v, n.a, into);
-    goal_monomials(v, n.b, into);
-    goal_monomials(v, n.c, into);
+    goal_monomials(v, o, n.a, into);
+    goal_monomials(v, o, n.b, into);
+    goal_monomials(v, o, n.c, into);
 }
 
 void tp_collect_facts(tp_prover *v, const tp_obligation *o, tp_expr goal, tp_facts *f)
 {
+    f->o = o;
     for (uint32_t i = 0; i < o->nvars; i++) {
         const tp_var *x = &o->vars[i];
         tp_expr s = tp_sym(v->p, x->sym);
@@ -189,12 +193,12 @@ void tp_collect_facts(tp_prover *v, const tp_obligation *o, tp_expr goal, tp_fac
     }
     for (uint32_t i = 0; i < o->npremises; i++) {
         premise_facts(v, f, o->premises[i]);
-        quotient_facts(v, o, f, tp_rewrite_div(v, o->premises[i]));
+        quotient_facts(v, o, f, tp_rewrite_div(v, o, o->premises[i]));
     }
-    quotient_facts(v, o, f, tp_rewrite_div(v, goal));
+    quotient_facts(v, o, f, tp_rewrite_div(v, o, goal));
     tp_poly *monomials = TP_NEW(v->arena, tp_poly);
     monomials->ok = true;
-    goal_monomials(v, goal, monomials);
+    goal_monomials(v, o, goal, monomials);
     for (int round = 0; round < ROUNDS; round++)
         multiply_out(v, o, f, monomials);
 }

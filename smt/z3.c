@@ -177,7 +177,7 @@ static Z3_ast of_poly(query *q, const tp_poly *p)
 static Z3_ast arith(query *q, tp_expr e)
 {
     tp_poly *p = TP_NEW(q->v->arena, tp_poly);
-    tp_poly_of(q->v->p, tp_rewrite_div(q->v, e), p);
+    tp_poly_of(q->v->p, tp_rewrite_div(q->v, q->o, e), p);
     return p->ok ? of_poly(q, p) : constant(q, "big", e.id); /* too large: free */
 }
 
