@@ -172,7 +172,9 @@ static tp_eval_error eval_shift(tp_expr_op op, int64_t x, int64_t y, int64_t *ou
         return *out = y > 62 ? (x < 0 ? -1 : 0) : x >> y, TP_EVAL_OK;
     if (x == 0)
         return *out = 0, TP_EVAL_OK;
-    return y <= 62 && tp_mul(x, (int64_t)1 << y, out) ? TP_EVAL_OK : TP_EVAL_OVERFLOW;
+    /* in two halves: 1 << 63 has no value, -1 << 63 has one */
+    bool ok = y <= 63 && tp_mul(x, (int64_t)1 << y / 2, out) && tp_mul(*out, (int64_t)1 << (y - y / 2), out);
+    return ok ? TP_EVAL_OK : TP_EVAL_OVERFLOW;
 }
 
 static tp_eval_error eval_op2(tp_expr_op op, int64_t x, int64_t y, int64_t *out)
@@ -313,7 +315,10 @@ static void print_at(tp_buf *b, const tp_exprs *p, tp_expr e, int power)
 {
     const tp_expr_node *n = tp_expr_get(p, e);
     int mine = 1000;
-    if (n->op >= TP_E_ADD && BINARIES[n->op - TP_E_ADD].power)
+    bool lowest = n->op == TP_E_CONST && n->value == INT64_MIN; /* the syntax has no literal for it */
+    if (lowest)
+        mine = BINARIES[TP_E_SUB - TP_E_ADD].power;
+    else if (n->op >= TP_E_ADD && BINARIES[n->op - TP_E_ADD].power)
         mine = BINARIES[n->op - TP_E_ADD].power;
     else if (n->op == TP_E_NEG || (n->op == TP_E_CONST && n->value < 0))
         mine = 130;
@@ -323,7 +328,9 @@ static void print_at(tp_buf *b, const tp_exprs *p, tp_expr e, int power)
         mine = 20;
     if (mine < power)
         tp_buf_c(b, "(");
-    if (n->op == TP_E_CONST) {
+    if (lowest) {
+        tp_buf_printf(b, "%lld - 1", (long long)-INT64_MAX);
+    } else if (n->op == TP_E_CONST) {
         tp_buf_printf(b, "%lld", (long long)n->value);
     } else if (n->op == TP_E_SYM) {
         tp_buf_str(b, p->syms.at[n->value]);

@@ -55,9 +55,9 @@ static void read_object(tp_reader *r, tp_size *s, const tp_json *v)
 void tp_read_size(tp_reader *r, uint32_t i)
 {
     tp_size *s = &r->k->sizes[i];
-    const tp_json *v = r->sizes->u.items.at[i];
     if (r->size_state[i] == 2)
         return;
+    const tp_json *v = r->sizes->u.items.at[i];
     if (r->size_state[i] == 1)
         tp_raise(r->c, "TP005", v->loc, "a derived size may use only sizes that do not use it",
                  "size `%.*s` is defined through itself", TP_FMT(s->name));

@@ -193,6 +193,25 @@ static tp_expr unary_expr(tp_reader *r, const tp_node *n, unsigned kinds)
     return tp_op1(r->k->exprs, is_not ? TP_E_NOT : TP_E_NEG, tp_int_expr_of(r, n->kids[0], kinds, is_not));
 }
 
+/* A condition, and not one of the constants that are integers as well. */
+static bool is_condition(const tp_exprs *p, tp_expr e)
+{
+    const tp_expr_node *n = tp_expr_get(p, e);
+    if (n->op == TP_E_ITE)
+        return is_condition(p, n->b) || is_condition(p, n->c);
+    return tp_expr_is_bool(p, e) && n->op != TP_E_CONST;
+}
+
+static void check_kind(tp_reader *r, const tp_node *n, tp_expr e, bool boolean)
+{
+    if (boolean && !tp_expr_is_bool(r->k->exprs, e))
+        tp_raise(r->c, "TP004", tp_node_loc(r->c, n), "compare it with something",
+                 "a condition is expected, this is an integer");
+    if (!boolean && is_condition(r->k->exprs, e))
+        tp_raise(r->c, "TP004", tp_node_loc(r->c, n), "write `1 if … else 0`",
+                 "an integer is expected, this is a condition");
+}
+
 static tp_expr any_expr(tp_reader *r, const tp_node *n, unsigned kinds)
 {
     tp_exprs *p = r->k->exprs;
@@ -203,9 +222,11 @@ static tp_expr any_expr(tp_reader *r, const tp_node *n, unsigned kinds)
     case TP_N_UNARY: return unary_expr(r, n, kinds);
     case TP_N_TERNARY: {
         tp_expr c = tp_int_expr_of(r, n->kids[0], kinds, true);
-        tp_expr a = any_expr(r, n->kids[1], kinds);
-        return tp_ite(p, c, a,
-                      tp_int_expr_of(r, n->kids[2], kinds, tp_expr_is_bool(p, a) && !tp_expr_is_const(p, a, NULL)));
+        tp_expr a = any_expr(r, n->kids[1], kinds), b = any_expr(r, n->kids[2], kinds);
+        bool boolean = is_condition(p, a) || is_condition(p, b);
+        check_kind(r, n->kids[1], a, boolean);
+        check_kind(r, n->kids[2], b, boolean);
+        return tp_ite(p, c, a, b);
     }
     case TP_N_BINARY: {
         tp_expr_op op = binary_op(n->op);
@@ -229,13 +250,7 @@ tp_expr tp_int_expr_of(tp_reader *r, const tp_node *n, unsigned kinds, bool bool
     if (tp_exprs_overflowed(r->k->exprs))
         tp_raise(r->c, "TP003", tp_node_loc(r->c, n), "a chain of derived sizes can double at each link",
                  "this expression is too large");
-    bool is_bool = tp_expr_is_bool(r->k->exprs, e), is_const = tp_expr_is_const(r->k->exprs, e, NULL);
-    if (boolean && !is_bool)
-        tp_raise(r->c, "TP004", tp_node_loc(r->c, n), "compare it with something",
-                 "a condition is expected, this is an integer");
-    if (!boolean && is_bool && !is_const)
-        tp_raise(r->c, "TP004", tp_node_loc(r->c, n), "write `1 if … else 0`",
-                 "an integer is expected, this is a condition");
+    check_kind(r, n, e, boolean);
     return e;
 }
 
