@@ -21,4 +21,5 @@ fi
 code=0
 "$venv/bin/python" tests/jax/semantics.py || code=1
 "$venv/bin/python" tests/jax/arrays.py || code=1
+"$venv/bin/python" tests/jax/reports.py || code=1
 exit $code

@@ -94,7 +94,9 @@ static tp_str size_text(tp_analysis *a, int64_t bytes)
 {
     if (bytes >= 1 << 20)
         return tp_message(a, "%.2f MiB", (double)bytes / (1 << 20));
-    return tp_message(a, "%.1f KiB", (double)bytes / 1024);
+    if (bytes >= 1 << 10)
+        return tp_message(a, "%.1f KiB", (double)bytes / 1024);
+    return tp_message(a, "%lld bytes", (long long)bytes);
 }
 
 static void check(tp_analysis *a)
@@ -118,7 +120,8 @@ static void check(tp_analysis *a)
     int64_t need = 0;
     tp_expr_eval(a->p, s.total, env, &need);
     tp_buf b = {.arena = a->arena};
-    tp_buf_printf(&b, "declared buffers need %.*s of %.*s:", TP_FMT(size_text(a, need)), TP_FMT(size_text(a, limit)));
+    tp_buf_printf(&b, "declared buffers need %.*s, %.*s more than the %.*s there are:", TP_FMT(size_text(a, need)),
+                  TP_FMT(size_text(a, need - limit)), TP_FMT(size_text(a, limit)));
     for (uint32_t i = 0; i < s.bytes.len; i++) {
         int64_t one = 0;
         int buffers = tp_pipeline_buffers(a->k, s.operands.at[i]);

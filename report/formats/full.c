@@ -87,7 +87,7 @@ static void excerpt(const painter *p, const tp_source *s, const tp_finding *f, i
             fputc('^', p->out);
             carets++;
         }
-    fprintf(p->out, " %.*s%s\n", TP_FMT(safe(p, f->label)), paint(p, PLAIN));
+    fprintf(p->out, "%s%.*s%s\n", f->label.n ? " " : "", TP_FMT(safe(p, f->label)), paint(p, PLAIN));
 }
 
 static void attached(const painter *p, int margin, const char *kind, tp_str text)
