@@ -29,5 +29,10 @@ else
     exit 2
 fi
 echo "installing: $*"
-$run apt-get update -qq
-$run apt-get install -y -qq --no-install-recommends "$@"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! { $run apt-get update -qq && $run apt-get install -y -qq --no-install-recommends "$@"; } >"$log" 2>&1; then
+    cat "$log" >&2
+    echo "the packages could not be installed; the output of apt-get is above" >&2
+    exit 2
+fi

@@ -311,7 +311,7 @@ static void write_full(const tp_report *r, FILE *out)
         if (s->valid && !r->quiet) {
             bool bad = tp_count(s).violated + tp_count(s).vacuous > 0;
             fprintf(out, "%s%.*s%s  %s\n", paint(&p, BOLD), TP_FMT(safe(&p, s->name)), paint(&p, PLAIN),
-                    bad                   ? ""
+                    bad                   ? "violated"
                     : tp_count(s).unknown ? "undecided"
                                           : "ok");
             domain(&p, s);

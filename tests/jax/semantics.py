@@ -11,6 +11,7 @@ import argparse
 import json
 import math
 import multiprocessing
+import os
 import pathlib
 import re
 import sys
@@ -74,6 +75,7 @@ def observe(spec, interpret):
 
 
 def serve(pipe):
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # JAX prints what it raises; the record has it
     while True:
         path, tpu = pipe.recv()
         pipe.send(observe(json.loads(path.read_text()), pltpu.InterpretParams() if tpu else True))
