@@ -246,15 +246,22 @@ static void set_up_domain(tp_analysis *a)
         a->where[i] = k->where[i].expr;
 }
 
-/* A division by zero leaves whatever is computed from it without a value. */
+/* What is computed from a division by zero, or from a block of no elements,
+ * has no value that could be judged. */
 static void explain_undefined(tp_findings *f)
 {
-    bool divides = false;
-    for (uint32_t i = 0; i < f->len; i++)
-        divides |= f->at[i].verdict == TP_VIOLATED && strcmp(f->at[i].rule, "TP105") == 0;
-    for (uint32_t i = 0; divides && i < f->len; i++)
+    static const struct {
+        const char *rule, *reason;
+    } CAUSES[] = {{"TP105", "a division by zero comes before it: see TP105"},
+                  {"TP008", "an extent without meaning comes before it: see TP008"}};
+    const char *reason = NULL;
+    for (size_t c = 0; c < 2 && !reason; c++)
+        for (uint32_t i = 0; i < f->len; i++)
+            if (f->at[i].verdict == TP_VIOLATED && strcmp(f->at[i].rule, CAUSES[c].rule) == 0)
+                reason = CAUSES[c].reason;
+    for (uint32_t i = 0; reason && i < f->len; i++)
         if (f->at[i].verdict == TP_UNKNOWN)
-            f->at[i].reason = TP_S("a division by zero comes before it: see TP105");
+            f->at[i].reason = tp_str_c(reason);
 }
 
 static bool selected(const tp_analysis_options *o, const tp_rule *r)

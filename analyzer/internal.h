@@ -24,7 +24,7 @@ typedef struct tp_claim {
     bool over_steps;         /* for every grid step too, not only all sizes */
     const tp_expr *premises; /* besides "where" */
     uint32_t npremises;
-    const char *rests_on; /* "F2" or NULL */
+    const char *rests_on; /* facts and rules it takes for granted: "F2, TP101"; or NULL */
     tp_str subject;
     tp_loc loc;
     tp_str proven, violated; /* messages */

@@ -11,12 +11,6 @@ typedef struct candidates {
     uint32_t n;
 } candidates;
 
-static bool is_true(const tp_prover *v, tp_expr e, const int64_t *env)
-{
-    int64_t r;
-    return tp_expr_eval(v->p, e, env, &r) == TP_EVAL_OK && r != 0;
-}
-
 static bool in_bounds(const tp_prover *v, const tp_var *x, const int64_t *env)
 {
     int64_t b, value = env[x->sym];
@@ -32,16 +26,26 @@ static bool in_bounds(const tp_prover *v, const tp_var *x, const int64_t *env)
     return !x->choices;
 }
 
+/* At one point inside the bounds: 1 holds, 0 fails, -1 a premise or the goal
+ * has no value (division by zero, overflow of 64 bits), which counts for nothing. */
+static int holds_at(const tp_prover *v, const tp_obligation *o, const int64_t *env)
+{
+    int64_t value;
+    for (uint32_t i = 0; i < o->npremises; i++) {
+        if (tp_expr_eval(v->p, o->premises[i], env, &value) != TP_EVAL_OK)
+            return -1;
+        if (!value)
+            return 1;
+    }
+    return tp_expr_eval(v->p, o->goal, env, &value) == TP_EVAL_OK ? value != 0 : -1;
+}
+
 bool tp_refutes(const tp_prover *v, const tp_obligation *o, const int64_t *env)
 {
-    int64_t goal;
     for (uint32_t i = 0; i < o->nvars; i++)
         if (!in_bounds(v, &o->vars[i], env))
             return false;
-    for (uint32_t i = 0; i < o->npremises; i++)
-        if (!is_true(v, o->premises[i], env))
-            return false;
-    return tp_expr_eval(v->p, o->goal, env, &goal) == TP_EVAL_OK && goal == 0;
+    return holds_at(v, o, env) == 0;
 }
 
 static void add(candidates *c, const tp_var *x, tp_interval range, int64_t value)
@@ -284,50 +288,67 @@ void tp_minimise(tp_prover *v, const tp_obligation *o, int64_t *env)
 
 /* ---- exhaustive enumeration ---- */
 
-static int enumerate_from(tp_prover *v, const tp_obligation *o, uint32_t i, int64_t *budget, int64_t *env)
+typedef struct enumeration {
+    tp_prover *v;
+    const tp_obligation *o;
+    bool *used;
+    bool *on_sizes; /* premises that mention no step */
+    int64_t budget, *env;
+} enumeration;
+
+/* The sizes are set: do they lie outside the domain? Asked before the bounds
+ * of steps, which may have a value inside the domain only. */
+static bool outside_domain(const enumeration *e)
 {
+    int64_t value;
+    for (uint32_t i = 0; i < e->o->npremises; i++)
+        if (e->on_sizes[i] && tp_expr_eval(e->v->p, e->o->premises[i], e->env, &value) == TP_EVAL_OK && !value)
+            return true;
+    return false;
+}
+
+static int enumerate_from(enumeration *e, uint32_t i)
+{
+    const tp_obligation *o = e->o;
     int64_t lo, hi;
+    int all = 1;
     if (i == o->nvars)
-        return tp_refutes(v, o, env) ? 0 : 1;
+        return holds_at(e->v, o, e->env);
     const tp_var *x = &o->vars[i];
-    if (!mentioned(v, o, x->sym))
-        return enumerate_from(v, o, i + 1, budget, env);
+    if (x->step && (i == 0 || !o->vars[i - 1].step) && outside_domain(e))
+        return 1;
     if (x->choices) {
         lo = x->choices[0];
         hi = x->choices[x->nchoices - 1];
-    } else if (!x->lo.id || !x->hi.id || tp_expr_eval(v->p, x->lo, env, &lo) != TP_EVAL_OK ||
-               tp_expr_eval(v->p, x->hi, env, &hi) != TP_EVAL_OK) {
+    } else if (!x->lo.id || !x->hi.id || tp_expr_eval(e->v->p, x->lo, e->env, &lo) != TP_EVAL_OK ||
+               tp_expr_eval(e->v->p, x->hi, e->env, &hi) != TP_EVAL_OK) {
         return -1;
     }
     for (int64_t value = lo; value <= hi; value++) {
-        if (--*budget < 0) /* counted at every level: inner ranges may be empty */
+        if (--e->budget < 0) /* counted at every level: inner ranges may be empty */
             return -1;
-        env[x->sym] = value;
-        if (!in_bounds(v, x, env))
+        e->env[x->sym] = value;
+        if (!in_bounds(e->v, x, e->env))
             continue;
-        int r = enumerate_from(v, o, i + 1, budget, env);
-        if (r != 1)
+        int r = enumerate_from(e, i + 1);
+        if (r == 0 || !e->used[i]) /* where nobody reads it one value is like another, but there has to be one */
             return r;
+        all = r < 0 ? -1 : all;
     }
-    return 1;
-}
-
-/* A goal that cannot be evaluated somewhere must not count as true. */
-static bool always_defined(const tp_prover *v, const tp_obligation *o, tp_expr e)
-{
-    const tp_expr_node *n = tp_expr_get(v->p, e);
-    if (!e.id || n->op == TP_E_CONST || n->op == TP_E_SYM)
-        return true;
-    bool divides = n->op == TP_E_FLOORDIV || n->op == TP_E_MOD || n->op == TP_E_CDIV || n->op == TP_E_ALIGN_UP;
-    if (divides && tp_interval_of(v, o, n->b).lo < 1)
-        return false;
-    return always_defined(v, o, n->a) && always_defined(v, o, n->b) && always_defined(v, o, n->c);
+    return all;
 }
 
 int tp_enumerate(tp_prover *v, const tp_obligation *o, int64_t budget, int64_t *env)
 {
-    if (!always_defined(v, o, o->goal))
-        return -1;
-    set_defaults(v, o, env);
-    return enumerate_from(v, o, 0, &budget, env);
+    enumeration e = {.v = v, .o = o, .budget = budget, .env = env};
+    e.used = TP_NEWN(v->arena, bool, o->nvars + 1);
+    e.on_sizes = TP_NEWN(v->arena, bool, o->npremises + 1);
+    for (uint32_t i = 0; i < o->nvars; i++)
+        e.used[i] = mentioned(v, o, o->vars[i].sym);
+    for (uint32_t k = 0; k < o->npremises; k++) {
+        e.on_sizes[k] = true;
+        for (uint32_t i = 0; i < o->nvars; i++)
+            e.on_sizes[k] &= !(o->vars[i].step && tp_expr_mentions(v->p, o->premises[k], o->vars[i].sym));
+    }
+    return enumerate_from(&e, 0);
 }

@@ -46,7 +46,7 @@ static void check(tp_analysis *a)
                 .over_steps = true,
                 .premises = premises,
                 .npremises = n + !judged,
-                .rests_on = "F2",
+                .rests_on = judged ? "F2" : "F2, TP101",
                 .subject = o->name,
                 .loc = dim->index_loc,
                 .proven =

@@ -213,14 +213,14 @@ static void memory(const painter *p, const tp_spec_report *s)
     for (uint32_t i = 0; i < t->rows.len; i++) {
         const tp_memory_row *m = &t->rows.at[i];
         if (m->bytes < 0)
-            fprintf(p->out, "    %-12.*s unbounded\n", TP_FMT(m->name));
+            fprintf(p->out, "    %-12.*s too large for 64 bits\n", TP_FMT(m->name));
         else
             fprintf(p->out, "    %-12.*s %d x %10.1f KiB\n", TP_FMT(m->name), m->buffers,
                     (double)m->padded_bytes / 1024);
     }
     if (t->bytes >= 0)
         fprintf(p->out,
-                "    declared buffers need at most %.1f KiB of %.0f KiB; compiler temporaries are not modelled\n",
+                "    together     %.1f KiB of %.0f KiB; compiler temporaries are not modelled\n",
                 (double)t->bytes / 1024, (double)t->limit / 1024);
 }
 

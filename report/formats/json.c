@@ -63,8 +63,11 @@ static json *witness(const tp_witness *w)
 static json *rests_on(tp_str ids)
 {
     json *a = json_object_new_array();
-    if (ids.n)
-        json_object_array_add(a, text(ids));
+    for (size_t i = 0, end; i < ids.n; i = end + 2) { /* "F2, TP101" */
+        for (end = i; end < ids.n && ids.p[end] != ',';)
+            end++;
+        json_object_array_add(a, text((tp_str){ids.p + i, end - i}));
+    }
     return a;
 }
 
