@@ -219,8 +219,7 @@ static void memory(const painter *p, const tp_spec_report *s)
                     (double)m->padded_bytes / 1024);
     }
     if (t->bytes >= 0)
-        fprintf(p->out,
-                "    together     %.1f KiB of %.0f KiB; compiler temporaries are not modelled\n",
+        fprintf(p->out, "    together     %.1f KiB of %.0f KiB; compiler temporaries are not modelled\n",
                 (double)t->bytes / 1024, (double)t->limit / 1024);
 }
 

@@ -38,7 +38,7 @@ static tp_expr condition(box *b, int depth)
 
 static tp_expr integer(box *b, int depth)
 {
-    static const tp_expr_op OPS[] = {TP_E_ADD, TP_E_ADD, TP_E_SUB, TP_E_SUB, TP_E_MUL,    TP_E_MUL,      TP_E_FLOORDIV,
+    static const tp_expr_op OPS[] = {TP_E_ADD, TP_E_ADD,  TP_E_SUB, TP_E_SUB, TP_E_MUL,    TP_E_MUL,      TP_E_FLOORDIV,
                                      TP_E_MOD, TP_E_CDIV, TP_E_MIN, TP_E_MAX, TP_E_BITAND, TP_E_ALIGN_UP, TP_E_SHR};
     if (depth == 0 || pick(b, 4) == 0)
         return pick(b, 3) ? tp_sym(b->p, (uint32_t)pick(b, (int)b->nvars)) : tp_const(b->p, pick(b, 9) - 2);
@@ -61,11 +61,13 @@ static void make_box(box *b)
     for (uint32_t i = 0; i < b->nvars; i++) {
         tp_sym_new(b->p, tp_printf(b->a, "v%u", i));
         tp_var *x = &b->vars[i];
-        *x = (tp_var){.sym = i, .lo = tp_const(b->p, pick(b, 2)), .hi = tp_const(b->p, pick(b, MAX_VALUE + 1)), .multiple_of = 1};
+        *x = (tp_var){
+            .sym = i, .lo = tp_const(b->p, pick(b, 2)), .hi = tp_const(b->p, pick(b, MAX_VALUE + 1)), .multiple_of = 1};
         if (pick(b, 6) == 0)
             x->multiple_of = 2 + pick(b, 2);
         if (i > 0 && pick(b, 3) == 0) { /* a step: its bound reads the sizes before it */
-            x->hi = tp_op2(b->p, TP_E_SUB, tp_op2(b->p, TP_E_CDIV, tp_sym(b->p, i - 1), tp_const(b->p, 1 + pick(b, 3))), tp_const(b->p, 1));
+            x->hi = tp_op2(b->p, TP_E_SUB, tp_op2(b->p, TP_E_CDIV, tp_sym(b->p, i - 1), tp_const(b->p, 1 + pick(b, 3))),
+                           tp_const(b->p, 1));
             x->lo = tp_const(b->p, 0);
             x->multiple_of = 1;
             x->step = true;
@@ -120,7 +122,8 @@ static void random_obligations(void **state)
     (void)state;
     const char *given = getenv("TEST_SEED"), *count = getenv("TEST_TRIALS");
     uint64_t first = given ? strtoull(given, NULL, 10) : 1;
-    unsigned trials = count ? (unsigned)strtoul(count, NULL, 10) : TRIALS, proven = 0, violated = 0, unknown = 0, z3 = 0;
+    unsigned trials = count ? (unsigned)strtoul(count, NULL, 10) : TRIALS, proven = 0, violated = 0, unknown = 0,
+             z3 = 0;
     tp_arena *keep = tp_arena_new(0);
     tp_solver *solver = tp_solver_new(keep);
     for (uint64_t seed = first; seed < first + trials; seed++) {
@@ -128,14 +131,19 @@ static void random_obligations(void **state)
         box b = {.a = a, .p = tp_exprs_new(a), .rng = tp_rng_new(seed, 0)};
         make_box(&b);
         tp_expr premises[2];
-        tp_obligation o = {.vars = b.vars, .nvars = b.nvars, .premises = premises, .npremises = (uint32_t)pick(&b, 3), .name = "random"};
+        tp_obligation o = {.vars = b.vars,
+                           .nvars = b.nvars,
+                           .premises = premises,
+                           .npremises = (uint32_t)pick(&b, 3),
+                           .name = "random"};
         for (uint32_t i = 0; i < o.npremises; i++)
             premises[i] = condition(&b, 1);
         o.goal = condition(&b, 3);
         int64_t env[VARS] = {0}, value;
         int truth = brute(&b, &o, 0, env);
         bool only_solver = seed % 8 == 0;
-        tp_prover *v = tp_prover_new(a, b.p, &(tp_prover_options){.only_solver = only_solver, .solver = solver, .rlimit = 60000});
+        tp_prover *v =
+            tp_prover_new(a, b.p, &(tp_prover_options){.only_solver = only_solver, .solver = solver, .rlimit = 60000});
         tp_decision d = tp_prove(v, &o);
         z3 += only_solver;
         proven += d.verdict == TP_PROVEN;
@@ -155,8 +163,9 @@ static void random_obligations(void **state)
         tp_prover_free(v);
         tp_arena_free(a);
     }
-    print_message("prover: %u random obligations from seed %llu: %u proven, %u violated, %u unknown (%u by the solver alone)\n", trials,
-                  (unsigned long long)first, proven, violated, unknown, z3);
+    print_message(
+        "prover: %u random obligations from seed %llu: %u proven, %u violated, %u unknown (%u by the solver alone)\n",
+        trials, (unsigned long long)first, proven, violated, unknown, z3);
     tp_solver_free(solver);
     tp_arena_free(keep);
     assert_true(proven > trials / 20);
