@@ -175,7 +175,7 @@ static tp_str decode_string(scanner *s, tp_loc loc)
     struct json_tokener *tok = json_tokener_new();
     if (!tok)
         tp_leave(s->c->arena, TP_E_MEMORY);
-    json_tokener_set_flags(tok, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+    /* not JSON_TOKENER_STRICT: json-c 0.18 then rejects bytes from 0x80 beside an escape */
     struct json_object *o = json_tokener_parse_ex(tok, raw, (int)n);
     enum json_tokener_error err = json_tokener_get_error(tok);
     json_tokener_free(tok);
@@ -209,6 +209,20 @@ static tp_str child_pointer(scanner *s, tp_str parent, tp_str key)
     return tp_buf_view(&b);
 }
 
+static bool decode_real(scanner *s, const char *text, double *out)
+{
+    struct json_tokener *tok = json_tokener_new(); /* its strict mode knows the number grammar */
+    if (!tok)
+        tp_leave(s->c->arena, TP_E_MEMORY);
+    json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
+    struct json_object *o = json_tokener_parse_ex(tok, text, (int)strlen(text) + 1);
+    bool good = o && json_tokener_get_error(tok) == json_tokener_success;
+    json_tokener_free(tok);
+    *out = good ? json_object_get_double(o) : 0;
+    json_object_put(o);
+    return good;
+}
+
 static void scan_number(scanner *s, tp_json *v)
 {
     uint32_t from = s->i;
@@ -219,25 +233,17 @@ static void scan_number(scanner *s, tp_json *v)
     }
     v->loc = span(from, s->i, v->loc.pointer);
     const char *text = tp_cstr(s->c->arena, (tp_str){s->p + from, s->i - from});
-    struct json_tokener *tok = json_tokener_new(); /* its strict mode knows the number grammar */
-    if (!tok)
-        tp_leave(s->c->arena, TP_E_MEMORY);
-    json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
-    struct json_object *o = json_tokener_parse_ex(tok, text, (int)(s->i - from) + 1);
-    bool good = o && json_tokener_get_error(tok) == json_tokener_success;
-    json_tokener_free(tok);
-    double d = good ? json_object_get_double(o) : 0;
-    json_object_put(o);
+    const char *digits = text + (*text == '-');
+    bool good = !digits[strspn(digits, "0123456789")] && (digits[0] != '0' || !digits[1]);
+    if (real)
+        good = decode_real(s, text, &v->u.real);
     if (!good)
         tp_raise(s->c, "TP001", v->loc, "JSON numbers look like 12, -3 or 1.5e3", "`%s` is not a number", text);
-    if (real) {
-        v->type = TP_J_REAL;
-        v->u.real = d;
-        if (!isfinite(d))
-            tp_raise(s->c, "TP001", v->loc, NULL, "`%s` is too large for a double", text);
+    v->type = real ? TP_J_REAL : TP_J_INT;
+    if (real && !isfinite(v->u.real))
+        tp_raise(s->c, "TP001", v->loc, NULL, "`%s` is too large for a double", text);
+    if (real)
         return;
-    }
-    v->type = TP_J_INT;
     errno = 0;
     v->u.integer = strtoll(text, NULL, 10);
     if (errno == ERANGE)
