@@ -39,10 +39,10 @@ Q := $(if $(V),,@)
 .PHONY: all quickstart test unit check check-layers check-tables check-size test-jax test-all strict asan bench install format clean help deps
 .DELETE_ON_ERROR:
 
-all: build/tileproof ## build the program: build/tileproof
+all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
 
-build/tileproof: $(BUILD)/tileproof
-	$(Q)ln -sf $(MODE)/tileproof $@
+build/tileproof: build/release/tileproof
+	$(Q)ln -sf release/tileproof $@
 
 $(BUILD)/tileproof: $(CLI_OBJ) $(BUILD)/libtileproof.a
 	@echo "  LINK $@"
