@@ -21,6 +21,11 @@ tp_interval tp_interval_of(const tp_prover *v, const tp_obligation *o, tp_expr e
 
 /* positivity.c: does the goal follow by endpoint substitution? Sound, no solver. */
 bool tp_prove_exact(tp_prover *v, const tp_obligation *o);
+/* Is the polynomial at least 0 inside the bounds of o's variables? */
+bool tp_poly_at_least_0(tp_prover *v, const tp_obligation *o, const tp_poly *p);
+
+/* refute.c: do premises and negated goal contradict each other? Sound, no solver. */
+bool tp_refute(tp_prover *v, const tp_obligation *o);
 
 /* search.c: a small counterexample; env has room for every symbol. */
 bool tp_search(tp_prover *v, const tp_obligation *o, int64_t *env);

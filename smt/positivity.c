@@ -282,6 +282,12 @@ static bool holds(goal *g, tp_expr e)
     }
 }
 
+bool tp_poly_at_least_0(tp_prover *v, const tp_obligation *o, const tp_poly *p)
+{
+    goal g = {v, o, 60};
+    return positive(&g, p);
+}
+
 bool tp_prove_exact(tp_prover *v, const tp_obligation *o)
 {
     goal g = {v, o, 400};

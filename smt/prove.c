@@ -70,7 +70,7 @@ static tp_decision ask_z3(tp_prover *v, const tp_obligation *o, int64_t *env)
 static tp_decision decide(tp_prover *v, const tp_obligation *o)
 {
     int64_t *env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p));
-    if (!v->o.only_solver && tp_prove_exact(v, o)) {
+    if (!v->o.only_solver && (tp_prove_exact(v, o) || tp_refute(v, o))) {
         v->stats.exact++;
         return proven(TP_GRADE_EXACT);
     }

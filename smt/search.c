@@ -116,8 +116,19 @@ typedef struct search {
     int64_t *env;
     candidates *choice; /* per variable; unused for steps */
     bool *used;
+    uint32_t *ready; /* per premise: 1 + the last step variable that it mentions; 0: none */
     int budget;
 } search;
+
+/* Does a premise fail whose variables are all set once steps below `n` are? */
+static bool excluded(const search *s, uint32_t n)
+{
+    int64_t value;
+    for (uint32_t i = 0; i < s->o->npremises; i++)
+        if (s->ready[i] == n && tp_expr_eval(s->v->p, s->o->premises[i], s->env, &value) == TP_EVAL_OK && !value)
+            return true;
+    return false;
+}
 
 static bool try_steps(search *s, uint32_t i)
 {
@@ -138,7 +149,7 @@ static bool try_steps(search *s, uint32_t i)
         tp_expr_eval(s->v->p, x->hi, s->env, &hi) != TP_EVAL_OK)
         return false;
     int64_t wanted[STEP_CANDIDATES] = {lo, lo + 1, lo + 2, lo + 3, lo + (hi - lo) / 2, hi - 2, hi - 1, hi};
-    for (int k = 0; k < STEP_CANDIDATES; k++) {
+    for (int k = 0; k < STEP_CANDIDATES && s->budget > 0; k++) {
         bool seen = wanted[k] < lo || wanted[k] > hi;
         for (int j = 0; j < n; j++)
             seen |= tried[j] == wanted[k];
@@ -146,7 +157,8 @@ static bool try_steps(search *s, uint32_t i)
             continue;
         tried[n++] = wanted[k];
         s->env[x->sym] = wanted[k];
-        if (try_steps(s, i + 1))
+        s->budget--;
+        if (!excluded(s, i + 1) && try_steps(s, i + 1))
             return true;
     }
     return false;
@@ -159,7 +171,7 @@ static bool try_sizes(search *s, uint32_t i, uint32_t level)
     while (i < o->nvars && (o->vars[i].step || !s->used[i]))
         i++;
     if (i >= o->nvars)
-        return level == 0 && try_steps(s, 0);
+        return level == 0 && !excluded(s, 0) && try_steps(s, 0);
     uint32_t rest = 0; /* what later sizes can take at most */
     for (uint32_t k = i + 1; k < o->nvars; k++)
         if (!o->vars[k].step && s->used[k])
@@ -207,6 +219,11 @@ static search search_new(tp_prover *v, const tp_obligation *o, int64_t *env)
     numbers constants = {0};
     s.choice = TP_NEWN(v->arena, candidates, o->nvars);
     s.used = TP_NEWN(v->arena, bool, o->nvars);
+    s.ready = TP_NEWN(v->arena, uint32_t, o->npremises);
+    for (uint32_t k = 0; k < o->npremises; k++)
+        for (uint32_t i = 0; i < o->nvars; i++)
+            if (o->vars[i].step && tp_expr_mentions(v->p, o->premises[k], o->vars[i].sym))
+                s.ready[k] = i + 1;
     constants_of(v, o->goal, &constants);
     for (uint32_t i = 0; i < o->npremises; i++)
         constants_of(v, o->premises[i], &constants);
