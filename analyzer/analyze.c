@@ -29,13 +29,7 @@ const tp_rule *tp_rule_find(tp_str name)
 const tp_trap_rule *tp_trap_rules(size_t *n)
 {
     static const tp_trap_rule ROWS[] = {
-        {"TP102", "slice-out-of-bounds", "a slice of a ref reaches outside it"},
         {"TP107", "check-failed", "a check(...) of the body is false"},
-        {"TP401", "output-coverage", "an element of an output is never written"},
-        {"TP402", "nonconsecutive-revisit", "the grid returns to an output block after leaving it"},
-        {"TP403", "parallel-race", "steps that differ in a parallel axis write the same block"},
-        {"TP404", "uninitialized-use", "a value from unwritten scratch or an unwritten output window is used"},
-        {"TP501", "padding-leak", "a value from outside an array reaches a result or a decision"},
         {"TP503", "undefined-source", "an out-of-range float-to-int conversion reaches a result or a decision"},
         {"TP701", "not-equivalent", "an output differs from the reference"},
         {"TP702", "not-compared", "a case that was asked for could not be run or compared"},
@@ -120,8 +114,28 @@ static tp_obligation obligation_of(tp_analysis *a, const tp_claim *c)
         memcpy(premises, a->where, a->nwhere * sizeof *premises);
     if (c->npremises)
         memcpy(premises + a->nwhere, c->premises, c->npremises * sizeof *premises);
-    return (tp_obligation){.vars = a->vars,
-                           .nvars = c->over_steps ? a->nvars : a->nsizes,
+    const tp_var *vars = a->vars;
+    uint32_t nvars = c->over_steps ? a->nvars : a->nsizes;
+    if (c->nextra) {
+        tp_var *all = TP_NEWN(a->arena, tp_var, nvars + c->nextra);
+        bool *wanted = TP_NEWN(a->arena, bool, c->nextra);
+        memcpy(all, vars, nvars * sizeof *all);
+        for (uint32_t i = c->nextra; i-- > 0;) { /* only those that are spoken of: an empty range would speak for all */
+            uint32_t sym = c->extra[i].sym;
+            wanted[i] = tp_expr_mentions(a->p, c->goal, sym);
+            for (uint32_t k = 0; k < n && !wanted[i]; k++)
+                wanted[i] = tp_expr_mentions(a->p, premises[k], sym);
+            for (uint32_t k = i + 1; k < c->nextra && !wanted[i]; k++)
+                wanted[i] = wanted[k] && (tp_expr_mentions(a->p, c->extra[k].lo, sym) ||
+                                          tp_expr_mentions(a->p, c->extra[k].hi, sym));
+        }
+        for (uint32_t i = 0; i < c->nextra; i++)
+            if (wanted[i])
+                all[nvars++] = c->extra[i];
+        vars = all;
+    }
+    return (tp_obligation){.vars = vars,
+                           .nvars = nvars,
                            .premises = premises,
                            .npremises = n,
                            .goal = c->goal,
@@ -135,22 +149,17 @@ tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c)
     return tp_prove(a->prover, &o);
 }
 
-static void try_replay(tp_analysis *a, tp_finding *f, tp_witness *w, const int64_t *env)
+/* 1: the machine trapped with this rule, 0: it ran to the end, -1: cannot say. */
+static int replay(tp_analysis *a, const char *rule, const int64_t *env)
 {
-    if (!a->o->replay)
-        return;
-    int r = a->o->replay(a->o->replay_ctx, a->k, env, f->rule);
-    if (r == 1)
-        w->replay = "executed";
-    if (r == 0) {
-        a->out->contradiction = true;
-        f->reason = TP_S("internal error: the machine runs this case to the end");
-    }
+    return a->o->replay ? a->o->replay(a->o->replay_ctx, a->k, env, rule) : -1;
 }
 
-tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **env)
+tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env)
 {
-    tp_decision d = tp_claim_decide(a, c);
+    int replayed = d.verdict == TP_VIOLATED ? replay(a, a->rule->code, d.env) : -1;
+    if (d.verdict == TP_VIOLATED && c->approximate && replayed != 1)
+        d = (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_str_c(c->approximate), .ms = d.ms};
     tp_finding *f =
         tp_add_finding(a, d.verdict, c->subject, c->loc, d.verdict == TP_VIOLATED ? c->violated : c->proven);
     f->grade = d.verdict == TP_PROVEN ? d.grade : TP_GRADE_NONE;
@@ -166,9 +175,19 @@ tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **en
         f->witness = w;
         f->label = c->label;
         f->note = c->note;
-        try_replay(a, f, w, d.env);
+        if (replayed == 1)
+            w->replay = "executed";
+        if (replayed == 0) {
+            a->out->contradiction = true;
+            f->reason = TP_S("internal error: the machine runs this case to the end");
+        }
     }
     return f;
+}
+
+tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **env)
+{
+    return tp_claim_record(a, c, tp_claim_decide(a, c), env);
 }
 
 tp_str tp_holds_when(tp_analysis *a, const tp_claim *c, const tp_expr *candidates, uint32_t n)
@@ -190,11 +209,11 @@ tp_str tp_holds_when(tp_analysis *a, const tp_claim *c, const tp_expr *candidate
     return (tp_str){NULL, 0};
 }
 
-uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises)
+uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises, uint32_t room)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++)
-        for (uint32_t d = 0; d < a->k->operands[i].rank && n < TP_MAX_FACTS; d++) {
+        for (uint32_t d = 0; d < a->k->operands[i].rank && n < room; d++) {
             tp_expr fact = mk(a, TP_E_LE, a->k->operands[i].shape[d], num(a, TP_SIZE_MAX));
             bool seen = false;
             for (uint32_t j = 0; j < n; j++)

@@ -17,11 +17,14 @@ struct tp_analysis {
     tp_expr *where; /* the spec's facts */
     uint32_t nwhere;
     bool vacuous; /* the domain is empty: no other rule speaks */
+    struct tp_flow *flow; /* definedness of the body, once asked for */
 };
 
 typedef struct tp_claim {
     tp_expr goal;
     bool over_steps;         /* for every grid step too, not only all sizes */
+    const tp_var *extra;     /* variables after the axes, e.g. lanes */
+    uint32_t nextra;
     const tp_expr *premises; /* besides "where" */
     uint32_t npremises;
     const char *rests_on; /* facts and rules it takes for granted: "F2, TP101"; or NULL */
@@ -30,18 +33,22 @@ typedef struct tp_claim {
     tp_str proven, violated; /* messages */
     tp_str label;
     tp_str note;
+    /* Not NULL: a counterexample may be spurious, and this says why; it counts
+     * only if the machine traps there, else the claim is unknown. */
+    const char *approximate;
 } tp_claim;
 
 /* Decide the claim and record a finding. The pointer is valid until the next
  * finding is recorded; `env` (may be NULL) receives the witness. */
 tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **env);
-/* Only decide. */
+/* The two halves of it. */
 tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c);
+tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env);
 /* Record a finding that needed no proof. */
 tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc loc, tp_str message);
 /* Fact F2, every array dimension is at most 2^30, as premises; their number. */
 enum { TP_MAX_FACTS = 64 };
-uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises);
+uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises, uint32_t room);
 
 /* The weakest of a few simple preconditions under which the claim holds, as
  * text; empty when none was proven. */

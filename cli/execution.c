@@ -8,7 +8,11 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
 {
     enum { REPLAY_STEPS = 200000 };
     const size_t *max_memory = ctx;
-    if (strcmp(rule, "TP101") != 0 || !k->body)
+    static const char *const TRAPS[] = {"TP101", "TP102", "TP401", "TP402", "TP403", "TP404", "TP501"};
+    bool traps = false;
+    for (size_t i = 0; i < sizeof TRAPS / sizeof *TRAPS; i++)
+        traps |= strcmp(rule, TRAPS[i]) == 0;
+    if (!traps || !k->body)
         return -1;
     tp_arena *a = tp_arena_new(*max_memory);
     if (!a)

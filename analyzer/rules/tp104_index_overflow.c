@@ -28,7 +28,7 @@ static bool out_of_bounds(const tp_analysis *a, const tp_operand *o, const tp_di
 static void check(tp_analysis *a)
 {
     tp_expr premises[TP_MAX_FACTS + 1];
-    uint32_t n = tp_dimension_facts(a, premises);
+    uint32_t n = tp_dimension_facts(a, premises, TP_MAX_FACTS);
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {

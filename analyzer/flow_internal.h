@@ -1,0 +1,61 @@
+/* Shared by flow.c (statements, memory, grid), flow_value.c (values) and
+ * flow_guard.c (conditions). */
+#ifndef TP_FLOW_INTERNAL_H
+#define TP_FLOW_INTERNAL_H
+
+#include "analyzer/flow.h"
+
+typedef struct flow_value {
+    tp_expr meaning; /* integers and bools; no id: unknown */
+    tp_leaks leaks;
+} flow_value;
+
+typedef struct flow_state {
+    flow_value *values; /* by value number */
+    tp_leaks *refs;     /* by operand */
+} flow_state;
+
+typedef struct flow {
+    tp_analysis *a;
+    const tp_kernel *k;
+    const tp_program *p;
+    tp_flow *out;
+    flow_state now;
+    tp_expr path;
+    bool path_exact;
+    bool recording;
+    const tp_syntax *syntax;
+    tp_expr *reduced;  /* per value: first variable of the reduction that computes it */
+    tp_expr *loop;     /* per value: the counter of the loop whose variable it is */
+    bool *feeds;       /* per value: does a mask, an index or a bound come from it? */
+    uint32_t work;     /* statements walked; bounded */
+} flow;
+
+/* flow_guard.c: conditions in negation normal form; comparisons as x >= 0,
+ * x == 0 or x != 0 with x in polynomial normal form, so that complements meet. */
+tp_expr flow_guard(flow *f, tp_expr condition, bool negated);
+tp_expr flow_and(flow *f, tp_expr a, tp_expr b); /* of guards; false when they exclude each other by text */
+tp_expr flow_or(flow *f, tp_expr a, tp_expr b);
+tp_expr flow_compare(flow *f, tp_expr_op op, tp_expr a, tp_expr b);
+/* Replace symbols, keeping the normal form. */
+tp_expr flow_subst(flow *f, tp_expr guard, const tp_expr *with, uint32_t n);
+/* Leave out the conjuncts that mention one of the marked symbols. */
+tp_expr flow_forget(flow *f, tp_expr guard, const bool *marked);
+bool flow_mentions(flow *f, tp_expr guard, const bool *marked);
+
+void flow_add(flow *f, tp_leaks *list, tp_leak leak);
+/* into += { condition and l : l in from }, symbols replaced first (with may be NULL). */
+void flow_join(flow *f, tp_leaks *into, const tp_leaks *from, tp_expr condition, const tp_expr *with, bool exact);
+/* A substitution that keeps every symbol. */
+tp_expr *flow_identity(flow *f);
+uint32_t flow_lane_sym(const flow *f, uint32_t d);
+
+/* flow_value.c */
+void flow_inst(flow *f, const tp_inst *i);
+/* Is the value inside [lo, hi] on this path, for all its lanes? */
+bool flow_fits(flow *f, tp_expr value, int64_t lo, int64_t hi, uint32_t rank, const tp_expr *dims);
+/* flow.c */
+void flow_load(flow *f, const tp_inst *i);
+void flow_use(flow *f, tp_use use);
+
+#endif

@@ -1,0 +1,319 @@
+/* What each primitive does to leaks and meanings. A value's conditions and
+ * meaning are over the lanes 0, 1, … of its own shape. */
+#include "analyzer/flow_internal.h"
+
+static bool is_one(flow *f, tp_expr dim)
+{
+    int64_t v;
+    return tp_expr_is_const(f->a->p, dim, &v) && v == 1;
+}
+
+static const tp_value *shape_of(const flow *f, tp_vid v)
+{
+    return &f->p->values.at[v];
+}
+
+/* ---- integers ---- */
+
+bool flow_fits(flow *f, tp_expr value, int64_t lo, int64_t hi, uint32_t rank, const tp_expr *dims)
+{
+    tp_exprs *p = f->a->p;
+    tp_expr premises[64];
+    tp_claim c = {.goal = tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, value, tp_const(p, lo)),
+                                 tp_op2(p, TP_E_LE, value, tp_const(p, hi))),
+                  .over_steps = true,
+                  .premises = premises};
+    c.extra = tp_flow_vars(f->a, f->out, rank, dims, &c.nextra);
+    c.npremises = tp_conjuncts(f->a, f->path, premises, 32);
+    c.npremises += tp_dimension_facts(f->a, premises + c.npremises, 32);
+    return tp_claim_decide(f->a, &c).verdict == TP_PROVEN;
+}
+
+/* The value as the dtype holds it: itself when it provably fits, else unknown. */
+static tp_expr wrapped(flow *f, const tp_inst *i, tp_expr e)
+{
+    const tp_value *x = shape_of(f, i->out);
+    if (!e.id || tp_is_float(x->dtype) || tp_exprs_overflowed(f->a->p))
+        return (tp_expr){0};
+    if (x->dtype == TP_BOOL)
+        return e;
+    if (x->dtype == TP_I32 && f->feeds[i->out] && !tp_expr_is_const(f->a->p, e, NULL))
+        flow_use(f, (tp_use){.kind = TP_USE_INT32, .value = e, .rank = x->rank, .dims = x->dims, .node = i->node});
+    return flow_fits(f, e, tp_dtype_min(x->dtype), tp_dtype_max(x->dtype), x->rank, x->dims) ? e : (tp_expr){0};
+}
+
+static tp_expr_op expr_op(tp_prim prim)
+{
+    switch (prim) {
+    case TP_P_ADD: return TP_E_ADD;
+    case TP_P_SUB: return TP_E_SUB;
+    case TP_P_MUL: return TP_E_MUL;
+    case TP_P_FLOORDIV: return TP_E_FLOORDIV;
+    case TP_P_MOD: return TP_E_MOD;
+    case TP_P_MAXIMUM: return TP_E_MAX;
+    case TP_P_MINIMUM: return TP_E_MIN;
+    case TP_P_SHR: return TP_E_SHR;
+    case TP_P_EQ: return TP_E_EQ;
+    case TP_P_NE: return TP_E_NE;
+    case TP_P_LT: return TP_E_LT;
+    case TP_P_LE: return TP_E_LE;
+    case TP_P_GT: return TP_E_GT;
+    case TP_P_GE: return TP_E_GE;
+    default: return TP_E_CONST;
+    }
+}
+
+static tp_expr logical(tp_exprs *p, tp_prim prim, tp_expr a, tp_expr b)
+{
+    if (prim == TP_P_XOR)
+        return tp_op2(p, TP_E_AND, tp_op2(p, TP_E_OR, a, b), tp_op1(p, TP_E_NOT, tp_op2(p, TP_E_AND, a, b)));
+    return tp_op2(p, prim == TP_P_AND ? TP_E_AND : TP_E_OR, a, b);
+}
+
+static tp_expr binary_meaning(flow *f, const tp_inst *i, tp_expr a, tp_expr b)
+{
+    tp_exprs *p = f->a->p;
+    tp_dtype d = shape_of(f, i->args[0])->dtype;
+    tp_expr_op op = expr_op(i->prim);
+    bool bits = i->prim == TP_P_AND || i->prim == TP_P_OR || i->prim == TP_P_XOR;
+    if (bits && d == TP_BOOL)
+        return logical(p, i->prim, a, b);
+    if (bits)
+        return tp_op2(p, i->prim == TP_P_AND ? TP_E_BITAND : i->prim == TP_P_OR ? TP_E_BITOR : TP_E_BITXOR, a, b);
+    if (i->prim == TP_P_LAX_DIV || i->prim == TP_P_LAX_REM) { /* truncating: floor for non-negative operands */
+        const tp_value *x = shape_of(f, i->args[0]), *y = shape_of(f, i->args[1]);
+        bool same = flow_fits(f, a, 0, INT32_MAX, x->rank, x->dims) && flow_fits(f, b, 1, INT32_MAX, y->rank, y->dims);
+        return same ? tp_op2(p, i->prim == TP_P_LAX_DIV ? TP_E_FLOORDIV : TP_E_MOD, a, b) : (tp_expr){0};
+    }
+    if (op == TP_E_CONST || (d == TP_BOOL && op != TP_E_EQ && op != TP_E_NE))
+        return (tp_expr){0};
+    return tp_op2(p, op, a, b);
+}
+
+static bool divides(tp_prim p)
+{
+    return p == TP_P_FLOORDIV || p == TP_P_MOD || p == TP_P_LAX_DIV || p == TP_P_LAX_REM;
+}
+
+static tp_expr unary_meaning(flow *f, const tp_inst *i, tp_expr a)
+{
+    tp_exprs *p = f->a->p;
+    tp_expr zero = tp_const(p, 0), negative = tp_op1(p, TP_E_NEG, a);
+    switch (i->prim) {
+    case TP_P_NEG: return negative;
+    case TP_P_ABS: return tp_ite(p, tp_op2(p, TP_E_LT, a, zero), negative, a);
+    case TP_P_RELU: return tp_op2(p, TP_E_MAX, a, zero);
+    case TP_P_SQUARE: return tp_op2(p, TP_E_MUL, a, a);
+    case TP_P_INVERT:
+        return shape_of(f, i->out)->dtype == TP_BOOL ? tp_op1(p, TP_E_NOT, a) : tp_op2(p, TP_E_SUB, negative, tp_const(p, 1));
+    default: return (tp_expr){0};
+    }
+}
+
+static tp_expr power(flow *f, tp_expr a, int64_t n)
+{
+    tp_expr r = tp_const(f->a->p, 1);
+    for (int64_t k = 0; k < n; k++)
+        r = tp_op2(f->a->p, TP_E_MUL, r, a);
+    return r;
+}
+
+static tp_expr cast_meaning(flow *f, const tp_inst *i, tp_expr a)
+{
+    tp_dtype from = shape_of(f, i->args[0])->dtype, to = shape_of(f, i->out)->dtype;
+    if (tp_is_float(from) || tp_is_float(to) || !a.id)
+        return (tp_expr){0};
+    if (to == TP_BOOL)
+        return from == TP_BOOL ? a : tp_op2(f->a->p, TP_E_NE, a, tp_const(f->a->p, 0));
+    if (from == TP_BOOL)
+        return tp_ite(f->a->p, a, tp_const(f->a->p, 1), tp_const(f->a->p, 0));
+    return a;
+}
+
+/* ---- lanes ---- */
+
+/* The argument's meaning and leaks, its lanes replaced. */
+static void adopt(flow *f, flow_value *out, const flow_value *from, const tp_expr *with)
+{
+    flow_join(f, &out->leaks, &from->leaks, tp_const(f->a->p, 1), with, true);
+    if (from->meaning.id)
+        out->meaning = with ? tp_expr_subst(f->a->p, from->meaning, with, tp_sym_count(f->a->p)) : from->meaning;
+}
+
+static void set_lane(flow *f, tp_expr *with, uint32_t lane, tp_expr to)
+{
+    with[flow_lane_sym(f, lane)] = to;
+}
+
+static void broadcast(flow *f, const tp_inst *i, flow_value *out)
+{
+    const tp_value *x = shape_of(f, i->args[0]);
+    tp_expr *with = flow_identity(f);
+    for (uint32_t d = 0; d < x->rank; d++)
+        if (is_one(f, x->dims[d]))
+            set_lane(f, with, d, tp_const(f->a->p, 0));
+    adopt(f, out, &f->now.values[i->args[0]], with);
+}
+
+static void transpose(flow *f, const tp_inst *i, flow_value *out)
+{
+    tp_expr *with = flow_identity(f);
+    for (uint32_t d = 0; d < i->nints; d++)
+        set_lane(f, with, (uint32_t)i->ints[d], f->out->lane[d]);
+    adopt(f, out, &f->now.values[i->args[0]], with);
+}
+
+/* Dimensions of 1 come and go; otherwise by the row-major element number. */
+static void reshape(flow *f, const tp_inst *i, flow_value *out)
+{
+    const tp_value *x = shape_of(f, i->args[0]), *y = shape_of(f, i->out);
+    tp_exprs *p = f->a->p;
+    tp_expr *with = flow_identity(f);
+    uint32_t to = 0, from = 0;
+    for (; from < x->rank; from++) {
+        if (is_one(f, x->dims[from])) {
+            set_lane(f, with, from, tp_const(p, 0));
+            continue;
+        }
+        while (to < y->rank && is_one(f, y->dims[to]))
+            to++;
+        if (to == y->rank || !tp_same(tp_expr_normal(p, x->dims[from]), tp_expr_normal(p, y->dims[to])))
+            break;
+        set_lane(f, with, from, f->out->lane[to++]);
+    }
+    while (to < y->rank && is_one(f, y->dims[to]))
+        to++;
+    if (from < x->rank || to < y->rank) {
+        tp_expr number = tp_const(p, 0), stride = tp_const(p, 1);
+        for (uint32_t d = 0; d < y->rank; d++)
+            number = tp_op2(p, TP_E_ADD, tp_op2(p, TP_E_MUL, number, y->dims[d]), f->out->lane[d]);
+        for (uint32_t d = x->rank; d-- > 0;) {
+            tp_expr at = tp_op2(p, TP_E_FLOORDIV, number, stride);
+            set_lane(f, with, d, d ? tp_op2(p, TP_E_MOD, at, x->dims[d]) : at);
+            stride = tp_op2(p, TP_E_MUL, stride, x->dims[d]);
+        }
+    }
+    adopt(f, out, &f->now.values[i->args[0]], with);
+}
+
+/* A lane of the result depends on every lane along the reduced dimensions:
+ * "for some t" becomes a variable of its own, since conditions are refuted. */
+static void mark_through(tp_leaks *leaks, uint32_t from, tp_prim prim)
+{
+    for (uint32_t i = from; i < leaks->len; i++)
+        if (leaks->at[i].through == TP_PRIMS)
+            leaks->at[i].through = prim;
+}
+
+static void reduce(flow *f, const tp_inst *i, flow_value *out)
+{
+    const tp_value *x = shape_of(f, i->args[0]);
+    tp_expr *with = flow_identity(f);
+    bool reduced[TP_MAX_RANK] = {false};
+    uint32_t to = 0;
+    for (uint32_t k = 0; k < i->nints; k++) {
+        reduced[i->ints[k]] = true;
+        set_lane(f, with, (uint32_t)i->ints[k], tp_sym(f->a->p, (uint32_t)tp_expr_get(f->a->p, f->reduced[i->out])->value + k));
+    }
+    for (uint32_t d = 0; d < x->rank; d++)
+        if (!reduced[d])
+            set_lane(f, with, d, f->out->lane[to++]);
+    adopt(f, out, &f->now.values[i->args[0]], with);
+    out->meaning = (tp_expr){0};
+    mark_through(&out->leaks, 0, i->prim);
+}
+
+static void dot(flow *f, const tp_inst *i, flow_value *out)
+{
+    uint32_t first = (uint32_t)tp_expr_get(f->a->p, f->reduced[i->out])->value, to = i->nbatch;
+    for (uint32_t side = 0; side < 2; side++) {
+        const tp_value *x = shape_of(f, i->args[side]);
+        tp_expr *with = flow_identity(f);
+        bool paired[TP_MAX_RANK] = {false};
+        for (uint32_t k = 0; k < i->ncontract + i->nbatch; k++) {
+            uint32_t d = (uint32_t)i->ints[2 * k + side];
+            paired[d] = true;
+            set_lane(f, with, d, k < i->ncontract ? tp_sym(f->a->p, first + k) : f->out->lane[k - i->ncontract]);
+        }
+        for (uint32_t d = 0; d < x->rank; d++)
+            if (!paired[d])
+                set_lane(f, with, d, f->out->lane[to++]);
+        adopt(f, out, &f->now.values[i->args[side]], with);
+    }
+    out->meaning = (tp_expr){0};
+    mark_through(&out->leaks, 0, TP_P_DOT);
+}
+
+static void select_arm(flow *f, const tp_inst *i, flow_value *out)
+{
+    const flow_value *c = &f->now.values[i->args[0]], *a = &f->now.values[i->args[1]], *b = &f->now.values[i->args[2]];
+    tp_expr yes = tp_const(f->a->p, 1), no = yes;
+    if (c->meaning.id) {
+        yes = flow_guard(f, c->meaning, false);
+        no = flow_guard(f, c->meaning, true);
+    }
+    flow_join(f, &out->leaks, &c->leaks, tp_const(f->a->p, 1), NULL, true);
+    flow_join(f, &out->leaks, &a->leaks, yes, NULL, c->meaning.id != 0);
+    flow_join(f, &out->leaks, &b->leaks, no, NULL, c->meaning.id != 0);
+    if (c->meaning.id && a->meaning.id && b->meaning.id)
+        out->meaning = tp_ite(f->a->p, c->meaning, a->meaning, b->meaning);
+}
+
+static void elementwise(flow *f, const tp_inst *i, flow_value *out)
+{
+    const flow_value *a = &f->now.values[i->args[0]], *b = i->nargs > 1 ? &f->now.values[i->args[1]] : NULL;
+    const tp_value *x = shape_of(f, i->args[0]);
+    adopt(f, out, a, NULL);
+    out->meaning = (tp_expr){0};
+    if (b)
+        flow_join(f, &out->leaks, &b->leaks, tp_const(f->a->p, 1), NULL, true);
+    if (b && divides(i->prim) && !tp_is_float(x->dtype)) {
+        const tp_value *y = shape_of(f, i->args[1]);
+        flow_use(f, (tp_use){.kind = TP_USE_DIVISOR, .value = b->meaning, .rank = y->rank, .dims = y->dims, .node = i->node});
+    }
+    if (tp_is_float(x->dtype) || !a->meaning.id || (b && !b->meaning.id))
+        return;
+    out->meaning = wrapped(f, i,
+                           i->prim == TP_P_INTEGER_POW ? power(f, a->meaning, i->integer)
+                           : b                         ? binary_meaning(f, i, a->meaning, b->meaning)
+                                                       : unary_meaning(f, i, a->meaning));
+}
+
+void flow_inst(flow *f, const tp_inst *i)
+{
+    flow_value *out = &f->now.values[i->out];
+    const tp_value *x = shape_of(f, i->out);
+    *out = (flow_value){.meaning = {0}};
+    switch (i->prim) {
+    case TP_P_LOAD: flow_load(f, i); break;
+    case TP_P_DOT: dot(f, i, out); break;
+    case TP_P_WHERE: select_arm(f, i, out); break;
+    case TP_P_BROADCAST: broadcast(f, i, out); break;
+    case TP_P_TRANSPOSE: transpose(f, i, out); break;
+    case TP_P_RESHAPE: reshape(f, i, out); break;
+    case TP_P_VARIABLE: *out = f->now.values[i->args[0]]; break;
+    case TP_P_IOTA: out->meaning = wrapped(f, i, f->out->lane[i->integer]); break;
+    case TP_P_PROGRAM_ID:
+    case TP_P_NUM_PROGRAMS: out->meaning = x->meaning; break;
+    case TP_P_LITERAL:
+        if (!tp_is_float(x->dtype))
+            out->meaning = tp_const(f->a->p, (int64_t)i->real);
+        break;
+    case TP_P_CAST: {
+        const flow_value *from = &f->now.values[i->args[0]];
+        tp_expr meaning = shape_of(f, i->args[0])->dtype == TP_WEAK_INT ? shape_of(f, i->args[0])->meaning : from->meaning;
+        adopt(f, out, from, NULL);
+        out->meaning = wrapped(f, i, cast_meaning(f, i, meaning));
+        break;
+    }
+    case TP_P_SUM:
+    case TP_P_PROD:
+    case TP_P_MAX:
+    case TP_P_MIN:
+    case TP_P_ANY:
+    case TP_P_ALL:
+    case TP_P_ARGMAX:
+    case TP_P_ARGMIN: reduce(f, i, out); break;
+    default: elementwise(f, i, out); break;
+    }
+}

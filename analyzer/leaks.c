@@ -1,0 +1,221 @@
+/* From the records of the definedness analysis to findings. */
+#include "analyzer/flow.h"
+
+const char *tp_leak_rule(const tp_sink *s, const tp_leak *l)
+{
+    if (l->birth == TP_BIRTH_OUTSIDE)
+        return "TP501";
+    bool untouched = l->birth == TP_BIRTH_OUTPUT && s->kind == TP_SINK_OUTPUT && l->operand == s->operand && !l->stored;
+    return untouched ? "TP401" : "TP404";
+}
+
+tp_loc tp_body_loc(const tp_analysis *a, const tp_node *node, const tp_syntax *syntax)
+{
+    tp_ctx c = {.arena = a->arena, .source = a->k->source};
+    if (node)
+        return tp_node_loc(&c, node);
+    return syntax ? syntax->line->loc : a->k->doc->loc;
+}
+
+static const char *sink_text(const tp_sink *s)
+{
+    switch (s->kind) {
+    case TP_SINK_BRANCH: return "a branch condition";
+    case TP_SINK_BOUND: return "a loop bound";
+    case TP_SINK_INDEX: return "an index";
+    case TP_SINK_CHECK: return "the condition of a check";
+    case TP_SINK_OUTPUT: break;
+    }
+    return "";
+}
+
+/* o[130, 0]: the element of the array at lane env. */
+static tp_str element_text(tp_analysis *a, const tp_flow *f, const tp_operand *o, const int64_t *env)
+{
+    tp_buf b = {.arena = a->arena};
+    uint32_t lane = 0;
+    tp_buf_printf(&b, "%.*s[", TP_FMT(o->name));
+    for (uint32_t d = 0; d < o->rank; d++) {
+        const tp_dim *dim = &o->dims[d];
+        int64_t index = 0, block = 1, lo = 0, at = 0;
+        if (!o->whole) {
+            tp_expr_eval(a->p, dim->index, env, &index);
+            tp_expr_eval(a->p, dim->block, env, &block);
+        }
+        if (dim->kind == TP_DIM_ELEMENT) {
+            tp_expr_eval(a->p, dim->pad_lo, env, &lo);
+            block = 1;
+        }
+        if (dim->kind != TP_DIM_SQUEEZED)
+            tp_expr_eval(a->p, f->lane[lane++], env, &at);
+        tp_buf_printf(&b, "%s%lld", d ? ", " : "", (long long)(index * block - lo + at));
+    }
+    tp_buf_c(&b, "]");
+    return tp_buf_view(&b);
+}
+
+static tp_str source_text(tp_analysis *a, const tp_leak *l)
+{
+    const tp_operand *o = &a->k->operands[l->operand];
+    switch (l->birth) {
+    case TP_BIRTH_OUTSIDE:
+        return tp_message(a, "elements of the window of `%.*s` outside dimension %u (%.*s)", TP_FMT(o->name), l->dim,
+                          TP_FMT(tp_text(a, o->shape[l->dim])));
+    case TP_BIRTH_SCRATCH: return tp_message(a, "unwritten elements of scratch `%.*s`", TP_FMT(o->name));
+    default: return tp_message(a, "unwritten elements of the output window of `%.*s`", TP_FMT(o->name));
+    }
+}
+
+static const char *neutral(tp_prim through)
+{
+    switch (through) {
+    case TP_P_MAX:
+    case TP_P_ARGMAX: return "-inf";
+    case TP_P_MIN:
+    case TP_P_ARGMIN: return "inf";
+    case TP_P_PROD: return "1";
+    case TP_P_ANY: return "False";
+    case TP_P_ALL: return "True";
+    default: return "0";
+    }
+}
+
+/* where(k * bk + iota(int32, (bm, bk), 1) < K, x[...], 0) */
+static tp_str mask_text(tp_analysis *a, const tp_leak *l)
+{
+    const tp_operand *o = &a->k->operands[l->operand];
+    const tp_dim *dim = &o->dims[l->dim];
+    tp_buf b = {.arena = a->arena}, read = {.arena = a->arena};
+    uint32_t lane = 0;
+    bool whole = l->read && l->read->nkids == 2 && l->read->kids[1]->kind == TP_N_ELLIPSIS;
+    if (!whole || dim->kind != TP_DIM_BLOCKED || o->ref_rank == 0)
+        return (tp_str){NULL, 0};
+    for (uint32_t d = 0; d < l->dim; d++)
+        lane += o->dims[d].kind != TP_DIM_SQUEEZED;
+    tp_print_node(&read, l->read);
+    tp_buf_printf(&b, "where(%.*s + iota(int32, (", TP_FMT(tp_text(a, mk(a, TP_E_MUL, dim->index, dim->block))));
+    for (uint32_t d = 0; d < o->ref_rank; d++)
+        tp_buf_printf(&b, "%s%.*s", d ? ", " : "", TP_FMT(tp_text(a, o->ref_shape[d])));
+    tp_buf_printf(&b, "%s), %u) < %.*s, %.*s, %s)", o->ref_rank == 1 ? "," : "", lane,
+                  TP_FMT(tp_text(a, o->shape[l->dim])), TP_FMT(tp_buf_view(&read)), neutral(l->through));
+    return tp_buf_view(&b);
+}
+
+static void advise(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_leak *l)
+{
+    const tp_operand *o = &a->k->operands[l->operand];
+    if (l->birth == TP_BIRTH_OUTSIDE) {
+        tp_str mask = mask_text(a, l);
+        tp_expr divides = o->dims[l->dim].kind == TP_DIM_BLOCKED ? multiple(a, o->shape[l->dim], o->dims[l->dim].block)
+                                                                : (tp_expr){0};
+        f->note = TP_S("JAX does not report this: the hardware reads whatever lies there, interpret=True shows NaN for "
+                       "floats and nothing for integers");
+        if (mask.n)
+            f->help = tp_message(a, "select before use: %.*s", TP_FMT(mask));
+        else
+            f->help = TP_S("select before use with where(in range, value, neutral element)");
+        if (divides.id)
+            f->holds_when = tp_holds_when(a, c, &divides, 1);
+    } else if (strcmp(f->rule, "TP401") == 0) {
+        f->help = TP_S("write every element of the block in some step of its run, on all paths");
+    } else {
+        f->help = TP_S("initialise it in the first step of every run, e.g. `if k == 0:` with k the reduction axis");
+    }
+}
+
+static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, const tp_leak *l)
+{
+    const tp_operand *born = &a->k->operands[l->operand];
+    tp_expr *premises = TP_NEWN(a->arena, tp_expr, 256);
+    tp_claim c = {.goal = num(a, 0), .over_steps = true, .premises = premises};
+    bool output = s->kind == TP_SINK_OUTPUT;
+    tp_str target = output ? tp_message(a, "output `%.*s`", TP_FMT(a->k->operands[s->operand].name)) : tp_str_c(sink_text(s));
+    c.npremises = tp_conjuncts(a, s->path, premises, 128);
+    c.npremises += tp_conjuncts(a, l->when, premises + c.npremises, 128);
+    c.extra = tp_flow_vars(a, f, s->rank, s->dims, &c.nextra);
+    c.subject = output ? a->k->operands[s->operand].name : born->name;
+    c.loc = tp_body_loc(a, l->read, s->syntax);
+    if (!l->read && output)
+        c.loc = a->k->operands[s->operand].loc;
+    if (strcmp(a->rule->code, "TP401") == 0)
+        c.violated = tp_message(a, "an element of output `%.*s` can stay unwritten in the run of its block", TP_FMT(born->name));
+    else
+        c.violated = tp_message(a, "%.*s can reach %.*s", TP_FMT(source_text(a, l)), TP_FMT(target));
+    c.proven = tp_message(a, "%.*s never reach %.*s", TP_FMT(source_text(a, l)), TP_FMT(target));
+    c.label = l->birth == TP_BIRTH_OUTSIDE ? tp_message(a, "undefined beyond %.*s in dimension %u",
+                                                        TP_FMT(tp_text(a, born->shape[l->dim])), l->dim)
+                                           : TP_S("");
+    if (!s->exact || !l->exact)
+        c.approximate = "the condition for it could only be bounded, and the case that was tried does not trap";
+    return c;
+}
+
+/* Already said: the same source read at the same place. */
+static bool told(const tp_analysis *a, uint32_t from, const tp_claim *c)
+{
+    for (uint32_t i = from; i < a->out->findings.len; i++) {
+        const tp_finding *f = &a->out->findings.at[i];
+        if (f->verdict != TP_PROVEN && f->loc.start == c->loc.start && tp_str_eq(f->subject, c->subject))
+            return true;
+    }
+    return false;
+}
+
+typedef struct tally {
+    uint32_t claims, open;
+    tp_grade grade;
+} tally;
+
+static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, uint32_t from, tally *t)
+{
+    for (int exact = 1; exact >= 0; exact--) /* sure ones first */
+        for (uint32_t i = 0; i < s->leaks.len; i++) {
+            const tp_leak *l = &s->leaks.at[i];
+            const int64_t *env;
+            if (strcmp(tp_leak_rule(s, l), a->rule->code) != 0 || (l->exact && s->exact) != exact)
+                continue;
+            tp_claim c = claim_of(a, f, s, l);
+            if (told(a, from, &c))
+                continue;
+            tp_decision d = tp_claim_decide(a, &c);
+            t->claims++;
+            if (d.verdict == TP_PROVEN) {
+                t->grade = d.grade > t->grade ? d.grade : t->grade;
+                continue;
+            }
+            t->open++;
+            tp_finding *found = tp_claim_record(a, &c, d, &env);
+            if (found->verdict != TP_VIOLATED)
+                continue;
+            if (s->kind == TP_SINK_OUTPUT)
+                ((tp_witness *)(uintptr_t)found->witness)->detail =
+                    tp_message(a, "%.*s depends on them", TP_FMT(element_text(a, f, &a->k->operands[s->operand], env)));
+            advise(a, found, &c, l);
+        }
+}
+
+void tp_check_leaks(tp_analysis *a, const char *proven)
+{
+    const tp_flow *f = tp_flow_of(a);
+    uint32_t from = a->out->findings.len;
+    if (!f)
+        return;
+    for (uint32_t o = a->k->ninputs; o < a->k->ninputs + a->k->noutputs; o++) {
+        const tp_operand *out = &a->k->operands[o];
+        tally t = {.grade = TP_GRADE_EXACT};
+        for (uint32_t i = 0; i < f->sinks.len; i++)
+            if (f->sinks.at[i].kind == TP_SINK_OUTPUT && f->sinks.at[i].operand == o)
+                check_sink(a, f, &f->sinks.at[i], from, &t);
+        if (t.open)
+            continue;
+        tp_verdict v = f->gave_up.n ? TP_UNKNOWN : TP_PROVEN;
+        tp_finding *ok = tp_add_finding(a, v, out->name, out->loc, tp_message(a, proven, TP_FMT(out->name)));
+        ok->grade = v == TP_PROVEN ? t.grade : TP_GRADE_NONE;
+        ok->reason = f->gave_up;
+    }
+    for (uint32_t i = 0; i < f->sinks.len; i++) {
+        tally t = {.grade = TP_GRADE_EXACT};
+        if (f->sinks.at[i].kind != TP_SINK_OUTPUT)
+            check_sink(a, f, &f->sinks.at[i], from, &t);
+    }
+}
