@@ -81,8 +81,8 @@ uint32_t tp_conjuncts(tp_analysis *a, tp_expr condition, tp_expr *into, uint32_t
 
 /* leaks.c: the code of the rule that a leak into a sink breaks. */
 const char *tp_leak_rule(const tp_sink *s, const tp_leak *l);
-/* Every leak of a->rule into every sink; `proven` is the message for an output
- * without one, with a place (%.*s) for its name. */
+/* Every leak of a->rule into every sink; `proven` and the name of an
+ * output is the message where there is none. */
 void tp_check_leaks(tp_analysis *a, const char *proven);
 /* Place of a node, else of a statement. */
 tp_loc tp_body_loc(const tp_analysis *a, const tp_node *node, const tp_syntax *syntax);

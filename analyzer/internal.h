@@ -18,6 +18,8 @@ struct tp_analysis {
     uint32_t nwhere;
     bool vacuous; /* the domain is empty: no other rule speaks */
     struct tp_flow *flow; /* definedness of the body, once asked for */
+    tp_expr *other[2];    /* per axis: its value in a second and a third step */
+    tp_expr *block;       /* per array dimension: a block number */
 };
 
 typedef struct tp_claim {
@@ -82,6 +84,24 @@ tp_str tp_message(tp_analysis *a, const char *fmt, ...) __attribute__((format(pr
 /* Visit e's subterms with the condition under which each is evaluated. */
 typedef void (*tp_subterm_visitor)(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx);
 void tp_visit_subterms(tp_analysis *a, tp_expr e, tp_expr path, tp_subterm_visitor visit, void *ctx);
+
+/* visits.c: what index maps say about which step has which window. */
+
+/* The window of dimension d meets the array: for a Blocked dimension the block
+ * index lies in [0, cdiv(extent, block)); for an Element dimension the window
+ * [e - lo, e - lo + n) stays inside the padding and touches the array. */
+tp_expr tp_window_meets(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr index);
+/* The same for every window for which TP101 was violated, as premises: sizes
+ * at which it fails are not judged by other rules. Their number. */
+uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises, uint32_t room);
+/* Every axis that the map of o mentions can be told from the window. */
+bool tp_map_tells_axes(tp_analysis *a, const tp_operand *o, bool *mentioned);
+/* e with the axes of another step: 0 this, 1 the second, 2 the third. */
+tp_expr tp_at_step(tp_analysis *a, tp_expr e, int which);
+/* The axes of the second and third step, as variables; their number. */
+const tp_var *tp_step_vars(tp_analysis *a, int steps, uint32_t *n);
+/* Every axis has a step, as premises; their number. */
+uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises, uint32_t room);
 
 /* memory.c: bytes of one window or scratch buffer in VMEM, padded to tiles;
  * and how many copies the pipeline keeps. */

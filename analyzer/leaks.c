@@ -93,7 +93,12 @@ static tp_str mask_text(tp_analysis *a, const tp_leak *l)
     for (uint32_t d = 0; d < l->dim; d++)
         lane += o->dims[d].kind != TP_DIM_SQUEEZED;
     tp_print_node(&read, l->read);
-    tp_buf_printf(&b, "where(%.*s + iota(int32, (", TP_FMT(tp_text(a, mk(a, TP_E_MUL, dim->index, dim->block))));
+    tp_expr start = mk(a, TP_E_MUL, dim->index, dim->block);
+    int64_t zero;
+    tp_buf_c(&b, "where(");
+    if (!tp_expr_is_const(a->p, tp_expr_normal(a->p, start), &zero) || zero)
+        tp_buf_printf(&b, "%.*s + ", TP_FMT(tp_text(a, start)));
+    tp_buf_c(&b, "iota(int32, (");
     for (uint32_t d = 0; d < o->ref_rank; d++)
         tp_buf_printf(&b, "%s%.*s", d ? ", " : "", TP_FMT(tp_text(a, o->ref_shape[d])));
     tp_buf_printf(&b, "%s), %u) < %.*s, %.*s, %s)", o->ref_rank == 1 ? "," : "", lane,
@@ -131,7 +136,10 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
     bool output = s->kind == TP_SINK_OUTPUT;
     tp_str target = output ? tp_message(a, "output `%.*s`", TP_FMT(a->k->operands[s->operand].name)) : tp_str_c(sink_text(s));
     c.npremises = tp_conjuncts(a, s->path, premises, 128);
-    c.npremises += tp_conjuncts(a, l->when, premises + c.npremises, 128);
+    c.npremises += tp_conjuncts(a, l->when, premises + c.npremises, 96);
+    uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
+    c.npremises += granted;
+    c.rests_on = granted ? "TP101" : NULL;
     c.extra = tp_flow_vars(a, f, s->rank, s->dims, &c.nextra);
     c.subject = output ? a->k->operands[s->operand].name : born->name;
     c.loc = tp_body_loc(a, l->read, s->syntax);
@@ -162,8 +170,9 @@ static bool told(const tp_analysis *a, uint32_t from, const tp_claim *c)
 }
 
 typedef struct tally {
-    uint32_t claims, open;
+    uint32_t open;
     tp_grade grade;
+    const char *rests_on;
 } tally;
 
 static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, uint32_t from, tally *t)
@@ -178,8 +187,8 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, uint3
             if (told(a, from, &c))
                 continue;
             tp_decision d = tp_claim_decide(a, &c);
-            t->claims++;
             if (d.verdict == TP_PROVEN) {
+                t->rests_on = c.rests_on ? c.rests_on : t->rests_on;
                 t->grade = d.grade > t->grade ? d.grade : t->grade;
                 continue;
             }
@@ -209,9 +218,10 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
         if (t.open)
             continue;
         tp_verdict v = f->gave_up.n ? TP_UNKNOWN : TP_PROVEN;
-        tp_finding *ok = tp_add_finding(a, v, out->name, out->loc, tp_message(a, proven, TP_FMT(out->name)));
+        tp_finding *ok = tp_add_finding(a, v, out->name, out->loc, tp_message(a, "%s `%.*s`", proven, TP_FMT(out->name)));
         ok->grade = v == TP_PROVEN ? t.grade : TP_GRADE_NONE;
         ok->reason = f->gave_up;
+        ok->rests_on = t.rests_on ? tp_str_c(t.rests_on) : (tp_str){NULL, 0};
     }
     for (uint32_t i = 0; i < f->sinks.len; i++) {
         tally t = {.grade = TP_GRADE_EXACT};

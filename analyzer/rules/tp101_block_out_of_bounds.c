@@ -1,23 +1,5 @@
 #include "analyzer/internal.h"
 
-/* The window of dimension d meets the array: for a Blocked dimension the block
- * index lies in [0, cdiv(extent, block)); for an Element dimension the window
- * [e - lo, e - lo + n) stays inside the padding and touches the array. */
-static tp_expr in_bounds(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr index)
-{
-    const tp_dim *dim = &o->dims[d];
-    if (dim->kind != TP_DIM_ELEMENT) {
-        tp_expr last = mk(a, TP_E_SUB, mk(a, TP_E_CDIV, o->shape[d], dim->block), num(a, 1));
-        if (dim->kind == TP_DIM_SQUEEZED)
-            last = mk(a, TP_E_SUB, o->shape[d], num(a, 1));
-        return both(a, mk(a, TP_E_GE, index, num(a, 0)), mk(a, TP_E_LE, index, last));
-    }
-    tp_expr start = mk(a, TP_E_SUB, index, dim->pad_lo), end = mk(a, TP_E_ADD, start, dim->block);
-    tp_expr inside =
-        both(a, mk(a, TP_E_GE, index, num(a, 0)), mk(a, TP_E_LE, end, mk(a, TP_E_ADD, o->shape[d], dim->pad_hi)));
-    return both(a, inside, both(a, mk(a, TP_E_LT, start, o->shape[d]), mk(a, TP_E_GT, end, num(a, 0))));
-}
-
 /* index / block when the text of the map is a multiple of the block. */
 static tp_expr divided_by_block(tp_analysis *a, tp_expr index, tp_expr block)
 {
@@ -61,7 +43,7 @@ static tp_expr without_constant(tp_analysis *a, tp_expr index)
 static bool holds_with(tp_analysis *a, const tp_claim *c, const tp_operand *o, uint32_t d, tp_expr index)
 {
     tp_claim fixed = *c;
-    fixed.goal = in_bounds(a, o, d, index);
+    fixed.goal = tp_window_meets(a, o, d, index);
     return index.id && tp_claim_decide(a, &fixed).verdict == TP_PROVEN;
 }
 
@@ -123,7 +105,7 @@ static void check(tp_analysis *a)
             const tp_dim *dim = &o->dims[d];
             const int64_t *env;
             tp_claim c = {
-                .goal = in_bounds(a, o, d, dim->index),
+                .goal = tp_window_meets(a, o, d, dim->index),
                 .over_steps = true,
                 .subject = o->name,
                 .loc = dim->index_loc,

@@ -12,23 +12,10 @@ static void add_subterm(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx)
         *goal = both(a, *goal, mk(a, TP_E_IMPLIES, path, fits_int32(a, sub)));
 }
 
-/* Sizes at which TP101 fails are not judged here: where it was violated, being
- * in bounds becomes a premise. */
-static bool out_of_bounds(const tp_analysis *a, const tp_operand *o, const tp_dim *dim)
-{
-    for (uint32_t i = 0; i < a->out->findings.len; i++) {
-        const tp_finding *f = &a->out->findings.at[i];
-        if (strcmp(f->rule, "TP101") == 0 && f->verdict == TP_VIOLATED && tp_str_eq(f->subject, o->name) &&
-            f->loc.start == dim->index_loc.start)
-            return true;
-    }
-    return false;
-}
-
 static void check(tp_analysis *a)
 {
-    tp_expr premises[TP_MAX_FACTS + 1];
-    uint32_t n = tp_dimension_facts(a, premises, TP_MAX_FACTS);
+    tp_expr premises[TP_MAX_FACTS + 24];
+    uint32_t n = tp_dimension_facts(a, premises, TP_MAX_FACTS), granted = tp_meeting_windows(a, premises + n, 24);
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {
@@ -39,14 +26,12 @@ static void check(tp_analysis *a)
             tp_visit_subterms(a, start, num(a, 1), add_subterm, &goal);
             if (tp_expr_is_const(a->p, goal, NULL))
                 continue;
-            bool judged = !out_of_bounds(a, o, dim);
-            premises[n] = mk(a, TP_E_LT, start, o->shape[d]);
             tp_claim c = {
                 .goal = goal,
                 .over_steps = true,
                 .premises = premises,
-                .npremises = n + !judged,
-                .rests_on = judged ? "F2" : "F2, TP101",
+                .npremises = n + granted,
+                .rests_on = granted ? "F2, TP101" : "F2",
                 .subject = o->name,
                 .loc = dim->index_loc,
                 .proven =

@@ -1,0 +1,93 @@
+#include "analyzer/internal.h"
+
+static tp_claim race(tp_analysis *a, const tp_operand *o, tp_expr *premises)
+{
+    tp_claim c = {.premises = premises,
+                  .subject = o->name,
+                  .loc = o->rank && !o->whole ? o->dims[0].index_loc : o->loc,
+                  .proven = tp_message(a, "steps that differ in a parallel axis write different blocks of `%.*s`", TP_FMT(o->name)),
+                  .note = TP_S("JAX does not report this; both interpreters run the steps in order, so that the last "
+                               "writer wins")};
+    c.npremises = tp_nonempty_grid(a, premises, 16);
+    c.npremises += tp_meeting_windows(a, premises + c.npremises, 16);
+    return c;
+}
+
+/* An axis that the map leaves out: its steps all have the same window. */
+static void check_axis(tp_analysis *a, const tp_operand *o, uint32_t axis)
+{
+    tp_expr premises[32];
+    const tp_axis *x = &a->k->axes[axis];
+    tp_claim c = race(a, o, premises);
+    c.goal = mk(a, TP_E_LE, x->steps, num(a, 1));
+    c.violated = tp_message(a, "steps that differ in the parallel axis `%.*s` write the same block of `%.*s`", TP_FMT(x->name),
+                            TP_FMT(o->name));
+    c.label = tp_message(a, "does not depend on %.*s", TP_FMT(x->name));
+    tp_finding *f = tp_claim_check(a, &c, NULL);
+    if (f->verdict == TP_VIOLATED)
+        f->help = tp_message(a, "declare `%.*s` \"arbitrary\", or give each of its steps a block of its own", TP_FMT(x->name));
+}
+
+static void check_map(tp_analysis *a, const tp_operand *o)
+{
+    tp_expr premises[64], differ = num(a, 0);
+    tp_claim c = race(a, o, premises);
+    for (uint32_t d = 0; d < o->rank; d++)
+        premises[c.npremises++] = mk(a, TP_E_EQ, o->dims[d].index, tp_at_step(a, o->dims[d].index, 1));
+    for (uint32_t x = 0; x < a->k->naxes; x++) {
+        tp_expr here = tp_sym(a->p, a->k->axes[x].sym);
+        if (a->k->axes[x].parallel)
+            differ = either(a, differ, mk(a, TP_E_NE, here, tp_at_step(a, here, 1)));
+    }
+    c.goal = tp_op1(a->p, TP_E_NOT, differ);
+    c.over_steps = true;
+    c.extra = tp_step_vars(a, 1, &c.nextra);
+    c.violated = tp_message(a, "two steps that differ in a parallel axis write the same block of `%.*s`", TP_FMT(o->name));
+    c.label = TP_S("two steps share a block");
+    const int64_t *env;
+    tp_finding *f = tp_claim_check(a, &c, &env);
+    if (f->verdict != TP_VIOLATED)
+        return;
+    tp_buf b = {.arena = a->arena};
+    tp_buf_c(&b, "so does step");
+    for (uint32_t x = 0; x < a->k->naxes; x++) {
+        int64_t v = 0;
+        tp_expr_eval(a->p, tp_at_step(a, tp_sym(a->p, a->k->axes[x].sym), 1), env, &v);
+        tp_buf_printf(&b, "%s %.*s = %lld", x ? "," : "", TP_FMT(a->k->axes[x].name), (long long)v);
+    }
+    ((tp_witness *)(uintptr_t)f->witness)->detail = tp_buf_view(&b);
+    f->help = TP_S("declare the axis \"arbitrary\", or give each step a block of its own");
+}
+
+static void check(tp_analysis *a)
+{
+    for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs; i++) {
+        const tp_operand *o = &a->k->operands[i];
+        bool mentioned[16], parallel = false;
+        bool told = tp_map_tells_axes(a, o, mentioned);
+        for (uint32_t x = 0; x < a->k->naxes; x++) {
+            parallel |= a->k->axes[x].parallel && mentioned[x];
+            if (a->k->axes[x].parallel && !mentioned[x])
+                check_axis(a, o, x);
+        }
+        if (!told && parallel)
+            check_map(a, o);
+        else if (parallel) {
+            tp_claim c = race(a, o, (tp_expr[32]){{0}});
+            tp_add_finding(a, TP_PROVEN, o->name, c.loc, c.proven)->grade = TP_GRADE_EXACT;
+        }
+    }
+}
+
+const tp_rule tp_rule_tp403_parallel_race = {
+    .code = "TP403",
+    .slug = "parallel-race",
+    .title = "steps that differ in a parallel axis never write the same block",
+    .severity = TP_ERROR,
+    .why = "Steps of a parallel axis may run at the same time on several cores, in any order. Two that write one block "
+           "race, and neither sees what the other accumulated.",
+    .bad = "{\"axis\": \"k\", \"semantics\": \"parallel\"}   with an output map of [\"i\", \"j\"]",
+    .good = "{\"axis\": \"k\", \"semantics\": \"arbitrary\"}",
+    .jax = "Lowering, compiler and interpret=True accept it. The TPU interpreter finds it as a race with two or more cores.",
+    .check = check,
+};
