@@ -240,7 +240,7 @@ static void walk_if(flow *f, const tp_step *s)
 static bool covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_t rank, const tp_expr *dims)
 {
     tp_expr premises[192], parts[64], theirs[64];
-    uint32_t n = tp_conjuncts(f->a, leak->when, parts, 64), candidates = 0;
+    uint32_t n = tp_conjuncts(f->a, leak->when, parts, 64);
     tp_claim c = {.goal = tp_const(f->a->p, 0), .over_steps = true, .premises = premises};
     c.npremises = tp_conjuncts(f->a, f->path, premises, 64);
     memcpy(premises + c.npremises, parts, n * sizeof *parts);
@@ -258,27 +258,51 @@ static bool covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_
                 }
         if (found == m)
             return true;
-        if (c.npremises < 190) {
+        if (c.npremises < 190)
             premises[c.npremises++] = flow_guard(f, k->when, true);
-            candidates++;
-        }
     }
-    (void)candidates;
     c.extra = tp_flow_vars(f->a, f->out, rank, dims, &c.nextra);
     return tp_claim_decide(f->a, &c).verdict == TP_PROVEN;
 }
 
-/* Add to the guess what it does not cover yet, freed from whatever changes
- * from step to step. True when something was added. */
+/* How much of a condition a guess keeps. */
+typedef enum freedom {
+    KEEP_LANES, /* conditions on lanes, even if they change from step to step */
+    KEEP_FIXED, /* conditions on what does not change */
+    KEEP_NOTHING,
+} freedom;
+
+static freedom freedom_of(int round)
+{
+    return round < 3 ? KEEP_LANES : round < 6 ? KEEP_FIXED : KEEP_NOTHING;
+}
+
+static tp_expr freed(flow *f, tp_expr when, const bool *changing, freedom how)
+{
+    tp_expr parts[64], result = yes(f);
+    uint32_t n = tp_conjuncts(f->a, when, parts, 64);
+    bool *lanes = lane_marks(f), *existential = TP_NEWN(f->a->arena, bool, tp_sym_count(f->a->p));
+    for (uint32_t i = 0; i < f->out->vars.len; i++)
+        existential[f->out->vars.at[i].sym] = !f->counters.at[i];
+    for (uint32_t i = 0; i < n && how != KEEP_NOTHING; i++) {
+        bool changes = flow_mentions(f, parts[i], changing);
+        if (!flow_mentions(f, parts[i], existential) &&
+            (!changes || (how == KEEP_LANES && flow_mentions(f, parts[i], lanes))))
+            result = flow_and(f, result, parts[i]);
+    }
+    return result;
+}
+
+/* Add to the guess what it does not cover yet. True when something was added. */
 static bool weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *changing, uint32_t rank,
-                   const tp_expr *dims, bool give_up)
+                   const tp_expr *dims, freedom how)
 {
     bool added = false;
     for (uint32_t i = 0; i < found->len; i++) {
         tp_leak l = found->at[i];
         if (covered(f, guess, &l, rank, dims))
             continue;
-        l.when = give_up ? yes(f) : flow_forget(f, l.when, changing);
+        l.when = freed(f, l.when, changing, how);
         l.exact = false;
         flow_add(f, guess, l);
         added = true;
@@ -330,11 +354,9 @@ static void loop_head(flow *f, const flow_state *entry, const flow_state *guess,
                       tp_expr counter)
 {
     tp_exprs *p = f->a->p;
-    uint32_t n = tp_sym_count(p);
     tp_expr first = flow_compare(f, TP_E_EQ, counter, tp_const(p, 0)), later = flow_guard(f, first, true);
     tp_expr *back = flow_identity(f);
     back[tp_expr_get(p, counter)->value] = tp_op2(p, TP_E_SUB, counter, tp_const(p, 1));
-    (void)n;
     for (uint32_t o = 0; o < tp_noperands(f->k); o++)
         if (refs[o]) {
             tp_leaks l = {0};
@@ -352,17 +374,17 @@ static void loop_head(flow *f, const flow_state *entry, const flow_state *guess,
 }
 
 static bool weaken_state(flow *f, flow_state *guess, const bool *slots, const bool *refs, const bool *changing,
-                         bool give_up)
+                         freedom how)
 {
     bool added = false;
     for (uint32_t o = 0; o < tp_noperands(f->k); o++)
         if (refs[o])
             added |= weaken(f, &guess->refs[o], &f->now.refs[o], changing, f->k->operands[o].ref_rank,
-                            f->k->operands[o].ref_shape, give_up);
+                            f->k->operands[o].ref_shape, how);
     for (uint32_t v = 0; v < f->p->values.len; v++)
         if (slots[v])
             added |= weaken(f, &guess->values[v].leaks, &f->now.values[v].leaks, changing, f->p->values.at[v].rank,
-                            f->p->values.at[v].dims, give_up);
+                            f->p->values.at[v].dims, how);
     return added;
 }
 
@@ -404,7 +426,7 @@ static void walk_loop(flow *f, const tp_step *s)
         if (round > MAX_ROUNDS + 1 || f->work > MAX_WORK)
             break;
         walk_region(f, &s->body);
-        if (!weaken_state(f, &guess, slots, refs, changing, round >= MAX_ROUNDS))
+        if (!weaken_state(f, &guess, slots, refs, changing, freedom_of(round)))
             break;
     }
     f->recording = recording;
@@ -656,7 +678,7 @@ static void walk_grid(flow *f)
         walk_region(f, &f->p->steps);
         for (uint32_t o = inputs; o < n; o++)
             added |= weaken(f, &guess[o], &f->now.refs[o], changing[o], f->k->operands[o].ref_rank,
-                            f->k->operands[o].ref_shape, round >= MAX_ROUNDS);
+                            f->k->operands[o].ref_shape, freedom_of(round));
         if (!added || f->out->gave_up.n)
             break;
     }
@@ -677,6 +699,7 @@ static tp_expr new_variable(flow *f, const char *name, tp_expr extent)
     tp_var v = {.sym = (uint32_t)tp_expr_get(p, e)->value, .lo = tp_const(p, 0), .multiple_of = 1, .step = true};
     v.hi = extent.id ? tp_op2(p, TP_E_SUB, extent, tp_const(p, 1)) : v.lo;
     tp_push(f->a->arena, f->out->vars, v);
+    tp_push(f->a->arena, f->counters, !extent.id);
     return e;
 }
 
@@ -771,4 +794,11 @@ const tp_var *tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, cons
     for (uint32_t i = 0; i < f->vars.len; i++)
         all[(*n)++] = f->vars.at[i];
     return all;
+}
+
+const char *tp_flow_basis(const tp_flow *f, bool windows)
+{
+    if (f->on_facts)
+        return windows ? "F2, TP101" : "F2";
+    return windows ? "TP101" : NULL;
 }

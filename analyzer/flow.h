@@ -68,6 +68,7 @@ typedef struct tp_flow {
     tp_expr lane[TP_MAX_RANK];
     TP_VEC(tp_var) vars; /* reduction and loop variables */
     tp_str gave_up;      /* why nothing is known; empty: all is well */
+    bool on_facts;       /* some meaning is known only thanks to F2 */
 } tp_flow;
 
 /* The walk over a->k's body; made once per kernel. NULL: no body. */
@@ -76,6 +77,8 @@ const tp_flow *tp_flow_of(tp_analysis *a);
 /* The variables of a claim over lanes of shape dims[rank]: sizes, axes, lanes,
  * the walk's own. Returns how many come after the axes. */
 const tp_var *tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, uint32_t *n);
+/* What a proof from these records rests on; `windows`: on TP101 as well. */
+const char *tp_flow_basis(const tp_flow *f, bool windows);
 /* Conjuncts of a condition, for the premises of a claim; their number. */
 uint32_t tp_conjuncts(tp_analysis *a, tp_expr condition, tp_expr *into, uint32_t room);
 

@@ -28,7 +28,8 @@ typedef struct flow {
     tp_expr *reduced;  /* per value: first variable of the reduction that computes it */
     tp_expr *loop;     /* per value: the counter of the loop whose variable it is */
     bool *feeds;       /* per value: does a mask, an index or a bound come from it? */
-    uint32_t work;     /* statements walked; bounded */
+    TP_VEC(bool) counters; /* per variable of the walk: counts a loop (else it is reduced over) */
+    uint32_t work;         /* statements walked; bounded */
 } flow;
 
 /* flow_guard.c: conditions in negation normal form; comparisons as x >= 0,

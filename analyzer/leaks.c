@@ -139,7 +139,7 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
     c.npremises += tp_conjuncts(a, l->when, premises + c.npremises, 96);
     uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
     c.npremises += granted;
-    c.rests_on = granted ? "TP101" : NULL;
+    c.rests_on = tp_flow_basis(f, granted > 0);
     c.extra = tp_flow_vars(a, f, s->rank, s->dims, &c.nextra);
     c.subject = output ? a->k->operands[s->operand].name : born->name;
     c.loc = tp_body_loc(a, l->read, s->syntax);

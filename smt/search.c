@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "smt/internal.h"
 
-enum { MAX_CANDIDATES = 40, SEARCH_BUDGET = 30000, STEP_CANDIDATES = 8 };
+enum { MAX_CANDIDATES = 40, SEARCH_BUDGET = 30000, STEP_CANDIDATES = 8, STEP_CONSTANTS = 6 };
 
 typedef struct candidates {
     int64_t at[MAX_CANDIDATES];
@@ -117,6 +117,8 @@ typedef struct search {
     candidates *choice; /* per variable; unused for steps */
     bool *used;
     uint32_t *ready; /* per premise: 1 + the last step variable that it mentions; 0: none */
+    int64_t constants[STEP_CONSTANTS]; /* worth trying for steps too */
+    uint32_t nconstants;
     int budget;
 } search;
 
@@ -143,13 +145,15 @@ static bool try_steps(search *s, uint32_t i)
         return tp_refutes(s->v, o, s->env);
     }
     const tp_var *x = &o->vars[i];
-    int64_t lo, hi, tried[STEP_CANDIDATES];
+    int64_t lo, hi, tried[STEP_CANDIDATES + STEP_CONSTANTS];
     int n = 0;
     if (tp_expr_eval(s->v->p, x->lo, s->env, &lo) != TP_EVAL_OK ||
         tp_expr_eval(s->v->p, x->hi, s->env, &hi) != TP_EVAL_OK)
         return false;
-    int64_t wanted[STEP_CANDIDATES] = {lo, lo + 1, lo + 2, lo + 3, lo + (hi - lo) / 2, hi - 2, hi - 1, hi};
-    for (int k = 0; k < STEP_CANDIDATES && s->budget > 0; k++) {
+    int64_t wanted[STEP_CANDIDATES + STEP_CONSTANTS] = {lo,     lo + 1, lo + 2, lo + 3, lo + (hi - lo) / 2,
+                                                        hi - 2, hi - 1, hi};
+    memcpy(wanted + STEP_CANDIDATES, s->constants, sizeof s->constants);
+    for (int k = 0; k < STEP_CANDIDATES + (int)s->nconstants && s->budget > 0; k++) {
         bool seen = wanted[k] < lo || wanted[k] > hi;
         for (int j = 0; j < n; j++)
             seen |= tried[j] == wanted[k];
@@ -230,6 +234,9 @@ static search search_new(tp_prover *v, const tp_obligation *o, int64_t *env)
     for (uint32_t i = 0; i < o->nvars; i++)
         if (o->vars[i].hi.id && o->vars[i].step)
             constants_of(v, o->vars[i].hi, &constants);
+    for (uint32_t i = 0; i < constants.len && s.nconstants < STEP_CONSTANTS; i++)
+        if (constants.at[i] > 3)
+            s.constants[s.nconstants++] = constants.at[i];
     set_defaults(v, o, env);
     for (uint32_t i = 0; i < o->nvars; i++) {
         s.used[i] = mentioned(v, o, o->vars[i].sym);

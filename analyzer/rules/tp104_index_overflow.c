@@ -1,4 +1,4 @@
-#include "analyzer/internal.h"
+#include "analyzer/flow.h"
 
 static tp_expr fits_int32(tp_analysis *a, tp_expr e)
 {
@@ -12,7 +12,38 @@ static void add_subterm(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx)
         *goal = both(a, *goal, mk(a, TP_E_IMPLIES, path, fits_int32(a, sub)));
 }
 
-static void check(tp_analysis *a)
+/* An int32 of the body that a mask, an index or a bound is made of. */
+static void check_use(tp_analysis *a, const tp_flow *f, const tp_use *u)
+{
+    tp_expr premises[TP_MAX_FACTS + 128];
+    tp_claim c = {.goal = fits_int32(a, u->value),
+                  .over_steps = true,
+                  .premises = premises,
+                  .rests_on = "F2",
+                  .subject = a->k->name,
+                  .loc = tp_body_loc(a, u->node, u->syntax),
+                  .proven = TP_S("this int32 of the body does not overflow"),
+                  .violated = TP_S("an int32 that a mask, an index or a bound is made of can overflow"),
+                  .label = TP_S("int32 wraps here")};
+    c.npremises = tp_conjuncts(a, u->path, premises, 96);
+    c.npremises += tp_dimension_facts(a, premises + c.npremises, TP_MAX_FACTS);
+    uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
+    c.npremises += granted;
+    c.rests_on = granted ? "F2, TP101" : "F2";
+    c.extra = tp_flow_vars(a, f, u->rank, u->dims, &c.nextra);
+    if (!u->exact)
+        c.approximate = "whether this statement runs depends on data";
+    const int64_t *env;
+    tp_finding *found = tp_claim_check(a, &c, &env);
+    if (found->verdict != TP_VIOLATED)
+        return;
+    int64_t value = 0;
+    tp_expr_eval(a->p, u->value, env, &value);
+    ((tp_witness *)(uintptr_t)found->witness)->detail = tp_message(a, "the exact value is %lld", (long long)value);
+    found->help = TP_S("bound the sizes with \"max\", or compare differences that stay small: lane < K - start");
+}
+
+static void check_maps(tp_analysis *a)
 {
     tp_expr premises[TP_MAX_FACTS + 24];
     uint32_t n = tp_dimension_facts(a, premises, TP_MAX_FACTS), granted = tp_meeting_windows(a, premises + n, 24);
@@ -53,10 +84,19 @@ static void check(tp_analysis *a)
     }
 }
 
+static void check(tp_analysis *a)
+{
+    const tp_flow *f = tp_flow_of(a);
+    check_maps(a);
+    for (uint32_t i = 0; f && i < f->uses.len; i++)
+        if (f->uses.at[i].kind == TP_USE_INT32)
+            check_use(a, f, &f->uses.at[i]);
+}
+
 const tp_rule tp_rule_tp104_index_overflow = {
     .code = "TP104",
     .slug = "index-overflow",
-    .title = "no int32 overflow in index maps and window starts",
+    .title = "no int32 overflow in index maps, window starts, and body integers behind masks and indices",
     .severity = TP_ERROR,
     .why = "Device index arithmetic is int32: a product that passes 2^31 wraps and the window lands somewhere else.",
     .bad = "\"index_map\": [\"(i * N * N) // (N * N)\"]   with N up to 2^30",

@@ -1,0 +1,64 @@
+#include "analyzer/flow.h"
+
+static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
+{
+    const tp_operand *o = &a->k->operands[u->operand];
+    tp_expr premises[160], span = mk(a, TP_E_MUL, mk(a, TP_E_SUB, u->size, num(a, 1)), num(a, u->stride));
+    tp_claim c = {.goal = both(a, mk(a, TP_E_GE, u->value, num(a, 0)),
+                               mk(a, TP_E_LT, mk(a, TP_E_ADD, u->value, span), u->extent)),
+                  .over_steps = true,
+                  .premises = premises,
+                  .subject = o->name,
+                  .loc = tp_body_loc(a, u->node, u->syntax),
+                  .proven = tp_message(a, "this access of `%.*s` stays inside dimension %u", TP_FMT(o->name), u->dim),
+                  .violated = tp_message(a, "this access of `%.*s` can leave dimension %u", TP_FMT(o->name), u->dim),
+                  .label = tp_message(a, "dimension %u of the ref has %.*s", u->dim, TP_FMT(tp_text(a, u->extent))),
+                  .note = TP_S("interpret=True clamps the start and uses other data; on a TPU whatever lies there is touched")};
+    c.npremises = tp_conjuncts(a, u->path, premises, 96);
+    uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
+    c.npremises += granted;
+    c.rests_on = tp_flow_basis(f, granted > 0);
+    if (!tp_expr_is_const(a->p, u->size, NULL)) /* an empty slice touches nothing */
+        premises[c.npremises++] = mk(a, TP_E_GE, u->size, num(a, 1));
+    c.extra = tp_flow_vars(a, f, 0, NULL, &c.nextra);
+    if (!u->exact)
+        c.approximate = "whether this statement runs depends on data";
+    if (!u->value.id) {
+        tp_finding *unknown = tp_add_finding(a, TP_UNKNOWN, c.subject, c.loc,
+                                             tp_message(a, "could not decide: %.*s", TP_FMT(c.proven)));
+        unknown->reason = TP_S("the start depends on data, or its int32 arithmetic may overflow");
+        return;
+    }
+    const int64_t *env;
+    tp_finding *found = tp_claim_check(a, &c, &env);
+    if (found->verdict != TP_VIOLATED)
+        return;
+    int64_t start = 0, size = 1, extent = 0;
+    tp_expr_eval(a->p, u->value, env, &start);
+    tp_expr_eval(a->p, u->size, env, &size);
+    tp_expr_eval(a->p, u->extent, env, &extent);
+    ((tp_witness *)(uintptr_t)found->witness)->detail =
+        tp_message(a, "elements %lld to %lld of %lld", (long long)start, (long long)(start + (size - 1) * u->stride),
+                   (long long)extent);
+}
+
+static void check(tp_analysis *a)
+{
+    const tp_flow *f = tp_flow_of(a);
+    for (uint32_t i = 0; f && i < f->uses.len; i++)
+        if (f->uses.at[i].kind == TP_USE_SLICE)
+            check_slice(a, f, &f->uses.at[i]);
+}
+
+const tp_rule tp_rule_tp102_slice_out_of_bounds = {
+    .code = "TP102",
+    .slug = "slice-out-of-bounds",
+    .title = "every slice of a ref in the body stays inside it",
+    .severity = TP_ERROR,
+    .why = "A dynamic slice that starts too far reads or overwrites whatever lies behind the window in VMEM.",
+    .bad = "\"x[ds(t * 16, 16), :]\"   with 100 rows and t up to cdiv(100, 16) - 1",
+    .good = "\"x[ds(min(t * 16, 84), 16), :]\", or a size that 16 divides",
+    .jax = "Static slices are checked while tracing. Dynamic ones are not: interpret=True clamps the start; the TPU "
+           "interpreter raises, for the executed shape only.",
+    .check = check,
+};
