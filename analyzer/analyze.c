@@ -92,6 +92,14 @@ tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc 
     return &a->out->findings.at[a->out->findings.len - 1];
 }
 
+bool tp_violated(const tp_analysis *a, const char *rule)
+{
+    for (uint32_t i = 0; i < a->out->findings.len; i++)
+        if (a->out->findings.at[i].verdict == TP_VIOLATED && strcmp(a->out->findings.at[i].rule, rule) == 0)
+            return true;
+    return false;
+}
+
 static const tp_witness *make_witness(tp_analysis *a, const tp_claim *c, const int64_t *env)
 {
     tp_witness *w = TP_NEW(a->arena, tp_witness);

@@ -46,6 +46,8 @@ tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **en
 /* The two halves of it. */
 tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c);
 tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env);
+/* Was this rule violated so far, for this kernel? */
+bool tp_violated(const tp_analysis *a, const char *rule);
 /* Record a finding that needed no proof. */
 tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc loc, tp_str message);
 /* Fact F2, every array dimension is at most 2^30, as premises; their number. */

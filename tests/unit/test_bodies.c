@@ -1,0 +1,380 @@
+/* Random kernels with bodies: what the analyzer says for a box of sizes
+ * against what the machine does at every point of it. "Proven" and a trap of
+ * that rule anywhere is unsound; a witness that does not trap is a false
+ * alarm. Bodies start from the idioms of real kernels (initialise, mask,
+ * accumulate, flush), with parts left out or changed. The seed is printed;
+ * TEST_SEED and TEST_TRIALS change it. */
+#include "tests/unit/support.h"
+
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "kernels/equiv.h"
+
+enum { TRIALS = 1200, MAX_POINTS = 64 };
+
+typedef struct maker {
+    tp_arena *a;
+    tp_rng rng;
+    int naxes, b;
+    const char *axis[3];
+    tp_buf body;
+    int indent, locals;
+} maker;
+
+static int pick(maker *g, int n)
+{
+    return (int)tp_rng_below(&g->rng, (uint64_t)n);
+}
+
+static const char *text(maker *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static const char *text(maker *g, const char *fmt, ...)
+{
+    tp_buf b = {.arena = g->a};
+    va_list ap;
+    va_start(ap, fmt);
+    tp_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    return tp_buf_view(&b).p;
+}
+
+static const char *any_axis(maker *g)
+{
+    return g->axis[pick(g, g->naxes)];
+}
+
+/* A condition on the step. */
+static const char *scalar_condition(maker *g)
+{
+    const char *a = any_axis(g), *b = any_axis(g), *last = g->axis[g->naxes - 1];
+    switch (pick(g, 10)) {
+    case 0: return text(g, "%s == num_programs(%s) - 1", last, last);
+    case 1: return text(g, "%s > 0", a);
+    case 2: return text(g, "%s == 0 and %s == 0", a, b);
+    case 3: return text(g, "%s + %s == 1", a, b);
+    case 4: return text(g, "%s < num_programs(%s) - 1", a, a);
+    case 5: return text(g, "M > %d", pick(g, 5));
+    case 6: return text(g, "%s %% 2 == 0", a);
+    case 7: return "sum(x[...]) > 0";
+    default: return text(g, "%s == 0", last);
+    }
+}
+
+/* A mask of shape (b, b). */
+static const char *mask(maker *g, int depth)
+{
+    int b = g->b;
+    const char *a = any_axis(g);
+    if (depth > 0 && pick(g, 5) == 0)
+        return text(g, "(%s %s %s)", mask(g, depth - 1), pick(g, 2) ? "&" : "|", mask(g, depth - 1));
+    switch (pick(g, 9)) {
+    case 0: return text(g, "(iota(int32, (%d, %d), %d) < %d)", b, b, pick(g, 2), pick(g, b + 1));
+    case 1: return text(g, "(%s * %d + iota(int32, (%d, %d), %d) <= M)", a, b, b, b, pick(g, 2));
+    case 2: return text(g, "(iota(int32, (%d, %d), 0) >= iota(int32, (%d, %d), 1))", b, b, b, b);
+    case 3: return text(g, "(~(%s * %d + iota(int32, (%d, %d), %d) >= N))", a, b, b, b, pick(g, 2));
+    case 4: return "(x[...] > 0)";
+    case 5: return text(g, "(iota(int32, (%d, %d), %d) < M - %s * %d)", b, b, pick(g, 2), a, b);
+    default:
+        return text(g, "(%s * %d + iota(int32, (%d, %d), %d) < %s)", a, b, b, b, pick(g, 2), pick(g, 2) ? "M" : "N");
+    }
+}
+
+/* A value of shape (b, b). */
+static const char *value(maker *g, int depth)
+{
+    static const char *const LEAVES[] = {"x[...]", "x[...]", "y[...]", "y[...]", "s[...]", "o[...]"};
+    if (depth == 0)
+        return LEAVES[pick(g, 6)];
+    switch (pick(g, 12)) {
+    case 0: return text(g, "(%s %s %s)", value(g, depth - 1), pick(g, 2) ? "+" : "*", value(g, depth - 1));
+    case 1: return text(g, "where(%s, %s, %s)", mask(g, 1), value(g, depth - 1), value(g, depth - 1));
+    case 2: return text(g, "dot(%s, %s)", value(g, depth - 1), value(g, depth - 1));
+    case 3:
+        return text(g, "(%s + sum(%s, axis=%d, keepdims=True))", value(g, depth - 1), value(g, depth - 1), pick(g, 2));
+    case 4: return text(g, "transpose(%s)", value(g, depth - 1));
+    case 5:
+        return text(g, "maximum(%s, max(%s, axis=%d, keepdims=True))", value(g, depth - 1), value(g, depth - 1),
+                    pick(g, 2));
+    case 6: return text(g, "(%s * %s.astype(float32))", value(g, depth - 1), mask(g, 1));
+    case 7: return text(g, "reshape(reshape(%s, (%d,)), (%d, %d))", value(g, depth - 1), g->b * g->b, g->b, g->b);
+    default: return text(g, "where(%s, %s, 0)", mask(g, 1), value(g, depth - 1));
+    }
+}
+
+/* Clean wherever the windows of x and y follow (i, j): every lane outside is masked. */
+static const char *careful(maker *g)
+{
+    int b = g->b;
+    const char *in = text(g, "((i * %d + iota(int32, (%d, %d), 0) < M) & (%s * %d + iota(int32, (%d, %d), 1) < N))", b,
+                          b, b, g->naxes > 1 ? "j" : "0", b, b, b);
+    switch (pick(g, 5)) {
+    case 0: return text(g, "dot(where(%s, x[...], 0), where(%s, y[...], 0))", in, in);
+    case 1: return text(g, "dot(x[...], where(%s, y[...], 0), contract=([1], [1]))", in);
+    case 2: return text(g, "where(%s, x[...] * y[...], 0)", in);
+    case 3: return text(g, "(x[...] + sum(where(%s, y[...], 0), axis=%d, keepdims=True))", in, pick(g, 2));
+    default: return text(g, "transpose(where(%s, x[...], 1))", in);
+    }
+}
+
+static void line(maker *g, const char *s)
+{
+    tp_buf_printf(&g->body, "%s\"%*s%s\"", g->body.n ? ", " : "", 4 * g->indent, "", s);
+}
+
+static void statement(maker *g, int depth)
+{
+    int b = g->b;
+    switch (pick(g, depth > 0 ? 9 : 7)) {
+    case 0: line(g, text(g, "s[...] = %s", value(g, 1 + pick(g, 2)))); break;
+    case 1: line(g, text(g, "s[...] += %s", value(g, 1 + pick(g, 2)))); break;
+    case 2: line(g, text(g, "o[...] = %s", value(g, pick(g, 3)))); break;
+    case 3: line(g, text(g, "o[...] += %s", value(g, 1))); break;
+    case 4: {
+        int from = pick(g, b), n = 1 + pick(g, b - from);
+        line(g, text(g, "%s[ds(%d, %d), :] = %s[ds(%d, %d), :]", pick(g, 2) ? "s" : "o", from, n,
+                     pick(g, 2) ? "x" : "s", pick(g, b - n + 1), n));
+        break;
+    }
+    case 5: line(g, text(g, "s[...] = %d", pick(g, 2))); break;
+    case 6:
+        line(g,
+             text(g, "for t in range(%d, %s):", pick(g, 2), pick(g, 2) ? text(g, "%d", b) : text(g, "min(%d, M)", b)));
+        g->indent++;
+        line(g, pick(g, 2) ? "s[t, :] = x[t, :]" : "o[t, :] = s[t, :] + y[t, :]");
+        g->indent--;
+        break;
+    default:
+        line(g, text(g, "if %s:", scalar_condition(g)));
+        g->indent++;
+        statement(g, depth - 1);
+        g->indent--;
+        if (pick(g, 2)) {
+            line(g, "else:");
+            g->indent++;
+            statement(g, depth - 1);
+            g->indent--;
+        }
+        break;
+    }
+}
+
+/* Initialise, accumulate, flush: mostly right. */
+static void idiom(maker *g)
+{
+    const char *last = g->axis[g->naxes - 1];
+    if (pick(g, 8)) {
+        line(g, text(g, "if %s:", pick(g, 5) ? text(g, "%s == 0", last) : scalar_condition(g)));
+        g->indent++;
+        line(g, pick(g, 8) ? "s[...] = 0" : "s[ds(0, 1), :] = 0");
+        g->indent--;
+    }
+    if (pick(g, 6) == 0)
+        statement(g, 2);
+    line(g, text(g, "s[...] += %s", pick(g, 3) ? careful(g) : value(g, 2)));
+    if (pick(g, 3)) {
+        line(g,
+             text(g, "if %s:", pick(g, 5) ? text(g, "%s == num_programs(%s) - 1", last, last) : scalar_condition(g)));
+        g->indent++;
+        line(g, pick(g, 4) ? "o[...] = s[...]" : text(g, "o[...] = %s", value(g, 1)));
+        g->indent--;
+    } else {
+        line(g, "o[...] = s[...] + x[...]");
+    }
+}
+
+static const char *dimension_map(maker *g, int d)
+{
+    return d < g->naxes && pick(g, 8) ? g->axis[d] : pick(g, 2) ? "0" : any_axis(g);
+}
+
+static const char *make_spec(maker *g)
+{
+    static const char *const AXES[] = {"i", "j", "k"};
+    tp_buf t = {.arena = g->a};
+    g->naxes = 1 + pick(g, 3);
+    g->b = 2 + pick(g, 2);
+    g->body = (tp_buf){.arena = g->a};
+    for (int n = 0; n < 3; n++)
+        g->axis[n] = AXES[n];
+    tp_buf_printf(
+        &t,
+        "{\"tileproof\": 1, \"name\": \"random\", \"target\": \"none\", \"sizes\": {\"M\": {\"min\": %d, \"max\": %d}, "
+        "\"N\": {\"min\": 1, \"max\": %d%s}}, ",
+        1 + pick(g, 3), 4 + pick(g, 4), 4 + pick(g, 3), pick(g, 4) ? "" : ", \"multiple_of\": 2");
+    tp_buf_c(&t, "\"grid\": [");
+    for (int n = 0; n < g->naxes; n++) {
+        const char *extent = n == 0 ? "M" : n == 1 ? "N" : pick(g, 2) ? "M" : "N";
+        tp_buf_printf(&t, "%s{\"axis\": \"%s\", \"steps\": \"%s\", \"semantics\": \"%s\"}", n ? ", " : "", AXES[n],
+                      pick(g, 12)  ? text(g, "cdiv(%s, %d)", extent, g->b)
+                      : pick(g, 2) ? text(g, "%s // %d", extent, g->b)
+                                   : "2",
+                      n + 1 < g->naxes && pick(g, 2) ? "parallel" : "arbitrary");
+    }
+    const char *inputs[] = {"x", "y"};
+    tp_buf_c(&t, "], \"inputs\": [");
+    for (int n = 0; n < 2; n++) /* mapped by axes that run over the same size */
+        tp_buf_printf(&t,
+                      "%s{\"name\": \"%s\", \"dtype\": \"float32\", \"shape\": [\"M\", \"N\"], \"block_shape\": [%d, "
+                      "%d], \"index_map\": [\"%s\", \"%s\"]}",
+                      n ? ", " : "", inputs[n], g->b, g->b, pick(g, 8) ? "i" : "0",
+                      g->naxes > 1 && pick(g, 8) ? "j" : "0");
+    tp_buf_printf(&t,
+                  "], \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"%s\", \"%s\"], "
+                  "\"block_shape\": [%d, %d], \"index_map\": [\"%s\", \"%s\"]}], ",
+                  pick(g, 8) ? "M" : "2", g->naxes > 1 && pick(g, 6) ? "N" : "2", g->b, g->b, dimension_map(g, 0),
+                  dimension_map(g, 1));
+    tp_buf_printf(&t, "\"scratch\": [{\"name\": \"s\", \"dtype\": \"float32\", \"shape\": [%d, %d]}], \"kernel\": [",
+                  g->b, g->b);
+    if (pick(g, 4)) {
+        idiom(g);
+    } else {
+        int n = 1 + pick(g, 4);
+        for (int k = 0; k < n; k++)
+            statement(g, 2);
+    }
+    tp_buf_str(&t, tp_buf_view(&g->body));
+    tp_buf_c(&t, "]}");
+    return tp_buf_view(&t).p;
+}
+
+/* ---- the machine's opinion ---- */
+
+static tp_status run_at(tp_arena *a, const tp_kernel *k, const int64_t *env, uint64_t seed, tp_trap *trap)
+{
+    tp_tensor arrays[4];
+    tp_str why;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
+        int64_t dims[TP_MAX_RANK];
+        assert_true(tp_operand_dims(k, &k->operands[i], env, dims, &why));
+        arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
+        tp_fill_random(&arrays[i], seed, i);
+    }
+    tp_run_request r = {.kernel = k, .env = env, .arrays = arrays, .max_steps = 100000, .seed = seed};
+    return tp_machine_run(a, &r, trap, NULL);
+}
+
+static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule)
+{
+    (void)ctx;
+    int answer = -1;
+    for (uint64_t seed = 0; seed < 4 && answer != 1; seed++) {
+        tp_arena *a = tp_arena_new(0);
+        tp_trap trap;
+        tp_status st = run_at(a, k, env, seed, &trap);
+        answer = st == TP_OK ? 0 : st == TP_E_TRAP && strcmp(trap.rule, rule) == 0 ? 1 : -1;
+        tp_arena_free(a);
+        if (answer == -1)
+            break;
+    }
+    return answer;
+}
+
+typedef struct tally {
+    unsigned specs, refused, points, traps, claims, proven, violated, unknown, unsound, alarms, quiet;
+} tally;
+
+/* Violated or unknown somewhere. */
+static bool open_for(const tp_analysis_result *r, const char *rule)
+{
+    for (uint32_t i = 0; i < r->findings.len; i++)
+        if (strcmp(r->findings.at[i].rule, rule) == 0 && r->findings.at[i].verdict != TP_PROVEN)
+            return true;
+    return false;
+}
+
+typedef struct job {
+    loaded *l;
+    tp_analysis_options o;
+    tp_analysis_result r;
+} job;
+
+static void analyze_job(void *arg)
+{
+    job *j = arg;
+    tp_analyze(j->l->arena, j->l->spec, &j->o, &j->r);
+}
+
+static void one_spec(maker *g, tally *t, uint64_t seed, uint64_t trial)
+{
+    const char *spec = make_spec(g);
+    loaded *l = load_text(spec);
+    if (!l->spec) {
+        if (t->refused++ < 3)
+            print_message("refused: %s\n%s\n", l->ctx.findings.at[0].message.p, spec);
+        unload(l);
+        return;
+    }
+    job j = {.l = l, .o = {.prover = {.rlimit = 100000, .no_solver = trial % 3 != 0}, .replay = replay}};
+    assert_int_equal(tp_try(l->arena, analyze_job, &j), TP_OK);
+    t->specs++;
+    bool outside = open_for(&j.r, "TP101"), no_steps = open_for(&j.r, "TP007"), any = false;
+    for (uint32_t i = 0; i < j.r.findings.len; i++) {
+        const tp_finding *f = &j.r.findings.at[i];
+        t->claims++;
+        t->proven += f->verdict == TP_PROVEN;
+        t->violated += f->verdict == TP_VIOLATED;
+        t->unknown += f->verdict == TP_UNKNOWN;
+        any |= f->verdict != TP_PROVEN;
+    }
+    t->quiet += !any;
+    if (j.r.contradiction && t->alarms++ < 5)
+        for (uint32_t i = 0; i < j.r.findings.len; i++) {
+            const tp_finding *f = &j.r.findings.at[i];
+            if (f->verdict == TP_VIOLATED && f->reason.n)
+                print_message("false alarm, seed %llu trial %llu: %s %.*s: M = %lld, N = %lld\n%s\n",
+                              (unsigned long long)seed, (unsigned long long)trial, f->rule, TP_FMT(f->message),
+                              (long long)f->witness->sizes.at[0].value, (long long)f->witness->sizes.at[1].value, spec);
+        }
+    const tp_kernel *k = l->spec->kernels[0];
+    int64_t *env = calloc(tp_sym_count(k->exprs), sizeof *env);
+    const tp_size *m = &k->sizes[0], *n = &k->sizes[1];
+    for (env[m->sym] = m->min; env[m->sym] <= m->max; env[m->sym]++)
+        for (env[n->sym] = n->min; env[n->sym] <= n->max; env[n->sym]++) {
+            tp_trap trap;
+            tp_str why;
+            if (!tp_in_domain(k, env, &why))
+                continue;
+            tp_arena *a = tp_arena_new(0);
+            tp_status st = run_at(a, k, env, trial, &trap);
+            t->points++;
+            assert_true(st == TP_OK || st == TP_E_TRAP);
+            t->traps += st == TP_E_TRAP;
+            /* where windows miss their arrays, or no step runs, other rules do not speak */
+            bool told = st == TP_OK || outside || open_for(&j.r, trap.rule) ||
+                        (no_steps && strcmp(trap.rule, "TP401") == 0);
+            if (!told && t->unsound++ < 5)
+                print_message("unsound, seed %llu trial %llu: %s proven, but %.*s at M = %lld, N = %lld\n%s\n",
+                              (unsigned long long)seed, (unsigned long long)trial, trap.rule, TP_FMT(trap.message),
+                              (long long)env[m->sym], (long long)env[n->sym], spec);
+            tp_arena_free(a);
+        }
+    free(env);
+    unload(l);
+}
+
+static void random_bodies(void **state)
+{
+    (void)state;
+    const char *given = getenv("TEST_SEED"), *count = getenv("TEST_TRIALS");
+    uint64_t seed = given ? strtoull(given, NULL, 10) : 1, trials = count ? strtoull(count, NULL, 10) : TRIALS;
+    tally t = {0};
+    print_message("bodies: seed %llu\n", (unsigned long long)seed);
+    for (uint64_t trial = 0; trial < trials; trial++) {
+        maker g = {.a = tp_arena_new(0), .rng = tp_rng_new(seed, trial)};
+        one_spec(&g, &t, seed, trial);
+        tp_arena_free(g.a);
+    }
+    print_message("bodies: %u specs (%u refused), %u with nothing to say; %u points, %u trap; %u claims: %u proven, %u "
+                  "violated, %u unknown; %u unsound, %u false alarms\n",
+                  t.specs, t.refused, t.quiet, t.points, t.traps, t.claims, t.proven, t.violated, t.unknown, t.unsound,
+                  t.alarms);
+    assert_int_equal(t.unsound, 0);
+    assert_int_equal(t.alarms, 0);
+    assert_true(t.quiet > t.specs / 50 && t.violated > t.specs / 2 && t.refused * 20 < t.specs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_bodies)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
