@@ -208,9 +208,7 @@ tp_str tp_holds_when(tp_analysis *a, const tp_claim *c, const tp_expr *candidate
         premises[c->npremises] = candidates[i];
         with.premises = premises;
         with.npremises = c->npremises + 1;
-        tp_claim some = with; /* the precondition must leave something over */
-        some.goal = num(a, 0);
-        some.over_steps = false;
+        tp_claim some = {.goal = num(a, 0), .premises = &candidates[i], .npremises = 1}; /* it must leave sizes over */
         if (tp_claim_decide(a, &with).verdict == TP_PROVEN && tp_claim_decide(a, &some).verdict == TP_VIOLATED)
             return tp_text(a, candidates[i]);
     }
@@ -251,7 +249,8 @@ static void set_up_domain(tp_analysis *a)
             a->vars[a->nvars++] = (tp_var){.sym = s->sym,
                                            .lo = num(a, multiple_at_least(s->min, s->multiple_of)),
                                            .hi = num(a, s->max - s->max % s->multiple_of),
-                                           .multiple_of = s->multiple_of};
+                                           .multiple_of = s->multiple_of,
+                                           .quotient = tp_sym_new(a->p, tp_printf(a->arena, "%.*s'", TP_FMT(s->name)))};
         else if (s->kind == TP_SIZE_CHOICE)
             a->vars[a->nvars++] = (tp_var){.sym = s->sym,
                                            .lo = num(a, s->min),

@@ -595,7 +595,7 @@ static tp_leaks outside(flow *f, uint32_t operand)
         tp_expr start = element ? tp_op2(p, TP_E_SUB, dim->index, dim->pad_lo) : tp_op2(p, TP_E_MUL, dim->index, dim->block);
         tp_expr at = o->whole ? f->out->lane[lane] : tp_op2(p, TP_E_ADD, start, f->out->lane[lane]);
         tp_leak l = {.birth = TP_BIRTH_OUTSIDE, .operand = operand, .dim = d, .through = TP_PRIMS, .exact = true};
-        if (!o->whole) {
+        if (!o->whole && !tp_whole_dimension(f->a, o, d)) {
             l.when = flow_compare(f, TP_E_GE, at, o->shape[d]);
             flow_add(f, &all, l);
         }

@@ -111,7 +111,8 @@ tp_expr tp_padded_bytes(tp_analysis *a, const tp_operand *o);
 int tp_pipeline_buffers(const tp_kernel *k, const tp_operand *o);
 /* Bits of an element as the hardware stores it (bool: 32). */
 int tp_storage_bits(tp_dtype d);
-/* Is the window the whole array for every step, by its text? */
+/* Is the window the whole array (the whole dimension) for every step, by its text? */
 bool tp_trivial_window(tp_analysis *a, const tp_operand *o);
+bool tp_whole_dimension(tp_analysis *a, const tp_operand *o, uint32_t d);
 
 #endif

@@ -19,14 +19,19 @@ int tp_pipeline_buffers(const tp_kernel *k, const tp_operand *o)
     return o->buffers;
 }
 
-bool tp_trivial_window(tp_analysis *a, const tp_operand *o)
+bool tp_whole_dimension(tp_analysis *a, const tp_operand *o, uint32_t d)
 {
     int64_t index;
+    return tp_expr_is_const(a->p, o->dims[d].index, &index) && index == 0 && o->dims[d].kind != TP_DIM_ELEMENT &&
+           tp_same(tp_expr_normal(a->p, o->dims[d].block), tp_expr_normal(a->p, o->shape[d]));
+}
+
+bool tp_trivial_window(tp_analysis *a, const tp_operand *o)
+{
+    bool all = true;
     for (uint32_t d = 0; d < o->rank; d++)
-        if (!tp_expr_is_const(a->p, o->dims[d].index, &index) || index != 0 ||
-            !tp_same(tp_expr_normal(a->p, o->dims[d].block), tp_expr_normal(a->p, o->shape[d])))
-            return false;
-    return true;
+        all &= tp_whole_dimension(a, o, d);
+    return all;
 }
 
 /* Rows rounded up to t, the least p * 2^k that is at least min(rows, 8). */

@@ -60,6 +60,21 @@ void tp_arena_free(tp_arena *a)
     free(a);
 }
 
+void tp_arena_clear(tp_arena *a)
+{
+    chunk *keep = a->chunks;
+    for (chunk *c = keep ? keep->next : NULL, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    if (keep) {
+        memset(keep + 1, 0, keep->used + ALIGN); /* allocations are zeroed, and start at a multiple of ALIGN */
+        keep->next = NULL;
+        keep->used = 0;
+    }
+    a->used = 0;
+}
+
 size_t tp_arena_used(const tp_arena *a)
 {
     return a->used;

@@ -21,6 +21,8 @@ tp_arena *tp_arena_new(size_t limit);
  * the parent frees it too. */
 tp_arena *tp_arena_child(tp_arena *parent);
 void tp_arena_free(tp_arena *a);
+/* Forget everything allocated so far; the memory is used again. */
+void tp_arena_clear(tp_arena *a);
 
 /* `n` zeroed bytes, aligned to 64. */
 void *tp_alloc(tp_arena *a, size_t n);

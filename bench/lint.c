@@ -82,7 +82,7 @@ static int write_spec(const char *path, int n)
 {
     static const int ROWS[] = {16, 32, 128, 256, 512}, LANES[] = {128, 256, 384, 512};
     int bm = ROWS[n % 5], bn = LANES[n / 5 % 4], bk = LANES[n / 20 % 4];
-    const char *off = n % 10 == 9 ? " + 1" : "";
+    const char *off = n % 10 == 9 ? " + 1" : "", *map = n % 3 == 1 ? "i" : "num - 1 - i";
     FILE *f = fopen(path, "w");
     if (!f)
         return 1;
@@ -111,9 +111,9 @@ static int write_spec(const char *path, int n)
                 "\"inputs\": [{\"name\": \"x\", \"dtype\": \"T\", \"shape\": [\"M\", \"N\"], \"block_shape\": [%d, "
                 "%d], \"index_map\": [\"%s\", \"j%s\"]}],\n"
                 "\"outputs\": [{\"name\": \"o\", \"dtype\": \"T\", \"shape\": [\"M\", \"N\"], \"block_shape\": [%d, "
-                "%d], \"index_map\": [\"i\", \"j\"]}],\n"
+                "%d], \"index_map\": [\"%s\", \"j\"]}],\n"
                 "\"kernel\": [\"o[...] = x[...] * x[...] + 1\"], \"reference\": [\"o = x * x + 1\"]}\n",
-                n % 7 + 1, bm, bm, bn, bm, bn, n % 3 == 1 ? "i" : "num - 1 - i", off, bm, bn);
+                n % 7 + 1, bm, bm, bn, bm, bn, map, off, bm, bn, map);
     return fclose(f);
 }
 

@@ -6,6 +6,7 @@
 
 struct tp_prover {
     tp_arena *arena;
+    tp_arena *scratch; /* of one decision; emptied after each engine */
     tp_exprs *p;
     tp_prover_options o;
     tp_prover_stats stats;

@@ -50,17 +50,17 @@ static void add_fact(tp_prover *v, tp_facts *f, const tp_poly *q)
     for (uint32_t i = 0; i < f->polys.len; i++)
         if (f->polys.at[i]->n == q->n && memcmp(f->polys.at[i]->terms, q->terms, q->n * sizeof *q->terms) == 0)
             return;
-    tp_poly *copy = TP_NEW(v->arena, tp_poly);
+    tp_poly *copy = TP_NEW(v->scratch, tp_poly);
     copy->ok = true;
     copy->n = q->n;
     memcpy(copy->terms, q->terms, q->n * sizeof *q->terms);
-    tp_push(v->arena, f->polys, copy);
+    tp_push(v->scratch, f->polys, copy);
 }
 
 /* a - b - strict >= 0 */
 static void add_difference(tp_prover *v, tp_facts *f, tp_expr a, tp_expr b, int64_t strict)
 {
-    tp_poly *p = TP_NEW(v->arena, tp_poly), *q = TP_NEW(v->arena, tp_poly);
+    tp_poly *p = TP_NEW(v->scratch, tp_poly), *q = TP_NEW(v->scratch, tp_poly);
     tp_poly_of(v->p, tp_rewrite_div(v, f->o, a), p);
     tp_poly_of(v->p, tp_rewrite_div(v, f->o, b), q);
     tp_poly_add(p, q, -1);
@@ -141,7 +141,7 @@ static void multiply_out(tp_prover *v, const tp_obligation *o, tp_facts *f, cons
                 seen = monomials.at[m].degree == p->terms[k].degree &&
                        memcmp(monomials.at[m].factors, p->terms[k].factors, sizeof p->terms[k].factors) == 0;
             if (!seen)
-                tp_push(v->arena, monomials, p->terms[k]);
+                tp_push(v->scratch, monomials, p->terms[k]);
         }
     }
     uint32_t old = f->polys.len;
@@ -152,7 +152,7 @@ static void multiply_out(tp_prover *v, const tp_obligation *o, tp_facts *f, cons
                 if (f->polys.at[i]->terms[k].degree == 0 ||
                     !quotient_term(v, o, &monomials.at[m], &f->polys.at[i]->terms[k], &q))
                     continue;
-                tp_poly factor = {.ok = true}, *r = TP_NEW(v->arena, tp_poly);
+                tp_poly factor = {.ok = true}, *r = TP_NEW(v->scratch, tp_poly);
                 tp_poly_add_term(&factor, q);
                 tp_poly_mul(f->polys.at[i], &factor, r);
                 add_fact(v, f, r);
@@ -165,7 +165,7 @@ static void goal_monomials(tp_prover *v, const tp_obligation *o, tp_expr e, tp_p
         return;
     tp_expr_node n = *tp_expr_get(v->p, e);
     if (n.op >= TP_E_EQ && n.op <= TP_E_GE) {
-        tp_poly *p = TP_NEW(v->arena, tp_poly);
+        tp_poly *p = TP_NEW(v->scratch, tp_poly);
         tp_poly_of(v->p, tp_op2(v->p, TP_E_SUB, tp_rewrite_div(v, o, n.a), tp_rewrite_div(v, o, n.b)), p);
         for (uint32_t i = 0; p->ok && i < p->n; i++)
             if (p->terms[i].degree >= 2) {
@@ -196,7 +196,7 @@ void tp_collect_facts(tp_prover *v, const tp_obligation *o, tp_expr goal, tp_fac
         quotient_facts(v, o, f, tp_rewrite_div(v, o, o->premises[i]));
     }
     quotient_facts(v, o, f, tp_rewrite_div(v, o, goal));
-    tp_poly *monomials = TP_NEW(v->arena, tp_poly);
+    tp_poly *monomials = TP_NEW(v->scratch, tp_poly);
     monomials->ok = true;
     goal_monomials(v, o, goal, monomials);
     for (int round = 0; round < ROUNDS; round++)

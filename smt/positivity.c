@@ -82,7 +82,7 @@ static int sign_of(const goal *g, const tp_poly *p)
 /* coef * value + scale * rest >= 0? */
 static bool combined(goal *g, const tp_poly *coef, const tp_poly *value, const tp_poly *scale, const tp_poly *rest)
 {
-    tp_poly *a = TP_NEW(g->v->arena, tp_poly), *b = TP_NEW(g->v->arena, tp_poly);
+    tp_poly *a = TP_NEW(g->v->scratch, tp_poly), *b = TP_NEW(g->v->scratch, tp_poly);
     tp_poly_mul(coef, value, a);
     tp_poly_mul(scale, rest, b);
     tp_poly_add(a, b, 1);
@@ -91,7 +91,7 @@ static bool combined(goal *g, const tp_poly *coef, const tp_poly *value, const t
 
 static tp_poly *poly(goal *g, tp_expr e)
 {
-    tp_poly *q = TP_NEW(g->v->arena, tp_poly);
+    tp_poly *q = TP_NEW(g->v->scratch, tp_poly);
     tp_poly_of(g->v->p, e, q);
     return q;
 }
@@ -207,7 +207,7 @@ static bool positive(goal *g, const tp_poly *p)
                 best = rank_of(g, p->terms[i].factors[k]);
                 v = p->terms[i].factors[k];
             }
-    tp_poly *coef = TP_NEW(g->v->arena, tp_poly), *rest = TP_NEW(g->v->arena, tp_poly);
+    tp_poly *coef = TP_NEW(g->v->scratch, tp_poly), *rest = TP_NEW(g->v->scratch, tp_poly);
     return v.id && split(p, v, coef, rest) && eliminate(g, v, coef, rest);
 }
 
@@ -227,7 +227,7 @@ static bool at_least(goal *g, tp_expr a, tp_expr b, int64_t shift)
         bool less = n->op == TP_E_LE || n->op == TP_E_LT, strict = n->op == TP_E_LT || n->op == TP_E_GT;
         if (!less && n->op != TP_E_GE && n->op != TP_E_GT)
             continue;
-        tp_poly *q = TP_NEW(g->v->arena, tp_poly), one = constant(strict ? 1 : 0);
+        tp_poly *q = TP_NEW(g->v->scratch, tp_poly), one = constant(strict ? 1 : 0);
         *q = *p;
         tp_poly_add(q, poly(g, less ? y : x), -1);
         tp_poly_add(q, poly(g, less ? x : y), 1);

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "smt/internal.h"
+#include "spec/kernel.h"
 
 enum { MAX_SPLIT = 256, LINEAR_RLIMIT = 200000, RAW_RLIMIT = 2000000, FEW_POINTS = 2000, ENUMERATE_POINTS = 300000 };
 
@@ -10,6 +11,7 @@ tp_prover *tp_prover_new(tp_arena *a, tp_exprs *p, const tp_prover_options *o)
 {
     tp_prover *v = TP_NEW(a, tp_prover);
     v->arena = a;
+    v->scratch = tp_arena_child(a);
     v->p = p;
     if (o)
         v->o = *o;
@@ -21,6 +23,8 @@ void tp_prover_free(tp_prover *v)
 {
     if (v && !v->o.solver)
         tp_solver_free(v->solver);
+    if (v)
+        tp_arena_free(v->scratch);
 }
 
 const tp_prover_stats *tp_prover_get_stats(const tp_prover *v)
@@ -67,13 +71,14 @@ static tp_decision ask_z3(tp_prover *v, const tp_obligation *o, int64_t *env)
     return (tp_decision){.verdict = TP_UNKNOWN, .reason = reason};
 }
 
-static tp_decision decide(tp_prover *v, const tp_obligation *o)
+static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
 {
     int64_t *env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p));
     if (!v->o.only_solver && (tp_prove_exact(v, o) || tp_refute(v, o))) {
         v->stats.exact++;
         return proven(TP_GRADE_EXACT);
     }
+    tp_arena_clear(v->scratch);
     if (tp_search(v, o, env)) {
         v->stats.searched++;
         return violated(v, o, env);
@@ -97,16 +102,6 @@ static tp_decision decide(tp_prover *v, const tp_obligation *o)
     return d;
 }
 
-/* Every combination of the choice variables that the obligation mentions, with
- * their values put in: what is left is mostly linear. */
-typedef struct splitter {
-    tp_prover *v;
-    const tp_obligation *o;
-    uint32_t split[16], nsplit;
-    tp_expr *with;
-    uint32_t nsyms;
-} splitter;
-
 static bool concerns(const tp_prover *v, const tp_obligation *o, uint32_t sym)
 {
     bool yes = tp_expr_mentions(v->p, o->goal, sym);
@@ -117,6 +112,92 @@ static bool concerns(const tp_prover *v, const tp_obligation *o, uint32_t sym)
               (o->vars[i].lo.id && tp_expr_mentions(v->p, o->vars[i].lo, sym));
     return yes;
 }
+
+/* What x is known to be a multiple of: as declared, and by premises x % m == 0. */
+static int64_t known_multiple(tp_prover *v, const tp_obligation *o, const tp_var *x)
+{
+    int64_t all = x->multiple_of, m, zero;
+    if (!x->quotient.id || x->step || x->choices)
+        return 1;
+    for (uint32_t i = 0; i < o->npremises; i++) {
+        const tp_expr_node *e = tp_expr_get(v->p, o->premises[i]), *l = tp_expr_get(v->p, e->a);
+        if (e->op != TP_E_EQ || l->op != TP_E_MOD || !tp_expr_is_const(v->p, e->b, &zero) || zero != 0 ||
+            !tp_same(l->a, tp_sym(v->p, x->sym)) || !tp_expr_is_const(v->p, l->b, &m) || m < 1 || m > TP_SIZE_MAX)
+            continue;
+        int64_t a = all, b = m; /* least common multiple */
+        while (b) {
+            int64_t r = a % b;
+            a = b;
+            b = r;
+        }
+        if (all / a <= TP_SIZE_MAX / m)
+            all = all / a * m;
+    }
+    return all;
+}
+
+/* Such a size is written as m times its quotient: divisibility becomes a
+ * matter of coefficients. */
+static const tp_obligation *with_quotients(tp_prover *v, const tp_obligation *o, int64_t *multiple)
+{
+    uint32_t n = tp_sym_count(v->p);
+    tp_expr *with = NULL;
+    for (uint32_t i = 0; i < o->nvars; i++) {
+        multiple[i] = concerns(v, o, o->vars[i].sym) ? known_multiple(v, o, &o->vars[i]) : 1;
+        if (multiple[i] == 1)
+            continue;
+        with = with ? with : TP_NEWN(v->arena, tp_expr, n);
+        with[o->vars[i].sym] = tp_op2(v->p, TP_E_MUL, tp_const(v->p, multiple[i]), o->vars[i].quotient);
+    }
+    if (!with)
+        return o;
+    tp_obligation *r = TP_NEW(v->arena, tp_obligation);
+    tp_var *vars = TP_NEWN(v->arena, tp_var, o->nvars);
+    tp_expr *premises = TP_NEWN(v->arena, tp_expr, o->npremises);
+    *r = *o;
+    for (uint32_t i = 0; i < o->nvars; i++) {
+        tp_var *x = &vars[i];
+        *x = o->vars[i];
+        if (with[x->sym].id) {
+            tp_expr m = tp_const(v->p, multiple[i]);
+            x->lo = tp_op2(v->p, TP_E_CDIV, x->lo, m);
+            x->hi = tp_op2(v->p, TP_E_FLOORDIV, x->hi, m);
+            x->sym = (uint32_t)tp_expr_get(v->p, x->quotient)->value;
+            x->multiple_of = 1;
+        } else {
+            x->lo = tp_expr_subst(v->p, x->lo, with, n);
+            x->hi = tp_expr_subst(v->p, x->hi, with, n);
+        }
+    }
+    for (uint32_t i = 0; i < o->npremises; i++)
+        premises[i] = tp_expr_subst(v->p, o->premises[i], with, n);
+    r->vars = vars;
+    r->premises = premises;
+    r->goal = tp_expr_subst(v->p, o->goal, with, n);
+    return r;
+}
+
+static tp_decision decide(tp_prover *v, const tp_obligation *given)
+{
+    int64_t *multiple = TP_NEWN(v->arena, int64_t, given->nvars + 1);
+    const tp_obligation *o = with_quotients(v, given, multiple);
+    tp_decision d = decide_now(v, o);
+    tp_arena_clear(v->scratch);
+    for (uint32_t i = 0; d.verdict == TP_VIOLATED && i < o->nvars; i++)
+        if (multiple[i] > 1)
+            d.env[given->vars[i].sym] = d.env[o->vars[i].sym] * multiple[i];
+    return d;
+}
+
+/* Every combination of the choice variables that the obligation mentions, with
+ * their values put in: what is left is mostly linear. */
+typedef struct splitter {
+    tp_prover *v;
+    const tp_obligation *o;
+    uint32_t split[16], nsplit;
+    tp_expr *with;
+    uint32_t nsyms;
+} splitter;
 
 static tp_obligation substituted(splitter *s)
 {

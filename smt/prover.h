@@ -17,6 +17,7 @@ typedef struct tp_var {
     uint32_t sym;
     tp_expr lo, hi;         /* bounds, over variables that come earlier; inclusive */
     int64_t multiple_of;    /* 1: none */
+    tp_expr quotient;       /* a symbol for the prover's own use; none: no rewriting of divisibility */
     const int64_t *choices; /* finite: the values, ascending; else NULL */
     uint32_t nchoices;
     bool step; /* a grid axis rather than a size */

@@ -39,7 +39,7 @@ static void take_comparison(refuter *r, facts *f, const tp_expr_node *n, bool ne
         for (int s = 0; s < 2; s++)
             if (n->op == OPPOSITE[i][s])
                 op = OPPOSITE[i][1 - s];
-    tp_arena *a = r->v->arena;
+    tp_arena *a = r->v->scratch;
     switch (op) {
     case TP_E_GE: tp_push(a, f->at_least_0, minus(r, n->a, n->b, 0)); break;
     case TP_E_GT: tp_push(a, f->at_least_0, minus(r, n->a, n->b, -1)); break;
@@ -68,7 +68,7 @@ static void take(refuter *r, facts *f, tp_expr e, bool negated)
             take(r, f, n.b, negated);
         } else {
             tp_expr a = negated ? not_of(r, n.a) : n.a, b = negated ? not_of(r, n.b) : n.b;
-            tp_push(r->v->arena, f->either, tp_op2(p, TP_E_OR, a, b));
+            tp_push(r->v->scratch, f->either, tp_op2(p, TP_E_OR, a, b));
         }
         return;
     case TP_E_IMPLIES: {
@@ -79,7 +79,7 @@ static void take(refuter *r, facts *f, tp_expr e, bool negated)
     case TP_E_ITE: {
         tp_expr yes = tp_op2(p, TP_E_AND, n.a, negated ? not_of(r, n.b) : n.b);
         tp_expr no = tp_op2(p, TP_E_AND, not_of(r, n.a), negated ? not_of(r, n.c) : n.c);
-        tp_push(r->v->arena, f->either, tp_op2(p, TP_E_OR, yes, no));
+        tp_push(r->v->scratch, f->either, tp_op2(p, TP_E_OR, yes, no));
         return;
     }
     case TP_E_EQ:
@@ -96,7 +96,7 @@ static void take(refuter *r, facts *f, tp_expr e, bool negated)
 static bool solve(refuter *r, tp_expr zero, uint32_t *sym, tp_expr *value)
 {
     tp_exprs *p = r->v->p;
-    tp_poly *q = TP_NEW(r->v->arena, tp_poly), rest;
+    tp_poly *q = TP_NEW(r->v->scratch, tp_poly), rest;
     tp_poly_of(p, zero, q);
     for (uint32_t i = q->n; q->ok && i-- > 0;) {
         const tp_term *t = &q->terms[i];
@@ -131,13 +131,13 @@ static void use_equations(refuter *r, facts *f)
     for (uint32_t i = 0; i < f->zero.len; i++) {
         if (!solve(r, f->zero.at[i], &sym, &value))
             continue;
-        tp_expr *with = TP_NEWN(r->v->arena, tp_expr, n);
+        tp_expr *with = TP_NEWN(r->v->scratch, tp_expr, n);
         for (uint32_t k = 0; k < r->o->nvars; k++)
             if (r->o->vars[k].sym == sym && f->at_least_0.len + 2 < MAX_FACTS) {
                 if (r->o->vars[k].lo.id)
-                    tp_push(r->v->arena, f->at_least_0, minus(r, value, r->o->vars[k].lo, 0));
+                    tp_push(r->v->scratch, f->at_least_0, minus(r, value, r->o->vars[k].lo, 0));
                 if (r->o->vars[k].hi.id)
-                    tp_push(r->v->arena, f->at_least_0, minus(r, r->o->vars[k].hi, value, 0));
+                    tp_push(r->v->scratch, f->at_least_0, minus(r, r->o->vars[k].hi, value, 0));
             }
         with[sym] = value;
         substitute(r, &f->at_least_0, with, n);
@@ -149,7 +149,7 @@ static void use_equations(refuter *r, facts *f)
 /* Is p, which is at least 0 by assumption, in truth negative? */
 static bool negative(refuter *r, const tp_poly *p)
 {
-    tp_poly *q = TP_NEW(r->v->arena, tp_poly);
+    tp_poly *q = TP_NEW(r->v->scratch, tp_poly);
     q->ok = true;
     tp_poly_add(q, p, -1);
     tp_poly_add_term(q, (tp_term){.coef = -1});
@@ -172,13 +172,13 @@ static exprs copy(refuter *r, const exprs *list, uint32_t from)
 {
     exprs c = {0};
     for (uint32_t i = from; i < list->len; i++)
-        tp_push(r->v->arena, c, list->at[i]);
+        tp_push(r->v->scratch, c, list->at[i]);
     return c;
 }
 
 static bool leaf(refuter *r, const facts *given)
 {
-    tp_arena *a = r->v->arena;
+    tp_arena *a = r->v->scratch;
     facts f = {.at_least_0 = copy(r, &given->at_least_0, 0),
                .zero = copy(r, &given->zero, 0),
                .not_zero = copy(r, &given->not_zero, 0)};

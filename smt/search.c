@@ -79,7 +79,7 @@ static void constants_of(tp_prover *v, tp_expr e, numbers *into)
             if (into->at[i] == n->value)
                 return;
         if (n->value > 1)
-            tp_push(v->arena, *into, n->value);
+            tp_push(v->scratch, *into, n->value);
         return;
     }
     constants_of(v, n->a, into);
@@ -221,9 +221,9 @@ static search search_new(tp_prover *v, const tp_obligation *o, int64_t *env)
 {
     search s = {.v = v, .o = o, .env = env, .budget = SEARCH_BUDGET};
     numbers constants = {0};
-    s.choice = TP_NEWN(v->arena, candidates, o->nvars);
-    s.used = TP_NEWN(v->arena, bool, o->nvars);
-    s.ready = TP_NEWN(v->arena, uint32_t, o->npremises);
+    s.choice = TP_NEWN(v->scratch, candidates, o->nvars);
+    s.used = TP_NEWN(v->scratch, bool, o->nvars);
+    s.ready = TP_NEWN(v->scratch, uint32_t, o->npremises);
     for (uint32_t k = 0; k < o->npremises; k++)
         for (uint32_t i = 0; i < o->nvars; i++)
             if (o->vars[i].step && tp_expr_mentions(v->p, o->premises[k], o->vars[i].sym))
@@ -264,7 +264,7 @@ bool tp_search(tp_prover *v, const tp_obligation *o, int64_t *env)
 /* Is there a counterexample at these sizes? Keeps the steps found. */
 static bool fails_at_sizes(search *s, int64_t *env, uint32_t n)
 {
-    int64_t *keep = TP_NEWN(s->v->arena, int64_t, n);
+    int64_t *keep = TP_NEWN(s->v->scratch, int64_t, n);
     memcpy(keep, env, n * sizeof *env);
     s->budget = 500;
     if (try_steps(s, 0))
@@ -276,7 +276,7 @@ static bool fails_at_sizes(search *s, int64_t *env, uint32_t n)
 void tp_minimise(tp_prover *v, const tp_obligation *o, int64_t *env)
 {
     uint32_t n = tp_sym_count(v->p);
-    int64_t *trial = TP_NEWN(v->arena, int64_t, n);
+    int64_t *trial = TP_NEWN(v->scratch, int64_t, n);
     search s = search_new(v, o, trial);
     memcpy(trial, env, n * sizeof *env);
     if (!fails_at_sizes(&s, trial, n))
@@ -365,8 +365,8 @@ static int enumerate_from(enumeration *e, uint32_t i)
 int tp_enumerate(tp_prover *v, const tp_obligation *o, int64_t budget, int64_t *env)
 {
     enumeration e = {.v = v, .o = o, .budget = budget, .env = env};
-    e.used = TP_NEWN(v->arena, bool, o->nvars + 1);
-    e.on_sizes = TP_NEWN(v->arena, bool, o->npremises + 1);
+    e.used = TP_NEWN(v->scratch, bool, o->nvars + 1);
+    e.on_sizes = TP_NEWN(v->scratch, bool, o->npremises + 1);
     for (uint32_t i = 0; i < o->nvars; i++)
         e.used[i] = mentioned(v, o, o->vars[i].sym);
     for (uint32_t k = 0; k < o->npremises; k++) {

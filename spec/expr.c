@@ -444,6 +444,45 @@ void tp_poly_mul(const tp_poly *a, const tp_poly *b, tp_poly *out)
         }
 }
 
+/* t / b for every term that has b as a factor; the others stay in `rest`. */
+static void divide_terms(tp_exprs *p, const tp_poly *a, tp_expr b, tp_poly *quotient, tp_poly *rest)
+{
+    int64_t c = 0;
+    bool constant = tp_expr_is_const(p, b, &c);
+    quotient->n = rest->n = 0;
+    quotient->ok = rest->ok = a->ok && (!constant || c > 0);
+    for (uint32_t i = 0; rest->ok && i < a->n; i++) {
+        tp_term t = a->terms[i];
+        uint32_t at = 0;
+        while (!constant && at < t.degree && !tp_same(t.factors[at], b))
+            at++;
+        if (constant ? t.coef % c != 0 : at == t.degree) {
+            tp_poly_add_term(rest, t);
+            continue;
+        }
+        if (constant) {
+            t.coef /= c;
+        } else {
+            memmove(&t.factors[at], &t.factors[at + 1], (t.degree - at - 1) * sizeof *t.factors);
+            t.degree--;
+        }
+        tp_poly_add_term(quotient, t);
+    }
+}
+
+/* (b*q + r) // b = q + r // b and (b*q + r) % b = r % b, for every b but 0,
+ * where neither side has a value. */
+static tp_expr normal_quotient(tp_exprs *p, tp_expr_op op, tp_expr a, tp_expr b)
+{
+    tp_poly x, q, r;
+    tp_poly_of(p, a, &x);
+    divide_terms(p, &x, b, &q, &r);
+    if (!q.ok || !r.ok || q.n == 0)
+        return tp_op2(p, op, a, b);
+    tp_expr rest = r.n ? tp_op2(p, op, tp_poly_expr(p, &r), b) : tp_const(p, 0);
+    return op == TP_E_MOD ? rest : tp_op2(p, TP_E_ADD, tp_poly_expr(p, &q), rest);
+}
+
 static tp_expr normal_atom(tp_exprs *p, tp_expr e)
 {
     tp_expr_node n = *tp_expr_get(p, e);
@@ -456,6 +495,8 @@ static tp_expr normal_atom(tp_exprs *p, tp_expr e)
         a = b;
         b = t;
     }
+    if (n.op == TP_E_FLOORDIV || n.op == TP_E_CDIV || n.op == TP_E_MOD)
+        return normal_quotient(p, n.op, a, b);
     if (n.op == TP_E_ITE)
         return tp_ite(p, a, b, c);
     return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);

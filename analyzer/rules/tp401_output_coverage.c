@@ -140,7 +140,7 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
     }
     for (uint32_t d = 0; d < o->rank; d++) {
         blocks[d] = (tp_var){.sym = (uint32_t)tp_expr_get(a->p, x[d])->value, .lo = num(a, 0), .multiple_of = 1, .step = true};
-        blocks[d].hi = mk(a, TP_E_SUB, mk(a, TP_E_CDIV, o->shape[d], o->dims[d].block), num(a, 1));
+        blocks[d].hi = tp_whole_dimension(a, o, d) ? num(a, 0) : mk(a, TP_E_SUB, mk(a, TP_E_CDIV, o->shape[d], o->dims[d].block), num(a, 1));
         c.goal = both(a, c.goal, mk(a, TP_E_EQ, tp_expr_subst(a->p, o->dims[d].index, with, tp_sym_count(a->p)), x[d]));
     }
     c.npremises = tp_nonempty_grid(a, premises, 16);
