@@ -92,11 +92,15 @@ tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc 
     return &a->out->findings.at[a->out->findings.len - 1];
 }
 
-bool tp_violated(const tp_analysis *a, const char *rule)
+bool tp_violated(const tp_analysis *a, const char *rule, const tp_loc *at)
 {
-    for (uint32_t i = 0; i < a->out->findings.len; i++)
-        if (a->out->findings.at[i].verdict == TP_VIOLATED && strcmp(a->out->findings.at[i].rule, rule) == 0)
-            return true;
+    const tp_findings *lists[] = {&a->out->findings, a->earlier};
+    for (int l = 0; l < 2; l++)
+        for (uint32_t i = 0; i < lists[l]->len; i++) {
+            const tp_finding *f = &lists[l]->at[i];
+            if (f->verdict == TP_VIOLATED && strcmp(f->rule, rule) == 0 && (!at || f->loc.start == at->start))
+                return true;
+        }
     return false;
 }
 
@@ -356,7 +360,7 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
 {
     tp_findings all = {0};
     for (uint32_t c = 0; c < s->nkernels; c++) {
-        tp_analysis a = {.arena = arena, .k = s->kernels[c], .p = s->kernels[c]->exprs, .o = o, .out = out};
+        tp_analysis a = {.arena = arena, .k = s->kernels[c], .p = s->kernels[c]->exprs, .o = o, .out = out, .earlier = &all};
         tp_arena *work = tp_arena_child(arena);
         tp_prover_options prover = o->prover;
         prover.smt2_name = tp_printf(work, "%.*s-%.*s", TP_FMT(s->name), TP_FMT(tp_dtypes_text(a.k))).p;

@@ -11,6 +11,7 @@ struct tp_analysis {
     tp_prover *prover;
     const tp_analysis_options *o;
     tp_analysis_result *out;
+    const tp_findings *earlier; /* of other dtype combinations */
     const tp_rule *rule;
     tp_var *vars; /* sizes, then grid axes */
     uint32_t nsizes, nvars;
@@ -46,8 +47,8 @@ tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **en
 /* The two halves of it. */
 tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c);
 tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env);
-/* Was this rule violated so far, for this kernel? */
-bool tp_violated(const tp_analysis *a, const char *rule);
+/* Was this rule violated so far, for this kernel (and this place; NULL: any)? */
+bool tp_violated(const tp_analysis *a, const char *rule, const tp_loc *at);
 /* Record a finding that needed no proof. */
 tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc loc, tp_str message);
 /* Fact F2, every array dimension is at most 2^30, as premises; their number. */
@@ -93,8 +94,9 @@ void tp_visit_subterms(tp_analysis *a, tp_expr e, tp_expr path, tp_subterm_visit
  * index lies in [0, cdiv(extent, block)); for an Element dimension the window
  * [e - lo, e - lo + n) stays inside the padding and touches the array. */
 tp_expr tp_window_meets(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr index);
-/* The same for every window for which TP101 was violated, as premises: sizes
- * at which it fails are not judged by other rules. Their number. */
+/* The same for every window for which TP101 was violated, as premises, at this
+ * step and at the first and last ones: sizes at which TP101 fails for some step
+ * are not judged by other rules. Their number. */
 uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises, uint32_t room);
 /* Every axis that the map of o mentions can be told from the window. */
 bool tp_map_tells_axes(tp_analysis *a, const tp_operand *o, bool *mentioned);

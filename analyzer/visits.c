@@ -15,20 +15,25 @@ tp_expr tp_window_meets(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr
     return both(a, inside, both(a, mk(a, TP_E_LT, start, o->shape[d]), mk(a, TP_E_GT, end, num(a, 0))));
 }
 
+/* e at the first or the last step of the grid. */
+static tp_expr at_corner(tp_analysis *a, tp_expr e, bool last)
+{
+    tp_expr *with = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
+    for (uint32_t x = 0; x < a->k->naxes; x++)
+        with[a->k->axes[x].sym] = last ? mk(a, TP_E_SUB, a->k->axes[x].steps, num(a, 1)) : num(a, 0);
+    return tp_expr_subst(a->p, e, with, tp_sym_count(a->p));
+}
+
 uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises, uint32_t room)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {
-            bool fails = false;
-            for (uint32_t k = 0; k < a->out->findings.len; k++) {
-                const tp_finding *f = &a->out->findings.at[k];
-                fails |= strcmp(f->rule, "TP101") == 0 && f->verdict == TP_VIOLATED &&
-                         f->loc.start == o->dims[d].index_loc.start && tp_str_eq(f->subject, o->name);
-            }
-            if (fails && n < room)
-                premises[n++] = tp_window_meets(a, o, d, o->dims[d].index);
+            bool fails = tp_violated(a, "TP101", &o->dims[d].index_loc);
+            tp_expr meets = fails ? tp_window_meets(a, o, d, o->dims[d].index) : (tp_expr){0};
+            for (int which = 0; fails && which < 3 && n < room; which++)
+                premises[n++] = which ? at_corner(a, meets, which == 2) : meets;
         }
     }
     return n;

@@ -146,7 +146,7 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
     c.npremises = tp_nonempty_grid(a, premises, 16);
     uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
     c.npremises += granted;
-    c.rests_on = granted ? "TP101" : tp_violated(a, "TP007") ? "TP007" : NULL;
+    c.rests_on = granted ? "TP101" : tp_violated(a, "TP007", NULL) ? "TP007" : NULL;
     tp_decision d = tp_claim_decide(a, &c);
     int64_t block[TP_MAX_RANK], budget = BUDGET;
     if (d.verdict == TP_VIOLATED) { /* that step does not visit it: does another one? */
