@@ -360,7 +360,8 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
 {
     tp_findings all = {0};
     for (uint32_t c = 0; c < s->nkernels; c++) {
-        tp_analysis a = {.arena = arena, .k = s->kernels[c], .p = s->kernels[c]->exprs, .o = o, .out = out, .earlier = &all};
+        tp_analysis a = {
+            .arena = arena, .k = s->kernels[c], .p = s->kernels[c]->exprs, .o = o, .out = out, .earlier = &all};
         tp_arena *work = tp_arena_child(arena);
         tp_prover_options prover = o->prover;
         prover.smt2_name = tp_printf(work, "%.*s-%.*s", TP_FMT(s->name), TP_FMT(tp_dtypes_text(a.k))).p;

@@ -3,6 +3,23 @@
 
 enum { MAX_CONJUNCTS = 64, MAX_LEAKS = 96 };
 
+tp_expr flow_yes(flow *f)
+{
+    return tp_const(f->a->p, 1);
+}
+
+bool flow_is_false(flow *f, tp_expr e)
+{
+    int64_t v;
+    return tp_expr_is_const(f->a->p, e, &v) && v == 0;
+}
+
+bool flow_is_true(flow *f, tp_expr e)
+{
+    int64_t v;
+    return tp_expr_is_const(f->a->p, e, &v) && v != 0;
+}
+
 /* x >= 0, x == 0, x != 0 in one spelling. */
 tp_expr flow_compare(flow *f, tp_expr_op op, tp_expr a, tp_expr b)
 {
@@ -231,4 +248,20 @@ tp_expr *flow_identity(flow *f)
 uint32_t flow_lane_sym(const flow *f, uint32_t d)
 {
     return (uint32_t)tp_expr_get(f->a->p, f->out->lane[d])->value;
+}
+
+bool *flow_lane_marks(flow *f)
+{
+    bool *marks = TP_NEWN(f->a->arena, bool, tp_sym_count(f->a->p));
+    for (uint32_t d = 0; d < TP_MAX_RANK; d++)
+        marks[flow_lane_sym(f, d)] = true;
+    return marks;
+}
+
+bool *flow_own_variables(flow *f)
+{
+    bool *marks = TP_NEWN(f->a->arena, bool, tp_sym_count(f->a->p));
+    for (uint32_t i = 0; i < f->out->vars.len; i++)
+        marks[f->out->vars.at[i].sym] = true;
+    return marks;
 }

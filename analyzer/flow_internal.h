@@ -1,5 +1,5 @@
-/* Shared by flow.c (statements, memory, grid), flow_value.c (values) and
- * flow_guard.c (conditions). */
+/* Shared by flow.c (statements, memory), flow_grid.c (steps), flow_guess.c
+ * (what they inherit), flow_value.c (values) and flow_guard.c (conditions). */
 #ifndef TP_FLOW_INTERNAL_H
 #define TP_FLOW_INTERNAL_H
 
@@ -25,15 +25,20 @@ typedef struct flow {
     bool path_exact;
     bool recording;
     const tp_syntax *syntax;
-    tp_expr *reduced;  /* per value: first variable of the reduction that computes it */
-    tp_expr *loop;     /* per value: the counter of the loop whose variable it is */
-    bool *feeds;       /* per value: does a mask, an index or a bound come from it? */
+    tp_expr *reduced;      /* per value: first variable of the reduction that computes it */
+    tp_expr *loop;         /* per value: the counter of the loop whose variable it is */
+    bool *feeds;           /* per value: does a mask, an index or a bound come from it? */
     TP_VEC(bool) counters; /* per variable of the walk: counts a loop (else it is reduced over) */
     uint32_t work;         /* statements walked; bounded */
 } flow;
 
 /* flow_guard.c: conditions in negation normal form; comparisons as x >= 0,
  * x == 0 or x != 0 with x in polynomial normal form, so that complements meet. */
+enum { FLOW_MAX_ROUNDS = 8, FLOW_MAX_WORK = 20000 };
+
+tp_expr flow_yes(flow *f);
+bool flow_is_true(flow *f, tp_expr e);
+bool flow_is_false(flow *f, tp_expr e);
 tp_expr flow_guard(flow *f, tp_expr condition, bool negated);
 tp_expr flow_and(flow *f, tp_expr a, tp_expr b); /* of guards; false when they exclude each other by text */
 tp_expr flow_or(flow *f, tp_expr a, tp_expr b);
@@ -55,7 +60,25 @@ uint32_t flow_lane_sym(const flow *f, uint32_t d);
 void flow_inst(flow *f, const tp_inst *i);
 /* Is the value inside [lo, hi] on this path, for all its lanes? */
 bool flow_fits(flow *f, tp_expr value, int64_t lo, int64_t hi, uint32_t rank, const tp_expr *dims);
+/* Which symbols are lanes; which are the walk's own. */
+bool *flow_lane_marks(flow *f);
+bool *flow_own_variables(flow *f);
+
+/* flow_guess.c: how much of a condition a guess keeps. */
+typedef enum flow_freedom_kind {
+    KEEP_LANES, /* conditions on lanes, even if they change from step to step */
+    KEEP_FIXED, /* conditions on what does not change */
+    KEEP_NOTHING,
+} flow_freedom_kind;
+flow_freedom_kind flow_freedom(int round);
+/* Add to the guess what it does not cover yet. True when something was added. */
+bool flow_weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *changing, uint32_t rank,
+                 const tp_expr *dims, flow_freedom_kind how);
+
+/* flow_grid.c */
+void flow_walk_grid(flow *f);
 /* flow.c */
+void flow_walk(flow *f, const tp_region *r);
 void flow_load(flow *f, const tp_inst *i);
 void flow_use(flow *f, tp_use use);
 

@@ -110,7 +110,8 @@ static tp_expr unary_meaning(flow *f, const tp_inst *i, tp_expr a)
     case TP_P_RELU: return tp_op2(p, TP_E_MAX, a, zero);
     case TP_P_SQUARE: return tp_op2(p, TP_E_MUL, a, a);
     case TP_P_INVERT:
-        return shape_of(f, i->out)->dtype == TP_BOOL ? tp_op1(p, TP_E_NOT, a) : tp_op2(p, TP_E_SUB, negative, tp_const(p, 1));
+        return shape_of(f, i->out)->dtype == TP_BOOL ? tp_op1(p, TP_E_NOT, a)
+                                                     : tp_op2(p, TP_E_SUB, negative, tp_const(p, 1));
     default: return (tp_expr){0};
     }
 }
@@ -218,7 +219,8 @@ static void reduce(flow *f, const tp_inst *i, flow_value *out)
     uint32_t to = 0;
     for (uint32_t k = 0; k < i->nints; k++) {
         reduced[i->ints[k]] = true;
-        set_lane(f, with, (uint32_t)i->ints[k], tp_sym(f->a->p, (uint32_t)tp_expr_get(f->a->p, f->reduced[i->out])->value + k));
+        set_lane(f, with, (uint32_t)i->ints[k],
+                 tp_sym(f->a->p, (uint32_t)tp_expr_get(f->a->p, f->reduced[i->out])->value + k));
     }
     for (uint32_t d = 0; d < x->rank; d++)
         if (!reduced[d])
@@ -274,7 +276,9 @@ static void elementwise(flow *f, const tp_inst *i, flow_value *out)
         flow_join(f, &out->leaks, &b->leaks, tp_const(f->a->p, 1), NULL, true);
     if (b && divides(i->prim) && !tp_is_float(x->dtype)) {
         const tp_value *y = shape_of(f, i->args[1]);
-        flow_use(f, (tp_use){.kind = TP_USE_DIVISOR, .value = b->meaning, .rank = y->rank, .dims = y->dims, .node = i->node});
+        flow_use(
+            f,
+            (tp_use){.kind = TP_USE_DIVISOR, .value = b->meaning, .rank = y->rank, .dims = y->dims, .node = i->node});
     }
     if (tp_is_float(x->dtype) || !a->meaning.id || (b && !b->meaning.id))
         return;
@@ -306,7 +310,8 @@ void flow_inst(flow *f, const tp_inst *i)
         break;
     case TP_P_CAST: {
         const flow_value *from = &f->now.values[i->args[0]];
-        tp_expr meaning = shape_of(f, i->args[0])->dtype == TP_WEAK_INT ? shape_of(f, i->args[0])->meaning : from->meaning;
+        tp_expr meaning =
+            shape_of(f, i->args[0])->dtype == TP_WEAK_INT ? shape_of(f, i->args[0])->meaning : from->meaning;
         adopt(f, out, from, NULL);
         out->meaning = wrapped(f, i, cast_meaning(f, i, meaning));
         break;

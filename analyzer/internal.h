@@ -17,7 +17,7 @@ struct tp_analysis {
     uint32_t nsizes, nvars;
     tp_expr *where; /* the spec's facts */
     uint32_t nwhere;
-    bool vacuous; /* the domain is empty: no other rule speaks */
+    bool vacuous;         /* the domain is empty: no other rule speaks */
     struct tp_flow *flow; /* definedness of the body, once asked for */
     tp_expr *other[2];    /* per axis: its value in a second and a third step */
     tp_expr *block;       /* per array dimension: a block number */
@@ -25,8 +25,8 @@ struct tp_analysis {
 
 typedef struct tp_claim {
     tp_expr goal;
-    bool over_steps;         /* for every grid step too, not only all sizes */
-    const tp_var *extra;     /* variables after the axes, e.g. lanes */
+    bool over_steps;     /* for every grid step too, not only all sizes */
+    const tp_var *extra; /* variables after the axes, e.g. lanes */
     uint32_t nextra;
     const tp_expr *premises; /* besides "where" */
     uint32_t npremises;

@@ -112,7 +112,7 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_le
     if (l->birth == TP_BIRTH_OUTSIDE) {
         tp_str mask = mask_text(a, l);
         tp_expr divides = o->dims[l->dim].kind == TP_DIM_BLOCKED ? multiple(a, o->shape[l->dim], o->dims[l->dim].block)
-                                                                : (tp_expr){0};
+                                                                 : (tp_expr){0};
         f->note = TP_S("JAX does not report this: the hardware reads whatever lies there, interpret=True shows NaN for "
                        "floats and nothing for integers");
         if (mask.n)
@@ -134,7 +134,8 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
     tp_expr *premises = TP_NEWN(a->arena, tp_expr, 256);
     tp_claim c = {.goal = num(a, 0), .over_steps = true, .premises = premises};
     bool output = s->kind == TP_SINK_OUTPUT;
-    tp_str target = output ? tp_message(a, "output `%.*s`", TP_FMT(a->k->operands[s->operand].name)) : tp_str_c(sink_text(s));
+    tp_str target =
+        output ? tp_message(a, "output `%.*s`", TP_FMT(a->k->operands[s->operand].name)) : tp_str_c(sink_text(s));
     c.npremises = tp_conjuncts(a, s->path, premises, 128);
     c.npremises += tp_conjuncts(a, l->when, premises + c.npremises, 96);
     uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
@@ -146,7 +147,8 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
     if (!l->read && output)
         c.loc = a->k->operands[s->operand].loc;
     if (strcmp(a->rule->code, "TP401") == 0)
-        c.violated = tp_message(a, "an element of output `%.*s` can stay unwritten in the run of its block", TP_FMT(born->name));
+        c.violated =
+            tp_message(a, "an element of output `%.*s` can stay unwritten in the run of its block", TP_FMT(born->name));
     else
         c.violated = tp_message(a, "%.*s can reach %.*s", TP_FMT(source_text(a, l)), TP_FMT(target));
     c.proven = tp_message(a, "%.*s never reach %.*s", TP_FMT(source_text(a, l)), TP_FMT(target));
@@ -218,7 +220,8 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
         if (t.open)
             continue;
         tp_verdict v = f->gave_up.n ? TP_UNKNOWN : TP_PROVEN;
-        tp_finding *ok = tp_add_finding(a, v, out->name, out->loc, tp_message(a, "%s `%.*s`", proven, TP_FMT(out->name)));
+        tp_finding *ok =
+            tp_add_finding(a, v, out->name, out->loc, tp_message(a, "%s `%.*s`", proven, TP_FMT(out->name)));
         ok->grade = v == TP_PROVEN ? t.grade : TP_GRADE_NONE;
         ok->reason = f->gave_up;
         ok->rests_on = t.rests_on ? tp_str_c(t.rests_on) : (tp_str){NULL, 0};

@@ -81,7 +81,8 @@ static const tp_expr *step_symbols(tp_analysis *a, int which)
     if (!*other) {
         *other = TP_NEWN(a->arena, tp_expr, a->k->naxes + 1);
         for (uint32_t x = 0; x < a->k->naxes; x++)
-            (*other)[x] = tp_sym_new(a->p, tp_printf(a->arena, "%.*s%s", TP_FMT(a->k->axes[x].name), which == 1 ? "'" : "\""));
+            (*other)[x] =
+                tp_sym_new(a->p, tp_printf(a->arena, "%.*s%s", TP_FMT(a->k->axes[x].name), which == 1 ? "'" : "\""));
     }
     return *other;
 }

@@ -1,0 +1,215 @@
+/* The grid: how windows and scratch live from step to step. */
+#include "analyzer/flow_internal.h"
+
+enum { MAX_AXES = 16 };
+
+/* One way to come from the step before: axis `a` goes up by one, faster axes
+ * start over; or, towards the next step, the same forwards. */
+typedef struct neighbour {
+    tp_expr when; /* it is this axis */
+    tp_expr same; /* the window (and every parallel coordinate) stays */
+    tp_expr *to;  /* axes of the neighbouring step */
+} neighbour;
+
+static tp_expr last_of(flow *f, uint32_t axis)
+{
+    return tp_op2(f->a->p, TP_E_SUB, f->k->axes[axis].steps, tp_const(f->a->p, 1));
+}
+
+/* Does operand o (an output: its window; scratch: its contents) live on from
+ * this step to the neighbour over axis a? */
+static neighbour over_axis(flow *f, const tp_operand *o, uint32_t a, bool forwards)
+{
+    tp_exprs *p = f->a->p;
+    const tp_kernel *k = f->k;
+    tp_expr one = tp_const(p, 1), zero = tp_const(p, 0), here = tp_sym(p, k->axes[a].sym);
+    neighbour n = {.when =
+                       forwards ? flow_compare(f, TP_E_LT, here, last_of(f, a)) : flow_compare(f, TP_E_GE, here, one),
+                   .same = k->axes[a].parallel ? zero : flow_yes(f),
+                   .to = flow_identity(f)};
+    n.to[k->axes[a].sym] = tp_op2(p, forwards ? TP_E_ADD : TP_E_SUB, here, one);
+    for (uint32_t b = a + 1; b < k->naxes; b++) { /* faster axes */
+        tp_expr sym = tp_sym(p, k->axes[b].sym);
+        n.when = flow_and(f, n.when, flow_compare(f, TP_E_EQ, sym, forwards ? last_of(f, b) : zero));
+        n.to[k->axes[b].sym] = forwards ? zero : last_of(f, b);
+        if (k->axes[b].parallel)
+            n.same = flow_and(f, n.same, flow_compare(f, TP_E_EQ, k->axes[b].steps, one));
+    }
+    for (uint32_t d = 0; o->role == TP_OUTPUT && d < o->rank; d++)
+        n.same = flow_and(
+            f, n.same,
+            flow_compare(f, TP_E_EQ, o->dims[d].index, tp_expr_subst(p, o->dims[d].index, n.to, tp_sym_count(p))));
+    return n;
+}
+
+/* Conditions, one per way, under which this step begins (ends) a life of o. */
+static uint32_t edges(flow *f, const tp_operand *o, bool forwards, tp_expr *when)
+{
+    const tp_kernel *k = f->k;
+    tp_exprs *p = f->a->p;
+    neighbour by_axis[MAX_AXES];
+    uint32_t n = 0, inner = k->naxes; /* axes from `inner` on certainly keep it */
+    bool plain = true;
+    for (uint32_t a = k->naxes; a-- > 0;) {
+        by_axis[a] = over_axis(f, o, a, forwards);
+        if (flow_is_true(f, by_axis[a].same) && inner == a + 1)
+            inner = a;
+        else
+            plain &= flow_is_false(f, by_axis[a].same);
+    }
+    tp_expr corner = flow_yes(f);
+    for (uint32_t a = plain ? inner : 0; a < k->naxes; a++)
+        corner = flow_and(
+            f, corner, flow_compare(f, TP_E_EQ, tp_sym(p, k->axes[a].sym), forwards ? last_of(f, a) : tp_const(p, 0)));
+    when[n++] = corner;
+    for (uint32_t a = 0; a < k->naxes && !plain; a++) {
+        tp_expr e = flow_and(f, by_axis[a].when, flow_guard(f, by_axis[a].same, true));
+        if (!flow_is_false(f, e))
+            when[n++] = e;
+    }
+    return n;
+}
+
+static tp_leaks unwritten(flow *f, uint32_t operand, tp_expr when)
+{
+    tp_leaks l = {0};
+    flow_add(f, &l,
+             (tp_leak){.when = when,
+                       .birth = f->k->operands[operand].role == TP_SCRATCH ? TP_BIRTH_SCRATCH : TP_BIRTH_OUTPUT,
+                       .operand = operand,
+                       .through = TP_PRIMS,
+                       .exact = true});
+    return l;
+}
+
+/* Contents of scratch or an output window as a step finds them. */
+static tp_leaks inherited(flow *f, uint32_t operand, const tp_leaks *guess)
+{
+    const tp_operand *o = &f->k->operands[operand];
+    tp_expr when[MAX_AXES + 1];
+    uint32_t n = edges(f, o, false, when);
+    tp_leaks all = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        tp_leaks born = unwritten(f, operand, when[i]);
+        flow_join(f, &all, &born, flow_yes(f), NULL, true);
+    }
+    for (uint32_t a = 0; a < f->k->naxes; a++) {
+        neighbour before = over_axis(f, o, a, false);
+        tp_expr lives = flow_and(f, before.when, before.same);
+        if (!flow_is_false(f, lives))
+            flow_join(f, &all, guess, lives, before.to, true);
+    }
+    return all;
+}
+
+/* Lanes of a window that lie outside its array. */
+static tp_leaks outside(flow *f, uint32_t operand)
+{
+    const tp_operand *o = &f->k->operands[operand];
+    tp_exprs *p = f->a->p;
+    tp_leaks all = {0};
+    uint32_t lane = 0;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        const tp_dim *dim = &o->dims[d];
+        if (dim->kind == TP_DIM_SQUEEZED)
+            continue;
+        bool element = dim->kind == TP_DIM_ELEMENT;
+        tp_expr start =
+            element ? tp_op2(p, TP_E_SUB, dim->index, dim->pad_lo) : tp_op2(p, TP_E_MUL, dim->index, dim->block);
+        tp_expr at = o->whole ? f->out->lane[lane] : tp_op2(p, TP_E_ADD, start, f->out->lane[lane]);
+        tp_leak l = {.birth = TP_BIRTH_OUTSIDE, .operand = operand, .dim = d, .through = TP_PRIMS, .exact = true};
+        if (!o->whole && !tp_whole_dimension(f->a, o, d)) {
+            l.when = flow_compare(f, TP_E_GE, at, o->shape[d]);
+            flow_add(f, &all, l);
+        }
+        if (element) {
+            l.when = flow_compare(f, TP_E_LT, at, tp_const(p, 0));
+            flow_add(f, &all, l);
+        }
+        lane++;
+    }
+    return all;
+}
+
+/* In range of its array, lane by lane. */
+static tp_expr in_range(flow *f, const tp_operand *o)
+{
+    tp_exprs *p = f->a->p;
+    tp_expr all = flow_yes(f);
+    uint32_t lane = 0;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        const tp_dim *dim = &o->dims[d];
+        if (dim->kind == TP_DIM_SQUEEZED)
+            continue;
+        bool element = dim->kind == TP_DIM_ELEMENT;
+        tp_expr start =
+            element ? tp_op2(p, TP_E_SUB, dim->index, dim->pad_lo) : tp_op2(p, TP_E_MUL, dim->index, dim->block);
+        tp_expr at = o->whole ? f->out->lane[lane] : tp_op2(p, TP_E_ADD, start, f->out->lane[lane]);
+        all = flow_and(f, all, flow_compare(f, TP_E_LT, at, o->shape[d]));
+        if (element)
+            all = flow_and(f, all, flow_compare(f, TP_E_GE, at, tp_const(p, 0)));
+        lane++;
+    }
+    return all;
+}
+
+/* Axes that change while o lives. */
+static bool *changing_axes(flow *f, const tp_operand *o)
+{
+    bool *marks = flow_own_variables(f);
+    for (uint32_t a = f->k->naxes; a-- > 0;)
+        if (!flow_is_false(f, over_axis(f, o, a, false).same))
+            marks[f->k->axes[a].sym] = true;
+    return marks;
+}
+
+static void start_step(flow *f, const tp_leaks *guess)
+{
+    f->now = (flow_state){TP_NEWN(f->a->arena, flow_value, f->p->values.len),
+                          TP_NEWN(f->a->arena, tp_leaks, tp_noperands(f->k))};
+    f->path = flow_yes(f);
+    f->path_exact = true;
+    for (uint32_t o = 0; o < tp_noperands(f->k); o++)
+        f->now.refs[o] = f->k->operands[o].role == TP_INPUT ? outside(f, o) : inherited(f, o, &guess[o]);
+}
+
+static void copy_out(flow *f, uint32_t operand)
+{
+    const tp_operand *o = &f->k->operands[operand];
+    tp_expr when[MAX_AXES + 1], range = in_range(f, o);
+    uint32_t n = edges(f, o, true, when);
+    for (uint32_t i = 0; i < n; i++)
+        tp_push(f->a->arena, f->out->sinks,
+                ((tp_sink){.kind = TP_SINK_OUTPUT,
+                           .operand = operand,
+                           .path = flow_and(f, when[i], range),
+                           .exact = true,
+                           .rank = o->ref_rank,
+                           .dims = o->ref_shape,
+                           .leaks = f->now.refs[operand]}));
+}
+
+void flow_walk_grid(flow *f)
+{
+    uint32_t n = tp_noperands(f->k), inputs = f->k->ninputs;
+    tp_leaks *guess = TP_NEWN(f->a->arena, tp_leaks, n);
+    bool **changing = TP_NEWN(f->a->arena, bool *, n);
+    for (uint32_t o = inputs; o < n; o++)
+        changing[o] = changing_axes(f, &f->k->operands[o]);
+    for (int round = 0; round <= FLOW_MAX_ROUNDS + 1; round++) {
+        bool added = false;
+        start_step(f, guess);
+        flow_walk(f, &f->p->steps);
+        for (uint32_t o = inputs; o < n; o++)
+            added |= flow_weaken(f, &guess[o], &f->now.refs[o], changing[o], f->k->operands[o].ref_rank,
+                                 f->k->operands[o].ref_shape, flow_freedom(round));
+        if (!added || f->out->gave_up.n)
+            break;
+    }
+    f->recording = true;
+    f->work = 0;
+    start_step(f, guess);
+    flow_walk(f, &f->p->steps);
+    for (uint32_t o = inputs; o < inputs + f->k->noutputs; o++)
+        copy_out(f, o);
+}
