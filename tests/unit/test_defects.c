@@ -1,0 +1,86 @@
+/* Defects of the kinds that users report, planted into gallery kernels, and
+ * correct kernels that look like them: tests/defects.json holds text changes
+ * with the rule that has to be violated, or none. */
+#define _GNU_SOURCE
+#include "tests/unit/files.h"
+
+static tp_str changed(place *p, const char *name, struct json_object *changes)
+{
+    tp_str text, why;
+    assert_int_equal(
+        tp_read_file(p->a, tp_printf(p->a, "examples/%s.tile.json", name).p, TP_JSON_MAX_BYTES, &text, &why), TP_OK);
+    for (size_t i = 0; i < json_object_array_length(changes); i++) {
+        struct json_object *pair = json_object_array_get_idx(changes, i);
+        const char *from = json_object_get_string(json_object_array_get_idx(pair, 0)),
+                   *to = json_object_get_string(json_object_array_get_idx(pair, 1));
+        const char *at = memmem(text.p, text.n, from, strlen(from));
+        if (!at)
+            fail_msg("examples/%s.tile.json has no %s", name, from);
+        tp_buf b = {.arena = p->a};
+        tp_buf_add(&b, text.p, (size_t)(at - text.p));
+        tp_buf_c(&b, to);
+        tp_buf_add(&b, at + strlen(from), text.n - (size_t)(at - text.p) - strlen(from));
+        text = tp_buf_view(&b);
+    }
+    return text;
+}
+
+/* Findings that are not proofs, and among them a violation of `rule`. */
+static unsigned open_findings(place *p, struct json_object *entry, const char *rule, bool *caught, tp_buf *said)
+{
+    const char *name = string_of(entry, "in"), *command = string_of(entry, "command");
+    tp_str text = changed(p, name, member(entry, "change"));
+    const char *path = put(p, "changed.tile.json", text.p, text.n);
+    outcome o = RUN(p->a, command[0] ? command : "lint", path, "--format", "json");
+    struct json_object *r = record_of(p->a, &o),
+                       *findings = member(json_object_array_get_idx(member(r, "specs"), 0), "findings");
+    unsigned open = 0;
+    *caught = false;
+    for (size_t i = 0; i < json_object_array_length(findings); i++) {
+        struct json_object *f = json_object_array_get_idx(findings, i);
+        if (strcmp(string_of(f, "verdict"), "proven") == 0)
+            continue;
+        open++;
+        *caught |= strcmp(string_of(f, "verdict"), "violated") == 0 && strcmp(string_of(f, "rule"), rule) == 0;
+        tp_buf_printf(said, " %s(%s)", string_of(f, "rule"), string_of(f, "verdict"));
+    }
+    json_object_put(r);
+    return open;
+}
+
+static void each(place *p, const char *list, bool defects)
+{
+    struct json_object *all = json_object_from_file("tests/defects.json"), *entries = member(all, list);
+    size_t n = json_object_array_length(entries), wrong = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *entry = json_object_array_get_idx(entries, i);
+        tp_buf said = {.arena = p->a};
+        bool caught;
+        unsigned open = open_findings(p, entry, string_of(entry, "rule"), &caught, &said);
+        if (defects ? caught : open == 0)
+            continue;
+        wrong++;
+        print_message("%s: %s:%.*s\n", defects ? "not caught" : "false alarm", json_object_to_json_string(entry),
+                      TP_FMT(tp_buf_view(&said)));
+    }
+    print_message("%s: %zu, %zu wrong\n", list, n, wrong);
+    assert_int_equal(wrong, 0);
+    assert_true(n >= (defects ? 60u : 30u));
+    json_object_put(all);
+}
+
+static void planted_defects_are_caught(void **state)
+{
+    each(*state, "defects", true);
+}
+
+static void look_alikes_are_left_in_peace(void **state)
+{
+    each(*state, "look_alikes", false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {IN_PLACE(planted_defects_are_caught), IN_PLACE(look_alikes_are_left_in_peace)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
