@@ -114,9 +114,7 @@ static tp_leaks outside(flow *f, uint32_t operand)
         if (dim->kind == TP_DIM_SQUEEZED)
             continue;
         bool element = dim->kind == TP_DIM_ELEMENT;
-        tp_expr start =
-            element ? tp_op2(p, TP_E_SUB, dim->index, dim->pad_lo) : tp_op2(p, TP_E_MUL, dim->index, dim->block);
-        tp_expr at = o->whole ? f->out->lane[lane] : tp_op2(p, TP_E_ADD, start, f->out->lane[lane]);
+        tp_expr at = tp_op2(p, TP_E_ADD, tp_window_start(f->a, o, d), f->out->lane[lane]);
         tp_leak l = {.birth = TP_BIRTH_OUTSIDE, .operand = operand, .dim = d, .through = TP_PRIMS, .exact = true};
         if (!o->whole && !tp_whole_dimension(f->a, o, d)) {
             l.when = flow_compare(f, TP_E_GE, at, o->shape[d]);
@@ -142,9 +140,7 @@ static tp_expr in_range(flow *f, const tp_operand *o)
         if (dim->kind == TP_DIM_SQUEEZED)
             continue;
         bool element = dim->kind == TP_DIM_ELEMENT;
-        tp_expr start =
-            element ? tp_op2(p, TP_E_SUB, dim->index, dim->pad_lo) : tp_op2(p, TP_E_MUL, dim->index, dim->block);
-        tp_expr at = o->whole ? f->out->lane[lane] : tp_op2(p, TP_E_ADD, start, f->out->lane[lane]);
+        tp_expr at = tp_op2(p, TP_E_ADD, tp_window_start(f->a, o, d), f->out->lane[lane]);
         all = flow_and(f, all, flow_compare(f, TP_E_LT, at, o->shape[d]));
         if (element)
             all = flow_and(f, all, flow_compare(f, TP_E_GE, at, tp_const(p, 0)));

@@ -94,7 +94,10 @@ void tp_visit_subterms(tp_analysis *a, tp_expr e, tp_expr path, tp_subterm_visit
  * index lies in [0, cdiv(extent, block)); for an Element dimension the window
  * [e - lo, e - lo + n) stays inside the padding and touches the array. */
 tp_expr tp_window_meets(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr index);
-/* The same for every window for which TP101 was violated, as premises, at this
+/* First array element of the window in dimension d, over sizes and axes; may
+ * be negative with padding. */
+tp_expr tp_window_start(tp_analysis *a, const tp_operand *o, uint32_t d);
+/* tp_window_meets() for every window for which TP101 was violated, as premises, at this
  * step and at the first and last ones: sizes at which TP101 fails for some step
  * are not judged by other rules. Their number. */
 uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises, uint32_t room);

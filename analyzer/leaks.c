@@ -152,7 +152,7 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
     else
         c.violated = tp_message(a, "%.*s can reach %.*s", TP_FMT(source_text(a, l)), TP_FMT(target));
     c.proven = tp_message(a, "%.*s never reach %.*s", TP_FMT(source_text(a, l)), TP_FMT(target));
-    c.label = l->birth == TP_BIRTH_OUTSIDE ? tp_message(a, "undefined beyond %.*s in dimension %u",
+    c.label = l->birth == TP_BIRTH_OUTSIDE ? tp_message(a, "undefined outside the %.*s of dimension %u",
                                                         TP_FMT(tp_text(a, born->shape[l->dim])), l->dim)
                                            : TP_S("");
     if (!s->exact || !l->exact)

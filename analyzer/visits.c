@@ -15,6 +15,15 @@ tp_expr tp_window_meets(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr
     return both(a, inside, both(a, mk(a, TP_E_LT, start, o->shape[d]), mk(a, TP_E_GT, end, num(a, 0))));
 }
 
+tp_expr tp_window_start(tp_analysis *a, const tp_operand *o, uint32_t d)
+{
+    const tp_dim *dim = &o->dims[d];
+    if (o->whole)
+        return num(a, 0);
+    return dim->kind == TP_DIM_ELEMENT ? mk(a, TP_E_SUB, dim->index, dim->pad_lo)
+                                       : mk(a, TP_E_MUL, dim->index, dim->block);
+}
+
 /* e at the first or the last step of the grid. */
 static tp_expr at_corner(tp_analysis *a, tp_expr e, bool last)
 {
@@ -39,7 +48,7 @@ uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises, uint32_t room)
     return n;
 }
 
-/* index = ±axis + something without axes */
+/* index = c * axis + something without axes, c not 0 */
 static bool tells(tp_analysis *a, tp_expr index, uint32_t axis)
 {
     tp_poly *p = TP_NEW(a->arena, tp_poly);
@@ -48,7 +57,7 @@ static bool tells(tp_analysis *a, tp_expr index, uint32_t axis)
     for (uint32_t i = 0; i < p->n; i++) {
         const tp_term *t = &p->terms[i];
         const tp_expr sym = tp_sym(a->p, a->k->axes[axis].sym);
-        if (t->degree == 1 && tp_same(t->factors[0], sym) && (t->coef == 1 || t->coef == -1)) {
+        if (t->degree == 1 && tp_same(t->factors[0], sym)) {
             found = true;
             continue;
         }

@@ -47,14 +47,20 @@ static tp_str owning_step(tp_arena *a, const tp_kernel *k, const int64_t *env, c
             return TP_S("");
     for (int pass = 0; pass < 2; pass++)
         for (int64_t s = pass ? found : 0; s < (pass ? found + 1 : total) && s >= 0; s++) {
-            int64_t rest = s, index, block;
+            int64_t rest = s, index, block, lo = 0;
             for (uint32_t x = k->naxes; x-- > 0; rest /= steps[x])
                 at[k->axes[x].sym] = rest % steps[x];
             bool inside = true;
             for (uint32_t d = 0; d < o->rank && inside; d++)
-                inside = tp_expr_eval(k->exprs, o->dims[d].index, at, &index) == TP_EVAL_OK &&
-                         tp_expr_eval(k->exprs, o->dims[d].block, at, &block) == TP_EVAL_OK &&
-                         element[d] >= index * block && element[d] < (index + 1) * block;
+                if (o->dims[d].kind == TP_DIM_ELEMENT)
+                    inside = tp_expr_eval(k->exprs, o->dims[d].index, at, &index) == TP_EVAL_OK &&
+                             tp_expr_eval(k->exprs, o->dims[d].block, at, &block) == TP_EVAL_OK &&
+                             tp_expr_eval(k->exprs, o->dims[d].pad_lo, at, &lo) == TP_EVAL_OK &&
+                             element[d] >= index - lo && element[d] < index - lo + block;
+                else
+                    inside = tp_expr_eval(k->exprs, o->dims[d].index, at, &index) == TP_EVAL_OK &&
+                             tp_expr_eval(k->exprs, o->dims[d].block, at, &block) == TP_EVAL_OK &&
+                             element[d] >= index * block && element[d] < (index + 1) * block;
             if (inside)
                 found = s;
         }

@@ -39,6 +39,9 @@ typedef struct tp_ref {
     int64_t *visit_key;          /* outputs: parallel coordinates of that run, hashed */
     int64_t blocks[TP_MAX_RANK]; /* outputs: blocks per dimension */
     size_t nblocks;
+    uint32_t *owner; /* outputs with Element dimensions instead: per element, the number of its run */
+    int64_t *starts; /* and per run its window's start, then its parallel coordinates, hashed */
+    uint32_t nstarts, starts_room;
     const tp_step *last_store; /* statement that last wrote it */
 } tp_ref;
 

@@ -52,11 +52,6 @@ static void check_executable(tp_machine *m)
         if (o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM)
             refuse(m, tp_printf(m->arena, "`%.*s` is in %s, which this build checks but does not execute",
                                 TP_FMT(o->name), tp_memory_name(o->memory)));
-        for (uint32_t d = 0; o->role != TP_SCRATCH && d < o->rank; d++)
-            if (o->dims[d].kind == TP_DIM_ELEMENT)
-                refuse(m, tp_printf(m->arena,
-                                    "`%.*s` has Element dimensions, which this build checks but does not execute",
-                                    TP_FMT(o->name)));
     }
     if (!m->k->body)
         refuse(m, TP_S("the spec has no \"kernel\" to execute"));
@@ -82,7 +77,9 @@ static void prepare_ref(tp_machine *m, uint32_t i)
                           (long long)dims[d]);
     }
     tp_cells_init(m->arena, &r->cells, o->dtype, o->ref_rank, dims);
-    if (o->role == TP_OUTPUT) {
+    if (o->role == TP_OUTPUT && tp_has_element_dims(o)) {
+        r->owner = TP_NEWN(m->arena, uint32_t, r->array->n);
+    } else if (o->role == TP_OUTPUT) {
         r->nblocks = 1;
         for (uint32_t d = 0; d < o->rank; d++) {
             int64_t extent = r->array->dims[d], b = r->block[d];
@@ -117,28 +114,37 @@ static void prepare_values(tp_machine *m)
 
 /* ---- windows ---- */
 
-/* Copy between a window and its array, in-range elements only. */
-static void transfer(tp_ref *r, bool in)
+/* The part of a window that lies inside its array: first lane and extent per
+ * dimension. False when there is none. */
+static bool inner_part(const tp_ref *r, int64_t *first, int64_t *extent)
+{
+    bool any = true;
+    for (uint32_t d = 0; d < r->operand->rank; d++) {
+        int64_t end = r->array->dims[d] - r->window[d];
+        first[d] = r->window[d] < 0 ? -r->window[d] : 0;
+        extent[d] = (end < r->block[d] ? end : r->block[d]) - first[d];
+        any &= extent[d] > 0;
+    }
+    return any;
+}
+
+/* Rows (last dimension) of the inner part: calls visit(array element, lane, length). */
+typedef void (*row_visitor)(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx);
+
+static void each_inner_row(tp_ref *r, row_visitor visit, void *ctx)
 {
     const tp_operand *o = r->operand;
-    size_t size = tp_dtype_size(o->dtype);
-    int64_t extent[TP_MAX_RANK], at[TP_MAX_RANK] = {0};
-    for (uint32_t d = 0; d < o->rank; d++) {
-        int64_t left = r->array->dims[d] - r->window[d];
-        extent[d] = left < r->block[d] ? left : r->block[d];
-        if (extent[d] <= 0)
-            return;
-    }
+    int64_t first[TP_MAX_RANK], extent[TP_MAX_RANK], at[TP_MAX_RANK] = {0};
+    if (!inner_part(r, first, extent))
+        return;
     uint32_t last = o->rank ? o->rank - 1 : 0;
-    size_t run = o->rank ? (size_t)extent[last] : 1;
     for (;;) {
         size_t a = 0, w = 0;
         for (uint32_t d = 0; d < o->rank; d++) {
-            a = a * (size_t)r->array->dims[d] + (size_t)(r->window[d] + at[d]);
-            w = w * (size_t)r->block[d] + (size_t)at[d];
+            a = a * (size_t)r->array->dims[d] + (size_t)(r->window[d] + first[d] + at[d]);
+            w = w * (size_t)r->block[d] + (size_t)(first[d] + at[d]);
         }
-        char *array = (char *)r->array->data + a * size, *window = (char *)r->cells.data + w * size;
-        memcpy(in ? window : array, in ? array : window, run * size);
+        visit(r, a, w, o->rank ? (size_t)extent[last] : 1, ctx);
         uint32_t d = last;
         while (d-- > 0) {
             if (++at[d] < extent[d])
@@ -150,11 +156,23 @@ static void transfer(tp_ref *r, bool in)
     }
 }
 
-/* Call f for every lane of the window: inside the array or not. */
+/* Copy between a window and its array, in-range elements only. */
+static void copy_row(tp_ref *r, size_t array, size_t lane, size_t n, void *in)
+{
+    size_t size = tp_dtype_size(r->operand->dtype);
+    char *a = (char *)r->array->data + array * size, *w = (char *)r->cells.data + lane * size;
+    memcpy(in ? w : a, in ? a : w, n * size);
+}
+
+static void transfer(tp_ref *r, bool in)
+{
+    each_inner_row(r, copy_row, in ? r : NULL);
+}
+
 static bool partial(const tp_ref *r)
 {
     for (uint32_t d = 0; d < r->operand->rank; d++)
-        if (r->window[d] + r->block[d] > r->array->dims[d])
+        if (r->window[d] < 0 || r->window[d] + r->block[d] > r->array->dims[d])
             return true;
     return false;
 }
@@ -162,9 +180,9 @@ static bool partial(const tp_ref *r)
 static bool lane_inside(const tp_ref *r, size_t lane)
 {
     for (uint32_t d = r->operand->rank; d-- > 0;) {
-        int64_t at = (int64_t)(lane % (size_t)r->block[d]);
+        int64_t at = r->window[d] + (int64_t)(lane % (size_t)r->block[d]);
         lane /= (size_t)r->block[d];
-        if (r->window[d] + at >= r->array->dims[d])
+        if (at < 0 || at >= r->array->dims[d])
             return false;
     }
     return true;
@@ -237,9 +255,59 @@ static int64_t parallel_key(const tp_machine *m)
     return key;
 }
 
+/* Element windows: every element has the run that it belongs to. */
+typedef struct claim_context {
+    tp_machine *m;
+    uint32_t run;
+    int64_t key;
+} claim_context;
+
+static void claim_row(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx)
+{
+    const claim_context *c = ctx;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t other = r->owner[array + i];
+        if (other) {
+            const int64_t *was = r->starts + (size_t)(other - 1) * (TP_MAX_RANK + 1);
+            bool same = memcmp(was, r->window, r->operand->rank * sizeof *was) == 0, race = was[TP_MAX_RANK] != c->key;
+            tp_trap_raise(c->m,
+                          race   ? "TP403"
+                          : same ? "TP402"
+                                 : "TP406",
+                          r->operand->name,
+                          race   ? "two steps that differ in a parallel axis write %.*s"
+                          : same ? "the grid returns to the window of %.*s after leaving it"
+                                 : "two windows that overlap both write %.*s",
+                          TP_FMT(element_text(c->m, r, lane + i)));
+        }
+        r->owner[array + i] = c->run;
+    }
+}
+
+static void claim_elements(tp_machine *m, tp_ref *r, int64_t key)
+{
+    if (r->nstarts == r->starts_room) { /* grows by doubling; old copies stay in the arena */
+        r->starts_room = r->starts_room ? 2 * r->starts_room : 64;
+        int64_t *more = TP_NEWN(m->arena, int64_t, (size_t)r->starts_room * (TP_MAX_RANK + 1));
+        if (r->nstarts)
+            memcpy(more, r->starts, (size_t)r->nstarts * (TP_MAX_RANK + 1) * sizeof *more);
+        r->starts = more;
+    }
+    int64_t *now = r->starts + (size_t)r->nstarts++ * (TP_MAX_RANK + 1);
+    memcpy(now, r->window, r->operand->rank * sizeof *now);
+    now[TP_MAX_RANK] = key;
+    each_inner_row(r, claim_row, &(claim_context){m, r->nstarts, key});
+}
+
 static void begin_run(tp_machine *m, uint32_t index)
 {
     tp_ref *r = &m->refs[index];
+    r->resident = true;
+    if (r->owner) {
+        claim_elements(m, r, parallel_key(m));
+        tp_make_undefined(&r->cells, tp_origin_new(TP_BORN_OUTPUT, index, 0, m->step));
+        return;
+    }
     size_t b = block_number(r);
     int64_t key = parallel_key(m);
     if (r->visited[b]) {
@@ -251,8 +319,22 @@ static void begin_run(tp_machine *m, uint32_t index)
     }
     r->visited[b] = ++m->runs;
     r->visit_key[b] = key;
-    r->resident = true;
     tp_make_undefined(&r->cells, tp_origin_new(TP_BORN_OUTPUT, index, 0, m->step));
+}
+
+/* Start of an Element dimension: inside the padding, and meeting the array. */
+static int64_t element_start(tp_machine *m, const tp_ref *r, uint32_t d, int64_t index)
+{
+    const tp_operand *o = r->operand;
+    int64_t lo = eval(m, o->dims[d].pad_lo, "TP008", "the padding", o->name),
+            hi = eval(m, o->dims[d].pad_hi, "TP008", "the padding", o->name), start, end, limit;
+    bool fits = tp_sub(index, lo, &start) && tp_add(start, r->block[d], &end) && tp_add(r->array->dims[d], hi, &limit);
+    if (!fits || index < 0 || end > limit || start >= r->array->dims[d] || end <= 0)
+        tp_trap_raise(m, "TP101", o->name,
+                      "element index %lld in dimension %u of `%.*s` wants elements %lld to %lld; the array has %lld",
+                      (long long)index, d, TP_FMT(o->name), (long long)(index - lo),
+                      (long long)(index - lo + r->block[d] - 1), (long long)r->array->dims[d]);
+    return start;
 }
 
 /* Start of the window of operand `o` at this step; traps when it misses the array. */
@@ -263,6 +345,11 @@ static bool move_window(tp_machine *m, uint32_t index, int64_t *start)
     bool changed = !r->resident;
     for (uint32_t d = 0; d < o->rank; d++) {
         int64_t block = eval(m, o->dims[d].index, "TP104", "the index map", o->name);
+        if (o->dims[d].kind == TP_DIM_ELEMENT) {
+            start[d] = element_start(m, r, d, block);
+            changed |= start[d] != r->window[d];
+            continue;
+        }
         bool fits = tp_mul(block, r->block[d], &start[d]);
         if (!fits || start[d] < 0 || (start[d] >= r->array->dims[d] && !(o->whole && start[d] == 0)))
             tp_trap_raise(m, "TP101", o->name,
@@ -333,6 +420,10 @@ static void check_coverage(tp_machine *m)
     m->at = NULL;
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++) {
         tp_ref *r = &m->refs[i];
+        for (size_t e = 0; r->owner && e < r->array->n; e++)
+            if (!r->owner[e])
+                tp_trap_raise(m, "TP401", r->operand->name, "no step writes element %zu of `%.*s`", e,
+                              TP_FMT(r->operand->name));
         for (size_t b = 0; b < r->nblocks; b++) {
             if (r->visited[b])
                 continue;

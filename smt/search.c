@@ -116,7 +116,7 @@ typedef struct search {
     int64_t *env;
     candidates *choice; /* per variable; unused for steps */
     bool *used;
-    uint32_t *ready; /* per premise: 1 + the last step variable that it mentions; 0: none */
+    uint32_t *ready;                   /* per premise: 1 + the last step variable that it mentions; 0: none */
     int64_t constants[STEP_CONSTANTS]; /* worth trying for steps too */
     uint32_t nconstants;
     int budget;

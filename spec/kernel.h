@@ -116,6 +116,13 @@ static inline uint32_t tp_noperands(const tp_kernel *k)
 {
     return k->ninputs + k->noutputs + k->nscratch;
 }
+static inline bool tp_has_element_dims(const tp_operand *o)
+{
+    for (uint32_t d = 0; o->role != TP_SCRATCH && d < o->rank; d++)
+        if (o->dims[d].kind == TP_DIM_ELEMENT)
+            return true;
+    return false;
+}
 /* "T=bfloat16, U=int8"; empty without parameters. */
 tp_str tp_dtypes_text(const tp_kernel *k);
 const tp_size *tp_size_find(const tp_kernel *k, tp_str name);

@@ -3,8 +3,9 @@
 static void check(tp_analysis *a)
 {
     tp_expr facts[TP_MAX_FACTS];
-    tp_claim c = {.goal = num(a, 0)},
-             with_facts = {.goal = num(a, 0), .premises = facts, .npremises = tp_dimension_facts(a, facts, TP_MAX_FACTS)};
+    tp_claim c = {.goal = num(a, 0)}, with_facts = {.goal = num(a, 0),
+                                                    .premises = facts,
+                                                    .npremises = tp_dimension_facts(a, facts, TP_MAX_FACTS)};
     tp_loc loc = a->k->nwhere ? a->k->where[0].loc : a->k->nsizes ? a->k->sizes[0].loc : a->k->doc->loc;
     tp_decision d = tp_claim_decide(a, &c);
     bool some = d.verdict == TP_VIOLATED; /* a point was found */

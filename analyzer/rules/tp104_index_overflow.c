@@ -51,8 +51,7 @@ static void check_maps(tp_analysis *a)
         const tp_operand *o = &a->k->operands[i];
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {
             const tp_dim *dim = &o->dims[d];
-            tp_expr start = dim->kind == TP_DIM_ELEMENT ? mk(a, TP_E_SUB, dim->index, dim->pad_lo)
-                                                        : mk(a, TP_E_MUL, dim->index, dim->block);
+            tp_expr start = tp_window_start(a, o, d);
             tp_expr goal = num(a, 1);
             tp_visit_subterms(a, start, num(a, 1), add_subterm, &goal);
             if (tp_expr_is_const(a->p, goal, NULL))

@@ -52,7 +52,8 @@ static void split_digits(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step
     for (bool found = true; found;) {
         found = false;
         for (uint32_t n = 0; n < a->k->naxes && !found; n++) {
-            if (!coefficient[n].id || step[n].id || !tp_same(tp_expr_normal(a->p, coefficient[n]), tp_expr_normal(a->p, radix)))
+            if (!coefficient[n].id || step[n].id ||
+                !tp_same(tp_expr_normal(a->p, coefficient[n]), tp_expr_normal(a->p, radix)))
                 continue;
             bool last = true; /* the slowest digit takes what is left */
             for (uint32_t k = 0; k < a->k->naxes; k++)
@@ -87,7 +88,8 @@ static void join_quotient(tp_analysis *a, const tp_operand *o, tp_expr *step)
 static void find_witness(tp_analysis *a, const tp_operand *o, tp_expr *step)
 {
     for (uint32_t d = 0; d < o->rank; d++)
-        split_digits(a, o->dims[d].index, a->block[d], step);
+        if (o->dims[d].kind != TP_DIM_ELEMENT)
+            split_digits(a, o->dims[d].index, a->block[d], step);
     join_quotient(a, o, step);
     for (uint32_t n = 0; n < a->k->naxes; n++) /* min(i, last), i if … else …: try x itself */
         for (uint32_t d = 0; d < o->rank && !step[n].id; d++)
@@ -98,13 +100,47 @@ static void find_witness(tp_analysis *a, const tp_operand *o, tp_expr *step)
             step[n] = num(a, 0);
 }
 
+/* Element windows: x is meant as an element; of the steps whose window starts
+ * at or before it, the last: min((x - start of step 0) // stride, steps - 1). */
+static void find_element_witness(tp_analysis *a, const tp_operand *o, tp_expr *step)
+{
+    for (uint32_t d = 0; d < o->rank; d++)
+        for (uint32_t n = 0; n < a->k->naxes && o->dims[d].kind == TP_DIM_ELEMENT; n++) {
+            if (!tp_expr_mentions(a->p, o->dims[d].index, a->k->axes[n].sym) || step[n].id)
+                continue;
+            tp_expr *at = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
+            at[a->k->axes[n].sym] = num(a, 0);
+            tp_expr zero = tp_expr_subst(a->p, tp_window_start(a, o, d), at, tp_sym_count(a->p));
+            at[a->k->axes[n].sym] = num(a, 1);
+            tp_expr one = tp_expr_subst(a->p, tp_window_start(a, o, d), at, tp_sym_count(a->p));
+            tp_expr stride = tp_expr_normal(a->p, mk(a, TP_E_SUB, one, zero));
+            int64_t c;
+            if (tp_expr_is_const(a->p, stride, &c) && c < 0) { /* backwards: the first such step */
+                tp_expr back = mk(a, TP_E_CDIV, mk(a, TP_E_SUB, zero, a->block[d]), num(a, -c));
+                step[n] = mk(a, TP_E_MAX, back, num(a, 0));
+                continue;
+            }
+            step[n] = mk(a, TP_E_MIN, mk(a, TP_E_FLOORDIV, mk(a, TP_E_SUB, a->block[d], zero), stride),
+                         mk(a, TP_E_SUB, a->k->axes[n].steps, num(a, 1)));
+        }
+}
+
+/* Is x, a block (an element of an Element dimension), in this step's window? */
+static tp_expr holds(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr x)
+{
+    if (o->dims[d].kind != TP_DIM_ELEMENT)
+        return mk(a, TP_E_EQ, o->dims[d].index, x);
+    tp_expr start = tp_window_start(a, o, d);
+    return both(a, mk(a, TP_E_LE, start, x), mk(a, TP_E_LT, x, mk(a, TP_E_ADD, start, o->dims[d].block)));
+}
+
 static bool some_step_visits(tp_analysis *a, const tp_operand *o, int64_t *env, const int64_t *block, int64_t *budget,
                              uint32_t axis)
 {
-    int64_t steps, index;
+    int64_t steps, here;
     if (axis == a->k->naxes) {
         for (uint32_t d = 0; d < o->rank; d++)
-            if (tp_expr_eval(a->p, o->dims[d].index, env, &index) != TP_EVAL_OK || index != block[d])
+            if (tp_expr_eval(a->p, holds(a, o, d, num(a, block[d])), env, &here) != TP_EVAL_OK || !here)
                 return false;
         return true;
     }
@@ -129,19 +165,24 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
                   .loc = o->loc,
                   .extra = blocks,
                   .nextra = o->rank,
-                  .proven = tp_message(a, "every block of `%.*s` is visited by some step", TP_FMT(o->name)),
-                  .violated = tp_message(a, "no step writes some block of `%.*s`", TP_FMT(o->name)),
+                  .proven = tp_message(a, "every part of `%.*s` is in the window of some step", TP_FMT(o->name)),
+                  .violated = tp_message(a, "no step writes some part of `%.*s`", TP_FMT(o->name)),
                   .note = TP_S("JAX does not report this; the interpreters leave NaN (or an extreme integer) there")};
+    find_element_witness(a, o, step);
     find_witness(a, o, step);
     tp_expr *with = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
     for (uint32_t n = 0; n < a->k->naxes; n++) {
         with[a->k->axes[n].sym] = step[n];
-        c.goal = both(a, c.goal, both(a, mk(a, TP_E_GE, step[n], num(a, 0)), mk(a, TP_E_LT, step[n], a->k->axes[n].steps)));
+        c.goal =
+            both(a, c.goal, both(a, mk(a, TP_E_GE, step[n], num(a, 0)), mk(a, TP_E_LT, step[n], a->k->axes[n].steps)));
     }
     for (uint32_t d = 0; d < o->rank; d++) {
-        blocks[d] = (tp_var){.sym = (uint32_t)tp_expr_get(a->p, x[d])->value, .lo = num(a, 0), .multiple_of = 1, .step = true};
-        blocks[d].hi = tp_whole_dimension(a, o, d) ? num(a, 0) : mk(a, TP_E_SUB, mk(a, TP_E_CDIV, o->shape[d], o->dims[d].block), num(a, 1));
-        c.goal = both(a, c.goal, mk(a, TP_E_EQ, tp_expr_subst(a->p, o->dims[d].index, with, tp_sym_count(a->p)), x[d]));
+        blocks[d] =
+            (tp_var){.sym = (uint32_t)tp_expr_get(a->p, x[d])->value, .lo = num(a, 0), .multiple_of = 1, .step = true};
+        bool element = o->dims[d].kind == TP_DIM_ELEMENT;
+        tp_expr count = element ? o->shape[d] : mk(a, TP_E_CDIV, o->shape[d], o->dims[d].block);
+        blocks[d].hi = tp_whole_dimension(a, o, d) ? num(a, 0) : mk(a, TP_E_SUB, count, num(a, 1));
+        c.goal = both(a, c.goal, tp_expr_subst(a->p, holds(a, o, d, x[d]), with, tp_sym_count(a->p)));
     }
     c.npremises = tp_nonempty_grid(a, premises, 16);
     uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
@@ -156,13 +197,14 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
         for (uint32_t i = 0; i < o->rank; i++)
             tp_expr_eval(a->p, x[i], env, &block[i]);
         if (some_step_visits(a, o, env, block, &budget, 0) || budget < 0)
-            d = (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("which step visits a block could not be told from the map")};
+            d = (tp_decision){.verdict = TP_UNKNOWN,
+                              .reason = TP_S("which step visits a block could not be told from the map")};
     }
     tp_finding *f = tp_claim_record(a, &c, d, NULL);
     if (f->verdict != TP_VIOLATED)
         return;
     tp_buf b = {.arena = a->arena};
-    tp_buf_c(&b, "no step visits block (");
+    tp_buf_printf(&b, "no step visits %s (", tp_has_element_dims(o) ? "element" : "block");
     for (uint32_t i = 0; i < o->rank; i++)
         tp_buf_printf(&b, "%s%lld", i ? ", " : "", (long long)block[i]);
     tp_buf_c(&b, ")");
@@ -174,10 +216,7 @@ static void check(tp_analysis *a)
 {
     for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
-        bool element = false;
-        for (uint32_t d = 0; d < o->rank; d++)
-            element |= o->dims[d].kind == TP_DIM_ELEMENT;
-        if (!o->whole && !element)
+        if (!o->whole)
             check_visited(a, o);
     }
     tp_check_leaks(a, "every run writes all of output");
@@ -189,8 +228,9 @@ const tp_rule tp_rule_tp401_output_coverage = {
     .title = "every element of every output is written, on all paths",
     .severity = TP_ERROR,
     .per_dtype = true,
-    .why = "The output array starts as garbage. A block that no step visits, or an element that the body does not write "
-           "before its block is copied out, keeps it.",
+    .why =
+        "The output array starts as garbage. A block that no step visits, or an element that the body does not write "
+        "before its block is copied out, keeps it.",
     .bad = "\"steps\": \"M // 128\"   or   \"if k == num_programs(k) - 2:\", \"    o[...] = acc[...]\"",
     .good = "\"steps\": \"cdiv(M, 128)\"   and   \"if k == num_programs(k) - 1:\", \"    o[...] = acc[...]\"",
     .jax = "Nothing is reported at any stage. The interpreters fill outputs with NaN, or with an extreme integer.",

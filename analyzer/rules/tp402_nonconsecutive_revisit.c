@@ -7,8 +7,9 @@ static tp_claim revisit(tp_analysis *a, const tp_operand *o, tp_expr *premises)
                   .loc = o->rank && !o->whole ? o->dims[0].index_loc : o->loc,
                   .proven = tp_message(a, "steps that write one block of `%.*s` follow each other", TP_FMT(o->name)),
                   .violated = tp_message(a, "the grid returns to a block of `%.*s` after leaving it", TP_FMT(o->name)),
-                  .note = TP_S("JAX lowering and interpret=True accept it (the latter reads the block back); on a TPU the "
-                               "window starts undefined")};
+                  .note =
+                      TP_S("JAX lowering and interpret=True accept it (the latter reads the block back); on a TPU the "
+                           "window starts undefined")};
     c.npremises = tp_nonempty_grid(a, premises, 16);
     c.npremises += tp_meeting_windows(a, premises + c.npremises, 16);
     return c;
@@ -25,7 +26,8 @@ static void check_pair(tp_analysis *a, const tp_operand *o, uint32_t out, uint32
     c.label = tp_message(a, "depends on %.*s, not on the slower axis %.*s", TP_FMT(y->name), TP_FMT(x->name));
     tp_finding *f = tp_claim_check(a, &c, NULL);
     if (f->verdict == TP_VIOLATED)
-        f->help = tp_message(a, "make `%.*s` the faster axis: move it behind `%.*s` in the grid", TP_FMT(x->name), TP_FMT(y->name));
+        f->help = tp_message(a, "make `%.*s` the faster axis: move it behind `%.*s` in the grid", TP_FMT(x->name),
+                             TP_FMT(y->name));
 }
 
 /* first < second in the order of the grid */
@@ -94,11 +96,13 @@ const tp_rule tp_rule_tp402_nonconsecutive_revisit = {
     .slug = "nonconsecutive-revisit",
     .title = "the steps that write one output block follow each other",
     .severity = TP_ERROR,
-    .why = "An output block is written back when the grid leaves it, and never read back: whoever returns finds garbage "
-           "and overwrites the result.",
+    .why =
+        "An output block is written back when the grid leaves it, and never read back: whoever returns finds garbage "
+        "and overwrites the result.",
     .bad = "\"grid\": [k, i], output map [\"i\"], accumulating over k",
     .good = "\"grid\": [i, k], output map [\"i\"]",
-    .jax = "Lowering and compiler accept it. interpret=True gives the expected answer, so tests pass; the TPU interpreter "
-           "raises \"Revisited block\", for the executed grid only.",
+    .jax =
+        "Lowering and compiler accept it. interpret=True gives the expected answer, so tests pass; the TPU interpreter "
+        "raises \"Revisited block\", for the executed grid only.",
     .check = check,
 };

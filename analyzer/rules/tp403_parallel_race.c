@@ -5,7 +5,8 @@ static tp_claim race(tp_analysis *a, const tp_operand *o, tp_expr *premises)
     tp_claim c = {.premises = premises,
                   .subject = o->name,
                   .loc = o->rank && !o->whole ? o->dims[0].index_loc : o->loc,
-                  .proven = tp_message(a, "steps that differ in a parallel axis write different blocks of `%.*s`", TP_FMT(o->name)),
+                  .proven = tp_message(a, "steps that differ in a parallel axis write different blocks of `%.*s`",
+                                       TP_FMT(o->name)),
                   .note = TP_S("JAX does not report this; both interpreters run the steps in order, so that the last "
                                "writer wins")};
     c.npremises = tp_nonempty_grid(a, premises, 16);
@@ -20,12 +21,13 @@ static void check_axis(tp_analysis *a, const tp_operand *o, uint32_t axis)
     const tp_axis *x = &a->k->axes[axis];
     tp_claim c = race(a, o, premises);
     c.goal = mk(a, TP_E_LE, x->steps, num(a, 1));
-    c.violated = tp_message(a, "steps that differ in the parallel axis `%.*s` write the same block of `%.*s`", TP_FMT(x->name),
-                            TP_FMT(o->name));
+    c.violated = tp_message(a, "steps that differ in the parallel axis `%.*s` write the same block of `%.*s`",
+                            TP_FMT(x->name), TP_FMT(o->name));
     c.label = tp_message(a, "does not depend on %.*s", TP_FMT(x->name));
     tp_finding *f = tp_claim_check(a, &c, NULL);
     if (f->verdict == TP_VIOLATED)
-        f->help = tp_message(a, "declare `%.*s` \"arbitrary\", or give each of its steps a block of its own", TP_FMT(x->name));
+        f->help = tp_message(a, "declare `%.*s` \"arbitrary\", or give each of its steps a block of its own",
+                             TP_FMT(x->name));
 }
 
 static void check_map(tp_analysis *a, const tp_operand *o)
@@ -42,7 +44,8 @@ static void check_map(tp_analysis *a, const tp_operand *o)
     c.goal = tp_op1(a->p, TP_E_NOT, differ);
     c.over_steps = true;
     c.extra = tp_step_vars(a, 1, &c.nextra);
-    c.violated = tp_message(a, "two steps that differ in a parallel axis write the same block of `%.*s`", TP_FMT(o->name));
+    c.violated =
+        tp_message(a, "two steps that differ in a parallel axis write the same block of `%.*s`", TP_FMT(o->name));
     c.label = TP_S("two steps share a block");
     const int64_t *env;
     tp_finding *f = tp_claim_check(a, &c, &env);
@@ -88,6 +91,7 @@ const tp_rule tp_rule_tp403_parallel_race = {
            "race, and neither sees what the other accumulated.",
     .bad = "{\"axis\": \"k\", \"semantics\": \"parallel\"}   with an output map of [\"i\", \"j\"]",
     .good = "{\"axis\": \"k\", \"semantics\": \"arbitrary\"}",
-    .jax = "Lowering, compiler and interpret=True accept it. The TPU interpreter finds it as a race with two or more cores.",
+    .jax = "Lowering, compiler and interpret=True accept it. The TPU interpreter finds it as a race with two or more "
+           "cores.",
     .check = check,
 };

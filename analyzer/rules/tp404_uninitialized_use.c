@@ -11,8 +11,9 @@ const tp_rule tp_rule_tp404_uninitialized_use = {
     .title = "no value from unwritten scratch or an unwritten output window is used",
     .severity = TP_ERROR,
     .per_dtype = true,
-    .why = "Scratch and output windows hold whatever was there before. An output window is never preloaded, and scratch "
-           "loses its contents when a parallel coordinate changes.",
+    .why =
+        "Scratch and output windows hold whatever was there before. An output window is never preloaded, and scratch "
+        "loses its contents when a parallel coordinate changes.",
     .bad = "\"acc[...] += dot(a, b, ...)\"   and nobody sets acc in the first step",
     .good = "\"if k == 0:\", \"    acc[...] = 0\"",
     .jax = "Nothing is reported at any stage. Both interpreters start with NaN for floats and with an extreme integer, "

@@ -69,6 +69,13 @@ def integer(e, names):
     return eval(compiled(e), {**INTEGER, "choose": choose, **names})
 
 
+def dimension(b, sizes):
+    """Blocked, squeezed, or Element with its padding."""
+    if isinstance(b, dict):
+        return pl.Element(integer(b["element"], sizes), tuple(integer(p, sizes) for p in b.get("padding", (0, 0))))
+    return None if b is None else integer(b, sizes)
+
+
 # ---- the body ----
 
 def reduction(f):
@@ -272,7 +279,7 @@ def pallas_call(spec, given_sizes=(), dtypes=(), interpret=True):
     def block_of(o):
         if "block_shape" not in o:
             return pl.BlockSpec(memory_space=pltpu.VMEM)
-        block = tuple(None if b is None else integer(b, sizes) for b in o["block_shape"])
+        block = tuple(dimension(b, sizes) for b in o["block_shape"])
         return pl.BlockSpec(block, lambda *ids: tuple(integer(e, {**sizes, **dict(zip(axes, ids))}) for e in o["index_map"]))
 
     inputs, outputs, scratch = spec.get("inputs", []), spec["outputs"], spec.get("scratch", [])

@@ -340,8 +340,8 @@ static void one_spec(maker *g, tally *t, uint64_t seed, uint64_t trial)
             assert_true(st == TP_OK || st == TP_E_TRAP);
             t->traps += st == TP_E_TRAP;
             /* where windows miss their arrays, or no step runs, other rules do not speak */
-            bool told = st == TP_OK || outside || open_for(&j.r, trap.rule) ||
-                        (no_steps && strcmp(trap.rule, "TP401") == 0);
+            bool told =
+                st == TP_OK || outside || open_for(&j.r, trap.rule) || (no_steps && strcmp(trap.rule, "TP401") == 0);
             if (!told && t->unsound++ < 5)
                 print_message("unsound, seed %llu trial %llu: %s proven, but %.*s at M = %lld, N = %lld\n%s\n",
                               (unsigned long long)seed, (unsigned long long)trial, trap.rule, TP_FMT(trap.message),
