@@ -102,7 +102,20 @@ static tp_leaks inherited(flow *f, uint32_t operand, const tp_leaks *guess)
     return all;
 }
 
-/* Lanes of a window that lie outside its array. */
+/* o's "valid" for the element under each lane. */
+static tp_expr valid_at_lanes(flow *f, const tp_operand *o)
+{
+    tp_expr *with = flow_identity(f);
+    uint32_t lane = 0;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        tp_expr start = tp_window_start(f->a, o, d);
+        bool squeezed = o->dims[d].kind == TP_DIM_SQUEEZED;
+        with[o->element_syms[d]] = squeezed ? start : tp_op2(f->a->p, TP_E_ADD, start, f->out->lane[lane++]);
+    }
+    return tp_expr_subst(f->a->p, o->valid, with, tp_sym_count(f->a->p));
+}
+
+/* Lanes of a window that lie outside its array, or hold data that is not valid. */
 static tp_leaks outside(flow *f, uint32_t operand)
 {
     const tp_operand *o = &f->k->operands[operand];
@@ -126,10 +139,15 @@ static tp_leaks outside(flow *f, uint32_t operand)
         }
         lane++;
     }
+    if (o->valid.id) {
+        tp_leak l = {.birth = TP_BIRTH_OUTSIDE, .operand = operand, .dim = o->rank, .through = TP_PRIMS, .exact = true};
+        l.when = flow_guard(f, valid_at_lanes(f, o), true);
+        flow_add(f, &all, l);
+    }
     return all;
 }
 
-/* In range of its array, lane by lane. */
+/* In range of its array and valid, lane by lane. */
 static tp_expr in_range(flow *f, const tp_operand *o)
 {
     tp_exprs *p = f->a->p;
@@ -146,6 +164,8 @@ static tp_expr in_range(flow *f, const tp_operand *o)
             all = flow_and(f, all, flow_compare(f, TP_E_GE, at, tp_const(p, 0)));
         lane++;
     }
+    if (o->valid.id)
+        all = flow_and(f, all, flow_guard(f, valid_at_lanes(f, o), false));
     return all;
 }
 
@@ -207,5 +227,6 @@ void flow_walk_grid(flow *f)
     start_step(f, guess);
     flow_walk(f, &f->p->steps);
     for (uint32_t o = inputs; o < inputs + f->k->noutputs; o++)
-        copy_out(f, o);
+        if (!f->k->operands[o].discard)
+            copy_out(f, o);
 }

@@ -59,6 +59,8 @@ static tp_str source_text(tp_analysis *a, const tp_leak *l)
     const tp_operand *o = &a->k->operands[l->operand];
     switch (l->birth) {
     case TP_BIRTH_OUTSIDE:
+        if (l->dim == o->rank)
+            return tp_message(a, "elements of `%.*s` that are not valid", TP_FMT(o->name));
         return tp_message(a, "elements of the window of `%.*s` outside dimension %u (%.*s)", TP_FMT(o->name), l->dim,
                           TP_FMT(tp_text(a, o->shape[l->dim])));
     case TP_BIRTH_SCRATCH: return tp_message(a, "unwritten elements of scratch `%.*s`", TP_FMT(o->name));
@@ -84,6 +86,8 @@ static const char *neutral(tp_prim through)
 static tp_str mask_text(tp_analysis *a, const tp_leak *l)
 {
     const tp_operand *o = &a->k->operands[l->operand];
+    if (l->dim == o->rank) /* "valid" */
+        return (tp_str){NULL, 0};
     const tp_dim *dim = &o->dims[l->dim];
     tp_buf b = {.arena = a->arena}, read = {.arena = a->arena};
     uint32_t lane = 0;
@@ -111,8 +115,8 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_le
     const tp_operand *o = &a->k->operands[l->operand];
     if (l->birth == TP_BIRTH_OUTSIDE) {
         tp_str mask = mask_text(a, l);
-        tp_expr divides = o->dims[l->dim].kind == TP_DIM_BLOCKED ? multiple(a, o->shape[l->dim], o->dims[l->dim].block)
-                                                                 : (tp_expr){0};
+        bool blocked = l->dim < o->rank && o->dims[l->dim].kind == TP_DIM_BLOCKED;
+        tp_expr divides = blocked ? multiple(a, o->shape[l->dim], o->dims[l->dim].block) : (tp_expr){0};
         f->note = TP_S("JAX does not report this: the hardware reads whatever lies there, interpret=True shows NaN for "
                        "floats and nothing for integers");
         if (mask.n)
@@ -152,9 +156,12 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
     else
         c.violated = tp_message(a, "%.*s can reach %.*s", TP_FMT(source_text(a, l)), TP_FMT(target));
     c.proven = tp_message(a, "%.*s never reach %.*s", TP_FMT(source_text(a, l)), TP_FMT(target));
-    c.label = l->birth == TP_BIRTH_OUTSIDE ? tp_message(a, "undefined outside the %.*s of dimension %u",
-                                                        TP_FMT(tp_text(a, born->shape[l->dim])), l->dim)
-                                           : TP_S("");
+    c.label = TP_S("");
+    if (l->birth == TP_BIRTH_OUTSIDE && l->dim == born->rank)
+        c.label = tp_message(a, "undefined where not %.*s", TP_FMT(tp_text(a, born->valid)));
+    else if (l->birth == TP_BIRTH_OUTSIDE)
+        c.label = tp_message(a, "undefined outside the %.*s of dimension %u", TP_FMT(tp_text(a, born->shape[l->dim])),
+                             l->dim);
     if (!s->exact || !l->exact)
         c.approximate = "the condition for it could only be bounded, and the case that was tried does not trap";
     return c;
@@ -213,6 +220,8 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
         return;
     for (uint32_t o = a->k->ninputs; o < a->k->ninputs + a->k->noutputs; o++) {
         const tp_operand *out = &a->k->operands[o];
+        if (out->discard)
+            continue;
         tally t = {.grade = TP_GRADE_EXACT};
         for (uint32_t i = 0; i < f->sinks.len; i++)
             if (f->sinks.at[i].kind == TP_SINK_OUTPUT && f->sinks.at[i].operand == o)

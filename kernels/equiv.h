@@ -65,7 +65,7 @@ void tp_fill_random(tp_tensor *t, uint64_t seed, uint64_t stream);
  * engineering threshold, not a proof. 256 roundoffs of float32 plus 4
  * roundoffs of the coarsest float type that the body computes in. */
 double tp_tolerance(const tp_kernel *k);
-void tp_compare(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t output, const tp_tensor *got,
+void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, const tp_tensor *got,
                 const tp_tensor *want, tp_output_diff *out);
 
 #endif

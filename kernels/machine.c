@@ -23,6 +23,14 @@ bool tp_operand_dims(const tp_kernel *k, const tp_operand *o, const int64_t *env
     return true;
 }
 
+bool tp_element_valid(const tp_kernel *k, const tp_operand *o, int64_t *env, const int64_t *at)
+{
+    int64_t value;
+    for (uint32_t d = 0; o->valid.id && d < o->rank; d++)
+        env[o->element_syms[d]] = at[d];
+    return !o->valid.id || (tp_expr_eval(k->exprs, o->valid, env, &value) == TP_EVAL_OK && value);
+}
+
 _Noreturn static void refuse(tp_machine *m, tp_str why)
 {
     m->trap->message = why;
@@ -188,14 +196,28 @@ static bool lane_inside(const tp_ref *r, size_t lane)
     return true;
 }
 
+/* Array indices of a lane of the window. */
+static void lane_position(const tp_ref *r, size_t lane, int64_t *at)
+{
+    for (uint32_t d = r->operand->rank; d-- > 0; lane /= (size_t)r->block[d])
+        at[d] = r->window[d] + (int64_t)(lane % (size_t)r->block[d]);
+}
+
+static bool lane_valid(const tp_machine *m, const tp_ref *r, size_t lane)
+{
+    int64_t at[TP_MAX_RANK];
+    lane_position(r, lane, at);
+    return tp_element_valid(m->k, r->operand, m->env, at);
+}
+
 static void fill_outside(tp_machine *m, tp_ref *r, uint32_t index)
 {
     r->cells.state = TP_CLEAN;
-    if (!partial(r))
+    if (!partial(r) && !r->operand->valid.id)
         return;
     tp_origin *shadow = tp_materialise(m, &r->cells);
     for (size_t i = 0; i < r->cells.n; i++)
-        if (!lane_inside(r, i)) {
+        if (!lane_inside(r, i) || !lane_valid(m, r, i)) {
             shadow[i] = tp_origin_new(TP_BORN_OUTSIDE, index, i, m->step);
             tp_put_f64(r->cells.dtype, r->cells.data, i, tp_is_float(r->cells.dtype) ? -7.77e33 : -77);
         }
@@ -232,9 +254,11 @@ static void end_run(tp_machine *m, uint32_t index)
         return;
     r->resident = false;
     m->at = NULL;
+    if (r->operand->discard)
+        return;
     for (size_t i = 0; r->cells.state != TP_CLEAN && i < r->cells.n; i++) {
         tp_origin o = tp_origin_at(&r->cells, i);
-        if (!o || !lane_inside(r, i))
+        if (!o || !lane_inside(r, i) || !lane_valid(m, r, i))
             continue;
         tp_str e = element_text(m, r, i);
         if (!(o & TP_ORIGIN_STORED)) /* born here and still as it was */
@@ -303,6 +327,10 @@ static void begin_run(tp_machine *m, uint32_t index)
 {
     tp_ref *r = &m->refs[index];
     r->resident = true;
+    if (r->operand->discard) {
+        tp_make_undefined(&r->cells, tp_origin_new(TP_BORN_OUTPUT, index, 0, m->step));
+        return;
+    }
     if (r->owner) {
         claim_elements(m, r, parallel_key(m));
         tp_make_undefined(&r->cells, tp_origin_new(TP_BORN_OUTPUT, index, 0, m->step));
@@ -420,10 +448,17 @@ static void check_coverage(tp_machine *m)
     m->at = NULL;
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++) {
         tp_ref *r = &m->refs[i];
-        for (size_t e = 0; r->owner && e < r->array->n; e++)
-            if (!r->owner[e])
+        if (r->operand->discard)
+            continue;
+        for (size_t e = 0; r->owner && e < r->array->n; e++) {
+            int64_t at[TP_MAX_RANK];
+            size_t rest = e;
+            for (uint32_t d = r->operand->rank; d-- > 0; rest /= (size_t)r->array->dims[d])
+                at[d] = (int64_t)(rest % (size_t)r->array->dims[d]);
+            if (!r->owner[e] && tp_element_valid(m->k, r->operand, m->env, at))
                 tp_trap_raise(m, "TP401", r->operand->name, "no step writes element %zu of `%.*s`", e,
                               TP_FMT(r->operand->name));
+        }
         for (size_t b = 0; b < r->nblocks; b++) {
             if (r->visited[b])
                 continue;
@@ -432,7 +467,10 @@ static void check_coverage(tp_machine *m)
                 r->window[d] = (int64_t)(rest % (size_t)r->blocks[d]) * r->block[d];
                 rest /= (size_t)r->blocks[d];
             }
-            tp_trap_raise(m, "TP401", r->operand->name, "no step writes %.*s", TP_FMT(element_text(m, r, 0)));
+            for (size_t lane = 0; lane < r->cells.n; lane++)
+                if (lane_inside(r, lane) && lane_valid(m, r, lane))
+                    tp_trap_raise(m, "TP401", r->operand->name, "no step writes %.*s",
+                                  TP_FMT(element_text(m, r, lane)));
         }
     }
 }

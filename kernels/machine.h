@@ -38,6 +38,11 @@ enum { TP_MAX_STEPS = 100000000 };
  * from `a`; leaves with TP_E_MEMORY. */
 tp_status tp_machine_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp_run_stats *stats);
 
+/* Does the element of o's array at these indices satisfy its "valid"? An
+ * element for which the condition has no value does not. Sets the element
+ * symbols in env. */
+bool tp_element_valid(const tp_kernel *k, const tp_operand *o, int64_t *env, const int64_t *at);
+
 /* Check that every array dimension is representable and bytes fit: fills
  * dims[] of operand `o` from the sizes. False with *why otherwise. */
 bool tp_operand_dims(const tp_kernel *k, const tp_operand *o, const int64_t *env, int64_t *dims, tp_str *why);

@@ -350,6 +350,8 @@ static void run_program(void *arg)
             e->values[e->p->operand_value[i]].at[n] = tp_at(&c->arrays[i], n);
     run_region(e, &e->p->steps);
     for (uint32_t o = 0; o < k->noutputs; o++) {
+        if (e->p->operand_value[k->ninputs + o] < 0)
+            continue; /* discarded */
         const array *v = &e->values[e->p->operand_value[k->ninputs + o]];
         c->outputs[o] = tp_tensor_new(e->arena, TP_F64, v->rank, v->dims);
         if (v->n)

@@ -339,7 +339,7 @@ static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *l
     }
     lower_block(&l, &l.p->syntax, &l.p->steps);
     for (uint32_t i = k->ninputs; reference && i < k->ninputs + k->noutputs; i++)
-        if (l.p->operand_value[i] < 0)
+        if (l.p->operand_value[i] < 0 && !k->operands[i].discard)
             tp_raise(c, "TP004", lines->loc, NULL, "the reference never assigns output `%.*s`",
                      TP_FMT(k->operands[i].name));
     return l.p;

@@ -117,17 +117,38 @@ static void set_ref_shape(tp_reader *r, tp_operand *o)
             o->ref_shape[o->ref_rank++] = o->dims[d].block;
 }
 
+/* "valid": a condition on the element indices d0, d1, … and sizes. */
+static void read_valid(tp_reader *r, tp_operand *o, const tp_json *v)
+{
+    uint32_t mark = r->names.len;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        tp_str name = tp_printf(r->c->arena, "d%u", d);
+        const tp_name *taken = tp_scope_find(&r->names, name);
+        if (taken)
+            tp_raise(r->c, "TP002", taken->loc, "rename it: d0, d1, … are the element indices in \"valid\"",
+                     "`%.*s` is taken", TP_FMT(name));
+        o->element_syms[d] = (uint32_t)tp_expr_get(r->k->exprs, tp_sym_new(r->k->exprs, name))->value;
+        tp_push(r->c->arena, r->names, (tp_name){.name = name, .kind = TP_NAME_ELEMENT, .index = o->element_syms[d]});
+    }
+    o->valid = tp_int_expr_of(r, tp_parse_expr(r->c, v), TP_NAME_SIZE | TP_NAME_ELEMENT, true);
+    r->names.len = mark;
+}
+
 static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role role, uint32_t index)
 {
-    static const char *const ARRAY[] = {"name",      "dtype",        "shape",   "block_shape",
-                                        "index_map", "memory_space", "buffers", NULL};
+    static const char *const INPUT[] = {"name",         "dtype",   "shape", "block_shape", "index_map",
+                                        "memory_space", "buffers", "valid", NULL};
+    static const char *const OUTPUT[] = {"name",         "dtype",   "shape", "block_shape", "index_map",
+                                         "memory_space", "buffers", "valid", "discard",     NULL};
     static const char *const SCRATCH[] = {"name", "dtype", "shape", "memory_space", NULL};
-    static const char *const LATER[] = {"valid", "alias", "discard", "revisit", NULL};
+    static const char *const LATER[] = {"alias", "revisit", NULL}, *const *const KEYS[] = {INPUT, OUTPUT, SCRATCH};
     static const char *const WHAT[] = {"an input", "an output", "a scratch buffer"};
     tp_expect_type(r->c, v, TP_J_OBJECT, WHAT[role]);
-    tp_check_keys(r->c, v, role == TP_SCRATCH ? SCRATCH : ARRAY, role == TP_SCRATCH ? NULL : LATER, WHAT[role]);
+    tp_check_keys(r->c, v, KEYS[role], role == TP_OUTPUT ? LATER : NULL, WHAT[role]);
     const tp_json *name = tp_member(r->c, v, "name", TP_J_STRING, true);
     const tp_json *buffers = tp_member(r->c, v, "buffers", TP_J_INT, false);
+    const tp_json *discard = tp_member(r->c, v, "discard", TP_J_BOOL, false);
+    const tp_json *valid = tp_member(r->c, v, "valid", TP_J_STRING, false);
     o->role = role;
     o->name = name->u.string;
     o->loc = name->loc;
@@ -146,6 +167,9 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
         read_block(r, o, tp_member(r->c, v, "block_shape", TP_J_ARRAY, false),
                    tp_member(r->c, v, "index_map", TP_J_ARRAY, false));
     set_ref_shape(r, o);
+    o->discard = discard && discard->u.boolean;
+    if (valid)
+        read_valid(r, o, valid);
 }
 
 void tp_read_operands(tp_reader *r)

@@ -162,6 +162,8 @@ static tp_expr name_expr(tp_reader *r, const tp_node *n, unsigned kinds)
                  kinds & TP_NAME_AXIS ? "`%.*s` is neither a size nor a grid axis"
                                       : "only sizes can be used here; `%.*s` is none",
                  TP_FMT(n->text));
+    if (name->kind == TP_NAME_ELEMENT)
+        return tp_sym(r->k->exprs, name->index);
     if (name->kind == TP_NAME_AXIS)
         return tp_sym(r->k->exprs, r->k->axes[name->index].sym);
     tp_read_size(r, name->index);

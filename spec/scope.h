@@ -10,6 +10,7 @@ typedef enum tp_name_kind {
     TP_NAME_OPERAND = 4,
     TP_NAME_DTYPE = 8,
     TP_NAME_LOCAL = 16,
+    TP_NAME_ELEMENT = 32, /* d0, d1, … inside "valid"; index is the symbol */
 } tp_name_kind;
 
 typedef struct tp_name {

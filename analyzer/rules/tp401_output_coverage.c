@@ -125,13 +125,32 @@ static void find_element_witness(tp_analysis *a, const tp_operand *o, tp_expr *s
         }
 }
 
-/* Is x, a block (an element of an Element dimension), in this step's window? */
+/* Parts are elements in Element dimensions and where "valid" picks elements,
+ * else blocks. */
+static bool by_element(const tp_operand *o, uint32_t d)
+{
+    return o->valid.id || o->dims[d].kind == TP_DIM_ELEMENT;
+}
+
+/* Is part x in this step's window? */
 static tp_expr holds(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr x)
 {
-    if (o->dims[d].kind != TP_DIM_ELEMENT)
+    if (!by_element(o, d))
         return mk(a, TP_E_EQ, o->dims[d].index, x);
     tp_expr start = tp_window_start(a, o, d);
     return both(a, mk(a, TP_E_LE, start, x), mk(a, TP_E_LT, x, mk(a, TP_E_ADD, start, o->dims[d].block)));
+}
+
+/* Where parts are elements of Blocked dimensions, x stands for a block number
+ * in the witness: that of the element. */
+static void block_of_element(tp_analysis *a, const tp_operand *o, tp_expr *step)
+{
+    tp_expr *with = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
+    for (uint32_t d = 0; d < o->rank; d++)
+        if (by_element(o, d) && o->dims[d].kind != TP_DIM_ELEMENT)
+            with[tp_expr_get(a->p, a->block[d])->value] = mk(a, TP_E_FLOORDIV, a->block[d], o->dims[d].block);
+    for (uint32_t n = 0; n < a->k->naxes; n++)
+        step[n] = tp_expr_subst(a->p, step[n], with, tp_sym_count(a->p));
 }
 
 static bool some_step_visits(tp_analysis *a, const tp_operand *o, int64_t *env, const int64_t *block, int64_t *budget,
@@ -170,6 +189,7 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
                   .note = TP_S("JAX does not report this; the interpreters leave NaN (or an extreme integer) there")};
     find_element_witness(a, o, step);
     find_witness(a, o, step);
+    block_of_element(a, o, step);
     tp_expr *with = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
     for (uint32_t n = 0; n < a->k->naxes; n++) {
         with[a->k->axes[n].sym] = step[n];
@@ -179,12 +199,17 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
     for (uint32_t d = 0; d < o->rank; d++) {
         blocks[d] =
             (tp_var){.sym = (uint32_t)tp_expr_get(a->p, x[d])->value, .lo = num(a, 0), .multiple_of = 1, .step = true};
-        bool element = o->dims[d].kind == TP_DIM_ELEMENT;
-        tp_expr count = element ? o->shape[d] : mk(a, TP_E_CDIV, o->shape[d], o->dims[d].block);
-        blocks[d].hi = tp_whole_dimension(a, o, d) ? num(a, 0) : mk(a, TP_E_SUB, count, num(a, 1));
+        tp_expr count = by_element(o, d) ? o->shape[d] : mk(a, TP_E_CDIV, o->shape[d], o->dims[d].block);
+        blocks[d].hi = tp_whole_dimension(a, o, d) && !by_element(o, d) ? num(a, 0) : mk(a, TP_E_SUB, count, num(a, 1));
         c.goal = both(a, c.goal, tp_expr_subst(a->p, holds(a, o, d, x[d]), with, tp_sym_count(a->p)));
     }
     c.npremises = tp_nonempty_grid(a, premises, 16);
+    if (o->valid.id) {
+        tp_expr *at = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
+        for (uint32_t d = 0; d < o->rank; d++)
+            at[o->element_syms[d]] = x[d];
+        premises[c.npremises++] = tp_expr_subst(a->p, o->valid, at, tp_sym_count(a->p));
+    }
     uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
     c.npremises += granted;
     c.rests_on = granted ? "TP101" : tp_violated(a, "TP007", NULL) ? "TP007" : NULL;
@@ -204,7 +229,7 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
     if (f->verdict != TP_VIOLATED)
         return;
     tp_buf b = {.arena = a->arena};
-    tp_buf_printf(&b, "no step visits %s (", tp_has_element_dims(o) ? "element" : "block");
+    tp_buf_printf(&b, "no step visits %s (", o->rank && by_element(o, 0) ? "element" : "block");
     for (uint32_t i = 0; i < o->rank; i++)
         tp_buf_printf(&b, "%s%lld", i ? ", " : "", (long long)block[i]);
     tp_buf_c(&b, ")");
@@ -216,7 +241,7 @@ static void check(tp_analysis *a)
 {
     for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
-        if (!o->whole)
+        if (!o->whole && !o->discard)
             check_visited(a, o);
     }
     tp_check_leaks(a, "every run writes all of output");

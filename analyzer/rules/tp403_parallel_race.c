@@ -66,6 +66,8 @@ static void check(tp_analysis *a)
 {
     for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
+        if (o->discard)
+            continue;
         bool mentioned[16], parallel = false;
         bool told = tp_map_tells_axes(a, o, mentioned);
         for (uint32_t x = 0; x < a->k->naxes; x++) {

@@ -41,7 +41,7 @@ static void check_output(tp_analysis *a, const tp_operand *o)
 static void check(tp_analysis *a)
 {
     for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs; i++)
-        if (tp_has_element_dims(&a->k->operands[i]))
+        if (tp_has_element_dims(&a->k->operands[i]) && !a->k->operands[i].discard)
             check_output(a, &a->k->operands[i]);
 }
 

@@ -52,7 +52,7 @@ def values_of(spec, test, interpret):
               for o, i in zip(spec.get("inputs", []), inputs)]
     outputs = call(*arrays)
     return {o["name"]: plain(np.asarray(v).astype("float64" if np.asarray(v).dtype.kind not in "iub" else np.asarray(v).dtype).tolist())
-            for o, v in zip(spec["outputs"], outputs)}
+            for o, v in zip(spec["outputs"], outputs) if not o.get("discard")}
 
 
 def same(want, got):
