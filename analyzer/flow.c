@@ -1,7 +1,7 @@
 /* The walk over statements and memory; preparing it. */
 #include "analyzer/flow_internal.h"
 
-enum { MAX_UNROLL = 16 };
+enum { MAX_UNROLL = 64 }; /* iterations of nested loops together */
 
 static flow_state copy_state(flow *f, const flow_state *s)
 {
@@ -235,7 +235,7 @@ static bool constant_trips(flow *f, const tp_step *s, int64_t *lo, int64_t *n)
         return false;
     int64_t span = s->by > 0 ? hi - *lo : *lo - hi, by = s->by > 0 ? s->by : -s->by;
     *n = span <= 0 ? 0 : (span + by - 1) / by;
-    return *n <= MAX_UNROLL;
+    return *n * f->unrolled <= MAX_UNROLL;
 }
 
 /* State at the head of iteration `counter`: the entry's in the first one, the guess later. */
@@ -284,10 +284,13 @@ static void walk_loop(flow *f, const tp_step *s)
     sink(f, TP_SINK_BOUND, s->lo);
     sink(f, TP_SINK_BOUND, s->hi);
     if (constant_trips(f, s, &lo, &trips)) {
+        int64_t outer = f->unrolled;
+        f->unrolled *= trips ? trips : 1;
         for (int64_t t = 0; t < trips; t++) {
             set_loop_variable(f, s, tp_const(p, lo + t * s->by));
             flow_walk(f, &s->body);
         }
+        f->unrolled = outer;
         return;
     }
     tp_expr a = meaning_of(f, s->lo), b = meaning_of(f, s->hi), counter = f->loop[s->var], one = tp_const(p, 1);
@@ -443,7 +446,7 @@ const tp_flow *tp_flow_of(tp_analysis *a)
 {
     if (!a->k->body || a->flow)
         return a->flow;
-    flow f = {.a = a, .k = a->k, .p = a->k->body, .out = TP_NEW(a->arena, tp_flow)};
+    flow f = {.a = a, .k = a->k, .p = a->k->body, .out = TP_NEW(a->arena, tp_flow), .unrolled = 1};
     uint32_t n = f.p->values.len;
     const tp_rule *rule = a->rule;
     a->flow = f.out;

@@ -77,6 +77,8 @@ const tp_flow *tp_flow_of(tp_analysis *a);
 /* The variables of a claim over lanes of shape dims[rank]: sizes, axes, lanes,
  * the walk's own. Returns how many come after the axes. */
 const tp_var *tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, uint32_t *n);
+/* When the walk gave up: one unknown finding of the running rule, and true. */
+bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f);
 /* What a proof from these records rests on; `windows`: on TP101 as well. */
 const char *tp_flow_basis(const tp_flow *f, bool windows);
 /* Conjuncts of a condition, for the premises of a claim; their number. */

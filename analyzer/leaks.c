@@ -178,6 +178,16 @@ static bool told(const tp_analysis *a, uint32_t from, const tp_claim *c)
     return false;
 }
 
+bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f)
+{
+    if (!f || !f->gave_up.n)
+        return false;
+    tp_finding *unknown = tp_add_finding(a, TP_UNKNOWN, a->k->name, a->k->doc->loc,
+                                         tp_message(a, "could not decide: %s for the body", a->rule->title));
+    unknown->reason = f->gave_up;
+    return true;
+}
+
 typedef struct tally {
     uint32_t open;
     tp_grade grade;
@@ -216,7 +226,7 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
 {
     const tp_flow *f = tp_flow_of(a);
     uint32_t from = a->out->findings.len;
-    if (!f)
+    if (!f || tp_flow_gave_up(a, f))
         return;
     for (uint32_t o = a->k->ninputs; o < a->k->ninputs + a->k->noutputs; o++) {
         const tp_operand *out = &a->k->operands[o];
@@ -228,11 +238,9 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
                 check_sink(a, f, &f->sinks.at[i], from, &t);
         if (t.open)
             continue;
-        tp_verdict v = f->gave_up.n ? TP_UNKNOWN : TP_PROVEN;
         tp_finding *ok =
-            tp_add_finding(a, v, out->name, out->loc, tp_message(a, "%s `%.*s`", proven, TP_FMT(out->name)));
-        ok->grade = v == TP_PROVEN ? t.grade : TP_GRADE_NONE;
-        ok->reason = f->gave_up;
+            tp_add_finding(a, TP_PROVEN, out->name, out->loc, tp_message(a, "%s `%.*s`", proven, TP_FMT(out->name)));
+        ok->grade = t.grade;
         ok->rests_on = t.rests_on ? tp_str_c(t.rests_on) : (tp_str){NULL, 0};
     }
     for (uint32_t i = 0; i < f->sinks.len; i++) {

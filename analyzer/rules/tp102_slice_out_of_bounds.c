@@ -46,6 +46,7 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
 static void check(tp_analysis *a)
 {
     const tp_flow *f = tp_flow_of(a);
+    tp_flow_gave_up(a, f);
     for (uint32_t i = 0; f && i < f->uses.len; i++)
         if (f->uses.at[i].kind == TP_USE_SLICE)
             check_slice(a, f, &f->uses.at[i]);
