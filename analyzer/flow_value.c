@@ -215,7 +215,7 @@ static void reduce(flow *f, const tp_inst *i, flow_value *out)
 {
     const tp_value *x = shape_of(f, i->args[0]);
     tp_expr *with = flow_identity(f);
-    bool reduced[TP_MAX_RANK] = {false};
+    bool reduced[TP_MAX_RANK] = {false}, keepdims = shape_of(f, i->out)->rank == x->rank;
     uint32_t to = 0;
     for (uint32_t k = 0; k < i->nints; k++) {
         reduced[i->ints[k]] = true;
@@ -224,7 +224,7 @@ static void reduce(flow *f, const tp_inst *i, flow_value *out)
     }
     for (uint32_t d = 0; d < x->rank; d++)
         if (!reduced[d])
-            set_lane(f, with, d, f->out->lane[to++]);
+            set_lane(f, with, d, f->out->lane[keepdims ? d : to++]);
     adopt(f, out, &f->now.values[i->args[0]], with);
     out->meaning = (tp_expr){0};
     mark_through(&out->leaks, 0, i->prim);

@@ -43,7 +43,7 @@ static tp_expr before(tp_analysis *a, int first, int second)
     return all;
 }
 
-/* p before q before r; p and r share a window, q has another. */
+/* p before q before r; p and r share window and parallel coordinates, q does not. */
 static void check_map(tp_analysis *a, const tp_operand *o)
 {
     tp_expr premises[96], same = num(a, 1);
@@ -56,8 +56,8 @@ static void check_map(tp_analysis *a, const tp_operand *o)
         tp_expr sym = tp_sym(a->p, a->k->axes[x].sym);
         if (!a->k->axes[x].parallel)
             continue;
-        premises[c.npremises++] = mk(a, TP_E_EQ, sym, tp_at_step(a, sym, 1));
         premises[c.npremises++] = mk(a, TP_E_EQ, sym, tp_at_step(a, sym, 2));
+        same = both(a, same, mk(a, TP_E_EQ, sym, tp_at_step(a, sym, 1)));
     }
     premises[c.npremises++] = before(a, 0, 1);
     premises[c.npremises++] = before(a, 1, 2);

@@ -67,7 +67,17 @@ static const char *mask(maker *g, int depth)
     const char *a = any_axis(g);
     if (depth > 0 && pick(g, 5) == 0)
         return text(g, "(%s %s %s)", mask(g, depth - 1), pick(g, 2) ? "&" : "|", mask(g, depth - 1));
-    switch (pick(g, 9)) {
+    switch (pick(g, 13)) {
+    case 9:
+        return text(g, "((%s * %d + iota(int32, (%d, %d), %d)) // %d < %s)", a, b, b, b, pick(g, 2), 1 + pick(g, 3),
+                    pick(g, 2) ? "M" : "N");
+    case 10: return text(g, "((iota(int32, (%d, %d), %d) + %s) %% %d == 0)", b, b, pick(g, 2), a, 2 + pick(g, 2));
+    case 11:
+        return text(g, "(maximum(iota(int32, (%d, %d), 0), iota(int32, (%d, %d), 1)) < abs(%d - %s))", b, b, b, b,
+                    pick(g, 4), a);
+    case 12:
+        return text(g, "((iota(int8, (%d, %d), %d) * %d) < %d)", b, b, pick(g, 2), 40 + 20 * pick(g, 3),
+                    50 * pick(g, 3));
     case 0: return text(g, "(iota(int32, (%d, %d), %d) < %d)", b, b, pick(g, 2), pick(g, b + 1));
     case 1: return text(g, "(%s * %d + iota(int32, (%d, %d), %d) <= M)", a, b, b, b, pick(g, 2));
     case 2: return text(g, "(iota(int32, (%d, %d), 0) >= iota(int32, (%d, %d), 1))", b, b, b, b);
@@ -83,6 +93,8 @@ static const char *mask(maker *g, int depth)
 static const char *value(maker *g, int depth)
 {
     static const char *const LEAVES[] = {"x[...]", "x[...]", "y[...]", "y[...]", "s[...]", "o[...]"};
+    if (depth == 0 && g->locals && pick(g, 3) == 0)
+        return "v";
     if (depth == 0)
         return LEAVES[pick(g, 6)];
     switch (pick(g, 12)) {
@@ -124,7 +136,23 @@ static void line(maker *g, const char *s)
 static void statement(maker *g, int depth)
 {
     int b = g->b;
-    switch (pick(g, depth > 0 ? 9 : 7)) {
+    switch (pick(g, depth > 0 ? 12 : 10)) {
+    case 7:
+        if (!g->locals && g->indent)
+            line(g, text(g, "s[%s %% %d, :] = x[%d, :]", any_axis(g), b, pick(g, b)));
+        else
+            line(g, text(g, "v = %s", value(g, 1)));
+        g->locals |= !g->indent;
+        break;
+    case 8: line(g, text(g, "s[ds(min(%s, %d), %d), :] = x[ds(0, %d), :]", any_axis(g), pick(g, b), 1, 1)); break;
+    case 9:
+        line(g, text(g, "for t in range(%d, %s):", pick(g, 2), pick(g, 2) ? "M" : text(g, "%s + 1", any_axis(g))));
+        g->indent++;
+        line(g, g->locals && pick(g, 2) ? "v = v + s[...]"
+                : pick(g, 2)            ? text(g, "s[t %% %d, :] = y[t %% %d, :]", b, b)
+                                        : text(g, "s[...] = where(%s, s[...], %s)", mask(g, 0), value(g, 1)));
+        g->indent--;
+        break;
     case 0: line(g, text(g, "s[...] = %s", value(g, 1 + pick(g, 2)))); break;
     case 1: line(g, text(g, "s[...] += %s", value(g, 1 + pick(g, 2)))); break;
     case 2: line(g, text(g, "o[...] = %s", value(g, pick(g, 3)))); break;
@@ -184,7 +212,14 @@ static void idiom(maker *g)
 
 static const char *dimension_map(maker *g, int d)
 {
-    return d < g->naxes && pick(g, 8) ? g->axis[d] : pick(g, 2) ? "0" : any_axis(g);
+    if (d < g->naxes && pick(g, 8))
+        return g->axis[d];
+    switch (pick(g, 4)) {
+    case 0: return any_axis(g);
+    case 1: return text(g, "%s // 2", any_axis(g));
+    case 2: return text(g, "%s %% 2", any_axis(g));
+    default: return "0";
+    }
 }
 
 static const char *make_spec(maker *g)
@@ -215,14 +250,20 @@ static const char *make_spec(maker *g)
     for (int n = 0; n < 2; n++) /* mapped by axes that run over the same size */
         tp_buf_printf(&t,
                       "%s{\"name\": \"%s\", \"dtype\": \"float32\", \"shape\": [\"M\", \"N\"], \"block_shape\": [%d, "
-                      "%d], \"index_map\": [\"%s\", \"%s\"]}",
-                      n ? ", " : "", inputs[n], g->b, g->b, pick(g, 8) ? "i" : "0",
-                      g->naxes > 1 && pick(g, 8) ? "j" : "0");
+                      "%d], \"index_map\": [\"%s\", \"%s\"]%s}",
+                      n ? ", " : "", inputs[n], g->b, g->b,
+                      pick(g, 8)   ? "i"
+                      : pick(g, 2) ? text(g, "cdiv(M, %d) - 1 - i", g->b)
+                                   : "i // 2",
+                      g->naxes > 1 && pick(g, 8) ? "j" : "0",
+                      pick(g, 8)   ? ""
+                      : pick(g, 2) ? ", \"valid\": \"d0 < 3\""
+                                   : ", \"valid\": \"d0 + d1 < M\"");
     tp_buf_printf(&t,
                   "], \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"%s\", \"%s\"], "
-                  "\"block_shape\": [%d, %d], \"index_map\": [\"%s\", \"%s\"]}], ",
+                  "\"block_shape\": [%d, %d], \"index_map\": [\"%s\", \"%s\"]%s}], ",
                   pick(g, 8) ? "M" : "2", g->naxes > 1 && pick(g, 6) ? "N" : "2", g->b, g->b, dimension_map(g, 0),
-                  dimension_map(g, 1));
+                  dimension_map(g, 1), pick(g, 8) ? "" : ", \"valid\": \"d0 < 3\"");
     tp_buf_printf(&t, "\"scratch\": [{\"name\": \"s\", \"dtype\": \"float32\", \"shape\": [%d, %d]}], \"kernel\": [",
                   g->b, g->b);
     if (pick(g, 4)) {
@@ -294,13 +335,20 @@ static void analyze_job(void *arg)
     tp_analyze(j->l->arena, j->l->spec, &j->o, &j->r);
 }
 
+/* print_message() cuts long lines. */
+static void show(const char *spec)
+{
+    puts(spec);
+    fflush(stdout);
+}
+
 static void one_spec(maker *g, tally *t, uint64_t seed, uint64_t trial)
 {
     const char *spec = make_spec(g);
     loaded *l = load_text(spec);
     if (!l->spec) {
         if (t->refused++ < 3)
-            print_message("refused: %s\n%s\n", l->ctx.findings.at[0].message.p, spec);
+            print_message("refused: %s\n", l->ctx.findings.at[0].message.p), show(spec);
         unload(l);
         return;
     }
@@ -321,9 +369,10 @@ static void one_spec(maker *g, tally *t, uint64_t seed, uint64_t trial)
         for (uint32_t i = 0; i < j.r.findings.len; i++) {
             const tp_finding *f = &j.r.findings.at[i];
             if (f->verdict == TP_VIOLATED && f->reason.n)
-                print_message("false alarm, seed %llu trial %llu: %s %.*s: M = %lld, N = %lld\n%s\n",
+                print_message("false alarm, seed %llu trial %llu: %s %.*s: M = %lld, N = %lld\n",
                               (unsigned long long)seed, (unsigned long long)trial, f->rule, TP_FMT(f->message),
-                              (long long)f->witness->sizes.at[0].value, (long long)f->witness->sizes.at[1].value, spec);
+                              (long long)f->witness->sizes.at[0].value, (long long)f->witness->sizes.at[1].value),
+                    show(spec);
         }
     const tp_kernel *k = l->spec->kernels[0];
     int64_t *env = calloc(tp_sym_count(k->exprs), sizeof *env);
@@ -343,9 +392,10 @@ static void one_spec(maker *g, tally *t, uint64_t seed, uint64_t trial)
             bool told =
                 st == TP_OK || outside || open_for(&j.r, trap.rule) || (no_steps && strcmp(trap.rule, "TP401") == 0);
             if (!told && t->unsound++ < 5)
-                print_message("unsound, seed %llu trial %llu: %s proven, but %.*s at M = %lld, N = %lld\n%s\n",
+                print_message("unsound, seed %llu trial %llu: %s proven, but %.*s at M = %lld, N = %lld\n",
                               (unsigned long long)seed, (unsigned long long)trial, trap.rule, TP_FMT(trap.message),
-                              (long long)env[m->sym], (long long)env[n->sym], spec);
+                              (long long)env[m->sym], (long long)env[n->sym]),
+                    show(spec);
             tp_arena_free(a);
         }
     free(env);
