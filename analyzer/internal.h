@@ -20,7 +20,7 @@ struct tp_analysis {
     bool vacuous;         /* the domain is empty: no other rule speaks */
     struct tp_flow *flow; /* definedness of the body, once asked for */
     tp_expr *other[2];    /* per axis: its value in a second and a third step */
-    tp_expr *block;       /* per array dimension: a block number */
+    tp_expr *part;        /* per array dimension: a block or element number */
 };
 
 typedef struct tp_claim {
@@ -107,6 +107,10 @@ bool tp_map_tells_axes(tp_analysis *a, const tp_operand *o, bool *mentioned);
 tp_expr tp_at_step(tp_analysis *a, tp_expr e, int which);
 /* The axes of the second and third step, as variables; their number. */
 const tp_var *tp_step_vars(tp_analysis *a, int steps, uint32_t *n);
+/* Symbols for one block or element of an array, per dimension; and o's "valid"
+ * for the element that they name. */
+const tp_expr *tp_part_symbols(tp_analysis *a);
+tp_expr tp_valid_part(tp_analysis *a, const tp_operand *o);
 /* Every axis has a step, as premises; their number. */
 uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises, uint32_t room);
 

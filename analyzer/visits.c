@@ -119,6 +119,25 @@ const tp_var *tp_step_vars(tp_analysis *a, int steps, uint32_t *n)
     return all;
 }
 
+const tp_expr *tp_part_symbols(tp_analysis *a)
+{
+    if (!a->part) {
+        a->part = TP_NEWN(a->arena, tp_expr, TP_MAX_RANK);
+        for (uint32_t d = 0; d < TP_MAX_RANK; d++)
+            a->part[d] = tp_sym_new(a->p, tp_printf(a->arena, "part%u", d));
+    }
+    return a->part;
+}
+
+tp_expr tp_valid_part(tp_analysis *a, const tp_operand *o)
+{
+    const tp_expr *part = tp_part_symbols(a);
+    tp_expr *at = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
+    for (uint32_t d = 0; d < o->rank; d++)
+        at[o->element_syms[d]] = part[d];
+    return tp_expr_subst(a->p, o->valid, at, tp_sym_count(a->p));
+}
+
 uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises, uint32_t room)
 {
     uint32_t n = 0;

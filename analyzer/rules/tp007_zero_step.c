@@ -1,41 +1,69 @@
 #include "analyzer/internal.h"
 
+/* Some element of o has to be written: variables and premises that name it. */
+static void name_element(tp_analysis *a, const tp_operand *o, tp_claim *c, tp_var *vars, tp_expr *premises)
+{
+    const tp_expr *part = tp_part_symbols(a);
+    for (uint32_t d = 0; d < o->rank; d++) {
+        vars[d] = (tp_var){
+            .sym = (uint32_t)tp_expr_get(a->p, part[d])->value, .lo = num(a, 0), .multiple_of = 1, .step = true};
+        vars[d].hi = mk(a, TP_E_SUB, o->shape[d], num(a, 1));
+        premises[d] = mk(a, TP_E_GE, o->shape[d], num(a, 1));
+    }
+    c->extra = vars;
+    c->nextra = o->rank;
+    c->premises = premises;
+    c->npremises = o->rank;
+    if (o->valid.id)
+        premises[c->npremises++] = tp_valid_part(a, o);
+}
+
+static void check_axis(tp_analysis *a, const tp_axis *x)
+{
+    tp_claim c = {
+        .goal = mk(a, TP_E_GE, x->steps, num(a, 1)),
+        .subject = x->name,
+        .loc = x->steps_loc,
+        .proven = tp_message(a, "axis `%.*s` has at least one step, or there is nothing to write", TP_FMT(x->name)),
+        .violated = tp_message(a, "axis `%.*s` can have no steps while outputs have elements: they stay undefined",
+                               TP_FMT(x->name)),
+        .label = tp_message(a, "%.*s can be 0 or less", TP_FMT(tp_text(a, x->steps))),
+    };
+    tp_decision all = {.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
+    for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs && all.verdict == TP_PROVEN; i++) {
+        tp_var vars[TP_MAX_RANK];
+        tp_expr premises[TP_MAX_RANK + 1];
+        if (a->k->operands[i].discard)
+            continue;
+        name_element(a, &a->k->operands[i], &c, vars, premises);
+        tp_decision d = tp_claim_decide(a, &c);
+        tp_grade grade = d.grade > all.grade ? d.grade : all.grade;
+        all = d;
+        all.grade = grade;
+        tp_expr_node n = *tp_expr_get(a->p, x->steps);
+        if (d.verdict != TP_VIOLATED)
+            continue;
+        tp_finding *f = tp_claim_record(a, &c, d, NULL);
+        tp_claim fixed = c;
+        fixed.goal = n.op == TP_E_FLOORDIV ? mk(a, TP_E_GE, mk(a, TP_E_CDIV, n.a, n.b), num(a, 1)) : num(a, 0);
+        if (tp_claim_decide(a, &fixed).verdict == TP_PROVEN)
+            f->help = tp_message(a, "use \"cdiv(%.*s, %.*s)\" (re-checked: then at least one step)",
+                                 TP_FMT(tp_text(a, n.a)), TP_FMT(tp_text(a, n.b)));
+    }
+    if (all.verdict != TP_VIOLATED)
+        tp_claim_record(a, &c, all, NULL);
+}
+
 static void check(tp_analysis *a)
 {
-    const tp_kernel *k = a->k;
-    tp_expr empty = num(a, 1); /* every output has no elements */
-    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
-        tp_expr none = num(a, 0);
-        for (uint32_t d = 0; d < k->operands[i].rank; d++)
-            none = either(a, none, mk(a, TP_E_EQ, k->operands[i].shape[d], num(a, 0)));
-        empty = both(a, empty, none);
-    }
-    for (uint32_t i = 0; i < k->naxes; i++) {
-        const tp_axis *x = &k->axes[i];
+    for (uint32_t i = 0; i < a->k->naxes; i++) {
+        const tp_axis *x = &a->k->axes[i];
         int64_t steps;
-        if (tp_expr_is_const(a->p, x->steps, &steps) && steps == 0) {
+        if (tp_expr_is_const(a->p, x->steps, &steps) && steps == 0)
             tp_add_finding(a, TP_VACUOUS, x->name, x->steps_loc,
                            tp_message(a, "axis `%.*s` has no steps: the kernel never runs", TP_FMT(x->name)));
-            continue;
-        }
-        tp_claim c = {
-            .goal = either(a, mk(a, TP_E_GE, x->steps, num(a, 1)), empty),
-            .subject = x->name,
-            .loc = x->steps_loc,
-            .proven = tp_message(a, "axis `%.*s` has at least one step, or there is nothing to write", TP_FMT(x->name)),
-            .violated = tp_message(a, "axis `%.*s` can have no steps while outputs have elements: they stay undefined",
-                                   TP_FMT(x->name)),
-            .label = tp_message(a, "%.*s can be 0 or less", TP_FMT(tp_text(a, x->steps))),
-        };
-        tp_finding *f = tp_claim_check(a, &c, NULL);
-        tp_expr_node n = *tp_expr_get(a->p, x->steps);
-        if (f->verdict == TP_VIOLATED && n.op == TP_E_FLOORDIV) {
-            tp_claim fixed = c;
-            fixed.goal = either(a, mk(a, TP_E_GE, mk(a, TP_E_CDIV, n.a, n.b), num(a, 1)), empty);
-            if (tp_claim_decide(a, &fixed).verdict == TP_PROVEN)
-                f->help = tp_message(a, "use \"cdiv(%.*s, %.*s)\" (re-checked: then at least one step)",
-                                     TP_FMT(tp_text(a, n.a)), TP_FMT(tp_text(a, n.b)));
-        }
+        else
+            check_axis(a, x);
     }
 }
 

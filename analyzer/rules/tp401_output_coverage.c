@@ -2,16 +2,6 @@
 
 /* ---- every block is in some run ---- */
 
-static tp_expr *block_symbols(tp_analysis *a)
-{
-    if (!a->block) {
-        a->block = TP_NEWN(a->arena, tp_expr, TP_MAX_RANK);
-        for (uint32_t d = 0; d < TP_MAX_RANK; d++)
-            a->block[d] = tp_sym_new(a->p, tp_printf(a->arena, "block%u", d));
-    }
-    return a->block;
-}
-
 /* x = c1 * a1 + c2 * a2 + rest, a1 fastest: c1 = 1, c2 = steps of a1, … Each
  * axis is a digit of x - rest. */
 static void split_digits(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step)
@@ -75,7 +65,7 @@ static void join_quotient(tp_analysis *a, const tp_operand *o, tp_expr *step)
             const tp_expr_node e = *tp_expr_get(a->p, o->dims[d].index);
             if ((e.op != TP_E_FLOORDIV && e.op != TP_E_MOD) || !tp_same(e.a, sym))
                 continue;
-            tp_expr part = e.op == TP_E_MOD ? a->block[d] : mk(a, TP_E_MUL, a->block[d], e.b);
+            tp_expr part = e.op == TP_E_MOD ? a->part[d] : mk(a, TP_E_MUL, a->part[d], e.b);
             sum = sum.id ? mk(a, TP_E_ADD, sum, part) : part;
         }
         if (sum.id)
@@ -89,12 +79,12 @@ static void find_witness(tp_analysis *a, const tp_operand *o, tp_expr *step)
 {
     for (uint32_t d = 0; d < o->rank; d++)
         if (o->dims[d].kind != TP_DIM_ELEMENT)
-            split_digits(a, o->dims[d].index, a->block[d], step);
+            split_digits(a, o->dims[d].index, a->part[d], step);
     join_quotient(a, o, step);
     for (uint32_t n = 0; n < a->k->naxes; n++) /* min(i, last), i if … else …: try x itself */
         for (uint32_t d = 0; d < o->rank && !step[n].id; d++)
             if (tp_expr_mentions(a->p, o->dims[d].index, a->k->axes[n].sym))
-                step[n] = a->block[d];
+                step[n] = a->part[d];
     for (uint32_t n = 0; n < a->k->naxes; n++)
         if (!step[n].id)
             step[n] = num(a, 0);
@@ -116,11 +106,11 @@ static void find_element_witness(tp_analysis *a, const tp_operand *o, tp_expr *s
             tp_expr stride = tp_expr_normal(a->p, mk(a, TP_E_SUB, one, zero));
             int64_t c;
             if (tp_expr_is_const(a->p, stride, &c) && c < 0) { /* backwards: the first such step */
-                tp_expr back = mk(a, TP_E_CDIV, mk(a, TP_E_SUB, zero, a->block[d]), num(a, -c));
+                tp_expr back = mk(a, TP_E_CDIV, mk(a, TP_E_SUB, zero, a->part[d]), num(a, -c));
                 step[n] = mk(a, TP_E_MAX, back, num(a, 0));
                 continue;
             }
-            step[n] = mk(a, TP_E_MIN, mk(a, TP_E_FLOORDIV, mk(a, TP_E_SUB, a->block[d], zero), stride),
+            step[n] = mk(a, TP_E_MIN, mk(a, TP_E_FLOORDIV, mk(a, TP_E_SUB, a->part[d], zero), stride),
                          mk(a, TP_E_SUB, a->k->axes[n].steps, num(a, 1)));
         }
 }
@@ -148,7 +138,7 @@ static void block_of_element(tp_analysis *a, const tp_operand *o, tp_expr *step)
     tp_expr *with = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
     for (uint32_t d = 0; d < o->rank; d++)
         if (by_element(o, d) && o->dims[d].kind != TP_DIM_ELEMENT)
-            with[tp_expr_get(a->p, a->block[d])->value] = mk(a, TP_E_FLOORDIV, a->block[d], o->dims[d].block);
+            with[tp_expr_get(a->p, a->part[d])->value] = mk(a, TP_E_FLOORDIV, a->part[d], o->dims[d].block);
     for (uint32_t n = 0; n < a->k->naxes; n++)
         step[n] = tp_expr_subst(a->p, step[n], with, tp_sym_count(a->p));
 }
@@ -176,7 +166,8 @@ static bool some_step_visits(tp_analysis *a, const tp_operand *o, int64_t *env, 
 static void check_visited(tp_analysis *a, const tp_operand *o)
 {
     enum { BUDGET = 2000000 };
-    tp_expr *x = block_symbols(a), premises[64], step[16] = {{0}};
+    const tp_expr *x = tp_part_symbols(a);
+    tp_expr premises[64], step[16] = {{0}};
     tp_var blocks[TP_MAX_RANK];
     tp_claim c = {.goal = num(a, 1),
                   .premises = premises,
@@ -204,12 +195,8 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
         c.goal = both(a, c.goal, tp_expr_subst(a->p, holds(a, o, d, x[d]), with, tp_sym_count(a->p)));
     }
     c.npremises = tp_nonempty_grid(a, premises, 16);
-    if (o->valid.id) {
-        tp_expr *at = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
-        for (uint32_t d = 0; d < o->rank; d++)
-            at[o->element_syms[d]] = x[d];
-        premises[c.npremises++] = tp_expr_subst(a->p, o->valid, at, tp_sym_count(a->p));
-    }
+    if (o->valid.id)
+        premises[c.npremises++] = tp_valid_part(a, o);
     uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
     c.npremises += granted;
     c.rests_on = granted ? "TP101" : tp_violated(a, "TP007", NULL) ? "TP007" : NULL;
