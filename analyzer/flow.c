@@ -319,6 +319,8 @@ static void walk_loop(flow *f, const tp_step *s)
         if (round > FLOW_MAX_ROUNDS + 1 || f->work > FLOW_MAX_WORK)
             break;
         flow_walk(f, &s->body);
+        if (f->out->gave_up.n)
+            return;
         if (!weaken_state(f, &guess, slots, refs, changing, flow_freedom(round)))
             break;
     }
@@ -357,8 +359,9 @@ void flow_walk(flow *f, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_step *s = &r->at[i];
-        if (f->work++ > FLOW_MAX_WORK) {
-            f->out->gave_up = TP_S("the body has too many nested loops and branches to follow");
+        if (f->work++ > FLOW_MAX_WORK || f->effort > FLOW_MAX_EFFORT) {
+            f->out->gave_up = TP_S("the body has too many loops, branches and slices to follow");
+
             return;
         }
         f->syntax = s->syntax;

@@ -216,10 +216,12 @@ void flow_walk_grid(flow *f)
         bool added = false;
         start_step(f, guess);
         flow_walk(f, &f->p->steps);
+        if (f->out->gave_up.n)
+            return;
         for (uint32_t o = inputs; o < n; o++)
             added |= flow_weaken(f, &guess[o], &f->now.refs[o], changing[o], f->k->operands[o].ref_rank,
                                  f->k->operands[o].ref_shape, flow_freedom(round));
-        if (!added || f->out->gave_up.n)
+        if (!added)
             break;
     }
     f->recording = true;

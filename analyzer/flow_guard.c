@@ -144,6 +144,7 @@ tp_expr flow_and(flow *f, tp_expr a, tp_expr b)
     tp_expr all[2 * MAX_CONJUNCTS], result = tp_const(f->a->p, 1);
     uint32_t n = tp_conjuncts(f->a, a, all, MAX_CONJUNCTS), kept = 0;
     n += tp_conjuncts(f->a, b, all + n, MAX_CONJUNCTS);
+    f->effort += (uint64_t)n * n;
     for (uint32_t i = 0; i < n; i++) {
         tp_expr rest[2 * MAX_CONJUNCTS];
         uint32_t others = 0;

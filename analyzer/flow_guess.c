@@ -1,6 +1,8 @@
 /* Guesses: what may be undefined at the head of any step or iteration. */
 #include "analyzer/flow_internal.h"
 
+enum { PROOF_EFFORT = 20000 }; /* a proof in units of compared conjuncts */
+
 /* Is every lane that `leak` speaks of already covered by `known`, with the same source? */
 static bool covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_t rank, const tp_expr *dims)
 {
@@ -27,6 +29,7 @@ static bool covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_
             premises[c.npremises++] = flow_guard(f, k->when, true);
     }
     c.extra = tp_flow_vars(f->a, f->out, rank, dims, &c.nextra);
+    f->effort += PROOF_EFFORT;
     return tp_claim_decide(f->a, &c).verdict == TP_PROVEN;
 }
 
@@ -56,7 +59,7 @@ bool flow_weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *ch
                  const tp_expr *dims, flow_freedom_kind how)
 {
     bool added = false;
-    for (uint32_t i = 0; i < found->len; i++) {
+    for (uint32_t i = 0; i < found->len && f->effort <= FLOW_MAX_EFFORT; i++) { /* the next statement gives up */
         tp_leak l = found->at[i];
         if (covered(f, guess, &l, rank, dims))
             continue;

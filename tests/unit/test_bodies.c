@@ -542,9 +542,37 @@ static void primitives_spread_padding_exactly(void **state)
     assert_true(clean > compared / 10 && clean < compared * 9 / 10);
 }
 
+/* Bodies that would take for ever are given up, and every rule about them says so. */
+static void endless_bodies_are_given_up(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_buf b = {.arena = a};
+    tp_buf_c(
+        &b,
+        "{\"tileproof\": 1, \"name\": \"endless\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, \"grid\": "
+        "[{\"axis\": \"i\", \"steps\": \"cdiv(N, 8)\"}], \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", "
+        "\"shape\": "
+        "[\"N\"], \"block_shape\": [8], \"index_map\": [\"i\"]}], \"outputs\": [{\"name\": \"o\", \"dtype\": "
+        "\"float32\", "
+        "\"shape\": [\"N\"], \"block_shape\": [8], \"index_map\": [\"i\"]}], \"scratch\": [{\"name\": \"s\", "
+        "\"dtype\": "
+        "\"float32\", \"shape\": [8]}], \"kernel\": [\"s[...] = 0\"");
+    for (int i = 0; i < 200; i++)
+        tp_buf_printf(&b, ", \"if i %% %d == 0:\", \"    s[...] += x[...] * %d\"", i + 2, i);
+    tp_buf_c(&b, ", \"o[...] = s[...]\"]}");
+    loaded *l = load_text(tp_buf_view(&b).p);
+    assert_non_null(l->spec);
+    job j = {.l = l, .o = {.prover = {.rlimit = 100000}}};
+    assert_int_equal(tp_try(l->arena, analyze_job, &j), TP_OK);
+    assert_true(open_for(&j.r, "TP501") && open_for(&j.r, "TP404") && open_for(&j.r, "TP102"));
+    unload(l);
+    tp_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(primitives_spread_padding_exactly),
-                                       cmocka_unit_test(random_bodies)};
+                                       cmocka_unit_test(endless_bodies_are_given_up), cmocka_unit_test(random_bodies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
