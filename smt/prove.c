@@ -71,6 +71,35 @@ static tp_decision ask_z3(tp_prover *v, const tp_obligation *o, int64_t *env)
     return (tp_decision){.verdict = TP_UNKNOWN, .reason = reason};
 }
 
+/* Undecided: the largest box of least sizes in which every case holds is worth
+ * telling, and a case in it that does not decides. */
+static tp_decision check_box(tp_prover *v, const tp_obligation *o, tp_decision unknown, int64_t *env)
+{
+    tp_var *vars = TP_NEWN(v->arena, tp_var, o->nvars + 1);
+    tp_obligation box = *o;
+    int64_t largest = 0, lo, hi;
+    box.vars = vars;
+    for (int64_t side = 2; side <= 64; side *= 2) {
+        for (uint32_t i = 0; i < o->nvars; i++) {
+            vars[i] = o->vars[i];
+            bool range = !vars[i].step && !vars[i].choices && tp_expr_is_const(v->p, vars[i].lo, &lo) &&
+                         tp_expr_is_const(v->p, vars[i].hi, &hi);
+            if (range && hi - lo >= side * vars[i].multiple_of)
+                vars[i].hi = tp_const(v->p, lo + side * vars[i].multiple_of - 1);
+        }
+        int r = tp_enumerate(v, &box, ENUMERATE_POINTS, env);
+        if (r == 0)
+            return violated(v, o, env);
+        if (r < 0)
+            break;
+        largest = side;
+    }
+    if (largest)
+        unknown.reason = tp_printf(v->arena, "%.*s; it holds for the %lld least values of every size",
+                                   TP_FMT(unknown.reason), (long long)largest);
+    return unknown;
+}
+
 static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
 {
     int64_t *env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p));
@@ -99,7 +128,7 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
         return proven(TP_GRADE_EXACT);
     if (all == 0)
         return violated(v, o, env);
-    return d;
+    return check_box(v, o, d, env);
 }
 
 static bool concerns(const tp_prover *v, const tp_obligation *o, uint32_t sym)

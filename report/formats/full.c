@@ -198,7 +198,7 @@ static void matrix(const painter *p, const tp_spec_report *s)
                               : z3                 ? "proven(z3)"
                                                    : "proven(exact)";
         const char *color = counts[TP_VIOLATED] || counts[TP_VACUOUS] ? RED : counts[TP_UNKNOWN] ? YELLOW : GREEN;
-        fprintf(p->out, "  %s %-20s %s%-13s%s %3u obligation%s %.*s%s%.*s\n", rules[k]->code, rules[k]->slug,
+        fprintf(p->out, "  %s %-22s %s%-13s%s %3u obligation%s %.*s%s%.*s\n", rules[k]->code, rules[k]->slug,
                 paint(p, color), verdict, paint(p, PLAIN), total, total == 1 ? " " : "s",
                 TP_FMT(tp_buf_view(&subjects)), rests.n ? "  given " : "", TP_FMT(rests));
     }
