@@ -34,6 +34,9 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
     tp_finding *found = tp_claim_check(a, &c, &env);
     if (found->verdict != TP_VIOLATED)
         return;
+    tp_expr divides = multiple(a, u->extent, u->size);
+    if (!tp_expr_is_const(a->p, divides, NULL))
+        found->holds_when = tp_holds_when(a, &c, &divides, 1);
     int64_t start = 0, size = 1, extent = 0;
     tp_expr_eval(a->p, u->value, env, &start);
     tp_expr_eval(a->p, u->size, env, &size);
@@ -57,6 +60,7 @@ const tp_rule tp_rule_tp102_slice_out_of_bounds = {
     .slug = "slice-out-of-bounds",
     .title = "every slice of a ref in the body stays inside it",
     .severity = TP_ERROR,
+    .per_dtype = true,
     .why = "A dynamic slice that starts too far reads or overwrites whatever lies behind the window in VMEM.",
     .bad = "\"x[ds(t * 16, 16), :]\"   with 100 rows and t up to cdiv(100, 16) - 1",
     .good = "\"x[ds(min(t * 16, 84), 16), :]\", or a size that 16 divides",

@@ -98,6 +98,7 @@ const tp_rule tp_rule_tp104_index_overflow = {
     .slug = "index-overflow",
     .title = "no int32 overflow in index maps, window starts, and body integers behind masks and indices",
     .severity = TP_ERROR,
+    .per_dtype = true,
     .why = "Device index arithmetic is int32: a product that passes 2^31 wraps and the window lands somewhere else.",
     .bad = "\"index_map\": [\"(i * N * N) // (N * N)\"]   with N up to 2^30",
     .good = "\"index_map\": [\"i\"]",
