@@ -36,7 +36,7 @@ CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 Q := $(if $(V),,@)
 
-.PHONY: all quickstart test unit check check-layers check-tables check-size test-jax test-all strict asan bench install format clean help deps
+.PHONY: all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz strict asan bench install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -104,7 +104,12 @@ check-size:
 test-jax: all ## compare with JAX and NumPy, live (makes build/venv from the network)
 	@tools/test-jax.sh
 
-test-all: test strict asan test-jax ## everything, long ones included
+fuzz: all $(TESTS) ## the random tests again, longer: SEED=, TRIALS=
+	@code=0; for t in bodies instances prover spec; do TEST_SEED=$(SEED) TEST_TRIALS=$(TRIALS) $(BUILD)/tests/test_$$t || code=1; done; exit $$code
+SEED ?= 2
+TRIALS ?= 10000
+
+test-all: test strict asan test-jax fuzz ## everything, long ones included
 
 strict: ## gcc, and clang where it is installed, without a warning
 	@$(MAKE) --no-print-directory MODE=strict build/strict/tileproof
