@@ -102,16 +102,23 @@ static tp_leaks inherited(flow *f, uint32_t operand, const tp_leaks *guess)
     return all;
 }
 
-/* o's "valid" for the element under each lane. */
-static tp_expr valid_at_lanes(flow *f, const tp_operand *o)
+/* Index of the array element under each lane of the window, per dimension. */
+static void elements_at_lanes(flow *f, const tp_operand *o, tp_expr *at)
 {
-    tp_expr *with = flow_identity(f);
     uint32_t lane = 0;
     for (uint32_t d = 0; d < o->rank; d++) {
-        tp_expr start = tp_window_start(f->a, o, d);
-        bool squeezed = o->dims[d].kind == TP_DIM_SQUEEZED;
-        with[o->element_syms[d]] = squeezed ? start : tp_op2(f->a->p, TP_E_ADD, start, f->out->lane[lane++]);
+        at[d] = tp_window_start(f->a, o, d);
+        if (o->dims[d].kind != TP_DIM_SQUEEZED)
+            at[d] = tp_op2(f->a->p, TP_E_ADD, at[d], f->out->lane[lane++]);
     }
+}
+
+/* o's "valid" for these elements. */
+static tp_expr valid_at(flow *f, const tp_operand *o, const tp_expr *at)
+{
+    tp_expr *with = flow_identity(f);
+    for (uint32_t d = 0; d < o->rank; d++)
+        with[o->element_syms[d]] = at[d];
     return tp_expr_subst(f->a->p, o->valid, with, tp_sym_count(f->a->p));
 }
 
@@ -119,30 +126,23 @@ static tp_expr valid_at_lanes(flow *f, const tp_operand *o)
 static tp_leaks outside(flow *f, uint32_t operand)
 {
     const tp_operand *o = &f->k->operands[operand];
-    tp_exprs *p = f->a->p;
     tp_leaks all = {0};
-    uint32_t lane = 0;
-    for (uint32_t d = 0; d < o->rank; d++) {
-        const tp_dim *dim = &o->dims[d];
-        if (dim->kind == TP_DIM_SQUEEZED)
-            continue;
-        bool element = dim->kind == TP_DIM_ELEMENT;
-        tp_expr at = tp_op2(p, TP_E_ADD, tp_window_start(f->a, o, d), f->out->lane[lane]);
+    tp_expr at[TP_MAX_RANK];
+    elements_at_lanes(f, o, at);
+    for (uint32_t d = 0; d <= o->rank; d++) {
         tp_leak l = {.birth = TP_BIRTH_OUTSIDE, .operand = operand, .dim = d, .through = TP_PRIMS, .exact = true};
-        if (!o->whole && !tp_whole_dimension(f->a, o, d)) {
-            l.when = flow_compare(f, TP_E_GE, at, o->shape[d]);
+        if (d == o->rank && o->valid.id) {
+            l.when = flow_guard(f, valid_at(f, o, at), true);
             flow_add(f, &all, l);
         }
-        if (element) {
-            l.when = flow_compare(f, TP_E_LT, at, tp_const(p, 0));
-            flow_add(f, &all, l);
-        }
-        lane++;
-    }
-    if (o->valid.id) {
-        tp_leak l = {.birth = TP_BIRTH_OUTSIDE, .operand = operand, .dim = o->rank, .through = TP_PRIMS, .exact = true};
-        l.when = flow_guard(f, valid_at_lanes(f, o), true);
+        if (d == o->rank || o->dims[d].kind == TP_DIM_SQUEEZED || o->whole || tp_whole_dimension(f->a, o, d))
+            continue;
+        l.when = flow_compare(f, TP_E_GE, at[d], o->shape[d]);
         flow_add(f, &all, l);
+        if (o->dims[d].kind == TP_DIM_ELEMENT) {
+            l.when = flow_compare(f, TP_E_LT, at[d], tp_const(f->a->p, 0));
+            flow_add(f, &all, l);
+        }
     }
     return all;
 }
@@ -150,23 +150,16 @@ static tp_leaks outside(flow *f, uint32_t operand)
 /* In range of its array and valid, lane by lane. */
 static tp_expr in_range(flow *f, const tp_operand *o)
 {
-    tp_exprs *p = f->a->p;
-    tp_expr all = flow_yes(f);
-    uint32_t lane = 0;
+    tp_expr all = flow_yes(f), at[TP_MAX_RANK];
+    elements_at_lanes(f, o, at);
     for (uint32_t d = 0; d < o->rank; d++) {
-        const tp_dim *dim = &o->dims[d];
-        if (dim->kind == TP_DIM_SQUEEZED)
+        if (o->dims[d].kind == TP_DIM_SQUEEZED)
             continue;
-        bool element = dim->kind == TP_DIM_ELEMENT;
-        tp_expr at = tp_op2(p, TP_E_ADD, tp_window_start(f->a, o, d), f->out->lane[lane]);
-        all = flow_and(f, all, flow_compare(f, TP_E_LT, at, o->shape[d]));
-        if (element)
-            all = flow_and(f, all, flow_compare(f, TP_E_GE, at, tp_const(p, 0)));
-        lane++;
+        all = flow_and(f, all, flow_compare(f, TP_E_LT, at[d], o->shape[d]));
+        if (o->dims[d].kind == TP_DIM_ELEMENT)
+            all = flow_and(f, all, flow_compare(f, TP_E_GE, at[d], tp_const(f->a->p, 0)));
     }
-    if (o->valid.id)
-        all = flow_and(f, all, flow_guard(f, valid_at_lanes(f, o), false));
-    return all;
+    return o->valid.id ? flow_and(f, all, flow_guard(f, valid_at(f, o, at), false)) : all;
 }
 
 /* Axes that change while o lives. */

@@ -51,14 +51,7 @@ static void check_map(tp_analysis *a, const tp_operand *o)
     tp_finding *f = tp_claim_check(a, &c, &env);
     if (f->verdict != TP_VIOLATED)
         return;
-    tp_buf b = {.arena = a->arena};
-    tp_buf_c(&b, "so does step");
-    for (uint32_t x = 0; x < a->k->naxes; x++) {
-        int64_t v = 0;
-        tp_expr_eval(a->p, tp_at_step(a, tp_sym(a->p, a->k->axes[x].sym), 1), env, &v);
-        tp_buf_printf(&b, "%s %.*s = %lld", x ? "," : "", TP_FMT(a->k->axes[x].name), (long long)v);
-    }
-    ((tp_witness *)(uintptr_t)f->witness)->detail = tp_buf_view(&b);
+    ((tp_witness *)(uintptr_t)f->witness)->detail = tp_message(a, "so does step %.*s", TP_FMT(tp_step_text(a, 1, env)));
     f->help = TP_S("declare the axis \"arbitrary\", or give each step a block of its own");
 }
 
