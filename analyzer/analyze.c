@@ -212,7 +212,8 @@ tp_str tp_holds_when(tp_analysis *a, const tp_claim *c, const tp_expr *candidate
         premises[c->npremises] = candidates[i];
         with.premises = premises;
         with.npremises = c->npremises + 1;
-        tp_claim some = {.goal = num(a, 0), .premises = &candidates[i], .npremises = 1}; /* it must leave sizes over */
+        tp_expr alone = candidates[i]; /* it must leave sizes over */
+        tp_claim some = {.goal = num(a, 0), .premises = &alone, .npremises = 1};
         if (tp_claim_decide(a, &with).verdict == TP_PROVEN && tp_claim_decide(a, &some).verdict == TP_VIOLATED)
             return tp_text(a, candidates[i]);
     }

@@ -398,7 +398,7 @@ static void make_variables(flow *f, const tp_region *r)
             f->loop[s->var] = new_variable(f, "loop", (tp_expr){0});
         const tp_inst *inst = s->kind == TP_COMPUTE ? s->inst : NULL;
         uint32_t n = !inst ? 0 : inst->prim == TP_P_DOT ? inst->ncontract : 0;
-        if (inst && inst->prim >= TP_P_SUM && inst->prim <= TP_P_ARGMIN)
+        if (inst && tp_prim_reduces(inst->prim))
             n = inst->nints;
         for (uint32_t k = 0; k < n; k++) {
             uint32_t axis = (uint32_t)inst->ints[inst->prim == TP_P_DOT ? 2 * k : k];
@@ -482,9 +482,9 @@ const tp_var *tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, cons
     return all;
 }
 
-const char *tp_flow_basis(const tp_flow *f, bool windows)
+const char *tp_flow_basis(const tp_flow *f, bool facts, bool windows)
 {
-    if (f->on_facts)
+    if (facts || f->on_facts)
         return windows ? "F2, TP101" : "F2";
     return windows ? "TP101" : NULL;
 }

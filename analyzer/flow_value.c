@@ -95,11 +95,6 @@ static tp_expr binary_meaning(flow *f, const tp_inst *i, tp_expr a, tp_expr b)
     return tp_op2(p, op, a, b);
 }
 
-static bool divides(tp_prim p)
-{
-    return p == TP_P_FLOORDIV || p == TP_P_MOD || p == TP_P_LAX_DIV || p == TP_P_LAX_REM;
-}
-
 static tp_expr unary_meaning(flow *f, const tp_inst *i, tp_expr a)
 {
     tp_exprs *p = f->a->p;
@@ -274,7 +269,7 @@ static void elementwise(flow *f, const tp_inst *i, flow_value *out)
     out->meaning = (tp_expr){0};
     if (b)
         flow_join(f, &out->leaks, &b->leaks, tp_const(f->a->p, 1), NULL, true);
-    if (b && divides(i->prim) && !tp_is_float(x->dtype)) {
+    if (b && tp_prim_divides(i->prim) && !tp_is_float(x->dtype)) {
         const tp_value *y = shape_of(f, i->args[1]);
         flow_use(
             f,
@@ -316,14 +311,11 @@ void flow_inst(flow *f, const tp_inst *i)
         out->meaning = wrapped(f, i, cast_meaning(f, i, meaning));
         break;
     }
-    case TP_P_SUM:
-    case TP_P_PROD:
-    case TP_P_MAX:
-    case TP_P_MIN:
-    case TP_P_ANY:
-    case TP_P_ALL:
-    case TP_P_ARGMAX:
-    case TP_P_ARGMIN: reduce(f, i, out); break;
-    default: elementwise(f, i, out); break;
+    default:
+        if (tp_prim_reduces(i->prim))
+            reduce(f, i, out);
+        else
+            elementwise(f, i, out);
+        break;
     }
 }

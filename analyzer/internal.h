@@ -28,7 +28,7 @@ typedef struct tp_claim {
     bool over_steps;     /* for every grid step too, not only all sizes */
     const tp_var *extra; /* variables after the axes, e.g. lanes */
     uint32_t nextra;
-    const tp_expr *premises; /* besides "where" */
+    tp_expr *premises; /* besides "where" */
     uint32_t npremises;
     const char *rests_on; /* facts and rules it takes for granted: "F2, TP101"; or NULL */
     tp_str subject;

@@ -1,7 +1,8 @@
 /* From the records of the definedness analysis to findings. */
 #include "analyzer/flow.h"
 
-const char *tp_leak_rule(const tp_sink *s, const tp_leak *l)
+/* The code of the rule that a leak into a sink breaks. */
+static const char *leak_rule(const tp_sink *s, const tp_leak *l)
 {
     if (l->birth == TP_BIRTH_OUTSIDE)
         return "TP501";
@@ -15,6 +16,31 @@ tp_loc tp_body_loc(const tp_analysis *a, const tp_node *node, const tp_syntax *s
     if (node)
         return tp_node_loc(&c, node);
     return syntax ? syntax->line->loc : a->k->doc->loc;
+}
+
+tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u, bool facts)
+{
+    enum { PATH = 96, WINDOWS = 24 };
+    tp_expr *premises = TP_NEWN(a->arena, tp_expr, PATH + WINDOWS + TP_MAX_FACTS + 1); /* and one of the rule's */
+    tp_claim c = {.over_steps = true, .premises = premises, .subject = a->k->name};
+    c.loc = tp_body_loc(a, u->node, u->syntax);
+    c.npremises = tp_conjuncts(a, u->path, premises, PATH);
+    uint32_t windows = tp_meeting_windows(a, premises + c.npremises, WINDOWS);
+    c.npremises += windows;
+    if (facts)
+        c.npremises += tp_dimension_facts(a, premises + c.npremises, TP_MAX_FACTS);
+    c.rests_on = tp_flow_basis(f, facts, windows > 0);
+    c.extra = tp_flow_vars(a, f, u->rank, u->dims, &c.nextra);
+    if (!u->exact)
+        c.approximate = "whether this statement runs depends on data";
+    return c;
+}
+
+void tp_use_unknown(tp_analysis *a, const tp_claim *c, const char *reason)
+{
+    tp_finding *f =
+        tp_add_finding(a, TP_UNKNOWN, c->subject, c->loc, tp_message(a, "could not decide: %.*s", TP_FMT(c->proven)));
+    f->reason = tp_str_c(reason);
 }
 
 static const char *sink_text(const tp_sink *s)
@@ -144,7 +170,7 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
     c.npremises += tp_conjuncts(a, l->when, premises + c.npremises, 96);
     uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
     c.npremises += granted;
-    c.rests_on = tp_flow_basis(f, granted > 0);
+    c.rests_on = tp_flow_basis(f, false, granted > 0);
     c.extra = tp_flow_vars(a, f, s->rank, s->dims, &c.nextra);
     c.subject = output ? a->k->operands[s->operand].name : born->name;
     c.loc = tp_body_loc(a, l->read, s->syntax);
@@ -200,7 +226,7 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, uint3
         for (uint32_t i = 0; i < s->leaks.len; i++) {
             const tp_leak *l = &s->leaks.at[i];
             const int64_t *env;
-            if (strcmp(tp_leak_rule(s, l), a->rule->code) != 0 || (l->exact && s->exact) != exact)
+            if (strcmp(leak_rule(s, l), a->rule->code) != 0 || (l->exact && s->exact) != exact)
                 continue;
             tp_claim c = claim_of(a, f, s, l);
             if (told(a, from, &c))

@@ -85,11 +85,6 @@ static const struct {
 
 enum { STRIP = 512 };
 
-static bool divides(tp_prim p)
-{
-    return p == TP_P_FLOORDIV || p == TP_P_MOD || p == TP_P_LAX_DIV || p == TP_P_LAX_REM;
-}
-
 static void widen(tp_dtype d, const void *data, size_t from, size_t n, float *f, int64_t *w)
 {
     if (d == TP_BF16)
@@ -116,7 +111,7 @@ static void run_strips(tp_prim p, tp_cells *out, const tp_cells *a, const tp_cel
         widen(a->dtype, a->data, sa ? 0 : at, sa ? 1 : n, fa, wa);
         if (b)
             widen(b->dtype, b->data, sb ? 0 : at, sb ? 1 : n, fb, wb);
-        for (size_t i = 0; b && !is_float && divides(p) && i < (sb ? 1 : n); i++)
+        for (size_t i = 0; b && !is_float && tp_prim_divides(p) && i < (sb ? 1 : n); i++)
             wb[i] += wb[i] == 0; /* the caller has trapped defined zeros */
         if (is_float)
             LOOPS[p].f32(n, fa, sa, fb, sb, to_bool ? (void *)bits : fr);
@@ -188,7 +183,7 @@ void tp_exec_elementwise(tp_machine *m, const tp_inst *i)
     tp_cells *out = &m->values[i->out];
     const tp_cells *a = &m->values[i->args[0]], *b = i->nargs > 1 ? &m->values[i->args[1]] : NULL;
     bool sa = a->n == 1 && out->n != 1, sb = b && b->n == 1 && out->n != 1;
-    if (b && divides(i->prim) && !tp_is_float(b->dtype))
+    if (b && tp_prim_divides(i->prim) && !tp_is_float(b->dtype))
         trap_zero_divisor(m, b);
     if (i->prim == TP_P_INTEGER_POW)
         run_power(out, a, i->integer);
@@ -196,7 +191,7 @@ void tp_exec_elementwise(tp_machine *m, const tp_inst *i)
         LOOPS[i->prim].f32(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
     else if (a->dtype == TP_F64 || a->dtype == TP_WEAK_FLOAT)
         LOOPS[i->prim].f64(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
-    else if (a->dtype == TP_I32 && !divides(i->prim))
+    else if (a->dtype == TP_I32 && !tp_prim_divides(i->prim))
         LOOPS[i->prim].i32(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
     else
         run_strips(i->prim, out, a, b);

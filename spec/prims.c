@@ -25,6 +25,16 @@ const tp_prim_row *tp_prim_info(tp_prim p)
     return &ROWS[p];
 }
 
+bool tp_prim_divides(tp_prim p)
+{
+    return p == TP_P_FLOORDIV || p == TP_P_MOD || p == TP_P_LAX_DIV || p == TP_P_LAX_REM;
+}
+
+bool tp_prim_reduces(tp_prim p)
+{
+    return p >= TP_P_SUM && p <= TP_P_ARGMIN;
+}
+
 tp_prim tp_prim_find(tp_str name)
 {
     static const tp_prim NOT_CALLED[] = {TP_P_CAST,    TP_P_LOAD,     TP_P_STORE, TP_P_PROGRAM_ID,

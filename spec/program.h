@@ -30,6 +30,9 @@ typedef struct tp_prim_row {
 const tp_prim_row *tp_prim_info(tp_prim p);
 /* A named function of the language, or TP_PRIMS. */
 tp_prim tp_prim_find(tp_str name);
+/* Quotients and remainders; reductions along axes. */
+bool tp_prim_divides(tp_prim p);
+bool tp_prim_reduces(tp_prim p);
 
 typedef int32_t tp_vid; /* value number; -1: none */
 

@@ -3,33 +3,20 @@
 static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
     const tp_operand *o = &a->k->operands[u->operand];
-    tp_expr premises[160], span = mk(a, TP_E_MUL, mk(a, TP_E_SUB, u->size, num(a, 1)), num(a, u->stride));
-    tp_claim c = {
-        .goal =
-            both(a, mk(a, TP_E_GE, u->value, num(a, 0)), mk(a, TP_E_LT, mk(a, TP_E_ADD, u->value, span), u->extent)),
-        .over_steps = true,
-        .premises = premises,
-        .subject = o->name,
-        .loc = tp_body_loc(a, u->node, u->syntax),
-        .proven = tp_message(a, "this access of `%.*s` stays inside dimension %u", TP_FMT(o->name), u->dim),
-        .violated = tp_message(a, "this access of `%.*s` can leave dimension %u", TP_FMT(o->name), u->dim),
-        .label = tp_message(a, "dimension %u of the ref has %.*s", u->dim, TP_FMT(tp_text(a, u->extent))),
-        .note = TP_S("interpret=True clamps the start and uses other data; on a TPU whatever lies there is touched")};
-    c.npremises = tp_conjuncts(a, u->path, premises, 96);
-    uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
-    c.npremises += granted;
-    c.rests_on = tp_flow_basis(f, granted > 0);
-    if (!tp_expr_is_const(a->p, u->size, NULL)) /* an empty slice touches nothing */
-        premises[c.npremises++] = mk(a, TP_E_GE, u->size, num(a, 1));
-    c.extra = tp_flow_vars(a, f, 0, NULL, &c.nextra);
-    if (!u->exact)
-        c.approximate = "whether this statement runs depends on data";
+    tp_expr span = mk(a, TP_E_MUL, mk(a, TP_E_SUB, u->size, num(a, 1)), num(a, u->stride));
+    tp_claim c = tp_use_claim(a, f, u, false);
+    c.subject = o->name;
+    c.proven = tp_message(a, "this access of `%.*s` stays inside dimension %u", TP_FMT(o->name), u->dim);
+    c.violated = tp_message(a, "this access of `%.*s` can leave dimension %u", TP_FMT(o->name), u->dim);
+    c.label = tp_message(a, "dimension %u of the ref has %.*s", u->dim, TP_FMT(tp_text(a, u->extent)));
+    c.note = TP_S("interpret=True clamps the start and uses other data; on a TPU whatever lies there is touched");
     if (!u->value.id) {
-        tp_finding *unknown =
-            tp_add_finding(a, TP_UNKNOWN, c.subject, c.loc, tp_message(a, "could not decide: %.*s", TP_FMT(c.proven)));
-        unknown->reason = TP_S("the start depends on data, or its int32 arithmetic may overflow");
+        tp_use_unknown(a, &c, "the start depends on data, or its int32 arithmetic may overflow");
         return;
     }
+    c.goal = both(a, mk(a, TP_E_GE, u->value, num(a, 0)), mk(a, TP_E_LT, mk(a, TP_E_ADD, u->value, span), u->extent));
+    if (!tp_expr_is_const(a->p, u->size, NULL)) /* an empty slice touches nothing */
+        c.premises[c.npremises++] = mk(a, TP_E_GE, u->size, num(a, 1));
     const int64_t *env;
     tp_finding *found = tp_claim_check(a, &c, &env);
     if (found->verdict != TP_VIOLATED)

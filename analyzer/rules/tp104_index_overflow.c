@@ -15,24 +15,11 @@ static void add_subterm(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx)
 /* An int32 of the body that a mask, an index or a bound is made of. */
 static void check_use(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
-    tp_expr premises[TP_MAX_FACTS + 128];
-    tp_claim c = {.goal = fits_int32(a, u->value),
-                  .over_steps = true,
-                  .premises = premises,
-                  .rests_on = "F2",
-                  .subject = a->k->name,
-                  .loc = tp_body_loc(a, u->node, u->syntax),
-                  .proven = TP_S("this int32 of the body does not overflow"),
-                  .violated = TP_S("an int32 that a mask, an index or a bound is made of can overflow"),
-                  .label = TP_S("int32 wraps here")};
-    c.npremises = tp_conjuncts(a, u->path, premises, 96);
-    c.npremises += tp_dimension_facts(a, premises + c.npremises, TP_MAX_FACTS);
-    uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
-    c.npremises += granted;
-    c.rests_on = granted ? "F2, TP101" : "F2";
-    c.extra = tp_flow_vars(a, f, u->rank, u->dims, &c.nextra);
-    if (!u->exact)
-        c.approximate = "whether this statement runs depends on data";
+    tp_claim c = tp_use_claim(a, f, u, true);
+    c.goal = fits_int32(a, u->value);
+    c.proven = TP_S("this int32 of the body does not overflow");
+    c.violated = TP_S("an int32 that a mask, an index or a bound is made of can overflow");
+    c.label = TP_S("int32 wraps here");
     const int64_t *env;
     tp_finding *found = tp_claim_check(a, &c, &env);
     if (found->verdict != TP_VIOLATED)

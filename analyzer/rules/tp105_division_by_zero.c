@@ -53,28 +53,15 @@ static void visit(tp_analysis *a, tp_expr e, tp_str subject, tp_loc loc, bool ov
 
 static void check_use(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
-    tp_expr premises[128];
-    tp_claim c = {.over_steps = true,
-                  .premises = premises,
-                  .subject = a->k->name,
-                  .loc = tp_body_loc(a, u->node, u->syntax),
-                  .proven = TP_S("the divisor in the body is never zero"),
-                  .violated = TP_S("the body can divide an integer by zero"),
-                  .label = TP_S("the divisor can be zero")};
+    tp_claim c = tp_use_claim(a, f, u, false);
+    c.proven = TP_S("the divisor in the body is never zero");
+    c.violated = TP_S("the body can divide an integer by zero");
+    c.label = TP_S("the divisor can be zero");
     if (!u->value.id) {
-        tp_finding *unknown =
-            tp_add_finding(a, TP_UNKNOWN, c.subject, c.loc, tp_message(a, "could not decide: %.*s", TP_FMT(c.proven)));
-        unknown->reason = TP_S("the divisor depends on data, or its int32 arithmetic may overflow");
+        tp_use_unknown(a, &c, "the divisor depends on data, or its int32 arithmetic may overflow");
         return;
     }
     c.goal = mk(a, TP_E_NE, u->value, num(a, 0));
-    c.npremises = tp_conjuncts(a, u->path, premises, 96);
-    uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
-    c.npremises += granted;
-    c.extra = tp_flow_vars(a, f, u->rank, u->dims, &c.nextra);
-    c.rests_on = tp_flow_basis(f, granted > 0);
-    if (!u->exact)
-        c.approximate = "whether this statement runs depends on data";
     tp_claim_check(a, &c, NULL);
 }
 

@@ -60,7 +60,7 @@ static void check_inst(tp_analysis *a, const place *at)
     const tp_value *values = a->k->body->values.at;
     tp_dtype in = i->nargs ? values[i->args[0]].dtype : values[i->out].dtype, out = values[i->out].dtype;
     tp_arity arity = tp_prim_info(i->prim)->arity;
-    bool reduction = i->prim >= TP_P_SUM && i->prim <= TP_P_ARGMIN;
+    bool reduction = tp_prim_reduces(i->prim);
     if (i->prim == TP_P_DOT) {
         check_dot(a, at, in, out);
     } else if (reduction && i->prim != TP_P_ANY && i->prim != TP_P_ALL && in != TP_F32 && in != TP_BF16 &&
