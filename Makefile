@@ -24,7 +24,7 @@ FLAGS_coverage := -O0 -g --coverage
 
 CFLAGS_ALL = -std=c11 $(WARNINGS) $(FLAGS_$(MODE)) -ffp-contract=off -fvisibility=hidden -I. -I$(GEN) -MMD -MP $(CFLAGS)
 LDFLAGS_ALL = $(if $(filter asan,$(MODE)),-fsanitize=address$(comma)undefined) $(if $(filter coverage,$(MODE)),--coverage) $(LDFLAGS)
-LDLIBS_ALL = -lz3 -ljson-c -lmd -lm
+LDLIBS_ALL = -lz3 -ljson-c -lmd -lgmp -lm
 comma := ,
 
 LIB_SRC := $(wildcard base/*.c spec/*.c smt/*.c analyzer/*.c analyzer/rules/*.c kernels/*.c reference/*.c reference/impl/*.c report/*.c report/formats/*.c)

@@ -349,7 +349,8 @@ static void add_stats(tp_arena *arena, tp_prover_stats *to, const tp_prover_stat
     if (s->smt2_error.n)
         to->smt2_error = tp_printf(arena, "%.*s", TP_FMT(s->smt2_error));
     to->obligations += s->obligations;
-    to->exact += s->exact;
+    to->certified += s->certified;
+    to->rejected += s->rejected;
     to->searched += s->searched;
     to->linear += s->linear;
     to->raw += s->raw;

@@ -14,7 +14,8 @@ const char *tp_severity_name(tp_severity s)
 
 const char *tp_grade_name(tp_grade g)
 {
-    return g == TP_GRADE_EXACT ? "exact" : g == TP_GRADE_Z3 ? "z3" : NULL;
+    static const char *const NAMES[] = {NULL, "cert", "exact", "z3"};
+    return NAMES[g];
 }
 
 tp_linecol tp_linecol_of(const tp_source *s, uint32_t offset)

@@ -2,7 +2,7 @@
 #ifndef TP_SMT_INTERNAL_H
 #define TP_SMT_INTERNAL_H
 
-#include "smt/prover.h"
+#include "smt/proof.h"
 
 struct tp_prover {
     tp_arena *arena;
@@ -12,6 +12,7 @@ struct tp_prover {
     tp_prover_stats stats;
     tp_solver *solver; /* the caller's, or this prover's own */
     uint32_t emitted;  /* files of --emit-smt2 */
+    bool distrust;     /* a proof was rejected: decide without the exact engine */
 };
 
 /* interval.c: constant bounds of an expression; INT64_MIN / MAX: none known. */
@@ -20,13 +21,22 @@ typedef struct tp_interval {
 } tp_interval;
 tp_interval tp_interval_of(const tp_prover *v, const tp_obligation *o, tp_expr e);
 
-/* positivity.c: does the goal follow by endpoint substitution? Sound, no solver. */
-bool tp_prove_exact(tp_prover *v, const tp_obligation *o);
-/* Is the polynomial at least 0 inside the bounds of o's variables? */
-bool tp_poly_at_least_0(tp_prover *v, const tp_obligation *o, const tp_poly *p);
+/* positivity.c: lines that say p >= 0 inside the bounds of o's variables; the
+ * number of the last one, 0 when none was found. */
+typedef TP_VEC(tp_line) tp_lines;
+uint32_t tp_poly_at_least_0(tp_prover *v, const tp_obligation *o, const tp_poly *p, tp_lines *lines);
+uint32_t tp_line_add(tp_prover *v, tp_lines *lines, tp_line l);
+uint32_t tp_line_sum(tp_prover *v, tp_lines *lines, const tp_product *products, uint32_t n);
 
-/* refute.c: do premises and negated goal contradict each other? Sound, no solver. */
-bool tp_refute(tp_prover *v, const tp_obligation *o);
+/* proof.c: an inner node; a copy with only the lines that are used; does it
+ * evaluate cases? */
+const tp_proof *tp_proof_node(tp_arena *a, tp_proof n, const tp_proof *const *kids, uint32_t nkids);
+const tp_proof *tp_proof_copy(tp_arena *a, const tp_proof *p);
+bool tp_proof_enumerates(const tp_proof *p);
+
+/* refute.c: a proof that premises and negated goal contradict each other, in
+ * the scratch arena; NULL when none was found. */
+const tp_proof *tp_refute(tp_prover *v, const tp_obligation *o);
 
 /* search.c: a small counterexample; env has room for every symbol. */
 bool tp_search(tp_prover *v, const tp_obligation *o, int64_t *env);

@@ -1,11 +1,11 @@
-/* Proofs without a solver: P >= 0 by endpoint substitution.
+/* Proofs without a solver: P >= 0 by endpoint substitution, written down as
+ * lines (proof.h).
  *
  * Variables are eliminated in an order in which bounds only use what remains.
  * A polynomial that is affine in v takes its least value at an end of v's
  * range; quotients q = a // b are bounded by b*q <= a and b*q >= a - b + 1
- * after multiplying with b >= 1. When only non-negative atoms are left,
- * non-negative coefficients are the proof. Sound for all integers (an empty
- * range is harmless); incomplete. Coefficients are checked for overflow.
+ * after multiplying with b >= 1. When only atoms with known least values are
+ * left, non-negative coefficients are the proof. Incomplete.
  */
 #include "base/checked.h"
 #include "smt/internal.h"
@@ -13,10 +13,16 @@
 typedef struct goal {
     tp_prover *v;
     const tp_obligation *o;
-    int budget; /* substitutions left */
+    tp_lines *lines;
+    int budget, bounds; /* substitutions and constant bounds left */
 } goal;
 
-static bool positive(goal *g, const tp_poly *p);
+static const int64_t HUGE = (int64_t)1 << 61; /* beyond: given up, so that sums do not overflow */
+
+/* These return the number of the line that says so, or 0. */
+static uint32_t positive(goal *g, const tp_poly *p);
+static uint32_t at_least(goal *g, tp_expr e, int64_t lo);
+static uint32_t at_most(goal *g, tp_expr e, int64_t hi);
 
 static const tp_var *var_of(const goal *g, tp_expr atom)
 {
@@ -25,6 +31,11 @@ static const tp_var *var_of(const goal *g, tp_expr atom)
         if (g->o->vars[i].sym == (uint32_t)n->value)
             return &g->o->vars[i];
     return NULL;
+}
+
+static tp_interval range_of(const goal *g, tp_expr e)
+{
+    return tp_interval_of(g->v, g->o, e);
 }
 
 /* Elimination order: steps (later axes first), then composite atoms (outer
@@ -63,32 +74,6 @@ static bool split(const tp_poly *p, tp_expr v, tp_poly *coef, tp_poly *rest)
     return coef->ok && rest->ok;
 }
 
-/* +1: every coefficient >= 0 over atoms known to be >= 0; -1: <= 0; 0: neither */
-static int sign_of(const goal *g, const tp_poly *p)
-{
-    int sign = 0;
-    for (uint32_t i = 0; i < p->n; i++) {
-        for (uint32_t k = 0; k < p->terms[i].degree; k++)
-            if (tp_interval_of(g->v, g->o, p->terms[i].factors[k]).lo < 0)
-                return 0;
-        int s = p->terms[i].coef > 0 ? 1 : -1;
-        if (sign && s != sign)
-            return 0;
-        sign = s;
-    }
-    return sign ? sign : 1;
-}
-
-/* coef * value + scale * rest >= 0? */
-static bool combined(goal *g, const tp_poly *coef, const tp_poly *value, const tp_poly *scale, const tp_poly *rest)
-{
-    tp_poly *a = TP_NEW(g->v->scratch, tp_poly), *b = TP_NEW(g->v->scratch, tp_poly);
-    tp_poly_mul(coef, value, a);
-    tp_poly_mul(scale, rest, b);
-    tp_poly_add(a, b, 1);
-    return a->ok && positive(g, a);
-}
-
 static tp_poly *poly(goal *g, tp_expr e)
 {
     tp_poly *q = TP_NEW(g->v->scratch, tp_poly);
@@ -103,12 +88,264 @@ static tp_poly constant(int64_t c)
     return q;
 }
 
-static bool eliminate_quotient(goal *g, const tp_expr_node *n, const tp_poly *coef, const tp_poly *rest, int sign)
+/* a + scale * b + shift; not ok when it grows too large */
+static tp_poly *plus(goal *g, const tp_poly *a, const tp_poly *b, int64_t scale, int64_t shift)
+{
+    tp_poly *r = TP_NEW(g->v->scratch, tp_poly);
+    *r = *a;
+    tp_poly_add(r, b, scale);
+    if (r->ok)
+        tp_poly_add_term(r, (tp_term){.coef = shift});
+    return r;
+}
+
+/* ---- lines ---- */
+
+uint32_t tp_line_add(tp_prover *v, tp_lines *lines, tp_line l)
+{
+    tp_push(v->scratch, *lines, l);
+    return lines->len;
+}
+
+uint32_t tp_line_sum(tp_prover *v, tp_lines *lines, const tp_product *products, uint32_t n)
+{
+    tp_product *copy = TP_NEWN(v->scratch, tp_product, n);
+    for (uint32_t i = 0; i < n; i++)
+        copy[i] = products[i];
+    return tp_line_add(v, lines, (tp_line){.rule = TP_LINE_SUM, .products = copy, .nproducts = n});
+}
+
+static uint32_t line(goal *g, tp_line l)
+{
+    return tp_line_add(g->v, g->lines, l);
+}
+
+/* a + b * factor; `factor` 0: a + b */
+static uint32_t sum(goal *g, uint32_t a, uint32_t b, uint32_t factor)
+{
+    tp_product t[2] = {{1, 1, {a}}, {1, factor ? 2 : 1, {b, factor}}};
+    return a && b ? tp_line_sum(g->v, g->lines, t, 2) : 0;
+}
+
+static uint32_t shift(goal *g, uint32_t a, int64_t by)
+{
+    tp_product t[2] = {{1, 1, {a}}, {by, 0, {0}}};
+    if (!a)
+        return 0;
+    if (by <= 0)
+        return by < 0 ? 0 : a;
+    return tp_line_sum(g->v, g->lines, t, 2);
+}
+
+static uint32_t defined(goal *g, tp_expr e, uint32_t side, uint32_t divisor)
+{
+    return line(g, (tp_line){.rule = TP_LINE_DEFINITION, .e = e, .side = side, .refs = {divisor}});
+}
+
+static uint32_t cancel(goal *g, uint32_t product, uint32_t divisor, const tp_poly *p)
+{
+    if (!product || !divisor)
+        return 0;
+    tp_expr e = tp_poly_expr(g->v->p, p);
+    return line(g, (tp_line){.rule = TP_LINE_CANCEL, .e = e, .refs = {product, divisor}});
+}
+
+static uint32_t cases(goal *g, tp_expr e, const tp_poly *factor, uint32_t a, uint32_t b)
+{
+    if (!a || !b)
+        return 0;
+    tp_expr f = tp_poly_expr(g->v->p, factor);
+    return line(g, (tp_line){.rule = TP_LINE_CASES, .e = e, .factor = f, .refs = {a, b}});
+}
+
+/* ---- constant bounds ---- */
+
+/* q = a // b or cdiv(a, b) is at least k (at most k when `upper`): e.g. with
+ * b*q + b - 1 >= a and a >= k*b, b*(q - k + 1) >= 1. */
+static uint32_t quotient_bound(goal *g, tp_expr e, const tp_expr_node *n, int64_t k, bool upper)
+{
+    bool floor = n->op == TP_E_FLOORDIV;
+    uint32_t divisor = at_least(g, n->b, 1), rest;
+    tp_poly *a = poly(g, n->a), *b = poly(g, n->b), *q = poly(g, e), zero = {.ok = true}, *room, *p;
+    if (!divisor)
+        return 0;
+    if (upper) /* a < (k + 1)*b; a <= k*b */
+        room = plus(g, plus(g, &zero, b, floor ? k + 1 : k, floor ? -1 : 0), a, -1, 0);
+    else /* a >= k*b; a > (k - 1)*b */
+        room = plus(g, a, b, floor ? -k : 1 - k, floor ? 0 : -1);
+    rest = room->ok ? positive(g, room) : 0;
+    p = upper ? plus(g, &zero, q, -1, k + 1) : plus(g, q, &zero, 1, 1 - k);
+    if (!rest || !p->ok)
+        return 0;
+    return cancel(g, sum(g, rest, defined(g, e, upper != floor, divisor), 0), divisor, p);
+}
+
+static uint32_t either_bound(goal *g, tp_expr e, tp_expr a, tp_expr b, int64_t k, bool upper)
+{
+    tp_poly one = constant(upper ? -1 : 1);
+    uint32_t x = upper ? at_most(g, a, k) : at_least(g, a, k);
+    return x ? cases(g, e, &one, x, upper ? at_most(g, b, k) : at_least(g, b, k)) : 0;
+}
+
+static uint32_t minimum_bound(goal *g, tp_expr e, const tp_expr_node *n, int64_t k, bool upper)
+{
+    if ((n->op == TP_E_MIN) != upper)
+        return either_bound(g, e, n->a, n->b, k, upper);
+    for (uint32_t side = 0; side < 2; side++) { /* on the helpful side of both: one will do */
+        tp_expr arm = side ? n->b : n->a;
+        tp_interval r = range_of(g, arm);
+        uint32_t x = upper ? (r.hi <= k ? at_most(g, arm, k) : 0) : (r.lo >= k ? at_least(g, arm, k) : 0);
+        if (x)
+            return sum(g, x, defined(g, e, side, 0), 0);
+    }
+    return 0;
+}
+
+static uint32_t symbol_bound(goal *g, tp_expr e, const tp_expr_node *n, int64_t k, bool upper)
+{
+    const tp_var *x = var_of(g, e);
+    tp_expr end = !x ? (tp_expr){0} : upper ? x->hi : x->lo;
+    int64_t v, d;
+    if (!end.id)
+        return 0;
+    tp_line l = {.rule = upper ? TP_LINE_UPPER : TP_LINE_LOWER, .number = (uint32_t)n->value};
+    if (tp_expr_is_const(g->v->p, end, &v))
+        return tp_sub(upper ? k : v, upper ? v : k, &d) && d >= 0 ? shift(g, line(g, l), d) : 0;
+    uint32_t rest = upper ? at_most(g, end, k) : at_least(g, end, k);
+    return rest ? sum(g, rest, line(g, l), 0) : 0;
+}
+
+static uint32_t atom_bound(goal *g, tp_expr e, int64_t k, bool upper)
+{
+    tp_expr_node n = *tp_expr_get(g->v->p, e);
+    tp_poly *p, zero = {.ok = true};
+    uint32_t divisor, rest;
+    if (g->bounds-- <= 0 || k > HUGE || k < -HUGE)
+        return 0;
+    switch (n.op) {
+    case TP_E_SYM: return symbol_bound(g, e, &n, k, upper);
+    case TP_E_FLOORDIV:
+    case TP_E_CDIV: return quotient_bound(g, e, &n, k, upper);
+    case TP_E_MOD:
+    case TP_E_ALIGN_UP:
+        if (!(divisor = at_least(g, n.b, 1)))
+            return 0;
+        if (n.op == TP_E_MOD && !upper)
+            return shift(g, defined(g, e, 0, divisor), k > 0 ? -1 : -k);
+        p = poly(g, n.op == TP_E_MOD ? n.b : upper ? tp_op2(g->v->p, TP_E_ADD, n.a, n.b) : n.a);
+        p = upper ? plus(g, &zero, p, -1, k + 1) : plus(g, p, &zero, 1, -k);
+        rest = p->ok ? positive(g, p) : 0;
+        return rest ? sum(g, rest, defined(g, e, upper, divisor), 0) : 0;
+    case TP_E_MIN:
+    case TP_E_MAX: return minimum_bound(g, e, &n, k, upper);
+    case TP_E_ITE: return either_bound(g, e, n.b, n.c, k, upper);
+    case TP_E_POW2: return upper || k > 1 ? 0 : shift(g, defined(g, e, 0, 0), 1 - k);
+    default: break;
+    }
+    return tp_expr_is_bool(g->v->p, e) ? shift(g, defined(g, e, upper, 0), upper ? k - 1 : -k) : 0;
+}
+
+static bool is_atom(const tp_poly *p)
+{
+    return p->ok && p->n == 1 && p->terms[0].degree == 1 && p->terms[0].coef == 1;
+}
+
+static uint32_t at_least(goal *g, tp_expr e, int64_t lo)
+{
+    tp_poly *p = poly(g, e);
+    if (is_atom(p) || lo < -HUGE)
+        return lo < -HUGE ? 0 : atom_bound(g, p->terms[0].factors[0], lo, false);
+    p = plus(g, p, &(tp_poly){.ok = true}, 1, -lo);
+    return p->ok ? positive(g, p) : 0;
+}
+
+static uint32_t at_most(goal *g, tp_expr e, int64_t hi)
+{
+    tp_poly *p = poly(g, e);
+    if (is_atom(p))
+        return atom_bound(g, p->terms[0].factors[0], hi, true);
+    p = plus(g, &(tp_poly){.ok = true}, p, -1, hi);
+    return p->ok ? positive(g, p) : 0;
+}
+
+/* ---- elimination ---- */
+
+/* +1: every coefficient >= 0 over atoms known to be >= 0; -1: <= 0; 0: neither */
+static int sign_of(const goal *g, const tp_poly *p)
+{
+    int sign = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        for (uint32_t k = 0; k < p->terms[i].degree; k++)
+            if (range_of(g, p->terms[i].factors[k]).lo < 0)
+                return 0;
+        int s = p->terms[i].coef > 0 ? 1 : -1;
+        if (sign && s != sign)
+            return 0;
+        sign = s;
+    }
+    return sign ? sign : 1;
+}
+
+/* The line sign * p >= 0 that sign_of() promised. */
+static uint32_t sign_line(goal *g, const tp_poly *p, int sign)
+{
+    tp_product *t = TP_NEWN(g->v->scratch, tp_product, p->n + 1);
+    for (uint32_t i = 0; i < p->n; i++) {
+        t[i].coef = sign * p->terms[i].coef;
+        t[i].n = p->terms[i].degree;
+        for (uint32_t k = 0; k < t[i].n; k++)
+            if (!(t[i].refs[k] = atom_bound(g, p->terms[i].factors[k], 0, false)))
+                return 0;
+    }
+    return tp_line_sum(g->v, g->lines, t, p->n);
+}
+
+/* coef * value + scale * rest >= 0 */
+static uint32_t combined(goal *g, const tp_poly *coef, const tp_poly *value, const tp_poly *scale, const tp_poly *rest)
+{
+    tp_poly *a = TP_NEW(g->v->scratch, tp_poly), *b = TP_NEW(g->v->scratch, tp_poly);
+    tp_poly_mul(coef, value, a);
+    tp_poly_mul(scale, rest, b);
+    tp_poly_add(a, b, 1);
+    return a->ok ? positive(g, a) : 0;
+}
+
+static uint32_t at_value(goal *g, const tp_poly *coef, const tp_poly *rest, tp_expr value)
+{
+    tp_poly one = constant(1);
+    return value.id ? combined(g, coef, poly(g, value), &one, rest) : 0;
+}
+
+static uint32_t at_constant(goal *g, const tp_poly *coef, const tp_poly *rest, int64_t value)
+{
+    tp_poly one = constant(1), c = constant(value);
+    return value != INT64_MIN && value != INT64_MAX ? combined(g, coef, &c, &one, rest) : 0;
+}
+
+/* P = coef * v + rest from its value at one end and how far v is from there:
+ * coef * (v - lo) or -coef * (hi - v). */
+static uint32_t from_end(goal *g, uint32_t end, const tp_poly *coef, int sign, uint32_t distance)
+{
+    uint32_t s = end && distance ? sign_line(g, coef, sign) : 0;
+    return s ? sum(g, end, s, distance) : 0;
+}
+
+static uint32_t from_ends(goal *g, const tp_poly *coef, uint32_t at_hi, uint32_t at_lo, uint32_t above, uint32_t below)
+{
+    if (!at_hi || !at_lo || !above || !below)
+        return 0;
+    tp_expr f = tp_poly_expr(g->v->p, coef);
+    return line(g, (tp_line){.rule = TP_LINE_ENDS, .factor = f, .refs = {at_hi, at_lo, above, below}});
+}
+
+static uint32_t eliminate_quotient(goal *g, tp_expr v, const tp_expr_node *n, const tp_poly *p, const tp_poly *coef,
+                                   const tp_poly *rest, int sign)
 {
     tp_poly *a = poly(g, n->a), *b = poly(g, n->b), bound = *a, one = constant(1);
     bool up = n->op == TP_E_CDIV;
-    if (sign == 0 || tp_interval_of(g->v, g->o, n->b).lo < 1)
-        return false;
+    uint32_t divisor, end;
+    if (sign == 0 || range_of(g, n->b).lo < 1)
+        return 0;
     if (sign > 0 && !up) { /* b*q >= a - b + 1 */
         tp_poly_add(&bound, b, -1);
         tp_poly_add(&bound, &one, 1);
@@ -116,91 +353,123 @@ static bool eliminate_quotient(goal *g, const tp_expr_node *n, const tp_poly *co
         tp_poly_add(&bound, b, 1);
         tp_poly_add(&bound, &one, -1);
     }
-    return bound.ok && combined(g, coef, &bound, b, rest);
+    if (!bound.ok || !(end = combined(g, coef, &bound, b, rest)) || !(divisor = at_least(g, n->b, 1)))
+        return 0;
+    uint32_t distance = defined(g, v, (sign > 0) != up, divisor);
+    return cancel(g, from_end(g, end, coef, sign, distance), divisor, p); /* b*P >= 0 */
 }
 
-static bool at_value(goal *g, const tp_poly *coef, const tp_poly *rest, tp_expr value)
+static uint32_t eliminate_step(goal *g, const tp_var *x, const tp_poly *coef, const tp_poly *rest, int sign)
 {
-    tp_poly one = constant(1);
-    return value.id && combined(g, coef, poly(g, value), &one, rest);
+    uint32_t at_lo = sign < 0 ? 0 : at_value(g, coef, rest, x->lo);
+    if (sign >= 0 && !at_lo)
+        return 0;
+    uint32_t at_hi = sign > 0 ? 0 : at_value(g, coef, rest, x->hi);
+    if (sign <= 0 && !at_hi)
+        return 0;
+    uint32_t above = sign < 0 ? 0 : line(g, (tp_line){.rule = TP_LINE_LOWER, .number = x->sym});
+    uint32_t below = sign > 0 ? 0 : line(g, (tp_line){.rule = TP_LINE_UPPER, .number = x->sym});
+    if (sign)
+        return from_end(g, sign > 0 ? at_lo : at_hi, coef, sign, sign > 0 ? above : below);
+    return from_ends(g, coef, at_hi, at_lo, above, below);
 }
 
-static bool at_constant(goal *g, const tp_poly *coef, const tp_poly *rest, int64_t value)
+static uint32_t eliminate_remainder(goal *g, tp_expr v, const tp_expr_node *n, const tp_poly *coef, const tp_poly *rest,
+                                    int sign)
 {
-    tp_poly one = constant(1), c = constant(value);
-    return value != INT64_MIN && value != INT64_MAX && combined(g, coef, &c, &one, rest);
+    tp_expr last = tp_op2(g->v->p, TP_E_SUB, n->b, tp_const(g->v->p, 1));
+    uint32_t divisor, at_hi, at_lo;
+    if (range_of(g, n->b).lo < 1)
+        return 0;
+    at_hi = sign > 0 ? 0 : at_value(g, coef, rest, last);
+    at_lo = (sign <= 0 && !at_hi) || sign < 0 ? 0 : at_constant(g, coef, rest, 0);
+    if ((sign <= 0 && !at_hi) || (sign >= 0 && !at_lo) || !(divisor = at_least(g, n->b, 1)))
+        return 0;
+    if (sign)
+        return from_end(g, sign > 0 ? at_lo : at_hi, coef, sign, defined(g, v, sign < 0, divisor));
+    return from_ends(g, coef, at_hi, at_lo, defined(g, v, 0, divisor), defined(g, v, 1, divisor));
 }
 
-static bool eliminate(goal *g, tp_expr v, const tp_poly *coef, const tp_poly *rest)
+static uint32_t eliminate(goal *g, tp_expr v, const tp_poly *p, const tp_poly *coef, const tp_poly *rest)
 {
     tp_expr_node n = *tp_expr_get(g->v->p, v);
     const tp_var *x = var_of(g, v);
-    tp_interval range = tp_interval_of(g->v, g->o, v);
     int sign = sign_of(g, coef);
-    if (x && x->step) {
-        bool low = sign > 0 || at_value(g, coef, rest, x->hi), high = sign < 0 || at_value(g, coef, rest, x->lo);
-        return low && high;
-    }
+    uint32_t found = 0;
+    if (x && x->step)
+        return eliminate_step(g, x, coef, rest, sign);
     switch (n.op) {
     case TP_E_FLOORDIV:
     case TP_E_CDIV:
-        if (eliminate_quotient(g, &n, coef, rest, sign))
-            return true;
-        return (sign > 0 && at_constant(g, coef, rest, range.lo)) || (sign < 0 && at_constant(g, coef, rest, range.hi));
-    case TP_E_MOD:
-        if (tp_interval_of(g->v, g->o, n.b).lo < 1)
-            return false;
-        return (sign > 0 || at_value(g, coef, rest, tp_op2(g->v->p, TP_E_SUB, n.b, tp_const(g->v->p, 1)))) &&
-               (sign < 0 || at_constant(g, coef, rest, 0));
+        if ((found = eliminate_quotient(g, v, &n, p, coef, rest, sign)))
+            return found;
+        break;
+    case TP_E_MOD: return eliminate_remainder(g, v, &n, coef, rest, sign);
     case TP_E_MIN:
-    case TP_E_MAX: {
-        /* it is one of the two, and on the helpful side of both */
-        bool either = (n.op == TP_E_MIN && sign < 0) || (n.op == TP_E_MAX && sign > 0);
-        bool first = at_value(g, coef, rest, n.a);
-        if (first == either)
-            return first;
-        return at_value(g, coef, rest, n.b);
-    }
-    case TP_E_ITE: return at_value(g, coef, rest, n.b) && at_value(g, coef, rest, n.c);
+    case TP_E_MAX:
+        if ((n.op == TP_E_MIN && sign < 0) || (n.op == TP_E_MAX && sign > 0)) /* on the helpful side of both */
+            return (found = at_value(g, coef, rest, n.a))
+                       ? from_end(g, found, coef, sign, defined(g, v, 0, 0))
+                       : from_end(g, at_value(g, coef, rest, n.b), coef, sign, defined(g, v, 1, 0));
+        found = at_value(g, coef, rest, n.a); /* it is one of the two */
+        return found ? cases(g, v, coef, found, at_value(g, coef, rest, n.b)) : 0;
+    case TP_E_ITE:
+        found = at_value(g, coef, rest, n.b);
+        return found ? cases(g, v, coef, found, at_value(g, coef, rest, n.c)) : 0;
     default: break;
     }
-    if (sign < 0)
-        return at_constant(g, coef, rest, range.hi);
-    return sign > 0 && at_constant(g, coef, rest, range.lo);
+    tp_interval range = range_of(g, v);
+    if (sign < 0 && (found = at_constant(g, coef, rest, range.hi)))
+        return from_end(g, found, coef, sign, atom_bound(g, v, range.hi, true));
+    if (sign > 0 && (found = at_constant(g, coef, rest, range.lo)))
+        return from_end(g, found, coef, sign, atom_bound(g, v, range.lo, false));
+    return 0;
 }
 
-/* P with every size replaced by its least value plus a non-negative rest. */
-static bool shifted(goal *g, const tp_poly *p)
+/* P with every atom replaced by its least value plus a non-negative rest. */
+static uint32_t shifted(goal *g, const tp_poly *p)
 {
-    tp_poly sum = {.ok = true};
+    tp_poly all = {.ok = true};
     for (uint32_t i = 0; i < p->n; i++) {
         tp_poly m = constant(p->terms[i].coef), factor, next;
         for (uint32_t k = 0; k < p->terms[i].degree; k++) {
             tp_expr atom = p->terms[i].factors[k];
-            int64_t lo = tp_interval_of(g->v, g->o, atom).lo;
+            int64_t lo = range_of(g, atom).lo;
             if (lo == INT64_MIN)
-                return false;
+                return 0;
             factor = constant(lo);
             tp_poly_add_term(&factor, (tp_term){.coef = 1, .degree = 1, .factors = {atom}});
             tp_poly_mul(&m, &factor, &next);
             m = next;
         }
-        tp_poly_add(&sum, &m, 1);
+        tp_poly_add(&all, &m, 1);
     }
-    for (uint32_t i = 0; i < sum.n; i++)
-        if (sum.terms[i].coef < 0)
-            return false;
-    return sum.ok;
+    for (uint32_t i = 0; i < all.n; i++)
+        if (all.terms[i].coef < 0)
+            return 0;
+    if (!all.ok)
+        return 0;
+    tp_product *t = TP_NEWN(g->v->scratch, tp_product, all.n + 1);
+    for (uint32_t i = 0; i < all.n; i++) {
+        t[i] = (tp_product){.coef = all.terms[i].coef, .n = all.terms[i].degree};
+        for (uint32_t k = 0; k < t[i].n; k++) {
+            tp_expr atom = all.terms[i].factors[k];
+            if (!(t[i].refs[k] = atom_bound(g, atom, range_of(g, atom).lo, false)))
+                return 0;
+        }
+    }
+    return tp_line_sum(g->v, g->lines, t, all.n);
 }
 
-static bool positive(goal *g, const tp_poly *p)
+static uint32_t positive(goal *g, const tp_poly *p)
 {
     tp_expr v = {0};
     uint64_t best = 0;
+    uint32_t found;
     if (g->budget-- <= 0 || !p->ok)
-        return false;
-    if (shifted(g, p))
-        return true;
+        return 0;
+    if ((found = shifted(g, p)))
+        return found;
     for (uint32_t i = 0; i < p->n; i++)
         for (uint32_t k = 0; k < p->terms[i].degree; k++)
             if (rank_of(g, p->terms[i].factors[k]) > best) {
@@ -208,88 +477,11 @@ static bool positive(goal *g, const tp_poly *p)
                 v = p->terms[i].factors[k];
             }
     tp_poly *coef = TP_NEW(g->v->scratch, tp_poly), *rest = TP_NEW(g->v->scratch, tp_poly);
-    return v.id && split(p, v, coef, rest) && eliminate(g, v, coef, rest);
+    return v.id && split(p, v, coef, rest) ? eliminate(g, v, p, coef, rest) : 0;
 }
 
-/* a - b + shift >= 0, perhaps with the help of one premise. */
-static bool at_least(goal *g, tp_expr a, tp_expr b, int64_t shift)
+uint32_t tp_poly_at_least_0(tp_prover *v, const tp_obligation *o, const tp_poly *p, tp_lines *lines)
 {
-    tp_poly *p = poly(g, a), c = constant(shift);
-    tp_poly_add(p, poly(g, b), -1);
-    tp_poly_add(p, &c, 1);
-    if (!p->ok)
-        return false;
-    if (positive(g, p))
-        return true;
-    for (uint32_t i = 0; i < g->o->npremises; i++) {
-        const tp_expr_node *n = tp_expr_get(g->v->p, g->o->premises[i]);
-        tp_expr x = n->a, y = n->b; /* premise x - y - strict >= 0 */
-        bool less = n->op == TP_E_LE || n->op == TP_E_LT, strict = n->op == TP_E_LT || n->op == TP_E_GT;
-        if (!less && n->op != TP_E_GE && n->op != TP_E_GT)
-            continue;
-        tp_poly *q = TP_NEW(g->v->scratch, tp_poly), one = constant(strict ? 1 : 0);
-        *q = *p;
-        tp_poly_add(q, poly(g, less ? y : x), -1);
-        tp_poly_add(q, poly(g, less ? x : y), 1);
-        tp_poly_add(q, &one, 1);
-        if (q->ok && positive(g, q))
-            return true;
-    }
-    return false;
-}
-
-/* e % m == 0: with every size a multiple of what is declared, every
- * coefficient is divisible. */
-static bool divisible(goal *g, tp_expr e, int64_t m)
-{
-    tp_poly *p = poly(g, e);
-    for (uint32_t i = 0; i < p->n; i++) {
-        int64_t c = p->terms[i].coef % m;
-        for (uint32_t k = 0; k < p->terms[i].degree; k++) {
-            const tp_var *x = var_of(g, p->terms[i].factors[k]);
-            if (x && x->multiple_of > 1 && !tp_mul(c, x->multiple_of % m, &c))
-                return false;
-            c %= m;
-        }
-        if (c != 0)
-            return false;
-    }
-    return p->ok;
-}
-
-static bool holds(goal *g, tp_expr e)
-{
-    tp_expr_node n = *tp_expr_get(g->v->p, e);
-    int64_t zero, m;
-    if (tp_interval_of(g->v, g->o, e).lo == 1 && tp_expr_is_bool(g->v->p, e))
-        return true;
-    switch (n.op) {
-    case TP_E_AND: return holds(g, n.a) && holds(g, n.b);
-    case TP_E_OR: return holds(g, n.a) || holds(g, n.b);
-    case TP_E_IMPLIES: return holds(g, n.b);
-    case TP_E_LE: return at_least(g, n.b, n.a, 0);
-    case TP_E_LT: return at_least(g, n.b, n.a, -1);
-    case TP_E_GE: return at_least(g, n.a, n.b, 0);
-    case TP_E_GT: return at_least(g, n.a, n.b, -1);
-    case TP_E_EQ: {
-        const tp_expr_node *l = tp_expr_get(g->v->p, n.a);
-        if (l->op == TP_E_MOD && tp_expr_is_const(g->v->p, n.b, &zero) && zero == 0 &&
-            tp_expr_is_const(g->v->p, l->b, &m) && m > 0)
-            return divisible(g, l->a, m);
-        return tp_same(tp_expr_normal(g->v->p, n.a), tp_expr_normal(g->v->p, n.b));
-    }
-    default: return false;
-    }
-}
-
-bool tp_poly_at_least_0(tp_prover *v, const tp_obligation *o, const tp_poly *p)
-{
-    goal g = {v, o, 60};
+    goal g = {v, o, lines, 60, 400};
     return positive(&g, p);
-}
-
-bool tp_prove_exact(tp_prover *v, const tp_obligation *o)
-{
-    goal g = {v, o, 400};
-    return holds(&g, o->goal);
 }

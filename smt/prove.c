@@ -50,6 +50,16 @@ static tp_decision proven(tp_grade g)
     return (tp_decision){.verdict = TP_PROVEN, .grade = g};
 }
 
+static tp_decision proven_by(tp_prover *v, tp_grade g, const tp_proof *proof)
+{
+    return (tp_decision){.verdict = TP_PROVEN, .grade = g, .proof = tp_proof_copy(v->arena, proof)};
+}
+
+static tp_decision proven_by_points(tp_prover *v)
+{
+    return proven_by(v, TP_GRADE_EXACT, &(tp_proof){.kind = TP_PROOF_POINTS});
+}
+
 /* Z3, linear then raw. A model counts only if exact arithmetic agrees. */
 static tp_decision ask_z3(tp_prover *v, const tp_obligation *o, int64_t *env)
 {
@@ -103,10 +113,9 @@ static tp_decision check_box(tp_prover *v, const tp_obligation *o, tp_decision u
 static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
 {
     int64_t *env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p));
-    if (!v->o.only_solver && (tp_prove_exact(v, o) || tp_refute(v, o))) {
-        v->stats.exact++;
-        return proven(TP_GRADE_EXACT);
-    }
+    const tp_proof *proof = v->o.only_solver || v->distrust ? NULL : tp_refute(v, o);
+    if (proof)
+        return proven_by(v, TP_GRADE_CERT, proof);
     tp_arena_clear(v->scratch);
     if (tp_search(v, o, env)) {
         v->stats.searched++;
@@ -115,7 +124,7 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
     int few = v->o.only_solver ? -1 : tp_enumerate(v, o, FEW_POINTS, env);
     if (few == 1) {
         v->stats.enumerated++;
-        return proven(TP_GRADE_EXACT);
+        return proven_by_points(v);
     }
     tp_decision d = {.verdict = TP_UNKNOWN, .reason = TP_S("no solver was allowed")};
     if (!v->o.no_solver)
@@ -125,7 +134,7 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
     int all = tp_enumerate(v, o, ENUMERATE_POINTS, env);
     v->stats.enumerated += all >= 0;
     if (all == 1)
-        return proven(TP_GRADE_EXACT);
+        return proven_by_points(v);
     if (all == 0)
         return violated(v, o, env);
     return check_box(v, o, d, env);
@@ -212,9 +221,16 @@ static tp_decision decide(tp_prover *v, const tp_obligation *given)
     const tp_obligation *o = with_quotients(v, given, multiple);
     tp_decision d = decide_now(v, o);
     tp_arena_clear(v->scratch);
-    for (uint32_t i = 0; d.verdict == TP_VIOLATED && i < o->nvars; i++)
-        if (multiple[i] > 1)
-            d.env[given->vars[i].sym] = d.env[o->vars[i].sym] * multiple[i];
+    for (uint32_t i = o->nvars; i-- > 0;) {
+        if (multiple[i] <= 1)
+            continue;
+        uint32_t sym = given->vars[i].sym, quotient = o->vars[i].sym;
+        if (d.verdict == TP_VIOLATED)
+            d.env[sym] = d.env[quotient] * multiple[i];
+        tp_proof node = {.kind = TP_PROOF_MULTIPLE, .number = sym, .sym = quotient, .factor = multiple[i]};
+        if (d.proof)
+            d.proof = tp_proof_node(v->arena, node, &d.proof, 1);
+    }
     return d;
 }
 
@@ -260,20 +276,41 @@ static tp_decision decide_split(splitter *s, uint32_t depth)
             tp_expr_is_const(s->v->p, s->with[s->o->vars[s->split[i]].sym], &d.env[s->o->vars[s->split[i]].sym]);
         return d;
     }
+    tp_prover *v = s->v;
     const tp_var *x = &s->o->vars[s->split[depth]];
-    tp_decision all = proven(TP_GRADE_EXACT);
+    const tp_proof **cases = TP_NEWN(v->arena, const tp_proof *, x->nchoices);
+    tp_decision all = proven(TP_GRADE_CERT);
+    bool complete = true;
     for (uint32_t i = 0; i < x->nchoices; i++) {
-        s->with[x->sym] = tp_const(s->v->p, x->choices[i]);
+        s->with[x->sym] = tp_const(v->p, x->choices[i]);
         tp_decision d = decide_split(s, depth + 1);
         if (d.verdict == TP_VIOLATED)
             return d;
         if (d.verdict == TP_UNKNOWN)
             all = d;
-        else if (all.verdict == TP_PROVEN && d.grade == TP_GRADE_Z3)
-            all.grade = TP_GRADE_Z3;
+        else if (all.verdict == TP_PROVEN && d.grade > all.grade)
+            all.grade = d.grade;
+        cases[i] = d.proof;
+        complete &= d.proof != NULL;
     }
     s->with[x->sym] = (tp_expr){0};
+    if (complete)
+        all.proof = tp_proof_node(v->arena, (tp_proof){.kind = TP_PROOF_CHOICES, .number = x->sym}, cases, x->nchoices);
     return all;
+}
+
+/* Our own proofs count when the checker accepts them. It should always; when
+ * it does not, the others decide. */
+static tp_decision checked(tp_prover *v, splitter *s, tp_decision d)
+{
+    if (d.verdict != TP_PROVEN || !d.proof || tp_check_proof(v->p, s->o, d.proof, NULL))
+        return d;
+    v->stats.rejected++;
+    v->distrust = true;
+    d = decide_split(s, 0);
+    v->distrust = false;
+    d.proof = NULL;
+    return d;
 }
 
 tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
@@ -290,7 +327,8 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
             cases *= o->vars[i].nchoices;
             s.split[s.nsplit++] = i;
         }
-    tp_decision d = decide_split(&s, 0);
+    tp_decision d = checked(v, &s, decide_split(&s, 0));
+    v->stats.certified += d.verdict == TP_PROVEN && d.grade == TP_GRADE_CERT;
     for (uint32_t i = 0; d.verdict == TP_VIOLATED && i < o->nvars; i++) /* choices nobody mentioned */
         if (o->vars[i].choices && d.env[o->vars[i].sym] == 0)
             d.env[o->vars[i].sym] = o->vars[i].choices[0];

@@ -1,8 +1,8 @@
 /* The prover: obligations in, verdicts out.
  *
  * An obligation says: for all values of the variables inside their bounds, if
- * the premises hold then the goal holds. Cheapest means first: an exact
- * procedure without a solver, a search for small counterexamples, enumeration
+ * the premises hold then the goal holds. Cheapest means first: a proof of our
+ * own, which certificate.c must accept, a search for small counterexamples, enumeration
  * of tiny domains, Z3 on a linearised form, Z3 on the raw form in a child process, enumeration.
  * A verdict `violated` always comes with a case that was re-evaluated in exact
  * integer arithmetic; `proven` by Z3 is always an unsat answer.
@@ -38,6 +38,7 @@ typedef struct tp_decision {
     int64_t *env;  /* VIOLATED: a value for every symbol */
     tp_str reason; /* UNKNOWN: why */
     double ms;
+    const struct tp_proof *proof; /* PROVEN without a solver; lives in the prover's arena */
 } tp_decision;
 
 /* A Z3 context that provers of one thread can share; made when first needed.
@@ -54,10 +55,12 @@ typedef struct tp_prover_options {
     tp_solver *solver;     /* shared; NULL: the prover makes its own */
     bool no_solver;        /* exact procedures only (tests) */
     bool only_solver;      /* skip the exact proof (tests) */
+    struct tp_certificates *certificates; /* receives every proof; NULL: none */
 } tp_prover_options;
 
 typedef struct tp_prover_stats {
-    uint32_t obligations, exact, searched, linear, raw, enumerated, unknown;
+    uint32_t obligations, certified, searched, linear, raw, enumerated, unknown;
+    uint32_t rejected;  /* proofs that certificate.c refused: none, if all is well */
     tp_str smt2_error; /* why a file of smt2_dir could not be written */
 } tp_prover_stats;
 

@@ -172,11 +172,13 @@ static void findings(const painter *p, const tp_report *r, const tp_spec_report 
 /* Verdict per rule, with the subjects it covers. */
 static void matrix(const painter *p, const tp_spec_report *s)
 {
+    static const char *const PROVEN[] = {"proven", "proven(cert)", "proven(exact)", "proven(z3)"};
     size_t n;
     const tp_rule *const *rules = tp_rules(&n);
     for (size_t k = 0; k < n; k++) {
         tp_buf subjects = {.arena = p->arena};
-        uint32_t counts[TP_VERDICTS] = {0}, z3 = 0, total = 0;
+        uint32_t counts[TP_VERDICTS] = {0}, total = 0;
+        tp_grade grade = TP_GRADE_NONE; /* the weakest */
         tp_str last = {NULL, 0}, rests = {NULL, 0};
         for (uint32_t i = 0; i < s->findings.len; i++) {
             const tp_finding *f = &s->findings.at[i];
@@ -184,7 +186,7 @@ static void matrix(const painter *p, const tp_spec_report *s)
                 continue;
             counts[f->verdict]++;
             total++;
-            z3 += f->grade == TP_GRADE_Z3;
+            grade = f->grade > grade ? f->grade : grade;
             rests = f->rests_on.n ? f->rests_on : rests;
             if (!tp_str_eq(last, f->subject) && subjects.n < 60)
                 tp_buf_printf(&subjects, " %.*s", TP_FMT(f->subject));
@@ -195,8 +197,7 @@ static void matrix(const painter *p, const tp_spec_report *s)
         const char *verdict = counts[TP_VIOLATED]  ? "violated"
                               : counts[TP_VACUOUS] ? "vacuous"
                               : counts[TP_UNKNOWN] ? "unknown"
-                              : z3                 ? "proven(z3)"
-                                                   : "proven(exact)";
+                                                   : PROVEN[grade];
         const char *color = counts[TP_VIOLATED] || counts[TP_VACUOUS] ? RED : counts[TP_UNKNOWN] ? YELLOW : GREEN;
         fprintf(p->out, "  %s %-22s %s%-13s%s %3u obligation%s %.*s%s%.*s\n", rules[k]->code, rules[k]->slug,
                 paint(p, color), verdict, paint(p, PLAIN), total, total == 1 ? " " : "s",
@@ -321,9 +322,10 @@ static void write_full(const tp_report *r, FILE *out)
             equivalence(&p, r, s);
             if (r->verbose)
                 fprintf(out,
-                        "  facts   F2: every array dimension is at most 2^30\n  prover  %u obligations: %u exact, %u "
-                        "by counterexample search, %u by Z3 (linear), %u by Z3 (raw), %u enumerated, %u unknown\n",
-                        s->stats.obligations, s->stats.exact, s->stats.searched, s->stats.linear, s->stats.raw,
+                        "  facts   F2: every array dimension is at most 2^30\n  prover  %u obligations: %u with "
+                        "certificate, %u by counterexample search, %u by Z3 (linear), %u by Z3 (raw), %u enumerated, "
+                        "%u unknown\n",
+                        s->stats.obligations, s->stats.certified, s->stats.searched, s->stats.linear, s->stats.raw,
                         s->stats.enumerated, s->stats.unknown);
         }
         if (s->valid)
