@@ -258,7 +258,7 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
         const tp_operand *out = &a->k->operands[o];
         if (out->discard)
             continue;
-        tally t = {.grade = TP_GRADE_EXACT};
+        tally t = {.grade = TP_GRADE_NONE};
         for (uint32_t i = 0; i < f->sinks.len; i++)
             if (f->sinks.at[i].kind == TP_SINK_OUTPUT && f->sinks.at[i].operand == o)
                 check_sink(a, f, &f->sinks.at[i], from, &t);
@@ -266,11 +266,11 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
             continue;
         tp_finding *ok =
             tp_add_finding(a, TP_PROVEN, out->name, out->loc, tp_message(a, "%s `%.*s`", proven, TP_FMT(out->name)));
-        ok->grade = t.grade;
+        ok->grade = t.grade == TP_GRADE_NONE ? TP_GRADE_EXACT : t.grade; /* no arithmetic at all */
         ok->rests_on = t.rests_on ? tp_str_c(t.rests_on) : (tp_str){NULL, 0};
     }
     for (uint32_t i = 0; i < f->sinks.len; i++) {
-        tally t = {.grade = TP_GRADE_EXACT};
+        tally t = {.grade = TP_GRADE_NONE};
         if (f->sinks.at[i].kind != TP_SINK_OUTPUT)
             check_sink(a, f, &f->sinks.at[i], from, &t);
     }

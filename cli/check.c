@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 
 #include "cli/cli.h"
+#include "base/file.h"
 #include "reference/reference.h"
+#include "smt/certificates.h"
 
 typedef struct settings {
     const tp_format *format;
@@ -216,6 +218,19 @@ static void check_one(tp_job *j, tp_str path, const settings *s)
     }
 }
 
+/* False after a message. */
+static bool write_certificates(tp_cli *c, const tp_certificates *certificates)
+{
+    tp_str why, text;
+    if (!certificates)
+        return true;
+    text = tp_certificates_text(certificates);
+    if (tp_write_file(c->arena, tp_cstr(c->arena, tp_option(&c->certificates, "")), &text, 1, &why) == TP_OK)
+        return true;
+    fprintf(stderr, "tileproof: --certificates: %.*s\n", TP_FMT(why));
+    return false;
+}
+
 int tp_check_specs(tp_cli *c, bool execute)
 {
     settings s = {.execute = execute};
@@ -224,6 +239,8 @@ int tp_check_specs(tp_cli *c, bool execute)
     if (!read_settings(c, &s, &report) || !tp_expand_paths(c, &paths))
         return TP_EXIT_USAGE;
     s.analysis.prover.solver = tp_solver_new(c->arena);
+    if (c->certificates.len)
+        s.analysis.prover.certificates = tp_certificates_new(c->arena);
     tp_job *jobs = TP_NEWN(c->arena, tp_job, paths.len);
     for (uint32_t i = 0; i < paths.len; i++) {
         check_one(&jobs[i], paths.at[i], &s);
@@ -257,5 +274,5 @@ int tp_check_specs(tp_cli *c, bool execute)
         }
     for (uint32_t i = 0; i < paths.len; i++)
         tp_job_free(&jobs[i]);
-    return code;
+    return write_certificates(c, s.analysis.prover.certificates) ? code : TP_EXIT_INTERNAL;
 }

@@ -1,47 +1,22 @@
-/* The checker of proofs (proof.h): the file to read for whoever wants to
- * believe a `proven (cert)`. Integers of any size (GMP); nothing is searched.
- *
- * Polynomials have integer coefficients over atoms: symbols, and operations
- * that are not + - *, keyed by their operands' polynomials. Two rewritings are
- * built in: operations on constants are evaluated, and
- * (b*q + r) // b = q + r // b, likewise for cdiv and %, where q has integer
- * values and either side has a value just when b != 0. What has no value is
- * left free, as an atom: nothing follows from it.
- */
-#include <gmp.h>
-
+/* The checker of proofs (proof.h): the file to read, with bigpoly.c, for
+ * whoever wants to believe a `proven (cert)`. Nothing is searched here. */
+#include "smt/bigpoly.h"
 #include "smt/proof.h"
 #include "spec/kernel.h"
 
-enum { MAX_WORK = 4000000, MAX_NODES_DEEP = 400, MAX_POINTS = 300000, MAX_SIZE = 2000 };
-
-typedef struct term {
-    mpz_ptr coef;
-    uint32_t degree, *atoms; /* ascending */
-} term;
-
-typedef struct poly {
-    term *at;
-    uint32_t len, cap; /* terms in order, no zero coefficients */
-} poly;
-
-typedef struct atom {
-    tp_expr_op op;
-    uint32_t sym;
-    poly args[3];
-} atom;
+enum { MAX_WORK = 4000000, MAX_NODES_DEEP = 400, MAX_POINTS = 300000 };
 
 typedef struct checker {
     tp_arena *arena;
     tp_exprs *p;
     const tp_obligation *o;
     const tp_proof *proof;
-    TP_VEC(atom) atoms;
-    TP_VEC(mpz_ptr) numbers; /* to be cleared */
-    int64_t work;
+    tp_bigs big;
+    tp_bigpoly one;
     int depth;
     bool ok;
     const char *why;
+    tp_buf *text; /* what is checked, in words; or NULL */
 } checker;
 
 typedef struct hypothesis {
@@ -65,232 +40,45 @@ static bool reject(checker *c, const char *why)
     return c->ok = false;
 }
 
-/* ---- polynomials ---- */
-
-static void spend(checker *c, int64_t work)
+static tp_bigpoly poly_of(checker *c, const state *s, tp_expr e)
 {
-    c->work += work;
-    if (c->work > MAX_WORK) {
-        reject(c, "the proof is too long to be checked");
-        tp_leave(c->arena, TP_E_INPUT);
-    }
+    return tp_big_of(&c->big, e, s->with, s->nwith);
 }
 
-static mpz_ptr number(checker *c)
+/* ---- words ---- */
+
+static void say(checker *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(checker *c, const char *fmt, ...)
 {
-    mpz_ptr z = TP_NEW(c->arena, __mpz_struct);
-    tp_push(c->arena, c->numbers, z);
-    mpz_init(z);
-    return z;
+    va_list ap;
+    va_start(ap, fmt);
+    if (c->text)
+        tp_buf_vprintf(c->text, fmt, ap);
+    va_end(ap);
 }
 
-static int compare(const term *a, const term *b)
+static void say_line(checker *c, const tp_line *l, uint32_t number, const tp_bigpoly *p)
 {
-    if (a->degree != b->degree)
-        return a->degree > b->degree ? -1 : 1;
-    for (uint32_t i = 0; i < a->degree; i++)
-        if (a->atoms[i] != b->atoms[i])
-            return a->atoms[i] < b->atoms[i] ? -1 : 1;
-    return 0;
-}
-
-/* p += coef * scale * atoms */
-static void add_term(checker *c, poly *p, const term *t, mpz_srcptr scale)
-{
-    uint32_t i = 0;
-    int order = 1;
-    while (i < p->len && (order = compare(&p->at[i], t)) < 0)
-        i++;
-    spend(c, 1 + i / 4);
-    if (i < p->len && order == 0) {
-        mpz_ptr sum = number(c); /* polynomials share coefficients */
-        mpz_set(sum, p->at[i].coef);
-        mpz_addmul(sum, t->coef, scale);
-        p->at[i].coef = sum;
-        if (mpz_sgn(sum) == 0) {
-            memmove(&p->at[i], &p->at[i + 1], (p->len - i - 1) * sizeof *t);
-            p->len--;
-        }
+    static const char *const BECAUSE[] = {"hypothesis", "lower bound", "upper bound", "definition",
+                                          "sum",        "cancelled",   "both ends",   "either case"};
+    if (!c->text)
         return;
+    say(c, "%*s%3u  ", 2 * c->depth, "", number);
+    tp_big_print(c->text, &c->big, p);
+    say(c, " >= 0  [%s", BECAUSE[l->rule]);
+    if (l->rule == TP_LINE_FACT)
+        say(c, " %u", l->number);
+    for (int i = 0; i < 4 && l->refs[i]; i++)
+        say(c, "%s%u", i ? ", " : " of ", l->refs[i]);
+    for (uint32_t i = 0; i < l->nproducts; i++) {
+        const tp_product *t = &l->products[i];
+        say(c, "%s", i ? " + " : ": ");
+        if (t->coef != 1 || t->n == 0)
+            say(c, "%lld%s", (long long)t->coef, t->n ? "*" : "");
+        for (uint32_t k = 0; k < t->n; k++)
+            say(c, "%s(%u)", k ? "*" : "", t->refs[k]);
     }
-    term new = *t;
-    new.coef = number(c);
-    mpz_mul(new.coef, t->coef, scale);
-    if (mpz_sgn(new.coef) == 0)
-        return;
-    if (p->len > MAX_SIZE)
-        spend(c, MAX_WORK);
-    tp_push(c->arena, *p, new);
-    memmove(&p->at[i + 1], &p->at[i], (p->len - 1 - i) * sizeof new);
-    p->at[i] = new;
-}
-
-static poly constant(checker *c, int64_t v)
-{
-    poly p = {0};
-    mpz_ptr z = number(c), one = number(c);
-    mpz_set_ui(one, 1);
-    if (v < 0) { /* -2^63 too */
-        mpz_set_ui(z, (unsigned long)-(v + 1));
-        mpz_add(z, z, one);
-        mpz_neg(z, z);
-    } else {
-        mpz_set_ui(z, (unsigned long)v);
-    }
-    add_term(c, &p, &(term){.coef = z}, one);
-    return p;
-}
-
-/* a + scale * b */
-static poly plus(checker *c, const poly *a, const poly *b, int64_t scale)
-{
-    poly sum = {0}, k = constant(c, scale), one = constant(c, 1);
-    for (uint32_t i = 0; i < a->len; i++)
-        add_term(c, &sum, &a->at[i], one.at[0].coef);
-    for (uint32_t i = 0; k.len && i < b->len; i++)
-        add_term(c, &sum, &b->at[i], k.at[0].coef);
-    return sum;
-}
-
-static poly times(checker *c, const poly *a, const poly *b)
-{
-    poly product = {0};
-    for (uint32_t i = 0; i < a->len; i++)
-        for (uint32_t k = 0; k < b->len; k++) {
-            const term *x = &a->at[i], *y = &b->at[k];
-            term t = {.coef = x->coef, .degree = x->degree + y->degree};
-            t.atoms = TP_NEWN(c->arena, uint32_t, t.degree);
-            spend(c, t.degree);
-            for (uint32_t n = 0, l = 0, r = 0; n < t.degree; n++)
-                t.atoms[n] =
-                    r == y->degree || (l < x->degree && x->atoms[l] <= y->atoms[r]) ? x->atoms[l++] : y->atoms[r++];
-            add_term(c, &product, &t, y->coef);
-        }
-    return product;
-}
-
-static bool same(const poly *a, const poly *b)
-{
-    bool equal = a->len == b->len;
-    for (uint32_t i = 0; equal && i < a->len; i++)
-        equal = compare(&a->at[i], &b->at[i]) == 0 && mpz_cmp(a->at[i].coef, b->at[i].coef) == 0;
-    return equal;
-}
-
-/* The value of a constant polynomial; NULL when it is none. `zero` serves for 0. */
-static mpz_srcptr value(checker *c, const poly *p)
-{
-    if (p->len == 0)
-        return number(c);
-    return p->len == 1 && p->at[0].degree == 0 ? p->at[0].coef : NULL;
-}
-
-static poly atom_poly(checker *c, atom a)
-{
-    uint32_t i = 0;
-    for (; i < c->atoms.len; i++) {
-        const atom *b = &c->atoms.at[i];
-        if (a.op == b->op && a.sym == b->sym && same(&a.args[0], &b->args[0]) && same(&a.args[1], &b->args[1]) &&
-            same(&a.args[2], &b->args[2]))
-            break;
-    }
-    spend(c, 1 + i);
-    if (i == c->atoms.len)
-        tp_push(c->arena, c->atoms, a);
-    poly p = {0}, one = constant(c, 1);
-    uint32_t *id = TP_NEW(c->arena, uint32_t);
-    *id = i;
-    add_term(c, &p, &(term){.coef = one.at[0].coef, .degree = 1, .atoms = id}, one.at[0].coef);
-    return p;
-}
-
-/* Move the terms b*q of p, b a positive constant or an atom, to the quotient. */
-static void divide(checker *c, poly *p, const poly *b, poly *quotient)
-{
-    mpz_srcptr k = value(c, b);
-    poly rest = {0}, one = constant(c, 1);
-    bool is_atom = b->len == 1 && b->at[0].degree == 1 && mpz_cmp_ui(b->at[0].coef, 1) == 0;
-    if (!(k && mpz_sgn(k) > 0) && !is_atom)
-        return;
-    for (uint32_t i = 0; i < p->len; i++) {
-        term t = p->at[i];
-        uint32_t at = 0;
-        while (!k && at < t.degree && t.atoms[at] != b->at[0].atoms[0])
-            at++;
-        if (k ? !mpz_divisible_p(t.coef, k) : at == t.degree) {
-            add_term(c, &rest, &t, one.at[0].coef);
-            continue;
-        }
-        term q = {.coef = number(c), .degree = k ? t.degree : t.degree - 1};
-        q.atoms = TP_NEWN(c->arena, uint32_t, q.degree);
-        for (uint32_t n = 0, m = 0; m < t.degree; m++)
-            if (k || m != at)
-                q.atoms[n++] = t.atoms[m];
-        mpz_set(q.coef, t.coef);
-        if (k)
-            mpz_divexact(q.coef, t.coef, k);
-        add_term(c, quotient, &q, one.at[0].coef);
-    }
-    *p = rest;
-}
-
-static bool fold(checker *c, tp_expr_op op, const poly *args, poly *out)
-{
-    tp_expr e[3] = {{0}, {0}, {0}}, r;
-    int64_t v;
-    int n = op == TP_E_NOT || op == TP_E_POW2 ? 1 : op == TP_E_ITE ? 3 : 2;
-    for (int i = 0; i < n; i++) {
-        mpz_srcptr z = value(c, &args[i]);
-        if (!z || !mpz_fits_slong_p(z))
-            return false;
-        e[i] = tp_const(c->p, mpz_get_si(z));
-    }
-    r = n == 1 ? tp_op1(c->p, op, e[0]) : n == 2 ? tp_op2(c->p, op, e[0], e[1]) : tp_ite(c->p, e[0], e[1], e[2]);
-    if (!tp_expr_is_const(c->p, r, &v))
-        return false;
-    *out = constant(c, v);
-    return true;
-}
-
-static poly poly_of(checker *c, const state *s, tp_expr e)
-{
-    tp_expr_node n = *tp_expr_get(c->p, e);
-    spend(c, 1);
-    if (!e.id)
-        return (poly){0};
-    if (n.op == TP_E_CONST)
-        return constant(c, n.value);
-    if (n.op == TP_E_SYM) {
-        if ((uint64_t)n.value < s->nwith && s->with[n.value].id)
-            return poly_of(c, s, s->with[n.value]);
-        return atom_poly(c, (atom){.op = TP_E_SYM, .sym = (uint32_t)n.value});
-    }
-    atom a = {.op = n.op, .args = {poly_of(c, s, n.a), poly_of(c, s, n.b), poly_of(c, s, n.c)}};
-    poly *x = &a.args[0], *y = &a.args[1], zero = {0}, result, quotient = {0};
-    mpz_srcptr condition = n.op == TP_E_ITE ? value(c, x) : NULL;
-    switch (n.op) {
-    case TP_E_ADD: return plus(c, x, y, 1);
-    case TP_E_SUB: return plus(c, x, y, -1);
-    case TP_E_MUL: return times(c, x, y);
-    case TP_E_NEG: return plus(c, &zero, x, -1);
-    case TP_E_ITE:
-        if (condition)
-            return mpz_sgn(condition) ? *y : a.args[2];
-        break;
-    case TP_E_FLOORDIV:
-    case TP_E_CDIV:
-    case TP_E_MOD: divide(c, x, y, &quotient); break;
-    default: break;
-    }
-    if (n.op == TP_E_MOD || quotient.len == 0 || x->len) {
-        if (x->len == 0 && quotient.len) /* b*q % b */
-            return zero;
-        if (!fold(c, n.op, a.args, &result))
-            result = atom_poly(c, a);
-    } else {
-        result = zero; /* b*q // b */
-    }
-    return n.op == TP_E_MOD ? result : plus(c, &quotient, &result, 1);
+    say(c, "]\n");
 }
 
 /* ---- hypotheses ---- */
@@ -311,6 +99,11 @@ static int arms(checker *c, hypothesis h, bool conjunction, hypothesis arm[2])
         arm[1] = (hypothesis){n.b, h.negated};
         return with ? 0 : 2;
     }
+    if (n.op == (h.negated ? TP_E_EQ : TP_E_NE) && !conjunction) {
+        arm[0] = (hypothesis){tp_op2(c->p, TP_E_LT, n.a, n.b), false};
+        arm[1] = (hypothesis){tp_op2(c->p, TP_E_GT, n.a, n.b), false};
+        return 2;
+    }
     if (n.op == TP_E_ITE && !conjunction) {
         tp_expr not_a = tp_op1(c->p, TP_E_NOT, n.a);
         tp_expr b = h.negated ? tp_op1(c->p, TP_E_NOT, n.b) : n.b, d = h.negated ? tp_op1(c->p, TP_E_NOT, n.c) : n.c;
@@ -324,7 +117,7 @@ static int arms(checker *c, hypothesis h, bool conjunction, hypothesis arm[2])
 static void assume(checker *c, state *s, hypothesis h)
 {
     hypothesis arm[2];
-    spend(c, 1);
+    tp_bigs_spend(&c->big, 1);
     while (tp_expr_get(c->p, h.e)->op == TP_E_NOT)
         h = (hypothesis){tp_expr_get(c->p, h.e)->a, !h.negated};
     if (arms(c, h, true, arm)) {
@@ -332,45 +125,46 @@ static void assume(checker *c, state *s, hypothesis h)
         assume(c, s, arm[1]);
     } else {
         tp_push(c->arena, s->hyps, h);
+        say(c, "%*sh%u: %s%.*s%s\n", 2 * c->depth, "", s->hyps.len - 1, h.negated ? "not (" : "",
+            TP_FMT(tp_expr_text(c->p, h.e)), h.negated ? ")" : "");
     }
 }
 
 typedef enum relation { NONE, AT_LEAST_0, IS_0, NOT_0 } relation;
 
 /* What a comparison says of a polynomial. */
-static relation meaning(checker *c, const state *s, uint32_t number, poly *p)
+static relation meaning(checker *c, const state *s, uint32_t number, tp_bigpoly *p)
 {
     if (number >= s->hyps.len)
         return reject(c, "there is no such hypothesis"), NONE;
     hypothesis h = s->hyps.at[number];
     tp_expr_node n = *tp_expr_get(c->p, h.e);
-    poly one = constant(c, 1);
     if (n.op < TP_E_EQ || n.op > TP_E_GE)
         return NONE;
-    poly a = poly_of(c, s, n.a), b = poly_of(c, s, n.b);
+    tp_bigpoly a = poly_of(c, s, n.a), b = poly_of(c, s, n.b);
     if (n.op == TP_E_EQ || n.op == TP_E_NE) {
-        *p = plus(c, &a, &b, -1);
+        *p = tp_big_plus(&c->big, &a, &b, -1);
         return (n.op == TP_E_EQ) != h.negated ? IS_0 : NOT_0;
     }
-    bool less = (n.op == TP_E_LT || n.op == TP_E_LE) != h.negated;           /* else a is the larger one */
-    bool strict = (n.op == TP_E_LT || n.op == TP_E_GT) != h.negated;         /* not (a < b) is a >= b */
-    *p = less ? plus(c, &b, &a, -1) : plus(c, &a, &b, -1);
+    bool less = (n.op == TP_E_LT || n.op == TP_E_LE) != h.negated;   /* else a is the larger one */
+    bool strict = (n.op == TP_E_LT || n.op == TP_E_GT) != h.negated; /* not (a < b) is a >= b */
+    *p = less ? tp_big_plus(&c->big, &b, &a, -1) : tp_big_plus(&c->big, &a, &b, -1);
     if (strict)
-        *p = plus(c, p, &one, -1);
+        *p = tp_big_plus(&c->big, p, &c->one, -1);
     return AT_LEAST_0;
 }
 
 static bool absurd(checker *c, const state *s, uint32_t number)
 {
     int64_t v;
-    poly p = {0};
+    tp_bigpoly p = {0};
     relation r = meaning(c, s, number, &p);
     if (!c->ok)
         return false;
     if (r == NONE) /* true or false, written out */
         return (tp_expr_is_const(c->p, s->hyps.at[number].e, &v) && (v != 0) == s->hyps.at[number].negated) ||
                reject(c, "the hypothesis is not absurd");
-    mpz_srcptr z = value(c, &p);
+    mpz_srcptr z = tp_big_value(&c->big, &p);
     bool is = z && (r == AT_LEAST_0 ? mpz_sgn(z) < 0 : (r == IS_0) == (mpz_sgn(z) != 0));
     return is || reject(c, "the hypothesis is not absurd");
 }
@@ -385,57 +179,58 @@ static const tp_var *variable(const state *s, uint32_t sym)
     return NULL;
 }
 
-static bool bound(checker *c, const state *s, const tp_line *l, poly *out)
+static bool bound(checker *c, const state *s, const tp_line *l, tp_bigpoly *out)
 {
     const tp_var *x = variable(s, l->number);
     bool lower = l->rule == TP_LINE_LOWER;
     if (!x || !(lower ? x->lo.id : x->hi.id))
         return reject(c, "the variable has no such bound");
-    poly b = poly_of(c, s, lower ? x->lo : x->hi), v = poly_of(c, s, tp_sym(c->p, x->sym));
-    *out = lower ? plus(c, &v, &b, -1) : plus(c, &b, &v, -1);
+    tp_bigpoly b = poly_of(c, s, lower ? x->lo : x->hi), v = poly_of(c, s, tp_sym(c->p, x->sym));
+    *out = lower ? tp_big_plus(&c->big, &v, &b, -1) : tp_big_plus(&c->big, &b, &v, -1);
     return true;
 }
 
 /* q = a // b: 0 <= a - b*q <= b - 1; cdiv likewise with b*q - a; m = a % b:
  * 0 <= m <= b - 1; u = align_up(a, b): 0 <= u - a <= b - 1; each for b >= 1. */
-static bool definition(checker *c, const state *s, const tp_line *l, const poly *positive, poly *out)
+static bool definition(checker *c, const state *s, const tp_line *l, const tp_bigpoly *positive, tp_bigpoly *out)
 {
     tp_expr_node n = *tp_expr_get(c->p, l->e);
     if (!l->e.id || l->side > 1)
         return reject(c, "no inequality of that number");
-    poly e = poly_of(c, s, l->e), a = poly_of(c, s, n.a), b = poly_of(c, s, n.b), one = constant(c, 1), x = {0};
-    poly b_1 = plus(c, &b, &one, -1);
+    tp_bigpoly e = poly_of(c, s, l->e), a = poly_of(c, s, n.a), b = poly_of(c, s, n.b), x = {0};
+    tp_bigpoly b_1 = tp_big_plus(&c->big, &b, &c->one, -1);
     bool upper = l->side == 1;
     switch (n.op) {
     case TP_E_FLOORDIV:
     case TP_E_CDIV:
     case TP_E_MOD:
     case TP_E_ALIGN_UP: {
-        if (!positive || !same(positive, &b_1))
+        if (!positive || !tp_big_same(positive, &b_1))
             return reject(c, "the divisor is not known to be at least 1");
-        poly bq = times(c, &b, &e);
-        x = n.op == TP_E_FLOORDIV ? plus(c, &a, &bq, -1)
-            : n.op == TP_E_CDIV   ? plus(c, &bq, &a, -1)
+        tp_bigpoly bq = tp_big_times(&c->big, &b, &e);
+        x = n.op == TP_E_FLOORDIV ? tp_big_plus(&c->big, &a, &bq, -1)
+            : n.op == TP_E_CDIV   ? tp_big_plus(&c->big, &bq, &a, -1)
             : n.op == TP_E_MOD    ? e
-                                  : plus(c, &e, &a, -1);
-        *out = upper ? plus(c, &b_1, &x, -1) : x;
+                                  : tp_big_plus(&c->big, &e, &a, -1);
+        *out = upper ? tp_big_plus(&c->big, &b_1, &x, -1) : x;
         return true;
     }
-    case TP_E_MIN: *out = plus(c, upper ? &b : &a, &e, -1); return true;
-    case TP_E_MAX: *out = plus(c, &e, upper ? &b : &a, -1); return true;
-    case TP_E_POW2: *out = plus(c, &e, upper ? &a : &one, -1); return true;
+    case TP_E_MIN: *out = tp_big_plus(&c->big, upper ? &b : &a, &e, -1); return true;
+    case TP_E_MAX: *out = tp_big_plus(&c->big, &e, upper ? &b : &a, -1); return true;
+    case TP_E_POW2: *out = tp_big_plus(&c->big, &e, upper ? &a : &c->one, -1); return true;
     default: break;
     }
     if (!tp_expr_is_bool(c->p, l->e))
         return reject(c, "the operation has no such property");
-    *out = upper ? plus(c, &one, &e, -1) : e;
+    *out = upper ? tp_big_plus(&c->big, &c->one, &e, -1) : e;
     return true;
 }
 
-static bool derive(checker *c, const state *s, const tp_line *l, const poly *lines, uint32_t number, poly *out)
+static bool derive(checker *c, const state *s, const tp_line *l, const tp_bigpoly *lines, uint32_t number,
+                   tp_bigpoly *out)
 {
-    const poly *ref[4] = {NULL, NULL, NULL, NULL};
-    poly one = constant(c, 1), zero = {0}, f, g;
+    const tp_bigpoly *ref[4] = {NULL, NULL, NULL, NULL};
+    tp_bigpoly zero = {0}, f, g;
     relation r;
     for (int i = 0; i < 4; i++)
         if (l->refs[i] >= number)
@@ -447,7 +242,7 @@ static bool derive(checker *c, const state *s, const tp_line *l, const poly *lin
     case TP_LINE_FACT:
         r = meaning(c, s, l->number, out);
         if (r == IS_0 && l->side)
-            *out = plus(c, &zero, out, -1);
+            *out = tp_big_plus(&c->big, &zero, out, -1);
         return r == IS_0 || (r == AT_LEAST_0 && !l->side) || reject(c, "the hypothesis is no such fact");
     case TP_LINE_LOWER:
     case TP_LINE_UPPER: return bound(c, s, l, out);
@@ -456,53 +251,53 @@ static bool derive(checker *c, const state *s, const tp_line *l, const poly *lin
         *out = zero;
         for (uint32_t i = 0; i < l->nproducts; i++) {
             const tp_product *t = &l->products[i];
-            poly product = constant(c, t->coef);
+            tp_bigpoly product = tp_big_constant(&c->big, t->coef);
             if (t->coef < 0 || t->n > TP_POLY_MAX_DEGREE + 1)
                 return reject(c, "a coefficient is negative");
             for (uint32_t k = 0; k < t->n; k++) {
                 if (t->refs[k] == 0 || t->refs[k] >= number)
                     return reject(c, "a line refers to a later one");
-                product = times(c, &product, &lines[t->refs[k]]);
+                product = tp_big_times(&c->big, &product, &lines[t->refs[k]]);
             }
-            *out = plus(c, out, &product, 1);
+            *out = tp_big_plus(&c->big, out, &product, 1);
         }
         return true;
     case TP_LINE_CANCEL: { /* f >= 1 and f*e >= c: e >= 0, and e >= 1 when c > 0 */
         if (!two)
             break;
-        poly e = poly_of(c, s, l->e);
-        f = plus(c, ref[1], &one, 1);
-        g = times(c, &f, &e);
-        g = plus(c, &g, ref[0], -1);
-        mpz_srcptr k = value(c, &g);
+        tp_bigpoly e = poly_of(c, s, l->e);
+        f = tp_big_plus(&c->big, ref[1], &c->one, 1);
+        g = tp_big_times(&c->big, &f, &e);
+        g = tp_big_plus(&c->big, &g, ref[0], -1);
+        mpz_srcptr k = tp_big_value(&c->big, &g);
         if (!k || mpz_sgn(k) < 0)
             return reject(c, "the factor does not cancel");
-        *out = mpz_sgn(k) > 0 ? plus(c, &e, &one, -1) : e;
+        *out = mpz_sgn(k) > 0 ? tp_big_plus(&c->big, &e, &c->one, -1) : e;
         return true;
     }
     case TP_LINE_ENDS: { /* f <= 0: P = A + (-f)*Y; f >= 0: P = B + f*X */
         if (!two || !ref[2] || !ref[3])
             break;
         f = poly_of(c, s, l->factor);
-        poly fx = times(c, &f, ref[2]), fy = times(c, &f, ref[3]);
-        *out = plus(c, ref[0], &fy, -1);
-        g = plus(c, ref[1], &fx, 1);
-        return same(out, &g) || reject(c, "the two ends are not of one polynomial");
+        tp_bigpoly fx = tp_big_times(&c->big, &f, ref[2]), fy = tp_big_times(&c->big, &f, ref[3]);
+        *out = tp_big_plus(&c->big, ref[0], &fy, -1);
+        g = tp_big_plus(&c->big, ref[1], &fx, 1);
+        return tp_big_same(out, &g) || reject(c, "the two ends are not of one polynomial");
     }
     case TP_LINE_CASES: { /* m is a or b: P is A or B */
         tp_expr_node n = *tp_expr_get(c->p, l->e);
         bool ite = n.op == TP_E_ITE;
         if (!two || (!ite && n.op != TP_E_MIN && n.op != TP_E_MAX))
             break;
-        poly m = poly_of(c, s, l->e), a = poly_of(c, s, ite ? n.b : n.a), b = poly_of(c, s, ite ? n.c : n.b);
+        tp_bigpoly m = poly_of(c, s, l->e), a = poly_of(c, s, ite ? n.b : n.a), b = poly_of(c, s, ite ? n.c : n.b);
         f = poly_of(c, s, l->factor);
-        a = plus(c, &a, &m, -1);
-        a = times(c, &f, &a);
-        b = plus(c, &b, &m, -1);
-        b = times(c, &f, &b);
-        *out = plus(c, ref[0], &a, -1);
-        g = plus(c, ref[1], &b, -1);
-        return same(out, &g) || reject(c, "the two cases are not of one polynomial");
+        a = tp_big_plus(&c->big, &a, &m, -1);
+        a = tp_big_times(&c->big, &f, &a);
+        b = tp_big_plus(&c->big, &b, &m, -1);
+        b = tp_big_times(&c->big, &f, &b);
+        *out = tp_big_plus(&c->big, ref[0], &a, -1);
+        g = tp_big_plus(&c->big, ref[1], &b, -1);
+        return tp_big_same(out, &g) || reject(c, "the two cases are not of one polynomial");
     }
     case TP_LINE_RULES: break;
     }
@@ -511,11 +306,13 @@ static bool derive(checker *c, const state *s, const tp_line *l, const poly *lin
 
 static bool check_lines(checker *c, const state *s, const tp_proof *proof)
 {
-    poly *lines = TP_NEWN(c->arena, poly, (size_t)proof->nlines + 1);
+    tp_bigpoly *lines = TP_NEWN(c->arena, tp_bigpoly, (size_t)proof->nlines + 1);
     for (uint32_t i = 1; i <= proof->nlines; i++)
-        if (!derive(c, s, &proof->lines[i - 1], lines, i, &lines[i]))
+        if (derive(c, s, &proof->lines[i - 1], lines, i, &lines[i]))
+            say_line(c, &proof->lines[i - 1], i, &lines[i]);
+        else
             return false;
-    mpz_srcptr last = proof->nlines ? value(c, &lines[proof->nlines]) : NULL;
+    mpz_srcptr last = proof->nlines ? tp_big_value(&c->big, &lines[proof->nlines]) : NULL;
     return (last && mpz_sgn(last) < 0) || reject(c, "the last line is not a contradiction");
 }
 
@@ -541,7 +338,7 @@ static state substituted(checker *c, const state *s, uint32_t sym, tp_expr by, c
     tp_expr *with = TP_NEWN(c->arena, tp_expr, n);
     state r = {.vars = TP_NEWN(c->arena, tp_var, s->nvars + 1), .with = s->with, .nwith = s->nwith};
     with[sym] = by;
-    spend(c, s->nvars + s->hyps.len);
+    tp_bigs_spend(&c->big, s->nvars + s->hyps.len);
     for (uint32_t i = 0; i < s->nvars; i++) {
         tp_var x = s->vars[i];
         if (x.sym == sym) {
@@ -568,6 +365,7 @@ static bool check_choices(checker *c, const state *s, const tp_proof *proof)
         return reject(c, "the variable has not as many choices");
     for (uint32_t i = 0; i < proof->nkids; i++) {
         state kid = substituted(c, s, x->sym, tp_const(c->p, x->choices[i]), NULL);
+        say(c, "%*scase %.*s = %lld\n", 2 * c->depth, "", TP_FMT(tp_sym_name(c->p, x->sym)), (long long)x->choices[i]);
         if (!check(c, &kid, proof->kids[i]))
             return false;
     }
@@ -610,17 +408,19 @@ static bool check_multiple(checker *c, const state *s, const tp_proof *proof)
                   .multiple_of = 1,
                   .step = x->step};
     state kid = substituted(c, s, x->sym, tp_op2(c->p, TP_E_MUL, factor, k), &own);
+    say(c, "%*s%.*s = %lld * %.*s\n", 2 * c->depth, "", TP_FMT(tp_sym_name(c->p, x->sym)), (long long)f,
+        TP_FMT(tp_sym_name(c->p, proof->sym)));
     return check(c, &kid, proof->kids[0]);
 }
 
 static bool check_let(checker *c, const state *s, const tp_proof *proof)
 {
-    poly p = {0};
+    tp_bigpoly p = {0};
     if (proof->nkids != 1 || proof->sym >= tp_sym_count(c->p) || meaning(c, s, proof->number, &p) != IS_0)
         return reject(c, "the hypothesis is no equation");
-    poly v = poly_of(c, s, tp_sym(c->p, proof->sym)), by = poly_of(c, s, proof->value);
-    poly difference = plus(c, &v, &by, -1), sum = plus(c, &difference, &p, 1);
-    difference = plus(c, &difference, &p, -1);
+    tp_bigpoly v = poly_of(c, s, tp_sym(c->p, proof->sym)), by = poly_of(c, s, proof->value);
+    tp_bigpoly difference = tp_big_plus(&c->big, &v, &by, -1), sum = tp_big_plus(&c->big, &difference, &p, 1);
+    difference = tp_big_plus(&c->big, &difference, &p, -1);
     if (sum.len && difference.len)
         return reject(c, "the equation says something else");
     /* The symbol must be gone from what replaces it: else there is no end. */
@@ -637,6 +437,8 @@ static bool check_let(checker *c, const state *s, const tp_proof *proof)
     for (uint32_t i = 0; i < kid.nwith; i++)
         kid.with[i] = tp_expr_subst(c->p, kid.with[i], only, kid.nwith);
     kid.with[proof->sym] = put;
+    say(c, "%*sby h%u, %.*s = %.*s\n", 2 * c->depth, "", proof->number, TP_FMT(tp_sym_name(c->p, proof->sym)),
+        TP_FMT(tp_expr_text(c->p, put)));
     return check(c, &kid, proof->kids[0]);
 }
 
@@ -650,6 +452,7 @@ static bool check_split(checker *c, const state *s, const tp_proof *proof)
         kid.hyps.at = TP_NEWN(c->arena, hypothesis, s->hyps.len + 1);
         kid.hyps.cap = s->hyps.len + 1;
         memcpy(kid.hyps.at, s->hyps.at, s->hyps.len * sizeof *s->hyps.at);
+        say(c, "%*scase %d of h%u\n", 2 * c->depth, "", i + 1, proof->number);
         assume(c, &kid, arm[i]);
         if (!check(c, &kid, proof->kids[i]))
             return false;
@@ -661,7 +464,7 @@ static bool check_split(checker *c, const state *s, const tp_proof *proof)
 static bool bounded(checker *c, const state *s, tp_expr e)
 {
     const tp_expr_node n = *tp_expr_get(c->p, e);
-    spend(c, 1);
+    tp_bigs_spend(&c->big, 1);
     if (!e.id || n.op == TP_E_CONST)
         return true;
     return n.op == TP_E_SYM ? variable(s, (uint32_t)n.value) != NULL
@@ -673,18 +476,21 @@ static bool check_points(checker *c, const state *s, uint32_t i, int64_t *env)
 {
     int64_t v, lo, hi;
     if (i == s->nvars) {
-        spend(c, 8);
+        tp_bigs_spend(&c->big, 8);
         bool all = true;
         for (uint32_t k = 0; k < s->hyps.len && all; k++)
             all = tp_expr_eval(c->p, s->hyps.at[k].e, env, &v) == TP_EVAL_OK && (v != 0) != s->hyps.at[k].negated;
         return !all || reject(c, "a case contradicts the claim");
     }
     const tp_var *x = &s->vars[i];
-    spend(c, 1);
+    tp_bigs_spend(&c->big, 1);
     if (!x->lo.id || !x->hi.id || tp_expr_eval(c->p, x->lo, env, &lo) != TP_EVAL_OK ||
         tp_expr_eval(c->p, x->hi, env, &hi) != TP_EVAL_OK)
         return reject(c, "a variable has no bounds to enumerate");
-    int64_t n = x->choices ? (int64_t)x->nchoices : hi < lo ? 0 : hi / 2 - lo / 2 > MAX_POINTS ? MAX_POINTS + 1 : hi - lo + 1;
+    int64_t n = x->choices                     ? (int64_t)x->nchoices
+                : hi < lo                      ? 0
+                : hi / 2 - lo / 2 > MAX_POINTS ? MAX_POINTS + 1
+                                               : hi - lo + 1;
     if (n > MAX_POINTS)
         return reject(c, "there are too many cases to evaluate");
     for (int64_t k = 0; k < n; k++) {
@@ -698,7 +504,7 @@ static bool check_points(checker *c, const state *s, uint32_t i, int64_t *env)
 static bool check(checker *c, const state *s, const tp_proof *proof)
 {
     bool ok = false;
-    spend(c, 1);
+    tp_bigs_spend(&c->big, 1);
     if (!proof || ++c->depth > MAX_NODES_DEEP)
         return reject(c, "the proof is incomplete");
     switch (proof->kind) {
@@ -716,12 +522,16 @@ static bool check(checker *c, const state *s, const tp_proof *proof)
     case TP_PROOF_SPLIT: ok = check_split(c, s, proof); break;
     case TP_PROOF_LET: ok = check_let(c, s, proof); break;
     case TP_PROOF_LINES: ok = check_lines(c, s, proof); break;
-    case TP_PROOF_ABSURD: ok = absurd(c, s, proof->number); break;
+    case TP_PROOF_ABSURD:
+        ok = absurd(c, s, proof->number);
+        say(c, "%*sh%u cannot hold\n", 2 * c->depth, "", proof->number);
+        break;
     case TP_PROOF_POINTS:
         ok = s->nwith ? reject(c, "cases are evaluated before equations are put in") : true;
         for (uint32_t i = 0; i < s->hyps.len && ok; i++)
             ok = bounded(c, s, s->hyps.at[i].e) || reject(c, "a symbol has no bounds to enumerate");
         ok = ok && check_points(c, s, 0, TP_NEWN(c->arena, int64_t, tp_sym_count(c->p)));
+        say(c, "%*severy case was evaluated\n", 2 * c->depth, "");
         break;
     case TP_PROOF_KINDS: ok = reject(c, "no such step"); break;
     }
@@ -733,6 +543,7 @@ static void check_all(void *arg)
 {
     checker *c = arg;
     state s = {.vars = TP_NEWN(c->arena, tp_var, c->o->nvars + 1), .nvars = c->o->nvars};
+    c->one = tp_big_constant(&c->big, 1);
     for (uint32_t i = 0; i < c->o->nvars; i++)
         s.vars[i] = c->o->vars[i];
     for (uint32_t i = 0; i < c->o->npremises; i++)
@@ -741,17 +552,16 @@ static void check_all(void *arg)
     check(c, &s, c->proof);
 }
 
-bool tp_check_proof(tp_exprs *p, const tp_obligation *o, const tp_proof *proof, tp_str *why)
+bool tp_check_proof(tp_arena *work, tp_exprs *p, const tp_obligation *o, const tp_proof *proof, tp_str *why,
+                    tp_buf *text)
 {
-    tp_arena *parent = tp_exprs_arena(p), *arena = tp_arena_child(parent);
-    checker c = {.arena = arena, .p = p, .o = o, .proof = proof, .ok = true};
-    tp_status st = tp_try(arena, check_all, &c);
-    for (uint32_t i = 0; i < c.numbers.len; i++)
-        mpz_clear(c.numbers.at[i]);
-    tp_arena_free(arena);
+    checker c = {.arena = work, .p = p, .o = o, .proof = proof, .ok = true, .text = text};
+    c.big = (tp_bigs){.arena = work, .exprs = p, .budget = MAX_WORK};
+    tp_status st = tp_try(work, check_all, &c);
+    tp_bigs_free(&c.big);
     if (st == TP_E_MEMORY)
-        tp_leave(parent, st);
+        tp_leave(work, st);
     if (why)
-        *why = tp_str_c(c.why ? c.why : "");
+        *why = tp_str_c(st != TP_OK ? "the proof is too long to be checked" : c.why ? c.why : "");
     return st == TP_OK && c.ok;
 }

@@ -51,8 +51,8 @@ static uint64_t rank_of(const goal *g, tp_expr atom)
 /* P = coef * v + rest; false when P is not affine in v. */
 static bool split(const tp_poly *p, tp_expr v, tp_poly *coef, tp_poly *rest)
 {
-    *coef = (tp_poly){.ok = true};
-    *rest = (tp_poly){.ok = true};
+    coef->n = rest->n = 0;
+    coef->ok = rest->ok = true;
     for (uint32_t i = 0; i < p->n; i++) {
         tp_term t = p->terms[i];
         uint32_t count = 0, at = 0;
@@ -74,28 +74,28 @@ static bool split(const tp_poly *p, tp_expr v, tp_poly *coef, tp_poly *rest)
     return coef->ok && rest->ok;
 }
 
-static tp_poly *poly(goal *g, tp_expr e)
+static tp_poly poly(goal *g, tp_expr e)
 {
-    tp_poly *q = TP_NEW(g->v->scratch, tp_poly);
-    tp_poly_of(g->v->p, e, q);
+    tp_poly q;
+    tp_poly_of(g->v->p, e, &q);
     return q;
 }
 
 static tp_poly constant(int64_t c)
 {
-    tp_poly q = {.ok = true};
+    tp_poly q;
+    q.n = 0;
+    q.ok = true;
     tp_poly_add_term(&q, (tp_term){.coef = c});
     return q;
 }
 
-/* a + scale * b + shift; not ok when it grows too large */
-static tp_poly *plus(goal *g, const tp_poly *a, const tp_poly *b, int64_t scale, int64_t shift)
+/* k * a + l * b + shift; not ok when it grows too large */
+static tp_poly linear(int64_t k, const tp_poly *a, int64_t l, const tp_poly *b, int64_t shift)
 {
-    tp_poly *r = TP_NEW(g->v->scratch, tp_poly);
-    *r = *a;
-    tp_poly_add(r, b, scale);
-    if (r->ok)
-        tp_poly_add_term(r, (tp_term){.coef = shift});
+    tp_poly r = constant(shift);
+    tp_poly_add(&r, a, k);
+    tp_poly_add(&r, b, l);
     return r;
 }
 
@@ -166,18 +166,18 @@ static uint32_t quotient_bound(goal *g, tp_expr e, const tp_expr_node *n, int64_
 {
     bool floor = n->op == TP_E_FLOORDIV;
     uint32_t divisor = at_least(g, n->b, 1), rest;
-    tp_poly *a = poly(g, n->a), *b = poly(g, n->b), *q = poly(g, e), zero = {.ok = true}, *room, *p;
     if (!divisor)
         return 0;
+    tp_poly a = poly(g, n->a), b = poly(g, n->b), q = poly(g, e), room, p;
     if (upper) /* a < (k + 1)*b; a <= k*b */
-        room = plus(g, plus(g, &zero, b, floor ? k + 1 : k, floor ? -1 : 0), a, -1, 0);
+        room = linear(-1, &a, floor ? k + 1 : k, &b, floor ? -1 : 0);
     else /* a >= k*b; a > (k - 1)*b */
-        room = plus(g, a, b, floor ? -k : 1 - k, floor ? 0 : -1);
-    rest = room->ok ? positive(g, room) : 0;
-    p = upper ? plus(g, &zero, q, -1, k + 1) : plus(g, q, &zero, 1, 1 - k);
-    if (!rest || !p->ok)
+        room = linear(1, &a, floor ? -k : 1 - k, &b, floor ? 0 : -1);
+    p = linear(upper ? -1 : 1, &q, 0, &q, upper ? k + 1 : 1 - k);
+    rest = p.ok ? positive(g, &room) : 0;
+    if (!rest)
         return 0;
-    return cancel(g, sum(g, rest, defined(g, e, upper != floor, divisor), 0), divisor, p);
+    return cancel(g, sum(g, rest, defined(g, e, upper != floor, divisor), 0), divisor, &p);
 }
 
 static uint32_t either_bound(goal *g, tp_expr e, tp_expr a, tp_expr b, int64_t k, bool upper)
@@ -218,7 +218,7 @@ static uint32_t symbol_bound(goal *g, tp_expr e, const tp_expr_node *n, int64_t 
 static uint32_t atom_bound(goal *g, tp_expr e, int64_t k, bool upper)
 {
     tp_expr_node n = *tp_expr_get(g->v->p, e);
-    tp_poly *p, zero = {.ok = true};
+    tp_poly p;
     uint32_t divisor, rest;
     if (g->bounds-- <= 0 || k > HUGE || k < -HUGE)
         return 0;
@@ -233,8 +233,8 @@ static uint32_t atom_bound(goal *g, tp_expr e, int64_t k, bool upper)
         if (n.op == TP_E_MOD && !upper)
             return shift(g, defined(g, e, 0, divisor), k > 0 ? -1 : -k);
         p = poly(g, n.op == TP_E_MOD ? n.b : upper ? tp_op2(g->v->p, TP_E_ADD, n.a, n.b) : n.a);
-        p = upper ? plus(g, &zero, p, -1, k + 1) : plus(g, p, &zero, 1, -k);
-        rest = p->ok ? positive(g, p) : 0;
+        p = linear(upper ? -1 : 1, &p, 0, &p, upper ? k + 1 : -k);
+        rest = positive(g, &p);
         return rest ? sum(g, rest, defined(g, e, upper, divisor), 0) : 0;
     case TP_E_MIN:
     case TP_E_MAX: return minimum_bound(g, e, &n, k, upper);
@@ -252,20 +252,22 @@ static bool is_atom(const tp_poly *p)
 
 static uint32_t at_least(goal *g, tp_expr e, int64_t lo)
 {
-    tp_poly *p = poly(g, e);
-    if (is_atom(p) || lo < -HUGE)
-        return lo < -HUGE ? 0 : atom_bound(g, p->terms[0].factors[0], lo, false);
-    p = plus(g, p, &(tp_poly){.ok = true}, 1, -lo);
-    return p->ok ? positive(g, p) : 0;
+    tp_poly p = poly(g, e);
+    if (lo < -HUGE)
+        return 0;
+    if (is_atom(&p))
+        return atom_bound(g, p.terms[0].factors[0], lo, false);
+    p = linear(1, &p, 0, &p, -lo);
+    return positive(g, &p);
 }
 
 static uint32_t at_most(goal *g, tp_expr e, int64_t hi)
 {
-    tp_poly *p = poly(g, e);
-    if (is_atom(p))
-        return atom_bound(g, p->terms[0].factors[0], hi, true);
-    p = plus(g, &(tp_poly){.ok = true}, p, -1, hi);
-    return p->ok ? positive(g, p) : 0;
+    tp_poly p = poly(g, e);
+    if (is_atom(&p))
+        return atom_bound(g, p.terms[0].factors[0], hi, true);
+    p = linear(-1, &p, 0, &p, hi);
+    return positive(g, &p);
 }
 
 /* ---- elimination ---- */
@@ -303,17 +305,19 @@ static uint32_t sign_line(goal *g, const tp_poly *p, int sign)
 /* coef * value + scale * rest >= 0 */
 static uint32_t combined(goal *g, const tp_poly *coef, const tp_poly *value, const tp_poly *scale, const tp_poly *rest)
 {
-    tp_poly *a = TP_NEW(g->v->scratch, tp_poly), *b = TP_NEW(g->v->scratch, tp_poly);
-    tp_poly_mul(coef, value, a);
-    tp_poly_mul(scale, rest, b);
-    tp_poly_add(a, b, 1);
-    return a->ok ? positive(g, a) : 0;
+    tp_poly a, b;
+    tp_poly_mul(coef, value, &a);
+    tp_poly_mul(scale, rest, &b);
+    tp_poly_add(&a, &b, 1);
+    return positive(g, &a);
 }
 
 static uint32_t at_value(goal *g, const tp_poly *coef, const tp_poly *rest, tp_expr value)
 {
-    tp_poly one = constant(1);
-    return value.id ? combined(g, coef, poly(g, value), &one, rest) : 0;
+    if (!value.id)
+        return 0;
+    tp_poly one = constant(1), v = poly(g, value);
+    return combined(g, coef, &v, &one, rest);
 }
 
 static uint32_t at_constant(goal *g, const tp_poly *coef, const tp_poly *rest, int64_t value)
@@ -341,19 +345,19 @@ static uint32_t from_ends(goal *g, const tp_poly *coef, uint32_t at_hi, uint32_t
 static uint32_t eliminate_quotient(goal *g, tp_expr v, const tp_expr_node *n, const tp_poly *p, const tp_poly *coef,
                                    const tp_poly *rest, int sign)
 {
-    tp_poly *a = poly(g, n->a), *b = poly(g, n->b), bound = *a, one = constant(1);
+    tp_poly bound = poly(g, n->a), b = poly(g, n->b), one = constant(1);
     bool up = n->op == TP_E_CDIV;
     uint32_t divisor, end;
     if (sign == 0 || range_of(g, n->b).lo < 1)
         return 0;
     if (sign > 0 && !up) { /* b*q >= a - b + 1 */
-        tp_poly_add(&bound, b, -1);
+        tp_poly_add(&bound, &b, -1);
         tp_poly_add(&bound, &one, 1);
     } else if (sign < 0 && up) { /* b*q <= a + b - 1 */
-        tp_poly_add(&bound, b, 1);
+        tp_poly_add(&bound, &b, 1);
         tp_poly_add(&bound, &one, -1);
     }
-    if (!bound.ok || !(end = combined(g, coef, &bound, b, rest)) || !(divisor = at_least(g, n->b, 1)))
+    if (!bound.ok || !(end = combined(g, coef, &bound, &b, rest)) || !(divisor = at_least(g, n->b, 1)))
         return 0;
     uint32_t distance = defined(g, v, (sign > 0) != up, divisor);
     return cancel(g, from_end(g, end, coef, sign, distance), divisor, p); /* b*P >= 0 */
@@ -429,9 +433,9 @@ static uint32_t eliminate(goal *g, tp_expr v, const tp_poly *p, const tp_poly *c
 /* P with every atom replaced by its least value plus a non-negative rest. */
 static uint32_t shifted(goal *g, const tp_poly *p)
 {
-    tp_poly all = {.ok = true};
+    tp_poly all = constant(0), m, factor, next;
     for (uint32_t i = 0; i < p->n; i++) {
-        tp_poly m = constant(p->terms[i].coef), factor, next;
+        m = constant(p->terms[i].coef);
         for (uint32_t k = 0; k < p->terms[i].degree; k++) {
             tp_expr atom = p->terms[i].factors[k];
             int64_t lo = range_of(g, atom).lo;
@@ -476,8 +480,8 @@ static uint32_t positive(goal *g, const tp_poly *p)
                 best = rank_of(g, p->terms[i].factors[k]);
                 v = p->terms[i].factors[k];
             }
-    tp_poly *coef = TP_NEW(g->v->scratch, tp_poly), *rest = TP_NEW(g->v->scratch, tp_poly);
-    return v.id && split(p, v, coef, rest) ? eliminate(g, v, p, coef, rest) : 0;
+    tp_poly coef, rest;
+    return v.id && split(p, v, &coef, &rest) ? eliminate(g, v, p, &coef, &rest) : 0;
 }
 
 uint32_t tp_poly_at_least_0(tp_prover *v, const tp_obligation *o, const tp_poly *p, tp_lines *lines)

@@ -63,7 +63,10 @@ typedef struct tp_proof {
 } tp_proof;
 
 /* certificate.c: does the proof prove the obligation? Trusts nothing but the
- * meaning of expressions (spec/expr.h). `why` (may be NULL): what is wrong. */
-bool tp_check_proof(tp_exprs *p, const tp_obligation *o, const tp_proof *proof, tp_str *why);
+ * meaning of expressions (spec/expr.h). `why` (may be NULL): what is wrong;
+ * `text` (may be NULL): receives the proof as it was understood. Temporary
+ * memory comes from `work`. */
+bool tp_check_proof(tp_arena *work, tp_exprs *p, const tp_obligation *o, const tp_proof *proof, tp_str *why,
+                    tp_buf *text);
 
 #endif

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <time.h>
 
+#include "smt/certificates.h"
 #include "smt/internal.h"
 #include "spec/kernel.h"
 
@@ -50,14 +51,18 @@ static tp_decision proven(tp_grade g)
     return (tp_decision){.verdict = TP_PROVEN, .grade = g};
 }
 
-static tp_decision proven_by(tp_prover *v, tp_grade g, const tp_proof *proof)
+static tp_decision proven_by(tp_prover *v, const tp_proof *proof)
 {
-    return (tp_decision){.verdict = TP_PROVEN, .grade = g, .proof = tp_proof_copy(v->arena, proof)};
+    return (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_CERT, .proof = tp_proof_copy(v->arena, proof)};
 }
 
-static tp_decision proven_by_points(tp_prover *v)
+/* The checker evaluates every case again, where that is not too long. */
+static tp_decision proven_by_points(tp_prover *v, const tp_obligation *o)
 {
-    return proven_by(v, TP_GRADE_EXACT, &(tp_proof){.kind = TP_PROOF_POINTS});
+    static const tp_proof POINTS = {.kind = TP_PROOF_POINTS};
+    tp_decision d = proven(TP_GRADE_EXACT);
+    d.proof = tp_check_proof(v->scratch, v->p, o, &POINTS, NULL, NULL) ? &POINTS : NULL;
+    return d;
 }
 
 /* Z3, linear then raw. A model counts only if exact arithmetic agrees. */
@@ -115,7 +120,7 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
     int64_t *env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p));
     const tp_proof *proof = v->o.only_solver || v->distrust ? NULL : tp_refute(v, o);
     if (proof)
-        return proven_by(v, TP_GRADE_CERT, proof);
+        return proven_by(v, proof);
     tp_arena_clear(v->scratch);
     if (tp_search(v, o, env)) {
         v->stats.searched++;
@@ -124,7 +129,7 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
     int few = v->o.only_solver ? -1 : tp_enumerate(v, o, FEW_POINTS, env);
     if (few == 1) {
         v->stats.enumerated++;
-        return proven_by_points(v);
+        return proven_by_points(v, o);
     }
     tp_decision d = {.verdict = TP_UNKNOWN, .reason = TP_S("no solver was allowed")};
     if (!v->o.no_solver)
@@ -134,7 +139,7 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
     int all = tp_enumerate(v, o, ENUMERATE_POINTS, env);
     v->stats.enumerated += all >= 0;
     if (all == 1)
-        return proven_by_points(v);
+        return proven_by_points(v, o);
     if (all == 0)
         return violated(v, o, env);
     return check_box(v, o, d, env);
@@ -303,13 +308,16 @@ static tp_decision decide_split(splitter *s, uint32_t depth)
  * it does not, the others decide. */
 static tp_decision checked(tp_prover *v, splitter *s, tp_decision d)
 {
-    if (d.verdict != TP_PROVEN || !d.proof || tp_check_proof(v->p, s->o, d.proof, NULL))
+    bool accepted = d.verdict != TP_PROVEN || !d.proof || tp_check_proof(v->scratch, v->p, s->o, d.proof, NULL, NULL);
+    tp_arena_clear(v->scratch);
+    if (accepted)
         return d;
     v->stats.rejected++;
     v->distrust = true;
     d = decide_split(s, 0);
     v->distrust = false;
     d.proof = NULL;
+    d.grade = d.grade == TP_GRADE_CERT ? TP_GRADE_EXACT : d.grade;
     return d;
 }
 
@@ -333,6 +341,8 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
         if (o->vars[i].choices && d.env[o->vars[i].sym] == 0)
             d.env[o->vars[i].sym] = o->vars[i].choices[0];
     v->stats.unknown += d.verdict == TP_UNKNOWN;
+    if (v->o.certificates && d.verdict == TP_PROVEN)
+        tp_certificates_add(v->o.certificates, v->p, v->o.smt2_name, o, d.proof, d.grade);
     d.ms = now_ms() - start;
     return d;
 }

@@ -49,18 +49,18 @@ void tp_solver_free(tp_solver *s);
 
 typedef struct tp_prover tp_prover;
 typedef struct tp_prover_options {
-    uint64_t rlimit;       /* of the raw form; 0: 2 000 000 */
-    const char *smt2_dir;  /* write one file per obligation; NULL: none */
-    const char *smt2_name; /* start of the file names */
-    tp_solver *solver;     /* shared; NULL: the prover makes its own */
-    bool no_solver;        /* exact procedures only (tests) */
-    bool only_solver;      /* skip the exact proof (tests) */
+    uint64_t rlimit;                      /* of the raw form; 0: 2 000 000 */
+    const char *smt2_dir;                 /* write one file per obligation; NULL: none */
+    const char *smt2_name;                /* start of the file names; the spec in certificates */
+    tp_solver *solver;                    /* shared; NULL: the prover makes its own */
+    bool no_solver;                       /* exact procedures only (tests) */
+    bool only_solver;                     /* skip the exact proof (tests) */
     struct tp_certificates *certificates; /* receives every proof; NULL: none */
 } tp_prover_options;
 
 typedef struct tp_prover_stats {
     uint32_t obligations, certified, searched, linear, raw, enumerated, unknown;
-    uint32_t rejected;  /* proofs that certificate.c refused: none, if all is well */
+    uint32_t rejected; /* proofs that certificate.c refused: none, if all is well */
     tp_str smt2_error; /* why a file of smt2_dir could not be written */
 } tp_prover_stats;
 

@@ -7,7 +7,8 @@
 
 enum { MAX_FACTS = 48, MAX_LEAVES = 64, MAX_CHECKS = 3000 };
 
-/* A fact and the line that states it; `either`: a disjunction, perhaps negated. */
+/* A fact and the line that states it. `either`: a disjunction, perhaps negated;
+ * `differ`: a != b of the goal, a disjunction of < and >. */
 typedef struct fact {
     tp_expr e;
     tp_line line;
@@ -19,10 +20,11 @@ typedef struct refuter {
     tp_prover *v;
     const tp_obligation *o;
     int leaves, checks;
+    uint32_t goal; /* the first hypothesis that comes from it */
 } refuter;
 
 typedef struct facts {
-    fact_list at_least_0, zero, not_zero, either;
+    fact_list at_least_0, zero, not_zero, either, differ;
     uint32_t hypotheses; /* so far */
     bool closed;
     uint32_t absurd; /* the hypothesis that closed it */
@@ -83,6 +85,8 @@ static void take(refuter *r, facts *f, tp_expr e, bool negated)
         tp_push(r->v->scratch, f->either, (fact){e, line, negated});
     } else if (n.op >= TP_E_EQ && n.op <= TP_E_GE) {
         take_comparison(r, f, &n, negated, line);
+        if (n.op == (negated ? TP_E_EQ : TP_E_NE) && line.number >= r->goal)
+            tp_push(r->v->scratch, f->differ, (fact){e, line, negated});
     } /* else not read: fewer premises are sound */
 }
 
@@ -93,6 +97,8 @@ static void take_arm(refuter *r, facts *f, const fact *either, bool first)
     if (n.op == TP_E_ITE) {
         tp_expr arm = first ? n.b : n.c, condition = first ? n.a : not_of(r, n.a);
         take(r, f, tp_op2(r->v->p, TP_E_AND, condition, negated ? not_of(r, arm) : arm), false);
+    } else if (n.op == TP_E_EQ || n.op == TP_E_NE) {
+        take(r, f, tp_op2(r->v->p, first ? TP_E_LT : TP_E_GT, n.a, n.b), false);
     } else {
         take(r, f, first ? n.a : n.b, first && n.op == TP_E_IMPLIES ? !negated : negated);
     }
@@ -196,12 +202,13 @@ static const tp_proof *wrapped(refuter *r, const proofs *lets, const tp_proof *i
 /* Lines that close the leaf: a (and b), which are at least 0, are negative. */
 static const tp_proof *negative(refuter *r, const tp_poly *p, const tp_line *a, const tp_line *b)
 {
-    tp_poly *q = TP_NEW(r->v->scratch, tp_poly);
+    tp_poly q;
     tp_lines lines = {0};
-    q->ok = true;
-    tp_poly_add(q, p, -1);
-    tp_poly_add_term(q, (tp_term){.coef = -1});
-    uint32_t last = q->ok && r->checks-- > 0 ? tp_poly_at_least_0(r->v, r->o, q, &lines) : 0;
+    q.n = 0;
+    q.ok = true;
+    tp_poly_add(&q, p, -1);
+    tp_poly_add_term(&q, (tp_term){.coef = -1});
+    uint32_t last = q.ok && r->checks-- > 0 ? tp_poly_at_least_0(r->v, r->o, &q, &lines) : 0;
     if (!last)
         return NULL;
     tp_product t[3] = {{1, 1, {last}}, {1, 1, {tp_line_add(r->v, &lines, *a)}}, {0, 0, {0}}};
@@ -213,7 +220,6 @@ static const tp_proof *negative(refuter *r, const tp_poly *p, const tp_line *a, 
 
 static const tp_proof *leaf(refuter *r, const facts *given)
 {
-    tp_arena *a = r->v->scratch;
     proofs lets = {0};
     facts f = {.at_least_0 = copy(r, &given->at_least_0, given->at_least_0.len),
                .zero = copy(r, &given->zero, given->zero.len),
@@ -225,33 +231,33 @@ static const tp_proof *leaf(refuter *r, const facts *given)
             tp_proof absurd = {.kind = TP_PROOF_ABSURD, .number = f.not_zero.at[i].line.number};
             return wrapped(r, &lets, node(r, absurd, NULL, NULL));
         }
-    const tp_poly *polys[3 * MAX_FACTS];
-    tp_line line[3 * MAX_FACTS];
+    tp_poly polys[MAX_FACTS];
+    tp_line line[MAX_FACTS];
     uint32_t n = 0;
     const tp_proof *found = NULL;
     for (uint32_t i = f.at_least_0.len + 2 * f.zero.len; i-- > 0 && n < MAX_FACTS;) { /* the goal came last */
         bool equation = i >= f.at_least_0.len, minus = equation && (i - f.at_least_0.len) % 2;
         const fact *x = equation ? &f.zero.at[(i - f.at_least_0.len) / 2] : &f.at_least_0.at[i];
-        tp_poly *q = TP_NEW(a, tp_poly), *p = TP_NEW(a, tp_poly);
-        tp_poly_of(r->v->p, x->e, q);
-        p->ok = true;
-        tp_poly_add(p, q, minus ? -1 : 1);
-        if (!p->ok)
+        tp_poly q;
+        tp_poly_of(r->v->p, x->e, &q);
+        polys[n].n = 0;
+        polys[n].ok = true;
+        tp_poly_add(&polys[n], &q, minus ? -1 : 1);
+        if (!polys[n].ok)
             continue;
         line[n] = x->line;
         line[n].side = minus;
-        polys[n++] = p;
+        n++;
     }
     for (uint32_t i = 0; i < n && !found; i++)
-        found = negative(r, polys[i], &line[i], NULL);
+        found = negative(r, &polys[i], &line[i], NULL);
     for (uint32_t i = 0; i < n && !found; i++)
         for (uint32_t k = i + 1; k < n && !found; k++) {
-            tp_poly *sum = TP_NEW(a, tp_poly);
-            if (!cancel(polys[i], polys[k]))
+            if (!cancel(&polys[i], &polys[k]))
                 continue;
-            *sum = *polys[i];
-            tp_poly_add(sum, polys[k], 1);
-            found = sum->ok ? negative(r, sum, &line[i], &line[k]) : NULL;
+            tp_poly sum = polys[i];
+            tp_poly_add(&sum, &polys[k], 1);
+            found = sum.ok ? negative(r, &sum, &line[i], &line[k]) : NULL;
         }
     return found ? wrapped(r, &lets, found) : NULL;
 }
@@ -264,15 +270,18 @@ static const tp_proof *contradictory(refuter *r, const facts *f)
     if (r->leaves <= 0 || r->checks <= 0 || f->at_least_0.len > MAX_FACTS)
         return NULL;
     r->leaves--;
-    if ((found = leaf(r, f)) || f->either.len == 0)
+    if ((found = leaf(r, f)) || f->either.len + f->differ.len == 0)
         return found;
-    const fact *either = &f->either.at[f->either.len - 1]; /* the goal's first */
+    bool differ = f->either.len == 0;
+    const fact_list *list = differ ? &f->differ : &f->either;
+    const fact *either = &list->at[list->len - 1]; /* the goal's first */
     const tp_proof *arms[2];
     for (int i = 0; i < 2; i++) {
         facts g = {.at_least_0 = copy(r, &f->at_least_0, f->at_least_0.len),
                    .zero = copy(r, &f->zero, f->zero.len),
                    .not_zero = copy(r, &f->not_zero, f->not_zero.len),
-                   .either = copy(r, &f->either, f->either.len - 1),
+                   .either = copy(r, &f->either, f->either.len - !differ),
+                   .differ = copy(r, &f->differ, f->differ.len - differ),
                    .hypotheses = f->hypotheses};
         take_arm(r, &g, either, i == 0);
         if (!(arms[i] = contradictory(r, &g)))
@@ -283,10 +292,11 @@ static const tp_proof *contradictory(refuter *r, const facts *f)
 
 const tp_proof *tp_refute(tp_prover *v, const tp_obligation *o)
 {
-    refuter r = {v, o, MAX_LEAVES, MAX_CHECKS};
+    refuter r = {v, o, MAX_LEAVES, MAX_CHECKS, UINT32_MAX};
     facts f = {.closed = false};
     for (uint32_t i = 0; i < o->npremises; i++)
         take(&r, &f, o->premises[i], false);
+    r.goal = f.hypotheses;
     take(&r, &f, o->goal, true);
     const tp_proof *found = contradictory(&r, &f);
     return found ? node(&r, (tp_proof){.kind = TP_PROOF_REFUTE}, found, NULL) : NULL;

@@ -28,6 +28,11 @@ static const struct {
 #undef X
 };
 
+const char *tp_expr_op_text(tp_expr_op op)
+{
+    return op == TP_E_POW2 ? "next_power_of_2" : op >= TP_E_ADD ? BINARIES[op - TP_E_ADD].text : "?";
+}
+
 tp_exprs *tp_exprs_new(tp_arena *a)
 {
     tp_exprs *p = TP_NEW(a, tp_exprs);
@@ -344,7 +349,7 @@ static void print_at(tp_buf *b, const tp_exprs *p, tp_expr e, int power)
         tp_buf_c(b, " else ");
         print_at(b, p, n->c, 20);
     } else if (mine == 1000) {
-        tp_buf_printf(b, "%s(", n->op == TP_E_POW2 ? "next_power_of_2" : BINARIES[n->op - TP_E_ADD].text);
+        tp_buf_printf(b, "%s(", tp_expr_op_text(n->op));
         print_at(b, p, n->a, 0);
         if (n->b.id) {
             tp_buf_c(b, ", ");

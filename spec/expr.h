@@ -79,6 +79,8 @@ static inline bool tp_same(tp_expr a, tp_expr b)
 {
     return a.id == b.id;
 }
+/* "//", "cdiv"; of operations with two operands and next_power_of_2. */
+const char *tp_expr_op_text(tp_expr_op op);
 bool tp_expr_is_const(const tp_exprs *p, tp_expr e, int64_t *v);
 bool tp_expr_is_bool(const tp_exprs *p, tp_expr e);
 /* Does e mention symbol `sym`? */

@@ -29,7 +29,7 @@ static void check_axis(tp_analysis *a, const tp_axis *x)
                                TP_FMT(x->name)),
         .label = tp_message(a, "%.*s can be 0 or less", TP_FMT(tp_text(a, x->steps))),
     };
-    tp_decision all = {.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
+    tp_decision all = {.verdict = TP_PROVEN, .grade = TP_GRADE_CERT};
     for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs && all.verdict == TP_PROVEN; i++) {
         tp_var vars[TP_MAX_RANK];
         tp_expr premises[TP_MAX_RANK + 1];

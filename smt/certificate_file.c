@@ -1,0 +1,443 @@
+/* Expressions are a table of nodes, operands by position from 1, so that what
+ * is shared stays shared; everything else refers to it. */
+#include <json-c/json.h>
+
+#include "smt/certificates.h"
+
+enum { FORMAT = 1 };
+
+static const char *const RULES[TP_LINE_RULES] = {"fact", "lower",  "upper", "definition",
+                                                 "sum",  "cancel", "ends",  "cases"};
+static const char *const KINDS[TP_PROOF_KINDS] = {"choices", "multiple", "refute", "split",
+                                                  "let",     "lines",    "absurd", "points"};
+
+static const char *op_name(tp_expr_op op)
+{
+    static const char *const NAMES[] = {"const", "sym", "-", "not", "next_power_of_2", "if"};
+    return op < TP_E_ADD ? NAMES[op] : tp_expr_op_text(op);
+}
+
+/* ---- writing ---- */
+
+typedef struct json_object json;
+
+struct tp_certificates {
+    tp_arena *arena;
+    tp_buf text;
+};
+
+typedef struct writer {
+    tp_arena *arena;
+    const tp_exprs *p;
+    json *nodes;
+    TP_VEC(tp_expr) seen;
+    TP_VEC(uint32_t) syms;
+} writer;
+
+static json *integer(int64_t v)
+{
+    return json_object_new_int64(v);
+}
+
+static void put(json *object, const char *key, json *value)
+{
+    json_object_object_add(object, key, value);
+}
+
+static void add(json *array, json *value)
+{
+    json_object_array_add(array, value);
+}
+
+static json *node_of(writer *w, tp_expr e)
+{
+    const tp_expr_node *n = tp_expr_get(w->p, e);
+    if (!e.id)
+        return NULL;
+    for (uint32_t i = 0; i < w->seen.len; i++)
+        if (tp_same(w->seen.at[i], e))
+            return integer((int64_t)i + 1);
+    json *row = json_object_new_array();
+    bool negate = n->op == TP_E_NEG; /* "-" with one operand */
+    add(row, json_object_new_string(negate ? "-" : op_name(n->op)));
+    if (n->op == TP_E_CONST) {
+        add(row, integer(n->value));
+    } else if (n->op == TP_E_SYM) {
+        tp_str name = tp_sym_name(w->p, (uint32_t)n->value);
+        add(row, json_object_new_string_len(name.p, (int)name.n));
+    } else {
+        tp_expr kids[3] = {n->a, n->b, n->c};
+        for (int i = 0; i < 3 && kids[i].id; i++)
+            add(row, node_of(w, kids[i]));
+    }
+    add(w->nodes, row);
+    tp_push(w->arena, w->seen, e);
+    return integer(w->seen.len);
+}
+
+/* The node of a symbol, also of one that no expression mentions. */
+static json *symbol(writer *w, uint32_t sym)
+{
+    return node_of(w, tp_sym((tp_exprs *)(uintptr_t)w->p, sym));
+}
+
+static json *line_of(writer *w, const tp_line *l)
+{
+    json *row = json_object_new_array();
+    add(row, json_object_new_string(RULES[l->rule]));
+    switch (l->rule) {
+    case TP_LINE_FACT:
+        add(row, integer(l->number));
+        add(row, integer(l->side));
+        break;
+    case TP_LINE_LOWER:
+    case TP_LINE_UPPER: add(row, symbol(w, l->number)); break;
+    case TP_LINE_DEFINITION:
+        add(row, node_of(w, l->e));
+        add(row, integer(l->side));
+        add(row, integer(l->refs[0]));
+        break;
+    case TP_LINE_SUM:
+        for (uint32_t i = 0; i < l->nproducts; i++) {
+            json *t = json_object_new_array();
+            add(t, integer(l->products[i].coef));
+            for (uint32_t k = 0; k < l->products[i].n; k++)
+                add(t, integer(l->products[i].refs[k]));
+            add(row, t);
+        }
+        break;
+    case TP_LINE_CANCEL:
+        add(row, node_of(w, l->e));
+        add(row, integer(l->refs[0]));
+        add(row, integer(l->refs[1]));
+        break;
+    case TP_LINE_ENDS:
+    case TP_LINE_CASES:
+        if (l->rule == TP_LINE_CASES)
+            add(row, node_of(w, l->e));
+        add(row, node_of(w, l->factor));
+        for (int i = 0; i < (l->rule == TP_LINE_ENDS ? 4 : 2); i++)
+            add(row, integer(l->refs[i]));
+        break;
+    case TP_LINE_RULES: break;
+    }
+    return row;
+}
+
+static json *proof_of(writer *w, const tp_proof *p)
+{
+    json *o = json_object_new_object();
+    put(o, "by", json_object_new_string(KINDS[p->kind]));
+    if (p->kind == TP_PROOF_CHOICES || p->kind == TP_PROOF_MULTIPLE)
+        put(o, "variable", symbol(w, p->number));
+    else if (p->kind == TP_PROOF_SPLIT || p->kind == TP_PROOF_LET || p->kind == TP_PROOF_ABSURD)
+        put(o, "hypothesis", integer(p->number));
+    if (p->kind == TP_PROOF_MULTIPLE || p->kind == TP_PROOF_LET)
+        put(o, "symbol", symbol(w, p->sym));
+    if (p->kind == TP_PROOF_MULTIPLE)
+        put(o, "factor", integer(p->factor));
+    if (p->kind == TP_PROOF_LET)
+        put(o, "value", node_of(w, p->value));
+    if (p->nkids) {
+        json *kids = json_object_new_array();
+        for (uint32_t i = 0; i < p->nkids; i++)
+            add(kids, proof_of(w, p->kids[i]));
+        put(o, "cases", kids);
+    }
+    if (p->kind == TP_PROOF_LINES) {
+        json *lines = json_object_new_array();
+        for (uint32_t i = 0; i < p->nlines; i++)
+            add(lines, line_of(w, &p->lines[i]));
+        put(o, "lines", lines);
+    }
+    return o;
+}
+
+static json *variable_of(writer *w, const tp_var *x)
+{
+    json *o = json_object_new_object();
+    put(o, "symbol", symbol(w, x->sym));
+    put(o, "lo", node_of(w, x->lo));
+    put(o, "hi", node_of(w, x->hi));
+    if (x->multiple_of != 1)
+        put(o, "multiple_of", integer(x->multiple_of));
+    if (x->choices) {
+        json *choices = json_object_new_array();
+        for (uint32_t i = 0; i < x->nchoices; i++)
+            add(choices, integer(x->choices[i]));
+        put(o, "choices", choices);
+    }
+    return o;
+}
+
+tp_certificates *tp_certificates_new(tp_arena *a)
+{
+    tp_certificates *c = TP_NEW(a, tp_certificates);
+    c->arena = a;
+    c->text.arena = a;
+    tp_buf_printf(&c->text, "{\"tileproof_certificates\":%d}\n", FORMAT);
+    return c;
+}
+
+void tp_certificates_add(tp_certificates *c, const tp_exprs *p, const char *spec, const tp_obligation *o,
+                         const tp_proof *proof, tp_grade grade)
+{
+    tp_arena *work = tp_arena_child(c->arena);
+    writer w = {.arena = work, .p = p, .nodes = json_object_new_array()};
+    json *row = json_object_new_object(), *vars = json_object_new_array(), *premises = json_object_new_array();
+    put(row, "spec", json_object_new_string(spec ? spec : ""));
+    put(row, "obligation", json_object_new_string(o->name ? o->name : ""));
+    put(row, "grade", json_object_new_string(tp_grade_name(grade)));
+    for (uint32_t i = 0; i < o->nvars; i++)
+        add(vars, variable_of(&w, &o->vars[i]));
+    for (uint32_t i = 0; i < o->npremises; i++)
+        add(premises, node_of(&w, o->premises[i]));
+    json *goal = node_of(&w, o->goal), *by = proof ? proof_of(&w, proof) : NULL;
+    put(row, "nodes", w.nodes);
+    put(row, "variables", vars);
+    put(row, "premises", premises);
+    put(row, "goal", goal);
+    put(row, "proof", by);
+    tp_buf_printf(&c->text, "%s\n", json_object_to_json_string_ext(row, JSON_C_TO_STRING_PLAIN));
+    json_object_put(row);
+    tp_arena_free(work);
+}
+
+tp_str tp_certificates_text(const tp_certificates *c)
+{
+    return tp_buf_view(&c->text);
+}
+
+/* ---- reading ---- */
+
+typedef struct reader {
+    tp_ctx *c;
+    tp_exprs *p;
+    TP_VEC(tp_expr) nodes;
+} reader;
+
+_Noreturn static void wrong(tp_ctx *c, const tp_json *at, const char *what)
+{
+    tp_raise(c, "TP001", at->loc, NULL, "%s", what);
+}
+
+static const tp_json *member(reader *r, const tp_json *o, const char *key, tp_json_type type)
+{
+    const tp_json *v = o->type == TP_J_OBJECT ? tp_json_get(o, key) : NULL;
+    if (!v || v->type != type)
+        tp_raise(r->c, "TP001", v ? v->loc : o->loc, NULL, "\"%s\" should be %s", key, tp_json_type_name(type));
+    return v;
+}
+
+static const tp_json *item(reader *r, const tp_json *array, uint32_t i, tp_json_type type)
+{
+    if (array->type != TP_J_ARRAY || i >= array->u.items.n || array->u.items.at[i]->type != type)
+        tp_raise(r->c, "TP001", array->loc, NULL, "value %u of this list should be %s", i + 1, tp_json_type_name(type));
+    return array->u.items.at[i];
+}
+
+static uint32_t small(reader *r, const tp_json *v)
+{
+    if (v->type != TP_J_INT || v->u.integer < 0 || v->u.integer > INT32_MAX)
+        wrong(r->c, v, "this should be a small number");
+    return (uint32_t)v->u.integer;
+}
+
+/* An expression by its number; null: none, where `optional`. */
+static tp_expr expr(reader *r, const tp_json *v, bool optional)
+{
+    if (optional && (!v || v->type == TP_J_NULL))
+        return (tp_expr){0};
+    uint32_t i = small(r, v);
+    if (i == 0 || i > r->nodes.len)
+        wrong(r->c, v, "there is no node of that number");
+    return r->nodes.at[i - 1];
+}
+
+static uint32_t symbol_number(reader *r, const tp_json *v)
+{
+    const tp_expr_node *n = tp_expr_get(r->p, expr(r, v, false));
+    if (n->op != TP_E_SYM)
+        wrong(r->c, v, "this node is not a symbol");
+    return (uint32_t)n->value;
+}
+
+static tp_expr read_node(reader *r, const tp_json *row)
+{
+    tp_str name = item(r, row, 0, TP_J_STRING)->u.string;
+    uint32_t operands = row->u.items.n - 1;
+    if (tp_str_is(name, "const"))
+        return tp_const(r->p, item(r, row, 1, TP_J_INT)->u.integer);
+    if (tp_str_is(name, "sym"))
+        return tp_sym_new(r->p, item(r, row, 1, TP_J_STRING)->u.string);
+    for (int op = TP_E_NEG; op <= TP_E_ALIGN_UP; op++) {
+        uint32_t wanted = op == TP_E_ITE ? 3 : op < TP_E_ITE ? 1 : 2;
+        if (wanted != operands || !tp_str_is(name, op_name((tp_expr_op)op)))
+            continue;
+        tp_expr k[3] = {{0}, {0}, {0}};
+        for (uint32_t i = 0; i < operands; i++)
+            k[i] = expr(r, row->u.items.at[i + 1], false);
+        return wanted == 3   ? tp_ite(r->p, k[0], k[1], k[2])
+               : wanted == 2 ? tp_op2(r->p, (tp_expr_op)op, k[0], k[1])
+                             : tp_op1(r->p, (tp_expr_op)op, k[0]);
+    }
+    wrong(r->c, row, "there is no such operation");
+}
+
+static int index_of(tp_str name, const char *const *names, int n)
+{
+    int i = 0;
+    while (i < n && !tp_str_is(name, names[i]))
+        i++;
+    return i;
+}
+
+static void read_products(reader *r, const tp_json *row, tp_line *l)
+{
+    tp_product *products = TP_NEWN(r->c->arena, tp_product, row->u.items.n);
+    l->nproducts = row->u.items.n - 1;
+    l->products = products;
+    for (uint32_t i = 0; i < l->nproducts; i++) {
+        const tp_json *t = item(r, row, i + 1, TP_J_ARRAY);
+        products[i].coef = item(r, t, 0, TP_J_INT)->u.integer;
+        products[i].n = t->u.items.n - 1;
+        if (products[i].n > TP_POLY_MAX_DEGREE + 1)
+            wrong(r->c, t, "this product has too many factors");
+        for (uint32_t k = 0; k < products[i].n; k++)
+            products[i].refs[k] = small(r, t->u.items.at[k + 1]);
+    }
+}
+
+static tp_line read_line(reader *r, const tp_json *row)
+{
+    tp_str name = item(r, row, 0, TP_J_STRING)->u.string;
+    tp_line l = {.rule = (tp_line_rule)index_of(name, RULES, TP_LINE_RULES)};
+    uint32_t at = 1, refs = 0;
+    switch (l.rule) {
+    case TP_LINE_FACT:
+        l.number = small(r, item(r, row, 1, TP_J_INT));
+        l.side = small(r, item(r, row, 2, TP_J_INT));
+        break;
+    case TP_LINE_LOWER:
+    case TP_LINE_UPPER: l.number = symbol_number(r, item(r, row, 1, TP_J_INT)); break;
+    case TP_LINE_DEFINITION:
+        l.e = expr(r, item(r, row, at++, TP_J_INT), false);
+        l.side = small(r, item(r, row, at++, TP_J_INT));
+        refs = 1;
+        break;
+    case TP_LINE_SUM: read_products(r, row, &l); break;
+    case TP_LINE_CANCEL:
+        l.e = expr(r, item(r, row, at++, TP_J_INT), false);
+        refs = 2;
+        break;
+    case TP_LINE_ENDS:
+    case TP_LINE_CASES:
+        if (l.rule == TP_LINE_CASES)
+            l.e = expr(r, item(r, row, at++, TP_J_INT), false);
+        l.factor = expr(r, item(r, row, at++, TP_J_INT), false);
+        refs = l.rule == TP_LINE_ENDS ? 4 : 2;
+        break;
+    case TP_LINE_RULES: wrong(r->c, row, "there is no such reason for a line");
+    }
+    for (uint32_t i = 0; i < refs; i++)
+        l.refs[i] = small(r, item(r, row, at++, TP_J_INT));
+    return l;
+}
+
+static const tp_proof *read_proof(reader *r, const tp_json *o)
+{
+    tp_proof *p = TP_NEW(r->c->arena, tp_proof);
+    int kind = index_of(member(r, o, "by", TP_J_STRING)->u.string, KINDS, TP_PROOF_KINDS);
+    const tp_json *cases = tp_json_get(o, "cases");
+    p->kind = (tp_proof_kind)kind;
+    if (kind == TP_PROOF_KINDS)
+        wrong(r->c, o, "there is no such step of a proof");
+    if (kind == TP_PROOF_CHOICES || kind == TP_PROOF_MULTIPLE)
+        p->number = symbol_number(r, member(r, o, "variable", TP_J_INT));
+    else if (kind == TP_PROOF_SPLIT || kind == TP_PROOF_LET || kind == TP_PROOF_ABSURD)
+        p->number = small(r, member(r, o, "hypothesis", TP_J_INT));
+    if (kind == TP_PROOF_MULTIPLE || kind == TP_PROOF_LET)
+        p->sym = symbol_number(r, member(r, o, "symbol", TP_J_INT));
+    if (kind == TP_PROOF_MULTIPLE)
+        p->factor = member(r, o, "factor", TP_J_INT)->u.integer;
+    if (kind == TP_PROOF_LET)
+        p->value = expr(r, member(r, o, "value", TP_J_INT), false);
+    if (cases) {
+        cases = member(r, o, "cases", TP_J_ARRAY);
+        const tp_proof **kids = TP_NEWN(r->c->arena, const tp_proof *, cases->u.items.n);
+        for (uint32_t i = 0; i < cases->u.items.n; i++)
+            kids[i] = read_proof(r, cases->u.items.at[i]);
+        p->kids = kids;
+        p->nkids = cases->u.items.n;
+    }
+    if (kind == TP_PROOF_LINES) {
+        const tp_json *rows = member(r, o, "lines", TP_J_ARRAY);
+        tp_line *lines = TP_NEWN(r->c->arena, tp_line, rows->u.items.n);
+        for (uint32_t i = 0; i < rows->u.items.n; i++)
+            lines[i] = read_line(r, rows->u.items.at[i]);
+        p->lines = lines;
+        p->nlines = rows->u.items.n;
+    }
+    return p;
+}
+
+static tp_var read_variable(reader *r, const tp_json *o)
+{
+    const tp_json *multiple = tp_json_get(o, "multiple_of"), *choices = tp_json_get(o, "choices");
+    tp_var x = {.sym = symbol_number(r, member(r, o, "symbol", TP_J_INT)), .multiple_of = 1};
+    x.lo = expr(r, tp_json_get(o, "lo"), true);
+    x.hi = expr(r, tp_json_get(o, "hi"), true);
+    if (multiple && (x.multiple_of = member(r, o, "multiple_of", TP_J_INT)->u.integer) < 1)
+        wrong(r->c, multiple, "a variable is a multiple of 1 or more");
+    if (!choices)
+        return x;
+    choices = member(r, o, "choices", TP_J_ARRAY);
+    int64_t *list = TP_NEWN(r->c->arena, int64_t, choices->u.items.n + 1);
+    for (uint32_t i = 0; i < choices->u.items.n; i++)
+        list[i] = item(r, choices, i, TP_J_INT)->u.integer;
+    x.choices = list;
+    x.nchoices = choices->u.items.n;
+    return x;
+}
+
+void tp_certificates_read_header(tp_ctx *c)
+{
+    const tp_json *doc = tp_json_parse(c, false);
+    const tp_json *format = doc->type == TP_J_OBJECT ? tp_json_get(doc, "tileproof_certificates") : NULL;
+    if (!format || format->type != TP_J_INT)
+        tp_raise(c, "TP001", doc->loc, "write one with: tileproof lint --certificates FILE SPEC",
+                 "this is not a file of certificates");
+    if (format->u.integer != FORMAT)
+        tp_raise(c, "TP001", format->loc, "use the version of tileproof that wrote it",
+                 "certificates of format %lld; this version reads format %d", (long long)format->u.integer, FORMAT);
+}
+
+tp_certificate tp_certificate_read(tp_ctx *c)
+{
+    reader r = {.c = c, .p = tp_exprs_new(c->arena)};
+    const tp_json *doc = tp_json_parse(c, false), *nodes = member(&r, doc, "nodes", TP_J_ARRAY),
+                  *vars = member(&r, doc, "variables", TP_J_ARRAY), *premises = member(&r, doc, "premises", TP_J_ARRAY),
+                  *proof = tp_json_get(doc, "proof");
+    tp_certificate out = {.exprs = r.p,
+                          .spec = member(&r, doc, "spec", TP_J_STRING)->u.string,
+                          .grade = member(&r, doc, "grade", TP_J_STRING)->u.string};
+    for (uint32_t i = 0; i < nodes->u.items.n; i++)
+        tp_push(c->arena, r.nodes, read_node(&r, nodes->u.items.at[i]));
+    tp_var *v = TP_NEWN(c->arena, tp_var, vars->u.items.n);
+    for (uint32_t i = 0; i < vars->u.items.n; i++)
+        v[i] = read_variable(&r, vars->u.items.at[i]);
+    tp_expr *facts = TP_NEWN(c->arena, tp_expr, premises->u.items.n);
+    for (uint32_t i = 0; i < premises->u.items.n; i++)
+        facts[i] = expr(&r, premises->u.items.at[i], false);
+    out.obligation = (tp_obligation){.vars = v,
+                                     .nvars = vars->u.items.n,
+                                     .premises = facts,
+                                     .npremises = premises->u.items.n,
+                                     .goal = expr(&r, member(&r, doc, "goal", TP_J_INT), false)};
+    out.obligation.name = tp_cstr(c->arena, member(&r, doc, "obligation", TP_J_STRING)->u.string);
+    if (!proof || proof->type != TP_J_NULL)
+        out.proof = read_proof(&r, member(&r, doc, "proof", TP_J_OBJECT));
+    if (tp_exprs_overflowed(r.p))
+        wrong(c, nodes, "an expression is too large");
+    return out;
+}

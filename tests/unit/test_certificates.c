@@ -1,0 +1,201 @@
+/* The checker of proofs against brute force: whatever proof it is given, true
+ * or damaged, it accepts none of a false obligation. And certificates as
+ * files: written, read again, damaged. */
+#include "tests/unit/support.h"
+
+#include <stdlib.h>
+
+#include "smt/certificates.h"
+#include "tests/unit/obligations.h"
+
+enum { TRIALS = 4000, DAMAGES = 12 };
+
+static uint32_t nudge(box *b, uint32_t v, uint32_t n)
+{
+    return pick(b, 2) ? (uint32_t)pick(b, (int)n + 2) : v + (pick(b, 2) ? 1 : (uint32_t)-1);
+}
+
+static tp_line damaged_line(box *b, tp_line l, uint32_t nlines)
+{
+    switch (pick(b, 6)) {
+    case 0: l.rule = (tp_line_rule)pick(b, TP_LINE_RULES); break;
+    case 1: l.number = nudge(b, l.number, 3); break;
+    case 2: l.side = (uint32_t)pick(b, 3); break;
+    case 3: l.refs[pick(b, 4)] = (uint32_t)pick(b, (int)nlines + 2); break;
+    case 4: *(pick(b, 2) ? &l.e : &l.factor) = integer(b, 1); break;
+    default:
+        if (l.nproducts) {
+            tp_product *p = TP_NEWN(b->a, tp_product, l.nproducts);
+            memcpy(p, l.products, l.nproducts * sizeof *p);
+            tp_product *one = &p[pick(b, (int)l.nproducts)];
+            one->coef += pick(b, 5) - 2;
+            if (one->n)
+                one->refs[pick(b, (int)one->n)] = (uint32_t)pick(b, (int)nlines + 2);
+            l.products = p;
+        }
+    }
+    return l;
+}
+
+/* A copy with about one part changed. */
+static const tp_proof *damaged(box *b, const tp_proof *p)
+{
+    tp_proof *copy = TP_NEW(b->a, tp_proof);
+    *copy = *p;
+    if (pick(b, 8) == 0)
+        copy->kind = (tp_proof_kind)pick(b, TP_PROOF_KINDS);
+    else if (pick(b, 4) == 0)
+        copy->number = nudge(b, p->number, 4);
+    else if (pick(b, 8) == 0)
+        copy->value = integer(b, 1);
+    else if (pick(b, 8) == 0)
+        copy->factor += pick(b, 3) - 1;
+    if (p->nlines) {
+        tp_line *lines = TP_NEWN(b->a, tp_line, p->nlines);
+        memcpy(lines, p->lines, p->nlines * sizeof *lines);
+        uint32_t i = (uint32_t)pick(b, (int)p->nlines);
+        lines[i] = damaged_line(b, lines[i], p->nlines);
+        copy->lines = lines;
+        copy->nlines -= pick(b, 6) == 0;
+    }
+    if (p->nkids) {
+        const tp_proof **kids = TP_NEWN(b->a, const tp_proof *, p->nkids);
+        memcpy(kids, p->kids, p->nkids * sizeof *kids);
+        int i = pick(b, (int)p->nkids);
+        kids[i] = damaged(b, pick(b, 8) ? p->kids[i] : p->kids[0]);
+        copy->kids = kids;
+        copy->nkids -= pick(b, 12) == 0;
+    }
+    return copy;
+}
+
+static uint64_t setting(const char *name, uint64_t otherwise)
+{
+    const char *given = getenv(name);
+    return given ? strtoull(given, NULL, 10) : otherwise;
+}
+
+static void no_false_obligation_is_accepted(void **state)
+{
+    (void)state;
+    uint64_t first = setting("TEST_SEED", 1), trials = setting("TEST_TRIALS", TRIALS);
+    unsigned proofs = 0, damages = 0, accepted = 0, disproved = 0, refused = 0;
+    for (uint64_t seed = first; seed < first + trials; seed++) {
+        tp_arena *a = tp_arena_new(0);
+        box b = {.a = a, .p = tp_exprs_new(a), .rng = tp_rng_new(seed, 1)};
+        tp_expr premises[2];
+        int64_t env[VARS] = {0};
+        tp_obligation o = random_obligation(&b, premises), other = o;
+        tp_prover *v = tp_prover_new(a, b.p, &(tp_prover_options){.no_solver = true});
+        tp_decision d = tp_prove(v, &o);
+        refused += tp_prover_get_stats(v)->rejected;
+        tp_prover_free(v);
+        for (int i = 0; d.proof && i < DAMAGES; i++) {
+            /* a damaged proof of the claim, or of one that is nearly the same, often false */
+            const tp_proof *p = damaged(&b, d.proof);
+            const tp_expr_node *g = tp_expr_get(b.p, o.goal);
+            other.goal = i % 3 == 0   ? o.goal
+                         : i % 3 == 1 ? tp_op1(b.p, TP_E_NOT, o.goal)
+                         : g->op >= TP_E_EQ && g->op <= TP_E_GE
+                             ? tp_op2(b.p, TP_E_EQ + (tp_expr_op)pick(&b, 6), g->a, g->b)
+                             : condition(&b, 1);
+            bool yes = tp_check_proof(a, b.p, &other, i == 1 ? d.proof : p, NULL, NULL);
+            damages++;
+            accepted += yes;
+            if (!brute(&b, &other, 0, env)) {
+                disproved++;
+                if (yes)
+                    fail_msg("seed %llu: accepted, and false: %s", (unsigned long long)seed,
+                             tp_cstr(a, tp_expr_text(b.p, other.goal)));
+            }
+        }
+        proofs += d.proof != NULL;
+        tp_arena_free(a);
+    }
+    print_message("certificates: %u proofs from seed %llu, damaged %u times (%u of them of false claims): %u accepted, "
+                  "0 of them false; %u refused as they were\n",
+                  proofs, (unsigned long long)first, damages, disproved, accepted, refused);
+    assert_true(refused * 1000 <= proofs); /* where a divisor is 0, prover and checker may rewrite in another order */
+    assert_true(proofs > trials / 20);
+    assert_true(disproved > damages / 10);
+    assert_true(accepted > damages / 50); /* harmless damage exists: the test is not vacuous */
+}
+
+/* ---- files ---- */
+
+typedef struct reading {
+    tp_ctx ctx;
+    tp_source source;
+    bool header;
+    tp_certificate certificate;
+} reading;
+
+static void read_line(void *arg)
+{
+    reading *r = arg;
+    if (r->header)
+        tp_certificates_read_header(&r->ctx);
+    else
+        r->certificate = tp_certificate_read(&r->ctx);
+}
+
+static tp_status read_text(tp_arena *a, reading *r, tp_str text, bool header)
+{
+    *r = (reading){.source = {TP_S("test"), text}, .header = header};
+    r->ctx = (tp_ctx){.arena = a, .source = &r->source};
+    return tp_try(a, read_line, r);
+}
+
+static void what_is_written_is_read(void **state)
+{
+    (void)state;
+    unsigned lines = 0, refused = 0, unread = 0;
+    for (uint64_t seed = 1; seed < 400; seed++) {
+        tp_arena *a = tp_arena_new(0);
+        box b = {.a = a, .p = tp_exprs_new(a), .rng = tp_rng_new(seed, 2)};
+        tp_expr premises[2];
+        tp_obligation o = random_obligation(&b, premises);
+        tp_certificates *c = tp_certificates_new(a);
+        tp_prover *v = tp_prover_new(a, b.p, &(tp_prover_options){.no_solver = true, .certificates = c});
+        tp_decision d = tp_prove(v, &o);
+        tp_prover_free(v);
+        tp_str text = tp_certificates_text(c);
+        const char *newline = memchr(text.p, '\n', text.n);
+        tp_str header = {text.p, (size_t)(newline - text.p)}, row = {newline + 1, text.n - header.n - 1};
+        reading r;
+        assert_int_equal(read_text(a, &r, header, true), TP_OK);
+        assert_int_equal(row.n > 0, d.verdict == TP_PROVEN);
+        if (d.proof) {
+            row.n--; /* the newline */
+            assert_int_equal(read_text(a, &r, row, false), TP_OK);
+            tp_str why;
+            tp_buf words = {.arena = a};
+            if (!tp_check_proof(a, r.certificate.exprs, &r.certificate.obligation, r.certificate.proof, &why, &words))
+                fail_msg("seed %llu: %s", (unsigned long long)seed, tp_cstr(a, why));
+            assert_true(words.n > 0);
+            lines++;
+            for (int i = 0; i < 60; i++) { /* any byte changed: read or refused, never a crash */
+                char *copy = TP_NEWN(a, char, row.n);
+                memcpy(copy, row.p, row.n);
+                copy[pick(&b, (int)row.n)] = "0123456789[]{},\":x"[pick(&b, 18)];
+                tp_status st = read_text(a, &r, (tp_str){copy, row.n}, false);
+                unread += st != TP_OK;
+                if (st == TP_OK && r.certificate.proof)
+                    refused += !tp_check_proof(a, r.certificate.exprs, &r.certificate.obligation, r.certificate.proof,
+                                               NULL, NULL);
+            }
+        }
+        tp_arena_free(a);
+    }
+    print_message(
+        "certificates: %u written and read; of %u with a changed byte %u could not be read, %u were refused\n", lines,
+        lines * 60, unread, refused);
+    assert_true(lines > 20 && unread > 100 && refused > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_false_obligation_is_accepted),
+                                       cmocka_unit_test(what_is_written_is_read)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
