@@ -354,6 +354,48 @@ static void output_that_cannot_be_written(void **state)
     assert_int_equal(WEXITSTATUS(code), 5);
 }
 
+static void certificate_files(void **state)
+{
+    place *p = *state;
+    const char *file = path_in(p, "m.certs");
+    assert_int_equal(RUN(p->a, "lint", "matmul_relu", "--certificates", file).exit, 0);
+    outcome o = RUN(p->a, "recheck", file);
+    assert_int_equal(o.exit, 0);
+    assert_true(contains(o.out, "certificates accepted, 0 refused"));
+    o = RUN(p->a, "recheck", "--explain", file);
+    assert_int_equal(o.exit, 0);
+    assert_true(contains(o.out, "[lower bound]") && contains(o.out, "  claim "));
+    /* a claim that does not follow: refused, with the place */
+    static const char FALSE_CLAIM[] =
+        "{\"tileproof_certificates\":1}\n"
+        "{\"spec\":\"s\",\"obligation\":\"o\",\"grade\":\"cert\",\"nodes\":[[\"sym\",\"M\"],[\"const\",1],[\"const\",9]"
+        ","
+        "[\">=\",1,3]],\"variables\":[{\"symbol\":1,\"lo\":2,\"hi\":3}],\"premises\":[],\"goal\":4,\"proof\":"
+        "{\"by\":\"refute\",\"cases\":[{\"by\":\"lines\",\"lines\":[[\"lower\",1],[\"fact\",0,0],[\"sum\",[1,1],[1,2]]]"
+        "}]}}\n";
+    o = RUN(p->a, "recheck", put(p, "false.certs", FALSE_CLAIM, sizeof FALSE_CLAIM - 1));
+    assert_int_equal(o.exit, 1);
+    assert_true(contains(o.out, "false.certs:2: s o: refused: the last line is not a contradiction"));
+    static const struct {
+        const char *text, *message;
+    } BAD[] = {
+        {"", ":1:1: the text ends where a value is expected"},
+        {"{}\n", "not a file of certificates"},
+        {"{\"tileproof_certificates\":2}\n", "certificates of format 2"},
+        {"{\"tileproof_certificates\":1}\nnonsense\n", ":2:1: "},
+        {"{\"tileproof_certificates\":1}\n{}\n", "\"nodes\" should be"},
+        {"{\"tileproof_certificates\":1}\n{\"nodes\":[[\"+\",1,1]]}\n", "should be"},
+    };
+    for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
+        o = RUN(p->a, "recheck", put(p, "bad.certs", BAD[i].text, strlen(BAD[i].text)));
+        if (o.exit != 3 || !contains(o.err, BAD[i].message))
+            fail_msg("%s: exit %d: %s", BAD[i].text, o.exit, tp_cstr(p->a, o.err));
+    }
+    assert_int_equal(RUN(p->a, "recheck").exit, 2);
+    assert_int_equal(RUN(p->a, "recheck", path_in(p, "missing.certs")).exit, 3);
+    assert_int_equal(RUN(p->a, "lint", "matmul", "--certificates", "/proc/nowhere").exit, 5);
+}
+
 static void smt2_files(void **state)
 {
     place *p = *state;
@@ -385,6 +427,7 @@ int main(void)
         IN_PLACE(usage),
         IN_PLACE(exit_codes_of_many),
         IN_PLACE(output_that_cannot_be_written),
+        IN_PLACE(certificate_files),
         IN_PLACE(smt2_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
