@@ -82,26 +82,6 @@ static tp_leaks unwritten(flow *f, uint32_t operand, tp_expr when)
     return l;
 }
 
-/* Contents of scratch or an output window as a step finds them. */
-static tp_leaks inherited(flow *f, uint32_t operand, const tp_leaks *guess)
-{
-    const tp_operand *o = &f->k->operands[operand];
-    tp_expr when[MAX_AXES + 1];
-    uint32_t n = edges(f, o, false, when);
-    tp_leaks all = {0};
-    for (uint32_t i = 0; i < n; i++) {
-        tp_leaks born = unwritten(f, operand, when[i]);
-        flow_join(f, &all, &born, flow_yes(f), NULL, true);
-    }
-    for (uint32_t a = 0; a < f->k->naxes; a++) {
-        neighbour before = over_axis(f, o, a, false);
-        tp_expr lives = flow_and(f, before.when, before.same);
-        if (!flow_is_false(f, lives))
-            flow_join(f, &all, guess, lives, before.to, true);
-    }
-    return all;
-}
-
 /* Index of the array element under each lane of the window, per dimension. */
 static void elements_at_lanes(flow *f, const tp_operand *o, tp_expr *at)
 {
@@ -143,6 +123,47 @@ static tp_leaks outside(flow *f, uint32_t operand)
             l.when = flow_compare(f, TP_E_LT, at[d], tp_const(f->a->p, 0));
             flow_add(f, &all, l);
         }
+    }
+    return all;
+}
+
+/* A window that is restored when the grid returns to it is unwritten on its
+ * first visit only, when every axis that it does not depend on is at 0. */
+static void restore(flow *f, const tp_operand *o, tp_leaks *born)
+{
+    bool mentioned[MAX_AXES], told = tp_map_tells_axes(f->a, o, mentioned);
+    for (uint32_t i = 0; i < born->len; i++) {
+        tp_leak *l = &born->at[i];
+        for (uint32_t a = 0; a < f->k->naxes; a++)
+            if (!mentioned[a] && !f->k->axes[a].parallel)
+                l->when = flow_and(f, l->when,
+                                   flow_compare(f, TP_E_EQ, tp_sym(f->a->p, f->k->axes[a].sym), tp_const(f->a->p, 0)));
+        l->exact &= told;
+    }
+}
+
+/* Contents of scratch or an output window as a step finds them. */
+static tp_leaks inherited(flow *f, uint32_t operand, const tp_leaks *guess)
+{
+    const tp_operand *o = &f->k->operands[operand];
+    tp_expr when[MAX_AXES + 1];
+    uint32_t n = edges(f, o, false, when);
+    tp_leaks all = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        tp_leaks born = unwritten(f, operand, when[i]), rim = {0};
+        if (o->revisit_any)
+            restore(f, o, &born);
+        flow_join(f, &all, &born, flow_yes(f), NULL, true);
+        if (o->revisit_any) {
+            rim = outside(f, operand);
+            flow_join(f, &all, &rim, when[i], NULL, true);
+        }
+    }
+    for (uint32_t a = 0; a < f->k->naxes; a++) {
+        neighbour before = over_axis(f, o, a, false);
+        tp_expr lives = flow_and(f, before.when, before.same);
+        if (!flow_is_false(f, lives))
+            flow_join(f, &all, guess, lives, before.to, true);
     }
     return all;
 }

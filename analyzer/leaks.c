@@ -220,32 +220,45 @@ typedef struct tally {
     const char *rests_on;
 } tally;
 
-static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, uint32_t from, tally *t)
+static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool exact, uint32_t from, tally *t)
 {
-    for (int exact = 1; exact >= 0; exact--) /* sure ones first */
-        for (uint32_t i = 0; i < s->leaks.len; i++) {
-            const tp_leak *l = &s->leaks.at[i];
-            const int64_t *env;
-            if (strcmp(leak_rule(s, l), a->rule->code) != 0 || (l->exact && s->exact) != exact)
-                continue;
-            tp_claim c = claim_of(a, f, s, l);
-            if (told(a, from, &c))
-                continue;
-            tp_decision d = tp_claim_decide(a, &c);
-            if (d.verdict == TP_PROVEN) {
-                t->rests_on = c.rests_on ? c.rests_on : t->rests_on;
-                t->grade = d.grade > t->grade ? d.grade : t->grade;
-                continue;
-            }
-            t->open++;
-            tp_finding *found = tp_claim_record(a, &c, d, &env);
-            if (found->verdict != TP_VIOLATED)
-                continue;
-            if (s->kind == TP_SINK_OUTPUT)
-                ((tp_witness *)(uintptr_t)found->witness)->detail =
-                    tp_message(a, "%.*s depends on them", TP_FMT(element_text(a, f, &a->k->operands[s->operand], env)));
-            advise(a, found, &c, l);
+    for (uint32_t i = 0; i < s->leaks.len; i++) {
+        const tp_leak *l = &s->leaks.at[i];
+        const int64_t *env;
+        if (strcmp(leak_rule(s, l), a->rule->code) != 0 || (l->exact && s->exact) != exact)
+            continue;
+        tp_claim c = claim_of(a, f, s, l);
+        if (told(a, from, &c))
+            continue;
+        tp_decision d = tp_claim_decide(a, &c);
+        if (d.verdict == TP_PROVEN) {
+            t->rests_on = c.rests_on ? c.rests_on : t->rests_on;
+            t->grade = d.grade > t->grade ? d.grade : t->grade;
+            continue;
         }
+        t->open++;
+        tp_finding *found = tp_claim_record(a, &c, d, &env);
+        if (found->verdict != TP_VIOLATED)
+            continue;
+        if (s->kind == TP_SINK_OUTPUT)
+            ((tp_witness *)(uintptr_t)found->witness)->detail =
+                tp_message(a, "%.*s depends on them", TP_FMT(element_text(a, f, &a->k->operands[s->operand], env)));
+        advise(a, found, &c, l);
+    }
+}
+
+/* All sinks of one output, or all others; sure leaks first: what is
+ * only bounded must not hide them. */
+static tally check_sinks(tp_analysis *a, const tp_flow *f, bool outputs, uint32_t operand, uint32_t from)
+{
+    tally t = {.grade = TP_GRADE_NONE};
+    for (int exact = 1; exact >= 0; exact--)
+        for (uint32_t i = 0; i < f->sinks.len; i++) {
+            const tp_sink *s = &f->sinks.at[i];
+            if ((s->kind == TP_SINK_OUTPUT) == outputs && (!outputs || s->operand == operand))
+                check_sink(a, f, s, exact, from, &t);
+        }
+    return t;
 }
 
 void tp_check_leaks(tp_analysis *a, const char *proven)
@@ -258,10 +271,7 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
         const tp_operand *out = &a->k->operands[o];
         if (out->discard)
             continue;
-        tally t = {.grade = TP_GRADE_NONE};
-        for (uint32_t i = 0; i < f->sinks.len; i++)
-            if (f->sinks.at[i].kind == TP_SINK_OUTPUT && f->sinks.at[i].operand == o)
-                check_sink(a, f, &f->sinks.at[i], from, &t);
+        tally t = check_sinks(a, f, true, o, from);
         if (t.open)
             continue;
         tp_finding *ok =
@@ -269,9 +279,5 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
         ok->grade = t.grade == TP_GRADE_NONE ? TP_GRADE_EXACT : t.grade; /* no arithmetic at all */
         ok->rests_on = t.rests_on ? tp_str_c(t.rests_on) : (tp_str){NULL, 0};
     }
-    for (uint32_t i = 0; i < f->sinks.len; i++) {
-        tally t = {.grade = TP_GRADE_NONE};
-        if (f->sinks.at[i].kind != TP_SINK_OUTPUT)
-            check_sink(a, f, &f->sinks.at[i], from, &t);
-    }
+    check_sinks(a, f, false, 0, from);
 }

@@ -27,6 +27,8 @@ typedef struct tp_cells {
     tp_origin *shadow; /* TP_MIXED; allocated on first use */
 } tp_cells;
 
+typedef struct tp_alias tp_alias;
+
 /* One operand while the grid runs. */
 typedef struct tp_ref {
     const tp_operand *operand;
@@ -42,7 +44,10 @@ typedef struct tp_ref {
     uint32_t *owner; /* outputs with Element dimensions instead: per element, the number of its run */
     int64_t *starts; /* and per run its window's start, then its parallel coordinates, hashed */
     uint32_t nstarts, starts_room;
-    const tp_step *last_store; /* statement that last wrote it */
+    bool returned;               /* outputs: this run has the window of an earlier one */
+    const tp_step *last_store;   /* statement that last wrote it */
+    struct tp_alias *shared;     /* alias.c: its array is another operand's too */
+    int64_t run_key, run_number; /* ... and its last step so far */
 } tp_ref;
 
 /* The walk: lexicographic, parallel axes in a seeded order. */
@@ -76,6 +81,21 @@ _Noreturn void tp_trap_raise(tp_machine *m, const char *rule, tp_str subject, co
 void *tp_workspace(tp_machine *m, tp_vid v, size_t bytes);
 /* Trap because an undefined value reached `sink`. */
 _Noreturn void tp_trap_undefined(tp_machine *m, tp_origin o, tp_str subject, const char *sink);
+
+/* machine.c */
+/* Rows (last dimension) of the part of a window that lies inside its array. */
+typedef void (*tp_row_visitor)(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx);
+void tp_each_inner_row(tp_ref *r, tp_row_visitor visit, void *ctx);
+int64_t tp_parallel_key(const tp_machine *m);
+tp_str tp_element_text(tp_machine *m, const tp_ref *r, size_t lane);
+
+/* alias.c */
+void tp_alias_prepare(tp_machine *m, uint32_t output);
+/* After a window was copied in, after a step under a resident output, after a
+ * copy-out. Nothing without "alias". */
+void tp_alias_read(tp_machine *m, tp_ref *r);
+void tp_alias_step(tp_machine *m, tp_ref *r);
+void tp_alias_written(tp_machine *m, tp_ref *r);
 
 /* shadow.c */
 tp_origin tp_origin_new(tp_origin_kind kind, uint32_t operand, size_t lane, int64_t step);

@@ -85,6 +85,8 @@ static void prepare_ref(tp_machine *m, uint32_t i)
                           (long long)dims[d]);
     }
     tp_cells_init(m->arena, &r->cells, o->dtype, o->ref_rank, dims);
+    if (o->role == TP_OUTPUT && o->discard)
+        return;
     if (o->role == TP_OUTPUT && tp_has_element_dims(o)) {
         r->owner = TP_NEWN(m->arena, uint32_t, r->array->n);
     } else if (o->role == TP_OUTPUT) {
@@ -136,10 +138,7 @@ static bool inner_part(const tp_ref *r, int64_t *first, int64_t *extent)
     return any;
 }
 
-/* Rows (last dimension) of the inner part: calls visit(array element, lane, length). */
-typedef void (*row_visitor)(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx);
-
-static void each_inner_row(tp_ref *r, row_visitor visit, void *ctx)
+void tp_each_inner_row(tp_ref *r, tp_row_visitor visit, void *ctx)
 {
     const tp_operand *o = r->operand;
     int64_t first[TP_MAX_RANK], extent[TP_MAX_RANK], at[TP_MAX_RANK] = {0};
@@ -174,7 +173,7 @@ static void copy_row(tp_ref *r, size_t array, size_t lane, size_t n, void *in)
 
 static void transfer(tp_ref *r, bool in)
 {
-    each_inner_row(r, copy_row, in ? r : NULL);
+    tp_each_inner_row(r, copy_row, in ? r : NULL);
 }
 
 static bool partial(const tp_ref *r)
@@ -231,7 +230,7 @@ static size_t block_number(const tp_ref *r)
     return n;
 }
 
-static tp_str element_text(tp_machine *m, const tp_ref *r, size_t lane)
+tp_str tp_element_text(tp_machine *m, const tp_ref *r, size_t lane)
 {
     int64_t at[TP_MAX_RANK];
     tp_buf b = {.arena = m->arena};
@@ -260,23 +259,31 @@ static void end_run(tp_machine *m, uint32_t index)
         tp_origin o = tp_origin_at(&r->cells, i);
         if (!o || !lane_inside(r, i) || !lane_valid(m, r, i))
             continue;
-        tp_str e = element_text(m, r, i);
+        tp_str e = tp_element_text(m, r, i);
         if (!(o & TP_ORIGIN_STORED)) /* born here and still as it was */
             tp_trap_raise(m, "TP401", r->operand->name, "%.*s is never written in the run of its block", TP_FMT(e));
         m->at = r->last_store;
         tp_trap_undefined(m, o, r->operand->name, tp_printf(m->arena, "%.*s at copy-out", TP_FMT(e)).p);
     }
     transfer(r, false);
+    tp_alias_written(m, r);
     m->stats.copies_out++;
 }
 
-static int64_t parallel_key(const tp_machine *m)
+int64_t tp_parallel_key(const tp_machine *m)
 {
     int64_t key = 0;
     for (uint32_t a = 0; a < m->k->naxes; a++)
         if (m->k->axes[a].parallel)
             key = key * 1000003 + m->env[m->k->axes[a].sym];
     return key;
+}
+
+/* May the grid come back to a window that it left? With an alias the rule
+ * about hazards decides. */
+static bool may_return(const tp_operand *o)
+{
+    return o->revisit_any || o->alias >= 0;
 }
 
 /* Element windows: every element has the run that it belongs to. */
@@ -294,6 +301,10 @@ static void claim_row(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx)
         if (other) {
             const int64_t *was = r->starts + (size_t)(other - 1) * (TP_MAX_RANK + 1);
             bool same = memcmp(was, r->window, r->operand->rank * sizeof *was) == 0, race = was[TP_MAX_RANK] != c->key;
+            if (same && !race && may_return(r->operand)) {
+                r->returned = true;
+                continue;
+            }
             tp_trap_raise(c->m,
                           race   ? "TP403"
                           : same ? "TP402"
@@ -302,7 +313,7 @@ static void claim_row(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx)
                           race   ? "two steps that differ in a parallel axis write %.*s"
                           : same ? "the grid returns to the window of %.*s after leaving it"
                                  : "two windows that overlap both write %.*s",
-                          TP_FMT(element_text(c->m, r, lane + i)));
+                          TP_FMT(tp_element_text(c->m, r, lane + i)));
         }
         r->owner[array + i] = c->run;
     }
@@ -320,34 +331,46 @@ static void claim_elements(tp_machine *m, tp_ref *r, int64_t key)
     int64_t *now = r->starts + (size_t)r->nstarts++ * (TP_MAX_RANK + 1);
     memcpy(now, r->window, r->operand->rank * sizeof *now);
     now[TP_MAX_RANK] = key;
-    each_inner_row(r, claim_row, &(claim_context){m, r->nstarts, key});
+    tp_each_inner_row(r, claim_row, &(claim_context){m, r->nstarts, key});
+}
+
+/* The window is undefined, or as it was left where the output may be revisited. */
+static void open_window(tp_machine *m, uint32_t index)
+{
+    tp_ref *r = &m->refs[index];
+    if (r->returned && r->operand->revisit_any) {
+        transfer(r, true);
+        fill_outside(m, r, index);
+    } else {
+        tp_make_undefined(&r->cells, tp_origin_new(TP_BORN_OUTPUT, index, 0, m->step));
+    }
+}
+
+static void claim_block(tp_machine *m, tp_ref *r, int64_t key)
+{
+    size_t b = block_number(r);
+    bool race = r->visit_key[b] != key;
+    if (r->visited[b] && !race && may_return(r->operand))
+        r->returned = true;
+    else if (r->visited[b])
+        tp_trap_raise(m, race ? "TP403" : "TP402", r->operand->name,
+                      race ? "two steps that differ in a parallel axis write the same block of `%.*s`"
+                           : "the grid returns to a block of `%.*s` after leaving it",
+                      TP_FMT(r->operand->name));
+    r->visited[b] = ++m->runs;
+    r->visit_key[b] = key;
 }
 
 static void begin_run(tp_machine *m, uint32_t index)
 {
     tp_ref *r = &m->refs[index];
     r->resident = true;
-    if (r->operand->discard) {
-        tp_make_undefined(&r->cells, tp_origin_new(TP_BORN_OUTPUT, index, 0, m->step));
-        return;
-    }
-    if (r->owner) {
-        claim_elements(m, r, parallel_key(m));
-        tp_make_undefined(&r->cells, tp_origin_new(TP_BORN_OUTPUT, index, 0, m->step));
-        return;
-    }
-    size_t b = block_number(r);
-    int64_t key = parallel_key(m);
-    if (r->visited[b]) {
-        bool race = r->visit_key[b] != key;
-        tp_trap_raise(m, race ? "TP403" : "TP402", r->operand->name,
-                      race ? "two steps that differ in a parallel axis write the same block of `%.*s`"
-                           : "the grid returns to a block of `%.*s` after leaving it",
-                      TP_FMT(r->operand->name));
-    }
-    r->visited[b] = ++m->runs;
-    r->visit_key[b] = key;
-    tp_make_undefined(&r->cells, tp_origin_new(TP_BORN_OUTPUT, index, 0, m->step));
+    r->returned = false;
+    if (r->owner)
+        claim_elements(m, r, tp_parallel_key(m));
+    else if (r->visited)
+        claim_block(m, r, tp_parallel_key(m));
+    open_window(m, index);
 }
 
 /* Start of an Element dimension: inside the padding, and meeting the array. */
@@ -407,6 +430,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
         memcpy(r->window, start, sizeof start);
         transfer(r, true);
         fill_outside(m, r, i);
+        tp_alias_read(m, r);
         r->resident = true;
         m->stats.copies_in++;
     }
@@ -448,7 +472,7 @@ static void check_coverage(tp_machine *m)
     m->at = NULL;
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++) {
         tp_ref *r = &m->refs[i];
-        if (r->operand->discard)
+        if (r->operand->discard || r->operand->alias >= 0)
             continue;
         for (size_t e = 0; r->owner && e < r->array->n; e++) {
             int64_t at[TP_MAX_RANK];
@@ -470,7 +494,7 @@ static void check_coverage(tp_machine *m)
             for (size_t lane = 0; lane < r->cells.n; lane++)
                 if (lane_inside(r, lane) && lane_valid(m, r, lane))
                     tp_trap_raise(m, "TP401", r->operand->name, "no step writes %.*s",
-                                  TP_FMT(element_text(m, r, lane)));
+                                  TP_FMT(tp_element_text(m, r, lane)));
         }
     }
 }
@@ -481,6 +505,9 @@ static void walk(void *arg)
     check_executable(m);
     for (uint32_t i = 0; i < tp_noperands(m->k); i++)
         prepare_ref(m, i);
+    for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
+        if (m->k->operands[i].alias >= 0)
+            tp_alias_prepare(m, i);
     prepare_values(m);
     lay_out(m);
     tp_grid *g = &m->grid;
@@ -494,6 +521,8 @@ static void walk(void *arg)
         m->at = NULL;
         move_windows(m, parallel_changed);
         tp_exec_region(m, &m->k->body->steps);
+        for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
+            tp_alias_step(m, &m->refs[i]);
         for (uint32_t a = m->k->naxes; a-- > 0;) {
             if (++g->at[a] < g->steps[a])
                 break;

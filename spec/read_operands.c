@@ -134,17 +134,31 @@ static void read_valid(tp_reader *r, tp_operand *o, const tp_json *v)
     r->names.len = mark;
 }
 
+/* "revisit": what happens when the grid returns to a window. */
+static void read_revisit(tp_reader *r, tp_operand *o, const tp_json *v)
+{
+    const tp_json *mode = tp_member(r->c, v, "revisit", TP_J_STRING, false);
+    if (!mode || tp_str_is(mode->u.string, "immediate"))
+        return;
+    if (!tp_str_is(mode->u.string, "any"))
+        tp_raise(r->c, "TP001", mode->loc, "immediate or any", "unknown revisit mode \"%.*s\"", TP_FMT(mode->u.string));
+    if (o->buffers != 1)
+        tp_raise(r->c, "TP005", mode->loc, "add \"buffers\": 1",
+                 "\"revisit\": \"any\" needs a single buffer; `%.*s` has %d", TP_FMT(o->name), o->buffers);
+    o->revisit_any = true;
+}
+
 static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role role, uint32_t index)
 {
     static const char *const INPUT[] = {"name",         "dtype",   "shape", "block_shape", "index_map",
                                         "memory_space", "buffers", "valid", NULL};
-    static const char *const OUTPUT[] = {"name",         "dtype",   "shape", "block_shape", "index_map",
-                                         "memory_space", "buffers", "valid", "discard",     NULL};
+    static const char *const OUTPUT[] = {"name",    "dtype", "shape",   "block_shape", "index_map", "memory_space",
+                                         "buffers", "valid", "discard", "alias",       "revisit",   NULL};
     static const char *const SCRATCH[] = {"name", "dtype", "shape", "memory_space", NULL};
-    static const char *const LATER[] = {"alias", "revisit", NULL}, *const *const KEYS[] = {INPUT, OUTPUT, SCRATCH};
+    static const char *const *const KEYS[] = {INPUT, OUTPUT, SCRATCH};
     static const char *const WHAT[] = {"an input", "an output", "a scratch buffer"};
     tp_expect_type(r->c, v, TP_J_OBJECT, WHAT[role]);
-    tp_check_keys(r->c, v, KEYS[role], role == TP_OUTPUT ? LATER : NULL, WHAT[role]);
+    tp_check_keys(r->c, v, KEYS[role], NULL, WHAT[role]);
     const tp_json *name = tp_member(r->c, v, "name", TP_J_STRING, true);
     const tp_json *buffers = tp_member(r->c, v, "buffers", TP_J_INT, false);
     const tp_json *discard = tp_member(r->c, v, "discard", TP_J_BOOL, false);
@@ -154,6 +168,7 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
     o->loc = name->loc;
     o->memory = read_memory(r, v, role == TP_SCRATCH);
     o->buffers = 2;
+    o->alias = -1;
     if (buffers) {
         if (buffers->u.integer < 1 || buffers->u.integer > 16)
             tp_raise(r->c, "TP005", buffers->loc, NULL, "\"buffers\" is 1 to 16");
@@ -170,6 +185,38 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
     o->discard = discard && discard->u.boolean;
     if (valid)
         read_valid(r, o, valid);
+    read_revisit(r, o, v);
+}
+
+/* "alias": the output shares its array with an input of equal shape and dtype. */
+static void read_alias(tp_reader *r, tp_operand *o, const tp_json *v)
+{
+    const tp_json *name = tp_member(r->c, v, "alias", TP_J_STRING, false);
+    if (!name)
+        return;
+    const tp_operand *x = NULL;
+    for (uint32_t i = 0; i < r->k->ninputs && !x; i++)
+        if (tp_str_eq(r->k->operands[i].name, name->u.string)) {
+            x = &r->k->operands[i];
+            o->alias = (int)i;
+        }
+    if (!x)
+        tp_raise(r->c, "TP002", name->loc, "an output is aliased to an input", "there is no input `%.*s`",
+                 TP_FMT(name->u.string));
+    for (uint32_t i = r->k->ninputs; i < r->k->ninputs + r->k->noutputs; i++)
+        if (&r->k->operands[i] != o && r->k->operands[i].alias == o->alias)
+            tp_raise(r->c, "TP005", name->loc, NULL, "`%.*s` is aliased twice", TP_FMT(x->name));
+    bool same = x->rank == o->rank && x->dtype == o->dtype;
+    for (uint32_t d = 0; same && d < o->rank; d++)
+        same = tp_same(tp_expr_normal(r->k->exprs, x->shape[d]), tp_expr_normal(r->k->exprs, o->shape[d]));
+    if (!same)
+        tp_raise(r->c, "TP004", name->loc, "give both the same shape and dtype",
+                 "`%.*s` cannot share its array with `%.*s`: shape or dtype differ", TP_FMT(o->name), TP_FMT(x->name));
+    if (o->discard || o->valid.id || x->valid.id)
+        tp_raise(r->c, "TP005", name->loc, "drop one of the two",
+                 "\"alias\" together with \"%s\" is not read by this build", o->discard ? "discard" : "valid");
+    if (o->memory != TP_MEM_VMEM || x->memory != TP_MEM_VMEM)
+        tp_raise(r->c, "TP005", name->loc, NULL, "\"alias\" is read for blocks in vmem only");
 }
 
 void tp_read_operands(tp_reader *r)
@@ -186,11 +233,13 @@ void tp_read_operands(tp_reader *r)
     if (total > MAX_OPERANDS)
         tp_raise(r->c, "TP005", r->k->doc->loc, NULL, "more than %d operands", MAX_OPERANDS);
     r->k->operands = TP_NEWN(r->c->arena, tp_operand, total);
+    r->k->ninputs = counts[0];
+    r->k->noutputs = counts[1];
+    r->k->nscratch = counts[2];
     uint32_t at = 0;
     for (int i = 0; i < 3; i++)
         for (uint32_t j = 0; j < counts[i]; j++, at++)
             read_operand(r, &r->k->operands[at], lists[i]->u.items.at[j], (tp_role)i, at);
-    r->k->ninputs = counts[0];
-    r->k->noutputs = counts[1];
-    r->k->nscratch = counts[2];
+    for (uint32_t j = 0; j < counts[1]; j++)
+        read_alias(r, &r->k->operands[counts[0] + j], lists[1]->u.items.at[j]);
 }

@@ -33,7 +33,7 @@ static void check_axis(tp_analysis *a, const tp_axis *x)
     for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs && all.verdict == TP_PROVEN; i++) {
         tp_var vars[TP_MAX_RANK];
         tp_expr premises[TP_MAX_RANK + 1];
-        if (a->k->operands[i].discard)
+        if (a->k->operands[i].discard || a->k->operands[i].alias >= 0)
             continue;
         name_element(a, &a->k->operands[i], &c, vars, premises);
         tp_decision d = tp_claim_decide(a, &c);

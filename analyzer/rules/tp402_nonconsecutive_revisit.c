@@ -74,7 +74,7 @@ static void check(tp_analysis *a)
 {
     for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
-        if (o->discard)
+        if (o->discard || o->revisit_any || o->alias >= 0) /* may return; an alias: TP405 */
             continue;
         bool mentioned[16], said = false;
         bool told = tp_map_tells_axes(a, o, mentioned);

@@ -280,9 +280,14 @@ def pallas_call(spec, given_sizes=(), dtypes=(), interpret=True):
         if "block_shape" not in o:
             return pl.BlockSpec(memory_space=pltpu.VMEM)
         block = tuple(dimension(b, sizes) for b in o["block_shape"])
-        return pl.BlockSpec(block, lambda *ids: tuple(integer(e, {**sizes, **dict(zip(axes, ids))}) for e in o["index_map"]))
+        mode = {}
+        if "buffers" in o or "revisit" in o:
+            revisit = {"revisit": pl.RevisitMode(o["revisit"])} if "revisit" in o else {}
+            mode = {"pipeline_mode": pl.Buffered(o.get("buffers", 2), **revisit)}
+        return pl.BlockSpec(block, lambda *ids: tuple(integer(e, {**sizes, **dict(zip(axes, ids))}) for e in o["index_map"]), **mode)
 
     inputs, outputs, scratch = spec.get("inputs", []), spec["outputs"], spec.get("scratch", [])
+    names = [o["name"] for o in inputs]
     params = {"compiler_params": pltpu.CompilerParams(dimension_semantics=semantics)} if grid and interpret is not True else {}
     call = pl.pallas_call(
         body_function(spec, sizes, dtypes),
@@ -291,6 +296,7 @@ def pallas_call(spec, given_sizes=(), dtypes=(), interpret=True):
         in_specs=[block_of(o) for o in inputs],
         out_specs=[block_of(o) for o in outputs],
         scratch_shapes=[pltpu.VMEM(shape_of(o), dtype_of(o)) for o in scratch],
+        input_output_aliases={names.index(o["alias"]): i for i, o in enumerate(outputs) if "alias" in o},
         interpret=interpret,
         **params,
     )

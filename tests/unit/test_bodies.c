@@ -20,7 +20,8 @@ typedef struct maker {
     const char *axis[3];
     tp_buf body;
     int indent, locals;
-    bool pure; /* values of inputs only: what each primitive does to padding */
+    bool pure;  /* values of inputs only: what each primitive does to padding */
+    bool alias; /* x and o share their array */
 } maker;
 
 static int pick(maker *g, int n)
@@ -233,9 +234,13 @@ static const char *dimension_map(maker *g, int d)
     }
 }
 
-/* Often one element only: then a trap tells about that element. */
-static const char *output_valid(maker *g)
+/* Its last keys. "valid" is often one element only: then a trap tells about that element. */
+static const char *output_keys(maker *g)
 {
+    if (g->alias)
+        return text(g, ", \"alias\": \"x\", \"buffers\": %d", 1 + pick(g, 3));
+    if (pick(g, 8) == 0)
+        return ", \"buffers\": 1, \"revisit\": \"any\"";
     if (g->pure && pick(g, 4))
         return text(g, ", \"valid\": \"d0 == %d and d1 == %d\"", pick(g, 4), pick(g, 4));
     return pick(g, 8) ? "" : ", \"valid\": \"d0 < 3\"";
@@ -247,6 +252,7 @@ static const char *make_spec(maker *g)
     tp_buf t = {.arena = g->a};
     g->naxes = 1 + pick(g, 3);
     g->pure = pick(g, 3) == 0;
+    g->alias = pick(g, 6) == 0;
     g->b = 2 + pick(g, 2);
     g->body = (tp_buf){.arena = g->a};
     for (int n = 0; n < 3; n++)
@@ -276,14 +282,15 @@ static const char *make_spec(maker *g)
                       : pick(g, 2) ? text(g, "cdiv(M, %d) - 1 - i", g->b)
                                    : "i // 2",
                       g->naxes > 1 && pick(g, 8) ? "j" : "0",
-                      pick(g, 8)   ? ""
-                      : pick(g, 2) ? ", \"valid\": \"d0 < 3\""
-                                   : ", \"valid\": \"d0 + d1 < M\"");
+                      g->alias && n == 0 ? text(g, ", \"buffers\": %d", 1 + pick(g, 3))
+                      : pick(g, 8)       ? ""
+                      : pick(g, 2)       ? ", \"valid\": \"d0 < 3\""
+                                         : ", \"valid\": \"d0 + d1 < M\"");
     tp_buf_printf(&t,
                   "], \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"%s\", \"%s\"], "
                   "\"block_shape\": [%d, %d], \"index_map\": [\"%s\", \"%s\"]%s}], ",
-                  pick(g, 8) ? "M" : "2", g->naxes > 1 && pick(g, 6) ? "N" : "2", g->b, g->b, dimension_map(g, 0),
-                  dimension_map(g, 1), output_valid(g));
+                  g->alias || pick(g, 8) ? "M" : "2", g->alias || (g->naxes > 1 && pick(g, 6)) ? "N" : "2", g->b, g->b,
+                  dimension_map(g, 0), dimension_map(g, 1), output_keys(g));
     tp_buf_printf(&t, "\"scratch\": [{\"name\": \"s\", \"dtype\": \"float32\", \"shape\": [%d, %d]}], \"kernel\": [",
                   g->b, g->b);
     if (g->pure) {
