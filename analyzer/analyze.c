@@ -92,6 +92,13 @@ tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc 
     return &a->out->findings.at[a->out->findings.len - 1];
 }
 
+tp_finding *tp_advise(tp_analysis *a, tp_str subject, tp_loc loc, tp_str message, tp_str help)
+{
+    tp_finding *f = tp_add_finding(a, TP_ADVICE, subject, loc, message);
+    f->help = help;
+    return f;
+}
+
 bool tp_violated(const tp_analysis *a, const char *rule, const tp_loc *at)
 {
     const tp_findings *lists[] = {&a->out->findings, a->earlier};

@@ -47,6 +47,8 @@ tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **en
 /* The two halves of it. */
 tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c);
 tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env);
+/* Advice: something that works and could be better. Never fails a run. */
+tp_finding *tp_advise(tp_analysis *a, tp_str subject, tp_loc loc, tp_str message, tp_str help);
 /* Was this rule violated so far, for this kernel (and this place; NULL: any)? */
 bool tp_violated(const tp_analysis *a, const char *rule, const tp_loc *at);
 /* Record a finding that needed no proof. */
@@ -119,6 +121,10 @@ uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises, uint32_t room);
 /* memory.c: bytes of one window or scratch buffer in VMEM, padded to tiles;
  * and how many copies the pipeline keeps. */
 tp_expr tp_padded_bytes(tp_analysis *a, const tp_operand *o);
+/* Does the body read or write it? True when there is no body. */
+bool tp_body_uses(const tp_kernel *k, uint32_t operand);
+/* Value at the largest sizes; -1 when it does not fit 64 bits. */
+int64_t tp_at_largest(tp_analysis *a, tp_expr e);
 int tp_pipeline_buffers(const tp_kernel *k, const tp_operand *o);
 /* Bits of an element as the hardware stores it (bool: 32). */
 int tp_storage_bits(tp_dtype d);

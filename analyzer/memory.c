@@ -43,6 +43,32 @@ static tp_expr padded_rows(tp_analysis *a, tp_expr rows, int64_t least)
     return r;
 }
 
+static bool region_uses(const tp_region *r, uint32_t operand)
+{
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_step *s = &r->at[i];
+        if ((s->access && s->access->operand == operand) ||
+            (s->inst && s->inst->access && s->inst->access->operand == operand) || region_uses(&s->body, operand) ||
+            region_uses(&s->orelse, operand))
+            return true;
+    }
+    return false;
+}
+
+bool tp_body_uses(const tp_kernel *k, uint32_t operand)
+{
+    return !k->body || region_uses(&k->body->steps, operand);
+}
+
+int64_t tp_at_largest(tp_analysis *a, tp_expr e)
+{
+    int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p)), v;
+    for (uint32_t i = 0; i < a->nsizes; i++)
+        env[a->vars[i].sym] =
+            a->vars[i].choices ? a->vars[i].choices[a->vars[i].nchoices - 1] : tp_expr_get(a->p, a->vars[i].hi)->value;
+    return tp_expr_eval(a->p, e, env, &v) == TP_EVAL_OK ? v : -1;
+}
+
 tp_expr tp_padded_bytes(tp_analysis *a, const tp_operand *o)
 {
     int bits = tp_storage_bits(o->dtype);

@@ -1,6 +1,6 @@
 #include "base/finding.h"
 
-static const char *const VERDICTS[] = {"proven", "violated", "unknown", "vacuous", "assumed", "not-applicable"};
+static const char *const VERDICTS[] = {"proven", "violated", "unknown", "vacuous", "assumed", "not-applicable", "advice"};
 
 const char *tp_verdict_name(tp_verdict v)
 {

@@ -34,6 +34,7 @@ typedef enum tp_verdict {
     TP_VACUOUS,
     TP_ASSUMED,
     TP_NOT_APPLICABLE,
+    TP_ADVICE, /* something that works and could be better */
     TP_VERDICTS
 } tp_verdict;
 const char *tp_verdict_name(tp_verdict v);

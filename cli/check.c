@@ -123,7 +123,9 @@ static void apply_allow(tp_job *j)
         bool used = false;
         for (uint32_t k = 0; k < j->report.findings.len; k++) {
             tp_finding *f = &j->report.findings.at[k];
-            if ((f->verdict != TP_VIOLATED && f->verdict != TP_UNKNOWN && f->verdict != TP_VACUOUS) || !covers(a, f))
+            if ((f->verdict != TP_VIOLATED && f->verdict != TP_UNKNOWN && f->verdict != TP_VACUOUS &&
+                 f->verdict != TP_ADVICE) ||
+                !covers(a, f))
                 continue;
             f->suppressed = used = true;
             f->suppress_reason = tp_json_get(a, "reason")->u.string;

@@ -36,6 +36,7 @@ tp_counts tp_count(const tp_spec_report *s)
         c.violated += f->verdict == TP_VIOLATED;
         c.unknown += f->verdict == TP_UNKNOWN;
         c.vacuous += f->verdict == TP_VACUOUS;
+        c.advice += f->verdict == TP_ADVICE;
         c.assumed += f->verdict == TP_ASSUMED;
     }
     c.tested = s->equiv ? s->equiv->equal : 0;

@@ -34,7 +34,7 @@ typedef struct tp_report {
 } tp_report;
 
 typedef struct tp_counts {
-    uint32_t proven, violated, unknown, vacuous, assumed, suppressed, tested;
+    uint32_t proven, violated, unknown, vacuous, assumed, suppressed, tested, advice;
 } tp_counts;
 tp_counts tp_count(const tp_spec_report *s);
 /* Exit code that the record calls for; see docs/REPORTS.md. */

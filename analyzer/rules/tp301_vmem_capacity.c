@@ -6,25 +6,13 @@ typedef struct sum {
     TP_VEC(const tp_operand *) operands;
 } sum;
 
-static bool region_uses(const tp_region *r, uint32_t operand)
-{
-    for (uint32_t i = 0; i < r->len; i++) {
-        const tp_step *s = &r->at[i];
-        if ((s->access && s->access->operand == operand) ||
-            (s->inst && s->inst->access && s->inst->access->operand == operand) || region_uses(&s->body, operand) ||
-            region_uses(&s->orelse, operand))
-            return true;
-    }
-    return false;
-}
-
 static sum add_up(tp_analysis *a)
 {
     sum s = {.total = num(a, 0)};
     for (uint32_t i = 0; i < tp_noperands(a->k); i++) {
         const tp_operand *o = &a->k->operands[i];
         /* the compiler drops scratch that the body never touches */
-        if (o->memory != TP_MEM_VMEM || (o->role == TP_SCRATCH && a->k->body && !region_uses(&a->k->body->steps, i)))
+        if (o->memory != TP_MEM_VMEM || (o->role == TP_SCRATCH && !tp_body_uses(a->k, i)))
             continue;
         tp_expr bytes = tp_padded_bytes(a, o);
         tp_push(a->arena, s.bytes, bytes);
@@ -34,24 +22,13 @@ static sum add_up(tp_analysis *a)
     return s;
 }
 
-/* Value at the largest sizes (padded sizes never shrink as sizes grow); -1
- * when it does not fit 64 bits. */
-static int64_t largest(tp_analysis *a, tp_expr e)
-{
-    int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p)), v;
-    for (uint32_t i = 0; i < a->nsizes; i++)
-        env[a->vars[i].sym] =
-            a->vars[i].choices ? a->vars[i].choices[a->vars[i].nchoices - 1] : tp_expr_get(a->p, a->vars[i].hi)->value;
-    return tp_expr_eval(a->p, e, env, &v) == TP_EVAL_OK ? v : -1;
-}
-
 static void fill_table(tp_analysis *a, const sum *s)
 {
     tp_memory_table t = {
-        .limit = tp_target_vmem(&a->k->target), .bytes = largest(a, s->total), .dtypes = tp_dtypes_text(a->k)};
+        .limit = tp_target_vmem(&a->k->target), .bytes = tp_at_largest(a, s->total), .dtypes = tp_dtypes_text(a->k)};
     for (uint32_t i = 0; i < s->bytes.len; i++) {
         const tp_operand *o = s->operands.at[i];
-        int64_t one = largest(a, s->bytes.at[i]);
+        int64_t one = tp_at_largest(a, s->bytes.at[i]);
         int buffers = tp_pipeline_buffers(a->k, o);
         tp_push(a->arena, t.rows,
                 (tp_memory_row){o->name, buffers, one, one < 0 || one > INT64_MAX / buffers ? -1 : one * buffers});

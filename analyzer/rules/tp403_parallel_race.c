@@ -55,8 +55,28 @@ static void check_map(tp_analysis *a, const tp_operand *o)
     f->help = TP_S("declare the axis \"arbitrary\", or give each step a block of its own");
 }
 
+/* Pallas splits the leading parallel axes over the cores; the compiler accepts
+ * others and gains nothing from them. */
+static void check_prefix(tp_analysis *a)
+{
+    for (uint32_t x = 1; x < a->k->naxes; x++) {
+        const tp_axis *slow = &a->k->axes[x - 1], *fast = &a->k->axes[x];
+        if (!fast->parallel || slow->parallel)
+            continue;
+        tp_advise(a, fast->name, fast->loc,
+                  tp_message(a, "the parallel axis `%.*s` comes after the sequential axis `%.*s`", TP_FMT(fast->name),
+                             TP_FMT(slow->name)),
+                  tp_message(a,
+                             "only leading parallel axes are split over cores: move `%.*s` in front, or declare it "
+                             "\"arbitrary\"",
+                             TP_FMT(fast->name)))
+            ->severity = TP_WARNING;
+    }
+}
+
 static void check(tp_analysis *a)
 {
+    check_prefix(a);
     for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
         if (o->discard)

@@ -13,8 +13,10 @@ static void write_concise(const tp_report *r, FILE *out)
                 (f->verdict == TP_UNKNOWN && r->unknown == TP_UNKNOWN_IGNORE))
                 continue;
             fprintf(out, "%.*s:%u:%u: %s[%s] %.*s", TP_FMT(tp_visible(a, s->source->path)), at.line, at.column,
-                    f->verdict == TP_UNKNOWN ? "unknown" : tp_severity_name(f->severity), f->rule,
-                    TP_FMT(tp_visible(a, f->message)));
+                    f->verdict == TP_UNKNOWN                            ? "unknown"
+                    : f->verdict == TP_ADVICE && f->severity == TP_NOTE ? "advice"
+                                                                        : tp_severity_name(f->severity),
+                    f->rule, TP_FMT(tp_visible(a, f->message)));
             if (f->witness) {
                 tp_str w = tp_witness_text(a, f->witness);
                 fprintf(out, " (%.*s)", TP_FMT(w));

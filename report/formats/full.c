@@ -33,6 +33,8 @@ static const char *headline(const tp_finding *f, const char **color)
         return "unknown";
     if (f->verdict == TP_VACUOUS)
         return "vacuous";
+    if (f->verdict == TP_ADVICE && f->severity == TP_NOTE)
+        return "advice";
     return tp_severity_name(f->severity);
 }
 
@@ -197,11 +199,13 @@ static void matrix(const painter *p, const tp_spec_report *s)
         const char *verdict = counts[TP_VIOLATED]  ? "violated"
                               : counts[TP_VACUOUS] ? "vacuous"
                               : counts[TP_UNKNOWN] ? "unknown"
+                              : counts[TP_ADVICE]  ? "advice"
                                                    : PROVEN[grade];
         const char *color = counts[TP_VIOLATED] || counts[TP_VACUOUS] ? RED : counts[TP_UNKNOWN] ? YELLOW : GREEN;
-        fprintf(p->out, "  %s %-22s %s%-13s%s %3u obligation%s %.*s%s%.*s\n", rules[k]->code, rules[k]->slug,
-                paint(p, color), verdict, paint(p, PLAIN), total, total == 1 ? " " : "s",
-                TP_FMT(tp_buf_view(&subjects)), rests.n ? "  given " : "", TP_FMT(rests));
+        const char *what = counts[TP_ADVICE] ? "finding" : "obligation";
+        fprintf(p->out, "  %s %-22s %s%-13s%s %3u %s%s %.*s%s%.*s\n", rules[k]->code, rules[k]->slug, paint(p, color),
+                verdict, paint(p, PLAIN), total, what, total == 1 ? " " : "s", TP_FMT(tp_buf_view(&subjects)),
+                rests.n ? "  given " : "", TP_FMT(rests));
     }
 }
 
@@ -293,6 +297,8 @@ static void summary_line(const painter *p, const tp_spec_report *s)
             c.unknown);
     if (c.vacuous)
         fprintf(p->out, ", %u vacuous", c.vacuous);
+    if (c.advice)
+        fprintf(p->out, ", %u advice", c.advice);
     if (c.suppressed)
         fprintf(p->out, ", %u suppressed", c.suppressed);
     if (s->equiv)

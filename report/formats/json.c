@@ -241,6 +241,7 @@ static void write_json(const tp_report *r, FILE *out)
         total.assumed += c.assumed;
         total.suppressed += c.suppressed;
         total.tested += c.tested;
+        total.advice += c.advice;
     }
     json_object_object_add(o, "specs", specs);
     json_object_object_add(sum, "specs", json_object_new_int64(r->specs.len));
@@ -251,6 +252,7 @@ static void write_json(const tp_report *r, FILE *out)
     json_object_object_add(sum, "assumed", json_object_new_int64(total.assumed));
     json_object_object_add(sum, "tested", json_object_new_int64(total.tested));
     json_object_object_add(sum, "suppressed", json_object_new_int64(total.suppressed));
+    json_object_object_add(sum, "advice", json_object_new_int64(total.advice));
     json_object_object_add(o, "summary", sum);
     fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
     json_object_put(o);

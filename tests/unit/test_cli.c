@@ -51,6 +51,15 @@ static void check_expectation(const char *path)
     struct json_object *r = record_of(a, &o), *spec = json_object_array_get_idx(member(r, "specs"), 0),
                        *findings = member(spec, "findings");
     bool found = false;
+    struct json_object *advice = member(test, "advice"); /* wanted (true) or not */
+    for (size_t i = 0; i < json_object_array_length(findings) && advice; i++) {
+        struct json_object *f = json_object_array_get_idx(findings, i);
+        found |= strcmp(string_of(f, "rule"), rule) == 0 && strcmp(string_of(f, "verdict"), "advice") == 0 &&
+                 strcmp(string_of(f, "subject"), subject) == 0;
+    }
+    if (advice && found != json_object_get_boolean(advice))
+        fail_msg("%s: %s advice of %s on %s", path, found ? "unwanted" : "no", rule, subject);
+    found = advice != NULL;
     for (size_t i = 0; i < json_object_array_length(findings); i++) {
         struct json_object *f = json_object_array_get_idx(findings, i);
         bool same = strcmp(string_of(f, "rule"), rule) == 0, bad = is_bad(string_of(f, "verdict"));

@@ -38,7 +38,7 @@ static unsigned open_findings(place *p, struct json_object *entry, const char *r
     *caught = false;
     for (size_t i = 0; i < json_object_array_length(findings); i++) {
         struct json_object *f = json_object_array_get_idx(findings, i);
-        if (strcmp(string_of(f, "verdict"), "proven") == 0)
+        if (strcmp(string_of(f, "verdict"), "proven") == 0 || strcmp(string_of(f, "verdict"), "advice") == 0)
             continue;
         open++;
         *caught |= strcmp(string_of(f, "verdict"), "violated") == 0 && strcmp(string_of(f, "rule"), rule) == 0;

@@ -1,0 +1,80 @@
+#include "analyzer/flow.h"
+
+/* An operand dimension whose block is this extent and could be larger. */
+static bool could_grow(tp_analysis *a, tp_expr extent, tp_str *name, uint32_t *dim)
+{
+    for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
+        const tp_operand *o = &a->k->operands[i];
+        for (uint32_t d = 0; d < o->rank; d++) {
+            if (o->dims[d].kind != TP_DIM_BLOCKED ||
+                !tp_same(tp_expr_normal(a->p, o->dims[d].block), tp_expr_normal(a->p, extent)) ||
+                tp_at_largest(a, o->shape[d]) < 2 * tp_at_largest(a, extent))
+                continue;
+            *name = o->name;
+            *dim = d;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_dot(tp_analysis *a, const tp_inst *i, const tp_syntax *syntax)
+{
+    const tp_value *x = &a->k->body->values.at[i->args[0]], *out = &a->k->body->values.at[i->out];
+    int64_t side = a->k->target.mxu;
+    tp_expr dims[3] = {num(a, 1), num(a, 1), num(a, 1)}; /* rows, columns, contraction */
+    for (uint32_t p = 0; p < i->ncontract; p++)
+        dims[2] = mk(a, TP_E_MUL, dims[2], x->dims[i->ints[2 * p]]);
+    if (out->rank < i->nbatch + 2 || i->ncontract != 1)
+        return;
+    dims[0] = out->dims[out->rank - 2];
+    dims[1] = out->dims[out->rank - 1];
+    for (int k = 0; k < 3; k++) {
+        tp_str name;
+        uint32_t d;
+        int64_t n = tp_at_largest(a, dims[k]);
+        if (n < 1 || n > side / 4 || !could_grow(a, dims[k], &name, &d))
+            continue;
+        tp_finding *f = tp_advise(
+            a, a->k->name, tp_body_loc(a, i->node, syntax),
+            tp_message(a, "this dot is %lld x %lld x %lld; the matrix unit of %.*s is %lld x %lld",
+                       (long long)tp_at_largest(a, dims[0]), (long long)tp_at_largest(a, dims[1]),
+                       (long long)tp_at_largest(a, dims[2]), TP_FMT(a->k->target.name), (long long)side,
+                       (long long)side),
+            tp_message(a, "make dimension %u of the block of `%.*s` larger than %lld", d, TP_FMT(name), (long long)n));
+        f->note = TP_S("rows, columns and contraction, at the largest sizes; what is missing is computed as padding");
+        return;
+    }
+}
+
+static void check_region(tp_analysis *a, const tp_region *r)
+{
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_step *s = &r->at[i];
+        if (s->kind == TP_COMPUTE && s->inst->prim == TP_P_DOT)
+            check_dot(a, s->inst, s->syntax);
+        check_region(a, &s->body);
+        check_region(a, &s->orelse);
+    }
+}
+
+static void check(tp_analysis *a)
+{
+    if (a->k->body)
+        check_region(a, &a->k->body->steps);
+}
+
+const tp_rule tp_rule_tp602_small_matmul = {
+    .code = "TP602",
+    .slug = "small-matmul",
+    .title = "advice: dots far smaller than the matrix unit, of blocks that could be larger",
+    .severity = TP_NOTE,
+    .hardware = true,
+    .per_dtype = false,
+    .why = "The matrix unit multiplies tiles of 128 x 128 (256 x 256 from v6e). A dot with a much smaller side leaves "
+           "most of it idle, and the step's fixed cost is paid more often.",
+    .bad = "\"block_shape\": [8, 16] on a [4096, 4096] operand of dot",
+    .good = "\"block_shape\": [128, 128], or larger",
+    .jax = "Nothing is reported.",
+    .check = check,
+};

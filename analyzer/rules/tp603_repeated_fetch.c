@@ -1,0 +1,124 @@
+#include "analyzer/internal.h"
+
+enum { MAX_AXES = 16, WORTH = 10 }; /* percent of all bytes moved */
+
+typedef struct plan {
+    uint32_t order[MAX_AXES]; /* axes, slowest first */
+    double bytes, of[256];    /* moved: all, and by operand */
+} plan;
+
+/* Times that the window of o is copied: once for each step of the axes down to
+ * the fastest one that it depends on. */
+static double copies(tp_analysis *a, const tp_operand *o, const plan *p)
+{
+    double n = 1, all = 1;
+    for (uint32_t at = 0; at < a->k->naxes; at++) {
+        const tp_axis *x = &a->k->axes[p->order[at]];
+        all *= (double)tp_at_largest(a, x->steps);
+        for (uint32_t d = 0; d < o->rank && !o->whole; d++)
+            if (tp_expr_mentions(a->p, o->dims[d].index, x->sym))
+                n = all;
+    }
+    return n;
+}
+
+static void add_up(tp_analysis *a, plan *p)
+{
+    p->bytes = 0;
+    for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
+        const tp_operand *o = &a->k->operands[i];
+        double bytes = tp_storage_bits(o->dtype) / 8.0;
+        for (uint32_t d = 0; d < o->rank; d++)
+            bytes *= (double)tp_at_largest(a, o->dims[d].block);
+        p->of[i] = bytes * copies(a, o, p);
+        p->bytes += p->of[i];
+    }
+}
+
+/* Orders of the first n axes. */
+static void search(tp_analysis *a, plan *now, uint32_t from, uint32_t n, plan *best)
+{
+    if (from == n) {
+        add_up(a, now);
+        if (now->bytes < best->bytes)
+            *best = *now;
+        return;
+    }
+    for (uint32_t i = from; i < n; i++) {
+        for (int back = 0; back < 2; back++) {
+            uint32_t t = now->order[from];
+            now->order[from] = now->order[i];
+            now->order[i] = t;
+            if (back == 0)
+                search(a, now, from + 1, n, best);
+        }
+    }
+}
+
+/* Axes that may change places: the leading ones, as long as every output has a
+ * block of its own for each of their steps, and nothing is carried. */
+static uint32_t free_axes(tp_analysis *a)
+{
+    bool carried = a->k->nscratch > 0;
+    for (uint32_t x = 0; x < a->k->naxes; x++) {
+        if (carried && !a->k->axes[x].parallel)
+            return x;
+        if (x && a->k->axes[x].parallel != a->k->axes[0].parallel)
+            return x;
+        for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs; i++) {
+            const tp_operand *o = &a->k->operands[i];
+            bool mentioned[MAX_AXES];
+            if (!tp_map_tells_axes(a, o, mentioned) || !mentioned[x] || o->alias >= 0)
+                return x;
+        }
+    }
+    return a->k->naxes;
+}
+
+static void check(tp_analysis *a)
+{
+    plan now = {.bytes = 0}, best;
+    uint32_t n = free_axes(a), gain = 0;
+    bool known = n >= 2 && n <= 6 && a->k->ninputs + a->k->noutputs <= 256;
+    for (uint32_t x = 0; x < a->k->naxes; x++) {
+        now.order[x] = x;
+        known = known && tp_at_largest(a, a->k->axes[x].steps) > 0;
+    }
+    if (!known)
+        return;
+    add_up(a, &now);
+    plan given = now;
+    best = now;
+    search(a, &now, 0, n, &best);
+    if (best.bytes > given.bytes * (100 - WORTH) / 100)
+        return;
+    for (uint32_t i = 1; i < a->k->ninputs; i++)
+        if (given.of[i] - best.of[i] > given.of[gain] - best.of[gain])
+            gain = i;
+    tp_buf b = {.arena = a->arena};
+    for (uint32_t x = 0; x < a->k->naxes; x++)
+        tp_buf_printf(&b, "%s%.*s", x ? ", " : "", TP_FMT(a->k->axes[best.order[x]].name));
+    const tp_operand *o = &a->k->operands[gain];
+    tp_finding *f =
+        tp_advise(a, o->name, o->rank && !o->whole ? o->dims[0].index_loc : o->loc,
+                  tp_message(a, "blocks of `%.*s` are fetched %.*f times as often as another order of the axes needs",
+                             TP_FMT(o->name), given.of[gain] / best.of[gain] < 10, given.of[gain] / best.of[gain]),
+                  tp_message(a, "order the grid as [%.*s]", TP_FMT(tp_buf_view(&b))));
+    f->note = tp_message(a, "all copies together: %.0f %% fewer bytes, at the largest sizes",
+                         100 * (1 - best.bytes / given.bytes));
+}
+
+const tp_rule tp_rule_tp603_repeated_fetch = {
+    .code = "TP603",
+    .slug = "repeated-fetch",
+    .title = "advice: blocks that are fetched again and again, and need not be in another order of the axes",
+    .severity = TP_NOTE,
+    .hardware = true,
+    .per_dtype = false,
+    .why = "A block is copied in when its index changes. One that depends on a fast axis only is copied again for each "
+           "step of the slow one; made the slower axis, it stays.",
+    .bad = "\"grid\": [i, j], map of a large operand [\"j\"]",
+    .good = "\"grid\": [j, i]",
+    .jax = "Nothing is reported.",
+    .check = check,
+};
