@@ -36,7 +36,7 @@ CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 Q := $(if $(V),,@)
 
-.PHONY: all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz strict asan bench install format clean help deps
+.PHONY: all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz cross-check strict asan bench install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -109,7 +109,10 @@ fuzz: all $(TESTS) ## the random tests again, longer: SEED=, TRIALS=
 SEED ?= 2
 TRIALS ?= 10000
 
-test-all: test strict asan test-jax fuzz ## everything, long ones included
+cross-check: all $(TESTS) ## do other solvers agree? (cvc5 and z3 where they are installed)
+	@tools/cross-check.sh build/tileproof $(BUILD)/tests
+
+test-all: test strict asan test-jax fuzz cross-check ## everything, long ones included
 
 strict: ## gcc, and clang where it is installed, without a warning
 	@$(MAKE) --no-print-directory MODE=strict build/strict/tileproof

@@ -353,6 +353,8 @@ static void sort_findings(tp_findings *f)
 
 static void add_stats(tp_arena *arena, tp_prover_stats *to, const tp_prover_stats *s)
 {
+    if (s->disagreement.n)
+        to->disagreement = tp_printf(arena, "%.*s", TP_FMT(s->disagreement));
     if (s->smt2_error.n)
         to->smt2_error = tp_printf(arena, "%.*s", TP_FMT(s->smt2_error));
     to->obligations += s->obligations;

@@ -14,7 +14,7 @@ const char *tp_severity_name(tp_severity s)
 
 const char *tp_grade_name(tp_grade g)
 {
-    static const char *const NAMES[] = {NULL, "cert", "exact", "z3"};
+    static const char *const NAMES[] = {NULL, "cert", "exact", "z3+cvc5", "z3", "cvc5"};
     return NAMES[g];
 }
 

@@ -43,8 +43,15 @@ typedef enum tp_severity { TP_NOTE, TP_WARNING, TP_ERROR } tp_severity;
 const char *tp_severity_name(tp_severity s);
 
 /* What a proof rests on: a certificate that our checker accepted, an exact
- * procedure without one (tables, every case evaluated), or Z3. Later is weaker. */
-typedef enum tp_grade { TP_GRADE_NONE, TP_GRADE_CERT, TP_GRADE_EXACT, TP_GRADE_Z3 } tp_grade;
+ * procedure without one (tables, every case evaluated), or solvers. Later is weaker. */
+typedef enum tp_grade {
+    TP_GRADE_NONE,
+    TP_GRADE_CERT,
+    TP_GRADE_EXACT,
+    TP_GRADE_Z3_CVC5,
+    TP_GRADE_Z3,
+    TP_GRADE_CVC5
+} tp_grade;
 const char *tp_grade_name(tp_grade g); /* NULL for none */
 
 typedef struct tp_binding {

@@ -59,6 +59,21 @@ static bool select_rules(tp_cli *c, tp_analysis_options *o)
     return true;
 }
 
+static bool read_solvers(tp_cli *c, tp_prover_options *o)
+{
+    tp_str list = tp_option(&c->solvers, "z3");
+    bool z3 = tp_str_is(list, "z3"), cvc5 = tp_str_is(list, "cvc5"),
+         both = tp_str_is(list, "z3,cvc5") || tp_str_is(list, "cvc5,z3");
+    if (!z3 && !cvc5 && !both)
+        return tp_usage_error("--solvers is z3, cvc5 or z3,cvc5, not `%.*s`", TP_FMT(list)), false;
+    o->no_z3 = cvc5;
+    o->second = z3 ? NULL : "cvc5";
+    if (o->second && !tp_external_found(c->arena, o->second))
+        return tp_usage_error("--solvers: there is no program cvc5 on the PATH; install it (apt-get install cvc5)"),
+               false;
+    return true;
+}
+
 static bool read_settings(tp_cli *c, settings *s, tp_report *report)
 {
     tp_str format = tp_option(&c->format, "full"), unknown = tp_option(&c->unknown, s->execute ? "fail" : "warn");
@@ -83,6 +98,8 @@ static bool read_settings(tp_cli *c, settings *s, tp_report *report)
         report->unknown = TP_UNKNOWN_IGNORE;
     else if (!tp_str_is(unknown, "warn"))
         return tp_usage_error("--unknown is fail, warn or ignore, not `%.*s`", TP_FMT(unknown)), false;
+    if (!read_solvers(c, &s->analysis.prover))
+        return false;
     if (c->emit_smt2.len) {
         s->analysis.prover.smt2_dir = tp_cstr(c->arena, tp_option(&c->emit_smt2, ""));
         if (mkdir(s->analysis.prover.smt2_dir, 0777) != 0 && errno != EEXIST)
@@ -268,6 +285,12 @@ int tp_check_specs(tp_cli *c, bool execute)
             printf(", %u cases tested\n", t.tested);
     }
     int code = tp_report_exit_code(&report);
+    for (uint32_t i = 0; i < report.specs.len; i++)
+        if (report.specs.at[i].stats.disagreement.n) {
+            fprintf(stderr, "tileproof: internal error: the solvers disagree on %.*s; please report it\n",
+                    TP_FMT(report.specs.at[i].stats.disagreement));
+            code = TP_EXIT_INTERNAL;
+        }
     for (uint32_t i = 0; i < report.specs.len; i++)
         if (report.specs.at[i].stats.smt2_error.n) {
             fprintf(stderr, "tileproof: --emit-smt2: %.*s\n", TP_FMT(report.specs.at[i].stats.smt2_error));

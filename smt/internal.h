@@ -48,14 +48,15 @@ void tp_minimise(tp_prover *v, const tp_obligation *o, int64_t *env);
  * (env set), -1 too many. */
 int tp_enumerate(tp_prover *v, const tp_obligation *o, int64_t budget, int64_t *env);
 
+/* What a solver says of the negated obligation. */
+typedef enum tp_answer { TP_UNSAT, TP_SAT, TP_UNDECIDED, TP_SOLVER_ERROR } tp_answer;
 /* z3.c: the only file that knows Z3. */
-typedef enum tp_z3_answer { TP_Z3_UNSAT, TP_Z3_SAT, TP_Z3_UNKNOWN, TP_Z3_ERROR } tp_z3_answer;
 /* Refute the obligation. `linear`: products are opaque, SAT is a hint only.
  * On SAT env holds the model's values of the variables. */
-tp_z3_answer tp_z3_check(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env,
-                         tp_str *reason);
+tp_answer tp_z3_check(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env,
+                      tp_str *reason);
 /* The raw form in a child process with limits. */
-tp_z3_answer tp_z3_check_forked(tp_prover *v, const tp_obligation *o, uint64_t rlimit, int64_t *env, tp_str *reason);
+tp_answer tp_z3_check_forked(tp_prover *v, const tp_obligation *o, uint64_t rlimit, int64_t *env, tp_str *reason);
 
 /* linear.c: facts about products for the linear form. */
 typedef struct tp_facts {
@@ -66,7 +67,15 @@ typedef struct tp_facts {
 tp_expr tp_rewrite_div(tp_prover *v, const tp_obligation *o, tp_expr e);
 void tp_collect_facts(tp_prover *v, const tp_obligation *o, tp_expr goal, tp_facts *f);
 
-/* smt2.c */
-void tp_emit_smt2(tp_prover *v, const tp_obligation *o);
+/* smt2.c: the obligation as a standalone file; status: unsat, sat, unknown, or
+ * NULL. Its path. */
+tp_str tp_smt2_text(tp_prover *v, const tp_obligation *o, const char *status);
+const char *tp_emit_smt2(tp_prover *v, const tp_obligation *o, const char *dir, const char *status);
+
+/* external.c: another solver, as a process that reads SMT-LIB. Anything but a
+ * clean answer is unknown. */
+tp_answer tp_external_check(tp_prover *v, const tp_obligation *o, tp_str *reason);
+/* Does the obligation use operations that the text leaves uninterpreted? */
+bool tp_smt2_approximates(const tp_prover *v, const tp_obligation *o);
 
 #endif

@@ -69,19 +69,19 @@ static tp_decision proven_by_points(tp_prover *v, const tp_obligation *o)
 static tp_decision ask_z3(tp_prover *v, const tp_obligation *o, int64_t *env)
 {
     tp_str reason = TP_S("");
-    tp_z3_answer a = tp_z3_check(v->solver, v, o, true, LINEAR_RLIMIT, env, &reason);
-    v->stats.linear += a == TP_Z3_UNSAT;
-    if (a == TP_Z3_UNSAT)
+    tp_answer a = tp_z3_check(v->solver, v, o, true, LINEAR_RLIMIT, env, &reason);
+    v->stats.linear += a == TP_UNSAT;
+    if (a == TP_UNSAT)
         return proven(TP_GRADE_Z3);
-    if (a == TP_Z3_SAT && tp_refutes(v, o, env))
+    if (a == TP_SAT && tp_refutes(v, o, env))
         return violated(v, o, env);
     a = tp_z3_check_forked(v, o, v->o.rlimit ? v->o.rlimit : RAW_RLIMIT, env, &reason);
-    v->stats.raw += a == TP_Z3_UNSAT;
-    if (a == TP_Z3_UNSAT)
+    v->stats.raw += a == TP_UNSAT;
+    if (a == TP_UNSAT)
         return proven(TP_GRADE_Z3);
-    if (a == TP_Z3_SAT && tp_refutes(v, o, env))
+    if (a == TP_SAT && tp_refutes(v, o, env))
         return violated(v, o, env);
-    if (a == TP_Z3_SAT)
+    if (a == TP_SAT)
         reason = TP_S("the formula uses operations that are only approximated for the solver");
     return (tp_decision){.verdict = TP_UNKNOWN, .reason = reason};
 }
@@ -115,6 +115,28 @@ static tp_decision check_box(tp_prover *v, const tp_obligation *o, tp_decision u
     return unknown;
 }
 
+/* Z3, and the second solver where there is one: it confirms, decides what Z3
+ * left open, or contradicts, and then nothing counts. */
+static tp_decision ask_solvers(tp_prover *v, const tp_obligation *o, int64_t *env)
+{
+    tp_str reason;
+    tp_decision d = {.verdict = TP_UNKNOWN, .reason = TP_S("no solver was asked")};
+    if (!v->o.no_z3)
+        d = ask_z3(v, o, env);
+    if (!v->o.second || d.verdict == TP_VIOLATED)
+        return d;
+    tp_answer second = tp_external_check(v, o, &reason);
+    if (second == TP_UNSAT)
+        return proven(d.verdict == TP_PROVEN ? TP_GRADE_Z3_CVC5 : TP_GRADE_CVC5);
+    if (second == TP_UNDECIDED && v->o.no_z3)
+        d.reason = reason;
+    if (second != TP_SAT || d.verdict != TP_PROVEN || tp_smt2_approximates(v, o))
+        return d;
+    const char *file = tp_emit_smt2(v, o, v->o.smt2_dir ? v->o.smt2_dir : ".", "unknown");
+    v->stats.disagreement = tp_str_c(file);
+    return (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_printf(v->arena, "the solvers disagree: %s", file)};
+}
+
 static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
 {
     int64_t *env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p));
@@ -133,7 +155,7 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
     }
     tp_decision d = {.verdict = TP_UNKNOWN, .reason = TP_S("no solver was allowed")};
     if (!v->o.no_solver)
-        d = ask_z3(v, o, env);
+        d = ask_solvers(v, o, env);
     if (d.verdict != TP_UNKNOWN || v->o.only_solver)
         return d;
     int all = tp_enumerate(v, o, ENUMERATE_POINTS, env);
@@ -327,8 +349,7 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
     splitter s = {.v = v, .o = o, .nsyms = tp_sym_count(v->p)};
     uint32_t cases = 1;
     v->stats.obligations++;
-    if (v->o.smt2_dir)
-        tp_emit_smt2(v, o);
+
     s.with = TP_NEWN(v->arena, tp_expr, s.nsyms);
     for (uint32_t i = 0; i < o->nvars && s.nsplit < 16; i++)
         if (o->vars[i].choices && cases * o->vars[i].nchoices <= MAX_SPLIT && concerns(v, o, o->vars[i].sym)) {
@@ -341,6 +362,11 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
         if (o->vars[i].choices && d.env[o->vars[i].sym] == 0)
             d.env[o->vars[i].sym] = o->vars[i].choices[0];
     v->stats.unknown += d.verdict == TP_UNKNOWN;
+    if (v->o.smt2_dir)
+        tp_emit_smt2(v, o, v->o.smt2_dir,
+                     d.verdict == TP_PROVEN     ? "unsat"
+                     : d.verdict == TP_VIOLATED ? "sat"
+                                                : "unknown");
     if (v->o.certificates && d.verdict == TP_PROVEN)
         tp_certificates_add(v->o.certificates, v->p, v->o.smt2_name, o, d.proof, d.grade);
     d.ms = now_ms() - start;

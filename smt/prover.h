@@ -47,12 +47,18 @@ typedef struct tp_solver tp_solver;
 tp_solver *tp_solver_new(tp_arena *a);
 void tp_solver_free(tp_solver *s);
 
+/* Is the second solver's program on the PATH? */
+bool tp_external_found(tp_arena *a, const char *program);
+
 typedef struct tp_prover tp_prover;
+
 typedef struct tp_prover_options {
     uint64_t rlimit;                      /* of the raw form; 0: 2 000 000 */
     const char *smt2_dir;                 /* write one file per obligation; NULL: none */
     const char *smt2_name;                /* start of the file names; the spec in certificates */
     tp_solver *solver;                    /* shared; NULL: the prover makes its own */
+    const char *second;                   /* a second solver's program, "cvc5"; NULL: none */
+    bool no_z3;                           /* ask the second solver only */
     bool no_solver;                       /* exact procedures only (tests) */
     bool only_solver;                     /* skip the exact proof (tests) */
     struct tp_certificates *certificates; /* receives every proof; NULL: none */
@@ -60,8 +66,9 @@ typedef struct tp_prover_options {
 
 typedef struct tp_prover_stats {
     uint32_t obligations, certified, searched, linear, raw, enumerated, unknown;
-    uint32_t rejected; /* proofs that certificate.c refused: none, if all is well */
-    tp_str smt2_error; /* why a file of smt2_dir could not be written */
+    uint32_t rejected;   /* proofs that certificate.c refused: none, if all is well */
+    tp_str disagreement; /* a file on which the solvers disagree */
+    tp_str smt2_error;   /* why a file of smt2_dir could not be written */
 } tp_prover_stats;
 
 /* Lives in the arena; tp_prover_free() releases the solver. */

@@ -237,8 +237,8 @@ static bool read_model(query *q, int64_t *env)
     return ok;
 }
 
-tp_z3_answer tp_z3_check(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env,
-                         tp_str *reason)
+tp_answer tp_z3_check(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env,
+                      tp_str *reason)
 {
     open_context(z);
     Z3_context c = z->ctx;
@@ -263,19 +263,19 @@ tp_z3_answer tp_z3_check(tp_solver *z, tp_prover *v, const tp_obligation *o, boo
         for (uint32_t i = 0; i < facts.polys.len; i++)
             say(&q, Z3_mk_ge(c, of_poly(&q, facts.polys.at[i]), number(&q, 0)));
     }
-    tp_z3_answer answer = TP_Z3_ERROR;
+    tp_answer answer = TP_SOLVER_ERROR;
     if (Z3_get_error_code(c) == Z3_OK) {
         Z3_lbool r = Z3_solver_check(c, q.solver);
-        answer = r == Z3_L_FALSE ? TP_Z3_UNSAT : r == Z3_L_TRUE ? TP_Z3_SAT : TP_Z3_UNKNOWN;
-        if (answer == TP_Z3_UNKNOWN)
+        answer = r == Z3_L_FALSE ? TP_UNSAT : r == Z3_L_TRUE ? TP_SAT : TP_UNDECIDED;
+        if (answer == TP_UNDECIDED)
             *reason = tp_printf(v->arena, "Z3: %s (rlimit %llu)", Z3_solver_get_reason_unknown(c, q.solver),
                                 (unsigned long long)rlimit);
-        if (answer == TP_Z3_SAT && !read_model(&q, env))
-            answer = TP_Z3_UNKNOWN;
+        if (answer == TP_SAT && !read_model(&q, env))
+            answer = TP_UNDECIDED;
     }
     if (Z3_get_error_code(c) != Z3_OK) { /* an unsat next to an error proves nothing */
         *reason = tp_printf(v->arena, "Z3 error: %s", Z3_get_error_msg(c, Z3_get_error_code(c)));
-        answer = TP_Z3_ERROR;
+        answer = TP_SOLVER_ERROR;
     }
     Z3_solver_dec_ref(c, q.solver);
     return answer;
@@ -317,14 +317,14 @@ static bool read_all(int fd, void *to, size_t n)
     return true;
 }
 
-tp_z3_answer tp_z3_check_forked(tp_prover *v, const tp_obligation *o, uint64_t rlimit, int64_t *env, tp_str *reason)
+tp_answer tp_z3_check_forked(tp_prover *v, const tp_obligation *o, uint64_t rlimit, int64_t *env, tp_str *reason)
 {
     int fds[2], status = 0;
     uint32_t nsyms = tp_sym_count(v->p);
-    message m = {.answer = TP_Z3_UNKNOWN};
+    message m = {.answer = TP_UNDECIDED};
     *reason = TP_S("the solver process died or ran into its CPU limit");
     if (pipe(fds) != 0)
-        return TP_Z3_ERROR;
+        return TP_SOLVER_ERROR;
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
@@ -334,15 +334,15 @@ tp_z3_answer tp_z3_check_forked(tp_prover *v, const tp_obligation *o, uint64_t r
     close(fds[1]);
     if (pid < 0) {
         close(fds[0]);
-        return TP_Z3_ERROR;
+        return TP_SOLVER_ERROR;
     }
     bool ok = read_all(fds[0], &m, sizeof m) && read_all(fds[0], env, nsyms * sizeof *env);
     close(fds[0]);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (!ok || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return TP_Z3_UNKNOWN;
+        return TP_UNDECIDED;
     m.reason[sizeof m.reason - 1] = '\0';
     *reason = tp_printf(v->arena, "%s", m.reason);
-    return (tp_z3_answer)m.answer;
+    return (tp_answer)m.answer;
 }

@@ -174,7 +174,8 @@ static void findings(const painter *p, const tp_report *r, const tp_spec_report 
 /* Verdict per rule, with the subjects it covers. */
 static void matrix(const painter *p, const tp_spec_report *s)
 {
-    static const char *const PROVEN[] = {"proven", "proven(cert)", "proven(exact)", "proven(z3)"};
+    static const char *const PROVEN[] = {"proven",          "proven(cert)", "proven(exact)",
+                                         "proven(z3+cvc5)", "proven(z3)",   "proven(cvc5)"};
     size_t n;
     const tp_rule *const *rules = tp_rules(&n);
     for (size_t k = 0; k < n; k++) {

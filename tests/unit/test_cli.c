@@ -405,6 +405,44 @@ static void certificate_files(void **state)
     assert_int_equal(RUN(p->a, "lint", "matmul", "--certificates", "/proc/nowhere").exit, 5);
 }
 
+/* A program `cvc5` of our own making: whatever it says or does, only a clean
+ * "unsat" confirms, and "sat" against a proof of Z3 stops everything. */
+static void second_solver(void **state)
+{
+    place *p = *state;
+    static const char SPEC[] = "tests/rules/nonconsecutive-revisit/ok_flat_order.tile.json";
+    static const struct {
+        const char *script;
+        int exit;
+        const char *grade, *message;
+    } ROWS[] = {
+        {"cat >/dev/null; echo unsat", 0, "proven(z3+cvc5)", ""},
+        {"cat >/dev/null; echo sat", 5, "unknown", "the solvers disagree on"},
+        {"cat >/dev/null; echo unknown", 0, "proven(z3)", ""},
+        {"echo unsat; echo more", 0, "proven(z3)", ""},
+        {"exit 3", 0, "proven(z3)", ""},
+        {"kill -9 $$", 0, "proven(z3)", ""},
+        {"yes unsat", 0, "proven(z3)", ""},
+    };
+    const char *bin = path_in(p, "bin"), *dumps = path_in(p, "dumps");
+    const char *before = tp_printf(p->a, "%s", getenv("PATH")).p;
+    mkdir(bin, 0700);
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        tp_str text = tp_printf(p->a, "#!/bin/sh\n%s\n", ROWS[i].script);
+        chmod(put(p, "bin/cvc5", text.p, text.n), 0700);
+        setenv("PATH", tp_printf(p->a, "%s:%s", bin, before).p, 1);
+        outcome o = RUN(p->a, "lint", SPEC, "--solvers", "z3,cvc5", "--emit-smt2", dumps);
+        if (o.exit != ROWS[i].exit || !contains(o.out, ROWS[i].grade) || !contains(o.err, ROWS[i].message))
+            fail_msg("%s: exit %d: %s%s", ROWS[i].script, o.exit, tp_cstr(p->a, o.out), tp_cstr(p->a, o.err));
+    }
+    setenv("PATH", "/nowhere", 1);
+    outcome o = RUN(p->a, "lint", SPEC, "--solvers", "cvc5");
+    setenv("PATH", before, 1);
+    assert_int_equal(o.exit, 2);
+    assert_true(contains(o.err, "no program cvc5"));
+    assert_int_equal(RUN(p->a, "lint", SPEC, "--solvers", "mathsat").exit, 2);
+}
+
 static void smt2_files(void **state)
 {
     place *p = *state;
@@ -437,6 +475,7 @@ int main(void)
         IN_PLACE(exit_codes_of_many),
         IN_PLACE(output_that_cannot_be_written),
         IN_PLACE(certificate_files),
+        IN_PLACE(second_solver),
         IN_PLACE(smt2_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
-/* The prover against brute force on random obligations. A wrong verdict of either kind fails;
- * "unknown" is counted. The seed is printed. */
+/* The prover against brute force on random obligations. A wrong verdict of
+ * either kind fails; "unknown" is counted. The seed is printed. TEST_SMT2=DIR
+ * writes the obligations, for other solvers. */
 #include "tests/unit/support.h"
 
 #include <stdlib.h>
@@ -36,7 +37,12 @@ static void random_obligations(void **state)
         int truth = brute(&b, &o, 0, env);
         bool only_solver = seed % 8 == 0;
         tp_prover *v =
-            tp_prover_new(a, b.p, &(tp_prover_options){.only_solver = only_solver, .solver = solver, .rlimit = 60000});
+            tp_prover_new(a, b.p,
+                          &(tp_prover_options){.only_solver = only_solver,
+                                               .solver = solver,
+                                               .rlimit = 60000,
+                                               .smt2_dir = getenv("TEST_SMT2"),
+                                               .smt2_name = tp_printf(a, "random-%llu", (unsigned long long)seed).p});
         tp_decision d = tp_prove(v, &o);
         const tp_prover_stats *stats = tp_prover_get_stats(v);
         certified += stats->certified;
