@@ -168,6 +168,12 @@ tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c)
     return tp_prove(a->prover, &o);
 }
 
+tp_decision tp_claim_decide_quickly(tp_analysis *a, const tp_claim *c)
+{
+    tp_obligation o = obligation_of(a, c);
+    return tp_prove(a->quick, &o);
+}
+
 /* 1: the machine trapped with this rule, 0: it ran to the end, -1: cannot say. */
 static int replay(tp_analysis *a, const char *rule, const int64_t *env)
 {
@@ -192,6 +198,7 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
     if (d.verdict == TP_VIOLATED) {
         tp_witness *w = (tp_witness *)(uintptr_t)make_witness(a, c, d.env);
         f->witness = w;
+        f->holds_when = tp_holds_when(a, c, d.env);
         f->label = c->label;
         f->note = c->note;
         if (replayed == 1)
@@ -207,24 +214,6 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
 tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **env)
 {
     return tp_claim_record(a, c, tp_claim_decide(a, c), env);
-}
-
-tp_str tp_holds_when(tp_analysis *a, const tp_claim *c, const tp_expr *candidates, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        tp_claim with = *c;
-        tp_expr *premises = TP_NEWN(a->arena, tp_expr, c->npremises + 1);
-        if (c->npremises)
-            memcpy(premises, c->premises, c->npremises * sizeof *premises);
-        premises[c->npremises] = candidates[i];
-        with.premises = premises;
-        with.npremises = c->npremises + 1;
-        tp_expr alone = candidates[i]; /* it must leave sizes over */
-        tp_claim some = {.goal = num(a, 0), .premises = &alone, .npremises = 1};
-        if (tp_claim_decide(a, &with).verdict == TP_PROVEN && tp_claim_decide(a, &some).verdict == TP_VIOLATED)
-            return tp_text(a, candidates[i]);
-    }
-    return (tp_str){NULL, 0};
 }
 
 uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises, uint32_t room)
@@ -377,6 +366,7 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
         tp_prover_options prover = o->prover;
         prover.smt2_name = tp_printf(work, "%.*s-%.*s", TP_FMT(s->name), TP_FMT(tp_dtypes_text(a.k))).p;
         a.prover = tp_prover_new(work, a.p, &prover);
+        a.quick = tp_prover_new(work, a.p, &(tp_prover_options){.no_solver = true});
         set_up_domain(&a);
         out->findings = (tp_findings){0};
         for (size_t r = 0; r < sizeof RULES / sizeof *RULES && !a.vacuous; r++) {
@@ -387,6 +377,7 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
         }
         add_stats(arena, &out->stats, tp_prover_get_stats(a.prover));
         tp_prover_free(a.prover);
+        tp_prover_free(a.quick);
         tp_arena_free(work);
         explain_undefined(&out->findings);
         merge(arena, &all, &out->findings);

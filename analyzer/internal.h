@@ -8,7 +8,7 @@ struct tp_analysis {
     tp_arena *arena;
     const tp_kernel *k;
     tp_exprs *p;
-    tp_prover *prover;
+    tp_prover *prover, *quick; /* quick: no solver */
     const tp_analysis_options *o;
     tp_analysis_result *out;
     const tp_findings *earlier; /* of other dtype combinations */
@@ -46,6 +46,8 @@ typedef struct tp_claim {
 tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **env);
 /* The two halves of it. */
 tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c);
+/* Without a solver: proven, violated, or not worth more time. */
+tp_decision tp_claim_decide_quickly(tp_analysis *a, const tp_claim *c);
 tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env);
 /* Advice: something that works and could be better. Never fails a run. */
 tp_finding *tp_advise(tp_analysis *a, tp_str subject, tp_loc loc, tp_str message, tp_str help);
@@ -57,9 +59,10 @@ tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc 
 enum { TP_MAX_FACTS = 64 };
 uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises, uint32_t room);
 
-/* The weakest of a few simple preconditions under which the claim holds, as
- * text; empty when none was proven. */
-tp_str tp_holds_when(tp_analysis *a, const tp_claim *c, const tp_expr *candidates, uint32_t n);
+/* precondition.c: the weakest of a few simple preconditions under which the
+ * violated claim is proven, as text; empty when there is none. */
+tp_str tp_holds_when(tp_analysis *a, const tp_claim *c, const int64_t *witness);
+
 
 /* Shorthands for building goals. */
 static inline tp_expr mk(tp_analysis *a, tp_expr_op op, tp_expr x, tp_expr y)

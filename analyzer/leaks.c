@@ -136,21 +136,16 @@ static tp_str mask_text(tp_analysis *a, const tp_leak *l)
     return tp_buf_view(&b);
 }
 
-static void advise(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_leak *l)
+static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
 {
-    const tp_operand *o = &a->k->operands[l->operand];
     if (l->birth == TP_BIRTH_OUTSIDE) {
         tp_str mask = mask_text(a, l);
-        bool blocked = l->dim < o->rank && o->dims[l->dim].kind == TP_DIM_BLOCKED;
-        tp_expr divides = blocked ? multiple(a, o->shape[l->dim], o->dims[l->dim].block) : (tp_expr){0};
         f->note = TP_S("JAX does not report this: the hardware reads whatever lies there, interpret=True shows NaN for "
                        "floats and nothing for integers");
         if (mask.n)
             f->help = tp_message(a, "select before use: %.*s", TP_FMT(mask));
         else
             f->help = TP_S("select before use with where(in range, value, neutral element)");
-        if (divides.id)
-            f->holds_when = tp_holds_when(a, c, &divides, 1);
     } else if (strcmp(f->rule, "TP401") == 0) {
         f->help = TP_S("write every element of the block in some step of its run, on all paths");
     } else {
@@ -243,7 +238,7 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
         if (s->kind == TP_SINK_OUTPUT)
             ((tp_witness *)(uintptr_t)found->witness)->detail =
                 tp_message(a, "%.*s depends on them", TP_FMT(element_text(a, f, &a->k->operands[s->operand], env)));
-        advise(a, found, &c, l);
+        advise(a, found, l);
     }
 }
 

@@ -251,6 +251,9 @@ tp_bigpoly tp_big_of(tp_bigs *b, tp_expr e, const tp_expr *with, uint32_t count)
     case TP_E_SUB: return tp_big_plus(b, &x, &y, -1);
     case TP_E_MUL: return tp_big_times(b, &x, &y);
     case TP_E_NEG: return tp_big_plus(b, &zero, &x, -1);
+    case TP_E_ALIGN_UP: /* cdiv(x, y) * y */
+        z = operation(b, (tp_bigatom){.op = TP_E_CDIV, .args = {x, y, zero}});
+        return tp_big_times(b, &z, &y);
     default: break;
     }
     if (condition)

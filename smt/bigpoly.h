@@ -3,10 +3,10 @@
  *
  * Atoms are symbols, and operations that are not + - *, keyed by their
  * operands' polynomials. Rewritings that are built in: operations on constants
- * are evaluated, min and max commute, and (b*q + r) // b = q + r // b,
- * likewise for cdiv and %, where q has integer values and either side has a
- * value just when b != 0. What has no value is left free, as an atom: nothing
- * follows from it.
+ * are evaluated, min and max commute, align_up(a, b) is cdiv(a, b)*b, and
+ * (b*q + r) // b = q + r // b, likewise for cdiv and %, where q has integer
+ * values and either side has a value just when b != 0. What has no value is
+ * left free, as an atom: nothing follows from it.
  */
 #ifndef TP_BIGPOLY_H
 #define TP_BIGPOLY_H

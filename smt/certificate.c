@@ -1,6 +1,8 @@
 /* The checker of proofs (proof.h): the file to read, with bigpoly.c, for
  * whoever wants to believe a `proven (cert)`. Nothing is searched here. */
+#include "base/checked.h"
 #include "smt/bigpoly.h"
+
 #include "smt/proof.h"
 #include "spec/kernel.h"
 
@@ -191,7 +193,7 @@ static bool bound(checker *c, const state *s, const tp_line *l, tp_bigpoly *out)
 }
 
 /* q = a // b: 0 <= a - b*q <= b - 1; cdiv likewise with b*q - a; m = a % b:
- * 0 <= m <= b - 1; u = align_up(a, b): 0 <= u - a <= b - 1; each for b >= 1. */
+ * 0 <= m <= b - 1; each for b >= 1. */
 static bool definition(checker *c, const state *s, const tp_line *l, const tp_bigpoly *positive, tp_bigpoly *out)
 {
     tp_expr_node n = *tp_expr_get(c->p, l->e);
@@ -203,15 +205,13 @@ static bool definition(checker *c, const state *s, const tp_line *l, const tp_bi
     switch (n.op) {
     case TP_E_FLOORDIV:
     case TP_E_CDIV:
-    case TP_E_MOD:
-    case TP_E_ALIGN_UP: {
+    case TP_E_MOD: {
         if (!positive || !tp_big_same(positive, &b_1))
             return reject(c, "the divisor is not known to be at least 1");
         tp_bigpoly bq = tp_big_times(&c->big, &b, &e);
         x = n.op == TP_E_FLOORDIV ? tp_big_plus(&c->big, &a, &bq, -1)
             : n.op == TP_E_CDIV   ? tp_big_plus(&c->big, &bq, &a, -1)
-            : n.op == TP_E_MOD    ? e
-                                  : tp_big_plus(&c->big, &e, &a, -1);
+                                  : e;
         *out = upper ? tp_big_plus(&c->big, &b_1, &x, -1) : x;
         return true;
     }
@@ -413,6 +413,39 @@ static bool check_multiple(checker *c, const state *s, const tp_proof *proof)
     return check(c, &kid, proof->kids[0]);
 }
 
+/* What hypothesis e says of x alone: at least, or at most, a constant. */
+static bool says(const checker *c, tp_expr e, const tp_var *x, bool upper, int64_t *bound)
+{
+    const tp_expr_node *n = tp_expr_get(c->p, e);
+    if (!tp_same(n->a, tp_sym(c->p, x->sym)) || !tp_expr_is_const(c->p, n->b, bound))
+        return false;
+    if (n->op == TP_E_EQ || n->op == (upper ? TP_E_LE : TP_E_GE))
+        return true;
+    return n->op == (upper ? TP_E_LT : TP_E_GT) && tp_add(*bound, upper ? -1 : 1, bound);
+}
+
+static bool check_bound(checker *c, const state *s, const tp_proof *proof)
+{
+    const tp_var *x = variable(s, proof->number);
+    bool found = false, upper = proof->side == 1;
+    for (uint32_t i = 0; x && !x->choices && i < s->hyps.len && !found; i++) {
+        int64_t bound;
+        found = !s->hyps.at[i].negated && says(c, s->hyps.at[i].e, x, upper, &bound) &&
+                (upper ? bound <= proof->factor : bound >= proof->factor);
+    }
+    if (!found || proof->nkids != 1 || proof->side > 1)
+        return reject(c, "no hypothesis bounds the variable");
+    state kid = *s;
+    kid.vars = TP_NEWN(c->arena, tp_var, s->nvars);
+    memcpy(kid.vars, s->vars, s->nvars * sizeof *s->vars);
+    for (uint32_t i = 0; i < s->nvars; i++)
+        if (s->vars[i].sym == x->sym)
+            *(upper ? &kid.vars[i].hi : &kid.vars[i].lo) = tp_const(c->p, proof->factor);
+    say(c, "%*s%.*s %s %lld\n", 2 * c->depth, "", TP_FMT(tp_sym_name(c->p, x->sym)),
+        upper ? "<=" : ">=", (long long)proof->factor);
+    return check(c, &kid, proof->kids[0]);
+}
+
 static bool check_let(checker *c, const state *s, const tp_proof *proof)
 {
     tp_bigpoly p = {0};
@@ -510,6 +543,7 @@ static bool check(checker *c, const state *s, const tp_proof *proof)
     switch (proof->kind) {
     case TP_PROOF_CHOICES: ok = check_choices(c, s, proof); break;
     case TP_PROOF_MULTIPLE: ok = check_multiple(c, s, proof); break;
+    case TP_PROOF_BOUND: ok = check_bound(c, s, proof); break;
     case TP_PROOF_REFUTE: {
         state kid = *s;
         kid.hyps.at = NULL;

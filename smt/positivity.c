@@ -218,7 +218,6 @@ static uint32_t symbol_bound(goal *g, tp_expr e, const tp_expr_node *n, int64_t 
 static uint32_t atom_bound(goal *g, tp_expr e, int64_t k, bool upper)
 {
     tp_expr_node n = *tp_expr_get(g->v->p, e);
-    tp_poly p;
     uint32_t divisor, rest;
     if (g->bounds-- <= 0 || k > HUGE || k < -HUGE)
         return 0;
@@ -227,15 +226,12 @@ static uint32_t atom_bound(goal *g, tp_expr e, int64_t k, bool upper)
     case TP_E_FLOORDIV:
     case TP_E_CDIV: return quotient_bound(g, e, &n, k, upper);
     case TP_E_MOD:
-    case TP_E_ALIGN_UP:
         if (!(divisor = at_least(g, n.b, 1)))
             return 0;
-        if (n.op == TP_E_MOD && !upper)
+        if (!upper)
             return shift(g, defined(g, e, 0, divisor), k > 0 ? -1 : -k);
-        p = poly(g, n.op == TP_E_MOD ? n.b : upper ? tp_op2(g->v->p, TP_E_ADD, n.a, n.b) : n.a);
-        p = linear(upper ? -1 : 1, &p, 0, &p, upper ? k + 1 : -k);
-        rest = positive(g, &p);
-        return rest ? sum(g, rest, defined(g, e, upper, divisor), 0) : 0;
+        rest = at_most(g, n.b, k + 1);
+        return rest ? sum(g, rest, defined(g, e, 1, divisor), 0) : 0;
     case TP_E_MIN:
     case TP_E_MAX: return minimum_bound(g, e, &n, k, upper);
     case TP_E_ITE: return either_bound(g, e, n.b, n.c, k, upper);

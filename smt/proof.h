@@ -42,6 +42,7 @@ typedef struct tp_line {
 typedef enum tp_proof_kind {
     TP_PROOF_CHOICES,  /* one kid per choice of the variable `number` */
     TP_PROOF_MULTIPLE, /* the variable `number` is `factor` times the new symbol `sym`; one kid */
+    TP_PROOF_BOUND,    /* a premise says that variable `number` is at least (`side` 1: at most) `factor`; one kid */
     TP_PROOF_REFUTE,   /* number the hypotheses; one kid */
     TP_PROOF_SPLIT,    /* hypothesis `number` is a disjunction; two kids */
     TP_PROOF_LET,      /* hypothesis `number` says that symbol `sym` equals `value`; one kid */
@@ -53,7 +54,7 @@ typedef enum tp_proof_kind {
 
 typedef struct tp_proof {
     tp_proof_kind kind;
-    uint32_t number, sym;
+    uint32_t number, sym, side;
     int64_t factor;
     tp_expr value;
     const struct tp_proof *const *kids;

@@ -167,85 +167,13 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
     return check_box(v, o, d, env);
 }
 
-static bool concerns(const tp_prover *v, const tp_obligation *o, uint32_t sym)
-{
-    bool yes = tp_expr_mentions(v->p, o->goal, sym);
-    for (uint32_t i = 0; i < o->npremises && !yes; i++)
-        yes = tp_expr_mentions(v->p, o->premises[i], sym);
-    for (uint32_t i = 0; i < o->nvars && !yes; i++)
-        yes = (o->vars[i].hi.id && tp_expr_mentions(v->p, o->vars[i].hi, sym)) ||
-              (o->vars[i].lo.id && tp_expr_mentions(v->p, o->vars[i].lo, sym));
-    return yes;
-}
-
-/* What x is known to be a multiple of: as declared, and by premises x % m == 0. */
-static int64_t known_multiple(tp_prover *v, const tp_obligation *o, const tp_var *x)
-{
-    int64_t all = x->multiple_of, m, zero;
-    if (!x->quotient.id || x->step || x->choices)
-        return 1;
-    for (uint32_t i = 0; i < o->npremises; i++) {
-        const tp_expr_node *e = tp_expr_get(v->p, o->premises[i]), *l = tp_expr_get(v->p, e->a);
-        if (e->op != TP_E_EQ || l->op != TP_E_MOD || !tp_expr_is_const(v->p, e->b, &zero) || zero != 0 ||
-            !tp_same(l->a, tp_sym(v->p, x->sym)) || !tp_expr_is_const(v->p, l->b, &m) || m < 1 || m > TP_SIZE_MAX)
-            continue;
-        int64_t a = all, b = m; /* least common multiple */
-        while (b) {
-            int64_t r = a % b;
-            a = b;
-            b = r;
-        }
-        if (all / a <= TP_SIZE_MAX / m)
-            all = all / a * m;
-    }
-    return all;
-}
-
-/* Such a size is written as m times its quotient: divisibility becomes a
- * matter of coefficients. */
-static const tp_obligation *with_quotients(tp_prover *v, const tp_obligation *o, int64_t *multiple)
-{
-    uint32_t n = tp_sym_count(v->p);
-    tp_expr *with = NULL;
-    for (uint32_t i = 0; i < o->nvars; i++) {
-        multiple[i] = concerns(v, o, o->vars[i].sym) ? known_multiple(v, o, &o->vars[i]) : 1;
-        if (multiple[i] == 1)
-            continue;
-        with = with ? with : TP_NEWN(v->arena, tp_expr, n);
-        with[o->vars[i].sym] = tp_op2(v->p, TP_E_MUL, tp_const(v->p, multiple[i]), o->vars[i].quotient);
-    }
-    if (!with)
-        return o;
-    tp_obligation *r = TP_NEW(v->arena, tp_obligation);
-    tp_var *vars = TP_NEWN(v->arena, tp_var, o->nvars);
-    tp_expr *premises = TP_NEWN(v->arena, tp_expr, o->npremises);
-    *r = *o;
-    for (uint32_t i = 0; i < o->nvars; i++) {
-        tp_var *x = &vars[i];
-        *x = o->vars[i];
-        if (with[x->sym].id) {
-            tp_expr m = tp_const(v->p, multiple[i]);
-            x->lo = tp_op2(v->p, TP_E_CDIV, x->lo, m);
-            x->hi = tp_op2(v->p, TP_E_FLOORDIV, x->hi, m);
-            x->sym = (uint32_t)tp_expr_get(v->p, x->quotient)->value;
-            x->multiple_of = 1;
-        } else {
-            x->lo = tp_expr_subst(v->p, x->lo, with, n);
-            x->hi = tp_expr_subst(v->p, x->hi, with, n);
-        }
-    }
-    for (uint32_t i = 0; i < o->npremises; i++)
-        premises[i] = tp_expr_subst(v->p, o->premises[i], with, n);
-    r->vars = vars;
-    r->premises = premises;
-    r->goal = tp_expr_subst(v->p, o->goal, with, n);
-    return r;
-}
-
 static tp_decision decide(tp_prover *v, const tp_obligation *given)
 {
     int64_t *multiple = TP_NEWN(v->arena, int64_t, given->nvars + 1);
-    const tp_obligation *o = with_quotients(v, given, multiple);
+    const tp_proof *bounds[2 * TP_MAX_BOUNDS]; /* nodes without their kid yet */
+    uint32_t nbounds = 0;
+    const tp_obligation *tight = tp_with_bounds(v, given, bounds, &nbounds);
+    const tp_obligation *o = tp_with_quotients(v, tight, multiple);
     tp_decision d = decide_now(v, o);
     tp_arena_clear(v->scratch);
     for (uint32_t i = o->nvars; i-- > 0;) {
@@ -258,6 +186,8 @@ static tp_decision decide(tp_prover *v, const tp_obligation *given)
         if (d.proof)
             d.proof = tp_proof_node(v->arena, node, &d.proof, 1);
     }
+    while (d.proof && nbounds-- > 0)
+        d.proof = tp_proof_node(v->arena, *bounds[nbounds], &d.proof, 1);
     return d;
 }
 
@@ -352,7 +282,7 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
 
     s.with = TP_NEWN(v->arena, tp_expr, s.nsyms);
     for (uint32_t i = 0; i < o->nvars && s.nsplit < 16; i++)
-        if (o->vars[i].choices && cases * o->vars[i].nchoices <= MAX_SPLIT && concerns(v, o, o->vars[i].sym)) {
+        if (o->vars[i].choices && cases * o->vars[i].nchoices <= MAX_SPLIT && tp_concerns(v, o, o->vars[i].sym)) {
             cases *= o->vars[i].nchoices;
             s.split[s.nsplit++] = i;
         }

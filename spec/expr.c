@@ -502,6 +502,8 @@ static tp_expr normal_atom(tp_exprs *p, tp_expr e)
     }
     if (n.op == TP_E_FLOORDIV || n.op == TP_E_CDIV || n.op == TP_E_MOD)
         return normal_quotient(p, n.op, a, b);
+    if (n.op == TP_E_ALIGN_UP) /* its meaning */
+        return tp_op2(p, TP_E_MUL, normal_quotient(p, TP_E_CDIV, a, b), b);
     if (n.op == TP_E_ITE)
         return tp_ite(p, a, b, c);
     return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);

@@ -47,7 +47,7 @@ static bool holds_with(tp_analysis *a, const tp_claim *c, const tp_operand *o, u
     return index.id && tp_claim_decide(a, &fixed).verdict == TP_PROVEN;
 }
 
-/* A change of the map, or a precondition; each proven before it is named. */
+/* A change of the map, proven before it is named. */
 static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_operand *o, uint32_t d)
 {
     const tp_dim *dim = &o->dims[d];
@@ -57,28 +57,9 @@ static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_o
         f->note =
             TP_S("this map returns elements; index maps return block indices, which are multiplied by block_shape");
         f->help = tp_message(a, "use \"%.*s\" (re-checked: then proven)", TP_FMT(tp_text(a, by_block)));
-        return;
-    }
-    if (holds_with(a, c, o, d, shifted)) {
+    } else if (holds_with(a, c, o, d, shifted)) {
         f->help = tp_message(a, "use \"%.*s\" (re-checked: then proven)", TP_FMT(tp_text(a, shifted)));
-        return;
     }
-    tp_expr candidates[40];
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < a->nsizes && n < 30; i++) {
-        tp_expr s = tp_sym(a->p, a->vars[i].sym);
-        if (a->vars[i].choices)
-            continue;
-        if (!tp_same(s, dim->block))
-            candidates[n++] = multiple(a, s, dim->block);
-        for (uint32_t j = 0; j < a->nsizes && n < 30; j++)
-            if (j != i && !a->vars[j].choices)
-                candidates[n++] = mk(a, TP_E_LE, s, tp_sym(a->p, a->vars[j].sym));
-        for (uint32_t j = i + 1; j < a->nsizes && n < 30; j++)
-            if (!a->vars[j].choices)
-                candidates[n++] = mk(a, TP_E_EQ, s, tp_sym(a->p, a->vars[j].sym));
-    }
-    f->holds_when = tp_holds_when(a, c, candidates, n);
 }
 
 static tp_str describe(tp_analysis *a, const tp_operand *o, uint32_t d, const int64_t *env)

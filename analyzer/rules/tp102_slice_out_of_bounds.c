@@ -21,9 +21,6 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
     tp_finding *found = tp_claim_check(a, &c, &env);
     if (found->verdict != TP_VIOLATED)
         return;
-    tp_expr divides = multiple(a, u->extent, u->size);
-    if (!tp_expr_is_const(a->p, divides, NULL))
-        found->holds_when = tp_holds_when(a, &c, &divides, 1);
     int64_t start = 0, size = 1, extent = 0;
     tp_expr_eval(a->p, u->value, env, &start);
     tp_expr_eval(a->p, u->size, env, &size);

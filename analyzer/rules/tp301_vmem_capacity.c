@@ -38,35 +38,6 @@ static void fill_table(tp_analysis *a, const sum *s)
         *best = t;
 }
 
-/* The largest bound on one size under which the sum fits, when the sum
- * depends on that size (and on finite choices) only. */
-static tp_str bound_on_size(tp_analysis *a, const tp_claim *c, tp_expr total)
-{
-    const tp_var *only = NULL;
-    for (uint32_t i = 0; i < a->nsizes; i++)
-        if (!a->vars[i].choices && tp_expr_mentions(a->p, total, a->vars[i].sym)) {
-            if (only)
-                return (tp_str){NULL, 0};
-            only = &a->vars[i];
-        }
-    if (!only)
-        return (tp_str){NULL, 0};
-    int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p)), v, limit = tp_target_vmem(&a->k->target);
-    for (uint32_t i = 0; i < a->nsizes; i++)
-        if (a->vars[i].choices)
-            env[a->vars[i].sym] = a->vars[i].choices[a->vars[i].nchoices - 1];
-    int64_t lo = 0, hi = TP_SIZE_MAX; /* fits at lo, not at hi */
-    while (hi - lo > 1) {
-        env[only->sym] = lo + (hi - lo) / 2;
-        if (tp_expr_eval(a->p, total, env, &v) == TP_EVAL_OK && v <= limit)
-            lo = env[only->sym];
-        else
-            hi = env[only->sym];
-    }
-    tp_expr bound = mk(a, TP_E_LE, tp_sym(a->p, only->sym), num(a, lo));
-    return lo > 0 ? tp_holds_when(a, c, &bound, 1) : (tp_str){NULL, 0};
-}
-
 static tp_str size_text(tp_analysis *a, int64_t bytes)
 {
     if (bytes >= 1 << 20)
@@ -108,7 +79,6 @@ static void check(tp_analysis *a)
     ((tp_witness *)(uintptr_t)f->witness)->detail = tp_buf_view(&b);
     f->note = TP_S("JAX lowering and both interpreters accept it; only the TPU compiler fails (E1001). Compiler "
                    "temporaries come on top");
-    f->holds_when = bound_on_size(a, &c, s.total);
     if (!f->holds_when.n)
         f->help = TP_S("make blocks smaller, or raise the limit with an inline target's \"vmem_limit_bytes\"");
 }

@@ -222,11 +222,6 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
     tp_buf_c(&b, ")");
     ((tp_witness *)(uintptr_t)f->witness)->detail = tp_buf_view(&b);
     f->help = TP_S("let every block be visited: cdiv, not //, in the grid");
-    for (uint32_t i = 0; i < o->rank && !f->holds_when.n; i++) {
-        tp_expr divides = multiple(a, o->shape[i], o->dims[i].block);
-        if (!by_element(o, i) && !tp_expr_is_const(a->p, divides, NULL))
-            f->holds_when = tp_holds_when(a, &c, &divides, 1);
-    }
 }
 
 static void check(tp_analysis *a)

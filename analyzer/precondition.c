@@ -1,0 +1,113 @@
+/* "Holds when …": the weakest of a few simple preconditions under which a
+ * violated claim is proven. Exact proofs only: it must cost little. */
+#include "analyzer/internal.h"
+
+enum { MAX_CANDIDATES = 96, MAX_NUMBERS = 8, MAX_SIZES = 6 };
+
+typedef struct candidates {
+    tp_analysis *a;
+    tp_expr at[MAX_CANDIDATES];
+    uint32_t n;
+    int64_t numbers[MAX_NUMBERS]; /* of the claim, ascending: block sizes, limits */
+    uint32_t nnumbers;
+} candidates;
+
+static void suggest(candidates *c, tp_expr e)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        if (tp_same(c->at[i], e))
+            return;
+    if (c->n < MAX_CANDIDATES && !tp_expr_is_const(c->a->p, e, NULL))
+        c->at[c->n++] = e;
+}
+
+static void collect_numbers(candidates *c, tp_expr e)
+{
+    int64_t v;
+    if (!e.id)
+        return;
+    if (tp_expr_is_const(c->a->p, e, &v)) {
+        uint32_t i = 0;
+        while (i < c->nnumbers && c->numbers[i] < v)
+            i++;
+        if (v < 2 || v > 65536 || c->nnumbers == MAX_NUMBERS || (i < c->nnumbers && c->numbers[i] == v))
+            return;
+        memmove(&c->numbers[i + 1], &c->numbers[i], (c->nnumbers - i) * sizeof v);
+        c->numbers[i] = v;
+        c->nnumbers++;
+        return;
+    }
+    const tp_expr_node n = *tp_expr_get(c->a->p, e);
+    collect_numbers(c, n.a);
+    collect_numbers(c, n.b);
+    collect_numbers(c, n.c);
+}
+
+static bool mentions(const tp_analysis *a, const tp_claim *c, uint32_t sym)
+{
+    bool yes = tp_expr_mentions(a->p, c->goal, sym);
+    for (uint32_t i = 0; i < c->npremises && !yes; i++)
+        yes = tp_expr_mentions(a->p, c->premises[i], sym);
+    for (uint32_t i = 0; i < a->nvars && c->over_steps && !yes; i++)
+        yes = tp_expr_mentions(a->p, a->vars[i].hi, sym);
+    for (uint32_t i = 0; i < c->nextra && !yes; i++)
+        yes = tp_expr_mentions(a->p, c->extra[i].hi, sym);
+    return yes;
+}
+
+static bool holds_with(tp_analysis *a, const tp_claim *c, tp_expr premise)
+{
+    tp_claim with = *c;
+    tp_expr *premises = TP_NEWN(a->arena, tp_expr, c->npremises + 1);
+    if (c->npremises)
+        memcpy(premises, c->premises, c->npremises * sizeof *premises);
+    premises[c->npremises] = premise;
+    with.premises = premises;
+    with.npremises = c->npremises + 1;
+    tp_claim some = {.goal = num(a, 0), .premises = &premise, .npremises = 1}; /* it must leave sizes over */
+    return tp_claim_decide_quickly(a, &with).verdict == TP_PROVEN &&
+           tp_claim_decide_quickly(a, &some).verdict == TP_VIOLATED;
+}
+
+/* Divisibility first: what people mean most often; then relations of sizes;
+ * then bounds, for which the smallest case is the hint. */
+tp_str tp_holds_when(tp_analysis *a, const tp_claim *claim, const int64_t *witness)
+{
+    candidates c = {.a = a};
+    tp_expr sizes[MAX_SIZES];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a->nsizes && n < MAX_SIZES; i++)
+        if (mentions(a, claim, a->vars[i].sym))
+            sizes[n++] = tp_sym(a->p, a->vars[i].sym);
+    collect_numbers(&c, claim->goal);
+    for (uint32_t i = 0; i < claim->npremises; i++)
+        collect_numbers(&c, claim->premises[i]);
+    for (uint32_t i = 0; i < a->nvars && claim->over_steps; i++)
+        collect_numbers(&c, a->vars[i].hi);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < n; k++)
+            if (k != i)
+                suggest(&c, multiple(a, sizes[i], sizes[k]));
+    for (uint32_t k = 0; k < c.nnumbers; k++)
+        for (uint32_t i = 0; i < n; i++)
+            suggest(&c, multiple(a, sizes[i], num(a, c.numbers[k])));
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < n; k++)
+            if (k != i)
+                suggest(&c, mk(a, TP_E_LE, sizes[i], sizes[k]));
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = i + 1; k < n; k++)
+            suggest(&c, mk(a, TP_E_EQ, sizes[i], sizes[k]));
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t v = witness[tp_expr_get(a->p, sizes[i])->value];
+        suggest(&c, mk(a, TP_E_LE, sizes[i], num(a, v - 1)));
+        suggest(&c, mk(a, TP_E_GE, sizes[i], num(a, v + 1)));
+        for (uint32_t k = 0; k < c.nnumbers; k++)
+            if (c.numbers[k] > v)
+                suggest(&c, mk(a, TP_E_GE, sizes[i], num(a, c.numbers[k])));
+    }
+    for (uint32_t i = 0; i < c.n; i++)
+        if (holds_with(a, claim, c.at[i]))
+            return tp_text(a, c.at[i]);
+    return (tp_str){NULL, 0};
+}

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Are the tests strong enough to notice a wrong prover?
+
+Plants small defects into the rules, the analysis of bodies and the prover, one
+at a time, builds, and runs the tests until one fails. Survivors are listed.
+
+    mutants.py [--count 200] [--seed 1] [--jobs 2] [--only FILE…]
+
+Needs what `make test` needs. Works in copies of the tree under build/mutants.
+Exit 1 when fewer than 95 % are killed.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import queue
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FILES = ["analyzer/rules/tp[12345]*.c", "analyzer/flow*.c", "analyzer/visits.c", "analyzer/memory.c", "analyzer/leaks.c",
+         "analyzer/analyze.c", "smt/*.c"]
+
+# What a careless author writes: (pattern, replacement).
+OPERATORS = [
+    (r"\bTP_E_LE\b", "TP_E_LT"), (r"\bTP_E_LT\b", "TP_E_LE"), (r"\bTP_E_GE\b", "TP_E_GT"), (r"\bTP_E_GT\b", "TP_E_GE"),
+    (r"\bTP_E_AND\b", "TP_E_OR"), (r"\bTP_E_OR\b", "TP_E_AND"), (r"\bTP_E_ADD\b", "TP_E_SUB"), (r"\bTP_E_SUB\b", "TP_E_ADD"),
+    (r"\bTP_E_FLOORDIV\b", "TP_E_CDIV"), (r"\bTP_E_CDIV\b", "TP_E_FLOORDIV"), (r"\bTP_E_MIN\b", "TP_E_MAX"),
+    (r"\bboth\(a,", "either(a,"), (r"\beither\(a,", "both(a,"), (r"\bflow_and\(", "flow_first("),
+    (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
+    (r" && ", " || "), (r" \|\| ", " && "), (r"\(!", "("), (r" \+ 1\b", ""), (r" - 1\b", ""),
+    (r"num\(a, 1\)", "num(a, 0)"), (r"num\(a, 0\)", "num(a, 1)"), (r"\btrue\b", "false"), (r"\bfalse\b", "true"),
+    (r"\bcontinue;", ";"), (r"^(\s+)(premises\[.*\] = .*;|tp_push\(.*\);|.* [+|&]?= .*;)$", r"\1;"),
+]
+# Words, speed and limits: a change there is no defect of a verdict.
+HARMLESS = re.compile(
+    r"tp_message|tp_printf|tp_buf|TP_S\(|TP_FMT|->(label|note|help|ms|reason|detail)|\.(label|note|help|why|title|bad|good|jax|slug|code"
+    r"|severity|hardware|per_dtype|check|proven|violated|subject|loc|rests_on)\b|stats\.|budget|spend|MAX_|BUDGET|LIMIT|rlimit|scratch|arena_clear"
+    r"|^\s*(//|/\*|\*|#|\})|static|typedef|struct|enum|close\(|poll|fds|waitpid|setrlimit|dup2|sigaction|for \(")
+TESTS = ["oracle", "spec", "semantics", "certificates", "prover", "defects", "bodies", "box", "instances", "run", "cli", "docs"]
+TRIALS = {"prover": "2500", "bodies": "700", "certificates": "2500", "instances": "300"}
+
+
+def candidates(only):
+    """Every place where an operator fits: (file, line, column, replacement text of the line)."""
+    found = []
+    for pattern in FILES:
+        for path in sorted(ROOT.glob(pattern)):
+            name = str(path.relative_to(ROOT))
+            if only and name not in only:
+                continue
+            lines = path.read_text().split("\n")
+            last = next((i for i, l in enumerate(lines) if l.startswith("const tp_rule ")), len(lines))
+            comment = False
+            for i, line in enumerate(lines[:last]):
+                comment = ("/*" in line and "*/" not in line) or (comment and "*/" not in line)
+                if comment or HARMLESS.search(line) or '"' in line or not line.startswith("    "):
+                    continue
+                for before, after in OPERATORS:
+                    for m in re.finditer(before, line):
+                        changed = line[:m.start()] + m.expand(after) + line[m.end():]
+                        if changed != line:
+                            found.append((name, i, changed))
+    return found
+
+
+def run(command, cwd, seconds, **env):
+    limit = "ulimit -v 6000000; exec " + command
+    try:
+        r = subprocess.run(["sh", "-c", limit], cwd=cwd, timeout=seconds, capture_output=True, env={**os.environ, **env})
+        return r.returncode
+    except subprocess.TimeoutExpired:
+        return -1
+
+
+class Copy:
+    """A tree of its own, built once."""
+
+    def __init__(self, number):
+        self.path = ROOT / "build" / "mutants" / str(number)
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.path.mkdir(parents=True)
+        files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True).stdout.split("\n")
+        for f in files:
+            if f and (ROOT / f).exists():
+                (self.path / f).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / f, self.path / f)
+        if run("make -j2 all " + self.binaries(), self.path, 600):
+            sys.exit("mutants: the tree does not build")
+
+    def binaries(self, names=TESTS):
+        return " ".join(f"build/release/tests/test_{t}" for t in names)
+
+    def judge(self, mutant):
+        """Name of the test that kills it; "" when it survives, None when it does not compile."""
+        name, number, changed = mutant
+        path = self.path / name
+        original = path.read_text()
+        lines = original.split("\n")
+        lines[number] = changed.replace("flow_first(", "flow_keep_first(")
+        text = "\n".join(lines)
+        if "flow_keep_first(" in text:
+            lines[number] = re.sub(r"flow_keep_first\(f, ([^,()]+(?:\([^()]*\))?), .*", r"(\1);", lines[number])
+            text = "\n".join(lines)
+        try:
+            path.write_text(text)
+            if run("make all CFLAGS=-w", self.path, 120):
+                return None
+            for t in TESTS:
+                if run(f"make CFLAGS=-w {self.binaries([t])}", self.path, 120):
+                    return None
+                if run(f"build/release/tests/test_{t}", self.path, 60, **({"TEST_TRIALS": TRIALS[t]} if t in TRIALS else {})):
+                    return t
+            return ""
+        finally:
+            path.write_text(original)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", nargs="*")
+    o = parser.parse_args()
+    start = time.time()
+    places = candidates(o.only)
+    random.Random(o.seed).shuffle(places)
+    copies = queue.Queue()
+    for n in range(o.jobs):
+        copies.put(Copy(n))
+    print(f"mutants: {len(places)} places, seed {o.seed}; trees built after {time.time() - start:.0f} s", flush=True)
+
+    def one(mutant):
+        copy = copies.get()
+        try:
+            return mutant, copy.judge(mutant)
+        finally:
+            copies.put(copy)
+
+    killed, survivors, by = 0, [], {}
+    with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
+        waiting, next_place = set(), iter(places)
+        while killed + len(survivors) < o.count:
+            while len(waiting) < o.jobs and (m := next(next_place, None)):
+                waiting.add(pool.submit(one, m))
+            if not waiting:
+                break
+            done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
+            for f in done:
+                mutant, verdict = f.result()
+                if verdict is None:
+                    continue
+                if verdict:
+                    killed += 1
+                    by[verdict] = by.get(verdict, 0) + 1
+                else:
+                    survivors.append(mutant)
+                    print(f"survives  {mutant[0]}:{mutant[1] + 1}: {mutant[2].strip()}", flush=True)
+    total = killed + len(survivors)
+    print("killed by " + ", ".join(f"{t} {n}" for t, n in sorted(by.items(), key=lambda x: -x[1])))
+    print(f"mutants: {killed} of {total} killed ({100 * killed / max(total, 1):.1f} %) in {(time.time() - start) / 60:.0f} minutes")
+    sys.exit(killed < 0.95 * total)
+
+
+if __name__ == "__main__":
+    main()
