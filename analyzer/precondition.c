@@ -69,6 +69,12 @@ static bool holds_with(tp_analysis *a, const tp_claim *c, tp_expr premise)
            tp_claim_decide_quickly(a, &some).verdict == TP_VIOLATED;
 }
 
+static bool follows(tp_analysis *a, tp_expr from, tp_expr e)
+{
+    tp_claim c = {.goal = e, .premises = &from, .npremises = 1};
+    return tp_claim_decide_quickly(a, &c).verdict == TP_PROVEN;
+}
+
 /* Divisibility first: what people mean most often; then relations of sizes;
  * then bounds, for which the smallest case is the hint. */
 tp_str tp_holds_when(tp_analysis *a, const tp_claim *claim, const int64_t *witness)
@@ -106,8 +112,9 @@ tp_str tp_holds_when(tp_analysis *a, const tp_claim *claim, const int64_t *witne
             if (c.numbers[k] > v)
                 suggest(&c, mk(a, TP_E_GE, sizes[i], num(a, c.numbers[k])));
     }
-    for (uint32_t i = 0; i < c.n; i++)
-        if (holds_with(a, claim, c.at[i]))
-            return tp_text(a, c.at[i]);
-    return (tp_str){NULL, 0};
+    tp_expr best = {0};
+    for (uint32_t i = 0; i < c.n; i++) /* one that follows from what was found is weaker */
+        if ((!best.id || follows(a, best, c.at[i])) && holds_with(a, claim, c.at[i]))
+            best = c.at[i];
+    return tp_text(a, best);
 }

@@ -413,6 +413,38 @@ static bool check_multiple(checker *c, const state *s, const tp_proof *proof)
     return check(c, &kid, proof->kids[0]);
 }
 
+/* x % t == 0 is a hypothesis, x >= lo >= 0 and t >= 1: x = t*k with k >= 0,
+ * k >= 1 when lo >= 1, and k <= x <= hi. */
+static bool check_divided(checker *c, const state *s, const tp_proof *proof)
+{
+    const tp_var *x = variable(s, proof->number);
+    const tp_expr_node *v = proof->value.id ? tp_expr_get(c->p, proof->value) : NULL;
+    const tp_var *t = v && v->op == TP_E_SYM ? variable(s, (uint32_t)v->value) : NULL;
+    int64_t lo, hi, least;
+    if (!x || !t || x == t || x->choices || proof->nkids != 1 || mentioned(c, s, proof->sym) ||
+        proof->sym >= tp_sym_count(c->p) || !tp_expr_is_const(c->p, x->lo, &lo) ||
+        !tp_expr_is_const(c->p, x->hi, &hi) || !tp_expr_is_const(c->p, t->lo, &least) || lo < 0 || least < 1 ||
+        s->hyps.len == 0)
+        return reject(c, "the variable cannot be divided");
+    tp_expr zero = tp_const(c->p, 0),
+            fact = tp_op2(c->p, TP_E_EQ, tp_op2(c->p, TP_E_MOD, tp_sym(c->p, x->sym), proof->value), zero);
+    bool found = false;
+    for (uint32_t i = 0; i < s->hyps.len; i++)
+        found |= !s->hyps.at[i].negated && tp_same(s->hyps.at[i].e, fact);
+    if (!found)
+        return reject(c, "nothing says that the variable is such a multiple");
+    tp_expr product = tp_op2(c->p, TP_E_MUL, proof->value, tp_sym(c->p, proof->sym));
+    tp_var own = {.sym = proof->sym, .lo = tp_const(c->p, lo >= 1), .hi = x->hi, .multiple_of = 1};
+    state kid = substituted(c, s, x->sym, product, &own);
+    hypothesis goal = kid.hyps.at[--kid.hyps.len]; /* stays the last */
+    tp_push(c->arena, kid.hyps, (hypothesis){tp_op2(c->p, TP_E_GE, product, x->lo), false});
+    tp_push(c->arena, kid.hyps, (hypothesis){tp_op2(c->p, TP_E_LE, product, x->hi), false});
+    tp_push(c->arena, kid.hyps, goal);
+    say(c, "%*s%.*s = %.*s\n", 2 * c->depth, "", TP_FMT(tp_sym_name(c->p, x->sym)),
+        TP_FMT(tp_expr_text(c->p, product)));
+    return check(c, &kid, proof->kids[0]);
+}
+
 /* What hypothesis e says of x alone: at least, or at most, a constant. */
 static bool says(const checker *c, tp_expr e, const tp_var *x, bool upper, int64_t *bound)
 {
@@ -543,6 +575,7 @@ static bool check(checker *c, const state *s, const tp_proof *proof)
     switch (proof->kind) {
     case TP_PROOF_CHOICES: ok = check_choices(c, s, proof); break;
     case TP_PROOF_MULTIPLE: ok = check_multiple(c, s, proof); break;
+    case TP_PROOF_DIVIDED: ok = check_divided(c, s, proof); break;
     case TP_PROOF_BOUND: ok = check_bound(c, s, proof); break;
     case TP_PROOF_REFUTE: {
         state kid = *s;

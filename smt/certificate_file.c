@@ -8,8 +8,8 @@ enum { FORMAT = 1 };
 
 static const char *const RULES[TP_LINE_RULES] = {"fact", "lower",  "upper", "definition",
                                                  "sum",  "cancel", "ends",  "cases"};
-static const char *const KINDS[TP_PROOF_KINDS] = {"choices", "multiple", "bound",  "refute", "split",
-                                                  "let",     "lines",    "absurd", "points"};
+static const char *const KINDS[TP_PROOF_KINDS] = {"choices", "multiple", "divided", "bound",  "refute",
+                                                  "split",   "let",      "lines",   "absurd", "points"};
 
 static const char *op_name(tp_expr_op op)
 {
@@ -128,17 +128,18 @@ static json *proof_of(writer *w, const tp_proof *p)
 {
     json *o = json_object_new_object();
     put(o, "by", json_object_new_string(KINDS[p->kind]));
-    if (p->kind == TP_PROOF_CHOICES || p->kind == TP_PROOF_MULTIPLE || p->kind == TP_PROOF_BOUND)
+    if (p->kind == TP_PROOF_CHOICES || p->kind == TP_PROOF_MULTIPLE || p->kind == TP_PROOF_DIVIDED ||
+        p->kind == TP_PROOF_BOUND)
         put(o, "variable", symbol(w, p->number));
     else if (p->kind == TP_PROOF_SPLIT || p->kind == TP_PROOF_LET || p->kind == TP_PROOF_ABSURD)
         put(o, "hypothesis", integer(p->number));
-    if (p->kind == TP_PROOF_MULTIPLE || p->kind == TP_PROOF_LET)
+    if (p->kind == TP_PROOF_MULTIPLE || p->kind == TP_PROOF_DIVIDED || p->kind == TP_PROOF_LET)
         put(o, "symbol", symbol(w, p->sym));
     if (p->kind == TP_PROOF_MULTIPLE)
         put(o, "factor", integer(p->factor));
     if (p->kind == TP_PROOF_BOUND)
         put(o, p->side ? "at_most" : "at_least", integer(p->factor));
-    if (p->kind == TP_PROOF_LET)
+    if (p->kind == TP_PROOF_LET || p->kind == TP_PROOF_DIVIDED)
         put(o, "value", node_of(w, p->value));
     if (p->nkids) {
         json *kids = json_object_new_array();
@@ -354,11 +355,11 @@ static const tp_proof *read_proof(reader *r, const tp_json *o)
     p->kind = (tp_proof_kind)kind;
     if (kind == TP_PROOF_KINDS)
         wrong(r->c, o, "there is no such step of a proof");
-    if (kind == TP_PROOF_CHOICES || kind == TP_PROOF_MULTIPLE || kind == TP_PROOF_BOUND)
+    if (kind == TP_PROOF_CHOICES || kind == TP_PROOF_MULTIPLE || kind == TP_PROOF_DIVIDED || kind == TP_PROOF_BOUND)
         p->number = symbol_number(r, member(r, o, "variable", TP_J_INT));
     else if (kind == TP_PROOF_SPLIT || kind == TP_PROOF_LET || kind == TP_PROOF_ABSURD)
         p->number = small(r, member(r, o, "hypothesis", TP_J_INT));
-    if (kind == TP_PROOF_MULTIPLE || kind == TP_PROOF_LET)
+    if (kind == TP_PROOF_MULTIPLE || kind == TP_PROOF_DIVIDED || kind == TP_PROOF_LET)
         p->sym = symbol_number(r, member(r, o, "symbol", TP_J_INT));
     if (kind == TP_PROOF_MULTIPLE)
         p->factor = member(r, o, "factor", TP_J_INT)->u.integer;
@@ -366,7 +367,7 @@ static const tp_proof *read_proof(reader *r, const tp_json *o)
         p->side = tp_json_get(o, "at_most") != NULL;
         p->factor = member(r, o, p->side ? "at_most" : "at_least", TP_J_INT)->u.integer;
     }
-    if (kind == TP_PROOF_LET)
+    if (kind == TP_PROOF_LET || kind == TP_PROOF_DIVIDED)
         p->value = expr(r, member(r, o, "value", TP_J_INT), false);
     if (cases) {
         cases = member(r, o, "cases", TP_J_ARRAY);

@@ -34,11 +34,13 @@ const tp_proof *tp_proof_node(tp_arena *a, tp_proof n, const tp_proof *const *ki
 const tp_proof *tp_proof_copy(tp_arena *a, const tp_proof *p);
 bool tp_proof_enumerates(const tp_proof *p);
 
-/* prepare.c: the obligation with bounds from premises `x <= c`, and with sizes
- * that are known to be multiples written as products; `multiple`: by variable.
+/* prepare.c: the obligation with bounds from premises `x <= c`; with sizes that
+ * are known to be multiples, of others (`s % t == 0`) or of numbers, written
+ * as products; `multiple`: by variable.
  * `nodes`: the proof's, without their kids. */
 enum { TP_MAX_BOUNDS = 16 };
 const tp_obligation *tp_with_bounds(tp_prover *v, const tp_obligation *o, const tp_proof **nodes, uint32_t *n);
+const tp_obligation *tp_with_divisors(tp_prover *v, const tp_obligation *o, const tp_proof **nodes, uint32_t *n);
 const tp_obligation *tp_with_quotients(tp_prover *v, const tp_obligation *o, int64_t *multiple);
 /* Does the obligation mention the symbol? */
 bool tp_concerns(const tp_prover *v, const tp_obligation *o, uint32_t sym);

@@ -124,3 +124,61 @@ const tp_obligation *tp_with_bounds(tp_prover *v, const tp_obligation *o, const 
     r->vars = vars;
     return r;
 }
+
+/* A premise s % t == 0 for sizes s >= 0 and t >= 1. */
+static bool divides(const tp_prover *v, const tp_obligation *o, tp_expr e, const tp_var **s, const tp_var **t)
+{
+    int64_t zero, lo, hi;
+    const tp_expr_node *n = tp_expr_get(v->p, e), *l = tp_expr_get(v->p, n->a);
+    if (n->op != TP_E_EQ || l->op != TP_E_MOD || !tp_expr_is_const(v->p, n->b, &zero) || zero != 0)
+        return false;
+    *s = *t = NULL;
+    for (uint32_t i = 0; i < o->nvars; i++) {
+        const tp_var *x = &o->vars[i];
+        if (x->step || x->choices || !tp_expr_is_const(v->p, x->lo, &lo) || !tp_expr_is_const(v->p, x->hi, &hi))
+            continue;
+        if (lo >= 0 && x->quotient.id && x->multiple_of == 1 && tp_same(l->a, tp_sym(v->p, x->sym)))
+            *s = x;
+        if (lo >= 1 && tp_same(l->b, tp_sym(v->p, x->sym)))
+            *t = x;
+    }
+    return *s && *t && *s != *t;
+}
+
+const tp_obligation *tp_with_divisors(tp_prover *v, const tp_obligation *o, const tp_proof **nodes, uint32_t *count)
+{
+    uint32_t n = tp_sym_count(v->p);
+    const tp_var *s, *t;
+    for (uint32_t i = 0; i < o->npremises && *count < TP_MAX_BOUNDS + 4; i++) {
+        if (!divides(v, o, o->premises[i], &s, &t))
+            continue;
+        tp_obligation *r = TP_NEW(v->arena, tp_obligation);
+        tp_var *vars = TP_NEWN(v->arena, tp_var, o->nvars);
+        tp_expr *premises = TP_NEWN(v->arena, tp_expr, o->npremises + 2), *with = TP_NEWN(v->arena, tp_expr, n);
+        tp_expr divisor = tp_sym(v->p, t->sym), product = tp_op2(v->p, TP_E_MUL, divisor, s->quotient);
+        int64_t lo = tp_expr_get(v->p, s->lo)->value;
+        uint32_t quotient = (uint32_t)tp_expr_get(v->p, s->quotient)->value;
+        with[s->sym] = product;
+        for (uint32_t k = 0; k < o->nvars; k++) {
+            vars[k] = o->vars[k];
+            vars[k].lo = tp_expr_subst(v->p, vars[k].lo, with, n);
+            vars[k].hi = tp_expr_subst(v->p, vars[k].hi, with, n);
+            if (&o->vars[k] == s)
+                vars[k] = (tp_var){.sym = quotient, .lo = tp_const(v->p, lo >= 1), .hi = s->hi, .multiple_of = 1};
+        }
+        for (uint32_t k = 0; k < o->npremises; k++)
+            premises[k] = tp_expr_subst(v->p, o->premises[k], with, n);
+        premises[o->npremises] = tp_op2(v->p, TP_E_GE, product, s->lo);
+        premises[o->npremises + 1] = tp_op2(v->p, TP_E_LE, product, s->hi);
+        *r = *o;
+        r->vars = vars;
+        r->premises = premises;
+        r->npremises = o->npremises + 2;
+        r->goal = tp_expr_subst(v->p, o->goal, with, n);
+        tp_proof node = {.kind = TP_PROOF_DIVIDED, .number = s->sym, .sym = quotient, .value = divisor};
+        nodes[(*count)++] = tp_proof_node(v->arena, node, NULL, 0);
+        o = r;
+        i = UINT32_MAX; /* again from the first */
+    }
+    return o;
+}

@@ -42,6 +42,8 @@ typedef struct tp_line {
 typedef enum tp_proof_kind {
     TP_PROOF_CHOICES,  /* one kid per choice of the variable `number` */
     TP_PROOF_MULTIPLE, /* the variable `number` is `factor` times the new symbol `sym`; one kid */
+    TP_PROOF_DIVIDED,  /* a premise says that variable `number` is a multiple of the size `value`: it is `value` times
+                          the new symbol `sym`; one kid */
     TP_PROOF_BOUND,    /* a premise says that variable `number` is at least (`side` 1: at most) `factor`; one kid */
     TP_PROOF_REFUTE,   /* number the hypotheses; one kid */
     TP_PROOF_SPLIT,    /* hypothesis `number` is a disjunction; two kids */

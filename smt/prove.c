@@ -170,24 +170,29 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
 static tp_decision decide(tp_prover *v, const tp_obligation *given)
 {
     int64_t *multiple = TP_NEWN(v->arena, int64_t, given->nvars + 1);
-    const tp_proof *bounds[2 * TP_MAX_BOUNDS]; /* nodes without their kid yet */
-    uint32_t nbounds = 0;
-    const tp_obligation *tight = tp_with_bounds(v, given, bounds, &nbounds);
-    const tp_obligation *o = tp_with_quotients(v, tight, multiple);
+    const tp_proof *nodes[2 * TP_MAX_BOUNDS]; /* without their kid yet */
+    uint32_t n = 0;
+    const tp_obligation *o = tp_with_bounds(v, given, nodes, &n);
+    const tp_obligation *divided = o = tp_with_divisors(v, o, nodes, &n);
+    o = tp_with_quotients(v, divided, multiple);
     tp_decision d = decide_now(v, o);
     tp_arena_clear(v->scratch);
     for (uint32_t i = o->nvars; i-- > 0;) {
         if (multiple[i] <= 1)
             continue;
-        uint32_t sym = given->vars[i].sym, quotient = o->vars[i].sym;
+        uint32_t sym = divided->vars[i].sym, quotient = o->vars[i].sym;
         if (d.verdict == TP_VIOLATED)
             d.env[sym] = d.env[quotient] * multiple[i];
         tp_proof node = {.kind = TP_PROOF_MULTIPLE, .number = sym, .sym = quotient, .factor = multiple[i]};
         if (d.proof)
             d.proof = tp_proof_node(v->arena, node, &d.proof, 1);
     }
-    while (d.proof && nbounds-- > 0)
-        d.proof = tp_proof_node(v->arena, *bounds[nbounds], &d.proof, 1);
+    while (n-- > 0) {
+        if (d.verdict == TP_VIOLATED && nodes[n]->kind == TP_PROOF_DIVIDED)
+            d.env[nodes[n]->number] = d.env[nodes[n]->sym] * d.env[tp_expr_get(v->p, nodes[n]->value)->value];
+        if (d.proof)
+            d.proof = tp_proof_node(v->arena, *nodes[n], &d.proof, 1);
+    }
     return d;
 }
 
@@ -290,7 +295,9 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
     v->stats.certified += d.verdict == TP_PROVEN && d.grade == TP_GRADE_CERT;
     for (uint32_t i = 0; d.verdict == TP_VIOLATED && i < o->nvars; i++) /* choices nobody mentioned */
         if (o->vars[i].choices && d.env[o->vars[i].sym] == 0)
-            d.env[o->vars[i].sym] = o->vars[i].choices[0];
+                        d.env[o->vars[i].sym] = o->vars[i].choices[0];
+    if (d.verdict == TP_VIOLATED && !tp_refutes(v, o, d.env)) /* of the obligation as it was given */
+        d = (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("a counterexample was lost in rewriting")};
     v->stats.unknown += d.verdict == TP_UNKNOWN;
     if (v->o.smt2_dir)
         tp_emit_smt2(v, o, v->o.smt2_dir,

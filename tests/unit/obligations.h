@@ -31,6 +31,13 @@ static tp_expr condition(box *b, int depth)
         return tp_op2(b->p, LOGIC[pick(b, 3)], condition(b, depth - 1), condition(b, depth - 1));
     if (depth > 0 && pick(b, 10) == 0)
         return tp_op1(b->p, TP_E_NOT, condition(b, depth - 1));
+    tp_expr v = tp_sym(b->p, (uint32_t)pick(b, (int)b->nvars)), c = tp_const(b->p, 1 + pick(b, MAX_VALUE));
+    if (pick(b, 6) == 0) /* v % w == 0, v % 3 == 0: what facts about sizes look like */
+        return tp_op2(b->p, TP_E_EQ,
+                      tp_op2(b->p, TP_E_MOD, v, pick(b, 2) ? tp_sym(b->p, (uint32_t)pick(b, (int)b->nvars)) : c),
+                      tp_const(b->p, 0));
+    if (pick(b, 8) == 0)
+        return tp_op2(b->p, COMPARE[pick(b, 6)], v, c);
     return tp_op2(b->p, COMPARE[pick(b, 6)], integer(b, depth), integer(b, depth));
 }
 
@@ -56,8 +63,10 @@ static void make_box(box *b)
 {
     static const int64_t CHOICES[][3] = {{1, 2, 4}, {0, 1, 1}, {2, 3, 5}};
     b->nvars = 1 + (uint32_t)pick(b, VARS);
-    for (uint32_t i = 0; i < b->nvars; i++) {
+    for (uint32_t i = 0; i < b->nvars; i++)
         tp_sym_new(b->p, tp_printf(b->a, "v%u", i));
+    for (uint32_t i = 0; i < b->nvars; i++) {
+
         tp_var *x = &b->vars[i];
         *x = (tp_var){
             .sym = i, .lo = tp_const(b->p, pick(b, 2)), .hi = tp_const(b->p, pick(b, MAX_VALUE + 1)), .multiple_of = 1};
@@ -77,6 +86,8 @@ static void make_box(box *b)
             x->lo = tp_const(b->p, CHOICES[c][0]);
             x->hi = tp_const(b->p, CHOICES[c][x->nchoices - 1]);
         }
+        if (!x->step && !x->choices)
+            x->quotient = tp_sym_new(b->p, tp_printf(b->a, "v%u'", i));
     }
 }
 

@@ -20,6 +20,9 @@ static bool same_numbers(struct json_object *want, struct json_object *got)
 static void check_witness(const char *path, struct json_object *finding, struct json_object *expected)
 {
     struct json_object *w = member(finding, "witness"), *want = member(expected, "witness");
+    const char *when = string_of(expected, "holds_when");
+    if (when[0] && strcmp(when, string_of(finding, "holds_when")) != 0)
+        fail_msg("%s: holds when \"%s\", expected \"%s\"", path, string_of(finding, "holds_when"), when);
     const char *replay = w ? string_of(w, "replay") : "";
     if (strcmp(string_of(finding, "verdict"), "vacuous") == 0)
         return; /* no sizes, no witness */
