@@ -98,7 +98,7 @@ static bool read_settings(tp_cli *c, settings *s, tp_report *report)
         report->unknown = TP_UNKNOWN_IGNORE;
     else if (!tp_str_is(unknown, "warn"))
         return tp_usage_error("--unknown is fail, warn or ignore, not `%.*s`", TP_FMT(unknown)), false;
-    if (!read_solvers(c, &s->analysis.prover))
+    if (!read_solvers(c, &s->analysis.prover) || !tp_playback_usable(c))
         return false;
     if (c->emit_smt2.len) {
         s->analysis.prover.smt2_dir = tp_cstr(c->arena, tp_option(&c->emit_smt2, ""));
@@ -297,7 +297,8 @@ int tp_check_specs(tp_cli *c, bool execute)
             code = TP_EXIT_INTERNAL;
             break;
         }
+    bool wrote = tp_write_playback(c, &report, s.max_memory);
     for (uint32_t i = 0; i < paths.len; i++)
         tp_job_free(&jobs[i]);
-    return write_certificates(c, s.analysis.prover.certificates) ? code : TP_EXIT_INTERNAL;
+    return wrote && write_certificates(c, s.analysis.prover.certificates) ? code : TP_EXIT_INTERNAL;
 }

@@ -54,6 +54,12 @@ void tp_job_free(tp_job *j);
 /* lint and verify; `execute`: run the cases too. */
 int tp_check_specs(tp_cli *c, bool execute);
 
+/* playback.c: is --playback well formed (and its folder there)? False after a
+ * message. Then the failing cases of the report; arrays take at most `room`
+ * bytes each time. */
+bool tp_playback_usable(tp_cli *c);
+bool tp_write_playback(tp_cli *c, const tp_report *r, size_t room);
+
 /* Replay of a witness by the machine (analyzer/analyze.h). ctx: size_t max memory. */
 int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule);
 /* Findings of an execution, shrunk to small sizes. */

@@ -93,6 +93,14 @@ class Copy:
         if run("make -j2 all " + self.binaries(), self.path, 600):
             sys.exit("mutants: the tree does not build")
 
+        for t in TESTS:
+            if self.fails(t):
+                sys.exit(f"mutants: test_{t} fails as it is")
+
+    def fails(self, t):
+        env = {"TEST_TRIALS": TRIALS[t]} if t in TRIALS else {}
+        return run(f"build/release/tests/test_{t}", self.path, 60, **env)
+
     def binaries(self, names=TESTS):
         return " ".join(f"build/release/tests/test_{t}" for t in names)
 
@@ -114,7 +122,7 @@ class Copy:
             for t in TESTS:
                 if run(f"make CFLAGS=-w {self.binaries([t])}", self.path, 120):
                     return None
-                if run(f"build/release/tests/test_{t}", self.path, 60, **({"TEST_TRIALS": TRIALS[t]} if t in TRIALS else {})):
+                if self.fails(t):
                     return t
             return ""
         finally:
@@ -158,6 +166,8 @@ def main():
                     continue
                 if verdict:
                     killed += 1
+                    if killed % 20 == 0:
+                        print(f"  {killed} killed after {(time.time() - start) / 60:.0f} minutes", flush=True)
                     by[verdict] = by.get(verdict, 0) + 1
                 else:
                     survivors.append(mutant)

@@ -391,7 +391,7 @@ static void one_spec(maker *g, tally *t, uint64_t seed, uint64_t trial)
         t->proven += f->verdict == TP_PROVEN;
         t->violated += f->verdict == TP_VIOLATED;
         t->unknown += f->verdict == TP_UNKNOWN;
-        any |= f->verdict != TP_PROVEN;
+        any |= f->verdict != TP_PROVEN && f->verdict != TP_ADVICE;
     }
     t->quiet += !any;
     if (j.r.contradiction && t->alarms++ < 5)

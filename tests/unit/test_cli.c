@@ -408,6 +408,35 @@ static void certificate_files(void **state)
     assert_int_equal(RUN(p->a, "lint", "matmul", "--certificates", "/proc/nowhere").exit, 5);
 }
 
+/* What --playback writes traps when it is run. */
+static void playback(void **state)
+{
+    place *p = *state;
+    const char *folder = path_in(p, "cases");
+    assert_int_equal(RUN(p->a, "lint", "examples/broken", "--playback", tp_printf(p->a, "npy=%s", folder).p).exit, 1);
+    struct json_object *cases = json_object_from_file(tp_printf(p->a, "%s/playback.json", folder).p);
+    unsigned executed = 0;
+    for (size_t i = 0; i < json_object_array_length(cases); i++) {
+        struct json_object *c = json_object_array_get_idx(cases, i);
+        const char *command = string_of(c, "run"), *args[40] = {NULL};
+        if (!command[0])
+            continue;
+        int n = 0;
+        for (char *word = strtok((char *)(uintptr_t)tp_printf(p->a, "%s", command).p, " "); word && n < 39;
+             word = strtok(NULL, " "))
+            args[n++] = word;
+        outcome o = run_limited(p->a, NULL, 6144, args + 1); /* without "tileproof" */
+        if (o.exit != 1 || !contains(o.err, string_of(c, "rule")))
+            fail_msg("%s: exit %d: %s", command, o.exit, tp_cstr(p->a, o.err));
+        executed++;
+    }
+    assert_true(executed >= 10);
+    json_object_put(cases);
+    assert_int_equal(RUN(p->a, "lint", "matmul", "--playback", "zip=x").exit, 2);
+    assert_int_equal(RUN(p->a, "lint", "matmul", "--playback", "npy=/proc/nowhere").exit, 2);
+    assert_int_equal(RUN(p->a, "lint", "matmul", "--playback", "json=/proc/nowhere").exit, 5);
+}
+
 /* A program `cvc5` of our own making: whatever it says or does, only a clean
  * "unsat" confirms, and "sat" against a proof of Z3 stops everything. */
 static void second_solver(void **state)
@@ -479,6 +508,7 @@ int main(void)
         IN_PLACE(output_that_cannot_be_written),
         IN_PLACE(certificate_files),
         IN_PLACE(second_solver),
+        IN_PLACE(playback),
         IN_PLACE(smt2_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
