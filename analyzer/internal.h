@@ -121,6 +121,11 @@ tp_expr tp_valid_part(tp_analysis *a, const tp_operand *o);
 /* Every axis has a step, as premises; their number. */
 uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises, uint32_t room);
 
+/* walk.c: is every block of o visited, for all sizes, where these are few
+ * enough to walk the grid for each? 1: yes, or other rules speak; 0: no, env
+ * has the sizes and block[] the block; -1: too many. */
+int tp_walk_coverage(tp_analysis *a, const tp_operand *o, int64_t *env, int64_t *block);
+
 /* memory.c: bytes of one window or scratch buffer in VMEM, padded to tiles;
  * and how many copies the pipeline keeps. */
 tp_expr tp_padded_bytes(tp_analysis *a, const tp_operand *o);

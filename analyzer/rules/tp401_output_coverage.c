@@ -212,6 +212,14 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
             d = (tp_decision){.verdict = TP_UNKNOWN,
                               .reason = TP_S("which step visits a block could not be told from the map")};
     }
+    if (d.verdict == TP_UNKNOWN) {
+        int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p));
+        int covered = tp_walk_coverage(a, o, env, block);
+        if (covered == 1)
+            d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
+        else if (covered == 0)
+            d = (tp_decision){.verdict = TP_VIOLATED, .env = env};
+    }
     tp_finding *f = tp_claim_record(a, &c, d, NULL);
     if (f->verdict != TP_VIOLATED)
         return;
