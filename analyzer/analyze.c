@@ -168,10 +168,10 @@ tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c)
     return tp_prove(a->prover, &o);
 }
 
-tp_decision tp_claim_decide_quickly(tp_analysis *a, const tp_claim *c)
+bool tp_claim_follows(tp_analysis *a, const tp_claim *c)
 {
     tp_obligation o = obligation_of(a, c);
-    return tp_prove(a->quick, &o);
+    return tp_prove(a->quick, &o).verdict == TP_PROVEN;
 }
 
 /* 1: the machine trapped with this rule, 0: it ran to the end, -1: cannot say. */
@@ -366,7 +366,7 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
         tp_prover_options prover = o->prover;
         prover.smt2_name = tp_printf(work, "%.*s-%.*s", TP_FMT(s->name), TP_FMT(tp_dtypes_text(a.k))).p;
         a.prover = tp_prover_new(work, a.p, &prover);
-        a.quick = tp_prover_new(work, a.p, &(tp_prover_options){.no_solver = true});
+        a.quick = tp_prover_new(work, a.p, &(tp_prover_options){.only_proof = true});
         set_up_domain(&a);
         out->findings = (tp_findings){0};
         for (size_t r = 0; r < sizeof RULES / sizeof *RULES && !a.vacuous; r++) {

@@ -8,7 +8,7 @@ struct tp_analysis {
     tp_arena *arena;
     const tp_kernel *k;
     tp_exprs *p;
-    tp_prover *prover, *quick; /* quick: no solver */
+    tp_prover *prover, *quick; /* quick: tp_claim_follows() */
     const tp_analysis_options *o;
     tp_analysis_result *out;
     const tp_findings *earlier; /* of other dtype combinations */
@@ -46,8 +46,8 @@ typedef struct tp_claim {
 tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **env);
 /* The two halves of it. */
 tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c);
-/* Without a solver: proven, violated, or not worth more time. */
-tp_decision tp_claim_decide_quickly(tp_analysis *a, const tp_claim *c);
+/* Is there a proof of our own? Cheap: no search and no solver. */
+bool tp_claim_follows(tp_analysis *a, const tp_claim *c);
 tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env);
 /* Advice: something that works and could be better. Never fails a run. */
 tp_finding *tp_advise(tp_analysis *a, tp_str subject, tp_loc loc, tp_str message, tp_str help);

@@ -6,6 +6,7 @@ enum { MAX_CANDIDATES = 96, MAX_NUMBERS = 8, MAX_SIZES = 6 };
 
 typedef struct candidates {
     tp_analysis *a;
+    const int64_t *witness;
     tp_expr at[MAX_CANDIDATES];
     uint32_t n;
     int64_t numbers[MAX_NUMBERS]; /* of the claim, ascending: block sizes, limits */
@@ -17,7 +18,9 @@ static void suggest(candidates *c, tp_expr e)
     for (uint32_t i = 0; i < c->n; i++)
         if (tp_same(c->at[i], e))
             return;
-    if (c->n < MAX_CANDIDATES && !tp_expr_is_const(c->a->p, e, NULL))
+    int64_t value;
+    bool kept = tp_expr_eval(c->a->p, e, c->witness, &value) != TP_EVAL_OK || value != 0;
+    if (c->n < MAX_CANDIDATES && !kept) /* one that the witness satisfies would not exclude it */
         c->at[c->n++] = e;
 }
 
@@ -65,21 +68,20 @@ static bool holds_with(tp_analysis *a, const tp_claim *c, tp_expr premise)
     with.premises = premises;
     with.npremises = c->npremises + 1;
     tp_claim some = {.goal = num(a, 0), .premises = &premise, .npremises = 1}; /* it must leave sizes over */
-    return tp_claim_decide_quickly(a, &with).verdict == TP_PROVEN &&
-           tp_claim_decide_quickly(a, &some).verdict == TP_VIOLATED;
+    return tp_claim_follows(a, &with) && tp_claim_decide(a, &some).verdict == TP_VIOLATED;
 }
 
 static bool follows(tp_analysis *a, tp_expr from, tp_expr e)
 {
     tp_claim c = {.goal = e, .premises = &from, .npremises = 1};
-    return tp_claim_decide_quickly(a, &c).verdict == TP_PROVEN;
+    return tp_claim_follows(a, &c);
 }
 
 /* Divisibility first: what people mean most often; then relations of sizes;
  * then bounds, for which the smallest case is the hint. */
 tp_str tp_holds_when(tp_analysis *a, const tp_claim *claim, const int64_t *witness)
 {
-    candidates c = {.a = a};
+    candidates c = {.a = a, .witness = witness};
     tp_expr sizes[MAX_SIZES];
     uint32_t n = 0;
     for (uint32_t i = 0; i < a->nsizes && n < MAX_SIZES; i++)

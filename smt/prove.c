@@ -143,6 +143,8 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
     const tp_proof *proof = v->o.only_solver || v->distrust ? NULL : tp_refute(v, o);
     if (proof)
         return proven_by(v, proof);
+    if (v->o.only_proof)
+        return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("only a proof of our own was wanted")};
     tp_arena_clear(v->scratch);
     if (tp_search(v, o, env)) {
         v->stats.searched++;

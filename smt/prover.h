@@ -59,6 +59,7 @@ typedef struct tp_prover_options {
     tp_solver *solver;                    /* shared; NULL: the prover makes its own */
     const char *second;                   /* a second solver's program, "cvc5"; NULL: none */
     bool no_z3;                           /* ask the second solver only */
+    bool only_proof;                      /* a proof of our own, or unknown: no search, no solver */
     bool no_solver;                       /* exact procedures only (tests) */
     bool only_solver;                     /* skip the exact proof (tests) */
     struct tp_certificates *certificates; /* receives every proof; NULL: none */
