@@ -10,6 +10,8 @@ typedef struct walker {
     int64_t *env, left; /* steps */
     int64_t blocks[TP_MAX_RANK];
     uint8_t *visited;
+    tp_expr meets[48]; /* sizes at which TP101 fails are not judged */
+    uint32_t nmeets;
     tp_arena *work;
 } walker;
 
@@ -18,13 +20,13 @@ static bool value(const walker *w, tp_expr e, int64_t *v)
     return tp_expr_eval(w->a->p, e, w->env, v) == TP_EVAL_OK;
 }
 
-/* 1: walked, 0: a window misses the array (or has no value), -1: too many steps. */
+/* 1: walked, 0: a window misses its array, -1: too many steps, or no value. */
 static int walk_axis(walker *w, uint32_t axis)
 {
     int64_t steps, index, at = 0;
     if (axis < w->a->k->naxes) {
         if (!value(w, w->a->k->axes[axis].steps, &steps))
-            return 0;
+            return -1;
         for (int64_t i = 0; i < steps; i++) {
             w->env[w->a->k->axes[axis].sym] = i;
             int r = walk_axis(w, axis + 1);
@@ -35,8 +37,15 @@ static int walk_axis(walker *w, uint32_t axis)
     }
     if (--w->left < 0)
         return -1;
+    for (uint32_t i = 0; i < w->nmeets; i++)
+        if (!value(w, w->meets[i], &index))
+            return -1;
+        else if (!index)
+            return 0;
     for (uint32_t d = 0; d < w->o->rank; d++) {
-        if (!value(w, w->o->dims[d].index, &index) || index < 0 || index >= w->blocks[d])
+        if (!value(w, w->o->dims[d].index, &index))
+            return -1;
+        if (index < 0 || index >= w->blocks[d])
             return 0;
         at = at * w->blocks[d] + index;
     }
@@ -50,13 +59,15 @@ static int walk_grid(walker *w, int64_t *block)
     int64_t count = 1, extent, size;
     for (uint32_t d = 0; d < w->o->rank; d++) {
         if (!value(w, w->o->shape[d], &extent) || !value(w, w->o->dims[d].block, &size) || size < 1)
-            return 1;
+            return -1; /* TP008 */
         w->blocks[d] = extent / size + (extent % size > 0);
         if (w->blocks[d] > MAX_BLOCKS || (count *= w->blocks[d]) > MAX_BLOCKS)
             return -1;
     }
     for (uint32_t x = 0; x < w->a->k->naxes; x++)
-        if (!value(w, w->a->k->axes[x].steps, &extent) || extent < 1)
+        if (!value(w, w->a->k->axes[x].steps, &extent))
+            return -1;
+        else if (extent < 1)
             return 1; /* TP007 */
     w->visited = TP_NEWN(w->work, uint8_t, count);
     int r = walk_axis(w, 0);
@@ -77,7 +88,7 @@ static int each_size(walker *w, uint32_t i, int64_t *block)
     if (i == w->a->nsizes) {
         for (uint32_t f = 0; f < w->a->nwhere; f++)
             if (!value(w, w->a->where[f], &holds) || !holds)
-                return 1;
+                return 1; /* not in the domain */
         tp_arena_clear(w->work);
         return walk_grid(w, block);
     }
@@ -98,6 +109,7 @@ int tp_walk_coverage(tp_analysis *a, const tp_operand *o, int64_t *env, int64_t 
     if (tp_has_element_dims(o) || o->valid.id)
         return -1;
     walker w = {.a = a, .o = o, .env = env, .left = MAX_STEPS, .work = tp_arena_child(a->arena)};
+    w.nmeets = tp_meeting_windows(a, w.meets, 48);
     int r = each_size(&w, 0, block);
     tp_arena_free(w.work);
     return r;
