@@ -121,6 +121,202 @@ static void no_false_obligation_is_accepted(void **state)
     assert_true(accepted > damages / 50); /* harmless damage exists: the test is not vacuous */
 }
 
+/* ---- proofs made to deceive ---- */
+
+/* x in [0, 10], y in [-2, 10], c in {1, 2, 9}; a claim that is false, and a
+ * proof that would do if one check of the checker were missing. */
+typedef struct forgery {
+    tp_arena *a;
+    tp_exprs *p;
+    tp_expr x, y, c, fresh;
+    tp_var vars[3];
+    tp_expr premise, goal;
+    bool any_premise;
+} forgery;
+
+static tp_expr number_of(forgery *f, int64_t v)
+{
+    return tp_const(f->p, v);
+}
+
+static const tp_proof *node(forgery *f, tp_proof n, const tp_proof *kid)
+{
+    tp_proof *copy = TP_NEW(f->a, tp_proof);
+    const tp_proof **kids = TP_NEWN(f->a, const tp_proof *, 1);
+    *copy = n;
+    kids[0] = kid;
+    copy->kids = kids;
+    copy->nkids = kid != NULL;
+    return copy;
+}
+
+static const tp_proof *lines(forgery *f, const tp_line *l, uint32_t n)
+{
+    tp_line *copy = TP_NEWN(f->a, tp_line, n);
+    memcpy(copy, l, n * sizeof *l);
+    return node(f, (tp_proof){.kind = TP_PROOF_LINES, .lines = copy, .nlines = n}, NULL);
+}
+
+static tp_line sum_line(forgery *f, int64_t k1, uint32_t r1, int64_t k2, uint32_t r2)
+{
+    tp_product *t = TP_NEWN(f->a, tp_product, 2);
+    t[0] = (tp_product){k1, r1 > 0, {r1}};
+    t[1] = (tp_product){k2, r2 > 0, {r2}};
+    return (tp_line){.rule = TP_LINE_SUM, .products = t, .nproducts = k2 ? 2 : 1};
+}
+
+static const tp_proof *refute(forgery *f, const tp_proof *inner)
+{
+    return node(f, (tp_proof){.kind = TP_PROOF_REFUTE}, inner);
+}
+
+/* x <= 5 by x <= 5: the upper bound and the negated goal, hypothesis h. */
+static const tp_proof *by_upper_bound(forgery *f, uint32_t h)
+{
+    tp_line l[] = {{.rule = TP_LINE_UPPER, .number = 0}, {.rule = TP_LINE_FACT, .number = h}, sum_line(f, 1, 1, 1, 2)};
+    return refute(f, lines(f, l, 3));
+}
+
+static const tp_proof *forge(forgery *f, int which)
+{
+    tp_expr_op le = TP_E_LE;
+    f->goal = tp_op2(f->p, le, f->x, number_of(f, 5));
+    tp_line negated = {.rule = TP_LINE_FACT, .number = 0};
+    switch (which) {
+    case 0: return by_upper_bound(f, 0); /* 10 - x and x - 6 do not contradict */
+    case 1:                              /* a bound that nothing gives */
+        return node(f, (tp_proof){.kind = TP_PROOF_BOUND, .number = 0, .side = 1, .factor = 5}, by_upper_bound(f, 0));
+    case 2: /* a bound that is weaker than claimed */
+        f->premise = tp_op2(f->p, le, f->x, number_of(f, 7));
+        f->any_premise = true;
+        return node(f, (tp_proof){.kind = TP_PROOF_BOUND, .number = 0, .side = 1, .factor = 5}, by_upper_bound(f, 1));
+    case 3: /* the other side of a bound */
+        f->premise = tp_op2(f->p, TP_E_GE, f->x, number_of(f, 5));
+        f->any_premise = true;
+        return node(f, (tp_proof){.kind = TP_PROOF_BOUND, .number = 0, .side = 1, .factor = 5}, by_upper_bound(f, 1));
+    case 4: { /* a negative coefficient */ tp_line l[] = {sum_line(f, -1, 0, 0, 0)}; return refute(f, lines(f, l, 1));
+    }
+    case 5: { /* 10 - x = (x - 5) * -1 + 5, with x - 5 >= 1: -1 >= 0 if the 5 were forgotten */
+        tp_line l[] = {negated,
+                       {.rule = TP_LINE_UPPER, .number = 0},
+                       {.rule = TP_LINE_CANCEL, .e = number_of(f, -1), .refs = {2, 1}}};
+        return refute(f, lines(f, l, 3));
+    }
+    case 6: /* every even number is even; x need not be */
+        f->goal = tp_op2(f->p, TP_E_EQ, tp_op2(f->p, TP_E_MOD, f->x, number_of(f, 2)), number_of(f, 0));
+        return node(f, (tp_proof){.kind = TP_PROOF_MULTIPLE, .number = 0, .sym = 3, .factor = 2},
+                    refute(f, node(f, (tp_proof){.kind = TP_PROOF_ABSURD, .number = 0}, NULL)));
+    case 7: /* the same with a premise about 3 */
+        f->premise = tp_op2(f->p, TP_E_EQ, tp_op2(f->p, TP_E_MOD, f->x, number_of(f, 3)), number_of(f, 0));
+        f->any_premise = true;
+        f->goal = tp_op2(f->p, TP_E_EQ, tp_op2(f->p, TP_E_MOD, f->x, number_of(f, 2)), number_of(f, 0));
+        return node(f, (tp_proof){.kind = TP_PROOF_MULTIPLE, .number = 0, .sym = 3, .factor = 2},
+                    refute(f, node(f, (tp_proof){.kind = TP_PROOF_ABSURD, .number = 1}, NULL)));
+    case 8: /* x is a multiple of y */
+        f->goal = tp_op2(f->p, TP_E_EQ, tp_op2(f->p, TP_E_MOD, f->x, f->c), number_of(f, 0));
+        return node(f, (tp_proof){.kind = TP_PROOF_DIVIDED, .number = 0, .sym = 3, .value = f->c},
+                    refute(f, node(f, (tp_proof){.kind = TP_PROOF_ABSURD, .number = 2}, NULL)));
+    case 9: { /* a new symbol that is not new: x = 2 * y, and y <= 10 */
+        f->premise = tp_op2(f->p, TP_E_EQ, tp_op2(f->p, TP_E_MOD, f->x, number_of(f, 2)), number_of(f, 0));
+        f->any_premise = true;
+        f->goal = tp_op2(f->p, TP_E_EQ, f->x, tp_op2(f->p, TP_E_MUL, number_of(f, 2), f->y));
+        return node(f, (tp_proof){.kind = TP_PROOF_MULTIPLE, .number = 0, .sym = 1, .factor = 2},
+                    refute(f, node(f, (tp_proof){.kind = TP_PROOF_ABSURD, .number = 1}, NULL)));
+    }
+    case 10: /* two of three choices */
+        f->goal = tp_op2(f->p, le, f->c, number_of(f, 5));
+        return node(f, (tp_proof){.kind = TP_PROOF_CHOICES, .number = 2},
+                    refute(f, node(f, (tp_proof){.kind = TP_PROOF_ABSURD, .number = 0}, NULL)));
+    case 11: /* a symbol without bounds, "evaluated" */
+        f->goal = tp_op2(f->p, le, f->fresh, number_of(f, 5));
+        return node(f, (tp_proof){.kind = TP_PROOF_POINTS}, NULL);
+    case 12: return node(f, (tp_proof){.kind = TP_PROOF_POINTS}, NULL); /* x = 6 contradicts */
+    case 13: { /* x // y <= x for y >= 1 only: a divisor that may be negative */
+        tp_expr q = tp_op2(f->p, TP_E_FLOORDIV, f->x, f->y);
+        f->goal = tp_op2(f->p, TP_E_GE, q, number_of(f, 0));
+        tp_line l[] = {{.rule = TP_LINE_LOWER, .number = 0},
+                       {.rule = TP_LINE_DEFINITION, .e = q, .side = 1, .refs = {1}},
+                       negated,
+                       sum_line(f, 1, 2, 1, 3)};
+        return refute(f, lines(f, l, 4));
+    }
+    case 14: /* a hypothesis that can hold */
+        return refute(f, node(f, (tp_proof){.kind = TP_PROOF_ABSURD, .number = 0}, NULL));
+    case 15: { /* max(x, 3) is x or 3; x + 3 is neither */
+        tp_expr e = tp_op2(f->p, TP_E_ADD, f->x, number_of(f, 3));
+        tp_line l[] = {{.rule = TP_LINE_LOWER, .number = 0},
+                       {.rule = TP_LINE_CASES, .e = e, .factor = number_of(f, -1), .refs = {1, 1}}};
+        return refute(f, lines(f, l, 2));
+    }
+    case 16: { /* the two ends of two polynomials */
+        tp_line l[] = {{.rule = TP_LINE_LOWER, .number = 0},
+                       {.rule = TP_LINE_UPPER, .number = 0},
+                       {.rule = TP_LINE_ENDS, .factor = number_of(f, 2), .refs = {1, 1, 2, 2}},
+                       sum_line(f, 1, 3, 0, 0)};
+        return refute(f, lines(f, l, 4));
+    }
+    case 17: { /* a != b as if it said a > b */
+        f->premise = tp_op2(f->p, TP_E_NE, f->x, number_of(f, 20));
+        f->any_premise = true;
+        tp_line l[] = {
+            {.rule = TP_LINE_FACT, .number = 0}, {.rule = TP_LINE_UPPER, .number = 0}, sum_line(f, 1, 1, 1, 2)};
+        return refute(f, lines(f, l, 3));
+    }
+    case 18: /* x == x defines x by itself */
+        f->premise = tp_op2(f->p, TP_E_EQ, f->x, f->x);
+        f->any_premise = true;
+        return refute(
+            f, node(f, (tp_proof){.kind = TP_PROOF_LET, .number = 0, .sym = 0, .value = f->x}, lines(f, &negated, 1)));
+    case 19: /* x == y says nothing of x being 0 */
+        f->premise = tp_op2(f->p, TP_E_EQ, f->x, f->y);
+        f->any_premise = true;
+        return refute(f, node(f, (tp_proof){.kind = TP_PROOF_LET, .number = 0, .sym = 0, .value = number_of(f, 0)},
+                              lines(f, (tp_line[]){{.rule = TP_LINE_FACT, .number = 1}}, 1)));
+    case 20: /* a line that refers to itself, and to none */
+        return refute(f, lines(f, (tp_line[]){sum_line(f, 1, 1, 0, 0)}, 1));
+    case 21: return refute(f, NULL);
+    case 22: return refute(f, node(f, (tp_proof){.kind = TP_PROOF_SPLIT, .number = 0}, by_upper_bound(f, 0)));
+    default: return NULL;
+    }
+}
+
+static void forgeries_are_refused(void **state)
+{
+    (void)state;
+    static const int64_t CHOICES[] = {1, 2, 9};
+    int n = 0;
+    for (;; n++) {
+        tp_arena *a = tp_arena_new(0);
+        forgery f = {.a = a, .p = tp_exprs_new(a)};
+        f.x = tp_sym_new(f.p, TP_S("x"));
+        f.y = tp_sym_new(f.p, TP_S("y"));
+        f.c = tp_sym_new(f.p, TP_S("c"));
+        f.fresh = tp_sym_new(f.p, TP_S("fresh"));
+        f.vars[0] = (tp_var){.sym = 0, .lo = number_of(&f, 0), .hi = number_of(&f, 10), .multiple_of = 1};
+        f.vars[1] = (tp_var){.sym = 1, .lo = number_of(&f, -2), .hi = number_of(&f, 10), .multiple_of = 1};
+        f.vars[2] = (tp_var){.sym = 2,
+                             .lo = number_of(&f, 1),
+                             .hi = number_of(&f, 9),
+                             .multiple_of = 1,
+                             .choices = CHOICES,
+                             .nchoices = 3};
+        const tp_proof *proof = forge(&f, n);
+        if (!proof) {
+            tp_arena_free(a);
+            break;
+        }
+        tp_obligation o = {
+            .vars = f.vars, .nvars = 3, .premises = &f.premise, .npremises = f.any_premise, .goal = f.goal};
+        tp_str why;
+        if (tp_check_proof(a, f.p, &o, proof, &why, NULL))
+            fail_msg("forgery %d was accepted", n);
+        assert_true(why.n > 0);
+        tp_arena_free(a);
+    }
+    print_message("certificates: %d forgeries refused\n", n);
+    assert_true(n > 20);
+}
+
 /* ---- files ---- */
 
 typedef struct reading {
@@ -195,7 +391,8 @@ static void what_is_written_is_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_false_obligation_is_accepted),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forgeries_are_refused),
+                                       cmocka_unit_test(no_false_obligation_is_accepted),
                                        cmocka_unit_test(what_is_written_is_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
