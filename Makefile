@@ -74,7 +74,12 @@ $(REGISTRIES): $(GEN)/%.inc: tools/gen-registry.sh
 $(BUILD)/tests/%: tests/unit/%.c tests/unit/support.h $(BUILD)/libtileproof.a
 	@mkdir -p $(@D)
 	@echo "  TEST $@"
-	$(Q)$(CC) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -DTILEPROOF='"$(BUILD)/tileproof"' $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libtileproof.a -lcmocka $(LDLIBS_ALL)
+	$(Q)$(CC) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -DTILEPROOF='"$(BUILD)/tileproof"' -DTESTS='"$(BUILD)/tests"' $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libtileproof.a -lcmocka $(LDLIBS_ALL)
+
+$(BUILD)/tests/faults.so: tests/unit/shim/faults.c
+	@mkdir -p $(@D)
+	@echo "  TEST $@"
+	$(Q)$(CC) -std=c11 -Wall -Wextra -O1 -shared -fPIC -o $@ $< -ldl
 
 deps:
 	@CC="$(CC)" tools/deps.sh $(PACKAGES)
@@ -87,7 +92,7 @@ test: deps ## every test that needs nothing but the packages (README, CI)
 	@$(MAKE) --no-print-directory unit check
 	@tools/quickstart.sh build/tileproof build/quickstart >/dev/null && echo "quickstart: as documented"
 
-unit: all $(TESTS)
+unit: all $(TESTS) $(BUILD)/tests/faults.so
 	@code=0; for t in $(TESTS); do $$t || code=1; done; exit $$code
 
 check: check-layers check-tables check-size ## the rules of the source tree

@@ -42,6 +42,11 @@ tp_arena *tp_arena_child(tp_arena *parent)
     return a;
 }
 
+void tp_arena_set_limit(tp_arena *a, size_t limit)
+{
+    a->limit = limit;
+}
+
 void tp_arena_free(tp_arena *a)
 {
     if (!a)

@@ -20,6 +20,8 @@ tp_arena *tp_arena_new(size_t limit);
 /* An arena for temporary work: running out leaves through `parent`; freeing
  * the parent frees it too. */
 tp_arena *tp_arena_child(tp_arena *parent);
+/* Let the arena hold at most `limit` bytes (0: no limit). */
+void tp_arena_set_limit(tp_arena *a, size_t limit);
 void tp_arena_free(tp_arena *a);
 /* Forget everything allocated so far; the memory is used again. */
 void tp_arena_clear(tp_arena *a);

@@ -215,9 +215,9 @@ static void check_loaded(void *arg)
     apply_allow(j);
 }
 
-static void check_one(tp_job *j, tp_str path, const settings *s)
+static void check_one(tp_cli *c, tp_job *j, tp_str path, const settings *s)
 {
-    tp_job_load(j, path, s->target);
+    tp_job_load(c, j, path, s->target);
     if (!j->report.valid)
         return;
     check_call call = {j, s};
@@ -253,7 +253,7 @@ static bool write_certificates(tp_cli *c, const tp_certificates *certificates)
 int tp_check_specs(tp_cli *c, bool execute)
 {
     settings s = {.execute = execute};
-    tp_report report = {0};
+    tp_report report = {.arena = c->arena};
     tp_strings paths = {0};
     if (!read_settings(c, &s, &report) || !tp_expand_paths(c, &paths))
         return TP_EXIT_USAGE;
@@ -262,7 +262,7 @@ int tp_check_specs(tp_cli *c, bool execute)
         s.analysis.prover.certificates = tp_certificates_new(c->arena);
     tp_job *jobs = TP_NEWN(c->arena, tp_job, paths.len);
     for (uint32_t i = 0; i < paths.len; i++) {
-        check_one(&jobs[i], paths.at[i], &s);
+        check_one(c, &jobs[i], paths.at[i], &s);
         tp_push(c->arena, report.specs, jobs[i].report);
         report.specs.at[i].source = &jobs[i].source;
     }

@@ -46,9 +46,9 @@ typedef struct tp_job {
     tp_spec_report report;
 } tp_job;
 /* Read the text; false: the report holds the finding. */
-bool tp_job_read(tp_job *j, tp_str path);
+bool tp_job_read(tp_cli *c, tp_job *j, tp_str path);
 /* Read and load; on failure the report holds the findings and valid is false. */
-void tp_job_load(tp_job *j, tp_str path, tp_str target);
+void tp_job_load(tp_cli *c, tp_job *j, tp_str path, tp_str target);
 void tp_job_free(tp_job *j);
 
 /* lint and verify; `execute`: run the cases too. */

@@ -15,7 +15,7 @@ enum { TP_REPORT_SCHEMA = 1 };
 typedef enum tp_unknown_policy { TP_UNKNOWN_WARN, TP_UNKNOWN_FAIL, TP_UNKNOWN_IGNORE } tp_unknown_policy;
 
 typedef struct tp_spec_report {
-    const tp_source *source;
+    const tp_source *source; /* its path is UTF-8 */
     tp_str name, sha256;
     bool valid;          /* false: findings are errors of the spec itself */
     const tp_spec *spec; /* NULL when invalid */
@@ -28,6 +28,7 @@ typedef struct tp_spec_report {
 } tp_spec_report;
 
 typedef struct tp_report {
+    tp_arena *arena; /* for what the formats make; running out leaves through it */
     TP_VEC(tp_spec_report) specs;
     bool color, quiet, verbose;
     tp_unknown_policy unknown;

@@ -61,13 +61,10 @@ int tp_enumerate(tp_prover *v, const tp_obligation *o, int64_t budget, int64_t *
 
 /* What a solver says of the negated obligation. */
 typedef enum tp_answer { TP_UNSAT, TP_SAT, TP_UNDECIDED, TP_SOLVER_ERROR } tp_answer;
-/* z3.c: the only file that knows Z3. */
-/* Refute the obligation. `linear`: products are opaque, SAT is a hint only.
- * On SAT env holds the model's values of the variables. */
-tp_answer tp_z3_check(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env,
-                      tp_str *reason);
-/* The raw form in a child process with limits. */
-tp_answer tp_z3_check_forked(tp_prover *v, const tp_obligation *o, uint64_t rlimit, int64_t *env, tp_str *reason);
+/* z3.c: the only file that knows Z3. Refute the obligation, in a child process
+ * with limits: an error, its death and its limits are "undecided". `linear`:
+ * products are opaque, SAT is a hint only. On SAT env holds the model's values. */
+tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason);
 
 /* linear.c: facts about products for the linear form. */
 typedef struct tp_facts {

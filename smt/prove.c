@@ -69,13 +69,13 @@ static tp_decision proven_by_points(tp_prover *v, const tp_obligation *o)
 static tp_decision ask_z3(tp_prover *v, const tp_obligation *o, int64_t *env)
 {
     tp_str reason = TP_S("");
-    tp_answer a = tp_z3_check(v->solver, v, o, true, LINEAR_RLIMIT, env, &reason);
+    tp_answer a = tp_z3_check(v, o, true, LINEAR_RLIMIT, env, &reason);
     v->stats.linear += a == TP_UNSAT;
     if (a == TP_UNSAT)
         return proven(TP_GRADE_Z3);
     if (a == TP_SAT && tp_refutes(v, o, env))
         return violated(v, o, env);
-    a = tp_z3_check_forked(v, o, v->o.rlimit ? v->o.rlimit : RAW_RLIMIT, env, &reason);
+    a = tp_z3_check(v, o, false, v->o.rlimit ? v->o.rlimit : RAW_RLIMIT, env, &reason);
     v->stats.raw += a == TP_UNSAT;
     if (a == TP_UNSAT)
         return proven(TP_GRADE_Z3);
@@ -297,7 +297,7 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
     v->stats.certified += d.verdict == TP_PROVEN && d.grade == TP_GRADE_CERT;
     for (uint32_t i = 0; d.verdict == TP_VIOLATED && i < o->nvars; i++) /* choices nobody mentioned */
         if (o->vars[i].choices && d.env[o->vars[i].sym] == 0)
-                        d.env[o->vars[i].sym] = o->vars[i].choices[0];
+            d.env[o->vars[i].sym] = o->vars[i].choices[0];
     if (d.verdict == TP_VIOLATED && !tp_refutes(v, o, d.env)) /* of the obligation as it was given */
         d = (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("a counterexample was lost in rewriting")};
     v->stats.unknown += d.verdict == TP_UNKNOWN;

@@ -237,8 +237,8 @@ static bool read_model(query *q, int64_t *env)
     return ok;
 }
 
-tp_answer tp_z3_check(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env,
-                      tp_str *reason)
+static tp_answer ask(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env,
+                     tp_str *reason)
 {
     open_context(z);
     Z3_context c = z->ctx;
@@ -288,14 +288,15 @@ typedef struct message {
     char reason[200];
 } message;
 
-static void child(int fd, tp_prover *v, const tp_obligation *o, uint64_t rlimit, uint32_t nsyms)
+static void child(int fd, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, uint32_t nsyms)
 {
     struct rlimit cpu = {10, 12};
     setrlimit(RLIMIT_CPU, &cpu);
+    alarm(30); /* asleep for ever */
     int64_t *env = TP_NEWN(v->arena, int64_t, nsyms);
     tp_str reason = {"", 0};
     message m = {0};
-    m.answer = (int32_t)tp_z3_check(tp_solver_new(v->arena), v, o, false, rlimit, env, &reason);
+    m.answer = (int32_t)ask(linear ? v->solver : tp_solver_new(v->arena), v, o, linear, rlimit, env, &reason);
     snprintf(m.reason, sizeof m.reason, "%.*s", TP_FMT(reason));
     bool ok = write(fd, &m, sizeof m) == (ssize_t)sizeof m &&
               write(fd, env, nsyms * sizeof *env) == (ssize_t)(nsyms * sizeof *env);
@@ -317,8 +318,10 @@ static bool read_all(int fd, void *to, size_t n)
     return true;
 }
 
-tp_answer tp_z3_check_forked(tp_prover *v, const tp_obligation *o, uint64_t rlimit, int64_t *env, tp_str *reason)
+tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason)
 {
+    if (linear)
+        open_context(v->solver); /* once, for all children to come */
     int fds[2], status = 0;
     uint32_t nsyms = tp_sym_count(v->p);
     message m = {.answer = TP_UNDECIDED};
@@ -329,7 +332,7 @@ tp_answer tp_z3_check_forked(tp_prover *v, const tp_obligation *o, uint64_t rlim
     pid_t pid = fork();
     if (pid == 0) {
         close(fds[0]);
-        child(fds[1], v, o, rlimit, nsyms);
+        child(fds[1], v, o, linear, rlimit, nsyms);
     }
     close(fds[1]);
     if (pid < 0) {

@@ -22,7 +22,7 @@ static void format(void *arg)
 
 static void print_errors(tp_cli *c, tp_job *j)
 {
-    tp_report r = {0};
+    tp_report r = {.arena = c->arena};
     if (j->ctx.findings.len)
         j->report.findings = j->ctx.findings;
     tp_push(c->arena, r.specs, j->report);
@@ -38,7 +38,7 @@ static int format_one(tp_cli *c, tp_str path)
     if (path.n > 6 && memcmp(path.p + path.n - 6, ".jsonc", 6) == 0)
         return tp_usage_error("`%.*s`: fmt would lose the comments of a .jsonc file; it formats .tile.json",
                               TP_FMT(path));
-    bool readable = tp_job_read(&j, path);
+    bool readable = tp_job_read(c, &j, path);
     fmt_call f = {&j, {.arena = j.arena}};
     if (!readable || tp_try(j.arena, format, &f) != TP_OK) {
         print_errors(c, &j);

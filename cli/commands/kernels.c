@@ -12,7 +12,7 @@ static int run(tp_cli *c)
     int code = TP_EXIT_OK;
     for (uint32_t i = 0; i < files.len; i++) {
         tp_job j = {0};
-        tp_job_load(&j, files.at[i], TP_S(""));
+        tp_job_load(c, &j, files.at[i], TP_S(""));
         if (j.report.valid)
             printf("%-28.*s %.*s\n", TP_FMT(j.report.name), TP_FMT(j.report.spec->kernels[0]->description));
         else {

@@ -335,10 +335,10 @@ static int run(tp_cli *c)
         return TP_EXIT_USAGE;
     if (target.n && !tp_target_find(target, &ignored))
         return tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(target));
-    tp_job_load(&j, files.at[0], target);
+    tp_job_load(c, &j, files.at[0], target);
     run_call r = {.c = c, .j = &j, .arena = tp_arena_new((size_t)memory << 20)};
     if (!j.report.valid) {
-        tp_report report = {0};
+        tp_report report = {.arena = c->arena};
         tp_push(c->arena, report.specs, j.report);
         report.specs.at[0].source = &j.source;
         tp_format_find(TP_S("full"))->write(&report, stderr);

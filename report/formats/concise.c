@@ -3,8 +3,8 @@
 
 static void write_concise(const tp_report *r, FILE *out)
 {
-    tp_arena *a = tp_arena_new(0);
-    for (uint32_t i = 0; a && i < r->specs.len; i++) {
+    tp_arena *a = tp_arena_child(r->arena);
+    for (uint32_t i = 0; i < r->specs.len; i++) {
         const tp_spec_report *s = &r->specs.at[i];
         for (uint32_t j = 0; j < s->findings.len; j++) {
             const tp_finding *f = &s->findings.at[j];

@@ -309,9 +309,7 @@ static void summary_line(const painter *p, const tp_spec_report *s)
 
 static void write_full(const tp_report *r, FILE *out)
 {
-    painter p = {.out = out, .color = r->color, .arena = tp_arena_new(0)};
-    if (!p.arena)
-        return;
+    painter p = {.out = out, .color = r->color, .arena = tp_arena_child(r->arena)};
     for (uint32_t i = 0; i < r->specs.len; i++) {
         const tp_spec_report *s = &r->specs.at[i];
         findings(&p, r, s);

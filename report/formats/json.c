@@ -7,20 +7,9 @@
 
 typedef struct json_object json;
 
-/* A path may hold any bytes; JSON holds UTF-8. */
 static json *text(tp_str s)
 {
-    bool valid = true;
-    uint32_t code;
-    for (size_t i = 0, n; valid && i < s.n; i += n)
-        valid = (n = tp_utf8(s, i, &code)) > 0;
-    if (valid)
-        return s.p ? json_object_new_string_len(s.p, (int)s.n) : NULL;
-    tp_arena *a = tp_arena_new(0);
-    tp_str shown = a ? tp_visible(a, s) : TP_S("");
-    json *o = json_object_new_string_len(shown.p, (int)shown.n);
-    tp_arena_free(a);
-    return o;
+    return s.p ? json_object_new_string_len(s.p, (int)s.n) : NULL;
 }
 
 static json *text_or_null(tp_str s)
@@ -40,10 +29,11 @@ static json *number(double v)
 static json *bindings(const tp_binding *at, uint32_t n)
 {
     json *o = json_object_new_object();
-    tp_arena *a = tp_arena_new(0);
-    for (uint32_t i = 0; a && i < n; i++)
-        json_object_object_add(o, tp_cstr(a, at[i].name), json_object_new_int64(at[i].value));
-    tp_arena_free(a);
+    for (uint32_t i = 0; i < n; i++) {
+        json *name = text(at[i].name); /* brings the final zero */
+        json_object_object_add(o, json_object_get_string(name), json_object_new_int64(at[i].value));
+        json_object_put(name);
+    }
     return o;
 }
 
