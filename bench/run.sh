@@ -4,6 +4,9 @@ set -eu
 mkdir -p build/bench
 ${CC:-cc} -std=c11 -O2 -Wall -Wextra -o build/bench/lint bench/lint.c
 build/bench/lint build/tileproof "${REPEATS:-21}"
+${CC:-cc} -std=c11 -O2 -Wall -Wextra -I. -o build/bench/obligations bench/obligations.c build/release/libtileproof.a -lz3 -ljson-c -lmd -lgmp -lm
+build/bench/obligations examples/*.tile.json
+build/bench/obligations tests/rules/*/*.tile.json
 if [ -x build/venv/bin/python ]; then
     build/venv/bin/python bench/engine.py
 else

@@ -309,5 +309,7 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
     if (v->o.certificates && d.verdict == TP_PROVEN)
         tp_certificates_add(v->o.certificates, v->p, v->o.smt2_name, o, d.proof, d.grade);
     d.ms = now_ms() - start;
+    if (v->o.times)
+        tp_push(v->o.times->arena, v->o.times->ms, d.ms);
     return d;
 }

@@ -50,6 +50,11 @@ void tp_solver_free(tp_solver *s);
 /* Is the second solver's program on the PATH? */
 bool tp_external_found(tp_arena *a, const char *program);
 
+typedef struct tp_times {
+    tp_arena *arena;
+    TP_VEC(double) ms;
+} tp_times;
+
 typedef struct tp_prover tp_prover;
 
 typedef struct tp_prover_options {
@@ -62,6 +67,7 @@ typedef struct tp_prover_options {
     bool only_proof;                      /* a proof of our own, or unknown: no search, no solver */
     bool no_solver;                       /* exact procedures only (tests) */
     bool only_solver;                     /* skip the exact proof (tests) */
+    struct tp_times *times;               /* receives the time of each obligation (bench); NULL: none */
     struct tp_certificates *certificates; /* receives every proof; NULL: none */
 } tp_prover_options;
 

@@ -75,7 +75,7 @@ static void spec_text(char *out, size_t room, int naxes, const char *steps, cons
 /* 1: some step's window misses the array; by looping over the steps. */
 static int brute(const tp_kernel *k, int64_t d, int64_t g, int64_t b)
 {
-    int64_t env[16] = {0}, steps[3] = {1, 1, 1};
+    int64_t env[64] = {0}, steps[3] = {1, 1, 1};
     for (uint32_t i = 0; i < k->nsizes; i++)
         if (k->sizes[i].kind == TP_SIZE_RANGE)
             env[k->sizes[i].sym] = tp_str_is(k->sizes[i].name, "D") ? d : g;
@@ -98,7 +98,7 @@ static int machine(const loaded *l, int64_t d)
 {
     const tp_kernel *k = l->spec->kernels[0];
     tp_tensor arrays[2] = {tp_tensor_new(l->arena, TP_I8, 1, &d), tp_tensor_new(l->arena, TP_I8, 1, &(int64_t){1})};
-    int64_t env[16] = {0};
+    int64_t env[64] = {0};
     tp_run_request r = {.kernel = k, .env = env, .arrays = arrays, .max_steps = 100000};
     tp_trap trap;
     tp_status st = tp_machine_run(l->arena, &r, &trap, NULL);
@@ -197,7 +197,7 @@ static const char *const OUTPUT_RULES[] = {"TP101", "TP401", "TP402", "TP403"};
  * steps, which is TP007's. */
 static bool brute_output(const tp_kernel *k, int64_t d, int64_t b, bool *broken)
 {
-    int64_t env[16] = {0}, steps[2] = {1, 1}, blocks = (d + b - 1) / b, run_of[32] = {0}, parallel_of[32] = {0};
+    int64_t env[64] = {0}, steps[2] = {1, 1}, blocks = (d + b - 1) / b, run_of[32] = {0}, parallel_of[32] = {0};
     int64_t current = -1, parallel_now = -1;
     memset(broken, 0, 4 * sizeof *broken);
     for (uint32_t a = 0; a < k->naxes; a++)
@@ -264,7 +264,7 @@ static void output_case(tally *t, int naxes, const char *steps, const char *map,
         }
     }
     tp_tensor array = tp_tensor_new(l->arena, TP_I8, 1, &(int64_t){d});
-    int64_t env[16] = {0};
+    int64_t env[64] = {0};
     tp_run_request r = {.kernel = k, .env = env, .arrays = &array, .max_steps = 100000};
     tp_trap trap;
     bool traps = tp_machine_run(l->arena, &r, &trap, NULL) == TP_E_TRAP,
