@@ -52,14 +52,17 @@ static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_o
 {
     const tp_dim *dim = &o->dims[d];
     tp_expr by_block = dim->kind == TP_DIM_BLOCKED ? divided_by_block(a, dim->index, dim->block) : (tp_expr){0};
-    tp_expr shifted = without_constant(a, dim->index);
+    tp_expr shifted[] = {without_constant(a, dim->index), mk(a, TP_E_SUB, dim->index, num(a, 1)),
+                         mk(a, TP_E_ADD, dim->index, num(a, 1))};
     if (holds_with(a, c, o, d, by_block)) {
         f->note =
             TP_S("this map returns elements; index maps return block indices, which are multiplied by block_shape");
         f->help = tp_message(a, "use \"%.*s\" (re-checked: then proven)", TP_FMT(tp_text(a, by_block)));
-    } else if (holds_with(a, c, o, d, shifted)) {
-        f->help = tp_message(a, "use \"%.*s\" (re-checked: then proven)", TP_FMT(tp_text(a, shifted)));
+        return;
     }
+    for (size_t i = 0; i < sizeof shifted / sizeof *shifted && !f->help.n; i++)
+        if (holds_with(a, c, o, d, shifted[i]))
+            f->help = tp_message(a, "use \"%.*s\" (re-checked: then proven)", TP_FMT(tp_text(a, shifted[i])));
 }
 
 static tp_str describe(tp_analysis *a, const tp_operand *o, uint32_t d, const int64_t *env)

@@ -21,6 +21,10 @@ static void check_witness(const char *path, struct json_object *finding, struct 
 {
     struct json_object *w = member(finding, "witness"), *want = member(expected, "witness");
     const char *when = string_of(expected, "holds_when");
+    struct json_object *help = member(expected, "help"); /* "": there must be none */
+    if (help && (json_object_get_string(help)[0] ? !strstr(string_of(finding, "help"), json_object_get_string(help))
+                                                 : string_of(finding, "help")[0] != '\0'))
+        fail_msg("%s: the help is \"%s\"", path, string_of(finding, "help"));
     if (when[0] && strcmp(when, string_of(finding, "holds_when")) != 0)
         fail_msg("%s: holds when \"%s\", expected \"%s\"", path, string_of(finding, "holds_when"), when);
     const char *replay = w ? string_of(w, "replay") : "";
