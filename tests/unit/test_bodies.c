@@ -398,6 +398,7 @@ static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char 
 typedef struct tally {
     unsigned specs, refused, points, traps, claims, proven, violated, unknown, unsound, alarms, quiet;
     unsigned prims[TP_PRIMS], statements[TP_ASSERT + 1];
+    unsigned certified, solved, enumerated; /* obligations */
     struct {
         const char *code;
         unsigned verdicts[TP_VERDICTS];
@@ -477,6 +478,9 @@ static void print_reached(const tally *t)
     printf("bodies: statements:%.*s\nbodies: %u of %d primitives, not:%.*s\nbodies: proven/violated/unknown: %.*s\n",
            TP_FMT(tp_buf_view(&statements)), reached, TP_PRIMS, TP_FMT(tp_buf_view(&not_reached)),
            TP_FMT(tp_buf_view(&rules)));
+    printf("bodies: of %u proven obligations %.1f %% have a certificate, %u by Z3, %u enumerated\n",
+           t->certified + t->solved + t->enumerated,
+           100.0 * t->certified / (t->certified + t->solved + t->enumerated + 1e-9), t->solved, t->enumerated);
     fflush(stdout);
     tp_arena_free(a);
 }
@@ -538,6 +542,9 @@ static wrong judge(const char *spec, judging *x)
     if (x->t) {
         x->t->specs++;
         count_findings(x->t, &j.r.findings);
+        x->t->certified += j.r.stats.certified;
+        x->t->solved += j.r.stats.linear + j.r.stats.raw;
+        x->t->enumerated += j.r.stats.enumerated;
         count_region(x->t, &l->spec->kernels[0]->body->steps);
     }
     for (uint32_t i = 0; j.r.contradiction && i < j.r.findings.len; i++) {
@@ -602,6 +609,7 @@ static void random_bodies(void **state)
     assert_int_equal(t.unsound, 0);
     assert_int_equal(t.alarms, 0);
     assert_true(t.unknown * 50 <= t.claims);
+    assert_true(t.certified >= 9 * (t.solved + t.enumerated)); /* nine of ten */
     assert_true(t.quiet > t.specs / 50 && t.violated > t.specs / 2 && t.refused * 20 < t.specs);
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "smt/bigpoly.h"
 #include "smt/certificates.h"
 #include "tests/unit/obligations.h"
 
@@ -119,6 +120,61 @@ static void no_false_obligation_is_accepted(void **state)
     assert_true(proofs > trials / 20);
     assert_true(disproved > damages / 10);
     assert_true(accepted > damages / 50); /* harmless damage exists: the test is not vacuous */
+}
+
+/* ---- the checker's polynomials ---- */
+
+typedef struct evaluation {
+    tp_bigs *b;
+    tp_expr e;
+    const tp_expr *with;
+    uint32_t n;
+    tp_bigpoly p;
+} evaluation;
+
+static void evaluate(void *arg)
+{
+    evaluation *v = arg;
+    v->p = tp_big_of(v->b, v->e, v->with, v->n);
+}
+
+/* With numbers in the place of all symbols a polynomial is the value; with
+ * numbers in the place of some, e and its normal form are one polynomial. */
+static void polynomials_mean_what_expressions_mean(void **state)
+{
+    (void)state;
+    unsigned compared = 0, without = 0, same = 0;
+    for (uint64_t seed = 1; seed < 6000; seed++) {
+        tp_arena *a = tp_arena_new(0);
+        box b = {.a = a, .p = tp_exprs_new(a), .rng = tp_rng_new(seed, 5), .nvars = VARS};
+        for (uint32_t i = 0; i < VARS; i++)
+            tp_sym_new(b.p, tp_printf(a, "v%u", i));
+        tp_expr e = integer(&b, 3), with[VARS], none[VARS] = {{0}};
+        int64_t env[VARS], value;
+        for (uint32_t i = 0; i < VARS; i++)
+            with[i] = tp_const(b.p, env[i] = pick(&b, 14) - 4);
+        tp_bigs bigs = {.arena = a, .exprs = b.p, .budget = 100000};
+        evaluation v = {&bigs, e, with, VARS, {0}}, n = {&bigs, tp_expr_normal(b.p, e), none, VARS, {0}};
+        assert_int_equal(tp_try(a, evaluate, &v), TP_OK);
+        mpz_srcptr z = tp_big_value(&bigs, &v.p);
+        if (tp_expr_eval(b.p, e, env, &value) == TP_EVAL_OK) {
+            if (!z || mpz_cmp_si(z, value) != 0)
+                fail_msg("seed %llu: %s at %lld, %lld, %lld is %lld", (unsigned long long)seed,
+                         tp_cstr(a, tp_expr_text(b.p, e)), (long long)env[0], (long long)env[1], (long long)env[2],
+                         (long long)value);
+            compared++;
+        } else {
+            without++;
+        }
+        v.with = none;
+        if (tp_try(a, evaluate, &v) == TP_OK && tp_try(a, evaluate, &n) == TP_OK)
+            same += tp_big_same(&v.p, &n.p);
+        tp_bigs_free(&bigs);
+        tp_arena_free(a);
+    }
+    print_message("polynomials: %u values equal, %u expressions without a value; %u equal their normal form\n",
+                  compared, without, same);
+    assert_true(compared > 4000 && same > 5500);
 }
 
 /* ---- proofs made to deceive ---- */
@@ -391,8 +447,8 @@ static void what_is_written_is_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forgeries_are_refused),
-                                       cmocka_unit_test(no_false_obligation_is_accepted),
-                                       cmocka_unit_test(what_is_written_is_read)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(polynomials_mean_what_expressions_mean), cmocka_unit_test(forgeries_are_refused),
+        cmocka_unit_test(no_false_obligation_is_accepted), cmocka_unit_test(what_is_written_is_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
