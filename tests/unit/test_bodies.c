@@ -12,7 +12,8 @@
 #include "kernels/equiv.h"
 #include "tests/unit/minimise.h"
 
-enum { TRIALS = 1200, MAX_POINTS = 64 };
+/* CERTIFIED: as in test_prover.c; Z3 can shift it a little through what is guessed of loops. */
+enum { TRIALS = 1200, CERTIFIED = 86361 };
 
 typedef struct maker {
     tp_arena *a;
@@ -478,8 +479,8 @@ static void print_reached(const tally *t)
     printf("bodies: statements:%.*s\nbodies: %u of %d primitives, not:%.*s\nbodies: proven/violated/unknown: %.*s\n",
            TP_FMT(tp_buf_view(&statements)), reached, TP_PRIMS, TP_FMT(tp_buf_view(&not_reached)),
            TP_FMT(tp_buf_view(&rules)));
-    printf("bodies: of %u proven obligations %.1f %% have a certificate, %u by Z3, %u enumerated\n",
-           t->certified + t->solved + t->enumerated,
+    printf("bodies: of %u proven obligations %u (%.1f %%) have a certificate, %u by Z3, %u enumerated\n",
+           t->certified + t->solved + t->enumerated, t->certified,
            100.0 * t->certified / (t->certified + t->solved + t->enumerated + 1e-9), t->solved, t->enumerated);
     fflush(stdout);
     tp_arena_free(a);
@@ -609,6 +610,8 @@ static void random_bodies(void **state)
     assert_int_equal(t.unsound, 0);
     assert_int_equal(t.alarms, 0);
     assert_true(t.unknown * 50 <= t.claims);
+    if (!given && !count)
+        assert_in_range(t.certified, CERTIFIED - CERTIFIED / 1000, CERTIFIED + CERTIFIED / 1000);
     assert_true(t.certified >= 9 * (t.solved + t.enumerated)); /* nine of ten */
     assert_true(t.quiet > t.specs / 50 && t.violated > t.specs / 2 && t.refused * 20 < t.specs);
 }
