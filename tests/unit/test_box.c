@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "base/rng.h"
 #include "kernels/machine.h"
 
 static const char *const STEPS[] = {"cdiv(D, b)", "D // b", "D", "G", "cdiv(D, b) + 1", "cdiv(D, 2 * b)"};
@@ -301,8 +302,80 @@ static void output_boxes(void **state)
     assert_true(t.unknown * 50 <= t.cases && t.proven > t.cases / 100);
 }
 
+/* ---- aliases ---- */
+
+/* One array read through one map and written through another, with other block
+ * sizes and buffers: what TP405 says against the machine. */
+static void alias_case(tally *t, tp_rng *rng)
+{
+    static const char *const INDEX[] = {
+        "i", "i + 1", "i // 2",    "i % 2",         "n - 1 - i", "max(i - 2, 0)", "2 * i",
+        "j", "i + j", "2 * i + j", "i * 2 + j + 1", "0",         "min(i, 2)",     "(i + j) % 3"};
+    char text[2048];
+    int d = 2 + (int)tp_rng_below(rng, 9), bi = 1 + (int)tp_rng_below(rng, 3), bo = 1 + (int)tp_rng_below(rng, 3);
+    const char *in = INDEX[tp_rng_below(rng, sizeof INDEX / sizeof *INDEX)],
+               *out = INDEX[tp_rng_below(rng, sizeof INDEX / sizeof *INDEX)];
+    bool element = tp_rng_below(rng, 4) == 0;
+    char block[64];
+    snprintf(block, sizeof block, element ? "{\"element\":%d,\"padding\":[1,2]}" : "%d", bi);
+    snprintf(
+        text, sizeof text,
+        "{\"tileproof\":1,\"name\":\"alias\",\"target\":\"none\",\"sizes\":{\"n\":%d},\"grid\":[{\"axis\":\"i\","
+        "\"steps\":%d,\"semantics\":\"%s\"},{\"axis\":\"j\",\"steps\":%d,\"semantics\":\"%s\"}],\"inputs\":[{\"name\":"
+        "\"x\",\"dtype\":\"int8\",\"shape\":[%d],\"block_shape\":[%s],\"index_map\":[\"%s\"],\"buffers\":%d}],"
+        "\"outputs\":[{\"name\":\"o\",\"dtype\":\"int8\",\"shape\":[%d],\"block_shape\":[%d],\"index_map\":[\"%s\"],"
+        "\"buffers\":%d,\"alias\":\"x\"}],\"kernel\":[\"o[...] = 1\"]}",
+        d, 1 + (int)tp_rng_below(rng, 5), tp_rng_below(rng, 4) ? "arbitrary" : "parallel",
+        1 + (int)tp_rng_below(rng, 3), tp_rng_below(rng, 5) ? "arbitrary" : "parallel", d, block, in,
+        1 + (int)tp_rng_below(rng, 3), d, bo, out, 1 + (int)tp_rng_below(rng, 3));
+    loaded *l = load_text(text);
+    assert_non_null(l->spec);
+    const tp_kernel *k = l->spec->kernels[0];
+    tp_tensor arrays[2] = {tp_tensor_new(l->arena, TP_I8, 1, &(int64_t){d}),
+                           tp_tensor_new(l->arena, TP_I8, 1, &(int64_t){d})};
+    int64_t env[64] = {0};
+    bool traps = false, others = false;
+    for (uint64_t seed = 0; seed < 3; seed++) { /* the order of parallel axes */
+        tp_run_request r = {.kernel = k, .env = env, .arrays = arrays, .max_steps = 100000, .seed = seed};
+        tp_trap trap;
+        if (tp_machine_run(l->arena, &r, &trap, NULL) != TP_E_TRAP)
+            continue;
+        traps |= strcmp(trap.rule, "TP405") == 0;
+        others |= strcmp(trap.rule, "TP405") != 0;
+    }
+    if (!others) {
+        tp_analysis_result r = analyze_with(l, "TP405", (tp_prover_options){.rlimit = 100000});
+        bool violated = false, unknown = false;
+        for (uint32_t i = 0; i < r.findings.len; i++) {
+            violated |= r.findings.at[i].verdict == TP_VIOLATED;
+            unknown |= r.findings.at[i].verdict == TP_UNKNOWN;
+        }
+        t->cases++;
+        t->proven += !violated && !unknown;
+        t->unknown += unknown;
+        if (!unknown && violated != traps && t->wrong++ < 5)
+            print_message("wrong: the machine %s, TP405 is %s: %s\n", traps ? "traps" : "runs",
+                          violated ? "violated" : "proven", text);
+    }
+    unload(l);
+}
+
+static void alias_boxes(void **state)
+{
+    (void)state;
+    const char *given = getenv("TEST_SEED");
+    tp_rng rng = tp_rng_new(given ? strtoull(given, NULL, 10) : 1, 9);
+    tally t = {0};
+    for (int n = 0; n < (large() ? 200000 : 12000); n++)
+        alias_case(&t, &rng);
+    print_message("aliases: %u cases, %u proven, %u unknown, %u wrong\n", t.cases, t.proven, t.unknown, t.wrong);
+    assert_int_equal(t.wrong, 0);
+    assert_true(t.proven > t.cases / 20 && t.unknown * 10 < t.cases);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(boxes), cmocka_unit_test(output_boxes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(boxes), cmocka_unit_test(output_boxes),
+                                       cmocka_unit_test(alias_boxes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
