@@ -101,7 +101,7 @@ class Copy:
 
     def fails(self, t):
         env = {"TEST_TRIALS": TRIALS[t]} if t in TRIALS else {}
-        return run(f"build/release/tests/test_{t}", self.path, 60, **env)
+        return run(f"build/release/tests/test_{t}", self.path, 240, **env)
 
     def binaries(self, names=TESTS):
         return " ".join(f"build/release/tests/test_{t}" for t in names)

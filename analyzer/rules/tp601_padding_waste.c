@@ -27,7 +27,7 @@ static void check(tp_analysis *a)
 const tp_rule tp_rule_tp601_padding_waste = {
     .code = "TP601",
     .slug = "padding-waste",
-    .title = "advice: windows that are mostly padding",
+    .title = "windows that are mostly padding",
     .severity = TP_NOTE,
     .hardware = true,
     .per_dtype = true,

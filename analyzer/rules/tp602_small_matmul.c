@@ -67,7 +67,7 @@ static void check(tp_analysis *a)
 const tp_rule tp_rule_tp602_small_matmul = {
     .code = "TP602",
     .slug = "small-matmul",
-    .title = "advice: dots far smaller than the matrix unit, of blocks that could be larger",
+    .title = "dots far smaller than the matrix unit, of blocks that could be larger",
     .severity = TP_NOTE,
     .hardware = true,
     .per_dtype = false,

@@ -111,7 +111,7 @@ static void check(tp_analysis *a)
 const tp_rule tp_rule_tp603_repeated_fetch = {
     .code = "TP603",
     .slug = "repeated-fetch",
-    .title = "advice: blocks that are fetched again and again, and need not be in another order of the axes",
+    .title = "blocks that are fetched again and again, and need not be in another order of the axes",
     .severity = TP_NOTE,
     .hardware = true,
     .per_dtype = false,

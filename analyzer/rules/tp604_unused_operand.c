@@ -19,7 +19,7 @@ static void check(tp_analysis *a)
 const tp_rule tp_rule_tp604_unused_operand = {
     .code = "TP604",
     .slug = "unused-operand",
-    .title = "advice: inputs and scratch that the body never uses",
+    .title = "inputs and scratch that the body never uses",
     .severity = TP_NOTE,
     .hardware = false,
     .per_dtype = false,

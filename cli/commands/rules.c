@@ -9,8 +9,11 @@ static int run(tp_cli *c)
     const tp_trap_rule *traps = tp_trap_rules(&m);
     (void)c;
     printf("proven for all sizes by lint and verify:\n");
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) { /* advice has the last codes */
+        if (rules[i]->severity == TP_NOTE && (i == 0 || rules[i - 1]->severity != TP_NOTE))
+            printf("advice by lint and verify, which never fails a run:\n");
         printf("  %s  %-24s %s\n", rules[i]->code, rules[i]->slug, rules[i]->title);
+    }
     printf("reported when execution (verify, run) meets them:\n");
     for (size_t i = 0; i < m; i++)
         printf("  %s  %-24s %s\n", traps[i].code, traps[i].slug, traps[i].title);
