@@ -49,15 +49,17 @@ static tp_bigpoly poly_of(checker *c, const state *s, tp_expr e)
 
 /* ---- words ---- */
 
-static void say(checker *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void say(checker *c, const char *fmt, ...)
+static void say_text(checker *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say_text(checker *c, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    if (c->text)
-        tp_buf_vprintf(c->text, fmt, ap);
+    tp_buf_vprintf(c->text, fmt, ap);
     va_end(ap);
 }
+
+/* Words are made only for whoever reads them. */
+#define say(c, ...) ((c)->text ? say_text((c), __VA_ARGS__) : (void)0)
 
 static void say_line(checker *c, const tp_line *l, uint32_t number, const tp_bigpoly *p)
 {
