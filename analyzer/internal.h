@@ -110,8 +110,10 @@ uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises, uint32_t room);
 bool tp_map_tells_axes(tp_analysis *a, const tp_operand *o, bool *mentioned);
 /* e with the axes of another step: 0 this, 1 the second, 2 the third. */
 tp_expr tp_at_step(tp_analysis *a, tp_expr e, int which);
-/* "i = 0, j = 1" */
+/* "i = 0, j = 1": of one of these steps, or of axes given as expressions, by
+ * symbol. */
 tp_str tp_step_text(tp_analysis *a, int which, const int64_t *env);
+tp_str tp_axes_text(tp_analysis *a, const tp_expr *step, const int64_t *env);
 /* The axes of the second and third step, as variables; their number. */
 const tp_var *tp_step_vars(tp_analysis *a, int steps, uint32_t *n);
 /* Symbols for one block or element of an array, per dimension; and o's "valid"

@@ -107,15 +107,23 @@ tp_expr tp_at_step(tp_analysis *a, tp_expr e, int which)
     return tp_expr_subst(a->p, e, with, tp_sym_count(a->p));
 }
 
-tp_str tp_step_text(tp_analysis *a, int which, const int64_t *env)
+tp_str tp_axes_text(tp_analysis *a, const tp_expr *step, const int64_t *env)
 {
     tp_buf b = {.arena = a->arena};
     for (uint32_t x = 0; x < a->k->naxes; x++) {
         int64_t v = 0;
-        tp_expr_eval(a->p, tp_at_step(a, tp_sym(a->p, a->k->axes[x].sym), which), env, &v);
+        tp_expr_eval(a->p, step[a->k->axes[x].sym], env, &v);
         tp_buf_printf(&b, "%s%.*s = %lld", x ? ", " : "", TP_FMT(a->k->axes[x].name), (long long)v);
     }
     return tp_buf_view(&b);
+}
+
+tp_str tp_step_text(tp_analysis *a, int which, const int64_t *env)
+{
+    tp_expr *step = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
+    for (uint32_t x = 0; x < a->k->naxes; x++)
+        step[a->k->axes[x].sym] = tp_at_step(a, tp_sym(a->p, a->k->axes[x].sym), which);
+    return tp_axes_text(a, step, env);
 }
 
 const tp_var *tp_step_vars(tp_analysis *a, int steps, uint32_t *n)

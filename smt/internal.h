@@ -28,11 +28,9 @@ uint32_t tp_poly_at_least_0(tp_prover *v, const tp_obligation *o, const tp_poly 
 uint32_t tp_line_add(tp_prover *v, tp_lines *lines, tp_line l);
 uint32_t tp_line_sum(tp_prover *v, tp_lines *lines, const tp_product *products, uint32_t n);
 
-/* proof.c: an inner node; a copy with only the lines that are used; does it
- * evaluate cases? */
+/* proof.c: an inner node; a copy with only the lines that are used. */
 const tp_proof *tp_proof_node(tp_arena *a, tp_proof n, const tp_proof *const *kids, uint32_t nkids);
 const tp_proof *tp_proof_copy(tp_arena *a, const tp_proof *p);
-bool tp_proof_enumerates(const tp_proof *p);
 
 /* prepare.c: the obligation with bounds from premises `x <= c`; with sizes that
  * are known to be multiples, of others (`s % t == 0`) or of numbers, written

@@ -65,11 +65,3 @@ const tp_proof *tp_proof_node(tp_arena *a, tp_proof n, const tp_proof *const *ki
     node->nkids = nkids;
     return node;
 }
-
-bool tp_proof_enumerates(const tp_proof *p)
-{
-    bool yes = p->kind == TP_PROOF_POINTS;
-    for (uint32_t i = 0; i < p->nkids && !yes; i++)
-        yes = tp_proof_enumerates(p->kids[i]);
-    return yes;
-}

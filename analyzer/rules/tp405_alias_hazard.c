@@ -39,18 +39,6 @@ static uint32_t overlap(const hazard *h, const tp_expr *in_step, const tp_expr *
     return n;
 }
 
-/* "i = 3, j = 0" for axes given as expressions. */
-static tp_str step_text(tp_analysis *a, const tp_expr *step, const int64_t *env)
-{
-    tp_buf b = {.arena = a->arena};
-    for (uint32_t x = 0; x < a->k->naxes; x++) {
-        int64_t v = 0;
-        tp_expr_eval(a->p, step[a->k->axes[x].sym], env, &v);
-        tp_buf_printf(&b, "%s%.*s = %lld", x ? ", " : "", TP_FMT(a->k->axes[x].name), (long long)v);
-    }
-    return tp_buf_view(&b);
-}
-
 /* Decide one case, of an input that is copied in at `reader`; the claim's
  * premises are set. */
 static void decide(hazard *h, const tp_expr *reader)
@@ -67,7 +55,7 @@ static void decide(hazard *h, const tp_expr *reader)
     if (f->verdict != TP_VIOLATED)
         return;
     ((tp_witness *)(uintptr_t)f->witness)->detail =
-        tp_message(h->a, "what that step writes is read at step %.*s", TP_FMT(step_text(h->a, reader, env)));
+        tp_message(h->a, "what that step writes is read at step %.*s", TP_FMT(tp_axes_text(h->a, reader, env)));
     f->help = TP_S("give the input the output's index map, so that each block is read before it is written, or write "
                    "to an array of its own");
 }
