@@ -105,8 +105,7 @@ static mapping map_access(flow *f, const tp_access *access, const tp_node *node)
     return m;
 }
 
-/* What holds for some lane: conditions on lanes are dropped. */
-static void join_any_lane(flow *f, tp_leaks *into, const tp_leaks *from)
+void flow_any_lane(flow *f, tp_leaks *into, const tp_leaks *from)
 {
     bool *marks = flow_lane_marks(f);
     uint32_t len = from->len;
@@ -126,7 +125,7 @@ void flow_load(flow *f, const tp_inst *i)
     if (m.known)
         flow_join(f, &out->leaks, from, flow_yes(f), m.whole ? NULL : m.to_ref, true);
     else
-        join_any_lane(f, &out->leaks, from);
+        flow_any_lane(f, &out->leaks, from);
     for (uint32_t k = 0; k < out->leaks.len; k++)
         if (!out->leaks.at[k].read)
             out->leaks.at[k].read = i->node;
@@ -148,7 +147,7 @@ static void walk_store(flow *f, const tp_step *s)
         flow_join(f, &next, &value, m.inside, m.to_value, true);
         flow_join(f, &next, old, flow_guard(f, m.inside, true), NULL, true);
     } else { /* somewhere: every lane may be the new or the old one */
-        join_any_lane(f, &next, &value);
+        flow_any_lane(f, &next, &value);
         flow_join(f, &next, old, flow_yes(f), NULL, false);
     }
     f->now.refs[s->access->operand] = next;
@@ -217,6 +216,7 @@ static void collect_slots(const tp_region *r, bool *slots, bool *refs)
             slots[s->var] = true;
         if (s->kind == TP_PUT)
             refs[s->access->operand] = true;
+        collect_slots(&s->test, slots, refs);
         collect_slots(&s->body, slots, refs);
         collect_slots(&s->orelse, slots, refs);
     }
@@ -277,6 +277,24 @@ static bool weaken_state(flow *f, flow_state *guess, const bool *slots, const bo
     return added;
 }
 
+/* One turn: of a `while` the test first, then the body where it holds. */
+static void walk_turn(flow *f, const tp_step *s)
+{
+    tp_expr outer = f->path, test;
+    if (s->kind == TP_WHILE) {
+        flow_walk(f, &s->test);
+        f->syntax = s->syntax;
+        sink(f, TP_SINK_BRANCH, s->value);
+        test = f->now.values[s->value].meaning;
+        if (test.id)
+            f->path = flow_and(f, outer, flow_guard(f, test, false));
+    }
+    flow_walk(f, &s->body);
+    f->path = outer;
+}
+
+static void walk_turns(flow *f, const tp_step *s);
+
 static void walk_loop(flow *f, const tp_step *s)
 {
     tp_exprs *p = f->a->p;
@@ -293,11 +311,25 @@ static void walk_loop(flow *f, const tp_step *s)
         f->unrolled = outer;
         return;
     }
-    tp_expr a = meaning_of(f, s->lo), b = meaning_of(f, s->hi), counter = f->loop[s->var], one = tp_const(p, 1);
-    tp_expr span = tp_op2(p, TP_E_SUB, s->by > 0 ? b : a, s->by > 0 ? a : b), count = {0};
+    walk_turns(f, s);
+}
+
+/* However often: what a turn inherits from the one before it is guessed. */
+static void walk_turns(flow *f, const tp_step *s)
+{
+    tp_exprs *p = f->a->p;
+    bool counted = s->kind == TP_LOOP;
+    tp_expr a = {0}, b = {0}, counter = f->loop[counted ? s->var : s->value], one = tp_const(p, 1);
+    if (counted) {
+        a = meaning_of(f, s->lo);
+        b = meaning_of(f, s->hi);
+    }
     bool known = a.id && b.id, exact = f->path_exact;
-    if (known)
+    tp_expr count = {0};
+    if (known) {
+        tp_expr span = tp_op2(p, TP_E_SUB, s->by > 0 ? b : a, s->by > 0 ? a : b);
         count = tp_op2(p, TP_E_CDIV, span, tp_const(p, s->by > 0 ? s->by : -s->by));
+    }
     for (uint32_t i = 0; i < f->out->vars.len; i++)
         if (tp_same(tp_sym(p, f->out->vars.at[i].sym), counter)) {
             f->out->vars.at[i].lo = tp_const(p, 0);
@@ -305,6 +337,7 @@ static void walk_loop(flow *f, const tp_step *s)
         }
     bool *slots = TP_NEWN(f->a->arena, bool, f->p->values.len), *refs = TP_NEWN(f->a->arena, bool, tp_noperands(f->k));
     bool *changing = flow_own_variables(f), recording = f->recording;
+    collect_slots(&s->test, slots, refs);
     collect_slots(&s->body, slots, refs);
     tp_expr variable = a.id ? tp_op2(p, TP_E_ADD, a, tp_op2(p, TP_E_MUL, tp_const(p, s->by), counter)) : (tp_expr){0};
     flow_state entry = copy_state(f, &f->now);
@@ -315,10 +348,11 @@ static void walk_loop(flow *f, const tp_step *s)
     for (int round = 0;; round++) {
         f->now = copy_state(f, &entry);
         loop_head(f, &entry, &guess, slots, refs, counter);
-        set_loop_variable(f, s, variable);
-        if (round > FLOW_MAX_ROUNDS + 1 || f->work > FLOW_MAX_WORK)
-            break;
-        flow_walk(f, &s->body);
+        if (counted)
+            set_loop_variable(f, s, variable);
+        if (round > FLOW_MAX_ROUNDS + 1)
+            f->out->gave_up = TP_S("the body has a loop whose inheritance does not settle");
+        walk_turn(f, s);
         if (f->out->gave_up.n)
             return;
         if (!weaken_state(f, &guess, slots, refs, changing, flow_freedom(round)))
@@ -328,8 +362,9 @@ static void walk_loop(flow *f, const tp_step *s)
     if (recording) { /* once more, for the records */
         f->now = copy_state(f, &entry);
         loop_head(f, &entry, &guess, slots, refs, counter);
-        set_loop_variable(f, s, variable);
-        flow_walk(f, &s->body);
+        if (counted)
+            set_loop_variable(f, s, variable);
+        walk_turn(f, s);
     }
     f->path_exact = exact;
     /* after the last iteration, or never entered */
@@ -371,6 +406,7 @@ void flow_walk(flow *f, const tp_region *r)
         case TP_PUT: walk_store(f, s); break;
         case TP_IF: walk_if(f, s); break;
         case TP_LOOP: walk_loop(f, s); break;
+        case TP_WHILE: walk_turns(f, s); break;
         case TP_ASSERT: sink(f, TP_SINK_CHECK, s->value); break;
         }
     }
@@ -394,11 +430,11 @@ static void make_variables(flow *f, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_step *s = &r->at[i];
-        if (s->kind == TP_LOOP)
-            f->loop[s->var] = new_variable(f, "loop", (tp_expr){0});
+        if (s->kind == TP_LOOP || s->kind == TP_WHILE)
+            f->loop[s->kind == TP_LOOP ? s->var : s->value] = new_variable(f, "loop", (tp_expr){0});
         const tp_inst *inst = s->kind == TP_COMPUTE ? s->inst : NULL;
         uint32_t n = !inst ? 0 : inst->prim == TP_P_DOT ? inst->ncontract : 0;
-        if (inst && tp_prim_reduces(inst->prim))
+        if (inst && (tp_prim_reduces(inst->prim) || tp_prim_scans(inst->prim)))
             n = inst->nints;
         for (uint32_t k = 0; k < n; k++) {
             uint32_t axis = (uint32_t)inst->ints[inst->prim == TP_P_DOT ? 2 * k : k];
@@ -406,6 +442,7 @@ static void make_variables(flow *f, const tp_region *r)
             if (k == 0)
                 f->reduced[inst->out] = v;
         }
+        make_variables(f, &s->test);
         make_variables(f, &s->body);
         make_variables(f, &s->orelse);
     }
@@ -441,6 +478,7 @@ static bool mark_feeds(flow *f, const tp_region *r)
                 changed = f->feeds[inst->args[k]] = true;
         changed |= mark_feeds(f, &s->body);
         changed |= mark_feeds(f, &s->orelse);
+        changed |= mark_feeds(f, &s->test);
     }
     return changed;
 }

@@ -81,6 +81,8 @@ bool flow_weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *ch
 void flow_walk_grid(flow *f);
 /* flow.c */
 void flow_walk(flow *f, const tp_region *r);
+/* into += what is undefined in some lane: conditions on lanes are dropped. */
+void flow_any_lane(flow *f, tp_leaks *into, const tp_leaks *from);
 void flow_load(flow *f, const tp_inst *i);
 void flow_use(flow *f, tp_use use);
 

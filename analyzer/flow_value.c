@@ -197,6 +197,98 @@ static void reshape(flow *f, const tp_inst *i, flow_value *out)
     adopt(f, out, &f->now.values[i->args[0]], with);
 }
 
+/* slice, tile, repeat, flip, roll: each lane of the result is one of the argument. */
+static void move_lanes(flow *f, const tp_inst *i, flow_value *out)
+{
+    tp_exprs *p = f->a->p;
+    const tp_value *x = shape_of(f, i->args[0]);
+    const flow_value *from = &f->now.values[i->args[0]];
+    tp_expr *with = flow_identity(f);
+    for (uint32_t d = 0; d < x->rank; d++) {
+        tp_expr lane = f->out->lane[d], here = lane;
+        bool axis = d == (uint32_t)i->integer;
+        if (i->prim == TP_P_SLICE)
+            here = tp_op2(p, TP_E_ADD, i->starts[d], tp_op2(p, TP_E_MUL, lane, tp_const(p, i->ints[d])));
+        else if (i->prim == TP_P_TILE && i->ints[d] != 1)
+            here = is_one(f, x->dims[d]) ? tp_const(p, 0) : tp_op2(p, TP_E_MOD, lane, x->dims[d]);
+        else if (i->prim == TP_P_REPEAT)
+            here = tp_op2(p, TP_E_FLOORDIV, lane, tp_const(p, i->ints[d] ? i->ints[d] : 1));
+        else if (i->prim == TP_P_FLIP && axis)
+            here = tp_op2(p, TP_E_SUB, tp_op2(p, TP_E_SUB, x->dims[d], tp_const(p, 1)), lane);
+        else if (i->prim == TP_P_ROLL && axis) {
+            tp_expr shift = f->now.values[i->args[1]].meaning;
+            if (!shift.id) { /* any lane along the axis */
+                flow_any_lane(f, &out->leaks, &from->leaks);
+                flow_join(f, &out->leaks, &f->now.values[i->args[1]].leaks, tp_const(p, 1), NULL, true);
+                return;
+            }
+            here = tp_op2(p, TP_E_MOD, tp_op2(p, TP_E_SUB, lane, shift), x->dims[d]);
+        }
+        set_lane(f, with, d, here);
+    }
+    adopt(f, out, from, with);
+    if (i->nargs > 1)
+        flow_join(f, &out->leaks, &f->now.values[i->args[1]].leaks, tp_const(p, 1), NULL, true);
+}
+
+/* Part `index` where the lane along the axis lies between `start` and `end`. */
+static void part(flow *f, const tp_inst *i, uint32_t index, tp_expr *with, tp_expr inside, flow_value *out)
+{
+    const flow_value *from = &f->now.values[i->args[index]];
+    uint32_t n = tp_sym_count(f->a->p);
+    tp_expr meaning = from->meaning.id ? tp_expr_subst(f->a->p, from->meaning, with, n) : (tp_expr){0};
+    flow_join(f, &out->leaks, &from->leaks, inside, with, true);
+    if (out->meaning.id)
+        out->meaning = meaning.id ? tp_ite(f->a->p, inside, meaning, out->meaning) : (tp_expr){0};
+}
+
+static void concatenate(flow *f, const tp_inst *i, flow_value *out)
+{
+    tp_exprs *p = f->a->p;
+    uint32_t axis = (uint32_t)i->integer;
+    tp_expr lane = f->out->lane[axis], start[2] = {tp_const(p, 0)};
+    for (uint32_t k = 0; k < i->nargs; k++) {
+        tp_expr extent = shape_of(f, i->args[k])->dims[axis], *with = flow_identity(f);
+        start[1] = tp_op2(p, TP_E_ADD, start[0], extent);
+        set_lane(f, with, axis, tp_op2(p, TP_E_SUB, lane, start[0]));
+        tp_expr inside =
+            flow_and(f, flow_compare(f, TP_E_GE, lane, start[0]), flow_compare(f, TP_E_LT, lane, start[1]));
+        if (k == 0) /* what the later parts fall back to */
+            out->meaning = f->now.values[i->args[0]].meaning;
+        part(f, i, k, with, inside, out);
+        start[0] = start[1];
+    }
+}
+
+static void pad(flow *f, const tp_inst *i, flow_value *out)
+{
+    tp_exprs *p = f->a->p;
+    const tp_value *x = shape_of(f, i->args[0]);
+    tp_expr inside = tp_const(p, 1), *with = flow_identity(f);
+    for (uint32_t d = 0; d < x->rank; d++) {
+        tp_expr at = tp_op2(p, TP_E_SUB, f->out->lane[d], i->starts[d]);
+        set_lane(f, with, d, at);
+        inside = flow_and(f, inside, flow_compare(f, TP_E_GE, at, tp_const(p, 0)));
+        inside = flow_and(f, inside, flow_compare(f, TP_E_LT, at, x->dims[d]));
+    }
+    out->meaning = f->now.values[i->args[1]].meaning;
+    flow_join(f, &out->leaks, &f->now.values[i->args[1]].leaks, flow_guard(f, inside, true), NULL, true);
+    part(f, i, 0, with, inside, out);
+}
+
+/* cumsum and friends: every lane up to this one, as a variable of its own. */
+static void running(flow *f, const tp_inst *i, flow_value *out)
+{
+    uint32_t axis = (uint32_t)i->ints[0];
+    tp_expr *with = flow_identity(f), t = f->reduced[i->out], lane = f->out->lane[axis];
+    tp_expr before = i->reverse ? flow_compare(f, TP_E_GE, t, lane) : flow_compare(f, TP_E_LE, t, lane);
+    set_lane(f, with, axis, t);
+    flow_join(f, &out->leaks, &f->now.values[i->args[0]].leaks, before, with, true);
+    for (uint32_t k = 0; k < out->leaks.len; k++)
+        if (out->leaks.at[k].through == TP_PRIMS)
+            out->leaks.at[k].through = i->prim;
+}
+
 /* A lane of the result depends on every lane along the reduced dimensions:
  * "for some t" becomes a variable of its own, since conditions are refuted. */
 static void mark_through(tp_leaks *leaks, uint32_t from, tp_prim prim)
@@ -311,8 +403,21 @@ void flow_inst(flow *f, const tp_inst *i)
         out->meaning = wrapped(f, i, cast_meaning(f, i, meaning));
         break;
     }
+    case TP_P_SLICE:
+    case TP_P_TILE:
+    case TP_P_REPEAT:
+    case TP_P_FLIP:
+    case TP_P_ROLL: move_lanes(f, i, out); break;
+    case TP_P_CONCATENATE: concatenate(f, i, out); break;
+    case TP_P_PAD: pad(f, i, out); break;
+    case TP_P_BITCAST:
+        adopt(f, out, &f->now.values[i->args[0]], NULL);
+        out->meaning = (tp_expr){0};
+        break;
     default:
-        if (tp_prim_reduces(i->prim))
+        if (tp_prim_scans(i->prim))
+            running(f, i, out);
+        else if (tp_prim_reduces(i->prim))
             reduce(f, i, out);
         else
             elementwise(f, i, out);

@@ -49,7 +49,7 @@ static bool region_uses(const tp_region *r, uint32_t operand)
         const tp_step *s = &r->at[i];
         if ((s->access && s->access->operand == operand) ||
             (s->inst && s->inst->access && s->inst->access->operand == operand) || region_uses(&s->body, operand) ||
-            region_uses(&s->orelse, operand))
+            region_uses(&s->orelse, operand) || region_uses(&s->test, operand))
             return true;
     }
     return false;

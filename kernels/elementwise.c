@@ -56,6 +56,7 @@ typedef void (*loop)(size_t n, const void *a, bool scalar_a, const void *b, bool
 #define RESULT_SAME(T) T
 #define RESULT_BOOL(T) uint8_t
 
+#define TP_UNSIGNED(x) (x)
 #define TP_REAL(x, c) c##f
 #define UNARY(id, name, operands, result, f, i, ...) LOOP1(f32_##id, float, float, RESULT_##result(float), f)
 #define BINARY(id, name, operands, result, f, i, ...) LOOP2(f32_##id, float, float, RESULT_##result(float), f)
@@ -67,10 +68,14 @@ typedef void (*loop)(size_t n, const void *a, bool scalar_a, const void *b, bool
 #define BINARY(id, name, operands, result, f, i, ...) LOOP2(f64_##id, double, double, RESULT_##result(double), f)
 #include "spec/prims.def"
 
+#undef TP_UNSIGNED
+#define TP_UNSIGNED(x) (uint64_t)(uint32_t)(x)
 #define UNARY(id, name, operands, result, f, i, ...) LOOP1(i32_##id, int32_t, int64_t, RESULT_##result(int32_t), i)
 #define BINARY(id, name, operands, result, f, i, ...) LOOP2(i32_##id, int32_t, int64_t, RESULT_##result(int32_t), i)
 #include "spec/prims.def"
 
+#undef TP_UNSIGNED
+#define TP_UNSIGNED(x) (uint64_t)(x) /* run_strips() has cut x to its width */
 #define UNARY(id, name, operands, result, f, i, ...) LOOP1(i64_##id, int64_t, int64_t, RESULT_##result(int64_t), i)
 #define BINARY(id, name, operands, result, f, i, ...) LOOP2(i64_##id, int64_t, int64_t, RESULT_##result(int64_t), i)
 #include "spec/prims.def"
@@ -113,6 +118,8 @@ static void run_strips(tp_prim p, tp_cells *out, const tp_cells *a, const tp_cel
             widen(b->dtype, b->data, sb ? 0 : at, sb ? 1 : n, fb, wb);
         for (size_t i = 0; b && !is_float && tp_prim_divides(p) && i < (sb ? 1 : n); i++)
             wb[i] += wb[i] == 0; /* the caller has trapped defined zeros */
+        for (size_t i = 0; p == TP_P_SHR_LOGICAL && i < (sa ? 1 : n); i++)
+            wa[i] &= ((int64_t)1 << 8 * tp_dtype_size(a->dtype)) - 1;
         if (is_float)
             LOOPS[p].f32(n, fa, sa, fb, sb, to_bool ? (void *)bits : fr);
         else

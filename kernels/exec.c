@@ -184,11 +184,42 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
         tp_exec_elementwise(m, i);
 }
 
+/* Loops end: a body that turns this often without end is refused. */
+static void count_turn(tp_machine *m)
+{
+    if (++m->turns <= TP_MAX_STEPS)
+        return;
+    m->trap->message = tp_printf(m->arena, "the loops of the body turn more than %d times", TP_MAX_STEPS);
+    m->trap->step = m->step;
+    tp_leave(m->arena, TP_E_LIMIT);
+}
+
+static bool condition(tp_machine *m, tp_vid v, const char *sink)
+{
+    const tp_cells *c = &m->values[v];
+    if (tp_any_undefined(c))
+        tp_trap_undefined(m, tp_any_undefined(c), (tp_str){NULL, 0}, sink);
+    return *(const uint8_t *)c->data;
+}
+
+static void exec_while(tp_machine *m, const tp_step *s)
+{
+    for (;;) {
+        count_turn(m);
+        tp_exec_region(m, &s->test);
+        m->at = s;
+        if (!condition(m, s->value, "a loop condition"))
+            return;
+        tp_exec_region(m, &s->body);
+    }
+}
+
 static void exec_loop(tp_machine *m, const tp_step *s)
 {
     int64_t lo = scalar_int(m, s->lo, (tp_str){NULL, 0}, "a loop bound"),
             hi = scalar_int(m, s->hi, (tp_str){NULL, 0}, "a loop bound");
     for (int64_t t = lo; s->by > 0 ? t < hi : t > hi; t += s->by) {
+        count_turn(m);
         m->values[s->var].state = TP_CLEAN;
         *(int32_t *)m->values[s->var].data = (int32_t)t;
         tp_exec_region(m, &s->body);
@@ -216,13 +247,8 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
         case TP_PUT: exec_store(m, s); break;
         case TP_LOOP: exec_loop(m, s); break;
         case TP_ASSERT: exec_check(m, s); break;
-        case TP_IF: {
-            const tp_cells *c = &m->values[s->value];
-            if (tp_any_undefined(c))
-                tp_trap_undefined(m, tp_any_undefined(c), (tp_str){NULL, 0}, "a branch condition");
-            tp_exec_region(m, *(const uint8_t *)c->data ? &s->body : &s->orelse);
-            break;
-        }
+        case TP_WHILE: exec_while(m, s); break;
+        case TP_IF: tp_exec_region(m, condition(m, s->value, "a branch condition") ? &s->body : &s->orelse); break;
         }
     }
 }

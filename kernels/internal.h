@@ -69,6 +69,7 @@ typedef struct tp_machine {
     tp_grid grid;
     int64_t step; /* number in the order of execution */
     uint32_t runs;
+    int64_t turns;     /* of loops in the body, all together */
     const tp_step *at; /* statement being executed */
     tp_trap *trap;
     tp_run_stats stats;
@@ -114,7 +115,12 @@ void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from);
 /* Mark every undefined element as stored. */
 void tp_mark_stored(tp_cells *c);
 
+/* shapes.c: false when the primitive is none of its own. */
+bool tp_exec_shape(tp_machine *m, const tp_inst *i);
+
 /* elementwise.c, structural.c */
+void tp_copy_element(tp_cells *to, size_t i, const tp_cells *from, size_t j);
+void tp_strides_of(const tp_cells *c, size_t *stride); /* in elements */
 void tp_exec_elementwise(tp_machine *m, const tp_inst *i);
 void tp_exec_structural(tp_machine *m, const tp_inst *i);
 void tp_exec_dot(tp_machine *m, const tp_inst *i);

@@ -1,94 +1,22 @@
-/* Primitives with a structure of their own: shapes, selection, conversion,
- * reductions. */
+/* Primitives with a structure of their own: selection, conversion, reductions. */
 #include <math.h>
 
 #include "kernels/internal.h"
 
 /* ---- element copies ---- */
 
-static void copy_element(tp_cells *to, size_t i, const tp_cells *from, size_t j)
+void tp_copy_element(tp_cells *to, size_t i, const tp_cells *from, size_t j)
 {
     size_t size = tp_dtype_size(to->dtype);
     memcpy((char *)to->data + i * size, (const char *)from->data + j * size, size);
 }
 
-/* out[i] = from[index(i)], where index is linear in the output coordinates. */
-static void gather(tp_machine *m, tp_cells *out, const tp_cells *from, const size_t *stride)
-{
-    int64_t at[TP_MAX_RANK] = {0};
-    size_t j = 0, size = tp_dtype_size(out->dtype);
-    uint32_t last = out->rank ? out->rank - 1 : 0;
-    out->state = TP_CLEAN;
-    tp_origin *shadow = from->state == TP_CLEAN ? NULL : tp_materialise(m, out);
-    for (size_t i = 0; i < out->n;) {
-        size_t run = out->rank ? (size_t)out->dims[last] : 1, step = out->rank ? stride[last] : 0;
-        if (step == 1) {
-            memcpy((char *)out->data + i * size, (const char *)from->data + j * size, run * size);
-        } else if (size == 4) {
-            const uint32_t *restrict p = (const uint32_t *)from->data + j;
-            uint32_t *restrict q = (uint32_t *)out->data + i;
-            for (size_t k = 0; k < run; k++)
-                q[k] = p[k * step];
-        } else {
-            for (size_t k = 0; k < run; k++)
-                copy_element(out, i + k, from, j + k * step);
-        }
-        for (size_t k = 0; shadow && k < run; k++)
-            shadow[i + k] = tp_origin_at(from, j + k * step);
-        i += run;
-        for (uint32_t d = last; d-- > 0;) { /* next row of the output */
-            j += stride[d];
-            if (++at[d] < out->dims[d])
-                break;
-            j -= stride[d] * (size_t)out->dims[d];
-            at[d] = 0;
-        }
-    }
-}
-
-static void strides_of(const tp_cells *c, size_t *stride)
+void tp_strides_of(const tp_cells *c, size_t *stride)
 {
     size_t s = 1;
     for (uint32_t d = c->rank; d-- > 0;) {
         stride[d] = s;
         s *= (size_t)c->dims[d];
-    }
-}
-
-static void exec_broadcast(tp_machine *m, const tp_inst *i)
-{
-    const tp_cells *from = &m->values[i->args[0]];
-    tp_cells *out = &m->values[i->out];
-    size_t own[TP_MAX_RANK], stride[TP_MAX_RANK] = {0};
-    strides_of(from, own);
-    for (uint32_t d = 0; d < from->rank; d++)
-        stride[d] = from->dims[d] == 1 ? 0 : own[d];
-    gather(m, out, from, stride);
-}
-
-static void exec_transpose(tp_machine *m, const tp_inst *i)
-{
-    const tp_cells *from = &m->values[i->args[0]];
-    size_t own[TP_MAX_RANK], stride[TP_MAX_RANK];
-    strides_of(from, own);
-    for (uint32_t d = 0; d < from->rank; d++)
-        stride[d] = own[i->ints[d]];
-    gather(m, &m->values[i->out], from, stride);
-}
-
-static void exec_iota(tp_machine *m, const tp_inst *i)
-{
-    tp_cells *out = &m->values[i->out];
-    size_t stride[TP_MAX_RANK];
-    strides_of(out, stride);
-    size_t step = stride[i->integer], extent = (size_t)out->dims[i->integer];
-    out->state = TP_CLEAN;
-    for (size_t e = 0; e < out->n; e++) {
-        int64_t v = (int64_t)(e / step % extent);
-        if (out->dtype == TP_I32)
-            ((int32_t *)out->data)[e] = (int32_t)v;
-        else
-            tp_put_i64(out->dtype, out->data, e, v);
     }
 }
 
@@ -112,9 +40,9 @@ static void exec_where(tp_machine *m, const tp_inst *i)
     } else {
         for (size_t e = 0; e < out->n; e++)
             if (cond[sc ? 0 : e])
-                copy_element(out, e, a, sa ? 0 : e);
+                tp_copy_element(out, e, a, sa ? 0 : e);
             else
-                copy_element(out, e, b, sb ? 0 : e);
+                tp_copy_element(out, e, b, sb ? 0 : e);
     }
     if (clean)
         return;
@@ -210,7 +138,7 @@ static groups group(tp_machine *m, const tp_inst *i, const tp_cells *a, const tp
 {
     bool reduced[TP_MAX_RANK] = {false}, kept[TP_MAX_RANK];
     size_t stride[TP_MAX_RANK], nred = 1;
-    strides_of(a, stride);
+    tp_strides_of(a, stride);
     for (uint32_t k = 0; k < i->nints; k++)
         reduced[i->ints[k]] = true;
     for (uint32_t d = 0; d < a->rank; d++) {
@@ -314,17 +242,58 @@ void tp_exec_reduce(tp_machine *m, const tp_inst *i)
             shadow[o] = tp_origin_at(a, g.base[o] + g.offset[t]);
 }
 
+/* ---- running reductions ---- */
+
+static tp_prim folds(tp_prim scan)
+{
+    return scan == TP_P_CUMSUM    ? TP_P_SUM
+           : scan == TP_P_CUMPROD ? TP_P_PROD
+           : scan == TP_P_CUMMAX  ? TP_P_MAX
+                                  : TP_P_MIN;
+}
+
+/* out[..., t, ...] = fold of a[..., 0 to t, ...]; undefined from the first undefined one on. */
+static void exec_scan(tp_machine *m, const tp_inst *i)
+{
+    const tp_cells *a = &m->values[i->args[0]];
+    tp_cells *out = &m->values[i->out];
+    tp_prim prim = folds(i->prim);
+    bool reals = tp_is_float(a->dtype), single = a->dtype != TP_F64;
+    size_t stride[TP_MAX_RANK], n = (size_t)a->dims[i->ints[0]], step, e;
+    tp_strides_of(a, stride);
+    step = stride[i->ints[0]];
+    out->state = TP_CLEAN;
+    tp_origin *shadow = a->state == TP_CLEAN ? NULL : tp_materialise(m, out);
+    for (size_t row = 0; n && row < a->n / n; row++) {
+        size_t base = row / step * step * n + row % step;
+        double real = 0;
+        int64_t whole = 0;
+        tp_origin origin = 0;
+        for (size_t t = 0; t < n; t++) {
+            e = base + (i->reverse ? n - 1 - t : t) * step;
+            if (reals) {
+                double v = tp_get_f64(a->dtype, a->data, e);
+                real = t ? fold_float(prim, single, real, v) : v;
+                tp_put_f64(out->dtype, out->data, e, real);
+            } else {
+                int64_t v = tp_get_i64(a->dtype, a->data, e);
+                whole = t ? fold_int(prim, whole, v) : v;
+                tp_put_i64(out->dtype, out->data, e, whole);
+            }
+            if (shadow)
+                shadow[e] = origin = origin ? origin : tp_origin_at(a, e);
+        }
+    }
+}
+
 /* ---- dispatch ---- */
 
 void tp_exec_structural(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out];
     switch (i->prim) {
-    case TP_P_BROADCAST: exec_broadcast(m, i); break;
-    case TP_P_TRANSPOSE: exec_transpose(m, i); break;
     case TP_P_RESHAPE:
     case TP_P_VARIABLE: tp_copy_cells(m, out, &m->values[i->args[0]]); break;
-    case TP_P_IOTA: exec_iota(m, i); break;
     case TP_P_WHERE: exec_where(m, i); break;
     case TP_P_LITERAL: tp_put_f64(out->dtype, out->data, 0, i->real); break;
     case TP_P_PROGRAM_ID: *(int32_t *)out->data = (int32_t)m->env[m->k->axes[i->integer].sym]; break;
@@ -334,8 +303,12 @@ void tp_exec_structural(tp_machine *m, const tp_inst *i)
         *(int32_t *)out->data = (int32_t)steps;
         break;
     }
+    case TP_P_BITCAST: tp_copy_cells(m, out, &m->values[i->args[0]]); break;
     default:
-        tp_trap_raise(m, "TP004", (tp_str){NULL, 0}, "primitive `%s` has no meaning in the machine",
-                      tp_prim_info(i->prim)->name);
+        if (tp_prim_scans(i->prim))
+            exec_scan(m, i);
+        else if (!tp_exec_shape(m, i))
+            tp_trap_raise(m, "TP004", (tp_str){NULL, 0}, "primitive `%s` has no meaning in the machine",
+                          tp_prim_info(i->prim)->name);
     }
 }

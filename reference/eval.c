@@ -6,6 +6,7 @@
 /* The scalar meanings, at double. Integers stay mathematical: no wrap. */
 #define TP_REAL(x, c) c
 #define TP_WRAP(x, op, y) 0
+#define TP_UNSIGNED(x) (int64_t)(x)
 #define UNARY(id, name, operands, result, f, i, ...)                                                                   \
     static double do_##id(double x)                                                                                    \
     {                                                                                                                  \
@@ -32,6 +33,8 @@ static const meaning MEANINGS[TP_PRIMS] = {
 #include "spec/prims.def"
 };
 
+enum { MAX_TURNS = 100000000 };
+
 typedef struct array {
     uint32_t rank;
     int64_t dims[TP_MAX_RANK];
@@ -45,6 +48,7 @@ typedef struct evaluator {
     const tp_program *p;
     const int64_t *env;
     array *values;
+    int64_t turns; /* of while loops */
     tp_str why;
 } evaluator;
 
@@ -96,15 +100,17 @@ static double lane(const array *a, size_t i)
     return a->at[a->n == 1 ? 0 : i];
 }
 
-static int64_t logical(tp_prim p, int64_t x, int64_t y, bool is_bool)
+static int64_t logical(tp_prim p, int64_t x, int64_t y, tp_dtype d)
 {
+    int64_t mask = ((int64_t)1 << 8 * tp_dtype_size(d)) - 1;
     switch (p) {
+    case TP_P_SHR_LOGICAL: return y >= 0 && y < 63 ? (x & mask) >> y : 0;
     case TP_P_AND: return x & y;
     case TP_P_OR: return x | y;
     case TP_P_XOR: return x ^ y;
     case TP_P_SHL: return y >= 0 && y < 63 ? (int64_t)((uint64_t)x << y) : 0;
     case TP_P_SHR: return x >> (y >= 0 && y < 63 ? y : 63);
-    default: return is_bool ? !x : ~x;
+    default: return d == TP_BOOL ? !x : ~x;
     }
 }
 
@@ -128,13 +134,13 @@ static void elementwise(evaluator *e, const tp_inst *i)
     bool divides =
         i->prim == TP_P_FLOORDIV || i->prim == TP_P_MOD || i->prim == TP_P_LAX_DIV || i->prim == TP_P_LAX_REM;
     bool bits = i->prim == TP_P_AND || i->prim == TP_P_OR || i->prim == TP_P_XOR || i->prim == TP_P_SHL ||
-                i->prim == TP_P_SHR || i->prim == TP_P_INVERT;
+                i->prim == TP_P_SHR || i->prim == TP_P_SHR_LOGICAL || i->prim == TP_P_INVERT;
     for (size_t n = 0; n < out->n; n++) {
         double x = lane(a, n), y = lane(b, n);
         if (i->prim == TP_P_INTEGER_POW)
             out->at[n] = pow(x, (double)i->integer);
         else if (bits)
-            out->at[n] = (double)logical(i->prim, (int64_t)x, (int64_t)y, d == TP_BOOL);
+            out->at[n] = (double)logical(i->prim, (int64_t)x, (int64_t)y, d);
         else if (divides && !tp_is_float(d))
             out->at[n] = integer_op(e, i->prim, x, y);
         else
@@ -236,6 +242,64 @@ static void dot(evaluator *e, const tp_inst *i)
     }
 }
 
+static tp_prim folds(tp_prim scan)
+{
+    return scan == TP_P_CUMSUM    ? TP_P_SUM
+           : scan == TP_P_CUMPROD ? TP_P_PROD
+           : scan == TP_P_CUMMAX  ? TP_P_MAX
+                                  : TP_P_MIN;
+}
+
+/* Element by element: everything up to it, folded. */
+static void running(evaluator *e, const tp_inst *i)
+{
+    const array *a = &e->values[i->args[0]];
+    array *out = &e->values[i->out];
+    int64_t at[TP_MAX_RANK], axis = i->ints[0];
+    for (size_t n = 0; n < out->n; n++) {
+        unravel(out, n, at);
+        int64_t end = at[axis], step = i->reverse ? -1 : 1;
+        at[axis] = i->reverse ? a->dims[axis] - 1 : 0;
+        double acc = a->at[ravel(a, at)];
+        while (at[axis] != end) {
+            at[axis] += step;
+            acc = fold(folds(i->prim), acc, a->at[ravel(a, at)]);
+        }
+        out->at[n] = acc;
+    }
+}
+
+static int64_t constant(evaluator *e, tp_expr x)
+{
+    int64_t v = 0;
+    if (tp_expr_eval(e->k->exprs, x, e->env, &v) != TP_EVAL_OK)
+        give_up(e, TP_S("a bound in the reference is not defined at these sizes"));
+    return v;
+}
+
+static int64_t floor_mod(int64_t x, int64_t n)
+{
+    return (x % n + n) % n;
+}
+
+/* concatenate and pad: which part holds this element? */
+static double joined(evaluator *e, const tp_inst *i, int64_t *at)
+{
+    bool inside = true;
+    if (i->prim == TP_P_PAD) {
+        const array *x = &e->values[i->args[0]];
+        for (uint32_t d = 0; d < x->rank; d++) {
+            at[d] -= constant(e, i->starts[d]);
+            inside &= at[d] >= 0 && at[d] < x->dims[d];
+        }
+        return inside ? x->at[ravel(x, at)] : e->values[i->args[1]].at[0];
+    }
+    uint32_t part = 0;
+    for (; at[i->integer] >= e->values[i->args[part]].dims[i->integer]; part++)
+        at[i->integer] -= e->values[i->args[part]].dims[i->integer];
+    return e->values[i->args[part]].at[ravel(&e->values[i->args[part]], at)];
+}
+
 static void shape_op(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
@@ -243,12 +307,24 @@ static void shape_op(evaluator *e, const tp_inst *i)
     for (size_t n = 0; n < out->n; n++) {
         int64_t at[TP_MAX_RANK], from[TP_MAX_RANK];
         unravel(out, n, at);
+        memcpy(from, at, sizeof from);
         for (uint32_t d = 0; d < a->rank; d++)
-            if (i->prim == TP_P_TRANSPOSE)
-                from[i->ints[d]] = at[d];
-            else
-                from[d] = a->dims[d] == 1 ? 0 : at[d];
-        out->at[n] = i->prim == TP_P_IOTA ? (double)at[i->integer] : a->at[ravel(a, from)];
+            switch (i->prim) {
+            case TP_P_TRANSPOSE: from[i->ints[d]] = at[d]; break;
+            case TP_P_BROADCAST: from[d] = a->dims[d] == 1 ? 0 : at[d]; break;
+            case TP_P_SLICE: from[d] = constant(e, i->starts[d]) + at[d] * i->ints[d]; break;
+            case TP_P_TILE: from[d] = at[d] % a->dims[d]; break;
+            case TP_P_REPEAT: from[d] = at[d] / i->ints[d]; break;
+            case TP_P_FLIP: from[d] = d == i->integer ? a->dims[d] - 1 - at[d] : at[d]; break;
+            case TP_P_ROLL:
+                if (d == i->integer)
+                    from[d] = floor_mod(at[d] - (int64_t)e->values[i->args[1]].at[0], a->dims[d]);
+                break;
+            default: break;
+            }
+        out->at[n] = i->prim == TP_P_IOTA                                 ? (double)at[i->integer]
+                     : i->prim == TP_P_CONCATENATE || i->prim == TP_P_PAD ? joined(e, i, at)
+                                                                          : a->at[ravel(a, from)];
     }
 }
 
@@ -280,8 +356,19 @@ static void run_inst(evaluator *e, const tp_inst *i)
     case TP_P_ARGMAX:
     case TP_P_ARGMIN: reduce(e, i); return;
     case TP_P_DOT: dot(e, i); return;
+    case TP_P_CUMSUM:
+    case TP_P_CUMPROD:
+    case TP_P_CUMMAX:
+    case TP_P_CUMMIN: running(e, i); return;
     case TP_P_IOTA:
     case TP_P_BROADCAST:
+    case TP_P_SLICE:
+    case TP_P_PAD:
+    case TP_P_TILE:
+    case TP_P_REPEAT:
+    case TP_P_ROLL:
+    case TP_P_FLIP:
+    case TP_P_CONCATENATE:
     case TP_P_TRANSPOSE: shape_op(e, i); return;
     case TP_P_RESHAPE:
     case TP_P_VARIABLE: memcpy(out->at, e->values[i->args[0]].at, out->n * sizeof(double)); return;
@@ -321,6 +408,13 @@ static void run_region(evaluator *e, const tp_region *r)
             }
             break;
         }
+        case TP_WHILE:
+            for (run_region(e, &step->test); e->values[step->value].at[0] != 0; run_region(e, &step->test)) {
+                if (++e->turns > MAX_TURNS)
+                    give_up(e, TP_S("a while loop of the reference turns too often"));
+                run_region(e, &step->body);
+            }
+            break;
         case TP_ASSERT:
             for (size_t n = 0; n < e->values[step->value].n; n++)
                 if (e->values[step->value].at[n] == 0)

@@ -14,14 +14,20 @@ typedef struct tp_local {
     bool loop_variable;
 } tp_local;
 
+typedef TP_VEC(tp_local) tp_locals;
+
 typedef struct tp_lower {
     tp_ctx *c;
     const tp_kernel *k;
     tp_program *p;
     tp_region *region; /* where instructions go */
     const tp_syntax *syntax;
-    TP_VEC(tp_local) locals;
+    tp_locals locals;
     uint32_t level;
+    TP_VEC(const tp_syntax *) functions; /* DEF statements so far */
+    uint32_t base;                       /* first local that is visible: inside a function, its own */
+    uint32_t calls;                      /* functions being expanded */
+    tp_vid returned;
     bool reference;
     tp_expr *equal; /* symbol -> what a fact of "where" says it equals */
     uint32_t nequal;
@@ -64,11 +70,24 @@ tp_expr lower_static_int(tp_lower *l, const tp_node *n, const char *what);
 int64_t lower_literal_int(tp_lower *l, const tp_node *n, const char *what);
 tp_dtype lower_dtype_name(tp_lower *l, const tp_node *n);
 
+/* lower_stmt.c: the value of a call of a function of the program. */
+const tp_syntax *lower_find_function(const tp_lower *l, tp_str name);
+tp_vid lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call);
+
 /* lower_call.c */
 tp_vid lower_call(tp_lower *l, const tp_node *n);
 /* Fit the arguments of call `n` to the parameter names (NULL-terminated;
  * the first `required` must be there). */
 void lower_bind_args(tp_lower *l, const tp_node *n, uint32_t first, const char *const *params, uint32_t required,
                      const tp_node **out);
+
+/* Dimensions, axes (a list or one) and True/False among arguments. */
+uint32_t lower_read_dims(tp_lower *l, const tp_node *n, tp_expr *dims);
+int64_t lower_read_axis(tp_lower *l, const tp_node *n, uint32_t rank);
+uint32_t lower_read_axes(tp_lower *l, const tp_node *n, uint32_t rank, int64_t *ints);
+bool lower_read_flag(tp_lower *l, const tp_node *n);
+
+/* lower_shape.c: a call that makes, moves or cuts arrays; -1 when p is none. */
+tp_vid lower_shape_call(tp_lower *l, tp_prim p, const tp_node *n);
 
 #endif

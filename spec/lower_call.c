@@ -38,7 +38,7 @@ void lower_bind_args(tp_lower *l, const tp_node *n, uint32_t first, const char *
             lower_fail(l, n, takes(l, params), "`%.*s` needs the argument `%s`", TP_FMT(n->text), params[i]);
 }
 
-static uint32_t read_dims(tp_lower *l, const tp_node *n, tp_expr *dims)
+uint32_t lower_read_dims(tp_lower *l, const tp_node *n, tp_expr *dims)
 {
     const tp_node *const *items = n->kind == TP_N_SEQUENCE ? (const tp_node *const *)n->kids : &n;
     uint32_t count = n->kind == TP_N_SEQUENCE ? n->nkids : 1;
@@ -49,7 +49,7 @@ static uint32_t read_dims(tp_lower *l, const tp_node *n, tp_expr *dims)
     return count;
 }
 
-static int64_t read_axis(tp_lower *l, const tp_node *n, uint32_t rank)
+int64_t lower_read_axis(tp_lower *l, const tp_node *n, uint32_t rank)
 {
     int64_t axis = lower_literal_int(l, n, "an axis");
     if (axis < 0)
@@ -60,14 +60,14 @@ static int64_t read_axis(tp_lower *l, const tp_node *n, uint32_t rank)
 }
 
 /* Axes of a list or a single axis into ints[]; returns how many. */
-static uint32_t read_axes(tp_lower *l, const tp_node *n, uint32_t rank, int64_t *ints)
+uint32_t lower_read_axes(tp_lower *l, const tp_node *n, uint32_t rank, int64_t *ints)
 {
     const tp_node *const *items = n->kind == TP_N_SEQUENCE ? (const tp_node *const *)n->kids : &n;
     uint32_t count = n->kind == TP_N_SEQUENCE ? n->nkids : 1;
     if (count > rank && count)
         lower_fail(l, n, NULL, "%u axes of a value of rank %u", count, rank);
     for (uint32_t i = 0; i < count; i++) {
-        ints[i] = read_axis(l, items[i], rank);
+        ints[i] = lower_read_axis(l, items[i], rank);
         for (uint32_t j = 0; j < i; j++)
             if (ints[j] == ints[i])
                 lower_fail(l, items[i], NULL, "axis %lld appears twice", (long long)ints[i]);
@@ -75,7 +75,7 @@ static uint32_t read_axes(tp_lower *l, const tp_node *n, uint32_t rank, int64_t 
     return count;
 }
 
-static bool read_flag(tp_lower *l, const tp_node *n)
+bool lower_read_flag(tp_lower *l, const tp_node *n)
 {
     if (!n)
         return false;
@@ -122,13 +122,33 @@ static tp_vid call_reduce(tp_lower *l, tp_prim prim, const tp_node *n)
     int64_t axes[TP_MAX_RANK];
     uint32_t naxes = 0;
     if (args[1])
-        naxes = read_axes(l, args[1], x->rank, axes);
+        naxes = lower_read_axes(l, args[1], x->rank, axes);
     else
         for (; naxes < x->rank; naxes++)
             axes[naxes] = naxes;
     if ((prim == TP_P_ARGMAX || prim == TP_P_ARGMIN) && naxes != 1)
         lower_fail(l, args[1], NULL, "`%.*s` takes one axis", TP_FMT(n->text));
-    return emit_reduce(l, prim, v, axes, naxes, read_flag(l, args[2]), n);
+    return emit_reduce(l, prim, v, axes, naxes, lower_read_flag(l, args[2]), n);
+}
+
+/* Running sums and the like along one axis. */
+static tp_vid call_scan(tp_lower *l, tp_prim prim, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x", "axis", "reverse", NULL};
+    const tp_node *args[3];
+    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    tp_vid v = lower_expr(l, args[0]);
+    const tp_value *x = lower_value(l, v);
+    if (tp_is_weak(x->dtype) || x->dtype == TP_BOOL || x->rank == 0)
+        lower_fail(l, args[0], NULL, "`%.*s` takes arrays of numbers, not %.*s", TP_FMT(n->text),
+                   TP_FMT(lower_type_text(l, v)));
+    int64_t axis = lower_read_axis(l, args[1], x->rank);
+    tp_vid out = lower_new_value(l, x->dtype, x->rank, x->dims);
+    tp_inst *inst = lower_emit(l, prim, out, 1, &v, n);
+    inst->ints[0] = axis;
+    inst->nints = 1;
+    inst->reverse = lower_read_flag(l, args[2]);
+    return out;
 }
 
 /* ---- dot ---- */
@@ -176,8 +196,8 @@ static uint32_t read_pairs(tp_lower *l, const tp_node *n, const tp_value *x, con
     if (n->kind != TP_N_SEQUENCE || n->nkids != 2 || n->kids[0]->kind != TP_N_SEQUENCE ||
         n->kids[1]->kind != TP_N_SEQUENCE)
         lower_fail(l, n, "write ([1],[0])", "two lists of axes are expected");
-    uint32_t count = read_axes(l, n->kids[0], x->rank, p);
-    if (read_axes(l, n->kids[1], y->rank, q) != count)
+    uint32_t count = lower_read_axes(l, n->kids[0], x->rank, p);
+    if (lower_read_axes(l, n->kids[1], y->rank, q) != count)
         lower_fail(l, n, NULL, "the two lists of axes differ in length");
     for (uint32_t i = 0; i < count; i++) {
         pairs[2 * i] = p[i];
@@ -255,8 +275,8 @@ static tp_vid call_normalising(tp_lower *l, const tp_node *n)
     if (!tp_is_float(lower_value(l, x)->dtype))
         lower_fail(l, args[0], NULL, "`%.*s` takes floats", TP_FMT(n->text));
     int64_t axes[TP_MAX_RANK];
-    uint32_t naxes = read_axes(l, args[1], rank, axes);
-    bool keep = read_flag(l, args[2]);
+    uint32_t naxes = lower_read_axes(l, args[1], rank, axes);
+    bool keep = lower_read_flag(l, args[2]);
     if (tp_str_is(n->text, "mean")) {
         tp_expr count = tp_const(l->k->exprs, 1);
         for (uint32_t i = 0; i < naxes; i++)
@@ -273,137 +293,6 @@ static tp_vid call_normalising(tp_lower *l, const tp_node *n)
     if (!keep)
         max = emit_reduce(l, TP_P_MAX, x, axes, naxes, false, n);
     return lower_binary(l, TP_P_ADD, lower_unary(l, TP_P_LOG, sum, n), max, n);
-}
-
-/* ---- shapes ---- */
-
-static tp_vid call_iota(tp_lower *l, const tp_node *n)
-{
-    static const char *const PARAMS[] = {"dtype", "shape", "dim", NULL};
-    const tp_node *args[3];
-    tp_expr dims[TP_MAX_RANK];
-    lower_bind_args(l, n, 0, PARAMS, 3, args);
-    tp_dtype d = lower_dtype_name(l, args[0]);
-    uint32_t rank = read_dims(l, args[1], dims);
-    if (d == TP_BOOL)
-        lower_fail(l, args[0], NULL, "iota of bool");
-    if (rank == 0)
-        lower_fail(l, args[1], NULL, "iota needs at least one dimension");
-    tp_vid out = lower_new_value(l, lower_dtype(l, d), rank, dims);
-    lower_emit(l, TP_P_IOTA, out, 0, NULL, n)->integer = read_axis(l, args[2], rank);
-    return out;
-}
-
-static tp_vid call_full(tp_lower *l, const tp_node *n, bool zeros)
-{
-    static const char *const FULL[] = {"shape", "value", "dtype", NULL}, *const ZEROS[] = {"shape", "dtype", NULL};
-    const tp_node *args[3];
-    tp_expr dims[TP_MAX_RANK];
-    lower_bind_args(l, n, 0, zeros ? ZEROS : FULL, zeros ? 2 : 3, args);
-    uint32_t rank = read_dims(l, args[0], dims);
-    tp_dtype d = lower_dtype(l, lower_dtype_name(l, args[zeros ? 1 : 2]));
-    tp_vid v = zeros ? d == TP_BOOL ? lower_literal(l, TP_BOOL, 0, n) : lower_weak_int(l, tp_const(l->k->exprs, 0))
-                     : lower_expr(l, args[1]);
-    if (lower_value(l, v)->rank != 0)
-        lower_fail(l, args[1], "use broadcast_to", "full takes a scalar");
-    v = lower_coerce(l, v, d, n);
-    return lower_broadcast(l, v, rank, dims, n);
-}
-
-static tp_vid call_broadcast(tp_lower *l, const tp_node *n)
-{
-    static const char *const PARAMS[] = {"x", "shape", NULL};
-    const tp_node *args[2];
-    tp_expr dims[TP_MAX_RANK];
-    lower_bind_args(l, n, 0, PARAMS, 2, args);
-    tp_vid v = lower_expr(l, args[0]);
-    if (tp_is_weak(lower_value(l, v)->dtype))
-        lower_fail(l, args[0], "use full(shape, value, dtype)", "a literal has no dtype to broadcast");
-    uint32_t rank = read_dims(l, args[1], dims);
-    return lower_broadcast(l, v, rank, dims, n);
-}
-
-static tp_expr product(tp_lower *l, uint32_t rank, const tp_expr *dims)
-{
-    tp_expr p = tp_const(l->k->exprs, 1);
-    for (uint32_t i = 0; i < rank; i++)
-        p = tp_op2(l->k->exprs, TP_E_MUL, p, dims[i]);
-    return p;
-}
-
-static tp_vid emit_reshape(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims, const tp_node *n)
-{
-    tp_vid out = lower_new_value(l, lower_value(l, v)->dtype, rank, dims);
-    lower_emit(l, TP_P_RESHAPE, out, 1, &v, n);
-    return out;
-}
-
-static tp_vid call_reshape(tp_lower *l, const tp_node *n)
-{
-    static const char *const PARAMS[] = {"x", "shape", NULL};
-    const tp_node *args[2];
-    tp_expr dims[TP_MAX_RANK];
-    lower_bind_args(l, n, 0, PARAMS, 2, args);
-    tp_vid v = lower_expr(l, args[0]);
-    const tp_value *x = lower_value(l, v);
-    uint32_t rank = read_dims(l, args[1], dims);
-    if (tp_is_weak(x->dtype))
-        lower_fail(l, args[0], "use full(shape, value, dtype)", "a literal cannot be reshaped");
-    if (!lower_same_dim(l, product(l, x->rank, x->dims), product(l, rank, dims)))
-        lower_fail(l, n, NULL, "reshape from %.*s to %.*s: the element counts are not provably equal",
-                   TP_FMT(lower_shape_text(l, x->rank, x->dims)), TP_FMT(lower_shape_text(l, rank, dims)));
-    return emit_reshape(l, v, rank, dims, n);
-}
-
-static tp_vid call_expand_squeeze(tp_lower *l, const tp_node *n, bool expand)
-{
-    static const char *const PARAMS[] = {"x", "axis", NULL};
-    const tp_node *args[2];
-    tp_expr dims[TP_MAX_RANK + 1];
-    lower_bind_args(l, n, 0, PARAMS, 2, args);
-    tp_vid v = lower_expr(l, args[0]);
-    const tp_value *x = lower_value(l, v);
-    if (expand && x->rank == TP_MAX_RANK)
-        lower_fail(l, n, NULL, "at most %d dimensions", TP_MAX_RANK);
-    int64_t axis = read_axis(l, args[1], x->rank + (expand ? 1 : 0)), one;
-    if (!expand && !(tp_expr_is_const(l->k->exprs, x->dims[axis], &one) && one == 1))
-        lower_fail(l, n, NULL, "only a dimension of extent 1 can be squeezed; this is %.*s",
-                   TP_FMT(tp_expr_text(l->k->exprs, x->dims[axis])));
-    uint32_t rank = 0;
-    for (uint32_t d = 0; d < x->rank; d++) {
-        if (expand && d == (uint32_t)axis)
-            dims[rank++] = tp_const(l->k->exprs, 1);
-        if (expand || d != (uint32_t)axis)
-            dims[rank++] = x->dims[d];
-    }
-    if (expand && axis == x->rank)
-        dims[rank++] = tp_const(l->k->exprs, 1);
-    return emit_reshape(l, v, rank, dims, n);
-}
-
-static tp_vid call_transpose(tp_lower *l, const tp_node *n)
-{
-    static const char *const PARAMS[] = {"x", "axes", NULL};
-    const tp_node *args[2];
-    tp_expr dims[TP_MAX_RANK];
-    int64_t perm[TP_MAX_RANK];
-    lower_bind_args(l, n, 0, PARAMS, 1, args);
-    tp_vid v = lower_expr(l, args[0]);
-    const tp_value *x = lower_value(l, v);
-    if (args[1]) {
-        if (read_axes(l, args[1], x->rank, perm) != x->rank)
-            lower_fail(l, args[1], NULL, "a permutation of all %u axes is expected", x->rank);
-    } else {
-        for (uint32_t d = 0; d < x->rank; d++)
-            perm[d] = x->rank - 1 - d;
-    }
-    for (uint32_t d = 0; d < x->rank; d++)
-        dims[d] = x->dims[perm[d]];
-    tp_vid out = lower_new_value(l, x->dtype, x->rank, dims);
-    tp_inst *inst = lower_emit(l, TP_P_TRANSPOSE, out, 1, &v, n);
-    memcpy(inst->ints, perm, x->rank * sizeof *perm);
-    inst->nints = x->rank;
-    return out;
 }
 
 /* ---- selection ---- */
@@ -457,6 +346,25 @@ static tp_vid call_clip(tp_lower *l, const tp_node *n)
     return lower_binary(l, TP_P_MINIMUM, v, lower_expr(l, args[2]), n);
 }
 
+static tp_vid call_bitcast(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x", "dtype", NULL};
+    const tp_node *args[2];
+    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    tp_vid v = lower_expr(l, args[0]);
+    const tp_value *x = lower_value(l, v);
+    tp_dtype d = lower_dtype_name(l, args[1]);
+    if (l->reference)
+        lower_fail(l, n, NULL, "a reference computes with numbers, not with their bits");
+    if (tp_is_weak(x->dtype) || x->dtype == TP_BOOL || d == TP_BOOL || !tp_dtype_info(d)->executable ||
+        tp_dtype_size(x->dtype) != tp_dtype_size(d))
+        lower_fail(l, n, NULL, "the bits of %.*s are not those of %s", TP_FMT(lower_type_text(l, v)),
+                   tp_dtype_info(d)->name);
+    tp_vid out = lower_new_value(l, d, x->rank, x->dims);
+    lower_emit(l, TP_P_BITCAST, out, 1, &v, n);
+    return out;
+}
+
 /* cdiv and friends on integers known from the sizes. */
 static tp_vid call_static(tp_lower *l, const tp_node *n)
 {
@@ -478,17 +386,9 @@ static bool two_positional(const tp_node *n)
 
 _Noreturn static void unknown_function(tp_lower *l, const tp_node *n)
 {
-    static const char *const LATER[] = {"concatenate",    "pad",
-                                        "slice",          "repeat",
-                                        "tile",           "roll",
-                                        "stack",          "take",
-                                        "bitcast",        "load",
-                                        "store",          "cumsum",
-                                        "scratch",        "copy_start",
-                                        "copy_wait",      "debug_print",
-                                        "prng_seed",      "semaphore_wait",
-                                        "semaphore_read", "semaphore_signal",
-                                        "prng_bits",      "shift_right_logical"};
+    static const char *const LATER[] = {"take",       "load",           "store",          "scratch",
+                                        "copy_start", "copy_wait",      "prng_seed",      "debug_print",
+                                        "prng_bits",  "semaphore_wait", "semaphore_read", "semaphore_signal"};
     for (size_t i = 0; i < sizeof LATER / sizeof *LATER; i++)
         if (tp_str_is(n->text, LATER[i]))
             lower_fail(l, n, "`tileproof primitives` lists what this build reads",
@@ -506,6 +406,13 @@ _Noreturn static void unknown_function(tp_lower *l, const tp_node *n)
 tp_vid lower_call(tp_lower *l, const tp_node *n)
 {
     tp_prim p = tp_prim_find(n->text);
+    const tp_syntax *function = lower_find_function(l, n->text);
+    if (function) {
+        tp_vid v = lower_expand(l, function, n);
+        if (v < 0)
+            lower_fail(l, n, "end it with return", "`%.*s` returns no value", TP_FMT(n->text));
+        return v;
+    }
     if (tp_str_is(n->text, "cdiv") || tp_str_is(n->text, "align_up") || tp_str_is(n->text, "next_power_of_2"))
         return call_static(l, n);
     if (l->reference && tp_str_is(n->text, "matmul"))
@@ -542,14 +449,15 @@ tp_vid lower_call(tp_lower *l, const tp_node *n)
     case TP_P_ARGMAX:
     case TP_P_ARGMIN: return call_reduce(l, p, n);
     case TP_P_DOT: return call_dot(l, n);
-    case TP_P_IOTA: return call_iota(l, n);
-    case TP_P_ZEROS: return call_full(l, n, true);
-    case TP_P_FULL: return call_full(l, n, false);
-    case TP_P_BROADCAST: return call_broadcast(l, n);
-    case TP_P_RESHAPE: return call_reshape(l, n);
-    case TP_P_TRANSPOSE: return call_transpose(l, n);
-    case TP_P_EXPAND_DIMS: return call_expand_squeeze(l, n, true);
-    case TP_P_SQUEEZE: return call_expand_squeeze(l, n, false);
-    default: unknown_function(l, n);
+    case TP_P_CUMSUM:
+    case TP_P_CUMPROD:
+    case TP_P_CUMMAX:
+    case TP_P_CUMMIN: return call_scan(l, p, n);
+    case TP_P_BITCAST: return call_bitcast(l, n);
+    default: break;
     }
+    tp_vid shaped = lower_shape_call(l, p, n);
+    if (shaped < 0)
+        unknown_function(l, n);
+    return shaped;
 }

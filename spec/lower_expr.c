@@ -4,7 +4,7 @@
 
 tp_local *lower_find_local(tp_lower *l, tp_str name)
 {
-    for (uint32_t i = l->locals.len; i-- > 0;)
+    for (uint32_t i = l->locals.len; i-- > l->base;)
         if (tp_str_eq(l->locals.at[i].name, name))
             return &l->locals.at[i];
     return NULL;
@@ -15,7 +15,7 @@ _Noreturn static void unknown_name(tp_lower *l, const tp_node *n)
 {
     const tp_kernel *k = l->k;
     tp_names names = {0};
-    for (uint32_t i = 0; i < l->locals.len; i++)
+    for (uint32_t i = l->base; i < l->locals.len; i++)
         tp_push(l->c->arena, names, (tp_name){.name = l->locals.at[i].name, .kind = TP_NAME_LOCAL});
     for (uint32_t i = 0; i < tp_noperands(k); i++)
         tp_push(l->c->arena, names, (tp_name){.name = k->operands[i].name, .kind = TP_NAME_LOCAL});

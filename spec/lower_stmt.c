@@ -1,7 +1,8 @@
 /* Statements, scoping, and the two entry points. */
 #include "spec/lower.h"
 
-static void lower_block(tp_lower *l, const tp_block *b, tp_region *into);
+/* `own` (may be NULL) receives the locals that the block leaves behind. */
+static void lower_block(tp_lower *l, const tp_block *b, tp_region *into, tp_locals *own);
 
 static tp_step *add_step(tp_lower *l, tp_step_kind kind)
 {
@@ -187,6 +188,27 @@ static void lower_store(tp_lower *l, const tp_syntax *s)
     step->value = v;
 }
 
+/* A name that both arms define with one type lives on after them. */
+static void join_arms(tp_lower *l, tp_region *body, const tp_locals *then, tp_region *orelse, const tp_locals *other)
+{
+    for (uint32_t i = 0; i < then->len; i++)
+        for (uint32_t k = 0; k < other->len; k++) {
+            tp_local a = then->at[i], b = other->at[k];
+            if (!tp_str_eq(a.name, b.name))
+                continue;
+            const tp_value *x = lower_value(l, a.value), *y = lower_value(l, b.value);
+            if (tp_is_weak(x->dtype) || x->dtype != y->dtype || !lower_same_shape(l, y, x->rank, x->dims))
+                continue;
+            tp_vid var = lower_new_value(l, x->dtype, x->rank, x->dims);
+            l->region = body;
+            assign_slot(l, var, a.value);
+            l->region = orelse;
+            assign_slot(l, var, b.value);
+            tp_push(l->c->arena, l->locals,
+                    (tp_local){.name = a.name, .value = var, .is_slot = true, .level = l->level, .loc = a.loc});
+        }
+}
+
 static void lower_if(tp_lower *l, const tp_syntax *s)
 {
     tp_vid c = lower_expr(l, s->value);
@@ -195,14 +217,34 @@ static void lower_if(tp_lower *l, const tp_syntax *s)
         lower_fail(l, s->value, "use where on arrays", "a condition is a scalar bool, not %.*s",
                    TP_FMT(lower_type_text(l, c)));
     tp_region *outer = l->region, body = {0}, orelse = {0};
-    lower_block(l, &s->body, &body);
-    lower_block(l, &s->orelse, &orelse);
-    l->region = outer;
+    tp_locals then = {0}, other = {0};
+    lower_block(l, &s->body, &body, &then);
+    lower_block(l, &s->orelse, &orelse, &other);
     l->syntax = s;
+    join_arms(l, &body, &then, &orelse, &other);
+    l->region = outer;
     tp_step *step = add_step(l, TP_IF);
     step->value = c;
     step->body = body;
     step->orelse = orelse;
+}
+
+static void lower_while(tp_lower *l, const tp_syntax *s)
+{
+    tp_region *outer = l->region, test = {0}, body = {0};
+    l->region = &test;
+    tp_vid c = lower_expr(l, s->value);
+    const tp_value *x = lower_value(l, c);
+    if (x->dtype != TP_BOOL || x->rank != 0)
+        lower_fail(l, s->value, "reduce it with any or all", "a condition is a scalar bool, not %.*s",
+                   TP_FMT(lower_type_text(l, c)));
+    lower_block(l, &s->body, &body, NULL);
+    l->region = outer;
+    l->syntax = s;
+    tp_step *step = add_step(l, TP_WHILE);
+    step->value = c;
+    step->test = test;
+    step->body = body;
 }
 
 static tp_vid loop_bound(tp_lower *l, const tp_node *n)
@@ -242,7 +284,7 @@ static void lower_for(tp_lower *l, const tp_syntax *s)
                        .loop_variable = true,
                        .is_slot = true});
     tp_region *outer = l->region, body = {0};
-    lower_block(l, &s->body, &body);
+    lower_block(l, &s->body, &body, NULL);
     l->locals.len = mark;
     l->region = outer;
     l->syntax = s;
@@ -258,6 +300,11 @@ static void lower_effect(tp_lower *l, const tp_syntax *s)
 {
     static const char *const PARAMS[] = {"c", "text", NULL};
     const tp_node *args[2];
+    const tp_syntax *function = lower_find_function(l, s->value->text);
+    if (function) {
+        lower_expand(l, function, s->value);
+        return;
+    }
     if (!tp_str_is(s->value->text, "check")) {
         if (tp_prim_find(s->value->text) != TP_PRIMS)
             lower_fail(l, s->value, "assign it or store it", "this statement has no effect");
@@ -275,29 +322,135 @@ static void lower_effect(tp_lower *l, const tp_syntax *s)
     step->text = args[1]->text;
 }
 
-static void lower_block(tp_lower *l, const tp_block *b, tp_region *into)
+/* ---- functions ---- */
+
+enum { MAX_CALLS = 16, MAX_STATEMENTS = 200000 };
+
+static void lower_def(tp_lower *l, const tp_syntax *s)
 {
-    bool top = into == &l->p->steps;
-    uint32_t mark = l->locals.len;
-    l->region = into;
-    l->level += !top;
+    const tp_node *f = s->value;
+    tp_names none = {0};
+    if (f->kind != TP_N_CALL)
+        lower_fail(l, f, "write def name(a, b):", "a function has a name and parameters");
+    if (l->level || l->calls)
+        lower_fail(l, f, "define it before the first statement that uses it",
+                   "functions are defined at the outer level");
+    check_local_name(l, f);
+    if (lower_find_function(l, f->text) || lower_find_local(l, f->text))
+        tp_raise(l->c, "TP002", tp_node_loc(l->c, f), "choose another name", "`%.*s` is already taken",
+                 TP_FMT(f->text));
+    for (uint32_t i = 0; i < f->nkids; i++) {
+        if (f->kids[i]->kind != TP_N_NAME)
+            lower_fail(l, f->kids[i], NULL, "a parameter is a name");
+        check_local_name(l, f->kids[i]);
+        tp_scope_add(l->c, &none, f->kids[i]->text, TP_NAME_LOCAL, 0, tp_node_loc(l->c, f->kids[i]));
+    }
+    tp_push(l->c->arena, l->functions, s);
+}
+
+const tp_syntax *lower_find_function(const tp_lower *l, tp_str name)
+{
+    for (uint32_t i = 0; i < l->functions.len; i++)
+        if (tp_str_eq(l->functions.at[i]->value->text, name))
+            return l->functions.at[i];
+    return NULL;
+}
+
+static bool ends_function(const tp_lower *l, const tp_syntax *s)
+{
+    for (uint32_t i = 0; i < l->functions.len; i++) {
+        const tp_block *body = &l->functions.at[i]->body;
+        if (body->at[body->len - 1] == s)
+            return true;
+    }
+    return false;
+}
+
+static void lower_statements(tp_lower *l, const tp_block *b, tp_region *into)
+{
     for (uint32_t i = 0; i < b->len; i++) {
         const tp_syntax *s = b->at[i];
         tp_block rest = {.at = b->at + i, .len = b->len - i};
         l->syntax = s;
         l->region = into;
-        l->p->nstatements++;
+        if (l->p->nstatements++ == MAX_STATEMENTS)
+            lower_fail(l, s->value, NULL, "the functions expand to more than %d statements", MAX_STATEMENTS);
         switch (s->kind) {
         case TP_S_ASSIGN: lower_assign(l, s, &rest); break;
         case TP_S_STORE: lower_store(l, s); break;
         case TP_S_EXPR: lower_effect(l, s); break;
         case TP_S_IF: lower_if(l, s); break;
         case TP_S_FOR: lower_for(l, s); break;
+        case TP_S_WHILE: lower_while(l, s); break;
+        case TP_S_DEF: lower_def(l, s); break;
+        case TP_S_RETURN:
+            if (!l->calls || !ends_function(l, s))
+                lower_fail(l, s->value, "assign the result to a name and return that at the end",
+                           "`return` is the last statement of a function");
+            l->returned = lower_expr(l, s->value);
+            break;
         }
     }
-    l->level -= !top;
-    if (!top)
-        l->locals.len = mark;
+}
+
+static void lower_block(tp_lower *l, const tp_block *b, tp_region *into, tp_locals *own)
+{
+    uint32_t mark = l->locals.len;
+    l->level++;
+    lower_statements(l, b, into);
+    l->level--;
+    for (uint32_t i = mark; own && i < l->locals.len; i++)
+        tp_push(l->c->arena, *own, l->locals.at[i]);
+    l->locals.len = mark;
+}
+
+/* A parameter is a local of its own, as wide as what is passed. */
+static tp_local bind_parameter(tp_lower *l, const tp_syntax *function, uint32_t i, const tp_node *argument)
+{
+    const tp_node *name = function->value->kids[i];
+    tp_vid v = copy_of_slot(l, lower_expr(l, argument), argument);
+    const tp_value *x = lower_value(l, v);
+    bool slot = assigned_inside(&function->body, name->text, false) && !tp_is_weak(x->dtype);
+    if (slot) {
+        tp_vid var = lower_new_value(l, x->dtype, x->rank, x->dims);
+        assign_slot(l, var, v);
+        v = var;
+    }
+    return (tp_local){
+        .name = name->text, .value = v, .is_slot = slot, .level = l->level + 1, .loc = tp_node_loc(l->c, name)};
+}
+
+tp_vid lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call)
+{
+    const tp_node *head = function->value;
+    const tp_syntax *syntax = l->syntax;
+    tp_region *region = l->region;
+    uint32_t base = l->base, mark = l->locals.len;
+    tp_locals parameters = {0};
+    if (call->nkids != head->nkids)
+        lower_fail(l, call, NULL, "`%.*s` takes %u argument%s, not %u", TP_FMT(head->text), head->nkids,
+                   head->nkids == 1 ? "" : "s", call->nkids);
+    if (l->calls == MAX_CALLS)
+        lower_fail(l, call, "functions are expanded where they are called; they cannot call themselves",
+                   "calls of functions are nested too deep");
+    for (uint32_t i = 0; i < head->nkids; i++)
+        tp_push(l->c->arena, parameters, bind_parameter(l, function, i, call->kids[i]));
+    for (uint32_t i = 0; i < parameters.len; i++)
+        tp_push(l->c->arena, l->locals, parameters.at[i]);
+    l->base = mark;
+    l->calls++;
+    l->level++;
+    l->returned = -1;
+    lower_statements(l, &function->body, region);
+    tp_vid result = l->returned;
+    l->returned = -1;
+    l->level--;
+    l->calls--;
+    l->base = base;
+    l->locals.len = mark;
+    l->region = region;
+    l->syntax = syntax;
+    return result;
 }
 
 /* Facts "size == expression" of "where", as a substitution. */
@@ -337,7 +490,7 @@ static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *l
         l.p->operand_value[i] =
             reference && o->role == TP_INPUT ? lower_new_value(&l, lower_dtype(&l, o->dtype), o->rank, o->shape) : -1;
     }
-    lower_block(&l, &l.p->syntax, &l.p->steps);
+    lower_statements(&l, &l.p->syntax, &l.p->steps);
     for (uint32_t i = k->ninputs; reference && i < k->ninputs + k->noutputs; i++)
         if (l.p->operand_value[i] < 0 && !k->operands[i].discard)
             tp_raise(c, "TP004", lines->loc, NULL, "the reference never assigns output `%.*s`",

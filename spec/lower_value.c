@@ -39,6 +39,7 @@ tp_inst *lower_emit(tp_lower *l, tp_prim prim, tp_vid out, uint32_t nargs, const
     i->prim = prim;
     i->out = out;
     i->nargs = nargs;
+    i->args = TP_NEWN(l->c->arena, tp_vid, nargs);
     for (uint32_t a = 0; a < nargs; a++)
         i->args[a] = args[a];
     i->node = n;

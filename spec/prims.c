@@ -35,6 +35,11 @@ bool tp_prim_reduces(tp_prim p)
     return p >= TP_P_SUM && p <= TP_P_ARGMIN;
 }
 
+bool tp_prim_scans(tp_prim p)
+{
+    return p >= TP_P_CUMSUM && p <= TP_P_CUMMIN;
+}
+
 tp_prim tp_prim_find(tp_str name)
 {
     static const tp_prim NOT_CALLED[] = {TP_P_CAST,    TP_P_LOAD,     TP_P_STORE, TP_P_PROGRAM_ID,

@@ -30,9 +30,10 @@ typedef struct tp_prim_row {
 const tp_prim_row *tp_prim_info(tp_prim p);
 /* A named function of the language, or TP_PRIMS. */
 tp_prim tp_prim_find(tp_str name);
-/* Quotients and remainders; reductions along axes. */
+/* Quotients and remainders; reductions along axes; running reductions. */
 bool tp_prim_divides(tp_prim p);
 bool tp_prim_reduces(tp_prim p);
+bool tp_prim_scans(tp_prim p);
 
 typedef int32_t tp_vid; /* value number; -1: none */
 
@@ -62,12 +63,14 @@ typedef struct tp_access {
 typedef struct tp_inst {
     tp_prim prim;
     tp_vid out;
-    tp_vid args[3];
+    tp_vid *args;
     uint32_t nargs;
-    int64_t ints[2 * 8]; /* axes, permutation; DOT: see below */
+    int64_t ints[2 * 8]; /* axes, permutation, strides; DOT: see below */
     uint32_t nints;
+    tp_expr *starts;   /* SLICE: per dimension; PAD: elements before, per dimension */
     double real;       /* LITERAL */
-    int64_t integer;   /* IOTA: dimension; INTEGER_POW: exponent; axis number */
+    int64_t integer;   /* IOTA, CONCATENATE: dimension; INTEGER_POW: exponent; axis number */
+    bool reverse;      /* CUMSUM and friends: from the end */
     tp_access *access; /* LOAD */
     /* DOT: pairs (axis of a, axis of b), contracted ones first */
     uint32_t ncontract, nbatch;
@@ -80,6 +83,7 @@ typedef enum tp_step_kind {
     TP_PUT,     /* store: access, value */
     TP_IF,      /* cond, body, orelse */
     TP_LOOP,    /* loop value `var`, lo, hi, step, body */
+    TP_WHILE,   /* test computes `value`, a bool, before each turn of body */
     TP_ASSERT,  /* check(cond, text) */
 } tp_step_kind;
 
@@ -92,7 +96,7 @@ struct tp_step {
     tp_vid value, var, lo, hi;
     int64_t by;
     tp_access *access;
-    tp_region body, orelse;
+    tp_region body, orelse, test;
     tp_str text;
 };
 

@@ -5,24 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const struct {
-    const char *text;
-    int left, right;
-} OPS[] = {
-#define X(id, text, left, right) {text, left, right},
-    TP_OPERATORS(X)
-#undef X
-        {"-", TP_POWER_UNARY, TP_POWER_UNARY},
-    {"~", TP_POWER_UNARY, TP_POWER_UNARY},
-    {"not", TP_POWER_NOT, TP_POWER_NOT},
-};
-
 enum { MAX_DEPTH = 200, MAX_NODES = 20000 };
-
-const char *tp_operator_text(tp_operator o)
-{
-    return OPS[o].text;
-}
 
 /* ---- lexer ---- */
 
@@ -365,7 +348,7 @@ static tp_node *parse_unary(parser *p)
         return parse_primary(p);
     }
     next(p);
-    tp_node *kid = parse_binary(p, OPS[op].left);
+    tp_node *kid = parse_binary(p, TP_OPERATOR_ROWS[op].left);
     tp_node *n = node_new(p, TP_N_UNARY, t.from);
     n->op = op;
     set_kids(p, n, 1, &kid);
@@ -376,7 +359,7 @@ static tp_operator binary_here(const parser *p)
 {
     if (p->now.kind == T_OP || p->now.kind == T_NAME)
         for (int o = 0; o <= TP_O_POW; o++)
-            if (tp_str_is(p->now.text, OPS[o].text))
+            if (tp_str_is(p->now.text, TP_OPERATOR_ROWS[o].text))
                 return (tp_operator)o;
     return TP_OPERATOR_COUNT;
 }
@@ -389,11 +372,6 @@ static tp_node *binary_node(parser *p, tp_operator op, tp_node *a, tp_node *b)
     return finish(p, n);
 }
 
-static bool is_comparison(tp_operator op)
-{
-    return op >= TP_O_EQ && op <= TP_O_GE;
-}
-
 static tp_node *parse_binary(parser *p, int power)
 {
     if (++p->depth > MAX_DEPTH)
@@ -401,15 +379,15 @@ static tp_node *parse_binary(parser *p, int power)
     tp_node *left = parse_unary(p), *last_operand = NULL;
     for (;;) {
         tp_operator op = binary_here(p);
-        if (op != TP_OPERATOR_COUNT && OPS[op].left >= power) {
+        if (op != TP_OPERATOR_COUNT && TP_OPERATOR_ROWS[op].left >= power) {
             next(p);
-            tp_node *right = parse_binary(p, OPS[op].right);
+            tp_node *right = parse_binary(p, TP_OPERATOR_ROWS[op].right);
             /* a < b < c is a < b and b < c */
-            if (is_comparison(op) && last_operand)
+            if (tp_operator_compares(op) && last_operand)
                 left = binary_node(p, TP_O_AND, left, binary_node(p, op, last_operand, right));
             else
                 left = binary_node(p, op, left, right);
-            last_operand = is_comparison(op) ? right : NULL;
+            last_operand = tp_operator_compares(op) ? right : NULL;
         } else if (at(p, "if") && TP_POWER_TERNARY >= power) {
             next(p);
             tp_node *cond = parse_binary(p, TP_POWER_TERNARY + 1);
@@ -471,11 +449,11 @@ static int indentation(tp_ctx *c, const tp_json *line)
 
 static void refuse_keyword(parser *p)
 {
-    static const char *const LATER[] = {"while", "def", "with", "return"};
+    static const char *const LATER[] = {"with"};
     static const char *const NEVER[] = {"break", "continue", "import", "lambda", "pass", "elif", "else"};
     for (size_t i = 0; i < sizeof LATER / sizeof *LATER; i++)
         if (at(p, LATER[i]))
-            fail_at(p, p->now.from, p->now.to, "this build reads assignments, stores, if, for and check",
+            fail_at(p, p->now.from, p->now.to, "this build reads assignments, stores, if, for, while, def and check",
                     tp_printf(p->c->arena, "`%s` is part of the language but not read by this build", LATER[i]).p);
     for (size_t i = 0; i < sizeof NEVER / sizeof *NEVER; i++)
         if (at(p, NEVER[i]))
@@ -489,7 +467,7 @@ static tp_operator augmented_op(parser *p)
 {
     if (p->now.kind == T_OP && p->now.text.n >= 2 && p->now.text.p[p->now.text.n - 1] == '=')
         for (int o = TP_O_BITOR; o <= TP_O_POW; o++)
-            if (tp_str_eq((tp_str){p->now.text.p, p->now.text.n - 1}, tp_str_c(OPS[o].text)))
+            if (tp_str_eq((tp_str){p->now.text.p, p->now.text.n - 1}, tp_str_c(TP_OPERATOR_ROWS[o].text)))
                 return (tp_operator)o;
     return TP_OPERATOR_COUNT;
 }
@@ -497,6 +475,11 @@ static tp_operator augmented_op(parser *p)
 static void parse_simple(parser *p, tp_syntax *s)
 {
     refuse_keyword(p);
+    if (accept(p, "return")) {
+        s->kind = TP_S_RETURN;
+        s->value = parse_binary(p, 0);
+        return;
+    }
     tp_node *target = parse_binary(p, 0);
     tp_operator aug = augmented_op(p);
     if (target->kind == TP_N_NAME && accept(p, ":"))
@@ -596,6 +579,14 @@ static tp_block parse_block(program *g, int indent)
             expect(&p, "in");
             s->value = parse_binary(&p, 0);
             s->body = parse_suite(g, &p, indent);
+        } else if (accept(&p, "while")) {
+            s->kind = TP_S_WHILE;
+            s->value = parse_binary(&p, 0);
+            s->body = parse_suite(g, &p, indent);
+        } else if (accept(&p, "def")) {
+            s->kind = TP_S_DEF;
+            s->value = parse_primary(&p);
+            s->body = parse_suite(g, &p, indent);
         } else {
             parse_simple(&p, s);
             expect_end(&p);
@@ -620,122 +611,4 @@ tp_block tp_parse_program(tp_ctx *c, const tp_json *lines)
         if (memchr(g.lines[i]->u.string.p, '\n', g.lines[i]->u.string.n))
             tp_raise(c, "TP003", g.lines[i]->loc, "write one string per line", "a line break inside a line");
     return parse_block(&g, 0);
-}
-
-/* ---- printer ---- */
-
-static void print_list(tp_buf *b, tp_node *const *kids, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (i)
-            tp_buf_c(b, ", ");
-        tp_print_node(b, kids[i]);
-    }
-}
-
-static int power_of(const tp_node *n)
-{
-    switch (n->kind) {
-    case TP_N_BINARY:
-    case TP_N_UNARY: return OPS[n->op].left;
-    case TP_N_TERNARY: return TP_POWER_TERNARY;
-    case TP_N_INT: return n->integer < 0 ? TP_POWER_UNARY : 1000;
-    default: return 1000;
-    }
-}
-
-static void print_at(tp_buf *b, const tp_node *n, int power)
-{
-    bool parens = power_of(n) < power;
-    if (parens)
-        tp_buf_c(b, "(");
-    tp_print_node(b, n);
-    if (parens)
-        tp_buf_c(b, ")");
-}
-
-void tp_print_node(tp_buf *b, const tp_node *n)
-{
-    switch (n->kind) {
-    case TP_N_INT:
-    case TP_N_FLOAT:
-    case TP_N_NAME: tp_buf_str(b, n->text); break;
-    case TP_N_STRING: tp_buf_printf(b, "'%.*s'", TP_FMT(n->text)); break;
-    case TP_N_UNARY:
-        tp_buf_printf(b, "%s%s", OPS[n->op].text, n->op == TP_O_NOT ? " " : "");
-        print_at(b, n->kids[0], OPS[n->op].left);
-        break;
-    case TP_N_BINARY: {
-        bool right = OPS[n->op].right < OPS[n->op].left;
-        /* comparisons do not nest without parentheses: they would chain */
-        int inner = is_comparison(n->op) ? OPS[n->op].left + 1 : OPS[n->op].left;
-        print_at(b, n->kids[0], right ? OPS[n->op].left + 1 : inner);
-        tp_buf_printf(b, n->op == TP_O_POW ? "%s" : " %s ", OPS[n->op].text);
-        print_at(b, n->kids[1], right ? OPS[n->op].right : OPS[n->op].right);
-        break;
-    }
-    case TP_N_TERNARY:
-        print_at(b, n->kids[1], TP_POWER_TERNARY + 1);
-        tp_buf_c(b, " if ");
-        print_at(b, n->kids[0], TP_POWER_TERNARY + 1);
-        tp_buf_c(b, " else ");
-        print_at(b, n->kids[2], TP_POWER_TERNARY);
-        break;
-    case TP_N_CALL:
-        tp_buf_printf(b, "%.*s(", TP_FMT(n->text));
-        print_list(b, n->kids, n->nkids);
-        tp_buf_c(b, ")");
-        break;
-    case TP_N_METHOD:
-        print_at(b, n->kids[0], TP_POWER_POSTFIX);
-        tp_buf_printf(b, ".%.*s(", TP_FMT(n->text));
-        print_list(b, n->kids + 1, n->nkids - 1);
-        tp_buf_c(b, ")");
-        break;
-    case TP_N_INDEX:
-        print_at(b, n->kids[0], TP_POWER_POSTFIX);
-        tp_buf_c(b, "[");
-        print_list(b, n->kids + 1, n->nkids - 1);
-        tp_buf_c(b, "]");
-        break;
-    case TP_N_SEQUENCE:
-        tp_buf_c(b, "(");
-        print_list(b, n->kids, n->nkids);
-        tp_buf_c(b, n->nkids == 1 ? ",)" : ")");
-        break;
-    case TP_N_KEYWORD:
-        tp_buf_printf(b, "%.*s=", TP_FMT(n->text));
-        tp_print_node(b, n->kids[0]);
-        break;
-    case TP_N_ELLIPSIS: tp_buf_c(b, "..."); break;
-    case TP_N_COLON: tp_buf_c(b, ":"); break;
-    }
-}
-
-void tp_print_stmt_head(tp_buf *b, const tp_syntax *s)
-{
-    switch (s->kind) {
-    case TP_S_EXPR: tp_print_node(b, s->value); return;
-    case TP_S_IF:
-        tp_buf_c(b, "if ");
-        tp_print_node(b, s->value);
-        tp_buf_c(b, ":");
-        return;
-    case TP_S_FOR:
-        tp_buf_c(b, "for ");
-        tp_print_node(b, s->target);
-        tp_buf_c(b, " in ");
-        tp_print_node(b, s->value);
-        tp_buf_c(b, ":");
-        return;
-    case TP_S_ASSIGN:
-    case TP_S_STORE: break;
-    }
-    tp_print_node(b, s->target);
-    if (s->note) {
-        tp_buf_c(b, ": ");
-        tp_print_node(b, s->note);
-    }
-    tp_buf_printf(b, " %s= ", s->augmented ? OPS[s->op].text : "");
-    tp_print_node(b, s->value);
 }

@@ -43,7 +43,13 @@ typedef enum tp_operator {
     TP_OPERATOR_COUNT
 } tp_operator;
 
+typedef struct tp_operator_row {
+    const char *text;
+    int left, right; /* binding powers */
+} tp_operator_row;
+extern const tp_operator_row TP_OPERATOR_ROWS[TP_OPERATOR_COUNT];
 const char *tp_operator_text(tp_operator o);
+bool tp_operator_compares(tp_operator o);
 
 typedef enum tp_node_kind {
     TP_N_INT,
@@ -81,6 +87,9 @@ typedef enum tp_stmt_kind {
     TP_S_EXPR,   /* a call for its effect */
     TP_S_IF,
     TP_S_FOR,
+    TP_S_WHILE,
+    TP_S_DEF,    /* value: a call of names, which are the parameters */
+    TP_S_RETURN, /* at the end of a DEF */
 } tp_stmt_kind;
 
 typedef struct tp_syntax tp_syntax; /* one statement */
@@ -93,7 +102,7 @@ struct tp_syntax {
     tp_node *note;       /* ASSIGN: type note or NULL */
     bool augmented;
     tp_operator op; /* of `augmented` */
-    tp_node *value; /* ASSIGN, STORE, EXPR; IF: condition; FOR: range(...) */
+    tp_node *value; /* ASSIGN, STORE, EXPR, RETURN; IF, WHILE: condition; FOR: range(...) */
     tp_block body, orelse;
 };
 

@@ -43,7 +43,7 @@ HARMLESS = re.compile(
     r"tp_message|tp_printf|print|op_name|tp_buf|TP_S\(|TP_FMT|->(label|note|help|ms|reason|detail)|\.(label|note|help|why|title|bad|good|jax|slug|code"
     r"|severity|hardware|per_dtype|check|proven|violated|subject|loc|rests_on)\b|stats\.|budget|spend|MAX_|BUDGET|LIMIT|rlimit|scratch|arena_clear"
     r"|^\s*(//|/\*|\*|#|\})|static|typedef|struct|enum|close\(|poll|fds|waitpid|setrlimit|dup2|sigaction|for \(")
-TESTS = ["oracle", "spec", "semantics", "certificates", "prover", "defects", "bodies", "box", "instances", "run", "cli", "docs"]
+TESTS = ["oracle", "spec", "semantics", "certificates", "run", "docs", "defects", "prover", "bodies", "instances", "cli", "box"]
 TRIALS = {"certificates": "2500", "instances": "300"}  # prover and bodies count proofs in their default run
 
 

@@ -86,6 +86,7 @@ static void check_region(tp_analysis *a, const tp_region *r)
             check_inst(a, &(place){s->inst, s->syntax});
         check_region(a, &s->body);
         check_region(a, &s->orelse);
+        check_region(a, &s->test);
     }
 }
 

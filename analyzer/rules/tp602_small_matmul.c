@@ -55,6 +55,7 @@ static void check_region(tp_analysis *a, const tp_region *r)
             check_dot(a, s->inst, s->syntax);
         check_region(a, &s->body);
         check_region(a, &s->orelse);
+        check_region(a, &s->test);
     }
 }
 

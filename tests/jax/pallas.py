@@ -98,7 +98,10 @@ def gelu(x):
 FUNCTIONS = {
     **{n: getattr(jnp, n) for n in (
         "where maximum minimum abs sign exp exp2 log log1p log2 sqrt tanh sin cos floor ceil round clip square "
-        "reshape transpose expand_dims squeeze broadcast_to").split()},
+        "reshape transpose expand_dims squeeze broadcast_to concatenate stack tile repeat roll flip expm1 tan").split()},
+    **{name: getattr(lax, name) for name in "erfc cumsum cumprod cummax cummin slice shift_right_logical".split()},
+    "pad": lambda x, value, widths: lax.pad(x, jnp.asarray(value, x.dtype), [(lo, hi, 0) for lo, hi in widths]),
+    "bitcast": lax.bitcast_convert_type,
     "rsqrt": lax.rsqrt, "erf": lax.erf, "logistic": lax.logistic, "pow": lax.pow, "is_finite": jnp.isfinite,
     "silu": jax.nn.silu, "gelu": gelu, "relu": jax.nn.relu,
     "sum": reduction(jnp.sum), "prod": reduction(jnp.prod), "any": reduction(jnp.any), "all": reduction(jnp.all),
@@ -135,6 +138,16 @@ def store(ref, index, value):
 def branch(condition, then, orelse, values):
     """`if`: both arms take and return the values that live on."""
     return lax.cond(condition, then, orelse, values)
+
+
+def loop(bounds, turn, values):
+    """`for`: unrolled where the bounds are known, else as JAX loops."""
+    lo, hi, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    if all(isinstance(b, int) for b in (lo, hi, step)):
+        for t in range(lo, hi, step):
+            values = turn(jnp.int32(t), values)
+        return values
+    return lax.fori_loop(lo, hi, turn, values)
 
 
 def function(name, args, statements):
@@ -196,7 +209,10 @@ class Body(ast.NodeTransformer):
 
     def visit_If(self, node):
         test = self.visit(node.test)
+        both = [n for n in assigned(node.body) if n in assigned(node.orelse)]
         live = [n for n in assigned(node.body + node.orelse) if n in self.known]
+        before = list(live)
+        live += [n for n in both if n not in live]
         self.count += 1
         names = []
         functions = []
@@ -205,20 +221,48 @@ class Body(ast.NodeTransformer):
             name = f"_{arm}_{self.count}"
             inner = self.block(statements)
             self.known = known
-            unpack = [ast.parse(f"({', '.join(live)},) = _values").body[0]] if live else []
+            unpack = [ast.parse(f"({', '.join(before)},) = _values").body[0]] if before else []
             ret = ast.parse(f"({', '.join(live)},)" if live else "()", mode="eval").body
             functions.append(function(name, ["_values"], unpack + inner + [ast.Return(ret)]))
             names.append(ast.Name(name, ast.Load()))
-        values = ast.parse(f"({', '.join(live)},)" if live else "()", mode="eval").body
+        self.known += both
+        values = ast.parse(f"({', '.join(before)},)" if before else "()", mode="eval").body
         call = ast.Call(ast.Name("branch", ast.Load()), [test, *names, values], [])
         target = ast.parse(f"({', '.join(live)},) = 0" if live else "_ = 0").body[0].targets
         return functions + [ast.Assign(target, call)]
 
     def visit_For(self, node):
-        node.iter = self.visit(node.iter)
+        live = [n for n in assigned(node.body) if n in self.known]
+        self.count += 1
+        names = f"({', '.join(live)},)" if live else "()"
+        known = list(self.known)
         self.known.append(node.target.id)
-        cast = ast.parse(f"{node.target.id} = jnp.int32({node.target.id})").body
-        node.body = cast + self.block(node.body)
+        unpack = [ast.parse(f"{names} = _values").body[0]] if live else []
+        pack = ast.parse(names, mode="eval").body
+        turn = function(f"_turn_{self.count}", [node.target.id, "_values"], unpack + self.block(node.body) + [ast.Return(pack)])
+        self.known = known
+        bounds = ast.Tuple([self.visit(a) for a in node.iter.args], ast.Load())
+        call = ast.Call(ast.Name("loop", ast.Load()), [bounds, ast.Name(turn.name, ast.Load()), pack], [])
+        return [turn, ast.Assign(ast.parse(f"{names} = 0" if live else "_ = 0").body[0].targets, call)]
+
+    def visit_While(self, node):
+        live = [n for n in assigned(node.body) if n in self.known]
+        self.count += 1
+        names = ", ".join(live)
+        unpack = [ast.parse(f"({names},) = _values").body[0]] if live else []
+        pack = ast.parse(f"({names},)" if live else "()", mode="eval").body
+        known = list(self.known)
+        test = function(f"_test_{self.count}", ["_values"], unpack + [ast.Return(self.visit(node.test))])
+        turn = function(f"_turn_{self.count}", ["_values"], unpack + self.block(node.body) + [ast.Return(pack)])
+        self.known = known
+        call = ast.Call(ast.Name("while_loop", ast.Load()), [ast.Name(test.name, ast.Load()), ast.Name(turn.name, ast.Load()), pack], [])
+        return [test, turn, ast.Assign(ast.parse(f"({names},) = 0" if live else "_ = 0").body[0].targets, call)]
+
+    def visit_FunctionDef(self, node):
+        known = self.known
+        self.known = [a.arg for a in node.args.args]
+        node.body = self.block(node.body)
+        self.known = known
         return node
 
     def visit_Call(self, node):
@@ -236,7 +280,7 @@ def body_function(spec, sizes, dtypes):
     statements = rewriter.block(tree.body)
     start = [ast.parse(f"{a} = program_id({i})").body[0] for i, a in enumerate(axes)]
     module = ast.fix_missing_locations(ast.Module([function("kernel", refs, start + statements)], []))
-    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, "jnp": jnp, "store": store, "branch": branch, "inf": jnp.inf, "nan": jnp.nan,
+    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, "jnp": jnp, "store": store, "branch": branch, "while_loop": lax.while_loop, "loop": loop, "inf": jnp.inf, "nan": jnp.nan,
              "program_id": pl.program_id, "num_programs": lambda axis: pl.num_programs(axes.index(axis))}
     exec(compile(module, spec["name"], "exec"), names)
     return names["kernel"]

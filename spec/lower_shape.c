@@ -1,0 +1,347 @@
+/* Calls that make, move and cut arrays. */
+#include "spec/lower.h"
+
+static tp_vid call_iota(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"dtype", "shape", "dim", NULL};
+    const tp_node *args[3];
+    tp_expr dims[TP_MAX_RANK];
+    lower_bind_args(l, n, 0, PARAMS, 3, args);
+    tp_dtype d = lower_dtype_name(l, args[0]);
+    uint32_t rank = lower_read_dims(l, args[1], dims);
+    if (d == TP_BOOL)
+        lower_fail(l, args[0], NULL, "iota of bool");
+    if (rank == 0)
+        lower_fail(l, args[1], NULL, "iota needs at least one dimension");
+    tp_vid out = lower_new_value(l, lower_dtype(l, d), rank, dims);
+    lower_emit(l, TP_P_IOTA, out, 0, NULL, n)->integer = lower_read_axis(l, args[2], rank);
+    return out;
+}
+
+static tp_vid call_full(tp_lower *l, const tp_node *n, bool zeros)
+{
+    static const char *const FULL[] = {"shape", "value", "dtype", NULL}, *const ZEROS[] = {"shape", "dtype", NULL};
+    const tp_node *args[3];
+    tp_expr dims[TP_MAX_RANK];
+    lower_bind_args(l, n, 0, zeros ? ZEROS : FULL, zeros ? 2 : 3, args);
+    uint32_t rank = lower_read_dims(l, args[0], dims);
+    tp_dtype d = lower_dtype(l, lower_dtype_name(l, args[zeros ? 1 : 2]));
+    tp_vid v = zeros ? d == TP_BOOL ? lower_literal(l, TP_BOOL, 0, n) : lower_weak_int(l, tp_const(l->k->exprs, 0))
+                     : lower_expr(l, args[1]);
+    if (lower_value(l, v)->rank != 0)
+        lower_fail(l, args[1], "use broadcast_to", "full takes a scalar");
+    v = lower_coerce(l, v, d, n);
+    return lower_broadcast(l, v, rank, dims, n);
+}
+
+static tp_vid call_broadcast(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x", "shape", NULL};
+    const tp_node *args[2];
+    tp_expr dims[TP_MAX_RANK];
+    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    tp_vid v = lower_expr(l, args[0]);
+    if (tp_is_weak(lower_value(l, v)->dtype))
+        lower_fail(l, args[0], "use full(shape, value, dtype)", "a literal has no dtype to broadcast");
+    uint32_t rank = lower_read_dims(l, args[1], dims);
+    return lower_broadcast(l, v, rank, dims, n);
+}
+
+static tp_expr product(tp_lower *l, uint32_t rank, const tp_expr *dims)
+{
+    tp_expr p = tp_const(l->k->exprs, 1);
+    for (uint32_t i = 0; i < rank; i++)
+        p = tp_op2(l->k->exprs, TP_E_MUL, p, dims[i]);
+    return p;
+}
+
+static tp_vid emit_reshape(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims, const tp_node *n)
+{
+    tp_vid out = lower_new_value(l, lower_value(l, v)->dtype, rank, dims);
+    lower_emit(l, TP_P_RESHAPE, out, 1, &v, n);
+    return out;
+}
+
+static tp_vid call_reshape(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x", "shape", NULL};
+    const tp_node *args[2];
+    tp_expr dims[TP_MAX_RANK];
+    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    tp_vid v = lower_expr(l, args[0]);
+    const tp_value *x = lower_value(l, v);
+    uint32_t rank = lower_read_dims(l, args[1], dims);
+    if (tp_is_weak(x->dtype))
+        lower_fail(l, args[0], "use full(shape, value, dtype)", "a literal cannot be reshaped");
+    if (!lower_same_dim(l, product(l, x->rank, x->dims), product(l, rank, dims)))
+        lower_fail(l, n, NULL, "reshape from %.*s to %.*s: the element counts are not provably equal",
+                   TP_FMT(lower_shape_text(l, x->rank, x->dims)), TP_FMT(lower_shape_text(l, rank, dims)));
+    return emit_reshape(l, v, rank, dims, n);
+}
+
+static tp_vid call_expand_squeeze(tp_lower *l, const tp_node *n, bool expand)
+{
+    static const char *const PARAMS[] = {"x", "axis", NULL};
+    const tp_node *args[2];
+    tp_expr dims[TP_MAX_RANK + 1];
+    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    tp_vid v = lower_expr(l, args[0]);
+    const tp_value *x = lower_value(l, v);
+    if (expand && x->rank == TP_MAX_RANK)
+        lower_fail(l, n, NULL, "at most %d dimensions", TP_MAX_RANK);
+    int64_t axis = lower_read_axis(l, args[1], x->rank + (expand ? 1 : 0)), one;
+    if (!expand && !(tp_expr_is_const(l->k->exprs, x->dims[axis], &one) && one == 1))
+        lower_fail(l, n, NULL, "only a dimension of extent 1 can be squeezed; this is %.*s",
+                   TP_FMT(tp_expr_text(l->k->exprs, x->dims[axis])));
+    uint32_t rank = 0;
+    for (uint32_t d = 0; d < x->rank; d++) {
+        if (expand && d == (uint32_t)axis)
+            dims[rank++] = tp_const(l->k->exprs, 1);
+        if (expand || d != (uint32_t)axis)
+            dims[rank++] = x->dims[d];
+    }
+    if (expand && axis == x->rank)
+        dims[rank++] = tp_const(l->k->exprs, 1);
+    return emit_reshape(l, v, rank, dims, n);
+}
+
+static tp_vid call_transpose(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x", "axes", NULL};
+    const tp_node *args[2];
+    tp_expr dims[TP_MAX_RANK];
+    int64_t perm[TP_MAX_RANK];
+    lower_bind_args(l, n, 0, PARAMS, 1, args);
+    tp_vid v = lower_expr(l, args[0]);
+    const tp_value *x = lower_value(l, v);
+    if (args[1]) {
+        if (lower_read_axes(l, args[1], x->rank, perm) != x->rank)
+            lower_fail(l, args[1], NULL, "a permutation of all %u axes is expected", x->rank);
+    } else {
+        for (uint32_t d = 0; d < x->rank; d++)
+            perm[d] = x->rank - 1 - d;
+    }
+    for (uint32_t d = 0; d < x->rank; d++)
+        dims[d] = x->dims[perm[d]];
+    tp_vid out = lower_new_value(l, x->dtype, x->rank, dims);
+    tp_inst *inst = lower_emit(l, TP_P_TRANSPOSE, out, 1, &v, n);
+    memcpy(inst->ints, perm, x->rank * sizeof *perm);
+    inst->nints = x->rank;
+    return out;
+}
+
+static int64_t literal_at_least(tp_lower *l, const tp_node *n, int64_t least, const char *what)
+{
+    int64_t v = lower_literal_int(l, n, what);
+    if (v < least)
+        lower_fail(l, n, NULL, "%s is at least %lld, not %lld", what, (long long)least, (long long)v);
+    return v;
+}
+
+/* One value per dimension of x: a list, or a scalar for rank 1. */
+static const tp_node *const *per_dimension(tp_lower *l, const tp_node *n, uint32_t rank, const char *what)
+{
+    if (n->kind != TP_N_SEQUENCE && rank == 1) {
+        const tp_node **one = TP_NEWN(l->c->arena, const tp_node *, 1);
+        one[0] = n;
+        return one;
+    }
+    if (n->kind != TP_N_SEQUENCE || n->nkids != rank)
+        lower_fail(l, n, NULL, "%s: one per dimension, %u here", what, rank);
+    return (const tp_node *const *)n->kids;
+}
+
+static tp_vid array_argument(tp_lower *l, const tp_node *n)
+{
+    tp_vid v = lower_expr(l, n);
+    if (tp_is_weak(lower_value(l, v)->dtype) || lower_value(l, v)->rank == 0)
+        lower_fail(l, n, "use full(shape, value, dtype)", "an array is expected, not %.*s",
+                   TP_FMT(lower_type_text(l, v)));
+    return v;
+}
+
+static tp_vid call_slice(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x", "starts", "limits", "strides", NULL};
+    const tp_node *args[4];
+    tp_exprs *p = l->k->exprs;
+    lower_bind_args(l, n, 0, PARAMS, 3, args);
+    tp_vid v = array_argument(l, args[0]);
+    const tp_value *x = lower_value(l, v);
+    uint32_t rank = x->rank;
+    const tp_node *const *starts = per_dimension(l, args[1], rank, "the starts of a slice"),
+                         *const *limits = per_dimension(l, args[2], rank, "the limits of a slice"),
+                         *const *strides = args[3] ? per_dimension(l, args[3], rank, "the strides of a slice") : NULL;
+    tp_expr dims[TP_MAX_RANK], *from = TP_NEWN(l->c->arena, tp_expr, rank);
+    int64_t step[TP_MAX_RANK], lo, hi, extent;
+    for (uint32_t d = 0; d < rank; d++) {
+        from[d] = lower_static_int(l, starts[d], "the start of a slice");
+        tp_expr to = lower_static_int(l, limits[d], "the limit of a slice"), span = tp_op2(p, TP_E_SUB, to, from[d]);
+        step[d] = strides ? literal_at_least(l, strides[d], 1, "the stride of a slice") : 1;
+        dims[d] = step[d] == 1 ? span : tp_op2(p, TP_E_CDIV, span, tp_const(p, step[d]));
+        bool literal = tp_expr_is_const(p, from[d], &lo) && tp_expr_is_const(p, to, &hi) &&
+                       tp_expr_is_const(p, x->dims[d], &extent);
+        bool all = tp_expr_is_const(p, from[d], &lo) && lo == 0 && lower_same_dim(l, to, x->dims[d]);
+        if (!all && !(literal && lo >= 0 && lo <= hi && hi <= extent))
+            lower_fail(l, n, "slice refs with ds(start, size); values between literal bounds",
+                       "elements %.*s to %.*s: not provably inside dimension %u of %.*s",
+                       TP_FMT(tp_expr_text(p, from[d])), TP_FMT(tp_expr_text(p, to)), d, TP_FMT(lower_type_text(l, v)));
+    }
+    tp_vid out = lower_new_value(l, x->dtype, rank, dims);
+    tp_inst *inst = lower_emit(l, TP_P_SLICE, out, 1, &v, n);
+    inst->starts = from;
+    inst->nints = rank;
+    memcpy(inst->ints, step, rank * sizeof *step);
+    return out;
+}
+
+static tp_vid call_pad(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x", "value", "widths", NULL};
+    const tp_node *args[3];
+    tp_exprs *p = l->k->exprs;
+    lower_bind_args(l, n, 0, PARAMS, 3, args);
+    tp_vid v[2] = {array_argument(l, args[0]), lower_expr(l, args[1])};
+    v[1] = lower_coerce(l, v[1], lower_value(l, v[0])->dtype, args[1]);
+    const tp_value *x = lower_value(l, v[0]);
+    if (lower_value(l, v[1])->rank)
+        lower_fail(l, args[1], NULL, "the value of the padding is a scalar");
+    tp_expr dims[TP_MAX_RANK], *before = TP_NEWN(l->c->arena, tp_expr, x->rank);
+    if (args[2]->kind != TP_N_SEQUENCE || args[2]->nkids != x->rank)
+        lower_fail(l, args[2], "write ((0, 0), (0, 8))", "a pair (before, after) per dimension is expected, %u here",
+                   x->rank);
+    for (uint32_t d = 0; d < x->rank; d++) {
+        const tp_node *pair = args[2]->kids[d];
+        if (pair->kind != TP_N_SEQUENCE || pair->nkids != 2)
+            lower_fail(l, pair, "write (before, after)", "a pair of counts is expected");
+        before[d] = tp_const(p, literal_at_least(l, pair->kids[0], 0, "padding"));
+        tp_expr after = tp_const(p, literal_at_least(l, pair->kids[1], 0, "padding"));
+        dims[d] = tp_op2(p, TP_E_ADD, tp_op2(p, TP_E_ADD, before[d], x->dims[d]), after);
+    }
+    tp_vid out = lower_new_value(l, x->dtype, x->rank, dims);
+    lower_emit(l, TP_P_PAD, out, 2, v, n)->starts = before;
+    return out;
+}
+
+/* tile(x, reps), reps per dimension; repeat(x, n, axis). */
+static tp_vid call_tile_repeat(tp_lower *l, tp_prim prim, const tp_node *n)
+{
+    static const char *const TILE[] = {"x", "reps", NULL}, *const REPEAT[] = {"x", "n", "axis", NULL};
+    const tp_node *args[3];
+    tp_exprs *p = l->k->exprs;
+    lower_bind_args(l, n, 0, prim == TP_P_TILE ? TILE : REPEAT, prim == TP_P_TILE ? 2 : 3, args);
+    tp_vid v = array_argument(l, args[0]);
+    const tp_value *x = lower_value(l, v);
+    tp_expr dims[TP_MAX_RANK];
+    int64_t times[TP_MAX_RANK];
+    const tp_node *const *reps = prim == TP_P_TILE ? per_dimension(l, args[1], x->rank, "the repetitions") : NULL;
+    int64_t axis = reps ? -1 : lower_read_axis(l, args[2], x->rank);
+    for (uint32_t d = 0; d < x->rank; d++) {
+        times[d] = reps                 ? literal_at_least(l, reps[d], 0, "a repetition")
+                   : (int64_t)d == axis ? literal_at_least(l, args[1], 0, "a repetition")
+                                        : 1;
+        dims[d] = times[d] == 1 ? x->dims[d] : tp_op2(p, TP_E_MUL, x->dims[d], tp_const(p, times[d]));
+    }
+    tp_vid out = lower_new_value(l, x->dtype, x->rank, dims);
+    tp_inst *inst = lower_emit(l, prim, out, 1, &v, n);
+    memcpy(inst->ints, times, x->rank * sizeof *times);
+    inst->nints = x->rank;
+    return out;
+}
+
+/* roll(x, shift, axis): to higher indices, around; flip(x, axis). */
+static tp_vid call_roll_flip(tp_lower *l, tp_prim prim, const tp_node *n)
+{
+    static const char *const ROLL[] = {"x", "shift", "axis", NULL}, *const FLIP[] = {"x", "axis", NULL};
+    const tp_node *args[3];
+    bool roll = prim == TP_P_ROLL;
+    lower_bind_args(l, n, 0, roll ? ROLL : FLIP, roll ? 3 : 2, args);
+    tp_vid v[2] = {array_argument(l, args[0]), -1};
+    const tp_value *x = lower_value(l, v[0]);
+    if (roll) {
+        v[1] = lower_coerce(l, lower_expr(l, args[1]), TP_I32, args[1]);
+        x = lower_value(l, v[0]);
+        if (lower_value(l, v[1])->rank)
+            lower_fail(l, args[1], NULL, "the shift is an int32 scalar");
+    }
+    int64_t axis = lower_read_axis(l, args[roll ? 2 : 1], x->rank);
+    tp_vid out = lower_new_value(l, x->dtype, x->rank, x->dims);
+    lower_emit(l, prim, out, roll ? 2 : 1, v, n)->integer = axis;
+    return out;
+}
+
+static tp_vid emit_concatenate(tp_lower *l, const tp_vid *parts, uint32_t count, int64_t axis, const tp_node *n)
+{
+    const tp_value *x = lower_value(l, parts[0]);
+    tp_expr dims[TP_MAX_RANK];
+    memcpy(dims, x->dims, x->rank * sizeof *dims);
+    for (uint32_t i = 1; i < count; i++) {
+        const tp_value *y = lower_value(l, parts[i]);
+        if (y->dtype != x->dtype || y->rank != x->rank)
+            lower_fail(l, n, "convert with .astype(...) or reshape", "the parts are %.*s and %.*s",
+                       TP_FMT(lower_type_text(l, parts[0])), TP_FMT(lower_type_text(l, parts[i])));
+        for (uint32_t d = 0; d < x->rank; d++)
+            if (d == (uint32_t)axis)
+                dims[d] = tp_op2(l->k->exprs, TP_E_ADD, dims[d], y->dims[d]);
+            else if (!lower_same_dim(l, x->dims[d], y->dims[d]))
+                lower_fail(l, n, lower_suggest_equal(l, x->dims[d], y->dims[d]),
+                           "the parts differ in dimension %u: %.*s and %.*s", d, TP_FMT(lower_type_text(l, parts[0])),
+                           TP_FMT(lower_type_text(l, parts[i])));
+    }
+    tp_vid out = lower_new_value(l, x->dtype, x->rank, dims);
+    lower_emit(l, TP_P_CONCATENATE, out, count, parts, n)->integer = axis;
+    return out;
+}
+
+static tp_vid call_concatenate(tp_lower *l, const tp_node *n, bool stack)
+{
+    static const char *const PARAMS[] = {"xs", "axis", NULL};
+    const tp_node *args[2];
+    lower_bind_args(l, n, 0, PARAMS, 1, args);
+    if (args[0]->kind != TP_N_SEQUENCE || args[0]->nkids == 0)
+        lower_fail(l, args[0], "write [a, b]", "a list of arrays is expected");
+    uint32_t count = args[0]->nkids;
+    tp_vid *parts = TP_NEWN(l->c->arena, tp_vid, count);
+    for (uint32_t i = 0; i < count; i++) {
+        parts[i] = lower_expr(l, args[0]->kids[i]);
+        const tp_value *x = lower_value(l, parts[i]);
+        if (tp_is_weak(x->dtype) || (!stack && x->rank == 0) || (stack && x->rank == TP_MAX_RANK))
+            lower_fail(l, args[0]->kids[i], "use full(shape, value, dtype)", "an array is expected, not %.*s",
+                       TP_FMT(lower_type_text(l, parts[i])));
+    }
+    uint32_t rank = lower_value(l, parts[0])->rank + stack;
+    int64_t axis = args[1] ? lower_read_axis(l, args[1], rank) : 0;
+    for (uint32_t i = 0; stack && i < count; i++) {
+        tp_expr dims[TP_MAX_RANK];
+        const tp_value *x = lower_value(l, parts[i]);
+        if (x->rank + 1 != rank)
+            lower_fail(l, args[0]->kids[i], NULL, "the parts of a stack have one shape");
+        for (uint32_t d = 0, from = 0; d < rank; d++)
+            dims[d] = d == (uint32_t)axis ? tp_const(l->k->exprs, 1) : x->dims[from++];
+        parts[i] = emit_reshape(l, parts[i], rank, dims, n);
+    }
+    return emit_concatenate(l, parts, count, axis, n);
+}
+
+tp_vid lower_shape_call(tp_lower *l, tp_prim p, const tp_node *n)
+{
+    switch (p) {
+    case TP_P_IOTA: return call_iota(l, n);
+    case TP_P_ZEROS: return call_full(l, n, true);
+    case TP_P_FULL: return call_full(l, n, false);
+    case TP_P_BROADCAST: return call_broadcast(l, n);
+    case TP_P_RESHAPE: return call_reshape(l, n);
+    case TP_P_TRANSPOSE: return call_transpose(l, n);
+    case TP_P_EXPAND_DIMS: return call_expand_squeeze(l, n, true);
+    case TP_P_SQUEEZE: return call_expand_squeeze(l, n, false);
+    case TP_P_SLICE: return call_slice(l, n);
+    case TP_P_PAD: return call_pad(l, n);
+    case TP_P_TILE:
+    case TP_P_REPEAT: return call_tile_repeat(l, p, n);
+    case TP_P_ROLL:
+    case TP_P_FLIP: return call_roll_flip(l, p, n);
+    case TP_P_CONCATENATE: return call_concatenate(l, n, false);
+    case TP_P_STACK: return call_concatenate(l, n, true);
+    default: return -1;
+    }
+}

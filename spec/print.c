@@ -1,0 +1,151 @@
+/* Operators as rows, and the canonical text of nodes and statements. */
+#include "spec/syntax.h"
+
+const tp_operator_row TP_OPERATOR_ROWS[TP_OPERATOR_COUNT] = {
+#define X(id, text, left, right) {text, left, right},
+    TP_OPERATORS(X)
+#undef X
+        {"-", TP_POWER_UNARY, TP_POWER_UNARY},
+    {"~", TP_POWER_UNARY, TP_POWER_UNARY},
+    {"not", TP_POWER_NOT, TP_POWER_NOT},
+};
+
+const char *tp_operator_text(tp_operator o)
+{
+    return TP_OPERATOR_ROWS[o].text;
+}
+
+bool tp_operator_compares(tp_operator o)
+{
+    return o >= TP_O_EQ && o <= TP_O_GE;
+}
+
+static void print_list(tp_buf *b, tp_node *const *kids, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (i)
+            tp_buf_c(b, ", ");
+        tp_print_node(b, kids[i]);
+    }
+}
+
+static int power_of(const tp_node *n)
+{
+    switch (n->kind) {
+    case TP_N_BINARY:
+    case TP_N_UNARY: return TP_OPERATOR_ROWS[n->op].left;
+    case TP_N_TERNARY: return TP_POWER_TERNARY;
+    case TP_N_INT: return n->integer < 0 ? TP_POWER_UNARY : 1000;
+    default: return 1000;
+    }
+}
+
+static void print_at(tp_buf *b, const tp_node *n, int power)
+{
+    bool parens = power_of(n) < power;
+    if (parens)
+        tp_buf_c(b, "(");
+    tp_print_node(b, n);
+    if (parens)
+        tp_buf_c(b, ")");
+}
+
+void tp_print_node(tp_buf *b, const tp_node *n)
+{
+    switch (n->kind) {
+    case TP_N_INT:
+    case TP_N_FLOAT:
+    case TP_N_NAME: tp_buf_str(b, n->text); break;
+    case TP_N_STRING: tp_buf_printf(b, "'%.*s'", TP_FMT(n->text)); break;
+    case TP_N_UNARY:
+        tp_buf_printf(b, "%s%s", TP_OPERATOR_ROWS[n->op].text, n->op == TP_O_NOT ? " " : "");
+        print_at(b, n->kids[0], TP_OPERATOR_ROWS[n->op].left);
+        break;
+    case TP_N_BINARY: {
+        bool right = TP_OPERATOR_ROWS[n->op].right < TP_OPERATOR_ROWS[n->op].left;
+        /* comparisons do not nest without parentheses: they would chain */
+        int inner = tp_operator_compares(n->op) ? TP_OPERATOR_ROWS[n->op].left + 1 : TP_OPERATOR_ROWS[n->op].left;
+        print_at(b, n->kids[0], right ? TP_OPERATOR_ROWS[n->op].left + 1 : inner);
+        tp_buf_printf(b, n->op == TP_O_POW ? "%s" : " %s ", TP_OPERATOR_ROWS[n->op].text);
+        print_at(b, n->kids[1], right ? TP_OPERATOR_ROWS[n->op].right : TP_OPERATOR_ROWS[n->op].right);
+        break;
+    }
+    case TP_N_TERNARY:
+        print_at(b, n->kids[1], TP_POWER_TERNARY + 1);
+        tp_buf_c(b, " if ");
+        print_at(b, n->kids[0], TP_POWER_TERNARY + 1);
+        tp_buf_c(b, " else ");
+        print_at(b, n->kids[2], TP_POWER_TERNARY);
+        break;
+    case TP_N_CALL:
+        tp_buf_printf(b, "%.*s(", TP_FMT(n->text));
+        print_list(b, n->kids, n->nkids);
+        tp_buf_c(b, ")");
+        break;
+    case TP_N_METHOD:
+        print_at(b, n->kids[0], TP_POWER_POSTFIX);
+        tp_buf_printf(b, ".%.*s(", TP_FMT(n->text));
+        print_list(b, n->kids + 1, n->nkids - 1);
+        tp_buf_c(b, ")");
+        break;
+    case TP_N_INDEX:
+        print_at(b, n->kids[0], TP_POWER_POSTFIX);
+        tp_buf_c(b, "[");
+        print_list(b, n->kids + 1, n->nkids - 1);
+        tp_buf_c(b, "]");
+        break;
+    case TP_N_SEQUENCE:
+        tp_buf_c(b, "(");
+        print_list(b, n->kids, n->nkids);
+        tp_buf_c(b, n->nkids == 1 ? ",)" : ")");
+        break;
+    case TP_N_KEYWORD:
+        tp_buf_printf(b, "%.*s=", TP_FMT(n->text));
+        tp_print_node(b, n->kids[0]);
+        break;
+    case TP_N_ELLIPSIS: tp_buf_c(b, "..."); break;
+    case TP_N_COLON: tp_buf_c(b, ":"); break;
+    }
+}
+
+void tp_print_stmt_head(tp_buf *b, const tp_syntax *s)
+{
+    switch (s->kind) {
+    case TP_S_EXPR: tp_print_node(b, s->value); return;
+    case TP_S_IF:
+        tp_buf_c(b, "if ");
+        tp_print_node(b, s->value);
+        tp_buf_c(b, ":");
+        return;
+    case TP_S_FOR:
+        tp_buf_c(b, "for ");
+        tp_print_node(b, s->target);
+        tp_buf_c(b, " in ");
+        tp_print_node(b, s->value);
+        tp_buf_c(b, ":");
+        return;
+    case TP_S_WHILE:
+        tp_buf_c(b, "while ");
+        tp_print_node(b, s->value);
+        tp_buf_c(b, ":");
+        return;
+    case TP_S_DEF:
+        tp_buf_c(b, "def ");
+        tp_print_node(b, s->value);
+        tp_buf_c(b, ":");
+        return;
+    case TP_S_RETURN:
+        tp_buf_c(b, "return ");
+        tp_print_node(b, s->value);
+        return;
+    case TP_S_ASSIGN:
+    case TP_S_STORE: break;
+    }
+    tp_print_node(b, s->target);
+    if (s->note) {
+        tp_buf_c(b, ": ");
+        tp_print_node(b, s->note);
+    }
+    tp_buf_printf(b, " %s= ", s->augmented ? TP_OPERATOR_ROWS[s->op].text : "");
+    tp_print_node(b, s->value);
+}
