@@ -165,13 +165,24 @@ static tp_obligation obligation_of(tp_analysis *a, const tp_claim *c)
 tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c)
 {
     tp_obligation o = obligation_of(a, c);
-    return tp_prove(a->prover, &o);
+    return a->k->ntables ? tp_decide_reading(a, &o) : tp_prove(a->prover, &o);
 }
 
 bool tp_claim_follows(tp_analysis *a, const tp_claim *c)
 {
     tp_obligation o = obligation_of(a, c);
-    return tp_prove(a->quick, &o).verdict == TP_PROVEN;
+    tp_table_reads reads;
+    return tp_close_reads(a, &o, &reads) && tp_prove(a->quick, &o).verdict == TP_PROVEN;
+}
+
+/* What the claim reads of tables. */
+static tp_table_reads reads_of(tp_analysis *a, const tp_claim *c)
+{
+    tp_obligation o = obligation_of(a, c);
+    tp_table_reads reads = {.len = 0};
+    if (a->k->ntables)
+        tp_close_reads(a, &o, &reads);
+    return reads;
 }
 
 /* 1: the machine trapped with this rule, 0: it ran to the end, -1: cannot say. */
@@ -190,7 +201,11 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
     f->grade = d.verdict == TP_PROVEN ? d.grade : TP_GRADE_NONE;
     f->ms = d.ms;
     f->reason = d.reason.n ? tp_message(a, "%.*s", TP_FMT(d.reason)) : (tp_str){NULL, 0};
-    f->rests_on = c->rests_on ? tp_str_c(c->rests_on) : (tp_str){NULL, 0};
+    tp_table_reads reads = reads_of(a, c);
+    tp_str tables = tp_table_basis(a, &reads);
+    f->rests_on = c->rests_on ? tp_str_c(c->rests_on) : tables;
+    if (c->rests_on && tables.n)
+        f->rests_on = tp_message(a, "%s, %.*s", c->rests_on, TP_FMT(tables));
     if (env)
         *env = d.verdict == TP_VIOLATED ? d.env : NULL;
     if (d.verdict == TP_UNKNOWN)
@@ -198,6 +213,7 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
     if (d.verdict == TP_VIOLATED) {
         tp_witness *w = (tp_witness *)(uintptr_t)make_witness(a, c, d.env);
         f->witness = w;
+        tp_witness_tables(a, &reads, d.env, w);
         f->holds_when = tp_holds_when(a, c, d.env);
         f->label = c->label;
         f->note = c->note;
@@ -267,6 +283,9 @@ static void set_up_domain(tp_analysis *a)
                                        .hi = mk(a, TP_E_SUB, k->axes[i].steps, num(a, 1)),
                                        .multiple_of = 1,
                                        .step = true};
+    a->entries = TP_NEWN(a->arena, tp_expr, TP_MAX_READS);
+    for (uint32_t i = 0; k->ntables && i < TP_MAX_READS; i++)
+        a->entries[i] = tp_sym_new(a->p, tp_printf(a->arena, "entry%u", i));
     a->where = TP_NEWN(a->arena, tp_expr, k->nwhere);
     a->nwhere = k->nwhere;
     for (uint32_t i = 0; i < k->nwhere; i++)

@@ -131,6 +131,23 @@ void flow_load(flow *f, const tp_inst *i)
             out->leaks.at[k].read = i->node;
 }
 
+void flow_read(flow *f, const tp_inst *i, flow_value *out)
+{
+    tp_expr index[TP_TABLE_RANK];
+    bool known = true;
+    for (uint32_t d = 0; d < i->nargs; d++) {
+        index[d] = meaning_of(f, i->args[d]);
+        sink(f, TP_SINK_INDEX, i->args[d]);
+        flow_use(
+            f,
+            (tp_use){
+                .kind = TP_USE_TABLE, .value = index[d], .node = i->node, .operand = (uint32_t)i->integer, .dim = d});
+        known &= index[d].id != 0;
+    }
+    if (known)
+        out->meaning = tp_read(f->a->p, f->k->tables[i->integer].sym, i->nargs, index);
+}
+
 static void walk_store(flow *f, const tp_step *s)
 {
     const tp_leaks *old = &f->now.refs[s->access->operand];
@@ -471,6 +488,8 @@ static bool mark_feeds(flow *f, const tp_region *r)
             f->feeds[s->lo] = f->feeds[s->hi] = true;
         mark_index(f, s->access);
         mark_index(f, inst ? inst->access : NULL);
+        for (uint32_t k = 0; inst && inst->prim == TP_P_READ && k < inst->nargs; k++)
+            f->feeds[inst->args[k]] = true;
         if (s->kind == TP_ASSIGN && f->feeds[s->var] && !f->feeds[s->value])
             changed = f->feeds[s->value] = true;
         for (uint32_t k = 0; inst && (f->feeds[inst->out] || compares(inst->prim)) && k < inst->nargs; k++)

@@ -84,6 +84,7 @@ void flow_walk(flow *f, const tp_region *r);
 /* into += what is undefined in some lane: conditions on lanes are dropped. */
 void flow_any_lane(flow *f, tp_leaks *into, const tp_leaks *from);
 void flow_load(flow *f, const tp_inst *i);
+void flow_read(flow *f, const tp_inst *i, flow_value *out);
 void flow_use(flow *f, tp_use use);
 
 #endif

@@ -387,6 +387,7 @@ void flow_inst(flow *f, const tp_inst *i)
     case TP_P_BROADCAST: broadcast(f, i, out); break;
     case TP_P_TRANSPOSE: transpose(f, i, out); break;
     case TP_P_RESHAPE: reshape(f, i, out); break;
+    case TP_P_READ: flow_read(f, i, out); break;
     case TP_P_VARIABLE: *out = f->now.values[i->args[0]]; break;
     case TP_P_IOTA: out->meaning = wrapped(f, i, f->out->lane[i->integer]); break;
     case TP_P_PROGRAM_ID:

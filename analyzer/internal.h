@@ -20,6 +20,7 @@ struct tp_analysis {
     bool vacuous;         /* the domain is empty: no other rule speaks */
     struct tp_flow *flow; /* definedness of the body, once asked for */
     tp_expr *other[2];    /* per axis: its value in a second and a third step */
+    tp_expr *entries;     /* symbols for the entries of tables that a claim reads */
     tp_expr *part;        /* per array dimension: a block or element number */
 };
 
@@ -40,6 +41,23 @@ typedef struct tp_claim {
      * only if the machine traps there, else the claim is unknown. */
     const char *approximate;
 } tp_claim;
+
+/* The entries of tables that a claim reads, and the variables that stand for them. */
+enum { TP_MAX_READS = 32 };
+typedef struct tp_table_reads {
+    tp_expr key[TP_MAX_READS], entry[TP_MAX_READS]; /* key: a read whose indices read nothing */
+    uint32_t len;
+    bool too_many;
+} tp_table_reads;
+
+/* tables.c: rewrite the obligation so that it reads no table. False: it reads too many entries. */
+bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads);
+/* Decide an obligation that may read tables; a counterexample has contents of
+ * all tables bound in env, where they could be found. */
+tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *o);
+/* Add to w what these entries hold; what a claim that reads them rests on. */
+void tp_witness_tables(tp_analysis *a, const tp_table_reads *reads, const int64_t *env, tp_witness *w);
+tp_str tp_table_basis(tp_analysis *a, const tp_table_reads *reads);
 
 /* Decide the claim and record a finding. The pointer is valid until the next
  * finding is recorded; `env` (may be NULL) receives the witness. */
@@ -62,7 +80,6 @@ uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises, uint32_t room);
 /* precondition.c: the weakest of a few simple preconditions under which the
  * violated claim is proven, as text; empty when there is none. */
 tp_str tp_holds_when(tp_analysis *a, const tp_claim *c, const int64_t *witness);
-
 
 /* Shorthands for building goals. */
 static inline tp_expr mk(tp_analysis *a, tp_expr_op op, tp_expr x, tp_expr y)

@@ -62,10 +62,12 @@ typedef struct tp_binding {
 /* A concrete case that breaks a rule. */
 typedef struct tp_witness {
     TP_VEC(tp_binding) sizes;
-    TP_VEC(tp_binding) step; /* grid axes; may be empty */
-    tp_str dtypes;           /* "T=float32" or empty */
-    const char *replay;      /* "arithmetic" or "executed" */
-    tp_str detail;           /* what happens there, in numbers */
+    TP_VEC(tp_binding) step;   /* grid axes; may be empty */
+    TP_VEC(tp_binding) tables; /* entries of prefetched tables: `pages[0, 1]` */
+    tp_str contents;           /* of the tables, as a JSON object; may be empty */
+    tp_str dtypes;             /* "T=float32" or empty */
+    const char *replay;        /* "arithmetic" or "executed" */
+    tp_str detail;             /* what happens there, in numbers */
 } tp_witness;
 
 typedef struct tp_finding {

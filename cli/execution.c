@@ -3,13 +3,14 @@
 #include <math.h>
 
 #include "cli/cli.h"
+#include "spec/table.h"
 
 int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule)
 {
     enum { REPLAY_STEPS = 200000 };
     const size_t *max_memory = ctx;
-    static const char *const TRAPS[] = {"TP101", "TP102", "TP401", "TP402", "TP403",
-                                        "TP404", "TP405", "TP406", "TP501"};
+    static const char *const TRAPS[] = {"TP101", "TP102", "TP103", "TP401", "TP402",
+                                        "TP403", "TP404", "TP405", "TP406", "TP501"};
     bool traps = false;
     for (size_t i = 0; i < sizeof TRAPS / sizeof *TRAPS; i++)
         traps |= strcmp(rule, TRAPS[i]) == 0;
@@ -46,7 +47,8 @@ static bool still_fails(tp_arena *a, const tp_case *c, const tp_equiv_options *o
                         tp_case_result *out)
 {
     tp_str why;
-    if (!tp_in_domain(c->kernel, c->env, &why))
+    if (!tp_in_domain(c->kernel, c->env, &why) ||
+        (c->kernel->ntables && !tp_tables_find(a, c->kernel, c->env, NULL, 0, c->seed, NULL)))
         return false;
     tp_cases one = {.at = (tp_case *)(uintptr_t)c, .len = 1};
     tp_equiv e;
@@ -67,7 +69,7 @@ static void shrink(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
     c->env = TP_NEWN(a, int64_t, n);
     memcpy(c->env, r->the_case->env, n * sizeof *c->env);
     tp_case_result best = *r;
-    for (int round = 0; round < 2; round++)
+    for (int round = 0; round < 2 && !c->tables; round++)
         for (uint32_t i = 0; i < k->nsizes; i++) {
             const tp_size *s = &k->sizes[i];
             if (s->kind != TP_SIZE_RANGE)

@@ -89,6 +89,8 @@ static void add(playback *p, const tp_spec_report *s, const tp_finding *f, size_
     json *one = json_object_new_object(); /* an entry of "cases" */
     json_object_object_add(one, "sizes", sizes);
     json_object_object_add(one, "dtypes", dtypes);
+    if (f->witness->contents.n)
+        json_object_object_add(one, "tables", json_tokener_parse(tp_cstr(p->c->arena, f->witness->contents)));
     json_object_object_add(o, "replay", json_object_new_string(f->witness->replay));
     json_object_object_add(o, "case", one);
     tp_str command = p->arrays && strcmp(f->witness->replay, "executed") == 0 ? write_arrays(p, s, k, f->witness, room)

@@ -2,6 +2,7 @@
 #include "base/rng.h"
 #include "kernels/equiv.h"
 #include "spec/scope.h"
+#include "spec/table.h"
 
 bool tp_in_domain(const tp_kernel *k, const int64_t *env, tp_str *why)
 {
@@ -166,12 +167,65 @@ static void read_sizes(tp_ctx *c, const tp_kernel *k, const tp_json *sizes, bool
 
 static void check_case(tp_ctx *c, const tp_json *v)
 {
-    static const char *const KEYS[] = {"sizes", "dtypes", "seed", NULL}, *const LATER[] = {"tables", "inputs", NULL};
+    static const char *const KEYS[] = {"sizes", "dtypes", "tables", "seed", NULL}, *const LATER[] = {"inputs", NULL};
     tp_expect_type(c, v, TP_J_OBJECT, "a case");
     tp_check_keys(c, v, KEYS, LATER, "a case");
     tp_member(c, v, "sizes", TP_J_OBJECT, false);
     tp_member(c, v, "dtypes", TP_J_OBJECT, false);
+    tp_member(c, v, "tables", TP_J_OBJECT, false);
     tp_member(c, v, "seed", TP_J_INT, false);
+}
+
+/* ---- tables ---- */
+
+typedef TP_VEC(tp_table_entry) entry_list;
+
+/* Nested lists, as deep as the table has dimensions. */
+static void read_entries(tp_ctx *c, const tp_table_data *d, uint32_t table, const tp_json *v, uint32_t dim,
+                         int64_t *index, entry_list *out)
+{
+    if (dim < d->rank && dim < TP_TABLE_RANK) {
+        tp_expect_type(c, v, TP_J_ARRAY, "a dimension of a table");
+        if (v->u.items.n != d->dims[dim])
+            tp_raise(c, "TP005", v->loc, NULL, "%u entries in dimension %u of a table; at these sizes it has %lld",
+                     v->u.items.n, dim, (long long)d->dims[dim]);
+        for (uint32_t i = 0; i < v->u.items.n; i++) {
+            index[dim] = i;
+            read_entries(c, d, table, v->u.items.at[i], dim + 1, index, out);
+        }
+        return;
+    }
+    if (v->type != TP_J_BOOL)
+        tp_expect_type(c, v, TP_J_INT, "an entry of a table");
+    tp_table_entry e = {.table = table, .value = v->type == TP_J_BOOL ? v->u.boolean : v->u.integer};
+    memcpy(e.index, index, sizeof e.index);
+    tp_push(c->arena, *out, e);
+}
+
+bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *given)
+{
+    entry_list fixed = {0};
+    tp_str why = {NULL, 0};
+    if (!k->ntables)
+        return true;
+    if (!tp_tables_new(c->arena, k, x->env, &why))
+        tp_raise(c, "TP005", x->loc, NULL, "%.*s", TP_FMT(why));
+    for (uint32_t i = 0; given && i < given->u.items.n; i++) {
+        const tp_json *m = given->u.items.at[i];
+        int table = tp_table_find(k, m->key);
+        int64_t index[TP_TABLE_RANK] = {0};
+        if (table < 0)
+            tp_raise(c, "TP002", m->key_loc, NULL, "there is no table `%.*s`", TP_FMT(m->key));
+        read_entries(c, tp_bound_table(x->env, k->tables[table].sym), (uint32_t)table, m, 0, index, &fixed);
+        x->tables = true;
+    }
+    if (tp_tables_find(c->arena, k, x->env, fixed.at, fixed.len, x->seed, NULL))
+        return true;
+    tp_tables_hold(c->arena, k, x->env, &why);
+    if (given)
+        tp_raise(c, "TP005", given->loc, "contracts hold for the tables of every case",
+                 "these tables cannot be completed: %.*s", TP_FMT(why));
+    return false;
 }
 
 static void add_case(tp_ctx *c, tp_cases *out, const tp_kernel *k, const tp_json *v, uint32_t number)
@@ -195,7 +249,13 @@ static void add_case(tp_ctx *c, tp_cases *out, const tp_kernel *k, const tp_json
     if (!x.generated && !tp_in_domain(k, x.env, &why))
         tp_raise(c, "TP005", x.loc, "a case lies inside the declared domain", "this case is outside the domain: %.*s",
                  TP_FMT(why));
-    for (uint32_t i = 0; i < out->len; i++)
+    if (!tp_case_tables(c, k, &x, v ? tp_json_get(v, "tables") : NULL)) {
+        if (v)
+            tp_raise(c, "TP005", v->loc, "give \"tables\" in the case",
+                     "no contents of the tables were found that keep the contracts");
+        return;
+    }
+    for (uint32_t i = 0; i < out->len && !k->ntables; i++)
         if (out->at[i].kernel == k && !v && memcmp(out->at[i].env, x.env, tp_sym_count(k->exprs) * sizeof *x.env) == 0)
             return; /* the same sizes again */
     tp_push(c->arena, *out, x);

@@ -11,6 +11,7 @@ typedef struct tp_case {
     uint64_t seed;
     tp_loc loc;     /* of the entry in "cases", or of the kernel */
     bool generated; /* sizes were chosen by the boundary picker */
+    bool tables;    /* "tables" were given: other sizes would not fit them */
 } tp_case;
 typedef TP_VEC(tp_case) tp_cases;
 
@@ -19,6 +20,10 @@ typedef TP_VEC(tp_case) tp_cases;
  * Raises TP001, TP002, TP005 through c for a malformed case or one outside the
  * domain. */
 tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel);
+/* The tables of a case, bound in x->env: those in `given` (an object of nested
+ * lists, or NULL), the others found so that the contracts hold. False when
+ * none were found; raises TP002, TP005 for given ones that do not fit. */
+bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *given);
 /* Does env satisfy sizes and "where"? *why says what it breaks. */
 bool tp_in_domain(const tp_kernel *k, const int64_t *env, tp_str *why);
 

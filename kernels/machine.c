@@ -43,8 +43,11 @@ static int64_t eval(tp_machine *m, tp_expr e, const char *rule, const char *what
     int64_t v = 0;
     tp_eval_error err = tp_expr_eval(m->k->exprs, e, m->env, &v);
     if (err != TP_EVAL_OK)
-        tp_trap_raise(m, err == TP_EVAL_DIV_ZERO ? "TP105" : rule, subject, "%s of `%.*s` %s", what, TP_FMT(subject),
-                      tp_eval_error_text(err));
+        tp_trap_raise(m,
+                      err == TP_EVAL_DIV_ZERO ? "TP105"
+                      : err == TP_EVAL_TABLE  ? "TP103"
+                                              : rule,
+                      subject, "%s of `%.*s` %s", what, TP_FMT(subject), tp_eval_error_text(err));
     return v;
 }
 
@@ -61,6 +64,10 @@ static void check_executable(tp_machine *m)
             refuse(m, tp_printf(m->arena, "`%.*s` is in %s, which this build checks but does not execute",
                                 TP_FMT(o->name), tp_memory_name(o->memory)));
     }
+    for (uint32_t i = 0; i < m->k->ntables; i++)
+        if (!tp_bound_table(m->env, m->k->tables[i].sym))
+            refuse(m,
+                   tp_printf(m->arena, "the contents of the table `%.*s` are not given", TP_FMT(m->k->tables[i].name)));
     if (!m->k->body)
         refuse(m, TP_S("the spec has no \"kernel\" to execute"));
 }

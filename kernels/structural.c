@@ -286,6 +286,26 @@ static void exec_scan(tp_machine *m, const tp_inst *i)
     }
 }
 
+/* ---- tables ---- */
+
+static void exec_read(tp_machine *m, const tp_inst *i)
+{
+    const tp_table *t = &m->k->tables[i->integer];
+    const tp_table_data *d = tp_bound_table(m->env, t->sym);
+    int64_t at = 0;
+    for (uint32_t x = 0; x < i->nargs; x++) {
+        const tp_cells *c = &m->values[i->args[x]];
+        if (tp_any_undefined(c))
+            tp_trap_undefined(m, tp_any_undefined(c), t->name, "an index");
+        int64_t index = tp_get_i64(c->dtype, c->data, 0), n = x ? d->dims[x] : d->readable;
+        if (index < 0 || index >= n)
+            tp_trap_raise(m, "TP103", t->name, "entry %lld of dimension %u of the table `%.*s`, which has %lld",
+                          (long long)index, x, TP_FMT(t->name), (long long)n);
+        at = at * d->dims[x] + index;
+    }
+    *(int32_t *)m->values[i->out].data = (int32_t)d->at[at];
+}
+
 /* ---- dispatch ---- */
 
 void tp_exec_structural(tp_machine *m, const tp_inst *i)
@@ -303,6 +323,7 @@ void tp_exec_structural(tp_machine *m, const tp_inst *i)
         *(int32_t *)out->data = (int32_t)steps;
         break;
     }
+    case TP_P_READ: exec_read(m, i); break;
     case TP_P_BITCAST: tp_copy_cells(m, out, &m->values[i->args[0]]); break;
     default:
         if (tp_prim_scans(i->prim))

@@ -343,6 +343,18 @@ static double rounded(tp_dtype d, double v)
     return tp_get_f64(d, &cell, 0);
 }
 
+static void read_entry(evaluator *e, const tp_inst *i)
+{
+    const array *t = &e->values[e->p->table_value[i->integer]];
+    int64_t at[TP_MAX_RANK];
+    for (uint32_t x = 0; x < i->nargs; x++) {
+        at[x] = (int64_t)e->values[i->args[x]].at[0];
+        if (at[x] < 0 || at[x] >= t->dims[x])
+            give_up(e, TP_S("the reference reads outside a table"));
+    }
+    e->values[i->out].at[0] = t->at[ravel(t, at)];
+}
+
 static void run_inst(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
@@ -356,6 +368,7 @@ static void run_inst(evaluator *e, const tp_inst *i)
     case TP_P_ARGMAX:
     case TP_P_ARGMIN: reduce(e, i); return;
     case TP_P_DOT: dot(e, i); return;
+    case TP_P_READ: read_entry(e, i); return;
     case TP_P_CUMSUM:
     case TP_P_CUMPROD:
     case TP_P_CUMMAX:
@@ -442,6 +455,12 @@ static void run_program(void *arg)
     for (uint32_t i = 0; i < k->ninputs; i++)
         for (size_t n = 0; n < c->arrays[i].n; n++)
             e->values[e->p->operand_value[i]].at[n] = tp_at(&c->arrays[i], n);
+    for (uint32_t t = 0; t < k->ntables; t++) {
+        array *v = &e->values[e->p->table_value[t]];
+        const tp_table_data *d = tp_bound_table(e->env, k->tables[t].sym);
+        for (size_t n = 0; d && n < v->n; n++)
+            v->at[n] = (double)d->at[n];
+    }
     run_region(e, &e->p->steps);
     for (uint32_t o = 0; o < k->noutputs; o++) {
         if (e->p->operand_value[k->ninputs + o] < 0)

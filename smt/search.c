@@ -152,6 +152,10 @@ static bool try_steps(search *s, uint32_t i)
         return false;
     int64_t wanted[STEP_CANDIDATES + STEP_CONSTANTS] = {lo,     lo + 1, lo + 2, lo + 3, lo + (hi - lo) / 2,
                                                         hi - 2, hi - 1, hi};
+    if (lo < 0 && hi >= 0) { /* an entry of a table: around zero */
+        int64_t around[] = {0, 1, 2, -1, 3, lo, hi - 1, hi};
+        memcpy(wanted, around, sizeof around);
+    }
     memcpy(wanted + STEP_CANDIDATES, s->constants, sizeof s->constants);
     for (int k = 0; k < STEP_CANDIDATES + (int)s->nconstants && s->budget > 0; k++) {
         bool seen = wanted[k] < lo || wanted[k] > hi;

@@ -164,7 +164,15 @@ bool tp_expr_mentions(const tp_exprs *p, tp_expr e, uint32_t sym)
         return false;
     if (n->op == TP_E_SYM)
         return (uint32_t)n->value == sym;
+    if (n->op == TP_E_READ && (uint32_t)n->value == sym)
+        return true;
     return tp_expr_mentions(p, n->a, sym) || tp_expr_mentions(p, n->b, sym) || tp_expr_mentions(p, n->c, sym);
+}
+
+bool tp_expr_reads(const tp_exprs *p, tp_expr e)
+{
+    const tp_expr_node *n = tp_expr_get(p, e);
+    return e.id && (n->op == TP_E_READ || tp_expr_reads(p, n->a) || tp_expr_reads(p, n->b) || tp_expr_reads(p, n->c));
 }
 
 /* ---- evaluation ---- */
@@ -216,9 +224,28 @@ static tp_eval_error eval_op2(tp_expr_op op, int64_t x, int64_t y, int64_t *out)
     case TP_E_NEG:
     case TP_E_NOT:
     case TP_E_POW2:
+    case TP_E_READ:
     case TP_E_ITE: ok = false; break;
     }
     return ok ? TP_EVAL_OK : TP_EVAL_OVERFLOW;
+}
+
+static tp_eval_error eval_read(const tp_exprs *p, const tp_expr_node *n, const int64_t *env, int64_t *out)
+{
+    const tp_table_data *t = tp_bound_table(env, (uint32_t)n->value);
+    const tp_expr index[] = {n->a, n->b, n->c};
+    int64_t at = 0, i;
+    if (!t)
+        return TP_EVAL_TABLE;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        tp_eval_error err = tp_expr_eval(p, index[d], env, &i);
+        if (err != TP_EVAL_OK)
+            return err;
+        if (i < 0 || i >= t->dims[d] || (d == 0 && i >= t->readable))
+            return TP_EVAL_TABLE;
+        at = at * t->dims[d] + i;
+    }
+    return *out = t->at[at], TP_EVAL_OK;
 }
 
 static tp_eval_error eval_op1(tp_expr_op op, int64_t x, int64_t *out)
@@ -243,6 +270,8 @@ tp_eval_error tp_expr_eval(const tp_exprs *p, tp_expr e, const int64_t *env, int
         return *out = n->value, TP_EVAL_OK;
     if (n->op == TP_E_SYM)
         return *out = env[n->value], TP_EVAL_OK;
+    if (n->op == TP_E_READ)
+        return eval_read(p, n, env, out);
     if ((err = tp_expr_eval(p, n->a, env, &x)) != TP_EVAL_OK)
         return err;
     if (n->op == TP_E_ITE)
@@ -262,6 +291,7 @@ const char *tp_eval_error_text(tp_eval_error e)
     case TP_EVAL_OVERFLOW: return "overflows 64 bits";
     case TP_EVAL_DIV_ZERO: return "divides by zero";
     case TP_EVAL_DOMAIN: return "shifts by a negative amount";
+    case TP_EVAL_TABLE: return "reads outside a table";
     case TP_EVAL_OK: break;
     }
     return "is fine";
@@ -299,6 +329,18 @@ tp_expr tp_ite(tp_exprs *p, tp_expr c, tp_expr a, tp_expr b)
     return intern(p, (tp_expr_node){.op = TP_E_ITE, .a = c, .b = a, .c = b});
 }
 
+tp_expr tp_read(tp_exprs *p, uint32_t table, uint32_t rank, const tp_expr *index)
+{
+    tp_expr_node n = {.op = TP_E_READ, .value = table};
+    if (rank > 0)
+        n.a = index[0];
+    if (rank > 1)
+        n.b = index[1];
+    if (rank > 2)
+        n.c = index[2];
+    return intern(p, n);
+}
+
 tp_expr tp_expr_subst(tp_exprs *p, tp_expr e, const tp_expr *with, uint32_t n)
 {
     if (!e.id)
@@ -309,6 +351,8 @@ tp_expr tp_expr_subst(tp_exprs *p, tp_expr e, const tp_expr *with, uint32_t n)
     if (k.op == TP_E_SYM)
         return (uint64_t)k.value < n && with[k.value].id ? with[k.value] : e;
     tp_expr a = tp_expr_subst(p, k.a, with, n), b = tp_expr_subst(p, k.b, with, n), c = tp_expr_subst(p, k.c, with, n);
+    if (k.op == TP_E_READ)
+        return tp_read(p, (uint32_t)k.value, 3, (tp_expr[]){a, b, c});
     if (k.op == TP_E_ITE)
         return tp_ite(p, a, b, c);
     return b.id ? tp_op2(p, k.op, a, b) : tp_op1(p, k.op, a);
@@ -339,6 +383,14 @@ static void print_at(tp_buf *b, const tp_exprs *p, tp_expr e, int power)
         tp_buf_printf(b, "%lld", (long long)n->value);
     } else if (n->op == TP_E_SYM) {
         tp_buf_str(b, p->syms.at[n->value]);
+    } else if (n->op == TP_E_READ) {
+        const tp_expr index[] = {n->a, n->b, n->c};
+        tp_buf_str(b, p->syms.at[n->value]);
+        for (int i = 0; i < 3 && index[i].id; i++) {
+            tp_buf_c(b, i ? ", " : "[");
+            print_at(b, p, index[i], 0);
+        }
+        tp_buf_c(b, n->a.id ? "]" : "");
     } else if (n->op == TP_E_NEG || n->op == TP_E_NOT) {
         tp_buf_c(b, n->op == TP_E_NEG ? "-" : "not ");
         print_at(b, p, n->a, mine);
@@ -506,6 +558,8 @@ static tp_expr normal_atom(tp_exprs *p, tp_expr e)
         return tp_op2(p, TP_E_MUL, normal_quotient(p, TP_E_CDIV, a, b), b);
     if (n.op == TP_E_ITE)
         return tp_ite(p, a, b, c);
+    if (n.op == TP_E_READ)
+        return tp_read(p, (uint32_t)n.value, 3, (tp_expr[]){a, b, c});
     return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
 }
 

@@ -41,6 +41,7 @@ typedef enum tp_expr_op {
     TP_E_NOT,
     TP_E_POW2, /* next_power_of_2 */
     TP_E_ITE,
+    TP_E_READ, /* an entry of a table; value: the table's symbol; a, b, c: indices */
 #define X(id, text, power) TP_E_##id,
     TP_EXPR_BINARIES(X)
 #undef X
@@ -74,6 +75,13 @@ tp_expr tp_op1(tp_exprs *p, tp_expr_op op, tp_expr a);
 tp_expr tp_op2(tp_exprs *p, tp_expr_op op, tp_expr a, tp_expr b);
 tp_expr tp_ite(tp_exprs *p, tp_expr c, tp_expr a, tp_expr b);
 
+/* table[index[0], …]; rank at most TP_TABLE_RANK. The table is named by a
+ * symbol of its own. */
+enum { TP_TABLE_RANK = 3 };
+tp_expr tp_read(tp_exprs *p, uint32_t table, uint32_t rank, const tp_expr *index);
+/* Does e read a table? */
+bool tp_expr_reads(const tp_exprs *p, tp_expr e);
+
 const tp_expr_node *tp_expr_get(const tp_exprs *p, tp_expr e);
 static inline bool tp_same(tp_expr a, tp_expr b)
 {
@@ -90,7 +98,31 @@ tp_expr tp_expr_subst(tp_exprs *p, tp_expr e, const tp_expr *with, uint32_t n);
 void tp_expr_print(tp_buf *b, const tp_exprs *p, tp_expr e);
 tp_str tp_expr_text(const tp_exprs *p, tp_expr e);
 
-typedef enum tp_eval_error { TP_EVAL_OK, TP_EVAL_OVERFLOW, TP_EVAL_DIV_ZERO, TP_EVAL_DOMAIN } tp_eval_error;
+typedef enum tp_eval_error {
+    TP_EVAL_OK,
+    TP_EVAL_OVERFLOW,
+    TP_EVAL_DIV_ZERO,
+    TP_EVAL_DOMAIN,
+    TP_EVAL_TABLE, /* an entry outside its table, or a table without contents */
+} tp_eval_error;
+
+/* Contents of a table, row-major. */
+typedef struct tp_table_data {
+    uint32_t rank;
+    int64_t dims[TP_TABLE_RANK];
+    int64_t readable; /* of the first dimension */
+    int64_t *at;
+} tp_table_data;
+
+/* The entry of a table in env holds the address of its contents, or 0. */
+static inline void tp_bind_table(int64_t *env, uint32_t table, const tp_table_data *data)
+{
+    env[table] = (int64_t)(intptr_t)data;
+}
+static inline const tp_table_data *tp_bound_table(const int64_t *env, uint32_t table)
+{
+    return (const tp_table_data *)(intptr_t)env[table];
+}
 
 /* Exact value with env[sym]. `if`, `and`, `or` and `implies` are lazy: an
  * error in an arm that is not taken does not count. Overflow of 64 bits is

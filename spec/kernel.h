@@ -34,7 +34,7 @@ typedef struct tp_size {
 typedef struct tp_axis {
     tp_str name;
     tp_loc loc, steps_loc;
-    tp_expr steps; /* over sizes */
+    tp_expr steps; /* over sizes and tables */
     uint32_t sym;
     bool parallel;
 } tp_axis;
@@ -48,7 +48,7 @@ typedef struct tp_dim {
     tp_dim_kind kind;
     tp_expr block;          /* extent of the window; 1 when squeezed */
     tp_expr pad_lo, pad_hi; /* ELEMENT */
-    tp_expr index;          /* index map of this dimension, over sizes and axes */
+    tp_expr index;          /* index map of this dimension, over sizes, axes and tables */
     tp_loc loc, index_loc, shape_loc;
 } tp_dim;
 
@@ -80,6 +80,32 @@ typedef struct tp_fact {
     tp_loc loc;
 } tp_fact;
 
+/* A prefetched array of integers: index maps, grid steps and the body read it;
+ * reads are int32. */
+typedef struct tp_table {
+    tp_str name;
+    tp_loc loc;
+    tp_dtype dtype;
+    uint32_t rank;
+    tp_expr shape[TP_TABLE_RANK];
+    tp_expr extent;   /* entries of the first dimension that may be read; none: all */
+    tp_expr min, max; /* bounds of every readable entry; none: the dtype's */
+    tp_loc values_loc, extent_loc;
+    bool sorted; /* rank 1: ascending */
+    uint32_t sym;
+} tp_table;
+
+/* What holds for the contents of tables: for all bound symbols from 0 below
+ * their extents, the fact. */
+typedef struct tp_contract {
+    tp_str id, text;
+    tp_loc loc;
+    uint32_t nbound;
+    uint32_t bound[TP_TABLE_RANK]; /* symbols */
+    tp_expr extent[TP_TABLE_RANK]; /* over sizes, tables and earlier bound symbols */
+    tp_expr fact;
+} tp_contract;
+
 typedef struct tp_dtype_param {
     tp_str name;
     tp_dtype choice;
@@ -107,6 +133,10 @@ typedef struct tp_kernel {
     uint32_t nsizes;
     tp_fact *where;
     uint32_t nwhere;
+    tp_table *tables;
+    uint32_t ntables;
+    tp_contract *contracts;
+    uint32_t ncontracts;
     tp_axis *axes;
     uint32_t naxes;
     tp_operand *operands; /* inputs, then outputs, then scratch */
@@ -131,6 +161,8 @@ static inline bool tp_has_element_dims(const tp_operand *o)
 /* "T=bfloat16, U=int8"; empty without parameters. */
 tp_str tp_dtypes_text(const tp_kernel *k);
 const tp_size *tp_size_find(const tp_kernel *k, tp_str name);
+/* Index of a table, or -1. */
+int tp_table_find(const tp_kernel *k, tp_str name);
 /* Index of an operand by name, or -1. */
 int tp_operand_find(const tp_kernel *k, tp_str name);
 

@@ -19,6 +19,8 @@ _Noreturn static void unknown_name(tp_lower *l, const tp_node *n)
         tp_push(l->c->arena, names, (tp_name){.name = l->locals.at[i].name, .kind = TP_NAME_LOCAL});
     for (uint32_t i = 0; i < tp_noperands(k); i++)
         tp_push(l->c->arena, names, (tp_name){.name = k->operands[i].name, .kind = TP_NAME_LOCAL});
+    for (uint32_t i = 0; i < k->ntables; i++)
+        tp_push(l->c->arena, names, (tp_name){.name = k->tables[i].name, .kind = TP_NAME_LOCAL});
     for (uint32_t i = 0; i < k->naxes; i++)
         tp_push(l->c->arena, names, (tp_name){.name = k->axes[i].name, .kind = TP_NAME_LOCAL});
     for (uint32_t i = 0; i < k->nsizes; i++)
@@ -56,6 +58,37 @@ static tp_vid lower_operand_name(tp_lower *l, int operand, const tp_node *n)
     return l->p->operand_value[operand];
 }
 
+static tp_vid index_value(tp_lower *l, const tp_node *n)
+{
+    tp_vid v = lower_expr(l, n);
+    const tp_value *x = lower_value(l, v);
+    if (x->rank != 0 || (x->dtype != TP_WEAK_INT && x->dtype != TP_I32))
+        lower_fail(l, n, "an index is a size, a literal or an int32 scalar", "%.*s cannot index a ref",
+                   TP_FMT(lower_type_text(l, v)));
+    return v;
+}
+
+/* An entry of a prefetched table; in a reference a table is a whole array. */
+static tp_vid lower_table(tp_lower *l, int table, const tp_node *n, tp_node *const *index, uint32_t given)
+{
+    const tp_table *t = &l->k->tables[table];
+    tp_vid args[TP_TABLE_RANK];
+    if (l->reference && !given)
+        return l->p->table_value[table];
+    if (given != t->rank)
+        lower_fail(l, n,
+                   t->rank ? tp_printf(l->c->arena, "read one entry: %.*s[…] with %u scalar%s", TP_FMT(t->name),
+                                       t->rank, t->rank == 1 ? "" : "s")
+                                 .p
+                           : "write its bare name",
+                   "%u indices for the table `%.*s` of rank %u", given, TP_FMT(t->name), t->rank);
+    for (uint32_t d = 0; d < given; d++)
+        args[d] = index_value(l, index[d]);
+    tp_vid out = lower_new_value(l, TP_I32, 0, NULL);
+    lower_emit(l, TP_P_READ, out, given, args, n)->integer = table;
+    return out;
+}
+
 static tp_vid lower_name(tp_lower *l, const tp_node *n)
 {
     const tp_kernel *k = l->k;
@@ -69,7 +102,9 @@ static tp_vid lower_name(tp_lower *l, const tp_node *n)
     const tp_size *size = tp_size_find(k, n->text);
     if (size)
         return lower_weak_int(l, size->expr);
-    int operand = tp_operand_find(k, n->text), axis = find_axis(k, n->text);
+    int operand = tp_operand_find(k, n->text), axis = find_axis(k, n->text), table = tp_table_find(k, n->text);
+    if (table >= 0)
+        return lower_table(l, table, n, NULL, 0);
     if (operand >= 0)
         return lower_operand_name(l, operand, n);
     if (axis >= 0 && l->reference)
@@ -119,16 +154,6 @@ int64_t lower_literal_int(tp_lower *l, const tp_node *n, const char *what)
 }
 
 /* ---- refs ---- */
-
-static tp_vid index_value(tp_lower *l, const tp_node *n)
-{
-    tp_vid v = lower_expr(l, n);
-    const tp_value *x = lower_value(l, v);
-    if (x->rank != 0 || (x->dtype != TP_WEAK_INT && x->dtype != TP_I32))
-        lower_fail(l, n, "an index is a size, a literal or an int32 scalar", "%.*s cannot index a ref",
-                   TP_FMT(lower_type_text(l, v)));
-    return v;
-}
 
 static tp_subscript lower_sub(tp_lower *l, const tp_node *n, tp_expr extent)
 {
@@ -280,6 +305,10 @@ static tp_vid lower_subscript(tp_lower *l, const tp_node *n)
 {
     tp_expr dims[TP_MAX_RANK];
     uint32_t rank;
+    const tp_node *base = n->kids[0];
+    int table = base->kind == TP_N_NAME && !lower_find_local(l, base->text) ? tp_table_find(l->k, base->text) : -1;
+    if (table >= 0)
+        return lower_table(l, table, n, n->kids + 1, n->nkids - 1);
     if (l->reference)
         lower_fail(l, n, "a reference sees whole arrays: use the name alone",
                    "subscripts are not read in references by this build");

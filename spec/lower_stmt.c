@@ -27,7 +27,7 @@ static bool assigned_inside(const tp_block *b, tp_str name, bool nested)
 static void check_local_name(tp_lower *l, const tp_node *target)
 {
     const tp_kernel *k = l->k;
-    bool axis = false, dtype = tp_dtype_find(target->text) != TP_NO_DTYPE;
+    bool axis = false, table = tp_table_find(k, target->text) >= 0, dtype = tp_dtype_find(target->text) != TP_NO_DTYPE;
     for (uint32_t i = 0; i < k->naxes; i++)
         axis |= tp_str_eq(k->axes[i].name, target->text);
     for (uint32_t i = 0; i < k->ndtypes; i++)
@@ -36,10 +36,11 @@ static void check_local_name(tp_lower *l, const tp_node *target)
     if (operand >= 0)
         lower_fail(l, target, tp_printf(l->c->arena, "write %.*s[...] = …", TP_FMT(target->text)).p,
                    "`%.*s` is a ref, not a local", TP_FMT(target->text));
-    if (axis || dtype || tp_size_find(k, target->text))
+    if (axis || table || dtype || tp_size_find(k, target->text))
         tp_raise(l->c, "TP002", tp_node_loc(l->c, target), "choose another name", "`%.*s` is already a %s",
                  TP_FMT(target->text),
                  axis    ? "grid axis"
+                 : table ? "table"
                  : dtype ? "dtype"
                          : "size");
     if (!lower_find_local(l, target->text)) {
@@ -490,6 +491,9 @@ static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *l
         l.p->operand_value[i] =
             reference && o->role == TP_INPUT ? lower_new_value(&l, lower_dtype(&l, o->dtype), o->rank, o->shape) : -1;
     }
+    l.p->table_value = TP_NEWN(c->arena, tp_vid, k->ntables);
+    for (uint32_t i = 0; i < k->ntables; i++)
+        l.p->table_value[i] = reference ? lower_new_value(&l, TP_I32, k->tables[i].rank, k->tables[i].shape) : -1;
     lower_statements(&l, &l.p->syntax, &l.p->steps);
     for (uint32_t i = k->ninputs; reference && i < k->ninputs + k->noutputs; i++)
         if (l.p->operand_value[i] < 0 && !k->operands[i].discard)

@@ -42,8 +42,8 @@ bool tp_prim_scans(tp_prim p)
 
 tp_prim tp_prim_find(tp_str name)
 {
-    static const tp_prim NOT_CALLED[] = {TP_P_CAST,    TP_P_LOAD,     TP_P_STORE, TP_P_PROGRAM_ID,
-                                         TP_P_LITERAL, TP_P_VARIABLE, TP_P_COND,  TP_P_SCAN};
+    static const tp_prim NOT_CALLED[] = {TP_P_CAST,    TP_P_LOAD,     TP_P_READ, TP_P_STORE, TP_P_PROGRAM_ID,
+                                         TP_P_LITERAL, TP_P_VARIABLE, TP_P_COND, TP_P_SCAN};
     for (int p = 0; p < TP_PRIMS; p++) {
         bool callable = isalpha((unsigned char)ROWS[p].name[0]) != 0;
         for (size_t i = 0; i < sizeof NOT_CALLED / sizeof *NOT_CALLED; i++)

@@ -69,7 +69,7 @@ typedef struct tp_inst {
     uint32_t nints;
     tp_expr *starts;   /* SLICE: per dimension; PAD: elements before, per dimension */
     double real;       /* LITERAL */
-    int64_t integer;   /* IOTA, CONCATENATE: dimension; INTEGER_POW: exponent; axis number */
+    int64_t integer;   /* IOTA, CONCATENATE: dimension; INTEGER_POW: exponent; axis or table number */
     bool reverse;      /* CUMSUM and friends: from the end */
     tp_access *access; /* LOAD */
     /* DOT: pairs (axis of a, axis of b), contracted ones first */
@@ -107,6 +107,7 @@ typedef struct tp_program {
     /* References: value of operand i (inputs: given; outputs: assigned, -1 if
      * never). Bodies: unused. */
     tp_vid *operand_value;
+    tp_vid *table_value; /* references: of tables */
     uint32_t nstatements;
 } tp_program;
 

@@ -18,6 +18,14 @@ const tp_size *tp_size_find(const tp_kernel *k, tp_str name)
     return NULL;
 }
 
+int tp_table_find(const tp_kernel *k, tp_str name)
+{
+    for (uint32_t i = 0; i < k->ntables; i++)
+        if (tp_str_eq(k->tables[i].name, name))
+            return (int)i;
+    return -1;
+}
+
 int tp_operand_find(const tp_kernel *k, tp_str name)
 {
     for (uint32_t i = 0; i < tp_noperands(k); i++)
@@ -36,10 +44,10 @@ static void check_version(tp_ctx *c, const tp_json *doc)
 
 static void check_top_keys(tp_ctx *c, const tp_json *doc)
 {
-    static const char *const KNOWN[] = {"tileproof", "name",  "description", "target",  "dtypes",  "sizes",
-                                        "where",     "grid",  "inputs",      "outputs", "scratch", "kernel",
-                                        "reference", "cases", "allow",       NULL};
-    static const char *const LATER[] = {"contracts", "prepare", "scalar_prefetch", "expect", NULL};
+    static const char *const KNOWN[] = {"tileproof", "name",  "description", "target",          "dtypes",    "sizes",
+                                        "where",     "grid",  "inputs",      "outputs",         "scratch",   "kernel",
+                                        "reference", "cases", "allow",       "scalar_prefetch", "contracts", NULL};
+    static const char *const LATER[] = {"prepare", "expect", NULL};
     tp_check_keys(c, doc, KNOWN, LATER, "the spec");
 }
 
@@ -70,7 +78,7 @@ static void read_axis(tp_reader *r, tp_axis *axis, const tp_json *v, uint32_t i)
     axis->name = name->u.string;
     axis->loc = name->loc;
     axis->steps_loc = steps->loc;
-    axis->steps = tp_read_int_expr(r, steps, TP_NAME_SIZE, "\"steps\"");
+    axis->steps = tp_read_int_expr(r, steps, TP_NAME_SIZE | TP_NAME_TABLE, "\"steps\"");
     if (semantics && tp_str_is(semantics->u.string, "parallel"))
         axis->parallel = true;
     else if (semantics && tp_str_is(semantics->u.string, "core_parallel"))
@@ -168,8 +176,10 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
         tp_scope_add(c, &r.names, k->dtypes[i].name, TP_NAME_DTYPE, i, params->u.items.at[i]->key_loc);
     tp_read_sizes(&r, tp_member(c, doc, "sizes", TP_J_OBJECT, false));
     read_where(&r, tp_member(c, doc, "where", TP_J_ARRAY, false));
+    tp_read_tables(&r);
     read_grid(&r, tp_member(c, doc, "grid", TP_J_ARRAY, false));
     tp_read_operands(&r);
+    tp_read_contracts(&r);
     if (k->noutputs == 0)
         tp_raise(c, "TP005", tp_member(c, doc, "outputs", TP_J_ARRAY, true)->loc,
                  "name the arrays that the kernel writes", "a kernel has at least one output");

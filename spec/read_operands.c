@@ -92,7 +92,8 @@ static void read_block(tp_reader *r, tp_operand *o, const tp_json *block, const 
         dim->kind = TP_DIM_BLOCKED;
         dim->loc = b ? b->loc : o->loc;
         dim->index_loc = m ? m->loc : o->loc;
-        dim->index = m ? tp_read_int_expr(r, m, TP_NAME_SIZE | TP_NAME_AXIS, "an index") : tp_const(p, 0);
+        dim->index =
+            m ? tp_read_int_expr(r, m, TP_NAME_SIZE | TP_NAME_AXIS | TP_NAME_TABLE, "an index") : tp_const(p, 0);
         o->constant_map &= tp_expr_is_const(p, dim->index, NULL);
         if (!b) {
             dim->block = o->shape[d];
@@ -130,7 +131,7 @@ static void read_valid(tp_reader *r, tp_operand *o, const tp_json *v)
         o->element_syms[d] = (uint32_t)tp_expr_get(r->k->exprs, tp_sym_new(r->k->exprs, name))->value;
         tp_push(r->c->arena, r->names, (tp_name){.name = name, .kind = TP_NAME_ELEMENT, .index = o->element_syms[d]});
     }
-    o->valid = tp_int_expr_of(r, tp_parse_expr(r->c, v), TP_NAME_SIZE | TP_NAME_ELEMENT, true);
+    o->valid = tp_int_expr_of(r, tp_parse_expr(r->c, v), TP_NAME_SIZE | TP_NAME_ELEMENT | TP_NAME_TABLE, true);
     r->names.len = mark;
 }
 

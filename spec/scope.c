@@ -27,7 +27,7 @@ static bool reserved(tp_str s)
         "and",      "or",        "not",  "implies", "if",   "else",  "elif",  "for",    "in",
         "range",    "while",     "def",  "return",  "with", "True",  "False", "cdiv",   "next_power_of_2",
         "align_up", "inf",       "nan",  "ds",      "load", "store", "check", "forall", "matmul",
-        "softmax",  "logsumexp", "mean", "len",     "d0",
+        "softmax",  "logsumexp", "mean", "len",     "d0",   "take",
     };
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (tp_str_is(s, WORDS[i]))
@@ -150,6 +150,36 @@ static tp_expr_op binary_op(tp_operator o)
     }
 }
 
+/* An entry of a table: by its bare name when it has no dimensions. */
+static tp_expr table_expr(tp_reader *r, const tp_node *n, uint32_t table, tp_node *const *index, uint32_t given,
+                          unsigned kinds)
+{
+    const tp_table *t = &r->k->tables[table];
+    tp_expr at[TP_TABLE_RANK];
+    if (given != t->rank)
+        tp_raise(r->c, "TP004", tp_node_loc(r->c, n),
+                 t->rank ? tp_printf(r->c->arena, "write %.*s[…] with %u ind%s", TP_FMT(t->name), t->rank,
+                                     t->rank == 1 ? "ex" : "ices")
+                               .p
+                         : "write its bare name",
+                 "%u indices for the table `%.*s` of rank %u", given, TP_FMT(t->name), t->rank);
+    for (uint32_t d = 0; d < given; d++)
+        at[d] = tp_int_expr_of(r, index[d], kinds, false);
+    return tp_read(r->k->exprs, t->sym, t->rank, at);
+}
+
+static tp_expr index_expr(tp_reader *r, const tp_node *n, unsigned kinds)
+{
+    const tp_node *base = n->kids[0];
+    const tp_name *name = base->kind == TP_N_NAME ? tp_scope_find(&r->names, base->text) : NULL;
+    if (!name || name->kind != TP_NAME_TABLE)
+        tp_raise(r->c, "TP002", tp_node_loc(r->c, base), "tables are declared in \"scalar_prefetch\"",
+                 "only tables have entries here");
+    if (!(kinds & TP_NAME_TABLE))
+        tp_raise(r->c, "TP002", tp_node_loc(r->c, n), NULL, "tables cannot be read here");
+    return table_expr(r, n, name->index, n->kids + 1, n->nkids - 1, kinds);
+}
+
 static tp_expr name_expr(tp_reader *r, const tp_node *n, unsigned kinds)
 {
     const tp_name *name = tp_scope_find(&r->names, n->text);
@@ -164,6 +194,8 @@ static tp_expr name_expr(tp_reader *r, const tp_node *n, unsigned kinds)
                  TP_FMT(n->text));
     if (name->kind == TP_NAME_ELEMENT)
         return tp_sym(r->k->exprs, name->index);
+    if (name->kind == TP_NAME_TABLE)
+        return table_expr(r, n, name->index, NULL, 0, kinds);
     if (name->kind == TP_NAME_AXIS)
         return tp_sym(r->k->exprs, r->k->axes[name->index].sym);
     tp_read_size(r, name->index);
@@ -221,6 +253,7 @@ static tp_expr any_expr(tp_reader *r, const tp_node *n, unsigned kinds)
     case TP_N_INT: return tp_const(p, n->integer);
     case TP_N_NAME: return name_expr(r, n, kinds);
     case TP_N_CALL: return call_expr(r, n, kinds);
+    case TP_N_INDEX: return index_expr(r, n, kinds);
     case TP_N_UNARY: return unary_expr(r, n, kinds);
     case TP_N_TERNARY: {
         tp_expr c = tp_int_expr_of(r, n->kids[0], kinds, true);

@@ -10,7 +10,8 @@ typedef enum tp_name_kind {
     TP_NAME_OPERAND = 4,
     TP_NAME_DTYPE = 8,
     TP_NAME_LOCAL = 16,
-    TP_NAME_ELEMENT = 32, /* d0, d1, … inside "valid"; index is the symbol */
+    TP_NAME_ELEMENT = 32, /* d0, d1, … inside "valid", i of a forall; index is the symbol */
+    TP_NAME_TABLE = 64,
 } tp_name_kind;
 
 typedef struct tp_name {
@@ -46,6 +47,9 @@ tp_expr tp_int_expr_of(tp_reader *r, const tp_node *n, unsigned kinds, bool bool
 /* Read size number i (derived sizes pull others in). Defined in read_sizes.c. */
 void tp_read_size(tp_reader *r, uint32_t i);
 void tp_read_sizes(tp_reader *r, const tp_json *v);
+/* Prefetched tables, and what is promised about them: read_tables.c. */
+void tp_read_tables(tp_reader *r);
+void tp_read_contracts(tp_reader *r);
 /* Operands: read_operands.c. */
 void tp_read_operands(tp_reader *r);
 tp_dtype tp_read_dtype(tp_reader *r, const tp_json *v);

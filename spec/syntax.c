@@ -426,6 +426,25 @@ tp_node *tp_parse_expr(tp_ctx *c, const tp_json *string)
     return n;
 }
 
+tp_forall tp_parse_forall(tp_ctx *c, const tp_json *string)
+{
+    parser p = parser_new(c, string);
+    tp_forall f = {.n = 0};
+    if (accept(&p, "forall")) {
+        do {
+            if (f.n == TP_MAX_BOUND || p.now.kind != T_NAME)
+                fail_at(&p, p.now.from, p.now.to, "write forall i < n, j < m: fact", "a bound name is expected");
+            f.names[f.n] = parse_primary(&p);
+            expect(&p, "<");
+            f.extents[f.n++] = parse_binary(&p, TP_OPERATOR_ROWS[TP_O_LT].right);
+        } while (accept(&p, ","));
+        expect(&p, ":");
+    }
+    f.fact = parse_binary(&p, 0);
+    expect_end(&p);
+    return f;
+}
+
 /* ---- statements ---- */
 
 typedef struct program {

@@ -108,6 +108,13 @@ struct tp_syntax {
 
 /* One expression in a JSON string. Raises TP003. */
 tp_node *tp_parse_expr(tp_ctx *c, const tp_json *string);
+/* "forall i < e, j < f: fact"; without "forall" n is 0. */
+enum { TP_MAX_BOUND = 8 };
+typedef struct tp_forall {
+    uint32_t n;
+    tp_node *names[TP_MAX_BOUND], *extents[TP_MAX_BOUND], *fact;
+} tp_forall;
+tp_forall tp_parse_forall(tp_ctx *c, const tp_json *string);
 /* A program: an array of lines, indented as in Python. */
 tp_block tp_parse_program(tp_ctx *c, const tp_json *lines);
 

@@ -28,6 +28,16 @@ static void check(tp_analysis *a)
         loc = o->loc;
         any = true;
     }
+    for (uint32_t i = 0; i < a->k->ntables; i++) {
+        const tp_table *t = &a->k->tables[i];
+        tp_expr n = num(a, t->rank ? tp_storage_bits(t->dtype) / 8 : 4 * TP_LANES);
+        for (uint32_t d = 0; d < t->rank; d++)
+            n = mk(a, TP_E_MUL, n,
+                   d + 1 == t->rank ? mk(a, TP_E_ALIGN_UP, t->shape[d], num(a, TP_LANES)) : t->shape[d]);
+        total = mk(a, TP_E_ADD, total, n);
+        loc = any ? loc : t->loc;
+        any = true;
+    }
     if (!any)
         return;
     int64_t limit = a->k->target.smem_bytes;

@@ -3,13 +3,14 @@
 
 #include "base/checked.h"
 #include "cli/cli.h"
+#include "spec/table.h"
 
 typedef struct run_call {
     tp_cli *c;
     tp_job *j;
     tp_arena *arena; /* of the arrays: --max-memory */
     const tp_kernel *k;
-    tp_tensor *arrays;
+    tp_tensor *arrays, *tables;
     int64_t *env;
     bool *known; /* per size */
     int code;
@@ -53,12 +54,14 @@ static void check_names(run_call *r, const tp_strings *list, const char *option,
                  tp_printf(r->arena, "--%s takes NAME=FILE, not `%.*s`", option, TP_FMT(list->at[i])));
         const tp_kernel *k = r->j->report.spec->kernels[0];
         int o = tp_operand_find(k, name);
-        if (o >= 0 && k->operands[o].role == role)
+        if ((o >= 0 && k->operands[o].role == role) || (role == TP_INPUT && tp_table_find(k, name) >= 0))
             continue;
         tp_buf names = {.arena = r->arena};
         for (uint32_t n = 0; n < tp_noperands(k); n++)
             if (k->operands[n].role == role)
                 tp_buf_printf(&names, " %.*s", TP_FMT(k->operands[n].name));
+        for (uint32_t n = 0; n < k->ntables && role == TP_INPUT; n++)
+            tp_buf_printf(&names, " %.*s", TP_FMT(k->tables[n].name));
         fail(r, TP_EXIT_USAGE,
              tp_printf(r->arena, "--%s: the kernel has no %s `%.*s`; it has%.*s", option, option, TP_FMT(name),
                        TP_FMT(tp_buf_view(&names))));
@@ -103,6 +106,49 @@ static uint32_t read_inputs(run_call *r, const tp_kernel *k, tp_str *problem)
         }
     }
     return k->ninputs;
+}
+
+static void read_table_files(run_call *r)
+{
+    for (uint32_t i = 0; i < r->k->ntables; i++) {
+        const tp_table *t = &r->k->tables[i];
+        tp_str path = path_of(&r->c->input, t->name), why = {NULL, 0};
+        if (!path.n)
+            fail(r, TP_EXIT_USAGE,
+                 tp_printf(r->arena, "table `%.*s` is missing: --input %.*s=FILE.npy", TP_FMT(t->name),
+                           TP_FMT(t->name)));
+        if (tp_tensor_read(r->arena, path, t->dtype, &r->tables[i], &why) != TP_OK)
+            fail(r, TP_EXIT_INPUT,
+                 tp_printf(r->arena, "cannot read `%.*s` for table `%.*s`: %.*s", TP_FMT(path), TP_FMT(t->name),
+                           TP_FMT(why)));
+        if (tp_is_float(r->tables[i].dtype) || r->tables[i].rank != t->rank)
+            fail(r, TP_EXIT_INPUT,
+                 tp_printf(r->arena, "table `%.*s` is %s of rank %u in the spec, `%.*s` holds %.*s", TP_FMT(t->name),
+                           tp_dtype_info(t->dtype)->name, t->rank, TP_FMT(path),
+                           TP_FMT(tp_tensor_text(r->arena, &r->tables[i]))));
+    }
+}
+
+/* Bind what was read, and check the contracts. */
+static void bind_tables(run_call *r)
+{
+    const tp_kernel *k = r->k;
+    tp_str why = {NULL, 0};
+    if (!tp_tables_new(r->arena, k, r->env, &why))
+        fail(r, TP_EXIT_INPUT, why);
+    for (uint32_t i = 0; i < k->ntables; i++) {
+        const tp_table_data *d = tp_bound_table(r->env, k->tables[i].sym);
+        for (uint32_t x = 0; x < d->rank; x++)
+            if (d->dims[x] != r->tables[i].dims[x])
+                fail(r, TP_EXIT_INPUT,
+                     tp_printf(r->arena,
+                               "dimension %u of table `%.*s` is %lld in its array, but %lld by the other sizes", x,
+                               TP_FMT(k->tables[i].name), (long long)r->tables[i].dims[x], (long long)d->dims[x]));
+        for (size_t n = 0; n < r->tables[i].n; n++)
+            d->at[n] = tp_get_i64(r->tables[i].dtype, r->tables[i].data, n);
+    }
+    if (!tp_tables_hold(r->arena, k, r->env, &why))
+        fail(r, TP_EXIT_INPUT, why);
 }
 
 /* The first dtype combination that fits --dtype and the arrays; else the
@@ -199,6 +245,12 @@ static void infer_sizes(run_call *r)
             for (uint32_t d = 0; d < k->operands[i].rank && d < r->arrays[i].rank; d++) {
                 int s = only_unknown(r, k->operands[i].shape[d]);
                 if (s >= 0 && solve(r, k->operands[i].shape[d], s, r->arrays[i].dims[d]))
+                    r->known[s] = progress = true;
+            }
+        for (uint32_t i = 0; i < k->ntables; i++)
+            for (uint32_t d = 0; d < k->tables[i].rank; d++) {
+                int s = only_unknown(r, k->tables[i].shape[d]);
+                if (s >= 0 && solve(r, k->tables[i].shape[d], s, r->tables[i].dims[d]))
                     r->known[s] = progress = true;
             }
     }
@@ -301,8 +353,11 @@ static void execute(void *arg)
         return;
     }
     read_given_sizes(r);
+    r->tables = TP_NEWN(r->arena, tp_tensor, r->k->ntables);
+    read_table_files(r);
     infer_sizes(r);
     check_shapes(r);
+    bind_tables(r);
     tp_run_request request = {
         .kernel = r->k, .env = r->env, .arrays = r->arrays, .seed = (uint64_t)seed, .max_steps = max_steps};
     tp_trap trap;

@@ -110,6 +110,12 @@ static void witness(const painter *p, int margin, const tp_witness *w)
                       : b.n ? "   at step "
                             : "at step ",
                       TP_FMT(w->step.at[i].name), (long long)w->step.at[i].value);
+    for (uint32_t i = 0; i < w->tables.len; i++)
+        tp_buf_printf(&b, "%s%.*s = %lld",
+                      i     ? ", "
+                      : b.n ? "   with "
+                            : "with ",
+                      TP_FMT(w->tables.at[i].name), (long long)w->tables.at[i].value);
     if (!b.n)
         tp_buf_c(&b, "the only case");
     tp_buf_printf(&b, "   [%s]",

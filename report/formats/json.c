@@ -44,6 +44,8 @@ static json *witness(const tp_witness *w)
     json *o = json_object_new_object();
     json_object_object_add(o, "sizes", bindings(w->sizes.at, w->sizes.len));
     json_object_object_add(o, "step", bindings(w->step.at, w->step.len));
+    if (w->tables.len)
+        json_object_object_add(o, "tables", bindings(w->tables.at, w->tables.len));
     json_object_object_add(o, "dtypes", text_or_null(w->dtypes));
     json_object_object_add(o, "replay", json_object_new_string(w->replay));
     json_object_object_add(o, "detail", text_or_null(w->detail));

@@ -69,6 +69,21 @@ def integer(e, names):
     return eval(compiled(e), {**INTEGER, "choose": choose, **names})
 
 
+class Table:
+    """A prefetched table: entries are read as int32."""
+
+    def __init__(self, ref):
+        self.ref = ref
+
+    def __getitem__(self, index):
+        return self.ref[index].astype(jnp.int32)
+
+
+def entries(table, ref):
+    """What the name of a table means: itself, or its only entry."""
+    return Table(ref) if table["shape"] else ref[0].astype(jnp.int32)
+
+
 def dimension(b, sizes):
     """Blocked, squeezed, or Element with its padding."""
     if isinstance(b, dict):
@@ -275,12 +290,15 @@ class Body(ast.NodeTransformer):
 def body_function(spec, sizes, dtypes):
     refs = [o["name"] for k in ("inputs", "outputs", "scratch") for o in spec.get(k, [])]
     axes = [a["axis"] for a in spec.get("grid", [])]
+    tables = spec.get("scalar_prefetch", [])
     tree = ast.parse("\n".join(spec["kernel"]))
     rewriter = Body(refs)
     statements = rewriter.block(tree.body)
     start = [ast.parse(f"{a} = program_id({i})").body[0] for i, a in enumerate(axes)]
-    module = ast.fix_missing_locations(ast.Module([function("kernel", refs, start + statements)], []))
-    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, "jnp": jnp, "store": store, "branch": branch, "while_loop": lax.while_loop, "loop": loop, "inf": jnp.inf, "nan": jnp.nan,
+    start += [ast.parse(f"{t['name']} = entries({t['name']!r}, _{t['name']})").body[0] for t in tables]
+    parameters = ["_" + t["name"] for t in tables] + refs
+    module = ast.fix_missing_locations(ast.Module([function("kernel", parameters, start + statements)], []))
+    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, "jnp": jnp, "store": store, "branch": branch, "entries": lambda name, ref: entries(next(t for t in tables if t["name"] == name), ref), "while_loop": lax.while_loop, "loop": loop, "inf": jnp.inf, "nan": jnp.nan,
              "program_id": pl.program_id, "num_programs": lambda axis: pl.num_programs(axes.index(axis))}
     exec(compile(module, spec["name"], "exec"), names)
     return names["kernel"]
@@ -306,12 +324,14 @@ def resolve_sizes(spec, given):
     return sizes
 
 
-def pallas_call(spec, given_sizes=(), dtypes=(), interpret=True):
+def pallas_call(spec, given_sizes=(), dtypes=(), interpret=True, contents=()):
     """(call, input dtypes and shapes): call(*arrays) returns a list of outputs."""
     sizes = resolve_sizes(spec, dict(given_sizes))
     dtypes = {k: DTYPES[v] for k, v in dict(dtypes).items()}
     axes = [a["axis"] for a in spec.get("grid", [])]
-    grid = tuple(integer(a["steps"], sizes) for a in spec.get("grid", []))
+    numbers = {t["name"]: Table(np.array(dict(contents)[t["name"]])) if t["shape"] else int(dict(contents)[t["name"]])
+               for t in spec.get("scalar_prefetch", [])}
+    grid = tuple(int(integer(a["steps"], {**sizes, **numbers})) for a in spec.get("grid", []))
     semantics = tuple(a.get("semantics", "arbitrary") for a in spec.get("grid", []))
 
     def dtype_of(o):
@@ -328,23 +348,33 @@ def pallas_call(spec, given_sizes=(), dtypes=(), interpret=True):
         if "buffers" in o or "revisit" in o:
             revisit = {"revisit": pl.RevisitMode(o["revisit"])} if "revisit" in o else {}
             mode = {"pipeline_mode": pl.Buffered(o.get("buffers", 2), **revisit)}
-        return pl.BlockSpec(block, lambda *ids: tuple(integer(e, {**sizes, **dict(zip(axes, ids))}) for e in o["index_map"]), **mode)
+        return pl.BlockSpec(block, lambda *ids: tuple(integer(e, names_at(ids)) for e in o["index_map"]), **mode)
+
+    def names_at(ids):
+        refs = {t["name"]: entries(t, r) for t, r in zip(tables, ids[len(axes):])}
+        return {**sizes, **dict(zip(axes, ids)), **refs}
 
     inputs, outputs, scratch = spec.get("inputs", []), spec["outputs"], spec.get("scratch", [])
     names = [o["name"] for o in inputs]
+    tables = spec.get("scalar_prefetch", [])
     params = {"compiler_params": pltpu.CompilerParams(dimension_semantics=semantics)} if grid and interpret is not True else {}
     call = pl.pallas_call(
         body_function(spec, sizes, dtypes),
         out_shape=[jax.ShapeDtypeStruct(shape_of(o), dtype_of(o)) for o in outputs],
-        grid=grid,
-        in_specs=[block_of(o) for o in inputs],
-        out_specs=[block_of(o) for o in outputs],
-        scratch_shapes=[pltpu.VMEM(shape_of(o), dtype_of(o)) for o in scratch],
-        input_output_aliases={names.index(o["alias"]): i for i, o in enumerate(outputs) if "alias" in o},
+        grid_spec=pltpu.PrefetchScalarGridSpec(
+            num_scalar_prefetch=len(tables),
+            grid=grid,
+            in_specs=[block_of(o) for o in inputs],
+            out_specs=[block_of(o) for o in outputs],
+            scratch_shapes=[pltpu.VMEM(shape_of(o), dtype_of(o)) for o in scratch],
+        ),
+        input_output_aliases={len(tables) + names.index(o["alias"]): i for i, o in enumerate(outputs) if "alias" in o},
         interpret=interpret,
         **params,
     )
-    return call, [(dtype_of(o), shape_of(o)) for o in inputs]
+    contents = dict(contents)
+    filled = [array(contents[t["name"]], dtype_of(t), shape_of(t) or (1,)) for t in tables]
+    return functools.partial(call, *filled), [(dtype_of(o), shape_of(o)) for o in inputs]
 
 
 def array(values, dtype, shape):

@@ -46,7 +46,7 @@ def gist(e):
 
 
 def values_of(spec, test, interpret):
-    call, inputs = pallas.pallas_call(spec, test.get("sizes", {}), interpret=interpret)
+    call, inputs = pallas.pallas_call(spec, test.get("sizes", {}), interpret=interpret, contents=test.get("tables", {}))
     given = test.get("inputs", {})
     arrays = [pallas.array(given[o["name"]], *i) if o["name"] in given else np.ones(i[1], i[0])
               for o, i in zip(spec.get("inputs", []), inputs)]

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "kernels/machine.h"
+#include "kernels/equiv.h"
 
 static void fill(tp_tensor *t, size_t *at, const tp_json *v)
 {
@@ -68,6 +68,8 @@ static void run_spec(void *arg)
         env[tp_size_find(k, sizes->u.items.at[i]->key)->sym] = sizes->u.items.at[i]->u.integer;
     tp_tensor arrays[16];
     tp_str why;
+    tp_case x = {.kernel = k, .env = env};
+    assert_true(tp_case_tables(&l->ctx, k, &x, tp_json_get(r->test, "tables")));
     for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
         int64_t dims[TP_MAX_RANK];
         assert_true(tp_operand_dims(k, &k->operands[i], env, dims, &why));

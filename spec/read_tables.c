@@ -1,0 +1,115 @@
+/* "scalar_prefetch" and "contracts": tables of integers, and what holds for
+ * their contents. */
+#include "spec/scope.h"
+
+static bool integral(tp_dtype d)
+{
+    return d == TP_I8 || d == TP_I16 || d == TP_I32 || d == TP_U8 || d == TP_U16 || d == TP_BOOL;
+}
+
+static void read_values(tp_reader *r, tp_table *t, const tp_json *v)
+{
+    static const char *const KEYS[] = {"min", "max", NULL};
+    if (!v)
+        return;
+    tp_check_keys(r->c, v, KEYS, NULL, "\"values\"");
+    const tp_json *min = tp_json_get(v, "min"), *max = tp_json_get(v, "max");
+    t->values_loc = v->loc;
+    if (min)
+        t->min = tp_read_int_expr(r, min, TP_NAME_SIZE, "the least value");
+    if (max)
+        t->max = tp_read_int_expr(r, max, TP_NAME_SIZE, "the greatest value");
+}
+
+static void read_table(tp_reader *r, uint32_t i, const tp_json *v)
+{
+    static const char *const KEYS[] = {"name", "dtype", "shape", "values", "sorted", "extent", NULL}, *const LATER[] = {
+                                                                                                          "mutable",
+                                                                                                          NULL};
+    tp_table *t = &r->k->tables[i];
+    tp_expect_type(r->c, v, TP_J_OBJECT, "a prefetched table");
+    tp_check_keys(r->c, v, KEYS, LATER, "a prefetched table");
+    const tp_json *name = tp_member(r->c, v, "name", TP_J_STRING, true),
+                  *dtype = tp_member(r->c, v, "dtype", TP_J_STRING, true),
+                  *shape = tp_member(r->c, v, "shape", TP_J_ARRAY, true),
+                  *sorted = tp_member(r->c, v, "sorted", TP_J_BOOL, false), *extent = tp_json_get(v, "extent");
+    t->name = name->u.string;
+    t->loc = name->loc;
+    t->dtype = tp_read_dtype(r, dtype);
+    if (!integral(t->dtype))
+        tp_raise(r->c, "TP004", dtype->loc, "int32, int16, int8, uint16, uint8 or bool", "a table of %s",
+                 tp_dtype_info(t->dtype)->name);
+    t->rank = shape->u.items.n;
+    if (t->rank > TP_TABLE_RANK)
+        tp_raise(r->c, "TP005", shape->loc, "reshape it", "a table of rank %u; at most %d dimensions are read", t->rank,
+                 TP_TABLE_RANK);
+    for (uint32_t d = 0; d < t->rank; d++)
+        t->shape[d] = tp_read_int_expr(r, shape->u.items.at[d], TP_NAME_SIZE, "a dimension");
+    t->sorted = sorted && sorted->u.boolean;
+    if (t->sorted && t->rank != 1)
+        tp_raise(r->c, "TP005", sorted->loc, NULL, "\"sorted\" is for tables of rank 1");
+    if (extent && !t->rank)
+        tp_raise(r->c, "TP005", extent->loc, NULL, "\"extent\" of a table without dimensions");
+    if (extent) {
+        t->extent = tp_read_int_expr(r, extent, TP_NAME_SIZE | TP_NAME_TABLE, "\"extent\"");
+        t->extent_loc = extent->loc;
+    }
+    read_values(r, t, tp_member(r->c, v, "values", TP_J_OBJECT, false));
+    t->sym = (uint32_t)tp_expr_get(r->k->exprs, tp_sym_new(r->k->exprs, t->name))->value;
+    tp_scope_add(r->c, &r->names, t->name, TP_NAME_TABLE, i, name->loc);
+}
+
+static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32_t i)
+{
+    static const char *const KEYS[] = {"id", "fact", NULL};
+    tp_expect_type(r->c, v, TP_J_OBJECT, "a contract");
+    tp_check_keys(r->c, v, KEYS, NULL, "a contract");
+    const tp_json *id = tp_member(r->c, v, "id", TP_J_STRING, true),
+                  *fact = tp_member(r->c, v, "fact", TP_J_STRING, true);
+    for (uint32_t k = 0; k < i; k++)
+        if (tp_str_eq(r->k->contracts[k].id, id->u.string))
+            tp_raise(r->c, "TP002", id->loc, "number them C1, C2, …", "two contracts are called \"%.*s\"",
+                     TP_FMT(id->u.string));
+    uint32_t mark = r->names.len;
+    tp_forall f = tp_parse_forall(r->c, fact);
+    x->id = id->u.string;
+    x->text = fact->u.string;
+    x->loc = fact->loc;
+    if (f.n > TP_TABLE_RANK)
+        tp_raise(r->c, "TP005", fact->loc, NULL, "more than %d bound names", TP_TABLE_RANK);
+    for (; x->nbound < f.n; x->nbound++) {
+        tp_str name = f.names[x->nbound]->text;
+        x->extent[x->nbound] =
+            tp_int_expr_of(r, f.extents[x->nbound], TP_NAME_SIZE | TP_NAME_TABLE | TP_NAME_ELEMENT, false);
+        tp_expr sym = tp_sym_new(r->k->exprs, name);
+        x->bound[x->nbound] = (uint32_t)tp_expr_get(r->k->exprs, sym)->value;
+        tp_scope_add(r->c, &r->names, name, TP_NAME_ELEMENT, x->bound[x->nbound],
+                     tp_node_loc(r->c, f.names[x->nbound]));
+    }
+    x->fact = tp_int_expr_of(r, f.fact, TP_NAME_SIZE | TP_NAME_TABLE | TP_NAME_ELEMENT, true);
+    r->names.len = mark;
+}
+
+void tp_read_tables(tp_reader *r)
+{
+    enum { MAX_TABLES = 32 };
+    const tp_json *tables = tp_member(r->c, r->k->doc, "scalar_prefetch", TP_J_ARRAY, false);
+    uint32_t n = tables ? tables->u.items.n : 0;
+    if (n > MAX_TABLES)
+        tp_raise(r->c, "TP005", tables->loc, NULL, "more than %d tables", MAX_TABLES);
+    r->k->tables = TP_NEWN(r->c->arena, tp_table, n);
+    for (; r->k->ntables < n; r->k->ntables++)
+        read_table(r, r->k->ntables, tables->u.items.at[r->k->ntables]);
+}
+
+void tp_read_contracts(tp_reader *r)
+{
+    enum { MAX_CONTRACTS = 64 };
+    const tp_json *contracts = tp_member(r->c, r->k->doc, "contracts", TP_J_ARRAY, false);
+    uint32_t m = contracts ? contracts->u.items.n : 0;
+    if (m > MAX_CONTRACTS)
+        tp_raise(r->c, "TP005", contracts->loc, NULL, "more than %d contracts", MAX_CONTRACTS);
+    r->k->contracts = TP_NEWN(r->c->arena, tp_contract, m);
+    for (; r->k->ncontracts < m; r->k->ncontracts++)
+        read_contract(r, &r->k->contracts[r->k->ncontracts], contracts->u.items.at[r->k->ncontracts], r->k->ncontracts);
+}

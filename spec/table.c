@@ -1,0 +1,353 @@
+#include "spec/table.h"
+
+#include "base/rng.h"
+
+static tp_table_data *data_of(const tp_kernel *k, const int64_t *env, uint32_t table)
+{
+    return (tp_table_data *)(uintptr_t)tp_bound_table(env, k->tables[table].sym);
+}
+
+static int64_t entries(const tp_table_data *d)
+{
+    int64_t n = 1;
+    for (uint32_t i = 0; i < d->rank; i++)
+        n *= d->dims[i];
+    return n;
+}
+
+bool tp_tables_new(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why)
+{
+    for (uint32_t i = 0; i < k->ntables; i++) {
+        const tp_table *t = &k->tables[i];
+        tp_table_data *d = TP_NEW(a, tp_table_data);
+        int64_t n = 1;
+        d->rank = t->rank;
+        for (uint32_t x = 0; x < t->rank; x++) {
+            tp_eval_error e = tp_expr_eval(k->exprs, t->shape[x], env, &d->dims[x]);
+            if (e != TP_EVAL_OK || d->dims[x] < 0 || d->dims[x] > TP_TABLE_MAX_ENTRIES ||
+                (n *= d->dims[x]) > TP_TABLE_MAX_ENTRIES) {
+                *why = tp_printf(a, "the table `%.*s` has no shape that could be filled", TP_FMT(t->name));
+                return false;
+            }
+        }
+        d->readable = t->rank ? d->dims[0] : 1;
+        d->at = TP_NEWN(a, int64_t, (size_t)n);
+        tp_bind_table(env, t->sym, d);
+    }
+    return true;
+}
+
+void tp_table_bounds(const tp_kernel *k, const tp_table *t, const int64_t *env, int64_t *lo, int64_t *hi)
+{
+    int64_t v;
+    *lo = t->dtype == TP_BOOL ? 0 : tp_dtype_min(t->dtype);
+    *hi = t->dtype == TP_BOOL ? 1 : tp_dtype_max(t->dtype);
+    if (t->min.id && tp_expr_eval(k->exprs, t->min, env, &v) == TP_EVAL_OK && v > *lo)
+        *lo = v;
+    if (t->max.id && tp_expr_eval(k->exprs, t->max, env, &v) == TP_EVAL_OK && v < *hi)
+        *hi = v;
+}
+
+/* ---- do they hold? ---- */
+
+enum { MAX_INSTANCES = 10000000 };
+
+typedef struct check {
+    tp_arena *arena;
+    const tp_kernel *k;
+    int64_t *env;
+    tp_str why;
+    int64_t work;              /* instances looked at; bounded */
+    const tp_contract *broken; /* a contract, with its bound symbols set in env; or NULL */
+} check;
+
+static tp_str entry_text(check *c, uint32_t table, int64_t at)
+{
+    const tp_table_data *d = data_of(c->k, c->env, table);
+    int64_t index[TP_TABLE_RANK];
+    tp_buf b = {.arena = c->arena};
+    for (uint32_t i = d->rank; i-- > 0; at /= d->dims[i] ? d->dims[i] : 1)
+        index[i] = at % (d->dims[i] ? d->dims[i] : 1);
+    tp_buf_str(&b, c->k->tables[table].name);
+    for (uint32_t i = 0; i < d->rank; i++)
+        tp_buf_printf(&b, "%s%lld", i ? ", " : "[", (long long)index[i]);
+    tp_buf_c(&b, d->rank ? "]" : "");
+    return tp_buf_view(&b);
+}
+
+/* The first dimension may be shorter than the array. */
+static bool set_extent(check *c, uint32_t table)
+{
+    const tp_table *t = &c->k->tables[table];
+    tp_table_data *d = data_of(c->k, c->env, table);
+    int64_t n;
+    if (!t->extent.id)
+        return true;
+    if (tp_expr_eval(c->k->exprs, t->extent, c->env, &n) != TP_EVAL_OK || n < 0 || n > d->dims[0]) {
+        c->why = tp_printf(c->arena, "the extent of the table `%.*s` is not between 0 and its %lld entries",
+                           TP_FMT(t->name), (long long)d->dims[0]);
+        return false;
+    }
+    d->readable = n;
+    return true;
+}
+
+static bool table_holds(check *c, uint32_t table)
+{
+    const tp_table *t = &c->k->tables[table];
+    const tp_table_data *d = data_of(c->k, c->env, table);
+    int64_t lo, hi, n = d->rank && d->dims[0] ? entries(d) / d->dims[0] * d->readable : entries(d);
+    if (!set_extent(c, table))
+        return false;
+    tp_table_bounds(c->k, t, c->env, &lo, &hi);
+    for (int64_t i = 0; i < n; i++) {
+        if (d->at[i] < lo || d->at[i] > hi)
+            c->why = tp_printf(c->arena, "%.*s is %lld; declared are %lld to %lld", TP_FMT(entry_text(c, table, i)),
+                               (long long)d->at[i], (long long)lo, (long long)hi);
+        else if (t->sorted && i && d->at[i] < d->at[i - 1])
+            c->why = tp_printf(c->arena, "%.*s is %lld, less than the entry before it; declared is \"sorted\"",
+                               TP_FMT(entry_text(c, table, i)), (long long)d->at[i]);
+        else
+            continue;
+        return false;
+    }
+    return true;
+}
+
+static bool contract_holds(check *c, const tp_contract *x, uint32_t bound)
+{
+    int64_t n, holds;
+    if (bound < x->nbound) {
+        if (tp_expr_eval(c->k->exprs, x->extent[bound], c->env, &n) != TP_EVAL_OK)
+            n = 0;
+        for (int64_t i = 0; i < n; i++) {
+            if (++c->work > MAX_INSTANCES) {
+                c->why = tp_printf(c->arena, "%.*s has more than %d instances to check", TP_FMT(x->id), MAX_INSTANCES);
+                return false;
+            }
+            c->env[x->bound[bound]] = i;
+            if (!contract_holds(c, x, bound + 1))
+                return false;
+        }
+        return true;
+    }
+    tp_eval_error e = tp_expr_eval(c->k->exprs, x->fact, c->env, &holds);
+    if (e == TP_EVAL_TABLE || (e == TP_EVAL_OK && holds)) /* of entries that do not exist it says nothing */
+        return true;
+    tp_buf b = {.arena = c->arena};
+    tp_buf_printf(&b, "the tables break %.*s (%.*s)", TP_FMT(x->id), TP_FMT(x->text));
+    for (uint32_t i = 0; i < x->nbound; i++)
+        tp_buf_printf(&b, "%s%.*s = %lld", i ? ", " : " at ", TP_FMT(tp_sym_name(c->k->exprs, x->bound[i])),
+                      (long long)c->env[x->bound[i]]);
+    c->why = tp_buf_view(&b);
+    c->broken = x;
+    return false;
+}
+
+static bool hold(check *c)
+{
+    c->broken = NULL;
+    for (uint32_t i = 0; i < c->k->ntables; i++)
+        if (!set_extent(c, i))
+            return false;
+    for (uint32_t i = 0; i < c->k->ntables; i++)
+        if (!table_holds(c, i))
+            return false;
+    for (uint32_t i = 0; i < c->k->ncontracts; i++)
+        if (!contract_holds(c, &c->k->contracts[i], 0))
+            return false;
+    return true;
+}
+
+bool tp_tables_hold(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why)
+{
+    check c = {.arena = a, .k = k, .env = env};
+    bool ok = hold(&c);
+    *why = c.why;
+    return ok;
+}
+
+/* ---- finding some ---- */
+
+typedef struct finder {
+    check c;
+    tp_rng rng;
+    bool **fixed; /* per table and entry */
+} finder;
+
+static int64_t offset_of(const tp_table_data *d, const int64_t *index)
+{
+    int64_t at = 0;
+    for (uint32_t i = 0; i < d->rank; i++) {
+        if (index[i] < 0 || index[i] >= d->dims[i])
+            return -1;
+        at = at * d->dims[i] + index[i];
+    }
+    return at;
+}
+
+/* Start values: the least, ascending ones, then random ones near the least. */
+static void guess(finder *f, uint32_t table, int round)
+{
+    const tp_table *t = &f->c.k->tables[table];
+    tp_table_data *d = data_of(f->c.k, f->c.env, table);
+    int64_t lo, hi, n = entries(d), least;
+    tp_table_bounds(f->c.k, t, f->c.env, &lo, &hi);
+    least = lo > 0 ? lo : hi < 0 ? hi : 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t span = hi - least < 7 ? hi - least : 7, v = least;
+        if (round == 1)
+            v = span > 0 ? least + i % (span + 1) : least;
+        else if (round > 1 && span > 0)
+            v = least + (int64_t)tp_rng_below(&f->rng, (uint64_t)span + 1);
+        if (!f->fixed[table][i])
+            d->at[i] = v;
+    }
+    if (!t->sorted)
+        return;
+    int64_t floor = lo, ceiling = hi;
+    for (int64_t i = 0; i < n; i++) { /* no less than what comes before, … */
+        if (!f->fixed[table][i] && d->at[i] < floor)
+            d->at[i] = floor;
+        floor = d->at[i];
+    }
+    for (int64_t i = n; i-- > 0;) { /* … no more than what is fixed behind */
+        if (!f->fixed[table][i] && d->at[i] > ceiling)
+            d->at[i] = ceiling;
+        ceiling = d->at[i];
+    }
+}
+
+/* The reads of a fact, and the values of what they could be compared with. */
+typedef struct repair {
+    struct {
+        uint32_t table;
+        int64_t at;
+    } reads[16];
+    uint32_t nreads;
+    int64_t values[32];
+    uint32_t nvalues;
+} repair;
+
+static void collect(finder *f, tp_expr e, repair *r)
+{
+    const tp_expr_node n = *tp_expr_get(f->c.k->exprs, e);
+    int64_t v, index[TP_TABLE_RANK] = {0};
+    const tp_expr kids[] = {n.a, n.b, n.c};
+    if (!e.id)
+        return;
+    for (int i = 0; i < 3; i++)
+        collect(f, kids[i], r);
+    for (int i = 0; i < 2 && n.op >= TP_E_EQ && n.op <= TP_E_GE; i++)
+        for (int64_t by = -1; by <= 1 && r->nvalues < 30; by++)
+            if (tp_expr_eval(f->c.k->exprs, kids[i], f->c.env, &v) == TP_EVAL_OK)
+                r->values[r->nvalues++] = v + by;
+    if (n.op != TP_E_READ || r->nreads == 16)
+        return;
+    for (uint32_t t = 0; t < f->c.k->ntables; t++) {
+        const tp_table_data *d = data_of(f->c.k, f->c.env, t);
+        if (f->c.k->tables[t].sym != (uint32_t)n.value)
+            continue;
+        bool known = true;
+        for (uint32_t i = 0; i < d->rank; i++)
+            known &= tp_expr_eval(f->c.k->exprs, kids[i], f->c.env, &index[i]) == TP_EVAL_OK;
+        int64_t at = known ? offset_of(d, index) : -1;
+        if (at >= 0 && !f->fixed[t][at]) {
+            r->reads[r->nreads].table = t;
+            r->reads[r->nreads++].at = at;
+        }
+    }
+}
+
+/* Make the broken instance true by changing one entry, if that can be done. */
+static bool mend(finder *f)
+{
+    const tp_contract *x = f->c.broken;
+    repair r = {.nreads = 0};
+    int64_t holds;
+    if (!x)
+        return false;
+    collect(f, x->fact, &r);
+    for (uint32_t tries = 0; r.nreads && r.nvalues && tries < 64; tries++) {
+        uint32_t which = (uint32_t)tp_rng_below(&f->rng, r.nreads);
+        tp_table_data *d = data_of(f->c.k, f->c.env, r.reads[which].table);
+        int64_t *entry = &d->at[r.reads[which].at], old = *entry, lo, hi;
+        tp_table_bounds(f->c.k, &f->c.k->tables[r.reads[which].table], f->c.env, &lo, &hi);
+        *entry = r.values[tp_rng_below(&f->rng, r.nvalues)];
+        if (*entry >= lo && *entry <= hi && tp_expr_eval(f->c.k->exprs, x->fact, f->c.env, &holds) == TP_EVAL_OK &&
+            holds)
+            return true;
+        *entry = old;
+    }
+    return false;
+}
+
+bool tp_tables_find(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
+                    uint64_t seed, tp_contract_at *broken)
+{
+    enum { ROUNDS = 24, MENDS = 200 };
+    finder f = {.c = {.arena = a, .k = k, .env = env}, .rng = tp_rng_new(seed, 0x7461626c)};
+    tp_str why;
+    if (broken)
+        broken->contract = NULL;
+    if (!tp_tables_new(a, k, env, &why))
+        return false;
+    f.fixed = TP_NEWN(a, bool *, k->ntables);
+    for (uint32_t t = 0; t < k->ntables; t++)
+        f.fixed[t] = TP_NEWN(a, bool, (size_t)entries(data_of(k, env, t)) + 1);
+    for (uint32_t i = 0; i < nfixed; i++) {
+        tp_table_data *d = data_of(k, env, fixed[i].table);
+        int64_t at = offset_of(d, fixed[i].index);
+        if (at < 0 || (f.fixed[fixed[i].table][at] && d->at[at] != fixed[i].value))
+            return false;
+        f.fixed[fixed[i].table][at] = true;
+        d->at[at] = fixed[i].value;
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        int start = seed && round < 2 ? round + 2 : round; /* a seed asks for variety */
+        for (uint32_t t = 0; t < k->ntables; t++)
+            guess(&f, t, start);
+        for (int m = 0; m < MENDS; m++)
+            if (hold(&f.c))
+                return true;
+            else if (!mend(&f))
+                break;
+    }
+    for (uint32_t b = 0; broken && (broken->contract = f.c.broken) && b < f.c.broken->nbound; b++)
+        broken->at[b] = env[f.c.broken->bound[b]];
+    return false;
+}
+
+/* ---- as text ---- */
+
+static const int64_t *list(tp_buf *b, const tp_table_data *d, uint32_t dim, const int64_t *at)
+{
+    if (dim == d->rank) {
+        tp_buf_printf(b, "%lld", (long long)*at);
+        return at + 1;
+    }
+    tp_buf_c(b, "[");
+    for (int64_t i = 0; i < d->dims[dim]; i++) {
+        tp_buf_c(b, i ? ", " : "");
+        at = list(b, d, dim + 1, at);
+    }
+    tp_buf_c(b, "]");
+    return at;
+}
+
+tp_str tp_tables_text(tp_arena *a, const tp_kernel *k, const int64_t *env)
+{
+    enum { MAX_SHOWN = 4096 };
+    tp_buf b = {.arena = a};
+    int64_t total = 0;
+    tp_buf_c(&b, "{");
+    for (uint32_t t = 0; t < k->ntables; t++) {
+        const tp_table_data *d = tp_bound_table(env, k->tables[t].sym);
+        if (!d || (total += entries(d)) > MAX_SHOWN)
+            return (tp_str){NULL, 0};
+        tp_buf_printf(&b, "%s\"%.*s\": ", t ? ", " : "", TP_FMT(k->tables[t].name));
+        list(&b, d, 0, d->at);
+    }
+    tp_buf_c(&b, "}");
+    return k->ntables ? tp_buf_view(&b) : (tp_str){NULL, 0};
+}

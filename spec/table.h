@@ -1,0 +1,43 @@
+/* Contents of prefetched tables: checking them, and finding some that fit. */
+#ifndef TP_TABLE_H
+#define TP_TABLE_H
+
+#include "spec/kernel.h"
+
+enum { TP_TABLE_MAX_ENTRIES = 1 << 22 };
+
+/* An entry that must have this value. */
+typedef struct tp_table_entry {
+    uint32_t table;
+    int64_t index[TP_TABLE_RANK], value;
+} tp_table_entry;
+
+/* Zeroed contents for every table, bound in env, which has the sizes. False
+ * with *why when a shape has no value or is too large. */
+bool tp_tables_new(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why);
+
+/* Do the bound contents keep "values", "sorted", "extent" and the contracts?
+ * False with *why, which names the entry. */
+bool tp_tables_hold(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why);
+
+/* An instance of a contract. */
+typedef struct tp_contract_at {
+    const tp_contract *contract; /* NULL: none */
+    int64_t at[TP_TABLE_RANK];   /* values of its bound symbols */
+} tp_contract_at;
+
+/* Contents with these entries that keep every contract, bound in env. False
+ * when none was found: a search, so there may be some all the same; *broken
+ * (may be NULL) is then an instance that could not be kept. The same seed
+ * gives the same contents. */
+bool tp_tables_find(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
+                    uint64_t seed, tp_contract_at *broken);
+
+/* What an entry may hold, before contracts: "values", else what the dtype holds. */
+void tp_table_bounds(const tp_kernel *k, const tp_table *t, const int64_t *env, int64_t *lo, int64_t *hi);
+
+/* The bound contents as a JSON object of nested lists; empty when there are
+ * many entries. */
+tp_str tp_tables_text(tp_arena *a, const tp_kernel *k, const int64_t *env);
+
+#endif

@@ -1,0 +1,220 @@
+/* Random specs with prefetched tables: what the analyzer says for a box of
+ * sizes and all contents of the tables that keep the contracts, against what
+ * the machine does for every one of them. "Proven" and a trap of that rule is
+ * unsound. The seed is printed; TEST_SEED and TEST_TRIALS change it. */
+#include "tests/unit/support.h"
+
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "kernels/machine.h"
+#include "spec/table.h"
+
+enum { TRIALS = 120, ENTRIES = 3, LOWEST = -1, HIGHEST = 3 };
+
+typedef struct maker {
+    tp_arena *a;
+    tp_rng rng;
+} maker;
+
+static int pick(maker *g, int n)
+{
+    return (int)tp_rng_below(&g->rng, (uint64_t)n);
+}
+
+static const char *one_of(maker *g, const char *const *list, int n)
+{
+    return list[pick(g, n)];
+}
+#define ONE_OF(g, ...)                                                                                                 \
+    one_of(g, (const char *const[]){__VA_ARGS__}, (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)))
+
+static const char *contracts(maker *g)
+{
+    switch (pick(g, 6)) {
+    case 0: return ", \"contracts\": [{\"id\": \"C1\", \"fact\": \"forall e < 2: t[e] + 1 == t[e + 1]\"}]";
+    case 1: return ", \"contracts\": [{\"id\": \"C1\", \"fact\": \"forall e < M: 0 <= t[e] and t[e] < M\"}]";
+    case 2: return ", \"contracts\": [{\"id\": \"C1\", \"fact\": \"forall e < 3, f < 3: e < f implies t[e] != t[f]\"}]";
+    case 3:
+        return ", \"contracts\": [{\"id\": \"C1\", \"fact\": \"0 <= t[0]\"}, {\"id\": \"C2\", \"fact\": \"forall e < "
+               "2: t[e] <= "
+               "t[e + 1]\"}]";
+    case 4: return ", \"contracts\": [{\"id\": \"C1\", \"fact\": \"forall e < n: 0 <= t[e] and t[e] <= e\"}]";
+    default: return "";
+    }
+}
+
+/* One table of three entries, and one number. */
+static const char *make_spec(maker *g)
+{
+    tp_buf b = {.arena = g->a};
+    tp_buf_printf(
+        &b,
+        "{\"tileproof\": 1, \"name\": \"random\", \"target\": \"none\", \"sizes\": {\"M\": {\"min\": %d, "
+        "\"max\": 3}}, \"scalar_prefetch\": [{\"name\": \"n\", \"dtype\": \"%s\", \"shape\": []%s}, {\"name\": "
+        "\"t\", \"dtype\": \"int8\", \"shape\": [3]%s%s%s}]%s, ",
+        1 + pick(g, 2), ONE_OF(g, "int8", "bool", "int8"),
+        ONE_OF(g, "", ", \"values\": {\"min\": 0, \"max\": 3}", ", \"values\": {\"min\": 1, \"max\": \"M\"}"),
+        ONE_OF(g, "", "", ", \"values\": {\"min\": 0, \"max\": \"M - 1\"}", ", \"values\": {\"min\": 0, \"max\": 2}"),
+        ONE_OF(g, "", "", ", \"sorted\": true"), ONE_OF(g, "", "", ", \"extent\": \"n\"", ", \"extent\": \"M\""),
+        contracts(g));
+    const char *index[] = {ONE_OF(g, "t[i]", "i", "i", "t[i]", "t[t[i]]", "t[i + 1]", "min(t[i], M - 1)", "n",
+                                  "t[i] if i < n else i", "max(t[i], 0)", "t[2 - i]", "(t[i] + i) // 2"),
+                           ONE_OF(g, "i", "i", "i", "t[i]", "t[i]", "0", "M - 1 - t[i]", "min(i, t[i])")};
+    tp_buf_printf(
+        &b,
+        "\"grid\": [{\"axis\": \"i\", \"steps\": \"%s\", \"semantics\": \"%s\"}], \"inputs\": [{\"name\": \"x\", "
+        "\"dtype\": \"float32\", \"shape\": [\"M\"], \"block_shape\": [1], \"index_map\": [\"%s\"]}], "
+        "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"M\"], \"block_shape\": [1], "
+        "\"index_map\": [\"%s\"]}], ",
+        ONE_OF(g, "M", "M", "M", "n", "3", "t[0]"), ONE_OF(g, "arbitrary", "arbitrary", "parallel"), index[0],
+        index[1]);
+    tp_buf_printf(
+        &b, "\"scratch\": [{\"name\": \"s\", \"dtype\": \"float32\", \"shape\": [3]}], \"kernel\": [%s]}",
+        ONE_OF(g, "\"o[...] = x[...]\"", "\"o[...] = x[...]\"", "\"if t[i] >= 0:\", \"    o[...] = x[...]\"",
+               "\"s[...] = 0\", \"o[...] = s[ds(t[i], 1)]\"",
+               "\"if i == t[0]:\", \"    s[...] = 1\", \"o[...] = s[ds(0, 1)]\"",
+               "\"s[ds(0, 1)] = 1\", \"for e in range(n, t[i]):\", \"    s[e] = 1\", \"o[...] = s[ds(0, 1)]\"",
+               "\"o[...] = where(iota(int32, (1,), 0) < t[i], 0, x[...])\"",
+               "\"s[...] = where(iota(int32, (3,), 0) < n, 1, s[...])\", \"if n > 0:\", \"    o[...] = s[ds(0, 1)]\"",
+               "\"if n == t[t[i]]:\", \"    o[...] = x[...]\", \"else:\", \"    o[...] = -x[...]\""));
+    return tp_buf_view(&b).p;
+}
+
+typedef struct tally {
+    unsigned specs, refused, points, traps, proven, violated, unknown, unsound, unconfirmed;
+} tally;
+
+typedef struct job {
+    loaded *l;
+    tp_analysis_options o;
+    tp_analysis_result r;
+} job;
+
+static void analyze_job(void *arg)
+{
+    job *j = arg;
+    tp_analyze(j->l->arena, j->l->spec, &j->o, &j->r);
+}
+
+static tp_status run_at(tp_arena *a, const tp_kernel *k, const int64_t *env, uint64_t seed, tp_trap *trap)
+{
+    tp_tensor arrays[2];
+    int64_t dims[TP_MAX_RANK];
+    tp_str why;
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_true(tp_operand_dims(k, &k->operands[i], env, dims, &why));
+        arrays[i] = tp_tensor_new(a, TP_F32, 1, dims);
+    }
+    tp_run_request r = {.kernel = k, .env = env, .arrays = arrays, .seed = seed, .max_steps = 1000};
+    return tp_machine_run(a, &r, trap, NULL);
+}
+
+static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule)
+{
+    (void)ctx;
+    tp_arena *a = tp_arena_new(0);
+    tp_trap trap;
+    tp_status st = run_at(a, k, env, 0, &trap);
+    int answer = st == TP_OK ? 0 : st == TP_E_TRAP && strcmp(trap.rule, rule) == 0 ? 1 : -1;
+    tp_arena_free(a);
+    return answer;
+}
+
+static bool open_for(const tp_analysis_result *r, const char *rule)
+{
+    for (uint32_t i = 0; i < r->findings.len; i++)
+        if (strcmp(r->findings.at[i].rule, rule) == 0 && r->findings.at[i].verdict != TP_PROVEN)
+            return true;
+    return false;
+}
+
+static void judge_point(tally *t, job *j, int64_t *env, const char *spec, uint64_t trial)
+{
+    const tp_kernel *k = j->l->spec->kernels[0];
+    tp_arena *a = tp_arena_new(0);
+    tp_trap trap;
+    tp_str why;
+    if (tp_tables_hold(a, k, env, &why)) {
+        tp_status st = run_at(a, k, env, trial, &trap);
+        assert_true(st == TP_OK || st == TP_E_TRAP);
+        t->points++;
+        t->traps += st == TP_E_TRAP;
+        bool others = open_for(&j->r, "TP101") || open_for(&j->r, "TP103") || open_for(&j->r, "TP007");
+        if (st == TP_E_TRAP && !others && !open_for(&j->r, trap.rule) && t->unsound++ < 3)
+            printf("trial %llu: %s proven, but %.*s with %.*s, M = %lld\n%s\n", (unsigned long long)trial, trap.rule,
+                   TP_FMT(trap.message), TP_FMT(tp_tables_text(a, k, env)), (long long)env[k->sizes[0].sym], spec);
+    }
+    tp_arena_free(a);
+}
+
+/* Every content of both tables, entries from LOWEST to HIGHEST. */
+static void every_content(tally *t, job *j, int64_t *env, const char *spec, uint64_t trial)
+{
+    const tp_kernel *k = j->l->spec->kernels[0];
+    tp_str why;
+    assert_true(tp_tables_new(j->l->arena, k, env, &why));
+    int64_t *n = tp_bound_table(env, k->tables[0].sym)->at, *at = tp_bound_table(env, k->tables[1].sym)->at;
+    for (*n = LOWEST; *n <= HIGHEST; ++*n)
+        for (at[0] = LOWEST; at[0] <= HIGHEST; at[0]++)
+            for (at[1] = LOWEST; at[1] <= HIGHEST; at[1]++)
+                for (at[2] = LOWEST; at[2] <= HIGHEST; at[2]++)
+                    judge_point(t, j, env, spec, trial);
+}
+
+static void one_spec(maker *g, tally *t, uint64_t trial)
+{
+    const char *spec = make_spec(g);
+    loaded *l = load_text(spec);
+    if (!l->spec) {
+        if (t->refused++ < 3)
+            printf("refused: %.*s\n%s\n", TP_FMT(l->ctx.findings.at[0].message), spec);
+        unload(l);
+        return;
+    }
+    job j = {.l = l, .o = {.prover = {.rlimit = 100000, .no_solver = trial % 2 != 0}, .replay = replay}};
+    assert_int_equal(tp_try(l->arena, analyze_job, &j), TP_OK);
+    t->specs++;
+    for (uint32_t i = 0; i < j.r.findings.len; i++) {
+        const tp_finding *f = &j.r.findings.at[i];
+        t->proven += f->verdict == TP_PROVEN;
+        t->violated += f->verdict == TP_VIOLATED;
+        t->unknown += f->verdict == TP_UNKNOWN;
+        if (f->verdict == TP_VIOLATED && f->reason.n && t->unconfirmed++ < 3)
+            printf("trial %llu: false alarm: %s %.*s\n%s\n", (unsigned long long)trial, f->rule, TP_FMT(f->message),
+                   spec);
+    }
+    const tp_kernel *k = l->spec->kernels[0];
+    int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs));
+    for (env[k->sizes[0].sym] = k->sizes[0].min; env[k->sizes[0].sym] <= 3; env[k->sizes[0].sym]++)
+        every_content(t, &j, env, spec, trial);
+    unload(l);
+}
+
+static void all_contents(void **state)
+{
+    (void)state;
+    const char *given = getenv("TEST_SEED"), *count = getenv("TEST_TRIALS");
+    uint64_t seed = given ? strtoull(given, NULL, 10) : 1, trials = count ? strtoull(count, NULL, 10) : TRIALS;
+    tally t = {0};
+    print_message("tables: seed %llu\n", (unsigned long long)seed);
+    for (uint64_t trial = 0; trial < trials; trial++) {
+        maker g = {.a = tp_arena_new(0), .rng = tp_rng_new(seed, trial)};
+        one_spec(&g, &t, trial);
+        tp_arena_free(g.a);
+    }
+    print_message(
+        "tables: %u specs (%u refused), %u contents, %u trap; %u proven, %u violated, %u unknown; %u unsound, %u "
+        "false alarms\n",
+        t.specs, t.refused, t.points, t.traps, t.proven, t.violated, t.unknown, t.unsound, t.unconfirmed);
+    assert_int_equal(t.unsound, 0);
+    assert_int_equal(t.unconfirmed, 0);
+    assert_int_equal(t.refused, 0);
+    assert_true(t.unknown * 12 <= t.proven);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_contents)};
+    return cmocka_run_group_tests_name("tables", tests, NULL, NULL);
+}
