@@ -109,6 +109,8 @@ int tp_walk_coverage(tp_analysis *a, const tp_operand *o, int64_t *env, int64_t 
     if (tp_has_element_dims(o) || o->valid.id)
         return -1;
     walker w = {.a = a, .o = o, .env = env, .left = MAX_STEPS, .work = tp_arena_child(a->arena)};
+    for (uint32_t t = 0; t < a->k->ntables; t++)
+        tp_bind_table(env, a->k->tables[t].sym, a->k->tables[t].contents);
     w.nmeets = tp_meeting_windows(a, w.meets, 48);
     int r = each_size(&w, 0, block);
     tp_arena_free(w.work);

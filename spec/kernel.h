@@ -91,7 +91,8 @@ typedef struct tp_table {
     tp_expr extent;   /* entries of the first dimension that may be read; none: all */
     tp_expr min, max; /* bounds of every readable entry; none: the dtype's */
     tp_loc values_loc, extent_loc;
-    bool sorted; /* rank 1: ascending */
+    bool sorted;                   /* rank 1: ascending */
+    const tp_table_data *contents; /* fixed by the spec; NULL: any that keep the promises */
     uint32_t sym;
 } tp_table;
 

@@ -21,9 +21,55 @@ static void read_values(tp_reader *r, tp_table *t, const tp_json *v)
         t->max = tp_read_int_expr(r, max, TP_NAME_SIZE, "the greatest value");
 }
 
+static int64_t *read_entries(tp_reader *r, const tp_table *t, const tp_table_data *d, uint32_t dim, const tp_json *v,
+                             int64_t *at)
+{
+    if (dim < d->rank) {
+        tp_expect_type(r->c, v, TP_J_ARRAY, "a dimension of \"contents\"");
+        if (v->u.items.n != d->dims[dim])
+            tp_raise(r->c, "TP005", v->loc, NULL, "%u entries in dimension %u of `%.*s`, which has %lld", v->u.items.n, dim,
+                     TP_FMT(t->name), (long long)d->dims[dim]);
+        for (uint32_t i = 0; i < v->u.items.n; i++)
+            at = read_entries(r, t, d, dim + 1, v->u.items.at[i], at);
+        return at;
+    }
+    if (v->type != TP_J_BOOL)
+        tp_expect_type(r->c, v, TP_J_INT, "an entry of a table");
+    *at = v->type == TP_J_BOOL ? v->u.boolean : v->u.integer;
+    if (t->dtype == TP_BOOL ? *at < 0 || *at > 1 : *at < tp_dtype_min(t->dtype) || *at > tp_dtype_max(t->dtype))
+        tp_raise(r->c, "TP005", v->loc, NULL, "%lld does not fit %s", (long long)*at, tp_dtype_info(t->dtype)->name);
+    return at + 1;
+}
+
+/* "contents": the table as the spec fixes it. */
+static void read_contents(tp_reader *r, tp_table *t, const tp_json *v)
+{
+    enum { MAX_CONTENTS = 1 << 20 };
+    tp_table_data *d = TP_NEW(r->c->arena, tp_table_data);
+    int64_t n = 1;
+    d->rank = t->rank;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        if (!tp_expr_is_const(r->k->exprs, t->shape[i], &d->dims[i]) || d->dims[i] < 0)
+            tp_raise(r->c, "TP005", v->loc, "write its shape in numbers", "\"contents\" of a table whose shape is symbolic");
+        if (d->dims[i] > MAX_CONTENTS || (n *= d->dims[i]) > MAX_CONTENTS)
+            tp_raise(r->c, "TP005", v->loc, NULL, "\"contents\" of more than %d entries", MAX_CONTENTS);
+    }
+    d->readable = t->rank ? d->dims[0] : 1;
+    d->at = TP_NEWN(r->c->arena, int64_t, (size_t)n);
+    read_entries(r, t, d, 0, v, d->at);
+    t->contents = d;
+    int64_t lo = n ? d->at[0] : 0, hi = lo;
+    for (int64_t i = 1; i < n; i++) {
+        lo = d->at[i] < lo ? d->at[i] : lo;
+        hi = d->at[i] > hi ? d->at[i] : hi;
+    }
+    t->min = tp_const(r->k->exprs, lo);
+    t->max = tp_const(r->k->exprs, hi);
+}
+
 static void read_table(tp_reader *r, uint32_t i, const tp_json *v)
 {
-    static const char *const KEYS[] = {"name", "dtype", "shape", "values", "sorted", "extent", NULL}, *const LATER[] = {
+    static const char *const KEYS[] = {"name", "dtype", "shape", "values", "sorted", "extent", "contents", NULL}, *const LATER[] = {
                                                                                                           "mutable",
                                                                                                           NULL};
     tp_table *t = &r->k->tables[i];
@@ -54,6 +100,9 @@ static void read_table(tp_reader *r, uint32_t i, const tp_json *v)
         t->extent = tp_read_int_expr(r, extent, TP_NAME_SIZE | TP_NAME_TABLE, "\"extent\"");
         t->extent_loc = extent->loc;
     }
+    const tp_json *contents = tp_json_get(v, "contents");
+    if (contents)
+        read_contents(r, t, contents);
     read_values(r, t, tp_member(r->c, v, "values", TP_J_OBJECT, false));
     t->sym = (uint32_t)tp_expr_get(r->k->exprs, tp_sym_new(r->k->exprs, t->name))->value;
     tp_scope_add(r->c, &r->names, t->name, TP_NAME_TABLE, i, name->loc);

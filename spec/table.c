@@ -32,6 +32,8 @@ bool tp_tables_new(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why)
         }
         d->readable = t->rank ? d->dims[0] : 1;
         d->at = TP_NEWN(a, int64_t, (size_t)n);
+        if (t->contents && n)
+            memcpy(d->at, t->contents->at, (size_t)n * sizeof *d->at);
         tp_bind_table(env, t->sym, d);
     }
     return true;
@@ -104,6 +106,9 @@ static bool table_holds(check *c, uint32_t table)
         if (d->at[i] < lo || d->at[i] > hi)
             c->why = tp_printf(c->arena, "%.*s is %lld; declared are %lld to %lld", TP_FMT(entry_text(c, table, i)),
                                (long long)d->at[i], (long long)lo, (long long)hi);
+        else if (t->contents && d->at[i] != t->contents->at[i])
+            c->why = tp_printf(c->arena, "%.*s is %lld; the spec fixes it at %lld", TP_FMT(entry_text(c, table, i)),
+                               (long long)d->at[i], (long long)t->contents->at[i]);
         else if (t->sorted && i && d->at[i] < d->at[i - 1])
             c->why = tp_printf(c->arena, "%.*s is %lld, less than the entry before it; declared is \"sorted\"",
                                TP_FMT(entry_text(c, table, i)), (long long)d->at[i]);
@@ -293,8 +298,12 @@ bool tp_tables_find(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_tabl
     if (!tp_tables_new(a, k, env, &why))
         return false;
     f.fixed = TP_NEWN(a, bool *, k->ntables);
-    for (uint32_t t = 0; t < k->ntables; t++)
-        f.fixed[t] = TP_NEWN(a, bool, (size_t)entries(data_of(k, env, t)) + 1);
+    for (uint32_t t = 0; t < k->ntables; t++) {
+        size_t n = (size_t)entries(data_of(k, env, t));
+        f.fixed[t] = TP_NEWN(a, bool, n + 1);
+        for (size_t i = 0; k->tables[t].contents && i < n; i++)
+            f.fixed[t][i] = true;
+    }
     for (uint32_t i = 0; i < nfixed; i++) {
         tp_table_data *d = data_of(k, env, fixed[i].table);
         int64_t at = offset_of(d, fixed[i].index);

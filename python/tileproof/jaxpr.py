@@ -1,0 +1,142 @@
+"""Everything that depends on how a JAX version spells its internals.
+
+Tested with JAX 0.10; where 0.11 differs, the accessor here hides it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Iterator
+
+from .errors import NotFound
+
+try:
+    import jax
+    from jax.extend.core import Literal, jaxpr_as_fun  # noqa: F401
+except ImportError as e:  # pragma: no cover - exercised by a subprocess test
+    raise NotFound(f"JAX cannot be imported: {e}; install it with `pip install jax`") from None
+
+
+# Equations that only call an inner jaxpr with their own operands.
+INLINED = {"jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "remat", "checkpoint",
+           "custom_lin"}
+
+
+def open_jaxpr(j: Any) -> Any:
+    """The jaxpr inside a closed one, or itself."""
+    return j.jaxpr if hasattr(j, "jaxpr") else j
+
+
+def consts_of(j: Any) -> list[Any]:
+    """Values of the constants of a (closed) jaxpr."""
+    return list(getattr(j, "consts", ()))
+
+
+def equations(j: Any) -> list[Any]:
+    return list(open_jaxpr(j).eqns)
+
+
+def inner_jaxprs(eqn: Any) -> Iterator[Any]:
+    """Jaxprs among the parameters of an equation."""
+    for value in eqn.params.values():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if hasattr(item, "eqns") or hasattr(item, "jaxpr"):
+                yield item
+
+
+def is_literal(atom: Any) -> bool:
+    return isinstance(atom, Literal) or hasattr(atom, "val")
+
+
+def is_dropped(var: Any) -> bool:
+    return type(var).__name__ == "DropVar"
+
+
+def is_ref(aval: Any) -> bool:
+    return hasattr(aval, "inner_aval") and type(aval).__name__.endswith("Ref")
+
+
+def memory_space(aval: Any) -> str:
+    """vmem, smem, any, hbm, semaphore; the default of a block is vmem."""
+    space = str(getattr(aval, "memory_space", None)).lower().rsplit(".", 1)[-1]
+    if space in ("none", "default", "vmem", "blocked"):
+        return "vmem"
+    return {"semaphore_mem": "semaphore"}.get(space, space)
+
+
+def dtype_name(aval: Any) -> str:
+    return str(getattr(aval, "dtype", aval))
+
+
+def where(eqn: Any) -> str | None:
+    """file.py:line of the user's code that made this equation."""
+    try:
+        from jax._src import source_info_util
+
+        frame = source_info_util.user_frame(eqn.source_info.traceback)
+    except Exception:  # noqa: BLE001  positions are a courtesy
+        return None
+    if frame is None:
+        return None
+    return f"{os.path.basename(frame.file_name)}:{frame.start_line}"
+
+
+def argument_names(j: Any) -> list[str]:
+    """Names of the parameters of the Python function that was traced."""
+    info = getattr(open_jaxpr(j), "debug_info", None)
+    return [str(n) if n is not None else "" for n in getattr(info, "arg_names", None) or ()]
+
+
+def function_name(eqn: Any) -> str:
+    """Name of a pallas_call: name=…, else of its kernel."""
+    name = eqn.params.get("name") or getattr(eqn.params.get("name_and_src_info"), "name", None)
+    if not name:
+        info = getattr(eqn.params["jaxpr"], "debug_info", None)
+        name = str(getattr(info, "func_src_info", "") or "kernel").split(" at ")[0]
+    return name
+
+
+def transforms_of(eqn: Any, count: int) -> tuple[list[Any], Any]:
+    """Index transforms of a get, swap or addupdate with `count` leading
+    operands, traced values in their places."""
+    class Leaf:
+        def __init__(self, atom: Any):
+            self.atom = atom
+
+    tree = eqn.params["tree"]
+    leaves = [Leaf(a) for a in eqn.invars[count:]]
+    return list(jax.tree_util.tree_unflatten(tree, leaves)), Leaf
+
+
+def bind(eqn: Any, values: list[Any]) -> list[Any]:
+    """Evaluate one equation."""
+    made = eqn.primitive.get_bind_params(eqn.params)
+    subfuns, params = made if isinstance(made, tuple) else ((), made)
+    results = eqn.primitive.bind(*subfuns, *values, **params)
+    return list(results) if eqn.primitive.multiple_results else [results]
+
+
+def leaves(args: Any) -> list[Any]:
+    return jax.tree_util.tree_leaves(args)
+
+
+def trace(fn: Any, args: tuple[Any, ...]) -> Any:
+    """The closed jaxpr of fn(*args); args are arrays or shapes with dtypes."""
+    return jax.make_jaxpr(fn)(*args)
+
+
+def pallas_calls(j: Any, live: list[bool] | None = None) -> Iterator[tuple[Any, list[bool]]]:
+    """Every pallas_call equation below j, depth first, and which of its
+    results anybody uses. `live`: which results of j are used (None: all)."""
+    inner = open_jaxpr(j)
+    used = {a for a, alive in zip(inner.outvars, live or [True] * len(inner.outvars)) if alive and not is_literal(a)}
+    for eqn in inner.eqns:
+        used.update(a for a in eqn.invars if not is_literal(a))
+    for eqn in inner.eqns:
+        results = [not is_dropped(v) and v in used for v in eqn.outvars]
+        if eqn.primitive.name == "pallas_call":
+            yield eqn, results
+            continue
+        for k in inner_jaxprs(eqn):
+            same = eqn.primitive.name in INLINED and len(open_jaxpr(k).outvars) == len(results)
+            yield from pallas_calls(k, results if same else None)
