@@ -21,9 +21,13 @@ typedef struct tp_command {
     char letter; /* in options.def */
     const char *usage, *summary;
     int (*run)(tp_cli *c); /* exit code */
+    bool raw;              /* reads its arguments itself: all are in c->paths */
 } tp_command;
 const tp_command *const *tp_commands(size_t *n);
 
+/* Becomes `python3` with the Python package's SUBCOMMAND and all arguments;
+ * returns an exit code after a message when that fails. */
+int tp_python(tp_cli *c, const char *subcommand);
 /* Message on stderr: "tileproof: …"; returns TP_EXIT_USAGE. */
 int tp_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

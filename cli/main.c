@@ -184,6 +184,12 @@ static void dispatch(void *arg)
         v->exit_code = unknown_command(name);
         return;
     }
+    for (int i = 2; cmd->raw && i < v->argc; i++)
+        tp_push(v->cli.arena, v->cli.paths, tp_str_c(v->argv[i]));
+    if (cmd->raw) {
+        v->exit_code = cmd->run(&v->cli);
+        return;
+    }
     read_environment(&v->cli, cmd);
     v->exit_code = parse(&v->cli, cmd, v->argc - 2, v->argv + 2);
     if (v->exit_code)

@@ -22,4 +22,8 @@ code=0
 "$venv/bin/python" tests/jax/semantics.py || code=1
 "$venv/bin/python" tests/jax/arrays.py || code=1
 "$venv/bin/python" tests/jax/reports.py || code=1
+export JAX_PLATFORMS=cpu
+(cd python/tests && PYTHONPATH=.. ../../"$venv"/bin/python -m pytest -q -n 2 -p no:cacheprovider) || code=1
+"$venv/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w build/wheel ./python && rm -rf python/build python/*.egg-info ||
+    { echo "test-jax: the wheel does not build" >&2 && code=1; }
 exit $code

@@ -1,0 +1,22 @@
+"""Check Pallas kernels with tileproof, from Python.
+
+    import tileproof
+    report = tileproof.check(kernel, x, y)      # x, y: arrays or jax.ShapeDtypeStruct
+    assert report.ok, report
+
+    tileproof.assert_safe(kernel, x, y)
+    tileproof.assert_equivalent(kernel, reference, x, y)
+
+Every `pallas_call` that the function reaches by tracing is imported as a spec
+and judged by the program `tileproof`: no TPU is needed. Sizes are those of the
+arguments; tables of a scalar prefetch are fixed at what they hold in this call.
+"""
+
+from .api import Finding, Report, assert_equivalent, assert_safe, check, checked, from_pallas
+from .errors import NoPallasCall, NotFound, TileproofError, Unsupported
+
+__version__ = "0.1.0"
+__all__ = [
+    "Finding", "NoPallasCall", "NotFound", "Report", "TileproofError", "Unsupported", "assert_equivalent", "assert_safe", "check", "checked",
+    "from_pallas",
+]

@@ -1,0 +1,172 @@
+"""Small Pallas kernels, one per thing that the importer must know, with the
+arguments of one call. Random numbers are from a fixed key."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+F32, I32, BF16 = jnp.float32, jnp.int32, jnp.bfloat16
+
+
+def array(*shape, dtype=F32, seed=0):
+    values = jax.random.normal(jax.random.PRNGKey(seed), shape)
+    return (values * 8).astype(dtype) if jnp.issubdtype(dtype, jnp.integer) else values.astype(dtype)
+
+
+def whole(body, *args, out=None, **kwargs):
+    """A kernel without a grid: whole arrays in VMEM."""
+    shape, dtype = out or (args[0].shape, args[0].dtype)
+    return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(shape, dtype), **kwargs)(*args)
+
+
+def elementwise(f):
+    def call(x):
+        def kernel(x_ref, o_ref):
+            o_ref[...] = f(x_ref[...])
+        return whole(kernel, x)
+    return call
+
+
+UNARY = {name: getattr(jnp, name) for name in
+         "abs exp exp2 log1p sqrt tanh sin cos floor ceil square sign".split()}
+UNARY |= {"rsqrt": lambda x: lax.rsqrt(jnp.abs(x) + 1), "erf": lax.erf, "logistic": jax.nn.sigmoid, "silu": jax.nn.silu,
+          "relu": jax.nn.relu, "gelu": jax.nn.gelu, "softplus": jax.nn.softplus, "power": lambda x: x ** 3, "negate": lambda x: -x,
+          "clip": lambda x: jnp.clip(x, -0.5, 0.5), "where": lambda x: jnp.where(x > 0, x, 0.1 * x), "leaky": jax.nn.leaky_relu,
+          "is_finite": lambda x: jnp.isfinite(x).astype(F32), "bfloat16": lambda x: x.astype(BF16).astype(F32), "round": jnp.round,
+          "softmax": lambda x: jax.nn.softmax(x, axis=-1), "logsumexp": lambda x: x - jax.nn.logsumexp(x, axis=-1, keepdims=True),
+          "mean": lambda x: x - x.mean(axis=-1, keepdims=True), "var": lambda x: x / (1 + x.var(axis=-1, keepdims=True)),
+          "transpose": lambda x: x.T.T, "flip": lambda x: jnp.flip(x, 1), "roll": lambda x: pltpu.roll(x, 1, 1),
+          "tile": lambda x: jnp.tile(x[:, :64], (1, 2)), "repeat": lambda x: jnp.repeat(x[:, :64], 2, axis=1),
+          "concatenate": lambda x: jnp.concatenate([x[:, 64:], x[:, :64]], axis=1), "pad": lambda x: jnp.pad(x[:, :100], ((0, 0), (3, 25))),
+          "stack": lambda x: jnp.stack([x[:, :64], x[:, 64:]], axis=1).reshape(x.shape), "strided": lambda x: jnp.tile(x[:, ::2], (1, 2)),
+          "split": lambda x: jnp.concatenate(jnp.split(x, 2, axis=1)[::-1], axis=1), "argmax": lambda x: x + jnp.argmax(x, axis=1)[:, None],
+          "bits": lambda x: lax.bitcast_convert_type(lax.bitcast_convert_type(x, I32) & ~1, F32), "triangle": lambda x: jnp.where(lax.broadcasted_iota(I32, x.shape, 0) >= lax.broadcasted_iota(I32, x.shape, 1), x, 0),
+          "dot": lambda x: jnp.dot(x, x.T, preferred_element_type=F32) @ x, "einsum": lambda x: jnp.einsum("ij,kj->ik", x, x) @ x,
+          "any_all": lambda x: x * (jnp.any(x > 2, axis=1, keepdims=True) | jnp.all(x < 1, axis=0, keepdims=True)),
+          "remainder": lambda x: x * ((lax.broadcasted_iota(I32, x.shape, 1) // 3) % 2), "shifts": lambda x: x + ((lax.broadcasted_iota(I32, x.shape, 1) << 2) >> 1).astype(F32),
+          "switch": lambda x: lax.switch(jnp.int32(1), [lambda v: v, lambda v: -v, lambda v: v * 2], x),
+          "cond_value": lambda x: lax.cond(x[0, 0] > 0, lambda v: v + 1, lambda v: v - 1, x),
+          "fori": lambda x: lax.fori_loop(0, 5, lambda i, v: v * 0.5 + i, x), "fori_two": lambda x: sum(lax.fori_loop(2, 6, lambda i, c: (c[1], c[0] + i), (x, -x))),
+          "while": lambda x: lax.while_loop(lambda c: jnp.sum(jnp.abs(c)) > 10.0, lambda c: c * 0.5, x)}
+
+
+def matmul(x, y):
+    def kernel(x_ref, y_ref, o_ref, acc_ref):
+        @pl.when(pl.program_id(2) == 0)
+        def _():
+            acc_ref[...] = jnp.zeros_like(acc_ref)
+
+        acc_ref[...] += jnp.dot(x_ref[...], y_ref[...], preferred_element_type=F32)
+
+        @pl.when(pl.program_id(2) == pl.num_programs(2) - 1)
+        def _():
+            o_ref[...] = acc_ref[...].astype(o_ref.dtype)
+
+    return pl.pallas_call(
+        kernel, out_shape=jax.ShapeDtypeStruct((x.shape[0], y.shape[1]), x.dtype), grid=(2, 2, 2),
+        in_specs=[pl.BlockSpec((128, 128), lambda i, j, k: (i, k)), pl.BlockSpec((128, 128), lambda i, j, k: (k, j))],
+        out_specs=pl.BlockSpec((128, 128), lambda i, j, k: (i, j)), scratch_shapes=[pltpu.VMEM((128, 128), F32)],
+        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "parallel", "arbitrary")))(x, y)
+
+
+def gather(ids, x):
+    def kernel(ids_ref, x_ref, o_ref):
+        o_ref[...] = x_ref[...] * (ids_ref[pl.program_id(0)] + 1)
+
+    return pl.pallas_call(
+        kernel, out_shape=jax.ShapeDtypeStruct((ids.shape[0], 1, x.shape[2]), x.dtype),
+        grid_spec=pltpu.PrefetchScalarGridSpec(
+            num_scalar_prefetch=1, grid=(ids.shape[0],), in_specs=[pl.BlockSpec((1, 1, x.shape[2]), lambda i, ids: (ids[i], 0, 0))],
+            out_specs=pl.BlockSpec((1, 1, x.shape[2]), lambda i, ids: (i, 0, 0))))(ids, x)
+
+
+def dynamic_loop(n, x):
+    def kernel(n_ref, x_ref, o_ref):
+        o_ref[...] = jnp.zeros_like(o_ref)
+
+        def body(i, total):
+            row = x_ref[pl.ds(i, 1), :]
+            o_ref[pl.ds(i, 1), :] = row + total
+            return total + jnp.sum(row)
+
+        lax.fori_loop(0, n_ref[0], body, jnp.float32(0))
+
+    return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+                          grid_spec=pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(1,), in_specs=[pl.BlockSpec(x.shape, lambda i, n: (0, 0))],
+                                                                 out_specs=pl.BlockSpec(x.shape, lambda i, n: (0, 0))))(n, x)
+
+
+def swizzled(x):
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...] + 1
+
+    return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(4,),
+                          in_specs=[pl.BlockSpec((None, 8, 128), lambda i: (i // 2, i % 2, 0))],
+                          out_specs=pl.BlockSpec((None, 8, 128), lambda i: (i // 2, lax.rem(i, 2), 0)))(x)
+
+
+def ragged(x):
+    def kernel(x_ref, o_ref):
+        rows = pl.program_id(0) * 64 + lax.broadcasted_iota(I32, (64, 128), 0)
+        o_ref[...] = jnp.where(rows < 100, x_ref[...], 0).sum(axis=0, keepdims=True)
+
+    return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((2, 1, 128), F32), grid=(2,), in_specs=[pl.BlockSpec((64, 128), lambda i: (i, 0))],
+                          out_specs=pl.BlockSpec((None, 1, 128), lambda i: (i, 0, 0)))(x)
+
+
+def in_place(x):
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...] * 2
+
+    return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(2,), in_specs=[pl.BlockSpec((8, 128), lambda i: (i, 0))],
+                          out_specs=pl.BlockSpec((8, 128), lambda i: (i, 0)), input_output_aliases={0: 0})(x)
+
+
+def views(x):
+    def kernel(x_ref, o_ref):
+        part = x_ref.at[pl.ds(8, 16), :]
+        o_ref[...] = part[pl.ds(4, 8), :] + x_ref[pl.ds(0, 8, 2), :]
+
+    return whole(kernel, x, out=((8, 128), F32))
+
+
+def smem_scalar(x):
+    def kernel(s_ref, x_ref, o_ref):
+        o_ref[...] = x_ref[...] * s_ref[0, 1]
+
+    return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+                          in_specs=[pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec(memory_space=pltpu.VMEM)])(x[:1, :2], x)
+
+
+def dropped_result(x):
+    def kernel(x_ref, o_ref, s_ref):
+        s_ref[...] = x_ref[...]
+        o_ref[...] = s_ref[...] + 1
+
+    out = jax.ShapeDtypeStruct(x.shape, x.dtype)
+    return pl.pallas_call(kernel, out_shape=(out, out))(x)[0]
+
+
+SAMPLE = array(16, 128)
+CALLS = {f"elementwise {name}": (elementwise(f), (SAMPLE,)) for name, f in UNARY.items()}
+CALLS |= {
+    "matmul": (matmul, (array(256, 256), array(256, 256, seed=1))),
+    "matmul in bfloat16": (matmul, (array(256, 256, dtype=BF16), array(256, 256, dtype=BF16, seed=1))),
+    "gather by ids": (gather, (jnp.array([2, 0, 2], I32), array(3, 1, 128))),
+    "dynamic loop": (dynamic_loop, (jnp.array([3], I32), array(8, 128))),
+    "swizzled map": (swizzled, (array(2, 16, 128),)),
+    "ragged rows": (ragged, (array(100, 128),)),
+    "in place": (in_place, (array(16, 128),)),
+    "views of refs": (views, (array(32, 128),)),
+    "scalar in SMEM": (smem_scalar, (array(8, 128),)),
+    "dropped result": (dropped_result, (array(8, 128),)),
+    "under jit": (jax.jit(elementwise(jnp.exp)), (SAMPLE,)),
+    "under vmap": (jax.vmap(elementwise(jnp.exp)), (array(3, 16, 128),)),
+    "under scan": (lambda x: lax.scan(lambda c, _: (elementwise(jnp.tanh)(c), None), x, None, length=2)[0], (SAMPLE,)),
+    "two calls": (lambda x: elementwise(jnp.exp)(elementwise(jnp.sin)(x)), (SAMPLE,)),
+    "int8": (functools.partial(elementwise(lambda v: (v.astype(I32) * 3 // 2).astype(jnp.int8))), (array(32, 128, dtype=jnp.int8),)),
+}

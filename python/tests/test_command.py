@@ -1,0 +1,90 @@
+"""The commands and the pytest plugin, as processes."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from tileproof import binary
+
+KERNEL = """
+import jax, jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+def add(x, y):
+    def body(x_ref, y_ref, o_ref):
+        o_ref[...] = x_ref[...] + y_ref[...]
+    block = pl.BlockSpec((64, 128), lambda i: (i, 0))
+    return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(4,),
+                          in_specs=[block, block], out_specs=block, interpret=True)(x, y)
+
+def plain(x):
+    return x + 1
+
+if __name__ == "__main__":
+    add(jnp.ones((256, 128)), jnp.ones((256, 128)))
+"""
+PYTHON = str(pathlib.Path(__file__).resolve().parents[1])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "mine.py").write_text(KERNEL)
+    return tmp_path
+
+
+def run(folder, *arguments, **environment):
+    env = {**os.environ, "PYTHONPATH": PYTHON, "TILEPROOF_PYTHON": sys.executable, "JAX_PLATFORMS": "cpu", **environment}
+    return subprocess.run([binary.program(), *arguments], cwd=folder, capture_output=True, text=True, env=env)
+
+
+def test_import_prints_a_spec(folder):
+    done = run(folder, "import-jax", "mine:add", "--arg", "f32[256,128]", "--arg", "f32[256,128]")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["kernel"][-1] == "o[...] = v1 + v2"
+
+
+def test_import_lint(folder):
+    done = run(folder, "import-jax", "mine:add", "--arg", "f32[256,128]", "--arg", "f32[256,128]", "--lint")
+    assert done.returncode == 0 and "0 violated" in done.stdout
+
+
+@pytest.mark.parametrize(("arguments", "code", "message"), [
+    (["mine:add", "--arg", "f32[256,128]"], 2, "cannot be called with these arguments"),
+    (["mine:sub", "--arg", "f32[256,128]"], 3, "has no `sub`"),
+    (["mine:plain", "--arg", "f32[256,128]"], 3, "reaches no pallas_call"),
+    (["nowhere:add", "--arg", "f32[256,128]"], 3, "cannot import `nowhere`"),
+    (["mine", "--arg", "f32[256,128]"], 3, "pkg.mod:fn"),
+    (["mine:add", "--arg", "f99[2]"], 3, "not `f99[2]`"),
+])
+def test_sentences(folder, arguments, code, message):
+    done = run(folder, "import-jax", *arguments)
+    assert done.returncode == code and message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_trace(folder):
+    done = run(folder, "trace", "-o", "specs", "mine.py")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "specs" / "body.tile.json").exists()
+
+
+def test_without_the_package(folder):
+    done = run(folder, "trace", "mine.py", PYTHONPATH="")
+    assert done.returncode == 2 and "pip install ./python" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_plugin(folder):
+    bad = {"tileproof": 1, "name": "bad", "target": "none", "sizes": {"N": {"min": 1}}, "grid": [{"axis": "i", "steps": "N"}],
+           "outputs": [{"name": "o", "dtype": "float32", "shape": ["N"], "block_shape": [2], "index_map": ["i"]}], "kernel": ["o[...] = 0"]}
+    (folder / "bad.tile.json").write_text(json.dumps(bad))
+    good = {**bad, "grid": [{"axis": "i", "steps": "cdiv(N, 2)"}]}
+    (folder / "good.tile.json").write_text(json.dumps(good))
+    (folder / "test_mine.py").write_text("def test_it(tileproof):\n    assert tileproof.check\n")
+    env = {**os.environ, "PYTHONPATH": PYTHON, "TILEPROOF": binary.program(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    for extra in ([], ["-p", "xdist", "-n", "2"]):
+        done = subprocess.run([sys.executable, "-m", "pytest", "-p", "tileproof.pytest_plugin", "-p", "no:cacheprovider", *extra], cwd=folder,
+                              capture_output=True, text=True, env=env)
+        assert "2 passed" in done.stdout and "1 failed" in done.stdout and "TP101" in done.stdout, done.stdout

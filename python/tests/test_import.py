@@ -1,0 +1,84 @@
+"""Every kernel of kernels.py: imported, judged without an accusation, executed
+in the checked engine with the results of interpret=True."""
+
+import jax
+import jax.numpy as jnp
+import kernels
+import numpy as np
+import pytest
+
+import tileproof
+from tileproof import capture
+
+
+@pytest.mark.parametrize("name", kernels.CALLS)
+def test_same_results(name):
+    fn, args = kernels.CALLS[name]
+    want = capture.calls(fn, *args).value
+    tileproof.assert_equivalent(fn, lambda *_: want, *args, rtol=2e-5, atol=2e-5 if "bfloat16" not in name else 1e-2)
+
+
+@pytest.mark.parametrize("name", kernels.CALLS)
+def test_correct_kernels_are_not_accused(name):
+    fn, args = kernels.CALLS[name]
+    report = tileproof.check(fn, *args, target="none")
+    assert report.ok, report
+
+
+def planted(index, rows=256):
+    def call(x):
+        from jax.experimental import pallas as pl
+
+        def kernel(x_ref, o_ref):
+            o_ref[...] = x_ref[...]
+
+        return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((256, 128), x.dtype), grid=(4,),
+                              in_specs=[pl.BlockSpec((64, 128), index)], out_specs=pl.BlockSpec((64, 128), lambda i: (i, 0)))(x)
+    return call, jnp.ones((rows, 128))
+
+
+def test_a_planted_bug_names_operand_line_and_case():
+    fn, x = planted(lambda i: (i * 64, 0))
+    with pytest.raises(AssertionError) as e:
+        tileproof.assert_safe(fn, x)
+    text = str(e.value)
+    assert "violated[TP101]" in text and "operand `x`" in text and "test_import.py:" in text and "step i = 1" in text and 'use "i"' in text
+
+
+def test_open_tables_need_contracts():
+    fn, args = kernels.CALLS["gather by ids"]
+    assert tileproof.check(fn, *args, target="none").ok
+    open_tables = tileproof.check(fn, *args, target="none", tables=False)
+    assert [f.rule for f in open_tables.of("violated")] == ["TP101"]
+    assert "\"values\"" in open_tables.of("violated")[0].help
+
+
+def test_sentences():
+    with pytest.raises(tileproof.NoPallasCall, match="reaches no pallas_call"):
+        tileproof.check(lambda x: x + 1, jnp.ones(3))
+    with pytest.raises(tileproof.Unsupported, match="the primitive `sort`.*test_import.py"):
+        tileproof.check(kernels.elementwise(lambda v: jnp.sort(v, axis=1)), kernels.SAMPLE)
+
+
+def test_report_is_readable():
+    fn, x = planted(lambda i: (i + 1, 0))
+    report = tileproof.check(fn, x)
+    assert not report.ok and "1 violated" in str(report) and "<table>" in report._repr_html_()
+
+
+def test_checked_decorator():
+    fn, x = planted(lambda i: (i, 1))
+    with pytest.raises(AssertionError, match="TP101"):
+        tileproof.checked(fn)(x)
+
+
+def test_wrong_results_are_found():
+    fn, args = kernels.CALLS["elementwise exp"]
+    with pytest.raises(AssertionError, match="differs from the reference"):
+        tileproof.assert_equivalent(fn, lambda v: jnp.exp(v) * 1.01, *args)
+
+
+def test_undefined_values_trap():
+    fn, x = planted(lambda i: (i, 0), rows=200)
+    with pytest.raises(AssertionError, match="TP501"):
+        tileproof.assert_equivalent(fn, lambda v: np.zeros((256, 128)), x)

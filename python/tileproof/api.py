@@ -1,0 +1,207 @@
+"""What users call: check, assert_safe, assert_equivalent, checked, from_pallas."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import html
+import pathlib
+import tempfile
+from typing import Any, Callable
+
+from . import binary
+from .errors import TileproofError
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One finding of the report: a rule, its verdict, and where in the Python source."""
+
+    kernel: str
+    rule: str
+    slug: str
+    verdict: str  # violated, unknown, vacuous, proven, advice
+    subject: str
+    message: str
+    reason: str
+    help: str
+    witness: dict[str, Any] | None
+    python: str | None  # "file.py:12": the call, or the statement
+
+    def __str__(self) -> str:
+        lines = [f"{self.verdict}[{self.rule}] {self.kernel}: {self.message}"]
+        if self.python:
+            lines.append(f"  at {self.python}")
+        if self.witness:
+            step = ", ".join(f"{k} = {v}" for k, v in self.witness["step"].items())
+            sizes = ", ".join(f"{k} = {v}" for k, v in self.witness["sizes"].items())
+            tables = ", ".join(f"{k} = {v}" for k, v in self.witness.get("tables", {}).items())
+            case = "; ".join(t for t in (sizes, f"step {step}" if step else "", tables) if t)
+            lines.append(f"  smallest case: {case or 'every call'}")
+            if self.witness.get("detail"):
+                lines.append(f"  there: {self.witness['detail']}")
+        if self.reason:
+            lines.append(f"  why: {self.reason}")
+        if self.help:
+            lines.append(f"  help: {self.help}")
+        return "\n".join(lines)
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What tileproof says of every pallas_call of one function."""
+
+    specs: list[dict[str, Any]]  # as imported
+    reports: list[dict[str, Any]]  # of the program, format 1
+    findings: list[Finding]
+
+    @property
+    def ok(self) -> bool:
+        """No rule is violated."""
+        return not any(f.verdict in ("violated", "vacuous") for f in self.findings)
+
+    def of(self, *verdicts: str) -> list[Finding]:
+        return [f for f in self.findings if f.verdict in verdicts]
+
+    def __str__(self) -> str:
+        proven = len(self.of("proven"))
+        bad, unknown = self.of("violated", "vacuous"), self.of("unknown")
+        head = f"tileproof: {len(self.specs)} kernel{'s' if len(self.specs) != 1 else ''}, {len(bad)} violated, {proven} proven, {len(unknown)} unknown"
+        return "\n".join([head, *map(str, bad), *map(str, unknown)])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(f.kernel)}</td><td>{f.rule}</td><td>{f.verdict}</td><td><pre>{html.escape(str(f))}</pre></td></tr>"
+            for f in self.findings if f.verdict not in ("proven", "advice"))
+        return f"<p>{html.escape(str(self).splitlines()[0])}</p><table>{rows}</table>"
+
+
+def from_pallas(fn: Callable[..., Any], *args: Any, tables: bool = True) -> list[dict[str, Any]]:
+    """Specs of every pallas_call that fn(*args) reaches; see importer.from_pallas."""
+    from . import importer
+
+    return importer.from_pallas(fn, *args, tables=tables)
+
+
+def _python_place(spec: dict[str, Any], pointer: str) -> str | None:
+    places = spec.get("x-python", {})
+    parts = pointer.split("/")
+    if len(parts) > 2 and parts[1] == "kernel":
+        statements = places.get("statements", [])
+        return statements[int(parts[2])] if int(parts[2]) < len(statements) else places.get("call")
+    return places.get("call")
+
+
+def _findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
+    out = []
+    for f in report["specs"][0]["findings"]:
+        text = {k: f.get(k) or "" for k in ("subject", "message", "reason", "help")}
+        out.append(Finding(spec["name"], f["rule"], f.get("slug") or "", f["verdict"], witness=f.get("witness"),
+                           python=_python_place(spec, f.get("pointer") or ""), **text))
+    return out
+
+
+def check(fn: Callable[..., Any], *args: Any, target: str | None = None, tables: bool = True) -> Report:
+    """Import every pallas_call of fn(*args) and lint it.
+
+    `target`: a chip of `tileproof targets`; "none" leaves the hardware rules out.
+    Raises NoPallasCall, Unsupported, NotFound.
+    """
+    specs = from_pallas(fn, *args, tables=tables)
+    options = ["--target", target] if target else []
+    reports = [binary.report("lint", s, *options) for s in specs]
+    return Report(specs, reports, [f for s, r in zip(specs, reports) for f in _findings(s, r)])
+
+
+def assert_safe(fn: Callable[..., Any], *args: Any, target: str | None = None, unknown: str = "warn") -> Report:
+    """check(), and AssertionError with the whole story when a rule is violated.
+    unknown="fail": also when something could not be decided."""
+    report = check(fn, *args, target=target)
+    if not report.ok or (unknown == "fail" and report.of("unknown")):
+        raise AssertionError(str(report))
+    return report
+
+
+def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *args: Any, rtol: float = 1e-3, atol: float = 1e-3) -> None:
+    """Run every pallas_call of fn(*args) in tileproof's checked engine, where
+    each access and each undefined element is followed, and compare fn's
+    results with reference(*args). `args` are arrays.
+
+    AssertionError for a trap, and for results that differ. Tolerances are
+    relative to each element and to the root mean square of the result.
+    """
+    import jax
+    import numpy as np
+
+    from . import capture, importer
+
+    calls = capture.calls(fn, *args, run=_engine(importer))
+    got = jax.tree_util.tree_leaves(calls.value)
+    want = jax.tree_util.tree_leaves(reference(*args))
+    if len(got) != len(want):
+        raise AssertionError(f"{len(got)} results, the reference has {len(want)}")
+    for n, (g, w) in enumerate(zip(got, want)):
+        a, b = np.asarray(g, np.float64), np.asarray(w, np.float64)
+        if a.shape != b.shape:
+            raise AssertionError(f"result {n} has shape {a.shape}, the reference {b.shape}")
+        both = np.isfinite(a) & np.isfinite(b)
+        scale = float(np.sqrt(np.mean(b[both] ** 2))) if both.any() else 0.0
+        wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)) | (both & (np.abs(a - b) <= atol * scale + rtol * np.abs(b))))
+        if wrong.any():
+            at = tuple(int(i) for i in np.argwhere(wrong)[0])
+            raise AssertionError(f"result {n} differs from the reference in {int(wrong.sum())} of {wrong.size} elements; "
+                                 f"first at {list(at)}: {a[at]!r}, the reference says {b[at]!r}")
+
+
+def _engine(importer: Any) -> Callable[[Any, list[Any], list[bool]], list[Any]]:
+    """Executes one pallas_call with `tileproof run`."""
+    import numpy as np
+
+    def run(eqn: Any, operands: list[Any], used: list[bool]) -> list[Any]:
+        spec = importer.from_equation(eqn, operands, used)
+        names = [t["name"] for t in spec.get("scalar_prefetch", [])] + [i["name"] for i in spec.get("inputs", [])]
+        with tempfile.TemporaryDirectory() as folder:
+            room = pathlib.Path(folder)
+            arguments = []
+            for name, value in zip(names, operands):
+                array = np.asarray(value)
+                np.save(room / f"{name}.npy", array.view("V2") if array.dtype.name == "bfloat16" else array)
+                arguments += ["--input", f"{name}={room / name}.npy"]
+            for o in spec["outputs"]:
+                if not o.get("discard"):
+                    arguments += ["--output", f"{o['name']}={room / o['name']}.out.npy"]
+            (room / "kernel.tile.json").write_text(importer.text_of(spec))
+            done = binary.run("run", str(room / "kernel.tile.json"), *arguments, "--max-memory", "8192")
+            if done.returncode == 1:
+                raise AssertionError(f"{spec['name']} ({spec['x-python']['call']}): {done.stderr.strip()}")
+            if done.returncode:
+                raise TileproofError(f"{spec['name']}: {done.stderr.strip()}")
+            results = []
+            for o, var in zip(spec["outputs"], eqn.outvars):
+                if o.get("discard"):
+                    results.append(np.zeros(o["shape"], var.aval.dtype))
+                    continue
+                out = np.load(room / f"{o['name']}.out.npy")
+                results.append(out.view(var.aval.dtype) if out.dtype.kind == "V" else out)
+            return results
+
+    return run
+
+
+def checked(fn: Callable[..., Any] | None = None, *, target: str | None = None) -> Any:
+    """Decorator: the first call with each shape and dtype is checked."""
+    if fn is None:
+        return functools.partial(checked, target=target)
+    seen: set[Any] = set()
+
+    @functools.wraps(fn)
+    def wrapper(*args: Any) -> Any:
+        import jax
+
+        key = tuple((getattr(a, "shape", None), str(getattr(a, "dtype", type(a)))) for a in jax.tree_util.tree_leaves(args))
+        if key not in seen:
+            assert_safe(fn, *args, target=target)
+            seen.add(key)
+        return fn(*args)
+
+    return wrapper

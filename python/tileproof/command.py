@@ -1,0 +1,151 @@
+"""`tileproof-jax import` and `tileproof-jax trace`: from Python files to specs."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pathlib
+import re
+import runpy
+import subprocess
+import sys
+from typing import Any
+
+from .errors import NotFound, TileproofError
+
+SHORT = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i32": "int32", "i8": "int8", "i16": "int16", "u8": "uint8", "u16": "uint16",
+         "u32": "uint32", "b1": "bool", "f64": "float64"}
+
+
+def argument(text: str) -> Any:
+    """f32[512,128] as a shape with a dtype."""
+    import jax
+    import jax.numpy as jnp
+
+    m = re.fullmatch(r"(\w+)\[([\d,\s]*)\]", text)
+    if not m or SHORT.get(m[1], m[1]) not in SHORT.values():
+        raise TileproofError(f"--arg is a dtype and a shape such as f32[512,128], not `{text}`")
+    shape = tuple(int(d) for d in m[2].split(",") if d.strip())
+    return jax.ShapeDtypeStruct(shape, jnp.dtype(SHORT.get(m[1], m[1])))
+
+
+def function(name: str) -> Any:
+    """The function behind pkg.mod:fn, the current folder included."""
+    module, _, attribute = name.partition(":")
+    if not attribute:
+        raise TileproofError(f"name the function as pkg.mod:fn, not `{name}`")
+    sys.path.insert(0, "")
+    try:
+        found: Any = importlib.import_module(module)
+    except ImportError as e:
+        raise NotFound(f"cannot import `{module}`: {e}") from None
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise NotFound(f"`{module}` has no `{attribute}`")
+        found = getattr(found, part)
+    return found
+
+
+def write(specs: list[dict[str, Any]], folder: pathlib.Path | None) -> None:
+    from . import binary, importer
+
+    names: dict[str, int] = {}
+    for spec in specs:
+        done = binary.run("fmt", "-", text=importer.text_of(spec))
+        text = done.stdout if done.returncode == 0 else importer.text_of(spec)
+        if folder is None:
+            sys.stdout.write(text)
+            continue
+        n = names[spec["name"]] = names.get(spec["name"], 0) + 1
+        path = folder / f"{spec['name']}{'' if n == 1 else f'-{n}'}.tile.json"
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        print(path)
+
+
+def traced(script: str, arguments: list[str]) -> list[dict[str, Any]]:
+    """Run a script unedited; specs of every distinct pallas_call that it makes."""
+    import jax
+
+    from . import importer
+    from . import jaxpr as jx
+
+    primitive = next((e.primitive for e, _ in jx.pallas_calls(_smallest_call())), None)
+    if primitive is None:
+        raise NotFound("this JAX has no pallas_call to listen to")
+    specs: dict[str, dict[str, Any]] = {}
+    original = primitive.bind
+
+    def listen(*args: Any, **params: Any) -> Any:
+        results = original(*args, **params)
+        try:
+            avals = [jax.ShapeDtypeStruct(a.shape, a.dtype) if hasattr(a, "shape") else a for a in args]
+            closed = jax.make_jaxpr(lambda *a: original(*a, **params))(*avals)
+            for eqn, _ in jx.pallas_calls(closed):
+                spec = importer.from_equation(eqn)
+                specs.setdefault(importer.text_of(spec), spec)
+        except TileproofError as e:
+            print(f"tileproof: not imported: {e}", file=sys.stderr)
+        return results
+
+    primitive.bind = listen
+    sys.argv = [script, *arguments]
+    try:
+        runpy.run_path(script, run_name="__main__")
+    finally:
+        primitive.bind = original
+    return list(specs.values())
+
+
+def _smallest_call() -> Any:
+    import jax
+    import jax.numpy as jnp
+    from jax.experimental import pallas as pl
+
+    def kernel(x_ref: Any, o_ref: Any) -> None:
+        o_ref[...] = x_ref[...]
+
+    return jax.make_jaxpr(pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((8, 128), jnp.float32)))(jnp.zeros((8, 128), jnp.float32))
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="tileproof-jax", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    i = commands.add_parser("import", help="specs of every pallas_call that a function reaches")
+    i.add_argument("function", help="pkg.mod:fn")
+    i.add_argument("--arg", action="append", default=[], help="f32[512,128]; once per argument")
+    i.add_argument("-o", "--output", type=pathlib.Path, help="write NAME.tile.json into this folder (default: print)")
+    i.add_argument("--lint", action="store_true", help="lint what was imported; the exit code is that of tileproof lint")
+    t = commands.add_parser("trace", help="run a script, unedited; specs of every distinct pallas_call")
+    t.add_argument("script")
+    t.add_argument("arguments", nargs=argparse.REMAINDER)
+    t.add_argument("-o", "--output", type=pathlib.Path)
+    o = parser.parse_args(argv)
+    try:
+        if o.command == "trace":
+            write(traced(o.script, o.arguments), o.output)
+            return 0
+        from . import api, binary, importer
+
+        fn = function(o.function)
+        specs = importer.from_pallas(fn, *[argument(a) for a in o.arg])
+        if not o.lint:
+            write(specs, o.output)
+            return 0
+        worst = 0
+        for spec in specs:
+            report = binary.report("lint", spec)
+            findings = api._findings(spec, report)
+            print(api.Report([spec], [report], findings))
+            worst = max(worst, 1 if any(f.verdict in ("violated", "vacuous") for f in findings) else 0)
+        return worst
+    except (TileproofError, subprocess.SubprocessError) as e:
+        print(f"tileproof: {e}", file=sys.stderr)
+        return 3
+    except TypeError as e:
+        print(f"tileproof: the function cannot be called with these arguments: {e}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
