@@ -1,0 +1,31 @@
+/* Shared by the files of emit/. */
+#ifndef TP_EMIT_INTERNAL_H
+#define TP_EMIT_INTERNAL_H
+
+#include "spec/kernel.h"
+
+typedef struct emitter {
+    const tp_kernel *k;
+    tp_buf *b;
+    int indent;
+    TP_VEC(tp_str) known; /* locals of the enclosing statements, for what branches and loops carry */
+    unsigned functions;   /* of branches and loops, for their names */
+    bool outside;         /* grid steps: tables are arrays, not refs */
+} emitter;
+
+void emit_text(emitter *e, const char *text);
+/* A name of the spec in Python: words and modules of Python get an underscore. */
+void emit_identifier(emitter *e, tp_str s);
+/* The same after a comma, if one is wanted. */
+void emit_separated(emitter *e, bool comma, tp_str s);
+/* x_ref */
+void emit_ref(emitter *e, tp_str s);
+/* jnp.float32, or a dtype parameter */
+void emit_dtype(emitter *e, tp_str name);
+/* An expression, in parentheses if its operator binds less than `power`. */
+void emit_node(emitter *e, const tp_node *n, int power);
+/* An integer expression of the spec: a JSON string or integer. */
+void emit_expression(emitter *e, const tp_json *v);
+void emit_block(emitter *e, const tp_block *s);
+
+#endif

@@ -1,0 +1,354 @@
+#include "emit/pallas.h"
+
+#include <ctype.h>
+
+#include "emit/internal.h"
+
+static const tp_json *entry(const emitter *e, const char *key, uint32_t i)
+{
+    return tp_json_get(e->k->doc, key)->u.items.at[i];
+}
+
+static const char *const KEYS[] = {"inputs", "outputs", "scratch"};
+
+static const tp_json *declared(const emitter *e, uint32_t operand)
+{
+    const tp_kernel *k = e->k;
+    const tp_operand *o = &k->operands[operand];
+    uint32_t first = o->role == TP_INPUT ? 0 : o->role == TP_OUTPUT ? k->ninputs : k->ninputs + k->noutputs;
+    return entry(e, KEYS[o->role], operand - first);
+}
+
+static void shape(emitter *e, const tp_json *list)
+{
+    emit_text(e, "(");
+    for (uint32_t i = 0; i < list->u.items.n; i++) {
+        emit_text(e, i ? ", " : "");
+        emit_expression(e, list->u.items.at[i]);
+    }
+    emit_text(e, list->u.items.n == 1 ? ",)" : ")");
+}
+
+static void block_entry(emitter *e, const tp_json *v)
+{
+    if (v->type == TP_J_NULL) {
+        emit_text(e, "None");
+    } else if (v->type == TP_J_OBJECT) {
+        const tp_json *padding = tp_json_get(v, "padding");
+        emit_text(e, "pl.Element(");
+        emit_expression(e, tp_json_get(v, "element"));
+        if (padding) {
+            emit_text(e, ", ");
+            shape(e, padding);
+        }
+        emit_text(e, ")");
+    } else {
+        emit_expression(e, v);
+    }
+}
+
+static void block_spec(emitter *e, uint32_t operand)
+{
+    const tp_operand *o = &e->k->operands[operand];
+    const tp_json *v = declared(e, operand), *blocks = tp_json_get(v, "block_shape"),
+                  *map = tp_json_get(v, "index_map");
+    static const char *const SPACES[] = {"VMEM", "SMEM", "ANY", "HBM", "SEMAPHORE"};
+    emit_text(e, "pl.BlockSpec(");
+    if (blocks) {
+        emit_text(e, "(");
+        for (uint32_t i = 0; i < blocks->u.items.n; i++) {
+            emit_text(e, i ? ", " : "");
+            block_entry(e, blocks->u.items.at[i]);
+        }
+        emit_text(e, blocks->u.items.n == 1 ? ",), lambda " : "), lambda ");
+        for (uint32_t i = 0; i < e->k->naxes; i++)
+            emit_separated(e, i, e->k->axes[i].name);
+        for (uint32_t i = 0; i < e->k->ntables; i++) {
+            emit_text(e, i || e->k->naxes ? ", " : "");
+            emit_ref(e, e->k->tables[i].name);
+        }
+        emit_text(e, ": ");
+        if (map)
+            shape(e, map);
+        else
+            emit_text(e, "()");
+    }
+    if (o->memory != TP_MEM_VMEM || !blocks)
+        tp_buf_printf(e->b, "%smemory_space=%s", blocks ? ", " : "",
+                      o->memory == TP_MEM_ANY ? "pl.ANY" : tp_printf(e->k->arena, "pltpu.%s", SPACES[o->memory]).p);
+    if (o->buffers != 2)
+        tp_buf_printf(e->b, ", pipeline_mode=pl.Buffered(%d%s)", o->buffers,
+                      o->revisit_any ? ", revisit=pl.RevisitMode.ANY" : "");
+    emit_text(e, ")");
+}
+
+static void operand_dtype(emitter *e, const tp_json *v)
+{
+    emit_dtype(e, tp_json_get(v, "dtype")->u.string);
+}
+
+static bool shape_line(emitter *e, const tp_size *s, tp_str array, const tp_expr *dims, uint32_t rank)
+{
+    for (uint32_t d = 0; d < rank; d++)
+        if (tp_same(dims[d], s->expr)) {
+            emit_text(e, "    ");
+            emit_identifier(e, s->name);
+            emit_text(e, " = ");
+            emit_identifier(e, array);
+            tp_buf_printf(e->b, ".shape[%u]\n", d);
+            return true;
+        }
+    return false;
+}
+
+/* NAME = x.shape[0], where some array has that size as a dimension; false: an argument. */
+static bool size_from_shapes(emitter *e, const tp_size *s)
+{
+    const tp_kernel *k = e->k;
+    bool found = false;
+    for (uint32_t i = 0; i < k->ninputs && !found; i++)
+        found = shape_line(e, s, k->operands[i].name, k->operands[i].shape, k->operands[i].rank);
+    for (uint32_t i = 0; i < k->ntables && !found; i++)
+        found = shape_line(e, s, k->tables[i].name, k->tables[i].shape, k->tables[i].rank);
+    return found;
+}
+
+/* Does the definition of one derived size name another that has no line yet? */
+static bool waits(const emitter *e, const tp_node *n, const bool *done)
+{
+    const tp_size *s = n->kind == TP_N_NAME ? tp_size_find(e->k, n->text) : NULL;
+    if (s && s->kind == TP_SIZE_DERIVED && !done[s - e->k->sizes])
+        return true;
+    for (uint32_t i = 0; i < n->nkids; i++)
+        if (waits(e, n->kids[i], done))
+            return true;
+    return false;
+}
+
+static void derived_sizes(emitter *e)
+{
+    const tp_kernel *k = e->k;
+    const tp_json *doc = tp_json_get(k->doc, "sizes");
+    tp_ctx c = {.arena = k->arena, .source = k->source};
+    bool *done = TP_NEWN(k->arena, bool, k->nsizes);
+    for (bool progress = true; progress;) {
+        progress = false;
+        for (uint32_t i = 0; i < k->nsizes; i++) {
+            if (k->sizes[i].kind != TP_SIZE_DERIVED || done[i])
+                continue;
+            const tp_node *n = tp_parse_expr(&c, tp_json_get(doc, tp_cstr(k->arena, k->sizes[i].name)));
+            if (waits(e, n, done))
+                continue;
+            emit_text(e, "    ");
+            emit_identifier(e, k->sizes[i].name);
+            emit_text(e, " = ");
+            emit_node(e, n, 0);
+            emit_text(e, "\n");
+            done[i] = progress = true;
+        }
+    }
+}
+
+static void sizes(emitter *e)
+{
+    const tp_kernel *k = e->k;
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_RANGE)
+            size_from_shapes(e, &k->sizes[i]);
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_FIXED) {
+            emit_text(e, "    ");
+            emit_identifier(e, k->sizes[i].name);
+            tp_buf_printf(e->b, " = %lld\n", (long long)k->sizes[i].min);
+        }
+    derived_sizes(e);
+}
+
+/* The kernel's name as that of a Python function. */
+static void function_name(emitter *e)
+{
+    tp_str s = e->k->name;
+    tp_buf name = {.arena = e->k->arena};
+    if (isdigit((unsigned char)s.p[0]))
+        tp_buf_c(&name, "kernel_");
+    for (size_t i = 0; i < s.n; i++)
+        tp_buf_add(&name, (unsigned char)s.p[i] < 128 && isalnum((unsigned char)s.p[i]) ? s.p + i : "_", 1);
+    emit_identifier(e, tp_buf_view(&name));
+}
+
+/* Tables, then inputs. */
+static void arguments(emitter *e)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < e->k->ntables; i++, any = true)
+        emit_separated(e, any, e->k->tables[i].name);
+    for (uint32_t i = 0; i < e->k->ninputs; i++, any = true)
+        emit_separated(e, any, e->k->operands[i].name);
+}
+
+static void signature(emitter *e)
+{
+    const tp_kernel *k = e->k;
+    tp_buf nothing = {.arena = k->arena}, *out = e->b;
+    emit_text(e, "def ");
+    function_name(e);
+    emit_text(e, "(");
+    arguments(e);
+    emit_text(e, k->ntables + k->ninputs ? ", *" : "*");
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_size *s = &k->sizes[i];
+        e->b = &nothing;
+        bool found = s->kind == TP_SIZE_RANGE && size_from_shapes(e, s);
+        e->b = out;
+        if (s->kind == TP_SIZE_CHOICE)
+            emit_separated(e, true, s->name), tp_buf_printf(out, "=%lld", (long long)s->choices[s->nchoices - 1]);
+        else if (s->kind == TP_SIZE_RANGE && !found)
+            emit_separated(e, true, s->name);
+    }
+    for (uint32_t p = 0; p < k->ndtypes; p++) {
+        bool found = false;
+        for (uint32_t i = 0; i < k->ninputs && !found; i++)
+            found = tp_str_eq(tp_json_get(declared(e, i), "dtype")->u.string, k->dtypes[p].name);
+        if (!found)
+            emit_separated(e, true, k->dtypes[p].name),
+                tp_buf_printf(out, "=jnp.%s", tp_dtype_info(k->dtypes[p].choice)->name);
+    }
+    tp_buf_c(out, ", interpret=False):\n");
+}
+
+static void dtypes(emitter *e)
+{
+    for (uint32_t p = 0; p < e->k->ndtypes; p++)
+        for (uint32_t i = 0; i < e->k->ninputs; i++)
+            if (tp_str_eq(tp_json_get(declared(e, i), "dtype")->u.string, e->k->dtypes[p].name)) {
+                emit_text(e, "    ");
+                emit_identifier(e, e->k->dtypes[p].name);
+                emit_text(e, " = ");
+                emit_identifier(e, e->k->operands[i].name);
+                emit_text(e, ".dtype\n");
+                break;
+            }
+}
+
+static void kernel_function(emitter *e)
+{
+    const tp_kernel *k = e->k;
+    emit_text(e, "    def kernel(");
+    for (uint32_t i = 0; i < k->ntables + tp_noperands(k); i++) {
+        emit_text(e, i ? ", " : "");
+        emit_ref(e, i < k->ntables ? k->tables[i].name : k->operands[i - k->ntables].name);
+    }
+    emit_text(e, "):\n");
+    for (uint32_t i = 0; i < k->naxes; i++) {
+        emit_text(e, "        ");
+        emit_identifier(e, k->axes[i].name);
+        tp_buf_printf(e->b, " = pl.program_id(%u)\n", i);
+    }
+    e->indent = 2;
+    emit_block(e, &k->body->syntax);
+    emit_text(e, "\n");
+}
+
+static void specs(emitter *e, const char *key, uint32_t first, uint32_t n)
+{
+    tp_buf_printf(e->b, "            %s=[\n", key);
+    for (uint32_t i = first; i < first + n; i++) {
+        emit_text(e, "                ");
+        block_spec(e, i);
+        emit_text(e, ",\n");
+    }
+    emit_text(e, "            ],\n");
+}
+
+static void grid_spec(emitter *e)
+{
+    const tp_kernel *k = e->k;
+    const tp_json *axes = tp_json_get(k->doc, "grid");
+    tp_buf_printf(
+        e->b,
+        "        grid_spec=pltpu.PrefetchScalarGridSpec(\n            num_scalar_prefetch=%u,\n            grid=(",
+        k->ntables);
+    e->outside = true;
+    for (uint32_t i = 0; i < k->naxes; i++) {
+        emit_expression(e, tp_json_get(axes->u.items.at[i], "steps"));
+        emit_text(e, i + 1 < k->naxes ? ", " : k->naxes == 1 ? "," : "");
+    }
+    e->outside = false;
+    emit_text(e, "),\n");
+    specs(e, "in_specs", 0, k->ninputs);
+    specs(e, "out_specs", k->ninputs, k->noutputs);
+    emit_text(e, "            scratch_shapes=[\n");
+    for (uint32_t i = k->ninputs + k->noutputs; i < tp_noperands(k); i++) {
+        const tp_json *v = declared(e, i);
+        tp_buf_printf(e->b, "                pltpu.%s(", k->operands[i].memory == TP_MEM_SMEM ? "SMEM" : "VMEM");
+        shape(e, tp_json_get(v, "shape"));
+        emit_text(e, ", ");
+        operand_dtype(e, v);
+        emit_text(e, "),\n");
+    }
+    emit_text(e, "            ],\n        ),\n");
+}
+
+static void pallas_call(emitter *e)
+{
+    const tp_kernel *k = e->k;
+    bool alias = false;
+    emit_text(e, "    return pl.pallas_call(\n        kernel,\n        out_shape=[\n");
+    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
+        const tp_json *v = declared(e, i);
+        emit_text(e, "            jax.ShapeDtypeStruct(");
+        shape(e, tp_json_get(v, "shape"));
+        emit_text(e, ", ");
+        operand_dtype(e, v);
+        tp_buf_printf(e->b, "),  # %.*s%s\n", TP_FMT(k->operands[i].name),
+                      k->operands[i].discard ? ", which nobody reads" : "");
+        alias |= k->operands[i].alias >= 0;
+    }
+    emit_text(e, "        ],\n");
+    grid_spec(e);
+    if (alias) {
+        emit_text(e, "        input_output_aliases={");
+        for (uint32_t i = k->ninputs, any = 0; i < k->ninputs + k->noutputs; i++)
+            if (k->operands[i].alias >= 0)
+                tp_buf_printf(e->b, "%s%u: %u", any++ ? ", " : "", (uint32_t)k->operands[i].alias + k->ntables,
+                              i - k->ninputs);
+        emit_text(e, "},\n");
+    }
+    if (k->naxes) {
+        emit_text(e, "        compiler_params=pltpu.CompilerParams(dimension_semantics=(");
+        for (uint32_t i = 0; i < k->naxes; i++)
+            tp_buf_printf(e->b, "%s\"%s\"%s", i ? ", " : "", k->axes[i].parallel ? "parallel" : "arbitrary",
+                          k->naxes == 1 ? "," : "");
+        emit_text(e, ")),\n");
+    }
+    emit_text(e, "        interpret=interpret,\n    )(");
+    arguments(e);
+    emit_text(e, ")\n");
+}
+
+void tp_emit_pallas(const tp_kernel *k, tp_buf *out)
+{
+    emitter e = {.k = k, .b = out};
+    tp_buf_printf(
+        out,
+        "\"\"\"%.*s%s%.*s\"\"\"\n\nimport jax\nimport jax.numpy as jnp\nfrom jax import lax\nfrom jax.experimental "
+        "import pallas as pl\nfrom jax.experimental.pallas import tpu as pltpu\n\n\n",
+        TP_FMT(k->name), k->description.n ? ": " : "", TP_FMT(k->description));
+    signature(&e);
+    emit_text(&e, "    \"\"\"Returns [");
+    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)
+        tp_buf_printf(out, "%s%.*s", i > k->ninputs ? ", " : "", TP_FMT(k->operands[i].name));
+    emit_text(&e, "].\"\"\"\n");
+    dtypes(&e);
+    sizes(&e);
+    for (uint32_t i = 0; i < k->ntables; i++) {
+        emit_text(&e, "    ");
+        emit_identifier(&e, k->tables[i].name);
+        emit_text(&e, k->tables[i].rank ? " = " : " = jnp.reshape(");
+        emit_identifier(&e, k->tables[i].name);
+        emit_text(&e, k->tables[i].rank ? ".astype(jnp.int32)\n" : ", (1,)).astype(jnp.int32)\n");
+    }
+    emit_text(&e, "\n");
+    kernel_function(&e);
+    pallas_call(&e);
+}

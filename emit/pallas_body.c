@@ -1,0 +1,581 @@
+/* Expressions and statements as Python. */
+#include "emit/internal.h"
+
+void emit_text(emitter *e, const char *text)
+{
+    tp_buf_c(e->b, text);
+}
+
+static void start_line(emitter *e)
+{
+    tp_buf_printf(e->b, "%*s", 4 * e->indent, "");
+}
+
+/* ---- names ---- */
+
+static int axis_number(const tp_kernel *k, tp_str name)
+{
+    for (uint32_t i = 0; i < k->naxes; i++)
+        if (tp_str_eq(k->axes[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+static bool is_dtype(const emitter *e, tp_str name)
+{
+    for (uint32_t i = 0; i < e->k->ndtypes; i++)
+        if (tp_str_eq(e->k->dtypes[i].name, name))
+            return true;
+    return tp_dtype_find(name) != TP_NO_DTYPE;
+}
+
+/* A name of the spec in Python: words and modules of Python get an underscore. */
+void emit_identifier(emitter *e, tp_str s)
+{
+    static const char *const WORDS[] = {
+        "None", "as",     "assert", "async", "await",  "break",    "class", "continue", "del",      "except", "finally",
+        "from", "global", "import", "is",    "lambda", "nonlocal", "pass",  "raise",    "try",      "yield",  "jax",
+        "jnp",  "lax",    "pl",     "pltpu", "kernel", "print",    "min",   "max",      "interpret"};
+    tp_buf_str(e->b, s);
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
+        if (tp_str_is(s, WORDS[i]))
+            emit_text(e, "_");
+}
+
+void emit_ref(emitter *e, tp_str s)
+{
+    tp_buf_printf(e->b, "%.*s_ref", TP_FMT(s));
+}
+
+void emit_dtype(emitter *e, tp_str name)
+{
+    for (uint32_t i = 0; i < e->k->ndtypes; i++)
+        if (tp_str_eq(e->k->dtypes[i].name, name)) {
+            emit_identifier(e, name);
+            return;
+        }
+    tp_buf_printf(e->b, "jnp.%.*s", TP_FMT(tp_str_is(name, "bool") ? TP_S("bool_") : name));
+}
+
+/* Known from the sizes alone: stays an ordinary Python integer. */
+static bool is_static(const emitter *e, const tp_node *n)
+{
+    if (n->kind == TP_N_NAME)
+        return tp_size_find(e->k, n->text) != NULL;
+    if (n->kind == TP_N_INDEX || n->kind == TP_N_FLOAT || n->kind == TP_N_METHOD || n->kind == TP_N_STRING)
+        return false;
+    if (n->kind == TP_N_CALL && !tp_str_is(n->text, "cdiv") && !tp_str_is(n->text, "min") &&
+        !tp_str_is(n->text, "max") && !tp_str_is(n->text, "align_up") && !tp_str_is(n->text, "next_power_of_2"))
+        return false;
+    for (uint32_t i = 0; i < n->nkids; i++)
+        if (!is_static(e, n->kids[i]))
+            return false;
+    return true;
+}
+
+static void name(emitter *e, tp_str s)
+{
+    int operand = tp_operand_find(e->k, s), table = tp_table_find(e->k, s);
+    if (is_dtype(e, s))
+        emit_dtype(e, s);
+    else if (tp_str_is(s, "inf") || tp_str_is(s, "nan"))
+        tp_buf_printf(e->b, "jnp.%.*s", TP_FMT(s));
+    else if (operand >= 0 || (table >= 0 && !e->outside))
+        emit_ref(e, s);
+    else
+        emit_identifier(e, s);
+    if (table >= 0 && !e->k->tables[table].rank)
+        emit_text(e, "[0]");
+}
+
+/* ---- expressions ---- */
+
+static void list(emitter *e, tp_node *const *kids, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        emit_text(e, i ? ", " : "");
+        emit_node(e, kids[i], 0);
+    }
+}
+
+/* Where a function of the language lives in JAX; its arguments are the same. */
+static const char *python_name(tp_str s)
+{
+    static const struct {
+        const char *name, *python;
+    } NAMES[] = {{"rsqrt", "lax.rsqrt"},
+                 {"erf", "lax.erf"},
+                 {"erfc", "lax.erfc"},
+                 {"logistic", "jax.nn.sigmoid"},
+                 {"silu", "jax.nn.silu"},
+                 {"relu", "jax.nn.relu"},
+                 {"gelu", "jax.nn.gelu"},
+                 {"is_finite", "jnp.isfinite"},
+                 {"pow", "jnp.power"},
+                 {"lax_div", "lax.div"},
+                 {"lax_rem", "lax.rem"},
+                 {"shift_right_logical", "lax.shift_right_logical"},
+                 {"iota", "lax.broadcasted_iota"},
+                 {"slice", "lax.slice"},
+                 {"cumsum", "lax.cumsum"},
+                 {"cumprod", "lax.cumprod"},
+                 {"cummax", "lax.cummax"},
+                 {"cummin", "lax.cummin"},
+                 {"bitcast", "lax.bitcast_convert_type"},
+                 {"cdiv", "pl.cdiv"},
+                 {"align_up", "align_up"},
+                 {"next_power_of_2", "pl.next_power_of_2"},
+                 {"ds", "pl.ds"}};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (tp_str_is(s, NAMES[i].name))
+            return NAMES[i].python;
+    return NULL;
+}
+
+static const tp_node *argument(const tp_node *call, const char *keyword, uint32_t position)
+{
+    for (uint32_t i = 0; i < call->nkids; i++)
+        if (call->kids[i]->kind == TP_N_KEYWORD ? tp_str_is(call->kids[i]->text, keyword) : i == position)
+            return call->kids[i]->kind == TP_N_KEYWORD ? call->kids[i]->kids[0] : call->kids[i];
+    return NULL;
+}
+
+static void dot(emitter *e, const tp_node *n)
+{
+    const tp_node *contract = argument(n, "contract", 2), *batch = argument(n, "batch", 3),
+                  *type = argument(n, "preferred_element_type", 4);
+    bool plain = !contract && !batch;
+    emit_text(e, plain ? "jnp.dot(" : "lax.dot_general(");
+    list(e, n->kids, 2);
+    if (!plain) {
+        emit_text(e, ", (");
+        if (contract)
+            emit_node(e, contract, 0);
+        else
+            emit_text(e, "((1,), (0,))");
+        emit_text(e, ", ");
+        if (batch)
+            emit_node(e, batch, 0);
+        else
+            emit_text(e, "((), ())");
+        emit_text(e, ")");
+    }
+    if (type) {
+        emit_text(e, ", preferred_element_type=");
+        emit_node(e, type, 0);
+    }
+    emit_text(e, ")");
+}
+
+static void pad(emitter *e, const tp_node *n)
+{
+    emit_text(e, "jnp.pad(");
+    emit_node(e, argument(n, "x", 0), 0);
+    emit_text(e, ", ");
+    emit_node(e, argument(n, "widths", 2), 0);
+    emit_text(e, ", constant_values=");
+    emit_node(e, argument(n, "value", 1), 0);
+    emit_text(e, ")");
+}
+
+static void call(emitter *e, const tp_node *n)
+{
+    bool extreme = tp_str_is(n->text, "min") || tp_str_is(n->text, "max");
+    const char *python = python_name(n->text);
+    if (tp_str_is(n->text, "num_programs")) {
+        tp_buf_printf(e->b, "pl.num_programs(%d)", axis_number(e->k, n->kids[0]->text));
+        return;
+    }
+    if (tp_str_is(n->text, "dot")) {
+        dot(e, n);
+        return;
+    }
+    if (tp_str_is(n->text, "pad")) {
+        pad(e, n);
+        return;
+    }
+    if (extreme && n->nkids == 2 && n->kids[1]->kind != TP_N_KEYWORD)
+        python = is_static(e, n) ? (tp_str_is(n->text, "min") ? "min" : "max")
+                                 : (tp_str_is(n->text, "min") ? "jnp.minimum" : "jnp.maximum");
+    if (python)
+        emit_text(e, python);
+    else if (tp_prim_find(n->text) != TP_PRIMS)
+        tp_buf_printf(e->b, "jnp.%.*s", TP_FMT(n->text));
+    else
+        emit_identifier(e, n->text); /* a function of the program */
+    emit_text(e, "(");
+    list(e, n->kids, n->nkids);
+    emit_text(e, ")");
+}
+
+static void logical(emitter *e, const tp_node *n)
+{
+    emit_text(e, n->op == TP_O_AND ? "jnp.logical_and(" : "jnp.logical_or(");
+    emit_node(e, n->kids[0], 0);
+    emit_text(e, ", ");
+    emit_node(e, n->kids[1], 0);
+    emit_text(e, ")");
+}
+
+static void binary(emitter *e, const tp_node *n, int power)
+{
+    const tp_operator_row *o = &TP_OPERATOR_ROWS[n->op];
+    bool right = o->right < o->left, compares = tp_operator_compares(n->op);
+    if ((n->op == TP_O_AND || n->op == TP_O_OR) && !is_static(e, n)) {
+        logical(e, n);
+        return;
+    }
+    bool parens = o->left < power;
+    emit_text(e, parens ? "(" : "");
+    emit_node(e, n->kids[0], right || compares ? o->left + 1 : o->left);
+    tp_buf_printf(e->b, n->op == TP_O_POW ? "%s" : " %s ", o->text);
+    emit_node(e, n->kids[1], compares ? o->left + 1 : o->right);
+    emit_text(e, parens ? ")" : "");
+}
+
+static void ternary(emitter *e, const tp_node *n)
+{
+    emit_text(e, "jnp.where(");
+    list(e, n->kids, 3);
+    emit_text(e, ")");
+}
+
+static void unary(emitter *e, const tp_node *n, int power)
+{
+    bool is_not = n->op == TP_O_NOT, parens = !is_not && TP_OPERATOR_ROWS[n->op].left < power;
+    emit_text(e, is_not ? "jnp.logical_not(" : parens ? "(" : "");
+    emit_text(e, is_not ? "" : n->op == TP_O_NEG ? "-" : "~");
+    emit_node(e, n->kids[0], is_not ? 0 : TP_OPERATOR_ROWS[n->op].left);
+    emit_text(e, is_not || parens ? ")" : "");
+}
+
+void emit_node(emitter *e, const tp_node *n, int power)
+{
+    switch (n->kind) {
+    case TP_N_INT:
+    case TP_N_FLOAT: tp_buf_str(e->b, n->text); break;
+    case TP_N_STRING: tp_buf_printf(e->b, "'%.*s'", TP_FMT(n->text)); break;
+    case TP_N_NAME: name(e, n->text); break;
+    case TP_N_UNARY: unary(e, n, power); break;
+    case TP_N_BINARY: binary(e, n, power); break;
+    case TP_N_TERNARY: ternary(e, n); break;
+    case TP_N_CALL: call(e, n); break;
+    case TP_N_METHOD:
+        emit_node(e, n->kids[0], TP_POWER_POSTFIX);
+        tp_buf_printf(e->b, ".%.*s(", TP_FMT(n->text));
+        list(e, n->kids + 1, n->nkids - 1);
+        emit_text(e, ")");
+        break;
+    case TP_N_INDEX:
+        emit_node(e, n->kids[0], TP_POWER_POSTFIX);
+        emit_text(e, "[");
+        list(e, n->kids + 1, n->nkids - 1);
+        emit_text(e, "]");
+        break;
+    case TP_N_SEQUENCE:
+        emit_text(e, "(");
+        list(e, n->kids, n->nkids);
+        emit_text(e, n->nkids == 1 ? ",)" : ")");
+        break;
+    case TP_N_KEYWORD:
+        tp_buf_printf(e->b, "%.*s=", TP_FMT(n->text));
+        emit_node(e, n->kids[0], 0);
+        break;
+    case TP_N_ELLIPSIS: emit_text(e, "..."); break;
+    case TP_N_COLON: emit_text(e, ":"); break;
+    }
+}
+
+/* Text of an expression of the spec, parsed again: a JSON string or integer. */
+void emit_expression(emitter *e, const tp_json *v)
+{
+    tp_ctx c = {.arena = e->k->arena, .source = e->k->source};
+    if (v->type == TP_J_INT)
+        tp_buf_printf(e->b, "%lld", (long long)v->u.integer);
+    else
+        emit_node(e, tp_parse_expr(&c, v), 0);
+}
+
+/* ---- statements ---- */
+
+typedef TP_VEC(tp_str) names;
+
+static bool has(const names *list, tp_str s)
+{
+    for (uint32_t i = 0; i < list->len; i++)
+        if (tp_str_eq(list->at[i], s))
+            return true;
+    return false;
+}
+
+/* Names that these statements assign, nested ones included. */
+static void collect(const tp_block *s, tp_arena *a, names *list)
+{
+    for (uint32_t i = 0; i < s->len; i++) {
+        const tp_syntax *x = s->at[i];
+        if (x->kind == TP_S_ASSIGN && !has(list, x->target->text))
+            tp_push(a, *list, x->target->text);
+        collect(&x->body, a, list);
+        collect(&x->orelse, a, list);
+    }
+}
+
+/* What lives on after a branch or loop: names that it assigns and that exist
+ * already, or that both arms of a branch define. */
+static names carried(emitter *e, const tp_syntax *s)
+{
+    names all = {0}, then = {0}, other = {0}, out = {0};
+    tp_arena *a = e->k->arena;
+    collect(&s->body, a, &then);
+    collect(&s->orelse, a, &other);
+    collect(&s->body, a, &all);
+    collect(&s->orelse, a, &all);
+    for (uint32_t i = 0; i < all.len; i++) {
+        bool known = false;
+        for (uint32_t k = 0; k < e->known.len; k++)
+            known |= tp_str_eq(e->known.at[k], all.at[i]);
+        if (known || (s->kind == TP_S_IF && has(&then, all.at[i]) && has(&other, all.at[i])))
+            tp_push(a, out, all.at[i]);
+    }
+    return out;
+}
+
+void emit_separated(emitter *e, bool comma, tp_str s)
+{
+    emit_text(e, comma ? ", " : "");
+    emit_identifier(e, s);
+}
+
+static void tuple(emitter *e, const names *list, const char *none)
+{
+    for (uint32_t i = 0; i < list->len; i++)
+        emit_separated(e, i, list->at[i]);
+    emit_text(e, list->len == 1 ? "," : list->len ? "" : none);
+}
+
+static void function_body(emitter *e, const tp_block *s, const names *carry, const char *argument, const names *given)
+{
+    uint32_t mark = e->known.len;
+    e->indent++;
+    if (argument && given->len) {
+        start_line(e);
+        tuple(e, given, "");
+        tp_buf_printf(e->b, " = %s\n", argument);
+    }
+    emit_block(e, s);
+    if (argument) {
+        start_line(e);
+        emit_text(e, "return (");
+        tuple(e, carry, "");
+        emit_text(e, ")\n");
+    } else if (!s->len) {
+        start_line(e);
+        emit_text(e, "pass\n");
+    }
+    e->indent--;
+    e->known.len = mark;
+}
+
+/* if without values that live on: @pl.when; else lax.cond over a tuple of them. */
+static void branch(emitter *e, const tp_syntax *s)
+{
+    names carry = carried(e, s), given = {0};
+    unsigned id = ++e->functions;
+    if (!carry.len) {
+        for (int arm = 0; arm < (s->orelse.len ? 2 : 1); arm++) {
+            start_line(e);
+            emit_text(e, arm ? "@pl.when(jnp.logical_not(" : "@pl.when(");
+            emit_node(e, s->value, 0);
+            emit_text(e, arm ? "))\n" : ")\n");
+            start_line(e);
+            tp_buf_printf(e->b, "def _():\n");
+            function_body(e, arm ? &s->orelse : &s->body, &carry, NULL, &given);
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < carry.len; i++)
+        for (uint32_t k = 0; k < e->known.len; k++)
+            if (tp_str_eq(e->known.at[k], carry.at[i]) && !has(&given, carry.at[i]))
+                tp_push(e->k->arena, given, carry.at[i]);
+    for (int arm = 0; arm < 2; arm++) {
+        start_line(e);
+        tp_buf_printf(e->b, "def %s_%u(values):\n", arm ? "otherwise" : "then", id);
+        function_body(e, arm ? &s->orelse : &s->body, &carry, "values", &given);
+    }
+    start_line(e);
+    tuple(e, &carry, "");
+    emit_text(e, " = lax.cond(");
+    emit_node(e, s->value, 0);
+    tp_buf_printf(e->b, ", then_%u, otherwise_%u, (", id, id);
+    tuple(e, &given, "");
+    emit_text(e, "))\n");
+    for (uint32_t i = 0; i < carry.len; i++)
+        tp_push(e->k->arena, e->known, carry.at[i]);
+}
+
+static void loop(emitter *e, const tp_syntax *s)
+{
+    names carry = carried(e, s);
+    const tp_node *r = s->value;
+    unsigned id = ++e->functions;
+    bool counted = s->kind == TP_S_FOR;
+    const tp_node *lo = counted && r->nkids > 1 ? r->kids[0] : NULL, *hi = counted ? r->kids[r->nkids > 1] : NULL,
+                  *step = counted && r->nkids == 3 ? r->kids[2] : NULL;
+    uint32_t mark = e->known.len;
+    if (!counted) {
+        start_line(e);
+        tp_buf_printf(e->b, "def test_%u(values):\n", id);
+        e->indent++;
+        if (carry.len) {
+            start_line(e);
+            tuple(e, &carry, "");
+            emit_text(e, " = values\n");
+        }
+        start_line(e);
+        emit_text(e, "return ");
+        emit_node(e, s->value, 0);
+        emit_text(e, "\n");
+        e->indent--;
+    }
+    start_line(e);
+    tp_buf_printf(e->b, "def turn_%u(", id);
+    if (counted) {
+        emit_text(e, step ? "n_" : "");
+        emit_identifier(e, s->target->text);
+        emit_text(e, ", ");
+    }
+    emit_text(e, "values):\n");
+    if (step) { /* counted from 0, in steps of `step` */
+        e->indent++;
+        start_line(e);
+        emit_identifier(e, s->target->text);
+        emit_text(e, " = ");
+        emit_node(e, lo, TP_OPERATOR_ROWS[TP_O_ADD].left);
+        emit_text(e, " + n_");
+        emit_identifier(e, s->target->text);
+        emit_text(e, " * ");
+        emit_node(e, step, TP_OPERATOR_ROWS[TP_O_MUL].right);
+        emit_text(e, "\n");
+        e->indent--;
+    }
+    function_body(e, &s->body, &carry, "values", &carry);
+    e->known.len = mark;
+    start_line(e);
+    tuple(e, &carry, "_");
+    if (!counted) {
+        tp_buf_printf(e->b, " = lax.while_loop(test_%u, turn_%u, (", id, id);
+    } else {
+        emit_text(e, " = lax.fori_loop(");
+        if (lo && !step)
+            emit_node(e, lo, 0);
+        else
+            emit_text(e, "0");
+        emit_text(e, ", ");
+        if (step) {
+            emit_text(e, "jnp.maximum(0, -((");
+            emit_node(e, lo, TP_OPERATOR_ROWS[TP_O_SUB].left);
+            emit_text(e, " - ");
+            emit_node(e, hi, TP_OPERATOR_ROWS[TP_O_SUB].right);
+            emit_text(e, ") // ");
+            emit_node(e, step, TP_OPERATOR_ROWS[TP_O_FLOORDIV].right);
+            emit_text(e, "))");
+        } else {
+            emit_node(e, hi, 0);
+        }
+        tp_buf_printf(e->b, ", turn_%u, (", id);
+    }
+    tuple(e, &carry, "");
+    emit_text(e, "))\n");
+}
+
+/* Does this store write one scalar into many elements? */
+static bool splats(const tp_kernel *k, const tp_region *r, const tp_syntax *s)
+{
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_step *x = &r->at[i];
+        if (x->kind == TP_PUT && x->syntax == s) {
+            uint32_t rank = 0;
+            for (uint32_t d = 0; d < k->operands[x->access->operand].ref_rank; d++)
+                rank += x->access->subs[d].kind != TP_SUB_INT;
+            return k->body->values.at[x->value].rank == 0 && rank > 0;
+        }
+        if (splats(k, &x->body, s) || splats(k, &x->orelse, s) || splats(k, &x->test, s))
+            return true;
+    }
+    return false;
+}
+
+static void store(emitter *e, const tp_syntax *s)
+{
+    bool whole = s->target->nkids == 2 && s->target->kids[1]->kind == TP_N_ELLIPSIS;
+    start_line(e);
+    emit_node(e, s->target, 0);
+    tp_buf_printf(e->b, " %s= ", s->augmented ? TP_OPERATOR_ROWS[s->op].text : "");
+    if (s->augmented || !splats(e->k, &e->k->body->steps, s)) {
+        emit_node(e, s->value, 0);
+        emit_text(e, "\n");
+        return;
+    }
+    bool zero = s->value->kind == TP_N_INT && s->value->integer == 0;
+    emit_text(e, zero ? "jnp.zeros_like(" : "jnp.full_like(");
+    emit_node(e, whole ? s->target->kids[0] : s->target, 0);
+    if (!zero) {
+        emit_text(e, ", ");
+        emit_node(e, s->value, 0);
+    }
+    emit_text(e, ")\n");
+}
+
+static void statement(emitter *e, const tp_syntax *s)
+{
+    switch (s->kind) {
+    case TP_S_ASSIGN:
+        start_line(e);
+        emit_identifier(e, s->target->text);
+        emit_text(e, " = ");
+        emit_node(e, s->value, 0);
+        emit_text(e, "\n");
+        tp_push(e->k->arena, e->known, s->target->text);
+        break;
+    case TP_S_STORE: store(e, s); break;
+    case TP_S_IF: branch(e, s); break;
+    case TP_S_FOR:
+    case TP_S_WHILE: loop(e, s); break;
+    case TP_S_EXPR:
+        start_line(e);
+        if (tp_str_is(s->value->text, "check"))
+            emit_text(e, "# ");
+        emit_node(e, s->value, 0);
+        emit_text(e, "\n");
+        break;
+    case TP_S_DEF: {
+        uint32_t mark = e->known.len;
+        start_line(e);
+        emit_text(e, "def ");
+        emit_identifier(e, s->value->text);
+        emit_text(e, "(");
+        list(e, s->value->kids, s->value->nkids);
+        emit_text(e, "):\n");
+        for (uint32_t i = 0; i < s->value->nkids; i++)
+            tp_push(e->k->arena, e->known, s->value->kids[i]->text);
+        e->indent++;
+        emit_block(e, &s->body);
+        e->indent--;
+        e->known.len = mark;
+        emit_text(e, "\n");
+        break;
+    }
+    case TP_S_RETURN:
+        start_line(e);
+        emit_text(e, "return ");
+        emit_node(e, s->value, 0);
+        emit_text(e, "\n");
+        break;
+    }
+}
+
+void emit_block(emitter *e, const tp_block *s)
+{
+    for (uint32_t i = 0; i < s->len; i++)
+        statement(e, s->at[i]);
+}
