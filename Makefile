@@ -36,7 +36,7 @@ CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 Q := $(if $(V),,@)
 
-.PHONY: all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz steady boxes cross-check mutants strict asan bench install format clean help deps
+.PHONY: corpus all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz steady boxes cross-check mutants strict asan bench install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -123,11 +123,14 @@ steady: all ## the same bytes in 20 runs under load
 boxes: all $(TESTS) ## the small boxes again, larger: more than a million cases
 	@TEST_BOX=large $(BUILD)/tests/test_box
 
+corpus: all ## public kernels, imported, linted, executed: writes docs/CORPUS.md (build/venv, build/venv-tokamax)
+	@tools/corpus.sh
+
 mutants: all ## are the tests strong enough? plant 200 defects into rules and prover (needs python3; up to 40 minutes)
 	@tools/mutants.py --count $(COUNT) --seed $(SEED)
 COUNT ?= 200
 
-test-all: test strict asan test-jax steady boxes fuzz cross-check mutants ## everything, long ones included
+test-all: test strict asan test-jax corpus steady boxes fuzz cross-check mutants ## everything, long ones included
 
 strict: ## gcc, and clang where it is installed, without a warning
 	@$(MAKE) --no-print-directory MODE=strict build/strict/tileproof

@@ -43,8 +43,9 @@ def test_semantics(path, tmp_path):
     test = spec["x-test"]
     fn = emitted(path, tmp_path)
     tables = [values(test["tables"][t["name"]], t["dtype"]) for t in spec.get("scalar_prefetch", [])]
-    inputs = [values(test["inputs"][i["name"]], i["dtype"]).reshape([eval(str(d), dict(test.get("sizes", {}))) for d in i["shape"]])
-              for i in spec.get("inputs", [])]
+    names = {k: v for k, v in spec.get("sizes", {}).items() if isinstance(v, int)} | test.get("sizes", {})
+    names |= {k: eval(v, {"cdiv": lambda a, b: -(-a // b)}, names) for k, v in spec.get("sizes", {}).items() if isinstance(v, str)}
+    inputs = [values(test["inputs"][i["name"]], i["dtype"]).reshape([eval(str(d), {}, names) for d in i["shape"]]) for i in spec.get("inputs", [])]
     try:
         got = fn(*tables, *inputs, **{k: v for k, v in test.get("sizes", {}).items() if k in fn.__kwdefaults__ or k in needed(fn)}, interpret=True)
     except Exception as e:
