@@ -152,13 +152,19 @@ static void complain(tally *t, const generator *g, const judgement *j, const cha
 }
 
 /* Does this proof speak of the point whose judgements are `here`? Not if it
- * takes TP101 for granted and that fails there; nor does TP201 go on to the
- * compiler's rules once the lowering rejects a block. */
+ * takes TP101 for granted and that fails there, nor where an extent has no
+ * meaning; nor does TP201 go on to the compiler's rules once the lowering
+ * rejects a block. */
 static bool promised(const judgements *all, const judgements *here, const judgement *proof)
 {
     for (uint32_t i = 0; i < all->len; i++)
         if (strcmp(proof->rule, "TP201") == 0 && all->at[i].rule == proof->rule && all->at[i].worst == TP_VIOLATED &&
             tp_str_eq(all->at[i].subject, proof->subject))
+            return false;
+    bool extents = strcmp(proof->rule, "TP008") == 0 || strcmp(proof->rule, "TP105") == 0;
+    for (uint32_t i = 0; i < here->len; i++)
+        if (here->at[i].worst == TP_VIOLATED && !extents &&
+            (strcmp(here->at[i].rule, "TP008") == 0 || strcmp(here->at[i].rule, "TP105") == 0))
             return false;
     for (uint32_t i = 0; i < here->len; i++)
         if (tp_str_is(proof->rests_on, "F2, TP101") && strcmp(here->at[i].rule, "TP101") == 0 &&
