@@ -165,6 +165,8 @@ static tp_obligation obligation_of(tp_analysis *a, const tp_claim *c)
 tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c)
 {
     tp_obligation o = obligation_of(a, c);
+    if (tp_exprs_overflowed(a->p)) /* something became the constant 0 */
+        return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("an expression is too large")};
     return a->k->ntables ? tp_decide_reading(a, &o) : tp_prove(a->prover, &o);
 }
 
@@ -172,7 +174,7 @@ bool tp_claim_follows(tp_analysis *a, const tp_claim *c)
 {
     tp_obligation o = obligation_of(a, c);
     tp_table_reads reads;
-    return tp_close_reads(a, &o, &reads) && tp_prove(a->quick, &o).verdict == TP_PROVEN;
+    return !tp_exprs_overflowed(a->p) && tp_close_reads(a, &o, &reads, 0) && tp_prove(a->quick, &o).verdict == TP_PROVEN;
 }
 
 /* What the claim reads of tables. */
@@ -181,7 +183,7 @@ static tp_table_reads reads_of(tp_analysis *a, const tp_claim *c)
     tp_obligation o = obligation_of(a, c);
     tp_table_reads reads = {.len = 0};
     if (a->k->ntables)
-        tp_close_reads(a, &o, &reads);
+        tp_close_reads(a, &o, &reads, 0);
     return reads;
 }
 

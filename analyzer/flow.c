@@ -490,6 +490,8 @@ static bool mark_feeds(flow *f, const tp_region *r)
         mark_index(f, inst ? inst->access : NULL);
         for (uint32_t k = 0; inst && inst->prim == TP_P_READ && k < inst->nargs; k++)
             f->feeds[inst->args[k]] = true;
+        if (inst && inst->prim == TP_P_TAKE)
+            f->feeds[inst->args[1]] = true;
         if (s->kind == TP_ASSIGN && f->feeds[s->var] && !f->feeds[s->value])
             changed = f->feeds[s->value] = true;
         for (uint32_t k = 0; inst && (f->feeds[inst->out] || compares(inst->prim)) && k < inst->nargs; k++)
@@ -520,6 +522,10 @@ const tp_flow *tp_flow_of(tp_analysis *a)
     while (mark_feeds(&f, &f.p->steps)) {
     }
     flow_walk_grid(&f);
+    if (tp_exprs_overflowed(a->p)) { /* nothing of the walk is used */
+        f.out->gave_up = TP_S("the conditions in the body grow too large to follow");
+        tp_exprs_forget_overflow(a->p);
+    }
     a->rule = rule;
     return f.out;
 }

@@ -48,7 +48,7 @@ typedef struct tp_sink {
 } tp_sink;
 
 /* An integer that the body computes or uses. */
-typedef enum tp_use_kind { TP_USE_INT32, TP_USE_DIVISOR, TP_USE_SLICE, TP_USE_TABLE } tp_use_kind;
+typedef enum tp_use_kind { TP_USE_INT32, TP_USE_DIVISOR, TP_USE_SLICE, TP_USE_TABLE, TP_USE_TAKE } tp_use_kind;
 typedef struct tp_use {
     tp_use_kind kind;
     tp_expr path, value; /* value: no id when it is not known (data) */
@@ -58,7 +58,7 @@ typedef struct tp_use {
     const tp_node *node;
     const tp_syntax *syntax;
     uint32_t operand, dim; /* SLICE: the ref and its dimension, value is the start; TABLE: the table's */
-    tp_expr size, extent;
+    tp_expr size, extent; /* TAKE: only the extent */
     int64_t stride;
 } tp_use;
 

@@ -1,7 +1,7 @@
 /* Conditions of the definedness analysis. */
 #include "analyzer/flow_internal.h"
 
-enum { MAX_CONJUNCTS = 64, MAX_LEAKS = 96 };
+enum { MAX_CONJUNCTS = 64, MAX_LEAKS = 96, MAX_CONDITION = 2000 };
 
 tp_expr flow_yes(flow *f)
 {
@@ -237,6 +237,10 @@ void flow_join(flow *f, tp_leaks *into, const tp_leaks *from, tp_expr condition,
         tp_leak l = from->at[i];
         l.when = flow_and(f, condition, flow_subst(f, l.when, with, n));
         l.exact &= exact;
+        if (tp_expr_size(f->a->p, l.when) > MAX_CONDITION) { /* too much to carry on: whenever */
+            l.when = tp_const(f->a->p, 1);
+            l.exact = false;
+        }
         flow_add(f, into, l);
     }
 }

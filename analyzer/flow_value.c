@@ -231,6 +231,34 @@ static void move_lanes(flow *f, const tp_inst *i, flow_value *out)
         flow_join(f, &out->leaks, &f->now.values[i->args[1]].leaks, tp_const(p, 1), NULL, true);
 }
 
+/* take: along the axis, the lane that the index says; any lane where that is not known. */
+static void take(flow *f, const tp_inst *i, flow_value *out)
+{
+    const tp_value *x = shape_of(f, i->args[0]), *y = shape_of(f, i->args[1]);
+    const flow_value *from = &f->now.values[i->args[0]], *index = &f->now.values[i->args[1]];
+    uint32_t axis = (uint32_t)i->integer, n = tp_sym_count(f->a->p);
+    tp_expr *shifted = flow_identity(f), *with = flow_identity(f);
+    flow_use(f, (tp_use){.kind = TP_USE_TAKE,
+                         .value = index->meaning,
+                         .rank = y->rank,
+                         .dims = y->dims,
+                         .node = i->node,
+                         .extent = x->dims[axis]});
+    for (uint32_t d = 0; d < y->rank; d++)
+        set_lane(f, shifted, d, f->out->lane[d + axis]);
+    for (uint32_t d = axis + 1; d < x->rank; d++)
+        set_lane(f, with, d, f->out->lane[d + y->rank - 1]);
+    flow_join(f, &out->leaks, &index->leaks, tp_const(f->a->p, 1), shifted, true);
+    if (!index->meaning.id) {
+        flow_any_lane(f, &out->leaks, &from->leaks);
+        return;
+    }
+    set_lane(f, with, axis, tp_expr_subst(f->a->p, index->meaning, shifted, n));
+    flow_join(f, &out->leaks, &from->leaks, tp_const(f->a->p, 1), with, true);
+    if (from->meaning.id)
+        out->meaning = tp_expr_subst(f->a->p, from->meaning, with, n);
+}
+
 /* Part `index` where the lane along the axis lies between `start` and `end`. */
 static void part(flow *f, const tp_inst *i, uint32_t index, tp_expr *with, tp_expr inside, flow_value *out)
 {
@@ -409,6 +437,7 @@ void flow_inst(flow *f, const tp_inst *i)
     case TP_P_REPEAT:
     case TP_P_FLIP:
     case TP_P_ROLL: move_lanes(f, i, out); break;
+    case TP_P_TAKE: take(f, i, out); break;
     case TP_P_CONCATENATE: concatenate(f, i, out); break;
     case TP_P_PAD: pad(f, i, out); break;
     case TP_P_BITCAST:

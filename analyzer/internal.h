@@ -50,8 +50,9 @@ typedef struct tp_table_reads {
     bool too_many;
 } tp_table_reads;
 
-/* tables.c: rewrite the obligation so that it reads no table. False: it reads too many entries. */
-bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads);
+/* tables.c: rewrite the obligation so that it reads no table, with `rounds` of
+ * instances of the contracts. False: it reads too many entries. */
+bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads, int rounds);
 /* Decide an obligation that may read tables; a counterexample has contents of
  * all tables bound in env, where they could be found. */
 tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *o);

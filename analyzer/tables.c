@@ -6,7 +6,7 @@
 #include "analyzer/internal.h"
 #include "spec/table.h"
 
-enum { MAX_INSTANCES = 48, MAX_CANDIDATES = 8, MAX_PREMISES = 512 };
+enum { MAX_INSTANCES = 48, MAX_CANDIDATES = 8, MAX_PREMISES = 512, MAX_READABLE = 150 };
 
 /* The entry that key (a read whose indices read nothing) stands for. */
 typedef struct closing {
@@ -91,7 +91,7 @@ static void relate(closing *c, uint32_t i, uint32_t j)
 static tp_expr readable(tp_analysis *a, tp_expr e)
 {
     const tp_expr_node n = *tp_expr_get(a->p, e);
-    if (!tp_expr_reads(a->p, e))
+    if (!tp_expr_reads(a->p, e) || tp_expr_size(a->p, e) > MAX_READABLE) /* without it less is known */
         return num(a, 1);
     tp_expr x = readable(a, n.a), y = readable(a, n.b), z = readable(a, n.c);
     if (n.op == TP_E_ITE)
@@ -213,9 +213,20 @@ static void entry_variable(tp_analysis *a, const tp_table *t, tp_expr symbol, tp
     v->hi = !t->max.id ? v->hi : tp_expr_is_const(a->p, t->max, NULL) ? t->max : mk(a, TP_E_MIN, t->max, v->hi);
 }
 
-bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads)
+/* Did what was built here grow too large? It is thrown away. `flagged`: it
+ * was so already, and stays. */
+static bool overflowed(tp_analysis *a, bool flagged)
+{
+    bool yes = tp_exprs_overflowed(a->p);
+    if (!flagged)
+        tp_exprs_forget_overflow(a->p);
+    return yes;
+}
+
+bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads, int rounds)
 {
     closing c = {.a = a, .reads = reads};
+    bool flagged = tp_exprs_overflowed(a->p);
     *reads = (tp_table_reads){.len = 0};
     tp_var *vars = TP_NEWN(a->arena, tp_var, o->nvars + TP_MAX_READS);
     tp_expr goal = closed(&c, o->goal);
@@ -226,13 +237,13 @@ bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads)
         closed(&c, o->vars[i].hi);
     }
     if (!reads->len)
-        return true;
+        return !overflowed(a, flagged);
     premise(&c, readable(a, o->goal));
     for (uint32_t i = 0; i < o->npremises; i++)
         premise(&c, readable(a, o->premises[i]));
     for (uint32_t i = a->nsizes; i < o->nvars; i++)
         premise(&c, readable(a, o->vars[i].hi));
-    for (int round = 0; round < 2; round++) {
+    for (int round = 0; round < rounds; round++) {
         uint32_t before = reads->len;
         for (uint32_t t = 0; t < a->k->ntables && round == 0; t++) /* an extent lies inside its table */
             if (tp_expr_reads(a->p, a->k->tables[t].extent)) {
@@ -246,7 +257,7 @@ bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads)
     for (uint32_t i = 0; i < reads->len; i++)
         for (uint32_t j = 0; j < i; j++)
             relate(&c, i, j);
-    if (reads->too_many)
+    if (reads->too_many || overflowed(a, flagged))
         return false;
     uint32_t n = 0;
     for (uint32_t i = 0; i < o->nvars; i++) {
@@ -420,7 +431,12 @@ static void decide_rest(pinned *x, const uint32_t *rest, uint32_t nrest)
             return;
     tp_push(a->arena, x->done, key);
     if (!constant_index(a, o.goal)) {
-        x->worst = (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("a table is read outside its entries: see TP103")};
+        x->worst =
+            (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("a table is read outside its entries: see TP103")};
+        return;
+    }
+    if (overflowed(a, false)) {
+        x->worst = (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("an expression is too large")};
         return;
     }
     tp_decision d = tp_prove(a->prover, &o);
@@ -457,7 +473,8 @@ static void each_index(pinned *x, uint32_t i, uint32_t *rest, uint32_t nrest)
     }
     tp_expr from = folded(x, var->lo), to = folded(x, var->hi);
     if (!tp_expr_is_const(x->a->p, from, &lo) || !tp_expr_is_const(x->a->p, to, &hi)) {
-        x->worst = (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("the index of a table has no bounds to enumerate")};
+        x->worst =
+            (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("the index of a table has no bounds to enumerate")};
         return;
     }
     for (int64_t n = 0, v = lo; var->choices ? n < var->nchoices : v <= hi; n++, v++) {
@@ -496,7 +513,8 @@ static tp_decision decide_pinned(tp_analysis *a, const tp_obligation *o)
     }
     for (uint32_t i = o->nvars; i-- > 0;) /* and what their bounds depend on */
         for (uint32_t k = 0; k < i && x.indexes[o->vars[i].sym]; k++)
-            if (tp_expr_mentions(a->p, o->vars[i].hi, o->vars[k].sym) || tp_expr_mentions(a->p, o->vars[i].lo, o->vars[k].sym))
+            if (tp_expr_mentions(a->p, o->vars[i].hi, o->vars[k].sym) ||
+                tp_expr_mentions(a->p, o->vars[i].lo, o->vars[k].sym))
                 x.indexes[o->vars[k].sym] = true;
     each_index(&x, 0, TP_NEWN(a->arena, uint32_t, o->nvars + 1), 0);
     return x.worst;
@@ -535,15 +553,24 @@ tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given)
     if (given->npremises)
         memcpy(premises, given->premises, given->npremises * sizeof *premises);
     o.premises = premises;
+    int rounds = 0; /* of instances: none, then what fits */
     for (int round = 0; round < ROUNDS; round++) {
         tp_contract_at broken;
         closed_one = o;
-        if (!tp_close_reads(a, &closed_one, &reads))
-            return (tp_decision){
-                .verdict = TP_UNKNOWN, .reason = TP_S("it reads too many entries of tables"), .ms = ms};
+        bool fits = tp_close_reads(a, &closed_one, &reads, rounds);
+        while (!fits && rounds > 0) {
+            closed_one = o;
+            fits = tp_close_reads(a, &closed_one, &reads, --rounds);
+        }
+        if (!fits)
+            return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("it reads too many entries of tables"), .ms = ms};
         d = tp_prove(a->prover, &closed_one);
         ms += d.ms;
         d.ms = ms;
+        if (round == 0 && d.verdict != TP_PROVEN && a->k->ncontracts && reads.len) {
+            rounds = 2;
+            continue;
+        }
         if (d.verdict != TP_VIOLATED || tables_for(a, given, &reads, d.env, &broken))
             return d;
         if (!reads.len) { /* true whatever the tables hold, but they cannot be replayed */
@@ -554,6 +581,8 @@ tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given)
         if (!broken.contract)
             break;
         premises[o.npremises++] = instance_of(a, &broken);
+        if (overflowed(a, false))
+            break;
     }
     return (tp_decision){.verdict = TP_UNKNOWN,
                          .reason = TP_S("no contents of the tables were found that keep the contracts and give a case"),

@@ -140,30 +140,38 @@ const char *tp_cstr(tp_arena *a, tp_str s)
 
 /* Levenshtein distance with case differences at no cost; words over 63 bytes
  * are not compared. */
+static bool same_letter(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
 static size_t distance(tp_str a, tp_str b)
 {
-    enum { MAX = 63 };
-    size_t row[MAX + 1];
+    enum { MAX = 64 };
+    size_t rows[3][MAX + 1], *before = rows[0], *last = rows[1], *row = rows[2];
     if (a.n > MAX || b.n > MAX)
         return MAX;
     for (size_t j = 0; j <= b.n; j++)
-        row[j] = j;
+        last[j] = j;
     for (size_t i = 1; i <= a.n; i++) {
-        size_t diagonal = row[0];
         row[0] = i;
         for (size_t j = 1; j <= b.n; j++) {
-            size_t up = row[j];
-            int same = tolower((unsigned char)a.p[i - 1]) == tolower((unsigned char)b.p[j - 1]);
-            size_t best = diagonal + (same ? 0 : 1);
-            if (up + 1 < best)
-                best = up + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            diagonal = up;
-            row[j] = best;
+            size_t d = last[j - 1] + !same_letter(a.p[i - 1], b.p[j - 1]);
+            if (last[j] + 1 < d)
+                d = last[j] + 1;
+            if (row[j - 1] + 1 < d)
+                d = row[j - 1] + 1;
+            if (i > 1 && j > 1 && same_letter(a.p[i - 1], b.p[j - 2]) && same_letter(a.p[i - 2], b.p[j - 1]) &&
+                before[j - 2] + 1 < d)
+                d = before[j - 2] + 1; /* two letters the wrong way round */
+            row[j] = d;
         }
+        size_t *oldest = before;
+        before = last;
+        last = row;
+        row = oldest;
     }
-    return row[b.n];
+    return last[b.n];
 }
 
 tp_str tp_nearest(tp_str word, const tp_str *candidates, size_t n)

@@ -205,7 +205,7 @@ static void call(emitter *e, const tp_node *n)
         emit_identifier(e, n->text); /* a function of the program */
     emit_text(e, "(");
     list(e, n->kids, n->nkids);
-    emit_text(e, ")");
+    emit_text(e, tp_str_is(n->text, "take") && !argument(n, "axis", 2) ? ", axis=0)" : ")");
 }
 
 static void logical(emitter *e, const tp_node *n)

@@ -135,6 +135,31 @@ static void exec_dimensions(tp_machine *m, const tp_inst *i)
     }
 }
 
+/* out[.., i.., ..] = from[.., index[i..], ..]; a lane of the index that is
+ * undefined makes its lanes undefined. */
+static void exec_take(tp_machine *m, const tp_inst *i)
+{
+    const tp_cells *from = &m->values[i->args[0]], *index = &m->values[i->args[1]];
+    tp_cells *out = &m->values[i->out];
+    size_t inner = 1, extent = (size_t)from->dims[i->integer];
+    for (uint32_t d = (uint32_t)i->integer + 1; d < from->rank; d++)
+        inner *= (size_t)from->dims[d];
+    out->state = TP_CLEAN;
+    if (from->state != TP_CLEAN || index->state != TP_CLEAN)
+        tp_materialise(m, out);
+    for (size_t e = 0; e < out->n; e++) {
+        size_t at = e / inner % index->n, outer = e / inner / index->n;
+        tp_origin unknown = tp_origin_at(index, at);
+        int64_t k = unknown ? 0 : tp_get_i64(index->dtype, index->data, at);
+        if (k < 0 || (uint64_t)k >= extent)
+            tp_trap_raise(m, "TP102", (tp_str){NULL, 0}, "take of element %lld of %zu", (long long)k, extent);
+        size_t source = (outer * extent + (size_t)k) * inner + e % inner;
+        tp_copy_element(out, e, from, source);
+        if (out->state == TP_MIXED)
+            out->shadow[e] = unknown ? unknown : tp_origin_at(from, source);
+    }
+}
+
 /* ---- parts beside each other ---- */
 
 /* Copy `from` into the box of `out` that starts at start[]. */
@@ -194,6 +219,7 @@ bool tp_exec_shape(tp_machine *m, const tp_inst *i)
     case TP_P_BROADCAST: exec_broadcast(m, i); return true;
     case TP_P_TRANSPOSE: exec_transpose(m, i); return true;
     case TP_P_IOTA: exec_iota(m, i); return true;
+    case TP_P_TAKE: exec_take(m, i); return true;
     case TP_P_CONCATENATE: exec_concatenate(m, i); return true;
     case TP_P_PAD: exec_pad(m, i); return true;
     case TP_P_SLICE:

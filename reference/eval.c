@@ -300,6 +300,22 @@ static double joined(evaluator *e, const tp_inst *i, int64_t *at)
     return e->values[i->args[part]].at[ravel(&e->values[i->args[part]], at)];
 }
 
+static void take(evaluator *e, const tp_inst *i)
+{
+    const array *x = &e->values[i->args[0]], *index = &e->values[i->args[1]];
+    array *out = &e->values[i->out];
+    int64_t at[TP_MAX_RANK], from[TP_MAX_RANK], axis = i->integer, shift = (int64_t)index->rank - 1;
+    for (size_t n = 0; n < out->n; n++) {
+        unravel(out, n, at);
+        for (int64_t d = 0; d < (int64_t)x->rank; d++)
+            from[d] = d < axis ? at[d] : at[d + (d > axis ? shift : 0)];
+        from[axis] = (int64_t)index->at[ravel(index, at + axis)];
+        if (from[axis] < 0 || from[axis] >= x->dims[axis])
+            give_up(e, TP_S("the reference takes an element that does not exist"));
+        out->at[n] = x->at[ravel(x, from)];
+    }
+}
+
 static void shape_op(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
@@ -369,6 +385,7 @@ static void run_inst(evaluator *e, const tp_inst *i)
     case TP_P_ARGMIN: reduce(e, i); return;
     case TP_P_DOT: dot(e, i); return;
     case TP_P_READ: read_entry(e, i); return;
+    case TP_P_TAKE: take(e, i); return;
     case TP_P_CUMSUM:
     case TP_P_CUMPROD:
     case TP_P_CUMMAX:

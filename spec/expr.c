@@ -51,6 +51,11 @@ bool tp_exprs_overflowed(const tp_exprs *p)
     return p->overflowed;
 }
 
+void tp_exprs_forget_overflow(tp_exprs *p)
+{
+    p->overflowed = false;
+}
+
 static uint64_t hash_node(const tp_expr_node *n)
 {
     uint64_t h = (uint64_t)n->op * 0x9e3779b97f4a7c15u;
@@ -133,6 +138,11 @@ tp_expr tp_sym(tp_exprs *p, uint32_t sym)
 const tp_expr_node *tp_expr_get(const tp_exprs *p, tp_expr e)
 {
     return &p->nodes.at[e.id].n;
+}
+
+uint32_t tp_expr_size(const tp_exprs *p, tp_expr e)
+{
+    return p->nodes.at[e.id].size;
 }
 
 bool tp_expr_is_const(const tp_exprs *p, tp_expr e, int64_t *v)

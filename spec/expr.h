@@ -64,6 +64,8 @@ tp_arena *tp_exprs_arena(const tp_exprs *p);
 /* True once an expression grew past the size limit (a chain of derived sizes
  * can be exponential); such an expression is replaced by the constant 0. */
 bool tp_exprs_overflowed(const tp_exprs *p);
+/* For who throws everything away that was built since. */
+void tp_exprs_forget_overflow(tp_exprs *p);
 
 tp_expr tp_const(tp_exprs *p, int64_t v);
 /* New symbol; the name is kept for printing only. */
@@ -83,6 +85,8 @@ tp_expr tp_read(tp_exprs *p, uint32_t table, uint32_t rank, const tp_expr *index
 bool tp_expr_reads(const tp_exprs *p, tp_expr e);
 
 const tp_expr_node *tp_expr_get(const tp_exprs *p, tp_expr e);
+/* Nodes of e as a tree. */
+uint32_t tp_expr_size(const tp_exprs *p, tp_expr e);
 static inline bool tp_same(tp_expr a, tp_expr b)
 {
     return a.id == b.id;

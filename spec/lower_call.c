@@ -386,9 +386,9 @@ static bool two_positional(const tp_node *n)
 
 _Noreturn static void unknown_function(tp_lower *l, const tp_node *n)
 {
-    static const char *const LATER[] = {"take",       "load",           "store",          "scratch",
-                                        "copy_start", "copy_wait",      "prng_seed",      "debug_print",
-                                        "prng_bits",  "semaphore_wait", "semaphore_read", "semaphore_signal"};
+    static const char *const LATER[] = {"load",           "store",          "scratch",         "copy_start",
+                                        "copy_wait",      "prng_seed",      "debug_print",     "prng_bits",
+                                        "semaphore_wait", "semaphore_read", "semaphore_signal"};
     for (size_t i = 0; i < sizeof LATER / sizeof *LATER; i++)
         if (tp_str_is(n->text, LATER[i]))
             lower_fail(l, n, "`tileproof primitives` lists what this build reads",

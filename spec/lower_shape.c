@@ -270,6 +270,35 @@ static tp_vid call_roll_flip(tp_lower *l, tp_prim prim, const tp_node *n)
     return out;
 }
 
+/* take(x, index, axis): the dimensions of the index stand where the axis was. */
+static tp_vid call_take(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x", "index", "axis", NULL};
+    const tp_node *args[3];
+    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    tp_vid v[2] = {array_argument(l, args[0]), lower_expr(l, args[1])};
+    if (lower_value(l, v[1])->dtype == TP_WEAK_INT)
+        v[1] = lower_coerce(l, v[1], TP_I32, args[1]);
+    const tp_value *x = lower_value(l, v[0]), *index = lower_value(l, v[1]);
+    int64_t axis = args[2] ? lower_read_axis(l, args[2], x->rank) : 0;
+    tp_expr dims[2 * TP_MAX_RANK];
+    uint32_t rank = 0;
+    if (!tp_is_int(index->dtype))
+        lower_fail(l, args[1], "convert it with .astype(int32)", "an index holds integers, not %.*s",
+                   TP_FMT(lower_type_text(l, v[1])));
+    for (uint32_t d = 0; d < x->rank; d++)
+        if (d != (uint32_t)axis)
+            dims[rank++] = x->dims[d];
+        else
+            for (uint32_t i = 0; i < index->rank; i++)
+                dims[rank++] = index->dims[i];
+    if (rank > TP_MAX_RANK)
+        lower_fail(l, n, NULL, "the result has rank %u; at most %d", rank, TP_MAX_RANK);
+    tp_vid out = lower_new_value(l, x->dtype, rank, dims);
+    lower_emit(l, TP_P_TAKE, out, 2, v, n)->integer = axis;
+    return out;
+}
+
 static tp_vid emit_concatenate(tp_lower *l, const tp_vid *parts, uint32_t count, int64_t axis, const tp_node *n)
 {
     const tp_value *x = lower_value(l, parts[0]);
@@ -334,6 +363,7 @@ tp_vid lower_shape_call(tp_lower *l, tp_prim p, const tp_node *n)
     case TP_P_TRANSPOSE: return call_transpose(l, n);
     case TP_P_EXPAND_DIMS: return call_expand_squeeze(l, n, true);
     case TP_P_SQUEEZE: return call_expand_squeeze(l, n, false);
+    case TP_P_TAKE: return call_take(l, n);
     case TP_P_SLICE: return call_slice(l, n);
     case TP_P_PAD: return call_pad(l, n);
     case TP_P_TILE:

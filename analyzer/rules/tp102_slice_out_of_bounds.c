@@ -30,6 +30,21 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
                    (long long)extent);
 }
 
+static void check_take(tp_analysis *a, const tp_flow *f, const tp_use *u)
+{
+    tp_claim c = tp_use_claim(a, f, u, false);
+    c.proven = TP_S("every element that is taken exists");
+    c.violated = TP_S("an element is taken that does not exist");
+    c.label = tp_message(a, "there are %.*s", TP_FMT(tp_text(a, u->extent)));
+    c.note = TP_S("jnp.take fills with NaN or clamps, by its mode; a TPU reads what lies there");
+    if (!u->value.id) {
+        tp_use_unknown(a, &c, "the index depends on data, or its int32 arithmetic may overflow");
+        return;
+    }
+    c.goal = both(a, mk(a, TP_E_GE, u->value, num(a, 0)), mk(a, TP_E_LT, u->value, u->extent));
+    tp_claim_check(a, &c, NULL);
+}
+
 static void check(tp_analysis *a)
 {
     const tp_flow *f = tp_flow_of(a);
@@ -37,6 +52,8 @@ static void check(tp_analysis *a)
     for (uint32_t i = 0; f && i < f->uses.len; i++)
         if (f->uses.at[i].kind == TP_USE_SLICE)
             check_slice(a, f, &f->uses.at[i]);
+        else if (f->uses.at[i].kind == TP_USE_TAKE)
+            check_take(a, f, &f->uses.at[i]);
 }
 
 const tp_rule tp_rule_tp102_slice_out_of_bounds = {

@@ -73,6 +73,28 @@ static void join_quotient(tp_analysis *a, const tp_operand *o, tp_expr *step)
     }
 }
 
+/* The map reads column[e], and a contract says column[last[c]] == c: block c is
+ * visited by step last[c]. */
+static void find_inverse_table(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr *step)
+{
+    const tp_expr_node map = *tp_expr_get(a->p, o->dims[d].index);
+    for (uint32_t x = 0; map.op == TP_E_READ && !map.b.id && x < a->k->ncontracts; x++) {
+        const tp_contract *c = &a->k->contracts[x];
+        const tp_expr_node fact = *tp_expr_get(a->p, c->fact);
+        if (c->nbound != 1 || fact.op != TP_E_EQ)
+            continue;
+        tp_expr bound = tp_sym(a->p, c->bound[0]), read = tp_same(fact.b, bound) ? fact.a : fact.b;
+        const tp_expr_node outer = *tp_expr_get(a->p, read);
+        if ((!tp_same(fact.a, bound) && !tp_same(fact.b, bound)) || outer.op != TP_E_READ || outer.value != map.value)
+            continue;
+        tp_expr *with = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
+        with[c->bound[0]] = a->part[d];
+        for (uint32_t n = 0; n < a->k->naxes; n++)
+            if (!step[n].id && tp_same(map.a, tp_sym(a->p, a->k->axes[n].sym)))
+                step[n] = tp_expr_subst(a->p, outer.a, with, tp_sym_count(a->p));
+    }
+}
+
 /* A step that visits block x, as expressions in x: found by the form of the
  * map, believed only when proven. */
 static void find_witness(tp_analysis *a, const tp_operand *o, tp_expr *step)
@@ -81,6 +103,8 @@ static void find_witness(tp_analysis *a, const tp_operand *o, tp_expr *step)
         if (o->dims[d].kind != TP_DIM_ELEMENT)
             split_digits(a, o->dims[d].index, a->part[d], step);
     join_quotient(a, o, step);
+    for (uint32_t d = 0; d < o->rank; d++)
+        find_inverse_table(a, o, d, step);
     for (uint32_t n = 0; n < a->k->naxes; n++) /* min(i, last), i if … else …: try x itself */
         for (uint32_t d = 0; d < o->rank && !step[n].id; d++)
             if (tp_expr_mentions(a->p, o->dims[d].index, a->k->axes[n].sym))

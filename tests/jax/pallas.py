@@ -116,7 +116,7 @@ FUNCTIONS = {
         "reshape transpose expand_dims squeeze broadcast_to concatenate stack tile repeat roll flip expm1 tan").split()},
     **{name: getattr(lax, name) for name in "erfc cumsum cumprod cummax cummin slice shift_right_logical".split()},
     "pad": lambda x, value, widths: lax.pad(x, jnp.asarray(value, x.dtype), [(lo, hi, 0) for lo, hi in widths]),
-    "bitcast": lax.bitcast_convert_type,
+    "bitcast": lax.bitcast_convert_type, "take": lambda x, index, axis=0: jnp.take(x, index, axis=axis),
     "rsqrt": lax.rsqrt, "erf": lax.erf, "logistic": lax.logistic, "pow": lax.pow, "is_finite": jnp.isfinite,
     "silu": jax.nn.silu, "gelu": gelu, "relu": jax.nn.relu,
     "sum": reduction(jnp.sum), "prod": reduction(jnp.prod), "any": reduction(jnp.any), "all": reduction(jnp.all),
