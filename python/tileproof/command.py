@@ -1,4 +1,4 @@
-"""`tileproof-jax import` and `tileproof-jax trace`: from Python files to specs."""
+"""`tileproof-jax import`, `trace` and `judge`: between Python files and specs."""
 
 from __future__ import annotations
 
@@ -120,8 +120,14 @@ def main(argv: list[str] | None = None) -> int:
     t.add_argument("script")
     t.add_argument("arguments", nargs=argparse.REMAINDER)
     t.add_argument("-o", "--output", type=pathlib.Path)
+    j = commands.add_parser("judge", help="who says what: tileproof, JAX's TPU lowering and interpreters, the TPU compiler")
+    j.add_argument("specs", nargs="+")
     o = parser.parse_args(argv)
     try:
+        if o.command == "judge":
+            from . import judge
+
+            return max(judge.print_matrix(s) for s in o.specs)
         if o.command == "trace":
             write(traced(o.script, o.arguments), o.output)
             return 0
