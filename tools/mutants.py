@@ -24,7 +24,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILES = ["analyzer/rules/tp[12345]*.c", "analyzer/flow*.c", "analyzer/visits.c", "analyzer/memory.c", "analyzer/leaks.c",
-         "analyzer/analyze.c", "analyzer/walk.c", "analyzer/precondition.c", "smt/certificate.c", "smt/bigpoly.c", "smt/prove.c",
+         "analyzer/analyze.c", "analyzer/tables.c", "analyzer/walk.c", "analyzer/precondition.c", "smt/certificate.c", "smt/bigpoly.c", "smt/prove.c",
          "smt/prepare.c", "smt/positivity.c", "smt/refute.c", "smt/interval.c"]
 
 # What a careless author writes: (pattern, replacement).
@@ -43,7 +43,7 @@ HARMLESS = re.compile(
     r"tp_message|tp_printf|print|op_name|tp_buf|TP_S\(|TP_FMT|->(label|note|help|ms|reason|detail)|\.(label|note|help|why|title|bad|good|jax|slug|code"
     r"|severity|hardware|per_dtype|check|proven|violated|subject|loc|rests_on)\b|stats\.|budget|spend|MAX_|BUDGET|LIMIT|rlimit|scratch|arena_clear"
     r"|^\s*(//|/\*|\*|#|\})|static|typedef|struct|enum|close\(|poll|fds|waitpid|setrlimit|dup2|sigaction|for \(")
-TESTS = ["oracle", "spec", "semantics", "certificates", "run", "docs", "defects", "prover", "bodies", "instances", "cli", "box"]
+TESTS = ["oracle", "spec", "semantics", "certificates", "run", "docs", "prover", "tables", "bodies", "defects", "instances", "cli", "box"]
 TRIALS = {"certificates": "2500", "instances": "300"}  # prover and bodies count proofs in their default run
 
 

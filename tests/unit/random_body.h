@@ -95,7 +95,9 @@ static const char *mask(maker *g, int depth)
 static const char *moved(maker *g, const char *v)
 {
     int b = g->b, axis = pick(g, 2), cut = 1 + pick(g, b - 1), down = pick(g, 2);
-    switch (pick(g, 9)) {
+    switch (pick(g, 10)) {
+    case 8:
+        return text(g, "slice(reshape(tile(%s, (1, 2)), (%d, %d)), (%d, 0), (%d, %d))", v, 2 * b, b, cut, cut + b, b);
     case 0: return text(g, "flip(%s, axis=%d)", v, axis);
     case 1: return text(g, "roll(%s, %d, axis=%d)", v, pick(g, 5) - 2, axis);
     case 2: return text(g, "roll(%s, %s, axis=%d)", v, any_axis(g), axis);

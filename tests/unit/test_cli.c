@@ -40,6 +40,14 @@ static void check_witness(const char *path, struct json_object *finding, struct 
                  json_object_to_json_string(want));
 }
 
+static void check_basis(const char *path, struct json_object *finding, struct json_object *expected)
+{
+    struct json_object *want = member(expected, "rests_on"), *got = member(finding, "rests_on");
+    if (want && strcmp(json_object_to_json_string(want), json_object_to_json_string(got)) != 0)
+        fail_msg("%s: it rests on %s, expected %s", path, json_object_to_json_string(got),
+                 json_object_to_json_string(want));
+}
+
 static bool is_bad(const char *verdict)
 {
     return strcmp(verdict, "violated") == 0 || strcmp(verdict, "vacuous") == 0;
@@ -71,13 +79,16 @@ static void check_expectation(const char *path)
     for (size_t i = 0; i < json_object_array_length(findings); i++) {
         struct json_object *f = json_object_array_get_idx(findings, i);
         bool same = strcmp(string_of(f, "rule"), rule) == 0, bad = is_bad(string_of(f, "verdict"));
-        if (code == 0 && same && strcmp(string_of(f, "verdict"), "proven") == 0)
+        if (code == 0 && same && strcmp(string_of(f, "verdict"), "proven") == 0) {
             found = true;
+            check_basis(path, f, test);
+        }
         if (code == 0 && bad)
             fail_msg("%s: %s %s", path, string_of(f, "rule"), string_of(f, "message"));
         if (code == 1 && same && bad && (!subject[0] || strcmp(string_of(f, "subject"), subject) == 0) && !found) {
             found = true;
             check_witness(path, f, test);
+            check_basis(path, f, test);
         }
     }
     if (!found)
@@ -292,6 +303,32 @@ static void standard_input(void **state)
 }
 
 /* ---- usage ---- */
+
+/* The memory table is that of the dtypes with the largest sum; no end, no number. */
+static void memory_table(void **state)
+{
+    place *p = *state;
+    static const struct {
+        const char *size;
+        int64_t bytes;
+    } CASES[] = {{"128", 4 * 128 * 128 + 2 * 4 * 8 * 128}, {"{\"min\": 1}", -1}};
+    for (size_t i = 0; i < 2; i++) {
+        tp_str spec =
+            tp_printf(p->a,
+                      "{\"tileproof\": 1, \"name\": \"m\", \"dtypes\": {\"T\": [\"bfloat16\", \"float32\", "
+                      "\"int8\"]}, \"sizes\": {\"N\": %s}, \"inputs\": [{\"name\": \"x\", \"dtype\": \"T\", "
+                      "\"shape\": [\"N\", 128]}], \"grid\": [{\"axis\": \"i\", \"steps\": 2}], \"outputs\": "
+                      "[{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [16, 128], \"block_shape\": [8, 128], "
+                      "\"index_map\": [\"i\", 0]}]}",
+                      CASES[i].size);
+        outcome o = RUN(p->a, "lint", put(p, "m.tile.json", spec.p, spec.n), "--format", "json");
+        struct json_object *r = record_of(p->a, &o),
+                           *vmem = member(member(json_object_array_get_idx(member(r, "specs"), 0), "memory"), "vmem");
+        struct json_object *bytes = member(vmem, "bytes");
+        assert_int_equal(bytes ? json_object_get_int64(bytes) : -1, CASES[i].bytes);
+        json_object_put(r);
+    }
+}
 
 static void usage(void **state)
 {
@@ -509,6 +546,7 @@ int main(void)
         IN_PLACE(hostile_files),
         IN_PLACE(standard_input),
         IN_PLACE(usage),
+        IN_PLACE(memory_table),
         IN_PLACE(exit_codes_of_many),
         IN_PLACE(output_that_cannot_be_written),
         IN_PLACE(certificate_files),
