@@ -311,13 +311,13 @@ static void memory_table(void **state)
     static const struct {
         const char *size;
         int64_t bytes;
-    } CASES[] = {{"128", 4 * 128 * 128 + 2 * 4 * 8 * 128}, {"{\"min\": 1}", -1}};
+    } CASES[] = {{"128", 4 * 128 * 128 * 128 + 2 * 4 * 8 * 128}, {"{\"min\": 1}", -1}};
     for (size_t i = 0; i < 2; i++) {
         tp_str spec =
             tp_printf(p->a,
                       "{\"tileproof\": 1, \"name\": \"m\", \"dtypes\": {\"T\": [\"bfloat16\", \"float32\", "
                       "\"int8\"]}, \"sizes\": {\"N\": %s}, \"inputs\": [{\"name\": \"x\", \"dtype\": \"T\", "
-                      "\"shape\": [\"N\", 128]}], \"grid\": [{\"axis\": \"i\", \"steps\": 2}], \"outputs\": "
+                      "\"shape\": [\"N\", \"N\", \"N\"]}], \"grid\": [{\"axis\": \"i\", \"steps\": 2}], \"outputs\": "
                       "[{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [16, 128], \"block_shape\": [8, 128], "
                       "\"index_map\": [\"i\", 0]}]}",
                       CASES[i].size);
