@@ -411,7 +411,7 @@ void flow_walk(flow *f, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_step *s = &r->at[i];
-        if (f->work++ > FLOW_MAX_WORK || f->effort > FLOW_MAX_EFFORT) {
+        if (f->work++ > f->most_work || f->effort > FLOW_MAX_EFFORT) {
             f->out->gave_up = TP_S("the body has too many loops, branches and slices to follow");
 
             return;
@@ -463,6 +463,14 @@ static void make_variables(flow *f, const tp_region *r)
         make_variables(f, &s->body);
         make_variables(f, &s->orelse);
     }
+}
+
+static uint32_t count_steps(const tp_region *r)
+{
+    uint32_t n = r->len;
+    for (uint32_t i = 0; i < r->len; i++)
+        n += count_steps(&r->at[i].test) + count_steps(&r->at[i].body) + count_steps(&r->at[i].orelse);
+    return n;
 }
 
 static bool compares(tp_prim p)
@@ -519,6 +527,7 @@ const tp_flow *tp_flow_of(tp_analysis *a)
     for (uint32_t d = 0; d < TP_MAX_RANK; d++)
         f.out->lane[d] = tp_sym_new(a->p, tp_printf(a->arena, "lane%u", d));
     make_variables(&f, &f.p->steps);
+    f.most_work = FLOW_LEAST_WORK + FLOW_WALKS * count_steps(&f.p->steps);
     while (mark_feeds(&f, &f.p->steps)) {
     }
     flow_walk_grid(&f);

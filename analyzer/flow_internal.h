@@ -29,14 +29,15 @@ typedef struct flow {
     tp_expr *loop;         /* per value: the counter of the loop whose variable it is */
     bool *feeds;           /* per value: does a mask, an index or a bound come from it? */
     TP_VEC(bool) counters; /* per variable of the walk: counts a loop (else it is reduced over) */
-    uint32_t work;         /* statements walked; bounded */
+    uint32_t work;         /* statements walked; bounded: */
+    uint32_t most_work;    /* every statement FLOW_WALKS times, and a few for loops that are unrolled */
     uint64_t effort;       /* conjuncts compared; bounded */
     int64_t unrolled;      /* iterations of the unrolled loops around */
 } flow;
 
 /* flow_guard.c: conditions in negation normal form; comparisons as x >= 0,
  * x == 0 or x != 0 with x in polynomial normal form, so that complements meet. */
-enum { FLOW_MAX_ROUNDS = 8, FLOW_MAX_WORK = 6000, FLOW_MAX_EFFORT = 20000000 };
+enum { FLOW_MAX_ROUNDS = 8, FLOW_LEAST_WORK = 6000, FLOW_WALKS = 16, FLOW_MAX_EFFORT = 20000000 };
 
 tp_expr flow_yes(flow *f);
 bool flow_is_true(flow *f, tp_expr e);
