@@ -142,6 +142,15 @@ def smem_scalar(x):
                           in_specs=[pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec(memory_space=pltpu.VMEM)])(x[:1, :2], x)
 
 
+def body_of(f, out=(8, 128)):
+    """A kernel of one statement over the refs of its inputs."""
+    def call(x, *more):
+        def kernel(*refs):
+            refs[-1][...] = f(*refs[:-1])
+        return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(out, F32))(x, *more)
+    return call
+
+
 def dropped_result(x):
     def kernel(x_ref, o_ref, s_ref):
         s_ref[...] = x_ref[...]
@@ -164,6 +173,13 @@ CALLS |= {
     "views of refs": (views, (array(32, 128),)),
     "scalar in SMEM": (smem_scalar, (array(8, 128),)),
     "dropped result": (dropped_result, (array(8, 128),)),
+    "dynamic slice": (body_of(lambda x, n: lax.dynamic_slice(x[...], (n[0], 0), (8, 128))), (array(16, 128), jnp.array([5], I32))),
+    "dynamic slice, clamped": (body_of(lambda x, n: lax.dynamic_slice(x[...], (n[0], 0), (8, 128))), (array(16, 128), jnp.array([99], I32))),
+    "dynamic update": (body_of(lambda x, n: lax.dynamic_update_slice(x[pl.ds(0, 8), :], x[pl.ds(8, 2), :] * 2, (n[0], 0))), (array(16, 128), jnp.array([3], I32))),
+    "take rows": (body_of(lambda x, n: jnp.take(x[...], n[...], axis=0)), (array(16, 128), jnp.array([3, 0, 15, 3, 1, 1, 2, 9], I32))),
+    "ref by an array": (body_of(lambda x, n: x[n[...]]), (array(16, 128), jnp.array([3, 0, 15, 3, 1, 1, 2, 9], I32))),
+    "reshaped view": (body_of(lambda x: x.reshape(8, 2, 128)[:, 1, :]), (array(16, 128),)),
+    "scan over an array": (body_of(lambda x: lax.scan(lambda c, v: (c * 0.5 + v, None), jnp.zeros((8, 128)), x[...].reshape(2, 8, 128))[0]), (array(16, 128),)),
     "under jit": (jax.jit(elementwise(jnp.exp)), (SAMPLE,)),
     "under vmap": (jax.vmap(elementwise(jnp.exp)), (array(3, 16, 128),)),
     "under scan": (lambda x: lax.scan(lambda c, _: (elementwise(jnp.tanh)(c), None), x, None, length=2)[0], (SAMPLE,)),

@@ -464,6 +464,55 @@ class Writer:
 
     do_bitcast = do_bitcast_convert_type
 
+    def clamped(self, start: Value, extent: int, size: int) -> Value:
+        """JAX moves a window that would leave the array back inside."""
+        if start.number is not None:
+            return number(min(max(int(start.number), 0), extent - size), "int32")
+        value = Value(f"clip({start.text}, 0, {extent - size})", (), "int32")
+        return value if extent == size else self.assign(value)
+
+    def do_dynamic_slice(self, eqn: Any) -> None:
+        x = self.strong(self.read(eqn.invars[0]))
+        text = x.text
+        for d, (atom, size) in enumerate(zip(eqn.invars[1:], eqn.params["slice_sizes"])):
+            if size == x.shape[d]:
+                continue
+            start = self.clamped(self.read(atom), x.shape[d], size)
+            text = f"take({text}, iota(int32, ({size},), 0) + {start.operand()}, axis={d})"
+        self.finish(eqn, Value(text, atom=text != x.text or x.atom))
+
+    def do_dynamic_update_slice(self, eqn: Any) -> None:
+        x, update = (self.strong(self.read(a)) for a in eqn.invars[:2])
+        shape = shape_text(x.shape)
+        widths = ", ".join(f"(0, {n - k})" for n, k in zip(x.shape, update.shape))
+        text, masks = f"pad({update.text}, 0, ({widths}{',' if len(x.shape) == 1 else ''}))", []
+        if x.dtype == "bool":
+            raise Unsupported("an update of a slice of bools", self.place)
+        for d, atom in enumerate(eqn.invars[2:]):
+            if update.shape[d] == x.shape[d]:
+                continue
+            start = self.clamped(self.read(atom), x.shape[d], update.shape[d])
+            text = f"roll({text}, {start.text}, axis={d})"
+            lane = f"iota(int32, {shape}, {d})"
+            masks.append(f"(({lane} >= {start.operand()}) & ({lane} < {start.operand()} + {update.shape[d]}))")
+        if not masks:
+            self.env[eqn.outvars[0]] = update
+            return
+        self.finish(eqn, Value(f"where({' & '.join(masks)}, {text}, {x.text})"))
+
+    def do_gather(self, eqn: Any) -> None:
+        """jnp.take along one axis; every other form is not expressed."""
+        x, index = (self.strong(self.read(a)) for a in eqn.invars)
+        d, sizes = eqn.params["dimension_numbers"], tuple(eqn.params["slice_sizes"])
+        axis = d.start_index_map[0] if len(d.start_index_map) == 1 else -1
+        whole = axis >= 0 and all(s == (1 if n == axis else x.shape[n]) for n, s in enumerate(sizes))
+        batch = len(index.shape) - 1
+        offsets = tuple(n for n in range(len(x.shape) - 1 + batch) if not axis <= n < axis + batch)
+        if not whole or tuple(d.collapsed_slice_dims) != (axis,) or tuple(d.offset_dims) != offsets or d.operand_batching_dims:
+            raise Unsupported("a gather that is no take along one axis", self.place)
+        flat = f"reshape({index.text}, {shape_text(index.shape[:-1])})"
+        self.finish(eqn, Value(f"take({x.text}, {flat}, axis={axis})"))
+
     def do_iota(self, eqn: Any) -> None:
         p = eqn.params
         self.finish(eqn, Value(f"iota({np.dtype(p['dtype']).name}, {shape_text(tuple(p['shape']))}, {p['dimension']})"))
@@ -496,6 +545,7 @@ class Writer:
     def subscript(self, eqn: Any, count: int) -> tuple[Ref, str, tuple[int, ...]]:
         ref = self.read(eqn.invars[0])
         transforms, leaf = jx.transforms_of(eqn, count)
+        transforms = [t for t in transforms if type(t).__name__ != "NDIndexer" or not self.takes_all(t, leaf)]
         parts: list[Any] = [("full", n) for n in ref.shape]
         for t in transforms:
             if type(t).__name__ != "NDIndexer":
@@ -517,6 +567,59 @@ class Writer:
             else:
                 texts.append(f"ds({p[1]}, {p[2]}{f', {p[3]}' if p[3] != 1 else ''})")
         return ref, f"{ref.name}[{', '.join(texts)}]", shape
+
+    @staticmethod
+    def takes_all(t: Any, leaf: Any) -> bool:
+        return all(type(i).__name__ == "Slice" and not isinstance(i.start, leaf) and i.start == 0 and i.size == n and i.stride == 1
+                   for i, n in zip(t.indices, t.shape))
+
+    def viewed(self, eqn: Any, count: int) -> tuple[Ref, list[Any], Any] | None:
+        """A ref seen through a reshape: the ref, the transforms after it."""
+        transforms, leaf = jx.transforms_of(eqn, count)
+        if not transforms or type(transforms[0]).__name__ not in ("RefReshaper", "ReshapeTransform"):
+            return None
+        return self.read(eqn.invars[0]), transforms, leaf
+
+    def load_viewed(self, eqn: Any) -> Value | None:
+        """ref.reshape(…)[…] and ref[array, :]: the whole is read, then cut."""
+        view = self.viewed(eqn, 1)
+        if view:
+            ref, transforms, leaf = view
+            shape = tuple(int(d) for d in transforms[0].shape)
+            value = self.assign(Value(f"reshape({ref.name}[...], {shape_text(shape)})", shape, ref.dtype))
+            for t in transforms[1:]:
+                value = self.cut(value, t, leaf)
+            return value
+        transforms, leaf = jx.transforms_of(eqn, 1)
+        if len(transforms) == 1 and type(transforms[0]).__name__ == "NDIndexer" and transforms[0].int_indexer_shape:
+            ref = self.read(eqn.invars[0])
+            if ref.table:
+                raise Unsupported(f"a read of more than one entry of the prefetched `{ref.name}`", self.place)
+            return self.cut(self.assign(Value(f"{ref.name}[...]", ref.shape, ref.dtype)), transforms[0], leaf)
+        return None
+
+    def cut(self, value: Value, t: Any, leaf: Any) -> Value:
+        """An indexer on a value: slices and scalars by take, at most one array."""
+        if type(t).__name__ != "NDIndexer":
+            raise Unsupported(f"a view through {type(t).__name__}", self.place)
+        text, shape, axis, arrays = value.text, [], 0, 0
+        for i, n in zip(t.indices, value.shape):
+            if type(i).__name__ == "Slice":
+                start = self.index_text(i.start, leaf)
+                if start != "0" or i.size != n or i.stride != 1:
+                    lane = f"iota(int32, ({i.size},), 0)" + (f" * {i.stride}" if i.stride != 1 else "")
+                    text = f"take({text}, {lane} + {start}, axis={axis})"
+                shape.append(int(i.size))
+                axis += 1
+                continue
+            index = self.read(i.atom) if isinstance(i, leaf) else number(i, "int32")
+            text = f"take({text}, {index.text}, axis={axis})"
+            shape += list(index.shape)
+            axis += len(index.shape)
+            arrays += bool(index.shape)
+        if arrays > 1:
+            raise Unsupported("an access by several index arrays", self.place)
+        return Value(text, tuple(shape), value.dtype)
 
     def index_text(self, x: Any, leaf: Any) -> str:
         atom = x.atom if isinstance(x, leaf) else x
@@ -553,6 +656,10 @@ class Writer:
         return out
 
     def do_get(self, eqn: Any) -> None:
+        cut = self.load_viewed(eqn)
+        if cut:
+            self.env[eqn.outvars[0]] = self.assign(cut) if self.uses.get(eqn.outvars[0], 0) else cut
+            return
         ref, text, shape = self.subscript(eqn, 1)
         value = Value(text, shape, ref.dtype)
         if ref.table:
@@ -565,6 +672,11 @@ class Writer:
             self.env[eqn.outvars[0]] = self.assign(value)
 
     def do_swap(self, eqn: Any) -> None:
+        view = self.viewed(eqn, 2)
+        if view and len(view[1]) == 1 and not self.uses.get(eqn.outvars[0], 0):
+            value = self.strong(self.read(eqn.invars[1]))
+            self.line(f"{view[0].name}[...] = reshape({value.text}, {shape_text(view[0].shape)})")
+            return
         ref, text, shape = self.subscript(eqn, 2)
         value = self.read(eqn.invars[1])
         if self.uses.get(eqn.outvars[0], 0):
@@ -640,8 +752,8 @@ class Writer:
     def do_scan(self, eqn: Any) -> None:
         p = eqn.params
         consts, carry = p["num_consts"], p["num_carry"]
-        if len(eqn.invars) > consts + carry or len(eqn.outvars) > carry:
-            raise Unsupported("a scan over arrays (xs or ys)", self.place)
+        if len(eqn.outvars) > carry:
+            raise Unsupported("a scan that collects arrays (ys)", self.place)
         if p["reverse"]:
             raise Unsupported("a reversed scan", self.place)
         values = [self.read(a) for a in eqn.invars]
@@ -650,10 +762,12 @@ class Writer:
         first = values[consts + counter] if counter is not None else None
         lo = first.text if first is not None else "0"
         hi = add_text(lo, str(p["length"]), 1)
-        self.loop(eqn, body, values[:consts], values[consts:], counter, f"range({lo}, {hi})", Value(hi, literal=hi.isdigit()))
+        xs = [self.strong(v) if self.cheap(v) and v.splat is None else self.assign(v) for v in values[consts + carry:]]
+        self.loop(eqn, body, values[:consts], values[consts:consts + carry], counter, f"range({lo}, {hi})", Value(hi, literal=hi.isdigit()), xs=xs,
+                  first=lo)
 
     def loop(self, eqn: Any, body: Any, consts: list[Any], init: list[Any], counter: int | None, bounds: str,
-             after: Value | None = None, fixed: int | None = None) -> None:
+             after: Value | None = None, fixed: int | None = None, xs: list[Value] | None = None, first: str = "0") -> None:
         consts = [v if not isinstance(v, Value) or self.cheap(v) else self.assign(v) for v in consts]
         carries = [Value("", v.shape, v.dtype) if n == counter else v for n, v in enumerate(init)]
         rest = [n for n in range(len(init)) if n not in (counter, fixed)]
@@ -665,7 +779,9 @@ class Writer:
         self.line(f"for {t} in {bounds}:")
         self.indent += 1
         before = len(self.lines)
-        results = self.run(body, consts + carries)
+        at = t if first == "0" else f"{t} - {first}"
+        rows = [self.assign(Value(f"take({x.text}, {at}, axis=0)", x.shape[1:], x.dtype)) for x in xs or []]
+        results = self.run(body, consts + carries + rows)
         self.update([carries[n] for n in rest], [results[n] for n in rest])
         if len(self.lines) == before:
             self.line("check(True, 'nothing to do')")
