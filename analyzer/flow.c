@@ -117,15 +117,29 @@ void flow_any_lane(flow *f, tp_leaks *into, const tp_leaks *from)
     }
 }
 
+/* A copy of the list; in memory a leak is `stored` when a statement put it there. */
+static tp_leaks with_stored(flow *f, const tp_leaks *from, bool stored)
+{
+    tp_leaks copy = {0};
+    for (uint32_t i = 0; i < from->len; i++) {
+        tp_leak l = from->at[i];
+        l.stored = stored;
+        flow_add(f, &copy, l);
+    }
+    return copy;
+}
+
 void flow_load(flow *f, const tp_inst *i)
 {
-    const tp_leaks *from = &f->now.refs[i->access->operand];
+    tp_leaks from = with_stored(f, &f->now.refs[i->access->operand], false);
     flow_value *out = &f->now.values[i->out];
     mapping m = map_access(f, i->access, i->node);
     if (m.known)
-        flow_join(f, &out->leaks, from, flow_yes(f), m.whole ? NULL : m.to_ref, true);
+        flow_join(f, &out->leaks, &from, flow_yes(f), m.whole ? NULL : m.to_ref, true);
     else
-        flow_any_lane(f, &out->leaks, from);
+        flow_any_lane(f, &out->leaks, &from);
+    if (!m.whole)
+        flow_drop_impossible(f, &out->leaks, f->p->values.at[i->out].rank, f->p->values.at[i->out].dims);
     for (uint32_t k = 0; k < out->leaks.len; k++)
         if (!out->leaks.at[k].read)
             out->leaks.at[k].read = i->node;
@@ -151,13 +165,8 @@ void flow_read(flow *f, const tp_inst *i, flow_value *out)
 static void walk_store(flow *f, const tp_step *s)
 {
     const tp_leaks *old = &f->now.refs[s->access->operand];
-    tp_leaks next = {0}, value = {0};
+    tp_leaks next = {0}, value = with_stored(f, &f->now.values[s->value].leaks, true);
     mapping m = map_access(f, s->access, s->syntax ? s->syntax->target : NULL);
-    for (uint32_t i = 0; i < f->now.values[s->value].leaks.len; i++) {
-        tp_leak l = f->now.values[s->value].leaks.at[i];
-        l.stored = true;
-        tp_push(f->a->arena, value, l);
-    }
     if (m.whole) {
         next = value;
     } else if (m.known) {

@@ -28,7 +28,7 @@ typedef struct tp_leak {
     uint32_t dim;        /* OUTSIDE: the dimension that is left */
     const tp_node *read; /* the read that let it into a value; NULL: none yet */
     tp_prim through;     /* first reduction or dot it went through, else TP_PRIMS */
-    bool stored;         /* a statement put it where it is */
+    bool stored;         /* in memory: a statement put it where it is */
     bool exact;          /* false: `when` is only necessary, not sufficient */
 } tp_leak;
 typedef TP_VEC(tp_leak) tp_leaks;

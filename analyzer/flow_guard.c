@@ -210,21 +210,48 @@ static bool same_source(const tp_leak *a, const tp_leak *b)
     return a->birth == b->birth && a->operand == b->operand && a->dim == b->dim && a->stored == b->stored;
 }
 
+/* Does `weak`, a conjunction, hold wherever `strong` does? By their conjuncts. */
+static bool implied(flow *f, tp_expr strong, tp_expr weak)
+{
+    tp_expr from[MAX_CONJUNCTS], to[MAX_CONJUNCTS];
+    if (tp_same(strong, weak))
+        return true;
+    uint32_t n = tp_conjuncts(f->a, strong, from, MAX_CONJUNCTS), m = tp_conjuncts(f->a, weak, to, MAX_CONJUNCTS);
+    f->effort += n * m;
+    for (uint32_t k = 0; k < m; k++) {
+        uint32_t i = 0;
+        while (i < n && !tp_same(from[i], to[k]))
+            i++;
+        if (i == n)
+            return false;
+    }
+    return true;
+}
+
+/* Says `a` all that `b` says? An exact one is worth more than one that may be too wide. */
+static bool subsumes(flow *f, const tp_leak *a, const tp_leak *b)
+{
+    return same_source(a, b) && (a->exact || !b->exact) && implied(f, b->when, a->when);
+}
+
 void flow_add(flow *f, tp_leaks *list, tp_leak leak)
 {
     int64_t v;
     if (tp_expr_is_const(f->a->p, leak.when, &v) && !v)
         return;
     for (uint32_t i = 0; i < list->len; i++)
-        if (same_source(&list->at[i], &leak) && tp_same(list->at[i].when, leak.when)) {
-            list->at[i].exact |= leak.exact;
+        if (subsumes(f, &list->at[i], &leak))
             return;
-        }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->len; i++)
+        if (!subsumes(f, &leak, &list->at[i]))
+            list->at[kept++] = list->at[i];
+    list->len = kept;
     if (list->len >= MAX_LEAKS) { /* one that stands for the rest */
         leak.when = tp_const(f->a->p, 1);
         leak.exact = false;
         for (uint32_t i = 0; i < list->len; i++)
-            if (same_source(&list->at[i], &leak) && tp_same(list->at[i].when, leak.when))
+            if (subsumes(f, &list->at[i], &leak))
                 return;
     }
     tp_push(f->a->arena, *list, leak);

@@ -1,7 +1,7 @@
 /* Guesses: what may be undefined at the head of any step or iteration. */
 #include "analyzer/flow_internal.h"
 
-enum { PROOF_EFFORT = 20000 }; /* a proof in units of compared conjuncts */
+enum { PROOF_EFFORT = 20000 /* a proof in units of compared conjuncts */, MAX_SPLITS = 4 };
 
 /* Is every lane that `leak` speaks of already covered by `known`, with the same source? */
 static bool covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_t rank, const tp_expr *dims)
@@ -33,6 +33,16 @@ static bool covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_
     return tp_claim_decide(f->a, &c).verdict == TP_PROVEN;
 }
 
+void flow_drop_impossible(flow *f, tp_leaks *leaks, uint32_t rank, const tp_expr *dims)
+{
+    static const tp_leaks none = {0};
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < leaks->len; i++)
+        if (f->effort > FLOW_MAX_EFFORT / 2 || !covered(f, &none, &leaks->at[i], rank, dims))
+            leaks->at[kept++] = leaks->at[i];
+    leaks->len = kept;
+}
+
 flow_freedom_kind flow_freedom(int round)
 {
     return round < 3 ? KEEP_LANES : round < 6 ? KEEP_FIXED : KEEP_NOTHING;
@@ -54,19 +64,52 @@ static tp_expr freed(flow *f, tp_expr when, const bool *changing, flow_freedom_k
     return result;
 }
 
+/* The arms of a condition on a lane and a counter: `lane != row` is a lane before the row or one after it. */
+static uint32_t arms_of(flow *f, tp_expr part, const bool *changing, tp_expr *arms)
+{
+    tp_exprs *p = f->a->p;
+    const tp_expr_node n = *tp_expr_get(p, part);
+    bool *lanes = flow_lane_marks(f);
+    if ((n.op != TP_E_OR && n.op != TP_E_NE) || !flow_mentions(f, part, changing) || !flow_mentions(f, part, lanes))
+        return 0;
+    arms[0] = n.op == TP_E_OR ? n.a : flow_compare(f, TP_E_LT, n.a, n.b);
+    arms[1] = n.op == TP_E_OR ? n.b : flow_compare(f, TP_E_GT, n.a, n.b);
+    return 2;
+}
+
+static bool weaken_by(flow *f, tp_leaks *guess, tp_leak l, const bool *changing, uint32_t rank, const tp_expr *dims,
+                      flow_freedom_kind how, int depth)
+{
+    tp_expr parts[64], arms[2];
+    if (covered(f, guess, &l, rank, dims))
+        return false;
+    uint32_t n = tp_conjuncts(f->a, l.when, parts, 64);
+    for (uint32_t i = 0; i < n && how == KEEP_LANES && depth < MAX_SPLITS; i++) {
+        if (!arms_of(f, parts[i], changing, arms))
+            continue;
+        tp_expr rest = flow_yes(f);
+        for (uint32_t k = 0; k < n; k++)
+            if (k != i)
+                rest = flow_and(f, rest, parts[k]);
+        bool added = false;
+        for (int k = 0; k < 2; k++) {
+            l.when = flow_and(f, rest, arms[k]);
+            added |= !flow_is_false(f, l.when) && weaken_by(f, guess, l, changing, rank, dims, how, depth + 1);
+        }
+        return added;
+    }
+    l.when = freed(f, l.when, changing, how);
+    l.exact = false;
+    flow_add(f, guess, l);
+    return true;
+}
+
 /* Add to the guess what it does not cover yet. True when something was added. */
 bool flow_weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *changing, uint32_t rank,
                  const tp_expr *dims, flow_freedom_kind how)
 {
     bool added = false;
-    for (uint32_t i = 0; i < found->len && f->effort <= FLOW_MAX_EFFORT; i++) { /* the next statement gives up */
-        tp_leak l = found->at[i];
-        if (covered(f, guess, &l, rank, dims))
-            continue;
-        l.when = freed(f, l.when, changing, how);
-        l.exact = false;
-        flow_add(f, guess, l);
-        added = true;
-    }
+    for (uint32_t i = 0; i < found->len && f->effort <= FLOW_MAX_EFFORT; i++) /* the next statement gives up */
+        added |= weaken_by(f, guess, found->at[i], changing, rank, dims, how, 0);
     return added;
 }

@@ -74,6 +74,8 @@ typedef enum flow_freedom_kind {
     KEEP_NOTHING,
 } flow_freedom_kind;
 flow_freedom_kind flow_freedom(int round);
+/* Forget leaks whose condition no lane of the shape meets (a part that was written is read back). */
+void flow_drop_impossible(flow *f, tp_leaks *leaks, uint32_t rank, const tp_expr *dims);
 /* Add to the guess what it does not cover yet. True when something was added. */
 bool flow_weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *changing, uint32_t rank,
                  const tp_expr *dims, flow_freedom_kind how);

@@ -2,6 +2,8 @@
  * meaning are over the lanes 0, 1, … of its own shape. */
 #include "analyzer/flow_internal.h"
 
+enum { FEW_LEAKS = 4 };
+
 static bool is_one(flow *f, tp_expr dim)
 {
     int64_t v;
@@ -275,6 +277,7 @@ static void concatenate(flow *f, const tp_inst *i, flow_value *out)
     tp_exprs *p = f->a->p;
     uint32_t axis = (uint32_t)i->integer;
     tp_expr lane = f->out->lane[axis], start[2] = {tp_const(p, 0)};
+    tp_leaks anywhere = {0};
     for (uint32_t k = 0; k < i->nargs; k++) {
         tp_expr extent = shape_of(f, i->args[k])->dims[axis], *with = flow_identity(f);
         start[1] = tp_op2(p, TP_E_ADD, start[0], extent);
@@ -284,8 +287,11 @@ static void concatenate(flow *f, const tp_inst *i, flow_value *out)
         if (k == 0) /* what the later parts fall back to */
             out->meaning = f->now.values[i->args[0]].meaning;
         part(f, i, k, with, inside, out);
+        flow_join(f, &anywhere, &f->now.values[i->args[k]].leaks, flow_yes(f), with, false);
         start[0] = start[1];
     }
+    if (out->leaks.len > FEW_LEAKS && out->leaks.len > 2 * anywhere.len)
+        out->leaks = anywhere; /* which part a lane came from is forgotten: many conditions become few */
 }
 
 static void pad(flow *f, const tp_inst *i, flow_value *out)

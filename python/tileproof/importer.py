@@ -10,7 +10,7 @@ import numpy as np
 from . import capture
 from . import jaxpr as jx
 from .errors import NoPallasCall, Unsupported
-from .statements import Ref, Value, Writer
+from .body import Body, Ref, Value
 
 WORDS = {
     "and", "or", "not", "implies", "if", "else", "elif", "for", "in", "range", "while", "def", "return", "with", "True", "False", "cdiv",
@@ -132,7 +132,7 @@ class _Import:
         scratch = [self.scratch(r, a) for r, a in list(zip(refs, avals))[n_tables + n_in + n_out:]]
         if scratch:
             out["scratch"] = scratch
-        writer = Writer(axes, self.names.taken)
+        writer = Body(axes, self.names.taken)
         writer.place = self.place
         writer.run(self.body, refs)
         out["kernel"] = writer.lines
@@ -151,7 +151,8 @@ class _Import:
 
     def grid_steps(self, axes: list[str]) -> tuple[list[dict[str, Any]], list[Any]]:
         """Steps per axis; a bound that is known only at run time is a table of one entry."""
-        tables, steps = [], []
+        tables: list[dict[str, Any]] = []
+        steps: list[Any] = []
         for axis, n in zip(axes, self.mapping.grid):
             if isinstance(n, (int, np.integer)):
                 steps.append(int(n))
@@ -215,7 +216,7 @@ class _Import:
         return entry
 
 
-class IndexMap(Writer):
+class IndexMap(Body):
     """Index maps: integer expressions, never statements."""
 
     def __init__(self, axes: list[str], taken: set[str], place: str | None):
@@ -248,7 +249,7 @@ class IndexMap(Writer):
 
     def operation(self, eqn: Any, values: list[Value]) -> Value:
         name = eqn.primitive.name
-        a, b = (values + [None, None])[:2]
+        a, b = (values + values)[:2]
         if name in ("max", "min"):
             return Value(f"{name}({a.text}, {b.text})")
         if name in ("div", "rem"):

@@ -1,0 +1,17 @@
+"""Jaxprs as text of the spec language: bodies and index maps.
+
+A value that is used once and is short stands where it is used; every other one
+gets a name. Reads of refs are statements of their own, in order.
+"""
+
+from .control import Control
+from .elementwise import Elementwise
+from .memory import Memory
+from .shapes import Shapes
+from .values import Ref, Value
+
+__all__ = ["Body", "Ref", "Value"]
+
+
+class Body(Elementwise, Shapes, Memory, Control):
+    """Statements of one kernel body; a group of primitives is one base class."""

@@ -1,0 +1,131 @@
+"""Arithmetic, comparisons, selections, casts, reductions along axes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from .. import jaxpr as jx
+from ..errors import Unsupported
+from .values import Value, axes_text, number
+from .writer import Writer
+
+UNARY = {
+    "abs": "abs", "sign": "sign", "exp": "exp", "exp2": "exp2", "log": "log", "log1p": "log1p", "expm1": "expm1", "sqrt": "sqrt",
+    "rsqrt": "rsqrt", "tanh": "tanh", "erf": "erf", "erfc": "erfc", "logistic": "logistic", "sin": "sin", "cos": "cos", "tan": "tan",
+    "floor": "floor", "ceil": "ceil", "is_finite": "is_finite", "square": "square",
+}
+INFIX = {
+    "add": "+", "add_any": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^", "shift_left": "<<",
+    "shift_right_arithmetic": ">>", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+}
+FUNCTION2 = {"max": "maximum", "min": "minimum", "rem": "lax_rem", "pow": "pow", "shift_right_logical": "shift_right_logical"}
+REDUCE = {"reduce_sum": "sum", "reduce_max": "max", "reduce_min": "min", "reduce_prod": "prod", "reduce_or": "any", "reduce_and": "all"}
+RUNNING = {"cumsum", "cumprod", "cummax", "cummin"}
+IDENTITY = {"stop_gradient", "copy", "copy_p", "multiple_of", "optimization_barrier", "pvary"}
+ELEMENTWISE = set(UNARY) | set(INFIX) | set(FUNCTION2) | {"div", "neg", "not", "select_n", "clamp", "integer_pow", "convert_element_type", "round"}
+
+
+class Elementwise(Writer):
+    """One row of a table, or one method, each."""
+
+    def regular(self, eqn: Any) -> bool:
+        name = eqn.primitive.name
+        if name in IDENTITY and len(eqn.invars) == 1:
+            self.env[eqn.outvars[0]] = self.read(eqn.invars[0])
+        elif name in ELEMENTWISE:
+            self.elementwise(eqn)
+        elif name in REDUCE:
+            x = self.strong(self.read(eqn.invars[0]))
+            self.finish(eqn, Value(f"{REDUCE[name]}({x.text}, axis={axes_text(tuple(map(int, eqn.params['axes'])))})"))
+        elif name in RUNNING:
+            x = self.strong(self.read(eqn.invars[0]))
+            reverse = ", reverse=True" if eqn.params["reverse"] else ""
+            self.finish(eqn, Value(f"{name}({x.text}, axis={eqn.params['axis']}{reverse})"))
+        elif name in ("argmax", "argmin"):
+            x = self.strong(self.read(eqn.invars[0]))
+            self.finish(eqn, Value(f"{name}({x.text}, axis={axes_text(tuple(eqn.params['axes']))})"))
+        else:
+            return False
+        return True
+
+    def elementwise(self, eqn: Any) -> None:
+        name = eqn.primitive.name
+        values = [self.read(a) for a in eqn.invars]
+        shape = tuple(eqn.outvars[0].aval.shape)
+        dtype = jx.dtype_name(eqn.outvars[0].aval)
+        if all(v.number is not None for v in values):
+            folded = eqn.primitive.bind(*[np.asarray(v.number, jx.dtype_name(a.aval)) for v, a in zip(values, eqn.invars)], **eqn.params)
+            self.env[eqn.outvars[0]] = number(folded, dtype)
+            return
+        if shape and all(v.splat is not None or not v.shape for v in values) and name != "select_n":
+            scalars = [v.splat if v.splat is not None else v for v in values]
+            if not all(s.literal for s in scalars):
+                inner = self.operation(eqn, scalars)
+                self.env[eqn.outvars[0]] = Value("", shape, dtype, splat=self.assign(dataclasses.replace(inner, shape=(), dtype=dtype)))
+                return
+        self.finish(eqn, self.operation(eqn, values))
+
+    def operation(self, eqn: Any, values: list[Value]) -> Value:
+        name = eqn.primitive.name
+        if name == "select_n":
+            return self.select(values)
+        if name == "convert_element_type":
+            return self.convert(eqn, values[0])
+        if name == "clamp":
+            lo, x, hi = values
+            lo, hi = (v.splat if v.splat is not None else v for v in (lo, hi))
+            return Value(f"clip({self.strong(x).text}, {lo.text}, {hi.text})")
+        values = list(self.pair(values))
+        if name == "integer_pow":
+            return Value(f"{values[0].operand()} ** {eqn.params['y']}", atom=False)
+        if name == "neg":
+            return Value(f"-{values[0].operand()}", atom=False)
+        if name == "not":
+            return Value(f"~{values[0].operand()}", atom=False)
+        if name == "round":
+            if int(eqn.params["rounding_method"]) != 1:
+                raise Unsupported("rounding of ties away from zero", self.place)
+            return Value(f"round({values[0].text})")
+        if name in UNARY:
+            return Value(f"{UNARY[name]}({values[0].text})")
+        if name == "div":
+            if jx.dtype_name(eqn.outvars[0].aval).startswith(("int", "uint")):
+                return Value(f"lax_div({values[0].text}, {values[1].text})")
+            return Value(f"{values[0].operand()} / {values[1].operand()}", atom=False)
+        if name in FUNCTION2:
+            return Value(f"{FUNCTION2[name]}({values[0].text}, {values[1].text})")
+        return Value(f"{values[0].operand()} {INFIX[name]} {values[1].operand()}", atom=False)
+
+    def select(self, values: list[Value]) -> Value:
+        if len(values) != 3 or values[0].dtype != "bool":
+            raise Unsupported("a select between more than two values", self.place)
+        c, no, yes = values
+        if c.splat is not None:
+            c = c.splat
+        shaped = bool(c.shape)
+        arms = []
+        for v in (yes, no):
+            arms.append(v.splat if v.splat is not None and shaped else v if v.splat is None else self.strong(v))
+        if not shaped and not any(a.shape for a in arms):
+            shaped = True
+        if all(a.literal for a in arms):
+            arms[0] = self.strong(arms[0])
+        return Value(f"where({c.text}, {arms[0].text}, {arms[1].text})")
+
+    def convert(self, eqn: Any, x: Value) -> Value:
+        to = jx.dtype_name(eqn.outvars[0].aval)
+        if x.splat is not None:
+            return Value("", splat=self.convert(eqn, x.splat))
+        if x.number is not None and (to.startswith(("float", "bfloat", "int", "uint"))):
+            return number(x.number, to)
+        if x.dtype == to:
+            return dataclasses.replace(x)
+        if to == "bool" and x.truth is not None:
+            return dataclasses.replace(x.truth)
+        made = Value(f"{x.operand()}.astype({to})")
+        if x.dtype == "bool":
+            made.truth = x
+        return made

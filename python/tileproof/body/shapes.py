@@ -1,0 +1,215 @@
+"""Primitives that move lanes; iota and dot."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from .. import jaxpr as jx
+from ..errors import Unsupported
+from .values import Value, number, shape_text
+from .writer import Writer
+
+
+class Shapes(Writer):
+    """Each lane of a result is a lane of an operand; program ids stand for themselves."""
+
+    def do_broadcast_in_dim(self, eqn: Any) -> None:
+        x = self.read(eqn.invars[0])
+        shape, dims = tuple(eqn.params["shape"]), tuple(eqn.params["broadcast_dimensions"])
+        if not x.shape or x.splat is not None:
+            scalar = x.splat if x.splat is not None else x
+            if not self.cheap(scalar):
+                scalar = self.assign(scalar)
+            self.env[eqn.outvars[0]] = Value("", shape, jx.dtype_name(eqn.outvars[0].aval), splat=scalar) if shape else x
+            return
+        between = tuple(x.shape[dims.index(d)] if d in dims else 1 for d in range(len(shape)))
+        text, atom = x.text, x.atom
+        if between != x.shape:
+            text, atom = f"reshape({text}, {shape_text(between)})", True
+        if between != shape:
+            text, atom = f"broadcast_to({text}, {shape_text(shape)})", True
+        self.finish(eqn, Value(text, atom=atom))
+
+    def reshaped(self, eqn: Any) -> None:
+        x = self.read(eqn.invars[0])
+        shape = tuple(eqn.outvars[0].aval.shape)
+        if x.splat is not None:
+            self.env[eqn.outvars[0]] = dataclasses.replace(x, shape=shape) if shape else x.splat
+        elif not shape and x.shape:
+            self.finish(eqn, Value(f"reshape({x.text}, ())"))
+        elif not x.shape:
+            self.env[eqn.outvars[0]] = Value("", shape, x.dtype, splat=x if self.cheap(x) else self.assign(x)) if shape else x
+        else:
+            self.finish(eqn, Value(f"reshape({x.text}, {shape_text(shape)})"))
+
+    def do_reshape(self, eqn: Any) -> None:
+        if eqn.params.get("dimensions") is not None:
+            raise Unsupported("a reshape with dimensions", self.place)
+        self.reshaped(eqn)
+
+    def do_squeeze(self, eqn: Any) -> None:
+        self.reshaped(eqn)
+
+    def do_expand_dims(self, eqn: Any) -> None:
+        self.reshaped(eqn)
+
+    def do_broadcast_to(self, eqn: Any) -> None:
+        x = self.read(eqn.invars[0])
+        shape = tuple(eqn.outvars[0].aval.shape)
+        if not x.shape or x.splat is not None:
+            self.env[eqn.outvars[0]] = Value("", shape, jx.dtype_name(eqn.outvars[0].aval), splat=x.splat if x.splat is not None else x)
+        else:
+            self.finish(eqn, Value(f"broadcast_to({x.text}, {shape_text(shape)})"))
+
+    def do_transpose(self, eqn: Any) -> None:
+        x = self.strong(self.read(eqn.invars[0]))
+        self.finish(eqn, Value(f"transpose({x.text}, {shape_text(tuple(eqn.params['permutation']))})"))
+
+    def do_concatenate(self, eqn: Any) -> None:
+        parts = [self.strong(self.read(a)).text for a in eqn.invars]
+        self.finish(eqn, Value(f"concatenate([{', '.join(parts)}], axis={eqn.params['dimension']})"))
+
+    def do_stack(self, eqn: Any) -> None:
+        parts = [self.strong(self.read(a)).text for a in eqn.invars]
+        self.finish(eqn, Value(f"stack([{', '.join(parts)}], axis={eqn.params.get('axis', 0)})"))
+
+    def do_slice(self, eqn: Any) -> None:
+        x = self.strong(self.read(eqn.invars[0]))
+        starts, limits, strides = (eqn.params[k] for k in ("start_indices", "limit_indices", "strides"))
+        tail = f", {shape_text(tuple(strides))}" if strides is not None and any(s != 1 for s in strides) else ""
+        self.finish(eqn, Value(f"slice({x.text}, {shape_text(tuple(starts))}, {shape_text(tuple(limits))}{tail})"))
+
+    def do_split(self, eqn: Any) -> None:
+        x = self.strong(self.read(eqn.invars[0]))
+        if not x.atom or not self.cheap(x):
+            x = self.assign(x)
+        axis, at = eqn.params["axis"], 0
+        for var, size in zip(eqn.outvars, eqn.params["sizes"]):
+            starts = [0] * len(x.shape)
+            limits = list(x.shape)
+            starts[axis], limits[axis] = at, at + int(size)
+            at += int(size)
+            if not jx.is_dropped(var):
+                part = Value(f"slice({x.text}, {shape_text(tuple(starts))}, {shape_text(tuple(limits))})", tuple(var.aval.shape), x.dtype)
+                self.env[var] = self.assign(part)
+
+    def do_pad(self, eqn: Any) -> None:
+        x, value = self.strong(self.read(eqn.invars[0])), self.read(eqn.invars[1])
+        config = eqn.params["padding_config"]
+        if any(lo < 0 or hi < 0 or inner for lo, hi, inner in config):
+            raise Unsupported("a pad with negative or interior padding", self.place)
+        widths = ", ".join(f"({lo}, {hi})" for lo, hi, _ in config)
+        self.finish(eqn, Value(f"pad({x.text}, {value.text}, ({widths}{',' if len(config) == 1 else ''}))"))
+
+    def do_rev(self, eqn: Any) -> None:
+        x = self.strong(self.read(eqn.invars[0]))
+        text = x.text
+        for axis in eqn.params["dimensions"]:
+            text = f"flip({text}, axis={axis})"
+        self.finish(eqn, Value(text))
+
+    def do_tile(self, eqn: Any) -> None:
+        x = self.strong(self.read(eqn.invars[0]))
+        reps = tuple(eqn.params["reps"])
+        if all(r == 1 for r in reps):
+            self.env[eqn.outvars[0]] = x
+        else:
+            self.finish(eqn, Value(f"tile({x.text}, {shape_text(reps)})"))
+
+    def do_repeat(self, eqn: Any) -> None:
+        """pltpu.repeat: the whole, several times."""
+        x = self.strong(self.read(eqn.invars[0]))
+        reps = [1] * len(x.shape)
+        reps[eqn.params["axis"]] = eqn.params["repeats"]
+        self.finish(eqn, Value(f"tile({x.text}, {shape_text(tuple(reps))})"))
+
+    def do_roll(self, eqn: Any) -> None:
+        x, shift = self.strong(self.read(eqn.invars[0])), self.read(eqn.invars[1])
+        if eqn.params.get("stride") is not None:
+            raise Unsupported("a roll with a stride", self.place)
+        self.finish(eqn, Value(f"roll({x.text}, {shift.text}, axis={eqn.params['axis']})"))
+
+    def do_bitcast_convert_type(self, eqn: Any) -> None:
+        x = self.strong(self.read(eqn.invars[0]))
+        if tuple(x.shape) != tuple(eqn.outvars[0].aval.shape):
+            raise Unsupported("a bitcast between dtypes of different width", self.place)
+        self.finish(eqn, Value(f"bitcast({x.text}, {jx.dtype_name(eqn.outvars[0].aval)})"))
+
+    do_bitcast = do_bitcast_convert_type
+
+    def clamped(self, start: Value, extent: int, size: int) -> Value:
+        """JAX moves a window that would leave the array back inside."""
+        if start.number is not None:
+            return number(min(max(int(start.number), 0), extent - size), "int32")
+        value = Value(f"clip({start.text}, 0, {extent - size})", (), "int32")
+        return value if extent == size else self.assign(value)
+
+    def do_dynamic_slice(self, eqn: Any) -> None:
+        x = self.strong(self.read(eqn.invars[0]))
+        text = x.text
+        for d, (atom, size) in enumerate(zip(eqn.invars[1:], eqn.params["slice_sizes"])):
+            if size == x.shape[d]:
+                continue
+            start = self.clamped(self.read(atom), x.shape[d], size)
+            text = f"take({text}, iota(int32, ({size},), 0) + {start.operand()}, axis={d})"
+        self.finish(eqn, Value(text, atom=text != x.text or x.atom))
+
+    def do_dynamic_update_slice(self, eqn: Any) -> None:
+        x, update = (self.strong(self.read(a)) for a in eqn.invars[:2])
+        shape = shape_text(x.shape)
+        widths = ", ".join(f"(0, {n - k})" for n, k in zip(x.shape, update.shape))
+        text, masks = f"pad({update.text}, 0, ({widths}{',' if len(x.shape) == 1 else ''}))", []
+        if x.dtype == "bool":
+            raise Unsupported("an update of a slice of bools", self.place)
+        for d, atom in enumerate(eqn.invars[2:]):
+            if update.shape[d] == x.shape[d]:
+                continue
+            start = self.clamped(self.read(atom), x.shape[d], update.shape[d])
+            text = f"roll({text}, {start.text}, axis={d})"
+            lane = f"iota(int32, {shape}, {d})"
+            masks.append(f"(({lane} >= {start.operand()}) & ({lane} < {start.operand()} + {update.shape[d]}))")
+        if not masks:
+            self.env[eqn.outvars[0]] = update
+            return
+        self.finish(eqn, Value(f"where({' & '.join(masks)}, {text}, {x.text})"))
+
+    def do_gather(self, eqn: Any) -> None:
+        """jnp.take along one axis; every other form is not expressed."""
+        x, index = (self.strong(self.read(a)) for a in eqn.invars)
+        d, sizes = eqn.params["dimension_numbers"], tuple(eqn.params["slice_sizes"])
+        axis = d.start_index_map[0] if len(d.start_index_map) == 1 else -1
+        whole = axis >= 0 and all(s == (1 if n == axis else x.shape[n]) for n, s in enumerate(sizes))
+        batch = len(index.shape) - 1
+        offsets = tuple(n for n in range(len(x.shape) - 1 + batch) if not axis <= n < axis + batch)
+        if not whole or tuple(d.collapsed_slice_dims) != (axis,) or tuple(d.offset_dims) != offsets or d.operand_batching_dims:
+            raise Unsupported("a gather that is no take along one axis", self.place)
+        flat = f"reshape({index.text}, {shape_text(index.shape[:-1])})"
+        self.finish(eqn, Value(f"take({x.text}, {flat}, axis={axis})"))
+
+    def do_iota(self, eqn: Any) -> None:
+        p = eqn.params
+        self.finish(eqn, Value(f"iota({np.dtype(p['dtype']).name}, {shape_text(tuple(p['shape']))}, {p['dimension']})"))
+
+    def do_dot_general(self, eqn: Any) -> None:
+        a, b = (self.strong(self.read(v)) for v in eqn.invars[:2])
+        out = jx.dtype_name(eqn.outvars[0].aval)
+        if a.dtype != b.dtype:  # JAX multiplies them in the result's dtype
+            a, b = (v if v.dtype == out else Value(f"{v.operand()}.astype({out})", v.shape, out) for v in (a, b))
+        (ca, cb), (ba, bb) = eqn.params["dimension_numbers"]
+        text = f"dot({a.text}, {b.text}"
+        if tuple(ca) != (len(a.shape) - 1,) or tuple(cb) != (0,) or ba:
+            text += f", contract=({list(map(int, ca))}, {list(map(int, cb))})"
+        if ba:
+            text += f", batch=({list(map(int, ba))}, {list(map(int, bb))})"
+        if out != a.dtype:
+            text += f", preferred_element_type={out}"
+        self.finish(eqn, Value(text + ")"))
+
+    def do_program_id(self, eqn: Any) -> None:
+        self.env[eqn.outvars[0]] = Value(self.axes[eqn.params["axis"]])
+
+    def do_num_programs(self, eqn: Any) -> None:
+        self.env[eqn.outvars[0]] = Value(f"num_programs({self.axes[eqn.params['axis']]})")

@@ -1,0 +1,80 @@
+"""Values and refs as text, literals, shapes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+
+@dataclasses.dataclass
+class Value:
+    """Text of a value; `atom` needs no parentheses."""
+
+    text: str
+    shape: tuple[int, ...] = ()
+    dtype: str = "int32"
+    atom: bool = True
+    literal: bool = False  # a weak number: adopts the dtype of its partner
+    number: float | int | None = None  # … and which
+    splat: "Value | None" = None  # an array whose lanes are all this scalar
+    truth: "Value | None" = None  # an integer that was made from this bool
+
+    def operand(self) -> str:
+        return self.text if self.atom else f"({self.text})"
+
+
+@dataclasses.dataclass
+class Ref:
+    """A ref, seen through the index transforms so far."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    table: bool = False
+
+
+def number(value: Any, dtype: str) -> Value:
+    """A scalar constant."""
+    v = np.asarray(value)
+    if dtype == "bool":
+        return Value("True" if bool(v) else "False", (), "bool")
+    if v.dtype.kind in "iu" and dtype.startswith(("int", "uint")):
+        return Value(str(int(v)), (), dtype, atom=int(v) >= 0, literal=True, number=int(v))
+    f = float(v)
+    if f != f:
+        return Value("nan", (), dtype, literal=True, number=f)
+    if f in (float("inf"), float("-inf")):
+        return Value("inf" if f > 0 else "-inf", (), dtype, atom=f > 0, literal=True, number=f)
+    text = repr(f)
+    for digits in range(1, 17):
+        short = f"{f:.{digits}g}"
+        with np.errstate(over="ignore"):
+            same = np.float32(short) == np.float32(f) if dtype != "float64" else float(short) == f
+        if same:
+            text = short
+            break
+    if not any(c in text for c in ".en"):
+        text += ".0"
+    return Value(text, (), dtype, atom=not text.startswith("-"), literal=True, number=f)
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    return "(" + ", ".join(str(int(d)) for d in shape) + ("," if len(shape) == 1 else "") + ")"
+
+
+def axes_text(axes: tuple[int, ...]) -> str:
+    return str(axes[0]) if len(axes) == 1 else shape_text(axes)
+
+
+def add_text(start: str, more: str, stride: int) -> str:
+    if stride != 1:
+        more = f"{stride} * ({more})" if not more.isdigit() else str(int(more) * stride)
+    if start.lstrip("-").isdigit() and more.isdigit():
+        return str(int(start) + int(more))
+    if more == "0":
+        return start
+    if start == "0":
+        return more
+    return f"{start} + {more}"

@@ -1,0 +1,176 @@
+"""What every group of primitives needs: lines, names, jaxprs, inlined calls."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Callable
+
+import numpy as np
+
+from .. import jaxpr as jx
+from ..errors import Unsupported
+from .values import Ref, Value, number, shape_text
+
+LONGEST_INLINE = 72
+
+
+class Writer:
+    """Statements of one kernel body."""
+
+    def __init__(self, axes: list[str], taken: set[str]):
+        self.axes, self.taken = axes, set(taken)
+        self.lines: list[str] = []
+        self.places: list[str | None] = []
+        self.indent = 0
+        self.place: str | None = None
+        self.count = 0
+        self.env: dict[Any, Value | Ref] = {}
+        self.uses: dict[Any, int] = {}
+
+    # ---- lines and names ----
+
+    def line(self, text: str) -> None:
+        self.lines.append("    " * self.indent + text)
+        self.places.append(self.place)
+
+    def name(self, stem: str = "v") -> str:
+        while True:
+            self.count += 1
+            name = f"{stem}{self.count}"
+            if name not in self.taken:
+                self.taken.add(name)
+                return name
+
+    def assign(self, value: Value, stem: str = "v") -> Value:
+        """Give the value a name."""
+        name = self.name(stem)
+        self.line(f"{name} = {self.typed(value)}")
+        return dataclasses.replace(value, text=name, atom=True, literal=False, number=None, splat=None)
+
+    def typed(self, value: Value) -> str:
+        """Text with a dtype and the full shape of its own."""
+        if value.splat is not None:
+            return f"full({shape_text(value.shape)}, {value.splat.text}, {value.dtype})"
+        if value.literal:
+            return f"full((), {value.text}, {value.dtype})"
+        return value.text
+
+    def strong(self, value: Value) -> Value:
+        if value.splat is not None or value.literal:
+            return dataclasses.replace(value, text=self.typed(value), atom=True, literal=False, number=None, splat=None)
+        return value
+
+    def pair(self, values: list[Value]) -> tuple[Value, ...]:
+        """Operands of an elementwise operation: lanes that are all one scalar
+        are written as that scalar where a partner brings the shape."""
+        arrays = [v for v in values if v.shape and v.splat is None]
+        out = list(values)
+        for i, v in enumerate(values):
+            if v.splat is None:
+                continue
+            if arrays:
+                out[i] = v.splat
+            else:
+                out[i] = self.strong(v)
+                arrays.append(out[i])
+        if all(v.literal for v in out):
+            out[0] = self.strong(out[0])
+        return tuple(out)
+
+    # ---- jaxprs ----
+
+    def read(self, atom: Any) -> Any:
+        if jx.is_literal(atom):
+            return number(atom.val, jx.dtype_name(atom.aval))
+        return self.env[atom]
+
+    def bind(self, params: list[Any], values: list[Any]) -> None:
+        for p, v in zip(params, values):
+            self.env[p] = v
+
+    def count_uses(self, j: Any) -> None:
+        for eqn in jx.equations(j):
+            for a in eqn.invars:
+                if not jx.is_literal(a):
+                    self.uses[a] = self.uses.get(a, 0) + 1
+        for a in jx.open_jaxpr(j).outvars:
+            if not jx.is_literal(a):
+                self.uses[a] = self.uses.get(a, 0) + 1
+
+    def run(self, j: Any, values: list[Any]) -> list[Any]:
+        """Write the jaxpr's statements; the values of its results."""
+        inner = jx.open_jaxpr(j)
+        for var, const in zip(inner.constvars, jx.consts_of(j)):
+            self.env[var] = self.constant(const, var.aval)
+        self.bind(inner.invars, values)
+        self.count_uses(j)
+        for eqn in jx.equations(j):
+            self.place = jx.where(eqn) or self.place
+            self.equation(eqn)
+        return [self.read(a) for a in inner.outvars]
+
+    def constant(self, const: Any, aval: Any) -> Value:
+        a = np.asarray(const)
+        dtype = jx.dtype_name(aval)
+        if a.ndim == 0:
+            return number(a, dtype)
+        flat = a.reshape(-1)
+        if flat.size and (flat == flat[0]).all():
+            return Value("", a.shape, dtype, splat=number(flat[0], dtype))
+        raise Unsupported(f"a constant array of shape {a.shape} in the body; pass it as an input", self.place)
+
+    def finish(self, eqn: Any, value: Value) -> None:
+        """Bind the only result: in place when short and used once, else by name."""
+        var = eqn.outvars[0]
+        if not self.uses.get(var, 0):
+            return
+        value.shape, value.dtype = tuple(var.aval.shape), jx.dtype_name(var.aval)
+        once = self.uses.get(var, 0) <= 1
+        simple = value.splat is not None or value.literal or (value.atom and value.text.isidentifier())
+        if not simple and not (once and len(value.text) <= LONGEST_INLINE):
+            truth = value.truth
+            value = self.assign(value)
+            value.truth = truth
+        self.env[var] = value
+
+    def equation(self, eqn: Any) -> None:
+        name = eqn.primitive.name
+        handler: Callable[[Any], None] | None = getattr(self, "do_" + name, None)
+        if handler:
+            handler(eqn)
+        elif name in jx.INLINED:
+            self.inline(eqn)
+        elif not self.regular(eqn):
+            raise Unsupported(f"the primitive `{name}`", self.place)
+
+    def regular(self, eqn: Any) -> bool:
+        """Primitives that come by the table, not with a method each."""
+        return False
+
+    def inline(self, eqn: Any) -> None:
+        values = [self.read(a) for a in eqn.invars]
+        label = str(eqn.params.get("name", ""))
+        inner = next(jx.inner_jaxprs(eqn))
+        idiom = {"floor_divide": "//", "remainder": "%"}.get(label)
+        if idiom and len(values) == 2 and len(eqn.outvars) == 1 and jx.dtype_name(eqn.outvars[0].aval).startswith(("int", "uint")):
+            a, b = self.pair(values)
+            self.finish(eqn, Value(f"{a.operand()} {idiom} {b.operand()}", atom=False))
+            return
+        # what is used several times inside is named first
+        self.count_uses(inner)
+        params = jx.open_jaxpr(inner).invars
+        named = [self.assign(v) if isinstance(v, Value) and not self.cheap(v) and self.uses.get(p, 0) > 1 else v
+                 for p, v in zip(params, values)]
+        place = self.place
+        results = self.run(inner, named)
+        self.place = place
+        for var, value in zip(eqn.outvars, results):
+            if jx.is_dropped(var):
+                continue
+            if isinstance(value, Value) and not self.cheap(value) and self.uses.get(var, 0) > 1:
+                value = self.assign(value)
+            self.env[var] = value
+
+    @staticmethod
+    def cheap(v: Value) -> bool:
+        return v.literal or v.splat is not None or (v.atom and v.text.replace("_", "a").isalnum())
