@@ -289,6 +289,27 @@ static void grid_spec(emitter *e)
     emit_text(e, "            ],\n        ),\n");
 }
 
+static void compiler_params(emitter *e)
+{
+    const tp_kernel *k = e->k;
+    if (!k->naxes && !k->vmem_limit)
+        return;
+    emit_text(e, "        compiler_params=pltpu.CompilerParams(");
+    if (k->naxes)
+        emit_text(e, "dimension_semantics=(");
+    for (uint32_t i = 0; i < k->naxes; i++)
+        tp_buf_printf(e->b, "%s%s%s", i ? ", " : "",
+                      k->axes[i].per_core   ? "pltpu.GridDimensionSemantics.CORE_PARALLEL"
+                      : k->axes[i].parallel ? "\"parallel\""
+                                            : "\"arbitrary\"",
+                      k->naxes == 1 ? "," : "");
+    if (k->naxes)
+        emit_text(e, ")");
+    if (k->vmem_limit)
+        tp_buf_printf(e->b, "%svmem_limit_bytes=%lld", k->naxes ? ", " : "", (long long)k->vmem_limit);
+    emit_text(e, "),\n");
+}
+
 static void pallas_call(emitter *e)
 {
     const tp_kernel *k = e->k;
@@ -314,26 +335,30 @@ static void pallas_call(emitter *e)
                               i - k->ninputs);
         emit_text(e, "},\n");
     }
-    if (k->naxes) {
-        emit_text(e, "        compiler_params=pltpu.CompilerParams(dimension_semantics=(");
-        for (uint32_t i = 0; i < k->naxes; i++)
-            tp_buf_printf(e->b, "%s\"%s\"%s", i ? ", " : "", k->axes[i].parallel ? "parallel" : "arbitrary",
-                          k->naxes == 1 ? "," : "");
-        emit_text(e, ")),\n");
-    }
+    compiler_params(e);
     emit_text(e, "        interpret=interpret,\n    )(");
     arguments(e);
     emit_text(e, ")\n");
 }
 
+/* The text inside a docstring: nothing in it ends the string. */
+static void docstring(emitter *e, tp_str text)
+{
+    for (uint32_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        if (c == '"' || c == '\\')
+            tp_buf_c(e->b, "\\");
+        tp_buf_add(e->b, (unsigned char)c < ' ' && c != '\n' ? " " : &c, 1);
+    }
+}
+
 void tp_emit_pallas(const tp_kernel *k, tp_buf *out)
 {
     emitter e = {.k = k, .b = out};
-    tp_buf_printf(
-        out,
-        "\"\"\"%.*s%s%.*s\"\"\"\n\nimport jax\nimport jax.numpy as jnp\nfrom jax import lax\nfrom jax.experimental "
-        "import pallas as pl\nfrom jax.experimental.pallas import tpu as pltpu\n\n\n",
-        TP_FMT(k->name), k->description.n ? ": " : "", TP_FMT(k->description));
+    tp_buf_printf(out, "\"\"\"%.*s%s", TP_FMT(k->name), k->description.n ? ": " : "");
+    docstring(&e, k->description);
+    emit_text(&e, "\"\"\"\n\nimport jax\nimport jax.numpy as jnp\nfrom jax import lax\nfrom jax.experimental import pallas "
+                  "as pl\nfrom jax.experimental.pallas import tpu as pltpu\n\n\n");
     signature(&e);
     emit_text(&e, "    \"\"\"Returns [");
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)

@@ -37,6 +37,7 @@ typedef struct tp_axis {
     tp_expr steps; /* over sizes and tables */
     uint32_t sym;
     bool parallel;
+    bool per_core; /* parallel, one index for each core: semantics core_parallel */
 } tp_axis;
 
 typedef enum tp_role { TP_INPUT, TP_OUTPUT, TP_SCRATCH } tp_role;
@@ -128,6 +129,7 @@ typedef struct tp_kernel {
     tp_str name, description;
     tp_target target;
     bool target_defaulted;
+    int64_t vmem_limit; /* asked of the compiler, bytes; 0: its default */
     tp_dtype_param *dtypes;
     uint32_t ndtypes;
     tp_size *sizes;

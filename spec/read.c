@@ -46,7 +46,8 @@ static void check_top_keys(tp_ctx *c, const tp_json *doc)
 {
     static const char *const KNOWN[] = {"tileproof", "name",  "description", "target",          "dtypes",    "sizes",
                                         "where",     "grid",  "inputs",      "outputs",         "scratch",   "kernel",
-                                        "reference", "cases", "allow",       "scalar_prefetch", "contracts", NULL};
+                                        "reference", "cases", "allow",       "scalar_prefetch", "contracts", "vmem_limit_bytes",
+                                        NULL};
     static const char *const LATER[] = {"prepare", "expect", NULL};
     tp_check_keys(c, doc, KNOWN, LATER, "the spec");
 }
@@ -79,14 +80,11 @@ static void read_axis(tp_reader *r, tp_axis *axis, const tp_json *v, uint32_t i)
     axis->loc = name->loc;
     axis->steps_loc = steps->loc;
     axis->steps = tp_read_int_expr(r, steps, TP_NAME_SIZE | TP_NAME_TABLE, "\"steps\"");
-    if (semantics && tp_str_is(semantics->u.string, "parallel"))
-        axis->parallel = true;
-    else if (semantics && tp_str_is(semantics->u.string, "core_parallel"))
-        tp_raise(r->c, "TP001", semantics->loc, "use \"parallel\"",
-                 "core_parallel is part of the format but not read by this build");
-    else if (semantics && !tp_str_is(semantics->u.string, "arbitrary"))
-        tp_raise(r->c, "TP001", semantics->loc, "\"arbitrary\" or \"parallel\"", "unknown semantics \"%.*s\"",
-                 TP_FMT(semantics->u.string));
+    axis->per_core = semantics && tp_str_is(semantics->u.string, "core_parallel");
+    axis->parallel = axis->per_core || (semantics && tp_str_is(semantics->u.string, "parallel"));
+    if (semantics && !axis->parallel && !tp_str_is(semantics->u.string, "arbitrary"))
+        tp_raise(r->c, "TP001", semantics->loc, "\"arbitrary\", \"parallel\" or \"core_parallel\"",
+                 "unknown semantics \"%.*s\"", TP_FMT(semantics->u.string));
     tp_sym_new(r->k->exprs, axis->name);
     axis->sym = tp_sym_count(r->k->exprs) - 1;
     tp_scope_add(r->c, &r->names, axis->name, TP_NAME_AXIS, i, name->loc);
@@ -168,6 +166,12 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
         k->target = tp_target_read(c, target);
     if (!target || o->target.n)
         tp_target_find(o->target.n ? o->target : TP_S(TP_DEFAULT_TARGET), &k->target);
+    const tp_json *limit = tp_member(c, doc, "vmem_limit_bytes", TP_J_INT, false);
+    if (limit && limit->u.integer < 1)
+        tp_raise(c, "TP001", limit->loc, NULL, "\"vmem_limit_bytes\" is an integer of at least 1");
+    if (limit) /* what the compiler is asked for, as far as there is that much */
+        k->target.vmem_limit = limit->u.integer < k->target.vmem_bytes ? limit->u.integer : k->target.vmem_bytes;
+    k->vmem_limit = limit ? limit->u.integer : 0;
     k->dtypes = TP_NEWN(c->arena, tp_dtype_param, n);
     memcpy(k->dtypes, dtypes, n * sizeof *dtypes);
     k->ndtypes = n;

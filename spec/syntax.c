@@ -92,8 +92,10 @@ static void next(parser *p)
     } else if (t[p->i] == '"' || t[p->i] == '\'') {
         char quote = t[p->i++];
         p->now.kind = T_STRING;
-        while (p->i < n && t[p->i] != quote)
+        while (p->i < n && t[p->i] != quote && (unsigned char)t[p->i] >= ' ')
             p->i++;
+        if (p->i < n && t[p->i] != quote)
+            fail_at(p, p->i, p->i + 1, NULL, "a control character inside a string");
         if (p->i >= n)
             fail_at(p, p->now.from, n, NULL, "this string never ends");
         p->i++;

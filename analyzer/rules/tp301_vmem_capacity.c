@@ -80,7 +80,10 @@ static void check(tp_analysis *a)
     f->note = TP_S("JAX lowering and both interpreters accept it; only the TPU compiler fails (E1001). Compiler "
                    "temporaries come on top");
     if (!f->holds_when.n)
-        f->help = TP_S("make blocks smaller, or raise the limit with an inline target's \"vmem_limit_bytes\"");
+        f->help = need <= a->k->target.vmem_bytes
+                      ? tp_message(a, "make blocks smaller, or ask the compiler for more: \"vmem_limit_bytes\": %lld",
+                                   (long long)need)
+                      : TP_S("make blocks smaller");
 }
 
 const tp_rule tp_rule_tp301_vmem_capacity = {

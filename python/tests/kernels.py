@@ -151,6 +151,16 @@ def body_of(f, out=(8, 128)):
     return call
 
 
+def asks_for_vmem(x):
+    params = pltpu.CompilerParams(vmem_limit_bytes=64 << 20, dimension_semantics=("parallel",))
+    block = pl.BlockSpec((8, 128), lambda i: (i, 0))
+
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...] + 1
+
+    return pl.pallas_call(kernel, out_shape=x, grid=(2,), in_specs=[block], out_specs=block, compiler_params=params)(x)
+
+
 def dropped_result(x):
     def kernel(x_ref, o_ref, s_ref):
         s_ref[...] = x_ref[...]
@@ -180,6 +190,8 @@ CALLS |= {
     "ref by an array": (body_of(lambda x, n: x[n[...]]), (array(16, 128), jnp.array([3, 0, 15, 3, 1, 1, 2, 9], I32))),
     "reshaped view": (body_of(lambda x: x.reshape(8, 2, 128)[:, 1, :]), (array(16, 128),)),
     "scan over an array": (body_of(lambda x: lax.scan(lambda c, v: (c * 0.5 + v, None), jnp.zeros((8, 128)), x[...].reshape(2, 8, 128))[0]), (array(16, 128),)),
+    "asks for VMEM": (asks_for_vmem, (array(16, 128),)),
+    "mixed dot": (body_of(lambda x, w: jnp.dot(x[...].astype(jnp.bfloat16), w[...], preferred_element_type=F32)), (array(8, 128), array(128, 128, dtype=jnp.int8))),
     "under jit": (jax.jit(elementwise(jnp.exp)), (SAMPLE,)),
     "under vmap": (jax.vmap(elementwise(jnp.exp)), (array(3, 16, 128),)),
     "under scan": (lambda x: lax.scan(lambda c, _: (elementwise(jnp.tanh)(c), None), x, None, length=2)[0], (SAMPLE,)),

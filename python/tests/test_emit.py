@@ -32,6 +32,14 @@ def emitted(path, folder):
     return functions[-1]
 
 
+def test_a_hostile_description_stays_text(tmp_path):
+    spec = {"tileproof": 1, "name": "f", "description": 'a"""\nraise SystemExit("ran")\n"""\\', "inputs": [{"name": "x", "dtype": "float32", "shape": [8, 128]}],
+            "outputs": [{"name": "o", "dtype": "float32", "shape": [8, 128]}], "kernel": ["o[...] = x[...]"]}
+    path = tmp_path / "f.tile.json"
+    path.write_text(json.dumps(spec))
+    assert callable(emitted(path, tmp_path))
+
+
 def values(nested, dtype):
     flat = np.array(nested, dtype=object)
     return jnp.asarray(np.vectorize(lambda v: float(v) if isinstance(v, str) else v, otypes=[object])(flat).astype(dtype) if flat.size else flat.astype(dtype))

@@ -45,6 +45,12 @@ def test_a_planted_bug_names_operand_line_and_case():
     assert "violated[TP101]" in text and "operand `x`" in text and "test_import.py:" in text and "step i = 1" in text and 'use "i"' in text
 
 
+def test_compiler_params_come_along():
+    fn, args = kernels.CALLS["asks for VMEM"]
+    spec = tileproof.from_pallas(fn, *args)[0]
+    assert spec["vmem_limit_bytes"] == 64 << 20 and spec["grid"][0]["semantics"] == "parallel"
+
+
 def test_open_tables_need_contracts():
     fn, args = kernels.CALLS["gather by ids"]
     assert tileproof.check(fn, *args, target="none").ok

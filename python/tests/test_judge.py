@@ -2,7 +2,10 @@
 
 import pathlib
 
+import pytest
+
 from tileproof import judge
+from tileproof.errors import TileproofError
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
@@ -10,6 +13,12 @@ EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 def says(path):
     opinions, _, remarks = judge.judge(str(EXAMPLES / path))
     return {o.judge: o.says for o in opinions}, remarks
+
+
+def test_sizes_are_arithmetic():
+    assert judge.integer("cdiv(M, 8) * 2 if M > 3 else 0", {"M": 9}) == 4
+    with pytest.raises(TileproofError, match="not an integer expression"):
+        judge.integer("().__class__", {})
 
 
 def test_all_agree():

@@ -116,6 +116,8 @@ class _Import:
         if axes:
             out["grid"] = [{"axis": a, "steps": s, **({"semantics": m} if m != "arbitrary" else {})}
                            for a, s, m in zip(axes, steps, self.semantics(len(axes)))]
+        if self.compiler_param("vmem_limit_bytes"):
+            out["vmem_limit_bytes"] = int(self.compiler_param("vmem_limit_bytes"))
         table_refs = refs[:n_tables]
         blocks = list(g.block_mappings)
         for key, lo, n in (("inputs", n_tables, n_in), ("outputs", n_tables + n_in, n_out)):
@@ -163,12 +165,15 @@ class _Import:
         return tables, steps
 
     def semantics(self, n: int) -> list[str]:
+        declared = self.compiler_param("dimension_semantics") or ("arbitrary",) * n
+        words = [str(getattr(s, "value", s)).lower().rsplit(".", 1)[-1] for s in declared]
+        return [w if w in ("parallel", "core_parallel") else "parallel" if w == "subcore_parallel" else "arbitrary" for w in words]
+
+    def compiler_param(self, key: str) -> Any:
         params = self.p.get("compiler_params")
         if isinstance(params, dict):
             params = params.get("mosaic_tpu", params.get("mosaic", None))
-        declared = getattr(params, "dimension_semantics", None) or ("arbitrary",) * n
-        words = [str(getattr(s, "value", s)).lower().rsplit(".", 1)[-1] for s in declared]
-        return ["parallel" if w in ("parallel", "core_parallel", "subcore_parallel") else "arbitrary" for w in words]
+        return getattr(params, key, None)
 
     def operand(self, ref: Ref, block: Any, axes: list[str], tables: list[Ref]) -> dict[str, Any]:
         aval = block.array_aval

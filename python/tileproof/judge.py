@@ -22,6 +22,8 @@ from . import binary
 from .errors import TileproofError
 
 SECONDS = 120
+ARITHMETIC = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Name, ast.Constant, ast.operator, ast.unaryop,
+              ast.boolop, ast.cmpop, ast.expr_context)
 # Rules that tileproof traps and JAX's interpreters run through: the example that records it.
 KNOWN = {
     "TP101": "machine_window_past_end", "TP102": "slice_out_of_bounds", "TP103": "prefetch_outside_the_table",
@@ -42,7 +44,13 @@ def integer(e: Any, names: dict[str, int]) -> int:
     """Value of an integer expression over sizes."""
     functions = {"cdiv": lambda a, b: -(-a // b), "align_up": lambda a, b: -(-a // b) * b, "next_power_of_2": lambda a: 1 << max(a - 1, 0).bit_length(),
                  "min": min, "max": max}
-    return e if isinstance(e, int) else int(eval(compile(ast.parse(e, mode="eval"), "<spec>", "eval"), {"__builtins__": {}}, {**functions, **names}))
+    if isinstance(e, int):
+        return e
+    tree = ast.parse(e, mode="eval")
+    for node in ast.walk(tree):  # a spec may come from anywhere
+        if not isinstance(node, ARITHMETIC):
+            raise TileproofError(f"not an integer expression over sizes: {e}")
+    return int(eval(compile(tree, "<spec>", "eval"), {"__builtins__": {}}, {**functions, **names}))
 
 
 def sizes_of(spec: dict[str, Any]) -> dict[str, int]:
