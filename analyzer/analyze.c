@@ -1,5 +1,8 @@
 #include "analyzer/internal.h"
 #include "base/checked.h"
+#include "base/map.h"
+
+#include <stdlib.h>
 
 #define X(name) extern const tp_rule tp_rule_##name;
 #include "rules.inc"
@@ -174,7 +177,8 @@ bool tp_claim_follows(tp_analysis *a, const tp_claim *c)
 {
     tp_obligation o = obligation_of(a, c);
     tp_table_reads reads;
-    return !tp_exprs_overflowed(a->p) && tp_close_reads(a, &o, &reads, 0) && tp_prove(a->quick, &o).verdict == TP_PROVEN;
+    return !tp_exprs_overflowed(a->p) && tp_close_reads(a, &o, &reads, 0) &&
+           tp_prove(a->quick, &o).verdict == TP_PROVEN;
 }
 
 /* What the claim reads of tables. */
@@ -325,40 +329,65 @@ static int gravity(tp_verdict v)
     return v == TP_VIOLATED ? 3 : v == TP_VACUOUS ? 2 : v == TP_UNKNOWN ? 1 : 0;
 }
 
+/* The findings over all dtype combinations. */
+typedef struct merged {
+    tp_findings all;
+    tp_map first;          /* by rule, place and subject: index + 1 of the first */
+    TP_VEC(uint32_t) next; /* index + 1 of the next one with that rule, place and subject */
+} merged;
+
+static bool is_same(const tp_finding *a, const tp_finding *b)
+{
+    if (a->verdict == b->verdict)
+        return a->verdict == TP_PROVEN || tp_str_eq(a->message, b->message);
+    return a->verdict == TP_PROVEN || b->verdict == TP_PROVEN;
+}
+
 /* One finding per rule and place: the worst over the dtype combinations. */
-static void merge(tp_arena *arena, tp_findings *into, const tp_findings *more)
+static void merge(tp_arena *arena, merged *m, const tp_findings *more)
 {
     for (uint32_t i = 0; i < more->len; i++) {
         const tp_finding *f = &more->at[i];
-        tp_finding *same = NULL;
-        for (uint32_t j = 0; j < into->len && !same; j++)
-            if (strcmp(into->at[j].rule, f->rule) == 0 && into->at[j].loc.start == f->loc.start &&
-                tp_str_eq(into->at[j].subject, f->subject) &&
-                (into->at[j].verdict == f->verdict
-                     ? tp_str_eq(into->at[j].message, f->message) || f->verdict == TP_PROVEN
-                     : f->verdict == TP_PROVEN || into->at[j].verdict == TP_PROVEN))
-                same = &into->at[j];
-        if (!same)
-            tp_push(arena, *into, *f);
-        else if (gravity(f->verdict) > gravity(same->verdict))
-            *same = *f;
-        else if (f->grade > same->grade)
-            same->grade = f->grade;
+        tp_str key = tp_printf(arena, "%s %u %.*s", f->rule, f->loc.start, TP_FMT(f->subject));
+        uint32_t same = tp_map_get(&m->first, key), last = 0;
+        while (same && !is_same(&m->all.at[same - 1], f)) {
+            last = same;
+            same = m->next.at[same - 1];
+        }
+        if (!same) {
+            tp_push(arena, m->all, *f);
+            tp_push(arena, m->next, 0);
+            if (last)
+                m->next.at[last - 1] = m->all.len;
+            else
+                tp_map_set(arena, &m->first, key, m->all.len);
+        } else if (gravity(f->verdict) > gravity(m->all.at[same - 1].verdict)) {
+            m->all.at[same - 1] = *f;
+        } else if (f->grade > m->all.at[same - 1].grade) {
+            m->all.at[same - 1].grade = f->grade;
+        }
     }
 }
 
-static void sort_findings(tp_findings *f)
+static int by_place(const void *a, const void *b)
 {
-    for (uint32_t i = 1; i < f->len; i++) { /* insertion: stable, small */
-        tp_finding x = f->at[i];
-        uint32_t j = i;
-        while (j > 0 && (f->at[j - 1].loc.start > x.loc.start ||
-                         (f->at[j - 1].loc.start == x.loc.start && strcmp(f->at[j - 1].rule, x.rule) > 0))) {
-            f->at[j] = f->at[j - 1];
-            j--;
-        }
-        f->at[j] = x;
-    }
+    const tp_finding *x = *(const tp_finding *const *)a, *y = *(const tp_finding *const *)b;
+    if (x->loc.start != y->loc.start)
+        return x->loc.start < y->loc.start ? -1 : 1;
+    int rule = strcmp(x->rule, y->rule);
+    return rule ? rule : x < y ? -1 : x > y;
+}
+
+static tp_findings sorted(tp_arena *arena, const tp_findings *f)
+{
+    const tp_finding **order = TP_NEWN(arena, const tp_finding *, f->len);
+    tp_findings out = {0};
+    for (uint32_t i = 0; i < f->len; i++)
+        order[i] = &f->at[i];
+    qsort(order, f->len, sizeof *order, by_place);
+    for (uint32_t i = 0; i < f->len; i++)
+        tp_push(arena, out, *order[i]);
+    return out;
 }
 
 static void add_stats(tp_arena *arena, tp_prover_stats *to, const tp_prover_stats *s)
@@ -379,10 +408,10 @@ static void add_stats(tp_arena *arena, tp_prover_stats *to, const tp_prover_stat
 
 void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o, tp_analysis_result *out)
 {
-    tp_findings all = {0};
+    merged all = {0};
     for (uint32_t c = 0; c < s->nkernels; c++) {
         tp_analysis a = {
-            .arena = arena, .k = s->kernels[c], .p = s->kernels[c]->exprs, .o = o, .out = out, .earlier = &all};
+            .arena = arena, .k = s->kernels[c], .p = s->kernels[c]->exprs, .o = o, .out = out, .earlier = &all.all};
         tp_arena *work = tp_arena_child(arena);
         tp_prover_options prover = o->prover;
         prover.smt2_name = tp_printf(work, "%.*s-%.*s", TP_FMT(s->name), TP_FMT(tp_dtypes_text(a.k))).p;
@@ -405,6 +434,5 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
         if (a.vacuous)
             break;
     }
-    sort_findings(&all);
-    out->findings = all;
+    out->findings = sorted(arena, &all.all);
 }

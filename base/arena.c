@@ -21,7 +21,7 @@ struct tp_arena {
     tp_arena *parent, *children, *sibling;
 };
 
-enum { ALIGN = 64, CHUNK = 1 << 18 };
+enum { ALIGN = 64, SMALL = 256, LEAST = 16, CHUNK = 1 << 18 };
 
 tp_arena *tp_arena_new(size_t limit)
 {
@@ -127,17 +127,18 @@ void *tp_alloc(tp_arena *a, size_t n)
 {
     if (n > SIZE_MAX / 2)
         tp_leave(a, TP_E_MEMORY);
-    size_t need = (n + ALIGN - 1) / ALIGN * ALIGN;
-    if (need == 0)
-        need = ALIGN;
+    size_t align = n < SMALL ? LEAST : ALIGN, need = n ? (n + align - 1) / align * align : LEAST;
     if (a->limit && (need > a->limit || a->used > a->limit - need))
         tp_leave(a, TP_E_MEMORY);
     chunk *c = a->chunks;
-    if (!c || c->size - c->used < need)
+    size_t from = c ? (c->used + align - 1) / align * align : 0;
+    if (!c || from > c->size || c->size - from < need) {
         c = chunk_new(a, need);
+        from = 0;
+    }
     uintptr_t base = ((uintptr_t)(c + 1) + ALIGN - 1) / ALIGN * ALIGN;
-    void *p = (char *)c + (base - (uintptr_t)c) + c->used;
-    c->used += need;
+    void *p = (char *)c + (base - (uintptr_t)c) + from;
+    c->used = from + need;
     a->used += need;
     return p;
 }

@@ -26,7 +26,7 @@ void tp_arena_free(tp_arena *a);
 /* Forget everything allocated so far; the memory is used again. */
 void tp_arena_clear(tp_arena *a);
 
-/* `n` zeroed bytes, aligned to 64. */
+/* `n` zeroed bytes, aligned to 64; fewer than 256 bytes to 16. */
 void *tp_alloc(tp_arena *a, size_t n);
 /* Zeroed array; `count * size` is checked for overflow. */
 void *tp_alloc_array(tp_arena *a, size_t count, size_t size);

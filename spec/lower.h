@@ -2,6 +2,7 @@
 #ifndef TP_LOWER_H
 #define TP_LOWER_H
 
+#include "base/map.h"
 #include "spec/kernel.h"
 #include "spec/scope.h"
 
@@ -12,6 +13,7 @@ typedef struct tp_local {
     uint32_t level;
     tp_loc loc;
     bool loop_variable;
+    uint32_t hides; /* index + 1 of the local of this name before it; 0: none */
 } tp_local;
 
 typedef TP_VEC(tp_local) tp_locals;
@@ -23,6 +25,7 @@ typedef struct tp_lower {
     tp_region *region; /* where instructions go */
     const tp_syntax *syntax;
     tp_locals locals;
+    tp_map newest; /* by name: index + 1 in locals */
     uint32_t level;
     TP_VEC(const tp_syntax *) functions; /* DEF statements so far */
     uint32_t base;                       /* first local that is visible: inside a function, its own */
@@ -64,6 +67,9 @@ tp_vid lower_expr(tp_lower *l, const tp_node *n);
 tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *dims);
 tp_vid lower_load(tp_lower *l, tp_access *access, uint32_t rank, const tp_expr *dims, const tp_node *n);
 tp_local *lower_find_local(tp_lower *l, tp_str name);
+void lower_push_local(tp_lower *l, tp_local local);
+/* Forget all but the first `n` locals. */
+void lower_drop_locals(tp_lower *l, uint32_t n);
 /* A weak integer over sizes, as an expression. */
 tp_expr lower_static_int(tp_lower *l, const tp_node *n, const char *what);
 /* A literal integer (sign included). */

@@ -4,10 +4,23 @@
 
 tp_local *lower_find_local(tp_lower *l, tp_str name)
 {
-    for (uint32_t i = l->locals.len; i-- > l->base;)
-        if (tp_str_eq(l->locals.at[i].name, name))
-            return &l->locals.at[i];
-    return NULL;
+    uint32_t i = tp_map_get(&l->newest, name);
+    return i > l->base ? &l->locals.at[i - 1] : NULL;
+}
+
+void lower_push_local(tp_lower *l, tp_local local)
+{
+    local.hides = tp_map_get(&l->newest, local.name);
+    tp_push(l->c->arena, l->locals, local);
+    tp_map_set(l->c->arena, &l->newest, local.name, l->locals.len);
+}
+
+void lower_drop_locals(tp_lower *l, uint32_t n)
+{
+    for (; l->locals.len > n; l->locals.len--) {
+        const tp_local *last = &l->locals.at[l->locals.len - 1];
+        tp_map_set(l->c->arena, &l->newest, last->name, last->hides);
+    }
 }
 
 /* Names a program can use, for "did you mean". */

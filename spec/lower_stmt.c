@@ -11,17 +11,21 @@ static tp_step *add_step(tp_lower *l, tp_step_kind kind)
     return &l->region->at[l->region->len - 1];
 }
 
-/* Is `name` assigned in a block nested inside one of these statements? */
-static bool assigned_inside(const tp_block *b, tp_str name, bool nested)
+/* Where a block of statements is. */
+typedef struct block {
+    uint32_t at;
+    tp_map nested; /* by name: number of the last statement that assigns it in a block of its own */
+} block;
+
+static void note_assigned(tp_lower *l, const tp_block *b, uint32_t statement, tp_map *into)
 {
     for (uint32_t i = 0; i < b->len; i++) {
         const tp_syntax *s = b->at[i];
-        if (nested && s->kind == TP_S_ASSIGN && tp_str_eq(s->target->text, name))
-            return true;
-        if (assigned_inside(&s->body, name, true) || assigned_inside(&s->orelse, name, true))
-            return true;
+        if (statement && s->kind == TP_S_ASSIGN)
+            tp_map_set(l->c->arena, into, s->target->text, statement);
+        note_assigned(l, &s->body, statement ? statement : i + 1, into);
+        note_assigned(l, &s->orelse, statement ? statement : i + 1, into);
     }
-    return false;
 }
 
 static void check_local_name(tp_lower *l, const tp_node *target)
@@ -66,14 +70,12 @@ static void check_note(tp_lower *l, const tp_node *note, tp_vid v)
 /* A copy, so that a later assignment to the variable does not change it. */
 static tp_vid copy_of_slot(tp_lower *l, tp_vid v, const tp_node *n)
 {
-    for (uint32_t i = 0; i < l->locals.len; i++)
-        if (l->locals.at[i].is_slot && l->locals.at[i].value == v) {
-            const tp_value *x = lower_value(l, v);
-            tp_vid copy = lower_new_value(l, x->dtype, x->rank, x->dims);
-            lower_emit(l, TP_P_VARIABLE, copy, 1, &v, n);
-            return copy;
-        }
-    return v;
+    const tp_value *x = lower_value(l, v);
+    if (!x->variable)
+        return v;
+    tp_vid copy = lower_new_value(l, x->dtype, x->rank, x->dims);
+    lower_emit(l, TP_P_VARIABLE, copy, 1, &v, n);
+    return copy;
 }
 
 static void assign_slot(tp_lower *l, tp_vid slot, tp_vid value)
@@ -83,15 +85,22 @@ static void assign_slot(tp_lower *l, tp_vid slot, tp_vid value)
     s->value = value;
 }
 
-static void define_local(tp_lower *l, const tp_syntax *s, tp_vid v, const tp_block *rest)
+static tp_vid new_variable(tp_lower *l, tp_dtype dtype, uint32_t rank, const tp_expr *dims)
+{
+    tp_vid v = lower_new_value(l, dtype, rank, dims);
+    l->p->values.at[v].variable = true;
+    return v;
+}
+
+static void define_local(tp_lower *l, const tp_syntax *s, tp_vid v, const block *b)
 {
     tp_local *old = lower_find_local(l, s->target->text);
-    bool slot = assigned_inside(rest, s->target->text, false);
+    bool slot = tp_map_get(&b->nested, s->target->text) > b->at;
     if (slot && tp_is_weak(lower_value(l, v)->dtype))
         lower_fail(l, s->value, "give it a dtype, e.g. full((), 0, int32)",
                    "`%.*s` changes later: a literal has no dtype", TP_FMT(s->target->text));
     if (slot) {
-        tp_vid var = lower_new_value(l, lower_value(l, v)->dtype, lower_value(l, v)->rank, lower_value(l, v)->dims);
+        tp_vid var = new_variable(l, lower_value(l, v)->dtype, lower_value(l, v)->rank, lower_value(l, v)->dims);
         assign_slot(l, var, v);
         v = var;
     } else {
@@ -101,16 +110,15 @@ static void define_local(tp_lower *l, const tp_syntax *s, tp_vid v, const tp_blo
         old->value = v;
         old->is_slot = slot;
     } else {
-        tp_push(l->c->arena, l->locals,
-                (tp_local){.name = s->target->text,
-                           .value = v,
-                           .is_slot = slot,
-                           .level = l->level,
-                           .loc = tp_node_loc(l->c, s->target)});
+        lower_push_local(l, (tp_local){.name = s->target->text,
+                                       .value = v,
+                                       .is_slot = slot,
+                                       .level = l->level,
+                                       .loc = tp_node_loc(l->c, s->target)});
     }
 }
 
-static void lower_assign(tp_lower *l, const tp_syntax *s, const tp_block *rest)
+static void lower_assign(tp_lower *l, const tp_syntax *s, const block *b)
 {
     int operand = tp_operand_find(l->k, s->target->text);
     if (s->augmented)
@@ -132,7 +140,7 @@ static void lower_assign(tp_lower *l, const tp_syntax *s, const tp_block *rest)
     if (old && old->loop_variable)
         lower_fail(l, s->target, NULL, "`%.*s` is a loop variable", TP_FMT(old->name));
     if (!old || old->level == l->level) {
-        define_local(l, s, v, rest);
+        define_local(l, s, v, b);
         return;
     }
     const tp_value *var = lower_value(l, old->value);
@@ -192,22 +200,24 @@ static void lower_store(tp_lower *l, const tp_syntax *s)
 /* A name that both arms define with one type lives on after them. */
 static void join_arms(tp_lower *l, tp_region *body, const tp_locals *then, tp_region *orelse, const tp_locals *other)
 {
-    for (uint32_t i = 0; i < then->len; i++)
-        for (uint32_t k = 0; k < other->len; k++) {
-            tp_local a = then->at[i], b = other->at[k];
-            if (!tp_str_eq(a.name, b.name))
-                continue;
-            const tp_value *x = lower_value(l, a.value), *y = lower_value(l, b.value);
-            if (tp_is_weak(x->dtype) || x->dtype != y->dtype || !lower_same_shape(l, y, x->rank, x->dims))
-                continue;
-            tp_vid var = lower_new_value(l, x->dtype, x->rank, x->dims);
-            l->region = body;
-            assign_slot(l, var, a.value);
-            l->region = orelse;
-            assign_slot(l, var, b.value);
-            tp_push(l->c->arena, l->locals,
-                    (tp_local){.name = a.name, .value = var, .is_slot = true, .level = l->level, .loc = a.loc});
-        }
+    tp_map second = {0};
+    for (uint32_t k = 0; k < other->len; k++)
+        tp_map_set(l->c->arena, &second, other->at[k].name, k + 1);
+    for (uint32_t i = 0; i < then->len; i++) {
+        tp_local a = then->at[i];
+        uint32_t k = tp_map_get(&second, a.name);
+        if (!k)
+            continue;
+        const tp_value *x = lower_value(l, a.value), *y = lower_value(l, other->at[k - 1].value);
+        if (tp_is_weak(x->dtype) || x->dtype != y->dtype || !lower_same_shape(l, y, x->rank, x->dims))
+            continue;
+        tp_vid var = new_variable(l, x->dtype, x->rank, x->dims);
+        l->region = body;
+        assign_slot(l, var, a.value);
+        l->region = orelse;
+        assign_slot(l, var, other->at[k - 1].value);
+        lower_push_local(l, (tp_local){.name = a.name, .value = var, .is_slot = true, .level = l->level, .loc = a.loc});
+    }
 }
 
 static void lower_if(tp_lower *l, const tp_syntax *s)
@@ -275,18 +285,17 @@ static void lower_for(tp_lower *l, const tp_syntax *s)
     int64_t by = r->nkids == 3 ? lower_literal_int(l, r->kids[2], "the step of a range") : 1;
     if (by == 0)
         lower_fail(l, r->kids[2], NULL, "the step of a range is not zero");
-    tp_vid var = lower_new_value(l, TP_I32, 0, NULL);
+    tp_vid var = new_variable(l, TP_I32, 0, NULL);
     uint32_t mark = l->locals.len;
-    tp_push(l->c->arena, l->locals,
-            (tp_local){.name = s->target->text,
-                       .value = var,
-                       .level = l->level + 1,
-                       .loc = tp_node_loc(l->c, s->target),
-                       .loop_variable = true,
-                       .is_slot = true});
+    lower_push_local(l, (tp_local){.name = s->target->text,
+                                   .value = var,
+                                   .level = l->level + 1,
+                                   .loc = tp_node_loc(l->c, s->target),
+                                   .loop_variable = true,
+                                   .is_slot = true});
     tp_region *outer = l->region, body = {0};
     lower_block(l, &s->body, &body, NULL);
-    l->locals.len = mark;
+    lower_drop_locals(l, mark);
     l->region = outer;
     l->syntax = s;
     tp_step *step = add_step(l, TP_LOOP);
@@ -369,15 +378,17 @@ static bool ends_function(const tp_lower *l, const tp_syntax *s)
 
 static void lower_statements(tp_lower *l, const tp_block *b, tp_region *into)
 {
+    block here = {0};
+    note_assigned(l, b, 0, &here.nested);
     for (uint32_t i = 0; i < b->len; i++) {
         const tp_syntax *s = b->at[i];
-        tp_block rest = {.at = b->at + i, .len = b->len - i};
+        here.at = i;
         l->syntax = s;
         l->region = into;
         if (l->p->nstatements++ == MAX_STATEMENTS)
             lower_fail(l, s->value, NULL, "the functions expand to more than %d statements", MAX_STATEMENTS);
         switch (s->kind) {
-        case TP_S_ASSIGN: lower_assign(l, s, &rest); break;
+        case TP_S_ASSIGN: lower_assign(l, s, &here); break;
         case TP_S_STORE: lower_store(l, s); break;
         case TP_S_EXPR: lower_effect(l, s); break;
         case TP_S_IF: lower_if(l, s); break;
@@ -402,7 +413,7 @@ static void lower_block(tp_lower *l, const tp_block *b, tp_region *into, tp_loca
     l->level--;
     for (uint32_t i = mark; own && i < l->locals.len; i++)
         tp_push(l->c->arena, *own, l->locals.at[i]);
-    l->locals.len = mark;
+    lower_drop_locals(l, mark);
 }
 
 /* A parameter is a local of its own, as wide as what is passed. */
@@ -411,9 +422,11 @@ static tp_local bind_parameter(tp_lower *l, const tp_syntax *function, uint32_t 
     const tp_node *name = function->value->kids[i];
     tp_vid v = copy_of_slot(l, lower_expr(l, argument), argument);
     const tp_value *x = lower_value(l, v);
-    bool slot = assigned_inside(&function->body, name->text, false) && !tp_is_weak(x->dtype);
+    tp_map nested = {0};
+    note_assigned(l, &function->body, 0, &nested);
+    bool slot = tp_map_get(&nested, name->text) && !tp_is_weak(x->dtype);
     if (slot) {
-        tp_vid var = lower_new_value(l, x->dtype, x->rank, x->dims);
+        tp_vid var = new_variable(l, x->dtype, x->rank, x->dims);
         assign_slot(l, var, v);
         v = var;
     }
@@ -437,7 +450,7 @@ tp_vid lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call)
     for (uint32_t i = 0; i < head->nkids; i++)
         tp_push(l->c->arena, parameters, bind_parameter(l, function, i, call->kids[i]));
     for (uint32_t i = 0; i < parameters.len; i++)
-        tp_push(l->c->arena, l->locals, parameters.at[i]);
+        lower_push_local(l, parameters.at[i]);
     l->base = mark;
     l->calls++;
     l->level++;
@@ -448,7 +461,7 @@ tp_vid lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call)
     l->level--;
     l->calls--;
     l->base = base;
-    l->locals.len = mark;
+    lower_drop_locals(l, mark);
     l->region = region;
     l->syntax = syntax;
     return result;

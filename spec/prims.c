@@ -45,6 +45,8 @@ tp_prim tp_prim_find(tp_str name)
     static const tp_prim NOT_CALLED[] = {TP_P_CAST,    TP_P_LOAD,     TP_P_READ, TP_P_STORE, TP_P_PROGRAM_ID,
                                          TP_P_LITERAL, TP_P_VARIABLE, TP_P_COND, TP_P_SCAN};
     for (int p = 0; p < TP_PRIMS; p++) {
+        if (!name.n || ROWS[p].name[0] != name.p[0])
+            continue;
         bool callable = isalpha((unsigned char)ROWS[p].name[0]) != 0;
         for (size_t i = 0; i < sizeof NOT_CALLED / sizeof *NOT_CALLED; i++)
             callable &= p != (int)NOT_CALLED[i];

@@ -44,6 +44,7 @@ typedef struct tp_value {
     /* Meaning of an integer scalar over sizes and axes, when known: weak
      * integers always have one; they are never computed by instructions. */
     tp_expr meaning;
+    bool variable; /* assigned by steps, not computed once */
 } tp_value;
 
 /* One dimension of a ref access. */

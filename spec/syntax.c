@@ -70,12 +70,26 @@ static void lex_number(parser *p)
     p->i = i;
 }
 
+static bool is_one_of(char ch, const char *set)
+{
+    return ch && strchr(set, ch);
+}
+
+/* Length of the operator that starts here; 0: there is none. */
+static uint32_t operator_length(const char *t, size_t left)
+{
+    char a = t[0], b = left > 1 ? t[1] : '\0', c = left > 2 ? t[2] : '\0';
+    if (a == '.' && b == '.' && c == '.')
+        return 3;
+    if (a == b && is_one_of(a, "*/<>"))
+        return c == '=' ? 3 : 2;
+    if ((b == '=' && is_one_of(a, "=!<>+-*/%&|^")) || (a == '-' && b == '>'))
+        return 2;
+    return is_one_of(a, "+-*/%<>=()[],:.&|^~");
+}
+
 static void next(parser *p)
 {
-    static const char *const OPERATORS[] = {"...", "**=", "//=", "<<=", ">>=", "**", "//", "<<", ">>", "==", "!=",
-                                            "<=",  ">=",  "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "->",
-                                            "+",   "-",   "*",   "/",   "%",   "<",  ">",  "=",  "(",  ")",  "[",
-                                            "]",   ",",   ":",   ".",   "&",   "|",  "^",  "~"};
     const char *t = p->text.p;
     uint32_t n = (uint32_t)p->text.n;
     while (p->i < n && (t[p->i] == ' ' || t[p->i] == '\t'))
@@ -101,21 +115,24 @@ static void next(parser *p)
         p->i++;
     } else {
         p->now.kind = T_OP;
-        size_t k = 0, count = sizeof OPERATORS / sizeof *OPERATORS;
-        while (k < count &&
-               strncmp(OPERATORS[k], t + p->i, strlen(OPERATORS[k]) <= n - p->i ? strlen(OPERATORS[k]) : 99) != 0)
-            k++;
-        if (k == count)
+        uint32_t length = operator_length(t + p->i, n - p->i);
+        if (!length)
             fail_at(p, p->i, p->i + 1, NULL, "this character has no meaning here");
-        p->i += (uint32_t)strlen(OPERATORS[k]);
+        p->i += length;
     }
     p->now.to = p->i;
     p->now.text = (tp_str){t + p->now.from, p->i - p->now.from};
 }
 
-static bool at(const parser *p, const char *text)
+/* The first letter decides nearly always. */
+static inline bool spells(tp_str text, const char *word)
 {
-    return (p->now.kind == T_OP || p->now.kind == T_NAME) && tp_str_is(p->now.text, text);
+    return text.n && text.p[0] == word[0] && tp_str_is(text, word);
+}
+
+static inline bool at(const parser *p, const char *text)
+{
+    return (p->now.kind == T_OP || p->now.kind == T_NAME) && spells(p->now.text, text);
 }
 
 static bool accept(parser *p, const char *text)
@@ -155,10 +172,11 @@ static tp_node *node_new(parser *p, tp_node_kind kind, uint32_t from)
 
 static void set_kids(parser *p, tp_node *n, uint32_t count, tp_node *const *kids)
 {
-    n->kids = TP_NEWN(p->c->arena, tp_node *, count);
-    if (count)
-        memcpy(n->kids, kids, count * sizeof *kids);
     n->nkids = count;
+    if (!count)
+        return;
+    n->kids = TP_NEWN(p->c->arena, tp_node *, count);
+    memcpy(n->kids, kids, count * sizeof *kids);
 }
 
 /* Trim trailing blanks off the extent of a finished node. */
@@ -177,7 +195,7 @@ static bool is_keyword(tp_str w)
                                         "for",    "in",     "while", "def",      "return", "with", "as",
                                         "lambda", "import", "break", "continue", "pass",   "is"};
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
-        if (tp_str_is(w, WORDS[i]))
+        if (spells(w, WORDS[i]))
             return true;
     return false;
 }
@@ -232,7 +250,7 @@ static tp_node *parse_subscript(parser *p)
 
 static tp_node *parse_postfix(parser *p, tp_node *base)
 {
-    for (;;) {
+    while (at(p, "[") || at(p, ".")) {
         node_vec kids = {0};
         tp_push(p->c->arena, kids, base);
         if (accept(p, "[")) {
@@ -244,7 +262,8 @@ static tp_node *parse_postfix(parser *p, tp_node *base)
             }
             expect(p, "]");
             base = node_new(p, TP_N_INDEX, base->from);
-        } else if (accept(p, ".")) {
+        } else {
+            next(p);
             if (p->now.kind != T_NAME)
                 fail_at(p, p->now.from, p->now.to, NULL, "a method name is expected after `.`");
             tp_str method = p->now.text;
@@ -253,12 +272,11 @@ static tp_node *parse_postfix(parser *p, tp_node *base)
             parse_arguments(p, ")", &kids);
             base = node_new(p, TP_N_METHOD, base->from);
             base->text = method;
-        } else {
-            return base;
         }
         set_kids(p, base, kids.len, kids.at);
         finish(p, base);
     }
+    return base;
 }
 
 static tp_node *parse_sequence(parser *p, const char *close, uint32_t from)
@@ -361,7 +379,7 @@ static tp_operator binary_here(const parser *p)
 {
     if (p->now.kind == T_OP || p->now.kind == T_NAME)
         for (int o = 0; o <= TP_O_POW; o++)
-            if (tp_str_is(p->now.text, TP_OPERATOR_ROWS[o].text))
+            if (spells(p->now.text, TP_OPERATOR_ROWS[o].text))
                 return (tp_operator)o;
     return TP_OPERATOR_COUNT;
 }

@@ -1,0 +1,38 @@
+#include "base/map.h"
+
+/* FNV-1a (Fowler, Noll, Vo). */
+static uint32_t hash(tp_str key)
+{
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < key.n; i++)
+        h = (h ^ (unsigned char)key.p[i]) * 1099511628211u;
+    return (uint32_t)(h ^ (h >> 32));
+}
+
+static struct tp_map_entry *slot(const tp_map *m, tp_str key)
+{
+    uint32_t i = hash(key) & (m->cap - 1);
+    while (m->at[i].key.p && !tp_str_eq(m->at[i].key, key))
+        i = (i + 1) & (m->cap - 1);
+    return &m->at[i];
+}
+
+uint32_t tp_map_get(const tp_map *m, tp_str key)
+{
+    return m->cap ? slot(m, key)->value : 0;
+}
+
+void tp_map_set(tp_arena *a, tp_map *m, tp_str key, uint32_t value)
+{
+    if (2 * m->len >= m->cap) {
+        tp_map grown = {.cap = m->cap ? 2 * m->cap : 16, .len = m->len};
+        grown.at = TP_NEWN(a, struct tp_map_entry, grown.cap);
+        for (uint32_t i = 0; i < m->cap; i++)
+            if (m->at[i].key.p)
+                *slot(&grown, m->at[i].key) = m->at[i];
+        *m = grown;
+    }
+    struct tp_map_entry *e = slot(m, key);
+    m->len += !e->key.p;
+    *e = (struct tp_map_entry){key, value};
+}
