@@ -21,7 +21,7 @@ struct tp_arena {
     tp_arena *parent, *children, *sibling;
 };
 
-enum { ALIGN = 64, SMALL = 256, LEAST = 16, CHUNK = 1 << 18 };
+enum { ALIGN = 64, SMALL = 256, LEAST = 16, CHUNK = 1 << 18, LARGE = 1 << 22 };
 
 tp_arena *tp_arena_new(size_t limit)
 {
@@ -107,13 +107,13 @@ tp_status tp_try(tp_arena *a, void (*fn)(void *ctx), void *ctx)
 
 static chunk *chunk_new(tp_arena *a, size_t want)
 {
-    size_t size = want > CHUNK ? want : CHUNK;
+    size_t least = a->used < CHUNK ? CHUNK : a->used < LARGE ? a->used : LARGE, size = want > least ? want : least;
     /* calloc: fresh pages come zeroed without touching them */
     chunk *c = size < SIZE_MAX - 2 * ALIGN ? calloc(1, size + 2 * ALIGN) : NULL;
     if (!c)
         tp_leave(a, TP_E_MEMORY);
     c->size = size;
-    if (want > CHUNK && a->chunks) { /* keep filling the small chunk */
+    if (want > least && a->chunks) { /* keep filling the small chunk */
         c->next = a->chunks->next;
         a->chunks->next = c;
     } else {
@@ -127,11 +127,11 @@ void *tp_alloc(tp_arena *a, size_t n)
 {
     if (n > SIZE_MAX / 2)
         tp_leave(a, TP_E_MEMORY);
-    size_t align = n < SMALL ? LEAST : ALIGN, need = n ? (n + align - 1) / align * align : LEAST;
+    size_t align = n < SMALL ? LEAST : ALIGN, need = n ? (n + align - 1) & ~(align - 1) : LEAST;
     if (a->limit && (need > a->limit || a->used > a->limit - need))
         tp_leave(a, TP_E_MEMORY);
     chunk *c = a->chunks;
-    size_t from = c ? (c->used + align - 1) / align * align : 0;
+    size_t from = c ? (c->used + align - 1) & ~(align - 1) : 0;
     if (!c || from > c->size || c->size - from < need) {
         c = chunk_new(a, need);
         from = 0;

@@ -16,7 +16,7 @@
 #define tp_push(a, v, ...)                                                                                             \
     do {                                                                                                               \
         if ((v).len == (v).cap) {                                                                                      \
-            uint32_t cap_ = (v).cap ? (v).cap * 2 : 8;                                                                 \
+            uint32_t cap_ = (v).cap ? (v).cap * 2 : 4;                                                                 \
             void *new_ = tp_alloc_array((a), cap_, sizeof *(v).at);                                                    \
             if ((v).len)                                                                                               \
                 memcpy(new_, (v).at, (v).len * sizeof *(v).at);                                                        \

@@ -127,7 +127,7 @@ static void next(parser *p)
 /* The first letter decides nearly always. */
 static inline bool spells(tp_str text, const char *word)
 {
-    return text.n && text.p[0] == word[0] && tp_str_is(text, word);
+    return text.n && text.p[0] == word[0] && strncmp(word, text.p, text.n) == 0 && !word[text.n];
 }
 
 static inline bool at(const parser *p, const char *text)
@@ -173,8 +173,6 @@ static tp_node *node_new(parser *p, tp_node_kind kind, uint32_t from)
 static void set_kids(parser *p, tp_node *n, uint32_t count, tp_node *const *kids)
 {
     n->nkids = count;
-    if (!count)
-        return;
     n->kids = TP_NEWN(p->c->arena, tp_node *, count);
     memcpy(n->kids, kids, count * sizeof *kids);
 }
@@ -273,7 +271,8 @@ static tp_node *parse_postfix(parser *p, tp_node *base)
             base = node_new(p, TP_N_METHOD, base->from);
             base->text = method;
         }
-        set_kids(p, base, kids.len, kids.at);
+        base->kids = kids.at;
+        base->nkids = kids.len;
         finish(p, base);
     }
     return base;
@@ -294,7 +293,8 @@ static tp_node *parse_sequence(parser *p, const char *close, uint32_t from)
     if (close[0] == ')' && items.len == 1 && !comma)
         return items.at[0]; /* parentheses only group */
     tp_node *n = node_new(p, TP_N_SEQUENCE, from);
-    set_kids(p, n, items.len, items.at);
+    n->kids = items.at;
+    n->nkids = items.len;
     return finish(p, n);
 }
 
@@ -318,7 +318,7 @@ static tp_node *number_node(parser *p)
         n->integer = strtoll(digits, NULL, 10);
     else
         n->real = strtod(digits, NULL);
-    if ((t.kind == T_INT && errno == ERANGE) || isinf(n->real))
+    if (t.kind == T_INT ? errno == ERANGE : isinf(n->real))
         fail_at(p, t.from, t.to, NULL, "this number does not fit 64 bits");
     n->to = t.to;
     return n;
@@ -344,7 +344,8 @@ static tp_node *parse_primary(parser *p)
         }
         n = node_new(p, call ? TP_N_CALL : TP_N_NAME, t.from);
         n->text = t.text;
-        set_kids(p, n, args.len, args.at);
+        n->kids = args.at;
+        n->nkids = args.len;
         finish(p, n);
     } else if (accept(p, "(")) {
         n = parse_sequence(p, ")", t.from);

@@ -75,10 +75,12 @@ struct tp_node {
     const tp_json *source; /* the JSON string it stands in */
     uint32_t from, to;     /* bytes of the decoded string */
     tp_str text;
-    int64_t integer;
-    double real;
-    tp_node **kids;
-    uint32_t nkids;
+    union { /* small nodes: a long body has a million of them */
+        int64_t integer;
+        double real;
+        tp_node **kids;
+    };
+    uint32_t nkids; /* 0 for numbers */
 };
 
 typedef enum tp_stmt_kind {
