@@ -33,7 +33,6 @@ const tp_trap_rule *tp_trap_rules(size_t *n)
 {
     static const tp_trap_rule ROWS[] = {
         {"TP107", "check-failed", "a check(...) of the body is false"},
-        {"TP503", "undefined-source", "an out-of-range float-to-int conversion reaches a result or a decision"},
         {"TP701", "not-equivalent", "an output differs from the reference"},
         {"TP702", "not-compared", "a case that was asked for could not be run or compared"},
     };

@@ -8,7 +8,7 @@
  * well. What a step inherits from the step before it is found by guessing what
  * the first step leaves and weakening the guess until every step keeps it.
  *
- * The walk only records; the rules (TP102, TP104, TP105, TP401, TP404, TP501)
+ * The walk only records; the rules (TP102, TP104, TP105, TP401, TP404, TP501, TP503)
  * turn the records into obligations. What it cannot express is "may be
  * undefined", never clean.
  */
@@ -17,14 +17,14 @@
 
 #include "analyzer/internal.h"
 
-typedef enum tp_birth { TP_BIRTH_OUTSIDE, TP_BIRTH_SCRATCH, TP_BIRTH_OUTPUT } tp_birth;
+typedef enum tp_birth { TP_BIRTH_OUTSIDE, TP_BIRTH_SCRATCH, TP_BIRTH_OUTPUT, TP_BIRTH_MASKED } tp_birth;
 
 /* One way in which a lane can be undefined. Conditions are conjunctions over
  * sizes, axes, lanes and the walk's own variables; the latter are existential. */
 typedef struct tp_leak {
     tp_expr when;
     tp_birth birth;
-    uint32_t operand;    /* whose window or buffer it was born in */
+    uint32_t operand;    /* whose window or buffer it was born in, or is loaded under a mask */
     uint32_t dim;        /* OUTSIDE: the dimension that is left */
     const tp_node *read; /* the read that let it into a value; NULL: none yet */
     tp_prim through;     /* first reduction or dot it went through, else TP_PRIMS */
@@ -58,7 +58,7 @@ typedef struct tp_use {
     const tp_node *node;
     const tp_syntax *syntax;
     uint32_t operand, dim; /* SLICE: the ref and its dimension, value is the start; TABLE: the table's */
-    tp_expr size, extent; /* TAKE: only the extent */
+    tp_expr size, extent;  /* TAKE: only the extent */
     int64_t stride;
 } tp_use;
 

@@ -387,6 +387,25 @@ static void select_arm(flow *f, const tp_inst *i, flow_value *out)
         out->meaning = tp_ite(f->a->p, c->meaning, a->meaning, b->meaning);
 }
 
+/* Undefined where the mask is false. */
+static void masked_load(flow *f, const tp_inst *i, flow_value *out)
+{
+    const flow_value *mask = &f->now.values[i->args[0]], *from = &f->now.values[i->args[1]];
+    bool known = mask->meaning.id != 0;
+    tp_expr kept = known ? flow_guard(f, mask->meaning, false) : flow_yes(f),
+            left_out = known ? flow_guard(f, mask->meaning, true) : flow_yes(f);
+    flow_join(f, &out->leaks, &mask->leaks, flow_yes(f), NULL, true);
+    flow_join(f, &out->leaks, &from->leaks, kept, NULL, known);
+    if (!flow_is_false(f, left_out))
+        flow_add(f, &out->leaks,
+                 (tp_leak){.when = left_out,
+                           .birth = TP_BIRTH_MASKED,
+                           .operand = (uint32_t)i->integer,
+                           .read = i->node,
+                           .through = TP_PRIMS,
+                           .exact = known});
+}
+
 static void elementwise(flow *f, const tp_inst *i, flow_value *out)
 {
     const flow_value *a = &f->now.values[i->args[0]], *b = i->nargs > 1 ? &f->now.values[i->args[1]] : NULL;
@@ -418,6 +437,7 @@ void flow_inst(flow *f, const tp_inst *i)
     case TP_P_LOAD: flow_load(f, i); break;
     case TP_P_DOT: dot(f, i, out); break;
     case TP_P_WHERE: select_arm(f, i, out); break;
+    case TP_P_MASKED_LOAD: masked_load(f, i, out); break;
     case TP_P_BROADCAST: broadcast(f, i, out); break;
     case TP_P_TRANSPOSE: transpose(f, i, out); break;
     case TP_P_RESHAPE: reshape(f, i, out); break;

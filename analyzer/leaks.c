@@ -6,6 +6,8 @@ static const char *leak_rule(const tp_sink *s, const tp_leak *l)
 {
     if (l->birth == TP_BIRTH_OUTSIDE)
         return "TP501";
+    if (l->birth == TP_BIRTH_MASKED)
+        return "TP503";
     bool untouched = l->birth == TP_BIRTH_OUTPUT && s->kind == TP_SINK_OUTPUT && l->operand == s->operand && !l->stored;
     return untouched ? "TP401" : "TP404";
 }
@@ -90,6 +92,7 @@ static tp_str source_text(tp_analysis *a, const tp_leak *l)
         return tp_message(a, "elements of the window of `%.*s` outside dimension %u (%.*s)", TP_FMT(o->name), l->dim,
                           TP_FMT(tp_text(a, o->shape[l->dim])));
     case TP_BIRTH_SCRATCH: return tp_message(a, "unwritten elements of scratch `%.*s`", TP_FMT(o->name));
+    case TP_BIRTH_MASKED: return tp_message(a, "lanes that the mask of a load of `%.*s` leaves out", TP_FMT(o->name));
     default: return tp_message(a, "unwritten elements of the output window of `%.*s`", TP_FMT(o->name));
     }
 }
@@ -146,6 +149,8 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
             f->help = tp_message(a, "select before use: %.*s", TP_FMT(mask));
         else
             f->help = TP_S("select before use with where(in range, value, neutral element)");
+    } else if (l->birth == TP_BIRTH_MASKED) {
+        f->help = tp_message(a, "say what they hold: load(…, mask, other=%s)", neutral(l->through));
     } else if (strcmp(f->rule, "TP401") == 0) {
         f->help = TP_S("write every element of the block in some step of its run, on all paths");
     } else {

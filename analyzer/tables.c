@@ -563,7 +563,8 @@ tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given)
             fits = tp_close_reads(a, &closed_one, &reads, --rounds);
         }
         if (!fits)
-            return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("it reads too many entries of tables"), .ms = ms};
+            return (tp_decision){
+                .verdict = TP_UNKNOWN, .reason = TP_S("it reads too many entries of tables"), .ms = ms};
         d = tp_prove(a->prover, &closed_one);
         ms += d.ms;
         d.ms = ms;

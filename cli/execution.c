@@ -9,8 +9,8 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
 {
     enum { REPLAY_STEPS = 200000 };
     const size_t *max_memory = ctx;
-    static const char *const TRAPS[] = {"TP101", "TP102", "TP103", "TP401", "TP402",
-                                        "TP403", "TP404", "TP405", "TP406", "TP501"};
+    static const char *const TRAPS[] = {"TP101", "TP102", "TP103", "TP401", "TP402", "TP403",
+                                        "TP404", "TP405", "TP406", "TP501", "TP503"};
     bool traps = false;
     for (size_t i = 0; i < sizeof TRAPS / sizeof *TRAPS; i++)
         traps |= strcmp(rule, TRAPS[i]) == 0;

@@ -277,7 +277,8 @@ static void grid_spec(emitter *e)
     emit_text(e, "),\n");
     specs(e, "in_specs", 0, k->ninputs);
     specs(e, "out_specs", k->ninputs, k->noutputs);
-    emit_text(e, "            scratch_shapes=[\n");
+    bool scratch = k->ninputs + k->noutputs < tp_noperands(k);
+    emit_text(e, scratch ? "            scratch_shapes=[\n" : "");
     for (uint32_t i = k->ninputs + k->noutputs; i < tp_noperands(k); i++) {
         const tp_json *v = declared(e, i);
         tp_buf_printf(e->b, "                pltpu.%s(", k->operands[i].memory == TP_MEM_SMEM ? "SMEM" : "VMEM");
@@ -286,7 +287,7 @@ static void grid_spec(emitter *e)
         operand_dtype(e, v);
         emit_text(e, "),\n");
     }
-    emit_text(e, "            ],\n        ),\n");
+    emit_text(e, scratch ? "            ],\n        ),\n" : "        ),\n");
 }
 
 static void compiler_params(emitter *e)
@@ -357,8 +358,9 @@ void tp_emit_pallas(const tp_kernel *k, tp_buf *out)
     emitter e = {.k = k, .b = out};
     tp_buf_printf(out, "\"\"\"%.*s%s", TP_FMT(k->name), k->description.n ? ": " : "");
     docstring(&e, k->description);
-    emit_text(&e, "\"\"\"\n\nimport jax\nimport jax.numpy as jnp\nfrom jax import lax\nfrom jax.experimental import pallas "
-                  "as pl\nfrom jax.experimental.pallas import tpu as pltpu\n\n\n");
+    emit_text(&e,
+              "\"\"\"\n\nimport jax\nimport jax.numpy as jnp\nfrom jax import lax\nfrom jax.experimental import pallas "
+              "as pl\nfrom jax.experimental.pallas import tpu as pltpu\n\n\n");
     signature(&e);
     emit_text(&e, "    \"\"\"Returns [");
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)

@@ -178,6 +178,66 @@ static void pad(emitter *e, const tp_node *n)
     emit_text(e, ")");
 }
 
+/* x_ref.at[...]; integers as arrays, since interpret=True of JAX 0.10 fails on others under a mask. */
+static void place(emitter *e, const tp_node *n)
+{
+    emit_node(e, n->kids[0], TP_POWER_POSTFIX);
+    for (uint32_t i = 1; i < n->nkids; i++) {
+        bool integer = n->kids[i]->kind != TP_N_COLON && n->kids[i]->kind != TP_N_ELLIPSIS && is_static(e, n->kids[i]);
+        emit_text(e, i > 1 ? ", " : ".at[");
+        emit_text(e, integer ? "jnp.int32(" : "");
+        emit_node(e, n->kids[i], 0);
+        emit_text(e, integer ? ")" : "");
+    }
+    emit_text(e, "]");
+}
+
+static void select(emitter *e, const tp_node *c, const tp_node *x, const tp_node *y)
+{
+    const tp_node *args[] = {c, x, y};
+    emit_text(e, "jnp.where(");
+    for (int i = 0; i < 3; i++) {
+        emit_text(e, i ? ", " : "");
+        emit_node(e, args[i], 0);
+    }
+    emit_text(e, ")");
+}
+
+/* load with `other` is a select, which TPUs have; without it lanes stay undefined. */
+static void masked_load(emitter *e, const tp_node *n)
+{
+    const tp_node *x = argument(n, "x", 0), *mask = argument(n, "mask", 1), *other = argument(n, "other", 2);
+    if (other) {
+        select(e, mask, x, other);
+        return;
+    }
+    emit_text(e, "pltpu.load(");
+    place(e, x);
+    emit_text(e, ", mask=");
+    emit_node(e, mask, 0);
+    emit_text(e, ")");
+}
+
+/* TPUs store 32-bit elements under a mask; others are read, selected and stored. */
+static void masked_store(emitter *e, const tp_node *n)
+{
+    const tp_node *x = argument(n, "x", 0), *value = argument(n, "value", 1), *mask = argument(n, "mask", 2);
+    int operand = tp_operand_find(e->k, x->kids[0]->text);
+    if (tp_dtype_info(e->k->operands[operand].dtype)->bits != 32) {
+        emit_node(e, x, 0);
+        emit_text(e, " = ");
+        select(e, mask, value, x);
+        return;
+    }
+    emit_text(e, "pltpu.store(");
+    place(e, x);
+    emit_text(e, ", ");
+    emit_node(e, value, 0);
+    emit_text(e, ", mask=");
+    emit_node(e, mask, 0);
+    emit_text(e, ")");
+}
+
 static void call(emitter *e, const tp_node *n)
 {
     bool extreme = tp_str_is(n->text, "min") || tp_str_is(n->text, "max");
@@ -188,6 +248,10 @@ static void call(emitter *e, const tp_node *n)
     }
     if (tp_str_is(n->text, "dot")) {
         dot(e, n);
+        return;
+    }
+    if (tp_str_is(n->text, "load")) {
+        masked_load(e, n);
         return;
     }
     if (tp_str_is(n->text, "pad")) {
@@ -545,7 +609,10 @@ static void statement(emitter *e, const tp_syntax *s)
         start_line(e);
         if (tp_str_is(s->value->text, "check"))
             emit_text(e, "# ");
-        emit_node(e, s->value, 0);
+        if (tp_str_is(s->value->text, "store"))
+            masked_store(e, s->value);
+        else
+            emit_node(e, s->value, 0);
         emit_text(e, "\n");
         break;
     case TP_S_DEF: {

@@ -14,7 +14,13 @@ typedef enum tp_shadow_state { TP_CLEAN, TP_ALL_UNDEFINED, TP_MIXED } tp_shadow_
  * element written with garbage from one that was never written. */
 typedef uint64_t tp_origin;
 #define TP_ORIGIN_STORED ((tp_origin)1 << 63)
-typedef enum tp_origin_kind { TP_BORN_OUTSIDE = 1, TP_BORN_SCRATCH, TP_BORN_OUTPUT, TP_BORN_CAST } tp_origin_kind;
+typedef enum tp_origin_kind {
+    TP_BORN_OUTSIDE = 1,
+    TP_BORN_SCRATCH,
+    TP_BORN_OUTPUT,
+    TP_BORN_CAST,
+    TP_BORN_MASKED
+} tp_origin_kind;
 
 typedef struct tp_cells {
     tp_dtype dtype;

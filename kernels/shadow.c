@@ -20,7 +20,8 @@ const char *tp_origin_rule(tp_origin o)
 {
     switch (tp_origin_kind_of(o)) {
     case TP_BORN_OUTSIDE: return "TP501";
-    case TP_BORN_CAST: return "TP503";
+    case TP_BORN_CAST:
+    case TP_BORN_MASKED: return "TP503";
     case TP_BORN_SCRATCH:
     case TP_BORN_OUTPUT: break;
     }
@@ -68,6 +69,9 @@ tp_str tp_origin_text(tp_machine *m, tp_origin o)
     if (tp_origin_kind_of(o) == TP_BORN_CAST)
         return tp_printf(m->arena, "a float-to-int conversion out of range in line %zu of the kernel", lane);
     const tp_ref *r = &m->refs[operand];
+    if (tp_origin_kind_of(o) == TP_BORN_MASKED)
+        return tp_printf(m->arena, "a lane that the mask of the load of `%.*s` in line %zu of the kernel leaves out",
+                         TP_FMT(r->operand->name), lane);
     tp_str at = lane_text(m, &r->cells, lane), step = step_text(m, (int64_t)(o & STEP_MASK));
     switch (tp_origin_kind_of(o)) {
     case TP_BORN_OUTSIDE:

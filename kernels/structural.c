@@ -306,6 +306,24 @@ static void exec_read(tp_machine *m, const tp_inst *i)
     *(int32_t *)m->values[i->out].data = (int32_t)d->at[at];
 }
 
+/* The lanes of a load that its mask leaves out are undefined. */
+static void exec_masked_load(tp_machine *m, const tp_inst *i)
+{
+    const tp_cells *mask = &m->values[i->args[0]];
+    tp_cells *out = &m->values[i->out];
+    tp_copy_cells(m, out, &m->values[i->args[1]]);
+    for (size_t e = 0; e < out->n; e++) {
+        tp_origin o = tp_origin_at(mask, e);
+        if (!o && tp_get_i64(TP_BOOL, mask->data, e))
+            continue;
+        uint32_t line = m->at && m->at->syntax ? m->at->syntax->number : 0;
+        if (out->state != TP_MIXED)
+            tp_materialise(m, out);
+        out->shadow[e] = o ? o : tp_origin_new(TP_BORN_MASKED, (uint32_t)i->integer, line, m->step);
+        tp_put_f64(out->dtype, out->data, e, tp_is_float(out->dtype) ? -7.77e33 : -77);
+    }
+}
+
 /* ---- dispatch ---- */
 
 void tp_exec_structural(tp_machine *m, const tp_inst *i)
@@ -315,6 +333,7 @@ void tp_exec_structural(tp_machine *m, const tp_inst *i)
     case TP_P_RESHAPE:
     case TP_P_VARIABLE: tp_copy_cells(m, out, &m->values[i->args[0]]); break;
     case TP_P_WHERE: exec_where(m, i); break;
+    case TP_P_MASKED_LOAD: exec_masked_load(m, i); break;
     case TP_P_LITERAL: tp_put_f64(out->dtype, out->data, 0, i->real); break;
     case TP_P_PROGRAM_ID: *(int32_t *)out->data = (int32_t)m->env[m->k->axes[i->integer].sym]; break;
     case TP_P_NUM_PROGRAMS: {

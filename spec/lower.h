@@ -76,12 +76,22 @@ tp_expr lower_static_int(tp_lower *l, const tp_node *n, const char *what);
 int64_t lower_literal_int(tp_lower *l, const tp_node *n, const char *what);
 tp_dtype lower_dtype_name(tp_lower *l, const tp_node *n);
 
-/* lower_stmt.c: the value of a call of a function of the program. */
+/* lower_masked.c */
+tp_vid lower_masked_load(tp_lower *l, const tp_node *n);
+void lower_masked_store(tp_lower *l, const tp_node *n);
+
+/* lower_stmt.c */
+/* Store v, which stands at `value`, into the place at `target`. */
+void lower_store_to(tp_lower *l, tp_access *a, uint32_t rank, const tp_expr *dims, tp_vid v, const tp_node *value,
+                    const tp_node *target);
+/* The value of a call of a function of the program. */
 const tp_syntax *lower_find_function(const tp_lower *l, tp_str name);
 tp_vid lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call);
 
 /* lower_call.c */
 tp_vid lower_call(tp_lower *l, const tp_node *n);
+/* where(c, x, y); the positions of its arguments are those of `n`. */
+tp_vid lower_where(tp_lower *l, tp_vid c, tp_vid x, tp_vid y, const tp_node *n);
 /* Fit the arguments of call `n` to the parameter names (NULL-terminated;
  * the first `required` must be there). */
 void lower_bind_args(tp_lower *l, const tp_node *n, uint32_t first, const char *const *params, uint32_t required,

@@ -297,14 +297,12 @@ static tp_vid call_normalising(tp_lower *l, const tp_node *n)
 
 /* ---- selection ---- */
 
-static tp_vid call_where(tp_lower *l, const tp_node *n)
+tp_vid lower_where(tp_lower *l, tp_vid c, tp_vid x, tp_vid y, const tp_node *n)
 {
-    static const char *const PARAMS[] = {"c", "x", "y", NULL};
-    const tp_node *args[3];
-    lower_bind_args(l, n, 0, PARAMS, 3, args);
-    tp_vid v[3];
-    for (int i = 0; i < 3; i++)
-        v[i] = lower_expr(l, args[i]);
+    tp_vid v[3] = {c, x, y};
+    const tp_node *args[3] = {n, n, n};
+    for (uint32_t i = 0; i < 3 && tp_str_is(n->text, "where") && n->nkids == 3; i++)
+        args[i] = n->kids[i]->kind == TP_N_KEYWORD ? n : n->kids[i];
     tp_dtype dx = lower_value(l, v[1])->dtype, dy = lower_value(l, v[2])->dtype;
     if (lower_value(l, v[0])->dtype != TP_BOOL)
         lower_fail(l, args[0], "compare it with something", "the condition of where is a bool, not %.*s",
@@ -319,14 +317,14 @@ static tp_vid call_where(tp_lower *l, const tp_node *n)
     tp_expr dims[TP_MAX_RANK];
     int64_t one;
     for (int i = 0; i < 3; i++) {
-        const tp_value *x = lower_value(l, v[i]);
-        if (x->rank > rank) {
-            rank = x->rank;
-            memcpy(dims, x->dims, rank * sizeof *dims);
+        const tp_value *part = lower_value(l, v[i]);
+        if (part->rank > rank) {
+            rank = part->rank;
+            memcpy(dims, part->dims, rank * sizeof *dims);
         }
-        for (uint32_t d = 0; d < rank && x->rank == rank; d++)
+        for (uint32_t d = 0; d < rank && part->rank == rank; d++)
             if (tp_expr_is_const(l->k->exprs, dims[d], &one) && one == 1)
-                dims[d] = x->dims[d];
+                dims[d] = part->dims[d];
     }
     for (int i = 0; i < 3; i++)
         if (lower_value(l, v[i])->rank)
@@ -334,6 +332,17 @@ static tp_vid call_where(tp_lower *l, const tp_node *n)
     tp_vid out = lower_new_value(l, lower_value(l, v[1])->dtype, rank, dims);
     lower_emit(l, TP_P_WHERE, out, 3, v, n);
     return out;
+}
+
+static tp_vid call_where(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"c", "x", "y", NULL};
+    const tp_node *args[3];
+    tp_vid v[3];
+    lower_bind_args(l, n, 0, PARAMS, 3, args);
+    for (int i = 0; i < 3; i++)
+        v[i] = lower_expr(l, args[i]);
+    return lower_where(l, v[0], v[1], v[2], n);
 }
 
 static tp_vid call_clip(tp_lower *l, const tp_node *n)
@@ -386,8 +395,8 @@ static bool two_positional(const tp_node *n)
 
 _Noreturn static void unknown_function(tp_lower *l, const tp_node *n)
 {
-    static const char *const LATER[] = {"load",           "store",          "scratch",         "copy_start",
-                                        "copy_wait",      "prng_seed",      "debug_print",     "prng_bits",
+    static const char *const LATER[] = {"scratch",        "copy_start",     "copy_wait",
+                                        "prng_seed",      "debug_print",    "prng_bits",
                                         "semaphore_wait", "semaphore_read", "semaphore_signal"};
     for (size_t i = 0; i < sizeof LATER / sizeof *LATER; i++)
         if (tp_str_is(n->text, LATER[i]))
@@ -440,6 +449,8 @@ tp_vid lower_call(tp_lower *l, const tp_node *n)
     switch (p) {
     case TP_P_WHERE: return call_where(l, n);
     case TP_P_CLIP: return call_clip(l, n);
+    case TP_P_MASKED_LOAD: return lower_masked_load(l, n);
+    case TP_P_MASKED_STORE: lower_fail(l, n, "write it as a statement", "`store` has no value");
     case TP_P_SUM:
     case TP_P_PROD:
     case TP_P_MAX:

@@ -168,6 +168,22 @@ static tp_prim augmented_prim(tp_operator op)
     return TP_PRIMS;
 }
 
+void lower_store_to(tp_lower *l, tp_access *a, uint32_t rank, const tp_expr *dims, tp_vid v, const tp_node *value,
+                    const tp_node *target)
+{
+    const tp_operand *o = &l->k->operands[a->operand];
+    if (o->role == TP_INPUT)
+        lower_fail(l, target, "write to an output or to scratch", "`%.*s` is an input; inputs are read-only",
+                   TP_FMT(o->name));
+    v = lower_coerce(l, v, o->dtype, value);
+    if (lower_value(l, v)->rank != 0 && !lower_same_shape(l, lower_value(l, v), rank, dims))
+        lower_fail(l, value, "a store takes the exact shape or a scalar", "the value is %.*s, the place is %.*s",
+                   TP_FMT(lower_type_text(l, v)), TP_FMT(lower_shape_text(l, rank, dims)));
+    tp_step *step = add_step(l, TP_PUT);
+    step->access = a;
+    step->value = v;
+}
+
 static void lower_store(tp_lower *l, const tp_syntax *s)
 {
     tp_expr dims[TP_MAX_RANK];
@@ -176,10 +192,6 @@ static void lower_store(tp_lower *l, const tp_syntax *s)
         lower_fail(l, s->target, "assign the whole output: o = …",
                    "subscripts are not read in references by this build");
     tp_access *a = lower_access(l, s->target, &rank, dims);
-    const tp_operand *o = &l->k->operands[a->operand];
-    if (o->role == TP_INPUT)
-        lower_fail(l, s->target, "write to an output or to scratch", "`%.*s` is an input; inputs are read-only",
-                   TP_FMT(o->name));
     tp_vid old = s->augmented ? lower_load(l, a, rank, dims, s->target) : -1;
     tp_vid v = lower_expr(l, s->value);
     if (s->augmented) {
@@ -188,13 +200,7 @@ static void lower_store(tp_lower *l, const tp_syntax *s)
             lower_fail(l, s->target, NULL, "`%s=` is not a statement of bodies", tp_operator_text(s->op));
         v = lower_binary(l, prim, old, v, s->value);
     }
-    v = lower_coerce(l, v, o->dtype, s->value);
-    if (lower_value(l, v)->rank != 0 && !lower_same_shape(l, lower_value(l, v), rank, dims))
-        lower_fail(l, s->value, "a store takes the exact shape or a scalar", "the value is %.*s, the place is %.*s",
-                   TP_FMT(lower_type_text(l, v)), TP_FMT(lower_shape_text(l, rank, dims)));
-    tp_step *step = add_step(l, TP_PUT);
-    step->access = a;
-    step->value = v;
+    lower_store_to(l, a, rank, dims, v, s->value, s->target);
 }
 
 /* A name that both arms define with one type lives on after them. */
@@ -313,6 +319,10 @@ static void lower_effect(tp_lower *l, const tp_syntax *s)
     const tp_syntax *function = lower_find_function(l, s->value->text);
     if (function) {
         lower_expand(l, function, s->value);
+        return;
+    }
+    if (tp_str_is(s->value->text, "store")) {
+        lower_masked_store(l, s->value);
         return;
     }
     if (!tp_str_is(s->value->text, "check")) {

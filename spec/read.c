@@ -44,10 +44,11 @@ static void check_version(tp_ctx *c, const tp_json *doc)
 
 static void check_top_keys(tp_ctx *c, const tp_json *doc)
 {
-    static const char *const KNOWN[] = {"tileproof", "name",  "description", "target",          "dtypes",    "sizes",
-                                        "where",     "grid",  "inputs",      "outputs",         "scratch",   "kernel",
-                                        "reference", "cases", "allow",       "scalar_prefetch", "contracts", "vmem_limit_bytes",
-                                        NULL};
+    static const char *const KNOWN[] = {
+        "tileproof", "name",  "description", "target",          "dtypes",    "sizes",
+        "where",     "grid",  "inputs",      "outputs",         "scratch",   "kernel",
+        "reference", "cases", "allow",       "scalar_prefetch", "contracts", "vmem_limit_bytes",
+        NULL};
     static const char *const LATER[] = {"prepare", "expect", NULL};
     tp_check_keys(c, doc, KNOWN, LATER, "the spec");
 }

@@ -27,8 +27,8 @@ static int64_t *read_entries(tp_reader *r, const tp_table *t, const tp_table_dat
     if (dim < d->rank) {
         tp_expect_type(r->c, v, TP_J_ARRAY, "a dimension of \"contents\"");
         if (v->u.items.n != d->dims[dim])
-            tp_raise(r->c, "TP005", v->loc, NULL, "%u entries in dimension %u of `%.*s`, which has %lld", v->u.items.n, dim,
-                     TP_FMT(t->name), (long long)d->dims[dim]);
+            tp_raise(r->c, "TP005", v->loc, NULL, "%u entries in dimension %u of `%.*s`, which has %lld", v->u.items.n,
+                     dim, TP_FMT(t->name), (long long)d->dims[dim]);
         for (uint32_t i = 0; i < v->u.items.n; i++)
             at = read_entries(r, t, d, dim + 1, v->u.items.at[i], at);
         return at;
@@ -50,7 +50,8 @@ static void read_contents(tp_reader *r, tp_table *t, const tp_json *v)
     d->rank = t->rank;
     for (uint32_t i = 0; i < t->rank; i++) {
         if (!tp_expr_is_const(r->k->exprs, t->shape[i], &d->dims[i]) || d->dims[i] < 0)
-            tp_raise(r->c, "TP005", v->loc, "write its shape in numbers", "\"contents\" of a table whose shape is symbolic");
+            tp_raise(r->c, "TP005", v->loc, "write its shape in numbers",
+                     "\"contents\" of a table whose shape is symbolic");
         if (d->dims[i] > MAX_CONTENTS || (n *= d->dims[i]) > MAX_CONTENTS)
             tp_raise(r->c, "TP005", v->loc, NULL, "\"contents\" of more than %d entries", MAX_CONTENTS);
     }
@@ -69,9 +70,8 @@ static void read_contents(tp_reader *r, tp_table *t, const tp_json *v)
 
 static void read_table(tp_reader *r, uint32_t i, const tp_json *v)
 {
-    static const char *const KEYS[] = {"name", "dtype", "shape", "values", "sorted", "extent", "contents", NULL}, *const LATER[] = {
-                                                                                                          "mutable",
-                                                                                                          NULL};
+    static const char *const KEYS[] = {"name", "dtype", "shape", "values", "sorted", "extent", "contents", NULL},
+                             *const LATER[] = {"mutable", NULL};
     tp_table *t = &r->k->tables[i];
     tp_expect_type(r->c, v, TP_J_OBJECT, "a prefetched table");
     tp_check_keys(r->c, v, KEYS, LATER, "a prefetched table");

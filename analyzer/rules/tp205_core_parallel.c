@@ -13,8 +13,8 @@ static void check(tp_analysis *a)
             .loc = x->steps_loc,
             .proven = tp_message(a, "core_parallel axis `%.*s` has no more steps than %.*s runs cores", TP_FMT(x->name),
                                  TP_FMT(a->k->target.name)),
-            .violated = tp_message(a, "core_parallel axis `%.*s` has more steps than the %d %s of %.*s", TP_FMT(x->name),
-                                   cores, cores == 1 ? "core" : "cores", TP_FMT(a->k->target.name)),
+            .violated = tp_message(a, "core_parallel axis `%.*s` has more steps than the %d %s of %.*s",
+                                   TP_FMT(x->name), cores, cores == 1 ? "core" : "cores", TP_FMT(a->k->target.name)),
             .label = TP_S("one index for each core"),
         };
         const int64_t *env;

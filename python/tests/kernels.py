@@ -6,6 +6,7 @@ import functools
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax._src.pallas import primitives
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
@@ -71,6 +72,20 @@ def matmul(x, y):
         in_specs=[pl.BlockSpec((128, 128), lambda i, j, k: (i, k)), pl.BlockSpec((128, 128), lambda i, j, k: (k, j))],
         out_specs=pl.BlockSpec((128, 128), lambda i, j, k: (i, j)), scratch_shapes=[pltpu.VMEM((128, 128), F32)],
         compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "parallel", "arbitrary")))(x, y)
+
+
+def masked_load(x):
+    lane = lax.broadcasted_iota(I32, (8, 128), 1)
+    kept = jnp.where(lane < 50, pltpu.load(x, mask=lane < 60), 0)
+    return kept + primitives.load(x, (slice(None), slice(None)), mask=lane[:1] > 100, other=2.0)
+
+
+def masked_store(x):
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+        pltpu.store(o_ref.at[pl.ds(2, 4), :], jnp.zeros((4, 128)), mask=x_ref[pl.ds(0, 4), :] > 0)
+
+    return whole(kernel, x)
 
 
 def gather(ids, x):
@@ -190,6 +205,8 @@ CALLS |= {
     "ref by an array": (body_of(lambda x, n: x[n[...]]), (array(16, 128), jnp.array([3, 0, 15, 3, 1, 1, 2, 9], I32))),
     "reshaped view": (body_of(lambda x: x.reshape(8, 2, 128)[:, 1, :]), (array(16, 128),)),
     "scan over an array": (body_of(lambda x: lax.scan(lambda c, v: (c * 0.5 + v, None), jnp.zeros((8, 128)), x[...].reshape(2, 8, 128))[0]), (array(16, 128),)),
+    "masked load": (body_of(masked_load), (array(8, 128),)),
+    "masked store": (masked_store, (array(8, 128),)),
     "asks for VMEM": (asks_for_vmem, (array(16, 128),)),
     "mixed dot": (body_of(lambda x, w: jnp.dot(x[...].astype(jnp.bfloat16), w[...], preferred_element_type=F32)), (array(8, 128), array(128, 128, dtype=jnp.int8))),
     "under jit": (jax.jit(elementwise(jnp.exp)), (SAMPLE,)),

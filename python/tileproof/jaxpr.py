@@ -96,16 +96,24 @@ def function_name(eqn: Any) -> str:
     return name
 
 
-def transforms_of(eqn: Any, count: int) -> tuple[list[Any], Any]:
+def transforms_of(eqn: Any, count: int, tree: str = "tree") -> tuple[list[Any], Any]:
     """Index transforms of a get, swap or addupdate with `count` leading
     operands, traced values in their places."""
     class Leaf:
         def __init__(self, atom: Any):
             self.atom = atom
 
-    tree = eqn.params["tree"]
     leaves = [Leaf(a) for a in eqn.invars[count:]]
-    return list(jax.tree_util.tree_unflatten(tree, leaves)), Leaf
+    return list(jax.tree_util.tree_unflatten(eqn.params[tree], leaves)), Leaf
+
+
+def masked_of(eqn: Any) -> tuple[list[Any], Any, Any, Any]:
+    """The same of a load or store with a mask: transforms, Leaf, the operand
+    (None of a load), the mask; what stands for `other` of a load is the operand."""
+    transforms, leaf = transforms_of(eqn, 0, "args_tree")
+    _, inner, third, fourth = transforms
+    other, mask = (third, fourth) if eqn.primitive.name == "masked_swap" else (fourth, third)
+    return list(inner), leaf, other and other.atom, mask and mask.atom
 
 
 def bind(eqn: Any, values: list[Any]) -> list[Any]:

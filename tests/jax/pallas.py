@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax._src.pallas import primitives
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
@@ -150,6 +151,21 @@ def store(ref, index, value):
     ref[index] = jnp.broadcast_to(value, old.shape)
 
 
+def traced(index):
+    """Python integers as arrays: the interpreter of 0.10 wants a shape of each."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return tuple(jnp.int32(i) if isinstance(i, int) else i for i in parts)
+
+
+def masked_load(ref, index, mask, other=None):
+    other = other if other is None or hasattr(other, "dtype") else jnp.asarray(other, ref.dtype)
+    return primitives.load(ref, traced(index), mask=mask, other=other)
+
+
+def masked_store(ref, index, value, mask):
+    primitives.store(ref, traced(index), value, mask=mask)
+
+
 def branch(condition, then, orelse, values):
     """`if`: both arms take and return the values that live on."""
     return lax.cond(condition, then, orelse, values)
@@ -283,6 +299,10 @@ class Body(ast.NodeTransformer):
     def visit_Call(self, node):
         if isinstance(node.func, ast.Name) and node.func.id == "num_programs":
             return ast.Call(ast.Name("num_programs", ast.Load()), [ast.Constant(node.args[0].id)], [])
+        if isinstance(node.func, ast.Name) and node.func.id in ("load", "store"):  # x[...] is a place here, not a read
+            place = node.args.pop(0)
+            node.args[:0] = [place.value, place.slice]
+            node.func.id = "masked_" + node.func.id
         self.generic_visit(node)
         return node
 
@@ -298,7 +318,7 @@ def body_function(spec, sizes, dtypes):
     start += [ast.parse(f"{t['name']} = entries({t['name']!r}, _{t['name']})").body[0] for t in tables]
     parameters = ["_" + t["name"] for t in tables] + refs
     module = ast.fix_missing_locations(ast.Module([function("kernel", parameters, start + statements)], []))
-    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, "jnp": jnp, "store": store, "branch": branch, "entries": lambda name, ref: entries(next(t for t in tables if t["name"] == name), ref), "while_loop": lax.while_loop, "loop": loop, "inf": jnp.inf, "nan": jnp.nan,
+    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, "jnp": jnp, "store": store, "masked_load": masked_load, "masked_store": masked_store, "branch": branch, "entries": lambda name, ref: entries(next(t for t in tables if t["name"] == name), ref), "while_loop": lax.while_loop, "loop": loop, "inf": jnp.inf, "nan": jnp.nan,
              "program_id": pl.program_id, "num_programs": lambda axis: pl.num_programs(axes.index(axis))}
     exec(compile(module, spec["name"], "exec"), names)
     return names["kernel"]

@@ -161,7 +161,13 @@ static const char *value(maker *g, int depth)
         const char *form = FORMS[pick(g, sizeof FORMS / sizeof *FORMS)], *at = strstr(form, "%s");
         return text(g, "%.*s%s%s", (int)(at - form), form, value(g, depth - 1), at + 2);
     }
-    switch (pick(g, 23)) {
+    switch (pick(g, 24)) {
+    case 22: {
+        const char *from = LEAVES[pick(g, g->pure ? 4 : 6)], *kept = mask(g, 1);
+        if (pick(g, 2))
+            return text(g, "load(%s, %s)", from, kept);
+        return text(g, "load(%s, %s, other=%s)", from, kept, pick(g, 2) ? "1" : value(g, depth - 1));
+    }
     case 20:
     case 21: return moved(g, value(g, depth - 1));
     case 16:
@@ -241,6 +247,10 @@ static void statement(maker *g, int depth)
         line(g, "else:");
         line(g, text(g, "    w%u = %s", g->arms, value(g, 1)));
         line(g, text(g, "s[...] = w%u", g->arms++));
+        return;
+    }
+    if (pick(g, 16) == 0) {
+        line(g, text(g, "store(%s[...], %s, %s)", pick(g, 2) ? "s" : "o", value(g, 1), mask(g, 1)));
         return;
     }
     switch (pick(g, depth > 0 ? 12 : 10)) {

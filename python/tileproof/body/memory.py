@@ -16,8 +16,10 @@ class Memory(Writer):
     """A read is a statement of its own, in order."""
 
     def subscript(self, eqn: Any, count: int) -> tuple[Ref, str, tuple[int, ...]]:
+        return self.place_of(eqn, *jx.transforms_of(eqn, count))
+
+    def place_of(self, eqn: Any, transforms: list[Any], leaf: Any) -> tuple[Ref, str, tuple[int, ...]]:
         ref = self.read(eqn.invars[0])
-        transforms, leaf = jx.transforms_of(eqn, count)
         transforms = [t for t in transforms if type(t).__name__ != "NDIndexer" or not self.takes_all(t, leaf)]
         parts: list[Any] = [("full", n) for n in ref.shape]
         for t in transforms:
@@ -155,6 +157,37 @@ class Memory(Writer):
         if self.uses.get(eqn.outvars[0], 0):
             self.env[eqn.outvars[0]] = self.assign(Value(text, shape, ref.dtype))
         self.line(f"{text} = {value.splat.text if value.splat is not None else value.text}")
+
+    def filled(self, value: Value, shape: tuple[int, ...]) -> str:
+        """The value with the full shape."""
+        if value.splat is not None:
+            value = value.splat
+        text = self.typed(value)
+        if value.shape == shape:
+            return text
+        if value.shape and len(value.shape) != len(shape):
+            text = f"reshape({text}, {shape_text((1,) * (len(shape) - len(value.shape)) + value.shape)})"
+        return f"broadcast_to({text}, {shape_text(shape)})"
+
+    def do_masked_load(self, eqn: Any) -> None:
+        transforms, leaf, other, mask = jx.masked_of(eqn)
+        ref, text, shape = self.place_of(eqn, transforms, leaf)
+        if mask is not None:
+            text = f"load({text}, {self.filled(self.read(mask), shape)}"
+            if other is not None:
+                value = self.read(other)
+                text += f", other={value.text if value.literal else self.filled(value, shape)}"
+            text += ")"
+        if self.uses.get(eqn.outvars[0], 0):
+            self.env[eqn.outvars[0]] = self.assign(Value(text, shape, ref.dtype))
+
+    def do_masked_swap(self, eqn: Any) -> None:
+        transforms, leaf, stored, mask = jx.masked_of(eqn)
+        ref, text, shape = self.place_of(eqn, transforms, leaf)
+        if self.uses.get(eqn.outvars[0], 0):
+            self.env[eqn.outvars[0]] = self.assign(Value(text, shape, ref.dtype))
+        value = self.filled(self.read(stored), shape)
+        self.line(f"{text} = {value}" if mask is None else f"store({text}, {value}, {self.filled(self.read(mask), shape)})")
 
     def do_addupdate(self, eqn: Any) -> None:
         _, text, _ = self.subscript(eqn, 2)

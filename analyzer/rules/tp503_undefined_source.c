@@ -1,0 +1,34 @@
+#include "analyzer/flow.h"
+
+static bool loads_masked(const tp_region *r)
+{
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_step *s = &r->at[i];
+        if ((s->kind == TP_COMPUTE && s->inst->prim == TP_P_MASKED_LOAD) || loads_masked(&s->body) ||
+            loads_masked(&s->orelse) || loads_masked(&s->test))
+            return true;
+    }
+    return false;
+}
+
+static void check(tp_analysis *a)
+{
+    if (a->k->body && loads_masked(&a->k->body->steps))
+        tp_check_leaks(a, "no lane that a mask leaves out reaches output");
+}
+
+const tp_rule tp_rule_tp503_undefined_source = {
+    .code = "TP503",
+    .slug = "undefined-source",
+    .title = "no lane that the mask of a load leaves out, and no cast out of range, reaches a result or a decision",
+    .severity = TP_ERROR,
+    .per_dtype = true,
+    .why = "A masked load says nothing about the lanes that its mask leaves out: registers keep whatever they held. A "
+           "float-to-int conversion out of range is as undefined; that half depends on data and is checked while "
+           "executing.",
+    .bad = "\"a = load(x[...], lane < N)\"   then \"o[...] = sum(a, axis=1)\"",
+    .good = "\"a = load(x[...], lane < N, other=0)\"",
+    .jax = "Nothing is reported: interpret=True loads the lanes all the same. The TPU interpreter and the TPU lowering "
+           "have no masked loads; on GPUs the lanes stay undefined.",
+    .check = check,
+};
