@@ -47,6 +47,19 @@ def test_import_prints_a_spec(folder):
     assert json.loads(done.stdout)["kernel"][-1] == "o[...] = v1 + v2"
 
 
+def test_import_with_symbols_and_a_reference(folder):
+    (folder / "naive.py").write_text("def add(x, y):\n    return x + y\n")
+    done = run(folder, "import-jax", "mine:add", "--arg", "f32[256,N]", "--arg", "f32[256,N]", "--sym", "N=128", "--reference", "naive:add")
+    spec = json.loads(done.stdout)
+    assert spec["sizes"] == {"N": {"min": 1}} and spec["reference"] == ["o = x + y"]
+
+
+def test_code_that_raises(folder):
+    (folder / "raises.py").write_text("def f(x):\n    raise ValueError('not today')\n")
+    done = run(folder, "import-jax", "raises:f", "--arg", "f32[8]")
+    assert done.returncode == 3 and done.stderr == "tileproof: the code raises ValueError (raises.py:2): not today\n"
+
+
 def test_import_lint(folder):
     done = run(folder, "import-jax", "mine:add", "--arg", "f32[256,128]", "--arg", "f32[256,128]", "--lint")
     assert done.returncode == 0 and "0 violated" in done.stdout

@@ -12,11 +12,11 @@ and judged by the program `tileproof`: no TPU is needed. Sizes are those of the
 arguments; tables of a scalar prefetch are fixed at what they hold in this call.
 """
 
-from .api import Finding, Report, assert_equivalent, assert_safe, check, checked, from_pallas
+from .api import Finding, Report, assert_equivalent, assert_safe, check, checked, from_pallas, generalise
 from .errors import NoPallasCall, NotFound, TileproofError, Unsupported
 
 __version__ = "0.1.0"
 __all__ = [
     "Finding", "NoPallasCall", "NotFound", "Report", "TileproofError", "Unsupported", "assert_equivalent", "assert_safe", "check", "checked",
-    "from_pallas",
+    "from_pallas", "generalise",
 ]

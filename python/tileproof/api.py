@@ -76,11 +76,19 @@ class Report:
         return f"<p>{html.escape(str(self).splitlines()[0])}</p><table>{rows}</table>"
 
 
-def from_pallas(fn: Callable[..., Any], *args: Any, tables: bool = True) -> list[dict[str, Any]]:
+def from_pallas(fn: Callable[..., Any], *args: Any, tables: bool = True, reference: Callable[..., Any] | None = None) -> list[dict[str, Any]]:
     """Specs of every pallas_call that fn(*args) reaches; see importer.from_pallas."""
     from . import importer
 
-    return importer.from_pallas(fn, *args, tables=tables)
+    return importer.from_pallas(fn, *args, tables=tables, reference=reference)
+
+
+def generalise(fn: Callable[..., Any], arguments: Callable[..., tuple[Any, ...]], reference: Callable[..., Any] | None = None,
+               **sizes: int) -> list[dict[str, Any]]:
+    """Specs with symbolic sizes, inferred from several calls; see symbolic.generalise."""
+    from . import symbolic
+
+    return symbolic.generalise(fn, arguments, reference, **sizes)
 
 
 def _python_place(spec: dict[str, Any], pointer: str) -> str | None:

@@ -9,6 +9,7 @@ import re
 import runpy
 import subprocess
 import sys
+import traceback
 from typing import Any
 
 from .errors import NotFound, TileproofError
@@ -17,16 +18,33 @@ SHORT = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i32": "int32",
          "u32": "uint32", "b1": "bool", "f64": "float64"}
 
 
-def argument(text: str) -> Any:
-    """f32[512,128] as a shape with a dtype."""
+def argument(text: str, sizes: dict[str, int]) -> Any:
+    """f32[512,128] or f32[M,128] as a shape with a dtype."""
     import jax
     import jax.numpy as jnp
 
-    m = re.fullmatch(r"(\w+)\[([\d,\s]*)\]", text)
+    m = re.fullmatch(r"(\w+)\[([\w,\s]*)\]", text)
     if not m or SHORT.get(m[1], m[1]) not in SHORT.values():
         raise TileproofError(f"--arg is a dtype and a shape such as f32[512,128], not `{text}`")
-    shape = tuple(int(d) for d in m[2].split(",") if d.strip())
-    return jax.ShapeDtypeStruct(shape, jnp.dtype(SHORT.get(m[1], m[1])))
+    dims = [d.strip() for d in m[2].split(",") if d.strip()]
+    for d in dims:
+        if not d.isdigit() and d not in sizes:
+            raise TileproofError(f"`{d}` in `{text}` is neither a number nor one of --sym")
+    return jax.ShapeDtypeStruct(tuple(int(d) if d.isdigit() else sizes[d] for d in dims), jnp.dtype(SHORT.get(m[1], m[1])))
+
+
+def imported(o: Any) -> list[dict[str, Any]]:
+    """The specs that the arguments of `import` ask for."""
+    from . import importer, symbolic
+
+    fn, reference = function(o.function), function(o.reference) if o.reference else None
+    if not o.sym:
+        return importer.from_pallas(fn, *[argument(a, {}) for a in o.arg], reference=reference)
+    sizes = symbolic.parse(o.sym)
+    for name in sizes:
+        if not any(re.search(rf"\b{name}\b", a.partition("[")[2]) for a in o.arg):
+            raise TileproofError(f"`{name}` of --sym is in no --arg; write --arg f32[{name},128]")
+    return symbolic.generalise(fn, lambda **at: tuple(argument(a, at) for a in o.arg), reference, **sizes)
 
 
 def function(name: str) -> Any:
@@ -114,6 +132,8 @@ def main(argv: list[str] | None = None) -> int:
     i = commands.add_parser("import", help="specs of every pallas_call that a function reaches")
     i.add_argument("function", help="pkg.mod:fn")
     i.add_argument("--arg", action="append", default=[], help="f32[512,128]; once per argument")
+    i.add_argument("--sym", help="M=512,K=256: sizes that --arg names, as in f32[M,K], stay symbols; the numbers are those of a typical call")
+    i.add_argument("--reference", help="pkg.mod:fn, the same in jnp: becomes the naive program that `tileproof verify` compares with")
     i.add_argument("-o", "--output", type=pathlib.Path, help="write NAME.tile.json into this folder (default: print)")
     i.add_argument("--lint", action="store_true", help="lint what was imported; the exit code is that of tileproof lint")
     t = commands.add_parser("trace", help="run a script, unedited; specs of every distinct pallas_call")
@@ -131,10 +151,9 @@ def main(argv: list[str] | None = None) -> int:
         if o.command == "trace":
             write(traced(o.script, o.arguments), o.output)
             return 0
-        from . import api, binary, importer
+        from . import api, binary
 
-        fn = function(o.function)
-        specs = importer.from_pallas(fn, *[argument(a) for a in o.arg])
+        specs = imported(o)
         if not o.lint:
             write(specs, o.output)
             return 0
@@ -151,6 +170,11 @@ def main(argv: list[str] | None = None) -> int:
     except TypeError as e:
         print(f"tileproof: the function cannot be called with these arguments: {e}", file=sys.stderr)
         return 2
+    except Exception as e:  # noqa: BLE001  raised by the code that was traced
+        frame = [f for f in traceback.extract_tb(e.__traceback__) if not re.search(r"[/\\](jax|tileproof|runpy)[/\\.]|<frozen", f.filename)]
+        where = f" ({pathlib.Path(frame[-1].filename).name}:{frame[-1].lineno})" if frame else ""
+        print(f"tileproof: the code raises {type(e).__name__}{where}: {e}", file=sys.stderr)
+        return 3
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ import numpy as np
 
 from . import capture
 from . import jaxpr as jx
-from .errors import NoPallasCall, Unsupported
 from .body import Body, Ref, Value
+from .errors import NoPallasCall, Unsupported
+from .reference import attach
 
 WORDS = {
     "and", "or", "not", "implies", "if", "else", "elif", "for", "in", "range", "while", "def", "return", "with", "True", "False", "cdiv",
@@ -56,20 +57,30 @@ def from_equation(eqn: Any, operands: list[Any] | None = None, used: list[bool] 
     return _Import(eqn, operands, used).spec()
 
 
-def from_pallas(fn: Any, *args: Any, tables: bool = True) -> list[dict[str, Any]]:
+def from_pallas(fn: Any, *args: Any, tables: bool = True, reference: Any = None) -> list[dict[str, Any]]:
     """Specs of every pallas_call that fn(*args) reaches: under jit, vmap,
     grad, scan, cond. `args` are arrays or jax.ShapeDtypeStruct.
 
     Where a call has prefetched tables and all of `args` are arrays, fn is run
     once (interpreted) and the tables are fixed at what they held; tables=False
     leaves them open, for any contents.
+
+    `reference`: a jnp function of the same arguments; its program becomes the
+    "reference" of the spec. fn reaches one pallas_call then.
     """
-    equations = list(jx.pallas_calls(jx.trace(fn, args)))
+    closed = jx.trace(fn, args)
+    equations = list(jx.pallas_calls(closed))
     if not equations:
         raise NoPallasCall(f"{getattr(fn, '__name__', fn)} reaches no pallas_call with these arguments")
+    if reference is not None and len(equations) > 1:
+        raise Unsupported(f"a reference for {len(equations)} pallas_calls; import the calls one by one", jx.where(equations[1][0]))
     if tables and any(_reads_tables(e) for e, _ in equations) and all(hasattr(a, "__array__") for a in jx.leaves(args)):
-        return [from_equation(c.equation, c.operands, c.used) for c in capture.calls(fn, *args)]
-    return [from_equation(e, used=used) for e, used in equations]
+        specs = [from_equation(c.equation, c.operands, c.used) for c in capture.calls(fn, *args)]
+    else:
+        specs = [from_equation(e, used=used) for e, used in equations]
+    if reference is not None:
+        attach(specs[0], equations[0][0], closed, reference, args)
+    return specs
 
 
 def _reads_tables(eqn: Any) -> bool:

@@ -12,7 +12,7 @@ from .errors import NotFound
 
 try:
     import jax
-    from jax.extend.core import Literal, jaxpr_as_fun  # noqa: F401
+    from jax.extend.core import Literal
 except ImportError as e:  # pragma: no cover - exercised by a subprocess test
     raise NotFound(f"JAX cannot be imported: {e}; install it with `pip install jax`") from None
 
@@ -122,6 +122,11 @@ def bind(eqn: Any, values: list[Any]) -> list[Any]:
     subfuns, params = made if isinstance(made, tuple) else ((), made)
     results = eqn.primitive.bind(*subfuns, *values, **params)
     return list(results) if eqn.primitive.multiple_results else [results]
+
+
+def shape_of(aval: Any) -> Any:
+    """An argument with the shape and dtype of a value."""
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype)
 
 
 def leaves(args: Any) -> list[Any]:

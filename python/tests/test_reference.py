@@ -1,0 +1,69 @@
+"""jnp functions as references: the same calls as in kernels.py, verified."""
+
+import jax
+import jax.numpy as jnp
+import kernels
+import pytest
+
+import tileproof
+from tileproof import binary, importer
+
+REFERENCES = {
+    "matmul": lambda x, y: x @ y,
+    "matmul in bfloat16": lambda x, y: x @ y,
+    "mixed dot": lambda x, w: jnp.dot(x.astype(jnp.bfloat16), w, preferred_element_type=jnp.float32),
+    "under vmap": jnp.exp,
+    "int8": lambda v: (v.astype(jnp.int32) * 3 // 2).astype(jnp.int8),
+    "elementwise softmax": lambda x: jax.nn.softmax(x, axis=-1),
+    "elementwise logsumexp": lambda x: x - jax.nn.logsumexp(x, axis=-1, keepdims=True),
+    "elementwise triangle": jnp.tril,
+    "elementwise roll": lambda x: jnp.roll(x, 1, 1),
+    **{f"elementwise {n}": kernels.UNARY[n] for n in "var argmax fori while cond_value switch einsum pad any_all remainder".split()},
+}
+
+
+def verified(spec):
+    return binary.run("verify", "-q", "--target", "none", "-", text=importer.text_of(spec))
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_verified(name):
+    fn, args = kernels.CALLS[name]
+    spec, = tileproof.from_pallas(fn, *args, reference=REFERENCES[name])
+    done = verified(spec)
+    assert done.returncode == 0 and "tested" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_wrong_reference_is_found():
+    fn, args = kernels.CALLS["elementwise exp"]
+    done = verified(tileproof.from_pallas(fn, *args, reference=lambda x: jnp.exp(x) * 1.01)[0])
+    assert done.returncode == 1 and "TP701" in done.stdout + done.stderr
+
+
+def test_arguments_in_another_order():
+    def fn(b, a):
+        return kernels.CALLS["matmul"][0](a, b)
+
+    x, y = kernels.CALLS["matmul"][1]
+    assert verified(tileproof.from_pallas(fn, y, x, reference=lambda b, a: a @ b)[0]).returncode == 0
+
+
+def test_operands_that_are_no_arguments():
+    fn = kernels.CALLS["elementwise exp"][0]
+    x = kernels.SAMPLE
+    spec, = tileproof.from_pallas(lambda x: fn(x * 2), x, reference=jnp.exp)  # the reference of what the call computes
+    assert verified(spec).returncode == 0
+    with pytest.raises(tileproof.TileproofError, match="cannot take the operands"):
+        tileproof.from_pallas(lambda a, b: fn(a * b), x, x, reference=lambda a, b: jnp.exp(a * b))
+
+
+@pytest.mark.parametrize("name, reference, sentence", [
+    ("gather by ids", lambda ids, x: x * (ids + 1)[:, None, None], "the prefetched `ids`"),
+    ("elementwise exp", lambda x: x[:3], "results"),
+    ("elementwise exp", lambda x: kernels.CALLS["elementwise exp"][0](x), "reaches a pallas_call"),
+    ("two calls", jnp.exp, "2 pallas_calls"),
+])
+def test_sentences(name, reference, sentence):
+    fn, args = kernels.CALLS[name]
+    with pytest.raises(tileproof.TileproofError, match=sentence):
+        tileproof.from_pallas(fn, *args, reference=reference)

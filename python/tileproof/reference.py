@@ -1,0 +1,79 @@
+"""A jnp function as the naive program of a spec ("reference")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import jaxpr as jx
+from .body import Body, Value
+from .errors import Unsupported
+
+
+class Program(Body):
+    """Statements over whole arrays; there are no refs."""
+
+    def do_pallas_call(self, eqn: Any) -> None:
+        raise Unsupported("a reference that itself reaches a pallas_call", self.place)
+
+
+def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tuple[Any, ...]) -> None:
+    """Add to the spec of eqn, the only pallas_call below `closed`, the program
+    of reference(*args). Where the operands of the call are arguments of the
+    function as they are, the reference gets that function's arguments; else
+    the operands themselves, in their order.
+
+    Raises Unsupported where the two do not fit together.
+    """
+    tables = [t["name"] for t in spec.get("scalar_prefetch", [])]
+    names = tables + [i["name"] for i in spec.get("inputs", [])]
+    flat = jx.leaves(args)
+    given: dict[int, str] = {}
+    for name, origin in zip(names, _origins(closed, eqn)):
+        if origin is None or origin in given:
+            given = {}
+            break
+        given[origin] = name
+    if given:
+        traced = jx.trace(reference, args)
+        parameters = [given.get(n) for n in range(len(flat))]
+    else:
+        avals = [jx.shape_of(a.aval) for a in eqn.invars]
+        try:
+            traced = jx.trace(reference, tuple(avals))
+        except TypeError as e:
+            raise Unsupported(f"operands of the call that are no arguments of the function as they are; the reference cannot take the "
+                              f"operands {', '.join(names)} in their place ({e})", jx.where(eqn)) from None
+        parameters = list(names)
+    inner = jx.open_jaxpr(traced)
+    used = {a for e in inner.eqns for a in e.invars if not jx.is_literal(a)} | {a for a in inner.outvars if not jx.is_literal(a)}
+    values = []
+    for n, (var, name) in enumerate(zip(inner.invars, parameters)):
+        if var in used and (name is None or name in tables):
+            what = f"the prefetched `{name}`" if name else f"argument {n}, which is no operand of the call"
+            raise Unsupported(f"a reference that uses {what}", jx.where(eqn))
+        values.append(Value(name or "", tuple(var.aval.shape), jx.dtype_name(var.aval)))
+    outputs = [o for o in spec["outputs"] if not o.get("discard")]
+    shapes = [tuple(v.aval.shape) for v in inner.outvars]
+    if shapes != [tuple(o["shape"]) for o in outputs]:
+        raise Unsupported(f"a reference with the results {shapes} for the outputs {[tuple(o['shape']) for o in outputs]}", jx.where(eqn))
+    writer = Program([], {*names, *(o["name"] for o in spec["outputs"])})
+    for output, value in zip(outputs, writer.run(traced, values)):
+        writer.line(f"{output['name']} = {writer.typed(value)}")
+    spec["reference"] = writer.lines
+
+
+def _origins(closed: Any, call: Any) -> list[int | None]:
+    """For every operand of the call: which argument of the function it is, as it is."""
+    found: list[int | None] = [None] * len(call.invars)
+
+    def walk(j: Any, origin: dict[Any, int]) -> None:
+        for eqn in jx.equations(j):
+            here = [None if jx.is_literal(a) else origin.get(a) for a in eqn.invars]
+            if eqn is call:
+                found[:] = here
+            elif eqn.primitive.name in jx.INLINED:
+                inner = next(jx.inner_jaxprs(eqn))
+                walk(inner, {p: n for p, n in zip(jx.open_jaxpr(inner).invars, here) if n is not None})
+
+    walk(closed, {v: n for n, v in enumerate(jx.open_jaxpr(closed).invars)})
+    return found
