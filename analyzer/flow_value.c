@@ -27,12 +27,11 @@ bool flow_fits(flow *f, tp_expr value, int64_t lo, int64_t hi, uint32_t rank, co
                   .premises = premises};
     c.extra = tp_flow_vars(f->a, f->out, rank, dims, &c.nextra);
     c.npremises = tp_conjuncts(f->a, f->path, premises, 32);
-    if (tp_claim_decide(f->a, &c).verdict == TP_PROVEN)
-        return true;
-    uint32_t facts = tp_dimension_facts(f->a, premises + c.npremises, 32);
+    /* without F2 where that is easy; the solver is asked once, with it */
+    uint32_t facts = tp_claim_follows(f->a, &c) ? 0 : tp_dimension_facts(f->a, premises + c.npremises, 32);
     c.npremises += facts;
-    bool fits = facts && tp_claim_decide(f->a, &c).verdict == TP_PROVEN;
-    f->out->on_facts |= fits;
+    bool fits = tp_claim_decide(f->a, &c).verdict == TP_PROVEN;
+    f->out->on_facts |= fits && facts;
     return fits;
 }
 

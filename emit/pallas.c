@@ -245,6 +245,7 @@ static void kernel_function(emitter *e)
         tp_buf_printf(e->b, " = pl.program_id(%u)\n", i);
     }
     e->indent = 2;
+    emit_text(e, k->naxes ? "\n" : "");
     emit_block(e, &k->body->syntax);
     emit_text(e, "\n");
 }

@@ -447,6 +447,7 @@ static void branch(emitter *e, const tp_syntax *s)
     unsigned id = ++e->functions;
     if (!carry.len) {
         for (int arm = 0; arm < (s->orelse.len ? 2 : 1); arm++) {
+            emit_text(e, arm ? "\n" : "");
             start_line(e);
             emit_text(e, arm ? "@pl.when(jnp.logical_not(" : "@pl.when(");
             emit_node(e, s->value, 0);
@@ -629,7 +630,6 @@ static void statement(emitter *e, const tp_syntax *s)
         emit_block(e, &s->body);
         e->indent--;
         e->known.len = mark;
-        emit_text(e, "\n");
         break;
     }
     case TP_S_RETURN:
@@ -641,8 +641,17 @@ static void statement(emitter *e, const tp_syntax *s)
     }
 }
 
+/* Becomes functions of its own: set off by empty lines. */
+static bool defines(const tp_syntax *s)
+{
+    return s->kind == TP_S_IF || s->kind == TP_S_FOR || s->kind == TP_S_WHILE || s->kind == TP_S_DEF;
+}
+
 void emit_block(emitter *e, const tp_block *s)
 {
-    for (uint32_t i = 0; i < s->len; i++)
+    for (uint32_t i = 0; i < s->len; i++) {
+        if (i > 0 && (defines(s->at[i]) || defines(s->at[i - 1])))
+            emit_text(e, "\n");
         statement(e, s->at[i]);
+    }
 }

@@ -426,24 +426,51 @@ static uint32_t eliminate(goal *g, tp_expr v, const tp_poly *p, const tp_poly *c
     return 0;
 }
 
+/* all += t with every atom of a least value other than 0 replaced by that value
+ * plus a non-negative rest. */
+static bool shift_term(const goal *g, const tp_term *t, tp_poly *all)
+{
+    tp_poly room[2], factor;
+    tp_expr moved[TP_POLY_MAX_DEGREE];
+    int64_t least[TP_POLY_MAX_DEGREE];
+    uint32_t n = 0, now = 0;
+    tp_term still = {.coef = t->coef};
+    for (uint32_t k = 0; k < t->degree; k++) {
+        int64_t lo = range_of(g, t->factors[k]).lo;
+        if (lo == INT64_MIN)
+            return false;
+        if (lo == 0) {
+            still.factors[still.degree++] = t->factors[k];
+        } else {
+            moved[n] = t->factors[k];
+            least[n++] = lo;
+        }
+    }
+    if (n == 0) {
+        tp_poly_add_term(all, still);
+        return true;
+    }
+    room[0].n = 0;
+    room[0].ok = true;
+    tp_poly_add_term(&room[0], still);
+    for (uint32_t k = 0; k < n; k++, now = !now) {
+        factor.n = 0;
+        factor.ok = true;
+        tp_poly_add_term(&factor, (tp_term){.coef = least[k]});
+        tp_poly_add_term(&factor, (tp_term){.coef = 1, .degree = 1, .factors = {moved[k]}});
+        tp_poly_mul(&room[now], &factor, &room[!now]);
+    }
+    tp_poly_add(all, &room[now], 1);
+    return true;
+}
+
 /* P with every atom replaced by its least value plus a non-negative rest. */
 static uint32_t shifted(goal *g, const tp_poly *p)
 {
-    tp_poly all = constant(0), m, factor, next;
-    for (uint32_t i = 0; i < p->n; i++) {
-        m = constant(p->terms[i].coef);
-        for (uint32_t k = 0; k < p->terms[i].degree; k++) {
-            tp_expr atom = p->terms[i].factors[k];
-            int64_t lo = range_of(g, atom).lo;
-            if (lo == INT64_MIN)
-                return 0;
-            factor = constant(lo);
-            tp_poly_add_term(&factor, (tp_term){.coef = 1, .degree = 1, .factors = {atom}});
-            tp_poly_mul(&m, &factor, &next);
-            m = next;
-        }
-        tp_poly_add(&all, &m, 1);
-    }
+    tp_poly all = constant(0);
+    for (uint32_t i = 0; i < p->n; i++)
+        if (!shift_term(g, &p->terms[i], &all))
+            return 0;
     for (uint32_t i = 0; i < all.n; i++)
         if (all.terms[i].coef < 0)
             return 0;
