@@ -70,8 +70,8 @@ static void check_command(page *p, int *at)
 static void pages_show_what_commands_print(void **state)
 {
     (void)state;
-    static const char *const PAGES[] = {"README.md", "docs/SPEC.md", "docs/DESIGN.md", "docs/HACKING.md",
-                                        "docs/REPORTS.md"};
+    static const char *const PAGES[] = {"README.md",       "docs/SPEC.md",    "docs/DESIGN.md",
+                                        "docs/HACKING.md", "docs/REPORTS.md", "docs/GALLERY.md"};
     int commands = 0;
     for (size_t i = 0; i < sizeof PAGES / sizeof *PAGES; i++) {
         page *p = calloc(1, sizeof *p);
