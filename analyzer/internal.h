@@ -22,6 +22,7 @@ struct tp_analysis {
     tp_expr *other[2];    /* per axis: its value in a second and a third step */
     tp_expr *entries;     /* symbols for the entries of tables that a claim reads */
     tp_expr *part;        /* per array dimension: a block or element number */
+    int one_case;         /* tp_runs_to_the_end(): 1 yes, -1 no, 0 not asked yet */
 };
 
 typedef struct tp_claim {
@@ -77,6 +78,11 @@ tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc 
 /* Fact F2, every array dimension is at most 2^30, as premises; their number. */
 enum { TP_MAX_FACTS = 64 };
 uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises, uint32_t room);
+
+/* one_case.c: the kernel has one case, in which data decides nothing, and the
+ * machine executes it without a trap: then it never traps for what it reads,
+ * writes or leaves undefined. Executes at most once. */
+bool tp_runs_to_the_end(tp_analysis *a);
 
 /* precondition.c: the weakest of a few simple preconditions under which the
  * violated claim is proven, as text; empty when there is none. */

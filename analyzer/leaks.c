@@ -231,6 +231,8 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
         if (told(a, from, &c))
             continue;
         tp_decision d = tp_claim_decide(a, &c);
+        if (d.verdict != TP_PROVEN && (d.verdict == TP_UNKNOWN || c.approximate) && tp_runs_to_the_end(a))
+            d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
         if (d.verdict == TP_PROVEN) {
             t->rests_on = c.rests_on ? c.rests_on : t->rests_on;
             t->grade = d.grade > t->grade ? d.grade : t->grade;
@@ -265,13 +267,14 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
 {
     const tp_flow *f = tp_flow_of(a);
     uint32_t from = a->out->findings.len;
-    if (!f || tp_flow_gave_up(a, f))
+    bool lost = f && f->gave_up.n > 0, executed = lost && tp_runs_to_the_end(a);
+    if (!f || (lost && !executed && tp_flow_gave_up(a, f)))
         return;
     for (uint32_t o = a->k->ninputs; o < a->k->ninputs + a->k->noutputs; o++) {
         const tp_operand *out = &a->k->operands[o];
         if (out->discard)
             continue;
-        tally t = check_sinks(a, f, true, o, from);
+        tally t = executed ? (tally){.grade = TP_GRADE_EXACT} : check_sinks(a, f, true, o, from);
         if (t.open)
             continue;
         tp_finding *ok =
@@ -279,5 +282,6 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
         ok->grade = t.grade == TP_GRADE_NONE ? TP_GRADE_EXACT : t.grade; /* no arithmetic at all */
         ok->rests_on = t.rests_on ? tp_str_c(t.rests_on) : (tp_str){NULL, 0};
     }
-    check_sinks(a, f, false, 0, from);
+    if (!executed)
+        check_sinks(a, f, false, 0, from);
 }

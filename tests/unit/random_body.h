@@ -362,11 +362,12 @@ static const char *make_spec(maker *g)
     g->body = (tp_buf){.arena = g->a};
     for (int n = 0; n < 3; n++)
         g->axis[n] = AXES[n];
-    tp_buf_printf(
-        &t,
-        "{\"tileproof\": 1, \"name\": \"random\", \"target\": \"none\", \"sizes\": {\"M\": {\"min\": %d, \"max\": %d}, "
-        "\"N\": {\"min\": 1, \"max\": %d%s}}, ",
-        1 + pick(g, 3), 4 + pick(g, 4), 4 + pick(g, 3), pick(g, 4) ? "" : ", \"multiple_of\": 2");
+    tp_buf_c(&t, "{\"tileproof\": 1, \"name\": \"random\", \"target\": \"none\", \"sizes\": ");
+    if (pick(g, 8) == 0) /* one case */
+        tp_buf_printf(&t, "{\"M\": %d, \"N\": %d}, ", 1 + pick(g, 7), 1 + pick(g, 6));
+    else
+        tp_buf_printf(&t, "{\"M\": {\"min\": %d, \"max\": %d}, \"N\": {\"min\": 1, \"max\": %d%s}}, ", 1 + pick(g, 3),
+                      4 + pick(g, 4), 4 + pick(g, 3), pick(g, 4) ? "" : ", \"multiple_of\": 2");
     tp_buf_c(&t, "\"grid\": [");
     for (int n = 0; n < g->naxes; n++) {
         const char *extent = n == 0 ? "M" : n == 1 ? "N" : pick(g, 2) ? "M" : "N";
