@@ -149,6 +149,15 @@ def views(x):
     return whole(kernel, x, out=((8, 128), F32))
 
 
+def stores_through_views(x):
+    def kernel(x_ref, o_ref):
+        o_ref[...] = jnp.zeros_like(o_ref)
+        o_ref.bitcast(I32)[pl.ds(0, 8), :] = lax.bitcast_convert_type(x_ref[pl.ds(8, 8), :], I32)
+        o_ref.at[pl.ds(8, 8), :].reshape(2, 4, 128)[...] = x_ref.reshape(4, 4, 128)[pl.ds(1, 2)]
+
+    return whole(kernel, x)
+
+
 def smem_scalar(x):
     def kernel(s_ref, x_ref, o_ref):
         o_ref[...] = x_ref[...] * s_ref[0, 1]
@@ -205,6 +214,9 @@ CALLS |= {
     "ref by an array": (body_of(lambda x, n: x[n[...]]), (array(16, 128), jnp.array([3, 0, 15, 3, 1, 1, 2, 9], I32))),
     "reshaped view": (body_of(lambda x: x.reshape(8, 2, 128)[:, 1, :]), (array(16, 128),)),
     "scan over an array": (body_of(lambda x: lax.scan(lambda c, v: (c * 0.5 + v, None), jnp.zeros((8, 128)), x[...].reshape(2, 8, 128))[0]), (array(16, 128),)),
+    "bitcast view": (body_of(lambda x: (x.bitcast(I32)[pl.ds(2, 8), :] & 255).astype(F32)), (array(16, 128),)),
+    "part, bitcast": (body_of(lambda x: x.at[pl.ds(8, 8)].bitcast(I32)[...].astype(F32)), (array(16, 128),)),
+    "part, reshaped": (body_of(lambda x: x.at[pl.ds(8, 8)].reshape(2, 4, 128)[1], (4, 128)), (array(16, 128),)),
     "masked load": (body_of(masked_load), (array(8, 128),)),
     "masked store": (masked_store, (array(8, 128),)),
     "asks for VMEM": (asks_for_vmem, (array(16, 128),)),

@@ -45,6 +45,11 @@ def test_a_planted_bug_names_operand_line_and_case():
     assert "violated[TP101]" in text and "operand `x`" in text and "test_import.py:" in text and "step i = 1" in text and 'use "i"' in text
 
 
+def test_stores_through_views():  # which interpret=True of JAX 0.10 does not do
+    x = kernels.array(16, 128)
+    tileproof.assert_equivalent(kernels.stores_through_views, lambda x: jnp.concatenate([x[8:], x[4:12]]), x, rtol=0, atol=0)
+
+
 def test_compiler_params_come_along():
     fn, args = kernels.CALLS["asks for VMEM"]
     spec = tileproof.from_pallas(fn, *args)[0]

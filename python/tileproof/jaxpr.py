@@ -68,6 +68,11 @@ def dtype_name(aval: Any) -> str:
     return str(getattr(aval, "dtype", aval))
 
 
+def bits_of(dtype: Any) -> str:
+    """The unsigned integers of the same width."""
+    return f"uint{8 * jax.numpy.dtype(dtype).itemsize}"
+
+
 def where(eqn: Any) -> str | None:
     """file.py:line of the user's code that made this equation."""
     try:

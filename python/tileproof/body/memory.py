@@ -48,35 +48,48 @@ class Memory(Writer):
         return all(type(i).__name__ == "Slice" and not isinstance(i.start, leaf) and i.start == 0 and i.size == n and i.stride == 1
                    for i, n in zip(t.indices, t.shape))
 
-    def viewed(self, eqn: Any, count: int) -> tuple[Ref, list[Any], Any] | None:
-        """A ref seen through a reshape: the ref, the transforms after it."""
-        transforms, leaf = jx.transforms_of(eqn, count)
-        if not transforms or type(transforms[0]).__name__ not in ("RefReshaper", "ReshapeTransform"):
-            return None
-        return self.read(eqn.invars[0]), transforms, leaf
+    def views_of(self, ref: Ref, transforms: list[Any], leaf: Any) -> tuple[list[Any], list[Any], str]:
+        """Leading indexers, the views behind them, the dtype at the end. A
+        bitcast to a dtype of the same width commutes with all of them."""
+        dtype, rest = ref.dtype, []
+        for t in transforms:
+            if type(t).__name__ in ("BitcastTransform", "RefBitcaster"):
+                if np.dtype(jx.bits_of(t.dtype)) != np.dtype(jx.bits_of(ref.dtype)):
+                    raise Unsupported(f"a view of `{ref.name}` with elements of another width", self.place)
+                dtype = str(np.dtype(t.dtype))
+            elif type(t).__name__ != "NDIndexer" or not self.takes_all(t, leaf):
+                rest.append(t)
+        n = 0
+        while n < len(rest) and type(rest[n]).__name__ == "NDIndexer" and not rest[n].int_indexer_shape:
+            n += 1
+        return rest[:n], rest[n:], dtype
 
-    def load_viewed(self, eqn: Any) -> Value | None:
-        """ref.reshape(…)[…] and ref[array, :]: the whole is read, then cut."""
-        view = self.viewed(eqn, 1)
-        if view:
-            ref, transforms, leaf = view
-            shape = tuple(int(d) for d in transforms[0].shape)
-            value = self.assign(Value(f"reshape({ref.name}[...], {shape_text(shape)})", shape, ref.dtype))
-            for t in transforms[1:]:
-                value = self.cut(value, t, leaf)
-            return value
-        transforms, leaf = jx.transforms_of(eqn, 1)
-        if len(transforms) == 1 and type(transforms[0]).__name__ == "NDIndexer" and transforms[0].int_indexer_shape:
-            ref = self.read(eqn.invars[0])
-            if ref.table:
-                raise Unsupported(f"a read of more than one entry of the prefetched `{ref.name}`", self.place)
-            return self.cut(self.assign(Value(f"{ref.name}[...]", ref.shape, ref.dtype)), transforms[0], leaf)
-        return None
+    def loaded(self, eqn: Any, count: int) -> Value:
+        """What a get reads: a part of the ref, then its views as operations on the value."""
+        transforms, leaf = jx.transforms_of(eqn, count)
+        source = self.read(eqn.invars[0])
+        indexers, views, dtype = self.views_of(source, transforms, leaf)
+        ref, text, shape = self.place_of(eqn, indexers, leaf)
+        value = Value(text, shape, "int32" if ref.table else ref.dtype)
+        if (views or dtype != ref.dtype) and ref.table:
+            raise Unsupported(f"a read of more than one entry of the prefetched `{ref.name}`", self.place)
+        if views or dtype != ref.dtype:
+            value = self.assign(value)
+        for t in views:
+            value = self.cut(value, t, leaf)
+        return value if dtype == ref.dtype else Value(f"bitcast({value.text}, {dtype})", value.shape, dtype)
 
     def cut(self, value: Value, t: Any, leaf: Any) -> Value:
-        """An indexer on a value: slices and scalars by take, at most one array."""
-        if type(t).__name__ != "NDIndexer":
-            raise Unsupported(f"a view through {type(t).__name__}", self.place)
+        """A view or an indexer on a value: slices and scalars by take, at most one array."""
+        kind = type(t).__name__
+        if kind in ("ReshapeTransform", "RefReshaper"):
+            new = tuple(int(d) for d in t.shape)
+            return self.assign(Value(f"reshape({value.text}, {shape_text(new)})", new, value.dtype))
+        if kind in ("TransposeTransform", "RefTransposer"):
+            order = tuple(int(d) for d in t.permutation)
+            return self.assign(Value(f"transpose({value.text}, {shape_text(order)})", tuple(value.shape[d] for d in order), value.dtype))
+        if kind != "NDIndexer":
+            raise Unsupported(f"a view through {kind}", self.place)
         text, shape, axis, arrays = value.text, [], 0, 0
         for i, n in zip(t.indices, value.shape):
             if type(i).__name__ == "Slice":
@@ -131,32 +144,39 @@ class Memory(Writer):
         return out
 
     def do_get(self, eqn: Any) -> None:
-        cut = self.load_viewed(eqn)
-        if cut:
-            self.env[eqn.outvars[0]] = self.assign(cut) if self.uses.get(eqn.outvars[0], 0) else cut
-            return
-        ref, text, shape = self.subscript(eqn, 1)
-        value = Value(text, shape, ref.dtype)
-        if ref.table:
-            value.dtype = "int32"
+        value = self.loaded(eqn, 1)
+        if self.read(eqn.invars[0]).table:
             want = jx.dtype_name(eqn.outvars[0].aval)
-            value = value if want == "int32" else Value(f"{text}.astype({want})", (), want)
-            self.finish(eqn, value)
-            return
-        if self.uses.get(eqn.outvars[0], 0):
+            self.finish(eqn, value if want == "int32" else Value(f"{value.text}.astype({want})", (), want))
+        elif self.uses.get(eqn.outvars[0], 0):
             self.env[eqn.outvars[0]] = self.assign(value)
 
     def do_swap(self, eqn: Any) -> None:
-        view = self.viewed(eqn, 2)
-        if view and len(view[1]) == 1 and not self.uses.get(eqn.outvars[0], 0):
-            value = self.strong(self.read(eqn.invars[1]))
-            self.line(f"{view[0].name}[...] = reshape({value.text}, {shape_text(view[0].shape)})")
-            return
-        ref, text, shape = self.subscript(eqn, 2)
+        source = self.read(eqn.invars[0])
+        transforms, leaf = jx.transforms_of(eqn, 2)
+        indexers, views, dtype = self.views_of(source, transforms, leaf)
+        ref, text, shape = self.place_of(eqn, indexers, leaf)
         value = self.read(eqn.invars[1])
         if self.uses.get(eqn.outvars[0], 0):
-            self.env[eqn.outvars[0]] = self.assign(Value(text, shape, ref.dtype))
+            self.env[eqn.outvars[0]] = self.assign(self.loaded(eqn, 2))
+        if views or dtype != ref.dtype:
+            value = self.unviewed(self.strong(value), views, shape)
+            if dtype != ref.dtype:
+                value = Value(f"bitcast({value.text}, {ref.dtype})", value.shape, ref.dtype)
         self.line(f"{text} = {value.splat.text if value.splat is not None else value.text}")
+
+    def unviewed(self, value: Value, views: list[Any], shape: tuple[int, ...]) -> Value:
+        """The value that a store through these views puts into a place of this shape."""
+        for t in reversed(views):
+            kind = type(t).__name__
+            if kind in ("TransposeTransform", "RefTransposer"):
+                order = tuple(int(d) for d in np.argsort(t.permutation))
+                value = Value(f"transpose({value.text}, {shape_text(order)})", tuple(value.shape[d] for d in order), value.dtype)
+            elif kind in ("ReshapeTransform", "RefReshaper") and t is views[0]:
+                value = Value(f"reshape({value.text}, {shape_text(shape)})", shape, value.dtype)
+            else:
+                raise Unsupported(f"a store through {kind} behind another view", self.place)
+        return value
 
     def filled(self, value: Value, shape: tuple[int, ...]) -> str:
         """The value with the full shape."""
