@@ -121,6 +121,17 @@ def masked_of(eqn: Any) -> tuple[list[Any], Any, Any, Any]:
     return list(inner), leaf, other and other.atom, mask and mask.atom
 
 
+def spelled_out(eqn: Any) -> Any:
+    """The jaxpr of a primitive that JAX itself defines by others; None: it is none."""
+    if eqn.primitive.name != "threefry2x32":
+        return None
+    try:
+        from jax._src.random.threefry2x32 import _threefry2x32_lowering as rounds
+    except ImportError:
+        return None
+    return jax.make_jaxpr(lambda *a: rounds(*a, use_rolled_loops=False))(*(shape_of(a.aval) for a in eqn.invars))
+
+
 def bind(eqn: Any, values: list[Any]) -> list[Any]:
     """Evaluate one equation."""
     made = eqn.primitive.get_bind_params(eqn.params)

@@ -140,12 +140,18 @@ class Writer:
             handler(eqn)
         elif name in jx.INLINED:
             self.inline(eqn)
-        elif not self.regular(eqn):
+        elif not self.regular(eqn) and not self.spelled_out(eqn):
             raise Unsupported(f"the primitive `{name}`", self.place)
 
     def regular(self, eqn: Any) -> bool:
         """Primitives that come by the table, not with a method each."""
         return False
+
+    def spelled_out(self, eqn: Any) -> bool:
+        inner = jx.spelled_out(eqn)
+        if inner is not None:
+            self.inline_jaxpr(eqn, inner, [self.read(a) for a in eqn.invars])
+        return inner is not None
 
     def inline(self, eqn: Any) -> None:
         values = [self.read(a) for a in eqn.invars]
@@ -156,6 +162,9 @@ class Writer:
             a, b = self.pair(values)
             self.finish(eqn, Value(f"{a.operand()} {idiom} {b.operand()}", atom=False))
             return
+        self.inline_jaxpr(eqn, inner, values)
+
+    def inline_jaxpr(self, eqn: Any, inner: Any, values: list[Any]) -> None:
         # what is used several times inside is named first
         self.count_uses(inner)
         params = jx.open_jaxpr(inner).invars
