@@ -36,7 +36,7 @@ CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 Q := $(if $(V),,@)
 
-.PHONY: corpus all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz steady boxes cross-check mutants strict asan bench install format clean help deps
+.PHONY: corpus all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz steady boxes cross-check mutants verdicts strict asan bench install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -116,6 +116,9 @@ TRIALS ?= 50000
 
 cross-check: all $(TESTS) ## do other solvers agree? (cvc5 and z3 where they are installed)
 	@tools/cross-check.sh build/tileproof $(BUILD)/tests
+
+verdicts: all $(TESTS) ## write tests/verdicts.txt again, after a change of verdicts that is meant
+	@TEST_WRITE=1 $(BUILD)/tests/test_verdicts && git diff --stat tests/verdicts.txt
 
 steady: all ## the same bytes in 20 runs under load
 	@tools/steady.sh build/tileproof

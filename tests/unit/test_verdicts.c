@@ -1,0 +1,97 @@
+/* What lint says of the gallery and of every example of a rule, line by line
+ * against tests/verdicts.txt: a verdict, a basis or a size in bytes that
+ * changes is seen in the diff of that file. What only a solver decides is
+ * "open", since solvers differ. TEST_WRITE=1 (make verdicts) writes the file. */
+#include "tests/unit/process.h"
+
+static const char FILE_NAME[] = "tests/verdicts.txt";
+
+typedef struct count {
+    const char *rule, *what;
+    unsigned n;
+} count;
+
+static int by_name(const void *a, const void *b)
+{
+    const count *x = a, *y = b;
+    int c = strcmp(x->rule, y->rule);
+    return c ? c : strcmp(x->what, y->what);
+}
+
+/* "proven cert given F2", "violated", "open" */
+static const char *what_of(tp_arena *a, struct json_object *f)
+{
+    const char *verdict = string_of(f, "verdict"), *grade = string_of(f, "grade");
+    if (strcmp(verdict, "unknown") == 0 || (strcmp(verdict, "proven") == 0 && strstr(grade, "z3")))
+        return "open";
+    tp_buf b = {.arena = a};
+    tp_buf_printf(&b, "%s%s%s", verdict, grade[0] ? " " : "", grade);
+    struct json_object *basis = member(f, "rests_on"), *w = member(f, "witness"),
+                       *sizes = w ? member(w, "sizes") : NULL;
+    for (size_t i = 0; i < json_object_array_length(basis); i++)
+        tp_buf_printf(&b, "%s%s", i ? " " : " given ", json_object_get_string(json_object_array_get_idx(basis, i)));
+    return tp_cstr(a, tp_buf_view(&b));
+}
+
+static void print_spec(tp_arena *a, tp_buf *out, struct json_object *spec)
+{
+    enum { MOST = 400 };
+    count counts[MOST];
+    struct json_object *findings = member(spec, "findings"), *memory = member(spec, "memory"),
+                       *vmem = memory ? member(memory, "vmem") : NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < json_object_array_length(findings); i++) {
+        struct json_object *f = json_object_array_get_idx(findings, i);
+        count c = {string_of(f, "rule"), what_of(a, f), 1};
+        size_t k = 0;
+        while (k < n && by_name(&counts[k], &c) != 0)
+            k++;
+        assert_true(k < MOST);
+        if (k < n)
+            counts[k].n++;
+        else
+            counts[n++] = c;
+    }
+    qsort(counts, n, sizeof *counts, by_name);
+    tp_buf_printf(out, "%s:", string_of(spec, "path"));
+    for (size_t i = 0; i < n; i++)
+        tp_buf_printf(out, "%s%s %u %s", i ? "; " : " ", counts[i].rule, counts[i].n, counts[i].what);
+    if (vmem)
+        tp_buf_printf(out, "; vmem %s", json_object_get_string(member(vmem, "bytes")));
+    tp_buf_c(out, "\n");
+}
+
+static void verdicts(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_str why, wanted = {NULL, 0};
+    outcome o = RUN(a, "lint", "--format", "json", "examples", "tests/rules");
+    struct json_object *r = record_of(a, &o), *specs = member(r, "specs");
+    tp_buf now = {.arena = a};
+    for (size_t i = 0; i < json_object_array_length(specs); i++)
+        print_spec(a, &now, json_object_array_get_idx(specs, i));
+    tp_str got = tp_buf_view(&now);
+    if (getenv("TEST_WRITE"))
+        assert_int_equal(tp_write_file(a, FILE_NAME, &got, 1, &why), TP_OK);
+    assert_int_equal(tp_read_file(a, FILE_NAME, 8 << 20, &wanted, &why), TP_OK);
+    const char *x = tp_cstr(a, got), *y = tp_cstr(a, wanted);
+    unsigned different = 0;
+    while (*x || *y) {
+        size_t n = strcspn(x, "\n"), m = strcspn(y, "\n");
+        if ((n != m || memcmp(x, y, n) != 0) && different++ < 5)
+            print_message("now   %.*s\nknown %.*s\n", (int)n, x, (int)m, y);
+        x += n + (x[n] != '\0');
+        y += m + (y[m] != '\0');
+    }
+    if (different)
+        fail_msg("%u lines differ from %s; `make verdicts` writes it, review its diff", different, FILE_NAME);
+    json_object_put(r);
+    tp_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
