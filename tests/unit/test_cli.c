@@ -554,5 +554,6 @@ int main(void)
         IN_PLACE(playback),
         IN_PLACE(smt2_files),
     };
+    cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
