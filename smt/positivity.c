@@ -341,7 +341,7 @@ static uint32_t from_ends(goal *g, const tp_poly *coef, uint32_t at_hi, uint32_t
 static uint32_t eliminate_quotient(goal *g, tp_expr v, const tp_expr_node *n, const tp_poly *p, const tp_poly *coef,
                                    const tp_poly *rest, int sign)
 {
-    tp_poly bound = poly(g, n->a), b = poly(g, n->b), one = constant(1);
+    tp_poly bound = poly(g, n->a), b = poly(g, n->b), one = constant(1), more = *rest, next = *p, end_poly;
     bool up = n->op == TP_E_CDIV;
     uint32_t divisor, end;
     if (sign == 0 || range_of(g, n->b).lo < 1)
@@ -353,10 +353,17 @@ static uint32_t eliminate_quotient(goal *g, tp_expr v, const tp_expr_node *n, co
         tp_poly_add(&bound, &b, 1);
         tp_poly_add(&bound, &one, -1);
     }
-    if (!bound.ok || !(end = combined(g, coef, &bound, &b, rest)) || !(divisor = at_least(g, n->b, 1)))
+    /* integers: b*(P + 1) >= 1 is enough */
+    tp_poly_add(&more, &one, 1);
+    tp_poly_add(&next, &one, 1);
+    tp_poly_mul(coef, &bound, &end_poly);
+    tp_poly_mul(&b, &more, &bound);
+    tp_poly_add(&end_poly, &bound, 1);
+    tp_poly_add(&end_poly, &one, -1);
+    if (!next.ok || !(end = positive(g, &end_poly)) || !(divisor = at_least(g, n->b, 1)))
         return 0;
     uint32_t distance = defined(g, v, (sign > 0) != up, divisor);
-    return cancel(g, from_end(g, end, coef, sign, distance), divisor, p); /* b*P >= 0 */
+    return cancel(g, from_end(g, end, coef, sign, distance), divisor, &next);
 }
 
 static uint32_t eliminate_step(goal *g, const tp_var *x, const tp_poly *coef, const tp_poly *rest, int sign)
@@ -488,23 +495,37 @@ static uint32_t shifted(goal *g, const tp_poly *p)
     return tp_line_sum(g->v, g->lines, t, all.n);
 }
 
-static uint32_t positive(goal *g, const tp_poly *p)
+/* The atom of P of the highest rank below `limit`; no id: none. */
+static tp_expr next_atom(const goal *g, const tp_poly *p, uint64_t limit, uint64_t *rank)
 {
     tp_expr v = {0};
-    uint64_t best = 0;
+    *rank = 0;
+    for (uint32_t i = 0; i < p->n; i++)
+        for (uint32_t k = 0; k < p->terms[i].degree; k++) {
+            uint64_t r = rank_of(g, p->terms[i].factors[k]);
+            if (r > *rank && r < limit) {
+                *rank = r;
+                v = p->terms[i].factors[k];
+            }
+        }
+    return v;
+}
+
+static uint32_t positive(goal *g, const tp_poly *p)
+{
+    tp_poly coef, rest;
+    uint64_t rank = UINT64_MAX;
     uint32_t found;
     if (g->budget-- <= 0 || !p->ok)
         return 0;
     if ((found = shifted(g, p)))
         return found;
-    for (uint32_t i = 0; i < p->n; i++)
-        for (uint32_t k = 0; k < p->terms[i].degree; k++)
-            if (rank_of(g, p->terms[i].factors[k]) > best) {
-                best = rank_of(g, p->terms[i].factors[k]);
-                v = p->terms[i].factors[k];
-            }
-    tp_poly coef, rest;
-    return v.id && split(p, v, &coef, &rest) ? eliminate(g, v, p, &coef, &rest) : 0;
+    do { /* sizes in any order */
+        tp_expr v = next_atom(g, p, rank, &rank);
+        if (v.id && split(p, v, &coef, &rest) && (found = eliminate(g, v, p, &coef, &rest)))
+            return found;
+    } while (rank >> 32 == 1 && g->budget > 0);
+    return 0;
 }
 
 uint32_t tp_poly_at_least_0(tp_prover *v, const tp_obligation *o, const tp_poly *p, tp_lines *lines)
