@@ -181,6 +181,9 @@ typedef struct tp_load_options {
     tp_str target; /* overrides the spec's; empty: none */
 } tp_load_options;
 
+/* "x-python": {"inferred": …}: the sizes were generalised from calls, not declared. */
+bool tp_sizes_inferred(const tp_json *doc);
+
 /* Read c->source into *out. On TP_E_INPUT c->findings holds the error. */
 tp_status tp_spec_load(tp_ctx *c, const tp_load_options *o, tp_spec **out);
 

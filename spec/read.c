@@ -268,3 +268,9 @@ tp_status tp_spec_load(tp_ctx *c, const tp_load_options *o, tp_spec **out)
     *out = st == TP_OK ? l.spec : NULL;
     return st;
 }
+
+bool tp_sizes_inferred(const tp_json *doc)
+{
+    const tp_json *python = tp_json_get(doc, "x-python");
+    return python && python->type == TP_J_OBJECT && tp_json_get(python, "inferred");
+}

@@ -63,6 +63,7 @@ def test_matmul():
     assert spec["sizes"] == {"M": {"min": 1}, "N": {"min": 1}, "K": {"min": 128, "multiple_of": 128}}
     assert [a["steps"] for a in spec["grid"]] == ["cdiv(M, 128)", "cdiv(N, 128)", "cdiv(K, 128)"]
     assert len(spec["x-python"]["inferred"]["checked"]) == 4
+    assert binary.report("lint", spec)["specs"][0]["domain"]["origin"] == "inferred"
     done = verified(spec)
     assert done.returncode == 0, done.stdout
 

@@ -54,7 +54,7 @@ class Form:
 
         def strip(v: Any, key: str = "") -> Any:
             if isinstance(v, dict):
-                return {k: v[k] if k == "x-python" else strip(v[k], k) for k in v}
+                return {k: strip(v[k], k) for k in v}
             if isinstance(v, list):
                 return [strip(x, key) for x in v]
             if isinstance(v, int) and not isinstance(v, bool) and key != "tileproof":
@@ -63,7 +63,7 @@ class Form:
                 return NUMBER.sub(lambda m: slot(float(m[0]) if set(m[0]) & set(".e") else int(m[0]), True), v)
             return v
 
-        return Form(json.dumps(strip(spec)), numbers, quoted)
+        return Form(json.dumps(strip({k: v for k, v in spec.items() if k not in ("name", "x-python")})), numbers, quoted)
 
 
 def generalise(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = None, **sizes: int) -> list[dict[str, Any]]:
@@ -200,8 +200,9 @@ class _Inference:
 
         spec: dict[str, Any] = fill(json.loads(form.skeleton))
         sizes = {n: {"min": least[n], **({"multiple_of": d} if d > 1 else {})} for n, d in steps.items()}
-        python = {**spec.pop("x-python", {}), "inferred": {"sizes": list(self.base), "from": samples, "checked": fresh}}
-        return {"tileproof": spec.pop("tileproof"), "name": spec.pop("name"), "x-python": python, "sizes": sizes, **spec}
+        model = self.models[which]  # its name may hold sizes: any will do
+        python = {**model.get("x-python", {}), "inferred": {"sizes": list(self.base), "from": samples, "checked": fresh}}
+        return {"tileproof": spec.pop("tileproof"), "name": model["name"], "x-python": python, "sizes": sizes, **spec}
 
 
 def _constant(value: Any) -> Formula:

@@ -259,8 +259,9 @@ static void domain(const painter *p, const tp_spec_report *s)
         tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(k->where[i].text));
     for (uint32_t c = 0; c < s->spec->nkernels && s->spec->nkernels > 1; c++)
         tp_buf_printf(&b, "%s%.*s", c ? " or " : b.n ? ", " : "", TP_FMT(tp_dtypes_text(s->spec->kernels[c])));
-    fprintf(p->out, "  for all %.*s   target %.*s%s\n", TP_FMT(b.n ? tp_buf_view(&b) : TP_S("(one shape)")),
-            TP_FMT(k->target.name), k->target_defaulted ? " (default)" : "");
+    fprintf(p->out, "  for all %.*s%s   target %.*s%s\n", TP_FMT(b.n ? tp_buf_view(&b) : TP_S("(one shape)")),
+            tp_sizes_inferred(k->doc) ? " (inferred from several calls)" : "", TP_FMT(k->target.name),
+            k->target_defaulted ? " (default)" : "");
 }
 
 static void equivalence(const painter *p, const tp_report *r, const tp_spec_report *s)

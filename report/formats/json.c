@@ -122,8 +122,15 @@ static json *domain(const tp_spec *spec)
     json_object_object_add(o, "sizes", sizes);
     json_object_object_add(o, "where", where);
     json_object_object_add(o, "facts", facts);
-    json_object_object_add(o, "contracts", json_object_new_array());
-    json_object_object_add(o, "origin", json_object_new_string("declared"));
+    json *contracts = json_object_new_array();
+    for (uint32_t i = 0; i < k->ncontracts; i++) {
+        json *c = json_object_new_object();
+        json_object_object_add(c, "id", text(k->contracts[i].id));
+        json_object_object_add(c, "text", text(k->contracts[i].text));
+        json_object_array_add(contracts, c);
+    }
+    json_object_object_add(o, "contracts", contracts);
+    json_object_object_add(o, "origin", json_object_new_string(tp_sizes_inferred(k->doc) ? "inferred" : "declared"));
     return o;
 }
 
