@@ -138,10 +138,13 @@ class _Inference:
         return [self.instance(which, formulas[which], steps, least, samples, fresh) for which in range(len(self.forms))]
 
     def least(self, name: str, d: int, formulas: list[list[Formula]]) -> int:
-        """The least value, by halving, for which fn has this form."""
-        least, v = self.base[name], self.base[name] // 2 // d * d
-        while v >= d and self.matches({**self.base, name: v}, formulas):
-            least, v = v, v // 2 // d * d
+        """The least value for which fn has this form, by halving, then one by one."""
+        least, tried = self.base[name], {d * n for n in range(1, 9)} | {self.base[name] // 2 ** n // d * d for n in range(1, 31)}
+        for v in sorted(tried, reverse=True):
+            if 0 < v < self.base[name]:
+                if not self.matches({**self.base, name: v}, formulas):
+                    break
+                least = v
         return least
 
     def matches(self, at: Sizes, formulas: list[list[Formula]]) -> bool:
@@ -154,7 +157,7 @@ class _Inference:
 
     def fit(self, which: int, samples: list[Sizes]) -> list[Formula]:
         columns = [[(self.forms_at(s) or [])[which].numbers[slot] for s in samples] for slot in range(len(self.forms[which].numbers))]
-        constants = sorted({int(c[0]) for c in columns if isinstance(c[0], int) and c[0] > 1 and len(set(c)) == 1})
+        constants = sorted({2, 3, 4, 8} | {int(c[0]) for c in columns if isinstance(c[0], int) and c[0] > 1 and len(set(c)) == 1})
         out: list[Formula] = []
         for column in columns:
             if len(set(column)) == 1:
