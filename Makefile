@@ -146,9 +146,9 @@ bench: all ## speed as ratios in one run, beside JAX where build/venv has it
 	@bench/run.sh
 
 install: all ## PREFIX=/usr/local DESTDIR=
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/tileproof/examples
+	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BUILD)/tileproof $(DESTDIR)$(PREFIX)/bin/tileproof
-	install -m 644 examples/*.tile.json $(DESTDIR)$(PREFIX)/share/tileproof/examples/
+	for f in $$(ls examples/*/*.tile.json | grep -v /broken/); do install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/tileproof/$$f; done
 
 format: ## clang-format the sources, canonical form for the specs
 	clang-format -i $$(git ls-files '*.[ch]')

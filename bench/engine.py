@@ -36,7 +36,7 @@ def median_ms(f, repeats):
 
 def matmul(size, block):
     blocks = {"bm": block, "bn": block, "bk": block}
-    spec = json.loads((ROOT / "examples" / "matmul.tile.json").read_text())
+    spec = json.loads((ROOT / "examples" / "matmul" / "matmul.tile.json").read_text())
     spec["sizes"] = {**spec["sizes"], **blocks}
     spec.pop("cases", None)
     x, y = (np.random.default_rng(s).standard_normal((size, size), dtype=np.float32) for s in (1, 2))
@@ -61,7 +61,7 @@ def matmul(size, block):
 
 def lint_against_lowering():
     ours, theirs = [], []
-    for path in sorted((ROOT / "examples").glob("*.tile.json")):
+    for path in sorted(p for p in (ROOT / "examples").glob("*/*.tile.json") if p.parent.name != "broken"):
         spec = json.loads(path.read_text())
         sizes = {k: 512 for k, v in spec["sizes"].items() if isinstance(v, dict) and "in" not in v}
         dtypes = {k: v[0] for k, v in spec.get("dtypes", {}).items()}

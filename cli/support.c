@@ -102,12 +102,15 @@ static bool find_in_gallery(tp_cli *c, tp_str name, tp_strings *out)
             dir.n = (size_t)i;
     const char *const PLACES[] = {"examples", tp_printf(c->arena, "%.*s/../examples", TP_FMT(dir)).p,
                                   tp_printf(c->arena, "%.*s/../share/tileproof/examples", TP_FMT(dir)).p};
+    const char *file = tp_printf(c->arena, "/%.*s.tile.json", TP_FMT(name)).p;
     for (size_t i = 0; i < 3; i++) {
-        tp_str path = tp_printf(c->arena, "%s/%.*s.tile.json", PLACES[i], TP_FMT(name));
-        if (access(path.p, R_OK) == 0) {
-            tp_push(c->arena, *out, path);
-            return true;
-        }
+        tp_strings all = {0};
+        search_folder(c, tp_str_c(PLACES[i]), &all, 0);
+        for (uint32_t k = 0; k < all.len; k++)
+            if (has_suffix(all.at[k], file)) {
+                tp_push(c->arena, *out, all.at[k]);
+                return true;
+            }
     }
     return false;
 }

@@ -22,7 +22,7 @@ def test_sizes_are_arithmetic():
 
 
 def test_all_agree():
-    opinions, remarks = says("paged_attention.tile.json")
+    opinions, remarks = says("attention/paged_attention.tile.json")
     assert opinions.pop("TPU compiler") in ("absent", "accepts")
     assert opinions == {"tileproof lint, all sizes": "accepts", "tileproof run, this case": "runs", "JAX: TPU lowering": "accepts",
                         "JAX: interpret=True": "equal", "JAX: pltpu.InterpretParams()": "equal"}

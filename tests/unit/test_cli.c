@@ -138,6 +138,8 @@ static void check_clean(const char *command, const char *path)
 
 static void check_gallery_spec(const char *path)
 {
+    if (strstr(path, "/broken/"))
+        return;
     check_clean("lint", path);
     check_clean("verify", path);
 }
@@ -145,7 +147,7 @@ static void check_gallery_spec(const char *path)
 static void gallery_is_clean(void **state)
 {
     (void)state;
-    assert_true(each("examples/*.tile.json", check_gallery_spec) >= 12);
+    assert_true(each("examples/*/*.tile.json", check_gallery_spec) >= 30);
 }
 
 static void check_canonical(const char *path)
@@ -165,8 +167,7 @@ static void check_canonical(const char *path)
 static void files_are_canonical(void **state)
 {
     (void)state;
-    each("examples/*.tile.json", check_canonical);
-    each("examples/broken/*.tile.json", check_canonical);
+    each("examples/*/*.tile.json", check_canonical);
     each("tests/rules/*/*.tile.json", check_canonical);
     each("tests/semantics/*.tile.json", check_canonical);
 }
@@ -293,7 +294,8 @@ static void hostile_files(void **state)
 static void standard_input(void **state)
 {
     place *p = *state;
-    outcome o = run_limited(p->a, "examples/add_vectors.tile.json", 6144, (const char *const[]){"lint", "-", NULL});
+    outcome o =
+        run_limited(p->a, "examples/elementwise/add_vectors.tile.json", 6144, (const char *const[]){"lint", "-", NULL});
     assert_int_equal(o.exit, 0);
     o = run_limited(p->a, "tests/bad/truncated.tile.json", 6144, (const char *const[]){"lint", "-", NULL});
     assert_int_equal(o.exit, 3);
@@ -385,7 +387,8 @@ static void usage(void **state)
 static void exit_codes_of_many(void **state)
 {
     place *p = *state;
-    assert_int_equal(RUN(p->a, "lint", "examples/matmul.tile.json", "examples/broken/extra_step.tile.json").exit, 1);
+    assert_int_equal(RUN(p->a, "lint", "examples/matmul/matmul.tile.json", "examples/broken/extra_step.tile.json").exit,
+                     1);
     assert_int_equal(RUN(p->a, "lint", "examples/broken/extra_step.tile.json", "tests/bad/empty.tile.json").exit, 3);
     assert_int_equal(RUN(p->a, "verify", "tests/bad/case_huge.tile.json").exit, 4);
     assert_int_equal(RUN(p->a, "verify", "tests/bad/case_huge.tile.json", "--unknown", "warn").exit, 0);

@@ -39,9 +39,10 @@ static void memory(void **state)
     unsigned ran_out = 0, fine = 0;
     if (!PRELOADS)
         return;
-    outcome good = RUN(p->a, "verify", "examples/softmax_rows.tile.json"), o;
+    outcome good = RUN(p->a, "verify", "examples/reduction/softmax_rows.tile.json"), o;
     for (int n = 1; n < 400; n += n < 60 ? 1 : 17) {
-        FAULTY(o, p->a, "FAULT_MALLOC", tp_printf(p->a, "%d", n).p, "verify", "examples/softmax_rows.tile.json");
+        FAULTY(o, p->a, "FAULT_MALLOC", tp_printf(p->a, "%d", n).p, "verify",
+               "examples/reduction/softmax_rows.tile.json");
         bool same = o.exit == 0 && tp_str_eq(o.out, good.out);
         bool told = o.exit == 5 && (contains(o.err, "out of memory") || contains(o.out, "memory"));
         /* a case that was not executed for want of memory is said to be so */

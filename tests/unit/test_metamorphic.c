@@ -162,10 +162,9 @@ static void one_spec(tally *t, const char *path)
 static void relations_hold(void **state)
 {
     (void)state;
-    static const char *const FOLDERS[] = {"examples/*.tile.json", "examples/broken/*.tile.json",
-                                          "tests/rules/*/*.tile.json"};
+    static const char *const FOLDERS[] = {"examples/*/*.tile.json", "tests/rules/*/*.tile.json"};
     tally t = {0};
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof FOLDERS / sizeof *FOLDERS; i++) {
         glob_t g;
         assert_int_equal(glob(FOLDERS[i], 0, NULL, &g), 0);
         for (size_t k = 0; k < g.gl_pathc; k++)
