@@ -14,7 +14,7 @@
 enum { TRIALS = 6000, CERTIFIED = 2384 };
 enum { BOUNDED = 6742 }; /* of the random intervals */
 static const char PARTS[] =
-    "792 766 7 195 3721 250 412 2079 1892 0 | 1804 1581 1273 941 9355 496 3 390";
+    " 792 766 7 195 3721 250 412 2079 1892 0 | 1804 1581 1273 941 9355 496 3 390";
 
 static void report(box *b, const tp_obligation *o, const char *what, uint64_t seed)
 {
