@@ -30,9 +30,9 @@ static void check_axis(tp_analysis *a, const tp_axis *x)
         .label = tp_message(a, "%.*s can be 0 or less", TP_FMT(tp_text(a, x->steps))),
     };
     tp_decision all = {.verdict = TP_PROVEN, .grade = TP_GRADE_CERT};
+    tp_var vars[TP_MAX_RANK];
+    tp_expr premises[TP_MAX_RANK + 1];
     for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs && all.verdict == TP_PROVEN; i++) {
-        tp_var vars[TP_MAX_RANK];
-        tp_expr premises[TP_MAX_RANK + 1];
         if (a->k->operands[i].discard || a->k->operands[i].alias >= 0)
             continue;
         name_element(a, &a->k->operands[i], &c, vars, premises);
