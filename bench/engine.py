@@ -63,6 +63,8 @@ def lint_against_lowering():
     ours, theirs = [], []
     for path in sorted(p for p in (ROOT / "examples").glob("*/*.tile.json") if p.parent.name != "broken"):
         spec = json.loads(path.read_text())
+        if spec.get("scalar_prefetch"):  # tables would have to be given
+            continue
         sizes = {k: 512 for k, v in spec["sizes"].items() if isinstance(v, dict) and "in" not in v}
         dtypes = {k: v[0] for k, v in spec.get("dtypes", {}).items()}
         ours.append(median_ms(lambda: subprocess.run([PROGRAM, "lint", "-q", path], check=True, stdout=subprocess.DEVNULL), 9))
