@@ -1,7 +1,35 @@
 /* Guesses: what may be undefined at the head of any step or iteration. */
+#include <stdlib.h>
+
 #include "analyzer/flow_internal.h"
 
 enum { PROOF_EFFORT = 20000 /* a proof in units of compared conjuncts */, MAX_SPLITS = 4 };
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Do the premises contradict each other? Rounds ask the same again. */
+static bool contradict(flow *f, const tp_claim *c)
+{
+    uint32_t n = c->npremises, *key = TP_NEWN(f->a->arena, uint32_t, n + 3 * c->nextra);
+    for (uint32_t i = 0; i < n; i++)
+        key[i] = c->premises[i].id;
+    qsort(key, n, sizeof *key, by_number);
+    for (uint32_t i = 0; i < c->nextra; i++) {
+        key[n++] = c->extra[i].sym;
+        key[n++] = c->extra[i].lo.id;
+        key[n++] = c->extra[i].hi.id;
+    }
+    for (uint32_t i = 0; i < f->asked.len; i++)
+        if (f->asked.at[i].n == n && memcmp(f->asked.at[i].key, key, n * sizeof *key) == 0)
+            return f->asked.at[i].yes;
+    bool yes = tp_claim_decide(f->a, c).verdict == TP_PROVEN;
+    tp_push(f->a->arena, f->asked, ((flow_asked){key, n, yes}));
+    return yes;
+}
 
 /* Is every lane that `leak` speaks of already covered by `known`, with the same source? */
 static bool covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_t rank, const tp_expr *dims)
@@ -30,7 +58,7 @@ static bool covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_
     }
     c.extra = tp_flow_vars(f->a, f->out, rank, dims, &c.nextra);
     f->effort += PROOF_EFFORT;
-    return tp_claim_decide(f->a, &c).verdict == TP_PROVEN;
+    return contradict(f, &c);
 }
 
 void flow_drop_impossible(flow *f, tp_leaks *leaks, uint32_t rank, const tp_expr *dims)

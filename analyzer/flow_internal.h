@@ -15,6 +15,12 @@ typedef struct flow_state {
     tp_leaks *refs;     /* by operand */
 } flow_state;
 
+/* An answered question of flow_guess.c: the expressions in it, sorted, then its variables. */
+typedef struct flow_asked {
+    uint32_t *key, n;
+    bool yes;
+} flow_asked;
+
 typedef struct flow {
     tp_analysis *a;
     const tp_kernel *k;
@@ -32,7 +38,8 @@ typedef struct flow {
     uint32_t work;         /* statements walked; bounded: */
     uint32_t most_work;    /* every statement FLOW_WALKS times, and a few for loops that are unrolled */
     uint64_t effort;       /* conjuncts compared; bounded */
-    int64_t unrolled;      /* iterations of the unrolled loops around */
+    TP_VEC(flow_asked) asked;
+    int64_t unrolled; /* iterations of the unrolled loops around */
 } flow;
 
 /* flow_guard.c: conditions in negation normal form; comparisons as x >= 0,

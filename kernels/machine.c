@@ -431,9 +431,12 @@ static void move_windows(tp_machine *m, bool parallel_changed)
         begin_run(m, i);
     }
     for (uint32_t i = 0; i < m->k->ninputs; i++) {
-        if (!move_window(m, i, start))
-            continue;
         tp_ref *r = &m->refs[i];
+        if (!move_window(m, i, start)) {
+            if (parallel_changed) /* another core would copy it in now */
+                tp_alias_read(m, r);
+            continue;
+        }
         memcpy(r->window, start, sizeof start);
         transfer(r, true);
         fill_outside(m, r, i);
