@@ -67,6 +67,12 @@ def layernorm(x, g, b, eps=1e-5):
     return (x - m) / np.sqrt(((x - m) ** 2).mean(-1, keepdims=True) + eps) * g + b
 
 
+def attention(q, k, v):
+    k, v = (np.repeat(a, q.shape[0] // a.shape[0], axis=0) for a in (k, v))
+    s = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1])
+    return softmax(np.where(np.tri(q.shape[1], dtype=bool), s, -np.inf)) @ v
+
+
 # kernel: shapes of the inputs, the function in float64
 GALLERY = {
     "add_vectors": ({"x": (2500,), "y": (2500,)}, lambda x, y: x + y),
@@ -78,6 +84,7 @@ GALLERY = {
     "softmax_rows": ({"x": (37, 300)}, softmax),
     "rmsnorm": ({"x": (37, 300), "g": (300,)}, lambda x, g: x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6) * g),
     "layernorm": ({"x": (37, 300), "g": (300,), "b": (300,)}, layernorm),
+    "flash_attention": ({"q": (4, 300, 128), "k": (2, 300, 128), "v": (2, 300, 128)}, attention),
     "bias_gelu": ({"x": (300, 700), "b": (700,)}, lambda x, b: gelu(x + b)),
     "reduce_sum": ({"x": (700, 300)}, lambda x: x.sum(0)),
     "column_scale": ({"x": (300, 700), "s": (700,)}, lambda x, s: x * s),
