@@ -371,17 +371,21 @@ static void dot(flow *f, const tp_inst *i, flow_value *out)
     mark_through(&out->leaks, 0, TP_P_DOT);
 }
 
+/* The leaks of a where c holds, of b elsewhere. */
+static void select_leaks(flow *f, const flow_value *c, const tp_leaks *a, const tp_leaks *b, flow_value *out)
+{
+    bool known = c->meaning.id != 0;
+    tp_expr yes = known ? flow_guard(f, c->meaning, false) : flow_yes(f),
+            no = known ? flow_guard(f, c->meaning, true) : flow_yes(f);
+    flow_join(f, &out->leaks, &c->leaks, flow_yes(f), NULL, true);
+    flow_join(f, &out->leaks, a, yes, NULL, known);
+    flow_join(f, &out->leaks, b, no, NULL, known);
+}
+
 static void select_arm(flow *f, const tp_inst *i, flow_value *out)
 {
     const flow_value *c = &f->now.values[i->args[0]], *a = &f->now.values[i->args[1]], *b = &f->now.values[i->args[2]];
-    tp_expr yes = tp_const(f->a->p, 1), no = yes;
-    if (c->meaning.id) {
-        yes = flow_guard(f, c->meaning, false);
-        no = flow_guard(f, c->meaning, true);
-    }
-    flow_join(f, &out->leaks, &c->leaks, tp_const(f->a->p, 1), NULL, true);
-    flow_join(f, &out->leaks, &a->leaks, yes, NULL, c->meaning.id != 0);
-    flow_join(f, &out->leaks, &b->leaks, no, NULL, c->meaning.id != 0);
+    select_leaks(f, c, &a->leaks, &b->leaks, out);
     if (c->meaning.id && a->meaning.id && b->meaning.id)
         out->meaning = tp_ite(f->a->p, c->meaning, a->meaning, b->meaning);
 }
@@ -389,20 +393,14 @@ static void select_arm(flow *f, const tp_inst *i, flow_value *out)
 /* Undefined where the mask is false. */
 static void masked_load(flow *f, const tp_inst *i, flow_value *out)
 {
-    const flow_value *mask = &f->now.values[i->args[0]], *from = &f->now.values[i->args[1]];
-    bool known = mask->meaning.id != 0;
-    tp_expr kept = known ? flow_guard(f, mask->meaning, false) : flow_yes(f),
-            left_out = known ? flow_guard(f, mask->meaning, true) : flow_yes(f);
-    flow_join(f, &out->leaks, &mask->leaks, flow_yes(f), NULL, true);
-    flow_join(f, &out->leaks, &from->leaks, kept, NULL, known);
-    if (!flow_is_false(f, left_out))
-        flow_add(f, &out->leaks,
-                 (tp_leak){.when = left_out,
-                           .birth = TP_BIRTH_MASKED,
-                           .operand = (uint32_t)i->integer,
-                           .read = i->node,
-                           .through = TP_PRIMS,
-                           .exact = known});
+    tp_leak left_out = {.when = flow_yes(f),
+                        .birth = TP_BIRTH_MASKED,
+                        .operand = (uint32_t)i->integer,
+                        .read = i->node,
+                        .through = TP_PRIMS,
+                        .exact = true};
+    tp_leaks undefined = {.at = &left_out, .len = 1};
+    select_leaks(f, &f->now.values[i->args[0]], &f->now.values[i->args[1]].leaks, &undefined, out);
 }
 
 static void elementwise(flow *f, const tp_inst *i, flow_value *out)

@@ -267,8 +267,8 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
 {
     const tp_flow *f = tp_flow_of(a);
     uint32_t from = a->out->findings.len;
-    bool lost = f && f->gave_up.n > 0, executed = lost && tp_runs_to_the_end(a);
-    if (!f || (lost && !executed && tp_flow_gave_up(a, f)))
+    bool executed = f && f->gave_up.n && tp_runs_to_the_end(a);
+    if (!f || (!executed && tp_flow_gave_up(a, f)))
         return;
     for (uint32_t o = a->k->ninputs; o < a->k->ninputs + a->k->noutputs; o++) {
         const tp_operand *out = &a->k->operands[o];

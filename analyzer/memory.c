@@ -43,21 +43,16 @@ static tp_expr padded_rows(tp_analysis *a, tp_expr rows, int64_t least)
     return r;
 }
 
-static bool region_uses(const tp_region *r, uint32_t operand)
+static bool uses(const tp_step *s, const void *ctx)
 {
-    for (uint32_t i = 0; i < r->len; i++) {
-        const tp_step *s = &r->at[i];
-        if ((s->access && s->access->operand == operand) ||
-            (s->inst && s->inst->access && s->inst->access->operand == operand) || region_uses(&s->body, operand) ||
-            region_uses(&s->orelse, operand) || region_uses(&s->test, operand))
-            return true;
-    }
-    return false;
+    uint32_t operand = *(const uint32_t *)ctx;
+    return (s->access && s->access->operand == operand) ||
+           (s->inst && s->inst->access && s->inst->access->operand == operand);
 }
 
 bool tp_body_uses(const tp_kernel *k, uint32_t operand)
 {
-    return !k->body || region_uses(&k->body->steps, operand);
+    return !k->body || tp_region_any(&k->body->steps, uses, &operand);
 }
 
 int64_t tp_at_largest(tp_analysis *a, tp_expr e)

@@ -132,7 +132,7 @@ static const char *python_name(tp_str s)
     return NULL;
 }
 
-static const tp_node *argument(const tp_node *call, const char *keyword, uint32_t position)
+static tp_node *argument(const tp_node *call, const char *keyword, uint32_t position)
 {
     for (uint32_t i = 0; i < call->nkids; i++)
         if (call->kids[i]->kind == TP_N_KEYWORD ? tp_str_is(call->kids[i]->text, keyword) : i == position)
@@ -192,50 +192,50 @@ static void place(emitter *e, const tp_node *n)
     emit_text(e, "]");
 }
 
-static void select(emitter *e, const tp_node *c, const tp_node *x, const tp_node *y)
+/* condition, then, else */
+static void select(emitter *e, tp_node *const *kids)
 {
-    const tp_node *args[] = {c, x, y};
     emit_text(e, "jnp.where(");
-    for (int i = 0; i < 3; i++) {
-        emit_text(e, i ? ", " : "");
-        emit_node(e, args[i], 0);
+    list(e, kids, 3);
+    emit_text(e, ")");
+}
+
+/* pltpu.load or store of a place under a mask; a load has no value */
+static void masked(emitter *e, const char *function, const tp_node *x, const tp_node *value, const tp_node *mask)
+{
+    tp_buf_printf(e->b, "%s(", function);
+    place(e, x);
+    if (value) {
+        emit_text(e, ", ");
+        emit_node(e, value, 0);
     }
+    emit_text(e, ", mask=");
+    emit_node(e, mask, 0);
     emit_text(e, ")");
 }
 
 /* load with `other` is a select, which TPUs have; without it lanes stay undefined. */
 static void masked_load(emitter *e, const tp_node *n)
 {
-    const tp_node *x = argument(n, "x", 0), *mask = argument(n, "mask", 1), *other = argument(n, "other", 2);
-    if (other) {
-        select(e, mask, x, other);
-        return;
-    }
-    emit_text(e, "pltpu.load(");
-    place(e, x);
-    emit_text(e, ", mask=");
-    emit_node(e, mask, 0);
-    emit_text(e, ")");
+    tp_node *x = argument(n, "x", 0), *mask = argument(n, "mask", 1), *other = argument(n, "other", 2);
+    if (other)
+        select(e, (tp_node *[]){mask, x, other});
+    else
+        masked(e, "pltpu.load", x, NULL, mask);
 }
 
 /* TPUs store 32-bit elements under a mask; others are read, selected and stored. */
 static void masked_store(emitter *e, const tp_node *n)
 {
-    const tp_node *x = argument(n, "x", 0), *value = argument(n, "value", 1), *mask = argument(n, "mask", 2);
+    tp_node *x = argument(n, "x", 0), *value = argument(n, "value", 1), *mask = argument(n, "mask", 2);
     int operand = tp_operand_find(e->k, x->kids[0]->text);
-    if (tp_dtype_info(e->k->operands[operand].dtype)->bits != 32) {
-        emit_node(e, x, 0);
-        emit_text(e, " = ");
-        select(e, mask, value, x);
+    if (tp_dtype_info(e->k->operands[operand].dtype)->bits == 32) {
+        masked(e, "pltpu.store", x, value, mask);
         return;
     }
-    emit_text(e, "pltpu.store(");
-    place(e, x);
-    emit_text(e, ", ");
-    emit_node(e, value, 0);
-    emit_text(e, ", mask=");
-    emit_node(e, mask, 0);
-    emit_text(e, ")");
+    emit_node(e, x, 0);
+    emit_text(e, " = ");
+    select(e, (tp_node *[]){mask, value, x});
 }
 
 static void call(emitter *e, const tp_node *n)
@@ -297,13 +297,6 @@ static void binary(emitter *e, const tp_node *n, int power)
     emit_text(e, parens ? ")" : "");
 }
 
-static void ternary(emitter *e, const tp_node *n)
-{
-    emit_text(e, "jnp.where(");
-    list(e, n->kids, 3);
-    emit_text(e, ")");
-}
-
 static void unary(emitter *e, const tp_node *n, int power)
 {
     bool is_not = n->op == TP_O_NOT, parens = !is_not && TP_OPERATOR_ROWS[n->op].left < power;
@@ -322,7 +315,7 @@ void emit_node(emitter *e, const tp_node *n, int power)
     case TP_N_NAME: name(e, n->text); break;
     case TP_N_UNARY: unary(e, n, power); break;
     case TP_N_BINARY: binary(e, n, power); break;
-    case TP_N_TERNARY: ternary(e, n); break;
+    case TP_N_TERNARY: select(e, n->kids); break;
     case TP_N_CALL: call(e, n); break;
     case TP_N_METHOD:
         emit_node(e, n->kids[0], TP_POWER_POSTFIX);
@@ -553,21 +546,21 @@ static void loop(emitter *e, const tp_syntax *s)
     emit_text(e, "))\n");
 }
 
-/* Does this store write one scalar into many elements? */
-static bool splats(const tp_kernel *k, const tp_region *r, const tp_syntax *s)
+typedef struct splat {
+    const tp_kernel *k;
+    const tp_syntax *store;
+} splat;
+
+/* Is it that store, and does it write one scalar into many elements? */
+static bool splats(const tp_step *x, const void *ctx)
 {
-    for (uint32_t i = 0; i < r->len; i++) {
-        const tp_step *x = &r->at[i];
-        if (x->kind == TP_PUT && x->syntax == s) {
-            uint32_t rank = 0;
-            for (uint32_t d = 0; d < k->operands[x->access->operand].ref_rank; d++)
-                rank += x->access->subs[d].kind != TP_SUB_INT;
-            return k->body->values.at[x->value].rank == 0 && rank > 0;
-        }
-        if (splats(k, &x->body, s) || splats(k, &x->orelse, s) || splats(k, &x->test, s))
-            return true;
-    }
-    return false;
+    const splat *s = ctx;
+    if (x->kind != TP_PUT || x->syntax != s->store)
+        return false;
+    uint32_t rank = 0;
+    for (uint32_t d = 0; d < s->k->operands[x->access->operand].ref_rank; d++)
+        rank += x->access->subs[d].kind != TP_SUB_INT;
+    return s->k->body->values.at[x->value].rank == 0 && rank > 0;
 }
 
 static void store(emitter *e, const tp_syntax *s)
@@ -576,7 +569,7 @@ static void store(emitter *e, const tp_syntax *s)
     start_line(e);
     emit_node(e, s->target, 0);
     tp_buf_printf(e->b, " %s= ", s->augmented ? TP_OPERATOR_ROWS[s->op].text : "");
-    if (s->augmented || !splats(e->k, &e->k->body->steps, s)) {
+    if (s->augmented || !tp_region_any(&e->k->body->steps, splats, &(splat){e->k, s})) {
         emit_node(e, s->value, 0);
         emit_text(e, "\n");
         return;

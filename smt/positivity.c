@@ -298,13 +298,12 @@ static uint32_t sign_line(goal *g, const tp_poly *p, int sign)
     return tp_line_sum(g->v, g->lines, t, p->n);
 }
 
-/* coef * value + scale * rest >= 0 */
-static uint32_t combined(goal *g, const tp_poly *coef, const tp_poly *value, const tp_poly *scale, const tp_poly *rest)
+/* coef * value + rest >= 0 */
+static uint32_t combined(goal *g, const tp_poly *coef, const tp_poly *value, const tp_poly *rest)
 {
-    tp_poly a, b;
+    tp_poly a;
     tp_poly_mul(coef, value, &a);
-    tp_poly_mul(scale, rest, &b);
-    tp_poly_add(&a, &b, 1);
+    tp_poly_add(&a, rest, 1);
     return positive(g, &a);
 }
 
@@ -312,14 +311,14 @@ static uint32_t at_value(goal *g, const tp_poly *coef, const tp_poly *rest, tp_e
 {
     if (!value.id)
         return 0;
-    tp_poly one = constant(1), v = poly(g, value);
-    return combined(g, coef, &v, &one, rest);
+    tp_poly v = poly(g, value);
+    return combined(g, coef, &v, rest);
 }
 
 static uint32_t at_constant(goal *g, const tp_poly *coef, const tp_poly *rest, int64_t value)
 {
-    tp_poly one = constant(1), c = constant(value);
-    return value != INT64_MIN && value != INT64_MAX ? combined(g, coef, &c, &one, rest) : 0;
+    tp_poly c = constant(value);
+    return value != INT64_MIN && value != INT64_MAX ? combined(g, coef, &c, rest) : 0;
 }
 
 /* P = coef * v + rest from its value at one end and how far v is from there:
@@ -341,7 +340,7 @@ static uint32_t from_ends(goal *g, const tp_poly *coef, uint32_t at_hi, uint32_t
 static uint32_t eliminate_quotient(goal *g, tp_expr v, const tp_expr_node *n, const tp_poly *p, const tp_poly *coef,
                                    const tp_poly *rest, int sign)
 {
-    tp_poly bound = poly(g, n->a), b = poly(g, n->b), one = constant(1), more = *rest, next = *p, end_poly;
+    tp_poly bound = poly(g, n->a), b = poly(g, n->b), one = constant(1), more = *rest, next = *p, scaled;
     bool up = n->op == TP_E_CDIV;
     uint32_t divisor, end;
     if (sign == 0 || range_of(g, n->b).lo < 1)
@@ -356,11 +355,9 @@ static uint32_t eliminate_quotient(goal *g, tp_expr v, const tp_expr_node *n, co
     /* integers: b*(P + 1) >= 1 is enough */
     tp_poly_add(&more, &one, 1);
     tp_poly_add(&next, &one, 1);
-    tp_poly_mul(coef, &bound, &end_poly);
-    tp_poly_mul(&b, &more, &bound);
-    tp_poly_add(&end_poly, &bound, 1);
-    tp_poly_add(&end_poly, &one, -1);
-    if (!next.ok || !(end = positive(g, &end_poly)) || !(divisor = at_least(g, n->b, 1)))
+    tp_poly_mul(&b, &more, &scaled);
+    tp_poly_add(&scaled, &one, -1);
+    if (!next.ok || !(end = combined(g, coef, &bound, &scaled)) || !(divisor = at_least(g, n->b, 1)))
         return 0;
     uint32_t distance = defined(g, v, (sign > 0) != up, divisor);
     return cancel(g, from_end(g, end, coef, sign, distance), divisor, &next);
@@ -437,7 +434,7 @@ static uint32_t eliminate(goal *g, tp_expr v, const tp_poly *p, const tp_poly *c
  * plus a non-negative rest. */
 static bool shift_term(const goal *g, const tp_term *t, tp_poly *all)
 {
-    tp_poly room[2], factor;
+    tp_poly room[2];
     tp_expr moved[TP_POLY_MAX_DEGREE];
     int64_t least[TP_POLY_MAX_DEGREE];
     uint32_t n = 0, now = 0;
@@ -461,9 +458,7 @@ static bool shift_term(const goal *g, const tp_term *t, tp_poly *all)
     room[0].ok = true;
     tp_poly_add_term(&room[0], still);
     for (uint32_t k = 0; k < n; k++, now = !now) {
-        factor.n = 0;
-        factor.ok = true;
-        tp_poly_add_term(&factor, (tp_term){.coef = least[k]});
+        tp_poly factor = constant(least[k]);
         tp_poly_add_term(&factor, (tp_term){.coef = 1, .degree = 1, .factors = {moved[k]}});
         tp_poly_mul(&room[now], &factor, &room[!now]);
     }

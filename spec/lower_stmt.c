@@ -427,14 +427,11 @@ static void lower_block(tp_lower *l, const tp_block *b, tp_region *into, tp_loca
 }
 
 /* A parameter is a local of its own, as wide as what is passed. */
-static tp_local bind_parameter(tp_lower *l, const tp_syntax *function, uint32_t i, const tp_node *argument)
+static tp_local bind_parameter(tp_lower *l, const tp_map *nested, const tp_node *name, const tp_node *argument)
 {
-    const tp_node *name = function->value->kids[i];
     tp_vid v = copy_of_slot(l, lower_expr(l, argument), argument);
     const tp_value *x = lower_value(l, v);
-    tp_map nested = {0};
-    note_assigned(l, &function->body, 0, &nested);
-    bool slot = tp_map_get(&nested, name->text) && !tp_is_weak(x->dtype);
+    bool slot = tp_map_get(nested, name->text) && !tp_is_weak(x->dtype);
     if (slot) {
         tp_vid var = new_variable(l, x->dtype, x->rank, x->dims);
         assign_slot(l, var, v);
@@ -457,8 +454,10 @@ tp_vid lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call)
     if (l->calls == MAX_CALLS)
         lower_fail(l, call, "functions are expanded where they are called; they cannot call themselves",
                    "calls of functions are nested too deep");
+    tp_map nested = {0};
+    note_assigned(l, &function->body, 0, &nested);
     for (uint32_t i = 0; i < head->nkids; i++)
-        tp_push(l->c->arena, parameters, bind_parameter(l, function, i, call->kids[i]));
+        tp_push(l->c->arena, parameters, bind_parameter(l, &nested, head->kids[i], call->kids[i]));
     for (uint32_t i = 0; i < parameters.len; i++)
         lower_push_local(l, parameters.at[i]);
     l->base = mark;

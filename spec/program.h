@@ -112,6 +112,9 @@ typedef struct tp_program {
     uint32_t nstatements;
 } tp_program;
 
+/* Does the test hold for a step, nested ones included? */
+bool tp_region_any(const tp_region *r, bool (*test)(const tp_step *s, const void *ctx), const void *ctx);
+
 struct tp_kernel;
 /* Lower the lines of k's body. Raises TP002, TP003, TP004. */
 tp_program *tp_lower_body(tp_ctx *c, const struct tp_kernel *k, const tp_json *lines);

@@ -1,19 +1,14 @@
 #include "analyzer/flow.h"
 
-static bool loads_masked(const tp_region *r)
+static bool loads_masked(const tp_step *s, const void *ctx)
 {
-    for (uint32_t i = 0; i < r->len; i++) {
-        const tp_step *s = &r->at[i];
-        if ((s->kind == TP_COMPUTE && s->inst->prim == TP_P_MASKED_LOAD) || loads_masked(&s->body) ||
-            loads_masked(&s->orelse) || loads_masked(&s->test))
-            return true;
-    }
-    return false;
+    (void)ctx;
+    return s->kind == TP_COMPUTE && s->inst->prim == TP_P_MASKED_LOAD;
 }
 
 static void check(tp_analysis *a)
 {
-    if (a->k->body && loads_masked(&a->k->body->steps))
+    if (a->k->body && tp_region_any(&a->k->body->steps, loads_masked, NULL))
         tp_check_leaks(a, "no lane that a mask leaves out reaches output");
 }
 

@@ -55,7 +55,7 @@ UNARY |= {"rsqrt": lambda x: lax.rsqrt(jnp.abs(x) + 1), "erf": lax.erf, "logisti
           "while": lambda x: lax.while_loop(lambda c: jnp.sum(jnp.abs(c)) > 10.0, lambda c: c * 0.5, x)}
 
 
-def matmul(x, y):
+def matmul(x, y, steps=pl.cdiv):
     def kernel(x_ref, y_ref, o_ref, acc_ref):
         @pl.when(pl.program_id(2) == 0)
         def _():
@@ -68,7 +68,8 @@ def matmul(x, y):
             o_ref[...] = acc_ref[...].astype(o_ref.dtype)
 
     return pl.pallas_call(
-        kernel, out_shape=jax.ShapeDtypeStruct((x.shape[0], y.shape[1]), x.dtype), grid=(2, 2, 2),
+        kernel, out_shape=jax.ShapeDtypeStruct((x.shape[0], y.shape[1]), x.dtype),
+        grid=(steps(x.shape[0], 128), steps(y.shape[1], 128), x.shape[1] // 128),
         in_specs=[pl.BlockSpec((128, 128), lambda i, j, k: (i, k)), pl.BlockSpec((128, 128), lambda i, j, k: (k, j))],
         out_specs=pl.BlockSpec((128, 128), lambda i, j, k: (i, j)), scratch_shapes=[pltpu.VMEM((128, 128), F32)],
         compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "parallel", "arbitrary")))(x, y)

@@ -68,9 +68,16 @@ def dtype_name(aval: Any) -> str:
     return str(getattr(aval, "dtype", aval))
 
 
-def bits_of(dtype: Any) -> str:
-    """The unsigned integers of the same width."""
-    return f"uint{8 * jax.numpy.dtype(dtype).itemsize}"
+def view_kind(transform: Any) -> str:
+    """indexer, reshape, transpose, bitcast, or the class of another view of a ref."""
+    name = type(transform).__name__
+    return {"NDIndexer": "indexer", "ReshapeTransform": "reshape", "RefReshaper": "reshape", "TransposeTransform": "transpose",
+            "RefTransposer": "transpose", "BitcastTransform": "bitcast", "RefBitcaster": "bitcast"}.get(name, name)
+
+
+def width(dtype: Any) -> int:
+    """Bytes of an element."""
+    return int(jax.numpy.dtype(dtype).itemsize)
 
 
 def where(eqn: Any) -> str | None:
@@ -129,7 +136,7 @@ def spelled_out(eqn: Any) -> Any:
         from jax._src.random.threefry2x32 import _threefry2x32_lowering as rounds
     except ImportError:
         return None
-    return jax.make_jaxpr(lambda *a: rounds(*a, use_rolled_loops=False))(*(shape_of(a.aval) for a in eqn.invars))
+    return jax.make_jaxpr(lambda k1, k2, x1, x2: rounds(k1, k2, x1, x2, use_rolled_loops=False))(*(shape_of(a.aval) for a in eqn.invars))
 
 
 def bind(eqn: Any, values: list[Any]) -> list[Any]:

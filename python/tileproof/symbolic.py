@@ -40,16 +40,13 @@ class Form:
 
     skeleton: str
     numbers: list[Any]  # int or float
-    quoted: list[bool]  # stands inside a string
 
     @staticmethod
     def of(spec: dict[str, Any]) -> Form:
         numbers: list[Any] = []
-        quoted: list[bool] = []
 
         def slot(value: Any, inside: bool) -> str:
             numbers.append(value)
-            quoted.append(inside)
             return "\\0" if inside else "\0"
 
         def strip(v: Any, key: str = "") -> Any:
@@ -63,7 +60,7 @@ class Form:
                 return NUMBER.sub(lambda m: slot(float(m[0]) if set(m[0]) & set(".e") else int(m[0]), True), v)
             return v
 
-        return Form(json.dumps(strip({k: v for k, v in spec.items() if k not in ("name", "x-python")})), numbers, quoted)
+        return Form(json.dumps(strip({k: v for k, v in spec.items() if k not in ("name", "x-python")})), numbers)
 
 
 def generalise(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = None, **sizes: int) -> list[dict[str, Any]]:

@@ -20,11 +20,13 @@ class Memory(Writer):
 
     def place_of(self, eqn: Any, transforms: list[Any], leaf: Any) -> tuple[Ref, str, tuple[int, ...]]:
         ref = self.read(eqn.invars[0])
-        transforms = [t for t in transforms if type(t).__name__ != "NDIndexer" or not self.takes_all(t, leaf)]
         parts: list[Any] = [("full", n) for n in ref.shape]
         for t in transforms:
-            if type(t).__name__ != "NDIndexer":
-                raise Unsupported(f"a view of `{ref.name}` through {type(t).__name__}", self.place)
+            kind = jx.view_kind(t)
+            if kind == "indexer" and self.takes_all(t, leaf):
+                continue
+            if kind != "indexer":
+                raise Unsupported(f"a view of `{ref.name}` through {kind}", self.place)
             parts = self.compose(ref, parts, t.indices, leaf)
         shape = tuple(p[1] if p[0] == "full" else p[2] for p in parts if p[0] != "int")
         if ref.table:
@@ -53,23 +55,24 @@ class Memory(Writer):
         bitcast to a dtype of the same width commutes with all of them."""
         dtype, rest = ref.dtype, []
         for t in transforms:
-            if type(t).__name__ in ("BitcastTransform", "RefBitcaster"):
-                if np.dtype(jx.bits_of(t.dtype)) != np.dtype(jx.bits_of(ref.dtype)):
+            kind = jx.view_kind(t)
+            if kind == "bitcast":
+                if jx.width(t.dtype) != jx.width(ref.dtype):
                     raise Unsupported(f"a view of `{ref.name}` with elements of another width", self.place)
                 dtype = str(np.dtype(t.dtype))
-            elif type(t).__name__ != "NDIndexer" or not self.takes_all(t, leaf):
+            elif kind != "indexer" or not self.takes_all(t, leaf):
                 rest.append(t)
         n = 0
-        while n < len(rest) and type(rest[n]).__name__ == "NDIndexer" and not rest[n].int_indexer_shape:
+        while n < len(rest) and jx.view_kind(rest[n]) == "indexer" and not rest[n].int_indexer_shape:
             n += 1
         return rest[:n], rest[n:], dtype
 
     def loaded(self, eqn: Any, count: int) -> Value:
         """What a get reads: a part of the ref, then its views as operations on the value."""
         transforms, leaf = jx.transforms_of(eqn, count)
-        source = self.read(eqn.invars[0])
-        indexers, views, dtype = self.views_of(source, transforms, leaf)
-        ref, text, shape = self.place_of(eqn, indexers, leaf)
+        ref = self.read(eqn.invars[0])
+        indexers, views, dtype = self.views_of(ref, transforms, leaf)
+        _, text, shape = self.place_of(eqn, indexers, leaf)
         value = Value(text, shape, "int32" if ref.table else ref.dtype)
         if (views or dtype != ref.dtype) and ref.table:
             raise Unsupported(f"a read of more than one entry of the prefetched `{ref.name}`", self.place)
@@ -81,14 +84,14 @@ class Memory(Writer):
 
     def cut(self, value: Value, t: Any, leaf: Any) -> Value:
         """A view or an indexer on a value: slices and scalars by take, at most one array."""
-        kind = type(t).__name__
-        if kind in ("ReshapeTransform", "RefReshaper"):
+        kind = jx.view_kind(t)
+        if kind == "reshape":
             new = tuple(int(d) for d in t.shape)
             return self.assign(Value(f"reshape({value.text}, {shape_text(new)})", new, value.dtype))
-        if kind in ("TransposeTransform", "RefTransposer"):
+        if kind == "transpose":
             order = tuple(int(d) for d in t.permutation)
             return self.assign(Value(f"transpose({value.text}, {shape_text(order)})", tuple(value.shape[d] for d in order), value.dtype))
-        if kind != "NDIndexer":
+        if kind != "indexer":
             raise Unsupported(f"a view through {kind}", self.place)
         text, shape, axis, arrays = value.text, [], 0, 0
         for i, n in zip(t.indices, value.shape):
@@ -152,10 +155,10 @@ class Memory(Writer):
             self.env[eqn.outvars[0]] = self.assign(value)
 
     def do_swap(self, eqn: Any) -> None:
-        source = self.read(eqn.invars[0])
+        ref = self.read(eqn.invars[0])
         transforms, leaf = jx.transforms_of(eqn, 2)
-        indexers, views, dtype = self.views_of(source, transforms, leaf)
-        ref, text, shape = self.place_of(eqn, indexers, leaf)
+        indexers, views, dtype = self.views_of(ref, transforms, leaf)
+        _, text, shape = self.place_of(eqn, indexers, leaf)
         value = self.read(eqn.invars[1])
         if self.uses.get(eqn.outvars[0], 0):
             self.env[eqn.outvars[0]] = self.assign(self.loaded(eqn, 2))
@@ -168,11 +171,11 @@ class Memory(Writer):
     def unviewed(self, value: Value, views: list[Any], shape: tuple[int, ...]) -> Value:
         """The value that a store through these views puts into a place of this shape."""
         for t in reversed(views):
-            kind = type(t).__name__
-            if kind in ("TransposeTransform", "RefTransposer"):
+            kind = jx.view_kind(t)
+            if kind == "transpose":
                 order = tuple(int(d) for d in np.argsort(t.permutation))
                 value = Value(f"transpose({value.text}, {shape_text(order)})", tuple(value.shape[d] for d in order), value.dtype)
-            elif kind in ("ReshapeTransform", "RefReshaper") and t is views[0]:
+            elif kind == "reshape" and t is views[0]:
                 value = Value(f"reshape({value.text}, {shape_text(shape)})", shape, value.dtype)
             else:
                 raise Unsupported(f"a store through {kind} behind another view", self.place)

@@ -1,0 +1,12 @@
+#include "spec/program.h"
+
+bool tp_region_any(const tp_region *r, bool (*test)(const tp_step *s, const void *ctx), const void *ctx)
+{
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_step *s = &r->at[i];
+        if (test(s, ctx) || tp_region_any(&s->test, test, ctx) || tp_region_any(&s->body, test, ctx) ||
+            tp_region_any(&s->orelse, test, ctx))
+            return true;
+    }
+    return false;
+}
