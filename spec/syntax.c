@@ -38,7 +38,7 @@ _Noreturn static void fail_at(const parser *p, uint32_t from, uint32_t to, const
 
 static bool is_name_char(char ch)
 {
-    return isalnum((unsigned char)ch) || ch == '_';
+    return (ch >= 'a' && ch <= 'z') || (ch >= '0' && ch <= '9') || (ch >= 'A' && ch <= 'Z') || ch == '_';
 }
 
 static void lex_number(parser *p)
@@ -378,7 +378,9 @@ static tp_node *parse_unary(parser *p)
 
 static tp_operator binary_here(const parser *p)
 {
-    if (p->now.kind == T_OP || p->now.kind == T_NAME)
+    /* most operands end at one of these */
+    bool ends = p->now.kind == T_OP && p->now.text.n == 1 && is_one_of(p->now.text.p[0], "),]=:");
+    if (!ends && (p->now.kind == T_OP || p->now.kind == T_NAME))
         for (int o = 0; o <= TP_O_POW; o++)
             if (spells(p->now.text, TP_OPERATOR_ROWS[o].text))
                 return (tp_operator)o;

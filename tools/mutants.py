@@ -93,24 +93,34 @@ def run(command, cwd, seconds, **env):
 
 
 class Copy:
-    """A tree of its own, built once."""
+    """A built tree of its own; counts: what the random tests count there without a defect."""
 
-    def __init__(self, number):
-        self.path = ROOT / "build" / "mutants" / str(number)
-        shutil.rmtree(self.path, ignore_errors=True)
-        self.path.mkdir(parents=True)
+    def __init__(self, path, counts):
+        self.path, self.counts = path, counts
+
+    @classmethod
+    def built(cls):
+        path = ROOT / "build" / "mutants" / "0"
+        shutil.rmtree(path.parent, ignore_errors=True)
+        path.mkdir(parents=True)
         files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True).stdout.split("\n")
         for f in files:
             if f and (ROOT / f).exists():
-                (self.path / f).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / f, self.path / f)
-        if run("make -j2 all " + self.binaries(), self.path, 600)[0]:
+                (path / f).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / f, path / f)
+        first = cls(path, {})
+        if run("make -j2 all " + first.binaries(), path, 600)[0]:
             sys.exit("mutants: the tree does not build")
-        self.counts = {}
         for t in TESTS:
-            code, self.counts[t] = self.test(t)
+            code, first.counts[t] = first.test(t)
             if code:
                 sys.exit(f"mutants: test_{t} fails as it is")
+        return first
+
+    def again(self, number):
+        path = self.path.parent / str(number)
+        shutil.copytree(self.path, path)
+        return Copy(path, self.counts)
 
     def test(self, t):
         return run(f"build/release/tests/test_{t}", self.path, 240, **SETTINGS.get(t, {}))
@@ -158,8 +168,9 @@ def main():
     places = candidates(o.only)
     random.Random(o.seed).shuffle(places)
     copies = queue.Queue()
-    for n in range(o.jobs):
-        copies.put(Copy(n))
+    copies.put(first := Copy.built())
+    for n in range(1, o.jobs):
+        copies.put(first.again(n))
     print(f"mutants: {len(places)} places, seed {o.seed}; trees built after {time.time() - start:.0f} s", flush=True)
 
     def one(mutant):
