@@ -14,7 +14,7 @@ typedef struct settings {
     tp_analysis_options analysis;
     tp_equiv_options equiv;
     size_t max_memory;
-    int64_t cases;
+    int64_t cases, box;
     bool execute;
 } settings;
 
@@ -88,6 +88,7 @@ static bool read_settings(tp_cli *c, settings *s, tp_report *report)
     if (!tp_option_number(&c->rlimit, "rlimit", 1000, 4000000000, 0, &rlimit) ||
         !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||
         !tp_option_number(&c->cases, "cases", 0, 1000, 6, &s->cases) ||
+        !tp_option_number(&c->box, "box", 0, 100000, 12, &s->box) ||
         !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &seed) ||
         !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &s->equiv.max_steps) ||
         !tp_use_color(c, &report->color) || !select_rules(c, &s->analysis))
@@ -209,6 +210,11 @@ static void check_loaded(void *arg)
         tp_cases *cases = TP_NEW(j->arena, tp_cases);
         *cases = tp_cases_read(&j->ctx, j->report.spec, (uint32_t)s->cases);
         tp_equiv_run(j->arena, cases, &s->equiv, e);
+        for (uint32_t i = 0; i < j->report.spec->nkernels && e->equal && s->box; i++) {
+            tp_box *box = TP_NEW(j->arena, tp_box);
+            *box = tp_cases_box(&j->ctx, j->report.spec->kernels[i], (uint32_t)s->box);
+            tp_equiv_box(j->arena, box, &s->equiv, e);
+        }
         j->report.equiv = e;
         tp_add_execution_findings(j->arena, e, j->report.spec->kernels[0], &s->equiv, &j->report.findings);
     }

@@ -19,7 +19,7 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
     tp_arena *a = tp_arena_new(*max_memory);
     if (!a)
         return -1;
-    tp_case c = {.kernel = k, .env = (int64_t *)(uintptr_t)env, .loc = k->doc->loc};
+    tp_case c = {.kernel = k, .env = (int64_t *)(uintptr_t)env, .loc = k->doc->loc, .numbers = true};
     tp_cases cases = {.at = &c, .len = 1};
     tp_equiv_options o = {.max_memory = *max_memory, .max_steps = REPLAY_STEPS};
     tp_kernel without = *k; /* only the machine's opinion is wanted */
@@ -36,6 +36,8 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
 }
 
 /* ---- shrinking ---- */
+
+static const tp_output_diff *worst_output(const tp_case_result *r, bool by_rounding);
 
 static bool same_failure(const tp_case_result *a, const tp_case_result *b)
 {
@@ -66,6 +68,9 @@ static void shrink(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
     uint32_t n = tp_sym_count(k->exprs);
     int tries = 60;
     *c = *r->the_case;
+    c->numbers = true; /* bits only where they alone told the difference */
+    c->algebra = false;
+    c->bits = r->outcome == TP_DIFFERENT && worst_output(r, false)->tier != TP_TIER_DIFFERENT;
     c->env = TP_NEWN(a, int64_t, n);
     memcpy(c->env, r->the_case->env, n * sizeof *c->env);
     tp_case_result best = *r;
@@ -159,26 +164,60 @@ static tp_finding trap_finding(tp_arena *a, const tp_case_result *r)
     return f;
 }
 
+static const tp_output_diff *worst_output(const tp_case_result *r, bool by_rounding)
+{
+    const tp_output_diff *d = &r->outputs.at[0];
+    for (uint32_t i = 1; i < r->outputs.len; i++) {
+        const tp_output_diff *o = &r->outputs.at[i];
+        if (by_rounding ? o->rounding > d->rounding : o->ratio > d->ratio)
+            d = o;
+    }
+    return d;
+}
+
+static tp_finding output_finding(const char *rule, const tp_case_result *r, const tp_output_diff *d)
+{
+    int operand = tp_operand_find(r->the_case->kernel, d->name);
+    return (tp_finding){.rule = rule,
+                        .slug = slug_of(rule),
+                        .verdict = TP_VIOLATED,
+                        .severity = TP_ERROR,
+                        .subject = d->name,
+                        .loc = r->the_case->kernel->operands[operand].loc};
+}
+
 static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
 {
-    const tp_kernel *k = r->the_case->kernel;
-    const tp_output_diff *d = &r->outputs.at[0];
-    for (uint32_t i = 1; i < r->outputs.len; i++)
-        if (r->outputs.at[i].ratio > d->ratio)
-            d = &r->outputs.at[i];
+    const tp_output_diff *d = worst_output(r, false);
+    tp_finding f = output_finding("TP701", r, d);
     tp_witness *w = witness_of(a, r);
-    int operand = tp_operand_find(k, d->name);
-    tp_finding f = {.rule = "TP701",
-                    .slug = "not-equivalent",
-                    .verdict = TP_VIOLATED,
-                    .severity = TP_ERROR,
-                    .subject = d->name,
-                    .loc = k->operands[operand].loc};
     f.message = tp_printf(a, "output `%.*s` differs from the reference", TP_FMT(d->name));
-    w->detail = tp_printf(a, "%.*s is %.9g, the reference says %.9g (max abs %.3g, max rel %.3g, %.3g ULP)%s%.*s",
-                          TP_FMT(d->worst), d->got, d->want, d->max_abs, d->max_rel, d->max_ulp,
-                          d->step.n ? "; written by step " : "", TP_FMT(d->step));
+    if (d->tier == TP_TIER_DIFFERENT)
+        w->detail = tp_printf(a, "%.*s is %.9g, the reference says %.9g (max abs %.3g, max rel %.3g, %.3g ULP)%s%.*s",
+                              TP_FMT(d->worst), d->got, d->want, d->max_abs, d->max_rel, d->max_ulp,
+                              d->step.n ? "; written by step " : "", TP_FMT(d->step));
+    else
+        w->detail = tp_printf(
+            a, "on integers from -%lld to %lld, where nothing is rounded, %.*s is %.9g, the reference says %.9g",
+            (long long)r->bits.range, (long long)r->bits.range, TP_FMT(r->bits.worst), r->bits.got, r->bits.want);
+    if (d->tier == TP_TIER_DIFFERENT && d->max_rel < 1e-6)
+        f.note = TP_S("the numbers are close, but rounding does not explain the distance");
     f.witness = w;
+    return f;
+}
+
+/* Equal over the reals, and yet far off. */
+static tp_finding unstable_finding(tp_arena *a, const tp_case_result *r)
+{
+    const tp_output_diff *d = worst_output(r, true);
+    tp_finding f = output_finding("TP703", r, d);
+    f.message =
+        tp_printf(a, "output `%.*s` equals the reference over the reals, but rounding costs %.3g times the %stolerance",
+                  TP_FMT(d->name), d->rounding, r->the_case->kernel->tolerance > 0 ? "declared " : "");
+    f.witness = witness_of(a, r);
+    ((tp_witness *)(uintptr_t)f.witness)->detail =
+        tp_printf(a, "max abs %.3g, max rel %.3g, %.3g ULP", d->max_abs, d->max_rel, d->max_ulp);
+    f.help = TP_S("accumulate in float32 and cast at the end, or declare a \"tolerance\"");
     return f;
 }
 
@@ -226,17 +265,21 @@ void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *
     add_not_compared(a, e, k, into);
     for (uint32_t i = 0; i < e->cases.len; i++) {
         tp_case_result r = e->cases.at[i];
-        if (r.outcome != TP_TRAPPED && r.outcome != TP_DIFFERENT)
+        bool unstable = r.outcome == TP_EQUAL && r.outputs.len && worst_output(&r, true)->rounding > 1;
+        if (r.outcome != TP_TRAPPED && r.outcome != TP_DIFFERENT && !unstable)
             continue;
-        tp_finding f = r.outcome == TP_TRAPPED ? trap_finding(a, &r) : difference_finding(a, &r);
+        tp_finding (*make)(tp_arena *, const tp_case_result *) = r.outcome == TP_TRAPPED ? trap_finding
+                                                                 : unstable              ? unstable_finding
+                                                                                         : difference_finding;
+        tp_finding f = make(a, &r);
         bool known = false;
         for (uint32_t j = 0; j < into->len; j++)
             known |= into->at[j].verdict == TP_VIOLATED && strcmp(into->at[j].rule, f.rule) == 0 &&
                      (tp_str_eq(into->at[j].subject, f.subject) || into->at[j].loc.start == f.loc.start);
         if (known)
             continue;
-        shrink(a, o, &r);
-        f = r.outcome == TP_TRAPPED ? trap_finding(a, &r) : difference_finding(a, &r);
-        tp_push(a, *into, f);
+        if (!unstable)
+            shrink(a, o, &r);
+        tp_push(a, *into, make(a, &r));
     }
 }

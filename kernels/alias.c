@@ -34,6 +34,7 @@ void tp_alias_prepare(tp_machine *m, uint32_t output)
                     .read = TP_NEWN(m->arena, uint8_t, n)};
     if (n)
         memcpy(out->array->data, in->array->data, n * tp_dtype_size(out->operand->dtype));
+    tp_planes_share(m, out, in);
     in->array = out->array; /* one array from here on */
     in->shared = out->shared = x;
 }

@@ -1,33 +1,7 @@
 /* dot: operands are packed to [batch][m][k] and [batch][k][n] in the type of
  * the accumulator, multiplied, and rounded once to the result's type. */
+#include "domains/multiply.h"
 #include "kernels/internal.h"
-
-/* The same code for several instruction sets; the result does not depend on
- * which one runs, since products and sums are never fused. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define VECTORISED __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define VECTORISED
-#endif
-
-#define MULTIPLY(name, T)                                                                                              \
-    VECTORISED static void name(size_t m, size_t n, size_t k, const T *restrict a, const T *restrict b, T *restrict r) \
-    {                                                                                                                  \
-        for (size_t i = 0; i < m; i++) {                                                                               \
-            T *restrict row = r + i * n;                                                                               \
-            for (size_t j = 0; j < n; j++)                                                                             \
-                row[j] = 0;                                                                                            \
-            for (size_t t = 0; t < k; t++) {                                                                           \
-                T x = a[i * k + t];                                                                                    \
-                const T *restrict p = b + t * n;                                                                       \
-                for (size_t j = 0; j < n; j++)                                                                         \
-                    row[j] += x * p[j];                                                                                \
-            }                                                                                                          \
-        }                                                                                                              \
-    }
-MULTIPLY(multiply_f32, float)
-MULTIPLY(multiply_f64, double)
-MULTIPLY(multiply_u64, uint64_t)
 
 /* How to walk one operand: batch dimensions, then `first`, then `second`. */
 typedef struct layout {
@@ -68,7 +42,7 @@ static layout plan(const tp_inst *i, const tp_cells *c, int side)
     return l;
 }
 
-typedef enum accumulator { ACC_F32, ACC_F64, ACC_INT } accumulator;
+typedef enum accumulator { ACC_F32, ACC_F64, ACC_INT, AS_IT_IS } accumulator;
 
 static void convert(accumulator acc, void *to, size_t i, const tp_cells *c, size_t j)
 {
@@ -76,6 +50,8 @@ static void convert(accumulator acc, void *to, size_t i, const tp_cells *c, size
         ((float *)to)[i] = c->dtype == TP_F32 ? ((const float *)c->data)[j] : (float)tp_get_f64(c->dtype, c->data, j);
     else if (acc == ACC_F64)
         ((double *)to)[i] = tp_get_f64(c->dtype, c->data, j);
+    else if (acc == AS_IT_IS) /* planes: words of 64 bits */
+        ((uint64_t *)to)[i] = ((const uint64_t *)c->data)[j];
     else
         ((uint64_t *)to)[i] = (uint64_t)tp_get_i64(c->dtype, c->data, j);
 }
@@ -137,6 +113,39 @@ static void dot_shadow(tp_machine *m, tp_cells *out, const tp_cells *a, const tp
                 shadow[i] = row[q * mm + r] ? row[q * mm + r] : column[q * n + c];
 }
 
+/* One operand in packed order: its planes, or its data as double. */
+static tp_lanes packed(const tp_machine *m, tp_cells *c, const layout *l, double *room)
+{
+    tp_lanes x = tp_lanes_of(c);
+    x.stored = TP_F64;
+    x.data = room;
+    if (!x.plane[0]) {
+        pack(ACC_F64, room, NULL, c, l);
+        return x;
+    }
+    for (uint32_t p = 0; p < m->domain->nplanes; p++) {
+        tp_cells plane = *c;
+        plane.data = c->meaning.plane[p];
+        plane.dtype = TP_F64;
+        if (in_order(c, l))
+            continue;
+        x.plane[p] = room + p * c->n;
+        pack(AS_IT_IS, x.plane[p], NULL, &plane, l);
+    }
+    return x;
+}
+
+static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const layout *lb)
+{
+    tp_cells *a = &m->values[i->args[0]], *b = &m->values[i->args[1]], *out = &m->values[i->out];
+    double *room = tp_workspace(m, i->out, (a->n + b->n) * TP_MAX_PLANES * sizeof *room);
+    tp_planes_room(m, out);
+    tp_lanes x = packed(m, a, la, room), y = packed(m, b, lb, room + TP_MAX_PLANES * a->n), r = tp_lanes_of(out);
+    memcpy(r.plane, out->room, sizeof r.plane);
+    tp_dot_shape s = {la->batch, la->first, lb->second, la->second};
+    tp_planes_written(out, &r, m->domain->dot(m->domain, s, &r, &x, &y));
+}
+
 void tp_exec_dot(tp_machine *m, const tp_inst *i)
 {
     const tp_cells *a = &m->values[i->args[0]], *b = &m->values[i->args[1]];
@@ -165,13 +174,14 @@ void tp_exec_dot(tp_machine *m, const tp_inst *i)
         const char *x = pa + q * mm * k * size, *y = pb + q * k * n * size;
         char *r = pr + q * mm * n * size;
         if (acc == ACC_F32)
-            multiply_f32(mm, n, k, (const float *)(const void *)x, (const float *)(const void *)y, (float *)(void *)r);
+            tp_multiply_f32(mm, n, k, (const float *)(const void *)x, (const float *)(const void *)y,
+                            (float *)(void *)r);
         else if (acc == ACC_F64)
-            multiply_f64(mm, n, k, (const double *)(const void *)x, (const double *)(const void *)y,
-                         (double *)(void *)r);
+            tp_multiply_f64(mm, n, k, (const double *)(const void *)x, (const double *)(const void *)y,
+                            (double *)(void *)r);
         else
-            multiply_u64(mm, n, k, (const uint64_t *)(const void *)x, (const uint64_t *)(const void *)y,
-                         (uint64_t *)(void *)r);
+            tp_multiply_u64(mm, n, k, (const uint64_t *)(const void *)x, (const uint64_t *)(const void *)y,
+                            (uint64_t *)(void *)r);
     }
     for (size_t e = 0; pr != (char *)out->data && e < out->n; e++) {
         if (acc == ACC_F32)
@@ -184,4 +194,6 @@ void tp_exec_dot(tp_machine *m, const tp_inst *i)
     out->state = TP_CLEAN;
     if (dirty)
         dot_shadow(m, out, a, b, &la, &lb, at_a, at_b, (tp_origin *)(void *)(space + room + places));
+    if (m->domain) /* last: it uses the workspace again */
+        plane_dot(m, i, &la, &lb);
 }

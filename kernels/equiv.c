@@ -3,155 +3,15 @@
 
 #include <math.h>
 
-#include "base/rng.h"
 #include "reference/reference.h"
 
-void tp_fill_random(tp_tensor *t, uint64_t seed, uint64_t stream)
+const char *tp_tier_name(tp_tier t)
 {
-    tp_rng rng = tp_rng_new(seed, stream);
-    for (size_t i = 0; i < t->n; i++)
-        if (tp_is_float(t->dtype))
-            tp_put_f64(t->dtype, t->data, i, tp_rng_normal(&rng));
-        else if (t->dtype == TP_BOOL)
-            tp_put_i64(t->dtype, t->data, i, (int64_t)tp_rng_below(&rng, 2));
-        else if (tp_dtype_info(t->dtype)->kind == TP_KIND_UINT)
-            tp_put_i64(t->dtype, t->data, i, (int64_t)tp_rng_below(&rng, 17));
-        else
-            tp_put_i64(t->dtype, t->data, i, (int64_t)tp_rng_below(&rng, 17) - 8);
+    static const char *const NAMES[] = {"not applicable", "equal", "different", "inconclusive"};
+    return NAMES[t];
 }
 
-double tp_tolerance(const tp_kernel *k)
-{
-    double u = 0;
-    for (uint32_t v = 0; k->body && v < k->body->values.len; v++) {
-        tp_dtype d = k->body->values.at[v].dtype;
-        if (d < TP_DTYPES && tp_is_float(d) && tp_dtype_roundoff(d) > u)
-            u = tp_dtype_roundoff(d);
-    }
-    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)
-        if (tp_is_float(k->operands[i].dtype) && tp_dtype_roundoff(k->operands[i].dtype) > u)
-            u = tp_dtype_roundoff(k->operands[i].dtype);
-    return u == 0 ? 0 : u == 0x1p-53 ? 256 * u : 256 * 0x1p-24 + 4 * u;
-}
-
-/* Coordinates of the last step (in grid order) whose window holds the element. */
-static tp_str owning_step(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_operand *o,
-                          const int64_t *element)
-{
-    enum { LIMIT = 200000 };
-    int64_t *at = TP_NEWN(a, int64_t, tp_sym_count(k->exprs)), steps[16], total = 1, found = -1;
-    memcpy(at, env, tp_sym_count(k->exprs) * sizeof *at);
-    for (uint32_t x = 0; x < k->naxes; x++)
-        if (tp_expr_eval(k->exprs, k->axes[x].steps, env, &steps[x]) != TP_EVAL_OK ||
-            __builtin_mul_overflow(total, steps[x], &total) || total > LIMIT)
-            return TP_S("");
-    for (int pass = 0; pass < 2; pass++)
-        for (int64_t s = pass ? found : 0; s < (pass ? found + 1 : total) && s >= 0; s++) {
-            int64_t rest = s, index, block, lo = 0;
-            for (uint32_t x = k->naxes; x-- > 0; rest /= steps[x])
-                at[k->axes[x].sym] = rest % steps[x];
-            bool inside = true;
-            for (uint32_t d = 0; d < o->rank && inside; d++)
-                if (o->dims[d].kind == TP_DIM_ELEMENT)
-                    inside = tp_expr_eval(k->exprs, o->dims[d].index, at, &index) == TP_EVAL_OK &&
-                             tp_expr_eval(k->exprs, o->dims[d].block, at, &block) == TP_EVAL_OK &&
-                             tp_expr_eval(k->exprs, o->dims[d].pad_lo, at, &lo) == TP_EVAL_OK &&
-                             element[d] >= index - lo && element[d] < index - lo + block;
-                else
-                    inside = tp_expr_eval(k->exprs, o->dims[d].index, at, &index) == TP_EVAL_OK &&
-                             tp_expr_eval(k->exprs, o->dims[d].block, at, &block) == TP_EVAL_OK &&
-                             element[d] >= index * block && element[d] < (index + 1) * block;
-            if (inside)
-                found = s;
-        }
-    tp_buf b = {.arena = a};
-    for (uint32_t x = 0; x < k->naxes && found >= 0; x++)
-        tp_buf_printf(&b, "%s%.*s=%lld", x ? ", " : "", TP_FMT(k->axes[x].name), (long long)at[k->axes[x].sym]);
-    return tp_buf_view(&b);
-}
-
-/* Error in units of the last place of `scale`, for integers the error itself. */
-static double ulps(tp_dtype d, double error, double scale)
-{
-    int e;
-    if (!tp_is_float(d) || scale == 0)
-        return error;
-    frexp(scale, &e); /* scale in [2^(e-1), 2^e) */
-    return error / ldexp(2 * tp_dtype_roundoff(d), e - 1);
-}
-
-/* Is element i inside the output's "valid"? */
-static bool compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_tensor *t, size_t i)
-{
-    int64_t at[TP_MAX_RANK];
-    for (uint32_t d = o->rank; d-- > 0; i /= (size_t)t->dims[d])
-        at[d] = (int64_t)(i % (size_t)t->dims[d]);
-    return tp_element_valid(k, o, env, at);
-}
-
-void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, const tp_tensor *got,
-                const tp_tensor *want, tp_output_diff *out)
-{
-    const tp_operand *o = &k->operands[k->ninputs + output];
-    double tolerance = tp_tolerance(k), squares = 0;
-    size_t finite = 0, worst = 0;
-    *out = (tp_output_diff){.name = o->name, .ratio = -1};
-    for (size_t i = 0; i < got->n; i++) {
-        double w = tp_at(want, i);
-        if (isfinite(w) && compared(k, o, env, got, i)) {
-            squares += w * w;
-            finite++;
-        }
-    }
-    double rms = finite ? sqrt(squares / (double)finite) : 0;
-    for (size_t i = 0; i < got->n; i++) {
-        double g = tp_at(got, i), w = tp_at(want, i), error = fabs(g - w), scale = fmax(fabs(w), rms), ratio;
-        int64_t cell[1] = {0};
-        double rounded = w;
-        if (!compared(k, o, env, got, i))
-            continue;
-        if (tp_is_float(got->dtype)) { /* an overflow of the dtype itself is right */
-            tp_put_f64(got->dtype, cell, 0, w);
-            rounded = tp_get_f64(got->dtype, cell, 0);
-        }
-        if (g == w || g == rounded || (isnan(g) && isnan(w)))
-            error = 0;
-        if (error == 0)
-            ratio = 0;
-        else if (!tp_is_float(got->dtype) || !isfinite(error))
-            ratio = HUGE_VAL;
-        else
-            ratio = scale > 0 ? error / (tolerance * scale) : HUGE_VAL;
-        if (isfinite(error)) {
-            out->max_abs = fmax(out->max_abs, error);
-            out->max_rel = fmax(out->max_rel, w != 0 ? error / fabs(w) : 0);
-            out->max_ulp = fmax(out->max_ulp, error == 0 ? 0 : ulps(got->dtype, error, scale));
-        }
-        if (ratio > out->ratio) {
-            out->ratio = ratio;
-            worst = i;
-        }
-    }
-    if (got->n == 0) {
-        out->ratio = 0;
-        return;
-    }
-    int64_t at[TP_MAX_RANK];
-    size_t rest = worst;
-    for (uint32_t d = o->rank; d-- > 0; rest /= (size_t)got->dims[d])
-        at[d] = (int64_t)(rest % (size_t)got->dims[d]);
-    tp_buf b = {.arena = a};
-    tp_buf_printf(&b, "%.*s[", TP_FMT(o->name));
-    for (uint32_t d = 0; d < o->rank; d++)
-        tp_buf_printf(&b, "%s%lld", d ? ", " : "", (long long)at[d]);
-    tp_buf_c(&b, "]");
-    out->worst = tp_buf_view(&b);
-    out->got = tp_at(got, worst);
-    out->want = tp_at(want, worst);
-    out->step = owning_step(a, k, env, o, at);
-}
-
-/* ---- one case ---- */
+/* ---- one run of kernel and reference ---- */
 
 typedef struct one {
     tp_arena *work; /* memory of the case */
@@ -161,12 +21,19 @@ typedef struct one {
     tp_case_result *r;
 } one;
 
+/* Arrays and planes of inputs and outputs, and of what the reference says. */
+typedef struct execution {
+    uint32_t n; /* arrays: inputs and outputs */
+    tp_tensor *arrays, *want;
+    tp_planes *got_meaning, *want_meaning; /* per array */
+} execution;
+
 static tp_str keep_str(tp_arena *a, tp_str s)
 {
     return s.n ? tp_printf(a, "%.*s", TP_FMT(s)) : s;
 }
 
-static void keep_trap(tp_arena *a, const tp_kernel *k, tp_trap *t)
+static void keep_trap(tp_arena *a, tp_trap *t)
 {
     tp_trap copy = *t;
     copy.message = keep_str(a, t->message);
@@ -175,7 +42,6 @@ static void keep_trap(tp_arena *a, const tp_kernel *k, tp_trap *t)
     copy.coordinates.len = copy.coordinates.cap = 0;
     for (uint32_t i = 0; i < t->coordinates.len; i++)
         tp_push(a, copy.coordinates, t->coordinates.at[i]);
-    (void)k;
     *t = copy;
 }
 
@@ -185,88 +51,469 @@ static void skip(one *x, tp_str why)
     x->r->trap.message = keep_str(x->keep, why);
 }
 
-static void run_case(void *arg)
+/* False with *why when an array does not fit. */
+static bool make_arrays(const one *x, tp_input_family family, int64_t range, execution *e, tp_str *why)
 {
-    one *x = arg;
     const tp_kernel *k = x->c->kernel;
-    uint32_t n = k->ninputs + k->noutputs;
-    tp_tensor *arrays = TP_NEWN(x->work, tp_tensor, n), *want = TP_NEWN(x->work, tp_tensor, k->noutputs);
-    tp_str why = {NULL, 0};
-    for (uint32_t i = 0; i < n; i++) {
+    e->n = k->ninputs + k->noutputs;
+    e->arrays = TP_NEWN(x->work, tp_tensor, e->n);
+    e->want = TP_NEWN(x->work, tp_tensor, k->noutputs);
+    e->got_meaning = TP_NEWN(x->work, tp_planes, e->n);
+    e->want_meaning = TP_NEWN(x->work, tp_planes, e->n);
+    for (uint32_t i = 0; i < e->n; i++) {
         int64_t dims[TP_MAX_RANK];
-        if (!tp_operand_dims(k, &k->operands[i], x->c->env, dims, &why)) {
-            skip(x, why);
-            return;
-        }
-        arrays[i] = tp_tensor_new(x->work, k->operands[i].dtype, k->operands[i].rank, dims);
-        if (i < k->ninputs && tp_dtype_info(arrays[i].dtype)->executable)
-            tp_fill_random(&arrays[i], x->o->seed + x->c->seed, i);
+        if (!tp_operand_dims(k, &k->operands[i], x->c->env, dims, why))
+            return false;
+        e->arrays[i] = tp_tensor_new(x->work, k->operands[i].dtype, k->operands[i].rank, dims);
+        if (i < k->ninputs && tp_dtype_info(e->arrays[i].dtype)->executable)
+            tp_fill(&e->arrays[i], family, range, x->o->seed + x->c->seed, i);
     }
-    tp_run_request request = {
-        .kernel = k, .env = x->c->env, .arrays = arrays, .seed = x->o->seed + x->c->seed, .max_steps = x->o->max_steps};
-    tp_run_stats stats;
-    tp_status st = tp_machine_run(x->work, &request, &x->r->trap, &stats);
-    x->r->steps = stats.steps;
-    keep_trap(x->keep, k, &x->r->trap);
-    if (st == TP_E_LIMIT) {
-        x->r->outcome = TP_SKIPPED;
-        return;
+    return true;
+}
+
+/* The kernel on e->arrays, under a domain. */
+static tp_status run_kernel(const one *x, execution *e, tp_domain *d, tp_trap *trap, tp_run_stats *stats)
+{
+    tp_run_request request = {.kernel = x->c->kernel,
+                              .env = x->c->env,
+                              .arrays = e->arrays,
+                              .seed = x->o->seed + x->c->seed,
+                              .max_steps = x->o->max_steps,
+                              .domain = d,
+                              .meanings = e->got_meaning};
+    return tp_machine_run(x->work, &request, trap, stats);
+}
+
+static tp_status run_reference(const one *x, execution *e, tp_domain *d, tp_reference_request *r)
+{
+    *r = (tp_reference_request){.kernel = x->c->kernel,
+                                .env = x->c->env,
+                                .arrays = e->arrays,
+                                .domain = d,
+                                .meanings = e->want_meaning,
+                                .outputs = e->want};
+    return tp_reference_run(x->work, r);
+}
+
+static bool is_output(const tp_kernel *k, uint32_t i)
+{
+    return !k->operands[k->ninputs + i].discard;
+}
+
+/* ---- E1: numbers, with their values over the reals ---- */
+
+/* False with *why when the reference's outputs have other shapes. */
+static bool shapes_agree(const one *x, const execution *e, tp_str *why)
+{
+    const tp_kernel *k = x->c->kernel;
+    for (uint32_t i = 0; i < k->noutputs; i++) {
+        const tp_tensor *w = &e->want[i], *g = &e->arrays[k->ninputs + i];
+        if (!is_output(k, i) || (w->n == g->n && w->rank == g->rank))
+            continue;
+        tp_str text = tp_tensor_text(x->work, w);
+        *why = tp_printf(x->work, "the reference gives %.*s for `%.*s`", TP_FMT(text),
+                         TP_FMT(k->operands[k->ninputs + i].name));
+        return false;
     }
-    if (st == TP_E_TRAP) {
-        x->r->outcome = TP_TRAPPED;
-        return;
-    }
-    if (st != TP_OK)
-        tp_leave(x->work, st);
-    if (!k->reference.program && !k->reference.builtin) {
-        skip(x, TP_S("the spec has no \"reference\" to compare with; the run itself did not trap"));
-        return;
-    }
-    if (tp_reference_run(x->work, k, x->c->env, arrays, want, &why) != TP_OK) {
-        skip(x, why.n ? why : TP_S("not enough memory for the reference"));
-        return;
-    }
+    return true;
+}
+
+static tp_str undecided_text(const one *x, const tp_step *s)
+{
+    tp_buf b = {.arena = x->keep};
+    tp_buf_c(&b, "rounding may turn the decision in `");
+    if (s->syntax)
+        tp_print_stmt_head(&b, s->syntax);
+    tp_buf_c(&b, "`");
+    return tp_buf_view(&b);
+}
+
+static void compare_numbers(one *x, execution *e, tp_str undecided)
+{
+    const tp_kernel *k = x->c->kernel;
     x->r->outcome = TP_EQUAL;
     for (uint32_t i = 0; i < k->noutputs; i++) {
         tp_output_diff d;
-        if (k->operands[k->ninputs + i].discard)
+        if (!is_output(k, i))
             continue;
-        tp_str text = tp_tensor_text(x->keep, &want[i]);
-        if (want[i].n != arrays[k->ninputs + i].n || want[i].rank != arrays[k->ninputs + i].rank) {
-            skip(x, tp_printf(x->keep, "the reference gives %.*s for `%.*s`", TP_FMT(text),
-                              TP_FMT(k->operands[k->ninputs + i].name)));
+        tp_result got = {&e->arrays[k->ninputs + i], &e->got_meaning[k->ninputs + i]},
+                  want = {&e->want[i], &e->want_meaning[k->ninputs + i]};
+        tp_compare(x->keep, k, x->c->env, i, got, want, &d);
+        if (undecided.n && d.tier == TP_TIER_DIFFERENT) { /* it may have gone another way over the reals */
+            d.tier = TP_TIER_INCONCLUSIVE;
+            d.reason = undecided;
+        }
+        tp_push(x->keep, x->r->outputs, d);
+        if (d.tier == TP_TIER_DIFFERENT)
+            x->r->outcome = TP_DIFFERENT;
+        else if (d.tier == TP_TIER_INCONCLUSIVE && x->r->outcome == TP_EQUAL) {
+            x->r->outcome = TP_SKIPPED;
+            x->r->trap.message = tp_printf(x->keep, "inconclusive: %.*s", TP_FMT(d.reason));
+        }
+    }
+}
+
+static void run_numbers(void *arg)
+{
+    one *x = arg;
+    const tp_kernel *k = x->c->kernel;
+    execution e;
+    tp_str why = {NULL, 0};
+    tp_run_stats stats = {0};
+    tp_reference_request reference;
+    if (!make_arrays(x, TP_INPUT_NORMAL, 0, &e, &why)) {
+        skip(x, why);
+        return;
+    }
+    bool compared = k->reference.program || k->reference.builtin;
+    tp_status st = run_kernel(x, &e, compared ? tp_rounding_new(x->work) : NULL, &x->r->trap, &stats);
+    x->r->steps = stats.steps;
+    keep_trap(x->keep, &x->r->trap);
+    if (st == TP_E_LIMIT) {
+        x->r->outcome = TP_SKIPPED;
+    } else if (st == TP_E_TRAP) {
+        x->r->outcome = TP_TRAPPED;
+    } else if (st != TP_OK) {
+        tp_leave(x->work, st);
+    } else if (!compared) {
+        skip(x, TP_S("the spec has no \"reference\" to compare with; the run itself did not trap"));
+    } else if (run_reference(x, &e, tp_rounding_new(x->work), &reference) != TP_OK) {
+        skip(x, reference.why.n ? reference.why : TP_S("not enough memory for the reference"));
+    } else if (!shapes_agree(x, &e, &why)) {
+        skip(x, why);
+    } else {
+        compare_numbers(x, &e,
+                        stats.undecided       ? undecided_text(x, stats.undecided)
+                        : reference.undecided ? TP_S("rounding may turn a decision of the reference")
+                                              : TP_S(""));
+    }
+}
+
+/* ---- E2: bits ---- */
+
+/* Compare the outputs; NONE when something rounded. */
+static void compare_bits(one *x, const execution *e, tp_bits *b)
+{
+    const tp_kernel *k = x->c->kernel;
+    b->tier = TP_TIER_EQUAL;
+    for (uint32_t i = 0; i < k->noutputs; i++) {
+        const tp_operand *o = &k->operands[k->ninputs + i];
+        const tp_tensor *g = &e->arrays[k->ninputs + i];
+        const tp_planes *mg = &e->got_meaning[k->ninputs + i], *mw = &e->want_meaning[k->ninputs + i];
+        for (size_t j = 0; is_output(k, i) && j < g->n; j++) {
+            double got = tp_get_f64(g->dtype, g->data, j), want = ((const double *)mw->plane[0])[j];
+            bool exact = ((const double *)mg->plane[1])[j] == 0 && ((const double *)mw->plane[1])[j] == 0 &&
+                         ((const double *)mg->plane[0])[j] == got;
+            if (!tp_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
+                continue;
+            if (!exact) {
+                b->tier = TP_TIER_NONE;
+                b->reason =
+                    tp_printf(x->keep, "%.*s is rounded on integer inputs", TP_FMT(tp_element_name(x->work, o, g, j)));
+                return;
+            }
+            if (got != want) {
+                b->tier = TP_TIER_DIFFERENT;
+                b->worst = tp_element_name(x->keep, o, g, j);
+                b->got = got;
+                b->want = want;
+                return;
+            }
+        }
+    }
+}
+
+static void run_bits(void *arg)
+{
+    one *x = arg;
+    static const int64_t RANGES[] = {8, 2, 1};
+    tp_bits *b = &x->r->bits;
+    for (size_t i = 0; i < sizeof RANGES / sizeof *RANGES; i++) {
+        execution e;
+        tp_str why;
+        tp_trap trap;
+        tp_run_stats stats = {0};
+        tp_reference_request reference;
+        *b = (tp_bits){.range = RANGES[i], .reason = TP_S("it does not run on integer inputs")};
+        if (!make_arrays(x, TP_INPUT_INTEGERS, RANGES[i], &e, &why) ||
+            run_kernel(x, &e, tp_rounding_new(x->work), &trap, &stats) != TP_OK ||
+            run_reference(x, &e, tp_rounding_new(x->work), &reference) != TP_OK || !shapes_agree(x, &e, &why))
+            return;
+        if (stats.undecided || reference.undecided) {
+            b->reason = TP_S("a decision depends on rounding");
+            continue;
+        }
+        b->reason = TP_S("");
+        compare_bits(x, &e, b);
+        if (b->tier != TP_TIER_NONE)
+            return;
+    }
+}
+
+/* ---- E3: residues ---- */
+
+typedef struct field_run {
+    execution e;
+    tp_field_log kernel, reference;
+} field_run;
+
+/* Same points for all; maxima answered by the given oracles. */
+static tp_domain *field_of(const one *x, uint64_t oracle, bool ordered)
+{
+    tp_field_options o = {.seed = x->o->seed + x->c->seed, .oracle = oracle, .ordered = ordered};
+    return tp_field_new(x->work, o);
+}
+
+static bool field_reference(const one *x, execution *e, uint64_t oracle, bool ordered, tp_field_log *log, tp_str *why)
+{
+    tp_reference_request r;
+    tp_domain *d = field_of(x, oracle, ordered);
+    tp_status st = run_reference(x, e, d, &r);
+    *log = *tp_field_log_of(d);
+    *why = r.why;
+    return st == TP_OK && shapes_agree(x, e, why);
+}
+
+static bool field_kernel(const one *x, execution *e, uint64_t oracle, bool ordered, tp_field_log *log, tp_str *why)
+{
+    tp_trap trap;
+    tp_domain *d = field_of(x, oracle, ordered);
+    tp_status st = run_kernel(x, e, d, &trap, NULL);
+    *log = *tp_field_log_of(d);
+    *why = trap.message;
+    return st == TP_OK;
+}
+
+/* Does output i of the reference stay when the oracle changes? */
+static bool invariant(const one *x, const execution *e, uint32_t i, const uint64_t *first)
+{
+    const tp_kernel *k = x->c->kernel;
+    const uint64_t *w = e->want_meaning[k->ninputs + i].plane[0];
+    for (size_t j = 0; j < e->want[i].n; j++)
+        if ((w[j] ^ first[j]) << 32 &&
+            /* the lower half is the value */ tp_compared(k, &k->operands[k->ninputs + i], x->c->env, &e->want[i], j))
+            return false;
+    return true;
+}
+
+static double chance_of(tp_degree a, tp_degree b)
+{
+    double degree = fmax(1, fmax(a.numerator + b.denominator, b.numerator + a.denominator));
+    return fmax(0, floor(log2(TP_FIELD_Q / degree)));
+}
+
+/* Output i of kernel and reference. */
+static void compare_residues(const one *x, const execution *e, uint32_t i, tp_algebra *r)
+{
+    const tp_kernel *k = x->c->kernel;
+    const tp_operand *o = &k->operands[k->ninputs + i];
+    const tp_tensor *g = &e->arrays[k->ninputs + i], *w = &e->want[i];
+    const tp_planes *mg = &e->got_meaning[k->ninputs + i], *mw = &e->want_meaning[k->ninputs + i];
+    bool real = tp_is_float(g->dtype);
+    for (size_t j = 0; j < g->n; j++) {
+        double got = tp_get_f64(g->dtype, g->data, j), want = tp_get_f64(TP_F64, w->data, j);
+        uint64_t a = ((const uint64_t *)mg->plane[0])[j], b = ((const uint64_t *)mw->plane[0])[j];
+        if (!tp_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
+            continue;
+        if (real && isfinite(got) && isfinite(want) && (a == TP_FIELD_UNKNOWN || b == TP_FIELD_UNKNOWN)) {
+            r->tier = TP_TIER_NONE;
+            r->reason = TP_S("a value outside the fragment");
             return;
         }
-        tp_compare(x->keep, k, x->c->env, i, &arrays[k->ninputs + i], &want[i], &d);
-        tp_push(x->keep, x->r->outputs, d);
-        if (d.ratio > 1)
-            x->r->outcome = TP_DIFFERENT;
+        /* exp hides the upper half; the lower one is the value */
+        bool same = real && isfinite(got) && isfinite(want) ? (a & 0xffffffff) == (b & 0xffffffff) : got == want;
+        if (!same) {
+            r->tier = TP_TIER_DIFFERENT;
+            r->worst = tp_element_name(x->keep, o, g, j);
+            return;
+        }
     }
+    if (real)
+        r->chance = fmin(r->chance, chance_of(mg->degree, mw->degree));
+}
+
+static void give_up_algebra(const one *x, tp_algebra *r, const tp_field_log *k, const tp_field_log *f, tp_str why)
+{
+    const char *prim = k->unsupported ? k->unsupported : f->unsupported;
+    r->tier = TP_TIER_NONE;
+    r->reason = why.n  ? keep_str(x->keep, why)
+                : prim ? tp_printf(x->keep, "`%s` is outside the fragment, or a denominator is 0", prim)
+                       : r->reason;
+}
+
+static void run_algebra(void *arg)
+{
+    one *x = arg;
+    const tp_kernel *k = x->c->kernel;
+    tp_algebra *r = &x->r->algebra;
+    execution e;
+    tp_str why = {NULL, 0};
+    tp_field_log kernel = {0}, reference = {0};
+    uint64_t **first = TP_NEWN(x->work, uint64_t *, k->noutputs), seed = x->o->seed + x->c->seed;
+    bool *shows_maximum = TP_NEWN(x->work, bool, k->noutputs), any = false;
+    *r = (tp_algebra){.tier = TP_TIER_EQUAL, .chance = HUGE_VAL};
+    if (!make_arrays(x, TP_INPUT_SMALL, 0, &e, &why)) {
+        give_up_algebra(x, r, &kernel, &reference, why);
+        return;
+    }
+    tp_domain *points = field_of(x, 0, false);
+    for (uint32_t i = 0; i < k->ninputs; i++) {
+        tp_planes *m = &e.got_meaning[i];
+        if (!tp_is_float(e.arrays[i].dtype))
+            continue;
+        m->plane[0] = tp_alloc_array(x->work, e.arrays[i].n, 8);
+        m->degree = (tp_degree){1, 0};
+        tp_field_fill(points, i, e.arrays[i].n, m->plane[0]);
+        e.want_meaning[i] = *m;
+    }
+    if (!field_reference(x, &e, seed + 1, false, &reference, &why)) {
+        give_up_algebra(x, r, &kernel, &reference, why);
+        return;
+    }
+    if (reference.oracle) { /* which outputs show the maximum itself? */
+        for (uint32_t i = 0; i < k->noutputs; i++)
+            first[i] = e.want_meaning[k->ninputs + i].plane[0];
+        if (!field_reference(x, &e, seed + 2, false, &reference, &why)) {
+            give_up_algebra(x, r, &kernel, &reference, why);
+            return;
+        }
+        for (uint32_t i = 0; i < k->noutputs; i++)
+            if (is_output(k, i) && !invariant(x, &e, i, first[i]))
+                any = shows_maximum[i] = true;
+    }
+    for (int ordered = 0; ordered < 1 + any; ordered++) {
+        if (ordered && !field_reference(x, &e, seed + 2, true, &reference, &why)) {
+            give_up_algebra(x, r, &kernel, &reference, why);
+            return;
+        }
+        if (!field_kernel(x, &e, seed + 3, ordered, &kernel, &why)) {
+            give_up_algebra(x, r, &kernel, &reference, why);
+            return;
+        }
+        r->tags |= kernel.tags || reference.tags;
+        r->exponentials |= kernel.exponentials || reference.exponentials;
+        for (uint32_t i = 0; i < k->noutputs && r->tier == TP_TIER_EQUAL; i++)
+            if (is_output(k, i) && shows_maximum[i] == ordered)
+                compare_residues(x, &e, i, r);
+    }
+    r->ordered = any;
+    if (r->tier == TP_TIER_NONE)
+        give_up_algebra(x, r, &kernel, &reference, (tp_str){NULL, 0});
+}
+
+/* ---- cases ---- */
+
+/* Run one tier in memory of its own; false when that ran out. */
+static bool in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *o, tp_case_result *r,
+                      void (*tier)(void *))
+{
+    tp_arena *work = tp_arena_new(o->max_memory);
+    if (!work)
+        tp_leave(keep, TP_E_MEMORY);
+    one x = {work, keep, c, o, r};
+    tp_status st = tp_try(work, tier, &x);
+    tp_arena_free(work);
+    return st == TP_OK;
+}
+
+static void numbers_of(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r, tp_str memory)
+{
+    if (in_memory(a, c, o, r, run_numbers))
+        return;
+    r->outcome = TP_SKIPPED;
+    r->trap.message = memory;
+}
+
+static void run_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r)
+{
+    tp_str memory = tp_printf(a, "it needs more than the %zu MiB of --max-memory", o->max_memory >> 20);
+    bool ran = c->numbers, comparable = c->kernel->reference.program || c->kernel->reference.builtin;
+    if (ran)
+        numbers_of(a, c, o, r, memory);
+    if (!comparable || r->outcome == TP_TRAPPED || r->outcome == TP_SKIPPED)
+        return;
+    if (c->algebra && !in_memory(a, c, o, r, run_algebra)) {
+        r->algebra = (tp_algebra){.reason = memory};
+        r->starved++;
+    }
+    if (r->algebra.tier == TP_TIER_DIFFERENT && !ran)
+        numbers_of(a, c, o, r, memory);
+    if (r->algebra.tier == TP_TIER_DIFFERENT && r->outcome != TP_DIFFERENT) {
+        r->algebra.tier = TP_TIER_INCONCLUSIVE; /* another spelling of a constant, a decision by rounding */
+        r->algebra.reason =
+            tp_printf(a, "the residues differ at %.*s, and the numbers do not confirm it", TP_FMT(r->algebra.worst));
+    }
+    if (c->bits && !in_memory(a, c, o, r, run_bits)) {
+        r->bits = (tp_bits){.reason = memory};
+        r->starved++;
+    }
+    if (r->bits.tier == TP_TIER_DIFFERENT)
+        r->outcome = TP_DIFFERENT;
+}
+
+static void count(tp_tier_counts *n, tp_tier t)
+{
+    n->equal += t == TP_TIER_EQUAL;
+    n->different += t == TP_TIER_DIFFERENT;
+    n->inconclusive += t == TP_TIER_INCONCLUSIVE;
+    n->none += t == TP_TIER_NONE;
+}
+
+static void note_algebra(const tp_algebra *x, tp_equiv *out, tp_tier_counts *n, tp_str *reason)
+{
+    count(n, x->tier);
+    out->ordered |= x->ordered;
+    out->tags |= x->tags;
+    out->exponentials |= x->exponentials;
+    if (x->tier == TP_TIER_EQUAL)
+        out->chance = fmin(out->chance, x->chance);
+    if (!reason->n)
+        *reason = x->reason;
 }
 
 void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o, tp_equiv *out)
 {
-    *out = (tp_equiv){.seed = o->seed};
+    *out = (tp_equiv){.seed = o->seed, .chance = HUGE_VAL};
     for (uint32_t i = 0; i < cases->len; i++) {
         tp_case_result r = {.the_case = &cases->at[i]};
-        tp_arena *work = tp_arena_new(o->max_memory);
-        if (!work)
-            tp_leave(a, TP_E_MEMORY);
-        one x = {work, a, &cases->at[i], o, &r};
-        tp_status st = tp_try(work, run_case, &x);
-        tp_arena_free(work);
-        if (st != TP_OK) {
-            r.outcome = TP_SKIPPED;
-            r.trap.message = tp_printf(a, "it needs more than the %zu MiB of --max-memory", o->max_memory >> 20);
-        }
+        run_case(a, &cases->at[i], o, &r);
+        out->starved += r.starved;
         out->equal += r.outcome == TP_EQUAL;
         out->different += r.outcome == TP_DIFFERENT;
         out->trapped += r.outcome == TP_TRAPPED;
         out->skipped += r.outcome == TP_SKIPPED;
+        bool compared = r.outcome == TP_EQUAL || r.outcome == TP_DIFFERENT;
+        if (compared && r.the_case->algebra)
+            note_algebra(&r.algebra, out, &out->algebra, &out->algebra_reason);
+        if (compared && r.the_case->bits) {
+            count(&out->bits, r.bits.tier);
+            if (!out->bits_reason.n)
+                out->bits_reason = r.bits.reason;
+        }
         tp_push(a, out->cases, r);
     }
     for (uint32_t i = 0; i < out->cases.len; i++)
-        for (uint32_t j = 0; j < out->cases.at[i].outputs.len; j++)
-            if (!out->worst || out->cases.at[i].outputs.at[j].ratio > out->worst->ratio)
-                out->worst = &out->cases.at[i].outputs.at[j];
+        for (uint32_t j = 0; j < out->cases.at[i].outputs.len; j++) {
+            const tp_output_diff *d = &out->cases.at[i].outputs.at[j];
+            if (!out->worst || d->ratio > out->worst->ratio)
+                out->worst = d;
+            if (!out->unstable || d->rounding > out->unstable->rounding)
+                out->unstable = d;
+        }
+}
+
+void tp_equiv_box(tp_arena *a, const tp_box *box, const tp_equiv_options *o, tp_equiv *out)
+{
+    out->box_shapes += box->shapes;
+    out->box_text = box->text;
+    for (uint32_t i = 0; i < box->cases.len; i++) {
+        tp_case_result r = {.the_case = &box->cases.at[i]};
+        run_case(a, &box->cases.at[i], o, &r);
+        note_algebra(&r.algebra, out, &out->box, &out->box_reason);
+        out->starved += r.starved;
+        if (r.outcome != TP_DIFFERENT)
+            continue;
+        out->different++;
+        tp_push(a, out->cases, r);
+    }
 }

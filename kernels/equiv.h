@@ -1,4 +1,5 @@
-/* Executing a kernel against its naive reference, case by case. */
+/* Executing a kernel against its naive reference, case by case: the tiers of
+ * docs/EQUIVALENCE.md. */
 #ifndef TP_EQUIV_H
 #define TP_EQUIV_H
 
@@ -9,9 +10,10 @@ typedef struct tp_case {
     const tp_kernel *kernel;
     int64_t *env;
     uint64_t seed;
-    tp_loc loc;     /* of the entry in "cases", or of the kernel */
-    bool generated; /* sizes were chosen by the boundary picker */
-    bool tables;    /* "tables" were given: other sizes would not fit them */
+    tp_loc loc;                  /* of the entry in "cases", or of the kernel */
+    bool generated;              /* sizes were chosen by the boundary picker */
+    bool tables;                 /* "tables" were given: other sizes would not fit them */
+    bool numbers, algebra, bits; /* tiers to run: E1, E3, E2 */
 } tp_case;
 typedef TP_VEC(tp_case) tp_cases;
 
@@ -24,33 +26,94 @@ tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel);
  * lists, or NULL), the others found so that the contracts hold. False when
  * none were found; raises TP002, TP005 for given ones that do not fit. */
 bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *given);
+/* E4: the box of a kernel is the product of a few values for every size: all
+ * up to two blocks and one when the blocks that tile it are of at most 4, else
+ * 1, a block, two blocks and their neighbours. Up to `most` of its shapes that
+ * lie inside the domain and are small enough to execute. */
+typedef struct tp_box {
+    tp_cases cases;
+    uint64_t shapes; /* of the whole box, inside the domain and small enough; at most 10^6 */
+    tp_str text;     /* "M in {1, 127, 128}, N in {…}" */
+} tp_box;
+tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t most);
 /* Does env satisfy sizes and "where"? *why says what it breaks. */
 bool tp_in_domain(const tp_kernel *k, const int64_t *env, tp_str *why);
 
 typedef enum tp_outcome { TP_EQUAL, TP_DIFFERENT, TP_TRAPPED, TP_SKIPPED } tp_outcome;
 
+/* What one tier says about one case. */
+typedef enum tp_tier {
+    TP_TIER_NONE, /* not run, or it does not apply; `reason` says why */
+    TP_TIER_EQUAL,
+    TP_TIER_DIFFERENT,
+    TP_TIER_INCONCLUSIVE, /* run, and nothing follows; `reason` says why */
+} tp_tier;
+const char *tp_tier_name(tp_tier t);
+
+/* Buckets of errors in units of the last place: 0, up to 1/2, 1, 2, 4, …, more. */
+enum { TP_ULP_BUCKETS = 10 };
+
+/* E1: an output against the reference, values over the reals. */
 typedef struct tp_output_diff {
     tp_str name;
-    double max_abs, max_rel;
-    double max_ulp; /* in units of the last place of max(|want|, rms of the output) */
-    double ratio;   /* worst error in units of the tolerance; > 1 differs */
-    tp_str worst;   /* "o[3, 17]" */
+    tp_tier tier;
+    double ratio;            /* worst |kernel - reference| over the reals, in units of both bounds; > 1 differs */
+    double max_abs, max_rel; /* of the computed numbers, as are the next four */
+    double max_ulp;          /* in units of the last place of max(|want|, rms of the output) */
+    tp_str worst;            /* "o[3, 17]" */
     double got, want;
-    tp_str step; /* "i=0, j=1, k=2": the last step of the run that wrote it */
+    double rounding; /* worst |computed - over the reals|, in units of the tolerance */
+    uint64_t ulps[TP_ULP_BUCKETS];
+    tp_str step;   /* "i=0, j=1, k=2": the last step of the run that wrote it */
+    tp_str reason; /* INCONCLUSIVE */
 } tp_output_diff;
+
+/* E3: residues of kernel and reference. */
+typedef struct tp_algebra {
+    tp_tier tier;
+    bool ordered; /* some output shows the maximum itself: maxima by the order of the data */
+    bool tags;    /* some function was taken as uninterpreted */
+    bool exponentials;
+    double chance; /* k: a wrong kernel passes with a probability of at most 2^-k */
+    tp_str worst;  /* DIFFERENT: the element */
+    tp_str reason; /* NONE, INCONCLUSIVE */
+} tp_algebra;
+
+/* E2: bits, on inputs for which no operation rounds. */
+typedef struct tp_bits {
+    tp_tier tier;
+    int64_t range; /* inputs are integers from -range to range */
+    tp_str worst, reason;
+    double got, want;
+} tp_bits;
 
 typedef struct tp_case_result {
     const tp_case *the_case;
     tp_outcome outcome;
     tp_trap trap; /* TRAPPED; SKIPPED: trap.message says why */
     TP_VEC(tp_output_diff) outputs;
+    tp_algebra algebra;
+    tp_bits bits;
     int64_t steps;
+    uint32_t starved; /* tiers left out for want of memory */
 } tp_case_result;
+
+typedef struct tp_tier_counts {
+    uint32_t equal, different, inconclusive, none;
+} tp_tier_counts;
 
 typedef struct tp_equiv {
     TP_VEC(tp_case_result) cases;
     uint32_t equal, different, trapped, skipped;
-    const tp_output_diff *worst;
+    const tp_output_diff *worst;    /* by ratio */
+    const tp_output_diff *unstable; /* by rounding */
+    tp_tier_counts algebra, bits, box;
+    double chance; /* least of the equal ones */
+    bool ordered, tags, exponentials;
+    tp_str algebra_reason, bits_reason; /* first of the others */
+    uint64_t box_shapes;                /* of all boxes; box counts those that were run */
+    tp_str box_text, box_reason;
+    uint32_t starved; /* tiers of cases left out for want of memory */
     uint64_t seed;
 } tp_equiv;
 
@@ -62,15 +125,41 @@ typedef struct tp_equiv_options {
 
 /* Results live in `a`. */
 void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o, tp_equiv *out);
+/* E3 on the shapes of a box, added to *out; a shape that differs becomes one
+ * of its cases. */
+void tp_equiv_box(tp_arena *a, const tp_box *box, const tp_equiv_options *o, tp_equiv *out);
 
-/* Random input: floats normal, integers in [-8, 8], bools fair. */
+/* ---- inputs ---- */
+
+typedef enum tp_input_family {
+    TP_INPUT_NORMAL,   /* floats normal, integers in [-8, 8], bools fair */
+    TP_INPUT_WIDE,     /* magnitudes from 2^-6 to 2^6, both signs */
+    TP_INPUT_CANCEL,   /* pairs of neighbours that nearly cancel, ±0, equal values */
+    TP_INPUT_INTEGERS, /* floats are integers in [-range, range] */
+    TP_INPUT_SMALL,    /* multiples of 1/64 in (-1, 1), no 0 */
+} tp_input_family;
+void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed, uint64_t stream);
+/* TP_INPUT_NORMAL */
 void tp_fill_random(tp_tensor *t, uint64_t seed, uint64_t stream);
 
-/* Tolerance of `tested`, relative to max(|want|, rms of the output): an
+/* ---- comparing ---- */
+
+/* One array of an output: numbers, and planes of the rounding domain. */
+typedef struct tp_result {
+    const tp_tensor *data;
+    const tp_planes *meaning;
+} tp_result;
+
+/* Tolerance of rounding, relative to max(|want|, rms of the output): an
  * engineering threshold, not a proof. 256 roundoffs of float32 plus 4
- * roundoffs of the coarsest float type that the body computes in. */
+ * roundoffs of the coarsest float type that the body computes in; the spec's
+ * "tolerance" where there is one. */
 double tp_tolerance(const tp_kernel *k);
-void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, const tp_tensor *got,
-                const tp_tensor *want, tp_output_diff *out);
+void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, tp_result got, tp_result want,
+                tp_output_diff *out);
+/* Is element i of output o inside its "valid"? */
+bool tp_compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_tensor *t, size_t i);
+/* "o[3, 17]" */
+tp_str tp_element_name(tp_arena *a, const tp_operand *o, const tp_tensor *t, size_t i);
 
 #endif

@@ -52,6 +52,7 @@ static int64_t scalar_int(tp_machine *m, tp_vid v, tp_str subject, const char *s
     const tp_cells *c = &m->values[v];
     if (tp_any_undefined(c))
         tp_trap_undefined(m, tp_any_undefined(c), subject, sink);
+    tp_decide(m, c);
     return tp_get_i64(c->dtype, c->data, 0);
 }
 
@@ -119,6 +120,43 @@ static void visit_store(tp_cells *ref, size_t at, tp_cells *value, size_t i)
         ref->shadow[at] = tp_origin_at(value, from) ? tp_origin_at(value, from) | TP_ORIGIN_STORED : 0;
 }
 
+/* cells: ref, value */
+static void load_slice(tp_machine *m, tp_cells *const *cells, void *s)
+{
+    (void)m;
+    walk(s, cells[0], cells[1], visit_load);
+}
+
+static void store_slice(tp_machine *m, tp_cells *const *cells, void *s)
+{
+    (void)m;
+    walk(s, cells[0], cells[1], visit_store);
+}
+
+static void planes_of_load(tp_machine *m, slice *s, tp_cells *ref, tp_cells *out)
+{
+    out->meaning = (tp_planes){.degree = ref->meaning.degree};
+    if (!ref->meaning.plane[0])
+        return;
+    tp_planes_room(m, out);
+    memcpy(out->meaning.plane, out->room, sizeof out->room);
+    tp_planes_move(m, (tp_cells *const[]){ref, out}, 2, load_slice, s);
+}
+
+static void planes_of_store(tp_machine *m, slice *s, tp_cells *ref, tp_cells *value)
+{
+    if (!ref->meaning.plane[0] && !value->meaning.plane[0])
+        return;
+    if (s->whole && !value->meaning.plane[0]) { /* nothing of the old is left */
+        ref->meaning.plane[0] = NULL;
+        return;
+    }
+    tp_planes_materialise(m, ref);
+    tp_planes_materialise(m, value);
+    ref->meaning.degree = tp_degree_larger(ref->meaning.degree, value->meaning.degree);
+    tp_planes_move(m, (tp_cells *const[]){ref, value}, 2, store_slice, s);
+}
+
 static void exec_load(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out], *ref = &m->refs[i->access->operand].cells;
@@ -131,6 +169,8 @@ static void exec_load(tp_machine *m, const tp_inst *i)
     if (ref->state != TP_CLEAN)
         tp_materialise(m, out);
     walk(&s, ref, out, visit_load);
+    if (m->domain)
+        planes_of_load(m, &s, ref, out);
     if (out->state == TP_MIXED && !tp_any_undefined(out))
         out->state = TP_CLEAN;
 }
@@ -145,6 +185,8 @@ static void exec_store(tp_machine *m, const tp_step *step)
         tp_mark_stored(ref);
         return;
     }
+    if (m->domain)
+        planes_of_store(m, &s, ref, value);
     if (s.whole && value->state == TP_CLEAN) {
         size_t size = tp_dtype_size(ref->dtype);
         for (size_t i = 0; i < ref->n; i++)
@@ -161,7 +203,7 @@ static void exec_store(tp_machine *m, const tp_step *step)
 
 /* ---- statements ---- */
 
-static void exec_inst(tp_machine *m, const tp_inst *i)
+static void exec_data(tp_machine *m, const tp_inst *i)
 {
     switch (i->prim) {
     case TP_P_LOAD: exec_load(m, i); return;
@@ -184,6 +226,13 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
         tp_exec_elementwise(m, i);
 }
 
+static void exec_inst(tp_machine *m, const tp_inst *i)
+{
+    exec_data(m, i);
+    if (m->domain)
+        tp_planes_inst(m, i);
+}
+
 /* Loops end: a body that turns this often without end is refused. */
 static void count_turn(tp_machine *m)
 {
@@ -199,6 +248,7 @@ static bool condition(tp_machine *m, tp_vid v, const char *sink)
     const tp_cells *c = &m->values[v];
     if (tp_any_undefined(c))
         tp_trap_undefined(m, tp_any_undefined(c), (tp_str){NULL, 0}, sink);
+    tp_decide(m, c);
     return *(const uint8_t *)c->data;
 }
 
@@ -221,6 +271,7 @@ static void exec_loop(tp_machine *m, const tp_step *s)
     for (int64_t t = lo; s->by > 0 ? t < hi : t > hi; t += s->by) {
         count_turn(m);
         m->values[s->var].state = TP_CLEAN;
+        m->values[s->var].meaning.plane[0] = NULL;
         *(int32_t *)m->values[s->var].data = (int32_t)t;
         tp_exec_region(m, &s->body);
     }
@@ -231,6 +282,7 @@ static void exec_check(tp_machine *m, const tp_step *s)
     const tp_cells *c = &m->values[s->value];
     if (tp_any_undefined(c))
         tp_trap_undefined(m, tp_any_undefined(c), (tp_str){NULL, 0}, "the condition of a check");
+    tp_decide(m, c);
     for (size_t i = 0; i < c->n; i++)
         if (!((const uint8_t *)c->data)[i])
             tp_trap_raise(m, "TP107", (tp_str){NULL, 0}, "check failed: %.*s", TP_FMT(s->text));

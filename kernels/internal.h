@@ -29,8 +29,10 @@ typedef struct tp_cells {
     size_t n;
     void *data;
     tp_shadow_state state;
-    tp_origin origin;  /* TP_ALL_UNDEFINED: of lane 0 */
-    tp_origin *shadow; /* TP_MIXED; allocated on first use */
+    tp_origin origin;          /* TP_ALL_UNDEFINED: of lane 0 */
+    tp_origin *shadow;         /* TP_MIXED; allocated on first use */
+    tp_planes meaning;         /* of the domain */
+    void *room[TP_MAX_PLANES]; /* where planes go; allocated on first use */
 } tp_cells;
 
 typedef struct tp_alias tp_alias;
@@ -39,6 +41,7 @@ typedef struct tp_alias tp_alias;
 typedef struct tp_ref {
     const tp_operand *operand;
     tp_tensor *array;            /* NULL for scratch */
+    tp_planes *array_meaning;    /* NULL for scratch, and without a domain */
     tp_cells cells;              /* window, squeezed dims dropped */
     int64_t block[TP_MAX_RANK];  /* extents of the window, with squeezed dims */
     int64_t window[TP_MAX_RANK]; /* start in elements */
@@ -75,6 +78,9 @@ typedef struct tp_machine {
     tp_grid grid;
     int64_t step; /* number in the order of execution */
     uint32_t runs;
+    tp_domain *domain;         /* NULL: none rides along */
+    tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
+    uint32_t moved_size;
     int64_t turns;     /* of loops in the body, all together */
     const tp_step *at; /* statement being executed */
     tp_trap *trap;
@@ -120,6 +126,26 @@ tp_origin tp_any_undefined(const tp_cells *c);
 void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from);
 /* Mark every undefined element as stored. */
 void tp_mark_stored(tp_cells *c);
+
+/* planes.c: what values mean; nothing without a domain */
+tp_lanes tp_lanes_of(const tp_cells *c);
+void tp_planes_copy(tp_machine *m, tp_cells *to, const tp_cells *from);
+/* Room for planes exists; it holds what the data say. */
+void tp_planes_room(tp_machine *m, tp_cells *c);
+void tp_planes_materialise(tp_machine *m, tp_cells *c);
+/* Note the planes that a domain wrote to the room of c, or that there are none. */
+void tp_planes_written(tp_cells *c, const tp_lanes *out, bool any);
+/* After an instruction that only moves elements, or computes them one by one. */
+void tp_planes_inst(tp_machine *m, const tp_inst *i);
+/* Elements of `to` and `from` change places with plane p, for as long as `move` runs. */
+typedef void (*tp_mover)(tp_machine *m, tp_cells *const *cells, void *ctx);
+void tp_planes_move(tp_machine *m, tp_cells *const *cells, uint32_t n, tp_mover move, void *ctx);
+/* The body decides by c. */
+void tp_decide(tp_machine *m, const tp_cells *c);
+/* Windows and arrays. */
+void tp_planes_prepare(tp_machine *m, uint32_t operand);
+void tp_planes_share(tp_machine *m, tp_ref *out, tp_ref *in);
+void tp_planes_transfer(tp_machine *m, tp_ref *r, bool in);
 
 /* shapes.c: false when the primitive is none of its own. */
 bool tp_exec_shape(tp_machine *m, const tp_inst *i);

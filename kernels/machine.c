@@ -92,6 +92,7 @@ static void prepare_ref(tp_machine *m, uint32_t i)
                           (long long)dims[d]);
     }
     tp_cells_init(m->arena, &r->cells, o->dtype, o->ref_rank, dims);
+    tp_planes_prepare(m, i);
     if (o->role == TP_OUTPUT && o->discard)
         return;
     if (o->role == TP_OUTPUT && tp_has_element_dims(o)) {
@@ -178,9 +179,10 @@ static void copy_row(tp_ref *r, size_t array, size_t lane, size_t n, void *in)
     memcpy(in ? w : a, in ? a : w, n * size);
 }
 
-static void transfer(tp_ref *r, bool in)
+static void transfer(tp_machine *m, tp_ref *r, bool in)
 {
     tp_each_inner_row(r, copy_row, in ? r : NULL);
+    tp_planes_transfer(m, r, in);
 }
 
 static bool partial(const tp_ref *r)
@@ -272,7 +274,7 @@ static void end_run(tp_machine *m, uint32_t index)
         m->at = r->last_store;
         tp_trap_undefined(m, o, r->operand->name, tp_printf(m->arena, "%.*s at copy-out", TP_FMT(e)).p);
     }
-    transfer(r, false);
+    transfer(m, r, false);
     tp_alias_written(m, r);
     m->stats.copies_out++;
 }
@@ -346,7 +348,7 @@ static void open_window(tp_machine *m, uint32_t index)
 {
     tp_ref *r = &m->refs[index];
     if (r->returned && r->operand->revisit_any) {
-        transfer(r, true);
+        transfer(m, r, true);
         fill_outside(m, r, index);
     } else {
         tp_make_undefined(&r->cells, tp_origin_new(TP_BORN_OUTPUT, index, 0, m->step));
@@ -438,7 +440,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
             continue;
         }
         memcpy(r->window, start, sizeof start);
-        transfer(r, true);
+        transfer(m, r, true);
         fill_outside(m, r, i);
         tp_alias_read(m, r);
         r->resident = true;
@@ -548,7 +550,7 @@ static void walk(void *arg)
 
 tp_status tp_machine_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp_run_stats *stats)
 {
-    tp_machine m = {.arena = a, .request = r, .k = r->kernel, .trap = trap, .step = -1};
+    tp_machine m = {.arena = a, .request = r, .k = r->kernel, .trap = trap, .step = -1, .domain = r->domain};
     uint32_t nsyms = tp_sym_count(r->kernel->exprs);
     *trap = (tp_trap){.step = -1};
     m.env = TP_NEWN(a, int64_t, nsyms);

@@ -7,6 +7,7 @@
 #define TP_MACHINE_H
 
 #include "base/tensor.h"
+#include "domains/domain.h"
 #include "spec/kernel.h"
 
 typedef struct tp_trap {
@@ -21,6 +22,7 @@ typedef struct tp_trap {
 
 typedef struct tp_run_stats {
     int64_t steps, copies_in, copies_out;
+    const tp_step *undecided; /* first statement that decides by data about which the domain is not certain, or NULL */
 } tp_run_stats;
 
 typedef struct tp_run_request {
@@ -29,6 +31,8 @@ typedef struct tp_run_request {
     tp_tensor *arrays;  /* inputs and outputs, in operand order; outputs are written */
     uint64_t seed;      /* order of parallel axes */
     int64_t max_steps;
+    tp_domain *domain;   /* rides along; NULL: none */
+    tp_planes *meanings; /* with a domain, per array: planes of inputs are read, those of outputs are written */
 } tp_run_request;
 
 enum { TP_MAX_STEPS = 100000000 };

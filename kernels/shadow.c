@@ -105,6 +105,7 @@ void tp_make_undefined(tp_cells *c, tp_origin first)
 {
     c->state = TP_ALL_UNDEFINED;
     c->origin = first;
+    c->meaning.plane[0] = NULL;
     /* A loud pattern: whoever looks at it should not get away with it. */
     for (size_t i = 0; i < c->n && i < 64; i++)
         if (tp_is_float(c->dtype))
@@ -147,6 +148,7 @@ tp_origin tp_any_undefined(const tp_cells *c)
 void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from)
 {
     memcpy(to->data, from->data, from->n * tp_dtype_size(from->dtype));
+    tp_planes_copy(m, to, from);
     if (from->state == TP_MIXED) {
         to->state = TP_CLEAN;
         memcpy(tp_materialise(m, to), from->shadow, from->n * sizeof *from->shadow);

@@ -224,6 +224,14 @@ static void reduce_one(tp_prim prim, const tp_cells *a, tp_cells *out, size_t o,
     }
 }
 
+static void planes_of_reduce(tp_machine *m, tp_prim prim, tp_cells *out, const tp_cells *a, const tp_groups *g)
+{
+    tp_planes_room(m, out);
+    tp_lanes x = tp_lanes_of(a), r = tp_lanes_of(out);
+    memcpy(r.plane, out->room, sizeof r.plane);
+    tp_planes_written(out, &r, m->domain->reduce(m->domain, prim, &r, &x, g));
+}
+
 void tp_exec_reduce(tp_machine *m, const tp_inst *i)
 {
     const tp_cells *a = &m->values[i->args[0]];
@@ -234,6 +242,8 @@ void tp_exec_reduce(tp_machine *m, const tp_inst *i)
         tp_trap_raise(m, "TP008", (tp_str){NULL, 0}, "argmax or argmin over no elements");
     for (size_t o = 0; o < out->n; o++)
         reduce_one(i->prim, a, out, o, &g);
+    if (m->domain)
+        planes_of_reduce(m, i->prim, out, a, &(tp_groups){g.nout, g.nin, g.base, g.offset});
     if (a->state == TP_CLEAN)
         return;
     tp_origin *shadow = tp_materialise(m, out);
@@ -252,6 +262,18 @@ static tp_prim folds(tp_prim scan)
                                   : TP_P_MIN;
 }
 
+/* True when the row says more than its data. */
+static bool plane_of_row(tp_machine *m, tp_prim prim, tp_cells *out, const tp_cells *a, size_t start, ptrdiff_t step,
+                         size_t n)
+{
+    tp_planes_room(m, out);
+    tp_lanes x = tp_lanes_of(a), r = tp_lanes_of(out);
+    memcpy(r.plane, out->room, sizeof r.plane);
+    bool any = m->domain->scan(m->domain, prim, &r, &x, start, step, n);
+    out->meaning.degree = r.degree;
+    return any;
+}
+
 /* out[..., t, ...] = fold of a[..., 0 to t, ...]; undefined from the first undefined one on. */
 static void exec_scan(tp_machine *m, const tp_inst *i)
 {
@@ -264,6 +286,7 @@ static void exec_scan(tp_machine *m, const tp_inst *i)
     step = stride[i->ints[0]];
     out->state = TP_CLEAN;
     tp_origin *shadow = a->state == TP_CLEAN ? NULL : tp_materialise(m, out);
+    bool planes = false;
     for (size_t row = 0; n && row < a->n / n; row++) {
         size_t base = row / step * step * n + row % step;
         double real = 0;
@@ -283,6 +306,13 @@ static void exec_scan(tp_machine *m, const tp_inst *i)
             if (shadow)
                 shadow[e] = origin = origin ? origin : tp_origin_at(a, e);
         }
+        if (m->domain)
+            planes |= plane_of_row(m, prim, out, a, base + (i->reverse ? n - 1 : 0) * step,
+                                   i->reverse ? -(ptrdiff_t)step : (ptrdiff_t)step, n);
+    }
+    if (m->domain) {
+        tp_lanes r = {.degree = out->meaning.degree};
+        tp_planes_written(out, &r, planes);
     }
 }
 

@@ -1,58 +1,11 @@
 /* Evaluator of reference programs: every value is an array of doubles. */
 #include <math.h>
 
-#include "reference/reference.h"
-
-/* The scalar meanings, at double. Integers stay mathematical: no wrap. */
-#define TP_REAL(x, c) c
-#define TP_WRAP(x, op, y) 0
-#define TP_UNSIGNED(x) (int64_t)(x)
-#define UNARY(id, name, operands, result, f, i, ...)                                                                   \
-    static double do_##id(double x)                                                                                    \
-    {                                                                                                                  \
-        (void)x;                                                                                                       \
-        return f;                                                                                                      \
-    }
-#define BINARY(id, name, operands, result, f, i, ...)                                                                  \
-    static double do_##id(double x, double y)                                                                          \
-    {                                                                                                                  \
-        (void)x, (void)y;                                                                                              \
-        return f;                                                                                                      \
-    }
-#define TP_PYMOD(r, y) ((r) != 0 && ((r) < 0) != ((y) < 0) ? (r) + (y) : (r))
-#include "spec/prims.def"
-
-typedef union meaning {
-    double (*one)(double);
-    double (*two)(double, double);
-} meaning;
-
-static const meaning MEANINGS[TP_PRIMS] = {
-#define UNARY(id, ...) [TP_P_##id] = {.one = do_##id},
-#define BINARY(id, ...) [TP_P_##id] = {.two = do_##id},
-#include "spec/prims.def"
-};
+#include "reference/internal.h"
 
 enum { MAX_TURNS = 100000000 };
 
-typedef struct array {
-    uint32_t rank;
-    int64_t dims[TP_MAX_RANK];
-    size_t n;
-    double *at;
-} array;
-
-typedef struct evaluator {
-    tp_arena *arena;
-    const tp_kernel *k;
-    const tp_program *p;
-    const int64_t *env;
-    array *values;
-    int64_t turns; /* of while loops */
-    tp_str why;
-} evaluator;
-
-_Noreturn static void give_up(evaluator *e, tp_str why)
+_Noreturn void tp_give_up(evaluator *e, tp_str why)
 {
     e->why = why;
     tp_leave(e->arena, TP_E_INPUT);
@@ -63,10 +16,11 @@ static void shape_value(evaluator *e, tp_vid v)
     const tp_value *x = &e->p->values.at[v];
     array *a = &e->values[v];
     a->rank = x->rank;
+    a->dtype = x->dtype;
     a->n = 1;
     for (uint32_t d = 0; d < x->rank; d++) {
         if (tp_expr_eval(e->k->exprs, x->dims[d], e->env, &a->dims[d]) != TP_EVAL_OK || a->dims[d] < 0)
-            give_up(e, TP_S("a shape in the reference is not defined at these sizes"));
+            tp_give_up(e, TP_S("a shape in the reference is not defined at these sizes"));
         if (__builtin_mul_overflow(a->n, (size_t)a->dims[d], &a->n))
             tp_leave(e->arena, TP_E_MEMORY);
     }
@@ -74,12 +28,12 @@ static void shape_value(evaluator *e, tp_vid v)
     int64_t m = 0;
     if (x->dtype == TP_WEAK_INT) {
         if (tp_expr_eval(e->k->exprs, x->meaning, e->env, &m) != TP_EVAL_OK)
-            give_up(e, TP_S("an integer in the reference is not defined at these sizes"));
+            tp_give_up(e, TP_S("an integer in the reference is not defined at these sizes"));
         a->at[0] = (double)m;
     }
 }
 
-static void unravel(const array *a, size_t i, int64_t *at)
+void tp_unravel(const array *a, size_t i, int64_t *at)
 {
     for (uint32_t d = a->rank; d-- > 0;) {
         at[d] = (int64_t)(i % (size_t)a->dims[d]);
@@ -87,7 +41,7 @@ static void unravel(const array *a, size_t i, int64_t *at)
     }
 }
 
-static size_t ravel(const array *a, const int64_t *at)
+size_t tp_ravel(const array *a, const int64_t *at)
 {
     size_t i = 0;
     for (uint32_t d = 0; d < a->rank; d++)
@@ -117,7 +71,7 @@ static int64_t logical(tp_prim p, int64_t x, int64_t y, tp_dtype d)
 static double integer_op(evaluator *e, tp_prim p, double x, double y)
 {
     if (y == 0)
-        give_up(e, TP_S("the reference divides an integer by zero"));
+        tp_give_up(e, TP_S("the reference divides an integer by zero"));
     switch (p) {
     case TP_P_FLOORDIV: return floor(x / y);
     case TP_P_MOD: return x - floor(x / y) * y;
@@ -144,7 +98,7 @@ static void elementwise(evaluator *e, const tp_inst *i)
         else if (divides && !tp_is_float(d))
             out->at[n] = integer_op(e, i->prim, x, y);
         else
-            out->at[n] = i->nargs > 1 ? MEANINGS[i->prim].two(x, y) : MEANINGS[i->prim].one(x);
+            out->at[n] = tp_meaning_f64(i->prim, x, y);
     }
 }
 
@@ -178,13 +132,13 @@ static void reduce(evaluator *e, const tp_inst *i)
     for (size_t n = 0; n < a->n; n++) {
         int64_t at[TP_MAX_RANK], to[TP_MAX_RANK];
         uint32_t rank = 0;
-        unravel(a, n, at);
+        tp_unravel(a, n, at);
         for (uint32_t d = 0; d < a->rank; d++)
             if (!reduced[d])
                 to[rank++] = at[d];
             else if (keep)
                 to[rank++] = 0;
-        size_t o = ravel(out, to);
+        size_t o = tp_ravel(out, to);
         double v = a->at[n];
         if (!arg) {
             out->at[o] = fold(i->prim, out->at[o], v);
@@ -194,51 +148,6 @@ static void reduce(evaluator *e, const tp_inst *i)
             out->at[o] = (double)at[i->ints[0]];
         }
         seen[o] = true;
-    }
-}
-
-static void dot(evaluator *e, const tp_inst *i)
-{
-    const array *a = &e->values[i->args[0]], *b = &e->values[i->args[1]];
-    array *out = &e->values[i->out];
-    uint32_t nb = i->nbatch, nc = i->ncontract;
-    bool used_a[TP_MAX_RANK] = {false}, used_b[TP_MAX_RANK] = {false};
-    array inner = {.rank = nc, .n = 1};
-    for (uint32_t p = 0; p < nc + nb; p++)
-        used_a[i->ints[2 * p]] = used_b[i->ints[2 * p + 1]] = true;
-    for (uint32_t p = 0; p < nc; p++) {
-        inner.dims[p] = a->dims[i->ints[2 * p]];
-        inner.n *= (size_t)inner.dims[p];
-    }
-    size_t *step_a = TP_NEWN(e->arena, size_t, inner.n), *step_b = TP_NEWN(e->arena, size_t, inner.n);
-    int64_t at[TP_MAX_RANK], ia[TP_MAX_RANK] = {0}, ib[TP_MAX_RANK] = {0};
-    for (size_t s = 0; s < inner.n; s++) {
-        unravel(&inner, s, at);
-        for (uint32_t p = 0; p < nc; p++) {
-            ia[i->ints[2 * p]] = at[p];
-            ib[i->ints[2 * p + 1]] = at[p];
-        }
-        step_a[s] = ravel(a, ia);
-        step_b[s] = ravel(b, ib);
-    }
-    for (uint32_t p = 0; p < nc; p++)
-        ia[i->ints[2 * p]] = ib[i->ints[2 * p + 1]] = 0;
-    for (size_t o = 0; o < out->n; o++) {
-        uint32_t next = nb;
-        unravel(out, o, at);
-        for (uint32_t p = 0; p < nb; p++)
-            ia[i->ints[2 * (nc + p)]] = ib[i->ints[2 * (nc + p) + 1]] = at[p];
-        for (uint32_t d = 0; d < a->rank; d++)
-            if (!used_a[d])
-                ia[d] = at[next++];
-        for (uint32_t d = 0; d < b->rank; d++)
-            if (!used_b[d])
-                ib[d] = at[next++];
-        const double *x = a->at + ravel(a, ia), *y = b->at + ravel(b, ib);
-        double sum = 0;
-        for (size_t s = 0; s < inner.n; s++)
-            sum += x[step_a[s]] * y[step_b[s]];
-        out->at[o] = sum;
     }
 }
 
@@ -257,13 +166,13 @@ static void running(evaluator *e, const tp_inst *i)
     array *out = &e->values[i->out];
     int64_t at[TP_MAX_RANK], axis = i->ints[0];
     for (size_t n = 0; n < out->n; n++) {
-        unravel(out, n, at);
+        tp_unravel(out, n, at);
         int64_t end = at[axis], step = i->reverse ? -1 : 1;
         at[axis] = i->reverse ? a->dims[axis] - 1 : 0;
-        double acc = a->at[ravel(a, at)];
+        double acc = a->at[tp_ravel(a, at)];
         while (at[axis] != end) {
             at[axis] += step;
-            acc = fold(folds(i->prim), acc, a->at[ravel(a, at)]);
+            acc = fold(folds(i->prim), acc, a->at[tp_ravel(a, at)]);
         }
         out->at[n] = acc;
     }
@@ -273,7 +182,7 @@ static int64_t constant(evaluator *e, tp_expr x)
 {
     int64_t v = 0;
     if (tp_expr_eval(e->k->exprs, x, e->env, &v) != TP_EVAL_OK)
-        give_up(e, TP_S("a bound in the reference is not defined at these sizes"));
+        tp_give_up(e, TP_S("a bound in the reference is not defined at these sizes"));
     return v;
 }
 
@@ -292,12 +201,12 @@ static double joined(evaluator *e, const tp_inst *i, int64_t *at)
             at[d] -= constant(e, i->starts[d]);
             inside &= at[d] >= 0 && at[d] < x->dims[d];
         }
-        return inside ? x->at[ravel(x, at)] : e->values[i->args[1]].at[0];
+        return inside ? x->at[tp_ravel(x, at)] : e->values[i->args[1]].at[0];
     }
     uint32_t part = 0;
     for (; at[i->integer] >= e->values[i->args[part]].dims[i->integer]; part++)
         at[i->integer] -= e->values[i->args[part]].dims[i->integer];
-    return e->values[i->args[part]].at[ravel(&e->values[i->args[part]], at)];
+    return e->values[i->args[part]].at[tp_ravel(&e->values[i->args[part]], at)];
 }
 
 static void take(evaluator *e, const tp_inst *i)
@@ -306,13 +215,13 @@ static void take(evaluator *e, const tp_inst *i)
     array *out = &e->values[i->out];
     int64_t at[TP_MAX_RANK], from[TP_MAX_RANK], axis = i->integer, shift = (int64_t)index->rank - 1;
     for (size_t n = 0; n < out->n; n++) {
-        unravel(out, n, at);
+        tp_unravel(out, n, at);
         for (int64_t d = 0; d < (int64_t)x->rank; d++)
             from[d] = d < axis ? at[d] : at[d + (d > axis ? shift : 0)];
-        from[axis] = (int64_t)index->at[ravel(index, at + axis)];
+        from[axis] = (int64_t)index->at[tp_ravel(index, at + axis)];
         if (from[axis] < 0 || from[axis] >= x->dims[axis])
-            give_up(e, TP_S("the reference takes an element that does not exist"));
-        out->at[n] = x->at[ravel(x, from)];
+            tp_give_up(e, TP_S("the reference takes an element that does not exist"));
+        out->at[n] = x->at[tp_ravel(x, from)];
     }
 }
 
@@ -322,7 +231,7 @@ static void shape_op(evaluator *e, const tp_inst *i)
     const array *a = i->nargs ? &e->values[i->args[0]] : out;
     for (size_t n = 0; n < out->n; n++) {
         int64_t at[TP_MAX_RANK], from[TP_MAX_RANK];
-        unravel(out, n, at);
+        tp_unravel(out, n, at);
         memcpy(from, at, sizeof from);
         for (uint32_t d = 0; d < a->rank; d++)
             switch (i->prim) {
@@ -340,7 +249,7 @@ static void shape_op(evaluator *e, const tp_inst *i)
             }
         out->at[n] = i->prim == TP_P_IOTA                                 ? (double)at[i->integer]
                      : i->prim == TP_P_CONCATENATE || i->prim == TP_P_PAD ? joined(e, i, at)
-                                                                          : a->at[ravel(a, from)];
+                                                                          : a->at[tp_ravel(a, from)];
     }
 }
 
@@ -366,12 +275,12 @@ static void read_entry(evaluator *e, const tp_inst *i)
     for (uint32_t x = 0; x < i->nargs; x++) {
         at[x] = (int64_t)e->values[i->args[x]].at[0];
         if (at[x] < 0 || at[x] >= t->dims[x])
-            give_up(e, TP_S("the reference reads outside a table"));
+            tp_give_up(e, TP_S("the reference reads outside a table"));
     }
-    e->values[i->out].at[0] = t->at[ravel(t, at)];
+    e->values[i->out].at[0] = t->at[tp_ravel(t, at)];
 }
 
-static void run_inst(evaluator *e, const tp_inst *i)
+void tp_reference_data(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
     switch (i->prim) {
@@ -383,7 +292,7 @@ static void run_inst(evaluator *e, const tp_inst *i)
     case TP_P_ALL:
     case TP_P_ARGMAX:
     case TP_P_ARGMIN: reduce(e, i); return;
-    case TP_P_DOT: dot(e, i); return;
+    case TP_P_DOT: tp_reference_dot(e, i); return;
     case TP_P_READ: read_entry(e, i); return;
     case TP_P_TAKE: take(e, i); return;
     case TP_P_CUMSUM:
@@ -420,6 +329,13 @@ static void run_inst(evaluator *e, const tp_inst *i)
     }
 }
 
+static void run_inst(evaluator *e, const tp_inst *i)
+{
+    tp_reference_data(e, i);
+    if (e->domain)
+        tp_reference_planes(e, i);
+}
+
 static void run_region(evaluator *e, const tp_region *r)
 {
     for (uint32_t s = 0; s < r->len; s++) {
@@ -428,9 +344,15 @@ static void run_region(evaluator *e, const tp_region *r)
         case TP_COMPUTE: run_inst(e, step->inst); break;
         case TP_ASSIGN:
             memcpy(e->values[step->var].at, e->values[step->value].at, e->values[step->value].n * sizeof(double));
+            tp_reference_copy(e, step->var, step->value);
             break;
-        case TP_IF: run_region(e, e->values[step->value].at[0] != 0 ? &step->body : &step->orelse); break;
+        case TP_IF:
+            tp_reference_decide(e, step->value);
+            run_region(e, e->values[step->value].at[0] != 0 ? &step->body : &step->orelse);
+            break;
         case TP_LOOP: {
+            tp_reference_decide(e, step->lo);
+            tp_reference_decide(e, step->hi);
             double hi = e->values[step->hi].at[0];
             for (double t = e->values[step->lo].at[0]; step->by > 0 ? t < hi : t > hi; t += (double)step->by) {
                 e->values[step->var].at[0] = t;
@@ -441,37 +363,35 @@ static void run_region(evaluator *e, const tp_region *r)
         case TP_WHILE:
             for (run_region(e, &step->test); e->values[step->value].at[0] != 0; run_region(e, &step->test)) {
                 if (++e->turns > MAX_TURNS)
-                    give_up(e, TP_S("a while loop of the reference turns too often"));
+                    tp_give_up(e, TP_S("a while loop of the reference turns too often"));
+                tp_reference_decide(e, step->value);
                 run_region(e, &step->body);
             }
             break;
         case TP_ASSERT:
             for (size_t n = 0; n < e->values[step->value].n; n++)
                 if (e->values[step->value].at[n] == 0)
-                    give_up(e, tp_printf(e->arena, "check failed in the reference: %.*s", TP_FMT(step->text)));
+                    tp_give_up(e, tp_printf(e->arena, "check failed in the reference: %.*s", TP_FMT(step->text)));
             break;
         case TP_PUT: break; /* references have no refs */
         }
     }
 }
 
-typedef struct call {
-    evaluator e;
-    const tp_tensor *arrays;
-    tp_tensor *outputs;
-} call;
-
 static void run_program(void *arg)
 {
-    call *c = arg;
-    evaluator *e = &c->e;
+    evaluator *e = arg;
     const tp_kernel *k = e->k;
     e->values = TP_NEWN(e->arena, array, e->p->values.len);
     for (uint32_t v = 0; v < e->p->values.len; v++)
         shape_value(e, (tp_vid)v);
-    for (uint32_t i = 0; i < k->ninputs; i++)
-        for (size_t n = 0; n < c->arrays[i].n; n++)
-            e->values[e->p->operand_value[i]].at[n] = tp_at(&c->arrays[i], n);
+    for (uint32_t i = 0; i < k->ninputs; i++) {
+        array *x = &e->values[e->p->operand_value[i]];
+        for (size_t n = 0; n < e->r->arrays[i].n; n++)
+            x->at[n] = tp_get_f64(e->r->arrays[i].dtype, e->r->arrays[i].data, n);
+        if (e->domain)
+            x->meaning = e->r->meanings[i];
+    }
     for (uint32_t t = 0; t < k->ntables; t++) {
         array *v = &e->values[e->p->table_value[t]];
         const tp_table_data *d = tp_bound_table(e->env, k->tables[t].sym);
@@ -482,33 +402,29 @@ static void run_program(void *arg)
     for (uint32_t o = 0; o < k->noutputs; o++) {
         if (e->p->operand_value[k->ninputs + o] < 0)
             continue; /* discarded */
-        const array *v = &e->values[e->p->operand_value[k->ninputs + o]];
-        c->outputs[o] = tp_tensor_new(e->arena, TP_F64, v->rank, v->dims);
+        array *v = &e->values[e->p->operand_value[k->ninputs + o]];
+        e->r->outputs[o] = tp_tensor_new(e->arena, TP_F64, v->rank, v->dims);
         if (v->n)
-            memcpy(c->outputs[o].data, v->at, v->n * sizeof(double));
+            memcpy(e->r->outputs[o].data, v->at, v->n * sizeof(double));
+        if (e->domain)
+            e->r->meanings[k->ninputs + o] = tp_reference_meaning(e, v);
     }
 }
 
-static void run_builtin(void *arg)
+static void lower_and_run(void *arg)
 {
-    call *c = arg;
-    evaluator *e = &c->e;
-    const tp_builtin *b = tp_builtin_find(e->k->reference.name);
-    const tp_json *args = tp_json_get(e->k->reference.builtin, "args");
-    if (!b)
-        give_up(e, tp_printf(e->arena, "there is no builtin reference \"%.*s\"", TP_FMT(e->k->reference.name)));
-    if (e->k->noutputs != 1)
-        give_up(e, TP_S("a builtin reference has one output"));
-    const char *wrong = b->run(e->arena, e->k, args, c->arrays, &c->outputs[0]);
-    if (wrong)
-        give_up(e, tp_printf(e->arena, "builtin \"%s\": %s", b->name, wrong));
+    evaluator *e = arg;
+    if (!e->p)
+        e->p = tp_builtin_program(e);
+    run_program(e);
 }
 
-tp_status tp_reference_run(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_tensor *arrays,
-                           tp_tensor *outputs, tp_str *why)
+tp_status tp_reference_run(tp_arena *a, tp_reference_request *r)
 {
-    call c = {.e = {.arena = a, .k = k, .p = k->reference.program, .env = env}, .arrays = arrays, .outputs = outputs};
-    tp_status st = tp_try(a, k->reference.program ? run_program : run_builtin, &c);
-    *why = c.e.why;
+    evaluator e = {
+        .arena = a, .r = r, .k = r->kernel, .p = r->kernel->reference.program, .env = r->env, .domain = r->domain};
+    tp_status st = tp_try(a, lower_and_run, &e);
+    r->why = e.why;
+    r->undecided = e.undecided;
     return st;
 }

@@ -48,7 +48,7 @@ static void check_top_keys(tp_ctx *c, const tp_json *doc)
         "tileproof", "name",  "description", "target",          "dtypes",    "sizes",
         "where",     "grid",  "inputs",      "outputs",         "scratch",   "kernel",
         "reference", "cases", "allow",       "scalar_prefetch", "contracts", "vmem_limit_bytes",
-        NULL};
+        "tolerance", NULL};
     static const char *const LATER[] = {"prepare", "expect", NULL};
     tp_check_keys(c, doc, KNOWN, LATER, "the spec");
 }
@@ -173,6 +173,11 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
     if (limit) /* what the compiler is asked for, as far as there is that much */
         k->target.vmem_limit = limit->u.integer < k->target.vmem_bytes ? limit->u.integer : k->target.vmem_bytes;
     k->vmem_limit = limit ? limit->u.integer : 0;
+    const tp_json *tolerance = tp_json_get(doc, "tolerance");
+    k->tolerance = !tolerance ? 0 : tolerance->type == TP_J_INT ? (double)tolerance->u.integer : tolerance->u.real;
+    if (tolerance &&
+        ((tolerance->type != TP_J_INT && tolerance->type != TP_J_REAL) || !(k->tolerance > 0 && k->tolerance <= 1)))
+        tp_raise(c, "TP001", tolerance->loc, NULL, "\"tolerance\" is a number above 0, at most 1");
     k->dtypes = TP_NEWN(c->arena, tp_dtype_param, n);
     memcpy(k->dtypes, dtypes, n * sizeof *dtypes);
     k->ndtypes = n;

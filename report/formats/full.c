@@ -264,6 +264,56 @@ static void domain(const painter *p, const tp_spec_report *s)
             k->target_defaulted ? " (default)" : "");
 }
 
+/* E3 and E4: what holds over the reals. */
+static void algebra_line(const painter *p, const tp_equiv *e)
+{
+    uint32_t equal = e->algebra.equal + e->box.equal,
+             open = e->algebra.inconclusive + e->algebra.none + e->box.inconclusive + e->box.none;
+    tp_str why = e->algebra_reason.n ? e->algebra_reason : e->box_reason;
+    fprintf(p->out, "    algebra    ");
+    if (!equal) {
+        fprintf(p->out, "not decided: %.*s\n", TP_FMT(why.n ? why : TP_S("not run")));
+        return;
+    }
+    fprintf(p->out, "equal over the reals at %u shape%s", equal, equal == 1 ? "" : "s");
+    if (e->box.equal)
+        fprintf(p->out, ", %u of the %llu of a box", e->box.equal, (unsigned long long)e->box_shapes);
+    if (e->chance < HUGE_VAL)
+        fprintf(p->out, "; false acceptance <= 2^-%.0f", e->chance);
+    if (e->ordered)
+        fputs("; maxima ordered by the data", p->out);
+    if (e->tags)
+        fputs("; some functions uninterpreted", p->out);
+    if (open)
+        fprintf(p->out, "; not decided at %u: %.*s", open, TP_FMT(why));
+    fputc('\n', p->out);
+}
+
+/* E1 */
+static void rounding_line(const painter *p, const tp_equiv *e, const tp_kernel *k)
+{
+    fprintf(p->out, "    rounding   ");
+    if (!e->worst || !e->unstable) {
+        fputs("nothing to compare\n", p->out);
+        return;
+    }
+    fprintf(p->out,
+            "within the certified bound on %u case%s (worst ratio %.2g); computed numbers off by at most %.3g, %.2g "
+            "ULP, %.2g of the %stolerance\n",
+            e->equal, e->equal == 1 ? "" : "s", e->worst->ratio, e->unstable->max_abs, e->unstable->max_ulp,
+            e->unstable->rounding, k->tolerance > 0 ? "declared " : "");
+}
+
+/* E2 */
+static void bits_line(const painter *p, const tp_equiv *e)
+{
+    fprintf(p->out, "    bits       ");
+    if (e->bits.equal)
+        fprintf(p->out, "identical on exact inputs in %u case%s\n", e->bits.equal, e->bits.equal == 1 ? "" : "s");
+    else
+        fprintf(p->out, "not applicable: %.*s\n", TP_FMT(e->bits_reason.n ? e->bits_reason : TP_S("not run")));
+}
+
 static void equivalence(const painter *p, const tp_report *r, const tp_spec_report *s)
 {
     const tp_equiv *e = s->equiv;
@@ -274,12 +324,13 @@ static void equivalence(const painter *p, const tp_report *r, const tp_spec_repo
         return;
     }
     if (e->different + e->trapped == 0 && e->equal) {
-        fprintf(p->out, "  equivalence  %stested%s on %u case%s (seed %llu)", paint(p, GREEN), paint(p, PLAIN),
+        fprintf(p->out, "  equivalence  %stested%s on %u case%s (seed %llu)\n", paint(p, GREEN), paint(p, PLAIN),
                 e->equal, e->equal == 1 ? "" : "s", (unsigned long long)e->seed);
-        if (e->worst)
-            fprintf(p->out, ": worst error %.3g of the tolerance, at %.*s (%.3g abs, %.2g ULP)", e->worst->ratio,
-                    TP_FMT(e->worst->worst), e->worst->max_abs, e->worst->max_ulp);
-        fputc('\n', p->out);
+        algebra_line(p, e);
+        rounding_line(p, e, s->spec->kernels[0]);
+        bits_line(p, e);
+        if (e->starved)
+            fprintf(p->out, "    left out   %u of these for want of memory: raise --max-memory\n", e->starved);
     } else {
         fprintf(p->out, "  equivalence  %u equal, %u different, %u trapped\n", e->equal, e->different, e->trapped);
     }
@@ -290,7 +341,7 @@ static void equivalence(const painter *p, const tp_report *r, const tp_spec_repo
             continue;
         fprintf(p->out, "    %-9s %.*s", NAMES[c->outcome], TP_FMT(tp_case_text(p->arena, c->the_case)));
         for (uint32_t o = 0; o < c->outputs.len; o++)
-            fprintf(p->out, "   %.*s: %.3g of tolerance, %.2g ULP", TP_FMT(c->outputs.at[o].name),
+            fprintf(p->out, "   %.*s: %.3g of the bound, %.2g ULP", TP_FMT(c->outputs.at[o].name),
                     c->outputs.at[o].ratio, c->outputs.at[o].max_ulp);
         if (c->outcome == TP_SKIPPED || c->outcome == TP_TRAPPED)
             fprintf(p->out, "   %.*s", TP_FMT(c->trap.message));

@@ -163,11 +163,52 @@ static json *output_diff(const tp_output_diff *d)
     json_object_object_add(o, "max_abs", number(d->max_abs));
     json_object_object_add(o, "max_rel", number(d->max_rel));
     json_object_object_add(o, "max_ulp", number(d->max_ulp));
-    json_object_object_add(o, "tolerance_ratio", number(d->ratio));
+    json_object_object_add(o, "tier", json_object_new_string(tp_tier_name(d->tier)));
+    json_object_object_add(o, "reason", text_or_null(d->reason));
+    json_object_object_add(o, "ratio", number(d->ratio));
+    json_object_object_add(o, "rounding", number(d->rounding));
+    json *ulps = json_object_new_array();
+    for (uint32_t i = 0; i < TP_ULP_BUCKETS; i++)
+        json_object_array_add(ulps, json_object_new_int64((int64_t)d->ulps[i]));
+    json_object_object_add(o, "ulp_histogram", ulps);
     json_object_object_add(o, "worst", text_or_null(d->worst));
     json_object_object_add(o, "got", number(d->got));
     json_object_object_add(o, "want", number(d->want));
     json_object_object_add(o, "step", text_or_null(d->step));
+    return o;
+}
+
+static json *algebra_of_case(const tp_algebra *x)
+{
+    json *o = json_object_new_object();
+    json_object_object_add(o, "tier", json_object_new_string(tp_tier_name(x->tier)));
+    json_object_object_add(o, "false_acceptance_log2",
+                           x->tier == TP_TIER_EQUAL && isfinite(x->chance) ? number(-x->chance) : NULL);
+    json_object_object_add(o, "maxima", json_object_new_string(x->ordered ? "ordered" : "oracle"));
+    json_object_object_add(o, "uninterpreted_functions", json_object_new_boolean(x->tags));
+    json_object_object_add(o, "worst", text_or_null(x->worst));
+    json_object_object_add(o, "reason", text_or_null(x->reason));
+    return o;
+}
+
+static json *bits_of_case(const tp_bits *x)
+{
+    json *o = json_object_new_object();
+    json_object_object_add(o, "tier", json_object_new_string(tp_tier_name(x->tier)));
+    json_object_object_add(o, "integers_up_to", json_object_new_int64(x->range));
+    json_object_object_add(o, "worst", text_or_null(x->worst));
+    json_object_object_add(o, "reason", text_or_null(x->reason));
+    return o;
+}
+
+static json *tier_counts(const tp_tier_counts *n, tp_str reason)
+{
+    json *o = json_object_new_object();
+    json_object_object_add(o, "equal", json_object_new_int64(n->equal));
+    json_object_object_add(o, "different", json_object_new_int64(n->different));
+    json_object_object_add(o, "inconclusive", json_object_new_int64(n->inconclusive));
+    json_object_object_add(o, "not_applicable", json_object_new_int64(n->none));
+    json_object_object_add(o, "reason", text_or_null(reason));
     return o;
 }
 
@@ -194,6 +235,8 @@ static json *equivalence(const tp_equiv *e)
         json_object_object_add(c, "trap", r->outcome == TP_TRAPPED ? json_object_new_string(r->trap.rule) : NULL);
         json_object_object_add(c, "message", text_or_null(r->trap.message));
         json_object_object_add(c, "outputs", outputs);
+        json_object_object_add(c, "algebra", r->outputs.len ? algebra_of_case(&r->algebra) : NULL);
+        json_object_object_add(c, "bits", r->outputs.len ? bits_of_case(&r->bits) : NULL);
         json_object_array_add(cases, c);
     }
     json_object_object_add(o, "verdict",
@@ -203,6 +246,14 @@ static json *equivalence(const tp_equiv *e)
     json_object_object_add(o, "tested", json_object_new_int64(e->equal));
     json_object_object_add(o, "seed", json_object_new_int64((int64_t)e->seed));
     json_object_object_add(o, "worst_ratio", e->worst ? number(e->worst->ratio) : NULL);
+    json_object_object_add(o, "algebra", tier_counts(&e->algebra, e->algebra_reason));
+    json_object_object_add(o, "bits", tier_counts(&e->bits, e->bits_reason));
+    json *box = tier_counts(&e->box, e->box_reason);
+    json_object_object_add(box, "shapes", json_object_new_int64((int64_t)e->box_shapes));
+    json_object_object_add(box, "sizes", text_or_null(e->box_text));
+    json_object_object_add(o, "box", box);
+    json_object_object_add(o, "left_out_for_memory", json_object_new_int64(e->starved));
+    json_object_object_add(o, "rounding", e->unstable ? number(e->unstable->rounding) : NULL);
     json_object_object_add(o, "cases", cases);
     return o;
 }

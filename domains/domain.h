@@ -1,0 +1,146 @@
+/* Scalar domains: what an element means, beside the number that was computed.
+ *
+ * The machine and the evaluator of references compute numbers; a domain rides
+ * along in planes, 8 bytes per element and plane, and says for every operation
+ * what its result means. A plane moves wherever its elements move. Domains:
+ *
+ *   rounding  the value over the reals as a double, with a bound on its error
+ *   field     a residue modulo two primes; exp is a homomorphism between them
+ *
+ * An array without planes means exactly its data.
+ */
+#ifndef TP_DOMAIN_H
+#define TP_DOMAIN_H
+
+#include "base/arena.h"
+#include "spec/program.h"
+
+enum { TP_MAX_PLANES = 2 };
+
+/* Degrees of a rational function of the inputs, the largest of an array. */
+typedef struct tp_degree {
+    double numerator, denominator;
+} tp_degree;
+
+/* Planes of an array, 8 bytes per element each; the first is NULL when there are none. */
+typedef struct tp_planes {
+    void *plane[TP_MAX_PLANES];
+    tp_degree degree;
+} tp_planes;
+
+/* An array as a domain sees it. */
+typedef struct tp_lanes {
+    tp_dtype dtype;  /* what the elements are */
+    tp_dtype stored; /* how they lie in data: references hold everything as float64 */
+    size_t n;
+    const void *data;
+    void *plane[TP_MAX_PLANES];
+    tp_degree degree;
+} tp_lanes;
+
+/* Elements of a reduction: members of group o are base[o] + offset[t]. */
+typedef struct tp_groups {
+    size_t nout, nin;
+    const size_t *base, *offset;
+} tp_groups;
+
+/* r[batch][m][n] = sum over k of a[batch][m][k] * b[batch][k][n]; the operands
+ * and their planes packed in that order, the data as double. */
+typedef struct tp_dot_shape {
+    size_t batch, m, n, k;
+} tp_dot_shape;
+
+typedef struct tp_domain tp_domain;
+struct tp_domain {
+    const char *name;
+    uint32_t nplanes;
+    /* Plane elements of data that means itself. */
+    void (*exact)(const tp_domain *d, const tp_lanes *x, void *const *plane);
+    /* What a result means. `out` has data, and room in its planes. False: it
+     * means exactly its data, the planes are not written. Scalars among the
+     * arguments have n = 1. */
+    bool (*elementwise)(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out, const tp_lanes *const *args,
+                        uint32_t nargs);
+    bool (*select)(tp_domain *d, tp_lanes *out, const tp_lanes *cond, const tp_lanes *a, const tp_lanes *b);
+    bool (*cast)(tp_domain *d, tp_lanes *out, const tp_lanes *a);
+    bool (*literal)(tp_domain *d, tp_lanes *out, double value);
+    bool (*bitcast)(tp_domain *d, tp_lanes *out, const tp_lanes *a);
+    bool (*reduce)(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, const tp_groups *g);
+    /* Running sum, product, maximum or minimum (p: SUM, PROD, MAX, MIN) of n
+     * elements from `start`, `step` apart. */
+    bool (*scan)(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, size_t start, ptrdiff_t step, size_t n);
+    bool (*dot)(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, const tp_lanes *b);
+    /* The body decides by data: an index, a bound, a branch. False: over the
+     * reals it might decide otherwise. */
+    bool (*certain)(const tp_domain *d, const tp_lanes *x);
+};
+
+static inline double tp_lane(const tp_lanes *x, size_t i)
+{
+    return tp_get_f64(x->stored, x->data, x->n == 1 ? 0 : i);
+}
+
+static inline tp_degree tp_degree_larger(tp_degree a, tp_degree b)
+{
+    return (tp_degree){a.numerator > b.numerator ? a.numerator : b.numerator,
+                       a.denominator > b.denominator ? a.denominator : b.denominator};
+}
+
+/* A constant of a program, as its author may have meant it. Authors round
+ * irrational and decimal numbers to float32 or to double; two spellings of one
+ * number are one constant. */
+typedef enum tp_constant_kind {
+    TP_CONSTANT_EXACT,    /* at most 12 bits: the number itself */
+    TP_CONSTANT_FRACTION, /* a / b, both at most 1000 */
+    TP_CONSTANT_ROOT,     /* the square root of the integer a */
+    TP_CONSTANT_INVERSE_ROOT,
+    TP_CONSTANT_OTHER, /* to be told from others only by its first 24 bits */
+} tp_constant_kind;
+typedef struct tp_constant {
+    tp_constant_kind kind;
+    double sign, a, b; /* OTHER, EXACT: the number is sign * a */
+    bool times_log2e;  /* the class is that of the number divided by log2(e) */
+} tp_constant;
+tp_constant tp_constant_of(double x);
+/* How far the meant number may lie from x: half a unit of the last place of
+ * the float type to which x looks rounded; 0 for EXACT and for stand-ins of
+ * infinity (2^20 and more). */
+double tp_constant_slack(double x);
+
+/* The double meaning of an elementwise primitive (spec/prims.def). */
+double tp_meaning_f64(tp_prim p, double x, double y);
+
+/* ---- rounding ---- */
+
+/* Planes: the value over the reals, rounded to double (every cast between
+ * float types is the identity, every constant its decimal value), and a bound
+ * on its distance from the true value; a bound of infinity says that nothing
+ * is known. For bools and integers a bound over 0 says that a decision before
+ * them was too close to call. */
+tp_domain *tp_rounding_new(tp_arena *a);
+
+/* ---- field ---- */
+
+/* Planes: one 64-bit word, residue modulo q in the upper half and modulo p in
+ * the lower one; TP_FIELD_UNKNOWN for what the domain does not model. */
+#define TP_FIELD_UNKNOWN UINT64_MAX
+enum { TP_FIELD_P = 1073742623, TP_FIELD_Q = 536871311 }; /* p = 2 q + 1, both prime */
+
+typedef struct tp_field_options {
+    uint64_t seed;   /* of the base of exp and of tags; the same for kernel and reference */
+    uint64_t oracle; /* of the maxima */
+    bool ordered;    /* maxima by the order of the data, not by an oracle */
+} tp_field_options;
+tp_domain *tp_field_new(tp_arena *a, tp_field_options o);
+/* What happened on the way. */
+typedef struct tp_field_log {
+    bool oracle;             /* a maximum was answered by the oracle */
+    bool tags;               /* a function was taken as uninterpreted */
+    bool exponentials;       /* exp was used */
+    const char *unsupported; /* first primitive that the domain does not model, or NULL */
+} tp_field_log;
+const tp_field_log *tp_field_log_of(const tp_domain *d);
+/* Random residues for an input array. */
+void tp_field_fill(const tp_domain *d, uint64_t stream, size_t n, void *plane);
+
+#endif

@@ -1,0 +1,21 @@
+/* The scalar meanings of spec/prims.def at double. */
+#include <math.h>
+
+#include "domains/domain.h"
+
+#define TP_REAL(x, c) c
+#define TP_WRAP(x, op, y) 0
+#define TP_UNSIGNED(x) (int64_t)(x)
+#define TP_PYMOD(r, y) ((r) != 0 && ((r) < 0) != ((y) < 0) ? (r) + (y) : (r))
+#define UNARY(id, name, operands, result, f, i, ...)                                                                   \
+    case TP_P_##id:                                                                                                    \
+        return f;
+#define BINARY UNARY
+
+double tp_meaning_f64(tp_prim p, double x, double y)
+{
+    switch (p) {
+#include "spec/prims.def"
+    default: return NAN;
+    }
+}

@@ -1,0 +1,203 @@
+/* E1: the kernel's numbers and the reference's, each with its value over the reals. */
+#include <math.h>
+
+#include "kernels/equiv.h"
+
+double tp_tolerance(const tp_kernel *k)
+{
+    double u = 0;
+    if (k->tolerance > 0)
+        return k->tolerance;
+    for (uint32_t v = 0; k->body && v < k->body->values.len; v++) {
+        tp_dtype d = k->body->values.at[v].dtype;
+        if (d < TP_DTYPES && tp_is_float(d) && tp_dtype_roundoff(d) > u)
+            u = tp_dtype_roundoff(d);
+    }
+    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)
+        if (tp_is_float(k->operands[i].dtype) && tp_dtype_roundoff(k->operands[i].dtype) > u)
+            u = tp_dtype_roundoff(k->operands[i].dtype);
+    return u == 0 ? 0 : u == 0x1p-53 ? 256 * u : 256 * 0x1p-24 + 4 * u;
+}
+
+/* Coordinates of the last step (in grid order) whose window holds the element. */
+static tp_str owning_step(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_operand *o,
+                          const int64_t *element)
+{
+    enum { LIMIT = 200000 };
+    int64_t *at = TP_NEWN(a, int64_t, tp_sym_count(k->exprs)), steps[16], total = 1, found = -1;
+    memcpy(at, env, tp_sym_count(k->exprs) * sizeof *at);
+    for (uint32_t x = 0; x < k->naxes; x++)
+        if (tp_expr_eval(k->exprs, k->axes[x].steps, env, &steps[x]) != TP_EVAL_OK ||
+            __builtin_mul_overflow(total, steps[x], &total) || total > LIMIT)
+            return TP_S("");
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t s = pass ? found : 0; s < (pass ? found + 1 : total) && s >= 0; s++) {
+            int64_t rest = s, index, block, lo = 0;
+            for (uint32_t x = k->naxes; x-- > 0; rest /= steps[x])
+                at[k->axes[x].sym] = rest % steps[x];
+            bool inside = true;
+            for (uint32_t d = 0; d < o->rank && inside; d++)
+                if (o->dims[d].kind == TP_DIM_ELEMENT)
+                    inside = tp_expr_eval(k->exprs, o->dims[d].index, at, &index) == TP_EVAL_OK &&
+                             tp_expr_eval(k->exprs, o->dims[d].block, at, &block) == TP_EVAL_OK &&
+                             tp_expr_eval(k->exprs, o->dims[d].pad_lo, at, &lo) == TP_EVAL_OK &&
+                             element[d] >= index - lo && element[d] < index - lo + block;
+                else
+                    inside = tp_expr_eval(k->exprs, o->dims[d].index, at, &index) == TP_EVAL_OK &&
+                             tp_expr_eval(k->exprs, o->dims[d].block, at, &block) == TP_EVAL_OK &&
+                             element[d] >= index * block && element[d] < (index + 1) * block;
+            if (inside)
+                found = s;
+        }
+    tp_buf b = {.arena = a};
+    for (uint32_t x = 0; x < k->naxes && found >= 0; x++)
+        tp_buf_printf(&b, "%s%.*s=%lld", x ? ", " : "", TP_FMT(k->axes[x].name), (long long)at[k->axes[x].sym]);
+    return tp_buf_view(&b);
+}
+
+/* Error in units of the last place of `scale`, for integers the error itself. */
+static double ulps(tp_dtype d, double error, double scale)
+{
+    int e;
+    if (!tp_is_float(d) || scale == 0)
+        return error;
+    frexp(scale, &e); /* scale in [2^(e-1), 2^e) */
+    return error / ldexp(2 * tp_dtype_roundoff(d), e - 1);
+}
+
+bool tp_compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_tensor *t, size_t i)
+{
+    int64_t at[TP_MAX_RANK];
+    if (!o->valid.id)
+        return true;
+    for (uint32_t d = o->rank; d-- > 0; i /= (size_t)t->dims[d])
+        at[d] = (int64_t)(i % (size_t)t->dims[d]);
+    return tp_element_valid(k, o, env, at);
+}
+
+static void indices(const tp_operand *o, const tp_tensor *t, size_t i, int64_t *at)
+{
+    for (uint32_t d = o->rank; d-- > 0; i /= (size_t)t->dims[d])
+        at[d] = (int64_t)(i % (size_t)t->dims[d]);
+}
+
+tp_str tp_element_name(tp_arena *a, const tp_operand *o, const tp_tensor *t, size_t i)
+{
+    int64_t at[TP_MAX_RANK];
+    tp_buf b = {.arena = a};
+    indices(o, t, i, at);
+    tp_buf_printf(&b, "%.*s[", TP_FMT(o->name));
+    for (uint32_t d = 0; d < o->rank; d++)
+        tp_buf_printf(&b, "%s%lld", d ? ", " : "", (long long)at[d]);
+    tp_buf_c(&b, "]");
+    return tp_buf_view(&b);
+}
+
+/* ---- one element ---- */
+
+typedef struct element {
+    double data, real, bound;
+} element;
+
+static element element_of(const tp_result *r, size_t i)
+{
+    double v = tp_get_f64(r->data->dtype, r->data->data, i);
+    const double *real = r->meaning->plane[0], *bound = r->meaning->plane[1];
+    return (element){v, real[i], bound[i]};
+}
+
+/* Bounds wider than this part of the output's size say nothing. */
+static const double WIDE = 0x1p-10;
+
+/* Distance over the reals in units of both bounds; NaN: nothing is known. */
+static double ratio_of(const element *g, const element *w, double scale)
+{
+    double slack = g->bound + w->bound, distance = fabs(g->real - w->real);
+    if (g->real == w->real || (isnan(g->real) && isnan(w->real)))
+        return slack < HUGE_VAL ? 0 : (double)NAN;
+    if (!(slack <= WIDE * scale || (scale == 0 && slack <= 0x1p-40))) /* a difference may be certain all the same */
+        return distance > slack && slack < HUGE_VAL ? HUGE_VAL : (double)NAN;
+    return isnan(distance) || slack == 0 ? HUGE_VAL : distance / slack;
+}
+
+static void count_ulp(tp_output_diff *out, double ulp)
+{
+    uint32_t bucket = ulp == 0 ? 0 : 1;
+    for (double limit = 0.5; ulp > limit && bucket + 1 < TP_ULP_BUCKETS; limit *= 2)
+        bucket++;
+    out->ulps[bucket]++;
+}
+
+static double rms_of(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_result *want)
+{
+    double squares = 0;
+    size_t finite = 0;
+    for (size_t i = 0; i < want->data->n; i++) {
+        double w = element_of(want, i).real;
+        if (isfinite(w) && tp_compared(k, o, env, want->data, i)) {
+            squares += w * w;
+            finite++;
+        }
+    }
+    return finite ? sqrt(squares / (double)finite) : 0;
+}
+
+/* Error of the computed number, 0 where it is the value over the reals rounded once. */
+static double number_error(tp_dtype d, double got, double real)
+{
+    int64_t cell[1] = {0};
+    double rounded = real;
+    if (tp_is_float(d)) { /* an overflow of the dtype itself is right */
+        tp_put_f64(d, cell, 0, real);
+        rounded = tp_get_f64(d, cell, 0);
+    }
+    return got == real || got == rounded || (isnan(got) && isnan(real)) ? 0 : fabs(got - real);
+}
+
+void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, tp_result got, tp_result want,
+                tp_output_diff *out)
+{
+    const tp_operand *o = &k->operands[k->ninputs + output];
+    double tolerance = tp_tolerance(k), rms = rms_of(k, o, env, &want);
+    size_t worst = 0, unknown = 0, n = got.data->n;
+    int64_t at[TP_MAX_RANK];
+    *out = (tp_output_diff){.name = o->name, .ratio = -1, .tier = TP_TIER_EQUAL};
+    for (size_t i = 0; i < n; i++) {
+        if (!tp_compared(k, o, env, got.data, i))
+            continue;
+        element g = element_of(&got, i), w = element_of(&want, i);
+        double scale = fmax(fabs(w.real), rms), ratio = ratio_of(&g, &w, scale);
+        double error = number_error(got.data->dtype, g.data, w.real),
+               ulp = error == 0 ? 0 : ulps(got.data->dtype, error, scale);
+        if (isnan(ratio)) {
+            if (unknown++ == 0)
+                out->reason = tp_printf(a, "at %.*s the bound on rounding is as large as %.2g",
+                                        TP_FMT(tp_element_name(a, o, got.data, i)), g.bound + w.bound);
+            ratio = 0;
+        }
+        if (isfinite(error)) {
+            out->max_abs = fmax(out->max_abs, error);
+            out->max_rel = fmax(out->max_rel, w.real != 0 ? error / fabs(w.real) : 0);
+            out->max_ulp = fmax(out->max_ulp, ulp);
+        }
+        count_ulp(out, ulp);
+        double own = number_error(got.data->dtype, g.data, g.real),
+               allowed = tp_is_float(got.data->dtype) ? tolerance * scale : 1; /* one decision by rounding */
+        if (own > 0 && g.bound < HUGE_VAL)
+            out->rounding = fmax(out->rounding, allowed > 0 ? own / allowed : HUGE_VAL);
+        if (ratio > out->ratio || (ratio == out->ratio && error > fabs(out->got - out->want))) {
+            out->ratio = ratio;
+            worst = i;
+            out->got = g.data;
+            out->want = w.real;
+        }
+    }
+    if (out->ratio < 0) { /* nothing to compare */
+        out->ratio = 0;
+        return;
+    }
+    out->tier = out->ratio > 1 ? TP_TIER_DIFFERENT : unknown ? TP_TIER_INCONCLUSIVE : TP_TIER_EQUAL;
+    indices(o, got.data, worst, at);
+    out->worst = tp_element_name(a, o, got.data, worst);
+    out->step = owning_step(a, k, env, o, at);
+}

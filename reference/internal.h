@@ -1,0 +1,57 @@
+/* Shared by the files of reference/. */
+#ifndef TP_REFERENCE_INTERNAL_H
+#define TP_REFERENCE_INTERNAL_H
+
+#include "reference/reference.h"
+
+typedef struct array {
+    uint32_t rank;
+    int64_t dims[TP_MAX_RANK];
+    size_t n;
+    double *at;
+    tp_dtype dtype;    /* what the elements are; they lie as doubles */
+    tp_planes meaning; /* of the domain */
+    void *room[TP_MAX_PLANES];
+} array;
+
+typedef struct evaluator {
+    tp_arena *arena;
+    tp_reference_request *r;
+    const tp_kernel *k;
+    const tp_program *p;
+    const int64_t *env;
+    tp_domain *domain; /* NULL: none */
+    array *values;
+    int64_t turns; /* of while loops */
+    bool undecided;
+    tp_str why;
+} evaluator;
+
+/* eval.c */
+_Noreturn void tp_give_up(evaluator *e, tp_str why);
+void tp_unravel(const array *a, size_t i, int64_t *at);
+size_t tp_ravel(const array *a, const int64_t *at);
+/* The numbers of one instruction. */
+void tp_reference_data(evaluator *e, const tp_inst *i);
+
+/* dot.c: numbers and planes */
+void tp_reference_dot(evaluator *e, const tp_inst *i);
+void tp_strides(const array *a, size_t *stride);
+/* Offsets of all positions along the named dimensions, in order. */
+size_t *tp_offsets(evaluator *e, const array *a, const uint32_t *dims, uint32_t ndims, size_t *count);
+
+/* planes.c: what values mean (domains/); with a domain only */
+void tp_reference_planes(evaluator *e, const tp_inst *i);
+tp_lanes tp_lanes_of_array(const array *a);
+/* The same with room for planes; after the domain has been asked. */
+tp_lanes tp_lanes_of_result(evaluator *e, array *out);
+void tp_reference_written(array *out, const tp_lanes *r, bool any);
+void tp_reference_copy(evaluator *e, tp_vid to, tp_vid from);
+/* The program decides by v. */
+void tp_reference_decide(evaluator *e, tp_vid v);
+tp_planes tp_reference_meaning(evaluator *e, array *v);
+
+/* builtins.c: the kernel's builtin as a program. */
+const tp_program *tp_builtin_program(evaluator *e);
+
+#endif

@@ -1,0 +1,204 @@
+/* What the values of a reference mean (domains/). */
+#include "reference/internal.h"
+
+tp_lanes tp_lanes_of_array(const array *a)
+{
+    tp_lanes x = {.dtype = a->dtype, .stored = TP_F64, .n = a->n, .data = a->at, .degree = a->meaning.degree};
+    memcpy(x.plane, a->meaning.plane, sizeof x.plane);
+    return x;
+}
+
+static void make_room(evaluator *e, array *a)
+{
+    for (uint32_t p = 0; p < e->domain->nplanes && !a->room[p]; p++)
+        a->room[p] = tp_alloc_array(e->arena, a->n, 8);
+}
+
+static void materialise(evaluator *e, array *a)
+{
+    if (a->meaning.plane[0])
+        return;
+    tp_lanes x = tp_lanes_of_array(a);
+    make_room(e, a);
+    e->domain->exact(e->domain, &x, a->room);
+    memcpy(a->meaning.plane, a->room, sizeof a->room);
+    a->meaning.degree = (tp_degree){0, 0};
+}
+
+tp_lanes tp_lanes_of_result(evaluator *e, array *out)
+{
+    make_room(e, out);
+    tp_lanes r = tp_lanes_of_array(out);
+    memcpy(r.plane, out->room, sizeof r.plane);
+    return r;
+}
+
+void tp_reference_written(array *out, const tp_lanes *r, bool any)
+{
+    out->meaning = (tp_planes){.degree = r->degree};
+    if (any)
+        memcpy(out->meaning.plane, out->room, sizeof out->room);
+}
+
+void tp_reference_copy(evaluator *e, tp_vid to_value, tp_vid from_value)
+{
+    array *to = &e->values[to_value];
+    const array *from = &e->values[from_value];
+    if (!e->domain)
+        return;
+    to->meaning = (tp_planes){.degree = from->meaning.degree};
+    if (!from->meaning.plane[0])
+        return;
+    make_room(e, to);
+    for (uint32_t p = 0; p < e->domain->nplanes; p++)
+        memcpy(to->room[p], from->meaning.plane[p], from->n * 8);
+    memcpy(to->meaning.plane, to->room, sizeof to->room);
+}
+
+void tp_reference_decide(evaluator *e, tp_vid v)
+{
+    tp_lanes x = tp_lanes_of_array(&e->values[v]);
+    if (e->domain && x.plane[0] && !e->domain->certain(e->domain, &x))
+        e->undecided = true;
+}
+
+tp_planes tp_reference_meaning(evaluator *e, array *v)
+{
+    materialise(e, v);
+    return v->meaning;
+}
+
+/* ---- moving: the same instruction over the planes, elements of 8 bytes ---- */
+
+static void move(evaluator *e, const tp_inst *i)
+{
+    array *out = &e->values[i->out];
+    uint32_t n = i->prim == TP_P_CONCATENATE || i->prim == TP_P_PAD ? i->nargs : i->nargs ? 1 : 0;
+    bool any = false;
+    out->meaning = (tp_planes){.plane = {NULL}};
+    for (uint32_t a = 0; a < n; a++)
+        any |= e->values[i->args[a]].meaning.plane[0] != NULL;
+    if (!any)
+        return;
+    double **data = TP_NEWN(e->arena, double *, n), *numbers = out->at;
+    make_room(e, out);
+    for (uint32_t a = 0; a < n; a++) {
+        array *from = &e->values[i->args[a]];
+        materialise(e, from);
+        data[a] = from->at;
+        out->meaning.degree = tp_degree_larger(out->meaning.degree, from->meaning.degree);
+    }
+    for (uint32_t p = 0; p < e->domain->nplanes; p++) {
+        for (uint32_t a = 0; a < n; a++)
+            e->values[i->args[a]].at = e->values[i->args[a]].meaning.plane[p];
+        out->at = out->room[p];
+        tp_reference_data(e, i);
+    }
+    for (uint32_t a = 0; a < n; a++)
+        e->values[i->args[a]].at = data[a];
+    out->at = numbers;
+    memcpy(out->meaning.plane, out->room, sizeof out->room);
+}
+
+/* ---- computing ---- */
+
+static void elementwise(evaluator *e, const tp_inst *i)
+{
+    array *out = &e->values[i->out];
+    tp_lanes args[3], r = tp_lanes_of_result(e, out);
+    const tp_lanes *at[3];
+    bool any;
+    for (uint32_t a = 0; a < i->nargs && a < 3; a++) {
+        args[a] = tp_lanes_of_array(&e->values[i->args[a]]);
+        at[a] = &args[a];
+    }
+    switch (i->prim) {
+    case TP_P_WHERE: any = e->domain->select(e->domain, &r, at[0], at[1], at[2]); break;
+    case TP_P_CAST: any = e->domain->cast(e->domain, &r, at[0]); break;
+    case TP_P_BITCAST: any = e->domain->bitcast(e->domain, &r, at[0]); break;
+    case TP_P_LITERAL: any = e->domain->literal(e->domain, &r, i->real); break;
+    default: any = e->domain->elementwise(e->domain, i->prim, i->integer, &r, at, i->nargs);
+    }
+    tp_reference_written(out, &r, any);
+}
+
+static void reduce(evaluator *e, const tp_inst *i)
+{
+    array *out = &e->values[i->out];
+    const array *a = &e->values[i->args[0]];
+    uint32_t kept[TP_MAX_RANK], reduced[TP_MAX_RANK], nkept = 0, nreduced = 0;
+    for (uint32_t d = 0; d < a->rank; d++) {
+        bool gone = false;
+        for (uint32_t k = 0; k < i->nints; k++)
+            gone |= i->ints[k] == (int64_t)d;
+        if (gone)
+            reduced[nreduced++] = d;
+        else
+            kept[nkept++] = d;
+    }
+    tp_groups g;
+    g.base = tp_offsets(e, a, kept, nkept, &g.nout);
+    g.offset = tp_offsets(e, a, reduced, nreduced, &g.nin);
+    tp_lanes x = tp_lanes_of_array(a), r = tp_lanes_of_result(e, out);
+    tp_reference_written(out, &r, e->domain->reduce(e->domain, i->prim, &r, &x, &g));
+}
+
+static tp_prim folds(tp_prim scan)
+{
+    return scan == TP_P_CUMSUM    ? TP_P_SUM
+           : scan == TP_P_CUMPROD ? TP_P_PROD
+           : scan == TP_P_CUMMAX  ? TP_P_MAX
+                                  : TP_P_MIN;
+}
+
+static void running(evaluator *e, const tp_inst *i)
+{
+    array *out = &e->values[i->out];
+    const array *a = &e->values[i->args[0]];
+    tp_lanes x = tp_lanes_of_array(a), r = tp_lanes_of_result(e, out);
+    size_t stride[TP_MAX_RANK], n = (size_t)a->dims[i->ints[0]], rows, step;
+    uint32_t others[TP_MAX_RANK], k = 0;
+    bool any = false;
+    for (uint32_t d = 0; d < a->rank; d++)
+        if (d != (uint32_t)i->ints[0])
+            others[k++] = d;
+    tp_strides(a, stride);
+    step = stride[i->ints[0]];
+    size_t *base = tp_offsets(e, a, others, k, &rows);
+    for (size_t row = 0; n && row < rows; row++)
+        any |= e->domain->scan(e->domain, folds(i->prim), &r, &x, base[row] + (i->reverse ? (n - 1) * step : 0),
+                               i->reverse ? -(ptrdiff_t)step : (ptrdiff_t)step, n);
+    tp_reference_written(out, &r, any);
+}
+
+void tp_reference_planes(evaluator *e, const tp_inst *i)
+{
+    array *out = &e->values[i->out];
+    switch (i->prim) {
+    case TP_P_DOT: return; /* with its numbers */
+    case TP_P_RESHAPE:
+    case TP_P_VARIABLE: tp_reference_copy(e, i->out, i->args[0]); return;
+    case TP_P_READ:
+        for (uint32_t a = 0; a < i->nargs; a++)
+            tp_reference_decide(e, i->args[a]);
+        out->meaning.plane[0] = NULL;
+        return;
+    case TP_P_IOTA: out->meaning.plane[0] = NULL; return;
+    case TP_P_WHERE:
+    case TP_P_CAST:
+    case TP_P_BITCAST:
+    case TP_P_LITERAL:
+    case TP_P_INTEGER_POW: elementwise(e, i); return;
+    case TP_P_TAKE:
+    case TP_P_ROLL: tp_reference_decide(e, i->args[1]); break;
+    default: break;
+    }
+    if (tp_prim_reduces(i->prim))
+        reduce(e, i);
+    else if (tp_prim_scans(i->prim))
+        running(e, i);
+    else if (tp_prim_info(i->prim)->arity == TP_STRUCT)
+        move(e, i);
+    else
+        elementwise(e, i);
+}
