@@ -7,7 +7,7 @@
 
 const char *tp_tier_name(tp_tier t)
 {
-    static const char *const NAMES[] = {"not applicable", "equal", "different", "inconclusive"};
+    static const char *const NAMES[] = {"not applicable", "equal", "inconclusive", "different"};
     return NAMES[t];
 }
 
@@ -26,6 +26,7 @@ typedef struct execution {
     uint32_t n; /* arrays: inputs and outputs */
     tp_tensor *arrays, *want;
     tp_planes *got_meaning, *want_meaning; /* per array */
+    tp_garbage garbage;
 } execution;
 
 static tp_str keep_str(tp_arena *a, tp_str s)
@@ -80,8 +81,12 @@ static tp_status run_kernel(const one *x, execution *e, tp_domain *d, tp_trap *t
                               .seed = x->o->seed + x->c->seed,
                               .max_steps = x->o->max_steps,
                               .domain = d,
-                              .meanings = e->got_meaning};
-    return tp_machine_run(x->work, &request, trap, stats);
+                              .meanings = e->got_meaning,
+                              .garbage = e->garbage};
+    tp_status st = tp_machine_run(x->work, &request, trap, stats);
+    if (st == TP_E_MEMORY)
+        tp_leave(x->work, st);
+    return st;
 }
 
 static tp_status run_reference(const one *x, execution *e, tp_domain *d, tp_reference_request *r)
@@ -92,7 +97,10 @@ static tp_status run_reference(const one *x, execution *e, tp_domain *d, tp_refe
                                 .domain = d,
                                 .meanings = e->want_meaning,
                                 .outputs = e->want};
-    return tp_reference_run(x->work, r);
+    tp_status st = tp_reference_run(x->work, r);
+    if (st == TP_E_MEMORY)
+        tp_leave(x->work, st);
+    return st;
 }
 
 static bool is_output(const tp_kernel *k, uint32_t i)
@@ -128,11 +136,20 @@ static tp_str undecided_text(const one *x, const tp_step *s)
     return tp_buf_view(&b);
 }
 
-static void compare_numbers(one *x, execution *e, tp_str undecided)
+/* Other families of inputs may be unkind to rounding; only a certain
+ * difference counts. */
+static void merge(tp_output_diff *into, const tp_output_diff *d)
+{
+    if (d->tier == TP_TIER_DIFFERENT && into->tier != TP_TIER_DIFFERENT)
+        *into = *d;
+    else if (d->tier == TP_TIER_EQUAL)
+        into->ratio = fmax(into->ratio, d->ratio);
+}
+
+static void compare_numbers(one *x, execution *e, tp_str undecided, bool first)
 {
     const tp_kernel *k = x->c->kernel;
-    x->r->outcome = TP_EQUAL;
-    for (uint32_t i = 0; i < k->noutputs; i++) {
+    for (uint32_t i = 0, at = 0; i < k->noutputs; i++) {
         tp_output_diff d;
         if (!is_output(k, i))
             continue;
@@ -143,29 +160,26 @@ static void compare_numbers(one *x, execution *e, tp_str undecided)
             d.tier = TP_TIER_INCONCLUSIVE;
             d.reason = undecided;
         }
-        tp_push(x->keep, x->r->outputs, d);
-        if (d.tier == TP_TIER_DIFFERENT)
-            x->r->outcome = TP_DIFFERENT;
-        else if (d.tier == TP_TIER_INCONCLUSIVE && x->r->outcome == TP_EQUAL) {
-            x->r->outcome = TP_SKIPPED;
-            x->r->trap.message = tp_printf(x->keep, "inconclusive: %.*s", TP_FMT(d.reason));
-        }
+        if (first)
+            tp_push(x->keep, x->r->outputs, d);
+        else
+            merge(&x->r->outputs.at[at++], &d);
     }
 }
 
-static void run_numbers(void *arg)
+/* Compare on one family of inputs; false when there is nothing to compare. */
+static bool run_family(one *x, tp_input_family family, tp_garbage garbage, bool first)
 {
-    one *x = arg;
     const tp_kernel *k = x->c->kernel;
-    execution e;
+    execution e = {.garbage = garbage};
     tp_str why = {NULL, 0};
     tp_run_stats stats = {0};
     tp_reference_request reference;
-    if (!make_arrays(x, TP_INPUT_NORMAL, 0, &e, &why)) {
-        skip(x, why);
-        return;
-    }
     bool compared = k->reference.program || k->reference.builtin;
+    if (!make_arrays(x, family, 0, &e, &why)) {
+        skip(x, why);
+        return false;
+    }
     tp_status st = run_kernel(x, &e, compared ? tp_rounding_new(x->work) : NULL, &x->r->trap, &stats);
     x->r->steps = stats.steps;
     keep_trap(x->keep, &x->r->trap);
@@ -178,14 +192,37 @@ static void run_numbers(void *arg)
     } else if (!compared) {
         skip(x, TP_S("the spec has no \"reference\" to compare with; the run itself did not trap"));
     } else if (run_reference(x, &e, tp_rounding_new(x->work), &reference) != TP_OK) {
-        skip(x, reference.why.n ? reference.why : TP_S("not enough memory for the reference"));
+        skip(x, reference.why);
     } else if (!shapes_agree(x, &e, &why)) {
         skip(x, why);
     } else {
         compare_numbers(x, &e,
                         stats.undecided       ? undecided_text(x, stats.undecided)
                         : reference.undecided ? TP_S("rounding may turn a decision of the reference")
-                                              : TP_S(""));
+                                              : TP_S(""),
+                        first);
+        return true;
+    }
+    return false;
+}
+
+static void run_numbers(void *arg)
+{
+    one *x = arg;
+    x->r->outcome = TP_EQUAL;
+    if (!run_family(x, TP_INPUT_NORMAL, TP_GARBAGE_HUGE, true))
+        return;
+    if (x->c->algebra && (!run_family(x, TP_INPUT_WIDE, TP_GARBAGE_NAN, false) ||
+                          !run_family(x, TP_INPUT_CANCEL, TP_GARBAGE_QUIET, false)))
+        return;
+    for (uint32_t i = 0; i < x->r->outputs.len; i++) {
+        const tp_output_diff *d = &x->r->outputs.at[i];
+        if (d->tier == TP_TIER_DIFFERENT) {
+            x->r->outcome = TP_DIFFERENT;
+        } else if (d->tier == TP_TIER_INCONCLUSIVE && x->r->outcome == TP_EQUAL) {
+            x->r->outcome = TP_SKIPPED;
+            x->r->trap.message = tp_printf(x->keep, "inconclusive: %.*s", TP_FMT(d->reason));
+        }
     }
 }
 
@@ -229,7 +266,7 @@ static void run_bits(void *arg)
     static const int64_t RANGES[] = {8, 2, 1};
     tp_bits *b = &x->r->bits;
     for (size_t i = 0; i < sizeof RANGES / sizeof *RANGES; i++) {
-        execution e;
+        execution e = {.n = 0};
         tp_str why;
         tp_trap trap;
         tp_run_stats stats = {0};
@@ -251,11 +288,6 @@ static void run_bits(void *arg)
 }
 
 /* ---- E3: residues ---- */
-
-typedef struct field_run {
-    execution e;
-    tp_field_log kernel, reference;
-} field_run;
 
 /* Same points for all; maxima answered by the given oracles. */
 static tp_domain *field_of(const one *x, uint64_t oracle, bool ordered)
@@ -346,7 +378,7 @@ static void run_algebra(void *arg)
     one *x = arg;
     const tp_kernel *k = x->c->kernel;
     tp_algebra *r = &x->r->algebra;
-    execution e;
+    execution e = {.n = 0};
     tp_str why = {NULL, 0};
     tp_field_log kernel = {0}, reference = {0};
     uint64_t **first = TP_NEWN(x->work, uint64_t *, k->noutputs), seed = x->o->seed + x->c->seed;

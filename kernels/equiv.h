@@ -45,8 +45,8 @@ typedef enum tp_outcome { TP_EQUAL, TP_DIFFERENT, TP_TRAPPED, TP_SKIPPED } tp_ou
 typedef enum tp_tier {
     TP_TIER_NONE, /* not run, or it does not apply; `reason` says why */
     TP_TIER_EQUAL,
-    TP_TIER_DIFFERENT,
     TP_TIER_INCONCLUSIVE, /* run, and nothing follows; `reason` says why */
+    TP_TIER_DIFFERENT,
 } tp_tier;
 const char *tp_tier_name(tp_tier t);
 

@@ -1,6 +1,8 @@
 /* The grid walk: windows in, body, windows out. */
 #include "kernels/machine.h"
 
+#include <math.h>
+
 #include "base/checked.h"
 #include "base/rng.h"
 #include "kernels/internal.h"
@@ -224,10 +226,12 @@ static void fill_outside(tp_machine *m, tp_ref *r, uint32_t index)
     if (!partial(r) && !r->operand->valid.id)
         return;
     tp_origin *shadow = tp_materialise(m, &r->cells);
+    static const double FLOATS[] = {-7.77e33, (double)NAN, 0.125};
+    double garbage = tp_is_float(r->cells.dtype) ? FLOATS[m->request->garbage] : -77;
     for (size_t i = 0; i < r->cells.n; i++)
         if (!lane_inside(r, i) || !lane_valid(m, r, i)) {
             shadow[i] = tp_origin_new(TP_BORN_OUTSIDE, index, i, m->step);
-            tp_put_f64(r->cells.dtype, r->cells.data, i, tp_is_float(r->cells.dtype) ? -7.77e33 : -77);
+            tp_put_f64(r->cells.dtype, r->cells.data, i, garbage);
         }
 }
 

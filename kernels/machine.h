@@ -25,12 +25,16 @@ typedef struct tp_run_stats {
     const tp_step *undecided; /* first statement that decides by data about which the domain is not certain, or NULL */
 } tp_run_stats;
 
+/* What lies beyond the edge of an array. Nothing may depend on it. */
+typedef enum tp_garbage { TP_GARBAGE_HUGE, TP_GARBAGE_NAN, TP_GARBAGE_QUIET } tp_garbage;
+
 typedef struct tp_run_request {
     const tp_kernel *kernel;
     const int64_t *env; /* value of every symbol; sizes set, axes ignored */
     tp_tensor *arrays;  /* inputs and outputs, in operand order; outputs are written */
     uint64_t seed;      /* order of parallel axes */
     int64_t max_steps;
+    tp_garbage garbage;
     tp_domain *domain;   /* rides along; NULL: none */
     tp_planes *meanings; /* with a domain, per array: planes of inputs are read, those of outputs are written */
 } tp_run_request;
