@@ -7,7 +7,7 @@ GEN := build/gen
 PREFIX ?= /usr/local
 
 CC ?= cc
-PACKAGES := build-essential pkg-config libz3-dev libjson-c-dev libcmocka-dev libgmp-dev libmd-dev librandom123-dev
+PACKAGES := build-essential pkg-config libz3-dev libjson-c-dev libcmocka-dev libgmp-dev libmd-dev librandom123-dev libmpfr-dev
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
             -Wold-style-definition -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wpointer-arith -Wimplicit-fallthrough \
@@ -74,7 +74,7 @@ $(REGISTRIES): $(GEN)/%.inc: tools/gen-registry.sh
 $(BUILD)/tests/%: tests/unit/%.c tests/unit/support.h $(BUILD)/libtileproof.a
 	@mkdir -p $(@D)
 	@echo "  TEST $@"
-	$(Q)$(CC) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -DTILEPROOF='"$(BUILD)/tileproof"' -DTESTS='"$(BUILD)/tests"' $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libtileproof.a -lcmocka $(LDLIBS_ALL)
+	$(Q)$(CC) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -DTILEPROOF='"$(BUILD)/tileproof"' -DTESTS='"$(BUILD)/tests"' $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libtileproof.a -lcmocka -lmpfr $(LDLIBS_ALL)
 
 $(BUILD)/tests/faults.so: tests/unit/shim/faults.c
 	@mkdir -p $(@D)

@@ -314,8 +314,9 @@ static pair fold(tp_prim p, pair x, pair y)
         b = fabs(v) * U + 0x1p-1073 + fabs(x.v) * y.b + fabs(y.v) * x.b + x.b * y.b;
     else
         b = fabs(x.v - y.v) > x.b + y.b ? (v == x.v ? x.b : y.b) : fmax(x.b, y.b);
-    if (p == TP_P_MUL && x.b == 0 && y.b == 0 && tp_product_error(x.v, y.v, v) == 0 && fabs(v) < 0x1p400 &&
-        (fabs(v) > 0x1p-900 || v == 0))
+    bool usual = fabs(v) > 0x1p-900 && fabs(x.v) < 0x1p400 && fabs(y.v) < 0x1p400;
+    if (p == TP_P_MUL && x.b == 0 && y.b == 0 &&
+        (x.v == 0 || y.v == 0 || (usual && tp_product_error(x.v, y.v, v) == 0)))
         b = 0;
     if (!isfinite(v)) /* infinite because of operands that are certain */
         b = (isfinite(x.v) || x.b == 0) && (isfinite(y.v) || y.b == 0) && !(isfinite(x.v) && isfinite(y.v)) ? 0
@@ -510,7 +511,8 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
         self->room_size = want;
     }
     double *row = self->room, *column = row + s.m, *row_bound = column + s.n, *column_bound = row_bound + s.m,
-           *row_most = column_bound + s.n, *column_most = row_most + s.m, growth = ((double)s.k + 2) * U;
+           *row_most = column_bound + s.n, *column_most = row_most + s.m, growth = ((double)s.k + 2) * U,
+           lost = ((double)s.k + 4) * 0x1p-1072; /* by underflow */
     for (size_t q = 0; q < s.batch; q++) {
         const double *xq = x + q * s.m * s.k, *yq = y + q * s.k * s.n;
         tp_multiply_f64(s.m, s.n, s.k, xq, yq, v + q * s.m * s.n);
@@ -530,8 +532,10 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
         for (size_t i = 0; i < s.m; i++)
             for (size_t j = 0; j < s.n; j++) {
                 double own = row_most[i] * column_most[j] * (double)s.k < 0x1p53 ? 0 : growth;
+                bool rounds = own > 0 || row_bound[i] > 0 || column_bound[j] > 0;
+                double wide = column[j] + column_bound[j];
                 e[(q * s.m + i) * s.n + j] =
-                    tp_up((own * row[i] + row_bound[i]) * (column[j] + column_bound[j]) + row[i] * column_bound[j]);
+                    tp_up(own * (row[i] * wide) + row_bound[i] * wide + row[i] * column_bound[j]) + (rounds ? lost : 0);
             }
     }
     for (size_t i = 0; i < out->n; i++) {

@@ -33,12 +33,15 @@ static double product_error(double x, double y, double v)
 
 static double quotient_error(double x, double y, double v)
 {
-    double p = v * y, e = product_error(v, y, p);
-    if (!isfinite(p) || fabs(v) < 0x1p-900)
-        return fabs(v) * U + (x != 0 ? TINY : 0);
-    /* x - p is exact (Sterbenz); the true remainder is x - p -+ e */
-    double signed_error = fabs(v) < 0x1p400 && fabs(y) < 0x1p400 ? tp_product_error(v, y, p) : e;
-    return fabs((x - p) - signed_error) / fabs(y) * (1 + 0x1p-40);
+    double p = v * y;
+    bool safe = fabs(v) < 0x1p400 && fabs(y) < 0x1p400 && fabs(p) < 0x1p400 && fabs(v) > 0x1p-400 && fabs(y) > 0x1p-400 &&
+                fabs(p) > 0x1p-400;
+    if (x == 0)
+        return 0;
+    if (!safe) /* near the ends of the range the remainder is not exact */
+        return fabs(v) * U + TINY;
+    /* x - p is exact (Sterbenz), and so is p - v y */
+    return fabs((x - p) - tp_product_error(v, y, p)) / fabs(y) * (1 + 0x1p-40);
 }
 
 static double own_error(tp_prim p, double x, double y, double v)
@@ -53,9 +56,9 @@ static double own_error(tp_prim p, double x, double y, double v)
     case TP_P_LAX_DIV:
     case TP_P_DIV: return isfinite(x) && isfinite(y) ? quotient_error(x, y, v) : 0;
     case TP_P_SQRT: return v > 0 ? (fabs(x - v * v) + product_error(v, v, v * v)) / v : 0;
-    case TP_P_FLOORDIV: { /* the quotient may have been rounded to an integer */
-        double q = x / y;
-        return v != q || quotient_error(x, y, q) == 0 ? 0 : 1;
+    case TP_P_FLOORDIV: { /* the quotient may have been rounded to an integer, or over one */
+        double q = x / y, e = quotient_error(x, y, q);
+        return e == 0 || (floor(q - 2 * e) == floor(q + 2 * e) && fabs(q) < 0x1p50) ? 0 : 1 + 2 * e;
     }
     case TP_P_MOD: return fmod(x, y) == v ? 0 : fabs(tp_sum_error(fmod(x, y), y, v));
     case TP_P_GELU: /* (1 + tanh) / 2 cancels for negative x */ return 32 * U * (fabs(v) + fabs(x)) + TINY;
@@ -74,7 +77,10 @@ static double own_error(tp_prim p, double x, double y, double v)
     case TP_P_SIN:
     case TP_P_COS:
     case TP_P_TAN:
-    case TP_P_POW: return 2 * U * library_ulps(p) * fabs(v) + (isfinite(x) ? 4 * TINY : 0);
+    case TP_P_POW: {
+        double lost = !isfinite(x) ? 0 : (p == TP_P_LOGISTIC || p == TP_P_SILU) && x < -700 ? 0x1p-1000 * (1 - x) : 4 * TINY;
+        return 2 * U * library_ulps(p) * fabs(v) + lost; /* by underflow of the result, or overflow of exp(-x) */
+    }
     default: return 0;
     }
 }
@@ -89,7 +95,7 @@ static double growth(double b)
 
 static double step_error(tp_prim p, double x, double v, double b)
 {
-    double lo = tp_meaning_f64(p, x - b, 0), hi = tp_meaning_f64(p, x + b, 0);
+    double around = b + fabs(x) * 0x1p-52, lo = tp_meaning_f64(p, x - around, 0), hi = tp_meaning_f64(p, x + around, 0);
     return fmax(fabs(lo - v), fabs(hi - v));
 }
 
@@ -97,8 +103,8 @@ static double power_error(double x, double y, double v, double bx, double by)
 {
     if (!(x > bx))
         return HUGE_VAL;
-    double relative = bx / (x - bx);
-    return fabs(v) * growth(fabs(y) * relative + by * (fabs(log(x)) + relative));
+    double relative = bx / (x - bx), change = fabs(y) * relative + by * (fabs(log(x)) + relative);
+    return change < 0.5 ? fabs(v) * growth(change) : exp(y * log(x) + change * (1 + 0x1p-40)) * (1 + 0x1p-30);
 }
 
 static double modulo_error(tp_prim p, double x, double y, double bx, double by)
@@ -130,10 +136,10 @@ static double carried_error(tp_prim p, double x, double y, double v, double bx, 
     case TP_P_EXP2: return bx < 1 ? v * growth(bx * 0.6931471805599454) : exp2(x + bx) * (1 + 0x1p-40);
     case TP_P_EXPM1: return (v + 1 + 4 * U) * growth(bx);
     case TP_P_LOG: return x > bx ? bx / (x - bx) : HUGE_VAL;
-    case TP_P_LOG2: return x > bx ? 1.442695040888964 * bx / (x - bx) : HUGE_VAL;
+    case TP_P_LOG2: return x > bx ? bx / (x - bx) * 1.442695040888964 : HUGE_VAL;
     case TP_P_LOG1P: return 1 + x > bx + 2 * U ? bx / (1 + x - bx - 2 * U) : HUGE_VAL;
     case TP_P_SQRT: return x > bx ? bx / v : sqrt(fabs(x) + bx);
-    case TP_P_RSQRT: return x > bx ? bx / (2 * (x - bx) * sqrt(x - bx)) : HUGE_VAL;
+    case TP_P_RSQRT: return x > bx ? bx / (x - bx) / sqrt(x - bx) / 2 : HUGE_VAL;
     case TP_P_ERF:
     case TP_P_ERFC: return 1.1283791670955127 * bx;
     case TP_P_LOGISTIC: return bx / 4;
@@ -150,7 +156,7 @@ static double carried_error(tp_prim p, double x, double y, double v, double bx, 
     case TP_P_SUB: return bx + by;
     case TP_P_MUL: return fabs(x) * by + fabs(y) * bx + bx * by;
     case TP_P_LAX_DIV:
-    case TP_P_DIV: return fabs(y) > by ? (bx + fabs(v) * by) / (fabs(y) - by) : HUGE_VAL;
+    case TP_P_DIV: return fabs(y) > by ? (bx + fabs(v) * by + (by > 0 ? TINY : 0)) / (fabs(y) - by) : HUGE_VAL;
     case TP_P_MAXIMUM:
     case TP_P_MINIMUM: return fabs(x - y) > bx + by ? (v == x ? bx : by) : fmax(bx, by);
     case TP_P_POW: return power_error(x, y, v, bx, by);
@@ -161,15 +167,36 @@ static double carried_error(tp_prim p, double x, double y, double v, double bx, 
     }
 }
 
+/* Is p infinite there by convention, not by overflow? */
+static bool has_pole(tp_prim p, double x, double y)
+{
+    switch (p) {
+    case TP_P_DIV:
+    case TP_P_LAX_DIV:
+    case TP_P_FLOORDIV: return y == 0;
+    case TP_P_LOG:
+    case TP_P_LOG2:
+    case TP_P_RSQRT:
+    case TP_P_POW: return x == 0;
+    case TP_P_LOG1P: return x == -1;
+    default: return false;
+    }
+}
+
 /* Infinities and NaN are what they are when their causes are. */
 static double settled(tp_prim p, double x, double y, double v, double bx, double by, double b)
 {
-    if (isfinite(v))
-        return tp_up(b);
+    bool product = p == TP_P_MUL || p == TP_P_SQUARE || p == TP_P_DIV || p == TP_P_LAX_DIV || p == TP_P_POW;
+    if (isfinite(v)) /* the product of bounds may have vanished */
+        return tp_up(product && (bx > 0 || by > 0) ? b + TINY : b);
+    if (isinf(v) && isfinite(x) && isfinite(y) && !has_pole(p, x, y)) /* too large for double */
+        return HUGE_VAL;
     bool sum = p == TP_P_ADD || p == TP_P_SUB, extreme = p == TP_P_MAXIMUM || p == TP_P_MINIMUM;
     bool certain = (bx == 0 && by == 0) || ((sum || extreme) && !isnan(v) && (isfinite(x) || bx == 0) &&
                                             (isfinite(y) || by == 0) && bx + by < HUGE_VAL);
-    return certain ? 0 : HUGE_VAL;
+    bool scaled = (p == TP_P_MUL || p == TP_P_DIV) && isinf(x) && bx == 0 && isfinite(y) && fabs(y) > by;
+    scaled |= p == TP_P_MUL && isinf(y) && by == 0 && isfinite(x) && fabs(x) > bx;
+    return certain || scaled ? 0 : HUGE_VAL;
 }
 
 static void strip_in_general(tp_prim p, size_t n, const tp_strip *x, const tp_strip *y, tp_strip *r)
@@ -211,7 +238,7 @@ static bool strip_multiply(size_t n, const tp_strip *x, const tp_strip *y, tp_st
         r->b[i] = (fabs(tp_product_error(a, c, v)) + (fabs(a) * y->b[i] + fabs(c) * x->b[i] + x->b[i] * y->b[i])) *
                   (1 + 0x1p-40);
         small &= (fabs(v) > 0x1p-900 || v == 0) & (fabs(a) < 0x1p400) & (fabs(c) < 0x1p400) &
-                 ((v != 0) | (a == 0) | (c == 0));
+                 ((v != 0) | (a == 0) | (c == 0)) & ((r->b[i] > 0) | ((x->b[i] == 0) & (y->b[i] == 0)));
     }
     return small;
 }

@@ -106,13 +106,27 @@ static element element_of(const tp_result *r, size_t i)
     return (element){v, real[i], bound[i]};
 }
 
+/* Error of the computed number, 0 where it is the value over the reals rounded once. */
+static double number_error(tp_dtype d, double got, double real)
+{
+    int64_t cell[1] = {0};
+    double rounded = real;
+    if (tp_is_float(d)) { /* an overflow of the dtype itself is right */
+        tp_put_f64(d, cell, 0, real);
+        rounded = tp_get_f64(d, cell, 0);
+    }
+    return got == real || got == rounded || (isnan(got) && isnan(real)) ? 0 : fabs(got - real);
+}
+
 /* Bounds wider than this part of the output's size say nothing. */
 static const double WIDE = 0x1p-10;
 
 /* Distance over the reals in units of both bounds; NaN: nothing is known. */
-static double ratio_of(const element *g, const element *w, double scale)
+static double ratio_of(tp_dtype d, const element *g, const element *w, double scale)
 {
     double slack = g->bound + w->bound, distance = fabs(g->real - w->real);
+    if (!isfinite(g->data) && isfinite(w->real) && w->bound < HUGE_VAL && number_error(d, g->data, w->real) != 0)
+        return HUGE_VAL; /* NaN or infinity for a number */
     if (g->real == w->real || (isnan(g->real) && isnan(w->real)))
         return slack < HUGE_VAL ? 0 : (double)NAN;
     if (!(slack <= WIDE * scale || (scale == 0 && slack <= 0x1p-40))) /* a difference may be certain all the same */
@@ -142,18 +156,6 @@ static double rms_of(const tp_kernel *k, const tp_operand *o, int64_t *env, cons
     return finite ? sqrt(squares / (double)finite) : 0;
 }
 
-/* Error of the computed number, 0 where it is the value over the reals rounded once. */
-static double number_error(tp_dtype d, double got, double real)
-{
-    int64_t cell[1] = {0};
-    double rounded = real;
-    if (tp_is_float(d)) { /* an overflow of the dtype itself is right */
-        tp_put_f64(d, cell, 0, real);
-        rounded = tp_get_f64(d, cell, 0);
-    }
-    return got == real || got == rounded || (isnan(got) && isnan(real)) ? 0 : fabs(got - real);
-}
-
 void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, tp_result got, tp_result want,
                 tp_output_diff *out)
 {
@@ -166,9 +168,11 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
         if (!tp_compared(k, o, env, got.data, i))
             continue;
         element g = element_of(&got, i), w = element_of(&want, i);
-        double scale = fmax(fabs(w.real), rms), ratio = ratio_of(&g, &w, scale);
+        double scale = fmax(fabs(w.real), rms), ratio = ratio_of(got.data->dtype, &g, &w, scale);
         double error = number_error(got.data->dtype, g.data, w.real),
                ulp = error == 0 ? 0 : ulps(got.data->dtype, error, scale);
+        out->compared++;
+        out->differing += ratio > 1;
         if (isnan(ratio)) {
             if (unknown++ == 0)
                 out->reason = tp_printf(a, "at %.*s the bound on rounding is as large as %.2g",

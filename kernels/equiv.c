@@ -140,8 +140,8 @@ static tp_str undecided_text(const one *x, const tp_step *s)
  * difference counts. */
 static void merge(tp_output_diff *into, const tp_output_diff *d)
 {
-    if (d->tier == TP_TIER_DIFFERENT && into->tier != TP_TIER_DIFFERENT)
-        *into = *d;
+    if (d->tier == TP_TIER_DIFFERENT && isfinite(d->got)) /* not an overflow */
+        *into = into->tier == TP_TIER_DIFFERENT ? *into : *d;
     else if (d->tier == TP_TIER_EQUAL)
         into->ratio = fmax(into->ratio, d->ratio);
 }
@@ -228,8 +228,9 @@ static void run_numbers(void *arg)
 
 /* ---- E2: bits ---- */
 
-/* Compare the outputs; NONE when something rounded. */
-static void compare_bits(one *x, const execution *e, tp_bits *b)
+/* Compare the outputs; NONE when something rounded. False: smaller integers
+ * would not help. */
+static bool compare_bits(one *x, const execution *e, tp_bits *b)
 {
     const tp_kernel *k = x->c->kernel;
     b->tier = TP_TIER_EQUAL;
@@ -244,20 +245,22 @@ static void compare_bits(one *x, const execution *e, tp_bits *b)
             if (!tp_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
                 continue;
             if (!exact) {
+                double real = ((const double *)mg->plane[0])[j];
                 b->tier = TP_TIER_NONE;
                 b->reason =
                     tp_printf(x->keep, "%.*s is rounded on integer inputs", TP_FMT(tp_element_name(x->work, o, g, j)));
-                return;
+                return real == trunc(real);
             }
             if (got != want) {
                 b->tier = TP_TIER_DIFFERENT;
                 b->worst = tp_element_name(x->keep, o, g, j);
                 b->got = got;
                 b->want = want;
-                return;
+                return true;
             }
         }
     }
+    return true;
 }
 
 static void run_bits(void *arg)
@@ -281,8 +284,7 @@ static void run_bits(void *arg)
             continue;
         }
         b->reason = TP_S("");
-        compare_bits(x, &e, b);
-        if (b->tier != TP_TIER_NONE)
+        if (!compare_bits(x, &e, b) || b->tier != TP_TIER_NONE)
             return;
     }
 }

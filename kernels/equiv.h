@@ -65,7 +65,8 @@ typedef struct tp_output_diff {
     double rounding; /* worst |computed - over the reals|, in units of the tolerance */
     uint64_t ulps[TP_ULP_BUCKETS];
     tp_str step;   /* "i=0, j=1, k=2": the last step of the run that wrote it */
-    tp_str reason; /* INCONCLUSIVE */
+    uint64_t compared, differing; /* elements; differing: certainly, over the reals */
+    tp_str reason;                /* INCONCLUSIVE */
 } tp_output_diff;
 
 /* E3: residues of kernel and reference. */
