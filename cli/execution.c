@@ -206,6 +206,30 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
     return f;
 }
 
+/* Where the two part; the shrunk case is run once more for its residues. */
+static void add_blame(tp_arena *a, const tp_equiv_options *o, const tp_case_result *r, tp_finding *f)
+{
+    tp_case c = *r->the_case;
+    tp_cases one = {.at = &c, .len = 1};
+    tp_equiv e;
+    c.numbers = c.algebra = true;
+    c.bits = false;
+    tp_equiv_run(a, &one, o, &e);
+    tp_case_result *again = &e.cases.at[0];
+    tp_equiv_blame(a, o, again);
+    const tp_blame *b = &again->blame;
+    if (!b->evidence.n)
+        return;
+    tp_buf text = {.arena = a};
+    tp_buf_printf(&text, "%.*s", TP_FMT(b->evidence));
+    if (b->step.n)
+        tp_buf_printf(&text, "; first in step %.*s", TP_FMT(b->step));
+    if (b->statement.n)
+        tp_buf_printf(&text, ", read by `%.*s`", TP_FMT(b->statement));
+    f->note = tp_buf_view(&text);
+    f->help = b->hint;
+}
+
 /* Equal over the reals, and yet far off. */
 static tp_finding unstable_finding(tp_arena *a, const tp_case_result *r)
 {
@@ -280,6 +304,9 @@ void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *
             continue;
         if (!unstable)
             shrink(a, o, &r);
-        tp_push(a, *into, make(a, &r));
+        f = make(a, &r);
+        if (r.outcome == TP_DIFFERENT)
+            add_blame(a, o, &r, &f);
+        tp_push(a, *into, f);
     }
 }

@@ -19,9 +19,25 @@ double tp_tolerance(const tp_kernel *k)
     return u == 0 ? 0 : u == 0x1p-53 ? 256 * u : 256 * 0x1p-24 + 4 * u;
 }
 
-/* Coordinates of the last step (in grid order) whose window holds the element. */
-static tp_str owning_step(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_operand *o,
-                          const int64_t *element)
+/* Does o's window at these coordinates hold the element? */
+static bool holds(const tp_kernel *k, const tp_operand *o, const int64_t *at, const int64_t *element)
+{
+    int64_t index, block, lo = 0;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        bool element_dim = o->dims[d].kind == TP_DIM_ELEMENT;
+        if (tp_expr_eval(k->exprs, o->dims[d].index, at, &index) != TP_EVAL_OK ||
+            tp_expr_eval(k->exprs, o->dims[d].block, at, &block) != TP_EVAL_OK ||
+            (element_dim && tp_expr_eval(k->exprs, o->dims[d].pad_lo, at, &lo) != TP_EVAL_OK))
+            return false;
+        int64_t start = element_dim ? index - lo : index * block;
+        if (element[d] < start || element[d] >= start + block)
+            return false;
+    }
+    return true;
+}
+
+tp_str tp_step_of(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_operand *o, const int64_t *element,
+                  const tp_operand *other, const int64_t *other_element, bool last)
 {
     enum { LIMIT = 200000 };
     int64_t *at = TP_NEWN(a, int64_t, tp_sym_count(k->exprs)), steps[16], total = 1, found = -1;
@@ -30,28 +46,20 @@ static tp_str owning_step(tp_arena *a, const tp_kernel *k, const int64_t *env, c
         if (tp_expr_eval(k->exprs, k->axes[x].steps, env, &steps[x]) != TP_EVAL_OK ||
             __builtin_mul_overflow(total, steps[x], &total) || total > LIMIT)
             return TP_S("");
-    for (int pass = 0; pass < 2; pass++)
-        for (int64_t s = pass ? found : 0; s < (pass ? found + 1 : total) && s >= 0; s++) {
-            int64_t rest = s, index, block, lo = 0;
-            for (uint32_t x = k->naxes; x-- > 0; rest /= steps[x])
-                at[k->axes[x].sym] = rest % steps[x];
-            bool inside = true;
-            for (uint32_t d = 0; d < o->rank && inside; d++)
-                if (o->dims[d].kind == TP_DIM_ELEMENT)
-                    inside = tp_expr_eval(k->exprs, o->dims[d].index, at, &index) == TP_EVAL_OK &&
-                             tp_expr_eval(k->exprs, o->dims[d].block, at, &block) == TP_EVAL_OK &&
-                             tp_expr_eval(k->exprs, o->dims[d].pad_lo, at, &lo) == TP_EVAL_OK &&
-                             element[d] >= index - lo && element[d] < index - lo + block;
-                else
-                    inside = tp_expr_eval(k->exprs, o->dims[d].index, at, &index) == TP_EVAL_OK &&
-                             tp_expr_eval(k->exprs, o->dims[d].block, at, &block) == TP_EVAL_OK &&
-                             element[d] >= index * block && element[d] < (index + 1) * block;
-            if (inside)
-                found = s;
-        }
+    for (int64_t s = 0; s < total && (last || found < 0); s++) {
+        int64_t rest = s;
+        for (uint32_t x = k->naxes; x-- > 0; rest /= steps[x])
+            at[k->axes[x].sym] = rest % steps[x];
+        if (holds(k, o, at, element) && (!other || holds(k, other, at, other_element)))
+            found = s;
+    }
     tp_buf b = {.arena = a};
-    for (uint32_t x = 0; x < k->naxes && found >= 0; x++)
-        tp_buf_printf(&b, "%s%.*s=%lld", x ? ", " : "", TP_FMT(k->axes[x].name), (long long)at[k->axes[x].sym]);
+    for (uint32_t x = 0; found >= 0 && x < k->naxes; x++) {
+        int64_t rest = found;
+        for (uint32_t y = k->naxes; y-- > x + 1;)
+            rest /= steps[y];
+        tp_buf_printf(&b, "%s%.*s=%lld", x ? ", " : "", TP_FMT(k->axes[x].name), (long long)(rest % steps[x]));
+    }
     return tp_buf_view(&b);
 }
 
@@ -203,5 +211,5 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
     out->tier = out->ratio > 1 ? TP_TIER_DIFFERENT : unknown ? TP_TIER_INCONCLUSIVE : TP_TIER_EQUAL;
     indices(o, got.data, worst, at);
     out->worst = tp_element_name(a, o, got.data, worst);
-    out->step = owning_step(a, k, env, o, at);
+    out->step = tp_step_of(a, k, env, o, at, NULL, NULL, true);
 }

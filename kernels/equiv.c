@@ -318,6 +318,23 @@ static bool field_kernel(const one *x, execution *e, uint64_t oracle, bool order
     return st == TP_OK;
 }
 
+/* Random points for the float inputs of kernel and reference. */
+static const tp_domain *place_points(const one *x, execution *e)
+{
+    const tp_kernel *k = x->c->kernel;
+    tp_domain *points = field_of(x, 0, false);
+    for (uint32_t i = 0; i < k->ninputs; i++) {
+        tp_planes *m = &e->got_meaning[i];
+        if (!tp_is_float(e->arrays[i].dtype))
+            continue;
+        m->plane[0] = tp_alloc_array(x->work, e->arrays[i].n, 8);
+        m->degree = (tp_degree){1, 0};
+        tp_field_fill(points, i, e->arrays[i].n, m->plane[0]);
+        e->want_meaning[i] = *m;
+    }
+    return points;
+}
+
 /* Does output i of the reference stay when the oracle changes? */
 static bool invariant(const one *x, const execution *e, uint32_t i, const uint64_t *first)
 {
@@ -359,6 +376,8 @@ static void compare_residues(const one *x, const execution *e, uint32_t i, tp_al
         if (!same) {
             r->tier = TP_TIER_DIFFERENT;
             r->worst = tp_element_name(x->keep, o, g, j);
+            r->output = i;
+            r->element = j;
             return;
         }
     }
@@ -390,16 +409,7 @@ static void run_algebra(void *arg)
         give_up_algebra(x, r, &kernel, &reference, why);
         return;
     }
-    tp_domain *points = field_of(x, 0, false);
-    for (uint32_t i = 0; i < k->ninputs; i++) {
-        tp_planes *m = &e.got_meaning[i];
-        if (!tp_is_float(e.arrays[i].dtype))
-            continue;
-        m->plane[0] = tp_alloc_array(x->work, e.arrays[i].n, 8);
-        m->degree = (tp_degree){1, 0};
-        tp_field_fill(points, i, e.arrays[i].n, m->plane[0]);
-        e.want_meaning[i] = *m;
-    }
+    place_points(x, &e);
     if (!field_reference(x, &e, seed + 1, false, &reference, &why)) {
         give_up_algebra(x, r, &kernel, &reference, why);
         return;
@@ -433,6 +443,79 @@ static void run_algebra(void *arg)
     r->ordered = any;
     if (r->tier == TP_TIER_NONE)
         give_up_algebra(x, r, &kernel, &reference, (tp_str){NULL, 0});
+}
+
+/* ---- blame ---- */
+
+/* Kernel and reference with some residues drawn anew; maxima by order, so
+ * that nothing else changes. */
+typedef struct probing {
+    const one *x;
+    const tp_part *part;
+    uint64_t kernel, reference;
+    bool ok;
+} probing;
+
+static void draw_again(const tp_domain *points, const tp_part *part, const tp_tensor *t, uint64_t *plane,
+                       uint64_t *fresh)
+{
+    tp_field_fill(points, 1000 + part->input, t->n, fresh);
+    for (size_t i = 0; i < t->n; i++) {
+        size_t rest = i;
+        bool inside = true;
+        for (uint32_t d = t->rank; d-- > 0; rest /= (size_t)t->dims[d]) {
+            int64_t at = (int64_t)(rest % (size_t)t->dims[d]);
+            inside &= at >= part->lo[d] && at < part->hi[d];
+        }
+        if (inside)
+            plane[i] = fresh[i];
+    }
+}
+
+static void probe_once(void *arg)
+{
+    probing *p = arg;
+    const one *x = p->x;
+    const tp_kernel *k = x->c->kernel;
+    const tp_algebra *where = &x->r->algebra;
+    execution e = {.n = 0};
+    tp_str why;
+    tp_field_log log;
+    uint64_t seed = x->o->seed + x->c->seed;
+    if (!make_arrays(x, TP_INPUT_SMALL, 0, &e, &why))
+        return;
+    const tp_domain *points = place_points(x, &e);
+    if (p->part) {
+        const tp_tensor *t = &e.arrays[p->part->input];
+        draw_again(points, p->part, t, e.got_meaning[p->part->input].plane[0], tp_alloc_array(x->work, t->n, 8));
+    }
+    p->ok = field_reference(x, &e, seed, true, &log, &why) && field_kernel(x, &e, seed, true, &log, &why);
+    if (!p->ok)
+        return;
+    p->kernel = ((const uint64_t *)e.got_meaning[k->ninputs + where->output].plane[0])[where->element];
+    p->reference = ((const uint64_t *)e.want_meaning[k->ninputs + where->output].plane[0])[where->element];
+}
+
+static bool probe(void *ctx, const tp_part *part, uint64_t *kernel, uint64_t *reference)
+{
+    one x = *(const one *)ctx;
+    probing p = {.x = &x, .part = part};
+    x.work = tp_arena_new(x.o->max_memory);
+    if (!x.work)
+        return false;
+    tp_status st = tp_try(x.work, probe_once, &p);
+    *kernel = p.kernel;
+    *reference = p.reference;
+    tp_arena_free(x.work);
+    return st == TP_OK && p.ok;
+}
+
+void tp_equiv_blame(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
+{
+    one x = {NULL, a, r->the_case, o, r};
+    if (r->algebra.tier == TP_TIER_DIFFERENT)
+        tp_blame_find(a, r->the_case->kernel, r->the_case->env, r->algebra.output, r->algebra.element, probe, &x,
+                      &r->blame);
 }
 
 /* ---- cases ---- */

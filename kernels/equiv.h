@@ -76,7 +76,9 @@ typedef struct tp_algebra {
     bool tags;    /* some function was taken as uninterpreted */
     bool exponentials;
     double chance; /* k: a wrong kernel passes with a probability of at most 2^-k */
-    tp_str worst;  /* DIFFERENT: the element */
+    tp_str worst;  /* DIFFERENT: the element, */
+    uint32_t output; /* and by number */
+    size_t element;
     tp_str reason; /* NONE, INCONCLUSIVE */
 } tp_algebra;
 
@@ -88,6 +90,15 @@ typedef struct tp_bits {
     double got, want;
 } tp_bits;
 
+/* Where kernel and reference part: what the difference of an element depends
+ * on. Residues of single inputs are drawn anew, and whoever notices tells. */
+typedef struct tp_blame {
+    tp_str evidence;  /* "o[3, 17] depends on x[3, 77] in the reference, not in the kernel" */
+    tp_str step;      /* first step that holds both: "i=0, j=0, k=0" */
+    tp_str statement; /* that reads the input */
+    tp_str hint;
+} tp_blame;
+
 typedef struct tp_case_result {
     const tp_case *the_case;
     tp_outcome outcome;
@@ -95,6 +106,7 @@ typedef struct tp_case_result {
     TP_VEC(tp_output_diff) outputs;
     tp_algebra algebra;
     tp_bits bits;
+    tp_blame blame; /* of a difference that the algebra shows; see tp_equiv_blame() */
     int64_t steps;
     uint32_t starved; /* tiers left out for want of memory */
 } tp_case_result;
@@ -130,6 +142,9 @@ void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o,
  * of its cases. */
 void tp_equiv_box(tp_arena *a, const tp_box *box, const tp_equiv_options *o, tp_equiv *out);
 
+/* Fill in r->blame. */
+void tp_equiv_blame(tp_arena *a, const tp_equiv_options *o, tp_case_result *r);
+
 /* ---- inputs ---- */
 
 typedef enum tp_input_family {
@@ -142,6 +157,19 @@ typedef enum tp_input_family {
 void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed, uint64_t stream);
 /* TP_INPUT_NORMAL */
 void tp_fill_random(tp_tensor *t, uint64_t seed, uint64_t stream);
+
+/* ---- blame ---- */
+
+/* A box of an input, in elements. */
+typedef struct tp_part {
+    uint32_t input;
+    int64_t lo[TP_MAX_RANK], hi[TP_MAX_RANK];
+} tp_part;
+/* Residues of one element by kernel and reference with the part drawn anew
+ * (NULL: as they are). False when they cannot be had. */
+typedef bool (*tp_probe)(void *ctx, const tp_part *part, uint64_t *kernel, uint64_t *reference);
+void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t output, size_t element,
+                   tp_probe probe, void *ctx, tp_blame *out);
 
 /* ---- comparing ---- */
 
@@ -160,6 +188,10 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
                 tp_output_diff *out);
 /* Is element i of output o inside its "valid"? */
 bool tp_compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_tensor *t, size_t i);
+/* Coordinates of the first or last step whose windows hold the element of `o`,
+ * and that of `other` where it is not NULL; empty when there is none. */
+tp_str tp_step_of(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_operand *o, const int64_t *element,
+                  const tp_operand *other, const int64_t *other_element, bool last);
 /* "o[3, 17]" */
 tp_str tp_element_name(tp_arena *a, const tp_operand *o, const tp_tensor *t, size_t i);
 
