@@ -15,10 +15,83 @@ typedef struct settings {
     tp_equiv_options equiv;
     size_t max_memory;
     int64_t cases, box;
+    bool required[4]; /* by EVIDENCE */
     bool execute;
 } settings;
 
 typedef TP_VEC(const tp_rule *) rules;
+
+/* ---- required evidence ---- */
+
+static const struct {
+    const char *text;
+    tp_evidence tier;
+} EVIDENCE[] = {{"rounding=E1", TP_EVIDENCE_E1},
+                {"bits=E2", TP_EVIDENCE_E2},
+                {"algebra=E3", TP_EVIDENCE_E3},
+                {"algebra=E4", TP_EVIDENCE_E4}};
+enum { NEVIDENCE = sizeof EVIDENCE / sizeof *EVIDENCE };
+
+/* Which of them does --require name? False after a message. */
+static bool read_required(const tp_cli *c, bool *required)
+{
+    for (uint32_t i = 0; i < c->require.len; i++)
+        for (tp_str rest = c->require.at[i]; rest.n;) {
+            const char *comma = memchr(rest.p, ',', rest.n);
+            tp_str name = {rest.p, comma ? (size_t)(comma - rest.p) : rest.n};
+            bool known = false;
+            for (size_t k = 0; k < NEVIDENCE; k++)
+                if (tp_str_is(name, EVIDENCE[k].text))
+                    known = required[k] = true;
+            if (!known) {
+                tp_usage_error("--require: there is no evidence `%.*s`; there are rounding=E1, bits=E2, algebra=E3 and "
+                               "algebra=E4",
+                               TP_FMT(name));
+                return false;
+            }
+            rest = (tp_str){name.p + name.n + (comma ? 1 : 0), rest.n - name.n - (comma ? 1 : 0)};
+        }
+    return true;
+}
+
+static tp_str first_of(tp_str a, tp_str b)
+{
+    return a.n ? a : b;
+}
+
+static tp_str missing_reason(const tp_equiv *e, tp_evidence tier)
+{
+    switch (tier) {
+    case TP_EVIDENCE_E1:
+        for (uint32_t i = 0; i < e->cases.len; i++)
+            if (e->cases.at[i].outcome == TP_SKIPPED)
+                return e->cases.at[i].trap.message;
+        return TP_S("");
+    case TP_EVIDENCE_E2: return e->bits_reason;
+    case TP_EVIDENCE_E3: return e->algebra_reason;
+    case TP_EVIDENCE_E4:
+        return first_of(first_of(e->algebra_reason, e->box_reason),
+                        e->box.equal < e->box_shapes ? TP_S("not every shape of the box was run: raise --box") : TP_S(""));
+    }
+    return TP_S("");
+}
+
+static void add_missing_evidence(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const bool *required,
+                                 tp_findings *into)
+{
+    for (size_t i = 0; i < NEVIDENCE; i++) {
+        if (!required[i] || tp_equiv_reaches(e, EVIDENCE[i].tier))
+            continue;
+        tp_finding f = {.rule = "TP704",
+                        .slug = "evidence-missing",
+                        .verdict = TP_UNKNOWN,
+                        .severity = TP_WARNING,
+                        .reason = missing_reason(e, EVIDENCE[i].tier)};
+        f.loc = k->reference.loc.end ? k->reference.loc : (tp_loc){k->doc->loc.start, k->doc->loc.start + 1, TP_S("")};
+        f.message = tp_printf(a, "%s was required and not reached", EVIDENCE[i].text);
+        tp_push(a, *into, f);
+    }
+}
 
 /* Rules named by a comma separated list; false after a message. */
 static bool parse_rules(tp_cli *c, const tp_strings *lists, rules *out)
@@ -99,6 +172,8 @@ static bool read_settings(tp_cli *c, settings *s, tp_report *report)
         report->unknown = TP_UNKNOWN_IGNORE;
     else if (!tp_str_is(unknown, "warn"))
         return tp_usage_error("--unknown is fail, warn or ignore, not `%.*s`", TP_FMT(unknown)), false;
+    if (!read_required(c, s->required))
+        return false;
     if (!read_solvers(c, &s->analysis.prover) || !tp_playback_usable(c))
         return false;
     if (c->emit_smt2.len) {
@@ -217,6 +292,7 @@ static void check_loaded(void *arg)
         }
         j->report.equiv = e;
         tp_add_execution_findings(j->arena, e, j->report.spec->kernels[0], &s->equiv, &j->report.findings);
+        add_missing_evidence(j->arena, e, j->report.spec->kernels[0], s->required, &j->report.findings);
     }
     apply_allow(j);
 }

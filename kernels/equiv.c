@@ -146,6 +146,16 @@ static void merge(tp_output_diff *into, const tp_output_diff *d)
         into->ratio = fmax(into->ratio, d->ratio);
 }
 
+/* FNV-1a over the bytes of the compared elements. */
+static void digest(one *x, const tp_operand *o, const tp_tensor *t)
+{
+    size_t size = tp_dtype_size(t->dtype);
+    const uint8_t *bytes = t->data;
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t b = 0; b < size && tp_compared(x->c->kernel, o, x->c->env, t, i); b++)
+            x->r->digest = (x->r->digest ^ bytes[i * size + b]) * 0x100000001b3u;
+}
+
 static void compare_numbers(one *x, execution *e, tp_str undecided, bool first)
 {
     const tp_kernel *k = x->c->kernel;
@@ -160,6 +170,8 @@ static void compare_numbers(one *x, execution *e, tp_str undecided, bool first)
             d.tier = TP_TIER_INCONCLUSIVE;
             d.reason = undecided;
         }
+        if (first)
+            digest(x, &k->operands[k->ninputs + i], got.data);
         if (first)
             tp_push(x->keep, x->r->outputs, d);
         else
@@ -633,4 +645,22 @@ void tp_equiv_box(tp_arena *a, const tp_box *box, const tp_equiv_options *o, tp_
         out->different++;
         tp_push(a, out->cases, r);
     }
+}
+
+static bool all_equal(const tp_tier_counts *n)
+{
+    return n->equal && n->different + n->inconclusive + n->none == 0;
+}
+
+bool tp_equiv_reaches(const tp_equiv *e, tp_evidence tier)
+{
+    if (e->different + e->trapped)
+        return false;
+    switch (tier) {
+    case TP_EVIDENCE_E1: return e->equal && e->skipped == 0;
+    case TP_EVIDENCE_E2: return all_equal(&e->bits);
+    case TP_EVIDENCE_E3: return all_equal(&e->algebra);
+    case TP_EVIDENCE_E4: return all_equal(&e->algebra) && all_equal(&e->box) && e->box.equal == e->box_shapes;
+    }
+    return false;
 }

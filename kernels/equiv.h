@@ -65,6 +65,7 @@ typedef struct tp_output_diff {
     double rounding; /* worst |computed - over the reals|, in units of the tolerance */
     uint64_t ulps[TP_ULP_BUCKETS];
     tp_str step;   /* "i=0, j=1, k=2": the last step of the run that wrote it */
+    uint64_t loose;               /* elements that allclose(rtol=1e-2, atol=1e-2) would reject */
     uint64_t compared, differing; /* elements; differing: certainly, over the reals */
     tp_str reason;                /* INCONCLUSIVE */
 } tp_output_diff;
@@ -108,6 +109,7 @@ typedef struct tp_case_result {
     tp_bits bits;
     tp_blame blame; /* of a difference that the algebra shows; see tp_equiv_blame() */
     int64_t steps;
+    uint64_t digest;  /* of the outputs' numbers, on the first inputs */
     uint32_t starved; /* tiers left out for want of memory */
 } tp_case_result;
 
@@ -141,6 +143,10 @@ void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o,
 /* E3 on the shapes of a box, added to *out; a shape that differs becomes one
  * of its cases. */
 void tp_equiv_box(tp_arena *a, const tp_box *box, const tp_equiv_options *o, tp_equiv *out);
+
+/* Does the run earn the words of a tier, on everything that it executed? */
+typedef enum tp_evidence { TP_EVIDENCE_E1, TP_EVIDENCE_E2, TP_EVIDENCE_E3, TP_EVIDENCE_E4 } tp_evidence;
+bool tp_equiv_reaches(const tp_equiv *e, tp_evidence tier);
 
 /* Fill in r->blame. */
 void tp_equiv_blame(tp_arena *a, const tp_equiv_options *o, tp_case_result *r);
@@ -181,8 +187,9 @@ typedef struct tp_result {
 
 /* Tolerance of rounding, relative to max(|want|, rms of the output): an
  * engineering threshold, not a proof. 256 roundoffs of float32 plus 4
- * roundoffs of the coarsest float type that the body computes in; the spec's
- * "tolerance" where there is one. */
+ * roundoffs of the coarsest float type of the inputs and outputs: what is
+ * coarser inside is the kernel's own doing. The spec's "tolerance" where there
+ * is one. */
 double tp_tolerance(const tp_kernel *k);
 void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, tp_result got, tp_result want,
                 tp_output_diff *out);

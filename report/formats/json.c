@@ -163,10 +163,12 @@ static json *output_diff(const tp_output_diff *d)
     json_object_object_add(o, "max_abs", number(d->max_abs));
     json_object_object_add(o, "max_rel", number(d->max_rel));
     json_object_object_add(o, "max_ulp", number(d->max_ulp));
-    json_object_object_add(o, "tier", json_object_new_string(tp_tier_name(d->tier)));
+    json_object_object_add(o, "verdict", json_object_new_string(tp_tier_name(d->tier)));
     json_object_object_add(o, "reason", text_or_null(d->reason));
     json_object_object_add(o, "ratio", number(d->ratio));
-    json_object_object_add(o, "rounding", number(d->rounding));
+    json_object_object_add(o, "tolerance_ratio", number(d->rounding));
+    json_object_object_add(o, "compared", json_object_new_int64((int64_t)d->compared));
+    json_object_object_add(o, "differing", json_object_new_int64((int64_t)d->differing));
     json *ulps = json_object_new_array();
     for (uint32_t i = 0; i < TP_ULP_BUCKETS; i++)
         json_object_array_add(ulps, json_object_new_int64((int64_t)d->ulps[i]));
@@ -181,9 +183,9 @@ static json *output_diff(const tp_output_diff *d)
 static json *algebra_of_case(const tp_algebra *x)
 {
     json *o = json_object_new_object();
-    json_object_object_add(o, "tier", json_object_new_string(tp_tier_name(x->tier)));
-    json_object_object_add(o, "false_acceptance_log2",
-                           x->tier == TP_TIER_EQUAL && isfinite(x->chance) ? number(-x->chance) : NULL);
+    bool equal = x->tier == TP_TIER_EQUAL;
+    json_object_object_add(o, "verdict", json_object_new_string(tp_tier_name(x->tier)));
+    json_object_object_add(o, "false_acceptance_log2", equal && isfinite(x->chance) ? number(-x->chance) : NULL);
     json_object_object_add(o, "maxima", json_object_new_string(x->ordered ? "ordered" : "oracle"));
     json_object_object_add(o, "uninterpreted_functions", json_object_new_boolean(x->tags));
     json_object_object_add(o, "worst", text_or_null(x->worst));
@@ -194,21 +196,55 @@ static json *algebra_of_case(const tp_algebra *x)
 static json *bits_of_case(const tp_bits *x)
 {
     json *o = json_object_new_object();
-    json_object_object_add(o, "tier", json_object_new_string(tp_tier_name(x->tier)));
+    json_object_object_add(o, "verdict", json_object_new_string(tp_tier_name(x->tier)));
     json_object_object_add(o, "integers_up_to", json_object_new_int64(x->range));
     json_object_object_add(o, "worst", text_or_null(x->worst));
     json_object_object_add(o, "reason", text_or_null(x->reason));
     return o;
 }
 
-static json *tier_counts(const tp_tier_counts *n, tp_str reason)
+static json *counts(const tp_tier_counts *n)
 {
     json *o = json_object_new_object();
     json_object_object_add(o, "equal", json_object_new_int64(n->equal));
     json_object_object_add(o, "different", json_object_new_int64(n->different));
     json_object_object_add(o, "inconclusive", json_object_new_int64(n->inconclusive));
     json_object_object_add(o, "not_applicable", json_object_new_int64(n->none));
-    json_object_object_add(o, "reason", text_or_null(reason));
+    return o;
+}
+
+static json *algebra(const tp_equiv *e)
+{
+    json *o = json_object_new_object(), *box = counts(&e->box);
+    const char *tier = tp_equiv_reaches(e, TP_EVIDENCE_E4) ? "E4" : tp_equiv_reaches(e, TP_EVIDENCE_E3) ? "E3" : NULL;
+    json_object_object_add(box, "shapes", json_object_new_int64((int64_t)e->box_shapes));
+    json_object_object_add(box, "sizes", text_or_null(e->box_text));
+    json_object_object_add(o, "tier", tier ? json_object_new_string(tier) : NULL);
+    json_object_object_add(o, "cases", counts(&e->algebra));
+    json_object_object_add(o, "box", box);
+    json_object_object_add(o, "false_acceptance_log2", isfinite(e->chance) ? number(-e->chance) : NULL);
+    json_object_object_add(o, "maxima", json_object_new_string(e->ordered ? "ordered" : "oracle"));
+    json_object_object_add(o, "uninterpreted_functions", json_object_new_boolean(e->tags));
+    json_object_object_add(o, "reason", text_or_null(e->algebra_reason.n ? e->algebra_reason : e->box_reason));
+    return o;
+}
+
+static json *rounding(const tp_equiv *e)
+{
+    json *o = json_object_new_object();
+    json_object_object_add(o, "tier", tp_equiv_reaches(e, TP_EVIDENCE_E1) ? json_object_new_string("E1") : NULL);
+    json_object_object_add(o, "cases", json_object_new_int64(e->equal));
+    json_object_object_add(o, "worst_ratio", e->worst ? number(e->worst->ratio) : NULL);
+    json_object_object_add(o, "tolerance_ratio", e->unstable ? number(e->unstable->rounding) : NULL);
+    return o;
+}
+
+static json *bits(const tp_equiv *e)
+{
+    json *o = json_object_new_object();
+    json_object_object_add(o, "tier", tp_equiv_reaches(e, TP_EVIDENCE_E2) ? json_object_new_string("E2") : NULL);
+    json_object_object_add(o, "cases", counts(&e->bits));
+    json_object_object_add(o, "reason", text_or_null(e->bits_reason));
     return o;
 }
 
@@ -245,15 +281,10 @@ static json *equivalence(const tp_equiv *e)
                                                                             : "unknown"));
     json_object_object_add(o, "tested", json_object_new_int64(e->equal));
     json_object_object_add(o, "seed", json_object_new_int64((int64_t)e->seed));
-    json_object_object_add(o, "worst_ratio", e->worst ? number(e->worst->ratio) : NULL);
-    json_object_object_add(o, "algebra", tier_counts(&e->algebra, e->algebra_reason));
-    json_object_object_add(o, "bits", tier_counts(&e->bits, e->bits_reason));
-    json *box = tier_counts(&e->box, e->box_reason);
-    json_object_object_add(box, "shapes", json_object_new_int64((int64_t)e->box_shapes));
-    json_object_object_add(box, "sizes", text_or_null(e->box_text));
-    json_object_object_add(o, "box", box);
+    json_object_object_add(o, "algebra", algebra(e));
+    json_object_object_add(o, "rounding", rounding(e));
+    json_object_object_add(o, "bits", bits(e));
     json_object_object_add(o, "left_out_for_memory", json_object_new_int64(e->starved));
-    json_object_object_add(o, "rounding", e->unstable ? number(e->unstable->rounding) : NULL);
     json_object_object_add(o, "cases", cases);
     return o;
 }

@@ -1,0 +1,236 @@
+/* mutate: does verify notice small defects in this kernel? */
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/mutations.h"
+
+/* Who notices a changed spec. */
+typedef struct verdict {
+    const char *by;   /* a rule, E1, E2, TP703; NULL: nobody */
+    const char *open; /* a verdict short of a violation: "unknown TP404", "E3 inconclusive" */
+    bool invalid;     /* it is no valid spec any more */
+    bool same;        /* the numbers of every case are those of the kernel as it is */
+    bool loose;       /* allclose(rtol=1e-2, atol=1e-2) would notice, or the run cannot be finished */
+} verdict;
+
+typedef struct judging {
+    tp_job job;
+    tp_prover_options prover;
+    tp_equiv_options equiv;
+    uint32_t cases, box;
+    uint64_t digest, original; /* of the numbers of all cases; original: of the kernel as it is */
+    verdict v;
+} judging;
+
+static void judge_rules(judging *x)
+{
+    tp_analysis_options o = {.prover = x->prover};
+    tp_analysis_result r = {0};
+    size_t n;
+    o.only = tp_rules(&n);
+    o.nonly = (uint32_t)n;
+    tp_analyze(x->job.arena, x->job.report.spec, &o, &r);
+    for (uint32_t i = 0; i < r.findings.len; i++) {
+        const tp_finding *f = &r.findings.at[i];
+        if (!x->v.by && (f->verdict == TP_VIOLATED || f->verdict == TP_VACUOUS))
+            x->v.by = f->rule;
+        if (!x->v.open && f->verdict == TP_UNKNOWN)
+            x->v.open = tp_printf(x->job.arena, "unknown %s", f->rule).p;
+    }
+}
+
+static void judge_case(judging *x, const tp_case_result *r)
+{
+    verdict *v = &x->v;
+    const char *by = NULL;
+    x->digest = (x->digest ^ r->digest ^ (uint64_t)r->outcome) * 0x100000001b3u;
+    if (r->outcome == TP_TRAPPED)
+        by = r->trap.rule;
+    else if (r->outcome == TP_DIFFERENT)
+        by = "E2";
+    v->loose |= r->outcome == TP_TRAPPED;
+    for (uint32_t i = 0; i < r->outputs.len; i++) {
+        const tp_output_diff *d = &r->outputs.at[i];
+        v->loose |= d->loose > 0;
+        if (d->tier == TP_TIER_DIFFERENT)
+            by = "E1";
+        else if (!by && r->outcome == TP_EQUAL && d->rounding > 1)
+            by = "TP703";
+    }
+    if (!v->by)
+        v->by = by;
+    if (!v->open && r->algebra.tier == TP_TIER_INCONCLUSIVE)
+        v->open = "E3 inconclusive";
+    if (!v->open && r->outcome == TP_SKIPPED)
+        v->open = "not compared";
+}
+
+static void judge(void *arg)
+{
+    judging *x = arg;
+    const tp_spec *s = x->job.report.spec;
+    tp_equiv e;
+    judge_rules(x);
+    tp_cases *cases = TP_NEW(x->job.arena, tp_cases);
+    *cases = tp_cases_read(&x->job.ctx, s, x->cases);
+    tp_equiv_run(x->job.arena, cases, &x->equiv, &e);
+    for (uint32_t i = 0; i < s->nkernels && !x->v.by && e.equal; i++) {
+        tp_box *box = TP_NEW(x->job.arena, tp_box);
+        *box = tp_cases_box(&x->job.ctx, s->kernels[i], x->box);
+        tp_equiv_box(x->job.arena, box, &x->equiv, &e);
+    }
+    for (uint32_t i = 0; i < e.cases.len; i++)
+        judge_case(x, &e.cases.at[i]);
+    if (!x->v.open && e.box.inconclusive)
+        x->v.open = "E3 inconclusive";
+}
+
+static verdict judge_text(tp_cli *c, tp_str path, tp_str text, judging *settings)
+{
+    judging x = *settings;
+    tp_load_options o = {.target = {NULL, 0}};
+    tp_spec *spec = NULL;
+    x.job.arena = tp_arena_child(c->arena);
+    tp_arena_set_limit(x.job.arena, (size_t)4 << 30);
+    x.job.source = (tp_source){.path = path, .text = text};
+    x.job.ctx = (tp_ctx){.arena = x.job.arena, .source = &x.job.source};
+    if (tp_spec_load(&x.job.ctx, &o, &spec) != TP_OK) {
+        x.v.invalid = true;
+    } else {
+        x.job.report.spec = spec;
+        tp_status st = tp_try(x.job.arena, judge, &x);
+        if (st == TP_E_INPUT)
+            x.v.invalid = true;
+        else if (st != TP_OK && !x.v.by)
+            x.v.open = "out of memory";
+    }
+    x.v.same = !x.v.by && x.digest == x.original;
+    settings->digest = x.digest;
+    if (x.v.by) /* static texts, but for those of the arena */
+        x.v.open = NULL;
+    else if (x.v.open)
+        x.v.open = tp_printf(c->arena, "%s", x.v.open).p;
+    tp_job_free(&x.job);
+    return x.v;
+}
+
+/* ---- counting ---- */
+
+typedef struct tally {
+    const char *name;
+    uint32_t n;
+} tally;
+typedef TP_VEC(tally) tallies;
+
+static void tally_one(tp_arena *a, tallies *t, const char *name)
+{
+    for (uint32_t i = 0; i < t->len; i++)
+        if (strcmp(t->at[i].name, name) == 0) {
+            t->at[i].n++;
+            return;
+        }
+    tp_push(a, *t, (tally){name, 1});
+}
+
+static void print_tallies(const char *title, const tallies *t)
+{
+    printf("%s", title);
+    for (uint32_t i = 0; i < t->len; i++)
+        printf("%s %s %u", i ? "," : "", t->at[i].name, t->at[i].n);
+    printf("\n");
+}
+
+static const char *rule_name(const char *by)
+{
+    const tp_rule *r = tp_rule_find(tp_str_c(by));
+    return r ? r->code : by; /* outlives the spec that it was found in */
+}
+
+typedef struct score {
+    uint32_t planted, noticed, same, open, loose;
+} score;
+
+static bool mutate_one(tp_cli *c, tp_str path, judging *settings, score *total)
+{
+    tp_job j = {0};
+    tallies by = {0}, kinds = {0};
+    score s = {0};
+    uint32_t invalid = 0;
+    tp_job_load(c, &j, path, TP_S(""));
+    if (!j.report.valid) {
+        tp_report report = {.arena = c->arena};
+        tp_push(c->arena, report.specs, j.report);
+        tp_format_find(TP_S("full"))->write(&report, stdout);
+        return false;
+    }
+    tp_mutations all = tp_mutations_of(&j.ctx, j.report.spec->doc);
+    settings->original = 0;
+    judge_text(c, path, j.source.text, settings);
+    settings->original = settings->digest;
+    printf("%.*s\n", TP_FMT(j.report.name));
+    for (uint32_t i = 0; i < all.len; i++) {
+        const tp_mutation *m = &all.at[i];
+        verdict v = judge_text(c, path, m->text, settings);
+        if (v.invalid) {
+            invalid++;
+            continue;
+        }
+        s.planted++;
+        s.loose += v.loose;
+        s.same += v.same;
+        s.open += !v.same && v.open;
+        tally_one(c->arena, &kinds, m->kind);
+        if (v.by) {
+            s.noticed++;
+            tally_one(c->arena, &by, rule_name(v.by));
+        }
+        if (c->verbose.len || !v.by)
+            printf("  %-9s %-32s line %-4u %.*s -> %.*s%s%s\n", v.by ? rule_name(v.by) : v.same ? "no change" : v.open ? "open" : "survives", m->kind,
+                   m->line, TP_FMT(m->before), TP_FMT(m->after), v.open ? "   " : "", v.open ? v.open : "");
+        fflush(stdout);
+    }
+    print_tallies("  noticed by", &by);
+    printf("  %u defects of %u kinds planted (%u more are no valid specs): %u noticed, %u change no number, %u open, %u survive; "
+           "allclose(rtol=1e-2, atol=1e-2) notices %u\n",
+           s.planted, kinds.len, invalid, s.noticed, s.same, s.open, s.planted - s.noticed - s.same - s.open, s.loose);
+    total->planted += s.planted;
+    total->noticed += s.noticed;
+    total->same += s.same;
+    total->open += s.open;
+    total->loose += s.loose;
+    tp_job_free(&j);
+    return true;
+}
+
+static double percent(uint32_t part, uint32_t whole)
+{
+    return whole ? 100.0 * part / whole : 100;
+}
+
+static int run(tp_cli *c)
+{
+    tp_strings paths = {0};
+    int64_t cases, box, memory, seed;
+    judging settings = {.v = {0}};
+    score total = {0};
+    bool ok = true;
+    if (!tp_option_number(&c->cases, "cases", 0, 1000, 3, &cases) || !tp_option_number(&c->box, "box", 0, 100000, 6, &box) ||
+        !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &seed) ||
+        !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) || !tp_expand_paths(c, &paths))
+        return TP_EXIT_USAGE;
+    settings.cases = (uint32_t)cases;
+    settings.box = (uint32_t)box;
+    settings.equiv = (tp_equiv_options){.seed = (uint64_t)seed, .max_memory = (size_t)memory << 20, .max_steps = 100000};
+    settings.prover.solver = tp_solver_new(c->arena);
+    for (uint32_t i = 0; i < paths.len; i++)
+        ok &= mutate_one(c, paths.at[i], &settings, &total);
+    tp_solver_free(settings.prover.solver);
+    if (paths.len > 1)
+        printf("%u specs, %u defects, of which %u change no number; of the others %.1f %% are noticed, %.1f %% open; "
+               "allclose(rtol=1e-2, atol=1e-2): %.1f %%\n",
+               paths.len, total.planted, total.same, percent(total.noticed, total.planted - total.same),
+               percent(total.open, total.planted - total.same), percent(total.loose, total.planted - total.same));
+    return ok ? TP_EXIT_OK : TP_EXIT_INPUT;
+}
+
+const tp_command tp_command_mutate = {"mutate", 'm', "SPEC…", "plant small defects in a kernel: which rule or tier notices?", run};

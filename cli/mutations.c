@@ -1,0 +1,256 @@
+#include "cli/mutations.h"
+
+#include <stdarg.h>
+
+typedef struct planter {
+    tp_ctx *c;
+    tp_mutations out;
+} planter;
+
+/* ---- changed text ---- */
+
+/* Replace bytes [from, to) of the source. */
+static void plant(planter *p, const char *kind, size_t from, size_t to, tp_str after)
+{
+    tp_str text = p->c->source->text;
+    tp_buf b = {.arena = p->c->arena};
+    tp_str before = {text.p + from, to - from};
+    if (tp_str_eq(before, after))
+        return;
+    tp_buf_add(&b, text.p, from);
+    tp_buf_add(&b, after.p, after.n);
+    tp_buf_add(&b, text.p + to, text.n - to);
+    tp_mutation m = {.kind = kind,
+                     .line = tp_linecol_of(p->c->source, (uint32_t)from).line,
+                     .before = before,
+                     .after = after,
+                     .text = tp_buf_view(&b)};
+    tp_push(p->c->arena, p->out, m);
+}
+
+static tp_str node_text(const planter *p, const tp_node *n)
+{
+    tp_loc at = tp_node_loc(p->c, n);
+    return (tp_str){p->c->source->text.p + at.start, at.end - at.start};
+}
+
+static void plant_node(planter *p, const char *kind, const tp_node *n, tp_str after)
+{
+    tp_loc at = tp_node_loc(p->c, n);
+    plant(p, kind, at.start, at.end, after);
+}
+
+static tp_str format(planter *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static tp_str format(planter *p, const char *fmt, ...)
+{
+    tp_buf b = {.arena = p->c->arena};
+    va_list ap;
+    va_start(ap, fmt);
+    tp_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    return tp_buf_view(&b);
+}
+
+/* ---- expressions ---- */
+
+typedef struct exchange {
+    const char *kind;
+    tp_operator from, to;
+} exchange;
+
+static const exchange OPERATORS[] = {
+    {"bound off by one", TP_O_LT, TP_O_LE},     {"bound off by one", TP_O_LE, TP_O_LT},
+    {"comparison reversed", TP_O_LT, TP_O_GE},  {"comparison reversed", TP_O_LE, TP_O_GT},
+    {"comparison reversed", TP_O_GE, TP_O_LT},  {"comparison reversed", TP_O_GT, TP_O_LE},
+    {"condition negated", TP_O_EQ, TP_O_NE},    {"sum for difference", TP_O_SUB, TP_O_ADD},
+    {"difference for sum", TP_O_ADD, TP_O_SUB}, {"sum for product", TP_O_MUL, TP_O_ADD},
+    {"product for quotient", TP_O_TRUEDIV, TP_O_MUL}, {"conditions joined otherwise", TP_O_BITAND, TP_O_BITOR},
+};
+
+typedef struct renaming {
+    const char *kind, *from, *to;
+} renaming;
+
+static const renaming FUNCTIONS[] = {
+    {"another exponential", "exp", "exp2"},  {"max for sum", "sum", "max"},
+    {"min for max", "max", "min"},           {"minimum for maximum", "maximum", "minimum"},
+    {"root for inverse root", "rsqrt", "sqrt"}, {"floor for cdiv", "cdiv", NULL},
+    {"sum for mean", "mean", "sum"},         {"another activation", "silu", "relu"},
+    {"another activation", "tanh", "logistic"},
+};
+
+static void plant_binary(planter *p, const tp_node *n)
+{
+    tp_str a = node_text(p, n->kids[0]), b = node_text(p, n->kids[1]);
+    for (size_t i = 0; i < sizeof OPERATORS / sizeof *OPERATORS; i++)
+        if (OPERATORS[i].from == n->op)
+            plant_node(p, OPERATORS[i].kind, n,
+                       format(p, "(%.*s) %s (%.*s)", TP_FMT(a), tp_operator_text(OPERATORS[i].to), TP_FMT(b)));
+    if (n->op == TP_O_MUL || n->op == TP_O_TRUEDIV)
+        plant_node(p, "factor dropped", n, a);
+    if (n->op == TP_O_ADD || n->op == TP_O_SUB)
+        plant_node(p, "term dropped", n, a);
+    if (n->op == TP_O_BITAND) {
+        plant_node(p, "condition dropped", n, a);
+        plant_node(p, "condition dropped", n, b);
+    }
+    if (n->op == TP_O_SUB || n->op == TP_O_TRUEDIV)
+        plant_node(p, "operands swapped", n, format(p, "(%.*s) %s (%.*s)", TP_FMT(b), tp_operator_text(n->op), TP_FMT(a)));
+}
+
+static void plant_call(planter *p, const tp_node *n)
+{
+    for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS; i++) {
+        const renaming *r = &FUNCTIONS[i];
+        if (!tp_str_is(n->text, r->from))
+            continue;
+        tp_loc at = tp_node_loc(p->c, n);
+        if (r->to)
+            plant(p, r->kind, at.start, at.start + n->text.n, tp_str_c(r->to));
+        else if (n->nkids == 2)
+            plant_node(p, r->kind, n, format(p, "((%.*s) // (%.*s))", TP_FMT(node_text(p, n->kids[0])), TP_FMT(node_text(p, n->kids[1]))));
+    }
+    if (tp_str_is(n->text, "where") && n->nkids == 3) {
+        tp_str c = node_text(p, n->kids[0]), a = node_text(p, n->kids[1]), b = node_text(p, n->kids[2]);
+        plant_node(p, "mask dropped", n, a);
+        plant_node(p, "arms of where swapped", n, format(p, "where(%.*s, %.*s, %.*s)", TP_FMT(c), TP_FMT(b), TP_FMT(a)));
+    }
+    if (tp_str_is(n->text, "dot") && n->nkids >= 2) {
+        plant_node(p, "operands of dot swapped", n->kids[0], node_text(p, n->kids[1]));
+        plant_node(p, "operand of dot used twice", n->kids[1], node_text(p, n->kids[0]));
+    }
+}
+
+static void plant_expression(planter *p, const tp_node *n)
+{
+    if (!n)
+        return;
+    switch (n->kind) {
+    case TP_N_INT:
+        plant_node(p, "integer off by one", n, format(p, "%lld", (long long)n->integer + 1));
+        return;
+    case TP_N_FLOAT: plant_node(p, "constant off by 1 %", n, format(p, "%.17g", n->real * 1.01)); return;
+    case TP_N_BINARY: plant_binary(p, n); break;
+    case TP_N_CALL: plant_call(p, n); break;
+    case TP_N_METHOD:
+        if (tp_str_is(n->text, "astype"))
+            plant_node(p, "early cast", n, format(p, "%.*s.astype(bfloat16).astype(float32)", TP_FMT(node_text(p, n->kids[0]))));
+        break;
+    case TP_N_UNARY: plant_node(p, "sign dropped", n, node_text(p, n->kids[0])); break;
+    case TP_N_KEYWORD:
+        if (tp_str_is(n->text, "axis") && n->kids[0]->kind == TP_N_INT)
+            plant_node(p, "another axis", n, format(p, "axis=%d", n->kids[0]->integer == 0));
+        return;
+    default: break;
+    }
+    for (uint32_t i = 0; i < n->nkids && n->kind != TP_N_SEQUENCE; i++)
+        plant_expression(p, n->kids[i]);
+}
+
+/* ---- statements ---- */
+
+static void plant_line(planter *p, const char *kind, const tp_json *line, tp_str after)
+{
+    plant(p, kind, line->loc.start + 1, line->loc.end - 1, after);
+}
+
+static void plant_store(planter *p, const tp_syntax *s)
+{
+    tp_str line = {p->c->source->text.p + s->line->loc.start + 1, s->line->loc.end - s->line->loc.start - 2};
+    tp_str target = node_text(p, s->target), value = node_text(p, s->value);
+    int indent = 0;
+    while ((size_t)indent < line.n && line.p[indent] == ' ')
+        indent++;
+    plant_line(p, "statement dropped", s->line, TP_S(""));
+    if (s->augmented)
+        plant_line(p, "overwritten instead of accumulated", s->line, format(p, "%*s%.*s = %.*s", indent, "", TP_FMT(target), TP_FMT(value)));
+    else
+        plant_line(p, "accumulated instead of overwritten", s->line, format(p, "%*s%.*s += %.*s", indent, "", TP_FMT(target), TP_FMT(value)));
+    if (!tp_str_is(value, "0"))
+        plant_line(p, "stored twice as much", s->line, format(p, "%*s%.*s %s 2 * (%.*s)", indent, "", TP_FMT(target), s->augmented ? "+=" : "=", TP_FMT(value)));
+}
+
+static void plant_block(planter *p, const tp_block *b)
+{
+    for (uint32_t i = 0; i < b->len; i++) {
+        const tp_syntax *s = b->at[i];
+        if (s->kind == TP_S_STORE)
+            plant_store(p, s);
+        if (s->kind == TP_S_IF)
+            plant_node(p, "condition always true", s->value, TP_S("0 == 0"));
+        plant_expression(p, s->value);
+        plant_block(p, &s->body);
+        plant_block(p, &s->orelse);
+    }
+}
+
+/* ---- windows and grid ---- */
+
+static tp_str source_of(const planter *p, const tp_json *v)
+{
+    return (tp_str){p->c->source->text.p + v->loc.start, v->loc.end - v->loc.start};
+}
+
+static void swap(planter *p, const char *kind, const tp_json *list, uint32_t i, uint32_t j)
+{
+    const tp_json *a = list->u.items.at[i], *b = list->u.items.at[j];
+    tp_str text = p->c->source->text, between = {text.p + a->loc.end, b->loc.start - a->loc.end};
+    plant(p, kind, a->loc.start, b->loc.end,
+          format(p, "%.*s%.*s%.*s", TP_FMT(source_of(p, b)), TP_FMT(between), TP_FMT(source_of(p, a))));
+}
+
+static void plant_operand(planter *p, const tp_json *o)
+{
+    const tp_json *map = tp_json_get(o, "index_map"), *block = tp_json_get(o, "block_shape");
+    for (uint32_t i = 0; map && map->type == TP_J_ARRAY && i < map->u.items.n; i++) {
+        const tp_json *e = map->u.items.at[i];
+        if (e->type == TP_J_STRING && !tp_str_is(e->u.string, "0")) {
+            plant(p, "index map off by one", e->loc.start, e->loc.end, format(p, "\"(%.*s) + 1\"", TP_FMT(e->u.string)));
+            plant(p, "index map constant", e->loc.start, e->loc.end, TP_S("0"));
+        }
+        if (i > 0)
+            swap(p, "index map entries swapped", map, i - 1, i);
+    }
+    for (uint32_t i = 0; block && block->type == TP_J_ARRAY && i < block->u.items.n; i++) {
+        const tp_json *e = block->u.items.at[i];
+        if (e->type == TP_J_INT)
+            plant(p, "block twice as large", e->loc.start, e->loc.end, format(p, "%lld", (long long)e->u.integer * 2));
+    }
+}
+
+static void plant_axis(planter *p, const tp_json *axis)
+{
+    const tp_json *steps = tp_json_get(axis, "steps"), *semantics = tp_json_get(axis, "semantics"),
+                  *name = tp_json_get(axis, "axis");
+    if (steps && steps->type == TP_J_STRING) {
+        tp_node *n = tp_parse_expr(p->c, steps);
+        plant(p, "one step too many", steps->loc.start, steps->loc.end, format(p, "\"(%.*s) + 1\"", TP_FMT(steps->u.string)));
+        plant(p, "one step too few", steps->loc.start, steps->loc.end,
+              format(p, "\"max((%.*s) - 1, 1)\"", TP_FMT(steps->u.string)));
+        plant_expression(p, n);
+    }
+    if (!semantics && name)
+        plant(p, "reduction declared parallel", name->loc.end, name->loc.end, TP_S(", \"semantics\": \"parallel\""));
+}
+
+tp_mutations tp_mutations_of(tp_ctx *c, const tp_json *doc)
+{
+    static const char *const LISTS[] = {"inputs", "outputs"};
+    planter p = {.c = c};
+    const tp_json *body = tp_json_get(doc, "kernel"), *grid = tp_json_get(doc, "grid");
+    for (uint32_t i = 0; grid && i < grid->u.items.n; i++) {
+        plant_axis(&p, grid->u.items.at[i]);
+        if (i > 0 && !(tp_json_get(grid->u.items.at[i], "semantics") && tp_json_get(grid->u.items.at[i - 1], "semantics")))
+            swap(&p, "axes of the grid swapped", grid, i - 1, i); /* two parallel ones are in no order */
+    }
+    for (size_t l = 0; l < sizeof LISTS / sizeof *LISTS; l++) {
+        const tp_json *list = tp_json_get(doc, LISTS[l]);
+        for (uint32_t i = 0; list && i < list->u.items.n; i++)
+            plant_operand(&p, list->u.items.at[i]);
+    }
+    if (body) {
+        tp_block b = tp_parse_program(c, body);
+        plant_block(&p, &b);
+    }
+    return p.out;
+}
