@@ -130,6 +130,7 @@ typedef struct tp_field_options {
     uint64_t seed;   /* of the base of exp and of tags; the same for kernel and reference */
     uint64_t oracle; /* of the maxima */
     bool ordered;    /* maxima by the order of the data, not by an oracle */
+    bool polynomial; /* nothing takes exponents: residues modulo p only; exp is unknown then */
 } tp_field_options;
 tp_domain *tp_field_new(tp_arena *a, tp_field_options o);
 /* What happened on the way. */

@@ -33,15 +33,15 @@ typedef struct field {
 
 /* ---- residues ---- */
 
-static uint64_t word(uint64_t q, uint64_t p)
+static inline uint64_t word(uint64_t q, uint64_t p)
 {
     return q << 32 | p;
 }
-static uint64_t q_of(uint64_t w)
+static inline uint64_t q_of(uint64_t w)
 {
     return w >> 32;
 }
-static uint64_t p_of(uint64_t w)
+static inline uint64_t p_of(uint64_t w)
 {
     return w & 0xffffffff;
 }
@@ -88,23 +88,33 @@ static uint64_t residue(double x)
     return word(residue_mod(m, e - 53, Q), residue_mod(m, e - 53, P));
 }
 
-static uint64_t add(uint64_t x, uint64_t y)
+static inline uint64_t add(uint64_t x, uint64_t y)
 {
     uint64_t q = q_of(x) + q_of(y), p = p_of(x) + p_of(y);
     return word(q >= Q ? q - Q : q, p >= P ? p - P : p);
 }
-static uint64_t negative(uint64_t x)
+static inline uint64_t negative(uint64_t x)
 {
     return word(q_of(x) ? Q - q_of(x) : 0, p_of(x) ? P - p_of(x) : 0);
 }
-static uint64_t multiply(uint64_t x, uint64_t y)
+/* x modulo 2^bits + excess, for x below 2^62: two folds at that bit, lifted
+ * over zero by multiples of the prime, and one subtraction; no division. */
+static inline uint64_t fold(uint64_t x, int bits, uint64_t excess)
 {
-    return word(q_of(x) * q_of(y) % Q, p_of(x) * p_of(y) % P);
+    uint64_t modulus = ((uint64_t)1 << bits) + excess, low = ((uint64_t)1 << bits) - 1;
+    x = (x & low) + (modulus << 14) - (x >> bits) * excess;
+    x = (x & low) + modulus - (x >> bits) * excess;
+    return x >= modulus ? x - modulus : x;
+}
+
+static inline uint64_t multiply(uint64_t x, uint64_t y)
+{
+    return word(fold(q_of(x) * q_of(y), 29, Q - (1 << 29)), fold(p_of(x) * p_of(y), 30, P - (1 << 30)));
 }
 
 static uint64_t invert(field *f, uint64_t x)
 {
-    if (q_of(x) == 0 || p_of(x) == 0)
+    if ((q_of(x) == 0 && !f->options.polynomial) || p_of(x) == 0)
         return TP_FIELD_UNKNOWN; /* a zero denominator at this point */
     if (f->inverse_of != x) {
         f->inverse_of = x;
@@ -132,6 +142,8 @@ static uint64_t exponential(field *f, uint64_t x, double data)
 {
     uint64_t e = q_of(x), r = f->powers[0][e & ((1 << WINDOW) - 1)];
     f->log.exponentials = true;
+    if (f->options.polynomial)
+        return TP_FIELD_UNKNOWN;
     if (data <= -FAR)
         return 0;
     for (int w = 1; w < WINDOWS; w++)
@@ -194,7 +206,10 @@ static tp_degree degree_of_function(tp_degree a)
 
 static uint64_t logistic(field *f, uint64_t x, double data)
 {
-    return data <= -FAR ? 0 : divide(f, word(1, 1), add(word(1, 1), exponential(f, negative(x), -data)));
+    uint64_t e = exponential(f, negative(x), -data);
+    if (data <= -FAR || e == TP_FIELD_UNKNOWN)
+        return e == TP_FIELD_UNKNOWN ? e : 0;
+    return divide(f, word(1, 1), add(word(1, 1), e));
 }
 
 /* tanh(x) = 2 logistic(2 x) - 1 */
@@ -221,7 +236,7 @@ static uint64_t unary(field *f, tp_prim p, uint64_t x, double data, double resul
     case TP_P_SQUARE: return multiply(x, x);
     case TP_P_EXP: return exponential(f, x, data);
     case TP_P_EXP2: return exponential(f, multiply(x, f->ln2), data * 0.6931471805599453);
-    case TP_P_EXPM1: return add(exponential(f, x, data), negative(one));
+    case TP_P_EXPM1: s = exponential(f, x, data); return s == TP_FIELD_UNKNOWN ? s : add(s, negative(one));
     case TP_P_LOG: return x == one ? 0 : tag(f, TP_P_LOG, x);
     case TP_P_LOG1P: return x == 0 ? 0 : tag(f, TP_P_LOG, add(x, one));
     case TP_P_LOG2: return x == one ? 0 : multiply(tag(f, TP_P_LOG, x), f->log2e);
@@ -333,15 +348,21 @@ static void unsupported(field *f, tp_prim p)
         f->log.unsupported = tp_prim_info(p)->name;
 }
 
-static void fast_loop(tp_prim p, tp_lanes *out, const tp_lanes *a, const tp_lanes *b)
+TP_VECTORISED static void fast_loop(tp_prim p, tp_lanes *out, const tp_lanes *a, const tp_lanes *b)
 {
-    uint64_t *r = out->plane[0];
-    const uint64_t *x = a->plane[0], *y = b->plane[0];
-    for (size_t i = 0; i < out->n; i++) {
-        uint64_t u = x[i], v = p == TP_P_SUB ? negative(y[i]) : y[i];
-        uint64_t w = p == TP_P_MUL ? multiply(u, v) : add(u, v);
-        r[i] = u == TP_FIELD_UNKNOWN || y[i] == TP_FIELD_UNKNOWN ? TP_FIELD_UNKNOWN : w;
-    }
+    uint64_t *restrict r = out->plane[0];
+    const uint64_t *restrict x = a->plane[0], *restrict y = b->plane[0];
+    size_t n = out->n;
+    if (p == TP_P_MUL)
+        for (size_t i = 0; i < n; i++) {
+            uint64_t w = multiply(x[i], y[i]);
+            r[i] = (x[i] == TP_FIELD_UNKNOWN) | (y[i] == TP_FIELD_UNKNOWN) ? TP_FIELD_UNKNOWN : w;
+        }
+    else
+        for (size_t i = 0; i < n; i++) {
+            uint64_t w = add(x[i], p == TP_P_SUB ? negative(y[i]) : y[i]);
+            r[i] = (x[i] == TP_FIELD_UNKNOWN) | (y[i] == TP_FIELD_UNKNOWN) ? TP_FIELD_UNKNOWN : w;
+        }
 }
 
 static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out, const tp_lanes *const *args,
@@ -562,11 +583,12 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
     bool known = split(f, a, aq, ap) & split(f, b, bq, bp);
     for (size_t i = 0; known && i < s.batch; i++) {
         size_t ia = i * s.m * s.k, ib = i * s.k * s.n, ir = i * s.m * s.n;
-        tp_multiply_q(s.m, s.n, s.k, aq + ia, bq + ib, rq + ir, row);
+        if (!f->options.polynomial)
+            tp_multiply_q(s.m, s.n, s.k, aq + ia, bq + ib, rq + ir, row);
         tp_multiply_p(s.m, s.n, s.k, ap + ia, bp + ib, rp + ir, row);
     }
     for (size_t i = 0; i < nr; i++)
-        r[i] = known ? word(rq[i], rp[i]) : TP_FIELD_UNKNOWN;
+        r[i] = known ? word(f->options.polynomial ? 0 : rq[i], rp[i]) : TP_FIELD_UNKNOWN;
     tp_degree x = degree_of(a), y = degree_of(b);
     out->degree = fold_degree(TP_P_SUM, degree_product(x, y), (double)s.k);
     return true;

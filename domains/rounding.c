@@ -55,7 +55,7 @@ static bool has_planes(const tp_lanes *const *args, uint32_t n)
 
 /* ---- elementwise ---- */
 
-static void load(const tp_lanes *x, size_t from, size_t n, tp_strip *s)
+TP_VECTORISED static void load(const tp_lanes *x, size_t from, size_t n, tp_strip *s)
 {
     if (x->n == 1) {
         double v = value(x, 0), b = bound(x, 0);
@@ -80,7 +80,7 @@ static void load(const tp_lanes *x, size_t from, size_t n, tp_strip *s)
 }
 
 /* Copy a strip to the planes; true when it says no more than the data. */
-static bool store(tp_lanes *out, size_t from, size_t n, const tp_strip *s)
+TP_VECTORISED static bool store(tp_lanes *out, size_t from, size_t n, const tp_strip *s)
 {
     bool same = true;
     memcpy((double *)out->plane[0] + from, s->v, n * sizeof(double));
@@ -335,7 +335,7 @@ static pair unit_of(tp_prim p)
 }
 
 /* Sum of n elements side by side. */
-static pair sum_row(const tp_lanes *a, size_t base, size_t n)
+TP_VECTORISED static pair sum_row(const tp_lanes *a, size_t base, size_t n)
 {
     enum { LANES = 8 };
     double s[LANES] = {0}, e[LANES] = {0}, b[LANES] = {0}, v[LANES];
@@ -447,7 +447,7 @@ typedef struct lines {
 } lines;
 
 /* Euclidean norms: |sum of x y| is at most their product (Cauchy and Schwarz). */
-static void norms(const lines *l, double *r)
+TP_VECTORISED static void norms(const lines *l, double *r)
 {
     memset(r, 0, l->count * sizeof *r);
     if (l->step == 1)
@@ -479,7 +479,7 @@ static void norms(const lines *l, double *r)
 }
 
 /* Largest magnitude of each line; HUGE_VAL unless all elements are integers. */
-static void integral(const lines *l, double *r)
+TP_VECTORISED static void integral(const lines *l, double *r)
 {
     memset(r, 0, l->count * sizeof *r);
     if (l->step == 1)

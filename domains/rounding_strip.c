@@ -1,4 +1,5 @@
 /* Elementwise operations over the reals: value in double, bound on the error. */
+#include "domains/multiply.h"
 #include "domains/rounding.h"
 
 static const double U = 0x1p-53; /* unit roundoff of double */
@@ -212,7 +213,7 @@ static void strip_in_general(tp_prim p, size_t n, const tp_strip *x, const tp_st
 /* ---- the frequent ones without branches ---- */
 
 /* NaN and infinity make a bound NaN or infinite here; those strips go the general way. */
-static bool all_finite(const double *v, const double *b, size_t n)
+TP_VECTORISED static bool all_finite(const double *v, const double *b, size_t n)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
@@ -220,7 +221,7 @@ static bool all_finite(const double *v, const double *b, size_t n)
     return sum == 0;
 }
 
-static void strip_add(size_t n, const tp_strip *x, const tp_strip *y, double sign, tp_strip *r)
+TP_VECTORISED static void strip_add(size_t n, const tp_strip *x, const tp_strip *y, double sign, tp_strip *r)
 {
     for (size_t i = 0; i < n; i++) {
         double u = sign * y->v[i], v = x->v[i] + u;
@@ -229,7 +230,7 @@ static void strip_add(size_t n, const tp_strip *x, const tp_strip *y, double sig
     }
 }
 
-static bool strip_multiply(size_t n, const tp_strip *x, const tp_strip *y, tp_strip *r)
+TP_VECTORISED static bool strip_multiply(size_t n, const tp_strip *x, const tp_strip *y, tp_strip *r)
 {
     bool small = true;
     for (size_t i = 0; i < n; i++) {

@@ -303,10 +303,31 @@ static void run_bits(void *arg)
 
 /* ---- E3: residues ---- */
 
+static bool takes_exponents(const tp_step *s, const void *ctx)
+{
+    (void)ctx;
+    if (s->kind != TP_COMPUTE)
+        return false;
+    switch (s->inst->prim) {
+    case TP_P_EXP:
+    case TP_P_EXP2:
+    case TP_P_EXPM1:
+    case TP_P_TANH:
+    case TP_P_LOGISTIC:
+    case TP_P_SILU:
+    case TP_P_GELU: return true;
+    default: return false;
+    }
+}
+
 /* Same points for all; maxima answered by the given oracles. */
 static tp_domain *field_of(const one *x, uint64_t oracle, bool ordered)
 {
+    const tp_kernel *k = x->c->kernel;
     tp_field_options o = {.seed = x->o->seed + x->c->seed, .oracle = oracle, .ordered = ordered};
+    const tp_program *reference = k->reference.program; /* a builtin: as the kernel does */
+    o.polynomial = !tp_region_any(&k->body->steps, takes_exponents, NULL) &&
+                   !(reference && tp_region_any(&reference->steps, takes_exponents, NULL));
     return tp_field_new(x->work, o);
 }
 
