@@ -110,7 +110,7 @@ test-jax: all ## compare with JAX and NumPy, live (makes build/venv from the net
 	@tools/test-jax.sh
 
 fuzz: all $(TESTS) ## the random tests again, longer: SEED=, TRIALS= (of each; bodies and instances together: 100 000 specs)
-	@echo bodies instances prover spec certificates | tr ' ' '\n' | TEST_SEED=$(SEED) TEST_TRIALS=$(TRIALS) xargs -P 2 -n 1 sh -c 'exec $(BUILD)/tests/test_$$0'
+	@echo bodies instances prover spec certificates domains | tr ' ' '\n' | TEST_SEED=$(SEED) TEST_TRIALS=$(TRIALS) xargs -P 2 -n 1 sh -c 'exec $(BUILD)/tests/test_$$0'
 SEED ?= 2
 TRIALS ?= 50000
 
@@ -133,7 +133,10 @@ mutants: all ## are the tests strong enough? plant 200 defects into rules and pr
 	@tools/mutants.py --count $(COUNT) --seed $(SEED)
 COUNT ?= 200
 
-test-all: test strict asan test-jax corpus steady boxes fuzz cross-check mutants ## everything, long ones included
+test-all: test strict asan test-jax corpus steady boxes fuzz cross-check mutation-score mutants ## everything, long ones included
+
+mutation-score: all ## small defects planted in every gallery kernel: who notices? (half an hour)
+	@build/tileproof mutate $$(ls examples/*/*.tile.json | grep -v /broken/)
 
 strict: ## gcc, and clang where it is installed, without a warning
 	@$(MAKE) --no-print-directory MODE=strict build/strict/tileproof

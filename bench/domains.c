@@ -27,7 +27,8 @@ static int ascending(const void *a, const void *b)
 static bool takes_exponents(const tp_step *s, const void *ctx)
 {
     (void)ctx;
-    return s->kind == TP_COMPUTE && (s->inst->prim == TP_P_EXP || s->inst->prim == TP_P_TANH || s->inst->prim == TP_P_SILU);
+    return s->kind == TP_COMPUTE &&
+           (s->inst->prim == TP_P_EXP || s->inst->prim == TP_P_TANH || s->inst->prim == TP_P_SILU);
 }
 
 /* Seconds of one run; mode 0: plain, 1: rounding, 2: field. */
@@ -37,7 +38,9 @@ static double run_once(const tp_kernel *k, const int64_t *env, int mode, bool po
     uint32_t n = k->ninputs + k->noutputs;
     tp_tensor *arrays = tp_alloc_array(a, n, sizeof *arrays);
     tp_planes *planes = tp_alloc_array(a, n, sizeof *planes);
-    tp_domain *d = mode == 0 ? NULL : mode == 1 ? tp_rounding_new(a) : tp_field_new(a, (tp_field_options){.seed = 1, .polynomial = polynomial});
+    tp_domain *d = mode == 0   ? NULL
+                   : mode == 1 ? tp_rounding_new(a)
+                               : tp_field_new(a, (tp_field_options){.seed = 1, .polynomial = polynomial});
     memset(planes, 0, n * sizeof *planes);
     for (uint32_t i = 0; i < n; i++) {
         int64_t dims[TP_MAX_RANK];
@@ -51,7 +54,8 @@ static double run_once(const tp_kernel *k, const int64_t *env, int mode, bool po
             tp_field_fill(d, i, arrays[i].n, planes[i].plane[0]);
         }
     }
-    tp_run_request r = {.kernel = k, .env = env, .arrays = arrays, .max_steps = TP_MAX_STEPS, .domain = d, .meanings = planes};
+    tp_run_request r = {
+        .kernel = k, .env = env, .arrays = arrays, .max_steps = TP_MAX_STEPS, .domain = d, .meanings = planes};
     tp_trap trap;
     double start = now();
     if (tp_machine_run(a, &r, &trap, NULL) != TP_OK) {
@@ -73,7 +77,8 @@ int main(int argc, char **argv)
         tp_load_options o = {0};
         tp_spec *s;
         tp_str why;
-        if (tp_read_file(a, argv[at], TP_JSON_MAX_BYTES, &source.text, &why) != TP_OK || tp_spec_load(&c, &o, &s) != TP_OK)
+        if (tp_read_file(a, argv[at], TP_JSON_MAX_BYTES, &source.text, &why) != TP_OK ||
+            tp_spec_load(&c, &o, &s) != TP_OK)
             return 1;
         const tp_kernel *k = s->kernels[0];
         int64_t *env = TP_NEWN(a, int64_t, tp_sym_count(k->exprs));

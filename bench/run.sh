@@ -11,6 +11,15 @@ build/bench/obligations tests/rules/*/*.tile.json
 ${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o build/bench/reading bench/reading.c build/release/libtileproof.a -lz3 -ljson-c -lmd -lgmp -lm
 bench/long_body.sh 32000 > build/bench/long.tile.json
 build/bench/reading build/bench/long.tile.json
+${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o build/bench/domains bench/domains.c build/release/libtileproof.a -lz3 -ljson-c -lmd -lgmp -lm
+build/bench/domains \
+    examples/matmul/matmul.tile.json M=512 N=512 K=512 bk=256 -- \
+    examples/matmul/swiglu.tile.json M=256 N=256 K=512 bm=128 -- \
+    examples/attention/flash_attention.tile.json Hk=1 G=2 S=512 bq=256 -- \
+    examples/reduction/softmax_rows.tile.json M=1024 N=1024 -- \
+    examples/reduction/rmsnorm.tile.json M=1024 N=1024 -- \
+    examples/elementwise/bias_gelu.tile.json M=1024 N=1024 -- \
+    examples/elementwise/add_2d.tile.json M=1024 N=1024
 if [ -x build/venv/bin/python ]; then
     build/venv/bin/python bench/reading.py build/bench/long.tile.json
     build/venv/bin/python bench/engine.py

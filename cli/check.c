@@ -71,7 +71,8 @@ static tp_str missing_reason(const tp_equiv *e, tp_evidence tier)
     case TP_EVIDENCE_E3: return e->algebra_reason;
     case TP_EVIDENCE_E4:
         return first_of(first_of(e->algebra_reason, e->box_reason),
-                        e->box.equal < e->box_shapes ? TP_S("not every shape of the box was run: raise --box") : TP_S(""));
+                        e->box.equal < e->box_shapes ? TP_S("not every shape of the box was run: raise --box")
+                                                     : TP_S(""));
     }
     return TP_S("");
 }

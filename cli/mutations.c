@@ -59,11 +59,11 @@ typedef struct exchange {
 } exchange;
 
 static const exchange OPERATORS[] = {
-    {"bound off by one", TP_O_LT, TP_O_LE},     {"bound off by one", TP_O_LE, TP_O_LT},
-    {"comparison reversed", TP_O_LT, TP_O_GE},  {"comparison reversed", TP_O_LE, TP_O_GT},
-    {"comparison reversed", TP_O_GE, TP_O_LT},  {"comparison reversed", TP_O_GT, TP_O_LE},
-    {"condition negated", TP_O_EQ, TP_O_NE},    {"sum for difference", TP_O_SUB, TP_O_ADD},
-    {"difference for sum", TP_O_ADD, TP_O_SUB}, {"sum for product", TP_O_MUL, TP_O_ADD},
+    {"bound off by one", TP_O_LT, TP_O_LE},           {"bound off by one", TP_O_LE, TP_O_LT},
+    {"comparison reversed", TP_O_LT, TP_O_GE},        {"comparison reversed", TP_O_LE, TP_O_GT},
+    {"comparison reversed", TP_O_GE, TP_O_LT},        {"comparison reversed", TP_O_GT, TP_O_LE},
+    {"condition negated", TP_O_EQ, TP_O_NE},          {"sum for difference", TP_O_SUB, TP_O_ADD},
+    {"difference for sum", TP_O_ADD, TP_O_SUB},       {"sum for product", TP_O_MUL, TP_O_ADD},
     {"product for quotient", TP_O_TRUEDIV, TP_O_MUL}, {"conditions joined otherwise", TP_O_BITAND, TP_O_BITOR},
 };
 
@@ -72,10 +72,14 @@ typedef struct renaming {
 } renaming;
 
 static const renaming FUNCTIONS[] = {
-    {"another exponential", "exp", "exp2"},  {"max for sum", "sum", "max"},
-    {"min for max", "max", "min"},           {"minimum for maximum", "maximum", "minimum"},
-    {"root for inverse root", "rsqrt", "sqrt"}, {"floor for cdiv", "cdiv", NULL},
-    {"sum for mean", "mean", "sum"},         {"another activation", "silu", "relu"},
+    {"another exponential", "exp", "exp2"},
+    {"max for sum", "sum", "max"},
+    {"min for max", "max", "min"},
+    {"minimum for maximum", "maximum", "minimum"},
+    {"root for inverse root", "rsqrt", "sqrt"},
+    {"floor for cdiv", "cdiv", NULL},
+    {"sum for mean", "mean", "sum"},
+    {"another activation", "silu", "relu"},
     {"another activation", "tanh", "logistic"},
 };
 
@@ -95,7 +99,8 @@ static void plant_binary(planter *p, const tp_node *n)
         plant_node(p, "condition dropped", n, b);
     }
     if (n->op == TP_O_SUB || n->op == TP_O_TRUEDIV)
-        plant_node(p, "operands swapped", n, format(p, "(%.*s) %s (%.*s)", TP_FMT(b), tp_operator_text(n->op), TP_FMT(a)));
+        plant_node(p, "operands swapped", n,
+                   format(p, "(%.*s) %s (%.*s)", TP_FMT(b), tp_operator_text(n->op), TP_FMT(a)));
 }
 
 static void plant_call(planter *p, const tp_node *n)
@@ -108,12 +113,15 @@ static void plant_call(planter *p, const tp_node *n)
         if (r->to)
             plant(p, r->kind, at.start, at.start + n->text.n, tp_str_c(r->to));
         else if (n->nkids == 2)
-            plant_node(p, r->kind, n, format(p, "((%.*s) // (%.*s))", TP_FMT(node_text(p, n->kids[0])), TP_FMT(node_text(p, n->kids[1]))));
+            plant_node(
+                p, r->kind, n,
+                format(p, "((%.*s) // (%.*s))", TP_FMT(node_text(p, n->kids[0])), TP_FMT(node_text(p, n->kids[1]))));
     }
     if (tp_str_is(n->text, "where") && n->nkids == 3) {
         tp_str c = node_text(p, n->kids[0]), a = node_text(p, n->kids[1]), b = node_text(p, n->kids[2]);
         plant_node(p, "mask dropped", n, a);
-        plant_node(p, "arms of where swapped", n, format(p, "where(%.*s, %.*s, %.*s)", TP_FMT(c), TP_FMT(b), TP_FMT(a)));
+        plant_node(p, "arms of where swapped", n,
+                   format(p, "where(%.*s, %.*s, %.*s)", TP_FMT(c), TP_FMT(b), TP_FMT(a)));
     }
     if (tp_str_is(n->text, "dot") && n->nkids >= 2) {
         plant_node(p, "operands of dot swapped", n->kids[0], node_text(p, n->kids[1]));
@@ -126,15 +134,14 @@ static void plant_expression(planter *p, const tp_node *n)
     if (!n)
         return;
     switch (n->kind) {
-    case TP_N_INT:
-        plant_node(p, "integer off by one", n, format(p, "%lld", (long long)n->integer + 1));
-        return;
+    case TP_N_INT: plant_node(p, "integer off by one", n, format(p, "%lld", (long long)n->integer + 1)); return;
     case TP_N_FLOAT: plant_node(p, "constant off by 1 %", n, format(p, "%.17g", n->real * 1.01)); return;
     case TP_N_BINARY: plant_binary(p, n); break;
     case TP_N_CALL: plant_call(p, n); break;
     case TP_N_METHOD:
         if (tp_str_is(n->text, "astype"))
-            plant_node(p, "early cast", n, format(p, "%.*s.astype(bfloat16).astype(float32)", TP_FMT(node_text(p, n->kids[0]))));
+            plant_node(p, "early cast", n,
+                       format(p, "%.*s.astype(bfloat16).astype(float32)", TP_FMT(node_text(p, n->kids[0]))));
         break;
     case TP_N_UNARY: plant_node(p, "sign dropped", n, node_text(p, n->kids[0])); break;
     case TP_N_KEYWORD:
@@ -163,11 +170,15 @@ static void plant_store(planter *p, const tp_syntax *s)
         indent++;
     plant_line(p, "statement dropped", s->line, TP_S(""));
     if (s->augmented)
-        plant_line(p, "overwritten instead of accumulated", s->line, format(p, "%*s%.*s = %.*s", indent, "", TP_FMT(target), TP_FMT(value)));
+        plant_line(p, "overwritten instead of accumulated", s->line,
+                   format(p, "%*s%.*s = %.*s", indent, "", TP_FMT(target), TP_FMT(value)));
     else
-        plant_line(p, "accumulated instead of overwritten", s->line, format(p, "%*s%.*s += %.*s", indent, "", TP_FMT(target), TP_FMT(value)));
+        plant_line(p, "accumulated instead of overwritten", s->line,
+                   format(p, "%*s%.*s += %.*s", indent, "", TP_FMT(target), TP_FMT(value)));
     if (!tp_str_is(value, "0"))
-        plant_line(p, "stored twice as much", s->line, format(p, "%*s%.*s %s 2 * (%.*s)", indent, "", TP_FMT(target), s->augmented ? "+=" : "=", TP_FMT(value)));
+        plant_line(
+            p, "stored twice as much", s->line,
+            format(p, "%*s%.*s %s 2 * (%.*s)", indent, "", TP_FMT(target), s->augmented ? "+=" : "=", TP_FMT(value)));
 }
 
 static void plant_block(planter *p, const tp_block *b)
@@ -205,7 +216,8 @@ static void plant_operand(planter *p, const tp_json *o)
     for (uint32_t i = 0; map && map->type == TP_J_ARRAY && i < map->u.items.n; i++) {
         const tp_json *e = map->u.items.at[i];
         if (e->type == TP_J_STRING && !tp_str_is(e->u.string, "0")) {
-            plant(p, "index map off by one", e->loc.start, e->loc.end, format(p, "\"(%.*s) + 1\"", TP_FMT(e->u.string)));
+            plant(p, "index map off by one", e->loc.start, e->loc.end,
+                  format(p, "\"(%.*s) + 1\"", TP_FMT(e->u.string)));
             plant(p, "index map constant", e->loc.start, e->loc.end, TP_S("0"));
         }
         if (i > 0)
@@ -224,7 +236,8 @@ static void plant_axis(planter *p, const tp_json *axis)
                   *name = tp_json_get(axis, "axis");
     if (steps && steps->type == TP_J_STRING) {
         tp_node *n = tp_parse_expr(p->c, steps);
-        plant(p, "one step too many", steps->loc.start, steps->loc.end, format(p, "\"(%.*s) + 1\"", TP_FMT(steps->u.string)));
+        plant(p, "one step too many", steps->loc.start, steps->loc.end,
+              format(p, "\"(%.*s) + 1\"", TP_FMT(steps->u.string)));
         plant(p, "one step too few", steps->loc.start, steps->loc.end,
               format(p, "\"max((%.*s) - 1, 1)\"", TP_FMT(steps->u.string)));
         plant_expression(p, n);
@@ -240,7 +253,8 @@ tp_mutations tp_mutations_of(tp_ctx *c, const tp_json *doc)
     const tp_json *body = tp_json_get(doc, "kernel"), *grid = tp_json_get(doc, "grid");
     for (uint32_t i = 0; grid && i < grid->u.items.n; i++) {
         plant_axis(&p, grid->u.items.at[i]);
-        if (i > 0 && !(tp_json_get(grid->u.items.at[i], "semantics") && tp_json_get(grid->u.items.at[i - 1], "semantics")))
+        if (i > 0 &&
+            !(tp_json_get(grid->u.items.at[i], "semantics") && tp_json_get(grid->u.items.at[i - 1], "semantics")))
             swap(&p, "axes of the grid swapped", grid, i - 1, i); /* two parallel ones are in no order */
     }
     for (size_t l = 0; l < sizeof LISTS / sizeof *LISTS; l++) {

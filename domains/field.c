@@ -356,12 +356,14 @@ TP_VECTORISED static void fast_loop(tp_prim p, tp_lanes *out, const tp_lanes *a,
     if (p == TP_P_MUL)
         for (size_t i = 0; i < n; i++) {
             uint64_t w = multiply(x[i], y[i]);
-            r[i] = (x[i] == TP_FIELD_UNKNOWN) | (y[i] == TP_FIELD_UNKNOWN) ? TP_FIELD_UNKNOWN : w;
+            bool known = x[i] != TP_FIELD_UNKNOWN && y[i] != TP_FIELD_UNKNOWN;
+            r[i] = known ? w : TP_FIELD_UNKNOWN;
         }
     else
         for (size_t i = 0; i < n; i++) {
             uint64_t w = add(x[i], p == TP_P_SUB ? negative(y[i]) : y[i]);
-            r[i] = (x[i] == TP_FIELD_UNKNOWN) | (y[i] == TP_FIELD_UNKNOWN) ? TP_FIELD_UNKNOWN : w;
+            bool known = x[i] != TP_FIELD_UNKNOWN && y[i] != TP_FIELD_UNKNOWN;
+            r[i] = known ? w : TP_FIELD_UNKNOWN;
         }
 }
 
@@ -580,7 +582,8 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
     uint64_t *row = f->room, *r = out->plane[0];
     uint32_t *aq = (uint32_t *)(row + s.n + 1), *ap = aq + na, *bq = ap + na, *bp = bq + nb, *rq = bp + nb,
              *rp = rq + nr;
-    bool known = split(f, a, aq, ap) & split(f, b, bq, bp);
+    bool known = split(f, a, aq, ap);
+    known = split(f, b, bq, bp) && known;
     for (size_t i = 0; known && i < s.batch; i++) {
         size_t ia = i * s.m * s.k, ib = i * s.k * s.n, ir = i * s.m * s.n;
         if (!f->options.polynomial)

@@ -85,13 +85,16 @@ TP_VECTORISED static bool store(tp_lanes *out, size_t from, size_t n, const tp_s
     bool same = true;
     memcpy((double *)out->plane[0] + from, s->v, n * sizeof(double));
     memcpy((double *)out->plane[1] + from, s->b, n * sizeof(double));
+    double unlike = 0;
     if (out->stored == TP_F32)
-        for (size_t i = 0; i < n; i++)
-            same &= (s->b[i] == 0) & ((double)((const float *)out->data)[from + i] == s->v[i]);
+        for (size_t i = 0; i < n; i++) {
+            double r = (double)((const float *)out->data)[from + i];
+            unlike += (s->b[i] == 0 ? 0.0 : 1.0) + (r == s->v[i] ? 0.0 : 1.0);
+        }
     else
         for (size_t i = 0; i < n && same; i++)
             same = s->b[i] == 0 && tp_get_f64(out->stored, out->data, from + i) == s->v[i];
-    return same;
+    return same && unlike == 0;
 }
 
 static bool is_comparison(tp_prim p)

@@ -35,8 +35,8 @@ static double product_error(double x, double y, double v)
 static double quotient_error(double x, double y, double v)
 {
     double p = v * y;
-    bool safe = fabs(v) < 0x1p400 && fabs(y) < 0x1p400 && fabs(p) < 0x1p400 && fabs(v) > 0x1p-400 && fabs(y) > 0x1p-400 &&
-                fabs(p) > 0x1p-400;
+    bool safe = fabs(v) < 0x1p400 && fabs(y) < 0x1p400 && fabs(p) < 0x1p400 && fabs(v) > 0x1p-400 &&
+                fabs(y) > 0x1p-400 && fabs(p) > 0x1p-400;
     if (x == 0)
         return 0;
     if (!safe) /* near the ends of the range the remainder is not exact */
@@ -79,7 +79,9 @@ static double own_error(tp_prim p, double x, double y, double v)
     case TP_P_COS:
     case TP_P_TAN:
     case TP_P_POW: {
-        double lost = !isfinite(x) ? 0 : (p == TP_P_LOGISTIC || p == TP_P_SILU) && x < -700 ? 0x1p-1000 * (1 - x) : 4 * TINY;
+        double lost = !isfinite(x)                                         ? 0
+                      : (p == TP_P_LOGISTIC || p == TP_P_SILU) && x < -700 ? 0x1p-1000 * (1 - x)
+                                                                           : 4 * TINY;
         return 2 * U * library_ulps(p) * fabs(v) + lost; /* by underflow of the result, or overflow of exp(-x) */
     }
     default: return 0;
@@ -230,18 +232,25 @@ TP_VECTORISED static void strip_add(size_t n, const tp_strip *x, const tp_strip 
     }
 }
 
-TP_VECTORISED static bool strip_multiply(size_t n, const tp_strip *x, const tp_strip *y, tp_strip *r)
+/* False when something may have underflowed, or was too large to split. */
+TP_VECTORISED static bool strip_multiply(size_t n, const tp_strip *restrict x, const tp_strip *restrict y,
+                                         tp_strip *restrict r)
 {
-    bool small = true;
+    double unusual = 0; /* counted in double, so that it vectorises */
     for (size_t i = 0; i < n; i++) {
-        double a = x->v[i], c = y->v[i], v = a * c;
+        double a = x->v[i], c = y->v[i], v = a * c, ba = x->b[i], bc = y->b[i];
         r->v[i] = v;
-        r->b[i] = (fabs(tp_product_error(a, c, v)) + (fabs(a) * y->b[i] + fabs(c) * x->b[i] + x->b[i] * y->b[i])) *
-                  (1 + 0x1p-40);
-        small &= (fabs(v) > 0x1p-900 || v == 0) & (fabs(a) < 0x1p400) & (fabs(c) < 0x1p400) &
-                 ((v != 0) | (a == 0) | (c == 0)) & ((r->b[i] > 0) | ((x->b[i] == 0) & (y->b[i] == 0)));
+        r->b[i] = (fabs(tp_product_error(a, c, v)) + (fabs(a) * bc + fabs(c) * ba + ba * bc)) * (1 + 0x1p-40);
     }
-    return small;
+    for (size_t i = 0; i < n; i++) {
+        double a = fabs(x->v[i]), c = fabs(y->v[i]), v = fabs(r->v[i]), least = a < c ? a : c, most = a < c ? c : a;
+        double vanished = v > 0x1p-900 ? 0
+                          : least > 0  ? 1
+                                       : 0,
+               large = most < 0x1p400 ? 0 : 1, lost = r->b[i] > 0 ? 0 : x->b[i] + y->b[i];
+        unusual += vanished + large + lost;
+    }
+    return unusual == 0;
 }
 
 /* A large bound makes the strip go the general way. */

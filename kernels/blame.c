@@ -117,7 +117,8 @@ static tp_str missing_hint(const span *p)
     if (to_end && !from_start)
         return TP_S("the tail is left out: cdiv instead of //, or a mask that is too narrow");
     if (from_start && !to_end)
-        return TP_S("what came before is overwritten: set the accumulator to zero in the first step only, and add to it");
+        return TP_S(
+            "what came before is overwritten: set the accumulator to zero in the first step only, and add to it");
     return TP_S("that input is not used there: look at its index map and at the mask");
 }
 
@@ -145,8 +146,8 @@ static void describe(search *s, tp_str element, const span *p, const change *c, 
     }
 }
 
-void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t output, size_t element,
-                   tp_probe probe, void *ctx, tp_blame *out)
+void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t output, size_t element, tp_probe probe,
+                   void *ctx, tp_blame *out)
 {
     search s = {.a = a, .k = k, .probe = probe, .ctx = ctx};
     const tp_operand *o = &k->operands[k->ninputs + output];

@@ -64,7 +64,7 @@ typedef struct tp_output_diff {
     double got, want;
     double rounding; /* worst |computed - over the reals|, in units of the tolerance */
     uint64_t ulps[TP_ULP_BUCKETS];
-    tp_str step;   /* "i=0, j=1, k=2": the last step of the run that wrote it */
+    tp_str step;                  /* "i=0, j=1, k=2": the last step of the run that wrote it */
     uint64_t loose;               /* elements that allclose(rtol=1e-2, atol=1e-2) would reject */
     uint64_t compared, differing; /* elements; differing: certainly, over the reals */
     tp_str reason;                /* INCONCLUSIVE */
@@ -76,8 +76,8 @@ typedef struct tp_algebra {
     bool ordered; /* some output shows the maximum itself: maxima by the order of the data */
     bool tags;    /* some function was taken as uninterpreted */
     bool exponentials;
-    double chance; /* k: a wrong kernel passes with a probability of at most 2^-k */
-    tp_str worst;  /* DIFFERENT: the element, */
+    double chance;   /* k: a wrong kernel passes with a probability of at most 2^-k */
+    tp_str worst;    /* DIFFERENT: the element, */
     uint32_t output; /* and by number */
     size_t element;
     tp_str reason; /* NONE, INCONCLUSIVE */
@@ -174,8 +174,8 @@ typedef struct tp_part {
 /* Residues of one element by kernel and reference with the part drawn anew
  * (NULL: as they are). False when they cannot be had. */
 typedef bool (*tp_probe)(void *ctx, const tp_part *part, uint64_t *kernel, uint64_t *reference);
-void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t output, size_t element,
-                   tp_probe probe, void *ctx, tp_blame *out);
+void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t output, size_t element, tp_probe probe,
+                   void *ctx, tp_blame *out);
 
 /* ---- comparing ---- */
 

@@ -185,12 +185,17 @@ static bool mutate_one(tp_cli *c, tp_str path, judging *settings, score *total)
             tally_one(c->arena, &by, rule_name(v.by));
         }
         if (c->verbose.len || !v.by)
-            printf("  %-9s %-32s line %-4u %.*s -> %.*s%s%s\n", v.by ? rule_name(v.by) : v.same ? "no change" : v.open ? "open" : "survives", m->kind,
-                   m->line, TP_FMT(m->before), TP_FMT(m->after), v.open ? "   " : "", v.open ? v.open : "");
+            printf("  %-9s %-32s line %-4u %.*s -> %.*s%s%s\n",
+                   v.by     ? rule_name(v.by)
+                   : v.same ? "no change"
+                   : v.open ? "open"
+                            : "survives",
+                   m->kind, m->line, TP_FMT(m->before), TP_FMT(m->after), v.open ? "   " : "", v.open ? v.open : "");
         fflush(stdout);
     }
     print_tallies("  noticed by", &by);
-    printf("  %u defects of %u kinds planted (%u more are no valid specs): %u noticed, %u change no number, %u open, %u survive; "
+    printf("  %u defects of %u kinds planted (%u more are no valid specs): %u noticed, %u change no number, %u open, "
+           "%u survive; "
            "allclose(rtol=1e-2, atol=1e-2) notices %u\n",
            s.planted, kinds.len, invalid, s.noticed, s.same, s.open, s.planted - s.noticed - s.same - s.open, s.loose);
     total->planted += s.planted;
@@ -214,13 +219,15 @@ static int run(tp_cli *c)
     judging settings = {.v = {0}};
     score total = {0};
     bool ok = true;
-    if (!tp_option_number(&c->cases, "cases", 0, 1000, 3, &cases) || !tp_option_number(&c->box, "box", 0, 100000, 6, &box) ||
+    if (!tp_option_number(&c->cases, "cases", 0, 1000, 3, &cases) ||
+        !tp_option_number(&c->box, "box", 0, 100000, 6, &box) ||
         !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &seed) ||
         !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) || !tp_expand_paths(c, &paths))
         return TP_EXIT_USAGE;
     settings.cases = (uint32_t)cases;
     settings.box = (uint32_t)box;
-    settings.equiv = (tp_equiv_options){.seed = (uint64_t)seed, .max_memory = (size_t)memory << 20, .max_steps = 100000};
+    settings.equiv =
+        (tp_equiv_options){.seed = (uint64_t)seed, .max_memory = (size_t)memory << 20, .max_steps = 100000};
     settings.prover.solver = tp_solver_new(c->arena);
     for (uint32_t i = 0; i < paths.len; i++)
         ok &= mutate_one(c, paths.at[i], &settings, &total);
@@ -233,4 +240,5 @@ static int run(tp_cli *c)
     return ok ? TP_EXIT_OK : TP_EXIT_INPUT;
 }
 
-const tp_command tp_command_mutate = {"mutate", 'm', "SPEC…", "plant small defects in a kernel: which rule or tier notices?", run};
+const tp_command tp_command_mutate = {"mutate", 'm', "SPEC…",
+                                      "plant small defects in a kernel: which rule or tier notices?", run};
