@@ -16,6 +16,6 @@ double tp_meaning_f64(tp_prim p, double x, double y)
 {
     switch (p) {
 #include "spec/prims.def"
-    default: return NAN;
+    default: return (double)NAN;
     }
 }

@@ -88,6 +88,7 @@ static void judge(void *arg)
 static verdict judge_text(tp_cli *c, tp_str path, tp_str text, judging *settings)
 {
     judging x = *settings;
+    x.digest = 0;
     tp_load_options o = {.target = {NULL, 0}};
     tp_spec *spec = NULL;
     x.job.arena = tp_arena_child(c->arena);

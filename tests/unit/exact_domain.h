@@ -3,6 +3,7 @@
 #ifndef TP_TEST_EXACT_DOMAIN_H
 #define TP_TEST_EXACT_DOMAIN_H
 
+#include <math.h>
 #include <mpfr.h>
 #include <stdlib.h>
 
@@ -78,7 +79,12 @@ static inline void exact_operation(tp_prim p, int64_t integer, mpfr_ptr r, mpfr_
     case TP_P_LOG1P: mpfr_log1p(r, x, N); return;
     case TP_P_LOG2: mpfr_log2(r, x, N); return;
     case TP_P_SQRT: mpfr_sqrt(r, x, N); return;
-    case TP_P_RSQRT: mpfr_rec_sqrt(r, x, N); return;
+    case TP_P_RSQRT: /* of -0: 1 / -0, as the machine has it */
+        if (mpfr_zero_p(x))
+            mpfr_set_inf(r, mpfr_signbit(x) ? -1 : 1);
+        else
+            mpfr_rec_sqrt(r, x, N);
+        return;
     case TP_P_TANH: mpfr_tanh(r, x, N); return;
     case TP_P_ERF: mpfr_erf(r, x, N); return;
     case TP_P_ERFC: mpfr_erfc(r, x, N); return;
