@@ -74,7 +74,7 @@ static void shrink(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
     c->env = TP_NEWN(a, int64_t, n);
     memcpy(c->env, r->the_case->env, n * sizeof *c->env);
     tp_case_result best = *r;
-    for (int round = 0; round < 2 && !c->tables; round++)
+    for (int round = 0; round < 2 && !c->tables && !c->given; round++)
         for (uint32_t i = 0; i < k->nsizes; i++) {
             const tp_size *s = &k->sizes[i];
             if (s->kind != TP_SIZE_RANGE)

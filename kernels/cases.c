@@ -169,13 +169,58 @@ static void read_sizes(tp_ctx *c, const tp_kernel *k, const tp_json *sizes, bool
 
 static void check_case(tp_ctx *c, const tp_json *v)
 {
-    static const char *const KEYS[] = {"sizes", "dtypes", "tables", "seed", NULL}, *const LATER[] = {"inputs", NULL};
+    static const char *const KEYS[] = {"sizes", "dtypes", "tables", "seed", "inputs", NULL}, *const LATER[] = {NULL};
     tp_expect_type(c, v, TP_J_OBJECT, "a case");
     tp_check_keys(c, v, KEYS, LATER, "a case");
     tp_member(c, v, "sizes", TP_J_OBJECT, false);
     tp_member(c, v, "dtypes", TP_J_OBJECT, false);
     tp_member(c, v, "tables", TP_J_OBJECT, false);
     tp_member(c, v, "seed", TP_J_INT, false);
+    tp_member(c, v, "inputs", TP_J_OBJECT, false);
+}
+
+/* ---- arrays from files ---- */
+
+/* A path beside the spec. */
+static tp_str beside(tp_ctx *c, tp_str path)
+{
+    tp_str spec = c->source->path;
+    size_t n = spec.n;
+    while (n > 0 && spec.p[n - 1] != '/')
+        n--;
+    return path.n && path.p[0] == '/' ? path : tp_printf(c->arena, "%.*s%.*s", (int)n, spec.p, TP_FMT(path));
+}
+
+static void read_array(tp_ctx *c, const tp_kernel *k, const tp_case *x, const tp_json *m, tp_tensor *given)
+{
+    int i = tp_operand_find(k, m->key);
+    int64_t dims[TP_MAX_RANK];
+    tp_str why;
+    tp_expect_type(c, m, TP_J_STRING, "a path");
+    if (i < 0 || (uint32_t)i >= k->ninputs)
+        tp_raise(c, "TP002", m->key_loc, NULL, "there is no input `%.*s`", TP_FMT(m->key));
+    const tp_operand *o = &k->operands[i];
+    if (tp_tensor_read(c->arena, beside(c, m->u.string), o->dtype, &given[i], &why) != TP_OK)
+        tp_raise(c, "TP005", m->loc, "paths are relative to the spec", "cannot read `%.*s`: %.*s", TP_FMT(m->u.string),
+                 TP_FMT(why));
+    bool fits = tp_operand_dims(k, o, x->env, dims, &why) && given[i].dtype == o->dtype && given[i].rank == o->rank;
+    for (uint32_t d = 0; fits && d < o->rank; d++)
+        fits = given[i].dims[d] == dims[d];
+    if (!fits) {
+        tp_tensor want = {.dtype = o->dtype, .rank = o->rank};
+        memcpy(want.dims, dims, sizeof want.dims);
+        tp_raise(c, "TP005", m->loc, "give the sizes of the case as those of the arrays",
+                 "the file holds %.*s, `%.*s` is %.*s here", TP_FMT(tp_tensor_text(c->arena, &given[i])),
+                 TP_FMT(o->name), TP_FMT(tp_tensor_text(c->arena, &want)));
+    }
+}
+
+static void read_arrays(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *inputs)
+{
+    tp_tensor *given = inputs ? TP_NEWN(c->arena, tp_tensor, k->ninputs + 1) : NULL;
+    for (uint32_t i = 0; inputs && i < inputs->u.items.n; i++)
+        read_array(c, k, x, inputs->u.items.at[i], given);
+    x->given = given;
 }
 
 /* ---- tables ---- */
@@ -257,8 +302,9 @@ static void add_case(tp_ctx *c, tp_cases *out, const tp_kernel *k, const tp_json
                      "no contents of the tables were found that keep the contracts");
         return;
     }
+    read_arrays(c, k, &x, v ? tp_json_get(v, "inputs") : NULL);
     x.numbers = true;
-    x.algebra = x.bits = number == 0; /* the dear ones once for every dtype combination */
+    x.algebra = x.bits = number == 0 && !x.given; /* the dear ones once for every dtype combination */
     for (uint32_t i = 0; i < out->len && !k->ntables; i++)
         if (out->at[i].kernel == k && !v && memcmp(out->at[i].env, x.env, tp_sym_count(k->exprs) * sizeof *x.env) == 0)
             return; /* the same sizes again */

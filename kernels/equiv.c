@@ -66,7 +66,10 @@ static bool make_arrays(const one *x, tp_input_family family, int64_t range, exe
         if (!tp_operand_dims(k, &k->operands[i], x->c->env, dims, why))
             return false;
         e->arrays[i] = tp_tensor_new(x->work, k->operands[i].dtype, k->operands[i].rank, dims);
-        if (i < k->ninputs && tp_dtype_info(e->arrays[i].dtype)->executable)
+        bool given = i < k->ninputs && family == TP_INPUT_NORMAL && x->c->given && x->c->given[i].data;
+        if (given)
+            memcpy(e->arrays[i].data, x->c->given[i].data, e->arrays[i].n * tp_dtype_size(e->arrays[i].dtype));
+        else if (i < k->ninputs && tp_dtype_info(e->arrays[i].dtype)->executable)
             tp_fill(&e->arrays[i], family, range, x->o->seed + x->c->seed, i);
     }
     return true;

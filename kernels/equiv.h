@@ -13,6 +13,7 @@ typedef struct tp_case {
     tp_loc loc;                  /* of the entry in "cases", or of the kernel */
     bool generated;              /* sizes were chosen by the boundary picker */
     bool tables;                 /* "tables" were given: other sizes would not fit them */
+    const tp_tensor *given;      /* by input: arrays from files for E1 (data NULL: random); or NULL */
     bool numbers, algebra, bits; /* tiers to run: E1, E3, E2 */
 } tp_case;
 typedef TP_VEC(tp_case) tp_cases;

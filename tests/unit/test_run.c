@@ -256,6 +256,41 @@ static void sizes_are_inferred(void **state)
     }
 }
 
+/* verify on the user's arrays: a check holds for them, and for no random ones. */
+static void arrays_of_a_case(void **state)
+{
+    place *p = *state;
+    static const char SPEC[] =
+        "{\"tileproof\": 1, \"name\": \"sevens\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 8, \"multiple_of\": 8}},"
+        "\"grid\": [{\"axis\": \"i\", \"steps\": \"N // 8\"}],"
+        "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [8], "
+        "\"index_map\": [\"i\"]}],"
+        "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [8], "
+        "\"index_map\": [\"i\"]}],"
+        "\"kernel\": [\"check(all(x[...] == 7), 'sevens')\", \"o[...] = x[...]\"], \"reference\": [\"o = x\"],"
+        "\"cases\": [{\"sizes\": {\"N\": 16}%s}]}";
+    float x[16];
+    for (int i = 0; i < 16; i++)
+        x[i] = 7;
+    put_npy(p, "x.npy", 1, "<f4", false, "16,", x, sizeof x);
+    put_npy(p, "short.npy", 1, "<f4", false, "8,", x, sizeof x / 2);
+    static const struct {
+        const char *inputs;
+        int exit;
+        const char *said;
+    } ROWS[] = {{", \"inputs\": {\"x\": \"x.npy\"}", 0, "within the certified bound"},
+                {"", 1, "check failed"},
+                {", \"inputs\": {\"x\": \"short.npy\"}", 3, "the file holds float32[8]"},
+                {", \"inputs\": {\"x\": \"none.npy\"}", 3, "cannot read `none.npy`"},
+                {", \"inputs\": {\"z\": \"x.npy\"}", 3, "there is no input `z`"}};
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        tp_str text = tp_printf(p->a, SPEC, ROWS[i].inputs);
+        outcome o = RUN(p->a, "verify", "--cases", "0", "--box", "0", put(p, "s.tile.json", text.p, text.n));
+        if (o.exit != ROWS[i].exit || !contains(o.out, ROWS[i].said))
+            fail_msg("case %zu: exit %d\n%s%s", i, o.exit, tp_cstr(p->a, o.out), tp_cstr(p->a, o.err));
+    }
+}
+
 static void a_trap_writes_nothing(void **state)
 {
     place *p = *state;
@@ -292,9 +327,10 @@ static void outputs_that_cannot_be_written(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        IN_PLACE(npy_versions),       IN_PLACE(npy_big_endian),        IN_PLACE(npy_bfloat16),
-        IN_PLACE(npy_fortran_order),  IN_PLACE(safetensors_both_ways), IN_PLACE(arrays_that_do_not_fit),
-        IN_PLACE(sizes_are_inferred), IN_PLACE(a_trap_writes_nothing), IN_PLACE(outputs_that_cannot_be_written)};
+    const struct CMUnitTest tests[] = {IN_PLACE(npy_versions),          IN_PLACE(npy_big_endian),
+                                       IN_PLACE(npy_bfloat16),          IN_PLACE(npy_fortran_order),
+                                       IN_PLACE(safetensors_both_ways), IN_PLACE(arrays_that_do_not_fit),
+                                       IN_PLACE(sizes_are_inferred),    IN_PLACE(arrays_of_a_case),
+                                       IN_PLACE(a_trap_writes_nothing), IN_PLACE(outputs_that_cannot_be_written)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
