@@ -137,6 +137,34 @@ static double ratio_of(tp_dtype d, const element *g, const element *w, double sc
     return isnan(distance) || slack == 0 ? HUGE_VAL : distance / slack;
 }
 
+enum { MOST_BLOCKS = 4096 };
+
+/* Room for an error per block of the output. */
+static void lay_out_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, const int64_t *env, const tp_tensor *t,
+                           int64_t *block, tp_output_diff *out)
+{
+    size_t n = 1;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        block[d] = t->dims[d];
+        if (o->dims[d].kind == TP_DIM_ELEMENT ||
+            (!o->whole && (tp_expr_eval(k->exprs, o->dims[d].block, env, &block[d]) != TP_EVAL_OK || block[d] < 1)))
+            return;
+        out->blocks[d] = block[d] ? (t->dims[d] + block[d] - 1) / block[d] : 0;
+        if (out->blocks[d] > MOST_BLOCKS || (n *= (size_t)out->blocks[d]) > MOST_BLOCKS)
+            return;
+    }
+    out->rank = o->rank;
+    out->block_ulp = TP_NEWN(a, double, n + 1);
+}
+
+static void note_block(const tp_tensor *t, const int64_t *block, size_t i, double ulp, tp_output_diff *out)
+{
+    size_t at = 0, step = 1;
+    for (uint32_t d = out->rank; d-- > 0; i /= (size_t)t->dims[d], step *= (size_t)out->blocks[d])
+        at += i % (size_t)t->dims[d] / (size_t)block[d] * step;
+    out->block_ulp[at] = fmax(out->block_ulp[at], ulp);
+}
+
 static void count_ulp(tp_output_diff *out, double ulp)
 {
     uint32_t bucket = ulp == 0 ? 0 : 1;
@@ -165,8 +193,9 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
     const tp_operand *o = &k->operands[k->ninputs + output];
     double tolerance = tp_tolerance(k), rms = rms_of(k, o, env, &want);
     size_t worst = 0, unknown = 0, n = got.data->n;
-    int64_t at[TP_MAX_RANK];
+    int64_t at[TP_MAX_RANK], block[TP_MAX_RANK];
     *out = (tp_output_diff){.name = o->name, .ratio = -1, .tier = TP_TIER_EQUAL};
+    lay_out_blocks(a, k, o, env, got.data, block, out);
     for (size_t i = 0; i < n; i++) {
         if (!tp_compared(k, o, env, got.data, i))
             continue;
@@ -189,6 +218,8 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
             out->max_ulp = fmax(out->max_ulp, ulp);
         }
         count_ulp(out, ulp);
+        if (out->block_ulp)
+            note_block(got.data, block, i, ulp, out);
         double own = number_error(got.data->dtype, g.data, g.real),
                allowed = tp_is_float(got.data->dtype) ? tolerance * scale : 1; /* one decision by rounding */
         if (own > 0 && g.bound < HUGE_VAL)

@@ -65,6 +65,9 @@ typedef struct tp_output_diff {
     double got, want;
     double rounding; /* worst |computed - over the reals|, in units of the tolerance */
     uint64_t ulps[TP_ULP_BUCKETS];
+    uint32_t rank;
+    int64_t blocks[TP_MAX_RANK]; /* blocks per dimension; rank 0: too many, or windows without a grid of blocks */
+    double *block_ulp;           /* worst error of each block, in order */
     tp_str step;                  /* "i=0, j=1, k=2": the last step of the run that wrote it */
     uint64_t loose;               /* elements that allclose(rtol=1e-2, atol=1e-2) would reject */
     uint64_t compared, differing; /* elements; differing: certainly, over the reals */

@@ -156,6 +156,24 @@ static json *memory(const tp_memory_table *t)
     return o;
 }
 
+/* Worst error of each block; null when there is no grid of blocks. */
+static json *error_blocks(const tp_output_diff *d)
+{
+    if (!d->rank)
+        return NULL;
+    json *o = json_object_new_object(), *shape = json_object_new_array(), *worst = json_object_new_array();
+    size_t n = 1;
+    for (uint32_t i = 0; i < d->rank; i++) {
+        json_object_array_add(shape, json_object_new_int64(d->blocks[i]));
+        n *= (size_t)d->blocks[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        json_object_array_add(worst, number(d->block_ulp[i]));
+    json_object_object_add(o, "shape", shape);
+    json_object_object_add(o, "max_ulp", worst);
+    return o;
+}
+
 static json *output_diff(const tp_output_diff *d)
 {
     json *o = json_object_new_object();
@@ -173,6 +191,7 @@ static json *output_diff(const tp_output_diff *d)
     for (uint32_t i = 0; i < TP_ULP_BUCKETS; i++)
         json_object_array_add(ulps, json_object_new_int64((int64_t)d->ulps[i]));
     json_object_object_add(o, "ulp_histogram", ulps);
+    json_object_object_add(o, "blocks", error_blocks(d));
     json_object_object_add(o, "worst", text_or_null(d->worst));
     json_object_object_add(o, "got", number(d->got));
     json_object_object_add(o, "want", number(d->want));
@@ -275,10 +294,11 @@ static json *equivalence(const tp_equiv *e)
         json_object_object_add(c, "bits", r->outputs.len ? bits_of_case(&r->bits) : NULL);
         json_object_array_add(cases, c);
     }
-    json_object_object_add(o, "verdict",
-                           json_object_new_string(e->different + e->trapped ? "violated"
-                                                  : e->equal                ? "tested"
-                                                                            : "unknown"));
+    json_object_object_add(
+        o, "verdict",
+        json_object_new_string(e->different + e->trapped || (e->unstable && e->unstable->rounding > 1) ? "violated"
+                               : e->equal                                                              ? "tested"
+                                                                                                       : "unknown"));
     json_object_object_add(o, "tested", json_object_new_int64(e->equal));
     json_object_object_add(o, "seed", json_object_new_int64((int64_t)e->seed));
     json_object_object_add(o, "algebra", algebra(e));
