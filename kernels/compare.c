@@ -3,6 +3,15 @@
 
 #include "kernels/equiv.h"
 
+/* A cast that the reference spells out is meant. */
+static bool coarser(const tp_step *s, const void *ctx)
+{
+    double *u = (double *)(uintptr_t)ctx;
+    if (s->kind == TP_COMPUTE && s->inst->prim == TP_P_CAST && tp_is_float((tp_dtype)s->inst->integer))
+        *u = fmax(*u, tp_dtype_roundoff((tp_dtype)s->inst->integer));
+    return false;
+}
+
 double tp_tolerance(const tp_kernel *k)
 {
     double u = 0;
@@ -11,6 +20,8 @@ double tp_tolerance(const tp_kernel *k)
     for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
         if (tp_is_float(k->operands[i].dtype))
             u = fmax(u, tp_dtype_roundoff(k->operands[i].dtype));
+    if (k->reference.program)
+        tp_region_any(&k->reference.program->steps, coarser, &u);
     return u == 0 ? 0 : u == 0x1p-53 ? 256 * u : 256 * 0x1p-24 + 4 * u;
 }
 

@@ -191,9 +191,9 @@ typedef struct tp_result {
 
 /* Tolerance of rounding, relative to max(|want|, rms of the output): an
  * engineering threshold, not a proof. 256 roundoffs of float32 plus 4
- * roundoffs of the coarsest float type of the inputs and outputs: what is
- * coarser inside is the kernel's own doing. The spec's "tolerance" where there
- * is one. */
+ * roundoffs of the coarsest float type of inputs, outputs and the reference:
+ * what is coarser inside is the kernel's own doing. The spec's "tolerance"
+ * where there is one. */
 double tp_tolerance(const tp_kernel *k);
 void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, tp_result got, tp_result want,
                 tp_output_diff *out);
