@@ -245,6 +245,29 @@ static tp_finding unstable_finding(tp_arena *a, const tp_case_result *r)
     return f;
 }
 
+/* Never fails: the inputs may never be that large. */
+static void add_overflow(tp_arena *a, const tp_equiv *e, tp_findings *into)
+{
+    for (uint32_t i = 0; i < e->cases.len; i++)
+        for (uint32_t j = 0; j < e->cases.at[i].outputs.len; j++) {
+            const tp_case_result *r = &e->cases.at[i];
+            const tp_output_diff *d = &r->outputs.at[j];
+            if (r->outcome != TP_EQUAL || !d->overflows)
+                continue;
+            tp_finding f = output_finding("TP703", r, d);
+            f.verdict = TP_ADVICE;
+            f.severity = TP_NOTE;
+            f.message = tp_printf(a,
+                                  "output `%.*s` is infinite or no number on inputs of magnitudes up to 128, where the "
+                                  "reference has a number that fits",
+                                  TP_FMT(d->name));
+            f.witness = witness_of(a, r);
+            f.help = TP_S("subtract the maximum before exp, or say in the description how large inputs may be");
+            tp_push(a, *into, f);
+            return;
+        }
+}
+
 /* What was asked for and not done is never passed over: a listed case that was
  * skipped, or no case compared at all. */
 static void add_not_compared(tp_arena *a, const tp_equiv *e, const tp_kernel *k, tp_findings *into)
@@ -287,6 +310,7 @@ void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *
                                tp_findings *into)
 {
     add_not_compared(a, e, k, into);
+    add_overflow(a, e, into);
     for (uint32_t i = 0; i < e->cases.len; i++) {
         tp_case_result r = e->cases.at[i];
         bool unstable = r.outcome == TP_EQUAL && r.outputs.len && worst_output(&r, true)->rounding > 1;

@@ -120,15 +120,19 @@ static element element_of(const tp_result *r, size_t i)
     return (element){v, real[i], bound[i]};
 }
 
+static double rounded_to(tp_dtype d, double v)
+{
+    int64_t cell[1] = {0};
+    if (!tp_is_float(d))
+        return v;
+    tp_put_f64(d, cell, 0, v);
+    return tp_get_f64(d, cell, 0);
+}
+
 /* Error of the computed number, 0 where it is the value over the reals rounded once. */
 static double number_error(tp_dtype d, double got, double real)
 {
-    int64_t cell[1] = {0};
-    double rounded = real;
-    if (tp_is_float(d)) { /* an overflow of the dtype itself is right */
-        tp_put_f64(d, cell, 0, real);
-        rounded = tp_get_f64(d, cell, 0);
-    }
+    double rounded = rounded_to(d, real); /* an overflow of the dtype itself is right */
     return got == real || got == rounded || (isnan(got) && isnan(real)) ? 0 : fabs(got - real);
 }
 
@@ -139,7 +143,7 @@ static const double WIDE = 0x1p-10;
 static double ratio_of(tp_dtype d, const element *g, const element *w, double scale)
 {
     double slack = g->bound + w->bound, distance = fabs(g->real - w->real);
-    if (!isfinite(g->data) && isfinite(w->real) && w->bound < HUGE_VAL && number_error(d, g->data, w->real) != 0)
+    if (!isfinite(g->data) && isfinite(rounded_to(d, w->real)) && w->bound < HUGE_VAL)
         return HUGE_VAL; /* NaN or infinity for a number */
     if (g->real == w->real || (isnan(g->real) && isnan(w->real)))
         return slack < HUGE_VAL ? 0 : (double)NAN;

@@ -139,12 +139,14 @@ static tp_str undecided_text(const one *x, const tp_step *s)
     return tp_buf_view(&b);
 }
 
-/* Other families of inputs may be unkind to rounding; only a certain
- * difference counts. */
+/* Other families of inputs may be unkind to rounding; a certain difference
+ * counts, and NaN or infinity where the reference has a number that fits. */
 static void merge(tp_output_diff *into, const tp_output_diff *d)
 {
-    if (d->tier == TP_TIER_DIFFERENT && isfinite(d->got)) /* not an overflow */
-        *into = into->tier == TP_TIER_DIFFERENT ? *into : *d;
+    if (d->tier == TP_TIER_DIFFERENT && !isfinite(d->got))
+        into->overflows = true;
+    else if (d->tier == TP_TIER_DIFFERENT && into->tier != TP_TIER_DIFFERENT)
+        *into = *d;
     else if (d->tier == TP_TIER_EQUAL)
         into->ratio = fmax(into->ratio, d->ratio);
 }

@@ -69,6 +69,7 @@ typedef struct tp_output_diff {
     int64_t blocks[TP_MAX_RANK]; /* blocks per dimension; rank 0: too many, or windows without a grid of blocks */
     double *block_ulp;           /* worst error of each block, in order */
     tp_str step;                  /* "i=0, j=1, k=2": the last step of the run that wrote it */
+    bool overflows;               /* NaN or infinity on wide inputs, where the reference has a number that fits */
     uint64_t loose;               /* elements that allclose(rtol=1e-2, atol=1e-2) would reject */
     uint64_t compared, differing; /* elements; differing: certainly, over the reals */
     tp_str reason;                /* INCONCLUSIVE */

@@ -18,7 +18,8 @@ typedef struct judging {
     tp_prover_options prover;
     tp_equiv_options equiv;
     uint32_t cases, box;
-    uint64_t digest, original; /* of the numbers of all cases; original: of the kernel as it is */
+    uint64_t digest, original;     /* of the numbers of all cases; original: of the kernel as it is */
+    bool overflows, now_overflows; /* the kernel as it is; this one */
     verdict v;
 } judging;
 
@@ -54,8 +55,9 @@ static void judge_case(judging *x, const tp_case_result *r)
         v->loose |= d->loose > 0;
         if (d->tier == TP_TIER_DIFFERENT)
             by = "E1";
-        else if (!by && r->outcome == TP_EQUAL && d->rounding > 1)
+        else if (!by && r->outcome == TP_EQUAL && (d->rounding > 1 || (d->overflows && !x->overflows)))
             by = "TP703";
+        x->now_overflows |= d->overflows;
     }
     if (!v->by)
         v->by = by;
@@ -89,6 +91,7 @@ static verdict judge_text(tp_cli *c, tp_str path, tp_str text, judging *settings
 {
     judging x = *settings;
     x.digest = 0;
+    x.now_overflows = false;
     tp_load_options o = {.target = {NULL, 0}};
     tp_spec *spec = NULL;
     x.job.arena = tp_arena_child(c->arena);
@@ -107,6 +110,7 @@ static verdict judge_text(tp_cli *c, tp_str path, tp_str text, judging *settings
     }
     x.v.same = !x.v.by && x.digest == x.original;
     settings->digest = x.digest;
+    settings->now_overflows = x.now_overflows;
     if (x.v.by) /* static texts, but for those of the arena */
         x.v.open = NULL;
     else if (x.v.open)
@@ -166,8 +170,10 @@ static bool mutate_one(tp_cli *c, tp_str path, judging *settings, score *total)
     }
     tp_mutations all = tp_mutations_of(&j.ctx, j.report.spec->doc);
     settings->original = 0;
+    settings->overflows = true;
     judge_text(c, path, j.source.text, settings);
     settings->original = settings->digest;
+    settings->overflows = settings->now_overflows;
     printf("%.*s\n", TP_FMT(j.report.name));
     for (uint32_t i = 0; i < all.len; i++) {
         const tp_mutation *m = &all.at[i];

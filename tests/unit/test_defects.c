@@ -83,8 +83,32 @@ static void look_alikes_are_left_in_peace(void **state)
     each(*state, "look_alikes", false);
 }
 
+static void mutate_says_who_notices(void **state)
+{
+    place *p = *state;
+    outcome o = RUN(p->a, "mutate", "add_vectors", "column_scale");
+    assert_int_equal(o.exit, 0);
+    assert_true(contains(o.out, "0 survive") && contains(o.out, "E1") && contains(o.out, "2 specs"));
+    o = RUN(p->a, "mutate", "tests/bad/truncated.tile.json");
+    assert_int_equal(o.exit, 3);
+    o = RUN(p->a, "mutate");
+    assert_int_equal(o.exit, 2);
+}
+
+static void required_evidence(void **state)
+{
+    place *p = *state;
+    outcome o = RUN(p->a, "verify", "softmax_rows", "--require", "algebra=E4,rounding=E1");
+    assert_int_equal(o.exit, 0);
+    o = RUN(p->a, "verify", "softmax_rows", "--require", "bits=E2");
+    assert_true(o.exit == 4 && contains(o.out, "TP704") && contains(o.out, "is rounded on integer inputs"));
+    o = RUN(p->a, "verify", "softmax_rows", "--require", "algebra=E9");
+    assert_true(o.exit == 2 && contains(o.err, "algebra=E9"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {IN_PLACE(planted_defects_are_caught), IN_PLACE(look_alikes_are_left_in_peace)};
+    const struct CMUnitTest tests[] = {IN_PLACE(planted_defects_are_caught), IN_PLACE(mutate_says_who_notices),
+                                       IN_PLACE(required_evidence), IN_PLACE(look_alikes_are_left_in_peace)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
