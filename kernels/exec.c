@@ -71,8 +71,8 @@ static slice resolve(tp_machine *m, const tp_access *a)
             s.size[d] = 1;
         else if (tp_expr_eval(m->k->exprs, sub->size, m->env, &s.size[d]) != TP_EVAL_OK || s.size[d] < 0)
             tp_trap_raise(m, "TP102", r->operand->name, "the size of this slice is not a count");
-        int64_t last = s.size[d] ? s.start[d] + (s.size[d] - 1) * s.stride[d] : s.start[d];
-        if (s.start[d] < 0 || last >= r->cells.dims[d] + (s.size[d] == 0))
+        int64_t last = s.start[d] + (s.size[d] - 1) * s.stride[d];
+        if (s.size[d] > 0 && (s.start[d] < 0 || last >= r->cells.dims[d])) /* an empty slice touches nothing */
             tp_trap_raise(m, "TP102", r->operand->name,
                           "elements %lld to %lld of dimension %u of `%.*s`, which has %lld", (long long)s.start[d],
                           (long long)last, d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
