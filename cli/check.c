@@ -162,7 +162,7 @@ static bool read_settings(tp_cli *c, settings *s, tp_report *report)
     if (!tp_option_number(&c->rlimit, "rlimit", 1000, 4000000000, 0, &rlimit) ||
         !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||
         !tp_option_number(&c->cases, "cases", 0, 1000, 6, &s->cases) ||
-        !tp_option_number(&c->box, "box", 0, 100000, 12, &s->box) ||
+        !tp_option_number(&c->box, "box", 0, 100000, 8, &s->box) ||
         !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &seed) ||
         !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &s->equiv.max_steps) ||
         !tp_use_color(c, &report->color) || !select_rules(c, &s->analysis))

@@ -35,7 +35,8 @@ static unsigned open_findings(place *p, struct json_object *entry, const char *r
     const char *name = string_of(entry, "in"), *command = string_of(entry, "command");
     tp_str text = changed(p, name, member(entry, "change"));
     const char *path = put(p, "changed.tile.json", text.p, text.n);
-    outcome o = RUN(p->a, command[0] ? command : "lint", path, "--format", "json");
+    outcome o = command[0] ? RUN(p->a, command, path, "--format", "json", "--cases", "2", "--box", "2")
+                           : RUN(p->a, "lint", path, "--format", "json");
     struct json_object *r = record_of(p->a, &o),
                        *findings = member(json_object_array_get_idx(member(r, "specs"), 0), "findings");
     unsigned open = 0;
@@ -98,7 +99,7 @@ static void mutate_says_who_notices(void **state)
 static void required_evidence(void **state)
 {
     place *p = *state;
-    outcome o = RUN(p->a, "verify", "softmax_rows", "--require", "algebra=E4,rounding=E1");
+    outcome o = RUN(p->a, "verify", "softmax_rows", "--require", "algebra=E4,rounding=E1", "--box", "50");
     assert_int_equal(o.exit, 0);
     o = RUN(p->a, "verify", "softmax_rows", "--require", "bits=E2");
     assert_true(o.exit == 4 && contains(o.out, "TP704") && contains(o.out, "is rounded on integer inputs"));
