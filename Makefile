@@ -93,7 +93,8 @@ test: deps ## every test that needs nothing but the packages (README, CI)
 	@tools/quickstart.sh build/tileproof build/quickstart >/dev/null && echo "quickstart: as documented"
 
 unit: all $(TESTS) $(BUILD)/tests/faults.so
-	@code=0; for t in $(TESTS); do $$t || code=1; done; exit $$code
+	@printf '%s\n' $(TESTS) | xargs -P 2 -n 1 sh -c '$$0 >$$0.log 2>&1; echo $$? >$$0.code'
+	@code=0; for t in $(TESTS); do cat $$t.log; [ "$$(cat $$t.code)" = 0 ] || code=1; done; exit $$code
 
 check: check-layers check-tables check-size ## the rules of the source tree
 
