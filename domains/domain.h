@@ -75,6 +75,12 @@ struct tp_domain {
     bool (*certain)(const tp_domain *d, const tp_lanes *x);
 };
 
+/* What an instruction means that computes element by element. */
+bool tp_domain_compute(tp_domain *d, const tp_inst *i, tp_lanes *out, const tp_lanes *const *args);
+/* How many of the leading arguments of an instruction that moves elements are
+ * the arrays that it moves; the others say where to. */
+uint32_t tp_moved_arguments(const tp_inst *i);
+
 static inline double tp_lane(const tp_lanes *x, size_t i)
 {
     return tp_get_f64(x->stored, x->data, x->n == 1 ? 0 : i);
@@ -137,7 +143,6 @@ tp_domain *tp_field_new(tp_arena *a, tp_field_options o);
 typedef struct tp_field_log {
     bool oracle;             /* a maximum was answered by the oracle */
     bool tags;               /* a function was taken as uninterpreted */
-    bool exponentials;       /* exp was used */
     const char *unsupported; /* first primitive that the domain does not model, or NULL */
 } tp_field_log;
 const tp_field_log *tp_field_log_of(const tp_domain *d);

@@ -141,7 +141,6 @@ static uint64_t tag(field *f, uint64_t function, uint64_t x)
 static uint64_t exponential(field *f, uint64_t x, double data)
 {
     uint64_t e = q_of(x), r = f->powers[0][e & ((1 << WINDOW) - 1)];
-    f->log.exponentials = true;
     if (f->options.polynomial)
         return TP_FIELD_UNKNOWN;
     if (data <= -FAR)

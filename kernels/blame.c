@@ -78,16 +78,6 @@ static tp_str statement_of(search *s, uint32_t operand)
     return tp_buf_view(&b);
 }
 
-static tp_str element_text(search *s, const tp_operand *o, const int64_t *at)
-{
-    tp_buf b = {.arena = s->a};
-    tp_buf_printf(&b, "%.*s[", TP_FMT(o->name));
-    for (uint32_t d = 0; d < o->rank; d++)
-        tp_buf_printf(&b, "%s%lld", d ? ", " : "", (long long)at[d]);
-    tp_buf_c(&b, "]");
-    return tp_buf_view(&b);
-}
-
 /* Factor c with dk = c dr, when it is a small one; 0: none. */
 static int factor(const change *c)
 {
@@ -124,7 +114,7 @@ static tp_str missing_hint(const span *p)
 
 static void describe(search *s, tp_str element, const span *p, const change *c, tp_blame *out)
 {
-    tp_str at = element_text(s, p->operand, p->first);
+    tp_str at = tp_element_at(s->a, p->operand, p->first);
     const char *others = memcmp(p->first, p->last, p->operand->rank * sizeof *p->first) == 0 ? "" : " and others";
     int f = factor(c);
     if (c->reference && !c->kernel) {
@@ -158,7 +148,7 @@ void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t
         return;
     for (uint32_t d = o->rank; d-- > 0; element /= (size_t)dims[d])
         at[d] = (int64_t)(element % (size_t)dims[d]);
-    tp_str name = element_text(&s, o, at);
+    tp_str name = tp_element_at(a, o, at);
     for (uint32_t i = 0; i < k->ninputs; i++) {
         span p = {.operand = &k->operands[i]};
         tp_part all = {.input = i}, first, last;

@@ -83,19 +83,20 @@ static values boundary_values(const tp_kernel *k, const tp_size *s, const int64_
     return v;
 }
 
-static bool affordable(const tp_kernel *k, const int64_t *env)
+/* Elements of all arrays and scratch; 0 when a shape is none: the machine says so. */
+static int64_t elements(const tp_kernel *k, const int64_t *env)
 {
     int64_t total = 0;
     for (uint32_t i = 0; i < tp_noperands(k); i++) {
         int64_t dims[TP_MAX_RANK], n = 1;
         tp_str why;
         if (!tp_operand_dims(k, &k->operands[i], env, dims, &why))
-            return true; /* let the machine say so */
+            return 0;
         for (uint32_t d = 0; d < k->operands[i].rank; d++)
             n *= dims[d] > 0 ? dims[d] : 1;
         total += n;
     }
-    return total <= MAX_ELEMENTS;
+    return total;
 }
 
 /* Choose every size that is not yet given. Attempt 0 takes the first value of
@@ -121,7 +122,7 @@ static bool pick(const tp_kernel *k, const bool *given, tp_rng *rng, uint32_t nu
                                       ? s->choices[s->nchoices - 1]
                                       : (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of;
             }
-        if (tp_in_domain(k, env, &why) && affordable(k, env))
+        if (tp_in_domain(k, env, &why) && elements(k, env) <= MAX_ELEMENTS)
             return true;
     }
     return false;
@@ -360,21 +361,6 @@ static void box_values(const tp_kernel *k, const tp_size *s, const int64_t *env,
             add_value(v, s, ends[e]);
 }
 
-static int64_t elements(const tp_kernel *k, const int64_t *env)
-{
-    int64_t total = 0;
-    for (uint32_t i = 0; i < tp_noperands(k); i++) {
-        int64_t dims[TP_MAX_RANK], n = 1;
-        tp_str why;
-        if (!tp_operand_dims(k, &k->operands[i], env, dims, &why))
-            return INT64_MAX;
-        for (uint32_t d = 0; d < k->operands[i].rank; d++)
-            n *= dims[d] > 0 ? dims[d] : 1;
-        total += n;
-    }
-    return total;
-}
-
 typedef struct corner {
     int64_t elements;
     uint32_t at[16];
@@ -423,7 +409,7 @@ tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t most)
         }
     corner at = {0};
     for (uint32_t steps = 0; n && steps < MAX_SHAPES; steps++) {
-        if (enter(k, open, n, v, at.at, env) && (at.elements = elements(k, env)) <= BOX_ELEMENTS)
+        if (enter(k, open, n, v, at.at, env) && (at.elements = elements(k, env)) > 0 && at.elements <= BOX_ELEMENTS)
             tp_push(c->arena, corners, at);
         uint32_t d = n;
         while (d-- > 0) {

@@ -79,32 +79,36 @@ static double ulps(tp_dtype d, double error, double scale)
     return error / ldexp(2 * tp_dtype_roundoff(d), e - 1);
 }
 
-bool tp_compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_tensor *t, size_t i)
-{
-    int64_t at[TP_MAX_RANK];
-    if (!o->valid.id)
-        return true;
-    for (uint32_t d = o->rank; d-- > 0; i /= (size_t)t->dims[d])
-        at[d] = (int64_t)(i % (size_t)t->dims[d]);
-    return tp_element_valid(k, o, env, at);
-}
-
 static void indices(const tp_operand *o, const tp_tensor *t, size_t i, int64_t *at)
 {
     for (uint32_t d = o->rank; d-- > 0; i /= (size_t)t->dims[d])
         at[d] = (int64_t)(i % (size_t)t->dims[d]);
 }
 
-tp_str tp_element_name(tp_arena *a, const tp_operand *o, const tp_tensor *t, size_t i)
+bool tp_compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_tensor *t, size_t i)
 {
     int64_t at[TP_MAX_RANK];
-    tp_buf b = {.arena = a};
+    if (!o->valid.id)
+        return true;
     indices(o, t, i, at);
+    return tp_element_valid(k, o, env, at);
+}
+
+tp_str tp_element_at(tp_arena *a, const tp_operand *o, const int64_t *at)
+{
+    tp_buf b = {.arena = a};
     tp_buf_printf(&b, "%.*s[", TP_FMT(o->name));
     for (uint32_t d = 0; d < o->rank; d++)
         tp_buf_printf(&b, "%s%lld", d ? ", " : "", (long long)at[d]);
     tp_buf_c(&b, "]");
     return tp_buf_view(&b);
+}
+
+tp_str tp_element_name(tp_arena *a, const tp_operand *o, const tp_tensor *t, size_t i)
+{
+    int64_t at[TP_MAX_RANK];
+    indices(o, t, i, at);
+    return tp_element_at(a, o, at);
 }
 
 /* ---- one element ---- */

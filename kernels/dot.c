@@ -139,9 +139,8 @@ static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const l
 {
     tp_cells *a = &m->values[i->args[0]], *b = &m->values[i->args[1]], *out = &m->values[i->out];
     double *room = tp_workspace(m, i->out, (a->n + b->n) * TP_MAX_PLANES * sizeof *room);
-    tp_planes_room(m, out);
-    tp_lanes x = packed(m, a, la, room), y = packed(m, b, lb, room + TP_MAX_PLANES * a->n), r = tp_lanes_of(out);
-    memcpy(r.plane, out->room, sizeof r.plane);
+    tp_lanes x = packed(m, a, la, room), y = packed(m, b, lb, room + TP_MAX_PLANES * a->n),
+             r = tp_planes_result(m, out);
     tp_dot_shape s = {la->batch, la->first, lb->second, la->second};
     tp_planes_written(out, &r, m->domain->dot(m->domain, s, &r, &x, &y));
 }

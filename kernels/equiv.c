@@ -473,7 +473,6 @@ static void run_algebra(void *arg)
             return;
         }
         r->tags |= kernel.tags || reference.tags;
-        r->exponentials |= kernel.exponentials || reference.exponentials;
         for (uint32_t i = 0; i < k->noutputs && r->tier == TP_TIER_EQUAL; i++)
             if (is_output(k, i) && shows_maximum[i] == ordered)
                 compare_residues(x, &e, i, r);
@@ -619,7 +618,6 @@ static void note_algebra(const tp_algebra *x, tp_equiv *out, tp_tier_counts *n, 
     count(n, x->tier);
     out->ordered |= x->ordered;
     out->tags |= x->tags;
-    out->exponentials |= x->exponentials;
     if (x->tier == TP_TIER_EQUAL)
         out->chance = fmin(out->chance, x->chance);
     if (!reason->n)

@@ -66,8 +66,8 @@ typedef struct tp_output_diff {
     double rounding; /* worst |computed - over the reals|, in units of the tolerance */
     uint64_t ulps[TP_ULP_BUCKETS];
     uint32_t rank;
-    int64_t blocks[TP_MAX_RANK]; /* blocks per dimension; rank 0: too many, or windows without a grid of blocks */
-    double *block_ulp;           /* worst error of each block, in order */
+    int64_t blocks[TP_MAX_RANK];  /* blocks per dimension; rank 0: too many, or windows without a grid of blocks */
+    double *block_ulp;            /* worst error of each block, in order */
     tp_str step;                  /* "i=0, j=1, k=2": the last step of the run that wrote it */
     bool overflows;               /* NaN or infinity on wide inputs, where the reference has a number that fits */
     uint64_t loose;               /* elements that allclose(rtol=1e-2, atol=1e-2) would reject */
@@ -78,9 +78,8 @@ typedef struct tp_output_diff {
 /* E3: residues of kernel and reference. */
 typedef struct tp_algebra {
     tp_tier tier;
-    bool ordered; /* some output shows the maximum itself: maxima by the order of the data */
-    bool tags;    /* some function was taken as uninterpreted */
-    bool exponentials;
+    bool ordered;    /* some output shows the maximum itself: maxima by the order of the data */
+    bool tags;       /* some function was taken as uninterpreted */
     double chance;   /* k: a wrong kernel passes with a probability of at most 2^-k */
     tp_str worst;    /* DIFFERENT: the element, */
     uint32_t output; /* and by number */
@@ -129,7 +128,7 @@ typedef struct tp_equiv {
     const tp_output_diff *unstable; /* by rounding */
     tp_tier_counts algebra, bits, box;
     double chance; /* least of the equal ones */
-    bool ordered, tags, exponentials;
+    bool ordered, tags;
     tp_str algebra_reason, bits_reason; /* first of the others */
     uint64_t box_shapes;                /* of all boxes; box counts those that were run */
     tp_str box_text, box_reason;
@@ -204,7 +203,8 @@ bool tp_compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp
  * and that of `other` where it is not NULL; empty when there is none. */
 tp_str tp_step_of(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_operand *o, const int64_t *element,
                   const tp_operand *other, const int64_t *other_element, bool last);
-/* "o[3, 17]" */
+/* "o[3, 17]": by indices, or by the number of the element. */
+tp_str tp_element_at(tp_arena *a, const tp_operand *o, const int64_t *at);
 tp_str tp_element_name(tp_arena *a, const tp_operand *o, const tp_tensor *t, size_t i);
 
 #endif

@@ -133,6 +133,8 @@ void tp_planes_copy(tp_machine *m, tp_cells *to, const tp_cells *from);
 /* Room for planes exists; it holds what the data say. */
 void tp_planes_room(tp_machine *m, tp_cells *c);
 void tp_planes_materialise(tp_machine *m, tp_cells *c);
+/* c with its room as planes, for a domain to write. */
+tp_lanes tp_planes_result(tp_machine *m, tp_cells *c);
 /* Note the planes that a domain wrote to the room of c, or that there are none. */
 void tp_planes_written(tp_cells *c, const tp_lanes *out, bool any);
 /* After an instruction that only moves elements, or computes them one by one. */

@@ -25,6 +25,14 @@ void tp_planes_materialise(tp_machine *m, tp_cells *c)
     c->meaning.degree = (tp_degree){0, 0};
 }
 
+tp_lanes tp_planes_result(tp_machine *m, tp_cells *out)
+{
+    tp_planes_room(m, out);
+    tp_lanes r = tp_lanes_of(out);
+    memcpy(r.plane, out->room, sizeof r.plane);
+    return r;
+}
+
 void tp_planes_written(tp_cells *c, const tp_lanes *out, bool any)
 {
     c->meaning = (tp_planes){.degree = out->degree};
@@ -84,17 +92,11 @@ static void move_again(tp_machine *m, tp_cells *const *cells, void *inst)
     tp_exec_structural(m, inst);
 }
 
-/* How many of the arguments are arrays whose elements move? */
-static uint32_t movers(const tp_inst *i)
-{
-    return i->prim == TP_P_CONCATENATE || i->prim == TP_P_PAD ? i->nargs : 1;
-}
-
 static void planes_of_move(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out];
     bool any = false;
-    uint32_t n = i->nargs ? movers(i) : 0, k = 0;
+    uint32_t n = tp_moved_arguments(i), k = 0;
     out->meaning = (tp_planes){.plane = {NULL}};
     for (uint32_t a = 0; a < n; a++)
         any |= m->values[i->args[a]].meaning.plane[0] != NULL;
@@ -129,18 +131,8 @@ static void planes_of_elementwise(tp_machine *m, const tp_inst *i)
         args[a] = tp_lanes_of(&m->values[i->args[a]]);
         at[a] = &args[a];
     }
-    tp_planes_room(m, out);
-    tp_lanes r = tp_lanes_of(out);
-    memcpy(r.plane, out->room, sizeof r.plane);
-    bool any;
-    switch (i->prim) {
-    case TP_P_WHERE: any = m->domain->select(m->domain, &r, at[0], at[1], at[2]); break;
-    case TP_P_CAST: any = m->domain->cast(m->domain, &r, at[0]); break;
-    case TP_P_BITCAST: any = m->domain->bitcast(m->domain, &r, at[0]); break;
-    case TP_P_LITERAL: any = m->domain->literal(m->domain, &r, i->real); break;
-    default: any = m->domain->elementwise(m->domain, i->prim, i->integer, &r, at, i->nargs);
-    }
-    tp_planes_written(out, &r, any);
+    tp_lanes r = tp_planes_result(m, out);
+    tp_planes_written(out, &r, tp_domain_compute(m->domain, i, &r, at));
 }
 
 void tp_planes_inst(tp_machine *m, const tp_inst *i)

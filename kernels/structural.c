@@ -226,9 +226,7 @@ static void reduce_one(tp_prim prim, const tp_cells *a, tp_cells *out, size_t o,
 
 static void planes_of_reduce(tp_machine *m, tp_prim prim, tp_cells *out, const tp_cells *a, const tp_groups *g)
 {
-    tp_planes_room(m, out);
-    tp_lanes x = tp_lanes_of(a), r = tp_lanes_of(out);
-    memcpy(r.plane, out->room, sizeof r.plane);
+    tp_lanes x = tp_lanes_of(a), r = tp_planes_result(m, out);
     tp_planes_written(out, &r, m->domain->reduce(m->domain, prim, &r, &x, g));
 }
 
@@ -254,21 +252,11 @@ void tp_exec_reduce(tp_machine *m, const tp_inst *i)
 
 /* ---- running reductions ---- */
 
-static tp_prim folds(tp_prim scan)
-{
-    return scan == TP_P_CUMSUM    ? TP_P_SUM
-           : scan == TP_P_CUMPROD ? TP_P_PROD
-           : scan == TP_P_CUMMAX  ? TP_P_MAX
-                                  : TP_P_MIN;
-}
-
 /* True when the row says more than its data. */
 static bool plane_of_row(tp_machine *m, tp_prim prim, tp_cells *out, const tp_cells *a, size_t start, ptrdiff_t step,
                          size_t n)
 {
-    tp_planes_room(m, out);
-    tp_lanes x = tp_lanes_of(a), r = tp_lanes_of(out);
-    memcpy(r.plane, out->room, sizeof r.plane);
+    tp_lanes x = tp_lanes_of(a), r = tp_planes_result(m, out);
     bool any = m->domain->scan(m->domain, prim, &r, &x, start, step, n);
     out->meaning.degree = r.degree;
     return any;
@@ -279,7 +267,7 @@ static void exec_scan(tp_machine *m, const tp_inst *i)
 {
     const tp_cells *a = &m->values[i->args[0]];
     tp_cells *out = &m->values[i->out];
-    tp_prim prim = folds(i->prim);
+    tp_prim prim = tp_prim_folded(i->prim);
     bool reals = tp_is_float(a->dtype), single = a->dtype != TP_F64;
     size_t stride[TP_MAX_RANK], n = (size_t)a->dims[i->ints[0]], step, e;
     tp_strides_of(a, stride);

@@ -151,14 +151,6 @@ static void reduce(evaluator *e, const tp_inst *i)
     }
 }
 
-static tp_prim folds(tp_prim scan)
-{
-    return scan == TP_P_CUMSUM    ? TP_P_SUM
-           : scan == TP_P_CUMPROD ? TP_P_PROD
-           : scan == TP_P_CUMMAX  ? TP_P_MAX
-                                  : TP_P_MIN;
-}
-
 /* Element by element: everything up to it, folded. */
 static void running(evaluator *e, const tp_inst *i)
 {
@@ -172,7 +164,7 @@ static void running(evaluator *e, const tp_inst *i)
         double acc = a->at[tp_ravel(a, at)];
         while (at[axis] != end) {
             at[axis] += step;
-            acc = fold(folds(i->prim), acc, a->at[tp_ravel(a, at)]);
+            acc = fold(tp_prim_folded(i->prim), acc, a->at[tp_ravel(a, at)]);
         }
         out->at[n] = acc;
     }

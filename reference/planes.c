@@ -73,7 +73,7 @@ tp_planes tp_reference_meaning(evaluator *e, array *v)
 static void move(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
-    uint32_t n = i->prim == TP_P_CONCATENATE || i->prim == TP_P_PAD ? i->nargs : i->nargs ? 1 : 0;
+    uint32_t n = tp_moved_arguments(i);
     bool any = false;
     out->meaning = (tp_planes){.plane = {NULL}};
     for (uint32_t a = 0; a < n; a++)
@@ -107,19 +107,11 @@ static void elementwise(evaluator *e, const tp_inst *i)
     array *out = &e->values[i->out];
     tp_lanes args[3], r = tp_lanes_of_result(e, out);
     const tp_lanes *at[3];
-    bool any;
     for (uint32_t a = 0; a < i->nargs && a < 3; a++) {
         args[a] = tp_lanes_of_array(&e->values[i->args[a]]);
         at[a] = &args[a];
     }
-    switch (i->prim) {
-    case TP_P_WHERE: any = e->domain->select(e->domain, &r, at[0], at[1], at[2]); break;
-    case TP_P_CAST: any = e->domain->cast(e->domain, &r, at[0]); break;
-    case TP_P_BITCAST: any = e->domain->bitcast(e->domain, &r, at[0]); break;
-    case TP_P_LITERAL: any = e->domain->literal(e->domain, &r, i->real); break;
-    default: any = e->domain->elementwise(e->domain, i->prim, i->integer, &r, at, i->nargs);
-    }
-    tp_reference_written(out, &r, any);
+    tp_reference_written(out, &r, tp_domain_compute(e->domain, i, &r, at));
 }
 
 static void reduce(evaluator *e, const tp_inst *i)
@@ -143,14 +135,6 @@ static void reduce(evaluator *e, const tp_inst *i)
     tp_reference_written(out, &r, e->domain->reduce(e->domain, i->prim, &r, &x, &g));
 }
 
-static tp_prim folds(tp_prim scan)
-{
-    return scan == TP_P_CUMSUM    ? TP_P_SUM
-           : scan == TP_P_CUMPROD ? TP_P_PROD
-           : scan == TP_P_CUMMAX  ? TP_P_MAX
-                                  : TP_P_MIN;
-}
-
 static void running(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
@@ -166,8 +150,9 @@ static void running(evaluator *e, const tp_inst *i)
     step = stride[i->ints[0]];
     size_t *base = tp_offsets(e, a, others, k, &rows);
     for (size_t row = 0; n && row < rows; row++)
-        any |= e->domain->scan(e->domain, folds(i->prim), &r, &x, base[row] + (i->reverse ? (n - 1) * step : 0),
-                               i->reverse ? -(ptrdiff_t)step : (ptrdiff_t)step, n);
+        any |=
+            e->domain->scan(e->domain, tp_prim_folded(i->prim), &r, &x, base[row] + (i->reverse ? (n - 1) * step : 0),
+                            i->reverse ? -(ptrdiff_t)step : (ptrdiff_t)step, n);
     tp_reference_written(out, &r, any);
 }
 

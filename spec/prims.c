@@ -40,6 +40,14 @@ bool tp_prim_scans(tp_prim p)
     return p >= TP_P_CUMSUM && p <= TP_P_CUMMIN;
 }
 
+tp_prim tp_prim_folded(tp_prim scan)
+{
+    return scan == TP_P_CUMSUM    ? TP_P_SUM
+           : scan == TP_P_CUMPROD ? TP_P_PROD
+           : scan == TP_P_CUMMAX  ? TP_P_MAX
+                                  : TP_P_MIN;
+}
+
 tp_prim tp_prim_find(tp_str name)
 {
     static const tp_prim NOT_CALLED[] = {TP_P_CAST,    TP_P_LOAD,     TP_P_READ, TP_P_STORE, TP_P_PROGRAM_ID,

@@ -34,6 +34,8 @@ tp_prim tp_prim_find(tp_str name);
 bool tp_prim_divides(tp_prim p);
 bool tp_prim_reduces(tp_prim p);
 bool tp_prim_scans(tp_prim p);
+/* The reduction that a running one repeats. */
+tp_prim tp_prim_folded(tp_prim scan);
 
 typedef int32_t tp_vid; /* value number; -1: none */
 
