@@ -568,11 +568,14 @@ tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given)
         d = tp_prove(a->prover, &closed_one);
         ms += d.ms;
         d.ms = ms;
-        if (round == 0 && d.verdict != TP_PROVEN && a->k->ncontracts && reads.len) {
-            rounds = 2;
+        bool found = d.verdict == TP_VIOLATED && tables_for(a, given, &reads, d.env, &broken);
+        if (found || d.verdict == TP_PROVEN)
+            return d;
+        if (round < 2 && a->k->ncontracts && reads.len) {
+            rounds = round + 1;
             continue;
         }
-        if (d.verdict != TP_VIOLATED || tables_for(a, given, &reads, d.env, &broken))
+        if (d.verdict != TP_VIOLATED)
             return d;
         if (!reads.len) { /* true whatever the tables hold, but they cannot be replayed */
             for (uint32_t t = 0; t < a->k->ntables; t++)

@@ -28,6 +28,23 @@ uint32_t tp_poly_at_least_0(tp_prover *v, const tp_obligation *o, const tp_poly 
 uint32_t tp_line_add(tp_prover *v, tp_lines *lines, tp_line l);
 uint32_t tp_line_sum(tp_prover *v, tp_lines *lines, const tp_product *products, uint32_t n);
 
+/* What the meaning of an atom says without looking further: its bounds, of a
+ * variable; the inequalities that define it, of an operation. Up to two
+ * polynomials >= 0 and their lines; how many. */
+uint32_t tp_atom_facts(tp_prover *v, const tp_obligation *o, tp_expr atom, tp_lines *lines, tp_poly out[2],
+                       uint32_t number[2]);
+
+/* A fact: these terms add up to at least 0. */
+typedef struct tp_linear_fact {
+    const tp_term *terms;
+    uint32_t n;
+} tp_linear_fact;
+
+/* farkas.c: factors >= 0 with which the facts, each >= 0, add up to a negative
+ * constant; false: none was found. Those before `fresh` are known not to.
+ * Different products of atoms are unrelated. */
+bool tp_farkas(tp_arena *a, const tp_linear_fact *facts, uint32_t n, uint32_t fresh, int64_t *factor);
+
 /* proof.c: an inner node; a copy with only the lines that are used. */
 const tp_proof *tp_proof_node(tp_arena *a, tp_proof n, const tp_proof *const *kids, uint32_t nkids);
 const tp_proof *tp_proof_copy(tp_arena *a, const tp_proof *p);
@@ -44,11 +61,11 @@ const tp_obligation *tp_with_quotients(tp_prover *v, const tp_obligation *o, int
 bool tp_concerns(const tp_prover *v, const tp_obligation *o, uint32_t sym);
 
 /* refute.c: a proof that premises and negated goal contradict each other, in
- * the scratch arena; NULL when none was found. */
-const tp_proof *tp_refute(tp_prover *v, const tp_obligation *o);
+ * the scratch arena; NULL when none was found. `brief`: without a case split. */
+const tp_proof *tp_refute(tp_prover *v, const tp_obligation *o, bool brief);
 
-/* search.c: a small counterexample; env has room for every symbol. */
-bool tp_search(tp_prover *v, const tp_obligation *o, int64_t *env);
+/* search.c: a small counterexample, after at most `budget` cases; env has room for every symbol. */
+bool tp_search(tp_prover *v, const tp_obligation *o, int budget, int64_t *env);
 /* Is env inside bounds and premises, with the goal false? */
 bool tp_refutes(const tp_prover *v, const tp_obligation *o, const int64_t *env);
 /* Make a counterexample smaller, sizes first. */

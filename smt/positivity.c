@@ -528,3 +528,56 @@ uint32_t tp_poly_at_least_0(tp_prover *v, const tp_obligation *o, const tp_poly 
     goal g = {v, o, lines, 60, 400};
     return positive(&g, p);
 }
+
+/* a - b, as a line's polynomial */
+static tp_poly difference(goal *g, tp_expr a, tp_expr b)
+{
+    tp_poly p = poly(g, a), q = poly(g, b);
+    return linear(1, &p, -1, &q, 0);
+}
+
+uint32_t tp_atom_facts(tp_prover *v, const tp_obligation *o, tp_expr atom, tp_lines *lines, tp_poly out[2],
+                       uint32_t number[2])
+{
+    goal g = {v, o, lines, 20, 40};
+    tp_expr_node n = *tp_expr_get(v->p, atom);
+    const tp_var *x = var_of(&g, atom);
+    tp_poly e = poly(&g, atom), b, inner, product;
+    uint32_t divisor, facts = 0;
+    switch (n.op) {
+    case TP_E_SYM:
+        if (x && x->lo.id) {
+            out[facts] = difference(&g, atom, x->lo);
+            number[facts++] = line(&g, (tp_line){.rule = TP_LINE_LOWER, .number = x->sym});
+        }
+        if (x && x->hi.id) {
+            out[facts] = difference(&g, x->hi, atom);
+            number[facts++] = line(&g, (tp_line){.rule = TP_LINE_UPPER, .number = x->sym});
+        }
+        return facts;
+    case TP_E_FLOORDIV:
+    case TP_E_CDIV:
+    case TP_E_MOD:
+        if (range_of(&g, n.b).lo < 1 || !(divisor = at_least(&g, n.b, 1)))
+            return 0;
+        b = poly(&g, n.b);
+        inner = poly(&g, n.a);
+        tp_poly_mul(&b, &e, &product);
+        out[0] = n.op == TP_E_MOD        ? e
+                 : n.op == TP_E_FLOORDIV ? linear(1, &inner, -1, &product, 0)
+                                         : linear(-1, &inner, 1, &product, 0);
+        out[1] = linear(1, &b, -1, &out[0], -1);
+        number[0] = defined(&g, atom, 0, divisor);
+        number[1] = defined(&g, atom, 1, divisor);
+        return 2;
+    case TP_E_MIN:
+    case TP_E_MAX:
+        for (uint32_t side = 0; side < 2; side++) {
+            tp_expr arm = side ? n.b : n.a;
+            out[side] = n.op == TP_E_MIN ? difference(&g, arm, atom) : difference(&g, atom, arm);
+            number[side] = defined(&g, atom, side, 0);
+        }
+        return 2;
+    default: return 0;
+    }
+}

@@ -6,7 +6,15 @@
 #include "smt/internal.h"
 #include "spec/kernel.h"
 
-enum { MAX_SPLIT = 256, LINEAR_RLIMIT = 200000, RAW_RLIMIT = 2000000, FEW_POINTS = 2000, ENUMERATE_POINTS = 300000 };
+enum {
+    MAX_SPLIT = 256,
+    LINEAR_RLIMIT = 200000,
+    RAW_RLIMIT = 2000000,
+    FIRST_POINTS = 1500,
+    SEARCH_POINTS = 30000,
+    FEW_POINTS = 2000,
+    ENUMERATE_POINTS = 300000
+};
 
 tp_prover *tp_prover_new(tp_arena *a, tp_exprs *p, const tp_prover_options *o)
 {
@@ -140,16 +148,18 @@ static tp_decision ask_solvers(tp_prover *v, const tp_obligation *o, int64_t *en
 static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
 {
     int64_t *env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p));
-    const tp_proof *proof = v->o.only_solver || v->distrust ? NULL : tp_refute(v, o);
-    if (proof)
-        return proven_by(v, proof);
+    for (int thorough = 0; thorough < 2; thorough++) {
+        const tp_proof *proof = v->o.only_solver || v->distrust ? NULL : tp_refute(v, o, !thorough);
+        if (proof)
+            return proven_by(v, proof);
+        tp_arena_clear(v->scratch);
+        if (!v->o.only_proof && tp_search(v, o, thorough ? SEARCH_POINTS : FIRST_POINTS, env)) {
+            v->stats.searched++;
+            return violated(v, o, env);
+        }
+    }
     if (v->o.only_proof)
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("only a proof of our own was wanted")};
-    tp_arena_clear(v->scratch);
-    if (tp_search(v, o, env)) {
-        v->stats.searched++;
-        return violated(v, o, env);
-    }
     int few = v->o.only_solver ? -1 : tp_enumerate(v, o, FEW_POINTS, env);
     if (few == 1) {
         v->stats.enumerated++;

@@ -1,14 +1,17 @@
 /* Proofs by contradiction, without a solver: premises and the negated goal
- * are taken apart into facts x >= 0, disjunctions are split, equations that
- * define a variable are put in, and a leaf is closed when the negation of a
- * fact, or of the sum of two, is positive (positivity.c). What comes out is a
- * proof for certificate.c. Incomplete; budgets bound the work. */
+ * are taken apart into facts x >= 0 and disjunctions. A leaf is closed when the
+ * facts contradict each other linearly (farkas.c), or, once equations that
+ * define a variable are put in, when the negation of a fact, or of the sum of
+ * two, is positive (positivity.c). A disjunction with an arm that is
+ * contradicted at once leaves the other one; else the goal's are split first.
+ * What comes out is a proof for certificate.c. Incomplete; budgets bound the work. */
+#include "base/checked.h"
 #include "smt/internal.h"
 
-enum { MAX_FACTS = 48, MAX_LEAVES = 64, MAX_CHECKS = 3000 };
+enum { MAX_FACTS = 48, MAX_LEAVES = 100, MAX_CHECKS = 3000, MAX_LINEAR = 300, MAX_SYSTEM = 160, MAX_ATOMS = 60 };
 
 /* A fact and the line that states it. `either`: a disjunction, perhaps negated;
- * `differ`: a != b of the goal, a disjunction of < and >. */
+ * `differ`: a != b, a disjunction of < and >. */
 typedef struct fact {
     tp_expr e;
     tp_line line;
@@ -19,8 +22,11 @@ typedef TP_VEC(fact) fact_list;
 typedef struct refuter {
     tp_prover *v;
     const tp_obligation *o;
-    int leaves, checks;
-    uint32_t goal; /* the first hypothesis that comes from it */
+    int leaves, checks, linear; /* budgets */
+    uint32_t goal;              /* the first hypothesis that comes from it */
+    int8_t *sure[2]; /* per expression, and per negated one: 1 true inside the bounds, -1 not known, 0 not asked yet */
+    uint32_t nsure;
+    uint32_t looked_at; /* disjunctions from this number on were looked at last: others first */
 } refuter;
 
 typedef struct facts {
@@ -41,23 +47,87 @@ static tp_expr not_of(refuter *r, tp_expr e)
     return tp_op1(r->v->p, TP_E_NOT, e);
 }
 
+/* What an operator means when its comparison is negated. */
+static tp_expr_op opposite(tp_expr_op op)
+{
+    switch (op) {
+    case TP_E_EQ: return TP_E_NE;
+    case TP_E_NE: return TP_E_EQ;
+    case TP_E_LT: return TP_E_GE;
+    case TP_E_GE: return TP_E_LT;
+    case TP_E_GT: return TP_E_LE;
+    case TP_E_LE: return TP_E_GT;
+    default: return op;
+    }
+}
+
+/* x op y as a polynomial >= 0; of an equation or its opposite x - y. */
+static tp_expr as_difference(refuter *r, tp_expr_op op, tp_expr x, tp_expr y)
+{
+    bool less = op == TP_E_LE || op == TP_E_LT, strict = op == TP_E_LT || op == TP_E_GT;
+    return less ? minus(r, y, x, -strict) : minus(r, x, y, -strict);
+}
+
+static bool surely(refuter *r, tp_expr e, bool negated);
+
+static bool surely_now(refuter *r, tp_expr e, bool negated)
+{
+    const tp_expr_node n = *tp_expr_get(r->v->p, e);
+    int64_t value;
+    if (tp_expr_is_const(r->v->p, e, &value))
+        return (value != 0) != negated;
+    if (n.op == TP_E_NOT)
+        return surely(r, n.a, !negated);
+    if (n.op == TP_E_AND || n.op == TP_E_OR || n.op == TP_E_IMPLIES) {
+        bool a = surely(r, n.a, n.op == TP_E_IMPLIES ? !negated : negated), all = (n.op == TP_E_AND) != negated;
+        return all ? a && surely(r, n.b, negated) : a || surely(r, n.b, negated);
+    }
+    tp_expr_op op = negated ? opposite(n.op) : n.op;
+    if (n.op < TP_E_EQ || n.op > TP_E_GE)
+        return false;
+    tp_expr d = as_difference(r, op, n.a, n.b);
+    tp_poly p;
+    tp_lines lines = {0};
+    if (tp_expr_is_const(r->v->p, d, &value))
+        return op == TP_E_EQ ? value == 0 : op == TP_E_NE ? value != 0 : value >= 0;
+    if (op == TP_E_EQ || op == TP_E_NE)
+        return false;
+    tp_poly_of(r->v->p, d, &p);
+    return p.ok && tp_poly_at_least_0(r->v, r->o, &p, &lines);
+}
+
+/* Is it true wherever the variables are inside their bounds? Then it says
+ * nothing, and is left out: fewer hypotheses need no proof. */
+static bool surely(refuter *r, tp_expr e, bool negated)
+{
+    if (e.id >= r->nsure)
+        return surely_now(r, e, negated);
+    int8_t *known = &r->sure[negated][e.id];
+    if (!*known)
+        *known = surely_now(r, e, negated) ? 1 : -1;
+    return *known > 0;
+}
+
 static void take_comparison(refuter *r, facts *f, const tp_expr_node *n, bool negated, tp_line line)
 {
-    static const tp_expr_op OPPOSITE[][2] = {{TP_E_EQ, TP_E_NE}, {TP_E_LT, TP_E_GE}, {TP_E_GT, TP_E_LE}};
-    tp_expr_op op = n->op;
-    for (int i = 0; negated && i < 3; i++)
-        for (int s = 0; s < 2; s++)
-            if (n->op == OPPOSITE[i][s])
-                op = OPPOSITE[i][1 - s];
-    tp_arena *a = r->v->scratch;
-    switch (op) {
-    case TP_E_GE: tp_push(a, f->at_least_0, (fact){minus(r, n->a, n->b, 0), line, false}); break;
-    case TP_E_GT: tp_push(a, f->at_least_0, (fact){minus(r, n->a, n->b, -1), line, false}); break;
-    case TP_E_LE: tp_push(a, f->at_least_0, (fact){minus(r, n->b, n->a, 0), line, false}); break;
-    case TP_E_LT: tp_push(a, f->at_least_0, (fact){minus(r, n->b, n->a, -1), line, false}); break;
-    case TP_E_EQ: tp_push(a, f->zero, (fact){minus(r, n->a, n->b, 0), line, false}); break;
-    default: tp_push(a, f->not_zero, (fact){minus(r, n->a, n->b, 0), line, false}); break;
+    tp_expr_op op = negated ? opposite(n->op) : n->op;
+    tp_expr e = as_difference(r, op, n->a, n->b);
+    bool equal = op == TP_E_EQ, differ = op == TP_E_NE;
+    int64_t value;
+    if (tp_expr_is_const(r->v->p, e, &value)) {
+        if (equal ? value != 0 : differ ? value == 0 : value < 0) {
+            f->closed = true;
+            f->absurd = line.number;
+        }
+        return;
     }
+    fact x = {e, line, false};
+    if (equal)
+        tp_push(r->v->scratch, f->zero, x);
+    else if (differ)
+        tp_push(r->v->scratch, f->not_zero, x);
+    else
+        tp_push(r->v->scratch, f->at_least_0, x);
 }
 
 /* The next hypothesis, numbered as certificate.c numbers it. */
@@ -82,12 +152,21 @@ static void take(refuter *r, facts *f, tp_expr e, bool negated)
             f->absurd = line.number;
         }
     } else if (n.op == TP_E_AND || n.op == TP_E_OR || n.op == TP_E_IMPLIES || n.op == TP_E_ITE) {
-        tp_push(r->v->scratch, f->either, (fact){e, line, negated});
+        if (n.op == TP_E_ITE || !surely(r, e, negated))
+            tp_push(r->v->scratch, f->either, (fact){e, line, negated});
     } else if (n.op >= TP_E_EQ && n.op <= TP_E_GE) {
         take_comparison(r, f, &n, negated, line);
-        if (n.op == (negated ? TP_E_EQ : TP_E_NE) && line.number >= r->goal)
+        if (n.op == (negated ? TP_E_EQ : TP_E_NE))
             tp_push(r->v->scratch, f->differ, (fact){e, line, negated});
     } /* else not read: fewer premises are sound */
+}
+
+/* Is an arm false wherever the variables are inside their bounds? To be proven, but easily. */
+static bool arm_impossible(refuter *r, const fact *either, bool first)
+{
+    const tp_expr_node n = *tp_expr_get(r->v->p, either->e);
+    bool negated = first && n.op == TP_E_IMPLIES ? !either->negated : either->negated;
+    return (n.op == TP_E_AND || n.op == TP_E_OR || n.op == TP_E_IMPLIES) && surely(r, first ? n.a : n.b, !negated);
 }
 
 static void take_arm(refuter *r, facts *f, const fact *either, bool first)
@@ -218,7 +297,8 @@ static const tp_proof *negative(refuter *r, const tp_poly *p, const tp_line *a, 
     return node(r, (tp_proof){.kind = TP_PROOF_LINES, .lines = lines.at, .nlines = lines.len}, NULL, NULL);
 }
 
-static const tp_proof *leaf(refuter *r, const facts *given)
+/* Without `pairs` only single facts are looked at: cheap. */
+static const tp_proof *leaf(refuter *r, const facts *given, bool pairs)
 {
     proofs lets = {0};
     facts f = {.at_least_0 = copy(r, &given->at_least_0, given->at_least_0.len),
@@ -249,9 +329,9 @@ static const tp_proof *leaf(refuter *r, const facts *given)
         line[n].side = minus;
         n++;
     }
-    for (uint32_t i = 0; i < n && !found; i++)
+    for (uint32_t i = 0; i < n && !found && !pairs; i++)
         found = negative(r, &polys[i], &line[i], NULL);
-    for (uint32_t i = 0; i < n && !found; i++)
+    for (uint32_t i = 0; i < n && !found && pairs; i++)
         for (uint32_t k = i + 1; k < n && !found; k++) {
             if (!cancel(&polys[i], &polys[k]))
                 continue;
@@ -262,37 +342,263 @@ static const tp_proof *leaf(refuter *r, const facts *given)
     return found ? wrapped(r, &lets, found) : NULL;
 }
 
-static const tp_proof *contradictory(refuter *r, const facts *f)
+/* ---- linear contradictions ---- */
+
+/* Facts, with what their atoms mean, and the lines that say so. */
+typedef struct linear_facts {
+    tp_lines lines;
+    TP_VEC(tp_linear_fact) facts;
+    TP_VEC(uint32_t) at; /* number of the line, 0: `own` */
+    TP_VEC(tp_line) own;
+    TP_VEC(tp_expr) atoms;
+} linear_facts;
+
+static void add_poly(refuter *r, linear_facts *s, const tp_poly *p, uint32_t number, tp_line own)
 {
-    const tp_proof *found;
-    if (f->closed)
-        return node(r, (tp_proof){.kind = TP_PROOF_ABSURD, .number = f->absurd}, NULL, NULL);
-    if (r->leaves <= 0 || r->checks <= 0 || f->at_least_0.len > MAX_FACTS)
+    tp_arena *a = r->v->scratch;
+    if (!p->ok || s->facts.len >= MAX_SYSTEM)
+        return;
+    tp_term *terms = TP_NEWN(a, tp_term, p->n);
+    memcpy(terms, p->terms, p->n * sizeof *terms);
+    tp_push(a, s->facts, ((tp_linear_fact){terms, p->n}));
+    tp_push(a, s->at, number);
+    tp_push(a, s->own, own);
+    for (uint32_t i = 0; i < p->n; i++)
+        for (uint32_t k = 0; k < p->terms[i].degree; k++) {
+            tp_expr atom = p->terms[i].factors[k];
+            bool known = s->atoms.len >= MAX_ATOMS;
+            for (uint32_t j = 0; j < s->atoms.len && !known; j++)
+                known = tp_same(s->atoms.at[j], atom);
+            if (known)
+                continue;
+            tp_push(a, s->atoms, atom);
+            tp_poly means[2];
+            uint32_t lines[2], n = tp_atom_facts(r->v, r->o, atom, &s->lines, means, lines);
+            for (uint32_t j = 0; j < n; j++)
+                add_poly(r, s, &means[j], lines[j], (tp_line){0});
+        }
+}
+
+/* Fact k says a <= b (`second`), or b <= a: the larger one is the maximum m, the smaller one the minimum. */
+static void add_side(refuter *r, linear_facts *s, uint32_t k, tp_expr atom, const tp_poly *rest, bool second)
+{
+    tp_prover *v = r->v;
+    const tp_expr_node n = *tp_expr_get(v->p, atom);
+    bool max = n.op == TP_E_MAX;
+    tp_expr known = second == max ? n.b : n.a, e = max ? minus(r, known, atom, 0) : minus(r, atom, known, 0);
+    uint32_t difference = s->at.at[k] ? s->at.at[k] : tp_line_add(v, &s->lines, s->own.at[k]);
+    if (rest->n) {
+        tp_product t[2] = {{1, 1, {difference}}, {rest->terms[0].coef, 0, {0}}};
+        difference = tp_line_sum(v, &s->lines, t, 2);
+    }
+    uint32_t zero = tp_line_sum(v, &s->lines, NULL, 0); /* for the arm that is m itself */
+    bool itself = tp_same(known, n.a);
+    tp_line l = {.rule = TP_LINE_CASES,
+                 .e = atom,
+                 .factor = tp_const(v->p, max ? -1 : 1),
+                 .refs = {itself ? zero : difference, itself ? difference : zero}};
+    tp_poly p;
+    tp_poly_of(v->p, e, &p);
+    add_poly(r, s, &p, tp_line_add(v, &s->lines, l), (tp_line){0});
+}
+
+/* A fact says which of a and b is larger: then min(a, b) and max(a, b) are known from both sides. */
+static void add_known_sides(refuter *r, linear_facts *s)
+{
+    uint32_t given = s->facts.len;
+    for (uint32_t i = 0; i < s->atoms.len; i++) {
+        tp_expr_node n = *tp_expr_get(r->v->p, s->atoms.at[i]);
+        if (n.op != TP_E_MIN && n.op != TP_E_MAX)
+            continue;
+        tp_poly a, b;
+        tp_poly_of(r->v->p, n.a, &a);
+        tp_poly_of(r->v->p, n.b, &b);
+        for (uint32_t k = given; k-- > 0;)
+            for (int larger = 0; larger < 2; larger++) { /* a - b, or b - a, is the fact + rest */
+                tp_poly rest = larger ? b : a;
+                tp_poly_add(&rest, larger ? &a : &b, -1);
+                for (uint32_t t = 0; t < s->facts.at[k].n; t++) {
+                    tp_term x = s->facts.at[k].terms[t];
+                    rest.ok &= tp_mul(x.coef, -1, &x.coef);
+                    tp_poly_add_term(&rest, x);
+                }
+                if (rest.ok && (rest.n == 0 || (rest.n == 1 && !rest.terms[0].degree && rest.terms[0].coef > 0)))
+                    add_side(r, s, k, s->atoms.at[i], &rest, larger);
+            }
+    }
+}
+
+static void add_facts(refuter *r, linear_facts *s, const facts *f)
+{
+    tp_poly q, negated;
+    for (uint32_t i = f->at_least_0.len; i-- > 0;) { /* the goal came last */
+        tp_poly_of(r->v->p, f->at_least_0.at[i].e, &q);
+        add_poly(r, s, &q, 0, f->at_least_0.at[i].line);
+    }
+    for (uint32_t i = f->zero.len; i-- > 0;) {
+        tp_line l = f->zero.at[i].line;
+        tp_poly_of(r->v->p, f->zero.at[i].e, &q);
+        add_poly(r, s, &q, 0, l);
+        negated.n = 0;
+        negated.ok = true;
+        tp_poly_add(&negated, &q, -1);
+        l.side = 1;
+        add_poly(r, s, &negated, 0, l);
+    }
+}
+
+/* Those before `fresh` are known not to contradict each other. */
+static const tp_proof *add_up(refuter *r, linear_facts *s, uint32_t fresh)
+{
+    tp_arena *a = r->v->scratch;
+    uint32_t n = s->facts.len, used = 0;
+    int64_t *factor = TP_NEWN(a, int64_t, n + 1);
+    if (r->linear-- <= 0 || !tp_farkas(a, s->facts.at, n, fresh, factor))
         return NULL;
-    r->leaves--;
-    if ((found = leaf(r, f)) || f->either.len + f->differ.len == 0)
-        return found;
-    bool differ = f->either.len == 0;
-    const fact_list *list = differ ? &f->differ : &f->either;
-    const fact *either = &list->at[list->len - 1]; /* the goal's first */
-    const tp_proof *arms[2];
+    tp_lines lines = {0};
+    for (uint32_t i = 0; i < s->lines.len; i++)
+        tp_push(a, lines, s->lines.at[i]);
+    tp_product *sum = TP_NEWN(a, tp_product, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (factor[i])
+            sum[used++] =
+                (tp_product){factor[i], 1, {s->at.at[i] ? s->at.at[i] : tp_line_add(r->v, &lines, s->own.at[i])}};
+    tp_line_sum(r->v, &lines, sum, used);
+    return node(r, (tp_proof){.kind = TP_PROOF_LINES, .lines = lines.at, .nlines = lines.len}, NULL, NULL);
+}
+
+/* Is an arm of the disjunction contradicted at once, by the facts in s? */
+static const tp_proof *arm_contradicted(refuter *r, linear_facts *s, const facts *f, const fact *either, bool first)
+{
+    facts own = {.hypotheses = f->hypotheses};
+    take_arm(r, &own, either, first);
+    if (own.closed)
+        return node(r, (tp_proof){.kind = TP_PROOF_ABSURD, .number = own.absurd}, NULL, NULL);
+    if (own.at_least_0.len + own.zero.len == 0)
+        return NULL;
+    linear_facts with = *s; /* appended to in place, and forgotten */
+    add_facts(r, &with, &own);
+    return add_up(r, &with, s->facts.len);
+}
+
+/* ---- disjunctions ---- */
+
+/* The proof without the hypotheses from .. from + n - 1, later ones renumbered; NULL when it uses one of them. */
+static const tp_proof *without(refuter *r, const tp_proof *p, uint32_t from, uint32_t n)
+{
+    tp_arena *a = r->v->scratch;
+    bool numbered = p->kind == TP_PROOF_SPLIT || p->kind == TP_PROOF_LET || p->kind == TP_PROOF_ABSURD;
+    tp_proof *copy = TP_NEW(a, tp_proof);
+    *copy = *p;
+    if (numbered && p->number >= from) {
+        if (p->number < from + n)
+            return NULL;
+        copy->number -= n;
+    }
+    tp_line *lines = TP_NEWN(a, tp_line, p->nlines);
+    for (uint32_t i = 0; i < p->nlines; i++) {
+        lines[i] = p->lines[i];
+        if (lines[i].rule != TP_LINE_FACT || lines[i].number < from)
+            continue;
+        if (lines[i].number < from + n)
+            return NULL;
+        lines[i].number -= n;
+    }
+    copy->lines = lines;
+    const tp_proof **kids = TP_NEWN(a, const tp_proof *, p->nkids);
+    for (uint32_t i = 0; i < p->nkids; i++)
+        if (!(kids[i] = without(r, p->kids[i], from, n)))
+            return NULL;
+    copy->kids = kids;
+    return copy;
+}
+
+static const tp_proof *contradictory(refuter *r, const facts *f);
+
+/* Both arms, or one of them when its proof does not look at it. `known`: of the arm `known_first`, or NULL. */
+static const tp_proof *split(refuter *r, const facts *f, bool differ, uint32_t at, const tp_proof *known,
+                             bool known_first)
+{
+    const fact *either = &(differ ? &f->differ : &f->either)->at[at];
+    const tp_proof *arms[2] = {NULL, NULL}, *alone;
     for (int i = 0; i < 2; i++) {
+        if (known && known_first == (i == 0)) {
+            arms[i] = known;
+            continue;
+        }
         facts g = {.at_least_0 = copy(r, &f->at_least_0, f->at_least_0.len),
                    .zero = copy(r, &f->zero, f->zero.len),
                    .not_zero = copy(r, &f->not_zero, f->not_zero.len),
-                   .either = copy(r, &f->either, f->either.len - !differ),
-                   .differ = copy(r, &f->differ, f->differ.len - differ),
+                   .either = copy(r, &f->either, f->either.len),
+                   .differ = copy(r, &f->differ, f->differ.len),
                    .hypotheses = f->hypotheses};
+        fact_list *list = differ ? &g.differ : &g.either;
+        memmove(&list->at[at], &list->at[at + 1], (list->len - at - 1) * sizeof *list->at);
+        list->len--;
         take_arm(r, &g, either, i == 0);
         if (!(arms[i] = contradictory(r, &g)))
             return NULL;
+        if ((alone = without(r, arms[i], f->hypotheses, g.hypotheses - f->hypotheses)))
+            return alone;
     }
     return node(r, (tp_proof){.kind = TP_PROOF_SPLIT, .number = either->line.number}, arms[0], arms[1]);
 }
 
-const tp_proof *tp_refute(tp_prover *v, const tp_obligation *o)
+static const tp_proof *contradictory(refuter *r, const facts *f)
 {
-    refuter r = {v, o, MAX_LEAVES, MAX_CHECKS, UINT32_MAX};
+    const tp_proof *found;
+    linear_facts s = {0};
+    if (f->closed)
+        return node(r, (tp_proof){.kind = TP_PROOF_ABSURD, .number = f->absurd}, NULL, NULL);
+    if (r->leaves-- <= 0 || r->checks <= 0 || r->linear <= 0)
+        return NULL;
+    if ((found = leaf(r, f, false)))
+        return found;
+    add_facts(r, &s, f);
+    add_known_sides(r, &s);
+    if ((found = add_up(r, &s, 0)))
+        return found;
+    for (uint32_t i = f->either.len; i-- > 0;)
+        if (arm_impossible(r, &f->either.at[i], true) || arm_impossible(r, &f->either.at[i], false))
+            return split(r, f, false, i, NULL, false);
+    for (int round = 0; round < 4; round++) {
+        bool differ = round % 2, seen = round >= 2;
+        const fact_list *list = differ ? &f->differ : &f->either;
+        for (uint32_t i = list->len; i-- > 0;)
+            for (int first = 0; first < 2 && (list->at[i].line.number >= r->looked_at) == seen; first++)
+                if ((found = arm_contradicted(r, &s, f, &list->at[i], first))) {
+                    r->looked_at = list->at[i].line.number;
+                    return split(r, f, differ, i, found, first);
+                }
+    }
+    r->looked_at = UINT32_MAX;
+    if ((found = leaf(r, f, true)))
+        return found;
+    const fact *last = f->either.len ? &f->either.at[f->either.len - 1] : NULL;
+    const fact *unequal = f->differ.len ? &f->differ.at[f->differ.len - 1] : NULL;
+    if (last && last->line.number >= r->goal) /* of the goal, or of an earlier split */
+        return split(r, f, false, f->either.len - 1, NULL, false);
+    if (unequal && unequal->line.number >= r->goal)
+        return split(r, f, true, f->differ.len - 1, NULL, false);
+    if (last)
+        return split(r, f, false, 0, NULL, false);
+    return NULL;
+}
+
+const tp_proof *tp_refute(tp_prover *v, const tp_obligation *o, bool brief)
+{
+    refuter r = {.v = v,
+                 .o = o,
+                 .leaves = brief ? 6 : MAX_LEAVES,
+                 .checks = MAX_CHECKS,
+                 .linear = MAX_LINEAR,
+                 .goal = UINT32_MAX,
+                 .looked_at = UINT32_MAX};
+    r.nsure = o->goal.id + 1; /* subterms come before what they are in */
+    for (uint32_t i = 0; i < o->npremises; i++)
+        r.nsure = o->premises[i].id >= r.nsure ? o->premises[i].id + 1 : r.nsure;
+    r.sure[0] = TP_NEWN(v->scratch, int8_t, r.nsure);
+    r.sure[1] = TP_NEWN(v->scratch, int8_t, r.nsure);
     facts f = {.closed = false};
     for (uint32_t i = 0; i < o->npremises; i++)
         take(&r, &f, o->premises[i], false);

@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "smt/internal.h"
 
-enum { MAX_CANDIDATES = 40, SEARCH_BUDGET = 30000, STEP_CANDIDATES = 8, STEP_CONSTANTS = 6 };
+enum { MAX_CANDIDATES = 40, STEP_CANDIDATES = 8, STEP_CONSTANTS = 6 };
 
 typedef struct candidates {
     int64_t at[MAX_CANDIDATES];
@@ -223,7 +223,7 @@ static void set_defaults(tp_prover *v, const tp_obligation *o, int64_t *env)
 
 static search search_new(tp_prover *v, const tp_obligation *o, int64_t *env)
 {
-    search s = {.v = v, .o = o, .env = env, .budget = SEARCH_BUDGET};
+    search s = {.v = v, .o = o, .env = env};
     numbers constants = {0};
     s.choice = TP_NEWN(v->scratch, candidates, o->nvars);
     s.used = TP_NEWN(v->scratch, bool, o->nvars);
@@ -252,9 +252,10 @@ static search search_new(tp_prover *v, const tp_obligation *o, int64_t *env)
     return s;
 }
 
-bool tp_search(tp_prover *v, const tp_obligation *o, int64_t *env)
+bool tp_search(tp_prover *v, const tp_obligation *o, int budget, int64_t *env)
 {
     search s = search_new(v, o, env);
+    s.budget = budget;
     uint32_t levels = 1;
     for (uint32_t i = 0; i < o->nvars; i++)
         if (!o->vars[i].step && s.used[i])

@@ -47,7 +47,7 @@ HARMLESS = re.compile(
     r"|^\s*(//|/\*|\*|#|\})|static|typedef|struct|enum|close\(|poll|fds|waitpid|setrlimit|dup2|sigaction|for \(")
 # Nothing but words is made in functions of such names.
 WORDS = re.compile(r"print|text|advise|advice|label|explain|describe|message|why")
-TESTS = ["oracle", "spec", "semantics", "certificates", "run", "tables", "verdicts", "bodies", "prover", "docs", "instances", "defects", "cli", "box"]
+TESTS = ["oracle", "spec", "semantics", "certificates", "run", "bodies", "verdicts", "cli", "tables", "prover", "instances", "box", "defects", "docs"]
 SETTINGS = {"certificates": {"TEST_TRIALS": "2500"}, "instances": {"TEST_TRIALS": "300"}, "bodies": {"TEST_TRIALS": "600"},
             "tables": {"TEST_TRIALS": "60"}, "cli": {"TEST_ONLY": "rules_on_their_examples"}}
 COUNTED = re.compile(r"^(bodies|tables|prover|intervals|boxes|output boxes|aliases|instances)\b.*\d.*$", re.M)
