@@ -27,7 +27,7 @@ LDFLAGS_ALL = $(if $(filter asan,$(MODE)),-fsanitize=address$(comma)undefined) $
 LDLIBS_ALL = -lz3 -ljson-c -lmd -lgmp -lm
 comma := ,
 
-LIB_SRC := $(wildcard base/*.c spec/*.c emit/*.c smt/*.c domains/*.c analyzer/*.c analyzer/rules/*.c kernels/*.c reference/*.c reference/impl/*.c report/*.c report/formats/*.c)
+LIB_SRC := $(wildcard base/*.c spec/*.c emit/*.c smt/*.c domains/*.c analyzer/*.c analyzer/rules/*.c analyzer/summary/*.c kernels/*.c reference/*.c reference/impl/*.c report/*.c report/formats/*.c)
 CLI_SRC := $(wildcard cli/*.c cli/commands/*.c)
 TEST_SRC := $(wildcard tests/unit/test_*.c)
 REGISTRIES := $(GEN)/rules.inc $(GEN)/builtins.inc $(GEN)/formats.inc $(GEN)/commands.inc

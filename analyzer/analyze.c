@@ -407,32 +407,45 @@ static void add_stats(tp_arena *arena, tp_prover_stats *to, const tp_prover_stat
     to->unknown += s->unknown;
 }
 
+tp_analysis *tp_analysis_begin(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o)
+{
+    tp_analysis *a = TP_NEW(arena, tp_analysis);
+    tp_prover_options prover = o->prover;
+    *a = (tp_analysis){.arena = arena, .k = k, .p = k->exprs, .o = o};
+    a->work = tp_arena_child(arena);
+    prover.smt2_name = tp_printf(a->work, "%.*s-%.*s", TP_FMT(k->name), TP_FMT(tp_dtypes_text(k))).p;
+    a->prover = tp_prover_new(a->work, a->p, &prover);
+    a->quick = tp_prover_new(a->work, a->p, &(tp_prover_options){.only_proof = true});
+    set_up_domain(a);
+    return a;
+}
+
+void tp_analysis_end(tp_analysis *a)
+{
+    tp_prover_free(a->prover);
+    tp_prover_free(a->quick);
+    tp_arena_free(a->work);
+}
+
 void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o, tp_analysis_result *out)
 {
     merged all = {0};
     for (uint32_t c = 0; c < s->nkernels; c++) {
-        tp_analysis a = {
-            .arena = arena, .k = s->kernels[c], .p = s->kernels[c]->exprs, .o = o, .out = out, .earlier = &all.all};
-        tp_arena *work = tp_arena_child(arena);
-        tp_prover_options prover = o->prover;
-        prover.smt2_name = tp_printf(work, "%.*s-%.*s", TP_FMT(s->name), TP_FMT(tp_dtypes_text(a.k))).p;
-        a.prover = tp_prover_new(work, a.p, &prover);
-        a.quick = tp_prover_new(work, a.p, &(tp_prover_options){.only_proof = true});
-        set_up_domain(&a);
+        tp_analysis *a = tp_analysis_begin(arena, s->kernels[c], o);
+        a->out = out;
+        a->earlier = &all.all;
         out->findings = (tp_findings){0};
-        for (size_t r = 0; r < sizeof RULES / sizeof *RULES && !a.vacuous; r++) {
-            a.rule = RULES[r];
-            if (!selected(o, a.rule) || (c > 0 && !a.rule->per_dtype) || (a.rule->hardware && !a.k->target.checked))
+        for (size_t r = 0; r < sizeof RULES / sizeof *RULES && !a->vacuous; r++) {
+            a->rule = RULES[r];
+            if (!selected(o, a->rule) || (c > 0 && !a->rule->per_dtype) || (a->rule->hardware && !a->k->target.checked))
                 continue;
-            a.rule->check(&a);
+            a->rule->check(a);
         }
-        add_stats(arena, &out->stats, tp_prover_get_stats(a.prover));
-        tp_prover_free(a.prover);
-        tp_prover_free(a.quick);
-        tp_arena_free(work);
+        add_stats(arena, &out->stats, tp_prover_get_stats(a->prover));
+        tp_analysis_end(a);
         explain_undefined(&out->findings);
         merge(arena, &all, &out->findings);
-        if (a.vacuous)
+        if (a->vacuous)
             break;
     }
     out->findings = sorted(arena, &all.all);

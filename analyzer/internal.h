@@ -5,7 +5,7 @@
 #include "analyzer/analyze.h"
 
 struct tp_analysis {
-    tp_arena *arena;
+    tp_arena *arena, *work; /* work: the provers' */
     const tp_kernel *k;
     tp_exprs *p;
     tp_prover *prover, *quick; /* quick: tp_claim_follows() */
@@ -24,6 +24,10 @@ struct tp_analysis {
     tp_expr *part;        /* per array dimension: a block or element number */
     int one_case;         /* tp_runs_to_the_end(): 1 yes, -1 no, 0 not asked yet */
 };
+
+/* Sizes, axes and provers for claims on k; of a kernel at a time. */
+tp_analysis *tp_analysis_begin(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o);
+void tp_analysis_end(tp_analysis *a);
 
 typedef struct tp_claim {
     tp_expr goal;

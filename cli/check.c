@@ -15,7 +15,7 @@ typedef struct settings {
     tp_equiv_options equiv;
     size_t max_memory;
     int64_t cases, box;
-    bool required[4]; /* by EVIDENCE */
+    bool required[5]; /* by EVIDENCE */
     bool execute;
 } settings;
 
@@ -29,7 +29,8 @@ static const struct {
 } EVIDENCE[] = {{"rounding=E1", TP_EVIDENCE_E1},
                 {"bits=E2", TP_EVIDENCE_E2},
                 {"algebra=E3", TP_EVIDENCE_E3},
-                {"algebra=E4", TP_EVIDENCE_E4}};
+                {"algebra=E4", TP_EVIDENCE_E4},
+                {"algebra=E6", TP_EVIDENCE_E6}};
 enum { NEVIDENCE = sizeof EVIDENCE / sizeof *EVIDENCE };
 
 /* Which of them does --require name? False after a message. */
@@ -44,8 +45,8 @@ static bool read_required(const tp_cli *c, bool *required)
                 if (tp_str_is(name, EVIDENCE[k].text))
                     known = required[k] = true;
             if (!known) {
-                tp_usage_error("--require: there is no evidence `%.*s`; there are rounding=E1, bits=E2, algebra=E3 and "
-                               "algebra=E4",
+                tp_usage_error("--require: there is no evidence `%.*s`; there are rounding=E1, bits=E2, algebra=E3, "
+                               "algebra=E4 and algebra=E6",
                                TP_FMT(name));
                 return false;
             }
@@ -59,8 +60,14 @@ static tp_str first_of(tp_str a, tp_str b)
     return a.n ? a : b;
 }
 
-static tp_str missing_reason(const tp_equiv *e, tp_evidence tier)
+static bool reached(const tp_spec_report *r, tp_evidence tier)
 {
+    return tier == TP_EVIDENCE_E6 ? r->equality.proven : tp_equiv_reaches(r->equiv, tier);
+}
+
+static tp_str missing_reason(const tp_spec_report *r, tp_evidence tier)
+{
+    const tp_equiv *e = r->equiv;
     switch (tier) {
     case TP_EVIDENCE_E1:
         for (uint32_t i = 0; i < e->cases.len; i++)
@@ -73,24 +80,25 @@ static tp_str missing_reason(const tp_equiv *e, tp_evidence tier)
         return first_of(first_of(e->algebra_reason, e->box_reason),
                         e->box.equal < e->box_shapes ? TP_S("not every shape of the box was run: raise --box")
                                                      : TP_S(""));
+    case TP_EVIDENCE_E6: return r->equality.reason;
     }
     return TP_S("");
 }
 
-static void add_missing_evidence(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const bool *required,
-                                 tp_findings *into)
+static void add_missing_evidence(tp_arena *a, tp_spec_report *r, const bool *required)
 {
+    const tp_kernel *k = r->spec->kernels[0];
     for (size_t i = 0; i < NEVIDENCE; i++) {
-        if (!required[i] || tp_equiv_reaches(e, EVIDENCE[i].tier))
+        if (!required[i] || reached(r, EVIDENCE[i].tier))
             continue;
         tp_finding f = {.rule = "TP704",
                         .slug = "evidence-missing",
                         .verdict = TP_UNKNOWN,
                         .severity = TP_WARNING,
-                        .reason = missing_reason(e, EVIDENCE[i].tier)};
+                        .reason = missing_reason(r, EVIDENCE[i].tier)};
         f.loc = k->reference.loc.end ? k->reference.loc : (tp_loc){k->doc->loc.start, k->doc->loc.start + 1, TP_S("")};
         f.message = tp_printf(a, "%s was required and not reached", EVIDENCE[i].text);
-        tp_push(a, *into, f);
+        tp_push(a, r->findings, f);
     }
 }
 
@@ -266,6 +274,17 @@ static void check_registries(tp_job *j)
     }
 }
 
+/* A difference that was seen refutes a proof that there is none: ours, not the kernel, is wrong. */
+static void contradict(tp_job *j)
+{
+    tp_equality *q = &j->report.equality;
+    for (uint32_t i = 0; i < j->report.findings.len && q->proven; i++)
+        if (strcmp(j->report.findings.at[i].rule, "TP701") == 0) {
+            *q = (tp_equality){.reason = TP_S("internal error: a proof of equality, and a case that differs")};
+            j->report.internal_error = true;
+        }
+}
+
 static void check_loaded(void *arg)
 {
     check_call *call = arg;
@@ -292,8 +311,10 @@ static void check_loaded(void *arg)
             tp_equiv_box(j->arena, box, &s->equiv, e);
         }
         j->report.equiv = e;
+        j->report.equality = tp_check_equality(j->arena, j->report.spec, &s->analysis, &r.findings);
         tp_add_execution_findings(j->arena, e, j->report.spec->kernels[0], &s->equiv, &j->report.findings);
-        add_missing_evidence(j->arena, e, j->report.spec->kernels[0], s->required, &j->report.findings);
+        contradict(j);
+        add_missing_evidence(j->arena, &j->report, s->required);
     }
     apply_allow(j);
 }

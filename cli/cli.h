@@ -66,6 +66,9 @@ bool tp_write_playback(tp_cli *c, const tp_report *r, size_t room);
 
 /* Replay of a witness by the machine (analyzer/analyze.h). ctx: size_t max memory. */
 int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule);
+/* Equality for all sizes and dtype combinations; findings: what tp_analyze()
+ * says of the rules on which it rests. */
+tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_options *o, const tp_findings *findings);
 /* Findings of an execution, shrunk to small sizes. */
 void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o,
                                tp_findings *into);

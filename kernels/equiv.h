@@ -149,7 +149,13 @@ void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o,
 void tp_equiv_box(tp_arena *a, const tp_box *box, const tp_equiv_options *o, tp_equiv *out);
 
 /* Does the run earn the words of a tier, on everything that it executed? */
-typedef enum tp_evidence { TP_EVIDENCE_E1, TP_EVIDENCE_E2, TP_EVIDENCE_E3, TP_EVIDENCE_E4 } tp_evidence;
+typedef enum tp_evidence {
+    TP_EVIDENCE_E1,
+    TP_EVIDENCE_E2,
+    TP_EVIDENCE_E3,
+    TP_EVIDENCE_E4,
+    TP_EVIDENCE_E6, /* not by execution: analyzer/summary */
+} tp_evidence;
 bool tp_equiv_reaches(const tp_equiv *e, tp_evidence tier);
 
 /* Fill in r->blame. */

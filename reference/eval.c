@@ -420,3 +420,20 @@ tp_status tp_reference_run(tp_arena *a, tp_reference_request *r)
     r->undecided = e.undecided;
     return st;
 }
+
+static void find_program(void *arg)
+{
+    evaluator *e = arg;
+    if (!e->p && e->k->reference.builtin)
+        e->p = tp_builtin_program(e);
+}
+
+const tp_program *tp_reference_program(tp_arena *a, const tp_kernel *k, tp_str *why)
+{
+    evaluator e = {.arena = a, .k = k, .p = k->reference.program, .why = TP_S("there is no reference")};
+    tp_status st = tp_try(a, find_program, &e);
+    if (st == TP_E_MEMORY)
+        tp_leave(a, st);
+    *why = e.why;
+    return st == TP_OK ? e.p : NULL;
+}

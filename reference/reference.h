@@ -25,6 +25,10 @@ typedef struct tp_reference_request {
 /* Evaluate the reference. TP_E_INPUT with r->why when it cannot be. */
 tp_status tp_reference_run(tp_arena *a, tp_reference_request *r);
 
+/* The reference as a program in the language, builtins too; NULL with *why when
+ * there is none. */
+const tp_program *tp_reference_program(tp_arena *a, const tp_kernel *k, tp_str *why);
+
 /* A reference by name, `file name = descriptor name` in reference/impl: a
  * naive program in the language, written for the operands at hand. */
 typedef struct tp_builtin_call {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "analyzer/analyze.h"
+#include "analyzer/summary/summary.h"
 #include "kernels/equiv.h"
 
 #define TP_VERSION "0.1.0"
@@ -22,6 +23,7 @@ typedef struct tp_spec_report {
     tp_findings findings;
     tp_memory_table vmem;  /* limit 0: not computed */
     const tp_equiv *equiv; /* NULL: not executed */
+    tp_equality equality;  /* for all sizes; with equiv */
     tp_prover_stats stats;
     bool internal_error;
     double ms;

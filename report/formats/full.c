@@ -289,6 +289,30 @@ static void algebra_line(const painter *p, const tp_equiv *e)
     fputc('\n', p->out);
 }
 
+/* E6 */
+static void all_sizes_line(const painter *p, const tp_spec_report *s, bool verbose)
+{
+    const tp_equality *q = &s->equality;
+    fprintf(p->out, "    all sizes  ");
+    if (q->proven) {
+        fprintf(p->out, "proven over the reals, given the rules above: %u obligation%s", q->obligations,
+                q->obligations == 1 ? "" : "s");
+        if (q->certified < q->obligations)
+            fprintf(p->out, ", %u of them with certificate", q->certified);
+        else if (q->obligations)
+            fputs(", each with certificate", p->out);
+    } else {
+        fprintf(p->out, "not shown: %.*s", TP_FMT(q->reason));
+        if (q->loc.end > q->loc.start) {
+            tp_linecol at = tp_linecol_of(s->source, q->loc.start);
+            fprintf(p->out, " (line %u)", at.line);
+        }
+        if (verbose && q->detail.n)
+            fprintf(p->out, "\n               %.*s", TP_FMT(q->detail));
+    }
+    fputc('\n', p->out);
+}
+
 /* E1 */
 static void rounding_line(const painter *p, const tp_equiv *e, const tp_kernel *k)
 {
@@ -327,6 +351,7 @@ static void equivalence(const painter *p, const tp_report *r, const tp_spec_repo
         fprintf(p->out, "  equivalence  %stested%s on %u case%s (seed %llu)\n", paint(p, GREEN), paint(p, PLAIN),
                 e->equal, e->equal == 1 ? "" : "s", (unsigned long long)e->seed);
         algebra_line(p, e);
+        all_sizes_line(p, s, r->verbose);
         rounding_line(p, e, s->spec->kernels[0]);
         bits_line(p, e);
         if (e->starved)

@@ -232,15 +232,34 @@ static json *counts(const tp_tier_counts *n)
     return o;
 }
 
-static json *algebra(const tp_equiv *e)
+static json *all_sizes(const tp_equality *q)
+{
+    json *o = json_object_new_object(), *rules = json_object_new_array();
+    for (int i = 0; q->proven && tp_equality_rests_on[i]; i++)
+        json_object_array_add(rules, json_object_new_string(tp_equality_rests_on[i]));
+    json_object_object_add(o, "verdict", json_object_new_string(q->proven ? "proven" : "unknown"));
+    json_object_object_add(o, "grade", q->proven ? json_object_new_string(tp_grade_name(q->grade)) : NULL);
+    json_object_object_add(o, "obligations", json_object_new_int64(q->obligations));
+    json_object_object_add(o, "with_certificate", json_object_new_int64(q->certified));
+    json_object_object_add(o, "rests_on", rules);
+    json_object_object_add(o, "reason", text_or_null(q->reason));
+    json_object_object_add(o, "detail", text_or_null(q->detail));
+    return o;
+}
+
+static json *algebra(const tp_equiv *e, const tp_equality *q)
 {
     json *o = json_object_new_object(), *box = counts(&e->box);
-    const char *tier = tp_equiv_reaches(e, TP_EVIDENCE_E4) ? "E4" : tp_equiv_reaches(e, TP_EVIDENCE_E3) ? "E3" : NULL;
+    const char *tier = q->proven                               ? "E6"
+                       : tp_equiv_reaches(e, TP_EVIDENCE_E4) ? "E4"
+                       : tp_equiv_reaches(e, TP_EVIDENCE_E3) ? "E3"
+                                                             : NULL;
     json_object_object_add(box, "shapes", json_object_new_int64((int64_t)e->box_shapes));
     json_object_object_add(box, "sizes", text_or_null(e->box_text));
     json_object_object_add(o, "tier", tier ? json_object_new_string(tier) : NULL);
     json_object_object_add(o, "cases", counts(&e->algebra));
     json_object_object_add(o, "box", box);
+    json_object_object_add(o, "all_sizes", all_sizes(q));
     json_object_object_add(o, "false_acceptance_log2", isfinite(e->chance) ? number(-e->chance) : NULL);
     json_object_object_add(o, "maxima", json_object_new_string(e->ordered ? "ordered" : "oracle"));
     json_object_object_add(o, "uninterpreted_functions", json_object_new_boolean(e->tags));
@@ -267,7 +286,7 @@ static json *bits(const tp_equiv *e)
     return o;
 }
 
-static json *equivalence(const tp_equiv *e)
+static json *equivalence(const tp_equiv *e, const tp_equality *q)
 {
     static const char *const NAMES[] = {"equal", "different", "trapped", "skipped"};
     if (!e)
@@ -301,7 +320,7 @@ static json *equivalence(const tp_equiv *e)
                                                                                                        : "unknown"));
     json_object_object_add(o, "tested", json_object_new_int64(e->equal));
     json_object_object_add(o, "seed", json_object_new_int64((int64_t)e->seed));
-    json_object_object_add(o, "algebra", algebra(e));
+    json_object_object_add(o, "algebra", algebra(e, q));
     json_object_object_add(o, "rounding", rounding(e));
     json_object_object_add(o, "bits", bits(e));
     json_object_object_add(o, "left_out_for_memory", json_object_new_int64(e->starved));
@@ -322,7 +341,7 @@ static json *spec(const tp_spec_report *s)
         json_object_array_add(list, finding(s->source, &s->findings.at[i]));
     json_object_object_add(o, "findings", list);
     json_object_object_add(o, "memory", memory(&s->vmem));
-    json_object_object_add(o, "equivalence", equivalence(s->equiv));
+    json_object_object_add(o, "equivalence", equivalence(s->equiv, &s->equality));
     return o;
 }
 

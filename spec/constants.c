@@ -1,6 +1,6 @@
-#include <math.h>
+#include "spec/constants.h"
 
-#include "domains/domain.h"
+#include <math.h>
 
 enum { LARGEST_TERM = 1000, LARGEST_ROOT = 1 << 20 };
 

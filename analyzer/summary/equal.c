@@ -1,0 +1,372 @@
+/* Two normal forms are equal: by their handles, or because the prover shows
+ * that indices are equal and that folds go over the same points. */
+#include "analyzer/summary/sum.h"
+
+enum { MAX_CASES = 5, MAX_QUESTIONS = 4000 };
+
+/* ---- questions to the prover ---- */
+
+tp_expr summary_index(summary *s, const char *name, tp_expr extent)
+{
+    tp_expr e = tp_sym_new(s->p, tp_printf(s->arena, "%s%u", name, s->vars.len));
+    tp_var x = {.sym = (uint32_t)tp_expr_get(s->p, e)->value,
+                .lo = tp_const(s->p, 0),
+                .hi = tp_expr_normal(s->p, tp_op2(s->p, TP_E_SUB, extent, tp_const(s->p, 1))),
+                .multiple_of = 1,
+                .step = true};
+    tp_push(s->arena, s->vars, x);
+    return e;
+}
+
+premises premises_with(summary *s, const premises *p, tp_expr also)
+{
+    premises r = *p;
+    if (r.n == sizeof r.at / sizeof *r.at)
+        summary_stop(s, TP_S("there are too many cases"));
+    r.at[r.n++] = also;
+    return r;
+}
+
+/* `thorough`: with search and solvers, too. */
+static bool ask(summary *s, const premises *p, tp_expr goal, bool thorough)
+{
+    tp_expr copy[48];
+    int64_t v;
+    goal = condition_normal(s, goal, false);
+    if (tp_expr_is_const(s->p, goal, &v))
+        return v != 0;
+    uint32_t key[52] = {goal.id, thorough}, len = 2;
+    for (uint32_t i = 0; i < p->n; i++)
+        key[len++] = p->at[i].id;
+    tp_buf b = {.arena = s->arena};
+    tp_buf_str(&b, (tp_str){(const char *)key, len * sizeof *key});
+    tp_str text = tp_buf_view(&b);
+    uint32_t known = tp_map_get(&s->asked, text);
+    if (known)
+        return known == 2;
+    if (++s->questions > MAX_QUESTIONS)
+        summary_stop(s, TP_S("too many conditions have to be decided"));
+    memcpy(copy, p->at, p->n * sizeof *copy);
+    tp_claim c = {.goal = goal,
+                  .over_steps = true,
+                  .premises = copy,
+                  .npremises = p->n,
+                  .extra = s->vars.at,
+                  .nextra = s->vars.len,
+                  .subject = TP_S("equality")};
+    bool yes = tp_claim_follows(s->a, &c);
+    if (yes || thorough) { /* by the prover that keeps the books */
+        tp_decision d = tp_claim_decide(s->a, &c);
+        yes = d.verdict == TP_PROVEN;
+        s->out->obligations += yes;
+        s->out->certified += yes && d.grade == TP_GRADE_CERT;
+        if (yes && d.grade > s->out->grade)
+            s->out->grade = d.grade;
+    }
+    tp_map_set(s->arena, &s->asked, text, yes ? 2 : 1);
+    return yes;
+}
+
+bool summary_follows(summary *s, const premises *p, tp_expr goal)
+{
+    return ask(s, p, goal, false);
+}
+
+bool summary_proves(summary *s, const premises *p, tp_expr goal)
+{
+    return ask(s, p, goal, true);
+}
+
+int summary_decides(summary *s, tp_expr condition, void *p)
+{
+    if (summary_follows(s, p, condition))
+        return 1;
+    return summary_follows(s, p, condition_normal(s, condition, true)) ? -1 : 0;
+}
+
+/* ---- comparing ---- */
+
+static bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);
+
+static bool indices_equal(summary *s, const premises *p, tp_expr a, tp_expr b)
+{
+    return tp_same(tp_expr_normal(s->p, a), tp_expr_normal(s->p, b)) ||
+           summary_proves(s, p, tp_op2(s->p, TP_E_EQ, a, b));
+}
+
+/* The fold's points: 0 <= counter < extent, and the guards, with other symbols. */
+typedef struct points {
+    tp_expr inside[2 * MAX_COUNTERS + MAX_GUARDS];
+    uint32_t n;
+    uint32_t body;
+} points;
+
+static points points_of(summary *s, const atom *f, const uint32_t *order, const tp_expr *symbol)
+{
+    uint32_t n = tp_sym_count(s->p);
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n), zero = tp_const(s->p, 0);
+    points r = {.n = 0};
+    for (uint32_t i = 0; i < f->counters; i++)
+        with[f->counter[order[i]]] = symbol[i];
+    for (uint32_t i = 0; i < f->counters; i++) {
+        tp_expr extent = tp_expr_subst(s->p, f->extent[order[i]], with, n);
+        r.inside[r.n++] = condition_normal(s, tp_op2(s->p, TP_E_GE, symbol[i], zero), false);
+        r.inside[r.n++] = condition_normal(s, tp_op2(s->p, TP_E_LT, symbol[i], extent), false);
+    }
+    for (uint32_t i = 0; i < f->nguards; i++)
+        r.inside[r.n++] = condition_normal(s, tp_expr_subst(s->p, f->guard[i], with, n), false);
+    r.body = sum_subst(s, f->arg[0], with, n);
+    return r;
+}
+
+static premises inside(summary *s, const premises *p, const points *x)
+{
+    premises r = *p;
+    for (uint32_t i = 0; i < x->n; i++)
+        r = premises_with(s, &r, x->inside[i]);
+    return r;
+}
+
+static bool all_inside(summary *s, const premises *p, const points *from, const points *to)
+{
+    premises here = inside(s, p, from);
+    for (uint32_t i = 0; i < to->n; i++)
+        if (!summary_proves(s, &here, to->inside[i]))
+            return false;
+    return true;
+}
+
+/* The same points, and the same at each of them. */
+static bool folds_match(summary *s, const premises *p, const atom *a, const atom *b, const uint32_t *order, int cases)
+{
+    static const uint32_t straight[MAX_COUNTERS] = {0, 1, 2, 3, 4, 5};
+    tp_expr symbol[MAX_COUNTERS];
+    for (uint32_t i = 0; i < a->counters; i++) /* bounds are among the premises */
+        symbol[i] = summary_index(s, "p", tp_const(s->p, (int64_t)1 << 60));
+    points x = points_of(s, a, straight, symbol), y = points_of(s, b, order, symbol);
+    if (!all_inside(s, p, &x, &y) || !all_inside(s, p, &y, &x))
+        return false;
+    premises here = inside(s, p, &x);
+    return sums_equal(s, &here, x.body, y.body, cases);
+}
+
+static bool some_order(summary *s, const premises *p, const atom *a, const atom *b, uint32_t *order, uint32_t n,
+                       int cases)
+{
+    if (n == a->counters)
+        return folds_match(s, p, a, b, order, cases);
+    for (uint32_t i = 0; i < b->counters; i++) {
+        bool taken = false;
+        for (uint32_t k = 0; k < n; k++)
+            taken |= order[k] == i;
+        order[n] = i;
+        if (!taken && some_order(s, p, a, b, order, n + 1, cases))
+            return true;
+    }
+    return false;
+}
+
+static bool atoms_equal(summary *s, const premises *p, uint32_t x, uint32_t y, int cases)
+{
+    const atom a = *atom_get(s, x), b = *atom_get(s, y);
+    if (x == y)
+        return true;
+    if (a.kind != b.kind || a.prim != b.prim || a.counters != b.counters || a.rank != b.rank ||
+        a.operand != b.operand || a.number != b.number)
+        return false;
+    switch (a.kind) {
+    case ATOM_REAL: return a.real == b.real;
+    case ATOM_INDEX: return indices_equal(s, p, a.e, b.e);
+    case ATOM_ELEMENT:
+        for (uint32_t d = 0; d < a.rank; d++)
+            if (!indices_equal(s, p, a.at[d], b.at[d]))
+                return false;
+        return true;
+    case ATOM_FOLD: {
+        uint32_t order[MAX_COUNTERS];
+        return some_order(s, p, &a, &b, order, 0, cases);
+    }
+    case ATOM_APPLY:
+    case ATOM_INVERSE: break;
+    }
+    if (!tp_same(a.e, b.e))
+        return false;
+    bool straight = true,
+         crossed = a.prim == TP_P_MAXIMUM || a.prim == TP_P_MINIMUM || a.prim == TP_P_EQ || a.prim == TP_P_NE;
+    for (int i = 0; i < 3 && straight; i++)
+        straight = (a.arg[i] == 0) == (b.arg[i] == 0) && (!a.arg[i] || sums_equal(s, p, a.arg[i], b.arg[i], cases));
+    return straight ||
+           (crossed && sums_equal(s, p, a.arg[0], b.arg[1], cases) && sums_equal(s, p, a.arg[1], b.arg[0], cases));
+}
+
+static bool products_equal(summary *s, const premises *p, const product *a, const product *b, int cases)
+{
+    bool taken[MAX_FACTORS] = {false};
+    if (a->num != b->num || a->den != b->den || a->nfactors != b->nfactors || (a->exponent == 0) != (b->exponent == 0))
+        return false;
+    for (uint32_t i = 0; i < a->nfactors; i++) {
+        bool found = false;
+        for (int look = 0; look < 2 && !found; look++) /* the same handle first */
+            for (uint32_t k = 0; k < b->nfactors && !found; k++) {
+                if (taken[k] || a->factor[i].power != b->factor[k].power ||
+                    (look == 0 && a->factor[i].atom != b->factor[k].atom))
+                    continue;
+                found = look == 0 || atoms_equal(s, p, a->factor[i].atom, b->factor[k].atom, cases);
+                taken[k] |= found;
+            }
+        if (!found)
+            return false;
+    }
+    return !a->exponent || sums_equal(s, p, a->exponent, b->exponent, cases);
+}
+
+static bool same_guards(const product *a, const product *b)
+{
+    return a->nguards == b->nguards && memcmp(a->guard, b->guard, a->nguards * sizeof *a->guard) == 0;
+}
+
+/* Product by product, guards as they are written. */
+static bool paired(summary *s, const premises *p, const sum *a, const sum *b, int cases)
+{
+    bool *taken = TP_NEWN(s->arena, bool, b->n + 1);
+    if (a->n != b->n)
+        return false;
+    for (uint32_t i = 0; i < a->n; i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < b->n && !found; k++) {
+            if (taken[k] || !same_guards(&a->at[i], &b->at[k]))
+                continue;
+            premises here = *p;
+            for (uint32_t g = 0; g < a->at[i].nguards; g++)
+                here = premises_with(s, &here, a->at[i].guard[g]);
+            found = products_equal(s, &here, &a->at[i], &b->at[k], cases);
+            taken[k] = found;
+        }
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static tp_expr first_guard(const sum *a)
+{
+    for (uint32_t i = 0; i < a->n; i++)
+        if (a->at[i].nguards)
+            return a->at[i].guard[0];
+    return (tp_expr){0};
+}
+
+static bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases)
+{
+    if (a == b)
+        return true;
+    a = sum_under(s, p, a);
+    b = sum_under(s, p, b);
+    if (a == b)
+        return true;
+    const sum x = *sum_get(s, a), y = *sum_get(s, b);
+    if (paired(s, p, &x, &y, cases))
+        return true;
+    tp_expr guard = first_guard(&x);
+    if (!guard.id)
+        guard = first_guard(&y);
+    if (!guard.id || cases == 0)
+        return false;
+    premises yes = premises_with(s, p, guard), no = premises_with(s, p, condition_normal(s, guard, true));
+    return sums_equal(s, &yes, a, b, cases - 1) && sums_equal(s, &no, a, b, cases - 1);
+}
+
+bool terms_equal(summary *s, const premises *p, term a, term b)
+{
+    a = term_decided(s, a, summary_decides, (void *)(uintptr_t)p);
+    b = term_decided(s, b, summary_decides, (void *)(uintptr_t)p);
+    return sums_equal(s, p, sum_of_term(s, a), sum_of_term(s, b), MAX_CASES);
+}
+
+/* ---- all of it ---- */
+
+typedef struct proving {
+    summary *s;
+    const tp_program *reference;
+} proving;
+
+static tp_str sum_text(summary *s, term t)
+{
+    enum { MOST = 400 };
+    tp_buf b = {.arena = s->arena};
+    sum_print(s, &b, sum_of_term(s, t));
+    tp_str text = tp_buf_view(&b);
+    return text.n <= MOST ? text : tp_printf(s->arena, "%.*s...", MOST, text.p);
+}
+
+static _Noreturn void stop_at_difference(summary *s, const tp_operand *o, term kernel, term reference)
+{
+    s->out->detail =
+        tp_printf(s->arena, "%.*s; in the reference %.*s", TP_FMT(sum_text(s, kernel)), TP_FMT(sum_text(s, reference)));
+    summary_stop(s, tp_printf(s->arena, "output `%.*s` is not seen to be equal", TP_FMT(o->name)));
+}
+
+static void prove_all(void *arg)
+{
+    static const premises nothing = {.n = 0};
+    proving *w = arg;
+    summary *s = w->s;
+    const tp_kernel *k = s->k;
+    evaluation *body = evaluate(s, k->body, true), *reference = evaluate(s, w->reference, false);
+    for (uint32_t i = 0; i < k->noutputs; i++) {
+        uint32_t operand = k->ninputs + i;
+        const tp_operand *o = &k->operands[operand];
+        tp_vid value = reference->p->operand_value[operand];
+        tp_expr at[TP_MAX_RANK];
+        s->node = NULL;
+        s->syntax = NULL;
+        if (o->discard || value < 0)
+            continue;
+        for (uint32_t d = 0; d < o->rank; d++)
+            at[d] = summary_index(s, "e", o->shape[d]);
+        term is = output_element(body, operand, at), wanted = element_of(reference, value, at);
+        premises p = nothing;
+        if (o->valid.id) { /* only these elements are compared */
+            tp_expr *with = TP_NEWN(s->arena, tp_expr, tp_sym_count(s->p));
+            for (uint32_t d = 0; d < o->rank; d++)
+                with[o->element_syms[d]] = at[d];
+            p = premises_with(s, &p, tp_expr_subst(s->p, o->valid, with, tp_sym_count(s->p)));
+        }
+        s->node = NULL;
+        s->syntax = NULL;
+        if (!terms_equal(s, &p, is, wanted))
+            stop_at_difference(s, o, is, wanted);
+    }
+}
+
+void tp_prove_equality(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
+                       tp_equality *out)
+{
+    tp_analysis *analysis = tp_analysis_begin(a, k, o);
+    summary s = {.arena = a, .a = analysis, .k = k, .p = k->exprs, .out = out};
+    proving w = {&s, reference};
+    *out = (tp_equality){.grade = TP_GRADE_CERT};
+    tp_status st = tp_try(a, prove_all, &w);
+    tp_analysis_end(analysis);
+    if (st == TP_E_MEMORY)
+        tp_leave(a, st);
+    out->proven = st == TP_OK && !tp_exprs_overflowed(s.p);
+    if (!out->proven && !out->reason.n)
+        out->reason = TP_S("an expression is too large");
+}
+
+const char *const tp_equality_rests_on[] = {"TP006", "TP007", "TP008", "TP101", "TP102", "TP103",
+                                            "TP104", "TP105", "TP401", "TP402", "TP403", "TP404",
+                                            "TP405", "TP406", "TP501", "TP503", NULL};
+
+const char *tp_equality_without(const tp_findings *findings)
+{
+    for (int r = 0; tp_equality_rests_on[r]; r++)
+        for (uint32_t i = 0; i < findings->len; i++) {
+            const tp_finding *f = &findings->at[i];
+            if (strcmp(f->rule, tp_equality_rests_on[r]) == 0 && f->verdict != TP_PROVEN && f->verdict != TP_ADVICE &&
+                f->verdict != TP_NOT_APPLICABLE)
+                return tp_equality_rests_on[r];
+        }
+    return NULL;
+}

@@ -1,0 +1,131 @@
+/* Shared by the files of analyzer/summary/. */
+#ifndef TP_SUMMARY_INTERNAL_H
+#define TP_SUMMARY_INTERNAL_H
+
+#include "analyzer/internal.h"
+#include "analyzer/summary/summary.h"
+#include "base/map.h"
+
+/* ---- terms: one element, as a tree over index expressions; hash-consed ---- */
+
+typedef struct term {
+    uint32_t id; /* 0: none */
+} term;
+
+typedef enum term_kind {
+    T_INTEGER, /* the value of `e`: an integer, or a condition as 0 or 1 */
+    T_REAL,    /* `real`, as it is written; infinities too */
+    T_READ,    /* array element `at` of input `operand` */
+    T_BEFORE,  /* lane `at` of output window or scratch `operand`, as the step finds it */
+    T_AFTER,   /* the same, as the step leaves it */
+    T_APPLY,   /* `prim` of arg[]; `e` the exponent of a power */
+    T_SELECT,  /* arg[0] if `e` else arg[1] */
+    T_FOLD,    /* `prim` (a reduction) of arg[0] for symbol `sym` from 0 below `e` */
+} term_kind;
+
+typedef struct term_node {
+    term_kind kind;
+    tp_prim prim;
+    double real;
+    tp_expr e;
+    uint32_t operand, sym, rank;
+    tp_expr at[TP_MAX_RANK];
+    term arg[3];
+} term_node;
+
+typedef struct summary {
+    tp_arena *arena;
+    tp_analysis *a;
+    const tp_kernel *k;
+    tp_exprs *p;
+    tp_equality *out;
+    TP_VEC(term_node) terms;
+    tp_map known;        /* terms by contents */
+    TP_VEC(tp_var) vars; /* indices and counters, in order of birth */
+    uint32_t steps;      /* work so far; bounded */
+    tp_map asked;        /* questions to the prover: 1 no, 2 yes */
+    uint32_t questions;
+    const tp_node *node; /* where we are, for messages */
+    const tp_syntax *syntax;
+    struct sums *sums; /* sum.c */
+} summary;
+
+/* It ends here: why. */
+_Noreturn void summary_stop(summary *s, tp_str why);
+
+/* term.c */
+const term_node *term_get(const summary *s, term t);
+term term_integer(summary *s, tp_expr e);
+term term_real(summary *s, double v);
+term term_element(summary *s, term_kind kind, uint32_t operand, uint32_t rank, const tp_expr *at);
+term term_apply(summary *s, tp_prim prim, term a, term b, term c, int64_t exponent);
+term term_select(summary *s, tp_expr condition, term a, term b);
+term term_fold(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term body);
+/* Symbols replaced, indices in normal form again. */
+term term_subst(summary *s, term t, const tp_expr *with, uint32_t n);
+/* Is some node of that kind, of that operand (UINT32_MAX: any), in it? */
+bool term_mentions(summary *s, term t, term_kind kind, uint32_t operand);
+/* Conditions that are decided by `decide` (1, -1, 0: not) put in. */
+term term_decided(summary *s, term t, int (*decide)(summary *s, tp_expr condition, void *ctx), void *ctx);
+/* Replace the elements of one operand: by(lane indices). */
+typedef term (*term_replacer)(summary *s, const term_node *n, void *ctx);
+term term_replace(summary *s, term t, term_replacer by, void *ctx);
+/* Every `from` in t replaced. */
+term term_exchange(summary *s, term t, term from, term to);
+void term_print(summary *s, tp_buf *b, term t);
+
+/* A new index from 0 below `extent`. */
+tp_expr summary_index(summary *s, const char *name, tp_expr extent);
+
+/* ---- conditions ---- */
+
+/* What holds here: premises, beside the spec's facts and the ranges of all indices. */
+typedef struct premises {
+    tp_expr at[48];
+    uint32_t n;
+} premises;
+premises premises_with(summary *s, const premises *p, tp_expr also);
+/* Does it follow? Cheap. */
+bool summary_follows(summary *s, const premises *p, tp_expr goal);
+/* The same, recorded as an obligation of the proof. */
+bool summary_proves(summary *s, const premises *p, tp_expr goal);
+/* 1: it follows from the premises (ctx), -1: its negation does, 0: neither is seen. For term_decided(). */
+int summary_decides(summary *s, tp_expr condition, void *ctx);
+/* Comparisons as x >= 0, x == 0, x != 0 over normal forms; negation pushed down. */
+tp_expr condition_normal(summary *s, tp_expr e, bool negated);
+
+/* ---- element.c: a program at symbolic indices ---- */
+
+/* Contents of a ref, or of a variable: the newest store first. */
+typedef struct stored {
+    tp_expr path;           /* when the statement runs */
+    const tp_access *where; /* NULL: all of it */
+    tp_vid value;
+    const struct stored *older; /* NULL: as the step found it */
+} stored;
+
+typedef struct evaluation {
+    summary *s;
+    const tp_program *p;
+    bool body;                    /* else a reference */
+    const tp_inst **by;           /* per value: its instruction */
+    const stored **loaded;        /* per value: what a load or a variable sees */
+    const stored **refs, **slots; /* now: per operand; per value */
+    const stored **final;         /* per operand: after the step */
+    tp_map elements;              /* by value and indices */
+} evaluation;
+
+/* Walk the program: who computes what, and what memory holds after it. */
+evaluation *evaluate(summary *s, const tp_program *p, bool body);
+/* Element `at` of a value. */
+term element_of(evaluation *v, tp_vid value, const tp_expr *at);
+/* Lane `at` of an operand after the step. */
+term element_after(evaluation *v, uint32_t operand, const tp_expr *at);
+
+/* grid.c: element `at` of output o after the whole grid. */
+term output_element(evaluation *v, uint32_t operand, const tp_expr *at);
+
+/* equal.c */
+bool terms_equal(summary *s, const premises *p, term a, term b);
+
+#endif

@@ -1,0 +1,41 @@
+/* Is the kernel what its reference says, for all sizes? */
+#include "cli/cli.h"
+#include "reference/reference.h"
+
+static bool was_run(const tp_analysis_options *o, const char *code)
+{
+    for (size_t i = 0; i < o->nonly; i++)
+        if (strcmp(o->only[i]->code, code) == 0)
+            return true;
+    return false;
+}
+
+tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_options *o, const tp_findings *findings)
+{
+    tp_equality all = {.proven = true, .grade = TP_GRADE_CERT};
+    const char *without = tp_equality_without(findings);
+    for (int i = 0; tp_equality_rests_on[i]; i++)
+        if (!was_run(o, tp_equality_rests_on[i]))
+            return (tp_equality){.reason =
+                                     tp_printf(a, "it rests on %s, which was not asked for", tp_equality_rests_on[i])};
+    if (without)
+        return (tp_equality){.reason = tp_printf(a, "it rests on %s, which is not proven", without)};
+    for (uint32_t i = 0; i < s->nkernels && all.proven; i++) {
+        const tp_kernel *k = s->kernels[i];
+        tp_equality one = {.proven = false};
+        const tp_program *p = k->body ? tp_reference_program(a, k, &one.reason) : NULL;
+        if (p)
+            tp_prove_equality(a, k, p, o, &one);
+        else if (!k->body)
+            one.reason = TP_S("there is no body");
+        all.obligations += one.obligations;
+        all.certified += one.certified;
+        if (one.grade > all.grade)
+            all.grade = one.grade;
+        all.proven = one.proven;
+        all.reason = one.reason;
+        all.detail = one.detail;
+        all.loc = one.loc;
+    }
+    return all;
+}

@@ -1,0 +1,28 @@
+/* What the constants of a program stand for. */
+#ifndef TP_CONSTANTS_H
+#define TP_CONSTANTS_H
+
+#include <stdbool.h>
+
+/* A constant of a program, as its author may have meant it. Authors round
+ * irrational and decimal numbers to float32 or to double; two spellings of one
+ * number are one constant. */
+typedef enum tp_constant_kind {
+    TP_CONSTANT_EXACT,    /* at most 12 bits: the number itself */
+    TP_CONSTANT_FRACTION, /* a / b, both at most 1000 */
+    TP_CONSTANT_ROOT,     /* the square root of the integer a */
+    TP_CONSTANT_INVERSE_ROOT,
+    TP_CONSTANT_OTHER, /* to be told from others only by its first 24 bits */
+} tp_constant_kind;
+typedef struct tp_constant {
+    tp_constant_kind kind;
+    double sign, a, b; /* OTHER, EXACT: the number is sign * a */
+    bool times_log2e;  /* the class is that of the number divided by log2(e) */
+} tp_constant;
+tp_constant tp_constant_of(double x);
+/* How far the meant number may lie from x: half a unit of the last place of
+ * the float type to which x looks rounded; 0 for EXACT and for stand-ins of
+ * infinity (2^20 and more). */
+double tp_constant_slack(double x);
+
+#endif
