@@ -276,11 +276,16 @@ static bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, in
     return sums_equal(s, &yes, a, b, cases - 1) && sums_equal(s, &no, a, b, cases - 1);
 }
 
-bool terms_equal(summary *s, const premises *p, term a, term b)
+bool terms_equal(summary *s, const premises *p, term a, term b, bool reference)
 {
     a = term_decided(s, a, summary_decides, (void *)(uintptr_t)p);
     b = term_decided(s, b, summary_decides, (void *)(uintptr_t)p);
-    return sums_equal(s, p, sum_of_term(s, a), sum_of_term(s, b), MAX_CASES);
+    s->strict = true;
+    uint32_t x = sum_of_term(s, a);
+    s->strict = !reference;
+    uint32_t y = sum_of_term(s, b);
+    s->strict = false;
+    return sums_equal(s, p, x, y, MAX_CASES);
 }
 
 /* ---- all of it ---- */
@@ -334,23 +339,29 @@ static void prove_all(void *arg)
         }
         s->node = NULL;
         s->syntax = NULL;
-        if (!terms_equal(s, &p, is, wanted))
+        if (!terms_equal(s, &p, is, wanted, true))
             stop_at_difference(s, o, is, wanted);
     }
+}
+
+summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o, tp_equality *out)
+{
+    summary *s = TP_NEW(arena, summary);
+    *s = (summary){.arena = arena, .a = tp_analysis_begin(arena, k, o), .k = k, .p = k->exprs, .out = out};
+    *out = (tp_equality){.grade = TP_GRADE_CERT};
+    return s;
 }
 
 void tp_prove_equality(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
                        tp_equality *out)
 {
-    tp_analysis *analysis = tp_analysis_begin(a, k, o);
-    summary s = {.arena = a, .a = analysis, .k = k, .p = k->exprs, .out = out};
-    proving w = {&s, reference};
-    *out = (tp_equality){.grade = TP_GRADE_CERT};
+    proving w = {summary_new(a, k, o, out), reference};
     tp_status st = tp_try(a, prove_all, &w);
-    tp_analysis_end(analysis);
+    bool overflowed = tp_exprs_overflowed(k->exprs);
+    tp_analysis_end(w.s->a);
     if (st == TP_E_MEMORY)
         tp_leave(a, st);
-    out->proven = st == TP_OK && !tp_exprs_overflowed(s.p);
+    out->proven = st == TP_OK && !overflowed;
     if (!out->proven && !out->reason.n)
         out->reason = TP_S("an expression is too large");
 }

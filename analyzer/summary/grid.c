@@ -333,7 +333,7 @@ static void recognise(grid *g, uint32_t operand)
     }
     term first = in_first_step(g, f->part, f->first);
     base = in_first_step(g, placed(g, base), f->first);
-    if (terms_equal(s, &nothing, base, first))
+    if (terms_equal(s, &nothing, base, first, false))
         return;
     if (f->fold != TP_P_SUM || f->scaled)
         summary_stop(s,

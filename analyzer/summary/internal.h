@@ -45,12 +45,15 @@ typedef struct summary {
     uint32_t steps;      /* work so far; bounded */
     tp_map asked;        /* questions to the prover: 1 no, 2 yes */
     uint32_t questions;
+    bool strict;         /* what may be undefined must not vanish: of the kernel, not of the reference */
     const tp_node *node; /* where we are, for messages */
     const tp_syntax *syntax;
     struct sums *sums; /* sum.c */
 } summary;
 
-/* It ends here: why. */
+/* A summary in the making; its analysis is ended with tp_analysis_end(s->a). */
+summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o, tp_equality *out);
+/* It ends here: why. Leaves with TP_E_INPUT. */
 _Noreturn void summary_stop(summary *s, tp_str why);
 
 /* term.c */
@@ -125,7 +128,8 @@ term element_after(evaluation *v, uint32_t operand, const tp_expr *at);
 /* grid.c: element `at` of output o after the whole grid. */
 term output_element(evaluation *v, uint32_t operand, const tp_expr *at);
 
-/* equal.c */
-bool terms_equal(summary *s, const premises *p, term a, term b);
+/* equal.c: wherever b is defined, a is and has its value. `reference`: b is of
+ * the reference; else a is defined wherever b is, too. */
+bool terms_equal(summary *s, const premises *p, term a, term b, bool reference);
 
 #endif

@@ -48,16 +48,72 @@ typedef struct atom {
     tp_expr guard[MAX_GUARDS];
 } atom;
 
+/* Everything that is known so far. */
+enum { MAX_DEPTH = 8 };
+struct sums {
+    TP_VEC(sum) sums;
+    TP_VEC(atom) atoms;
+    tp_map known, of_term;
+    uint32_t own[MAX_DEPTH][MAX_COUNTERS]; /* symbols that only folds bind, by how deep folds are nested in them; + 1 */
+};
+
 const sum *sum_get(const summary *s, uint32_t id);
 const atom *atom_get(const summary *s, uint32_t id);
 uint32_t sum_of_term(summary *s, term t);
-/* Every index expression in it replaced by map(it). */
-typedef tp_expr (*index_map)(summary *s, tp_expr e, void *ctx);
-uint32_t sum_mapped(summary *s, uint32_t id, index_map map, void *ctx);
 /* Symbols replaced; those that a fold binds stay. */
 uint32_t sum_subst(summary *s, uint32_t id, const tp_expr *with, uint32_t n);
 /* What is left under premises: guards that follow are gone, and products of which one is refuted. */
 uint32_t sum_under(summary *s, const premises *p, uint32_t id);
 void sum_print(summary *s, tp_buf *b, uint32_t id);
+
+/* sum.c: arithmetic */
+struct sums *sum_pool(summary *s);
+_Noreturn void sum_too_large(summary *s);
+uint32_t sum_intern(summary *s, const product *at, uint32_t n);
+uint32_t atom_intern(summary *s, const atom *a);
+/* Sorted, like products added; the array is used up. */
+uint32_t sum_from(summary *s, product *at, uint32_t n);
+uint32_t sum_constant(summary *s, int64_t v);
+uint32_t sum_add(summary *s, uint32_t a, uint32_t b, int64_t scale);
+uint32_t sum_multiply(summary *s, uint32_t a, uint32_t b);
+uint32_t sum_of_atom(summary *s, const atom *a, int power);
+uint32_t sum_of_index(summary *s, tp_expr e);
+/* [condition] x; and the value of a choice, a conjunction being one condition after the other. */
+uint32_t sum_guarded(summary *s, tp_expr condition, uint32_t x);
+uint32_t sum_chosen(summary *s, tp_expr condition, uint32_t yes, uint32_t no);
+product product_of(int64_t num, int64_t den);
+void product_reduce(summary *s, product *p);
+/* Adds a condition, conjunctions taken apart; false: the product is 0 then. */
+bool product_guard(summary *s, product *p, tp_expr condition);
+/* atom^power joins. Powers of both signs stay apart where the atom may be 0. */
+void product_factor(summary *s, product *p, uint32_t atom, int power);
+bool product_multiply(summary *s, product *p, const product *by);
+/* Never 0? Then x / x = 1. Is it 0 or 1? */
+bool atom_never_0(summary *s, const atom *a);
+bool atom_is_condition(const atom *a);
+
+/* laws.c */
+uint32_t sum_inverse(summary *s, uint32_t x);
+uint32_t sum_exponential(summary *s, uint32_t x);
+/* An operation that is not linear. */
+uint32_t sum_applied(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth);
+/* Every index expression in it replaced by map(it). */
+typedef tp_expr (*index_map)(summary *s, tp_expr e, void *ctx);
+uint32_t sum_mapped(summary *s, uint32_t id, index_map map, void *ctx);
+
+/* fold.c */
+/* The sum of x for symbol `sym` from 0 below extent; the fold that a term is, of another operation. */
+uint32_t fold_sum(summary *s, uint32_t sym, tp_expr extent, uint32_t x);
+uint32_t fold_of_term(summary *s, const term_node *fold);
+/* With fresh indices for counters, about which the prover can be asked; and back. */
+atom fold_opened(summary *s, uint32_t id);
+uint32_t fold_intern(summary *s, atom *f);
+/* Is some point in the fold, for all sizes? */
+bool fold_never_empty(summary *s, const atom *f);
+
+/* defined.c: has it a value wherever its inputs have one? A division by what
+ * may be 0, a logarithm or a root of what may be negative has not. */
+bool sum_is_defined(summary *s, uint32_t id);
+bool product_is_defined(summary *s, const product *p);
 
 #endif

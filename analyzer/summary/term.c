@@ -204,6 +204,27 @@ static term of_integers(summary *s, tp_prim prim, tp_expr a, tp_expr b)
     return term_integer(s, tp_op2(p, comparison(prim), a, b));
 }
 
+/* Has it surely a value? Looks no further than it has to: what is not plain is kept. */
+static bool is_plain(const summary *s, term t)
+{
+    const term_node *n = term_get(s, t);
+    switch (n->kind) {
+    case T_INTEGER:
+    case T_READ:
+    case T_BEFORE:
+    case T_AFTER: return true;
+    case T_REAL: return isfinite(n->real);
+    case T_SELECT: return is_plain(s, n->arg[0]) && is_plain(s, n->arg[1]);
+    case T_FOLD: return n->prim == TP_P_SUM && is_plain(s, n->arg[0]);
+    case T_APPLY: break;
+    }
+    bool plain = n->prim == TP_P_ADD || n->prim == TP_P_SUB || n->prim == TP_P_MUL || n->prim == TP_P_NEG ||
+                 n->prim == TP_P_EXP || n->prim == TP_P_WHERE;
+    for (int i = 0; i < 3 && n->arg[i].id && plain; i++)
+        plain = is_plain(s, n->arg[i]);
+    return plain;
+}
+
 /* What is known of an operation without looking into its arguments; no id: nothing. */
 static term by_law(summary *s, tp_prim prim, term a, term b)
 {
@@ -238,9 +259,9 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
             return term_real(s, (double)NAN);
         return lowest_a ? a : (term){0};
     case TP_P_MUL:
-        if (is_integer(s, a, &v) && (v == 0 || v == 1))
+        if (is_integer(s, a, &v) && (v == 1 || (v == 0 && is_plain(s, b))))
             return v ? b : a;
-        if (is_integer(s, b, &v) && (v == 0 || v == 1))
+        if (is_integer(s, b, &v) && (v == 1 || (v == 0 && is_plain(s, a))))
             return v ? a : b;
         return (term){0};
     case TP_P_DIV: return is_integer(s, b, &v) && v == 1 ? a : (term){0};

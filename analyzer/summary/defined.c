@@ -1,0 +1,108 @@
+#include "analyzer/summary/sum.h"
+
+#include <math.h>
+
+typedef enum sign { ANY_SIGN, AT_LEAST_0, ABOVE_0 } sign;
+
+static sign sum_sign(summary *s, uint32_t id);
+
+static sign weaker(sign a, sign b)
+{
+    return a < b ? a : b;
+}
+
+static sign atom_sign(summary *s, uint32_t id)
+{
+    static const premises nothing = {.n = 0};
+    const atom a = *atom_get(s, id);
+    tp_expr zero = tp_const(s->p, 0);
+    switch (a.kind) {
+    case ATOM_REAL: return a.real > 0 ? ABOVE_0 : ANY_SIGN;
+    case ATOM_INDEX:
+        if (summary_follows(s, &nothing, tp_op2(s->p, TP_E_GT, a.e, zero)))
+            return ABOVE_0;
+        return summary_follows(s, &nothing, tp_op2(s->p, TP_E_GE, a.e, zero)) ? AT_LEAST_0 : ANY_SIGN;
+    case ATOM_ELEMENT: return ANY_SIGN;
+    case ATOM_INVERSE: return sum_sign(s, a.arg[0]) == ABOVE_0 ? ABOVE_0 : ANY_SIGN;
+    case ATOM_FOLD: {
+        sign inside = sum_sign(s, a.arg[0]);
+        if (a.prim == TP_P_MAX || a.prim == TP_P_MIN || a.prim == TP_P_PROD)
+            return inside;
+        if (a.prim != TP_P_SUM || inside == ANY_SIGN)
+            return ANY_SIGN;
+        return inside == ABOVE_0 && fold_never_empty(s, &a) ? ABOVE_0 : AT_LEAST_0;
+    }
+    case ATOM_APPLY: break;
+    }
+    if (a.prim == TP_P_SQRT)
+        return weaker(ABOVE_0, sum_sign(s, a.arg[0])) == ABOVE_0 ? ABOVE_0 : AT_LEAST_0;
+    return a.prim == TP_P_ABS || atom_is_condition(&a) ? AT_LEAST_0 : ANY_SIGN;
+}
+
+static sign product_sign(summary *s, const product *p)
+{
+    sign r = p->num > 0 ? ABOVE_0 : ANY_SIGN;
+    for (uint32_t i = 0; i < p->nfactors && r != ANY_SIGN; i++) {
+        sign of_atom = atom_sign(s, p->factor[i].atom);
+        if (p->factor[i].power % 2 == 0)
+            of_atom = of_atom == ABOVE_0 ? ABOVE_0 : AT_LEAST_0;
+        r = weaker(r, of_atom);
+    }
+    return p->nguards ? weaker(r, AT_LEAST_0) : r;
+}
+
+/* Above 0 when no product is below it and one is above. */
+static sign sum_sign(summary *s, uint32_t id)
+{
+    const sum a = *sum_get(s, id);
+    sign all = AT_LEAST_0;
+    for (uint32_t i = 0; i < a.n; i++) {
+        sign one = product_sign(s, &a.at[i]);
+        if (one == ANY_SIGN)
+            return ANY_SIGN;
+        all = one == ABOVE_0 ? ABOVE_0 : all;
+    }
+    return all;
+}
+
+static bool atom_is_defined(summary *s, uint32_t id)
+{
+    const atom a = *atom_get(s, id);
+    for (int i = 0; i < 3; i++)
+        if (a.arg[i] && !sum_is_defined(s, a.arg[i]))
+            return false;
+    if (a.kind == ATOM_INVERSE)
+        return sum_sign(s, a.arg[0]) == ABOVE_0;
+    if (a.kind != ATOM_APPLY)
+        return true;
+    switch (a.prim) {
+    case TP_P_SQRT: return sum_sign(s, a.arg[0]) != ANY_SIGN;
+    case TP_P_LOG:
+    case TP_P_LOG2: return sum_sign(s, a.arg[0]) == ABOVE_0;
+    case TP_P_POW:
+    case TP_P_TAN:
+    case TP_P_FLOORDIV:
+    case TP_P_MOD:
+    case TP_P_LAX_DIV:
+    case TP_P_LAX_REM: return false;
+    default: return true;
+    }
+}
+
+bool product_is_defined(summary *s, const product *p)
+{
+    for (uint32_t i = 0; i < p->nfactors; i++)
+        if (!atom_is_defined(s, p->factor[i].atom) ||
+            (p->factor[i].power < 0 && atom_sign(s, p->factor[i].atom) != ABOVE_0))
+            return false;
+    return !p->exponent || sum_is_defined(s, p->exponent);
+}
+
+bool sum_is_defined(summary *s, uint32_t id)
+{
+    const sum a = *sum_get(s, id);
+    for (uint32_t i = 0; i < a.n; i++)
+        if (!product_is_defined(s, &a.at[i]))
+            return false;
+    return true;
+}

@@ -1,0 +1,383 @@
+/* Laws of operations, and normal forms from terms. */
+#include "analyzer/summary/sum.h"
+#include "base/checked.h"
+#include "spec/constants.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MAX_SPLITS = 4, MAX_POWER = 8 };
+
+/* ---- laws ---- */
+
+/* A guard in x: what is not linear looks at both cases. No id: there is none. */
+static tp_expr sum_some_guard(summary *s, uint32_t x)
+{
+    const sum *a = sum_get(s, x);
+    for (uint32_t i = 0; i < a->n; i++)
+        if (a->at[i].nguards)
+            return a->at[i].guard[0];
+    return (tp_expr){0};
+}
+
+/* x where the guard holds, or does not. */
+static uint32_t where_guard(summary *s, uint32_t x, tp_expr guard, bool holds)
+{
+    const sum a = *sum_get(s, x);
+    tp_expr yes = condition_normal(s, guard, !holds), no = condition_normal(s, guard, holds);
+    product *at = TP_NEWN(s->arena, product, a.n + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a.n; i++) {
+        product p = a.at[i];
+        bool is_0 = false;
+        p.nguards = 0;
+        for (uint32_t g = 0; g < a.at[i].nguards; g++) {
+            is_0 |= tp_same(a.at[i].guard[g], no);
+            if (!tp_same(a.at[i].guard[g], yes))
+                p.guard[p.nguards++] = a.at[i].guard[g];
+        }
+        if (!is_0)
+            at[n++] = p;
+    }
+    return sum_from(s, at, n);
+}
+
+uint32_t sum_exponential(summary *s, uint32_t x)
+{
+    if (sum_get(s, x)->n == 0)
+        return sum_constant(s, 1);
+    product p = product_of(1, 1);
+    p.exponent = x;
+    return sum_intern(s, &p, 1);
+}
+
+uint32_t sum_inverse(summary *s, uint32_t x)
+{
+    const sum a = *sum_get(s, x);
+    if (a.n == 1 && a.at[0].nguards == 0) {
+        product p = product_of(a.at[0].den, a.at[0].num);
+        product_reduce(s, &p);
+        for (uint32_t i = 0; i < a.at[0].nfactors; i++)
+            product_factor(s, &p, a.at[0].factor[i].atom, -a.at[0].factor[i].power);
+        if (a.at[0].exponent)
+            p.exponent = sum_add(s, sum_constant(s, 0), a.at[0].exponent, -1);
+        return sum_intern(s, &p, 1);
+    }
+    return sum_of_atom(s, &(atom){.kind = ATOM_INVERSE, .arg = {x}}, 1);
+}
+
+static uint32_t power(summary *s, uint32_t x, int64_t n)
+{
+    uint32_t r = sum_constant(s, 1);
+    if (n < -MAX_POWER || n > MAX_POWER)
+        sum_too_large(s);
+    if (n == 0 && s->strict && !sum_is_defined(s, x))
+        summary_stop(s, TP_S("something that may be undefined cancels"));
+    for (int64_t k = 0; k < (n < 0 ? -n : n); k++)
+        r = sum_multiply(s, r, x);
+    return n < 0 ? sum_inverse(s, r) : r;
+}
+
+/* log(exp(e) * rest) = e + log(rest) */
+static uint32_t logarithm(summary *s, uint32_t x)
+{
+    const sum a = *sum_get(s, x);
+    if (a.n != 1 || !a.at[0].exponent || a.at[0].nguards)
+        return sum_of_atom(s, &(atom){.kind = ATOM_APPLY, .prim = TP_P_LOG, .arg = {x}}, 1);
+    product rest = a.at[0];
+    rest.exponent = 0;
+    return sum_add(s, a.at[0].exponent, logarithm(s, sum_intern(s, &rest, 1)), 1);
+}
+
+static uint32_t literal(summary *s, double v)
+{
+    return sum_of_term(s, term_real(s, v));
+}
+
+static uint32_t opaque(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs)
+{
+    static const struct {
+        tp_prim from, to;
+    } TURNED[] = {{TP_P_GT, TP_P_LT}, {TP_P_GE, TP_P_LE}};
+    atom a = {.kind = ATOM_APPLY, .prim = prim, .e = tp_const(s->p, exponent)};
+    for (uint32_t i = 0; i < nargs; i++)
+        a.arg[i] = arg[i];
+    bool turn = false, symmetric = prim == TP_P_MAXIMUM || prim == TP_P_MINIMUM || prim == TP_P_EQ || prim == TP_P_NE;
+    for (int i = 0; i < 2; i++)
+        if (prim == TURNED[i].from) {
+            a.prim = TURNED[i].to;
+            turn = true;
+        }
+    if (turn || (symmetric && arg[0] > arg[1])) {
+        a.arg[0] = arg[1];
+        a.arg[1] = arg[0];
+    }
+    return sum_of_atom(s, &a, 1);
+}
+
+static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs)
+{
+    uint32_t one = sum_constant(s, 1), x = arg[0];
+    switch (prim) {
+    case TP_P_EXP: return sum_exponential(s, x);
+    case TP_P_EXPM1: return sum_add(s, sum_exponential(s, x), one, -1);
+    case TP_P_LOG: return logarithm(s, x);
+    case TP_P_LOG1P: return logarithm(s, sum_add(s, one, x, 1));
+    case TP_P_RSQRT: {
+        const uint32_t root[] = {x};
+        return sum_inverse(s, opaque(s, TP_P_SQRT, 0, root, 1));
+    }
+    case TP_P_LOGISTIC:
+        return sum_inverse(s, sum_add(s, one, sum_exponential(s, sum_add(s, sum_constant(s, 0), x, -1)), 1));
+    case TP_P_SILU: return sum_multiply(s, x, by_meaning(s, TP_P_LOGISTIC, 0, arg, 1));
+    case TP_P_GELU: {
+        uint32_t cubic = sum_multiply(s, power(s, x, 3), literal(s, 0.044715)),
+                 inner[] = {sum_multiply(s, sum_add(s, x, cubic, 1), literal(s, 0.7978845608028654))};
+        uint32_t outer = sum_add(s, one, sum_applied(s, TP_P_TANH, 0, inner, 1, 0), 1);
+        return sum_multiply(s, sum_multiply(s, x, outer), sum_inverse(s, sum_constant(s, 2)));
+    }
+    case TP_P_RELU: {
+        const uint32_t both[] = {x, sum_constant(s, 0)};
+        return opaque(s, TP_P_MAXIMUM, 0, both, 2);
+    }
+    case TP_P_INTEGER_POW: return power(s, x, exponent);
+    case TP_P_SQUARE: return sum_multiply(s, x, x);
+    default: return opaque(s, prim, exponent, arg, nargs);
+    }
+}
+
+/* An operation that is not linear: guards in its arguments are decided first. */
+uint32_t sum_applied(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth)
+{
+    for (uint32_t i = 0; i < nargs; i++) {
+        tp_expr guard = sum_some_guard(s, arg[i]);
+        if (!guard.id)
+            continue;
+        if (depth == MAX_SPLITS)
+            sum_too_large(s);
+        uint32_t yes[3], no[3];
+        for (uint32_t k = 0; k < nargs; k++) {
+            yes[k] = where_guard(s, arg[k], guard, true);
+            no[k] = where_guard(s, arg[k], guard, false);
+        }
+        return sum_chosen(s, guard, sum_applied(s, prim, exponent, yes, nargs, depth + 1),
+                          sum_applied(s, prim, exponent, no, nargs, depth + 1));
+    }
+    return by_meaning(s, prim, exponent, arg, nargs);
+}
+
+/* ---- from terms ---- */
+
+/* A literal is the constant that it stands for (spec/constants.h). */
+static uint32_t meant(summary *s, double v)
+{
+    tp_constant c = tp_constant_of(v);
+    double scale = 1;
+    while (c.a != trunc(c.a) && scale < 0x1p40)
+        c.a *= 2, scale *= 2;
+    uint32_t x;
+    if (c.kind == TP_CONSTANT_OTHER || c.a != trunc(c.a) || c.a >= 0x1p52) {
+        x = sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = c.a / scale}, 1);
+    } else {
+        product p = product_of((int64_t)c.a, (int64_t)(c.b * scale));
+        product_reduce(s, &p);
+        x = sum_intern(s, &p, 1);
+        if (c.kind == TP_CONSTANT_ROOT || c.kind == TP_CONSTANT_INVERSE_ROOT)
+            x = opaque(s, TP_P_SQRT, 0, &x, 1);
+        if (c.kind == TP_CONSTANT_INVERSE_ROOT)
+            x = sum_inverse(s, x);
+    }
+    if (c.times_log2e)
+        x = sum_multiply(s, x, sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = 1.4426950408889634}, 1));
+    return c.sign < 0 ? sum_add(s, sum_constant(s, 0), x, -1) : x;
+}
+
+/* Is it 0 under a condition? */
+static bool may_be_left_out(summary *s, uint32_t x)
+{
+    const sum a = *sum_get(s, x);
+    bool yes = a.n == 0;
+    for (uint32_t i = 0; i < a.n; i++) {
+        yes |= a.at[i].nguards > 0;
+        for (uint32_t f = 0; f < a.at[i].nfactors; f++)
+            yes |= atom_is_condition(atom_get(s, a.at[i].factor[f].atom));
+    }
+    return yes;
+}
+
+/* A mask that multiplies does not hide what is undefined, as one that selects does. */
+static uint32_t unshielded_product(summary *s, uint32_t a, uint32_t b)
+{
+    if (s->strict &&
+        ((may_be_left_out(s, a) && !sum_is_defined(s, b)) || (may_be_left_out(s, b) && !sum_is_defined(s, a))))
+        summary_stop(s, TP_S("a mask multiplies what may be undefined"));
+    return sum_multiply(s, a, b);
+}
+
+static uint32_t convert(summary *s, term t)
+{
+    const term_node n = *term_get(s, t);
+    uint32_t arg[3] = {0, 0, 0};
+    switch (n.kind) {
+    case T_INTEGER: return sum_of_index(s, n.e);
+    case T_REAL:
+        if (!isfinite(n.real))
+            summary_stop(s, TP_S("it computes with infinity"));
+        return meant(s, n.real);
+    case T_READ:
+    case T_BEFORE:
+    case T_AFTER: {
+        atom a = {.kind = ATOM_ELEMENT, .number = n.kind, .operand = n.operand, .rank = n.rank};
+        memcpy(a.at, n.at, sizeof a.at);
+        return sum_of_atom(s, &a, 1);
+    }
+    case T_SELECT: return sum_chosen(s, n.e, sum_of_term(s, n.arg[0]), sum_of_term(s, n.arg[1]));
+    case T_FOLD:
+        if (n.prim == TP_P_SUM)
+            return fold_sum(s, n.sym, n.e, sum_of_term(s, n.arg[0]));
+        return fold_of_term(s, &n);
+    case T_APPLY: break;
+    }
+    uint32_t nargs = 0;
+    for (; nargs < 3 && n.arg[nargs].id; nargs++)
+        arg[nargs] = sum_of_term(s, n.arg[nargs]);
+    int64_t exponent = 0;
+    tp_expr_is_const(s->p, n.e, &exponent);
+    uint32_t one = sum_constant(s, 1);
+    switch (n.prim) {
+    case TP_P_ADD: return sum_add(s, arg[0], arg[1], 1);
+    case TP_P_SUB: return sum_add(s, arg[0], arg[1], -1);
+    case TP_P_NEG: return sum_add(s, sum_constant(s, 0), arg[0], -1);
+    case TP_P_MUL: return unshielded_product(s, arg[0], arg[1]);
+    case TP_P_DIV: { /* of the divisor only guards are decided */
+        tp_expr guard = sum_some_guard(s, arg[1]);
+        if (!guard.id)
+            return unshielded_product(s, arg[0], sum_inverse(s, arg[1]));
+        summary_stop(s, TP_S("it divides by something that depends on a condition"));
+    }
+    /* conditions on data are 0 or 1 */
+    case TP_P_WHERE:
+        return sum_add(s, sum_multiply(s, arg[0], arg[1]), sum_multiply(s, sum_add(s, one, arg[0], -1), arg[2]), 1);
+    case TP_P_AND: return sum_multiply(s, arg[0], arg[1]);
+    case TP_P_OR: return sum_add(s, sum_add(s, arg[0], arg[1], 1), sum_multiply(s, arg[0], arg[1]), -1);
+    case TP_P_INVERT: return sum_add(s, one, arg[0], -1);
+    default: return sum_applied(s, n.prim, exponent, arg, nargs, 0);
+    }
+}
+
+uint32_t sum_of_term(summary *s, term t)
+{
+    uint32_t *number_of = TP_NEW(s->arena, uint32_t);
+    *number_of = t.id;
+    tp_str text = {(const char *)number_of, sizeof *number_of};
+    uint32_t known = tp_map_get(&sum_pool(s)->of_term, text);
+    if (!known) {
+        known = convert(s, t);
+        tp_map_set(s->arena, &sum_pool(s)->of_term, text, known);
+    }
+    return known;
+}
+
+/* ---- replacing ---- */
+
+typedef struct substitution {
+    const tp_expr *with;
+    uint32_t n;
+} substitution;
+
+static tp_expr put_in(summary *s, tp_expr e, void *ctx)
+{
+    const substitution *x = ctx;
+    return tp_expr_subst(s->p, e, x->with, x->n);
+}
+
+static uint32_t atom_mapped(summary *s, uint32_t id, index_map map, void *ctx)
+{
+    atom a = *atom_get(s, id);
+    if (a.kind == ATOM_INDEX)
+        return sum_of_index(s, tp_expr_normal(s->p, map(s, a.e, ctx)));
+    if (a.kind == ATOM_FOLD)
+        a = fold_opened(s, id);
+    for (uint32_t d = 0; d < a.rank; d++)
+        a.at[d] = tp_expr_normal(s->p, map(s, a.at[d], ctx));
+    for (uint32_t i = 0; i < a.counters; i++)
+        a.extent[i] = tp_expr_normal(s->p, map(s, a.extent[i], ctx));
+    product guards = product_of(1, 1);
+    for (uint32_t i = 0; i < a.nguards; i++)
+        if (!product_guard(s, &guards, map(s, a.guard[i], ctx)))
+            return sum_constant(s, 0); /* a sum over nothing; others are never empty */
+    a.nguards = guards.nguards;
+    memcpy(a.guard, guards.guard, sizeof a.guard);
+    for (int i = 0; i < 3; i++)
+        if (a.arg[i])
+            a.arg[i] = sum_mapped(s, a.arg[i], map, ctx);
+    if (a.kind == ATOM_APPLY)
+        return sum_applied(s, a.prim, tp_expr_get(s->p, a.e)->value, a.arg, a.arg[2] ? 3 : a.arg[1] ? 2 : 1, 0);
+    if (a.kind == ATOM_FOLD && a.prim == TP_P_SUM) { /* perhaps no longer one product: summed again */
+        uint32_t r = a.arg[0];
+        for (uint32_t i = 0; i < a.nguards; i++)
+            r = sum_guarded(s, a.guard[i], r);
+        for (uint32_t i = a.counters; i-- > 0;)
+            r = fold_sum(s, a.counter[i], a.extent[i], r);
+        return r;
+    }
+    if (a.kind == ATOM_FOLD) {
+        product p = product_of(1, 1);
+        product_factor(s, &p, fold_intern(s, &a), 1);
+        return sum_intern(s, &p, 1);
+    }
+    return sum_of_atom(s, &a, 1);
+}
+
+uint32_t sum_mapped(summary *s, uint32_t id, index_map map, void *ctx)
+{
+    const sum a = *sum_get(s, id);
+    uint32_t total = sum_constant(s, 0);
+    for (uint32_t i = 0; i < a.n; i++) {
+        product p = product_of(a.at[i].num, a.at[i].den);
+        bool is_0 = false;
+        for (uint32_t g = 0; g < a.at[i].nguards && !is_0; g++)
+            is_0 = !product_guard(s, &p, map(s, a.at[i].guard[g], ctx));
+        if (is_0)
+            continue;
+        uint32_t r = sum_intern(s, &p, 1);
+        for (uint32_t f = 0; f < a.at[i].nfactors; f++) {
+            uint32_t x = atom_mapped(s, a.at[i].factor[f].atom, map, ctx);
+            int times = a.at[i].factor[f].power;
+            if (times < 0)
+                x = sum_inverse(s, x);
+            for (int k = 0; k < abs(times); k++)
+                r = sum_multiply(s, r, x);
+        }
+        if (a.at[i].exponent)
+            r = sum_multiply(s, r, sum_exponential(s, sum_mapped(s, a.at[i].exponent, map, ctx)));
+        total = sum_add(s, total, r, 1);
+    }
+    return total;
+}
+
+uint32_t sum_subst(summary *s, uint32_t id, const tp_expr *with, uint32_t n)
+{
+    return sum_mapped(s, id, put_in, &(substitution){with, n});
+}
+
+uint32_t sum_under(summary *s, const premises *p, uint32_t id)
+{
+    const sum a = *sum_get(s, id);
+    product *at = TP_NEWN(s->arena, product, a.n + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a.n; i++) {
+        bool is_0 = false;
+        at[n] = a.at[i];
+        at[n].nguards = 0;
+        memset(at[n].guard, 0, sizeof at[n].guard);
+        for (uint32_t g = 0; g < a.at[i].nguards && !is_0; g++) {
+            tp_expr guard = a.at[i].guard[g];
+            is_0 = summary_proves(s, p, condition_normal(s, guard, true));
+            if (!is_0 && !summary_proves(s, p, guard))
+                at[n].guard[at[n].nguards++] = guard;
+        }
+        n += !is_0;
+    }
+    return sum_from(s, at, n);
+}

@@ -1,0 +1,406 @@
+/* Summaries against execution. A summary says what an output element is, as a
+ * term and as a normal form; both are evaluated here, point by point, and must
+ * be what the machine computes over the reals (value and bound of E1), on
+ * random kernels, on the examples of the semantics and on the gallery. And the
+ * proofs of equality: how many kernels of the gallery, and none of a kernel
+ * that differs. TEST_SEED and TEST_TRIALS. */
+#define _GNU_SOURCE
+#include <glob.h>
+#include <math.h>
+
+#include "analyzer/summary/sum.h"
+#include "kernels/equiv.h"
+#include "reference/reference.h"
+#include "tests/unit/files.h"
+#include "tests/unit/random_body.h"
+
+enum { TRIALS = 3000, ELEMENTS = 12, SUMMARISED = 1, PROVEN = 24 };
+
+/* ---- evaluating ---- */
+
+typedef struct point {
+    summary *s;
+    int64_t *env;
+    const tp_tensor *arrays;
+    bool unknown; /* it has no value: an index outside, a division by zero */
+} point;
+
+static int64_t integer_at(point *p, tp_expr e)
+{
+    int64_t v = 0;
+    p->unknown |= tp_expr_eval(p->s->p, e, p->env, &v) != TP_EVAL_OK;
+    return v;
+}
+
+static double element_at(point *p, uint32_t operand, uint32_t rank, const tp_expr *at)
+{
+    const tp_tensor *t = &p->arrays[operand];
+    int64_t n = 0;
+    for (uint32_t d = 0; d < rank; d++) {
+        int64_t i = integer_at(p, at[d]);
+        if (i < 0 || i >= t->dims[d]) {
+            p->unknown = true;
+            return 0;
+        }
+        n = n * t->dims[d] + i;
+    }
+    return tp_get_f64(t->dtype, t->data, (size_t)n);
+}
+
+static double applied_at(tp_prim prim, const double *x, int64_t exponent)
+{
+    switch (prim) {
+    case TP_P_WHERE: return x[0] != 0 ? x[1] : x[2];
+    case TP_P_INTEGER_POW: return pow(x[0], (double)exponent);
+    case TP_P_INVERT: return x[0] == 0;
+    case TP_P_AND: return x[0] != 0 && x[1] != 0;
+    case TP_P_OR: return x[0] != 0 || x[1] != 0;
+    case TP_P_XOR: return (x[0] != 0) != (x[1] != 0);
+    default: return tp_meaning_f64(prim, x[0], x[1]);
+    }
+}
+
+static double start_of(tp_prim fold)
+{
+    return fold == TP_P_PROD || fold == TP_P_ALL ? 1 : fold == TP_P_MAX ? -INFINITY : fold == TP_P_MIN ? INFINITY : 0;
+}
+
+static double fold_in(tp_prim fold, double a, double b)
+{
+    switch (fold) {
+    case TP_P_SUM: return a + b;
+    case TP_P_PROD: return a * b;
+    case TP_P_MAX: return fmax(a, b);
+    case TP_P_MIN: return fmin(a, b);
+    case TP_P_ANY: return a != 0 || b != 0;
+    case TP_P_ALL: return a != 0 && b != 0;
+    default: fail(); return 0;
+    }
+}
+
+static double term_at(point *p, term t)
+{
+    const term_node n = *term_get(p->s, t);
+    double x[3] = {0, 0, 0};
+    switch (n.kind) {
+    case T_INTEGER: return (double)integer_at(p, n.e);
+    case T_REAL: return n.real;
+    case T_READ: return element_at(p, n.operand, n.rank, n.at);
+    case T_BEFORE:
+    case T_AFTER: fail_msg("a placeholder is left"); return 0;
+    case T_SELECT: return term_at(p, n.arg[integer_at(p, n.e) == 0]);
+    case T_APPLY:
+        for (int i = 0; i < 3 && n.arg[i].id; i++) {
+            bool chosen = n.prim != TP_P_WHERE || i == 0 || (x[0] != 0) == (i == 1);
+            x[i] = chosen ? term_at(p, n.arg[i]) : 0;
+        }
+        return applied_at(n.prim, x, integer_at(p, n.e));
+    case T_FOLD: {
+        double r = start_of(n.prim);
+        int64_t extent = integer_at(p, n.e);
+        for (p->env[n.sym] = 0; p->env[n.sym] < extent; p->env[n.sym]++)
+            r = fold_in(n.prim, r, term_at(p, n.arg[0]));
+        return r;
+    }
+    }
+    return 0;
+}
+
+static double sum_at(point *p, uint32_t id);
+
+static double power_at(double x, int n)
+{
+    double r = n < 0 ? 1 / x : x;
+    return n == 1 || n == -1 ? r : pow(x, n);
+}
+
+static double fold_at(point *p, const atom *f, uint32_t i)
+{
+    if (i == f->counters) {
+        for (uint32_t g = 0; g < f->nguards; g++)
+            if (!integer_at(p, f->guard[g]))
+                return start_of(f->prim);
+        return sum_at(p, f->arg[0]);
+    }
+    double r = start_of(f->prim);
+    int64_t extent = integer_at(p, f->extent[i]);
+    for (p->env[f->counter[i]] = 0; p->env[f->counter[i]] < extent; p->env[f->counter[i]]++)
+        r = fold_in(f->prim, r, fold_at(p, f, i + 1));
+    return r;
+}
+
+static double atom_at(point *p, uint32_t id)
+{
+    const atom a = *atom_get(p->s, id);
+    double x[3] = {0, 0, 0};
+    switch (a.kind) {
+    case ATOM_REAL: return a.real;
+    case ATOM_INDEX: return (double)integer_at(p, a.e);
+    case ATOM_ELEMENT: return element_at(p, a.operand, a.rank, a.at);
+    case ATOM_INVERSE: return 1 / sum_at(p, a.arg[0]);
+    case ATOM_FOLD: return fold_at(p, &a, 0);
+    case ATOM_APPLY: break;
+    }
+    for (int i = 0; i < 3 && a.arg[i]; i++)
+        x[i] = sum_at(p, a.arg[i]);
+    return applied_at(a.prim, x, integer_at(p, a.e));
+}
+
+static double sum_at(point *p, uint32_t id)
+{
+    const sum a = *sum_get(p->s, id);
+    double total = 0;
+    for (uint32_t i = 0; i < a.n; i++) {
+        const product *q = &a.at[i];
+        double v = (double)q->num / (double)q->den;
+        bool holds = true;
+        for (uint32_t g = 0; g < q->nguards && holds; g++)
+            holds = integer_at(p, q->guard[g]) != 0;
+        if (!holds)
+            continue;
+        for (int conditions = 1; conditions >= 0 && v != 0; conditions--) /* they hide the others */
+            for (uint32_t f = 0; f < q->nfactors && v != 0; f++)
+                if (atom_is_condition(atom_get(p->s, q->factor[f].atom)) == (conditions == 1))
+                    v *= power_at(atom_at(p, q->factor[f].atom), q->factor[f].power);
+        if (q->exponent && v != 0)
+            v *= exp(sum_at(p, q->exponent));
+        total += v;
+    }
+    return total;
+}
+
+/* ---- comparing with the machine ---- */
+
+typedef struct counts {
+    unsigned kernels, summarised, stopped, runs;
+    int sampled; /* elements of each output */
+    uint64_t elements, checked;
+} counts;
+
+typedef struct job {
+    tp_arena *a;
+    const tp_kernel *k;
+    const int64_t *env;
+    tp_tensor *arrays; /* as the machine left them */
+    tp_planes *planes; /* of E1 */
+    tp_rng *rng;
+    const char *name;
+    summary *s;
+    counts *n;
+} job;
+
+static void one_output(job *j, evaluation *v, uint32_t operand)
+{
+    const tp_kernel *k = j->k;
+    const tp_operand *o = &k->operands[operand];
+    tp_expr at[TP_MAX_RANK];
+    for (uint32_t d = 0; d < o->rank; d++)
+        at[d] = summary_index(j->s, "e", o->shape[d]);
+    term t = output_element(v, operand, at);
+    static const premises nothing = {.n = 0};
+    t = term_decided(j->s, t, summary_decides, (void *)(uintptr_t)&nothing);
+    j->s->strict = true;
+    uint32_t normal = sum_of_term(j->s, t);
+    j->s->strict = false;
+    const tp_tensor *out = &j->arrays[operand];
+    for (int i = 0; i < j->n->sampled && out->n; i++) {
+        size_t e = tp_rng_below(j->rng, out->n), rest = e;
+        point p = {.s = j->s, .env = TP_NEWN(j->a, int64_t, tp_sym_count(k->exprs)), .arrays = j->arrays};
+        for (uint32_t s = 0; s < k->nsizes; s++)
+            if (k->sizes[s].kind == TP_SIZE_RANGE || k->sizes[s].kind == TP_SIZE_CHOICE)
+                p.env[k->sizes[s].sym] = j->env[k->sizes[s].sym];
+        for (uint32_t x = 0; x < k->ntables; x++)
+            p.env[k->tables[x].sym] = j->env[k->tables[x].sym];
+        for (uint32_t d = o->rank; d-- > 0; rest /= (size_t)out->dims[d])
+            p.env[tp_expr_get(k->exprs, at[d])->value] = (int64_t)(rest % (size_t)out->dims[d]);
+        double real = ((double *)j->planes[operand].plane[0])[e], bound = ((double *)j->planes[operand].plane[1])[e];
+        j->n->elements++;
+        if (!tp_compared(k, o, (int64_t *)(uintptr_t)j->env, out, e) || !(bound <= 1e-3 * (1 + fabs(real))))
+            continue;
+        double as_term = term_at(&p, t), as_sum = sum_at(&p, normal), room = bound + 1e-7 * (1 + fabs(real));
+        if (!(fabs(as_term - real) <= room) && !(isinf(real) && as_term == real)) {
+            tp_buf b = {.arena = j->a};
+            term_print(j->s, &b, t);
+            fail_msg("%s: element %zu is %.17g +- %g, its term %.17g%s: %.*s", j->name, e, real, bound, as_term,
+                     p.unknown ? " (without a value)" : "", TP_FMT(tp_buf_view(&b)));
+        }
+        if (!(fabs(as_sum - real) <= room) && isfinite(real)) {
+            tp_buf b = {.arena = j->a};
+            sum_print(j->s, &b, normal);
+            fail_msg("%s: element %zu is %.17g +- %g, its normal form %.17g: %.*s", j->name, e, real, bound, as_sum,
+                     TP_FMT(tp_buf_view(&b)));
+        }
+        j->n->checked++;
+    }
+}
+
+static void summarise(void *arg)
+{
+    job *j = arg;
+    evaluation *v = evaluate(j->s, j->k->body, true);
+    for (uint32_t i = 0; i < j->k->noutputs; i++)
+        if (!j->k->operands[j->k->ninputs + i].discard)
+            one_output(j, v, j->k->ninputs + i);
+}
+
+/* Runs the kernel at env with E1; when it does not trap, compares. */
+static void compare(tp_arena *a, const tp_kernel *k, const int64_t *env, tp_tensor *arrays, const char *name,
+                    tp_rng *rng, counts *n)
+{
+    tp_planes planes[16] = {{{NULL}}};
+    tp_run_stats stats = {0};
+    tp_trap trap;
+    tp_equality out;
+    tp_analysis_options o = {.prover = {.no_solver = true}};
+    tp_run_request q = {.kernel = k,
+                        .env = env,
+                        .arrays = arrays,
+                        .max_steps = 20000,
+                        .domain = tp_rounding_new(a),
+                        .meanings = planes};
+    n->kernels++;
+    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)
+        if (k->operands[i].alias >= 0)
+            return; /* whether it reads what it wrote is TP405's to say */
+    if (!k->body || tp_machine_run(a, &q, &trap, &stats) != TP_OK || stats.undecided)
+        return;
+    n->runs++;
+    job j = {a, k, env, arrays, planes, rng, name, summary_new(a, k, &o, &out), n};
+    tp_status st = tp_try(a, summarise, &j);
+    tp_analysis_end(j.s->a);
+    n->summarised += st == TP_OK;
+    n->stopped += st != TP_OK;
+    if (st != TP_OK && getenv("TEST_REASONS"))
+        print_message("stopped: %.*s\n", TP_FMT(out.reason));
+}
+
+static void print_counts(const char *what, const counts *n)
+{
+    print_message("%s: %u kernels, %u run to the end, of which %u are summarised; %llu elements, %llu compared\n", what,
+                  n->kernels, n->runs, n->summarised, (unsigned long long)n->elements, (unsigned long long)n->checked);
+}
+
+static uint64_t setting(const char *name, uint64_t otherwise)
+{
+    const char *s = getenv(name);
+    return s && *s ? strtoull(s, NULL, 10) : otherwise;
+}
+
+static void random_arrays(tp_arena *a, const tp_kernel *k, const int64_t *env, uint64_t seed, tp_tensor *arrays)
+{
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
+        int64_t dims[TP_MAX_RANK];
+        tp_str why;
+        assert_true(tp_operand_dims(k, &k->operands[i], env, dims, &why));
+        arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
+        tp_fill_random(&arrays[i], seed, i);
+    }
+}
+
+static void random_bodies(void **state)
+{
+    uint64_t seed = setting("TEST_SEED", 1), trials = setting("TEST_TRIALS", TRIALS);
+    counts n = {.sampled = ELEMENTS};
+    (void)state;
+    for (uint64_t t = 0; t < trials; t++) {
+        maker g = {.a = tp_arena_new(0), .rng = tp_rng_new(seed, t + 0x73756d)};
+        const char *spec = make_spec(&g);
+        loaded *l = load_text(spec);
+        if (l->spec) {
+            const tp_kernel *k = l->spec->kernels[0];
+            int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs));
+            tp_tensor arrays[16];
+            tp_str why;
+            for (uint32_t s = 0; s < k->nsizes; s++)
+                env[k->sizes[s].sym] =
+                    k->sizes[s].min + (int64_t)tp_rng_below(&g.rng, (uint64_t)(k->sizes[s].max - k->sizes[s].min) + 1);
+            if (tp_in_domain(k, env, &why)) {
+                random_arrays(l->arena, k, env, t, arrays);
+                compare(l->arena, k, env, arrays, spec, &g.rng, &n);
+            }
+        }
+        unload(l);
+        tp_arena_free(g.a);
+    }
+    print_message("summaries: seed %llu\n", (unsigned long long)seed);
+    print_counts("summaries of random kernels", &n);
+    assert_true(n.summarised > trials / 50);
+}
+
+/* ---- the gallery ---- */
+
+typedef struct gallery_job {
+    loaded *l;
+    const char *path;
+    counts *n;
+    unsigned *proven, *kernels;
+    bool broken;
+} gallery_job;
+
+static void one_of_gallery(void *arg)
+{
+    gallery_job *g = arg;
+    tp_arena *a = g->l->arena;
+    const tp_spec *s = g->l->spec;
+    size_t nrules;
+    tp_analysis_options o = {.prover = {.no_solver = true}, .only = tp_rules(&nrules)};
+    tp_analysis_result r = {0};
+    tp_equality q;
+    tp_str why;
+    o.nonly = nrules;
+    const tp_program *reference = tp_reference_program(a, s->kernels[0], &why);
+    if (reference) {
+        tp_analyze(a, s, &o, &r);
+        tp_prove_equality(a, s->kernels[0], reference, &o, &q);
+        bool proven = q.proven && !tp_equality_without(&r.findings);
+        *g->proven += proven;
+        ++*g->kernels;
+        assert_int_equal(q.certified, q.obligations);
+        if (!proven && !g->broken)
+            print_message("equality: %s: %.*s\n", g->path, TP_FMT(q.proven ? TP_S("a rule is not proven") : q.reason));
+        if (proven && g->broken)
+            print_message("equality: %s is equal, and what is wrong with it is another thing\n", g->path);
+    }
+    tp_cases cases = tp_cases_read(&g->l->ctx, s, 0);
+    for (uint32_t i = 0; i < cases.len && i < 1 && !g->broken; i++) {
+        tp_tensor arrays[16];
+        tp_rng rng = tp_rng_new(1, i);
+        random_arrays(a, cases.at[i].kernel, cases.at[i].env, i, arrays);
+        compare(a, cases.at[i].kernel, cases.at[i].env, arrays, g->path, &rng, g->n);
+    }
+}
+
+static void gallery(void **state)
+{
+    static const char *const PATTERNS[] = {"examples/[!b]*/*.tile.json", "examples/broken/*.tile.json"};
+    (void)state;
+    for (int broken = 0; broken < 2; broken++) {
+        glob_t found;
+        counts n = {.sampled = 2}; /* large folds */
+        unsigned proven = 0, kernels = 0;
+        assert_int_equal(glob(PATTERNS[broken], 0, NULL, &found), 0);
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            tp_arena *a = tp_arena_new(0);
+            tp_str text, why;
+            assert_int_equal(tp_read_file(a, found.gl_pathv[i], TP_JSON_MAX_BYTES, &text, &why), TP_OK);
+            loaded *l = load_text(tp_cstr(a, text));
+            assert_non_null(l->spec);
+            gallery_job g = {l, found.gl_pathv[i], &n, &proven, &kernels, broken != 0};
+            assert_int_equal(tp_try(l->arena, one_of_gallery, &g), TP_OK);
+            unload(l);
+            tp_arena_free(a);
+        }
+        globfree(&found);
+        if (!broken)
+            print_counts("summaries of the gallery", &n);
+        print_message("equality for all sizes: %u of %u %s kernels\n", proven, kernels, broken ? "broken" : "gallery");
+        if (!broken)
+            assert_int_equal(proven, PROVEN);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_bodies), cmocka_unit_test(gallery)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
