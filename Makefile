@@ -71,10 +71,13 @@ $(REGISTRIES): $(GEN)/%.inc: tools/gen-registry.sh
 	@mkdir -p $(GEN)
 	$(Q)tools/gen-registry.sh $(FOLDER_$*) > $@
 
-$(BUILD)/tests/%: tests/unit/%.c tests/unit/support.h $(BUILD)/libtileproof.a
+$(BUILD)/tests/%.o: tests/unit/%.c | $(REGISTRIES)
 	@mkdir -p $(@D)
-	@echo "  TEST $@"
-	$(Q)$(CC) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -DTILEPROOF='"$(BUILD)/tileproof"' -DTESTS='"$(BUILD)/tests"' $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libtileproof.a -lcmocka -lmpfr $(LDLIBS_ALL)
+	@echo "  TEST $<"
+	$(Q)$(CC) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -DTILEPROOF='"$(BUILD)/tileproof"' -DTESTS='"$(BUILD)/tests"' -c -o $@ $<
+
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libtileproof.a
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libtileproof.a -lcmocka -lmpfr $(LDLIBS_ALL)
 
 $(BUILD)/tests/faults.so: tests/unit/shim/faults.c
 	@mkdir -p $(@D)
@@ -165,3 +168,4 @@ help: ## list the targets
 	@grep -E '^[a-z][a-z-]*:.*##' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-12s %s\n", $$1, $$2}'
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TESTS:=.d)
+.SECONDARY: $(TESTS:=.o)

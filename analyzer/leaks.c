@@ -253,7 +253,7 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
  * only bounded must not hide them. */
 static tally check_sinks(tp_analysis *a, const tp_flow *f, bool outputs, uint32_t operand, uint32_t from)
 {
-    tally t = {.grade = TP_GRADE_NONE};
+    tally t = {.grade = TP_GRADE_NONE, .rests_on = tp_flow_basis(f, false, false)};
     for (int exact = 1; exact >= 0; exact--)
         for (uint32_t i = 0; i < f->sinks.len; i++) {
             const tp_sink *s = &f->sinks.at[i];

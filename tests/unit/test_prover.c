@@ -172,6 +172,83 @@ static void intervals_hold_every_value(void **state)
     assert_int_equal(tight, BOUNDED);
 }
 
+/* Every operation on every small pair of ranges, ends left open too. */
+static void intervals_of_small_ranges(void **state)
+{
+    static const tp_expr_op OPS[] = {TP_E_ADD, TP_E_SUB, TP_E_MUL, TP_E_FLOORDIV, TP_E_CDIV, TP_E_MOD,
+                                     TP_E_MIN, TP_E_MAX, TP_E_LT,  TP_E_GE,       TP_E_EQ};
+    enum { OPEN = 9 }; /* how far an open end is tried */
+    static const int LENGTHS[] = {0, 1, 3, OPEN};
+    unsigned points = 0;
+    (void)state;
+    for (size_t k = 0; k < sizeof OPS / sizeof *OPS; k++)
+        for (int alo = -3; alo <= 3; alo++)
+            for (int blo = -3; blo <= 3; blo++)
+                for (int lengths = 0; lengths < 16; lengths++) {
+                    tp_arena *a = tp_arena_new(0);
+                    tp_exprs *p = tp_exprs_new(a);
+                    int la = LENGTHS[lengths / 4], lb = LENGTHS[lengths % 4];
+                    tp_expr x = tp_sym_new(p, TP_S("x")), y = tp_sym_new(p, TP_S("y"));
+                    tp_var vars[] = {{.sym = 0, .lo = tp_const(p, alo), .multiple_of = 1},
+                                     {.sym = 1, .lo = tp_const(p, blo), .multiple_of = 1}};
+                    if (la != OPEN)
+                        vars[0].hi = tp_const(p, alo + la);
+                    if (lb != OPEN)
+                        vars[1].hi = tp_const(p, blo + lb);
+                    tp_obligation o = {.vars = vars, .nvars = 2};
+                    tp_prover *v = tp_prover_new(a, p, &(tp_prover_options){.no_solver = true});
+                    tp_expr e = tp_op2(p, OPS[k], x, y);
+                    tp_interval range = tp_interval_of(v, &o, e);
+                    for (int64_t i = alo; i <= alo + la; i++)
+                        for (int64_t j = blo; j <= blo + lb; j++) {
+                            int64_t env[] = {i, j}, value;
+                            if (tp_expr_eval(p, e, env, &value) != TP_EVAL_OK)
+                                continue;
+                            points++;
+                            if (value < range.lo || value > range.hi)
+                                fail_msg("%lld %s %lld = %lld, outside [%lld, %lld]; x from %d%s, y from %d%s",
+                                         (long long)i, tp_expr_op_text(OPS[k]), (long long)j, (long long)value,
+                                         (long long)range.lo, (long long)range.hi, alo, la == OPEN ? " on" : "", blo,
+                                         lb == OPEN ? " on" : "");
+                        }
+                    tp_prover_free(v);
+                    tp_arena_free(a);
+                }
+    print_message("intervals of small ranges: %u points\n", points);
+}
+
+/* Equations of which a later one changes what an earlier one put in. */
+static void chains_of_equations(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_exprs *p = tp_exprs_new(a);
+    tp_expr s[5], one = tp_const(p, 1);
+    tp_var vars[5];
+    for (uint32_t i = 0; i < 5; i++) {
+        s[i] = tp_sym_new(p, tp_printf(a, "s%u", i));
+        vars[i] = (tp_var){.sym = i, .lo = one, .multiple_of = 1};
+    }
+    tp_expr premises[3]; /* s0 = s1 + 1, s1 = s2 + 1, s2 = s3 + 1 */
+    for (uint32_t i = 0; i < 3; i++)
+        premises[i] = tp_op2(p, TP_E_EQ, s[i], tp_op2(p, TP_E_ADD, s[i + 1], one));
+    tp_expr product = tp_op2(p, TP_E_MUL, s[0], s[4]), sum = tp_op2(p, TP_E_ADD, s[3], tp_const(p, 3));
+    tp_obligation o = {.vars = vars,
+                       .nvars = 5,
+                       .premises = premises,
+                       .npremises = 3,
+                       .goal = tp_op2(p, TP_E_GE, product, tp_op2(p, TP_E_MUL, sum, s[4]))};
+    tp_prover *v = tp_prover_new(a, p, &(tp_prover_options){.no_solver = true});
+    tp_decision d = tp_prove(v, &o);
+    assert_int_equal(d.verdict, TP_PROVEN);
+    assert_int_equal(d.grade, TP_GRADE_CERT);
+    o.goal = tp_op2(p, TP_E_GE, product, tp_op2(p, TP_E_MUL, tp_op2(p, TP_E_ADD, sum, one), s[4]));
+    assert_int_equal(tp_prove(v, &o).verdict, TP_VIOLATED);
+    assert_int_equal(tp_prover_get_stats(v)->rejected, 0);
+    tp_prover_free(v);
+    tp_arena_free(a);
+}
+
 /* ---- sums of linear facts ---- */
 
 /* Facts of which a planted sum is a negative constant, among others that are
@@ -239,6 +316,8 @@ static void planted_sums_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_obligations), cmocka_unit_test(planted_sums_are_found),
+                                       cmocka_unit_test(intervals_of_small_ranges),
+                                       cmocka_unit_test(chains_of_equations),
                                        cmocka_unit_test(intervals_hold_every_value)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

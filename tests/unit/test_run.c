@@ -261,7 +261,8 @@ static void arrays_of_a_case(void **state)
 {
     place *p = *state;
     static const char SPEC[] =
-        "{\"tileproof\": 1, \"name\": \"sevens\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 8, \"multiple_of\": 8}},"
+        "{\"tileproof\": 1, \"name\": \"sevens\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 8, "
+        "\"multiple_of\": 8}},"
         "\"grid\": [{\"axis\": \"i\", \"steps\": \"N // 8\"}],"
         "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [8], "
         "\"index_map\": [\"i\"]}],"
