@@ -1,6 +1,8 @@
 /* lint and verify. */
+#define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "cli/cli.h"
@@ -164,7 +166,10 @@ static bool read_settings(tp_cli *c, settings *s, tp_report *report)
     s->format = tp_format_find(format);
     s->target = tp_option(&c->target, "");
     if (!s->format)
-        return tp_usage_error("there is no format `%.*s`; there are full, concise, json", TP_FMT(format)), false;
+        return tp_usage_error("there is no format `%.*s`; there are full, concise, json, jsonl, html, markdown, sarif, "
+                              "sarif-full, github, gitlab and junit",
+                              TP_FMT(format)),
+               false;
     if (s->target.n && !tp_target_find(s->target, &ignored))
         return tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(s->target)), false;
     if (!tp_option_number(&c->rlimit, "rlimit", 1000, 4000000000, 0, &rlimit) ||
@@ -341,6 +346,60 @@ static void check_one(tp_cli *c, tp_job *j, tp_str path, const settings *s)
     }
 }
 
+/* ---- reports in files ---- */
+
+/* The format of FORMAT=PATH; NULL after a message. */
+static const tp_format *format_of(tp_str wanted, tp_str *path)
+{
+    const char *equals = memchr(wanted.p, '=', wanted.n);
+    tp_str name = {wanted.p, equals ? (size_t)(equals - wanted.p) : wanted.n};
+    const tp_format *f = tp_format_find(name);
+    *path = equals ? (tp_str){equals + 1, wanted.n - name.n - 1} : (tp_str){NULL, 0};
+    if (!f || !path->n) {
+        size_t n;
+        const tp_format *const *all = tp_formats(&n);
+        fprintf(stderr, "tileproof: --output is FORMAT=PATH, not `%.*s`; FORMAT is", TP_FMT(wanted));
+        for (size_t i = 0; i < n; i++)
+            fprintf(stderr, "%s %s", i + 1 == n ? " or" : i ? "," : "", all[i]->name);
+        fprintf(stderr, "\n");
+        return NULL;
+    }
+    return f;
+}
+
+static bool outputs_usable(const tp_cli *c)
+{
+    tp_str path;
+    for (uint32_t i = 0; i < c->report.len; i++)
+        if (!format_of(c->report.at[i], &path))
+            return false;
+    return true;
+}
+
+/* Each whole or not at all. False after a message. */
+static bool write_outputs(tp_cli *c, const tp_report *report)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < c->report.len; i++) {
+        tp_str path, why = TP_S("out of memory"), text = {NULL, 0};
+        const tp_format *f = format_of(c->report.at[i], &path);
+        tp_report plain = *report;
+        char *buffer = NULL;
+        FILE *out = open_memstream(&buffer, &text.n);
+        plain.color = false;
+        if (out)
+            f->write(&plain, out);
+        bool whole = out && fclose(out) == 0;
+        text.p = buffer;
+        whole = whole && tp_write_file(c->arena, tp_cstr(c->arena, path), &text, 1, &why) == TP_OK;
+        if (!whole)
+            fprintf(stderr, "tileproof: --output: %.*s\n", TP_FMT(why));
+        free(buffer);
+        all &= whole;
+    }
+    return all;
+}
+
 /* False after a message. */
 static bool write_certificates(tp_cli *c, const tp_certificates *certificates)
 {
@@ -359,7 +418,7 @@ int tp_check_specs(tp_cli *c, bool execute)
     settings s = {.execute = execute};
     tp_report report = {.arena = c->arena};
     tp_strings paths = {0};
-    if (!read_settings(c, &s, &report) || !tp_expand_paths(c, &paths))
+    if (!outputs_usable(c) || !read_settings(c, &s, &report) || !tp_expand_paths(c, &paths))
         return TP_EXIT_USAGE;
     s.analysis.prover.solver = tp_solver_new(c->arena);
     if (c->certificates.len)
@@ -401,7 +460,8 @@ int tp_check_specs(tp_cli *c, bool execute)
             code = TP_EXIT_INTERNAL;
             break;
         }
-    bool wrote = tp_write_playback(c, &report, s.max_memory);
+    bool wrote = write_outputs(c, &report);
+    wrote &= tp_write_playback(c, &report, s.max_memory);
     for (uint32_t i = 0; i < paths.len; i++)
         tp_job_free(&jobs[i]);
     return wrote && write_certificates(c, s.analysis.prover.certificates) ? code : TP_EXIT_INTERNAL;

@@ -51,6 +51,33 @@ typedef struct tp_format {
 const tp_format *tp_format_find(tp_str name);
 const tp_format *const *tp_formats(size_t *n);
 
+/* shown.c: what renderers for CI systems share. */
+
+/* Is it something to act on or to know? Not a proof, not suppressed, no unknown that is to be ignored. */
+bool tp_is_shown(const tp_report *r, const tp_finding *f);
+/* How grave it is for this run: an unknown that fails it is an error. */
+tp_severity tp_shown_severity(const tp_report *r, const tp_finding *f);
+typedef struct tp_shown {
+    const tp_spec_report *spec;
+    const tp_finding *finding;
+    tp_severity severity;
+    uint32_t order;
+} tp_shown;
+/* All of them, worst first, else in order; in the arena. */
+const tp_shown *tp_shown_findings(tp_arena *a, const tp_report *r, uint32_t *n);
+/* The whole finding in lines of text: message, case, note, help. Nothing in it can steer a terminal. */
+tp_str tp_finding_story(tp_arena *a, const tp_finding *f);
+/* 32 hex digits that stay while rule, kernel and named place do. */
+tp_str tp_fingerprint(tp_arena *a, const tp_spec_report *s, const tp_finding *f);
+const char *tp_rule_title(const tp_finding *f);
+/* "M >= 1, 1 <= K <= 4096, T=bfloat16 or T=float32". */
+tp_str tp_domain_text(tp_arena *a, const tp_spec *spec);
+struct json_object;
+/* json.c: a finding as an object of the JSON report. */
+struct json_object *tp_finding_json(const tp_source *source, const tp_finding *f);
+/* sarif.c: `full`: everything that was decided, for archives; else what code scanning shows. */
+void tp_write_sarif(const tp_report *r, bool full, FILE *out);
+
 /* Text helpers of the renderers. */
 tp_str tp_witness_text(tp_arena *a, const tp_witness *w); /* "M = 129, i = 1" */
 tp_str tp_case_text(tp_arena *a, const tp_case *c);

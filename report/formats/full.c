@@ -238,28 +238,8 @@ static void memory(const painter *p, const tp_spec_report *s)
 static void domain(const painter *p, const tp_spec_report *s)
 {
     const tp_kernel *k = s->spec->kernels[0];
-    tp_buf b = {.arena = p->arena};
-    for (uint32_t i = 0; i < k->nsizes; i++) {
-        const tp_size *z = &k->sizes[i];
-        const char *sep = b.n ? ", " : "";
-        if (z->kind == TP_SIZE_RANGE && z->max == TP_SIZE_MAX)
-            tp_buf_printf(&b, "%s%.*s >= %lld", sep, TP_FMT(z->name), (long long)z->min);
-        else if (z->kind == TP_SIZE_RANGE)
-            tp_buf_printf(&b, "%s%lld <= %.*s <= %lld", sep, (long long)z->min, TP_FMT(z->name), (long long)z->max);
-        else if (z->kind == TP_SIZE_CHOICE) {
-            tp_buf_printf(&b, "%s%.*s in {", sep, TP_FMT(z->name));
-            for (uint32_t c = 0; c < z->nchoices; c++)
-                tp_buf_printf(&b, "%s%lld", c ? ", " : "", (long long)z->choices[c]);
-            tp_buf_c(&b, "}");
-        }
-        if (z->kind == TP_SIZE_RANGE && z->multiple_of > 1)
-            tp_buf_printf(&b, " (multiple of %lld)", (long long)z->multiple_of);
-    }
-    for (uint32_t i = 0; i < k->nwhere; i++)
-        tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(k->where[i].text));
-    for (uint32_t c = 0; c < s->spec->nkernels && s->spec->nkernels > 1; c++)
-        tp_buf_printf(&b, "%s%.*s", c ? " or " : b.n ? ", " : "", TP_FMT(tp_dtypes_text(s->spec->kernels[c])));
-    fprintf(p->out, "  for all %.*s%s   target %.*s%s\n", TP_FMT(b.n ? tp_buf_view(&b) : TP_S("(one shape)")),
+    tp_str sizes = tp_domain_text(p->arena, s->spec);
+    fprintf(p->out, "  for all %.*s%s   target %.*s%s\n", TP_FMT(sizes),
             tp_sizes_inferred(k->doc) ? " (inferred from several calls)" : "", TP_FMT(k->target.name),
             k->target_defaulted ? " (default)" : "");
 }

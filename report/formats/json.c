@@ -63,7 +63,7 @@ static json *rests_on(tp_str ids)
     return a;
 }
 
-static json *finding(const tp_source *source, const tp_finding *f)
+json *tp_finding_json(const tp_source *source, const tp_finding *f)
 {
     json *o = json_object_new_object();
     tp_linecol at = tp_linecol_of(source, f->loc.start);
@@ -250,7 +250,7 @@ static json *all_sizes(const tp_equality *q)
 static json *algebra(const tp_equiv *e, const tp_equality *q)
 {
     json *o = json_object_new_object(), *box = counts(&e->box);
-    const char *tier = q->proven                               ? "E6"
+    const char *tier = q->proven                             ? "E6"
                        : tp_equiv_reaches(e, TP_EVIDENCE_E4) ? "E4"
                        : tp_equiv_reaches(e, TP_EVIDENCE_E3) ? "E3"
                                                              : NULL;
@@ -338,7 +338,7 @@ static json *spec(const tp_spec_report *s)
     json_object_object_add(o, "domain", s->spec ? domain(s->spec) : NULL);
     json_object_object_add(o, "status", json_object_new_string(s->valid ? "ok" : "invalid"));
     for (uint32_t i = 0; i < s->findings.len; i++)
-        json_object_array_add(list, finding(s->source, &s->findings.at[i]));
+        json_object_array_add(list, tp_finding_json(s->source, &s->findings.at[i]));
     json_object_object_add(o, "findings", list);
     json_object_object_add(o, "memory", memory(&s->vmem));
     json_object_object_add(o, "equivalence", equivalence(s->equiv, &s->equality));

@@ -1,0 +1,25 @@
+/* Which blocks of an array the steps of the grid visit, at one choice of sizes. */
+#ifndef TP_BLOCKS_H
+#define TP_BLOCKS_H
+
+#include "report/report.h"
+
+enum { TP_MAP_SIDE = 40, TP_MAP_STEPS = 4000 };
+
+typedef struct tp_block_map {
+    uint32_t rows, columns;   /* blocks along the two dimensions that are shown */
+    uint32_t *first, *visits; /* per block: number of the first step in it, from 1; 0: never; how many runs of steps */
+    bool ragged_row, ragged_column; /* the last block leaves the array */
+    uint32_t outside;               /* steps whose block does not meet the array */
+    uint32_t steps;
+} tp_block_map;
+
+/* Sizes at which the pictures are drawn: those of the smallest case of a
+ * violation, else some that give a few blocks. An environment for all symbols;
+ * NULL: none was found. *text: "M = 300, N = 300". */
+int64_t *tp_map_sizes(tp_arena *a, const tp_spec_report *s, tp_str *text);
+/* False when there is nothing to draw: windows without a grid of blocks, too
+ * many of them, or maps that read tables of unknown contents. */
+bool tp_map_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, int64_t *env, tp_block_map *map);
+
+#endif

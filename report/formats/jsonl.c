@@ -1,0 +1,25 @@
+/* One JSON object per line and finding, proofs too: for jq and logs. */
+#include <json-c/json.h>
+
+#include "report/report.h"
+
+static void write_jsonl(const tp_report *r, FILE *out)
+{
+    for (uint32_t i = 0; i < r->specs.len; i++) {
+        const tp_spec_report *s = &r->specs.at[i];
+        for (uint32_t k = 0; k < s->findings.len; k++) {
+            struct json_object *o = json_object_new_object(), *f = tp_finding_json(s->source, &s->findings.at[k]);
+            json_object_object_add(o, "path", json_object_new_string_len(s->source->path.p, (int)s->source->path.n));
+            json_object_object_add(o, "kernel",
+                                   s->name.n ? json_object_new_string_len(s->name.p, (int)s->name.n) : NULL);
+            json_object_object_foreach (f, key, value)
+                json_object_object_add(o, key, json_object_get(value));
+            fprintf(out, "%s\n",
+                    json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+            json_object_put(f);
+            json_object_put(o);
+        }
+    }
+}
+
+const tp_format tp_format_jsonl = {"jsonl", "one JSON object per finding and line", write_jsonl};

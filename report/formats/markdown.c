@@ -1,0 +1,106 @@
+/* Markdown: a table of specs and what is wrong, for step summaries and pull requests. */
+#include <string.h>
+
+#include "report/report.h"
+
+/* Plain words; `code` stays code, nothing else in them is markup. */
+static void put(FILE *out, tp_str s)
+{
+    bool code = false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i] == '\n' ? ' ' : s.p[i];
+        if (c == '`' && (code || memchr(s.p + i + 1, '`', s.n - i - 1))) {
+            code = !code;
+            fputc(c, out);
+        } else if (code && c == '|') {
+            fputs("\\|", out); /* a table's own */
+        } else if (code) {
+            fputc(c, out);
+        } else if (c == '<') {
+            fputs("&lt;", out);
+        } else if (c == '&') {
+            fputs("&amp;", out);
+        } else if (strchr("\\`*_{}[]|#>!~$", c)) {
+            fprintf(out, "\\%c", c);
+        } else {
+            fputc(c, out);
+        }
+    }
+}
+
+/* A fence that the text does not contain. */
+static void fence(FILE *out, tp_str s)
+{
+    size_t longest = 2, here = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        here = s.p[i] == '`' ? here + 1 : 0;
+        longest = here > longest ? here : longest;
+    }
+    for (size_t i = 0; i <= longest; i++)
+        fputc('`', out);
+    fputc('\n', out);
+}
+
+static void write_row(const tp_spec_report *s, tp_arena *a, FILE *out)
+{
+    tp_counts c = tp_count(s);
+    fputs("| ", out);
+    put(out, tp_visible(a, s->name.n ? s->name : s->source->path));
+    if (!s->valid) {
+        fputs(" | not a valid spec | | | |\n", out);
+        return;
+    }
+    fprintf(out, " | %s | %u | %u | %u |",
+            c.violated + c.vacuous ? "**violated**"
+            : c.unknown            ? "unknown"
+                                   : "ok",
+            c.violated + c.vacuous, c.unknown, c.proven);
+    if (s->equiv)
+        fprintf(out, " %u cases%s |", c.tested, s->equality.proven ? ", proven for all sizes" : "");
+    else
+        fputs(" not executed |", out);
+    fputc('\n', out);
+}
+
+static void write_finding(const tp_shown *x, tp_arena *a, FILE *out)
+{
+    static const char *const NAMES[] = {"advice", "warning", "error"};
+    const tp_finding *f = x->finding;
+    tp_linecol at = tp_linecol_of(x->spec->source, f->loc.start);
+    tp_str story = tp_finding_story(a, f), line = tp_visible(a, tp_line_of(x->spec->source, f->loc.start));
+    fprintf(out, "\n### %s %s: ", NAMES[x->severity], f->rule);
+    put(out, tp_visible(a, f->message));
+    fputs("\n\n", out);
+    put(out, tp_visible(a, x->spec->source->path));
+    fprintf(out, ", line %u\n\n", at.line);
+    fence(out, line);
+    fprintf(out, "%.*s\n", TP_FMT(line));
+    fence(out, line);
+    for (size_t i = 0, end; i < story.n; i = end + 1) { /* the first line is the heading */
+        for (end = i; end < story.n && story.p[end] != '\n';)
+            end++;
+        if (i == 0)
+            continue;
+        fputs("\n- ", out);
+        put(out, (tp_str){story.p + i, end - i});
+    }
+    fputc('\n', out);
+}
+
+static void write_markdown(const tp_report *r, FILE *out)
+{
+    tp_arena *a = tp_arena_child(r->arena);
+    uint32_t n;
+    const tp_shown *all = tp_shown_findings(a, r, &n);
+    fputs(
+        "## tileproof\n\n| kernel | verdict | violated | unknown | proven | executed |\n|---|---|---:|---:|---:|---|\n",
+        out);
+    for (uint32_t i = 0; i < r->specs.len; i++)
+        write_row(&r->specs.at[i], a, out);
+    for (uint32_t i = 0; i < n; i++)
+        write_finding(&all[i], a, out);
+    tp_arena_free(a);
+}
+
+const tp_format tp_format_markdown = {"markdown", "a table of specs and the findings, for step summaries",
+                                      write_markdown};

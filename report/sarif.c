@@ -1,0 +1,205 @@
+/* SARIF 2.1.0 (OASIS), in two profiles. Code scanning services show every
+ * result as an alert, proofs and suppressed ones too, so they get neither. */
+#include <json-c/json.h>
+
+#include "base/map.h"
+#include "report/report.h"
+
+typedef struct json_object json;
+
+static json *text(tp_str s)
+{
+    return json_object_new_string_len(s.p ? s.p : "", (int)s.n);
+}
+
+static json *message(tp_str s)
+{
+    json *o = json_object_new_object();
+    json_object_object_add(o, "text", text(s));
+    return o;
+}
+
+/* A relative reference (RFC 3986): bytes outside of the unreserved set in hex. */
+static tp_str uri_of(tp_arena *a, tp_str path)
+{
+    tp_buf b = {.arena = a};
+    for (size_t i = 0; i < path.n; i++) {
+        unsigned char c = (unsigned char)path.p[i];
+        bool plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || memchr("-._~/", c, 5);
+        if (plain)
+            tp_buf_add(&b, (const char *)&c, 1);
+        else
+            tp_buf_printf(&b, "%%%02X", c);
+    }
+    return tp_buf_view(&b);
+}
+
+static json *artifact(tp_arena *a, const tp_spec_report *s)
+{
+    json *o = json_object_new_object();
+    json_object_object_add(o, "uri", text(uri_of(a, s->source->path)));
+    return o;
+}
+
+static json *location(tp_arena *a, const tp_spec_report *s, const tp_finding *f)
+{
+    json *o = json_object_new_object(), *physical = json_object_new_object(), *region = json_object_new_object(),
+         *logical = json_object_new_object(), *list = json_object_new_array();
+    tp_linecol start = tp_linecol_of(s->source, f->loc.start), end = tp_linecol_of(s->source, f->loc.end);
+    json_object_object_add(region, "startLine", json_object_new_int64(start.line));
+    json_object_object_add(region, "startColumn", json_object_new_int64(start.column));
+    if (f->loc.end > f->loc.start) {
+        json_object_object_add(region, "endLine", json_object_new_int64(end.line));
+        json_object_object_add(region, "endColumn", json_object_new_int64(end.column));
+    }
+    json_object_object_add(physical, "artifactLocation", artifact(a, s));
+    json_object_object_add(physical, "region", region);
+    json_object_object_add(o, "physicalLocation", physical);
+    if (f->loc.pointer.n) {
+        json_object_object_add(logical, "fullyQualifiedName", text(tp_visible(a, f->loc.pointer)));
+        json_object_array_add(list, logical);
+        json_object_object_add(o, "logicalLocations", list);
+    } else {
+        json_object_put(logical);
+        json_object_put(list);
+    }
+    return o;
+}
+
+static const char *level(const tp_report *r, const tp_finding *f)
+{
+    static const char *const LEVELS[] = {"note", "warning", "error"};
+    return LEVELS[tp_shown_severity(r, f)];
+}
+
+static json *rule(tp_arena *a, const tp_finding *f)
+{
+    const tp_rule *known = tp_rule_find(tp_str_c(f->rule));
+    json *o = json_object_new_object(), *properties = json_object_new_object(), *tags = json_object_new_array();
+    json_object_object_add(o, "id", json_object_new_string(f->rule));
+    json_object_object_add(o, "name", json_object_new_string(f->slug));
+    json_object_object_add(o, "shortDescription", message(tp_str_c(tp_rule_title(f))));
+    json_object_object_add(o, "fullDescription", message(tp_str_c(known ? known->why : tp_rule_title(f))));
+    tp_str help =
+        known ? tp_printf(a, "%s\n\nBad: %s\nGood: %s\nJAX: %s", known->why, known->bad, known->good, known->jax)
+              : tp_str_c(tp_rule_title(f));
+    tp_str markdown = known ? tp_printf(a, "%s\n\nBad:\n```\n%s\n```\nGood:\n```\n%s\n```\nJAX: %s", known->why,
+                                        known->bad, known->good, known->jax)
+                            : help;
+    json *h = message(help);
+    json_object_object_add(h, "markdown", text(markdown));
+    json_object_object_add(o, "help", h);
+    json_object_array_add(tags, json_object_new_string("tiled-kernels"));
+    json_object_object_add(properties, "tags", tags);
+    json_object_object_add(properties, "precision", json_object_new_string("very-high"));
+    json_object_object_add(o, "properties", properties);
+    return o;
+}
+
+/* SARIF's words for a verdict. */
+static const char *kind(const tp_finding *f)
+{
+    switch (f->verdict) {
+    case TP_PROVEN: return "pass";
+    case TP_UNKNOWN: return "open";
+    case TP_NOT_APPLICABLE: return "notApplicable";
+    case TP_ASSUMED:
+    case TP_ADVICE: return "informational";
+    default: return "fail";
+    }
+}
+
+static json *result(const tp_report *r, tp_arena *a, const tp_spec_report *s, const tp_finding *f, uint32_t index,
+                    bool full)
+{
+    json *o = json_object_new_object(), *places = json_object_new_array(), *prints = json_object_new_object();
+    const char *word = full ? kind(f) : "fail";
+    bool fails = strcmp(word, "fail") == 0;
+    json_object_object_add(o, "ruleId", json_object_new_string(f->rule));
+    json_object_object_add(o, "ruleIndex", json_object_new_int64(index));
+    json_object_object_add(o, "kind", json_object_new_string(word));
+    json_object_object_add(o, "level", json_object_new_string(fails ? level(r, f) : "none"));
+    tp_str story = tp_finding_story(a, f);
+    if (!full && f->verdict == TP_UNKNOWN)
+        story = tp_printf(a, "not decided: %.*s", TP_FMT(story));
+    json_object_object_add(o, "message", message(story));
+    json_object_array_add(places, location(a, s, f));
+    json_object_object_add(o, "locations", places);
+    json_object_object_add(prints, "primaryLocationLineHash", text(tp_fingerprint(a, s, f)));
+    json_object_object_add(prints, "tileproof/v1", text(tp_fingerprint(a, s, f)));
+    json_object_object_add(o, "partialFingerprints", prints);
+    if (!full)
+        return o;
+    if (f->suppressed) {
+        json *list = json_object_new_array(), *one = json_object_new_object();
+        json_object_object_add(one, "kind", json_object_new_string("inSource"));
+        json_object_object_add(one, "status", json_object_new_string("accepted"));
+        json_object_object_add(one, "justification", text(tp_visible(a, f->suppress_reason)));
+        json_object_array_add(list, one);
+        json_object_object_add(o, "suppressions", list);
+    }
+    json_object_object_add(o, "properties", tp_finding_json(s->source, f));
+    return o;
+}
+
+static json *driver(json *rules)
+{
+    json *tool = json_object_new_object(), *o = json_object_new_object();
+    json_object_object_add(o, "name", json_object_new_string("tileproof"));
+    json_object_object_add(o, "semanticVersion", json_object_new_string(TP_VERSION));
+    json_object_object_add(o, "rules", rules);
+    json_object_object_add(tool, "driver", o);
+    return tool;
+}
+
+static json *artifacts(tp_arena *a, const tp_report *r)
+{
+    json *list = json_object_new_array();
+    for (uint32_t i = 0; i < r->specs.len; i++) {
+        const tp_spec_report *s = &r->specs.at[i];
+        json *o = json_object_new_object(), *hashes = json_object_new_object();
+        json_object_object_add(o, "location", artifact(a, s));
+        if (s->sha256.n) {
+            json_object_object_add(hashes, "sha-256", text(s->sha256));
+            json_object_object_add(o, "hashes", hashes);
+        } else {
+            json_object_put(hashes);
+        }
+        json_object_array_add(list, o);
+    }
+    return list;
+}
+
+void tp_write_sarif(const tp_report *r, bool full, FILE *out)
+{
+    tp_arena *a = tp_arena_child(r->arena);
+    tp_map known = {0};
+    json *log = json_object_new_object(), *runs = json_object_new_array(), *run = json_object_new_object(),
+         *rules = json_object_new_array(), *results = json_object_new_array();
+    for (uint32_t i = 0; i < r->specs.len; i++)
+        for (uint32_t k = 0; k < r->specs.at[i].findings.len; k++) {
+            const tp_finding *f = &r->specs.at[i].findings.at[k];
+            if (!full && !tp_is_shown(r, f))
+                continue;
+            uint32_t number = tp_map_get(&known, tp_str_c(f->rule));
+            if (!number) {
+                json_object_array_add(rules, rule(a, f));
+                number = (uint32_t)json_object_array_length(rules);
+                tp_map_set(a, &known, tp_str_c(f->rule), number);
+            }
+            json_object_array_add(results, result(r, a, &r->specs.at[i], f, number - 1, full));
+        }
+    json_object_object_add(run, "tool", driver(rules));
+    if (full)
+        json_object_object_add(run, "artifacts", artifacts(a, r));
+    json_object_object_add(run, "columnKind", json_object_new_string("unicodeCodePoints"));
+    json_object_object_add(run, "results", results);
+    json_object_array_add(runs, run);
+    json_object_object_add(log, "$schema", json_object_new_string("https://json.schemastore.org/sarif-2.1.0.json"));
+    json_object_object_add(log, "version", json_object_new_string("2.1.0"));
+    json_object_object_add(log, "runs", runs);
+    fprintf(out, "%s\n", json_object_to_json_string_ext(log, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    json_object_put(log);
+    tp_arena_free(a);
+}

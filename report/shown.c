@@ -1,0 +1,123 @@
+#include <stdlib.h>
+
+#include <sha256.h>
+
+#include "report/report.h"
+
+bool tp_is_shown(const tp_report *r, const tp_finding *f)
+{
+    return !f->suppressed && f->verdict != TP_PROVEN && f->verdict != TP_NOT_APPLICABLE && f->verdict != TP_ASSUMED &&
+           (f->verdict != TP_UNKNOWN || r->unknown != TP_UNKNOWN_IGNORE);
+}
+
+tp_severity tp_shown_severity(const tp_report *r, const tp_finding *f)
+{
+    if (f->verdict == TP_UNKNOWN)
+        return r->unknown == TP_UNKNOWN_FAIL ? TP_ERROR : TP_WARNING;
+    return f->severity;
+}
+
+static int worst_first(const void *x, const void *y)
+{
+    const tp_shown *a = x, *b = y;
+    if (a->severity != b->severity)
+        return a->severity > b->severity ? -1 : 1;
+    if (a->order != b->order)
+        return a->order < b->order ? -1 : 1;
+    return 0;
+}
+
+const tp_shown *tp_shown_findings(tp_arena *a, const tp_report *r, uint32_t *n)
+{
+    TP_VEC(tp_shown) all = {0};
+    for (uint32_t i = 0; i < r->specs.len; i++)
+        for (uint32_t k = 0; k < r->specs.at[i].findings.len; k++) {
+            const tp_finding *f = &r->specs.at[i].findings.at[k];
+            if (tp_is_shown(r, f))
+                tp_push(a, all, ((tp_shown){&r->specs.at[i], f, tp_shown_severity(r, f), all.len}));
+        }
+    *n = all.len;
+    if (all.len)
+        qsort(all.at, all.len, sizeof *all.at, worst_first);
+    return all.at;
+}
+
+static void say(tp_buf *b, const char *before, tp_str text)
+{
+    if (text.n)
+        tp_buf_printf(b, "%s%.*s", before, TP_FMT(tp_visible(b->arena, text)));
+}
+
+tp_str tp_finding_story(tp_arena *a, const tp_finding *f)
+{
+    tp_buf b = {.arena = a};
+    say(&b, "", f->message);
+    say(&b, "\nwhy: ", f->verdict == TP_UNKNOWN ? f->reason : (tp_str){NULL, 0});
+    if (f->witness) {
+        tp_str sizes = tp_witness_text(a, f->witness);
+        say(&b, "\nsmallest case: ", sizes.n ? sizes : TP_S("the only one"));
+        for (uint32_t i = 0; i < f->witness->step.len; i++)
+            tp_buf_printf(&b, "%s%.*s = %lld", i ? ", " : " at step ",
+                          TP_FMT(tp_visible(a, f->witness->step.at[i].name)), (long long)f->witness->step.at[i].value);
+        if (strcmp(f->witness->replay, "executed") == 0)
+            tp_buf_c(&b, " (confirmed by execution)");
+        say(&b, "\nthere: ", f->witness->detail);
+    }
+    say(&b, "\nholds when: ", f->holds_when);
+    say(&b, "\nnote: ", f->note);
+    say(&b, "\nhelp: ", f->help);
+    return tp_buf_view(&b);
+}
+
+tp_str tp_fingerprint(tp_arena *a, const tp_spec_report *s, const tp_finding *f)
+{
+    SHA2_CTX c;
+    uint8_t digest[SHA256_DIGEST_LENGTH];
+    tp_buf b = {.arena = a};
+    tp_str key = tp_printf(a, "%s\n%.*s\n%.*s\n%.*s", f->rule, TP_FMT(s->name.n ? s->name : s->source->path),
+                           TP_FMT(f->loc.pointer.p ? f->loc.pointer : TP_S("")), TP_FMT(f->subject));
+    SHA256Init(&c);
+    SHA256Update(&c, (const uint8_t *)key.p, key.n);
+    SHA256Final(digest, &c);
+    for (int i = 0; i < 16; i++)
+        tp_buf_printf(&b, "%02x", digest[i]);
+    return tp_buf_view(&b);
+}
+
+const char *tp_rule_title(const tp_finding *f)
+{
+    const tp_rule *rule = tp_rule_find(tp_str_c(f->rule));
+    size_t n;
+    const tp_trap_rule *traps = tp_trap_rules(&n);
+    for (size_t i = 0; i < n && !rule; i++)
+        if (strcmp(traps[i].code, f->rule) == 0)
+            return traps[i].title;
+    return rule ? rule->title : f->slug;
+}
+
+tp_str tp_domain_text(tp_arena *a, const tp_spec *spec)
+{
+    const tp_kernel *k = spec->kernels[0];
+    tp_buf b = {.arena = a};
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_size *z = &k->sizes[i];
+        const char *sep = b.n ? ", " : "";
+        if (z->kind == TP_SIZE_RANGE && z->max == TP_SIZE_MAX)
+            tp_buf_printf(&b, "%s%.*s >= %lld", sep, TP_FMT(z->name), (long long)z->min);
+        else if (z->kind == TP_SIZE_RANGE)
+            tp_buf_printf(&b, "%s%lld <= %.*s <= %lld", sep, (long long)z->min, TP_FMT(z->name), (long long)z->max);
+        else if (z->kind == TP_SIZE_CHOICE) {
+            tp_buf_printf(&b, "%s%.*s in {", sep, TP_FMT(z->name));
+            for (uint32_t c = 0; c < z->nchoices; c++)
+                tp_buf_printf(&b, "%s%lld", c ? ", " : "", (long long)z->choices[c]);
+            tp_buf_c(&b, "}");
+        }
+        if (z->kind == TP_SIZE_RANGE && z->multiple_of > 1)
+            tp_buf_printf(&b, " (multiple of %lld)", (long long)z->multiple_of);
+    }
+    for (uint32_t i = 0; i < k->nwhere; i++)
+        tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(k->where[i].text));
+    for (uint32_t c = 0; c < spec->nkernels && spec->nkernels > 1; c++)
+        tp_buf_printf(&b, "%s%.*s", c ? " or " : b.n ? ", " : "", TP_FMT(tp_dtypes_text(spec->kernels[c])));
+    return b.n ? tp_buf_view(&b) : TP_S("(one shape)");
+}
