@@ -1,12 +1,18 @@
-"""The json format against docs/report.schema.json, over every spec of the tree, good and bad;
-and the same input gives the same bytes."""
+"""Reports over every spec of the tree, good and bad, by readers that we did not write: the json
+format against docs/report.schema.json; SARIF against the official schema where it is at hand
+(TILEPROOF_SARIF_SCHEMA, or a shared folder beside the tree) and by sarif-tools; JUnit by
+junitparser; the page by Python's HTML parser. And the same input gives the same bytes."""
 
+import html.parser
 import json
+import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 import jsonschema
+import junitparser
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = ROOT / "build" / "tileproof"
@@ -20,6 +26,103 @@ def report(command, paths):
     result = subprocess.run(args, cwd=ROOT, capture_output=True)
     assert result.returncode in (0, 1, 3, 4), (command, paths, result.returncode, result.stderr)
     return result.stdout
+
+
+GITLAB = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["description", "check_name", "fingerprint", "severity", "location"],
+        "additionalProperties": False,
+        "properties": {
+            "description": {"type": "string", "minLength": 1},
+            "check_name": {"type": "string", "minLength": 1},
+            "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{32,}$"},
+            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+            "location": {
+                "type": "object",
+                "required": ["path", "lines"],
+                "properties": {
+                    "path": {"type": "string", "minLength": 1},
+                    "lines": {"type": "object", "required": ["begin"], "properties": {"begin": {"type": "integer", "minimum": 1}}},
+                },
+            },
+        },
+    },
+}
+
+
+class Page(html.parser.HTMLParser):
+    """Every element is closed, headings do not skip a level, pictures and tables have names, links lead somewhere."""
+
+    VOID = {"meta", "br"}
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.wrong, self.level, self.ids, self.links = [], [], 0, set(), set()
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag in ("h1", "h2", "h3", "h4"):
+            if int(tag[1]) > self.level + 1:
+                self.wrong.append(f"{tag} after h{self.level}")
+            self.level = int(tag[1])
+        if "id" in attrs:
+            self.ids.add(attrs["id"])
+        if tag == "a" and attrs["href"].startswith("#"):
+            self.links.add(attrs["href"][1:])
+        if tag == "svg" and attrs.get("role") != "img":
+            self.wrong.append("a picture without a role")
+        if tag == "th" and "scope" not in attrs:
+            self.wrong.append("a heading of a table without a scope")
+        if any(a.startswith("on") for a in attrs) or tag in ("script", "link", "iframe", "img", "object"):
+            self.wrong.append(f"active content: {tag}")
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}> closes nothing")
+
+
+def other_formats(folder):
+    """The formats for CI systems, over one folder; what is wrong with them."""
+    paths = sorted(str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob("*.tile.json*"))
+    wrong = []
+    with tempfile.TemporaryDirectory() as place:
+        names = {n: os.path.join(place, n) for n in ("sarif", "sarif-full", "junit", "gitlab", "html", "jsonl")}
+        args = [PROGRAM, "lint", "-q", *paths, *(a for n in names for a in ("--output", f"{n}={names[n]}"))]
+        assert subprocess.run(args, cwd=ROOT, capture_output=True).returncode in (0, 1, 3)
+        text = {n: pathlib.Path(names[n]).read_text() for n in names}
+        official = pathlib.Path(os.environ.get("TILEPROOF_SARIF_SCHEMA", ROOT / "../shared/data/sarif-schema-2.1.0.json"))
+        for n in ("sarif", "sarif-full"):
+            if official.exists():
+                validator = jsonschema.Draft7Validator(json.loads(official.read_text()))
+                wrong += [f"{n}: {e.json_path}: {e.message[:200]}" for e in validator.iter_errors(json.loads(text[n]))]
+            else:
+                print("reports: the official SARIF schema is not at hand; skipped")
+            os.rename(names[n], names[n] + ".sarif")
+            summary = subprocess.run([sys.executable, "-m", "sarif", "summary", names[n] + ".sarif"], capture_output=True, text=True)
+            if summary.returncode:
+                wrong.append(f"{n}: sarif-tools: {summary.stderr[-200:]}")
+        wrong += [f"gitlab: {e.json_path}: {e.message[:200]}" for e in jsonschema.Draft202012Validator(GITLAB).iter_errors(json.loads(text["gitlab"]))]
+        suites = junitparser.JUnitXml.fromfile(names["junit"])
+        cases = sum(1 for suite in suites for _ in suite)
+        findings = [json.loads(line) for line in text["jsonl"].splitlines()]
+        if cases != len(findings) or suites.tests != cases:
+            wrong.append(f"junit: {cases} cases, {suites.tests} announced, {len(findings)} findings")
+        page = Page()
+        page.feed(text["html"])
+        wrong += [f"html: {w}" for w in page.wrong]
+        wrong += [f"html: a link to #{l} leads nowhere" for l in page.links - page.ids]
+        wrong += [f"html: <{t}> is not closed" for t in page.open]
+    print(f"reports: {folder}: {len(paths)} specs in sarif, junit, gitlab, jsonl and html, {len(wrong)} wrong")
+    for w in wrong[:20]:
+        print(f"  {w}", file=sys.stderr)
+    return len(wrong)
 
 
 def main():
@@ -42,6 +145,7 @@ def main():
                 bad += 1
                 print(f"{command} {folder}: {error.json_path}: {error.message[:300]}", file=sys.stderr)
         print(f"reports: {specs} specs in the json of {command}, {bad} outside the schema")
+    bad += sum(other_formats(folder) for folder in SPECS)
     sys.exit(bad > 0)
 
 

@@ -332,6 +332,18 @@ static const tp_proof *forge(forgery *f, int which)
         return refute(f, lines(f, (tp_line[]){sum_line(f, 1, 1, 0, 0)}, 1));
     case 21: return refute(f, NULL);
     case 22: return refute(f, node(f, (tp_proof){.kind = TP_PROOF_SPLIT, .number = 0}, by_upper_bound(f, 0)));
+    case 23: /* y <= 5 says nothing of x */
+        f->premise = tp_op2(f->p, le, f->y, number_of(f, 5));
+        f->any_premise = true;
+        return node(f, (tp_proof){.kind = TP_PROOF_BOUND, .number = 0, .side = 1, .factor = 5}, by_upper_bound(f, 1));
+    case 24: /* neither does y == 5, nor x <= y */
+        f->premise = tp_op2(f->p, TP_E_EQ, f->y, number_of(f, 5));
+        f->any_premise = true;
+        return node(f, (tp_proof){.kind = TP_PROOF_BOUND, .number = 0, .side = 1, .factor = 5}, by_upper_bound(f, 1));
+    case 25:
+        f->premise = tp_op2(f->p, le, f->x, f->y);
+        f->any_premise = true;
+        return node(f, (tp_proof){.kind = TP_PROOF_BOUND, .number = 0, .side = 1, .factor = 5}, by_upper_bound(f, 1));
     default: return NULL;
     }
 }

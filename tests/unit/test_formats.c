@@ -1,0 +1,204 @@
+/* Reports for CI systems, read back: JSON formats by json-c, the others by
+ * what their readers rely on. `make test-jax` reads them with readers that we
+ * did not write. */
+#define _GNU_SOURCE
+#include "tests/unit/files.h"
+
+static struct json_object *parsed(tp_str text)
+{
+    struct json_tokener *t = json_tokener_new();
+    json_tokener_set_flags(t, JSON_TOKENER_STRICT);
+    struct json_object *o = json_tokener_parse_ex(t, text.p, (int)text.n);
+    if (!o)
+        fail_msg("no JSON: %s", json_tokener_error_desc(json_tokener_get_error(t)));
+    json_tokener_free(t);
+    return o;
+}
+
+static size_t count_of(tp_str s, const char *part)
+{
+    size_t n = 0;
+    for (const char *at = s.p; (at = memmem(at, s.n - (size_t)(at - s.p), part, strlen(part))); at++)
+        n++;
+    return n;
+}
+
+/* Findings that code scanning would show, from the JSON report. */
+static size_t shown_in(struct json_object *report)
+{
+    size_t n = 0;
+    struct json_object *specs = member(report, "specs");
+    for (size_t i = 0; i < json_object_array_length(specs); i++) {
+        struct json_object *findings = member(json_object_array_get_idx(specs, i), "findings");
+        for (size_t k = 0; k < json_object_array_length(findings); k++) {
+            struct json_object *f = json_object_array_get_idx(findings, k);
+            n += strcmp(string_of(f, "verdict"), "proven") != 0 && !member(f, "suppressed");
+        }
+    }
+    return n;
+}
+
+/* A name and a message that every format would have to escape. */
+static const char HOSTILE[] =
+    "{\"tileproof\": 1, \"name\": \"a\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}},\n"
+    " \"description\": \"</script><b>&\\\"' ]]> `x` | # \\u202e %0A\",\n"
+    " \"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(N, 8) + 1\"}],\n"
+    " \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [8], \"index_map\": "
+    "[\"i\"]}],\n"
+    " \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [8], \"index_map\": "
+    "[\"i\"]}],\n"
+    " \"kernel\": [\"o[...] = x[...]\"],\n"
+    " \"allow\": [{\"rule\": \"TP101\", \"at\": \"/inputs/0\", \"reason\": \"</failure><x>&\\\"`|\"}]}";
+
+static const char *hostile(place *p)
+{
+    return put(p, "a <b>&`'|%,:.tile.json", HOSTILE, sizeof HOSTILE - 1);
+}
+
+typedef struct files {
+    const char *path[9];
+    tp_str text[9];
+} files;
+
+static const char *const NAMES[] = {"json",   "jsonl", "sarif",    "sarif-full", "gitlab",
+                                    "github", "junit", "markdown", "html"};
+enum { JSON, JSONL, SARIF, SARIF_FULL, GITLAB, GITHUB, JUNIT, MARKDOWN, HTML, FORMATS };
+
+/* All formats in one run, each in a file and one as printed. */
+static files reports_of(place *p, const char *spec, const char *other, int exit)
+{
+    files f;
+    const char *args[40] = {"lint", spec, other, "--format", "github"};
+    int n = 5;
+    for (int i = 0; i < FORMATS; i++) {
+        f.path[i] = path_in(p, NAMES[i]);
+        args[n++] = "--output";
+        args[n++] = tp_printf(p->a, "%s=%s", NAMES[i], f.path[i]).p;
+    }
+    outcome o = run_limited(p->a, NULL, 0, args);
+    if (o.exit != exit)
+        fail_msg("exit %d: %.*s", o.exit, TP_FMT(o.err));
+    for (int i = 0; i < FORMATS; i++) {
+        tp_str why;
+        assert_int_equal(tp_read_file(p->a, f.path[i], 64 << 20, &f.text[i], &why), TP_OK);
+    }
+    assert_true(tp_str_eq(o.out, f.text[GITHUB]));
+    return f;
+}
+
+static void check_sarif(tp_str text, size_t results, bool full)
+{
+    struct json_object *log = parsed(text), *run = json_object_array_get_idx(member(log, "runs"), 0),
+                       *list = member(run, "results"), *rules = member(member(member(run, "tool"), "driver"), "rules");
+    assert_string_equal(string_of(log, "version"), "2.1.0");
+    if (full)
+        assert_true(json_object_array_length(list) > results);
+    else
+        assert_int_equal(json_object_array_length(list), results);
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        struct json_object *r = json_object_array_get_idx(list, i);
+        size_t rule = (size_t)json_object_get_int64(member(r, "ruleIndex"));
+        assert_true(rule < json_object_array_length(rules));
+        assert_string_equal(string_of(r, "ruleId"), string_of(json_object_array_get_idx(rules, rule), "id"));
+        struct json_object *where = member(json_object_array_get_idx(member(r, "locations"), 0), "physicalLocation");
+        assert_true(json_object_get_int64(member(member(where, "region"), "startLine")) >= 1);
+        const char *uri = string_of(member(where, "artifactLocation"), "uri");
+        assert_true(uri[0] && !strpbrk(uri, " <>&`'|,:\\\""));
+        assert_true(string_of(member(r, "message"), "text")[0] != '\0');
+        if (!full) { /* what is shown as an alert is one */
+            assert_string_equal(string_of(r, "kind"), "fail");
+            assert_null(member(r, "suppressions"));
+        }
+    }
+    json_object_put(log);
+}
+
+static void every_format_says_the_same(void **state)
+{
+    place *p = *state;
+    files f = reports_of(p, hostile(p), "examples/broken/index_maps_swapped.tile.json", 1);
+    struct json_object *report = parsed(f.text[JSON]), *summary = member(report, "summary");
+    size_t shown = shown_in(report);
+    assert_true(shown > 2);
+    check_sarif(f.text[SARIF], shown, false);
+    check_sarif(f.text[SARIF_FULL], shown, true);
+    struct json_object *issues = parsed(f.text[GITLAB]);
+    assert_int_equal(json_object_array_length(issues), shown);
+    for (size_t i = 0; i < shown; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(string_of(json_object_array_get_idx(issues, i), "fingerprint"),
+                                    string_of(json_object_array_get_idx(issues, k), "fingerprint"));
+    json_object_put(issues);
+    assert_int_equal(count_of(f.text[GITHUB], "\n"), shown);
+    assert_int_equal(count_of(f.text[GITHUB], "::error ") + count_of(f.text[GITHUB], "::warning ") +
+                         count_of(f.text[GITHUB], "::notice "),
+                     shown);
+    assert_true(strncmp(f.text[GITHUB].p, "::error ", 8) == 0); /* the worst first */
+    assert_int_equal(count_of(f.text[MARKDOWN], "\n### "), shown);
+    assert_int_equal(count_of(f.text[HTML], "<article"), shown);
+    size_t lines = 0;
+    for (size_t i = 0, end; i < f.text[JSONL].n; i = end + 1, lines++) {
+        for (end = i; f.text[JSONL].p[end] != '\n';)
+            end++;
+        json_object_put(parsed((tp_str){f.text[JSONL].p + i, end - i}));
+    }
+    assert_int_equal(count_of(f.text[JUNIT], "<testcase "), lines);
+    assert_int_equal(count_of(f.text[JUNIT], "<failure "), json_object_get_int64(member(summary, "violated")));
+    assert_true(contains(f.text[JUNIT], "<skipped message=\"allowed: &lt;/failure&gt;"));
+    json_object_put(report);
+}
+
+/* Nothing of a spec becomes markup, and no page asks for anything. */
+static void hostile_text_stays_text(void **state)
+{
+    place *p = *state;
+    files f = reports_of(p, hostile(p), "tests/bad/truncated.tile.json", 3);
+    for (int i = JUNIT; i < FORMATS; i++)
+        if (i != MARKDOWN)
+            assert_true(!contains(f.text[i], "a <b>") && !contains(f.text[i], "<x>"));
+    static const char *const LEAVES[] = {"<script", "http:", "https:", "src=", "@import", "url(", "javascript"};
+    for (size_t i = 0; i < sizeof LEAVES / sizeof *LEAVES; i++)
+        assert_false(contains(f.text[HTML], LEAVES[i]));
+    assert_true(contains(f.text[HTML], "default-src 'none'"));
+    assert_true(contains(f.text[HTML], "not a valid spec") && contains(f.text[MARKDOWN], "not a valid spec"));
+    assert_true(contains(f.text[JUNIT], "<error "));
+}
+
+static void verify_in_pictures(void **state)
+{
+    place *p = *state;
+    const char *page = path_in(p, "page.html");
+    outcome o =
+        RUN(p->a, "verify", "-q", "--cases", "2", "--box", "2", "add_2d", "-o", tp_printf(p->a, "html=%s", page).p);
+    tp_str text, why;
+    assert_int_equal(o.exit, 0);
+    assert_int_equal(tp_read_file(p->a, page, 8 << 20, &text, &why), TP_OK);
+    assert_int_equal(count_of(text, "<figure"), 4); /* blocks of x, y and o; errors of o */
+    assert_true(contains(text, "each block once") && contains(text, "over the reals, given the rules"));
+    assert_int_equal(count_of(text, "<svg"), count_of(text, "<svg role=\"img\""));
+}
+
+static void outputs_are_whole_or_not_there(void **state)
+{
+    place *p = *state;
+    outcome o = RUN(p->a, "lint", "-q", "add_2d", "-o", "nonsense=x");
+    assert_true(o.exit == 2 && contains(o.err, "sarif") && contains(o.err, "FORMAT=PATH"));
+    o = RUN(p->a, "lint", "-q", "add_2d", "-o", "sarif");
+    assert_int_equal(o.exit, 2);
+    const char *there = path_in(p, "no/such/folder/r.sarif");
+    o = RUN(p->a, "lint", "-q", "add_2d", "-o", tp_printf(p->a, "sarif=%s", there).p);
+    assert_true(o.exit == 5 && contains(o.err, "no/such/folder"));
+    const char *kept = put(p, "kept.xml", "before", 6);
+    o = RUN(p->a, "lint", "-q", "add_2d", "-o", tp_printf(p->a, "junit=%s", kept).p, "--unknown", "nonsense");
+    tp_str text, why;
+    assert_int_equal(o.exit, 2);
+    assert_int_equal(tp_read_file(p->a, kept, 100, &text, &why), TP_OK);
+    assert_true(tp_str_is(text, "before"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {IN_PLACE(every_format_says_the_same), IN_PLACE(hostile_text_stays_text),
+                                       IN_PLACE(verify_in_pictures), IN_PLACE(outputs_are_whole_or_not_there)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
