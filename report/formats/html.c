@@ -252,7 +252,7 @@ static void write_map(const page *p, const tp_operand *o, const tp_block_map *m)
                     "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" fill=\"%s\" fill-opacity=\"%.2f\" "
                     "stroke=\"var(--a)\"%s/>",
                     c * SIDE + 2, r * SIDE + 2, SIDE - 3, SIDE - 3, v ? "var(--a)" : "none",
-                    v ? 0.15 + 0.5 * (double)v / (double)most : 0.0, rim ? " stroke-dasharray=\"3 2\"" : "");
+                    v ? 0.12 + 0.38 * (double)v / (double)most : 0.0, rim ? " stroke-dasharray=\"3 2\"" : "");
             if (v)
                 fprintf(p->out, "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">%u</text>\n", c * SIDE + SIDE / 2,
                         r * SIDE + SIDE / 2 + 4, m->first[r * m->columns + c]);
