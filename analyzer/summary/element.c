@@ -3,7 +3,7 @@
 
 static const tp_value *value_of(const evaluation *v, tp_vid value)
 {
-    return &v->p->values.at[value];
+    return &v->values.at[value];
 }
 
 static bool is_one(evaluation *v, tp_expr dim)
@@ -110,16 +110,19 @@ static term loaded_element(evaluation *v, const tp_inst *i, const tp_expr *at)
         if (sub->kind == TP_SUB_SLICE)
             lane[d] = plus(v, lane[d], times(v, at[rank++], tp_const(v->s->p, sub->stride)));
     }
-    return stored_element(v, v->loaded[i->out], i->access->operand, lane, false);
+    return stored_element(v, v->loaded.at[i->out], i->access->operand, lane, false);
 }
 
 static term variable_element(evaluation *v, const stored *c, const tp_expr *at)
 {
     if (!c)
         stop(v, "a variable without a value");
-    bool always = tp_expr_is_const(v->s->p, c->path, NULL);
+    int64_t known;
+    bool decided = tp_expr_is_const(v->s->p, condition_normal(v->s, c->path, false), &known);
+    if (decided && !known)
+        return variable_element(v, c->older, at);
     term new = element_of(v, c->value, at);
-    return always ? new : term_select(v->s, c->path, new, variable_element(v, c->older, at));
+    return decided ? new : term_select(v->s, c->path, new, variable_element(v, c->older, at));
 }
 
 /* ---- moves ---- */
@@ -318,7 +321,7 @@ static term held(evaluation *v, tp_dtype d, tp_expr e)
 {
     tp_exprs *p = v->s->p;
     premises facts = {.n = 0};
-    if (d != TP_BOOL && !tp_is_weak(d) && !tp_expr_is_const(p, e, NULL) && tp_expr_get(p, e)->op != TP_E_SYM) {
+    if (d != TP_BOOL && !tp_is_weak(d)) {
         tp_expr goal = tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, e, tp_const(p, tp_dtype_min(d))),
                               tp_op2(p, TP_E_LE, e, tp_const(p, tp_dtype_max(d))));
         if (!summary_follows(v->s, &facts, goal)) {
@@ -430,7 +433,7 @@ static term computed(evaluation *v, const tp_inst *i, const tp_expr *at)
     switch (i->prim) {
     case TP_P_LOAD: return loaded_element(v, i, at);
     case TP_P_MASKED_LOAD: return element_of(v, i->args[1], at); /* TP503: the rest is not looked at */
-    case TP_P_VARIABLE: return variable_element(v, v->loaded[i->out], at);
+    case TP_P_VARIABLE: return variable_element(v, v->loaded.at[i->out], at);
     case TP_P_DOT: return multiplied(v, i, at);
     case TP_P_TAKE: return taken(v, i, at);
     case TP_P_IOTA: return held(v, x->dtype, at[i->integer]);
@@ -492,7 +495,7 @@ term element_of(evaluation *v, tp_vid value, const tp_expr *at)
     if (known)
         return (term){known};
     const tp_node *outer = s->node;
-    const tp_inst *i = v->by[value];
+    const tp_inst *i = v->by.at[value];
     if (i && v->body)
         s->node = i->node;
     term t = i ? computed(v, i, index) : given_element(v, value, index);
@@ -501,7 +504,127 @@ term element_of(evaluation *v, tp_vid value, const tp_expr *at)
     return t;
 }
 
+/* ---- loops of a known number of turns ---- */
+
+enum { MAX_TURNS = 64, MAX_VALUES = 20000 };
+
+static tp_vid new_value(evaluation *v, tp_value x)
+{
+    if (v->values.len >= MAX_VALUES)
+        stop(v, "a loop of too many turns");
+    tp_push(v->s->arena, v->values, x);
+    tp_push(v->s->arena, v->by, NULL);
+    tp_push(v->s->arena, v->loaded, NULL);
+    return (tp_vid)(v->values.len - 1);
+}
+
+/* What a turn calls the values that it computes; others keep their number. */
+typedef struct turn {
+    evaluation *v;
+    tp_vid *now; /* per value of the program: + 1; 0: as it is */
+    uint32_t n;
+} turn;
+
+static tp_vid renamed(const turn *t, tp_vid value)
+{
+    return value >= 0 && (uint32_t)value < t->n && t->now[value] ? t->now[value] - 1 : value;
+}
+
+static tp_access *renamed_access(const turn *t, const tp_access *from)
+{
+    uint32_t rank = t->v->s->k->operands[from->operand].ref_rank;
+    tp_access *to = TP_NEW(t->v->s->arena, tp_access);
+    *to = *from;
+    to->subs = TP_NEWN(t->v->s->arena, tp_subscript, rank);
+    for (uint32_t d = 0; d < rank; d++) {
+        to->subs[d] = from->subs[d];
+        to->subs[d].start = renamed(t, from->subs[d].start);
+    }
+    return to;
+}
+
+static tp_region of_turn(turn *t, const tp_region *r)
+{
+    tp_arena *a = t->v->s->arena;
+    tp_region out = {0};
+    for (uint32_t n = 0; n < r->len; n++) {
+        tp_step step = r->at[n];
+        if (step.inst) {
+            tp_inst *i = TP_NEW(a, tp_inst);
+            *i = *step.inst;
+            i->args = TP_NEWN(a, tp_vid, i->nargs);
+            for (uint32_t k = 0; k < i->nargs; k++)
+                i->args[k] = renamed(t, step.inst->args[k]);
+            i->access = i->access ? renamed_access(t, i->access) : NULL;
+            i->out = new_value(t->v, t->v->values.at[step.inst->out]);
+            t->now[step.inst->out] = i->out + 1;
+            step.inst = i;
+        }
+        step.value = renamed(t, step.value);
+        step.lo = renamed(t, step.lo);
+        step.hi = renamed(t, step.hi);
+        step.access = step.access ? renamed_access(t, step.access) : NULL;
+        step.test = of_turn(t, &step.test);
+        step.body = of_turn(t, &step.body);
+        step.orelse = of_turn(t, &step.orelse);
+        tp_push(a, out, step);
+    }
+    return out;
+}
+
+/* The value as it is now: a variable's is that of the last assignment. */
+static tp_vid as_it_is_now(evaluation *v, tp_vid value)
+{
+    if (value < 0 || (uint32_t)value >= v->p->values.len || !v->values.at[value].variable)
+        return value;
+    tp_inst *i = TP_NEW(v->s->arena, tp_inst);
+    tp_vid *args = TP_NEWN(v->s->arena, tp_vid, 1);
+    tp_vid now = new_value(v, v->values.at[value]);
+    args[0] = value;
+    *i = (tp_inst){.prim = TP_P_VARIABLE, .out = now, .args = args, .nargs = 1};
+    v->by.at[now] = i;
+    v->loaded.at[now] = v->slots[value];
+    return now;
+}
+
+static void walk(evaluation *v, const tp_region *r, tp_expr path);
+
+static void unroll(evaluation *v, const tp_step *step, tp_expr path)
+{
+    tp_exprs *p = v->s->p;
+    int64_t lo, hi;
+    if (!tp_expr_is_const(p, scalar(v, as_it_is_now(v, step->lo)), &lo) ||
+        !tp_expr_is_const(p, scalar(v, as_it_is_now(v, step->hi)), &hi))
+        stop(v, "a loop whose turns depend on sizes");
+    int64_t turns = step->by > 0 ? (hi - lo + step->by - 1) / step->by : (lo - hi - step->by - 1) / -step->by;
+    if (turns > MAX_TURNS)
+        stop(v, "a loop of too many turns");
+    for (int64_t k = 0; k < turns; k++) {
+        turn t = {.v = v, .n = v->values.len};
+        t.now = TP_NEWN(v->s->arena, tp_vid, t.n);
+        t.now[step->var] =
+            new_value(v, (tp_value){.dtype = TP_WEAK_INT, .meaning = tp_const(p, lo + k * step->by)}) + 1;
+        tp_region body = of_turn(&t, &step->body);
+        walk(v, &body, path);
+    }
+}
+
 /* ---- the walk ---- */
+
+static const tp_inst *inst_as_it_is_now(evaluation *v, const tp_inst *given)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < given->nargs; k++)
+        any |= given->prim != TP_P_VARIABLE && as_it_is_now(v, given->args[k]) != given->args[k];
+    if (!any)
+        return given;
+    tp_inst *i = TP_NEW(v->s->arena, tp_inst);
+    *i = *given;
+    i->args = TP_NEWN(v->s->arena, tp_vid, i->nargs);
+    for (uint32_t k = 0; k < i->nargs; k++)
+        i->args[k] = as_it_is_now(v, given->args[k]);
+    return i;
+}
 
 static void walk(evaluation *v, const tp_region *r, tp_expr path)
 {
@@ -511,35 +634,35 @@ static void walk(evaluation *v, const tp_region *r, tp_expr path)
         s->syntax = v->body ? step->syntax : NULL;
         switch (step->kind) {
         case TP_COMPUTE: {
-            const tp_inst *i = step->inst;
-            v->by[i->out] = i;
+            const tp_inst *i = inst_as_it_is_now(v, step->inst);
+            v->by.at[i->out] = i;
             if (i->prim == TP_P_LOAD)
-                v->loaded[i->out] = v->refs[i->access->operand];
+                v->loaded.at[i->out] = v->refs[i->access->operand];
             if (i->prim == TP_P_VARIABLE)
-                v->loaded[i->out] = v->slots[i->args[0]];
+                v->loaded.at[i->out] = v->slots[i->args[0]];
             break;
         }
         case TP_ASSIGN: {
             stored *c = TP_NEW(s->arena, stored);
-            *c = (stored){path, NULL, step->value, v->slots[step->var]};
+            *c = (stored){path, NULL, as_it_is_now(v, step->value), v->slots[step->var]};
             v->slots[step->var] = c;
             break;
         }
         case TP_PUT: {
             stored *c = TP_NEW(s->arena, stored);
-            *c = (stored){path, step->access, step->value, v->refs[step->access->operand]};
+            *c = (stored){path, step->access, as_it_is_now(v, step->value), v->refs[step->access->operand]};
             v->refs[step->access->operand] = c;
             break;
         }
         case TP_IF: {
-            tp_expr yes = condition_normal(s, scalar(v, step->value), false),
-                    no = condition_normal(s, scalar(v, step->value), true);
+            tp_expr condition = scalar(v, as_it_is_now(v, step->value)), yes = condition_normal(s, condition, false),
+                    no = condition_normal(s, condition, true);
             walk(v, &step->body, tp_op2(s->p, TP_E_AND, path, yes));
             walk(v, &step->orelse, tp_op2(s->p, TP_E_AND, path, no));
             break;
         }
-        case TP_LOOP:
-        case TP_WHILE: stop(v, "a loop"); break;
+        case TP_LOOP: unroll(v, step, path); break;
+        case TP_WHILE: stop(v, "a while loop"); break;
         case TP_ASSERT: break;
         }
     }
@@ -550,8 +673,8 @@ evaluation *evaluate(summary *s, const tp_program *p, bool body)
     evaluation *v = TP_NEW(s->arena, evaluation);
     uint32_t values = p->values.len, operands = tp_noperands(s->k);
     *v = (evaluation){.s = s, .p = p, .body = body};
-    v->by = TP_NEWN(s->arena, const tp_inst *, values);
-    v->loaded = TP_NEWN(s->arena, const stored *, values);
+    for (uint32_t i = 0; i < values; i++)
+        new_value(v, p->values.at[i]);
     v->slots = TP_NEWN(s->arena, const stored *, values);
     v->refs = TP_NEWN(s->arena, const stored *, operands);
     v->final = TP_NEWN(s->arena, const stored *, operands);

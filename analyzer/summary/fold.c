@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-
 /* ---- folds ---- */
 
 static bool sum_mentions(summary *s, uint32_t id, uint32_t sym);

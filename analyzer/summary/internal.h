@@ -110,12 +110,13 @@ typedef struct stored {
 typedef struct evaluation {
     summary *s;
     const tp_program *p;
-    bool body;                    /* else a reference */
-    const tp_inst **by;           /* per value: its instruction */
-    const stored **loaded;        /* per value: what a load or a variable sees */
-    const stored **refs, **slots; /* now: per operand; per value */
-    const stored **final;         /* per operand: after the step */
-    tp_map elements;              /* by value and indices */
+    bool body;                     /* else a reference */
+    TP_VEC(tp_value) values;       /* the program's, and those of loops that were unrolled */
+    TP_VEC(const tp_inst *) by;    /* per value: its instruction */
+    TP_VEC(const stored *) loaded; /* per value: what a load or a variable sees */
+    const stored **refs, **slots;  /* now: per operand; per value of the program */
+    const stored **final;          /* per operand: after the step */
+    tp_map elements;               /* by value and indices */
 } evaluation;
 
 /* Walk the program: who computes what, and what memory holds after it. */
