@@ -190,28 +190,15 @@ static uint32_t prune(const int64_t *coefs, uint32_t rows, uint32_t n, uint32_t 
     return kept;
 }
 
-bool tp_farkas(tp_arena *a, const tp_linear_fact *facts, uint32_t n, uint32_t fresh, int64_t *factor)
+/* Look for the factors among the facts in `keep`. `constants`: they count when columns are scaled. */
+static bool look(tp_arena *a, const int64_t *coefs, uint32_t rows, uint32_t n, const uint32_t *keep, uint32_t kept,
+                 bool constants, int64_t *factor)
 {
-    const tp_term *monomials[MAX_ROWS];
-    uint32_t rows = 0, *keep = TP_NEWN(a, uint32_t, n);
-    int64_t *coefs = TP_NEWN(a, int64_t, (size_t)MAX_ROWS * n); /* the constants are in the last row */
-    for (uint32_t j = 0; j < n; j++)
-        for (uint32_t k = 0; k < facts[j].n; k++) {
-            const tp_term *x = &facts[j].terms[k];
-            uint32_t i = x->degree ? row_of(monomials, &rows, x) : MAX_ROWS - 1;
-            if (i == MAX_ROWS)
-                return false;
-            coefs[(size_t)i * n + j] = x->coef;
-        }
-    memmove(&coefs[(size_t)rows * n], &coefs[(size_t)(MAX_ROWS - 1) * n], n * sizeof *coefs);
-    uint32_t kept = prune(coefs, rows, n, keep);
-    if (kept == 0 || keep[kept - 1] < fresh)
-        return false;
     tableau t = {.rows = rows + 1, .columns = kept, .at = TP_NEWN(a, double, (size_t)(rows + 2) * (kept + 1))};
     double *scale = TP_NEWN(a, double, kept), *gain = row(&t, t.rows);
     for (uint32_t j = 0; j < kept; j++) {
         double most = 1;
-        for (uint32_t i = 0; i < t.rows; i++)
+        for (uint32_t i = 0; i < rows + constants; i++)
             most = fmax(most, fabs((double)coefs[(size_t)i * n + keep[j]]));
         scale[j] = 1 / most;
         for (uint32_t i = 0; i < t.rows; i++) {
@@ -229,4 +216,28 @@ bool tp_farkas(tp_arena *a, const tp_linear_fact *facts, uint32_t n, uint32_t fr
         pivot(&t, r, j);
     }
     return whole(&t, scale, coefs, n, keep, factor);
+}
+
+bool tp_farkas(tp_arena *a, const tp_linear_fact *facts, uint32_t n, uint32_t fresh, int64_t *factor)
+{
+    const tp_term *monomials[MAX_ROWS];
+    uint32_t rows = 0, *keep = TP_NEWN(a, uint32_t, n);
+    int64_t *coefs = TP_NEWN(a, int64_t, (size_t)MAX_ROWS * n); /* the constants are in the last row */
+    for (uint32_t j = 0; j < n; j++)
+        for (uint32_t k = 0; k < facts[j].n; k++) {
+            const tp_term *x = &facts[j].terms[k];
+            uint32_t i = x->degree ? row_of(monomials, &rows, x) : MAX_ROWS - 1;
+            if (i == MAX_ROWS)
+                return false;
+            coefs[(size_t)i * n + j] = x->coef;
+        }
+    memmove(&coefs[(size_t)rows * n], &coefs[(size_t)(MAX_ROWS - 1) * n], n * sizeof *coefs);
+    uint32_t kept = prune(coefs, rows, n, keep);
+    if (kept == 0 || keep[kept - 1] < fresh)
+        return false;
+    bool large = false; /* next to 2^31 the other coefficients look like nothing */
+    for (uint32_t j = 0; j < kept; j++)
+        large |= fabs((double)coefs[(size_t)rows * n + keep[j]]) > 1e6;
+    return look(a, coefs, rows, n, keep, kept, true, factor) ||
+           (large && look(a, coefs, rows, n, keep, kept, false, factor));
 }
