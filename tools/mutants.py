@@ -4,7 +4,9 @@
 Plants small defects into the rules, the analysis of bodies and the prover, one
 at a time, builds, and runs the tests until one fails, or until a random test
 counts other verdicts for its fixed seed than it did without the defect (proven,
-violated, unknown, certified). Survivors are listed.
+violated, unknown, certified). Survivors are listed; those of tools/mutants.equivalent
+were looked at and found to be no defects (FILE, line as changed, why), and are
+counted apart.
 
     mutants.py [--count 200] [--seed 1] [--jobs 2] [--only FILE…]
 
@@ -40,6 +42,12 @@ OPERATORS = [
     (r"num\(a, 1\)", "num(a, 0)"), (r"num\(a, 0\)", "num(a, 1)"), (r"\btrue\b", "false"), (r"\bfalse\b", "true"),
     (r"\bcontinue;", ";"), (r"^(\s+)(premises\[.*\] = .*;|tp_push\(.*\);|.* [+|&]?= .*;)$", r"\1;"),
 ]
+def equivalents():
+    """(file, changed line): why it is no defect."""
+    rows = [line.split("\t") for line in (ROOT / "tools" / "mutants.equivalent").read_text().splitlines() if line and line[0] != "#"]
+    return {(r[0], r[1]): r[2] for r in rows}
+
+
 # Words, speed and limits: a change there is no defect of a verdict.
 HARMLESS = re.compile(
     r"\bloc = |tp_message|tp_printf|print|op_name|tp_buf|TP_S\(|TP_FMT|->(label|note|help|ms|reason|detail)|\.(label|note|help|why|title|bad|good|jax|slug|code"
@@ -182,10 +190,10 @@ def main():
         finally:
             copies.put(copy)
 
-    killed, survivors, by = 0, [], {}
+    killed, survivors, by, same, known = 0, [], {}, [], equivalents()
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
         waiting, next_place = set(), iter(places)
-        while killed + len(survivors) < o.count:
+        while killed + len(survivors) + len(same) < o.count:
             while len(waiting) < o.jobs and (m := next(next_place, None)):
                 waiting.add(pool.submit(one, m))
             if not waiting:
@@ -201,12 +209,16 @@ def main():
                         minutes = (time.time() - start) / 60
                         print(f"  {killed} killed after {minutes:.0f} minutes, by {by}", flush=True)
                     by[verdict] = by.get(verdict, 0) + 1
+                elif (why := known.get((mutant[0], mutant[2].strip()))):
+                    same.append(mutant)
+                    print(f"no defect {mutant[0]}:{mutant[1] + 1}: {mutant[2].strip()}   ({why})", flush=True)
                 else:
                     survivors.append(mutant)
                     print(f"survives  {mutant[0]}:{mutant[1] + 1}: {mutant[2].strip()}", flush=True)
     total = killed + len(survivors)
     print("killed by " + ", ".join(f"{t} {n}" for t, n in sorted(by.items(), key=lambda x: -x[1])))
-    print(f"mutants: {killed} of {total} killed ({100 * killed / max(total, 1):.1f} %) in {(time.time() - start) / 60:.0f} minutes")
+    print(f"mutants: {killed} of {total} killed ({100 * killed / max(total, 1):.1f} %), {len(same)} more are no defects, "
+          f"in {(time.time() - start) / 60:.0f} minutes")
     sys.exit(killed < 0.95 * total)
 
 
