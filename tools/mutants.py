@@ -5,7 +5,7 @@ Plants small defects into the rules, the analysis of bodies and the prover, one
 at a time, builds, and runs the tests until one fails, or until a random test
 counts other verdicts for its fixed seed than it did without the defect (proven,
 violated, unknown, certified). Survivors are listed; those of tools/mutants.equivalent
-were looked at and found to be no defects (FILE, line as changed, why), and are
+were looked at and found to be no defects (FILE, line, line as changed, why), and are
 counted apart.
 
     mutants.py [--count 200] [--seed 1] [--jobs 2] [--only FILE…]
@@ -42,10 +42,14 @@ OPERATORS = [
     (r"num\(a, 1\)", "num(a, 0)"), (r"num\(a, 0\)", "num(a, 1)"), (r"\btrue\b", "false"), (r"\bfalse\b", "true"),
     (r"\bcontinue;", ";"), (r"^(\s+)(premises\[.*\] = .*;|tp_push\(.*\);|.* [+|&]?= .*;)$", r"\1;"),
 ]
+def line_of(mutant):
+    return (ROOT / mutant[0]).read_text().split("\n")[mutant[1]].strip()
+
+
 def equivalents():
-    """(file, changed line): why it is no defect."""
+    """(file, line, line as changed): why it is no defect."""
     rows = [line.split("\t") for line in (ROOT / "tools" / "mutants.equivalent").read_text().splitlines() if line and line[0] != "#"]
-    return {(r[0], r[1]): r[2] for r in rows}
+    return {(r[0], r[1], r[2]): r[3] for r in rows}
 
 
 # Words, speed and limits: a change there is no defect of a verdict.
@@ -209,7 +213,7 @@ def main():
                         minutes = (time.time() - start) / 60
                         print(f"  {killed} killed after {minutes:.0f} minutes, by {by}", flush=True)
                     by[verdict] = by.get(verdict, 0) + 1
-                elif (why := known.get((mutant[0], mutant[2].strip()))):
+                elif (why := known.get((mutant[0], line_of(mutant), mutant[2].strip()))):
                     same.append(mutant)
                     print(f"no defect {mutant[0]}:{mutant[1] + 1}: {mutant[2].strip()}   ({why})", flush=True)
                 else:
