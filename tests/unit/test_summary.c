@@ -327,6 +327,186 @@ static void random_bodies(void **state)
     assert_true(n.summarised > trials / 50);
 }
 
+/* ---- pairs of programs ---- */
+
+/* An expression of the shape of x and y, (M, N). */
+typedef struct node {
+    enum { X, Y, NUMBER, ADD, SUB, MUL, NEG, EXP, RATIO, SUM, MAX, MASK, POSITIVE } kind;
+    int k; /* of NUMBER and MASK */
+    const struct node *a, *b;
+} node;
+
+/* Some of them say the same, for all M and N. */
+static const char *const MASKS[] = {"iota(int32, (M, N), 1) < N - 1", "iota(int32, (M, N), 1) <= N - 2",
+                                    "iota(int32, (M, N), 1) >= 1",    "iota(int32, (M, N), 1) > 0",
+                                    "iota(int32, (M, N), 0) == 0",    "iota(int32, (M, N), 0) < 1",
+                                    "iota(int32, (M, N), 1) < N",     "iota(int32, (M, N), 0) >= 0"};
+enum { NMASKS = 8 };
+
+static const node *make(maker *g, int kind, int k, const node *a, const node *b)
+{
+    node *n = TP_NEW(g->a, node);
+    *n = (node){.kind = kind, .k = k, .a = a, .b = b};
+    return n;
+}
+
+static const node *expression(maker *g, int depth)
+{
+    int kind = depth ? pick(g, 13) : pick(g, 3);
+    const node *a = kind > NUMBER ? expression(g, depth - 1) : NULL;
+    bool two = kind == ADD || kind == SUB || kind == MUL || kind == RATIO || kind == MASK || kind == POSITIVE;
+    return make(g, kind, kind == MASK ? pick(g, NMASKS) : 1 + pick(g, 3), a, two ? expression(g, depth - 1) : NULL);
+}
+
+static const char *text_of(maker *g, const node *n, bool body)
+{
+    const char *a = n->a ? text_of(g, n->a, body) : "", *b = n->b ? text_of(g, n->b, body) : "";
+    switch (n->kind) {
+    case X: return body ? "x[...]" : "x";
+    case Y: return body ? "y[...]" : "y";
+    case NUMBER: return text(g, "full((M, N), %d, float32)", n->k);
+    case ADD: return text(g, "(%s + %s)", a, b);
+    case SUB: return text(g, "(%s - %s)", a, b);
+    case MUL: return text(g, "(%s * %s)", a, b);
+    case NEG: return text(g, "(-%s)", a);
+    case EXP: return text(g, "exp(%s * 0.25)", a);
+    case RATIO: return text(g, "(%s / exp(%s * 0.25))", a, b);
+    case SUM: return text(g, "broadcast_to(sum(%s, axis=1, keepdims=True), (M, N))", a);
+    case MAX: return text(g, "broadcast_to(max(%s, axis=1, keepdims=True), (M, N))", a);
+    case MASK: return text(g, "where(%s, %s, %s)", MASKS[n->k], a, b);
+    case POSITIVE: return text(g, "where(%s > 0, %s, %s)", a, b, a);
+    }
+    return "";
+}
+
+/* The same function, written otherwise. */
+static const node *rewritten(maker *g, const node *n)
+{
+    const node *a = n->a ? rewritten(g, n->a) : NULL, *b = n->b ? rewritten(g, n->b) : NULL,
+               *zero = make(g, NUMBER, 0, NULL, NULL);
+    const node *same = make(g, n->kind, n->k, a, b);
+    if (pick(g, 3) == 0)
+        return same;
+    switch (n->kind) {
+    case ADD:
+        if (a->kind == ADD)
+            return make(g, ADD, 0, a->a, make(g, ADD, 0, a->b, b));
+        return make(g, ADD, 0, b, a);
+    case SUB: return make(g, ADD, 0, a, make(g, NEG, 0, b, NULL));
+    case MUL:
+        if (b->kind == ADD || b->kind == SUB)
+            return make(g, b->kind, 0, make(g, MUL, 0, a, b->a), make(g, MUL, 0, a, b->b));
+        return make(g, MUL, 0, b, a);
+    case NEG: return make(g, SUB, 0, zero, a);
+    case EXP:
+        if (a->kind == ADD)
+            return make(g, MUL, 0, make(g, EXP, 0, a->a, NULL), make(g, EXP, 0, a->b, NULL));
+        return same;
+    case RATIO: return make(g, MUL, 0, a, make(g, EXP, 0, make(g, NEG, 0, b, NULL), NULL));
+    case SUM:
+        if (a->kind == ADD || a->kind == SUB)
+            return make(g, a->kind, 0, make(g, SUM, 0, a->a, NULL), make(g, SUM, 0, a->b, NULL));
+        return same;
+    case MASK:
+        if (pick(g, 2))
+            return make(g, MASK, n->k ^ 1, a, b); /* the other spelling */
+        return make(g, ADD, 0, make(g, MASK, n->k, a, zero), make(g, MASK, n->k, zero, b));
+    default: return same;
+    }
+}
+
+/* One place changed: another function, as a rule. */
+static const node *spoilt(maker *g, const node *n, int *left)
+{
+    if (*left < 0)
+        return n;
+    if ((*left)-- == 0) {
+        switch (n->kind) {
+        case X:
+        case Y: return make(g, n->kind == X ? Y : X, 0, NULL, NULL);
+        case NUMBER: return make(g, NUMBER, n->k + 1, NULL, NULL);
+        case MASK: return make(g, MASK, (n->k + 2) % NMASKS, n->a, n->b);
+        case SUM:
+        case MAX: return make(g, n->kind == SUM ? MAX : SUM, 0, n->a, NULL);
+        case NEG: return n->a;
+        case EXP: return make(g, NEG, 0, n->a, NULL);
+        default: return make(g, n->kind == ADD ? SUB : ADD, 0, n->a, n->b);
+        }
+    }
+    const node *a = n->a ? spoilt(g, n->a, left) : NULL, *b = n->b ? spoilt(g, n->b, left) : NULL;
+    return make(g, n->kind, n->k, a, b);
+}
+
+typedef struct pair {
+    loaded *l;
+    bool proven, different, undecided;
+} pair;
+
+static void judge_pair(void *arg)
+{
+    pair *p = arg;
+    const tp_kernel *k = p->l->spec->kernels[0];
+    tp_analysis_options o = {.prover = {.no_solver = true}};
+    tp_equiv_options run = {.max_memory = (size_t)1 << 30, .max_steps = 1000, .seed = 3};
+    tp_equality q;
+    tp_equiv e;
+    tp_str why;
+    tp_prove_equality(p->l->arena, k, tp_reference_program(p->l->arena, k, &why), &o, &q);
+    p->proven = q.proven;
+    tp_cases cases = {0};
+    for (int64_t m = 1; m <= 3; m++)
+        for (int64_t n = 1; n <= 4; n++) {
+            tp_case c = {.kernel = k,
+                         .env = TP_NEWN(p->l->arena, int64_t, tp_sym_count(k->exprs)),
+                         .loc = k->doc->loc,
+                         .numbers = true};
+            c.env[k->sizes[0].sym] = m;
+            c.env[k->sizes[1].sym] = n;
+            tp_push(p->l->arena, cases, c);
+        }
+    tp_equiv_run(p->l->arena, &cases, &run, &e);
+    p->different = e.different > 0;
+    p->undecided = e.equal == 0 && e.different == 0;
+}
+
+static void pairs_of_programs(void **state)
+{
+    uint64_t seed = setting("TEST_SEED", 1), trials = setting("TEST_TRIALS", TRIALS) / 5, correct = 0, shown = 0,
+             wrong = 0;
+    (void)state;
+    for (uint64_t t = 0; t < trials; t++) {
+        maker g = {.a = tp_arena_new(0), .rng = tp_rng_new(seed, t + 0x70616972)};
+        const node *n = expression(&g, 3);
+        int left = pick(&g, 6);
+        bool same = t % 2 == 0;
+        const node *other = same ? rewritten(&g, rewritten(&g, n)) : spoilt(&g, rewritten(&g, n), &left);
+        const char *spec =
+            text(&g,
+                 "{\"tileproof\": 1, \"name\": \"pair\", \"target\": \"none\", \"sizes\": {\"M\": {\"min\": 1, "
+                 "\"max\": 64}, \"N\": {\"min\": 1, \"max\": 64}}, \"inputs\": [{\"name\": \"x\", \"dtype\": "
+                 "\"float32\", \"shape\": [\"M\", \"N\"]}, {\"name\": \"y\", \"dtype\": \"float32\", \"shape\": "
+                 "[\"M\", \"N\"]}], \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"M\", "
+                 "\"N\"]}], \"kernel\": [\"o[...] = %s\"], \"reference\": [\"o = %s\"]}",
+                 text_of(&g, n, true), text_of(&g, other, false));
+        pair p = {.l = load_text(spec)};
+        if (!p.l->spec)
+            fail_msg("%s: %.*s", spec, TP_FMT(p.l->ctx.findings.at[0].message));
+        assert_int_equal(tp_try(p.l->arena, judge_pair, &p), TP_OK);
+        if (p.proven && p.different)
+            fail_msg("seed %llu: proven equal, and different: %s", (unsigned long long)seed, spec);
+        if (same && p.different)
+            fail_msg("seed %llu: a correct rewriting is different: %s", (unsigned long long)seed, spec);
+        correct += same;
+        shown += same && p.proven;
+        wrong += p.different;
+        unload(p.l);
+        tp_arena_free(g.a);
+    }
+    print_message("pairs: of %llu programs and their rewritings %llu are proven equal; of %llu that differ none\n",
+                  (unsigned long long)correct, (unsigned long long)shown, (unsigned long long)wrong);
+    assert_true(shown * 2 > correct && wrong > trials / 5);
+}
+
 /* ---- the gallery ---- */
 
 typedef struct gallery_job {
@@ -438,7 +618,7 @@ static void semantics(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_bodies), cmocka_unit_test(semantics),
-                                       cmocka_unit_test(gallery)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_bodies), cmocka_unit_test(pairs_of_programs),
+                                       cmocka_unit_test(semantics), cmocka_unit_test(gallery)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
