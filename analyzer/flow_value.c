@@ -403,6 +403,13 @@ static void masked_load(flow *f, const tp_inst *i, flow_value *out)
     select_leaks(f, &f->now.values[i->args[0]], &f->now.values[i->args[1]].leaks, &undefined, out);
 }
 
+/* Integers without a dtype are never computed. */
+static tp_expr meaning_of(const flow *f, tp_vid v)
+{
+    const tp_value *x = shape_of(f, v);
+    return x->dtype == TP_WEAK_INT ? x->meaning : f->now.values[v].meaning;
+}
+
 static void elementwise(flow *f, const tp_inst *i, flow_value *out)
 {
     const flow_value *a = &f->now.values[i->args[0]], *b = i->nargs > 1 ? &f->now.values[i->args[1]] : NULL;
@@ -417,12 +424,13 @@ static void elementwise(flow *f, const tp_inst *i, flow_value *out)
             f,
             (tp_use){.kind = TP_USE_DIVISOR, .value = b->meaning, .rank = y->rank, .dims = y->dims, .node = i->node});
     }
-    if (tp_is_float(x->dtype) || !a->meaning.id || (b && !b->meaning.id))
+    tp_expr left = meaning_of(f, i->args[0]), right = b ? meaning_of(f, i->args[1]) : left;
+    if (tp_is_float(x->dtype) || !left.id || !right.id)
         return;
     out->meaning = wrapped(f, i,
-                           i->prim == TP_P_INTEGER_POW ? power(f, a->meaning, i->integer)
-                           : b                         ? binary_meaning(f, i, a->meaning, b->meaning)
-                                                       : unary_meaning(f, i, a->meaning));
+                           i->prim == TP_P_INTEGER_POW ? power(f, left, i->integer)
+                           : b                         ? binary_meaning(f, i, left, right)
+                                                       : unary_meaning(f, i, left));
 }
 
 void flow_inst(flow *f, const tp_inst *i)
@@ -449,8 +457,7 @@ void flow_inst(flow *f, const tp_inst *i)
         break;
     case TP_P_CAST: {
         const flow_value *from = &f->now.values[i->args[0]];
-        tp_expr meaning =
-            shape_of(f, i->args[0])->dtype == TP_WEAK_INT ? shape_of(f, i->args[0])->meaning : from->meaning;
+        tp_expr meaning = meaning_of(f, i->args[0]);
         adopt(f, out, from, NULL);
         out->meaning = wrapped(f, i, cast_meaning(f, i, meaning));
         break;
