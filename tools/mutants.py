@@ -57,7 +57,7 @@ HARMLESS = re.compile(
     r"\bloc = |tp_message|tp_printf|print|op_name|tp_buf|TP_S\(|TP_FMT|->(label|note|help|ms|reason|detail)|\.(label|note|help|why|title|bad|good|jax|slug|code"
     r"|severity|hardware|per_dtype|check|proven|violated|subject|loc|rests_on)\b|stats\.|effort|budget|spend|MAX_|BUDGET|LIMIT|rlimit|scratch|arena_clear"
     r"|^\s*(//|/\*|\*|#|\})|static|typedef|struct|enum|close\(|poll|fds|waitpid|setrlimit|dup2|sigaction|for \("
-    r"|TP_NEWN?\(|->done\b|rounds")
+    r"|TP_NEWN?\(|->done\b|rounds|->(linear|leaves|checks)\b")
 # Nothing but words is made in functions of such names.
 WORDS = re.compile(r"print|text|advise|advice|label|explain|describe|message|why")
 TESTS = ["oracle", "certificates", "bodies", "verdicts", "cli", "prover", "tables", "instances", "summary", "box", "defects"]

@@ -344,6 +344,36 @@ static const tp_proof *forge(forgery *f, int which)
         f->premise = tp_op2(f->p, le, f->x, f->y);
         f->any_premise = true;
         return node(f, (tp_proof){.kind = TP_PROOF_BOUND, .number = 0, .side = 1, .factor = 5}, by_upper_bound(f, 1));
+    case 26: /* both ends, of which two are missing */
+    case 27: {
+        tp_line l[] = {negated,
+                       {.rule = TP_LINE_UPPER, .number = 0},
+                       {.rule = TP_LINE_ENDS, .factor = number_of(f, 1), .refs = {1, 2, 0, 0}}};
+        if (which == 27)
+            l[2].refs[2] = 1;
+        return refute(f, lines(f, l, 3));
+    }
+    case 28: { /* either case, of which one is missing */
+        tp_line l[] = {negated,
+                       {.rule = TP_LINE_CASES,
+                        .e = tp_op2(f->p, TP_E_MAX, f->x, f->y),
+                        .factor = number_of(f, 1),
+                        .refs = {1, 0, 0, 0}}};
+        return refute(f, lines(f, l, 2));
+    }
+    case 29: /* the hypothesis behind the last one */
+        return refute(f, node(f, (tp_proof){.kind = TP_PROOF_SPLIT, .number = 1, .nkids = 2}, by_upper_bound(f, 0)));
+    case 30: { /* the same with two kids */
+        tp_proof *both = TP_NEW(f->a, tp_proof);
+        const tp_proof **kids = TP_NEWN(f->a, const tp_proof *, 2);
+        kids[0] = kids[1] = by_upper_bound(f, 0);
+        *both = (tp_proof){.kind = TP_PROOF_SPLIT, .number = 1, .kids = kids, .nkids = 2};
+        return refute(f, both);
+    }
+    case 31: { /* a line that refers to a later one, in each place */
+        tp_line l[] = {sum_line(f, 1, 2, 0, 0), negated};
+        return refute(f, lines(f, l, 2));
+    }
     default: return NULL;
     }
 }
