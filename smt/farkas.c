@@ -41,7 +41,7 @@ static uint32_t entering(const tableau *t)
 static uint32_t leaving(const tableau *t, uint32_t j)
 {
     uint32_t best = t->rows;
-    double least = INFINITY;
+    double least = (double)INFINITY;
     for (uint32_t i = 0; i < t->rows; i++) {
         double a = row(t, i)[j];
         if (a <= 1e-7)
@@ -121,7 +121,7 @@ static int64_t common_divisor(int64_t a, int64_t b)
 static bool whole(const tableau *t, const double *scale, const int64_t *coefs, uint32_t n, const uint32_t *keep,
                   int64_t *factor)
 {
-    double value[MAX_ROWS], most = 0, least = INFINITY;
+    double value[MAX_ROWS], most = 0, least = (double)INFINITY;
     for (uint32_t i = 0; i < t->rows; i++) {
         value[i] = t->basis[i] < t->columns ? row(t, i)[t->columns] * scale[t->basis[i]] : 0;
         most = fmax(most, value[i]);

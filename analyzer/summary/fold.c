@@ -254,7 +254,7 @@ uint32_t fold_of_term(summary *s, const term_node *fold)
         f.extent[f.counters++] = n.e;
         for (t = n.arg[0], n = *term_get(s, t); extreme && n.kind == T_SELECT; n = *term_get(s, t)) {
             const term_node no = *term_get(s, n.arg[1]), yes = *term_get(s, n.arg[0]);
-            double unit = fold->prim == TP_P_MAX ? -INFINITY : INFINITY;
+            double unit = fold->prim == TP_P_MAX ? -(double)INFINITY : (double)INFINITY;
             bool unit_no = no.kind == T_REAL && no.real == unit, unit_yes = yes.kind == T_REAL && yes.real == unit;
             if (!unit_no && !unit_yes)
                 break;
