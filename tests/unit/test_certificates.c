@@ -415,6 +415,30 @@ static void forgeries_are_refused(void **state)
     assert_true(n > 20);
 }
 
+/* Every case evaluated: accepted when all hold, and only then. */
+static void points_are_evaluated(void **state)
+{
+    (void)state;
+    static const tp_proof points = {.kind = TP_PROOF_POINTS};
+    for (int64_t most = 98; most <= 101; most++) {
+        tp_arena *a = tp_arena_new(0);
+        tp_exprs *p = tp_exprs_new(a);
+        tp_expr x = tp_sym_new(p, TP_S("x"));
+        tp_var var = {.sym = 0, .lo = tp_const(p, -3), .hi = tp_const(p, 10), .multiple_of = 1};
+        tp_expr premise = tp_op2(p, TP_E_NE, x, tp_const(p, 9));
+        tp_obligation o = {.vars = &var,
+                           .nvars = 1,
+                           .premises = &premise,
+                           .npremises = 1,
+                           .goal = tp_op2(p, TP_E_LE, tp_op2(p, TP_E_MUL, x, x), tp_const(p, most))};
+        tp_str why;
+        assert_int_equal(tp_check_proof(a, p, &o, &points, &why, NULL), most >= 100);
+        o.goal = tp_op2(p, TP_E_LE, x, tp_const(p, most - 91)); /* 9 is left out */
+        assert_int_equal(tp_check_proof(a, p, &o, &points, &why, NULL), most - 91 >= 10);
+        tp_arena_free(a);
+    }
+}
+
 /* ---- files ---- */
 
 typedef struct reading {
@@ -490,7 +514,7 @@ static void what_is_written_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(polynomials_mean_what_expressions_mean), cmocka_unit_test(forgeries_are_refused),
+        cmocka_unit_test(polynomials_mean_what_expressions_mean), cmocka_unit_test(forgeries_are_refused), cmocka_unit_test(points_are_evaluated),
         cmocka_unit_test(no_false_obligation_is_accepted), cmocka_unit_test(what_is_written_is_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
