@@ -190,16 +190,18 @@ static uint32_t prune(const int64_t *coefs, uint32_t rows, uint32_t n, uint32_t 
     return kept;
 }
 
-/* Look for the factors among the facts in `keep`. `constants`: they count when columns are scaled. */
+/* Look for the factors among the facts in `keep`. */
 static bool look(tp_arena *a, const int64_t *coefs, uint32_t rows, uint32_t n, const uint32_t *keep, uint32_t kept,
-                 bool constants, int64_t *factor)
+                 int64_t *factor)
 {
     tableau t = {.rows = rows + 1, .columns = kept, .at = TP_NEWN(a, double, (size_t)(rows + 2) * (kept + 1))};
     double *scale = TP_NEWN(a, double, kept), *gain = row(&t, t.rows);
     for (uint32_t j = 0; j < kept; j++) {
-        double most = 1;
-        for (uint32_t i = 0; i < rows + constants; i++)
+        double most = 1, constant = fabs((double)coefs[(size_t)rows * n + keep[j]]);
+        for (uint32_t i = 0; i < rows; i++)
             most = fmax(most, fabs((double)coefs[(size_t)i * n + keep[j]]));
+        if (constant < 1e6) /* next to 2^31 the coefficients would look like nothing */
+            most = fmax(most, constant);
         scale[j] = 1 / most;
         for (uint32_t i = 0; i < t.rows; i++) {
             row(&t, i)[j] = (double)coefs[(size_t)i * n + keep[j]] * scale[j] * (i == rows ? -1 : 1);
@@ -235,9 +237,5 @@ bool tp_farkas(tp_arena *a, const tp_linear_fact *facts, uint32_t n, uint32_t fr
     uint32_t kept = prune(coefs, rows, n, keep);
     if (kept == 0 || keep[kept - 1] < fresh)
         return false;
-    bool large = false; /* next to 2^31 the other coefficients look like nothing */
-    for (uint32_t j = 0; j < kept; j++)
-        large |= fabs((double)coefs[(size_t)rows * n + keep[j]]) > 1e6;
-    return look(a, coefs, rows, n, keep, kept, true, factor) ||
-           (large && look(a, coefs, rows, n, keep, kept, false, factor));
+    return look(a, coefs, rows, n, keep, kept, factor);
 }

@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "smt/internal.h"
 
-enum { MAX_FACTS = 48, MAX_LEAVES = 100, MAX_CHECKS = 3000, MAX_LINEAR = 300, MAX_SYSTEM = 160, MAX_ATOMS = 60 };
+enum { MAX_FACTS = 48, MAX_LEAVES = 100, MAX_CHECKS = 1500, MAX_LINEAR = 300, MAX_SYSTEM = 160, MAX_ATOMS = 60 };
 
 /* A fact and the line that states it. `either`: a disjunction, perhaps negated;
  * `differ`: a != b, a disjunction of < and >. */
