@@ -56,6 +56,7 @@ static sign sum_sign(summary *s, uint32_t id)
 {
     const sum a = *sum_get(s, id);
     sign all = AT_LEAST_0;
+    sum_spend(s);
     for (uint32_t i = 0; i < a.n; i++) {
         sign one = product_sign(s, &a.at[i]);
         if (one == ANY_SIGN)
@@ -101,6 +102,7 @@ bool product_is_defined(summary *s, const product *p)
 bool sum_is_defined(summary *s, uint32_t id)
 {
     const sum a = *sum_get(s, id);
+    sum_spend(s);
     for (uint32_t i = 0; i < a.n; i++)
         if (!product_is_defined(s, &a.at[i]))
             return false;

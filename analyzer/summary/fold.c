@@ -34,6 +34,7 @@ static bool product_mentions(summary *s, const product *p, uint32_t sym)
 
 static bool sum_mentions(summary *s, uint32_t id, uint32_t sym)
 {
+    sum_spend(s);
     const sum a = *sum_get(s, id);
     for (uint32_t i = 0; i < a.n; i++)
         if (product_mentions(s, &a.at[i], sym))
@@ -279,6 +280,7 @@ static uint32_t depth_of(summary *s, uint32_t id)
 {
     const sum a = *sum_get(s, id);
     uint32_t depth = 0, inner;
+    sum_spend(s);
     for (uint32_t i = 0; i < a.n; i++) {
         for (uint32_t f = 0; f < a.at[i].nfactors; f++) {
             const atom x = *atom_get(s, a.at[i].factor[f].atom);

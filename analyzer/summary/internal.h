@@ -31,6 +31,8 @@ typedef struct term_node {
     uint32_t operand, sym, rank;
     tp_expr at[TP_MAX_RANK];
     term arg[3];
+    bool infinite; /* some choice of it is an infinity, or NaN */
+    bool plain;    /* it surely has a value; what is not plain may have one, too */
 } term_node;
 
 typedef struct summary {
@@ -40,10 +42,10 @@ typedef struct summary {
     tp_exprs *p;
     tp_equality *out;
     TP_VEC(term_node) terms;
-    tp_map known;        /* terms by contents */
-    TP_VEC(tp_var) vars; /* indices and counters, in order of birth */
-    uint32_t steps;      /* work so far; bounded */
-    tp_map asked;        /* questions to the prover: 1 no, 2 yes */
+    tp_map known;         /* terms by contents */
+    TP_VEC(tp_var) vars;  /* indices and counters, in order of birth */
+    uint32_t steps, work; /* terms made, sums looked through so far; bounded: what is shared is met again and again */
+    tp_map asked;         /* questions to the prover: 1 no, 2 yes */
     uint32_t questions;
     bool strict;         /* what may be undefined must not vanish: of the kernel, not of the reference */
     const tp_node *node; /* where we are, for messages */

@@ -333,6 +333,7 @@ uint32_t sum_mapped(summary *s, uint32_t id, index_map map, void *ctx)
 {
     const sum a = *sum_get(s, id);
     uint32_t total = sum_constant(s, 0);
+    sum_spend(s);
     for (uint32_t i = 0; i < a.n; i++) {
         product p = product_of(a.at[i].num, a.at[i].den);
         bool is_0 = false;

@@ -28,6 +28,13 @@ _Noreturn void sum_too_large(summary *s)
     summary_stop(s, TP_S("the normal form grows too large"));
 }
 
+void sum_spend(summary *s)
+{
+    enum { MAX_WORK = 1000000 };
+    if (++s->work > MAX_WORK)
+        sum_too_large(s);
+}
+
 /* ---- hash-consing ---- */
 
 typedef struct key {
@@ -452,7 +459,10 @@ static void print_atom(summary *s, tp_buf *b, uint32_t id)
 
 void sum_print(summary *s, tp_buf *b, uint32_t id)
 {
+    enum { MOST = 4000 }; /* nobody reads on */
     const sum a = *sum_get(s, id);
+    if (b->n > MOST)
+        return;
     if (a.n == 0)
         tp_buf_c(b, "0");
     for (uint32_t i = 0; i < a.n; i++) {

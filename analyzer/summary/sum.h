@@ -69,6 +69,8 @@ void sum_print(summary *s, tp_buf *b, uint32_t id);
 /* sum.c: arithmetic */
 struct sums *sum_pool(summary *s);
 _Noreturn void sum_too_large(summary *s);
+/* One more sum is looked through. */
+void sum_spend(summary *s);
 uint32_t sum_intern(summary *s, const product *at, uint32_t n);
 uint32_t atom_intern(summary *s, const atom *a);
 /* Sorted, like products added; the array is used up. */

@@ -20,6 +20,22 @@ const term_node *term_get(const summary *s, term t)
     return &s->terms.at[t.id - 1];
 }
 
+/* What can be told from the arguments, once and for all. */
+static void describe(const summary *s, term_node *n)
+{
+    bool all = true, linear = n->prim == TP_P_ADD || n->prim == TP_P_SUB || n->prim == TP_P_MUL ||
+                              n->prim == TP_P_NEG || n->prim == TP_P_EXP || n->prim == TP_P_WHERE;
+    for (int i = 0; i < 3 && n->arg[i].id; i++) {
+        all &= term_get(s, n->arg[i])->plain;
+        n->infinite |= n->kind == T_SELECT && term_get(s, n->arg[i])->infinite;
+    }
+    if (n->kind == T_REAL)
+        n->infinite = !isfinite(n->real);
+    n->plain = n->kind == T_REAL   ? !n->infinite
+               : n->kind == T_FOLD ? all && n->prim == TP_P_SUM
+                                   : all && (n->kind != T_APPLY || linear);
+}
+
 /* Equal contents have equal handles. */
 static term intern(summary *s, const term_node *n)
 {
@@ -41,6 +57,7 @@ static term intern(summary *s, const term_node *n)
         summary_stop(s, TP_S("the terms grow too large"));
     tp_push(s->arena, s->terms, *n);
     tp_map_set(s->arena, &s->known, text, s->terms.len);
+    describe(s, &s->terms.at[s->terms.len - 1]);
     return (term){s->terms.len};
 }
 
@@ -165,10 +182,7 @@ static bool is_nan(const summary *s, term t)
 
 static bool has_infinite_arm(const summary *s, term t)
 {
-    const term_node *n = term_get(s, t);
-    if (n->kind == T_SELECT)
-        return has_infinite_arm(s, n->arg[0]) || has_infinite_arm(s, n->arg[1]);
-    return is_infinite(s, t);
+    return term_get(s, t)->infinite;
 }
 
 static tp_expr_op comparison(tp_prim prim)
@@ -202,27 +216,6 @@ static term of_integers(summary *s, tp_prim prim, tp_expr a, tp_expr b)
     if (comparison(prim) == TP_E_CONST)
         return (term){0};
     return term_integer(s, tp_op2(p, comparison(prim), a, b));
-}
-
-/* Has it surely a value? Looks no further than it has to: what is not plain is kept. */
-static bool is_plain(const summary *s, term t)
-{
-    const term_node *n = term_get(s, t);
-    switch (n->kind) {
-    case T_INTEGER:
-    case T_READ:
-    case T_BEFORE:
-    case T_AFTER: return true;
-    case T_REAL: return isfinite(n->real);
-    case T_SELECT: return is_plain(s, n->arg[0]) && is_plain(s, n->arg[1]);
-    case T_FOLD: return n->prim == TP_P_SUM && is_plain(s, n->arg[0]);
-    case T_APPLY: break;
-    }
-    bool plain = n->prim == TP_P_ADD || n->prim == TP_P_SUB || n->prim == TP_P_MUL || n->prim == TP_P_NEG ||
-                 n->prim == TP_P_EXP || n->prim == TP_P_WHERE;
-    for (int i = 0; i < 3 && n->arg[i].id && plain; i++)
-        plain = is_plain(s, n->arg[i]);
-    return plain;
 }
 
 /* What is known of an operation without looking into its arguments; no id: nothing. */
@@ -259,9 +252,9 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
             return term_real(s, (double)NAN);
         return lowest_a ? a : (term){0};
     case TP_P_MUL:
-        if (is_integer(s, a, &v) && (v == 1 || (v == 0 && is_plain(s, b))))
+        if (is_integer(s, a, &v) && (v == 1 || (v == 0 && term_get(s, b)->plain)))
             return v ? b : a;
-        if (is_integer(s, b, &v) && (v == 1 || (v == 0 && is_plain(s, a))))
+        if (is_integer(s, b, &v) && (v == 1 || (v == 0 && term_get(s, a)->plain)))
             return v ? a : b;
         return (term){0};
     case TP_P_DIV: return is_integer(s, b, &v) && v == 1 ? a : (term){0};
