@@ -22,8 +22,8 @@ FLAGS_clang := -O2 -g -Werror
 FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FLAGS_coverage := -O0 -g --coverage
 
-CFLAGS_ALL = -std=c11 $(WARNINGS) $(FLAGS_$(MODE)) -ffp-contract=off -fvisibility=hidden -I. -I$(GEN) -MMD -MP $(CFLAGS)
-LDFLAGS_ALL = $(if $(filter asan,$(MODE)),-fsanitize=address$(comma)undefined) $(if $(filter coverage,$(MODE)),--coverage) $(LDFLAGS)
+CFLAGS_ALL = -std=c11 $(WARNINGS) $(FLAGS_$(MODE)) -ffp-contract=off -pthread -fvisibility=hidden -I. -I$(GEN) -MMD -MP $(CFLAGS)
+LDFLAGS_ALL = -pthread $(if $(filter asan,$(MODE)),-fsanitize=address$(comma)undefined) $(if $(filter coverage,$(MODE)),--coverage) $(LDFLAGS)
 LDLIBS_ALL = -lz3 -ljson-c -lmd -lgmp -lm
 comma := ,
 

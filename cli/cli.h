@@ -6,10 +6,14 @@
 
 typedef TP_VEC(tp_str) tp_strings;
 
+enum { TP_MAX_OPTIONS = 64 };
+
 typedef struct tp_cli {
     tp_arena *arena;
     const char *program;
     tp_strings paths;
+    const char *config_file;             /* NULL: none */
+    const char *origins[TP_MAX_OPTIONS]; /* by row of options.def: who set it; NULL: nobody */
 #define X(field, name, brief, metavar, commands, help) tp_strings field;
 #include "cli/options.def"
 #undef X
@@ -24,6 +28,21 @@ typedef struct tp_command {
     bool raw;              /* reads its arguments itself: all are in c->paths */
 } tp_command;
 const tp_command *const *tp_commands(size_t *n);
+
+/* A row of options.def. */
+typedef struct tp_option_row {
+    const char *name;
+    char brief;
+    const char *metavar, *commands, *help;
+    size_t offset; /* of its tp_strings in tp_cli */
+} tp_option_row;
+const tp_option_row *tp_option_rows(size_t *n);
+bool tp_option_applies(const tp_option_row *o, const tp_command *cmd);
+/* Options of the command line, the environment and the settings file. An exit
+ * code, not 0 after a message. */
+int tp_read_settings(tp_cli *c, const tp_command *cmd, int argc, char **argv);
+void tp_print_settings(const tp_cli *c, const tp_command *cmd);
+void tp_print_help(const tp_command *cmd);
 
 /* Becomes `python3` with the Python package's SUBCOMMAND and all arguments;
  * returns an exit code after a message when that fails. */
@@ -42,12 +61,13 @@ bool tp_use_color(const tp_cli *c, bool *color);
  * gallery names are looked up. False after a message. */
 bool tp_expand_paths(tp_cli *c, tp_strings *out);
 
-/* One spec: its own arena, source and result. */
+/* One spec: its own arena (made by the first call that needs it), source and result. */
 typedef struct tp_job {
     tp_arena *arena;
     tp_source source;
     tp_ctx ctx;
     tp_spec_report report;
+    struct tp_certificates *certificates; /* of its proofs; NULL: not asked for */
 } tp_job;
 /* Read the text; false: the report holds the finding. */
 bool tp_job_read(tp_cli *c, tp_job *j, tp_str path);

@@ -159,13 +159,14 @@ static void digest(tp_job *j)
 bool tp_job_read(tp_cli *c, tp_job *j, tp_str path)
 {
     tp_str why = {NULL, 0};
-    j->arena = tp_arena_child(c->arena);
+    if (!j->arena)
+        j->arena = tp_arena_child(c->arena);
     tp_arena_set_limit(j->arena, (size_t)4 << 30);
     uint32_t code;
     bool utf8 = true;
     for (size_t i = 0, n; utf8 && i < path.n; i += n)
         utf8 = (n = tp_utf8(path, i, &code)) > 0;
-    j->source.path = tp_str_is(path, "-") ? TP_S("<stdin>") : utf8 ? path : tp_visible(c->arena, path);
+    j->source.path = tp_str_is(path, "-") ? TP_S("<stdin>") : utf8 ? path : tp_visible(j->arena, path);
     j->ctx = (tp_ctx){.arena = j->arena, .source = &j->source};
     j->report = (tp_spec_report){.source = &j->source, .name = j->source.path};
     if (tp_read_file(j->arena, tp_printf(j->arena, "%.*s", TP_FMT(path)).p, TP_JSON_MAX_BYTES, &j->source.text, &why) ==

@@ -212,6 +212,13 @@ void tp_certificates_add(tp_certificates *c, const tp_exprs *p, const char *spec
     tp_arena_free(work);
 }
 
+void tp_certificates_append(tp_certificates *c, const tp_certificates *more)
+{
+    tp_str text = tp_buf_view(&more->text);
+    const char *header_end = memchr(text.p, '\n', text.n);
+    tp_buf_add(&c->text, header_end + 1, text.n - (size_t)(header_end + 1 - text.p));
+}
+
 tp_str tp_certificates_text(const tp_certificates *c)
 {
     return tp_buf_view(&c->text);

@@ -14,6 +14,8 @@ tp_certificates *tp_certificates_new(tp_arena *a);
 /* A proven obligation; proof NULL: it has none, and the line says so. */
 void tp_certificates_add(tp_certificates *c, const tp_exprs *p, const char *spec, const tp_obligation *o,
                          const tp_proof *proof, tp_grade grade);
+/* Append all that `more` holds. */
+void tp_certificates_append(tp_certificates *c, const tp_certificates *more);
 tp_str tp_certificates_text(const tp_certificates *c);
 
 typedef struct tp_certificate {

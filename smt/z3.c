@@ -5,6 +5,8 @@
  * child process. */
 #define _GNU_SOURCE /* wait4, RLIMIT_CPU */
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +33,11 @@ tp_solver *tp_solver_new(tp_arena *a)
     return TP_NEW(a, tp_solver);
 }
 
+/* Threads may prove side by side, each with a solver of its own. A child must
+ * not be born while another thread holds a lock inside Z3; in this process Z3
+ * runs only under this mutex. */
+static pthread_mutex_t inside_z3 = PTHREAD_MUTEX_INITIALIZER;
+
 /* A context costs milliseconds: made when the first question comes. */
 static void open_context(tp_solver *z)
 {
@@ -45,8 +52,11 @@ static void open_context(tp_solver *z)
 
 void tp_solver_free(tp_solver *z)
 {
-    if (z && z->ctx)
+    if (z && z->ctx) {
+        pthread_mutex_lock(&inside_z3);
         Z3_del_context(z->ctx);
+        pthread_mutex_unlock(&inside_z3);
+    }
     if (z)
         z->ctx = NULL;
 }
@@ -320,16 +330,19 @@ static bool read_all(int fd, void *to, size_t n)
 
 tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason)
 {
-    if (linear)
-        open_context(v->solver); /* once, for all children to come */
     int fds[2], status = 0;
     uint32_t nsyms = tp_sym_count(v->p);
     message m = {.answer = TP_UNDECIDED};
     *reason = TP_S("the solver process died or ran into its CPU limit");
-    if (pipe(fds) != 0)
+    if (pipe2(fds, O_CLOEXEC) != 0)
         return TP_SOLVER_ERROR;
     fflush(NULL);
+    pthread_mutex_lock(&inside_z3);
+    if (linear)
+        open_context(v->solver); /* once, for all children to come */
     pid_t pid = fork();
+    if (pid != 0)
+        pthread_mutex_unlock(&inside_z3);
     if (pid == 0) {
         close(fds[0]);
         child(fds[1], v, o, linear, rlimit, nsyms);

@@ -25,11 +25,14 @@ typedef struct outcome {
 
 enum { MAX_ARGS = 32, CPU_SECONDS = 60 };
 
-static inline outcome run_limited(tp_arena *a, const char *stdin_path, size_t memory_mib, const char *const *args)
+/* In `folder` (NULL: here). */
+static inline outcome run_in(tp_arena *a, const char *folder, const char *stdin_path, size_t memory_mib,
+                             const char *const *args)
 {
     char out[] = "/tmp/tileproof-test-out-XXXXXX", err[] = "/tmp/tileproof-test-err-XXXXXX";
     int fds[2] = {mkstemp(out), mkstemp(err)}, status = 0;
-    char *argv[MAX_ARGS + 2] = {(char *)(uintptr_t)TILEPROOF};
+    char self[4096], *argv[MAX_ARGS + 2] = {self};
+    assert_non_null(realpath(TILEPROOF, self));
     for (int i = 0; args[i]; i++) {
         assert_true(i < MAX_ARGS);
         argv[i + 1] = (char *)(uintptr_t)args[i];
@@ -46,7 +49,8 @@ static inline outcome run_limited(tp_arena *a, const char *stdin_path, size_t me
         setrlimit(RLIMIT_CPU, &cpu);
         if (LIMIT_MEMORY && memory_mib)
             setrlimit(RLIMIT_AS, &memory);
-        execv(TILEPROOF, argv);
+        if (!folder || chdir(folder) == 0)
+            execv(self, argv);
         _exit(127);
     }
     assert_true(pid > 0);
@@ -62,7 +66,13 @@ static inline outcome run_limited(tp_arena *a, const char *stdin_path, size_t me
     return o;
 }
 
+static inline outcome run_limited(tp_arena *a, const char *stdin_path, size_t memory_mib, const char *const *args)
+{
+    return run_in(a, NULL, stdin_path, memory_mib, args);
+}
+
 /* Arguments end with NULL. */
+#define RUN_IN(arena, folder, ...) run_in(arena, folder, NULL, 6144, (const char *const[]){__VA_ARGS__, NULL})
 #define RUN(arena, ...) run_limited(arena, NULL, 6144, (const char *const[]){__VA_ARGS__, NULL})
 
 static inline bool contains(tp_str s, const char *part)

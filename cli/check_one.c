@@ -1,0 +1,104 @@
+/* One spec, from its text to its report. */
+#include "cli/check.h"
+#include "reference/reference.h"
+
+typedef struct check_call {
+    tp_job *job;
+    const tp_check_settings *s;
+    tp_solver *solver;
+} check_call;
+
+/* What the reader of specs cannot know: the rules and the builtin references. */
+static void check_registries(tp_job *j)
+{
+    const tp_kernel *k = j->report.spec->kernels[0];
+    size_t n;
+    if (k->reference.builtin && !tp_builtin_find(k->reference.name)) {
+        const tp_builtin *const *all = tp_builtins(&n);
+        tp_buf names = {.arena = j->arena};
+        for (size_t i = 0; i < n; i++)
+            tp_buf_printf(&names, "%s%s", i ? ", " : "there are ", all[i]->name);
+        tp_raise(&j->ctx, "TP002", tp_json_get(k->reference.builtin, "builtin")->loc, tp_buf_view(&names).p,
+                 "there is no builtin reference \"%.*s\"", TP_FMT(k->reference.name));
+    }
+    for (uint32_t i = 0; k->allow && i < k->allow->u.items.n; i++) {
+        const tp_json *rule = tp_json_get(k->allow->u.items.at[i], "rule");
+        const tp_trap_rule *traps = tp_trap_rules(&n);
+        bool known = tp_rule_find(rule->u.string) != NULL;
+        for (size_t t = 0; t < n; t++)
+            known |= tp_str_is(rule->u.string, traps[t].code) || tp_str_is(rule->u.string, traps[t].slug);
+        if (!known)
+            tp_raise(&j->ctx, "TP002", rule->loc, "`tileproof rules` lists them", "there is no rule \"%.*s\"",
+                     TP_FMT(rule->u.string));
+    }
+}
+
+/* A difference that was seen refutes a proof that there is none: ours, not the kernel, is wrong. */
+static void contradict(tp_job *j)
+{
+    tp_equality *q = &j->report.equality;
+    for (uint32_t i = 0; i < j->report.findings.len && q->proven; i++)
+        if (strcmp(j->report.findings.at[i].rule, "TP701") == 0) {
+            *q = (tp_equality){.reason = TP_S("internal error: a proof of equality, and a case that differs")};
+            j->report.internal_error = true;
+        }
+}
+
+static void check_loaded(void *arg)
+{
+    check_call *call = arg;
+    tp_job *j = call->job;
+    const tp_check_settings *s = call->s;
+    tp_analysis_options analysis = s->analysis;
+    tp_analysis_result r = {0};
+    analysis.prover.solver = call->solver;
+    analysis.prover.certificates = j->certificates;
+    check_registries(j);
+    tp_analyze(j->arena, j->report.spec, &analysis, &r);
+    j->report.findings = r.findings;
+    j->report.vmem = r.vmem;
+    j->report.stats = r.stats;
+    j->report.internal_error |= r.contradiction;
+    bool vacuous = false;
+    for (uint32_t i = 0; i < r.findings.len; i++)
+        vacuous |= r.findings.at[i].verdict == TP_VACUOUS;
+    if (s->execute && !vacuous) {
+        tp_equiv *e = TP_NEW(j->arena, tp_equiv);
+        tp_cases *cases = TP_NEW(j->arena, tp_cases);
+        *cases = tp_cases_read(&j->ctx, j->report.spec, (uint32_t)s->cases);
+        tp_equiv_run(j->arena, cases, &s->equiv, e);
+        for (uint32_t i = 0; i < j->report.spec->nkernels && e->equal && s->box; i++) {
+            tp_box *box = TP_NEW(j->arena, tp_box);
+            *box = tp_cases_box(&j->ctx, j->report.spec->kernels[i], (uint32_t)s->box);
+            tp_equiv_box(j->arena, box, &s->equiv, e);
+        }
+        j->report.equiv = e;
+        j->report.equality = tp_check_equality(j->arena, j->report.spec, &analysis, &r.findings);
+        tp_add_execution_findings(j->arena, e, j->report.spec->kernels[0], &s->equiv, &j->report.findings);
+        contradict(j);
+        tp_add_missing_evidence(j->arena, &j->report, s->required);
+    }
+    tp_apply_allow(j);
+}
+
+void tp_check_one(tp_cli *c, tp_job *j, tp_str path, const tp_check_settings *s, tp_solver *solver)
+{
+    tp_job_load(c, j, path, s->target);
+    if (!j->report.valid)
+        return;
+    check_call call = {j, s, solver};
+    tp_status st = tp_try(j->arena, check_loaded, &call);
+    if (st == TP_E_INPUT) { /* a malformed case */
+        j->report.findings = j->ctx.findings;
+        j->report.valid = false;
+        j->report.spec = NULL;
+    } else if (st != TP_OK) {
+        tp_finding f = {.rule = "TP902",
+                        .slug = "out-of-memory",
+                        .verdict = TP_UNKNOWN,
+                        .severity = TP_WARNING,
+                        .message = TP_S("memory ran out before the check was done")};
+        tp_push(j->arena, j->report.findings, f);
+        j->report.internal_error = true;
+    }
+}

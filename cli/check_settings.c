@@ -1,0 +1,135 @@
+/* The options of lint and verify, understood. */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "cli/check.h"
+
+typedef TP_VEC(const tp_rule *) rules;
+
+/* Which of them does --require name? False after a message. */
+static bool read_required(const tp_cli *c, bool *required)
+{
+    for (uint32_t i = 0; i < c->require.len; i++)
+        for (tp_str rest = c->require.at[i]; rest.n;) {
+            const char *comma = memchr(rest.p, ',', rest.n);
+            tp_str name = {rest.p, comma ? (size_t)(comma - rest.p) : rest.n};
+            bool known = false;
+            for (size_t k = 0; k < TP_NEVIDENCE; k++)
+                if (tp_str_is(name, TP_EVIDENCE_TABLE[k].text))
+                    known = required[k] = true;
+            if (!known) {
+                tp_usage_error("--require: there is no evidence `%.*s`; there are rounding=E1, bits=E2, algebra=E3, "
+                               "algebra=E4 and algebra=E6",
+                               TP_FMT(name));
+                return false;
+            }
+            rest = (tp_str){name.p + name.n + (comma ? 1 : 0), rest.n - name.n - (comma ? 1 : 0)};
+        }
+    return true;
+}
+
+/* Rules named by a comma separated list; false after a message. */
+static bool parse_rules(tp_cli *c, const tp_strings *lists, rules *out)
+{
+    for (uint32_t i = 0; i < lists->len; i++)
+        for (tp_str rest = lists->at[i]; rest.n;) {
+            const char *comma = memchr(rest.p, ',', rest.n);
+            tp_str name = {rest.p, comma ? (size_t)(comma - rest.p) : rest.n};
+            const tp_rule *r = tp_rule_find(name);
+            if (!r) {
+                tp_usage_error("there is no rule `%.*s`; `tileproof rules` lists them", TP_FMT(name));
+                return false;
+            }
+            tp_push(c->arena, *out, r);
+            rest = (tp_str){name.p + name.n + (comma ? 1 : 0), rest.n - name.n - (comma ? 1 : 0)};
+        }
+    return true;
+}
+
+static bool select_rules(tp_cli *c, tp_analysis_options *o)
+{
+    rules wanted = {0}, unwanted = {0}, chosen = {0};
+    if (!parse_rules(c, &c->select, &wanted) || !parse_rules(c, &c->ignore, &unwanted))
+        return false;
+    size_t n;
+    const tp_rule *const *all = tp_rules(&n);
+    for (size_t i = 0; i < n; i++) {
+        bool take = wanted.len == 0;
+        for (uint32_t k = 0; k < wanted.len; k++)
+            take |= wanted.at[k] == all[i];
+        for (uint32_t k = 0; k < unwanted.len; k++)
+            take &= unwanted.at[k] != all[i];
+        if (take)
+            tp_push(c->arena, chosen, all[i]);
+    }
+    o->only = chosen.at ? chosen.at : all;
+    o->nonly = chosen.len;
+    return true;
+}
+
+static bool read_solvers(tp_cli *c, tp_prover_options *o)
+{
+    tp_str list = tp_option(&c->solvers, "z3");
+    bool z3 = tp_str_is(list, "z3"), cvc5 = tp_str_is(list, "cvc5"),
+         both = tp_str_is(list, "z3,cvc5") || tp_str_is(list, "cvc5,z3");
+    if (!z3 && !cvc5 && !both)
+        return tp_usage_error("--solvers is z3, cvc5 or z3,cvc5, not `%.*s`", TP_FMT(list)), false;
+    o->no_z3 = cvc5;
+    o->second = z3 ? NULL : "cvc5";
+    if (o->second && !tp_external_found(c->arena, o->second))
+        return tp_usage_error("--solvers: there is no program cvc5 on the PATH; install it (apt-get install cvc5)"),
+               false;
+    return true;
+}
+
+bool tp_check_read_settings(tp_cli *c, tp_check_settings *s, tp_report *report)
+{
+    tp_str format = tp_option(&c->format, "full"), unknown = tp_option(&c->unknown, s->execute ? "fail" : "warn");
+    int64_t memory, seed, rlimit;
+    tp_target ignored;
+    s->format = tp_format_find(format);
+    s->target = tp_option(&c->target, "");
+    if (!s->format)
+        return tp_usage_error("there is no format `%.*s`; there are full, concise, json, jsonl, html, markdown, sarif, "
+                              "sarif-full, github, gitlab and junit",
+                              TP_FMT(format)),
+               false;
+    if (s->target.n && !tp_target_find(s->target, &ignored))
+        return tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(s->target)), false;
+    if (!tp_option_number(&c->rlimit, "rlimit", 1000, 4000000000, 0, &rlimit) ||
+        !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||
+        !tp_option_number(&c->cases, "cases", 0, 1000, 6, &s->cases) ||
+        !tp_option_number(&c->box, "box", 0, 100000, 8, &s->box) ||
+        !tp_option_number(&c->jobs, "jobs", 0, 256, 0, &s->jobs) ||
+        !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &seed) ||
+        !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &s->equiv.max_steps) ||
+        !tp_use_color(c, &report->color) || !select_rules(c, &s->analysis))
+        return false;
+    if (tp_str_is(unknown, "fail"))
+        report->unknown = TP_UNKNOWN_FAIL;
+    else if (tp_str_is(unknown, "ignore"))
+        report->unknown = TP_UNKNOWN_IGNORE;
+    else if (!tp_str_is(unknown, "warn"))
+        return tp_usage_error("--unknown is fail, warn or ignore, not `%.*s`", TP_FMT(unknown)), false;
+    if (!read_required(c, s->required))
+        return false;
+    if (!read_solvers(c, &s->analysis.prover) || !tp_playback_usable(c))
+        return false;
+    if (c->emit_smt2.len) {
+        s->analysis.prover.smt2_dir = tp_cstr(c->arena, tp_option(&c->emit_smt2, ""));
+        if (mkdir(s->analysis.prover.smt2_dir, 0777) != 0 && errno != EEXIST)
+            return tp_usage_error("--emit-smt2: cannot make the folder `%s`: %s", s->analysis.prover.smt2_dir,
+                                  strerror(errno)),
+                   false;
+    }
+    s->max_memory = (size_t)memory << 20;
+    s->equiv.seed = (uint64_t)seed;
+    s->equiv.max_memory = s->max_memory;
+    s->analysis.prover.rlimit = (uint64_t)rlimit;
+    s->analysis.replay = tp_replay_witness;
+    s->analysis.replay_ctx = &s->max_memory;
+    report->quiet = c->quiet.len > 0;
+    report->verbose = c->verbose.len > 0;
+    return true;
+}

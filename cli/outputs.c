@@ -1,0 +1,59 @@
+/* Reports in files. */
+#define _POSIX_C_SOURCE 200809L /* open_memstream */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "cli/check.h"
+
+/* The format of FORMAT=PATH; NULL after a message. */
+static const tp_format *format_of(tp_str wanted, tp_str *path)
+{
+    const char *equals = memchr(wanted.p, '=', wanted.n);
+    tp_str name = {wanted.p, equals ? (size_t)(equals - wanted.p) : wanted.n};
+    const tp_format *f = tp_format_find(name);
+    *path = equals ? (tp_str){equals + 1, wanted.n - name.n - 1} : (tp_str){NULL, 0};
+    if (!f || !path->n) {
+        size_t n;
+        const tp_format *const *all = tp_formats(&n);
+        fprintf(stderr, "tileproof: --output is FORMAT=PATH, not `%.*s`; FORMAT is", TP_FMT(wanted));
+        for (size_t i = 0; i < n; i++)
+            fprintf(stderr, "%s %s", i + 1 == n ? " or" : i ? "," : "", all[i]->name);
+        fprintf(stderr, "\n");
+        return NULL;
+    }
+    return f;
+}
+
+bool tp_outputs_usable(const tp_cli *c)
+{
+    tp_str path;
+    for (uint32_t i = 0; i < c->report.len; i++)
+        if (!format_of(c->report.at[i], &path))
+            return false;
+    return true;
+}
+
+/* Each whole or not at all. */
+bool tp_write_outputs(tp_cli *c, const tp_report *report)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < c->report.len; i++) {
+        tp_str path, why = TP_S("out of memory"), text = {NULL, 0};
+        const tp_format *f = format_of(c->report.at[i], &path);
+        tp_report plain = *report;
+        char *buffer = NULL;
+        FILE *out = open_memstream(&buffer, &text.n);
+        plain.color = false;
+        if (out)
+            f->write(&plain, out);
+        bool whole = out && fclose(out) == 0;
+        text.p = buffer;
+        whole = whole && tp_write_file(c->arena, tp_cstr(c->arena, path), &text, 1, &why) == TP_OK;
+        if (!whole)
+            fprintf(stderr, "tileproof: --output: %.*s\n", TP_FMT(why));
+        free(buffer);
+        all &= whole;
+    }
+    return all;
+}

@@ -1,0 +1,298 @@
+/* Options: one table (options.def), four places to set one. The command line
+ * comes before the environment, the environment before .tileproof.json, that
+ * before the default; a place that names an option replaces the later ones. */
+#define _XOPEN_SOURCE 700
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/cli.h"
+#include "spec/json.h"
+
+#define X(field, name, brief, metavar, commands, help) {name, brief, metavar, commands, help, offsetof(tp_cli, field)},
+static const tp_option_row OPTIONS[] = {
+#include "cli/options.def"
+};
+#undef X
+enum { NOPTIONS = sizeof OPTIONS / sizeof *OPTIONS };
+_Static_assert((int)NOPTIONS <= (int)TP_MAX_OPTIONS, "cli.h");
+
+const tp_option_row *tp_option_rows(size_t *n)
+{
+    *n = NOPTIONS;
+    return OPTIONS;
+}
+
+bool tp_option_applies(const tp_option_row *o, const tp_command *cmd)
+{
+    return o->commands[0] == 'a' || strchr(o->commands, cmd->letter) != NULL;
+}
+
+static bool configurable(const tp_option_row *o)
+{
+    return strchr(o->commands, 'C') != NULL;
+}
+
+static tp_strings *values_of(const tp_cli *c, const tp_option_row *o)
+{
+    return (tp_strings *)(void *)((char *)(uintptr_t)c + o->offset);
+}
+
+/* What a place says first replaces what other places said. */
+static void set(tp_cli *c, const tp_option_row *o, tp_str value, const char *origin)
+{
+    const char **from = &c->origins[o - OPTIONS];
+    if (*from != origin)
+        values_of(c, o)->len = 0;
+    *from = origin;
+    tp_push(c->arena, *values_of(c, o), value);
+}
+
+/* ---- the command line ---- */
+
+static const tp_option_row *find_option(const tp_command *cmd, const char *arg, size_t n)
+{
+    for (size_t i = 0; i < NOPTIONS; i++) {
+        const tp_option_row *o = &OPTIONS[i];
+        bool match = arg[1] == '-' ? n - 2 == strlen(o->name) && strncmp(arg + 2, o->name, n - 2) == 0
+                                   : o->brief && o->brief == arg[1] && (n == 2 || o->metavar);
+        if (match && tp_option_applies(o, cmd))
+            return o;
+    }
+    return NULL;
+}
+
+static int unknown_option(const tp_command *cmd, const char *arg, size_t n)
+{
+    tp_str names[NOPTIONS];
+    size_t count = 0;
+    for (size_t i = 0; i < NOPTIONS; i++)
+        if (tp_option_applies(&OPTIONS[i], cmd))
+            names[count++] = tp_str_c(OPTIONS[i].name);
+    tp_str near = tp_nearest((tp_str){arg + (arg[1] == '-' ? 2 : 1), n - (arg[1] == '-' ? 2 : 1)}, names, count);
+    if (near.n)
+        return tp_usage_error("`%s` has no option `%.*s`; did you mean `--%.*s`?", cmd->name, (int)n, arg,
+                              TP_FMT(near));
+    return tp_usage_error("`%s` has no option `%.*s`; see `tileproof %s --help`", cmd->name, (int)n, arg, cmd->name);
+}
+
+static int read_arguments(tp_cli *c, const tp_command *cmd, int argc, char **argv)
+{
+    bool only_paths = false;
+    for (int i = 0; i < argc; i++) {
+        const char *arg = argv[i], *equals = strncmp(arg, "--", 2) == 0 ? strchr(arg, '=') : NULL;
+        size_t n = equals ? (size_t)(equals - arg) : strlen(arg);
+        if (only_paths || arg[0] != '-' || arg[1] == '\0') {
+            tp_push(c->arena, c->paths, tp_str_c(arg));
+            continue;
+        }
+        if (strcmp(arg, "--") == 0) {
+            only_paths = true;
+            continue;
+        }
+        const tp_option_row *o = find_option(cmd, arg, n);
+        if (!o)
+            return unknown_option(cmd, arg, n);
+        tp_str value = TP_S("yes");
+        if (o->metavar) {
+            bool attached = arg[1] != '-' && arg[2]; /* -j4 */
+            if (!equals && !attached && i + 1 >= argc)
+                return tp_usage_error("option --%s takes a value (%s)", o->name, o->metavar);
+            value = tp_str_c(equals ? equals + 1 : attached ? arg + 2 : argv[++i]);
+        } else if (equals) {
+            return tp_usage_error("option --%s takes no value", o->name);
+        }
+        set(c, o, value, "command line");
+    }
+    return TP_EXIT_OK;
+}
+
+/* ---- the environment ---- */
+
+static void read_environment(tp_cli *c, const tp_command *cmd)
+{
+    for (size_t i = 0; i < NOPTIONS; i++) {
+        char name[64] = "TILEPROOF_";
+        size_t n = strlen(name);
+        for (const char *p = OPTIONS[i].name; *p && n < sizeof name - 1; p++)
+            name[n++] = *p == '-' ? '_' : (char)(*p >= 'a' && *p <= 'z' ? *p - 32 : *p);
+        name[n] = '\0';
+        const char *value = getenv(name);
+        if (value && *value && tp_option_applies(&OPTIONS[i], cmd) && strcmp(OPTIONS[i].name, "help") != 0)
+            set(c, &OPTIONS[i], tp_str_c(value), tp_printf(c->arena, "environment, %s", name).p);
+    }
+}
+
+/* ---- .tileproof.json ---- */
+
+/* The nearest one: here, or above, up to the folder that holds .git. */
+static const char *discover(tp_cli *c)
+{
+    struct stat st;
+    char *here = getcwd(NULL, 0);
+    const char *found = NULL;
+    for (size_t n = here ? strlen(here) : 0; n && !found;) {
+        const char *file = tp_printf(c->arena, "%.*s/.tileproof.json", n > 1 ? (int)n : 0, here).p;
+        if (stat(file, &st) == 0)
+            found = file;
+        else if (n == 1 || stat(tp_printf(c->arena, "%.*s/.git", (int)n, here).p, &st) == 0)
+            break;
+        while (n > 1 && here[--n] != '/')
+            ;
+        n += n == 0;
+    }
+    free(here);
+    return found;
+}
+
+typedef struct config_call {
+    tp_cli *c;
+    tp_ctx *ctx;
+    const tp_command *cmd;
+    tp_str folder; /* of the file, with its slash */
+} config_call;
+
+static const tp_option_row *option_of_key(tp_ctx *ctx, const tp_json *member)
+{
+    tp_str names[NOPTIONS];
+    size_t n = 0;
+    for (size_t i = 0; i < NOPTIONS; i++) {
+        if (configurable(&OPTIONS[i]) && tp_str_is(member->key, OPTIONS[i].name))
+            return &OPTIONS[i];
+        if (configurable(&OPTIONS[i]))
+            names[n++] = tp_str_c(OPTIONS[i].name);
+    }
+    tp_str near = tp_nearest(member->key, names, n);
+    tp_raise(ctx, "TP001", member->key_loc,
+             near.n ? tp_printf(ctx->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p
+                    : "the keys are the long names of options; `tileproof lint --help` lists them",
+             "there is no setting \"%.*s\"", TP_FMT(member->key));
+}
+
+/* A value as the command line would spell it. */
+static tp_str text_of(config_call *k, const tp_option_row *o, const tp_json *v)
+{
+    tp_arena *a = k->ctx->arena;
+    bool path = o->metavar && strcmp(o->metavar, "FILE") == 0;
+    if (!o->metavar && v->type != TP_J_BOOL)
+        tp_raise(k->ctx, "TP001", v->loc, NULL, "\"%s\" is true or false, not %s", o->name, tp_json_type_name(v->type));
+    if (v->type == TP_J_BOOL && !o->metavar)
+        return TP_S("yes");
+    if (v->type == TP_J_INT)
+        return tp_printf(a, "%lld", (long long)v->u.integer);
+    if (v->type != TP_J_STRING)
+        tp_raise(k->ctx, "TP001", v->loc, NULL, "\"%s\" is a string, an integer or an array of strings, not %s",
+                 o->name, tp_json_type_name(v->type));
+    if (v->u.string.n == 0)
+        tp_raise(k->ctx, "TP001", v->loc, "leave the key out", "\"%s\" is empty", o->name);
+    if (path && v->u.string.p[0] != '/')
+        return tp_printf(a, "%.*s%.*s", TP_FMT(k->folder), TP_FMT(v->u.string));
+    return v->u.string;
+}
+
+static void apply_config(void *arg)
+{
+    config_call *k = arg;
+    const tp_json *doc = tp_json_parse(k->ctx, true);
+    const char *origin = k->ctx->source->path.p;
+    if (doc->type != TP_J_OBJECT)
+        tp_raise(k->ctx, "TP001", doc->loc, "write {\"unknown\": \"fail\"}", "settings are an object, not %s",
+                 tp_json_type_name(doc->type));
+    for (uint32_t i = 0; i < doc->u.items.n; i++) {
+        const tp_json *v = doc->u.items.at[i];
+        if (tp_str_is(v->key, "$schema"))
+            continue;
+        const tp_option_row *o = option_of_key(k->ctx, v);
+        bool list = v->type == TP_J_ARRAY, off = v->type == TP_J_BOOL && !v->u.boolean && !o->metavar;
+        for (uint32_t n = 0; n < (list ? v->u.items.n : 1); n++) {
+            tp_str text = text_of(k, o, list ? v->u.items.at[n] : v);
+            if (tp_option_applies(o, k->cmd) && !off)
+                set(k->c, o, text, origin);
+        }
+    }
+}
+
+static int read_config(tp_cli *c, const tp_command *cmd, const char *file)
+{
+    tp_source source = {.path = tp_str_c(file)};
+    tp_ctx ctx = {.arena = c->arena, .source = &source};
+    tp_str why;
+    if (tp_read_file(c->arena, file, TP_JSON_MAX_BYTES, &source.text, &why) != TP_OK)
+        return tp_usage_error("cannot read the settings of `%s`: %.*s", file, TP_FMT(why));
+    const char *slash = strrchr(file, '/');
+    config_call k = {c, &ctx, cmd, {file, slash ? (size_t)(slash - file) + 1 : 0}};
+    tp_status st = tp_try(c->arena, apply_config, &k);
+    if (st == TP_E_MEMORY)
+        tp_leave(c->arena, st);
+    if (st == TP_OK)
+        return TP_EXIT_OK;
+    const tp_finding *f = &ctx.findings.at[0];
+    tp_linecol at = tp_linecol_of(&source, f->loc.start);
+    return tp_usage_error("%s:%u:%u: %.*s%s%.*s", file, at.line, at.column, TP_FMT(tp_visible(c->arena, f->message)),
+                          f->help.n ? "; " : "", TP_FMT(tp_visible(c->arena, f->help)));
+}
+
+/* ---- all of them ---- */
+
+static bool has_config(const tp_command *cmd)
+{
+    for (size_t i = 0; i < NOPTIONS; i++)
+        if (configurable(&OPTIONS[i]) && tp_option_applies(&OPTIONS[i], cmd))
+            return true;
+    return false;
+}
+
+int tp_read_settings(tp_cli *c, const tp_command *cmd, int argc, char **argv)
+{
+    tp_cli first = *c; /* only to learn --config and --help */
+    read_environment(&first, cmd);
+    int code = read_arguments(&first, cmd, argc, argv);
+    if (code || first.help.len) {
+        c->help = first.help;
+        return code;
+    }
+    tp_str named = tp_option(&first.config, "");
+    c->config_file = named.n ? tp_cstr(c->arena, named) : has_config(cmd) ? discover(c) : NULL;
+    if (tp_str_is(named, "none"))
+        c->config_file = NULL;
+    if (c->config_file && (code = read_config(c, cmd, c->config_file)) != TP_EXIT_OK)
+        return code;
+    read_environment(c, cmd);
+    return read_arguments(c, cmd, argc, argv);
+}
+
+void tp_print_settings(const tp_cli *c, const tp_command *cmd)
+{
+    printf("settings file: %s\n", c->config_file ? c->config_file : "none (.tileproof.json, here or above)");
+    for (size_t i = 0; i < NOPTIONS; i++) {
+        const tp_option_row *o = &OPTIONS[i];
+        if (!tp_option_applies(o, cmd) || o->offset == offsetof(tp_cli, show_settings) ||
+            o->offset == offsetof(tp_cli, help))
+            continue;
+        const tp_strings *v = values_of(c, o);
+        printf("%-15s ", o->name);
+        for (uint32_t k = 0; k < v->len; k++)
+            printf("%s%.*s", k ? ", " : "", TP_FMT(tp_visible(c->arena, v->at[k])));
+        printf("%s%s%s\n", v->len ? "   (" : "default", v->len ? c->origins[i] : "", v->len ? ")" : "");
+    }
+}
+
+void tp_print_help(const tp_command *cmd)
+{
+    printf("%s\n\nusage: tileproof %s %s\n", cmd->summary, cmd->name, cmd->usage);
+    bool any = false;
+    for (size_t i = 0; i < NOPTIONS; i++) {
+        const tp_option_row *o = &OPTIONS[i];
+        if (!tp_option_applies(o, cmd))
+            continue;
+        if (!any)
+            printf("\n");
+        any = true;
+        char left[64];
+        snprintf(left, sizeof left, "%s%c%s--%s%s%s", o->brief ? "-" : "  ", o->brief ? o->brief : ' ',
+                 o->brief ? ", " : " ", o->name, o->metavar ? " " : "", o->metavar ? o->metavar : "");
+        printf("  %-28s %s\n", left, o->help);
+    }
+}

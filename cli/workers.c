@@ -1,0 +1,88 @@
+/* The specs of a call, side by side. What comes out is in the jobs, in their
+ * order: the number of threads changes no byte of a report. */
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/check.h"
+
+typedef struct pool {
+    tp_cli *c;
+    tp_job *jobs;
+    const tp_strings *paths;
+    const tp_check_settings *s;
+    struct timespec start;
+    bool terminal;
+    atomic_uint next, done;
+    atomic_bool failed;
+} pool;
+
+typedef struct one_job {
+    pool *p;
+    uint32_t i;
+    tp_solver *solver;
+} one_job;
+
+typedef struct worker {
+    pool *p;
+    tp_solver *solver;
+    pthread_t thread;
+} worker;
+
+enum { PATIENCE_MS = 300 };
+
+static double ms_since(const struct timespec *t)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - t->tv_sec) * 1e3 + (double)(now.tv_nsec - t->tv_nsec) / 1e6;
+}
+
+static void check(void *arg)
+{
+    one_job *o = arg;
+    struct timespec start;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    tp_check_one(o->p->c, &o->p->jobs[o->i], o->p->paths->at[o->i], o->p->s, o->solver);
+    o->p->jobs[o->i].report.ms = ms_since(&start);
+}
+
+static void *work(void *arg)
+{
+    worker *w = arg;
+    pool *p = w->p;
+    one_job o = {.p = p, .solver = w->solver};
+    while (!p->failed && (o.i = atomic_fetch_add(&p->next, 1)) < p->paths->len) {
+        if (tp_try(p->jobs[o.i].arena, check, &o) != TP_OK)
+            p->failed = true;
+        unsigned done = atomic_fetch_add(&p->done, 1) + 1;
+        if (p->terminal && ms_since(&p->start) > PATIENCE_MS)
+            fprintf(stderr, "\r\033[K%u of %u specs", done, p->paths->len);
+    }
+    tp_solver_free(o.solver);
+    return NULL;
+}
+
+bool tp_check_all(tp_cli *c, tp_job *jobs, const tp_strings *paths, const tp_check_settings *s)
+{
+    pool p = {.c = c, .jobs = jobs, .paths = paths, .s = s};
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t wanted = s->jobs ? (uint32_t)s->jobs : processors > 0 ? (uint32_t)processors : 1, started = 0;
+    wanted = wanted < paths->len ? wanted : paths->len ? paths->len : 1;
+    worker *workers = TP_NEWN(c->arena, worker, wanted);
+    for (uint32_t i = 0; i < wanted; i++)
+        workers[i] = (worker){.p = &p, .solver = tp_solver_new(c->arena)};
+    clock_gettime(CLOCK_MONOTONIC, &p.start);
+    p.terminal = isatty(STDERR_FILENO) && !c->quiet.len;
+    while (started + 1 < wanted && pthread_create(&workers[started + 1].thread, NULL, work, &workers[started + 1]) == 0)
+        started++;
+    work(&workers[0]); /* this thread works, too, even where no other could be had */
+    for (uint32_t i = 0; i < started; i++)
+        pthread_join(workers[i + 1].thread, NULL);
+    if (p.terminal && ms_since(&p.start) > PATIENCE_MS)
+        fprintf(stderr, "\r\033[K");
+    return !p.failed;
+}

@@ -1,0 +1,143 @@
+/* How people work with many specs over time: settings, several at once,
+ * what is allowed or expected, baselines, what changed, fixes. */
+#define _GNU_SOURCE
+#include "tests/unit/files.h"
+
+/* Two grid steps too many when `extra`: TP101. */
+static const char *put_spec(place *p, const char *name, const char *extra, const char *more)
+{
+    tp_str s = tp_printf(
+        p->a,
+        "{\n  \"tileproof\": 1,\n  \"name\": \"copy\",\n  \"target\": \"none\",\n  \"sizes\": {\"N\": {\"min\": 1}},\n"
+        "  \"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(N, 8)\"}],\n"
+        "  \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [8], "
+        "\"index_map\": [\"i%s\"]}],\n"
+        "  \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [8], "
+        "\"index_map\": [\"i\"]}],\n"
+        "  \"kernel\": [\"o[...] = x[...]\"]%s\n}\n",
+        extra, more);
+    return put(p, name, s.p, s.n);
+}
+
+static void expect_exit(const outcome *o, int exit)
+{
+    if (o->exit != exit)
+        fail_msg("exit %d, expected %d: %.*s%.*s", o->exit, exit, TP_FMT(o->out), TP_FMT(o->err));
+}
+
+static void text(place *p, const char *name, const char *s)
+{
+    put(p, name, s, strlen(s));
+}
+
+/* ---- settings ---- */
+
+static void settings_come_from_four_places(void **state)
+{
+    place *p = *state;
+    put_spec(p, "k.tile.json", "", "");
+    assert_int_equal(mkdir(path_in(p, "below"), 0777), 0);
+    put_spec(p, "below/k.tile.json", " + 1", "");
+    outcome o = RUN_IN(p->a, p->dir, "lint", "--show-settings", "k.tile.json");
+    expect_exit(&o, 0);
+    assert_true(contains(o.out, "settings file: none"));
+
+    text(p, ".tileproof.json",
+         "{\n  // of the whole project\n  \"format\": \"concise\", \"ignore\": [\"TP501\", \"TP101\"],\n}");
+    o = RUN_IN(p->a, path_in(p, "below"), "lint", "k.tile.json"); /* found above */
+    expect_exit(&o, 0);
+    assert_false(contains(o.out, "TP101"));
+    o = RUN_IN(p->a, path_in(p, "below"), "lint", "--show-settings");
+    assert_true(contains(o.out, "/.tileproof.json\n"));
+    assert_true(contains(o.out, "ignore          TP501, TP101   ("));
+    setenv("TILEPROOF_IGNORE", "TP604", 1);
+    o = RUN_IN(p->a, path_in(p, "below"), "lint", "k.tile.json"); /* replaces the file's */
+    expect_exit(&o, 1);
+    assert_true(contains(o.out, "k.tile.json:7:"));
+    o = RUN_IN(p->a, path_in(p, "below"), "lint", "--ignore", "TP101", "--show-settings");
+    assert_true(contains(o.out, "ignore          TP101   (command line)"));
+    unsetenv("TILEPROOF_IGNORE");
+    o = RUN_IN(p->a, path_in(p, "below"), "lint", "--config", "none", "k.tile.json");
+    expect_exit(&o, 1);
+    assert_true(contains(o.out, "smallest case"));
+
+    assert_int_equal(mkdir(path_in(p, "below/.git"), 0777), 0); /* another project: the search ends here */
+    o = RUN_IN(p->a, path_in(p, "below"), "lint", "k.tile.json");
+    expect_exit(&o, 1);
+}
+
+static void wrong_settings_are_errors(void **state)
+{
+    place *p = *state;
+    static const struct {
+        const char *file, *said;
+    } WRONG[] = {
+        {"{\"formt\": \"json\"}", ".tileproof.json:1:2: there is no setting \"formt\"; did you mean \"format\"?"},
+        {"{\"format\": 3.5}", "\"format\" is a string, an integer or an array of strings, not "},
+        {"{\"format\": \"\"}", "\"format\" is empty"},
+        {"{\"format\": \"jsn\"}", "there is no format `jsn`"},
+        {"{\"verbose\": 1}", "\"verbose\" is true or false"},
+        {"{\"output\": \"x\"}", "there is no setting \"output\""},
+        {"{\"jobs\": -1}", "--jobs takes an integer"},
+        {"[]", "settings are an object, not an array"},
+        {"{\"format\": \"json\"", ".tileproof.json:1:17: "},
+        {"", ".tileproof.json:1:1: "},
+    };
+    put_spec(p, "k.tile.json", "", "");
+    for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
+        text(p, ".tileproof.json", WRONG[i].file);
+        outcome o = RUN_IN(p->a, p->dir, "lint", "k.tile.json");
+        expect_exit(&o, 2);
+        if (!contains(o.err, WRONG[i].said))
+            fail_msg("%s: %.*s", WRONG[i].file, TP_FMT(o.err));
+    }
+    outcome o = RUN_IN(p->a, p->dir, "lint", "--config", "gone.json", "k.tile.json");
+    expect_exit(&o, 2);
+    assert_true(contains(o.err, "cannot read the settings of `gone.json`"));
+}
+
+/* ---- several at once ---- */
+
+static void jobs_change_no_byte(void **state)
+{
+    place *p = *state;
+    outcome first = {0};
+    tp_str certificates = {NULL, 0}, why;
+    static const char *const JOBS[] = {"-j1", "-j2", "-j8"};
+    for (size_t i = 0; i < 3; i++) {
+        outcome o = run_limited(p->a, NULL, 0,
+                                (const char *const[]){"lint", JOBS[i], "tests/rules", "examples", "--format", "json",
+                                                      "--certificates", path_in(p, "certs"), NULL});
+        tp_str now;
+        assert_int_equal(tp_read_file(p->a, path_in(p, "certs"), 256 << 20, &now, &why), TP_OK);
+        if (i == 0) {
+            first = o;
+            certificates = now;
+        }
+        assert_int_equal(o.exit, first.exit);
+        assert_true(tp_str_eq(o.out, first.out));
+        assert_true(tp_str_eq(now, certificates));
+    }
+}
+
+static void statistics_count_every_rule(void **state)
+{
+    place *p = *state;
+    put_spec(p, "a.tile.json", "", "");
+    put_spec(p, "b.tile.json", " + 1", "");
+    outcome o = RUN(p->a, "lint", "--statistics", "--timings", p->dir);
+    expect_exit(&o, 1);
+    assert_true(contains(o.out, "TP101 block-out-of-bounds             3        3        1        0          0\n"));
+    assert_true(contains(o.err, "all specs, added up"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_PLACE(settings_come_from_four_places),
+        IN_PLACE(wrong_settings_are_errors),
+        IN_PLACE(jobs_change_no_byte),
+        IN_PLACE(statistics_count_every_rule),
+    };
+    return cmocka_run_group_tests_name("workflow", tests, NULL, NULL);
+}
