@@ -29,19 +29,6 @@ const tp_rule *tp_rule_find(tp_str name)
     return NULL;
 }
 
-const tp_trap_rule *tp_trap_rules(size_t *n)
-{
-    static const tp_trap_rule ROWS[] = {
-        {"TP107", "check-failed", "a check(...) of the body is false"},
-        {"TP701", "not-equivalent", "an output differs from the reference"},
-        {"TP702", "not-compared", "a case that was asked for could not be run or compared"},
-        {"TP703", "numerically-unstable", "equal over the reals, but rounding costs more than the tolerance"},
-        {"TP704", "evidence-missing", "the evidence asked for with --require was not reached"},
-    };
-    *n = sizeof ROWS / sizeof *ROWS;
-    return ROWS;
-}
-
 tp_str tp_text(tp_analysis *a, tp_expr e)
 {
     return tp_expr_text(a->p, e);

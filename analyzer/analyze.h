@@ -25,12 +25,6 @@ typedef struct tp_rule {
 const tp_rule *const *tp_rules(size_t *n);
 /* By code or slug; NULL when unknown. */
 const tp_rule *tp_rule_find(tp_str name);
-/* Codes that only execution reports in this build (TP401 …): code, slug and
- * one sentence; NULL-terminated. */
-typedef struct tp_trap_rule {
-    const char *code, *slug, *title;
-} tp_trap_rule;
-const tp_trap_rule *tp_trap_rules(size_t *n);
 
 /* Runs the machine at a witness. Returns 1: it trapped with this rule, 0: it
  * ran to the end (a contradiction), -1: cannot say. */

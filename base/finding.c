@@ -1,6 +1,7 @@
 #include "base/finding.h"
 
-static const char *const VERDICTS[] = {"proven", "violated", "unknown", "vacuous", "assumed", "not-applicable", "advice"};
+static const char *const VERDICTS[] = {"proven",  "violated",       "unknown", "vacuous",
+                                       "assumed", "not-applicable", "advice"};
 
 const char *tp_verdict_name(tp_verdict v)
 {
@@ -43,16 +44,25 @@ tp_str tp_line_of(const tp_source *s, uint32_t offset)
     return (tp_str){s->text.p + from, to - from};
 }
 
-static const char *slug_of(const char *code)
+const tp_code *tp_codes(size_t *n)
 {
-    static const char *const SLUGS[][2] = {
-        {"TP001", "spec-structure"}, {"TP002", "spec-name"},  {"TP003", "spec-syntax"},
-        {"TP004", "spec-type"},      {"TP005", "spec-value"},
+    static const tp_code ROWS[] = {
+#define X(code, slug, source, title, why) {code, slug, TP_CODE_##source, title, why},
+#include "base/codes.def"
+#undef X
     };
-    for (size_t i = 0; i < sizeof SLUGS / sizeof *SLUGS; i++)
-        if (strcmp(SLUGS[i][0], code) == 0)
-            return SLUGS[i][1];
-    return "spec";
+    *n = sizeof ROWS / sizeof *ROWS;
+    return ROWS;
+}
+
+const tp_code *tp_code_find(tp_str name)
+{
+    size_t n;
+    const tp_code *rows = tp_codes(&n);
+    for (size_t i = 0; i < n; i++)
+        if (tp_str_is(name, rows[i].code) || tp_str_is(name, rows[i].slug))
+            return &rows[i];
+    return NULL;
 }
 
 _Noreturn void tp_raise(tp_ctx *c, const char *code, tp_loc loc, const char *help, const char *fmt, ...)
@@ -64,7 +74,7 @@ _Noreturn void tp_raise(tp_ctx *c, const char *code, tp_loc loc, const char *hel
     va_end(ap);
     tp_finding f = {
         .rule = code,
-        .slug = slug_of(code),
+        .slug = tp_code_find(tp_str_c(code))->slug,
         .verdict = TP_VIOLATED,
         .severity = TP_ERROR,
         .loc = loc,

@@ -91,6 +91,17 @@ typedef struct tp_finding {
 
 typedef TP_VEC(tp_finding) tp_findings;
 
+/* A code that no static rule has: codes.def. */
+typedef enum tp_code_source { TP_CODE_SPEC, TP_CODE_EXECUTION, TP_CODE_RUN } tp_code_source;
+typedef struct tp_code {
+    const char *code, *slug;
+    tp_code_source source;
+    const char *title, *why;
+} tp_code;
+const tp_code *tp_codes(size_t *n);
+/* By code or slug; NULL when unknown. */
+const tp_code *tp_code_find(tp_str name);
+
 /* What the reading of one spec carries around: memory, text, findings. */
 typedef struct tp_ctx {
     tp_arena *arena;

@@ -72,50 +72,79 @@ static void print_timings(const tp_report *report)
     fprintf(stderr, "%9.1f ms  all specs, added up\n", sum);
 }
 
-int tp_check_specs(tp_cli *c, bool execute)
+int tp_check_begin(tp_cli *c, bool execute, tp_check_run *run)
 {
-    tp_check_settings s = {.execute = execute};
-    tp_report report = {.arena = c->arena};
     tp_strings paths = {0};
-    if (!tp_outputs_usable(c) || !tp_check_read_settings(c, &s, &report) || !tp_expand_paths(c, &paths))
+    *run = (tp_check_run){.s.execute = execute, .report.arena = c->arena};
+    if (!tp_check_read_settings(c, &run->s, &run->report) || !tp_expand_paths(c, &paths) ||
+        (c->changed_since.len && !tp_changed_since(c, tp_option(&c->changed_since, ""), &paths)))
         return TP_EXIT_USAGE;
-    tp_job *jobs = TP_NEWN(c->arena, tp_job, paths.len);
+    run->njobs = paths.len;
+    run->jobs = TP_NEWN(c->arena, tp_job, paths.len);
     for (uint32_t i = 0; i < paths.len; i++) {
-        jobs[i].arena = tp_arena_child(c->arena);
+        run->jobs[i].arena = tp_arena_child(c->arena);
         if (c->certificates.len)
-            jobs[i].certificates = tp_certificates_new(jobs[i].arena);
+            run->jobs[i].certificates = tp_certificates_new(run->jobs[i].arena);
     }
-    if (!tp_check_all(c, jobs, &paths, &s))
+    if (!tp_check_all(c, run->jobs, &paths, &run->s))
         tp_leave(c->arena, TP_E_MEMORY);
     for (uint32_t i = 0; i < paths.len; i++) {
-        tp_push(c->arena, report.specs, jobs[i].report);
-        report.specs.at[i].source = &jobs[i].source;
+        tp_push(c->arena, run->report.specs, run->jobs[i].report);
+        run->report.specs.at[i].source = &run->jobs[i].source;
     }
-    s.format->write(&report, stdout);
-    bool people = tp_str_is(tp_option(&c->format, "full"), "full");
-    if (paths.len > 1 && !report.quiet && people)
-        print_totals(&report, execute);
-    if (c->statistics.len && people)
-        print_statistics(&report);
-    if (c->timings.len)
-        print_timings(&report);
-    int code = tp_report_exit_code(&report);
-    for (uint32_t i = 0; i < report.specs.len; i++)
-        if (report.specs.at[i].stats.disagreement.n) {
+    return TP_EXIT_OK;
+}
+
+void tp_check_end(tp_check_run *run)
+{
+    for (uint32_t i = 0; i < run->njobs; i++)
+        tp_job_free(&run->jobs[i]);
+}
+
+/* What is wrong with the tool, not with a spec; an exit code. */
+static int report_internal(const tp_report *report, int code)
+{
+    for (uint32_t i = 0; i < report->specs.len; i++)
+        if (report->specs.at[i].stats.disagreement.n) {
             fprintf(stderr, "tileproof: internal error: the solvers disagree on %.*s; please report it\n",
-                    TP_FMT(report.specs.at[i].stats.disagreement));
+                    TP_FMT(report->specs.at[i].stats.disagreement));
             code = TP_EXIT_INTERNAL;
         }
-    for (uint32_t i = 0; i < report.specs.len; i++)
-        if (report.specs.at[i].stats.smt2_error.n) {
-            fprintf(stderr, "tileproof: --emit-smt2: %.*s\n", TP_FMT(report.specs.at[i].stats.smt2_error));
-            code = TP_EXIT_INTERNAL;
-            break;
+    for (uint32_t i = 0; i < report->specs.len; i++)
+        if (report->specs.at[i].stats.smt2_error.n) {
+            fprintf(stderr, "tileproof: --emit-smt2: %.*s\n", TP_FMT(report->specs.at[i].stats.smt2_error));
+            return TP_EXIT_INTERNAL;
         }
-    bool wrote = tp_write_outputs(c, &report);
-    wrote &= tp_write_playback(c, &report, s.max_memory);
-    wrote &= c->certificates.len == 0 || write_certificates(c, jobs, paths.len);
-    for (uint32_t i = 0; i < paths.len; i++)
-        tp_job_free(&jobs[i]);
+    return code;
+}
+
+int tp_check_specs(tp_cli *c, bool execute)
+{
+    tp_check_run run;
+    tp_baseline baseline = {0};
+    if (!tp_outputs_usable(c) ||
+        (c->baseline.len && !tp_baseline_read(c, tp_cstr(c->arena, tp_option(&c->baseline, "")), &baseline)))
+        return TP_EXIT_USAGE;
+    int code = tp_check_begin(c, execute, &run);
+    if (code)
+        return code;
+    tp_report *report = &run.report;
+    uint32_t stale = tp_baseline_apply(&baseline, &run.s, report);
+    run.s.format->write(report, stdout);
+    bool people = tp_str_is(tp_option(&c->format, "full"), "full");
+    if (run.njobs != 1 && !report->quiet && people)
+        print_totals(report, execute);
+    if (c->statistics.len && people)
+        print_statistics(report);
+    if (c->timings.len)
+        print_timings(report);
+    if (stale && !report->quiet)
+        fprintf(stderr, "tileproof: %u %s of the baseline suppress%s nothing; `tileproof baseline write` renews it\n",
+                stale, stale == 1 ? "entry" : "entries", stale == 1 ? "es" : "");
+    code = report_internal(report, tp_report_exit_code(report));
+    bool wrote = tp_write_outputs(c, report);
+    wrote &= tp_write_playback(c, report, run.s.max_memory);
+    wrote &= c->certificates.len == 0 || write_certificates(c, run.jobs, run.njobs);
+    tp_check_end(&run);
     return wrote ? code : TP_EXIT_INTERNAL;
 }

@@ -21,16 +21,14 @@ static void check_registries(tp_job *j)
         tp_raise(&j->ctx, "TP002", tp_json_get(k->reference.builtin, "builtin")->loc, tp_buf_view(&names).p,
                  "there is no builtin reference \"%.*s\"", TP_FMT(k->reference.name));
     }
-    for (uint32_t i = 0; k->allow && i < k->allow->u.items.n; i++) {
-        const tp_json *rule = tp_json_get(k->allow->u.items.at[i], "rule");
-        const tp_trap_rule *traps = tp_trap_rules(&n);
-        bool known = tp_rule_find(rule->u.string) != NULL;
-        for (size_t t = 0; t < n; t++)
-            known |= tp_str_is(rule->u.string, traps[t].code) || tp_str_is(rule->u.string, traps[t].slug);
-        if (!known)
-            tp_raise(&j->ctx, "TP002", rule->loc, "`tileproof rules` lists them", "there is no rule \"%.*s\"",
-                     TP_FMT(rule->u.string));
-    }
+    const tp_json *const lists[] = {k->allow, k->expect};
+    for (size_t l = 0; l < 2; l++)
+        for (uint32_t i = 0; lists[l] && i < lists[l]->u.items.n; i++) {
+            const tp_json *rule = tp_json_get(lists[l]->u.items.at[i], "rule");
+            if (!tp_rule_find(rule->u.string) && !tp_code_find(rule->u.string))
+                tp_raise(&j->ctx, "TP002", rule->loc, "`tileproof rules` lists them", "there is no rule \"%.*s\"",
+                         TP_FMT(rule->u.string));
+        }
 }
 
 /* A difference that was seen refutes a proof that there is none: ours, not the kernel, is wrong. */
@@ -78,7 +76,7 @@ static void check_loaded(void *arg)
         contradict(j);
         tp_add_missing_evidence(j->arena, &j->report, s->required);
     }
-    tp_apply_allow(j);
+    tp_apply_waivers(j, s);
 }
 
 void tp_check_one(tp_cli *c, tp_job *j, tp_str path, const tp_check_settings *s, tp_solver *solver)

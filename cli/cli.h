@@ -49,6 +49,8 @@ void tp_print_help(const tp_command *cmd);
 int tp_python(tp_cli *c, const char *subcommand);
 /* Message on stderr: "tileproof: …"; returns TP_EXIT_USAGE. */
 int tp_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The first finding of a file that is no spec (settings, a baseline); returns TP_EXIT_USAGE. */
+int tp_config_error(tp_cli *c, const tp_ctx *ctx);
 
 /* Last value of an option or `otherwise`; a number in [lo, hi], false after a
  * message. */

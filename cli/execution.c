@@ -102,15 +102,11 @@ static void shrink(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
 
 /* ---- findings ---- */
 
-static const char *slug_of(const char *rule)
+static const char *slug_of(const char *name)
 {
-    size_t n;
-    const tp_trap_rule *rows = tp_trap_rules(&n);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(rows[i].code, rule) == 0)
-            return rows[i].slug;
-    const tp_rule *r = tp_rule_find(tp_str_c(rule));
-    return r ? r->slug : "trap";
+    const tp_rule *rule = tp_rule_find(tp_str_c(name));
+    const tp_code *code = tp_code_find(tp_str_c(name));
+    return rule ? rule->slug : code ? code->slug : "trap";
 }
 
 static tp_witness *witness_of(tp_arena *a, const tp_case_result *r)

@@ -1,4 +1,5 @@
 /* tileproof: command line. */
+#define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdio.h>
 
@@ -93,7 +94,8 @@ int main(int argc, char **argv)
     invocation v = {.argc = argc, .argv = argv};
     v.cli.arena = tp_arena_new(0);
     v.cli.program = argv[0];
-    signal(SIGPIPE, SIG_IGN); /* a reader that leaves is an error to report, not a death */
+    signal(SIGPIPE, SIG_IGN); /* a reader that leaves, a file that may not grow: */
+    signal(SIGXFSZ, SIG_IGN); /* errors to report, not deaths */
     if (!v.cli.arena || tp_try(v.cli.arena, dispatch, &v) != TP_OK) {
         fprintf(stderr, "tileproof: out of memory\n");
         v.exit_code = TP_EXIT_INTERNAL;

@@ -214,6 +214,15 @@ static void apply_config(void *arg)
     }
 }
 
+int tp_config_error(tp_cli *c, const tp_ctx *ctx)
+{
+    const tp_finding *f = &ctx->findings.at[0];
+    tp_linecol at = tp_linecol_of(ctx->source, f->loc.start);
+    return tp_usage_error("%.*s:%u:%u: %.*s%s%.*s", TP_FMT(ctx->source->path), at.line, at.column,
+                          TP_FMT(tp_visible(c->arena, f->message)), f->help.n ? "; " : "",
+                          TP_FMT(tp_visible(c->arena, f->help)));
+}
+
 static int read_config(tp_cli *c, const tp_command *cmd, const char *file)
 {
     tp_source source = {.path = tp_str_c(file)};
@@ -228,10 +237,7 @@ static int read_config(tp_cli *c, const tp_command *cmd, const char *file)
         tp_leave(c->arena, st);
     if (st == TP_OK)
         return TP_EXIT_OK;
-    const tp_finding *f = &ctx.findings.at[0];
-    tp_linecol at = tp_linecol_of(&source, f->loc.start);
-    return tp_usage_error("%s:%u:%u: %.*s%s%.*s", file, at.line, at.column, TP_FMT(tp_visible(c->arena, f->message)),
-                          f->help.n ? "; " : "", TP_FMT(tp_visible(c->arena, f->help)));
+    return tp_config_error(c, &ctx);
 }
 
 /* ---- all of them ---- */

@@ -67,6 +67,9 @@ typedef struct tp_shown {
 const tp_shown *tp_shown_findings(tp_arena *a, const tp_report *r, uint32_t *n);
 /* The whole finding in lines of text: message, case, note, help. Nothing in it can steer a terminal. */
 tp_str tp_finding_story(tp_arena *a, const tp_finding *f);
+/* place.c: where a finding is, by names that survive edits elsewhere:
+ * "/inputs/x/index_map/0", "/kernel/acc[...] = 0". */
+tp_str tp_place(tp_arena *a, const tp_spec_report *s, const tp_finding *f);
 /* 32 hex digits that stay while rule, kernel and named place do. */
 tp_str tp_fingerprint(tp_arena *a, const tp_spec_report *s, const tp_finding *f);
 const char *tp_rule_title(const tp_finding *f);

@@ -75,7 +75,7 @@ tp_str tp_fingerprint(tp_arena *a, const tp_spec_report *s, const tp_finding *f)
     uint8_t digest[SHA256_DIGEST_LENGTH];
     tp_buf b = {.arena = a};
     tp_str key = tp_printf(a, "%s\n%.*s\n%.*s\n%.*s", f->rule, TP_FMT(s->name.n ? s->name : s->source->path),
-                           TP_FMT(f->loc.pointer.p ? f->loc.pointer : TP_S("")), TP_FMT(f->subject));
+                           TP_FMT(tp_place(a, s, f)), TP_FMT(f->subject));
     SHA256Init(&c);
     SHA256Update(&c, (const uint8_t *)key.p, key.n);
     SHA256Final(digest, &c);
@@ -87,12 +87,8 @@ tp_str tp_fingerprint(tp_arena *a, const tp_spec_report *s, const tp_finding *f)
 const char *tp_rule_title(const tp_finding *f)
 {
     const tp_rule *rule = tp_rule_find(tp_str_c(f->rule));
-    size_t n;
-    const tp_trap_rule *traps = tp_trap_rules(&n);
-    for (size_t i = 0; i < n && !rule; i++)
-        if (strcmp(traps[i].code, f->rule) == 0)
-            return traps[i].title;
-    return rule ? rule->title : f->slug;
+    const tp_code *code = tp_code_find(tp_str_c(f->rule));
+    return rule ? rule->title : code ? code->title : f->slug;
 }
 
 tp_str tp_domain_text(tp_arena *a, const tp_spec *spec)

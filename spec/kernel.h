@@ -148,7 +148,7 @@ typedef struct tp_kernel {
     tp_reference reference;
     double tolerance;     /* of rounding, by the author; 0: ours */
     const tp_json *cases; /* NULL or an array */
-    const tp_json *allow; /* NULL or an array */
+    const tp_json *allow, *expect; /* findings that may, that must appear; NULL or an array */
 } tp_kernel;
 
 static inline uint32_t tp_noperands(const tp_kernel *k)

@@ -45,11 +45,10 @@ static void check_version(tp_ctx *c, const tp_json *doc)
 static void check_top_keys(tp_ctx *c, const tp_json *doc)
 {
     static const char *const KNOWN[] = {
-        "tileproof", "name",  "description", "target",          "dtypes",    "sizes",
-        "where",     "grid",  "inputs",      "outputs",         "scratch",   "kernel",
-        "reference", "cases", "allow",       "scalar_prefetch", "contracts", "vmem_limit_bytes",
-        "tolerance", NULL};
-    static const char *const LATER[] = {"prepare", "expect", NULL};
+        "tileproof", "name",   "description",     "target",    "dtypes",           "sizes",     "where",
+        "grid",      "inputs", "outputs",         "scratch",   "kernel",           "reference", "cases",
+        "allow",     "expect", "scalar_prefetch", "contracts", "vmem_limit_bytes", "tolerance", NULL};
+    static const char *const LATER[] = {"prepare", NULL};
     tp_check_keys(c, doc, KNOWN, LATER, "the spec");
 }
 
@@ -122,19 +121,23 @@ static void read_reference(tp_reader *r, const tp_json *v)
     r->k->reference.builtin = v;
 }
 
-static void check_allow(tp_ctx *c, const tp_json *allow)
+/* "allow" or "expect" */
+static const tp_json *read_waivers(tp_ctx *c, const tp_json *doc, const char *key)
 {
     static const char *const KEYS[] = {"rule", "at", "reason", NULL};
-    for (uint32_t i = 0; allow && i < allow->u.items.n; i++) {
-        const tp_json *a = allow->u.items.at[i];
-        tp_expect_type(c, a, TP_J_OBJECT, "an entry of \"allow\"");
-        tp_check_keys(c, a, KEYS, NULL, "an entry of \"allow\"");
+    const tp_json *list = tp_member(c, doc, key, TP_J_ARRAY, false);
+    const char *what = tp_printf(c->arena, "an entry of \"%s\"", key).p;
+    for (uint32_t i = 0; list && i < list->u.items.n; i++) {
+        const tp_json *a = list->u.items.at[i];
+        tp_expect_type(c, a, TP_J_OBJECT, what);
+        tp_check_keys(c, a, KEYS, NULL, what);
         tp_member(c, a, "rule", TP_J_STRING, true);
         tp_member(c, a, "at", TP_J_STRING, false);
         const tp_json *reason = tp_member(c, a, "reason", TP_J_STRING, true);
         if (reason->u.string.n == 0)
             tp_raise(c, "TP001", reason->loc, "say why this finding may stay", "an empty reason");
     }
+    return list;
 }
 
 /* The name heads lines of reports: one printable line. */
@@ -201,8 +204,8 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
         k->body = tp_lower_body(c, k, body);
     read_reference(&r, tp_json_get(doc, "reference"));
     k->cases = tp_member(c, doc, "cases", TP_J_ARRAY, false);
-    k->allow = tp_member(c, doc, "allow", TP_J_ARRAY, false);
-    check_allow(c, k->allow);
+    k->allow = read_waivers(c, doc, "allow");
+    k->expect = read_waivers(c, doc, "expect");
     return k;
 }
 

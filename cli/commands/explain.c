@@ -22,32 +22,37 @@ static void paragraph(const char *title, const char *text)
     printf("\n");
 }
 
+static int unknown(tp_str name)
+{
+    tp_str names[128];
+    size_t count = 0, n, m;
+    const tp_rule *const *rules = tp_rules(&n);
+    const tp_code *codes = tp_codes(&m);
+    for (size_t i = 0; i < n + m && count + 2 <= sizeof names / sizeof *names; i++) {
+        names[count++] = tp_str_c(i < n ? rules[i]->code : codes[i - n].code);
+        names[count++] = tp_str_c(i < n ? rules[i]->slug : codes[i - n].slug);
+    }
+    tp_str near = tp_nearest(name, names, count);
+    if (near.n)
+        return tp_usage_error("there is no rule `%.*s`; did you mean `%.*s`?", TP_FMT(name), TP_FMT(near));
+    return tp_usage_error("there is no rule `%.*s`; `tileproof rules` lists them", TP_FMT(name));
+}
+
 static int run(tp_cli *c)
 {
+    static const char *const REPORTED_BY[] = {"the reader of specs.", "an execution (verify, run) that meets it.",
+                                              "lint and verify, about the run itself."};
     if (c->paths.len != 1)
         return tp_usage_error("name one rule: tileproof explain TP101");
-    tp_str name = c->paths.at[0];
-    const tp_rule *r = tp_rule_find(name);
-    size_t n, m;
-    const tp_trap_rule *traps = tp_trap_rules(&n);
-    for (size_t i = 0; i < n; i++)
-        if (tp_str_is(name, traps[i].code) || tp_str_is(name, traps[i].slug)) {
-            printf("%s %s\n\n  %s.\n\n  This build reports it when an execution (verify, run) meets it.\n",
-                   traps[i].code, traps[i].slug, traps[i].title);
-            return TP_EXIT_OK;
-        }
-    if (!r) {
-        const tp_rule *const *rules = tp_rules(&m);
-        tp_str names[64];
-        size_t count = 0;
-        for (size_t i = 0; i < m && count < 60; i++) {
-            names[count++] = tp_str_c(rules[i]->code);
-            names[count++] = tp_str_c(rules[i]->slug);
-        }
-        tp_str near = tp_nearest(name, names, count);
-        if (near.n)
-            return tp_usage_error("there is no rule `%.*s`; did you mean `%.*s`?", TP_FMT(name), TP_FMT(near));
-        return tp_usage_error("there is no rule `%.*s`; `tileproof rules` lists them", TP_FMT(name));
+    const tp_rule *r = tp_rule_find(c->paths.at[0]);
+    const tp_code *code = tp_code_find(c->paths.at[0]);
+    if (!r && !code)
+        return unknown(c->paths.at[0]);
+    if (code) {
+        printf("%s %s: %s\n", code->code, code->slug, code->title);
+        paragraph("Why", code->why);
+        paragraph("Reported by", REPORTED_BY[code->source]);
+        return TP_EXIT_OK;
     }
     printf("%s %s: %s\n", r->code, r->slug, r->title);
     paragraph("Why", r->why);

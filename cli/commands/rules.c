@@ -2,11 +2,20 @@
 
 #include "cli/cli.h"
 
+static void print_codes(tp_code_source source, const char *title)
+{
+    size_t n;
+    const tp_code *codes = tp_codes(&n);
+    printf("%s\n", title);
+    for (size_t i = 0; i < n; i++)
+        if (codes[i].source == source)
+            printf("  %s  %-24s %s\n", codes[i].code, codes[i].slug, codes[i].title);
+}
+
 static int run(tp_cli *c)
 {
-    size_t n, m;
+    size_t n;
     const tp_rule *const *rules = tp_rules(&n);
-    const tp_trap_rule *traps = tp_trap_rules(&m);
     (void)c;
     printf("proven for all sizes by lint and verify:\n");
     for (size_t i = 0; i < n; i++) { /* advice has the last codes */
@@ -14,10 +23,9 @@ static int run(tp_cli *c)
             printf("advice by lint and verify, which never fails a run:\n");
         printf("  %s  %-24s %s\n", rules[i]->code, rules[i]->slug, rules[i]->title);
     }
-    printf("reported when execution (verify, run) meets them:\n");
-    for (size_t i = 0; i < m; i++)
-        printf("  %s  %-24s %s\n", traps[i].code, traps[i].slug, traps[i].title);
-    printf("errors of the spec itself: TP001 structure, TP002 name, TP003 syntax, TP004 type, TP005 value\n");
+    print_codes(TP_CODE_EXECUTION, "reported when execution (verify, run) meets them:");
+    print_codes(TP_CODE_SPEC, "errors of the spec itself:");
+    print_codes(TP_CODE_RUN, "about the run itself:");
     return TP_EXIT_OK;
 }
 

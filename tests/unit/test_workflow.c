@@ -131,6 +131,126 @@ static void statistics_count_every_rule(void **state)
     assert_true(contains(o.err, "all specs, added up"));
 }
 
+/* ---- allow, expect ---- */
+
+static void expected_findings_must_be_there(void **state)
+{
+    place *p = *state;
+    static const char EXPECT[] =
+        ",\n  \"expect\": [{\"rule\": \"TP101\", \"at\": \"/inputs/0\", \"reason\": \"a test\"}]";
+    put_spec(p, "k.tile.json", " + 1", EXPECT);
+    outcome o = RUN_IN(p->a, p->dir, "lint", "k.tile.json");
+    expect_exit(&o, 0);
+    put_spec(p, "k.tile.json", "", EXPECT);
+    o = RUN_IN(p->a, p->dir, "lint", "--format", "concise", "k.tile.json");
+    expect_exit(&o, 1);
+    assert_true(contains(o.out, "error[TP903]"));
+    o = RUN_IN(p->a, p->dir, "lint", "--select", "TP007", "k.tile.json"); /* did not look */
+    expect_exit(&o, 0);
+    put_spec(p, "k.tile.json", "",
+             ",\n  \"allow\": [{\"rule\": \"TP701\", \"reason\": \"looked for by verify only\"}]");
+    o = RUN_IN(p->a, p->dir, "lint", "--format", "concise", "k.tile.json");
+    expect_exit(&o, 0);
+    assert_false(contains(o.out, "TP901"));
+    put_spec(p, "k.tile.json", "", ",\n  \"allow\": [{\"rule\": \"TP101\", \"reason\": \"for long gone\"}]");
+    o = RUN_IN(p->a, p->dir, "lint", "--format", "concise", "k.tile.json");
+    expect_exit(&o, 0);
+    assert_true(contains(o.out, "TP901"));
+}
+
+/* ---- baselines ---- */
+
+static void baseline_hides_what_it_knows(void **state)
+{
+    place *p = *state;
+    put_spec(p, "k.tile.json", " + 1", "");
+    outcome o = RUN_IN(p->a, p->dir, "baseline", "write", "base.json", "k.tile.json");
+    expect_exit(&o, 0);
+    assert_true(contains(o.out, "base.json: 1 finding\n"));
+    o = RUN_IN(p->a, p->dir, "lint", "--baseline", "base.json", "k.tile.json");
+    expect_exit(&o, 0);
+    o = RUN_IN(p->a, p->dir, "baseline", "check", "base.json", "k.tile.json");
+    expect_exit(&o, 0);
+    put_spec(p, "k.tile.json", " + 2", ",\n  \"description\": \"lines move\""); /* the same defect */
+    o = RUN_IN(p->a, p->dir, "lint", "--baseline", "base.json", "k.tile.json");
+    expect_exit(&o, 0);
+    put_spec(p, "new.tile.json", " * 8", "");
+    o = RUN_IN(p->a, p->dir, "lint", "--baseline", "base.json", "--format", "json", ".");
+    expect_exit(&o, 0); /* `copy` again: the same name at the same place */
+    put_spec(p, "k.tile.json", "", "");
+    unlink(path_in(p, "new.tile.json"));
+    o = RUN_IN(p->a, p->dir, "lint", "--baseline", "base.json", "k.tile.json");
+    expect_exit(&o, 0);
+    assert_true(contains(o.err, "1 entry of the baseline suppresses nothing"));
+    o = RUN_IN(p->a, p->dir, "baseline", "check", "base.json", "k.tile.json");
+    expect_exit(&o, 1);
+    assert_true(contains(o.out, "nothing has TP101 in `copy` at /inputs/x/index_map/0 any more"));
+    text(p, "bad.json", "{\"tileproof_baseline\": 1, \"findings\": [{\"rule\": \"TP101\"}]}");
+    o = RUN_IN(p->a, p->dir, "lint", "--baseline", "bad.json", "k.tile.json");
+    expect_exit(&o, 2);
+    assert_true(contains(o.err, "bad.json:1:"));
+    text(p, "k.tile.json", "{");
+    o = RUN_IN(p->a, p->dir, "baseline", "write", "base.json", "k.tile.json");
+    expect_exit(&o, 3);
+}
+
+/* ---- what changed ---- */
+
+static void only_changed_specs_are_checked(void **state)
+{
+    place *p = *state;
+    put_spec(p, "a.tile.json", " + 1", "");
+    put_spec(p, "b.tile.json", " + 1", "");
+    tp_str setup = tp_printf(
+        p->a, "cd %s && git init -q . && git add . && git -c user.name=t -c user.email=t@t commit -qm x", p->dir);
+    if (system(setup.p) != 0)
+        skip(); /* no git here */
+    outcome o = RUN_IN(p->a, p->dir, "lint", "--changed-since", "HEAD", ".");
+    expect_exit(&o, 0);
+    assert_true(contains(o.out, "0 specs"));
+    put_spec(p, "b.tile.json", " + 2", "");
+    put_spec(p, "c.tile.json", "", "");
+    o = RUN_IN(p->a, p->dir, "lint", "--changed-since", "HEAD", "--format", "json", ".");
+    expect_exit(&o, 1);
+    assert_false(contains(o.out, "./a.tile.json"));
+    assert_true(contains(o.out, "./b.tile.json") && contains(o.out, "./c.tile.json"));
+    o = RUN_IN(p->a, p->dir, "lint", "--changed-since", "no-such-thing", ".");
+    expect_exit(&o, 2);
+    o = RUN_IN(p->a, p->dir, "lint", "--changed-since=--output=x", ".");
+    expect_exit(&o, 2);
+}
+
+/* ---- what can go wrong outside ---- */
+
+static void closed_pipes_end_with_a_sentence(void **state)
+{
+    place *p = *state;
+    tp_str command = tp_printf(
+               p->a, "{ %s lint --format json examples; echo $? >%s/code; } 2>%s/err | head -c 100 >/dev/null",
+               TILEPROOF, p->dir, p->dir),
+           code, err, why;
+    assert_int_equal(system(command.p), 0);
+    assert_int_equal(tp_read_file(p->a, path_in(p, "code"), 100, &code, &why), TP_OK);
+    assert_int_equal(tp_read_file(p->a, path_in(p, "err"), 10000, &err, &why), TP_OK);
+    assert_true(tp_str_is(code, "5\n"));
+    assert_true(contains(err, "cannot write the output"));
+}
+
+static void full_disks_leave_nothing_half_written(void **state)
+{
+    place *p = *state;
+    outcome o = RUN(p->a, "lint", "--quiet", "-o", "json=/dev/full", "matmul");
+    assert_true(o.exit == 0 || o.exit == 5);
+    text(p, "kept.json", "as it was");
+    tp_str command =
+               tp_printf(p->a, "ulimit -f 4; %s lint -q -o json=%s/kept.json examples >/dev/null 2>%s/err; test $? = 5",
+                         TILEPROOF, p->dir, p->dir),
+           now, why;
+    assert_int_equal(system(command.p), 0);
+    assert_int_equal(tp_read_file(p->a, path_in(p, "kept.json"), 100, &now, &why), TP_OK);
+    assert_true(tp_str_is(now, "as it was"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +258,11 @@ int main(void)
         IN_PLACE(wrong_settings_are_errors),
         IN_PLACE(jobs_change_no_byte),
         IN_PLACE(statistics_count_every_rule),
+        IN_PLACE(expected_findings_must_be_there),
+        IN_PLACE(baseline_hides_what_it_knows),
+        IN_PLACE(only_changed_specs_are_checked),
+        IN_PLACE(closed_pipes_end_with_a_sentence),
+        IN_PLACE(full_disks_leave_nothing_half_written),
     };
     return cmocka_run_group_tests_name("workflow", tests, NULL, NULL);
 }

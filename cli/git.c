@@ -1,0 +1,87 @@
+/* --changed-since: git tells what differs from a revision. */
+#define _XOPEN_SOURCE 700
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/check.h"
+
+extern char **environ;
+
+/* Standard output of a git command; false after a message. */
+static bool git(tp_cli *c, const char *const *args, tp_str *out)
+{
+    int pipes[2], status = 0;
+    pid_t pid;
+    posix_spawn_file_actions_t actions;
+    tp_buf b = {.arena = c->arena};
+    char piece[4096];
+    if (pipe(pipes) != 0)
+        return tp_usage_error("--changed-since: no pipe could be had"), false;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addclose(&actions, pipes[0]);
+    posix_spawn_file_actions_addclose(&actions, pipes[1]);
+    int failed = posix_spawnp(&pid, "git", &actions, NULL, (char *const *)(uintptr_t)args, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pipes[1]);
+    for (ssize_t n; !failed && ((n = read(pipes[0], piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR));)
+        if (n > 0)
+            tp_buf_add(&b, piece, (size_t)n);
+    close(pipes[0]);
+    while (!failed && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    *out = tp_buf_view(&b);
+    if (failed)
+        return tp_usage_error("--changed-since needs git, which cannot be started"), false;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) /* its own message stands above */
+        return tp_usage_error("--changed-since: git could not tell what changed"), false;
+    return true;
+}
+
+/* Names end with NUL. */
+static void add_names(tp_cli *c, tp_str folder, tp_str names, tp_strings *out)
+{
+    for (size_t at = 0; at < names.n;) {
+        size_t n = strnlen(names.p + at, names.n - at);
+        char *real = realpath(tp_printf(c->arena, "%.*s/%.*s", TP_FMT(folder), (int)n, names.p + at).p, NULL);
+        if (real) /* else it was deleted */
+            tp_push(c->arena, *out, tp_printf(c->arena, "%s", real));
+        free(real);
+        at += n + 1;
+    }
+}
+
+bool tp_changed_since(tp_cli *c, tp_str revision, tp_strings *paths)
+{
+    tp_str top, changed, added;
+    tp_strings names = {0};
+    if (revision.n == 0 || revision.p[0] == '-')
+        return tp_usage_error("--changed-since takes a revision, e.g. origin/main"), false;
+    const char *rev = tp_cstr(c->arena, revision);
+    if (!git(c, (const char *const[]){"git", "rev-parse", "--show-toplevel", NULL}, &top))
+        return false;
+    while (top.n && top.p[top.n - 1] == '\n')
+        top.n--;
+    const char *root = tp_cstr(c->arena, top);
+    if (!git(c, (const char *const[]){"git", "-C", root, "diff", "--name-only", "-z", rev, "--", NULL}, &changed) ||
+        !git(c, (const char *const[]){"git", "-C", root, "ls-files", "-o", "--exclude-standard", "-z", NULL}, &added))
+        return false;
+    add_names(c, top, changed, &names);
+    add_names(c, top, added, &names);
+    tp_strings kept = {0};
+    for (uint32_t i = 0; i < paths->len; i++) {
+        char *real = realpath(tp_cstr(c->arena, paths->at[i]), NULL);
+        bool keep = !real; /* what is not there is reported as such */
+        for (uint32_t n = 0; n < names.len && !keep; n++)
+            keep = tp_str_is(names.at[n], real);
+        free(real);
+        if (keep)
+            tp_push(c->arena, kept, paths->at[i]);
+    }
+    *paths = kept;
+    return true;
+}
