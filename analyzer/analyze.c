@@ -209,6 +209,8 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
         f->witness = w;
         tp_witness_tables(a, &reads, d.env, w);
         f->holds_when = tp_holds_when(a, c, d.env);
+        if (f->holds_when.n)
+            tp_propose_where(a, f, f->holds_when);
         f->label = c->label;
         f->note = c->note;
         if (replayed == 1)

@@ -117,6 +117,18 @@ static inline tp_expr multiple(tp_analysis *a, tp_expr x, tp_expr m)
 tp_str tp_text(tp_analysis *a, tp_expr e);
 tp_str tp_message(tp_analysis *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* propose.c: changes of the text that would remove a finding. Rules propose,
+ * whoever offers one to the user has analysed the changed text (cli/fix.c). */
+void tp_propose(tp_analysis *a, tp_finding *f, tp_str title, const tp_edit *edits, uint32_t n);
+/* An expression, at the place of another one. */
+void tp_propose_expr(tp_analysis *a, tp_finding *f, tp_loc at, tp_str text);
+/* A fact about sizes, in "where". */
+void tp_propose_where(tp_analysis *a, tp_finding *f, tp_str fact);
+/* The same integer wherever the spec has it, outside the sizes. */
+void tp_propose_everywhere(tp_analysis *a, tp_finding *f, int64_t old, int64_t value);
+tp_edit tp_edit_expr(const tp_analysis *a, tp_loc at, tp_str text);
+tp_str tp_source_text(const tp_analysis *a, tp_loc at);
+
 /* Visit e's subterms with the condition under which each is evaluated. */
 typedef void (*tp_subterm_visitor)(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx);
 void tp_visit_subterms(tp_analysis *a, tp_expr e, tp_expr path, tp_subterm_visitor visit, void *ctx);

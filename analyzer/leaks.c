@@ -139,18 +139,30 @@ static tp_str mask_text(tp_analysis *a, const tp_leak *l)
     return tp_buf_view(&b);
 }
 
+/* load(x, mask)  ->  load(x, mask, other=0) */
+static void propose_other(tp_analysis *a, tp_finding *f, const tp_leak *l)
+{
+    tp_str call = tp_source_text(a, f->loc), other = tp_message(a, "other=%s", neutral(l->through));
+    if (call.n < 5 || memcmp(call.p, "load(", 5) != 0 || call.p[call.n - 1] != ')')
+        return;
+    tp_edit edit = {f->loc.end - 1, f->loc.end - 1, tp_message(a, ", %.*s", TP_FMT(other))};
+    tp_propose(a, f, tp_message(a, "add %.*s", TP_FMT(other)), &edit, 1);
+}
+
 static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
 {
     if (l->birth == TP_BIRTH_OUTSIDE) {
         tp_str mask = mask_text(a, l);
         f->note = TP_S("JAX does not report this: the hardware reads whatever lies there, interpret=True shows NaN for "
                        "floats and nothing for integers");
-        if (mask.n)
+        if (mask.n) {
             f->help = tp_message(a, "select before use: %.*s", TP_FMT(mask));
-        else
+            tp_propose_expr(a, f, f->loc, mask);
+        } else
             f->help = TP_S("select before use with where(in range, value, neutral element)");
     } else if (l->birth == TP_BIRTH_MASKED) {
         f->help = tp_message(a, "say what they hold: load(…, mask, other=%s)", neutral(l->through));
+        propose_other(a, f, l);
     } else if (strcmp(f->rule, "TP401") == 0) {
         f->help = TP_S("write every element of the block in some step of its run, on all paths");
     } else {

@@ -70,6 +70,17 @@ typedef struct tp_witness {
     tp_str detail;             /* what happens there, in numbers */
 } tp_witness;
 
+/* Replace bytes [start, end) of the source. */
+typedef struct tp_edit {
+    uint32_t start, end;
+    tp_str text;
+} tp_edit;
+typedef struct tp_fix {
+    tp_str title;
+    TP_VEC(tp_edit) edits; /* ascending, apart */
+    bool narrows;          /* it gives up sizes for which the kernel was meant */
+} tp_fix;
+
 typedef struct tp_finding {
     const char *rule, *slug; /* "TP101", "block-out-of-bounds" */
     tp_verdict verdict;
@@ -84,6 +95,8 @@ typedef struct tp_finding {
     tp_str holds_when; /* weakest simple precondition, re-proven */
     tp_str rests_on;   /* "F2" ...; comma separated */
     const tp_witness *witness;
+    TP_VEC(tp_fix) proposals; /* of the rule, best first; nobody has tried them */
+    const tp_fix *fix;        /* the first of them after which this finding is gone and no other is new; or NULL */
     bool suppressed;
     tp_str suppress_reason;
     double ms;

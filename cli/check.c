@@ -130,6 +130,12 @@ int tp_check_specs(tp_cli *c, bool execute)
         return code;
     tp_report *report = &run.report;
     uint32_t stale = tp_baseline_apply(&baseline, &run.s, report);
+    bool fixed = tp_write_fixes(c, run.jobs, run.njobs, &run.s);
+    if (run.s.fix == TP_FIX_SHOW) {
+        code = tp_report_exit_code(report);
+        tp_check_end(&run);
+        return code;
+    }
     run.s.format->write(report, stdout);
     bool people = tp_str_is(tp_option(&c->format, "full"), "full");
     if (run.njobs != 1 && !report->quiet && people)
@@ -146,5 +152,5 @@ int tp_check_specs(tp_cli *c, bool execute)
     wrote &= tp_write_playback(c, report, run.s.max_memory);
     wrote &= c->certificates.len == 0 || write_certificates(c, run.jobs, run.njobs);
     tp_check_end(&run);
-    return wrote ? code : TP_EXIT_INTERNAL;
+    return wrote && fixed ? code : TP_EXIT_INTERNAL;
 }

@@ -16,6 +16,8 @@ typedef struct tp_check_settings {
     int64_t cases, box, jobs;
     bool required[TP_NEVIDENCE]; /* by TP_EVIDENCE_TABLE */
     bool execute;
+    enum { TP_FIX_NONE, TP_FIX_SHOW, TP_FIX_WRITE } fix;
+    bool unsafe_fixes; /* those that narrow the domain, too */
 } tp_check_settings;
 
 /* check_settings.c: false after a message. */
@@ -52,6 +54,17 @@ bool tp_changed_since(tp_cli *c, tp_str revision, tp_strings *paths);
 /* check_one.c: read, analyse and, if asked to, execute one spec. Changes the
  * job (whose arena is there) and the solver only: jobs may run in threads. */
 void tp_check_one(tp_cli *c, tp_job *j, tp_str path, const tp_check_settings *s, tp_solver *solver);
+
+/* The same for the text that j->source has. */
+void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver);
+
+/* fix.c: try what the rules proposed; what stands the test becomes the fix of its finding. */
+void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver);
+/* Fix by fix, each after a new check, into j->fixed. */
+void tp_fix_text(tp_job *j, const tp_check_settings *s, tp_solver *solver);
+tp_str tp_apply_fix(tp_arena *a, tp_str text, const tp_fix *fix);
+/* Write the fixed texts, or print them as a patch. False after a message. */
+bool tp_write_fixes(tp_cli *c, const tp_job *jobs, uint32_t n, const tp_check_settings *s);
 
 /* workers.c: all jobs, s->jobs at a time; how far it is shows on a terminal. False when memory ran out. */
 bool tp_check_all(tp_cli *c, tp_job *jobs, const tp_strings *paths, const tp_check_settings *s);

@@ -79,9 +79,9 @@ static void check_loaded(void *arg)
     tp_apply_waivers(j, s);
 }
 
-void tp_check_one(tp_cli *c, tp_job *j, tp_str path, const tp_check_settings *s, tp_solver *solver)
+void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
 {
-    tp_job_load(c, j, path, s->target);
+    tp_job_load_text(j, s->target);
     if (!j->report.valid)
         return;
     check_call call = {j, s, solver};
@@ -99,4 +99,17 @@ void tp_check_one(tp_cli *c, tp_job *j, tp_str path, const tp_check_settings *s,
         tp_push(j->arena, j->report.findings, f);
         j->report.internal_error = true;
     }
+}
+
+void tp_check_one(tp_cli *c, tp_job *j, tp_str path, const tp_check_settings *s, tp_solver *solver)
+{
+    if (!tp_job_read(c, j, path))
+        return;
+    if (s->fix)
+        tp_fix_text(j, s, solver);
+    if (j->fixed.n && s->fix == TP_FIX_WRITE)
+        j->source.text = j->fixed;
+    tp_check_text(j, s, solver);
+    if (j->report.valid)
+        tp_try_fixes(j, s, solver);
 }

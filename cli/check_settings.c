@@ -123,6 +123,13 @@ bool tp_check_read_settings(tp_cli *c, tp_check_settings *s, tp_report *report)
                                   strerror(errno)),
                    false;
     }
+    if (c->fix.len && c->diff.len)
+        return tp_usage_error("--fix writes and --diff only shows: choose one"), false;
+    for (uint32_t i = 0; i < c->paths.len && (c->fix.len || c->diff.len); i++)
+        if (tp_str_is(c->paths.at[i], "-"))
+            return tp_usage_error("--fix and --diff take files, not standard input"), false;
+    s->fix = c->fix.len ? TP_FIX_WRITE : c->diff.len ? TP_FIX_SHOW : TP_FIX_NONE;
+    s->unsafe_fixes = c->unsafe_fixes.len > 0;
     s->max_memory = (size_t)memory << 20;
     s->equiv.seed = (uint64_t)seed;
     s->equiv.max_memory = s->max_memory;

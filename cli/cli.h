@@ -66,15 +66,22 @@ bool tp_expand_paths(tp_cli *c, tp_strings *out);
 /* One spec: its own arena (made by the first call that needs it), source and result. */
 typedef struct tp_job {
     tp_arena *arena;
+    tp_str file; /* as it is named to the system; source.path is for people */
     tp_source source;
     tp_ctx ctx;
     tp_spec_report report;
     struct tp_certificates *certificates; /* of its proofs; NULL: not asked for */
+    tp_str fixed;                         /* the text with its fixes; empty: there are none */
+    uint32_t nfixes;                      /* in it */
 } tp_job;
+/* An empty report on j->source, in j->arena. */
+void tp_job_begin(tp_job *j);
 /* Read the text; false: the report holds the finding. */
 bool tp_job_read(tp_cli *c, tp_job *j, tp_str path);
 /* Read and load; on failure the report holds the findings and valid is false. */
 void tp_job_load(tp_cli *c, tp_job *j, tp_str path, tp_str target);
+/* Load j->source, which is there. */
+void tp_job_load_text(tp_job *j, tp_str target);
 void tp_job_free(tp_job *j);
 
 /* lint and verify; `execute`: run the cases too. */

@@ -156,19 +156,25 @@ static void digest(tp_job *j)
     j->report.sha256 = tp_buf_view(&b);
 }
 
+void tp_job_begin(tp_job *j)
+{
+    tp_arena_set_limit(j->arena, (size_t)4 << 30);
+    j->ctx = (tp_ctx){.arena = j->arena, .source = &j->source};
+    j->report = (tp_spec_report){.source = &j->source, .name = j->source.path};
+}
+
 bool tp_job_read(tp_cli *c, tp_job *j, tp_str path)
 {
     tp_str why = {NULL, 0};
     if (!j->arena)
         j->arena = tp_arena_child(c->arena);
-    tp_arena_set_limit(j->arena, (size_t)4 << 30);
     uint32_t code;
     bool utf8 = true;
     for (size_t i = 0, n; utf8 && i < path.n; i += n)
         utf8 = (n = tp_utf8(path, i, &code)) > 0;
+    j->file = path;
     j->source.path = tp_str_is(path, "-") ? TP_S("<stdin>") : utf8 ? path : tp_visible(j->arena, path);
-    j->ctx = (tp_ctx){.arena = j->arena, .source = &j->source};
-    j->report = (tp_spec_report){.source = &j->source, .name = j->source.path};
+    tp_job_begin(j);
     if (tp_read_file(j->arena, tp_printf(j->arena, "%.*s", TP_FMT(path)).p, TP_JSON_MAX_BYTES, &j->source.text, &why) ==
         TP_OK)
         return true;
@@ -182,12 +188,10 @@ bool tp_job_read(tp_cli *c, tp_job *j, tp_str path)
     return false;
 }
 
-void tp_job_load(tp_cli *c, tp_job *j, tp_str path, tp_str target)
+void tp_job_load_text(tp_job *j, tp_str target)
 {
     tp_load_options o = {.target = target};
     tp_spec *spec = NULL;
-    if (!tp_job_read(c, j, path))
-        return;
     digest(j);
     tp_status st = tp_spec_load(&j->ctx, &o, &spec);
     j->report.findings = j->ctx.findings;
@@ -198,6 +202,12 @@ void tp_job_load(tp_cli *c, tp_job *j, tp_str path, tp_str target)
     j->report.valid = true;
     j->report.spec = spec;
     j->report.name = spec->name;
+}
+
+void tp_job_load(tp_cli *c, tp_job *j, tp_str path, tp_str target)
+{
+    if (tp_job_read(c, j, path))
+        tp_job_load_text(j, target);
 }
 
 void tp_job_free(tp_job *j)

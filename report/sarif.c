@@ -110,6 +110,29 @@ static const char *kind(const tp_finding *f)
     }
 }
 
+static json *fixes(tp_arena *a, const tp_spec_report *s, const tp_fix *f)
+{
+    json *list = json_object_new_array(), *o = json_object_new_object(), *changes = json_object_new_array(),
+         *change = json_object_new_object(), *replacements = json_object_new_array();
+    for (uint32_t i = 0; i < f->edits.len; i++) {
+        const tp_edit *e = &f->edits.at[i];
+        json *r = json_object_new_object(), *region = json_object_new_object(), *content = json_object_new_object();
+        json_object_object_add(region, "byteOffset", json_object_new_int64(e->start));
+        json_object_object_add(region, "byteLength", json_object_new_int64(e->end - e->start));
+        json_object_object_add(content, "text", text(e->text));
+        json_object_object_add(r, "deletedRegion", region);
+        json_object_object_add(r, "insertedContent", content);
+        json_object_array_add(replacements, r);
+    }
+    json_object_object_add(change, "artifactLocation", artifact(a, s));
+    json_object_object_add(change, "replacements", replacements);
+    json_object_array_add(changes, change);
+    json_object_object_add(o, "description", message(f->title));
+    json_object_object_add(o, "artifactChanges", changes);
+    json_object_array_add(list, o);
+    return list;
+}
+
 static json *result(const tp_report *r, tp_arena *a, const tp_spec_report *s, const tp_finding *f, uint32_t index,
                     bool full)
 {
@@ -139,6 +162,8 @@ static json *result(const tp_report *r, tp_arena *a, const tp_spec_report *s, co
         json_object_array_add(list, one);
         json_object_object_add(o, "suppressions", list);
     }
+    if (f->fix)
+        json_object_object_add(o, "fixes", fixes(a, s, f->fix));
     json_object_object_add(o, "properties", tp_finding_json(s->source, f));
     return o;
 }

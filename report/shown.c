@@ -66,6 +66,9 @@ tp_str tp_finding_story(tp_arena *a, const tp_finding *f)
     say(&b, "\nholds when: ", f->holds_when);
     say(&b, "\nnote: ", f->note);
     say(&b, "\nhelp: ", f->help);
+    if (f->fix)
+        tp_buf_printf(&b, "\nfix: %.*s (all rules re-checked; %s writes it)", TP_FMT(tp_visible(a, f->fix->title)),
+                      f->fix->narrows ? "--fix --unsafe-fixes" : "--fix");
     return tp_buf_view(&b);
 }
 

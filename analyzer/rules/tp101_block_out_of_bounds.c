@@ -58,11 +58,20 @@ static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_o
         f->note =
             TP_S("this map returns elements; index maps return block indices, which are multiplied by block_shape");
         f->help = tp_message(a, "use \"%.*s\" (re-checked: then proven)", TP_FMT(tp_text(a, by_block)));
+        tp_propose_expr(a, f, dim->index_loc, tp_text(a, by_block));
         return;
     }
     for (size_t i = 0; i < sizeof shifted / sizeof *shifted && !f->help.n; i++)
-        if (holds_with(a, c, o, d, shifted[i]))
+        if (holds_with(a, c, o, d, shifted[i])) {
             f->help = tp_message(a, "use \"%.*s\" (re-checked: then proven)", TP_FMT(tp_text(a, shifted[i])));
+            tp_propose_expr(a, f, dim->index_loc, tp_text(a, shifted[i]));
+        }
+    for (uint32_t x = 0; x < a->k->naxes; x++) { /* cdiv(M, 128) + 1 steps */
+        const tp_axis *axis = &a->k->axes[x];
+        tp_expr fewer = tp_expr_mentions(a->p, dim->index, axis->sym) ? without_constant(a, axis->steps) : (tp_expr){0};
+        if (fewer.id)
+            tp_propose_expr(a, f, axis->steps_loc, tp_text(a, fewer));
+    }
 }
 
 static tp_str describe(tp_analysis *a, const tp_operand *o, uint32_t d, const int64_t *env)

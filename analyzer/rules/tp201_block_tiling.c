@@ -91,6 +91,20 @@ static tp_expr compiler_goal(tp_analysis *a, const tiling *t)
     return either(a, strict, exempt);
 }
 
+/* Larger, where it is declared: as a size of its own, here, or everywhere. */
+static void propose_block(tp_analysis *a, tp_finding *f, const tp_operand *o, uint32_t d, int64_t old, int64_t next)
+{
+    tp_loc at = o->dims[d].loc;
+    const tp_size *named = tp_size_find(a->k, tp_source_text(a, at));
+    if (named && named->kind == TP_SIZE_FIXED)
+        tp_propose_expr(a, f, named->loc, tp_message(a, "%lld", (long long)next));
+    if (!o->whole)
+        tp_propose_expr(a, f, at, tp_message(a, "%lld", (long long)next));
+    tp_propose_everywhere(a, f, old, next);
+    if (!o->whole)
+        tp_propose_expr(a, f, at, tp_text(a, o->shape[d]));
+}
+
 /* The next legal block for a constant one, re-proven. */
 static void suggest_block(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_operand *o, uint32_t d,
                           int64_t tile)
@@ -101,9 +115,11 @@ static void suggest_block(tp_analysis *a, tp_finding *f, const tp_claim *c, cons
     tp_claim fixed = *c;
     int64_t next = (b + tile - 1) / tile * tile;
     fixed.goal = full_or_multiple(a, num(a, next), o->shape[d], tile);
-    if (next != b && tp_claim_decide(a, &fixed).verdict == TP_PROVEN)
-        f->help = tp_message(a, "use %lld (a multiple of %lld), or the whole dimension %.*s", (long long)next,
-                             (long long)tile, TP_FMT(tp_text(a, o->shape[d])));
+    if (next == b || tp_claim_decide(a, &fixed).verdict != TP_PROVEN)
+        return;
+    propose_block(a, f, o, d, b, next);
+    f->help = tp_message(a, "use %lld (a multiple of %lld), or the whole dimension %.*s", (long long)next,
+                         (long long)tile, TP_FMT(tp_text(a, o->shape[d])));
 }
 
 static bool check_goal(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr goal, int64_t tile, const char *who,

@@ -187,6 +187,24 @@ static bool some_step_visits(tp_analysis *a, const tp_operand *o, int64_t *env, 
     return false;
 }
 
+/* cdiv for // in the steps of each axis that has it, and in all. */
+static void propose_cdiv(tp_analysis *a, tp_finding *f)
+{
+    tp_edit edits[TP_MAX_RANK];
+    uint32_t n = 0;
+    for (uint32_t x = 0; x < a->k->naxes && n < TP_MAX_RANK; x++) {
+        const tp_axis *axis = &a->k->axes[x];
+        tp_expr_node steps = *tp_expr_get(a->p, axis->steps);
+        if (steps.op != TP_E_FLOORDIV)
+            continue;
+        tp_str text = tp_text(a, mk(a, TP_E_CDIV, steps.a, steps.b));
+        tp_propose_expr(a, f, axis->steps_loc, text);
+        edits[n++] = tp_edit_expr(a, axis->steps_loc, text);
+    }
+    if (n > 1)
+        tp_propose(a, f, TP_S("use cdiv for // in the grid"), edits, n);
+}
+
 static void check_visited(tp_analysis *a, const tp_operand *o)
 {
     enum { BUDGET = 2000000 };
@@ -254,6 +272,7 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
     tp_buf_c(&b, ")");
     ((tp_witness *)(uintptr_t)f->witness)->detail = tp_buf_view(&b);
     f->help = TP_S("let every block be visited: cdiv, not //, in the grid");
+    propose_cdiv(a, f);
 }
 
 static void check(tp_analysis *a)

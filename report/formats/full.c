@@ -142,6 +142,10 @@ static void finding(const painter *p, const tp_spec_report *s, const tp_finding 
     if (f->holds_when.n)
         attached(p, margin, "holds when", tp_printf(p->arena, "%.*s (re-checked: then proven)", TP_FMT(f->holds_when)));
     attached(p, margin, "help", f->help);
+    if (f->fix)
+        attached(p, margin, "fix",
+                 tp_printf(p->arena, "%.*s (all rules re-checked; %s writes it)", TP_FMT(f->fix->title),
+                           f->fix->narrows ? "--fix --unsafe-fixes" : "--fix"));
     if (more)
         fprintf(p->out, "%*s = %u more finding%s of this kind; --format json lists all\n", margin, "", more,
                 more == 1 ? "" : "s");

@@ -63,6 +63,25 @@ static json *rests_on(tp_str ids)
     return a;
 }
 
+/* Byte spans of the text as it was read. */
+static json *fix(const tp_fix *f)
+{
+    if (!f)
+        return NULL;
+    json *o = json_object_new_object(), *edits = json_object_new_array();
+    for (uint32_t i = 0; i < f->edits.len; i++) {
+        json *e = json_object_new_object();
+        json_object_object_add(e, "start", json_object_new_int64(f->edits.at[i].start));
+        json_object_object_add(e, "end", json_object_new_int64(f->edits.at[i].end));
+        json_object_object_add(e, "text", text(f->edits.at[i].text));
+        json_object_array_add(edits, e);
+    }
+    json_object_object_add(o, "title", text(f->title));
+    json_object_object_add(o, "narrows_sizes", json_object_new_boolean(f->narrows));
+    json_object_object_add(o, "edits", edits);
+    return o;
+}
+
 json *tp_finding_json(const tp_source *source, const tp_finding *f)
 {
     json *o = json_object_new_object();
@@ -84,6 +103,7 @@ json *tp_finding_json(const tp_source *source, const tp_finding *f)
     json_object_object_add(o, "holds_when", text_or_null(f->holds_when));
     json_object_object_add(o, "rests_on", rests_on(f->rests_on));
     json_object_object_add(o, "witness", witness(f->witness));
+    json_object_object_add(o, "fix", fix(f->fix));
     json_object_object_add(o, "suppressed", f->suppressed ? text(f->suppress_reason) : NULL);
     return o;
 }

@@ -1,0 +1,90 @@
+#include <ctype.h>
+
+#include "analyzer/internal.h"
+
+void tp_propose(tp_analysis *a, tp_finding *f, tp_str title, const tp_edit *edits, uint32_t n)
+{
+    tp_fix fix = {.title = title};
+    for (uint32_t i = 0; i < n; i++)
+        tp_push(a->arena, fix.edits, edits[i]);
+    tp_push(a->arena, f->proposals, fix);
+}
+
+tp_str tp_source_text(const tp_analysis *a, tp_loc at)
+{
+    tp_str text = {a->k->source->text.p + at.start, at.end - at.start};
+    if (text.n >= 2 && text.p[0] == '"')
+        text = (tp_str){text.p + 1, text.n - 2};
+    return text;
+}
+
+static bool is_integer(tp_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!isdigit((unsigned char)s.p[i]))
+            return false;
+    return s.n > 0;
+}
+
+/* An expression stands in a string, an integer may stand by itself. */
+tp_edit tp_edit_expr(const tp_analysis *a, tp_loc at, tp_str text)
+{
+    tp_str old = {a->k->source->text.p + at.start, at.end - at.start};
+    bool quoted = old.n >= 2 && old.p[0] == '"', bare = is_integer(old);
+    if (quoted)
+        return (tp_edit){at.start + 1, at.end - 1, text};
+    return (tp_edit){at.start, at.end,
+                     bare && !is_integer(text) ? tp_printf(a->arena, "\"%.*s\"", TP_FMT(text)) : text};
+}
+
+void tp_propose_expr(tp_analysis *a, tp_finding *f, tp_loc at, tp_str text)
+{
+    tp_edit edit = tp_edit_expr(a, at, text);
+    tp_propose(a, f, tp_message(a, "use %.*s", TP_FMT(text)), &edit, 1);
+}
+
+void tp_propose_where(tp_analysis *a, tp_finding *f, tp_str fact)
+{
+    const tp_json *where = tp_json_get(a->k->doc, "where"), *sizes = tp_json_get(a->k->doc, "sizes");
+    tp_edit edit = {.text = tp_message(a, ",\n  \"where\": [\"%.*s\"]", TP_FMT(fact))};
+    if (where && where->u.items.n) {
+        edit.start = where->u.items.at[where->u.items.n - 1]->loc.end;
+        edit.text = tp_message(a, ", \"%.*s\"", TP_FMT(fact));
+    } else if (where) {
+        edit.start = where->loc.start + 1;
+        edit.text = tp_message(a, "\"%.*s\"", TP_FMT(fact));
+    } else if (sizes) {
+        edit.start = sizes->loc.end;
+    } else {
+        return;
+    }
+    edit.end = edit.start;
+    tp_propose(a, f, tp_message(a, "require %.*s", TP_FMT(fact)), &edit, 1);
+    f->proposals.at[f->proposals.len - 1].narrows = true;
+}
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '.';
+}
+
+void tp_propose_everywhere(tp_analysis *a, tp_finding *f, int64_t old, int64_t value)
+{
+    static const char *const KEYS[] = {"grid", "inputs", "outputs", "scratch", "kernel"};
+    tp_fix fix = {.title = tp_message(a, "use %lld for %lld", (long long)value, (long long)old)};
+    tp_str was = tp_message(a, "%lld", (long long)old), text = a->k->source->text;
+    for (uint32_t at = 0; at + was.n < text.n; at++) {
+        bool inside = false;
+        for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+            const tp_json *part = tp_json_get(a->k->doc, KEYS[i]);
+            inside |= part && at > part->loc.start && at < part->loc.end;
+        }
+        if (inside && memcmp(text.p + at, was.p, was.n) == 0 && !in_word(text.p[at - 1]) &&
+            !in_word(text.p[at + was.n])) {
+            tp_edit edit = {at, at + (uint32_t)was.n, tp_message(a, "%lld", (long long)value)};
+            tp_push(a->arena, fix.edits, edit);
+        }
+    }
+    if (fix.edits.len > 1)
+        tp_push(a->arena, f->proposals, fix);
+}

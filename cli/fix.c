@@ -1,0 +1,140 @@
+/* Fixes. What a rule proposes is a guess until the changed text has been
+ * checked from scratch: it becomes the fix of its finding when that finding is
+ * gone and no other one is new. */
+#include <stdio.h>
+
+#include "base/file.h"
+#include "cli/check.h"
+#include "cli/patch.h"
+
+enum { MAX_TRIALS = 16, MAX_FIXES = 32 }; /* of one spec: hostile ones end, too */
+
+tp_str tp_apply_fix(tp_arena *a, tp_str text, const tp_fix *fix)
+{
+    tp_buf b = {.arena = a};
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < fix->edits.len; i++) {
+        const tp_edit *e = &fix->edits.at[i];
+        tp_buf_add(&b, text.p + at, e->start - at);
+        tp_buf_add(&b, e->text.p, e->text.n);
+        at = e->end;
+    }
+    tp_buf_add(&b, text.p + at, text.n - at);
+    return tp_buf_view(&b);
+}
+
+static bool is_open(const tp_finding *f)
+{
+    return !f->suppressed && (f->verdict == TP_VIOLATED || f->verdict == TP_UNKNOWN || f->verdict == TP_VACUOUS);
+}
+
+/* Findings like this one: of its rule, at its place, about its subject. */
+static uint32_t count_like(const tp_findings *all, const tp_finding *f)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < all->len; i++) {
+        const tp_finding *g = &all->at[i];
+        n += is_open(g) && strcmp(g->rule, f->rule) == 0 && tp_str_eq(g->subject, f->subject) &&
+             tp_str_eq(g->loc.pointer, f->loc.pointer);
+    }
+    return n;
+}
+
+static bool improves(const tp_findings *before, const tp_findings *after, const tp_finding *f)
+{
+    if (count_like(after, f) >= count_like(before, f))
+        return false;
+    for (uint32_t i = 0; i < after->len; i++)
+        if (is_open(&after->at[i]) && count_like(after, &after->at[i]) > count_like(before, &after->at[i]))
+            return false;
+    return true;
+}
+
+/* The static rules on another text; in an arena of its own below the job's. */
+static void try_text(const tp_job *j, tp_str text, const tp_check_settings *s, tp_solver *solver, tp_job *trial)
+{
+    tp_check_settings rules = *s;
+    rules.execute = false;
+    rules.analysis.prover.smt2_dir = NULL;
+    *trial = (tp_job){.arena = tp_arena_child(j->arena), .source = {j->source.path, text}};
+    tp_job_begin(trial);
+    tp_check_text(trial, &rules, solver);
+}
+
+static bool stands(const tp_job *j, const tp_finding *f, const tp_fix *fix, const tp_check_settings *s,
+                   tp_solver *solver)
+{
+    tp_job trial;
+    try_text(j, tp_apply_fix(j->arena, j->source.text, fix), s, solver, &trial);
+    bool better =
+        trial.report.valid && !trial.report.internal_error && improves(&j->report.findings, &trial.report.findings, f);
+    tp_job_free(&trial);
+    return better;
+}
+
+void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
+{
+    uint32_t trials = 0;
+    for (uint32_t i = 0; i < j->report.findings.len; i++) {
+        tp_finding *f = &j->report.findings.at[i];
+        for (int narrows = 0; narrows < 2 && is_open(f); narrows++) /* those that keep the sizes first */
+            for (uint32_t p = 0; p < f->proposals.len && !f->fix && trials < MAX_TRIALS; p++) {
+                const tp_fix *fix = &f->proposals.at[p];
+                if (fix->narrows != narrows)
+                    continue;
+                trials++;
+                if (stands(j, f, fix, s, solver))
+                    f->fix = fix;
+            }
+    }
+}
+
+static const tp_fix *first_fix(const tp_job *j, const tp_check_settings *s)
+{
+    for (uint32_t i = 0; i < j->report.findings.len; i++) {
+        const tp_finding *f = &j->report.findings.at[i];
+        if (f->fix && !f->suppressed && (!f->fix->narrows || s->unsafe_fixes))
+            return f->fix;
+    }
+    return NULL;
+}
+
+void tp_fix_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
+{
+    tp_str text = j->source.text;
+    for (uint32_t n = 0; n < MAX_FIXES; n++) {
+        tp_job trial;
+        try_text(j, text, s, solver, &trial);
+        if (trial.report.valid)
+            tp_try_fixes(&trial, s, solver);
+        const tp_fix *fix = first_fix(&trial, s);
+        if (fix) {
+            text = j->fixed = tp_apply_fix(j->arena, text, fix);
+            j->nfixes++;
+        }
+        tp_job_free(&trial);
+        if (!fix)
+            return;
+    }
+}
+
+bool tp_write_fixes(tp_cli *c, const tp_job *jobs, uint32_t n, const tp_check_settings *s)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < n; i++) {
+        const tp_job *j = &jobs[i];
+        tp_str why;
+        if (!j->fixed.n)
+            continue;
+        if (s->fix == TP_FIX_SHOW) {
+            tp_write_patch(c->arena, j->source.path, j->source.text, j->fixed, stdout);
+        } else if (tp_write_file(c->arena, tp_cstr(c->arena, j->file), &j->fixed, 1, &why) != TP_OK) {
+            fprintf(stderr, "tileproof: --fix: %.*s\n", TP_FMT(why));
+            all = false;
+        } else {
+            fprintf(stderr, "tileproof: %.*s: %u fix%s written\n", TP_FMT(j->source.path), j->nfixes,
+                    j->nfixes == 1 ? "" : "es");
+        }
+    }
+    return all;
+}
