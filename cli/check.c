@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/file.h"
-#include "cli/check.h"
+#include "cli/receipt.h"
 #include "smt/certificates.h"
 
 /* False after a message. */
@@ -122,7 +122,7 @@ int tp_check_specs(tp_cli *c, bool execute)
 {
     tp_check_run run;
     tp_baseline baseline = {0};
-    if (!tp_outputs_usable(c) ||
+    if (!tp_outputs_usable(c) || !tp_receipt_possible(c) ||
         (c->baseline.len && !tp_baseline_read(c, tp_cstr(c->arena, tp_option(&c->baseline, "")), &baseline)))
         return TP_EXIT_USAGE;
     int code = tp_check_begin(c, execute, &run);
@@ -150,6 +150,10 @@ int tp_check_specs(tp_cli *c, bool execute)
     code = report_internal(report, tp_report_exit_code(report));
     bool wrote = tp_write_outputs(c, report);
     wrote &= tp_write_playback(c, report, run.s.max_memory);
+    if (c->receipt.len && code == TP_EXIT_OK)
+        code = tp_receipt_write(c, tp_cstr(c->arena, tp_option(&c->receipt, "")), &run);
+    else if (c->receipt.len)
+        fprintf(stderr, "tileproof: no receipt was written: the kernel is not verified\n");
     wrote &= c->certificates.len == 0 || write_certificates(c, run.jobs, run.njobs);
     tp_check_end(&run);
     return wrote && fixed ? code : TP_EXIT_INTERNAL;

@@ -43,7 +43,7 @@ static tp_str write_arrays(playback *p, const tp_spec_report *s, const tp_kernel
     bool ok = a != NULL;
     for (uint32_t i = 0; i < w->sizes.len; i++)
         env[tp_size_find(k, w->sizes.at[i].name)->sym] = w->sizes.at[i].value;
-    tp_buf_printf(&command, "tileproof run %.*s", TP_FMT(s->source->path));
+    tp_buf_printf(&command, "tileproof run --unchecked %.*s", TP_FMT(s->source->path));
     for (uint32_t i = 0; i < k->ninputs && ok; i++) {
         const tp_operand *o = &k->operands[i];
         tp_str file = tp_printf(p->c->arena, "%.*s/%u-%.*s.npy", TP_FMT(p->path), p->count, TP_FMT(o->name));

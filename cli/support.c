@@ -6,8 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <sha2.h>
-
+#include "base/digest.h"
 #include "base/file.h"
 #include "cli/cli.h"
 
@@ -143,19 +142,6 @@ bool tp_expand_paths(tp_cli *c, tp_strings *out)
 
 /* ---- jobs ---- */
 
-static void digest(tp_job *j)
-{
-    SHA2_CTX ctx;
-    uint8_t bytes[SHA256_DIGEST_LENGTH];
-    tp_buf b = {.arena = j->arena};
-    SHA256Init(&ctx);
-    SHA256Update(&ctx, (const uint8_t *)j->source.text.p, j->source.text.n);
-    SHA256Final(bytes, &ctx);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        tp_buf_printf(&b, "%02x", bytes[i]);
-    j->report.sha256 = tp_buf_view(&b);
-}
-
 void tp_job_begin(tp_job *j)
 {
     tp_arena_set_limit(j->arena, (size_t)4 << 30);
@@ -192,7 +178,7 @@ void tp_job_load_text(tp_job *j, tp_str target)
 {
     tp_load_options o = {.target = target};
     tp_spec *spec = NULL;
-    digest(j);
+    j->report.sha256 = tp_sha256(j->arena, j->source.text);
     tp_status st = tp_spec_load(&j->ctx, &o, &spec);
     j->report.findings = j->ctx.findings;
     if (st == TP_E_MEMORY)

@@ -1,7 +1,6 @@
 #include <stdlib.h>
 
-#include <sha256.h>
-
+#include "base/digest.h"
 #include "report/report.h"
 
 bool tp_is_shown(const tp_report *r, const tp_finding *f)
@@ -74,17 +73,9 @@ tp_str tp_finding_story(tp_arena *a, const tp_finding *f)
 
 tp_str tp_fingerprint(tp_arena *a, const tp_spec_report *s, const tp_finding *f)
 {
-    SHA2_CTX c;
-    uint8_t digest[SHA256_DIGEST_LENGTH];
-    tp_buf b = {.arena = a};
     tp_str key = tp_printf(a, "%s\n%.*s\n%.*s\n%.*s", f->rule, TP_FMT(s->name.n ? s->name : s->source->path),
                            TP_FMT(tp_place(a, s, f)), TP_FMT(f->subject));
-    SHA256Init(&c);
-    SHA256Update(&c, (const uint8_t *)key.p, key.n);
-    SHA256Final(digest, &c);
-    for (int i = 0; i < 16; i++)
-        tp_buf_printf(&b, "%02x", digest[i]);
-    return tp_buf_view(&b);
+    return (tp_str){tp_sha256(a, key).p, 32};
 }
 
 const char *tp_rule_title(const tp_finding *f)

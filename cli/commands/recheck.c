@@ -1,7 +1,8 @@
+#define _GNU_SOURCE /* memmem */
 #include <stdio.h>
 
 #include "base/file.h"
-#include "cli/cli.h"
+#include "cli/receipt.h"
 #include "smt/certificates.h"
 
 typedef struct line_call {
@@ -101,11 +102,67 @@ static int check_file(tp_cli *c, tp_str path)
     return t.refused ? TP_EXIT_VIOLATED : TP_EXIT_OK;
 }
 
+/* ---- receipts ---- */
+
+static bool is_receipt(tp_cli *c, tp_str path)
+{
+    tp_str text, why;
+    if (tp_map_file(c->arena, tp_cstr(c->arena, path), &text, &why) != TP_OK)
+        return false; /* said when it is read */
+    size_t n = text.n < 200 ? text.n : 200;
+    bool yes = text.n && memmem(text.p, n, "\"tileproof_receipt\"", 19);
+    tp_unmap_file(text);
+    return yes;
+}
+
+/* The receipt still fits the spec, and all of it can be established again: by
+ * our own proofs, without a solver, and by executing the cases. */
+static int check_receipt(tp_cli *c, tp_str path, tp_str file)
+{
+    tp_check_settings s = {.execute = true};
+    tp_report report = {.arena = c->arena, .quiet = true};
+    tp_cli defaults = {.arena = c->arena};
+    tp_receipt receipt;
+    tp_job j = {0};
+    if (!tp_check_read_settings(&defaults, &s, &report) || !tp_job_read(c, &j, file))
+        return tp_usage_error("cannot read the spec `%.*s`", TP_FMT(file)), TP_EXIT_INPUT;
+    tp_job again = {.arena = tp_arena_child(c->arena), .source = j.source};
+    tp_job_load_text(&j, TP_S(""));
+    int code = TP_EXIT_INPUT;
+    if (!j.report.valid)
+        fprintf(stderr, "tileproof: `%.*s` is not a valid spec; lint says why\n", TP_FMT(file));
+    else
+        code = tp_receipt_accept(c, tp_cstr(c->arena, path), &j, &receipt);
+    if (code == TP_EXIT_OK) {
+        s.analysis.prover.no_solver = true;
+        tp_job_begin(&again);
+        tp_check_text(&again, &s, NULL);
+        tp_push(c->arena, report.specs, again.report);
+        report.specs.at[0].source = &again.source;
+        tp_counts n = tp_count(&again.report);
+        report.unknown = TP_UNKNOWN_WARN;
+        code = tp_report_exit_code(&report);
+        if (code)
+            tp_format_find(TP_S("full"))->write(&report, stderr);
+        printf("%.*s: %s: %u proven again without a solver, %u cases executed again", TP_FMT(path),
+               code ? "refused" : "accepted", n.proven, n.tested);
+        printf(n.unknown ? "; %u rest on a solver\n" : "\n", n.unknown);
+    }
+    tp_job_free(&again);
+    tp_job_free(&j);
+    return code;
+}
+
 static int run(tp_cli *c)
 {
     int worst = TP_EXIT_OK;
     if (c->paths.len == 0)
         return tp_usage_error("name a file written by: tileproof lint --certificates FILE SPEC");
+    if (is_receipt(c, c->paths.at[0])) {
+        if (c->paths.len != 2)
+            return tp_usage_error("a receipt is rechecked with its spec: tileproof recheck RECEIPT SPEC");
+        return check_receipt(c, c->paths.at[0], c->paths.at[1]);
+    }
     for (uint32_t i = 0; i < c->paths.len; i++) {
         int code = check_file(c, c->paths.at[i]);
         worst = code > worst ? code : worst;
@@ -113,5 +170,5 @@ static int run(tp_cli *c)
     return worst;
 }
 
-const tp_command tp_command_recheck = {"recheck", 'c', "[OPTIONS] CERTIFICATES…",
-                                       "check certificates again, without a solver and without a spec", run};
+const tp_command tp_command_recheck = {"recheck", 'c', "[OPTIONS] CERTIFICATES…, or RECEIPT SPEC",
+                                       "check certificates, or a receipt, again, without a solver", run};

@@ -214,7 +214,7 @@ def prepare(path: str, folder: pathlib.Path) -> tuple[Case, list[Opinion], str]:
     bad = sorted({f["rule"] for s in binary.report("lint", path)["specs"] for f in s["findings"] if f["verdict"] == "violated"})
     opinions = [Opinion("tileproof lint, all sizes", "rejects" if bad else "accepts",
                         ", ".join(bad) if bad else f"{report['proven']} proven, {report['unknown']} unknown")]
-    done = binary.run("run", path, *flags)
+    done = binary.run("run", "--unchecked", path, *flags)
     want, rule = None, ""
     if done.returncode == 0:
         want = []

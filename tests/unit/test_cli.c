@@ -368,7 +368,7 @@ static void usage(void **state)
         {{"fmt", "--check", "tests/bad/duplicate_key.tile.json"}, 3, "appears twice"},
         {{"lint", "matmul", "--select", "TP101,TP201"}, 0, "TP201"},
         {{"lint", "--target", "none", "examples/broken/block_12_rows.tile.json"}, 0, "ok"},
-        {{"run", "add_vectors"}, 2, "input `x` is missing"},
+        {{"run", "add_vectors"}, 2, "array for `x` is missing"},
         {{"run", "examples"}, 2, "one spec"},
         {{"run", "add_vectors", "--input", "z=a.npy"}, 2, "no input `z`"},
         {{"run", "add_vectors", "--input", "x"}, 2, "NAME=FILE"},

@@ -1,0 +1,199 @@
+#include "cli/receipt.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+
+#include "base/file.h"
+
+typedef struct json_object json;
+
+static json *text(tp_str s)
+{
+    return json_object_new_string_len(s.p ? s.p : "", (int)s.n);
+}
+
+/* ---- writing ---- */
+
+bool tp_receipt_possible(const tp_cli *c)
+{
+    const char *partial = c->select.len || c->ignore.len ? "--select and --ignore leave rules out"
+                          : c->baseline.len              ? "a baseline hides findings"
+                          : c->changed_since.len         ? "--changed-since may leave the spec out"
+                                                         : NULL;
+    if (c->receipt.len && partial)
+        tp_usage_error("--receipt vouches for all rules: %s", partial);
+    return !c->receipt.len || !partial;
+}
+
+static json *rules(const tp_spec_report *s)
+{
+    json *list = json_object_new_array();
+    size_t n;
+    const tp_rule *const *all = tp_rules(&n);
+    for (size_t r = 0; r < n; r++) {
+        int64_t by[TP_GRADE_CVC5 + 1] = {0}, proven = 0;
+        for (uint32_t i = 0; i < s->findings.len; i++) {
+            const tp_finding *f = &s->findings.at[i];
+            if (strcmp(f->rule, all[r]->code) != 0 || f->verdict != TP_PROVEN)
+                continue;
+            proven++;
+            by[f->grade]++;
+        }
+        if (!proven)
+            continue;
+        json *o = json_object_new_object(), *grades = json_object_new_object();
+        json_object_object_add(o, "rule", json_object_new_string(all[r]->code));
+        json_object_object_add(o, "proven", json_object_new_int64(proven));
+        for (int g = TP_GRADE_CERT; g <= TP_GRADE_CVC5; g++)
+            if (by[g])
+                json_object_object_add(grades, tp_grade_name((tp_grade)g), json_object_new_int64(by[g]));
+        json_object_object_add(o, "grades", grades);
+        json_object_array_add(list, o);
+    }
+    return list;
+}
+
+static json *allowed(tp_arena *a, const tp_spec_report *s)
+{
+    json *list = json_object_new_array();
+    for (uint32_t i = 0; i < s->findings.len; i++) {
+        const tp_finding *f = &s->findings.at[i];
+        if (!f->suppressed)
+            continue;
+        json *o = json_object_new_object();
+        json_object_object_add(o, "rule", json_object_new_string(f->rule));
+        json_object_object_add(o, "place", text(tp_place(a, s, f)));
+        json_object_object_add(o, "reason", text(f->suppress_reason));
+        json_object_array_add(list, o);
+    }
+    return list;
+}
+
+static json *equivalence(const tp_spec_report *s)
+{
+    const tp_equiv *e = s->equiv;
+    json *o = json_object_new_object();
+    json_object_object_add(o, "rounding", json_object_new_boolean(tp_equiv_reaches(e, TP_EVIDENCE_E1)));
+    json_object_object_add(o, "bits", json_object_new_boolean(tp_equiv_reaches(e, TP_EVIDENCE_E2)));
+    json_object_object_add(o, "algebra", json_object_new_boolean(tp_equiv_reaches(e, TP_EVIDENCE_E3)));
+    json_object_object_add(o, "all_sizes", json_object_new_boolean(s->equality.proven));
+    return o;
+}
+
+static json *contracts(const tp_kernel *k)
+{
+    json *list = json_object_new_array();
+    for (uint32_t i = 0; i < k->ncontracts; i++)
+        json_object_array_add(list, text(k->contracts[i].text));
+    return list;
+}
+
+static json *body_of(tp_cli *c, tp_job *j)
+{
+    const tp_spec_report *s = &j->report;
+    tp_counts n = tp_count(s);
+    uint32_t certified = 0;
+    for (uint32_t i = 0; i < s->findings.len; i++)
+        certified += s->findings.at[i].verdict == TP_PROVEN && s->findings.at[i].grade == TP_GRADE_CERT;
+    json *o = json_object_new_object(), *spec = json_object_new_object(), *checked = json_object_new_object();
+    json_object_object_add(o, "tileproof_receipt", json_object_new_int(TP_RECEIPT_VERSION));
+    json_object_object_add(o, "tool", json_object_new_string("tileproof " TP_VERSION));
+    json_object_object_add(o, "semantics", json_object_new_int(TP_SEMANTICS_VERSION));
+    json_object_object_add(spec, "name", text(s->name));
+    json_object_object_add(spec, "sha256", text(tp_spec_digest(&j->ctx, s->spec)));
+    json_object_object_add(o, "spec", spec);
+    json_object_object_add(o, "target", text(s->spec->kernels[0]->target.name));
+    json_object_object_add(o, "domain", text(tp_domain_text(c->arena, s->spec)));
+    json_object_object_add(checked, "proven", json_object_new_int64(n.proven));
+    json_object_object_add(checked, "certified", json_object_new_int64(certified));
+    json_object_object_add(checked, "cases", json_object_new_int64(n.tested));
+    json_object_object_add(o, "checked", checked);
+    json_object_object_add(o, "rules", rules(s));
+    json_object_object_add(o, "contracts", contracts(s->spec->kernels[0]));
+    json_object_object_add(o, "inferred_sizes", json_object_new_boolean(tp_sizes_inferred(s->spec->doc)));
+    json_object_object_add(o, "equivalence", equivalence(s));
+    json_object_object_add(o, "allowed", allowed(c->arena, s));
+    return o;
+}
+
+typedef struct write_call {
+    tp_cli *c;
+    tp_job *j;
+    tp_str text;
+} write_call;
+
+static void make_text(void *arg)
+{
+    write_call *w = arg;
+    w->text = tp_receipt_text(w->j->arena, body_of(w->c, w->j));
+}
+
+int tp_receipt_write(tp_cli *c, const char *path, const tp_check_run *run)
+{
+    if (run->njobs != 1)
+        return tp_usage_error("no receipt was written: it is of one spec, not of %u", run->njobs);
+    tp_job *j = &run->jobs[0];
+    tp_report strict = run->report;
+    tp_str why = TP_S("out of memory");
+    write_call w = {c, j, {NULL, 0}};
+    strict.unknown = TP_UNKNOWN_FAIL;
+    int code = tp_report_exit_code(&strict);
+    bool expects = code == TP_EXIT_OK && j->report.spec->kernels[0]->expect;
+    if (code || expects) {
+        fprintf(stderr, "tileproof: no receipt was written: %s\n",
+                expects ? "the spec expects defects" : "the kernel is not verified");
+        return code ? code : TP_EXIT_VIOLATED;
+    }
+    if (tp_try(j->arena, make_text, &w) == TP_OK && tp_write_file(c->arena, path, &w.text, 1, &why) == TP_OK)
+        return TP_EXIT_OK;
+    fprintf(stderr, "tileproof: --receipt: %.*s\n", TP_FMT(why));
+    return TP_EXIT_INTERNAL;
+}
+
+/* ---- using ---- */
+
+typedef struct accept_call {
+    tp_ctx *ctx, *spec_ctx;
+    const tp_spec *spec;
+    tp_receipt *out;
+    tp_str refusal;
+} accept_call;
+
+static void read_receipt(void *arg)
+{
+    accept_call *call = arg;
+    *call->out = tp_receipt_read(call->ctx);
+}
+
+static void hold_against(void *arg)
+{
+    accept_call *call = arg;
+    call->refusal = tp_receipt_refusal(call->spec_ctx, call->out, call->spec);
+}
+
+int tp_receipt_accept(tp_cli *c, const char *path, tp_job *j, tp_receipt *out)
+{
+    tp_source *source = TP_NEW(c->arena, tp_source);
+    source->path = tp_str_c(path);
+    tp_ctx ctx = {.arena = c->arena, .source = source};
+    tp_str why;
+    accept_call call = {.ctx = &ctx, .spec_ctx = &j->ctx, .spec = j->report.spec, .out = out};
+    if (tp_read_file(c->arena, path, TP_RECEIPT_MAX_BYTES, &source->text, &why) != TP_OK) {
+        tp_usage_error("cannot read the receipt: %.*s", TP_FMT(why));
+        return TP_EXIT_INPUT;
+    }
+    tp_status st = tp_try(c->arena, read_receipt, &call);
+    if (st == TP_E_MEMORY)
+        tp_leave(c->arena, st);
+    if (st != TP_OK) {
+        tp_config_error(c, &ctx);
+        return TP_EXIT_INPUT;
+    }
+    st = tp_try(j->arena, hold_against, &call);
+    if (st != TP_OK)
+        tp_leave(c->arena, TP_E_MEMORY);
+    if (!call.refusal.n)
+        return TP_EXIT_OK;
+    tp_usage_error("%s: %.*s", path, TP_FMT(tp_visible(c->arena, call.refusal)));
+    return TP_EXIT_INPUT;
+}

@@ -1,0 +1,15 @@
+/* Receipts of verified kernels: writing them, and running by them. */
+#ifndef TP_CLI_RECEIPT_H
+#define TP_CLI_RECEIPT_H
+
+#include "cli/check.h"
+#include "kernels/receipt.h"
+
+/* Can this run end in a receipt? False after a message. */
+bool tp_receipt_possible(const tp_cli *c);
+/* Write it, or say why there is none: an exit code. */
+int tp_receipt_write(tp_cli *c, const char *path, const tp_check_run *run);
+/* Read a receipt and hold it against the spec of a loaded job; an exit code, not 0 after a message. */
+int tp_receipt_accept(tp_cli *c, const char *path, tp_job *j, tp_receipt *out);
+
+#endif

@@ -1,0 +1,89 @@
+#include "kernels/receipt.h"
+
+#include <json-c/json.h>
+
+#include "base/digest.h"
+#include "spec/format.h"
+#include "spec/scope.h"
+
+tp_str tp_spec_digest(tp_ctx *c, const tp_spec *s)
+{
+    tp_buf b = {.arena = c->arena};
+    tp_spec_format(c, s->doc, &b);
+    return tp_sha256(c->arena, tp_buf_view(&b));
+}
+
+/* Of the body in json-c's plain form: layout does not matter, order does. */
+static tp_str body_digest(tp_arena *a, struct json_object *body)
+{
+    return tp_sha256(a, tp_str_c(json_object_to_json_string_ext(body, JSON_C_TO_STRING_PLAIN)));
+}
+
+tp_str tp_receipt_text(tp_arena *a, struct json_object *body)
+{
+    tp_str digest = body_digest(a, body);
+    json_object_object_add(body, "digest", json_object_new_string_len(digest.p, (int)digest.n));
+    tp_str text = tp_printf(
+        a, "%s\n", json_object_to_json_string_ext(body, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    json_object_put(body);
+    return text;
+}
+
+static bool digest_matches(tp_ctx *c, tp_str digest)
+{
+    struct json_tokener *t = json_tokener_new_ex(TP_JSON_MAX_DEPTH + 2);
+    struct json_object *o = t ? json_tokener_parse_ex(t, c->source->text.p, (int)c->source->text.n) : NULL;
+    bool same = false;
+    if (o) {
+        json_object_object_del(o, "digest");
+        same = tp_str_eq(body_digest(c->arena, o), digest);
+    }
+    json_object_put(o);
+    json_tokener_free(t);
+    return same;
+}
+
+tp_receipt tp_receipt_read(tp_ctx *c)
+{
+    const tp_json *doc = tp_json_parse(c, false);
+    const tp_json *version = doc->type == TP_J_OBJECT ? tp_json_get(doc, "tileproof_receipt") : NULL;
+    if (!version || version->type != TP_J_INT)
+        tp_raise(c, "TP001", doc->loc, "`tileproof verify --receipt FILE SPEC` makes one", "this is no receipt");
+    if (version->u.integer != TP_RECEIPT_VERSION)
+        tp_raise(c, "TP001", version->loc, "verify again", "receipts of version %lld cannot be read here",
+                 (long long)version->u.integer);
+    const tp_json *spec = tp_member(c, doc, "spec", TP_J_OBJECT, true),
+                  *checked = tp_member(c, doc, "checked", TP_J_OBJECT, true);
+    tp_receipt r = {
+        .doc = doc,
+        .tool = tp_member(c, doc, "tool", TP_J_STRING, true)->u.string,
+        .semantics = tp_member(c, doc, "semantics", TP_J_INT, true)->u.integer,
+        .target = tp_member(c, doc, "target", TP_J_STRING, true)->u.string,
+        .domain = tp_member(c, doc, "domain", TP_J_STRING, true)->u.string,
+        .name = tp_member(c, spec, "name", TP_J_STRING, true)->u.string,
+        .spec = tp_member(c, spec, "sha256", TP_J_STRING, true)->u.string,
+        .proven = tp_member(c, checked, "proven", TP_J_INT, true)->u.integer,
+        .cases = tp_member(c, checked, "cases", TP_J_INT, true)->u.integer,
+    };
+    const tp_json *digest = tp_member(c, doc, "digest", TP_J_STRING, true);
+    if (!digest_matches(c, digest->u.string))
+        tp_raise(c, "TP001", digest->loc, "verify again", "the receipt was changed after it was written");
+    return r;
+}
+
+tp_str tp_receipt_refusal(tp_ctx *c, const tp_receipt *r, const tp_spec *s)
+{
+    tp_arena *a = c->arena;
+    const tp_kernel *k = s->kernels[0];
+    if (r->semantics != TP_SEMANTICS_VERSION)
+        return tp_printf(a, "the receipt was made for another version of the semantics (%lld, here %d): verify again",
+                         (long long)r->semantics, TP_SEMANTICS_VERSION);
+    if (!tp_str_eq(r->name, s->name))
+        return tp_printf(a, "the receipt is of `%.*s`, not of `%.*s`", TP_FMT(r->name), TP_FMT(s->name));
+    if (!tp_str_eq(r->spec, tp_spec_digest(c, s)))
+        return TP_S("the spec was changed since the receipt was written: verify again");
+    if (!tp_str_eq(r->target, k->target.name))
+        return tp_printf(a, "the receipt is for %.*s, not for %.*s: verify for that target", TP_FMT(r->target),
+                         TP_FMT(k->target.name));
+    return (tp_str){NULL, 0};
+}

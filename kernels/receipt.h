@@ -1,0 +1,36 @@
+/* Receipts: what `verify` established about a spec, in a file that travels
+ * with it, so that whoever runs the kernel need not prove it again.
+ *
+ * A receipt is bound to the canonical text of the spec, to the target, and to
+ * the version of the semantics. Its digest notices accidents, not forgers:
+ * there is no key in it. Who must not trust the file has it rechecked.
+ */
+#ifndef TP_RECEIPT_H
+#define TP_RECEIPT_H
+
+#include "spec/kernel.h"
+
+enum {
+    TP_RECEIPT_VERSION = 1,
+    /* Raised when specs, rules or the machine come to mean something else. */
+    TP_SEMANTICS_VERSION = 1,
+    TP_RECEIPT_MAX_BYTES = 8 << 20,
+};
+
+typedef struct tp_receipt {
+    const tp_json *doc; /* all of it */
+    tp_str tool, name, spec, target, domain;
+    int64_t semantics, proven, cases;
+} tp_receipt;
+
+/* Read c->source. Raises TP001, also when the digest does not match. Inside tp_try(). */
+tp_receipt tp_receipt_read(tp_ctx *c);
+/* Why this receipt does not cover the spec; empty when it does. Inside tp_try() of s's reader. */
+tp_str tp_receipt_refusal(tp_ctx *c, const tp_receipt *r, const tp_spec *s);
+/* SHA-256 of the canonical text. */
+tp_str tp_spec_digest(tp_ctx *c, const tp_spec *s);
+/* The text of a receipt with its digest put in; `body` is a json-c object, which it takes. */
+struct json_object;
+tp_str tp_receipt_text(tp_arena *a, struct json_object *body);
+
+#endif

@@ -1,0 +1,205 @@
+/* Receipts: what they cover, and every way in which one is refused. */
+#define _GNU_SOURCE
+#include "base/tensor.h"
+#include "kernels/receipt.h"
+#include "tests/unit/files.h"
+
+static const char SPEC[] =
+    "{\n  \"tileproof\": 1,\n  \"name\": \"gather\",\n  \"target\": \"tpu-v5e\",\n"
+    "  \"sizes\": {\"B\": {\"min\": 1, \"max\": 64}, \"P\": {\"min\": 1, \"max\": 64}},\n"
+    "  \"scalar_prefetch\": [{\"name\": \"t\", \"dtype\": \"int32\", \"shape\": [\"B\"], \"values\": {\"min\": 0, "
+    "\"max\": "
+    "\"P - 1\"}}],\n"
+    "  \"grid\": [{\"axis\": \"i\", \"steps\": \"B\"}],\n"
+    "  \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"P\", 8, 128], \"block_shape\": [1, 8, "
+    "128], "
+    "\"index_map\": [\"t[i]\", 0, 0]}],\n"
+    "  \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"B\", 8, 128], \"block_shape\": [1, 8, "
+    "128], "
+    "\"index_map\": [\"i\", 0, 0]}],\n"
+    "  \"kernel\": [\"o[...] = x[...] * 2\"],\n"
+    "  \"reference\": [\"o = take(x, t, 0) * 2\"]\n}\n";
+
+typedef struct fixture {
+    const char *spec, *receipt, *x, *t;
+} fixture;
+
+static const char *npy(place *p, const char *name, tp_dtype dtype, uint32_t rank, const int64_t *dims, int64_t value)
+{
+    tp_tensor t = tp_tensor_new(p->a, dtype, rank, dims);
+    tp_str why, path = tp_printf(p->a, "%s/%s.npy", p->dir, name);
+    for (size_t i = 0; i < t.n; i++)
+        tp_put_f64(dtype, t.data, i, (double)value);
+    assert_int_equal(tp_tensor_write(p->a, path, tp_str_c(name), &t, &why), TP_OK);
+    return tp_printf(p->a, "%.*s=%.*s", 1, name, TP_FMT(path)).p;
+}
+
+static fixture make(place *p)
+{
+    fixture f = {.spec = put(p, "gather.tile.json", SPEC, sizeof SPEC - 1), .receipt = path_in(p, "r.json")};
+    f.x = npy(p, "x", TP_F32, 3, (const int64_t[]){3, 8, 128}, 5);
+    f.t = npy(p, "t", TP_I32, 1, (const int64_t[]){2}, 1);
+    outcome o = RUN(p->a, "verify", "--cases", "4", "--receipt", f.receipt, f.spec);
+    if (o.exit != 0)
+        fail_msg("verify: exit %d: %.*s%.*s", o.exit, TP_FMT(o.out), TP_FMT(o.err));
+    return f;
+}
+
+static outcome run_by(place *p, const fixture *f)
+{
+    return RUN(p->a, "run", "--receipt", f->receipt, f->spec, "-i", f->x, "-i", f->t, "-o",
+               tp_printf(p->a, "o=%s/o.npy", p->dir).p);
+}
+
+static void refused(const outcome *o, const char *said)
+{
+    if (o->exit != 3 || !contains(o->err, said) || o->out.n)
+        fail_msg("exit %d, expected 3 and \"%s\": %.*s%.*s", o->exit, said, TP_FMT(o->out), TP_FMT(o->err));
+}
+
+/* The text with one part replaced, written in its place. */
+static void change(place *p, const char *path, const char *part, const char *with)
+{
+    tp_str text, why;
+    tp_buf b = {.arena = p->a};
+    assert_int_equal(tp_read_file(p->a, path, 1 << 20, &text, &why), TP_OK);
+    const char *at = memmem(text.p, text.n, part, strlen(part));
+    if (!at)
+        fail_msg("%s: no %s", path, part);
+    tp_buf_add(&b, text.p, (size_t)(at - text.p));
+    tp_buf_c(&b, with);
+    at += strlen(part);
+    tp_buf_add(&b, at, (size_t)(text.p + text.n - at));
+    put(p, strrchr(path, '/') + 1, b.p, b.n);
+}
+
+/* As a forger would: another body, its digest made anew. */
+static void forge(place *p, const char *path, const char *key, struct json_object *value)
+{
+    struct json_object *o = json_object_from_file(path);
+    json_object_object_del(o, "digest");
+    json_object_object_add(o, key, value);
+    tp_str text = tp_receipt_text(p->a, o);
+    put(p, strrchr(path, '/') + 1, text.p, text.n);
+}
+
+static void a_receipt_lets_its_kernel_run(void **state)
+{
+    place *p = *state;
+    fixture f = make(p);
+    outcome o = run_by(p, &f);
+    assert_int_equal(o.exit, 0);
+    assert_true(contains(o.out, "gather: by its receipt: "));
+    o = RUN(p->a, "recheck", f.receipt, f.spec);
+    assert_int_equal(o.exit, 0);
+    assert_true(contains(o.out, "accepted: ") && contains(o.out, "proven again without a solver"));
+    change(p, f.spec, "  \"grid\": [{\"axis\"", "  \"grid\":\n  [  {\"axis\""); /* layout is not meaning */
+    o = run_by(p, &f);
+    assert_int_equal(o.exit, 0);
+}
+
+static void what_it_does_not_cover_is_refused(void **state)
+{
+    place *p = *state;
+    fixture f = make(p);
+    outcome o;
+    fixture large = f, broken = f;
+    large.x = npy(p, "x_large", TP_F32, 3, (const int64_t[]){65, 8, 128}, 5);
+    o = run_by(p, &large);
+    refused(&o, "outside the declared domain: ");
+    broken.t = npy(p, "t_broken", TP_I32, 1, (const int64_t[]){2}, 3);
+    o = run_by(p, &broken);
+    refused(&o, "t[");
+    o = RUN(p->a, "run", "--target", "tpu-v6e", "--receipt", f.receipt, f.spec, "-i", f.x, "-i", f.t);
+    refused(&o, "the receipt is for tpu-v5e, not for tpu-v6e");
+    change(p, f.receipt, "\"cases\":4", "\"cases\":400");
+    o = run_by(p, &f);
+    refused(&o, "the receipt was changed after it was written");
+    f = make(p);
+    change(p, f.spec, "* 2\"],\n  \"reference\"", "* 3\"],\n  \"reference\"");
+    o = run_by(p, &f);
+    refused(&o, "the spec was changed since the receipt was written");
+    f = make(p);
+    forge(p, f.receipt, "semantics", json_object_new_int(TP_SEMANTICS_VERSION + 1));
+    o = run_by(p, &f);
+    refused(&o, "another version of the semantics");
+    f = make(p);
+    put(p, "r.json", "{}", 2);
+    o = run_by(p, &f);
+    refused(&o, "this is no receipt");
+    unlink(f.receipt);
+    o = run_by(p, &f);
+    refused(&o, "cannot read the receipt");
+    make(p);
+    change(p, f.receipt, "{", "{\"tileproof_receipt\": 2}");
+    o = run_by(p, &f);
+    refused(&o, "r.json:2:3: ");
+}
+
+/* A digest without a key stops accidents; recheck does not believe anyone. */
+static void a_forged_receipt_does_not_pass_recheck(void **state)
+{
+    place *p = *state;
+    fixture f = make(p);
+    change(p, f.spec, "\"max\": \"P - 1\"", "\"max\": \"P\"");
+    tp_arena *a = tp_arena_new(0);
+    tp_source source = {.path = TP_S("s")};
+    tp_str why;
+    tp_ctx ctx = {.arena = a, .source = &source};
+    tp_spec *spec = NULL;
+    tp_load_options options = {0};
+    assert_int_equal(tp_read_file(a, f.spec, 1 << 20, &source.text, &why), TP_OK);
+    assert_int_equal(tp_spec_load(&ctx, &options, &spec), TP_OK);
+    struct json_object *of = json_object_new_object();
+    json_object_object_add(of, "name", json_object_new_string("gather"));
+    json_object_object_add(of, "sha256", json_object_new_string(tp_cstr(a, tp_spec_digest(&ctx, spec))));
+    forge(p, f.receipt, "spec", of);
+    outcome o = run_by(p, &f); /* every access is checked all the same */
+    assert_int_equal(o.exit, 0);
+    o = RUN(p->a, "recheck", f.receipt, f.spec);
+    assert_int_equal(o.exit, 1);
+    assert_true(contains(o.out, "refused: ") && contains(o.err, "TP101"));
+    tp_arena_free(a);
+}
+
+static void only_verified_kernels_get_one(void **state)
+{
+    place *p = *state;
+    const char *r = path_in(p, "none.json");
+    outcome o = RUN(p->a, "verify", "--receipt", r, "examples/broken/index_plus_one.tile.json");
+    assert_int_equal(o.exit, 1);
+    assert_true(contains(o.err, "no receipt was written: the kernel is not verified"));
+    o = RUN(p->a, "verify", "--receipt", r, "--ignore", "TP101", "add_2d");
+    assert_int_equal(o.exit, 2);
+    o = RUN(p->a, "verify", "--receipt", r, "examples/elementwise");
+    assert_int_equal(o.exit, 2);
+    assert_int_equal(access(r, F_OK), -1);
+    o = RUN(p->a, "verify", "-q", "--receipt", "/nowhere/r.json", "add_2d");
+    assert_int_equal(o.exit, 5);
+}
+
+static void run_without_one_verifies_first(void **state)
+{
+    place *p = *state;
+    fixture f = make(p);
+    outcome o = RUN(p->a, "run", f.spec, "-i", f.x, "-i", f.t);
+    assert_int_equal(o.exit, 0);
+    assert_true(contains(o.out, "gather: verified first: "));
+    o = RUN(p->a, "run", "--unchecked", f.spec, "-i", f.x, "-i", f.t);
+    assert_int_equal(o.exit, 0);
+    assert_true(contains(o.out, "gather: not verified (--unchecked)"));
+    change(p, f.spec, "x[...] * 2\"],", "x[...] * 3\"],");
+    o = RUN(p->a, "run", f.spec, "-i", f.x, "-i", f.t);
+    assert_int_equal(o.exit, 1);
+    assert_true(contains(o.err, "TP701") && contains(o.err, "not run, since it is not verified") && o.out.n == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_PLACE(a_receipt_lets_its_kernel_run),          IN_PLACE(what_it_does_not_cover_is_refused),
+        IN_PLACE(a_forged_receipt_does_not_pass_recheck), IN_PLACE(only_verified_kernels_get_one),
+        IN_PLACE(run_without_one_verifies_first),
+    };
+    return cmocka_run_group_tests_name("receipts", tests, NULL, NULL);
+}
