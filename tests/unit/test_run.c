@@ -200,7 +200,7 @@ static void arrays_that_do_not_fit(void **state)
         {"null.safetensors#a", "f32_16.npy", 3, "not understood"},
         {"missing.npy", "f32_16.npy", 3, "No such file"},
         {".", "f32_16.npy", 3, "a folder"},
-        {"f32_16.npy", NULL, 2, "input `y` is missing"},
+        {"f32_16.npy", NULL, 2, "the array for `y` is missing"},
     };
     put(p, "o.npy", "precious", 8);
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
