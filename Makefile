@@ -5,6 +5,8 @@ MODE ?= release
 BUILD := build/$(MODE)
 GEN := build/gen
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+VERSION := $(shell sed -n 's/^\#define TP_VERSION "\(.*\)"/\1/p' base/version.h)
 
 CC ?= cc
 PACKAGES := build-essential pkg-config libz3-dev libjson-c-dev libcmocka-dev libgmp-dev libmd-dev librandom123-dev libmpfr-dev
@@ -22,12 +24,14 @@ FLAGS_clang := -O2 -g -Werror
 FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FLAGS_coverage := -O0 -g --coverage
 
-CFLAGS_ALL = -std=c11 $(WARNINGS) $(FLAGS_$(MODE)) -ffp-contract=off -pthread -fvisibility=hidden -I. -I$(GEN) -MMD -MP $(CFLAGS)
+CFLAGS_ALL = -std=c11 $(WARNINGS) $(FLAGS_$(MODE)) -ffp-contract=off -pthread -fPIC -fvisibility=hidden -I. -I$(GEN) -MMD -MP $(CFLAGS)
 LDFLAGS_ALL = -pthread $(if $(filter asan,$(MODE)),-fsanitize=address$(comma)undefined) $(if $(filter coverage,$(MODE)),--coverage) $(LDFLAGS)
 LDLIBS_ALL = -lz3 -ljson-c -lmd -lgmp -lm
 comma := ,
 
-LIB_SRC := $(wildcard base/*.c spec/*.c emit/*.c smt/*.c domains/*.c analyzer/*.c analyzer/rules/*.c analyzer/summary/*.c kernels/*.c reference/*.c reference/impl/*.c report/*.c report/formats/*.c)
+RUN_SRC := $(wildcard base/*.c spec/*.c domains/*.c kernels/*.c reference/*.c reference/impl/*.c)
+PROVE_SRC := $(wildcard smt/*.c analyzer/*.c analyzer/rules/*.c analyzer/summary/*.c report/*.c report/formats/*.c verify/*.c)
+LIB_SRC := $(RUN_SRC) $(PROVE_SRC) $(wildcard emit/*.c)
 CLI_SRC := $(wildcard cli/*.c cli/commands/*.c)
 TEST_SRC := $(wildcard tests/unit/test_*.c)
 REGISTRIES := $(GEN)/rules.inc $(GEN)/builtins.inc $(GEN)/formats.inc $(GEN)/commands.inc
@@ -36,7 +40,7 @@ CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 Q := $(if $(V),,@)
 
-.PHONY: corpus all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz steady boxes cross-check mutants verdicts strict asan bench install format clean help deps
+.PHONY: corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz steady boxes cross-check mutants verdicts strict asan bench install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -44,12 +48,34 @@ all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build
 build/tileproof: build/release/tileproof
 	$(Q)ln -sf release/tileproof $@
 
-$(BUILD)/tileproof: $(CLI_OBJ) $(BUILD)/libtileproof.a
+$(BUILD)/tileproof: $(CLI_OBJ) $(BUILD)/internal.a
 	@echo "  LINK $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS_ALL)
 
-$(BUILD)/libtileproof.a: $(LIB_OBJ)
+$(BUILD)/internal.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# The libraries: one object each, in which only what include/ declares is global.
+SOVERSION := 0
+LIBRARIES := libtileproof libtileproof-verify
+OBJECTS_libtileproof := $(RUN_SRC:%.c=$(BUILD)/%.o) $(BUILD)/lib/tileproof.o
+OBJECTS_libtileproof-verify := $(OBJECTS_libtileproof) $(PROVE_SRC:%.c=$(BUILD)/%.o) $(BUILD)/lib/tileproof_verify.o
+NEEDS_libtileproof := -ljson-c -lmd -lgmp -lm
+NEEDS_libtileproof-verify := -lz3 $(NEEDS_libtileproof)
+
+libraries: $(LIBRARIES:%=$(BUILD)/%.a) $(LIBRARIES:%=$(BUILD)/%.so) ## the C libraries, static and shared
+
+.SECONDEXPANSION:
+$(BUILD)/%.whole.o: $$(OBJECTS_$$*)
+	$(Q)$(LD) -r -o $@ $^ && objcopy -w --keep-global-symbol='tileproof_*' $@
+
+$(LIBRARIES:%=$(BUILD)/%.a): %.a: %.whole.o
+	@echo "  AR   $@"
+	$(Q)rm -f $@ && $(AR) rcs $@ $<
+
+$(LIBRARIES:%=$(BUILD)/%.so): $(BUILD)/%.so: $(BUILD)/%.whole.o
+	@echo "  LINK $@"
+	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-soname,$*.so.$(SOVERSION) -Wl,-z,defs -o $@ $< $(NEEDS_$*)
 
 # loops that should vectorise
 $(BUILD)/kernels/%.o $(BUILD)/domains/%.o: CFLAGS += $(if $(filter release strict,$(MODE)),-O3)
@@ -76,8 +102,8 @@ $(BUILD)/tests/%.o: tests/unit/%.c | $(REGISTRIES)
 	@echo "  TEST $<"
 	$(Q)$(CC) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -DTILEPROOF='"$(BUILD)/tileproof"' -DTESTS='"$(BUILD)/tests"' -c -o $@ $<
 
-$(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libtileproof.a
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libtileproof.a -lcmocka -lmpfr $(LDLIBS_ALL)
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/internal.a
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(BUILD)/internal.a -lcmocka -lmpfr $(LDLIBS_ALL)
 
 $(BUILD)/tests/faults.so: tests/unit/shim/faults.c
 	@mkdir -p $(@D)
@@ -99,13 +125,16 @@ unit: all $(TESTS) $(BUILD)/tests/faults.so
 	@printf '%s\n' $(TESTS) | xargs -P 2 -n 1 sh -c '$$0 >$$0.log 2>&1; echo $$? >$$0.code'
 	@code=0; for t in $(TESTS); do cat $$t.log; [ "$$(cat $$t.code)" = 0 ] || code=1; done; exit $$code
 
-check: check-layers check-tables check-size ## the rules of the source tree
+check: check-layers check-tables check-size check-library ## the rules of the source tree
 
 check-layers:
 	@tools/check-layers.sh && echo "layers: each folder includes only what it may"
 
 check-tables: all
 	@tools/check-tables.sh build/tileproof && echo "tables: each row has its test data"
+
+check-library: all libraries
+	@tools/check-library.sh $(BUILD)
 
 check-size:
 	@tools/check-size.sh && echo "sizes: no file over 800 lines"
@@ -152,9 +181,19 @@ asan: deps ## unit tests and bad input under the address and undefined-behaviour
 bench: all ## speed as ratios in one run, beside JAX where build/venv has it
 	@bench/run.sh
 
-install: all ## PREFIX=/usr/local DESTDIR=
-	install -d $(DESTDIR)$(PREFIX)/bin
+install: all libraries ## program, libraries, examples: PREFIX=/usr/local DESTDIR=
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(BUILD)/tileproof $(DESTDIR)$(PREFIX)/bin/tileproof
+	install -m 644 include/*.h $(DESTDIR)$(PREFIX)/include
+	for l in $(LIBRARIES); do \
+	    install -m 644 $(BUILD)/$$l.a $(DESTDIR)$(LIBDIR)/$$l.a; \
+	    install -m 755 $(BUILD)/$$l.so $(DESTDIR)$(LIBDIR)/$$l.so.$(VERSION); \
+	    ln -sf $$l.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$$l.so.$(SOVERSION); \
+	    ln -sf $$l.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/$$l.so; \
+	done
+	for p in tileproof tileproof-verify; do \
+	    sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' lib/$$p.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/$$p.pc; \
+	done
 	for f in $$(ls examples/*/*.tile.json | grep -v /broken/); do install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/tileproof/$$f; done
 
 format: ## clang-format the sources, canonical form for the specs

@@ -5,13 +5,13 @@ mkdir -p build/bench
 ${CC:-cc} -std=c11 -O2 -Wall -Wextra -o build/bench/lint bench/lint.c
 gallery=$(ls examples/*/*.tile.json | grep -v /broken/)
 build/bench/lint build/tileproof "${REPEATS:-21}" $gallery
-${CC:-cc} -std=c11 -O2 -Wall -Wextra -I. -o build/bench/obligations bench/obligations.c build/release/libtileproof.a -lz3 -ljson-c -lmd -lgmp -lm
+${CC:-cc} -std=c11 -O2 -Wall -Wextra -I. -o build/bench/obligations bench/obligations.c build/release/internal.a -lz3 -ljson-c -lmd -lgmp -lm
 build/bench/obligations $gallery
 build/bench/obligations tests/rules/*/*.tile.json
-${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o build/bench/reading bench/reading.c build/release/libtileproof.a -lz3 -ljson-c -lmd -lgmp -lm
+${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o build/bench/reading bench/reading.c build/release/internal.a -lz3 -ljson-c -lmd -lgmp -lm
 bench/long_body.sh 32000 > build/bench/long.tile.json
 build/bench/reading build/bench/long.tile.json
-${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o build/bench/domains bench/domains.c build/release/libtileproof.a -lz3 -ljson-c -lmd -lgmp -lm
+${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o build/bench/domains bench/domains.c build/release/internal.a -lz3 -ljson-c -lmd -lgmp -lm
 build/bench/domains \
     examples/matmul/matmul.tile.json M=512 N=512 K=512 bk=256 -- \
     examples/matmul/swiglu.tile.json M=256 N=256 K=512 bm=128 -- \

@@ -75,8 +75,8 @@ static void print_timings(const tp_report *report)
 int tp_check_begin(tp_cli *c, bool execute, tp_check_run *run)
 {
     tp_strings paths = {0};
-    *run = (tp_check_run){.s.execute = execute, .report.arena = c->arena};
-    if (!tp_check_read_settings(c, &run->s, &run->report) || !tp_expand_paths(c, &paths) ||
+    *run = (tp_check_run){.report.arena = c->arena};
+    if (!tp_check_read_settings(c, execute, run) || !tp_expand_paths(c, &paths) ||
         (c->changed_since.len && !tp_changed_since(c, tp_option(&c->changed_since, ""), &paths)))
         return TP_EXIT_USAGE;
     run->njobs = paths.len;
@@ -86,7 +86,7 @@ int tp_check_begin(tp_cli *c, bool execute, tp_check_run *run)
         if (c->certificates.len)
             run->jobs[i].certificates = tp_certificates_new(run->jobs[i].arena);
     }
-    if (!tp_check_all(c, run->jobs, &paths, &run->s))
+    if (!tp_check_all(c, run, &paths))
         tp_leave(c->arena, TP_E_MEMORY);
     for (uint32_t i = 0; i < paths.len; i++) {
         tp_push(c->arena, run->report.specs, run->jobs[i].report);
@@ -130,13 +130,13 @@ int tp_check_specs(tp_cli *c, bool execute)
         return code;
     tp_report *report = &run.report;
     uint32_t stale = tp_baseline_apply(&baseline, &run.s, report);
-    bool fixed = tp_write_fixes(c, run.jobs, run.njobs, &run.s);
-    if (run.s.fix == TP_FIX_SHOW) {
+    bool fixed = tp_write_fixes(c, &run);
+    if (run.fix == TP_FIX_SHOW) {
         code = tp_report_exit_code(report);
         tp_check_end(&run);
         return code;
     }
-    run.s.format->write(report, stdout);
+    run.format->write(report, stdout);
     bool people = tp_str_is(tp_option(&c->format, "full"), "full");
     if (run.njobs != 1 && !report->quiet && people)
         print_totals(report, execute);

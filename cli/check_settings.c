@@ -83,14 +83,18 @@ static bool read_solvers(tp_cli *c, tp_prover_options *o)
     return true;
 }
 
-bool tp_check_read_settings(tp_cli *c, tp_check_settings *s, tp_report *report)
+bool tp_check_read_settings(tp_cli *c, bool execute, tp_check_run *run)
 {
-    tp_str format = tp_option(&c->format, "full"), unknown = tp_option(&c->unknown, s->execute ? "fail" : "warn");
+    tp_check_settings *s = &run->s;
+    tp_report *report = &run->report;
+
+    tp_str format = tp_option(&c->format, "full"), unknown = tp_option(&c->unknown, execute ? "fail" : "warn");
     int64_t memory, seed, rlimit;
     tp_target ignored;
-    s->format = tp_format_find(format);
+    tp_check_defaults(s, execute);
+    run->format = tp_format_find(format);
     s->target = tp_option(&c->target, "");
-    if (!s->format)
+    if (!run->format)
         return tp_usage_error("there is no format `%.*s`; there are full, concise, json, jsonl, html, markdown, sarif, "
                               "sarif-full, github, gitlab and junit",
                               TP_FMT(format)),
@@ -101,7 +105,7 @@ bool tp_check_read_settings(tp_cli *c, tp_check_settings *s, tp_report *report)
         !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||
         !tp_option_number(&c->cases, "cases", 0, 1000, 6, &s->cases) ||
         !tp_option_number(&c->box, "box", 0, 100000, 8, &s->box) ||
-        !tp_option_number(&c->jobs, "jobs", 0, 256, 0, &s->jobs) ||
+        !tp_option_number(&c->jobs, "jobs", 0, 256, 0, &run->threads) ||
         !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &seed) ||
         !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &s->equiv.max_steps) ||
         !tp_use_color(c, &report->color) || !select_rules(c, &s->analysis))
@@ -128,14 +132,12 @@ bool tp_check_read_settings(tp_cli *c, tp_check_settings *s, tp_report *report)
     for (uint32_t i = 0; i < c->paths.len && (c->fix.len || c->diff.len); i++)
         if (tp_str_is(c->paths.at[i], "-"))
             return tp_usage_error("--fix and --diff take files, not standard input"), false;
-    s->fix = c->fix.len ? TP_FIX_WRITE : c->diff.len ? TP_FIX_SHOW : TP_FIX_NONE;
+    run->fix = c->fix.len ? TP_FIX_WRITE : c->diff.len ? TP_FIX_SHOW : TP_FIX_NONE;
     s->unsafe_fixes = c->unsafe_fixes.len > 0;
     s->max_memory = (size_t)memory << 20;
     s->equiv.seed = (uint64_t)seed;
     s->equiv.max_memory = s->max_memory;
     s->analysis.prover.rlimit = (uint64_t)rlimit;
-    s->analysis.replay = tp_replay_witness;
-    s->analysis.replay_ctx = &s->max_memory;
     report->quiet = c->quiet.len > 0;
     report->verbose = c->verbose.len > 0;
     return true;

@@ -2,7 +2,7 @@
 #ifndef TP_CLI_H
 #define TP_CLI_H
 
-#include "report/report.h"
+#include "verify/verify.h"
 
 typedef TP_VEC(tp_str) tp_strings;
 
@@ -63,26 +63,10 @@ bool tp_use_color(const tp_cli *c, bool *color);
  * gallery names are looked up. False after a message. */
 bool tp_expand_paths(tp_cli *c, tp_strings *out);
 
-/* One spec: its own arena (made by the first call that needs it), source and result. */
-typedef struct tp_job {
-    tp_arena *arena;
-    tp_str file; /* as it is named to the system; source.path is for people */
-    tp_source source;
-    tp_ctx ctx;
-    tp_spec_report report;
-    struct tp_certificates *certificates; /* of its proofs; NULL: not asked for */
-    tp_str fixed;                         /* the text with its fixes; empty: there are none */
-    uint32_t nfixes;                      /* in it */
-} tp_job;
-/* An empty report on j->source, in j->arena. */
-void tp_job_begin(tp_job *j);
 /* Read the text; false: the report holds the finding. */
 bool tp_job_read(tp_cli *c, tp_job *j, tp_str path);
 /* Read and load; on failure the report holds the findings and valid is false. */
 void tp_job_load(tp_cli *c, tp_job *j, tp_str path, tp_str target);
-/* Load j->source, which is there. */
-void tp_job_load_text(tp_job *j, tp_str target);
-void tp_job_free(tp_job *j);
 
 /* lint and verify; `execute`: run the cases too. */
 int tp_check_specs(tp_cli *c, bool execute);
@@ -92,14 +76,5 @@ int tp_check_specs(tp_cli *c, bool execute);
  * bytes each time. */
 bool tp_playback_usable(tp_cli *c);
 bool tp_write_playback(tp_cli *c, const tp_report *r, size_t room);
-
-/* Replay of a witness by the machine (analyzer/analyze.h). ctx: size_t max memory. */
-int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule);
-/* Equality for all sizes and dtype combinations; findings: what tp_analyze()
- * says of the rules on which it rests. */
-tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_options *o, const tp_findings *findings);
-/* Findings of an execution, shrunk to small sizes. */
-void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o,
-                               tp_findings *into);
 
 #endif

@@ -1,10 +1,11 @@
-/* Reports in files. */
+/* Reports and fixes in files. */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/file.h"
 #include "cli/check.h"
+#include "cli/patch.h"
 
 /* The format of FORMAT=PATH; NULL after a message. */
 static const tp_format *format_of(tp_str wanted, tp_str *path)
@@ -54,6 +55,27 @@ bool tp_write_outputs(tp_cli *c, const tp_report *report)
             fprintf(stderr, "tileproof: --output: %.*s\n", TP_FMT(why));
         free(buffer);
         all &= whole;
+    }
+    return all;
+}
+
+bool tp_write_fixes(tp_cli *c, const tp_check_run *run)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < run->njobs; i++) {
+        const tp_job *j = &run->jobs[i];
+        tp_str why;
+        if (!j->fixed.n)
+            continue;
+        if (run->fix == TP_FIX_SHOW) {
+            tp_write_patch(c->arena, j->source.path, j->source.text, j->fixed, stdout);
+        } else if (tp_write_file(c->arena, tp_cstr(c->arena, j->file), &j->fixed, 1, &why) != TP_OK) {
+            fprintf(stderr, "tileproof: --fix: %.*s\n", TP_FMT(why));
+            all = false;
+        } else {
+            fprintf(stderr, "tileproof: %.*s: %u fix%s written\n", TP_FMT(j->source.path), j->nfixes,
+                    j->nfixes == 1 ? "" : "es");
+        }
     }
     return all;
 }

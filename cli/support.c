@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/digest.h"
 #include "base/file.h"
 #include "cli/cli.h"
 
@@ -142,13 +141,6 @@ bool tp_expand_paths(tp_cli *c, tp_strings *out)
 
 /* ---- jobs ---- */
 
-void tp_job_begin(tp_job *j)
-{
-    tp_arena_set_limit(j->arena, (size_t)4 << 30);
-    j->ctx = (tp_ctx){.arena = j->arena, .source = &j->source};
-    j->report = (tp_spec_report){.source = &j->source, .name = j->source.path};
-}
-
 bool tp_job_read(tp_cli *c, tp_job *j, tp_str path)
 {
     tp_str why = {NULL, 0};
@@ -174,30 +166,8 @@ bool tp_job_read(tp_cli *c, tp_job *j, tp_str path)
     return false;
 }
 
-void tp_job_load_text(tp_job *j, tp_str target)
-{
-    tp_load_options o = {.target = target};
-    tp_spec *spec = NULL;
-    j->report.sha256 = tp_sha256(j->arena, j->source.text);
-    tp_status st = tp_spec_load(&j->ctx, &o, &spec);
-    j->report.findings = j->ctx.findings;
-    if (st == TP_E_MEMORY)
-        j->report.internal_error = true;
-    if (st != TP_OK)
-        return;
-    j->report.valid = true;
-    j->report.spec = spec;
-    j->report.name = spec->name;
-}
-
 void tp_job_load(tp_cli *c, tp_job *j, tp_str path, tp_str target)
 {
     if (tp_job_read(c, j, path))
         tp_job_load_text(j, target);
-}
-
-void tp_job_free(tp_job *j)
-{
-    tp_arena_free(j->arena);
-    j->arena = NULL;
 }

@@ -11,9 +11,8 @@
 
 typedef struct pool {
     tp_cli *c;
-    tp_job *jobs;
+    tp_check_run *run;
     const tp_strings *paths;
-    const tp_check_settings *s;
     struct timespec start;
     bool terminal;
     atomic_uint next, done;
@@ -41,13 +40,28 @@ static double ms_since(const struct timespec *t)
     return (double)(now.tv_sec - t->tv_sec) * 1e3 + (double)(now.tv_nsec - t->tv_nsec) / 1e6;
 }
 
+/* The report is of the text that --fix leaves behind. */
+static void check_one(pool *p, tp_job *j, tp_str path, tp_solver *solver)
+{
+    const tp_check_settings *s = &p->run->s;
+    if (!tp_job_read(p->c, j, path))
+        return;
+    if (p->run->fix != TP_FIX_NONE)
+        tp_fix_text(j, s, solver);
+    if (j->fixed.n && p->run->fix == TP_FIX_WRITE)
+        j->source.text = j->fixed;
+    tp_check_text(j, s, solver);
+    if (j->report.valid)
+        tp_try_fixes(j, s, solver);
+}
+
 static void check(void *arg)
 {
     one_job *o = arg;
     struct timespec start;
     clock_gettime(CLOCK_MONOTONIC, &start);
-    tp_check_one(o->p->c, &o->p->jobs[o->i], o->p->paths->at[o->i], o->p->s, o->solver);
-    o->p->jobs[o->i].report.ms = ms_since(&start);
+    check_one(o->p, &o->p->run->jobs[o->i], o->p->paths->at[o->i], o->solver);
+    o->p->run->jobs[o->i].report.ms = ms_since(&start);
 }
 
 static void *work(void *arg)
@@ -56,7 +70,7 @@ static void *work(void *arg)
     pool *p = w->p;
     one_job o = {.p = p, .solver = w->solver};
     while (!p->failed && (o.i = atomic_fetch_add(&p->next, 1)) < p->paths->len) {
-        if (tp_try(p->jobs[o.i].arena, check, &o) != TP_OK)
+        if (tp_try(p->run->jobs[o.i].arena, check, &o) != TP_OK)
             p->failed = true;
         unsigned done = atomic_fetch_add(&p->done, 1) + 1;
         if (p->terminal && ms_since(&p->start) > PATIENCE_MS)
@@ -66,11 +80,11 @@ static void *work(void *arg)
     return NULL;
 }
 
-bool tp_check_all(tp_cli *c, tp_job *jobs, const tp_strings *paths, const tp_check_settings *s)
+bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths)
 {
-    pool p = {.c = c, .jobs = jobs, .paths = paths, .s = s};
+    pool p = {.c = c, .run = run, .paths = paths};
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t wanted = s->jobs ? (uint32_t)s->jobs : processors > 0 ? (uint32_t)processors : 1, started = 0;
+    uint32_t wanted = run->threads ? (uint32_t)run->threads : processors > 0 ? (uint32_t)processors : 1, started = 0;
     wanted = wanted < paths->len ? wanted : paths->len ? paths->len : 1;
     worker *workers = TP_NEWN(c->arena, worker, wanted);
     for (uint32_t i = 0; i < wanted; i++)

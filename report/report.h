@@ -8,9 +8,9 @@
 
 #include "analyzer/analyze.h"
 #include "analyzer/summary/summary.h"
+#include "base/version.h"
 #include "kernels/equiv.h"
 
-#define TP_VERSION "0.1.0"
 enum { TP_REPORT_SCHEMA = 1 };
 
 typedef enum tp_unknown_policy { TP_UNKNOWN_WARN, TP_UNKNOWN_FAIL, TP_UNKNOWN_IGNORE } tp_unknown_policy;

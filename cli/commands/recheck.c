@@ -119,12 +119,12 @@ static bool is_receipt(tp_cli *c, tp_str path)
  * our own proofs, without a solver, and by executing the cases. */
 static int check_receipt(tp_cli *c, tp_str path, tp_str file)
 {
-    tp_check_settings s = {.execute = true};
+    tp_check_settings s;
     tp_report report = {.arena = c->arena, .quiet = true};
-    tp_cli defaults = {.arena = c->arena};
     tp_receipt receipt;
     tp_job j = {0};
-    if (!tp_check_read_settings(&defaults, &s, &report) || !tp_job_read(c, &j, file))
+    tp_check_defaults(&s, true);
+    if (!tp_job_read(c, &j, file))
         return tp_usage_error("cannot read the spec `%.*s`", TP_FMT(file)), TP_EXIT_INPUT;
     tp_job again = {.arena = tp_arena_child(c->arena), .source = j.source};
     tp_job_load_text(&j, TP_S(""));
@@ -140,8 +140,7 @@ static int check_receipt(tp_cli *c, tp_str path, tp_str file)
         tp_push(c->arena, report.specs, again.report);
         report.specs.at[0].source = &again.source;
         tp_counts n = tp_count(&again.report);
-        report.unknown = TP_UNKNOWN_WARN;
-        code = tp_report_exit_code(&report);
+            code = tp_report_exit_code(&report);
         if (code)
             tp_format_find(TP_S("full"))->write(&report, stderr);
         printf("%.*s: %s: %u proven again without a solver, %u cases executed again", TP_FMT(path),

@@ -9,6 +9,7 @@ typedef struct run_call {
     tp_job *j;
     tp_arena *arena; /* of the arrays: --max-memory */
     int64_t seed, max_steps;
+    size_t max_memory;
     tp_str standing; /* by what right it runs */
     int code;
 } run_call;
@@ -157,15 +158,13 @@ static void print_report(tp_cli *c, const tp_job *j)
 /* As `verify` does it; an exit code, not 0 after a report. */
 static int verify_first(run_call *r)
 {
-    tp_check_settings s = {.execute = true};
-    tp_report report = {.arena = r->c->arena};
-    tp_cli defaults = {.arena = r->c->arena,
-                       .target = r->c->target,
-                       .seed = r->c->seed,
-                       .max_memory = r->c->max_memory,
-                       .max_steps = r->c->max_steps};
-    if (!tp_check_read_settings(&defaults, &s, &report))
-        return TP_EXIT_USAGE;
+    tp_check_settings s;
+    tp_report report = {.arena = r->c->arena, .unknown = TP_UNKNOWN_FAIL};
+    tp_check_defaults(&s, true);
+    s.target = tp_option(&r->c->target, "");
+    s.max_memory = s.equiv.max_memory = r->max_memory;
+    s.equiv.max_steps = r->max_steps;
+    s.equiv.seed = (uint64_t)r->seed;
     tp_job j = {.arena = tp_arena_child(r->c->arena), .source = r->j->source};
     tp_solver *solver = tp_solver_new(r->c->arena);
     tp_job_begin(&j);
@@ -254,7 +253,8 @@ static int run(tp_cli *c)
         print_report(c, &j);
         r.code = TP_EXIT_INPUT;
     }
-    r.arena = r.code == TP_EXIT_OK ? tp_arena_new((size_t)memory << 20) : NULL;
+    r.max_memory = (size_t)memory << 20;
+    r.arena = r.code == TP_EXIT_OK ? tp_arena_new(r.max_memory) : NULL;
     if (r.code == TP_EXIT_OK && (!r.arena || tp_try(r.arena, execute, &r) == TP_E_MEMORY)) {
         fprintf(stderr, "tileproof: %.*s: the arrays need more than the %lld MiB of --max-memory\n",
                 TP_FMT(j.source.path), (long long)memory);

@@ -1,6 +1,6 @@
 /* Is the kernel what its reference says, for all sizes? */
-#include "cli/cli.h"
 #include "reference/reference.h"
+#include "verify/verify.h"
 
 static bool was_run(const tp_analysis_options *o, const char *code)
 {

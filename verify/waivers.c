@@ -1,6 +1,6 @@
 /* Findings that a spec allows or expects. An entry that meets nothing is
  * itself a finding, unless this run did not look for its rule. */
-#include "cli/check.h"
+#include "verify/verify.h"
 
 static bool covers(const tp_json *entry, const tp_finding *f)
 {

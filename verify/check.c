@@ -1,6 +1,45 @@
 /* One spec, from its text to its report. */
-#include "cli/check.h"
+#include "base/digest.h"
 #include "reference/reference.h"
+#include "verify/verify.h"
+
+void tp_job_begin(tp_job *j)
+{
+    tp_arena_set_limit(j->arena, (size_t)4 << 30);
+    j->ctx = (tp_ctx){.arena = j->arena, .source = &j->source};
+    j->report = (tp_spec_report){.source = &j->source, .name = j->source.path};
+}
+
+void tp_job_load_text(tp_job *j, tp_str target)
+{
+    tp_load_options o = {.target = target};
+    tp_spec *spec = NULL;
+    j->report.sha256 = tp_sha256(j->arena, j->source.text);
+    tp_status st = tp_spec_load(&j->ctx, &o, &spec);
+    j->report.findings = j->ctx.findings;
+    if (st == TP_E_MEMORY)
+        j->report.internal_error = true;
+    if (st != TP_OK)
+        return;
+    j->report.valid = true;
+    j->report.spec = spec;
+    j->report.name = spec->name;
+}
+
+void tp_job_free(tp_job *j)
+{
+    tp_arena_free(j->arena);
+    j->arena = NULL;
+}
+
+void tp_check_defaults(tp_check_settings *s, bool execute)
+{
+    *s = (tp_check_settings){.execute = execute, .max_memory = (size_t)2048 << 20, .cases = 6, .box = 8};
+    s->equiv = (tp_equiv_options){.max_memory = s->max_memory, .max_steps = TP_MAX_STEPS};
+    s->analysis.only = tp_rules(&s->analysis.nonly);
+    s->analysis.replay = tp_replay_witness;
+    s->analysis.replay_ctx = &s->max_memory;
+}
 
 typedef struct check_call {
     tp_job *job;
@@ -99,17 +138,4 @@ void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
         tp_push(j->arena, j->report.findings, f);
         j->report.internal_error = true;
     }
-}
-
-void tp_check_one(tp_cli *c, tp_job *j, tp_str path, const tp_check_settings *s, tp_solver *solver)
-{
-    if (!tp_job_read(c, j, path))
-        return;
-    if (s->fix)
-        tp_fix_text(j, s, solver);
-    if (j->fixed.n && s->fix == TP_FIX_WRITE)
-        j->source.text = j->fixed;
-    tp_check_text(j, s, solver);
-    if (j->report.valid)
-        tp_try_fixes(j, s, solver);
 }

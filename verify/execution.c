@@ -2,8 +2,8 @@
  * differences into findings at small sizes. */
 #include <math.h>
 
-#include "cli/cli.h"
 #include "spec/table.h"
+#include "verify/verify.h"
 
 int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule)
 {

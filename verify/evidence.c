@@ -1,5 +1,5 @@
 /* Evidence that --require asks for. */
-#include "cli/check.h"
+#include "verify/verify.h"
 
 const tp_evidence_row TP_EVIDENCE_TABLE[TP_NEVIDENCE] = {{"rounding=E1", TP_EVIDENCE_E1},
                                                          {"bits=E2", TP_EVIDENCE_E2},

@@ -1,11 +1,7 @@
 /* Fixes. What a rule proposes is a guess until the changed text has been
  * checked from scratch: it becomes the fix of its finding when that finding is
  * gone and no other one is new. */
-#include <stdio.h>
-
-#include "base/file.h"
-#include "cli/check.h"
-#include "cli/patch.h"
+#include "verify/verify.h"
 
 enum { MAX_TRIALS = 16, MAX_FIXES = 32 }; /* of one spec: hostile ones end, too */
 
@@ -116,25 +112,4 @@ void tp_fix_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
         if (!fix)
             return;
     }
-}
-
-bool tp_write_fixes(tp_cli *c, const tp_job *jobs, uint32_t n, const tp_check_settings *s)
-{
-    bool all = true;
-    for (uint32_t i = 0; i < n; i++) {
-        const tp_job *j = &jobs[i];
-        tp_str why;
-        if (!j->fixed.n)
-            continue;
-        if (s->fix == TP_FIX_SHOW) {
-            tp_write_patch(c->arena, j->source.path, j->source.text, j->fixed, stdout);
-        } else if (tp_write_file(c->arena, tp_cstr(c->arena, j->file), &j->fixed, 1, &why) != TP_OK) {
-            fprintf(stderr, "tileproof: --fix: %.*s\n", TP_FMT(why));
-            all = false;
-        } else {
-            fprintf(stderr, "tileproof: %.*s: %u fix%s written\n", TP_FMT(j->source.path), j->nfixes,
-                    j->nfixes == 1 ? "" : "es");
-        }
-    }
-    return all;
 }

@@ -1,0 +1,6 @@
+#ifndef TP_VERSION_H
+#define TP_VERSION_H
+
+#define TP_VERSION "0.1.0"
+
+#endif

@@ -1,0 +1,75 @@
+/* Verifying one spec: the analyzer and the machine, which never see each
+ * other, together. What comes out is the run record of report/report.h. */
+#ifndef TP_VERIFY_H
+#define TP_VERIFY_H
+
+#include "report/report.h"
+
+/* One spec: its own arena, source and result. Jobs share nothing. */
+typedef struct tp_job {
+    tp_arena *arena;
+    tp_str file; /* as it is named to the system; source.path is for people */
+    tp_source source;
+    tp_ctx ctx;
+    tp_spec_report report;
+    struct tp_certificates *certificates; /* of its proofs; NULL: not asked for */
+    tp_str fixed;                         /* the text with its fixes; empty: there are none */
+    uint32_t nfixes;                      /* in it */
+} tp_job;
+/* An empty report on j->source, in j->arena. */
+void tp_job_begin(tp_job *j);
+/* Load j->source for `target` (empty: the spec's own); on failure the report
+ * holds the findings and valid is false. */
+void tp_job_load_text(tp_job *j, tp_str target);
+void tp_job_free(tp_job *j);
+
+enum { TP_NEVIDENCE = 5 };
+
+typedef struct tp_check_settings {
+    tp_str target;
+    tp_analysis_options analysis; /* without solver and certificates: each spec has its own */
+    tp_equiv_options equiv;
+    size_t max_memory;
+    int64_t cases, box;
+    bool required[TP_NEVIDENCE]; /* by TP_EVIDENCE_TABLE */
+    bool execute;
+    bool unsafe_fixes; /* those that narrow the domain, too */
+} tp_check_settings;
+/* All rules; with `execute`, the default cases. The settings stay where they
+ * are: they point into themselves. */
+void tp_check_defaults(tp_check_settings *s, bool execute);
+
+/* check.c: load, analyse and, if asked to, execute the text of j->source.
+ * Changes the job and the solver only. */
+void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver);
+
+/* execution.c: replay of a witness by the machine (analyzer/analyze.h). ctx: size_t max memory. */
+int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule);
+/* Findings of an execution, shrunk to small sizes. */
+void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o,
+                               tp_findings *into);
+
+/* equality.c: for all sizes and dtype combinations; findings: what tp_analyze()
+ * says of the rules on which it rests. */
+tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_options *o, const tp_findings *findings);
+
+typedef struct tp_evidence_row {
+    const char *text;
+    tp_evidence tier;
+} tp_evidence_row;
+extern const tp_evidence_row TP_EVIDENCE_TABLE[TP_NEVIDENCE];
+/* evidence.c: a finding for each required tier that was not reached. */
+void tp_add_missing_evidence(tp_arena *a, tp_spec_report *r, const bool *required);
+
+/* waivers.c: did this run look for the rule, by code or slug? */
+bool tp_looked_for(const tp_check_settings *s, const tp_spec_report *r, tp_str rule);
+/* What "allow" and "expect" of the spec say of its findings. */
+void tp_apply_waivers(tp_job *j, const tp_check_settings *s);
+
+/* fix.c: try what the rules proposed; what stands the test becomes the fix of its finding. */
+void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver);
+/* Fix by fix, each after a new check, into j->fixed. */
+void tp_fix_text(tp_job *j, const tp_check_settings *s, tp_solver *solver);
+tp_str tp_apply_fix(tp_arena *a, tp_str text, const tp_fix *fix);
+
+#endif
