@@ -22,10 +22,11 @@ FLAGS_debug := -O0 -g3
 FLAGS_strict := -O2 -g -Werror
 FLAGS_clang := -O2 -g -Werror
 FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FLAGS_tsan := -O1 -g -fsanitize=thread
 FLAGS_coverage := -O0 -g --coverage
 
 CFLAGS_ALL = -std=c11 $(WARNINGS) $(FLAGS_$(MODE)) -ffp-contract=off -pthread -fPIC -fvisibility=hidden -I. -I$(GEN) -MMD -MP $(CFLAGS)
-LDFLAGS_ALL = -pthread $(if $(filter asan,$(MODE)),-fsanitize=address$(comma)undefined) $(if $(filter coverage,$(MODE)),--coverage) $(LDFLAGS)
+LDFLAGS_ALL = -pthread $(if $(filter asan,$(MODE)),-fsanitize=address$(comma)undefined) $(if $(filter tsan,$(MODE)),-fsanitize=thread) $(if $(filter coverage,$(MODE)),--coverage) $(LDFLAGS)
 LDLIBS_ALL = -lz3 -ljson-c -lmd -lgmp -lm
 comma := ,
 
@@ -40,7 +41,7 @@ CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 Q := $(if $(V),,@)
 
-.PHONY: corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz steady boxes cross-check mutants verdicts strict asan bench install format clean help deps
+.PHONY: corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz steady boxes cross-check mutants verdicts strict asan tsan bench install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -166,7 +167,7 @@ mutants: all ## are the tests strong enough? plant 200 defects into rules and pr
 	@tools/mutants.py --count $(COUNT) --seed $(SEED)
 COUNT ?= 200
 
-test-all: test strict asan test-jax corpus steady boxes fuzz cross-check mutation-score mutants ## everything, long ones included
+test-all: test strict asan tsan test-jax corpus steady boxes fuzz cross-check mutation-score mutants ## everything, long ones included
 
 mutation-score: all ## small defects planted in every gallery kernel: who notices? (half an hour)
 	@build/tileproof mutate $$(ls examples/*/*.tile.json | grep -v /broken/)
@@ -177,6 +178,10 @@ strict: ## gcc, and clang where it is installed, without a warning
 
 asan: deps ## unit tests and bad input under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory MODE=asan unit
+
+tsan: ## many specs at a time, in the program and in the library, under the thread sanitizer
+	@$(MAKE) --no-print-directory MODE=tsan build/tsan/tileproof build/tsan/libtileproof-verify.a
+	@tools/tsan.sh build/tsan
 
 bench: all ## speed as ratios in one run, beside JAX where build/venv has it
 	@bench/run.sh
@@ -207,4 +212,4 @@ help: ## list the targets
 	@grep -E '^[a-z][a-z-]*:.*##' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-12s %s\n", $$1, $$2}'
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TESTS:=.d)
-.SECONDARY: $(TESTS:=.o)
+.SECONDARY: $(TESTS:=.o) $(BUILD)/lib/tileproof.o $(BUILD)/lib/tileproof_verify.o

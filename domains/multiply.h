@@ -8,7 +8,8 @@
 
 /* The same code for several instruction sets; the result does not depend on
  * which one runs. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #define TP_VECTORISED __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define TP_VECTORISED
