@@ -33,7 +33,7 @@ comma := ,
 RUN_SRC := $(wildcard base/*.c spec/*.c domains/*.c kernels/*.c reference/*.c reference/impl/*.c)
 PROVE_SRC := $(wildcard smt/*.c analyzer/*.c analyzer/rules/*.c analyzer/summary/*.c report/*.c report/formats/*.c verify/*.c)
 LIB_SRC := $(RUN_SRC) $(PROVE_SRC) $(wildcard emit/*.c)
-CLI_SRC := $(wildcard cli/*.c cli/commands/*.c)
+CLI_SRC := $(wildcard lsp/*.c cli/*.c cli/commands/*.c)
 TEST_SRC := $(wildcard tests/unit/test_*.c)
 REGISTRIES := $(GEN)/rules.inc $(GEN)/builtins.inc $(GEN)/formats.inc $(GEN)/commands.inc
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)

@@ -56,6 +56,18 @@ static bool from_witness(const tp_spec_report *s, const tp_kernel *k, int64_t *e
     return false;
 }
 
+/* Can the blocks of every operand be drawn? */
+static bool few_blocks(const tp_kernel *k, const int64_t *env)
+{
+    int64_t extent, width;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
+        for (uint32_t d = 0; d < k->operands[i].rank && !k->operands[i].whole; d++)
+            if (value(k, k->operands[i].shape[d], env, &extent) &&
+                value(k, k->operands[i].dims[d].block, env, &width) && width > 0 && extent / width >= TP_MAP_SIDE)
+                return false;
+    return true;
+}
+
 int64_t *tp_map_sizes(tp_arena *a, const tp_spec_report *s, tp_str *text)
 {
     static const int64_t TRIED[] = {1000, 300, 100, 20, 4, 2, 1};
@@ -64,10 +76,11 @@ int64_t *tp_map_sizes(tp_arena *a, const tp_spec_report *s, tp_str *text)
     tp_str why;
     bind_contents(k, env);
     bool found = from_witness(s, k, env);
-    for (size_t i = 0; i < sizeof TRIED / sizeof *TRIED && !found; i++) {
-        set_sizes(k, TRIED[i], env);
-        found = steps_of(k, env) > 0 && tp_in_domain(k, env, &why);
-    }
+    for (int any = 0; any < 2 && !found; any++) /* better without some pictures than without all */
+        for (size_t i = 0; i < sizeof TRIED / sizeof *TRIED && !found; i++) {
+            set_sizes(k, TRIED[i], env);
+            found = steps_of(k, env) > 0 && tp_in_domain(k, env, &why) && (any || few_blocks(k, env));
+        }
     tp_buf b = {.arena = a};
     for (uint32_t i = 0; i < k->nsizes; i++)
         if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)

@@ -1,0 +1,103 @@
+/* What an operand costs, how often a block comes back, how long an axis is. */
+#include "lsp/internal.h"
+#include "report/blocks.h"
+
+static bool inside(tp_loc loc, uint32_t offset)
+{
+    return offset >= loc.start && offset < loc.end;
+}
+
+/* The innermost of the spec's lists and the entry of it that holds the offset. */
+static const tp_json *entry_at(const tp_json *doc, const char *key, uint32_t offset, uint32_t *index)
+{
+    const tp_json *list = tp_json_get(doc, key);
+    for (*index = 0; list && list->type == TP_J_ARRAY && *index < list->u.items.n; ++*index)
+        if (inside(list->u.items.at[*index]->loc, offset))
+            return list->u.items.at[*index];
+    return NULL;
+}
+
+static void say_window(tp_buf *b, const tp_kernel *k, const tp_operand *o)
+{
+    tp_buf_printf(b, "**`%.*s`** %s[", TP_FMT(o->name), tp_dtype_info(o->dtype)->name);
+    for (uint32_t d = 0; d < o->rank; d++)
+        tp_buf_printf(b, "%s%.*s", d ? ", " : "", TP_FMT(tp_expr_text(k->exprs, o->shape[d])));
+    tp_buf_printf(b, "] in %s", tp_memory_name(o->memory));
+    if (o->role == TP_SCRATCH)
+        return;
+    tp_buf_c(b, o->whole ? ", the whole array each step" : "\n\nwindow ");
+    for (uint32_t d = 0; d < o->rank && !o->whole; d++)
+        tp_buf_printf(b, "%s%.*s", d ? " × " : "", TP_FMT(tp_expr_text(k->exprs, o->dims[d].block)));
+    for (uint32_t d = 0; d < o->rank && !o->whole; d++)
+        tp_buf_printf(b, "%s%.*s", d ? ", " : " at block ", TP_FMT(tp_expr_text(k->exprs, o->dims[d].index)));
+}
+
+static void say_memory(tp_buf *b, const tp_spec_report *r, tp_str name)
+{
+    for (uint32_t i = 0; i < r->vmem.rows.len; i++) {
+        const tp_memory_row *m = &r->vmem.rows.at[i];
+        if (!tp_str_eq(m->name, name))
+            continue;
+        if (m->bytes < 0) {
+            tp_buf_c(b, "\n\nVMEM: no bound, since the window grows with the sizes");
+            continue;
+        }
+        tp_buf_printf(b, "\n\nVMEM: %lld bytes", (long long)m->bytes);
+        if (m->buffers > 1)
+            tp_buf_printf(b, " (%d buffers of %lld)", m->buffers, (long long)m->padded_bytes);
+        if (r->vmem.limit > 0)
+            tp_buf_printf(b, ", %.2f %% of %lld", 100.0 * (double)m->bytes / (double)r->vmem.limit,
+                          (long long)r->vmem.limit);
+        if (r->vmem.dtypes.n)
+            tp_buf_printf(b, ", with %.*s", TP_FMT(r->vmem.dtypes));
+    }
+}
+
+static void say_visits(tp_arena *a, tp_buf *b, const tp_job *j, const tp_operand *o)
+{
+    tp_str sizes;
+    tp_block_map map;
+    int64_t *env = tp_map_sizes(a, &j->report, &sizes);
+    if (o->role == TP_SCRATCH || !env || !tp_map_blocks(a, j->report.spec->kernels[0], o, env, &map))
+        return;
+    uint64_t blocks = (uint64_t)map.rows * map.columns, fetched = 0, never = 0;
+    uint32_t most = 0;
+    for (uint64_t i = 0; i < blocks; i++) {
+        fetched += map.visits[i];
+        never += map.visits[i] == 0;
+        most = map.visits[i] > most ? map.visits[i] : most;
+    }
+    tp_buf_printf(b, "\n\n%s %llu time%s in %u steps: %llu blocks, one up to %u time%s",
+                  o->role == TP_INPUT ? "fetched" : "written", (unsigned long long)fetched, fetched == 1 ? "" : "s",
+                  map.steps, (unsigned long long)blocks, most, most == 1 ? "" : "s");
+    if (never)
+        tp_buf_printf(b, ", %llu never", (unsigned long long)never);
+    if (sizes.n)
+        tp_buf_printf(b, " (%.*s)", TP_FMT(sizes));
+}
+
+tp_str tp_lsp_hover(tp_arena *a, const tp_job *j, uint32_t offset, tp_loc *loc)
+{
+    static const char *const KEYS[] = {"inputs", "outputs", "scratch"};
+    const tp_kernel *k = j->report.valid ? j->report.spec->kernels[0] : NULL;
+    const uint32_t first[] = {0, k ? k->ninputs : 0, k ? k->ninputs + k->noutputs : 0};
+    tp_buf b = {.arena = a};
+    uint32_t i;
+    for (size_t l = 0; k && l < 3; l++) {
+        const tp_json *entry = entry_at(k->doc, KEYS[l], offset, &i);
+        if (!entry || first[l] + i >= tp_noperands(k))
+            continue;
+        const tp_operand *o = &k->operands[first[l] + i];
+        *loc = entry->loc;
+        say_window(&b, k, o);
+        say_memory(&b, &j->report, o->name);
+        say_visits(a, &b, j, o);
+    }
+    const tp_json *axis = k ? entry_at(k->doc, "grid", offset, &i) : NULL;
+    if (axis && i < k->naxes) {
+        *loc = axis->loc;
+        tp_buf_printf(&b, "axis **`%.*s`**: %.*s steps, %s", TP_FMT(k->axes[i].name),
+                      TP_FMT(tp_expr_text(k->exprs, k->axes[i].steps)), k->axes[i].parallel ? "parallel" : "in order");
+    }
+    return tp_buf_view(&b);
+}

@@ -1,0 +1,119 @@
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lsp/internal.h"
+
+json *tp_lsp_member(json *o, const char *key)
+{
+    json *v = NULL;
+    if (o && json_object_is_type(o, json_type_object))
+        json_object_object_get_ex(o, key, &v);
+    return v;
+}
+
+tp_str tp_lsp_string(json *o, const char *key)
+{
+    json *v = tp_lsp_member(o, key);
+    if (!v || !json_object_is_type(v, json_type_string))
+        return TP_S("");
+    return (tp_str){json_object_get_string(v), (size_t)json_object_get_string_len(v)};
+}
+
+static tp_wire_status more(tp_wire *w)
+{
+    if (w->n == w->cap) {
+        size_t cap = w->cap ? w->cap * 2 : 65536;
+        char *grown = cap <= 2 * (size_t)TP_LSP_MAX_MESSAGE ? realloc(w->buffer, cap) : NULL;
+        if (!grown)
+            return TP_WIRE_BROKEN;
+        w->buffer = grown;
+        w->cap = cap;
+    }
+    ssize_t n;
+    do
+        n = read(w->in, w->buffer + w->n, w->cap - w->n);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return TP_WIRE_CLOSED;
+    w->n += (size_t)n;
+    return TP_WIRE_OK;
+}
+
+/* Value of Content-Length among the headers; -1: none. */
+static long content_length(const char *headers, size_t n)
+{
+    static const char NAME[] = "content-length:";
+    for (size_t at = 0; at < n;) {
+        const char *end = memmem(headers + at, n - at, "\r\n", 2);
+        size_t line = end ? (size_t)(end - headers) - at : n - at;
+        if (line > sizeof NAME - 1 && strncasecmp(headers + at, NAME, sizeof NAME - 1) == 0) {
+            char digits[24];
+            snprintf(digits, sizeof digits, "%.*s", (int)(line - sizeof NAME + 1), headers + at + sizeof NAME - 1);
+            long v = strtol(digits, NULL, 10);
+            return v >= 0 && v <= TP_LSP_MAX_MESSAGE ? v : -1;
+        }
+        at += line + 2;
+    }
+    return -1;
+}
+
+tp_wire_status tp_wire_read(tp_wire *w, json **message)
+{
+    enum { MAX_HEADERS = 4096 };
+    const char *blank;
+    *message = NULL;
+    while (!(blank = w->n ? memmem(w->buffer, w->n, "\r\n\r\n", 4) : NULL)) {
+        tp_wire_status st = w->n > MAX_HEADERS ? TP_WIRE_BROKEN : more(w);
+        if (st != TP_WIRE_OK)
+            return st;
+    }
+    size_t head = (size_t)(blank - w->buffer) + 4;
+    long length = content_length(w->buffer, head - 4);
+    if (length < 0)
+        return TP_WIRE_BROKEN;
+    while (w->n < head + (size_t)length) {
+        tp_wire_status st = more(w);
+        if (st != TP_WIRE_OK)
+            return st;
+    }
+    struct json_tokener *t = json_tokener_new_ex(128);
+    *message = t ? json_tokener_parse_ex(t, w->buffer + head, (int)length) : NULL;
+    json_tokener_free(t);
+    memmove(w->buffer, w->buffer + head + length, w->n - head - (size_t)length);
+    w->n -= head + (size_t)length;
+    return TP_WIRE_OK;
+}
+
+bool tp_wire_waiting(const tp_wire *w)
+{
+    struct pollfd p = {.fd = w->in, .events = POLLIN};
+    return w->n > 0 || poll(&p, 1, 0) > 0;
+}
+
+bool tp_wire_write(tp_wire *w, json *message)
+{
+    const char *text = json_object_to_json_string_ext(message, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+    char head[64];
+    size_t n = strlen(text), sent = 0, first = (size_t)snprintf(head, sizeof head, "Content-Length: %zu\r\n\r\n", n);
+    bool ok = true;
+    while (ok && sent < first + n) {
+        bool in_head = sent < first;
+        ssize_t wrote =
+            write(w->out, in_head ? head + sent : text + (sent - first), in_head ? first - sent : n + first - sent);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        ok = wrote > 0;
+        sent += ok ? (size_t)wrote : 0;
+    }
+    json_object_put(message);
+    return ok;
+}
+
+void tp_wire_free(tp_wire *w)
+{
+    free(w->buffer);
+}

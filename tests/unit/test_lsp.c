@@ -1,0 +1,351 @@
+/* The language server, driven as an editor drives it. */
+#define _GNU_SOURCE
+#include <glob.h>
+#include <poll.h>
+#include <time.h>
+
+#include "tests/unit/files.h"
+
+typedef struct client {
+    pid_t pid;
+    int to, from;
+    char *buffer;
+    size_t n, cap;
+    int id;
+} client;
+
+static client start(void)
+{
+    int in[2], out[2];
+    client c = {.id = 0};
+    assert_int_equal(pipe(in), 0);
+    assert_int_equal(pipe(out), 0);
+    fflush(NULL);
+    c.pid = fork();
+    if (c.pid == 0) {
+        dup2(in[0], 0);
+        dup2(out[1], 1);
+        close(in[1]);
+        close(out[0]);
+        execl(TILEPROOF, TILEPROOF, "lsp", (char *)NULL);
+        _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    c.to = in[1];
+    c.from = out[0];
+    return c;
+}
+
+static int finish(client *c)
+{
+    int status;
+    close(c->to);
+    waitpid(c->pid, &status, 0);
+    close(c->from);
+    free(c->buffer);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void send_raw(client *c, const char *bytes, size_t n)
+{
+    while (n) {
+        ssize_t wrote = write(c->to, bytes, n);
+        assert_true(wrote > 0);
+        bytes += wrote;
+        n -= (size_t)wrote;
+    }
+}
+
+static void send_text(client *c, const char *body)
+{
+    char head[64];
+    send_raw(c, head, (size_t)snprintf(head, sizeof head, "Content-Length: %zu\r\n\r\n", strlen(body)));
+    send_raw(c, body, strlen(body));
+}
+
+/* The next message from the server; it has ten seconds. */
+static struct json_object *receive(client *c)
+{
+    for (;;) {
+        char *blank = c->n ? memmem(c->buffer, c->n, "\r\n\r\n", 4) : NULL;
+        if (blank) {
+            size_t head = (size_t)(blank - c->buffer) + 4, length = 0;
+            assert_int_equal(sscanf(c->buffer, "Content-Length: %zu", &length), 1);
+            if (c->n >= head + length) {
+                struct json_tokener *t = json_tokener_new();
+                struct json_object *o = json_tokener_parse_ex(t, c->buffer + head, (int)length);
+                json_tokener_free(t);
+                assert_non_null(o);
+                memmove(c->buffer, c->buffer + head + length, c->n - head - length);
+                c->n -= head + length;
+                return o;
+            }
+        }
+        if (c->cap - c->n < 65536)
+            c->buffer = realloc(c->buffer, c->cap = c->cap * 2 + 131072);
+        struct pollfd p = {.fd = c->from, .events = POLLIN};
+        assert_true(poll(&p, 1, 10000 * SLOWDOWN) > 0);
+        ssize_t n = read(c->from, c->buffer + c->n, c->cap - c->n);
+        assert_true(n > 0);
+        c->n += (size_t)n;
+    }
+}
+
+static void notify(client *c, const char *method, struct json_object *params)
+{
+    struct json_object *o = json_object_new_object();
+    json_object_object_add(o, "jsonrpc", json_object_new_string("2.0"));
+    json_object_object_add(o, "method", json_object_new_string(method));
+    json_object_object_add(o, "params", params);
+    send_text(c, json_object_to_json_string(o));
+    json_object_put(o);
+}
+
+/* The whole answer; diagnostics that come before it are dropped. */
+static struct json_object *request(client *c, const char *method, struct json_object *params)
+{
+    struct json_object *o = json_object_new_object();
+    json_object_object_add(o, "jsonrpc", json_object_new_string("2.0"));
+    json_object_object_add(o, "id", json_object_new_int(++c->id));
+    json_object_object_add(o, "method", json_object_new_string(method));
+    json_object_object_add(o, "params", params);
+    send_text(c, json_object_to_json_string(o));
+    json_object_put(o);
+    for (;;) {
+        struct json_object *answer = receive(c), *id = member(answer, "id");
+        if (id && json_object_get_int(id) == c->id)
+            return answer;
+        json_object_put(answer);
+    }
+}
+
+static struct json_object *parse(const char *format, ...)
+{
+    char text[4096];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    struct json_object *o = json_tokener_parse(text);
+    assert_non_null(o);
+    return o;
+}
+
+static struct json_object *initialize(client *c, const char *encodings)
+{
+    struct json_object *a =
+        request(c, "initialize", parse("{\"capabilities\": {\"general\": {\"positionEncodings\": %s}}}", encodings));
+    notify(c, "initialized", json_object_new_object());
+    return a;
+}
+
+static void put_text(client *c, const char *uri, const char *text, int version)
+{
+    struct json_object *params =
+        version == 1
+            ? parse("{\"textDocument\": {\"uri\": \"%s\", \"languageId\": \"json\", \"version\": 1}}", uri)
+            : parse("{\"textDocument\": {\"uri\": \"%s\", \"version\": %d}, \"contentChanges\": [{}]}", uri, version);
+    struct json_object *to =
+        version == 1 ? member(params, "textDocument") : json_object_array_get_idx(member(params, "contentChanges"), 0);
+    json_object_object_add(to, "text", json_object_new_string(text));
+    notify(c, version == 1 ? "textDocument/didOpen" : "textDocument/didChange", params);
+}
+
+/* Diagnostics for this version. */
+static struct json_object *diagnostics(client *c, int version)
+{
+    for (;;) {
+        struct json_object *m = receive(c), *params = member(m, "params");
+        if (strcmp(string_of(m, "method"), "textDocument/publishDiagnostics") == 0 &&
+            json_object_get_int(member(params, "version")) == version) {
+            struct json_object *list = json_object_get(member(params, "diagnostics"));
+            json_object_put(m);
+            return list;
+        }
+        json_object_put(m);
+    }
+}
+
+static const char GOOD[] =
+    "{\n  \"tileproof\": 1,\n  \"name\": \"copy\",\n  \"target\": \"tpu-v5e\",\n  \"sizes\": {\"M\": {\"min\": 1}},\n"
+    "  \"description\": \"\xc3\xa4\xf0\x9f\x98\x80\", \"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(M, 8)\"}],\n"
+    "  \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"M\", 128], \"block_shape\": [8, 128], "
+    "\"index_map\": [\"i\", 0]}],\n"
+    "  \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"M\", 128], \"block_shape\": [8, 128], "
+    "\"index_map\": [\"i\", 0]}],\n"
+    "  \"kernel\": [\"o[...] = x[...]\"]\n}\n";
+
+static char *with(const char *part, const char *other)
+{
+    static char text[sizeof GOOD + 64];
+    const char *at = strstr(GOOD, part);
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - GOOD), GOOD, other, at + strlen(part));
+    return text;
+}
+
+static void diagnostics_follow_the_text(void **state)
+{
+    (void)state;
+    static const char URI[] = "file:///tmp/a%20b.tile.json";
+    client c = start();
+    struct json_object *hello = initialize(&c, "[\"utf-16\"]");
+    assert_string_equal(string_of(member(member(hello, "result"), "capabilities"), "positionEncoding"), "utf-16");
+    put_text(&c, URI, GOOD, 1);
+    struct json_object *list = diagnostics(&c, 1);
+    assert_int_equal(json_object_array_length(list), 0);
+    /* the grid stands behind one unit of two bytes and two of four */
+    put_text(&c, URI, with("cdiv(M, 8)", "cdiv(M, 8) + 1"), 2);
+    list = diagnostics(&c, 2);
+    assert_int_equal(json_object_array_length(list), 2);
+    struct json_object *first = json_object_array_get_idx(list, 0), *range = member(first, "range");
+    assert_string_equal(string_of(first, "code"), "TP101");
+    assert_int_equal(json_object_get_int(member(member(range, "start"), "line")), 6);
+    put_text(&c, URI, with("\"steps\"", "\"step\""), 3); /* no valid spec */
+    list = diagnostics(&c, 3);
+    assert_int_equal(json_object_array_length(list), 1);
+    range = member(json_object_array_get_idx(list, 0), "range");
+    assert_int_equal(json_object_get_int(member(member(range, "start"), "line")), 5);
+    assert_int_equal(json_object_get_int(member(member(range, "start"), "character")), 47);
+    put_text(&c, URI, "", 4);
+    assert_int_equal(json_object_array_length(diagnostics(&c, 4)), 1);
+    for (int v = 5; v < 25; v++) /* typed fast: the last text is what counts */
+        put_text(&c, URI, v == 24 ? GOOD : with("cdiv(M, 8)", "cdiv(M, 8) + 1"), v);
+    assert_int_equal(json_object_array_length(diagnostics(&c, 24)), 0);
+    struct json_object *bye = request(&c, "shutdown", NULL);
+    assert_true(json_object_object_get_ex(bye, "result", NULL));
+    notify(&c, "exit", NULL);
+    assert_int_equal(finish(&c), 0);
+}
+
+static void hover_and_actions(void **state)
+{
+    (void)state;
+    static const char URI[] = "file:///k.tile.json";
+    client c = start();
+    struct json_object *hello = initialize(&c, "[\"utf-8\", \"utf-16\"]");
+    assert_string_equal(string_of(member(member(hello, "result"), "capabilities"), "positionEncoding"), "utf-8");
+    put_text(&c, URI, GOOD, 1);
+    struct json_object *a =
+        request(&c, "textDocument/hover",
+                parse("{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": 6, \"character\": 20}}", URI));
+    const char *said = string_of(member(member(a, "result"), "contents"), "value");
+    if (!strstr(said, "**`x`** float32[M, 128] in vmem") || !strstr(said, "window 8 × 128 at block i, 0") ||
+        !strstr(said, "VMEM: 8192 bytes (2 buffers of 4096), ") || !strstr(said, "fetched 38 times in 38 steps") ||
+        !strstr(said, "M = 300"))
+        fail_msg("%s", said);
+    a = request(&c, "textDocument/hover",
+                parse("{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": 5, \"character\": 50}}", URI));
+    assert_non_null(strstr(string_of(member(member(a, "result"), "contents"), "value"), "cdiv(M, 8) steps"));
+    a = request(&c, "textDocument/hover",
+                parse("{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": 0, \"character\": 0}}", URI));
+    assert_null(member(a, "result"));
+
+    char *broken = with("[\"i\", 0]}],\n  \"outputs\"", "[\"i + 1\", 0]}],\n  \"outputs\"");
+    put_text(&c, URI, broken, 2);
+    a = request(
+        &c, "textDocument/codeAction",
+        parse("{\"textDocument\": {\"uri\": \"%s\"}, \"range\": {\"start\": {\"line\": 6, \"character\": 0}, \"end\": "
+              "{\"line\": 6, \"character\": 200}}, \"context\": {\"diagnostics\": []}}",
+              URI));
+    struct json_object *actions = member(a, "result"), *action = json_object_array_get_idx(actions, 0);
+    assert_int_equal(json_object_array_length(actions), 1);
+    assert_string_equal(string_of(action, "title"), "TP101: use i");
+    struct json_object *edit = json_object_array_get_idx(member(member(member(action, "edit"), "changes"), URI), 0);
+    assert_string_equal(string_of(edit, "newText"), "i");
+    const char *line = strstr(broken, "  \"inputs\""), *at = strstr(line, "i + 1");
+    struct json_object *range = member(edit, "range");
+    assert_int_equal(json_object_get_int(member(member(range, "start"), "character")), at - line);
+    assert_int_equal(json_object_get_int(member(member(range, "end"), "character")), at - line + 5);
+
+    a = request(&c, "textDocument/formatting", parse("{\"textDocument\": {\"uri\": \"%s\"}, \"options\": {}}", URI));
+    assert_int_equal(json_object_array_length(member(a, "result")), 1);
+    a = request(&c, "textDocument/definition", parse("{\"textDocument\": {\"uri\": \"%s\"}}", URI));
+    assert_int_equal(json_object_get_int(member(member(a, "error"), "code")), -32601);
+    notify(&c, "textDocument/didClose", parse("{\"textDocument\": {\"uri\": \"%s\"}}", URI));
+    a = request(&c, "textDocument/hover",
+                parse("{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": 0, \"character\": 0}}", URI));
+    assert_null(member(a, "result"));
+    assert_int_equal(finish(&c), 1); /* closed without a shutdown */
+}
+
+static void hostile_messages(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *body; /* one of them: a message whole or as its body */
+        bool lives;               /* it answers what comes next */
+    } ROWS[] = {
+        {NULL, "{\"a\":", true},
+        {NULL, "[]", true},
+        {NULL, "null", true},
+        {NULL, "{\"method\":\"textDocument/didOpen\",\"params\":{\"textDocument\":[]}}", true},
+        {NULL, "{\"method\":\"textDocument/didChange\",\"params\":{\"contentChanges\":3}}", true},
+        {NULL, "{\"method\":\"textDocument/hover\",\"id\":[1],\"params\":{\"position\":{\"line\":-1}}}", true},
+        {NULL, "{\"method\":\"textDocument/codeAction\",\"id\":\"x\",\"params\":null}", true},
+        {"content-length: 2\r\nContent-Type: x\r\n\r\n{}", NULL, true},
+        {"Content-Length: -5\r\n\r\n", NULL, false},
+        {"Content-Length: 99999999999999\r\n\r\n", NULL, false},
+        {"Hello: 5\r\n\r\n", NULL, false},
+        {"", NULL, true},
+    };
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        client c = start();
+        if (ROWS[i].body)
+            send_text(&c, ROWS[i].body);
+        else
+            send_raw(&c, ROWS[i].bytes, strlen(ROWS[i].bytes));
+        if (ROWS[i].lives) {
+            struct json_object *a = request(&c, "shutdown", NULL);
+            assert_null(member(a, "error"));
+        }
+        int code = finish(&c);
+        if (code != (ROWS[i].lives ? 0 : 1))
+            fail_msg("message %zu: exit %d", i, code);
+    }
+}
+
+/* How long diagnostics take, on every kernel of the gallery: printed, and judged by `make bench`. */
+static void latency_is_printed(void **state)
+{
+    (void)state;
+    client c = start();
+    glob_t g;
+    double worst = 0;
+    const char *slowest = "";
+    json_object_put(initialize(&c, "[\"utf-8\"]"));
+    assert_int_equal(glob("examples/*/*.tile.json", 0, NULL, &g), 0);
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+        tp_arena *a = tp_arena_new(0);
+        tp_str text, why;
+        struct timespec from, to;
+        char uri[512];
+        snprintf(uri, sizeof uri, "file:///%s", g.gl_pathv[i]);
+        assert_int_equal(tp_read_file(a, g.gl_pathv[i], 1 << 20, &text, &why), TP_OK);
+        clock_gettime(CLOCK_MONOTONIC, &from);
+        put_text(&c, uri, tp_cstr(a, text), 1);
+        json_object_put(diagnostics(&c, 1));
+        clock_gettime(CLOCK_MONOTONIC, &to);
+        double ms = (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6;
+        if (ms > worst) {
+            worst = ms;
+            slowest = g.gl_pathv[i];
+        }
+        tp_arena_free(a);
+    }
+    print_message("lsp: %zu specs, slowest diagnostics %.1f ms (%s)\n", g.gl_pathc, worst, slowest);
+    globfree(&g);
+    finish(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(diagnostics_follow_the_text),
+        cmocka_unit_test(hover_and_actions),
+        cmocka_unit_test(hostile_messages),
+        cmocka_unit_test(latency_is_printed),
+    };
+    return cmocka_run_group_tests_name("lsp", tests, NULL, NULL);
+}
