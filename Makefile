@@ -33,7 +33,7 @@ comma := ,
 RUN_SRC := $(wildcard base/*.c spec/*.c domains/*.c kernels/*.c reference/*.c reference/impl/*.c)
 PROVE_SRC := $(wildcard smt/*.c analyzer/*.c analyzer/rules/*.c analyzer/summary/*.c report/*.c report/formats/*.c verify/*.c)
 LIB_SRC := $(RUN_SRC) $(PROVE_SRC) $(wildcard emit/*.c)
-CLI_SRC := $(wildcard lsp/*.c cli/*.c cli/commands/*.c)
+CLI_SRC := $(wildcard lsp/*.c cli/*.c cli/generate/*.c cli/commands/*.c)
 TEST_SRC := $(wildcard tests/unit/test_*.c)
 REGISTRIES := $(GEN)/rules.inc $(GEN)/builtins.inc $(GEN)/formats.inc $(GEN)/commands.inc
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
@@ -41,7 +41,7 @@ CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 Q := $(if $(V),,@)
 
-.PHONY: corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz steady boxes cross-check mutants verdicts strict asan tsan bench install format clean help deps
+.PHONY: corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz steady boxes cross-check mutants verdicts strict asan tsan bench docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -189,6 +189,10 @@ bench: all ## speed as ratios in one run, beside JAX where build/venv has it
 install: all libraries ## program, libraries, examples: PREFIX=/usr/local DESTDIR=
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(BUILD)/tileproof $(DESTDIR)$(PREFIX)/bin/tileproof
+	install -D -m 644 docs/tileproof.1 $(DESTDIR)$(PREFIX)/share/man/man1/tileproof.1
+	install -D -m 644 docs/completion/tileproof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tileproof
+	install -D -m 644 docs/completion/tileproof.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tileproof
+	install -D -m 644 docs/completion/tileproof.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tileproof.fish
 	install -m 644 include/*.h $(DESTDIR)$(PREFIX)/include
 	for l in $(LIBRARIES); do \
 	    install -m 644 $(BUILD)/$$l.a $(DESTDIR)$(LIBDIR)/$$l.a; \
@@ -200,6 +204,9 @@ install: all libraries ## program, libraries, examples: PREFIX=/usr/local DESTDI
 	    sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' lib/$$p.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/$$p.pc; \
 	done
 	for f in $$(ls examples/*/*.tile.json | grep -v /broken/); do install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/tileproof/$$f; done
+
+docs: all ## what is made of the tables: docs/RULES.md, schemas, man page, completions
+	@tools/generate-docs.sh build/tileproof .
 
 format: ## clang-format the sources, canonical form for the specs
 	clang-format -i $$(git ls-files '*.[ch]')

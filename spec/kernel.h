@@ -146,8 +146,8 @@ typedef struct tp_kernel {
     uint32_t ninputs, noutputs, nscratch;
     tp_program *body; /* NULL: no kernel given */
     tp_reference reference;
-    double tolerance;     /* of rounding, by the author; 0: ours */
-    const tp_json *cases; /* NULL or an array */
+    double tolerance;              /* of rounding, by the author; 0: ours */
+    const tp_json *cases;          /* NULL or an array */
     const tp_json *allow, *expect; /* findings that may, that must appear; NULL or an array */
 } tp_kernel;
 

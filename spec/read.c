@@ -42,16 +42,6 @@ static void check_version(tp_ctx *c, const tp_json *doc)
                  (long long)v->u.integer);
 }
 
-static void check_top_keys(tp_ctx *c, const tp_json *doc)
-{
-    static const char *const KNOWN[] = {
-        "tileproof", "name",   "description",     "target",    "dtypes",           "sizes",     "where",
-        "grid",      "inputs", "outputs",         "scratch",   "kernel",           "reference", "cases",
-        "allow",     "expect", "scalar_prefetch", "contracts", "vmem_limit_bytes", "tolerance", NULL};
-    static const char *const LATER[] = {"prepare", NULL};
-    tp_check_keys(c, doc, KNOWN, LATER, "the spec");
-}
-
 static void read_where(tp_reader *r, const tp_json *v)
 {
     if (!v)
@@ -68,9 +58,7 @@ static void read_where(tp_reader *r, const tp_json *v)
 
 static void read_axis(tp_reader *r, tp_axis *axis, const tp_json *v, uint32_t i)
 {
-    static const char *const KEYS[] = {"axis", "steps", "semantics", NULL};
-    tp_expect_type(r->c, v, TP_J_OBJECT, "a grid axis");
-    tp_check_keys(r->c, v, KEYS, NULL, "a grid axis");
+    tp_check_members(r->c, v, TP_OBJECT_AXIS);
     const tp_json *name = tp_member(r->c, v, "axis", TP_J_STRING, true);
     const tp_json *steps = tp_json_get(v, "steps"), *semantics = tp_member(r->c, v, "semantics", TP_J_STRING, false);
     if (!steps)
@@ -105,7 +93,6 @@ static void read_grid(tp_reader *r, const tp_json *v)
 
 static void read_reference(tp_reader *r, const tp_json *v)
 {
-    static const char *const KEYS[] = {"builtin", "args", NULL};
     if (!v)
         return;
     r->k->reference.loc = v->loc;
@@ -116,7 +103,7 @@ static void read_reference(tp_reader *r, const tp_json *v)
     if (v->type != TP_J_OBJECT)
         tp_raise(r->c, "TP001", v->loc, NULL, "a reference is an array of lines or {\"builtin\": …}, not %s",
                  tp_json_type_name(v->type));
-    tp_check_keys(r->c, v, KEYS, NULL, "a reference");
+    tp_check_members(r->c, v, TP_OBJECT_BUILTIN);
     r->k->reference.name = tp_member(r->c, v, "builtin", TP_J_STRING, true)->u.string;
     r->k->reference.builtin = v;
 }
@@ -124,18 +111,37 @@ static void read_reference(tp_reader *r, const tp_json *v)
 /* "allow" or "expect" */
 static const tp_json *read_waivers(tp_ctx *c, const tp_json *doc, const char *key)
 {
-    static const char *const KEYS[] = {"rule", "at", "reason", NULL};
     const tp_json *list = tp_member(c, doc, key, TP_J_ARRAY, false);
-    const char *what = tp_printf(c->arena, "an entry of \"%s\"", key).p;
     for (uint32_t i = 0; list && i < list->u.items.n; i++) {
         const tp_json *a = list->u.items.at[i];
-        tp_expect_type(c, a, TP_J_OBJECT, what);
-        tp_check_keys(c, a, KEYS, NULL, what);
+        tp_check_members(c, a, TP_OBJECT_WAIVER);
         tp_member(c, a, "rule", TP_J_STRING, true);
         tp_member(c, a, "at", TP_J_STRING, false);
         const tp_json *reason = tp_member(c, a, "reason", TP_J_STRING, true);
         if (reason->u.string.n == 0)
             tp_raise(c, "TP001", reason->loc, "say why this finding may stay", "an empty reason");
+    }
+    return list;
+}
+
+static void expect_values(tp_ctx *c, const tp_json *object, tp_json_type type, const char *what)
+{
+    for (uint32_t i = 0; object && i < object->u.items.n; i++)
+        tp_expect_type(c, object->u.items.at[i], type, what);
+}
+
+/* Their structure; what they mean is the business of who executes them. */
+static const tp_json *read_cases(tp_ctx *c, const tp_json *doc)
+{
+    const tp_json *list = tp_member(c, doc, "cases", TP_J_ARRAY, false);
+    for (uint32_t i = 0; list && i < list->u.items.n; i++) {
+        const tp_json *v = list->u.items.at[i];
+        tp_check_members(c, v, TP_OBJECT_CASE);
+        expect_values(c, tp_member(c, v, "sizes", TP_J_OBJECT, false), TP_J_INT, "a size");
+        expect_values(c, tp_member(c, v, "dtypes", TP_J_OBJECT, false), TP_J_STRING, "a dtype");
+        expect_values(c, tp_member(c, v, "inputs", TP_J_OBJECT, false), TP_J_STRING, "a path");
+        tp_member(c, v, "tables", TP_J_OBJECT, false);
+        tp_member(c, v, "seed", TP_J_INT, false);
     }
     return list;
 }
@@ -203,7 +209,7 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
     if (body)
         k->body = tp_lower_body(c, k, body);
     read_reference(&r, tp_json_get(doc, "reference"));
-    k->cases = tp_member(c, doc, "cases", TP_J_ARRAY, false);
+    k->cases = read_cases(c, doc);
     k->allow = read_waivers(c, doc, "allow");
     k->expect = read_waivers(c, doc, "expect");
     return k;
@@ -246,7 +252,7 @@ static void load(void *arg)
     const tp_json *doc = tp_json_parse(c, comments);
     tp_expect_type(c, doc, TP_J_OBJECT, "a spec");
     check_version(c, doc);
-    check_top_keys(c, doc);
+    tp_check_members(c, doc, TP_OBJECT_SPEC);
     const tp_json *params = tp_member(c, doc, "dtypes", TP_J_OBJECT, false);
     tp_spec *spec = TP_NEW(c->arena, tp_spec);
     spec->doc = doc;

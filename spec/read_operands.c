@@ -55,8 +55,7 @@ static void read_shape(tp_reader *r, tp_operand *o, const tp_json *v)
 
 static void read_element(tp_reader *r, tp_dim *dim, const tp_json *v)
 {
-    static const char *const KEYS[] = {"element", "padding", NULL};
-    tp_check_keys(r->c, v, KEYS, NULL, "an Element dimension");
+    tp_check_members(r->c, v, TP_OBJECT_ELEMENT);
     const tp_json *n = tp_json_get(v, "element"), *pad = tp_member(r->c, v, "padding", TP_J_ARRAY, false);
     if (!n)
         tp_raise(r->c, "TP001", v->loc, "write {\"element\": n, \"padding\": [lo, hi]}",
@@ -151,15 +150,8 @@ static void read_revisit(tp_reader *r, tp_operand *o, const tp_json *v)
 
 static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role role, uint32_t index)
 {
-    static const char *const INPUT[] = {"name",         "dtype",   "shape", "block_shape", "index_map",
-                                        "memory_space", "buffers", "valid", NULL};
-    static const char *const OUTPUT[] = {"name",    "dtype", "shape",   "block_shape", "index_map", "memory_space",
-                                         "buffers", "valid", "discard", "alias",       "revisit",   NULL};
-    static const char *const SCRATCH[] = {"name", "dtype", "shape", "memory_space", NULL};
-    static const char *const *const KEYS[] = {INPUT, OUTPUT, SCRATCH};
-    static const char *const WHAT[] = {"an input", "an output", "a scratch buffer"};
-    tp_expect_type(r->c, v, TP_J_OBJECT, WHAT[role]);
-    tp_check_keys(r->c, v, KEYS[role], NULL, WHAT[role]);
+    static const tp_object OBJECTS[] = {TP_OBJECT_INPUT, TP_OBJECT_OUTPUT, TP_OBJECT_SCRATCH};
+    tp_check_members(r->c, v, OBJECTS[role]);
     const tp_json *name = tp_member(r->c, v, "name", TP_J_STRING, true);
     const tp_json *buffers = tp_member(r->c, v, "buffers", TP_J_INT, false);
     const tp_json *discard = tp_member(r->c, v, "discard", TP_J_BOOL, false);

@@ -37,9 +37,8 @@ static void read_choices(tp_reader *r, tp_size *s, const tp_json *in)
 
 static void read_object(tp_reader *r, tp_size *s, const tp_json *v)
 {
-    static const char *const RANGE[] = {"min", "max", "multiple_of", NULL}, *const CHOICE[] = {"in", NULL};
     const tp_json *in = tp_member(r->c, v, "in", TP_J_ARRAY, false);
-    tp_check_keys(r->c, v, in ? CHOICE : RANGE, NULL, in ? "a size with choices" : "a size");
+    tp_check_members(r->c, v, in ? TP_OBJECT_CHOICE : TP_OBJECT_RANGE);
     if (in) {
         read_choices(r, s, in);
     } else {

@@ -9,10 +9,9 @@ static bool integral(tp_dtype d)
 
 static void read_values(tp_reader *r, tp_table *t, const tp_json *v)
 {
-    static const char *const KEYS[] = {"min", "max", NULL};
     if (!v)
         return;
-    tp_check_keys(r->c, v, KEYS, NULL, "\"values\"");
+    tp_check_members(r->c, v, TP_OBJECT_VALUES);
     const tp_json *min = tp_json_get(v, "min"), *max = tp_json_get(v, "max");
     t->values_loc = v->loc;
     if (min)
@@ -70,11 +69,8 @@ static void read_contents(tp_reader *r, tp_table *t, const tp_json *v)
 
 static void read_table(tp_reader *r, uint32_t i, const tp_json *v)
 {
-    static const char *const KEYS[] = {"name", "dtype", "shape", "values", "sorted", "extent", "contents", NULL},
-                             *const LATER[] = {"mutable", NULL};
     tp_table *t = &r->k->tables[i];
-    tp_expect_type(r->c, v, TP_J_OBJECT, "a prefetched table");
-    tp_check_keys(r->c, v, KEYS, LATER, "a prefetched table");
+    tp_check_members(r->c, v, TP_OBJECT_TABLE);
     const tp_json *name = tp_member(r->c, v, "name", TP_J_STRING, true),
                   *dtype = tp_member(r->c, v, "dtype", TP_J_STRING, true),
                   *shape = tp_member(r->c, v, "shape", TP_J_ARRAY, true),
@@ -110,9 +106,7 @@ static void read_table(tp_reader *r, uint32_t i, const tp_json *v)
 
 static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32_t i)
 {
-    static const char *const KEYS[] = {"id", "fact", NULL};
-    tp_expect_type(r->c, v, TP_J_OBJECT, "a contract");
-    tp_check_keys(r->c, v, KEYS, NULL, "a contract");
+    tp_check_members(r->c, v, TP_OBJECT_CONTRACT);
     const tp_json *id = tp_member(r->c, v, "id", TP_J_STRING, true),
                   *fact = tp_member(r->c, v, "fact", TP_J_STRING, true);
     for (uint32_t k = 0; k < i; k++)

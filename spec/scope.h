@@ -3,6 +3,7 @@
 #define TP_SCOPE_H
 
 #include "spec/kernel.h"
+#include "spec/members.h"
 
 typedef enum tp_name_kind {
     TP_NAME_SIZE = 1,

@@ -1,5 +1,7 @@
 #include "spec/target.h"
 
+#include "spec/members.h"
+
 #define KIB ((int64_t)1 << 10)
 #define MIB ((int64_t)1 << 20)
 
@@ -78,7 +80,6 @@ static int64_t integer_member(tp_ctx *c, const tp_json *v, const char *key, int6
 
 tp_target tp_target_read(tp_ctx *c, const tp_json *v)
 {
-    static const char *const KEYS[] = {"name", "base", "vmem_bytes", "vmem_limit_bytes", "smem_bytes"};
     tp_target t;
     if (v->type == TP_J_STRING) {
         if (!tp_target_find(v->u.string, &t))
@@ -87,18 +88,11 @@ tp_target tp_target_read(tp_ctx *c, const tp_json *v)
     }
     if (v->type != TP_J_OBJECT)
         tp_raise(c, "TP001", v->loc, NULL, "a target is a name or an object, not %s", tp_json_type_name(v->type));
-    for (uint32_t i = 0; i < v->u.items.n; i++) {
-        const tp_json *m = v->u.items.at[i];
-        bool known = m->key.n > 1 && (m->key.p[0] == '$' || strncmp(m->key.p, "x-", 2) == 0);
-        for (size_t k = 0; k < sizeof KEYS / sizeof *KEYS; k++)
-            known |= tp_str_is(m->key, KEYS[k]);
-        if (!known)
-            tp_raise(c, "TP001", m->key_loc,
-                     "an inline target has name, base, vmem_bytes, vmem_limit_bytes, smem_bytes",
-                     "unknown key \"%.*s\" in a target", TP_FMT(m->key));
-    }
+    tp_check_members(c, v, TP_OBJECT_TARGET);
     const tp_json *base = tp_json_get(v, "base"), *name = tp_json_get(v, "name");
-    tp_str base_name = base && base->type == TP_J_STRING ? base->u.string : TP_S(TP_DEFAULT_TARGET);
+    if (base && base->type != TP_J_STRING)
+        tp_raise(c, "TP001", base->loc, NULL, "\"base\" is the name of a target");
+    tp_str base_name = base ? base->u.string : TP_S(TP_DEFAULT_TARGET);
     if (!tp_target_find(base_name, &t))
         tp_target_unknown(c, base->loc, base_name);
     if (name && name->type != TP_J_STRING)

@@ -24,4 +24,14 @@ for spec in examples/*/*.tile.json; do
     name=$(basename "$spec" .tile.json)
     grep -q "\`$name\`" docs/GALLERY.md || say "$name: not in docs/GALLERY.md"
 done
+sed -n 's/.*tp_command tp_command_.* = {"[^"]*", \(.\{3\}\).*/\1/p' cli/commands/*.c | sort | uniq -d | while read -r letter; do
+    say "two commands have the letter $letter"
+done
+# copies of what the tables say
+copies=$(mktemp -d)
+tools/generate-docs.sh "$tileproof" "$copies"
+for copy in $(cd "$copies" && find . -type f | sort); do
+    cmp -s "$copies/$copy" "$copy" || say "$copy is not what the tables say: make docs"
+done
+rm -rf "$copies"
 exit $status

@@ -50,4 +50,4 @@ static int run(tp_cli *c)
     return code;
 }
 
-const tp_command tp_command_emit = {"emit", 'm', "pallas SPEC", "the kernel as Python for JAX", run, false};
+const tp_command tp_command_emit = {"emit", 'E', "pallas SPEC", "the kernel as Python for JAX", run, false};

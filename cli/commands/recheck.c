@@ -140,7 +140,7 @@ static int check_receipt(tp_cli *c, tp_str path, tp_str file)
         tp_push(c->arena, report.specs, again.report);
         report.specs.at[0].source = &again.source;
         tp_counts n = tp_count(&again.report);
-            code = tp_report_exit_code(&report);
+        code = tp_report_exit_code(&report);
         if (code)
             tp_format_find(TP_S("full"))->write(&report, stderr);
         printf("%.*s: %s: %u proven again without a solver, %u cases executed again", TP_FMT(path),

@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "cli/cli.h"
+#include "cli/generate/generate.h"
 
 static void print_codes(tp_code_source source, const char *title)
 {
@@ -16,7 +16,10 @@ static int run(tp_cli *c)
 {
     size_t n;
     const tp_rule *const *rules = tp_rules(&n);
-    (void)c;
+    if (c->markdown.len) {
+        tp_print_rules(stdout);
+        return TP_EXIT_OK;
+    }
     printf("proven for all sizes by lint and verify:\n");
     for (size_t i = 0; i < n; i++) { /* advice has the last codes */
         if (rules[i]->severity == TP_NOTE && (i == 0 || rules[i - 1]->severity != TP_NOTE))
@@ -29,4 +32,4 @@ static int run(tp_cli *c)
     return TP_EXIT_OK;
 }
 
-const tp_command tp_command_rules = {"rules", 'R', "", "list the rules", run};
+const tp_command tp_command_rules = {"rules", 'R', "[--markdown]", "list the rules", run};

@@ -1,0 +1,17 @@
+/* Texts that are made of the tables: of options, commands, rules, members of
+ * specs. Copies of some stand in docs/; a test compares them. */
+#ifndef TP_GENERATE_H
+#define TP_GENERATE_H
+
+#include <stdio.h>
+
+#include "cli/cli.h"
+
+void tp_print_man(FILE *out);             /* tileproof(1), in mdoc */
+void tp_print_rules(FILE *out);           /* docs/RULES.md */
+void tp_print_schema(FILE *out);          /* JSON Schema 2020-12 of specs */
+void tp_print_settings_schema(FILE *out); /* of .tileproof.json */
+/* False: no such shell. */
+bool tp_print_completion(tp_str shell, FILE *out);
+
+#endif

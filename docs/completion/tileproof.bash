@@ -1,0 +1,40 @@
+# bash completion of tileproof: made by `tileproof completion bash`
+_tileproof() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=
+    case $before in
+    --target) words=" tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none" ;;
+    --format) words=" concise full github gitlab html json jsonl junit markdown sarif sarif-full" ;;
+    --select) words=" TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604" ;;
+    --ignore) words=" TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604" ;;
+    explain) words=" TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604" ;;
+    esac
+    if [ -z "$words" ] && [ "$COMP_CWORD" -eq 1 ]; then
+        words=" baseline completion emit explain fmt import-jax judge kernels lint lsp man mutate primitives recheck rules run schema targets trace verify"
+    elif [ -z "$words" ] && [ "${word#-}" != "$word" ]; then
+        case ${COMP_WORDS[1]} in
+        baseline) words=" --target --select --ignore --rlimit --solvers --jobs --config --show-settings --help" ;;
+        completion) words=" --help" ;;
+        emit) words=" --help" ;;
+        explain) words=" --help" ;;
+        fmt) words=" --check --write --help" ;;
+        import-jax) words=" --help" ;;
+        judge) words=" --help" ;;
+        kernels) words=" --help" ;;
+        lint) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --unknown --rlimit --solvers --emit-smt2 --certificates --playback --jobs --max-memory --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
+        lsp) words=" --target --select --ignore --rlimit --config --show-settings --help" ;;
+        man) words=" --help" ;;
+        mutate) words=" --cases --box --seed --max-memory --config --show-settings --verbose --help" ;;
+        primitives) words=" --help" ;;
+        recheck) words=" --explain --help" ;;
+        rules) words=" --markdown --help" ;;
+        run) words=" --target --receipt --unchecked --seed --max-memory --max-steps --size --dtype --input --output --config --show-settings --color --quiet --help" ;;
+        schema) words=" --help" ;;
+        targets) words=" --help" ;;
+        trace) words=" --help" ;;
+        verify) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --receipt --unknown --rlimit --solvers --emit-smt2 --certificates --playback --jobs --cases --box --require --seed --max-memory --max-steps --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
+        esac
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+    [ -n "$words" ] || COMPREPLY=($(compgen -f -- "$word"))
+}
+complete -o filenames -F _tileproof tileproof

@@ -1,0 +1,211 @@
+#compdef tileproof
+# zsh completion of tileproof: made by `tileproof completion zsh`
+_tileproof() {
+  if (( CURRENT == 2 )); then
+    local -a commands=(
+      'baseline:record what is found now, or check that only that is found'
+      'completion:completion for a shell'
+      'emit:the kernel as Python for JAX'
+      'explain:why a rule exists, with a bad and a good example'
+      'fmt:print specs in canonical form'
+      'import-jax:specs of the pallas_calls that a Python function reaches'
+      'judge:who says what\: tileproof beside JAX and the TPU compiler'
+      'kernels:list the kernels of a folder (default\: examples)'
+      'lint:prove the static rules for all sizes; executes nothing'
+      'lsp:language server for editors, on standard input and output'
+      'man:the manual page'
+      'mutate:plant small defects in a kernel\: which rule or tier notices?'
+      'primitives:list the operations of the body'
+      'recheck:check certificates, or a receipt, again, without a solver'
+      'rules:list the rules'
+      'run:execute a verified kernel on your arrays, every access checked'
+      'schema:JSON Schema of specs, or of .tileproof.json'
+      'targets:list the chips'
+      'trace:run a Python script; specs of the pallas_calls that it makes'
+      'verify:lint, then execute against the naive reference'
+    )
+    _describe command commands
+    return
+  fi
+  local command=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $command in
+    baseline)
+      _arguments \
+        '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
+        '*--select[only these rules (comma separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--ignore[leave out these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
+        '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
+        '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
+        '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
+        '*--show-settings[print every setting and where it comes from; do nothing else]' \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    completion)
+      _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    emit)
+      _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    explain)
+      _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    fmt)
+      _arguments \
+        '*--check[only say whether the files are in canonical form]' \
+        '*--write[rewrite the files in place]' \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    import-jax)
+      _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    judge)
+      _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    kernels)
+      _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    lint)
+      _arguments \
+        '*--format[how to print findings\: full (default), concise, json, jsonl, html, markdown, sarif, sarif-full, github, gitlab, junit]:FORMAT:( concise full github gitlab html json jsonl junit markdown sarif sarif-full)' \
+        '*--output[write a report to a file, too; may be repeated]:FORMAT=PATH:_files' \
+        '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
+        '*--select[only these rules (comma separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--ignore[leave out these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--baseline[suppress the findings that this file lists (tileproof baseline write)]:FILE:_files' \
+        '*--changed-since[only specs that differ from this git revision, or are not tracked]:REV:_files' \
+        '*--fix[rewrite the specs with the fixes that were tried, each after a new check of all rules]' \
+        '*--diff[print what --fix would change, as a patch, and change nothing]' \
+        '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \
+        '*--unknown[what an undecided rule does\: fail, warn, ignore (lint warns, verify fails)]:POLICY:_files' \
+        '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
+        '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
+        '*--emit-smt2[write one SMT-LIB 2 file per obligation]:DIR:_files' \
+        '*--certificates[write every proof, for recheck]:FILE:_files' \
+        '*--playback[write failing cases\: json=FILE (entries of "cases"), npy=FOLDER (arrays for run)]:FORMAT=PATH:_files' \
+        '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
+        '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
+        '*--statistics[count what was decided, rule by rule]' \
+        '*--timings[how long each spec took, on standard error]' \
+        '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
+        '*--show-settings[print every setting and where it comes from; do nothing else]' \
+        '*--color[auto, always, never]:WHEN:_files' \
+        '*--quiet[findings only]' \
+        '*--verbose[tables, every case, what the prover did]' \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    lsp)
+      _arguments \
+        '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
+        '*--select[only these rules (comma separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--ignore[leave out these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
+        '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
+        '*--show-settings[print every setting and where it comes from; do nothing else]' \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    man)
+      _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    mutate)
+      _arguments \
+        '*--cases[generated cases per dtype combination (default 6)]:N:_files' \
+        '*--box[small shapes for the algebra of each dtype combination (default 8; 0\: none)]:N:_files' \
+        '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
+        '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
+        '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
+        '*--show-settings[print every setting and where it comes from; do nothing else]' \
+        '*--verbose[tables, every case, what the prover did]' \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    primitives)
+      _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    recheck)
+      _arguments \
+        '*--explain[print the proofs as text]' \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    rules)
+      _arguments \
+        '*--markdown[all of them with their explanations, as docs/RULES.md has them]' \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    run)
+      _arguments \
+        '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
+        '*--receipt[verify\: write what was established; run\: go by it instead of verifying first]:FILE:_files' \
+        '*--unchecked[run without a receipt and without verifying first]' \
+        '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
+        '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
+        '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
+        '*--size[a size that the arrays do not determine]:NAME=VALUE:_files' \
+        '*--dtype[a dtype parameter that the arrays do not determine]:NAME=DTYPE:_files' \
+        '*--input[an input array\: FILE.npy or FILE.safetensors#TENSOR]:NAME=FILE:_files' \
+        '*--output[where to write an output array]:NAME=FILE:_files' \
+        '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
+        '*--show-settings[print every setting and where it comes from; do nothing else]' \
+        '*--color[auto, always, never]:WHEN:_files' \
+        '*--quiet[findings only]' \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    schema)
+      _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    targets)
+      _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    trace)
+      _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    verify)
+      _arguments \
+        '*--format[how to print findings\: full (default), concise, json, jsonl, html, markdown, sarif, sarif-full, github, gitlab, junit]:FORMAT:( concise full github gitlab html json jsonl junit markdown sarif sarif-full)' \
+        '*--output[write a report to a file, too; may be repeated]:FORMAT=PATH:_files' \
+        '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
+        '*--select[only these rules (comma separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--ignore[leave out these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--baseline[suppress the findings that this file lists (tileproof baseline write)]:FILE:_files' \
+        '*--changed-since[only specs that differ from this git revision, or are not tracked]:REV:_files' \
+        '*--fix[rewrite the specs with the fixes that were tried, each after a new check of all rules]' \
+        '*--diff[print what --fix would change, as a patch, and change nothing]' \
+        '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \
+        '*--receipt[verify\: write what was established; run\: go by it instead of verifying first]:FILE:_files' \
+        '*--unknown[what an undecided rule does\: fail, warn, ignore (lint warns, verify fails)]:POLICY:_files' \
+        '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
+        '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
+        '*--emit-smt2[write one SMT-LIB 2 file per obligation]:DIR:_files' \
+        '*--certificates[write every proof, for recheck]:FILE:_files' \
+        '*--playback[write failing cases\: json=FILE (entries of "cases"), npy=FOLDER (arrays for run)]:FORMAT=PATH:_files' \
+        '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
+        '*--cases[generated cases per dtype combination (default 6)]:N:_files' \
+        '*--box[small shapes for the algebra of each dtype combination (default 8; 0\: none)]:N:_files' \
+        '*--require[evidence that must be reached\: algebra=E3, E4 or E6, rounding=E1, bits=E2]:LIST:_files' \
+        '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
+        '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
+        '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
+        '*--statistics[count what was decided, rule by rule]' \
+        '*--timings[how long each spec took, on standard error]' \
+        '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
+        '*--show-settings[print every setting and where it comes from; do nothing else]' \
+        '*--color[auto, always, never]:WHEN:_files' \
+        '*--quiet[findings only]' \
+        '*--verbose[tables, every case, what the prover did]' \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+  esac
+}
+_tileproof "$@"

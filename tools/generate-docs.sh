@@ -1,0 +1,12 @@
+#!/bin/sh
+# Writes what is made of the tables below a folder: generate-docs.sh TILEPROOF FOLDER
+set -eu
+tileproof=$1 to=$2
+mkdir -p "$to/docs/completion"
+"$tileproof" rules --markdown >"$to/docs/RULES.md"
+"$tileproof" schema >"$to/docs/spec.schema.json"
+"$tileproof" schema settings >"$to/docs/settings.schema.json"
+"$tileproof" man >"$to/docs/tileproof.1"
+for shell in bash zsh fish; do
+    "$tileproof" completion $shell >"$to/docs/completion/tileproof.$shell"
+done
