@@ -102,7 +102,7 @@ bool tp_violated(const tp_analysis *a, const char *rule, const tp_loc *at)
     return false;
 }
 
-static const tp_witness *make_witness(tp_analysis *a, const tp_claim *c, const int64_t *env)
+const tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64_t *env)
 {
     tp_witness *w = TP_NEW(a->arena, tp_witness);
     const tp_kernel *k = a->k;
@@ -205,7 +205,7 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
     if (d.verdict == TP_UNKNOWN)
         f->message = tp_message(a, "could not decide: %.*s", TP_FMT(c->proven));
     if (d.verdict == TP_VIOLATED) {
-        tp_witness *w = (tp_witness *)(uintptr_t)make_witness(a, c, d.env);
+        tp_witness *w = (tp_witness *)(uintptr_t)tp_make_witness(a, c, d.env);
         f->witness = w;
         tp_witness_tables(a, &reads, d.env, w);
         f->holds_when = tp_holds_when(a, c, d.env);

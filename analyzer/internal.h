@@ -73,6 +73,8 @@ tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c);
 /* Is there a proof of our own? Cheap: no search and no solver. */
 bool tp_claim_follows(tp_analysis *a, const tp_claim *c);
 tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env);
+/* Sizes, and with over_steps the step, of a counterexample. */
+const tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64_t *env);
 /* Advice: something that works and could be better. Never fails a run. */
 tp_finding *tp_advise(tp_analysis *a, tp_str subject, tp_loc loc, tp_str message, tp_str help);
 /* Was this rule violated so far, for this kernel (and this place; NULL: any)? */

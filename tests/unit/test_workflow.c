@@ -222,6 +222,55 @@ static void only_changed_specs_are_checked(void **state)
     expect_exit(&o, 2);
 }
 
+/* ---- two versions, a first one, other forms ---- */
+
+static void diff_tells_what_changed(void **state)
+{
+    place *p = *state;
+    put_spec(p, "a.tile.json", "", "");
+    put_spec(p, "b.tile.json", " + 1", "");
+    put_spec(p, "c.tile.json", " + 0 * N", "");
+    outcome o = RUN_IN(p->a, p->dir, "diff", "a.tile.json", "b.tile.json");
+    expect_exit(&o, 1);
+    assert_true(contains(o.out, "introduced: violated[TP101] operand `x` can be read outside dimension 0\n"));
+    assert_true(contains(o.out, "windows of `x`: [8] at (i) -> [8] at (i + 1): different, e.g. with N = 1\n"));
+    o = RUN_IN(p->a, p->dir, "diff", "b.tile.json", "a.tile.json");
+    expect_exit(&o, 0);
+    assert_true(contains(o.out, "fixed: violated[TP101]"));
+    o = RUN_IN(p->a, p->dir, "diff", "a.tile.json", "c.tile.json");
+    expect_exit(&o, 0);
+    assert_true(contains(o.out, "the same for all sizes\nthe same windows for all sizes of the old spec\n"));
+    o = RUN_IN(p->a, p->dir, "diff", "a.tile.json", "a.tile.json");
+    expect_exit(&o, 0);
+    assert_true(contains(o.out, "no verdict, window or bound changed"));
+    o = RUN_IN(p->a, p->dir, "diff", "a.tile.json");
+    expect_exit(&o, 2);
+}
+
+static void init_writes_two_specs(void **state)
+{
+    place *p = *state;
+    outcome o = RUN_IN(p->a, p->dir, "init", "mine");
+    expect_exit(&o, 0);
+    o = RUN_IN(p->a, p->dir, "verify", "-q", "mine.tile.jsonc");
+    expect_exit(&o, 0);
+    o = RUN_IN(p->a, p->dir, "lint", "-q", "mine_broken.tile.jsonc");
+    expect_exit(&o, 1);
+    assert_true(contains(o.out, "TP501"));
+    o = RUN_IN(p->a, p->dir, "init", "mine"); /* loses nothing */
+    expect_exit(&o, 2);
+    o = RUN_IN(p->a, p->dir, "init", "../x");
+    expect_exit(&o, 2);
+    o = RUN_IN(p->a, p->dir, "emit", "spec", "mine.tile.jsonc");
+    expect_exit(&o, 0);
+    put(p, "plain.tile.json", o.out.p, o.out.n);
+    o = RUN_IN(p->a, p->dir, "fmt", "--check", "plain.tile.json");
+    expect_exit(&o, 0);
+    o = RUN_IN(p->a, p->dir, "emit", "dot", "plain.tile.json");
+    expect_exit(&o, 0);
+    assert_true(contains(o.out, "\"x\" -> \"()\" [label=\"[256, 512] at (i, k)\"];"));
+}
+
 /* ---- what can go wrong outside ---- */
 
 static void closed_pipes_end_with_a_sentence(void **state)
@@ -346,6 +395,8 @@ int main(void)
         IN_PLACE(expected_findings_must_be_there),
         IN_PLACE(baseline_hides_what_it_knows),
         IN_PLACE(only_changed_specs_are_checked),
+        IN_PLACE(diff_tells_what_changed),
+        IN_PLACE(init_writes_two_specs),
         IN_PLACE(fixes_remove_findings),
         IN_PLACE(fixes_say_what_they_do),
         IN_PLACE(closed_pipes_end_with_a_sentence),
