@@ -41,7 +41,7 @@ CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 Q := $(if $(V),,@)
 
-.PHONY: corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz steady boxes cross-check mutants verdicts strict asan tsan bench docs install format clean help deps
+.PHONY: corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz fuzz-readers steady boxes cross-check mutants verdicts strict asan tsan bench docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -106,6 +106,28 @@ $(BUILD)/tests/%.o: tests/unit/%.c | $(REGISTRIES)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/internal.a
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(BUILD)/internal.a -lcmocka -lmpfr $(LDLIBS_ALL)
 
+# the program without its main, for the readers
+$(BUILD)/program.a: $(filter-out $(BUILD)/cli/main.o,$(CLI_OBJ)) $(BUILD)/cli/commands.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/tests/readers.o: tests/fuzz/readers.c | $(REGISTRIES)
+	@mkdir -p $(@D)
+	@echo "  TEST $<"
+	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
+
+$(BUILD)/tests/test_fuzz: $(BUILD)/tests/test_fuzz.o $(BUILD)/tests/readers.o $(BUILD)/program.a $(BUILD)/internal.a
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka $(LDLIBS_ALL)
+
+# coverage-guided: make fuzz-readers TIME=seconds of each (clang with its runtime)
+FLAGS_fuzzer := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+TIME ?= 60
+build/fuzzer/fuzz: tests/fuzz/fuzz.c build/fuzzer/tests/readers.o build/fuzzer/program.a build/fuzzer/internal.a
+	$(Q)clang -std=c11 $(FLAGS_fuzzer) -fsanitize=fuzzer -I. -o $@ $^ $(LDLIBS_ALL) -pthread
+
+fuzz-readers: ## every reader under libFuzzer: TIME= seconds of each
+	@$(MAKE) --no-print-directory MODE=fuzzer CC=clang build/fuzzer/fuzz
+	@tools/fuzz-readers.sh build/fuzzer/fuzz $(TIME)
+
 $(BUILD)/tests/faults.so: tests/unit/shim/faults.c
 	@mkdir -p $(@D)
 	@echo "  TEST $@"
@@ -167,7 +189,7 @@ mutants: all ## are the tests strong enough? plant 200 defects into rules and pr
 	@tools/mutants.py --count $(COUNT) --seed $(SEED)
 COUNT ?= 200
 
-test-all: test strict asan tsan test-jax corpus steady boxes fuzz cross-check mutation-score mutants ## everything, long ones included
+test-all: test strict asan tsan test-jax corpus steady boxes fuzz fuzz-readers cross-check mutation-score mutants ## everything, long ones included
 
 mutation-score: all ## small defects planted in every gallery kernel: who notices? (half an hour)
 	@build/tileproof mutate $$(ls examples/*/*.tile.json | grep -v /broken/)

@@ -5,29 +5,15 @@
 
 #include "cli/cli.h"
 
-#define X(name) extern const tp_command tp_command_##name;
-#include "commands.inc"
-#undef X
-
-static const tp_command *const COMMANDS[] = {
-#define X(name) &tp_command_##name,
-#include "commands.inc"
-#undef X
-};
-
-const tp_command *const *tp_commands(size_t *n)
-{
-    *n = sizeof COMMANDS / sizeof *COMMANDS;
-    return COMMANDS;
-}
-
 static void print_overview(FILE *out)
 {
     fprintf(out,
             "tileproof %s: a verifier for tiled kernel specs\n\nusage: tileproof COMMAND [OPTIONS] [ARGUMENTS]\n\n",
             TP_VERSION);
-    for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++)
-        fprintf(out, "  %-12s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
+    size_t n;
+    const tp_command *const *commands = tp_commands(&n);
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(out, "\nexit codes: 0 fine, 1 a rule is violated or a result differs, 2 usage,\n"
                  "            3 an input cannot be read or is not a valid spec, 4 only unknowns, 5 internal error\n"
                  "`tileproof COMMAND --help` lists the options.\n");
@@ -42,10 +28,12 @@ typedef struct invocation {
 
 static int unknown_command(const char *name)
 {
-    tp_str names[sizeof COMMANDS / sizeof *COMMANDS];
-    for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++)
-        names[i] = tp_str_c(COMMANDS[i]->name);
-    tp_str near = tp_nearest(tp_str_c(name), names, sizeof COMMANDS / sizeof *COMMANDS);
+    tp_str names[64];
+    size_t n, count = 0;
+    const tp_command *const *commands = tp_commands(&n);
+    for (; count < n && count < sizeof names / sizeof *names; count++)
+        names[count] = tp_str_c(commands[count]->name);
+    tp_str near = tp_nearest(tp_str_c(name), names, count);
     if (near.n)
         return tp_usage_error("there is no command `%s`; did you mean `%.*s`?", name, TP_FMT(near));
     return tp_usage_error("there is no command `%s`; `tileproof --help` lists them", name);
@@ -64,10 +52,11 @@ static void dispatch(void *arg)
         printf("tileproof %s\n", TP_VERSION);
         return;
     }
-    const tp_command *cmd = NULL;
-    for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++)
-        if (strcmp(COMMANDS[i]->name, name) == 0)
-            cmd = COMMANDS[i];
+    size_t n;
+    const tp_command *const *commands = tp_commands(&n), *cmd = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            cmd = commands[i];
     if (!cmd) {
         v->exit_code = unknown_command(name);
         return;

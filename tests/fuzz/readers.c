@@ -1,0 +1,195 @@
+#define _GNU_SOURCE
+#include "tests/fuzz/readers.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/tensor.h"
+#include "cli/check.h"
+#include "kernels/receipt.h"
+#include "lsp/lsp.h"
+#include "smt/certificates.h"
+#include "spec/format.h"
+
+typedef struct input {
+    tp_arena *arena;
+    tp_source source;
+    tp_ctx ctx;
+    void (*body)(struct input *in);
+} input;
+
+static void call(void *arg)
+{
+    input *in = arg;
+    in->body(in);
+}
+
+/* With an arena and a source of its own. */
+static void with_text(const uint8_t *bytes, size_t n, const char *path, void (*body)(input *in))
+{
+    input in = {.arena = tp_arena_new((size_t)256 << 20), .body = body};
+    if (!in.arena)
+        return;
+    in.source = (tp_source){tp_str_c(path), {(const char *)bytes, n}};
+    in.ctx = (tp_ctx){.arena = in.arena, .source = &in.source};
+    tp_try(in.arena, call, &in);
+    tp_arena_free(in.arena);
+}
+
+/* With a file of that content; the same file each time. */
+static const char *file_of(const uint8_t *bytes, size_t n, const char *suffix)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "/dev/shm/tileproof-fuzz-%d%s", (int)getpid(), suffix);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (fd < 0 || write(fd, bytes, n) != (ssize_t)n)
+        abort();
+    close(fd);
+    return path;
+}
+
+/* ---- specs: JSON, names, expressions, statements, canonical form ---- */
+
+static void spec(input *in)
+{
+    tp_load_options o = {0};
+    tp_spec *s;
+    if (tp_spec_load(&in->ctx, &o, &s) != TP_OK)
+        return;
+    tp_buf b = {.arena = in->arena};
+    tp_spec_format(&in->ctx, s->doc, &b);
+}
+
+static void read_spec(const uint8_t *bytes, size_t n)
+{
+    with_text(bytes, n, "x.tile.json", spec);
+}
+
+static void read_commented_spec(const uint8_t *bytes, size_t n)
+{
+    with_text(bytes, n, "x.tile.jsonc", spec);
+}
+
+/* ---- arrays ---- */
+
+static void read_tensor(const uint8_t *bytes, size_t n, const char *suffix, const char *part)
+{
+    tp_arena *a = tp_arena_new((size_t)256 << 20);
+    tp_tensor t;
+    tp_str why;
+    const char *path = file_of(bytes, n, suffix);
+    tp_tensor_read(a, tp_printf(a, "%s%s", path, part), TP_BF16, &t, &why);
+    unlink(path);
+    tp_arena_free(a);
+}
+
+static void read_npy(const uint8_t *bytes, size_t n)
+{
+    read_tensor(bytes, n, ".npy", "");
+}
+
+static void read_safetensors(const uint8_t *bytes, size_t n)
+{
+    read_tensor(bytes, n, ".safetensors", "#x");
+}
+
+/* ---- receipts, certificates, baselines, settings ---- */
+
+static void receipt(input *in)
+{
+    tp_receipt_read(&in->ctx);
+}
+
+static void read_receipt(const uint8_t *bytes, size_t n)
+{
+    with_text(bytes, n, "r.json", receipt);
+}
+
+static void certificate(input *in)
+{
+    tp_str why;
+    tp_certificate c = tp_certificate_read(&in->ctx);
+    tp_buf text = {.arena = in->arena};
+    if (c.proof)
+        tp_check_proof(in->arena, c.exprs, &c.obligation, c.proof, &why, &text);
+}
+
+static void read_certificate(const uint8_t *bytes, size_t n)
+{
+    with_text(bytes, n, "c", certificate);
+}
+
+typedef struct config_call {
+    tp_cli cli;
+    const char *path;
+} config_call;
+
+static void settings(void *arg)
+{
+    config_call *c = arg;
+    char option[] = "--config", path[64];
+    snprintf(path, sizeof path, "%s", c->path);
+    char *argv[] = {option, path};
+    size_t n;
+    const tp_command *const *commands = tp_commands(&n);
+    for (size_t i = 0; i < n; i++)
+        if (commands[i]->letter == 'l')
+            tp_read_settings(&c->cli, commands[i], 2, argv);
+}
+
+static void baseline(void *arg)
+{
+    config_call *c = arg;
+    tp_baseline b = {0};
+    tp_baseline_read(&c->cli, c->path, &b);
+}
+
+static void with_file(const uint8_t *bytes, size_t n, void (*body)(void *arg))
+{
+    config_call c = {.cli = {.arena = tp_arena_new((size_t)256 << 20)}, .path = file_of(bytes, n, ".json")};
+    tp_try(c.cli.arena, body, &c);
+    unlink(c.path);
+    tp_arena_free(c.cli.arena);
+}
+
+static void read_settings(const uint8_t *bytes, size_t n)
+{
+    with_file(bytes, n, settings);
+}
+
+static void read_baseline(const uint8_t *bytes, size_t n)
+{
+    with_file(bytes, n, baseline);
+}
+
+/* ---- the language server: whatever a client may send ---- */
+
+static void read_messages(const uint8_t *bytes, size_t n)
+{
+    const char *path = file_of(bytes, n, ".lsp");
+    int in = open(path, O_RDONLY), out = open("/dev/null", O_WRONLY);
+    tp_check_settings s;
+    const tp_rule *none = NULL;
+    tp_check_defaults(&s, false);
+    s.analysis.only = &none; /* the reader, not the prover */
+    s.analysis.nonly = 0;
+    tp_lsp_serve(in, out, &s);
+    close(in);
+    close(out);
+    unlink(path);
+}
+
+const tp_reader_row *tp_fuzz_readers(size_t *n)
+{
+    static const tp_reader_row ROWS[] = {
+        {"spec", read_spec},         {"jsonc", read_commented_spec},
+        {"npy", read_npy},           {"safetensors", read_safetensors},
+        {"receipt", read_receipt},   {"certificate", read_certificate},
+        {"baseline", read_baseline}, {"settings", read_settings},
+        {"lsp", read_messages},
+    };
+    *n = sizeof ROWS / sizeof *ROWS;
+    return ROWS;
+}
