@@ -2,11 +2,18 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 typedef struct chunk {
     struct chunk *next;
     size_t size, used;
 } chunk;
+
+typedef struct mapping {
+    struct mapping *next; /* in the arena itself */
+    void *at;
+    size_t size;
+} mapping;
 
 typedef struct catcher {
     struct catcher *outer;
@@ -16,6 +23,7 @@ typedef struct catcher {
 
 struct tp_arena {
     chunk *chunks;
+    mapping *mappings;
     size_t limit, used;
     catcher *top;
     tp_arena *parent, *children, *sibling;
@@ -47,6 +55,20 @@ void tp_arena_set_limit(tp_arena *a, size_t limit)
     a->limit = limit;
 }
 
+void tp_arena_adopt(tp_arena *a, void *at, size_t size)
+{
+    mapping *m = tp_alloc(a, sizeof *m);
+    *m = (mapping){a->mappings, at, size};
+    a->mappings = m;
+}
+
+static void unmap_all(tp_arena *a)
+{
+    for (mapping *m = a->mappings; m; m = m->next)
+        munmap(m->at, m->size);
+    a->mappings = NULL;
+}
+
 void tp_arena_free(tp_arena *a)
 {
     if (!a)
@@ -58,6 +80,7 @@ void tp_arena_free(tp_arena *a)
             *p = a->sibling;
             break;
         }
+    unmap_all(a);
     for (chunk *c = a->chunks, *next; c; c = next) {
         next = c->next;
         free(c);
@@ -67,6 +90,7 @@ void tp_arena_free(tp_arena *a)
 
 void tp_arena_clear(tp_arena *a)
 {
+    unmap_all(a);
     chunk *keep = a->chunks;
     for (chunk *c = keep ? keep->next : NULL, *next; c; c = next) {
         next = c->next;

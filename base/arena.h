@@ -23,6 +23,8 @@ tp_arena *tp_arena_child(tp_arena *parent);
 /* Let the arena hold at most `limit` bytes (0: no limit). */
 void tp_arena_set_limit(tp_arena *a, size_t limit);
 void tp_arena_free(tp_arena *a);
+/* munmap() these bytes when the arena is freed. */
+void tp_arena_adopt(tp_arena *a, void *at, size_t size);
 /* Forget everything allocated so far; the memory is used again. */
 void tp_arena_clear(tp_arena *a);
 

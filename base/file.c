@@ -91,13 +91,9 @@ tp_status tp_map_file(tp_arena *a, const char *path, tp_str *out, tp_str *why)
             *out = (tp_str){p, (size_t)st.st_size};
     }
     close(fd);
+    if (out->n)
+        tp_arena_adopt(a, (void *)(uintptr_t)out->p, out->n);
     return s;
-}
-
-void tp_unmap_file(tp_str mapped)
-{
-    if (mapped.p)
-        munmap((void *)(uintptr_t)mapped.p, mapped.n);
 }
 
 static bool write_all(int fd, tp_str s)

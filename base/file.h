@@ -9,10 +9,9 @@
  * one sentence. */
 tp_status tp_read_file(tp_arena *a, const char *path, size_t limit, tp_str *out, tp_str *why);
 
-/* Map a file read-only. Unmap with tp_unmap_file(). An empty file maps to
+/* Map a file read-only, as long as the arena lives. An empty file maps to
  * {NULL, 0}. */
 tp_status tp_map_file(tp_arena *a, const char *path, tp_str *out, tp_str *why);
-void tp_unmap_file(tp_str mapped);
 
 /* Write `n` pieces to `path` through a temporary file beside it and rename:
  * readers see the old content or the new one, never half of it. */

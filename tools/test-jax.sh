@@ -21,6 +21,7 @@ fi
 code=0
 "$venv/bin/python" tests/jax/semantics.py || code=1
 "$venv/bin/python" tests/jax/arrays.py || code=1
+"$venv/bin/python" tests/jax/integrations.py || code=1
 "$venv/bin/python" tests/jax/schema.py || code=1
 "$venv/bin/python" tests/jax/reports.py || code=1
 export JAX_PLATFORMS=cpu

@@ -90,7 +90,6 @@ static int check_file(tp_cli *c, tp_str path)
         good = check_line(c, path, ++number, (tp_str){n ? text.p + from : "", n}, &t);
         from += n + 1;
     }
-    tp_unmap_file(text);
     if (!good)
         return TP_EXIT_INPUT;
     printf("%.*s: %u certificate%s accepted, %u refused", TP_FMT(path), t.accepted, t.accepted == 1 ? "" : "s",
@@ -111,7 +110,6 @@ static bool is_receipt(tp_cli *c, tp_str path)
         return false; /* said when it is read */
     size_t n = text.n < 200 ? text.n : 200;
     bool yes = text.n && memmem(text.p, n, "\"tileproof_receipt\"", 19);
-    tp_unmap_file(text);
     return yes;
 }
 
