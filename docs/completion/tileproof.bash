@@ -9,15 +9,17 @@ _tileproof() {
     explain) words=" TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604" ;;
     esac
     if [ -z "$words" ] && [ "$COMP_CWORD" -eq 1 ]; then
-        words=" baseline completion emit explain fmt import-jax judge kernels lint lsp man mutate primitives recheck rules run schema targets trace verify"
+        words=" baseline completion diff emit explain fmt import-jax init judge kernels lint lsp man mutate primitives recheck rules run schema targets trace verify"
     elif [ -z "$words" ] && [ "${word#-}" != "$word" ]; then
         case ${COMP_WORDS[1]} in
         baseline) words=" --target --select --ignore --rlimit --solvers --jobs --config --show-settings --help" ;;
         completion) words=" --help" ;;
+        diff) words=" --target --select --ignore --rlimit --solvers --config --show-settings --help" ;;
         emit) words=" --help" ;;
         explain) words=" --help" ;;
         fmt) words=" --check --write --help" ;;
         import-jax) words=" --help" ;;
+        init) words=" --help" ;;
         judge) words=" --help" ;;
         kernels) words=" --help" ;;
         lint) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --unknown --rlimit --solvers --emit-smt2 --certificates --playback --jobs --max-memory --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;

@@ -5,10 +5,12 @@ _tileproof() {
     local -a commands=(
       'baseline:record what is found now, or check that only that is found'
       'completion:completion for a shell'
-      'emit:the kernel as Python for JAX'
+      'diff:verdicts introduced and fixed, memory, windows; exit 1 if any is introduced'
+      'emit:the kernel as Python for JAX, as canonical JSON, as a graph'
       'explain:why a rule exists, with a bad and a good example'
       'fmt:print specs in canonical form'
       'import-jax:specs of the pallas_calls that a Python function reaches'
+      'init:write a spec to start from, and a broken twin'
       'judge:who says what\: tileproof beside JAX and the TPU compiler'
       'kernels:list the kernels of a folder (default\: examples)'
       'lint:prove the static rules for all sizes; executes nothing'
@@ -47,6 +49,17 @@ _tileproof() {
       _arguments \
         '*--help[help for the command]' \
         '*:file:_files' ;;
+    diff)
+      _arguments \
+        '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
+        '*--select[only these rules (comma separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--ignore[leave out these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
+        '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
+        '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
+        '*--show-settings[print every setting and where it comes from; do nothing else]' \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
     emit)
       _arguments \
         '*--help[help for the command]' \
@@ -62,6 +75,10 @@ _tileproof() {
         '*--help[help for the command]' \
         '*:file:_files' ;;
     import-jax)
+      _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    init)
       _arguments \
         '*--help[help for the command]' \
         '*:file:_files' ;;
