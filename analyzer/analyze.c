@@ -404,7 +404,7 @@ tp_analysis *tp_analysis_begin(tp_arena *arena, const tp_kernel *k, const tp_ana
     a->work = tp_arena_child(arena);
     prover.smt2_name = tp_printf(a->work, "%.*s-%.*s", TP_FMT(k->name), TP_FMT(tp_dtypes_text(k))).p;
     a->prover = tp_prover_new(a->work, a->p, &prover);
-    a->quick = tp_prover_new(a->work, a->p, &(tp_prover_options){.only_proof = true});
+    a->quick = tp_prover_new(a->work, a->p, &(tp_prover_options){.only_proof = true, .cache = o->prover.cache});
     set_up_domain(a);
     return a;
 }

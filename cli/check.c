@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "cli/receipt.h"
+#include "smt/cache.h"
 #include "smt/certificates.h"
 
 /* False after a message. */
@@ -72,6 +73,30 @@ static void print_timings(const tp_report *report)
     fprintf(stderr, "%9.1f ms  all specs, added up\n", sum);
 }
 
+enum { MAX_CACHE = 256 << 20 };
+
+static void open_cache(tp_cli *c, tp_check_run *run)
+{
+    tp_str text, why;
+    if (tp_map_file(c->arena, tp_cstr(c->arena, tp_option(&c->cache, "")), &text, &why) != TP_OK || text.n > MAX_CACHE)
+        text = (tp_str){NULL, 0}; /* there is none yet, or it is time for a new one */
+    run->cache = tp_cache_new(c->arena, text);
+    run->s.analysis.prover.cache = run->cache;
+}
+
+/* A cache that cannot be written is no reason to fail. */
+static void close_cache(tp_cli *c, tp_check_run *run)
+{
+    tp_str text = tp_cache_text(run->cache, c->arena), why;
+    if (text.n && tp_write_file(c->arena, tp_cstr(c->arena, tp_option(&c->cache, "")), &text, 1, &why) != TP_OK)
+        fprintf(stderr, "tileproof: --cache: %.*s\n", TP_FMT(why));
+    if (c->timings.len) {
+        tp_cache_counts n = tp_cache_count(run->cache);
+        fprintf(stderr, "cache: %u entries, %u used, %u refused, %u new\n", n.entries, n.hits, n.refused, n.learned);
+    }
+    tp_cache_free(run->cache);
+}
+
 int tp_check_begin(tp_cli *c, bool execute, tp_check_run *run)
 {
     tp_strings paths = {0};
@@ -86,6 +111,8 @@ int tp_check_begin(tp_cli *c, bool execute, tp_check_run *run)
         if (c->certificates.len)
             run->jobs[i].certificates = tp_certificates_new(run->jobs[i].arena);
     }
+    if (c->cache.len)
+        open_cache(c, run);
     if (!tp_check_all(c, run, &paths))
         tp_leave(c->arena, TP_E_MEMORY);
     for (uint32_t i = 0; i < paths.len; i++) {
@@ -95,8 +122,10 @@ int tp_check_begin(tp_cli *c, bool execute, tp_check_run *run)
     return TP_EXIT_OK;
 }
 
-void tp_check_end(tp_check_run *run)
+void tp_check_end(tp_cli *c, tp_check_run *run)
 {
+    if (run->cache)
+        close_cache(c, run);
     for (uint32_t i = 0; i < run->njobs; i++)
         tp_job_free(&run->jobs[i]);
 }
@@ -133,7 +162,7 @@ int tp_check_specs(tp_cli *c, bool execute)
     bool fixed = tp_write_fixes(c, &run);
     if (run.fix == TP_FIX_SHOW) {
         code = tp_report_exit_code(report);
-        tp_check_end(&run);
+        tp_check_end(c, &run);
         return code;
     }
     run.format->write(report, stdout);
@@ -155,6 +184,6 @@ int tp_check_specs(tp_cli *c, bool execute)
     else if (c->receipt.len)
         fprintf(stderr, "tileproof: no receipt was written: the kernel is not verified\n");
     wrote &= c->certificates.len == 0 || write_certificates(c, run.jobs, run.njobs);
-    tp_check_end(&run);
+    tp_check_end(c, &run);
     return wrote && fixed ? code : TP_EXIT_INTERNAL;
 }

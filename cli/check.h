@@ -13,12 +13,13 @@ typedef struct tp_check_run {
     tp_report report;
     tp_job *jobs;
     uint32_t njobs;
+    struct tp_cache *cache; /* NULL: none */
 } tp_check_run;
 /* check_settings.c: false after a message. */
 bool tp_check_read_settings(tp_cli *c, bool execute, tp_check_run *run);
 /* check.c: an exit code, not 0 after a message. */
 int tp_check_begin(tp_cli *c, bool execute, tp_check_run *run);
-void tp_check_end(tp_check_run *run);
+void tp_check_end(tp_cli *c, tp_check_run *run);
 
 /* workers.c: all jobs, run->threads at a time; how far it is shows on a terminal. False when memory ran out. */
 bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths);

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <time.h>
 
+#include "smt/cache.h"
 #include "smt/certificates.h"
 #include "smt/internal.h"
 #include "spec/kernel.h"
@@ -290,13 +291,10 @@ static tp_decision checked(tp_prover *v, splitter *s, tp_decision d)
     return d;
 }
 
-tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
+static tp_decision decide_anew(tp_prover *v, const tp_obligation *o)
 {
-    double start = now_ms();
     splitter s = {.v = v, .o = o, .nsyms = tp_sym_count(v->p)};
     uint32_t cases = 1;
-    v->stats.obligations++;
-
     s.with = TP_NEWN(v->arena, tp_expr, s.nsyms);
     for (uint32_t i = 0; i < o->nvars && s.nsplit < 16; i++)
         if (o->vars[i].choices && cases * o->vars[i].nchoices <= MAX_SPLIT && tp_concerns(v, o, o->vars[i].sym)) {
@@ -304,12 +302,43 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
             s.split[s.nsplit++] = i;
         }
     tp_decision d = checked(v, &s, decide_split(&s, 0));
-    v->stats.certified += d.verdict == TP_PROVEN && d.grade == TP_GRADE_CERT;
     for (uint32_t i = 0; d.verdict == TP_VIOLATED && i < o->nvars; i++) /* choices nobody mentioned */
         if (o->vars[i].choices && d.env[o->vars[i].sym] == 0)
             d.env[o->vars[i].sym] = o->vars[i].choices[0];
     if (d.verdict == TP_VIOLATED && !tp_refutes(v, o, d.env)) /* of the obligation as it was given */
         d = (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("a counterexample was lost in rewriting")};
+    return d;
+}
+
+/* Files of obligations and proofs are of what was done, not of what was remembered. */
+static bool remembers(const tp_prover *v)
+{
+    return v->o.cache && !v->o.smt2_dir && !v->o.certificates && !v->o.only_solver;
+}
+
+static tp_decision decide_or_remember(tp_prover *v, const tp_obligation *o)
+{
+    tp_decision d;
+    tp_buf key = {.arena = tp_arena_child(v->arena)};
+    bool keyed = tp_cache_key(v, o, &key);
+    tp_arena_clear(v->scratch);
+    bool known = keyed && tp_cache_find(v, o, tp_buf_view(&key), &d);
+    tp_arena_clear(v->scratch);
+    if (!known)
+        d = decide_anew(v, o);
+    if (keyed && !known)
+        tp_cache_learn(v, o, tp_buf_view(&key), &d);
+    tp_arena_clear(v->scratch);
+    tp_arena_free(key.arena);
+    return d;
+}
+
+tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
+{
+    double start = now_ms();
+    v->stats.obligations++;
+    tp_decision d = remembers(v) ? decide_or_remember(v, o) : decide_anew(v, o);
+    v->stats.certified += d.verdict == TP_PROVEN && d.grade == TP_GRADE_CERT;
     v->stats.unknown += d.verdict == TP_UNKNOWN;
     if (v->o.smt2_dir)
         tp_emit_smt2(v, o, v->o.smt2_dir,

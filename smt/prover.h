@@ -69,6 +69,7 @@ typedef struct tp_prover_options {
     bool only_solver;                     /* skip the exact proof (tests) */
     struct tp_times *times;               /* receives the time of each obligation (bench); NULL: none */
     struct tp_certificates *certificates; /* receives every proof; NULL: none */
+    struct tp_cache *cache;               /* what was decided before (smt/cache.h); NULL: none */
 } tp_prover_options;
 
 typedef struct tp_prover_stats {

@@ -30,7 +30,7 @@ static int run(tp_cli *c)
         if (stale && code == TP_EXIT_OK)
             code = TP_EXIT_VIOLATED;
     }
-    tp_check_end(&r);
+    tp_check_end(c, &r);
     return code;
 }
 

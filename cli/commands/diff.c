@@ -159,7 +159,7 @@ static int run(tp_cli *c)
         compare(&d);
         code = d.introduced ? TP_EXIT_VIOLATED : TP_EXIT_OK;
     }
-    tp_check_end(&r);
+    tp_check_end(c, &r);
     return code;
 }
 

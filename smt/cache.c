@@ -1,0 +1,279 @@
+#include "smt/cache.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "smt/certificates.h"
+#include "smt/internal.h"
+
+/* Raised when keys or entries come to mean something else. */
+#define HEADER "tileproof cache 1\n"
+
+enum { UNTRIED, GOOD, BAD };
+
+typedef struct entry {
+    tp_str key;     /* canonical text, in hexadecimal digits */
+    tp_str payload; /* 'c' certificate, 'w' values of the variables, 'u' no proof was found */
+    atomic_int state;
+} entry;
+
+struct tp_cache {
+    tp_arena *arena; /* its own */
+    tp_str text;
+    tp_map map; /* key -> number of the entry, from 1; read only after tp_cache_new() */
+    entry *entries;
+    uint32_t n;
+    pthread_mutex_t learning;
+    tp_map learned; /* keys, so that nothing is written twice */
+    tp_buf more;
+    uint32_t nlearned;
+    atomic_uint hits, refused;
+};
+
+/* ---- canonical text ---- */
+
+typedef struct keyer {
+    tp_prover *v;
+    const tp_obligation *o;
+    tp_buf *out;
+    TP_VEC(uint32_t) number; /* by expression, 0: not yet */
+    uint32_t n;
+    bool failed;
+} keyer;
+
+static void put(keyer *k, int64_t value)
+{
+    uint64_t u = ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
+    static const char DIGITS[] = "0123456789abcdef";
+    char text[24];
+    size_t n = 0;
+    do { /* base 8, the fourth bit says that more follows */
+        text[n++] = DIGITS[(u & 7) | (u > 7 ? 8 : 0)];
+        u >>= 3;
+    } while (u);
+    tp_buf_add(k->out, text, n);
+}
+
+static int64_t variable(keyer *k, uint32_t sym)
+{
+    for (uint32_t i = 0; i < k->o->nvars; i++)
+        if (k->o->vars[i].sym == sym)
+            return i;
+    k->failed = true; /* a symbol without bounds */
+    return 0;
+}
+
+/* Writes a node after its operands; its number. */
+static uint32_t node(keyer *k, tp_expr e)
+{
+    if (!e.id || k->failed)
+        return 0;
+    while (k->number.len <= e.id)
+        tp_push(k->v->scratch, k->number, 0);
+    if (k->number.at[e.id])
+        return k->number.at[e.id];
+    const tp_expr_node n = *tp_expr_get(k->v->p, e);
+    if (n.op == TP_E_READ)
+        k->failed = true;
+    uint32_t a = node(k, n.a), b = node(k, n.b), c = node(k, n.c);
+    put(k, n.op);
+    put(k, a);
+    put(k, b);
+    put(k, c);
+    put(k, n.op == TP_E_SYM ? variable(k, (uint32_t)n.value) : n.value);
+    return k->number.at[e.id] = ++k->n;
+}
+
+bool tp_cache_key(tp_prover *v, const tp_obligation *o, tp_buf *key)
+{
+    keyer k = {.v = v, .o = o, .out = key};
+    /* what else decides the answer */
+    put(&k, v->o.only_proof);
+    put(&k, v->o.no_z3);
+    put(&k, v->o.no_solver);
+    put(&k, v->o.second != NULL);
+    put(&k, (int64_t)v->o.rlimit);
+    put(&k, o->nvars);
+    for (uint32_t i = 0; i < o->nvars; i++) {
+        const tp_var *x = &o->vars[i];
+        uint32_t lo = node(&k, x->lo), hi = node(&k, x->hi);
+        put(&k, lo);
+        put(&k, hi);
+        put(&k, x->multiple_of);
+        put(&k, x->nchoices);
+        for (uint32_t c = 0; c < x->nchoices; c++)
+            put(&k, x->choices[c]);
+    }
+    put(&k, o->npremises);
+    for (uint32_t i = 0; i < o->npremises; i++)
+        put(&k, node(&k, o->premises[i]));
+    put(&k, node(&k, o->goal));
+    return !k.failed;
+}
+
+/* ---- the file ---- */
+
+tp_cache *tp_cache_new(tp_arena *a, tp_str text)
+{
+    static const size_t HEAD = sizeof HEADER - 1;
+    tp_cache *c = TP_NEW(a, tp_cache);
+    c->arena = tp_arena_child(a);
+    c->more.arena = c->arena;
+    pthread_mutex_init(&c->learning, NULL);
+    if (text.n < HEAD || memcmp(text.p, HEADER, HEAD) != 0)
+        return c;
+    c->text = text;
+    uint32_t lines = 0;
+    for (size_t i = 0; i < text.n; i++)
+        lines += text.p[i] == '\n';
+    c->entries = TP_NEWN(c->arena, entry, lines);
+    for (size_t at = HEAD; at < text.n;) {
+        const char *end = memchr(text.p + at, '\n', text.n - at);
+        size_t n = end ? (size_t)(end - text.p) - at : text.n - at;
+        const char *blank = end ? memchr(text.p + at, ' ', n) : NULL;
+        if (blank && (size_t)(blank - text.p) + 1 < at + n) { /* else the line was cut off */
+            tp_str key = {text.p + at, (size_t)(blank - text.p) - at};
+            if (!tp_map_get(&c->map, key)) {
+                entry *e = &c->entries[c->n++];
+                e->key = key;
+                e->payload = (tp_str){blank + 1, n - key.n - 1};
+                tp_map_set(c->arena, &c->map, key, c->n);
+            }
+        }
+        at += n + 1;
+    }
+    return c;
+}
+
+void tp_cache_free(tp_cache *c)
+{
+    pthread_mutex_destroy(&c->learning);
+    tp_arena_free(c->arena);
+}
+
+tp_str tp_cache_text(tp_cache *c, tp_arena *a)
+{
+    tp_buf b = {.arena = a};
+    if (!c->nlearned)
+        return (tp_str){NULL, 0};
+    tp_buf_str(&b, c->text.n ? c->text : TP_S(HEADER));
+    if (b.p[b.n - 1] != '\n')
+        tp_buf_c(&b, "\n");
+    tp_buf_str(&b, tp_buf_view(&c->more));
+    return tp_buf_view(&b);
+}
+
+tp_cache_counts tp_cache_count(const tp_cache *c)
+{
+    return (tp_cache_counts){c->n, c->hits, c->nlearned, c->refused};
+}
+
+/* ---- belief ---- */
+
+typedef struct belief {
+    tp_prover *v;
+    tp_str key, payload;
+    bool good;
+} belief;
+
+/* A pool of its own: the entry's expressions have nothing to do with ours. */
+static void check_certificate(void *arg)
+{
+    belief *b = arg;
+    tp_source source = {TP_S("cache"), {b->payload.p + 1, b->payload.n - 1}};
+    tp_arena *a = tp_arena_child(b->v->scratch);
+    tp_ctx ctx = {.arena = a, .source = &source};
+    tp_certificate k = tp_certificate_read(&ctx);
+    tp_prover reader = {.arena = a, .scratch = a, .p = k.exprs, .o = b->v->o};
+    tp_buf key = {.arena = a};
+    b->good = k.proof && tp_cache_key(&reader, &k.obligation, &key) && tp_str_eq(tp_buf_view(&key), b->key) &&
+              tp_check_proof(a, k.exprs, &k.obligation, k.proof, NULL, NULL);
+}
+
+static bool believe(tp_prover *v, tp_cache *c, entry *e)
+{
+    int state = e->state;
+    if (state == UNTRIED) {
+        belief b = {v, e->key, e->payload, false};
+        bool read = tp_try(v->scratch, check_certificate, &b) == TP_OK;
+        state = read && b.good ? GOOD : BAD;
+        e->state = state;
+        c->refused += state == BAD;
+    }
+    return state == GOOD;
+}
+
+static bool read_case(tp_prover *v, const tp_obligation *o, tp_str payload, tp_decision *d)
+{
+    int64_t *env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p));
+    const char *p = tp_cstr(v->scratch, (tp_str){payload.p + 1, payload.n - 1});
+    for (uint32_t i = 0; i < o->nvars; i++) {
+        char *end;
+        env[o->vars[i].sym] = strtoll(p, &end, 10);
+        if (end == p)
+            return false;
+        p = end;
+    }
+    *d = (tp_decision){.verdict = TP_VIOLATED, .env = env};
+    return tp_refutes(v, o, env);
+}
+
+bool tp_cache_find(tp_prover *v, const tp_obligation *o, tp_str key, tp_decision *d)
+{
+    tp_cache *c = v->o.cache;
+    uint32_t number = tp_map_get(&c->map, key);
+    if (!number)
+        return false;
+    entry *e = &c->entries[number - 1];
+    bool good = false;
+    switch (e->payload.p[0]) {
+    case 'c':
+        *d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_CERT};
+        good = believe(v, c, e);
+        break;
+    case 'w': good = !v->o.only_proof && read_case(v, o, e->payload, d); break;
+    case 'u':
+        *d = (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("no proof was found before")};
+        good = v->o.only_proof; /* of who only asks whether something follows at once */
+        break;
+    default: break;
+    }
+    c->hits += good;
+    return good;
+}
+
+void tp_cache_learn(tp_prover *v, const tp_obligation *o, tp_str key, const tp_decision *d)
+{
+    tp_cache *c = v->o.cache;
+    bool proof = d->verdict == TP_PROVEN && d->grade == TP_GRADE_CERT && d->proof,
+         violated = d->verdict == TP_VIOLATED && d->env, nothing = d->verdict == TP_UNKNOWN && v->o.only_proof;
+    if (!proof && !violated && !nothing)
+        return;
+    tp_buf line = {.arena = v->scratch};
+    tp_buf_str(&line, key);
+    tp_buf_c(&line, proof ? " c" : violated ? " w" : " u");
+    for (uint32_t i = 0; i < o->nvars && violated; i++)
+        tp_buf_printf(&line, " %lld", (long long)d->env[o->vars[i].sym]);
+    if (proof) {
+        tp_certificates *text = tp_certificates_new(v->scratch);
+        tp_certificates_add(text, v->p, NULL,
+                            &(tp_obligation){o->vars, o->nvars, o->premises, o->npremises, o->goal, ""}, d->proof,
+                            d->grade);
+        tp_str all = tp_certificates_text(text);
+        const char *row = memchr(all.p, '\n', all.n);
+        tp_buf_add(&line, row + 1, all.n - (size_t)(row + 1 - all.p) - 1);
+    }
+    tp_buf_c(&line, "\n");
+    pthread_mutex_lock(&c->learning);
+    if (!tp_map_get(&c->learned, key) && !tp_map_get(&c->map, key)) {
+        tp_buf kept = {.arena = c->arena};
+        tp_buf_str(&kept, key);
+        tp_map_set(c->arena, &c->learned, tp_buf_view(&kept), 1);
+        tp_buf_str(&c->more, tp_buf_view(&line));
+        c->nlearned++;
+    }
+    pthread_mutex_unlock(&c->learning);
+}

@@ -1,0 +1,36 @@
+/* What was decided before, for provers to come.
+ *
+ * An entry is found by the canonical text of its obligation and believed only
+ * after a check: a proof when the obligation beside it is the one that is
+ * asked for and certificate.c accepts it, a counterexample when it is one. A
+ * file that someone else wrote can make us slower, and cannot make us say
+ * "proven" of anything that is not.
+ *
+ * What a run finds is what was there when it began: the order of the threads
+ * decides nothing.
+ */
+#ifndef TP_CACHE_H
+#define TP_CACHE_H
+
+#include "smt/prover.h"
+
+typedef struct tp_cache tp_cache;
+
+/* Entries of a file's text, which must live as long as the cache; anything
+ * that is no such file is an empty cache. Lives in the arena; its memory is
+ * released by tp_cache_free(). Safe to use from several threads. */
+tp_cache *tp_cache_new(tp_arena *a, tp_str text);
+/* The file with what was learned since; empty when nothing was. */
+tp_str tp_cache_text(tp_cache *c, tp_arena *a);
+void tp_cache_free(tp_cache *c);
+typedef struct tp_cache_counts {
+    uint32_t entries, hits, learned, refused;
+} tp_cache_counts;
+tp_cache_counts tp_cache_count(const tp_cache *c);
+
+/* For tp_prove(). The canonical text; false: not for the cache. */
+bool tp_cache_key(tp_prover *v, const tp_obligation *o, tp_buf *key);
+bool tp_cache_find(tp_prover *v, const tp_obligation *o, tp_str key, tp_decision *d);
+void tp_cache_learn(tp_prover *v, const tp_obligation *o, tp_str key, const tp_decision *d);
+
+#endif
