@@ -16,7 +16,7 @@ enum { UNTRIED, GOOD, BAD };
 
 typedef struct entry {
     tp_str key;     /* canonical text, in hexadecimal digits */
-    tp_str payload; /* 'c' certificate, 'w' values of the variables, 'u' no proof was found */
+    tp_str payload; /* 'c' certificate, 'w' values of the variables */
     atomic_int state;
 } entry;
 
@@ -235,10 +235,6 @@ bool tp_cache_find(tp_prover *v, const tp_obligation *o, tp_str key, tp_decision
         good = believe(v, c, e);
         break;
     case 'w': good = !v->o.only_proof && read_case(v, o, e->payload, d); break;
-    case 'u':
-        *d = (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("no proof was found before")};
-        good = v->o.only_proof; /* of who only asks whether something follows at once */
-        break;
     default: break;
     }
     c->hits += good;
@@ -249,12 +245,12 @@ void tp_cache_learn(tp_prover *v, const tp_obligation *o, tp_str key, const tp_d
 {
     tp_cache *c = v->o.cache;
     bool proof = d->verdict == TP_PROVEN && d->grade == TP_GRADE_CERT && d->proof,
-         violated = d->verdict == TP_VIOLATED && d->env, nothing = d->verdict == TP_UNKNOWN && v->o.only_proof;
-    if (!proof && !violated && !nothing)
+         violated = d->verdict == TP_VIOLATED && d->env;
+    if (!proof && !violated)
         return;
     tp_buf line = {.arena = v->scratch};
     tp_buf_str(&line, key);
-    tp_buf_c(&line, proof ? " c" : violated ? " w" : " u");
+    tp_buf_c(&line, proof ? " c" : " w");
     for (uint32_t i = 0; i < o->nvars && violated; i++)
         tp_buf_printf(&line, " %lld", (long long)d->env[o->vars[i].sym]);
     if (proof) {

@@ -108,6 +108,7 @@ _tileproof() {
         '*--emit-smt2[write one SMT-LIB 2 file per obligation]:DIR:_files' \
         '*--certificates[write every proof, for recheck]:FILE:_files' \
         '*--playback[write failing cases\: json=FILE (entries of "cases"), npy=FOLDER (arrays for run)]:FORMAT=PATH:_files' \
+        '*--cache[remember proofs in this file; each is checked again before it is believed]:FILE:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--statistics[count what was decided, rule by rule]' \
@@ -207,6 +208,7 @@ _tileproof() {
         '*--emit-smt2[write one SMT-LIB 2 file per obligation]:DIR:_files' \
         '*--certificates[write every proof, for recheck]:FILE:_files' \
         '*--playback[write failing cases\: json=FILE (entries of "cases"), npy=FOLDER (arrays for run)]:FORMAT=PATH:_files' \
+        '*--cache[remember proofs in this file; each is checked again before it is believed]:FILE:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
         '*--cases[generated cases per dtype combination (default 6)]:N:_files' \
         '*--box[small shapes for the algebra of each dtype combination (default 8; 0\: none)]:N:_files' \

@@ -10,6 +10,7 @@
 #include "cli/check.h"
 #include "kernels/receipt.h"
 #include "lsp/lsp.h"
+#include "smt/cache.h"
 #include "smt/certificates.h"
 #include "spec/format.h"
 
@@ -121,6 +122,18 @@ static void read_certificate(const uint8_t *bytes, size_t n)
     with_text(bytes, n, "c", certificate);
 }
 
+static void cache(input *in)
+{
+    tp_cache *c = tp_cache_new(in->arena, in->source.text);
+    tp_cache_text(c, in->arena);
+    tp_cache_free(c);
+}
+
+static void read_cache(const uint8_t *bytes, size_t n)
+{
+    with_text(bytes, n, "cache", cache);
+}
+
 typedef struct config_call {
     tp_cli cli;
     const char *path;
@@ -187,6 +200,7 @@ const tp_reader_row *tp_fuzz_readers(size_t *n)
         {"spec", read_spec},         {"jsonc", read_commented_spec},
         {"npy", read_npy},           {"safetensors", read_safetensors},
         {"receipt", read_receipt},   {"certificate", read_certificate},
+        {"cache", read_cache},
         {"baseline", read_baseline}, {"settings", read_settings},
         {"lsp", read_messages},
     };

@@ -222,6 +222,115 @@ static void only_changed_specs_are_checked(void **state)
     expect_exit(&o, 2);
 }
 
+/* ---- the cache ---- */
+
+static outcome lint_all(place *p, const char *cache)
+{
+    return run_limited(p->a, NULL, 0,
+                       (const char *const[]){"lint", "--timings", "--format", "json", "tests/rules", "examples",
+                                             cache ? "--cache" : NULL, cache, NULL});
+}
+
+static unsigned cache_count(const outcome *o, const char *what)
+{
+    unsigned n[4] = {0};
+    const char *at = memmem(o->err.p, o->err.n, "cache: ", 7);
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "cache: %u entries, %u used, %u refused, %u new", &n[0], &n[1], &n[2], &n[3]), 4);
+    return n[strcmp(what, "used") == 0 ? 1 : strcmp(what, "refused") == 0 ? 2 : 3];
+}
+
+/* Each line's payload goes to another line: entries that are well formed, and of other obligations. */
+static void shuffle(place *p, const char *path)
+{
+    tp_str text, why;
+    tp_buf b = {.arena = p->a};
+    TP_VEC(tp_str) keys = {0}, payloads = {0};
+    assert_int_equal(tp_read_file(p->a, path, 256 << 20, &text, &why), TP_OK);
+    const char *at = memchr(text.p, '\n', text.n);
+    tp_buf_add(&b, text.p, (size_t)(++at - text.p));
+    while (at < text.p + text.n) {
+        const char *blank = memchr(at, ' ', (size_t)(text.p + text.n - at)),
+                   *end = memchr(at, '\n', (size_t)(text.p + text.n - at));
+        tp_push(p->a, keys, ((tp_str){at, (size_t)(blank - at)}));
+        tp_push(p->a, payloads, ((tp_str){blank + 1, (size_t)(end - blank - 1)}));
+        at = end + 1;
+    }
+    for (uint32_t i = 0; i < keys.len; i++)
+        tp_buf_printf(&b, "%.*s %.*s\n", TP_FMT(keys.at[i]), TP_FMT(payloads.at[(i + 1) % payloads.len]));
+    put(p, strrchr(path, '/') + 1, b.p, b.n);
+}
+
+/* A proof of `1 >= 0` and the like for everything: "c" with one and the same certificate. */
+static void one_proof_for_all(place *p, const char *path)
+{
+    tp_str text, why;
+    tp_buf b = {.arena = p->a};
+    assert_int_equal(tp_read_file(p->a, path, 256 << 20, &text, &why), TP_OK);
+    const char *proof = memmem(text.p, text.n, " c{", 3), *end = memchr(proof, '\n', (size_t)(text.p + text.n - proof));
+    for (const char *at = text.p; at < text.p + text.n;) {
+        const char *line = memchr(at, '\n', (size_t)(text.p + text.n - at)),
+                   *blank = memchr(at, ' ', (size_t)(line - at));
+        bool header = at == text.p;
+        tp_buf_add(&b, at, (size_t)((header ? line : blank) - at));
+        if (!header)
+            tp_buf_add(&b, proof, (size_t)(end - proof));
+        tp_buf_c(&b, "\n");
+        at = line + 1;
+    }
+    put(p, strrchr(path, '/') + 1, b.p, b.n);
+}
+
+/* Rule, place, subject and verdict of every finding. */
+static tp_str verdicts_of(place *p, const outcome *o)
+{
+    tp_buf b = {.arena = p->a};
+    struct json_object *r = record_of(p->a, o), *specs = member(r, "specs");
+    for (size_t i = 0; i < json_object_array_length(specs); i++) {
+        struct json_object *list = member(json_object_array_get_idx(specs, i), "findings");
+        for (size_t k = 0; k < json_object_array_length(list); k++) {
+            struct json_object *f = json_object_array_get_idx(list, k);
+            tp_buf_printf(&b, "%zu %s %s %s %s\n", i, string_of(f, "rule"), string_of(f, "pointer"),
+                          string_of(f, "subject"), string_of(f, "verdict"));
+        }
+    }
+    json_object_put(r);
+    return tp_buf_view(&b);
+}
+
+static void the_cache_changes_no_byte(void **state)
+{
+    place *p = *state;
+    const char *cache = path_in(p, "cache");
+    outcome plain = lint_all(p, NULL), first = lint_all(p, cache), second = lint_all(p, cache);
+    assert_true(tp_str_eq(plain.out, first.out) && tp_str_eq(plain.out, second.out));
+    assert_int_equal(cache_count(&first, "used"), 0);
+    assert_true(cache_count(&second, "used") > 10000);
+    assert_int_equal(cache_count(&second, "refused"), 0);
+    tp_str text, why;
+    assert_int_equal(tp_read_file(p->a, cache, 256 << 20, &text, &why), TP_OK);
+
+    shuffle(p, cache); /* another counterexample may be shown, if it is one */
+    outcome o = lint_all(p, cache);
+    assert_true(tp_str_eq(verdicts_of(p, &plain), verdicts_of(p, &o)));
+    assert_true(cache_count(&o, "refused") > 1000);
+    put(p, "cache", text.p, text.n);
+    one_proof_for_all(p, cache);
+    o = lint_all(p, cache);
+    assert_true(tp_str_eq(plain.out, o.out));
+    assert_true(cache_count(&o, "refused") > 1000);
+    put(p, "cache", text.p, text.n * 2 / 3); /* cut off in the middle of a line */
+    o = lint_all(p, cache);
+    assert_true(tp_str_eq(plain.out, o.out));
+    assert_true(cache_count(&o, "new") > 100);
+    put(p, "cache", "something else\n", 15);
+    o = lint_all(p, cache);
+    assert_true(tp_str_eq(plain.out, o.out));
+    assert_int_equal(mkdir(path_in(p, "folder"), 0777), 0);
+    o = RUN(p->a, "lint", "-q", "--cache", path_in(p, "folder"), "add_2d"); /* no reason to fail */
+    expect_exit(&o, 0);
+}
+
 /* ---- two versions, a first one, other forms ---- */
 
 static void diff_tells_what_changed(void **state)
@@ -395,6 +504,7 @@ int main(void)
         IN_PLACE(expected_findings_must_be_there),
         IN_PLACE(baseline_hides_what_it_knows),
         IN_PLACE(only_changed_specs_are_checked),
+        IN_PLACE(the_cache_changes_no_byte),
         IN_PLACE(diff_tells_what_changed),
         IN_PLACE(init_writes_two_specs),
         IN_PLACE(fixes_remove_findings),
