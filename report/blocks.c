@@ -154,3 +154,55 @@ bool tp_map_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, int64_t
     }
     return true;
 }
+
+static void set_step(const tp_kernel *k, int64_t *env, int64_t step)
+{
+    for (uint32_t x = k->naxes; x-- > 0;) {
+        int64_t n = 1;
+        value(k, k->axes[x].steps, env, &n);
+        env[k->axes[x].sym] = step % n;
+        step /= n;
+    }
+}
+
+/* Is the block of o another one in `step` than in the step before? */
+static bool moves(const tp_kernel *k, const tp_operand *o, int64_t *env, int64_t step, bool *known)
+{
+    int64_t before[TP_MAX_RANK], now;
+    bool moved = false;
+    set_step(k, env, step - 1);
+    for (uint32_t d = 0; d < o->rank && !o->whole; d++)
+        *known &= value(k, o->dims[d].index, env, &before[d]);
+    set_step(k, env, step);
+    for (uint32_t d = 0; d < o->rank && !o->whole && *known; d++) {
+        *known &= value(k, o->dims[d].index, env, &now);
+        moved |= now != before[d];
+    }
+    return moved;
+}
+
+bool tp_map_lanes(tp_arena *a, const tp_kernel *k, int64_t *env, tp_copies *l)
+{
+    int64_t steps = steps_of(k, env);
+    uint32_t operands = k->ninputs + k->noutputs;
+    bool known = true;
+    if (steps < 1)
+        return false;
+    *l = (tp_copies){.steps = (uint64_t)steps, .shown = steps < TP_LANE_STEPS ? (uint32_t)steps : TP_LANE_STEPS};
+    l->step = TP_NEWN(a, uint64_t, l->shown);
+    l->copied = TP_NEWN(a, bool, (size_t)operands * l->shown);
+    l->copies = TP_NEWN(a, uint64_t, operands);
+    for (uint32_t i = 0; i < l->shown; i++) /* the last third are the last steps */
+        l->step[i] = i < 2 * l->shown / 3 || l->steps == l->shown ? i + 1 : l->steps - l->shown + i + 1;
+    for (uint32_t o = 0; o < operands && known; o++)
+        for (int64_t s = 0; s < steps && known; s++) {
+            const tp_operand *x = &k->operands[o];
+            bool copied = x->role == TP_INPUT ? s == 0 || moves(k, x, env, s, &known)
+                                              : s + 1 == steps || moves(k, x, env, s + 1, &known);
+            l->copies[o] += copied;
+            for (uint32_t i = 0; i < l->shown; i++)
+                if (l->step[i] == (uint64_t)s + 1)
+                    l->copied[o * l->shown + i] = copied;
+        }
+    return known;
+}

@@ -22,4 +22,18 @@ int64_t *tp_map_sizes(tp_arena *a, const tp_spec_report *s, tp_str *text);
  * many of them, or maps that read tables of unknown contents. */
 bool tp_map_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, int64_t *env, tp_block_map *map);
 
+/* The pipeline: in which steps is a window copied? Inputs when their block is
+ * another than in the step before, outputs in the last step of a run of equal
+ * blocks. Shown are the first and the last steps. */
+enum { TP_LANE_STEPS = 40 };
+typedef struct tp_copies {
+    uint64_t steps;
+    uint32_t shown;
+    uint64_t *step;   /* numbers of those shown, from 1 */
+    bool *copied;     /* operands by shown steps */
+    uint64_t *copies; /* per operand, in all steps */
+} tp_copies;
+/* False: the grid is empty, too large, or a map reads tables of unknown contents. */
+bool tp_map_lanes(tp_arena *a, const tp_kernel *k, int64_t *env, tp_copies *l);
+
 #endif

@@ -1,50 +1,9 @@
 /* One self-contained page: no scripts, no network, light and dark. */
+#define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include <math.h>
+#include <stdlib.h>
 
-#include "report/blocks.h"
-
-typedef struct page {
-    const tp_report *r;
-    tp_arena *a;
-    FILE *out;
-} page;
-
-static void raw(const page *p, const char *text)
-{
-    fputs(text, p->out);
-}
-
-/* Text as text. */
-static void put(const page *p, tp_str s)
-{
-    s = tp_visible(p->a, s);
-    for (size_t i = 0; i < s.n; i++)
-        switch (s.p[i]) {
-        case '&': raw(p, "&amp;"); break;
-        case '<': raw(p, "&lt;"); break;
-        case '>': raw(p, "&gt;"); break;
-        case '"': raw(p, "&quot;"); break;
-        default: fputc(s.p[i], p->out);
-        }
-}
-
-/* Text with `code` in backticks. */
-static void prose(const page *p, tp_str s)
-{
-    bool code = false;
-    for (size_t i = 0, start = 0; i <= s.n; i++) {
-        if (i < s.n && s.p[i] != '`')
-            continue;
-        put(p, (tp_str){s.p + start, i - start});
-        if (i < s.n && (code || memchr(s.p + i + 1, '`', s.n - i - 1))) {
-            code = !code;
-            raw(p, code ? "<code>" : "</code>");
-        } else if (i < s.n) {
-            raw(p, "`");
-        }
-        start = i + 1;
-    }
-}
+#include "report/html.h"
 
 static const char STYLE[] =
     ":root{color-scheme:light dark;--bg:#fbfbfa;--card:#fff;--ink:#1c1e21;--dim:#5b6169;--line:#dcdfe3;--ok:#1a6b34;"
@@ -81,8 +40,22 @@ static const char STYLE[] =
     "ui-monospace,"
     "monospace;fill:var(--ink)}a{color:var(--a)}a:focus-visible,summary:focus-visible{outline:2px solid var(--a);"
     "outline-offset:2px}.skip{position:absolute;left:-99rem}.skip:focus{left:1rem;top:1rem;background:var(--card)}"
+    ".filter{border:1px solid var(--line);border-radius:.3rem;margin:1rem 0;padding:.3rem "
+    ".8rem;display:flex;flex-wrap:wrap;gap:.4rem}"
+    ".filter label{margin-right:.8rem}"
+    "body:has(#show-bad:checked) :is(.is-open,.is-ok),body:has(#show-open:checked) :is(.is-bad,.is-ok),"
+    "body:has(#show-ok:checked) :is(.is-bad,.is-open){display:none}abbr{text-decoration:none}"
+    ".matrix td,.matrix th{padding:.2rem .35rem;font-size:.8rem}.matrix .badge{font-size:.75rem;padding:0 .35rem}"
+    "p code{overflow-wrap:anywhere}"
     "footer{margin:3rem auto;color:var(--dim);font-size:.88rem}@media "
     "print{body{background:#fff}article{break-inside:avoid}}";
+
+/* For the filters: what is the worst of it? */
+static const char *class_of(const tp_spec_report *s)
+{
+    tp_counts c = tp_count(s);
+    return !s->valid || c.violated + c.vacuous ? "is-bad" : c.unknown ? "is-open" : "is-ok";
+}
 
 static const char *badge_of(const tp_spec_report *s)
 {
@@ -94,22 +67,28 @@ static const char *badge_of(const tp_spec_report *s)
                                   : "<span class=\"badge ok\">ok</span>";
 }
 
-static void name_of(const page *p, const tp_spec_report *s)
+static void name_of(const tp_page *p, const tp_spec_report *s)
 {
-    put(p, s->name.n ? s->name : s->source->path);
+    tp_html_put(p, s->name.n ? s->name : s->source->path);
 }
 
 /* ---- the index ---- */
 
-static void write_index(const page *p)
+static void write_index(const tp_page *p)
 {
-    raw(p, "<div class=\"scroll\"><table><caption>All specs</caption><thead><tr><th scope=\"col\">kernel</th><th "
+    tp_html_raw(p, "<fieldset class=\"filter\"><legend>Show</legend>"
+                   "<input type=\"radio\" name=\"show\" id=\"show-all\" checked><label for=\"show-all\">all</label>"
+                   "<input type=\"radio\" name=\"show\" id=\"show-bad\"><label for=\"show-bad\">violated</label>"
+                   "<input type=\"radio\" name=\"show\" id=\"show-open\"><label for=\"show-open\">unknown</label>"
+                   "<input type=\"radio\" name=\"show\" id=\"show-ok\"><label for=\"show-ok\">ok</label></fieldset>\n");
+    tp_html_raw(
+        p, "<div class=\"scroll\"><table><caption>All specs</caption><thead><tr><th scope=\"col\">kernel</th><th "
            "scope=\"col\">verdict</th><th scope=\"col\">violated</th><th scope=\"col\">unknown</th><th "
            "scope=\"col\">proven</th><th scope=\"col\">VMEM</th><th scope=\"col\">executed</th></tr></thead><tbody>\n");
     for (uint32_t i = 0; i < p->r->specs.len; i++) {
         const tp_spec_report *s = &p->r->specs.at[i];
         tp_counts c = tp_count(s);
-        fprintf(p->out, "<tr><th scope=\"row\"><a href=\"#spec%u\">", i);
+        fprintf(p->out, "<tr class=\"%s\"><th scope=\"row\"><a href=\"#spec%u\">", class_of(s), i);
         name_of(p, s);
         fprintf(
             p->out,
@@ -118,18 +97,18 @@ static void write_index(const page *p)
         if (s->vmem.limit && s->vmem.bytes >= 0)
             fprintf(p->out, "%.0f&nbsp;%%", 100.0 * (double)s->vmem.bytes / (double)s->vmem.limit);
         else
-            raw(p, s->vmem.limit ? "no bound" : "");
-        raw(p, "</td><td>");
+            tp_html_raw(p, s->vmem.limit ? "no bound" : "");
+        tp_html_raw(p, "</td><td>");
         if (s->equiv)
             fprintf(p->out, "%u cases%s", c.tested, s->equality.proven ? ", proven for all sizes" : "");
-        raw(p, "</td></tr>\n");
+        tp_html_raw(p, "</td></tr>\n");
     }
-    raw(p, "</tbody></table></div>\n");
+    tp_html_raw(p, "</tbody></table></div>\n");
 }
 
 /* ---- findings ---- */
 
-static void write_excerpt(const page *p, const tp_source *source, const tp_finding *f)
+static void write_excerpt(const tp_page *p, const tp_source *source, const tp_finding *f)
 {
     tp_linecol at = tp_linecol_of(source, f->loc.start);
     tp_str line = tp_line_of(source, f->loc.start);
@@ -138,15 +117,19 @@ static void write_excerpt(const page *p, const tp_source *source, const tp_findi
         return;
     end = end > line.n ? line.n : end;
     fprintf(p->out, "<pre><span class=\"dim\">%u | </span>", at.line);
-    put(p, (tp_str){line.p, start});
-    raw(p, "<mark>");
-    put(p, (tp_str){line.p + start, end - start});
-    raw(p, "</mark>");
-    put(p, (tp_str){line.p + end, line.n - end});
-    raw(p, "</pre>\n");
+    size_t from = start > 50 ? start - 40 : 0; /* the place is what one wants to see */
+    while (from && from < start && ((unsigned char)line.p[from] & 0xc0) == 0x80)
+        from++;
+    tp_html_raw(p, from ? "…" : "");
+    tp_html_put(p, (tp_str){line.p + from, start - from});
+    tp_html_raw(p, "<mark>");
+    tp_html_put(p, (tp_str){line.p + start, end - start});
+    tp_html_raw(p, "</mark>");
+    tp_html_put(p, (tp_str){line.p + end, line.n - end});
+    tp_html_raw(p, "</pre>\n");
 }
 
-static void write_finding(const page *p, const tp_spec_report *s, const tp_finding *f)
+static void write_finding(const tp_page *p, const tp_spec_report *s, const tp_finding *f)
 {
     static const char *const CLASSES[] = {"note", "open", "bad"};
     tp_severity severity = tp_shown_severity(p->r, f);
@@ -156,23 +139,23 @@ static void write_finding(const page *p, const tp_spec_report *s, const tp_findi
     tp_str story = tp_finding_story(p->a, f);
     fprintf(p->out, "<article class=\"%s\"><h4><span class=\"badge %s\">%s</span> %s ", CLASSES[severity],
             CLASSES[severity], s->valid ? word : "error", f->rule);
-    prose(p, f->message);
-    raw(p, "</h4>\n");
+    tp_html_prose(p, f->message);
+    tp_html_raw(p, "</h4>\n");
     write_excerpt(p, s->source, f);
-    raw(p, "<ul>\n");
+    tp_html_raw(p, "<ul>\n");
     for (size_t i = 0, end; i < story.n; i = end + 1) {
         for (end = i; end < story.n && story.p[end] != '\n';)
             end++;
         if (i == 0)
             continue; /* the heading */
-        raw(p, "<li>");
-        prose(p, (tp_str){story.p + i, end - i});
-        raw(p, "</li>\n");
+        tp_html_raw(p, "<li>");
+        tp_html_prose(p, (tp_str){story.p + i, end - i});
+        tp_html_raw(p, "</li>\n");
     }
-    raw(p, "</ul></article>\n");
+    tp_html_raw(p, "</ul></article>\n");
 }
 
-static void write_findings(const page *p, const tp_spec_report *s)
+static void write_findings(const tp_page *p, const tp_spec_report *s)
 {
     bool any = false;
     for (int severity = TP_ERROR; severity >= TP_NOTE; severity--)
@@ -181,24 +164,94 @@ static void write_findings(const page *p, const tp_spec_report *s)
             if (!tp_is_shown(p->r, f) || (int)tp_shown_severity(p->r, f) != severity)
                 continue;
             if (!any)
-                raw(p, "<h3>Findings</h3>\n");
+                tp_html_raw(p, "<h3>Findings</h3>\n");
             any = true;
             write_finding(p, s, f);
         }
 }
 
-/* ---- rules ---- */
+/* ---- the matrix ---- */
 
-static void write_rules(const page *p, const tp_spec_report *s)
+/* The worst verdict of a rule on a subject. */
+static const char *cell(const tp_spec_report *s, const char *rule, tp_str subject, const char **word)
+{
+    static const struct {
+        const char *badge, *word;
+    } CELLS[] = {{"", ""}, {"ok", "proven"}, {"note", "allowed"}, {"open", "unknown"}, {"bad", "violated"}};
+    int worst = 0;
+    for (uint32_t i = 0; i < s->findings.len; i++) {
+        const tp_finding *f = &s->findings.at[i];
+        if (strcmp(f->rule, rule) != 0 || !tp_str_eq(f->subject, subject) || f->verdict == TP_ADVICE)
+            continue;
+        int now = f->suppressed                                           ? 2
+                  : f->verdict == TP_PROVEN                               ? 1
+                  : f->verdict == TP_UNKNOWN                              ? 3
+                  : f->verdict == TP_VIOLATED || f->verdict == TP_VACUOUS ? 4
+                                                                          : 0;
+        worst = now > worst ? now : worst;
+    }
+    *word = CELLS[worst].word;
+    return worst ? CELLS[worst].badge : NULL;
+}
+
+static bool speaks_of(const tp_spec_report *s, const char *rule)
+{
+    for (uint32_t i = 0; i < s->findings.len; i++)
+        if (strcmp(s->findings.at[i].rule, rule) == 0 && s->findings.at[i].verdict != TP_ADVICE)
+            return true;
+    return false;
+}
+
+/* Rows: what claims are about. Columns: rules. */
+static void write_matrix(const tp_page *p, const tp_spec_report *s)
 {
     size_t n;
     const tp_rule *const *rules = tp_rules(&n);
-    raw(p, "<details><summary>What was decided</summary><div class=\"scroll\"><table><caption>Obligations by "
-           "rule</caption><thead><tr><th scope=\"col\">rule</th><th scope=\"col\">says</th><th "
-           "scope=\"col\">proven</th><th "
-           "scope=\"col\">violated</th><th scope=\"col\">unknown</th><th scope=\"col\">allowed</th><th "
-           "scope=\"col\">rests "
-           "on</th></tr></thead><tbody>\n");
+    TP_VEC(tp_str) subjects = {0};
+    for (uint32_t i = 0; i < s->findings.len; i++) {
+        bool known = s->findings.at[i].verdict == TP_ADVICE;
+        for (uint32_t k = 0; k < subjects.len && !known; k++)
+            known = tp_str_eq(subjects.at[k], s->findings.at[i].subject);
+        if (!known)
+            tp_push(p->a, subjects, s->findings.at[i].subject);
+    }
+    tp_html_raw(p, "<h3>Verdicts</h3><div class=\"scroll\"><table class=\"matrix\"><caption>The worst verdict of each "
+                   "rule on each "
+                   "operand, axis or "
+                   "size</caption><thead><tr><th scope=\"col\">about</th>");
+    for (size_t r = 0; r < n; r++)
+        if (speaks_of(s, rules[r]->code))
+            fprintf(p->out, "<th scope=\"col\"><abbr title=\"%s\">%s</abbr></th>", rules[r]->slug, rules[r]->code);
+    tp_html_raw(p, "</tr></thead><tbody>\n");
+    for (uint32_t k = 0; k < subjects.len; k++) {
+        tp_html_raw(p, "<tr><th scope=\"row\">");
+        tp_html_put(p, subjects.at[k].n ? subjects.at[k] : TP_S("all"));
+        tp_html_raw(p, "</th>");
+        for (size_t r = 0; r < n; r++) {
+            const char *word,
+                *badge = speaks_of(s, rules[r]->code) ? cell(s, rules[r]->code, subjects.at[k], &word) : NULL;
+            if (badge)
+                fprintf(p->out, "<td><span class=\"badge %s\">%s</span></td>", badge, word);
+            else if (speaks_of(s, rules[r]->code))
+                tp_html_raw(p, "<td></td>");
+        }
+        tp_html_raw(p, "</tr>\n");
+    }
+    tp_html_raw(p, "</tbody></table></div>\n");
+}
+
+/* ---- rules ---- */
+
+static void write_rules(const tp_page *p, const tp_spec_report *s)
+{
+    size_t n;
+    const tp_rule *const *rules = tp_rules(&n);
+    tp_html_raw(p, "<details><summary>What was decided</summary><div class=\"scroll\"><table><caption>Obligations by "
+                   "rule</caption><thead><tr><th scope=\"col\">rule</th><th scope=\"col\">says</th><th "
+                   "scope=\"col\">proven</th><th "
+                   "scope=\"col\">violated</th><th scope=\"col\">unknown</th><th scope=\"col\">allowed</th><th "
+                   "scope=\"col\">rests "
+                   "on</th></tr></thead><tbody>\n");
     for (size_t r = 0; r < n; r++) {
         unsigned proven = 0, violated = 0, unknown = 0, allowed = 0;
         tp_grade grade = TP_GRADE_NONE;
@@ -221,184 +274,41 @@ static void write_rules(const page *p, const tp_spec_report *s)
                 "class=\"n\">%u</td><td class=\"n\">%u</td><td>",
                 rules[r]->code, rules[r]->title, proven, proven ? " (" : "",
                 proven && grade ? tp_grade_name(grade) : "", proven ? ")" : "", violated, unknown, allowed);
-        put(p, given);
-        raw(p, "</td></tr>\n");
+        tp_html_put(p, given);
+        tp_html_raw(p, "</td></tr>\n");
     }
-    raw(p, "</tbody></table></div></details>\n");
-}
-
-/* ---- pictures ---- */
-
-static void write_map(const page *p, const tp_operand *o, const tp_block_map *m)
-{
-    enum { SIDE = 26 };
-    uint32_t never = 0, again = 0, most = 1;
-    for (uint32_t i = 0; i < m->rows * m->columns; i++) {
-        never += m->visits[i] == 0;
-        again += m->visits[i] > 1;
-        most = m->visits[i] > most ? m->visits[i] : most;
-    }
-    raw(p, "<figure><svg role=\"img\" viewBox=\"0 0 ");
-    fprintf(p->out, "%u %u\" width=\"%u\" height=\"%u\"><title>", m->columns * SIDE + 2, m->rows * SIDE + 2,
-            m->columns * SIDE + 2, m->rows * SIDE + 2);
-    put(p, o->name);
-    fprintf(p->out, ": %u by %u blocks, %u never visited, %u visited again</title>\n", m->rows, m->columns, never,
-            again);
-    for (uint32_t r = 0; r < m->rows; r++)
-        for (uint32_t c = 0; c < m->columns; c++) {
-            uint32_t v = m->visits[r * m->columns + c];
-            bool rim = (m->ragged_row && r + 1 == m->rows) || (m->ragged_column && c + 1 == m->columns);
-            fprintf(p->out,
-                    "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" fill=\"%s\" fill-opacity=\"%.2f\" "
-                    "stroke=\"var(--a)\"%s/>",
-                    c * SIDE + 2, r * SIDE + 2, SIDE - 3, SIDE - 3, v ? "var(--a)" : "none",
-                    v ? 0.12 + 0.38 * (double)v / (double)most : 0.0, rim ? " stroke-dasharray=\"3 2\"" : "");
-            if (v)
-                fprintf(p->out, "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">%u</text>\n", c * SIDE + SIDE / 2,
-                        r * SIDE + SIDE / 2 + 4, m->first[r * m->columns + c]);
-            else
-                fprintf(p->out, "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">&#8211;</text>\n", c * SIDE + SIDE / 2,
-                        r * SIDE + SIDE / 2 + 4);
-        }
-    raw(p, "</svg><figcaption><code>");
-    put(p, o->name);
-    fprintf(p->out, "</code>, %s: ", o->role == TP_INPUT ? "input" : "output");
-    uint32_t all = m->rows * m->columns;
-    if (never)
-        fprintf(p->out, "%u of %u blocks never, ", never, all);
-    if (most > 1)
-        fprintf(p->out, "%u of %u blocks again and again, up to %u times", again, all, most);
-    else
-        fputs(never ? "the others once" : "each block once", p->out);
-    if (m->outside)
-        fprintf(p->out, "; %u of %u steps outside the array", m->outside, m->steps);
-    raw(p, "</figcaption></figure>\n");
-}
-
-static void write_maps(const page *p, const tp_spec_report *s)
-{
-    tp_str sizes;
-    int64_t *env = tp_map_sizes(p->a, s, &sizes);
-    const tp_kernel *k = s->spec->kernels[0];
-    bool any = false;
-    for (uint32_t i = 0; env && i < k->ninputs + k->noutputs; i++) {
-        tp_block_map m;
-        if (!tp_map_blocks(p->a, k, &k->operands[i], env, &m))
-            continue;
-        if (!any) {
-            raw(p, "<h3>Blocks</h3><p class=\"dim\">The number of the first step in each block, at ");
-            put(p, sizes.n ? sizes : TP_S("the only shape"));
-            raw(p, ". Darker: visited more often. Dashed: partly outside the array.</p><div class=\"maps\">\n");
-        }
-        any = true;
-        write_map(p, &k->operands[i], &m);
-    }
-    if (any)
-        raw(p, "</div>\n");
-}
-
-static void write_vmem(const page *p, const tp_spec_report *s)
-{
-    const tp_memory_table *v = &s->vmem;
-    if (!v->limit || !v->rows.len)
-        return;
-    double scale = 640.0 / (double)(v->bytes > v->limit ? v->bytes : v->limit), x = 0;
-    raw(p, "<h3>VMEM</h3>\n");
-    if (v->bytes >= 0) {
-        fprintf(p->out,
-                "<svg role=\"img\" viewBox=\"0 0 642 34\" width=\"642\" height=\"34\"><title>%.0f of %.0f "
-                "KiB</title><rect x=\"1\" y=\"1\" width=\"%.1f\" height=\"24\" fill=\"none\" stroke=\"var(--dim)\"/>",
-                (double)v->bytes / 1024, (double)v->limit / 1024, (double)v->limit * scale);
-        for (uint32_t i = 0; i < v->rows.len; i++) {
-            double w = (double)v->rows.at[i].bytes * scale;
-            fprintf(p->out,
-                    "<rect x=\"%.1f\" y=\"1\" width=\"%.1f\" height=\"24\" fill=\"var(--%s)\" fill-opacity=\"%.2f\" "
-                    "stroke=\"var(--card)\"><title>",
-                    x + 1, w > 0.5 ? w : 0.5, v->bytes > v->limit ? "bad" : "a", i % 2 ? 0.45 : 0.75);
-            put(p, v->rows.at[i].name);
-            raw(p, "</title></rect>");
-            x += w;
-        }
-        raw(p, "</svg>\n");
-    }
-    raw(p, "<div class=\"scroll\"><table><caption>At the largest sizes");
-    if (v->dtypes.n) {
-        raw(p, ", ");
-        put(p, v->dtypes);
-    }
-    raw(p, "; temporaries of the compiler are not modelled</caption><thead><tr><th scope=\"col\">buffer</th><th "
-           "scope=\"col\">copies</th><th scope=\"col\">KiB each</th><th scope=\"col\">KiB</th></tr></thead><tbody>\n");
-    for (uint32_t i = 0; i < v->rows.len; i++) {
-        const tp_memory_row *m = &v->rows.at[i];
-        raw(p, "<tr><th scope=\"row\">");
-        put(p, m->name);
-        fprintf(p->out, "</th><td class=\"n\">%d</td>", m->buffers);
-        if (m->bytes >= 0)
-            fprintf(p->out, "<td class=\"n\">%.1f</td><td class=\"n\">%.1f</td></tr>\n", (double)m->padded_bytes / 1024,
-                    (double)m->bytes / 1024);
-        else
-            raw(p, "<td>no bound</td><td>no bound</td></tr>\n");
-    }
-    if (v->bytes >= 0)
-        fprintf(p->out, "<tr><th scope=\"row\">together</th><td></td><td></td><td class=\"n\">%.1f of %.0f</td></tr>\n",
-                (double)v->bytes / 1024, (double)v->limit / 1024);
-    raw(p, "</tbody></table></div>\n");
+    tp_html_raw(p, "</tbody></table></div></details>\n");
 }
 
 /* ---- equivalence ---- */
 
-static void write_histogram(const page *p, const tp_output_diff *d)
-{
-    uint64_t most = 1;
-    for (uint32_t i = 0; i < TP_ULP_BUCKETS; i++)
-        most = d->ulps[i] > most ? d->ulps[i] : most;
-    fprintf(p->out, "<figure><svg role=\"img\" viewBox=\"0 0 %d 74\" width=\"%d\" height=\"74\"><title>Errors of ",
-            TP_ULP_BUCKETS * 22 + 4, TP_ULP_BUCKETS * 22 + 4);
-    put(p, d->name);
-    raw(p, " in units of the last place</title>\n");
-    for (uint32_t i = 0; i < TP_ULP_BUCKETS; i++) {
-        double h = d->ulps[i] ? 4 + 50 * log1p((double)d->ulps[i]) / log1p((double)most) : 0;
-        fprintf(
-            p->out,
-            "<rect x=\"%u\" y=\"%.1f\" width=\"18\" height=\"%.1f\" fill=\"var(--a)\" fill-opacity=\"0.6\"><title>%llu "
-            "elements</title></rect><text x=\"%u\" y=\"70\" text-anchor=\"middle\">%u</text>\n",
-            i * 22 + 4, 58 - h, h, (unsigned long long)d->ulps[i], i * 22 + 13, i);
-    }
-    raw(p, "</svg><figcaption><code>");
-    put(p, d->name);
-    fprintf(
-        p->out,
-        "</code>: elements by error, bucket k up to 2<sup>k-1</sup> units of the last place, at most %.3g; logarithmic "
-        "height</figcaption></figure>\n",
-        d->max_ulp);
-}
-
-static void write_equivalence(const page *p, const tp_spec_report *s)
+static void write_equivalence(const tp_page *p, const tp_spec_report *s)
 {
     const tp_equiv *e = s->equiv;
     const tp_equality *q = &s->equality;
     if (!e)
         return;
-    raw(p, "<h3>Against the reference</h3><div class=\"scroll\"><table><caption>What was compared</caption><tbody>\n");
+    tp_html_raw(
+        p, "<h3>Against the reference</h3><div class=\"scroll\"><table><caption>What was compared</caption><tbody>\n");
     fprintf(p->out,
             "<tr><th scope=\"row\">cases</th><td>%u equal, %u different, %u trapped, %u not run; seed %llu</td></tr>\n",
             e->equal, e->different, e->trapped, e->skipped, (unsigned long long)e->seed);
-    raw(p, "<tr><th scope=\"row\">all sizes</th><td>");
+    tp_html_raw(p, "<tr><th scope=\"row\">all sizes</th><td>");
     if (q->proven)
         fprintf(p->out,
                 "<span class=\"badge ok\">proven</span> over the reals, given the rules: %u obligations, %u with "
                 "certificate",
                 q->obligations, q->certified);
     else {
-        raw(p, "<span class=\"badge note\">not shown</span> ");
-        prose(p, q->reason);
+        tp_html_raw(p, "<span class=\"badge note\">not shown</span> ");
+        tp_html_prose(p, q->reason);
     }
     uint32_t shapes = e->algebra.equal + e->box.equal;
     fprintf(p->out, "</td></tr>\n<tr><th scope=\"row\">algebra</th><td>%s%u shape%s",
             shapes ? "equal over the reals at " : "decided at ", shapes, shapes == 1 ? "" : "s");
     if (shapes && e->chance < HUGE_VAL)
         fprintf(p->out, "; false acceptance &le; 2<sup>-%.0f</sup>", e->chance);
-    raw(p, "</td></tr>\n<tr><th scope=\"row\">rounding</th><td>");
+    tp_html_raw(p, "</td></tr>\n<tr><th scope=\"row\">rounding</th><td>");
     if (e->worst)
         fprintf(p->out, "worst distance %.3g of the certified bound", e->worst->ratio);
     if (e->unstable)
@@ -407,56 +317,93 @@ static void write_equivalence(const page *p, const tp_spec_report *s)
             "</td></tr>\n<tr><th scope=\"row\">bits</th><td>identical on exact inputs in %u "
             "case%s</td></tr></tbody></table></div>\n",
             e->bits.equal, e->bits.equal == 1 ? "" : "s");
-    raw(p, "<div class=\"maps\">\n");
+    tp_html_raw(p, "<div class=\"maps\">\n");
     for (uint32_t i = 0; i < e->cases.len && i < 1; i++)
         for (uint32_t o = 0; o < e->cases.at[i].outputs.len; o++)
-            write_histogram(p, &e->cases.at[i].outputs.at[o]);
-    raw(p, "</div>\n");
+            tp_html_errors(p, &e->cases.at[i].outputs.at[o]);
+    tp_html_raw(p, "</div>\n");
 }
 
 /* ---- the page ---- */
 
-static void write_spec(const page *p, uint32_t i)
+static void write_spec(const tp_page *p, uint32_t i)
 {
     const tp_spec_report *s = &p->r->specs.at[i];
-    fprintf(p->out, "<section><h2 id=\"spec%u\">", i);
+    fprintf(p->out, "<section class=\"%s\"><h2 id=\"spec%u\">", class_of(s), i);
     name_of(p, s);
     fprintf(p->out, " %s</h2>\n<p class=\"dim\">", badge_of(s));
-    put(p, s->source->path);
+    tp_html_put(p, s->source->path);
     if (s->spec) {
-        raw(p, " &middot; target ");
-        put(p, s->spec->kernels[0]->target.name);
-        raw(p, "</p>\n<p>For all ");
-        put(p, tp_domain_text(p->a, s->spec));
+        tp_html_raw(p, " &middot; target ");
+        tp_html_put(p, s->spec->kernels[0]->target.name);
+        tp_html_raw(p, "</p>\n<p>For all ");
+        tp_html_put(p, tp_domain_text(p->a, s->spec));
     }
-    raw(p, "</p>\n");
+    tp_html_raw(p, "</p>\n");
     write_findings(p, s);
     if (s->spec) {
-        write_maps(p, s);
-        write_vmem(p, s);
+        write_matrix(p, s);
+        tp_html_maps(p, s);
+        tp_html_lanes(p, s);
+        tp_html_vmem(p, s);
         write_equivalence(p, s);
-        raw(p, "<h3>Proofs</h3>\n");
+        tp_html_raw(p, "<h3>Proofs</h3>\n");
         write_rules(p, s);
         const tp_kernel *k = s->spec->kernels[0];
         for (uint32_t c = 0; c < k->ncontracts; c++) {
-            raw(p, c ? "<br>" : "<p>Taken for granted: ");
-            put(p, k->contracts[c].id);
-            raw(p, " <code>");
-            put(p, k->contracts[c].text);
-            raw(p, c + 1 == k->ncontracts ? "</code></p>\n" : "</code>");
+            tp_html_raw(p, c ? "<br>" : "<p>Taken for granted: ");
+            tp_html_put(p, k->contracts[c].id);
+            tp_html_raw(p, " <code>");
+            tp_html_put(p, k->contracts[c].text);
+            tp_html_raw(p, c + 1 == k->ncontracts ? "</code></p>\n" : "</code>");
         }
     }
     if (s->sha256.n) {
-        raw(p, "<p class=\"dim\">sha256 <code>");
-        put(p, s->sha256);
-        raw(p, "</code></p>\n");
+        tp_html_raw(p, "<p class=\"dim\">sha256 <code>");
+        tp_html_put(p, s->sha256);
+        tp_html_raw(p, "</code></p>\n");
     }
-    raw(p, "</section>\n");
+    tp_html_raw(p, "</section>\n");
+}
+
+/* Is the character after an odd number of backslashes? */
+static bool escaped(const char *text, size_t at)
+{
+    size_t n = 0;
+    while (n < at && text[at - n - 1] == '\\')
+        n++;
+    return n % 2 == 1;
+}
+
+/* The JSON record once more, for programs; data, no script: a "<" in it is written as an escape. */
+static void write_record(const tp_page *p)
+{
+    char *buffer = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&buffer, &n);
+    if (!f)
+        tp_leave(p->a, TP_E_MEMORY);
+    tp_format_find(TP_S("json"))->write(p->r, f);
+    bool whole = fclose(f) == 0;
+    tp_html_raw(p, "<script type=\"application/json\" id=\"record\">");
+    bool quoted = false;
+    for (size_t i = 0; whole && i < n; i++) {
+        if (!quoted && (buffer[i] == ' ' || buffer[i] == '\n'))
+            continue; /* layout */
+        if (buffer[i] == '"' && !(quoted && escaped(buffer, i)))
+            quoted = !quoted;
+        if (buffer[i] == '<')
+            tp_html_raw(p, "\\u003c");
+        else
+            fputc(buffer[i], p->out);
+    }
+    tp_html_raw(p, "</script>\n");
+    free(buffer);
 }
 
 static void write_html(const tp_report *r, FILE *out)
 {
-    page p = {r, tp_arena_child(r->arena), out};
+    tp_page p = {r, tp_arena_child(r->arena), out};
     tp_counts t = {0};
     for (uint32_t i = 0; i < r->specs.len; i++) {
         tp_counts c = tp_count(&r->specs.at[i]);
@@ -464,16 +411,17 @@ static void write_html(const tp_report *r, FILE *out)
         t.unknown += c.unknown;
         t.proven += c.proven;
     }
-    raw(&p,
+    tp_html_raw(
+        &p,
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" "
         "content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\"><meta "
         "name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>tileproof");
     if (r->specs.len == 1) {
-        raw(&p, ": ");
+        tp_html_raw(&p, ": ");
         name_of(&p, &r->specs.at[0]);
     }
-    raw(&p, "</title><style>");
-    raw(&p, STYLE);
+    tp_html_raw(&p, "</title><style>");
+    tp_html_raw(&p, STYLE);
     fprintf(out,
             "</style></head><body><a class=\"skip\" href=\"#main\">To the findings</a><header><h1>tileproof</h1><p>%u "
             "spec%s: %u violated, %u unknown, %u proven</p></header><main id=\"main\">\n",
@@ -482,7 +430,9 @@ static void write_html(const tp_report *r, FILE *out)
         write_index(&p);
     for (uint32_t i = 0; i < r->specs.len; i++)
         write_spec(&p, i);
-    raw(&p,
+    write_record(&p);
+    tp_html_raw(
+        &p,
         "</main><footer><p>tileproof " TP_VERSION
         ". F2: every array dimension is at most 2^30. cert: each arithmetic step "
         "has a certificate; exact: decided by tables, text or every case; z3: by a solver. Proofs hold for all sizes "

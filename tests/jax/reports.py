@@ -7,6 +7,7 @@ import html.parser
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -55,11 +56,12 @@ GITLAB = {
 class Page(html.parser.HTMLParser):
     """Every element is closed, headings do not skip a level, pictures and tables have names, links lead somewhere."""
 
-    VOID = {"meta", "br"}
+    VOID = {"meta", "br", "input"}
 
     def __init__(self):
         super().__init__()
         self.open, self.wrong, self.level, self.ids, self.links = [], [], 0, set(), set()
+        self.inputs, self.labels, self.record, self.style = set(), set(), "", ""
 
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
@@ -77,15 +79,52 @@ class Page(html.parser.HTMLParser):
             self.wrong.append("a picture without a role")
         if tag == "th" and "scope" not in attrs:
             self.wrong.append("a heading of a table without a scope")
-        if any(a.startswith("on") for a in attrs) or tag in ("script", "link", "iframe", "img", "object"):
+        if tag == "input":
+            self.inputs.add(attrs["id"])
+        if tag == "label":
+            self.labels.add(attrs["for"])
+        data = tag == "script" and attrs.get("type") == "application/json"
+        if any(a.startswith("on") for a in attrs) or (tag == "script" and not data) or tag in ("link", "iframe", "img", "object"):
             self.wrong.append(f"active content: {tag}")
 
     def handle_startendtag(self, tag, attrs):
         pass
 
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.record += data
+        if self.open and self.open[-1] == "style":
+            self.style += data
+
     def handle_endtag(self, tag):
         if not self.open or self.open.pop() != tag:
             self.wrong.append(f"</{tag}> closes nothing")
+
+
+# text on background, by the names of the style sheet
+PAIRS = [("ink", "bg"), ("ink", "card"), ("dim", "bg"), ("dim", "card"), ("ok", "okbg"), ("bad", "badbg"), ("open", "openbg"), ("note", "notebg"),
+         ("a", "bg"), ("a", "card")]
+
+
+def luminance(colour):
+    """WCAG 2.1, relative luminance."""
+    digits = colour.lstrip("#")
+    digits = "".join(c * 2 for c in digits) if len(digits) == 3 else digits
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def low_contrast(style):
+    """Pairs of colours, light and dark, below 4.5 : 1."""
+    light, dark = (dict(re.findall(r"--(\w+):(#[0-9a-fA-F]+)", part)) for part in style.split("prefers-color-scheme:dark", 1))
+    out = []
+    for scheme, colours in (("light", light), ("dark", {**light, **dark})):
+        for text, background in PAIRS:
+            a, b = sorted((luminance(colours[text]), luminance(colours[background])), reverse=True)
+            if (a + 0.05) / (b + 0.05) < 4.5:
+                out.append(f"{scheme}: {text} on {background} has {(a + 0.05) / (b + 0.05):.2f} : 1")
+    return out
 
 
 def other_formats(folder):
@@ -119,6 +158,10 @@ def other_formats(folder):
         wrong += [f"html: {w}" for w in page.wrong]
         wrong += [f"html: a link to #{l} leads nowhere" for l in page.links - page.ids]
         wrong += [f"html: <{t}> is not closed" for t in page.open]
+        wrong += [f"html: {i} has no label" for i in page.inputs - page.labels]
+        wrong += [f"html: {w}" for w in low_contrast(page.style)]
+        if len(json.loads(page.record)["specs"]) != len(paths):
+            wrong.append("html: the record in the page is another one")
     print(f"reports: {folder}: {len(paths)} specs in sarif, junit, gitlab, jsonl and html, {len(wrong)} wrong")
     for w in wrong[:20]:
         print(f"  {w}", file=sys.stderr)

@@ -343,7 +343,7 @@ static void usage(void **state)
         {{NULL}, 2, "usage: tileproof COMMAND"},
         {{"--help"}, 0, "exit codes"},
         {{"--version"}, 0, "tileproof 0."},
-        {{"lnit", "x"}, 2, "did you mean `lint`"},
+        {{"lintt", "x"}, 2, "did you mean `lint`"},
         {{"lint"}, 2, "name a spec"},
         {{"lint", "--help"}, 0, "--emit-smt2"},
         {{"lint", "--frmat", "json", "matmul"}, 2, "did you mean `--format`"},
