@@ -26,3 +26,5 @@ if [ -x build/venv/bin/python ]; then
 else
     echo "skipped: the comparison with JAX (make test-jax makes build/venv)"
 fi
+sh bench/folder.sh build/tileproof
+make -s build/release/tests/test_lsp && build/release/tests/test_lsp 2>/dev/null | grep "^lsp:"

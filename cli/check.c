@@ -1,8 +1,10 @@
 /* lint and verify: all specs of a call. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/file.h"
 #include "cli/receipt.h"
+#include "report/plot.h"
 #include "smt/cache.h"
 #include "smt/certificates.h"
 
@@ -147,6 +149,20 @@ static int report_internal(const tp_report *report, int code)
     return code;
 }
 
+/* What the terminal is said to read. */
+static bool use_unicode(tp_str style)
+{
+    const char *const NAMES[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    if (!tp_str_is(style, "auto"))
+        return tp_str_is(style, "unicode");
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        const char *value = getenv(NAMES[i]);
+        if (value && *value)
+            return strstr(value, "UTF-8") || strstr(value, "utf8");
+    }
+    return false;
+}
+
 int tp_check_specs(tp_cli *c, bool execute)
 {
     tp_check_run run;
@@ -171,6 +187,8 @@ int tp_check_specs(tp_cli *c, bool execute)
         print_totals(report, execute);
     if (c->statistics.len && people)
         print_statistics(report);
+    if (c->plot.len && people)
+        tp_write_plot(report, use_unicode(tp_option(&c->plot, "auto")), stdout);
     if (c->timings.len)
         print_timings(report);
     if (stale && !report->quiet)

@@ -127,6 +127,9 @@ bool tp_check_read_settings(tp_cli *c, bool execute, tp_check_run *run)
                                   strerror(errno)),
                    false;
     }
+    tp_str plot = tp_option(&c->plot, "auto");
+    if (!tp_str_is(plot, "auto") && !tp_str_is(plot, "unicode") && !tp_str_is(plot, "ascii"))
+        return tp_usage_error("--plot is auto, unicode or ascii, not `%.*s`", TP_FMT(plot)), false;
     if (c->fix.len && c->diff.len)
         return tp_usage_error("--fix writes and --diff only shows: choose one"), false;
     for (uint32_t i = 0; i < c->paths.len && (c->fix.len || c->diff.len); i++)

@@ -16,11 +16,12 @@ step "$tileproof" lint matmul_relu
 expect $? 0
 echo
 echo "3. Executed block by block and compared with the naive reference."
-step "$tileproof" verify matmul_relu
+step "$tileproof" verify matmul_relu --receipt "$out/receipt.json" -o "html=$out/report.html"
 expect $? 0
 echo
-echo "4. Run on arrays."
-step "$tileproof" run matmul_relu --input x=examples/data/x.npy --input y=examples/data/y.npy --output "o=$out/o.npy"
+echo "4. Run on arrays, by the receipt of step 3."
+step "$tileproof" run matmul_relu --receipt "$out/receipt.json" --input x=examples/data/x.npy --input y=examples/data/y.npy --output "o=$out/o.npy"
 expect $? 0
 echo
+echo "The report of step 3, for a browser: $out/report.html"
 echo "Next: tileproof --help; tileproof explain TP101; docs/SPEC.md to write a spec of your own."

@@ -57,11 +57,30 @@ static void try_text(const tp_job *j, tp_str text, const tp_check_settings *s, t
     tp_check_text(trial, &rules, solver);
 }
 
+/* By its own rule alone: most guesses fail there, and cheaply. */
+static bool removes(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s, tp_solver *solver)
+{
+    const tp_rule *rule = tp_rule_find(tp_str_c(f->rule));
+    tp_check_settings own = *s;
+    tp_job trial;
+    if (!rule)
+        return true;
+    own.analysis.only = &rule;
+    own.analysis.nonly = 1;
+    try_text(j, text, &own, solver, &trial);
+    bool gone = trial.report.valid && count_like(&trial.report.findings, f) < count_like(&j->report.findings, f);
+    tp_job_free(&trial);
+    return gone;
+}
+
 static bool stands(const tp_job *j, const tp_finding *f, const tp_fix *fix, const tp_check_settings *s,
                    tp_solver *solver)
 {
     tp_job trial;
-    try_text(j, tp_apply_fix(j->arena, j->source.text, fix), s, solver, &trial);
+    tp_str text = tp_apply_fix(j->arena, j->source.text, fix);
+    if (!removes(j, text, f, s, solver))
+        return false;
+    try_text(j, text, s, solver, &trial);
     bool better =
         trial.report.valid && !trial.report.internal_error && improves(&j->report.findings, &trial.report.findings, f);
     tp_job_free(&trial);

@@ -22,7 +22,7 @@ _tileproof() {
         init) words=" --help" ;;
         judge) words=" --help" ;;
         kernels) words=" --help" ;;
-        lint) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --unknown --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --max-memory --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
+        lint) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --unknown --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --max-memory --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
         lsp) words=" --target --select --ignore --rlimit --config --show-settings --help" ;;
         man) words=" --help" ;;
         mutate) words=" --cases --box --seed --max-memory --config --show-settings --verbose --help" ;;
@@ -33,7 +33,7 @@ _tileproof() {
         schema) words=" --help" ;;
         targets) words=" --help" ;;
         trace) words=" --help" ;;
-        verify) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --receipt --unknown --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --max-memory --max-steps --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
+        verify) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --receipt --unknown --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --max-memory --max-steps --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -111,6 +111,7 @@ _tileproof() {
         '*--cache[remember proofs in this file; each is checked again before it is believed]:FILE:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
+        '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \
         '*--statistics[count what was decided, rule by rule]' \
         '*--timings[how long each spec took, on standard error]' \
         '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
@@ -216,6 +217,7 @@ _tileproof() {
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
+        '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \
         '*--statistics[count what was decided, rule by rule]' \
         '*--timings[how long each spec took, on standard error]' \
         '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \

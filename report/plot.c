@@ -1,0 +1,104 @@
+#include "report/plot.h"
+
+#include "report/blocks.h"
+
+typedef struct plotter {
+    tp_arena *a;
+    FILE *out;
+    bool unicode;
+} plotter;
+
+static const char *sign(const plotter *p, const char *unicode, const char *ascii)
+{
+    return p->unicode ? unicode : ascii;
+}
+
+static void label(const plotter *p, tp_str name)
+{
+    tp_str s = tp_visible(p->a, name);
+    fprintf(p->out, "  %.*s%*s", TP_FMT(s), s.n < 14 ? (int)(14 - s.n) : 1, "");
+}
+
+/* A number per block: how many times it is visited; what lies partly outside is bracketed. */
+static void plot_map(const plotter *p, const tp_operand *o, const tp_block_map *m)
+{
+    for (uint32_t r = 0; r < m->rows; r++) {
+        label(p, r == 0 ? o->name : TP_S(""));
+        for (uint32_t c = 0; c < m->columns; c++) {
+            uint32_t v = m->visits[r * m->columns + c];
+            bool rim = (m->ragged_row && r + 1 == m->rows) || (m->ragged_column && c + 1 == m->columns);
+            if (v == 0)
+                fputs(sign(p, rim ? "(·)" : " · ", rim ? "(-)" : " - "), p->out);
+            else
+                fprintf(p->out, rim ? "(%s)" : " %s ", v > 9 ? "+" : (const char[]){(char)('0' + v), '\0'});
+        }
+        fputc('\n', p->out);
+    }
+}
+
+static void plot_maps(const plotter *p, const tp_spec_report *s, int64_t *env)
+{
+    const tp_kernel *k = s->spec->kernels[0];
+    bool any = false;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
+        tp_block_map m;
+        if (!tp_map_blocks(p->a, k, &k->operands[i], env, &m) || m.columns > 36)
+            continue;
+        if (!any)
+            fprintf(p->out, "  how often each block comes, (n): partly outside the array, + more than nine times\n");
+        any = true;
+        plot_map(p, &k->operands[i], &m);
+    }
+}
+
+static void plot_copies(const plotter *p, const tp_spec_report *s, int64_t *env)
+{
+    const tp_kernel *k = s->spec->kernels[0];
+    tp_copies l;
+    if (!tp_map_lanes(p->a, k, env, &l) || l.steps < 2)
+        return;
+    fprintf(p->out, "  copies by step, %u of %llu steps\n", l.shown, (unsigned long long)l.steps);
+    for (uint32_t o = 0; o < k->ninputs + k->noutputs; o++) {
+        label(p, k->operands[o].name);
+        for (uint32_t i = 0; i < l.shown; i++)
+            fputs(l.copied[o * l.shown + i] ? sign(p, "█", "#") : sign(p, "·", "."), p->out);
+        fprintf(p->out, "  %llu\n", (unsigned long long)l.copies[o]);
+    }
+}
+
+static void plot_vmem(const plotter *p, const tp_spec_report *s)
+{
+    enum { WIDTH = 50 };
+    const tp_memory_table *v = &s->vmem;
+    if (!v->limit || v->bytes < 0)
+        return;
+    fprintf(p->out, "  VMEM, of %.0f KiB\n", (double)v->limit / 1024);
+    for (uint32_t i = 0; i < v->rows.len; i++) {
+        const tp_memory_row *m = &v->rows.at[i];
+        double share = (double)m->bytes / (double)v->limit;
+        label(p, m->name);
+        for (int c = 0; c < WIDTH && c < (int)(share * WIDTH + 0.5); c++)
+            fputs(sign(p, "█", "#"), p->out);
+        fprintf(p->out, " %.1f %%\n", 100 * share);
+    }
+}
+
+void tp_write_plot(const tp_report *r, bool unicode, FILE *out)
+{
+    for (uint32_t i = 0; i < r->specs.len; i++) {
+        const tp_spec_report *s = &r->specs.at[i];
+        plotter p = {tp_arena_child(r->arena), out, unicode};
+        tp_str sizes;
+        int64_t *env = s->valid ? tp_map_sizes(p.a, s, &sizes) : NULL;
+        if (s->valid)
+            fprintf(out, "%.*s%s%.*s\n", TP_FMT(s->name), env && sizes.n ? ", at " : "", env ? (int)sizes.n : 0,
+                    env ? sizes.p : "");
+        if (env) {
+            plot_maps(&p, s, env);
+            plot_copies(&p, s, env);
+        }
+        if (s->valid)
+            plot_vmem(&p, s);
+        tp_arena_free(p.a);
+    }
+}
