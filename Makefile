@@ -240,5 +240,5 @@ clean: ## remove build/
 help: ## list the targets
 	@grep -E '^[a-z][a-z-]*:.*##' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-12s %s\n", $$1, $$2}'
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TESTS:=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TESTS:=.d) $(wildcard $(BUILD)/lib/*.d $(BUILD)/tests/readers.d)
 .SECONDARY: $(TESTS:=.o) $(BUILD)/lib/tileproof.o $(BUILD)/lib/tileproof_verify.o

@@ -112,9 +112,14 @@ static bool write_all(int fd, tp_str s)
 
 tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, size_t n, tp_str *why)
 {
-    const char *tmp = tp_printf(a, "%s.tmp-%ld", path, (long)getpid()).p;
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* rename would replace a device */
+    bool there = stat(path, &st) == 0;
+    char *real = there ? realpath(path, NULL) : NULL; /* through a link, not in place of it */
+    if (real)
+        path = tp_printf(a, "%s", real).p;
+    free(real);
+    const char *tmp = tp_printf(a, "%s.tmp-%ld", path, (long)getpid()).p;
+    if (there && !S_ISREG(st.st_mode)) { /* rename would replace a device */
         *why =
             tp_printf(a, "cannot write `%s`: it is %s", path, S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
         return TP_E_INPUT;
@@ -127,6 +132,7 @@ tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, siz
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++)
         ok = write_all(fd, pieces[i]);
+    ok = (!there || fchmod(fd, st.st_mode & 07777) == 0) && ok;
     ok = fsync(fd) == 0 && ok;
     ok = close(fd) == 0 && ok;
     if (ok && rename(tmp, path) == 0)

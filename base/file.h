@@ -14,7 +14,8 @@ tp_status tp_read_file(tp_arena *a, const char *path, size_t limit, tp_str *out,
 tp_status tp_map_file(tp_arena *a, const char *path, tp_str *out, tp_str *why);
 
 /* Write `n` pieces to `path` through a temporary file beside it and rename:
- * readers see the old content or the new one, never half of it. */
+ * readers see the old content or the new one, never half of it. Links are
+ * followed, the mode of a file that is there is kept. */
 tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, size_t n, tp_str *why);
 
 #endif

@@ -481,6 +481,16 @@ static void fixes_say_what_they_do(void **state)
     expect_exit(&o, 1);
     assert_true(contains(o.out, "--- k.tile.json\n+++ k.tile.json\n@@ -4,7 +4,7 @@\n"));
     assert_true(contains(o.out, "\"index_map\": [\"i\"]}],\n   \"outputs\""));
+    struct stat st;
+    put_spec(p, "linked.tile.json", " + 1", "");
+    assert_int_equal(chmod(path_in(p, "linked.tile.json"), 0640), 0);
+    assert_int_equal(symlink("linked.tile.json", path_in(p, "link.tile.json")), 0);
+    o = RUN_IN(p->a, p->dir, "lint", "-q", "--ignore", "TP501", "--fix", "link.tile.json");
+    expect_exit(&o, 0);
+    assert_int_equal(lstat(path_in(p, "link.tile.json"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(stat(path_in(p, "linked.tile.json"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
     o = RUN_IN(p->a, p->dir, "lint", "--fix", "--diff", "k.tile.json");
     expect_exit(&o, 2);
     o = RUN_IN(p->a, p->dir, "lint", "--fix", "-");
