@@ -41,7 +41,7 @@ CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 Q := $(if $(V),,@)
 
-.PHONY: corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz fuzz-readers steady boxes cross-check mutants verdicts strict asan tsan bench docs install format clean help deps
+.PHONY: corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz fuzz-readers steady boxes cross-check mutants verdicts strict asan tsan bench comparison docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -226,6 +226,9 @@ install: all libraries ## program, libraries, examples: PREFIX=/usr/local DESTDI
 	    sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' lib/$$p.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/$$p.pc; \
 	done
 	for f in $$(ls examples/*/*.tile.json | grep -v /broken/); do install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/tileproof/$$f; done
+
+comparison: all ## who says what about the broken kernels: writes docs/COMPARISON.md (build/venv)
+	@PATH="$(CURDIR)/build:$$PATH" TILEPROOF=build/tileproof JAX_PLATFORMS=cpu build/venv/bin/python tools/comparison.py
 
 docs: all ## what is made of the tables: docs/RULES.md, schemas, man page, completions
 	@tools/generate-docs.sh build/tileproof .

@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Writes docs/COMPARISON.md: who says what about the broken kernels, by `judge` (build/venv, from make test-jax)."""
+
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "python"))
+
+import jax  # noqa: E402
+
+from tileproof import judge  # noqa: E402
+
+HEAD = f"""# Beside JAX's own checkers
+
+Made by `make comparison` on a machine without a TPU, JAX {jax.__version__}: each kernel of [examples/broken](../examples/broken), emitted as
+Python and shown to the judges that JAX offers, on the sizes of its first case. `lint` speaks for all sizes, the others for the case. "accepts" is
+silence: the judge has no objection to a kernel that is wrong; "equal" and "runs": it ran through, with the numbers of our machine or where
+that one traps; "absent": it was not there or does not take such a kernel. `mean_over_block` and `wrong_gelu_constant` keep every rule:
+`verify` tells them from their references.
+
+"""
+
+
+def main():
+    rows, judges = [], []
+    for path in sorted((ROOT / "examples" / "broken").glob("*.tile.json")):
+        opinions, _, _ = judge.judge(str(path))
+        judges = judges or [o.judge for o in opinions]
+        said = {o.judge: o.says for o in opinions}
+        rows.append((path.name.removesuffix(".tile.json"), [said.get(j, "") for j in judges]))
+        print(rows[-1], flush=True)
+    lines = ["| kernel | " + " | ".join(judges) + " |", "|---|" + "---|" * len(judges)]
+    lines += [f"| [{n}](../examples/broken/{n}.tile.json) | " + " | ".join(cells) + " |" for n, cells in rows]
+    (ROOT / "docs" / "COMPARISON.md").write_text(HEAD + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
