@@ -34,4 +34,9 @@ for copy in $(cd "$copies" && find . -type f | sort); do
     cmp -s "$copies/$copy" "$copy" || say "$copy is not what the tables say: make docs"
 done
 rm -rf "$copies"
+# and their readers, where they are installed
+! command -v mandoc >/dev/null || [ -z "$(mandoc -T lint docs/tileproof.1)" ] || say "docs/tileproof.1: $(mandoc -T lint docs/tileproof.1 | head -1)"
+for shell in bash zsh fish; do
+    ! command -v $shell >/dev/null || $shell -n docs/completion/tileproof.$shell || say "docs/completion/tileproof.$shell: $shell cannot read it"
+done
 exit $status
