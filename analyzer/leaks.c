@@ -149,6 +149,33 @@ static void propose_other(tp_analysis *a, tp_finding *f, const tp_leak *l)
     tp_propose(a, f, tp_message(a, "add %.*s", TP_FMT(other)), &edit, 1);
 }
 
+/* if k == 0: acc[...] = 0, in front of the body: at the start of the longest
+ * run of the fastest axes that helps, since it may not forget what it summed. */
+static void propose_init(tp_analysis *a, tp_finding *f, const tp_leak *l)
+{
+    const tp_json *body = tp_json_get(a->k->doc, "kernel");
+    tp_str name = a->k->operands[l->operand].name, text = a->k->source->text;
+    if (!body || body->type != TP_J_ARRAY || !body->u.items.n)
+        return;
+    uint32_t from = body->loc.start + 1, at = from;
+    while (at < text.n && strchr(" \n\r\t", text.p[at]))
+        at++;
+    tp_str margin = {text.p + from, at - from};
+    for (uint32_t first = 0; first < a->k->naxes; first++) {
+        tp_buf when = {.arena = a->arena};
+        for (uint32_t x = first; x < a->k->naxes; x++)
+            if (!a->k->axes[x].parallel)
+                tp_buf_printf(&when, "%s%.*s == 0", when.n ? " and " : "", TP_FMT(a->k->axes[x].name));
+        if (!when.n || a->k->axes[first].parallel)
+            continue;
+        tp_edit edit = {at, at,
+                        tp_message(a, "\"if %.*s:\",%.*s\"    %.*s[...] = 0\",%.*s", TP_FMT(tp_buf_view(&when)),
+                                   TP_FMT(margin), TP_FMT(name), TP_FMT(margin))};
+        tp_propose(a, f, tp_message(a, "start with if %.*s: %.*s[...] = 0", TP_FMT(tp_buf_view(&when)), TP_FMT(name)),
+                   &edit, 1);
+    }
+}
+
 static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
 {
     if (l->birth == TP_BIRTH_OUTSIDE) {
@@ -167,6 +194,7 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
         f->help = TP_S("write every element of the block in some step of its run, on all paths");
     } else {
         f->help = TP_S("initialise it in the first step of every run, e.g. `if k == 0:` with k the reduction axis");
+        propose_init(a, f, l);
     }
 }
 

@@ -80,7 +80,7 @@ static void wrong_settings_are_errors(void **state)
         {"{\"format\": \"jsn\"}", "there is no format `jsn`"},
         {"{\"verbose\": 1}", "\"verbose\" is true or false"},
         {"{\"output\": \"x\"}", "there is no setting \"output\""},
-        {"{\"jobs\": -1}", "--jobs takes an integer"},
+        {"{\"rlimit\": -1}", "--rlimit takes an integer"},
         {"[]", "settings are an object, not an array"},
         {"{\"format\": \"json\"", ".tileproof.json:1:17: "},
         {"", ".tileproof.json:1:1: "},
