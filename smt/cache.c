@@ -16,7 +16,7 @@ enum { UNTRIED, GOOD, BAD };
 
 typedef struct entry {
     tp_str key;     /* canonical text, in hexadecimal digits */
-    tp_str payload; /* 'c' certificate, 'w' values of the variables */
+    tp_str payload; /* 'c' certificate, 'w' values of the variables, 'u' unknown, which cannot be checked */
     atomic_int state;
 } entry;
 
@@ -92,6 +92,7 @@ bool tp_cache_key(tp_prover *v, const tp_obligation *o, tp_buf *key)
     keyer k = {.v = v, .o = o, .out = key};
     /* what else decides the answer */
     put(&k, v->o.only_proof);
+    put(&k, v->o.tentative);
     put(&k, v->o.no_z3);
     put(&k, v->o.no_solver);
     put(&k, v->o.second != NULL);
@@ -235,6 +236,10 @@ bool tp_cache_find(tp_prover *v, const tp_obligation *o, tp_str key, tp_decision
         good = believe(v, c, e);
         break;
     case 'w': good = !v->o.only_proof && read_case(v, o, e->payload, d); break;
+    case 'u':
+        *d = (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("not decided before")};
+        good = v->o.tentative;
+        break;
     default: break;
     }
     c->hits += good;
@@ -245,12 +250,12 @@ void tp_cache_learn(tp_prover *v, const tp_obligation *o, tp_str key, const tp_d
 {
     tp_cache *c = v->o.cache;
     bool proof = d->verdict == TP_PROVEN && d->grade == TP_GRADE_CERT && d->proof,
-         violated = d->verdict == TP_VIOLATED && d->env;
-    if (!proof && !violated)
+         violated = d->verdict == TP_VIOLATED && d->env, unknown = d->verdict == TP_UNKNOWN && v->o.tentative;
+    if (!proof && !violated && !unknown)
         return;
     tp_buf line = {.arena = v->scratch};
     tp_buf_str(&line, key);
-    tp_buf_c(&line, proof ? " c" : " w");
+    tp_buf_c(&line, proof ? " c" : violated ? " w" : " u");
     for (uint32_t i = 0; i < o->nvars && violated; i++)
         tp_buf_printf(&line, " %lld", (long long)d->env[o->vars[i].sym]);
     if (proof) {

@@ -7,6 +7,7 @@
 struct tp_prover {
     tp_arena *arena;
     tp_arena *scratch; /* of one decision; emptied after each engine */
+    tp_arena *keys;    /* with a cache: of one key; emptied after each decision */
     tp_exprs *p;
     tp_prover_options o;
     tp_prover_stats stats;

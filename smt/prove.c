@@ -25,6 +25,7 @@ tp_prover *tp_prover_new(tp_arena *a, tp_exprs *p, const tp_prover_options *o)
     v->p = p;
     if (o)
         v->o = *o;
+    v->keys = v->o.cache ? tp_arena_child(a) : NULL;
     v->solver = v->o.solver ? v->o.solver : tp_solver_new(a);
     return v;
 }
@@ -33,8 +34,10 @@ void tp_prover_free(tp_prover *v)
 {
     if (v && !v->o.solver)
         tp_solver_free(v->solver);
-    if (v)
+    if (v) {
         tp_arena_free(v->scratch);
+        tp_arena_free(v->keys);
+    }
 }
 
 const tp_prover_stats *tp_prover_get_stats(const tp_prover *v)
@@ -319,7 +322,7 @@ static bool remembers(const tp_prover *v)
 static tp_decision decide_or_remember(tp_prover *v, const tp_obligation *o)
 {
     tp_decision d;
-    tp_buf key = {.arena = tp_arena_child(v->arena)};
+    tp_buf key = {.arena = v->keys};
     bool keyed = tp_cache_key(v, o, &key);
     tp_arena_clear(v->scratch);
     bool known = keyed && tp_cache_find(v, o, tp_buf_view(&key), &d);
@@ -329,7 +332,7 @@ static tp_decision decide_or_remember(tp_prover *v, const tp_obligation *o)
     if (keyed && !known)
         tp_cache_learn(v, o, tp_buf_view(&key), &d);
     tp_arena_clear(v->scratch);
-    tp_arena_free(key.arena);
+    tp_arena_clear(v->keys);
     return d;
 }
 
