@@ -120,7 +120,7 @@ tp_str tp_text(tp_analysis *a, tp_expr e);
 tp_str tp_message(tp_analysis *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* propose.c: changes of the text that would remove a finding. Rules propose,
- * whoever offers one to the user has analysed the changed text (cli/fix.c). */
+ * whoever offers one to the user has analysed the changed text (verify/fix.c). */
 void tp_propose(tp_analysis *a, tp_finding *f, tp_str title, const tp_edit *edits, uint32_t n);
 /* An expression, at the place of another one. */
 void tp_propose_expr(tp_analysis *a, tp_finding *f, tp_loc at, tp_str text);

@@ -71,19 +71,21 @@ static bool in_word(char c)
 void tp_propose_everywhere(tp_analysis *a, tp_finding *f, int64_t old, int64_t value)
 {
     static const char *const KEYS[] = {"grid", "inputs", "outputs", "scratch", "kernel"};
+    enum { PARTS = sizeof KEYS / sizeof *KEYS };
+    const tp_json *parts[PARTS];
     tp_fix fix = {.title = tp_message(a, "use %lld for %lld", (long long)value, (long long)old)};
-    tp_str was = tp_message(a, "%lld", (long long)old), text = a->k->source->text;
-    for (uint32_t at = 0; at + was.n < text.n; at++) {
+    tp_str was = tp_message(a, "%lld", (long long)old), now = tp_message(a, "%lld", (long long)value),
+           text = a->k->source->text;
+    for (size_t i = 0; i < PARTS; i++)
+        parts[i] = tp_json_get(a->k->doc, KEYS[i]);
+    for (uint32_t at = 1; at + was.n < text.n; at++) {
+        if (memcmp(text.p + at, was.p, was.n) != 0 || in_word(text.p[at - 1]) || in_word(text.p[at + was.n]))
+            continue;
         bool inside = false;
-        for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
-            const tp_json *part = tp_json_get(a->k->doc, KEYS[i]);
-            inside |= part && at > part->loc.start && at < part->loc.end;
-        }
-        if (inside && memcmp(text.p + at, was.p, was.n) == 0 && !in_word(text.p[at - 1]) &&
-            !in_word(text.p[at + was.n])) {
-            tp_edit edit = {at, at + (uint32_t)was.n, tp_message(a, "%lld", (long long)value)};
-            tp_push(a->arena, fix.edits, edit);
-        }
+        for (size_t i = 0; i < PARTS; i++)
+            inside |= parts[i] && at > parts[i]->loc.start && at < parts[i]->loc.end;
+        if (inside)
+            tp_push(a->arena, fix.edits, ((tp_edit){at, at + (uint32_t)was.n, now}));
     }
     if (fix.edits.len > 1)
         tp_push(a->arena, f->proposals, fix);

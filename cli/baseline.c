@@ -11,7 +11,7 @@ enum { MAX_BYTES = 16 << 20 };
 
 static bool is_recorded(const tp_finding *f)
 {
-    return !f->suppressed && (f->verdict == TP_VIOLATED || f->verdict == TP_UNKNOWN || f->verdict == TP_VACUOUS);
+    return !f->suppressed && tp_is_open(f);
 }
 
 static tp_baseline_entry entry_of(tp_arena *a, const tp_spec_report *s, const tp_finding *f)
@@ -86,8 +86,10 @@ bool tp_baseline_write(tp_cli *c, const char *path, const tp_report *r)
     for (uint32_t i = 0; i < r->specs.len; i++)
         for (uint32_t k = 0; k < r->specs.at[i].findings.len; k++) {
             const tp_finding *f = &r->specs.at[i].findings.at[k];
+            if (!is_recorded(f))
+                continue;
             tp_baseline_entry e = entry_of(c->arena, &r->specs.at[i], f);
-            bool again = !is_recorded(f);
+            bool again = false;
             for (uint32_t w = 0; w < written.len && !again; w++)
                 again = same(&written.at[w], &e);
             if (again)
@@ -129,8 +131,10 @@ uint32_t tp_baseline_apply(tp_baseline *b, const tp_check_settings *s, const tp_
     for (uint32_t i = 0; i < r->specs.len; i++)
         for (uint32_t k = 0; k < r->specs.at[i].findings.len && b->len; k++) {
             tp_finding *f = &r->specs.at[i].findings.at[k];
+            if (!is_recorded(f) || !r->specs.at[i].valid)
+                continue;
             tp_baseline_entry e = entry_of(r->arena, &r->specs.at[i], f);
-            for (uint32_t n = 0; n < b->len && is_recorded(f) && r->specs.at[i].valid; n++)
+            for (uint32_t n = 0; n < b->len; n++)
                 if (same(&b->at[n], &e)) {
                     f->suppressed = b->at[n].used = true;
                     f->suppress_reason = TP_S("in the baseline");

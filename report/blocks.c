@@ -103,6 +103,16 @@ static uint32_t shown_dimensions(const tp_operand *o, const int64_t *blocks, uin
     return n;
 }
 
+static void set_step(const tp_kernel *k, int64_t *env, int64_t step)
+{
+    for (uint32_t x = k->naxes; x-- > 0;) {
+        int64_t n = 1;
+        value(k, k->axes[x].steps, env, &n);
+        env[k->axes[x].sym] = step % n;
+        step /= n;
+    }
+}
+
 bool tp_map_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, int64_t *env, tp_block_map *map)
 {
     int64_t blocks[TP_MAX_RANK], extent, width, index[TP_MAX_RANK];
@@ -128,12 +138,9 @@ bool tp_map_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, int64_t
     map->visits = TP_NEWN(a, uint32_t, map->rows * map->columns);
     int64_t steps = steps_of(k, env), last = -1;
     for (int64_t s = 0; s < steps; s++) {
-        int64_t rest = s, at = 0, n_axis;
+        int64_t at = 0;
         bool inside = true;
-        for (uint32_t x = k->naxes; x-- > 0; rest /= n_axis) {
-            value(k, k->axes[x].steps, env, &n_axis);
-            env[k->axes[x].sym] = rest % n_axis;
-        }
+        set_step(k, env, s);
         for (uint32_t d = 0; d < o->rank; d++) {
             if (!value(k, o->dims[d].index, env, &index[d]))
                 return false;
@@ -153,16 +160,6 @@ bool tp_map_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, int64_t
         last = at;
     }
     return true;
-}
-
-static void set_step(const tp_kernel *k, int64_t *env, int64_t step)
-{
-    for (uint32_t x = k->naxes; x-- > 0;) {
-        int64_t n = 1;
-        value(k, k->axes[x].steps, env, &n);
-        env[k->axes[x].sym] = step % n;
-        step /= n;
-    }
 }
 
 /* Is the block of o another one in `step` than in the step before? */

@@ -24,6 +24,11 @@ const tp_format *tp_format_find(tp_str name)
     return NULL;
 }
 
+bool tp_is_open(const tp_finding *f)
+{
+    return f->verdict == TP_VIOLATED || f->verdict == TP_UNKNOWN || f->verdict == TP_VACUOUS;
+}
+
 tp_counts tp_count(const tp_spec_report *s)
 {
     tp_counts c = {0};

@@ -21,7 +21,7 @@ tp_str tp_apply_fix(tp_arena *a, tp_str text, const tp_fix *fix)
 
 static bool is_open(const tp_finding *f)
 {
-    return !f->suppressed && (f->verdict == TP_VIOLATED || f->verdict == TP_UNKNOWN || f->verdict == TP_VACUOUS);
+    return !f->suppressed && tp_is_open(f);
 }
 
 /* Findings like this one: of its rule, at its place, about its subject. */

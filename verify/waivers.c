@@ -23,11 +23,6 @@ bool tp_looked_for(const tp_check_settings *s, const tp_spec_report *r, tp_str r
     return !row && s->execute && r->equiv;
 }
 
-static bool is_open(const tp_finding *f)
-{
-    return f->verdict == TP_VIOLATED || f->verdict == TP_UNKNOWN || f->verdict == TP_VACUOUS || f->verdict == TP_ADVICE;
-}
-
 static void apply(tp_job *j, const tp_check_settings *s, const tp_json *list, const tp_finding *when_stale)
 {
     uint32_t n = j->report.findings.len;
@@ -36,7 +31,7 @@ static void apply(tp_job *j, const tp_check_settings *s, const tp_json *list, co
         bool used = false;
         for (uint32_t k = 0; k < n; k++) {
             tp_finding *f = &j->report.findings.at[k];
-            if (!is_open(f) || !covers(entry, f))
+            if ((!tp_is_open(f) && f->verdict != TP_ADVICE) || !covers(entry, f))
                 continue;
             f->suppressed = used = true;
             f->suppress_reason = tp_json_get(entry, "reason")->u.string;

@@ -5,7 +5,6 @@
 #include "cli/check.h"
 
 typedef struct diff {
-    tp_cli *c;
     tp_check_run *run; /* of the old and the new one */
     tp_arena *arena;
     bool changed;
@@ -14,7 +13,7 @@ typedef struct diff {
 
 static bool is_open(const tp_finding *f)
 {
-    return !f->suppressed && (f->verdict == TP_VIOLATED || f->verdict == TP_UNKNOWN || f->verdict == TP_VACUOUS);
+    return !f->suppressed && tp_is_open(f);
 }
 
 /* The findings of one report that the other does not have, by rule, place and subject. */
@@ -149,7 +148,7 @@ static int run(tp_cli *c)
     int code = tp_check_begin(c, false, &r);
     if (code)
         return code;
-    diff d = {.c = c, .run = &r, .arena = c->arena};
+    diff d = {.run = &r, .arena = c->arena};
     if (r.njobs != 2) {
         code = tp_usage_error("diff takes two specs, not folders");
     } else if (!r.report.specs.at[0].valid || !r.report.specs.at[1].valid) {
