@@ -33,7 +33,9 @@ typedef int (*tp_replay)(void *ctx, const tp_kernel *k, const int64_t *env, cons
 typedef struct tp_memory_row {
     tp_str name;
     int buffers;
-    int64_t padded_bytes; /* one buffer, at the largest sizes; -1: no bound */
+    /* At the largest sizes; -1: no bound. */
+    int64_t data_bytes;   /* the elements of one buffer */
+    int64_t padded_bytes; /* one buffer, in whole tiles */
     int64_t bytes;        /* all buffers */
 } tp_memory_row;
 

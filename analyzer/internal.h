@@ -173,6 +173,8 @@ int tp_walk_coverage(tp_analysis *a, const tp_operand *o, int64_t *env, int64_t 
 /* memory.c: bytes of one window or scratch buffer in VMEM, padded to tiles;
  * and how many copies the pipeline keeps. */
 tp_expr tp_padded_bytes(tp_analysis *a, const tp_operand *o);
+/* Of its elements alone. */
+tp_expr tp_data_bytes(tp_analysis *a, const tp_operand *o);
 /* Does the body read or write it? True when there is no body. */
 bool tp_body_uses(const tp_kernel *k, uint32_t operand);
 /* Value at the largest sizes; -1 when it does not fit 64 bits. */

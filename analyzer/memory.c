@@ -64,13 +64,27 @@ int64_t tp_at_largest(tp_analysis *a, tp_expr e)
     return tp_expr_eval(a->p, e, env, &v) == TP_EVAL_OK ? v : -1;
 }
 
+static tp_expr extent_of(const tp_operand *o, uint32_t d)
+{
+    return o->role == TP_SCRATCH ? o->shape[d] : o->dims[d].block;
+}
+
+tp_expr tp_data_bytes(tp_analysis *a, const tp_operand *o)
+{
+    int bits = tp_storage_bits(o->dtype);
+    tp_expr n = num(a, 1);
+    for (uint32_t d = 0; d < o->rank; d++)
+        n = mk(a, TP_E_MUL, n, extent_of(o, d));
+    return bits < 8 ? mk(a, TP_E_CDIV, n, num(a, 8 / bits)) : mk(a, TP_E_MUL, n, num(a, bits / 8));
+}
+
 tp_expr tp_padded_bytes(tp_analysis *a, const tp_operand *o)
 {
     int bits = tp_storage_bits(o->dtype);
     int64_t pack = 32 / (bits > 32 ? 32 : bits), twice = a->k->target.generation <= 3 ? 2 : 1;
     tp_expr n = num(a, 1);
     for (uint32_t d = 0; d < o->rank; d++) {
-        tp_expr extent = o->role == TP_SCRATCH ? o->shape[d] : o->dims[d].block;
+        tp_expr extent = extent_of(o, d);
         if (o->rank == 1)
             extent = mk(a, TP_E_ALIGN_UP, extent, num(a, TP_LANES * pack * twice));
         else if (d == o->rank - 1)

@@ -1,9 +1,9 @@
 /* A baseline: what was found when a project began to use the checker, so that
  * only new findings fail it. Entries name rule, kernel and place, no lines. */
-#include <json-c/json.h>
 #include <stdio.h>
 
 #include "base/file.h"
+#include "base/jsonc.h"
 #include "cli/check.h"
 #include "spec/scope.h"
 
@@ -27,16 +27,10 @@ static bool same(const tp_baseline_entry *x, const tp_baseline_entry *y)
 
 /* ---- reading ---- */
 
-typedef struct baseline_call {
-    tp_ctx *ctx;
-    tp_baseline *b;
-} baseline_call;
-
-static void read_entries(void *arg)
+static void read_entries(tp_ctx *c, void *into)
 {
     static const char *const KEYS[] = {"rule", "kernel", "place", "subject", NULL};
-    baseline_call *call = arg;
-    tp_ctx *c = call->ctx;
+    tp_baseline *b = into;
     const tp_json *doc = tp_json_parse(c, false);
     const tp_json *version = doc->type == TP_J_OBJECT ? tp_json_get(doc, "tileproof_baseline") : NULL;
     if (!version || version->type != TP_J_INT || version->u.integer != 1)
@@ -49,34 +43,16 @@ static void read_entries(void *arg)
         tp_check_keys(c, e, KEYS, NULL, "an entry of \"findings\"");
         for (int k = 0; KEYS[k]; k++)
             value[k] = tp_member(c, e, KEYS[k], TP_J_STRING, true)->u.string;
-        tp_push(c->arena, *call->b, ((tp_baseline_entry){value[0], value[1], value[2], value[3], false, false}));
+        tp_push(c->arena, *b, ((tp_baseline_entry){value[0], value[1], value[2], value[3], false, false}));
     }
 }
 
 bool tp_baseline_read(tp_cli *c, const char *path, tp_baseline *b)
 {
-    tp_source source = {.path = tp_str_c(path)};
-    tp_ctx ctx = {.arena = c->arena, .source = &source};
-    tp_str why;
-    baseline_call call = {&ctx, b};
-    if (tp_read_file(c->arena, path, MAX_BYTES, &source.text, &why) != TP_OK) {
-        tp_usage_error("cannot read the baseline `%s`: %.*s", path, TP_FMT(why));
-        return false;
-    }
-    tp_status st = tp_try(c->arena, read_entries, &call);
-    if (st == TP_E_MEMORY)
-        tp_leave(c->arena, st);
-    if (st != TP_OK)
-        tp_config_error(c, &ctx);
-    return st == TP_OK;
+    return tp_read_own_file(c, "baseline", path, MAX_BYTES, read_entries, b);
 }
 
 /* ---- writing ---- */
-
-static void put_string(struct json_object *o, const char *key, tp_str s)
-{
-    json_object_object_add(o, key, json_object_new_string_len(s.p ? s.p : "", (int)s.n));
-}
 
 bool tp_baseline_write(tp_cli *c, const char *path, const tp_report *r)
 {
@@ -96,10 +72,10 @@ bool tp_baseline_write(tp_cli *c, const char *path, const tp_report *r)
                 continue;
             tp_push(c->arena, written, e);
             struct json_object *entry = json_object_new_object();
-            put_string(entry, "rule", e.rule);
-            put_string(entry, "kernel", e.kernel);
-            put_string(entry, "place", e.place);
-            put_string(entry, "subject", e.subject);
+            json_object_object_add(entry, "rule", tp_jsonc_string(e.rule));
+            json_object_object_add(entry, "kernel", tp_jsonc_string(e.kernel));
+            json_object_object_add(entry, "place", tp_jsonc_string(e.place));
+            json_object_object_add(entry, "subject", tp_jsonc_string(e.subject));
             json_object_array_add(list, entry);
         }
     json_object_object_add(o, "findings", list);

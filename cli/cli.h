@@ -49,8 +49,10 @@ void tp_print_help(const tp_command *cmd);
 int tp_python(tp_cli *c, const char *subcommand);
 /* Message on stderr: "tileproof: …"; returns TP_EXIT_USAGE. */
 int tp_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The first finding of a file that is no spec (settings, a baseline); returns TP_EXIT_USAGE. */
-int tp_config_error(tp_cli *c, const tp_ctx *ctx);
+/* A JSON file of ours (`what`: settings file, baseline, receipt): read() raises as the readers of specs do. What it
+ * makes may point into the text, which stays. False after a message. */
+bool tp_read_own_file(tp_cli *c, const char *what, const char *path, size_t max_bytes,
+                      void (*read)(tp_ctx *ctx, void *into), void *into);
 
 /* Last value of an option or `otherwise`; a number in [lo, hi], false after a
  * message. */
@@ -67,6 +69,8 @@ bool tp_expand_paths(tp_cli *c, tp_strings *out);
 bool tp_job_read(tp_cli *c, tp_job *j, tp_str path);
 /* Read and load; on failure the report holds the findings and valid is false. */
 void tp_job_load(tp_cli *c, tp_job *j, tp_str path, tp_str target);
+/* Exit code that the findings call for; unless it is 0 they are printed in full, on stderr. */
+int tp_job_exit_code(tp_cli *c, const tp_job *j, tp_unknown_policy unknown);
 
 /* lint and verify; `execute`: run the cases too. */
 int tp_check_specs(tp_cli *c, bool execute);

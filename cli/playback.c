@@ -3,9 +3,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include <json-c/json.h>
-
 #include "base/file.h"
+#include "base/jsonc.h"
 #include "cli/cli.h"
 
 typedef struct json_object json;
@@ -18,11 +17,6 @@ typedef struct playback {
     uint32_t count;
     tp_str why; /* the first thing that went wrong */
 } playback;
-
-static json *text(tp_str s)
-{
-    return json_object_new_string_len(s.p ? s.p : "", (int)s.n);
-}
 
 static const tp_kernel *kernel_of(const tp_spec *s, const tp_witness *w)
 {
@@ -83,9 +77,9 @@ static void add(playback *p, const tp_spec_report *s, const tp_finding *f, size_
     for (uint32_t i = 0; i < k->ndtypes; i++)
         json_object_object_add(dtypes, tp_cstr(p->c->arena, k->dtypes[i].name),
                                json_object_new_string(tp_dtype_info(k->dtypes[i].choice)->name));
-    json_object_object_add(o, "spec", text(tp_visible(p->c->arena, s->source->path)));
+    json_object_object_add(o, "spec", tp_jsonc_string(tp_visible(p->c->arena, s->source->path)));
     json_object_object_add(o, "rule", json_object_new_string(f->rule));
-    json_object_object_add(o, "subject", text(f->subject));
+    json_object_object_add(o, "subject", tp_jsonc_string(f->subject));
     json *one = json_object_new_object(); /* an entry of "cases" */
     json_object_object_add(one, "sizes", sizes);
     json_object_object_add(one, "dtypes", dtypes);
@@ -95,7 +89,7 @@ static void add(playback *p, const tp_spec_report *s, const tp_finding *f, size_
     json_object_object_add(o, "case", one);
     tp_str command = p->arrays && strcmp(f->witness->replay, "executed") == 0 ? write_arrays(p, s, k, f->witness, room)
                                                                               : (tp_str){NULL, 0};
-    json_object_object_add(o, "run", command.n ? text(command) : NULL);
+    json_object_object_add(o, "run", command.n ? tp_jsonc_string(command) : NULL);
     json_object_array_add(p->cases, o);
 }
 

@@ -1,16 +1,11 @@
 #include "cli/receipt.h"
 
-#include <json-c/json.h>
 #include <stdio.h>
 
 #include "base/file.h"
+#include "base/jsonc.h"
 
 typedef struct json_object json;
-
-static json *text(tp_str s)
-{
-    return json_object_new_string_len(s.p ? s.p : "", (int)s.n);
-}
 
 /* ---- writing ---- */
 
@@ -62,8 +57,8 @@ static json *allowed(tp_arena *a, const tp_spec_report *s)
             continue;
         json *o = json_object_new_object();
         json_object_object_add(o, "rule", json_object_new_string(f->rule));
-        json_object_object_add(o, "place", text(tp_place(a, s, f)));
-        json_object_object_add(o, "reason", text(f->suppress_reason));
+        json_object_object_add(o, "place", tp_jsonc_string(tp_place(a, s, f)));
+        json_object_object_add(o, "reason", tp_jsonc_string(f->suppress_reason));
         json_object_array_add(list, o);
     }
     return list;
@@ -84,7 +79,7 @@ static json *contracts(const tp_kernel *k)
 {
     json *list = json_object_new_array();
     for (uint32_t i = 0; i < k->ncontracts; i++)
-        json_object_array_add(list, text(k->contracts[i].text));
+        json_object_array_add(list, tp_jsonc_string(k->contracts[i].text));
     return list;
 }
 
@@ -99,11 +94,11 @@ static json *body_of(tp_cli *c, tp_job *j)
     json_object_object_add(o, "tileproof_receipt", json_object_new_int(TP_RECEIPT_VERSION));
     json_object_object_add(o, "tool", json_object_new_string("tileproof " TP_VERSION));
     json_object_object_add(o, "semantics", json_object_new_int(TP_SEMANTICS_VERSION));
-    json_object_object_add(spec, "name", text(s->name));
-    json_object_object_add(spec, "sha256", text(tp_spec_digest(&j->ctx, s->spec)));
+    json_object_object_add(spec, "name", tp_jsonc_string(s->name));
+    json_object_object_add(spec, "sha256", tp_jsonc_string(tp_spec_digest(&j->ctx, s->spec)));
     json_object_object_add(o, "spec", spec);
-    json_object_object_add(o, "target", text(s->spec->kernels[0]->target.name));
-    json_object_object_add(o, "domain", text(tp_domain_text(c->arena, s->spec)));
+    json_object_object_add(o, "target", tp_jsonc_string(s->spec->kernels[0]->target.name));
+    json_object_object_add(o, "domain", tp_jsonc_string(tp_domain_text(c->arena, s->spec)));
     json_object_object_add(checked, "proven", json_object_new_int64(n.proven));
     json_object_object_add(checked, "certified", json_object_new_int64(certified));
     json_object_object_add(checked, "cases", json_object_new_int64(n.tested));
@@ -153,45 +148,29 @@ int tp_receipt_write(tp_cli *c, const char *path, const tp_check_run *run)
 
 /* ---- using ---- */
 
+static void read_receipt(tp_ctx *ctx, void *into)
+{
+    *(tp_receipt *)into = tp_receipt_read(ctx);
+}
+
 typedef struct accept_call {
-    tp_ctx *ctx, *spec_ctx;
-    const tp_spec *spec;
-    tp_receipt *out;
+    tp_job *j;
+    const tp_receipt *receipt;
     tp_str refusal;
 } accept_call;
-
-static void read_receipt(void *arg)
-{
-    accept_call *call = arg;
-    *call->out = tp_receipt_read(call->ctx);
-}
 
 static void hold_against(void *arg)
 {
     accept_call *call = arg;
-    call->refusal = tp_receipt_refusal(call->spec_ctx, call->out, call->spec);
+    call->refusal = tp_receipt_refusal(&call->j->ctx, call->receipt, call->j->report.spec);
 }
 
 int tp_receipt_accept(tp_cli *c, const char *path, tp_job *j, tp_receipt *out)
 {
-    tp_source *source = TP_NEW(c->arena, tp_source);
-    source->path = tp_str_c(path);
-    tp_ctx ctx = {.arena = c->arena, .source = source};
-    tp_str why;
-    accept_call call = {.ctx = &ctx, .spec_ctx = &j->ctx, .spec = j->report.spec, .out = out};
-    if (tp_read_file(c->arena, path, TP_RECEIPT_MAX_BYTES, &source->text, &why) != TP_OK) {
-        tp_usage_error("cannot read the receipt: %.*s", TP_FMT(why));
+    accept_call call = {.j = j, .receipt = out};
+    if (!tp_read_own_file(c, "receipt", path, TP_RECEIPT_MAX_BYTES, read_receipt, out))
         return TP_EXIT_INPUT;
-    }
-    tp_status st = tp_try(c->arena, read_receipt, &call);
-    if (st == TP_E_MEMORY)
-        tp_leave(c->arena, st);
-    if (st != TP_OK) {
-        tp_config_error(c, &ctx);
-        return TP_EXIT_INPUT;
-    }
-    st = tp_try(j->arena, hold_against, &call);
-    if (st != TP_OK)
+    if (tp_try(j->arena, hold_against, &call) != TP_OK)
         tp_leave(c->arena, TP_E_MEMORY);
     if (!call.refusal.n)
         return TP_EXIT_OK;

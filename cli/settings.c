@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "cli/cli.h"
 #include "spec/json.h"
 
@@ -192,9 +191,10 @@ static tp_str text_of(config_call *k, const tp_option_row *o, const tp_json *v)
     return v->u.string;
 }
 
-static void apply_config(void *arg)
+static void apply_config(tp_ctx *ctx, void *arg)
 {
     config_call *k = arg;
+    k->ctx = ctx;
     const tp_json *doc = tp_json_parse(k->ctx, true);
     const char *origin = k->ctx->source->path.p;
     if (doc->type != TP_J_OBJECT)
@@ -214,30 +214,11 @@ static void apply_config(void *arg)
     }
 }
 
-int tp_config_error(tp_cli *c, const tp_ctx *ctx)
+static bool read_config(tp_cli *c, const tp_command *cmd, const char *file)
 {
-    const tp_finding *f = &ctx->findings.at[0];
-    tp_linecol at = tp_linecol_of(ctx->source, f->loc.start);
-    return tp_usage_error("%.*s:%u:%u: %.*s%s%.*s", TP_FMT(ctx->source->path), at.line, at.column,
-                          TP_FMT(tp_visible(c->arena, f->message)), f->help.n ? "; " : "",
-                          TP_FMT(tp_visible(c->arena, f->help)));
-}
-
-static int read_config(tp_cli *c, const tp_command *cmd, const char *file)
-{
-    tp_source source = {.path = tp_str_c(file)};
-    tp_ctx ctx = {.arena = c->arena, .source = &source};
-    tp_str why;
-    if (tp_read_file(c->arena, file, TP_JSON_MAX_BYTES, &source.text, &why) != TP_OK)
-        return tp_usage_error("cannot read the settings of `%s`: %.*s", file, TP_FMT(why));
     const char *slash = strrchr(file, '/');
-    config_call k = {c, &ctx, cmd, {file, slash ? (size_t)(slash - file) + 1 : 0}};
-    tp_status st = tp_try(c->arena, apply_config, &k);
-    if (st == TP_E_MEMORY)
-        tp_leave(c->arena, st);
-    if (st == TP_OK)
-        return TP_EXIT_OK;
-    return tp_config_error(c, &ctx);
+    config_call k = {.c = c, .cmd = cmd, .folder = {file, slash ? (size_t)(slash - file) + 1 : 0}};
+    return tp_read_own_file(c, "settings file", file, TP_JSON_MAX_BYTES, apply_config, &k);
 }
 
 /* ---- all of them ---- */
@@ -263,8 +244,8 @@ int tp_read_settings(tp_cli *c, const tp_command *cmd, int argc, char **argv)
     c->config_file = named.n ? tp_cstr(c->arena, named) : has_config(cmd) ? discover(c) : NULL;
     if (tp_str_is(named, "none"))
         c->config_file = NULL;
-    if (c->config_file && (code = read_config(c, cmd, c->config_file)) != TP_EXIT_OK)
-        return code;
+    if (c->config_file && !read_config(c, cmd, c->config_file))
+        return TP_EXIT_USAGE;
     read_environment(c, cmd);
     return read_arguments(c, cmd, argc, argv);
 }

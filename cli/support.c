@@ -56,6 +56,43 @@ bool tp_use_color(const tp_cli *c, bool *color)
     return false;
 }
 
+/* ---- files of ours ---- */
+
+typedef struct own_file {
+    tp_ctx ctx;
+    void (*read)(tp_ctx *ctx, void *into);
+    void *into;
+} own_file;
+
+static void read_now(void *arg)
+{
+    own_file *f = arg;
+    f->read(&f->ctx, f->into);
+}
+
+bool tp_read_own_file(tp_cli *c, const char *what, const char *path, size_t max_bytes,
+                      void (*read)(tp_ctx *ctx, void *into), void *into)
+{
+    tp_source *source = TP_NEW(c->arena, tp_source);
+    own_file file = {{.arena = c->arena, .source = source}, read, into};
+    tp_str why;
+    source->path = tp_str_c(path);
+    if (tp_read_file(c->arena, path, max_bytes, &source->text, &why) != TP_OK) {
+        tp_usage_error("cannot read the %s `%s`: %.*s", what, path, TP_FMT(why));
+        return false;
+    }
+    tp_status st = tp_try(c->arena, read_now, &file);
+    if (st == TP_E_MEMORY)
+        tp_leave(c->arena, st);
+    if (st != TP_OK) {
+        const tp_finding *f = &file.ctx.findings.at[0];
+        tp_linecol at = tp_linecol_of(source, f->loc.start);
+        tp_usage_error("%s:%u:%u: %.*s%s%.*s", path, at.line, at.column, TP_FMT(tp_visible(c->arena, f->message)),
+                       f->help.n ? "; " : "", TP_FMT(tp_visible(c->arena, f->help)));
+    }
+    return st == TP_OK;
+}
+
 /* ---- paths ---- */
 
 static bool has_suffix(tp_str s, const char *suffix)
@@ -170,4 +207,15 @@ void tp_job_load(tp_cli *c, tp_job *j, tp_str path, tp_str target)
 {
     if (tp_job_read(c, j, path))
         tp_job_load_text(j, target);
+}
+
+int tp_job_exit_code(tp_cli *c, const tp_job *j, tp_unknown_policy unknown)
+{
+    tp_report report = {.arena = c->arena, .quiet = true, .unknown = unknown};
+    tp_push(c->arena, report.specs, j->report);
+    report.specs.at[0].source = &j->source; /* the job may have moved */
+    int code = tp_report_exit_code(&report);
+    if (code)
+        tp_format_find(TP_S("full"))->write(&report, stderr);
+    return code;
 }

@@ -1,8 +1,7 @@
 #include "kernels/receipt.h"
 
-#include <json-c/json.h>
-
 #include "base/digest.h"
+#include "base/jsonc.h"
 #include "spec/format.h"
 #include "spec/scope.h"
 
@@ -22,7 +21,7 @@ static tp_str body_digest(tp_arena *a, struct json_object *body)
 tp_str tp_receipt_text(tp_arena *a, struct json_object *body)
 {
     tp_str digest = body_digest(a, body);
-    json_object_object_add(body, "digest", json_object_new_string_len(digest.p, (int)digest.n));
+    json_object_object_add(body, "digest", tp_jsonc_string(digest));
     tp_str text = tp_printf(
         a, "%s\n", json_object_to_json_string_ext(body, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
     json_object_put(body);

@@ -1,8 +1,7 @@
 #ifndef TP_LSP_INTERNAL_H
 #define TP_LSP_INTERNAL_H
 
-#include <json-c/json.h>
-
+#include "base/jsonc.h"
 #include "lsp/lsp.h"
 
 typedef struct json_object json;

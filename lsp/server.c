@@ -26,11 +26,6 @@ typedef struct server {
 
 /* ---- messages ---- */
 
-static json *text(tp_str s)
-{
-    return json_object_new_string_len(s.p ? s.p : "", (int)s.n);
-}
-
 static void send(server *s, json *message)
 {
     json_object_object_add(message, "jsonrpc", json_object_new_string("2.0"));
@@ -141,7 +136,7 @@ static json *diagnostic(server *s, tp_arena *a, const document *d, const tp_find
     json_object_object_add(o, "severity", json_object_new_int(SEVERITY[f->severity]));
     json_object_object_add(o, "code", json_object_new_string(f->rule));
     json_object_object_add(o, "source", json_object_new_string("tileproof"));
-    json_object_object_add(o, "message", text(tp_finding_story(a, f)));
+    json_object_object_add(o, "message", tp_jsonc_string(tp_finding_story(a, f)));
     return o;
 }
 
@@ -245,7 +240,7 @@ static json *hover(server *s, json *params)
         return NULL;
     json *o = json_object_new_object(), *contents = json_object_new_object();
     json_object_object_add(contents, "kind", json_object_new_string("markdown"));
-    json_object_object_add(contents, "value", text(said));
+    json_object_object_add(contents, "value", tp_jsonc_string(said));
     json_object_object_add(o, "contents", contents);
     json_object_object_add(o, "range", tp_lsp_range(all, loc.start, loc.end, s->utf8));
     return o;
@@ -258,7 +253,7 @@ static json *workspace_edit(server *s, const document *d, const tp_fix *fix)
         const tp_edit *e = &fix->edits.at[i];
         json *edit = json_object_new_object();
         json_object_object_add(edit, "range", tp_lsp_range((tp_str){d->text, d->n}, e->start, e->end, s->utf8));
-        json_object_object_add(edit, "newText", text(e->text));
+        json_object_object_add(edit, "newText", tp_jsonc_string(e->text));
         json_object_array_add(edits, edit);
     }
     json_object_object_add(changes, d->uri, edits);
@@ -284,7 +279,8 @@ static json *code_actions(server *s, json *params)
         if (!f->fix || !is_told(f) || from > f->loc.end || to < f->loc.start)
             continue;
         json *o = json_object_new_object(), *of = json_object_new_array();
-        json_object_object_add(o, "title", text(tp_printf(j->arena, "%s: %.*s", f->rule, TP_FMT(f->fix->title))));
+        json_object_object_add(o, "title",
+                               tp_jsonc_string(tp_printf(j->arena, "%s: %.*s", f->rule, TP_FMT(f->fix->title))));
         json_object_object_add(o, "kind", json_object_new_string("quickfix"));
         json_object_array_add(of, diagnostic(s, j->arena, d, f));
         json_object_object_add(o, "diagnostics", of);
@@ -319,7 +315,7 @@ static json *formatting(server *s, json *params)
     if (tp_try(a, format_text, &f) == TP_OK) {
         json *edit = json_object_new_object();
         json_object_object_add(edit, "range", tp_lsp_range(source.text, 0, (uint32_t)d->n, s->utf8));
-        json_object_object_add(edit, "newText", text(tp_buf_view(&f.out)));
+        json_object_object_add(edit, "newText", tp_jsonc_string(tp_buf_view(&f.out)));
         list = json_object_new_array();
         json_object_array_add(list, edit);
     }

@@ -203,3 +203,8 @@ bool tp_map_lanes(tp_arena *a, const tp_kernel *k, int64_t *env, tp_copies *l)
         }
     return known;
 }
+
+double tp_padding_share(const tp_memory_row *m)
+{
+    return m->padded_bytes > 0 ? 1 - (double)m->data_bytes / (double)m->padded_bytes : 0;
+}

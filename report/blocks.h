@@ -36,4 +36,7 @@ typedef struct tp_copies {
 /* False: the grid is empty, too large, or a map reads tables of unknown contents. */
 bool tp_map_lanes(tp_arena *a, const tp_kernel *k, int64_t *env, tp_copies *l);
 
+/* Share of a buffer that rounds it up to whole tiles, 0 to 1. */
+double tp_padding_share(const tp_memory_row *m);
+
 #endif

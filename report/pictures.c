@@ -86,13 +86,17 @@ void tp_html_vmem(const tp_page *p, const tp_spec_report *s)
                 "KiB</title><rect x=\"1\" y=\"1\" width=\"%.1f\" height=\"24\" fill=\"none\" stroke=\"var(--dim)\"/>",
                 (double)v->bytes / 1024, (double)v->limit / 1024, (double)v->limit * scale);
         for (uint32_t i = 0; i < v->rows.len; i++) {
-            double w = (double)v->rows.at[i].bytes * scale;
+            const tp_memory_row *m = &v->rows.at[i];
+            const char *color = v->bytes > v->limit ? "bad" : "a";
+            double w = (double)m->bytes * scale, data = w * (1 - tp_padding_share(m));
+            tp_html_raw(p, "<g><title>");
+            tp_html_put(p, m->name);
             fprintf(p->out,
-                    "<rect x=\"%.1f\" y=\"1\" width=\"%.1f\" height=\"24\" fill=\"var(--%s)\" fill-opacity=\"%.2f\" "
-                    "stroke=\"var(--card)\"><title>",
-                    x + 1, w > 0.5 ? w : 0.5, v->bytes > v->limit ? "bad" : "a", i % 2 ? 0.45 : 0.75);
-            tp_html_put(p, v->rows.at[i].name);
-            tp_html_raw(p, "</title></rect>");
+                    ", %.0f %% padding</title><rect x=\"%.1f\" y=\"1\" width=\"%.1f\" height=\"24\" fill=\"var(--%s)\" "
+                    "fill-opacity=\"0.25\" "
+                    "stroke=\"var(--card)\"/><rect x=\"%.1f\" y=\"1\" width=\"%.1f\" height=\"24\" "
+                    "fill=\"var(--%s)\" fill-opacity=\"%.2f\"/></g>",
+                    100 * tp_padding_share(m), x + 1, w > 0.5 ? w : 0.5, color, x + 1, data, color, i % 2 ? 0.6 : 0.9);
             x += w;
         }
         tp_html_raw(p, "</svg>\n");
@@ -102,23 +106,27 @@ void tp_html_vmem(const tp_page *p, const tp_spec_report *s)
         tp_html_raw(p, ", ");
         tp_html_put(p, v->dtypes);
     }
-    tp_html_raw(
-        p, "; temporaries of the compiler are not modelled</caption><thead><tr><th scope=\"col\">buffer</th><th "
-           "scope=\"col\">copies</th><th scope=\"col\">KiB each</th><th scope=\"col\">KiB</th></tr></thead><tbody>\n");
+    tp_html_raw(p,
+                "; pale: padding to whole tiles; temporaries of the compiler are not modelled</caption><thead><tr><th "
+                "scope=\"col\">buffer</th><th scope=\"col\">copies</th><th scope=\"col\">KiB each</th><th "
+                "scope=\"col\">padding</th><th scope=\"col\">KiB</th></tr></thead><tbody>\n");
     for (uint32_t i = 0; i < v->rows.len; i++) {
         const tp_memory_row *m = &v->rows.at[i];
         tp_html_raw(p, "<tr><th scope=\"row\">");
         tp_html_put(p, m->name);
         fprintf(p->out, "</th><td class=\"n\">%d</td>", m->buffers);
         if (m->bytes >= 0)
-            fprintf(p->out, "<td class=\"n\">%.1f</td><td class=\"n\">%.1f</td></tr>\n", (double)m->padded_bytes / 1024,
-                    (double)m->bytes / 1024);
+            fprintf(p->out,
+                    "<td class=\"n\">%.1f</td><td class=\"n\">%.0f&nbsp;%%</td><td class=\"n\">%.1f</td></tr>\n",
+                    (double)m->padded_bytes / 1024, 100 * tp_padding_share(m), (double)m->bytes / 1024);
         else
-            tp_html_raw(p, "<td>no bound</td><td>no bound</td></tr>\n");
+            tp_html_raw(p, "<td>no bound</td><td></td><td>no bound</td></tr>\n");
     }
     if (v->bytes >= 0)
-        fprintf(p->out, "<tr><th scope=\"row\">together</th><td></td><td></td><td class=\"n\">%.1f of %.0f</td></tr>\n",
-                (double)v->bytes / 1024, (double)v->limit / 1024);
+        fprintf(
+            p->out,
+            "<tr><th scope=\"row\">together</th><td></td><td></td><td></td><td class=\"n\">%.1f of %.0f</td></tr>\n",
+            (double)v->bytes / 1024, (double)v->limit / 1024);
     tp_html_raw(p, "</tbody></table></div>\n");
 }
 

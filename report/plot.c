@@ -75,11 +75,14 @@ static void plot_vmem(const plotter *p, const tp_spec_report *s)
     fprintf(p->out, "  VMEM, of %.0f KiB\n", (double)v->limit / 1024);
     for (uint32_t i = 0; i < v->rows.len; i++) {
         const tp_memory_row *m = &v->rows.at[i];
-        double share = (double)m->bytes / (double)v->limit;
+        double share = (double)m->bytes / (double)v->limit, padding = tp_padding_share(m);
         label(p, m->name);
         for (int c = 0; c < WIDTH && c < (int)(share * WIDTH + 0.5); c++)
-            fputs(sign(p, "█", "#"), p->out);
-        fprintf(p->out, " %.1f %%\n", 100 * share);
+            fputs(c < share * WIDTH * (1 - padding) ? sign(p, "█", "#") : sign(p, "░", "-"), p->out);
+        fprintf(p->out, " %.1f %%", 100 * share);
+        if (padding >= 0.005)
+            fprintf(p->out, ", %.0f %% of it padding", 100 * padding);
+        fputc('\n', p->out);
     }
 }
 

@@ -1,21 +1,15 @@
 /* SARIF 2.1.0 (OASIS), in two profiles. Code scanning services show every
  * result as an alert, proofs and suppressed ones too, so they get neither. */
-#include <json-c/json.h>
-
+#include "base/jsonc.h"
 #include "base/map.h"
 #include "report/report.h"
 
 typedef struct json_object json;
 
-static json *text(tp_str s)
-{
-    return json_object_new_string_len(s.p ? s.p : "", (int)s.n);
-}
-
 static json *message(tp_str s)
 {
     json *o = json_object_new_object();
-    json_object_object_add(o, "text", text(s));
+    json_object_object_add(o, "text", tp_jsonc_string(s));
     return o;
 }
 
@@ -38,7 +32,7 @@ static tp_str uri_of(tp_arena *a, tp_str path)
 static json *artifact(tp_arena *a, const tp_spec_report *s)
 {
     json *o = json_object_new_object();
-    json_object_object_add(o, "uri", text(uri_of(a, s->source->path)));
+    json_object_object_add(o, "uri", tp_jsonc_string(uri_of(a, s->source->path)));
     return o;
 }
 
@@ -57,7 +51,7 @@ static json *location(tp_arena *a, const tp_spec_report *s, const tp_finding *f)
     json_object_object_add(physical, "region", region);
     json_object_object_add(o, "physicalLocation", physical);
     if (f->loc.pointer.n) {
-        json_object_object_add(logical, "fullyQualifiedName", text(tp_visible(a, f->loc.pointer)));
+        json_object_object_add(logical, "fullyQualifiedName", tp_jsonc_string(tp_visible(a, f->loc.pointer)));
         json_object_array_add(list, logical);
         json_object_object_add(o, "logicalLocations", list);
     } else {
@@ -88,7 +82,7 @@ static json *rule(tp_arena *a, const tp_finding *f)
                                         known->bad, known->good, known->jax)
                             : help;
     json *h = message(help);
-    json_object_object_add(h, "markdown", text(markdown));
+    json_object_object_add(h, "markdown", tp_jsonc_string(markdown));
     json_object_object_add(o, "help", h);
     json_object_array_add(tags, json_object_new_string("tiled-kernels"));
     json_object_object_add(properties, "tags", tags);
@@ -119,7 +113,7 @@ static json *fixes(tp_arena *a, const tp_spec_report *s, const tp_fix *f)
         json *r = json_object_new_object(), *region = json_object_new_object(), *content = json_object_new_object();
         json_object_object_add(region, "byteOffset", json_object_new_int64(e->start));
         json_object_object_add(region, "byteLength", json_object_new_int64(e->end - e->start));
-        json_object_object_add(content, "text", text(e->text));
+        json_object_object_add(content, "text", tp_jsonc_string(e->text));
         json_object_object_add(r, "deletedRegion", region);
         json_object_object_add(r, "insertedContent", content);
         json_object_array_add(replacements, r);
@@ -149,8 +143,8 @@ static json *result(const tp_report *r, tp_arena *a, const tp_spec_report *s, co
     json_object_object_add(o, "message", message(story));
     json_object_array_add(places, location(a, s, f));
     json_object_object_add(o, "locations", places);
-    json_object_object_add(prints, "primaryLocationLineHash", text(tp_fingerprint(a, s, f)));
-    json_object_object_add(prints, "tileproof/v1", text(tp_fingerprint(a, s, f)));
+    json_object_object_add(prints, "primaryLocationLineHash", tp_jsonc_string(tp_fingerprint(a, s, f)));
+    json_object_object_add(prints, "tileproof/v1", tp_jsonc_string(tp_fingerprint(a, s, f)));
     json_object_object_add(o, "partialFingerprints", prints);
     if (!full)
         return o;
@@ -158,7 +152,7 @@ static json *result(const tp_report *r, tp_arena *a, const tp_spec_report *s, co
         json *list = json_object_new_array(), *one = json_object_new_object();
         json_object_object_add(one, "kind", json_object_new_string("inSource"));
         json_object_object_add(one, "status", json_object_new_string("accepted"));
-        json_object_object_add(one, "justification", text(tp_visible(a, f->suppress_reason)));
+        json_object_object_add(one, "justification", tp_jsonc_string(tp_visible(a, f->suppress_reason)));
         json_object_array_add(list, one);
         json_object_object_add(o, "suppressions", list);
     }
@@ -186,7 +180,7 @@ static json *artifacts(tp_arena *a, const tp_report *r)
         json *o = json_object_new_object(), *hashes = json_object_new_object();
         json_object_object_add(o, "location", artifact(a, s));
         if (s->sha256.n) {
-            json_object_object_add(hashes, "sha-256", text(s->sha256));
+            json_object_object_add(hashes, "sha-256", tp_jsonc_string(s->sha256));
             json_object_object_add(o, "hashes", hashes);
         } else {
             json_object_put(hashes);

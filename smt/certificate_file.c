@@ -1,7 +1,6 @@
 /* Expressions are a table of nodes, operands by position from 1, so that what
  * is shared stays shared; everything else refers to it. */
-#include <json-c/json.h>
-
+#include "base/jsonc.h"
 #include "smt/certificates.h"
 
 enum { FORMAT = 1 };
@@ -69,8 +68,7 @@ static json *node_of(writer *w, tp_expr e)
     if (n->op == TP_E_CONST) {
         add(row, integer(n->value));
     } else if (n->op == TP_E_SYM) {
-        tp_str name = tp_sym_name(w->p, (uint32_t)n->value);
-        add(row, json_object_new_string_len(name.p, (int)name.n));
+        add(row, tp_jsonc_string(tp_sym_name(w->p, (uint32_t)n->value)));
     } else {
         tp_expr kids[3] = {n->a, n->b, n->c};
         for (int i = 0; i < 3 && kids[i].id; i++)

@@ -139,3 +139,10 @@ void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
         j->report.internal_error = true;
     }
 }
+
+void tp_check_anew(tp_job *j, tp_arena *parent, tp_source source, const tp_check_settings *s, tp_solver *solver)
+{
+    *j = (tp_job){.arena = tp_arena_child(parent), .source = source};
+    tp_job_begin(j);
+    tp_check_text(j, s, solver);
+}

@@ -54,9 +54,7 @@ static void try_text(const tp_job *j, tp_str text, const tp_check_settings *s, t
     rules.analysis.prover.smt2_dir = NULL;
     rules.analysis.prover.tentative = true;
     rules.analysis.replay = NULL; /* violated or unknown: no fix */
-    *trial = (tp_job){.arena = tp_arena_child(j->arena), .source = {j->source.path, text}};
-    tp_job_begin(trial);
-    tp_check_text(trial, &rules, solver);
+    tp_check_anew(trial, j->arena, (tp_source){j->source.path, text}, &rules, solver);
 }
 
 /* By its own rule alone: most guesses fail there, and cheaply. */

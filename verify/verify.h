@@ -42,6 +42,8 @@ void tp_check_defaults(tp_check_settings *s, bool execute);
 /* check.c: load, analyse and, if asked to, execute the text of j->source.
  * Changes the job and the solver only. */
 void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver);
+/* The same of a text, as a new job in an arena of its own below `parent`. */
+void tp_check_anew(tp_job *j, tp_arena *parent, tp_source source, const tp_check_settings *s, tp_solver *solver);
 
 /* execution.c: replay of a witness by the machine (analyzer/analyze.h). ctx: size_t max memory. */
 int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule);

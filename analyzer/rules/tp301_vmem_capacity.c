@@ -31,7 +31,11 @@ static void fill_table(tp_analysis *a, const sum *s)
         int64_t one = tp_at_largest(a, s->bytes.at[i]);
         int buffers = tp_pipeline_buffers(a->k, o);
         tp_push(a->arena, t.rows,
-                (tp_memory_row){o->name, buffers, one, one < 0 || one > INT64_MAX / buffers ? -1 : one * buffers});
+                (tp_memory_row){.name = o->name,
+                                .buffers = buffers,
+                                .data_bytes = tp_at_largest(a, tp_data_bytes(a, o)),
+                                .padded_bytes = one,
+                                .bytes = one < 0 || one > INT64_MAX / buffers ? -1 : one * buffers});
     }
     tp_memory_table *best = &a->out->vmem;
     if (!best->limit || t.bytes < 0 || (best->bytes >= 0 && t.bytes > best->bytes))

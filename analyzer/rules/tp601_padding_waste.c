@@ -6,12 +6,9 @@ static void check(tp_analysis *a)
 {
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
-        tp_expr bytes = num(a, tp_storage_bits(o->dtype) / 8);
         if (o->memory != TP_MEM_VMEM || o->rank < 2)
             continue;
-        for (uint32_t d = 0; d < o->rank; d++)
-            bytes = mk(a, TP_E_MUL, bytes, o->dims[d].block);
-        int64_t padded = tp_at_largest(a, tp_padded_bytes(a, o)), plain = tp_at_largest(a, bytes);
+        int64_t padded = tp_at_largest(a, tp_padded_bytes(a, o)), plain = tp_at_largest(a, tp_data_bytes(a, o));
         if (plain < 1 || padded < LEAST || padded / plain < FACTOR)
             continue;
         tp_finding *f = tp_advise(a, o->name, o->dims[o->rank - 1].loc,

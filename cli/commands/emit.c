@@ -58,7 +58,6 @@ static int run(tp_cli *c)
 {
     tp_strings files = {0}, paths = c->paths;
     tp_job j = {0};
-    int code = TP_EXIT_OK;
     size_t form = paths.len == 2 ? form_named(paths.at[0]) : NFORMS;
     if (form == NFORMS)
         return tp_usage_error("emit takes a form (pallas, spec or dot) and a spec: tileproof emit pallas SPEC");
@@ -68,16 +67,12 @@ static int run(tp_cli *c)
     if (files.len != 1)
         return tp_usage_error("emit takes one spec, not %u", files.len);
     tp_job_load(c, &j, files.at[0], TP_S(""));
-    if (!j.report.valid) {
-        tp_report report = {.arena = c->arena};
-        tp_push(c->arena, report.specs, j.report);
-        report.specs.at[0].source = &j.source;
-        tp_format_find(TP_S("full"))->write(&report, stderr);
-        code = TP_EXIT_INPUT;
-    } else if (FORMS[form].needs_body && !j.report.spec->kernels[0]->body) {
+    int code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
+    if (code == TP_EXIT_OK && FORMS[form].needs_body && !j.report.spec->kernels[0]->body) {
         fprintf(stderr, "tileproof: %.*s: the spec has no \"kernel\" to emit\n", TP_FMT(j.source.path));
         code = TP_EXIT_INPUT;
-    } else {
+    }
+    if (code == TP_EXIT_OK) {
         tp_buf b = {.arena = j.report.spec->kernels[0]->arena};
         emit_call call = {form, {&j, &b}};
         if (tp_try(b.arena, emit, &call) != TP_OK)

@@ -20,16 +20,6 @@ static void format(void *arg)
     tp_spec_format(c, doc, &f->text);
 }
 
-static void print_errors(tp_cli *c, tp_job *j)
-{
-    tp_report r = {.arena = c->arena};
-    if (j->ctx.findings.len)
-        j->report.findings = j->ctx.findings;
-    tp_push(c->arena, r.specs, j->report);
-    r.specs.at[0].source = &j->source;
-    tp_format_find(TP_S("full"))->write(&r, stderr);
-}
-
 static int format_one(tp_cli *c, tp_str path)
 {
     tp_job j = {0};
@@ -41,8 +31,9 @@ static int format_one(tp_cli *c, tp_str path)
     bool readable = tp_job_read(c, &j, path);
     fmt_call f = {&j, {.arena = j.arena}};
     if (!readable || tp_try(j.arena, format, &f) != TP_OK) {
-        print_errors(c, &j);
-        code = TP_EXIT_INPUT;
+        if (readable)
+            j.report.findings = j.ctx.findings;
+        code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
     } else if (c->check.len) {
         if (!tp_str_eq(tp_buf_view(&f.text), j.source.text)) {
             printf("%.*s: not in canonical form\n", TP_FMT(path));

@@ -165,10 +165,8 @@ static bool mutate_one(tp_cli *c, tp_str path, judging *settings, score *total)
     score s = {0};
     uint32_t invalid = 0;
     tp_job_load(c, &j, path, TP_S(""));
-    if (!j.report.valid) {
-        tp_report report = {.arena = c->arena};
-        tp_push(c->arena, report.specs, j.report);
-        tp_format_find(TP_S("full"))->write(&report, stdout);
+    if (tp_job_exit_code(c, &j, TP_UNKNOWN_WARN) != TP_EXIT_OK) {
+        tp_job_free(&j);
         return false;
     }
     tp_mutations all = tp_mutations_of(&j.ctx, j.report.spec->doc);

@@ -118,34 +118,28 @@ static bool is_receipt(tp_cli *c, tp_str path)
 static int check_receipt(tp_cli *c, tp_str path, tp_str file)
 {
     tp_check_settings s;
-    tp_report report = {.arena = c->arena, .quiet = true};
+    tp_target ignored;
     tp_receipt receipt;
     tp_job j = {0};
     tp_check_defaults(&s, true);
-    if (!tp_job_read(c, &j, file))
-        return tp_usage_error("cannot read the spec `%.*s`", TP_FMT(file)), TP_EXIT_INPUT;
-    tp_job again = {.arena = tp_arena_child(c->arena), .source = j.source};
-    tp_job_load_text(&j, TP_S(""));
-    int code = TP_EXIT_INPUT;
-    if (!j.report.valid)
-        fprintf(stderr, "tileproof: `%.*s` is not a valid spec; lint says why\n", TP_FMT(file));
-    else
+    s.target = tp_option(&c->target, "");
+    if (s.target.n && !tp_target_find(s.target, &ignored))
+        return tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(s.target));
+    tp_job_load(c, &j, file, s.target);
+    int code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
+    if (code == TP_EXIT_OK)
         code = tp_receipt_accept(c, tp_cstr(c->arena, path), &j, &receipt);
     if (code == TP_EXIT_OK) {
+        tp_job again;
         s.analysis.prover.no_solver = true;
-        tp_job_begin(&again);
-        tp_check_text(&again, &s, NULL);
-        tp_push(c->arena, report.specs, again.report);
-        report.specs.at[0].source = &again.source;
+        tp_check_anew(&again, c->arena, j.source, &s, NULL);
         tp_counts n = tp_count(&again.report);
-        code = tp_report_exit_code(&report);
-        if (code)
-            tp_format_find(TP_S("full"))->write(&report, stderr);
+        code = tp_job_exit_code(c, &again, TP_UNKNOWN_WARN);
         printf("%.*s: %s: %u proven again without a solver, %u cases executed again", TP_FMT(path),
                code ? "refused" : "accepted", n.proven, n.tested);
         printf(n.unknown ? "; %u rest on a solver\n" : "\n", n.unknown);
+        tp_job_free(&again);
     }
-    tp_job_free(&again);
     tp_job_free(&j);
     return code;
 }

@@ -147,37 +147,24 @@ static void write_outputs(run_call *r, const tp_call *call, const tp_run_stats *
     }
 }
 
-static void print_report(tp_cli *c, const tp_job *j)
-{
-    tp_report report = {.arena = c->arena, .quiet = true, .unknown = TP_UNKNOWN_FAIL};
-    tp_push(c->arena, report.specs, j->report);
-    report.specs.at[0].source = &j->source;
-    tp_format_find(TP_S("full"))->write(&report, stderr);
-}
-
 /* As `verify` does it; an exit code, not 0 after a report. */
 static int verify_first(run_call *r)
 {
     tp_check_settings s;
-    tp_report report = {.arena = r->c->arena, .unknown = TP_UNKNOWN_FAIL};
     tp_check_defaults(&s, true);
     s.target = tp_option(&r->c->target, "");
     s.max_memory = s.equiv.max_memory = r->max_memory;
     s.equiv.max_steps = r->max_steps;
     s.equiv.seed = (uint64_t)r->seed;
-    tp_job j = {.arena = tp_arena_child(r->c->arena), .source = r->j->source};
+    tp_job j;
     tp_solver *solver = tp_solver_new(r->c->arena);
-    tp_job_begin(&j);
-    tp_check_text(&j, &s, solver);
+    tp_check_anew(&j, r->c->arena, r->j->source, &s, solver);
     tp_solver_free(solver);
-    tp_push(r->c->arena, report.specs, j.report);
-    int code = tp_report_exit_code(&report);
+    int code = tp_job_exit_code(r->c, &j, TP_UNKNOWN_FAIL);
     tp_counts n = tp_count(&j.report);
     r->standing = tp_printf(r->c->arena, "verified first: %u proven, %u cases tested", n.proven, n.tested);
-    if (code != TP_EXIT_OK) {
-        print_report(r->c, &j);
+    if (code != TP_EXIT_OK)
         fprintf(stderr, "tileproof: not run, since it is not verified; --unchecked runs it all the same\n");
-    }
     tp_job_free(&j);
     return code;
 }
@@ -249,10 +236,7 @@ static int run(tp_cli *c)
     if (target.n && !tp_target_find(target, &ignored))
         return tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(target));
     tp_job_load(c, &j, files.at[0], target);
-    if (!j.report.valid) {
-        print_report(c, &j);
-        r.code = TP_EXIT_INPUT;
-    }
+    r.code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
     r.max_memory = (size_t)memory << 20;
     r.arena = r.code == TP_EXIT_OK ? tp_arena_new(r.max_memory) : NULL;
     if (r.code == TP_EXIT_OK && (!r.arena || tp_try(r.arena, execute, &r) == TP_E_MEMORY)) {

@@ -1,5 +1,4 @@
-#include <json-c/json.h>
-
+#include "base/jsonc.h"
 #include "cli/generate/generate.h"
 #include "spec/members.h"
 
@@ -58,7 +57,7 @@ static json *targets(void)
         add_string(list, all[i].name.p);
         for (const char *alias = tp_target_aliases(i); *alias;) {
             size_t len = strcspn(alias, ",");
-            json_object_array_add(list, json_object_new_string_len(alias, (int)len));
+            json_object_array_add(list, tp_jsonc_string((tp_str){alias, len}));
             alias += len + (alias[len] == ',');
         }
     }

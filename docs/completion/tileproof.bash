@@ -27,7 +27,7 @@ _tileproof() {
         man) words=" --help" ;;
         mutate) words=" --cases --box --seed --max-memory --config --show-settings --verbose --help" ;;
         primitives) words=" --help" ;;
-        recheck) words=" --explain --help" ;;
+        recheck) words=" --target --explain --help" ;;
         rules) words=" --markdown --help" ;;
         run) words=" --target --receipt --unchecked --seed --max-memory --max-steps --size --dtype --input --output --config --show-settings --color --quiet --help" ;;
         schema) words=" --help" ;;

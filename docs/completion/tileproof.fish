@@ -87,6 +87,7 @@ complete -c tileproof -n '__fish_seen_subcommand_from mutate' -l help -s h -d 'h
 complete -c tileproof -n __fish_use_subcommand -a primitives -d 'list the operations of the body'
 complete -c tileproof -n '__fish_seen_subcommand_from primitives' -l help -s h -d 'help for the command'
 complete -c tileproof -n __fish_use_subcommand -a recheck -d 'check certificates, or a receipt, again, without a solver'
+complete -c tileproof -n '__fish_seen_subcommand_from recheck' -l target -r -x -a ' tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none' -d 'check for this chip instead of the spec'\''s target'
 complete -c tileproof -n '__fish_seen_subcommand_from recheck' -l explain -d 'print the proofs as text'
 complete -c tileproof -n '__fish_seen_subcommand_from recheck' -l help -s h -d 'help for the command'
 complete -c tileproof -n __fish_use_subcommand -a rules -d 'list the rules'

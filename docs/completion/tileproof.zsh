@@ -152,6 +152,7 @@ _tileproof() {
         '*:file:_files' ;;
     recheck)
       _arguments \
+        '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
         '*--explain[print the proofs as text]' \
         '*--help[help for the command]' \
         '*:file:_files' ;;

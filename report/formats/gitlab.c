@@ -1,13 +1,7 @@
 /* GitLab code quality: a JSON array of issues. */
-#include <json-c/json.h>
-
+#include "base/jsonc.h"
 #include "base/map.h"
 #include "report/report.h"
-
-static struct json_object *string(tp_str s)
-{
-    return json_object_new_string_len(s.p ? s.p : "", (int)s.n);
-}
 
 static void write_gitlab(const tp_report *r, FILE *out)
 {
@@ -23,14 +17,14 @@ static void write_gitlab(const tp_report *r, FILE *out)
                            *lines = json_object_new_object();
         json_object_object_add(lines, "begin",
                                json_object_new_int64(tp_linecol_of(all[i].spec->source, f->loc.start).line));
-        json_object_object_add(location, "path", string(tp_visible(a, all[i].spec->source->path)));
+        json_object_object_add(location, "path", tp_jsonc_string(tp_visible(a, all[i].spec->source->path)));
         json_object_object_add(location, "lines", lines);
-        json_object_object_add(o, "description", string(tp_finding_story(a, f)));
-        json_object_object_add(o, "check_name", string(tp_printf(a, "%s %s", f->rule, f->slug)));
+        json_object_object_add(o, "description", tp_jsonc_string(tp_finding_story(a, f)));
+        json_object_object_add(o, "check_name", tp_jsonc_string(tp_printf(a, "%s %s", f->rule, f->slug)));
         tp_str print = tp_fingerprint(a, all[i].spec, f);
         uint32_t again = tp_map_get(&seen, print); /* they have to differ */
         tp_map_set(a, &seen, print, again + 1);
-        json_object_object_add(o, "fingerprint", string(tp_printf(a, "%.*s%02u", TP_FMT(print), again)));
+        json_object_object_add(o, "fingerprint", tp_jsonc_string(tp_printf(a, "%.*s%02u", TP_FMT(print), again)));
         json_object_object_add(o, "severity", json_object_new_string(SEVERITIES[all[i].severity]));
         json_object_object_add(o, "location", location);
         json_object_array_add(list, o);

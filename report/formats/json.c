@@ -1,21 +1,10 @@
 /* The record as JSON: schema version 1, docs/report.schema.json. */
 #include <math.h>
 
-#include <json-c/json.h>
-
+#include "base/jsonc.h"
 #include "report/report.h"
 
 typedef struct json_object json;
-
-static json *text(tp_str s)
-{
-    return s.p ? json_object_new_string_len(s.p, (int)s.n) : NULL;
-}
-
-static json *text_or_null(tp_str s)
-{
-    return s.n ? text(s) : NULL;
-}
 
 static json *number(double v)
 {
@@ -30,7 +19,7 @@ static json *bindings(const tp_binding *at, uint32_t n)
 {
     json *o = json_object_new_object();
     for (uint32_t i = 0; i < n; i++) {
-        json *name = text(at[i].name); /* brings the final zero */
+        json *name = tp_jsonc_string(at[i].name); /* brings the final zero */
         json_object_object_add(o, json_object_get_string(name), json_object_new_int64(at[i].value));
         json_object_put(name);
     }
@@ -46,9 +35,9 @@ static json *witness(const tp_witness *w)
     json_object_object_add(o, "step", bindings(w->step.at, w->step.len));
     if (w->tables.len)
         json_object_object_add(o, "tables", bindings(w->tables.at, w->tables.len));
-    json_object_object_add(o, "dtypes", text_or_null(w->dtypes));
+    json_object_object_add(o, "dtypes", tp_jsonc_string_or_null(w->dtypes));
     json_object_object_add(o, "replay", json_object_new_string(w->replay));
-    json_object_object_add(o, "detail", text_or_null(w->detail));
+    json_object_object_add(o, "detail", tp_jsonc_string_or_null(w->detail));
     return o;
 }
 
@@ -58,7 +47,7 @@ static json *rests_on(tp_str ids)
     for (size_t i = 0, end; i < ids.n; i = end + 2) { /* "F2, TP101" */
         for (end = i; end < ids.n && ids.p[end] != ',';)
             end++;
-        json_object_array_add(a, text((tp_str){ids.p + i, end - i}));
+        json_object_array_add(a, tp_jsonc_string((tp_str){ids.p + i, end - i}));
     }
     return a;
 }
@@ -73,10 +62,10 @@ static json *fix(const tp_fix *f)
         json *e = json_object_new_object();
         json_object_object_add(e, "start", json_object_new_int64(f->edits.at[i].start));
         json_object_object_add(e, "end", json_object_new_int64(f->edits.at[i].end));
-        json_object_object_add(e, "text", text(f->edits.at[i].text));
+        json_object_object_add(e, "text", tp_jsonc_string(f->edits.at[i].text));
         json_object_array_add(edits, e);
     }
-    json_object_object_add(o, "title", text(f->title));
+    json_object_object_add(o, "title", tp_jsonc_string(f->title));
     json_object_object_add(o, "narrows_sizes", json_object_new_boolean(f->narrows));
     json_object_object_add(o, "edits", edits);
     return o;
@@ -92,19 +81,19 @@ json *tp_finding_json(const tp_source *source, const tp_finding *f)
     json_object_object_add(o, "verdict", json_object_new_string(tp_verdict_name(f->verdict)));
     json_object_object_add(o, "grade", grade ? json_object_new_string(grade) : NULL);
     json_object_object_add(o, "severity", json_object_new_string(tp_severity_name(f->severity)));
-    json_object_object_add(o, "subject", text_or_null(f->subject));
-    json_object_object_add(o, "pointer", text(f->loc.pointer.p ? f->loc.pointer : TP_S("")));
+    json_object_object_add(o, "subject", tp_jsonc_string_or_null(f->subject));
+    json_object_object_add(o, "pointer", tp_jsonc_string(f->loc.pointer));
     json_object_object_add(o, "line", json_object_new_int64(at.line));
     json_object_object_add(o, "column", json_object_new_int64(at.column));
-    json_object_object_add(o, "message", text(f->message.p ? f->message : TP_S("")));
-    json_object_object_add(o, "reason", text_or_null(f->reason));
-    json_object_object_add(o, "note", text_or_null(f->note));
-    json_object_object_add(o, "help", text_or_null(f->help));
-    json_object_object_add(o, "holds_when", text_or_null(f->holds_when));
+    json_object_object_add(o, "message", tp_jsonc_string(f->message));
+    json_object_object_add(o, "reason", tp_jsonc_string_or_null(f->reason));
+    json_object_object_add(o, "note", tp_jsonc_string_or_null(f->note));
+    json_object_object_add(o, "help", tp_jsonc_string_or_null(f->help));
+    json_object_object_add(o, "holds_when", tp_jsonc_string_or_null(f->holds_when));
     json_object_object_add(o, "rests_on", rests_on(f->rests_on));
     json_object_object_add(o, "witness", witness(f->witness));
     json_object_object_add(o, "fix", fix(f->fix));
-    json_object_object_add(o, "suppressed", f->suppressed ? text(f->suppress_reason) : NULL);
+    json_object_object_add(o, "suppressed", f->suppressed ? tp_jsonc_string(f->suppress_reason) : NULL);
     return o;
 }
 
@@ -119,7 +108,7 @@ static json *domain(const tp_spec *spec)
         if (s->kind == TP_SIZE_FIXED)
             v = json_object_new_int64(s->min);
         else if (s->kind == TP_SIZE_DERIVED)
-            v = text(tp_expr_text(k->exprs, s->expr));
+            v = tp_jsonc_string(tp_expr_text(k->exprs, s->expr));
         else {
             v = json_object_new_object();
             json_object_object_add(v, "min", json_object_new_int64(s->min));
@@ -135,7 +124,7 @@ static json *domain(const tp_spec *spec)
         json_object_object_add(sizes, tp_cstr(k->arena, s->name), v);
     }
     for (uint32_t i = 0; i < k->nwhere; i++)
-        json_object_array_add(where, text(k->where[i].text));
+        json_object_array_add(where, tp_jsonc_string(k->where[i].text));
     json_object_object_add(f2, "id", json_object_new_string("F2"));
     json_object_object_add(f2, "text", json_object_new_string("every array dimension is at most 2^30"));
     json_object_array_add(facts, f2);
@@ -145,13 +134,19 @@ static json *domain(const tp_spec *spec)
     json *contracts = json_object_new_array();
     for (uint32_t i = 0; i < k->ncontracts; i++) {
         json *c = json_object_new_object();
-        json_object_object_add(c, "id", text(k->contracts[i].id));
-        json_object_object_add(c, "text", text(k->contracts[i].text));
+        json_object_object_add(c, "id", tp_jsonc_string(k->contracts[i].id));
+        json_object_object_add(c, "text", tp_jsonc_string(k->contracts[i].text));
         json_object_array_add(contracts, c);
     }
     json_object_object_add(o, "contracts", contracts);
     json_object_object_add(o, "origin", json_object_new_string(tp_sizes_inferred(k->doc) ? "inferred" : "declared"));
     return o;
+}
+
+/* null: none */
+static json *bound(int64_t bytes)
+{
+    return bytes < 0 ? NULL : json_object_new_int64(bytes);
 }
 
 static json *memory(const tp_memory_table *t)
@@ -161,15 +156,14 @@ static json *memory(const tp_memory_table *t)
     json *o = json_object_new_object(), *v = json_object_new_object(), *rows = json_object_new_array();
     for (uint32_t i = 0; i < t->rows.len; i++) {
         json *r = json_object_new_object();
-        json_object_object_add(r, "name", text(t->rows.at[i].name));
+        json_object_object_add(r, "name", tp_jsonc_string(t->rows.at[i].name));
         json_object_object_add(r, "buffers", json_object_new_int(t->rows.at[i].buffers));
-        json_object_object_add(r, "padded_bytes",
-                               t->rows.at[i].padded_bytes < 0 ? NULL
-                                                              : json_object_new_int64(t->rows.at[i].padded_bytes));
-        json_object_object_add(r, "bytes", t->rows.at[i].bytes < 0 ? NULL : json_object_new_int64(t->rows.at[i].bytes));
+        json_object_object_add(r, "data_bytes", bound(t->rows.at[i].data_bytes));
+        json_object_object_add(r, "padded_bytes", bound(t->rows.at[i].padded_bytes));
+        json_object_object_add(r, "bytes", bound(t->rows.at[i].bytes));
         json_object_array_add(rows, r);
     }
-    json_object_object_add(v, "bytes", t->bytes < 0 ? NULL : json_object_new_int64(t->bytes));
+    json_object_object_add(v, "bytes", bound(t->bytes));
     json_object_object_add(v, "limit", json_object_new_int64(t->limit));
     json_object_object_add(v, "buffers", rows);
     json_object_object_add(o, "vmem", v);
@@ -197,12 +191,12 @@ static json *error_blocks(const tp_output_diff *d)
 static json *output_diff(const tp_output_diff *d)
 {
     json *o = json_object_new_object();
-    json_object_object_add(o, "name", text(d->name));
+    json_object_object_add(o, "name", tp_jsonc_string(d->name));
     json_object_object_add(o, "max_abs", number(d->max_abs));
     json_object_object_add(o, "max_rel", number(d->max_rel));
     json_object_object_add(o, "max_ulp", number(d->max_ulp));
     json_object_object_add(o, "verdict", json_object_new_string(tp_tier_name(d->tier)));
-    json_object_object_add(o, "reason", text_or_null(d->reason));
+    json_object_object_add(o, "reason", tp_jsonc_string_or_null(d->reason));
     json_object_object_add(o, "ratio", number(d->ratio));
     json_object_object_add(o, "tolerance_ratio", number(d->rounding));
     json_object_object_add(o, "compared", json_object_new_int64((int64_t)d->compared));
@@ -212,10 +206,10 @@ static json *output_diff(const tp_output_diff *d)
         json_object_array_add(ulps, json_object_new_int64((int64_t)d->ulps[i]));
     json_object_object_add(o, "ulp_histogram", ulps);
     json_object_object_add(o, "blocks", error_blocks(d));
-    json_object_object_add(o, "worst", text_or_null(d->worst));
+    json_object_object_add(o, "worst", tp_jsonc_string_or_null(d->worst));
     json_object_object_add(o, "got", number(d->got));
     json_object_object_add(o, "want", number(d->want));
-    json_object_object_add(o, "step", text_or_null(d->step));
+    json_object_object_add(o, "step", tp_jsonc_string_or_null(d->step));
     return o;
 }
 
@@ -227,8 +221,8 @@ static json *algebra_of_case(const tp_algebra *x)
     json_object_object_add(o, "false_acceptance_log2", equal && isfinite(x->chance) ? number(-x->chance) : NULL);
     json_object_object_add(o, "maxima", json_object_new_string(x->ordered ? "ordered" : "oracle"));
     json_object_object_add(o, "uninterpreted_functions", json_object_new_boolean(x->tags));
-    json_object_object_add(o, "worst", text_or_null(x->worst));
-    json_object_object_add(o, "reason", text_or_null(x->reason));
+    json_object_object_add(o, "worst", tp_jsonc_string_or_null(x->worst));
+    json_object_object_add(o, "reason", tp_jsonc_string_or_null(x->reason));
     return o;
 }
 
@@ -237,8 +231,8 @@ static json *bits_of_case(const tp_bits *x)
     json *o = json_object_new_object();
     json_object_object_add(o, "verdict", json_object_new_string(tp_tier_name(x->tier)));
     json_object_object_add(o, "integers_up_to", json_object_new_int64(x->range));
-    json_object_object_add(o, "worst", text_or_null(x->worst));
-    json_object_object_add(o, "reason", text_or_null(x->reason));
+    json_object_object_add(o, "worst", tp_jsonc_string_or_null(x->worst));
+    json_object_object_add(o, "reason", tp_jsonc_string_or_null(x->reason));
     return o;
 }
 
@@ -262,8 +256,8 @@ static json *all_sizes(const tp_equality *q)
     json_object_object_add(o, "obligations", json_object_new_int64(q->obligations));
     json_object_object_add(o, "with_certificate", json_object_new_int64(q->certified));
     json_object_object_add(o, "rests_on", rules);
-    json_object_object_add(o, "reason", text_or_null(q->reason));
-    json_object_object_add(o, "detail", text_or_null(q->detail));
+    json_object_object_add(o, "reason", tp_jsonc_string_or_null(q->reason));
+    json_object_object_add(o, "detail", tp_jsonc_string_or_null(q->detail));
     return o;
 }
 
@@ -275,7 +269,7 @@ static json *algebra(const tp_equiv *e, const tp_equality *q)
                        : tp_equiv_reaches(e, TP_EVIDENCE_E3) ? "E3"
                                                              : NULL;
     json_object_object_add(box, "shapes", json_object_new_int64((int64_t)e->box_shapes));
-    json_object_object_add(box, "sizes", text_or_null(e->box_text));
+    json_object_object_add(box, "sizes", tp_jsonc_string_or_null(e->box_text));
     json_object_object_add(o, "tier", tier ? json_object_new_string(tier) : NULL);
     json_object_object_add(o, "cases", counts(&e->algebra));
     json_object_object_add(o, "box", box);
@@ -283,7 +277,8 @@ static json *algebra(const tp_equiv *e, const tp_equality *q)
     json_object_object_add(o, "false_acceptance_log2", isfinite(e->chance) ? number(-e->chance) : NULL);
     json_object_object_add(o, "maxima", json_object_new_string(e->ordered ? "ordered" : "oracle"));
     json_object_object_add(o, "uninterpreted_functions", json_object_new_boolean(e->tags));
-    json_object_object_add(o, "reason", text_or_null(e->algebra_reason.n ? e->algebra_reason : e->box_reason));
+    json_object_object_add(o, "reason",
+                           tp_jsonc_string_or_null(e->algebra_reason.n ? e->algebra_reason : e->box_reason));
     return o;
 }
 
@@ -302,7 +297,7 @@ static json *bits(const tp_equiv *e)
     json *o = json_object_new_object();
     json_object_object_add(o, "tier", tp_equiv_reaches(e, TP_EVIDENCE_E2) ? json_object_new_string("E2") : NULL);
     json_object_object_add(o, "cases", counts(&e->bits));
-    json_object_object_add(o, "reason", text_or_null(e->bits_reason));
+    json_object_object_add(o, "reason", tp_jsonc_string_or_null(e->bits_reason));
     return o;
 }
 
@@ -323,11 +318,11 @@ static json *equivalence(const tp_equiv *e, const tp_equality *q)
         for (uint32_t d = 0; d < r->outputs.len; d++)
             json_object_array_add(outputs, output_diff(&r->outputs.at[d]));
         json_object_object_add(c, "sizes", sizes);
-        json_object_object_add(c, "dtypes", text_or_null(tp_dtypes_text(k)));
+        json_object_object_add(c, "dtypes", tp_jsonc_string_or_null(tp_dtypes_text(k)));
         json_object_object_add(c, "outcome", json_object_new_string(NAMES[r->outcome]));
         json_object_object_add(c, "steps", json_object_new_int64(r->steps));
         json_object_object_add(c, "trap", r->outcome == TP_TRAPPED ? json_object_new_string(r->trap.rule) : NULL);
-        json_object_object_add(c, "message", text_or_null(r->trap.message));
+        json_object_object_add(c, "message", tp_jsonc_string_or_null(r->trap.message));
         json_object_object_add(c, "outputs", outputs);
         json_object_object_add(c, "algebra", r->outputs.len ? algebra_of_case(&r->algebra) : NULL);
         json_object_object_add(c, "bits", r->outputs.len ? bits_of_case(&r->bits) : NULL);
@@ -351,10 +346,10 @@ static json *equivalence(const tp_equiv *e, const tp_equality *q)
 static json *spec(const tp_spec_report *s)
 {
     json *o = json_object_new_object(), *list = json_object_new_array();
-    json_object_object_add(o, "path", text(s->source->path));
-    json_object_object_add(o, "name", text_or_null(s->name));
-    json_object_object_add(o, "sha256", text_or_null(s->sha256));
-    json_object_object_add(o, "target", s->spec ? text(s->spec->kernels[0]->target.name) : NULL);
+    json_object_object_add(o, "path", tp_jsonc_string(s->source->path));
+    json_object_object_add(o, "name", tp_jsonc_string_or_null(s->name));
+    json_object_object_add(o, "sha256", tp_jsonc_string_or_null(s->sha256));
+    json_object_object_add(o, "target", s->spec ? tp_jsonc_string(s->spec->kernels[0]->target.name) : NULL);
     json_object_object_add(o, "domain", s->spec ? domain(s->spec) : NULL);
     json_object_object_add(o, "status", json_object_new_string(s->valid ? "ok" : "invalid"));
     for (uint32_t i = 0; i < s->findings.len; i++)

@@ -1,6 +1,5 @@
 /* One JSON object per line and finding, proofs too: for jq and logs. */
-#include <json-c/json.h>
-
+#include "base/jsonc.h"
 #include "report/report.h"
 
 static void write_jsonl(const tp_report *r, FILE *out)
@@ -9,9 +8,8 @@ static void write_jsonl(const tp_report *r, FILE *out)
         const tp_spec_report *s = &r->specs.at[i];
         for (uint32_t k = 0; k < s->findings.len; k++) {
             struct json_object *o = json_object_new_object(), *f = tp_finding_json(s->source, &s->findings.at[k]);
-            json_object_object_add(o, "path", json_object_new_string_len(s->source->path.p, (int)s->source->path.n));
-            json_object_object_add(o, "kernel",
-                                   s->name.n ? json_object_new_string_len(s->name.p, (int)s->name.n) : NULL);
+            json_object_object_add(o, "path", tp_jsonc_string(s->source->path));
+            json_object_object_add(o, "kernel", tp_jsonc_string_or_null(s->name));
             json_object_object_foreach (f, key, value)
                 json_object_object_add(o, key, json_object_get(value));
             fprintf(out, "%s\n",

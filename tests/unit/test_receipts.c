@@ -162,6 +162,20 @@ static void a_forged_receipt_does_not_pass_recheck(void **state)
     tp_arena_free(a);
 }
 
+static void it_can_be_for_another_chip(void **state)
+{
+    place *p = *state;
+    fixture f = make(p);
+    outcome o = RUN(p->a, "verify", "-q", "--target", "tpu-v6e", "--receipt", f.receipt, f.spec);
+    assert_int_equal(o.exit, 0);
+    o = RUN(p->a, "recheck", f.receipt, f.spec);
+    refused(&o, "the receipt is for tpu-v6e, not for tpu-v5e");
+    o = RUN(p->a, "recheck", "--target", "tpu-v6e", f.receipt, f.spec);
+    assert_int_equal(o.exit, 0);
+    o = RUN(p->a, "recheck", "--target", "abacus", f.receipt, f.spec);
+    assert_int_equal(o.exit, 2);
+}
+
 static void only_verified_kernels_get_one(void **state)
 {
     place *p = *state;
@@ -201,8 +215,11 @@ static void run_without_one_verifies_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_PLACE(a_receipt_lets_its_kernel_run),          IN_PLACE(what_it_does_not_cover_is_refused),
-        IN_PLACE(a_forged_receipt_does_not_pass_recheck), IN_PLACE(only_verified_kernels_get_one),
+        IN_PLACE(a_receipt_lets_its_kernel_run),
+        IN_PLACE(what_it_does_not_cover_is_refused),
+        IN_PLACE(a_forged_receipt_does_not_pass_recheck),
+        IN_PLACE(only_verified_kernels_get_one),
+        IN_PLACE(it_can_be_for_another_chip),
         IN_PLACE(run_without_one_verifies_first),
     };
     return cmocka_run_group_tests_name("receipts", tests, NULL, NULL);

@@ -95,7 +95,7 @@ static void wrong_settings_are_errors(void **state)
     }
     outcome o = RUN_IN(p->a, p->dir, "lint", "--config", "gone.json", "k.tile.json");
     expect_exit(&o, 2);
-    assert_true(contains(o.err, "cannot read the settings of `gone.json`"));
+    assert_true(contains(o.err, "cannot read the settings file `gone.json`"));
 }
 
 /* ---- several at once ---- */
