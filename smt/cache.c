@@ -10,13 +10,13 @@
 #include "smt/internal.h"
 
 /* Raised when keys or entries come to mean something else. */
-#define HEADER "tileproof cache 1\n"
+#define HEADER "tileproof cache 2\n"
 
 enum { UNTRIED, GOOD, BAD };
 
 typedef struct entry {
-    tp_str key;     /* canonical text, in hexadecimal digits */
-    tp_str payload; /* 'c' certificate, 'w' values of the variables, 'u' unknown, which cannot be checked */
+    tp_str key;     /* hexadecimal digits: canonical text, or a caller's */
+    tp_str payload; /* 'c' certificate, 'w' values of the variables, 'm' mark */
     atomic_int state;
 } entry;
 
@@ -92,7 +92,6 @@ bool tp_cache_key(tp_prover *v, const tp_obligation *o, tp_buf *key)
     keyer k = {.v = v, .o = o, .out = key};
     /* what else decides the answer */
     put(&k, v->o.only_proof);
-    put(&k, v->o.tentative);
     put(&k, v->o.no_z3);
     put(&k, v->o.no_solver);
     put(&k, v->o.second != NULL);
@@ -236,26 +235,47 @@ bool tp_cache_find(tp_prover *v, const tp_obligation *o, tp_str key, tp_decision
         good = believe(v, c, e);
         break;
     case 'w': good = !v->o.only_proof && read_case(v, o, e->payload, d); break;
-    case 'u':
-        *d = (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("not decided before")};
-        good = v->o.tentative;
-        break;
     default: break;
     }
     c->hits += good;
     return good;
 }
 
+static void learn(tp_cache *c, tp_str key, tp_str payload)
+{
+    pthread_mutex_lock(&c->learning);
+    if (!tp_map_get(&c->learned, key) && !tp_map_get(&c->map, key)) {
+        tp_buf kept = {.arena = c->arena};
+        tp_buf_str(&kept, key);
+        tp_map_set(c->arena, &c->learned, tp_buf_view(&kept), 1);
+        tp_buf_printf(&c->more, "%.*s %.*s\n", TP_FMT(key), TP_FMT(payload));
+        c->nlearned++;
+    }
+    pthread_mutex_unlock(&c->learning);
+}
+
+bool tp_cache_marked(tp_cache *c, tp_str key)
+{
+    uint32_t number = tp_map_get(&c->map, key);
+    bool marked = number && c->entries[number - 1].payload.p[0] == 'm';
+    c->hits += marked;
+    return marked;
+}
+
+void tp_cache_mark(tp_cache *c, tp_str key)
+{
+    learn(c, key, TP_S("m"));
+}
+
 void tp_cache_learn(tp_prover *v, const tp_obligation *o, tp_str key, const tp_decision *d)
 {
     tp_cache *c = v->o.cache;
     bool proof = d->verdict == TP_PROVEN && d->grade == TP_GRADE_CERT && d->proof,
-         violated = d->verdict == TP_VIOLATED && d->env, unknown = d->verdict == TP_UNKNOWN && v->o.tentative;
-    if (!proof && !violated && !unknown)
+         violated = d->verdict == TP_VIOLATED && d->env;
+    if (!proof && !violated)
         return;
-    tp_buf line = {.arena = v->scratch};
-    tp_buf_str(&line, key);
-    tp_buf_c(&line, proof ? " c" : violated ? " w" : " u");
+    tp_buf line = {.arena = v->scratch}; /* the payload */
+    tp_buf_c(&line, proof ? "c" : "w");
     for (uint32_t i = 0; i < o->nvars && violated; i++)
         tp_buf_printf(&line, " %lld", (long long)d->env[o->vars[i].sym]);
     if (proof) {
@@ -267,14 +287,5 @@ void tp_cache_learn(tp_prover *v, const tp_obligation *o, tp_str key, const tp_d
         const char *row = memchr(all.p, '\n', all.n);
         tp_buf_add(&line, row + 1, all.n - (size_t)(row + 1 - all.p) - 1);
     }
-    tp_buf_c(&line, "\n");
-    pthread_mutex_lock(&c->learning);
-    if (!tp_map_get(&c->learned, key) && !tp_map_get(&c->map, key)) {
-        tp_buf kept = {.arena = c->arena};
-        tp_buf_str(&kept, key);
-        tp_map_set(c->arena, &c->learned, tp_buf_view(&kept), 1);
-        tp_buf_str(&c->more, tp_buf_view(&line));
-        c->nlearned++;
-    }
-    pthread_mutex_unlock(&c->learning);
+    learn(c, key, tp_buf_view(&line));
 }

@@ -6,6 +6,9 @@
  * file that someone else wrote can make us slower, and cannot make us say
  * "proven" of anything that is not.
  *
+ * Beside them stand marks of the callers, which nobody can check: for what does
+ * no harm when it is wrong.
+ *
  * What a run finds is what was there when it began: the order of the threads
  * decides nothing.
  */
@@ -27,6 +30,10 @@ typedef struct tp_cache_counts {
     uint32_t entries, hits, learned, refused;
 } tp_cache_counts;
 tp_cache_counts tp_cache_count(const tp_cache *c);
+
+/* `key`: hexadecimal digits. Was it marked before this run? */
+bool tp_cache_marked(tp_cache *c, tp_str key);
+void tp_cache_mark(tp_cache *c, tp_str key);
 
 /* For tp_prove(). The canonical text; false: not for the cache. */
 bool tp_cache_key(tp_prover *v, const tp_obligation *o, tp_buf *key);

@@ -70,7 +70,6 @@ typedef struct tp_prover_options {
     struct tp_times *times;               /* receives the time of each obligation (bench); NULL: none */
     struct tp_certificates *certificates; /* receives every proof; NULL: none */
     struct tp_cache *cache;               /* what was decided before (smt/cache.h); NULL: none */
-    bool tentative;                       /* unknown does no harm: it may come from the cache, too */
 } tp_prover_options;
 
 typedef struct tp_prover_stats {

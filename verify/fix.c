@@ -1,6 +1,8 @@
 /* Fixes. What a rule proposes is a guess until the changed text has been
  * checked from scratch: it becomes the fix of its finding when that finding is
  * gone and no other one is new. */
+#include "base/digest.h"
+#include "smt/cache.h"
 #include "verify/verify.h"
 
 enum { MAX_TRIALS = 16, MAX_FIXES = 32 }; /* of one spec: hostile ones end, too */
@@ -52,7 +54,6 @@ static void try_text(const tp_job *j, tp_str text, const tp_check_settings *s, t
     tp_check_settings rules = *s;
     rules.execute = false;
     rules.analysis.prover.smt2_dir = NULL;
-    rules.analysis.prover.tentative = true;
     rules.analysis.replay = NULL; /* violated or unknown: no fix */
     tp_check_anew(trial, j->arena, (tp_source){j->source.path, text}, &rules, solver);
 }
@@ -73,11 +74,9 @@ static bool removes(const tp_job *j, tp_str text, const tp_finding *f, const tp_
     return gone;
 }
 
-static bool stands(const tp_job *j, const tp_finding *f, const tp_fix *fix, const tp_check_settings *s,
-                   tp_solver *solver)
+static bool stands(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s, tp_solver *solver)
 {
     tp_job trial;
-    tp_str text = tp_apply_fix(j->arena, j->source.text, fix);
     if (!removes(j, text, f, s, solver))
         return false;
     try_text(j, text, s, solver, &trial);
@@ -85,6 +84,36 @@ static bool stands(const tp_job *j, const tp_finding *f, const tp_fix *fix, cons
         trial.report.valid && !trial.report.internal_error && improves(&j->report.findings, &trial.report.findings, f);
     tp_job_free(&trial);
     return better;
+}
+
+/* Names a trial by all that decides how it ends. */
+static tp_str trial_key(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s)
+{
+    const tp_prover_options *o = &s->analysis.prover;
+    tp_buf b = {.arena = j->arena};
+    tp_buf_printf(&b, "trial of " TP_VERSION " %.*s %s %.*s %.*s %.*s %llu %d %d %s", TP_FMT(s->target), f->rule,
+                  TP_FMT(f->loc.pointer), TP_FMT(f->subject), TP_FMT(j->report.sha256), (unsigned long long)o->rlimit,
+                  o->no_z3, o->no_solver, o->second ? o->second : "");
+    for (uint32_t i = 0; i < s->analysis.nonly; i++)
+        tp_buf_printf(&b, " %s", s->analysis.only[i]->code);
+    tp_buf_c(&b, "\n");
+    tp_buf_str(&b, text);
+    return tp_sha256(j->arena, tp_buf_view(&b));
+}
+
+/* Most guesses fail, again and again: that is remembered. A mark that lies hides a fix, no finding. */
+static bool stands_or_failed_before(const tp_job *j, const tp_finding *f, const tp_fix *fix, const tp_check_settings *s,
+                                    tp_solver *solver)
+{
+    struct tp_cache *cache = s->analysis.prover.cache;
+    tp_str text = tp_apply_fix(j->arena, j->source.text, fix);
+    tp_str key = cache ? trial_key(j, text, f, s) : (tp_str){NULL, 0};
+    if (cache && tp_cache_marked(cache, key))
+        return false;
+    bool good = stands(j, text, f, s, solver);
+    if (cache && !good)
+        tp_cache_mark(cache, key);
+    return good;
 }
 
 void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
@@ -98,7 +127,7 @@ void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
                 if (fix->narrows != narrows)
                     continue;
                 trials++;
-                if (stands(j, f, fix, s, solver))
+                if (stands_or_failed_before(j, f, fix, s, solver))
                     f->fix = fix;
             }
     }
