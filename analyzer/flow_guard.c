@@ -26,7 +26,6 @@ tp_expr flow_compare(flow *f, tp_expr_op op, tp_expr a, tp_expr b)
     tp_exprs *p = f->a->p;
     tp_expr zero = tp_const(p, 0), one = tp_const(p, 1), x;
     switch (op) {
-    case TP_E_GE: x = tp_op2(p, TP_E_SUB, a, b); break;
     case TP_E_GT: x = tp_op2(p, TP_E_SUB, tp_op2(p, TP_E_SUB, a, b), one); break;
     case TP_E_LE: x = tp_op2(p, TP_E_SUB, b, a); break;
     case TP_E_LT: x = tp_op2(p, TP_E_SUB, tp_op2(p, TP_E_SUB, b, a), one); break;

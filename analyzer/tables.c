@@ -244,15 +244,12 @@ bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads, int
     for (uint32_t i = a->nsizes; i < o->nvars; i++)
         premise(&c, readable(a, o->vars[i].hi));
     for (int round = 0; round < rounds; round++) {
-        uint32_t before = reads->len;
         for (uint32_t t = 0; t < a->k->ntables && round == 0; t++) /* an extent lies inside its table */
             if (tp_expr_reads(a->p, a->k->tables[t].extent)) {
                 premise(&c, mk(a, TP_E_GE, a->k->tables[t].extent, num(a, 0)));
                 premise(&c, mk(a, TP_E_LE, a->k->tables[t].extent, a->k->tables[t].shape[0]));
             }
         instantiate_contracts(&c);
-        if (reads->len == before && round)
-            break;
     }
     for (uint32_t i = 0; i < reads->len; i++)
         for (uint32_t j = 0; j < i; j++)
@@ -558,10 +555,8 @@ tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given)
         tp_contract_at broken;
         closed_one = o;
         bool fits = tp_close_reads(a, &closed_one, &reads, rounds);
-        while (!fits && rounds > 0) {
-            closed_one = o;
+        while (!fits && rounds > 0)
             fits = tp_close_reads(a, &closed_one, &reads, --rounds);
-        }
         if (!fits)
             return (tp_decision){
                 .verdict = TP_UNKNOWN, .reason = TP_S("it reads too many entries of tables"), .ms = ms};

@@ -5,8 +5,6 @@ tp_expr tp_window_meets(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr
     const tp_dim *dim = &o->dims[d];
     if (dim->kind != TP_DIM_ELEMENT) {
         tp_expr last = mk(a, TP_E_SUB, mk(a, TP_E_CDIV, o->shape[d], dim->block), num(a, 1));
-        if (dim->kind == TP_DIM_SQUEEZED)
-            last = mk(a, TP_E_SUB, o->shape[d], num(a, 1));
         return both(a, mk(a, TP_E_GE, index, num(a, 0)), mk(a, TP_E_LE, index, last));
     }
     tp_expr start = mk(a, TP_E_SUB, index, dim->pad_lo), end = mk(a, TP_E_ADD, start, dim->block);

@@ -218,7 +218,7 @@ static uint32_t symbol_bound(goal *g, tp_expr e, const tp_expr_node *n, int64_t 
 static uint32_t atom_bound(goal *g, tp_expr e, int64_t k, bool upper)
 {
     tp_expr_node n = *tp_expr_get(g->v->p, e);
-    uint32_t divisor, rest;
+    uint32_t divisor;
     if (g->bounds-- <= 0 || k > HUGE || k < -HUGE)
         return 0;
     switch (n.op) {
@@ -226,12 +226,9 @@ static uint32_t atom_bound(goal *g, tp_expr e, int64_t k, bool upper)
     case TP_E_FLOORDIV:
     case TP_E_CDIV: return quotient_bound(g, e, &n, k, upper);
     case TP_E_MOD:
-        if (!(divisor = at_least(g, n.b, 1)))
+        if (upper || !(divisor = at_least(g, n.b, 1)))
             return 0;
-        if (!upper)
-            return shift(g, defined(g, e, 0, divisor), k > 0 ? -1 : -k);
-        rest = at_most(g, n.b, k + 1);
-        return rest ? sum(g, rest, defined(g, e, 1, divisor), 0) : 0;
+        return shift(g, defined(g, e, 0, divisor), k > 0 ? -1 : -k);
     case TP_E_MIN:
     case TP_E_MAX: return minimum_bound(g, e, &n, k, upper);
     case TP_E_ITE: return either_bound(g, e, n.b, n.c, k, upper);

@@ -54,16 +54,16 @@ def equivalents():
 
 # Words, speed and limits: a change there is no defect of a verdict.
 HARMLESS = re.compile(
-    r"\bloc = |tp_message|tp_printf|print|op_name|tp_buf|TP_S\(|TP_FMT|->(label|note|help|ms|reason|detail)|\.(label|note|help|why|title|bad|good|jax|slug|code"
+    r"\bloc = |tp_message|tp_printf|print|op_name|tp_buf|TP_S\(|TP_FMT|->(label|note|help|ms|reason|detail)|\.(ms|label|note|help|why|title|bad|good|jax|slug|code"
     r"|severity|hardware|per_dtype|check|proven|violated|subject|loc|rests_on)\b|stats\.|effort|budget|spend|MAX_|BUDGET|LIMIT|rlimit|scratch|arena_clear"
     r"|^\s*(//|/\*|\*|#|\})|static|typedef|struct|enum|close\(|poll|fds|waitpid|setrlimit|dup2|sigaction|for \("
     r"|TP_NEWN?\(|->done\b|rounds|->(linear|leaves|checks)\b")
 # Nothing but words is made in functions of such names.
 WORDS = re.compile(r"print|text|advise|advice|label|explain|describe|message|why")
-TESTS = ["oracle", "certificates", "bodies", "verdicts", "cli", "prover", "tables", "instances", "summary", "box", "defects"]
+TESTS = ["oracle", "certificates", "bodies", "verdicts", "cli", "prover", "tables", "instances", "summary", "box", "defects", "workflow"]
 SETTINGS = {"certificates": {"TEST_TRIALS": "2500"}, "instances": {"TEST_TRIALS": "200"}, "bodies": {"TEST_TRIALS": "800"},
             "tables": {"TEST_TRIALS": "80"}, "cli": {"TEST_ONLY": "rules_on_their_examples"}, "prover": {"TEST_TRIALS": "2500"},
-            "summary": {"TEST_TRIALS": "400"}, "box": {"TEST_BOX": "tiny"}, "defects": {"TEST_EVERY": "5", "TEST_ONLY": "*_are_*"}}
+            "summary": {"TEST_TRIALS": "400"}, "box": {"TEST_BOX": "tiny"}, "defects": {"TEST_EVERY": "5", "TEST_ONLY": "*_are_*"}, "workflow": {"TEST_ONLY": "the_cache_*"}}
 COUNTED = re.compile(r"^(bodies|tables|prover|intervals|boxes|output boxes|aliases|instances)\b.*\d.*$", re.M)
 
 

@@ -513,8 +513,9 @@ static void what_is_written_is_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(polynomials_mean_what_expressions_mean), cmocka_unit_test(forgeries_are_refused), cmocka_unit_test(points_are_evaluated),
-        cmocka_unit_test(no_false_obligation_is_accepted), cmocka_unit_test(what_is_written_is_read)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(polynomials_mean_what_expressions_mean),
+                                       cmocka_unit_test(forgeries_are_refused), cmocka_unit_test(points_are_evaluated),
+                                       cmocka_unit_test(no_false_obligation_is_accepted),
+                                       cmocka_unit_test(what_is_written_is_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

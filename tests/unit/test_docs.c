@@ -70,10 +70,9 @@ static void check_command(page *p, int *at)
 static void pages_show_what_commands_print(void **state)
 {
     (void)state;
-    static const char *const PAGES[] = {"README.md",       "docs/SPEC.md",    "docs/DESIGN.md",
-                                        "docs/HACKING.md", "docs/REPORTS.md", "docs/GALLERY.md",
-                                        "docs/TUTORIAL.md",  "docs/CI.md",     "docs/PROVEN.md",
-                                        "docs/EMBEDDING.md", "docs/EQUIVALENCE.md"};
+    static const char *const PAGES[] = {"README.md",       "docs/SPEC.md",      "docs/DESIGN.md",     "docs/HACKING.md",
+                                        "docs/REPORTS.md", "docs/GALLERY.md",   "docs/TUTORIAL.md",   "docs/CI.md",
+                                        "docs/PROVEN.md",  "docs/EMBEDDING.md", "docs/EQUIVALENCE.md"};
     int commands = 0;
     for (size_t i = 0; i < sizeof PAGES / sizeof *PAGES; i++) {
         page *p = calloc(1, sizeof *p);

@@ -12,7 +12,8 @@
 /* CERTIFIED: proofs of our own among the default trials; does not depend on Z3.
  * It is the power of the exact engine: let it grow, and know why when it falls. */
 enum { TRIALS = 6000, CERTIFIED = 2600 };
-enum { BOUNDED = 6146, PLANTED = 1830 }; /* of the random intervals; of the planted contradictions */
+/* Of the random intervals, of the ends of these, of the small ranges; of the planted contradictions. */
+enum { BOUNDED = 6146, ENDS = 12894, TIGHT = 5550, PLANTED = 1830 };
 static const char PARTS[] = " 826 868 9 197 3985 188 343 2089 2084 0 | 1596 1789 1517 950 8636 446 3 388";
 
 static void report(box *b, const tp_obligation *o, const char *what, uint64_t seed)
@@ -143,7 +144,7 @@ static void evaluate_points(const box *b, tp_expr e, uint32_t i, int64_t *env, c
 static void intervals_hold_every_value(void **state)
 {
     (void)state;
-    unsigned points = 0, tight = 0, trials = 8000;
+    unsigned points = 0, tight = 0, ends = 0, trials = 8000;
     for (uint64_t seed = 1; seed <= trials; seed++) {
         tp_arena *a = tp_arena_new(0);
         box b = {.a = a, .p = tp_exprs_new(a), .rng = tp_rng_new(seed, 7)};
@@ -163,13 +164,14 @@ static void intervals_hold_every_value(void **state)
         tp_prover *v = tp_prover_new(a, b.p, &(tp_prover_options){.no_solver = true});
         tp_interval range = tp_interval_of(v, &o, e);
         tight += range.lo != INT64_MIN && range.hi != INT64_MAX;
+        ends += (range.lo != INT64_MIN ? 1u : 0) + (range.hi != INT64_MAX ? 1u : 0);
         evaluate_points(&b, e, 0, env, &range, &points);
         tp_prover_free(v);
         tp_arena_free(a);
     }
-    print_message("intervals: %u expressions, %u points, %u with both ends\n", trials, points, tight);
-    assert_true(tight > trials / 2);
+    print_message("intervals: %u expressions, %u points, %u with both ends, %u ends\n", trials, points, tight, ends);
     assert_int_equal(tight, BOUNDED);
+    assert_int_equal(ends, ENDS);
 }
 
 /* Every operation on every small pair of ranges, ends left open too. */
@@ -179,7 +181,7 @@ static void intervals_of_small_ranges(void **state)
                                      TP_E_MIN, TP_E_MAX, TP_E_LT,  TP_E_GE,       TP_E_EQ};
     enum { OPEN = 9 }; /* how far an open end is tried */
     static const int LENGTHS[] = {0, 1, 3, OPEN};
-    unsigned points = 0;
+    unsigned points = 0, tight = 0; /* as narrow as the values are */
     (void)state;
     for (size_t k = 0; k < sizeof OPS / sizeof *OPS; k++)
         for (int alo = -3; alo <= 3; alo++)
@@ -198,23 +200,27 @@ static void intervals_of_small_ranges(void **state)
                     tp_obligation o = {.vars = vars, .nvars = 2};
                     tp_prover *v = tp_prover_new(a, p, &(tp_prover_options){.no_solver = true});
                     tp_expr e = tp_op2(p, OPS[k], x, y);
-                    tp_interval range = tp_interval_of(v, &o, e);
+                    tp_interval range = tp_interval_of(v, &o, e), seen = {INT64_MAX, INT64_MIN};
                     for (int64_t i = alo; i <= alo + la; i++)
                         for (int64_t j = blo; j <= blo + lb; j++) {
                             int64_t env[] = {i, j}, value;
                             if (tp_expr_eval(p, e, env, &value) != TP_EVAL_OK)
                                 continue;
                             points++;
+                            seen.lo = value < seen.lo ? value : seen.lo;
+                            seen.hi = value > seen.hi ? value : seen.hi;
                             if (value < range.lo || value > range.hi)
                                 fail_msg("%lld %s %lld = %lld, outside [%lld, %lld]; x from %d%s, y from %d%s",
                                          (long long)i, tp_expr_op_text(OPS[k]), (long long)j, (long long)value,
                                          (long long)range.lo, (long long)range.hi, alo, la == OPEN ? " on" : "", blo,
                                          lb == OPEN ? " on" : "");
                         }
+                    tight += seen.lo == range.lo && seen.hi == range.hi;
                     tp_prover_free(v);
                     tp_arena_free(a);
                 }
-    print_message("intervals of small ranges: %u points\n", points);
+    print_message("intervals of small ranges: %u points, %u tight\n", points, tight);
+    assert_int_equal(tight, TIGHT);
 }
 
 /* Equations of which a later one changes what an earlier one put in. */

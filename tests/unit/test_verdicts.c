@@ -19,7 +19,7 @@ static int by_name(const void *a, const void *b)
     return c ? c : strcmp(x->what, y->what);
 }
 
-/* "proven cert given F2", "violated", "open" */
+/* "proven cert given F2", "violated fix", "open" */
 static const char *what_of(tp_arena *a, struct json_object *f)
 {
     const char *verdict = string_of(f, "verdict"), *grade = string_of(f, "grade");
@@ -27,6 +27,8 @@ static const char *what_of(tp_arena *a, struct json_object *f)
         return "open";
     tp_buf b = {.arena = a};
     tp_buf_printf(&b, "%s%s%s", verdict, grade[0] ? " " : "", grade);
+    if (member(f, "fix"))
+        tp_buf_c(&b, " fix");
     struct json_object *basis = member(f, "rests_on");
     for (size_t i = 0; i < json_object_array_length(basis); i++)
         tp_buf_printf(&b, "%s%s", i ? " " : " given ", json_object_get_string(json_object_array_get_idx(basis, i)));

@@ -547,5 +547,6 @@ int main(void)
         IN_PLACE(full_disks_leave_nothing_half_written),
         IN_PLACE(interrupts_leave_nothing_half_written),
     };
+    cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests_name("workflow", tests, NULL, NULL);
 }
