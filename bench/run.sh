@@ -5,9 +5,10 @@ mkdir -p build/bench
 ${CC:-cc} -std=c11 -O2 -Wall -Wextra -o build/bench/lint bench/lint.c
 gallery=$(ls examples/*/*.tile.json | grep -v /broken/)
 build/bench/lint build/tileproof "${REPEATS:-21}" $gallery
-${CC:-cc} -std=c11 -O2 -Wall -Wextra -I. -o build/bench/obligations bench/obligations.c build/release/internal.a -lz3 -ljson-c -lmd -lgmp -lm
-build/bench/obligations $gallery
-build/bench/obligations tests/rules/*/*.tile.json
+${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o build/bench/obligations bench/obligations.c build/release/internal.a -lz3 -ljson-c -lmd -lgmp -lm
+status=0
+build/bench/obligations bench/proof-speed.tsv gallery $gallery || status=1
+build/bench/obligations bench/proof-speed.tsv rules tests/rules/*/*.tile.json || status=1
 ${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o build/bench/reading bench/reading.c build/release/internal.a -lz3 -ljson-c -lmd -lgmp -lm
 bench/long_body.sh 32000 > build/bench/long.tile.json
 build/bench/reading build/bench/long.tile.json
@@ -28,3 +29,4 @@ else
 fi
 sh bench/folder.sh build/tileproof
 make -s build/release/tests/test_lsp && build/release/tests/test_lsp 2>/dev/null | grep "^lsp:"
+exit $status

@@ -1,13 +1,14 @@
 """Reports over every spec of the tree, good and bad, by readers that we did not write: the json
 format against docs/report.schema.json; SARIF against the official schema where it is at hand
 (TILEPROOF_SARIF_SCHEMA, or a shared folder beside the tree) and by sarif-tools; JUnit by
-junitparser; the page by Python's HTML parser. And the same input gives the same bytes."""
+junitparser and, where it is installed, xmllint; the page by Python's HTML parser and xmllint. And the same input gives the same bytes."""
 
 import html.parser
 import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -148,6 +149,11 @@ def other_formats(folder):
             if summary.returncode:
                 wrong.append(f"{n}: sarif-tools: {summary.stderr[-200:]}")
         wrong += [f"gitlab: {e.json_path}: {e.message[:200]}" for e in jsonschema.Draft202012Validator(GITLAB).iter_errors(json.loads(text["gitlab"]))]
+        for n in ("junit", "html") if shutil.which("xmllint") else ():
+            args = ["xmllint", "--noout", "--nonet", *(["--html", "--nowarning"] if n == "html" else []), names[n]]
+            lint = subprocess.run(args, capture_output=True, text=True)
+            errors = [e for e in lint.stderr.splitlines() if " error : " in e and not re.search(r"Tag \w+ invalid", e)]
+            wrong += [f"{n}: xmllint: {e[:200]}" for e in errors[:5]]
         suites = junitparser.JUnitXml.fromfile(names["junit"])
         cases = sum(1 for suite in suites for _ in suite)
         findings = [json.loads(line) for line in text["jsonl"].splitlines()]
