@@ -374,6 +374,19 @@ static const tp_proof *forge(forgery *f, int which)
         tp_line l[] = {sum_line(f, 1, 2, 0, 0), negated};
         return refute(f, lines(f, l, 2));
     }
+    case 32: /* x = y*k with k >= 0: y is positive, then, or x is 0; but 4 = -2 * -2 */
+        f->premise = tp_op2(f->p, TP_E_EQ, tp_op2(f->p, TP_E_MOD, f->x, f->y), number_of(f, 0));
+        f->any_premise = true;
+        f->goal = tp_op2(f->p, TP_E_OR, tp_op2(f->p, TP_E_EQ, f->x, number_of(f, 0)),
+                         tp_op2(f->p, TP_E_GE, f->y, number_of(f, 0)));
+        return node(f, (tp_proof){.kind = TP_PROOF_DIVIDED, .number = 0, .sym = 3, .value = f->y},
+                    node(f, (tp_proof){.kind = TP_PROOF_POINTS}, NULL));
+    case 33: /* y = c*k with k >= 0: but -2 = 2 * -1 */
+        f->premise = tp_op2(f->p, TP_E_EQ, tp_op2(f->p, TP_E_MOD, f->y, f->c), number_of(f, 0));
+        f->any_premise = true;
+        f->goal = tp_op2(f->p, TP_E_GE, f->y, number_of(f, 0));
+        return node(f, (tp_proof){.kind = TP_PROOF_DIVIDED, .number = 1, .sym = 3, .value = f->c},
+                    node(f, (tp_proof){.kind = TP_PROOF_POINTS}, NULL));
     default: return NULL;
     }
 }
