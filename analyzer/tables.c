@@ -127,14 +127,13 @@ static void match(closing *c, instance *m, tp_expr fact, tp_expr key)
         for (uint32_t b = 0; b < m->x->nbound; b++) {
             tp_expr bound = tp_sym(a->p, m->x->bound[b]),
                     rest = tp_expr_normal(a->p, mk(a, TP_E_SUB, index_of(a, fact, d), bound));
-            if (tp_expr_mentions(a->p, rest, m->x->bound[b]) || !tp_expr_is_const(a->p, rest, NULL) ||
-                m->n[b] == MAX_CANDIDATES)
+            if (!tp_expr_is_const(a->p, rest, NULL))
                 continue;
             tp_expr at = tp_expr_normal(a->p, mk(a, TP_E_SUB, index_of(a, key, d), rest));
             bool known = false;
             for (uint32_t i = 0; i < m->n[b]; i++)
                 known |= tp_same(m->at[b][i], at);
-            if (!known)
+            if (!known && m->n[b] < MAX_CANDIDATES)
                 m->at[b][m->n[b]++] = at;
         }
 }

@@ -129,14 +129,13 @@ static void across_parallel(hazard *h)
 {
     tp_analysis *a = h->a;
     tp_expr premises[2 * TP_MAX_RANK + 40], differ = num(a, 0);
-    tp_expr *here = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p)),
-            *there = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
+    tp_expr *here = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p)), /* axes as they are */
+        *there = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
     bool parallel = false;
     tp_claim c = h->claim;
     h->claim.extra = tp_step_vars(a, 1, &h->claim.nextra);
     for (uint32_t x = 0; x < a->k->naxes; x++) {
         tp_expr sym = tp_sym(a->p, a->k->axes[x].sym);
-        here[a->k->axes[x].sym] = sym;
         there[a->k->axes[x].sym] = tp_at_step(a, sym, 1);
         if (a->k->axes[x].parallel)
             differ = either(a, differ, mk(a, TP_E_NE, sym, tp_at_step(a, sym, 1)));
@@ -158,7 +157,7 @@ static void check_output(tp_analysis *a, const tp_operand *o)
 {
     hazard h = {.a = a, .in = &a->k->operands[o->alias], .out = o, .grade = TP_GRADE_CERT, .prefix = true};
     int paths = 0;
-    tp_expr *now = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
+    tp_expr *now = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p)); /* axes as they are */
     h.claim = (tp_claim){
         .goal = num(a, 0),
         .over_steps = true,
@@ -170,10 +169,8 @@ static void check_output(tp_analysis *a, const tp_operand *o)
                                TP_FMT(o->name)),
         .note =
             TP_S("JAX checks shape and dtype only; interpret=True reads the old data, the TPU interpreter the new")};
-    for (uint32_t x = 0; x < a->k->naxes; x++) {
-        now[a->k->axes[x].sym] = tp_sym(a->p, a->k->axes[x].sym);
-        h.prefix &= x == 0 || !a->k->axes[x].parallel || a->k->axes[x - 1].parallel;
-    }
+    for (uint32_t x = 1; x < a->k->naxes; x++)
+        h.prefix &= !a->k->axes[x].parallel || a->k->axes[x - 1].parallel;
     if (!h.prefix)
         h.claim.approximate = "parallel axes do not come first, and steps between two others are not followed";
     if (a->k->naxes)

@@ -8,7 +8,7 @@
 static const char FILE_NAME[] = "tests/verdicts.txt";
 
 typedef struct count {
-    const char *rule, *what;
+    const char *rule, *what, *subject;
     unsigned n;
 } count;
 
@@ -16,7 +16,8 @@ static int by_name(const void *a, const void *b)
 {
     const count *x = a, *y = b;
     int c = strcmp(x->rule, y->rule);
-    return c ? c : strcmp(x->what, y->what);
+    c = c ? c : strcmp(x->what, y->what);
+    return c ? c : strcmp(x->subject, y->subject);
 }
 
 /* "proven cert given F2", "violated fix", "open" */
@@ -44,7 +45,7 @@ static void print_spec(tp_arena *a, tp_buf *out, struct json_object *spec)
     size_t n = 0;
     for (size_t i = 0; i < json_object_array_length(findings); i++) {
         struct json_object *f = json_object_array_get_idx(findings, i);
-        count c = {string_of(f, "rule"), what_of(a, f), 1};
+        count c = {string_of(f, "rule"), what_of(a, f), string_of(f, "subject"), 1};
         size_t k = 0;
         while (k < n && by_name(&counts[k], &c) != 0)
             k++;
@@ -56,8 +57,12 @@ static void print_spec(tp_arena *a, tp_buf *out, struct json_object *spec)
     }
     qsort(counts, n, sizeof *counts, by_name);
     tp_buf_printf(out, "%s:", string_of(spec, "path"));
-    for (size_t i = 0; i < n; i++)
-        tp_buf_printf(out, "%s%s %u %s", i ? "; " : " ", counts[i].rule, counts[i].n, counts[i].what);
+    for (size_t i = 0; i < n; i++) {
+        const count *c = &counts[i];
+        if (i == 0 || strcmp(c->rule, c[-1].rule) != 0 || strcmp(c->what, c[-1].what) != 0)
+            tp_buf_printf(out, "%s%s %s:", i ? "; " : " ", c->rule, c->what);
+        tp_buf_printf(out, c->n > 1 ? " %s %u" : " %s", c->subject, c->n);
+    }
     if (vmem)
         tp_buf_printf(out, "; vmem %s", json_object_get_string(member(vmem, "bytes")));
     tp_buf_c(out, "\n");
