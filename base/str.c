@@ -1,7 +1,11 @@
+#define _POSIX_C_SOURCE 200809L /* locales of a thread */
 #include "base/str.h"
 
 #include <ctype.h>
+#include <locale.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 void tp_buf_add(tp_buf *b, const char *p, size_t n)
 {
@@ -31,17 +35,48 @@ void tp_buf_c(tp_buf *b, const char *c)
     tp_buf_add(b, c, strlen(c));
 }
 
+/* Numbers look the same in every program that uses the library: 0.5, never 0,5. */
+static locale_t c_locale;
+
+static void open_c_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+static locale_t enter_c_locale(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_c_locale);
+    return uselocale(c_locale);
+}
+
+double tp_real(const char *digits)
+{
+    locale_t before = enter_c_locale();
+    double v = strtod(digits, NULL);
+    uselocale(before);
+    return v;
+}
+
+static int format(char *to, size_t n, const char *fmt, va_list ap)
+{
+    locale_t before = enter_c_locale();
+    int length = vsnprintf(to, n, fmt, ap);
+    uselocale(before);
+    return length;
+}
+
 void tp_buf_vprintf(tp_buf *b, const char *fmt, va_list ap)
 {
     char small[256];
     va_list again;
     va_copy(again, ap);
-    int n = vsnprintf(small, sizeof small, fmt, ap);
+    int n = format(small, sizeof small, fmt, ap);
     if (n > 0 && (size_t)n < sizeof small) {
         tp_buf_add(b, small, (size_t)n);
     } else if (n > 0) {
         char *big = tp_alloc(b->arena, (size_t)n + 1);
-        vsnprintf(big, (size_t)n + 1, fmt, again);
+        format(big, (size_t)n + 1, fmt, again);
         tp_buf_add(b, big, (size_t)n);
     }
     va_end(again);

@@ -52,6 +52,8 @@ static inline tp_str tp_buf_view(const tp_buf *b)
     return (tp_str){b->p ? b->p : "", b->n};
 }
 
+/* The number that the digits spell, whatever the program's locale; as strtod(). */
+double tp_real(const char *digits);
 /* Formatted text on the arena. */
 tp_str tp_printf(tp_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* NUL-terminated copy on the arena. */

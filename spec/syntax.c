@@ -317,7 +317,7 @@ static tp_node *number_node(parser *p)
     if (t.kind == T_INT)
         n->integer = strtoll(digits, NULL, 10);
     else
-        n->real = strtod(digits, NULL);
+        n->real = tp_real(digits);
     if (t.kind == T_INT ? errno == ERANGE : isinf(n->real))
         fail_at(p, t.from, t.to, NULL, "this number does not fit 64 bits");
     n->to = t.to;

@@ -1,7 +1,8 @@
 """Reports over every spec of the tree, good and bad, by readers that we did not write: the json
 format against docs/report.schema.json; SARIF against the official schema where it is at hand
 (TILEPROOF_SARIF_SCHEMA, or a shared folder beside the tree) and by sarif-tools; JUnit by
-junitparser and, where it is installed, xmllint; the page by Python's HTML parser and xmllint. And the same input gives the same bytes."""
+junitparser and, where it is installed, xmllint; the page by Python's HTML parser,
+xmllint and Chromium. And the same input gives the same bytes."""
 
 import html.parser
 import json
@@ -102,6 +103,22 @@ class Page(html.parser.HTMLParser):
             self.wrong.append(f"</{tag}> closes nothing")
 
 
+def in_a_browser(path):
+    """What a headless Chromium says of a page: the console's complaints, headings that it does not show."""
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if not chromium:
+        print("reports: no Chromium; the page was not opened")
+        return []
+    shutil.copy(path, page := f"{path}.html")
+    args = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom", f"file://{page}"]
+    shown = subprocess.run(args, capture_output=True, text=True, timeout=120)
+    wrong = [line[:200] for line in shown.stderr.splitlines() if "CONSOLE" in line]
+    headings = pathlib.Path(path).read_text().count("<h2")
+    if shown.stdout.count("<h2") != headings:
+        wrong.append(f"{shown.stdout.count('<h2')} of {headings} headings are shown")
+    return wrong
+
+
 # text on background, by the names of the style sheet
 PAIRS = [("ink", "bg"), ("ink", "card"), ("dim", "bg"), ("dim", "card"), ("ok", "okbg"), ("bad", "badbg"), ("open", "openbg"), ("note", "notebg"),
          ("a", "bg"), ("a", "card")]
@@ -166,6 +183,7 @@ def other_formats(folder):
         wrong += [f"html: <{t}> is not closed" for t in page.open]
         wrong += [f"html: {i} has no label" for i in page.inputs - page.labels]
         wrong += [f"html: {w}" for w in low_contrast(page.style)]
+        wrong += [f"html: {w}" for w in in_a_browser(names["html"])]
         if len(json.loads(page.record)["specs"]) != len(paths):
             wrong.append("html: the record in the page is another one")
     print(f"reports: {folder}: {len(paths)} specs in sarif, junit, gitlab, jsonl and html, {len(wrong)} wrong")

@@ -4,7 +4,9 @@
  * seed; TEST_SEED and TEST_TRIALS change them. */
 #include "tests/unit/support.h"
 
+#include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/rng.h"
@@ -538,9 +540,32 @@ static void half_rounding(void **state)
     }
 }
 
+/* A program that uses the library may have set a locale with decimal commas. */
+static void numbers_do_not_depend_on_the_locale(void **state)
+{
+    (void)state;
+    static const char *const NAMES[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "pt_BR.UTF-8", "ru_RU.UTF-8"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES && !found; i++)
+        found = setlocale(LC_ALL, NAMES[i]) != NULL;
+    if (!found)
+        skip(); /* none is installed */
+    tp_arena *a = tp_arena_new(0);
+    char plain[8];
+    snprintf(plain, sizeof plain, "%.1f", 0.5);
+    double read = tp_real("0.5");
+    tp_str written = tp_printf(a, "%.1f", 0.5);
+    setlocale(LC_ALL, "C");
+    assert_string_equal(plain, "0,5");
+    assert_true(read == 0.5);
+    assert_true(tp_str_is(written, "0.5"));
+    tp_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_do_not_depend_on_the_locale),
         cmocka_unit_test(expressions),
         cmocka_unit_test(equal_polynomials_have_one_normal_form),
         cmocka_unit_test(every_json_value_has_its_place),
