@@ -53,14 +53,24 @@ static const char *file_of(const uint8_t *bytes, size_t n, const char *suffix)
 
 /* ---- specs: JSON, names, expressions, statements, canonical form ---- */
 
+/* What is canonical can be read, and is its own canonical form. */
 static void spec(input *in)
 {
     tp_load_options o = {0};
-    tp_spec *s;
+    tp_spec *s, *t;
     if (tp_spec_load(&in->ctx, &o, &s) != TP_OK)
         return;
-    tp_buf b = {.arena = in->arena};
+    tp_buf b = {.arena = in->arena}, c = {.arena = in->arena};
     tp_spec_format(&in->ctx, s->doc, &b);
+    tp_source source = {TP_S("canonical.tile.json"), tp_buf_view(&b)};
+    tp_ctx ctx = {.arena = in->arena, .source = &source};
+    tp_status st = tp_spec_load(&ctx, &o, &t);
+    if (st == TP_E_MEMORY)
+        return;
+    if (st == TP_OK)
+        tp_spec_format(&ctx, t->doc, &c);
+    if (st != TP_OK || !tp_str_eq(tp_buf_view(&b), tp_buf_view(&c)))
+        abort();
 }
 
 static void read_spec(const uint8_t *bytes, size_t n)
