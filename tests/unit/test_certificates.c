@@ -387,6 +387,14 @@ static const tp_proof *forge(forgery *f, int which)
         f->goal = tp_op2(f->p, TP_E_GE, f->y, number_of(f, 0));
         return node(f, (tp_proof){.kind = TP_PROOF_DIVIDED, .number = 1, .sym = 3, .value = f->c},
                     node(f, (tp_proof){.kind = TP_PROOF_POINTS}, NULL));
+    case 34: /* what x = c*k is said to be stays inside x's bounds, not outside */
+    case 35: {
+        f->premise = tp_op2(f->p, TP_E_EQ, tp_op2(f->p, TP_E_MOD, f->x, f->c), number_of(f, 0));
+        f->any_premise = true;
+        f->goal = which == 34 ? f->goal : tp_op2(f->p, TP_E_GT, f->x, number_of(f, 10));
+        return node(f, (tp_proof){.kind = TP_PROOF_DIVIDED, .number = 0, .sym = 3, .value = f->c},
+                    node(f, (tp_proof){.kind = TP_PROOF_POINTS}, NULL));
+    }
     default: return NULL;
     }
 }
