@@ -58,7 +58,7 @@ double tp_real(const char *digits)
     return v;
 }
 
-static int format(char *to, size_t n, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static int format(char *to, size_t n, const char *fmt, va_list ap)
 {
     locale_t before = enter_c_locale();
     int length = vsnprintf(to, n, fmt, ap);

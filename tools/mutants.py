@@ -16,10 +16,11 @@ Exit 1 when fewer than 95 % are killed.
 
 import argparse
 import concurrent.futures
+import functools
+import hashlib
 import os
 import pathlib
 import queue
-import random
 import re
 import shutil
 import subprocess
@@ -44,9 +45,14 @@ OPERATORS = [
 ]
 
 
+@functools.cache
+def stripped_lines(name):
+    return [line.strip() for line in (ROOT / name).read_text().split("\n")]
+
+
 def line_of(mutant):
     """The line as it is; behind the one before it where the file has it more than once."""
-    lines = [line.strip() for line in (ROOT / mutant[0]).read_text().split("\n")]
+    lines = stripped_lines(mutant[0])
     line = lines[mutant[1]]
     return line if lines.count(line) == 1 else f"{lines[mutant[1] - 1]} / {line}"
 
@@ -185,7 +191,7 @@ def main():
     o = parser.parse_args()
     start = time.time()
     places = candidates(o.only)
-    random.Random(o.seed).shuffle(places)
+    places.sort(key=lambda m: hashlib.sha256(f"{o.seed} {m[0]} {line_of(m)} {m[2].strip()}".encode()).digest())  # an edit elsewhere moves none
     copies = queue.Queue()
     copies.put(first := Copy.built())
     for n in range(1, o.jobs):

@@ -395,6 +395,24 @@ static const tp_proof *forge(forgery *f, int which)
         return node(f, (tp_proof){.kind = TP_PROOF_DIVIDED, .number = 0, .sym = 3, .value = f->c},
                     node(f, (tp_proof){.kind = TP_PROOF_POINTS}, NULL));
     }
+    case 36: /* references of which one is missing, in each place and by each rule that has two or four */
+    case 37:
+    case 38:
+    case 39:
+    case 40:
+    case 41:
+    case 42:
+    case 43: {
+        static const tp_line MISSING[] = {
+            {.rule = TP_LINE_ENDS, .refs = {0, 1, 1, 1}},   {.rule = TP_LINE_ENDS, .refs = {1, 0, 1, 1}},
+            {.rule = TP_LINE_ENDS, .refs = {0, 0, 1, 1}},   {.rule = TP_LINE_ENDS, .refs = {1, 1, 0, 1}},
+            {.rule = TP_LINE_CASES, .refs = {0, 1, 0, 0}},  {.rule = TP_LINE_CANCEL, .refs = {0, 1, 0, 0}},
+            {.rule = TP_LINE_CANCEL, .refs = {1, 0, 0, 0}}, {.rule = TP_LINE_DEFINITION, .refs = {0, 0, 0, 0}}};
+        tp_line l[] = {negated, MISSING[which - 36]};
+        l[1].factor = number_of(f, 1);
+        l[1].e = tp_op2(f->p, which == 43 ? TP_E_FLOORDIV : TP_E_MAX, f->x, f->c);
+        return refute(f, lines(f, l, 2));
+    }
     default: return NULL;
     }
 }
