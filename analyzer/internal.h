@@ -56,7 +56,8 @@ typedef struct tp_table_reads {
 } tp_table_reads;
 
 /* tables.c: rewrite the obligation so that it reads no table, with `rounds` of
- * instances of the contracts. False: it reads too many entries. */
+ * instances of the contracts. False, and the obligation as it was: it reads too
+ * many entries. */
 bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads, int rounds);
 /* Decide an obligation that may read tables; a counterexample has contents of
  * all tables bound in env, where they could be found. */

@@ -4,25 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/file.h"
+#include "bench/timing.h"
 #include "kernels/equiv.h"
 
 enum { REPEATS = 5 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static bool takes_exponents(const tp_step *s, const void *ctx)
 {
@@ -31,7 +18,7 @@ static bool takes_exponents(const tp_step *s, const void *ctx)
            (s->inst->prim == TP_P_EXP || s->inst->prim == TP_P_TANH || s->inst->prim == TP_P_SILU);
 }
 
-/* Seconds of one run; mode 0: plain, 1: rounding, 2: field. */
+/* Milliseconds of one run; mode 0: plain, 1: rounding, 2: field. */
 static double run_once(const tp_kernel *k, const int64_t *env, int mode, bool polynomial)
 {
     tp_arena *a = tp_arena_new(0);
@@ -57,14 +44,14 @@ static double run_once(const tp_kernel *k, const int64_t *env, int mode, bool po
     tp_run_request r = {
         .kernel = k, .env = env, .arrays = arrays, .max_steps = TP_MAX_STEPS, .domain = d, .meanings = planes};
     tp_trap trap;
-    double start = now();
+    double start = now_ms();
     if (tp_machine_run(a, &r, &trap, NULL) != TP_OK) {
         fprintf(stderr, "%.*s\n", TP_FMT(trap.message));
         exit(1);
     }
-    double seconds = now() - start;
+    double ms = now_ms() - start;
     tp_arena_free(a);
-    return seconds;
+    return ms;
 }
 
 int main(int argc, char **argv)
@@ -93,10 +80,8 @@ int main(int argc, char **argv)
         for (int r = 0; r < REPEATS; r++) /* side by side: the machine's noise hits all three */
             for (int mode = 0; mode < 3; mode++)
                 t[mode][r] = run_once(k, env, mode, !tp_region_any(&k->body->steps, takes_exponents, NULL));
-        for (int mode = 0; mode < 3; mode++)
-            qsort(t[mode], REPEATS, sizeof(double), ascending);
-        double plain = t[0][REPEATS / 2], e1 = t[1][REPEATS / 2] / plain, e3 = t[2][REPEATS / 2] / plain;
-        printf("  %-20.*s plain %8.1f ms   E1 %.1fx   E3 %.1fx\n", TP_FMT(k->name), plain * 1e3, e1, e3);
+        double plain = median(t[0], REPEATS), e1 = median(t[1], REPEATS) / plain, e3 = median(t[2], REPEATS) / plain;
+        printf("  %-20.*s plain %8.1f ms   E1 %.1fx   E3 %.1fx\n", TP_FMT(k->name), plain, e1, e3);
         worst[1] = e1 > worst[1] ? e1 : worst[1];
         worst[2] = e3 > worst[2] ? e3 : worst[2];
     }

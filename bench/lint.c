@@ -7,23 +7,17 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { SPECS = 1000, MAX_REPEATS = 100, MAX_SPECS = 200 };
+#include "bench/timing.h"
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
+enum { SPECS = 1000, MAX_REPEATS = 100, MAX_SPECS = 200 };
 
 /* Wall time of one process in ms; its exit code in *code. */
 static double timed(const char *program, const char *path, int *code)
 {
     int status = 0;
-    double start = now();
+    double start = now_ms();
     pid_t pid = fork();
     if (pid == 0) {
         int null = open("/dev/null", O_WRONLY);
@@ -33,19 +27,7 @@ static double timed(const char *program, const char *path, int *code)
     }
     waitpid(pid, &status, 0);
     *code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return now() - start;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, int n)
-{
-    qsort(v, (size_t)n, sizeof *v, ascending);
-    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+    return now_ms() - start;
 }
 
 static int gallery(const char *program, int repeats, char **specs, int n)

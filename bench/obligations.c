@@ -6,13 +6,12 @@
  * usage: obligations BASELINE NAME SPEC… */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analyzer/analyze.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "bench/timing.h"
 #include "spec/kernel.h"
 
 enum { REPEATS = 9 };
@@ -37,23 +36,11 @@ static void analyze(void *arg)
         tp_analyze(j->arena, spec, &j->options, &r);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Milliseconds for all of them; their memory is added to *bytes. */
+/* Milliseconds for all of them; *bytes: their memory. times: of each obligation, or NULL. */
 static double pass(char **paths, int n, tp_times *times, size_t *bytes)
 {
-    double start = now();
+    double start = now_ms();
+    *bytes = 0;
     for (int i = 0; i < n; i++) {
         job j = {.arena = tp_arena_new(0), .path = paths[i]};
         j.options.prover.times = times;
@@ -62,16 +49,16 @@ static double pass(char **paths, int n, tp_times *times, size_t *bytes)
         *bytes += tp_arena_used(j.arena);
         tp_arena_free(j.arena);
     }
-    return now() - start;
+    return now_ms() - start;
 }
 
 static double digest(void)
 {
     static char text[16 << 20];
     tp_arena *a = tp_arena_new(0);
-    double start = now();
+    double start = now_ms();
     tp_sha256(a, (tp_str){text, sizeof text});
-    double ms = now() - start;
+    double ms = now_ms() - start;
     tp_arena_free(a);
     return ms;
 }
@@ -98,23 +85,22 @@ static bool compare(const char *file, const char *name, double ratio, double mib
 int main(int argc, char **argv)
 {
     tp_arena *keep = tp_arena_new(0);
-    tp_times times = {.arena = keep}, others = {.arena = keep};
+    tp_times times = {.arena = keep};
     double ratios[REPEATS];
-    size_t bytes = 0, ignored = 0;
+    size_t bytes = 0;
     if (argc < 4)
         return 2;
     for (int i = 0; i < REPEATS; i++) {
-        double hash = digest(), ms = pass(argv + 3, argc - 3, i ? &others : &times, i ? &ignored : &bytes);
+        double hash = digest(), ms = pass(argv + 3, argc - 3, i ? NULL : &times, &bytes);
         ratios[i] = ms / hash;
     }
     uint32_t n = times.ms.len;
     if (n == 0)
         return 1;
     qsort(times.ms.at, n, sizeof *times.ms.at, ascending);
-    qsort(ratios, REPEATS, sizeof *ratios, ascending);
     printf("obligations, %u of %d specs: p50 %.3f ms, p90 %.3f ms, p99 %.3f ms, worst %.1f ms\n", n, argc - 3,
            times.ms.at[n / 2], times.ms.at[n * 9 / 10], times.ms.at[n * 99 / 100], times.ms.at[n - 1]);
-    bool good = compare(argv[1], argv[2], ratios[REPEATS / 2], (double)bytes / (1 << 20));
+    bool good = compare(argv[1], argv[2], median(ratios, REPEATS), (double)bytes / (1 << 20));
     tp_arena_free(keep);
     return !good;
 }

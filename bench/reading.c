@@ -1,10 +1,9 @@
 /* How fast text becomes a kernel: JSON, statements, types. usage: reading SPEC
  * (medians of repeats, MB of text per second). */
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "base/file.h"
+#include "bench/timing.h"
 #include "spec/kernel.h"
 
 enum { REPEATS = 15 };
@@ -12,41 +11,28 @@ enum { REPEATS = 15 };
 typedef struct job {
     tp_ctx c;
     tp_json *doc;
-    double json, statements, all;
-    size_t body; /* bytes of statements */
+    double json, statements, all; /* ms */
+    size_t body;                  /* bytes of statements */
 } job;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void read_once(void *arg)
 {
     job *j = arg;
     tp_load_options load = {0};
     tp_spec *spec;
-    double start = now();
+    double start = now_ms();
     j->doc = tp_json_parse(&j->c, false);
-    j->json = now() - start;
+    j->json = now_ms() - start;
     const tp_json *lines = tp_json_get(j->doc, "kernel");
-    start = now();
+    start = now_ms();
     tp_parse_program(&j->c, lines);
-    j->statements = now() - start;
+    j->statements = now_ms() - start;
     j->body = 0;
     for (uint32_t i = 0; i < lines->u.items.n; i++)
         j->body += lines->u.items.at[i]->u.string.n + 1;
-    start = now();
+    start = now_ms();
     tp_spec_load(&j->c, &load, &spec);
-    j->all = now() - start;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    j->all = now_ms() - start;
 }
 
 int main(int argc, char **argv)
@@ -64,16 +50,14 @@ int main(int argc, char **argv)
             return 1;
         bytes = source.text.n;
         body = j.body;
-        json[r] = (double)bytes / j.json / 1e6;
-        statements[r] = (double)body / j.statements / 1e6;
-        all[r] = (double)bytes / j.all / 1e6;
+        json[r] = (double)bytes / j.json / 1e3;
+        statements[r] = (double)body / j.statements / 1e3;
+        all[r] = (double)bytes / j.all / 1e3;
         tp_arena_free(arena);
     }
-    qsort(json, REPEATS, sizeof *json, ascending);
-    qsort(statements, REPEATS, sizeof *statements, ascending);
-    qsort(all, REPEATS, sizeof *all, ascending);
     printf("reading %.2f MB with %.2f MB of statements: JSON %.0f MB/s, statements %.0f MB/s, to a typed kernel %.0f "
            "MB/s\n",
-           (double)bytes / 1e6, (double)body / 1e6, json[REPEATS / 2], statements[REPEATS / 2], all[REPEATS / 2]);
+           (double)bytes / 1e6, (double)body / 1e6, median(json, REPEATS), median(statements, REPEATS),
+           median(all, REPEATS));
     return 0;
 }

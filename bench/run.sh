@@ -2,17 +2,20 @@
 # Speed, as medians and ratios of one run on this machine.
 set -eu
 mkdir -p build/bench
-${CC:-cc} -std=c11 -O2 -Wall -Wextra -o build/bench/lint bench/lint.c
+build() {
+    ${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o "build/bench/$1" "bench/$1.c" build/release/internal.a -lz3 -ljson-c -lmd -lgmp -lm
+}
+build lint
 gallery=$(ls examples/*/*.tile.json | grep -v /broken/)
 build/bench/lint build/tileproof "${REPEATS:-21}" $gallery
-${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o build/bench/obligations bench/obligations.c build/release/internal.a -lz3 -ljson-c -lmd -lgmp -lm
+build obligations
 status=0
 build/bench/obligations bench/proof-speed.tsv gallery $gallery || status=1
 build/bench/obligations bench/proof-speed.tsv rules tests/rules/*/*.tile.json || status=1
-${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o build/bench/reading bench/reading.c build/release/internal.a -lz3 -ljson-c -lmd -lgmp -lm
+build reading
 bench/long_body.sh 32000 > build/bench/long.tile.json
 build/bench/reading build/bench/long.tile.json
-${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o build/bench/domains bench/domains.c build/release/internal.a -lz3 -ljson-c -lmd -lgmp -lm
+build domains
 build/bench/domains \
     examples/matmul/matmul.tile.json M=512 N=512 K=512 bk=256 -- \
     examples/matmul/swiglu.tile.json M=256 N=256 K=512 bm=128 -- \

@@ -90,18 +90,14 @@ bool tp_check_read_settings(tp_cli *c, bool execute, tp_check_run *run)
 
     tp_str format = tp_option(&c->format, "full"), unknown = tp_option(&c->unknown, execute ? "fail" : "warn");
     int64_t memory, seed, rlimit;
-    tp_target ignored;
     tp_check_defaults(s, execute);
     run->format = tp_format_find(format);
-    s->target = tp_option(&c->target, "");
     if (!run->format)
         return tp_usage_error("there is no format `%.*s`; there are full, concise, json, jsonl, html, markdown, sarif, "
                               "sarif-full, github, gitlab and junit",
                               TP_FMT(format)),
                false;
-    if (s->target.n && !tp_target_find(s->target, &ignored))
-        return tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(s->target)), false;
-    if (!tp_option_number(&c->rlimit, "rlimit", 1000, 4000000000, 0, &rlimit) ||
+    if (!tp_use_target(c, &s->target) || !tp_option_number(&c->rlimit, "rlimit", 1000, 4000000000, 0, &rlimit) ||
         !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||
         !tp_option_number(&c->cases, "cases", 0, 1000, 6, &s->cases) ||
         !tp_option_number(&c->box, "box", 0, 100000, 8, &s->box) ||

@@ -59,6 +59,8 @@ bool tp_read_own_file(tp_cli *c, const char *what, const char *path, size_t max_
 tp_str tp_option(const tp_strings *values, const char *otherwise);
 bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, int64_t hi, int64_t otherwise,
                       int64_t *out);
+/* --target, empty: the spec's own. False after a message. */
+bool tp_use_target(const tp_cli *c, tp_str *target);
 bool tp_use_color(const tp_cli *c, bool *color);
 
 /* Files named on the command line: folders are searched for *.tile.json(c),

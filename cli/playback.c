@@ -89,7 +89,7 @@ static void add(playback *p, const tp_spec_report *s, const tp_finding *f, size_
     json_object_object_add(o, "case", one);
     tp_str command = p->arrays && strcmp(f->witness->replay, "executed") == 0 ? write_arrays(p, s, k, f->witness, room)
                                                                               : (tp_str){NULL, 0};
-    json_object_object_add(o, "run", command.n ? tp_jsonc_string(command) : NULL);
+    json_object_object_add(o, "run", tp_jsonc_string_or_null(command));
     json_object_array_add(p->cases, o);
 }
 

@@ -44,6 +44,16 @@ bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, in
     return true;
 }
 
+bool tp_use_target(const tp_cli *c, tp_str *target)
+{
+    tp_target ignored;
+    *target = tp_option(&c->target, "");
+    if (!target->n || tp_target_find(*target, &ignored))
+        return true;
+    tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(*target));
+    return false;
+}
+
 bool tp_use_color(const tp_cli *c, bool *color)
 {
     tp_str when = tp_option(&c->color, "auto");

@@ -88,15 +88,14 @@ void tp_html_vmem(const tp_page *p, const tp_spec_report *s)
         for (uint32_t i = 0; i < v->rows.len; i++) {
             const tp_memory_row *m = &v->rows.at[i];
             const char *color = v->bytes > v->limit ? "bad" : "a";
-            double w = (double)m->bytes * scale, data = w * (1 - tp_padding_share(m));
+            double w = (double)m->bytes * scale, padding = tp_padding_share(m);
             tp_html_raw(p, "<g><title>");
             tp_html_put(p, m->name);
             fprintf(p->out,
                     ", %.0f %% padding</title><rect x=\"%.1f\" y=\"1\" width=\"%.1f\" height=\"24\" fill=\"var(--%s)\" "
-                    "fill-opacity=\"0.25\" "
-                    "stroke=\"var(--card)\"/><rect x=\"%.1f\" y=\"1\" width=\"%.1f\" height=\"24\" "
-                    "fill=\"var(--%s)\" fill-opacity=\"%.2f\"/></g>",
-                    100 * tp_padding_share(m), x + 1, w > 0.5 ? w : 0.5, color, x + 1, data, color, i % 2 ? 0.6 : 0.9);
+                    "fill-opacity=\"0.25\" stroke=\"var(--card)\"/><rect x=\"%.1f\" y=\"1\" width=\"%.1f\" "
+                    "height=\"24\" fill=\"var(--%s)\" fill-opacity=\"%.2f\"/></g>",
+                    100 * padding, x + 1, w > 0.5 ? w : 0.5, color, x + 1, w * (1 - padding), color, i % 2 ? 0.6 : 0.9);
             x += w;
         }
         tp_html_raw(p, "</svg>\n");

@@ -4,7 +4,7 @@
 
 #include "report/report.h"
 
-/* Blocks by first visit, copies by step, VMEM. `unicode`: else ASCII only. */
+/* How often each block comes, copies by step, VMEM. `unicode`: else ASCII only. */
 void tp_write_plot(const tp_report *r, bool unicode, FILE *out);
 
 #endif

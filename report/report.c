@@ -29,6 +29,11 @@ bool tp_is_open(const tp_finding *f)
     return f->verdict == TP_VIOLATED || f->verdict == TP_UNKNOWN || f->verdict == TP_VACUOUS;
 }
 
+bool tp_is_standing(const tp_finding *f)
+{
+    return tp_is_open(f) && !f->suppressed;
+}
+
 tp_counts tp_count(const tp_spec_report *s)
 {
     tp_counts c = {0};

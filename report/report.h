@@ -42,6 +42,8 @@ typedef struct tp_counts {
 tp_counts tp_count(const tp_spec_report *s);
 /* Violated, vacuous or undecided; suppressed ones, too. */
 bool tp_is_open(const tp_finding *f);
+/* Open, and nobody allowed it. */
+bool tp_is_standing(const tp_finding *f);
 /* Exit code that the record calls for; see docs/REPORTS.md. */
 int tp_report_exit_code(const tp_report *r);
 

@@ -248,7 +248,10 @@ static void learn(tp_cache *c, tp_str key, tp_str payload)
         tp_buf kept = {.arena = c->arena};
         tp_buf_str(&kept, key);
         tp_map_set(c->arena, &c->learned, tp_buf_view(&kept), 1);
-        tp_buf_printf(&c->more, "%.*s %.*s\n", TP_FMT(key), TP_FMT(payload));
+        tp_buf_str(&c->more, key);
+        tp_buf_c(&c->more, " ");
+        tp_buf_str(&c->more, payload);
+        tp_buf_c(&c->more, "\n");
         c->nlearned++;
     }
     pthread_mutex_unlock(&c->learning);

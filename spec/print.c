@@ -29,7 +29,7 @@ static void print_list(tp_buf *b, tp_node *const *kids, uint32_t n)
     }
 }
 
-enum { POWER_ATOM = 1000 };
+enum { POWER_NUMBER = TP_POWER_POSTFIX - 1 /* (2).astype: "2." would be a number */, POWER_ATOM = 1000 };
 
 static int power_of(const tp_node *n)
 {
@@ -37,7 +37,8 @@ static int power_of(const tp_node *n)
     case TP_N_BINARY:
     case TP_N_UNARY: return TP_OPERATOR_ROWS[n->op].left;
     case TP_N_TERNARY: return TP_POWER_TERNARY;
-    case TP_N_INT: return n->integer < 0 ? TP_POWER_UNARY : POWER_ATOM;
+    case TP_N_INT: return n->integer < 0 ? TP_POWER_UNARY : POWER_NUMBER;
+    case TP_N_FLOAT: return POWER_NUMBER;
     default: return POWER_ATOM;
     }
 }
@@ -84,14 +85,12 @@ void tp_print_node(tp_buf *b, const tp_node *n)
         print_list(b, n->kids, n->nkids);
         tp_buf_c(b, ")");
         break;
-    case TP_N_METHOD: {
-        bool number = n->kids[0]->kind == TP_N_INT || n->kids[0]->kind == TP_N_FLOAT; /* (2).astype, since 2. is one */
-        print_at(b, n->kids[0], number ? POWER_ATOM + 1 : TP_POWER_POSTFIX);
+    case TP_N_METHOD:
+        print_at(b, n->kids[0], TP_POWER_POSTFIX);
         tp_buf_printf(b, ".%.*s(", TP_FMT(n->text));
         print_list(b, n->kids + 1, n->nkids - 1);
         tp_buf_c(b, ")");
         break;
-    }
     case TP_N_INDEX:
         print_at(b, n->kids[0], TP_POWER_POSTFIX);
         tp_buf_c(b, "[");

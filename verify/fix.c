@@ -21,18 +21,13 @@ tp_str tp_apply_fix(tp_arena *a, tp_str text, const tp_fix *fix)
     return tp_buf_view(&b);
 }
 
-static bool is_open(const tp_finding *f)
-{
-    return !f->suppressed && tp_is_open(f);
-}
-
 /* Findings like this one: of its rule, at its place, about its subject. */
 static uint32_t count_like(const tp_findings *all, const tp_finding *f)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < all->len; i++) {
         const tp_finding *g = &all->at[i];
-        n += is_open(g) && strcmp(g->rule, f->rule) == 0 && tp_str_eq(g->subject, f->subject) &&
+        n += tp_is_standing(g) && strcmp(g->rule, f->rule) == 0 && tp_str_eq(g->subject, f->subject) &&
              tp_str_eq(g->loc.pointer, f->loc.pointer);
     }
     return n;
@@ -43,7 +38,7 @@ static bool improves(const tp_findings *before, const tp_findings *after, const 
     if (count_like(after, f) >= count_like(before, f))
         return false;
     for (uint32_t i = 0; i < after->len; i++)
-        if (is_open(&after->at[i]) && count_like(after, &after->at[i]) > count_like(before, &after->at[i]))
+        if (tp_is_standing(&after->at[i]) && count_like(after, &after->at[i]) > count_like(before, &after->at[i]))
             return false;
     return true;
 }
@@ -121,7 +116,7 @@ void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
     uint32_t trials = 0;
     for (uint32_t i = 0; i < j->report.findings.len; i++) {
         tp_finding *f = &j->report.findings.at[i];
-        for (int narrows = 0; narrows < 2 && is_open(f); narrows++) /* those that keep the sizes first */
+        for (int narrows = 0; narrows < 2 && tp_is_standing(f); narrows++) /* those that keep the sizes first */
             for (uint32_t p = 0; p < f->proposals.len && !f->fix && trials < MAX_TRIALS; p++) {
                 const tp_fix *fix = &f->proposals.at[p];
                 if (fix->narrows != narrows)

@@ -11,11 +11,6 @@ typedef struct diff {
     uint32_t introduced;
 } diff;
 
-static bool is_open(const tp_finding *f)
-{
-    return !f->suppressed && tp_is_open(f);
-}
-
 /* The findings of one report that the other does not have, by rule, place and subject. */
 static uint32_t print_only(diff *d, int in, const char *word)
 {
@@ -24,10 +19,10 @@ static uint32_t print_only(diff *d, int in, const char *word)
     for (uint32_t i = 0; i < ours->findings.len; i++) {
         const tp_finding *f = &ours->findings.at[i];
         tp_str place = tp_place(d->arena, ours, f);
-        bool both = !is_open(f);
+        bool both = !tp_is_standing(f);
         for (uint32_t k = 0; k < theirs->findings.len && !both; k++) {
             const tp_finding *g = &theirs->findings.at[k];
-            both = is_open(g) && strcmp(f->rule, g->rule) == 0 && tp_str_eq(f->subject, g->subject) &&
+            both = tp_is_standing(g) && strcmp(f->rule, g->rule) == 0 && tp_str_eq(f->subject, g->subject) &&
                    tp_str_eq(place, tp_place(d->arena, theirs, g));
         }
         if (both)

@@ -118,13 +118,11 @@ static bool is_receipt(tp_cli *c, tp_str path)
 static int check_receipt(tp_cli *c, tp_str path, tp_str file)
 {
     tp_check_settings s;
-    tp_target ignored;
     tp_receipt receipt;
     tp_job j = {0};
     tp_check_defaults(&s, true);
-    s.target = tp_option(&c->target, "");
-    if (s.target.n && !tp_target_find(s.target, &ignored))
-        return tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(s.target));
+    if (!tp_use_target(c, &s.target))
+        return TP_EXIT_USAGE;
     tp_job_load(c, &j, file, s.target);
     int code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
     if (code == TP_EXIT_OK)

@@ -219,10 +219,9 @@ static int run(tp_cli *c)
 {
     tp_strings files = {0};
     tp_job j = {0};
-    tp_target ignored;
     int64_t memory;
     run_call r = {.c = c, .j = &j};
-    tp_str target = tp_option(&c->target, "");
+    tp_str target;
     if (!tp_expand_paths(c, &files))
         return TP_EXIT_USAGE;
     if (files.len != 1)
@@ -231,10 +230,9 @@ static int run(tp_cli *c)
         return tp_usage_error("--receipt or --unchecked, not both");
     if (!tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||
         !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &r.seed) ||
-        !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &r.max_steps))
+        !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &r.max_steps) ||
+        !tp_use_target(c, &target))
         return TP_EXIT_USAGE;
-    if (target.n && !tp_target_find(target, &ignored))
-        return tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(target));
     tp_job_load(c, &j, files.at[0], target);
     r.code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
     r.max_memory = (size_t)memory << 20;

@@ -233,6 +233,15 @@ static const tp_proof *by_upper_bound(forgery *f, uint32_t h)
     return refute(f, lines(f, l, 3));
 }
 
+/* Because x % t == 0, with x = t * k: true at all points. */
+static const tp_proof *divided(forgery *f, tp_expr x, tp_expr t)
+{
+    f->premise = tp_op2(f->p, TP_E_EQ, tp_op2(f->p, TP_E_MOD, x, t), number_of(f, 0));
+    f->any_premise = true;
+    tp_proof n = {.kind = TP_PROOF_DIVIDED, .number = (uint32_t)tp_expr_get(f->p, x)->value, .sym = 3, .value = t};
+    return node(f, n, node(f, (tp_proof){.kind = TP_PROOF_POINTS}, NULL));
+}
+
 static const tp_proof *forge(forgery *f, int which)
 {
     tp_expr_op le = TP_E_LE;
@@ -375,27 +384,15 @@ static const tp_proof *forge(forgery *f, int which)
         return refute(f, lines(f, l, 2));
     }
     case 32: /* x = y*k with k >= 0: y is positive, then, or x is 0; but 4 = -2 * -2 */
-        f->premise = tp_op2(f->p, TP_E_EQ, tp_op2(f->p, TP_E_MOD, f->x, f->y), number_of(f, 0));
-        f->any_premise = true;
         f->goal = tp_op2(f->p, TP_E_OR, tp_op2(f->p, TP_E_EQ, f->x, number_of(f, 0)),
                          tp_op2(f->p, TP_E_GE, f->y, number_of(f, 0)));
-        return node(f, (tp_proof){.kind = TP_PROOF_DIVIDED, .number = 0, .sym = 3, .value = f->y},
-                    node(f, (tp_proof){.kind = TP_PROOF_POINTS}, NULL));
+        return divided(f, f->x, f->y);
     case 33: /* y = c*k with k >= 0: but -2 = 2 * -1 */
-        f->premise = tp_op2(f->p, TP_E_EQ, tp_op2(f->p, TP_E_MOD, f->y, f->c), number_of(f, 0));
-        f->any_premise = true;
         f->goal = tp_op2(f->p, TP_E_GE, f->y, number_of(f, 0));
-        return node(f, (tp_proof){.kind = TP_PROOF_DIVIDED, .number = 1, .sym = 3, .value = f->c},
-                    node(f, (tp_proof){.kind = TP_PROOF_POINTS}, NULL));
-    case 34: /* what x = c*k is said to be stays inside x's bounds, not outside */
-    case 35: {
-        f->premise = tp_op2(f->p, TP_E_EQ, tp_op2(f->p, TP_E_MOD, f->x, f->c), number_of(f, 0));
-        f->any_premise = true;
-        f->goal = which == 34 ? f->goal : tp_op2(f->p, TP_E_GT, f->x, number_of(f, 10));
-        return node(f, (tp_proof){.kind = TP_PROOF_DIVIDED, .number = 0, .sym = 3, .value = f->c},
-                    node(f, (tp_proof){.kind = TP_PROOF_POINTS}, NULL));
-    }
-    case 36: /* references of which one is missing, in each place and by each rule that has two or four */
+        return divided(f, f->y, f->c);
+    case 34: return divided(f, f->x, f->c); /* what x = c*k is said to be stays inside x's bounds, not below */
+    case 35: /* nor above */ f->goal = tp_op2(f->p, TP_E_GT, f->x, number_of(f, 10)); return divided(f, f->x, f->c);
+    case 36: /* references of which one is missing */
     case 37:
     case 38:
     case 39:
