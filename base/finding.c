@@ -84,3 +84,17 @@ _Noreturn void tp_raise(tp_ctx *c, const char *code, tp_loc loc, const char *hel
     tp_push(c->arena, c->findings, f);
     tp_leave(c->arena, TP_E_INPUT);
 }
+
+tp_str tp_apply_edits(tp_arena *a, tp_str text, const tp_edits *edits)
+{
+    tp_buf b = {.arena = a};
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < edits->len; i++) {
+        const tp_edit *e = &edits->at[i];
+        tp_buf_add(&b, text.p + at, e->start - at);
+        tp_buf_str(&b, e->text);
+        at = e->end;
+    }
+    tp_buf_add(&b, text.p + at, text.n - at);
+    return tp_buf_view(&b);
+}

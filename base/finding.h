@@ -75,10 +75,13 @@ typedef struct tp_edit {
     uint32_t start, end;
     tp_str text;
 } tp_edit;
+typedef TP_VEC(tp_edit) tp_edits;
+/* The text after them; they are ascending and apart. */
+tp_str tp_apply_edits(tp_arena *a, tp_str text, const tp_edits *edits);
 typedef struct tp_fix {
     tp_str title;
-    TP_VEC(tp_edit) edits; /* ascending, apart */
-    bool narrows;          /* it gives up sizes for which the kernel was meant */
+    tp_edits edits; /* ascending, apart */
+    bool narrows;   /* it gives up sizes for which the kernel was meant */
 } tp_fix;
 
 typedef struct tp_finding {

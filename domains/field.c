@@ -150,9 +150,17 @@ static uint64_t exponential(field *f, uint64_t x, double data)
     return word(q_of(random_word(f->options.seed ^ 0x657870, r, 0)), r); /* as an exponent again, a tag */
 }
 
+/* A word of two equal small residues is that integer, but for a chance of 2^-39:
+ * the root of 18 is 3 times the tag of 2. */
 static uint64_t square_root(field *f, uint64_t x)
 {
-    return x == 0 || x == word(1, 1) ? x : tag(f, TP_P_SQRT, x);
+    int64_t rest;
+    if (q_of(x) != p_of(x) || q_of(x) >= 1 << 20)
+        return tag(f, TP_P_SQRT, x);
+    if (x == 0)
+        return x;
+    uint64_t s = (uint64_t)tp_square_part((int64_t)p_of(x), &rest), r = (uint64_t)rest;
+    return r == 1 ? word(s, s) : multiply(word(s, s), tag(f, TP_P_SQRT, word(r, r)));
 }
 
 /* Residue of a constant of the program, the same for all its spellings. */
@@ -373,6 +381,8 @@ static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
     const tp_lanes *a = args[0], *b = nargs > 1 ? args[1] : NULL;
     if (!tp_is_float(out->dtype) || !tp_is_float(a->dtype))
         return false; /* bools and integers are what they are */
+    if (!a->plane[0] && (p == TP_P_NEG || p == TP_P_ABS))
+        return false; /* exact */
     uint64_t *r = out->plane[0], scalar_a = a->n == 1 ? element(f, a, 0) : 0,
              scalar_b = b && b->n == 1 ? element(f, b, 0) : 0;
     bool decided = b && (!a->plane[0] || !b->plane[0]), polynomial = p == TP_P_ADD || p == TP_P_SUB || p == TP_P_MUL;

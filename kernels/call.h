@@ -21,10 +21,10 @@ typedef struct tp_call {
     /* found by tp_call_bind() */
     const tp_kernel *kernel;
     int64_t *env;
-    tp_tensor *arrays; /* inputs, then outputs: new ones, zeroed */
-    tp_tensor *tables; /* as they were fetched */
+    tp_tensor *arrays;        /* inputs, then outputs: new ones, zeroed */
+    tp_tensor *tables;        /* as they were fetched */
     tp_str why, undetermined; /* of a failure; the size that must be given, if that is it */
-    bool *known;       /* per size: given, or solved for */
+    bool *known;              /* per size: given, or solved for */
 } tp_call;
 
 /* TP_OK; TP_E_USAGE: something is missing or named wrongly; TP_E_INPUT: what is

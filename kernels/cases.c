@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 #include "kernels/equiv.h"
+#include "kernels/internal.h"
 #include "spec/scope.h"
 #include "spec/table.h"
 
@@ -38,17 +39,12 @@ bool tp_in_domain(const tp_kernel *k, const int64_t *env, tp_str *why)
 
 /* ---- boundary picker ---- */
 
-enum { MAX_VALUES = 24, ATTEMPTS = 400, MAX_ELEMENTS = 1 << 21 };
+enum { ATTEMPTS = 400, MAX_ELEMENTS = 1 << 21 };
 
-typedef struct values {
-    int64_t at[MAX_VALUES];
-    uint32_t n;
-} values;
-
-static void add_value(values *v, const tp_size *s, int64_t x)
+void tp_add_value(tp_values *v, const tp_size *s, int64_t x)
 {
     x -= x % s->multiple_of;
-    if (x < s->min || x > s->max || v->n == MAX_VALUES)
+    if (x < s->min || x > s->max || v->n == TP_MAX_VALUES)
         return;
     for (uint32_t i = 0; i < v->n; i++)
         if (v->at[i] == x)
@@ -57,11 +53,11 @@ static void add_value(values *v, const tp_size *s, int64_t x)
 }
 
 /* Values around the blocks that tile this size. */
-static values boundary_values(const tp_kernel *k, const tp_size *s, const int64_t *env)
+static tp_values boundary_values(const tp_kernel *k, const tp_size *s, const int64_t *env)
 {
-    values v = {.n = 0};
+    tp_values v = {.n = 0};
     if (s->kind == TP_SIZE_CHOICE) {
-        for (uint32_t i = 0; i < s->nchoices && i < MAX_VALUES; i++)
+        for (uint32_t i = 0; i < s->nchoices && i < TP_MAX_VALUES; i++)
             v.at[v.n++] = s->choices[i];
         return v;
     }
@@ -75,16 +71,15 @@ static values boundary_values(const tp_kernel *k, const tp_size *s, const int64_
                 continue;
             int64_t edges[] = {b + 1, b, b - 1, 2 * b + 1};
             for (int e = 0; e < 4; e++)
-                add_value(&v, s, edges[e]);
+                tp_add_value(&v, s, edges[e]);
         }
     int64_t small[] = {s->min, s->min + s->multiple_of, 3, 8, 130, 2 * s->multiple_of};
     for (int e = 0; e < 6; e++)
-        add_value(&v, s, small[e]);
+        tp_add_value(&v, s, small[e]);
     return v;
 }
 
-/* Elements of all arrays and scratch; 0 when a shape is none: the machine says so. */
-static int64_t elements(const tp_kernel *k, const int64_t *env)
+int64_t tp_elements_of(const tp_kernel *k, const int64_t *env)
 {
     int64_t total = 0;
     for (uint32_t i = 0; i < tp_noperands(k); i++) {
@@ -110,7 +105,7 @@ static bool pick(const tp_kernel *k, const bool *given, tp_rng *rng, uint32_t nu
                 const tp_size *s = &k->sizes[i];
                 if (given[i] || s->kind != (pass ? TP_SIZE_RANGE : TP_SIZE_CHOICE))
                     continue;
-                values v = boundary_values(k, s, env);
+                tp_values v = boundary_values(k, s, env);
                 if (v.n == 0)
                     return false;
                 uint32_t at = (uint32_t)tp_rng_below(rng, v.n);
@@ -122,7 +117,7 @@ static bool pick(const tp_kernel *k, const bool *given, tp_rng *rng, uint32_t nu
                                       ? s->choices[s->nchoices - 1]
                                       : (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of;
             }
-        if (tp_in_domain(k, env, &why) && elements(k, env) <= MAX_ELEMENTS)
+        if (tp_in_domain(k, env, &why) && tp_elements_of(k, env) <= MAX_ELEMENTS)
             return true;
     }
     return false;
@@ -314,110 +309,4 @@ tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel)
         for (uint32_t i = 0; i < per_kernel; i++)
             add_case(c, &out, s->kernels[k], NULL, i);
     return out;
-}
-
-/* ---- the box ---- */
-
-enum { BOX_ELEMENTS = 1 << 17, SMALL_BLOCK = 4, MAX_SHAPES = 1000000 };
-
-static void box_values(const tp_kernel *k, const tp_size *s, const int64_t *env, values *v)
-{
-    int64_t block = 0, b;
-    *v = (values){.n = 0};
-    for (uint32_t i = 0; s->kind == TP_SIZE_CHOICE && i < s->nchoices && i < MAX_VALUES; i++)
-        v->at[v->n++] = s->choices[i];
-    if (s->kind == TP_SIZE_CHOICE)
-        return;
-    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
-        for (uint32_t d = 0; d < k->operands[i].rank; d++) {
-            const tp_operand *o = &k->operands[i];
-            if (!o->whole && tp_expr_mentions(k->exprs, o->shape[d], s->sym) &&
-                !tp_expr_mentions(k->exprs, o->dims[d].block, s->sym) &&
-                tp_expr_eval(k->exprs, o->dims[d].block, env, &b) == TP_EVAL_OK && b > block && b <= 1 << 12)
-                block = b;
-        }
-    int64_t step = s->multiple_of,
-            ends[] = {s->min, step, block - step, block, block + step, 2 * block, 2 * block + step};
-    for (int64_t x = step; block <= SMALL_BLOCK && x <= 2 * block + step && x <= 9 * step; x += step)
-        add_value(v, s, x);
-    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
-        if (ends[e] > 0)
-            add_value(v, s, ends[e]);
-}
-
-typedef struct corner {
-    int64_t elements;
-    uint32_t at[16];
-} corner;
-
-static int by_size(const void *a, const void *b)
-{
-    const corner *x = a, *y = b;
-    int c = memcmp(x->at, y->at, sizeof x->at);
-    return x->elements != y->elements ? (x->elements > y->elements) - (x->elements < y->elements) : c;
-}
-
-/* Values of all open sizes at position `at` of the box; false outside the domain. */
-static bool enter(const tp_kernel *k, const uint32_t *open, uint32_t n, const values *v, const uint32_t *at,
-                  int64_t *env)
-{
-    tp_str why;
-    for (uint32_t i = 0; i < n; i++)
-        env[k->sizes[open[i]].sym] = v[i].at[at[i]];
-    return tp_in_domain(k, env, &why);
-}
-
-tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t most)
-{
-    enum { OPEN = 16 };
-    uint32_t open[OPEN], n = 0;
-    values v[OPEN];
-    TP_VEC(corner) corners = {0};
-    int64_t *env = TP_NEWN(c->arena, int64_t, tp_sym_count(k->exprs));
-    tp_box box = {.shapes = 0};
-    tp_buf text = {.arena = c->arena};
-    for (int pass = 0; pass < 2; pass++) /* choices first: blocks depend on them */
-        for (uint32_t i = 0; i < k->nsizes && n < OPEN; i++) {
-            const tp_size *s = &k->sizes[i];
-            if (s->kind != (pass ? TP_SIZE_RANGE : TP_SIZE_CHOICE))
-                continue;
-            box_values(k, s, env, &v[n]);
-            if (v[n].n == 0)
-                return box;
-            env[s->sym] = v[n].at[0];
-            tp_buf_printf(&text, "%s%.*s in {", n ? ", " : "", TP_FMT(s->name));
-            for (uint32_t e = 0; e < v[n].n; e++)
-                tp_buf_printf(&text, "%s%lld", e ? ", " : "", (long long)v[n].at[e]);
-            tp_buf_c(&text, "}");
-            open[n++] = i;
-        }
-    corner at = {0};
-    for (uint32_t steps = 0; n && steps < MAX_SHAPES; steps++) {
-        if (enter(k, open, n, v, at.at, env) && (at.elements = elements(k, env)) > 0 && at.elements <= BOX_ELEMENTS)
-            tp_push(c->arena, corners, at);
-        uint32_t d = n;
-        while (d-- > 0) {
-            if (++at.at[d] < v[d].n)
-                break;
-            at.at[d] = 0;
-        }
-        if (d == UINT32_MAX)
-            break;
-    }
-    box.shapes = corners.len;
-    box.text = tp_buf_view(&text);
-    if (corners.len)
-        qsort(corners.at, corners.len, sizeof *corners.at, by_size);
-    /* the smallest shapes are the least telling: spread over all of them */
-    uint32_t take = corners.len < most ? corners.len : most;
-    for (uint32_t i = 0; i < take; i++) {
-        const corner *x =
-            &corners.at[take == corners.len ? i : (uint64_t)i * (corners.len - 1) / (take > 1 ? take - 1 : 1)];
-        tp_case one = {.kernel = k, .loc = k->doc->loc, .generated = true, .algebra = true, .seed = i};
-        one.env = TP_NEWN(c->arena, int64_t, tp_sym_count(k->exprs));
-        enter(k, open, n, v, x->at, one.env);
-        if (tp_case_tables(c, k, &one, NULL))
-            tp_push(c->arena, box.cases, one);
-    }
-    return box;
 }

@@ -1,5 +1,6 @@
 /* The one file of kernels/ that knows reference/. */
 #include "kernels/equiv.h"
+#include "kernels/internal.h"
 
 #include <math.h>
 
@@ -655,19 +656,79 @@ void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o,
         }
 }
 
-void tp_equiv_box(tp_arena *a, const tp_box *box, const tp_equiv_options *o, tp_equiv *out)
+/* ---- the box ---- */
+
+/* Elements that are moved for all dtype combinations together. */
+static const double SMALL_EFFORT = 1 << 24, FULL_EFFORT = 1 << 23;
+enum { LEAST_SMALL = 8 };
+
+typedef struct boxing {
+    tp_ctx c; /* of a temporary arena */
+    const tp_spec *spec;
+    const tp_equiv_options *o;
+    tp_shrinking how;
+    tp_equiv e;
+    bool equal;
+} boxing;
+
+static void box_with_small_blocks(void *arg)
 {
-    out->box_shapes += box->shapes;
-    out->box_text = box->text;
-    for (uint32_t i = 0; i < box->cases.len; i++) {
-        tp_case_result r = {.the_case = &box->cases.at[i]};
-        run_case(a, &box->cases.at[i], o, &r);
-        note_algebra(&r.algebra, out, &out->box, &out->box_reason);
-        out->starved += r.starved;
-        if (r.outcome != TP_DIFFERENT)
-            continue;
-        out->different++;
-        tp_push(a, out->cases, r);
+    boxing *x = arg;
+    const tp_spec *small = tp_shrunk(&x->c, x->spec, x->how, &x->e.blocks);
+    for (uint32_t i = 0; small && i < small->nkernels; i++) {
+        tp_box box = tp_cases_box(&x->c, small->kernels[i], LEAST_SMALL, SMALL_EFFORT / small->nkernels);
+        x->e.box_shapes += box.shapes;
+        x->e.box_text = box.text;
+        x->equal = box.cases.len > 0;
+        for (uint32_t n = 0; n < box.cases.len && x->equal; n++) {
+            tp_case_result r = {.the_case = &box.cases.at[n]};
+            run_case(x->c.arena, &box.cases.at[n], x->o, &r);
+            note_algebra(&r.algebra, &x->e, &x->e.box, &x->e.box_reason);
+            x->equal = r.algebra.tier == TP_TIER_EQUAL;
+        }
+        if (!x->equal)
+            return;
+    }
+}
+
+/* All of it, or nothing: false. */
+static bool small_box(tp_ctx *c, const tp_spec *s, tp_shrinking how, const tp_equiv_options *o, tp_equiv *out)
+{
+    tp_arena *work = tp_arena_new(o->max_memory);
+    if (!work)
+        return false;
+    boxing x = {.c = {.arena = work, .source = c->source}, .spec = s, .o = o, .how = how, .e = *out};
+    bool equal = tp_try(work, box_with_small_blocks, &x) == TP_OK && x.equal;
+    if (equal) {
+        x.e.box_reason = out->box_reason;
+        x.e.box_text = tp_printf(c->arena, "%.*s", TP_FMT(x.e.box_text));
+        x.e.blocks = tp_printf(c->arena, "%.*s", TP_FMT(x.e.blocks));
+        *out = x.e;
+    }
+    tp_arena_free(work);
+    return equal;
+}
+
+void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_options *o, tp_equiv *out)
+{
+    for (int how = 0; how < TP_SHRINKINGS; how++)
+        if (small_box(c, s, (tp_shrinking)how, o, out))
+            return;
+    for (uint32_t i = 0; i < s->nkernels && out->equal; i++) {
+        tp_box *box = TP_NEW(c->arena, tp_box);
+        *box = tp_cases_box(c, s->kernels[i], least, FULL_EFFORT / s->nkernels);
+        out->box_shapes += box->shapes;
+        out->box_text = box->text;
+        for (uint32_t n = 0; n < box->cases.len; n++) {
+            tp_case_result r = {.the_case = &box->cases.at[n]};
+            run_case(c->arena, &box->cases.at[n], o, &r);
+            note_algebra(&r.algebra, out, &out->box, &out->box_reason);
+            out->starved += r.starved;
+            if (r.outcome != TP_DIFFERENT)
+                continue;
+            out->different++;
+            tp_push(c->arena, out->cases, r);
+        }
     }
 }
 

@@ -27,16 +27,17 @@ tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel);
  * lists, or NULL), the others found so that the contracts hold. False when
  * none were found; raises TP002, TP005 for given ones that do not fit. */
 bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *given);
-/* E4: the box of a kernel is the product of a few values for every size: all
- * up to two blocks and one when the blocks that tile it are of at most 4, else
- * 1, a block, two blocks and their neighbours. Up to `most` of its shapes that
- * lie inside the domain and are small enough to execute. */
+/* The box of a kernel is the product of a few values for every size: all up to
+ * two blocks and one when the blocks that tile it are of at most 4, else 1, a
+ * block, two blocks and their neighbours. Of its shapes that lie inside the
+ * domain and are small enough to execute: as many as together move
+ * `most_effort` elements, but at least `least`, spread over all of them. */
 typedef struct tp_box {
     tp_cases cases;
     uint64_t shapes; /* of the whole box, inside the domain and small enough; at most 10^6 */
     tp_str text;     /* "M in {1, 127, 128}, N in {…}" */
 } tp_box;
-tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t most);
+tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_effort);
 /* Does env satisfy sizes and "where"? *why says what it breaks. */
 bool tp_in_domain(const tp_kernel *k, const int64_t *env, tp_str *why);
 
@@ -132,6 +133,7 @@ typedef struct tp_equiv {
     tp_str algebra_reason, bits_reason; /* first of the others */
     uint64_t box_shapes;                /* of all boxes; box counts those that were run */
     tp_str box_text, box_reason;
+    tp_str blocks;    /* in place of the spec's, in the box: "bm=4, bk in {4, 8}"; may be empty */
     uint32_t starved; /* tiers of cases left out for want of memory */
     uint64_t seed;
 } tp_equiv;
@@ -144,9 +146,11 @@ typedef struct tp_equiv_options {
 
 /* Results live in `a`. */
 void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o, tp_equiv *out);
-/* E3 on the shapes of a box, added to *out; a shape that differs becomes one
- * of its cases. */
-void tp_equiv_box(tp_arena *a, const tp_box *box, const tp_equiv_options *o, tp_equiv *out);
+/* E4: E3 on the shapes of a box, added to *out. With small
+ * blocks in place of the spec's where the kernel is equal to its reference with
+ * those; else with its own blocks, on at least `least` shapes for every dtype
+ * combination, and a shape that differs becomes one of the cases (in c->arena). */
+void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_options *o, tp_equiv *out);
 
 /* Does the run earn the words of a tier, on everything that it executed? */
 typedef enum tp_evidence {

@@ -102,6 +102,27 @@ void tp_each_inner_row(tp_ref *r, tp_row_visitor visit, void *ctx);
 int64_t tp_parallel_key(const tp_machine *m);
 tp_str tp_element_text(tp_machine *m, const tp_ref *r, size_t lane);
 
+/* cases.c: values of one size, each once. */
+enum { TP_MAX_VALUES = 24 };
+typedef struct tp_values {
+    int64_t at[TP_MAX_VALUES];
+    uint32_t n;
+} tp_values;
+/* x rounded down to a multiple that the size may have; nothing when it may not. */
+void tp_add_value(tp_values *v, const tp_size *s, int64_t x);
+/* Elements of all arrays and scratch; 0 when a shape is none: the machine says so. */
+int64_t tp_elements_of(const tp_kernel *k, const int64_t *env);
+
+/* shrink.c: the spec with small blocks in place of its own; its kernels are
+ * read like those of any spec. *blocks: "bm=4, bk in {4, 8}". */
+typedef enum tp_shrinking {
+    TP_SHRINK_BLOCKS, /* fixed and chosen sizes that name blocks, each on its own */
+    TP_SHRINK_ALL,    /* every number that a common factor of the blocks divides */
+    TP_SHRINKINGS
+} tp_shrinking;
+/* NULL: there is nothing to shrink, or what comes out is no spec. Both live in c->arena. */
+tp_spec *tp_shrunk(tp_ctx *c, const tp_spec *s, tp_shrinking how, tp_str *blocks);
+
 /* alias.c */
 void tp_alias_prepare(tp_machine *m, uint32_t output);
 /* After a window was copied in, after a step under a resident output, after a

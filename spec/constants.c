@@ -87,3 +87,15 @@ tp_constant tp_constant_of(double x)
     }
     return c;
 }
+
+int64_t tp_square_part(int64_t n, int64_t *rest)
+{
+    int64_t s = 1;
+    for (int64_t d = 2; d * d <= n; d++)
+        while (n % (d * d) == 0) {
+            n /= d * d;
+            s *= d;
+        }
+    *rest = n;
+    return s;
+}

@@ -3,6 +3,7 @@
 #define TP_CONSTANTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* A constant of a program, as its author may have meant it. Authors round
  * irrational and decimal numbers to float32 or to double; two spellings of one
@@ -24,5 +25,7 @@ tp_constant tp_constant_of(double x);
  * the float type to which x looks rounded; 0 for EXACT and for stand-ins of
  * infinity (2^20 and more). */
 double tp_constant_slack(double x);
+/* The largest s with n = s * s * *rest, for 1 <= n < 2^40. */
+int64_t tp_square_part(int64_t n, int64_t *rest);
 
 #endif

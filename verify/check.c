@@ -104,11 +104,8 @@ static void check_loaded(void *arg)
         tp_cases *cases = TP_NEW(j->arena, tp_cases);
         *cases = tp_cases_read(&j->ctx, j->report.spec, (uint32_t)s->cases);
         tp_equiv_run(j->arena, cases, &s->equiv, e);
-        for (uint32_t i = 0; i < j->report.spec->nkernels && e->equal && s->box; i++) {
-            tp_box *box = TP_NEW(j->arena, tp_box);
-            *box = tp_cases_box(&j->ctx, j->report.spec->kernels[i], (uint32_t)s->box);
-            tp_equiv_box(j->arena, box, &s->equiv, e);
-        }
+        if (e->equal && s->box)
+            tp_equiv_box(&j->ctx, j->report.spec, (uint32_t)s->box, &s->equiv, e);
         j->report.equiv = e;
         j->report.equality = tp_check_equality(j->arena, j->report.spec, &analysis, &r.findings);
         tp_add_execution_findings(j->arena, e, j->report.spec->kernels[0], &s->equiv, &j->report.findings);

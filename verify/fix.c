@@ -7,20 +7,6 @@
 
 enum { MAX_TRIALS = 16, MAX_FIXES = 32 }; /* of one spec: hostile ones end, too */
 
-tp_str tp_apply_fix(tp_arena *a, tp_str text, const tp_fix *fix)
-{
-    tp_buf b = {.arena = a};
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < fix->edits.len; i++) {
-        const tp_edit *e = &fix->edits.at[i];
-        tp_buf_add(&b, text.p + at, e->start - at);
-        tp_buf_add(&b, e->text.p, e->text.n);
-        at = e->end;
-    }
-    tp_buf_add(&b, text.p + at, text.n - at);
-    return tp_buf_view(&b);
-}
-
 /* Findings like this one: of its rule, at its place, about its subject. */
 static uint32_t count_like(const tp_findings *all, const tp_finding *f)
 {
@@ -101,7 +87,7 @@ static bool stands_or_failed_before(const tp_job *j, const tp_finding *f, const 
                                     tp_solver *solver)
 {
     struct tp_cache *cache = s->analysis.prover.cache;
-    tp_str text = tp_apply_fix(j->arena, j->source.text, fix);
+    tp_str text = tp_apply_edits(j->arena, j->source.text, &fix->edits);
     tp_str key = cache ? trial_key(j, text, f, s) : (tp_str){NULL, 0};
     if (cache && tp_cache_marked(cache, key))
         return false;
@@ -148,7 +134,7 @@ void tp_fix_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
             tp_try_fixes(&trial, s, solver);
         const tp_fix *fix = first_fix(&trial, s);
         if (fix) {
-            text = j->fixed = tp_apply_fix(j->arena, text, fix);
+            text = j->fixed = tp_apply_edits(j->arena, text, &fix->edits);
             j->nfixes++;
         }
         tp_job_free(&trial);

@@ -72,6 +72,5 @@ void tp_apply_waivers(tp_job *j, const tp_check_settings *s);
 void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver);
 /* Fix by fix, each after a new check, into j->fixed. */
 void tp_fix_text(tp_job *j, const tp_check_settings *s, tp_solver *solver);
-tp_str tp_apply_fix(tp_arena *a, tp_str text, const tp_fix *fix);
 
 #endif

@@ -115,6 +115,34 @@ static uint32_t opaque(summary *s, tp_prim prim, int64_t exponent, const uint32_
     return sum_of_atom(s, &a, 1);
 }
 
+/* Of a constant a / b: the square part of a b leaves the root. */
+static uint32_t square_root(summary *s, uint32_t x)
+{
+    const sum a = *sum_get(s, x);
+    int64_t n, rest;
+    if (a.n != 1 || a.at[0].nguards + a.at[0].nfactors + a.at[0].exponent || a.at[0].num < 1 ||
+        !tp_mul(a.at[0].num, a.at[0].den, &n) || n >= (int64_t)1 << 40)
+        return opaque(s, TP_P_SQRT, 0, &x, 1);
+    product p = product_of(tp_square_part(n, &rest), a.at[0].den);
+    product_reduce(s, &p);
+    uint32_t outside = sum_intern(s, &p, 1), inside = sum_constant(s, rest);
+    return rest == 1 ? outside : sum_multiply(s, outside, opaque(s, TP_P_SQRT, 0, &inside, 1));
+}
+
+/* x^y for y a whole or half of a small constant. */
+static uint32_t any_power(summary *s, uint32_t x, uint32_t y)
+{
+    const uint32_t arg[] = {x, y};
+    const sum e = *sum_get(s, y);
+    if (e.n != 1 || e.at[0].nguards + e.at[0].nfactors + e.at[0].exponent)
+        return opaque(s, TP_P_POW, 0, arg, 2);
+    if (e.at[0].den == 1 && llabs(e.at[0].num) <= MAX_POWER)
+        return power(s, x, e.at[0].num);
+    if (e.at[0].den == 2 && llabs(e.at[0].num) == 1)
+        return power(s, square_root(s, x), e.at[0].num);
+    return opaque(s, TP_P_POW, 0, arg, 2);
+}
+
 static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs)
 {
     uint32_t one = sum_constant(s, 1), x = arg[0];
@@ -123,10 +151,9 @@ static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uin
     case TP_P_EXPM1: return sum_add(s, sum_exponential(s, x), one, -1);
     case TP_P_LOG: return logarithm(s, x);
     case TP_P_LOG1P: return logarithm(s, sum_add(s, one, x, 1));
-    case TP_P_RSQRT: {
-        const uint32_t root[] = {x};
-        return sum_inverse(s, opaque(s, TP_P_SQRT, 0, root, 1));
-    }
+    case TP_P_SQRT: return square_root(s, x);
+    case TP_P_POW: return any_power(s, x, arg[1]);
+    case TP_P_RSQRT: return sum_inverse(s, square_root(s, x));
     case TP_P_LOGISTIC:
         return sum_inverse(s, sum_add(s, one, sum_exponential(s, sum_add(s, sum_constant(s, 0), x, -1)), 1));
     case TP_P_SILU: return sum_multiply(s, x, by_meaning(s, TP_P_LOGISTIC, 0, arg, 1));
@@ -183,7 +210,7 @@ static uint32_t meant(summary *s, double v)
         product_reduce(s, &p);
         x = sum_intern(s, &p, 1);
         if (c.kind == TP_CONSTANT_ROOT || c.kind == TP_CONSTANT_INVERSE_ROOT)
-            x = opaque(s, TP_P_SQRT, 0, &x, 1);
+            x = square_root(s, x);
         if (c.kind == TP_CONSTANT_INVERSE_ROOT)
             x = sum_inverse(s, x);
     }

@@ -299,11 +299,37 @@ bool atom_never_0(summary *s, const atom *a)
            (a->kind == ATOM_INDEX && summary_follows(s, &nothing, tp_op2(s->p, TP_E_GE, a->e, tp_const(s->p, 1))));
 }
 
+/* Is it the root of a whole constant? */
+static bool is_root(const summary *s, const atom *a, int64_t *of)
+{
+    if (a->kind != ATOM_APPLY || a->prim != TP_P_SQRT)
+        return false;
+    const sum *x = sum_get(s, a->arg[0]);
+    if (x->n != 1 || x->at[0].nguards + x->at[0].nfactors + x->at[0].exponent || x->at[0].den != 1)
+        return false;
+    *of = x->at[0].num;
+    return *of > 0;
+}
+
+/* root^power, whole powers of `of` taken out: 0 or 1 is left. */
+static int whole_powers(summary *s, product *p, int64_t of, int power)
+{
+    for (; power > 1 || power < 0; power += power < 0 ? 2 : -2) {
+        if (!tp_mul(power < 0 ? p->den : p->num, of, power < 0 ? &p->den : &p->num))
+            sum_too_large(s);
+        product_reduce(s, p);
+    }
+    return power;
+}
+
 /* atom^power joins p. Powers of both signs stay apart where the atom may be 0. */
 void product_factor(summary *s, product *p, uint32_t id, int power)
 {
     const atom a = *atom_get(s, id);
     bool cancels = false;
+    int64_t of = 0;
+    if (is_root(s, &a, &of) && (power = whole_powers(s, p, of, power)) == 0)
+        return;
     for (uint32_t i = 0; i < p->nfactors; i++) {
         if (p->factor[i].atom != id)
             continue;
@@ -312,6 +338,8 @@ void product_factor(summary *s, product *p, uint32_t id, int power)
         int both = p->factor[i].power + power;
         if (atom_is_condition(&a) && both > 1)
             both = 1;
+        if (of)
+            both = whole_powers(s, p, of, both);
         if (abs(both) > MAX_POWER)
             sum_too_large(s);
         p->factor[i].power = both;

@@ -78,11 +78,8 @@ static void judge(void *arg)
     tp_cases *cases = TP_NEW(x->job.arena, tp_cases);
     *cases = tp_cases_read(&x->job.ctx, s, x->cases);
     tp_equiv_run(x->job.arena, cases, &x->equiv, &e);
-    for (uint32_t i = 0; i < s->nkernels && !x->v.by && e.equal; i++) {
-        tp_box *box = TP_NEW(x->job.arena, tp_box);
-        *box = tp_cases_box(&x->job.ctx, s->kernels[i], x->box);
-        tp_equiv_box(x->job.arena, box, &x->equiv, &e);
-    }
+    if (!x->v.by && e.equal)
+        tp_equiv_box(&x->job.ctx, s, x->box, &x->equiv, &e);
     for (uint32_t i = 0; i < e.cases.len; i++)
         judge_case(x, &e.cases.at[i]);
     if (!x->v.open && e.box.inconclusive)

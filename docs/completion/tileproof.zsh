@@ -138,7 +138,7 @@ _tileproof() {
     mutate)
       _arguments \
         '*--cases[generated cases per dtype combination (default 6)]:N:_files' \
-        '*--box[small shapes for the algebra of each dtype combination (default 8; 0\: none)]:N:_files' \
+        '*--box[shapes of each dtype combination for the algebra where their box is too large to run whole (default 8; 0\: no box)]:N:_files' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
@@ -213,7 +213,7 @@ _tileproof() {
         '*--cache[remember proofs in this file; each is checked again before it is believed]:FILE:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
         '*--cases[generated cases per dtype combination (default 6)]:N:_files' \
-        '*--box[small shapes for the algebra of each dtype combination (default 8; 0\: none)]:N:_files' \
+        '*--box[shapes of each dtype combination for the algebra where their box is too large to run whole (default 8; 0\: no box)]:N:_files' \
         '*--require[evidence that must be reached\: algebra=E3, E4 or E6, rounding=E1, bits=E2]:LIST:_files' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \

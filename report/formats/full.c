@@ -260,8 +260,12 @@ static void algebra_line(const painter *p, const tp_equiv *e)
         return;
     }
     fprintf(p->out, "equal over the reals at %u shape%s", equal, equal == 1 ? "" : "s");
-    if (e->box.equal)
-        fprintf(p->out, ", %u of the %llu of a box", e->box.equal, (unsigned long long)e->box_shapes);
+    if (e->box.equal && e->box.equal == e->box_shapes)
+        fprintf(p->out, ", all %u of a box among them", e->box.equal);
+    else if (e->box.equal)
+        fprintf(p->out, ", %u of the %llu of a box among them", e->box.equal, (unsigned long long)e->box_shapes);
+    if (e->blocks.n)
+        fprintf(p->out, " (%.*s)", TP_FMT(e->blocks));
     if (e->chance < HUGE_VAL)
         fprintf(p->out, "; false acceptance <= 2^-%.0f", e->chance);
     if (e->ordered)

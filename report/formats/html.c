@@ -306,6 +306,13 @@ static void write_equivalence(const tp_page *p, const tp_spec_report *s)
     uint32_t shapes = e->algebra.equal + e->box.equal;
     fprintf(p->out, "</td></tr>\n<tr><th scope=\"row\">algebra</th><td>%s%u shape%s",
             shapes ? "equal over the reals at " : "decided at ", shapes, shapes == 1 ? "" : "s");
+    if (e->box.equal)
+        fprintf(p->out, ", %u of the %llu of a box among them", e->box.equal, (unsigned long long)e->box_shapes);
+    if (e->blocks.n) {
+        tp_html_raw(p, " (");
+        tp_html_prose(p, e->blocks);
+        tp_html_raw(p, ")");
+    }
     if (shapes && e->chance < HUGE_VAL)
         fprintf(p->out, "; false acceptance &le; 2<sup>-%.0f</sup>", e->chance);
     tp_html_raw(p, "</td></tr>\n<tr><th scope=\"row\">rounding</th><td>");

@@ -579,6 +579,34 @@ static void gallery(void **state)
     }
 }
 
+/* ---- laws, one by one ---- */
+
+/* tests/equality: "x-test": {"proven": …}. */
+static void written_examples(void **state)
+{
+    glob_t found;
+    counts n = {.sampled = 2};
+    (void)state;
+    assert_int_equal(glob("tests/equality/*.tile.json", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        tp_arena *a = tp_arena_new(0);
+        tp_str text, why;
+        unsigned proven = 0, kernels = 0;
+        assert_int_equal(tp_read_file(a, found.gl_pathv[i], TP_JSON_MAX_BYTES, &text, &why), TP_OK);
+        loaded *l = load_text(tp_cstr(a, text));
+        assert_non_null(l->spec);
+        gallery_job g = {l, found.gl_pathv[i], &n, &proven, &kernels, false};
+        assert_int_equal(tp_try(l->arena, one_of_gallery, &g), TP_OK);
+        const tp_json *want = tp_json_get(tp_json_get(l->spec->doc, "x-test"), "proven");
+        if ((proven > 0) != want->u.boolean)
+            fail_msg("%s: %s", found.gl_pathv[i], proven ? "proven" : "not proven");
+        unload(l);
+        tp_arena_free(a);
+    }
+    globfree(&found);
+    print_counts("summaries of the examples of laws", &n);
+}
+
 /* ---- every primitive ---- */
 
 /* The examples of the semantics, on other inputs. */
@@ -619,6 +647,7 @@ static void semantics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_bodies), cmocka_unit_test(pairs_of_programs),
-                                       cmocka_unit_test(semantics), cmocka_unit_test(gallery)};
+                                       cmocka_unit_test(semantics), cmocka_unit_test(written_examples),
+                                       cmocka_unit_test(gallery)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

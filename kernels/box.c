@@ -1,0 +1,132 @@
+/* E4: every shape of a box of small sizes. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernels/equiv.h"
+#include "kernels/internal.h"
+
+enum { BOX_ELEMENTS = 1 << 17, SMALL_BLOCK = 4, MAX_SHAPES = 1000000 };
+
+static void box_values(const tp_kernel *k, const tp_size *s, const int64_t *env, tp_values *v)
+{
+    int64_t block = 0, b;
+    *v = (tp_values){.n = 0};
+    for (uint32_t i = 0; s->kind == TP_SIZE_CHOICE && i < s->nchoices && i < TP_MAX_VALUES; i++)
+        v->at[v->n++] = s->choices[i];
+    if (s->kind == TP_SIZE_CHOICE)
+        return;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
+        for (uint32_t d = 0; d < k->operands[i].rank; d++) {
+            const tp_operand *o = &k->operands[i];
+            if (!o->whole && tp_expr_mentions(k->exprs, o->shape[d], s->sym) &&
+                !tp_expr_mentions(k->exprs, o->dims[d].block, s->sym) &&
+                tp_expr_eval(k->exprs, o->dims[d].block, env, &b) == TP_EVAL_OK && b > block && b <= 1 << 12)
+                block = b;
+        }
+    int64_t step = s->multiple_of,
+            ends[] = {s->min, step, block - step, block, block + step, 2 * block, 2 * block + step};
+    for (int64_t x = step; block <= SMALL_BLOCK && x <= 2 * block + step && x <= 9 * step; x += step)
+        tp_add_value(v, s, x);
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
+        if (ends[e] > 0)
+            tp_add_value(v, s, ends[e]);
+}
+
+/* What a run moves: all arrays, and in each step its windows. Starting one costs as
+ * much as a thousand elements do, finding contents of tables more. */
+static double effort(const tp_kernel *k, const int64_t *env)
+{
+    double steps = 1, windows = 0;
+    int64_t n;
+    for (uint32_t i = 0; i < k->naxes; i++) /* those that a table says: one */
+        steps *= tp_expr_eval(k->exprs, k->axes[i].steps, env, &n) == TP_EVAL_OK ? (double)n : 1;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
+        double window = 1;
+        for (uint32_t d = 0; d < k->operands[i].rank; d++)
+            window *= tp_expr_eval(k->exprs, k->operands[i].dims[d].block, env, &n) == TP_EVAL_OK ? (double)n : 1;
+        windows += window;
+    }
+    return (double)tp_elements_of(k, env) + steps * windows + (k->ntables ? 16000 : 1000);
+}
+
+typedef struct corner {
+    int64_t elements;
+    uint32_t at[16];
+} corner;
+
+static int by_size(const void *a, const void *b)
+{
+    const corner *x = a, *y = b;
+    int c = memcmp(x->at, y->at, sizeof x->at);
+    return x->elements != y->elements ? (x->elements > y->elements) - (x->elements < y->elements) : c;
+}
+
+/* Values of all open sizes at position `at` of the box; false outside the domain. */
+static bool enter(const tp_kernel *k, const uint32_t *open, uint32_t n, const tp_values *v, const uint32_t *at,
+                  int64_t *env)
+{
+    tp_str why;
+    for (uint32_t i = 0; i < n; i++)
+        env[k->sizes[open[i]].sym] = v[i].at[at[i]];
+    return tp_in_domain(k, env, &why);
+}
+
+tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_effort)
+{
+    enum { OPEN = 16 };
+    uint32_t open[OPEN], n = 0;
+    tp_values v[OPEN];
+    TP_VEC(corner) corners = {0};
+    int64_t *env = TP_NEWN(c->arena, int64_t, tp_sym_count(k->exprs));
+    tp_box box = {.shapes = 0};
+    tp_buf text = {.arena = c->arena};
+    for (int pass = 0; pass < 2; pass++) /* choices first: blocks depend on them */
+        for (uint32_t i = 0; i < k->nsizes && n < OPEN; i++) {
+            const tp_size *s = &k->sizes[i];
+            if (s->kind != (pass ? TP_SIZE_RANGE : TP_SIZE_CHOICE))
+                continue;
+            box_values(k, s, env, &v[n]);
+            if (v[n].n == 0)
+                return box;
+            env[s->sym] = v[n].at[0];
+            tp_buf_printf(&text, "%s%.*s in {", n ? ", " : "", TP_FMT(s->name));
+            for (uint32_t e = 0; e < v[n].n; e++)
+                tp_buf_printf(&text, "%s%lld", e ? ", " : "", (long long)v[n].at[e]);
+            tp_buf_c(&text, "}");
+            open[n++] = i;
+        }
+    corner at = {0};
+    double total = 0;
+    for (uint32_t steps = 0; steps < MAX_SHAPES; steps++) {
+        if (enter(k, open, n, v, at.at, env) && (at.elements = tp_elements_of(k, env)) > 0 &&
+            at.elements <= BOX_ELEMENTS) {
+            tp_push(c->arena, corners, at);
+            total += effort(k, env);
+        }
+        uint32_t d = n;
+        while (d-- > 0) {
+            if (++at.at[d] < v[d].n)
+                break;
+            at.at[d] = 0;
+        }
+        if (d == UINT32_MAX)
+            break;
+    }
+    box.shapes = corners.len;
+    box.text = tp_buf_view(&text);
+    if (corners.len)
+        qsort(corners.at, corners.len, sizeof *corners.at, by_size);
+    /* the smallest shapes are the least telling: spread over all of them */
+    double part = total > most_effort ? most_effort / total : 1;
+    uint32_t take = (uint32_t)fmin(corners.len, fmax(least, corners.len * part));
+    for (uint32_t i = 0; i < take; i++) {
+        const corner *x =
+            &corners.at[take == corners.len ? i : (uint64_t)i * (corners.len - 1) / (take > 1 ? take - 1 : 1)];
+        tp_case one = {.kernel = k, .loc = k->doc->loc, .generated = true, .algebra = true, .seed = i};
+        one.env = TP_NEWN(c->arena, int64_t, tp_sym_count(k->exprs));
+        enter(k, open, n, v, x->at, one.env);
+        if (tp_case_tables(c, k, &one, NULL))
+            tp_push(c->arena, box.cases, one);
+    }
+    return box;
+}
