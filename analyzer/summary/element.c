@@ -244,6 +244,15 @@ static term taken(evaluation *v, const tp_inst *i, const tp_expr *at)
 
 /* ---- folds ---- */
 
+/* The value of an instruction, which must fit where it is an integer. */
+static term fitting(evaluation *v, const tp_inst *i, term t)
+{
+    tp_dtype d = value_of(v, i->out)->dtype;
+    if (!tp_is_float(d) && d != TP_BOOL && !tp_is_weak(d))
+        summary_must_fit(v->s, t, d);
+    return t;
+}
+
 static term reduced(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     const tp_value *x = value_of(v, i->args[0]);
@@ -252,8 +261,8 @@ static term reduced(evaluation *v, const tp_inst *i, const tp_expr *at)
     uint32_t to = 0;
     if (i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN)
         stop(v, "argmax and argmin are not summarised");
-    if (!tp_is_float(x->dtype) && x->dtype != TP_BOOL && i->prim != TP_P_MAX && i->prim != TP_P_MIN)
-        stop(v, "a sum of integers may wrap around");
+    if (!tp_is_float(x->dtype) && i->prim == TP_P_PROD)
+        stop(v, "a product of integers may wrap around");
     for (uint32_t k = 0; k < i->nints; k++) {
         counter[k] = summary_index(v->s, "t", x->dims[i->ints[k]]);
         along[i->ints[k]] = true;
@@ -265,7 +274,7 @@ static term reduced(evaluation *v, const tp_inst *i, const tp_expr *at)
     term body = element_of(v, i->args[0], from);
     for (uint32_t k = i->nints; k-- > 0;)
         body = term_fold(v->s, i->prim, (uint32_t)tp_expr_get(v->s->p, counter[k])->value, x->dims[i->ints[k]], body);
-    return body;
+    return i->prim == TP_P_SUM ? fitting(v, i, body) : body;
 }
 
 static term running(evaluation *v, const tp_inst *i, const tp_expr *at)
@@ -274,14 +283,15 @@ static term running(evaluation *v, const tp_inst *i, const tp_expr *at)
     uint32_t axis = (uint32_t)i->ints[0];
     tp_exprs *p = v->s->p;
     tp_expr from[TP_MAX_RANK], one = tp_const(p, 1);
-    if (!tp_is_float(x->dtype) && i->prim != TP_P_CUMMAX && i->prim != TP_P_CUMMIN)
-        stop(v, "a sum of integers may wrap around");
+    if (!tp_is_float(x->dtype) && i->prim == TP_P_CUMPROD)
+        stop(v, "a product of integers may wrap around");
     tp_expr extent = i->reverse ? tp_op2(p, TP_E_SUB, x->dims[axis], at[axis]) : plus(v, at[axis], one);
     tp_expr counter = summary_index(v->s, "t", extent);
     memcpy(from, at, x->rank * sizeof *from);
     from[axis] = i->reverse ? plus(v, at[axis], counter) : counter;
-    return term_fold(v->s, tp_prim_folded(i->prim), (uint32_t)tp_expr_get(p, counter)->value, extent,
-                     element_of(v, i->args[0], from));
+    term all = term_fold(v->s, tp_prim_folded(i->prim), (uint32_t)tp_expr_get(p, counter)->value, extent,
+                         element_of(v, i->args[0], from));
+    return i->prim == TP_P_CUMSUM ? fitting(v, i, all) : all;
 }
 
 static term multiplied(evaluation *v, const tp_inst *i, const tp_expr *at)
@@ -289,8 +299,6 @@ static term multiplied(evaluation *v, const tp_inst *i, const tp_expr *at)
     tp_expr counter[TP_MAX_RANK];
     term side[2];
     uint32_t to = i->nbatch;
-    if (!tp_is_float(value_of(v, i->out)->dtype))
-        stop(v, "a dot of integers may wrap around");
     for (uint32_t k = 0; k < i->ncontract; k++)
         counter[k] = summary_index(v->s, "t", value_of(v, i->args[0])->dims[i->ints[2 * k]]);
     for (uint32_t a = 0; a < 2; a++) {
@@ -311,7 +319,7 @@ static term multiplied(evaluation *v, const tp_inst *i, const tp_expr *at)
     for (uint32_t k = i->ncontract; k-- > 0;)
         body = term_fold(v->s, TP_P_SUM, (uint32_t)tp_expr_get(v->s->p, counter[k])->value,
                          value_of(v, i->args[0])->dims[i->ints[2 * k]], body);
-    return body;
+    return fitting(v, i, body);
 }
 
 /* ---- elementwise ---- */
@@ -373,7 +381,7 @@ static tp_expr_op integer_op(tp_prim prim)
     }
 }
 
-/* Arithmetic on integers, of which only those over indices are known not to wrap. */
+/* Arithmetic on integers: those over indices are known not to wrap, those from data must fit. */
 static term integers(evaluation *v, const tp_inst *i, term a, term b)
 {
     summary *s = v->s;
@@ -396,7 +404,9 @@ static term integers(evaluation *v, const tp_inst *i, term a, term b)
     }
     if (i->prim == TP_P_MAXIMUM || i->prim == TP_P_MINIMUM)
         return term_apply(s, i->prim, a, b, (term){0}, 0);
-    stop(v, "arithmetic on integers from data may wrap around");
+    if (i->prim == TP_P_ADD || i->prim == TP_P_SUB || i->prim == TP_P_MUL || i->prim == TP_P_NEG)
+        return fitting(v, i, term_apply(s, i->prim, a, b, (term){0}, 0));
+    stop(v, "arithmetic on integers from data");
 }
 
 static term elementwise(evaluation *v, const tp_inst *i, const tp_expr *at)

@@ -332,6 +332,7 @@ static void prove_all(void *arg)
             at[d] = summary_index(s, "e", o->shape[d]);
         term is = output_element(body, operand, at), wanted = element_of(reference, value, at);
         premises p = nothing;
+        summary_fits(s, NULL, NULL);
         if (o->valid.id) { /* only these elements are compared */
             tp_expr *with = TP_NEWN(s->arena, tp_expr, tp_sym_count(s->p));
             for (uint32_t d = 0; d < o->rank; d++)

@@ -274,6 +274,11 @@ static term placed(grid *g, term t)
     return term_replace(g->v->s, t, contents, g);
 }
 
+static term placed_in(void *g, term t)
+{
+    return placed(g, t);
+}
+
 static _Noreturn void no_fold(grid *g, uint32_t operand)
 {
     summary *s = g->v->s;
@@ -430,6 +435,7 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
         t = term_element(s, T_AFTER, operand, o->ref_rank, own);
     }
     t = placed(&g, t);
+    summary_fits(s, placed_in, &g);
     replacing here = no_symbols(&g);
     for (uint32_t a = 0; a < s->k->naxes; a++)
         replace_symbol(&g, &here, axis_of(&g, a), step_of[a]);

@@ -35,6 +35,14 @@ typedef struct term_node {
     bool plain;    /* it surely has a value; what is not plain may have one, too */
 } term_node;
 
+/* An integer term that must fit its dtype, and where it is computed. */
+typedef struct narrow {
+    term term;
+    tp_dtype dtype;
+    const tp_node *node;
+    const tp_syntax *syntax;
+} narrow;
+
 typedef struct summary {
     tp_arena *arena;
     tp_analysis *a;
@@ -50,7 +58,8 @@ typedef struct summary {
     bool strict;         /* what may be undefined must not vanish: of the kernel, not of the reference */
     const tp_node *node; /* where we are, for messages */
     const tp_syntax *syntax;
-    struct sums *sums; /* sum.c */
+    TP_VEC(narrow) narrow; /* not looked at yet */
+    struct sums *sums;     /* sum.c */
 } summary;
 
 /* A summary in the making; its analysis is ended with tp_analysis_end(s->a). */
@@ -98,6 +107,13 @@ bool summary_proves(summary *s, const premises *p, tp_expr goal);
 int summary_decides(summary *s, tp_expr condition, void *ctx);
 /* Comparisons as x >= 0, x == 0, x != 0 over normal forms; negation pushed down. */
 tp_expr condition_normal(summary *s, tp_expr e, bool negated);
+
+/* ---- width.c ---- */
+
+/* To be looked at when what buffers hold is known; t itself may speak of it. */
+void summary_must_fit(summary *s, term t, tp_dtype dtype);
+/* All that must fit does, or the summary stops. contents: puts in what buffers hold; NULL: there are none. */
+void summary_fits(summary *s, term (*contents)(void *ctx, term t), void *ctx);
 
 /* ---- element.c: a program at symbolic indices ---- */
 
