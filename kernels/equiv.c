@@ -669,6 +669,7 @@ typedef struct boxing {
     tp_shrinking how;
     tp_equiv e;
     bool equal;
+    uint32_t starved;
 } boxing;
 
 static void box_with_small_blocks(void *arg)
@@ -684,6 +685,7 @@ static void box_with_small_blocks(void *arg)
             tp_case_result r = {.the_case = &box.cases.at[n]};
             run_case(x->c.arena, &box.cases.at[n], x->o, &r);
             note_algebra(&r.algebra, &x->e, &x->e.box, &x->e.box_reason);
+            x->starved += r.starved;
             x->equal = r.algebra.tier == TP_TIER_EQUAL;
         }
         if (!x->equal)
@@ -696,10 +698,13 @@ static bool small_box(tp_ctx *c, const tp_spec *s, tp_shrinking how, const tp_eq
 {
     tp_arena *work = tp_arena_new(o->max_memory);
     if (!work)
-        return false;
+        tp_leave(c->arena, TP_E_MEMORY);
     boxing x = {.c = {.arena = work, .source = c->source}, .spec = s, .o = o, .how = how, .e = *out};
-    bool equal = tp_try(work, box_with_small_blocks, &x) == TP_OK && x.equal;
+    tp_status st = tp_try(work, box_with_small_blocks, &x);
+    out->starved += x.starved + (st == TP_E_MEMORY);
+    bool equal = st == TP_OK && x.equal;
     if (equal) {
+        x.e.starved = out->starved;
         x.e.box_reason = out->box_reason;
         x.e.box_text = tp_printf(c->arena, "%.*s", TP_FMT(x.e.box_text));
         x.e.blocks = tp_printf(c->arena, "%.*s", TP_FMT(x.e.blocks));
@@ -730,6 +735,14 @@ void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_op
             tp_push(c->arena, out->cases, r);
         }
     }
+}
+
+bool tp_equiv_refutes(const tp_case_result *r)
+{
+    bool numbers = r->outcome == TP_DIFFERENT;
+    for (uint32_t i = 0; i < r->outputs.len; i++)
+        numbers &= isfinite(r->outputs.at[i].got) && isfinite(r->outputs.at[i].want);
+    return numbers;
 }
 
 static bool all_equal(const tp_tier_counts *n)

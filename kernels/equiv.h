@@ -162,6 +162,11 @@ typedef enum tp_evidence {
 } tp_evidence;
 bool tp_equiv_reaches(const tp_equiv *e, tp_evidence tier);
 
+/* Does the case refute equality over the reals, for inputs on which the
+ * reference has a value? Not where NaN or infinity is compared: of overflow, and
+ * of nothing, such an equality says nothing. */
+bool tp_equiv_refutes(const tp_case_result *r);
+
 /* Fill in r->blame. */
 void tp_equiv_blame(tp_arena *a, const tp_equiv_options *o, tp_case_result *r);
 

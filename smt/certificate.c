@@ -618,7 +618,7 @@ static void check_all(void *arg)
     for (uint32_t i = 0; i < c->o->npremises; i++)
         tp_push(c->arena, s.hyps, (hypothesis){c->o->premises[i], false});
     tp_push(c->arena, s.hyps, (hypothesis){c->o->goal, true});
-    check(c, &s, c->proof);
+    c->ok = check(c, &s, c->proof) && c->ok; /* a part that nobody looked at is no proof */
 }
 
 bool tp_check_proof(tp_arena *work, tp_exprs *p, const tp_obligation *o, const tp_proof *proof, tp_str *why,

@@ -74,11 +74,14 @@ static void check_registries(tp_job *j)
 static void contradict(tp_job *j)
 {
     tp_equality *q = &j->report.equality;
-    for (uint32_t i = 0; i < j->report.findings.len && q->proven; i++)
-        if (strcmp(j->report.findings.at[i].rule, "TP701") == 0) {
-            *q = (tp_equality){.reason = TP_S("internal error: a proof of equality, and a case that differs")};
-            j->report.internal_error = true;
-        }
+    const tp_equiv *e = j->report.equiv;
+    if (!q->proven || !e->different)
+        return;
+    for (uint32_t i = 0; i < e->cases.len; i++)
+        j->report.internal_error |= tp_equiv_refutes(&e->cases.at[i]);
+    *q = (tp_equality){.reason = j->report.internal_error
+                                     ? TP_S("internal error: a proof of equality, and a case that differs")
+                                     : TP_S("equal over the reals, but in some case numbers overflow or are none")};
 }
 
 static void check_loaded(void *arg)

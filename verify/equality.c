@@ -33,6 +33,7 @@ tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_o
         if (one.grade > all.grade)
             all.grade = one.grade;
         all.proven = one.proven;
+        all.masks |= one.masks;
         all.reason = one.reason;
         all.detail = one.detail;
         all.loc = one.loc;

@@ -66,6 +66,11 @@ static sign sum_sign(summary *s, uint32_t id)
     return all;
 }
 
+bool sum_is_positive(summary *s, uint32_t id)
+{
+    return sum_sign(s, id) == ABOVE_0;
+}
+
 static bool atom_is_defined(summary *s, uint32_t id)
 {
     const atom a = *atom_get(s, id);

@@ -286,6 +286,10 @@ bool terms_equal(summary *s, const premises *p, term a, term b, bool reference)
     s->strict = !reference;
     uint32_t y = sum_of_term(s, b);
     s->strict = false;
+    if (reference) { /* where the reference has a value, equal divisors are not 0 */
+        x = sum_limit(s, x, true);
+        y = sum_limit(s, y, false);
+    }
     return sums_equal(s, p, x, y, MAX_CASES);
 }
 
@@ -296,11 +300,12 @@ typedef struct proving {
     const tp_program *reference;
 } proving;
 
-static tp_str sum_text(summary *s, term t)
+static tp_str sum_text(summary *s, term t, bool kernel)
 {
     enum { MOST = 400 };
     tp_buf b = {.arena = s->arena};
-    sum_print(s, &b, sum_of_term(s, t));
+    s->strict = kernel;
+    sum_print(s, &b, sum_limit(s, sum_of_term(s, t), kernel));
     tp_str text = tp_buf_view(&b);
     return text.n <= MOST ? text : tp_printf(s->arena, "%.*s...", MOST, text.p);
 }
@@ -308,7 +313,7 @@ static tp_str sum_text(summary *s, term t)
 static _Noreturn void stop_at_difference(summary *s, const tp_operand *o, term kernel, term reference)
 {
     s->out->detail =
-        tp_printf(s->arena, "%.*s; in the reference %.*s", TP_FMT(sum_text(s, kernel)), TP_FMT(sum_text(s, reference)));
+        tp_printf(s->arena, "%.*s; in the reference %.*s", TP_FMT(sum_text(s, kernel, true)), TP_FMT(sum_text(s, reference, false)));
     summary_stop(s, tp_printf(s->arena, "output `%.*s` is not seen to be equal", TP_FMT(o->name)));
 }
 

@@ -56,7 +56,8 @@ static void prune_guards(summary *s, atom *f)
 {
     for (uint32_t i = f->nguards; i-- > 0;) {
         premises p = guards_but(f, i);
-        if (!summary_follows(s, &p, f->guard[i]))
+        bool reads = tp_expr_reads(s->p, f->guard[i]); /* contracts are for those who ask thoroughly */
+        if (!(reads ? summary_proves(s, &p, f->guard[i]) : summary_follows(s, &p, f->guard[i])))
             continue;
         memmove(&f->guard[i], &f->guard[i + 1], (f->nguards - i - 1) * sizeof *f->guard);
         f->nguards--;
@@ -104,18 +105,26 @@ static bool merge_pair(summary *s, atom *f, uint32_t k, uint32_t t)
     return true;
 }
 
-/* Where the guards say which argument is smaller, min and max are one of them. */
-static tp_expr without_minima(summary *s, tp_expr e, void *ctx)
+/* Where the guards say which argument is smaller, min and max are one of them;
+ * where they say that an entry of a table is one of its own indices, it is that. */
+static tp_expr under_guards(summary *s, tp_expr e, void *ctx)
 {
     const premises *p = ctx;
     const tp_expr_node n = *tp_expr_get(s->p, e);
     if (!e.id || n.op == TP_E_CONST || n.op == TP_E_SYM)
         return e;
+    if (n.op == TP_E_READ) {
+        const tp_expr index[] = {n.a, n.b, n.c};
+        for (int i = 0; i < 3 && index[i].id; i++) /* a counter rather than what is equal to it here */
+            if (tp_expr_get(s->p, index[i])->op == TP_E_SYM &&
+                summary_proves(s, p, tp_op2(s->p, TP_E_EQ, e, index[i]))) /* by a contract */
+                return index[i];
+    }
     if (n.op == TP_E_NEG || n.op == TP_E_NOT)
-        return tp_op1(s->p, n.op, without_minima(s, n.a, ctx));
+        return tp_op1(s->p, n.op, under_guards(s, n.a, ctx));
     if (n.op < TP_E_ADD)
-        return e; /* choices and entries of tables stay */
-    tp_expr a = without_minima(s, n.a, ctx), b = without_minima(s, n.b, ctx);
+        return e; /* choices and other entries of tables stay */
+    tp_expr a = under_guards(s, n.a, ctx), b = under_guards(s, n.b, ctx);
     if (n.op == TP_E_MIN || n.op == TP_E_MAX) {
         bool min = n.op == TP_E_MIN;
         if (summary_follows(s, p, tp_op2(s->p, TP_E_LE, a, b)))
@@ -145,7 +154,7 @@ static void merge_counters(summary *s, atom *f)
         premises here = guards_but(f, UINT32_MAX);
         for (uint32_t i = 0; i < f->counters; i++) /* in the domain of its counters only */
             here = premises_with(s, &here, tp_op2(s->p, TP_E_LT, tp_sym(s->p, f->counter[i]), f->extent[i]));
-        f->arg[0] = sum_mapped(s, f->arg[0], without_minima, &here);
+        f->arg[0] = sum_mapped(s, f->arg[0], under_guards, &here);
         prune_guards(s, f);
         pruned = true;
     }
@@ -268,7 +277,7 @@ uint32_t fold_of_term(summary *s, const term_node *fold)
     memcpy(f.guard, guards.guard, sizeof f.guard);
     f.arg[0] = sum_of_term(s, t);
     merge_counters(s, &f);
-    if (extreme && !fold_never_empty(s, &f))
+    if (extreme && s->strict && !fold_never_empty(s, &f)) /* of nothing a reference has no value */
         summary_stop(s, TP_S("the maximum or minimum of a row may be of nothing"));
     product p = product_of(1, 1);
     product_factor(s, &p, fold_intern(s, &f), 1);

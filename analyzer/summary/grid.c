@@ -5,6 +5,8 @@
  * step (base) and any later one (step) are looked at once. */
 #include "analyzer/summary/internal.h"
 
+#include <math.h>
+
 enum { MAX_AXES = 16 };
 
 /* What is known of an operand's contents from step to step. */
@@ -168,22 +170,23 @@ static match match_sum(grid *g, term t, uint32_t operand, const premises *p)
     return m;
 }
 
-/* t = max(contents before, part); its part where it stays as it is: -inf. */
-static match match_extreme(grid *g, term t, uint32_t operand, tp_prim prim)
+/* t = max(contents before, part); its part where it stays as it is: the unit,
+ * which is no more than it can be. */
+static match match_extreme(grid *g, term t, uint32_t operand, tp_prim prim, double unit)
 {
     summary *s = g->v->s;
     const term_node n = *term_get(s, t);
-    double unit = prim == TP_P_MAXIMUM ? -1.0 / 0.0 : 1.0 / 0.0;
     if (is_before(g, t, operand))
         return (match){.ok = true, .part = term_real(s, unit)};
     if (n.kind == T_SELECT) {
-        match yes = match_extreme(g, n.arg[0], operand, prim), no = match_extreme(g, n.arg[1], operand, prim);
+        match yes = match_extreme(g, n.arg[0], operand, prim, unit),
+              no = match_extreme(g, n.arg[1], operand, prim, unit);
         if (yes.ok && no.ok)
             return (match){.ok = true, .part = term_select(s, n.e, yes.part, no.part)};
     }
     if (n.kind == T_APPLY && n.prim == prim) {
         bool in_a = has_before(g, n.arg[0], operand), in_b = has_before(g, n.arg[1], operand);
-        match inner = in_a != in_b ? match_extreme(g, n.arg[in_b], operand, prim) : (match){.ok = false};
+        match inner = in_a != in_b ? match_extreme(g, n.arg[in_b], operand, prim, unit) : (match){.ok = false};
         if (inner.ok)
             return (match){.ok = true, .part = term_apply(s, prim, inner.part, n.arg[!in_b], (term){0}, 0)};
     }
@@ -320,8 +323,10 @@ static void recognise(grid *g, uint32_t operand)
     term step = term_decided(s, update, summary_decides, &later);
     match m = match_sum(g, step, operand, &later);
     f->fold = TP_P_SUM;
+    const term_node set = *term_get(s, base);
+    double units[] = {!set.infinite && term_may_be_mask(&set) ? set.mask : -(double)INFINITY, INFINITY};
     for (int i = 0; i < 2 && !m.ok; i++) {
-        m = match_extreme(g, step, operand, EXTREMES[i].step);
+        m = match_extreme(g, step, operand, EXTREMES[i].step, units[i]);
         f->fold = EXTREMES[i].fold;
     }
     if (!m.ok || has_before(g, m.part, operand))

@@ -32,6 +32,7 @@ typedef struct term_node {
     tp_expr at[TP_MAX_RANK];
     term arg[3];
     bool infinite; /* some choice of it is an infinity, or NaN */
+    double mask;   /* the least mask that it may be; 0: none; minus infinity: something is computed with one */
     bool plain;    /* it surely has a value; what is not plain may have one, too */
 } term_node;
 
@@ -67,6 +68,9 @@ summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_opti
 /* It ends here: why. Leaves with TP_E_INPUT. */
 _Noreturn void summary_stop(summary *s, tp_str why);
 
+/* A literal of at most -SUMMARY_MASK is a mask: a finite number in the place of minus infinity. */
+#define SUMMARY_MASK 1e30
+
 /* term.c */
 const term_node *term_get(const summary *s, term t);
 term term_integer(summary *s, tp_expr e);
@@ -77,6 +81,8 @@ term term_select(summary *s, tp_expr condition, term a, term b);
 term term_fold(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term body);
 /* Symbols replaced, indices in normal form again. */
 term term_subst(summary *s, term t, const tp_expr *with, uint32_t n);
+/* May it be a mask, as it was written? */
+bool term_may_be_mask(const term_node *n);
 /* Is some node of that kind, of that operand (UINT32_MAX: any), in it? */
 bool term_mentions(summary *s, term t, term_kind kind, uint32_t operand);
 /* Conditions that are decided by `decide` (1, -1, 0: not) put in. */

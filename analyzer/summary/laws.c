@@ -51,9 +51,36 @@ uint32_t sum_exponential(summary *s, uint32_t x)
     return sum_intern(s, &p, 1);
 }
 
+/* The part of the exponents that all products share; 0: there is none. */
+static uint32_t common_exponent(summary *s, const sum *a)
+{
+    if (a->n == 0 || !a->at[0].exponent)
+        return 0;
+    const sum first = *sum_get(s, a->at[0].exponent);
+    product *at = TP_NEWN(s->arena, product, first.n);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < first.n; i++) {
+        bool all = true;
+        for (uint32_t k = 1; k < a->n && all; k++) {
+            const sum e = a->at[k].exponent ? *sum_get(s, a->at[k].exponent) : (sum){NULL, 0};
+            all = false;
+            for (uint32_t m = 0; m < e.n; m++)
+                all |= memcmp(&e.at[m], &first.at[i], sizeof *e.at) == 0;
+        }
+        if (all)
+            at[n++] = first.at[i];
+    }
+    return n ? sum_from(s, at, n) : 0;
+}
+
 uint32_t sum_inverse(summary *s, uint32_t x)
 {
     const sum a = *sum_get(s, x);
+    uint32_t common = a.n > 1 ? common_exponent(s, &a) : 0;
+    if (common) { /* 1 / (exp(c) rest) = exp(-c) / rest */
+        uint32_t less = sum_exponential(s, sum_add(s, sum_constant(s, 0), common, -1));
+        return sum_multiply(s, less, sum_inverse(s, sum_multiply(s, less, x)));
+    }
     if (a.n == 1 && a.at[0].nguards == 0) {
         product p = product_of(a.at[0].den, a.at[0].num);
         product_reduce(s, &p);
@@ -248,9 +275,12 @@ static uint32_t convert(summary *s, term t)
     switch (n.kind) {
     case T_INTEGER: return sum_of_index(s, n.e);
     case T_REAL:
-        if (!isfinite(n.real))
+        if (isfinite(n.real))
+            return meant(s, n.real);
+        if (isnan(n.real) || s->strict)
             summary_stop(s, TP_S("it computes with infinity"));
-        return meant(s, n.real);
+        return sum_add(s, sum_constant(s, 0), sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = INFINITY}, 1),
+                       n.real < 0 ? -1 : 1);
     case T_READ:
     case T_BEFORE:
     case T_AFTER: {
@@ -295,7 +325,7 @@ static uint32_t convert(summary *s, term t)
 uint32_t sum_of_term(summary *s, term t)
 {
     uint32_t *number_of = TP_NEW(s->arena, uint32_t);
-    *number_of = t.id;
+    *number_of = 2 * t.id + s->strict;
     tp_str text = {(const char *)number_of, sizeof *number_of};
     uint32_t known = tp_map_get(&sum_pool(s)->of_term, text);
     if (!known) {

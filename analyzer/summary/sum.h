@@ -113,7 +113,13 @@ uint32_t fold_intern(summary *s, atom *f);
 /* Is some point in the fold, for all sizes? */
 bool fold_never_empty(summary *s, const atom *f);
 
-/* defined.c: has it a value wherever its inputs have one? A division by what
+/* mask.c: what it tends to when masks go to minus infinity. Divisors do not
+ * tend to 0: `assumed`, or proven where the limit is taken. */
+uint32_t sum_limit(summary *s, uint32_t id, bool assumed);
+
+/* defined.c: is it above 0, for all inputs? */
+bool sum_is_positive(summary *s, uint32_t id);
+/* Has it a value wherever its inputs have one? A division by what
  * may be 0, a logarithm or a root of what may be negative has not. */
 bool sum_is_defined(summary *s, uint32_t id);
 bool product_is_defined(summary *s, const product *p);

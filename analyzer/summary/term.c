@@ -20,6 +20,27 @@ const term_node *term_get(const summary *s, term t)
     return &s->terms.at[t.id - 1];
 }
 
+/* The least mask among its choices; arithmetic with one makes no other one. */
+static double mask_of(const summary *s, const term_node *n)
+{
+    bool extreme = (n->kind == T_APPLY && (n->prim == TP_P_MAXIMUM || n->prim == TP_P_MINIMUM)) ||
+                   (n->kind == T_FOLD && (n->prim == TP_P_MAX || n->prim == TP_P_MIN)),
+         choice = n->kind == T_SELECT || (n->kind == T_APPLY && n->prim == TP_P_WHERE);
+    bool far = n->kind == T_REAL && isfinite(n->real) && fabs(n->real) >= SUMMARY_MASK;
+    double least = !far ? 0 : n->real < 0 ? n->real : -(double)INFINITY;
+    for (int i = 0; i < 3 && n->arg[i].id; i++) {
+        double m = term_get(s, n->arg[i])->mask;
+        if (m < 0)
+            least = extreme || choice ? fmin(least, m) : -(double)INFINITY;
+    }
+    return least;
+}
+
+bool term_may_be_mask(const term_node *n)
+{
+    return n->mask < 0 && isfinite(n->mask);
+}
+
 /* What can be told from the arguments, once and for all. */
 static void describe(const summary *s, term_node *n)
 {
@@ -27,10 +48,12 @@ static void describe(const summary *s, term_node *n)
                               n->prim == TP_P_NEG || n->prim == TP_P_EXP || n->prim == TP_P_WHERE;
     for (int i = 0; i < 3 && n->arg[i].id; i++) {
         all &= term_get(s, n->arg[i])->plain;
-        n->infinite |= n->kind == T_SELECT && term_get(s, n->arg[i])->infinite;
+        n->infinite |=
+            (n->kind == T_SELECT || (n->kind == T_APPLY && n->prim == TP_P_WHERE)) && term_get(s, n->arg[i])->infinite;
     }
     if (n->kind == T_REAL)
         n->infinite = !isfinite(n->real);
+    n->mask = mask_of(s, n);
     n->plain = n->kind == T_REAL   ? !n->infinite
                : n->kind == T_FOLD ? all && n->prim == TP_P_SUM
                                    : all && (n->kind != T_APPLY || linear);
@@ -218,6 +241,13 @@ static term of_integers(summary *s, tp_prim prim, tp_expr a, tp_expr b)
     return term_integer(s, tp_op2(p, comparison(prim), a, b));
 }
 
+/* A mask, and no choice of x is less. */
+static bool is_mask_below(const summary *s, term mask, term x)
+{
+    const term_node *m = term_get(s, mask), *n = term_get(s, x);
+    return m->kind == T_REAL && term_may_be_mask(m) && n->mask >= m->mask && !n->infinite;
+}
+
 /* What is known of an operation without looking into its arguments; no id: nothing. */
 static term by_law(summary *s, tp_prim prim, term a, term b)
 {
@@ -238,6 +268,10 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
         return (term){0};
     bool lowest_a = is_infinite(s, a) && term_get(s, a)->real < 0,
          lowest_b = is_infinite(s, b) && term_get(s, b)->real < 0;
+    if (prim == TP_P_MAXIMUM && (is_mask_below(s, a, b) || is_mask_below(s, b, a))) {
+        s->out->masks = true;
+        return is_mask_below(s, a, b) ? b : a;
+    }
     switch (prim) {
     case TP_P_ADD:
         if (is_integer(s, a, &v) && v == 0)
@@ -271,10 +305,25 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
     }
 }
 
+static bool is_linear(tp_prim prim)
+{
+    return prim == TP_P_ADD || prim == TP_P_SUB || prim == TP_P_MUL || prim == TP_P_NEG;
+}
+
 static bool stays_outside(const summary *s, tp_prim prim, term a, term b)
 {
-    bool linear = prim == TP_P_ADD || prim == TP_P_SUB || prim == TP_P_MUL || prim == TP_P_NEG;
-    return linear && !has_infinite_arm(s, a) && !(b.id && has_infinite_arm(s, b));
+    return is_linear(prim) && !has_infinite_arm(s, a) && !term_may_be_mask(term_get(s, a)) &&
+           !(b.id && (has_infinite_arm(s, b) || term_may_be_mask(term_get(s, b))));
+}
+
+/* A choice by data that has to come out of an operation, since one of its arms is infinite or a mask. */
+static bool chooses_mask(const summary *s, tp_prim prim, term t)
+{
+    if (!t.id || prim == TP_P_WHERE || prim == TP_P_MAXIMUM || prim == TP_P_MINIMUM)
+        return false;
+    const term_node *n = term_get(s, t);
+    return n->kind == T_APPLY && n->prim == TP_P_WHERE &&
+           (n->infinite || term_may_be_mask(n) || (n->mask < 0 && !is_linear(prim)));
 }
 
 term term_apply(summary *s, tp_prim prim, term a, term b, term c, int64_t exponent)
@@ -322,6 +371,16 @@ term term_apply(summary *s, tp_prim prim, term a, term b, term c, int64_t expone
     if (prim == TP_P_DIV && y.kind == T_SELECT)
         return term_select(s, y.e, term_apply(s, prim, a, y.arg[0], c, exponent),
                            term_apply(s, prim, a, y.arg[1], c, exponent));
+    for (int i = 0; i < 2; i++) {
+        term arg[2] = {a, b};
+        if (!chooses_mask(s, prim, arg[i]))
+            continue;
+        const term_node n = *term_get(s, arg[i]);
+        arg[i] = n.arg[1];
+        term yes = term_apply(s, prim, arg[0], arg[1], c, exponent);
+        arg[i] = n.arg[2];
+        return term_apply(s, TP_P_WHERE, n.arg[0], yes, term_apply(s, prim, arg[0], arg[1], c, exponent), 0);
+    }
     if (has_infinite_arm(s, a) || (b.id && has_infinite_arm(s, b)) || (c.id && has_infinite_arm(s, c)))
         if (prim != TP_P_MAXIMUM && prim != TP_P_MINIMUM && prim != TP_P_WHERE)
             return term_real(s, (double)NAN); /* perhaps never chosen */

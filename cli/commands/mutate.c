@@ -12,6 +12,7 @@ typedef struct verdict {
     bool same;        /* the numbers of every case are those of the kernel as it is */
     bool loose;       /* allclose(rtol=1e-2, atol=1e-2) would notice, or the run cannot be finished */
     bool equal;       /* proven to be equal to the reference, for all sizes */
+    bool refuted;     /* some case refutes such a proof */
 } verdict;
 
 typedef struct judging {
@@ -52,6 +53,7 @@ static void judge_case(judging *x, const tp_case_result *r)
     else if (r->outcome == TP_DIFFERENT)
         by = "E2";
     v->loose |= r->outcome == TP_TRAPPED;
+    v->refuted |= tp_equiv_refutes(r);
     for (uint32_t i = 0; i < r->outputs.len; i++) {
         const tp_output_diff *d = &r->outputs.at[i];
         v->loose |= d->loose > 0;
@@ -185,7 +187,8 @@ static bool mutate_one(tp_cli *c, tp_str path, judging *settings, score *total)
         s.same += v.same;
         s.equal += !v.by && !v.same && v.equal;
         s.open += !v.same && !v.equal && v.open;
-        bool wrong = v.equal && v.by && strcmp(v.by, "TP703") != 0 && (v.by[0] == 'E' || !tp_rule_find(tp_str_c(v.by)));
+        bool trapped = v.by && v.by[0] == 'T' && strcmp(v.by, "TP703") != 0 && !tp_rule_find(tp_str_c(v.by)),
+             wrong = v.equal && (v.refuted || trapped);
         s.wrong += wrong;
         tally_one(c->arena, &kinds, m->kind);
         if (v.by) {

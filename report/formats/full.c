@@ -289,6 +289,8 @@ static void all_sizes_line(const painter *p, const tp_spec_report *s, bool verbo
             fprintf(p->out, ", %u of them with certificate", q->certified);
         else if (q->obligations)
             fputs(", each with certificate", p->out);
+        if (q->masks)
+            fputs("; finite masks taken for minus infinity", p->out);
     } else {
         fprintf(p->out, "not shown: %.*s", TP_FMT(q->reason));
         if (q->loc.end > q->loc.start) {

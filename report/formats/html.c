@@ -297,8 +297,8 @@ static void write_equivalence(const tp_page *p, const tp_spec_report *s)
     if (q->proven)
         fprintf(p->out,
                 "<span class=\"badge ok\">proven</span> over the reals, given the rules: %u obligations, %u with "
-                "certificate",
-                q->obligations, q->certified);
+                "certificate%s",
+                q->obligations, q->certified, q->masks ? "; finite masks taken for minus infinity" : "");
     else {
         tp_html_raw(p, "<span class=\"badge note\">not shown</span> ");
         tp_html_prose(p, q->reason);

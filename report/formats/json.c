@@ -256,6 +256,7 @@ static json *all_sizes(const tp_equality *q)
     json_object_object_add(o, "obligations", json_object_new_int64(q->obligations));
     json_object_object_add(o, "with_certificate", json_object_new_int64(q->certified));
     json_object_object_add(o, "rests_on", rules);
+    json_object_object_add(o, "finite_masks", json_object_new_boolean(q->proven && q->masks));
     json_object_object_add(o, "reason", tp_jsonc_string_or_null(q->reason));
     json_object_object_add(o, "detail", tp_jsonc_string_or_null(q->detail));
     return o;
