@@ -303,20 +303,15 @@ static bool weaken_state(flow *f, flow_state *guess, const bool *slots, const bo
     return added;
 }
 
-/* One turn: of a `while` the test first, then the body where it holds. */
+/* One turn: of a `while` the test first. */
 static void walk_turn(flow *f, const tp_step *s)
 {
-    tp_expr outer = f->path, test;
     if (s->kind == TP_WHILE) {
         flow_walk(f, &s->test);
         f->syntax = s->syntax;
         sink(f, TP_SINK_BRANCH, s->value);
-        test = f->now.values[s->value].meaning;
-        if (test.id)
-            f->path = flow_and(f, outer, flow_guard(f, test, false));
     }
     flow_walk(f, &s->body);
-    f->path = outer;
 }
 
 static void walk_turns(flow *f, const tp_step *s);
