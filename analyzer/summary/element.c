@@ -127,33 +127,54 @@ static term variable_element(evaluation *v, const stored *c, const tp_expr *at)
 
 /* ---- moves ---- */
 
-static void reshaped(evaluation *v, const tp_inst *i, const tp_expr *at, tp_expr *from)
+static tp_expr product_of_dims(evaluation *v, const tp_value *x, uint32_t from, uint32_t to)
 {
-    const tp_value *x = value_of(v, i->args[0]), *y = value_of(v, i->out);
+    tp_expr n = tp_const(v->s->p, 1);
+    for (uint32_t d = from; d < to; d++)
+        n = times(v, n, x->dims[d]);
+    return tp_expr_normal(v->s->p, n);
+}
+
+/* The fewest dimensions from i of x and from j of y that hold as many elements. */
+static void group_of(evaluation *v, const tp_value *x, const tp_value *y, uint32_t i, uint32_t j, uint32_t *iend,
+                     uint32_t *jend)
+{
+    *iend = x->rank;
+    *jend = y->rank;
+    for (uint32_t n = 2; n < x->rank - i + y->rank - j; n++)
+        for (uint32_t a = 1; a < n && i + a <= x->rank; a++)
+            if (j + n - a <= y->rank && tp_same(product_of_dims(v, x, i, i + a), product_of_dims(v, y, j, j + n - a))) {
+                *iend = i + a;
+                *jend = j + n - a;
+                return;
+            }
+}
+
+static void reshaped(evaluation *v, const tp_inst *inst, const tp_expr *at, tp_expr *from)
+{
+    const tp_value *x = value_of(v, inst->args[0]), *y = value_of(v, inst->out);
     tp_exprs *p = v->s->p;
-    uint32_t to = 0, d = 0;
-    for (; d < x->rank; d++) { /* dimensions of 1 come and go */
-        if (is_one(v, x->dims[d])) {
-            from[d] = tp_const(p, 0);
+    uint32_t i = 0, j = 0, iend, jend;
+    while (i < x->rank || j < y->rank) {
+        if (i < x->rank && is_one(v, x->dims[i])) { /* dimensions of 1 come and go */
+            from[i++] = tp_const(p, 0);
             continue;
         }
-        while (to < y->rank && is_one(v, y->dims[to]))
-            to++;
-        if (to == y->rank || !tp_same(tp_expr_normal(p, x->dims[d]), tp_expr_normal(p, y->dims[to])))
-            break;
-        from[d] = at[to++];
-    }
-    while (to < y->rank && is_one(v, y->dims[to]))
-        to++;
-    if (d == x->rank && to == y->rank)
-        return;
-    tp_expr number = tp_const(p, 0), stride = tp_const(p, 1);
-    for (d = 0; d < y->rank; d++)
-        number = plus(v, times(v, number, y->dims[d]), at[d]);
-    for (d = x->rank; d-- > 0;) {
-        tp_expr quotient = tp_op2(p, TP_E_FLOORDIV, number, stride);
-        from[d] = d ? tp_op2(p, TP_E_MOD, quotient, x->dims[d]) : quotient;
-        stride = times(v, stride, x->dims[d]);
+        if (j < y->rank && is_one(v, y->dims[j])) {
+            j++;
+            continue;
+        }
+        group_of(v, x, y, i, j, &iend, &jend);
+        tp_expr number = tp_const(p, 0), stride = tp_const(p, 1);
+        for (uint32_t d = j; d < jend; d++)
+            number = plus(v, times(v, number, y->dims[d]), at[d]);
+        for (uint32_t d = iend; d-- > i;) {
+            tp_expr quotient = tp_op2(p, TP_E_FLOORDIV, number, stride);
+            from[d] = d > i ? tp_op2(p, TP_E_MOD, quotient, x->dims[d]) : quotient;
+            stride = times(v, stride, x->dims[d]);
+        }
+        i = iend;
+        j = jend;
     }
 }
 

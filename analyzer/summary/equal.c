@@ -248,6 +248,99 @@ static bool paired(summary *s, const premises *p, const sum *a, const sum *b, in
     return true;
 }
 
+/* ---- one range as two ---- */
+
+/* The factor that is a sum over one counter; nfactors: none. */
+static uint32_t range_in(const summary *s, const product *p)
+{
+    for (uint32_t i = 0; i < p->nfactors; i++) {
+        const atom *a = atom_get(s, p->factor[i].atom);
+        if (a->kind == ATOM_FOLD && a->prim == TP_P_SUM && a->counters == 1 && p->factor[i].power == 1)
+            return i;
+    }
+    return p->nfactors;
+}
+
+static product without_factor(const product *p, uint32_t which)
+{
+    product r = *p;
+    memmove(&r.factor[which], &r.factor[which + 1], (r.nfactors - which - 1) * sizeof *r.factor);
+    memset(&r.factor[--r.nfactors], 0, sizeof *r.factor);
+    return r;
+}
+
+/* `part` sums those terms of `whole` that one more condition holds for: the
+ * others. When it is the bound of the counter, they are counted from 0. */
+static bool rest_of_range(summary *s, const premises *p, const atom *whole, const atom *part, int cases, uint32_t *rest)
+{
+    static const uint32_t straight[] = {0};
+    enum { BOUND = 1 }; /* in the order of points_of() */
+    tp_expr symbol = summary_index(s, "p", tp_const(s->p, (int64_t)1 << 60)), end = part->extent[0];
+    points x = points_of(s, whole, straight, &symbol), y = points_of(s, part, straight, &symbol);
+    premises all = inside(s, p, &x), here = inside(s, p, &y);
+    uint32_t open = UINT32_MAX, n = tp_sym_count(s->p);
+    for (uint32_t i = 0; i < y.n; i++) {
+        if (summary_proves(s, &all, y.inside[i]))
+            continue;
+        if (open != UINT32_MAX)
+            return false;
+        open = i;
+    }
+    if (open == UINT32_MAX || !all_inside(s, p, &y, &x) || !sums_equal(s, &here, x.body, y.body, cases))
+        return false;
+    atom r = fold_opened(s, atom_intern(s, whole));
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n), counter = tp_sym(s->p, r.counter[0]);
+    product guards = product_of(1, 1);
+    if (open == BOUND) {
+        if (!summary_proves(s, p, tp_op2(s->p, TP_E_GE, end, tp_const(s->p, 0))))
+            return false;
+        r.extent[0] = tp_expr_normal(s->p, tp_op2(s->p, TP_E_SUB, whole->extent[0], end));
+        counter = summary_index(s, "r", r.extent[0]);
+        with = TP_NEWN(s->arena, tp_expr, tp_sym_count(s->p));
+        with[r.counter[0]] = tp_op2(s->p, TP_E_ADD, counter, end);
+        r.counter[0] = (uint32_t)tp_expr_get(s->p, counter)->value;
+        n = tp_sym_count(s->p);
+    } else {
+        with[tp_expr_get(s->p, symbol)->value] = counter;
+        if (!product_guard(s, &guards, tp_expr_subst(s->p, condition_normal(s, y.inside[open], true), with, n)))
+            return false;
+    }
+    for (uint32_t i = 0; i < r.nguards; i++)
+        if (!product_guard(s, &guards, tp_expr_subst(s->p, r.guard[i], with, n)))
+            return false;
+    r.nguards = guards.nguards;
+    memcpy(r.guard, guards.guard, sizeof r.guard);
+    r.arg[0] = sum_subst(s, r.arg[0], with, n);
+    *rest = fold_intern(s, &r);
+    return true;
+}
+
+/* Some sum of x is a part of one of y: both without it are equal. */
+static bool cut_equal(summary *s, const premises *p, const sum *x, const sum *y, int cases)
+{
+    for (uint32_t i = 0; i < x->n; i++)
+        for (uint32_t k = 0; k < y->n; k++) {
+            const product *a = &x->at[i], *b = &y->at[k];
+            uint32_t fa = range_in(s, a), fb = range_in(s, b), rest;
+            if (fa == a->nfactors || fb == b->nfactors)
+                continue;
+            product others = without_factor(a, fa), same = without_factor(b, fb);
+            if (memcmp(&others, &same, sizeof same) != 0)
+                continue;
+            const atom part = *atom_get(s, a->factor[fa].atom), whole = *atom_get(s, b->factor[fb].atom);
+            if (!rest_of_range(s, p, &whole, &part, cases, &rest))
+                continue;
+            product *left = TP_NEWN(s->arena, product, x->n), *right = TP_NEWN(s->arena, product, y->n);
+            memcpy(left, x->at, x->n * sizeof *left);
+            memcpy(right, y->at, y->n * sizeof *right);
+            memmove(&left[i], &left[i + 1], (x->n - i - 1) * sizeof *left);
+            right[k] = same;
+            product_factor(s, &right[k], rest, 1);
+            return sums_equal(s, p, sum_from(s, left, x->n - 1), sum_from(s, right, y->n), cases);
+        }
+    return false;
+}
+
 static tp_expr first_guard(const sum *a)
 {
     for (uint32_t i = 0; i < a->n; i++)
@@ -267,6 +360,8 @@ static bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, in
         return true;
     const sum x = *sum_get(s, a), y = *sum_get(s, b);
     if (paired(s, p, &x, &y, cases))
+        return true;
+    if ((x.n > y.n && cut_equal(s, p, &x, &y, cases)) || (x.n < y.n && cut_equal(s, p, &y, &x, cases)))
         return true;
     tp_expr guard = first_guard(&x);
     if (!guard.id)
@@ -312,8 +407,8 @@ static tp_str sum_text(summary *s, term t, bool kernel)
 
 static _Noreturn void stop_at_difference(summary *s, const tp_operand *o, term kernel, term reference)
 {
-    s->out->detail =
-        tp_printf(s->arena, "%.*s; in the reference %.*s", TP_FMT(sum_text(s, kernel, true)), TP_FMT(sum_text(s, reference, false)));
+    s->out->detail = tp_printf(s->arena, "%.*s; in the reference %.*s", TP_FMT(sum_text(s, kernel, true)),
+                               TP_FMT(sum_text(s, reference, false)));
     summary_stop(s, tp_printf(s->arena, "output `%.*s` is not seen to be equal", TP_FMT(o->name)));
 }
 

@@ -135,6 +135,104 @@ static tp_expr under_guards(summary *s, tp_expr e, void *ctx)
     return tp_op2(s->p, n.op, a, b);
 }
 
+/* ---- one counter as two ---- */
+
+/* u // by is `high` and u % by is `low`. */
+typedef struct digits {
+    uint32_t sym; /* u */
+    int64_t by;
+    tp_expr high, low;
+} digits;
+
+static bool is_digit_of(const summary *s, tp_expr_node n, uint32_t sym, int64_t *by)
+{
+    const tp_expr_node *a = n.a.id ? tp_expr_get(s->p, n.a) : NULL;
+    return (n.op == TP_E_FLOORDIV || n.op == TP_E_MOD) && a->op == TP_E_SYM && (uint32_t)a->value == sym &&
+           tp_expr_is_const(s->p, n.b, by) && *by > 1;
+}
+
+/* Looks only: for the first u // c or u % c. */
+static tp_expr find_digit(summary *s, tp_expr e, void *ctx)
+{
+    digits *d = ctx;
+    const tp_expr_node n = *tp_expr_get(s->p, e);
+    int64_t by;
+    if (!e.id || n.op == TP_E_CONST || n.op == TP_E_SYM || d->by)
+        return e;
+    if (is_digit_of(s, n, d->sym, &by)) {
+        d->by = by;
+        return e;
+    }
+    find_digit(s, n.a, ctx);
+    find_digit(s, n.b, ctx);
+    find_digit(s, n.c, ctx);
+    return e;
+}
+
+static tp_expr put_digits(summary *s, tp_expr e, void *ctx)
+{
+    const digits *d = ctx;
+    tp_exprs *p = s->p;
+    const tp_expr_node n = *tp_expr_get(p, e);
+    int64_t by;
+    if (!e.id || n.op == TP_E_CONST)
+        return e;
+    if (n.op == TP_E_SYM)
+        return (uint32_t)n.value == d->sym
+                   ? tp_op2(p, TP_E_ADD, tp_op2(p, TP_E_MUL, tp_const(p, d->by), d->high), d->low)
+                   : e;
+    if (is_digit_of(s, n, d->sym, &by) && by == d->by)
+        return n.op == TP_E_MOD ? d->low : d->high;
+    tp_expr a = put_digits(s, n.a, ctx), b = put_digits(s, n.b, ctx), c = put_digits(s, n.c, ctx);
+    if (n.op == TP_E_READ)
+        return tp_read(p, (uint32_t)n.value, 3, (tp_expr[]){a, b, c});
+    if (n.op == TP_E_ITE)
+        return tp_ite(p, a, b, c);
+    return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
+}
+
+/* A counter whose quotient and remainder by a divisor of its extent are spoken
+ * of is two: every number below the extent is one pair of digits. */
+static bool split_counter(summary *s, atom *f, uint32_t k)
+{
+    static const premises nothing = {.n = 0};
+    digits d = {.sym = f->counter[k]};
+    product guards = product_of(1, 1);
+    sum_mapped(s, f->arg[0], find_digit, &d);
+    if (!d.by || f->counters == MAX_COUNTERS)
+        return false;
+    for (uint32_t i = 0; i < f->counters; i++)
+        if (tp_expr_mentions(s->p, f->extent[i], d.sym))
+            return false;
+    tp_expr by = tp_const(s->p, d.by), high = tp_expr_normal(s->p, tp_op2(s->p, TP_E_FLOORDIV, f->extent[k], by));
+    if (!summary_proves(s, &nothing, tp_op2(s->p, TP_E_EQ, tp_op2(s->p, TP_E_MUL, high, by), f->extent[k])))
+        return false;
+    d.high = summary_index(s, "h", high);
+    d.low = summary_index(s, "l", by);
+    for (uint32_t i = 0; i < f->nguards; i++)
+        if (!product_guard(s, &guards, put_digits(s, f->guard[i], &d)))
+            return false;
+    f->arg[0] = sum_mapped(s, f->arg[0], put_digits, &d);
+    f->nguards = guards.nguards;
+    memcpy(f->guard, guards.guard, sizeof f->guard);
+    memmove(&f->counter[k + 1], &f->counter[k], (f->counters - k) * sizeof *f->counter);
+    memmove(&f->extent[k + 1], &f->extent[k], (f->counters - k) * sizeof *f->extent);
+    f->counter[k] = (uint32_t)tp_expr_get(s->p, d.high)->value;
+    f->extent[k] = high;
+    f->counter[k + 1] = (uint32_t)tp_expr_get(s->p, d.low)->value;
+    f->extent[k + 1] = by;
+    f->counters++;
+    return true;
+}
+
+static void split_counters(summary *s, atom *f)
+{
+    for (uint32_t k = 0; k < f->counters;)
+        k += !split_counter(s, f, k);
+}
+
+/* ---- normal counters ---- */
+
 static bool merge_some(summary *s, atom *f)
 {
     for (uint32_t k = 0; k < f->counters; k++)
@@ -158,6 +256,12 @@ static void merge_counters(summary *s, atom *f)
         prune_guards(s, f);
         pruned = true;
     }
+}
+
+static void settle_counters(summary *s, atom *f)
+{
+    merge_counters(s, f);
+    split_counters(s, f);
 }
 
 /* The fold over one more counter, outside of a fold over the same operation. */
@@ -219,7 +323,7 @@ static uint32_t summed_product(summary *s, uint32_t sym, tp_expr extent, const p
     inner.nguards = 0;
     memset(inner.guard, 0, sizeof inner.guard);
     f.arg[0] = sum_intern(s, &inner, 1);
-    merge_counters(s, &f);
+    settle_counters(s, &f);
     product_factor(s, &outer, fold_intern(s, &f), 1);
     return sum_intern(s, &outer, 1);
 }
@@ -276,7 +380,7 @@ uint32_t fold_of_term(summary *s, const term_node *fold)
     f.nguards = guards.nguards;
     memcpy(f.guard, guards.guard, sizeof f.guard);
     f.arg[0] = sum_of_term(s, t);
-    merge_counters(s, &f);
+    settle_counters(s, &f);
     if (extreme && s->strict && !fold_never_empty(s, &f)) /* of nothing a reference has no value */
         summary_stop(s, TP_S("the maximum or minimum of a row may be of nothing"));
     product p = product_of(1, 1);
