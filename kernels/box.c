@@ -5,7 +5,7 @@
 #include "kernels/equiv.h"
 #include "kernels/internal.h"
 
-enum { BOX_ELEMENTS = 1 << 17, SMALL_BLOCK = 4, MAX_SHAPES = 1000000 };
+enum { BOX_ELEMENTS = 1 << 17, SMALL_BLOCK = 4, MAX_SHAPES = 200000 };
 
 static void box_values(const tp_kernel *k, const tp_size *s, const int64_t *env, tp_values *v)
 {
@@ -81,10 +81,12 @@ tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_e
     tp_box box = {.shapes = 0};
     tp_buf text = {.arena = c->arena};
     for (int pass = 0; pass < 2; pass++) /* choices first: blocks depend on them */
-        for (uint32_t i = 0; i < k->nsizes && n < OPEN; i++) {
+        for (uint32_t i = 0; i < k->nsizes; i++) {
             const tp_size *s = &k->sizes[i];
             if (s->kind != (pass ? TP_SIZE_RANGE : TP_SIZE_CHOICE))
                 continue;
+            if (n == OPEN)
+                return box;
             box_values(k, s, env, &v[n]);
             if (v[n].n == 0)
                 return box;
@@ -97,7 +99,8 @@ tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_e
         }
     corner at = {0};
     double total = 0;
-    for (uint32_t steps = 0; steps < MAX_SHAPES; steps++) {
+    bool whole = false;
+    for (uint32_t steps = 0; steps < MAX_SHAPES && !whole; steps++) {
         if (enter(k, open, n, v, at.at, env) && (at.elements = tp_elements_of(k, env)) > 0 &&
             at.elements <= BOX_ELEMENTS) {
             tp_push(c->arena, corners, at);
@@ -109,10 +112,9 @@ tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_e
                 break;
             at.at[d] = 0;
         }
-        if (d == UINT32_MAX)
-            break;
+        whole = d == UINT32_MAX;
     }
-    box.shapes = corners.len;
+    box.shapes = corners.len + !whole; /* there are more */
     box.text = tp_buf_view(&text);
     if (corners.len)
         qsort(corners.at, corners.len, sizeof *corners.at, by_size);

@@ -34,7 +34,8 @@ bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *gi
  * `most_effort` elements, but at least `least`, spread over all of them. */
 typedef struct tp_box {
     tp_cases cases;
-    uint64_t shapes; /* of the whole box, inside the domain and small enough; at most 10^6 */
+    uint64_t shapes; /* of the whole box, inside the domain and small enough; one more than were looked at when those
+                        are too many */
     tp_str text;     /* "M in {1, 127, 128}, N in {…}" */
 } tp_box;
 tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_effort);
@@ -205,7 +206,7 @@ typedef struct tp_result {
 } tp_result;
 
 /* Tolerance of rounding, relative to max(|want|, rms of the output): an
- * engineering threshold, not a proof. 256 roundoffs of float32 plus 4
+ * engineering threshold, not a proof. 1024 roundoffs of float32 plus 4
  * roundoffs of the coarsest float type of inputs, outputs and the reference:
  * what is coarser inside is the kernel's own doing. The spec's "tolerance"
  * where there is one. */
