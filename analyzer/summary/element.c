@@ -42,11 +42,21 @@ static tp_expr scalar(evaluation *v, tp_vid value)
 
 static term stored_element(evaluation *v, const stored *c, uint32_t operand, const tp_expr *at, bool expand);
 
+/* Contents of a window or of scratch, which along some dimensions are those of lane 0. */
+static term buffer_element(evaluation *v, term_kind kind, uint32_t operand, const tp_expr *at)
+{
+    const tp_operand *o = &v->s->k->operands[operand];
+    tp_expr lane[TP_MAX_RANK];
+    for (uint32_t d = 0; d < o->ref_rank; d++)
+        lane[d] = v->uniform[operand][d] ? tp_const(v->s->p, 0) : at[d];
+    return term_element(v->s, kind, operand, o->ref_rank, lane);
+}
+
 static term found_element(evaluation *v, uint32_t operand, const tp_expr *at)
 {
     const tp_operand *o = &v->s->k->operands[operand];
     if (o->role != TP_INPUT)
-        return term_element(v->s, T_BEFORE, operand, o->ref_rank, at);
+        return buffer_element(v, T_BEFORE, operand, at);
     tp_expr element[TP_MAX_RANK];
     uint32_t lane = 0;
     for (uint32_t d = 0; d < o->rank; d++) {
@@ -64,7 +74,7 @@ static term stored_element(evaluation *v, const stored *c, uint32_t operand, con
     const tp_operand *o = &v->s->k->operands[operand];
     tp_exprs *p = v->s->p;
     if (!expand && c == v->final[operand])
-        return term_element(v->s, T_AFTER, operand, o->ref_rank, at);
+        return buffer_element(v, T_AFTER, operand, at);
     tp_expr inside = c->path, lane[TP_MAX_RANK];
     uint32_t rank = 0;
     for (uint32_t d = 0; d < o->ref_rank; d++) {
@@ -709,6 +719,7 @@ evaluation *evaluate(summary *s, const tp_program *p, bool body)
     v->slots = TP_NEWN(s->arena, const stored *, values);
     v->refs = TP_NEWN(s->arena, const stored *, operands);
     v->final = TP_NEWN(s->arena, const stored *, operands);
+    v->uniform = TP_NEWN(s->arena, along_dims, operands);
     walk(v, &p->steps, tp_const(s->p, 1));
     v->final = v->refs;
     return v;

@@ -419,6 +419,7 @@ static void prove_all(void *arg)
     summary *s = w->s;
     const tp_kernel *k = s->k;
     evaluation *body = evaluate(s, k->body, true), *reference = evaluate(s, w->reference, false);
+    find_uniform(body);
     for (uint32_t i = 0; i < k->noutputs; i++) {
         uint32_t operand = k->ninputs + i;
         const tp_operand *o = &k->operands[operand];
@@ -453,6 +454,7 @@ summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_opti
     *own = *o;
     own->prover.no_solver = true; /* many small questions: what needs a solver is left open */
     *s = (summary){.arena = arena, .a = tp_analysis_begin(arena, k, own), .k = k, .p = k->exprs, .out = out};
+    s->positive = TP_NEWN(arena, bool, tp_noperands(k));
     *out = (tp_equality){.grade = TP_GRADE_CERT};
     return s;
 }

@@ -56,8 +56,7 @@ static void prune_guards(summary *s, atom *f)
 {
     for (uint32_t i = f->nguards; i-- > 0;) {
         premises p = guards_but(f, i);
-        bool reads = tp_expr_reads(s->p, f->guard[i]); /* contracts are for those who ask thoroughly */
-        if (!(reads ? summary_proves(s, &p, f->guard[i]) : summary_follows(s, &p, f->guard[i])))
+        if (!summary_proves(s, &p, f->guard[i]))
             continue;
         memmove(&f->guard[i], &f->guard[i + 1], (f->nguards - i - 1) * sizeof *f->guard);
         f->nguards--;
@@ -106,13 +105,18 @@ static bool merge_pair(summary *s, atom *f, uint32_t k, uint32_t t)
 }
 
 /* Where the guards say which argument is smaller, min and max are one of them;
- * where they say that an entry of a table is one of its own indices, it is that. */
+ * where they decide a condition, a choice is its arm; where they say that an
+ * entry of a table is one of its own indices, it is that. */
 static tp_expr under_guards(summary *s, tp_expr e, void *ctx)
 {
     const premises *p = ctx;
     const tp_expr_node n = *tp_expr_get(s->p, e);
     if (!e.id || n.op == TP_E_CONST || n.op == TP_E_SYM)
         return e;
+    if (n.op == TP_E_ITE) {
+        int known = summary_decides(s, condition_normal(s, n.a, false), ctx);
+        return known ? under_guards(s, known > 0 ? n.b : n.c, ctx) : e;
+    }
     if (n.op == TP_E_READ) {
         const tp_expr index[] = {n.a, n.b, n.c};
         for (int i = 0; i < 3 && index[i].id; i++) /* a counter rather than what is equal to it here */
@@ -123,7 +127,7 @@ static tp_expr under_guards(summary *s, tp_expr e, void *ctx)
     if (n.op == TP_E_NEG || n.op == TP_E_NOT)
         return tp_op1(s->p, n.op, under_guards(s, n.a, ctx));
     if (n.op < TP_E_ADD)
-        return e; /* choices and other entries of tables stay */
+        return e; /* other entries of tables stay */
     tp_expr a = under_guards(s, n.a, ctx), b = under_guards(s, n.b, ctx);
     if (n.op == TP_E_MIN || n.op == TP_E_MAX) {
         bool min = n.op == TP_E_MIN;

@@ -3,7 +3,7 @@
  * A buffer that is set in the first step of a run and combined with something
  * in every step is a fold over the axes of the run, by induction: the first
  * step (base) and any later one (step) are looked at once. */
-#include "analyzer/summary/internal.h"
+#include "analyzer/summary/sum.h"
 
 #include <math.h>
 
@@ -15,9 +15,8 @@ typedef struct form {
     bool overwritten; /* nothing of the step before is left */
     uint32_t first;   /* the run: this axis and the later ones */
     tp_prim fold;     /* SUM, PROD, MAX, MIN */
-    bool scaled;      /* a sum, times exp(its scale before - its scale after) in every step */
-    term scale;       /* `scaled`: what the step leaves in the other buffer */
-    term part;        /* what a step adds; `overwritten`: what it leaves */
+    term weight;      /* a sum, times weight before / weight after in every step; none: 1. As the step leaves it */
+    term part;        /* what a step adds, times the weight; `overwritten`: what it leaves */
     term start;       /* what the first step sets beside that; none: nothing */
     tp_expr lane[TP_MAX_RANK];
 } form;
@@ -80,13 +79,61 @@ static premises in_later_steps(grid *g, uint32_t first)
     return (premises){.at = {condition_normal(s, later, false)}, .n = 1};
 }
 
+/* ---- uniform buffers ---- */
+
+typedef struct lane_probe {
+    evaluation *v;
+    uint32_t operand;
+    tp_expr lane[TP_MAX_RANK];
+    term after;
+} lane_probe;
+
+static void probe_lane(void *arg)
+{
+    lane_probe *x = arg;
+    x->after = element_after(x->v, x->operand, x->lane);
+}
+
+/* By induction over the steps: what a step leaves at a lane does not speak of
+ * it, when what it finds is the same all along the dimension. */
+void find_uniform(evaluation *v)
+{
+    summary *s = v->s;
+    const tp_kernel *k = s->k;
+    tp_str reason = s->out->reason;
+    tp_loc loc = s->out->loc;
+    for (uint32_t o = k->ninputs + k->noutputs; o < tp_noperands(k); o++)
+        for (uint32_t d = 0; d < k->operands[o].ref_rank; d++)
+            v->uniform[o][d] = v->final[o] != NULL;
+    for (bool again = true; again;) {
+        again = false;
+        for (uint32_t o = k->ninputs + k->noutputs; o < tp_noperands(k); o++) {
+            lane_probe x = {.v = v, .operand = o};
+            for (uint32_t d = 0; d < k->operands[o].ref_rank; d++)
+                x.lane[d] = summary_index(s, "lane", k->operands[o].ref_shape[d]);
+            bool known = v->final[o] && tp_try(s->arena, probe_lane, &x) == TP_OK;
+            for (uint32_t d = 0; d < k->operands[o].ref_rank; d++) {
+                uint32_t sym = (uint32_t)tp_expr_get(s->p, x.lane[d])->value;
+                if (!v->uniform[o][d] || (known && !term_speaks_of(s, x.after, sym)))
+                    continue;
+                v->uniform[o][d] = false;
+                again = true;
+            }
+        }
+        v->elements = (tp_map){0}; /* they were made under other assumptions */
+    }
+    s->out->reason = reason; /* what could not be looked at here need not matter */
+    s->out->loc = loc;
+    s->node = NULL;
+    s->syntax = NULL;
+}
+
 /* ---- recognising a fold ---- */
 
 typedef struct match {
     bool ok;
-    term part, scale; /* scale: with which it is scaled, as the step leaves it; none: not scaled */
-    term spelled;     /* the scale, as the body computes it */
-    uint32_t scaled_by;
+    term part, factor;   /* contents before * factor + part; no factor: 1 */
+    const premises *met; /* what holds where the factor is met */
 } match;
 
 static bool is_before(grid *g, term t, uint32_t operand)
@@ -103,31 +150,24 @@ static bool has_before(grid *g, term t, uint32_t operand)
     return term_mentions(g->v->s, t, T_BEFORE, operand);
 }
 
-/* exp(m before - m after), for another buffer m, under these premises. */
-static bool is_decay(grid *g, term t, const premises *p, match *m)
+static term of_two(grid *g, tp_prim prim, term a, term b)
 {
-    summary *s = g->v->s;
-    const term_node e = *term_get(s, t);
-    if (e.kind != T_APPLY || e.prim != TP_P_EXP)
-        return false;
-    const term_node d = *term_get(s, e.arg[0]);
-    if (d.kind != T_APPLY || d.prim != TP_P_SUB)
-        return false;
-    const term_node before = *term_get(s, d.arg[0]);
-    if (before.kind != T_BEFORE)
-        return false;
-    term after = term_element(s, T_AFTER, before.operand, before.rank, before.at);
-    term spelled =
-        term_decided(s, element_after(g->v, before.operand, before.at), summary_decides, (void *)(uintptr_t)p);
-    if (d.arg[1].id != after.id && d.arg[1].id != spelled.id)
-        return false;
-    m->scale = after;
-    m->spelled = spelled;
-    m->scaled_by = before.operand;
-    return true;
+    return term_apply(g->v->s, prim, a, b, (term){0}, 0);
 }
 
-/* t = (contents before) + part, or (contents before) * decay + part. */
+static term exp_of(grid *g, term t)
+{
+    return term_apply(g->v->s, TP_P_EXP, t, (term){0}, (term){0}, 0);
+}
+
+static bool is_0(const summary *s, term t)
+{
+    const term_node *n = term_get(s, t);
+    int64_t v;
+    return n->kind == T_INTEGER && tp_expr_is_const(s->p, n->e, &v) && v == 0;
+}
+
+/* t = (contents before) * factor + part. */
 static match match_sum(grid *g, term t, uint32_t operand, const premises *p)
 {
     summary *s = g->v->s;
@@ -136,36 +176,38 @@ static match match_sum(grid *g, term t, uint32_t operand, const premises *p)
     if (is_before(g, t, operand))
         return (match){.ok = true, .part = term_real(s, 0)};
     if (n.kind == T_SELECT) {
-        premises yes = premises_with(s, p, n.e), no = premises_with(s, p, condition_normal(s, n.e, true));
-        m = match_sum(g, n.arg[0], operand, &yes);
-        other = match_sum(g, n.arg[1], operand, &no);
+        premises *yes = TP_NEW(s->arena, premises), *no = TP_NEW(s->arena, premises);
+        *yes = premises_with(s, p, n.e);
+        *no = premises_with(s, p, condition_normal(s, n.e, true));
+        m = match_sum(g, n.arg[0], operand, yes);
+        other = match_sum(g, n.arg[1], operand, no);
         bool still[2] = {is_before(g, n.arg[0], operand), is_before(g, n.arg[1], operand)};
-        if (!m.ok || !other.ok || (m.scale.id != other.scale.id && !still[0] && !still[1]))
+        if (!m.ok || !other.ok || (m.factor.id != other.factor.id && !still[0] && !still[1]))
             return (match){.ok = false};
         m.part = term_select(s, n.e, m.part, other.part);
-        if (!m.scale.id) {
-            m.scale = other.scale;
-            m.spelled = other.spelled;
-            m.scaled_by = other.scaled_by;
+        if (!m.factor.id) {
+            m.factor = other.factor;
+            m.met = other.met;
         }
         return m;
     }
     if (n.kind != T_APPLY)
         return m;
     bool in_a = n.arg[0].id && has_before(g, n.arg[0], operand), in_b = n.arg[1].id && has_before(g, n.arg[1], operand);
-    if ((n.prim == TP_P_ADD || n.prim == TP_P_SUB) && in_a != in_b) {
-        if (in_b && n.prim == TP_P_SUB)
-            return m;
-        m = match_sum(g, n.arg[in_b], operand, p);
-        if (m.ok && in_a)
-            m.part = term_apply(s, n.prim, m.part, n.arg[1], (term){0}, 0);
-        else if (m.ok)
-            m.part = term_apply(s, TP_P_ADD, n.arg[0], m.part, (term){0}, 0);
+    if (in_a == in_b || (in_b && (n.prim == TP_P_SUB || n.prim == TP_P_DIV)))
         return m;
-    }
-    if (n.prim == TP_P_MUL && in_a != in_b && is_before(g, n.arg[in_b], operand) && is_decay(g, n.arg[!in_b], p, &m)) {
-        m.ok = true;
-        m.part = term_real(s, 0);
+    if (n.prim != TP_P_ADD && n.prim != TP_P_SUB && n.prim != TP_P_MUL && n.prim != TP_P_DIV)
+        return m;
+    term rest = n.arg[!in_b];
+    m = match_sum(g, n.arg[in_b], operand, p);
+    if (!m.ok)
+        return m;
+    if (n.prim == TP_P_ADD || n.prim == TP_P_SUB) {
+        m.part = in_a ? of_two(g, n.prim, m.part, rest) : of_two(g, TP_P_ADD, rest, m.part);
+    } else {
+        m.met = p;
+        m.factor = of_two(g, n.prim, m.factor.id ? m.factor : term_real(s, 1), rest);
+        m.part = is_0(s, m.part) ? m.part : of_two(g, n.prim, m.part, rest);
     }
     return m;
 }
@@ -206,8 +248,6 @@ static term folded(grid *g, const form *f, const tp_expr *lane, uint32_t rank, t
     uint32_t last = s->k->naxes - 1;
     tp_expr counter[MAX_AXES], extent[MAX_AXES];
     term part = f->part;
-    if (f->scaled)
-        part = term_apply(s, TP_P_MUL, part, term_apply(s, TP_P_EXP, f->scale, (term){0}, (term){0}, 0), (term){0}, 0);
     for (uint32_t a = f->first; a <= last; a++) {
         extent[a] = all ? s->k->axes[a].steps : steps;
         counter[a] = summary_index(s, tp_cstr(s->arena, s->k->axes[a].name), extent[a]);
@@ -257,15 +297,13 @@ static term contents(summary *s, const term_node *n, void *ctx)
             steps =
                 n->kind == T_BEFORE ? axis_of(g, last) : tp_op2(s->p, TP_E_ADD, axis_of(g, last), tp_const(s->p, 1));
         t = folded(g, f, n->at, n->rank, steps, all);
-        if (f->scaled) { /* by what the step leaves, at these lanes */
+        if (f->weight.id) { /* as the step leaves it, at these lanes */
             replacing with = no_symbols(g);
             for (uint32_t d = 0; d < n->rank; d++)
                 replace_symbol(g, &with, f->lane[d], n->at[d]);
             if (n->kind == T_BEFORE)
                 summary_stop(s, tp_printf(s->arena, "`%.*s` is read before it is scaled", TP_FMT(name)));
-            term scale = substituted(g, f->scale, &with);
-            term minus = term_apply(s, TP_P_NEG, scale, (term){0}, (term){0}, 0);
-            t = term_apply(s, TP_P_MUL, term_apply(s, TP_P_EXP, minus, (term){0}, (term){0}, 0), t, (term){0}, 0);
+            t = of_two(g, TP_P_DIV, t, substituted(g, f->weight, &with));
         }
     }
     tp_map_set(s->arena, &g->placed, text, t.id);
@@ -290,6 +328,104 @@ static _Noreturn void no_fold(grid *g, uint32_t operand)
                            TP_FMT(s->k->operands[operand].name)));
 }
 
+/* ---- sums that every step scales ---- */
+
+/* Elements of other buffers, as the step finds them. */
+typedef struct befores {
+    term at[8];
+    uint32_t n;
+    bool too_many;
+} befores;
+
+static term collect(summary *s, const term_node *n, void *ctx)
+{
+    befores *b = ctx;
+    if (n->kind != T_BEFORE)
+        return (term){0};
+    term t = term_element(s, T_BEFORE, n->operand, n->rank, n->at);
+    for (uint32_t i = 0; i < b->n; i++)
+        if (b->at[i].id == t.id)
+            return t;
+    if (b->n < sizeof b->at / sizeof *b->at)
+        b->at[b->n++] = t;
+    else
+        b->too_many = true;
+    return t;
+}
+
+/* t * by, where t divides by it if it can be seen. */
+static term absorbed(grid *g, term t, term by)
+{
+    summary *s = g->v->s;
+    const term_node n = *term_get(s, t);
+    if (n.kind == T_APPLY && n.prim == TP_P_DIV && n.arg[1].id == by.id)
+        return n.arg[0];
+    if (n.kind == T_SELECT)
+        return term_select(s, n.e, absorbed(g, n.arg[0], by), absorbed(g, n.arg[1], by));
+    for (int i = 0; n.kind == T_APPLY && n.prim == TP_P_MUL && i < 2; i++) {
+        term without = absorbed(g, n.arg[i], by);
+        const term_node w = *term_get(s, without);
+        if (!(w.kind == T_APPLY && w.prim == TP_P_MUL && (w.arg[0].id == by.id || w.arg[1].id == by.id)))
+            return of_two(g, TP_P_MUL, without, n.arg[!i]);
+    }
+    if (n.kind == T_APPLY && (n.prim == TP_P_ADD || n.prim == TP_P_SUB))
+        return of_two(g, n.prim, absorbed(g, n.arg[0], by), absorbed(g, n.arg[1], by));
+    return is_0(s, t) ? t : of_two(g, TP_P_MUL, t, by);
+}
+
+/* x == 0, for an x that is above 0: false. */
+static term without_zero_test(grid *g, term t, term x)
+{
+    summary *s = g->v->s;
+    return term_exchange(s, t, of_two(g, TP_P_EQ, x, term_real(s, 0)), term_integer(s, tp_const(s->p, 0)));
+}
+
+/* A weight w of other buffers, so that the factor is w before / w after: the
+ * product of exp(m) of the running maxima and of the running sums in it. In
+ * *m the part is multiplied with it; in *base tests of sums for 0 are gone. */
+static bool find_weight(grid *g, form *f, match *m, term *base)
+{
+    summary *s = g->v->s;
+    befores found = {.n = 0};
+    term before = term_real(s, 1), after = before, spellings[8], lefts[8];
+    term_replace(s, m->factor, collect, &found);
+    if (!found.n || found.too_many)
+        return false;
+    for (uint32_t i = 0; i < found.n; i++) {
+        const term_node b = *term_get(s, found.at[i]);
+        form *by = form_of(g, b.operand);
+        if (by->overwritten || by->first != f->first || (by->fold != TP_P_MAX && by->fold != TP_P_SUM))
+            return false;
+        term left = term_element(s, T_AFTER, b.operand, b.rank, b.at), spelled = element_after(g->v, b.operand, b.at),
+             in_step = term_decided(s, spelled, summary_decides, (void *)(uintptr_t)m->met);
+        for (uint32_t k = 0; k < i; k++)
+            in_step = term_exchange(s, in_step, spellings[k], lefts[k]);
+        spellings[i] = in_step;
+        lefts[i] = left;
+        m->factor = term_exchange(s, m->factor, in_step, left); /* so that they are seen to be the same */
+        m->part = term_exchange(s, m->part, in_step, left);
+        if (by->fold == TP_P_MAX) {
+            before = of_two(g, TP_P_MUL, before, exp_of(g, found.at[i]));
+            after = of_two(g, TP_P_MUL, after, exp_of(g, left));
+            m->part = is_0(s, m->part) ? m->part : of_two(g, TP_P_MUL, m->part, exp_of(g, left));
+            continue;
+        }
+        s->strict = true;
+        bool positive = sum_is_positive(s, sum_of_term(s, placed(g, left)));
+        s->strict = false;
+        if (!positive)
+            return false;
+        s->positive[b.operand] = true;
+        m->factor = without_zero_test(g, m->factor, left);
+        m->part = absorbed(g, without_zero_test(g, m->part, left), left);
+        *base = without_zero_test(g, *base, in_first_step(g, spelled, f->first));
+        before = of_two(g, TP_P_MUL, before, found.at[i]);
+        after = of_two(g, TP_P_MUL, after, left);
+    }
+    f->weight = placed(g, after);
+    return sum_of_term(s, of_two(g, TP_P_MUL, m->factor, after)) == sum_of_term(s, before);
+}
+
 /* Base and step of the induction. */
 static void recognise(grid *g, uint32_t operand)
 {
@@ -302,7 +438,7 @@ static void recognise(grid *g, uint32_t operand)
     form *f = &g->forms[operand];
     int64_t one;
     for (uint32_t d = 0; d < o->ref_rank; d++)
-        f->lane[d] = tp_expr_is_const(s->p, o->ref_shape[d], &one) && one == 1
+        f->lane[d] = (tp_expr_is_const(s->p, o->ref_shape[d], &one) && one == 1) || g->v->uniform[operand][d]
                          ? tp_const(s->p, 0)
                          : summary_index(s, "lane", o->ref_shape[d]);
     term update = term_decided(s, element_after(g->v, operand, f->lane), summary_decides, (void *)(uintptr_t)&nothing);
@@ -329,23 +465,16 @@ static void recognise(grid *g, uint32_t operand)
         m = match_extreme(g, step, operand, EXTREMES[i].step, units[i]);
         f->fold = EXTREMES[i].fold;
     }
-    if (!m.ok || has_before(g, m.part, operand))
+    if (!m.ok || has_before(g, m.part, operand) || (m.factor.id && !find_weight(g, f, &m, &base)))
         no_fold(g, operand);
-    f->scaled = m.scale.id != 0;
-    if (f->scaled) /* so that the two are seen to be the same */
-        m.part = term_exchange(s, m.part, m.spelled, m.scale);
     f->part = placed(g, m.part);
-    if (f->scaled) {
-        form *by = form_of(g, m.scaled_by);
-        if (by->overwritten || by->fold != TP_P_MAX || by->first != f->first)
-            no_fold(g, operand);
-        f->scale = placed(g, m.scale);
-    }
     term first = in_first_step(g, f->part, f->first);
+    if (f->weight.id)
+        first = of_two(g, TP_P_DIV, first, in_first_step(g, f->weight, f->first));
     base = in_first_step(g, placed(g, base), f->first);
     if (terms_equal(s, &nothing, base, first, false))
         return;
-    if (f->fold != TP_P_SUM || f->scaled)
+    if (f->fold != TP_P_SUM || f->weight.id)
         summary_stop(s,
                      tp_printf(s->arena,
                                "the first step of a run does not set `%.*s` to what a later one would make of nothing",

@@ -56,6 +56,7 @@ typedef struct summary {
     uint32_t steps, work; /* terms made, sums looked through so far; bounded: what is shared is met again and again */
     tp_map asked;         /* questions to the prover: 1 no, 2 yes */
     uint32_t questions;
+    bool *positive;      /* by operand: what a step leaves there is above 0 */
     bool strict;         /* what may be undefined must not vanish: of the kernel, not of the reference */
     const tp_node *node; /* where we are, for messages */
     const tp_syntax *syntax;
@@ -87,6 +88,8 @@ bool term_may_be_mask(const term_node *n);
 bool term_mentions(summary *s, term t, term_kind kind, uint32_t operand);
 /* Conditions that are decided by `decide` (1, -1, 0: not) put in. */
 term term_decided(summary *s, term t, int (*decide)(summary *s, tp_expr condition, void *ctx), void *ctx);
+/* Is the symbol in it? */
+bool term_speaks_of(summary *s, term t, uint32_t sym);
 /* Replace the elements of one operand: by(lane indices). */
 typedef term (*term_replacer)(summary *s, const term_node *n, void *ctx);
 term term_replace(summary *s, term t, term_replacer by, void *ctx);
@@ -131,6 +134,8 @@ typedef struct stored {
     const struct stored *older; /* NULL: as the step found it */
 } stored;
 
+typedef bool along_dims[TP_MAX_RANK];
+
 typedef struct evaluation {
     summary *s;
     const tp_program *p;
@@ -141,12 +146,15 @@ typedef struct evaluation {
     const stored **refs, **slots;  /* now: per operand; per value of the program */
     const stored **final;          /* per operand: after the step */
     tp_map elements;               /* by value and indices */
+    along_dims *uniform;           /* per operand: scratch that is the same all along it */
 } evaluation;
 
 /* Walk the program: who computes what, and what memory holds after it. */
 evaluation *evaluate(summary *s, const tp_program *p, bool body);
 /* Element `at` of a value. */
 term element_of(evaluation *v, tp_vid value, const tp_expr *at);
+/* Find the dimensions along which scratch holds the same everywhere. */
+void find_uniform(evaluation *v);
 /* Lane `at` of an operand after the step. */
 term element_after(evaluation *v, uint32_t operand, const tp_expr *at);
 

@@ -295,7 +295,7 @@ bool atom_is_condition(const atom *a)
 bool atom_never_0(summary *s, const atom *a)
 {
     static const premises nothing = {.n = 0};
-    return a->kind == ATOM_REAL ||
+    return a->kind == ATOM_REAL || (a->kind == ATOM_ELEMENT && a->number == T_AFTER && s->positive[a->operand]) ||
            (a->kind == ATOM_INDEX && summary_follows(s, &nothing, tp_op2(s->p, TP_E_GE, a->e, tp_const(s->p, 1))));
 }
 

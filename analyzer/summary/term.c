@@ -525,6 +525,25 @@ bool term_mentions(summary *s, term t, term_kind kind, uint32_t operand)
     return find(s, t, kind, operand, TP_NEWN(s->arena, bool, t.id + 1));
 }
 
+static bool speaks(summary *s, term t, uint32_t sym, bool *seen)
+{
+    if (!t.id || seen[t.id - 1])
+        return false;
+    seen[t.id - 1] = true;
+    const term_node n = *term_get(s, t);
+    bool yes = n.e.id && tp_expr_mentions(s->p, n.e, sym);
+    for (uint32_t d = 0; d < n.rank && !yes; d++)
+        yes = tp_expr_mentions(s->p, n.at[d], sym);
+    for (int i = 0; i < 3 && !yes; i++)
+        yes = speaks(s, n.arg[i], sym, seen);
+    return yes;
+}
+
+bool term_speaks_of(summary *s, term t, uint32_t sym)
+{
+    return speaks(s, t, sym, TP_NEWN(s->arena, bool, t.id + 1));
+}
+
 /* ---- words ---- */
 
 void term_print(summary *s, tp_buf *b, term t)

@@ -240,6 +240,7 @@ static void summarise(void *arg)
 {
     job *j = arg;
     evaluation *v = evaluate(j->s, j->k->body, true);
+    find_uniform(v);
     for (uint32_t i = 0; i < j->k->noutputs; i++)
         if (!j->k->operands[j->k->ninputs + i].discard)
             one_output(j, v, j->k->ninputs + i);
