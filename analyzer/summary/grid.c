@@ -373,6 +373,23 @@ static term absorbed(grid *g, term t, term by)
     return is_0(s, t) ? t : of_two(g, TP_P_MUL, t, by);
 }
 
+/* Is what every step leaves in the buffer above 0, at all lanes? */
+static bool is_positive(grid *g, uint32_t operand)
+{
+    summary *s = g->v->s;
+    const tp_operand *o = &s->k->operands[operand];
+    tp_expr lane[TP_MAX_RANK];
+    for (uint32_t d = 0; d < o->ref_rank && !s->positive[operand]; d++)
+        lane[d] = g->v->uniform[operand][d] ? tp_const(s->p, 0) : summary_index(s, "lane", o->ref_shape[d]);
+    if (!s->positive[operand]) {
+        s->strict = true;
+        term any = term_element(s, T_AFTER, operand, o->ref_rank, lane);
+        s->positive[operand] = sum_is_positive(s, sum_of_term(s, placed(g, any)));
+        s->strict = false;
+    }
+    return s->positive[operand];
+}
+
 /* x == 0, for an x that is above 0: false. */
 static term without_zero_test(grid *g, term t, term x)
 {
@@ -410,12 +427,8 @@ static bool find_weight(grid *g, form *f, match *m, term *base)
             m->part = is_0(s, m->part) ? m->part : of_two(g, TP_P_MUL, m->part, exp_of(g, left));
             continue;
         }
-        s->strict = true;
-        bool positive = sum_is_positive(s, sum_of_term(s, placed(g, left)));
-        s->strict = false;
-        if (!positive)
+        if (!is_positive(g, b.operand))
             return false;
-        s->positive[b.operand] = true;
         m->factor = without_zero_test(g, m->factor, left);
         m->part = absorbed(g, without_zero_test(g, m->part, left), left);
         *base = without_zero_test(g, *base, in_first_step(g, spelled, f->first));
@@ -489,8 +502,11 @@ static form *form_of(grid *g, uint32_t operand)
         summary_stop(g->v->s, tp_printf(g->v->s->arena, "`%.*s` depends on itself through another buffer",
                                         TP_FMT(g->v->s->k->operands[operand].name)));
     if (!f->ready) {
+        bool last = g->last; /* a law of every step, not of the last one */
         f->busy = true;
+        g->last = false;
         recognise(g, operand);
+        g->last = last;
         f->busy = false;
         f->ready = true;
     }
