@@ -473,7 +473,7 @@ static void recognise(grid *g, uint32_t operand)
     match m = match_sum(g, step, operand, &later);
     f->fold = TP_P_SUM;
     const term_node set = *term_get(s, base);
-    double units[] = {!set.infinite && term_may_be_mask(&set) ? set.mask : -(double)INFINITY, INFINITY};
+    double units[] = {!set.infinite && term_may_be_mask(&set) ? set.mask : -(double)INFINITY, (double)INFINITY};
     for (int i = 0; i < 2 && !m.ok; i++) {
         m = match_extreme(g, step, operand, EXTREMES[i].step, units[i]);
         f->fold = EXTREMES[i].fold;

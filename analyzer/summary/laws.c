@@ -279,7 +279,7 @@ static uint32_t convert(summary *s, term t)
             return meant(s, n.real);
         if (isnan(n.real) || s->strict)
             summary_stop(s, TP_S("it computes with infinity"));
-        return sum_add(s, sum_constant(s, 0), sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = INFINITY}, 1),
+        return sum_add(s, sum_constant(s, 0), sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = (double)INFINITY}, 1),
                        n.real < 0 ? -1 : 1);
     case T_READ:
     case T_BEFORE:
