@@ -61,6 +61,8 @@ typedef struct summary {
     const tp_node *node; /* where we are, for messages */
     const tp_syntax *syntax;
     TP_VEC(narrow) narrow; /* not looked at yet */
+    TP_VEC(double) bounds; /* of index expressions */
+    tp_map bound_of;       /* by expression: its number there + 1 */
     struct sums *sums;     /* sum.c */
 } summary;
 

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { MAX_BITS = 62 };
+enum { MAX_BITS = 62, MAX_BOUNDS = 200 };
 
 static bool at_most(summary *s, tp_expr e, int64_t bound, bool kept)
 {
@@ -17,8 +17,7 @@ static bool at_most(summary *s, tp_expr e, int64_t bound, bool kept)
     return tp_claim_follows(s->a, &c);
 }
 
-/* The least bound of an index expression that is seen; infinity: none is. */
-static double upper(summary *s, tp_expr e)
+static double least_bound(summary *s, tp_expr e)
 {
     int64_t constant, lo = -1, hi = 1;
     if (tp_expr_is_const(s->p, e, &constant))
@@ -37,6 +36,21 @@ static double upper(summary *s, tp_expr e)
             lo = middle;
     }
     return at_most(s, e, hi, true) ? (double)hi : HUGE_VAL;
+}
+
+/* The least bound of an index expression that is seen; infinity: none is. */
+static double upper(summary *s, tp_expr e)
+{
+    tp_str key = tp_printf(s->arena, "%u", e.id);
+    uint32_t known = tp_map_get(&s->bound_of, key);
+    if (!known) {
+        if (s->bounds.len == MAX_BOUNDS)
+            summary_stop(s, TP_S("too many integers have to be bounded"));
+        tp_push(s->arena, s->bounds, least_bound(s, e));
+        known = s->bounds.len;
+        tp_map_set(s->arena, &s->bound_of, key, known);
+    }
+    return s->bounds.at[known - 1];
 }
 
 typedef struct range {
