@@ -130,10 +130,18 @@ void find_uniform(evaluation *v)
 
 /* ---- recognising a fold ---- */
 
+enum { MAX_PLACES = 6 };
+
+/* What holds at some places of a term. */
+typedef struct places {
+    const premises *at[MAX_PLACES];
+    uint32_t n;
+} places;
+
 typedef struct match {
     bool ok;
-    term part, factor;   /* contents before * factor + part; no factor: 1 */
-    const premises *met; /* what holds where the factor is met */
+    term part, factor; /* contents before * factor + part; no factor: 1 */
+    places met, still; /* where they are multiplied by the factor, and where they are not */
 } match;
 
 static bool is_before(grid *g, term t, uint32_t operand)
@@ -167,6 +175,15 @@ static bool is_0(const summary *s, term t)
     return n->kind == T_INTEGER && tp_expr_is_const(s->p, n->e, &v) && v == 0;
 }
 
+static bool places_join(places *to, const places *from)
+{
+    if (to->n + from->n > MAX_PLACES)
+        return false;
+    for (uint32_t i = 0; i < from->n; i++)
+        to->at[to->n++] = from->at[i];
+    return true;
+}
+
 /* t = (contents before) * factor + part. */
 static match match_sum(grid *g, term t, uint32_t operand, const premises *p)
 {
@@ -174,21 +191,19 @@ static match match_sum(grid *g, term t, uint32_t operand, const premises *p)
     const term_node n = *term_get(s, t);
     match m = {.ok = false}, other;
     if (is_before(g, t, operand))
-        return (match){.ok = true, .part = term_real(s, 0)};
+        return (match){.ok = true, .part = term_real(s, 0), .still = {{p}, 1}};
     if (n.kind == T_SELECT) {
         premises *yes = TP_NEW(s->arena, premises), *no = TP_NEW(s->arena, premises);
         *yes = premises_with(s, p, n.e);
         *no = premises_with(s, p, condition_normal(s, n.e, true));
         m = match_sum(g, n.arg[0], operand, yes);
         other = match_sum(g, n.arg[1], operand, no);
-        bool still[2] = {is_before(g, n.arg[0], operand), is_before(g, n.arg[1], operand)};
-        if (!m.ok || !other.ok || (m.factor.id != other.factor.id && !still[0] && !still[1]))
+        if (!m.ok || !other.ok || (m.factor.id && other.factor.id && m.factor.id != other.factor.id) ||
+            !places_join(&m.met, &other.met) || !places_join(&m.still, &other.still))
             return (match){.ok = false};
         m.part = term_select(s, n.e, m.part, other.part);
-        if (!m.factor.id) {
+        if (!m.factor.id)
             m.factor = other.factor;
-            m.met = other.met;
-        }
         return m;
     }
     if (n.kind != T_APPLY)
@@ -205,7 +220,10 @@ static match match_sum(grid *g, term t, uint32_t operand, const premises *p)
     if (n.prim == TP_P_ADD || n.prim == TP_P_SUB) {
         m.part = in_a ? of_two(g, n.prim, m.part, rest) : of_two(g, TP_P_ADD, rest, m.part);
     } else {
-        m.met = p;
+        if (m.factor.id && m.still.n) /* by one thing here, by another there */
+            return (match){.ok = false};
+        m.met = (places){{p}, 1};
+        m.still.n = 0;
         m.factor = of_two(g, n.prim, m.factor.id ? m.factor : term_real(s, 1), rest);
         m.part = is_0(s, m.part) ? m.part : of_two(g, n.prim, m.part, rest);
     }
@@ -397,6 +415,28 @@ static term without_zero_test(grid *g, term t, term x)
     return term_exchange(s, t, of_two(g, TP_P_EQ, x, term_real(s, 0)), term_integer(s, tp_const(s->p, 0)));
 }
 
+static bool is_impossible(summary *s, const premises *p)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (tp_same(condition_normal(s, p->at[i], true), p->at[k]))
+                return true;
+    return false;
+}
+
+/* What the step leaves there is `after`, at all of these places. */
+static bool leaves(grid *g, const places *p, term before, term after)
+{
+    summary *s = g->v->s;
+    const term_node b = *term_get(s, before);
+    term spelled = element_after(g->v, b.operand, b.at);
+    for (uint32_t i = 0; i < p->n; i++)
+        if (!is_impossible(s, p->at[i]) &&
+            term_decided(s, spelled, summary_decides, (void *)(uintptr_t)p->at[i]).id != after.id)
+            return false;
+    return true;
+}
+
 /* A weight w of other buffers, so that the factor is w before / w after: the
  * product of exp(m) of the running maxima and of the running sums in it. In
  * *m the part is multiplied with it; in *base tests of sums for 0 are gone. */
@@ -414,7 +454,10 @@ static bool find_weight(grid *g, form *f, match *m, term *base)
         if (by->overwritten || by->first != f->first || (by->fold != TP_P_MAX && by->fold != TP_P_SUM))
             return false;
         term left = term_element(s, T_AFTER, b.operand, b.rank, b.at), spelled = element_after(g->v, b.operand, b.at),
-             in_step = term_decided(s, spelled, summary_decides, (void *)(uintptr_t)m->met);
+             in_step = term_decided(s, spelled, summary_decides, (void *)(uintptr_t)m->met.at[0]);
+        /* the weight is what it was where the sum is, and else the same everywhere */
+        if (!leaves(g, &m->still, found.at[i], found.at[i]) || !leaves(g, &m->met, found.at[i], in_step))
+            return false;
         for (uint32_t k = 0; k < i; k++)
             in_step = term_exchange(s, in_step, spellings[k], lefts[k]);
         spellings[i] = in_step;
