@@ -22,7 +22,7 @@ double tp_tolerance(const tp_kernel *k)
             u = fmax(u, tp_dtype_roundoff(k->operands[i].dtype));
     if (k->reference.program)
         tp_region_any(&k->reference.program->steps, coarser, &u);
-    return u == 0 ? 0 : u == 0x1p-53 ? 1024 * u : 1024 * 0x1p-24 + 4 * u;
+    return u == 0 ? 0 : u == 0x1p-53 ? 1024 * u : 1024 * 0x1p-24 + 8 * u;
 }
 
 /* Does o's window at these coordinates hold the element? */

@@ -156,6 +156,13 @@ static uint32_t square_root(summary *s, uint32_t x)
     return rest == 1 ? outside : sum_multiply(s, outside, opaque(s, TP_P_SQRT, 0, &inside, 1));
 }
 
+static bool surely_differ(summary *s, uint32_t x, uint32_t y)
+{
+    uint32_t above = sum_add(s, x, y, -1), below = sum_add(s, y, x, -1);
+    return (sum_is_positive(s, above) || sum_is_positive(s, below)) &&
+           (!s->strict || (sum_is_defined(s, x) && sum_is_defined(s, y)));
+}
+
 /* x^y for y a whole or half of a small constant. */
 static uint32_t any_power(summary *s, uint32_t x, uint32_t y)
 {
@@ -196,6 +203,11 @@ static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uin
     }
     case TP_P_INTEGER_POW: return power(s, x, exponent);
     case TP_P_SQUARE: return sum_multiply(s, x, x);
+    case TP_P_EQ:
+    case TP_P_NE:
+        if (surely_differ(s, x, arg[1]))
+            return sum_constant(s, prim == TP_P_NE);
+        return opaque(s, prim, exponent, arg, nargs);
     default: return opaque(s, prim, exponent, arg, nargs);
     }
 }
