@@ -19,6 +19,8 @@ enum { P = TP_FIELD_P, Q = TP_FIELD_Q, WINDOW = 10, WINDOWS = 3 };
  * exp of minus this as infinite. */
 static const double FAR = 1000;
 
+enum { STRIP = 64 };
+
 typedef struct field {
     tp_domain base;
     tp_arena *arena;
@@ -27,7 +29,9 @@ typedef struct field {
     uint32_t powers[WINDOWS][1 << WINDOW]; /* omega^(i 2^(10 w)) */
     uint64_t ln2, log2e;                   /* residues of those two constants */
     uint64_t inverse_of, inverse;          /* the last one computed */
-    void *room;                            /* of dot */
+    uint64_t ahead_of[STRIP], inverses[STRIP];
+    uint32_t ahead, nahead; /* of those, the next to be asked for, and how many there are */
+    void *room;             /* of dot */
     size_t room_size;
 } field;
 
@@ -112,10 +116,37 @@ static inline uint64_t multiply(uint64_t x, uint64_t y)
     return word(fold(q_of(x) * q_of(y), 29, Q - (1 << 29)), fold(p_of(x) * p_of(y), 30, P - (1 << 30)));
 }
 
+static bool has_inverse(const field *f, uint64_t x)
+{
+    return (q_of(x) != 0 || f->options.polynomial) && p_of(x) != 0;
+}
+
+/* Inverses that will be asked for in this order, by one power for all of them
+ * (Montgomery 1987): what is 0 is left out. */
+static void invert_ahead(field *f, const uint64_t *x, uint32_t n)
+{
+    uint64_t product = word(1, 1), before[STRIP];
+    f->ahead = f->nahead = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!has_inverse(f, x[i]))
+            continue;
+        before[f->nahead] = product;
+        f->ahead_of[f->nahead++] = x[i];
+        product = multiply(product, x[i]);
+    }
+    product = word(power(q_of(product), Q - 2, Q), power(p_of(product), P - 2, P));
+    for (uint32_t i = f->nahead; i-- > 0;) {
+        f->inverses[i] = multiply(product, before[i]);
+        product = multiply(product, f->ahead_of[i]);
+    }
+}
+
 static uint64_t invert(field *f, uint64_t x)
 {
-    if ((q_of(x) == 0 && !f->options.polynomial) || p_of(x) == 0)
+    if (!has_inverse(f, x))
         return TP_FIELD_UNKNOWN; /* a zero denominator at this point */
+    if (f->ahead < f->nahead && f->ahead_of[f->ahead] == x)
+        return f->inverses[f->ahead++];
     if (f->inverse_of != x) {
         f->inverse_of = x;
         f->inverse = word(power(q_of(x), Q - 2, Q), power(p_of(x), P - 2, P));
@@ -226,11 +257,15 @@ static uint64_t hyperbolic(field *f, uint64_t x, double data)
     return s == TP_FIELD_UNKNOWN ? s : add(add(s, s), negative(word(1, 1)));
 }
 
+static uint64_t gelu_inner(uint64_t x)
+{
+    uint64_t cube = multiply(multiply(x, x), x);
+    return multiply(add(x, multiply(cube, residue(0.044715))), residue(0.7978845608028654));
+}
+
 static uint64_t gelu(field *f, uint64_t x, double data)
 {
-    uint64_t cube = multiply(multiply(x, x), x),
-             inner = multiply(add(x, multiply(cube, residue(0.044715))), residue(0.7978845608028654)),
-             t = hyperbolic(f, inner, (data + data * data * data * 0.044715) * 0.7978845608028654);
+    uint64_t t = hyperbolic(f, gelu_inner(x), (data + data * data * data * 0.044715) * 0.7978845608028654);
     return t == TP_FIELD_UNKNOWN ? t : multiply(multiply(x, add(word(1, 1), t)), residue(0.5));
 }
 
@@ -374,6 +409,35 @@ TP_VECTORISED static void fast_loop(tp_prim p, tp_lanes *out, const tp_lanes *a,
         }
 }
 
+/* What the operation will divide by at one element; 0: nothing that is known here. */
+static uint64_t denominator(field *f, tp_prim p, uint64_t x, uint64_t y, double data)
+{
+    uint64_t e = x, one = word(1, 1);
+    if (p == TP_P_DIV || p == TP_P_LAX_DIV)
+        return y == TP_FIELD_UNKNOWN ? 0 : y;
+    if (p == TP_P_GELU)
+        e = gelu_inner(x);
+    if (p == TP_P_GELU || p == TP_P_TANH)
+        e = add(e, e);
+    e = x == TP_FIELD_UNKNOWN ? x : exponential(f, negative(e), -data);
+    return e == TP_FIELD_UNKNOWN ? 0 : add(one, e);
+}
+
+/* One inversion for a strip of elements in the place of one for each. */
+static void prepare_strip(field *f, tp_prim p, size_t from, size_t n, const tp_lanes *a, const tp_lanes *b)
+{
+    uint64_t below[STRIP];
+    bool divides = p == TP_P_DIV || p == TP_P_LAX_DIV;
+    f->nahead = 0;
+    if ((divides && b->n == 1) ||
+        !(divides || p == TP_P_LOGISTIC || p == TP_P_SILU || p == TP_P_TANH || p == TP_P_GELU) || a->n == 1)
+        return;
+    for (size_t i = 0; i < n; i++)
+        below[i] = denominator(f, p, divides ? 0 : element(f, a, from + i), divides ? element(f, b, from + i) : 0,
+                               divides ? 0 : tp_lane(a, from + i));
+    invert_ahead(f, below, (uint32_t)n);
+}
+
 static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out, const tp_lanes *const *args,
                         uint32_t nargs)
 {
@@ -392,6 +456,8 @@ static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
         return true;
     }
     for (size_t i = 0; i < out->n; i++) {
+        if (i % STRIP == 0)
+            prepare_strip(f, p, i, out->n - i < STRIP ? out->n - i : STRIP, a, b);
         uint64_t x = a->n == 1 ? scalar_a : element(f, a, i), y = !b ? 0 : b->n == 1 ? scalar_b : element(f, b, i);
         double dx = polynomial ? 0 : tp_lane(a, i), dy = !b || polynomial ? 0 : tp_lane(b, i),
                result = polynomial ? 0 : tp_lane(out, i);
@@ -407,6 +473,7 @@ static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
         if (r[i] == TP_FIELD_UNKNOWN && isfinite(result))
             unsupported(f, p);
     }
+    f->nahead = 0;
     return true;
 }
 
