@@ -252,8 +252,19 @@ static bool cast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
 {
     bool same = true, from_float = tp_is_float(a->dtype), to_float = tp_is_float(out->dtype);
     (void)d;
-    if (!a->plane[0] && !to_float)
+    if (!a->plane[0] && (!to_float || (from_float && out->dtype == a->dtype)))
         return false;
+    if (from_float && to_float && a->n == out->n) { /* the identity */
+        tp_strip x;
+        for (size_t from = 0; from < out->n; from += TP_STRIP) {
+            size_t n = out->n - from < TP_STRIP ? out->n - from : TP_STRIP;
+            load(a, from, n, &x);
+            for (size_t i = 0; i < n; i++)
+                x.b[i] = x.b[i] == x.b[i] ? x.b[i] : HUGE_VAL;
+            same &= store(out, from, n, &x);
+        }
+        return !same;
+    }
     for (size_t i = 0; i < out->n; i++) {
         double v = value(a, i), b = bound(a, i), r = tp_lane(out, i);
         if (out->dtype == TP_BOOL) {
@@ -365,6 +376,21 @@ TP_VECTORISED static pair sum_row(const tp_lanes *a, size_t base, size_t n)
     return all;
 }
 
+/* Maximum or minimum of n elements side by side: off by no more than one of
+ * them is. False where some element is no number or infinite. */
+TP_VECTORISED static bool extreme_row(tp_prim p, const tp_lanes *a, size_t base, size_t n, pair *out)
+{
+    double sign = p == TP_P_MAX ? 1 : -1, best = -HUGE_VAL, most = 0, unusual = 0;
+    for (size_t t = 0; t < n; t++) {
+        double v = sign * value(a, base + t), b = bound(a, base + t);
+        unusual += (v - v) + (b - b);
+        best = v > best ? v : best;
+        most = b > most ? b : most;
+    }
+    *out = (pair){sign * best, most};
+    return unusual == 0 && n > 0;
+}
+
 static pair fold_group(tp_prim p, const tp_lanes *a, size_t base, const tp_groups *g)
 {
     bool row = g->nin && g->offset[g->nin - 1] == g->nin - 1;
@@ -373,7 +399,10 @@ static pair fold_group(tp_prim p, const tp_lanes *a, size_t base, const tp_group
         if (isfinite(s.v) && isfinite(s.b))
             return s;
     }
-    pair s = unit_of(p);
+    pair s;
+    if ((p == TP_P_MAX || p == TP_P_MIN) && row && a->n > 1 && extreme_row(p, a, base, g->nin, &s))
+        return s;
+    s = unit_of(p);
     for (size_t t = 0; t < g->nin; t++) {
         size_t i = base + g->offset[t];
         s = fold(binary_of(p), s, (pair){value(a, i), bound(a, i)});
