@@ -53,4 +53,15 @@ static inline bool tp_ceildiv(int64_t a, int64_t b, int64_t *r)
     return m == 0 ? (*r = q, true) : tp_add(q, 1, r);
 }
 
+/* Greatest common divisor, not negative; of integers over INT64_MIN. */
+static inline int64_t tp_gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a < 0 ? -a : a;
+}
+
 #endif

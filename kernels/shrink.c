@@ -3,6 +3,7 @@
  * runs it to see; a body that knows its block by another name does not stand it. */
 #include <ctype.h>
 
+#include "base/checked.h"
 #include "kernels/internal.h"
 
 enum {
@@ -17,16 +18,6 @@ typedef struct shrinking {
     tp_edits edits;
     tp_buf blocks;
 } shrinking;
-
-static int64_t divisor(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a;
-}
 
 static void edit_number(shrinking *x, const tp_json *v, int64_t value)
 {
@@ -70,7 +61,7 @@ static int64_t factor_of(const shrinking *x, const tp_size *s)
     if (s->kind != TP_SIZE_FIXED && s->kind != TP_SIZE_CHOICE)
         return 1;
     for (uint32_t i = 0; i < s->nchoices; i++)
-        all = divisor(all, s->choices[i]);
+        all = tp_gcd(all, s->choices[i]);
     bool block =
         all >= WORTH_IT && all % SMALL == 0 && in_arrays(x, "block_shape", s->name) && !in_arrays(x, "shape", s->name);
     return block ? all / SMALL : 1;
@@ -131,7 +122,7 @@ static void shrink_blocks(shrinking *x)
         for (uint32_t n = 0; n < v->u.items.n; n++) {
             const tp_json *m = v->u.items.at[n];
             if (tp_str_is(m->key, "multiple_of"))
-                edit_number(x, m, m->u.integer / divisor(m->u.integer, along));
+                edit_number(x, m, m->u.integer / tp_gcd(m->u.integer, along));
             else if (tp_str_is(m->key, "min"))
                 edit_number(x, m, (m->u.integer + along - 1) / along);
         }
@@ -147,11 +138,11 @@ static int64_t common_factor(const tp_kernel *k)
         for (uint32_t d = 0; d < k->operands[i].rank && !k->operands[i].whole; d++) {
             tp_expr block = k->operands[i].dims[d].block;
             if (tp_expr_is_const(k->exprs, block, &b) && b >= WORTH_IT)
-                all = divisor(all, b);
+                all = tp_gcd(all, b);
             for (uint32_t s = 0; s < k->nsizes; s++)
                 for (uint32_t c = 0; k->sizes[s].kind == TP_SIZE_CHOICE && c < k->sizes[s].nchoices; c++)
                     if (tp_expr_mentions(k->exprs, block, k->sizes[s].sym))
-                        all = divisor(all, k->sizes[s].choices[c]);
+                        all = tp_gcd(all, k->sizes[s].choices[c]);
         }
     return all % SMALL == 0 && all > SMALL ? all / SMALL : 1;
 }

@@ -107,16 +107,6 @@ static int64_t denominator(double x)
     return 0;
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a;
-}
-
 /* Integers in the ratios of the basic solution. */
 static bool whole(const tableau *t, const double *scale, const int64_t *coefs, uint32_t n, const uint32_t *keep,
                   int64_t *factor)
@@ -134,8 +124,8 @@ static bool whole(const tableau *t, const double *scale, const int64_t *coefs, u
     int64_t common = 1;
     for (uint32_t i = 0; i < t->rows && common; i++) {
         int64_t q = value[i] > 0 ? denominator(value[i] / least) : 1;
-        if (q && q / common_divisor(q, common) <= MAX_DENOMINATOR / common)
-            common *= q / common_divisor(q, common);
+        if (q && q / tp_gcd(q, common) <= MAX_DENOMINATOR / common)
+            common *= q / tp_gcd(q, common);
         else
             common = 0;
     }

@@ -341,6 +341,15 @@ uint32_t fold_sum(summary *s, uint32_t sym, tp_expr extent, uint32_t body)
     return total;
 }
 
+uint32_t fold_again(summary *s, const atom *f, uint32_t body)
+{
+    for (uint32_t i = 0; i < f->nguards; i++)
+        body = sum_guarded(s, f->guard[i], body);
+    for (uint32_t i = f->counters; i-- > 0;)
+        body = fold_sum(s, f->counter[i], f->extent[i], body);
+    return body;
+}
+
 /* Is some point in the fold? The first one is tried. */
 bool fold_never_empty(summary *s, const atom *f)
 {

@@ -145,12 +145,10 @@ static uint32_t opaque(summary *s, tp_prim prim, int64_t exponent, const uint32_
 /* Of a constant a / b: the square part of a b leaves the root. */
 static uint32_t square_root(summary *s, uint32_t x)
 {
-    const sum a = *sum_get(s, x);
-    int64_t n, rest;
-    if (a.n != 1 || a.at[0].nguards + a.at[0].nfactors + a.at[0].exponent || a.at[0].num < 1 ||
-        !tp_mul(a.at[0].num, a.at[0].den, &n) || n >= (int64_t)1 << 40)
+    int64_t num, den, n, rest;
+    if (!sum_is_fraction(s, x, &num, &den) || num < 1 || !tp_mul(num, den, &n) || n >= (int64_t)1 << 40)
         return opaque(s, TP_P_SQRT, 0, &x, 1);
-    product p = product_of(tp_square_part(n, &rest), a.at[0].den);
+    product p = product_of(tp_square_part(n, &rest), den);
     product_reduce(s, &p);
     uint32_t outside = sum_intern(s, &p, 1), inside = sum_constant(s, rest);
     return rest == 1 ? outside : sum_multiply(s, outside, opaque(s, TP_P_SQRT, 0, &inside, 1));
@@ -167,13 +165,11 @@ static bool surely_differ(summary *s, uint32_t x, uint32_t y)
 static uint32_t any_power(summary *s, uint32_t x, uint32_t y)
 {
     const uint32_t arg[] = {x, y};
-    const sum e = *sum_get(s, y);
-    if (e.n != 1 || e.at[0].nguards + e.at[0].nfactors + e.at[0].exponent)
-        return opaque(s, TP_P_POW, 0, arg, 2);
-    if (e.at[0].den == 1 && llabs(e.at[0].num) <= MAX_POWER)
-        return power(s, x, e.at[0].num);
-    if (e.at[0].den == 2 && llabs(e.at[0].num) == 1)
-        return power(s, square_root(s, x), e.at[0].num);
+    int64_t num, den;
+    if (sum_is_fraction(s, y, &num, &den) && den == 1 && llabs(num) <= MAX_POWER)
+        return power(s, x, num);
+    if (sum_is_fraction(s, y, &num, &den) && den == 2 && llabs(num) == 1)
+        return power(s, square_root(s, x), num);
     return opaque(s, TP_P_POW, 0, arg, 2);
 }
 
@@ -383,12 +379,7 @@ static uint32_t atom_mapped(summary *s, uint32_t id, index_map map, void *ctx)
     if (a.kind == ATOM_APPLY)
         return sum_applied(s, a.prim, tp_expr_get(s->p, a.e)->value, a.arg, a.arg[2] ? 3 : a.arg[1] ? 2 : 1, 0);
     if (a.kind == ATOM_FOLD && a.prim == TP_P_SUM) { /* perhaps no longer one product: summed again */
-        uint32_t r = a.arg[0];
-        for (uint32_t i = 0; i < a.nguards; i++)
-            r = sum_guarded(s, a.guard[i], r);
-        for (uint32_t i = a.counters; i-- > 0;)
-            r = fold_sum(s, a.counter[i], a.extent[i], r);
-        return r;
+        return fold_again(s, &a, a.arg[0]);
     }
     if (a.kind == ATOM_FOLD) {
         product p = product_of(1, 1);

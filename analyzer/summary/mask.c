@@ -69,11 +69,7 @@ static bool atom_limit(summary *s, uint32_t id, bool assumed, uint32_t *out)
         *out = sum_inverse(s, x);
         return true;
     }
-    for (uint32_t i = 0; i < a.nguards; i++)
-        x = sum_guarded(s, a.guard[i], x);
-    for (uint32_t i = a.counters; i-- > 0;)
-        x = fold_sum(s, a.counter[i], a.extent[i], x);
-    *out = x;
+    *out = fold_again(s, &a, x);
     return true;
 }
 

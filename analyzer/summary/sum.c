@@ -138,21 +138,11 @@ static int by_order(const void *a, const void *b)
     return compare_products(a, b, true);
 }
 
-static int64_t divisor(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a < 0 ? -a : a;
-}
-
 void product_reduce(summary *s, product *p)
 {
     if (p->den == 0 || p->num == INT64_MIN || p->den == INT64_MIN)
         sum_too_large(s);
-    int64_t d = divisor(p->num, p->den);
+    int64_t d = tp_gcd(p->num, p->den);
     p->num /= d;
     p->den /= d;
     if (p->den < 0) {
@@ -299,16 +289,23 @@ bool atom_never_0(summary *s, const atom *a)
            (a->kind == ATOM_INDEX && summary_follows(s, &nothing, tp_op2(s->p, TP_E_GE, a->e, tp_const(s->p, 1))));
 }
 
+bool sum_is_fraction(const summary *s, uint32_t id, int64_t *num, int64_t *den)
+{
+    const sum *x = sum_get(s, id);
+    if (x->n != 1 || x->at[0].nguards + x->at[0].nfactors + x->at[0].exponent)
+        return false;
+    *num = x->at[0].num;
+    *den = x->at[0].den;
+    return true;
+}
+
 /* Is it the root of a whole constant? */
 static bool is_root(const summary *s, const atom *a, int64_t *of)
 {
     if (a->kind != ATOM_APPLY || a->prim != TP_P_SQRT)
         return false;
-    const sum *x = sum_get(s, a->arg[0]);
-    if (x->n != 1 || x->at[0].nguards + x->at[0].nfactors + x->at[0].exponent || x->at[0].den != 1)
-        return false;
-    *of = x->at[0].num;
-    return *of > 0;
+    int64_t den;
+    return sum_is_fraction(s, a->arg[0], of, &den) && den == 1 && *of > 0;
 }
 
 /* root^power, whole powers of `of` taken out: 0 or 1 is left. */

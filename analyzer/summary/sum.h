@@ -76,6 +76,8 @@ uint32_t atom_intern(summary *s, const atom *a);
 /* Sorted, like products added; the array is used up. */
 uint32_t sum_from(summary *s, product *at, uint32_t n);
 uint32_t sum_constant(summary *s, int64_t v);
+/* Is it one fraction other than 0? */
+bool sum_is_fraction(const summary *s, uint32_t id, int64_t *num, int64_t *den);
 uint32_t sum_add(summary *s, uint32_t a, uint32_t b, int64_t scale);
 uint32_t sum_multiply(summary *s, uint32_t a, uint32_t b);
 uint32_t sum_of_atom(summary *s, const atom *a, int power);
@@ -107,6 +109,8 @@ uint32_t sum_mapped(summary *s, uint32_t id, index_map map, void *ctx);
 /* The sum of x for symbol `sym` from 0 below extent; the fold that a term is, of another operation. */
 uint32_t fold_sum(summary *s, uint32_t sym, tp_expr extent, uint32_t x);
 uint32_t fold_of_term(summary *s, const term_node *fold);
+/* The sum of another body over the points of f, which is opened. */
+uint32_t fold_again(summary *s, const atom *f, uint32_t body);
 /* With fresh indices for counters, about which the prover can be asked; and back. */
 atom fold_opened(summary *s, uint32_t id);
 uint32_t fold_intern(summary *s, atom *f);

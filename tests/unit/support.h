@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "analyzer/analyze.h"
+#include "base/file.h"
 #include "spec/kernel.h"
 
 typedef struct loaded {
@@ -31,6 +32,17 @@ static inline loaded *load_text(const char *text)
     l->source.text = tp_printf(a, "%s", text);
     l->ctx = (tp_ctx){.arena = a, .source = &l->source};
     tp_spec_load(&l->ctx, &o, &l->spec);
+    return l;
+}
+
+/* The same of a file. */
+static inline loaded *load_file(const char *path)
+{
+    tp_arena *a = tp_arena_new(0);
+    tp_str text, why;
+    assert_int_equal(tp_read_file(a, path, TP_JSON_MAX_BYTES, &text, &why), TP_OK);
+    loaded *l = load_text(tp_cstr(a, text));
+    tp_arena_free(a);
     return l;
 }
 

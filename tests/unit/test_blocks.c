@@ -3,7 +3,6 @@
  * whether some shape differs. */
 #include <glob.h>
 
-#include "base/file.h"
 #include "kernels/equiv.h"
 #include "tests/unit/support.h"
 
@@ -22,10 +21,7 @@ static void run_box(void *arg)
 
 static void check_file(const char *path)
 {
-    tp_arena *a = tp_arena_new(0);
-    tp_str text, why;
-    assert_int_equal(tp_read_file(a, path, TP_JSON_MAX_BYTES, &text, &why), TP_OK);
-    boxed x = {.l = load_text(tp_cstr(a, text))};
+    boxed x = {.l = load_file(path)};
     assert_non_null(x.l->spec);
     const tp_json *want = tp_json_get(x.l->spec->doc, "x-test"), *blocks = tp_json_get(want, "blocks");
     assert_int_equal(tp_try(x.l->arena, run_box, &x), TP_OK);
@@ -37,7 +33,6 @@ static void check_file(const char *path)
     if ((x.e.different > 0) != tp_json_get(want, "differs")->u.boolean)
         fail_msg("%s: %u shapes differ", path, x.e.different);
     unload(x.l);
-    tp_arena_free(a);
 }
 
 static void small_blocks_stand_or_nothing_is_said_of_them(void **state)

@@ -247,17 +247,6 @@ static void boxes(void *arg)
     x->box = tp_cases_box(&x->l->ctx, x->l->spec->kernels[x->l->spec->nkernels - 1], x->least, 0);
 }
 
-static loaded *load_file(const char *path)
-{
-    tp_arena *a = tp_arena_new(0);
-    tp_str text, why;
-    assert_int_equal(tp_read_file(a, path, TP_JSON_MAX_BYTES, &text, &why), TP_OK);
-    loaded *l = load_text(tp_cstr(a, text));
-    tp_arena_free(a);
-    assert_non_null(l->spec);
-    return l;
-}
-
 /* Kernel or reference on the same inputs in both domains; every element of
  * every output. */
 static uint64_t compare_outputs(const tp_kernel *k, tp_planes *rounding, tp_planes *exact, const tp_tensor *shapes,
@@ -342,6 +331,7 @@ static void whole_kernels_stay_within_their_bounds(void **state)
         assert_int_equal(glob(pattern, 0, NULL, &g), 0);
         for (size_t i = 0; i < g.gl_pathc; i++, kernels++) {
             loading x = {.l = load_file(g.gl_pathv[i]), .least = all ? 3 : 1};
+            assert_non_null(x.l->spec);
             assert_int_equal(tp_try(x.l->arena, boxes, &x), TP_OK);
             for (uint32_t c = 0; c < x.box.cases.len; c++)
                 done += one_case(&x.box.cases.at[c]);

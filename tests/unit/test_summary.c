@@ -617,15 +617,11 @@ static void gallery(void **state)
         unsigned proven = 0, kernels = 0;
         assert_int_equal(glob(PATTERNS[broken], 0, NULL, &found), 0);
         for (size_t i = 0; i < found.gl_pathc; i++) {
-            tp_arena *a = tp_arena_new(0);
-            tp_str text, why;
-            assert_int_equal(tp_read_file(a, found.gl_pathv[i], TP_JSON_MAX_BYTES, &text, &why), TP_OK);
-            loaded *l = load_text(tp_cstr(a, text));
+            loaded *l = load_file(found.gl_pathv[i]);
             assert_non_null(l->spec);
             gallery_job g = {l, found.gl_pathv[i], &n, &proven, &kernels, broken != 0};
             assert_int_equal(tp_try(l->arena, one_of_gallery, &g), TP_OK);
             unload(l);
-            tp_arena_free(a);
         }
         globfree(&found);
         if (!broken)
@@ -646,11 +642,8 @@ static void written_examples(void **state)
     (void)state;
     assert_int_equal(glob("tests/equality/*.tile.json", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        tp_arena *a = tp_arena_new(0);
-        tp_str text, why;
         unsigned proven = 0, kernels = 0;
-        assert_int_equal(tp_read_file(a, found.gl_pathv[i], TP_JSON_MAX_BYTES, &text, &why), TP_OK);
-        loaded *l = load_text(tp_cstr(a, text));
+        loaded *l = load_file(found.gl_pathv[i]);
         assert_non_null(l->spec);
         gallery_job g = {l, found.gl_pathv[i], &n, &proven, &kernels, false};
         assert_int_equal(tp_try(l->arena, one_of_gallery, &g), TP_OK);
@@ -658,7 +651,6 @@ static void written_examples(void **state)
         if ((proven > 0) != want->u.boolean)
             fail_msg("%s: %s", found.gl_pathv[i], proven ? "proven" : "not proven");
         unload(l);
-        tp_arena_free(a);
     }
     globfree(&found);
     print_counts("summaries of the examples of laws", &n);
@@ -675,9 +667,7 @@ static void semantics(void **state)
     assert_int_equal(glob("tests/semantics/*.tile.json", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         tp_arena *a = tp_arena_new(0);
-        tp_str text, why;
-        assert_int_equal(tp_read_file(a, found.gl_pathv[i], TP_JSON_MAX_BYTES, &text, &why), TP_OK);
-        loaded *l = load_text(tp_cstr(a, text));
+        loaded *l = load_file(found.gl_pathv[i]);
         const tp_kernel *k = l->spec ? l->spec->kernels[0] : NULL;
         if (k && k->ntables == 0) {
             const tp_json *test = tp_json_get(l->spec->doc, "x-test"),
