@@ -252,7 +252,7 @@ static bool cast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
 {
     bool same = true, from_float = tp_is_float(a->dtype), to_float = tp_is_float(out->dtype);
     (void)d;
-    if (!a->plane[0] && (!to_float || (from_float && out->dtype == a->dtype)))
+    if (!a->plane[0] && !to_float)
         return false;
     if (from_float && to_float && a->n == out->n) { /* the identity */
         tp_strip x;
