@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "base/arena.h"
 
 #include <stdlib.h>
@@ -7,6 +8,8 @@
 typedef struct chunk {
     struct chunk *next;
     size_t size, used;
+    void *map; /* large ones: where they are mapped, NULL for the others */
+    size_t map_size;
 } chunk;
 
 typedef struct mapping {
@@ -29,7 +32,7 @@ struct tp_arena {
     tp_arena *parent, *children, *sibling;
 };
 
-enum { ALIGN = 64, SMALL = 256, LEAST = 16, CHUNK = 1 << 18, LARGE = 1 << 22 };
+enum { ALIGN = 64, SMALL = 256, LEAST = 16, CHUNK = 1 << 18, LARGE = 1 << 22, HUGE_PAGE = 1 << 21 };
 
 tp_arena *tp_arena_new(size_t limit)
 {
@@ -62,6 +65,14 @@ void tp_arena_adopt(tp_arena *a, void *at, size_t size)
     a->mappings = m;
 }
 
+static void chunk_free(chunk *c)
+{
+    if (c->map)
+        munmap(c->map, c->map_size);
+    else
+        free(c);
+}
+
 static void unmap_all(tp_arena *a)
 {
     for (mapping *m = a->mappings; m; m = m->next)
@@ -83,7 +94,7 @@ void tp_arena_free(tp_arena *a)
     unmap_all(a);
     for (chunk *c = a->chunks, *next; c; c = next) {
         next = c->next;
-        free(c);
+        chunk_free(c);
     }
     free(a);
 }
@@ -94,9 +105,12 @@ void tp_arena_clear(tp_arena *a)
     chunk *keep = a->chunks;
     for (chunk *c = keep ? keep->next : NULL, *next; c; c = next) {
         next = c->next;
-        free(c);
+        chunk_free(c);
     }
-    if (keep) {
+    if (keep && keep->map) { /* its pages go back; fresh ones are cheaper than zeros */
+        chunk_free(keep);
+        a->chunks = NULL;
+    } else if (keep) {
         memset(keep + 1, 0, keep->used + ALIGN); /* allocations are zeroed, and start at a multiple of ALIGN */
         keep->next = NULL;
         keep->used = 0;
@@ -129,11 +143,29 @@ tp_status tp_try(tp_arena *a, void (*fn)(void *ctx), void *ctx)
     return here.status;
 }
 
+/* Large chunks in huge pages, where the system has them: one fault for 2 MiB. */
+static chunk *chunk_map(size_t size)
+{
+    size_t map_size = size + 2 * HUGE_PAGE;
+    void *map = mmap(NULL, map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return NULL;
+    chunk *c = (chunk *)(((uintptr_t)map + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+#ifdef MADV_HUGEPAGE
+    madvise(c, size, MADV_HUGEPAGE); /* advice: without it all is the same, only slower */
+#endif
+    c->map = map;
+    c->map_size = map_size;
+    return c;
+}
+
 static chunk *chunk_new(tp_arena *a, size_t want)
 {
     size_t least = a->used < CHUNK ? CHUNK : a->used < LARGE ? a->used : LARGE, size = want > least ? want : least;
     /* calloc: fresh pages come zeroed without touching them */
-    chunk *c = size < SIZE_MAX - 2 * ALIGN ? calloc(1, size + 2 * ALIGN) : NULL;
+    chunk *c = size >= SIZE_MAX / 2 ? NULL
+               : size < LARGE       ? calloc(1, size + sizeof *c + ALIGN)
+                                    : chunk_map(size + sizeof *c + ALIGN);
     if (!c)
         tp_leave(a, TP_E_MEMORY);
     c->size = size;

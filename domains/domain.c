@@ -1,5 +1,7 @@
 #include "domains/domain.h"
 
+#include "domains/multiply.h"
+
 bool tp_domain_compute(tp_domain *d, const tp_inst *i, tp_lanes *out, const tp_lanes *const *args)
 {
     switch (i->prim) {
@@ -14,4 +16,28 @@ bool tp_domain_compute(tp_domain *d, const tp_inst *i, tp_lanes *out, const tp_l
 uint32_t tp_moved_arguments(const tp_inst *i)
 {
     return i->prim == TP_P_CONCATENATE || i->prim == TP_P_PAD || i->nargs == 0 ? i->nargs : 1;
+}
+
+TP_VECTORISED const double *tp_lanes_part(const tp_lanes *x, size_t from, size_t n, double *room)
+{
+    if (x->n == 1) {
+        double one = tp_lane(x, 0);
+        for (size_t i = 0; i < n; i++)
+            room[i] = one;
+    } else if (x->stored == TP_F64) {
+        return (const double *)x->data + from;
+    } else if (x->stored == TP_F32) {
+        for (size_t i = 0; i < n; i++)
+            room[i] = (double)((const float *)x->data)[from + i];
+    } else if (x->stored == TP_BF16) {
+        for (size_t i = 0; i < n; i++)
+            room[i] = (double)tp_bf16_to_f32(((const uint16_t *)x->data)[from + i]);
+    } else if (x->stored == TP_BOOL) {
+        for (size_t i = 0; i < n; i++)
+            room[i] = (double)((const uint8_t *)x->data)[from + i];
+    } else {
+        for (size_t i = 0; i < n; i++)
+            room[i] = tp_get_f64(x->stored, x->data, from + i);
+    }
+    return room;
 }

@@ -18,6 +18,9 @@
 
 enum { TP_MAX_PLANES = 2 };
 
+/* Elements that domains look at together. */
+enum { TP_STRIP = 256 };
+
 /* Degrees of a rational function of the inputs, the largest of an array. */
 typedef struct tp_degree {
     double numerator, denominator;
@@ -86,6 +89,10 @@ static inline double tp_lane(const tp_lanes *x, size_t i)
 {
     return tp_get_f64(x->stored, x->data, x->n == 1 ? 0 : i);
 }
+
+/* Elements [from, from + n) of the data as double: room filled with them, or
+ * where they lie as such; of a scalar n times the same. */
+const double *tp_lanes_part(const tp_lanes *x, size_t from, size_t n, double *room);
 
 static inline tp_degree tp_degree_larger(tp_degree a, tp_degree b)
 {

@@ -10,7 +10,7 @@
  * which one runs. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
-#define TP_VECTORISED __attribute__((target_clones("avx512f", "avx2", "default")))
+#define TP_VECTORISED __attribute__((target_clones("avx512f", "arch=haswell", "default")))
 #else
 #define TP_VECTORISED
 #endif

@@ -39,10 +39,10 @@ static bool put(tp_lanes *out, size_t i, double v, double b)
 static void exact(const tp_domain *d, const tp_lanes *x, void *const *plane)
 {
     (void)d;
-    for (size_t i = 0; i < x->n; i++) {
-        ((double *)plane[0])[i] = tp_lane(x, i);
-        ((double *)plane[1])[i] = 0;
-    }
+    const double *v = tp_lanes_part(x, 0, x->n, plane[0]);
+    if (v != plane[0])
+        memcpy(plane[0], v, x->n * sizeof *v);
+    memset(plane[1], 0, x->n * sizeof *v);
 }
 
 static bool has_planes(const tp_lanes *const *args, uint32_t n)
@@ -55,46 +55,43 @@ static bool has_planes(const tp_lanes *const *args, uint32_t n)
 
 /* ---- elementwise ---- */
 
-TP_VECTORISED static void load(const tp_lanes *x, size_t from, size_t n, tp_strip *s)
+/* Elements [from, from + n) of x: its planes themselves, or room filled with
+ * its data; of a scalar, filled where from is 0. */
+TP_VECTORISED static tp_reals part(const tp_lanes *x, size_t from, size_t n, double *v, double *b)
 {
+    static const double EXACT[TP_STRIP] = {0};
     if (x->n == 1) {
-        double v = value(x, 0), b = bound(x, 0);
-        for (size_t i = 0; i < n; i++) {
-            s->v[i] = v;
-            s->b[i] = b;
+        double one = value(x, 0), off = bound(x, 0);
+        for (size_t i = 0; from == 0 && i < n; i++) {
+            v[i] = one;
+            b[i] = off;
         }
-        return;
+        return (tp_reals){v, b};
     }
-    if (x->plane[0]) {
-        memcpy(s->v, (const double *)x->plane[0] + from, n * sizeof(double));
-        memcpy(s->b, (const double *)x->plane[1] + from, n * sizeof(double));
-        return;
-    }
-    memset(s->b, 0, n * sizeof(double));
-    if (x->stored == TP_F32)
-        for (size_t i = 0; i < n; i++)
-            s->v[i] = (double)((const float *)x->data)[from + i];
-    else
-        for (size_t i = 0; i < n; i++)
-            s->v[i] = tp_get_f64(x->stored, x->data, from + i);
+    if (x->plane[0])
+        return (tp_reals){(const double *)x->plane[0] + from, (const double *)x->plane[1] + from};
+    return (tp_reals){tp_lanes_part(x, from, n, v), EXACT};
 }
 
-/* Copy a strip to the planes; true when it says no more than the data. */
-TP_VECTORISED static bool store(tp_lanes *out, size_t from, size_t n, const tp_strip *s)
+/* Do the planes say no more than the data there? */
+TP_VECTORISED static bool says_the_data(const tp_lanes *out, size_t from, size_t n)
 {
-    bool same = true;
-    memcpy((double *)out->plane[0] + from, s->v, n * sizeof(double));
-    memcpy((double *)out->plane[1] + from, s->b, n * sizeof(double));
-    double unlike = 0;
-    if (out->stored == TP_F32)
-        for (size_t i = 0; i < n; i++) {
-            double r = (double)((const float *)out->data)[from + i];
-            unlike += (s->b[i] == 0 ? 0.0 : 1.0) + (r == s->v[i] ? 0.0 : 1.0);
-        }
-    else
-        for (size_t i = 0; i < n && same; i++)
-            same = s->b[i] == 0 && tp_get_f64(out->stored, out->data, from + i) == s->v[i];
-    return same && unlike == 0;
+    const double *v = (const double *)out->plane[0] + from, *b = (const double *)out->plane[1] + from;
+    int64_t unlike = 0;
+    if (out->stored == TP_F32) {
+        const float *r = (const float *)out->data + from;
+        for (size_t i = 0; i < n; i++)
+            unlike |= (b[i] == 0) & ((double)r[i] == v[i]) ? 0 : 1;
+        return unlike == 0;
+    }
+    for (size_t i = 0; i < n && !unlike; i++)
+        unlike = !(b[i] == 0 && tp_get_f64(out->stored, out->data, from + i) == v[i]);
+    return unlike == 0;
+}
+
+static size_t strip_at(const tp_lanes *out, size_t from)
+{
+    return out->n - from < TP_STRIP ? out->n - from : TP_STRIP;
 }
 
 static bool is_comparison(tp_prim p)
@@ -172,29 +169,29 @@ static bool integers(tp_prim p, tp_lanes *out, const tp_lanes *a, const tp_lanes
 
 static bool power(tp_lanes *out, const tp_lanes *a, int64_t exponent)
 {
-    tp_strip x, y, r;
+    double v[TP_STRIP], b[TP_STRIP], was_v[TP_STRIP], was_b[TP_STRIP], one[TP_STRIP], none[TP_STRIP];
+    tp_reals was = {was_v, was_b}, ones = {one, none};
     bool same = true;
     uint64_t times = (uint64_t)(exponent < 0 ? -exponent : exponent);
+    for (size_t i = 0; i < TP_STRIP; i++) {
+        one[i] = 1;
+        none[i] = 0;
+    }
     for (size_t from = 0; from < out->n; from += TP_STRIP) {
-        size_t n = out->n - from < TP_STRIP ? out->n - from : TP_STRIP;
-        load(a, from, n, &x);
-        for (size_t i = 0; i < n; i++) {
-            y.v[i] = 1;
-            y.b[i] = 0;
+        size_t n = strip_at(out, from), bytes = n * sizeof *v;
+        tp_reals x = part(a, from, n, v, b);
+        double *rv = (double *)out->plane[0] + from, *rb = (double *)out->plane[1] + from;
+        memcpy(rv, one, bytes);
+        memcpy(rb, none, bytes);
+        for (uint64_t t = 0; t < times + (exponent < 0); t++) {
+            memcpy(was_v, rv, bytes);
+            memcpy(was_b, rb, bytes);
+            if (t < times)
+                tp_round_strip(TP_P_MUL, n, was, x, rv, rb);
+            else
+                tp_round_strip(TP_P_DIV, n, ones, was, rv, rb);
         }
-        for (uint64_t t = 0; t < times; t++) {
-            tp_round_strip(TP_P_MUL, n, &y, &x, &r);
-            y = r;
-        }
-        if (exponent < 0) {
-            for (size_t i = 0; i < n; i++) {
-                x.v[i] = 1;
-                x.b[i] = 0;
-            }
-            tp_round_strip(TP_P_DIV, n, &x, &y, &r);
-            y = r;
-        }
-        same &= store(out, from, n, &y);
+        same = same && says_the_data(out, from, n);
     }
     return !same;
 }
@@ -204,7 +201,7 @@ static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
 {
     const tp_lanes *a = args[0], *b = nargs > 1 ? args[1] : NULL;
     bool same = true, planes = has_planes(args, nargs), real = tp_is_float(a->dtype);
-    tp_strip x, y, r;
+    double xv[TP_STRIP], xb[TP_STRIP], yv[TP_STRIP], yb[TP_STRIP];
     (void)d;
     if (!planes && (!real || is_comparison(p)))
         return false;
@@ -217,33 +214,48 @@ static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
     if (p == TP_P_INTEGER_POW)
         return power(out, a, integer);
     for (size_t from = 0; from < out->n; from += TP_STRIP) {
-        size_t n = out->n - from < TP_STRIP ? out->n - from : TP_STRIP;
-        load(a, from, n, &x);
+        size_t n = strip_at(out, from);
+        tp_reals x = part(a, from, n, xv, xb), y = {NULL, NULL};
         if (b)
-            load(b, from, n, &y);
-        else
-            memset(&y, 0, sizeof y);
-        tp_round_strip(p, n, &x, &y, &r);
-        same &= store(out, from, n, &r);
+            y = part(b, from, n, yv, yb);
+        tp_round_strip(p, n, x, y, (double *)out->plane[0] + from, (double *)out->plane[1] + from);
+        same = same && says_the_data(out, from, n);
     }
     return !same;
 }
 
 /* ---- selection and conversion ---- */
 
+/* An arm that an uncertain condition may have left out is off by its distance. */
+TP_VECTORISED static void select_strip(size_t n, const double *restrict cond, const double *restrict doubt, tp_reals x,
+                                       tp_reals y, double *restrict rv, double *restrict rb)
+{
+    const double *xv = x.v, *xb = x.b, *yv = y.v, *yb = y.b;
+    for (size_t i = 0; i < n; i++) {
+        bool first = cond[i] != 0;
+        double v = first ? xv[i] : yv[i], e = first ? xb[i] : yb[i];
+        if (doubt[i] > 0) {
+            double other = first ? yv[i] : xv[i], off = first ? yb[i] : xb[i], far = fabs(v - other) + off;
+            bool alike = (v == other) & (e == 0) & (off == 0);
+            e = alike ? e : (far > e || far != far ? far : e) * (1 + 0x1p-40);
+        }
+        rv[i] = v;
+        rb[i] = e == e ? e : HUGE_VAL;
+    }
+}
+
 static bool select_arm(tp_domain *d, tp_lanes *out, const tp_lanes *cond, const tp_lanes *a, const tp_lanes *b)
 {
     bool same = true;
+    double cv[TP_STRIP], cb[TP_STRIP], xv[TP_STRIP], xb[TP_STRIP], yv[TP_STRIP], yb[TP_STRIP];
     (void)d;
     if (!cond->plane[0] && !a->plane[0] && !b->plane[0])
         return false;
-    for (size_t i = 0; i < out->n; i++) {
-        bool first = value(cond, i) != 0;
-        const tp_lanes *arm = first ? a : b, *other = first ? b : a;
-        double v = value(arm, i), e = bound(arm, i);
-        if (bound(cond, i) > 0 && !(v == value(other, i) && e == 0 && bound(other, i) == 0))
-            e = tp_up(fmax(e, fabs(v - value(other, i)) + bound(other, i)));
-        same &= put(out, i, v, e == e ? e : HUGE_VAL);
+    for (size_t from = 0; from < out->n; from += TP_STRIP) {
+        size_t n = strip_at(out, from);
+        tp_reals c = part(cond, from, n, cv, cb), x = part(a, from, n, xv, xb), y = part(b, from, n, yv, yb);
+        select_strip(n, c.v, c.b, x, y, (double *)out->plane[0] + from, (double *)out->plane[1] + from);
+        same = same && says_the_data(out, from, n);
     }
     return !same;
 }
@@ -254,14 +266,14 @@ static bool cast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
     (void)d;
     if (!a->plane[0] && !to_float)
         return false;
-    if (from_float && to_float && a->n == out->n) { /* the identity */
-        tp_strip x;
+    if (from_float && to_float) { /* the identity */
+        double xv[TP_STRIP], xb[TP_STRIP];
         for (size_t from = 0; from < out->n; from += TP_STRIP) {
-            size_t n = out->n - from < TP_STRIP ? out->n - from : TP_STRIP;
-            load(a, from, n, &x);
-            for (size_t i = 0; i < n; i++)
-                x.b[i] = x.b[i] == x.b[i] ? x.b[i] : HUGE_VAL;
-            same &= store(out, from, n, &x);
+            size_t n = strip_at(out, from);
+            tp_reals x = part(a, from, n, xv, xb);
+            memcpy((double *)out->plane[0] + from, x.v, n * sizeof(double));
+            memcpy((double *)out->plane[1] + from, x.b, n * sizeof(double));
+            same = same && says_the_data(out, from, n);
         }
         return !same;
     }

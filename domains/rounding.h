@@ -7,17 +7,15 @@
 
 #include "domains/domain.h"
 
-enum { TP_STRIP = 256 };
+/* Operands of an elementwise operation: values over the reals, bounds. */
+typedef struct tp_reals {
+    const double *v, *b;
+} tp_reals;
 
-/* One operand of an elementwise operation: values over the reals, bounds. */
-typedef struct tp_strip {
-    double v[TP_STRIP], b[TP_STRIP];
-    bool exact; /* all bounds are 0 */
-} tp_strip;
-
-/* The value of p(x, y) in double into r->v and a bound on its distance from
- * the true value into r->b, for n elements. */
-void tp_round_strip(tp_prim p, size_t n, const tp_strip *x, const tp_strip *y, tp_strip *r);
+/* The value of p(x, y) in double and a bound on its distance from the true
+ * value, for n elements; y is not looked at where p has one operand. The
+ * result lies apart from the operands. */
+void tp_round_strip(tp_prim p, size_t n, tp_reals x, tp_reals y, double *v, double *b);
 
 static inline double tp_up(double b)
 {

@@ -202,79 +202,131 @@ static double settled(tp_prim p, double x, double y, double v, double bx, double
     return certain || scaled ? 0 : HUGE_VAL;
 }
 
-static void strip_in_general(tp_prim p, size_t n, const tp_strip *x, const tp_strip *y, tp_strip *r)
+static void strip_in_general(tp_prim p, size_t n, tp_reals x, tp_reals y, double *v, double *b)
 {
     for (size_t i = 0; i < n; i++) {
-        double v = tp_meaning_f64(p, x->v[i], y->v[i]);
-        r->v[i] = v;
-        r->b[i] = settled(p, x->v[i], y->v[i], v, x->b[i], y->b[i],
-                          own_error(p, x->v[i], y->v[i], v) + carried_error(p, x->v[i], y->v[i], v, x->b[i], y->b[i]));
+        double yv = y.v ? y.v[i] : 0, yb = y.b ? y.b[i] : 0;
+        v[i] = tp_meaning_f64(p, x.v[i], yv);
+        b[i] = settled(p, x.v[i], yv, v[i], x.b[i], yb,
+                       own_error(p, x.v[i], yv, v[i]) + carried_error(p, x.v[i], yv, v[i], x.b[i], yb));
     }
 }
 
-/* ---- the frequent ones without branches ---- */
+/* ---- the frequent ones without branches ----
+ *
+ * Each returns 0, or something else when an element is infinite or no number,
+ * or beyond what its formula covers: such strips go the general way. */
 
-/* NaN and infinity make a bound NaN or infinite here; those strips go the general way. */
-TP_VECTORISED static bool all_finite(const double *v, const double *b, size_t n)
+#define IS_UNUSUAL(v, b) (fabs(v) + (b) < HUGE_VAL ? 0 : 1)
+
+/* More than what underflows lose, and large enough for arithmetic at full speed. */
+static const double LOST = 0x1p-1000;
+
+TP_VECTORISED static int64_t strip_add(size_t n, tp_reals x, tp_reals y, double sign, double *restrict rv,
+                                       double *restrict rb)
 {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += (v[i] - v[i]) + (b[i] - b[i]);
-    return sum == 0;
+    const double *xv = x.v, *xb = x.b, *yv = y.v, *yb = y.b;
+    int64_t unusual = 0;
+    for (size_t i = 0; i < n; i++) {
+        double u = sign * yv[i], v = xv[i] + u, b = (fabs(tp_sum_error(xv[i], u, v)) + (xb[i] + yb[i])) * (1 + 0x1p-40);
+        rv[i] = v;
+        rb[i] = b;
+        unusual |= IS_UNUSUAL(v, b);
+    }
+    return unusual;
 }
 
-TP_VECTORISED static void strip_add(size_t n, const tp_strip *x, const tp_strip *y, double sign, tp_strip *r)
+/* fma gives the rounding error of a product exactly, unless it underflows. */
+TP_VECTORISED static int64_t strip_multiply(size_t n, tp_reals x, tp_reals y, double *restrict rv, double *restrict rb)
 {
+    const double *xv = x.v, *xb = x.b, *yv = y.v, *yb = y.b;
+    int64_t unusual = 0;
     for (size_t i = 0; i < n; i++) {
-        double u = sign * y->v[i], v = x->v[i] + u;
-        r->v[i] = v;
-        r->b[i] = (fabs(tp_sum_error(x->v[i], u, v)) + (x->b[i] + y->b[i])) * (1 + 0x1p-40);
+        double a = xv[i], c = yv[i], ba = xb[i], bc = yb[i], v = a * c, least = fabs(a) < fabs(c) ? fabs(a) : fabs(c);
+        double lost = ((fabs(v) < 0x1p-900) & (least > 0)) | (ba + bc > 0) ? LOST : 0;
+        double b = (fabs(fma(a, c, -v)) + (fabs(a) * bc + fabs(c) * ba + ba * bc) + lost) * (1 + 0x1p-40);
+        rv[i] = v;
+        rb[i] = b;
+        unusual |= IS_UNUSUAL(v, b);
     }
+    return unusual;
 }
 
-/* False when something may have underflowed, or was too large to split. */
-TP_VECTORISED static bool strip_multiply(size_t n, const tp_strip *restrict x, const tp_strip *restrict y,
-                                         tp_strip *restrict r)
+/* x - v y is exact where nothing underflows. */
+TP_VECTORISED static int64_t strip_divide(size_t n, tp_reals x, tp_reals y, double *restrict rv, double *restrict rb)
 {
-    double unusual = 0; /* counted in double, so that it vectorises */
+    const double *xv = x.v, *xb = x.b, *yv = y.v, *yb = y.b;
+    int64_t unusual = 0;
     for (size_t i = 0; i < n; i++) {
-        double a = x->v[i], c = y->v[i], v = a * c, ba = x->b[i], bc = y->b[i];
-        r->v[i] = v;
-        r->b[i] = (fabs(tp_product_error(a, c, v)) + (fabs(a) * bc + fabs(c) * ba + ba * bc)) * (1 + 0x1p-40);
+        double a = xv[i], c = yv[i], ba = xb[i], bc = yb[i], v = a / c, size = fabs(v);
+        double lost = ba + bc > 0 ? LOST : 0, least = fabs(c) - bc;
+        double b = (fabs(fma(-v, c, a)) + ba + size * bc + lost) / least * (1 + 0x1p-40);
+        bool covered = (least > 0x1p-400) & (fabs(c) < 0x1p400) & (((size > 0x1p-400) & (size < 0x1p400)) | (a == 0));
+        rv[i] = v;
+        rb[i] = b;
+        unusual |= covered ? IS_UNUSUAL(v, b) : 1;
     }
-    for (size_t i = 0; i < n; i++) {
-        double a = fabs(x->v[i]), c = fabs(y->v[i]), v = fabs(r->v[i]), least = a < c ? a : c, most = a < c ? c : a;
-        double vanished = v > 0x1p-900 ? 0
-                          : least > 0  ? 1
-                                       : 0,
-               large = most < 0x1p400 ? 0 : 1, lost = r->b[i] > 0 ? 0 : x->b[i] + y->b[i];
-        unusual += vanished + large + lost;
-    }
-    return unusual == 0;
+    return unusual;
 }
 
-/* A large bound makes the strip go the general way. */
-static void strip_exp(size_t n, const tp_strip *x, tp_strip *r)
+/* Maximum, or with sign -1 the minimum. */
+TP_VECTORISED static int64_t strip_extreme(size_t n, tp_reals x, tp_reals y, double sign, double *restrict rv,
+                                           double *restrict rb)
 {
+    const double *xv = x.v, *xb = x.b, *yv = y.v, *yb = y.b;
+    int64_t unusual = 0;
     for (size_t i = 0; i < n; i++) {
-        double v = exp(x->v[i]);
-        r->v[i] = v;
-        r->b[i] = (v * (x->b[i] < 0.5 ? x->b[i] * (1 + x->b[i]) : HUGE_VAL) +
-                   (v * (16 * U) + (v < 0x1p-900 && x->v[i] > -HUGE_VAL ? 4 * TINY : 0))) *
-                  (1 + 0x1p-40);
+        double a = sign * xv[i], c = sign * yv[i], ba = xb[i], bc = yb[i], larger = ba > bc ? ba : bc;
+        double v = a > c ? a : c, b = fabs(a - c) > ba + bc ? (a > c ? ba : bc) : larger;
+        rv[i] = sign * v;
+        rb[i] = b * (1 + 0x1p-40);
+        unusual |= IS_UNUSUAL(fabs(a) + fabs(c), ba + bc);
     }
+    return unusual;
 }
 
-void tp_round_strip(tp_prim p, size_t n, const tp_strip *x, const tp_strip *y, tp_strip *r)
+TP_VECTORISED static int64_t strip_negate(size_t n, tp_reals x, double *restrict rv, double *restrict rb)
 {
-    bool done = false;
+    const double *xv = x.v, *xb = x.b;
+    int64_t unusual = 0;
+    for (size_t i = 0; i < n; i++) {
+        rv[i] = -xv[i];
+        rb[i] = xb[i];
+        unusual |= IS_UNUSUAL(xv[i], xb[i]);
+    }
+    return unusual;
+}
+
+static int64_t strip_exp(size_t n, tp_reals x, double *restrict rv, double *restrict rb)
+{
+    int64_t unusual = 0;
+    for (size_t i = 0; i < n; i++) {
+        double v = exp(x.v[i]), b = x.b[i];
+        rv[i] = v;
+        rb[i] = (v * (b < 0.5 ? b * (1 + b) : HUGE_VAL) +
+                 (v * (16 * U) + (v < 0x1p-900 && x.v[i] > -HUGE_VAL ? 4 * TINY : 0))) *
+                (1 + 0x1p-40);
+        unusual |= IS_UNUSUAL(v, rb[i]);
+    }
+    return unusual;
+}
+
+void tp_round_strip(tp_prim p, size_t n, tp_reals x, tp_reals y, double *v, double *b)
+{
+    int64_t unusual = 1;
     switch (p) {
-    case TP_P_ADD: strip_add(n, x, y, 1, r), done = true; break;
-    case TP_P_SUB: strip_add(n, x, y, -1, r), done = true; break;
-    case TP_P_MUL: done = strip_multiply(n, x, y, r); break;
-    case TP_P_EXP: strip_exp(n, x, r), done = true; break;
+    case TP_P_ADD: unusual = strip_add(n, x, y, 1, v, b); break;
+    case TP_P_SUB: unusual = strip_add(n, x, y, -1, v, b); break;
+    case TP_P_MUL: unusual = strip_multiply(n, x, y, v, b); break;
+    case TP_P_SQUARE: unusual = strip_multiply(n, x, x, v, b); break;
+    case TP_P_LAX_DIV:
+    case TP_P_DIV: unusual = strip_divide(n, x, y, v, b); break;
+    case TP_P_MAXIMUM: unusual = strip_extreme(n, x, y, 1, v, b); break;
+    case TP_P_MINIMUM: unusual = strip_extreme(n, x, y, -1, v, b); break;
+    case TP_P_NEG: unusual = strip_negate(n, x, v, b); break;
+    case TP_P_EXP: unusual = strip_exp(n, x, v, b); break;
     default: break;
     }
-    if (!done || !all_finite(r->v, r->b, n))
-        strip_in_general(p, n, x, y, r);
+    if (unusual)
+        strip_in_general(p, n, x, y, v, b);
 }

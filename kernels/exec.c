@@ -161,6 +161,11 @@ static void exec_load(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out], *ref = &m->refs[i->access->operand].cells;
     slice s = resolve(m, i->access);
+    if (s.whole && m->refs[i->access->operand].operand->role == TP_INPUT) {
+        tp_copy_numbers(m, out, ref);
+        out->meaning = ref->meaning; /* the window stays as it is for the whole step */
+        return;
+    }
     if (s.whole) {
         tp_copy_cells(m, out, ref);
         return;
@@ -181,7 +186,8 @@ static void exec_store(tp_machine *m, const tp_step *step)
     slice s = resolve(m, step->access);
     m->refs[step->access->operand].last_store = step;
     if (s.whole && value->n == ref->n) {
-        tp_copy_cells(m, ref, value);
+        tp_copy_numbers(m, ref, value);
+        tp_planes_store(m, ref, step->value);
         tp_mark_stored(ref);
         return;
     }
@@ -228,8 +234,11 @@ static void exec_data(tp_machine *m, const tp_inst *i)
 
 static void exec_inst(tp_machine *m, const tp_inst *i)
 {
+    tp_chain_await(m, i);
     exec_data(m, i);
-    if (m->domain)
+    if (tp_chainable(m, i))
+        tp_chain_add(m, i);
+    else if (m->domain)
         tp_planes_inst(m, i);
 }
 
@@ -293,6 +302,8 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_step *s = &r->at[i];
         m->at = s;
+        if (s->kind != TP_COMPUTE)
+            tp_chain_finish(m);
         switch (s->kind) {
         case TP_COMPUTE: exec_inst(m, s->inst); break;
         case TP_ASSIGN: tp_copy_cells(m, &m->values[s->var], &m->values[s->value]); break;
@@ -303,4 +314,5 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
         case TP_IF: tp_exec_region(m, condition(m, s->value, "a branch condition") ? &s->body : &s->orelse); break;
         }
     }
+    tp_chain_finish(m);
 }

@@ -36,6 +36,7 @@ typedef struct tp_cells {
 } tp_cells;
 
 typedef struct tp_alias tp_alias;
+typedef struct tp_chain tp_chain;
 
 /* One operand while the grid runs. */
 typedef struct tp_ref {
@@ -79,6 +80,7 @@ typedef struct tp_machine {
     int64_t step; /* number in the order of execution */
     uint32_t runs;
     tp_domain *domain;         /* NULL: none rides along */
+    tp_chain *chain;           /* chain.c: operations whose planes are still to be computed */
     tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
     uint32_t moved_size;
     int64_t turns;     /* of loops in the body, all together */
@@ -145,6 +147,7 @@ tp_origin tp_origin_at(const tp_cells *c, size_t i);
 /* First undefined element's origin, or 0. */
 tp_origin tp_any_undefined(const tp_cells *c);
 void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from);
+void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from); /* without planes */
 /* Mark every undefined element as stored. */
 void tp_mark_stored(tp_cells *c);
 
@@ -169,6 +172,21 @@ void tp_decide(tp_machine *m, const tp_cells *c);
 void tp_planes_prepare(tp_machine *m, uint32_t operand);
 void tp_planes_share(tp_machine *m, tp_ref *out, tp_ref *in);
 void tp_planes_transfer(tp_machine *m, tp_ref *r, bool in);
+
+/* The planes of `from` are those of `to` from now on: moved where they are its
+ * own and nobody looks at it again, else copied. */
+void tp_planes_store(tp_machine *m, tp_cells *to, tp_vid from);
+
+/* chain.c: nothing without a domain */
+void tp_chain_prepare(tp_machine *m);
+/* May the planes of this instruction wait? Then it joins the chain once its numbers are there. */
+bool tp_chainable(const tp_machine *m, const tp_inst *i);
+void tp_chain_add(tp_machine *m, const tp_inst *i);
+/* Compute all that waits; what i looks at. */
+void tp_chain_finish(tp_machine *m);
+void tp_chain_await(tp_machine *m, const tp_inst *i);
+/* Is there one place that looks at v, once for each time that it is computed? */
+bool tp_used_once(const tp_machine *m, tp_vid v);
 
 /* shapes.c: false when the primitive is none of its own. */
 bool tp_exec_shape(tp_machine *m, const tp_inst *i);

@@ -525,6 +525,7 @@ static void walk(void *arg)
         if (m->k->operands[i].alias >= 0)
             tp_alias_prepare(m, i);
     prepare_values(m);
+    tp_chain_prepare(m);
     lay_out(m);
     tp_grid *g = &m->grid;
     for (m->step = 0; m->step < g->total; m->step++) {

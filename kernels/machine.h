@@ -37,6 +37,7 @@ typedef struct tp_run_request {
     tp_garbage garbage;
     tp_domain *domain;   /* rides along; NULL: none */
     tp_planes *meanings; /* with a domain, per array: planes of inputs are read, those of outputs are written */
+    uint32_t strip;      /* with a domain: elements whose planes are computed together, up to 512; 0: 512 */
 } tp_run_request;
 
 enum { TP_MAX_STEPS = 100000000 };

@@ -53,6 +53,24 @@ void tp_planes_copy(tp_machine *m, tp_cells *to, const tp_cells *from)
     memcpy(to->meaning.plane, to->room, sizeof to->room);
 }
 
+void tp_planes_store(tp_machine *m, tp_cells *to, tp_vid from_value)
+{
+    tp_cells *from = &m->values[from_value];
+    if (!m->domain)
+        return;
+    if (!from->meaning.plane[0] || from->meaning.plane[0] != from->room[0] || !tp_used_once(m, from_value)) {
+        tp_planes_copy(m, to, from);
+        return;
+    }
+    for (uint32_t p = 0; p < m->domain->nplanes; p++) {
+        void *room = to->room[p];
+        to->room[p] = from->room[p];
+        from->room[p] = room;
+    }
+    to->meaning = from->meaning;
+    from->meaning = (tp_planes){.plane = {NULL}};
+}
+
 /* ---- moving ---- */
 
 static tp_cells *moved_room(tp_machine *m, uint32_t n)

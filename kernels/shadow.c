@@ -147,8 +147,13 @@ tp_origin tp_any_undefined(const tp_cells *c)
 
 void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from)
 {
-    memcpy(to->data, from->data, from->n * tp_dtype_size(from->dtype));
+    tp_copy_numbers(m, to, from);
     tp_planes_copy(m, to, from);
+}
+
+void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
+{
+    memcpy(to->data, from->data, from->n * tp_dtype_size(from->dtype));
     if (from->state == TP_MIXED) {
         to->state = TP_CLEAN;
         memcpy(tp_materialise(m, to), from->shadow, from->n * sizeof *from->shadow);

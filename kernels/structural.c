@@ -240,7 +240,7 @@ void tp_exec_reduce(tp_machine *m, const tp_inst *i)
         tp_trap_raise(m, "TP008", (tp_str){NULL, 0}, "argmax or argmin over no elements");
     for (size_t o = 0; o < out->n; o++)
         reduce_one(i->prim, a, out, o, &g);
-    if (m->domain)
+    if (m->domain && !tp_chainable(m, i))
         planes_of_reduce(m, i->prim, out, a, &(tp_groups){g.nout, g.nin, g.base, g.offset});
     if (a->state == TP_CLEAN)
         return;

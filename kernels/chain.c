@@ -1,0 +1,356 @@
+/* Chains of operations that work element by element, with the broadcasts that
+ * feed them and the reductions along rows that end them. What a chain means is
+ * computed strip by strip, so that what only the chain itself looks at never
+ * leaves the first cache. The numbers are there before: instructions join a
+ * chain when they have been executed. */
+#include "kernels/internal.h"
+
+enum {
+    MOST_LINKS = 32,
+    PIECE = 512, /* elements of a strip, about */
+    SHORT = 8,   /* rows of less than an 8th of it: some at a time */
+    LONG = 4,    /* rows of more than 4 times that: in pieces, and reductions for themselves */
+    LONGEST = LONG * PIECE
+};
+
+typedef struct link {
+    const tp_inst *inst;
+    bool reduces, kept;          /* somebody outside of the chain looks at the result */
+    bool any;                    /* kept: some strip so far has planes */
+    void *buffer[TP_MAX_PLANES]; /* not kept: its planes of one strip */
+    tp_lanes strip;              /* the result: the strip at hand */
+    tp_degree degree;
+    size_t stride[TP_MAX_RANK]; /* of a broadcast: elements of the argument */
+} link;
+
+struct tp_chain {
+    link at[MOST_LINKS];
+    uint32_t len;
+    size_t piece;
+    bool by_rows;
+    uint32_t *uses;                           /* per value: places that look at it; 2: one that may do so again */
+    uint32_t *number;                         /* per value: 1 + its place in the chain, or 0 */
+    void *buffers[MOST_LINKS][TP_MAX_PLANES]; /* allocated on first use */
+    size_t count[LONGEST], starts[LONGEST];   /* 0, 1, 2, …; of the rows of a strip */
+};
+
+/* ---- who looks at a value ---- */
+
+/* An instruction or step of `region` looks at v, which `home` says where it is computed. */
+static void look(tp_chain *c, const uint32_t *home, uint32_t region, tp_vid v)
+{
+    if (v >= 0)
+        c->uses[v] += home[v] == region ? 1 : 2;
+}
+
+static void look_through(tp_machine *m, const uint32_t *home, uint32_t region, const tp_access *a)
+{
+    for (uint32_t d = 0; a && d < m->k->operands[a->operand].ref_rank; d++)
+        if (a->subs[d].kind != TP_SUB_FULL)
+            look(m->chain, home, region, a->subs[d].start);
+}
+
+static void count_uses(tp_machine *m, const tp_region *r, uint32_t *home, uint32_t *regions)
+{
+    uint32_t here = ++*regions;
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_step *s = &r->at[i];
+        if (s->kind == TP_COMPUTE) {
+            for (uint32_t a = 0; a < s->inst->nargs; a++)
+                look(m->chain, home, here, s->inst->args[a]);
+            look_through(m, home, here, s->inst->access);
+            home[s->inst->out] = here;
+            continue;
+        }
+        if (s->kind == TP_LOOP) {
+            look(m->chain, home, here, s->lo);
+            look(m->chain, home, here, s->hi);
+        }
+        if (s->kind == TP_WHILE)
+            count_uses(m, &s->test, home, regions);
+        if (s->kind != TP_LOOP)
+            look(m->chain, home, here, s->value);
+        look_through(m, home, here, s->access);
+        count_uses(m, &s->body, home, regions);
+        count_uses(m, &s->orelse, home, regions);
+    }
+}
+
+void tp_chain_prepare(tp_machine *m)
+{
+    uint32_t n = m->k->body->values.len, regions = 0;
+    if (!m->domain)
+        return;
+    m->chain = TP_NEW(m->arena, tp_chain);
+    m->chain->piece = m->request->strip && m->request->strip < PIECE ? m->request->strip : PIECE;
+    m->chain->uses = TP_NEWN(m->arena, uint32_t, n);
+    m->chain->number = TP_NEWN(m->arena, uint32_t, n);
+    for (size_t i = 0; i < LONGEST; i++)
+        m->chain->count[i] = i;
+    count_uses(m, &m->k->body->steps, TP_NEWN(m->arena, uint32_t, n), &regions);
+}
+
+bool tp_used_once(const tp_machine *m, tp_vid v)
+{
+    return m->chain->uses[v] == 1;
+}
+
+/* ---- building ---- */
+
+static bool reduces_rows(const tp_machine *m, const tp_inst *i)
+{
+    const tp_cells *a = &m->values[i->args[0]];
+    return tp_prim_reduces(i->prim) && i->nints == 1 && (uint32_t)i->ints[0] + 1 == a->rank &&
+           (size_t)a->dims[a->rank - 1] <= LONG * m->chain->piece && a->n > 1;
+}
+
+bool tp_chainable(const tp_machine *m, const tp_inst *i)
+{
+    if (!m->domain || i->out < 0)
+        return false;
+    if (tp_prim_reduces(i->prim))
+        return reduces_rows(m, i);
+    if (m->values[i->out].n <= 1)
+        return false;
+    switch (i->prim) {
+    case TP_P_BROADCAST:
+    case TP_P_WHERE:
+    case TP_P_CAST:
+    case TP_P_BITCAST:
+    case TP_P_INTEGER_POW: return true;
+    default: return tp_prim_info(i->prim)->arity != TP_STRUCT && !tp_prim_scans(i->prim);
+    }
+}
+
+/* The cells over which a link runs. */
+static const tp_cells *domain_of(const tp_machine *m, const tp_inst *i)
+{
+    return &m->values[tp_prim_reduces(i->prim) ? i->args[0] : i->out];
+}
+
+static bool same_shape(const tp_cells *a, const tp_cells *b)
+{
+    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
+static link *link_of(const tp_machine *m, tp_vid v)
+{
+    uint32_t number = m->chain->number[v];
+    return number ? &m->chain->at[number - 1] : NULL;
+}
+
+void tp_chain_await(tp_machine *m, const tp_inst *i)
+{
+    for (uint32_t a = 0; m->domain && a < i->nargs; a++) {
+        const link *l = link_of(m, i->args[a]);
+        if (l && (i->prim == TP_P_BROADCAST || !tp_chainable(m, i))) {
+            tp_chain_finish(m);
+            return;
+        }
+    }
+}
+
+void tp_chain_add(tp_machine *m, const tp_inst *i)
+{
+    tp_chain *c = m->chain;
+    tp_cells *from = &m->values[i->args[0]];
+    size_t own[TP_MAX_RANK];
+    if (i->prim == TP_P_BROADCAST && !from->meaning.plane[0]) {
+        m->values[i->out].meaning = (tp_planes){.plane = {NULL}};
+        return;
+    }
+    if (c->len && (c->len == MOST_LINKS || !same_shape(domain_of(m, i), domain_of(m, c->at[0].inst))))
+        tp_chain_finish(m);
+    link *l = &c->at[c->len++];
+    *l = (link){.inst = i, .reduces = tp_prim_reduces(i->prim)};
+    c->number[i->out] = c->len;
+    c->by_rows |= l->reduces || i->prim == TP_P_BROADCAST;
+    if (i->prim != TP_P_BROADCAST)
+        return;
+    tp_strides_of(from, own);
+    for (uint32_t d = 0; d < from->rank; d++)
+        l->stride[d] = from->dims[d] == 1 ? 0 : own[d];
+}
+
+/* ---- running ---- */
+
+static void take_buffer(tp_machine *m, link *l, uint32_t slot)
+{
+    void **buffer = m->chain->buffers[slot];
+    for (uint32_t p = 0; p < m->domain->nplanes; p++) {
+        if (!buffer[p]) /* of odd lengths: not all in the same lines of the cache */
+            buffer[p] = tp_alloc_array(m->arena, LONGEST + 8 * (2 * slot + p), 8);
+        l->buffer[p] = buffer[p];
+    }
+}
+
+/* Where the results go: those that are looked at later to their cells, the
+ * others to buffers, each free again after its last use. */
+static void place_results(tp_machine *m)
+{
+    tp_chain *c = m->chain;
+    uint32_t inside[MOST_LINKS] = {0}, last[MOST_LINKS] = {0}, spare[MOST_LINKS], nspare = 0, taken[MOST_LINKS];
+    for (uint32_t k = 0; k < c->len; k++)
+        for (uint32_t a = 0; a < c->at[k].inst->nargs; a++) {
+            uint32_t number = c->number[c->at[k].inst->args[a]];
+            if (number) {
+                inside[number - 1]++;
+                last[number - 1] = k;
+            }
+        }
+    for (uint32_t s = MOST_LINKS; s-- > 0;)
+        spare[nspare++] = s;
+    for (uint32_t k = 0; k < c->len; k++) {
+        link *l = &c->at[k];
+        l->kept = l->reduces || c->uses[l->inst->out] > inside[k];
+        if (l->kept)
+            tp_planes_room(m, &m->values[l->inst->out]);
+        else
+            take_buffer(m, l, taken[k] = spare[--nspare]);
+        for (uint32_t j = 0; j <= k; j++)
+            if (!c->at[j].kept && (j == k ? !inside[j] : last[j] == k))
+                spare[nspare++] = taken[j];
+    }
+}
+
+/* Elements from `from` of an argument. */
+static tp_lanes part_of(const tp_machine *m, tp_vid v, size_t from, size_t n)
+{
+    const link *l = link_of(m, v);
+    if (l)
+        return l->strip;
+    tp_lanes x = tp_lanes_of(&m->values[v]);
+    if (x.n == 1)
+        return x;
+    x.n = n;
+    x.data = (const char *)x.data + from * tp_dtype_size(x.stored);
+    for (uint32_t p = 0; x.plane[0] && p < m->domain->nplanes; p++)
+        x.plane[p] = (uint64_t *)x.plane[p] + from;
+    return x;
+}
+
+/* Element of a broadcast's argument from which element `from` of its result comes. */
+static size_t source_of(const link *l, const tp_cells *out, size_t from)
+{
+    size_t at = 0;
+    for (uint32_t d = out->rank; d-- > 0; from /= (size_t)out->dims[d])
+        at += from % (size_t)out->dims[d] * l->stride[d];
+    return at;
+}
+
+/* One row or a piece of it is one element, or lies side by side; several rows are copied. */
+static void broadcast_strip(tp_machine *m, link *l, size_t from, size_t n)
+{
+    const tp_cells *out = &m->values[l->inst->out], *arg = &m->values[l->inst->args[0]];
+    uint32_t last = out->rank - 1;
+    size_t row = (size_t)out->dims[last], step = l->stride[last];
+    bool pointed = n <= row && !l->kept;
+    for (uint32_t p = 0; p < m->domain->nplanes; p++) {
+        const uint64_t *plane = arg->meaning.plane[p];
+        uint64_t *to = l->strip.plane[p];
+        if (pointed)
+            l->strip.plane[p] = (void *)(uintptr_t)(plane + source_of(l, out, from));
+        for (size_t i = 0; !pointed && i < n; i += row) {
+            const uint64_t *source = plane + source_of(l, out, from + i);
+            for (size_t k = 0; k < row && i + k < n; k++)
+                to[i + k] = source[k * step];
+        }
+    }
+    if (pointed && step == 0)
+        l->strip.n = 1;
+    l->strip.degree = arg->meaning.degree;
+}
+
+static bool compute_strip(tp_machine *m, link *l, size_t from, size_t n)
+{
+    tp_chain *c = m->chain;
+    const tp_inst *i = l->inst;
+    const tp_lanes *at[3];
+    tp_lanes args[3];
+    if (i->prim == TP_P_BROADCAST) {
+        broadcast_strip(m, l, from, n);
+        return true;
+    }
+    for (uint32_t a = 0; a < i->nargs && a < 3; a++) {
+        args[a] = part_of(m, i->args[a], from, n);
+        at[a] = &args[a];
+    }
+    if (!l->reduces)
+        return tp_domain_compute(m->domain, i, &l->strip, at);
+    size_t row = n / l->strip.n;
+    for (size_t r = 0; r < l->strip.n; r++)
+        c->starts[r] = r * row;
+    return m->domain->reduce(m->domain, i->prim, &l->strip, &args[0],
+                             &(tp_groups){l->strip.n, row, c->starts, c->count});
+}
+
+/* Planes of elements that mean their data, once others have planes. */
+static void fill_exact(tp_machine *m, const link *l, size_t from, size_t n)
+{
+    tp_cells *out = &m->values[l->inst->out];
+    tp_lanes x = tp_lanes_of(out);
+    void *plane[TP_MAX_PLANES] = {NULL};
+    x.n = n;
+    x.data = (const char *)x.data + from * tp_dtype_size(x.stored);
+    for (uint32_t p = 0; p < m->domain->nplanes; p++)
+        plane[p] = (uint64_t *)out->room[p] + from;
+    if (n)
+        m->domain->exact(m->domain, &x, plane);
+}
+
+static void run_link(tp_machine *m, link *l, size_t from, size_t n, size_t row)
+{
+    tp_cells *out = &m->values[l->inst->out];
+    if (l->reduces) {
+        from /= row;
+        n /= row;
+    }
+    l->strip = tp_lanes_of(out);
+    l->strip.n = n;
+    l->strip.data = (const char *)out->data + from * tp_dtype_size(out->dtype);
+    l->strip.degree = (tp_degree){0, 0};
+    for (uint32_t p = 0; p < m->domain->nplanes; p++)
+        l->strip.plane[p] = l->kept ? (uint64_t *)out->room[p] + from : l->buffer[p];
+    bool any = compute_strip(m, l, l->reduces ? from * row : from, l->reduces ? n * row : n);
+    if (any)
+        l->degree = tp_degree_larger(l->degree, l->strip.degree);
+    if (l->kept && any && !l->any)
+        fill_exact(m, l, 0, from);
+    if (l->kept && !any && l->any)
+        fill_exact(m, l, from, n);
+    l->any |= any;
+    if (!any)
+        l->strip.plane[0] = NULL;
+}
+
+/* A strip is some short rows, a row, or a piece of a long one. */
+static size_t strip_length(const tp_chain *c, size_t row)
+{
+    if (!c->by_rows || row > LONG * c->piece)
+        return c->piece;
+    return SHORT * row < c->piece ? c->piece / row * row : row;
+}
+
+void tp_chain_finish(tp_machine *m)
+{
+    tp_chain *c = m->chain;
+    if (!m->domain || !c->len)
+        return;
+    const tp_cells *shape = domain_of(m, c->at[0].inst);
+    size_t row = shape->rank ? (size_t)shape->dims[shape->rank - 1] : 1, length = strip_length(c, row), n;
+    place_results(m);
+    for (size_t from = 0; from < shape->n; from += n) {
+        n = shape->n - from < length ? shape->n - from : length;
+        if (c->by_rows && row > length && n > row - from % row)
+            n = row - from % row;
+        for (uint32_t k = 0; k < c->len; k++)
+            run_link(m, &c->at[k], from, n, row);
+    }
+    for (uint32_t k = 0; k < c->len; k++) {
+        const link *l = &c->at[k];
+        tp_planes_written(&m->values[l->inst->out], &(tp_lanes){.degree = l->degree}, l->kept && l->any);
+        c->number[l->inst->out] = 0;
+    }
+    c->len = 0;
+    c->by_rows = false;
+}
