@@ -293,7 +293,7 @@ static uint64_t any_power(field *f, uint64_t x, uint64_t y, double exponent)
  * two arguments. */
 static uint64_t extreme(field *f, tp_prim p, uint64_t x, uint64_t y, double dx, double dy, bool decided)
 {
-    if (x == y)
+    if (tp_p_of(x) == tp_p_of(y))
         return x;
     if (f->options.ordered || decided || !isfinite(dx) || !isfinite(dy))
         return (p == TP_P_MAXIMUM ? dx > dy : dx < dy) || (dx == dy && tp_p_of(x) > tp_p_of(y))
@@ -455,6 +455,8 @@ static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
             tp_residues_add(n, x, y, r);
         else if (p == TP_P_SUB)
             tp_residues_subtract(n, x, y, r);
+        else if (p == TP_P_MUL && f->options.polynomial && out->n > 1) /* of scalars the constants are known */
+            tp_residues_multiply_p(n, x, y, r);
         else if (p == TP_P_MUL)
             tp_residues_multiply(n, x, y, r);
         else
@@ -550,7 +552,7 @@ TP_VECTORISED static bool set_of_strip(size_t n, const uint64_t *w, const double
     uint64_t sum = 0, unlike = 0, unusual = 0;
     for (size_t i = 0; i < n; i++) {
         sum += tp_mix(tp_p_of(w[i]));
-        unlike |= w[i] ^ first;
+        unlike |= tp_p_of(w[i] ^ first);
         unusual |= (w[i] != TP_FIELD_UNKNOWN) & (fabs(data[i]) < HUGE_VAL) ? 0 : 1;
     }
     *set += sum;
@@ -597,7 +599,7 @@ static uint64_t group_extreme(field *f, tp_prim p, const tp_lanes *a, size_t bas
         if (w == TP_FIELD_UNKNOWN)
             return w;
         if (isfinite(v)) {
-            all_same &= last == TP_FIELD_UNKNOWN || w == last;
+            all_same &= last == TP_FIELD_UNKNOWN || tp_p_of(w) == tp_p_of(last);
             last = w;
             set += tp_mix(tp_p_of(w));
         }

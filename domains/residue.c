@@ -55,6 +55,12 @@ TP_VECTORISED void tp_residues_multiply(size_t n, const uint64_t *x, const uint6
         r[i] = known(x[i], y[i], tp_residue_multiply(x[i], y[i]));
 }
 
+TP_VECTORISED void tp_residues_multiply_p(size_t n, const uint64_t *x, const uint64_t *y, uint64_t *restrict r)
+{
+    for (size_t i = 0; i < n; i++)
+        r[i] = known(x[i], y[i], tp_fold_p(tp_p_of(x[i]) * tp_p_of(y[i])));
+}
+
 TP_VECTORISED uint64_t tp_residues_sum(size_t n, const uint64_t *x)
 {
     uint64_t q = 0, p = 0, unknown = 0;

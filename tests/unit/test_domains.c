@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/rng.h"
+#include "domains/residue.h"
 #include "kernels/equiv.h"
 #include "reference/reference.h"
 #include "tests/unit/exact_domain.h"
@@ -344,6 +345,50 @@ static void whole_kernels_stay_within_their_bounds(void **state)
     assert_true(kernels >= 15);
 }
 
+/* ---- field: the arithmetic ---- */
+
+/* Words against remainders of integers; edges (0, 1, the largest) among them. */
+static void residues_are_remainders(void **state)
+{
+    enum { N = 64 };
+    tp_rng rng = tp_rng_new(number_of("TEST_SEED", 1), 0x726573);
+    (void)state;
+    for (int t = 0; t < 2000; t++) {
+        uint64_t x[N], y[N], sum[N], difference[N], product[N], lower[N], q = 0, p = 0;
+        for (size_t i = 0; i < N; i++) {
+            uint64_t edge[] = {0, 1, TP_Q - 1, tp_rng_below(&rng, TP_Q)},
+                     edge_p[] = {0, 1, TP_P - 1, tp_rng_below(&rng, TP_P)};
+            x[i] = tp_word(edge[tp_rng_below(&rng, 4)], edge_p[tp_rng_below(&rng, 4)]);
+            y[i] = tp_word(edge[tp_rng_below(&rng, 4)], edge_p[tp_rng_below(&rng, 4)]);
+            q += tp_q_of(x[i]);
+            p += tp_p_of(x[i]);
+        }
+        assert_true(tp_residues_sum(N, x) == tp_word(q % TP_Q, p % TP_P));
+        tp_residues_add(N, x, y, sum);
+        tp_residues_subtract(N, x, y, difference);
+        tp_residues_multiply(N, x, y, product);
+        tp_residues_multiply_p(N, x, y, lower);
+        for (size_t i = 0; i < N; i++) {
+            uint64_t xq = tp_q_of(x[i]), xp = tp_p_of(x[i]), yq = tp_q_of(y[i]), yp = tp_p_of(y[i]);
+            assert_true(sum[i] == tp_word((xq + yq) % TP_Q, (xp + yp) % TP_P));
+            assert_true(difference[i] == tp_word((xq + TP_Q - yq) % TP_Q, (xp + TP_P - yp) % TP_P));
+            assert_true(product[i] == tp_word(xq * yq % TP_Q, xp * yp % TP_P));
+            assert_true(lower[i] == xp * yp % TP_P);
+        }
+        uint64_t inverse = tp_residue_inverse(x[0]), one = tp_residue_multiply(x[0], inverse);
+        assert_true(one == tp_word(tp_q_of(x[0]) != 0, tp_p_of(x[0]) != 0));
+        int64_t whole = (int64_t)tp_rng_below(&rng, (uint64_t)1 << 53) - ((int64_t)1 << 52);
+        uint64_t size = (uint64_t)(whole < 0 ? -whole : whole), w = tp_residue_of((double)whole);
+        assert_true((whole < 0 ? tp_residue_negative(w) : w) == tp_word(size % TP_Q, size % TP_P));
+        w = tp_residue_multiply(tp_residue_of((double)whole / 8), tp_word(8, 8));
+        assert_true(w == tp_residue_of((double)whole));
+    }
+    uint64_t unknown[2] = {TP_FIELD_UNKNOWN, tp_word(1, 1)}, r[2];
+    tp_residues_add(2, unknown, unknown, r);
+    assert_true(r[0] == TP_FIELD_UNKNOWN && r[1] == tp_word(2, 2));
+    assert_true(tp_residues_sum(2, unknown) == TP_FIELD_UNKNOWN);
+}
+
 /* ---- field: correct rewritings of random expressions ---- */
 
 typedef struct term term;
@@ -659,6 +704,7 @@ int main(void)
         cmocka_unit_test(primitives_stay_within_their_bounds),
         cmocka_unit_test(folds_stay_within_their_bounds),
         cmocka_unit_test(whole_kernels_stay_within_their_bounds),
+        cmocka_unit_test(residues_are_remainders),
         cmocka_unit_test(correct_rewritings_agree_and_wrong_ones_do_not),
         cmocka_unit_test(residues_judge_an_online_softmax),
         cmocka_unit_test(one_missing_term_is_seen),
