@@ -553,7 +553,7 @@ TP_VECTORISED static bool set_of_strip(size_t n, const uint64_t *w, const double
     for (size_t i = 0; i < n; i++) {
         sum += tp_mix(tp_p_of(w[i]));
         unlike |= tp_p_of(w[i] ^ first);
-        unusual |= (w[i] != TP_FIELD_UNKNOWN) & (fabs(data[i]) < HUGE_VAL) ? 0 : 1;
+        unusual |= ((w[i] != TP_FIELD_UNKNOWN) & (fabs(data[i]) < HUGE_VAL)) ? 0 : 1;
     }
     *set += sum;
     *differ |= unlike != 0;

@@ -34,7 +34,7 @@ uint64_t tp_residue_of(double x)
 
 static inline uint64_t known(uint64_t x, uint64_t y, uint64_t r)
 {
-    return (x != TP_FIELD_UNKNOWN) & (y != TP_FIELD_UNKNOWN) ? r : TP_FIELD_UNKNOWN;
+    return ((x != TP_FIELD_UNKNOWN) & (y != TP_FIELD_UNKNOWN)) ? r : TP_FIELD_UNKNOWN;
 }
 
 TP_VECTORISED void tp_residues_add(size_t n, const uint64_t *x, const uint64_t *y, uint64_t *restrict r)

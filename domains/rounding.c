@@ -81,7 +81,7 @@ TP_VECTORISED static bool says_the_data(const tp_lanes *out, size_t from, size_t
     if (out->stored == TP_F32) {
         const float *r = (const float *)out->data + from;
         for (size_t i = 0; i < n; i++)
-            unlike |= (b[i] == 0) & ((double)r[i] == v[i]) ? 0 : 1;
+            unlike |= ((b[i] == 0) & ((double)r[i] == v[i])) ? 0 : 1;
         return unlike == 0;
     }
     for (size_t i = 0; i < n && !unlike; i++)

@@ -243,7 +243,7 @@ TP_VECTORISED static int64_t strip_multiply(size_t n, tp_reals x, tp_reals y, do
     int64_t unusual = 0;
     for (size_t i = 0; i < n; i++) {
         double a = xv[i], c = yv[i], ba = xb[i], bc = yb[i], v = a * c, least = fabs(a) < fabs(c) ? fabs(a) : fabs(c);
-        double lost = ((fabs(v) < 0x1p-900) & (least > 0)) | (ba + bc > 0) ? LOST : 0;
+        double lost = (((fabs(v) < 0x1p-900) & (least > 0)) | (ba + bc > 0)) ? LOST : 0;
         double b = (fabs(fma(a, c, -v)) + (fabs(a) * bc + fabs(c) * ba + ba * bc) + lost) * (1 + 0x1p-40);
         rv[i] = v;
         rb[i] = b;
