@@ -1,10 +1,9 @@
-/* The one file of kernels/ that knows reference/. */
 #include "kernels/equiv.h"
-#include "kernels/internal.h"
 
 #include <math.h>
 
-#include "reference/reference.h"
+#include "kernels/internal.h"
+#include "kernels/trial.h"
 
 const char *tp_tier_name(tp_tier t)
 {
@@ -12,34 +11,13 @@ const char *tp_tier_name(tp_tier t)
     return NAMES[t];
 }
 
-/* ---- one run of kernel and reference ---- */
-
-typedef struct one {
-    tp_arena *work; /* memory of the case */
-    tp_arena *keep; /* memory of the results */
-    const tp_case *c;
-    const tp_equiv_options *o;
-    tp_case_result *r;
-} one;
-
-/* Arrays and planes of inputs and outputs, and of what the reference says. */
-typedef struct execution {
-    uint32_t n; /* arrays: inputs and outputs */
-    tp_tensor *arrays, *want;
-    tp_planes *got_meaning, *want_meaning; /* per array */
-    tp_garbage garbage;
-} execution;
-
-static tp_str keep_str(tp_arena *a, tp_str s)
-{
-    return s.n ? tp_printf(a, "%.*s", TP_FMT(s)) : s;
-}
+/* ---- E1: numbers, with their values over the reals ---- */
 
 static void keep_trap(tp_arena *a, tp_trap *t)
 {
     tp_trap copy = *t;
-    copy.message = keep_str(a, t->message);
-    copy.statement = keep_str(a, t->statement);
+    copy.message = tp_trial_keep(a, t->message);
+    copy.statement = tp_trial_keep(a, t->statement);
     copy.coordinates.at = NULL;
     copy.coordinates.len = copy.coordinates.cap = 0;
     for (uint32_t i = 0; i < t->coordinates.len; i++)
@@ -47,90 +25,13 @@ static void keep_trap(tp_arena *a, tp_trap *t)
     *t = copy;
 }
 
-static void skip(one *x, tp_str why)
+static void skip(tp_trial *x, tp_str why)
 {
     x->r->outcome = TP_SKIPPED;
-    x->r->trap.message = keep_str(x->keep, why);
+    x->r->trap.message = tp_trial_keep(x->keep, why);
 }
 
-/* False with *why when an array does not fit. */
-static bool make_arrays(const one *x, tp_input_family family, int64_t range, execution *e, tp_str *why)
-{
-    const tp_kernel *k = x->c->kernel;
-    e->n = k->ninputs + k->noutputs;
-    e->arrays = TP_NEWN(x->work, tp_tensor, e->n);
-    e->want = TP_NEWN(x->work, tp_tensor, k->noutputs);
-    e->got_meaning = TP_NEWN(x->work, tp_planes, e->n);
-    e->want_meaning = TP_NEWN(x->work, tp_planes, e->n);
-    for (uint32_t i = 0; i < e->n; i++) {
-        int64_t dims[TP_MAX_RANK];
-        if (!tp_operand_dims(k, &k->operands[i], x->c->env, dims, why))
-            return false;
-        e->arrays[i] = tp_tensor_new(x->work, k->operands[i].dtype, k->operands[i].rank, dims);
-        bool given = i < k->ninputs && family == TP_INPUT_NORMAL && x->c->given && x->c->given[i].data;
-        if (given)
-            memcpy(e->arrays[i].data, x->c->given[i].data, e->arrays[i].n * tp_dtype_size(e->arrays[i].dtype));
-        else if (i < k->ninputs && tp_dtype_info(e->arrays[i].dtype)->executable)
-            tp_fill(&e->arrays[i], family, range, x->o->seed + x->c->seed, i);
-    }
-    return true;
-}
-
-/* The kernel on e->arrays, under a domain. */
-static tp_status run_kernel(const one *x, execution *e, tp_domain *d, tp_trap *trap, tp_run_stats *stats)
-{
-    tp_run_request request = {.kernel = x->c->kernel,
-                              .env = x->c->env,
-                              .arrays = e->arrays,
-                              .seed = x->o->seed + x->c->seed,
-                              .max_steps = x->o->max_steps,
-                              .domain = d,
-                              .meanings = e->got_meaning,
-                              .garbage = e->garbage};
-    tp_status st = tp_machine_run(x->work, &request, trap, stats);
-    if (st == TP_E_MEMORY)
-        tp_leave(x->work, st);
-    return st;
-}
-
-static tp_status run_reference(const one *x, execution *e, tp_domain *d, tp_reference_request *r)
-{
-    *r = (tp_reference_request){.kernel = x->c->kernel,
-                                .env = x->c->env,
-                                .arrays = e->arrays,
-                                .domain = d,
-                                .meanings = e->want_meaning,
-                                .outputs = e->want};
-    tp_status st = tp_reference_run(x->work, r);
-    if (st == TP_E_MEMORY)
-        tp_leave(x->work, st);
-    return st;
-}
-
-static bool is_output(const tp_kernel *k, uint32_t i)
-{
-    return !k->operands[k->ninputs + i].discard;
-}
-
-/* ---- E1: numbers, with their values over the reals ---- */
-
-/* False with *why when the reference's outputs have other shapes. */
-static bool shapes_agree(const one *x, const execution *e, tp_str *why)
-{
-    const tp_kernel *k = x->c->kernel;
-    for (uint32_t i = 0; i < k->noutputs; i++) {
-        const tp_tensor *w = &e->want[i], *g = &e->arrays[k->ninputs + i];
-        if (!is_output(k, i) || (w->n == g->n && w->rank == g->rank))
-            continue;
-        tp_str text = tp_tensor_text(x->work, w);
-        *why = tp_printf(x->work, "the reference gives %.*s for `%.*s`", TP_FMT(text),
-                         TP_FMT(k->operands[k->ninputs + i].name));
-        return false;
-    }
-    return true;
-}
-
-static tp_str undecided_text(const one *x, const tp_step *s)
+static tp_str undecided_text(const tp_trial *x, const tp_step *s)
 {
     tp_buf b = {.arena = x->keep};
     tp_buf_c(&b, "rounding may turn the decision in `");
@@ -153,7 +54,7 @@ static void merge(tp_output_diff *into, const tp_output_diff *d)
 }
 
 /* FNV-1a over the bytes of the compared elements. */
-static void digest(one *x, const tp_operand *o, const tp_tensor *t)
+static void digest(tp_trial *x, const tp_operand *o, const tp_tensor *t)
 {
     size_t size = tp_dtype_size(t->dtype);
     const uint8_t *bytes = t->data;
@@ -162,12 +63,12 @@ static void digest(one *x, const tp_operand *o, const tp_tensor *t)
             x->r->digest = (x->r->digest ^ bytes[i * size + b]) * 0x100000001b3u;
 }
 
-static void compare_numbers(one *x, execution *e, tp_str undecided, bool first)
+static void compare_numbers(tp_trial *x, tp_sides *e, tp_str undecided, bool first)
 {
     const tp_kernel *k = x->c->kernel;
     for (uint32_t i = 0, at = 0; i < k->noutputs; i++) {
         tp_output_diff d;
-        if (!is_output(k, i))
+        if (!tp_trial_compares(k, i))
             continue;
         tp_result got = {&e->arrays[k->ninputs + i], &e->got_meaning[k->ninputs + i]},
                   want = {&e->want[i], &e->want_meaning[k->ninputs + i]};
@@ -186,19 +87,19 @@ static void compare_numbers(one *x, execution *e, tp_str undecided, bool first)
 }
 
 /* Compare on one family of inputs; false when there is nothing to compare. */
-static bool run_family(one *x, tp_input_family family, tp_garbage garbage, bool first)
+static bool run_family(tp_trial *x, tp_input_family family, tp_garbage garbage, bool first)
 {
     const tp_kernel *k = x->c->kernel;
-    execution e = {.garbage = garbage};
+    tp_sides e = {.garbage = garbage};
     tp_str why = {NULL, 0};
     tp_run_stats stats = {0};
-    tp_reference_request reference;
+    bool turns = false; /* of the reference, by rounding */
     bool compared = k->reference.program || k->reference.builtin;
-    if (!make_arrays(x, family, 0, &e, &why)) {
+    if (!tp_trial_arrays(x, family, 0, &e, &why)) {
         skip(x, why);
         return false;
     }
-    tp_status st = run_kernel(x, &e, compared ? tp_rounding_new(x->work) : NULL, &x->r->trap, &stats);
+    tp_status st = tp_trial_kernel(x, &e, compared ? tp_rounding_new(x->work) : NULL, &x->r->trap, &stats);
     x->r->steps = stats.steps;
     keep_trap(x->keep, &x->r->trap);
     if (st == TP_E_LIMIT) {
@@ -209,15 +110,13 @@ static bool run_family(one *x, tp_input_family family, tp_garbage garbage, bool 
         tp_leave(x->work, st);
     } else if (!compared) {
         skip(x, TP_S("the spec has no \"reference\" to compare with; the run itself did not trap"));
-    } else if (run_reference(x, &e, tp_rounding_new(x->work), &reference) != TP_OK) {
-        skip(x, reference.why);
-    } else if (!shapes_agree(x, &e, &why)) {
+    } else if (!tp_trial_reference(x, &e, tp_rounding_new(x->work), &turns, &why)) {
         skip(x, why);
     } else {
         compare_numbers(x, &e,
-                        stats.undecided       ? undecided_text(x, stats.undecided)
-                        : reference.undecided ? TP_S("rounding may turn a decision of the reference")
-                                              : TP_S(""),
+                        stats.undecided ? undecided_text(x, stats.undecided)
+                        : turns         ? TP_S("rounding may turn a decision of the reference")
+                                        : TP_S(""),
                         first);
         return true;
     }
@@ -226,7 +125,7 @@ static bool run_family(one *x, tp_input_family family, tp_garbage garbage, bool 
 
 static void run_numbers(void *arg)
 {
-    one *x = arg;
+    tp_trial *x = arg;
     x->r->outcome = TP_EQUAL;
     if (!run_family(x, TP_INPUT_NORMAL, TP_GARBAGE_HUGE, true))
         return;
@@ -248,7 +147,7 @@ static void run_numbers(void *arg)
 
 /* Compare the outputs; NONE when something rounded. False: smaller integers
  * would not help. */
-static bool compare_bits(one *x, const execution *e, tp_bits *b)
+static bool compare_bits(tp_trial *x, const tp_sides *e, tp_bits *b)
 {
     const tp_kernel *k = x->c->kernel;
     b->tier = TP_TIER_EQUAL;
@@ -256,7 +155,7 @@ static bool compare_bits(one *x, const execution *e, tp_bits *b)
         const tp_operand *o = &k->operands[k->ninputs + i];
         const tp_tensor *g = &e->arrays[k->ninputs + i];
         const tp_planes *mg = &e->got_meaning[k->ninputs + i], *mw = &e->want_meaning[k->ninputs + i];
-        for (size_t j = 0; is_output(k, i) && j < g->n; j++) {
+        for (size_t j = 0; tp_trial_compares(k, i) && j < g->n; j++) {
             double got = tp_get_f64(g->dtype, g->data, j), want = ((const double *)mw->plane[0])[j];
             bool exact = ((const double *)mg->plane[1])[j] == 0 && ((const double *)mw->plane[1])[j] == 0 &&
                          ((const double *)mg->plane[0])[j] == got;
@@ -283,21 +182,21 @@ static bool compare_bits(one *x, const execution *e, tp_bits *b)
 
 static void run_bits(void *arg)
 {
-    one *x = arg;
+    tp_trial *x = arg;
     static const int64_t RANGES[] = {8, 2, 1};
     tp_bits *b = &x->r->bits;
     for (size_t i = 0; i < sizeof RANGES / sizeof *RANGES; i++) {
-        execution e = {.n = 0};
+        tp_sides e = {.n = 0};
         tp_str why;
         tp_trap trap;
         tp_run_stats stats = {0};
-        tp_reference_request reference;
+        bool turns = false;
         *b = (tp_bits){.range = RANGES[i], .reason = TP_S("it does not run on integer inputs")};
-        if (!make_arrays(x, TP_INPUT_INTEGERS, RANGES[i], &e, &why) ||
-            run_kernel(x, &e, tp_rounding_new(x->work), &trap, &stats) != TP_OK ||
-            run_reference(x, &e, tp_rounding_new(x->work), &reference) != TP_OK || !shapes_agree(x, &e, &why))
+        if (!tp_trial_arrays(x, TP_INPUT_INTEGERS, RANGES[i], &e, &why) ||
+            tp_trial_kernel(x, &e, tp_rounding_new(x->work), &trap, &stats) != TP_OK ||
+            !tp_trial_reference(x, &e, tp_rounding_new(x->work), &turns, &why))
             return;
-        if (stats.undecided || reference.undecided) {
+        if (stats.undecided || turns) {
             b->reason = TP_S("a decision depends on rounding");
             continue;
         }
@@ -305,255 +204,6 @@ static void run_bits(void *arg)
         if (!compare_bits(x, &e, b) || b->tier != TP_TIER_NONE)
             return;
     }
-}
-
-/* ---- E3: residues ---- */
-
-static bool takes_exponents(const tp_step *s, const void *ctx)
-{
-    (void)ctx;
-    if (s->kind != TP_COMPUTE)
-        return false;
-    switch (s->inst->prim) {
-    case TP_P_EXP:
-    case TP_P_EXP2:
-    case TP_P_EXPM1:
-    case TP_P_TANH:
-    case TP_P_LOGISTIC:
-    case TP_P_SILU:
-    case TP_P_GELU: return true;
-    default: return false;
-    }
-}
-
-/* Same points for all; maxima answered by the given oracles. */
-static tp_domain *field_of(const one *x, uint64_t oracle, bool ordered)
-{
-    const tp_kernel *k = x->c->kernel;
-    tp_field_options o = {.seed = x->o->seed + x->c->seed, .oracle = oracle, .ordered = ordered};
-    const tp_program *reference = k->reference.program; /* a builtin: as the kernel does */
-    o.polynomial = !tp_region_any(&k->body->steps, takes_exponents, NULL) &&
-                   !(reference && tp_region_any(&reference->steps, takes_exponents, NULL));
-    return tp_field_new(x->work, o);
-}
-
-static bool field_reference(const one *x, execution *e, uint64_t oracle, bool ordered, tp_field_log *log, tp_str *why)
-{
-    tp_reference_request r;
-    tp_domain *d = field_of(x, oracle, ordered);
-    tp_status st = run_reference(x, e, d, &r);
-    *log = *tp_field_log_of(d);
-    *why = r.why;
-    return st == TP_OK && shapes_agree(x, e, why);
-}
-
-static bool field_kernel(const one *x, execution *e, uint64_t oracle, bool ordered, tp_field_log *log, tp_str *why)
-{
-    tp_trap trap;
-    tp_domain *d = field_of(x, oracle, ordered);
-    tp_status st = run_kernel(x, e, d, &trap, NULL);
-    *log = *tp_field_log_of(d);
-    *why = trap.message;
-    return st == TP_OK;
-}
-
-/* Random points for the float inputs of kernel and reference. */
-static const tp_domain *place_points(const one *x, execution *e)
-{
-    const tp_kernel *k = x->c->kernel;
-    tp_domain *points = field_of(x, 0, false);
-    for (uint32_t i = 0; i < k->ninputs; i++) {
-        tp_planes *m = &e->got_meaning[i];
-        if (!tp_is_float(e->arrays[i].dtype))
-            continue;
-        m->plane[0] = tp_alloc_array(x->work, e->arrays[i].n, 8);
-        m->degree = (tp_degree){1, 0};
-        tp_field_fill(points, i, e->arrays[i].n, m->plane[0]);
-        e->want_meaning[i] = *m;
-    }
-    return points;
-}
-
-/* Does output i of the reference stay when the oracle changes? */
-static bool invariant(const one *x, const execution *e, uint32_t i, const uint64_t *first)
-{
-    const tp_kernel *k = x->c->kernel;
-    const uint64_t *w = e->want_meaning[k->ninputs + i].plane[0];
-    for (size_t j = 0; j < e->want[i].n; j++)
-        if ((w[j] ^ first[j]) << 32 &&
-            /* the lower half is the value */ tp_compared(k, &k->operands[k->ninputs + i], x->c->env, &e->want[i], j))
-            return false;
-    return true;
-}
-
-static double chance_of(tp_degree a, tp_degree b)
-{
-    double degree = fmax(1, fmax(a.numerator + b.denominator, b.numerator + a.denominator));
-    return fmax(0, floor(log2(TP_FIELD_Q / degree)));
-}
-
-/* Output i of kernel and reference. */
-static void compare_residues(const one *x, const execution *e, uint32_t i, tp_algebra *r)
-{
-    const tp_kernel *k = x->c->kernel;
-    const tp_operand *o = &k->operands[k->ninputs + i];
-    const tp_tensor *g = &e->arrays[k->ninputs + i], *w = &e->want[i];
-    const tp_planes *mg = &e->got_meaning[k->ninputs + i], *mw = &e->want_meaning[k->ninputs + i];
-    bool real = tp_is_float(g->dtype);
-    for (size_t j = 0; j < g->n; j++) {
-        double got = tp_get_f64(g->dtype, g->data, j), want = tp_get_f64(TP_F64, w->data, j);
-        uint64_t a = ((const uint64_t *)mg->plane[0])[j], b = ((const uint64_t *)mw->plane[0])[j];
-        if (!tp_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
-            continue;
-        if (real && isfinite(got) && isfinite(want) && (a == TP_FIELD_UNKNOWN || b == TP_FIELD_UNKNOWN)) {
-            r->tier = TP_TIER_NONE;
-            r->reason = TP_S("a value outside the fragment");
-            return;
-        }
-        /* exp hides the upper half; the lower one is the value */
-        bool same = real && isfinite(got) && isfinite(want) ? (a & 0xffffffff) == (b & 0xffffffff) : got == want;
-        if (!same) {
-            r->tier = TP_TIER_DIFFERENT;
-            r->worst = tp_element_name(x->keep, o, g, j);
-            r->output = i;
-            r->element = j;
-            return;
-        }
-    }
-    if (real)
-        r->chance = fmin(r->chance, chance_of(mg->degree, mw->degree));
-}
-
-static void give_up_algebra(const one *x, tp_algebra *r, const tp_field_log *k, const tp_field_log *f, tp_str why)
-{
-    const char *prim = k->unsupported ? k->unsupported : f->unsupported;
-    r->tier = TP_TIER_NONE;
-    r->reason = why.n  ? keep_str(x->keep, why)
-                : prim ? tp_printf(x->keep, "`%s` is outside the fragment, or a denominator is 0", prim)
-                       : r->reason;
-}
-
-static void run_algebra(void *arg)
-{
-    one *x = arg;
-    const tp_kernel *k = x->c->kernel;
-    tp_algebra *r = &x->r->algebra;
-    execution e = {.n = 0};
-    tp_str why = {NULL, 0};
-    tp_field_log kernel = {0}, reference = {0};
-    uint64_t **first = TP_NEWN(x->work, uint64_t *, k->noutputs), seed = x->o->seed + x->c->seed;
-    bool *shows_maximum = TP_NEWN(x->work, bool, k->noutputs), any = false;
-    *r = (tp_algebra){.tier = TP_TIER_EQUAL, .chance = HUGE_VAL};
-    if (!make_arrays(x, TP_INPUT_SMALL, 0, &e, &why)) {
-        give_up_algebra(x, r, &kernel, &reference, why);
-        return;
-    }
-    place_points(x, &e);
-    if (!field_reference(x, &e, seed + 1, false, &reference, &why)) {
-        give_up_algebra(x, r, &kernel, &reference, why);
-        return;
-    }
-    if (reference.oracle) { /* which outputs show the maximum itself? */
-        for (uint32_t i = 0; i < k->noutputs; i++)
-            first[i] = e.want_meaning[k->ninputs + i].plane[0];
-        if (!field_reference(x, &e, seed + 2, false, &reference, &why)) {
-            give_up_algebra(x, r, &kernel, &reference, why);
-            return;
-        }
-        for (uint32_t i = 0; i < k->noutputs; i++)
-            if (is_output(k, i) && !invariant(x, &e, i, first[i]))
-                any = shows_maximum[i] = true;
-    }
-    for (int ordered = 0; ordered < 1 + any; ordered++) {
-        if (ordered && !field_reference(x, &e, seed + 2, true, &reference, &why)) {
-            give_up_algebra(x, r, &kernel, &reference, why);
-            return;
-        }
-        if (!field_kernel(x, &e, seed + 3, ordered, &kernel, &why)) {
-            give_up_algebra(x, r, &kernel, &reference, why);
-            return;
-        }
-        r->tags |= kernel.tags || reference.tags;
-        for (uint32_t i = 0; i < k->noutputs && r->tier == TP_TIER_EQUAL; i++)
-            if (is_output(k, i) && shows_maximum[i] == ordered)
-                compare_residues(x, &e, i, r);
-    }
-    r->ordered = any;
-    if (r->tier == TP_TIER_NONE)
-        give_up_algebra(x, r, &kernel, &reference, (tp_str){NULL, 0});
-}
-
-/* ---- blame ---- */
-
-/* Kernel and reference with some residues drawn anew; maxima by order, so
- * that nothing else changes. */
-typedef struct probing {
-    const one *x;
-    const tp_part *part;
-    uint64_t kernel, reference;
-    bool ok;
-} probing;
-
-static void draw_again(const tp_domain *points, const tp_part *part, const tp_tensor *t, uint64_t *plane,
-                       uint64_t *fresh)
-{
-    tp_field_fill(points, 1000 + part->input, t->n, fresh);
-    for (size_t i = 0; i < t->n; i++) {
-        size_t rest = i;
-        bool inside = true;
-        for (uint32_t d = t->rank; d-- > 0; rest /= (size_t)t->dims[d]) {
-            int64_t at = (int64_t)(rest % (size_t)t->dims[d]);
-            inside &= at >= part->lo[d] && at < part->hi[d];
-        }
-        if (inside)
-            plane[i] = fresh[i];
-    }
-}
-
-static void probe_once(void *arg)
-{
-    probing *p = arg;
-    const one *x = p->x;
-    const tp_kernel *k = x->c->kernel;
-    const tp_algebra *where = &x->r->algebra;
-    execution e = {.n = 0};
-    tp_str why;
-    tp_field_log log;
-    uint64_t seed = x->o->seed + x->c->seed;
-    if (!make_arrays(x, TP_INPUT_SMALL, 0, &e, &why))
-        return;
-    const tp_domain *points = place_points(x, &e);
-    if (p->part) {
-        const tp_tensor *t = &e.arrays[p->part->input];
-        draw_again(points, p->part, t, e.got_meaning[p->part->input].plane[0], tp_alloc_array(x->work, t->n, 8));
-    }
-    p->ok = field_reference(x, &e, seed, true, &log, &why) && field_kernel(x, &e, seed, true, &log, &why);
-    if (!p->ok)
-        return;
-    p->kernel = ((const uint64_t *)e.got_meaning[k->ninputs + where->output].plane[0])[where->element];
-    p->reference = ((const uint64_t *)e.want_meaning[k->ninputs + where->output].plane[0])[where->element];
-}
-
-static bool probe(void *ctx, const tp_part *part, uint64_t *kernel, uint64_t *reference)
-{
-    one x = *(const one *)ctx;
-    probing p = {.x = &x, .part = part};
-    x.work = tp_arena_new(x.o->max_memory);
-    if (!x.work)
-        return false;
-    tp_status st = tp_try(x.work, probe_once, &p);
-    *kernel = p.kernel;
-    *reference = p.reference;
-    tp_arena_free(x.work);
-    return st == TP_OK && p.ok;
-}
-
-void tp_equiv_blame(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
-{
-    one x = {NULL, a, r->the_case, o, r};
-    if (r->algebra.tier == TP_TIER_DIFFERENT)
-        tp_blame_find(a, r->the_case->kernel, r->the_case->env, r->algebra.output, r->algebra.element, probe, &x,
-                      &r->blame);
 }
 
 /* ---- cases ---- */
@@ -565,7 +215,7 @@ static bool in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *
     tp_arena *work = tp_arena_new(o->max_memory);
     if (!work)
         tp_leave(keep, TP_E_MEMORY);
-    one x = {work, keep, c, o, r};
+    tp_trial x = {work, keep, c, o, r};
     tp_status st = tp_try(work, tier, &x);
     tp_arena_free(work);
     return st == TP_OK;
@@ -587,7 +237,7 @@ static void run_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, t
         numbers_of(a, c, o, r, memory);
     if (!comparable || r->outcome == TP_TRAPPED || r->outcome == TP_SKIPPED)
         return;
-    if (c->algebra && !in_memory(a, c, o, r, run_algebra)) {
+    if (c->algebra && !in_memory(a, c, o, r, tp_trial_algebra)) {
         r->algebra = (tp_algebra){.reason = memory};
         r->starved++;
     }

@@ -28,7 +28,7 @@ allow lsp verify report analyzer smt kernels spec base
 allow cli lsp verify report emit analyzer smt kernels domains reference spec base
 # inside kernels/ one file knows the references
 for file in $(grep -l '"reference/' kernels/*.[ch]); do
-    [ "$file" = kernels/equiv.c ] || { echo "$file includes reference/; only kernels/equiv.c may"; status=1; }
+    [ "$file" = kernels/trial.c ] || { echo "$file includes reference/; only kernels/trial.c may"; status=1; }
 done
 for file in $(grep -rl '<z3\.h>' --include='*.[ch]' .  | sed 's|^\./||' | grep -v '^build/'); do
     [ "$file" = smt/z3.c ] || { echo "$file includes z3.h; only smt/z3.c may"; status=1; }

@@ -182,21 +182,42 @@ static tp_finding output_finding(const char *rule, const tp_case_result *r, cons
                         .loc = r->the_case->kernel->operands[operand].loc};
 }
 
+/* The sign of a NaN says nothing. */
+static tp_str number(tp_arena *a, double v)
+{
+    return isnan(v) ? TP_S("nan") : tp_printf(a, "%.9g", v);
+}
+
+static tp_str why_not_finite(double got)
+{
+    return isnan(got) ? TP_S("nan comes of 0 / 0, of inf - inf, and of all that is computed with it")
+                      : TP_S("infinity comes of an overflow, of a division by 0, and of log(0)");
+}
+
 static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
 {
     const tp_output_diff *d = worst_output(r, false);
     tp_finding f = output_finding("TP701", r, d);
     tp_witness *w = witness_of(a, r);
     f.message = tp_printf(a, "output `%.*s` differs from the reference", TP_FMT(d->name));
-    if (d->tier == TP_TIER_DIFFERENT)
-        w->detail = tp_printf(a, "%.*s is %.9g, the reference says %.9g (max abs %.3g, max rel %.3g, %.3g ULP)%s%.*s",
-                              TP_FMT(d->worst), d->got, d->want, d->max_abs, d->max_rel, d->max_ulp,
-                              d->step.n ? "; written by step " : "", TP_FMT(d->step));
+    bool numbers = d->tier == TP_TIER_DIFFERENT;
+    double got = numbers ? d->got : r->bits.got, want = numbers ? d->want : r->bits.want;
+    tp_str worst = numbers ? d->worst : r->bits.worst,
+           says = tp_printf(a, "%.*s is %.*s, the reference says %.*s", TP_FMT(worst), TP_FMT(number(a, got)),
+                            TP_FMT(number(a, want)));
+    if (!numbers)
+        w->detail = tp_printf(a, "on integers from -%lld to %lld, where nothing is rounded, %.*s",
+                              (long long)r->bits.range, (long long)r->bits.range, TP_FMT(says));
+    else if (isfinite(got) && isfinite(want))
+        w->detail = tp_printf(a, "%.*s (max abs %.3g, max rel %.3g, %.3g ULP)", TP_FMT(says), d->max_abs, d->max_rel,
+                              d->max_ulp);
     else
-        w->detail = tp_printf(
-            a, "on integers from -%lld to %lld, where nothing is rounded, %.*s is %.9g, the reference says %.9g",
-            (long long)r->bits.range, (long long)r->bits.range, TP_FMT(r->bits.worst), r->bits.got, r->bits.want);
-    if (d->tier == TP_TIER_DIFFERENT && d->max_rel < 1e-6)
+        w->detail = says;
+    if (numbers && d->step.n)
+        w->detail = tp_printf(a, "%.*s; written by step %.*s", TP_FMT(w->detail), TP_FMT(d->step));
+    if (isfinite(want) && !isfinite(got))
+        f.note = why_not_finite(got);
+    else if (numbers && isfinite(got) && d->max_rel < 1e-6)
         f.note = TP_S("the numbers are close, but rounding does not explain the distance");
     f.witness = w;
     return f;

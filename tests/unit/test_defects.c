@@ -1,6 +1,7 @@
 /* Defects of the kinds that users report, planted into gallery kernels, and
  * correct kernels that look like them: tests/defects.json holds text changes
- * with the rule that has to be violated, or none. TEST_EVERY=N: every Nth only. */
+ * with the rule that has to be violated (and what its help and note say), or
+ * none. TEST_EVERY=N: every Nth only. */
 #define _GNU_SOURCE
 #include <glob.h>
 
@@ -46,7 +47,9 @@ static unsigned open_findings(place *p, struct json_object *entry, const char *r
         if (strcmp(string_of(f, "verdict"), "proven") == 0 || strcmp(string_of(f, "verdict"), "advice") == 0)
             continue;
         open++;
-        *caught |= strcmp(string_of(f, "verdict"), "violated") == 0 && strcmp(string_of(f, "rule"), rule) == 0;
+        *caught |= strcmp(string_of(f, "verdict"), "violated") == 0 && strcmp(string_of(f, "rule"), rule) == 0 &&
+                   strstr(string_of(f, "help"), string_of(entry, "help")) &&
+                   strstr(string_of(f, "note"), string_of(entry, "note"));
         tp_buf_printf(said, " %s(%s)", string_of(f, "rule"), string_of(f, "verdict"));
     }
     json_object_put(r);
