@@ -186,6 +186,19 @@ static bool has_pole(tp_prim p, double x, double y)
     }
 }
 
+/* Is there no value at x, nor at anything that it may be? */
+static bool is_undefined(tp_prim p, double x, double bx)
+{
+    switch (p) {
+    case TP_P_SQRT:
+    case TP_P_RSQRT:
+    case TP_P_LOG:
+    case TP_P_LOG2: return x + bx < 0;
+    case TP_P_LOG1P: return x + bx < -1;
+    default: return false;
+    }
+}
+
 /* Infinities and NaN are what they are when their causes are. */
 static double settled(tp_prim p, double x, double y, double v, double bx, double by, double b)
 {
@@ -194,6 +207,8 @@ static double settled(tp_prim p, double x, double y, double v, double bx, double
         return tp_up(product && (bx > 0 || by > 0) ? b + TINY : b);
     if (isinf(v) && isfinite(x) && isfinite(y) && !has_pole(p, x, y)) /* too large for double */
         return HUGE_VAL;
+    if (isnan(v) && ((isnan(x) && bx == 0) || (isnan(y) && by == 0) || is_undefined(p, x, bx)))
+        return 0;
     bool sum = p == TP_P_ADD || p == TP_P_SUB, extreme = p == TP_P_MAXIMUM || p == TP_P_MINIMUM;
     bool certain = (bx == 0 && by == 0) || ((sum || extreme) && !isnan(v) && (isfinite(x) || bx == 0) &&
                                             (isfinite(y) || by == 0) && bx + by < HUGE_VAL);

@@ -211,7 +211,7 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
 {
     const tp_operand *o = &k->operands[k->ninputs + output];
     double tolerance = tp_tolerance(k), rms = rms_of(k, o, env, &want);
-    size_t worst = 0, unknown = 0, n = got.data->n;
+    size_t worst = 0, unknown = 0, numbers = 0, n = got.data->n;
     int64_t at[TP_MAX_RANK], block[TP_MAX_RANK];
     *out = (tp_output_diff){.name = o->name, .ratio = -1, .tier = TP_TIER_EQUAL};
     lay_out_blocks(a, k, o, env, got.data, block, out);
@@ -223,6 +223,7 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
         double error = number_error(got.data->dtype, g.data, w.real),
                ulp = error == 0 ? 0 : ulps(got.data->dtype, error, scale);
         out->compared++;
+        numbers += !(isnan(g.data) && isnan(w.real));
         out->loose += !(g.data == w.real || fabs(g.data - w.real) <= 1e-2 + 1e-2 * fabs(w.real));
         out->differing += ratio > 1;
         if (isnan(ratio)) {
@@ -254,6 +255,8 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
         out->ratio = 0;
         return;
     }
+    if (!numbers && !unknown++)
+        out->reason = TP_S("kernel and reference are nan everywhere, which shows nothing");
     out->tier = out->ratio > 1 ? TP_TIER_DIFFERENT : unknown ? TP_TIER_INCONCLUSIVE : TP_TIER_EQUAL;
     indices(o, got.data, worst, at);
     out->worst = tp_element_name(a, o, got.data, worst);

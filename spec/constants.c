@@ -1,6 +1,8 @@
 #include "spec/constants.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 enum { LARGEST_TERM = 1000, LARGEST_ROOT = 1 << 20 };
 
@@ -14,11 +16,22 @@ static bool has_bits(double x, int bits)
     return m == trunc(m);
 }
 
+/* Is x the double next to a decimal number of that many digits? */
+static bool has_digits(double x, int digits)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.*e", digits - 1, x);
+    return strtod(text, NULL) == x;
+}
+
 double tp_constant_slack(double x)
 {
     if (x == 0 || !(fabs(x) < LARGEST_ROOT) || has_bits(x, 12)) /* large ones stand for infinity: masks */
         return 0;
-    return fabs(x) * (has_bits(x, 24) ? 0x1p-24 : 0x1p-53);
+    if (has_bits(x, 24))
+        return fabs(x) * 0x1p-24;
+    bool printed = !has_digits(x, 6) && has_digits(x, 9); /* the shortest decimal that a float32 is told by */
+    return fabs(x) * (printed ? 0x1p-23 : 0x1p-53);
 }
 
 static bool close_to(double x, double y)

@@ -101,6 +101,19 @@ static void mutate_says_who_notices(void **state)
     assert_int_equal(o.exit, 2);
 }
 
+static void nan_everywhere_shows_nothing(void **state)
+{
+    static const char SPEC[] =
+        "{\"tileproof\": 1, \"name\": \"nan\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, "
+        "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"]}], "
+        "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"N\"]}], "
+        "\"kernel\": [\"o[...] = sqrt(-1 - x[...] * x[...])\"], \"reference\": [\"o = sqrt(-1 - x * x)\"]}";
+    place *p = *state;
+    outcome o = RUN(p->a, "verify", put(p, "nan.tile.json", SPEC, sizeof SPEC - 1));
+    assert_int_equal(o.exit, 4);
+    assert_true(contains(o.out, "nan everywhere, which shows nothing"));
+}
+
 static void required_evidence(void **state)
 {
     place *p = *state;
@@ -115,7 +128,8 @@ static void required_evidence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {IN_PLACE(planted_defects_are_caught), IN_PLACE(mutate_says_who_notices),
-                                       IN_PLACE(required_evidence), IN_PLACE(look_alikes_are_left_in_peace)};
+                                       IN_PLACE(required_evidence), IN_PLACE(nan_everywhere_shows_nothing),
+                                       IN_PLACE(look_alikes_are_left_in_peace)};
     cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
