@@ -42,13 +42,34 @@ static uint32_t where_guard(summary *s, uint32_t x, tp_expr guard, bool holds)
     return sum_from(s, at, n);
 }
 
+static uint32_t power(summary *s, uint32_t x, int64_t n);
+
+/* Is the product n log(u), for a u above 0? */
+static bool is_logarithm(summary *s, const product *p, uint32_t *u)
+{
+    if (p->nguards || p->exponent || p->den != 1 || p->nfactors != 1 || p->factor[0].power != 1 ||
+        llabs(p->num) > MAX_POWER)
+        return false;
+    const atom a = *atom_get(s, p->factor[0].atom);
+    *u = a.arg[0];
+    return a.kind == ATOM_APPLY && a.prim == TP_P_LOG && sum_is_positive(s, a.arg[0]);
+}
+
+/* exp(rest + n log(u)) = u^n exp(rest) */
 uint32_t sum_exponential(summary *s, uint32_t x)
 {
-    if (sum_get(s, x)->n == 0)
-        return sum_constant(s, 1);
-    product p = product_of(1, 1);
-    p.exponent = x;
-    return sum_intern(s, &p, 1);
+    const sum a = *sum_get(s, x);
+    uint32_t r = sum_constant(s, 1), u, n = 0;
+    product *rest = TP_NEWN(s->arena, product, a.n + 1), p = product_of(1, 1);
+    for (uint32_t i = 0; i < a.n; i++)
+        if (is_logarithm(s, &a.at[i], &u))
+            r = sum_multiply(s, r, power(s, u, a.at[i].num));
+        else
+            rest[n++] = a.at[i];
+    if (n == 0)
+        return r;
+    p.exponent = sum_from(s, rest, n);
+    return sum_multiply(s, r, sum_intern(s, &p, 1));
 }
 
 /* The part of the exponents that all products share; 0: there is none. */

@@ -105,7 +105,7 @@ static void within_the_bounds(tp_arena *a, const tp_kernel *k, const int64_t *en
 }
 
 /* "x-test": what is proven, or has "residues": "equal", is like its reference;
- * "unknown": no residue says anything; "decided": they hang on computed numbers. */
+ * "unknown": no residue says anything; "open": they need not agree. */
 static void as_expected(tp_arena *a, const tp_kernel *k, const int64_t *env, tp_field_options o, uint32_t strip,
                         const char *spec, const run *r, const run *rounding, exact_domain *e)
 {
