@@ -31,7 +31,7 @@ struct tp_chain {
     uint32_t *uses;                           /* per value: places that look at it; 2: one that may do so again */
     uint32_t *number;                         /* per value: 1 + its place in the chain, or 0 */
     void *buffers[MOST_LINKS][TP_MAX_PLANES]; /* allocated on first use */
-    size_t count[LONGEST], starts[LONGEST];   /* 0, 1, 2, …; of the rows of a strip */
+    size_t *count, *starts;                   /* 0, 1, 2, …; of the rows of a strip; on first use */
 };
 
 /* ---- who looks at a value ---- */
@@ -85,8 +85,6 @@ void tp_chain_prepare(tp_machine *m)
     m->chain->piece = m->request->strip && m->request->strip < PIECE ? m->request->strip : PIECE;
     m->chain->uses = TP_NEWN(m->arena, uint32_t, n);
     m->chain->number = TP_NEWN(m->arena, uint32_t, n);
-    for (size_t i = 0; i < LONGEST; i++)
-        m->chain->count[i] = i;
     count_uses(m, &m->k->body->steps, TP_NEWN(m->arena, uint32_t, n), &regions);
 }
 
@@ -278,6 +276,12 @@ static bool compute_strip(tp_machine *m, link *l, size_t from, size_t n)
     if (!l->reduces)
         return tp_domain_compute(m->domain, i, &l->strip, at);
     size_t row = n / l->strip.n;
+    if (!c->count) {
+        c->count = TP_NEWN(m->arena, size_t, LONGEST);
+        c->starts = TP_NEWN(m->arena, size_t, PIECE);
+        for (size_t k = 0; k < LONGEST; k++)
+            c->count[k] = k;
+    }
     for (size_t r = 0; r < l->strip.n; r++)
         c->starts[r] = r * row;
     return m->domain->reduce(m->domain, i->prim, &l->strip, &args[0],
