@@ -40,6 +40,14 @@ def test_a_wrong_reference_is_found():
     assert done.returncode == 1 and "TP701" in done.stdout + done.stderr
 
 
+def test_constants_in_other_words():
+    """JAX rounds them to float32 and prints what is left."""
+    fn = kernels.body_of(lambda x: x[...] / 0.9 * 0.08838834764831845)
+    spec, = tileproof.from_pallas(fn, kernels.array(8, 128), reference=lambda x: x * (1 / 0.9) / jnp.sqrt(128.0))
+    done = binary.run("verify", "--target", "none", "-", text=importer.text_of(spec))
+    assert done.returncode == 0 and "all sizes  proven" in done.stdout, done.stdout
+
+
 def test_arguments_in_another_order():
     def fn(b, a):
         return kernels.CALLS["matmul"][0](a, b)
