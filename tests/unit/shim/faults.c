@@ -1,5 +1,5 @@
 /* Preloaded by test_faults.c: things fail on demand.
- *   FAULT_MALLOC=n  the n-th allocation that the program itself makes
+ *   FAULT_MALLOC=n  the n-th allocation (or mapping of memory) that the program itself makes
  *   FAULT_WRITE=n   the n-th write to a file (not to standard output or error)
  *   FAULT_Z3=HOW    Z3_solver_check: unknown, sat, die
  */
@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static long wanted(const char *name)
@@ -54,6 +55,18 @@ void *malloc(size_t n)
 void *calloc(size_t n, size_t size)
 {
     return fails_now(__builtin_return_address(0)) ? NULL : __libc_calloc(n, size);
+}
+
+void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
+{
+    static void *(*real)(void *, size_t, int, int, int, off_t);
+    if (!real)
+        real = (void *(*)(void *, size_t, int, int, int, off_t))(uintptr_t)dlsym(RTLD_NEXT, "mmap");
+    if (fd < 0 && fails_now(__builtin_return_address(0))) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    return real(at, n, protection, flags, fd, offset);
 }
 
 ssize_t write(int fd, const void *p, size_t n)
