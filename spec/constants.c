@@ -30,7 +30,7 @@ double tp_constant_slack(double x)
         return 0;
     if (has_bits(x, 24))
         return fabs(x) * 0x1p-24;
-    bool printed = !has_digits(x, 6) && has_digits(x, 9); /* the shortest decimal that a float32 is told by */
+    bool printed = !has_digits(x, 5) && has_digits(x, 9); /* the shortest decimal that a float32 is told by */
     return fabs(x) * (printed ? 0x1p-23 : 0x1p-53);
 }
 

@@ -23,7 +23,7 @@ typedef struct tp_constant {
 tp_constant tp_constant_of(double x);
 /* How far the meant number may lie from x: half a unit of the last place of
  * the float type to which x looks rounded (a float32, or one that was printed:
- * 7 to 9 digits, twice that); 0 for EXACT and for stand-ins of infinity (2^20
+ * 6 to 9 digits, twice that); 0 for EXACT and for stand-ins of infinity (2^20
  * and more). */
 double tp_constant_slack(double x);
 /* The largest s with n = s * s * *rest, for 1 <= n < 2^40. */
