@@ -163,9 +163,9 @@ static term of_two(grid *g, tp_prim prim, term a, term b)
     return term_apply(g->v->s, prim, a, b, (term){0}, 0);
 }
 
-static term exp_of(grid *g, term t)
+static term power_of(grid *g, tp_prim exponential, term t)
 {
-    return term_apply(g->v->s, TP_P_EXP, t, (term){0}, (term){0}, 0);
+    return term_apply(g->v->s, exponential, t, (term){0}, (term){0}, 0);
 }
 
 static bool is_0(const summary *s, term t)
@@ -438,9 +438,9 @@ static bool leaves(grid *g, const places *p, term before, term after)
 }
 
 /* A weight w of other buffers, so that the factor is w before / w after: the
- * product of exp(m) of the running maxima and of the running sums in it. In
+ * product of exp(m), or 2^m, of the running maxima and of the running sums in it. In
  * *m the part is multiplied with it; in *base tests of sums for 0 are gone. */
-static bool find_weight(grid *g, form *f, match *m, term *base)
+static bool find_weight(grid *g, form *f, match *m, term *base, tp_prim exponential)
 {
     summary *s = g->v->s;
     befores found = {.n = 0};
@@ -465,9 +465,9 @@ static bool find_weight(grid *g, form *f, match *m, term *base)
         m->factor = term_exchange(s, m->factor, in_step, left); /* so that they are seen to be the same */
         m->part = term_exchange(s, m->part, in_step, left);
         if (by->fold == TP_P_MAX) {
-            before = of_two(g, TP_P_MUL, before, exp_of(g, found.at[i]));
-            after = of_two(g, TP_P_MUL, after, exp_of(g, left));
-            m->part = is_0(s, m->part) ? m->part : of_two(g, TP_P_MUL, m->part, exp_of(g, left));
+            before = of_two(g, TP_P_MUL, before, power_of(g, exponential, found.at[i]));
+            after = of_two(g, TP_P_MUL, after, power_of(g, exponential, left));
+            m->part = is_0(s, m->part) ? m->part : of_two(g, TP_P_MUL, m->part, power_of(g, exponential, left));
             continue;
         }
         if (!is_positive(g, b.operand))
@@ -480,6 +480,17 @@ static bool find_weight(grid *g, form *f, match *m, term *base)
     }
     f->weight = placed(g, after);
     return sum_of_term(s, of_two(g, TP_P_MUL, m->factor, after)) == sum_of_term(s, before);
+}
+
+static bool find_any_weight(grid *g, form *f, match *m, term *base)
+{
+    match by_two = *m;
+    term base_by_two = *base;
+    if (find_weight(g, f, m, base, TP_P_EXP))
+        return true;
+    *m = by_two;
+    *base = base_by_two;
+    return find_weight(g, f, m, base, TP_P_EXP2);
 }
 
 /* Base and step of the induction. */
@@ -521,7 +532,7 @@ static void recognise(grid *g, uint32_t operand)
         m = match_extreme(g, step, operand, EXTREMES[i].step, units[i]);
         f->fold = EXTREMES[i].fold;
     }
-    if (!m.ok || has_before(g, m.part, operand) || (m.factor.id && !find_weight(g, f, &m, &base)))
+    if (!m.ok || has_before(g, m.part, operand) || (m.factor.id && !find_any_weight(g, f, &m, &base)))
         no_fold(g, operand);
     f->part = placed(g, m.part);
     term first = in_first_step(g, f->part, f->first);

@@ -194,13 +194,21 @@ static uint32_t any_power(summary *s, uint32_t x, uint32_t y)
     return opaque(s, TP_P_POW, 0, arg, 2);
 }
 
+/* x log2(e)^n, for a number of which only that it is above 0 is known. */
+static uint32_t times_log2e(summary *s, uint32_t x, int n)
+{
+    return sum_multiply(s, x, sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = 1.4426950408889634}, n));
+}
+
 static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs)
 {
     uint32_t one = sum_constant(s, 1), x = arg[0];
     switch (prim) {
     case TP_P_EXP: return sum_exponential(s, x);
+    case TP_P_EXP2: return sum_exponential(s, times_log2e(s, x, -1));
     case TP_P_EXPM1: return sum_add(s, sum_exponential(s, x), one, -1);
     case TP_P_LOG: return logarithm(s, x);
+    case TP_P_LOG2: return times_log2e(s, logarithm(s, x), 1);
     case TP_P_LOG1P: return logarithm(s, sum_add(s, one, x, 1));
     case TP_P_SQRT: return square_root(s, x);
     case TP_P_POW: return any_power(s, x, arg[1]);
@@ -270,8 +278,10 @@ static uint32_t meant(summary *s, double v)
         if (c.kind == TP_CONSTANT_INVERSE_ROOT)
             x = sum_inverse(s, x);
     }
+    if (fabs(fabs(v) - 0.6931471805599453) < 0x1p-24)
+        x = times_log2e(s, sum_constant(s, 1), -1);
     if (c.times_log2e)
-        x = sum_multiply(s, x, sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = 1.4426950408889634}, 1));
+        x = times_log2e(s, x, 1);
     return c.sign < 0 ? sum_add(s, sum_constant(s, 0), x, -1) : x;
 }
 

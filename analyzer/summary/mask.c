@@ -13,11 +13,16 @@ static bool is_mask(const summary *s, uint32_t id)
     return a->kind == ATOM_REAL && a->real >= SUMMARY_MASK;
 }
 
-/* -c * mask */
+/* -c * mask, c being above 0 */
 static bool is_masking(const summary *s, const product *p)
 {
-    return p->num < 0 && p->nguards == 0 && !p->exponent && p->nfactors == 1 && p->factor[0].power == 1 &&
-           is_mask(s, p->factor[0].atom);
+    uint32_t masks = 0, numbers = 0;
+    for (uint32_t f = 0; f < p->nfactors; f++) {
+        const atom *a = atom_get(s, p->factor[f].atom);
+        masks += is_mask(s, p->factor[f].atom) && p->factor[f].power == 1;
+        numbers += a->kind == ATOM_REAL && a->real > 0 && !is_mask(s, p->factor[f].atom);
+    }
+    return p->num < 0 && p->nguards == 0 && !p->exponent && masks == 1 && masks + numbers == p->nfactors;
 }
 
 static bool is_free(summary *s, uint32_t id);

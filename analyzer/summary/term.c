@@ -41,11 +41,16 @@ bool term_may_be_mask(const term_node *n)
     return n->mask < 0 && isfinite(n->mask);
 }
 
+static bool is_exponential(tp_prim p)
+{
+    return p == TP_P_EXP || p == TP_P_EXP2;
+}
+
 /* What can be told from the arguments, once and for all. */
 static void describe(const summary *s, term_node *n)
 {
     bool all = true, linear = n->prim == TP_P_ADD || n->prim == TP_P_SUB || n->prim == TP_P_MUL ||
-                              n->prim == TP_P_NEG || n->prim == TP_P_EXP || n->prim == TP_P_WHERE;
+                              n->prim == TP_P_NEG || is_exponential(n->prim) || n->prim == TP_P_WHERE;
     for (int i = 0; i < 3 && n->arg[i].id; i++) {
         all &= term_get(s, n->arg[i])->plain;
         n->infinite |=
@@ -254,9 +259,9 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
     int64_t v;
     if (is_nan(s, a) || is_nan(s, b))
         return is_nan(s, a) ? a : b;
-    if (prim == TP_P_EXP && is_infinite(s, a) && term_get(s, a)->real < 0)
+    if (is_exponential(prim) && is_infinite(s, a) && term_get(s, a)->real < 0)
         return term_real(s, 0);
-    if (prim == TP_P_EXP && is_integer(s, a, &v) && v == 0)
+    if (is_exponential(prim) && is_integer(s, a, &v) && v == 0)
         return term_real(s, 1);
     if (prim == TP_P_NEG && term_get(s, a)->kind == T_INTEGER && !tp_expr_is_bool(s->p, term_get(s, a)->e))
         return term_integer(s, tp_op1(s->p, TP_E_NEG, term_get(s, a)->e));
