@@ -137,15 +137,24 @@ static link *link_of(const tp_machine *m, tp_vid v)
     return number ? &m->chain->at[number - 1] : NULL;
 }
 
+/* Does an access start at a value whose planes are still to be computed? */
+static bool starts_pending(const tp_machine *m, const tp_access *a)
+{
+    for (uint32_t d = 0; a && d < m->k->operands[a->operand].ref_rank; d++)
+        if (a->subs[d].kind != TP_SUB_FULL && link_of(m, a->subs[d].start))
+            return true;
+    return false;
+}
+
 void tp_chain_await(tp_machine *m, const tp_inst *i)
 {
-    for (uint32_t a = 0; m->domain && a < i->nargs; a++) {
-        const link *l = link_of(m, i->args[a]);
-        if (l && (i->prim == TP_P_BROADCAST || !tp_chainable(m, i))) {
-            tp_chain_finish(m);
-            return;
-        }
-    }
+    if (!m->domain || !m->chain->len)
+        return;
+    bool pending = starts_pending(m, i->access);
+    for (uint32_t a = 0; a < i->nargs; a++)
+        pending |= link_of(m, i->args[a]) && (i->prim == TP_P_BROADCAST || !tp_chainable(m, i));
+    if (pending)
+        tp_chain_finish(m);
 }
 
 void tp_chain_add(tp_machine *m, const tp_inst *i)

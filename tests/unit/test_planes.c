@@ -105,7 +105,8 @@ static void within_the_bounds(tp_arena *a, const tp_kernel *k, const int64_t *en
 }
 
 /* "x-test": what is proven, or has "residues": "equal", is like its reference;
- * "unknown": no residue says anything; "open": they need not agree. */
+ * "unknown": no residue says anything; "open": they need not agree.
+ * "undecided": over the reals the kernel might go another way. */
 static void as_expected(tp_arena *a, const tp_kernel *k, const int64_t *env, tp_field_options o, uint32_t strip,
                         const char *spec, const run *r, const run *rounding, exact_domain *e)
 {
@@ -122,6 +123,8 @@ static void as_expected(tp_arena *a, const tp_kernel *k, const int64_t *env, tp_
     o.ordered = true;
     if (same && (equal || !residues))
         like_the_reference(a, k, env, o, strip, spec);
+    if (test && tp_json_get(test, "undecided") && !rounding->stats.undecided)
+        fail_msg("decided as if nothing were uncertain:\n%s", spec);
     bool unknown = residues && tp_str_eq(residues->u.string, TP_S("unknown"));
     for (uint32_t i = k->ninputs; unknown && i < k->ninputs + k->noutputs; i++)
         for (size_t j = 0; j < r->arrays[i].n; j++)
