@@ -252,7 +252,8 @@ TP_VECTORISED static int64_t strip_add(size_t n, tp_reals x, tp_reals y, double 
 }
 
 /* fma gives the rounding error of a product exactly, unless it underflows. */
-TP_VECTORISED static int64_t strip_multiply(size_t n, tp_reals x, tp_reals y, double *restrict rv, double *restrict rb)
+TP_VECTORISED_FMA static int64_t strip_multiply(size_t n, tp_reals x, tp_reals y, double *restrict rv,
+                                                double *restrict rb)
 {
     const double *xv = x.v, *xb = x.b, *yv = y.v, *yb = y.b;
     int64_t unusual = 0;
@@ -268,7 +269,8 @@ TP_VECTORISED static int64_t strip_multiply(size_t n, tp_reals x, tp_reals y, do
 }
 
 /* x - v y is exact where nothing underflows. */
-TP_VECTORISED static int64_t strip_divide(size_t n, tp_reals x, tp_reals y, double *restrict rv, double *restrict rb)
+TP_VECTORISED_FMA static int64_t strip_divide(size_t n, tp_reals x, tp_reals y, double *restrict rv,
+                                              double *restrict rb)
 {
     const double *xv = x.v, *xb = x.b, *yv = y.v, *yb = y.b;
     int64_t unusual = 0;
