@@ -90,6 +90,12 @@ static inline double tp_lane(const tp_lanes *x, size_t i)
     return tp_get_f64(x->stored, x->data, x->n == 1 ? 0 : i);
 }
 
+/* How many of n elements the strip that begins at `from` has. */
+static inline size_t tp_strip_at(size_t n, size_t from)
+{
+    return n - from < TP_STRIP ? n - from : TP_STRIP;
+}
+
 /* Elements [from, from + n) of the data as double: room filled with them, or
  * where they lie as such; of a scalar n times the same. */
 const double *tp_lanes_part(const tp_lanes *x, size_t from, size_t n, double *room);

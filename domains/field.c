@@ -288,6 +288,13 @@ static uint64_t any_power(field *f, uint64_t x, uint64_t y, double exponent)
     return tag(f, TP_P_POW, tp_mix(tp_p_of(x)) ^ tp_p_of(y));
 }
 
+/* The extreme of a set, a sum over random functions of its members. */
+static uint64_t ask_oracle(field *f, tp_prim p, uint64_t set)
+{
+    f->log.oracle = true;
+    return random_word(f->options.oracle, (uint64_t)p, set);
+}
+
 /* max and min of two: a constant bound is a decision of the data, as is a
  * comparison with infinity; else the oracle answers, the same for the same
  * two arguments. */
@@ -299,8 +306,7 @@ static uint64_t extreme(field *f, tp_prim p, uint64_t x, uint64_t y, double dx, 
         return (p == TP_P_MAXIMUM ? dx > dy : dx < dy) || (dx == dy && tp_p_of(x) > tp_p_of(y))
                    ? x
                    : y; /* ties: in any order alike */
-    f->log.oracle = true;
-    return random_word(f->options.oracle, (uint64_t)p, tp_mix(tp_p_of(x)) + tp_mix(tp_p_of(y)));
+    return ask_oracle(f, p, tp_mix(tp_p_of(x)) + tp_mix(tp_p_of(y)));
 }
 
 static uint64_t binary(field *f, tp_prim p, uint64_t x, uint64_t y, double dx, double dy, double result, bool decided)
@@ -448,7 +454,7 @@ static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
         return false; /* exact */
     out->degree = elementwise_degree(p, integer, a, b);
     for (size_t from = 0; from < out->n; from += TP_STRIP) {
-        size_t n = out->n - from < TP_STRIP ? out->n - from : TP_STRIP;
+        size_t n = tp_strip_at(out->n, from);
         uint64_t *r = (uint64_t *)out->plane[0] + from;
         const uint64_t *x = words(a, from, n, xs), *y = b ? words(b, from, n, ys) : NULL;
         if (p == TP_P_ADD)
@@ -484,7 +490,7 @@ static bool select_arm(tp_domain *d, tp_lanes *out, const tp_lanes *cond, const 
     uint64_t xs[TP_STRIP], ys[TP_STRIP];
     double conditions[TP_STRIP];
     for (size_t from = 0; from < out->n; from += TP_STRIP) {
-        size_t n = out->n - from < TP_STRIP ? out->n - from : TP_STRIP;
+        size_t n = tp_strip_at(out->n, from);
         const uint64_t *x = words(a, from, n, xs), *y = words(b, from, n, ys);
         const double *c = tp_lanes_part(cond, from, n, conditions);
         uint64_t *r = (uint64_t *)out->plane[0] + from;
@@ -568,7 +574,7 @@ static bool set_of_row(const tp_lanes *a, size_t base, size_t n, uint64_t *set)
     bool differ = false;
     *set = 0;
     for (size_t from = 0; from < n; from += TP_STRIP) {
-        size_t count = n - from < TP_STRIP ? n - from : TP_STRIP;
+        size_t count = tp_strip_at(n, from);
         if (!set_of_strip(count, w + from, tp_lanes_part(a, base + from, count, room), w[0], set, &differ))
             return false;
     }
@@ -587,10 +593,8 @@ static uint64_t group_extreme(field *f, tp_prim p, const tp_lanes *a, size_t bas
     uint64_t set = 0, best = 0, last = TP_FIELD_UNKNOWN;
     double most = 0;
     bool all_same = true; /* of the finite ones */
-    if (!f->options.ordered && is_row(a, g) && set_of_row(a, base, g->nin, &set)) {
-        f->log.oracle = true;
-        return random_word(f->options.oracle, (uint64_t)p, set);
-    }
+    if (!f->options.ordered && is_row(a, g) && set_of_row(a, base, g->nin, &set))
+        return ask_oracle(f, p, set);
     set = 0;
     for (size_t t = 0; t < g->nin; t++) {
         size_t i = base + g->offset[t];
@@ -610,8 +614,7 @@ static uint64_t group_extreme(field *f, tp_prim p, const tp_lanes *a, size_t bas
     }
     if (f->options.ordered || all_same || !isfinite(most))
         return best;
-    f->log.oracle = true;
-    return random_word(f->options.oracle, (uint64_t)p, set);
+    return ask_oracle(f, p, set);
 }
 
 static uint64_t fold_group(field *f, tp_prim p, const tp_lanes *a, size_t base, const tp_groups *g)

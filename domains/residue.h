@@ -80,7 +80,8 @@ uint64_t tp_residue_of(double x);
 void tp_residues_add(size_t n, const uint64_t *x, const uint64_t *y, uint64_t *r);
 void tp_residues_subtract(size_t n, const uint64_t *x, const uint64_t *y, uint64_t *r);
 void tp_residues_multiply(size_t n, const uint64_t *x, const uint64_t *y, uint64_t *r);
-void tp_residues_multiply_p(size_t n, const uint64_t *x, const uint64_t *y, uint64_t *r); /* the lower halves; 0 above */
+void tp_residues_multiply_p(size_t n, const uint64_t *x, const uint64_t *y,
+                            uint64_t *r); /* the lower halves; 0 above */
 /* Sum; TP_FIELD_UNKNOWN when some word is. n below 2^31. */
 uint64_t tp_residues_sum(size_t n, const uint64_t *x);
 

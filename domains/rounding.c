@@ -89,11 +89,6 @@ TP_VECTORISED static bool says_the_data(const tp_lanes *out, size_t from, size_t
     return unlike == 0;
 }
 
-static size_t strip_at(const tp_lanes *out, size_t from)
-{
-    return out->n - from < TP_STRIP ? out->n - from : TP_STRIP;
-}
-
 static bool is_comparison(tp_prim p)
 {
     return p == TP_P_IS_FINITE || (p >= TP_P_EQ && p <= TP_P_GE);
@@ -178,7 +173,7 @@ static bool power(tp_lanes *out, const tp_lanes *a, int64_t exponent)
         none[i] = 0;
     }
     for (size_t from = 0; from < out->n; from += TP_STRIP) {
-        size_t n = strip_at(out, from), bytes = n * sizeof *v;
+        size_t n = tp_strip_at(out->n, from), bytes = n * sizeof *v;
         tp_reals x = part(a, from, n, v, b);
         double *rv = (double *)out->plane[0] + from, *rb = (double *)out->plane[1] + from;
         memcpy(rv, one, bytes);
@@ -214,7 +209,7 @@ static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
     if (p == TP_P_INTEGER_POW)
         return power(out, a, integer);
     for (size_t from = 0; from < out->n; from += TP_STRIP) {
-        size_t n = strip_at(out, from);
+        size_t n = tp_strip_at(out->n, from);
         tp_reals x = part(a, from, n, xv, xb), y = {NULL, NULL};
         if (b)
             y = part(b, from, n, yv, yb);
@@ -252,7 +247,7 @@ static bool select_arm(tp_domain *d, tp_lanes *out, const tp_lanes *cond, const 
     if (!cond->plane[0] && !a->plane[0] && !b->plane[0])
         return false;
     for (size_t from = 0; from < out->n; from += TP_STRIP) {
-        size_t n = strip_at(out, from);
+        size_t n = tp_strip_at(out->n, from);
         tp_reals c = part(cond, from, n, cv, cb), x = part(a, from, n, xv, xb), y = part(b, from, n, yv, yb);
         select_strip(n, c.v, c.b, x, y, (double *)out->plane[0] + from, (double *)out->plane[1] + from);
         same = same && says_the_data(out, from, n);
@@ -269,7 +264,7 @@ static bool cast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
     if (from_float && to_float) { /* the identity */
         double xv[TP_STRIP], xb[TP_STRIP];
         for (size_t from = 0; from < out->n; from += TP_STRIP) {
-            size_t n = strip_at(out, from);
+            size_t n = tp_strip_at(out->n, from);
             tp_reals x = part(a, from, n, xv, xb);
             memcpy((double *)out->plane[0] + from, x.v, n * sizeof(double));
             memcpy((double *)out->plane[1] + from, x.b, n * sizeof(double));

@@ -220,20 +220,22 @@ static void place_results(tp_machine *m)
     }
 }
 
-/* Elements from `from` of an argument. */
-static tp_lanes part_of(const tp_machine *m, tp_vid v, size_t from, size_t n)
+/* n elements from `from`, with the planes that are given. */
+static tp_lanes part_of(const tp_machine *m, const tp_cells *c, void *const *planes, size_t from, size_t n)
 {
-    const link *l = link_of(m, v);
-    if (l)
-        return l->strip;
-    tp_lanes x = tp_lanes_of(&m->values[v]);
-    if (x.n == 1)
-        return x;
+    tp_lanes x = tp_lanes_of(c);
     x.n = n;
     x.data = (const char *)x.data + from * tp_dtype_size(x.stored);
-    for (uint32_t p = 0; x.plane[0] && p < m->domain->nplanes; p++)
-        x.plane[p] = (uint64_t *)x.plane[p] + from;
+    for (uint32_t p = 0; planes[0] && p < m->domain->nplanes; p++)
+        x.plane[p] = (uint64_t *)planes[p] + from;
     return x;
+}
+
+static tp_lanes argument(const tp_machine *m, tp_vid v, size_t from, size_t n)
+{
+    const link *l = link_of(m, v);
+    const tp_cells *c = &m->values[v];
+    return l ? l->strip : c->n == 1 ? tp_lanes_of(c) : part_of(m, c, c->meaning.plane, from, n);
 }
 
 /* Element of a broadcast's argument from which element `from` of its result comes. */
@@ -279,7 +281,7 @@ static bool compute_strip(tp_machine *m, link *l, size_t from, size_t n)
         return true;
     }
     for (uint32_t a = 0; a < i->nargs && a < 3; a++) {
-        args[a] = part_of(m, i->args[a], from, n);
+        args[a] = argument(m, i->args[a], from, n);
         at[a] = &args[a];
     }
     if (!l->reduces)
@@ -300,30 +302,23 @@ static bool compute_strip(tp_machine *m, link *l, size_t from, size_t n)
 /* Planes of elements that mean their data, once others have planes. */
 static void fill_exact(tp_machine *m, const link *l, size_t from, size_t n)
 {
-    tp_cells *out = &m->values[l->inst->out];
-    tp_lanes x = tp_lanes_of(out);
-    void *plane[TP_MAX_PLANES] = {NULL};
-    x.n = n;
-    x.data = (const char *)x.data + from * tp_dtype_size(x.stored);
-    for (uint32_t p = 0; p < m->domain->nplanes; p++)
-        plane[p] = (uint64_t *)out->room[p] + from;
+    const tp_cells *out = &m->values[l->inst->out];
+    tp_lanes x = part_of(m, out, out->room, from, n);
     if (n)
-        m->domain->exact(m->domain, &x, plane);
+        m->domain->exact(m->domain, &x, x.plane);
 }
 
 static void run_link(tp_machine *m, link *l, size_t from, size_t n, size_t row)
 {
-    tp_cells *out = &m->values[l->inst->out];
+    const tp_cells *out = &m->values[l->inst->out];
     if (l->reduces) {
         from /= row;
         n /= row;
     }
-    l->strip = tp_lanes_of(out);
-    l->strip.n = n;
-    l->strip.data = (const char *)out->data + from * tp_dtype_size(out->dtype);
+    l->strip = part_of(m, out, out->room, from, n);
     l->strip.degree = (tp_degree){0, 0};
-    for (uint32_t p = 0; p < m->domain->nplanes; p++)
-        l->strip.plane[p] = l->kept ? (uint64_t *)out->room[p] + from : l->buffer[p];
+    if (!l->kept)
+        memcpy(l->strip.plane, l->buffer, sizeof l->buffer);
     bool any = compute_strip(m, l, l->reduces ? from * row : from, l->reduces ? n * row : n);
     if (any)
         l->degree = tp_degree_larger(l->degree, l->strip.degree);
