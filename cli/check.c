@@ -6,7 +6,7 @@
 #include "cli/receipt.h"
 #include "report/plot.h"
 #include "smt/cache.h"
-#include "smt/certificates.h"
+#include "smt/trust/certificates.h"
 
 /* False after a message. */
 static bool write_certificates(tp_cli *c, const tp_job *jobs, uint32_t n)

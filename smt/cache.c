@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "smt/certificates.h"
+#include "smt/trust/certificates.h"
 #include "smt/internal.h"
 
 /* Raised when keys or entries come to mean something else. */

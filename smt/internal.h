@@ -2,7 +2,8 @@
 #ifndef TP_SMT_INTERNAL_H
 #define TP_SMT_INTERNAL_H
 
-#include "smt/proof.h"
+#include "smt/prover.h"
+#include "smt/trust/proof.h"
 
 struct tp_prover {
     tp_arena *arena;
@@ -45,10 +46,6 @@ typedef struct tp_linear_fact {
  * constant; false: none was found. Those before `fresh` are known not to.
  * Different products of atoms are unrelated. */
 bool tp_farkas(tp_arena *a, const tp_linear_fact *facts, uint32_t n, uint32_t fresh, int64_t *factor);
-
-/* proof.c: an inner node; a copy with only the lines that are used. */
-const tp_proof *tp_proof_node(tp_arena *a, tp_proof n, const tp_proof *const *kids, uint32_t nkids);
-const tp_proof *tp_proof_copy(tp_arena *a, const tp_proof *p);
 
 /* prepare.c: the obligation with bounds from premises `x <= c`; with sizes that
  * are known to be multiples, of others (`s % t == 0`) or of numbers, written

@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "smt/cache.h"
-#include "smt/certificates.h"
+#include "smt/trust/certificates.h"
 #include "smt/internal.h"
 #include "spec/kernel.h"
 

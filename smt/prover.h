@@ -1,36 +1,14 @@
-/* The prover: obligations in, verdicts out.
+/* The prover: obligations (trust/obligation.h) in, verdicts out.
  *
- * An obligation says: for all values of the variables inside their bounds, if
- * the premises hold then the goal holds. Cheapest means first: a proof of our
- * own, which certificate.c must accept, a search for small counterexamples, enumeration
- * of tiny domains, Z3 on a linearised form, Z3 on the raw form in a child process, enumeration.
- * A verdict `violated` always comes with a case that was re-evaluated in exact
- * integer arithmetic; `proven` by Z3 is always an unsat answer.
+ * Cheapest means first: a proof of our own, which trust/certificate.c must
+ * accept, a search for small counterexamples, enumeration of tiny domains, Z3 on a linearised form, Z3 on the raw form
+ * in a child process, enumeration. A verdict `violated` always comes with a case that was re-evaluated in exact integer
+ * arithmetic; `proven` by Z3 is always an unsat answer.
  */
 #ifndef TP_PROVER_H
 #define TP_PROVER_H
 
-#include "base/finding.h"
-#include "spec/expr.h"
-
-typedef struct tp_var {
-    uint32_t sym;
-    tp_expr lo, hi;         /* bounds, over variables that come earlier; inclusive */
-    int64_t multiple_of;    /* 1: none */
-    tp_expr quotient;       /* a symbol for the prover's own use; none: no rewriting of divisibility */
-    const int64_t *choices; /* finite: the values, ascending; else NULL */
-    uint32_t nchoices;
-    bool step; /* a grid axis rather than a size */
-} tp_var;
-
-typedef struct tp_obligation {
-    const tp_var *vars;
-    uint32_t nvars;
-    const tp_expr *premises;
-    uint32_t npremises;
-    tp_expr goal;
-    const char *name; /* for --emit-smt2: "TP101-x-0" */
-} tp_obligation;
+#include "smt/trust/obligation.h"
 
 typedef struct tp_decision {
     tp_verdict verdict; /* PROVEN, VIOLATED or UNKNOWN */

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "cli/receipt.h"
-#include "smt/certificates.h"
+#include "smt/trust/certificates.h"
 
 typedef struct line_call {
     tp_ctx ctx;

@@ -11,7 +11,7 @@
 #include "kernels/receipt.h"
 #include "lsp/lsp.h"
 #include "smt/cache.h"
-#include "smt/certificates.h"
+#include "smt/trust/certificates.h"
 #include "spec/format.h"
 
 typedef struct input {

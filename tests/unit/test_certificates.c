@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "smt/bigpoly.h"
-#include "smt/certificates.h"
+#include "smt/trust/bigpoly.h"
+#include "smt/trust/certificates.h"
 #include "tests/unit/obligations.h"
 
 enum { TRIALS = 4000, DAMAGES = 12 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "smt/internal.h"
-#include "smt/proof.h"
+#include "smt/trust/proof.h"
 #include "tests/unit/obligations.h"
 
 /* CERTIFIED: proofs of our own among the default trials; does not depend on Z3.

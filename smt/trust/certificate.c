@@ -1,12 +1,10 @@
 /* The checker of proofs (proof.h): the file to read, with bigpoly.c, for
  * whoever wants to believe a `proven (cert)`. Nothing is searched here. */
 #include "base/checked.h"
-#include "smt/bigpoly.h"
+#include "smt/trust/bigpoly.h"
+#include "smt/trust/proof.h"
 
-#include "smt/proof.h"
-#include "spec/kernel.h"
-
-enum { MAX_WORK = 4000000, MAX_NODES_DEEP = 400, MAX_POINTS = 300000 };
+enum { MAX_WORK = 4000000, MAX_NODES_DEEP = 400, MAX_POINTS = 300000, MAX_FACTOR = 1 << 30 };
 
 typedef struct checker {
     tp_arena *arena;
@@ -382,7 +380,7 @@ static int64_t common_multiple(int64_t a, int64_t b)
         x = y;
         y = r;
     }
-    return a / x > TP_SIZE_MAX / b ? a : a / x * b;
+    return a / x > MAX_FACTOR / b ? a : a / x * b;
 }
 
 /* x is a multiple of f, as declared or by hypotheses x % m == 0: x = f*k, and
@@ -398,7 +396,7 @@ static bool check_multiple(checker *c, const state *s, const tp_proof *proof)
         const tp_expr_node *e = tp_expr_get(c->p, s->hyps.at[i].e), *l = tp_expr_get(c->p, e->a);
         if (!s->hyps.at[i].negated && e->op == TP_E_EQ && l->op == TP_E_MOD && tp_expr_is_const(c->p, e->b, &zero) &&
             zero == 0 && tp_same(l->a, tp_sym(c->p, x->sym)) && tp_expr_is_const(c->p, l->b, &m) && m >= 1 &&
-            m <= TP_SIZE_MAX)
+            m <= MAX_FACTOR)
             known = common_multiple(known, m);
     }
     if (known % f != 0)

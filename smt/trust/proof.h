@@ -9,7 +9,7 @@
 #ifndef TP_PROOF_H
 #define TP_PROOF_H
 
-#include "smt/prover.h"
+#include "smt/trust/obligation.h"
 
 typedef enum tp_line_rule {
     TP_LINE_FACT,       /* hypothesis `number`; an equation gives either sign: `side` 0 is +, 1 is - */
@@ -64,6 +64,10 @@ typedef struct tp_proof {
     const tp_line *lines;
     uint32_t nlines;
 } tp_proof;
+
+/* proof.c: an inner node; a copy with only the lines that are used. */
+const tp_proof *tp_proof_node(tp_arena *a, tp_proof n, const tp_proof *const *kids, uint32_t nkids);
+const tp_proof *tp_proof_copy(tp_arena *a, const tp_proof *p);
 
 /* certificate.c: does the proof prove the obligation? Trusts nothing but the
  * meaning of expressions (spec/expr.h). `why` (may be NULL): what is wrong;

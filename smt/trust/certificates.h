@@ -5,7 +5,7 @@
 #ifndef TP_CERTIFICATES_H
 #define TP_CERTIFICATES_H
 
-#include "smt/proof.h"
+#include "smt/trust/proof.h"
 #include "spec/json.h"
 
 /* What is being written. Lives in its arena. */

@@ -1,4 +1,4 @@
-#include "smt/bigpoly.h"
+#include "smt/trust/bigpoly.h"
 
 enum { MAX_TERMS = 2000, BLOCK = 64 };
 

@@ -1,4 +1,4 @@
-#include "smt/internal.h"
+#include "smt/trust/proof.h"
 
 static void mark(const tp_line *lines, uint32_t number, uint32_t *new)
 {

@@ -1,7 +1,7 @@
 /* Expressions are a table of nodes, operands by position from 1, so that what
  * is shared stays shared; everything else refers to it. */
 #include "base/jsonc.h"
-#include "smt/certificates.h"
+#include "smt/trust/certificates.h"
 
 enum { FORMAT = 1 };
 
