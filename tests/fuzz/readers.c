@@ -210,9 +210,8 @@ const tp_reader_row *tp_fuzz_readers(size_t *n)
         {"spec", read_spec},         {"jsonc", read_commented_spec},
         {"npy", read_npy},           {"safetensors", read_safetensors},
         {"receipt", read_receipt},   {"certificate", read_certificate},
-        {"cache", read_cache},
-        {"baseline", read_baseline}, {"settings", read_settings},
-        {"lsp", read_messages},
+        {"cache", read_cache},       {"baseline", read_baseline},
+        {"settings", read_settings}, {"lsp", read_messages},
     };
     *n = sizeof ROWS / sizeof *ROWS;
     return ROWS;
