@@ -217,7 +217,7 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
             w->replay = "executed";
         if (replayed == 0) {
             a->out->contradiction = true;
-            f->reason = TP_S("internal error: the machine runs this case to the end");
+            f->reason = TP_S("the machine runs its smallest case to the end");
         }
     }
     return f;

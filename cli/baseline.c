@@ -57,7 +57,7 @@ bool tp_baseline_write(tp_cli *c, const char *path, const tp_report *r)
     for (uint32_t i = 0; i < r->specs.len; i++)
         for (uint32_t k = 0; k < r->specs.at[i].findings.len; k++) {
             const tp_finding *f = &r->specs.at[i].findings.at[k];
-            if (!tp_is_standing(f))
+            if (!tp_is_standing(f) || tp_is_internal(f))
                 continue;
             tp_baseline_entry e = entry_of(c->arena, &r->specs.at[i], f);
             bool again = false;
@@ -102,7 +102,7 @@ uint32_t tp_baseline_apply(tp_baseline *b, const tp_check_settings *s, const tp_
     for (uint32_t i = 0; i < r->specs.len; i++)
         for (uint32_t k = 0; k < r->specs.at[i].findings.len && b->len; k++) {
             tp_finding *f = &r->specs.at[i].findings.at[k];
-            if (!tp_is_standing(f) || !r->specs.at[i].valid)
+            if (!tp_is_standing(f) || tp_is_internal(f) || !r->specs.at[i].valid)
                 continue;
             tp_baseline_entry e = entry_of(r->arena, &r->specs.at[i], f);
             for (uint32_t n = 0; n < b->len; n++)

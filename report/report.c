@@ -34,6 +34,11 @@ bool tp_is_standing(const tp_finding *f)
     return tp_is_open(f) && !f->suppressed;
 }
 
+bool tp_is_internal(const tp_finding *f)
+{
+    return strcmp(f->rule, "TP904") == 0;
+}
+
 tp_counts tp_count(const tp_spec_report *s)
 {
     tp_counts c = {0};

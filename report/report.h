@@ -44,6 +44,8 @@ tp_counts tp_count(const tp_spec_report *s);
 bool tp_is_open(const tp_finding *f);
 /* Open, and nobody allowed it. */
 bool tp_is_standing(const tp_finding *f);
+/* A statement on this program, not on the kernel: nothing allows it, no baseline hides it. */
+bool tp_is_internal(const tp_finding *f);
 /* Exit code that the record calls for; see docs/REPORTS.md. */
 int tp_report_exit_code(const tp_report *r);
 

@@ -70,20 +70,6 @@ static void check_registries(tp_job *j)
         }
 }
 
-/* A difference that was seen refutes a proof that there is none: ours, not the kernel, is wrong. */
-static void contradict(tp_job *j)
-{
-    tp_equality *q = &j->report.equality;
-    const tp_equiv *e = j->report.equiv;
-    if (!q->proven || !e->different)
-        return;
-    for (uint32_t i = 0; i < e->cases.len; i++)
-        j->report.internal_error |= tp_equiv_refutes(&e->cases.at[i]);
-    *q = (tp_equality){.reason = j->report.internal_error
-                                     ? TP_S("internal error: a proof of equality, and a case that differs")
-                                     : TP_S("equal over the reals, but in some case numbers overflow or are none")};
-}
-
 static void check_loaded(void *arg)
 {
     check_call *call = arg;
@@ -98,7 +84,8 @@ static void check_loaded(void *arg)
     j->report.findings = r.findings;
     j->report.vmem = r.vmem;
     j->report.stats = r.stats;
-    j->report.internal_error |= r.contradiction;
+    if (r.contradiction)
+        tp_hold_witnesses_against_runs(j->arena, &j->report);
     bool vacuous = false;
     for (uint32_t i = 0; i < r.findings.len; i++)
         vacuous |= r.findings.at[i].verdict == TP_VACUOUS;
@@ -112,7 +99,7 @@ static void check_loaded(void *arg)
         j->report.equiv = e;
         j->report.equality = tp_check_equality(j->arena, j->report.spec, &analysis, &r.findings);
         tp_add_execution_findings(j->arena, e, j->report.spec->kernels[0], &s->equiv, &j->report.findings);
-        contradict(j);
+        tp_hold_proofs_against_runs(j->arena, &j->report, &r.findings);
         tp_add_missing_evidence(j->arena, &j->report, s->required);
     }
     tp_apply_waivers(j, s);

@@ -5,16 +5,21 @@
 #include "spec/table.h"
 #include "verify/verify.h"
 
+bool tp_traps(const char *rule)
+{
+    static const char *const TRAPS[] = {"TP101", "TP102", "TP103", "TP401", "TP402", "TP403",
+                                        "TP404", "TP405", "TP406", "TP501", "TP503"};
+    for (size_t i = 0; i < sizeof TRAPS / sizeof *TRAPS; i++)
+        if (strcmp(rule, TRAPS[i]) == 0)
+            return true;
+    return false;
+}
+
 int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule)
 {
     enum { REPLAY_STEPS = 200000 };
     const size_t *max_memory = ctx;
-    static const char *const TRAPS[] = {"TP101", "TP102", "TP103", "TP401", "TP402", "TP403",
-                                        "TP404", "TP405", "TP406", "TP501", "TP503"};
-    bool traps = false;
-    for (size_t i = 0; i < sizeof TRAPS / sizeof *TRAPS; i++)
-        traps |= strcmp(rule, TRAPS[i]) == 0;
-    if (!traps || !k->body)
+    if (!tp_traps(rule) || !k->body)
         return -1;
     tp_arena *a = tp_arena_new(*max_memory);
     if (!a)
@@ -109,13 +114,13 @@ static const char *slug_of(const char *name)
     return rule ? rule->slug : code ? code->slug : "trap";
 }
 
-static tp_witness *witness_of(tp_arena *a, const tp_case_result *r)
+tp_witness *tp_witness_of_case(tp_arena *a, const tp_case *c)
 {
-    const tp_kernel *k = r->the_case->kernel;
+    const tp_kernel *k = c->kernel;
     tp_witness *w = TP_NEW(a, tp_witness);
     for (uint32_t i = 0; i < k->nsizes; i++)
         if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)
-            tp_push(a, w->sizes, (tp_binding){k->sizes[i].name, r->the_case->env[k->sizes[i].sym]});
+            tp_push(a, w->sizes, (tp_binding){k->sizes[i].name, c->env[k->sizes[i].sym]});
     w->dtypes = tp_dtypes_text(k);
     w->replay = "executed";
     return w;
@@ -141,7 +146,7 @@ static tp_finding trap_finding(tp_arena *a, const tp_case_result *r)
 {
     const tp_kernel *k = r->the_case->kernel;
     const tp_trap *t = &r->trap;
-    tp_witness *w = witness_of(a, r);
+    tp_witness *w = tp_witness_of_case(a, r->the_case);
     int operand = t->subject.n ? tp_operand_find(k, t->subject) : -1;
     tp_finding f = {.rule = t->rule,
                     .slug = slug_of(t->rule),
@@ -198,7 +203,7 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
 {
     const tp_output_diff *d = worst_output(r, false);
     tp_finding f = output_finding("TP701", r, d);
-    tp_witness *w = witness_of(a, r);
+    tp_witness *w = tp_witness_of_case(a, r->the_case);
     f.message = tp_printf(a, "output `%.*s` differs from the reference", TP_FMT(d->name));
     bool numbers = d->tier == TP_TIER_DIFFERENT;
     double got = numbers ? d->got : r->bits.got, want = numbers ? d->want : r->bits.want;
@@ -255,7 +260,7 @@ static tp_finding unstable_finding(tp_arena *a, const tp_case_result *r)
     f.message =
         tp_printf(a, "output `%.*s` equals the reference over the reals, but rounding costs %.3g times the %stolerance",
                   TP_FMT(d->name), d->rounding, r->the_case->kernel->tolerance > 0 ? "declared " : "");
-    f.witness = witness_of(a, r);
+    f.witness = tp_witness_of_case(a, r->the_case);
     ((tp_witness *)(uintptr_t)f.witness)->detail =
         tp_printf(a, "max abs %.3g, max rel %.3g, %.3g ULP", d->max_abs, d->max_rel, d->max_ulp);
     f.help = TP_S("accumulate in float32 and cast at the end, or declare a \"tolerance\"");
@@ -278,7 +283,7 @@ static void add_overflow(tp_arena *a, const tp_equiv *e, tp_findings *into)
                                   "output `%.*s` is infinite or no number on inputs of magnitudes up to 128, where the "
                                   "reference has a number that fits",
                                   TP_FMT(d->name));
-            f.witness = witness_of(a, r);
+            f.witness = tp_witness_of_case(a, r->the_case);
             f.help = TP_S("subtract the maximum before exp, or say in the description how large inputs may be");
             tp_push(a, *into, f);
             return;

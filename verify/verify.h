@@ -51,6 +51,26 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
 void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o,
                                tp_findings *into);
 
+/* Does the machine trap on what the rule forbids? */
+bool tp_traps(const char *rule);
+/* The sizes of a case that was executed. */
+tp_witness *tp_witness_of_case(tp_arena *a, const tp_case *c);
+
+/* disagreement.c: what was proven, and what an execution shows instead. */
+typedef struct tp_disagreement {
+    tp_str proof, execution;   /* both go into the message: "… is proven, and …" */
+    tp_str subject;            /* operand; may be empty */
+    const tp_witness *witness; /* the case; may be NULL */
+} tp_disagreement;
+/* The one way to report it: a finding (TP904) that every format prints and
+ * nothing suppresses, exit 5, and no proof of equality is left. */
+void tp_add_disagreement(tp_arena *a, tp_spec_report *r, const tp_disagreement *d);
+/* Every case of r->equiv against r->equality, and against the rules that
+ * `proofs`, the findings of the analyzer, show to hold. */
+void tp_hold_proofs_against_runs(tp_arena *a, tp_spec_report *r, const tp_findings *proofs);
+/* Counterexamples of the analyzer that ran to their end without a trap. */
+void tp_hold_witnesses_against_runs(tp_arena *a, tp_spec_report *r);
+
 /* equality.c: for all sizes and dtype combinations; findings: what tp_analyze()
  * says of the rules on which it rests. */
 tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_options *o, const tp_findings *findings);

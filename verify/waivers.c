@@ -31,7 +31,7 @@ static void apply(tp_job *j, const tp_check_settings *s, const tp_json *list, co
         bool used = false;
         for (uint32_t k = 0; k < n; k++) {
             tp_finding *f = &j->report.findings.at[k];
-            if ((!tp_is_open(f) && f->verdict != TP_ADVICE) || !covers(entry, f))
+            if ((!tp_is_open(f) && f->verdict != TP_ADVICE) || tp_is_internal(f) || !covers(entry, f))
                 continue;
             f->suppressed = used = true;
             f->suppress_reason = tp_json_get(entry, "reason")->u.string;

@@ -19,7 +19,7 @@ typedef enum outcome { PASSED, FAILED, SKIPPED, BROKEN } outcome;
 
 static outcome outcome_of(const tp_report *r, const tp_spec_report *s, const tp_finding *f)
 {
-    if (!s->valid)
+    if (!s->valid || tp_is_internal(f))
         return BROKEN;
     if (f->suppressed)
         return SKIPPED;

@@ -1,0 +1,155 @@
+/* A proof and an execution that say opposite things: exit 5, and every format
+ * says so, whatever the spec allows. The records are made contradictory here:
+ * a kernel that differs beside a proof that it does not, and a trap beside the
+ * proof of its rule. */
+#define _GNU_SOURCE
+#include "tests/unit/files.h"
+#include "verify/verify.h"
+
+static const char WORDS[] = "internal error: proof and execution disagree";
+
+/* `allow` is a list of rules that the spec suppresses. */
+#define SPEC(statement, allow)                                                                                         \
+    "{\"tileproof\": 1, \"name\": \"a\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1, \"max\": 64}},"         \
+    "\"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(N, 8)\"}],"                                                        \
+    "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [8], "                \
+    "\"index_map\": [\"i\"]}],"                                                                                        \
+    "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [8], "               \
+    "\"index_map\": [\"i\"]}],"                                                                                        \
+    "\"kernel\": [\"" statement "\"], \"reference\": [\"o = 2 * x\"]" allow "}"
+
+static void check(void *arg)
+{
+    tp_job *j = arg;
+    tp_check_settings s;
+    tp_check_defaults(&s, true);
+    s.box = 0;
+    tp_solver *solver = tp_solver_new(j->arena);
+    tp_check_text(j, &s, solver);
+    tp_solver_free(solver);
+}
+
+static tp_job *checked(tp_arena *a, const char *text)
+{
+    tp_job *j = TP_NEW(a, tp_job);
+    *j = (tp_job){.arena = tp_arena_new(0), .source = {.path = TP_S("a.tile.json"), .text = tp_str_c(text)}};
+    tp_job_begin(j);
+    check(j);
+    if (!j->report.valid)
+        fail_msg("%.*s", TP_FMT(j->report.findings.at[0].message));
+    return j;
+}
+
+static void every_format_says_it(tp_arena *a, const tp_job *j)
+{
+    tp_report r = {.arena = a, .quiet = true, .unknown = TP_UNKNOWN_IGNORE};
+    size_t n;
+    const tp_format *const *formats = tp_formats(&n);
+    tp_push(a, r.specs, j->report);
+    assert_int_equal(tp_report_exit_code(&r), TP_EXIT_INTERNAL);
+    assert_true(n >= 11);
+    for (size_t i = 0; i < n; i++) {
+        char *text = NULL;
+        size_t length = 0;
+        FILE *out = open_memstream(&text, &length);
+        formats[i]->write(&r, out);
+        fclose(out);
+        if (!contains((tp_str){text, length}, WORDS))
+            fail_msg("%s does not say it", formats[i]->name);
+        free(text);
+    }
+}
+
+static uint32_t disagreements(const tp_job *j)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < j->report.findings.len; i++)
+        n += tp_is_internal(&j->report.findings.at[i]);
+    return n;
+}
+
+static void equality_and_a_case_that_differs(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_job *j = checked(a, SPEC("o[...] = 3 * x[...]", ", \"allow\": [{\"rule\": \"TP904\", \"reason\": \"no\"}, "
+                                                       "{\"rule\": \"TP701\", \"reason\": \"no\"}]"));
+    tp_findings none = {0};
+    assert_true(j->report.equiv->different > 0);
+    assert_int_equal(disagreements(j), 0);
+    j->report.equality = (tp_equality){.proven = true, .grade = TP_GRADE_CERT};
+    tp_hold_proofs_against_runs(j->arena, &j->report, &none);
+    assert_int_equal(disagreements(j), 1);
+    assert_false(j->report.equality.proven);
+    tp_check_settings s;
+    tp_check_defaults(&s, true);
+    tp_apply_waivers(j, &s);
+    every_format_says_it(a, j);
+    tp_job_free(j);
+    tp_arena_free(a);
+}
+
+/* The kernel reads what nobody wrote; its rules are said to be proven. */
+static void rule_and_a_case_that_traps(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_job *j = checked(a, SPEC("o[...] = o[...] + x[...]", ""));
+    assert_true(j->report.equiv->trapped > 0);
+    assert_int_equal(disagreements(j), 0); /* the rule is violated: they agree */
+    tp_findings proofs = {0};
+    const char *rule = j->report.equiv->cases.at[0].trap.rule;
+    tp_push(a, proofs, ((tp_finding){.rule = rule, .verdict = TP_PROVEN}));
+    tp_push(a, proofs, ((tp_finding){.rule = "TP101", .verdict = TP_UNKNOWN}));
+    tp_hold_proofs_against_runs(j->arena, &j->report, &proofs);
+    assert_int_equal(disagreements(j), 0); /* what is open may be the cause */
+    proofs.at[1].verdict = TP_PROVEN;
+    tp_hold_proofs_against_runs(j->arena, &j->report, &proofs);
+    assert_int_equal(disagreements(j), 1);
+    every_format_says_it(a, j);
+    tp_job_free(j);
+    tp_arena_free(a);
+}
+
+/* A counterexample of the analyzer that the machine runs to its end. */
+static void witness_that_does_not_trap(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_job *j = checked(a, SPEC("o[...] = 2 * x[...]", ""));
+    tp_finding f = {.rule = "TP101",
+                    .slug = "block-out-of-bounds",
+                    .verdict = TP_VIOLATED,
+                    .severity = TP_ERROR,
+                    .message = TP_S("m"),
+                    .reason = TP_S("the machine runs its smallest case to the end")};
+    tp_push(j->arena, j->report.findings, f);
+    tp_hold_witnesses_against_runs(j->arena, &j->report);
+    assert_int_equal(disagreements(j), 1);
+    every_format_says_it(a, j);
+    tp_job_free(j);
+    tp_arena_free(a);
+}
+
+static void agreement(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_job *j = checked(a, SPEC("o[...] = x[...] + x[...]", ""));
+    assert_true(j->report.equality.proven);
+    assert_int_equal(disagreements(j), 0);
+    assert_false(j->report.internal_error);
+    tp_job_free(j);
+    tp_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equality_and_a_case_that_differs),
+        cmocka_unit_test(rule_and_a_case_that_traps),
+        cmocka_unit_test(witness_that_does_not_trap),
+        cmocka_unit_test(agreement),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
