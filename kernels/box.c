@@ -32,9 +32,7 @@ static void box_values(const tp_kernel *k, const tp_size *s, const int64_t *env,
             tp_add_value(v, s, ends[e]);
 }
 
-/* What a run moves: all arrays, and in each step its windows. Starting one costs as
- * much as a thousand elements do, finding contents of tables more. */
-static double effort(const tp_kernel *k, const int64_t *env)
+double tp_effort_of(const tp_kernel *k, const int64_t *env)
 {
     double steps = 1, windows = 0;
     int64_t n;
@@ -104,7 +102,7 @@ tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_e
         if (enter(k, open, n, v, at.at, env) && (at.elements = tp_elements_of(k, env)) > 0 &&
             at.elements <= BOX_ELEMENTS) {
             tp_push(c->arena, corners, at);
-            total += effort(k, env);
+            total += tp_effort_of(k, env);
         }
         uint32_t d = n;
         while (d-- > 0) {

@@ -286,10 +286,67 @@ static void add_case(tp_ctx *c, tp_cases *out, const tp_kernel *k, const tp_json
     read_arrays(c, k, &x, v ? tp_json_get(v, "inputs") : NULL);
     x.numbers = true;
     x.algebra = x.bits = number == 0 && !x.given; /* the dear ones once for every dtype combination */
+    if (x.algebra)
+        x.families = TP_INPUT_BIT(TP_INPUT_WIDE) | TP_INPUT_BIT(TP_INPUT_CANCEL);
     for (uint32_t i = 0; i < out->len && !k->ntables; i++)
         if (out->at[i].kernel == k && !v && memcmp(out->at[i].env, x.env, tp_sym_count(k->exprs) * sizeof *x.env) == 0)
             return; /* the same sizes again */
     tp_push(c->arena, *out, x);
+}
+
+/* ---- which inputs on which case ---- */
+
+/* Has every axis that is walked in order a second step, so that something is
+ * carried? Axes of which a table says the number of steps count as such. */
+static bool carries(const tp_case *x)
+{
+    const tp_kernel *k = x->kernel;
+    int64_t n;
+    for (uint32_t i = 0; i < k->naxes; i++)
+        if (!k->axes[i].parallel && tp_expr_eval(k->exprs, k->axes[i].steps, x->env, &n) == TP_EVAL_OK && n < 2)
+            return false;
+    return true;
+}
+
+/* Elements moved by what the placed families may always run on. */
+static const double CHEAP = 1 << 17;
+
+/* Is a the better case for the placed families? Something is carried from step
+ * to step; then the largest of the cheap ones, else the least dear. */
+static bool tells_more(const tp_case *a, double cost, const tp_case *b, double other)
+{
+    if (carries(a) != carries(b))
+        return carries(a);
+    if ((cost <= CHEAP) != (other <= CHEAP))
+        return cost <= CHEAP;
+    return cost <= CHEAP ? cost > other : cost < other;
+}
+
+/* All of the placed families run on one case of each dtype combination, or,
+ * where that is dear, each on one combination of the spec; another one on each
+ * of the other cheap cases. */
+static void spread_families(const tp_spec *s, tp_cases *cases)
+{
+    enum { PLACED = TP_INPUT_FAMILIES - TP_INPUT_FIRST_PLACED };
+    for (uint32_t n = 0; n < s->nkernels; n++) {
+        tp_case *best = NULL;
+        double least = 0;
+        for (uint32_t i = 0; i < cases->len; i++) {
+            tp_case *x = &cases->at[i];
+            if (x->kernel != s->kernels[n] || x->given)
+                continue;
+            double cost = tp_effort_of(x->kernel, x->env);
+            if (cost <= CHEAP)
+                x->families |= TP_INPUT_BIT(TP_INPUT_FIRST_PLACED + i % PLACED);
+            if (best && !tells_more(x, cost, best, least))
+                continue;
+            best = x;
+            least = cost;
+        }
+        for (uint32_t f = 0; best && f < PLACED; f++)
+            if (least <= CHEAP || f % s->nkernels == n)
+                best->families |= TP_INPUT_BIT(TP_INPUT_FIRST_PLACED + f);
+    }
 }
 
 tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel)
@@ -308,5 +365,6 @@ tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel)
     for (uint32_t k = 0; k < s->nkernels; k++)
         for (uint32_t i = 0; i < per_kernel; i++)
             add_case(c, &out, s->kernels[k], NULL, i);
+    spread_families(s, &out);
     return out;
 }

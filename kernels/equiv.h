@@ -15,6 +15,7 @@ typedef struct tp_case {
     bool tables;                 /* "tables" were given: other sizes would not fit them */
     const tp_tensor *given;      /* by input: arrays from files for E1 (data NULL: random); or NULL */
     bool numbers, algebra, bits; /* tiers to run: E1, E3, E2 */
+    uint32_t families;           /* of inputs for E1 besides the normal one: TP_INPUT_BIT(…) */
 } tp_case;
 typedef TP_VEC(tp_case) tp_cases;
 
@@ -179,7 +180,22 @@ typedef enum tp_input_family {
     TP_INPUT_CANCEL,   /* pairs of neighbours that nearly cancel, ±0, equal values */
     TP_INPUT_INTEGERS, /* floats are integers in [-range, range] */
     TP_INPUT_SMALL,    /* multiples of 1/64 in (-1, 1), no 0 */
+    /* what stands where in its array decides; integers stay within [-8, 8] */
+    TP_INPUT_ASCENDING, /* along every dimension: a maximum moves in every block */
+    TP_INPUT_DESCENDING,
+    TP_INPUT_SPIKES,   /* small, with an element in 16 and a row in 8 that stands out */
+    TP_INPUT_TIES,     /* -1, 0 and 1: many equal maxima; integers 0 and 1 */
+    TP_INPUT_ZEROS,    /* bools false: masked wholly */
+    TP_INPUT_CONSTANT, /* rows of one value, bools too */
+    TP_INPUT_SIGNS,    /* of one sign: the first input negative, the second positive, … */
+    TP_INPUT_POWERS,   /* of two, from 1/16 to 16, both signs */
+    TP_INPUT_LARGE,    /* normal, times 12: exp matters */
 } tp_input_family;
+enum { TP_INPUT_FIRST_PLACED = TP_INPUT_ASCENDING, TP_INPUT_FAMILIES = TP_INPUT_LARGE + 1 };
+/* The families that E1 may run besides the normal one, as bits of tp_case.families. */
+#define TP_INPUT_BIT(family) (1u << (family))
+/* Are its floats so small that infinity or NaN, where the reference has a number, is no mere overflow? */
+bool tp_input_tame(tp_input_family family);
 void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed, uint64_t stream);
 /* TP_INPUT_NORMAL */
 void tp_fill_random(tp_tensor *t, uint64_t seed, uint64_t stream);

@@ -114,6 +114,9 @@ typedef struct tp_values {
 void tp_add_value(tp_values *v, const tp_size *s, int64_t x);
 /* Elements of all arrays and scratch; 0 when a shape is none: the machine says so. */
 int64_t tp_elements_of(const tp_kernel *k, const int64_t *env);
+/* box.c: what a run moves: all arrays, and in each step its windows. Starting one
+ * costs as much as a thousand elements do, finding contents of tables more. */
+double tp_effort_of(const tp_kernel *k, const int64_t *env);
 
 /* shrink.c: the spec with small blocks in place of its own; its kernels are
  * read like those of any spec. *blocks: "bm=4, bk in {4, 8}". */

@@ -1,0 +1,55 @@
+/* What `verify` chooses to run: tests/cases/ holds kernels with a defect that
+ * shows only at certain sizes, inputs or branches (bad_*), and correct ones that
+ * look like them (ok_*). "x-test": exit code, the rule that a violation breaks,
+ * and parts of the full text ("says", a list). */
+#include <glob.h>
+
+#include "tests/unit/files.h"
+
+static bool violates(struct json_object *findings, const char *rule)
+{
+    for (size_t i = 0; i < json_object_array_length(findings); i++) {
+        struct json_object *f = json_object_array_get_idx(findings, i);
+        if (strcmp(string_of(f, "verdict"), "violated") == 0 && strcmp(string_of(f, "rule"), rule) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void check_file(place *p, const char *path)
+{
+    struct json_object *doc = json_object_from_file(path), *test = member(doc, "x-test"), *says = member(test, "says");
+    int code = json_object_get_int(member(test, "exit"));
+    outcome o = RUN(p->a, "verify", path, "--format", "json");
+    if (o.exit != code)
+        fail_msg("%s: exit %d, expected %d: %.300s", path, o.exit, code, tp_cstr(p->a, o.err));
+    struct json_object *r = record_of(p->a, &o),
+                       *findings = member(json_object_array_get_idx(member(r, "specs"), 0), "findings");
+    if (code == 1 && !violates(findings, string_of(test, "rule")))
+        fail_msg("%s: no violation of %s", path, string_of(test, "rule"));
+    for (size_t i = 0; says && i < json_object_array_length(says); i++) {
+        const char *part = json_object_get_string(json_object_array_get_idx(says, i));
+        o = RUN(p->a, "verify", path);
+        if (!contains(o.out, part))
+            fail_msg("%s does not say \"%s\"", path, part);
+    }
+    json_object_put(r);
+    json_object_put(doc);
+}
+
+static void defects_that_show_seldom_are_seen(void **state)
+{
+    glob_t g;
+    assert_int_equal(glob("tests/cases/*.tile.json", 0, NULL, &g), 0);
+    for (size_t i = 0; i < g.gl_pathc; i++)
+        check_file(*state, g.gl_pathv[i]);
+    assert_true(g.gl_pathc >= 10);
+    globfree(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {IN_PLACE(defects_that_show_seldom_are_seen)};
+    cmocka_set_test_filter(getenv("TEST_ONLY"));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
