@@ -35,13 +35,15 @@ PROVE_SRC := $(wildcard smt/*.c smt/trust/*.c analyzer/*.c analyzer/rules/*.c an
 LIB_SRC := $(RUN_SRC) $(PROVE_SRC) $(wildcard emit/*.c)
 CLI_SRC := $(wildcard lsp/*.c cli/*.c cli/generate/*.c cli/commands/*.c)
 TEST_SRC := $(wildcard tests/unit/test_*.c)
+ATTACK_SRC := $(wildcard tests/attack/test_*.c)
 REGISTRIES := $(GEN)/rules.inc $(GEN)/builtins.inc $(GEN)/formats.inc $(GEN)/commands.inc
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
-TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
+ATTACKS := $(ATTACK_SRC:tests/attack/test_%.c=$(BUILD)/tests/attack_%)
+TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%) $(ATTACKS)
 Q := $(if $(V),,@)
 
-.PHONY: corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz fuzz-readers steady boxes cross-check mutants verdicts strict asan tsan bench comparison docs install format clean help deps
+.PHONY: attack corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz fuzz-readers steady boxes cross-check mutants verdicts strict asan tsan bench comparison docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -102,6 +104,15 @@ $(BUILD)/tests/%.o: tests/unit/%.c | $(REGISTRIES)
 	@mkdir -p $(@D)
 	@echo "  TEST $<"
 	$(Q)$(CC) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -DTILEPROOF='"$(BUILD)/tileproof"' -DTESTS='"$(BUILD)/tests"' -c -o $@ $<
+
+$(BUILD)/tests/attack_%.o: tests/attack/test_%.c | $(REGISTRIES)
+	@mkdir -p $(@D)
+	@echo "  TEST $<"
+	$(Q)$(CC) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -c -o $@ $<
+
+# attacks plant defects as the program does
+$(ATTACKS): $(BUILD)/tests/attack_%: $(BUILD)/tests/attack_%.o $(BUILD)/program.a $(BUILD)/internal.a
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka $(LDLIBS_ALL)
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/internal.a
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(BUILD)/internal.a -lcmocka -lmpfr $(LDLIBS_ALL)
@@ -170,6 +181,11 @@ fuzz: all $(TESTS) ## the random tests again, longer: SEED=, TRIALS= (of each; b
 SEED ?= 2
 TRIALS ?= 50000
 
+attack: all $(ATTACKS) ## attacks on "proven" and "ok", longer: ATTACK_SEED=, ATTACK_TRIALS=
+	@printf '%s\n' $(ATTACKS) | TEST_SEED=$(ATTACK_SEED) TEST_TRIALS=$(ATTACK_TRIALS) TEST_VERBOSE=1 xargs -P 2 -n 1 sh -c 'exec $$0'
+ATTACK_SEED ?= 2
+ATTACK_TRIALS ?= 300
+
 cross-check: all $(TESTS) ## do other solvers agree? (cvc5 and z3 where they are installed)
 	@tools/cross-check.sh build/tileproof $(BUILD)/tests
 
@@ -190,7 +206,7 @@ mutants: all ## are the tests strong enough? plant 200 defects into rules and pr
 	@tools/mutants.py --count $(COUNT) --seed $(SEED)
 COUNT ?= 200
 
-test-all: test strict asan tsan test-jax corpus steady boxes fuzz fuzz-readers cross-check mutation-score mutants ## everything, long ones included
+test-all: test strict asan tsan test-jax corpus steady boxes fuzz attack fuzz-readers cross-check mutation-score mutants ## everything, long ones included
 
 mutation-score: all ## small defects planted in every gallery kernel: who notices? (half an hour)
 	@build/tileproof mutate $$(ls examples/*/*.tile.json | grep -v /broken/)
