@@ -64,6 +64,7 @@ static term found_element(evaluation *v, uint32_t operand, const tp_expr *at)
         if (o->whole || o->dims[d].kind != TP_DIM_SQUEEZED)
             element[d] = plus(v, element[d], at[lane++]);
     }
+    must_be_old(v->s, operand, element);
     return term_element(v->s, T_READ, operand, o->rank, element);
 }
 

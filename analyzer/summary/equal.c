@@ -27,15 +27,20 @@ premises premises_with(summary *s, const premises *p, tp_expr also)
     return r;
 }
 
-/* `thorough`: with search and solvers, too. */
-static bool ask(summary *s, const premises *p, tp_expr goal, bool thorough)
+typedef enum effort {
+    QUICK,
+    THOROUGH, /* with search and solvers, too */
+    OF_SIZES, /* that, without a step of the grid at hand */
+} effort;
+
+static bool ask(summary *s, const premises *p, tp_expr goal, effort how)
 {
     tp_expr copy[48];
     int64_t v;
     goal = condition_normal(s, goal, false);
     if (tp_expr_is_const(s->p, goal, &v))
         return v != 0;
-    uint32_t key[52] = {goal.id, thorough}, len = 2;
+    uint32_t key[52] = {goal.id, how}, len = 2;
     for (uint32_t i = 0; i < p->n; i++)
         key[len++] = p->at[i].id;
     tp_buf b = {.arena = s->arena};
@@ -48,14 +53,14 @@ static bool ask(summary *s, const premises *p, tp_expr goal, bool thorough)
         summary_stop(s, TP_S("too many conditions have to be decided"));
     memcpy(copy, p->at, p->n * sizeof *copy);
     tp_claim c = {.goal = goal,
-                  .over_steps = true,
+                  .over_steps = how != OF_SIZES,
                   .premises = copy,
                   .npremises = p->n,
                   .extra = s->vars.at,
                   .nextra = s->vars.len,
                   .subject = TP_S("equality")};
     bool yes = tp_claim_follows(s->a, &c);
-    if (yes || thorough) { /* by the prover that keeps the books */
+    if (yes || how != QUICK) { /* by the prover that keeps the books */
         tp_decision d = tp_claim_decide(s->a, &c);
         yes = d.verdict == TP_PROVEN;
         s->out->obligations += yes;
@@ -69,12 +74,18 @@ static bool ask(summary *s, const premises *p, tp_expr goal, bool thorough)
 
 bool summary_follows(summary *s, const premises *p, tp_expr goal)
 {
-    return ask(s, p, goal, false);
+    return ask(s, p, goal, QUICK);
 }
 
 bool summary_proves(summary *s, const premises *p, tp_expr goal)
 {
-    return ask(s, p, goal, true);
+    return ask(s, p, goal, THOROUGH);
+}
+
+bool summary_proves_of_sizes(summary *s, tp_expr goal)
+{
+    static const premises nothing = {.n = 0};
+    return ask(s, &nothing, goal, OF_SIZES);
 }
 
 int summary_decides(summary *s, tp_expr condition, void *p)

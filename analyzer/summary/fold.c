@@ -139,6 +139,11 @@ static tp_expr under_guards(summary *s, tp_expr e, void *ctx)
     return tp_op2(s->p, n.op, a, b);
 }
 
+tp_expr index_under(summary *s, const premises *p, tp_expr e)
+{
+    return under_guards(s, e, (void *)(uintptr_t)p);
+}
+
 /* ---- one counter as two ---- */
 
 /* u // by is `high` and u % by is `low`. */

@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-enum { MAX_AXES = 16 };
-
 /* What is known of an operand's contents from step to step. */
 typedef struct form {
     bool ready, busy;
@@ -569,40 +567,6 @@ static form *form_of(grid *g, uint32_t operand)
 
 /* ---- outputs ---- */
 
-/* Which step writes element `at` (by axis; none: not told by the element), and at which lane. */
-static void locate(grid *g, const tp_operand *o, const tp_expr *at, tp_expr *step_of, tp_expr *lane)
-{
-    summary *s = g->v->s;
-    tp_exprs *p = s->p;
-    uint32_t rank = 0;
-    for (uint32_t d = 0; d < o->rank; d++) {
-        tp_expr start = tp_window_start(s->a, o, d), width = o->whole ? o->shape[d] : o->dims[d].block;
-        uint32_t axis = UINT32_MAX, mentioned = 0;
-        for (uint32_t a = 0; a < s->k->naxes; a++)
-            if (tp_expr_mentions(p, start, s->k->axes[a].sym)) {
-                axis = a;
-                mentioned++;
-            }
-        tp_expr here = start;
-        if (mentioned) {
-            tp_expr by_width = tp_op2(p, TP_E_MUL, width, axis_of(g, axis));
-            if (mentioned > 1 || step_of[axis].id || !tp_same(tp_expr_normal(p, start), tp_expr_normal(p, by_width)))
-                summary_stop(s, tp_printf(s->arena, "dimension %u of `%.*s` is not one block per step of an axis", d,
-                                          TP_FMT(o->name)));
-            tp_expr step = tp_op2(p, TP_E_FLOORDIV, at[d], width);
-            static const premises nothing = {.n = 0};
-            tp_expr inside = tp_op2(p, TP_E_LT, step, s->k->axes[axis].steps);
-            if (!summary_proves(s, &nothing, tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, step, tp_const(p, 0)), inside)))
-                summary_stop(s,
-                             tp_printf(s->arena, "some element of `%.*s` may be written by no step", TP_FMT(o->name)));
-            step_of[axis] = step;
-            here = tp_op2(p, TP_E_MUL, width, step);
-        }
-        if (o->whole || o->dims[d].kind != TP_DIM_SQUEEZED)
-            lane[rank++] = tp_op2(p, TP_E_SUB, at[d], here);
-    }
-}
-
 term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
 {
     summary *s = v->s;
@@ -611,25 +575,18 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     static const premises nothing = {.n = 0};
     if (!v->final[operand])
         summary_stop(s, tp_printf(s->arena, "`%.*s` is never written", TP_FMT(o->name)));
-    tp_expr lane[TP_MAX_RANK], own[TP_MAX_RANK], step_of[MAX_AXES] = {{0}};
+    tp_expr own[TP_MAX_RANK];
     int64_t one;
-    if (s->k->naxes > MAX_AXES)
-        summary_stop(s, TP_S("the grid has too many axes"));
-    locate(&g, o, at, step_of, lane);
-    for (g.run = s->k->naxes; g.run > 0 && !step_of[g.run - 1].id;)
-        g.run--;
-    for (uint32_t a = 0; a < g.run; a++)
-        if (!step_of[a].id)
-            summary_stop(s, tp_printf(s->arena, "the grid returns to the blocks of `%.*s`", TP_FMT(o->name)));
-    for (uint32_t a = g.run; a < s->k->naxes; a++) /* the last step of the run counts */
-        step_of[a] = tp_op2(s->p, TP_E_SUB, s->k->axes[a].steps, tp_const(s->p, 1));
+    writer w = writer_of(s, o, at);
+    writer_exists(s, o, &w);
+    g.run = w.run;
     g.last = g.run < s->k->naxes;
     for (uint32_t d = 0; d < o->ref_rank; d++)
         own[d] = tp_expr_is_const(s->p, o->ref_shape[d], &one) && one == 1 ? tp_const(s->p, 0)
                                                                            : summary_index(s, "lane", o->ref_shape[d]);
     replacing last = no_symbols(&g);
     for (uint32_t a = g.run; a < s->k->naxes; a++)
-        replace_symbol(&g, &last, axis_of(&g, a), step_of[a]);
+        replace_symbol(&g, &last, axis_of(&g, a), w.step[a]);
     term t = term_decided(s, substituted(&g, element_after(v, operand, own), &last), summary_decides,
                           (void *)(uintptr_t)&nothing);
     if (has_before(&g, t, operand)) { /* it is its own accumulator */
@@ -642,8 +599,8 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     summary_fits(s, placed_in, &g);
     replacing here = no_symbols(&g);
     for (uint32_t a = 0; a < s->k->naxes; a++)
-        replace_symbol(&g, &here, axis_of(&g, a), step_of[a]);
+        replace_symbol(&g, &here, axis_of(&g, a), w.step[a]);
     for (uint32_t d = 0; d < o->ref_rank; d++)
-        replace_symbol(&g, &here, own[d], lane[d]);
+        replace_symbol(&g, &here, own[d], w.lane[d]);
     return substituted(&g, t, &here);
 }

@@ -114,8 +114,12 @@ premises premises_with(summary *s, const premises *p, tp_expr also);
 bool summary_follows(summary *s, const premises *p, tp_expr goal);
 /* The same, recorded as an obligation of the proof. */
 bool summary_proves(summary *s, const premises *p, tp_expr goal);
+/* Of all sizes and tables, whether or not there is a step of the grid. */
+bool summary_proves_of_sizes(summary *s, tp_expr goal);
 /* 1: it follows from the premises (ctx), -1: its negation does, 0: neither is seen. For term_decided(). */
 int summary_decides(summary *s, tp_expr condition, void *ctx);
+/* fold.c: the same number where p holds: min, max and choices that p decides are an argument of theirs. */
+tp_expr index_under(summary *s, const premises *p, tp_expr e);
 /* Comparisons as x >= 0, x == 0, x != 0 over normal forms; negation pushed down. */
 tp_expr condition_normal(summary *s, tp_expr e, bool negated);
 
@@ -159,6 +163,25 @@ term element_of(evaluation *v, tp_vid value, const tp_expr *at);
 void find_uniform(evaluation *v);
 /* Lane `at` of an operand after the step. */
 term element_after(evaluation *v, uint32_t operand, const tp_expr *at);
+
+/* ---- memory.c ---- */
+
+enum { MAX_AXES = 16 };
+
+/* The step whose window is copied out to an element of an output, and the lane. */
+typedef struct writer {
+    uint32_t run;           /* blocks are told by the axes before it, and stay for the steps of the others */
+    tp_expr step[MAX_AXES]; /* per axis */
+    tp_expr lane[TP_MAX_RANK];
+    tp_expr inside; /* when there is one, as long as every axis from `run` has a step */
+} writer;
+/* Stops where that is not seen. */
+writer writer_of(summary *s, const tp_operand *o, const tp_expr *at);
+/* It is there, for every element (of indices of summary_index()), or the summary stops. */
+void writer_exists(summary *s, const tp_operand *o, const writer *w);
+/* The body reads element `at` of an input at the step that the axes name: as it
+ * came, or the summary stops. */
+void must_be_old(summary *s, uint32_t operand, const tp_expr *at);
 
 /* grid.c: element `at` of output o after the whole grid. */
 term output_element(evaluation *v, uint32_t operand, const tp_expr *at);
