@@ -6,7 +6,7 @@
 
 enum { LARGEST_TERM = 1000, LARGEST_ROOT = 1 << 20 };
 
-static const double CLOSE = 0x1p-23; /* relative; float32 constants are 2^-24 away at most */
+static const double LOG2E = 1.4426950408889634;
 
 /* Does x have at most `bits` significant bits? */
 static bool has_bits(double x, int bits)
@@ -24,6 +24,21 @@ static bool has_digits(double x, int digits)
     return strtod(text, NULL) == x;
 }
 
+bool tp_constant_printed(double x)
+{
+    char text[32];
+    if (has_bits(x, 12) || !isfinite((double)(float)x))
+        return false;
+    if (has_bits(x, 24))
+        return true;
+    for (int digits = 6; digits <= 9 && !has_digits(x, 5); digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)(float)x);
+        if (strtod(text, NULL) == x)
+            return true;
+    }
+    return false;
+}
+
 double tp_constant_slack(double x)
 {
     if (x == 0 || !(fabs(x) < LARGEST_ROOT) || has_bits(x, 12)) /* large ones stand for infinity: masks */
@@ -34,20 +49,21 @@ double tp_constant_slack(double x)
     return fabs(x) * (printed ? 0x1p-23 : 0x1p-53);
 }
 
-static bool close_to(double x, double y)
+/* Constants are told apart as float32. */
+static bool same(double x, double y)
 {
-    return fabs(x - y) <= fabs(y) * CLOSE;
+    return (float)x == (float)y;
 }
 
-/* Best fraction by continued fractions. */
-static bool fraction(double x, tp_constant *c)
+/* Best fraction by continued fractions. x times `scale` is meant, here and below. */
+static bool fraction(double x, double scale, tp_constant *c)
 {
     double p0 = 0, q0 = 1, p1 = 1, q1 = 0, rest = x;
     for (int i = 0; i < 12; i++) {
         double whole = floor(rest), p = whole * p1 + p0, q = whole * q1 + q0;
         if (p > LARGEST_TERM || q > LARGEST_TERM)
             return false;
-        if (p > 0 && close_to(x, p / q)) {
+        if (p > 0 && same(x * scale, p / q * scale)) {
             c->kind = TP_CONSTANT_FRACTION;
             c->a = p;
             c->b = q;
@@ -61,15 +77,15 @@ static bool fraction(double x, tp_constant *c)
     return false;
 }
 
-static bool root(double x, tp_constant *c)
+static bool root(double x, double scale, tp_constant *c)
 {
     double square = round(x * x), inverse = round(1 / (x * x));
-    if (square >= 2 && square <= LARGEST_ROOT && close_to(x, sqrt(square))) {
+    if (square >= 2 && square <= LARGEST_ROOT && same(x * scale, sqrt(square) * scale)) {
         c->kind = TP_CONSTANT_ROOT;
         c->a = square;
         return true;
     }
-    if (inverse >= 2 && inverse <= LARGEST_ROOT && close_to(x, 1 / sqrt(inverse))) {
+    if (inverse >= 2 && inverse <= LARGEST_ROOT && same(x * scale, 1 / sqrt(inverse) * scale)) {
         c->kind = TP_CONSTANT_INVERSE_ROOT;
         c->a = inverse;
         return true;
@@ -77,28 +93,39 @@ static bool root(double x, tp_constant *c)
     return false;
 }
 
-static bool simple(double x, tp_constant *c)
+static bool simple(double x, double scale, tp_constant *c)
 {
-    if (has_bits(x, 12)) {
-        c->kind = TP_CONSTANT_EXACT;
-        c->a = x;
-        return true;
-    }
-    return fraction(x, c) || root(x, c);
+    return fraction(x, scale, c) || root(x, scale, c);
 }
 
 tp_constant tp_constant_of(double x)
 {
-    tp_constant c = {.sign = x < 0 ? -1 : 1, .a = fabs(x), .b = 1};
+    tp_constant c = {.kind = TP_CONSTANT_EXACT, .sign = x < 0 ? -1 : 1, .a = fabs(x), .b = 1};
     double size = fabs(x);
-    if (x == 0 || !isfinite(x) || simple(size, &c))
+    bool rounded = tp_constant_printed(x) || !has_digits(x, 12); /* else it is the decimal that is written */
+    if (x == 0 || !isfinite(x) || has_bits(size, 12) || !rounded)
         return c;
-    c.times_log2e = simple(size * 0.6931471805599453, &c);
+    if (simple(size, 1, &c))
+        return c;
+    c.times_log2e = simple(size / LOG2E, LOG2E, &c);
     if (!c.times_log2e) {
         c.kind = TP_CONSTANT_OTHER;
         c.a = (double)(float)size;
     }
     return c;
+}
+
+double tp_constant_value(const tp_constant *c)
+{
+    double scale = c->sign * (c->times_log2e ? LOG2E : 1);
+    switch (c->kind) {
+    case TP_CONSTANT_FRACTION: return c->a / c->b * scale;
+    case TP_CONSTANT_ROOT: return sqrt(c->a) * scale;
+    case TP_CONSTANT_INVERSE_ROOT: return 1 / sqrt(c->a) * scale;
+    case TP_CONSTANT_EXACT:
+    case TP_CONSTANT_OTHER: break;
+    }
+    return c->a * scale;
 }
 
 int64_t tp_square_part(int64_t n, int64_t *rest)

@@ -9,18 +9,23 @@
  * irrational and decimal numbers to float32 or to double; two spellings of one
  * number are one constant. */
 typedef enum tp_constant_kind {
-    TP_CONSTANT_EXACT,    /* at most 12 bits: the number itself */
+    TP_CONSTANT_EXACT,    /* of at most 12 bits, or a decimal of at most 12 digits: the number itself */
     TP_CONSTANT_FRACTION, /* a / b, both at most 1000 */
     TP_CONSTANT_ROOT,     /* the square root of the integer a */
     TP_CONSTANT_INVERSE_ROOT,
-    TP_CONSTANT_OTHER, /* to be told from others only by its first 24 bits */
+    TP_CONSTANT_OTHER, /* a rounded number, told from others by its first 24 bits */
 } tp_constant_kind;
 typedef struct tp_constant {
     tp_constant_kind kind;
     double sign, a, b; /* OTHER, EXACT: the number is sign * a */
     bool times_log2e;  /* the class is that of the number divided by log2(e) */
 } tp_constant;
+/* The simple number of which x is the rounding: they are the same float32. */
 tp_constant tp_constant_of(double x);
+double tp_constant_value(const tp_constant *c);
+/* Does x look printed from a float32: one that needs all its bits, or its
+ * decimal of 6 to 9 digits? */
+bool tp_constant_printed(double x);
 /* How far the meant number may lie from x: half a unit of the last place of
  * the float type to which x looks rounded (a float32, or one that was printed:
  * 6 to 9 digits, twice that); 0 for EXACT and for stand-ins of infinity (2^20

@@ -10,6 +10,14 @@ static bool was_run(const tp_analysis_options *o, const char *code)
     return false;
 }
 
+static void add_pair(tp_arena *a, tp_equality *all, tp_str pair)
+{
+    for (uint32_t i = 0; i < all->constants.len; i++)
+        if (tp_str_eq(all->constants.at[i], pair))
+            return;
+    tp_push(a, all->constants, pair);
+}
+
 tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_options *o, const tp_findings *findings)
 {
     tp_equality all = {.proven = true, .grade = TP_GRADE_CERT};
@@ -34,6 +42,9 @@ tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_o
             all.grade = one.grade;
         all.proven = one.proven;
         all.masks |= one.masks;
+        all.casts |= one.casts;
+        for (uint32_t c = 0; c < one.constants.len; c++)
+            add_pair(a, &all, one.constants.at[c]);
         all.reason = one.reason;
         all.detail = one.detail;
         all.loc = one.loc;

@@ -379,14 +379,16 @@ static term cast(evaluation *v, const tp_inst *i, term x)
     summary *s = v->s;
     const term_node n = *term_get(s, x);
     term zero = term_real(s, 0), one = term_real(s, 1);
-    if (from == to || (tp_is_float(from) && tp_is_float(to)))
+    if (!v->body && tp_is_float(to)) /* computed in float64, but for the types that are written */
+        to = (tp_dtype)i->integer;
+    if (from == to || from == TP_WEAK_FLOAT) /* literals are the numbers that are written */
         return x;
     if (from == TP_BOOL)
         return term_apply(s, TP_P_WHERE, x, one, zero, 0);
     if (to == TP_BOOL)
         return term_apply(s, TP_P_NE, x, zero, (term){0}, 0);
     if (tp_is_float(to))
-        return x;
+        return tp_is_weak(to) ? x : term_narrowed(s, x, to);
     if (tp_is_float(from)) {
         if (n.kind == T_INTEGER)
             return held(v, to, n.e);
@@ -541,6 +543,8 @@ term element_of(evaluation *v, tp_vid value, const tp_expr *at)
     if (i && v->body)
         s->node = i->node;
     term t = i ? computed(v, i, index) : given_element(v, value, index);
+    if (v->body && !term_holds_constants(s, t, x->dtype))
+        stop(v, tp_printf(s->arena, "a constant overflows %s", tp_dtype_info(x->dtype)->name).p);
     s->node = outer;
     tp_map_set(s->arena, &v->elements, text, t.id);
     return t;

@@ -429,6 +429,8 @@ static void prove_all(void *arg)
     proving *w = arg;
     summary *s = w->s;
     const tp_kernel *k = s->k;
+    literals_of(s, k->body, true);
+    literals_of(s, w->reference, false);
     evaluation *body = evaluate(s, k->body, true), *reference = evaluate(s, w->reference, false);
     find_uniform(body);
     for (uint32_t i = 0; i < k->noutputs; i++) {
@@ -470,10 +472,12 @@ summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_opti
     return s;
 }
 
-void tp_prove_equality(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
-                       tp_equality *out)
+/* Once; false: literals that are taken for what they may mean could help. */
+static bool try_to_prove(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
+                         bool meant, tp_equality *out)
 {
     proving w = {summary_new(a, k, o, out), reference};
+    w.s->meant = meant;
     tp_status st = tp_try(a, prove_all, &w);
     bool overflowed = tp_exprs_overflowed(k->exprs);
     tp_analysis_end(w.s->a);
@@ -482,6 +486,14 @@ void tp_prove_equality(tp_arena *a, const tp_kernel *k, const tp_program *refere
     out->proven = st == TP_OK && !overflowed;
     if (!out->proven && !out->reason.n)
         out->reason = TP_S("an expression is too large");
+    return out->proven || !literals_may_be_rounded(w.s);
+}
+
+void tp_prove_equality(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
+                       tp_equality *out)
+{
+    if (!try_to_prove(a, k, reference, o, false, out))
+        try_to_prove(a, k, reference, o, true, out);
 }
 
 const char *const tp_equality_rests_on[] = {"TP006", "TP007", "TP008", "TP101", "TP102", "TP103",

@@ -13,6 +13,7 @@ typedef struct form {
     bool overwritten; /* nothing of the step before is left */
     uint32_t first;   /* the run: this axis and the later ones */
     tp_prim fold;     /* SUM, PROD, MAX, MIN */
+    bool narrowed;    /* some step narrows it, so that it is the fold over the reals only */
     term weight;      /* a sum, times weight before / weight after in every step; none: 1. As the step leaves it */
     term part;        /* what a step adds, times the weight; `overwritten`: what it leaves */
     term start;       /* what the first step sets beside that; none: nothing */
@@ -204,6 +205,8 @@ static match match_sum(grid *g, term t, uint32_t operand, const premises *p)
             m.factor = other.factor;
         return m;
     }
+    if (n.kind == T_APPLY && n.prim == TP_P_CAST)
+        return match_sum(g, n.arg[0], operand, p);
     if (n.kind != T_APPLY)
         return m;
     bool in_a = n.arg[0].id && has_before(g, n.arg[0], operand), in_b = n.arg[1].id && has_before(g, n.arg[1], operand);
@@ -242,6 +245,8 @@ static match match_extreme(grid *g, term t, uint32_t operand, tp_prim prim, doub
         if (yes.ok && no.ok)
             return (match){.ok = true, .part = term_select(s, n.e, yes.part, no.part)};
     }
+    if (n.kind == T_APPLY && n.prim == TP_P_CAST)
+        return match_extreme(g, n.arg[0], operand, prim, unit);
     if (n.kind == T_APPLY && n.prim == prim) {
         bool in_a = has_before(g, n.arg[0], operand), in_b = has_before(g, n.arg[1], operand);
         match inner = in_a != in_b ? match_extreme(g, n.arg[in_b], operand, prim, unit) : (match){.ok = false};
@@ -321,6 +326,8 @@ static term contents(summary *s, const term_node *n, void *ctx)
                 summary_stop(s, tp_printf(s->arena, "`%.*s` is read before it is scaled", TP_FMT(name)));
             t = of_two(g, TP_P_DIV, t, substituted(g, f->weight, &with));
         }
+        if (f->narrowed) /* by a function of this buffer alone */
+            t = term_apply(s, TP_P_CAST, t, (term){0}, (term){0}, -1 - (int64_t)n->operand);
     }
     tp_map_set(s->arena, &g->placed, text, t.id);
     return t;
@@ -512,6 +519,7 @@ static void recognise(grid *g, uint32_t operand)
         f->part = placed(g, update);
         return;
     }
+    f->narrowed = term_applies(s, update, TP_P_CAST);
     term base = {0};
     for (f->first = s->k->naxes; f->first-- > 0;) {
         base = in_first_step(g, update, f->first);

@@ -23,6 +23,10 @@ typedef enum term_kind {
     T_FOLD,    /* `prim` (a reduction) of arg[0] for symbol `sym` from 0 below `e` */
 } term_kind;
 
+typedef struct reach {
+    double lo, hi; /* 0 lies within */
+} reach;
+
 typedef struct term_node {
     term_kind kind;
     tp_prim prim;
@@ -31,9 +35,11 @@ typedef struct term_node {
     uint32_t operand, sym, rank;
     tp_expr at[TP_MAX_RANK];
     term arg[3];
-    bool infinite; /* some choice of it is an infinity, or NaN */
-    double mask;   /* the least mask that it may be; 0: none; minus infinity: something is computed with one */
-    bool plain;    /* it surely has a value; what is not plain may have one, too */
+    bool infinite;   /* some choice of it is an infinity, or NaN */
+    bool endless;    /* it may be plus infinity */
+    reach constants; /* of the constants in it, without what comes of data */
+    double mask;     /* the least mask that it may be; 0: none; minus infinity: something is computed with one */
+    bool plain;      /* it surely has a value; what is not plain may have one, too */
 } term_node;
 
 /* An integer term that must fit its dtype, and where it is computed. */
@@ -56,9 +62,13 @@ typedef struct summary {
     uint32_t steps, work; /* terms made, sums looked through so far; bounded: what is shared is met again and again */
     tp_map asked;         /* questions to the prover: 1 no, 2 yes */
     uint32_t questions;
-    bool *positive;      /* by operand: what a step leaves there is above 0 */
-    bool strict;         /* what may be undefined must not vanish: of the kernel, not of the reference */
-    const tp_node *node; /* where we are, for messages */
+    bool *positive;          /* by operand: what a step leaves there is above 0 */
+    TP_VEC(double) literals; /* sizes of those of both programs */
+    bool float64;            /* the body computes with it */
+    bool meant;              /* literals may be roundings of what is meant */
+    bool narrow_casts;       /* under a decision: casts are kept */
+    bool strict;             /* what may be undefined must not vanish: of the kernel, not of the reference */
+    const tp_node *node;     /* where we are, for messages */
     const tp_syntax *syntax;
     TP_VEC(narrow) narrow; /* not looked at yet */
     TP_VEC(double) bounds; /* of index expressions */
@@ -88,6 +98,8 @@ term term_subst(summary *s, term t, const tp_expr *with, uint32_t n);
 bool term_may_be_mask(const term_node *n);
 /* Is some node of that kind, of that operand (UINT32_MAX: any), in it? */
 bool term_mentions(summary *s, term t, term_kind kind, uint32_t operand);
+/* Is that primitive applied in it? */
+bool term_applies(summary *s, term t, tp_prim prim);
 /* Conditions that are decided by `decide` (1, -1, 0: not) put in. */
 term term_decided(summary *s, term t, int (*decide)(summary *s, tp_expr condition, void *ctx), void *ctx);
 /* Is the symbol in it? */
@@ -129,6 +141,27 @@ tp_expr condition_normal(summary *s, tp_expr e, bool negated);
 void summary_must_fit(summary *s, term t, tp_dtype dtype);
 /* All that must fit does, or the summary stops. contents: puts in what buffers hold; NULL: there are none. */
 void summary_fits(summary *s, term (*contents)(void *ctx, term t), void *ctx);
+
+/* ---- constants.c ---- */
+
+/* The constants of gelu, spec/prims.def. */
+#define SUMMARY_GELU_CUBE 0.044715
+#define SUMMARY_GELU_SCALE 0.7978845608028654
+/* Collect the literals of a program. */
+void literals_of(summary *s, const tp_program *p, bool body);
+/* Would a proof with `meant` differ from one without? */
+bool literals_may_be_rounded(const summary *s);
+
+/* ---- narrowed.c ---- */
+
+/* Is every value of t a number of that float type? */
+bool term_fits(summary *s, term t, tp_dtype to);
+/* t in a float type: itself where it fits, else TP_P_CAST of it, `exponent` being the type. */
+term term_narrowed(summary *s, term t, tp_dtype to);
+/* Are its constants finite in that type? A literal may be an infinity. */
+bool term_holds_constants(const summary *s, term t, tp_dtype d);
+/* Does a small change of an argument turn its value over? */
+bool prim_decides(tp_prim prim);
 
 /* ---- element.c: a program at symbolic indices ---- */
 

@@ -164,7 +164,7 @@ static uint32_t opaque(summary *s, tp_prim prim, int64_t exponent, const uint32_
 }
 
 /* Of a constant a / b: the square part of a b leaves the root. */
-static uint32_t square_root(summary *s, uint32_t x)
+uint32_t sum_square_root(summary *s, uint32_t x)
 {
     int64_t num, den, n, rest;
     if (!sum_is_fraction(s, x, &num, &den) || num < 1 || !tp_mul(num, den, &n) || n >= (int64_t)1 << 40)
@@ -190,14 +190,14 @@ static uint32_t any_power(summary *s, uint32_t x, uint32_t y)
     if (sum_is_fraction(s, y, &num, &den) && den == 1 && llabs(num) <= MAX_POWER)
         return power(s, x, num);
     if (sum_is_fraction(s, y, &num, &den) && den == 2 && llabs(num) == 1)
-        return power(s, square_root(s, x), num);
+        return power(s, sum_square_root(s, x), num);
     return opaque(s, TP_P_POW, 0, arg, 2);
 }
 
 /* x log2(e)^n, for a number of which only that it is above 0 is known. */
-static uint32_t times_log2e(summary *s, uint32_t x, int n)
+uint32_t sum_log2e(summary *s, uint32_t x, int n)
 {
-    return sum_multiply(s, x, sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = 1.4426950408889634}, n));
+    return sum_multiply(s, x, sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = 1.4426950408889634, .number = 1}, n));
 }
 
 static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs)
@@ -205,20 +205,20 @@ static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uin
     uint32_t one = sum_constant(s, 1), x = arg[0];
     switch (prim) {
     case TP_P_EXP: return sum_exponential(s, x);
-    case TP_P_EXP2: return sum_exponential(s, times_log2e(s, x, -1));
+    case TP_P_EXP2: return sum_exponential(s, sum_log2e(s, x, -1));
     case TP_P_EXPM1: return sum_add(s, sum_exponential(s, x), one, -1);
     case TP_P_LOG: return logarithm(s, x);
-    case TP_P_LOG2: return times_log2e(s, logarithm(s, x), 1);
+    case TP_P_LOG2: return sum_log2e(s, logarithm(s, x), 1);
     case TP_P_LOG1P: return logarithm(s, sum_add(s, one, x, 1));
-    case TP_P_SQRT: return square_root(s, x);
+    case TP_P_SQRT: return sum_square_root(s, x);
     case TP_P_POW: return any_power(s, x, arg[1]);
-    case TP_P_RSQRT: return sum_inverse(s, square_root(s, x));
+    case TP_P_RSQRT: return sum_inverse(s, sum_square_root(s, x));
     case TP_P_LOGISTIC:
         return sum_inverse(s, sum_add(s, one, sum_exponential(s, sum_add(s, sum_constant(s, 0), x, -1)), 1));
     case TP_P_SILU: return sum_multiply(s, x, by_meaning(s, TP_P_LOGISTIC, 0, arg, 1));
     case TP_P_GELU: {
-        uint32_t cubic = sum_multiply(s, power(s, x, 3), literal(s, 0.044715)),
-                 inner[] = {sum_multiply(s, sum_add(s, x, cubic, 1), literal(s, 0.7978845608028654))};
+        uint32_t cubic = sum_multiply(s, power(s, x, 3), literal(s, SUMMARY_GELU_CUBE)),
+                 inner[] = {sum_multiply(s, sum_add(s, x, cubic, 1), literal(s, SUMMARY_GELU_SCALE))};
         uint32_t outer = sum_add(s, one, sum_applied(s, TP_P_TANH, 0, inner, 1, 0), 1);
         return sum_multiply(s, sum_multiply(s, x, outer), sum_inverse(s, sum_constant(s, 2)));
     }
@@ -259,32 +259,6 @@ uint32_t sum_applied(summary *s, tp_prim prim, int64_t exponent, const uint32_t 
 
 /* ---- from terms ---- */
 
-/* A literal is the constant that it stands for (spec/constants.h). */
-static uint32_t meant(summary *s, double v)
-{
-    tp_constant c = tp_constant_of(v);
-    double scale = 1;
-    while (c.a != trunc(c.a) && scale < 0x1p40)
-        c.a *= 2, scale *= 2;
-    uint32_t x;
-    if (c.kind == TP_CONSTANT_OTHER || c.a != trunc(c.a) || c.a >= 0x1p52) {
-        x = sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = c.a / scale}, 1);
-    } else {
-        product p = product_of((int64_t)c.a, (int64_t)(c.b * scale));
-        product_reduce(s, &p);
-        x = sum_intern(s, &p, 1);
-        if (c.kind == TP_CONSTANT_ROOT || c.kind == TP_CONSTANT_INVERSE_ROOT)
-            x = square_root(s, x);
-        if (c.kind == TP_CONSTANT_INVERSE_ROOT)
-            x = sum_inverse(s, x);
-    }
-    if (fabs(fabs(v) - 0.6931471805599453) < 0x1p-24)
-        x = times_log2e(s, sum_constant(s, 1), -1);
-    if (c.times_log2e)
-        x = times_log2e(s, x, 1);
-    return c.sign < 0 ? sum_add(s, sum_constant(s, 0), x, -1) : x;
-}
-
 /* Is it 0 under a condition? */
 static bool may_be_left_out(summary *s, uint32_t x)
 {
@@ -315,7 +289,7 @@ static uint32_t convert(summary *s, term t)
     case T_INTEGER: return sum_of_index(s, n.e);
     case T_REAL:
         if (isfinite(n.real))
-            return meant(s, n.real);
+            return sum_literal(s, n.real);
         if (isnan(n.real) || s->strict)
             summary_stop(s, TP_S("it computes with infinity"));
         return sum_add(s, sum_constant(s, 0), sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = (double)INFINITY}, 1),
@@ -335,8 +309,11 @@ static uint32_t convert(summary *s, term t)
     case T_APPLY: break;
     }
     uint32_t nargs = 0;
+    bool kept = s->narrow_casts;
+    s->narrow_casts |= prim_decides(n.prim);
     for (; nargs < 3 && n.arg[nargs].id; nargs++)
         arg[nargs] = sum_of_term(s, n.arg[nargs]);
+    s->narrow_casts = kept;
     int64_t exponent = 0;
     tp_expr_is_const(s->p, n.e, &exponent);
     uint32_t one = sum_constant(s, 1);
@@ -357,6 +334,11 @@ static uint32_t convert(summary *s, term t)
     case TP_P_AND: return sum_multiply(s, arg[0], arg[1]);
     case TP_P_OR: return sum_add(s, sum_add(s, arg[0], arg[1], 1), sum_multiply(s, arg[0], arg[1]), -1);
     case TP_P_INVERT: return sum_add(s, one, arg[0], -1);
+    case TP_P_CAST:
+        if (kept)
+            return sum_applied(s, n.prim, exponent, arg, nargs, 0);
+        s->out->casts = true;
+        return arg[0];
     default: return sum_applied(s, n.prim, exponent, arg, nargs, 0);
     }
 }
@@ -364,7 +346,7 @@ static uint32_t convert(summary *s, term t)
 uint32_t sum_of_term(summary *s, term t)
 {
     uint32_t *number_of = TP_NEW(s->arena, uint32_t);
-    *number_of = 2 * t.id + s->strict;
+    *number_of = 4 * t.id + 2 * s->narrow_casts + s->strict;
     tp_str text = {(const char *)number_of, sizeof *number_of};
     uint32_t known = tp_map_get(&sum_pool(s)->of_term, text);
     if (!known) {

@@ -450,7 +450,12 @@ static void print_atom(summary *s, tp_buf *b, uint32_t id)
 {
     const atom a = *atom_get(s, id);
     switch (a.kind) {
-    case ATOM_REAL: tp_buf_printf(b, "%.17g", a.real); return;
+    case ATOM_REAL:
+        if (a.number)
+            tp_buf_c(b, "log2(e)");
+        else
+            tp_buf_printf(b, "%.17g", a.real);
+        return;
     case ATOM_INDEX: tp_expr_print(b, s->p, a.e); return;
     case ATOM_ELEMENT:
         tp_buf_printf(b, "%.*s[", TP_FMT(s->k->operands[a.operand].name));

@@ -25,7 +25,7 @@ typedef struct sum {
 } sum;
 
 typedef enum atom_kind {
-    ATOM_REAL,    /* a literal as it is written */
+    ATOM_REAL,    /* a literal as it is written; `number` 1: log2(e) */
     ATOM_INDEX,   /* an integer expression */
     ATOM_ELEMENT, /* of an input, or a placeholder (term_kind in `number`) */
     ATOM_APPLY,   /* an operation of which nothing is known but that equal arguments give equal results */
@@ -96,7 +96,14 @@ bool product_multiply(summary *s, product *p, const product *by);
 bool atom_never_0(summary *s, const atom *a);
 bool atom_is_condition(const atom *a);
 
+/* constants.c: a literal as it is written, or as it is meant (summary.meant). */
+uint32_t sum_literal(summary *s, double v);
+
 /* laws.c */
+/* The root of a constant a / b leaves its square part outside. */
+uint32_t sum_square_root(summary *s, uint32_t x);
+/* x log2(e)^n, for a number of which only that it is above 0 is known. */
+uint32_t sum_log2e(summary *s, uint32_t x, int n);
 uint32_t sum_inverse(summary *s, uint32_t x);
 uint32_t sum_exponential(summary *s, uint32_t x);
 /* An operation that is not linear. */

@@ -22,10 +22,12 @@ typedef struct tp_equality {
     tp_grade grade;       /* the weakest of the obligations */
     uint32_t obligations; /* arithmetic ones, decided by the prover */
     uint32_t certified;
-    bool masks;    /* finite numbers were taken for minus infinity */
-    tp_str reason; /* not proven: what stopped it */
-    tp_str detail; /* the two normal forms that are not seen to be equal; may be empty */
-    tp_loc loc;    /* of the statement that stopped it; end 0: none */
+    TP_VEC(tp_str) constants; /* pairs of numbers that were taken as equal: "0.70710677 = 1/sqrt(2)" */
+    bool casts;               /* casts to narrower types were taken for the identity */
+    bool masks;               /* finite numbers were taken for minus infinity */
+    tp_str reason;            /* not proven: what stopped it */
+    tp_str detail;            /* the two normal forms that are not seen to be equal; may be empty */
+    tp_loc loc;               /* of the statement that stopped it; end 0: none */
 } tp_equality;
 
 /* Rules without which the claim means nothing, NULL-terminated. */

@@ -23,8 +23,9 @@ const term_node *term_get(const summary *s, term t)
 /* The least mask among its choices; arithmetic with one makes no other one. */
 static double mask_of(const summary *s, const term_node *n)
 {
-    bool extreme = (n->kind == T_APPLY && (n->prim == TP_P_MAXIMUM || n->prim == TP_P_MINIMUM)) ||
-                   (n->kind == T_FOLD && (n->prim == TP_P_MAX || n->prim == TP_P_MIN)),
+    bool extreme =
+             (n->kind == T_APPLY && (n->prim == TP_P_MAXIMUM || n->prim == TP_P_MINIMUM || n->prim == TP_P_CAST)) ||
+             (n->kind == T_FOLD && (n->prim == TP_P_MAX || n->prim == TP_P_MIN)),
          choice = n->kind == T_SELECT || (n->kind == T_APPLY && n->prim == TP_P_WHERE);
     bool far = n->kind == T_REAL && isfinite(n->real) && fabs(n->real) >= SUMMARY_MASK;
     double least = !far ? 0 : n->real < 0 ? n->real : -(double)INFINITY;
@@ -46,11 +47,60 @@ static bool is_exponential(tp_prim p)
     return p == TP_P_EXP || p == TP_P_EXP2;
 }
 
+/* Constants alone, with 0 for what comes of data, which is finite. */
+static reach reach_of(const summary *s, const term_node *n)
+{
+    reach x[3] = {{0, 0}}, all = {0, 0};
+    int64_t v;
+    bool number = n->kind == T_REAL || (n->kind == T_INTEGER && tp_expr_is_const(s->p, n->e, &v));
+    if (number) {
+        double c = n->kind == T_INTEGER ? (double)v : isfinite(n->real) ? n->real : 0;
+        return (reach){fmin(c, 0), fmax(c, 0)};
+    }
+    for (int i = 0; i < 3 && n->arg[i].id; i++) {
+        x[i] = term_get(s, n->arg[i])->constants;
+        if (n->kind != T_APPLY || n->prim != TP_P_WHERE || i > 0)
+            all = (reach){fmin(all.lo, x[i].lo), fmax(all.hi, x[i].hi)};
+    }
+    if (n->kind != T_APPLY)
+        return n->kind == T_SELECT || (n->kind == T_FOLD && n->prim != TP_P_PROD) ? all : (reach){0, 0};
+    switch (n->prim) {
+    case TP_P_ADD: return (reach){x[0].lo + x[1].lo, x[0].hi + x[1].hi};
+    case TP_P_SUB: return (reach){x[0].lo - x[1].hi, x[0].hi - x[1].lo};
+    case TP_P_MUL:
+        return (reach){fmin(x[0].lo * x[1].hi, x[0].hi * x[1].lo), fmax(x[0].lo * x[1].lo, x[0].hi * x[1].hi)};
+    case TP_P_SQUARE: return (reach){0, fmax(x[0].lo * x[0].lo, x[0].hi * x[0].hi)};
+    case TP_P_EXP: { /* of a number; else it is data that overflow */
+        term_kind kind = term_get(s, n->arg[0])->kind;
+        return (reach){0, kind == T_REAL || kind == T_INTEGER ? exp(x[0].hi) : 0};
+    }
+    case TP_P_NEG: return (reach){-x[0].hi, -x[0].lo};
+    case TP_P_ABS: return (reach){0, fmax(-x[0].lo, x[0].hi)};
+    case TP_P_WHERE:
+    case TP_P_MAXIMUM:
+    case TP_P_MINIMUM:
+    case TP_P_CAST: return all;
+    default: return (reach){0, 0};
+    }
+}
+
+static bool may_be_endless(const summary *s, const term_node *n)
+{
+    bool any = n->kind == T_REAL && n->real > 0 && isinf(n->real),
+         passes = n->kind == T_SELECT || (n->kind == T_FOLD && (n->prim == TP_P_MAX || n->prim == TP_P_MIN)) ||
+                  (n->kind == T_APPLY && (n->prim == TP_P_WHERE || n->prim == TP_P_MAXIMUM || n->prim == TP_P_MINIMUM ||
+                                          n->prim == TP_P_CAST));
+    for (int i = 0; i < 3 && n->arg[i].id && passes; i++)
+        any |= term_get(s, n->arg[i])->endless;
+    return any;
+}
+
 /* What can be told from the arguments, once and for all. */
 static void describe(const summary *s, term_node *n)
 {
     bool all = true, linear = n->prim == TP_P_ADD || n->prim == TP_P_SUB || n->prim == TP_P_MUL ||
-                              n->prim == TP_P_NEG || is_exponential(n->prim) || n->prim == TP_P_WHERE;
+                              n->prim == TP_P_NEG || is_exponential(n->prim) || n->prim == TP_P_WHERE ||
+                              n->prim == TP_P_CAST;
     for (int i = 0; i < 3 && n->arg[i].id; i++) {
         all &= term_get(s, n->arg[i])->plain;
         n->infinite |=
@@ -58,6 +108,8 @@ static void describe(const summary *s, term_node *n)
     }
     if (n->kind == T_REAL)
         n->infinite = !isfinite(n->real);
+    n->endless = may_be_endless(s, n);
+    n->constants = reach_of(s, n);
     n->mask = mask_of(s, n);
     n->plain = n->kind == T_REAL   ? !n->infinite
                : n->kind == T_FOLD ? all && n->prim == TP_P_SUM
@@ -283,13 +335,15 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
             return b;
         if (is_integer(s, b, &v) && v == 0)
             return a;
+        if ((lowest_a && term_get(s, b)->endless) || (lowest_b && term_get(s, a)->endless))
+            return is_infinite(s, a) && is_infinite(s, b) ? term_real(s, (double)NAN) : (term){0};
         return lowest_a ? a : lowest_b ? b : (term){0}; /* all else is finite */
     case TP_P_SUB:
         if (is_integer(s, b, &v) && v == 0)
             return a;
         if (lowest_b)
             return term_real(s, (double)NAN);
-        return lowest_a ? a : (term){0};
+        return lowest_a && !has_infinite_arm(s, b) ? a : (term){0};
     case TP_P_MUL:
         if (is_integer(s, a, &v) && (v == 1 || (v == 0 && term_get(s, b)->plain)))
             return v ? b : a;
@@ -337,6 +391,8 @@ term term_apply(summary *s, tp_prim prim, term a, term b, term c, int64_t expone
     term r = {0};
     if (++s->steps > MAX_TERMS)
         summary_stop(s, TP_S("the terms grow too large"));
+    if (prim == TP_P_CAST && exponent >= 0 && term_fits(s, a, (tp_dtype)exponent))
+        return a;
     if (b.id && !c.id && x.kind == T_INTEGER && y.kind == T_INTEGER)
         r = of_integers(s, prim, x.e, y.e);
     if (!r.id && !c.id)
@@ -386,6 +442,8 @@ term term_apply(summary *s, tp_prim prim, term a, term b, term c, int64_t expone
         arg[i] = n.arg[2];
         return term_apply(s, TP_P_WHERE, n.arg[0], yes, term_apply(s, prim, arg[0], arg[1], c, exponent), 0);
     }
+    if (is_linear(prim) && (term_get(s, a)->endless || (b.id && term_get(s, b)->endless)))
+        return term_real(s, (double)NAN);
     if (has_infinite_arm(s, a) || (b.id && has_infinite_arm(s, b)) || (c.id && has_infinite_arm(s, c)))
         if (prim != TP_P_MAXIMUM && prim != TP_P_MINIMUM && prim != TP_P_WHERE)
             return term_real(s, (double)NAN); /* perhaps never chosen */
@@ -528,6 +586,21 @@ static bool find(summary *s, term t, term_kind kind, uint32_t operand, bool *see
 bool term_mentions(summary *s, term t, term_kind kind, uint32_t operand)
 {
     return find(s, t, kind, operand, TP_NEWN(s->arena, bool, t.id + 1));
+}
+
+static bool applies(summary *s, term t, tp_prim prim, bool *seen)
+{
+    if (!t.id || seen[t.id - 1])
+        return false;
+    seen[t.id - 1] = true;
+    const term_node n = *term_get(s, t);
+    return (n.kind == T_APPLY && n.prim == prim) || applies(s, n.arg[0], prim, seen) ||
+           applies(s, n.arg[1], prim, seen) || applies(s, n.arg[2], prim, seen);
+}
+
+bool term_applies(summary *s, term t, tp_prim prim)
+{
+    return applies(s, t, prim, TP_NEWN(s->arena, bool, t.id + 1));
 }
 
 static bool speaks(summary *s, term t, uint32_t sym, bool *seen)

@@ -291,6 +291,10 @@ static void all_sizes_line(const painter *p, const tp_spec_report *s, bool verbo
             fputs(", each with certificate", p->out);
         if (q->masks)
             fputs("; finite masks taken for minus infinity", p->out);
+        if (q->casts)
+            fputs("; casts are the identity", p->out);
+        for (uint32_t i = 0; i < q->constants.len; i++)
+            fprintf(p->out, "%s%.*s", i ? ", " : "; taken as equal: ", TP_FMT(q->constants.at[i]));
     } else {
         fprintf(p->out, "not shown: %.*s", TP_FMT(q->reason));
         if (q->loc.end > q->loc.start) {

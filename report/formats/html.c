@@ -297,9 +297,14 @@ static void write_equivalence(const tp_page *p, const tp_spec_report *s)
     if (q->proven)
         fprintf(p->out,
                 "<span class=\"badge ok\">proven</span> over the reals, given the rules: %u obligations, %u with "
-                "certificate%s",
-                q->obligations, q->certified, q->masks ? "; finite masks taken for minus infinity" : "");
-    else {
+                "certificate%s%s",
+                q->obligations, q->certified, q->masks ? "; finite masks taken for minus infinity" : "",
+                q->casts ? "; casts are the identity" : "");
+    for (uint32_t i = 0; q->proven && i < q->constants.len; i++) {
+        tp_html_raw(p, i ? ", " : "; taken as equal: ");
+        tp_html_prose(p, q->constants.at[i]);
+    }
+    if (!q->proven) {
         tp_html_raw(p, "<span class=\"badge note\">not shown</span> ");
         tp_html_prose(p, q->reason);
     }

@@ -248,7 +248,9 @@ static json *counts(const tp_tier_counts *n)
 
 static json *all_sizes(const tp_equality *q)
 {
-    json *o = json_object_new_object(), *rules = json_object_new_array();
+    json *o = json_object_new_object(), *rules = json_object_new_array(), *pairs = json_object_new_array();
+    for (uint32_t i = 0; q->proven && i < q->constants.len; i++)
+        json_object_array_add(pairs, tp_jsonc_string(q->constants.at[i]));
     for (int i = 0; q->proven && tp_equality_rests_on[i]; i++)
         json_object_array_add(rules, json_object_new_string(tp_equality_rests_on[i]));
     json_object_object_add(o, "verdict", json_object_new_string(q->proven ? "proven" : "unknown"));
@@ -257,6 +259,8 @@ static json *all_sizes(const tp_equality *q)
     json_object_object_add(o, "with_certificate", json_object_new_int64(q->certified));
     json_object_object_add(o, "rests_on", rules);
     json_object_object_add(o, "finite_masks", json_object_new_boolean(q->proven && q->masks));
+    json_object_object_add(o, "casts_are_identity", json_object_new_boolean(q->proven && q->casts));
+    json_object_object_add(o, "constants_taken_as_equal", pairs);
     json_object_object_add(o, "reason", tp_jsonc_string_or_null(q->reason));
     json_object_object_add(o, "detail", tp_jsonc_string_or_null(q->detail));
     return o;

@@ -52,6 +52,7 @@ static double applied_at(tp_prim prim, const double *x, int64_t exponent)
     switch (prim) {
     case TP_P_WHERE: return x[0] != 0 ? x[1] : x[2];
     case TP_P_INTEGER_POW: return pow(x[0], (double)exponent);
+    case TP_P_CAST: return x[0]; /* over the reals */
     case TP_P_INVERT: return x[0] == 0;
     case TP_P_AND: return x[0] != 0 && x[1] != 0;
     case TP_P_OR: return x[0] != 0 || x[1] != 0;
