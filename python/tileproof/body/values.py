@@ -47,14 +47,8 @@ def number(value: Any, dtype: str) -> Value:
         return Value("nan", (), dtype, literal=True, number=f)
     if f in (float("inf"), float("-inf")):
         return Value("inf" if f > 0 else "-inf", (), dtype, atom=f > 0, literal=True, number=f)
-    text = repr(f)
-    for digits in range(1, 17):
-        short = f"{f:.{digits}g}"
-        with np.errstate(over="ignore"):
-            same = np.float32(short) == np.float32(f) if dtype != "float64" else float(short) == f
-        if same:
-            text = short
-            break
+    with np.errstate(over="ignore"):  # what the kernel computes with, to the last digit: 0.1 in float32 is another number
+        text = repr(f if dtype == "float64" else float(np.float32(f)))
     if not any(c in text for c in ".en"):
         text += ".0"
     return Value(text, (), dtype, atom=not text.startswith("-"), literal=True, number=f)
