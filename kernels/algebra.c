@@ -28,7 +28,8 @@ static tp_domain *field_of(const tp_trial *x, uint64_t oracle, bool ordered)
 {
     const tp_kernel *k = x->c->kernel;
     tp_field_options o = {.seed = x->o->seed + x->c->seed, .oracle = oracle, .ordered = ordered};
-    const tp_program *reference = k->reference.program; /* a builtin: as the kernel does */
+    const tp_program *reference =
+        x->c->against ? x->c->against->kernel->body : k->reference.program; /* a builtin: as the kernel does */
     o.polynomial = !tp_region_any(&k->body->steps, takes_exponents, NULL) &&
                    !(reference && tp_region_any(&reference->steps, takes_exponents, NULL));
     return tp_field_new(x->work, o);

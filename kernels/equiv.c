@@ -90,12 +90,11 @@ static void compare_numbers(tp_trial *x, tp_sides *e, tp_str undecided, tp_input
 /* Compare on one family of inputs; false when there is nothing to compare. */
 static bool run_family(tp_trial *x, tp_input_family family, tp_garbage garbage)
 {
-    const tp_kernel *k = x->c->kernel;
     tp_sides e = {.garbage = garbage};
     tp_str why = {NULL, 0};
     tp_run_stats stats = {0};
     bool turns = false; /* of the reference, by rounding */
-    bool compared = k->reference.program || k->reference.builtin;
+    bool compared = tp_trial_comparable(x->c);
     if (!tp_trial_arrays(x, family, 0, &e, &why)) {
         skip(x, why);
         return false;
@@ -239,7 +238,7 @@ static void numbers_of(tp_arena *a, const tp_case *c, const tp_equiv_options *o,
 static void run_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r)
 {
     tp_str memory = tp_printf(a, "it needs more than the %zu MiB of --max-memory", o->max_memory >> 20);
-    bool ran = c->numbers, comparable = c->kernel->reference.program || c->kernel->reference.builtin;
+    bool ran = c->numbers, comparable = tp_trial_comparable(c);
     if (ran)
         numbers_of(a, c, o, r, memory);
     if (!comparable || r->outcome == TP_TRAPPED || r->outcome == TP_SKIPPED)

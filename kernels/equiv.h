@@ -10,12 +10,14 @@ typedef struct tp_case {
     const tp_kernel *kernel;
     int64_t *env;
     uint64_t seed;
-    tp_loc loc;                  /* of the entry in "cases", or of the kernel */
-    bool generated;              /* sizes were chosen by the boundary picker */
-    bool tables;                 /* "tables" were given: other sizes would not fit them */
-    const tp_tensor *given;      /* by input: arrays from files for E1 (data NULL: random); or NULL */
-    bool numbers, algebra, bits; /* tiers to run: E1, E3, E2 */
-    uint32_t families;           /* of inputs for E1 besides the normal one: TP_INPUT_BIT(…) */
+    tp_loc loc;                    /* of the entry in "cases", or of the kernel */
+    bool generated;                /* sizes were chosen by the boundary picker */
+    bool tables;                   /* "tables" were given: other sizes would not fit them */
+    const tp_tensor *given;        /* by input: arrays from files for E1 (data NULL: random); or NULL */
+    bool numbers, algebra, bits;   /* tiers to run: E1, E3, E2 */
+    uint32_t families;             /* of inputs for E1 besides the normal one: TP_INPUT_BIT(…) */
+    const struct tp_case *against; /* NULL: the kernel's reference. Else this kernel at these sizes stands in its
+                                      place, on the same inputs by name */
 } tp_case;
 typedef TP_VEC(tp_case) tp_cases;
 
@@ -28,6 +30,14 @@ tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel);
  * lists, or NULL), the others found so that the contracts hold. False when
  * none were found; raises TP002, TP005 for given ones that do not fit. */
 bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *given);
+/* Let `other` stand in place of the reference: c->against becomes its case at
+ * the sizes of c, with its tables, by name. False with *why when it has none. */
+bool tp_case_against(tp_arena *a, tp_case *c, const tp_kernel *other, tp_str *why);
+/* Elements of all its arrays and scratch. */
+int64_t tp_case_elements(const tp_case *c);
+/* Is the size one on which neither the arrays' shapes nor the reference
+ * depends, such as that of a block? Without a reference none is. */
+bool tp_size_is_free(const tp_kernel *k, tp_str name);
 /* The box of a kernel is the product of a few values for every size: all up to
  * two blocks and one when the blocks that tile it are of at most 4, else 1, a
  * block, two blocks and their neighbours. Of its shapes that lie inside the

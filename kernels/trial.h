@@ -29,6 +29,8 @@ tp_status tp_trial_kernel(const tp_trial *x, tp_sides *e, tp_domain *d, tp_trap 
  * about which the domain is not certain. False with *why when it cannot be
  * evaluated, or gives other shapes. */
 bool tp_trial_reference(const tp_trial *x, tp_sides *e, tp_domain *d, bool *undecided, tp_str *why);
+/* Is there anything to compare the case with? */
+bool tp_trial_comparable(const tp_case *c);
 /* Is output i of the kernel compared? */
 bool tp_trial_compares(const tp_kernel *k, uint32_t i);
 /* s in the memory of the results. */

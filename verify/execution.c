@@ -50,14 +50,15 @@ static bool same_failure(const tp_case_result *a, const tp_case_result *b)
                                                                      tp_str_eq(a->trap.subject, b->trap.subject)));
 }
 
-static bool still_fails(tp_arena *a, const tp_case *c, const tp_equiv_options *o, const tp_case_result *like,
+static bool still_fails(tp_arena *a, tp_case *c, const tp_equiv_options *o, const tp_case_result *like,
                         tp_case_result *out)
 {
     tp_str why;
     if (!tp_in_domain(c->kernel, c->env, &why) ||
-        (c->kernel->ntables && !tp_tables_find(a, c->kernel, c->env, NULL, 0, c->seed, NULL)))
+        (c->kernel->ntables && !tp_tables_find(a, c->kernel, c->env, NULL, 0, c->seed, NULL)) ||
+        (c->against && !tp_case_against(a, c, c->against->kernel, &why)))
         return false;
-    tp_cases one = {.at = (tp_case *)(uintptr_t)c, .len = 1};
+    tp_cases one = {.at = c, .len = 1};
     tp_equiv e;
     tp_equiv_run(a, &one, o, &e);
     *out = e.cases.at[0];
@@ -208,8 +209,8 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
     bool numbers = d->tier == TP_TIER_DIFFERENT;
     double got = numbers ? d->got : r->bits.got, want = numbers ? d->want : r->bits.want;
     tp_str worst = numbers ? d->worst : r->bits.worst,
-           says = tp_printf(a, "%.*s is %.*s, the reference says %.*s", TP_FMT(worst), TP_FMT(number(a, got)),
-                            TP_FMT(number(a, want)));
+           says = tp_printf(a, "%.*s is %.*s, the %s says %.*s", TP_FMT(worst), TP_FMT(number(a, got)),
+                            r->the_case->against ? "old one" : "reference", TP_FMT(number(a, want)));
     if (!numbers)
         w->detail = tp_printf(a, "on integers from -%lld to %lld, where nothing is rounded, %.*s",
                               (long long)r->bits.range, (long long)r->bits.range, TP_FMT(says));

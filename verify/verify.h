@@ -88,6 +88,27 @@ bool tp_looked_for(const tp_check_settings *s, const tp_spec_report *r, tp_str r
 /* What "allow" and "expect" of the spec say of its findings. */
 void tp_apply_waivers(tp_job *j, const tp_check_settings *s);
 
+/* versions.c: is it the same text, but for what is said beside the program
+ * (name, target, reference, cases, …)? */
+bool tp_same_program(tp_arena *a, const tp_spec *old, const tp_spec *new);
+bool tp_same_reference(const tp_spec *old, const tp_spec *new);
+
+/* Do two versions compute the same, on the sizes that both have? */
+typedef struct tp_versions {
+    enum {
+        TP_VERSIONS_PROVEN,    /* over the reals, for all those sizes: both are the old reference */
+        TP_VERSIONS_TESTED,    /* they agree on `cases`; why_not_proven */
+        TP_VERSIONS_DIFFERENT, /* in `witness` */
+        TP_VERSIONS_NOT_COMPARED,
+    } verdict;
+    uint32_t cases, open; /* in which they agree; that could not be compared: why_not_run, of the first */
+    const tp_witness *witness;
+    tp_str why_not_proven, why_not_run;
+} tp_versions;
+/* Of two checked, valid jobs; the settings are those of the check. Results
+ * live in `a` and in new->arena. */
+tp_versions tp_compare_versions(tp_arena *a, tp_job *old, tp_job *new, const tp_check_settings *s);
+
 /* fix.c: try what the rules proposed; what stands the test becomes the fix of its finding. */
 void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver);
 /* Fix by fix, each after a new check, into j->fixed. */

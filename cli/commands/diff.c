@@ -7,7 +7,7 @@
 typedef struct diff {
     tp_check_run *run; /* of the old and the new one */
     tp_arena *arena;
-    bool changed;
+    bool changed, different;
     uint32_t introduced;
 } diff;
 
@@ -118,6 +118,38 @@ static void compare_operands(diff *d, const tp_kernel *old, const tp_kernel *new
         printf("the same windows for all sizes of the old spec\n");
 }
 
+/* Never nothing about a changed program. */
+static void compare_results(diff *d)
+{
+    tp_job *old = &d->run->jobs[0], *new = &d->run->jobs[1];
+    if (tp_same_program(d->arena, old->report.spec, new->report.spec))
+        return;
+    tp_versions v = tp_compare_versions(d->arena, old, new, &d->run->s);
+    d->changed = true;
+    d->different = v.verdict == TP_VERSIONS_DIFFERENT;
+    switch (v.verdict) {
+    case TP_VERSIONS_PROVEN:
+        printf("results: equal over the reals for all sizes that both have, by proof (both are what the old reference "
+               "says), and on %u cases",
+               v.cases);
+        break;
+    case TP_VERSIONS_TESTED:
+        printf("results: equal over the reals on %u cases; not proven for all sizes (%.*s)", v.cases,
+               TP_FMT(tp_visible(d->arena, v.why_not_proven)));
+        break;
+    case TP_VERSIONS_DIFFERENT:
+        printf("results: different, e.g. with %.*s: %.*s\n", TP_FMT(tp_witness_text(d->arena, v.witness)),
+               TP_FMT(tp_visible(d->arena, v.witness->detail)));
+        return;
+    case TP_VERSIONS_NOT_COMPARED:
+        printf("results: not compared: %.*s\n", TP_FMT(tp_visible(d->arena, v.why_not_run)));
+        return;
+    }
+    if (v.open)
+        printf("; %u more could not be compared (%.*s)", v.open, TP_FMT(tp_visible(d->arena, v.why_not_run)));
+    printf("\n");
+}
+
 static void compare(void *arg)
 {
     diff *d = arg;
@@ -131,8 +163,13 @@ static void compare(void *arg)
     print_change(d, "grid", grid_text(d, old), grid_text(d, new));
     print_change(d, "VMEM", memory_text(d, &s[0].vmem), memory_text(d, &s[1].vmem));
     compare_operands(d, old, new);
+    if (!tp_same_reference(s[0].spec, s[1].spec)) {
+        printf("reference: changed\n");
+        d->changed = true;
+    }
+    compare_results(d);
     if (!d->changed)
-        printf("no verdict, window or bound changed\n");
+        printf("no verdict, window, bound or result changed\n");
 }
 
 static int run(tp_cli *c)
@@ -151,11 +188,12 @@ static int run(tp_cli *c)
         code = TP_EXIT_INPUT;
     } else {
         compare(&d);
-        code = d.introduced ? TP_EXIT_VIOLATED : TP_EXIT_OK;
+        code = d.introduced || d.different ? TP_EXIT_VIOLATED : TP_EXIT_OK;
     }
     tp_check_end(c, &r);
     return code;
 }
 
-const tp_command tp_command_diff = {"diff", 'd', "[OPTIONS] OLD NEW",
-                                    "verdicts introduced and fixed, memory, windows; exit 1 if any is introduced", run};
+const tp_command tp_command_diff = {
+    "diff", 'd', "[OPTIONS] OLD NEW",
+    "findings introduced and fixed, memory, windows, results; exit 1 if a finding is new or a result differs", run};

@@ -11,7 +11,7 @@ complete -c tileproof -n '__fish_seen_subcommand_from baseline' -l show-settings
 complete -c tileproof -n '__fish_seen_subcommand_from baseline' -l help -s h -d 'help for the command'
 complete -c tileproof -n __fish_use_subcommand -a completion -d 'completion for a shell'
 complete -c tileproof -n '__fish_seen_subcommand_from completion' -l help -s h -d 'help for the command'
-complete -c tileproof -n __fish_use_subcommand -a diff -d 'verdicts introduced and fixed, memory, windows; exit 1 if any is introduced'
+complete -c tileproof -n __fish_use_subcommand -a diff -d 'findings introduced and fixed, memory, windows, results; exit 1 if a finding is new or a result differs'
 complete -c tileproof -n '__fish_seen_subcommand_from diff' -l target -r -x -a ' tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none' -d 'check for this chip instead of the spec'\''s target'
 complete -c tileproof -n '__fish_seen_subcommand_from diff' -l select -r -x -a ' TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604' -d 'only these rules (comma separated codes or slugs)'
 complete -c tileproof -n '__fish_seen_subcommand_from diff' -l ignore -r -x -a ' TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604' -d 'leave out these rules'

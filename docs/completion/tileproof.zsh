@@ -5,7 +5,7 @@ _tileproof() {
     local -a commands=(
       'baseline:record what is found now, or check that only that is found'
       'completion:completion for a shell'
-      'diff:verdicts introduced and fixed, memory, windows; exit 1 if any is introduced'
+      'diff:findings introduced and fixed, memory, windows, results; exit 1 if a finding is new or a result differs'
       'emit:the kernel as Python for JAX, as canonical JSON, as a graph'
       'explain:why a rule exists, with a bad and a good example'
       'fmt:print specs in canonical form'

@@ -353,9 +353,52 @@ static void diff_tells_what_changed(void **state)
     assert_true(contains(o.out, "the same for all sizes\nthe same windows for all sizes of the old spec\n"));
     o = RUN_IN(p->a, p->dir, "diff", "a.tile.json", "a.tile.json");
     expect_exit(&o, 0);
-    assert_true(contains(o.out, "no verdict, window or bound changed"));
+    assert_true(contains(o.out, "no verdict, window, bound or result changed"));
     o = RUN_IN(p->a, p->dir, "diff", "a.tile.json");
     expect_exit(&o, 2);
+}
+
+/* Two bodies, and what is said of their results. */
+static void diff_compares_results(void **state)
+{
+    static const struct {
+        const char *block, *old, *new, *reference;
+        int exit;
+        const char *says;
+    } CASES[] = {
+        {"8", "o[...] = x[...] * 2", "o[...] = x[...] + x[...]", "\"o = x * 2\"", 0,
+         "results: equal over the reals for all sizes that both have, by proof"},
+        {"16", "o[...] = x[...] * 2", "o[...] = x[...] + x[...]", "\"o = x * 2\"", 0, "by proof"},
+        {"8", "o[...] = x[...] * 2", "o[...] = x[...] + x[...]", NULL, 0,
+         "not proven for all sizes (the old one has no reference)"},
+        {"8", "o[...] = x[...] * 2", "o[...] = x[...] + x[...]", "\"o = x * 3\"", 0,
+         "not proven for all sizes (the old"},
+        {"8", "o[...] = x[...] * 2", "o[...] = x[...] * 3", "\"o = x * 2\"", 1, "results: different, e.g. with N = 1"},
+        {"8", "o[...] = x[...] * 2", "o[...] = x[...] * 2 + (i > 0).astype(float32)", NULL, 1,
+         "results: different, e.g. with N = 9"},
+        {"8", "o[...] = x[...] * 2", "o[...] = x[...] * W", "\"o = x * 2\"", 1, "results: different"},
+        {"8", "o[...] = x[...] * 2", "o[ds(4, 4)] = x[ds(4, 4)]", NULL, 1, "results: not compared: "},
+    };
+    place *p = *state;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        for (int new = 0; new < 2; new ++) {
+            const char *block = new ? CASES[i].block : "8", *reference = CASES[i].reference;
+            tp_str s = tp_printf(
+                p->a,
+                "{\"tileproof\": 1, \"name\": \"two\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}, "
+                "\"b\": %s, \"W\": 3}, \"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(N, b)\"}],\n"
+                "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": "
+                "[\"b\"], \"index_map\": [\"i\"]}],\n"
+                "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": "
+                "[\"b\"], \"index_map\": [\"i\"]}],\n\"kernel\": [\"%s\"]%s%s%s}\n",
+                block, new ? CASES[i].new : CASES[i].old, reference ? ", \"reference\": [" : "",
+                reference ? reference : "", reference ? "]" : "");
+            put(p, new ? "new.tile.json" : "old.tile.json", s.p, s.n);
+        }
+        outcome o = RUN_IN(p->a, p->dir, "diff", "old.tile.json", "new.tile.json");
+        if (o.exit != CASES[i].exit || !contains(o.out, CASES[i].says) || contains(o.out, "no verdict"))
+            fail_msg("%s -> %s: exit %d: %.*s%.*s", CASES[i].old, CASES[i].new, o.exit, TP_FMT(o.out), TP_FMT(o.err));
+    }
 }
 
 static void init_writes_two_specs(void **state)
@@ -540,6 +583,7 @@ int main(void)
         IN_PLACE(only_changed_specs_are_checked),
         IN_PLACE(the_cache_changes_no_byte),
         IN_PLACE(diff_tells_what_changed),
+        IN_PLACE(diff_compares_results),
         IN_PLACE(init_writes_two_specs),
         IN_PLACE(fixes_remove_findings),
         IN_PLACE(fixes_say_what_they_do),
