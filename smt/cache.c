@@ -10,7 +10,7 @@
 #include "smt/internal.h"
 
 /* Raised when keys or entries come to mean something else. */
-#define HEADER "tileproof cache 2\n"
+#define HEADER "tileproof cache 3\n"
 
 enum { UNTRIED, GOOD, BAD };
 
@@ -76,7 +76,7 @@ static uint32_t node(keyer *k, tp_expr e)
     if (k->number.at[e.id])
         return k->number.at[e.id];
     const tp_expr_node n = *tp_expr_get(k->v->p, e);
-    if (n.op == TP_E_READ)
+    if (n.op == TP_E_READ || n.op == TP_E_TOO_LARGE)
         k->failed = true;
     uint32_t a = node(k, n.a), b = node(k, n.b), c = node(k, n.c);
     put(k, n.op);

@@ -149,9 +149,22 @@ static tp_decision ask_solvers(tp_prover *v, const tp_obligation *o, int64_t *en
     return (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_printf(v->arena, "the solvers disagree: %s", file)};
 }
 
+/* Of what outgrew the pool nothing is known. */
+static bool too_large(const tp_obligation *o)
+{
+    bool yes = tp_expr_too_large(o->goal);
+    for (uint32_t i = 0; i < o->npremises; i++)
+        yes |= tp_expr_too_large(o->premises[i]);
+    for (uint32_t i = 0; i < o->nvars; i++)
+        yes |= tp_expr_too_large(o->vars[i].lo) || tp_expr_too_large(o->vars[i].hi);
+    return yes;
+}
+
 static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
 {
     int64_t *env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p));
+    if (too_large(o))
+        return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("an expression is too large")};
     for (int thorough = 0; thorough < 2; thorough++) {
         const tp_proof *proof = v->o.only_solver || v->distrust ? NULL : tp_refute(v, o, !thorough);
         if (proof)
@@ -285,7 +298,8 @@ static tp_decision checked(tp_prover *v, splitter *s, tp_decision d)
     tp_arena_clear(v->scratch);
     if (accepted)
         return d;
-    v->stats.rejected++;
+    v->stats.rejected += tp_check_claim(v->scratch, v->p, s->o, NULL); /* one of no values has no proof */
+    tp_arena_clear(v->scratch);
     v->distrust = true;
     d = decide_split(s, 0);
     v->distrust = false;
@@ -339,11 +353,14 @@ static tp_decision decide_or_remember(tp_prover *v, const tp_obligation *o)
 tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
 {
     double start = now_ms();
+    bool flagged = tp_exprs_overflowed(v->p);
     v->stats.obligations++;
     tp_decision d = remembers(v) ? decide_or_remember(v, o) : decide_anew(v, o);
+    if (!flagged)
+        tp_exprs_forget_overflow(v->p); /* what grew too large here is not in the answer */
     v->stats.certified += d.verdict == TP_PROVEN && d.grade == TP_GRADE_CERT;
     v->stats.unknown += d.verdict == TP_UNKNOWN;
-    if (v->o.smt2_dir)
+    if (v->o.smt2_dir && !too_large(o))
         tp_emit_smt2(v, o, v->o.smt2_dir,
                      d.verdict == TP_PROVEN     ? "unsat"
                      : d.verdict == TP_VIOLATED ? "sat"

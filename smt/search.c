@@ -150,7 +150,7 @@ static bool try_steps(search *s, uint32_t i)
     if (tp_expr_eval(s->v->p, x->lo, s->env, &lo) != TP_EVAL_OK ||
         tp_expr_eval(s->v->p, x->hi, s->env, &hi) != TP_EVAL_OK)
         return false;
-    int64_t wanted[STEP_CANDIDATES + STEP_CONSTANTS] = {lo,     lo + 1, lo + 2, lo + 3, lo + (hi - lo) / 2,
+    int64_t wanted[STEP_CANDIDATES + STEP_CONSTANTS] = {lo,     lo + 1, lo + 2, lo + 3, lo + (hi / 2 - lo / 2),
                                                         hi - 2, hi - 1, hi};
     if (lo < 0 && hi >= 0) { /* an entry of a table: around zero */
         int64_t around[] = {0, 1, 2, -1, 3, lo, hi - 1, hi};
@@ -344,6 +344,9 @@ static int enumerate_from(enumeration *e, uint32_t i)
     if (i == o->nvars)
         return holds_at(e->v, o, e->env);
     const tp_var *x = &o->vars[i];
+    if (x->choices && ((x->lo.id && tp_expr_eval(e->v->p, x->lo, e->env, &lo) != TP_EVAL_OK) ||
+                       (x->hi.id && tp_expr_eval(e->v->p, x->hi, e->env, &hi) != TP_EVAL_OK)))
+        return -1; /* nobody knows which of them are inside */
     if (x->step && (i == 0 || !o->vars[i - 1].step) && outside_domain(e))
         return 1;
     if (x->choices) {

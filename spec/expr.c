@@ -14,6 +14,7 @@ struct tp_exprs {
     TP_VEC(node) nodes; /* nodes.at[0] is "no expression" */
     TP_VEC(tp_str) syms;
     uint32_t *table, table_cap; /* open addressing over node ids */
+    uint32_t max_tree, max_depth;
     bool overflowed;
 };
 
@@ -33,12 +34,20 @@ const char *tp_expr_op_text(tp_expr_op op)
     return op == TP_E_POW2 ? "next_power_of_2" : op >= TP_E_ADD ? BINARIES[op - TP_E_ADD].text : "?";
 }
 
-tp_exprs *tp_exprs_new(tp_arena *a)
+tp_exprs *tp_exprs_new_limited(tp_arena *a, uint32_t max_tree, uint32_t max_depth)
 {
     tp_exprs *p = TP_NEW(a, tp_exprs);
     p->arena = a;
+    p->max_tree = max_tree;
+    p->max_depth = max_depth;
     tp_push(a, p->nodes, (node){0});
+    tp_push(a, p->nodes, ((node){.n = {.op = TP_E_TOO_LARGE}, .size = 1, .normal = {TP_TOO_LARGE}}));
     return p;
+}
+
+tp_exprs *tp_exprs_new(tp_arena *a)
+{
+    return tp_exprs_new_limited(a, MAX_TREE, MAX_DEPTH);
 }
 
 tp_arena *tp_exprs_arena(const tp_exprs *p)
@@ -97,12 +106,14 @@ static tp_expr intern(tp_exprs *p, tp_expr_node n)
     tp_expr kids[] = {n.a, n.b, n.c};
     for (int i = 0; i < 3; i++) {
         const node *k = &p->nodes.at[kids[i].id];
+        if (tp_expr_too_large(kids[i]))
+            return kids[i];
         full.size += k->size;
         full.depth = k->depth + 1 > full.depth ? k->depth + 1 : full.depth;
     }
-    if (full.size > MAX_TREE || full.depth > MAX_DEPTH) {
+    if (full.size > p->max_tree || full.depth > p->max_depth) {
         p->overflowed = true;
-        return tp_const(p, 0);
+        return (tp_expr){TP_TOO_LARGE};
     }
     tp_push(p->arena, p->nodes, full);
     p->table[slot] = p->nodes.len - 1;
@@ -235,6 +246,7 @@ static tp_eval_error eval_op2(tp_expr_op op, int64_t x, int64_t y, int64_t *out)
     case TP_E_NOT:
     case TP_E_POW2:
     case TP_E_READ:
+    case TP_E_TOO_LARGE:
     case TP_E_ITE: ok = false; break;
     }
     return ok ? TP_EVAL_OK : TP_EVAL_OVERFLOW;
@@ -282,6 +294,8 @@ tp_eval_error tp_expr_eval(const tp_exprs *p, tp_expr e, const int64_t *env, int
         return *out = env[n->value], TP_EVAL_OK;
     if (n->op == TP_E_READ)
         return eval_read(p, n, env, out);
+    if (n->op == TP_E_TOO_LARGE)
+        return TP_EVAL_TOO_LARGE;
     if ((err = tp_expr_eval(p, n->a, env, &x)) != TP_EVAL_OK)
         return err;
     if (n->op == TP_E_ITE)
@@ -301,6 +315,7 @@ const char *tp_eval_error_text(tp_eval_error e)
     case TP_EVAL_OVERFLOW: return "overflows 64 bits";
     case TP_EVAL_DIV_ZERO: return "divides by zero";
     case TP_EVAL_DOMAIN: return "shifts by a negative amount";
+    case TP_EVAL_TOO_LARGE: return "is too large an expression";
     case TP_EVAL_TABLE: return "reads outside a table";
     case TP_EVAL_OK: break;
     }
@@ -356,7 +371,7 @@ tp_expr tp_expr_subst(tp_exprs *p, tp_expr e, const tp_expr *with, uint32_t n)
     if (!e.id)
         return e;
     tp_expr_node k = *tp_expr_get(p, e);
-    if (k.op == TP_E_CONST)
+    if (k.op == TP_E_CONST || k.op == TP_E_TOO_LARGE)
         return e;
     if (k.op == TP_E_SYM)
         return (uint64_t)k.value < n && with[k.value].id ? with[k.value] : e;
@@ -393,6 +408,8 @@ static void print_at(tp_buf *b, const tp_exprs *p, tp_expr e, int power)
         tp_buf_printf(b, "%lld", (long long)n->value);
     } else if (n->op == TP_E_SYM) {
         tp_buf_str(b, p->syms.at[n->value]);
+    } else if (n->op == TP_E_TOO_LARGE) {
+        tp_buf_c(b, "<too large>");
     } else if (n->op == TP_E_READ) {
         const tp_expr index[] = {n->a, n->b, n->c};
         tp_buf_str(b, p->syms.at[n->value]);
@@ -578,7 +595,9 @@ void tp_poly_of(tp_exprs *p, tp_expr e, tp_poly *out)
     tp_expr_node n = *tp_expr_get(p, e);
     out->n = 0;
     out->ok = true;
-    if (n.op == TP_E_CONST) {
+    if (n.op == TP_E_TOO_LARGE) {
+        out->ok = false;
+    } else if (n.op == TP_E_CONST) {
         tp_poly_add_term(out, (tp_term){.coef = n.value});
     } else if (n.op == TP_E_ADD || n.op == TP_E_SUB || n.op == TP_E_MUL) {
         tp_poly x, y;
@@ -597,7 +616,8 @@ void tp_poly_of(tp_exprs *p, tp_expr e, tp_poly *out)
     } else {
         tp_expr atom = normal_atom(p, e);
         tp_expr_op op = tp_expr_get(p, atom)->op;
-        if (op == TP_E_CONST || op == TP_E_ADD || op == TP_E_SUB || op == TP_E_MUL || op == TP_E_NEG)
+        if (op == TP_E_CONST || op == TP_E_ADD || op == TP_E_SUB || op == TP_E_MUL || op == TP_E_NEG ||
+            op == TP_E_TOO_LARGE)
             tp_poly_of(p, atom, out); /* normalising uncovered a polynomial */
         else
             tp_poly_add_term(out, (tp_term){.coef = 1, .degree = 1, .factors = {atom}});
@@ -626,6 +646,8 @@ tp_expr tp_expr_normal(tp_exprs *p, tp_expr e)
     tp_poly q;
     tp_poly_of(p, e, &q);
     tp_expr r = q.ok ? tp_poly_expr(p, &q) : normal_atom(p, e);
+    if (tp_expr_too_large(r))
+        r = e; /* equal to itself, if to nothing else */
     p->nodes.at[e.id].normal = r;
     p->nodes.at[r.id].normal = r;
     return r;

@@ -41,7 +41,8 @@ typedef enum tp_expr_op {
     TP_E_NOT,
     TP_E_POW2, /* next_power_of_2 */
     TP_E_ITE,
-    TP_E_READ, /* an entry of a table; value: the table's symbol; a, b, c: indices */
+    TP_E_READ,      /* an entry of a table; value: the table's symbol; a, b, c: indices */
+    TP_E_TOO_LARGE, /* what grew past the pool's limits: without a value, as is all that contains it */
 #define X(id, text, power) TP_E_##id,
     TP_EXPR_BINARIES(X)
 #undef X
@@ -50,6 +51,12 @@ typedef enum tp_expr_op {
 typedef struct tp_expr {
     uint32_t id; /* 0: no expression */
 } tp_expr;
+
+enum { TP_TOO_LARGE = 1 }; /* the id of TP_E_TOO_LARGE in every pool */
+static inline bool tp_expr_too_large(tp_expr e)
+{
+    return e.id == TP_TOO_LARGE;
+}
 
 typedef struct tp_exprs tp_exprs; /* a pool; lives in its arena */
 
@@ -60,9 +67,12 @@ typedef struct tp_expr_node {
 } tp_expr_node;
 
 tp_exprs *tp_exprs_new(tp_arena *a);
+/* With limits of its own: nodes of an expression as a tree, and its depth. */
+tp_exprs *tp_exprs_new_limited(tp_arena *a, uint32_t max_tree, uint32_t max_depth);
 tp_arena *tp_exprs_arena(const tp_exprs *p);
-/* True once an expression grew past the size limit (a chain of derived sizes
- * can be exponential); such an expression is replaced by the constant 0. */
+/* True once an expression grew past the limits (a chain of derived sizes can
+ * be exponential). It becomes TP_E_TOO_LARGE, and so does what is built of it:
+ * no number, no equality and no proof comes of that. */
 bool tp_exprs_overflowed(const tp_exprs *p);
 /* For who throws everything away that was built since. */
 void tp_exprs_forget_overflow(tp_exprs *p);
@@ -87,9 +97,11 @@ bool tp_expr_reads(const tp_exprs *p, tp_expr e);
 const tp_expr_node *tp_expr_get(const tp_exprs *p, tp_expr e);
 /* Nodes of e as a tree. */
 uint32_t tp_expr_size(const tp_exprs *p, tp_expr e);
+/* What is too large is not even the same as itself: it may come of two
+ * different things. */
 static inline bool tp_same(tp_expr a, tp_expr b)
 {
-    return a.id == b.id;
+    return a.id == b.id && !tp_expr_too_large(a);
 }
 /* "//", "cdiv"; of operations with two operands and next_power_of_2. */
 const char *tp_expr_op_text(tp_expr_op op);
@@ -107,6 +119,7 @@ typedef enum tp_eval_error {
     TP_EVAL_OVERFLOW,
     TP_EVAL_DIV_ZERO,
     TP_EVAL_DOMAIN,
+    TP_EVAL_TOO_LARGE,
     TP_EVAL_TABLE, /* an entry outside its table, or a table without contents */
 } tp_eval_error;
 

@@ -1,6 +1,6 @@
 #include "smt/trust/bigpoly.h"
 
-enum { MAX_TERMS = 2000, BLOCK = 64 };
+enum { MAX_TERMS = 2000, MAX_BITS = 8192, BLOCK = 64 };
 
 _Static_assert(sizeof(long) >= sizeof(int64_t), "GMP takes long");
 
@@ -31,6 +31,14 @@ static mpz_ptr number(tp_bigs *b)
     return &b->numbers.at[b->numbers.len - 1][b->used++];
 }
 
+/* Powers of powers would fill the memory. */
+static mpz_ptr limited(tp_bigs *b, mpz_ptr z)
+{
+    if (mpz_sizeinbase(z, 2) > MAX_BITS)
+        tp_leave(b->arena, TP_E_INPUT);
+    return z;
+}
+
 static int compare(const tp_bigterm *s, const tp_bigterm *t)
 {
     if (s->degree != t->degree)
@@ -56,7 +64,7 @@ static void add_term(tp_bigs *b, tp_bigpoly *x, const tp_bigterm *t, mpz_srcptr 
             mpz_addmul(sum, t->coef, scale);
         else
             mpz_add(sum, sum, t->coef);
-        x->at[i].coef = sum;
+        x->at[i].coef = limited(b, sum);
         if (mpz_sgn(sum) == 0) {
             memmove(&x->at[i], &x->at[i + 1], (x->len - i - 1) * sizeof *t);
             x->len--;
@@ -67,6 +75,7 @@ static void add_term(tp_bigs *b, tp_bigpoly *x, const tp_bigterm *t, mpz_srcptr 
     if (scale) {
         new.coef = number(b);
         mpz_mul(new.coef, t->coef, scale);
+        limited(b, new.coef);
     }
     if (mpz_sgn(new.coef) == 0)
         return;
@@ -236,6 +245,8 @@ tp_bigpoly tp_big_of(tp_bigs *b, tp_expr e, const tp_expr *with, uint32_t count)
     tp_bigs_spend(b, 1);
     if (!e.id)
         return (tp_bigpoly){0};
+    if (n.op == TP_E_TOO_LARGE || n.op == TP_E_READ) /* no polynomial is it */
+        tp_leave(b->arena, TP_E_INPUT);
     if (n.op == TP_E_CONST)
         return tp_big_constant(b, n.value);
     if (n.op == TP_E_SYM) {

@@ -1,41 +1,27 @@
-/* The checker of proofs (proof.h): the file to read, with bigpoly.c, for
- * whoever wants to believe a `proven (cert)`. Nothing is searched here. */
+/* The checker of proofs (proof.h): the file to read, with bigpoly.c and
+ * points.c, for whoever wants to believe a `proven (cert)`. Nothing is searched
+ * here. docs/CERTIFICATES.md states every rule with its side conditions.
+ *
+ * Expressions of the obligation and of the proof are copied into a pool of the
+ * checker's own when they are looked at: own().
+ */
 #include "base/checked.h"
-#include "smt/trust/bigpoly.h"
-#include "smt/trust/proof.h"
+#include "smt/trust/check.h"
 
-enum { MAX_WORK = 4000000, MAX_NODES_DEEP = 400, MAX_POINTS = 300000, MAX_FACTOR = 1 << 30 };
+enum { MAX_WORK = 4000000, MAX_NODES_DEEP = 400, MAX_FACTOR = 1 << 30 };
 
-typedef struct checker {
-    tp_arena *arena;
-    tp_exprs *p;
-    const tp_obligation *o;
-    const tp_proof *proof;
-    tp_bigs big;
-    tp_bigpoly one;
-    int depth;
-    bool ok;
-    const char *why;
-    tp_buf *text; /* what is checked, in words; or NULL */
-} checker;
-
-typedef struct hypothesis {
-    tp_expr e;
-    bool negated;
-} hypothesis;
-
-/* Variables and hypotheses at one node of the proof. */
-typedef struct state {
-    tp_var *vars;
-    uint32_t nvars;
-    TP_VEC(hypothesis) hyps;
-    tp_expr *with; /* per symbol: what TP_PROOF_LET put in its place */
-    uint32_t nwith;
-} state;
+typedef struct tp_checker checker;
+typedef struct tp_hypothesis hypothesis;
+typedef struct tp_check_state state;
 
 static bool reject(checker *c, const char *why)
 {
-    if (!c->why)
+    return tp_check_reject(c, tp_str_c(why));
+}
+
+bool tp_check_reject(checker *c, tp_str why)
+{
+    if (!c->why.n)
         c->why = why;
     return c->ok = false;
 }
@@ -43,6 +29,11 @@ static bool reject(checker *c, const char *why)
 static tp_bigpoly poly_of(checker *c, const state *s, tp_expr e)
 {
     return tp_big_of(&c->big, e, s->with, s->nwith);
+}
+
+static tp_expr own(checker *c, tp_expr e)
+{
+    return tp_own_copy(&c->own, e);
 }
 
 /* ---- words ---- */
@@ -173,17 +164,16 @@ static bool absurd(checker *c, const state *s, uint32_t number)
 
 /* ---- lines ---- */
 
-static const tp_var *variable(const state *s, uint32_t sym)
+/* The variable of a symbol that the proof names. */
+static const tp_var *variable(checker *c, const state *s, uint32_t named)
 {
-    for (uint32_t i = 0; i < s->nvars; i++)
-        if (s->vars[i].sym == sym)
-            return &s->vars[i];
-    return NULL;
+    uint32_t sym;
+    return tp_own_symbol(&c->own, named, &sym) ? tp_check_variable(s, sym) : NULL;
 }
 
 static bool bound(checker *c, const state *s, const tp_line *l, tp_bigpoly *out)
 {
-    const tp_var *x = variable(s, l->number);
+    const tp_var *x = variable(c, s, l->number);
     bool lower = l->rule == TP_LINE_LOWER;
     if (!x || !(lower ? x->lo.id : x->hi.id))
         return reject(c, "the variable has no such bound");
@@ -196,10 +186,11 @@ static bool bound(checker *c, const state *s, const tp_line *l, tp_bigpoly *out)
  * 0 <= m <= b - 1; each for b >= 1. */
 static bool definition(checker *c, const state *s, const tp_line *l, const tp_bigpoly *positive, tp_bigpoly *out)
 {
-    tp_expr_node n = *tp_expr_get(c->p, l->e);
-    if (!l->e.id || l->side > 1)
+    tp_expr whole = own(c, l->e);
+    tp_expr_node n = *tp_expr_get(c->p, whole);
+    if (!whole.id || l->side > 1)
         return reject(c, "no inequality of that number");
-    tp_bigpoly e = poly_of(c, s, l->e), a = poly_of(c, s, n.a), b = poly_of(c, s, n.b), x = {0};
+    tp_bigpoly e = poly_of(c, s, whole), a = poly_of(c, s, n.a), b = poly_of(c, s, n.b), x = {0};
     tp_bigpoly b_1 = tp_big_plus(&c->big, &b, &c->one, -1);
     bool upper = l->side == 1;
     switch (n.op) {
@@ -220,7 +211,7 @@ static bool definition(checker *c, const state *s, const tp_line *l, const tp_bi
     case TP_E_POW2: *out = tp_big_plus(&c->big, &e, upper ? &a : &c->one, -1); return true;
     default: break;
     }
-    if (!tp_expr_is_bool(c->p, l->e))
+    if (!tp_expr_is_bool(c->p, whole))
         return reject(c, "the operation has no such property");
     *out = upper ? tp_big_plus(&c->big, &c->one, &e, -1) : e;
     return true;
@@ -265,7 +256,7 @@ static bool derive(checker *c, const state *s, const tp_line *l, const tp_bigpol
     case TP_LINE_CANCEL: { /* f >= 1 and f*e >= c: e >= 0, and e >= 1 when c > 0 */
         if (!two)
             break;
-        tp_bigpoly e = poly_of(c, s, l->e);
+        tp_bigpoly e = poly_of(c, s, own(c, l->e));
         f = tp_big_plus(&c->big, ref[1], &c->one, 1);
         g = tp_big_times(&c->big, &f, &e);
         g = tp_big_plus(&c->big, &g, ref[0], -1);
@@ -278,19 +269,20 @@ static bool derive(checker *c, const state *s, const tp_line *l, const tp_bigpol
     case TP_LINE_ENDS: { /* f <= 0: P = A + (-f)*Y; f >= 0: P = B + f*X */
         if (!two || !ref[2] || !ref[3])
             break;
-        f = poly_of(c, s, l->factor);
+        f = poly_of(c, s, own(c, l->factor));
         tp_bigpoly fx = tp_big_times(&c->big, &f, ref[2]), fy = tp_big_times(&c->big, &f, ref[3]);
         *out = tp_big_plus(&c->big, ref[0], &fy, -1);
         g = tp_big_plus(&c->big, ref[1], &fx, 1);
         return tp_big_same(out, &g) || reject(c, "the two ends are not of one polynomial");
     }
     case TP_LINE_CASES: { /* m is a or b: P is A or B */
-        tp_expr_node n = *tp_expr_get(c->p, l->e);
+        tp_expr whole = own(c, l->e);
+        tp_expr_node n = *tp_expr_get(c->p, whole);
         bool ite = n.op == TP_E_ITE;
         if (!two || (!ite && n.op != TP_E_MIN && n.op != TP_E_MAX))
             break;
-        tp_bigpoly m = poly_of(c, s, l->e), a = poly_of(c, s, ite ? n.b : n.a), b = poly_of(c, s, ite ? n.c : n.b);
-        f = poly_of(c, s, l->factor);
+        tp_bigpoly m = poly_of(c, s, whole), a = poly_of(c, s, ite ? n.b : n.a), b = poly_of(c, s, ite ? n.c : n.b);
+        f = poly_of(c, s, own(c, l->factor));
         a = tp_big_plus(&c->big, &a, &m, -1);
         a = tp_big_times(&c->big, &f, &a);
         b = tp_big_plus(&c->big, &b, &m, -1);
@@ -320,15 +312,27 @@ static bool check_lines(checker *c, const state *s, const tp_proof *proof)
 
 static bool check(checker *c, const state *s, const tp_proof *proof);
 
-static bool mentioned(const checker *c, const state *s, uint32_t sym)
+/* Does anything that is known, or put in, speak of the symbol? */
+static bool mentioned(checker *c, const state *s, uint32_t sym)
 {
-    bool yes = false;
+    bool yes = sym < s->nwith && s->with[sym].id;
     for (uint32_t i = 0; i < s->hyps.len; i++)
         yes |= tp_expr_mentions(c->p, s->hyps.at[i].e, sym);
     for (uint32_t i = 0; i < s->nvars; i++)
         yes |= s->vars[i].sym == sym || tp_expr_mentions(c->p, s->vars[i].lo, sym) ||
                tp_expr_mentions(c->p, s->vars[i].hi, sym);
+    for (uint32_t i = 0; i < s->nwith; i++)
+        yes |= tp_expr_mentions(c->p, s->with[i], sym);
     return yes;
+}
+
+/* A new symbol: one that nothing mentions. */
+static bool fresh(checker *c, const state *s, uint32_t named, uint32_t *sym)
+{
+    tp_bigs_spend(&c->big, s->nvars + s->nwith + s->hyps.len);
+    if (!tp_own_symbol(&c->own, named, sym) || mentioned(c, s, *sym))
+        return reject(c, "the new symbol is not new");
+    return true;
 }
 
 /* s with `by` in the place of a symbol; the symbol's own variable stays behind. */
@@ -339,6 +343,8 @@ static state substituted(checker *c, const state *s, uint32_t sym, tp_expr by, c
     state r = {.vars = TP_NEWN(c->arena, tp_var, s->nvars + 1), .with = s->with, .nwith = s->nwith};
     with[sym] = by;
     tp_bigs_spend(&c->big, s->nvars + s->hyps.len);
+    for (uint32_t i = 0; i < s->hyps.len; i++)
+        tp_bigs_spend(&c->big, tp_expr_size(c->p, s->hyps.at[i].e) / 16);
     for (uint32_t i = 0; i < s->nvars; i++) {
         tp_var x = s->vars[i];
         if (x.sym == sym) {
@@ -360,8 +366,8 @@ static state substituted(checker *c, const state *s, uint32_t sym, tp_expr by, c
 
 static bool check_choices(checker *c, const state *s, const tp_proof *proof)
 {
-    const tp_var *x = variable(s, proof->number);
-    if (!x || !x->choices || x->nchoices != proof->nkids)
+    const tp_var *x = variable(c, s, proof->number);
+    if (!x || !x->choices || !x->nchoices || x->nchoices != proof->nkids)
         return reject(c, "the variable has not as many choices");
     for (uint32_t i = 0; i < proof->nkids; i++) {
         state kid = substituted(c, s, x->sym, tp_const(c->p, x->choices[i]), NULL);
@@ -387,11 +393,13 @@ static int64_t common_multiple(int64_t a, int64_t b)
  * lo <= f*k <= hi is cdiv(lo, f) <= k <= hi // f. */
 static bool check_multiple(checker *c, const state *s, const tp_proof *proof)
 {
-    const tp_var *x = variable(s, proof->number);
+    const tp_var *x = variable(c, s, proof->number);
     int64_t f = proof->factor, known = x ? x->multiple_of : 1, m, zero;
-    if (!x || x->choices || f < 2 || proof->nkids != 1 || mentioned(c, s, proof->sym) ||
-        proof->sym >= tp_sym_count(c->p))
+    uint32_t sym;
+    if (!x || x->choices || f < 2 || proof->nkids != 1)
         return reject(c, "the variable cannot be divided");
+    if (!fresh(c, s, proof->sym, &sym))
+        return false;
     for (uint32_t i = 0; i < s->hyps.len; i++) {
         const tp_expr_node *e = tp_expr_get(c->p, s->hyps.at[i].e), *l = tp_expr_get(c->p, e->a);
         if (!s->hyps.at[i].negated && e->op == TP_E_EQ && l->op == TP_E_MOD && tp_expr_is_const(c->p, e->b, &zero) &&
@@ -401,15 +409,15 @@ static bool check_multiple(checker *c, const state *s, const tp_proof *proof)
     }
     if (known % f != 0)
         return reject(c, "nothing says that the variable is such a multiple");
-    tp_expr k = tp_sym(c->p, proof->sym), factor = tp_const(c->p, f);
-    tp_var own = {.sym = proof->sym,
-                  .lo = x->lo.id ? tp_op2(c->p, TP_E_CDIV, x->lo, factor) : x->lo,
-                  .hi = x->hi.id ? tp_op2(c->p, TP_E_FLOORDIV, x->hi, factor) : x->hi,
-                  .multiple_of = 1,
-                  .step = x->step};
-    state kid = substituted(c, s, x->sym, tp_op2(c->p, TP_E_MUL, factor, k), &own);
+    tp_expr k = tp_sym(c->p, sym), factor = tp_const(c->p, f);
+    tp_var part = {.sym = sym,
+                   .lo = x->lo.id ? tp_op2(c->p, TP_E_CDIV, x->lo, factor) : x->lo,
+                   .hi = x->hi.id ? tp_op2(c->p, TP_E_FLOORDIV, x->hi, factor) : x->hi,
+                   .multiple_of = 1,
+                   .step = x->step};
+    state kid = substituted(c, s, x->sym, tp_op2(c->p, TP_E_MUL, factor, k), &part);
     say(c, "%*s%.*s = %lld * %.*s\n", 2 * c->depth, "", TP_FMT(tp_sym_name(c->p, x->sym)), (long long)f,
-        TP_FMT(tp_sym_name(c->p, proof->sym)));
+        TP_FMT(tp_sym_name(c->p, sym)));
     return check(c, &kid, proof->kids[0]);
 }
 
@@ -417,25 +425,28 @@ static bool check_multiple(checker *c, const state *s, const tp_proof *proof)
  * k >= 1 when lo >= 1, and k <= x <= hi. */
 static bool check_divided(checker *c, const state *s, const tp_proof *proof)
 {
-    const tp_var *x = variable(s, proof->number);
-    const tp_expr_node *v = proof->value.id ? tp_expr_get(c->p, proof->value) : NULL;
-    const tp_var *t = v && v->op == TP_E_SYM ? variable(s, (uint32_t)v->value) : NULL;
+    const tp_var *x = variable(c, s, proof->number);
+    tp_expr divisor = own(c, proof->value);
+    const tp_expr_node *v = tp_expr_get(c->p, divisor);
+    const tp_var *t = divisor.id && v->op == TP_E_SYM ? tp_check_variable(s, (uint32_t)v->value) : NULL;
     int64_t lo, hi, least;
-    if (!x || !t || x == t || x->choices || proof->nkids != 1 || mentioned(c, s, proof->sym) ||
-        proof->sym >= tp_sym_count(c->p) || !tp_expr_is_const(c->p, x->lo, &lo) ||
+    uint32_t sym;
+    if (!x || !t || x == t || x->choices || proof->nkids != 1 || !tp_expr_is_const(c->p, x->lo, &lo) ||
         !tp_expr_is_const(c->p, x->hi, &hi) || !tp_expr_is_const(c->p, t->lo, &least) || lo < 0 || least < 1 ||
         s->hyps.len == 0)
         return reject(c, "the variable cannot be divided");
+    if (!fresh(c, s, proof->sym, &sym))
+        return false;
     tp_expr zero = tp_const(c->p, 0),
-            fact = tp_op2(c->p, TP_E_EQ, tp_op2(c->p, TP_E_MOD, tp_sym(c->p, x->sym), proof->value), zero);
+            fact = tp_op2(c->p, TP_E_EQ, tp_op2(c->p, TP_E_MOD, tp_sym(c->p, x->sym), divisor), zero);
     bool found = false;
     for (uint32_t i = 0; i < s->hyps.len; i++)
         found |= !s->hyps.at[i].negated && tp_same(s->hyps.at[i].e, fact);
     if (!found)
         return reject(c, "nothing says that the variable is such a multiple");
-    tp_expr product = tp_op2(c->p, TP_E_MUL, proof->value, tp_sym(c->p, proof->sym));
-    tp_var own = {.sym = proof->sym, .lo = tp_const(c->p, lo >= 1), .hi = x->hi, .multiple_of = 1};
-    state kid = substituted(c, s, x->sym, product, &own);
+    tp_expr product = tp_op2(c->p, TP_E_MUL, divisor, tp_sym(c->p, sym));
+    tp_var part = {.sym = sym, .lo = tp_const(c->p, lo >= 1), .hi = x->hi, .multiple_of = 1};
+    state kid = substituted(c, s, x->sym, product, &part);
     hypothesis goal = kid.hyps.at[--kid.hyps.len]; /* stays the last */
     tp_push(c->arena, kid.hyps, (hypothesis){tp_op2(c->p, TP_E_GE, product, x->lo), false});
     tp_push(c->arena, kid.hyps, (hypothesis){tp_op2(c->p, TP_E_LE, product, x->hi), false});
@@ -458,7 +469,7 @@ static bool says(const checker *c, tp_expr e, const tp_var *x, bool upper, int64
 
 static bool check_bound(checker *c, const state *s, const tp_proof *proof)
 {
-    const tp_var *x = variable(s, proof->number);
+    const tp_var *x = variable(c, s, proof->number);
     bool found = false, upper = proof->side == 1;
     for (uint32_t i = 0; x && !x->choices && i < s->hyps.len && !found; i++) {
         int64_t bound;
@@ -481,9 +492,12 @@ static bool check_bound(checker *c, const state *s, const tp_proof *proof)
 static bool check_let(checker *c, const state *s, const tp_proof *proof)
 {
     tp_bigpoly p = {0};
-    if (proof->nkids != 1 || proof->sym >= tp_sym_count(c->p) || meaning(c, s, proof->number, &p) != IS_0)
+    uint32_t sym;
+    tp_expr value = own(c, proof->value);
+    if (proof->nkids != 1 || !value.id || !tp_own_symbol(&c->own, proof->sym, &sym) ||
+        meaning(c, s, proof->number, &p) != IS_0)
         return reject(c, "the hypothesis is no equation");
-    tp_bigpoly v = poly_of(c, s, tp_sym(c->p, proof->sym)), by = poly_of(c, s, proof->value);
+    tp_bigpoly v = poly_of(c, s, tp_sym(c->p, sym)), by = poly_of(c, s, value);
     tp_bigpoly difference = tp_big_plus(&c->big, &v, &by, -1), sum = tp_big_plus(&c->big, &difference, &p, 1);
     difference = tp_big_plus(&c->big, &difference, &p, -1);
     if (sum.len && difference.len)
@@ -494,15 +508,17 @@ static bool check_let(checker *c, const state *s, const tp_proof *proof)
     kid.with = TP_NEWN(c->arena, tp_expr, kid.nwith);
     for (uint32_t i = 0; i < s->nwith; i++)
         kid.with[i] = s->with[i];
-    tp_expr put = tp_expr_subst(c->p, proof->value, kid.with, kid.nwith);
-    if (kid.with[proof->sym].id || tp_expr_mentions(c->p, put, proof->sym))
+    tp_expr put = tp_expr_subst(c->p, value, kid.with, kid.nwith);
+    if (kid.with[sym].id || tp_expr_too_large(put) || tp_expr_mentions(c->p, put, sym))
         return reject(c, "the symbol is defined by itself");
     tp_expr *only = TP_NEWN(c->arena, tp_expr, kid.nwith);
-    only[proof->sym] = put;
-    for (uint32_t i = 0; i < kid.nwith; i++)
+    only[sym] = put;
+    for (uint32_t i = 0; i < kid.nwith; i++) {
+        tp_bigs_spend(&c->big, 1 + tp_expr_size(c->p, kid.with[i]) / 16);
         kid.with[i] = tp_expr_subst(c->p, kid.with[i], only, kid.nwith);
-    kid.with[proof->sym] = put;
-    say(c, "%*sby h%u, %.*s = %.*s\n", 2 * c->depth, "", proof->number, TP_FMT(tp_sym_name(c->p, proof->sym)),
+    }
+    kid.with[sym] = put;
+    say(c, "%*sby h%u, %.*s = %.*s\n", 2 * c->depth, "", proof->number, TP_FMT(tp_sym_name(c->p, sym)),
         TP_FMT(tp_expr_text(c->p, put)));
     return check(c, &kid, proof->kids[0]);
 }
@@ -520,47 +536,6 @@ static bool check_split(checker *c, const state *s, const tp_proof *proof)
         say(c, "%*scase %d of h%u\n", 2 * c->depth, "", i + 1, proof->number);
         assume(c, &kid, arm[i]);
         if (!check(c, &kid, proof->kids[i]))
-            return false;
-    }
-    return true;
-}
-
-/* Is every symbol of e a variable? */
-static bool bounded(checker *c, const state *s, tp_expr e)
-{
-    const tp_expr_node n = *tp_expr_get(c->p, e);
-    tp_bigs_spend(&c->big, 1);
-    if (!e.id || n.op == TP_E_CONST)
-        return true;
-    return n.op == TP_E_SYM ? variable(s, (uint32_t)n.value) != NULL
-                            : bounded(c, s, n.a) && bounded(c, s, n.b) && bounded(c, s, n.c);
-}
-
-/* Some hypothesis fails at every point; without a value, it says nothing. */
-static bool check_points(checker *c, const state *s, uint32_t i, int64_t *env)
-{
-    int64_t v, lo, hi;
-    if (i == s->nvars) {
-        tp_bigs_spend(&c->big, 8);
-        bool all = true;
-        for (uint32_t k = 0; k < s->hyps.len && all; k++)
-            all = tp_expr_eval(c->p, s->hyps.at[k].e, env, &v) == TP_EVAL_OK && (v != 0) != s->hyps.at[k].negated;
-        return !all || reject(c, "a case contradicts the claim");
-    }
-    const tp_var *x = &s->vars[i];
-    tp_bigs_spend(&c->big, 1);
-    if (!x->lo.id || !x->hi.id || tp_expr_eval(c->p, x->lo, env, &lo) != TP_EVAL_OK ||
-        tp_expr_eval(c->p, x->hi, env, &hi) != TP_EVAL_OK)
-        return reject(c, "a variable has no bounds to enumerate");
-    int64_t n = x->choices                     ? (int64_t)x->nchoices
-                : hi < lo                      ? 0
-                : hi / 2 - lo / 2 > MAX_POINTS ? MAX_POINTS + 1
-                                               : hi - lo + 1;
-    if (n > MAX_POINTS)
-        return reject(c, "there are too many cases to evaluate");
-    for (int64_t k = 0; k < n; k++) {
-        env[x->sym] = x->choices ? x->choices[k] : lo + k;
-        if (env[x->sym] % x->multiple_of == 0 && !check_points(c, s, i + 1, env))
             return false;
     }
     return true;
@@ -594,10 +569,7 @@ static bool check(checker *c, const state *s, const tp_proof *proof)
         say(c, "%*sh%u cannot hold\n", 2 * c->depth, "", proof->number);
         break;
     case TP_PROOF_POINTS:
-        ok = s->nwith ? reject(c, "cases are evaluated before equations are put in") : true;
-        for (uint32_t i = 0; i < s->hyps.len && ok; i++)
-            ok = bounded(c, s, s->hyps.at[i].e) || reject(c, "a symbol has no bounds to enumerate");
-        ok = ok && check_points(c, s, 0, TP_NEWN(c->arena, int64_t, tp_sym_count(c->p)));
+        ok = s->nwith ? reject(c, "cases are evaluated before equations are put in") : tp_check_points(c, s);
         say(c, "%*severy case was evaluated\n", 2 * c->depth, "");
         break;
     case TP_PROOF_KINDS: ok = reject(c, "no such step"); break;
@@ -609,26 +581,49 @@ static bool check(checker *c, const state *s, const tp_proof *proof)
 static void check_all(void *arg)
 {
     checker *c = arg;
-    state s = {.vars = TP_NEWN(c->arena, tp_var, c->o->nvars + 1), .nvars = c->o->nvars};
+    const tp_obligation *o = c->o;
+    state s = {.vars = TP_NEWN(c->arena, tp_var, o->nvars + 1), .nvars = o->nvars};
     c->one = tp_big_constant(&c->big, 1);
-    for (uint32_t i = 0; i < c->o->nvars; i++)
-        s.vars[i] = c->o->vars[i];
-    for (uint32_t i = 0; i < c->o->npremises; i++)
-        tp_push(c->arena, s.hyps, (hypothesis){c->o->premises[i], false});
-    tp_push(c->arena, s.hyps, (hypothesis){c->o->goal, true});
-    c->ok = check(c, &s, c->proof) && c->ok; /* a part that nobody looked at is no proof */
+    for (uint32_t i = 0; i < o->nvars; i++) {
+        s.vars[i] = o->vars[i];
+        if (!tp_own_symbol(&c->own, o->vars[i].sym, &s.vars[i].sym))
+            return;
+        s.vars[i].lo = own(c, o->vars[i].lo);
+        s.vars[i].hi = own(c, o->vars[i].hi);
+        s.vars[i].quotient = (tp_expr){0};
+    }
+    for (uint32_t i = 0; i < o->npremises; i++)
+        tp_push(c->arena, s.hyps, ((hypothesis){own(c, o->premises[i]), false}));
+    tp_push(c->arena, s.hyps, ((hypothesis){own(c, o->goal), true}));
+    const char *problem = tp_check_statement(c, &s);
+    c->ok = !problem || reject(c, problem);
+    if (c->ok && !c->claim_only)
+        c->ok = check(c, &s, c->proof) && c->ok; /* a part that nobody looked at is no proof */
 }
 
-bool tp_check_proof(tp_arena *work, tp_exprs *p, const tp_obligation *o, const tp_proof *proof, tp_str *why,
-                    tp_buf *text)
+static bool run(checker c, tp_arena *work, const tp_exprs *p, tp_str *why)
 {
-    checker c = {.arena = work, .p = p, .o = o, .proof = proof, .ok = true, .text = text};
-    c.big = (tp_bigs){.arena = work, .exprs = p, .budget = MAX_WORK};
+    c.arena = work;
+    c.own = tp_own_new(work, p);
+    c.p = c.own.to;
+    c.big = (tp_bigs){.arena = work, .exprs = c.p, .budget = MAX_WORK};
     tp_status st = tp_try(work, check_all, &c);
     tp_bigs_free(&c.big);
     if (st == TP_E_MEMORY)
         tp_leave(work, st);
+    bool ok = st == TP_OK && c.ok;
     if (why)
-        *why = tp_str_c(st != TP_OK ? "the proof is too long to be checked" : c.why ? c.why : "");
-    return st == TP_OK && c.ok;
+        *why = ok ? TP_S("") : c.why.n ? c.why : TP_S("the proof, or an expression in it, is too large to be checked");
+    return ok;
+}
+
+bool tp_check_proof(tp_arena *work, const tp_exprs *p, const tp_obligation *o, const tp_proof *proof, tp_str *why,
+                    tp_buf *text)
+{
+    return run((checker){.o = o, .proof = proof, .text = text}, work, p, why);
+}
+
+bool tp_check_claim(tp_arena *work, const tp_exprs *p, const tp_obligation *o, tp_str *why)
+{
+    return run((checker){.o = o, .claim_only = true}, work, p, why);
 }

@@ -18,6 +18,7 @@ static const char *op_name(tp_expr_op op)
                                                 [TP_E_NOT] = "not",
                                                 [TP_E_ITE] = "if",
                                                 [TP_E_READ] = "read",
+                                                [TP_E_TOO_LARGE] = "too large",
                                                 [TP_E_POW2] = "next_power_of_2"};
     return op < TP_E_ADD ? NAMES[op] : tp_expr_op_text(op);
 }
@@ -285,7 +286,7 @@ static tp_expr read_node(reader *r, const tp_json *row)
     if (tp_str_is(name, "sym"))
         return tp_sym_new(r->p, item(r, row, 1, TP_J_STRING)->u.string);
     for (int op = TP_E_NEG; op <= TP_E_ALIGN_UP; op++) {
-        if (op == TP_E_READ) /* the prover sees no tables */
+        if (op == TP_E_READ || op == TP_E_TOO_LARGE) /* the prover sees no tables */
             continue;
         uint32_t wanted = op == TP_E_ITE ? 3 : op < TP_E_ITE ? 1 : 2;
         if (wanted != operands || !tp_str_is(name, op_name((tp_expr_op)op)))

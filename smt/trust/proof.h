@@ -70,10 +70,14 @@ const tp_proof *tp_proof_node(tp_arena *a, tp_proof n, const tp_proof *const *ki
 const tp_proof *tp_proof_copy(tp_arena *a, const tp_proof *p);
 
 /* certificate.c: does the proof prove the obligation? Trusts nothing but the
- * meaning of expressions (spec/expr.h). `why` (may be NULL): what is wrong;
+ * meaning of expressions (spec/expr.h), and works in a pool of its own: what
+ * outgrows that is refused. `why` (may be NULL): what is wrong;
  * `text` (may be NULL): receives the proof as it was understood. Temporary
  * memory comes from `work`. */
-bool tp_check_proof(tp_arena *work, tp_exprs *p, const tp_obligation *o, const tp_proof *proof, tp_str *why,
+bool tp_check_proof(tp_arena *work, const tp_exprs *p, const tp_obligation *o, const tp_proof *proof, tp_str *why,
                     tp_buf *text);
+/* Is it a statement that a proof could be of: variables declared once and in
+ * order, each with values? */
+bool tp_check_claim(tp_arena *work, const tp_exprs *p, const tp_obligation *o, tp_str *why);
 
 #endif

@@ -160,6 +160,7 @@ static tp_eval_error value_of(const tree *t, const int64_t *env, int64_t *out)
     case TP_E_CONST:
     case TP_E_SYM:
     case TP_E_READ:
+    case TP_E_TOO_LARGE:
     case TP_E_ITE: break;
     }
     return TP_EVAL_DOMAIN;
