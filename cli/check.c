@@ -3,24 +3,10 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "cli/certificates.h"
 #include "cli/receipt.h"
 #include "report/plot.h"
 #include "smt/cache.h"
-#include "smt/trust/certificates.h"
-
-/* False after a message. */
-static bool write_certificates(tp_cli *c, const tp_job *jobs, uint32_t n)
-{
-    tp_str why, text;
-    tp_certificates *all = tp_certificates_new(c->arena);
-    for (uint32_t i = 0; i < n; i++)
-        tp_certificates_append(all, jobs[i].certificates);
-    text = tp_certificates_text(all);
-    if (tp_write_file(c->arena, tp_cstr(c->arena, tp_option(&c->certificates, "")), &text, 1, &why) == TP_OK)
-        return true;
-    fprintf(stderr, "tileproof: --certificates: %.*s\n", TP_FMT(why));
-    return false;
-}
 
 static void print_totals(const tp_report *report, bool execute)
 {
@@ -201,7 +187,7 @@ int tp_check_specs(tp_cli *c, bool execute)
         code = tp_receipt_write(c, tp_cstr(c->arena, tp_option(&c->receipt, "")), &run);
     else if (c->receipt.len)
         fprintf(stderr, "tileproof: no receipt was written: the kernel is not verified\n");
-    wrote &= c->certificates.len == 0 || write_certificates(c, run.jobs, run.njobs);
+    wrote &= c->certificates.len == 0 || tp_certificates_write(c, &run);
     tp_check_end(c, &run);
     return wrote && fixed ? code : TP_EXIT_INTERNAL;
 }

@@ -286,9 +286,8 @@ void tp_cache_learn(tp_prover *v, const tp_obligation *o, tp_str key, const tp_d
         tp_certificates_add(text, v->p, NULL,
                             &(tp_obligation){o->vars, o->nvars, o->premises, o->npremises, o->goal, ""}, d->proof,
                             d->grade);
-        tp_str all = tp_certificates_text(text);
-        const char *row = memchr(all.p, '\n', all.n);
-        tp_buf_add(&line, row + 1, all.n - (size_t)(row + 1 - all.p) - 1);
+        tp_str row = tp_certificates_rows(text);
+        tp_buf_add(&line, row.p, row.n - 1);
     }
     learn(c, key, tp_buf_view(&line));
 }

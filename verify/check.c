@@ -89,7 +89,9 @@ static void check_loaded(void *arg)
     bool vacuous = false;
     for (uint32_t i = 0; i < r.findings.len; i++)
         vacuous |= r.findings.at[i].verdict == TP_VACUOUS;
-    if (s->execute && !vacuous) {
+    if (s->execute && s->proofs_only && !vacuous) {
+        j->report.equality = tp_check_equality(j->arena, j->report.spec, &analysis, &r.findings);
+    } else if (s->execute && !vacuous) {
         tp_equiv *e = TP_NEW(j->arena, tp_equiv);
         tp_cases *cases = TP_NEW(j->arena, tp_cases);
         *cases = tp_cases_read(&j->ctx, j->report.spec, (uint32_t)s->cases);

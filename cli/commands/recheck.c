@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "base/file.h"
+#include "cli/certificates.h"
 #include "cli/receipt.h"
-#include "smt/trust/certificates.h"
 
 typedef struct line_call {
     tp_ctx ctx;
@@ -12,9 +12,14 @@ typedef struct line_call {
     tp_certificate certificate;
 } line_call;
 
-typedef struct tally {
+/* A file of certificates while it is read. */
+typedef struct certificate_file {
+    tp_cli *c;
+    tp_arena *arena; /* of all lines */
+    tp_str path;
+    TP_VEC(tp_section_read) sections;
     uint32_t accepted, refused, missing;
-} tally;
+} certificate_file;
 
 static void read_line(void *arg)
 {
@@ -25,92 +30,181 @@ static void read_line(void *arg)
         l->certificate = tp_certificate_read(&l->ctx);
 }
 
-static tp_str shown(tp_arena *a, const char *s)
+static void explain(tp_arena *a, const tp_certificate *k, const tp_buf *proof)
 {
-    return tp_visible(a, tp_str_c(s));
+    const tp_obligation *o = &k->obligation;
+    for (uint32_t i = 0; i < o->nvars; i++) {
+        const tp_var *x = &o->vars[i];
+        tp_buf line = {.arena = a};
+        tp_buf_printf(&line, "  for all %.*s", TP_FMT(tp_sym_name(k->exprs, x->sym)));
+        if (x->choices)
+            for (uint32_t n = 0; n < x->nchoices; n++)
+                tp_buf_printf(&line, "%s%lld", n ? ", " : " in ", (long long)x->choices[n]);
+        else if (x->lo.id || x->hi.id)
+            tp_buf_printf(&line, " from %.*s to %.*s", TP_FMT(x->lo.id ? tp_expr_text(k->exprs, x->lo) : TP_S("any")),
+                          TP_FMT(x->hi.id ? tp_expr_text(k->exprs, x->hi) : TP_S("any")));
+        if (x->multiple_of > 1)
+            tp_buf_printf(&line, ", a multiple of %lld", (long long)x->multiple_of);
+        printf("%.*s\n", TP_FMT(tp_visible(a, tp_buf_view(&line))));
+    }
+    for (uint32_t i = 0; i < o->npremises; i++)
+        printf("  given %.*s\n", TP_FMT(tp_visible(a, tp_expr_text(k->exprs, o->premises[i]))));
+    printf("  claim %.*s\n%.*s", TP_FMT(tp_visible(a, tp_expr_text(k->exprs, o->goal))), TP_FMT(tp_buf_view(proof)));
 }
 
-static void check(tp_cli *c, tp_arena *a, tp_str path, uint32_t number, const tp_certificate *k, tally *t)
+static void refuse(certificate_file *f, uint32_t number, const tp_certificate *k, tp_str why)
 {
-    tp_str why = TP_S("");
-    tp_buf text = {.arena = a};
-    if (!k->proof) {
-        t->missing++;
-        return;
+    f->refused++;
+    printf("%.*s:%u: %.*s %.*s: refused: %.*s\n", TP_FMT(f->path), number, TP_FMT(tp_visible(f->arena, k->entry.spec)),
+           TP_FMT(tp_visible(f->arena, k->entry.obligation)), TP_FMT(why));
+}
+
+static bool same_entry(const tp_certificate_entry *a, const tp_certificate_entry *b)
+{
+    return tp_str_eq(a->spec, b->spec) && tp_str_eq(a->obligation, b->obligation) && tp_str_eq(a->grade, b->grade);
+}
+
+/* One obligation: is it the one that has to be here, and does its proof hold? */
+static void check(certificate_file *f, uint32_t number, const tp_certificate *k)
+{
+    tp_section_read *s = f->sections.len ? &f->sections.at[f->sections.len - 1] : NULL;
+    tp_str why;
+    tp_arena *work = tp_arena_child(f->arena);
+    tp_buf text = {.arena = work};
+    bool explained = f->c->explain.len > 0;
+    if (!s || s->rows.len >= s->about->obligations.len ||
+        !same_entry(&k->entry, &s->about->obligations.at[s->rows.len])) {
+        refuse(f, number, k, TP_S("it is not what the list of its section has here"));
+    } else if (!k->proof && tp_str_is(k->entry.grade, "cert")) {
+        refuse(f, number, k, TP_S("there is no proof, and the grade is cert"));
+    } else if (!k->proof) {
+        if (tp_check_claim(work, k->exprs, &k->obligation, &why))
+            f->missing++;
+        else
+            refuse(f, number, k, why);
+    } else if (tp_check_proof(work, k->exprs, &k->obligation, k->proof, &why, explained ? &text : NULL)) {
+        f->accepted++;
+        if (explained) {
+            printf("%.*s:%u: %.*s %.*s: accepted\n", TP_FMT(f->path), number, TP_FMT(tp_visible(work, k->entry.spec)),
+                   TP_FMT(tp_visible(work, k->entry.obligation)));
+            explain(work, k, &text);
+        }
+    } else {
+        refuse(f, number, k, tp_printf(f->arena, "%.*s", TP_FMT(why)));
+        if (explained)
+            explain(work, k, &text);
     }
-    bool ok = tp_check_proof(a, k->exprs, &k->obligation, k->proof, &why, c->explain.len ? &text : NULL);
-    t->accepted += ok;
-    t->refused += !ok;
-    if (c->explain.len || !ok)
-        printf("%.*s:%u: %.*s %.*s: %s%.*s\n", TP_FMT(path), number, TP_FMT(tp_visible(a, k->spec)),
-               TP_FMT(shown(a, k->obligation.name)), ok ? "accepted" : "refused: ", TP_FMT(why));
-    if (c->explain.len) {
-        for (uint32_t i = 0; i < k->obligation.npremises; i++)
-            printf("  given %.*s\n", TP_FMT(tp_expr_text(k->exprs, k->obligation.premises[i])));
-        printf("  claim %.*s\n%.*s", TP_FMT(tp_expr_text(k->exprs, k->obligation.goal)), TP_FMT(tp_buf_view(&text)));
+    if (s)
+        tp_push(f->arena, s->rows, *k);
+    tp_arena_free(work);
+}
+
+/* Is all there that the last section lists? */
+static void end_section(certificate_file *f, uint32_t number)
+{
+    const tp_section_read *s = f->sections.len ? &f->sections.at[f->sections.len - 1] : NULL;
+    for (uint32_t i = s ? s->rows.len : 0; s && i < s->about->obligations.len; i++) {
+        const tp_certificate lost = {.entry = s->about->obligations.at[i]};
+        refuse(f, number, &lost, TP_S("the list of its section has it, and the file does not"));
     }
 }
 
 /* False after a message. */
-static bool check_line(tp_cli *c, tp_str path, uint32_t number, tp_str text, tally *t)
+static bool take_line(certificate_file *f, uint32_t number, tp_str text)
 {
-    tp_arena *a = tp_arena_new((size_t)1 << 30);
-    if (!a)
-        tp_leave(c->arena, TP_E_MEMORY);
-    line_call l = {.source = {path, text}, .header = number == 1};
-    l.ctx = (tp_ctx){.arena = a, .source = &l.source};
-    tp_status st = text.n > TP_JSON_MAX_BYTES ? TP_E_MEMORY : tp_try(a, read_line, &l);
+    line_call l = {.source = {f->path, text}, .header = number == 1};
+    l.ctx = (tp_ctx){.arena = f->arena, .source = &l.source};
+    tp_status st = text.n > TP_JSON_MAX_BYTES ? TP_E_MEMORY : tp_try(f->arena, read_line, &l);
     if (st == TP_E_INPUT) {
-        const tp_finding *f = &l.ctx.findings.at[0];
-        fprintf(stderr, "tileproof: %.*s:%u:%u: %.*s%s%.*s\n", TP_FMT(path), number,
-                tp_linecol_of(&l.source, f->loc.start).column, TP_FMT(f->message), f->help.n ? "; " : "",
-                TP_FMT(f->help));
+        const tp_finding *e = &l.ctx.findings.at[0];
+        fprintf(stderr, "tileproof: %.*s:%u:%u: %.*s%s%.*s\n", TP_FMT(f->path), number,
+                tp_linecol_of(&l.source, e->loc.start).column, TP_FMT(e->message), e->help.n ? "; " : "",
+                TP_FMT(e->help));
     } else if (st != TP_OK) {
-        fprintf(stderr, "tileproof: %.*s:%u: the line is too large\n", TP_FMT(path), number);
+        fprintf(stderr, "tileproof: %.*s:%u: the line is too large\n", TP_FMT(f->path), number);
+    } else if (number > 1 && l.certificate.section) {
+        end_section(f, number);
+        tp_push(f->arena, f->sections, ((tp_section_read){.about = l.certificate.section, .line = number}));
     } else if (number > 1) {
-        check(c, a, path, number, &l.certificate, t);
+        check(f, number, &l.certificate);
     }
-    tp_arena_free(a);
     return st == TP_OK;
 }
 
-static int check_file(tp_cli *c, tp_str path)
+/* Each spec has its section, each section its spec, and they fit. */
+static int check_specs(certificate_file *f, const tp_str *specs, uint32_t n)
+{
+    int worst = TP_EXIT_OK;
+    if (n != f->sections.len) {
+        printf("%.*s: refused: it has sections of %u specs, and %u %s given\n", TP_FMT(f->path), f->sections.len, n,
+               n == 1 ? "is" : "are");
+        return TP_EXIT_VIOLATED;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        int code = tp_section_covers(f->c, f->path, &f->sections.at[i], specs[i]);
+        worst = code > worst ? code : worst;
+    }
+    return worst;
+}
+
+static void summarise(const certificate_file *f, bool with_specs, bool covered)
+{
+    printf("%.*s: %u certificate%s accepted, %u refused", TP_FMT(f->path), f->accepted, f->accepted == 1 ? "" : "s",
+           f->refused);
+    if (f->missing)
+        printf("; %u proven obligation%s without one (by the solver, or by evaluating many cases)", f->missing,
+               f->missing == 1 ? "" : "s");
+    if (covered)
+        printf("; they are the obligations of %s",
+               f->sections.len == 1 ? "the spec, all of them" : "the specs, all of them");
+    printf("\n");
+    if (!with_specs)
+        printf("only the statements were checked: that they are what the rules ask of a kernel is checked by "
+               "tileproof recheck CERTIFICATES SPEC\n");
+}
+
+static int check_file(tp_cli *c, tp_str path, const tp_str *specs, uint32_t nspecs)
 {
     tp_str text, why;
-    tally t = {0};
+    certificate_file f = {.c = c, .path = path};
     uint32_t number = 0;
     bool good = true;
     if (tp_map_file(c->arena, tp_cstr(c->arena, path), &text, &why) != TP_OK) {
         fprintf(stderr, "tileproof: %.*s\n", TP_FMT(why));
         return TP_EXIT_INPUT;
     }
+    if (!(f.arena = tp_arena_new((size_t)4 << 30)))
+        tp_leave(c->arena, TP_E_MEMORY);
     for (size_t from = 0; good && (from < text.n || number == 0);) {
         const char *end = text.n > from ? memchr(text.p + from, '\n', text.n - from) : NULL;
         size_t n = end ? (size_t)(end - text.p) - from : text.n - from;
-        good = check_line(c, path, ++number, (tp_str){n ? text.p + from : "", n}, &t);
+        good = take_line(&f, ++number, (tp_str){n ? text.p + from : "", n});
         from += n + 1;
     }
-    if (!good)
-        return TP_EXIT_INPUT;
-    printf("%.*s: %u certificate%s accepted, %u refused", TP_FMT(path), t.accepted, t.accepted == 1 ? "" : "s",
-           t.refused);
-    if (t.missing)
-        printf("; %u proven obligation%s without one (by the solver, or by evaluating many cases)", t.missing,
-               t.missing == 1 ? "" : "s");
-    printf("\n");
-    return t.refused ? TP_EXIT_VIOLATED : TP_EXIT_OK;
+    if (good)
+        end_section(&f, number);
+    if (good && f.accepted + f.refused + f.missing == 0) {
+        fprintf(stderr, "tileproof: %.*s: there is no certificate in it\n", TP_FMT(path));
+        good = false;
+    }
+    int code = !good ? TP_EXIT_INPUT : f.refused ? TP_EXIT_VIOLATED : TP_EXIT_OK;
+    if (code == TP_EXIT_OK && nspecs)
+        code = check_specs(&f, specs, nspecs);
+    if (good)
+        summarise(&f, nspecs > 0, nspecs && code == TP_EXIT_OK);
+    tp_arena_free(f.arena);
+    return code == TP_EXIT_OK && f.missing ? TP_EXIT_UNKNOWN : code;
 }
 
 /* ---- receipts ---- */
 
-static bool is_receipt(tp_cli *c, tp_str path)
+static bool starts_with_member(tp_cli *c, tp_str path, const char *member)
 {
     tp_str text, why;
     if (tp_map_file(c->arena, tp_cstr(c->arena, path), &text, &why) != TP_OK)
         return false; /* said when it is read */
     size_t n = text.n < 200 ? text.n : 200;
-    bool yes = text.n && memmem(text.p, n, "\"tileproof_receipt\"", 19);
-    return yes;
+    return text.n && memmem(text.p, n, member, strlen(member));
 }
 
 /* The receipt still fits the spec, and all of it can be established again: by
@@ -147,17 +241,24 @@ static int run(tp_cli *c)
     int worst = TP_EXIT_OK;
     if (c->paths.len == 0)
         return tp_usage_error("name a file written by: tileproof lint --certificates FILE SPEC");
-    if (is_receipt(c, c->paths.at[0])) {
+    if (starts_with_member(c, c->paths.at[0], "\"tileproof_receipt\"")) {
         if (c->paths.len != 2)
             return tp_usage_error("a receipt is rechecked with its spec: tileproof recheck RECEIPT SPEC");
         return check_receipt(c, c->paths.at[0], c->paths.at[1]);
     }
-    for (uint32_t i = 0; i < c->paths.len; i++) {
-        int code = check_file(c, c->paths.at[i]);
+    uint32_t files = 1; /* the first path always is one, or is said not to be */
+    while (files < c->paths.len && starts_with_member(c, c->paths.at[files], "\"tileproof_certificates\""))
+        files++;
+    uint32_t nspecs = c->paths.len - files;
+    if (files > 1 && nspecs)
+        return tp_usage_error("with specs, recheck takes one file of certificates: tileproof recheck CERTIFICATES "
+                              "SPEC...");
+    for (uint32_t i = 0; i < files; i++) {
+        int code = check_file(c, c->paths.at[i], nspecs ? &c->paths.at[files] : NULL, nspecs);
         worst = code > worst ? code : worst;
     }
     return worst;
 }
 
-const tp_command tp_command_recheck = {"recheck", 'c', "[OPTIONS] CERTIFICATES…, or RECEIPT SPEC",
+const tp_command tp_command_recheck = {"recheck", 'c', "[OPTIONS] CERTIFICATES [SPEC…], or RECEIPT SPEC",
                                        "check certificates, or a receipt, again, without a solver", run};

@@ -3,8 +3,6 @@
 #include "base/jsonc.h"
 #include "smt/trust/certificates.h"
 
-enum { FORMAT = 1 };
-
 static const char *const RULES[TP_LINE_RULES] = {"fact", "lower",  "upper", "definition",
                                                  "sum",  "cancel", "ends",  "cases"};
 static const char *const KINDS[TP_PROOF_KINDS] = {"choices", "multiple", "divided", "bound",  "refute",
@@ -29,7 +27,8 @@ typedef struct json_object json;
 
 struct tp_certificates {
     tp_arena *arena;
-    tp_buf text;
+    tp_buf rows;
+    TP_VEC(tp_certificate_entry) entries;
 };
 
 typedef struct writer {
@@ -37,7 +36,7 @@ typedef struct writer {
     const tp_exprs *p;
     json *nodes;
     TP_VEC(tp_expr) seen;
-    TP_VEC(uint32_t) syms;
+    TP_VEC(tp_str) names; /* of the symbols that were written */
 } writer;
 
 static json *integer(int64_t v)
@@ -55,6 +54,19 @@ static void add(json *array, json *value)
     json_object_array_add(array, value);
 }
 
+/* The name of a symbol, told from others of that name. */
+static tp_str name_of(writer *w, uint32_t sym)
+{
+    tp_str name = tp_sym_name(w->p, sym), own = name;
+    for (uint32_t i = 0, n = 2; i < w->names.len; i++)
+        if (tp_str_eq(w->names.at[i], own)) {
+            own = tp_printf(w->arena, "%.*s#%u", TP_FMT(name), n++);
+            i = UINT32_MAX; /* again from the first */
+        }
+    tp_push(w->arena, w->names, own);
+    return own;
+}
+
 static json *node_of(writer *w, tp_expr e)
 {
     const tp_expr_node *n = tp_expr_get(w->p, e);
@@ -69,7 +81,7 @@ static json *node_of(writer *w, tp_expr e)
     if (n->op == TP_E_CONST) {
         add(row, integer(n->value));
     } else if (n->op == TP_E_SYM) {
-        add(row, tp_jsonc_string(tp_sym_name(w->p, (uint32_t)n->value)));
+        add(row, tp_jsonc_string(name_of(w, (uint32_t)n->value)));
     } else {
         tp_expr kids[3] = {n->a, n->b, n->c};
         for (int i = 0; i < 3 && kids[i].id; i++)
@@ -182,9 +194,44 @@ tp_certificates *tp_certificates_new(tp_arena *a)
 {
     tp_certificates *c = TP_NEW(a, tp_certificates);
     c->arena = a;
-    c->text.arena = a;
-    tp_buf_printf(&c->text, "{\"tileproof_certificates\":%d}\n", FORMAT);
+    c->rows.arena = a;
     return c;
+}
+
+/* What is claimed, into `row`: the same claim gives the same text. */
+static void put_statement(writer *w, json *row, const tp_certificate_entry *entry, const tp_obligation *o)
+{
+    json *vars = json_object_new_array(), *premises = json_object_new_array();
+    put(row, "spec", tp_jsonc_string(entry->spec));
+    put(row, "obligation", tp_jsonc_string(entry->obligation));
+    for (uint32_t i = 0; i < o->nvars; i++)
+        add(vars, variable_of(w, &o->vars[i]));
+    for (uint32_t i = 0; i < o->npremises; i++)
+        add(premises, node_of(w, o->premises[i]));
+    put(row, "variables", vars);
+    put(row, "premises", premises);
+    put(row, "goal", node_of(w, o->goal));
+}
+
+static const char *text_of(json *row)
+{
+    return json_object_to_json_string_ext(row, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+}
+
+static tp_str statement_text(tp_arena *a, const tp_exprs *p, const tp_certificate_entry *entry, const tp_obligation *o)
+{
+    writer w = {.arena = a, .p = p, .nodes = json_object_new_array()};
+    json *row = json_object_new_object();
+    put_statement(&w, row, entry, o);
+    put(row, "nodes", w.nodes);
+    tp_str text = tp_printf(a, "%s", text_of(row));
+    json_object_put(row);
+    return text;
+}
+
+static tp_str kept(tp_arena *a, const char *text)
+{
+    return tp_printf(a, "%s", text ? text : "");
 }
 
 void tp_certificates_add(tp_certificates *c, const tp_exprs *p, const char *spec, const tp_obligation *o,
@@ -192,35 +239,57 @@ void tp_certificates_add(tp_certificates *c, const tp_exprs *p, const char *spec
 {
     tp_arena *work = tp_arena_child(c->arena);
     writer w = {.arena = work, .p = p, .nodes = json_object_new_array()};
-    json *row = json_object_new_object(), *vars = json_object_new_array(), *premises = json_object_new_array();
-    put(row, "spec", json_object_new_string(spec ? spec : ""));
-    put(row, "obligation", json_object_new_string(o->name ? o->name : ""));
-    put(row, "grade", json_object_new_string(tp_grade_name(grade)));
-    for (uint32_t i = 0; i < o->nvars; i++)
-        add(vars, variable_of(&w, &o->vars[i]));
-    for (uint32_t i = 0; i < o->npremises; i++)
-        add(premises, node_of(&w, o->premises[i]));
-    json *goal = node_of(&w, o->goal), *by = proof ? proof_of(&w, proof) : NULL;
+    json *row = json_object_new_object();
+    tp_certificate_entry entry = {kept(c->arena, spec), kept(c->arena, o->name), tp_str_c(tp_grade_name(grade))};
+    put_statement(&w, row, &entry, o);
+    json *by = proof ? proof_of(&w, proof) : NULL;
     put(row, "nodes", w.nodes);
-    put(row, "variables", vars);
-    put(row, "premises", premises);
-    put(row, "goal", goal);
+    put(row, "grade", tp_jsonc_string(entry.grade));
     put(row, "proof", by);
-    tp_buf_printf(&c->text, "%s\n", json_object_to_json_string_ext(row, JSON_C_TO_STRING_PLAIN));
+    tp_buf_printf(&c->rows, "%s\n", text_of(row));
+    tp_push(c->arena, c->entries, entry);
     json_object_put(row);
     tp_arena_free(work);
 }
 
-void tp_certificates_append(tp_certificates *c, const tp_certificates *more)
+tp_str tp_certificates_header(tp_arena *a)
 {
-    tp_str text = tp_buf_view(&more->text);
-    const char *header_end = memchr(text.p, '\n', text.n);
-    tp_buf_add(&c->text, header_end + 1, text.n - (size_t)(header_end + 1 - text.p));
+    return tp_printf(a, "{\"tileproof_certificates\":%d}\n", TP_CERTIFICATES_FORMAT);
 }
 
-tp_str tp_certificates_text(const tp_certificates *c)
+static json *strings(const tp_str *at, uint32_t n)
 {
-    return tp_buf_view(&c->text);
+    json *list = json_object_new_array();
+    for (uint32_t i = 0; i < n; i++)
+        add(list, tp_jsonc_string(at[i]));
+    return list;
+}
+
+tp_str tp_certificates_section(tp_certificates *c, tp_certificate_section *about)
+{
+    json *o = json_object_new_object(), *list = json_object_new_array();
+    about->obligations.len = 0;
+    for (uint32_t i = 0; i < c->entries.len; i++) {
+        const tp_certificate_entry *e = &c->entries.at[i];
+        add(list, strings((tp_str[]){e->spec, e->obligation, e->grade}, 3));
+        tp_push(c->arena, about->obligations, *e);
+    }
+    put(o, "section", tp_jsonc_string(about->name));
+    put(o, "sha256", tp_jsonc_string(about->sha256));
+    put(o, "target", tp_jsonc_string(about->target));
+    put(o, "tool", tp_jsonc_string(about->tool));
+    put(o, "command", tp_jsonc_string(about->command));
+    put(o, "rules", strings(about->rules.at, about->rules.len));
+    put(o, "dtypes", strings(about->dtypes.at, about->dtypes.len));
+    put(o, "obligations", list);
+    tp_str text = tp_printf(c->arena, "%s\n%.*s", text_of(o), TP_FMT(tp_buf_view(&c->rows)));
+    json_object_put(o);
+    return text;
+}
+
+tp_str tp_certificates_rows(const tp_certificates *c)
+{
+    return tp_buf_view(&c->rows);
 }
 
 /* ---- reading ---- */
@@ -242,6 +311,27 @@ static const tp_json *member(reader *r, const tp_json *o, const char *key, tp_js
     if (!v || v->type != type)
         tp_raise(r->c, "TP001", v ? v->loc : o->loc, NULL, "\"%s\" should be %s", key, tp_json_type_name(type));
     return v;
+}
+
+/* An object with these members, and no others. */
+static void members(reader *r, const tp_json *o, const char *const *names, uint32_t n)
+{
+    if (o->type != TP_J_OBJECT)
+        wrong(r->c, o, "this should be an object");
+    for (uint32_t i = 0; i < o->u.items.n; i++) {
+        bool known = false;
+        for (uint32_t k = 0; k < n; k++)
+            known |= tp_str_is(o->u.items.at[i]->key, names[k]);
+        if (!known)
+            tp_raise(r->c, "TP001", o->u.items.at[i]->key_loc, NULL, "there is no place for \"%.*s\" here",
+                     TP_FMT(o->u.items.at[i]->key));
+    }
+}
+
+static void exactly(reader *r, const tp_json *list, uint32_t n)
+{
+    if (list->type != TP_J_ARRAY || list->u.items.n != n)
+        tp_raise(r->c, "TP001", list->loc, NULL, "this should be a list of %u", n);
 }
 
 static const tp_json *item(reader *r, const tp_json *array, uint32_t i, tp_json_type type)
@@ -281,10 +371,17 @@ static tp_expr read_node(reader *r, const tp_json *row)
 {
     tp_str name = item(r, row, 0, TP_J_STRING)->u.string;
     uint32_t operands = row->u.items.n - 1;
+    if (tp_str_is(name, "const") || tp_str_is(name, "sym"))
+        exactly(r, row, 2);
     if (tp_str_is(name, "const"))
         return tp_const(r->p, item(r, row, 1, TP_J_INT)->u.integer);
-    if (tp_str_is(name, "sym"))
-        return tp_sym_new(r->p, item(r, row, 1, TP_J_STRING)->u.string);
+    if (tp_str_is(name, "sym")) {
+        tp_str own = item(r, row, 1, TP_J_STRING)->u.string;
+        for (uint32_t i = 0; i < tp_sym_count(r->p); i++)
+            if (tp_str_eq(tp_sym_name(r->p, i), own))
+                wrong(r->c, row, "there is a symbol of that name already");
+        return tp_sym_new(r->p, own);
+    }
     for (int op = TP_E_NEG; op <= TP_E_ALIGN_UP; op++) {
         if (op == TP_E_READ || op == TP_E_TOO_LARGE) /* the prover sees no tables */
             continue;
@@ -332,17 +429,20 @@ static tp_line read_line(reader *r, const tp_json *row)
     uint32_t at = 1, refs = 0;
     switch (l.rule) {
     case TP_LINE_FACT:
-        l.number = small(r, item(r, row, 1, TP_J_INT));
-        l.side = small(r, item(r, row, 2, TP_J_INT));
+        l.number = small(r, item(r, row, at++, TP_J_INT));
+        l.side = small(r, item(r, row, at++, TP_J_INT));
         break;
     case TP_LINE_LOWER:
-    case TP_LINE_UPPER: l.number = symbol_number(r, item(r, row, 1, TP_J_INT)); break;
+    case TP_LINE_UPPER: l.number = symbol_number(r, item(r, row, at++, TP_J_INT)); break;
     case TP_LINE_DEFINITION:
         l.e = expr(r, item(r, row, at++, TP_J_INT), false);
         l.side = small(r, item(r, row, at++, TP_J_INT));
         refs = 1;
         break;
-    case TP_LINE_SUM: read_products(r, row, &l); break;
+    case TP_LINE_SUM:
+        read_products(r, row, &l);
+        at = row->u.items.n;
+        break;
     case TP_LINE_CANCEL:
         l.e = expr(r, item(r, row, at++, TP_J_INT), false);
         refs = 2;
@@ -358,8 +458,23 @@ static tp_line read_line(reader *r, const tp_json *row)
     }
     for (uint32_t i = 0; i < refs; i++)
         l.refs[i] = small(r, item(r, row, at++, TP_J_INT));
+    exactly(r, row, at);
     return l;
 }
+
+/* Besides "by" and, where a step has them, "cases". */
+static const char *const MEMBERS[TP_PROOF_KINDS][3] = {
+    [TP_PROOF_CHOICES] = {"variable", "variable", "variable"},
+    [TP_PROOF_MULTIPLE] = {"variable", "symbol", "factor"},
+    [TP_PROOF_DIVIDED] = {"variable", "symbol", "value"},
+    [TP_PROOF_BOUND] = {"variable", "at_least", "at_most"},
+    [TP_PROOF_REFUTE] = {"by", "by", "by"},
+    [TP_PROOF_SPLIT] = {"hypothesis", "hypothesis", "hypothesis"},
+    [TP_PROOF_LET] = {"hypothesis", "symbol", "value"},
+    [TP_PROOF_LINES] = {"lines", "lines", "lines"},
+    [TP_PROOF_ABSURD] = {"hypothesis", "hypothesis", "hypothesis"},
+    [TP_PROOF_POINTS] = {"by", "by", "by"},
+};
 
 static const tp_proof *read_proof(reader *r, const tp_json *o)
 {
@@ -369,6 +484,8 @@ static const tp_proof *read_proof(reader *r, const tp_json *o)
     p->kind = (tp_proof_kind)kind;
     if (kind == TP_PROOF_KINDS)
         wrong(r->c, o, "there is no such step of a proof");
+    members(r, o, (const char *const[]){"by", MEMBERS[kind][0], MEMBERS[kind][1], MEMBERS[kind][2], "cases"},
+            kind == TP_PROOF_LINES || kind == TP_PROOF_ABSURD || kind == TP_PROOF_POINTS ? 4 : 5);
     if (kind == TP_PROOF_CHOICES || kind == TP_PROOF_MULTIPLE || kind == TP_PROOF_DIVIDED || kind == TP_PROOF_BOUND)
         p->number = symbol_number(r, member(r, o, "variable", TP_J_INT));
     else if (kind == TP_PROOF_SPLIT || kind == TP_PROOF_LET || kind == TP_PROOF_ABSURD)
@@ -379,6 +496,8 @@ static const tp_proof *read_proof(reader *r, const tp_json *o)
         p->factor = member(r, o, "factor", TP_J_INT)->u.integer;
     if (kind == TP_PROOF_BOUND) {
         p->side = tp_json_get(o, "at_most") != NULL;
+        if (p->side && tp_json_get(o, "at_least"))
+            wrong(r->c, o, "a bound is from one side");
         p->factor = member(r, o, p->side ? "at_most" : "at_least", TP_J_INT)->u.integer;
     }
     if (kind == TP_PROOF_LET || kind == TP_PROOF_DIVIDED)
@@ -404,6 +523,7 @@ static const tp_proof *read_proof(reader *r, const tp_json *o)
 
 static tp_var read_variable(reader *r, const tp_json *o)
 {
+    members(r, o, (const char *const[]){"symbol", "lo", "hi", "multiple_of", "choices"}, 5);
     const tp_json *multiple = tp_json_get(o, "multiple_of"), *choices = tp_json_get(o, "choices");
     tp_var x = {.sym = symbol_number(r, member(r, o, "symbol", TP_J_INT)), .multiple_of = 1};
     x.lo = expr(r, tp_json_get(o, "lo"), true);
@@ -428,20 +548,82 @@ void tp_certificates_read_header(tp_ctx *c)
     if (!format || format->type != TP_J_INT)
         tp_raise(c, "TP001", doc->loc, "write one with: tileproof lint --certificates FILE SPEC",
                  "this is not a file of certificates");
-    if (format->u.integer != FORMAT)
-        tp_raise(c, "TP001", format->loc, "use the version of tileproof that wrote it",
-                 "certificates of format %lld; this version reads format %d", (long long)format->u.integer, FORMAT);
+    if (format->u.integer != TP_CERTIFICATES_FORMAT)
+        tp_raise(c, "TP001", format->loc, "write them again with: tileproof lint --certificates FILE SPEC",
+                 "certificates of format %lld; this version reads format %d", (long long)format->u.integer,
+                 TP_CERTIFICATES_FORMAT);
+}
+
+static void read_strings(reader *r, const tp_json *list, void (*take)(void *into, tp_arena *a, tp_str s), void *into)
+{
+    for (uint32_t i = 0; i < list->u.items.n; i++)
+        take(into, r->c->arena, item(r, list, i, TP_J_STRING)->u.string);
+}
+
+static void take_rule(void *into, tp_arena *a, tp_str s)
+{
+    tp_certificate_section *section = into;
+    tp_push(a, section->rules, s);
+}
+
+static void take_dtypes(void *into, tp_arena *a, tp_str s)
+{
+    tp_certificate_section *section = into;
+    tp_push(a, section->dtypes, s);
+}
+
+static const tp_certificate_section *read_section(reader *r, const tp_json *doc)
+{
+    static const char *const NAMES[] = {"section", "sha256", "target", "tool",
+                                        "command", "rules",  "dtypes", "obligations"};
+    tp_arena *a = r->c->arena;
+    tp_certificate_section *s = TP_NEW(a, tp_certificate_section);
+    members(r, doc, NAMES, sizeof NAMES / sizeof *NAMES);
+    s->name = member(r, doc, "section", TP_J_STRING)->u.string;
+    s->sha256 = member(r, doc, "sha256", TP_J_STRING)->u.string;
+    s->target = member(r, doc, "target", TP_J_STRING)->u.string;
+    s->tool = member(r, doc, "tool", TP_J_STRING)->u.string;
+    const tp_json *command = member(r, doc, "command", TP_J_STRING);
+    s->command = command->u.string;
+    if (!tp_str_is(s->command, "lint") && !tp_str_is(s->command, "verify"))
+        wrong(r->c, command, "certificates are of lint or of verify");
+    read_strings(r, member(r, doc, "rules", TP_J_ARRAY), take_rule, s);
+    read_strings(r, member(r, doc, "dtypes", TP_J_ARRAY), take_dtypes, s);
+    const tp_json *list = member(r, doc, "obligations", TP_J_ARRAY);
+    for (uint32_t i = 0; i < list->u.items.n; i++) {
+        const tp_json *e = item(r, list, i, TP_J_ARRAY);
+        exactly(r, e, 3);
+        tp_push(a, s->obligations,
+                ((tp_certificate_entry){item(r, e, 0, TP_J_STRING)->u.string, item(r, e, 1, TP_J_STRING)->u.string,
+                                        item(r, e, 2, TP_J_STRING)->u.string}));
+    }
+    return s;
+}
+
+/* "cert", "exact", …: who decided. */
+static tp_str read_grade(reader *r, const tp_json *doc)
+{
+    const tp_json *v = member(r, doc, "grade", TP_J_STRING);
+    for (int g = TP_GRADE_CERT; g <= TP_GRADE_CVC5; g++)
+        if (tp_str_is(v->u.string, tp_grade_name((tp_grade)g)))
+            return v->u.string;
+    wrong(r->c, v, "there is no such grade");
 }
 
 tp_certificate tp_certificate_read(tp_ctx *c)
 {
+    static const char *const NAMES[] = {"spec",      "obligation", "grade", "nodes",
+                                        "variables", "premises",   "goal",  "proof"};
     reader r = {.c = c, .p = tp_exprs_new(c->arena)};
-    const tp_json *doc = tp_json_parse(c, false), *nodes = member(&r, doc, "nodes", TP_J_ARRAY),
-                  *vars = member(&r, doc, "variables", TP_J_ARRAY), *premises = member(&r, doc, "premises", TP_J_ARRAY),
-                  *proof = tp_json_get(doc, "proof");
+    const tp_json *doc = tp_json_parse(c, false);
+    if (doc->type == TP_J_OBJECT && tp_json_get(doc, "section"))
+        return (tp_certificate){.section = read_section(&r, doc)};
+    members(&r, doc, NAMES, sizeof NAMES / sizeof *NAMES);
+    const tp_json *nodes = member(&r, doc, "nodes", TP_J_ARRAY), *vars = member(&r, doc, "variables", TP_J_ARRAY),
+                  *premises = member(&r, doc, "premises", TP_J_ARRAY), *proof = tp_json_get(doc, "proof");
     tp_certificate out = {.exprs = r.p,
-                          .spec = member(&r, doc, "spec", TP_J_STRING)->u.string,
-                          .grade = member(&r, doc, "grade", TP_J_STRING)->u.string};
+                          .entry = {member(&r, doc, "spec", TP_J_STRING)->u.string,
+                                    member(&r, doc, "obligation", TP_J_STRING)->u.string, read_grade(&r, doc)}};
     for (uint32_t i = 0; i < nodes->u.items.n; i++)
         tp_push(c->arena, r.nodes, read_node(&r, nodes->u.items.at[i]));
     tp_var *v = TP_NEWN(c->arena, tp_var, vars->u.items.n);
@@ -455,7 +637,8 @@ tp_certificate tp_certificate_read(tp_ctx *c)
                                      .premises = facts,
                                      .npremises = premises->u.items.n,
                                      .goal = expr(&r, member(&r, doc, "goal", TP_J_INT), false)};
-    out.obligation.name = tp_cstr(c->arena, member(&r, doc, "obligation", TP_J_STRING)->u.string);
+    out.obligation.name = tp_cstr(c->arena, out.entry.obligation);
+    out.statement = statement_text(c->arena, r.p, &out.entry, &out.obligation);
     if (!proof || proof->type != TP_J_NULL)
         out.proof = read_proof(&r, member(&r, doc, "proof", TP_J_OBJECT));
     if (tp_exprs_overflowed(r.p))

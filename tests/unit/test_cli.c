@@ -420,6 +420,11 @@ static void output_that_cannot_be_written(void **state)
     assert_int_equal(WEXITSTATUS(code), 5);
 }
 
+/* A file with one section that lists these. */
+#define SECTION(list)                                                                                                  \
+    "{\"tileproof_certificates\":2}\n{\"section\":\"s\",\"sha256\":\"\",\"target\":\"tpu-v5e\",\"tool\":\"t\","        \
+    "\"command\":\"lint\",\"rules\":[],\"dtypes\":[],\"obligations\":[" list "]}\n"
+
 static void certificate_files(void **state)
 {
     place *p = *state;
@@ -433,24 +438,29 @@ static void certificate_files(void **state)
     assert_true(contains(o.out, "[lower bound]") && contains(o.out, "  claim "));
     /* a claim that does not follow: refused, with the place */
     static const char FALSE_CLAIM[] =
-        "{\"tileproof_certificates\":1}\n"
-        "{\"spec\":\"s\",\"obligation\":\"o\",\"grade\":\"cert\",\"nodes\":[[\"sym\",\"M\"],[\"const\",1],[\"const\",9]"
-        ","
-        "[\">=\",1,3]],\"variables\":[{\"symbol\":1,\"lo\":2,\"hi\":3}],\"premises\":[],\"goal\":4,\"proof\":"
-        "{\"by\":\"refute\",\"cases\":[{\"by\":\"lines\",\"lines\":[[\"lower\",1],[\"fact\",0,0],[\"sum\",[1,1],[1,2]]]"
-        "}]}}\n";
+        SECTION("[\"s\",\"o\",\"cert\"]") "{\"spec\":\"s\",\"obligation\":\"o\",\"grade\":\"cert\",\"nodes\":[[\"sym\","
+                                          "\"M\"],[\"const\",1],[\"const\",9]"
+                                          ","
+                                          "[\">=\",1,3]],\"variables\":[{\"symbol\":1,\"lo\":2,\"hi\":3}],\"premises\":"
+                                          "[],\"goal\":4,\"proof\":"
+                                          "{\"by\":\"refute\",\"cases\":[{\"by\":\"lines\",\"lines\":[[\"lower\",1],["
+                                          "\"fact\",0,0],[\"sum\",[1,1],[1,2]]]"
+                                          "}]}}\n";
     o = RUN(p->a, "recheck", put(p, "false.certs", FALSE_CLAIM, sizeof FALSE_CLAIM - 1));
     assert_int_equal(o.exit, 1);
-    assert_true(contains(o.out, "false.certs:2: s o: refused: the last line is not a contradiction"));
+    assert_true(contains(o.out, "false.certs:3: s o: refused: the last line is not a contradiction"));
     static const struct {
         const char *text, *message;
     } BAD[] = {
         {"", ":1:1: the text ends where a value is expected"},
         {"{}\n", "not a file of certificates"},
-        {"{\"tileproof_certificates\":2}\n", "certificates of format 2"},
-        {"{\"tileproof_certificates\":1}\nnonsense\n", ":2:1: "},
-        {"{\"tileproof_certificates\":1}\n{}\n", "\"nodes\" should be"},
-        {"{\"tileproof_certificates\":1}\n{\"nodes\":[[\"+\",1,1]]}\n", "should be"},
+        {"{\"tileproof_certificates\":1}\n", "certificates of format 1"},
+        {"{\"tileproof_certificates\":2}\n", "there is no certificate in it"},
+        {SECTION(""), "there is no certificate in it"},
+        {"{\"tileproof_certificates\":2}\nnonsense\n", ":2:1: "},
+        {"{\"tileproof_certificates\":2}\n{}\n", "\"nodes\" should be"},
+        {"{\"tileproof_certificates\":2}\n{\"nodes\":[[\"+\",1,1]]}\n", "should be"},
+        {"{\"tileproof_certificates\":2}\n{\"nodes\":[],\"note\":1}\n", "there is no place for \"note\" here"},
     };
     for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
         o = RUN(p->a, "recheck", put(p, "bad.certs", BAD[i].text, strlen(BAD[i].text)));

@@ -1,0 +1,23 @@
+/* Files of certificates: what a run puts into them, and whether they still hold. */
+#ifndef TP_CLI_CERTIFICATES_H
+#define TP_CLI_CERTIFICATES_H
+
+#include "cli/check.h"
+#include "smt/trust/certificates.h"
+
+/* The text of a job's section; empty: the job has no spec. */
+tp_str tp_section_text(tp_cli *c, tp_job *j, const tp_check_settings *s);
+bool tp_certificates_write(tp_cli *c, const tp_check_run *run);
+
+/* A section of a file, with the lines that follow it. */
+typedef struct tp_section_read {
+    const tp_certificate_section *about;
+    uint32_t line; /* where it starts */
+    TP_VEC(tp_certificate) rows;
+} tp_section_read;
+
+/* Are these the obligations of the spec, all of them and no others? They are
+ * asked for again. An exit code, not 0 after a message. */
+int tp_section_covers(tp_cli *c, tp_str path, const tp_section_read *s, tp_str spec);
+
+#endif
