@@ -93,7 +93,7 @@ static void make_box(box *b)
 
 /* 1: holds everywhere, 0: fails somewhere. Points where the goal has no value
  * are not judged: division by zero is a claim of its own (TP105). */
-static int brute(box *b, const tp_obligation *o, uint32_t i, int64_t *env)
+static inline int brute(box *b, const tp_obligation *o, uint32_t i, int64_t *env)
 {
     int64_t v, lo, hi;
     if (i == o->nvars) {
