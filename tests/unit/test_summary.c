@@ -571,7 +571,7 @@ typedef struct gallery_job {
     unsigned *proven, *kernels;
     bool broken;
     bool solver; /* rules may ask one */
-    tp_str reason;
+    tp_equality equality;
 } gallery_job;
 
 static void one_of_gallery(void *arg)
@@ -592,7 +592,7 @@ static void one_of_gallery(void *arg)
         bool proven = q.proven && !tp_equality_without(&r.findings);
         *g->proven += proven;
         ++*g->kernels;
-        g->reason = q.reason;
+        g->equality = q;
         assert_int_equal(q.certified, q.obligations);
         if (!proven && !g->broken)
             print_message("equality: %s: %.*s\n", g->path, TP_FMT(q.proven ? TP_S("a rule is not proven") : q.reason));
@@ -620,7 +620,7 @@ static void gallery(void **state)
         for (size_t i = 0; i < found.gl_pathc; i++) {
             loaded *l = load_file(found.gl_pathv[i]);
             assert_non_null(l->spec);
-            gallery_job g = {l, found.gl_pathv[i], &n, &proven, &kernels, broken != 0, false, {NULL, 0}};
+            gallery_job g = {l, found.gl_pathv[i], &n, &proven, &kernels, broken != 0, false, {0}};
             assert_int_equal(tp_try(l->arena, one_of_gallery, &g), TP_OK);
             unload(l);
         }
@@ -635,7 +635,9 @@ static void gallery(void **state)
 
 /* ---- laws, one by one ---- */
 
-/* tests/equality: "x-test": {"proven": …, "says": a part of what stops the proof, whatever the rules say}. */
+/* tests/equality: "x-test": {"proven": …, "says": a part of what stops the proof, whatever the rules say, "taken": a
+ * pair of constants that were taken as equal, or "" where there is none, "casts": were they taken for the identity?}.
+ */
 static void written_examples(void **state)
 {
     glob_t found;
@@ -646,14 +648,22 @@ static void written_examples(void **state)
         unsigned proven = 0, kernels = 0;
         loaded *l = load_file(found.gl_pathv[i]);
         assert_non_null(l->spec);
-        gallery_job g = {l, found.gl_pathv[i], &n, &proven, &kernels, false, true, {NULL, 0}};
+        gallery_job g = {l, found.gl_pathv[i], &n, &proven, &kernels, false, true, {0}};
         assert_int_equal(tp_try(l->arena, one_of_gallery, &g), TP_OK);
         const tp_json *want = tp_json_get(tp_json_get(l->spec->doc, "x-test"), "proven");
         if ((proven > 0) != want->u.boolean)
             fail_msg("%s: %s", found.gl_pathv[i], proven ? "proven" : "not proven");
         const tp_json *says = tp_json_get(tp_json_get(l->spec->doc, "x-test"), "says");
-        if (says && !strstr(tp_cstr(l->arena, g.reason), tp_cstr(l->arena, says->u.string)))
-            fail_msg("%s: \"%.*s\" does not say \"%.*s\"", found.gl_pathv[i], TP_FMT(g.reason), TP_FMT(says->u.string));
+        if (says && !strstr(tp_cstr(l->arena, g.equality.reason), tp_cstr(l->arena, says->u.string)))
+            fail_msg("%s: \"%.*s\" does not say \"%.*s\"", found.gl_pathv[i], TP_FMT(g.equality.reason),
+                     TP_FMT(says->u.string));
+        const tp_json *taken = tp_json_get(tp_json_get(l->spec->doc, "x-test"), "taken"),
+                      *casts = tp_json_get(tp_json_get(l->spec->doc, "x-test"), "casts");
+        bool listed = taken && taken->u.string.n == 0 && g.equality.constants.len == 0;
+        for (uint32_t c = 0; taken && c < g.equality.constants.len; c++)
+            listed |= tp_str_eq(g.equality.constants.at[c], taken->u.string);
+        if ((taken && !listed) || (casts && casts->u.boolean != g.equality.casts))
+            fail_msg("%s: %s", found.gl_pathv[i], casts ? "casts" : "constants that were taken as equal");
         unload(l);
     }
     globfree(&found);
