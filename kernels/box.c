@@ -5,31 +5,34 @@
 #include "kernels/equiv.h"
 #include "kernels/internal.h"
 
-enum { BOX_ELEMENTS = 1 << 17, SMALL_BLOCK = 4, MAX_SHAPES = 200000 };
+enum { BOX_ELEMENTS = 1 << 17, SMALL_BLOCK = 4, MAX_SHAPES = 200000, MOST_CONSTANT = 16 };
 
-static void box_values(const tp_kernel *k, const tp_size *s, const int64_t *env, tp_values *v)
+/* All up to two small blocks and one; the ends of larger ones; small numbers and
+ * constants that it meets for a size that no block tiles. */
+static void box_values(const tp_kernel *k, const tp_constants *all, const tp_size *s, const int64_t *env, tp_values *v)
 {
-    int64_t block = 0, b;
+    int64_t block = tp_largest_block(k, s, env), step = s->multiple_of;
     *v = (tp_values){.n = 0};
     for (uint32_t i = 0; s->kind == TP_SIZE_CHOICE && i < s->nchoices && i < TP_MAX_VALUES; i++)
         v->at[v->n++] = s->choices[i];
     if (s->kind == TP_SIZE_CHOICE)
         return;
-    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
-        for (uint32_t d = 0; d < k->operands[i].rank; d++) {
-            const tp_operand *o = &k->operands[i];
-            if (!o->whole && tp_expr_mentions(k->exprs, o->shape[d], s->sym) &&
-                !tp_expr_mentions(k->exprs, o->dims[d].block, s->sym) &&
-                tp_expr_eval(k->exprs, o->dims[d].block, env, &b) == TP_EVAL_OK && b > block && b <= 1 << 12)
-                block = b;
-        }
-    int64_t step = s->multiple_of,
-            ends[] = {s->min, step, block - step, block, block + step, 2 * block, 2 * block + step};
-    for (int64_t x = step; block <= SMALL_BLOCK && x <= 2 * block + step && x <= 9 * step; x += step)
+    if (block > 1 << 12)
+        block = 0;
+    int64_t least = (s->min + step - 1) / step * step,
+            ends[] = {least, step, block - step, block, block + step, 2 * block, 2 * block + step},
+            few[] = {least, least + step, 3, SMALL_BLOCK + 1, 2 * SMALL_BLOCK + 1};
+    for (int64_t x = step; block && block <= SMALL_BLOCK && x <= 2 * block + step && x <= 9 * step; x += step)
         tp_add_value(v, s, x);
-    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
+    for (size_t e = 0; block && e < sizeof ends / sizeof *ends; e++)
         if (ends[e] > 0)
             tp_add_value(v, s, ends[e]);
+    for (size_t e = 0; !block && e < sizeof few / sizeof *few; e++)
+        tp_add_value(v, s, few[e]);
+    const tp_constants *c = &all[s - k->sizes];
+    for (uint32_t i = 0; i < c->n && !block; i++)
+        for (int64_t d = -1; d <= 1 && c->at[i] < MOST_CONSTANT; d++)
+            tp_add_value(v, s, c->at[i] + d * step);
 }
 
 double tp_effort_of(const tp_kernel *k, const int64_t *env)
@@ -69,6 +72,23 @@ static bool enter(const tp_kernel *k, const uint32_t *open, uint32_t n, const tp
     return tp_in_domain(k, env, &why);
 }
 
+/* "W = 1, D = 128": sizes that have other values in the domain, and one in all cases. */
+static tp_str held_text(tp_arena *a, const tp_kernel *k, const uint32_t *open, uint32_t n, const tp_cases *cases)
+{
+    tp_buf held = {.arena = a};
+    for (uint32_t i = 0; cases->len && i < n; i++) {
+        const tp_size *s = &k->sizes[open[i]];
+        int64_t first = cases->at[0].env[s->sym],
+                least = (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of;
+        bool varies = s->kind == TP_SIZE_CHOICE ? s->nchoices < 2 : s->max < least + s->multiple_of; /* it cannot */
+        for (uint32_t x = 1; x < cases->len && !varies; x++)
+            varies = cases->at[x].env[s->sym] != first;
+        if (!varies)
+            tp_buf_printf(&held, "%s%.*s = %lld", held.n ? ", " : "", TP_FMT(s->name), (long long)first);
+    }
+    return tp_buf_view(&held);
+}
+
 tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_effort)
 {
     enum { OPEN = 16 };
@@ -78,6 +98,7 @@ tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_e
     int64_t *env = TP_NEWN(c->arena, int64_t, tp_sym_count(k->exprs));
     tp_box box = {.shapes = 0};
     tp_buf text = {.arena = c->arena};
+    const tp_constants *constants = tp_constants_of(c->arena, k);
     for (int pass = 0; pass < 2; pass++) /* choices first: blocks depend on them */
         for (uint32_t i = 0; i < k->nsizes; i++) {
             const tp_size *s = &k->sizes[i];
@@ -85,7 +106,7 @@ tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_e
                 continue;
             if (n == OPEN)
                 return box;
-            box_values(k, s, env, &v[n]);
+            box_values(k, constants, s, env, &v[n]);
             if (v[n].n == 0)
                 return box;
             env[s->sym] = v[n].at[0];
@@ -128,5 +149,6 @@ tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_e
         if (tp_case_tables(c, k, &one, NULL))
             tp_push(c->arena, box.cases, one);
     }
+    box.held = held_text(c->arena, k, open, n, &box.cases);
     return box;
 }

@@ -37,48 +37,6 @@ bool tp_in_domain(const tp_kernel *k, const int64_t *env, tp_str *why)
     return true;
 }
 
-/* ---- boundary picker ---- */
-
-enum { ATTEMPTS = 400, MAX_ELEMENTS = 1 << 21 };
-
-void tp_add_value(tp_values *v, const tp_size *s, int64_t x)
-{
-    x -= x % s->multiple_of;
-    if (x < s->min || x > s->max || v->n == TP_MAX_VALUES)
-        return;
-    for (uint32_t i = 0; i < v->n; i++)
-        if (v->at[i] == x)
-            return;
-    v->at[v->n++] = x;
-}
-
-/* Values around the blocks that tile this size. */
-static tp_values boundary_values(const tp_kernel *k, const tp_size *s, const int64_t *env)
-{
-    tp_values v = {.n = 0};
-    if (s->kind == TP_SIZE_CHOICE) {
-        for (uint32_t i = 0; i < s->nchoices && i < TP_MAX_VALUES; i++)
-            v.at[v.n++] = s->choices[i];
-        return v;
-    }
-    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
-        for (uint32_t d = 0; d < k->operands[i].rank; d++) {
-            const tp_operand *o = &k->operands[i];
-            int64_t b;
-            if (o->whole || !tp_expr_mentions(k->exprs, o->shape[d], s->sym) ||
-                tp_expr_mentions(k->exprs, o->dims[d].block, s->sym) ||
-                tp_expr_eval(k->exprs, o->dims[d].block, env, &b) != TP_EVAL_OK || b < 1 || b > (1 << 16))
-                continue;
-            int64_t edges[] = {b + 1, b, b - 1, 2 * b + 1};
-            for (int e = 0; e < 4; e++)
-                tp_add_value(&v, s, edges[e]);
-        }
-    int64_t small[] = {s->min, s->min + s->multiple_of, 3, 8, 130, 2 * s->multiple_of};
-    for (int e = 0; e < 6; e++)
-        tp_add_value(&v, s, small[e]);
-    return v;
-}
-
 int64_t tp_elements_of(const tp_kernel *k, const int64_t *env)
 {
     int64_t total = 0;
@@ -92,35 +50,6 @@ int64_t tp_elements_of(const tp_kernel *k, const int64_t *env)
         total += n;
     }
     return total;
-}
-
-/* Choose every size that is not yet given. Attempt 0 takes the first value of
- * each list (one past a block), attempt 1 the least ones, then random ones. */
-static bool pick(const tp_kernel *k, const bool *given, tp_rng *rng, uint32_t number, int64_t *env)
-{
-    tp_str why;
-    for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
-        for (uint32_t pass = 0; pass < 2; pass++) /* choices first: blocks depend on them */
-            for (uint32_t i = 0; i < k->nsizes; i++) {
-                const tp_size *s = &k->sizes[i];
-                if (given[i] || s->kind != (pass ? TP_SIZE_RANGE : TP_SIZE_CHOICE))
-                    continue;
-                tp_values v = boundary_values(k, s, env);
-                if (v.n == 0)
-                    return false;
-                uint32_t at = (uint32_t)tp_rng_below(rng, v.n);
-                if (attempt == 0 && number == 0)
-                    at = 0;
-                env[s->sym] = v.at[at];
-                if (attempt == 0 && number == 1)
-                    env[s->sym] = s->kind == TP_SIZE_CHOICE
-                                      ? s->choices[s->nchoices - 1]
-                                      : (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of;
-            }
-        if (tp_in_domain(k, env, &why) && tp_elements_of(k, env) <= MAX_ELEMENTS)
-            return true;
-    }
-    return false;
 }
 
 /* ---- "cases" ---- */
@@ -256,9 +185,23 @@ bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *gi
     return false;
 }
 
-static void add_case(tp_ctx *c, tp_cases *out, const tp_kernel *k, const tp_json *v, uint32_t number)
+/* What is picked for a spec, kernel by kernel. */
+typedef struct picking {
+    tp_ctx *c;
+    const tp_spec *spec;
+    tp_cases *out;
+    tp_picker *picker;
+    tp_coverage **coverage; /* by kernel */
+    uint32_t turn;          /* kernels take turns in what is added */
+} picking;
+
+/* One of the kernels at these sizes; `env`: NULL when they are picked here. */
+static void add_case(picking *p, uint32_t kernel, const tp_json *v, uint32_t number, const int64_t *env)
 {
-    tp_case x = {.kernel = k, .loc = v ? v->loc : k->doc->loc};
+    tp_ctx *c = p->c;
+    tp_cases *out = p->out;
+    const tp_kernel *k = p->spec->kernels[kernel];
+    tp_case x = {.kernel = k, .loc = v ? v->loc : k->doc->loc, .coverage = p->coverage[kernel]};
     const tp_json *seed = v ? tp_json_get(v, "seed") : NULL;
     bool *given = TP_NEWN(c->arena, bool, k->nsizes);
     tp_str why = {NULL, 0};
@@ -268,8 +211,11 @@ static void add_case(tp_ctx *c, tp_cases *out, const tp_kernel *k, const tp_json
         read_sizes(c, k, tp_json_get(v, "sizes"), given, x.env);
     for (uint32_t i = 0; i < k->nsizes; i++)
         x.generated |= !given[i] && (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE);
+    for (uint32_t i = 0; env && i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)
+            x.env[k->sizes[i].sym] = env[p->spec->kernels[0]->sizes[i].sym];
     tp_rng rng = tp_rng_new(x.seed, 0x73697a65);
-    if (x.generated && !pick(k, given, &rng, v ? 0 : number, x.env)) {
+    if (x.generated && !env && !tp_pick(p->picker, k, given, &rng, v ? 0 : number, x.env)) {
         if (v)
             tp_raise(c, "TP005", v->loc, "give all sizes", "no small sizes were found that complete this case");
         return;
@@ -285,13 +231,14 @@ static void add_case(tp_ctx *c, tp_cases *out, const tp_kernel *k, const tp_json
     }
     read_arrays(c, k, &x, v ? tp_json_get(v, "inputs") : NULL);
     x.numbers = true;
-    x.algebra = x.bits = number == 0 && !x.given; /* the dear ones once for every dtype combination */
+    x.algebra = x.bits = number == 0 && !env && !x.given; /* the dear ones once for every dtype combination */
     if (x.algebra)
         x.families = TP_INPUT_BIT(TP_INPUT_WIDE) | TP_INPUT_BIT(TP_INPUT_CANCEL);
     for (uint32_t i = 0; i < out->len && !k->ntables; i++)
         if (out->at[i].kernel == k && !v && memcmp(out->at[i].env, x.env, tp_sym_count(k->exprs) * sizeof *x.env) == 0)
             return; /* the same sizes again */
     tp_push(c->arena, *out, x);
+    tp_picked(p->picker, k, x.env);
 }
 
 /* ---- which inputs on which case ---- */
@@ -349,22 +296,54 @@ static void spread_families(const tp_spec *s, tp_cases *cases)
     }
 }
 
+/* A tp_take_case: the kernels of the spec take turns. */
+static bool take(void *ctx, const int64_t *env)
+{
+    picking *p = ctx;
+    uint32_t before = p->out->len, turn = p->turn++;
+    add_case(p, turn % p->spec->nkernels, NULL, 1000 + turn, env);
+    return p->out->len > before;
+}
+
+/* More than boundaries: every value, pairs, and ways through the kernel that no case takes. */
+static void add_more(picking *p)
+{
+    const tp_kernel *k = p->spec->kernels[0];
+    tp_pick_more(p->c->arena, p->picker, take, p);
+    if (!k->body)
+        return;
+    tp_coverage *dry = tp_coverage_new(p->c->arena, k);
+    for (uint32_t i = 0; i < p->out->len; i++)
+        tp_run_dry(p->out->at[i].kernel == k ? k : NULL, p->out->at[i].env, dry);
+    tp_pick_ways(p->c->arena, p->picker, dry, take, p);
+}
+
 tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel)
 {
+    enum { FEW = 3 }; /* who asks for no more cases than this wants none beside them */
     tp_cases out = {0};
+    picking p = {.c = c, .spec = s, .out = &out, .picker = tp_picker_new(c->arena, s->kernels[0])};
     const tp_json *list = s->kernels[0]->cases;
+    p.coverage = TP_NEWN(c->arena, tp_coverage *, s->nkernels);
+    for (uint32_t k = 0; k < s->nkernels; k++)
+        p.coverage[k] = tp_coverage_new(c->arena, s->kernels[k]);
     for (uint32_t i = 0; list && i < list->u.items.n; i++) {
         const tp_json *v = list->u.items.at[i];
         uint32_t before = out.len;
         for (uint32_t k = 0; k < s->nkernels; k++)
             if (!find_dtype(c, s->kernels[k], tp_json_get(v, "dtypes")))
-                add_case(c, &out, s->kernels[k], v, i);
+                add_case(&p, k, v, i, NULL);
         if (out.len == before)
             tp_raise(c, "TP005", v->loc, NULL, "no combination of dtype choices fits this case");
     }
     for (uint32_t k = 0; k < s->nkernels; k++)
-        for (uint32_t i = 0; i < per_kernel; i++)
-            add_case(c, &out, s->kernels[k], NULL, i);
+        for (uint32_t i = 0; i < per_kernel && i < FEW; i++)
+            add_case(&p, k, NULL, i, NULL);
+    if (per_kernel > FEW)
+        add_more(&p);
+    for (uint32_t k = 0; k < s->nkernels; k++)
+        for (uint32_t i = FEW; i < per_kernel; i++)
+            add_case(&p, k, NULL, i, NULL);
     spread_families(s, &out);
     return out;
 }

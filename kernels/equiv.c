@@ -312,6 +312,22 @@ void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o,
         }
 }
 
+void tp_equiv_coverage(tp_arena *a, const tp_cases *cases, tp_equiv *out)
+{
+    TP_VEC(tp_coverage *) all = {0};
+    for (uint32_t i = 0; i < cases->len; i++) {
+        const tp_case *x = &cases->at[i];
+        bool known = !x->coverage;
+        for (uint32_t n = 0; n < all.len; n++)
+            known |= all.at[n] == x->coverage;
+        if (!known)
+            tp_push(a, all, x->coverage);
+        if (x->coverage)
+            tp_cover_arms(a, x->coverage, x->kernel, x->env);
+    }
+    tp_coverage_summarise(a, all.at, all.len, &out->coverage);
+}
+
 /* ---- the box ---- */
 
 /* Elements that are moved for all dtype combinations together. */
@@ -336,6 +352,7 @@ static void box_with_small_blocks(void *arg)
         tp_box box = tp_cases_box(&x->c, small->kernels[i], LEAST_SMALL, SMALL_EFFORT / small->nkernels);
         x->e.box_shapes += box.shapes;
         x->e.box_text = box.text;
+        x->e.box_held = box.held.n ? box.held : x->e.box_held;
         x->equal = box.cases.len > 0;
         for (uint32_t n = 0; n < box.cases.len && x->equal; n++) {
             tp_case_result r = {.the_case = &box.cases.at[n]};
@@ -363,6 +380,7 @@ static bool small_box(tp_ctx *c, const tp_spec *s, tp_shrinking how, const tp_eq
         x.e.starved = out->starved;
         x.e.box_reason = out->box_reason;
         x.e.box_text = tp_printf(c->arena, "%.*s", TP_FMT(x.e.box_text));
+        x.e.box_held = tp_printf(c->arena, "%.*s", TP_FMT(x.e.box_held));
         x.e.blocks = tp_printf(c->arena, "%.*s", TP_FMT(x.e.blocks));
         *out = x.e;
     }
@@ -380,6 +398,7 @@ void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_op
         *box = tp_cases_box(c, s->kernels[i], least, FULL_EFFORT / s->nkernels);
         out->box_shapes += box->shapes;
         out->box_text = box->text;
+        out->box_held = box->held.n ? box->held : out->box_held;
         for (uint32_t n = 0; n < box->cases.len; n++) {
             tp_case_result r = {.the_case = &box->cases.at[n]};
             run_case(c->arena, &box->cases.at[n], o, &r);
@@ -415,7 +434,8 @@ bool tp_equiv_reaches(const tp_equiv *e, tp_evidence tier)
     case TP_EVIDENCE_E2: return all_equal(&e->bits);
     case TP_EVIDENCE_E3: return all_equal(&e->algebra);
     case TP_EVIDENCE_E6: break;
-    case TP_EVIDENCE_E4: return all_equal(&e->algebra) && all_equal(&e->box) && e->box.equal == e->box_shapes;
+    case TP_EVIDENCE_E4:
+        return all_equal(&e->algebra) && all_equal(&e->box) && e->box.equal == e->box_shapes && !e->box_held.n;
     }
     return false;
 }

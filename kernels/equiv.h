@@ -15,6 +15,7 @@ typedef struct tp_case {
     bool tables;                   /* "tables" were given: other sizes would not fit them */
     const tp_tensor *given;        /* by input: arrays from files for E1 (data NULL: random); or NULL */
     bool numbers, algebra, bits;   /* tiers to run: E1, E3, E2 */
+    tp_coverage *coverage;         /* of the kernel, where runs are counted; or NULL */
     uint32_t families;             /* of inputs for E1 besides the normal one: TP_INPUT_BIT(…) */
     const struct tp_case *against; /* NULL: the kernel's reference. Else this kernel at these sizes stands in its
                                       place, on the same inputs by name */
@@ -40,7 +41,8 @@ int64_t tp_case_elements(const tp_case *c);
 bool tp_size_is_free(const tp_kernel *k, tp_str name);
 /* The box of a kernel is the product of a few values for every size: all up to
  * two blocks and one when the blocks that tile it are of at most 4, else 1, a
- * block, two blocks and their neighbours. Of its shapes that lie inside the
+ * block, two blocks and their neighbours; small numbers, and those around
+ * constants that it meets, when no block tiles it. Of its shapes that lie inside the
  * domain and are small enough to execute: as many as together move
  * `most_effort` elements, but at least `least`, spread over all of them. */
 typedef struct tp_box {
@@ -48,6 +50,7 @@ typedef struct tp_box {
     uint64_t shapes; /* of the whole box, inside the domain and small enough; one more than were looked at when those
                         are too many */
     tp_str text;     /* "M in {1, 127, 128}, N in {…}" */
+    tp_str held;     /* "W = 1": sizes that took one value in all cases, though the domain has others; may be empty */
 } tp_box;
 tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_effort);
 /* Does env satisfy sizes and "where"? *why says what it breaks. */
@@ -145,9 +148,11 @@ typedef struct tp_equiv {
     tp_str algebra_reason, bits_reason; /* first of the others */
     uint64_t box_shapes;                /* of all boxes; box counts those that were run */
     tp_str box_text, box_reason;
+    tp_str box_held;  /* sizes that took one value in the box of some dtype combination: E4 is not earned */
     tp_str blocks;    /* in place of the spec's, in the box: "bm=4, bk in {4, 8}"; may be empty */
     uint32_t starved; /* tiers of cases left out for want of memory */
     uint64_t seed;
+    tp_coverage_summary coverage; /* of the cases */
 } tp_equiv;
 
 typedef struct tp_equiv_options {
@@ -158,6 +163,8 @@ typedef struct tp_equiv_options {
 
 /* Results live in `a`. */
 void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o, tp_equiv *out);
+/* What the cases went through, into out->coverage. */
+void tp_equiv_coverage(tp_arena *a, const tp_cases *cases, tp_equiv *out);
 /* E4: E3 on the shapes of a box, added to *out. With small
  * blocks in place of the spec's where the kernel is equal to its reference with
  * those; else with its own blocks, on at least `least` shapes for every dtype

@@ -236,6 +236,10 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
 {
     tp_chain_await(m, i);
     exec_data(m, i);
+    if (m->request->coverage && (i->prim == TP_P_WHERE || i->prim == TP_P_MASKED_LOAD)) {
+        const tp_cells *mask = &m->values[i->args[0]];
+        tp_cover_lanes(m->request->coverage, i, mask->data, mask->n);
+    }
     if (tp_chainable(m, i))
         tp_chain_add(m, i);
     else if (m->domain)
@@ -261,14 +265,23 @@ static bool condition(tp_machine *m, tp_vid v, const char *sink)
     return *(const uint8_t *)c->data;
 }
 
+/* This way went the statement. */
+static void went(tp_machine *m, const tp_step *s, int64_t way)
+{
+    if (m->request->coverage)
+        tp_cover(m->request->coverage, s, (uint32_t)way);
+}
+
 static void exec_while(tp_machine *m, const tp_step *s)
 {
-    for (;;) {
+    for (int64_t turns = 0;; turns++) {
         count_turn(m);
         tp_exec_region(m, &s->test);
         m->at = s;
-        if (!condition(m, s->value, "a loop condition"))
+        if (!condition(m, s->value, "a loop condition")) {
+            went(m, s, turns < 2 ? turns : 2);
             return;
+        }
         tp_exec_region(m, &s->body);
     }
 }
@@ -277,13 +290,23 @@ static void exec_loop(tp_machine *m, const tp_step *s)
 {
     int64_t lo = scalar_int(m, s->lo, (tp_str){NULL, 0}, "a loop bound"),
             hi = scalar_int(m, s->hi, (tp_str){NULL, 0}, "a loop bound");
+    int64_t turns = 0;
     for (int64_t t = lo; s->by > 0 ? t < hi : t > hi; t += s->by) {
         count_turn(m);
         m->values[s->var].state = TP_CLEAN;
         m->values[s->var].meaning.plane[0] = NULL;
         *(int32_t *)m->values[s->var].data = (int32_t)t;
         tp_exec_region(m, &s->body);
+        turns++;
     }
+    went(m, s, turns < 2 ? turns : 2);
+}
+
+static void exec_branch(tp_machine *m, const tp_step *s)
+{
+    bool taken = condition(m, s->value, "a branch condition");
+    went(m, s, taken);
+    tp_exec_region(m, taken ? &s->body : &s->orelse);
 }
 
 static void exec_check(tp_machine *m, const tp_step *s)
@@ -311,7 +334,7 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
         case TP_LOOP: exec_loop(m, s); break;
         case TP_ASSERT: exec_check(m, s); break;
         case TP_WHILE: exec_while(m, s); break;
-        case TP_IF: tp_exec_region(m, condition(m, s->value, "a branch condition") ? &s->body : &s->orelse); break;
+        case TP_IF: exec_branch(m, s); break;
         }
     }
     tp_chain_finish(m);

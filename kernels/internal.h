@@ -2,6 +2,7 @@
 #ifndef TP_KERNELS_INTERNAL_H
 #define TP_KERNELS_INTERNAL_H
 
+#include "base/rng.h"
 #include "kernels/machine.h"
 
 /* Definedness of the elements of a buffer: all defined, all undefined with
@@ -104,14 +105,44 @@ void tp_each_inner_row(tp_ref *r, tp_row_visitor visit, void *ctx);
 int64_t tp_parallel_key(const tp_machine *m);
 tp_str tp_element_text(tp_machine *m, const tp_ref *r, size_t lane);
 
-/* cases.c: values of one size, each once. */
-enum { TP_MAX_VALUES = 24 };
+/* sizes.c: values of one size, each once. */
+enum { TP_MAX_VALUES = 64, TP_MAX_CONSTANTS = 20 };
 typedef struct tp_values {
     int64_t at[TP_MAX_VALUES];
     uint32_t n;
 } tp_values;
+/* Constants that a size meets in comparisons, divisions, minima and maxima of
+ * facts, maps, steps, body and reference, directly or through local names. */
+typedef struct tp_constants {
+    int64_t at[TP_MAX_CONSTANTS], blocks[TP_MAX_CONSTANTS]; /* blocks: met by an axis that counts blocks of it */
+    uint32_t n, nblocks;
+} tp_constants;
+/* By number of the size. */
+const tp_constants *tp_constants_of(tp_arena *a, const tp_kernel *k);
 /* x rounded down to a multiple that the size may have; nothing when it may not. */
 void tp_add_value(tp_values *v, const tp_size *s, int64_t x);
+/* The largest block that tiles a dimension of this size, at the choices of env; 0: none does. */
+int64_t tp_largest_block(const tp_kernel *k, const tp_size *s, const int64_t *env);
+/* Values worth a case: one past the largest block first. env: chosen sizes are set. */
+tp_values tp_telling_values(const tp_kernel *k, const tp_constants *all, const tp_size *s, const int64_t *env);
+
+/* picker.c: puts values together. */
+typedef struct tp_picker tp_picker;
+tp_picker *tp_picker_new(tp_arena *a, const tp_kernel *k);
+/* Choose every size that is not given. Number 0 takes the first value of each,
+ * 1 the least ones, others random ones. False when none of 400 attempts is in the domain. */
+bool tp_pick(const tp_picker *p, const tp_kernel *k, const bool *given, tp_rng *rng, uint32_t number, int64_t *env);
+/* These sizes are a case. */
+void tp_picked(tp_picker *p, const tp_kernel *k, const int64_t *env);
+/* Makes sizes (of the picker's kernel) a case; false when it was one already. */
+typedef bool (*tp_take_case)(void *ctx, const int64_t *env);
+/* Cases for two blocks and a rest everywhere, for every single value, and for pairs of values, while effort lasts. */
+void tp_pick_more(tp_arena *a, tp_picker *p, tp_take_case take, void *ctx);
+/* Cases for what `coverage` has not seen: sizes are tried in dry runs. */
+void tp_pick_ways(tp_arena *a, tp_picker *p, tp_coverage *coverage, tp_take_case take, void *ctx);
+/* Run without a reference, for its coverage alone; nothing for what is dear, or without k. */
+void tp_run_dry(const tp_kernel *k, const int64_t *env, tp_coverage *coverage);
+
 /* Elements of all arrays and scratch; 0 when a shape is none: the machine says so. */
 int64_t tp_elements_of(const tp_kernel *k, const int64_t *env);
 /* box.c: what a run moves: all arrays, and in each step its windows. Starting one

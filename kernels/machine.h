@@ -8,6 +8,7 @@
 
 #include "base/tensor.h"
 #include "domains/domain.h"
+#include "kernels/coverage.h"
 #include "spec/kernel.h"
 
 typedef struct tp_trap {
@@ -35,9 +36,10 @@ typedef struct tp_run_request {
     uint64_t seed;      /* order of parallel axes */
     int64_t max_steps;
     tp_garbage garbage;
-    tp_domain *domain;   /* rides along; NULL: none */
-    tp_planes *meanings; /* with a domain, per array: planes of inputs are read, those of outputs are written */
-    uint32_t strip;      /* with a domain: elements whose planes are computed together, up to 512; 0: 512 */
+    tp_domain *domain;     /* rides along; NULL: none */
+    tp_planes *meanings;   /* with a domain, per array: planes of inputs are read, those of outputs are written */
+    tp_coverage *coverage; /* of the kernel; NULL: nobody counts */
+    uint32_t strip;        /* with a domain: elements whose planes are computed together, up to 512; 0: 512 */
 } tp_run_request;
 
 enum { TP_MAX_STEPS = 100000000 };

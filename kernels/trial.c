@@ -41,6 +41,7 @@ tp_status tp_trial_kernel(const tp_trial *x, tp_sides *e, tp_domain *d, tp_trap 
                               .max_steps = x->o->max_steps,
                               .domain = d,
                               .meanings = e->got_meaning,
+                              .coverage = x->c->coverage,
                               .garbage = e->garbage};
     tp_status st = tp_machine_run(x->work, &request, trap, stats);
     if (st == TP_E_MEMORY)

@@ -96,6 +96,7 @@ static void check_loaded(void *arg)
         tp_cases *cases = TP_NEW(j->arena, tp_cases);
         *cases = tp_cases_read(&j->ctx, j->report.spec, (uint32_t)s->cases);
         tp_equiv_run(j->arena, cases, &s->equiv, e);
+        tp_equiv_coverage(j->arena, cases, e);
         if (e->equal && s->box)
             tp_equiv_box(&j->ctx, j->report.spec, (uint32_t)s->box, &s->equiv, e);
         j->report.equiv = e;

@@ -30,7 +30,8 @@ static tp_str missing_reason(const tp_spec_report *r, tp_evidence tier)
     case TP_EVIDENCE_E3: return e->algebra_reason;
     case TP_EVIDENCE_E4:
         return first_of(first_of(e->algebra_reason, e->box_reason),
-                        e->box.equal == e->box_shapes ? TP_S("")
+                        e->box_held.n                   ? TP_S("a size took one value in the whole box: see its sizes")
+                        : e->box.equal == e->box_shapes ? TP_S("")
                         : r->spec->kernels[0]->ntables
                             ? TP_S("not every shape of the box was run: raise --box; or no tables were found for some")
                             : TP_S("not every shape of the box was run: raise --box"));

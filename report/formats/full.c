@@ -261,7 +261,7 @@ static void algebra_line(const painter *p, const tp_equiv *e)
     }
     fprintf(p->out, "equal over the reals at %u shape%s", equal, equal == 1 ? "" : "s");
     if (e->box.equal && e->box.equal == e->box_shapes)
-        fprintf(p->out, ", all %u of a box among them", e->box.equal);
+        fprintf(p->out, ", all %u of a %s among them", e->box.equal, e->box_held.n ? "part of a box" : "box");
     else if (e->box.equal)
         fprintf(p->out, ", %u of the %llu of a box among them", e->box.equal, (unsigned long long)e->box_shapes);
     if (e->blocks.n)
@@ -275,6 +275,16 @@ static void algebra_line(const painter *p, const tp_equiv *e)
     if (open)
         fprintf(p->out, "; not decided at %u: %.*s", open, TP_FMT(why));
     fputc('\n', p->out);
+}
+
+/* What the cases went through, and which shapes were in the box. */
+static void coverage_lines(const painter *p, const tp_equiv *e)
+{
+    if (e->coverage.text.n)
+        fprintf(p->out, "    coverage   %.*s\n", TP_FMT(e->coverage.text));
+    if (e->box.equal && e->box_text.n)
+        fprintf(p->out, "    box        %.*s%s%.*s\n", TP_FMT(e->box_text), e->box_held.n ? "; held: " : "",
+                TP_FMT(e->box_held));
 }
 
 /* E6 */
@@ -348,6 +358,7 @@ static void equivalence(const painter *p, const tp_report *r, const tp_spec_repo
         all_sizes_line(p, s, r->verbose);
         rounding_line(p, e, s->spec->kernels[0]);
         bits_line(p, e);
+        coverage_lines(p, e);
         if (e->starved)
             fprintf(p->out, "    left out   %u of these for want of memory: raise --max-memory\n", e->starved);
     } else {

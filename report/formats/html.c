@@ -325,10 +325,21 @@ static void write_equivalence(const tp_page *p, const tp_spec_report *s)
         fprintf(p->out, "worst distance %.3g of the certified bound", e->worst->ratio);
     if (e->unstable)
         fprintf(p->out, "; computed numbers off by %.3g of the tolerance", e->unstable->rounding);
-    fprintf(p->out,
-            "</td></tr>\n<tr><th scope=\"row\">bits</th><td>identical on exact inputs in %u "
-            "case%s</td></tr></tbody></table></div>\n",
+    fprintf(p->out, "</td></tr>\n<tr><th scope=\"row\">bits</th><td>identical on exact inputs in %u case%s</td></tr>\n",
             e->bits.equal, e->bits.equal == 1 ? "" : "s");
+    if (e->coverage.text.n) {
+        tp_html_raw(p, "<tr><th scope=\"row\">coverage</th><td>");
+        tp_html_prose(p, e->coverage.text);
+        tp_html_raw(p, "</td></tr>\n");
+    }
+    if (e->box.equal && e->box_text.n) {
+        tp_html_raw(p, "<tr><th scope=\"row\">box</th><td>");
+        tp_html_prose(p, e->box_text);
+        tp_html_raw(p, e->box_held.n ? "; held: " : "");
+        tp_html_prose(p, e->box_held);
+        tp_html_raw(p, "</td></tr>\n");
+    }
+    tp_html_raw(p, "</tbody></table></div>\n");
     tp_html_raw(p, "<div class=\"maps\">\n");
     for (uint32_t i = 0; i < e->cases.len && i < 1; i++)
         for (uint32_t o = 0; o < e->cases.at[i].outputs.len; o++)

@@ -276,6 +276,7 @@ static json *algebra(const tp_equiv *e, const tp_equality *q)
     json_object_object_add(box, "shapes", json_object_new_int64((int64_t)e->box_shapes));
     json_object_object_add(box, "sizes", tp_jsonc_string_or_null(e->box_text));
     json_object_object_add(box, "blocks", tp_jsonc_string_or_null(e->blocks));
+    json_object_object_add(box, "held", tp_jsonc_string_or_null(e->box_held));
     json_object_object_add(o, "tier", tier ? json_object_new_string(tier) : NULL);
     json_object_object_add(o, "cases", counts(&e->algebra));
     json_object_object_add(o, "box", box);
@@ -304,6 +305,22 @@ static json *bits(const tp_equiv *e)
     json_object_object_add(o, "tier", tp_equiv_reaches(e, TP_EVIDENCE_E2) ? json_object_new_string("E2") : NULL);
     json_object_object_add(o, "cases", counts(&e->bits));
     json_object_object_add(o, "reason", tp_jsonc_string_or_null(e->bits_reason));
+    return o;
+}
+
+/* What the cases went through. */
+static json *coverage(const tp_coverage_summary *c)
+{
+    json *o = json_object_new_object(), *gaps = json_object_new_array();
+    for (int k = 0; k < TP_POINT_KINDS; k++) {
+        json *of = json_object_new_object();
+        json_object_object_add(of, "covered", json_object_new_int64(c->covered[k]));
+        json_object_object_add(of, "points", json_object_new_int64(c->points[k]));
+        json_object_object_add(o, tp_point_kind_name((tp_point_kind)k), of);
+    }
+    for (uint32_t i = 0; i < c->gaps.len; i++)
+        json_object_array_add(gaps, tp_jsonc_string_or_null(c->gaps.at[i]));
+    json_object_object_add(o, "gaps", gaps);
     return o;
 }
 
@@ -344,6 +361,7 @@ static json *equivalence(const tp_equiv *e, const tp_equality *q)
     json_object_object_add(o, "algebra", algebra(e, q));
     json_object_object_add(o, "rounding", rounding(e));
     json_object_object_add(o, "bits", bits(e));
+    json_object_object_add(o, "coverage", coverage(&e->coverage));
     json_object_object_add(o, "left_out_for_memory", json_object_new_int64(e->starved));
     json_object_object_add(o, "cases", cases);
     return o;

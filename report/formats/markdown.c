@@ -55,9 +55,13 @@ static void write_row(const tp_spec_report *s, tp_arena *a, FILE *out)
             : c.unknown            ? "unknown"
                                    : "ok",
             c.violated + c.vacuous, c.unknown, c.proven);
-    if (s->equiv)
-        fprintf(out, " %u cases%s |", c.tested, s->equality.proven ? ", proven for all sizes" : "");
-    else
+    if (s->equiv) {
+        fprintf(out, " %u cases%s", c.tested, s->equality.proven ? ", proven for all sizes" : "");
+        if (s->equiv->coverage.text.n)
+            fputs("; ", out);
+        put(out, s->equiv->coverage.text);
+        fputs(" |", out);
+    } else
         fputs(" not executed |", out);
     fputc('\n', out);
 }

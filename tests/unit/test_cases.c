@@ -2,6 +2,7 @@
  * shows only at certain sizes, inputs or branches (bad_*), and correct ones that
  * look like them (ok_*). "x-test": exit code, the rule that a violation breaks,
  * and parts of the full text ("says", a list). */
+#define _GNU_SOURCE
 #include <glob.h>
 
 #include "tests/unit/files.h"

@@ -1,0 +1,52 @@
+/* What a kernel's runs have gone through: branches, masks, loops, arms.
+ * A point is a place that can go more than one way; every way that some run
+ * took is noted. One tp_coverage belongs to one kernel (a dtype combination);
+ * the machine writes to it while it runs, nobody else does. Lives in an arena;
+ * counting costs a look at a table for each branch, and a scan of each mask
+ * until both ways were seen. */
+#ifndef TP_COVERAGE_H
+#define TP_COVERAGE_H
+
+#include "spec/kernel.h"
+
+typedef enum tp_point_kind {
+    TP_POINT_GUARD, /* ways: false, true */
+    TP_POINT_MASK,  /* ways: a false lane, a true lane */
+    TP_POINT_LOOP,  /* ways: no turn, one, more */
+    TP_POINT_ARM,   /* of min and max in index maps and steps: the first operand, the second */
+    TP_POINT_KINDS
+} tp_point_kind;
+
+typedef struct tp_point {
+    tp_point_kind kind;
+    const void *of;    /* tp_step, tp_inst; ARM: none */
+    tp_expr arm;       /* ARM: the min or max */
+    uint32_t line;     /* of the spec */
+    uint8_t seen, all; /* bit w: way w */
+} tp_point;
+
+typedef struct tp_coverage {
+    TP_VEC(tp_point) points;
+    uint32_t *table, size; /* by `of`: 1 + number of its point; `size` is a power of two */
+    uint32_t unseen;       /* ways */
+} tp_coverage;
+
+/* The points of k, nothing seen. */
+tp_coverage *tp_coverage_new(tp_arena *a, const tp_kernel *k);
+/* The statement or instruction went this way. Nothing for what is no point. */
+void tp_cover(tp_coverage *v, const void *of, uint32_t way);
+/* The lanes of a mask, n bytes of 0 and 1. */
+void tp_cover_lanes(tp_coverage *v, const void *of, const uint8_t *lanes, size_t n);
+/* The arms that the grid of k takes at these sizes: of at most a few thousand steps. */
+void tp_cover_arms(tp_arena *a, tp_coverage *v, const tp_kernel *k, const int64_t *env);
+
+typedef struct tp_coverage_summary {
+    uint32_t covered[TP_POINT_KINDS], points[TP_POINT_KINDS];
+    tp_str text;         /* "guards 7 of 7, masks 3 of 4 (never false: line 12)"; empty: there are no points */
+    TP_VEC(tp_str) gaps; /* "mask in line 12 is never false" */
+} tp_coverage_summary;
+/* Of all n kernels of a spec together: what one dtype combination has seen counts. */
+void tp_coverage_summarise(tp_arena *a, tp_coverage *const *all, uint32_t n, tp_coverage_summary *out);
+const char *tp_point_kind_name(tp_point_kind k);
+
+#endif
