@@ -1,5 +1,4 @@
 #include "analyzer/internal.h"
-#include "base/checked.h"
 #include "base/map.h"
 
 #include <stdlib.h>
@@ -7,6 +6,8 @@
 #define X(name) extern const tp_rule tp_rule_##name;
 #include "rules.inc"
 #undef X
+
+enum { QUERIES = 16, CPU_SECONDS = 4 };
 
 /* Sorted by code: file names sort that way. */
 static const tp_rule *const RULES[] = {
@@ -228,65 +229,7 @@ tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **en
     return tp_claim_record(a, c, tp_claim_decide(a, c), env);
 }
 
-uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises, uint32_t room)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++)
-        for (uint32_t d = 0; d < a->k->operands[i].rank && n < room; d++) {
-            tp_expr fact = mk(a, TP_E_LE, a->k->operands[i].shape[d], num(a, TP_SIZE_MAX));
-            bool seen = false;
-            for (uint32_t j = 0; j < n; j++)
-                seen |= tp_same(premises[j], fact);
-            if (!seen)
-                premises[n++] = fact;
-        }
-    return n;
-}
-
 /* ---- running ---- */
-
-/* Bounds that are reached: the exact procedures work on them. */
-static int64_t multiple_at_least(int64_t v, int64_t m)
-{
-    int64_t up;
-    return v % m == 0 || !tp_add(v - v % m, m, &up) ? v : up;
-}
-
-static void set_up_domain(tp_analysis *a)
-{
-    const tp_kernel *k = a->k;
-    a->vars = TP_NEWN(a->arena, tp_var, k->nsizes + k->naxes);
-    for (uint32_t i = 0; i < k->nsizes; i++) {
-        const tp_size *s = &k->sizes[i];
-        if (s->kind == TP_SIZE_RANGE)
-            a->vars[a->nvars++] = (tp_var){.sym = s->sym,
-                                           .lo = num(a, multiple_at_least(s->min, s->multiple_of)),
-                                           .hi = num(a, s->max - s->max % s->multiple_of),
-                                           .multiple_of = s->multiple_of,
-                                           .quotient = tp_sym_new(a->p, tp_printf(a->arena, "%.*s'", TP_FMT(s->name)))};
-        else if (s->kind == TP_SIZE_CHOICE)
-            a->vars[a->nvars++] = (tp_var){.sym = s->sym,
-                                           .lo = num(a, s->min),
-                                           .hi = num(a, s->max),
-                                           .multiple_of = 1,
-                                           .choices = s->choices,
-                                           .nchoices = s->nchoices};
-    }
-    a->nsizes = a->nvars;
-    for (uint32_t i = 0; i < k->naxes; i++)
-        a->vars[a->nvars++] = (tp_var){.sym = k->axes[i].sym,
-                                       .lo = num(a, 0),
-                                       .hi = mk(a, TP_E_SUB, k->axes[i].steps, num(a, 1)),
-                                       .multiple_of = 1,
-                                       .step = true};
-    a->entries = TP_NEWN(a->arena, tp_expr, TP_MAX_READS);
-    for (uint32_t i = 0; k->ntables && i < TP_MAX_READS; i++)
-        a->entries[i] = tp_sym_new(a->p, tp_printf(a->arena, "entry%u", i));
-    a->where = TP_NEWN(a->arena, tp_expr, k->nwhere);
-    a->nwhere = k->nwhere;
-    for (uint32_t i = 0; i < k->nwhere; i++)
-        a->where[i] = k->where[i].expr;
-}
 
 /* What is computed from a division by zero, or from a block of no elements,
  * has no value that could be judged. */
@@ -312,6 +255,27 @@ static bool selected(const tp_analysis_options *o, const tp_rule *r)
         if (o->only[i] == r)
             return true;
     return !o->only;
+}
+
+static void keep_open(tp_findings *f)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->len; i++)
+        if (f->at[i].verdict != TP_PROVEN)
+            f->at[n++] = f->at[i];
+    f->len = n;
+}
+
+/* Where nobody knows whether the domain is empty, every proof is given TP006. */
+static void rest_on_domain(tp_arena *a, tp_findings *f)
+{
+    bool open = false;
+    for (uint32_t i = 0; i < f->len; i++)
+        open |= f->at[i].verdict == TP_UNKNOWN && strcmp(f->at[i].rule, "TP006") == 0;
+    for (uint32_t i = 0; i < f->len && open; i++)
+        if (f->at[i].verdict == TP_PROVEN)
+            f->at[i].rests_on =
+                f->at[i].rests_on.n ? tp_printf(a, "TP006, %.*s", TP_FMT(f->at[i].rests_on)) : TP_S("TP006");
 }
 
 static int gravity(tp_verdict v)
@@ -400,12 +364,15 @@ tp_analysis *tp_analysis_begin(tp_arena *arena, const tp_kernel *k, const tp_ana
 {
     tp_analysis *a = TP_NEW(arena, tp_analysis);
     tp_prover_options prover = o->prover;
-    *a = (tp_analysis){.arena = arena, .k = k, .p = k->exprs, .o = o};
+    *a = (tp_analysis){.arena = arena, .k = k, .p = k->exprs, .o = o, .queries = QUERIES};
+    prover.queries = &a->queries;
+    prover.cpu_seconds = prover.rlimit ? 0 : CPU_SECONDS;
     a->work = tp_arena_child(arena);
     prover.smt2_name = tp_printf(a->work, "%.*s-%.*s", TP_FMT(k->name), TP_FMT(tp_dtypes_text(k))).p;
     a->prover = tp_prover_new(a->work, a->p, &prover);
     a->quick = tp_prover_new(a->work, a->p, &(tp_prover_options){.only_proof = true, .cache = o->prover.cache});
-    set_up_domain(a);
+    a->search = tp_prover_new(a->work, a->p, &(tp_prover_options){.no_solver = true, .cache = o->prover.cache});
+    tp_domain_set_up(a);
     return a;
 }
 
@@ -413,6 +380,7 @@ void tp_analysis_end(tp_analysis *a)
 {
     tp_prover_free(a->prover);
     tp_prover_free(a->quick);
+    tp_prover_free(a->search);
     tp_arena_free(a->work);
 }
 
@@ -426,9 +394,12 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
         out->findings = (tp_findings){0};
         for (size_t r = 0; r < sizeof RULES / sizeof *RULES && !a->vacuous; r++) {
             a->rule = RULES[r];
-            if (!selected(o, a->rule) || (c > 0 && !a->rule->per_dtype) || (a->rule->hardware && !a->k->target.checked))
+            bool asked = selected(o, a->rule);
+            if ((!asked && r > 0) || (c > 0 && !a->rule->per_dtype) || (a->rule->hardware && !a->k->target.checked))
                 continue;
             a->rule->check(a);
+            if (!asked) /* TP006: on an empty domain nothing is proven, whatever was asked for */
+                keep_open(&out->findings);
         }
         add_stats(arena, &out->stats, tp_prover_get_stats(a->prover));
         tp_analysis_end(a);
@@ -437,5 +408,6 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
         if (a->vacuous)
             break;
     }
+    rest_on_domain(arena, &all.all);
     out->findings = sorted(arena, &all.all);
 }

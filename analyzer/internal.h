@@ -3,12 +3,16 @@
 #define TP_ANALYZER_INTERNAL_H
 
 #include "analyzer/analyze.h"
+#include "spec/facts.h"
 
 struct tp_analysis {
     tp_arena *arena, *work; /* work: the provers' */
     const tp_kernel *k;
     tp_exprs *p;
     tp_prover *prover, *quick; /* quick: tp_claim_follows() */
+    tp_prover *search;         /* no solver: a case is found cheaply, or not */
+    uint32_t queries;          /* the spec's budget: solver queries that may still end without an answer */
+    tp_implicit_facts facts;
     const tp_analysis_options *o;
     tp_analysis_result *out;
     const tp_findings *earlier; /* of other dtype combinations */
@@ -21,6 +25,7 @@ struct tp_analysis {
     struct tp_flow *flow; /* definedness of the body, once asked for */
     tp_expr *other[2];    /* per axis: its value in a second and a third step */
     tp_expr *entries;     /* symbols for the entries of tables that a claim reads */
+    int8_t *bounded;      /* per table: "values" always leave one: 1 yes, -1 perhaps not, 0 not asked yet */
     tp_expr *part;        /* per array dimension: a block or element number */
     int one_case;         /* tp_runs_to_the_end(): 1 yes, -1 no, 0 not asked yet */
 };
@@ -85,6 +90,20 @@ tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc 
 /* Fact F2, every array dimension is at most 2^30, as premises; their number. */
 enum { TP_MAX_FACTS = 64 };
 uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises, uint32_t room);
+
+/* domain.c: variables for sizes and axes; the spec's facts. */
+void tp_domain_set_up(tp_analysis *a);
+/* Do some sizes keep "where", the implicit facts with these ids and these
+ * premises? VIOLATED: env has some; PROVEN: none do. `thorough`: ask a solver, too. */
+tp_decision tp_domain_find(tp_analysis *a, unsigned facts, const tp_expr *premises, uint32_t n, bool thorough);
+/* Is env, which has the sizes, in the domain? */
+bool tp_domain_has(tp_analysis *a, const int64_t *env);
+
+/* contents.c: do some tables keep what is promised of them? TP006 asks, with
+ * one point of the domain. Records what it finds; may set a->vacuous. */
+void tp_check_contents(tp_analysis *a, const int64_t *point);
+/* tables.c: what a contract says at these values of its bound symbols, where they are inside its extents. */
+tp_expr tp_contract_instance(tp_analysis *a, const tp_contract *x, const tp_expr *at);
 
 /* one_case.c: the kernel has one case, in which data decides nothing, and the
  * machine executes it without a trap: then it never traps for what it reads,

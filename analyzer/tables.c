@@ -202,14 +202,52 @@ static void instantiate_contracts(closing *c)
 
 /* ---- obligations ---- */
 
-static void entry_variable(tp_analysis *a, const tp_table *t, tp_expr symbol, tp_var *v)
+/* What an entry of t may hold: its dtype, and "values". */
+typedef struct bounds {
+    tp_expr dtype_lo, dtype_hi, lo, hi;
+} bounds;
+
+static bounds bounds_of(tp_analysis *a, const tp_table *t)
 {
     bool flag = t->dtype == TP_BOOL;
+    bounds b = {num(a, flag ? 0 : tp_dtype_min(t->dtype)), num(a, flag ? 1 : tp_dtype_max(t->dtype)), {0}, {0}};
+    b.lo = !t->min.id                             ? b.dtype_lo
+           : tp_expr_is_const(a->p, t->min, NULL) ? t->min
+                                                  : mk(a, TP_E_MAX, t->min, b.dtype_lo);
+    b.hi = !t->max.id                             ? b.dtype_hi
+           : tp_expr_is_const(a->p, t->max, NULL) ? t->max
+                                                  : mk(a, TP_E_MIN, t->max, b.dtype_hi);
+    return b;
+}
+
+/* Is there a value between them at all sizes? Else an entry that no step reads
+ * (a table without entries) would prove whatever is claimed at that size. */
+static bool never_empty(tp_analysis *a, const tp_table *t, const bounds *b)
+{
+    int8_t *known = &a->bounded[t - a->k->tables];
+    if (!*known)
+        *known = tp_claim_follows(a, &(tp_claim){.goal = mk(a, TP_E_LE, b->lo, b->hi)}) ? 1 : -1;
+    return *known > 0;
+}
+
+static void entry_variable(tp_analysis *a, const tp_table *t, tp_expr symbol, tp_var *v)
+{
+    bounds b = bounds_of(a, t);
+    bool sure = never_empty(a, t, &b);
     *v = (tp_var){.sym = (uint32_t)tp_expr_get(a->p, symbol)->value, .multiple_of = 1, .step = true};
-    v->lo = num(a, flag ? 0 : tp_dtype_min(t->dtype));
-    v->hi = num(a, flag ? 1 : tp_dtype_max(t->dtype));
-    v->lo = !t->min.id ? v->lo : tp_expr_is_const(a->p, t->min, NULL) ? t->min : mk(a, TP_E_MAX, t->min, v->lo);
-    v->hi = !t->max.id ? v->hi : tp_expr_is_const(a->p, t->max, NULL) ? t->max : mk(a, TP_E_MIN, t->max, v->hi);
+    v->lo = sure ? b.lo : b.dtype_lo;
+    v->hi = sure ? b.hi : b.dtype_hi;
+}
+
+/* Bounds that may contradict each other hold for entries that exist. */
+static void bound_entry(closing *c, tp_expr key, tp_expr symbol)
+{
+    tp_analysis *a = c->a;
+    const tp_table *t = table_of(a, key);
+    bounds b = bounds_of(a, t);
+    if (!never_empty(a, t, &b))
+        premise(c, mk(a, TP_E_IMPLIES, readable(a, key),
+                      both(a, mk(a, TP_E_LE, b.lo, symbol), mk(a, TP_E_LE, symbol, b.hi))));
 }
 
 /* Did what was built here grow too large? It is thrown away. `flagged`: it
@@ -250,6 +288,8 @@ bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads, int
             }
         instantiate_contracts(&c);
     }
+    for (uint32_t i = 0; i < reads->len; i++)
+        bound_entry(&c, reads->key[i], reads->entry[i]);
     for (uint32_t i = 0; i < reads->len; i++)
         for (uint32_t j = 0; j < i; j++)
             relate(&c, i, j);
@@ -316,16 +356,24 @@ static bool tables_for(tp_analysis *a, const tp_obligation *o, const tp_table_re
     return holds(a, o->goal, env, &value) && !value;
 }
 
-/* The instance as a premise: where it is inside the extents, the fact. */
-static tp_expr instance_of(tp_analysis *a, const tp_contract_at *x)
+tp_expr tp_contract_instance(tp_analysis *a, const tp_contract *x, const tp_expr *at)
 {
     uint32_t n = tp_sym_count(a->p);
     tp_expr *with = TP_NEWN(a->arena, tp_expr, n), guard = num(a, 1);
-    for (uint32_t b = 0; b < x->contract->nbound; b++) {
-        guard = both(a, guard, mk(a, TP_E_LT, num(a, x->at[b]), tp_expr_subst(a->p, x->contract->extent[b], with, n)));
-        with[x->contract->bound[b]] = num(a, x->at[b]);
+    for (uint32_t b = 0; b < x->nbound; b++) {
+        tp_expr extent = tp_expr_subst(a->p, x->extent[b], with, n);
+        guard = both(a, guard, both(a, mk(a, TP_E_GE, at[b], num(a, 0)), mk(a, TP_E_LT, at[b], extent)));
+        with[x->bound[b]] = at[b];
     }
-    return said(a, x->contract, guard, with);
+    return said(a, x, guard, with);
+}
+
+static tp_expr instance_of(tp_analysis *a, const tp_contract_at *x)
+{
+    tp_expr at[TP_TABLE_RANK] = {{0}};
+    for (uint32_t b = 0; b < x->contract->nbound; b++)
+        at[b] = num(a, x->at[b]);
+    return tp_contract_instance(a, x->contract, at);
 }
 
 /* ---- tables whose contents the spec fixes ---- */

@@ -81,13 +81,14 @@ static tp_decision proven_by_points(tp_prover *v, const tp_obligation *o)
 static tp_decision ask_z3(tp_prover *v, const tp_obligation *o, int64_t *env)
 {
     tp_str reason = TP_S("");
-    tp_answer a = tp_z3_check(v, o, true, LINEAR_RLIMIT, env, &reason);
+    uint64_t most = v->o.rlimit ? v->o.rlimit : RAW_RLIMIT;
+    tp_answer a = tp_z3_check(v, o, true, most < LINEAR_RLIMIT ? most : LINEAR_RLIMIT, env, &reason);
     v->stats.linear += a == TP_UNSAT;
     if (a == TP_UNSAT)
         return proven(TP_GRADE_Z3);
     if (a == TP_SAT && tp_refutes(v, o, env))
         return violated(v, o, env);
-    a = tp_z3_check(v, o, false, v->o.rlimit ? v->o.rlimit : RAW_RLIMIT, env, &reason);
+    a = tp_z3_check(v, o, false, most, env, &reason);
     v->stats.raw += a == TP_UNSAT;
     if (a == TP_UNSAT)
         return proven(TP_GRADE_Z3);
@@ -133,8 +134,14 @@ static tp_decision ask_solvers(tp_prover *v, const tp_obligation *o, int64_t *en
 {
     tp_str reason;
     tp_decision d = {.verdict = TP_UNKNOWN, .reason = TP_S("no solver was asked")};
+    if (v->o.queries && !*v->o.queries) {
+        d.reason = TP_S("the work budget of the spec is spent: too many queries ended without an answer");
+        return d;
+    }
     if (!v->o.no_z3)
         d = ask_z3(v, o, env);
+    if (v->o.queries && d.verdict == TP_UNKNOWN)
+        --*v->o.queries;
     if (!v->o.second || d.verdict == TP_VIOLATED)
         return d;
     tp_answer second = tp_external_check(v, o, &reason);

@@ -41,6 +41,8 @@ typedef struct tp_prover_options {
     const char *smt2_name;                /* start of the file names; the spec in certificates */
     tp_solver *solver;                    /* shared; NULL: the prover makes its own */
     const char *second;                   /* a second solver's program, "cvc5"; NULL: none */
+    unsigned cpu_seconds;                 /* of one query to Z3, which may not obey rlimit; 0: 10 */
+    uint32_t *queries;                    /* how many may still end without an answer, counted down; NULL: any number */
     bool no_z3;                           /* ask the second solver only */
     bool only_proof;                      /* a proof of our own, or unknown: no search, no solver */
     bool no_solver;                       /* exact procedures only (tests) */

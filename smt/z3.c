@@ -302,7 +302,8 @@ typedef struct message {
 
 static void child(int fd, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, uint32_t nsyms)
 {
-    struct rlimit cpu = {10, 12};
+    rlim_t seconds = v->o.cpu_seconds ? v->o.cpu_seconds : 10;
+    struct rlimit cpu = {seconds, seconds + 2};
     setrlimit(RLIMIT_CPU, &cpu);
     alarm(30); /* asleep for ever */
     int64_t *env = TP_NEWN(v->arena, int64_t, nsyms);

@@ -59,7 +59,7 @@ typedef struct check {
     const tp_kernel *k;
     int64_t *env;
     tp_str why;
-    int64_t work;              /* instances looked at; bounded */
+    int64_t work, most;        /* entries and instances looked at; how many may be */
     const tp_contract *broken; /* a contract, with its bound symbols set in env; or NULL */
 } check;
 
@@ -101,6 +101,7 @@ static bool table_holds(check *c, uint32_t table)
     int64_t lo, hi, n = d->rank && d->dims[0] ? entries(d) / d->dims[0] * d->readable : entries(d);
     if (!set_extent(c, table))
         return false;
+    c->work += n / 16; /* far cheaper than an instance */
     tp_table_bounds(c->k, t, c->env, &lo, &hi);
     for (int64_t i = 0; i < n; i++) {
         if (d->at[i] < lo || d->at[i] > hi)
@@ -126,8 +127,9 @@ static bool contract_holds(check *c, const tp_contract *x, uint32_t bound)
         if (tp_expr_eval(c->k->exprs, x->extent[bound], c->env, &n) != TP_EVAL_OK)
             n = 0;
         for (int64_t i = 0; i < n; i++) {
-            if (++c->work > MAX_INSTANCES) {
-                c->why = tp_printf(c->arena, "%.*s has more than %d instances to check", TP_FMT(x->id), MAX_INSTANCES);
+            if (++c->work > c->most) {
+                c->why = tp_printf(c->arena, "%.*s has more than %lld instances to check", TP_FMT(x->id),
+                                   (long long)c->most);
                 return false;
             }
             c->env[x->bound[bound]] = i;
@@ -166,7 +168,7 @@ static bool hold(check *c)
 
 bool tp_tables_hold(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why)
 {
-    check c = {.arena = a, .k = k, .env = env};
+    check c = {.arena = a, .k = k, .env = env, .most = MAX_INSTANCES};
     bool ok = hold(&c);
     *why = c.why;
     return ok;
@@ -290,8 +292,14 @@ static bool mend(finder *f)
 bool tp_tables_find(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
                     uint64_t seed, tp_contract_at *broken)
 {
+    return tp_tables_search(a, k, env, fixed, nfixed, seed, MAX_INSTANCES, broken);
+}
+
+bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
+                      uint64_t seed, int64_t work, tp_contract_at *broken)
+{
     enum { ROUNDS = 24, MENDS = 200 };
-    finder f = {.c = {.arena = a, .k = k, .env = env}, .rng = tp_rng_new(seed, 0x7461626c)};
+    finder f = {.c = {.arena = a, .k = k, .env = env, .most = work}, .rng = tp_rng_new(seed, 0x7461626c)};
     tp_str why;
     if (broken)
         broken->contract = NULL;
@@ -316,7 +324,7 @@ bool tp_tables_find(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_tabl
         int start = seed && round < 2 ? round + 2 : round; /* a seed asks for variety */
         for (uint32_t t = 0; t < k->ntables; t++)
             guess(&f, t, start);
-        for (int m = 0; m < MENDS; m++)
+        for (int m = 0; m < MENDS && f.c.work <= work; m++)
             if (hold(&f.c))
                 return true;
             else if (!mend(&f))

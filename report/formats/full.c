@@ -246,6 +246,11 @@ static void domain(const painter *p, const tp_spec_report *s)
     fprintf(p->out, "  for all %.*s%s   target %.*s%s\n", TP_FMT(sizes),
             tp_sizes_inferred(k->doc) ? " (inferred from several calls)" : "", TP_FMT(k->target.name),
             k->target_defaulted ? " (default)" : "");
+    for (uint32_t i = 0; i < s->findings.len; i++) { /* a domain with sizes at which no tables can be */
+        const tp_finding *f = &s->findings.at[i];
+        if (strcmp(f->rule, "TP006") == 0 && f->verdict == TP_PROVEN && f->note.n)
+            fprintf(p->out, "  but %.*s\n", TP_FMT(f->note));
+    }
 }
 
 /* E3 and E4: what holds over the reals. */
