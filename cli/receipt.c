@@ -102,6 +102,7 @@ static json *body_of(tp_cli *c, tp_job *j)
     json_object_object_add(checked, "proven", json_object_new_int64(n.proven));
     json_object_object_add(checked, "certified", json_object_new_int64(certified));
     json_object_object_add(checked, "cases", json_object_new_int64(n.tested));
+    json_object_object_add(checked, "suppressed", json_object_new_int64(n.suppressed));
     json_object_object_add(o, "checked", checked);
     json_object_object_add(o, "rules", rules(s));
     json_object_object_add(o, "contracts", contracts(s->spec->kernels[0]));

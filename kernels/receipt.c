@@ -42,6 +42,22 @@ static bool digest_matches(tp_ctx *c, tp_str digest)
     return same;
 }
 
+static tp_str suppressed_rules(tp_ctx *c, const tp_json *allowed)
+{
+    tp_buf b = {.arena = c->arena};
+    uint32_t n = allowed && allowed->type == TP_J_ARRAY ? allowed->u.items.n : 0;
+    tp_str last = {NULL, 0};
+    for (uint32_t i = 0; i < n; i++) {
+        tp_str rule = tp_member(c, allowed->u.items.at[i], "rule", TP_J_STRING, true)->u.string;
+        if (!tp_str_eq(rule, last))
+            tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(rule));
+        last = rule;
+    }
+    if (n)
+        tp_buf_printf(&b, " (%u)", n);
+    return tp_buf_view(&b);
+}
+
 tp_receipt tp_receipt_read(tp_ctx *c)
 {
     const tp_json *doc = tp_json_parse(c, false);
@@ -64,6 +80,7 @@ tp_receipt tp_receipt_read(tp_ctx *c)
         .proven = tp_member(c, checked, "proven", TP_J_INT, true)->u.integer,
         .cases = tp_member(c, checked, "cases", TP_J_INT, true)->u.integer,
     };
+    r.suppressed = suppressed_rules(c, tp_json_get(doc, "allowed"));
     const tp_json *digest = tp_member(c, doc, "digest", TP_J_STRING, true);
     if (!digest_matches(c, digest->u.string))
         tp_raise(c, "TP001", digest->loc, "verify again", "the receipt was changed after it was written");

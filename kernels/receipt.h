@@ -21,6 +21,8 @@ typedef struct tp_receipt {
     const tp_json *doc; /* all of it */
     tp_str tool, name, spec, target, domain;
     int64_t semantics, proven, cases;
+    tp_str
+        suppressed; /* the rules whose findings were suppressed, with their number: "TP401, TP501 (3)"; empty: none */
 } tp_receipt;
 
 /* Read c->source. Raises TP001, also when the digest does not match. Inside tp_try(). */

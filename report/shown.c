@@ -2,6 +2,7 @@
 
 #include "base/digest.h"
 #include "report/report.h"
+#include "spec/facts.h"
 
 bool tp_is_shown(const tp_report *r, const tp_finding *f)
 {
@@ -93,7 +94,7 @@ tp_str tp_domain_text(tp_arena *a, const tp_spec *spec)
         const tp_size *z = &k->sizes[i];
         const char *sep = b.n ? ", " : "";
         if (z->kind == TP_SIZE_RANGE && z->max == TP_SIZE_MAX)
-            tp_buf_printf(&b, "%s%.*s >= %lld", sep, TP_FMT(z->name), (long long)z->min);
+            tp_buf_printf(&b, "%s%lld <= %.*s <= 2^30", sep, (long long)z->min, TP_FMT(z->name));
         else if (z->kind == TP_SIZE_RANGE)
             tp_buf_printf(&b, "%s%lld <= %.*s <= %lld", sep, (long long)z->min, TP_FMT(z->name), (long long)z->max);
         else if (z->kind == TP_SIZE_CHOICE) {
@@ -107,6 +108,11 @@ tp_str tp_domain_text(tp_arena *a, const tp_spec *spec)
     }
     for (uint32_t i = 0; i < k->nwhere; i++)
         tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(k->where[i].text));
+    tp_implicit_facts facts;
+    tp_implicit_facts_of(a, k, &facts);
+    for (uint32_t i = 0; i < facts.len; i++) /* F1 is no premise of a claim, but of the domain's having points */
+        if (facts.at[i].id == TP_FACT_F2)
+            tp_buf_printf(&b, "%s%.*s (F2)", b.n ? ", " : "", TP_FMT(tp_expr_text(k->exprs, facts.at[i].says)));
     for (uint32_t c = 0; c < spec->nkernels && spec->nkernels > 1; c++)
         tp_buf_printf(&b, "%s%.*s", c ? " or " : b.n ? ", " : "", TP_FMT(tp_dtypes_text(spec->kernels[c])));
     return b.n ? tp_buf_view(&b) : TP_S("(one shape)");

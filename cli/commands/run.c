@@ -163,6 +163,8 @@ static int verify_first(run_call *r)
     int code = tp_job_exit_code(r->c, &j, TP_UNKNOWN_FAIL);
     tp_counts n = tp_count(&j.report);
     r->standing = tp_printf(r->c->arena, "verified first: %u proven, %u cases tested", n.proven, n.tested);
+    if (n.suppressed)
+        r->standing = tp_printf(r->c->arena, "%.*s; %u not proven, but suppressed", TP_FMT(r->standing), n.suppressed);
     if (code != TP_EXIT_OK)
         fprintf(stderr, "tileproof: not run, since it is not verified; --unchecked runs it all the same\n");
     tp_job_free(&j);
@@ -180,8 +182,10 @@ static int establish(run_call *r)
         return verify_first(r);
     int code = tp_receipt_accept(r->c, tp_cstr(r->c->arena, tp_option(&r->c->receipt, "")), r->j, &receipt);
     if (code == TP_EXIT_OK)
-        r->standing = tp_printf(r->c->arena, "by its receipt: %lld proven, %lld cases tested",
-                                (long long)receipt.proven, (long long)receipt.cases);
+        r->standing =
+            tp_printf(r->c->arena, "by its receipt: %lld proven, %lld cases tested%s%.*s", (long long)receipt.proven,
+                      (long long)receipt.cases, receipt.suppressed.n ? "; not proven, but suppressed: " : "",
+                      TP_FMT(receipt.suppressed));
     return code;
 }
 

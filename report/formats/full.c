@@ -420,7 +420,8 @@ static void write_full(const tp_report *r, FILE *out)
             equivalence(&p, r, s);
             if (r->verbose)
                 fprintf(out,
-                        "  facts   F2: every array dimension is at most 2^30\n  prover  %u obligations: %u with "
+                        "  facts   F1: each array has fewer than 2^31 elements; F2: each array dimension is at most "
+                        "2^30\n  prover  %u obligations: %u with "
                         "certificate, %u by counterexample search, %u by Z3 (linear), %u by Z3 (raw), %u enumerated, "
                         "%u unknown\n",
                         s->stats.obligations, s->stats.certified, s->stats.searched, s->stats.linear, s->stats.raw,

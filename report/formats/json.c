@@ -3,6 +3,7 @@
 
 #include "base/jsonc.h"
 #include "report/report.h"
+#include "spec/facts.h"
 
 typedef struct json_object json;
 
@@ -101,7 +102,7 @@ static json *domain(const tp_spec *spec)
 {
     const tp_kernel *k = spec->kernels[0];
     json *o = json_object_new_object(), *sizes = json_object_new_object(), *where = json_object_new_array(),
-         *facts = json_object_new_array(), *f2 = json_object_new_object();
+         *facts = json_object_new_array();
     for (uint32_t i = 0; i < k->nsizes; i++) {
         const tp_size *s = &k->sizes[i];
         json *v = NULL;
@@ -125,9 +126,18 @@ static json *domain(const tp_spec *spec)
     }
     for (uint32_t i = 0; i < k->nwhere; i++)
         json_object_array_add(where, tp_jsonc_string(k->where[i].text));
-    json_object_object_add(f2, "id", json_object_new_string("F2"));
-    json_object_object_add(f2, "text", json_object_new_string("every array dimension is at most 2^30"));
-    json_object_array_add(facts, f2);
+    tp_implicit_facts implicit;
+    tp_implicit_facts_of(k->arena, k, &implicit);
+    for (unsigned id = TP_FACT_F1; id <= TP_FACT_F2; id++) {
+        json *f = json_object_new_object(), *says = json_object_new_array();
+        json_object_object_add(f, "id", json_object_new_string(tp_fact_names(id)));
+        json_object_object_add(f, "text", json_object_new_string(tp_fact_text(id)));
+        for (uint32_t i = 0; i < implicit.len; i++) /* what the sizes' bounds do not say already */
+            if (implicit.at[i].id == id)
+                json_object_array_add(says, tp_jsonc_string(tp_expr_text(k->exprs, implicit.at[i].says)));
+        json_object_object_add(f, "says", says);
+        json_object_array_add(facts, f);
+    }
     json_object_object_add(o, "sizes", sizes);
     json_object_object_add(o, "where", where);
     json_object_object_add(o, "facts", facts);
