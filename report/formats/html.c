@@ -457,7 +457,7 @@ static void write_html(const tp_report *r, FILE *out)
     tp_html_raw(
         &p,
         "</main><footer><p>tileproof " TP_VERSION ". F1: each array has fewer than 2^31 elements. F2: each array "
-                                                  "dimension is at most 2^30. cert: each arithmetic step "
+        "dimension is at most 2^30. cert: each arithmetic step "
         "has a certificate; exact: decided by tables, text or every case; z3: by a solver. Proofs hold for all sizes "
         "of the spec; cases for what was run.</p></footer></body></html>\n");
     tp_arena_free(p.a);
