@@ -330,6 +330,8 @@ static bool mentioned(checker *c, const state *s, uint32_t sym)
 static bool fresh(checker *c, const state *s, uint32_t named, uint32_t *sym)
 {
     tp_bigs_spend(&c->big, s->nvars + s->nwith + s->hyps.len);
+    for (uint32_t i = 0; i < s->hyps.len; i++)
+        tp_bigs_spend(&c->big, tp_expr_size(c->p, s->hyps.at[i].e) / 16);
     if (!tp_own_symbol(&c->own, named, sym) || mentioned(c, s, *sym))
         return reject(c, "the new symbol is not new");
     return true;

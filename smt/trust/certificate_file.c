@@ -3,6 +3,8 @@
 #include "base/jsonc.h"
 #include "smt/trust/certificates.h"
 
+enum { MAX_SYMBOLS = 4096 };
+
 static const char *const RULES[TP_LINE_RULES] = {"fact", "lower",  "upper", "definition",
                                                  "sum",  "cancel", "ends",  "cases"};
 static const char *const KINDS[TP_PROOF_KINDS] = {"choices", "multiple", "divided", "bound",  "refute",
@@ -35,8 +37,9 @@ typedef struct writer {
     tp_arena *arena;
     const tp_exprs *p;
     json *nodes;
-    TP_VEC(tp_expr) seen;
-    TP_VEC(tp_str) names; /* of the symbols that were written */
+    TP_VEC(uint32_t) number; /* by expression: its node, 0: none yet */
+    uint32_t written;        /* nodes */
+    TP_VEC(tp_str) names;    /* of the symbols that were written */
 } writer;
 
 static json *integer(int64_t v)
@@ -72,9 +75,10 @@ static json *node_of(writer *w, tp_expr e)
     const tp_expr_node *n = tp_expr_get(w->p, e);
     if (!e.id)
         return NULL;
-    for (uint32_t i = 0; i < w->seen.len; i++)
-        if (tp_same(w->seen.at[i], e))
-            return integer((int64_t)i + 1);
+    while (w->number.len <= e.id)
+        tp_push(w->arena, w->number, 0);
+    if (w->number.at[e.id])
+        return integer(w->number.at[e.id]);
     json *row = json_object_new_array();
     bool negate = n->op == TP_E_NEG; /* "-" with one operand */
     add(row, json_object_new_string(negate ? "-" : op_name(n->op)));
@@ -88,8 +92,8 @@ static json *node_of(writer *w, tp_expr e)
             add(row, node_of(w, kids[i]));
     }
     add(w->nodes, row);
-    tp_push(w->arena, w->seen, e);
-    return integer(w->seen.len);
+    w->number.at[e.id] = ++w->written;
+    return integer(w->written);
 }
 
 /* The node of a symbol, also of one that no expression mentions. */
@@ -377,6 +381,8 @@ static tp_expr read_node(reader *r, const tp_json *row)
         return tp_const(r->p, item(r, row, 1, TP_J_INT)->u.integer);
     if (tp_str_is(name, "sym")) {
         tp_str own = item(r, row, 1, TP_J_STRING)->u.string;
+        if (tp_sym_count(r->p) >= MAX_SYMBOLS)
+            wrong(r->c, row, "there are too many symbols");
         for (uint32_t i = 0; i < tp_sym_count(r->p); i++)
             if (tp_str_eq(tp_sym_name(r->p, i), own))
                 wrong(r->c, row, "there is a symbol of that name already");

@@ -2,6 +2,8 @@
 #include "base/checked.h"
 #include "smt/trust/check.h"
 
+enum { MAX_VARIABLES = 256 };
+
 const tp_var *tp_check_variable(const tp_check_state *s, uint32_t sym)
 {
     for (uint32_t i = 0; i < s->nvars; i++)
@@ -62,6 +64,8 @@ static const char *variable_problem(const tp_exprs *p, const tp_check_state *s, 
 
 const char *tp_check_statement(const tp_checker *c, const tp_check_state *s)
 {
+    if (s->nvars > MAX_VARIABLES) /* enumerating them goes as deep */
+        return "there are too many variables";
     for (uint32_t i = 0; i < s->nvars; i++) {
         const char *problem = variable_problem(c->p, s, i);
         if (problem)
