@@ -60,6 +60,16 @@ int64_t tp_dtype_max(tp_dtype d)
     return ((int64_t)1 << (ROWS[d].bits - (ROWS[d].kind == TP_KIND_INT ? 1 : 0))) - 1;
 }
 
+double tp_dtype_largest(tp_dtype d)
+{
+    switch (d) {
+    case TP_F16: return 65504;
+    case TP_BF16: return 0x1.fep127;
+    case TP_F32: return 0x1.fffffep127;
+    default: return 0x1.fffffffffffffp1023;
+    }
+}
+
 double tp_dtype_roundoff(tp_dtype d)
 {
     switch ((int)d) {

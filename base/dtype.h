@@ -41,6 +41,8 @@ int64_t tp_dtype_min(tp_dtype d);
 int64_t tp_dtype_max(tp_dtype d);
 /* Unit roundoff 2^-p of a float type (F32: 2^-24). */
 double tp_dtype_roundoff(tp_dtype d);
+/* Largest finite number of a float type that is computed with. */
+double tp_dtype_largest(tp_dtype d);
 
 /* Round to nearest even, as ml_dtypes does: overflow gives infinity, a NaN
  * stays a (quiet) NaN with its sign. From double: one rounding. */

@@ -106,9 +106,6 @@ static inline tp_degree tp_degree_larger(tp_degree a, tp_degree b)
                        a.denominator > b.denominator ? a.denominator : b.denominator};
 }
 
-/* The double meaning of an elementwise primitive (spec/prims.def). */
-double tp_meaning_f64(tp_prim p, double x, double y);
-
 /* ---- rounding ---- */
 
 /* Planes: the value over the reals, rounded to double (every cast between

@@ -143,12 +143,18 @@ static double number_error(tp_dtype d, double got, double real)
 /* Bounds wider than this part of the output's size say nothing. */
 static const double WIDE = 0x1p-10;
 
+/* NaN or infinity where the reference has a number that fits, because numbers
+ * became too large: what has no value over the reals either is known to. */
+static bool is_overflow(tp_dtype d, const element *g, const element *w)
+{
+    bool none = !isfinite(g->real) && g->bound < HUGE_VAL;
+    return !isfinite(g->data) && isfinite(rounded_to(d, w->real)) && w->bound < HUGE_VAL && !none;
+}
+
 /* Distance over the reals in units of both bounds; NaN: nothing is known. */
-static double ratio_of(tp_dtype d, const element *g, const element *w, double scale)
+static double ratio_of(const element *g, const element *w, double scale)
 {
     double slack = g->bound + w->bound, distance = fabs(g->real - w->real);
-    if (!isfinite(g->data) && isfinite(rounded_to(d, w->real)) && w->bound < HUGE_VAL)
-        return HUGE_VAL; /* NaN or infinity for a number */
     if (g->real == w->real || (isnan(g->real) && isnan(w->real)))
         return slack < HUGE_VAL ? 0 : (double)NAN;
     if (!(slack <= WIDE * scale || (scale == 0 && slack <= 0x1p-40))) /* a difference may be certain all the same */
@@ -212,6 +218,7 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
     const tp_operand *o = &k->operands[k->ninputs + output];
     double tolerance = tp_tolerance(k), rms = rms_of(k, o, env, &want);
     size_t worst = 0, unknown = 0, numbers = 0, n = got.data->n;
+    int gravest = 0;
     int64_t at[TP_MAX_RANK], block[TP_MAX_RANK];
     *out = (tp_output_diff){.name = o->name, .ratio = -1, .tier = TP_TIER_EQUAL};
     lay_out_blocks(a, k, o, env, got.data, block, out);
@@ -219,13 +226,18 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
         if (!tp_compared(k, o, env, got.data, i))
             continue;
         element g = element_of(&got, i), w = element_of(&want, i);
-        double scale = fmax(fabs(w.real), rms), ratio = ratio_of(got.data->dtype, &g, &w, scale);
+        double scale = fmax(fabs(w.real), rms), ratio = ratio_of(&g, &w, scale);
+        bool differs = ratio > 1, overflow = !differs && is_overflow(got.data->dtype, &g, &w);
+        ratio = overflow ? HUGE_VAL : ratio;
         double error = number_error(got.data->dtype, g.data, w.real),
                ulp = error == 0 ? 0 : ulps(got.data->dtype, error, scale);
         out->compared++;
         numbers += !(isnan(g.data) && isnan(w.real));
         out->loose += !(g.data == w.real || fabs(g.data - w.real) <= 1e-2 + 1e-2 * fabs(w.real));
         out->differing += ratio > 1;
+        out->overflowed += overflow;
+        out->overflows |= overflow;
+        out->refuting += differs && isfinite(w.real);
         if (isnan(ratio)) {
             if (unknown++ == 0)
                 out->reason = tp_printf(a, "at %.*s the bound on rounding is as large as %.2g",
@@ -244,7 +256,10 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
                allowed = tp_is_float(got.data->dtype) ? tolerance * scale : 1; /* one decision by rounding */
         if (own > 0 && g.bound < HUGE_VAL)
             out->rounding = fmax(out->rounding, allowed > 0 ? own / allowed : HUGE_VAL);
-        if (ratio > out->ratio || (ratio == out->ratio && error > fabs(out->got - out->want))) {
+        int grave = differs ? 2 : overflow ? 1 : 0;
+        bool graver = grave > gravest, alike = grave == gravest;
+        if (graver || (alike && (ratio > out->ratio || (ratio == out->ratio && error > fabs(out->got - out->want))))) {
+            gravest = grave;
             out->ratio = ratio;
             worst = i;
             out->got = g.data;

@@ -42,16 +42,17 @@ static tp_str undecided_text(const tp_trial *x, const tp_step *s)
 }
 
 /* Other families of inputs may be unkind to rounding; a certain difference
- * counts, and NaN or infinity where the reference has a number that fits: as
- * advice where inputs are large, as a difference where they are not. */
+ * counts; overflow is advice where inputs are large, and a difference where
+ * they are not. */
 static void merge(tp_output_diff *into, const tp_output_diff *d, bool tame)
 {
-    if (d->tier == TP_TIER_DIFFERENT && !isfinite(d->got) && !tame)
-        into->overflows = true;
-    else if (d->tier == TP_TIER_DIFFERENT && into->tier != TP_TIER_DIFFERENT)
+    bool overflows = into->overflows || d->overflows, real = d->differing > d->overflowed,
+         known = into->tier == TP_TIER_DIFFERENT && (!real || into->differing > into->overflowed);
+    if (d->tier == TP_TIER_DIFFERENT && (real || tame) && !known)
         *into = *d;
     else if (d->tier == TP_TIER_EQUAL)
         into->ratio = fmax(into->ratio, d->ratio);
+    into->overflows = overflows;
 }
 
 /* FNV-1a over the bytes of the compared elements. */
@@ -163,12 +164,12 @@ static bool compare_bits(tp_trial *x, const tp_sides *e, tp_bits *b)
         const tp_planes *mg = &e->got_meaning[k->ninputs + i], *mw = &e->want_meaning[k->ninputs + i];
         for (size_t j = 0; tp_trial_compares(k, i) && j < g->n; j++) {
             double got = tp_get_f64(g->dtype, g->data, j), want = ((const double *)mw->plane[0])[j];
+            double real = ((const double *)mg->plane[0])[j];
             bool exact = ((const double *)mg->plane[1])[j] == 0 && ((const double *)mw->plane[1])[j] == 0 &&
-                         ((const double *)mg->plane[0])[j] == got;
+                         (real == got || (isnan(real) && isnan(got)));
             if (!tp_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
                 continue;
             if (!exact) {
-                double real = ((const double *)mg->plane[0])[j];
                 b->tier = TP_TIER_NONE;
                 b->reason =
                     tp_printf(x->keep, "%.*s is rounded on integer inputs", TP_FMT(tp_element_name(x->work, o, g, j)));
@@ -414,10 +415,19 @@ void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_op
 
 bool tp_equiv_refutes(const tp_case_result *r)
 {
-    bool numbers = r->outcome == TP_DIFFERENT;
+    bool refutes = r->outcome == TP_DIFFERENT && r->bits.tier == TP_TIER_DIFFERENT && isfinite(r->bits.want);
     for (uint32_t i = 0; i < r->outputs.len; i++)
-        numbers &= isfinite(r->outputs.at[i].got) && isfinite(r->outputs.at[i].want);
-    return numbers;
+        refutes |= r->outputs.at[i].tier == TP_TIER_DIFFERENT && r->outputs.at[i].refuting > 0;
+    return refutes;
+}
+
+const tp_case_result *tp_equiv_overflow(const tp_equiv *e)
+{
+    for (uint32_t i = 0; i < e->cases.len; i++)
+        for (uint32_t j = 0; j < e->cases.at[i].outputs.len; j++)
+            if (e->cases.at[i].outputs.at[j].overflows)
+                return &e->cases.at[i];
+    return NULL;
 }
 
 static bool all_equal(const tp_tier_counts *n)

@@ -85,9 +85,11 @@ typedef struct tp_output_diff {
     int64_t blocks[TP_MAX_RANK];  /* blocks per dimension; rank 0: too many, or windows without a grid of blocks */
     double *block_ulp;            /* worst error of each block, in order */
     tp_str step;                  /* "i=0, j=1, k=2": the last step of the run that wrote it */
-    bool overflows;               /* NaN or infinity on wide inputs, where the reference has a number that fits */
+    bool overflows;               /* NaN or infinity of finite numbers, where the reference has a number that fits */
     uint64_t loose;               /* elements that allclose(rtol=1e-2, atol=1e-2) would reject */
-    uint64_t compared, differing; /* elements; differing: certainly, over the reals */
+    uint64_t compared, differing; /* elements; differing: certainly, over the reals, or by overflow */
+    uint64_t overflowed;          /* of those: no more is known than that finite numbers became too large */
+    uint64_t refuting;            /* of those: another number than the reference's, or no value where that has one */
     tp_str reason;                /* INCONCLUSIVE */
 } tp_output_diff;
 
@@ -182,9 +184,12 @@ typedef enum tp_evidence {
 bool tp_equiv_reaches(const tp_equiv *e, tp_evidence tier);
 
 /* Does the case refute equality over the reals, for inputs on which the
- * reference has a value? Not where NaN or infinity is compared: of overflow, and
- * of nothing, such an equality says nothing. */
+ * reference has a number? Another number does, and so does NaN or infinity that
+ * is one over the reals, too (inf - inf, 0 * inf, 0 / 0, an infinite literal).
+ * Overflow of finite numbers does not: over the reals there is none. */
 bool tp_equiv_refutes(const tp_case_result *r);
+/* The first case with NaN or infinity by overflow; NULL: none. */
+const tp_case_result *tp_equiv_overflow(const tp_equiv *e);
 
 /* Fill in r->blame. */
 void tp_equiv_blame(tp_arena *a, const tp_equiv_options *o, tp_case_result *r);

@@ -46,6 +46,11 @@ tp_vid lower_weak_int(tp_lower *l, tp_expr e);
 tp_vid lower_literal(tp_lower *l, tp_dtype dtype, double v, const tp_node *n);
 /* Append an instruction; returns it with out and args set. */
 tp_inst *lower_emit(tp_lower *l, tp_prim prim, tp_vid out, uint32_t nargs, const tp_vid *args, const tp_node *n);
+/* lower_literal.c: TP004 at n when a constant does not fit `dtype` or has no value. */
+void lower_check_literal(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n);
+/* out = prim(a, b) of weak floats (b < 0: of one): its value, where those are known. */
+void lower_fold_literal(tp_lower *l, tp_prim prim, tp_vid out, tp_vid a, tp_vid b, const tp_node *n);
+void lower_fold_power(tp_lower *l, tp_vid out, tp_vid a, int64_t exponent, const tp_node *n);
 /* A weak value adopts `dtype`; a strong one must have it. */
 tp_vid lower_coerce(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n);
 /* Conversion as astype() does. */

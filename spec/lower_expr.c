@@ -288,6 +288,7 @@ static tp_vid lower_power(tp_lower *l, const tp_node *n)
     }
     tp_vid out = lower_new_value(l, x->dtype, x->rank, x->dims);
     lower_emit(l, TP_P_INTEGER_POW, out, 1, &a, n)->integer = e;
+    lower_fold_power(l, out, a, e, n);
     return out;
 }
 

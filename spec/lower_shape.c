@@ -25,11 +25,12 @@ static tp_vid call_full(tp_lower *l, const tp_node *n, bool zeros)
     tp_expr dims[TP_MAX_RANK];
     lower_bind_args(l, n, 0, zeros ? ZEROS : FULL, zeros ? 2 : 3, args);
     uint32_t rank = lower_read_dims(l, args[0], dims);
-    tp_dtype d = lower_dtype(l, lower_dtype_name(l, args[zeros ? 1 : 2]));
+    tp_dtype written = lower_dtype_name(l, args[zeros ? 1 : 2]), d = lower_dtype(l, written);
     tp_vid v = zeros ? d == TP_BOOL ? lower_literal(l, TP_BOOL, 0, n) : lower_weak_int(l, tp_const(l->k->exprs, 0))
                      : lower_expr(l, args[1]);
     if (lower_value(l, v)->rank != 0)
         lower_fail(l, args[1], "use broadcast_to", "full takes a scalar");
+    lower_check_literal(l, v, written, zeros ? n : args[1]); /* references hold float64, and say what they mean */
     v = lower_coerce(l, v, d, n);
     return lower_broadcast(l, v, rank, dims, n);
 }

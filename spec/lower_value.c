@@ -52,6 +52,8 @@ tp_vid lower_literal(tp_lower *l, tp_dtype dtype, double v, const tp_node *n)
 {
     tp_vid out = lower_new_value(l, dtype, 0, NULL);
     lower_emit(l, TP_P_LITERAL, out, 0, NULL, n)->real = v;
+    l->p->values.at[out].known = dtype == TP_WEAK_FLOAT;
+    l->p->values.at[out].real = v;
     return out;
 }
 
@@ -74,6 +76,7 @@ tp_vid lower_cast(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n)
     if (from->dtype == TP_WEAK_INT && tp_expr_is_const(l->k->exprs, from->meaning, &literal) && !tp_is_float(dtype) &&
         (literal < tp_dtype_min(dtype) || literal > tp_dtype_max(dtype)))
         lower_fail(l, n, NULL, "%lld does not fit %s", (long long)literal, tp_dtype_info(dtype)->name);
+    lower_check_literal(l, v, dtype, n);
     if (dtype < TP_DTYPES && !tp_dtype_info(dtype)->executable)
         lower_fail(l, n, "convert it to float32 or int32 first", "%s is not computed with in this build",
                    tp_dtype_info(dtype)->name);
@@ -82,6 +85,8 @@ tp_vid lower_cast(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n)
     if (from->rank == 0 && (from->dtype == TP_WEAK_INT || from->dtype == TP_BOOL || from->dtype == TP_I32))
         l->p->values.at[out].meaning = meaning;
     lower_emit(l, TP_P_CAST, out, 1, &v, n)->integer = dtype;
+    if (dtype == TP_WEAK_FLOAT)
+        lower_fold_literal(l, TP_P_CAST, out, v, -1, n);
     return out;
 }
 
@@ -225,6 +230,7 @@ tp_vid lower_unary(tp_lower *l, tp_prim prim, tp_vid a, const tp_node *n)
     if (prim == TP_P_NEG && x->dtype == TP_I32 && x->meaning.id)
         l->p->values.at[out].meaning = tp_op1(l->k->exprs, TP_E_NEG, lower_value(l, a)->meaning);
     lower_emit(l, prim, out, 1, &a, n);
+    lower_fold_literal(l, prim, out, a, -1, n);
     return out;
 }
 
@@ -314,5 +320,6 @@ tp_vid lower_binary(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node
     if (shape->rank == 0 && (d == TP_I32 || d == TP_BOOL || d == TP_WEAK_INT))
         l->p->values.at[out].meaning = meaning;
     lower_emit(l, prim, out, 2, (tp_vid[]){a, b}, n);
+    lower_fold_literal(l, prim, out, a, b, n);
     return out;
 }

@@ -27,6 +27,8 @@ typedef struct tp_prim_row {
     bool to_bool;
     const char *rounding, *jaxpr, *pallas;
 } tp_prim_row;
+/* The double meaning of an elementwise primitive (spec/prims.def). */
+double tp_meaning_f64(tp_prim p, double x, double y);
 const tp_prim_row *tp_prim_info(tp_prim p);
 /* A named function of the language, or TP_PRIMS. */
 tp_prim tp_prim_find(tp_str name);
@@ -47,6 +49,8 @@ typedef struct tp_value {
      * integers always have one; they are never computed by instructions. */
     tp_expr meaning;
     bool variable; /* assigned by steps, not computed once */
+    bool known;    /* a weak float computed from literals alone; its value: */
+    double real;
 } tp_value;
 
 /* One dimension of a ref access. */

@@ -221,7 +221,10 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
         w->detail = says;
     if (numbers && d->step.n)
         w->detail = tp_printf(a, "%.*s; written by step %.*s", TP_FMT(w->detail), TP_FMT(d->step));
-    if (isfinite(want) && !isfinite(got))
+    if (numbers && d->refuting && isfinite(want) && !isfinite(got))
+        f.note = TP_S("over the reals, too, the kernel has no value there: inf - inf, 0 * inf, 0 / 0, an infinite "
+                      "literal, or a function outside its domain");
+    else if (isfinite(want) && !isfinite(got))
         f.note = why_not_finite(got);
     else if (numbers && isfinite(got) && d->max_rel < 1e-6)
         f.note = TP_S("the numbers are close, but rounding does not explain the distance");

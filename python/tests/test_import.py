@@ -50,6 +50,16 @@ def test_stores_through_views():  # which interpret=True of JAX 0.10 does not do
     tileproof.assert_equivalent(kernels.stores_through_views, lambda x: jnp.concatenate([x[8:], x[4:12]]), x, rtol=0, atol=0)
 
 
+def test_literals_that_overflow_are_infinite():  # as JAX makes them; a spec has to say so
+    from tileproof.body.values import number
+
+    assert number(-1e39, "float32").text == "-inf"
+    assert number(-1e30, "float16").text == "-inf"
+    assert number(65519.0, "float16").text == "65519.0" and number(65520.0, "float16").text == "inf"
+    assert number(3.4e38, "bfloat16").text == "inf" and number(-1e30, "bfloat16").text == "-1e+30"
+    assert number(-1e39, "float64").text == "-1e+39"
+
+
 def test_compiler_params_come_along():
     fn, args = kernels.CALLS["asks for VMEM"]
     spec = tileproof.from_pallas(fn, *args)[0]

@@ -310,6 +310,9 @@ static void all_sizes_line(const painter *p, const tp_spec_report *s, bool verbo
             fputs("; casts are the identity", p->out);
         for (uint32_t i = 0; i < q->constants.len; i++)
             fprintf(p->out, "%s%.*s", i ? ", " : "; taken as equal: ", TP_FMT(q->constants.at[i]));
+        const tp_case_result *overflow = tp_equiv_overflow(s->equiv);
+        if (overflow)
+            fprintf(p->out, "; overflows in case %.*s", TP_FMT(tp_case_text(p->arena, overflow->the_case)));
     } else {
         fprintf(p->out, "not shown: %.*s", TP_FMT(q->reason));
         if (q->loc.end > q->loc.start) {

@@ -100,7 +100,8 @@ static void write_index(const tp_page *p)
             tp_html_raw(p, s->vmem.limit ? "no bound" : "");
         tp_html_raw(p, "</td><td>");
         if (s->equiv)
-            fprintf(p->out, "%u cases%s", c.tested, s->equality.proven ? ", proven for all sizes" : "");
+            fprintf(p->out, "%u cases%s%s", c.tested, s->equality.proven ? ", proven for all sizes" : "",
+                    tp_equiv_overflow(s->equiv) ? ", overflows in some" : "");
         tp_html_raw(p, "</td></tr>\n");
     }
     tp_html_raw(p, "</tbody></table></div>\n");
@@ -294,17 +295,22 @@ static void write_equivalence(const tp_page *p, const tp_spec_report *s)
             "<tr><th scope=\"row\">cases</th><td>%u equal, %u different, %u trapped, %u not run; seed %llu</td></tr>\n",
             e->equal, e->different, e->trapped, e->skipped, (unsigned long long)e->seed);
     tp_html_raw(p, "<tr><th scope=\"row\">all sizes</th><td>");
-    if (q->proven)
+    const tp_case_result *overflow = tp_equiv_overflow(e);
+    if (q->proven) {
         fprintf(p->out,
                 "<span class=\"badge ok\">proven</span> over the reals, given the rules: %u obligations, %u with "
                 "certificate%s%s",
                 q->obligations, q->certified, q->masks ? "; finite masks taken for minus infinity" : "",
                 q->casts ? "; casts are the identity" : "");
-    for (uint32_t i = 0; q->proven && i < q->constants.len; i++) {
-        tp_html_raw(p, i ? ", " : "; taken as equal: ");
-        tp_html_prose(p, q->constants.at[i]);
-    }
-    if (!q->proven) {
+        for (uint32_t i = 0; i < q->constants.len; i++) {
+            tp_html_raw(p, i ? ", " : "; taken as equal: ");
+            tp_html_prose(p, q->constants.at[i]);
+        }
+        if (overflow) {
+            tp_html_raw(p, "; overflows in case ");
+            tp_html_put(p, tp_case_text(p->a, overflow->the_case));
+        }
+    } else {
         tp_html_raw(p, "<span class=\"badge note\">not shown</span> ");
         tp_html_prose(p, q->reason);
     }

@@ -256,8 +256,14 @@ static json *counts(const tp_tier_counts *n)
     return o;
 }
 
-static json *all_sizes(const tp_equality *q)
+static json *case_text(const tp_case *c)
 {
+    return tp_jsonc_string(tp_case_text(c->kernel->arena, c));
+}
+
+static json *all_sizes(const tp_equiv *e, const tp_equality *q)
+{
+    const tp_case_result *overflow = tp_equiv_overflow(e);
     json *o = json_object_new_object(), *rules = json_object_new_array(), *pairs = json_object_new_array();
     for (uint32_t i = 0; q->proven && i < q->constants.len; i++)
         json_object_array_add(pairs, tp_jsonc_string(q->constants.at[i]));
@@ -271,6 +277,7 @@ static json *all_sizes(const tp_equality *q)
     json_object_object_add(o, "finite_masks", json_object_new_boolean(q->proven && q->masks));
     json_object_object_add(o, "casts_are_identity", json_object_new_boolean(q->proven && q->casts));
     json_object_object_add(o, "constants_taken_as_equal", pairs);
+    json_object_object_add(o, "overflows_in", overflow ? case_text(overflow->the_case) : NULL);
     json_object_object_add(o, "reason", tp_jsonc_string_or_null(q->reason));
     json_object_object_add(o, "detail", tp_jsonc_string_or_null(q->detail));
     return o;
@@ -290,7 +297,7 @@ static json *algebra(const tp_equiv *e, const tp_equality *q)
     json_object_object_add(o, "tier", tier ? json_object_new_string(tier) : NULL);
     json_object_object_add(o, "cases", counts(&e->algebra));
     json_object_object_add(o, "box", box);
-    json_object_object_add(o, "all_sizes", all_sizes(q));
+    json_object_object_add(o, "all_sizes", all_sizes(e, q));
     json_object_object_add(o, "false_acceptance_log2", isfinite(e->chance) ? number(-e->chance) : NULL);
     json_object_object_add(o, "maxima", json_object_new_string(e->ordered ? "ordered" : "oracle"));
     json_object_object_add(o, "uninterpreted_functions", json_object_new_boolean(e->tags));

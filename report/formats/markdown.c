@@ -56,7 +56,8 @@ static void write_row(const tp_spec_report *s, tp_arena *a, FILE *out)
                                    : "ok",
             c.violated + c.vacuous, c.unknown, c.proven);
     if (s->equiv) {
-        fprintf(out, " %u cases%s", c.tested, s->equality.proven ? ", proven for all sizes" : "");
+        fprintf(out, " %u cases%s%s", c.tested, s->equality.proven ? ", proven for all sizes" : "",
+                tp_equiv_overflow(s->equiv) ? ", overflows in some" : "");
         if (s->equiv->coverage.text.n)
             fputs("; ", out);
         put(out, s->equiv->coverage.text);

@@ -131,6 +131,70 @@ static void witness_that_does_not_trap(void **state)
     tp_arena_free(a);
 }
 
+/* NaN or infinity that is one over the reals, too, refutes a proof; the
+ * inputs of magnitudes up to 128 show it. */
+static void no_value_refutes(void **state)
+{
+    static const char *const TEXTS[] = {
+        SPEC("o[...] = where(x[...] > 20, (x[...] + inf) - inf, 2 * x[...])", ""),
+        SPEC("o[...] = where(x[...] > 20, (x[...] + inf) * 0.0, 2 * x[...])", ""),
+        SPEC("o[...] = where(x[...] > 20, (x[...] - x[...]) / (x[...] - x[...]), 2 * x[...])", ""),
+        SPEC("o[...] = where(x[...] > 20, 1 / (x[...] - x[...]), 2 * x[...])", ""),
+        SPEC("o[...] = where(x[...] > 20, log(-x[...]), 2 * x[...])", ""),
+        SPEC("o[...] = where(x[...] > 20, x[...] + inf, 2 * x[...])", ""),
+    };
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_findings none = {0};
+    for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
+        tp_job *j = checked(a, TEXTS[i]);
+        tp_report r = {.arena = a};
+        tp_push(a, r.specs, j->report);
+        if (tp_report_exit_code(&r) != TP_EXIT_VIOLATED)
+            fail_msg("%zu: exit %d", i, tp_report_exit_code(&r));
+        j->report.equality = (tp_equality){.proven = true, .grade = TP_GRADE_CERT};
+        tp_hold_proofs_against_runs(j->arena, &j->report, &none);
+        assert_int_equal(disagreements(j), 1);
+        tp_job_free(j);
+    }
+    tp_arena_free(a);
+}
+
+/* Finite numbers that become too large: advice, and the proof names the case. */
+static void overflow_does_not(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_job *j = checked(a, SPEC("o[...] = 2 * x[...] * exp(2 * x[...]) / exp(2 * x[...])", ""));
+    tp_report r = {.arena = a};
+    tp_push(a, r.specs, j->report);
+    assert_true(j->report.equality.proven);
+    assert_int_equal(tp_report_exit_code(&r), TP_EXIT_OK);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    tp_format_find(TP_S("full"))->write(&r, out);
+    fclose(out);
+    assert_true(contains((tp_str){text, length}, "proven over the reals"));
+    assert_true(contains((tp_str){text, length}, "; overflows in case N = "));
+    free(text);
+    tp_job_free(j);
+    tp_arena_free(a);
+}
+
+/* An element that overflows does not hide another one that is wrong. */
+static void overflow_hides_nothing(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_job *j = checked(
+        a, SPEC("o[...] = where(x[...] < -20, 3 * x[...], 2 * x[...] * exp(2 * x[...]) / exp(2 * x[...]))", ""));
+    assert_true(j->report.equiv->different > 0);
+    assert_non_null(tp_equiv_overflow(j->report.equiv));
+    tp_job_free(j);
+    tp_arena_free(a);
+}
+
 static void agreement(void **state)
 {
     (void)state;
@@ -149,6 +213,9 @@ int main(void)
         cmocka_unit_test(equality_and_a_case_that_differs),
         cmocka_unit_test(rule_and_a_case_that_traps),
         cmocka_unit_test(witness_that_does_not_trap),
+        cmocka_unit_test(no_value_refutes),
+        cmocka_unit_test(overflow_does_not),
+        cmocka_unit_test(overflow_hides_nothing),
         cmocka_unit_test(agreement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,17 @@ class Ref:
     table: bool = False
 
 
+def fitting(f: float, dtype: str) -> float:
+    """f, or the infinity that it becomes in a float type: in a spec that is an error unless written as such."""
+    if not dtype.startswith(("float", "bfloat")):
+        return f
+    import jax.numpy as jnp
+
+    with np.errstate(over="ignore"):
+        there = float(np.float64(f).astype(jnp.dtype(dtype)))
+    return there if np.isinf(there) else f
+
+
 def number(value: Any, dtype: str) -> Value:
     """A scalar constant."""
     v = np.asarray(value)
@@ -42,7 +53,7 @@ def number(value: Any, dtype: str) -> Value:
         return Value("True" if bool(v) else "False", (), "bool")
     if v.dtype.kind in "iu" and dtype.startswith(("int", "uint")):
         return Value(str(int(v)), (), dtype, atom=int(v) >= 0, literal=True, number=int(v))
-    f = float(v)
+    f = fitting(float(v), dtype)
     if f != f:
         return Value("nan", (), dtype, literal=True, number=f)
     if f in (float("inf"), float("-inf")):

@@ -1,7 +1,7 @@
 /* The scalar meanings of spec/prims.def at double. */
 #include <math.h>
 
-#include "domains/domain.h"
+#include "spec/program.h"
 
 #define TP_REAL(x, c) c
 #define TP_WRAP(x, op, y) 0

@@ -1,0 +1,61 @@
+/* Constants of bodies and references: weak floats that are computed from
+ * literals alone. Each has to have a value, and to fit the dtype that it takes
+ * on; infinity is meant only where it is written. */
+#include <math.h>
+
+#include "spec/lower.h"
+
+/* The constant that v is, weak integers included. */
+static bool constant_of(const tp_lower *l, tp_vid v, double *real)
+{
+    const tp_value *x = lower_value(l, v);
+    int64_t integer;
+    if (x->dtype == TP_WEAK_INT && tp_expr_is_const(l->k->exprs, x->meaning, &integer)) {
+        *real = (double)integer;
+        return true;
+    }
+    *real = x->real;
+    return x->dtype == TP_WEAK_FLOAT && x->known;
+}
+
+void lower_check_literal(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n)
+{
+    double real;
+    int64_t cell[1] = {0};
+    if (!tp_is_float(dtype) || dtype >= TP_DTYPES || !constant_of(l, v, &real) || !isfinite(real))
+        return;
+    tp_put_f64(dtype, cell, 0, real);
+    if (isfinite(tp_get_f64(dtype, cell, 0)))
+        return;
+    lower_fail(l, n,
+               tp_printf(l->c->arena, "the largest %s is %.9g; where infinity is meant, write %sinf",
+                         tp_dtype_info(dtype)->name, tp_dtype_largest(dtype), real < 0 ? "-" : "")
+                   .p,
+               "%.9g does not fit %s", real, tp_dtype_info(dtype)->name);
+}
+
+/* `out` is `real`, computed from x and y. */
+static void settle(tp_lower *l, tp_vid out, double real, double x, double y, const tp_node *n)
+{
+    if (isfinite(x) && isfinite(y) && isinf(real))
+        lower_fail(l, n, "where infinity is meant, write inf", "this constant does not fit float64");
+    if (isnan(real) && !isnan(x) && !isnan(y))
+        lower_fail(l, n, "where no number is meant, write nan", "this constant has no value");
+    l->p->values.at[out].known = true;
+    l->p->values.at[out].real = real;
+}
+
+void lower_fold_literal(tp_lower *l, tp_prim prim, tp_vid out, tp_vid a, tp_vid b, const tp_node *n)
+{
+    double x, y = 0;
+    if (lower_value(l, out)->dtype != TP_WEAK_FLOAT || !constant_of(l, a, &x) || (b >= 0 && !constant_of(l, b, &y)))
+        return;
+    settle(l, out, prim == TP_P_CAST ? x : tp_meaning_f64(prim, x, y), x, y, n);
+}
+
+void lower_fold_power(tp_lower *l, tp_vid out, tp_vid a, int64_t exponent, const tp_node *n)
+{
+    double x;
+    if (lower_value(l, out)->dtype == TP_WEAK_FLOAT && constant_of(l, a, &x))
+        settle(l, out, pow(x, (double)exponent), x, 0, n);
+}
