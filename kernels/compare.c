@@ -238,6 +238,7 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
         out->overflowed += overflow;
         out->overflows |= overflow;
         out->refuting += differs && isfinite(w.real);
+        out->valueless += differs && isfinite(w.real) && !isfinite(g.real);
         if (isnan(ratio)) {
             if (unknown++ == 0)
                 out->reason = tp_printf(a, "at %.*s the bound on rounding is as large as %.2g",

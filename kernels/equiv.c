@@ -413,11 +413,14 @@ void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_op
     }
 }
 
-bool tp_equiv_refutes(const tp_case_result *r)
+bool tp_equiv_refutes(const tp_case_result *r, bool masks)
 {
-    bool refutes = r->outcome == TP_DIFFERENT && r->bits.tier == TP_TIER_DIFFERENT && isfinite(r->bits.want);
-    for (uint32_t i = 0; i < r->outputs.len; i++)
-        refutes |= r->outputs.at[i].tier == TP_TIER_DIFFERENT && r->outputs.at[i].refuting > 0;
+    bool refutes = r->outcome == TP_DIFFERENT && r->bits.tier == TP_TIER_DIFFERENT && isfinite(r->bits.want) &&
+                   (!masks || isfinite(r->bits.got));
+    for (uint32_t i = 0; i < r->outputs.len; i++) {
+        const tp_output_diff *d = &r->outputs.at[i];
+        refutes |= d->tier == TP_TIER_DIFFERENT && d->refuting > (masks ? d->valueless : 0);
+    }
     return refutes;
 }
 

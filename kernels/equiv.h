@@ -90,6 +90,7 @@ typedef struct tp_output_diff {
     uint64_t compared, differing; /* elements; differing: certainly, over the reals, or by overflow */
     uint64_t overflowed;          /* of those: no more is known than that finite numbers became too large */
     uint64_t refuting;            /* of those: another number than the reference's, or no value where that has one */
+    uint64_t valueless;           /* of those: no value where the reference has a number */
     tp_str reason;                /* INCONCLUSIVE */
 } tp_output_diff;
 
@@ -186,8 +187,11 @@ bool tp_equiv_reaches(const tp_equiv *e, tp_evidence tier);
 /* Does the case refute equality over the reals, for inputs on which the
  * reference has a number? Another number does, and so does NaN or infinity that
  * is one over the reals, too (inf - inf, 0 * inf, 0 / 0, an infinite literal).
- * Overflow of finite numbers does not: over the reals there is none. */
-bool tp_equiv_refutes(const tp_case_result *r);
+ * Overflow of finite numbers does not: over the reals there is none. With
+ * `masks` the proof takes finite masks for minus infinity and says nothing of
+ * rows that are masked wholly, where a kernel may have no value: only another
+ * number refutes it. */
+bool tp_equiv_refutes(const tp_case_result *r, bool masks);
 /* The first case with NaN or infinity by overflow; NULL: none. */
 const tp_case_result *tp_equiv_overflow(const tp_equiv *e);
 

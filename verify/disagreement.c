@@ -39,13 +39,17 @@ static void hold_equality(tp_arena *a, tp_spec_report *r)
 {
     for (uint32_t i = 0; r->equality.proven && i < r->equiv->cases.len; i++) {
         const tp_case_result *c = &r->equiv->cases.at[i];
-        if (!tp_equiv_refutes(c))
+        if (!tp_equiv_refutes(c, r->equality.masks))
             continue;
         tp_disagreement d = {.proof = TP_S("equality with the reference for all sizes"),
                              .execution = difference_text(a, c),
                              .witness = tp_witness_of_case(a, c->the_case)};
         tp_add_disagreement(a, r, &d);
     }
+    for (uint32_t i = 0; r->equality.proven && i < r->equiv->cases.len; i++)
+        if (tp_equiv_refutes(&r->equiv->cases.at[i], false))
+            r->equality = (tp_equality){.reason = TP_S("finite masks taken for minus infinity: in some case a row is "
+                                                       "masked wholly, and the kernel has no value there")};
 }
 
 /* ---- rules ---- */

@@ -12,6 +12,7 @@ typedef struct verdict {
     bool same;        /* the numbers of every case are those of the kernel as it is */
     bool loose;       /* allclose(rtol=1e-2, atol=1e-2) would notice, or the run cannot be finished */
     bool equal;       /* proven to be equal to the reference, for all sizes */
+    bool masks;       /* … with finite masks for minus infinity */
     bool refuted;     /* some case refutes such a proof */
 } verdict;
 
@@ -33,7 +34,9 @@ static void judge_rules(judging *x)
     o.only = tp_rules(&n);
     o.nonly = (uint32_t)n;
     tp_analyze(x->job.arena, x->job.report.spec, &o, &r);
-    x->v.equal = tp_check_equality(x->job.arena, x->job.report.spec, &o, &r.findings).proven;
+    tp_equality q = tp_check_equality(x->job.arena, x->job.report.spec, &o, &r.findings);
+    x->v.equal = q.proven;
+    x->v.masks = q.masks;
     for (uint32_t i = 0; i < r.findings.len; i++) {
         const tp_finding *f = &r.findings.at[i];
         if (!x->v.by && (f->verdict == TP_VIOLATED || f->verdict == TP_VACUOUS))
@@ -53,7 +56,7 @@ static void judge_case(judging *x, const tp_case_result *r)
     else if (r->outcome == TP_DIFFERENT)
         by = "E2";
     v->loose |= r->outcome == TP_TRAPPED;
-    v->refuted |= tp_equiv_refutes(r);
+    v->refuted |= tp_equiv_refutes(r, v->masks);
     for (uint32_t i = 0; i < r->outputs.len; i++) {
         const tp_output_diff *d = &r->outputs.at[i];
         v->loose |= d->loose > 0;

@@ -520,7 +520,7 @@ static void judge_pair(void *arg)
         }
     tp_equiv_run(p->l->arena, &cases, &run, &e);
     for (uint32_t i = 0; i < e.cases.len; i++)
-        p->different |= tp_equiv_refutes(&e.cases.at[i]);
+        p->different |= tp_equiv_refutes(&e.cases.at[i], q.masks || !q.proven);
     p->undecided = e.equal == 0 && e.different == 0;
 }
 
