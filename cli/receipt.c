@@ -72,6 +72,11 @@ static json *equivalence(const tp_spec_report *s)
     json_object_object_add(o, "bits", json_object_new_boolean(tp_equiv_reaches(e, TP_EVIDENCE_E2)));
     json_object_object_add(o, "algebra", json_object_new_boolean(tp_equiv_reaches(e, TP_EVIDENCE_E3)));
     json_object_object_add(o, "all_sizes", json_object_new_boolean(s->equality.proven));
+    json *open = json_object_new_array();
+    tp_open_tiers tiers = tp_tiers_open(s->spec->kernels[0]->arena, e);
+    for (uint32_t i = 0; i < tiers.len; i++)
+        json_object_array_add(open, tp_jsonc_string(tiers.at[i]));
+    json_object_object_add(o, "inconclusive", open);
     return o;
 }
 

@@ -133,6 +133,7 @@ tp_domain *tp_field_new(tp_arena *a, tp_field_options o);
 typedef struct tp_field_log {
     bool oracle;             /* a maximum was answered by the oracle */
     bool tags;               /* a function was taken as uninterpreted */
+    bool approximate;        /* a constant was cut to 24 bits */
     const char *unsupported; /* first primitive that the domain does not model, or NULL */
 } tp_field_log;
 const tp_field_log *tp_field_log_of(const tp_domain *d);

@@ -127,6 +127,7 @@ static uint64_t constant(field *f, double x)
 {
     tp_constant c = tp_constant_of(x);
     uint64_t r = tp_residue_of(c.a);
+    f->log.approximate |= c.kind == TP_CONSTANT_OTHER;
     if (fabs(fabs(x) - 0.6931471805599453) < 0x1p-24)
         r = f->ln2;
     else if (c.kind == TP_CONSTANT_FRACTION)

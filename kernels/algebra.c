@@ -171,6 +171,8 @@ void tp_trial_algebra(void *arg)
             return;
         }
         r->tags |= kernel.tags || reference.tags;
+        r->oracle |= kernel.oracle || reference.oracle;
+        r->approximate |= kernel.approximate || reference.approximate;
         for (uint32_t i = 0; i < k->noutputs && r->tier == TP_TIER_EQUAL; i++)
             if (tp_trial_compares(k, i) && shows_maximum[i] == ordered)
                 compare_residues(x, &e, i, r);
@@ -178,6 +180,45 @@ void tp_trial_algebra(void *arg)
     r->ordered = any;
     if (r->tier == TP_TIER_NONE)
         give_up_algebra(x, r, &kernel, &reference, (tp_str){NULL, 0});
+}
+
+/* ---- by order ---- */
+
+typedef struct ordering {
+    tp_trial x;
+    tp_input_family family;
+    bool agrees;
+} ordering;
+
+static void compare_in_order(void *arg)
+{
+    ordering *y = arg;
+    const tp_trial *x = &y->x;
+    const tp_kernel *k = x->c->kernel;
+    tp_algebra r = {.tier = TP_TIER_EQUAL, .chance = HUGE_VAL};
+    tp_sides e = {.n = 0};
+    tp_str why;
+    tp_field_log log;
+    uint64_t seed = x->o->seed + x->c->seed;
+    if (!tp_trial_arrays(x, y->family, 0, &e, &why))
+        return;
+    place_points(x, &e);
+    if (!field_reference(x, &e, seed, true, &log, &why) || !field_kernel(x, &e, seed, true, &log, &why))
+        return;
+    for (uint32_t i = 0; i < k->noutputs && r.tier == TP_TIER_EQUAL; i++)
+        if (tp_trial_compares(k, i))
+            compare_residues(x, &e, i, &r);
+    y->agrees = r.tier == TP_TIER_EQUAL;
+}
+
+bool tp_trial_agrees_in_order(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_input_family family)
+{
+    ordering y = {.x = {tp_arena_new(o->max_memory), a, c, o, NULL}, .family = family};
+    if (!y.x.work)
+        return false;
+    tp_status st = tp_try(y.x.work, compare_in_order, &y);
+    tp_arena_free(y.x.work);
+    return st == TP_OK && y.agrees;
 }
 
 /* ---- blame ---- */

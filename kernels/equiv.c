@@ -124,7 +124,7 @@ static bool run_family(tp_trial *x, tp_input_family family, tp_garbage garbage)
     return false;
 }
 
-static void run_numbers(void *arg)
+void tp_trial_numbers(void *arg)
 {
     tp_trial *x = arg;
     x->r->outcome = TP_EQUAL;
@@ -215,9 +215,8 @@ static void run_bits(void *arg)
 
 /* ---- cases ---- */
 
-/* Run one tier in memory of its own; false when that ran out. */
-static bool in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *o, tp_case_result *r,
-                      void (*tier)(void *))
+bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *o, tp_case_result *r,
+                        void (*tier)(void *))
 {
     tp_arena *work = tp_arena_new(o->max_memory);
     if (!work)
@@ -230,7 +229,7 @@ static bool in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *
 
 static void numbers_of(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r, tp_str memory)
 {
-    if (in_memory(a, c, o, r, run_numbers))
+    if (tp_trial_in_memory(a, c, o, r, tp_trial_numbers))
         return;
     r->outcome = TP_SKIPPED;
     r->trap.message = memory;
@@ -244,18 +243,20 @@ static void run_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, t
         numbers_of(a, c, o, r, memory);
     if (!comparable || r->outcome == TP_TRAPPED || r->outcome == TP_SKIPPED)
         return;
-    if (c->algebra && !in_memory(a, c, o, r, tp_trial_algebra)) {
+    if (c->algebra && !tp_trial_in_memory(a, c, o, r, tp_trial_algebra)) {
         r->algebra = (tp_algebra){.reason = memory};
         r->starved++;
     }
     if (r->algebra.tier == TP_TIER_DIFFERENT && !ran)
         numbers_of(a, c, o, r, memory);
-    if (r->algebra.tier == TP_TIER_DIFFERENT && r->outcome != TP_DIFFERENT) {
-        r->algebra.tier = TP_TIER_INCONCLUSIVE; /* another spelling of a constant, a decision by rounding */
+    if (r->algebra.tier == TP_TIER_DIFFERENT && r->outcome == TP_EQUAL && !o->no_hunt) {
+        tp_hunt(a, o, r);
+    } else if (r->algebra.tier == TP_TIER_DIFFERENT && r->outcome != TP_DIFFERENT) {
+        r->algebra.tier = TP_TIER_INCONCLUSIVE;
         r->algebra.reason =
             tp_printf(a, "the residues differ at %.*s, and the numbers do not confirm it", TP_FMT(r->algebra.worst));
     }
-    if (c->bits && !in_memory(a, c, o, r, run_bits)) {
+    if (c->bits && !tp_trial_in_memory(a, c, o, r, run_bits)) {
         r->bits = (tp_bits){.reason = memory};
         r->starved++;
     }
@@ -303,6 +304,9 @@ void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o,
         }
         tp_push(a, out->cases, r);
     }
+    for (uint32_t i = 0; i < out->cases.len && !out->unexplained; i++)
+        if (out->cases.at[i].algebra.unexplained)
+            out->unexplained = &out->cases.at[i];
     for (uint32_t i = 0; i < out->cases.len; i++)
         for (uint32_t j = 0; j < out->cases.at[i].outputs.len; j++) {
             const tp_output_diff *d = &out->cases.at[i].outputs.at[j];
@@ -373,7 +377,9 @@ static bool small_box(tp_ctx *c, const tp_spec *s, tp_shrinking how, const tp_eq
     tp_arena *work = tp_arena_new(o->max_memory);
     if (!work)
         tp_leave(c->arena, TP_E_MEMORY);
-    boxing x = {.c = {.arena = work, .source = c->source}, .spec = s, .o = o, .how = how, .e = *out};
+    tp_equiv_options quick = *o; /* what differs with small blocks is looked at with the spec's */
+    quick.no_hunt = true;
+    boxing x = {.c = {.arena = work, .source = c->source}, .spec = s, .o = &quick, .how = how, .e = *out};
     tp_status st = tp_try(work, box_with_small_blocks, &x);
     out->starved += x.starved + (st == TP_E_MEMORY);
     bool equal = st == TP_OK && x.equal;
@@ -405,6 +411,10 @@ void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_op
             run_case(c->arena, &box->cases.at[n], o, &r);
             note_algebra(&r.algebra, out, &out->box, &out->box_reason);
             out->starved += r.starved;
+            if (r.algebra.unexplained && !out->unexplained) {
+                out->unexplained = TP_NEW(c->arena, tp_case_result);
+                *(tp_case_result *)(uintptr_t)out->unexplained = r;
+            }
             if (r.outcome != TP_DIFFERENT)
                 continue;
             out->different++;

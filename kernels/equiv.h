@@ -97,11 +97,14 @@ typedef struct tp_output_diff {
 /* E3: residues of kernel and reference. */
 typedef struct tp_algebra {
     tp_tier tier;
-    bool ordered;    /* some output shows the maximum itself: maxima by the order of the data */
-    bool tags;       /* some function was taken as uninterpreted */
-    double chance;   /* k: a wrong kernel passes with a probability of at most 2^-k */
-    tp_str worst;    /* DIFFERENT: the element, */
-    uint32_t output; /* and by number */
+    bool ordered;     /* some output shows the maximum itself: maxima by the order of the data */
+    bool tags;        /* some function was taken as uninterpreted */
+    bool oracle;      /* some maximum was answered by a random residue */
+    bool approximate; /* some constant was cut to 24 bits */
+    bool unexplained; /* INCONCLUSIVE: the residues differ, and nothing that the tier leaves out explains it */
+    double chance;    /* k: a wrong kernel passes with a probability of at most 2^-k */
+    tp_str worst;     /* DIFFERENT: the element, */
+    uint32_t output;  /* and by number */
     size_t element;
     tp_str reason; /* NONE, INCONCLUSIVE */
 } tp_algebra;
@@ -154,6 +157,7 @@ typedef struct tp_equiv {
     tp_str box_held;  /* sizes that took one value in the box of some dtype combination: E4 is not earned */
     tp_str blocks;    /* in place of the spec's, in the box: "bm=4, bk in {4, 8}"; may be empty */
     uint32_t starved; /* tiers of cases left out for want of memory */
+    const tp_case_result *unexplained; /* the first with residues that differ and nothing that explains it; or NULL */
     uint64_t seed;
     tp_coverage_summary coverage; /* of the cases */
 } tp_equiv;
@@ -162,6 +166,7 @@ typedef struct tp_equiv_options {
     uint64_t seed;
     size_t max_memory; /* bytes per case */
     int64_t max_steps;
+    bool no_hunt; /* leave it at residues that the numbers do not confirm */
 } tp_equiv_options;
 
 /* Results live in `a`. */

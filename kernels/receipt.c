@@ -58,6 +58,20 @@ static tp_str suppressed_rules(tp_ctx *c, const tp_json *allowed)
     return tp_buf_view(&b);
 }
 
+static tp_str inconclusive(tp_ctx *c, const tp_json *doc)
+{
+    tp_buf b = {.arena = c->arena};
+    const tp_json *equivalence = tp_json_get(doc, "equivalence"),
+                  *list = equivalence && equivalence->type == TP_J_OBJECT
+                              ? tp_member(c, equivalence, "inconclusive", TP_J_ARRAY, false)
+                              : NULL;
+    for (uint32_t i = 0; list && i < list->u.items.n; i++) {
+        tp_expect_type(c, list->u.items.at[i], TP_J_STRING, "an inconclusive tier");
+        tp_buf_printf(&b, "%s%.*s", i ? "; " : "", TP_FMT(list->u.items.at[i]->u.string));
+    }
+    return tp_buf_view(&b);
+}
+
 tp_receipt tp_receipt_read(tp_ctx *c)
 {
     const tp_json *doc = tp_json_parse(c, false);
@@ -79,6 +93,7 @@ tp_receipt tp_receipt_read(tp_ctx *c)
         .spec = tp_member(c, spec, "sha256", TP_J_STRING, true)->u.string,
         .proven = tp_member(c, checked, "proven", TP_J_INT, true)->u.integer,
         .cases = tp_member(c, checked, "cases", TP_J_INT, true)->u.integer,
+        .inconclusive = inconclusive(c, doc),
     };
     r.suppressed = suppressed_rules(c, tp_json_get(doc, "allowed"));
     const tp_json *digest = tp_member(c, doc, "digest", TP_J_STRING, true);

@@ -23,6 +23,7 @@ typedef struct tp_receipt {
     int64_t semantics, proven, cases;
     tp_str
         suppressed; /* the rules whose findings were suppressed, with their number: "TP401, TP501 (3)"; empty: none */
+    tp_str inconclusive; /* tiers without a verdict, "E3 at 2 shapes: …; …"; empty: none */
 } tp_receipt;
 
 /* Read c->source. Raises TP001, also when the digest does not match. Inside tp_try(). */

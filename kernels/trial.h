@@ -36,7 +36,19 @@ bool tp_trial_compares(const tp_kernel *k, uint32_t i);
 /* s in the memory of the results. */
 tp_str tp_trial_keep(tp_arena *keep, tp_str s);
 
-/* algebra.c: tier E3 of a trial (tp_trial *). */
+/* equiv.c: run a tier (tp_trial *) in memory of its own; false when that ran out. */
+bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *o, tp_case_result *r,
+                        void (*tier)(void *));
+/* equiv.c: tier E1. */
+void tp_trial_numbers(void *trial);
+/* algebra.c: tier E3. */
 void tp_trial_algebra(void *trial);
+/* algebra.c: do the residues agree when maxima follow the order of such data? */
+bool tp_trial_agrees_in_order(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_input_family family);
+
+/* hunt.c: r->algebra differs and the numbers do not. Either *r becomes the
+ * result of a case, with inputs in `a`, whose numbers do, or the tier is
+ * inconclusive. */
+void tp_hunt(tp_arena *a, const tp_equiv_options *o, tp_case_result *r);
 
 #endif

@@ -56,3 +56,32 @@ void tp_add_missing_evidence(tp_arena *a, tp_spec_report *r, const bool *require
         tp_push(a, r->findings, f);
     }
 }
+
+tp_open_tiers tp_tiers_open(tp_arena *a, const tp_equiv *e)
+{
+    tp_open_tiers open = {0};
+    uint32_t shapes = e->algebra.inconclusive + e->algebra.none + e->box.inconclusive + e->box.none;
+    for (uint32_t i = 0; i < e->cases.len && e->skipped; i++)
+        if (e->cases.at[i].outcome == TP_SKIPPED) {
+            tp_push(a, open,
+                    tp_printf(a, "E1 on %u case%s: %.*s", e->skipped, e->skipped == 1 ? "" : "s",
+                              TP_FMT(e->cases.at[i].trap.message)));
+            break;
+        }
+    if (shapes)
+        tp_push(a, open,
+                tp_printf(a, "E3 at %u shape%s: %.*s", shapes, shapes == 1 ? "" : "s",
+                          TP_FMT(first_of(e->algebra_reason, e->box_reason))));
+    if (e->starved)
+        tp_push(a, open, tp_printf(a, "%u tiers of cases: left out for want of memory", e->starved));
+    return open;
+}
+
+tp_str tp_tiers_open_text(tp_arena *a, const tp_equiv *e)
+{
+    tp_buf b = {.arena = a};
+    tp_open_tiers open = tp_tiers_open(a, e);
+    for (uint32_t i = 0; i < open.len; i++)
+        tp_buf_printf(&b, "%s%.*s", i ? "; " : "", TP_FMT(open.at[i]));
+    return tp_buf_view(&b);
+}

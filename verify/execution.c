@@ -221,9 +221,8 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
         w->detail = says;
     if (numbers && d->step.n)
         w->detail = tp_printf(a, "%.*s; written by step %.*s", TP_FMT(w->detail), TP_FMT(d->step));
-    if (numbers && d->refuting && isfinite(want) && !isfinite(got))
-        f.note = TP_S("over the reals, too, the kernel has no value there: inf - inf, 0 * inf, 0 / 0, an infinite "
-                      "literal, or a function outside its domain");
+    if (numbers && d->valueless && isfinite(want) && !isfinite(got))
+        f.note = tp_printf(a, "%.*s; the kernel has no value there over the reals either", TP_FMT(why_not_finite(got)));
     else if (isfinite(want) && !isfinite(got))
         f.note = why_not_finite(got);
     else if (numbers && isfinite(got) && d->max_rel < 1e-6)
@@ -332,10 +331,35 @@ static void add_not_compared(tp_arena *a, const tp_equiv *e, const tp_kernel *k,
     }
 }
 
+/* Residues that differ are no agreement, even where no numbers tell. */
+static void add_unexplained(tp_arena *a, const tp_equiv *e, tp_findings *into)
+{
+    const tp_case_result *r = e->unexplained;
+    if (!r || e->different)
+        return;
+    const tp_kernel *k = r->the_case->kernel;
+    const tp_operand *o = &k->operands[k->ninputs + r->algebra.output];
+    tp_finding f = {.rule = "TP704",
+                    .slug = slug_of("TP704"),
+                    .verdict = TP_UNKNOWN,
+                    .severity = TP_WARNING,
+                    .subject = o->name,
+                    .loc = o->loc,
+                    .reason = r->algebra.reason,
+                    .witness = tp_witness_of_case(a, r->the_case)};
+    f.message =
+        tp_printf(a, "output `%.*s` may differ from the reference: as residues the two are different", TP_FMT(o->name));
+    f.help =
+        TP_S("a term too small to be seen in numbers, or a constant that is almost another; where both are meant to "
+             "be the same, write them alike");
+    tp_push(a, *into, f);
+}
+
 void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o,
                                tp_findings *into)
 {
     add_not_compared(a, e, k, into);
+    add_unexplained(a, e, into);
     add_overflow(a, e, into);
     for (uint32_t i = 0; i < e->cases.len; i++) {
         tp_case_result r = e->cases.at[i];

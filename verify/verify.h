@@ -81,6 +81,12 @@ typedef struct tp_evidence_row {
     tp_evidence tier;
 } tp_evidence_row;
 extern const tp_evidence_row TP_EVIDENCE_TABLE[TP_NEVIDENCE];
+typedef TP_VEC(tp_str) tp_open_tiers;
+/* evidence.c: tiers of an execution without a verdict on some case, each with its reason: "E3 at 2 shapes: …".
+ * What does not apply at all (bits that are rounded) is none of them. */
+tp_open_tiers tp_tiers_open(tp_arena *a, const tp_equiv *e);
+/* The same in one line, "E1 …; E3 …"; empty: none. */
+tp_str tp_tiers_open_text(tp_arena *a, const tp_equiv *e);
 /* evidence.c: a finding for each required tier that was not reached. */
 void tp_add_missing_evidence(tp_arena *a, tp_spec_report *r, const bool *required);
 

@@ -147,6 +147,14 @@ static void write_outputs(run_call *r, const tp_call *call, const tp_run_stats *
     }
 }
 
+/* What was shown, and which tiers were not conclusive. */
+static tp_str with_open(run_call *r, tp_str shown, tp_str open)
+{
+    return open.n ? tp_printf(r->c->arena, "%.*s; inconclusive: %.*s", TP_FMT(shown),
+                              TP_FMT(tp_visible(r->c->arena, open)))
+                  : shown;
+}
+
 /* As `verify` does it; an exit code, not 0 after a report. */
 static int verify_first(run_call *r)
 {
@@ -165,6 +173,8 @@ static int verify_first(run_call *r)
     r->standing = tp_printf(r->c->arena, "verified first: %u proven, %u cases tested", n.proven, n.tested);
     if (n.suppressed)
         r->standing = tp_printf(r->c->arena, "%.*s; %u not proven, but suppressed", TP_FMT(r->standing), n.suppressed);
+    if (j.report.equiv)
+        r->standing = with_open(r, r->standing, tp_tiers_open_text(j.arena, j.report.equiv));
     if (code != TP_EXIT_OK)
         fprintf(stderr, "tileproof: not run, since it is not verified; --unchecked runs it all the same\n");
     tp_job_free(&j);
@@ -182,10 +192,12 @@ static int establish(run_call *r)
         return verify_first(r);
     int code = tp_receipt_accept(r->c, tp_cstr(r->c->arena, tp_option(&r->c->receipt, "")), r->j, &receipt);
     if (code == TP_EXIT_OK)
-        r->standing =
-            tp_printf(r->c->arena, "by its receipt: %lld proven, %lld cases tested%s%.*s", (long long)receipt.proven,
-                      (long long)receipt.cases, receipt.suppressed.n ? "; not proven, but suppressed: " : "",
-                      TP_FMT(receipt.suppressed));
+        r->standing = with_open(r,
+                                tp_printf(r->c->arena, "by its receipt: %lld proven, %lld cases tested%s%.*s",
+                                          (long long)receipt.proven, (long long)receipt.cases,
+                                          receipt.suppressed.n ? "; not proven, but suppressed: " : "",
+                                          TP_FMT(receipt.suppressed)),
+                                receipt.inconclusive);
     return code;
 }
 

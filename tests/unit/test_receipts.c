@@ -98,6 +98,28 @@ static void a_receipt_lets_its_kernel_run(void **state)
     assert_int_equal(o.exit, 0);
 }
 
+/* A tier without a verdict is said in the receipt and by who runs on it. */
+static void what_was_not_conclusive_is_said(void **state)
+{
+    static const char OPEN[] = "tests/cases/ok_residues_roots.tile.json", SAYS[] = "some functions are uninterpreted";
+    place *p = *state;
+    const char *receipt = path_in(p, "open.json"), *x = npy(p, "x", TP_F32, 1, (const int64_t[]){3}, 1),
+               *y = npy(p, "y", TP_F32, 1, (const int64_t[]){3}, 2);
+    outcome o = RUN(p->a, "verify", "--receipt", receipt, OPEN);
+    assert_int_equal(o.exit, 0);
+    struct json_object *list = member(member(json_object_from_file(receipt), "equivalence"), "inconclusive");
+    assert_int_equal(json_object_array_length(list), 1);
+    assert_non_null(strstr(json_object_get_string(json_object_array_get_idx(list, 0)), SAYS));
+    o = RUN(p->a, "run", "--receipt", receipt, OPEN, "-i", x, "-i", y);
+    assert_int_equal(o.exit, 0);
+    assert_true(contains(o.out, "; inconclusive: E3 at ") && contains(o.out, SAYS));
+    o = RUN(p->a, "run", OPEN, "-i", x, "-i", y);
+    assert_int_equal(o.exit, 0);
+    assert_true(contains(o.out, "verified first: ") && contains(o.out, "; inconclusive: E3 at "));
+    o = RUN(p->a, "verify", "--receipt", receipt, "tests/cases/open_residues_tiny_term.tile.json");
+    assert_int_equal(o.exit, 4);
+}
+
 static void what_it_does_not_cover_is_refused(void **state)
 {
     place *p = *state;
@@ -215,11 +237,9 @@ static void run_without_one_verifies_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_PLACE(a_receipt_lets_its_kernel_run),
-        IN_PLACE(what_it_does_not_cover_is_refused),
-        IN_PLACE(a_forged_receipt_does_not_pass_recheck),
-        IN_PLACE(only_verified_kernels_get_one),
-        IN_PLACE(it_can_be_for_another_chip),
+        IN_PLACE(a_receipt_lets_its_kernel_run),     IN_PLACE(what_was_not_conclusive_is_said),
+        IN_PLACE(what_it_does_not_cover_is_refused), IN_PLACE(a_forged_receipt_does_not_pass_recheck),
+        IN_PLACE(only_verified_kernels_get_one),     IN_PLACE(it_can_be_for_another_chip),
         IN_PLACE(run_without_one_verifies_first),
     };
     return cmocka_run_group_tests_name("receipts", tests, NULL, NULL);
