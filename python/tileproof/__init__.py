@@ -13,10 +13,10 @@ arguments; tables of a scalar prefetch are fixed at what they hold in this call.
 """
 
 from .api import Finding, Report, assert_equivalent, assert_safe, check, checked, from_pallas, generalise
-from .errors import NoPallasCall, NotFound, TileproofError, Unsupported
+from .errors import NoPallasCall, NotExecuted, NotFound, TileproofError, Unsupported
 
 __version__ = "0.1.0"
 __all__ = [
-    "Finding", "NoPallasCall", "NotFound", "Report", "TileproofError", "Unsupported", "assert_equivalent", "assert_safe", "check", "checked",
+    "Finding", "NoPallasCall", "NotExecuted", "NotFound", "Report", "TileproofError", "Unsupported", "assert_equivalent", "assert_safe", "check", "checked",
     "from_pallas", "generalise",
 ]

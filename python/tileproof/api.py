@@ -10,7 +10,7 @@ import tempfile
 from typing import Any, Callable
 
 from . import binary
-from .errors import TileproofError
+from .errors import NotExecuted, TileproofError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +118,7 @@ def check(fn: Callable[..., Any], *args: Any, target: str | None = None, tables:
     specs = from_pallas(fn, *args, tables=tables)
     options = ["--target", target] if target else []
     reports = [binary.report("lint", s, *options) for s in specs]
-    return Report(specs, reports, [f for s, r in zip(specs, reports) for f in _findings(s, r)])
+    return Report(specs, reports, [f for s, r in zip(specs, reports, strict=True) for f in _findings(s, r)])
 
 
 def assert_safe(fn: Callable[..., Any], *args: Any, target: str | None = None, unknown: str = "warn") -> Report:
@@ -130,13 +130,16 @@ def assert_safe(fn: Callable[..., Any], *args: Any, target: str | None = None, u
     return report
 
 
-def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *args: Any, rtol: float = 1e-3, atol: float = 1e-3) -> None:
+def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *args: Any, rtol: float = 1e-3, atol: float = 1e-3) -> int:
     """Run every pallas_call of fn(*args) in tileproof's checked engine, where
     each access and each undefined element is followed, and compare fn's
     results with reference(*args). `args` are arrays.
 
-    AssertionError for a trap, and for results that differ. Tolerances are
+    Returns how many calls ran in the engine (one in a loop counts each turn).
+    AssertionError for a trap, for results that differ, and when a pallas_call
+    that fn reaches by tracing did not run, or there is none. Tolerances are
     relative to each element and to the root mean square of the result.
+    Raises Unsupported for what the importer or the engine cannot follow.
     """
     import jax
     import numpy as np
@@ -144,11 +147,14 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
     from . import capture, importer
 
     calls = capture.calls(fn, *args, run=_engine(importer))
+    _executed(fn, calls)
     got = jax.tree_util.tree_leaves(calls.value)
     want = jax.tree_util.tree_leaves(reference(*args))
+    if not got:
+        raise AssertionError("the function returns nothing that could be compared")
     if len(got) != len(want):
         raise AssertionError(f"{len(got)} results, the reference has {len(want)}")
-    for n, (g, w) in enumerate(zip(got, want)):
+    for n, (g, w) in enumerate(zip(got, want, strict=True)):
         a, b = np.asarray(g, np.float64), np.asarray(w, np.float64)
         if a.shape != b.shape:
             raise AssertionError(f"result {n} has shape {a.shape}, the reference {b.shape}")
@@ -159,6 +165,19 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
             at = tuple(int(i) for i in np.argwhere(wrong)[0])
             raise AssertionError(f"result {n} differs from the reference in {int(wrong.sum())} of {wrong.size} elements; "
                                  f"first at {list(at)}: {a[at]!r}, the reference says {b[at]!r}")
+    return len(calls)
+
+
+def _executed(fn: Any, calls: Any) -> None:
+    """Raise NotExecuted unless every traced call ran."""
+    from . import jaxpr as jx
+
+    if not calls.traced:
+        raise NotExecuted(f"{getattr(fn, '__name__', fn)} reaches no pallas_call with these arguments: 0 calls ran in the engine")
+    if calls.missed:
+        places = ", ".join(f"{jx.function_name(s.equation)} ({jx.where(s.equation)})" for s in calls.missed)
+        raise NotExecuted(f"{len(calls.missed)} of {len(calls.traced)} pallas_calls did not run with these arguments: {places}; "
+                          "they stand in a branch that is not taken or a loop without a turn. Give arguments that reach them, or compare that part alone")
 
 
 def _engine(importer: Any) -> Callable[[Any, list[Any], list[bool]], list[Any]]:
@@ -171,7 +190,7 @@ def _engine(importer: Any) -> Callable[[Any, list[Any], list[bool]], list[Any]]:
         with tempfile.TemporaryDirectory() as folder:
             room = pathlib.Path(folder)
             arguments = []
-            for name, value in zip(names, operands):
+            for name, value in zip(names, operands, strict=True):
                 array = np.asarray(value)
                 np.save(room / f"{name}.npy", array.view("V2") if array.dtype.name == "bfloat16" else array)
                 arguments += ["--input", f"{name}={room / name}.npy"]
@@ -185,7 +204,7 @@ def _engine(importer: Any) -> Callable[[Any, list[Any], list[bool]], list[Any]]:
             if done.returncode:
                 raise TileproofError(f"{spec['name']}: {done.stderr.strip()}")
             results = []
-            for o, var in zip(spec["outputs"], eqn.outvars):
+            for o, var in zip(spec["outputs"], eqn.outvars, strict=True):
                 if o.get("discard"):
                     results.append(np.zeros(o["shape"], var.aval.dtype))
                     continue

@@ -9,6 +9,7 @@ from typing import Any, Callable
 import numpy as np
 
 from . import jaxpr as jx
+from .errors import Unsupported
 
 
 @dataclasses.dataclass
@@ -26,9 +27,12 @@ Runner = Callable[[Any, list[Any], list[bool]], list[Any]]
 
 @dataclasses.dataclass
 class Calls(list):  # type: ignore[type-arg]
-    """The calls, in order, and what the function returned."""
+    """The calls, in order, what the function returned, and which of its
+    pallas_calls did not run with these arguments."""
 
     value: Any = None
+    traced: list[jx.Site] = dataclasses.field(default_factory=list)
+    missed: list[jx.Site] = dataclasses.field(default_factory=list)
 
 
 def interpreted(eqn: Any, operands: list[Any], used: list[bool]) -> list[Any]:
@@ -37,8 +41,13 @@ def interpreted(eqn: Any, operands: list[Any], used: list[bool]) -> list[Any]:
 
 
 def calls(fn: Any, *args: Any, run: Runner = interpreted) -> Calls:
-    """Evaluate fn(*args), every pallas_call by `run`, one by one."""
+    """Evaluate fn(*args), every pallas_call by `run`, one by one. `args` are
+    arrays; they get the dtypes that JAX gives them.
+
+    Raises Unsupported for a pallas_call below a primitive that is not entered.
+    """
     import jax
+    import jax.numpy as jnp
 
     made = Calls()
     shapes: list[Any] = []
@@ -49,65 +58,87 @@ def calls(fn: Any, *args: Any, run: Runner = interpreted) -> Calls:
         return leaves
 
     closed = jx.trace(flat, args)
-    used = {id(eqn): results for eqn, results in jx.pallas_calls(closed)}
-    results = _Evaluator(made, used, run).jaxpr(closed, jx.leaves(args))
+    made.traced = list(jx.sites(closed))
+    values = [jnp.asarray(a, v.aval.dtype) for a, v in zip(jx.leaves(args), jx.open_jaxpr(closed).invars, strict=True)]
+    evaluator = _Evaluator(made, run)
+    results = evaluator.jaxpr(closed, values)
+    made.missed = [s for s in made.traced if s.path not in evaluator.executed]
     made.value = jax.tree_util.tree_unflatten(shapes[0], results)
     return made
 
 
 class _Evaluator:
-    def __init__(self, made: Calls, used: dict[int, list[bool]], run: Runner):
-        self.made, self.used, self.run = made, used, run
+    def __init__(self, made: Calls, run: Runner):
+        self.made, self.run = made, run
+        self.used = {s.path: s.used for s in made.traced}
+        self.path: tuple[tuple[int, int], ...] = ()
+        self.executed: set[tuple[tuple[int, int], ...]] = set()
+
+    def enter(self, eqn: Any, inner: Any, args: list[Any]) -> list[Any]:
+        """Evaluate one of the jaxprs of an equation."""
+        before, self.path = self.path, (*self.path, jx.step_into(eqn, inner))
+        results = self.jaxpr(inner, args)
+        self.path = before
+        return results
 
     def jaxpr(self, j: Any, args: list[Any]) -> list[Any]:
         inner = jx.open_jaxpr(j)
-        env: dict[Any, Any] = dict(zip(inner.constvars, jx.consts_of(j)))
-        env.update(zip(inner.invars, args))
+        env: dict[Any, Any] = dict(zip(inner.constvars, jx.consts_of(j), strict=True))
+        env.update(zip(inner.invars, args, strict=True))
 
         def read(atom: Any) -> Any:
             return atom.val if jx.is_literal(atom) else env[atom]
 
         for eqn in inner.eqns:
-            env.update(zip(eqn.outvars, self.equation(eqn, [read(a) for a in eqn.invars])))
+            env.update(zip(eqn.outvars, self.equation(eqn, [read(a) for a in eqn.invars]), strict=True))
         return [read(a) for a in inner.outvars]
 
     def equation(self, eqn: Any, values: list[Any]) -> list[Any]:
         name, p = eqn.primitive.name, eqn.params
         if name == "pallas_call":
-            used = self.used.get(id(eqn), [True] * len(eqn.outvars))
+            site = (*self.path, jx.step_into(eqn, None))
+            used = self.used[site]
             results = self.run(eqn, values, used)
+            self.executed.add(site)
             self.made.append(Call(eqn, [np.asarray(v) for v in values], [np.asarray(v) for v in results], used))
             return results
         if not _reaches(eqn):
             return jx.bind(eqn, values)
-        if name in jx.INLINED or name == "shard_map":
-            return self.jaxpr(next(jx.inner_jaxprs(eqn)), values)
+        inner = jx.called(eqn)
+        if inner is not None:
+            return self.enter(eqn, inner, values)
+        if name == "shard_map" and p["mesh"].size == 1:
+            return self.enter(eqn, p["jaxpr"], values)
         if name == "cond":
-            return self.jaxpr(p["branches"][int(values[0])], values[1:])
+            return self.enter(eqn, p["branches"][min(max(int(values[0]), 0), len(p["branches"]) - 1)], values[1:])
         if name == "while":
             n, m = p["cond_nconsts"], p["body_nconsts"]
             carry = values[n + m:]
-            while bool(self.jaxpr(p["cond_jaxpr"], values[:n] + carry)[0]):
-                carry = self.jaxpr(p["body_jaxpr"], values[n:n + m] + carry)
+            while bool(self.enter(eqn, p["cond_jaxpr"], values[:n] + carry)[0]):
+                carry = self.enter(eqn, p["body_jaxpr"], values[n:n + m] + carry)
             return carry
         if name == "scan":
-            return self.scan(p, values)
-        return jx.bind(eqn, values)
+            return self.scan(eqn, values)
+        raise Unsupported(f"a pallas_call below the primitive `{name}`, which is not entered"
+                          f"{' (a mesh of several devices)' if name == 'shard_map' else ''}", jx.where(eqn))
 
-    def scan(self, p: dict[str, Any], values: list[Any]) -> list[Any]:
+    def scan(self, eqn: Any, values: list[Any]) -> list[Any]:
         import jax.numpy as jnp
 
+        p = eqn.params
         nc, carried = p["num_consts"], p["num_carry"]
         consts, carry, xs = values[:nc], values[nc:nc + carried], values[nc + carried:]
         stacked = []
         for t in reversed(range(p["length"])) if p["reverse"] else range(p["length"]):
-            out = self.jaxpr(p["jaxpr"], consts + carry + [x[t] for x in xs])
+            out = self.enter(eqn, p["jaxpr"], consts + carry + [x[t] for x in xs])
             carry, ys = out[:carried], out[carried:]
             stacked.append(ys)
         if p["reverse"]:
             stacked.reverse()
-        return carry + [jnp.stack(column) for column in zip(*stacked)]
+        if not stacked:
+            return carry + [jnp.zeros(v.aval.shape, v.aval.dtype) for v in eqn.outvars[carried:]]
+        return carry + [jnp.stack(column) for column in zip(*stacked, strict=True)]
 
 
 def _reaches(eqn: Any) -> bool:
-    return any(next(jx.pallas_calls(j), None) is not None for j in jx.inner_jaxprs(eqn))
+    return any(next(jx.sites(j), None) is not None for j in jx.inner_jaxprs(eqn))

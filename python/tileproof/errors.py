@@ -13,6 +13,10 @@ class NoPallasCall(TileproofError):
     """Tracing the function reached no pallas_call."""
 
 
+class NotExecuted(NoPallasCall, AssertionError):
+    """A comparison that did not execute every pallas_call of the function."""
+
+
 class Unsupported(TileproofError):
     """The kernel uses something that the spec language does not express."""
 

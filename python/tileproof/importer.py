@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
 
-from . import capture
+from . import capture, fields
 from . import jaxpr as jx
 from .body import Body, Ref, Value
 from .errors import NoPallasCall, Unsupported
@@ -24,6 +25,8 @@ WORDS = {
     "repeat", "roll", "flip", "cumsum", "cumprod", "cummax", "cummin", "bitcast", "squeeze", "program_id", "num_programs", "literal",
     "variable", "bool", "float32", "float64", "bfloat16", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32", "int4", "uint4",
 }
+
+SEMANTICS = {"arbitrary": "arbitrary", "parallel": "parallel", "core_parallel": "core_parallel", "subcore_parallel": "parallel"}
 
 
 class Names:
@@ -99,8 +102,7 @@ class _Import:
 
     def spec(self) -> dict[str, Any]:
         g = self.mapping
-        if getattr(self.p.get("mesh"), "shape", None):
-            raise Unsupported("a pallas_call over a mesh", self.place)
+        fields.check_call(self.eqn, self.place)
         given = jx.argument_names(self.body)
         avals = [v.aval for v in self.body.invars]
         n_tables, n_in, n_out = g.num_index_operands, g.num_inputs, g.num_outputs
@@ -108,44 +110,43 @@ class _Import:
         roles = ["table"] * n_tables + ["in"] * n_in + ["out"] * n_out + ["scratch"] * (len(avals) - n_tables - n_in - n_out)
         counts: dict[str, int] = {}
         operands = []
-        for name, role in zip(given, roles):
+        for name, role in zip(given, roles, strict=True):
             counts[role] = counts.get(role, 0) + 1
             operands.append(self.names.take(name, {"table": "table", "in": "x", "out": "o", "scratch": "s"}[role] + str(counts[role])))
-        axes = [self.names.take(a, f"axis{n}") for n, a in enumerate(("i", "j", "k", "l", "m", "n", "p", "q")[: len(g.grid)])]
-        axes += [self.names.take(f"axis{n}", f"axis{n}") for n in range(len(axes), len(g.grid))]
+        axes = self.axis_names()
         tables, steps = self.grid_steps(axes)
         refs = []
-        for name, role, aval in zip(operands, roles, avals):
+        for name, role, aval in zip(operands, roles, avals, strict=True):
             refs.append(Ref(name, tuple(aval.shape), jx.dtype_name(aval), role == "table"))
         out: dict[str, Any] = {"tileproof": 1, "name": self.name(), "x-python": {"call": self.place}}
         for ref in refs[:n_tables]:
             tables.append(self.table(ref))
-        for table, values in zip(tables, self.operands or []):
-            table["contents"] = np.asarray(values).astype(np.int64).tolist()
+        if self.operands is not None:
+            for table, values in zip(tables, self.operands[:len(tables)], strict=True):
+                table["contents"] = np.asarray(values).astype(np.int64).tolist()
         if tables:
             out["scalar_prefetch"] = tables
         if axes:
             out["grid"] = [{"axis": a, "steps": s, **({"semantics": m} if m != "arbitrary" else {})}
-                           for a, s, m in zip(axes, steps, self.semantics(len(axes)))]
-        if self.compiler_param("vmem_limit_bytes"):
-            out["vmem_limit_bytes"] = int(self.compiler_param("vmem_limit_bytes"))
+                           for a, s, m in zip(axes, steps, self.semantics(), strict=True)]
+        limit = fields.compiler_param(self.p, "vmem_limit_bytes")
+        if limit:
+            out["vmem_limit_bytes"] = int(limit)
         table_refs = refs[:n_tables]
         blocks = list(g.block_mappings)
         for key, lo, n in (("inputs", n_tables, n_in), ("outputs", n_tables + n_in, n_out)):
             entries = [self.operand(refs[lo + i], blocks[lo - n_tables + i], axes, table_refs) for i in range(n)]
             if entries:
                 out[key] = entries
-        for entry, used in zip(out["outputs"], self.used or []):
+        for entry, used in zip(out["outputs"], self.used if self.used is not None else [True] * n_out, strict=True):
             if not used:
                 entry["discard"] = True
         for source, target in self.p["input_output_aliases"]:
-            at = source - n_tables - g.num_dynamic_grid_bounds
-            if 0 <= at < n_in:
-                out["outputs"][target]["alias"] = out["inputs"][at]["name"]
-        scratch = [self.scratch(r, a) for r, a in list(zip(refs, avals))[n_tables + n_in + n_out:]]
+            self.alias(out, source - n_tables, target)  # JAX counts tables and inputs, not dynamic grid bounds
+        scratch = [self.scratch(r, a) for r, a in list(zip(refs, avals, strict=True))[n_tables + n_in + n_out:]]
         if scratch:
             out["scratch"] = scratch
-        writer = Body(axes, self.names.taken)
+        writer = Body(self.own(axes), self.names.taken)
         writer.place = self.place
         writer.run(self.body, refs)
         out["kernel"] = writer.lines
@@ -154,6 +155,25 @@ class _Import:
 
     def name(self) -> str:
         return jx.function_name(self.eqn)
+
+    def axis_names(self) -> list[str]:
+        """One name per grid axis: i, j, k, ... for the kernel's own, batch for those that vmap put in front."""
+        own = iter([*"ijklmnpq", *(f"axis{n}" for n in range(len(self.mapping.grid)))])
+        wanted = ["batch" if n in self.mapping.vmapped_dims else next(own) for n in range(len(self.mapping.grid))]
+        return [self.names.take(w, f"axis{n}") for n, w in enumerate(wanted)]
+
+    def own(self, axes: list[str]) -> list[str]:
+        """The axes that program_id counts: those of vmap are not the kernel's."""
+        return [a for n, a in enumerate(axes) if n not in self.mapping.vmapped_dims]
+
+    def alias(self, out: dict[str, Any], source: int, target: int) -> None:
+        if not 0 <= source < len(out.get("inputs", [])):
+            raise Unsupported(f"an alias of a prefetched table with the output `{out['outputs'][target]['name']}`", self.place)
+        given = out["inputs"][source]
+        entry = out["outputs"][target]
+        if "alias" in entry or any(o.get("alias") == given["name"] for o in out["outputs"]):
+            raise Unsupported(f"two aliases of `{given['name']}` or of `{entry['name']}`", self.place)
+        entry["alias"] = given["name"]
 
     def table(self, ref: Ref) -> dict[str, Any]:
         if len(ref.shape) > 3:
@@ -166,7 +186,7 @@ class _Import:
         """Steps per axis; a bound that is known only at run time is a table of one entry."""
         tables: list[dict[str, Any]] = []
         steps: list[Any] = []
-        for axis, n in zip(axes, self.mapping.grid):
+        for axis, n in zip(axes, self.mapping.grid, strict=True):
             if isinstance(n, (int, np.integer)):
                 steps.append(int(n))
                 continue
@@ -175,16 +195,19 @@ class _Import:
             steps.append(name)
         return tables, steps
 
-    def semantics(self, n: int) -> list[str]:
-        declared = self.compiler_param("dimension_semantics") or ("arbitrary",) * n
-        words = [str(getattr(s, "value", s)).lower().rsplit(".", 1)[-1] for s in declared]
-        return [w if w in ("parallel", "core_parallel") else "parallel" if w == "subcore_parallel" else "arbitrary" for w in words]
-
-    def compiler_param(self, key: str) -> Any:
-        params = self.p.get("compiler_params")
-        if isinstance(params, dict):
-            params = params.get("mosaic_tpu", params.get("mosaic", None))
-        return getattr(params, key, None)
+    def semantics(self) -> list[str]:
+        """One word per grid axis. The kernel declares its own axes; those of vmap are parallel, as in JAX's lowering."""
+        vmapped = self.mapping.vmapped_dims
+        n = len(self.mapping.grid) - len(vmapped)
+        declared = fields.compiler_param(self.p, "dimension_semantics")
+        words = [jx.word(s) for s in declared] if declared is not None else ["arbitrary"] * n
+        if len(words) != n:
+            raise Unsupported(f"dimension_semantics of {len(words)} words for a grid of {n} axes", self.place)
+        for w in words:
+            if w not in SEMANTICS:
+                raise Unsupported(f"the dimension semantics `{w}`", self.place)
+        own = iter(words)
+        return ["parallel" if axis in vmapped else SEMANTICS[next(own)] for axis in range(len(self.mapping.grid))]
 
     def operand(self, ref: Ref, block: Any, axes: list[str], tables: list[Ref]) -> dict[str, Any]:
         aval = block.array_aval
@@ -194,16 +217,17 @@ class _Import:
             raise Unsupported(f"`{ref.name}` in {space}", self.place)
         if space != "vmem":
             entry["memory_space"] = space
-        if getattr(block, "transforms", ()):
-            raise Unsupported(f"transforms on the block of `{ref.name}`", self.place)
+        if entry["dtype"] != ref.dtype:
+            raise Unsupported(f"`{ref.name}`: blocks of {ref.dtype} of an array of {entry['dtype']}", self.place)
         index = self.index_map(block, axes, tables, ref)
         shape = [self.dimension(d, ref) for d in block.block_shape]
         whole = shape == entry["shape"] and all(i == 0 for i in index)
-        if not whole and space not in ("any", "hbm"):
+        if not whole and space in ("any", "hbm"):
+            raise Unsupported(f"blocks of `{ref.name}`, which stays in {space}", self.place)
+        if not whole:
             entry["block_shape"], entry["index_map"] = shape, index
-        mode = getattr(block, "pipeline_mode", None)
-        if mode is not None and getattr(mode, "buffer_count", None) is not None:
-            entry["buffers"] = int(mode.buffer_count)
+        if block.pipeline_mode is not None:
+            entry |= fields.buffers(block.pipeline_mode, self.place)
         return entry
 
     def dimension(self, d: Any, ref: Ref) -> Any:
@@ -220,7 +244,7 @@ class _Import:
         raise Unsupported(f"a dimension of kind {kind} in the block of `{ref.name}`", self.place)
 
     def index_map(self, block: Any, axes: list[str], tables: list[Ref], ref: Ref) -> list[Any]:
-        return IndexMap(axes, self.names.taken, self.place).expressions(block.index_map_jaxpr, tables)
+        return IndexMap(self.own(axes), self.names.taken, self.place).expressions(block.index_map_jaxpr, axes, tables)
 
     def scratch(self, ref: Ref, aval: Any) -> dict[str, Any]:
         space = jx.memory_space(aval)
@@ -238,9 +262,12 @@ class IndexMap(Body):
     def __init__(self, axes: list[str], taken: set[str], place: str | None):
         super().__init__(axes, taken)
         self.place = place
+        self.grid: list[str] = []  # every axis of the grid
 
-    def expressions(self, j: Any, tables: list[Ref]) -> list[Any]:
-        results = self.run(j, [Value(a) for a in self.axes] + list(tables))
+    def expressions(self, j: Any, axes: list[str], tables: list[Ref]) -> list[Any]:
+        """Of every grid axis, also those that program_id does not count."""
+        self.grid = axes
+        results = self.run(j, [Value(a) for a in axes] + list(tables))
         return [int(v.text) if v.literal else v.text for v in results]
 
     def assign(self, value: Value, stem: str = "v") -> Value:
@@ -293,14 +320,21 @@ class IndexMap(Body):
         raise Unsupported(f"the primitive `{name}` in an index map", self.place)
 
     def quotient(self, name: str, a: Value, b: Value) -> Value:
-        """lax.div and lax.rem truncate; // and % floor. Equal for operands
-        that are not negative: program ids and what is added from them."""
+        """lax.div and lax.rem truncate; // and % floor. Equal where both
+        operands have one sign: program ids and what is added from them."""
         op = "//" if name == "div" else "%"
         floor = f"{a.operand()} {op} {b.operand()}"
-        if "-" not in a.text and "[" not in a.text and b.number is not None and b.number > 0:
-            return Value(floor, atom=False)
         negative = f"-((-{a.operand()}) {op} {b.operand()})"
-        return Value(f"{floor} if {a.operand()} >= 0 else {negative}", atom=False)
+        if b.number is not None and b.number > 0 or b.text.startswith("num_programs("):
+            if self.counted(a):
+                return Value(floor, atom=False)
+            return Value(f"{floor} if {a.operand()} >= 0 else {negative}", atom=False)
+        one_sign = f"{b.operand()} > 0" if self.counted(a) else f"({a.operand()} >= 0 and {b.operand()} > 0) or ({a.operand()} < 0 and {b.operand()} < 0)"
+        return Value(f"{floor} if {one_sign} else {negative}", atom=False)
+
+    def counted(self, a: Value) -> bool:
+        """Made of program ids without a subtraction: never negative."""
+        return "-" not in a.text and "~" not in a.text and set(re.findall(r"[A-Za-z_]\w*", a.text)) <= {*self.grid, "num_programs", "max", "min", "cdiv"}
 
     def do_cond(self, eqn: Any) -> None:
         index, branches = self.read(eqn.invars[0]), eqn.params["branches"]
@@ -309,7 +343,7 @@ class IndexMap(Body):
             raise Unsupported("a switch in an index map", self.place)
         test = index.truth or Value(f"{index.operand()} != 0", atom=False)
         no, yes = self.run(branches[0], values), self.run(branches[1], values)
-        for var, a, b in zip(eqn.outvars, yes, no):
+        for var, a, b in zip(eqn.outvars, yes, no, strict=True):
             if not jx.is_dropped(var):
                 self.env[var] = Value(f"{a.operand()} if {test.operand()} else {b.operand()}", atom=False)
 

@@ -5,10 +5,11 @@ Tested with JAX 0.10; where 0.11 differs, the accessor here hides it.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import Any, Iterator
 
-from .errors import NotFound
+from .errors import NotFound, Unsupported
 
 try:
     import jax
@@ -16,10 +17,14 @@ try:
 except ImportError as e:  # pragma: no cover - exercised by a subprocess test
     raise NotFound(f"JAX cannot be imported: {e}; install it with `pip install jax`") from None
 
+VERSION = jax.__version__
 
-# Equations that only call an inner jaxpr with their own operands.
-INLINED = {"jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "remat", "checkpoint",
-           "custom_lin"}
+# Equations that only call an inner jaxpr with their own operands: its parameter.
+CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
+         "custom_vjp_call": "call_jaxpr", "custom_vjp_call_jaxpr": "fun_jaxpr", "remat2": "jaxpr", "remat": "jaxpr", "checkpoint": "jaxpr",
+         "custom_vmap_call": "call", "composite": "jaxpr"}
+# Kernels that are no pallas_call: nothing here says what they do.
+OTHER_KERNELS = {"core_map", "mpmd_map", "run_state", "tpu_custom_call", "triton_kernel_call"}
 
 
 def open_jaxpr(j: Any) -> Any:
@@ -44,6 +49,14 @@ def inner_jaxprs(eqn: Any) -> Iterator[Any]:
                 yield item
 
 
+def called(eqn: Any) -> Any:
+    """The jaxpr that this equation calls with its own operands; None: it is no such call."""
+    inner = eqn.params.get(CALLS.get(eqn.primitive.name, ""))
+    if inner is None or len(open_jaxpr(inner).invars) != len(eqn.invars) or len(open_jaxpr(inner).outvars) != len(eqn.outvars):
+        return None
+    return inner
+
+
 def is_literal(atom: Any) -> bool:
     return isinstance(atom, Literal) or hasattr(atom, "val")
 
@@ -66,6 +79,11 @@ def memory_space(aval: Any) -> str:
 
 def dtype_name(aval: Any) -> str:
     return str(getattr(aval, "dtype", aval))
+
+
+def word(value: Any) -> str:
+    """A member of an enumeration, or a string, as one lower-case word."""
+    return str(value.name if hasattr(value, "name") else value).lower().rsplit(".", 1)[-1]
 
 
 def view_kind(transform: Any) -> str:
@@ -161,18 +179,41 @@ def trace(fn: Any, args: tuple[Any, ...]) -> Any:
     return jax.make_jaxpr(fn)(*args)
 
 
-def pallas_calls(j: Any, live: list[bool] | None = None) -> Iterator[tuple[Any, list[bool]]]:
-    """Every pallas_call equation below j, depth first, and which of its
-    results anybody uses. `live`: which results of j are used (None: all)."""
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """Where a pallas_call stands. Equations may be shared (jit traces a function
+    once), so a site is the way to it: per equation on it, which inner jaxpr."""
+
+    path: tuple[tuple[int, int], ...]
+    equation: Any
+    used: list[bool]  # which of its results anybody uses
+
+
+def step_into(eqn: Any, inner: Any) -> tuple[int, int]:
+    """One step of a Site's path."""
+    return id(eqn), id(inner)
+
+
+def sites(j: Any, live: list[bool] | None = None, path: tuple[tuple[int, int], ...] = ()) -> Iterator[Site]:
+    """Every pallas_call below j, depth first. `live`: which results of j are
+    used (None: all). Raises Unsupported for a kernel that is none."""
     inner = open_jaxpr(j)
-    used = {a for a, alive in zip(inner.outvars, live or [True] * len(inner.outvars)) if alive and not is_literal(a)}
+    used = {a for a, alive in zip(inner.outvars, live or [True] * len(inner.outvars), strict=True) if alive and not is_literal(a)}
     for eqn in inner.eqns:
         used.update(a for a in eqn.invars if not is_literal(a))
     for eqn in inner.eqns:
         results = [not is_dropped(v) and v in used for v in eqn.outvars]
-        if eqn.primitive.name == "pallas_call":
-            yield eqn, results
+        name = eqn.primitive.name
+        if name == "pallas_call":
+            yield Site((*path, step_into(eqn, None)), eqn, results)
             continue
+        if name in OTHER_KERNELS:
+            raise Unsupported(f"a kernel by `{name}`, which is no pallas_call", where(eqn))
+        callee = called(eqn)
         for k in inner_jaxprs(eqn):
-            same = eqn.primitive.name in INLINED and len(open_jaxpr(k).outvars) == len(results)
-            yield from pallas_calls(k, results if same else None)
+            yield from sites(k, results if k is callee else None, (*path, step_into(eqn, k)))
+
+
+def pallas_calls(j: Any) -> Iterator[tuple[Any, list[bool]]]:
+    """Every pallas_call equation below j, and which of its results anybody uses."""
+    return ((s.equation, s.used) for s in sites(j))

@@ -113,7 +113,7 @@ def _ask(kind: str, case: Case) -> tuple[str, str]:
     import jax
 
     fn = _function(case)
-    arguments = [_typed(a, d) for a, d in zip(case.arguments, case.dtypes)]
+    arguments = [_typed(a, d) for a, d in zip(case.arguments, case.dtypes, strict=True)]
     if kind == "lowering":
         jax.export.export(jax.jit(lambda *a: fn(*a, **case.keywords)), platforms=["tpu"])(*arguments)
         return "accepts", ""
@@ -125,7 +125,7 @@ def _ask(kind: str, case: Case) -> tuple[str, str]:
     if case.want is None:
         return "runs", ""
     worst = 0.0
-    for g, w, kept in zip(got, case.want, case.kept):
+    for g, w, kept in zip(got, case.want, case.kept, strict=True):
         if not kept:
             continue
         a, b = np.asarray(g, np.float64), w.astype(np.float64)
@@ -195,7 +195,7 @@ def prepare(path: str, folder: pathlib.Path) -> tuple[Case, list[Opinion], str]:
         arguments.append((values * 20).astype(dtype) if dtype.startswith(("int", "uint")) else values.astype("float32"))
         kinds.append(dtype)
     everything = spec.get("scalar_prefetch", []) + spec.get("inputs", [])
-    for o, a, d in zip(everything, arguments, kinds):
+    for o, a, d in zip(everything, arguments, kinds, strict=True):
         array = a
         if d == "bfloat16":
             array = (a.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).view("V2")
@@ -208,7 +208,7 @@ def prepare(path: str, folder: pathlib.Path) -> tuple[Case, list[Opinion], str]:
     for k, v in dtypes.items():
         flags += ["--dtype", f"{k}={v}"]
     kept = [not o.get("discard") for o in spec["outputs"]]
-    for o, keep in zip(spec["outputs"], kept):
+    for o, keep in zip(spec["outputs"], kept, strict=True):
         flags += ["--output", f"{o['name']}={folder / o['name']}.out.npy"] if keep else []
     report = binary.report("lint", path)["summary"]
     bad = sorted({f["rule"] for s in binary.report("lint", path)["specs"] for f in s["findings"] if f["verdict"] == "violated"})
@@ -218,7 +218,7 @@ def prepare(path: str, folder: pathlib.Path) -> tuple[Case, list[Opinion], str]:
     want, rule = None, ""
     if done.returncode == 0:
         want = []
-        for o, keep in zip(spec["outputs"], kept):
+        for o, keep in zip(spec["outputs"], kept, strict=True):
             a = np.load(folder / f"{o['name']}.out.npy") if keep else np.zeros(0, np.float32)
             want.append((a.view(np.uint16).astype(np.uint32) << 16).view(np.float32) if a.dtype.kind == "V" else a)
         opinions.append(Opinion("tileproof run, this case", "runs"))

@@ -28,7 +28,7 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
     names = tables + [i["name"] for i in spec.get("inputs", [])]
     flat = jx.leaves(args)
     given: dict[int, str] = {}
-    for name, origin in zip(names, _origins(closed, eqn)):
+    for name, origin in zip(names, _origins(closed, eqn), strict=True):
         if origin is None or origin in given:
             given = {}
             break
@@ -47,7 +47,7 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
     inner = jx.open_jaxpr(traced)
     used = {a for e in inner.eqns for a in e.invars if not jx.is_literal(a)} | {a for a in inner.outvars if not jx.is_literal(a)}
     values = []
-    for n, (var, name) in enumerate(zip(inner.invars, parameters)):
+    for n, (var, name) in enumerate(zip(inner.invars, parameters, strict=True)):
         if var in used and (name is None or name in tables):
             what = f"the prefetched `{name}`" if name else f"argument {n}, which is no operand of the call"
             raise Unsupported(f"a reference that uses {what}", jx.where(eqn))
@@ -57,7 +57,7 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
     if shapes != [tuple(o["shape"]) for o in outputs]:
         raise Unsupported(f"a reference with the results {shapes} for the outputs {[tuple(o['shape']) for o in outputs]}", jx.where(eqn))
     writer = Program([], {*names, *(o["name"] for o in spec["outputs"])})
-    for output, value in zip(outputs, writer.run(traced, values)):
+    for output, value in zip(outputs, writer.run(traced, values), strict=True):
         writer.line(f"{output['name']} = {writer.typed(value)}")
     spec["reference"] = writer.lines
 
@@ -71,9 +71,8 @@ def _origins(closed: Any, call: Any) -> list[int | None]:
             here = [None if jx.is_literal(a) else origin.get(a) for a in eqn.invars]
             if eqn is call:
                 found[:] = here
-            elif eqn.primitive.name in jx.INLINED:
-                inner = next(jx.inner_jaxprs(eqn))
-                walk(inner, {p: n for p, n in zip(jx.open_jaxpr(inner).invars, here) if n is not None})
+            elif (inner := jx.called(eqn)) is not None:
+                walk(inner, {p: n for p, n in zip(jx.open_jaxpr(inner).invars, here, strict=True) if n is not None})
 
     walk(closed, {v: n for n, v in enumerate(jx.open_jaxpr(closed).invars)})
     return found

@@ -146,7 +146,7 @@ class _Inference:
 
     def matches(self, at: Sizes, formulas: list[list[Formula]]) -> bool:
         found = self.forms_at(at)
-        return bool(found) and all(_same(f.value(at), n) for form, fs in zip(found or [], formulas) for f, n in zip(fs, form.numbers))
+        return bool(found) and all(_same(f.value(at), n) for form, fs in zip(found or [], formulas, strict=True) for f, n in zip(fs, form.numbers, strict=True))
 
     def agree(self, at: Sizes, formulas: list[list[Formula]]) -> None:
         if not self.matches(at, formulas):
@@ -160,14 +160,14 @@ class _Inference:
             if len(set(column)) == 1:
                 out.append(_constant(column[0]))
                 continue
-            fitted = next((f for f in self.candidates(column, samples, constants) if all(_same(f.value(s), y) for s, y in zip(samples, column))), None)
+            fitted = next((f for f in self.candidates(column, samples, constants) if all(_same(f.value(s), y) for s, y in zip(samples, column, strict=True))), None)
             if fitted is None:
                 raise Unsupported(f"a number ({', '.join(map(str, column[:5]))}, …) that is no simple function of {', '.join(self.base)}", None)
             out.append(fitted)
         return out
 
     def candidates(self, column: list[Any], samples: list[Sizes], constants: list[int]) -> Iterator[Formula]:
-        depends = [n for n in self.base if any(y != column[0] and all(s[m] == self.base[m] for m in s if m != n) for s, y in zip(samples, column))]
+        depends = [n for n in self.base if any(y != column[0] and all(s[m] == self.base[m] for m in s if m != n) for s, y in zip(samples, column, strict=True))]
         terms = {n: list(_terms(n, constants)) for n in depends or self.base}
         if any(isinstance(y, float) for y in column):
             for term in itertools.chain(*terms.values()):

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import jaxpr as jx
 from ..errors import Unsupported
-from .values import Ref, Value, add_text
+from .values import Ref, Value, add_text, factor
 from .writer import Writer
 
 
@@ -35,7 +35,7 @@ class Control(Writer):
                 break
             self.arm("if" if n == 0 else "elif" if test is not None else "else", (test, branch), values, eqn, results)
         self.place = place
-        for var, name in zip(eqn.outvars, results):
+        for var, name in zip(eqn.outvars, results, strict=True):
             if name:
                 self.env[var] = Value(name, tuple(var.aval.shape), jx.dtype_name(var.aval))
 
@@ -44,7 +44,7 @@ class Control(Writer):
         self.line(f"{word} {test.text}:" if word != "else" else "else:")
         self.indent += 1
         before = len(self.lines)
-        for name, value in zip(results, self.run(branch, values)):
+        for name, value in zip(results, self.run(branch, values), strict=True):
             if name:
                 self.line(f"{name} = {self.typed(value)}")
         if len(self.lines) == before:
@@ -65,7 +65,7 @@ class Control(Writer):
 
     def update(self, carries: list[Any], values: list[Any]) -> None:
         """All at once: what is overwritten and still needed is copied first."""
-        changed = [(c, v) for c, v in zip(carries, values) if isinstance(c, Value) and v.text != c.text]
+        changed = [(c, v) for c, v in zip(carries, values, strict=True) if isinstance(c, Value) and v.text != c.text]
         if len(changed) > 1:
             names = [c.text for c, _ in changed]
             changed = [(c, self.assign(v) if any(n in v.text for n in names if n != c.text) else v) for c, v in changed]
@@ -94,7 +94,7 @@ class Control(Writer):
         consts = [v if not isinstance(v, Value) or self.cheap(v) else self.assign(v) for v in consts]
         carries = [Value("", v.shape, v.dtype) if n == counter else v for n, v in enumerate(init)]
         rest = [n for n in range(len(init)) if n not in (counter, fixed)]
-        for n, c in zip(rest, self.carries([], [init[n] for n in rest])):
+        for n, c in zip(rest, self.carries([], [init[n] for n in rest]), strict=True):
             carries[n] = c
         t = self.name("t")
         if counter is not None:
@@ -102,7 +102,7 @@ class Control(Writer):
         self.line(f"for {t} in {bounds}:")
         self.indent += 1
         before = len(self.lines)
-        at = t if first == "0" else f"{t} - {first}"
+        at = t if first == "0" else f"{t} - {factor(first)}"
         rows = [self.assign(Value(f"take({x.text}, {at}, axis=0)", x.shape[1:], x.dtype)) for x in xs or []]
         results = self.run(body, consts + carries + rows)
         self.update([carries[n] for n in rest], [results[n] for n in rest])
@@ -135,7 +135,7 @@ class Control(Writer):
         self.update(carries, self.run(p["body_jaxpr"], body_consts + carries))
         self.line(f"{go} = {self.typed(self.run(p['cond_jaxpr'], test_consts + carries)[0])}")
         self.indent -= 1
-        for var, c in zip(eqn.outvars, carries):
+        for var, c in zip(eqn.outvars, carries, strict=True):
             if not jx.is_dropped(var):
                 self.env[var] = c
 

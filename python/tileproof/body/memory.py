@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import jaxpr as jx
 from ..errors import Unsupported
-from .values import Ref, Value, add_text, number, shape_text
+from .values import Ref, Value, add_text, number, shape_text, summand
 from .writer import Writer
 
 
@@ -48,7 +48,7 @@ class Memory(Writer):
     @staticmethod
     def takes_all(t: Any, leaf: Any) -> bool:
         return all(type(i).__name__ == "Slice" and not isinstance(i.start, leaf) and i.start == 0 and i.size == n and i.stride == 1
-                   for i, n in zip(t.indices, t.shape))
+                   for i, n in zip(t.indices, t.shape, strict=True))
 
     def views_of(self, ref: Ref, transforms: list[Any], leaf: Any) -> tuple[list[Any], list[Any], str]:
         """Leading indexers, the views behind them, the dtype at the end. A
@@ -94,12 +94,12 @@ class Memory(Writer):
         if kind != "indexer":
             raise Unsupported(f"a view through {kind}", self.place)
         text, shape, axis, arrays = value.text, [], 0, 0
-        for i, n in zip(t.indices, value.shape):
+        for i, n in zip(t.indices, value.shape, strict=True):
             if type(i).__name__ == "Slice":
                 start = self.index_text(i.start, leaf)
                 if start != "0" or i.size != n or i.stride != 1:
                     lane = f"iota(int32, ({i.size},), 0)" + (f" * {i.stride}" if i.stride != 1 else "")
-                    text = f"take({text}, {lane} + {start}, axis={axis})"
+                    text = f"take({text}, {lane} + {summand(start)}, axis={axis})"
                 shape.append(int(i.size))
                 axis += 1
                 continue
@@ -144,6 +144,8 @@ class Memory(Writer):
                 out.append(("slice", start, int(size), int(i.stride)))
             else:
                 out.append(("slice", add_text(p[1], start, p[3]), int(size), p[3] * int(i.stride)))
+        if next(given, None) is not None:
+            raise Unsupported(f"an access to `{ref.name}` with more indices than dimensions", self.place)
         return out
 
     def do_get(self, eqn: Any) -> None:

@@ -87,7 +87,7 @@ class Shapes(Writer):
         if not x.atom or not self.cheap(x):
             x = self.assign(x)
         axis, at = eqn.params["axis"], 0
-        for var, size in zip(eqn.outvars, eqn.params["sizes"]):
+        for var, size in zip(eqn.outvars, eqn.params["sizes"], strict=True):
             starts = [0] * len(x.shape)
             limits = list(x.shape)
             starts[axis], limits[axis] = at, at + int(size)
@@ -150,7 +150,7 @@ class Shapes(Writer):
     def do_dynamic_slice(self, eqn: Any) -> None:
         x = self.strong(self.read(eqn.invars[0]))
         text = x.text
-        for d, (atom, size) in enumerate(zip(eqn.invars[1:], eqn.params["slice_sizes"])):
+        for d, (atom, size) in enumerate(zip(eqn.invars[1:], eqn.params["slice_sizes"], strict=True)):
             if size == x.shape[d]:
                 continue
             start = self.clamped(self.read(atom), x.shape[d], size)
@@ -160,7 +160,7 @@ class Shapes(Writer):
     def do_dynamic_update_slice(self, eqn: Any) -> None:
         x, update = (self.strong(self.read(a)) for a in eqn.invars[:2])
         shape = shape_text(x.shape)
-        widths = ", ".join(f"(0, {n - k})" for n, k in zip(x.shape, update.shape))
+        widths = ", ".join(f"(0, {n - k})" for n, k in zip(x.shape, update.shape, strict=True))
         text, masks = f"pad({update.text}, 0, ({widths}{',' if len(x.shape) == 1 else ''}))", []
         if x.dtype == "bool":
             raise Unsupported("an update of a slice of bools", self.place)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -73,13 +75,33 @@ def axes_text(axes: tuple[int, ...]) -> str:
     return str(axes[0]) if len(axes) == 1 else shape_text(axes)
 
 
+@functools.lru_cache(maxsize=4096)
+def _operator(text: str) -> Any:
+    """The operator that an expression consists of; None: it is an atom."""
+    tree = ast.parse(text, mode="eval").body
+    if isinstance(tree, (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Attribute, ast.Tuple, ast.List)):
+        return None
+    return type(tree.op) if isinstance(tree, ast.BinOp) else type(tree)
+
+
+def factor(text: str) -> str:
+    """The text where any operator may stand beside it."""
+    return text if _operator(text) is None else f"({text})"
+
+
+def summand(text: str) -> str:
+    """The text where a + stands beside it."""
+    return text if _operator(text) in (None, ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod) else f"({text})"
+
+
 def add_text(start: str, more: str, stride: int) -> str:
+    """start + stride * more, both texts of integers."""
     if stride != 1:
-        more = f"{stride} * ({more})" if not more.isdigit() else str(int(more) * stride)
+        more = f"{stride} * {factor(more)}" if not more.isdigit() else str(int(more) * stride)
     if start.lstrip("-").isdigit() and more.isdigit():
         return str(int(start) + int(more))
     if more == "0":
         return start
     if start == "0":
         return more
-    return f"{start} + {more}"
+    return f"{summand(start)} + {summand(more)}"

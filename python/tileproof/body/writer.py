@@ -85,7 +85,7 @@ class Writer:
         return self.env[atom]
 
     def bind(self, params: list[Any], values: list[Any]) -> None:
-        for p, v in zip(params, values):
+        for p, v in zip(params, values, strict=True):
             self.env[p] = v
 
     def count_uses(self, j: Any) -> None:
@@ -100,7 +100,7 @@ class Writer:
     def run(self, j: Any, values: list[Any]) -> list[Any]:
         """Write the jaxpr's statements; the values of its results."""
         inner = jx.open_jaxpr(j)
-        for var, const in zip(inner.constvars, jx.consts_of(j)):
+        for var, const in zip(inner.constvars, jx.consts_of(j), strict=True):
             self.env[var] = self.constant(const, var.aval)
         self.bind(inner.invars, values)
         self.count_uses(j)
@@ -138,7 +138,7 @@ class Writer:
         handler: Callable[[Any], None] | None = getattr(self, "do_" + name, None)
         if handler:
             handler(eqn)
-        elif name in jx.INLINED:
+        elif jx.called(eqn) is not None:
             self.inline(eqn)
         elif not self.regular(eqn) and not self.spelled_out(eqn):
             raise Unsupported(f"the primitive `{name}`", self.place)
@@ -156,7 +156,7 @@ class Writer:
     def inline(self, eqn: Any) -> None:
         values = [self.read(a) for a in eqn.invars]
         label = str(eqn.params.get("name", ""))
-        inner = next(jx.inner_jaxprs(eqn))
+        inner = jx.called(eqn)
         idiom = {"floor_divide": "//", "remainder": "%"}.get(label)
         if idiom and len(values) == 2 and len(eqn.outvars) == 1 and jx.dtype_name(eqn.outvars[0].aval).startswith(("int", "uint")):
             a, b = self.pair(values)
@@ -169,11 +169,11 @@ class Writer:
         self.count_uses(inner)
         params = jx.open_jaxpr(inner).invars
         named = [self.assign(v) if isinstance(v, Value) and not self.cheap(v) and self.uses.get(p, 0) > 1 else v
-                 for p, v in zip(params, values)]
+                 for p, v in zip(params, values, strict=True)]
         place = self.place
         results = self.run(inner, named)
         self.place = place
-        for var, value in zip(eqn.outvars, results):
+        for var, value in zip(eqn.outvars, results, strict=True):
             if jx.is_dropped(var):
                 continue
             if isinstance(value, Value) and not self.cheap(value) and self.uses.get(var, 0) > 1:
