@@ -173,7 +173,7 @@ check-library: all libraries
 check-size:
 	@tools/check-size.sh && echo "sizes: no file over 800 lines"
 
-test-jax: all ## compare with JAX and NumPy, live (makes build/venv from the network)
+test-jax: all ## compare with JAX and NumPy, live (makes build/venv from the network); BRIDGE=40 random Pallas functions
 	@tools/test-jax.sh
 
 fuzz: all $(TESTS) ## the random tests again, longer: SEED=, TRIALS= (of each; bodies and instances together: 100 000 specs)
@@ -206,6 +206,7 @@ mutants: all ## are the tests strong enough? plant 200 defects into rules and pr
 	@tools/mutants.py --count $(COUNT) --seed $(SEED)
 COUNT ?= 200
 
+test-all: export BRIDGE = 300
 test-all: test strict asan tsan test-jax corpus steady boxes fuzz attack fuzz-readers cross-check mutation-score mutants ## everything, long ones included
 
 mutation-score: all ## small defects planted in every gallery kernel: who notices? (half an hour)

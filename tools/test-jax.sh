@@ -24,6 +24,7 @@ code=0
 "$venv/bin/python" tests/jax/integrations.py || code=1
 "$venv/bin/python" tests/jax/schema.py || code=1
 "$venv/bin/python" tests/jax/reports.py || code=1
+"$venv/bin/python" tests/jax/bridge.py --count "${BRIDGE:-40}" || code=1
 export JAX_PLATFORMS=cpu
 (cd python/tests && PYTHONPATH=.. ../../"$venv"/bin/python -m pytest -q -n 2 -p no:cacheprovider) || code=1
 "$venv/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w build/wheel ./python && rm -rf python/build python/*.egg-info ||

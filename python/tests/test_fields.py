@@ -140,3 +140,40 @@ def test_a_window_that_is_returned_to():
 
     assert "TP402" in {f.rule for f in tileproof.check(returns(None), X, target="none").of("violated")}
     assert tileproof.check(returns(pl.Buffered(1, revisit=pl.RevisitMode.ANY)), X, target="none").ok
+
+
+def test_a_function_that_is_called_like_one_of_jnp():
+    """jit names its equation: `remainder` of the user is not jnp.remainder."""
+    @jax.jit
+    def remainder(a, b):
+        return a - b
+
+    @jax.jit
+    def floor_divide(a, b):
+        return a * b + 1
+
+    def body(x_ref, o_ref):
+        i = jax.lax.broadcasted_iota(jnp.int32, (8, 128), 0)
+        o_ref[...] = x_ref[...] * (remainder(i, 3) + floor_divide(i, 2) + i % 3 + i // 2).astype(jnp.float32)
+
+    i = jnp.arange(16)[:, None] % 8
+    assert tileproof.assert_equivalent(lambda x: call(x, body=body), lambda x: x * ((i - 3) + (i * 2 + 1) + i % 3 + i // 2), X) == 1
+    text = "\n".join(tileproof.from_pallas(lambda x: call(x, body=body), X)[0]["kernel"])
+    assert "% 3" in text and "// 2" in text
+
+
+def test_parameters_of_primitives_are_listed():
+    from tileproof.body import parameters
+
+    eqn = types.SimpleNamespace(primitive=types.SimpleNamespace(name="roll"), params={"axis": 0, "wrap": False})
+    with pytest.raises(tileproof.Unsupported, match="the parameter `wrap` of the primitive `roll`"):
+        parameters.check(eqn, None)
+    with pytest.raises(tileproof.Unsupported, match="the parameter `x` of the primitive `add`"):
+        parameters.check(types.SimpleNamespace(primitive=types.SimpleNamespace(name="add"), params={"x": 1}), None)
+
+
+def test_the_dtype_of_an_argmax():
+    def body(x_ref, o_ref):
+        o_ref[...] = x_ref[...] + jax.lax.argmax(x_ref[...], 1, jnp.int16).astype(jnp.float32)[:, None]
+
+    assert tileproof.assert_equivalent(lambda x: call(x, body=body), lambda x: x + jnp.argmax(x, 1)[:, None], X) == 1

@@ -3,13 +3,14 @@
 import jax
 import jax.numpy as jnp
 import kernels
+import numpy as np
 import pytest
 from jax import ShapeDtypeStruct as Shape
 from jax.experimental import pallas as pl
 from jax.experimental.pallas.ops.tpu import flash_attention as fa
 
 import tileproof
-from tileproof import binary, importer
+from tileproof import binary, command, domain, importer
 
 F32 = jnp.float32
 
@@ -46,9 +47,9 @@ def verified(spec):
 
 def test_matmul():
     spec, = tileproof.generalise(matmul, operands, lambda x, y: x @ y, M=512, N=512, K=512)
-    assert spec["sizes"] == {"M": {"min": 1}, "N": {"min": 1}, "K": {"min": 128, "multiple_of": 128}}
+    assert spec["sizes"] == {"M": {"min": 1, "max": 65536}, "N": {"min": 1, "max": 65536}, "K": {"min": 128, "max": 65536, "multiple_of": 128}}
     assert [a["steps"] for a in spec["grid"]] == ["cdiv(M, 128)", "cdiv(N, 128)", "cdiv(K, 128)"]
-    assert len(spec["x-python"]["inferred"]["checked"]) == 4
+    assert len(spec["x-python"]["inferred"]["checked"]) >= 12
     assert binary.report("lint", spec)["specs"][0]["domain"]["origin"] == "inferred"
     done = verified(spec)
     assert done.returncode == 0, done.stdout
@@ -83,3 +84,56 @@ def test_an_unrolled_loop_is_refused():
 def test_other_sizes_are_refused_in_the_words_of_the_function():
     with pytest.raises(ValueError, match="multiple of 128"):
         tileproof.generalise(matmul, operands, M=512, N=512, K=100)
+
+
+LIMIT = 3000
+
+
+def threshold(n):
+    """Another kernel from one size on, written in several ways."""
+    return {"written": lambda x: x.shape[0] >= 5000, "a name": lambda x: x.shape[0] > LIMIT, "only one": lambda x: x.shape[0] == 777,
+            "a power": lambda x: x.shape[0] > 4096, "both": lambda x: x.shape[0] * x.shape[1] > 1 << 20, "below": lambda x: x.shape[0] <= 200}[n]
+
+
+@pytest.mark.parametrize("name, least, most", [("written", 1, 4999), ("a name", 1, LIMIT), ("only one", 1, 776), ("a power", 1, 4096), ("below", 201, 65536)])
+def test_the_domain_ends_where_the_kernel_changes(name, least, most):
+    spec, = tileproof.generalise(two_kernels(threshold(name)), lambda M: (Shape((M, 128), F32),), M=512)
+    assert spec["sizes"] == {"M": {"min": least, "max": most}}
+    domain = binary.report("lint", spec)["specs"][0]["domain"]
+    assert domain["origin"] == "inferred" and f"M <= {most}" in binary.run("lint", "-", text=importer.text_of(spec)).stdout
+
+
+def two_kernels(other):
+    def fn(x):
+        def kernel(x_ref, o_ref):
+            o_ref[...] = x_ref[...] + 1 if not other(x) else jnp.tanh(x_ref[...])
+
+        block = pl.BlockSpec((64, x.shape[1]), lambda i: (i, 0))
+        return pl.pallas_call(kernel, out_shape=Shape(x.shape, F32), grid=(pl.cdiv(x.shape[0], 64),), in_specs=[block], out_specs=block)(x)
+    return fn
+
+
+def test_a_threshold_of_two_sizes_ends_the_domain():
+    spec, = tileproof.generalise(two_kernels(threshold("both")), lambda M, N: (Shape((M, N), F32),), M=256, N=256)
+    assert spec["sizes"]["M"]["max"] * spec["sizes"]["N"]["max"] <= 1 << 20
+
+
+def test_sizes_that_allocate_are_not_made():
+    spec, = tileproof.generalise(norm, lambda M, N: (jnp.zeros((M, N)),), M=512, N=256)
+    assert spec["sizes"]["M"]["max"] == 65536
+    spec, = tileproof.generalise(norm, lambda M, N: (np.zeros((M, N), np.float32),), M=64, N=128)
+    assert spec["sizes"] == {"M": {"min": 1, "max": 256}, "N": {"min": 1, "max": 512}}
+
+
+def test_numbers_of_functions_behind_a_function():
+    import functools
+
+    assert {5000, 777, 4096} <= domain.numbers_in(jax.jit(functools.partial(lambda f, x: threshold("written")(x) + f, 777)))
+
+
+def test_the_command_says_how_far(capsys, tmp_path, monkeypatch):
+    (tmp_path / "own_norm.py").write_text("import test_generalise\n\n\ndef fn(x):\n    return test_generalise.norm(x)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert command.main(["import", "own_norm:fn", "--arg", "f32[M,256]", "--sym", "M=512"]) == 0
+    said = capsys.readouterr()
+    assert '"max": 65536' in said.out and "1 <= M <= 65536; others were not looked at" in said.err

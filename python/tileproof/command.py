@@ -44,7 +44,10 @@ def imported(o: Any) -> list[dict[str, Any]]:
     for name in sizes:
         if not any(re.search(rf"\b{name}\b", a.partition("[")[2]) for a in o.arg):
             raise TileproofError(f"`{name}` of --sym is in no --arg; write --arg f32[{name},128]")
-    return symbolic.generalise(fn, lambda **at: tuple(argument(a, at) for a in o.arg), reference, **sizes)
+    specs = symbolic.generalise(fn, lambda **at: tuple(argument(a, at) for a in o.arg), reference, **sizes)
+    for spec in specs:
+        print(f"tileproof: {symbolic.told(spec)}", file=sys.stderr)
+    return specs
 
 
 def function(name: str) -> Any:

@@ -86,6 +86,17 @@ def word(value: Any) -> str:
     return str(value.name if hasattr(value, "name") else value).lower().rsplit(".", 1)[-1]
 
 
+def is_jnp(name: str, eqn: Any) -> bool:
+    """Is what this equation calls jax.numpy's function of that name, not another one that is called so?"""
+    operands = [jax.ShapeDtypeStruct(a.aval.shape, a.aval.dtype, weak_type=getattr(a.aval, "weak_type", False)) for a in eqn.invars]
+    try:
+        traced = jax.make_jaxpr(getattr(jax.numpy, name))(*operands)
+    except TypeError:
+        return False
+    here = str(open_jaxpr(called(eqn)))
+    return any(e.params.get("name") == name and called(e) is not None and str(open_jaxpr(called(e))) == here for e in equations(traced))
+
+
 def view_kind(transform: Any) -> str:
     """indexer, reshape, transpose, bitcast, or the class of another view of a ref."""
     name = type(transform).__name__

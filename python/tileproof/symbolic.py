@@ -12,12 +12,12 @@ import dataclasses
 import itertools
 import json
 import math
-import random
 import re
 from typing import Any, Callable, Iterator
 
 import numpy as np
 
+from . import domain
 from .errors import TileproofError, Unsupported
 
 NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|\d+)(?![\w.])")
@@ -68,22 +68,31 @@ def generalise(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: An
 
     `arguments(**sizes)` gives the arguments of one call (shapes suffice);
     `sizes` are those of a typical one, e.g. M=512, K=256. fn is traced some
-    thirty times per size. Prefetched tables stay open.
+    hundred times per size. Prefetched tables stay open. The domain of a size
+    ends at the largest that was looked at (domain.py).
 
     Raises Unsupported where the form of a kernel changes with a size, or a
     number in it is no simple function of the sizes.
     """
+    import jax
+
     from . import importer
 
-    def specs_at(at: Sizes) -> list[dict[str, Any]]:
-        return importer.from_pallas(fn, *arguments(**at), tables=False, reference=reference)
+    typical = jax.tree_util.tree_leaves(arguments(**sizes))
+    shapes = all(isinstance(a, jax.ShapeDtypeStruct) for a in typical)
+    made = any(isinstance(a, np.ndarray) for a in typical)  # NumPy makes them for every sample: none is much larger
 
-    return _Inference(specs_at, sizes).specs()
+    def specs_at(at: Sizes) -> list[dict[str, Any]]:
+        given = arguments(**at) if shapes else jax.eval_shape(lambda: arguments(**at))
+        return importer.from_pallas(fn, *given, tables=False, reference=reference)
+
+    tops = {n: 4 * b if made else max(domain.TOP, 4 * b) for n, b in sizes.items()}
+    return _Inference(specs_at, sizes, domain.numbers_in(fn), tops).specs()
 
 
 class _Inference:
-    def __init__(self, specs_at: Callable[[Sizes], list[dict[str, Any]]], base: Sizes):
-        self.specs_at, self.base = specs_at, base
+    def __init__(self, specs_at: Callable[[Sizes], list[dict[str, Any]]], base: Sizes, numbers: set[int], tops: Sizes):
+        self.specs_at, self.base, self.numbers, self.tops = specs_at, base, numbers, tops
         self.seen: dict[tuple[int, ...], list[Form] | None] = {}
         self.why = ""  # the last sizes did not do
         self.models = specs_at(base)
@@ -124,25 +133,12 @@ class _Inference:
             samples.append({n: b * (k + 1) + steps[n] * (2 * i + k) for i, (n, b) in enumerate(self.base.items())})
         samples = [s for s in samples if self.forms_at(s)]
         formulas = [self.fit(which, samples) for which in range(len(self.forms))]
-        least = {name: self.least(name, d, formulas) for name, d in steps.items()}
-        rng = random.Random(1)
-        fresh: list[Sizes] = []
-        for _ in range(40):
-            at = {n: steps[n] * rng.randint(-(-least[n] // steps[n]), 4 * b // steps[n]) for n, b in self.base.items()}
-            if len(fresh) < 4 and tuple(at.values()) not in self.seen:
-                self.agree(at, formulas)
-                fresh.append(at)
-        return [self.instance(which, formulas[which], steps, least, samples, fresh) for which in range(len(self.forms))]
-
-    def least(self, name: str, d: int, formulas: list[list[Formula]]) -> int:
-        """The least value for which fn has this form, by halving, then one by one."""
-        least, tried = self.base[name], {d * n for n in range(1, 9)} | {self.base[name] // 2 ** n // d * d for n in range(1, 31)}
-        for v in sorted(tried, reverse=True):
-            if 0 < v < self.base[name]:
-                if not self.matches({**self.base, name: v}, formulas):
-                    break
-                least = v
-        return least
+        written = self.numbers | {abs(n) for f in self.forms for n in f.numbers if isinstance(n, int) and abs(n) > 1}
+        least, most = domain.infer(lambda at: self.matches(at, formulas), dict(self.base), steps, written, self.tops)
+        fresh = domain.mixed(least, most, steps)
+        for at in fresh:
+            self.agree(at, formulas)
+        return [self.instance(which, formulas[which], steps, (least, most), samples, fresh) for which in range(len(self.forms))]
 
     def matches(self, at: Sizes, formulas: list[list[Formula]]) -> bool:
         found = self.forms_at(at)
@@ -182,7 +178,8 @@ class _Inference:
         for parts in itertools.product(*terms.values()):
             yield from _linear(_sum(parts), column, samples)
 
-    def instance(self, which: int, formulas: list[Formula], steps: Sizes, least: Sizes, samples: list[Sizes], fresh: list[Sizes]) -> dict[str, Any]:
+    def instance(self, which: int, formulas: list[Formula], steps: Sizes, ends: tuple[Sizes, Sizes], samples: list[Sizes],
+                 fresh: list[Sizes]) -> dict[str, Any]:
         form, slots = self.forms[which], iter(formulas)
         numbers = iter(form.numbers)
 
@@ -199,9 +196,10 @@ class _Inference:
             return v
 
         spec: dict[str, Any] = fill(json.loads(form.skeleton))
-        sizes = {n: {"min": least[n], **({"multiple_of": d} if d > 1 else {})} for n, d in steps.items()}
+        least, most = ends
+        sizes = {n: {"min": least[n], "max": most[n], **({"multiple_of": d} if d > 1 else {})} for n, d in steps.items()}
         model = self.models[which]  # its name may hold sizes: any will do
-        python = {**model.get("x-python", {}), "inferred": {"sizes": list(self.base), "from": samples, "checked": fresh}}
+        python = {**model.get("x-python", {}), "inferred": {"sizes": list(self.base), "from": samples, "checked": fresh, "calls": len(self.seen)}}
         return {"tileproof": spec.pop("tileproof"), "name": model["name"], "x-python": python, "sizes": sizes, **spec}
 
 
@@ -287,6 +285,13 @@ def _reals(term: Formula) -> Iterator[Formula]:
         atom = term.atom and not b
         for form, f in REALS.items():
             yield Formula(form.format(f"({text})" if form.startswith("1") and not atom else text), of(f, b), atom=atom if form == "{}" else "(" in form)
+
+
+def told(spec: dict[str, Any]) -> str:
+    """One sentence about the domain that was inferred."""
+    ranges = ", ".join(f"{s['min']} <= {n} <= {s['max']}" for n, s in spec["sizes"].items())
+    return (f"{spec['name']}: sizes inferred from {spec['x-python']['inferred']['calls']} calls: {ranges}; "
+            "others were not looked at, and what is proven says nothing of them")
 
 
 def parse(text: str) -> Sizes:

@@ -46,7 +46,8 @@ class Elementwise(Writer):
             self.finish(eqn, Value(f"{name}({x.text}, axis={eqn.params['axis']}{reverse})"))
         elif name in ("argmax", "argmin"):
             x = self.strong(self.read(eqn.invars[0]))
-            self.finish(eqn, Value(f"{name}({x.text}, axis={axes_text(tuple(eqn.params['axes']))})"))
+            text, to = f"{name}({x.text}, axis={axes_text(tuple(eqn.params['axes']))})", jx.dtype_name(eqn.outvars[0].aval)
+            self.finish(eqn, Value(text if to == "int32" else f"{text}.astype({to})"))
         else:
             return False
         return True

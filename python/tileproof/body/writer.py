@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import jaxpr as jx
 from ..errors import Unsupported
+from . import parameters
 from .values import Ref, Value, number, shape_text
 
 LONGEST_INLINE = 72
@@ -135,6 +136,7 @@ class Writer:
 
     def equation(self, eqn: Any) -> None:
         name = eqn.primitive.name
+        parameters.check(eqn, self.place)
         handler: Callable[[Any], None] | None = getattr(self, "do_" + name, None)
         if handler:
             handler(eqn)
@@ -158,7 +160,7 @@ class Writer:
         label = str(eqn.params.get("name", ""))
         inner = jx.called(eqn)
         idiom = {"floor_divide": "//", "remainder": "%"}.get(label)
-        if idiom and len(values) == 2 and len(eqn.outvars) == 1 and jx.dtype_name(eqn.outvars[0].aval).startswith(("int", "uint")):
+        if idiom and jx.is_jnp(label, eqn) and len(values) == 2 and len(eqn.outvars) == 1 and jx.dtype_name(eqn.outvars[0].aval).startswith(("int", "uint")):
             a, b = self.pair(values)
             self.finish(eqn, Value(f"{a.operand()} {idiom} {b.operand()}", atom=False))
             return
