@@ -139,5 +139,7 @@ typedef struct tp_field_log {
 const tp_field_log *tp_field_log_of(const tp_domain *d);
 /* Random residues for an input array. */
 void tp_field_fill(const tp_domain *d, uint64_t stream, size_t n, void *plane);
+/* The one of element i. */
+uint64_t tp_field_word(const tp_domain *d, uint64_t stream, uint64_t i);
 
 #endif

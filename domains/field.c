@@ -734,9 +734,13 @@ static void exact(const tp_domain *d, const tp_lanes *x, void *const *plane)
 
 void tp_field_fill(const tp_domain *d, uint64_t stream, size_t n, void *plane)
 {
-    const field *f = (const field *)d;
     for (size_t i = 0; i < n; i++)
-        ((uint64_t *)plane)[i] = random_word(f->options.seed, stream, i);
+        ((uint64_t *)plane)[i] = tp_field_word(d, stream, i);
+}
+
+uint64_t tp_field_word(const tp_domain *d, uint64_t stream, uint64_t i)
+{
+    return random_word(((const field *)d)->options.seed, stream, i);
 }
 
 const tp_field_log *tp_field_log_of(const tp_domain *d)

@@ -23,10 +23,11 @@ allow smt spec base
 allow analyzer smt spec base
 allow domains spec base
 allow reference domains spec base
+allow demand domains spec base
 allow kernels domains spec base reference
 allow report analyzer smt kernels domains spec base
-allow verify report analyzer smt kernels domains reference spec base
-allow lib verify report analyzer smt kernels domains reference spec base include
+allow verify report analyzer smt kernels demand domains reference spec base
+allow lib verify report analyzer smt kernels demand domains reference spec base include
 allow lsp verify report analyzer smt kernels spec base
 allow cli lsp verify report emit analyzer smt kernels domains reference spec base
 # inside kernels/ one file knows the references

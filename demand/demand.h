@@ -1,0 +1,80 @@
+/* One element of a program at given sizes, and nothing else: what a kernel
+ * writes there by the rules of docs/SPEC.md ("The machine"), or what a
+ * reference says there.
+ *
+ * The evaluator walks back: from an element of an output to the last step
+ * whose window covers it, through the statements of that step, to the elements
+ * of the buffers that they look at, and so to earlier steps and to the inputs,
+ * which are functions of their indices and never lie in memory. So an element
+ * costs what it depends on, whatever the sizes are. It shares the language
+ * (spec/), the scalar meanings of spec/prims.def and the domains with machine,
+ * reference and analyzer, and no code: it is there to catch them.
+ *
+ * Statements that `check` are not looked at. An evaluator belongs to one
+ * thread; it recurses as deep as the element reaches back, see tp_with_stack().
+ */
+#ifndef TP_DEMAND_H
+#define TP_DEMAND_H
+
+#include "domains/domain.h"
+#include "spec/kernel.h"
+
+/* What inputs hold: the same function of (operand, index, seed) for all. */
+typedef enum tp_demand_family {
+    TP_DEMAND_SMALL,    /* k / 64, 0 < |k| < 64 */
+    TP_DEMAND_INTEGERS, /* from -4 to 4, without 0 */
+    TP_DEMAND_RISING,   /* small ones that rise slowly with the index */
+    TP_DEMAND_FALLING,
+    TP_DEMAND_SPIKES, /* small ones, here and there one of 8 and more */
+    TP_DEMAND_FAMILIES
+} tp_demand_family;
+
+typedef struct tp_demand_options {
+    const tp_kernel *kernel;
+    const tp_program *program; /* the kernel's body, or a reference for it */
+    bool reference;
+    const int64_t *env; /* sizes, and contents of the tables */
+    tp_domain *domain;  /* the field or the rounding domain */
+    uint64_t seed;      /* of the inputs' numbers */
+    tp_demand_family family;
+    int64_t budget; /* operations that one element may take */
+} tp_demand_options;
+
+typedef enum tp_demand_outcome {
+    TP_DEMAND_VALUE,
+    TP_DEMAND_UNDEFINED, /* nobody writes it, or it depends on what is undefined */
+    TP_DEMAND_TRAP,      /* a rule of the machine is broken on the way */
+    TP_DEMAND_TOO_FAR,   /* the budget, or the depth, or the memory does not suffice */
+    TP_DEMAND_OPEN       /* not modelled */
+} tp_demand_outcome;
+
+typedef struct tp_demand_value {
+    tp_demand_outcome outcome;
+    double number;                 /* as it is computed: in its dtype, or in double by a reference */
+    uint64_t plane[TP_MAX_PLANES]; /* of the domain */
+    bool undecided;                /* it hangs on a decision about which the domain is not certain */
+    int64_t step;                  /* kernels: number of the last step that covers it in grid order; -1: none */
+    int64_t work;                  /* operations that it took */
+    tp_str why;                    /* of all outcomes but VALUE; in the evaluator's arena */
+} tp_demand_value;
+
+typedef struct tp_demand tp_demand;
+/* An evaluator in `a`, which it fills with what it has found out: one for
+ * many elements at the same sizes. */
+tp_demand *tp_demand_new(tp_arena *a, const tp_demand_options *o);
+/* Output number `output` (from 0) at these indices, which lie inside it. */
+tp_demand_value tp_demand_element(tp_demand *d, uint32_t output, const int64_t *at);
+/* Steps of the kernel's grid; -1: they have no value. */
+int64_t tp_demand_steps(tp_demand *d);
+
+/* The number that an input holds at this place, in row-major order; residues
+ * are tp_field_word(domain, input, index). */
+double tp_demand_input(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index);
+
+/* Run fn(ctx) on a stack of its own on which TP_DEMAND_DEPTH evaluations fit
+ * within each other; false: there is none. It must not leave through an arena
+ * that was entered outside. */
+enum { TP_DEMAND_DEPTH = 400000 };
+bool tp_with_stack(void (*fn)(void *ctx), void *ctx);
+
+#endif

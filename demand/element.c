@@ -1,0 +1,373 @@
+/* Elements of values, on demand. */
+#include <stdarg.h>
+
+#include "base/checked.h"
+#include "demand/internal.h"
+
+_Noreturn void demand_give_up(tp_demand *d, tp_demand_outcome outcome, const char *fmt, ...)
+{
+    tp_buf b = {.arena = d->arena};
+    va_list ap;
+    va_start(ap, fmt);
+    tp_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    d->outcome = outcome;
+    d->why = tp_buf_view(&b);
+    tp_leave(d->arena, TP_E_LIMIT);
+}
+
+void demand_charge(tp_demand *d, int64_t n)
+{
+    d->work += n;
+    if (d->work > d->o.budget)
+        demand_give_up(d, TP_DEMAND_TOO_FAR, "it takes more than %lld operations", (long long)d->o.budget);
+}
+
+int64_t demand_size(tp_demand *d, tp_expr e)
+{
+    int64_t v = 0;
+    tp_eval_error err = tp_expr_eval(d->k->exprs, e, d->env, &v);
+    if (err != TP_EVAL_OK)
+        demand_give_up(d, TP_DEMAND_TRAP, "an index map, a shape or a step count %s", tp_eval_error_text(err));
+    return v;
+}
+
+void demand_unravel(const shape *s, int64_t lane, int64_t *at)
+{
+    for (uint32_t i = s->rank; i-- > 0; lane /= s->dims[i])
+        at[i] = lane % s->dims[i];
+}
+
+int64_t demand_ravel(const shape *s, const int64_t *at)
+{
+    int64_t lane = 0;
+    for (uint32_t i = 0; i < s->rank; i++)
+        lane = lane * s->dims[i] + at[i];
+    return lane;
+}
+
+tp_dtype demand_dtype(const tp_demand *d, tp_vid v)
+{
+    return d->p->values.at[v].dtype;
+}
+
+static const char *undefined_text(uint8_t kind)
+{
+    switch ((undefined_kind)kind) {
+    case UNDEFINED_OUTSIDE: return "an element outside its array";
+    case UNDEFINED_SCRATCH: return "scratch that nobody wrote";
+    case UNDEFINED_OUTPUT: return "an element of an output that nobody wrote";
+    case UNDEFINED_MASKED: return "a lane that the mask of a load leaves out";
+    case UNDEFINED_CAST: return "a float that its integer type does not hold";
+    case DEFINED: break;
+    }
+    return "nothing";
+}
+
+static bool certain(const tp_demand *d, scalar *s, tp_dtype t)
+{
+    tp_lanes x = {.dtype = t, .stored = TP_F64, .n = 1, .data = &s->v, .plane = {&s->plane[0], &s->plane[1]}};
+    return !s->meant || d->domain->certain(d->domain, &x);
+}
+
+double demand_decide(tp_demand *d, const event *e, const char *what)
+{
+    scalar s = demand_lane(d, e, 0);
+    if (s.undefined)
+        demand_give_up(d, TP_DEMAND_UNDEFINED, "%s depends on %s", what, undefined_text(s.undefined));
+    d->undecided |= !certain(d, &s, demand_dtype(d, e->vid));
+    return s.v;
+}
+
+/* ---- instructions ---- */
+
+/* The element of argument n that goes with a lane; scalars have one. */
+static scalar argument(tp_demand *d, const event *e, uint32_t n, int64_t lane)
+{
+    return demand_lane(d, e->args[n], d->shapes[e->inst->args[n]].n == 1 ? 0 : lane);
+}
+
+/* Only the arm that is taken. */
+static scalar selected(tp_demand *d, const event *e, int64_t lane)
+{
+    scalar in[3] = {argument(d, e, 0, lane)};
+    if (in[0].undefined)
+        return in[0];
+    if (d->field || certain(d, &in[0], TP_BOOL))
+        return argument(d, e, in[0].v != 0 ? 1 : 2, lane);
+    in[1] = argument(d, e, 1, lane);
+    in[2] = argument(d, e, 2, lane);
+    if (in[1].undefined || in[2].undefined) /* the other arm may be that of the reals */
+        d->undecided = true;
+    if (in[1].undefined || in[2].undefined)
+        return in[in[0].v != 0 ? 1 : 2];
+    return demand_compute(d, e->inst, in);
+}
+
+static scalar masked(tp_demand *d, const event *e, int64_t lane)
+{
+    scalar mask = argument(d, e, 0, lane);
+    if (mask.undefined)
+        return mask;
+    return mask.v != 0 ? argument(d, e, 1, lane) : demand_undefined(UNDEFINED_MASKED);
+}
+
+static scalar table_entry(tp_demand *d, const event *e)
+{
+    const tp_table *t = &d->k->tables[e->inst->integer];
+    const tp_table_data *data = tp_bound_table(d->env, t->sym);
+    int64_t at = 0;
+    for (uint32_t x = 0; x < e->inst->nargs; x++) {
+        double index = demand_decide(d, e->args[x], "an index");
+        if (!data || index < 0 || index >= (double)(x ? data->dims[x] : data->readable))
+            demand_give_up(d, TP_DEMAND_TRAP, "the table `%.*s` is read outside its entries (TP103)", TP_FMT(t->name));
+        at = at * data->dims[x] + (int64_t)index;
+    }
+    return demand_number((double)data->at[at]);
+}
+
+static scalar computed(tp_demand *d, const event *e, int64_t lane)
+{
+    const tp_inst *i = e->inst;
+    scalar in[3];
+    switch (i->prim) {
+    case TP_P_LOAD: return demand_load(d, e, lane);
+    case TP_P_MASKED_LOAD: return masked(d, e, lane);
+    case TP_P_WHERE: return selected(d, e, lane);
+    case TP_P_RESHAPE: return demand_lane(d, e->args[0], lane);
+    case TP_P_DOT: return demand_dot(d, e, lane);
+    case TP_P_READ: return table_entry(d, e);
+    case TP_P_PROGRAM_ID: return demand_number((double)e->when->at[i->integer]);
+    case TP_P_NUM_PROGRAMS: return demand_number((double)d->steps[i->integer]);
+    case TP_P_CAST:
+    case TP_P_BITCAST:
+    case TP_P_LITERAL:
+    case TP_P_INTEGER_POW: break;
+    default:
+        if (tp_prim_reduces(i->prim))
+            return demand_reduction(d, e, lane);
+        if (tp_prim_scans(i->prim))
+            return demand_running(d, e, lane);
+        if (tp_prim_info(i->prim)->arity == TP_STRUCT)
+            return demand_moved(d, e, lane);
+    }
+    for (uint32_t n = 0; n < i->nargs && n < 3; n++)
+        in[n] = argument(d, e, n, lane);
+    return demand_compute(d, i, in);
+}
+
+scalar demand_lane(tp_demand *d, const event *e, int64_t lane)
+{
+    scalar *known = NULL, s = {0};
+    demand_charge(d, 1);
+    switch (e->kind) {
+    case EVENT_NUMBER: return demand_number(e->number);
+    case EVENT_INPUT: return demand_input(d, e->operand, lane);
+    case EVENT_TABLE: {
+        const tp_table_data *t = tp_bound_table(d->env, d->k->tables[e->operand].sym);
+        return demand_number(t ? (double)t->at[lane] : 0);
+    }
+    case EVENT_STORE: demand_give_up(d, TP_DEMAND_OPEN, "a store has no value");
+    case EVENT_INST: break;
+    }
+    if (d->kept[e->vid])
+        known = demand_remembered(d, e->id, lane);
+    if (known)
+        return *known;
+    if (++d->depth > TP_DEMAND_DEPTH)
+        demand_give_up(d, TP_DEMAND_TOO_FAR, "it depends on elements that lie too many steps back");
+    s = computed(d, e, lane);
+    d->depth--;
+    if (d->kept[e->vid])
+        demand_remember(d, e->id, lane, s);
+    return s;
+}
+
+/* ---- an evaluator ---- */
+
+static void count(uint32_t *uses, const tp_region *r, bool *loops)
+{
+    for (uint32_t n = 0; n < r->len; n++) {
+        const tp_step *s = &r->at[n];
+        *loops |= s->kind == TP_LOOP || s->kind == TP_WHILE;
+        if (s->kind == TP_COMPUTE)
+            for (uint32_t a = 0; a < s->inst->nargs; a++)
+                uses[s->inst->args[a]] += s->inst->prim == TP_P_VARIABLE ? 2 : 1;
+        else if (s->kind == TP_ASSIGN)
+            uses[s->value] += 2;
+        count(uses, &s->body, loops);
+        count(uses, &s->orelse, loops);
+        count(uses, &s->test, loops);
+    }
+}
+
+/* What is dear, or looked at more than once, is remembered; stores are, anyway. */
+static void choose_kept(tp_demand *d, const tp_region *r, const uint32_t *uses, bool loops)
+{
+    for (uint32_t n = 0; n < r->len; n++) {
+        const tp_step *s = &r->at[n];
+        const tp_inst *i = s->inst;
+        choose_kept(d, &s->body, uses, loops);
+        choose_kept(d, &s->orelse, uses, loops);
+        choose_kept(d, &s->test, uses, loops);
+        if (s->kind != TP_COMPUTE)
+            continue;
+        bool cheap = i->nargs == 0 || i->prim == TP_P_RESHAPE,
+             dear = tp_prim_reduces(i->prim) || tp_prim_scans(i->prim) || i->prim == TP_P_DOT;
+        d->kept[i->out] = dear || (!cheap && (loops || uses[i->out] > 1));
+    }
+}
+
+static bool measure(tp_demand *d, shape *s, uint32_t rank, const tp_expr *dims)
+{
+    s->rank = rank;
+    s->n = 1;
+    for (uint32_t i = 0; i < rank; i++) {
+        s->dims[i] = demand_size(d, dims[i]);
+        if (s->dims[i] < 0 || !tp_mul(s->n, s->dims[i] ? s->dims[i] : 1, &s->n) || s->n > (int64_t)1 << 52)
+            return false;
+    }
+    for (uint32_t i = 0; i < rank; i++)
+        s->n = s->dims[i] ? s->n : 0;
+    return true;
+}
+
+static void measure_operands(tp_demand *d)
+{
+    for (uint32_t i = 0; i < tp_noperands(d->k); i++) {
+        const tp_operand *o = &d->k->operands[i];
+        bool fits = measure(d, &d->refs[i], o->ref_rank, o->ref_shape) && measure(d, &d->arrays[i], o->rank, o->shape);
+        tp_expr block[TP_MAX_RANK];
+        for (uint32_t x = 0; o->role != TP_SCRATCH && x < o->rank; x++)
+            block[x] = o->dims[x].block;
+        if (!fits || !measure(d, &d->blocks[i], o->role == TP_SCRATCH ? 0 : o->rank, block))
+            demand_give_up(d, TP_DEMAND_TOO_FAR, "`%.*s` has too many elements", TP_FMT(o->name));
+        d->alias[i] = -1;
+    }
+    for (uint32_t i = d->k->ninputs; i < d->k->ninputs + d->k->noutputs; i++)
+        if (d->k->operands[i].alias >= 0)
+            d->alias[d->k->operands[i].alias] = (int)i;
+}
+
+static void begin(tp_demand *d)
+{
+    uint32_t n = d->p->values.len, *uses = TP_NEWN(d->arena, uint32_t, n + 1);
+    bool loops = false;
+    measure_operands(d);
+    for (uint32_t v = 0; v < n; v++)
+        if (!measure(d, &d->shapes[v], d->p->values.at[v].rank, d->p->values.at[v].dims))
+            demand_give_up(d, TP_DEMAND_TOO_FAR, "a value has too many elements");
+    count(uses, &d->p->steps, &loops);
+    choose_kept(d, &d->p->steps, uses, loops);
+    d->total = 1;
+    for (uint32_t x = 0; x < d->k->naxes && !d->o.reference; x++) {
+        d->steps[x] = demand_size(d, d->k->axes[x].steps);
+        if (d->steps[x] < 0 || !tp_mul(d->total, d->steps[x], &d->total))
+            demand_give_up(d, TP_DEMAND_TOO_FAR, "the grid has too many steps");
+    }
+    d->begun = true;
+}
+
+tp_demand *tp_demand_new(tp_arena *a, const tp_demand_options *o)
+{
+    tp_demand *d = TP_NEW(a, tp_demand);
+    uint32_t n = o->program->values.len + 1, operands = tp_noperands(o->kernel) + 1,
+             syms = tp_sym_count(o->kernel->exprs);
+    *d = (tp_demand){.arena = a,
+                     .o = *o,
+                     .k = o->kernel,
+                     .p = o->program,
+                     .domain = o->domain,
+                     .field = strcmp(o->domain->name, "field") == 0,
+                     .ids = 1};
+    d->env = TP_NEWN(a, int64_t, syms + 1);
+    memcpy(d->env, o->env, syms * sizeof *d->env);
+    d->shapes = TP_NEWN(a, shape, n);
+    d->refs = TP_NEWN(a, shape, operands);
+    d->arrays = TP_NEWN(a, shape, operands);
+    d->blocks = TP_NEWN(a, shape, operands);
+    d->alias = TP_NEWN(a, int, operands);
+    d->plans = TP_NEWN(a, plan *, n);
+    d->kept = TP_NEWN(a, bool, n);
+    d->constants = TP_NEWN(a, const event *, n);
+    return d;
+}
+
+typedef struct request {
+    tp_demand *d;
+    uint32_t output;
+    const int64_t *at;
+    scalar s;
+    int64_t step;
+} request;
+
+static void find_element(void *arg)
+{
+    request *r = arg;
+    tp_demand *d = r->d;
+    const tp_kernel *k = d->k;
+    uint32_t o = k->ninputs + r->output;
+    if (!d->begun)
+        begin(d);
+    if (d->o.reference) {
+        demand_follow_reference(d);
+        tp_vid v = d->p->operand_value[o];
+        if (v < 0 || !d->values[v])
+            demand_give_up(d, TP_DEMAND_OPEN, "the reference does not say `%.*s`", TP_FMT(k->operands[o].name));
+        r->s = demand_lane(d, d->values[v], demand_ravel(&d->shapes[v], r->at));
+        return;
+    }
+    if (demand_written(d, o, r->at, d->total - 1, &r->s, &r->step))
+        return;
+    if (k->operands[o].alias < 0)
+        demand_give_up(d, TP_DEMAND_UNDEFINED, "no step writes it");
+    r->s = demand_input(d, (uint32_t)k->operands[o].alias, demand_ravel(&d->arrays[o], r->at));
+}
+
+tp_demand_value tp_demand_element(tp_demand *d, uint32_t output, const int64_t *at)
+{
+    request r = {.d = d, .output = output, .at = at, .step = -1};
+    d->work = d->depth = 0;
+    d->undecided = false;
+    d->outcome = TP_DEMAND_TOO_FAR;
+    d->why = TP_S("memory ran out");
+    tp_status st = tp_try(d->arena, find_element, &r);
+    tp_demand_value v = {.outcome = TP_DEMAND_VALUE, .step = r.step, .work = d->work, .undecided = d->undecided};
+    if (st != TP_OK) {
+        v.outcome = d->outcome;
+        v.why = d->why;
+    } else if (r.s.undefined) {
+        v.outcome = TP_DEMAND_UNDEFINED;
+        v.why = tp_printf(d->arena, "it depends on %s", undefined_text(r.s.undefined));
+    } else {
+        v.number = r.s.v;
+        if (!r.s.meant) {
+            void *planes[TP_MAX_PLANES] = {&r.s.plane[0], &r.s.plane[1]};
+            tp_lanes x = {
+                .dtype = d->k->operands[d->k->ninputs + output].dtype, .stored = TP_F64, .n = 1, .data = &r.s.v};
+            d->domain->exact(d->domain, &x, planes);
+        }
+        memcpy(v.plane, r.s.plane, sizeof v.plane);
+    }
+    return v;
+}
+
+typedef struct steps_request {
+    tp_demand *d;
+    int64_t n;
+} steps_request;
+
+static void find_steps(void *arg)
+{
+    steps_request *r = arg;
+    if (!r->d->begun)
+        begin(r->d);
+    r->n = r->d->total;
+}
+
+int64_t tp_demand_steps(tp_demand *d)
+{
+    steps_request r = {d, -1};
+    d->work = 0;
+    return tp_try(d->arena, find_steps, &r) == TP_OK ? r.n : -1;
+}

@@ -1,0 +1,58 @@
+/* What inputs hold, as a function of the index; and a stack to recurse on. */
+#define _DEFAULT_SOURCE /* pthread_attr_setstacksize */
+#include <math.h>
+#include <pthread.h>
+
+#include "demand/demand.h"
+#include "domains/residue.h"
+
+static double raw(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index)
+{
+    uint64_t h = tp_mix(tp_mix(tp_mix(seed ^ 0x64656d616e64) ^ input) ^ index);
+    double sign = h & 1 ? 1 : -1, small = (double)(1 + (h >> 8) % 63) / 64, slow = (double)(index % 4096) / 4096;
+    if (dtype == TP_BOOL)
+        return (double)(h & 1);
+    if (!tp_is_float(dtype))
+        return (double)((h >> 8) % 17) - (tp_dtype_info(dtype)->kind == TP_KIND_UINT ? 0 : 8);
+    switch (family) {
+    case TP_DEMAND_INTEGERS: return sign * (double)(1 + (h >> 8) % 4);
+    case TP_DEMAND_RISING: return slow + small / 8;
+    case TP_DEMAND_FALLING: return 1 - slow + small / 8;
+    case TP_DEMAND_SPIKES: return (h >> 20) % 61 == 0 ? sign * 8 : sign * small;
+    case TP_DEMAND_SMALL:
+    case TP_DEMAND_FAMILIES: break;
+    }
+    return sign * small;
+}
+
+double tp_demand_input(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index)
+{
+    uint64_t cell = 0;
+    tp_put_f64(dtype, &cell, 0, raw(dtype, family, seed, input, index));
+    return tp_get_f64(dtype, &cell, 0);
+}
+
+typedef struct call {
+    void (*fn)(void *ctx);
+    void *ctx;
+} call;
+
+static void *run(void *arg)
+{
+    call *c = arg;
+    c->fn(c->ctx);
+    return NULL;
+}
+
+bool tp_with_stack(void (*fn)(void *ctx), void *ctx)
+{
+    call c = {fn, ctx};
+    pthread_attr_t attr;
+    pthread_t thread;
+    if (pthread_attr_init(&attr) != 0)
+        return false;
+    bool ran = pthread_attr_setstacksize(&attr, (size_t)TP_DEMAND_DEPTH * 2048) == 0 &&
+               pthread_create(&thread, &attr, run, &c) == 0;
+    pthread_attr_destroy(&attr);
+    return ran && pthread_join(thread, NULL) == 0;
+}

@@ -1,0 +1,158 @@
+/* Shared by the files of demand/. */
+#ifndef TP_DEMAND_INTERNAL_H
+#define TP_DEMAND_INTERNAL_H
+
+#include "demand/demand.h"
+
+/* Why an element has no value. */
+typedef enum undefined_kind {
+    DEFINED,
+    UNDEFINED_OUTSIDE, /* of its array, or of what its "valid" says */
+    UNDEFINED_SCRATCH, /* unwritten memory */
+    UNDEFINED_OUTPUT,
+    UNDEFINED_MASKED, /* left out by the mask of a load */
+    UNDEFINED_CAST    /* a float that its integer type does not hold */
+} undefined_kind;
+
+typedef struct scalar {
+    double v; /* integers and bools, too: all of them fit */
+    uint64_t plane[TP_MAX_PLANES];
+    bool meant; /* it has planes; else it means v */
+    uint8_t undefined;
+} scalar;
+
+typedef struct shape {
+    uint32_t rank;
+    int64_t dims[TP_MAX_RANK], n;
+} shape;
+
+typedef struct slice {
+    int64_t start[TP_MAX_RANK], size[TP_MAX_RANK], stride[TP_MAX_RANK];
+    uint32_t rank;
+} slice;
+
+typedef struct moment moment;
+typedef struct event event;
+
+/* A value that a statement made, or a store, at one time of one step. */
+typedef enum event_kind { EVENT_INST, EVENT_NUMBER, EVENT_INPUT, EVENT_TABLE, EVENT_STORE } event_kind;
+struct event {
+    event_kind kind;
+    uint32_t id; /* each its own */
+    tp_vid vid;  /* whose dtype and shape it has; -1: a store */
+    const tp_inst *inst;
+    const event **args; /* of inst; of a store: the value */
+    const moment *when;
+    double number;         /* NUMBER */
+    uint32_t operand;      /* INPUT, stores and loads; TABLE: the table */
+    slice at;              /* stores and loads */
+    const event *previous; /* stores and loads: the store to the operand before it, in the same step */
+};
+
+/* A step of the grid. */
+struct moment {
+    int64_t number, at[16];
+    int64_t (*window)[TP_MAX_RANK]; /* by operand: start in elements */
+    bool *placed;                   /* by operand: is window set? */
+    uint32_t id;                    /* + operand: what the operand holds before the step */
+    bool ready;                     /* its statements were followed: */
+    const event **last;             /* by operand: its last store in this step */
+};
+
+/* Offsets of the elements that a reduction or dot adds up. */
+typedef struct plan {
+    int64_t n;
+    int64_t *a, *b; /* of the one, of the other operand */
+    size_t *order;  /* 0, 1, 2, … */
+} plan;
+
+typedef struct memo {
+    uint32_t id; /* 0: free */
+    int64_t lane;
+    scalar value;
+} memo;
+
+typedef struct buffer buffer; /* room for the arguments of a fold */
+
+struct tp_demand {
+    tp_arena *arena;
+    tp_demand_options o;
+    const tp_kernel *k;
+    const tp_program *p;
+    tp_domain *domain;
+    bool field; /* it is the field domain */
+    int64_t *env;
+    shape *shapes; /* by value; by operand: of the ref, of the array, of the window */
+    shape *refs, *arrays, *blocks;
+    int *alias; /* inputs: the output that shares its array, or -1 */
+    plan **plans;
+    bool *kept;                   /* by value: its elements are remembered */
+    int64_t steps[16], total;     /* of the grid */
+    const event **values;         /* by value: the newest, while statements are followed */
+    const event **constants;      /* by value: weak integers */
+    moment **moments;             /* open addressing */
+    size_t nmoments, moments_cap; /* a power of two */
+    memo *memos;
+    size_t nmemos, memos_cap;
+    buffer *rooms[48]; /* free ones, by the logarithm of their size */
+    uint32_t ids;
+    int64_t work;
+    int depth;
+    bool begun, ready, undecided; /* sizes were looked at; reference: its statements were followed */
+    tp_demand_outcome outcome;
+    tp_str why;
+};
+
+/* element.c */
+_Noreturn void demand_give_up(tp_demand *d, tp_demand_outcome outcome, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void demand_charge(tp_demand *d, int64_t n);
+scalar demand_lane(tp_demand *d, const event *e, int64_t lane);
+/* The one lane of a value that decides: an index, a bound, a branch. Gives up when it is undefined. */
+double demand_decide(tp_demand *d, const event *e, const char *what);
+int64_t demand_size(tp_demand *d, tp_expr e);
+void demand_unravel(const shape *s, int64_t lane, int64_t *at);
+int64_t demand_ravel(const shape *s, const int64_t *at);
+tp_dtype demand_dtype(const tp_demand *d, tp_vid v);
+
+/* memo.c: what was found out */
+scalar *demand_remembered(tp_demand *d, uint32_t id, int64_t lane);
+void demand_remember(tp_demand *d, uint32_t id, int64_t lane, scalar s);
+moment *demand_moment(tp_demand *d, int64_t number);
+
+/* scalar.c: one lane of an operation, and what it means */
+scalar demand_number(double v);
+scalar demand_undefined(undefined_kind kind);
+scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args);
+/* `s` as the element of a value of dtype `t`. */
+double demand_as_dtype(tp_dtype t, double v);
+double demand_as_integer(tp_dtype t, int64_t v);
+
+/* move.c: what makes, moves and cuts arrays */
+scalar demand_moved(tp_demand *d, const event *e, int64_t lane);
+
+/* fold.c: reductions, running reductions, dot */
+scalar demand_reduction(tp_demand *d, const event *e, int64_t lane);
+scalar demand_running(tp_demand *d, const event *e, int64_t lane);
+scalar demand_dot(tp_demand *d, const event *e, int64_t lane);
+
+/* follow.c: the statements of a step */
+void demand_follow_step(tp_demand *d, moment *m);
+void demand_follow_reference(tp_demand *d);
+
+/* memory.c: what buffers hold */
+scalar demand_load(tp_demand *d, const event *load, int64_t lane);
+scalar demand_input(tp_demand *d, uint32_t input, int64_t index);
+/* What output `o` (an operand) holds in the end, or what was written to it up
+ * to step `until`; false: nobody writes it. */
+bool demand_written(tp_demand *d, uint32_t o, const int64_t *at, int64_t until, scalar *s, int64_t *step);
+
+/* grid.c: steps and windows */
+bool demand_parallel_changed(const tp_demand *d, const moment *a, const moment *b);
+const int64_t *demand_window(tp_demand *d, moment *m, uint32_t operand);
+bool demand_same_run(tp_demand *d, uint32_t operand, moment *a, moment *b);
+/* Number of the last step up to `until` whose window covers the element; -1: none. */
+int64_t demand_last_covering(tp_demand *d, uint32_t operand, const int64_t *at, int64_t until);
+int64_t demand_sequential_number(const tp_demand *d, const moment *m);
+
+#endif

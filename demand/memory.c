@@ -1,0 +1,213 @@
+/* What buffers hold: windows, scratch, arrays; rules 3 to 8 of docs/SPEC.md
+ * ("The machine"), read backwards. */
+#include "demand/internal.h"
+
+scalar demand_input(tp_demand *d, uint32_t input, int64_t index)
+{
+    tp_dtype t = d->k->operands[input].dtype;
+    scalar s = demand_number(tp_demand_input(t, d->o.family, d->o.seed, input, (uint64_t)index));
+    demand_charge(d, 1);
+    if (d->field && tp_is_float(t)) {
+        s.plane[0] = tp_field_word(d->domain, input, (uint64_t)index);
+        s.meant = true;
+    }
+    return s;
+}
+
+/* ---- arrays ---- */
+
+static bool valid(tp_demand *d, const tp_operand *o, const int64_t *at)
+{
+    int64_t value;
+    for (uint32_t i = 0; o->valid.id && i < o->rank; i++)
+        d->env[o->element_syms[i]] = at[i];
+    return !o->valid.id || (tp_expr_eval(d->k->exprs, o->valid, d->env, &value) == TP_EVAL_OK && value);
+}
+
+/* Array indices of a lane of the window at `start`; false: outside, or not valid. */
+static bool place_of_lane(tp_demand *d, uint32_t operand, const int64_t *start, int64_t lane, int64_t *at)
+{
+    demand_unravel(&d->blocks[operand], lane, at);
+    for (uint32_t i = 0; i < d->arrays[operand].rank; i++) {
+        at[i] += start[i];
+        if (at[i] < 0 || at[i] >= d->arrays[operand].dims[i])
+            return false;
+    }
+    return valid(d, &d->k->operands[operand], at);
+}
+
+/* What operand `o` holds in `lane` at the end of step m, or before its store `after`. */
+static scalar contents(tp_demand *d, moment *m, uint32_t o, const event *after, int64_t lane);
+
+bool demand_written(tp_demand *d, uint32_t o, const int64_t *at, int64_t until, scalar *s, int64_t *step)
+{
+    int64_t n = demand_last_covering(d, o, at, until), inside[TP_MAX_RANK] = {0};
+    if (step)
+        *step = n;
+    if (n < 0)
+        return false;
+    moment *m = demand_moment(d, n);
+    const int64_t *start = demand_window(d, m, o);
+    for (uint32_t i = 0; i < d->arrays[o].rank; i++)
+        inside[i] = at[i] - start[i];
+    demand_follow_step(d, m);
+    *s = contents(d, m, o, m->last[o], demand_ravel(&d->blocks[o], inside));
+    return true;
+}
+
+/* ---- rule 8: an input whose array an output shares ---- */
+
+/* The step in which the window of input i that is there at m was copied in. */
+static moment *copied_in(tp_demand *d, moment *m, uint32_t i)
+{
+    const tp_operand *o = &d->k->operands[i];
+    bool moves = false;
+    for (uint32_t x = 0; x < o->rank; x++)
+        for (uint32_t a = 0; a < d->k->naxes; a++)
+            moves |= tp_expr_mentions(d->k->exprs, o->dims[x].index, d->k->axes[a].sym);
+    if (!moves)
+        return demand_moment(d, 0);
+    while (m->number > 0) {
+        moment *before = demand_moment(d, m->number - 1);
+        demand_charge(d, 1);
+        if (memcmp(demand_window(d, before, i), demand_window(d, m, i), o->rank * sizeof(int64_t)) != 0)
+            break;
+        m = before;
+    }
+    return m;
+}
+
+/* The last step before s of a run of output `o` that covers the element and has ended by then; -1: none. */
+static int64_t ended_before(tp_demand *d, uint32_t o, const int64_t *at, moment *s)
+{
+    int64_t n = demand_last_covering(d, o, at, s->number - 1);
+    if (n < 0 || n != s->number - 1)
+        return n;
+    moment *m = demand_moment(d, n);
+    if (!demand_same_run(d, o, m, s))
+        return n;
+    while (m->number > 0 && demand_same_run(d, o, demand_moment(d, m->number - 1), m)) {
+        demand_charge(d, 1);
+        m = demand_moment(d, m->number - 1);
+    }
+    return demand_last_covering(d, o, at, m->number - 1);
+}
+
+static scalar shared_element(tp_demand *d, moment *m, uint32_t i, const int64_t *at)
+{
+    uint32_t o = (uint32_t)d->alias[i];
+    moment *s = copied_in(d, m, i);
+    int64_t n = ended_before(d, o, at, s), lag = d->k->operands[i].buffers + d->k->operands[o].buffers - 2;
+    if (n < 0)
+        return demand_input(d, i, demand_ravel(&d->arrays[i], at));
+    moment *b = demand_moment(d, n);
+    if (demand_parallel_changed(d, b, s))
+        demand_give_up(d, TP_DEMAND_TRAP,
+                       "`%.*s` is copied in while a step that differs in a parallel axis writes it (TP405)",
+                       TP_FMT(d->k->operands[i].name));
+    if (demand_sequential_number(d, s) - demand_sequential_number(d, b) <= lag)
+        demand_give_up(d, TP_DEMAND_TRAP, "`%.*s` is copied in too soon after it was written (TP405)",
+                       TP_FMT(d->k->operands[i].name));
+    scalar r = demand_undefined(UNDEFINED_OUTPUT);
+    demand_written(d, o, at, n, &r, NULL);
+    return r;
+}
+
+static scalar input_lane(tp_demand *d, moment *m, uint32_t i, int64_t lane)
+{
+    int64_t at[TP_MAX_RANK] = {0};
+    if (!place_of_lane(d, i, demand_window(d, m, i), lane, at))
+        return demand_undefined(UNDEFINED_OUTSIDE);
+    return d->alias[i] >= 0 ? shared_element(d, m, i, at) : demand_input(d, i, demand_ravel(&d->arrays[i], at));
+}
+
+/* ---- buffers that outlive a step ---- */
+
+/* Before the first step of a run: undefined, or as it was left. */
+static scalar opened(tp_demand *d, moment *m, uint32_t o, int64_t lane)
+{
+    int64_t at[TP_MAX_RANK] = {0};
+    scalar s = demand_undefined(UNDEFINED_OUTPUT);
+    if (d->k->operands[o].revisit_any && place_of_lane(d, o, demand_window(d, m, o), lane, at))
+        demand_written(d, o, at, m->number - 1, &s, NULL);
+    return s;
+}
+
+static bool covered(const tp_demand *d, const event *store, int64_t lane, int64_t *inside)
+{
+    int64_t at[TP_MAX_RANK] = {0}, n = 0;
+    demand_unravel(&d->refs[store->operand], lane, at);
+    for (uint32_t i = 0; i < store->at.rank; i++) {
+        int64_t off = at[i] - store->at.start[i], q = off / store->at.stride[i];
+        if (off % store->at.stride[i] != 0 || q < 0 || q >= store->at.size[i])
+            return false;
+        n = n * store->at.size[i] + q;
+    }
+    *inside = n;
+    return true;
+}
+
+static bool stored(tp_demand *d, const event *after, int64_t lane, scalar *s)
+{
+    int64_t inside;
+    for (const event *e = after; e; e = e->previous) {
+        demand_charge(d, 1);
+        if (!covered(d, e, lane, &inside))
+            continue;
+        if (d->shapes[e->args[0]->vid].n == 1)
+            inside = 0;
+        scalar *known = demand_remembered(d, e->id, inside);
+        *s = known ? *known : demand_lane(d, e->args[0], inside);
+        if (!known)
+            demand_remember(d, e->id, inside, *s);
+        return true;
+    }
+    return false;
+}
+
+/* True with what the buffer holds before step m, when that needs no look at the step before it. */
+static bool begins(tp_demand *d, moment *m, uint32_t o, int64_t lane, scalar *s)
+{
+    tp_role role = d->k->operands[o].role;
+    scalar *known = demand_remembered(d, m->id + o, lane);
+    if (known) {
+        *s = *known;
+        return true;
+    }
+    bool first = m->number == 0 || demand_parallel_changed(d, m, demand_moment(d, m->number - 1)) ||
+                 (role == TP_OUTPUT && !demand_same_run(d, o, m, demand_moment(d, m->number - 1)));
+    if (role == TP_INPUT)
+        *s = input_lane(d, m, o, lane);
+    else if (first)
+        *s = role == TP_SCRATCH ? demand_undefined(UNDEFINED_SCRATCH) : opened(d, m, o, lane);
+    return role == TP_INPUT || first;
+}
+
+static scalar contents(tp_demand *d, moment *m, uint32_t o, const event *after, int64_t lane)
+{
+    scalar s;
+    moment *from = m;
+    if (stored(d, after, lane, &s))
+        return s;
+    while (!begins(d, m, o, lane, &s)) {
+        moment *before = demand_moment(d, m->number - 1);
+        demand_charge(d, 1);
+        demand_follow_step(d, before);
+        if (stored(d, before->last[o], lane, &s))
+            break;
+        m = before;
+    }
+    bool plain = d->k->operands[o].role == TP_INPUT && d->alias[o] < 0;
+    for (int64_t n = from->number; !plain && n >= m->number; n--) /* nothing was stored between */
+        demand_remember(d, demand_moment(d, n)->id + o, lane, s);
+    return s;
+}
+
+scalar demand_load(tp_demand *d, const event *load, int64_t lane)
+{
+    int64_t at[TP_MAX_RANK] = {0}, rest = lane;
+    for (uint32_t i = load->at.rank; i-- > 0; rest /= load->at.size[i])
+        at[i] = load->at.start[i] + rest % load->at.size[i] * load->at.stride[i];
+    return contents(d, (moment *)(uintptr_t)load->when, load->operand, load->previous,
+                    demand_ravel(&d->refs[load->operand], at));
+}

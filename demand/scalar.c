@@ -1,0 +1,215 @@
+/* One lane of an elementwise operation: its number, in the type in which the
+ * machine computes it or in double for references, and what it means. */
+#include <tgmath.h>
+
+#include "demand/internal.h"
+#include "domains/residue.h"
+
+scalar demand_number(double v)
+{
+    return (scalar){.v = v};
+}
+
+scalar demand_undefined(undefined_kind kind)
+{
+    return (scalar){.v = -77, .undefined = (uint8_t)kind};
+}
+
+double demand_as_dtype(tp_dtype t, double v)
+{
+    uint64_t cell = 0;
+    if (tp_is_weak(t) || t == TP_F64)
+        return v;
+    if (t == TP_F32)
+        return (double)(float)v;
+    tp_put_f64(t, &cell, 0, v);
+    return tp_get_f64(t, &cell, 0);
+}
+
+double demand_as_integer(tp_dtype t, int64_t v)
+{
+    uint64_t cell = 0;
+    if (tp_is_weak(t))
+        return (double)v;
+    tp_put_i64(t, &cell, 0, v);
+    return tp_get_f64(t, &cell, 0);
+}
+
+/* ---- the rows of spec/prims.def ---- */
+
+#define TP_WRAP(x, op, y) ((int64_t)((uint64_t)(x)op(uint64_t)(y)))
+#define TP_PYMOD(r, y) ((r) != 0 && ((r) < 0) != ((y) < 0) ? (r) + (y) : (r))
+#define TP_UNSIGNED(x) (uint64_t)((x)&mask)
+#define BINARY UNARY
+
+#define TP_REAL(x, c) c##f
+#define UNARY(id, name, operands, result, f, i, ...)                                                                   \
+    case TP_P_##id: return (double)(float)(f);
+static double single(tp_prim p, float x, float y)
+{
+    int64_t mask = 0;
+    (void)mask;
+    switch (p) {
+#include "spec/prims.def"
+    default: return (double)NAN;
+    }
+}
+#undef TP_REAL
+
+#define BINARY UNARY
+#define TP_REAL(x, c) 0
+#define UNARY(id, name, operands, result, f, i, ...)                                                                   \
+    case TP_P_##id: return (int64_t)(i);
+static int64_t whole(tp_prim p, int64_t x, int64_t y, int64_t mask)
+{
+    (void)mask;
+    switch (p) {
+#include "spec/prims.def"
+    default: return 0;
+    }
+}
+
+/* ---- numbers ---- */
+
+/* References compute with exact integers. */
+static double exact_number(tp_demand *d, const tp_inst *i, tp_dtype t, double x, double y)
+{
+    bool bits = i->prim == TP_P_AND || i->prim == TP_P_OR || i->prim == TP_P_XOR || i->prim == TP_P_SHL ||
+                i->prim == TP_P_SHR || i->prim == TP_P_SHR_LOGICAL || i->prim == TP_P_INVERT;
+    if (i->prim == TP_P_INTEGER_POW)
+        return pow(x, (double)i->integer);
+    if (tp_prim_divides(i->prim) && !tp_is_float(t)) {
+        if (y == 0)
+            demand_give_up(d, TP_DEMAND_OPEN, "the reference divides an integer by zero");
+        return i->prim == TP_P_FLOORDIV  ? floor(x / y)
+               : i->prim == TP_P_MOD     ? x - floor(x / y) * y
+               : i->prim == TP_P_LAX_DIV ? trunc(x / y)
+                                         : fmod(x, y);
+    }
+    if (bits && i->prim == TP_P_INVERT && t == TP_BOOL)
+        return x == 0;
+    if (bits)
+        return (double)whole(i->prim, (int64_t)x, (int64_t)y, ((int64_t)1 << 8 * tp_dtype_size(t)) - 1);
+    return tp_meaning_f64(i->prim, x, y);
+}
+
+static double power(tp_dtype t, double x, int64_t e)
+{
+    uint64_t times = (uint64_t)(e < 0 ? -e : e), r = 1, w = (uint64_t)(int64_t)(tp_is_float(t) ? 0 : x);
+    double real = 1;
+    float narrow = 1;
+    for (uint64_t n = 0; n < times; n++) {
+        r *= w;
+        real *= x;
+        narrow *= (float)x;
+    }
+    if (!tp_is_float(t))
+        return demand_as_integer(t, (int64_t)r);
+    if (t == TP_F64 || t == TP_WEAK_FLOAT)
+        return e < 0 ? 1 / real : real;
+    return demand_as_dtype(t, (double)(e < 0 ? 1 / narrow : narrow));
+}
+
+/* Of an elementwise primitive whose operands are of type t. */
+static double machine_number(tp_demand *d, const tp_inst *i, tp_dtype t, tp_dtype out, double x, double y)
+{
+    if (i->prim == TP_P_INTEGER_POW)
+        return power(t, x, i->integer);
+    if (t == TP_F64 || t == TP_WEAK_FLOAT)
+        return tp_meaning_f64(i->prim, x, y);
+    if (tp_is_float(t))
+        return demand_as_dtype(out, single(i->prim, (float)x, (float)y));
+    if (tp_prim_divides(i->prim) && y == 0)
+        demand_give_up(d, TP_DEMAND_TRAP, "integer division by zero (TP105)");
+    int64_t r = whole(i->prim, (int64_t)x, (int64_t)y, ((int64_t)1 << 8 * tp_dtype_size(t)) - 1);
+    return out == TP_BOOL ? (double)(r & 1) : demand_as_integer(out, r);
+}
+
+static scalar cast_number(tp_demand *d, tp_dtype from, tp_dtype to, double v)
+{
+    double least = tp_is_float(to) ? 0 : (double)tp_dtype_min(to),
+           most = tp_is_float(to) ? 0 : (double)tp_dtype_max(to);
+    if (d->o.reference)
+        return demand_number(tp_is_weak(from)  ? v
+                             : to == TP_BOOL   ? v != 0
+                             : tp_is_float(to) ? demand_as_dtype(to, v)
+                                               : trunc(v));
+    if (from == TP_WEAK_INT && !tp_is_float(to) && (v < least || v > most))
+        demand_give_up(d, TP_DEMAND_TRAP, "%lld does not fit %s (TP104)", (long long)v, tp_dtype_info(to)->name);
+    if (to == TP_BOOL && tp_is_float(from))
+        return demand_number(v != 0);
+    if (tp_is_float(from) && !tp_is_float(to))
+        return v > least - 1 && v < most + 1 ? demand_number(trunc(v)) : demand_undefined(UNDEFINED_CAST);
+    return demand_number(tp_is_float(from) ? demand_as_dtype(to, v) : demand_as_integer(to, (int64_t)v));
+}
+
+static double bits_as(tp_dtype from, tp_dtype to, double v)
+{
+    uint64_t cell = 0;
+    if (tp_is_float(from))
+        tp_put_f64(from, &cell, 0, v);
+    else
+        tp_put_i64(from, &cell, 0, (int64_t)v);
+    return tp_get_f64(to, &cell, 0);
+}
+
+/* ---- meaning ---- */
+
+static tp_lanes lanes_of(scalar *s, tp_dtype t, bool result)
+{
+    tp_lanes x = {.dtype = t, .stored = TP_F64, .n = 1, .data = &s->v};
+    for (int p = 0; p < TP_MAX_PLANES && (s->meant || result); p++)
+        x.plane[p] = &s->plane[p];
+    return x;
+}
+
+static uint64_t word_of(const scalar *s)
+{
+    return s->meant ? s->plane[0] : tp_residue_of(s->v);
+}
+
+/* Sums and products of residues, without the way through the domain. */
+static bool simple_residue(tp_prim p, tp_dtype t, const scalar *a, const scalar *b, scalar *out)
+{
+    if (!tp_is_float(t) || (p != TP_P_ADD && p != TP_P_SUB && p != TP_P_MUL))
+        return false;
+    uint64_t x = word_of(a), y = word_of(b);
+    out->meant = true;
+    out->plane[0] = x == TP_FIELD_UNKNOWN || y == TP_FIELD_UNKNOWN ? TP_FIELD_UNKNOWN
+                    : p == TP_P_MUL                                ? tp_residue_multiply(x, y)
+                    : p == TP_P_ADD                                ? tp_residue_add(x, y)
+                                                                   : tp_residue_add(x, tp_residue_negative(y));
+    return true;
+}
+
+scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args)
+{
+    tp_dtype t = i->nargs ? demand_dtype(d, i->args[0]) : TP_F64, out = demand_dtype(d, i->out);
+    scalar s, in[3];
+    tp_lanes lanes[3], r;
+    const tp_lanes *at[3];
+    for (uint32_t a = 0; a < i->nargs && a < 3; a++) {
+        if (args[a].undefined)
+            return args[a];
+        in[a] = args[a];
+    }
+    double x = i->nargs ? in[0].v : 0, y = i->nargs > 1 ? in[1].v : x;
+    switch (i->prim) {
+    case TP_P_LITERAL: s = demand_number(d->o.reference ? i->real : demand_as_dtype(out, i->real)); break;
+    case TP_P_CAST: s = cast_number(d, t, out, x); break;
+    case TP_P_BITCAST: s = demand_number(bits_as(t, out, x)); break;
+    case TP_P_WHERE: s = demand_number(x != 0 ? in[1].v : in[2].v); break;
+    default: s = demand_number(d->o.reference ? exact_number(d, i, t, x, y) : machine_number(d, i, t, out, x, y));
+    }
+    if (s.undefined || (d->field && i->nargs == 2 && simple_residue(i->prim, t, &in[0], &in[1], &s)))
+        return s;
+    if (d->field && i->prim != TP_P_LITERAL && !tp_is_float(out) && i->prim != TP_P_BITCAST)
+        return s; /* integers and decisions are what they are */
+    for (uint32_t a = 0; a < i->nargs && a < 3; a++) {
+        lanes[a] = lanes_of(&in[a], demand_dtype(d, i->args[a]), false);
+        at[a] = &lanes[a];
+    }
+    r = lanes_of(&s, out, true);
+    s.meant = tp_domain_compute(d->domain, i, &r, at);
+    return s;
+}

@@ -1,0 +1,344 @@
+/* One element on demand (demand/): against the machine and the evaluator of
+ * references, element by element; defects that act at one far place; what has
+ * no value is said to have none. */
+#define _DEFAULT_SOURCE /* scandir */
+#include "tests/unit/support.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "demand/demand.h"
+#include "kernels/equiv.h"
+#include "kernels/internal.h"
+#include "reference/reference.h"
+#include "tests/unit/random_body.h"
+
+enum { BUDGET = 10000000 };
+
+typedef struct tally {
+    unsigned kernels, shapes, elements, references, trapped, told, far, inexact;
+} tally;
+
+typedef struct both {
+    loaded *l;
+    const tp_kernel *k;
+    int64_t *env;
+    tp_arena *work;
+    int64_t most; /* elements looked at in each output */
+    tp_demand_family family;
+    const char *name;
+    tally *t;
+    tp_tensor *arrays;
+    tp_planes *meanings;
+    bool failed;
+} both;
+
+static tp_domain *field_for(tp_arena *a)
+{
+    return tp_field_new(a, (tp_field_options){.seed = 7, .oracle = 8, .ordered = true});
+}
+
+static bool make_arrays(both *b)
+{
+    const tp_kernel *k = b->k;
+    tp_domain *d = field_for(b->work);
+    uint32_t n = k->ninputs + k->noutputs;
+    b->arrays = TP_NEWN(b->work, tp_tensor, n + 1);
+    b->meanings = TP_NEWN(b->work, tp_planes, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t dims[TP_MAX_RANK];
+        tp_str why;
+        if (!tp_operand_dims(k, &k->operands[i], b->env, dims, &why))
+            return false;
+        tp_tensor *t = &b->arrays[i];
+        *t = tp_tensor_new(b->work, k->operands[i].dtype, k->operands[i].rank, dims);
+        for (size_t e = 0; i < k->ninputs && e < t->n; e++)
+            tp_put_f64(t->dtype, t->data, e, tp_demand_input(t->dtype, b->family, 3, i, e));
+        if (i < k->ninputs && tp_is_float(t->dtype)) {
+            b->meanings[i].plane[0] = tp_alloc_array(b->work, t->n, 8);
+            tp_field_fill(d, i, t->n, b->meanings[i].plane[0]);
+        }
+    }
+    return true;
+}
+
+static tp_demand *demand_for(const both *b, const tp_program *p, bool reference)
+{
+    tp_demand_options o = {.kernel = b->k,
+                           .program = p,
+                           .reference = reference,
+                           .env = b->env,
+                           .domain = field_for(b->work),
+                           .seed = 3,
+                           .family = b->family,
+                           .budget = BUDGET};
+    return tp_demand_new(b->work, &o);
+}
+
+static bool close(double x, double y, bool reference)
+{
+    double most = reference ? 1e-9 : 0.02;
+    return x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= most * fmax(1, fmax(fabs(x), fabs(y)));
+}
+
+static void indices(const tp_tensor *t, size_t e, int64_t *at)
+{
+    for (uint32_t d = t->rank; d-- > 0; e /= (size_t)t->dims[d])
+        at[d] = (int64_t)(e % (size_t)t->dims[d]);
+}
+
+static void differs(both *b, uint32_t o, size_t e, const char *side, const tp_demand_value *v, double want,
+                    uint64_t word)
+{
+    tp_str shown = tp_printf(b->work, "%.*s", TP_FMT(v->why));
+    print_message("%s: element %zu of %.*s by the %s is %.17g (%llx), on demand outcome %d, %.17g (%llx) %s\n", b->name,
+                  e, TP_FMT(b->k->operands[b->k->ninputs + o].name), side, want, (unsigned long long)word, v->outcome,
+                  v->number, (unsigned long long)v->plane[0], shown.n ? shown.p : "");
+    for (uint32_t i = 0; i < b->k->nsizes; i++)
+        if (b->k->sizes[i].kind == TP_SIZE_RANGE || b->k->sizes[i].kind == TP_SIZE_CHOICE)
+            print_message("  %.*s = %lld\n", TP_FMT(b->k->sizes[i].name), (long long)b->env[b->k->sizes[i].sym]);
+    b->failed = true;
+}
+
+/* Every element (or b->most of them) of every output against what the whole run gave. */
+static void compare_side(both *b, const tp_program *p, const tp_tensor *want, const tp_planes *meaning, bool reference)
+{
+    tp_demand *d = demand_for(b, p, reference);
+    for (uint32_t o = 0; o < b->k->noutputs && !b->failed; o++) {
+        const tp_operand *x = &b->k->operands[b->k->ninputs + o];
+        const tp_tensor *t = &want[o];
+        size_t step = t->n > (size_t)b->most ? t->n / (size_t)b->most : 1;
+        for (size_t e = 0; e < t->n && !x->discard && !b->failed; e += step) {
+            int64_t at[TP_MAX_RANK] = {0};
+            indices(t, e, at);
+            if (!tp_element_valid(b->k, x, b->env, at))
+                continue;
+            tp_demand_value v = tp_demand_element(d, o, at);
+            if (v.outcome == TP_DEMAND_TOO_FAR) {
+                b->t->far++;
+                continue;
+            }
+            double number = tp_get_f64(t->dtype, t->data, e);
+            uint64_t word = meaning[o].plane[0] ? ((const uint64_t *)meaning[o].plane[0])[e] : 0;
+            bool real = tp_is_float(x->dtype),
+                 same = v.outcome == TP_DEMAND_VALUE && close(v.number, number, reference);
+            if (same && real && isfinite(number) && word != TP_FIELD_UNKNOWN && v.plane[0] != TP_FIELD_UNKNOWN)
+                same = (uint32_t)word == (uint32_t)v.plane[0];
+            else if (same && !real)
+                same = v.number == number;
+            if (!same && real && v.outcome == TP_DEMAND_VALUE && isfinite(number) &&
+                (uint32_t)word == (uint32_t)v.plane[0] && word != TP_FIELD_UNKNOWN) {
+                b->t->inexact++; /* the same function, computed in another order */
+                same = true;
+            }
+            if (!same)
+                differs(b, o, e, reference ? "reference" : "machine", &v, number, word);
+            b->t->elements += !reference;
+            b->t->references += reference;
+        }
+    }
+}
+
+/* The machine found fault with an element at its copy-out: so does somebody here. */
+static void expect_undefined(both *b, const tp_trap *trap)
+{
+    tp_demand *d = demand_for(b, b->k->body, false);
+    bool found = false;
+    for (uint32_t o = 0; o < b->k->noutputs && !found; o++) {
+        const tp_tensor *t = &b->arrays[b->k->ninputs + o];
+        for (size_t e = 0; e < t->n && !found; e++) {
+            int64_t at[TP_MAX_RANK] = {0};
+            indices(t, e, at);
+            if (tp_element_valid(b->k, &b->k->operands[b->k->ninputs + o], b->env, at))
+                found = tp_demand_element(d, o, at).outcome != TP_DEMAND_VALUE;
+        }
+    }
+    b->t->told += found;
+    if (found)
+        return;
+    print_message("%s: %s %.*s, and every element has a value on demand\n", b->name, trap->rule, TP_FMT(trap->message));
+    b->failed = true;
+}
+
+static void compare_both(void *arg)
+{
+    both *b = arg;
+    const tp_kernel *k = b->k;
+    tp_trap trap;
+    tp_str why;
+    if (!make_arrays(b))
+        return;
+    tp_run_request run = {.kernel = k,
+                          .env = b->env,
+                          .arrays = b->arrays,
+                          .max_steps = 200000,
+                          .domain = field_for(b->work),
+                          .meanings = b->meanings};
+    tp_status st = tp_machine_run(b->work, &run, &trap, NULL);
+    b->t->shapes++;
+    b->t->trapped += st == TP_E_TRAP;
+    if (st == TP_OK)
+        compare_side(b, k->body, b->arrays + k->ninputs, b->meanings + k->ninputs, false);
+    else if (st == TP_E_TRAP && (strstr(trap.message.p, "at copy-out") || strstr(trap.message.p, "is never written") ||
+                                 strstr(trap.message.p, "no step writes")))
+        expect_undefined(b, &trap);
+    const tp_program *p = tp_reference_program(b->work, k, &why);
+    if (!p || b->failed)
+        return;
+    tp_tensor *want = TP_NEWN(b->work, tp_tensor, k->noutputs + 1);
+    tp_reference_request r = {.kernel = k,
+                              .env = b->env,
+                              .arrays = b->arrays,
+                              .domain = field_for(b->work),
+                              .meanings = b->meanings,
+                              .outputs = want};
+    if (k->operands[k->ninputs].alias >= 0) /* the machine wrote to its input */
+        return;
+    if (tp_reference_run(b->work, &r) == TP_OK)
+        compare_side(b, p, want, b->meanings + k->ninputs, true);
+}
+
+/* On a stack of its own. */
+static void deep(void *arg)
+{
+    both *b = arg;
+    b->work = tp_arena_new((size_t)1 << 30);
+    tp_status st = tp_try(b->work, compare_both, b);
+    if (st != TP_OK)
+        print_message("%s: left with %d\n", b->name, st);
+    b->failed |= st != TP_OK && st != TP_E_MEMORY;
+    tp_arena_free(b->work);
+}
+
+static void compare_kernel(loaded *l, const tp_kernel *k, int64_t *env, const char *name, int64_t most, tally *t)
+{
+    both b = {.l = l, .k = k, .env = env, .name = name, .most = most, .t = t};
+    b.family = (tp_demand_family)(t->shapes % TP_DEMAND_FAMILIES);
+    assert_true(tp_with_stack(deep, &b));
+    if (b.failed)
+        fail_msg("%s: see above", name);
+}
+
+typedef struct file_run {
+    loaded *l;
+    const char *name;
+    tally *t;
+} file_run;
+
+/* Small blocks in place of the spec's where that is a spec, on some shapes of
+ * the box, every element; and the default cases at some elements. */
+static void compare_file(void *arg)
+{
+    file_run *f = arg;
+    loaded *l = f->l;
+    tp_str blocks;
+    for (int how = 0; how < TP_SHRINKINGS; how++) {
+        tp_spec *small = tp_shrunk(&l->ctx, l->spec, (tp_shrinking)how, &blocks);
+        for (uint32_t i = 0; small && i < small->nkernels; i++) {
+            tp_box box = tp_cases_box(&l->ctx, small->kernels[i], 4, 1 << 14);
+            for (uint32_t n = 0; n < box.cases.len; n += 1 + box.cases.len / 3)
+                compare_kernel(l, small->kernels[i], box.cases.at[n].env, f->name, 400, f->t);
+        }
+        if (small)
+            break;
+    }
+    tp_cases cases = tp_cases_read(&l->ctx, l->spec, 2);
+    for (uint32_t i = 0; i < cases.len; i += 3)
+        compare_kernel(l, cases.at[i].kernel, cases.at[i].env, f->name, 5, f->t);
+}
+
+static int by_name(const struct dirent **x, const struct dirent **y)
+{
+    return strcmp((*x)->d_name, (*y)->d_name);
+}
+
+static void compare_folder(const char *folder, tally *t)
+{
+    struct dirent **list;
+    int n = scandir(folder, &list, NULL, by_name);
+    assert_true(n > 0);
+    for (int i = 0; i < n; i++) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", folder, list[i]->d_name);
+        free(list[i]);
+        if (!strstr(path, ".tile.json"))
+            continue;
+        loaded *l = load_file(path);
+        if (l->spec && l->spec->kernels[0]->body) {
+            t->kernels++;
+            tp_try(l->arena, compare_file, &(file_run){l, path, t}); /* malformed cases are tested elsewhere */
+        }
+        unload(l);
+    }
+    free(list);
+}
+
+static void like_the_machine(void **state)
+{
+    (void)state;
+    static const char *const FOLDERS[] = {"examples/attention", "examples/elementwise", "examples/matmul",
+                                          "examples/reduction", "examples/sequence",    "examples/embedding",
+                                          "examples/broken",    "tests/semantics",      "tests/equality"};
+    tally t = {0};
+    for (size_t i = 0; i < sizeof FOLDERS / sizeof *FOLDERS; i++)
+        compare_folder(FOLDERS[i], &t);
+    print_message(
+        "demand: %u kernels at %u shapes: %u elements as the machine's, %u as the reference's (%u of them but "
+        "for rounding, %u too far); %u trapped, %u of them told\n",
+        t.kernels, t.shapes, t.elements, t.references, t.inexact, t.far, t.trapped, t.told);
+    assert_true(t.elements > 10000);
+}
+
+/* ---- random kernels ---- */
+
+static void random_shape(void *arg)
+{
+    file_run *f = arg;
+    const tp_kernel *k = f->l->spec->kernels[0];
+    int64_t *env = TP_NEWN(f->l->arena, int64_t, tp_sym_count(k->exprs) + 1);
+    tp_str why;
+    for (int64_t m = 1; m <= 7; m += 2)
+        for (int64_t n = 1; n <= 6; n += 2) {
+            for (uint32_t i = 0; i < k->nsizes; i++)
+                if (k->sizes[i].kind == TP_SIZE_RANGE)
+                    env[k->sizes[i].sym] = tp_str_is(k->sizes[i].name, "M") ? m : n;
+            if (tp_in_domain(k, env, &why))
+                compare_kernel(f->l, k, env, f->name, 1000, f->t);
+        }
+}
+
+static void random_kernels(void **state)
+{
+    (void)state;
+    const char *seed_text = getenv("TP_SEED"), *count_text = getenv("TP_BODIES");
+    uint64_t seed = seed_text ? strtoull(seed_text, NULL, 10) : 20260731;
+    int count = count_text ? atoi(count_text) : 400;
+    tally t = {0};
+    for (int n = 0; n < count; n++) {
+        tp_arena *a = tp_arena_new(0);
+        maker g = {.a = a, .rng = tp_rng_new(seed, (uint64_t)n)};
+        const char *spec = make_spec(&g);
+        loaded *l = load_text(spec);
+        if (l->spec) {
+            t.kernels++;
+            if (tp_try(l->arena, random_shape, &(file_run){l, spec, &t}) != TP_OK)
+                fail_msg("%s: it did not run", spec);
+        }
+        unload(l);
+        tp_arena_free(a);
+    }
+    print_message(
+        "demand, random kernels (seed %llu): %u at %u shapes, %u elements as the machine's; %u trapped, %u of "
+        "them told\n",
+        (unsigned long long)seed, t.kernels, t.shapes, t.elements, t.trapped, t.told);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(like_the_machine),
+        cmocka_unit_test(random_kernels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
