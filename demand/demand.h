@@ -53,6 +53,7 @@ typedef struct tp_demand_value {
     double number;                 /* as it is computed: in its dtype, or in double by a reference */
     uint64_t plane[TP_MAX_PLANES]; /* of the domain */
     bool undecided;                /* it hangs on a decision about which the domain is not certain */
+    bool masked;                   /* a maximum that it depends on is that of a row that is masked wholly */
     int64_t step;                  /* kernels: number of the last step that covers it in grid order; -1: none */
     int64_t work;                  /* operations that it took */
     tp_str why;                    /* of all outcomes but VALUE; in the evaluator's arena */

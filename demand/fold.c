@@ -4,6 +4,9 @@
 #include "demand/internal.h"
 #include "domains/residue.h"
 
+/* A row whose maximum is this or less consists of masks. */
+static const double FINITE_MASK = -1e29;
+
 /* Elements side by side, as a domain wants them. */
 struct buffer {
     buffer *next;
@@ -202,6 +205,7 @@ scalar demand_reduction(tp_demand *d, const event *e, int64_t lane)
         put(d, b, n, &s, t);
         meant |= s.meant;
     }
+    d->masked |= i->prim == TP_P_MAX && tp_is_float(t) && acc <= FINITE_MASK;
     scalar s = demand_number(settled(d, out, acc));
     if (meant) {
         size_t zero = 0;
@@ -314,6 +318,39 @@ static uint64_t residue_of(const scalar *s)
     return s->meant ? s->plane[0] : tp_residue_of(s->v);
 }
 
+/* Elements that lie in an input at even distances: without the way through
+ * every one of them. False: they do not. */
+static bool plain_row(tp_demand *d, const event *e, int64_t row, const int64_t *offset, int64_t n, buffer *b)
+{
+    enum { WORTH = 4 };
+    uint32_t input;
+    int64_t first, second, step;
+    if (!d->field || n < WORTH || !tp_is_float(demand_dtype(d, e->vid)))
+        return false;
+    for (int64_t i = 1; i < n; i++)
+        if (offset[i] != i * offset[1])
+            return false;
+    if (!demand_input_place(d, e, row, &input, &first) || !demand_input_place(d, e, row + offset[1], &input, &second) ||
+        !demand_input_place(d, e, row + offset[n - 1], &input, &step) || step - first != (n - 1) * (second - first))
+        return false;
+    demand_charge(d, n);
+    step = second - first;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t at = (uint64_t)(first + i * step);
+        b->v[i] = tp_demand_input(d->k->operands[input].dtype, d->o.family, d->o.seed, input, at);
+        b->plane[0][i] = tp_field_word(d->domain, input, at);
+    }
+    return true;
+}
+
+/* Lane n of an operand: from its row, if that is there. */
+static scalar of_row(tp_demand *d, const event *e, int64_t row, const int64_t *offset, int64_t n, const buffer *b)
+{
+    if (b)
+        return (scalar){.v = b->v[n], .plane = {b->plane[0][n]}, .meant = true};
+    return demand_lane(d, e, row + offset[n]);
+}
+
 scalar demand_dot(tp_demand *d, const event *e, int64_t lane)
 {
     const tp_inst *i = e->inst;
@@ -327,8 +364,12 @@ scalar demand_dot(tp_demand *d, const event *e, int64_t lane)
     rows_of(d, i, lane, row);
     buffer *x = d->field ? NULL : take_buffer(d, p->n), *y = d->field ? NULL : take_buffer(d, p->n);
     scalar bad = {0};
+    buffer *left = take_buffer(d, p->n), *right = take_buffer(d, p->n), *in_row[2];
+    in_row[0] = plain_row(d, e->args[0], row[0], p->a, p->n, left) ? left : NULL;
+    in_row[1] = plain_row(d, e->args[1], row[1], p->b, p->n, right) ? right : NULL;
     for (int64_t n = 0; n < p->n && !bad.undefined; n++) {
-        scalar a = demand_lane(d, e->args[0], row[0] + p->a[n]), b = demand_lane(d, e->args[1], row[1] + p->b[n]);
+        scalar a = of_row(d, e->args[0], row[0], p->a, n, in_row[0]),
+               b = of_row(d, e->args[1], row[1], p->b, n, in_row[1]);
         bad = a.undefined ? a : b;
         meant |= a.meant || b.meant;
         acc = narrow ? (double)((float)acc + (float)a.v * (float)b.v) : acc + a.v * b.v;
@@ -353,6 +394,8 @@ scalar demand_dot(tp_demand *d, const event *e, int64_t lane)
                  r = result_lanes(&s, out);
         s.meant = d->domain->dot(d->domain, (tp_dot_shape){1, 1, 1, (size_t)p->n}, &r, &ax, &by);
     }
+    give_back(d, left);
+    give_back(d, right);
     if (x) {
         give_back(d, x);
         give_back(d, y);

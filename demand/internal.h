@@ -98,7 +98,7 @@ struct tp_demand {
     uint32_t ids;
     int64_t work;
     int depth;
-    bool begun, ready, undecided; /* sizes were looked at; reference: its statements were followed */
+    bool begun, ready, undecided, masked; /* sizes were looked at; reference: its statements were followed */
     tp_demand_outcome outcome;
     tp_str why;
 };
@@ -129,6 +129,8 @@ double demand_as_dtype(tp_dtype t, double v);
 double demand_as_integer(tp_dtype t, int64_t v);
 
 /* move.c: what makes, moves and cuts arrays */
+/* The element that lane of a `take` is a copy of; false: the index is undefined. */
+bool demand_take_place(tp_demand *d, const event *e, int64_t lane, int64_t *place, scalar *index);
 scalar demand_moved(tp_demand *d, const event *e, int64_t lane);
 
 /* fold.c: reductions, running reductions, dot */
@@ -142,6 +144,9 @@ void demand_follow_reference(tp_demand *d);
 
 /* memory.c: what buffers hold */
 scalar demand_load(tp_demand *d, const event *load, int64_t lane);
+/* The element of an input that a lane of a value is a copy of; false: it is none, or not seen to be one. Along one
+ * dimension of the value the index is linear. */
+bool demand_input_place(tp_demand *d, const event *e, int64_t lane, uint32_t *input, int64_t *index);
 scalar demand_input(tp_demand *d, uint32_t input, int64_t index);
 /* What output `o` (an operand) holds in the end, or what was written to it up
  * to step `until`; false: nobody writes it. */

@@ -174,13 +174,15 @@ static bool begins(tp_demand *d, moment *m, uint32_t o, int64_t lane, scalar *s)
         *s = *known;
         return true;
     }
+    if (role == TP_INPUT) {
+        *s = input_lane(d, m, o, lane);
+        return true;
+    }
     bool first = m->number == 0 || demand_parallel_changed(d, m, demand_moment(d, m->number - 1)) ||
                  (role == TP_OUTPUT && !demand_same_run(d, o, m, demand_moment(d, m->number - 1)));
-    if (role == TP_INPUT)
-        *s = input_lane(d, m, o, lane);
-    else if (first)
+    if (first)
         *s = role == TP_SCRATCH ? demand_undefined(UNDEFINED_SCRATCH) : opened(d, m, o, lane);
-    return role == TP_INPUT || first;
+    return first;
 }
 
 static scalar contents(tp_demand *d, moment *m, uint32_t o, const event *after, int64_t lane)
@@ -197,17 +199,49 @@ static scalar contents(tp_demand *d, moment *m, uint32_t o, const event *after, 
             break;
         m = before;
     }
-    bool plain = d->k->operands[o].role == TP_INPUT && d->alias[o] < 0;
-    for (int64_t n = from->number; !plain && n >= m->number; n--) /* nothing was stored between */
+    for (int64_t n = from->number; n >= m->number; n--) /* nothing was stored between */
         demand_remember(d, demand_moment(d, n)->id + o, lane, s);
     return s;
 }
 
+static int64_t lane_of_load(const tp_demand *d, const event *load, int64_t lane)
+{
+    int64_t at[TP_MAX_RANK] = {0};
+    for (uint32_t i = load->at.rank; i-- > 0; lane /= load->at.size[i])
+        at[i] = load->at.start[i] + lane % load->at.size[i] * load->at.stride[i];
+    return demand_ravel(&d->refs[load->operand], at);
+}
+
+/* Nobody writes the array of this operand. */
+static bool is_given(const tp_demand *d, uint32_t operand)
+{
+    return operand < d->k->ninputs && d->alias[operand] < 0;
+}
+
+bool demand_input_place(tp_demand *d, const event *e, int64_t lane, uint32_t *input, int64_t *index)
+{
+    int64_t at[TP_MAX_RANK] = {0};
+    *input = e->operand;
+    *index = lane;
+    if (e->kind == EVENT_INPUT)
+        return true;
+    if (e->kind == EVENT_INST && e->inst->prim == TP_P_TAKE) {
+        scalar by;
+        return demand_take_place(d, e, lane, &lane, &by) && demand_input_place(d, e->args[0], lane, input, index);
+    }
+    if (e->kind != EVENT_INST || e->inst->prim != TP_P_LOAD || !is_given(d, e->operand) ||
+        d->k->operands[e->operand].valid.id ||
+        !place_of_lane(d, e->operand, demand_window(d, (moment *)(uintptr_t)e->when, e->operand),
+                       lane_of_load(d, e, lane), at))
+        return false;
+    *index = demand_ravel(&d->arrays[e->operand], at);
+    return true;
+}
+
 scalar demand_load(tp_demand *d, const event *load, int64_t lane)
 {
-    int64_t at[TP_MAX_RANK] = {0}, rest = lane;
-    for (uint32_t i = load->at.rank; i-- > 0; rest /= load->at.size[i])
-        at[i] = load->at.start[i] + rest % load->at.size[i] * load->at.stride[i];
-    return contents(d, (moment *)(uintptr_t)load->when, load->operand, load->previous,
-                    demand_ravel(&d->refs[load->operand], at));
+    moment *m = (moment *)(uintptr_t)load->when;
+    lane = lane_of_load(d, load, lane);
+    return is_given(d, load->operand) ? input_lane(d, m, load->operand, lane)
+                                      : contents(d, m, load->operand, load->previous, lane);
 }

@@ -13,21 +13,29 @@ static scalar along(tp_demand *d, const event *e, const int64_t *at)
     return demand_number(d->o.reference ? (double)v : demand_as_integer(demand_dtype(d, i->out), v));
 }
 
-static scalar taken(tp_demand *d, const event *e, int64_t lane)
+bool demand_take_place(tp_demand *d, const event *e, int64_t lane, int64_t *place, scalar *index)
 {
     const tp_inst *i = e->inst;
-    const shape *from = &d->shapes[i->args[0]], *index = &d->shapes[i->args[1]];
+    const shape *from = &d->shapes[i->args[0]], *by = &d->shapes[i->args[1]];
     int64_t inner = 1, extent = from->dims[i->integer];
     for (uint32_t x = (uint32_t)i->integer + 1; x < from->rank; x++)
         inner *= from->dims[x];
-    scalar k = demand_lane(d, e->args[1], lane / inner % index->n);
+    scalar k = *index = demand_lane(d, e->args[1], lane / inner % by->n);
     if (k.undefined)
-        return k;
+        return false;
     if (!d->field && k.meant && k.plane[1]) /* a bound over 0 */
         d->undecided = true;
     if (k.v < 0 || k.v >= (double)extent)
         demand_give_up(d, TP_DEMAND_TRAP, "take of element %lld of %lld (TP102)", (long long)k.v, (long long)extent);
-    return demand_lane(d, e->args[0], (lane / inner / index->n * extent + (int64_t)k.v) * inner + lane % inner);
+    *place = (lane / inner / by->n * extent + (int64_t)k.v) * inner + lane % inner;
+    return true;
+}
+
+static scalar taken(tp_demand *d, const event *e, int64_t lane)
+{
+    scalar index;
+    int64_t place;
+    return demand_take_place(d, e, lane, &place, &index) ? demand_lane(d, e->args[0], place) : index;
 }
 
 static scalar joined(tp_demand *d, const event *e, int64_t *at)

@@ -15,6 +15,22 @@ enum { TP_REPORT_SCHEMA = 1 };
 
 typedef enum tp_unknown_policy { TP_UNKNOWN_WARN, TP_UNKNOWN_FAIL, TP_UNKNOWN_IGNORE } tp_unknown_policy;
 
+/* What single elements at far sizes say about a proof of equality (verify/opinion.h). */
+typedef struct tp_opinion {
+    bool asked;
+    uint32_t equal, different;
+    uint32_t unsure;      /* residues differ or are none, and the numbers confirm nothing */
+    uint32_t not_reached; /* within the budget */
+    uint64_t seed;
+    tp_str reached; /* the largest sizes of elements that are equal: "M=4097, K=39937" */
+    tp_str far;     /* the first few that were not reached: "K = 65537: it takes more than …; …" */
+    tp_str element; /* the one that differs, else the first unsure one: "o[3, 17]" */
+    /* of the one that differs: */
+    const tp_kernel *kernel;
+    int64_t *env;
+    tp_str got, want;
+} tp_opinion;
+
 typedef struct tp_spec_report {
     const tp_source *source; /* its path is UTF-8 */
     tp_str name, sha256;
@@ -24,6 +40,7 @@ typedef struct tp_spec_report {
     tp_memory_table vmem;  /* limit 0: not computed */
     const tp_equiv *equiv; /* NULL: not executed */
     tp_equality equality;  /* for all sizes; with equiv */
+    tp_opinion opinion;    /* on it, when it was proven */
     tp_prover_stats stats;
     bool internal_error;
     double ms;

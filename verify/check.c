@@ -102,6 +102,7 @@ static void check_loaded(void *arg)
         j->report.equiv = e;
         j->report.equality = tp_check_equality(j->arena, j->report.spec, &analysis, &r.findings);
         tp_add_execution_findings(j->arena, e, j->report.spec->kernels[0], &s->equiv, &j->report.findings);
+        tp_hold_equality_against_elements(j->arena, &j->report, s->equiv.seed);
         tp_hold_proofs_against_runs(j->arena, &j->report, &r.findings);
         tp_add_missing_evidence(j->arena, &j->report, s->required);
     }

@@ -52,6 +52,9 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
 void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o,
                                tp_findings *into);
 
+/* opinion.c: a proof of equality held against single elements at far sizes. */
+void tp_hold_equality_against_elements(tp_arena *a, tp_spec_report *r, uint64_t seed);
+
 /* Does the machine trap on what the rule forbids? */
 bool tp_traps(const char *rule);
 /* The sizes of a case that was executed. */

@@ -256,12 +256,25 @@ static json *counts(const tp_tier_counts *n)
     return o;
 }
 
+static json *opinion(const tp_opinion *x)
+{
+    json *o = json_object_new_object();
+    json_object_object_add(o, "equal", json_object_new_int64(x->equal));
+    json_object_object_add(o, "different", json_object_new_int64(x->different));
+    json_object_object_add(o, "inconclusive", json_object_new_int64(x->unsure));
+    json_object_object_add(o, "not_reached", json_object_new_int64(x->not_reached));
+    json_object_object_add(o, "sizes", tp_jsonc_string_or_null(x->reached));
+    json_object_object_add(o, "first_not_reached", tp_jsonc_string_or_null(x->far));
+    json_object_object_add(o, "seed", json_object_new_int64((int64_t)x->seed));
+    return o;
+}
+
 static json *case_text(const tp_case *c)
 {
     return tp_jsonc_string(tp_case_text(c->kernel->arena, c));
 }
 
-static json *all_sizes(const tp_equiv *e, const tp_equality *q)
+static json *all_sizes(const tp_equiv *e, const tp_equality *q, const tp_opinion *x)
 {
     const tp_case_result *overflow = tp_equiv_overflow(e);
     json *o = json_object_new_object(), *rules = json_object_new_array(), *pairs = json_object_new_array();
@@ -278,12 +291,13 @@ static json *all_sizes(const tp_equiv *e, const tp_equality *q)
     json_object_object_add(o, "casts_are_identity", json_object_new_boolean(q->proven && q->casts));
     json_object_object_add(o, "constants_taken_as_equal", pairs);
     json_object_object_add(o, "overflows_in", overflow ? case_text(overflow->the_case) : NULL);
+    json_object_object_add(o, "second_opinion", x->asked ? opinion(x) : NULL);
     json_object_object_add(o, "reason", tp_jsonc_string_or_null(q->reason));
     json_object_object_add(o, "detail", tp_jsonc_string_or_null(q->detail));
     return o;
 }
 
-static json *algebra(const tp_equiv *e, const tp_equality *q)
+static json *algebra(const tp_equiv *e, const tp_equality *q, const tp_opinion *x)
 {
     json *o = json_object_new_object(), *box = counts(&e->box);
     const char *tier = q->proven                             ? "E6"
@@ -297,7 +311,7 @@ static json *algebra(const tp_equiv *e, const tp_equality *q)
     json_object_object_add(o, "tier", tier ? json_object_new_string(tier) : NULL);
     json_object_object_add(o, "cases", counts(&e->algebra));
     json_object_object_add(o, "box", box);
-    json_object_object_add(o, "all_sizes", all_sizes(e, q));
+    json_object_object_add(o, "all_sizes", all_sizes(e, q, x));
     json_object_object_add(o, "false_acceptance_log2", isfinite(e->chance) ? number(-e->chance) : NULL);
     json_object_object_add(o, "maxima", json_object_new_string(e->ordered ? "ordered" : "oracle"));
     json_object_object_add(o, "uninterpreted_functions", json_object_new_boolean(e->tags));
@@ -341,7 +355,7 @@ static json *coverage(const tp_coverage_summary *c)
     return o;
 }
 
-static json *equivalence(const tp_equiv *e, const tp_equality *q)
+static json *equivalence(const tp_equiv *e, const tp_equality *q, const tp_opinion *x)
 {
     static const char *const NAMES[] = {"equal", "different", "trapped", "skipped"};
     if (!e)
@@ -375,7 +389,7 @@ static json *equivalence(const tp_equiv *e, const tp_equality *q)
                                                                                                        : "unknown"));
     json_object_object_add(o, "tested", json_object_new_int64(e->equal));
     json_object_object_add(o, "seed", json_object_new_int64((int64_t)e->seed));
-    json_object_object_add(o, "algebra", algebra(e, q));
+    json_object_object_add(o, "algebra", algebra(e, q, x));
     json_object_object_add(o, "rounding", rounding(e));
     json_object_object_add(o, "bits", bits(e));
     json_object_object_add(o, "coverage", coverage(&e->coverage));
@@ -397,7 +411,7 @@ static json *spec(const tp_spec_report *s)
         json_object_array_add(list, tp_finding_json(s->source, &s->findings.at[i]));
     json_object_object_add(o, "findings", list);
     json_object_object_add(o, "memory", memory(&s->vmem));
-    json_object_object_add(o, "equivalence", equivalence(s->equiv, &s->equality));
+    json_object_object_add(o, "equivalence", equivalence(s->equiv, &s->equality, &s->opinion));
     return o;
 }
 

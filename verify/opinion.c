@@ -1,0 +1,330 @@
+/* Kernel and reference at single elements: residues, and where they differ
+ * values over the reals with their bounds. */
+#include "verify/opinion.h"
+
+#include <math.h>
+
+#include "demand/demand.h"
+#include "reference/reference.h"
+#include "verify/verify.h"
+
+void tp_opinion_defaults(tp_opinion_options *o)
+{
+    *o = (tp_opinion_options){.least = 64, .per_element = 2000000, .budget = 5000000};
+}
+
+typedef struct asking {
+    tp_arena *keep; /* of the results */
+    const tp_spec *spec;
+    const tp_opinion_options *o;
+    tp_opinion *out;
+    const tp_program **references; /* by kernel */
+    tp_arena *work;                /* of one point */
+    int64_t left, cap;             /* of the budget; what one side may take now */
+    int64_t *largest;              /* by size of the first kernel: largest value that was reached */
+} asking;
+
+typedef enum opinion { SAME, OTHER, UNSURE, NOT_REACHED, NOTHING_TO_SAY } opinion;
+
+/* One side of a point. */
+static tp_demand_value side(asking *x, const tp_look *p, bool reference, tp_domain *d, tp_demand_family family,
+                            uint64_t seed)
+{
+    uint32_t i = 0;
+    while (x->spec->kernels[i] != p->kernel)
+        i++;
+    tp_demand_options o = {.kernel = p->kernel,
+                           .program = reference ? x->references[i] : p->kernel->body,
+                           .reference = reference,
+                           .env = p->env,
+                           .domain = d,
+                           .seed = seed,
+                           .family = family,
+                           .budget = x->cap < x->left ? x->cap : x->left};
+    tp_demand_value v = tp_demand_element(tp_demand_new(x->work, &o), p->output, p->at);
+    x->left -= v.work;
+    return v;
+}
+
+static tp_demand_value residue(asking *x, const tp_look *p, bool reference, uint64_t oracle, bool ordered, bool *asked)
+{
+    tp_domain *d = tp_field_new(
+        x->work, (tp_field_options){.seed = x->o->seed + 1, .oracle = x->o->seed + oracle, .ordered = ordered});
+    tp_demand_value v = side(x, p, reference, d, TP_DEMAND_SMALL, x->o->seed);
+    if (asked)
+        *asked |= tp_field_log_of(d)->oracle;
+    return v;
+}
+
+static bool same_word(const tp_demand_value *a, const tp_demand_value *b)
+{
+    return (uint32_t)a->plane[0] == (uint32_t)b->plane[0];
+}
+
+/* Values over the reals farther from each other than their bounds allow, on
+ * some inputs. */
+static bool confirmed(asking *x, const tp_look *p, tp_demand_value *kernel, tp_demand_value *reference)
+{
+    for (int f = 0; f < 2 * TP_DEMAND_FAMILIES; f++) {
+        uint64_t seed = x->o->seed + (uint64_t)f;
+        tp_demand_family family = (tp_demand_family)(f % TP_DEMAND_FAMILIES);
+        *reference = side(x, p, true, tp_rounding_new(x->work), family, seed);
+        *kernel = side(x, p, false, tp_rounding_new(x->work), family, seed);
+        double v, w, bv, bw;
+        memcpy(&v, &kernel->plane[0], 8);
+        memcpy(&bv, &kernel->plane[1], 8);
+        memcpy(&w, &reference->plane[0], 8);
+        memcpy(&bw, &reference->plane[1], 8);
+        if (reference->outcome != TP_DEMAND_VALUE || reference->undecided || !isfinite(w))
+            continue;
+        if (kernel->outcome == TP_DEMAND_UNDEFINED || kernel->outcome == TP_DEMAND_TRAP)
+            return true;
+        if (kernel->outcome != TP_DEMAND_VALUE || kernel->undecided || !isfinite(v))
+            continue;
+        kernel->number = v;
+        reference->number = w;
+        if (fabs(v - w) > bv + bw)
+            return true;
+    }
+    return false;
+}
+
+/* Maxima are answered at random, otherwise for the one side than for the
+ * other; where the reference itself shows which answer it got, they follow the
+ * order of the numbers. */
+static opinion compare_residues(asking *x, const tp_look *p, tp_demand_value *kernel, tp_demand_value *reference)
+{
+    bool asked = false;
+    if (same_word(kernel, reference))
+        return SAME;
+    tp_demand_value again = residue(x, p, true, 3, false, &asked);
+    if (again.outcome != TP_DEMAND_VALUE)
+        return NOT_REACHED;
+    if (asked && !same_word(&again, reference)) {
+        *reference = residue(x, p, true, 1, true, NULL);
+        *kernel = residue(x, p, false, 1, true, NULL);
+        if (reference->outcome != TP_DEMAND_VALUE || kernel->outcome != TP_DEMAND_VALUE)
+            return NOT_REACHED;
+        if (same_word(kernel, reference))
+            return SAME;
+    }
+    return OTHER;
+}
+
+static opinion compare(asking *x, const tp_look *p, tp_demand_value *kernel, tp_demand_value *reference)
+{
+    bool real = tp_is_float(p->kernel->operands[p->kernel->ninputs + p->output].dtype);
+    *reference = residue(x, p, true, 1, false, NULL);
+    if (reference->outcome != TP_DEMAND_VALUE)
+        return NOT_REACHED;
+    *kernel = residue(x, p, false, 2, false, NULL);
+    if (kernel->outcome == TP_DEMAND_TOO_FAR || kernel->outcome == TP_DEMAND_OPEN)
+        return NOT_REACHED;
+    if (isnan(reference->number) || (reference->masked && x->o->masks))
+        return NOTHING_TO_SAY;
+    if (kernel->outcome != TP_DEMAND_VALUE)
+        return OTHER;
+    if (!real)
+        return kernel->number == reference->number ? SAME : OTHER;
+    if (!isfinite(kernel->number) || !isfinite(reference->number))
+        return kernel->number == reference->number ? SAME : UNSURE;
+    if (kernel->plane[0] == TP_FIELD_UNKNOWN || reference->plane[0] == TP_FIELD_UNKNOWN)
+        return UNSURE;
+    return compare_residues(x, p, kernel, reference);
+}
+
+static tp_str keep(asking *x, tp_str s)
+{
+    return tp_printf(x->keep, "%.*s", TP_FMT(s));
+}
+
+static void note_reached(asking *x, const tp_look *p)
+{
+    for (uint32_t i = 0; i < p->kernel->nsizes; i++)
+        if (p->kernel->sizes[i].kind == TP_SIZE_RANGE && p->env[p->kernel->sizes[i].sym] > x->largest[i])
+            x->largest[i] = p->env[p->kernel->sizes[i].sym];
+}
+
+static void note_not_reached(asking *x, const tp_look *p, tp_str why)
+{
+    enum { NAMED = 3 };
+    if (x->out->not_reached++ >= NAMED)
+        return;
+    x->out->far = x->out->far.n
+                      ? tp_printf(x->keep, "%.*s; %.*s: %.*s", TP_FMT(x->out->far), TP_FMT(p->about), TP_FMT(why))
+                      : tp_printf(x->keep, "%.*s: %.*s", TP_FMT(p->about), TP_FMT(why));
+}
+
+static tp_str value_text(asking *x, const tp_demand_value *v)
+{
+    return v->outcome == TP_DEMAND_VALUE       ? tp_printf(x->keep, "%.9g", v->number)
+           : v->outcome == TP_DEMAND_UNDEFINED ? tp_printf(x->keep, "undefined (%.*s)", TP_FMT(v->why))
+                                               : keep(x, v->why);
+}
+
+static void note_difference(asking *x, const tp_look *p, const tp_demand_value *kernel,
+                            const tp_demand_value *reference)
+{
+    const tp_operand *o = &p->kernel->operands[p->kernel->ninputs + p->output];
+    uint32_t n = tp_sym_count(p->kernel->exprs);
+    x->out->different++;
+    x->out->kernel = p->kernel;
+    x->out->env = TP_NEWN(x->keep, int64_t, n + 1);
+    memcpy(x->out->env, p->env, n * sizeof *p->env);
+    x->out->element = tp_element_at(x->keep, o, p->at);
+    x->out->got = value_text(x, kernel);
+    x->out->want = value_text(x, reference);
+}
+
+typedef struct one_point {
+    asking *x;
+    const tp_look *p;
+    bool far; /* not reached */
+    tp_str why;
+} one_point;
+
+static void ask(void *arg)
+{
+    one_point *q = arg;
+    asking *x = q->x;
+    tp_demand_value kernel = {0}, reference = {0};
+    opinion answer = compare(x, q->p, &kernel, &reference);
+    if (answer == OTHER && tp_is_float(q->p->kernel->operands[q->p->kernel->ninputs + q->p->output].dtype) &&
+        !confirmed(x, q->p, &kernel, &reference))
+        answer = UNSURE;
+    switch (answer) {
+    case SAME:
+        x->out->equal++;
+        note_reached(x, q->p);
+        break;
+    case OTHER: note_difference(x, q->p, &kernel, &reference); break;
+    case UNSURE:
+        x->out->unsure++;
+        if (!x->out->element.n)
+            x->out->element =
+                tp_element_at(x->keep, &q->p->kernel->operands[q->p->kernel->ninputs + q->p->output], q->p->at);
+        break;
+    case NOT_REACHED:
+        q->far = true;
+        q->why = keep(x, reference.outcome != TP_DEMAND_VALUE ? reference.why : kernel.why);
+        break;
+    case NOTHING_TO_SAY: break;
+    }
+}
+
+/* First what costs little, then the others while the budget lasts. */
+static void ask_points(asking *x, const tp_look_list *points, uint32_t n)
+{
+    tp_look none = {.about = points->unplaced_at};
+    bool *far = TP_NEWN(x->keep, bool, points->list.len + 1);
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < points->list.len && !x->out->different; i++) {
+            one_point q = {.x = x, .p = &points->list.at[i]};
+            if (pass && !far[i])
+                continue;
+            x->cap = pass ? x->o->per_element : x->o->budget / n / x->o->least / 2;
+            tp_arena_clear(x->work);
+            if (x->left <= 0)
+                q = (one_point){x, q.p, true, TP_S("the budget is spent")};
+            else if (tp_try(x->work, ask, &q) != TP_OK)
+                q = (one_point){x, q.p, true, TP_S("memory ran out")};
+            far[i] = q.far;
+            if (q.far && pass)
+                note_not_reached(x, q.p, q.why);
+        }
+    if (points->unplaced) {
+        note_not_reached(x, &none, TP_S("no sizes or tables that fit were found"));
+        x->out->not_reached += points->unplaced - 1;
+    }
+}
+
+static tp_str reached_text(asking *x)
+{
+    tp_buf b = {.arena = x->keep};
+    const tp_kernel *k = x->spec->kernels[0];
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_RANGE && x->largest[i])
+            tp_buf_printf(&b, "%s%.*s=%lld", b.n ? ", " : "", TP_FMT(k->sizes[i].name), (long long)x->largest[i]);
+    return tp_buf_view(&b);
+}
+
+static void ask_all(void *arg)
+{
+    asking *x = arg;
+    const tp_spec *s = x->spec;
+    uint32_t n = s->nkernels, half = x->o->least / 2, share = (half + n - 1) / n;
+    int64_t budget = x->left;
+    x->largest = TP_NEWN(x->keep, int64_t, s->kernels[0]->nsizes + 1);
+    for (uint32_t i = 0; i < n && !x->out->different; i++) { /* every dtype combination its share */
+        tp_look_list random = tp_points_random(x->keep, s->kernels[i], x->o->seed + i, share),
+                     directed = tp_points_directed(x->keep, s->kernels[i], x->o->seed + i, 3 * share);
+        x->left = budget / n / 4;
+        ask_points(x, &random, n);
+        x->left += budget / n - budget / n / 4;
+        ask_points(x, &directed, n);
+    }
+    x->out->seed = x->o->seed;
+    x->out->reached = reached_text(x);
+}
+
+/* Evaluations recurse: all of it on a stack of its own. */
+typedef struct deep_call {
+    asking *x;
+    tp_status status;
+} deep_call;
+
+static void on_own_stack(void *arg)
+{
+    deep_call *c = arg;
+    c->status = tp_try(c->x->keep, ask_all, c->x);
+}
+
+void tp_second_opinion(tp_arena *a, const tp_spec *s, const tp_opinion_options *o, tp_opinion *out)
+{
+    enum { WORK_MIB = 1024 };
+    asking x = {.keep = a, .spec = s, .o = o, .out = out, .left = o->budget};
+    deep_call c = {&x, TP_OK};
+    tp_str why;
+    *out = (tp_opinion){.asked = true, .seed = o->seed};
+    x.references = TP_NEWN(a, const tp_program *, s->nkernels);
+    for (uint32_t i = 0; i < s->nkernels; i++) {
+        x.references[i] = tp_reference_program(a, s->kernels[i], &why);
+        if (!x.references[i] || !s->kernels[i]->body)
+            return;
+    }
+    x.work = tp_arena_new((size_t)WORK_MIB << 20);
+    if (!x.work)
+        tp_leave(a, TP_E_MEMORY);
+    bool ran = tp_with_stack(on_own_stack, &c);
+    tp_arena_free(x.work);
+    if (!ran)
+        out->far = TP_S("there is no room for its stack");
+    if (c.status != TP_OK)
+        tp_leave(a, c.status);
+}
+
+void tp_hold_equality_against_elements(tp_arena *a, tp_spec_report *r, uint64_t seed)
+{
+    tp_opinion_options o;
+    const tp_opinion *x = &r->opinion;
+    if (!r->equality.proven)
+        return;
+    tp_opinion_defaults(&o);
+    o.seed = seed;
+    o.masks = r->equality.masks;
+    tp_second_opinion(a, r->spec, &o, &r->opinion);
+    if (x->different) {
+        tp_case c = {.kernel = x->kernel, .env = x->env};
+        tp_disagreement d = {.proof = TP_S("equality with the reference for all sizes"),
+                             .execution = tp_printf(a, "%.*s is %.*s, the reference says %.*s", TP_FMT(x->element),
+                                                    TP_FMT(x->got), TP_FMT(x->want)),
+                             .witness = tp_witness_of_case(a, &c)};
+        tp_add_disagreement(a, r, &d);
+    } else if (x->unsure) {
+        r->equality = (tp_equality){
+            .reason = tp_printf(a,
+                                "the second opinion is not sure: the residues of %.*s differ, or are none, and the "
+                                "numbers do not confirm it",
+                                TP_FMT(x->element))};
+    }
+}

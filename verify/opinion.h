@@ -1,0 +1,42 @@
+/* A second opinion on a claim of equality: kernel and reference at single
+ * elements, at sizes that no run reaches (demand/). */
+#ifndef TP_OPINION_H
+#define TP_OPINION_H
+
+#include "report/report.h"
+
+typedef struct tp_opinion_options {
+    uint64_t seed;
+    uint32_t least;      /* elements to look at; more where the budget allows */
+    int64_t per_element; /* operations that one side of one element may take */
+    int64_t budget;      /* and all of them together */
+    bool masks;          /* the claim says nothing of rows that are masked wholly */
+} tp_opinion_options;
+void tp_opinion_defaults(tp_opinion_options *o);
+
+/* Compare all kernels of s with their references. Where a difference is
+ * confirmed by numbers, out->different is 1, it stops, and out->element,
+ * values and env say where; all in `a`. Leaves with TP_E_MEMORY. */
+void tp_second_opinion(tp_arena *a, const tp_spec *s, const tp_opinion_options *o, tp_opinion *out);
+
+/* points.c: where to look. */
+typedef struct tp_look {
+    const tp_kernel *kernel;
+    int64_t *env;
+    uint32_t output;
+    int64_t at[TP_MAX_RANK];
+    bool directed;
+    tp_str about; /* "K = 39937" */
+} tp_look;
+typedef struct tp_look_list {
+    TP_VEC(tp_look) list;
+    uint32_t unplaced;  /* places for which no sizes inside the domain, or no tables, were found */
+    tp_str unplaced_at; /* the first of them: "K = 39937" */
+} tp_look_list;
+/* Points at both sides of what the spec speaks of: block edges, constants,
+ * their products, powers of two, declared maxima; the most telling first. */
+tp_look_list tp_points_directed(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t most);
+/* Sizes of all magnitudes, elements anywhere. */
+tp_look_list tp_points_random(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t n);
+
+#endif

@@ -1,0 +1,340 @@
+/* Where to ask for a second opinion. */
+#include <ctype.h>
+
+#include "base/rng.h"
+#include "kernels/equiv.h"
+#include "spec/table.h"
+#include "verify/opinion.h"
+
+enum { MAX_CONSTANTS = 24, ATTEMPTS = 60, MAX_ENTRIES = 1 << 13, FAR = 1 << 24 };
+
+typedef struct numbers {
+    int64_t at[MAX_CONSTANTS];
+    uint32_t n;
+} numbers;
+
+typedef struct picker {
+    tp_arena *arena;
+    const tp_kernel *k;
+    tp_rng rng;
+    numbers constants; /* those that are written in the spec, the unusual ones first */
+    tp_look_list out;
+    uint32_t most;
+} picker;
+
+/* ---- the constants of the spec ---- */
+
+static void note(numbers *n, int64_t c)
+{
+    if (c < 3 || c > FAR || n->n == MAX_CONSTANTS)
+        return;
+    for (uint32_t i = 0; i < n->n; i++)
+        if (n->at[i] == c)
+            return;
+    n->at[n->n++] = c;
+}
+
+/* Integers in a text, but for those in names and floats. */
+static void note_text(numbers *n, tp_str s)
+{
+    for (size_t i = 0; i < s.n;) {
+        if (!isalnum((unsigned char)s.p[i]) && s.p[i] != '_' && s.p[i] != '.') {
+            i++;
+            continue;
+        }
+        bool digits = true;
+        int64_t v = 0;
+        for (; i < s.n && (isalnum((unsigned char)s.p[i]) || s.p[i] == '_' || s.p[i] == '.'); i++) {
+            digits = digits && isdigit((unsigned char)s.p[i]);
+            v = digits && v < FAR ? 10 * v + (s.p[i] - '0') : v;
+        }
+        if (digits)
+            note(n, v);
+    }
+}
+
+static void note_json(numbers *n, const tp_json *v)
+{
+    if (v->type == TP_J_INT)
+        note(n, v->u.integer);
+    else if (v->type == TP_J_STRING)
+        note_text(n, v->u.string);
+    for (uint32_t i = 0; (v->type == TP_J_ARRAY || v->type == TP_J_OBJECT) && i < v->u.items.n; i++)
+        note_json(n, v->u.items.at[i]);
+}
+
+static bool is_block_like(int64_t c)
+{
+    return (c & (c - 1)) == 0;
+}
+
+/* Body and reference before the rest, and what is no power of two before what is. */
+static numbers constants_of(const tp_kernel *k)
+{
+    static const char *const KEYS[] = {"kernel",  "reference", "grid",  "inputs",          "outputs",
+                                       "scratch", "sizes",     "where", "scalar_prefetch", "contracts"};
+    numbers all = {.n = 0}, sorted = {.n = 0};
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+        const tp_json *v = tp_json_get(k->doc, KEYS[i]);
+        if (v)
+            note_json(&all, v);
+    }
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < all.n; i++)
+            if (is_block_like(all.at[i]) == (pass == 1))
+                sorted.at[sorted.n++] = all.at[i];
+    return sorted;
+}
+
+/* ---- sizes ---- */
+
+/* The block that tiles the size; 1 when none does. */
+static int64_t block_of(const tp_kernel *k, const tp_size *s, const int64_t *env)
+{
+    int64_t most = 1, b;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
+        for (uint32_t d = 0; d < k->operands[i].rank; d++) {
+            const tp_operand *o = &k->operands[i];
+            if (!o->whole && tp_expr_mentions(k->exprs, o->shape[d], s->sym) &&
+                !tp_expr_mentions(k->exprs, o->dims[d].block, s->sym) &&
+                tp_expr_eval(k->exprs, o->dims[d].block, env, &b) == TP_EVAL_OK && b > most && b <= 1 << 16)
+                most = b;
+        }
+    return most;
+}
+
+static int64_t fitted(const tp_size *s, int64_t v)
+{
+    v = v > s->max ? s->max : v;
+    v -= v % s->multiple_of;
+    return v < s->min ? (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of : v;
+}
+
+static int64_t modest(picker *p, const tp_size *s, const int64_t *env)
+{
+    int64_t b = block_of(p->k, s, env), near[] = {s->min, b, b + 1, b - 1, 2 * b + 1, 3, 2 * s->multiple_of, 3 * b};
+    return fitted(s, near[tp_rng_below(&p->rng, sizeof near / sizeof *near)]);
+}
+
+static bool few_entries(const tp_kernel *k, const int64_t *env)
+{
+    int64_t total = 0, n, x;
+    for (uint32_t t = 0; t < k->ntables; t++) {
+        n = 1;
+        for (uint32_t d = 0; d < k->tables[t].rank; d++) {
+            if (tp_expr_eval(k->exprs, k->tables[t].shape[d], env, &x) != TP_EVAL_OK || x < 0 || x > MAX_ENTRIES)
+                return false;
+            n *= x;
+        }
+        total += n;
+    }
+    return total <= MAX_ENTRIES;
+}
+
+/* Sizes with `size` (-1: none) near v, the others modest; NULL when none were
+ * found inside the domain. */
+static int64_t *choose_sizes(picker *p, int size, int64_t v)
+{
+    const tp_kernel *k = p->k;
+    int64_t *env = TP_NEWN(p->arena, int64_t, tp_sym_count(k->exprs) + 1);
+    tp_str why;
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        for (int pass = 0; pass < 2; pass++)
+            for (uint32_t i = 0; i < k->nsizes; i++) {
+                const tp_size *s = &k->sizes[i];
+                if (s->kind == TP_SIZE_CHOICE && !pass)
+                    env[s->sym] = s->choices[tp_rng_below(&p->rng, s->nchoices)];
+                else if (s->kind == TP_SIZE_RANGE && pass)
+                    env[s->sym] = (int)i == size ? fitted(s, v) : modest(p, s, env);
+            }
+        if (tp_in_domain(k, env, &why))
+            return !k->ntables ||
+                           (few_entries(k, env) && tp_tables_find(p->arena, k, env, NULL, 0, (uint64_t)attempt, NULL))
+                       ? env
+                       : NULL;
+    }
+    return NULL;
+}
+
+/* ---- elements ---- */
+
+static bool extents(const tp_kernel *k, uint32_t output, const int64_t *env, int64_t *dims)
+{
+    const tp_operand *o = &k->operands[k->ninputs + output];
+    for (uint32_t d = 0; d < o->rank; d++)
+        if (tp_expr_eval(k->exprs, o->shape[d], env, &dims[d]) != TP_EVAL_OK || dims[d] < 1)
+            return false;
+    return !o->discard;
+}
+
+static int64_t block_extent(const tp_kernel *k, uint32_t output, uint32_t d, const int64_t *env)
+{
+    int64_t b;
+    const tp_expr block = k->operands[k->ninputs + output].dims[d].block;
+    return tp_expr_eval(k->exprs, block, env, &b) == TP_EVAL_OK && b > 0 ? b : 1;
+}
+
+/* Somewhere in a dimension: at its ends, at an edge of a block, at a constant, or anywhere. */
+static int64_t some_index(picker *p, int64_t extent, int64_t block)
+{
+    int64_t blocks = extent / block + (extent % block != 0), b = (int64_t)tp_rng_below(&p->rng, (uint64_t)blocks),
+            c = p->constants.n ? p->constants.at[tp_rng_below(&p->rng, p->constants.n)] : 0, i;
+    switch (tp_rng_below(&p->rng, 6)) {
+    case 0: i = extent - 1; break;
+    case 1: i = b * block; break;
+    case 2: i = b * block + block - 1; break;
+    case 3: i = c + (int64_t)tp_rng_below(&p->rng, 3) - 1; break;
+    case 4: i = 0; break;
+    default: i = (int64_t)tp_rng_below(&p->rng, (uint64_t)extent);
+    }
+    return i >= 0 && i < extent ? i : (int64_t)tp_rng_below(&p->rng, (uint64_t)extent);
+}
+
+/* One point at these sizes; dimension `dim` (-1: none) at index v. */
+static void add_point(picker *p, int64_t *env, uint32_t output, int dim, int64_t v, bool directed, tp_str about)
+{
+    tp_look x = {.kernel = p->k, .env = env, .output = output, .directed = directed, .about = about};
+    const tp_operand *o = &p->k->operands[p->k->ninputs + output];
+    int64_t dims[TP_MAX_RANK];
+    if (!env || p->out.list.len >= p->most || !extents(p->k, output, env, dims) || (dim >= 0 && v >= dims[dim]))
+        return;
+    for (int tries = 0; tries < 20; tries++) {
+        for (uint32_t d = 0; d < o->rank; d++)
+            x.at[d] = (int)d == dim ? v : some_index(p, dims[d], block_extent(p->k, output, d, env));
+        if (!tp_element_valid(p->k, o, env, x.at))
+            continue;
+        tp_push(p->arena, p->out.list, x);
+        return;
+    }
+}
+
+static tp_str size_text(picker *p, const tp_size *s, int64_t v)
+{
+    return tp_printf(p->arena, "%.*s = %lld", TP_FMT(s->name), (long long)v);
+}
+
+static void note_unplaced(picker *p, tp_str at)
+{
+    if (p->out.list.len < p->most && !p->out.unplaced++)
+        p->out.unplaced_at = at;
+}
+
+/* A size near v, and an element there of every output. */
+static void aim_at_size(picker *p, uint32_t size, int64_t v)
+{
+    const tp_size *s = &p->k->sizes[size];
+    if (s->kind != TP_SIZE_RANGE || v < 1 || v > FAR || fitted(s, v) != v)
+        return;
+    int64_t *env = choose_sizes(p, (int)size, v);
+    if (!env)
+        note_unplaced(p, size_text(p, s, v));
+    for (uint32_t o = 0; env && o < p->k->noutputs; o++)
+        add_point(p, env, o, -1, 0, true, size_text(p, s, v));
+}
+
+/* An element of an output with index v in a dimension: the size that it is
+ * made of just large enough, or larger. */
+static void aim_at_index(picker *p, uint32_t output, uint32_t d, int64_t v)
+{
+    const tp_kernel *k = p->k;
+    const tp_operand *o = &k->operands[k->ninputs + output];
+    int64_t dims[TP_MAX_RANK], *env = NULL;
+    if (v < 0 || v > FAR)
+        return;
+    for (uint32_t i = 0; i < k->nsizes && !env; i++) {
+        const tp_size *s = &k->sizes[i];
+        if (s->kind != TP_SIZE_RANGE || !tp_expr_mentions(k->exprs, o->shape[d], s->sym))
+            continue;
+        int64_t room[] = {0, s->multiple_of, 300}, want = v + 1 + room[tp_rng_below(&p->rng, 3)];
+        want += (s->multiple_of - want % s->multiple_of) % s->multiple_of;
+        env = choose_sizes(p, (int)i, want);
+        if (!env && want <= s->max)
+            note_unplaced(p, size_text(p, s, want));
+        if (env && (!extents(k, output, env, dims) || dims[d] <= v))
+            env = NULL;
+        if (env)
+            add_point(p, env, output, (int)d, v, true, size_text(p, s, env[s->sym]));
+    }
+    if (env)
+        return;
+    env = choose_sizes(p, -1, 0); /* a fixed extent */
+    add_point(p, env, output, (int)d, v, true, TP_S("sizes around one block"));
+}
+
+/* ---- all of it ---- */
+
+/* What is worth trying of a constant and a block, the most telling first. */
+static uint32_t around(int64_t c, int64_t b, int round, int64_t *v)
+{
+    switch (round) {
+    case 0: v[0] = c, v[1] = c * b; return b > 1 ? 2 : 1;
+    case 1: v[0] = c + 1, v[1] = c * b + b - 1; return b > 1 ? 2 : 1;
+    case 2: v[0] = c - 1, v[1] = (c + 1) * b; return b > 1 ? 2 : 1;
+    case 3: v[0] = (c + 2) * b + 1, v[1] = c * b - 1; return b > 1 ? 2 : 0;
+    default: return 0;
+    }
+}
+
+static void aim_at_number(picker *p, int64_t c, int round, const int64_t *env)
+{
+    const tp_kernel *k = p->k;
+    int64_t v[2];
+    for (uint32_t o = 0; o < k->noutputs; o++)
+        for (uint32_t d = 0; d < k->operands[k->ninputs + o].rank; d++)
+            for (uint32_t i = 0, n = around(c, block_extent(k, o, d, env), round, v); i < n; i++)
+                aim_at_index(p, o, d, v[i]);
+    for (uint32_t s = 0; s < k->nsizes; s++)
+        if (k->sizes[s].kind == TP_SIZE_RANGE)
+            for (uint32_t i = 0, n = around(c, block_of(k, &k->sizes[s], env), round, v); i < n; i++)
+                aim_at_size(p, s, v[i]);
+}
+
+static picker start(tp_arena *a, const tp_kernel *k, uint64_t seed, uint64_t stream, uint32_t most)
+{
+    picker p = {.arena = a, .k = k, .rng = tp_rng_new(seed, stream), .most = most};
+    p.constants = constants_of(k);
+    return p;
+}
+
+tp_look_list tp_points_directed(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t most)
+{
+    picker p = start(a, k, seed, 0x646972, most);
+    int64_t *env = choose_sizes(&p, -1, 0);
+    uint32_t unusual = 0;
+    if (!env)
+        return p.out;
+    while (unusual < p.constants.n && !is_block_like(p.constants.at[unusual]))
+        unusual++;
+    for (int round = 0; round < 4; round++)
+        for (uint32_t i = 0; i < unusual; i++)
+            aim_at_number(&p, p.constants.at[i], round, env);
+    for (uint32_t s = 0; s < k->nsizes; s++) { /* block edges; thousands of blocks; the declared maximum */
+        int64_t b = block_of(k, &k->sizes[s], env),
+                far[] = {b, b + 1, 2 * b, 1025 * b + 1, k->sizes[s].max, 4096, 65537};
+        for (size_t i = 0; k->sizes[s].kind == TP_SIZE_RANGE && i < sizeof far / sizeof *far; i++)
+            aim_at_size(&p, s, far[i]);
+    }
+    for (int round = 0; round < 4; round++)
+        for (uint32_t i = unusual; i < p.constants.n; i++)
+            aim_at_number(&p, p.constants.at[i], round, env);
+    for (uint32_t i = 0; i < p.constants.n; i++)
+        for (uint32_t j = i; j < p.constants.n; j++)
+            aim_at_number(&p, p.constants.at[i] * p.constants.at[j], 0, env);
+    return p.out;
+}
+
+tp_look_list tp_points_random(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t n)
+{
+    picker p = start(a, k, seed, 0x72616e64, n);
+    for (uint32_t i = 0; i < 4 * n && p.out.list.len < n; i++) {
+        int size = k->nsizes ? (int)tp_rng_below(&p.rng, k->nsizes) : -1;
+        const tp_size *s = size >= 0 ? &k->sizes[size] : NULL;
+        if (s && s->kind != TP_SIZE_RANGE)
+            s = NULL;
+        int64_t v = 1 + (int64_t)tp_rng_below(&p.rng, (uint64_t)1 << (3 + tp_rng_below(&p.rng, 13)));
+        int64_t *env = choose_sizes(&p, s ? size : -1, v);
+        add_point(&p, env, (uint32_t)tp_rng_below(&p.rng, k->noutputs), -1, 0, false,
+                  s && env ? size_text(&p, s, env[s->sym]) : TP_S("sizes around one block"));
+    }
+    return p.out;
+}
