@@ -209,8 +209,10 @@ COUNT ?= 200
 test-all: export BRIDGE = 300
 test-all: test strict asan tsan test-jax corpus steady boxes fuzz attack fuzz-readers cross-check mutation-score mutants ## everything, long ones included
 
-mutation-score: all ## small defects planted in every gallery kernel: who notices? (half an hour)
-	@build/tileproof mutate $$(ls examples/*/*.tile.json | grep -v /broken/)
+mutation-score: all ## small defects planted in the gallery and tests/kernels: who notices? DEFECTS= of each, SCORE_SEED= (an hour)
+	@build/tileproof mutate --defects $(DEFECTS) --seed $(SCORE_SEED) $$(ls examples/*/*.tile.json tests/kernels/*.tile.json | grep -v /broken/)
+DEFECTS ?= 40
+SCORE_SEED ?= 1
 
 strict: ## gcc, and clang where it is installed, without a warning
 	@$(MAKE) --no-print-directory MODE=strict build/strict/tileproof

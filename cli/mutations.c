@@ -2,9 +2,13 @@
 
 #include <stdarg.h>
 
+/* A step or element that only larger sizes have. */
+enum { LATE = 3 };
+
 typedef struct planter {
     tp_ctx *c;
     tp_mutations out;
+    TP_VEC(tp_str) axes, indices; /* names; indices: of what counts elements or steps, axes among them */
 } planter;
 
 /* ---- changed text ---- */
@@ -53,18 +57,39 @@ static tp_str format(planter *p, const char *fmt, ...)
 
 /* ---- expressions ---- */
 
+/* Does it speak of indices: an axis, a table, an iota, a name made of them? */
+static bool is_index(const planter *p, const tp_node *n)
+{
+    bool found = n->kind == TP_N_CALL && tp_str_is(n->text, "iota");
+    for (uint32_t i = 0; n->kind == TP_N_NAME && i < p->indices.len; i++)
+        found |= tp_str_eq(p->indices.at[i], n->text);
+    for (uint32_t i = 0; i < n->nkids && !found; i++)
+        found = n->kids[i] && n->kind != TP_N_INDEX && is_index(p, n->kids[i]);
+    return found;
+}
+
 typedef struct exchange {
     const char *kind;
     tp_operator from, to;
 } exchange;
 
 static const exchange OPERATORS[] = {
-    {"bound off by one", TP_O_LT, TP_O_LE},           {"bound off by one", TP_O_LE, TP_O_LT},
-    {"comparison reversed", TP_O_LT, TP_O_GE},        {"comparison reversed", TP_O_LE, TP_O_GT},
-    {"comparison reversed", TP_O_GE, TP_O_LT},        {"comparison reversed", TP_O_GT, TP_O_LE},
-    {"condition negated", TP_O_EQ, TP_O_NE},          {"sum for difference", TP_O_SUB, TP_O_ADD},
-    {"difference for sum", TP_O_ADD, TP_O_SUB},       {"sum for product", TP_O_MUL, TP_O_ADD},
-    {"product for quotient", TP_O_TRUEDIV, TP_O_MUL}, {"conditions joined otherwise", TP_O_BITAND, TP_O_BITOR},
+    {"bound off by one", TP_O_LT, TP_O_LE},
+    {"bound off by one", TP_O_LE, TP_O_LT},
+    {"comparison reversed", TP_O_LT, TP_O_GE},
+    {"comparison reversed", TP_O_LE, TP_O_GT},
+    {"comparison reversed", TP_O_GE, TP_O_LT},
+    {"comparison reversed", TP_O_GT, TP_O_LE},
+    {"bound off by one", TP_O_GT, TP_O_GE},
+    {"bound off by one", TP_O_GE, TP_O_GT},
+    {"condition negated", TP_O_EQ, TP_O_NE},
+    {"sum for difference", TP_O_SUB, TP_O_ADD},
+    {"difference for sum", TP_O_ADD, TP_O_SUB},
+    {"sum for product", TP_O_MUL, TP_O_ADD},
+    {"product for quotient", TP_O_TRUEDIV, TP_O_MUL},
+    {"conditions joined otherwise", TP_O_BITAND, TP_O_BITOR},
+    {"remainder for quotient", TP_O_FLOORDIV, TP_O_MOD},
+    {"quotient for remainder", TP_O_MOD, TP_O_FLOORDIV},
 };
 
 typedef struct renaming {
@@ -83,6 +108,28 @@ static const renaming FUNCTIONS[] = {
     {"another activation", "tanh", "logistic"},
 };
 
+/* The bound on its other side; an element that is left out; a decision about a narrowed value. */
+static void plant_comparison(planter *p, const tp_node *n, tp_str a, tp_str b)
+{
+    bool less = n->op == TP_O_LT || n->op == TP_O_LE, greater = n->op == TP_O_GT || n->op == TP_O_GE;
+    const char *op = tp_operator_text(n->op);
+    if (!less && !greater)
+        return;
+    if (is_index(p, n->kids[0]) || is_index(p, n->kids[1])) {
+        plant_node(p, "bound off by one", n,
+                   format(p, "(%.*s) %s (%.*s) %s 1", TP_FMT(a), op, TP_FMT(b), less ? "-" : "+"));
+        plant_node(p, "one element left out", n,
+                   format(p, "((%.*s) %s (%.*s)) & ((%.*s) != %d)", TP_FMT(a), op, TP_FMT(b),
+                          TP_FMT(is_index(p, n->kids[0]) ? a : b), LATE));
+        plant_node(p, "bound of a constant", n,
+                   less ? format(p, "(%.*s) %s min(%.*s, %d)", TP_FMT(a), op, TP_FMT(b), 7 * LATE)
+                        : format(p, "(%.*s) %s max(%.*s, %d)", TP_FMT(a), op, TP_FMT(b), LATE));
+    } else if (n->kids[1]->kind != TP_N_INT) {
+        plant_node(p, "cast before a decision", n,
+                   format(p, "(%.*s).astype(bfloat16).astype(float32) %s (%.*s)", TP_FMT(a), op, TP_FMT(b)));
+    }
+}
+
 static void plant_binary(planter *p, const tp_node *n)
 {
     tp_str a = node_text(p, n->kids[0]), b = node_text(p, n->kids[1]);
@@ -92,8 +139,13 @@ static void plant_binary(planter *p, const tp_node *n)
                        format(p, "(%.*s) %s (%.*s)", TP_FMT(a), tp_operator_text(OPERATORS[i].to), TP_FMT(b)));
     if (n->op == TP_O_MUL || n->op == TP_O_TRUEDIV)
         plant_node(p, "factor dropped", n, a);
+    if (n->op == TP_O_MUL) /* a rescale stands on either side */
+        plant_node(p, "factor dropped", n, b);
     if (n->op == TP_O_ADD || n->op == TP_O_SUB)
         plant_node(p, "term dropped", n, a);
+    if (n->op == TP_O_ADD)
+        plant_node(p, "term dropped", n, b);
+    plant_comparison(p, n, a, b);
     if (n->op == TP_O_BITAND) {
         plant_node(p, "condition dropped", n, a);
         plant_node(p, "condition dropped", n, b);
@@ -135,7 +187,10 @@ static void plant_expression(planter *p, const tp_node *n)
         return;
     switch (n->kind) {
     case TP_N_INT: plant_node(p, "integer off by one", n, format(p, "%lld", (long long)n->integer + 1)); return;
-    case TP_N_FLOAT: plant_node(p, "constant off by 1 %", n, format(p, "%.17g", n->real * 1.01)); return;
+    case TP_N_FLOAT:
+        plant_node(p, "constant off by 1 %", n, format(p, "%.17g", n->real * 1.01));
+        plant_node(p, "constant off in its last digits", n, format(p, "%.17g", n->real * 1.000002));
+        return;
     case TP_N_BINARY: plant_binary(p, n); break;
     case TP_N_CALL: plant_call(p, n); break;
     case TP_N_METHOD:
@@ -169,6 +224,10 @@ static void plant_store(planter *p, const tp_syntax *s)
     while ((size_t)indent < line.n && line.p[indent] == ' ')
         indent++;
     plant_line(p, "statement dropped", s->line, TP_S(""));
+    for (uint32_t i = 0; i < p->axes.len; i++)
+        plant_line(p, "wrong in a late step", s->line,
+                   format(p, "%.*s\", \"%*sif %.*s == %d:\", \"%*s%.*s = (%.*s) * 2", TP_FMT(line), indent, "",
+                          TP_FMT(p->axes.at[i]), LATE, indent + 4, "", TP_FMT(target), TP_FMT(target)));
     if (s->augmented)
         plant_line(p, "overwritten instead of accumulated", s->line,
                    format(p, "%*s%.*s = %.*s", indent, "", TP_FMT(target), TP_FMT(value)));
@@ -187,6 +246,8 @@ static void plant_block(planter *p, const tp_block *b)
         const tp_syntax *s = b->at[i];
         if (s->kind == TP_S_STORE)
             plant_store(p, s);
+        else if (s->target && s->value && s->target->kind == TP_N_NAME && is_index(p, s->value))
+            tp_push(p->c->arena, p->indices, s->target->text);
         if (s->kind == TP_S_IF)
             plant_node(p, "condition always true", s->value, TP_S("0 == 0"));
         plant_expression(p, s->value);
@@ -210,7 +271,7 @@ static void swap(planter *p, const char *kind, const tp_json *list, uint32_t i, 
           format(p, "%.*s%.*s%.*s", TP_FMT(source_of(p, b)), TP_FMT(between), TP_FMT(source_of(p, a))));
 }
 
-static void plant_operand(planter *p, const tp_json *o)
+static void plant_operand(planter *p, const tp_json *o, bool aliased)
 {
     const tp_json *map = tp_json_get(o, "index_map"), *block = tp_json_get(o, "block_shape");
     for (uint32_t i = 0; map && map->type == TP_J_ARRAY && i < map->u.items.n; i++) {
@@ -218,7 +279,15 @@ static void plant_operand(planter *p, const tp_json *o)
         if (e->type == TP_J_STRING && !tp_str_is(e->u.string, "0")) {
             plant(p, "index map off by one", e->loc.start, e->loc.end,
                   format(p, "\"(%.*s) + 1\"", TP_FMT(e->u.string)));
+            plant(p, "index map off by one", e->loc.start, e->loc.end,
+                  format(p, "\"max((%.*s) - 1, 0)\"", TP_FMT(e->u.string)));
             plant(p, "index map constant", e->loc.start, e->loc.end, TP_S("0"));
+            plant(p, "index map held", e->loc.start, e->loc.end,
+                  format(p, "\"min(%.*s, %d)\"", TP_FMT(e->u.string), LATE));
+            if (aliased)
+                plant(p, "read a distance behind its update", e->loc.start, e->loc.end,
+                      format(p, "\"max((%.*s) - %d, 0)\"", TP_FMT(e->u.string), LATE));
+            plant_expression(p, tp_parse_expr(p->c, e));
         }
         if (i > 0)
             swap(p, "index map entries swapped", map, i - 1, i);
@@ -246,11 +315,28 @@ static void plant_axis(planter *p, const tp_json *axis)
         plant(p, "reduction declared parallel", name->loc.end, name->loc.end, TP_S(", \"semantics\": \"parallel\""));
 }
 
+/* Does an output share the array of this input? */
+static bool is_aliased(const tp_json *doc, const tp_json *input)
+{
+    const tp_json *outputs = tp_json_get(doc, "outputs"), *name = tp_json_get(input, "name");
+    bool found = false;
+    for (uint32_t i = 0; name && outputs && i < outputs->u.items.n; i++) {
+        const tp_json *alias = tp_json_get(outputs->u.items.at[i], "alias");
+        found |= alias && tp_str_eq(alias->u.string, name->u.string);
+    }
+    return found;
+}
+
 tp_mutations tp_mutations_of(tp_ctx *c, const tp_json *doc)
 {
     static const char *const LISTS[] = {"inputs", "outputs"};
     planter p = {.c = c};
     const tp_json *body = tp_json_get(doc, "kernel"), *grid = tp_json_get(doc, "grid");
+    for (uint32_t i = 0; grid && i < grid->u.items.n; i++) {
+        const tp_json *axis = tp_json_get(grid->u.items.at[i], "axis");
+        tp_push(c->arena, p.axes, axis->u.string);
+        tp_push(c->arena, p.indices, axis->u.string);
+    }
     for (uint32_t i = 0; grid && i < grid->u.items.n; i++) {
         plant_axis(&p, grid->u.items.at[i]);
         if (i > 0 &&
@@ -260,7 +346,7 @@ tp_mutations tp_mutations_of(tp_ctx *c, const tp_json *doc)
     for (size_t l = 0; l < sizeof LISTS / sizeof *LISTS; l++) {
         const tp_json *list = tp_json_get(doc, LISTS[l]);
         for (uint32_t i = 0; list && i < list->u.items.n; i++)
-            plant_operand(&p, list->u.items.at[i]);
+            plant_operand(&p, list->u.items.at[i], l == 0 && is_aliased(doc, list->u.items.at[i]));
     }
     if (body) {
         tp_block b = tp_parse_program(c, body);

@@ -1,19 +1,23 @@
 /* mutate: does verify notice small defects in this kernel? */
 #include <stdio.h>
 
+#include "base/rng.h"
 #include "cli/cli.h"
 #include "cli/mutations.h"
+#include "cli/wider.h"
 
 /* Who notices a changed spec. */
 typedef struct verdict {
-    const char *by;   /* a rule, E1, E2, TP703; NULL: nobody */
-    const char *open; /* a verdict short of a violation: "unknown TP404", "E3 inconclusive" */
-    bool invalid;     /* it is no valid spec any more */
-    bool same;        /* the numbers of every case are those of the kernel as it is */
-    bool loose;       /* allclose(rtol=1e-2, atol=1e-2) would notice, or the run cannot be finished */
-    bool equal;       /* proven to be equal to the reference, for all sizes */
-    bool masks;       /* … with finite masks for minus infinity */
-    bool refuted;     /* some case refutes such a proof */
+    const char *by;    /* a rule, E1, E2, TP703; NULL: nobody */
+    const char *open;  /* a verdict short of a violation: "unknown TP404", "E3 inconclusive" */
+    bool invalid;      /* it is no valid spec any more */
+    bool same;         /* no case of verify, and no wider run, tells it from the kernel as it is */
+    uint32_t runs;     /* wider ones, of which none told them apart; or up to the one that did */
+    const char *wider; /* that told them apart; NULL: none */
+    bool loose;        /* allclose(rtol=1e-2, atol=1e-2) would notice, or the run cannot be finished */
+    bool equal;        /* proven to be equal to the reference, for all sizes */
+    bool masks;        /* … with finite masks for minus infinity */
+    bool refuted;      /* some case refutes such a proof */
 } verdict;
 
 typedef struct judging {
@@ -22,6 +26,10 @@ typedef struct judging {
     tp_equiv_options equiv;
     uint32_t cases, box;
     uint64_t digest, original;     /* of the numbers of all cases; original: of the kernel as it is */
+    tp_job *as_it_is;              /* the kernel without a defect */
+    uint32_t wider;                /* runs */
+    uint32_t defects;              /* of each kernel; 0: all */
+    tp_str hints;                  /* text of the defect */
     bool overflows, now_overflows; /* the kernel as it is; this one */
     verdict v;
 } judging;
@@ -91,7 +99,22 @@ static void judge(void *arg)
         x->v.open = "E3 inconclusive";
 }
 
-static verdict judge_text(tp_cli *c, tp_str path, tp_str text, judging *settings)
+/* On other inputs and shapes than those of verify: what these did not tell
+ * apart, they cannot judge. */
+static void judge_wider(void *arg)
+{
+    judging *x = arg;
+    tp_wider w;
+    tp_wider_options o = {.runs = x->wider, .seed = x->equiv.seed + 1, .elements = (size_t)1 << 21};
+    tp_ctx ctx = {.arena = x->job.arena, .source = &x->job.source};
+    tp_compare_wider(&ctx, x->as_it_is->report.spec, x->job.report.spec, x->hints, &o, &w);
+    x->v.same = !w.apart;
+    x->v.runs = w.runs;
+    x->v.wider = w.apart ? tp_cstr(x->job.arena, w.where) : NULL;
+}
+
+/* hints: the text of the defect. */
+static verdict judge_text(tp_cli *c, tp_str path, tp_str text, tp_str hints, judging *settings)
 {
     judging x = *settings;
     x.digest = 0;
@@ -112,7 +135,12 @@ static verdict judge_text(tp_cli *c, tp_str path, tp_str text, judging *settings
         else if (st != TP_OK && !x.v.by)
             x.v.open = "out of memory";
     }
-    x.v.same = !x.v.by && x.digest == x.original;
+    x.v.same = !x.v.invalid && !x.v.by && x.digest == x.original;
+    x.hints = hints;
+    if (x.v.same && !x.v.equal && x.as_it_is && tp_try(x.job.arena, judge_wider, &x) != TP_OK)
+        x.v.open = "out of memory";
+    if (x.v.wider)
+        x.v.wider = tp_cstr(c->arena, tp_printf(c->arena, "%s", x.v.wider));
     settings->digest = x.digest;
     settings->now_overflows = x.now_overflows;
     if (x.v.by) /* static texts, but for those of the arena */
@@ -156,9 +184,47 @@ static const char *rule_name(const char *by)
 }
 
 typedef struct score {
-    uint32_t planted, noticed, same, equal, open, loose;
+    uint32_t planted, noticed, same, equal, open, loose, survive;
     uint32_t wrong; /* equal by proof, different by execution */
 } score;
+
+/* `most` of them by the seed, in their order; 0: all. */
+static void choose_some(tp_arena *a, tp_mutations *all, uint32_t most, uint64_t seed)
+{
+    tp_rng rng = tp_rng_new(seed, all->len);
+    bool *taken = TP_NEWN(a, bool, all->len + 1);
+    uint32_t n = 0;
+    if (!most || most >= all->len)
+        return;
+    for (uint32_t left = most; left > 0;) {
+        uint64_t i = tp_rng_below(&rng, all->len);
+        left -= !taken[i];
+        taken[i] = true;
+    }
+    for (uint32_t i = 0; i < all->len; i++)
+        if (taken[i])
+            all->at[n++] = all->at[i];
+    all->len = n;
+}
+
+static void print_one(const tp_mutation *m, const verdict *v, bool wrong)
+{
+    char runs[32];
+    snprintf(runs, sizeof runs, "(%u wider runs)", v->runs);
+    printf("  %-14s %-32s line %-4u %.*s -> %.*s%s%s\n",
+           wrong      ? "WRONGLY proven equal"
+           : v->by    ? rule_name(v->by)
+           : v->equal ? "equal"
+           : v->same  ? "not told apart"
+           : v->open  ? "open"
+                      : "survives",
+           m->kind, m->line, TP_FMT(m->before), TP_FMT(m->after),
+           v->open || v->wider || (v->same && !v->equal) ? "   " : "",
+           v->open                ? v->open
+           : v->wider             ? v->wider
+           : v->same && !v->equal ? runs
+                                  : "");
+}
 
 static bool mutate_one(tp_cli *c, tp_str path, judging *settings, score *total)
 {
@@ -172,24 +238,28 @@ static bool mutate_one(tp_cli *c, tp_str path, judging *settings, score *total)
         return false;
     }
     tp_mutations all = tp_mutations_of(&j.ctx, j.report.spec->doc);
+    choose_some(c->arena, &all, settings->defects, settings->equiv.seed);
     settings->original = 0;
     settings->overflows = true;
-    judge_text(c, path, j.source.text, settings);
+    settings->as_it_is = NULL;
+    judge_text(c, path, j.source.text, TP_S(""), settings);
+    settings->as_it_is = &j;
     settings->original = settings->digest;
     settings->overflows = settings->now_overflows;
     printf("%.*s\n", TP_FMT(j.report.name));
     for (uint32_t i = 0; i < all.len; i++) {
         const tp_mutation *m = &all.at[i];
-        verdict v = judge_text(c, path, m->text, settings);
+        verdict v = judge_text(c, path, m->text, m->after, settings);
         if (v.invalid) {
             invalid++;
             continue;
         }
         s.planted++;
         s.loose += v.loose;
-        s.same += v.same;
-        s.equal += !v.by && !v.same && v.equal;
-        s.open += !v.same && !v.equal && v.open;
+        s.same += !v.by && !v.equal && v.same;
+        s.equal += !v.by && v.equal;
+        s.open += !v.by && !v.same && !v.equal && v.open;
+        s.survive += !v.by && !v.same && !v.equal && !v.open;
         bool trapped = v.by && v.by[0] == 'T' && strcmp(v.by, "TP703") != 0 && !tp_rule_find(tp_str_c(v.by)),
              wrong = v.equal && (v.refuted || trapped);
         s.wrong += wrong;
@@ -199,25 +269,19 @@ static bool mutate_one(tp_cli *c, tp_str path, judging *settings, score *total)
             tally_one(c->arena, &by, rule_name(v.by));
         }
         if (c->verbose.len || !v.by || wrong)
-            printf("  %-9s %-32s line %-4u %.*s -> %.*s%s%s\n",
-                   wrong     ? "WRONGLY proven equal"
-                   : v.by    ? rule_name(v.by)
-                   : v.equal ? "equal"
-                   : v.same  ? "no change"
-                   : v.open  ? "open"
-                             : "survives",
-                   m->kind, m->line, TP_FMT(m->before), TP_FMT(m->after), v.open ? "   " : "", v.open ? v.open : "");
+            print_one(m, &v, wrong);
         fflush(stdout);
     }
     print_tallies("  noticed by", &by);
     printf(
-        "  %u defects of %u kinds planted (%u more are no valid specs): %u noticed, %u change no number, %u are none "
-        "(proven equal), %u open, %u survive; allclose(rtol=1e-2, atol=1e-2) notices %u\n",
-        s.planted, kinds.len, invalid, s.noticed, s.same, s.equal, s.open,
-        s.planted - s.noticed - s.same - s.equal - s.open, s.loose);
+        "  %u defects of %u kinds planted (%u more are no valid specs): %u noticed, %u are none (equal for all sizes), "
+        "%u not told apart on wider runs, %u open, %u survive; allclose(rtol=1e-2, atol=1e-2) notices %u\n",
+        s.planted, kinds.len, invalid, s.noticed, s.equal, s.same, s.open, s.survive, s.loose);
     total->planted += s.planted;
     total->noticed += s.noticed;
-    total->same += s.same + s.equal;
+    total->same += s.same;
+    total->equal += s.equal;
+    total->survive += s.survive;
     total->wrong += s.wrong;
     total->open += s.open;
     total->loose += s.loose;
@@ -233,17 +297,21 @@ static double percent(uint32_t part, uint32_t whole)
 static int run(tp_cli *c)
 {
     tp_strings paths = {0};
-    int64_t cases, box, memory, seed;
+    int64_t cases, box, memory, seed, wider, defects;
     judging settings = {.v = {0}};
     score total = {0};
     bool ok = true;
     if (!tp_option_number(&c->cases, "cases", 0, 1000, 3, &cases) ||
         !tp_option_number(&c->box, "box", 0, 100000, 6, &box) ||
+        !tp_option_number(&c->wider, "wider", 0, 100000, 40, &wider) ||
+        !tp_option_number(&c->defects, "defects", 0, 1000000, 0, &defects) ||
         !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &seed) ||
         !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) || !tp_expand_paths(c, &paths))
         return TP_EXIT_USAGE;
     settings.cases = (uint32_t)cases;
     settings.box = (uint32_t)box;
+    settings.wider = (uint32_t)wider;
+    settings.defects = (uint32_t)defects;
     settings.equiv =
         (tp_equiv_options){.seed = (uint64_t)seed, .max_memory = (size_t)memory << 20, .max_steps = 100000};
     settings.prover.solver = tp_solver_new(c->arena);
@@ -251,10 +319,11 @@ static int run(tp_cli *c)
         ok &= mutate_one(c, paths.at[i], &settings, &total);
     tp_solver_free(settings.prover.solver);
     if (paths.len > 1)
-        printf("%u specs, %u defects, of which %u change nothing; of the others %.1f %% are noticed, %.1f %% open; "
-               "allclose(rtol=1e-2, atol=1e-2): %.1f %%\n",
-               paths.len, total.planted, total.same, percent(total.noticed, total.planted - total.same),
-               percent(total.open, total.planted - total.same), percent(total.loose, total.planted - total.same));
+        printf(
+            "%u specs, %u defects, of which %u are none (equal for all sizes); of the others %.2f %% are noticed, %u "
+            "not told apart on wider runs, %u open, %u survive; allclose(rtol=1e-2, atol=1e-2): %.1f %%\n",
+            paths.len, total.planted, total.equal, percent(total.noticed, total.planted - total.equal), total.same,
+            total.open, total.survive, percent(total.loose, total.planted - total.equal));
     if (total.wrong)
         fprintf(stderr,
                 "tileproof: internal error: %u defects are proven equal and executed differently; please report it\n",

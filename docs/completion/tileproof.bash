@@ -25,7 +25,7 @@ _tileproof() {
         lint) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --unknown --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --max-memory --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
         lsp) words=" --target --select --ignore --rlimit --config --show-settings --help" ;;
         man) words=" --help" ;;
-        mutate) words=" --cases --box --seed --max-memory --config --show-settings --verbose --help" ;;
+        mutate) words=" --cases --box --wider --defects --seed --max-memory --config --show-settings --verbose --help" ;;
         primitives) words=" --help" ;;
         recheck) words=" --target --explain --help" ;;
         rules) words=" --markdown --help" ;;

@@ -78,6 +78,8 @@ complete -c tileproof -n '__fish_seen_subcommand_from man' -l help -s h -d 'help
 complete -c tileproof -n __fish_use_subcommand -a mutate -d 'plant small defects in a kernel: which rule or tier notices?'
 complete -c tileproof -n '__fish_seen_subcommand_from mutate' -l cases -r -d 'generated cases per dtype combination (default 6)'
 complete -c tileproof -n '__fish_seen_subcommand_from mutate' -l box -r -d 'shapes of each dtype combination for the algebra where their box is too large to run whole (default 8; 0: no box)'
+complete -c tileproof -n '__fish_seen_subcommand_from mutate' -l wider -r -d 'runs on other shapes and inputs than those of verify, for what these do not tell apart (default 40)'
+complete -c tileproof -n '__fish_seen_subcommand_from mutate' -l defects -r -d 'at most so many defects of each spec, chosen by the seed (default 0: all)'
 complete -c tileproof -n '__fish_seen_subcommand_from mutate' -l seed -r -d 'seed of inputs and of the order of parallel axes (default 0)'
 complete -c tileproof -n '__fish_seen_subcommand_from mutate' -l max-memory -r -d 'memory for the arrays of one run (default 2048)'
 complete -c tileproof -n '__fish_seen_subcommand_from mutate' -l config -r -d 'settings file (default: .tileproof.json, here or above); none: without one'

@@ -139,6 +139,8 @@ _tileproof() {
       _arguments \
         '*--cases[generated cases per dtype combination (default 6)]:N:_files' \
         '*--box[shapes of each dtype combination for the algebra where their box is too large to run whole (default 8; 0\: no box)]:N:_files' \
+        '*--wider[runs on other shapes and inputs than those of verify, for what these do not tell apart (default 40)]:N:_files' \
+        '*--defects[at most so many defects of each spec, chosen by the seed (default 0\: all)]:N:_files' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \

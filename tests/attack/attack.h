@@ -73,7 +73,7 @@ static inline void judge_by_execution(void *arg)
 
 typedef enum ask { BY_PROOF = 1, BY_EXECUTION = 2, EXECUTE_PROVEN = 4 } ask;
 
-/* `how`: a set of ask. Declared cases only where there are some. */
+/* `how`: a set of ask. Declared cases only, where there are some. */
 static inline judged judge_text(const char *text, unsigned how)
 {
     judged out = {0};
@@ -82,13 +82,13 @@ static inline judged judge_text(const char *text, unsigned how)
     tp_check_defaults(&s, true);
     s.analysis.prover.no_solver = true;
     s.analysis.replay = NULL;
-    s.cases = 0;
     s.equiv.max_memory = (size_t)1 << 30;
     s.equiv.max_steps = 200000;
     j.source = (tp_source){.path = TP_S("attack.tile.json"), .text = tp_str_c(text)};
     tp_job_begin(&j);
     tp_job_load_text(&j, TP_S(""));
     judging x = {&j, &s, &out};
+    s.cases = j.report.valid && !tp_json_get(j.report.spec->doc, "cases") ? 2 : 0;
     if (!j.report.valid) {
         out.refused = true;
         if (j.report.findings.len)

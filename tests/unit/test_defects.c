@@ -94,7 +94,14 @@ static void mutate_says_who_notices(void **state)
     place *p = *state;
     outcome o = RUN(p->a, "mutate", "add_vectors", "column_scale");
     assert_int_equal(o.exit, 0);
-    assert_true(contains(o.out, "0 survive") && contains(o.out, "E1") && contains(o.out, "2 specs"));
+    assert_true(contains(o.out, "E1") && contains(o.out, "2 specs") && contains(o.out, "not told apart on wider runs"));
+    /* what the cases of verify do not tell apart is held against wider ones */
+    assert_false(contains(o.out, "not told apart wrong in a late step"));
+    assert_false(contains(o.out, "not told apart index map held"));
+    o = RUN(p->a, "mutate", "add_vectors", "--defects", "3", "--verbose");
+    assert_true(o.exit == 0 && contains(o.out, "3 defects of"));
+    o = RUN(p->a, "mutate", "add_vectors", "--wider", "many");
+    assert_int_equal(o.exit, 2);
     o = RUN(p->a, "mutate", "tests/bad/truncated.tile.json");
     assert_int_equal(o.exit, 3);
     o = RUN(p->a, "mutate");
