@@ -108,6 +108,27 @@ static const renaming FUNCTIONS[] = {
     {"another activation", "tanh", "logistic"},
 };
 
+static bool mentions_lanes(const tp_node *n)
+{
+    bool found = n->kind == TP_N_CALL && tp_str_is(n->text, "iota");
+    for (uint32_t i = 0; i < n->nkids && !found; i++)
+        found = n->kids[i] && mentions_lanes(n->kids[i]);
+    return found;
+}
+
+/* The first axis in an expression; empty: none. */
+static tp_str axis_in(const planter *p, const tp_node *n)
+{
+    tp_str found = {NULL, 0};
+    for (uint32_t i = 0; n->kind == TP_N_NAME && i < p->axes.len; i++)
+        if (tp_str_eq(p->axes.at[i], n->text))
+            return n->text;
+    for (uint32_t i = 0; i < n->nkids && !found.n; i++)
+        if (n->kids[i])
+            found = axis_in(p, n->kids[i]);
+    return found;
+}
+
 /* The bound on its other side; an element that is left out; a decision about a narrowed value. */
 static void plant_comparison(planter *p, const tp_node *n, tp_str a, tp_str b)
 {
@@ -118,9 +139,11 @@ static void plant_comparison(planter *p, const tp_node *n, tp_str a, tp_str b)
     if (is_index(p, n->kids[0]) || is_index(p, n->kids[1])) {
         plant_node(p, "bound off by one", n,
                    format(p, "(%.*s) %s (%.*s) %s 1", TP_FMT(a), op, TP_FMT(b), less ? "-" : "+"));
+        tp_str which = is_index(p, n->kids[0]) ? a : b, axis = axis_in(p, n);
+        if (!mentions_lanes(n) && axis.n) /* 128 * j is never 3 */
+            which = axis;
         plant_node(p, "one element left out", n,
-                   format(p, "((%.*s) %s (%.*s)) & ((%.*s) != %d)", TP_FMT(a), op, TP_FMT(b),
-                          TP_FMT(is_index(p, n->kids[0]) ? a : b), LATE));
+                   format(p, "((%.*s) %s (%.*s)) & ((%.*s) != %d)", TP_FMT(a), op, TP_FMT(b), TP_FMT(which), LATE));
         plant_node(p, "bound of a constant", n,
                    less ? format(p, "(%.*s) %s min(%.*s, %d)", TP_FMT(a), op, TP_FMT(b), 7 * LATE)
                         : format(p, "(%.*s) %s max(%.*s, %d)", TP_FMT(a), op, TP_FMT(b), LATE));

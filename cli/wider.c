@@ -102,9 +102,9 @@ static int64_t any_extent(pair *p, bool wide)
 
 static int64_t value_of(pair *p, const tp_size *s, bool wide)
 {
-    int64_t least = (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of, v = any_extent(p, wide);
     if (s->kind == TP_SIZE_CHOICE)
         return s->choices[below(p, s->nchoices)];
+    int64_t least = (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of, v = any_extent(p, wide);
     v = v / s->multiple_of * s->multiple_of;
     return v < least ? least : v > s->max ? s->max / s->multiple_of * s->multiple_of : v;
 }

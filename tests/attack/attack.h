@@ -17,7 +17,8 @@ static inline uint64_t setting(const char *name, uint64_t otherwise)
 /* What the program says of a spec, and what execution says. */
 typedef struct judged {
     bool refused;  /* it is no valid spec */
-    bool proven;   /* equal for all sizes, with the rules on which it rests */
+    bool proven;   /* equal for all sizes, with the rules on which it rests, and no constants taken as equal */
+    bool listed;   /* equal for all sizes, and the report lists constants that were taken as equal */
     bool accused;  /* a rule or a case says that it is wrong */
     bool executed; /* some case ran to the end and was compared */
     bool refuted;  /* a case differs or traps: known by execution alone */
@@ -42,7 +43,9 @@ static inline void judge_by_proof(void *arg)
     judging *x = arg;
     tp_analysis_result r = {0};
     tp_analyze(x->job->arena, x->job->report.spec, &x->s->analysis, &r);
-    x->out->proven = tp_check_equality(x->job->arena, x->job->report.spec, &x->s->analysis, &r.findings).proven;
+    tp_equality q = tp_check_equality(x->job->arena, x->job->report.spec, &x->s->analysis, &r.findings);
+    x->out->proven = q.proven && !q.constants.len;
+    x->out->listed = q.proven && q.constants.len;
     for (uint32_t i = 0; i < r.findings.len; i++)
         if (r.findings.at[i].verdict == TP_VIOLATED || r.findings.at[i].verdict == TP_VACUOUS) {
             x->out->accused = true;

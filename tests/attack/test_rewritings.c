@@ -171,7 +171,7 @@ static void right_rewritings(void **state)
         judged v = judge_text(text, BY_PROOF | (t % 8 == 0 ? BY_EXECUTION : 0));
         members++;
         refused += v.refused;
-        proven += v.proven;
+        proven += v.proven || v.listed;
         executed += v.executed;
         accused += v.accused;
         if (v.accused)
