@@ -19,6 +19,7 @@ typedef struct judged {
     bool refused;  /* it is no valid spec */
     bool proven;   /* equal for all sizes, with the rules on which it rests, and no constants taken as equal */
     bool listed;   /* equal for all sizes, and the report lists constants that were taken as equal */
+    bool masks;    /* … with finite masks for minus infinity */
     bool accused;  /* a rule or a case says that it is wrong */
     bool executed; /* some case ran to the end and was compared */
     bool refuted;  /* a case differs or traps: known by execution alone */
@@ -45,6 +46,7 @@ static inline void judge_by_proof(void *arg)
     tp_analyze(x->job->arena, x->job->report.spec, &x->s->analysis, &r);
     tp_equality q = tp_check_equality(x->job->arena, x->job->report.spec, &x->s->analysis, &r.findings);
     x->out->proven = q.proven && !q.constants.len;
+    x->out->masks = q.masks;
     x->out->listed = q.proven && q.constants.len;
     for (uint32_t i = 0; i < r.findings.len; i++)
         if (r.findings.at[i].verdict == TP_VIOLATED || r.findings.at[i].verdict == TP_VACUOUS) {
@@ -63,7 +65,7 @@ static inline void judge_by_execution(void *arg)
     tp_equiv_run(a, &cases, &x->s->equiv, e);
     for (uint32_t i = 0; i < e->cases.len; i++) {
         const tp_case_result *r = &e->cases.at[i];
-        x->out->refuted |= r->outcome == TP_TRAPPED || tp_equiv_refutes(r);
+        x->out->refuted |= r->outcome == TP_TRAPPED || tp_equiv_refutes(r, x->out->masks);
         x->out->executed |= r->outcome == TP_EQUAL;
         x->out->accused |= r->outcome == TP_TRAPPED || r->outcome == TP_DIFFERENT;
         if (!x->out->why[0] && r->outcome == TP_TRAPPED)
