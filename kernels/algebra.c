@@ -102,6 +102,7 @@ static void compare_residues(const tp_trial *x, const tp_sides *e, uint32_t i, t
         uint64_t a = ((const uint64_t *)mg->plane[0])[j], b = ((const uint64_t *)mw->plane[0])[j];
         if (!tp_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
             continue;
+        r->compared++;
         if (real && isfinite(got) && isfinite(want) && (a == TP_FIELD_UNKNOWN || b == TP_FIELD_UNKNOWN)) {
             r->tier = TP_TIER_NONE;
             r->reason = TP_S("a value outside the fragment");
@@ -178,7 +179,9 @@ void tp_trial_algebra(void *arg)
                 compare_residues(x, &e, i, r);
     }
     r->ordered = any;
-    if (r->tier == TP_TIER_NONE)
+    if (r->tier == TP_TIER_EQUAL && r->compared == 0)
+        *r = (tp_algebra){.tier = TP_TIER_NONE, .reason = TP_S("no element is compared")};
+    else if (r->tier == TP_TIER_NONE)
         give_up_algebra(x, r, &kernel, &reference, (tp_str){NULL, 0});
 }
 

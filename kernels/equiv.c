@@ -157,6 +157,7 @@ void tp_trial_numbers(void *arg)
 static bool compare_bits(tp_trial *x, const tp_sides *e, tp_bits *b)
 {
     const tp_kernel *k = x->c->kernel;
+    uint64_t compared = 0;
     b->tier = TP_TIER_EQUAL;
     for (uint32_t i = 0; i < k->noutputs; i++) {
         const tp_operand *o = &k->operands[k->ninputs + i];
@@ -169,6 +170,7 @@ static bool compare_bits(tp_trial *x, const tp_sides *e, tp_bits *b)
                          (real == got || (isnan(real) && isnan(got)));
             if (!tp_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
                 continue;
+            compared++;
             if (!exact) {
                 b->tier = TP_TIER_NONE;
                 b->reason =
@@ -184,6 +186,8 @@ static bool compare_bits(tp_trial *x, const tp_sides *e, tp_bits *b)
             }
         }
     }
+    if (compared == 0)
+        *b = (tp_bits){.tier = TP_TIER_NONE, .range = b->range, .reason = TP_S("no element is compared")};
     return true;
 }
 
@@ -441,6 +445,16 @@ const tp_case_result *tp_equiv_overflow(const tp_equiv *e)
             if (e->cases.at[i].outputs.at[j].overflows)
                 return &e->cases.at[i];
     return NULL;
+}
+
+uint64_t tp_equiv_compared(const tp_equiv *e, tp_str output)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < e->cases.len; i++)
+        for (uint32_t j = 0; j < e->cases.at[i].outputs.len; j++)
+            if (tp_str_eq(e->cases.at[i].outputs.at[j].name, output))
+                n += e->cases.at[i].outputs.at[j].compared;
+    return n;
 }
 
 static bool all_equal(const tp_tier_counts *n)

@@ -97,14 +97,15 @@ typedef struct tp_output_diff {
 /* E3: residues of kernel and reference. */
 typedef struct tp_algebra {
     tp_tier tier;
-    bool ordered;     /* some output shows the maximum itself: maxima by the order of the data */
-    bool tags;        /* some function was taken as uninterpreted */
-    bool oracle;      /* some maximum was answered by a random residue */
-    bool approximate; /* some constant was cut to 24 bits */
-    bool unexplained; /* INCONCLUSIVE: the residues differ, and nothing that the tier leaves out explains it */
-    double chance;    /* k: a wrong kernel passes with a probability of at most 2^-k */
-    tp_str worst;     /* DIFFERENT: the element, */
-    uint32_t output;  /* and by number */
+    bool ordered;      /* some output shows the maximum itself: maxima by the order of the data */
+    bool tags;         /* some function was taken as uninterpreted */
+    bool oracle;       /* some maximum was answered by a random residue */
+    bool approximate;  /* some constant was cut to 24 bits */
+    bool unexplained;  /* INCONCLUSIVE: the residues differ, also where maxima follow the data */
+    uint64_t compared; /* elements */
+    double chance;     /* k: a wrong kernel passes with a probability of at most 2^-k */
+    tp_str worst;      /* DIFFERENT: the element, */
+    uint32_t output;   /* and by number */
     size_t element;
     tp_str reason; /* NONE, INCONCLUSIVE */
 } tp_algebra;
@@ -157,7 +158,7 @@ typedef struct tp_equiv {
     tp_str box_held;  /* sizes that took one value in the box of some dtype combination: E4 is not earned */
     tp_str blocks;    /* in place of the spec's, in the box: "bm=4, bk in {4, 8}"; may be empty */
     uint32_t starved; /* tiers of cases left out for want of memory */
-    const tp_case_result *unexplained; /* the first with residues that differ and nothing that explains it; or NULL */
+    const tp_case_result *unexplained; /* the first of those; or NULL */
     uint64_t seed;
     tp_coverage_summary coverage; /* of the cases */
 } tp_equiv;
@@ -178,6 +179,9 @@ void tp_equiv_coverage(tp_arena *a, const tp_cases *cases, tp_equiv *out);
  * those; else with its own blocks, on at least `least` shapes for every dtype
  * combination, and a shape that differs becomes one of the cases (in c->arena). */
 void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_options *o, tp_equiv *out);
+
+/* Elements of an output that E1 compared, in all cases that ran to their end. */
+uint64_t tp_equiv_compared(const tp_equiv *e, tp_str output);
 
 /* Does the run earn the words of a tier, on everything that it executed? */
 typedef enum tp_evidence {

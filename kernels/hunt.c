@@ -1,8 +1,8 @@
 /* Residues that differ where the numbers of a case agree (E3 against E1): are
  * there numbers that confirm it? Inputs of every family and some seeds are
  * tried, then changes of them that bring the element closer to its bound. What
- * nothing confirms is a difference all the same, unless the tier itself can
- * explain it: a function, a constant or a maximum that it does not model. */
+ * nothing confirms is a difference all the same, unless it is gone where maxima
+ * follow the data instead of the oracle. */
 #include <math.h>
 
 #include "base/rng.h"
@@ -148,34 +148,32 @@ static bool hunt_by_climbing(tp_arena *a, const tp_equiv_options *o, tp_case_res
     return false;
 }
 
-/* ---- what the tier does not model ---- */
+/* ---- what is left ---- */
 
-/* Why the residues may differ although the functions do not; empty: they may not. */
-static tp_str excuse(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
+/* Do they differ only while maxima are answered by the oracle? */
+static bool agrees_in_order(tp_arena *a, const tp_equiv_options *o, const tp_case_result *r)
 {
     enum { ORDERS = 4 };
     tp_case c = *r->the_case;
-    if (r->algebra.tags)
-        return TP_S("some functions are uninterpreted");
-    if (r->algebra.approximate)
-        return TP_S("some constants are approximated");
-    if (!r->algebra.oracle)
-        return (tp_str){NULL, 0};
-    for (int i = 0; i < ORDERS; i++, c.seed++) /* without ties, which are no order */
-        if (!tp_trial_agrees_in_order(a, &c, o, TP_INPUT_NORMAL) || !tp_trial_agrees_in_order(a, &c, o, TP_INPUT_LARGE))
-            return (tp_str){NULL, 0};
-    return TP_S("they agree where maxima follow the data");
+    bool agrees = r->algebra.oracle;
+    for (int i = 0; i < ORDERS && agrees; i++, c.seed++) /* without ties, which are no order */
+        agrees =
+            tp_trial_agrees_in_order(a, &c, o, TP_INPUT_NORMAL) && tp_trial_agrees_in_order(a, &c, o, TP_INPUT_LARGE);
+    return agrees;
 }
 
 void tp_hunt(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
 {
     if (hunt_in_families(a, o, r) || hunt_by_climbing(a, o, r))
         return;
-    tp_str why = excuse(a, o, r);
+    const char *also = r->algebra.tags          ? ", where some functions are uninterpreted"
+                       : r->algebra.approximate ? ", where some constants are approximated"
+                                                : "";
     r->algebra.tier = TP_TIER_INCONCLUSIVE;
-    r->algebra.unexplained = why.n == 0;
-    r->algebra.reason =
-        why.n ? tp_printf(a, "the residues differ at %.*s, and %.*s", TP_FMT(r->algebra.worst), TP_FMT(why))
-              : tp_printf(a, "the residues differ at %.*s, and no numbers were found that confirm it",
-                          TP_FMT(r->algebra.worst));
+    r->algebra.unexplained = !agrees_in_order(a, o, r);
+    r->algebra.reason = r->algebra.unexplained
+                            ? tp_printf(a, "the residues differ at %.*s, and no numbers were found that confirm it%s",
+                                        TP_FMT(r->algebra.worst), also)
+                            : tp_printf(a, "the residues differ at %.*s, and they agree where maxima follow the data",
+                                        TP_FMT(r->algebra.worst));
 }

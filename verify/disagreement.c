@@ -35,6 +35,16 @@ static tp_str difference_text(tp_arena *a, const tp_case_result *r)
                      r->bits.want);
 }
 
+/* A proof about elements that there are not says nothing. */
+static void hold_against_nothing(tp_arena *a, tp_spec_report *r)
+{
+    const tp_kernel *k = r->spec->kernels[0];
+    for (uint32_t i = k->ninputs; r->equality.proven && r->equiv->equal && i < k->ninputs + k->noutputs; i++)
+        if (!k->operands[i].discard && !tp_equiv_compared(r->equiv, k->operands[i].name))
+            r->equality = (tp_equality){
+                .reason = tp_printf(a, "no element of `%.*s` was compared in any case", TP_FMT(k->operands[i].name))};
+}
+
 static void hold_equality(tp_arena *a, tp_spec_report *r)
 {
     for (uint32_t i = 0; r->equality.proven && i < r->equiv->cases.len; i++) {
@@ -87,6 +97,7 @@ static void hold_rules(tp_arena *a, tp_spec_report *r, const tp_findings *proofs
 void tp_hold_proofs_against_runs(tp_arena *a, tp_spec_report *r, const tp_findings *proofs)
 {
     hold_equality(a, r);
+    hold_against_nothing(a, r);
     hold_rules(a, r, proofs);
 }
 

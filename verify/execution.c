@@ -355,10 +355,40 @@ static void add_unexplained(tp_arena *a, const tp_equiv *e, tp_findings *into)
     tp_push(a, *into, f);
 }
 
+/* Cases ran, and yet nothing of an output was looked at. */
+static void add_nothing_compared(tp_arena *a, const tp_equiv *e, const tp_kernel *k, tp_findings *into)
+{
+    uint32_t discarded = 0;
+    tp_finding f = {.rule = "TP702",
+                    .slug = slug_of("TP702"),
+                    .verdict = TP_UNKNOWN,
+                    .severity = TP_WARNING,
+                    .loc = {k->doc->loc.start, k->doc->loc.start + 1, TP_S("")}};
+    if (e->equal == 0)
+        return;
+    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
+        const tp_operand *o = &k->operands[i];
+        discarded += o->discard;
+        if (o->discard || tp_equiv_compared(e, o->name))
+            continue;
+        tp_finding one = f;
+        one.subject = o->name;
+        one.loc = o->loc;
+        one.message = tp_printf(a, "no element of output `%.*s` was compared with the reference", TP_FMT(o->name));
+        one.help = o->valid.id ? TP_S("\"valid\" holds for none of its elements in any case") : TP_S("");
+        tp_push(a, *into, one);
+    }
+    if (discarded < k->noutputs)
+        return;
+    f.message = TP_S("nothing was compared with the reference: every output is marked \"discard\"");
+    tp_push(a, *into, f);
+}
+
 void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o,
                                tp_findings *into)
 {
     add_not_compared(a, e, k, into);
+    add_nothing_compared(a, e, k, into);
     add_unexplained(a, e, into);
     add_overflow(a, e, into);
     for (uint32_t i = 0; i < e->cases.len; i++) {

@@ -432,6 +432,7 @@ static void prove_all(void *arg)
     literals_of(s, k->body, true);
     literals_of(s, w->reference, false);
     evaluation *body = evaluate(s, k->body, true), *reference = evaluate(s, w->reference, false);
+    uint32_t compared = 0;
     find_uniform(body);
     for (uint32_t i = 0; i < k->noutputs; i++) {
         uint32_t operand = k->ninputs + i;
@@ -442,6 +443,7 @@ static void prove_all(void *arg)
         s->syntax = NULL;
         if (o->discard || value < 0)
             continue;
+        compared++;
         for (uint32_t d = 0; d < o->rank; d++)
             at[d] = summary_index(s, "e", o->shape[d]);
         term is = output_element(body, operand, at), wanted = element_of(reference, value, at);
@@ -458,6 +460,8 @@ static void prove_all(void *arg)
         if (!terms_equal(s, &p, is, wanted, true))
             stop_at_difference(s, o, is, wanted);
     }
+    if (compared == 0)
+        summary_stop(s, TP_S("no output is compared with the reference"));
 }
 
 summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o, tp_equality *out)

@@ -1,7 +1,8 @@
 /* What `verify` chooses to run: tests/cases/ holds kernels with a defect that
  * shows only at certain sizes, inputs or branches (bad_*), and correct ones that
- * look like them (ok_*). "x-test": exit code, the rule that a violation breaks,
- * and parts of the full text ("says", a list). */
+ * look like them (ok_*); open_*: undecided. "x-test": exit code, the rule that a
+ * violation breaks, parts of the full text ("says"), and what is in no part of
+ * it ("never"). */
 #define _GNU_SOURCE
 #include <glob.h>
 
@@ -19,7 +20,8 @@ static bool violates(struct json_object *findings, const char *rule)
 
 static void check_file(place *p, const char *path)
 {
-    struct json_object *doc = json_object_from_file(path), *test = member(doc, "x-test"), *says = member(test, "says");
+    struct json_object *doc = json_object_from_file(path), *test = member(doc, "x-test"), *says = member(test, "says"),
+                       *never = member(test, "never");
     int code = json_object_get_int(member(test, "exit"));
     outcome o = RUN(p->a, "verify", path, "--format", "json");
     if (o.exit != code)
@@ -28,11 +30,17 @@ static void check_file(place *p, const char *path)
                        *findings = member(json_object_array_get_idx(member(r, "specs"), 0), "findings");
     if (code == 1 && !violates(findings, string_of(test, "rule")))
         fail_msg("%s: no violation of %s", path, string_of(test, "rule"));
+    if (says || never)
+        o = RUN(p->a, "verify", path);
     for (size_t i = 0; says && i < json_object_array_length(says); i++) {
         const char *part = json_object_get_string(json_object_array_get_idx(says, i));
-        o = RUN(p->a, "verify", path);
         if (!contains(o.out, part))
             fail_msg("%s does not say \"%s\"", path, part);
+    }
+    for (size_t i = 0; never && i < json_object_array_length(never); i++) {
+        const char *part = json_object_get_string(json_object_array_get_idx(never, i));
+        if (contains(o.out, part))
+            fail_msg("%s says \"%s\"", path, part);
     }
     json_object_put(r);
     json_object_put(doc);
