@@ -13,7 +13,7 @@
 enum {
     TP_RECEIPT_VERSION = 1,
     /* Raised when specs, rules or the machine come to mean something else. */
-    TP_SEMANTICS_VERSION = 1,
+    TP_SEMANTICS_VERSION = 2,
     TP_RECEIPT_MAX_BYTES = 8 << 20,
 };
 
