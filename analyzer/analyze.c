@@ -103,6 +103,22 @@ bool tp_violated(const tp_analysis *a, const char *rule, const tp_loc *at)
     return false;
 }
 
+bool tp_proved(const tp_analysis *a, const char *rule)
+{
+    const tp_findings *lists[] = {&a->out->findings, a->earlier};
+    bool any = false;
+    for (int l = 0; l < 2; l++)
+        for (uint32_t i = 0; i < lists[l]->len; i++) {
+            const tp_finding *f = &lists[l]->at[i];
+            if (strcmp(f->rule, rule) != 0)
+                continue;
+            if (f->verdict != TP_PROVEN)
+                return false;
+            any = true;
+        }
+    return any;
+}
+
 const tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64_t *env)
 {
     tp_witness *w = TP_NEW(a->arena, tp_witness);
@@ -119,12 +135,15 @@ const tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64
 
 static tp_obligation obligation_of(tp_analysis *a, const tp_claim *c)
 {
-    uint32_t n = a->nwhere + c->npremises;
-    tp_expr *premises = TP_NEWN(a->arena, tp_expr, n);
-    if (a->nwhere)
-        memcpy(premises, a->where, a->nwhere * sizeof *premises);
-    if (c->npremises)
-        memcpy(premises + a->nwhere, c->premises, c->npremises * sizeof *premises);
+    uint32_t n = 0;
+    tp_expr *premises = TP_NEWN(a->arena, tp_expr, a->nwhere + a->facts.len + c->npremises + 1);
+    for (uint32_t i = 0; i < a->nwhere; i++)
+        premises[n++] = a->where[i];
+    for (uint32_t i = 0; i < a->facts.len; i++)
+        if (a->facts.at[i].id & c->given)
+            premises[n++] = a->facts.at[i].says;
+    for (uint32_t i = 0; i < c->npremises; i++)
+        premises[n++] = c->premises[i];
     const tp_var *vars = a->vars;
     uint32_t nvars = c->over_steps ? a->nvars : a->nsizes;
     if (c->nextra) {
@@ -154,12 +173,27 @@ static tp_obligation obligation_of(tp_analysis *a, const tp_claim *c)
                                tp_printf(a->arena, "%s-%.*s", a->rule ? a->rule->code : "fact", TP_FMT(c->subject)).p};
 }
 
-tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c)
+static tp_decision decide_given(tp_analysis *a, const tp_claim *c)
 {
     tp_obligation o = obligation_of(a, c);
     if (tp_exprs_overflowed(a->p)) /* something became the constant 0 */
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("an expression is too large")};
     return a->k->ntables ? tp_decide_reading(a, &o) : tp_prove(a->prover, &o);
+}
+
+tp_decision tp_claim_decide(tp_analysis *a, tp_claim *c)
+{
+    if (c->large && tp_facts_among(&a->facts, TP_FACT_F2) && !tp_claim_follows(a, c))
+        c->given |= TP_FACT_F2;
+    tp_decision d = decide_given(a, c);
+    for (unsigned broken; d.verdict == TP_VIOLATED && (broken = tp_domain_broken(a, d.env) & ~c->given) != 0;) {
+        c->given |= broken;
+        d = decide_given(a, c);
+        if (d.verdict == TP_UNKNOWN)
+            d.reason = tp_message(a, "%.*s; the case that was found breaks fact %s, %s", TP_FMT(d.reason),
+                                  tp_fact_names(broken), tp_fact_text(broken));
+    }
+    return d;
 }
 
 bool tp_claim_follows(tp_analysis *a, const tp_claim *c)
@@ -180,6 +214,13 @@ static tp_table_reads reads_of(tp_analysis *a, const tp_claim *c)
     return reads;
 }
 
+tp_str tp_claim_basis(tp_analysis *a, const tp_claim *c)
+{
+    tp_table_reads reads = reads_of(a, c);
+    tp_str basis = tp_basis_join(a->arena, tp_str_c(tp_fact_names(c->given)), tp_table_basis(a, &reads));
+    return c->rests_on ? tp_basis_join(a->arena, basis, tp_str_c(c->rests_on)) : basis;
+}
+
 /* 1: the machine trapped with this rule, 0: it ran to the end, -1: cannot say. */
 static int replay(tp_analysis *a, const char *rule, const int64_t *env)
 {
@@ -196,11 +237,7 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
     f->grade = d.verdict == TP_PROVEN ? d.grade : TP_GRADE_NONE;
     f->ms = d.ms;
     f->reason = d.reason.n ? tp_message(a, "%.*s", TP_FMT(d.reason)) : (tp_str){NULL, 0};
-    tp_table_reads reads = reads_of(a, c);
-    tp_str tables = tp_table_basis(a, &reads);
-    f->rests_on = c->rests_on ? tp_str_c(c->rests_on) : tables;
-    if (c->rests_on && tables.n)
-        f->rests_on = tp_message(a, "%s, %.*s", c->rests_on, TP_FMT(tables));
+    f->rests_on = tp_claim_basis(a, c);
     if (env)
         *env = d.verdict == TP_VIOLATED ? d.env : NULL;
     if (d.verdict == TP_UNKNOWN)
@@ -208,6 +245,7 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
     if (d.verdict == TP_VIOLATED) {
         tp_witness *w = (tp_witness *)(uintptr_t)tp_make_witness(a, c, d.env);
         f->witness = w;
+        tp_table_reads reads = reads_of(a, c);
         tp_witness_tables(a, &reads, d.env, w);
         f->holds_when = tp_holds_when(a, c, d.env);
         if (f->holds_when.n)
@@ -224,9 +262,10 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
     return f;
 }
 
-tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **env)
+tp_finding *tp_claim_check(tp_analysis *a, tp_claim *c, const int64_t **env)
 {
-    return tp_claim_record(a, c, tp_claim_decide(a, c), env);
+    tp_decision d = tp_claim_decide(a, c);
+    return tp_claim_record(a, c, d, env);
 }
 
 /* ---- running ---- */
@@ -274,8 +313,7 @@ static void rest_on_domain(tp_arena *a, tp_findings *f)
         open |= f->at[i].verdict == TP_UNKNOWN && strcmp(f->at[i].rule, "TP006") == 0;
     for (uint32_t i = 0; i < f->len && open; i++)
         if (f->at[i].verdict == TP_PROVEN)
-            f->at[i].rests_on =
-                f->at[i].rests_on.n ? tp_printf(a, "TP006, %.*s", TP_FMT(f->at[i].rests_on)) : TP_S("TP006");
+            f->at[i].rests_on = tp_basis_join(a, f->at[i].rests_on, TP_S("TP006"));
 }
 
 static int gravity(tp_verdict v)
@@ -317,8 +355,11 @@ static void merge(tp_arena *arena, merged *m, const tp_findings *more)
                 tp_map_set(arena, &m->first, key, m->all.len);
         } else if (gravity(f->verdict) > gravity(m->all.at[same - 1].verdict)) {
             m->all.at[same - 1] = *f;
-        } else if (f->grade > m->all.at[same - 1].grade) {
-            m->all.at[same - 1].grade = f->grade;
+        } else {
+            tp_finding *first = &m->all.at[same - 1];
+            first->grade = f->grade > first->grade ? f->grade : first->grade;
+            if (first->verdict == TP_PROVEN && f->verdict == TP_PROVEN)
+                first->rests_on = tp_basis_join(arena, first->rests_on, f->rests_on);
         }
     }
 }

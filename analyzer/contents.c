@@ -129,12 +129,10 @@ static bool small(const tp_analysis *a, const int64_t *env)
 static tp_decision contradiction(contents *c, const int64_t *at)
 {
     tp_analysis *a = c->a;
-    tp_expr *premises = TP_NEWN(a->arena, tp_expr, a->nsizes + a->facts.len + a->k->ntables + 2 * a->k->ncontracts + 1);
-    tp_claim none = {.goal = num(a, 0), .premises = premises, .subject = TP_S("contents")};
+    tp_expr *premises = TP_NEWN(a->arena, tp_expr, a->nsizes + a->k->ntables + 2 * a->k->ncontracts + 1);
+    tp_claim none = {.goal = num(a, 0), .premises = premises, .subject = TP_S("contents"), .given = TP_FACTS_ALL};
     for (uint32_t i = 0; at && i < a->nsizes; i++)
         premises[none.npremises++] = mk(a, TP_E_EQ, tp_sym(a->p, a->vars[i].sym), num(a, at[a->vars[i].sym]));
-    for (uint32_t i = 0; i < a->facts.len; i++)
-        premises[none.npremises++] = a->facts.at[i].says;
     for (uint32_t t = 0; t < a->k->ntables; t++) {
         const tp_table *table = &a->k->tables[t];
         tp_expr zero[TP_TABLE_RANK] = {num(a, 0), num(a, 0), num(a, 0)}, some = num(a, 1);

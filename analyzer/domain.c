@@ -47,15 +47,6 @@ void tp_domain_set_up(tp_analysis *a)
         a->where[i] = k->where[i].expr;
 }
 
-uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises, uint32_t room)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < a->facts.len && n < room; i++)
-        if (a->facts.at[i].id == TP_FACT_F2)
-            premises[n++] = a->facts.at[i].says;
-    return n;
-}
-
 /* Hostile facts (products, remainders, bits) make Z3 search for as long as it
  * may: the domain gets one query of little work. */
 static tp_decision ask_solver(tp_analysis *a, const tp_obligation *o)
@@ -101,6 +92,15 @@ static bool holds(tp_analysis *a, tp_expr e, const int64_t *env)
     return tp_expr_eval(a->p, e, env, &v) == TP_EVAL_OK && v;
 }
 
+unsigned tp_domain_broken(tp_analysis *a, const int64_t *env)
+{
+    unsigned broken = 0;
+    for (uint32_t i = 0; i < a->facts.len; i++)
+        if (!holds(a, a->facts.at[i].says, env))
+            broken |= a->facts.at[i].id;
+    return broken;
+}
+
 bool tp_domain_has(tp_analysis *a, const int64_t *env)
 {
     for (uint32_t i = 0; i < a->nsizes; i++) {
@@ -116,8 +116,5 @@ bool tp_domain_has(tp_analysis *a, const int64_t *env)
     for (uint32_t i = 0; i < a->nwhere; i++)
         if (!holds(a, a->where[i], env))
             return false;
-    for (uint32_t i = 0; i < a->facts.len; i++)
-        if (!holds(a, a->facts.at[i].says, env))
-            return false;
-    return true;
+    return !tp_domain_broken(a, env);
 }

@@ -557,10 +557,3 @@ const tp_var *tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, cons
         all[(*n)++] = f->vars.at[i];
     return all;
 }
-
-const char *tp_flow_basis(const tp_flow *f, bool facts, bool windows)
-{
-    if (facts || f->on_facts)
-        return windows ? "F2, TP101" : "F2";
-    return windows ? "TP101" : NULL;
-}

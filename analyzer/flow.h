@@ -68,7 +68,7 @@ typedef struct tp_flow {
     tp_expr lane[TP_MAX_RANK];
     TP_VEC(tp_var) vars; /* reduction and loop variables */
     tp_str gave_up;      /* why nothing is known; empty: all is well */
-    bool on_facts;       /* some meaning is known only thanks to F2 */
+    unsigned given;      /* implicit facts thanks to which some meaning is known */
 } tp_flow;
 
 /* The walk over a->k's body; made once per kernel. NULL: no body. */
@@ -79,16 +79,12 @@ const tp_flow *tp_flow_of(tp_analysis *a);
 const tp_var *tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, uint32_t *n);
 /* When the walk gave up: one unknown finding of the running rule, and true. */
 bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f);
-/* What a proof from these records rests on; `facts`: on F2 in any case,
- * `windows`: on TP101 as well. */
-const char *tp_flow_basis(const tp_flow *f, bool facts, bool windows);
 /* Conjuncts of a condition, for the premises of a claim; their number. */
 uint32_t tp_conjuncts(tp_analysis *a, tp_expr condition, tp_expr *into, uint32_t room);
 
 /* leaks.c: what the rules share. A claim about a use, without goal and
- * messages: where it stands, the path to it, what it rests on. `facts`: F2 is
- * among the premises. */
-tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u, bool facts);
+ * messages: where it stands, the path to it, what it rests on. */
+tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u);
 /* An unknown finding for a use whose value is not known. */
 void tp_use_unknown(tp_analysis *a, const tp_claim *c, const char *reason);
 /* Every leak of a->rule into every sink; `proven` and the name of an

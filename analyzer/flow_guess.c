@@ -12,7 +12,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Do the premises contradict each other? Rounds ask the same again. */
-static bool contradict(flow *f, const tp_claim *c)
+static bool contradict(flow *f, tp_claim *c)
 {
     uint32_t n = c->npremises, *key = TP_NEWN(f->a->arena, uint32_t, n + 3 * c->nextra);
     for (uint32_t i = 0; i < n; i++)
@@ -27,6 +27,8 @@ static bool contradict(flow *f, const tp_claim *c)
         if (f->asked.at[i].n == n && memcmp(f->asked.at[i].key, key, n * sizeof *key) == 0)
             return f->asked.at[i].yes;
     bool yes = tp_claim_decide(f->a, c).verdict == TP_PROVEN;
+    f->out->given |= yes ? c->given : 0;
+    c->given = 0;
     tp_push(f->a->arena, f->asked, ((flow_asked){key, n, yes}));
     return yes;
 }

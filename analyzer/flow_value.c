@@ -24,14 +24,12 @@ bool flow_fits(flow *f, tp_expr value, int64_t lo, int64_t hi, uint32_t rank, co
     tp_claim c = {.goal = tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, value, tp_const(p, lo)),
                                  tp_op2(p, TP_E_LE, value, tp_const(p, hi))),
                   .over_steps = true,
-                  .premises = premises};
+                  .premises = premises,
+                  .large = true};
     c.extra = tp_flow_vars(f->a, f->out, rank, dims, &c.nextra);
     c.npremises = tp_conjuncts(f->a, f->path, premises, 32);
-    /* without F2 where that is easy; the solver is asked once, with it */
-    uint32_t facts = tp_claim_follows(f->a, &c) ? 0 : tp_dimension_facts(f->a, premises + c.npremises, 32);
-    c.npremises += facts;
     bool fits = tp_claim_decide(f->a, &c).verdict == TP_PROVEN;
-    f->out->on_facts |= fits && facts;
+    f->out->given |= fits ? c.given : 0;
     return fits;
 }
 

@@ -41,7 +41,9 @@ typedef struct tp_claim {
     uint32_t nextra;
     tp_expr *premises; /* besides "where" */
     uint32_t npremises;
-    const char *rests_on; /* facts and rules it takes for granted: "F2, TP101"; or NULL */
+    const char *rests_on; /* rules it takes for granted: "TP101"; or NULL */
+    bool large;           /* hardly true without the implicit facts: no search for a proof without them */
+    unsigned given;       /* implicit facts among its premises; tp_claim_decide() adds those that it needs */
     tp_str subject;
     tp_loc loc;
     tp_str proven, violated; /* messages */
@@ -73,29 +75,34 @@ tp_str tp_table_basis(tp_analysis *a, const tp_table_reads *reads);
 
 /* Decide the claim and record a finding. The pointer is valid until the next
  * finding is recorded; `env` (may be NULL) receives the witness. */
-tp_finding *tp_claim_check(tp_analysis *a, const tp_claim *c, const int64_t **env);
-/* The two halves of it. */
-tp_decision tp_claim_decide(tp_analysis *a, const tp_claim *c);
+tp_finding *tp_claim_check(tp_analysis *a, tp_claim *c, const int64_t **env);
+/* The two halves of it. A claim is asked without the implicit facts first, then
+ * with those that the case against it breaks: what is violated is violated in
+ * the domain, and c->given says what a proof used. */
+tp_decision tp_claim_decide(tp_analysis *a, tp_claim *c);
 /* Is there a proof of our own? Cheap: no search and no solver. */
 bool tp_claim_follows(tp_analysis *a, const tp_claim *c);
 tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env);
+/* What a proof of it rests on: "F2, TP103, C1"; may be empty. */
+tp_str tp_claim_basis(tp_analysis *a, const tp_claim *c);
 /* Sizes, and with over_steps the step, of a counterexample. */
 const tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64_t *env);
 /* Advice: something that works and could be better. Never fails a run. */
 tp_finding *tp_advise(tp_analysis *a, tp_str subject, tp_loc loc, tp_str message, tp_str help);
 /* Was this rule violated so far, for this kernel (and this place; NULL: any)? */
 bool tp_violated(const tp_analysis *a, const char *rule, const tp_loc *at);
+/* Was it asked, and is all that it found proven? */
+bool tp_proved(const tp_analysis *a, const char *rule);
 /* Record a finding that needed no proof. */
 tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc loc, tp_str message);
-/* Fact F2, every array dimension is at most 2^30, as premises; their number. */
-enum { TP_MAX_FACTS = 64 };
-uint32_t tp_dimension_facts(tp_analysis *a, tp_expr *premises, uint32_t room);
 
 /* domain.c: variables for sizes and axes; the spec's facts. */
 void tp_domain_set_up(tp_analysis *a);
 /* Do some sizes keep "where", the implicit facts with these ids and these
  * premises? VIOLATED: env has some; PROVEN: none do. `thorough`: ask a solver, too. */
 tp_decision tp_domain_find(tp_analysis *a, unsigned facts, const tp_expr *premises, uint32_t n, bool thorough);
+/* Which of the implicit facts does env, which has the sizes, break? A set of ids. */
+unsigned tp_domain_broken(tp_analysis *a, const int64_t *env);
 /* Is env, which has the sizes, in the domain? */
 bool tp_domain_has(tp_analysis *a, const int64_t *env);
 
@@ -182,7 +189,8 @@ const tp_var *tp_step_vars(tp_analysis *a, int steps, uint32_t *n);
  * for the element that they name. */
 const tp_expr *tp_part_symbols(tp_analysis *a);
 tp_expr tp_valid_part(tp_analysis *a, const tp_operand *o);
-/* Every axis has a step, as premises; their number. */
+/* Every axis has a step, as premises; their number. What is claimed of pairs of
+ * steps needs no more than that; else it rests on TP007 unless tp_proved() that. */
 uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises, uint32_t room);
 
 /* walk.c: is every block of o visited, for all sizes, where these are few

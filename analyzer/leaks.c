@@ -20,18 +20,16 @@ tp_loc tp_body_loc(const tp_analysis *a, const tp_node *node, const tp_syntax *s
     return syntax ? syntax->line->loc : a->k->doc->loc;
 }
 
-tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u, bool facts)
+tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
     enum { PATH = 96, WINDOWS = 24 };
-    tp_expr *premises = TP_NEWN(a->arena, tp_expr, PATH + WINDOWS + TP_MAX_FACTS + 1); /* and one of the rule's */
-    tp_claim c = {.over_steps = true, .premises = premises, .subject = a->k->name};
+    tp_expr *premises = TP_NEWN(a->arena, tp_expr, PATH + WINDOWS + 1); /* and one of the rule's */
+    tp_claim c = {.over_steps = true, .premises = premises, .subject = a->k->name, .given = f->given};
     c.loc = tp_body_loc(a, u->node, u->syntax);
     c.npremises = tp_conjuncts(a, u->path, premises, PATH);
     uint32_t windows = tp_meeting_windows(a, premises + c.npremises, WINDOWS);
     c.npremises += windows;
-    if (facts)
-        c.npremises += tp_dimension_facts(a, premises + c.npremises, TP_MAX_FACTS);
-    c.rests_on = tp_flow_basis(f, facts, windows > 0);
+    c.rests_on = windows ? "TP101" : NULL;
     c.extra = tp_flow_vars(a, f, u->rank, u->dims, &c.nextra);
     if (!u->exact)
         c.approximate = "whether this statement runs depends on data";
@@ -202,7 +200,7 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
 {
     const tp_operand *born = &a->k->operands[l->operand];
     tp_expr *premises = TP_NEWN(a->arena, tp_expr, 256);
-    tp_claim c = {.goal = num(a, 0), .over_steps = true, .premises = premises};
+    tp_claim c = {.goal = num(a, 0), .over_steps = true, .premises = premises, .given = f->given};
     bool output = s->kind == TP_SINK_OUTPUT;
     tp_str target =
         output ? tp_message(a, "output `%.*s`", TP_FMT(a->k->operands[s->operand].name)) : tp_str_c(sink_text(s));
@@ -210,7 +208,7 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
     c.npremises += tp_conjuncts(a, l->when, premises + c.npremises, 96);
     uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
     c.npremises += granted;
-    c.rests_on = tp_flow_basis(f, false, granted > 0);
+    c.rests_on = granted ? "TP101" : NULL;
     c.extra = tp_flow_vars(a, f, s->rank, s->dims, &c.nextra);
     c.subject = output ? a->k->operands[s->operand].name : born->name;
     c.loc = tp_body_loc(a, l->read, s->syntax);
@@ -258,7 +256,7 @@ typedef struct tally {
     uint32_t open;
     bool kept; /* kept_unwritten() */
     tp_grade grade;
-    const char *rests_on;
+    tp_str rests_on;
 } tally;
 
 /* An element of the output window that nobody wrote and a statement copied back
@@ -283,7 +281,7 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
         if (d.verdict != TP_PROVEN && (d.verdict == TP_UNKNOWN || c.approximate) && tp_runs_to_the_end(a))
             d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
         if (d.verdict == TP_PROVEN) {
-            t->rests_on = c.rests_on ? c.rests_on : t->rests_on;
+            t->rests_on = tp_basis_join(a->arena, t->rests_on, tp_claim_basis(a, &c));
             t->grade = d.grade > t->grade ? d.grade : t->grade;
             continue;
         }
@@ -305,7 +303,7 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
  * only bounded must not hide them. */
 static tally check_sinks(tp_analysis *a, const tp_flow *f, bool outputs, uint32_t operand, uint32_t from)
 {
-    tally t = {.grade = TP_GRADE_NONE, .rests_on = tp_flow_basis(f, false, false)};
+    tally t = {.grade = TP_GRADE_NONE, .rests_on = tp_str_c(tp_fact_names(f->given))};
     for (int exact = 1; exact >= 0; exact--)
         for (uint32_t i = 0; i < f->sinks.len; i++) {
             const tp_sink *s = &f->sinks.at[i];
@@ -336,7 +334,7 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
         tp_finding *ok =
             tp_add_finding(a, TP_PROVEN, out->name, out->loc, tp_message(a, "%s `%.*s`", proven, TP_FMT(out->name)));
         ok->grade = t.grade == TP_GRADE_NONE ? TP_GRADE_EXACT : t.grade; /* no arithmetic at all */
-        ok->rests_on = t.rests_on ? tp_str_c(t.rests_on) : (tp_str){NULL, 0};
+        ok->rests_on = t.rests_on;
     }
     if (!executed)
         check_sinks(a, f, false, 0, from);

@@ -98,3 +98,38 @@ tp_str tp_apply_edits(tp_arena *a, tp_str text, const tp_edits *edits)
     tp_buf_add(&b, text.p + at, text.n - at);
     return tp_buf_view(&b);
 }
+
+static int basis_order(tp_str a, tp_str b)
+{
+    static const char ORDER[] = "FTC"; /* facts, rules (TP…), contracts */
+    const char *p = memchr(ORDER, a.p[0], 3), *q = memchr(ORDER, b.p[0], 3);
+    if (a.p[0] != b.p[0] && p && q)
+        return p < q ? -1 : 1;
+    if (a.n != b.n) /* C2 before C10 */
+        return a.n < b.n ? -1 : 1;
+    return memcmp(a.p, b.p, a.n);
+}
+
+tp_str tp_basis_join(tp_arena *a, tp_str x, tp_str y)
+{
+    TP_VEC(tp_str) ids = {0};
+    tp_buf b = {.arena = a};
+    tp_str lists[] = {x, y};
+    for (int l = 0; l < 2; l++)
+        for (size_t from = 0, end; from < lists[l].n; from = end + 2) {
+            for (end = from; end < lists[l].n && lists[l].p[end] != ',';)
+                end++;
+            tp_str id = {lists[l].p + from, end - from};
+            uint32_t at = 0;
+            while (at < ids.len && basis_order(ids.at[at], id) < 0)
+                at++;
+            if (at < ids.len && basis_order(ids.at[at], id) == 0)
+                continue;
+            tp_push(a, ids, id);
+            memmove(&ids.at[at + 1], &ids.at[at], (ids.len - 1 - at) * sizeof id);
+            ids.at[at] = id;
+        }
+    for (uint32_t i = 0; i < ids.len; i++)
+        tp_buf_printf(&b, "%s%.*s", i ? ", " : "", TP_FMT(ids.at[i]));
+    return tp_buf_view(&b);
+}

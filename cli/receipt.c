@@ -103,7 +103,7 @@ static json *body_of(tp_cli *c, tp_job *j)
     json_object_object_add(spec, "sha256", tp_jsonc_string(tp_spec_digest(&j->ctx, s->spec)));
     json_object_object_add(o, "spec", spec);
     json_object_object_add(o, "target", tp_jsonc_string(s->spec->kernels[0]->target.name));
-    json_object_object_add(o, "domain", tp_jsonc_string(tp_domain_text(c->arena, s->spec)));
+    json_object_object_add(o, "domain", tp_jsonc_string(tp_domain_text(c->arena, s)));
     json_object_object_add(checked, "proven", json_object_new_int64(n.proven));
     json_object_object_add(checked, "certified", json_object_new_int64(certified));
     json_object_object_add(checked, "cases", json_object_new_int64(n.tested));

@@ -96,8 +96,12 @@ tp_str tp_place(tp_arena *a, const tp_spec_report *s, const tp_finding *f);
 /* 32 hex digits that stay while rule, kernel and named place do. */
 tp_str tp_fingerprint(tp_arena *a, const tp_spec_report *s, const tp_finding *f);
 const char *tp_rule_title(const tp_finding *f);
-/* "M >= 1, 1 <= K <= 4096, T=bfloat16 or T=float32". */
-tp_str tp_domain_text(tp_arena *a, const tp_spec *spec);
+/* What every claim of the report speaks of: "1 <= M <= 2^30, 1 <= K <= 4096,
+ * T=bfloat16 or T=float32". Fact F1 is named where a finding cites it; the
+ * others hold without it. */
+tp_str tp_domain_text(tp_arena *a, const tp_spec_report *s);
+/* Sizes in it of which the claims are empty: "no tables can be at N = 1: …"; mostly empty. */
+tp_str tp_domain_but(const tp_spec_report *s);
 struct json_object;
 /* json.c: a finding as an object of the JSON report. */
 struct json_object *tp_finding_json(const tp_source *source, const tp_finding *f);

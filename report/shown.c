@@ -86,8 +86,17 @@ const char *tp_rule_title(const tp_finding *f)
     return rule ? rule->title : code ? code->title : f->slug;
 }
 
-tp_str tp_domain_text(tp_arena *a, const tp_spec *spec)
+static bool cites_elements(const tp_spec_report *s)
 {
+    for (uint32_t i = 0; i < s->findings.len; i++)
+        if (s->findings.at[i].rests_on.n >= 2 && memcmp(s->findings.at[i].rests_on.p, "F1", 2) == 0) /* sorted */
+            return true;
+    return s->equality.proven && (s->equality.given & TP_FACT_F1);
+}
+
+tp_str tp_domain_text(tp_arena *a, const tp_spec_report *s)
+{
+    const tp_spec *spec = s->spec;
     const tp_kernel *k = spec->kernels[0];
     tp_buf b = {.arena = a};
     for (uint32_t i = 0; i < k->nsizes; i++) {
@@ -110,10 +119,21 @@ tp_str tp_domain_text(tp_arena *a, const tp_spec *spec)
         tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(k->where[i].text));
     tp_implicit_facts facts;
     tp_implicit_facts_of(a, k, &facts);
-    for (uint32_t i = 0; i < facts.len; i++) /* F1 is no premise of a claim, but of the domain's having points */
+    for (uint32_t i = 0; i < facts.len; i++)
         if (facts.at[i].id == TP_FACT_F2)
             tp_buf_printf(&b, "%s%.*s (F2)", b.n ? ", " : "", TP_FMT(tp_expr_text(k->exprs, facts.at[i].says)));
+    if (cites_elements(s))
+        tp_buf_printf(&b, "%s%s (F1)", b.n ? ", " : "", tp_fact_text(TP_FACT_F1));
     for (uint32_t c = 0; c < spec->nkernels && spec->nkernels > 1; c++)
         tp_buf_printf(&b, "%s%.*s", c ? " or " : b.n ? ", " : "", TP_FMT(tp_dtypes_text(spec->kernels[c])));
     return b.n ? tp_buf_view(&b) : TP_S("(one shape)");
+}
+
+tp_str tp_domain_but(const tp_spec_report *s)
+{
+    for (uint32_t i = 0; i < s->findings.len; i++)
+        if (strcmp(s->findings.at[i].rule, "TP006") == 0 && s->findings.at[i].verdict == TP_PROVEN &&
+            s->findings.at[i].note.n)
+            return s->findings.at[i].note;
+    return (tp_str){NULL, 0};
 }

@@ -63,6 +63,14 @@ static void of_elements(tp_arena *a, const tp_kernel *k, const tp_operand *o, tp
         add(a, out, TP_FACT_F1, tp_op2(k->exprs, TP_E_LE, elements, tp_const(k->exprs, INT32_MAX)));
 }
 
+bool tp_facts_among(const tp_implicit_facts *facts, unsigned id)
+{
+    for (uint32_t i = 0; i < facts->len; i++)
+        if (facts->at[i].id == id)
+            return true;
+    return false;
+}
+
 void tp_implicit_facts_of(tp_arena *a, const tp_kernel *k, tp_implicit_facts *out)
 {
     *out = (tp_implicit_facts){0};

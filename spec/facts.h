@@ -23,6 +23,8 @@ typedef TP_VEC(tp_implicit_fact) tp_implicit_facts;
 
 /* Those of k's inputs and outputs, F2 first; each once. */
 void tp_implicit_facts_of(tp_arena *a, const tp_kernel *k, tp_implicit_facts *out);
+/* Is one with this id listed? */
+bool tp_facts_among(const tp_implicit_facts *facts, unsigned id);
 /* "F1, F2": of a set of ids; empty for none. */
 const char *tp_fact_names(unsigned ids);
 /* "each array dimension is at most 2^30": of one id. */

@@ -4,7 +4,7 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
     const tp_operand *o = &a->k->operands[u->operand];
     tp_expr span = mk(a, TP_E_MUL, mk(a, TP_E_SUB, u->size, num(a, 1)), num(a, u->stride));
-    tp_claim c = tp_use_claim(a, f, u, false);
+    tp_claim c = tp_use_claim(a, f, u);
     c.subject = o->name;
     c.proven = tp_message(a, "this access of `%.*s` stays inside dimension %u", TP_FMT(o->name), u->dim);
     c.violated = tp_message(a, "this access of `%.*s` can leave dimension %u", TP_FMT(o->name), u->dim);
@@ -32,7 +32,7 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
 
 static void check_take(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
-    tp_claim c = tp_use_claim(a, f, u, false);
+    tp_claim c = tp_use_claim(a, f, u);
     c.proven = TP_S("every element that is taken exists");
     c.violated = TP_S("an element is taken that does not exist");
     c.label = tp_message(a, "there are %.*s", TP_FMT(tp_text(a, u->extent)));

@@ -76,7 +76,7 @@ static void visit(tp_analysis *a, tp_expr e, tp_str subject, tp_loc loc, bool ov
 static void check_use(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
     const tp_table *t = &a->k->tables[u->operand];
-    tp_claim c = tp_use_claim(a, f, u, false);
+    tp_claim c = tp_use_claim(a, f, u);
     c.subject = t->name;
     if (u->value.id) {
         decide(a, &c, t, u->dim, u->value);

@@ -15,7 +15,8 @@ static void add_subterm(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx)
 /* An int32 of the body that a mask, an index or a bound is made of. */
 static void check_use(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
-    tp_claim c = tp_use_claim(a, f, u, true);
+    tp_claim c = tp_use_claim(a, f, u);
+    c.large = true;
     c.goal = fits_int32(a, u->value);
     c.proven = TP_S("this int32 of the body does not overflow");
     c.violated = TP_S("an int32 that a mask, an index or a bound is made of can overflow");
@@ -32,8 +33,8 @@ static void check_use(tp_analysis *a, const tp_flow *f, const tp_use *u)
 
 static void check_maps(tp_analysis *a)
 {
-    tp_expr premises[TP_MAX_FACTS + 24];
-    uint32_t n = tp_dimension_facts(a, premises, TP_MAX_FACTS), granted = tp_meeting_windows(a, premises + n, 24);
+    tp_expr premises[24];
+    uint32_t granted = tp_meeting_windows(a, premises, 24);
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {
@@ -47,8 +48,9 @@ static void check_maps(tp_analysis *a)
                 .goal = goal,
                 .over_steps = true,
                 .premises = premises,
-                .npremises = n + granted,
-                .rests_on = granted ? "F2, TP101" : "F2",
+                .npremises = granted,
+                .rests_on = granted ? "TP101" : NULL,
+                .large = true,
                 .subject = o->name,
                 .loc = dim->index_loc,
                 .proven =

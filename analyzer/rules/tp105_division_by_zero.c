@@ -54,7 +54,7 @@ static void visit(tp_analysis *a, tp_expr e, tp_str subject, tp_loc loc, bool ov
 
 static void check_use(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
-    tp_claim c = tp_use_claim(a, f, u, false);
+    tp_claim c = tp_use_claim(a, f, u);
     c.proven = TP_S("the divisor in the body is never zero");
     c.violated = TP_S("the body can divide an integer by zero");
     c.label = TP_S("the divisor can be zero");

@@ -241,7 +241,8 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
         premises[c.npremises++] = tp_valid_part(a, o);
     uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
     c.npremises += granted;
-    c.rests_on = granted ? "TP101" : tp_violated(a, "TP007", NULL) ? "TP007" : NULL;
+    bool steps = a->k->naxes == 0 || tp_proved(a, "TP007");
+    c.rests_on = granted ? steps ? "TP101" : "TP007, TP101" : steps ? NULL : "TP007";
     tp_decision d = tp_claim_decide(a, &c);
     int64_t block[TP_MAX_RANK], budget = BUDGET;
     if (d.verdict == TP_VIOLATED) { /* that step does not visit it: does another one? */

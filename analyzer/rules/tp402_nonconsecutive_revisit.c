@@ -11,7 +11,9 @@ static tp_claim revisit(tp_analysis *a, const tp_operand *o, tp_expr *premises)
                       TP_S("JAX lowering and interpret=True accept it (the latter reads the block back); on a TPU the "
                            "window starts undefined")};
     c.npremises = tp_nonempty_grid(a, premises, 16);
-    c.npremises += tp_meeting_windows(a, premises + c.npremises, 16);
+    uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 16);
+    c.npremises += granted;
+    c.rests_on = granted ? "TP101" : NULL;
     return c;
 }
 

@@ -10,7 +10,9 @@ static tp_claim race(tp_analysis *a, const tp_operand *o, tp_expr *premises)
                   .note = TP_S("JAX does not report this; both interpreters run the steps in order, so that the last "
                                "writer wins")};
     c.npremises = tp_nonempty_grid(a, premises, 16);
-    c.npremises += tp_meeting_windows(a, premises + c.npremises, 16);
+    uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 16);
+    c.npremises += granted;
+    c.rests_on = granted ? "TP101" : NULL;
     return c;
 }
 

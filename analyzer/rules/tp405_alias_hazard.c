@@ -8,8 +8,9 @@ typedef struct hazard {
     const tp_operand *in, *out;
     tp_claim claim;
     tp_grade grade;
-    bool prefix; /* no parallel axis is faster than a sequential one: steps with the same coordinates are neighbours */
-    bool done;   /* a finding was recorded */
+    tp_str basis; /* what the proofs so far rest on */
+    bool prefix;  /* no parallel axis is faster than a sequential one: steps with the same coordinates are neighbours */
+    bool done;    /* a finding was recorded */
 } hazard;
 
 static tp_expr at(tp_analysis *a, tp_expr e, const tp_expr *step)
@@ -39,6 +40,15 @@ static uint32_t overlap(const hazard *h, const tp_expr *in_step, const tp_expr *
     return n;
 }
 
+/* Start the claim's premises: windows for which TP101 was violated meet their arrays. */
+static void grant_windows(hazard *h, tp_expr *premises)
+{
+    h->claim.premises = premises;
+    h->claim.npremises = tp_meeting_windows(h->a, premises, 16);
+    h->claim.rests_on = h->claim.npremises ? "TP101" : NULL;
+    h->claim.given = 0;
+}
+
 /* Decide one case, of an input that is copied in at `reader`; the claim's
  * premises are set. */
 static void decide(hazard *h, const tp_expr *reader)
@@ -48,6 +58,7 @@ static void decide(hazard *h, const tp_expr *reader)
     tp_decision d = tp_claim_decide(h->a, c);
     if (d.verdict == TP_PROVEN) {
         h->grade = d.grade > h->grade ? d.grade : h->grade;
+        h->basis = tp_basis_join(h->a->arena, h->basis, tp_claim_basis(h->a, c));
         return;
     }
     h->done = true;
@@ -112,8 +123,7 @@ static void follow(hazard *h, const tp_expr *first, const tp_expr *now, tp_expr 
             tp_claim_record(a, &h->claim, d, NULL);
             return;
         }
-        h->claim.premises = premises;
-        h->claim.npremises = tp_meeting_windows(a, premises, 16);
+        grant_windows(h, premises);
         premises[h->claim.npremises++] = when;
         if (h->prefix) /* else others come between, and windows are left */
             premises[h->claim.npremises++] = moves(a, h->in, now, next); /* else nothing is copied in */
@@ -143,8 +153,7 @@ static void across_parallel(hazard *h)
     }
     if (!parallel)
         return;
-    h->claim.premises = premises;
-    h->claim.npremises = tp_meeting_windows(a, premises, 16);
+    grant_windows(h, premises);
     premises[h->claim.npremises++] = differ;
     h->claim.npremises += overlap(h, there, here, premises + h->claim.npremises);
     h->claim.violated = tp_message(a, "a step writes to `%.*s` what another, which differs in a parallel axis, reads",
@@ -177,8 +186,11 @@ static void check_output(tp_analysis *a, const tp_operand *o)
         follow(&h, now, now, num(a, 1), 0, &paths);
     if (!h.done)
         across_parallel(&h);
-    if (!h.done)
-        tp_add_finding(a, TP_PROVEN, o->name, h.claim.loc, h.claim.proven)->grade = h.grade;
+    if (h.done)
+        return;
+    tp_finding *f = tp_add_finding(a, TP_PROVEN, o->name, h.claim.loc, h.claim.proven);
+    f->grade = h.grade;
+    f->rests_on = h.basis;
 }
 
 static void check(tp_analysis *a)

@@ -360,15 +360,11 @@ static term multiplied(evaluation *v, const tp_inst *i, const tp_expr *at)
 static term held(evaluation *v, tp_dtype d, tp_expr e)
 {
     tp_exprs *p = v->s->p;
-    premises facts = {.n = 0};
     if (d != TP_BOOL && !tp_is_weak(d)) {
         tp_expr goal = tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, e, tp_const(p, tp_dtype_min(d))),
                               tp_op2(p, TP_E_LE, e, tp_const(p, tp_dtype_max(d))));
-        if (!summary_follows(v->s, &facts, goal)) {
-            facts.n = tp_dimension_facts(v->s->a, facts.at, 32);
-            if (!summary_proves(v->s, &facts, goal))
-                stop(v, "an integer may wrap around");
-        }
+        if (!summary_proves_large(v->s, goal))
+            stop(v, "an integer may wrap around");
     }
     return term_integer(v->s, e);
 }

@@ -31,6 +31,7 @@ typedef enum effort {
     QUICK,
     THOROUGH, /* with search and solvers, too */
     OF_SIZES, /* that, without a step of the grid at hand */
+    LARGE,    /* THOROUGH, and hardly true without the implicit facts */
 } effort;
 
 static bool ask(summary *s, const premises *p, tp_expr goal, effort how)
@@ -58,11 +59,13 @@ static bool ask(summary *s, const premises *p, tp_expr goal, effort how)
                   .npremises = p->n,
                   .extra = s->vars.at,
                   .nextra = s->vars.len,
-                  .subject = TP_S("equality")};
+                  .subject = TP_S("equality"),
+                  .large = how == LARGE};
     bool yes = tp_claim_follows(s->a, &c);
     if (yes || how != QUICK) { /* by the prover that keeps the books */
         tp_decision d = tp_claim_decide(s->a, &c);
         yes = d.verdict == TP_PROVEN;
+        s->out->given |= yes ? c.given : 0;
         s->out->obligations += yes;
         s->out->certified += yes && d.grade == TP_GRADE_CERT;
         if (yes && d.grade > s->out->grade)
@@ -80,6 +83,12 @@ bool summary_follows(summary *s, const premises *p, tp_expr goal)
 bool summary_proves(summary *s, const premises *p, tp_expr goal)
 {
     return ask(s, p, goal, THOROUGH);
+}
+
+bool summary_proves_large(summary *s, tp_expr goal)
+{
+    static const premises nothing = {.n = 0};
+    return ask(s, &nothing, goal, LARGE);
 }
 
 bool summary_proves_of_sizes(summary *s, tp_expr goal)

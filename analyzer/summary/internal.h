@@ -126,6 +126,8 @@ premises premises_with(summary *s, const premises *p, tp_expr also);
 bool summary_follows(summary *s, const premises *p, tp_expr goal);
 /* The same, recorded as an obligation of the proof. */
 bool summary_proves(summary *s, const premises *p, tp_expr goal);
+/* A bound that hardly holds without the implicit facts. */
+bool summary_proves_large(summary *s, tp_expr goal);
 /* Of all sizes and tables, whether or not there is a step of the grid. */
 bool summary_proves_of_sizes(summary *s, tp_expr goal);
 /* 1: it follows from the premises (ctx), -1: its negation does, 0: neither is seen. For term_decided(). */

@@ -24,6 +24,7 @@ typedef struct tp_equality {
     uint32_t certified;
     TP_VEC(tp_str) constants; /* pairs of numbers that were taken as equal: "0.70710677 = 1/sqrt(2)" */
     bool casts;               /* casts to narrower types were taken for the identity */
+    unsigned given;           /* implicit facts that a proof used */
     bool masks;               /* finite numbers were taken for minus infinity */
     tp_str reason;            /* not proven: what stopped it */
     tp_str detail;            /* the two normal forms that are not seen to be equal; may be empty */

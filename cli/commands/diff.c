@@ -158,7 +158,7 @@ static void compare(void *arg)
     d->introduced = print_only(d, 1, "introduced:");
     print_only(d, 0, "fixed:");
     print_change(d, "target", old->target.name, new->target.name);
-    print_change(d, "domain", tp_domain_text(d->arena, s[0].spec), tp_domain_text(d->arena, s[1].spec));
+    print_change(d, "domain", tp_domain_text(d->arena, &s[0]), tp_domain_text(d->arena, &s[1]));
     print_change(d, "contracts", facts_text(d, old), facts_text(d, new));
     print_change(d, "grid", grid_text(d, old), grid_text(d, new));
     print_change(d, "VMEM", memory_text(d, &s[0].vmem), memory_text(d, &s[1].vmem));

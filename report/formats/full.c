@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "report/report.h"
+#include "spec/facts.h"
 
 typedef struct painter {
     FILE *out;
@@ -200,7 +201,7 @@ static void matrix(const painter *p, const tp_spec_report *s)
             counts[f->verdict]++;
             total++;
             grade = f->grade > grade ? f->grade : grade;
-            rests = f->rests_on.n ? f->rests_on : rests;
+            rests = tp_basis_join(p->arena, rests, f->rests_on);
             if (!tp_str_eq(last, f->subject) && subjects.n < 60)
                 tp_buf_printf(&subjects, " %.*s", TP_FMT(f->subject));
             last = f->subject;
@@ -242,15 +243,13 @@ static void memory(const painter *p, const tp_spec_report *s)
 static void domain(const painter *p, const tp_spec_report *s)
 {
     const tp_kernel *k = s->spec->kernels[0];
-    tp_str sizes = tp_domain_text(p->arena, s->spec);
+    tp_str sizes = tp_domain_text(p->arena, s);
     fprintf(p->out, "  for all %.*s%s   target %.*s%s\n", TP_FMT(sizes),
             tp_sizes_inferred(k->doc) ? " (inferred from several calls)" : "", TP_FMT(k->target.name),
             k->target_defaulted ? " (default)" : "");
-    for (uint32_t i = 0; i < s->findings.len; i++) { /* a domain with sizes at which no tables can be */
-        const tp_finding *f = &s->findings.at[i];
-        if (strcmp(f->rule, "TP006") == 0 && f->verdict == TP_PROVEN && f->note.n)
-            fprintf(p->out, "  but %.*s\n", TP_FMT(f->note));
-    }
+    tp_str but = tp_domain_but(s);
+    if (but.n)
+        fprintf(p->out, "  but %.*s\n", TP_FMT(but));
 }
 
 /* E3 and E4: what holds over the reals. */
@@ -298,8 +297,8 @@ static void all_sizes_line(const painter *p, const tp_spec_report *s, bool verbo
     const tp_equality *q = &s->equality;
     fprintf(p->out, "    all sizes  ");
     if (q->proven) {
-        fprintf(p->out, "proven over the reals, given the rules above: %u obligation%s", q->obligations,
-                q->obligations == 1 ? "" : "s");
+        fprintf(p->out, "proven over the reals, given the rules above%s%s: %u obligation%s", q->given ? " and " : "",
+                tp_fact_names(q->given), q->obligations, q->obligations == 1 ? "" : "s");
         if (q->certified < q->obligations)
             fprintf(p->out, ", %u of them with certificate", q->certified);
         else if (q->obligations)

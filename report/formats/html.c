@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/html.h"
+#include "spec/facts.h"
 
 static const char STYLE[] =
     ":root{color-scheme:light dark;--bg:#fbfbfa;--card:#fff;--ink:#1c1e21;--dim:#5b6169;--line:#dcdfe3;--ok:#1a6b34;"
@@ -266,7 +267,7 @@ static void write_rules(const tp_page *p, const tp_spec_report *s)
             violated += !f->suppressed && (f->verdict == TP_VIOLATED || f->verdict == TP_VACUOUS);
             unknown += !f->suppressed && f->verdict == TP_UNKNOWN;
             grade = f->grade > grade ? f->grade : grade;
-            given = f->rests_on.n > given.n ? f->rests_on : given;
+            given = tp_basis_join(p->a, given, f->rests_on);
         }
         if (proven + violated + unknown + allowed == 0)
             continue;
@@ -298,10 +299,10 @@ static void write_equivalence(const tp_page *p, const tp_spec_report *s)
     const tp_case_result *overflow = tp_equiv_overflow(e);
     if (q->proven) {
         fprintf(p->out,
-                "<span class=\"badge ok\">proven</span> over the reals, given the rules: %u obligations, %u with "
+                "<span class=\"badge ok\">proven</span> over the reals, given the rules%s%s: %u obligations, %u with "
                 "certificate%s%s",
-                q->obligations, q->certified, q->masks ? "; finite masks taken for minus infinity" : "",
-                q->casts ? "; casts are the identity" : "");
+                q->given ? " and " : "", tp_fact_names(q->given), q->obligations, q->certified,
+                q->masks ? "; finite masks taken for minus infinity" : "", q->casts ? "; casts are the identity" : "");
         for (uint32_t i = 0; i < q->constants.len; i++) {
             tp_html_raw(p, i ? ", " : "; taken as equal: ");
             tp_html_prose(p, q->constants.at[i]);
@@ -366,7 +367,10 @@ static void write_spec(const tp_page *p, uint32_t i)
         tp_html_raw(p, " &middot; target ");
         tp_html_put(p, s->spec->kernels[0]->target.name);
         tp_html_raw(p, "</p>\n<p>For all ");
-        tp_html_put(p, tp_domain_text(p->a, s->spec));
+        tp_html_put(p, tp_domain_text(p->a, s));
+        tp_str but = tp_domain_but(s);
+        tp_html_raw(p, but.n ? "; but " : "");
+        tp_html_put(p, but);
     }
     tp_html_raw(p, "</p>\n");
     write_findings(p, s);

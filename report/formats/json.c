@@ -282,6 +282,9 @@ static json *all_sizes(const tp_equiv *e, const tp_equality *q, const tp_opinion
         json_object_array_add(pairs, tp_jsonc_string(q->constants.at[i]));
     for (int i = 0; q->proven && tp_equality_rests_on[i]; i++)
         json_object_array_add(rules, json_object_new_string(tp_equality_rests_on[i]));
+    for (unsigned id = TP_FACT_F1; q->proven && id <= TP_FACT_F2; id++)
+        if (q->given & id)
+            json_object_array_add(rules, json_object_new_string(tp_fact_names(id)));
     json_object_object_add(o, "verdict", json_object_new_string(q->proven ? "proven" : "unknown"));
     json_object_object_add(o, "grade", q->proven ? json_object_new_string(tp_grade_name(q->grade)) : NULL);
     json_object_object_add(o, "obligations", json_object_new_int64(q->obligations));

@@ -67,6 +67,18 @@ static void write_row(const tp_spec_report *s, tp_arena *a, FILE *out)
     fputc('\n', out);
 }
 
+/* What the row speaks of. */
+static void write_domain(const tp_spec_report *s, tp_arena *a, FILE *out)
+{
+    tp_str but = tp_domain_but(s);
+    fputs("\n- ", out);
+    put(out, tp_visible(a, s->name));
+    fputs(": for all ", out);
+    put(out, tp_visible(a, tp_domain_text(a, s)));
+    fputs(but.n ? "; but " : "", out);
+    put(out, tp_visible(a, but));
+}
+
 static void write_finding(const tp_shown *x, tp_arena *a, FILE *out)
 {
     static const char *const NAMES[] = {"advice", "warning", "error"};
@@ -102,6 +114,10 @@ static void write_markdown(const tp_report *r, FILE *out)
         out);
     for (uint32_t i = 0; i < r->specs.len; i++)
         write_row(&r->specs.at[i], a, out);
+    for (uint32_t i = 0; i < r->specs.len; i++)
+        if (r->specs.at[i].spec)
+            write_domain(&r->specs.at[i], a, out);
+    fputc('\n', out);
     for (uint32_t i = 0; i < n; i++)
         write_finding(&all[i], a, out);
     tp_arena_free(a);
