@@ -51,6 +51,29 @@ static sign product_sign(summary *s, const product *p)
     return p->nguards ? weaker(r, AT_LEAST_0) : r;
 }
 
+/* With c |w| in it, for a c of at least 0, it is no less than with c w, nor than with -c w. */
+static sign sign_by_absolute(summary *s, const sum *a)
+{
+    for (uint32_t i = 0; i < a->n; i++)
+        for (uint32_t f = 0; f < a->at[i].nfactors; f++) {
+            const atom x = *atom_get(s, a->at[i].factor[f].atom);
+            if (x.kind != ATOM_APPLY || x.prim != TP_P_ABS || a->at[i].factor[f].power != 1 || a->at[i].nguards ||
+                product_sign(s, &a->at[i]) == ANY_SIGN)
+                continue;
+            product rest = a->at[i], *others = TP_NEWN(s->arena, product, a->n);
+            uint32_t n = 0;
+            memmove(&rest.factor[f], &rest.factor[f + 1], (rest.nfactors - f - 1) * sizeof *rest.factor);
+            memset(&rest.factor[--rest.nfactors], 0, sizeof *rest.factor);
+            for (uint32_t k = 0; k < a->n; k++)
+                if (k != i)
+                    others[n++] = a->at[k];
+            uint32_t w = sum_multiply(s, sum_intern(s, &rest, 1), x.arg[0]), left = sum_intern(s, others, n);
+            sign above = sum_sign(s, sum_add(s, left, w, 1)), below = sum_sign(s, sum_add(s, left, w, -1));
+            return above > below ? above : below;
+        }
+    return ANY_SIGN;
+}
+
 /* Above 0 when no product is below it and one is above. */
 static sign sum_sign(summary *s, uint32_t id)
 {
@@ -59,11 +82,21 @@ static sign sum_sign(summary *s, uint32_t id)
     sum_spend(s);
     for (uint32_t i = 0; i < a.n; i++) {
         sign one = product_sign(s, &a.at[i]);
-        if (one == ANY_SIGN)
-            return ANY_SIGN;
+        if (one == ANY_SIGN) {
+            bool strict = s->strict; /* a question: nothing is rewritten */
+            s->strict = false;
+            all = sign_by_absolute(s, &a);
+            s->strict = strict;
+            return all;
+        }
         all = one == ABOVE_0 ? ABOVE_0 : all;
     }
     return all;
+}
+
+bool sum_is_at_least_0(summary *s, uint32_t id)
+{
+    return sum_sign(s, id) != ANY_SIGN;
 }
 
 bool sum_is_positive(summary *s, uint32_t id)

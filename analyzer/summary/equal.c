@@ -106,8 +106,6 @@ int summary_decides(summary *s, tp_expr condition, void *p)
 
 /* ---- comparing ---- */
 
-static bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);
-
 static bool indices_equal(summary *s, const premises *p, tp_expr a, tp_expr b)
 {
     return tp_same(tp_expr_normal(s->p, a), tp_expr_normal(s->p, b)) ||
@@ -369,7 +367,7 @@ static tp_expr first_guard(const sum *a)
     return (tp_expr){0};
 }
 
-static bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases)
+bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases)
 {
     if (a == b)
         return true;
@@ -386,7 +384,9 @@ static bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, in
     tp_expr guard = first_guard(&x);
     if (!guard.id)
         guard = first_guard(&y);
-    if (!guard.id || cases == 0)
+    if (!guard.id)
+        return equal_by_signs(s, p, a, b, cases);
+    if (cases == 0)
         return false;
     premises yes = premises_with(s, p, guard), no = premises_with(s, p, condition_normal(s, guard, true));
     return sums_equal(s, &yes, a, b, cases - 1) && sums_equal(s, &no, a, b, cases - 1);

@@ -287,6 +287,28 @@ static atom nested(summary *s, uint32_t sym, tp_expr extent, const atom *inner)
     return f;
 }
 
+/* How many points a sum of ones has: its counter runs to its bound, or to a guard's. */
+static bool is_count(summary *s, const atom *f, uint32_t *count)
+{
+    static const premises nothing = {.n = 0};
+    tp_expr zero = tp_const(s->p, 0), end = f->extent[0], counter = tp_sym(s->p, f->counter[0]);
+    if (f->counters != 1 || f->nguards > 1 || f->arg[0] != sum_constant(s, 1))
+        return false;
+    if (f->nguards) { /* end - counter - 1 >= 0 */
+        const tp_expr_node n = *tp_expr_get(s->p, f->guard[0]);
+        if (n.op != TP_E_GE)
+            return false;
+        end = tp_expr_normal(s->p, tp_op2(s->p, TP_E_ADD, tp_op2(s->p, TP_E_ADD, n.a, counter), tp_const(s->p, 1)));
+        if (tp_expr_mentions(s->p, end, f->counter[0]) ||
+            !summary_proves(s, &nothing, tp_op2(s->p, TP_E_LE, end, f->extent[0])))
+            return false;
+    }
+    if (!summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, end, zero)))
+        return false;
+    *count = sum_of_index(s, end);
+    return true;
+}
+
 /* The sum of one product: what does not depend on the counter moves out. */
 static uint32_t summed_product(summary *s, uint32_t sym, tp_expr extent, const product *p)
 {
@@ -333,6 +355,9 @@ static uint32_t summed_product(summary *s, uint32_t sym, tp_expr extent, const p
     memset(inner.guard, 0, sizeof inner.guard);
     f.arg[0] = sum_intern(s, &inner, 1);
     settle_counters(s, &f);
+    uint32_t count;
+    if (is_count(s, &f, &count))
+        return sum_multiply(s, sum_intern(s, &outer, 1), count);
     product_factor(s, &outer, fold_intern(s, &f), 1);
     return sum_intern(s, &outer, 1);
 }
@@ -371,6 +396,43 @@ bool fold_never_empty(summary *s, const atom *f)
     return summary_proves(s, &nothing, all);
 }
 
+/* The condition that all of x stands under. No id: there is none. */
+static tp_expr common_guard(summary *s, uint32_t x)
+{
+    const sum a = *sum_get(s, x);
+    for (uint32_t g = 0; a.n && g < a.at[0].nguards; g++) {
+        bool all = true;
+        for (uint32_t i = 1; i < a.n && all; i++) {
+            all = false;
+            for (uint32_t h = 0; h < a.at[i].nguards; h++)
+                all |= tp_same(a.at[i].guard[h], a.at[0].guard[g]);
+        }
+        if (all)
+            return a.at[0].guard[g];
+    }
+    return (tp_expr){0};
+}
+
+/* The maximum of what is at least 0, and 0 where a condition fails, is that of
+ * the points where it holds, if there is one. */
+static void leave_out_zeros(summary *s, atom *f)
+{
+    for (tp_expr guard; (guard = common_guard(s, f->arg[0])).id;) {
+        atom inside = *f;
+        product guards = product_of(1, 1);
+        inside.arg[0] = sum_where_guard(s, f->arg[0], guard, true);
+        guards.nguards = f->nguards;
+        memcpy(guards.guard, f->guard, sizeof guards.guard);
+        if (!product_guard(s, &guards, guard) || !sum_is_at_least_0(s, inside.arg[0]))
+            return;
+        inside.nguards = guards.nguards;
+        memcpy(inside.guard, guards.guard, sizeof inside.guard);
+        if (!fold_never_empty(s, &inside))
+            return;
+        *f = inside;
+    }
+}
+
 /* max and min: terms that are the unit where a condition fails are outside of the fold. */
 uint32_t fold_of_term(summary *s, const term_node *fold)
 {
@@ -398,6 +460,8 @@ uint32_t fold_of_term(summary *s, const term_node *fold)
     f.nguards = guards.nguards;
     memcpy(f.guard, guards.guard, sizeof f.guard);
     f.arg[0] = sum_of_term(s, t);
+    if (fold->prim == TP_P_MAX)
+        leave_out_zeros(s, &f);
     settle_counters(s, &f);
     if (extreme && s->strict && !fold_never_empty(s, &f)) /* of nothing a reference has no value */
         summary_stop(s, TP_S("the maximum or minimum of a row may be of nothing"));

@@ -281,7 +281,8 @@ static term folded(grid *g, const form *f, const tp_expr *lane, uint32_t rank, t
     part = substituted(g, part, &with);
     for (uint32_t a = last + 1; a-- > f->first;)
         part = term_fold(s, f->fold, (uint32_t)tp_expr_get(s->p, counter[a])->value, extent[a], part);
-    return f->start.id ? term_apply(s, TP_P_ADD, substituted(g, f->start, &with), part, (term){0}, 0) : part;
+    tp_prim joins = f->fold == TP_P_MAX ? TP_P_MAXIMUM : f->fold == TP_P_MIN ? TP_P_MINIMUM : TP_P_ADD;
+    return f->start.id ? term_apply(s, joins, substituted(g, f->start, &with), part, (term){0}, 0) : part;
 }
 
 static term contents(summary *s, const term_node *n, void *ctx)
@@ -547,6 +548,13 @@ static void recognise(grid *g, uint32_t operand)
     base = in_first_step(g, placed(g, base), f->first);
     if (terms_equal(s, &nothing, base, first, false))
         return;
+    const term_node b = *term_get(s, base);
+    tp_prim joins = f->fold == TP_P_MAX ? TP_P_MAXIMUM : TP_P_MINIMUM;
+    for (int i = 0; i < 2 && f->fold != TP_P_SUM && b.kind == T_APPLY && b.prim == joins; i++) {
+        f->start = b.arg[i];
+        if (terms_equal(s, &nothing, base, of_two(g, joins, f->start, first), false))
+            return;
+    }
     if (f->fold != TP_P_SUM || f->weight.id)
         summary_stop(s,
                      tp_printf(s->arena,

@@ -50,6 +50,12 @@ typedef struct narrow {
     const tp_syntax *syntax;
 } narrow;
 
+/* In this case a sum is above 0, or at least not below it. */
+typedef struct known_above {
+    uint32_t x;
+    bool strict;
+} known_above;
+
 typedef struct summary {
     tp_arena *arena;
     tp_analysis *a;
@@ -70,10 +76,11 @@ typedef struct summary {
     bool strict;             /* what may be undefined must not vanish: of the kernel, not of the reference */
     const tp_node *node;     /* where we are, for messages */
     const tp_syntax *syntax;
-    TP_VEC(narrow) narrow; /* not looked at yet */
-    TP_VEC(double) bounds; /* of index expressions */
-    tp_map bound_of;       /* by expression: its number there + 1 */
-    struct sums *sums;     /* sum.c */
+    TP_VEC(narrow) narrow;     /* not looked at yet */
+    TP_VEC(double) bounds;     /* of index expressions */
+    tp_map bound_of;           /* by expression: its number there + 1 */
+    TP_VEC(known_above) signs; /* of the case that is looked at */
+    struct sums *sums;         /* sum.c */
 } summary;
 
 /* A summary in the making; its analysis is ended with tp_analysis_end(s->a). */

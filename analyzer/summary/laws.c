@@ -21,7 +21,7 @@ static tp_expr sum_some_guard(summary *s, uint32_t x)
 }
 
 /* x where the guard holds, or does not. */
-static uint32_t where_guard(summary *s, uint32_t x, tp_expr guard, bool holds)
+uint32_t sum_where_guard(summary *s, uint32_t x, tp_expr guard, bool holds)
 {
     const sum a = *sum_get(s, x);
     tp_expr yes = condition_normal(s, guard, !holds), no = condition_normal(s, guard, holds);
@@ -97,7 +97,9 @@ static uint32_t common_exponent(summary *s, const sum *a)
 uint32_t sum_inverse(summary *s, uint32_t x)
 {
     const sum a = *sum_get(s, x);
-    uint32_t common = a.n > 1 ? common_exponent(s, &a) : 0;
+    uint32_t common = a.n > 1 ? common_exponent(s, &a) : 0, share = common ? 0 : sum_share(s, x);
+    if (share)
+        return share;
     if (common) { /* 1 / (exp(c) rest) = exp(-c) / rest */
         uint32_t less = sum_exponential(s, sum_add(s, sum_constant(s, 0), common, -1));
         return sum_multiply(s, less, sum_inverse(s, sum_multiply(s, less, x)));
@@ -130,6 +132,9 @@ static uint32_t power(summary *s, uint32_t x, int64_t n)
 static uint32_t logarithm(summary *s, uint32_t x)
 {
     const sum a = *sum_get(s, x);
+    uint32_t of_two = sum_logarithm_of_two(s, x);
+    if (of_two)
+        return of_two;
     if (a.n != 1 || !a.at[0].exponent || a.at[0].nguards)
         return sum_of_atom(s, &(atom){.kind = ATOM_APPLY, .prim = TP_P_LOG, .arg = {x}}, 1);
     product rest = a.at[0];
@@ -163,23 +168,35 @@ static uint32_t opaque(summary *s, tp_prim prim, int64_t exponent, const uint32_
     return sum_of_atom(s, &a, 1);
 }
 
+/* Is x a product of even powers alone? */
+static bool halved(const summary *s, uint32_t x, product *half)
+{
+    const sum a = *sum_get(s, x);
+    if (a.n != 1 || a.at[0].nguards || a.at[0].exponent || a.at[0].num != 1 || a.at[0].den != 1 ||
+        a.at[0].nfactors == 0)
+        return false;
+    *half = a.at[0];
+    for (uint32_t i = 0; i < half->nfactors; i++) {
+        if (half->factor[i].power % 2 != 0)
+            return false;
+        half->factor[i].power /= 2;
+    }
+    return true;
+}
+
 /* Of a constant a / b: the square part of a b leaves the root. */
 uint32_t sum_square_root(summary *s, uint32_t x)
 {
     int64_t num, den, n, rest;
+    product half;
+    if (halved(s, x, &half)) /* sqrt(x^2) = |x| */
+        return sum_absolute(s, sum_intern(s, &half, 1));
     if (!sum_is_fraction(s, x, &num, &den) || num < 1 || !tp_mul(num, den, &n) || n >= (int64_t)1 << 40)
         return opaque(s, TP_P_SQRT, 0, &x, 1);
     product p = product_of(tp_square_part(n, &rest), den);
     product_reduce(s, &p);
     uint32_t outside = sum_intern(s, &p, 1), inside = sum_constant(s, rest);
     return rest == 1 ? outside : sum_multiply(s, outside, opaque(s, TP_P_SQRT, 0, &inside, 1));
-}
-
-static bool surely_differ(summary *s, uint32_t x, uint32_t y)
-{
-    uint32_t above = sum_add(s, x, y, -1), below = sum_add(s, y, x, -1);
-    return (sum_is_positive(s, above) || sum_is_positive(s, below)) &&
-           (!s->strict || (sum_is_defined(s, x) && sum_is_defined(s, y)));
 }
 
 /* x^y for y a whole or half of a small constant. */
@@ -202,7 +219,7 @@ uint32_t sum_log2e(summary *s, uint32_t x, int n)
 
 static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs)
 {
-    uint32_t one = sum_constant(s, 1), x = arg[0];
+    uint32_t one = sum_constant(s, 1), x = arg[0], r = 0;
     switch (prim) {
     case TP_P_EXP: return sum_exponential(s, x);
     case TP_P_EXP2: return sum_exponential(s, sum_log2e(s, x, -1));
@@ -224,17 +241,26 @@ static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uin
     }
     case TP_P_RELU: {
         const uint32_t both[] = {x, sum_constant(s, 0)};
-        return opaque(s, TP_P_MAXIMUM, 0, both, 2);
+        return by_meaning(s, TP_P_MAXIMUM, 0, both, 2);
     }
+    case TP_P_TANH: /* 1 - 2 / (1 + exp(2 x)) */
+        r = sum_inverse(s, sum_add(s, one, sum_exponential(s, sum_add(s, x, x, 1)), 1));
+        return sum_add(s, one, r, -2);
+    case TP_P_MAXIMUM:
+    case TP_P_MINIMUM: r = sum_extreme(s, prim, x, arg[1]); break;
+    case TP_P_ABS: r = sum_is_free(s, x) ? sum_absolute(s, x) : 0; break;
+    case TP_P_SIGN: r = sum_sign_of(s, x); break;
     case TP_P_INTEGER_POW: return power(s, x, exponent);
     case TP_P_SQUARE: return sum_multiply(s, x, x);
+    case TP_P_LT:
+    case TP_P_LE:
+    case TP_P_GT:
+    case TP_P_GE:
     case TP_P_EQ:
-    case TP_P_NE:
-        if (surely_differ(s, x, arg[1]))
-            return sum_constant(s, prim == TP_P_NE);
-        return opaque(s, prim, exponent, arg, nargs);
-    default: return opaque(s, prim, exponent, arg, nargs);
+    case TP_P_NE: r = sum_compared(s, prim, x, arg[1]); break;
+    default: break;
     }
+    return r ? r : opaque(s, prim, exponent, arg, nargs);
 }
 
 /* An operation that is not linear: guards in its arguments are decided first. */
@@ -248,8 +274,8 @@ uint32_t sum_applied(summary *s, tp_prim prim, int64_t exponent, const uint32_t 
             sum_too_large(s);
         uint32_t yes[3], no[3];
         for (uint32_t k = 0; k < nargs; k++) {
-            yes[k] = where_guard(s, arg[k], guard, true);
-            no[k] = where_guard(s, arg[k], guard, false);
+            yes[k] = sum_where_guard(s, arg[k], guard, true);
+            no[k] = sum_where_guard(s, arg[k], guard, false);
         }
         return sum_chosen(s, guard, sum_applied(s, prim, exponent, yes, nargs, depth + 1),
                           sum_applied(s, prim, exponent, no, nargs, depth + 1));
@@ -389,6 +415,8 @@ static uint32_t atom_mapped(summary *s, uint32_t id, index_map map, void *ctx)
     for (int i = 0; i < 3; i++)
         if (a.arg[i])
             a.arg[i] = sum_mapped(s, a.arg[i], map, ctx);
+    if (a.kind == ATOM_INVERSE)
+        return sum_inverse(s, a.arg[0]);
     if (a.kind == ATOM_APPLY)
         return sum_applied(s, a.prim, tp_expr_get(s->p, a.e)->value, a.arg, a.arg[2] ? 3 : a.arg[1] ? 2 : 1, 0);
     if (a.kind == ATOM_FOLD && a.prim == TP_P_SUM) { /* perhaps no longer one product: summed again */

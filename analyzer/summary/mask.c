@@ -25,19 +25,16 @@ static bool is_masking(const summary *s, const product *p)
     return p->num < 0 && p->nguards == 0 && !p->exponent && masks == 1 && masks + numbers == p->nfactors;
 }
 
-static bool is_free(summary *s, uint32_t id);
-
 static bool atom_is_free(summary *s, uint32_t id)
 {
     const atom a = *atom_get(s, id);
     bool yes = !is_mask(s, id);
     for (int i = 0; i < 3 && yes; i++)
-        yes = !a.arg[i] || is_free(s, a.arg[i]);
+        yes = !a.arg[i] || sum_is_free(s, a.arg[i]);
     return yes;
 }
 
-/* No mask is in it. */
-static bool is_free(summary *s, uint32_t id)
+bool sum_is_free(summary *s, uint32_t id)
 {
     const sum a = *sum_get(s, id);
     sum_spend(s);
@@ -45,9 +42,45 @@ static bool is_free(summary *s, uint32_t id)
         for (uint32_t f = 0; f < a.at[i].nfactors; f++)
             if (!atom_is_free(s, a.at[i].factor[f].atom))
                 return false;
-        if (a.at[i].exponent && !is_free(s, a.at[i].exponent))
+        if (a.at[i].exponent && !sum_is_free(s, a.at[i].exponent))
             return false;
     }
+    return true;
+}
+
+/* The maximum of masks where a condition fails is that of the points where it
+ * holds, if there is one. */
+static bool maximum_limit(summary *s, const atom *fold, uint32_t *out)
+{
+    const sum body = *sum_get(s, fold->arg[0]);
+    tp_expr fails = {0};
+    for (uint32_t i = 0; i < body.n; i++) {
+        product p = body.at[i];
+        tp_expr guard = p.guard[0];
+        if (p.nguards != 1)
+            continue;
+        p.nguards = 0;
+        if (is_masking(s, &p) && (!fails.id || tp_same(fails, guard)))
+            fails = guard;
+    }
+    if (fold->prim != TP_P_MAX || !fails.id)
+        return false;
+    const sum masked = *sum_get(s, sum_where_guard(s, fold->arg[0], fails, true));
+    atom f = *fold;
+    product guards = product_of(1, 1);
+    f.arg[0] = sum_where_guard(s, fold->arg[0], fails, false);
+    guards.nguards = f.nguards;
+    memcpy(guards.guard, f.guard, sizeof guards.guard);
+    if (masked.n != 1 || !is_masking(s, &masked.at[0]) || !sum_is_free(s, f.arg[0]) ||
+        !product_guard(s, &guards, condition_normal(s, fails, true)))
+        return false;
+    f.nguards = guards.nguards;
+    memcpy(f.guard, guards.guard, sizeof f.guard);
+    if (!fold_never_empty(s, &f))
+        return false;
+    product p = product_of(1, 1);
+    product_factor(s, &p, fold_intern(s, &f), 1);
+    *out = sum_intern(s, &p, 1);
     return true;
 }
 
@@ -61,12 +94,14 @@ static bool atom_limit(summary *s, uint32_t id, bool assumed, uint32_t *out)
         return true;
     }
     atom a = *atom_get(s, id);
-    if (a.kind == ATOM_FOLD && a.prim == TP_P_SUM)
+    if (a.kind == ATOM_FOLD)
         a = fold_opened(s, id);
-    else if (a.kind != ATOM_INVERSE)
+    if (a.kind == ATOM_FOLD && a.prim != TP_P_SUM)
+        return maximum_limit(s, &a, out);
+    if (a.kind != ATOM_FOLD && a.kind != ATOM_INVERSE)
         return false;
     uint32_t x = sum_limit(s, a.arg[0], assumed);
-    if (!is_free(s, x))
+    if (!sum_is_free(s, x))
         return false;
     if (a.kind == ATOM_INVERSE) {
         if (sum_get(s, x)->n == 0 || !(assumed || sum_is_positive(s, x)))
@@ -94,7 +129,7 @@ static uint32_t product_limit(summary *s, const product *p, bool assumed)
                 kept[n++] = e.at[i];
         vanishes = n < e.n;
         rest.exponent = n ? sum_from(s, kept, n) : 0;
-        if (rest.exponent && !is_free(s, rest.exponent))
+        if (rest.exponent && !sum_is_free(s, rest.exponent))
             return as_it_is;
     }
     r = sum_intern(s, &rest, 1);
@@ -119,7 +154,7 @@ uint32_t sum_limit(summary *s, uint32_t id, bool assumed)
 {
     const sum a = *sum_get(s, id);
     uint32_t total = sum_constant(s, 0);
-    if (is_free(s, id))
+    if (sum_is_free(s, id))
         return id;
     for (uint32_t i = 0; i < a.n; i++)
         total = sum_add(s, total, product_limit(s, &a.at[i], assumed), 1);

@@ -133,6 +133,11 @@ static int compare_products(const product *a, const product *b, bool with_guards
     return 0;
 }
 
+bool product_alike(const product *a, const product *b)
+{
+    return compare_products(a, b, true) == 0;
+}
+
 static int by_order(const void *a, const void *b)
 {
     return compare_products(a, b, true);
@@ -319,6 +324,17 @@ static int whole_powers(summary *s, product *p, int64_t of, int power)
     return power;
 }
 
+/* The atom of which it is the absolute value; 0: it is none of an atom. */
+static uint32_t inside_of_absolute(const summary *s, const atom *a)
+{
+    if (a->kind != ATOM_APPLY || a->prim != TP_P_ABS)
+        return 0;
+    const sum *x = sum_get(s, a->arg[0]);
+    bool alone = x->n == 1 && x->at[0].num == 1 && x->at[0].den == 1 && x->at[0].nguards == 0 && !x->at[0].exponent &&
+                 x->at[0].nfactors == 1 && x->at[0].factor[0].power == 1;
+    return alone ? x->at[0].factor[0].atom : 0;
+}
+
 /* atom^power joins p. Powers of both signs stay apart where the atom may be 0. */
 void product_factor(summary *s, product *p, uint32_t id, int power)
 {
@@ -339,11 +355,14 @@ void product_factor(summary *s, product *p, uint32_t id, int power)
             both = whole_powers(s, p, of, both);
         if (abs(both) > MAX_POWER)
             sum_too_large(s);
-        p->factor[i].power = both;
-        if (both == 0) {
+        uint32_t inside = both % 2 == 0 ? inside_of_absolute(s, &a) : 0;
+        p->factor[i].power = inside ? 0 : both;
+        if (inside || both == 0) {
             memmove(&p->factor[i], &p->factor[i + 1], (p->nfactors - i - 1) * sizeof *p->factor);
             p->nfactors--;
         }
+        if (inside) /* |x|^2 = x^2 */
+            product_factor(s, p, inside, both);
         return;
     }
     if (p->nfactors == MAX_FACTORS)
@@ -374,6 +393,24 @@ bool product_multiply(summary *s, product *p, const product *by)
     return true;
 }
 
+/* Products with conditions and shares in them, by their laws. */
+static uint32_t reduced(summary *s, uint32_t id)
+{
+    enum { MAX_NESTED = 40 };
+    const sum a = *sum_get(s, id);
+    uint32_t total = 0, left = 0, x;
+    if (++sum_pool(s)->reducing > MAX_NESTED)
+        sum_too_large(s);
+    product *rest = TP_NEWN(s->arena, product, a.n + 1);
+    for (uint32_t i = 0; i < a.n; i++)
+        if (product_reduced(s, &a.at[i], &x))
+            total = total ? sum_add(s, total, x, 1) : x;
+        else
+            rest[left++] = a.at[i];
+    sum_pool(s)->reducing--;
+    return total ? sum_add(s, sum_from(s, rest, left), total, 1) : id;
+}
+
 uint32_t sum_multiply(summary *s, uint32_t a, uint32_t b)
 {
     const sum x = *sum_get(s, a), y = *sum_get(s, b);
@@ -386,7 +423,7 @@ uint32_t sum_multiply(summary *s, uint32_t a, uint32_t b)
             at[n] = x.at[i];
             n += product_multiply(s, &at[n], &y.at[k]);
         }
-    return sum_from(s, at, n);
+    return reduced(s, sum_from(s, at, n));
 }
 
 uint32_t sum_of_atom(summary *s, const atom *a, int power)

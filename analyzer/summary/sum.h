@@ -54,6 +54,7 @@ struct sums {
     TP_VEC(sum) sums;
     TP_VEC(atom) atoms;
     tp_map known, of_term;
+    uint32_t reducing;                     /* how deep laws of products are in one another */
     uint32_t own[MAX_DEPTH][MAX_COUNTERS]; /* symbols that only folds bind, by how deep folds are nested in them; + 1 */
 };
 
@@ -91,6 +92,8 @@ void product_reduce(summary *s, product *p);
 bool product_guard(summary *s, product *p, tp_expr condition);
 /* atom^power joins. Powers of both signs stay apart where the atom may be 0. */
 void product_factor(summary *s, product *p, uint32_t atom, int power);
+/* The same but for the coefficient? */
+bool product_alike(const product *a, const product *b);
 bool product_multiply(summary *s, product *p, const product *by);
 /* Never 0? Then x / x = 1. Is it 0 or 1? */
 bool atom_never_0(summary *s, const atom *a);
@@ -105,6 +108,8 @@ uint32_t sum_square_root(summary *s, uint32_t x);
 /* x log2(e)^n, for a number of which only that it is above 0 is known. */
 uint32_t sum_log2e(summary *s, uint32_t x, int n);
 uint32_t sum_inverse(summary *s, uint32_t x);
+/* x where a condition in it holds, or does not. */
+uint32_t sum_where_guard(summary *s, uint32_t x, tp_expr guard, bool holds);
 uint32_t sum_exponential(summary *s, uint32_t x);
 /* An operation that is not linear. */
 uint32_t sum_applied(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth);
@@ -124,12 +129,36 @@ uint32_t fold_intern(summary *s, atom *f);
 /* Is some point in the fold, for all sizes? */
 bool fold_never_empty(summary *s, const atom *f);
 
+/* pieces.c: what is linear in pieces. Of sums without guards; 0: it stays as it is. */
+uint32_t sum_absolute(summary *s, uint32_t x);
+uint32_t sum_extreme(summary *s, tp_prim prim, uint32_t x, uint32_t y);
+uint32_t sum_compared(summary *s, tp_prim prim, uint32_t x, uint32_t y);
+uint32_t sum_sign_of(summary *s, uint32_t x);
+/* Is it 0 < w, or 0 == w? w is arg[1]. */
+bool atom_is_sign(summary *s, const atom *a);
+/* Is the coefficient below 0 that tells the sign of x from that of -x? */
+bool sum_leads_below_0(const summary *s, uint32_t x);
+/* Laws of products of conditions and shares; false: none applies. */
+bool product_reduced(summary *s, const product *p, uint32_t *out);
+
+/* shares.c: 1 / x and log(x) for sums of two exponentials; 0: x is no such. */
+uint32_t sum_share(summary *s, uint32_t x);
+uint32_t sum_logarithm_of_two(summary *s, uint32_t x);
+bool reduce_share(summary *s, const product *p, uint32_t which, uint32_t *out);
+
+/* mask.c: neither a mask nor an infinity is in it. */
+bool sum_is_free(summary *s, uint32_t id);
 /* mask.c: what it tends to when masks go to minus infinity. Divisors do not
  * tend to 0: `assumed`, or proven where the limit is taken. */
 uint32_t sum_limit(summary *s, uint32_t id, bool assumed);
 
+/* equal.c, where p holds; cases.c: by cases of signs of data. */
+bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);
+bool equal_by_signs(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);
+
 /* defined.c: is it above 0, for all inputs? */
 bool sum_is_positive(summary *s, uint32_t id);
+bool sum_is_at_least_0(summary *s, uint32_t id);
 /* Has it a value wherever its inputs have one? A division by what
  * may be 0, a logarithm or a root of what may be negative has not. */
 bool sum_is_defined(summary *s, uint32_t id);

@@ -349,7 +349,15 @@ typedef struct node {
         LEFT,     /* exp of what a mask leaves */
         SHARE,    /* in the sum of its row */
         FAR_LEFT, /* the same two with a finite mask */
-        FAR_SHARE
+        FAR_SHARE,
+        LARGER,
+        LESSER,
+        SIZE,
+        CHOSEN,   /* the larger one, by a comparison */
+        LOGISTIC, /* and through tanh, and by its sign */
+        BY_TANH,
+        BY_SIGN,
+        BELOW_CHOSEN /* the lesser one */
     } kind;
     int k; /* of NUMBER and of masks */
     const struct node *a, *b;
@@ -383,9 +391,10 @@ static const node *make(maker *g, int kind, int k, const node *a, const node *b)
 
 static const node *expression(maker *g, int depth)
 {
-    int kind = depth ? pick(g, 15) : pick(g, 3);
+    int kind = depth ? pick(g, BY_TANH) : pick(g, 3);
     const node *a = kind > NUMBER ? expression(g, depth - 1) : NULL;
-    bool two = kind == ADD || kind == SUB || kind == MUL || kind == RATIO || kind == MASK || kind == POSITIVE;
+    bool two = kind == ADD || kind == SUB || kind == MUL || kind == RATIO || kind == MASK || kind == POSITIVE ||
+               kind == LARGER || kind == LESSER || kind == CHOSEN;
     bool masks = kind == MASK || kind == LEFT || kind == SHARE;
     return make(g, kind, masks ? pick(g, NMASKS) : 1 + pick(g, 3), a, two ? expression(g, depth - 1) : NULL);
 }
@@ -418,6 +427,14 @@ static const char *text_of(maker *g, const node *n, bool body)
         return text(g, "(%s / sum(%s, axis=1, keepdims=True))", e, e);
     }
     case POSITIVE: return text(g, "where(%s > 0, %s, %s)", a, b, a);
+    case LARGER: return text(g, "maximum(%s, %s)", a, b);
+    case LESSER: return text(g, "minimum(%s, %s)", a, b);
+    case SIZE: return text(g, "abs(%s)", a);
+    case CHOSEN: return text(g, "where(%s %s %s, %s, %s)", a, n->k & 1 ? ">" : ">=", b, a, b);
+    case BELOW_CHOSEN: return text(g, "where(%s %s %s, %s, %s)", a, n->k & 1 ? "<" : "<=", b, a, b);
+    case LOGISTIC: return text(g, "logistic(%s * 0.25)", a);
+    case BY_TANH: return text(g, "(0.5 * tanh(%s * 0.125) + 0.5)", a);
+    case BY_SIGN: return text(g, "(where(%s >= 0, 1, exp(-abs(%s) * 0.25)) / (1 + exp(-abs(%s) * 0.25)))", a, a, a);
     }
     return "";
 }
@@ -461,6 +478,20 @@ static const node *rewritten(maker *g, const node *n)
         if (pick(g, 2))
             return make(g, MASK, n->k ^ 1, a, b); /* the other spelling */
         return make(g, ADD, 0, make(g, MASK, n->k, a, zero), make(g, MASK, n->k, zero, b));
+    case LARGER:
+        if (pick(g, 2))
+            return make(g, CHOSEN, pick(g, 2), a, b);
+        return make(g, NEG, 0, make(g, LESSER, 0, make(g, NEG, 0, a, NULL), make(g, NEG, 0, b, NULL)), NULL);
+    case LESSER:
+        if (pick(g, 2))
+            return make(g, BELOW_CHOSEN, pick(g, 2), a, b);
+        return make(g, SUB, 0, make(g, ADD, 0, a, b), make(g, LARGER, 0, a, b));
+    case SIZE:
+        if (pick(g, 2))
+            return make(g, LARGER, 0, a, make(g, NEG, 0, a, NULL));
+        return make(g, CHOSEN, pick(g, 2), make(g, NEG, 0, a, NULL), a);
+    case CHOSEN: return make(g, pick(g, 2) ? LARGER : CHOSEN, pick(g, 2), b, a);
+    case LOGISTIC: return make(g, pick(g, 2) ? BY_TANH : BY_SIGN, 0, a, NULL);
     default: return same;
     }
 }
@@ -480,6 +511,14 @@ static const node *spoilt(maker *g, const node *n, int *left)
         case SHARE:
         case FAR_LEFT:
         case FAR_SHARE: return make(g, n->kind, (n->k + 2) % NMASKS, n->a, n->b);
+        case LARGER:
+        case LESSER: return make(g, n->kind == LARGER ? LESSER : LARGER, 0, n->a, n->b);
+        case CHOSEN:
+        case BELOW_CHOSEN: return make(g, n->kind == CHOSEN ? BELOW_CHOSEN : CHOSEN, n->k, n->a, n->b);
+        case LOGISTIC:
+        case BY_TANH:
+        case BY_SIGN: return make(g, n->kind == LOGISTIC ? BY_TANH : LOGISTIC, 0, make(g, NEG, 0, n->a, NULL), NULL);
+        case SIZE:
         case SUM:
         case MAX: return make(g, n->kind == SUM ? MAX : SUM, 0, n->a, NULL);
         case NEG: return n->a;
