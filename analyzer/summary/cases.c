@@ -11,23 +11,25 @@
 
 /* ---- what there is to decide ---- */
 
-static uint32_t sign_in(summary *s, uint32_t id);
+static uint32_t sign_in(summary *s, uint32_t id, bool deep);
 
-/* Some w of which atom a asks the sign, the innermost first; 0: none. */
-static uint32_t sign_in_atom(summary *s, const atom *a)
+/* Some w of which atom a asks the sign, the innermost first; 0: none. `deep`:
+ * within functions that are not linear in pieces, too. */
+static uint32_t sign_in_atom(summary *s, const atom *a, bool deep)
 {
-    if (a->kind != ATOM_APPLY && a->kind != ATOM_INVERSE)
+    bool asks = a->kind == ATOM_APPLY && (a->prim == TP_P_ABS || atom_is_sign(s, a));
+    if (!asks && !(deep && (a->kind == ATOM_APPLY || a->kind == ATOM_INVERSE)))
         return 0;
     for (int i = 0; i < 3; i++) {
-        uint32_t found = a->arg[i] ? sign_in(s, a->arg[i]) : 0;
+        uint32_t found = a->arg[i] ? sign_in(s, a->arg[i], deep) : 0;
         if (found)
             return found;
     }
-    uint32_t w = atom_is_sign(s, a) ? a->arg[1] : a->kind == ATOM_APPLY && a->prim == TP_P_ABS ? a->arg[0] : 0;
+    uint32_t w = !asks ? 0 : a->prim == TP_P_ABS ? a->arg[0] : a->arg[1];
     return w && sum_is_free(s, w) ? w : 0;
 }
 
-static uint32_t sign_in(summary *s, uint32_t id)
+static uint32_t sign_in(summary *s, uint32_t id, bool deep)
 {
     const sum a = *sum_get(s, id);
     uint32_t found = 0;
@@ -35,10 +37,10 @@ static uint32_t sign_in(summary *s, uint32_t id)
     for (uint32_t i = 0; i < a.n && !found; i++) {
         for (uint32_t f = 0; f < a.at[i].nfactors && !found; f++) {
             const atom x = *atom_get(s, a.at[i].factor[f].atom);
-            found = sign_in_atom(s, &x);
+            found = sign_in_atom(s, &x, deep);
         }
-        if (!found && a.at[i].exponent)
-            found = sign_in(s, a.at[i].exponent);
+        if (!found && deep && a.at[i].exponent)
+            found = sign_in(s, a.at[i].exponent, deep);
     }
     return found;
 }
@@ -195,9 +197,9 @@ static bool asks_for_0(summary *s, uint32_t id, uint32_t w)
 
 bool equal_by_signs(summary *s, const premises *p, uint32_t a, uint32_t b, int cases)
 {
-    uint32_t w = sign_in(s, a);
-    if (!w)
-        w = sign_in(s, b);
+    uint32_t w = 0;
+    for (int look = 0; look < 4 && !w; look++)
+        w = sign_in(s, look % 2 ? b : a, look >= 2);
     if (!w || cases == 0 || !sum_is_defined(s, a) || !sum_is_defined(s, b))
         return false;
     bool three = asks_for_0(s, a, w) || asks_for_0(s, b, w), possible[3];

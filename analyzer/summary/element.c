@@ -388,6 +388,8 @@ static term cast(evaluation *v, const tp_inst *i, term x)
     if (tp_is_float(from)) {
         if (n.kind == T_INTEGER)
             return held(v, to, n.e);
+        if (summary_is_whole_in(s, x, to))
+            return x;
         stop(v, "a float becomes an integer");
     }
     if (n.kind == T_INTEGER)

@@ -151,6 +151,9 @@ void summary_must_fit(summary *s, term t, tp_dtype dtype);
 /* All that must fit does, or the summary stops. contents: puts in what buffers hold; NULL: there are none. */
 void summary_fits(summary *s, term (*contents)(void *ctx, term t), void *ctx);
 
+/* Is it a number of that integer type, so that a cast to it changes nothing? */
+bool summary_is_whole_in(summary *s, term t, tp_dtype dtype);
+
 /* ---- constants.c ---- */
 
 /* The constants of gelu, spec/prims.def. */

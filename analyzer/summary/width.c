@@ -102,6 +102,8 @@ static range range_of_applied(summary *s, const term_node *n, range *done)
     case TP_P_ADD: return within(a.lo + b.lo, a.hi + b.hi);
     case TP_P_SUB: return within(a.lo - b.hi, a.hi - b.lo);
     case TP_P_MUL: return product(a, b);
+    case TP_P_MAXIMUM: return within(fmax(a.lo, b.lo), fmax(a.hi, b.hi));
+    case TP_P_MINIMUM: return within(fmin(a.lo, b.lo), fmin(a.hi, b.hi));
     default: return within(fmin(a.lo, b.lo), fmax(a.hi, b.hi));
     }
 }
@@ -140,6 +142,36 @@ static range range_of(summary *s, term t, range *done)
     case T_APPLY: *r = range_of_applied(s, &n, done); break;
     }
     return *r;
+}
+
+/* Is it a whole number, whatever the data are? */
+static bool is_whole(const summary *s, term t)
+{
+    const term_node *n = term_get(s, t);
+    if (n->kind == T_INTEGER)
+        return true;
+    if (n->kind == T_SELECT)
+        return is_whole(s, n->arg[0]) && is_whole(s, n->arg[1]);
+    if (n->kind != T_APPLY)
+        return false;
+    switch (n->prim) {
+    case TP_P_ROUND:
+    case TP_P_FLOOR:
+    case TP_P_CEIL:
+    case TP_P_SIGN: return true;
+    case TP_P_MAXIMUM:
+    case TP_P_MINIMUM: return is_whole(s, n->arg[0]) && is_whole(s, n->arg[1]);
+    case TP_P_WHERE: return is_whole(s, n->arg[1]) && is_whole(s, n->arg[2]);
+    default: return false;
+    }
+}
+
+bool summary_is_whole_in(summary *s, term t, tp_dtype dtype)
+{
+    if (!is_whole(s, t))
+        return false;
+    range r = range_of(s, t, TP_NEWN(s->arena, range, t.id + 1));
+    return r.lo >= (double)tp_dtype_min(dtype) && r.hi <= (double)tp_dtype_max(dtype);
 }
 
 void summary_must_fit(summary *s, term t, tp_dtype dtype)

@@ -389,6 +389,12 @@ static const node *make(maker *g, int kind, int k, const node *a, const node *b)
     return n;
 }
 
+/* May it be 0 / 0, so that a comparison of it says nothing? */
+static bool may_be_no_number(const node *n)
+{
+    return n && (n->kind == SHARE || n->kind == FAR_SHARE || may_be_no_number(n->a) || may_be_no_number(n->b));
+}
+
 static const node *expression(maker *g, int depth)
 {
     int kind = depth ? pick(g, BY_TANH) : pick(g, 3);
@@ -396,7 +402,10 @@ static const node *expression(maker *g, int depth)
     bool two = kind == ADD || kind == SUB || kind == MUL || kind == RATIO || kind == MASK || kind == POSITIVE ||
                kind == LARGER || kind == LESSER || kind == CHOSEN;
     bool masks = kind == MASK || kind == LEFT || kind == SHARE;
-    return make(g, kind, masks ? pick(g, NMASKS) : 1 + pick(g, 3), a, two ? expression(g, depth - 1) : NULL);
+    const node *b = two ? expression(g, depth - 1) : NULL;
+    if (kind == CHOSEN && (may_be_no_number(a) || may_be_no_number(b)))
+        kind = ADD;
+    return make(g, kind, masks ? pick(g, NMASKS) : 1 + pick(g, 3), a, b);
 }
 
 static const char *text_of(maker *g, const node *n, bool body)
@@ -479,19 +488,19 @@ static const node *rewritten(maker *g, const node *n)
             return make(g, MASK, n->k ^ 1, a, b); /* the other spelling */
         return make(g, ADD, 0, make(g, MASK, n->k, a, zero), make(g, MASK, n->k, zero, b));
     case LARGER:
-        if (pick(g, 2))
+        if (pick(g, 2) && !may_be_no_number(n))
             return make(g, CHOSEN, pick(g, 2), a, b);
         return make(g, NEG, 0, make(g, LESSER, 0, make(g, NEG, 0, a, NULL), make(g, NEG, 0, b, NULL)), NULL);
     case LESSER:
-        if (pick(g, 2))
+        if (pick(g, 2) && !may_be_no_number(n))
             return make(g, BELOW_CHOSEN, pick(g, 2), a, b);
         return make(g, SUB, 0, make(g, ADD, 0, a, b), make(g, LARGER, 0, a, b));
     case SIZE:
         if (pick(g, 2))
             return make(g, LARGER, 0, a, make(g, NEG, 0, a, NULL));
-        return make(g, CHOSEN, pick(g, 2), make(g, NEG, 0, a, NULL), a);
+        return may_be_no_number(n) ? same : make(g, CHOSEN, pick(g, 2), make(g, NEG, 0, a, NULL), a);
     case CHOSEN: return make(g, pick(g, 2) ? LARGER : CHOSEN, pick(g, 2), b, a);
-    case LOGISTIC: return make(g, pick(g, 2) ? BY_TANH : BY_SIGN, 0, a, NULL);
+    case LOGISTIC: return make(g, pick(g, 2) && !may_be_no_number(n) ? BY_SIGN : BY_TANH, 0, a, NULL);
     default: return same;
     }
 }
