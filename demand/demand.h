@@ -63,8 +63,12 @@ typedef struct tp_demand tp_demand;
 /* An evaluator in `a`, which it fills with what it has found out: one for
  * many elements at the same sizes. */
 tp_demand *tp_demand_new(tp_arena *a, const tp_demand_options *o);
-/* Output number `output` (from 0) at these indices, which lie inside it. */
+/* Output number `output` (from 0) at these indices, which lie inside it. What
+ * earlier calls found out is not found out again, so `undecided` and `masked`
+ * are complete only while no earlier value had them. */
 tp_demand_value tp_demand_element(tp_demand *d, uint32_t output, const int64_t *at);
+/* From now on an element may take this many operations. */
+void tp_demand_allow(tp_demand *d, int64_t budget);
 /* Steps of the kernel's grid; -1: they have no value. */
 int64_t tp_demand_steps(tp_demand *d);
 

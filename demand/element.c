@@ -353,6 +353,11 @@ tp_demand_value tp_demand_element(tp_demand *d, uint32_t output, const int64_t *
     return v;
 }
 
+void tp_demand_allow(tp_demand *d, int64_t budget)
+{
+    d->o.budget = budget;
+}
+
 typedef struct steps_request {
     tp_demand *d;
     int64_t n;

@@ -22,9 +22,10 @@ typedef struct tp_opinion {
     uint32_t unsure;      /* residues differ or are none, and the numbers confirm nothing */
     uint32_t not_reached; /* within the budget */
     uint64_t seed;
-    tp_str reached; /* the largest sizes of elements that are equal: "M=4097, K=39937" */
-    tp_str far;     /* the first few that were not reached: "K = 65537: it takes more than …; …" */
-    tp_str element; /* the one that differs, else the first unsure one: "o[3, 17]" */
+    tp_str reached;        /* the largest sizes of elements that are equal: "M=4097, K=39937" */
+    tp_str far;            /* the first few that were not reached: "K = 65537: it takes more than …; …" */
+    TP_VEC(tp_str) places; /* more of them */
+    tp_str element;        /* the one that differs, else the first unsure one: "o[3, 17]" */
     /* of the one that differs: */
     const tp_kernel *kernel;
     int64_t *env;

@@ -10,7 +10,7 @@
 
 void tp_opinion_defaults(tp_opinion_options *o)
 {
-    *o = (tp_opinion_options){.least = 64, .per_element = 2000000, .budget = 5000000};
+    *o = (tp_opinion_options){.least = 64, .per_element = 10000000, .budget = 10000000};
 }
 
 typedef struct asking {
@@ -19,41 +19,69 @@ typedef struct asking {
     const tp_opinion_options *o;
     tp_opinion *out;
     const tp_program **references; /* by kernel */
-    tp_arena *work;                /* of one point */
     int64_t left, cap;             /* of the budget; what one side may take now */
     int64_t *largest;              /* by size of the first kernel: largest value that was reached */
+    tp_arena *work;                /* of the points at one vector of sizes: */
+    const int64_t *env;            /* these; NULL: none */
+    tp_demand *shared[2];          /* residues of the kernel, of the reference, and what was found out about them */
 } asking;
 
 typedef enum opinion { SAME, OTHER, UNSURE, NOT_REACHED, NOTHING_TO_SAY } opinion;
 
-/* One side of a point. */
-static tp_demand_value side(asking *x, const tp_look *p, bool reference, tp_domain *d, tp_demand_family family,
-                            uint64_t seed)
+enum { KERNEL, REFERENCE }; /* the sides of a point */
+
+static tp_demand *evaluator(asking *x, const tp_look *p, int side, tp_domain *d, tp_demand_family family, uint64_t seed)
 {
     uint32_t i = 0;
     while (x->spec->kernels[i] != p->kernel)
         i++;
     tp_demand_options o = {.kernel = p->kernel,
-                           .program = reference ? x->references[i] : p->kernel->body,
-                           .reference = reference,
+                           .program = side == REFERENCE ? x->references[i] : p->kernel->body,
+                           .reference = side == REFERENCE,
                            .env = p->env,
                            .domain = d,
                            .seed = seed,
                            .family = family,
-                           .budget = x->cap < x->left ? x->cap : x->left};
-    tp_demand_value v = tp_demand_element(tp_demand_new(x->work, &o), p->output, p->at);
+                           .budget = x->o->per_element};
+    return tp_demand_new(x->work, &o);
+}
+
+static tp_domain *residues(asking *x, uint64_t oracle, bool ordered)
+{
+    return tp_field_new(x->work,
+                        (tp_field_options){.seed = x->o->seed + 1, .oracle = x->o->seed + oracle, .ordered = ordered});
+}
+
+/* One side within what it may take now. The evaluator is kept for the next
+ * point unless its value has a mark that the next one need not have. */
+static tp_demand_value residue(asking *x, const tp_look *p, int side)
+{
+    if (!x->shared[side])
+        x->shared[side] =
+            evaluator(x, p, side, residues(x, side == REFERENCE ? 1 : 2, false), TP_DEMAND_SMALL, x->o->seed);
+    tp_demand_allow(x->shared[side], x->cap < x->left ? x->cap : x->left);
+    tp_demand_value v = tp_demand_element(x->shared[side], p->output, p->at);
     x->left -= v.work;
+    if (v.outcome != TP_DEMAND_VALUE || v.masked || v.undecided)
+        x->shared[side] = NULL;
     return v;
 }
 
-static tp_demand_value residue(asking *x, const tp_look *p, bool reference, uint64_t oracle, bool ordered, bool *asked)
+/* The same by another oracle, whatever is left: differences are rare. */
+static tp_demand_value residue_by(asking *x, const tp_look *p, int side, uint64_t oracle, bool ordered, bool *asked)
 {
-    tp_domain *d = tp_field_new(
-        x->work, (tp_field_options){.seed = x->o->seed + 1, .oracle = x->o->seed + oracle, .ordered = ordered});
-    tp_demand_value v = side(x, p, reference, d, TP_DEMAND_SMALL, x->o->seed);
+    tp_domain *d = residues(x, oracle, ordered);
+    tp_demand_value v = tp_demand_element(evaluator(x, p, side, d, TP_DEMAND_SMALL, x->o->seed), p->output, p->at);
     if (asked)
         *asked |= tp_field_log_of(d)->oracle;
     return v;
+}
+
+static tp_demand_value number(asking *x, const tp_look *p, int side, int round)
+{
+    tp_demand_family family = (tp_demand_family)(round % TP_DEMAND_FAMILIES);
+    tp_demand *d = evaluator(x, p, side, tp_rounding_new(x->work), family, x->o->seed + (uint64_t)round);
+    return tp_demand_element(d, p->output, p->at);
 }
 
 static bool same_word(const tp_demand_value *a, const tp_demand_value *b)
@@ -66,10 +94,8 @@ static bool same_word(const tp_demand_value *a, const tp_demand_value *b)
 static bool confirmed(asking *x, const tp_look *p, tp_demand_value *kernel, tp_demand_value *reference)
 {
     for (int f = 0; f < 2 * TP_DEMAND_FAMILIES; f++) {
-        uint64_t seed = x->o->seed + (uint64_t)f;
-        tp_demand_family family = (tp_demand_family)(f % TP_DEMAND_FAMILIES);
-        *reference = side(x, p, true, tp_rounding_new(x->work), family, seed);
-        *kernel = side(x, p, false, tp_rounding_new(x->work), family, seed);
+        *reference = number(x, p, REFERENCE, f);
+        *kernel = number(x, p, KERNEL, f);
         double v, w, bv, bw;
         memcpy(&v, &kernel->plane[0], 8);
         memcpy(&bv, &kernel->plane[1], 8);
@@ -97,12 +123,12 @@ static opinion compare_residues(asking *x, const tp_look *p, tp_demand_value *ke
     bool asked = false;
     if (same_word(kernel, reference))
         return SAME;
-    tp_demand_value again = residue(x, p, true, 3, false, &asked);
+    tp_demand_value again = residue_by(x, p, REFERENCE, 3, false, &asked);
     if (again.outcome != TP_DEMAND_VALUE)
         return NOT_REACHED;
     if (asked && !same_word(&again, reference)) {
-        *reference = residue(x, p, true, 1, true, NULL);
-        *kernel = residue(x, p, false, 1, true, NULL);
+        *reference = residue_by(x, p, REFERENCE, 1, true, NULL);
+        *kernel = residue_by(x, p, KERNEL, 1, true, NULL);
         if (reference->outcome != TP_DEMAND_VALUE || kernel->outcome != TP_DEMAND_VALUE)
             return NOT_REACHED;
         if (same_word(kernel, reference))
@@ -114,10 +140,10 @@ static opinion compare_residues(asking *x, const tp_look *p, tp_demand_value *ke
 static opinion compare(asking *x, const tp_look *p, tp_demand_value *kernel, tp_demand_value *reference)
 {
     bool real = tp_is_float(p->kernel->operands[p->kernel->ninputs + p->output].dtype);
-    *reference = residue(x, p, true, 1, false, NULL);
+    *reference = residue(x, p, REFERENCE);
     if (reference->outcome != TP_DEMAND_VALUE)
         return NOT_REACHED;
-    *kernel = residue(x, p, false, 2, false, NULL);
+    *kernel = residue(x, p, KERNEL);
     if (kernel->outcome == TP_DEMAND_TOO_FAR || kernel->outcome == TP_DEMAND_OPEN)
         return NOT_REACHED;
     if (isnan(reference->number) || (reference->masked && x->o->masks))
@@ -145,14 +171,15 @@ static void note_reached(asking *x, const tp_look *p)
             x->largest[i] = p->env[p->kernel->sizes[i].sym];
 }
 
-static void note_not_reached(asking *x, const tp_look *p, tp_str why)
+static void note_not_reached(asking *x, tp_str at, tp_str why)
 {
-    enum { NAMED = 3 };
-    if (x->out->not_reached++ >= NAMED)
-        return;
-    x->out->far = x->out->far.n
-                      ? tp_printf(x->keep, "%.*s; %.*s: %.*s", TP_FMT(x->out->far), TP_FMT(p->about), TP_FMT(why))
-                      : tp_printf(x->keep, "%.*s: %.*s", TP_FMT(p->about), TP_FMT(why));
+    enum { NAMED = 3, LISTED = 64 };
+    tp_opinion *o = x->out;
+    tp_str text = tp_printf(x->keep, "%.*s: %.*s", TP_FMT(at), TP_FMT(why));
+    if (o->places.len < LISTED)
+        tp_push(x->keep, o->places, text);
+    if (o->not_reached++ < NAMED)
+        o->far = o->far.n ? tp_printf(x->keep, "%.*s; %.*s", TP_FMT(o->far), TP_FMT(text)) : text;
 }
 
 static tp_str value_text(asking *x, const tp_demand_value *v)
@@ -212,30 +239,86 @@ static void ask(void *arg)
     }
 }
 
-/* First what costs little, then the others while the budget lasts. */
-static void ask_points(asking *x, const tp_look_list *points, uint32_t n)
+/* ---- in which order ---- */
+
+/* A list of points while they are asked. */
+typedef struct points {
+    const tp_look_list *list;
+    bool *done;
+    tp_str *why;     /* not done: why */
+    uint32_t *walls; /* those that were too dear in this pass */
+    uint32_t nwalls;
+} points;
+
+/* Are all sizes of p at least those of q? Then it will not be cheaper. */
+static bool is_beyond(const tp_look *p, const tp_look *q)
 {
-    tp_look none = {.about = points->unplaced_at};
-    bool *far = TP_NEWN(x->keep, bool, points->list.len + 1);
-    for (int pass = 0; pass < 2; pass++)
-        for (uint32_t i = 0; i < points->list.len && !x->out->different; i++) {
-            one_point q = {.x = x, .p = &points->list.at[i]};
-            if (pass && !far[i])
-                continue;
-            x->cap = pass ? x->o->per_element : x->o->budget / n / x->o->least / 2;
-            tp_arena_clear(x->work);
-            if (x->left <= 0)
-                q = (one_point){x, q.p, true, TP_S("the budget is spent")};
-            else if (tp_try(x->work, ask, &q) != TP_OK)
-                q = (one_point){x, q.p, true, TP_S("memory ran out")};
-            far[i] = q.far;
-            if (q.far && pass)
-                note_not_reached(x, q.p, q.why);
-        }
-    if (points->unplaced) {
-        note_not_reached(x, &none, TP_S("no sizes or tables that fit were found"));
-        x->out->not_reached += points->unplaced - 1;
+    for (uint32_t i = 0; i < p->kernel->nsizes; i++) {
+        const tp_size *s = &p->kernel->sizes[i];
+        if (s->kind == TP_SIZE_RANGE && p->env[s->sym] < q->env[s->sym])
+            return false;
     }
+    return true;
+}
+
+static const tp_look *wall_before(const points *l, const tp_look *p)
+{
+    for (uint32_t w = 0; w < l->nwalls; w++)
+        if (is_beyond(p, &l->list->list.at[l->walls[w]]))
+            return &l->list->list.at[l->walls[w]];
+    return NULL;
+}
+
+/* Evaluators are shared by the points of one vector of sizes that follow each other. */
+static void ask_point(asking *x, points *l, uint32_t i)
+{
+    one_point q = {.x = x, .p = &l->list->list.at[i]};
+    const tp_look *wall = wall_before(l, q.p);
+    if (wall) {
+        l->why[i] = tp_printf(x->keep, "it is larger than %.*s, where it takes more than %lld operations",
+                              TP_FMT(wall->about), (long long)x->cap);
+        return;
+    }
+    if (x->env != q.p->env) {
+        tp_arena_clear(x->work);
+        x->shared[KERNEL] = x->shared[REFERENCE] = NULL;
+        x->env = q.p->env;
+    }
+    if (tp_try(x->work, ask, &q) != TP_OK)
+        q = (one_point){x, q.p, true, TP_S("memory ran out")};
+    l->done[i] = !q.far;
+    l->why[i] = q.why;
+    if (!q.far)
+        return;
+    x->env = NULL;
+    l->walls[l->nwalls++] = i;
+}
+
+/* What costs little first: what one side may take grows from pass to pass, and
+ * in a pass nothing is asked that is larger than what was too dear in it. */
+static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
+{
+    uint32_t n = list->list.len, left = n;
+    points l = {.list = list,
+                .done = TP_NEWN(x->keep, bool, n + 1),
+                .why = TP_NEWN(x->keep, tp_str, n + 1),
+                .walls = TP_NEWN(x->keep, uint32_t, n + 1)};
+    x->left = budget;
+    x->env = NULL;
+    for (x->cap = budget / (4 * (int64_t)n + 1); left && x->cap / 4 < x->o->per_element; x->cap *= 4) {
+        x->cap = x->cap < x->o->per_element ? x->cap : x->o->per_element;
+        l.nwalls = 0;
+        for (uint32_t i = 0; i < n && x->left > 0 && !x->out->different; i++)
+            if (!l.done[i]) {
+                ask_point(x, &l, i);
+                left -= l.done[i];
+            }
+    }
+    for (uint32_t i = 0; i < n && !x->out->different; i++)
+        if (!l.done[i])
+            note_not_reached(x, list->list.at[i].about, l.why[i].n ? l.why[i] : TP_S("the budget is spent"));
+    for (uint32_t i = 0; i < list->unplaced; i++)
+        note_not_reached(x, list->unplaced_at, TP_S("no sizes or tables that fit were found"));
 }
 
 static tp_str reached_text(asking *x)
@@ -253,15 +336,10 @@ static void ask_all(void *arg)
     asking *x = arg;
     const tp_spec *s = x->spec;
     uint32_t n = s->nkernels, half = x->o->least / 2, share = (half + n - 1) / n;
-    int64_t budget = x->left;
     x->largest = TP_NEWN(x->keep, int64_t, s->kernels[0]->nsizes + 1);
     for (uint32_t i = 0; i < n && !x->out->different; i++) { /* every dtype combination its share */
-        tp_look_list random = tp_points_random(x->keep, s->kernels[i], x->o->seed + i, share),
-                     directed = tp_points_directed(x->keep, s->kernels[i], x->o->seed + i, 3 * share);
-        x->left = budget / n / 4;
-        ask_points(x, &random, n);
-        x->left += budget / n - budget / n / 4;
-        ask_points(x, &directed, n);
+        tp_look_list list = tp_points(x->keep, s->kernels[i], x->o->seed + i, share, 3 * share);
+        ask_points(x, &list, x->o->budget / n);
     }
     x->out->seed = x->o->seed;
     x->out->reached = reached_text(x);
@@ -282,7 +360,7 @@ static void on_own_stack(void *arg)
 void tp_second_opinion(tp_arena *a, const tp_spec *s, const tp_opinion_options *o, tp_opinion *out)
 {
     enum { WORK_MIB = 1024 };
-    asking x = {.keep = a, .spec = s, .o = o, .out = out, .left = o->budget};
+    asking x = {.keep = a, .spec = s, .o = o, .out = out};
     deep_call c = {&x, TP_OK};
     tp_str why;
     *out = (tp_opinion){.asked = true, .seed = o->seed};

@@ -33,10 +33,9 @@ typedef struct tp_look_list {
     uint32_t unplaced;  /* places for which no sizes inside the domain, or no tables, were found */
     tp_str unplaced_at; /* the first of them: "K = 39937" */
 } tp_look_list;
-/* Points at both sides of what the spec speaks of: block edges, constants,
- * their products, powers of two, declared maxima; the most telling first. */
-tp_look_list tp_points_directed(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t most);
-/* Sizes of all magnitudes, elements anywhere. */
-tp_look_list tp_points_random(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t n);
+/* `random` points at sizes of all magnitudes, then at most `directed` ones at
+ * both sides of what the spec speaks of: block edges, constants, their
+ * products, powers of two, declared maxima; the most telling first. */
+tp_look_list tp_points(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t random, uint32_t directed);
 
 #endif

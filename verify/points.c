@@ -6,7 +6,7 @@
 #include "spec/table.h"
 #include "verify/opinion.h"
 
-enum { MAX_CONSTANTS = 24, ATTEMPTS = 60, MAX_ENTRIES = 1 << 13, FAR = 1 << 24 };
+enum { MAX_CONSTANTS = 24, ATTEMPTS = 60, MAX_ENTRIES = 1 << 16, PATIENCE = 1 << 22, FAR = 1 << 24 };
 
 typedef struct numbers {
     int64_t at[MAX_CONSTANTS];
@@ -20,6 +20,7 @@ typedef struct picker {
     numbers constants; /* those that are written in the spec, the unusual ones first */
     tp_look_list out;
     uint32_t most;
+    int64_t patience; /* for searches that fail */
 } picker;
 
 /* ---- the constants of the spec ---- */
@@ -116,19 +117,36 @@ static int64_t modest(picker *p, const tp_size *s, const int64_t *env)
     return fitted(s, near[tp_rng_below(&p->rng, sizeof near / sizeof *near)]);
 }
 
-static bool few_entries(const tp_kernel *k, const int64_t *env)
+/* Entries of all tables; MAX_ENTRIES when there are more. */
+static int64_t entries(const tp_kernel *k, const int64_t *env)
 {
     int64_t total = 0, n, x;
     for (uint32_t t = 0; t < k->ntables; t++) {
         n = 1;
         for (uint32_t d = 0; d < k->tables[t].rank; d++) {
             if (tp_expr_eval(k->exprs, k->tables[t].shape[d], env, &x) != TP_EVAL_OK || x < 0 || x > MAX_ENTRIES)
-                return false;
+                return MAX_ENTRIES;
             n *= x;
         }
         total += n;
     }
-    return total <= MAX_ENTRIES;
+    return total < MAX_ENTRIES ? total : MAX_ENTRIES;
+}
+
+/* Contents for the tables. The search is slow where it fails, the more so the
+ * more entries there are. */
+static bool find_tables(picker *p, int64_t *env, uint64_t seed)
+{
+    int64_t n;
+    if (!p->k->ntables)
+        return true;
+    n = entries(p->k, env);
+    if (n >= MAX_ENTRIES || (p->k->ncontracts && n * n > p->patience / 4))
+        return false;
+    if (tp_tables_find(p->arena, p->k, env, NULL, 0, seed, NULL))
+        return true;
+    p->patience -= n * n;
+    return false;
 }
 
 /* Sizes with `size` (-1: none) near v, the others modest; NULL when none were
@@ -147,11 +165,8 @@ static int64_t *choose_sizes(picker *p, int size, int64_t v)
                 else if (s->kind == TP_SIZE_RANGE && pass)
                     env[s->sym] = (int)i == size ? fitted(s, v) : modest(p, s, env);
             }
-        if (tp_in_domain(k, env, &why))
-            return !k->ntables ||
-                           (few_entries(k, env) && tp_tables_find(p->arena, k, env, NULL, 0, (uint64_t)attempt, NULL))
-                       ? env
-                       : NULL;
+        if (tp_in_domain(k, env, &why) && find_tables(p, env, (uint64_t)attempt))
+            return env;
     }
     return NULL;
 }
@@ -289,52 +304,61 @@ static void aim_at_number(picker *p, int64_t c, int round, const int64_t *env)
                 aim_at_size(p, s, v[i]);
 }
 
-static picker start(tp_arena *a, const tp_kernel *k, uint64_t seed, uint64_t stream, uint32_t most)
+static void aim_directed(picker *p)
 {
-    picker p = {.arena = a, .k = k, .rng = tp_rng_new(seed, stream), .most = most};
-    p.constants = constants_of(k);
-    return p;
-}
-
-tp_look_list tp_points_directed(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t most)
-{
-    picker p = start(a, k, seed, 0x646972, most);
-    int64_t *env = choose_sizes(&p, -1, 0);
+    const tp_kernel *k = p->k;
+    int64_t *env = NULL;
     uint32_t unusual = 0;
-    if (!env)
-        return p.out;
-    while (unusual < p.constants.n && !is_block_like(p.constants.at[unusual]))
+    for (int attempt = 0; !env && attempt < 8; attempt++)
+        env = choose_sizes(p, -1, 0);
+    if (!env) {
+        note_unplaced(p, TP_S("any sizes"));
+        return;
+    }
+    while (unusual < p->constants.n && !is_block_like(p->constants.at[unusual]))
         unusual++;
     for (int round = 0; round < 4; round++)
         for (uint32_t i = 0; i < unusual; i++)
-            aim_at_number(&p, p.constants.at[i], round, env);
+            aim_at_number(p, p->constants.at[i], round, env);
     for (uint32_t s = 0; s < k->nsizes; s++) { /* block edges; thousands of blocks; the declared maximum */
         int64_t b = block_of(k, &k->sizes[s], env),
                 far[] = {b, b + 1, 2 * b, 1025 * b + 1, k->sizes[s].max, 4096, 65537};
         for (size_t i = 0; k->sizes[s].kind == TP_SIZE_RANGE && i < sizeof far / sizeof *far; i++)
-            aim_at_size(&p, s, far[i]);
+            aim_at_size(p, s, far[i]);
     }
     for (int round = 0; round < 4; round++)
-        for (uint32_t i = unusual; i < p.constants.n; i++)
-            aim_at_number(&p, p.constants.at[i], round, env);
-    for (uint32_t i = 0; i < p.constants.n; i++)
-        for (uint32_t j = i; j < p.constants.n; j++)
-            aim_at_number(&p, p.constants.at[i] * p.constants.at[j], 0, env);
-    return p.out;
+        for (uint32_t i = unusual; i < p->constants.n; i++)
+            aim_at_number(p, p->constants.at[i], round, env);
+    for (uint32_t i = 0; i < p->constants.n; i++)
+        for (uint32_t j = i; j < p->constants.n; j++)
+            aim_at_number(p, p->constants.at[i] * p->constants.at[j], 0, env);
 }
 
-tp_look_list tp_points_random(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t n)
+static void aim_at_random(picker *p)
 {
-    picker p = start(a, k, seed, 0x72616e64, n);
-    for (uint32_t i = 0; i < 4 * n && p.out.list.len < n; i++) {
-        int size = k->nsizes ? (int)tp_rng_below(&p.rng, k->nsizes) : -1;
+    const tp_kernel *k = p->k;
+    for (uint32_t i = 0; i < 4 * p->most && p->out.list.len < p->most; i++) {
+        int size = k->nsizes ? (int)tp_rng_below(&p->rng, k->nsizes) : -1;
         const tp_size *s = size >= 0 ? &k->sizes[size] : NULL;
         if (s && s->kind != TP_SIZE_RANGE)
             s = NULL;
-        int64_t v = 1 + (int64_t)tp_rng_below(&p.rng, (uint64_t)1 << (3 + tp_rng_below(&p.rng, 13)));
-        int64_t *env = choose_sizes(&p, s ? size : -1, v);
-        add_point(&p, env, (uint32_t)tp_rng_below(&p.rng, k->noutputs), -1, 0, false,
-                  s && env ? size_text(&p, s, env[s->sym]) : TP_S("sizes around one block"));
+        int64_t v = 1 + (int64_t)tp_rng_below(&p->rng, (uint64_t)1 << (3 + tp_rng_below(&p->rng, 13)));
+        int64_t *env = choose_sizes(p, s ? size : -1, v);
+        add_point(p, env, (uint32_t)tp_rng_below(&p->rng, k->noutputs), -1, 0, false,
+                  s && env ? size_text(p, s, env[s->sym]) : TP_S("sizes around one block"));
     }
+}
+
+tp_look_list tp_points(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t random, uint32_t directed)
+{
+    picker p = {.arena = a,
+                .k = k,
+                .rng = tp_rng_new(seed, 0x706f696e7473),
+                .constants = constants_of(k),
+                .most = random,
+                .patience = PATIENCE};
+    aim_at_random(&p);
+    p.most += directed;
+    aim_directed(&p);
     return p.out;
 }

@@ -258,13 +258,16 @@ static json *counts(const tp_tier_counts *n)
 
 static json *opinion(const tp_opinion *x)
 {
-    json *o = json_object_new_object();
+    json *o = json_object_new_object(), *places = json_object_new_array();
+    for (uint32_t i = 0; i < x->places.len; i++)
+        json_object_array_add(places, tp_jsonc_string(x->places.at[i]));
     json_object_object_add(o, "equal", json_object_new_int64(x->equal));
     json_object_object_add(o, "different", json_object_new_int64(x->different));
     json_object_object_add(o, "inconclusive", json_object_new_int64(x->unsure));
     json_object_object_add(o, "not_reached", json_object_new_int64(x->not_reached));
     json_object_object_add(o, "sizes", tp_jsonc_string_or_null(x->reached));
     json_object_object_add(o, "first_not_reached", tp_jsonc_string_or_null(x->far));
+    json_object_object_add(o, "not_reached_places", places);
     json_object_object_add(o, "seed", json_object_new_int64((int64_t)x->seed));
     return o;
 }
