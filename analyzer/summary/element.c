@@ -22,19 +22,18 @@ static tp_expr times(evaluation *v, tp_expr a, tp_expr b)
     return tp_op2(v->s->p, TP_E_MUL, a, b);
 }
 
-static _Noreturn void stop(evaluation *v, const char *why)
+void evaluation_stop(evaluation *v, const char *why)
 {
     if (!v->body)
         why = tp_printf(v->s->arena, "%s, in the reference", why).p;
     summary_stop(v->s, tp_str_c(why));
 }
 
-/* A scalar that is an expression over sizes, axes and indices. */
-static tp_expr scalar(evaluation *v, tp_vid value)
+tp_expr scalar_of(evaluation *v, tp_vid value)
 {
     const term_node *n = term_get(v->s, element_of(v, value, NULL));
     if (n->kind != T_INTEGER)
-        stop(v, "an index or a bound depends on data");
+        evaluation_stop(v, "an index or a bound depends on data");
     return n->e;
 }
 
@@ -84,10 +83,10 @@ static term stored_element(evaluation *v, const stored *c, uint32_t operand, con
             lane[rank++] = at[d];
             continue;
         }
-        tp_expr offset = tp_op2(p, TP_E_SUB, at[d], scalar(v, sub->start));
+        tp_expr offset = tp_op2(p, TP_E_SUB, at[d], scalar_of(v, sub->start));
         tp_expr size = sub->kind == TP_SUB_INT ? tp_const(p, 1) : sub->size;
         if (sub->kind == TP_SUB_SLICE && sub->stride != 1)
-            stop(v, "a store with a stride");
+            evaluation_stop(v, "a store with a stride");
         inside = tp_op2(p, TP_E_AND, inside, tp_op2(p, TP_E_GE, offset, tp_const(p, 0)));
         inside = tp_op2(p, TP_E_AND, inside, tp_op2(p, TP_E_LT, offset, size));
         if (sub->kind == TP_SUB_SLICE)
@@ -117,7 +116,7 @@ static term loaded_element(evaluation *v, const tp_inst *i, const tp_expr *at)
             lane[d] = at[rank++];
             continue;
         }
-        lane[d] = scalar(v, sub->start);
+        lane[d] = scalar_of(v, sub->start);
         if (sub->kind == TP_SUB_SLICE)
             lane[d] = plus(v, lane[d], times(v, at[rank++], tp_const(v->s->p, sub->stride)));
     }
@@ -127,12 +126,20 @@ static term loaded_element(evaluation *v, const tp_inst *i, const tp_expr *at)
 static term variable_element(evaluation *v, const stored *c, const tp_expr *at)
 {
     if (!c)
-        stop(v, "a variable without a value");
+        evaluation_stop(v, "a variable without a value");
     int64_t known;
     bool decided = tp_expr_is_const(v->s->p, condition_normal(v->s, c->path, false), &known);
     if (decided && !known)
         return variable_element(v, c->older, at);
     term new = element_of(v, c->value, at);
+    if (c->turns.id) { /* with what it was before the loop */
+        term all = term_fold(v->s,
+                             c->by == TP_P_ADD       ? TP_P_SUM
+                             : c->by == TP_P_MAXIMUM ? TP_P_MAX
+                                                     : TP_P_MIN,
+                             c->turn, c->turns, new);
+        new = term_apply(v->s, c->by, variable_element(v, c->older, at), all, (term){0}, 0);
+    }
     return decided ? new : term_select(v->s, c->path, new, variable_element(v, c->older, at));
 }
 
@@ -215,7 +222,7 @@ static term moved(evaluation *v, const tp_inst *i, const tp_expr *at)
             break;
         case TP_P_ROLL:
             if (axis)
-                from[d] = tp_op2(p, TP_E_MOD, tp_op2(p, TP_E_SUB, at[d], scalar(v, i->args[1])), x->dims[d]);
+                from[d] = tp_op2(p, TP_E_MOD, tp_op2(p, TP_E_SUB, at[d], scalar_of(v, i->args[1])), x->dims[d]);
             break;
         default: break;
         }
@@ -263,12 +270,12 @@ static term taken(evaluation *v, const tp_inst *i, const tp_expr *at)
     tp_expr from[TP_MAX_RANK];
     const term_node index = *term_get(v->s, element_of(v, i->args[1], at + axis));
     if (index.kind != T_INTEGER)
-        stop(v, "take with an index from data");
+        evaluation_stop(v, "take with an index from data");
     static const premises nothing = {.n = 0};
     tp_expr inside =
         tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, index.e, tp_const(p, 0)), tp_op2(p, TP_E_LT, index.e, x->dims[axis]));
     if (!v->body && !summary_proves(v->s, &nothing, inside)) /* of the body: TP102 */
-        stop(v, "take with an index that may be outside");
+        evaluation_stop(v, "take with an index that may be outside");
     for (uint32_t d = 0; d < x->rank; d++)
         from[d] = d < axis ? at[d] : d == axis ? index.e : at[d + y->rank - 1];
     return element_of(v, i->args[0], from);
@@ -292,9 +299,9 @@ static term reduced(evaluation *v, const tp_inst *i, const tp_expr *at)
     tp_expr from[TP_MAX_RANK], counter[TP_MAX_RANK];
     uint32_t to = 0;
     if (i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN)
-        stop(v, "argmax and argmin are not summarised");
+        evaluation_stop(v, "argmax and argmin are not summarised");
     if (!tp_is_float(x->dtype) && i->prim == TP_P_PROD)
-        stop(v, "a product of integers may wrap around");
+        evaluation_stop(v, "a product of integers may wrap around");
     for (uint32_t k = 0; k < i->nints; k++) {
         counter[k] = summary_index(v->s, "t", x->dims[i->ints[k]]);
         along[i->ints[k]] = true;
@@ -316,7 +323,7 @@ static term running(evaluation *v, const tp_inst *i, const tp_expr *at)
     tp_exprs *p = v->s->p;
     tp_expr from[TP_MAX_RANK], one = tp_const(p, 1);
     if (!tp_is_float(x->dtype) && i->prim == TP_P_CUMPROD)
-        stop(v, "a product of integers may wrap around");
+        evaluation_stop(v, "a product of integers may wrap around");
     tp_expr extent = i->reverse ? tp_op2(p, TP_E_SUB, x->dims[axis], at[axis]) : plus(v, at[axis], one);
     tp_expr counter = summary_index(v->s, "t", extent);
     memcpy(from, at, x->rank * sizeof *from);
@@ -364,7 +371,7 @@ static term held(evaluation *v, tp_dtype d, tp_expr e)
         tp_expr goal = tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, e, tp_const(p, tp_dtype_min(d))),
                               tp_op2(p, TP_E_LE, e, tp_const(p, tp_dtype_max(d))));
         if (!summary_proves_large(v->s, goal))
-            stop(v, "an integer may wrap around");
+            evaluation_stop(v, "an integer may wrap around");
     }
     return term_integer(v->s, e);
 }
@@ -390,12 +397,12 @@ static term cast(evaluation *v, const tp_inst *i, term x)
             return held(v, to, n.e);
         if (summary_is_whole_in(s, x, to))
             return x;
-        stop(v, "a float becomes an integer");
+        evaluation_stop(v, "a float becomes an integer");
     }
     if (n.kind == T_INTEGER)
         return held(v, to, n.e);
     if (!tp_is_weak(from) && (tp_dtype_min(to) > tp_dtype_min(from) || tp_dtype_max(to) < tp_dtype_max(from)))
-        stop(v, "an integer may wrap around");
+        evaluation_stop(v, "an integer may wrap around");
     return x;
 }
 
@@ -438,7 +445,7 @@ static term integers(evaluation *v, const tp_inst *i, term a, term b)
         return term_apply(s, i->prim, a, b, (term){0}, 0);
     if (i->prim == TP_P_ADD || i->prim == TP_P_SUB || i->prim == TP_P_MUL || i->prim == TP_P_NEG)
         return fitting(v, i, term_apply(s, i->prim, a, b, (term){0}, 0));
-    stop(v, "arithmetic on integers from data");
+    evaluation_stop(v, "arithmetic on integers from data");
 }
 
 static term elementwise(evaluation *v, const tp_inst *i, const tp_expr *at)
@@ -460,7 +467,7 @@ static term elementwise(evaluation *v, const tp_inst *i, const tp_expr *at)
     case TP_P_CLIP:
         arg[0] = term_apply(s, TP_P_MAXIMUM, arg[0], arg[1], (term){0}, 0);
         return term_apply(s, TP_P_MINIMUM, arg[0], arg[2], (term){0}, 0);
-    case TP_P_BITCAST: stop(v, "bitcast is not summarised");
+    case TP_P_BITCAST: evaluation_stop(v, "bitcast is not summarised");
     default: break;
     }
     if (!tp_is_float(x->dtype))
@@ -485,7 +492,7 @@ static term computed(evaluation *v, const tp_inst *i, const tp_expr *at)
     case TP_P_READ: {
         tp_expr index[TP_TABLE_RANK];
         for (uint32_t d = 0; d < i->nargs; d++)
-            index[d] = scalar(v, i->args[d]);
+            index[d] = scalar_of(v, i->args[d]);
         return term_integer(s, tp_read(s->p, s->k->tables[i->integer].sym, i->nargs, index));
     }
     case TP_P_BROADCAST:
@@ -515,7 +522,7 @@ static term given_element(evaluation *v, tp_vid value, const tp_expr *at)
     for (uint32_t t = 0; !v->body && t < k->ntables; t++)
         if (v->p->table_value[t] == value)
             return term_integer(v->s, tp_read(v->s->p, k->tables[t].sym, k->tables[t].rank, at));
-    stop(v, "a value of a loop");
+    evaluation_stop(v, "a value of a loop");
 }
 
 term element_of(evaluation *v, tp_vid value, const tp_expr *at)
@@ -542,188 +549,8 @@ term element_of(evaluation *v, tp_vid value, const tp_expr *at)
         s->node = i->node;
     term t = i ? computed(v, i, index) : given_element(v, value, index);
     if (v->body && !term_holds_constants(s, t, x->dtype))
-        stop(v, tp_printf(s->arena, "a constant overflows %s", tp_dtype_info(x->dtype)->name).p);
+        evaluation_stop(v, tp_printf(s->arena, "a constant overflows %s", tp_dtype_info(x->dtype)->name).p);
     s->node = outer;
     tp_map_set(s->arena, &v->elements, text, t.id);
     return t;
-}
-
-/* ---- loops of a known number of turns ---- */
-
-enum { MAX_TURNS = 64, MAX_VALUES = 20000 };
-
-static tp_vid new_value(evaluation *v, tp_value x)
-{
-    if (v->values.len >= MAX_VALUES)
-        stop(v, "a loop of too many turns");
-    tp_push(v->s->arena, v->values, x);
-    tp_push(v->s->arena, v->by, NULL);
-    tp_push(v->s->arena, v->loaded, NULL);
-    return (tp_vid)(v->values.len - 1);
-}
-
-/* What a turn calls the values that it computes; others keep their number. */
-typedef struct turn {
-    evaluation *v;
-    tp_vid *now; /* per value of the program: + 1; 0: as it is */
-    uint32_t n;
-} turn;
-
-static tp_vid renamed(const turn *t, tp_vid value)
-{
-    return value >= 0 && (uint32_t)value < t->n && t->now[value] ? t->now[value] - 1 : value;
-}
-
-static tp_access *renamed_access(const turn *t, const tp_access *from)
-{
-    uint32_t rank = t->v->s->k->operands[from->operand].ref_rank;
-    tp_access *to = TP_NEW(t->v->s->arena, tp_access);
-    *to = *from;
-    to->subs = TP_NEWN(t->v->s->arena, tp_subscript, rank);
-    for (uint32_t d = 0; d < rank; d++) {
-        to->subs[d] = from->subs[d];
-        to->subs[d].start = renamed(t, from->subs[d].start);
-    }
-    return to;
-}
-
-static tp_region of_turn(turn *t, const tp_region *r)
-{
-    tp_arena *a = t->v->s->arena;
-    tp_region out = {0};
-    for (uint32_t n = 0; n < r->len; n++) {
-        tp_step step = r->at[n];
-        if (step.inst) {
-            tp_inst *i = TP_NEW(a, tp_inst);
-            *i = *step.inst;
-            i->args = TP_NEWN(a, tp_vid, i->nargs);
-            for (uint32_t k = 0; k < i->nargs; k++)
-                i->args[k] = renamed(t, step.inst->args[k]);
-            i->access = i->access ? renamed_access(t, i->access) : NULL;
-            i->out = new_value(t->v, t->v->values.at[step.inst->out]);
-            t->now[step.inst->out] = i->out + 1;
-            step.inst = i;
-        }
-        step.value = renamed(t, step.value);
-        step.lo = renamed(t, step.lo);
-        step.hi = renamed(t, step.hi);
-        step.access = step.access ? renamed_access(t, step.access) : NULL;
-        step.test = of_turn(t, &step.test);
-        step.body = of_turn(t, &step.body);
-        step.orelse = of_turn(t, &step.orelse);
-        tp_push(a, out, step);
-    }
-    return out;
-}
-
-/* The value as it is now: a variable's is that of the last assignment. */
-static tp_vid as_it_is_now(evaluation *v, tp_vid value)
-{
-    if (value < 0 || (uint32_t)value >= v->p->values.len || !v->values.at[value].variable)
-        return value;
-    tp_inst *i = TP_NEW(v->s->arena, tp_inst);
-    tp_vid *args = TP_NEWN(v->s->arena, tp_vid, 1);
-    tp_vid now = new_value(v, v->values.at[value]);
-    args[0] = value;
-    *i = (tp_inst){.prim = TP_P_VARIABLE, .out = now, .args = args, .nargs = 1};
-    v->by.at[now] = i;
-    v->loaded.at[now] = v->slots[value];
-    return now;
-}
-
-static void walk(evaluation *v, const tp_region *r, tp_expr path);
-
-static void unroll(evaluation *v, const tp_step *step, tp_expr path)
-{
-    tp_exprs *p = v->s->p;
-    int64_t lo, hi;
-    if (!tp_expr_is_const(p, scalar(v, as_it_is_now(v, step->lo)), &lo) ||
-        !tp_expr_is_const(p, scalar(v, as_it_is_now(v, step->hi)), &hi))
-        stop(v, "a loop whose turns depend on sizes");
-    int64_t turns = step->by > 0 ? (hi - lo + step->by - 1) / step->by : (lo - hi - step->by - 1) / -step->by;
-    if (turns > MAX_TURNS)
-        stop(v, "a loop of too many turns");
-    for (int64_t k = 0; k < turns; k++) {
-        turn t = {.v = v, .n = v->values.len};
-        t.now = TP_NEWN(v->s->arena, tp_vid, t.n);
-        t.now[step->var] =
-            new_value(v, (tp_value){.dtype = TP_WEAK_INT, .meaning = tp_const(p, lo + k * step->by)}) + 1;
-        tp_region body = of_turn(&t, &step->body);
-        walk(v, &body, path);
-    }
-}
-
-/* ---- the walk ---- */
-
-static const tp_inst *inst_as_it_is_now(evaluation *v, const tp_inst *given)
-{
-    bool any = false;
-    for (uint32_t k = 0; k < given->nargs; k++)
-        any |= given->prim != TP_P_VARIABLE && as_it_is_now(v, given->args[k]) != given->args[k];
-    if (!any)
-        return given;
-    tp_inst *i = TP_NEW(v->s->arena, tp_inst);
-    *i = *given;
-    i->args = TP_NEWN(v->s->arena, tp_vid, i->nargs);
-    for (uint32_t k = 0; k < i->nargs; k++)
-        i->args[k] = as_it_is_now(v, given->args[k]);
-    return i;
-}
-
-static void walk(evaluation *v, const tp_region *r, tp_expr path)
-{
-    summary *s = v->s;
-    for (uint32_t n = 0; n < r->len; n++) {
-        const tp_step *step = &r->at[n];
-        s->syntax = v->body ? step->syntax : NULL;
-        switch (step->kind) {
-        case TP_COMPUTE: {
-            const tp_inst *i = inst_as_it_is_now(v, step->inst);
-            v->by.at[i->out] = i;
-            if (i->prim == TP_P_LOAD)
-                v->loaded.at[i->out] = v->refs[i->access->operand];
-            if (i->prim == TP_P_VARIABLE)
-                v->loaded.at[i->out] = v->slots[i->args[0]];
-            break;
-        }
-        case TP_ASSIGN: {
-            stored *c = TP_NEW(s->arena, stored);
-            *c = (stored){path, NULL, as_it_is_now(v, step->value), v->slots[step->var]};
-            v->slots[step->var] = c;
-            break;
-        }
-        case TP_PUT: {
-            stored *c = TP_NEW(s->arena, stored);
-            *c = (stored){path, step->access, as_it_is_now(v, step->value), v->refs[step->access->operand]};
-            v->refs[step->access->operand] = c;
-            break;
-        }
-        case TP_IF: {
-            tp_expr condition = scalar(v, as_it_is_now(v, step->value)), yes = condition_normal(s, condition, false),
-                    no = condition_normal(s, condition, true);
-            walk(v, &step->body, tp_op2(s->p, TP_E_AND, path, yes));
-            walk(v, &step->orelse, tp_op2(s->p, TP_E_AND, path, no));
-            break;
-        }
-        case TP_LOOP: unroll(v, step, path); break;
-        case TP_WHILE: stop(v, "a while loop"); break;
-        case TP_ASSERT: break;
-        }
-    }
-}
-
-evaluation *evaluate(summary *s, const tp_program *p, bool body)
-{
-    evaluation *v = TP_NEW(s->arena, evaluation);
-    uint32_t values = p->values.len, operands = tp_noperands(s->k);
-    *v = (evaluation){.s = s, .p = p, .body = body};
-    for (uint32_t i = 0; i < values; i++)
-        new_value(v, p->values.at[i]);
-    v->slots = TP_NEWN(s->arena, const stored *, values);
-    v->refs = TP_NEWN(s->arena, const stored *, operands);
-    v->final = TP_NEWN(s->arena, const stored *, operands);
-    v->uniform = TP_NEWN(s->arena, along_dims, operands);
-    walk(v, &p->steps, tp_const(s->p, 1));
-    v->final = v->refs;
-    return v;
 }

@@ -183,6 +183,9 @@ typedef struct stored {
     const tp_access *where; /* NULL: all of it */
     tp_vid value;
     const struct stored *older; /* NULL: as the step found it */
+    tp_expr turns;              /* after a loop of so many turns: `older`, joined by `by` with */
+    uint32_t turn;              /* the values for each of them, in which it is this symbol */
+    tp_prim by;
 } stored;
 
 typedef bool along_dims[TP_MAX_RANK];
@@ -200,7 +203,10 @@ typedef struct evaluation {
     along_dims *uniform;           /* per operand: scratch that is the same all along it */
 } evaluation;
 
-/* Walk the program: who computes what, and what memory holds after it. */
+_Noreturn void evaluation_stop(evaluation *v, const char *why);
+/* A scalar that is an expression over sizes, axes and indices. */
+tp_expr scalar_of(evaluation *v, tp_vid value);
+/* walk.c: who computes what, and what memory holds after it. */
 evaluation *evaluate(summary *s, const tp_program *p, bool body);
 /* Element `at` of a value. */
 term element_of(evaluation *v, tp_vid value, const tp_expr *at);
