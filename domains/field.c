@@ -130,7 +130,7 @@ static uint64_t constant(field *f, double x)
     f->log.approximate |= c.kind == TP_CONSTANT_OTHER;
     if (fabs(fabs(x) - 0.6931471805599453) < 0x1p-24)
         r = f->ln2;
-    else if (c.kind == TP_CONSTANT_FRACTION)
+    else if (c.kind == TP_CONSTANT_FRACTION || (c.kind == TP_CONSTANT_EXACT && c.b != 1))
         r = divide(f, r, tp_residue_of(c.b));
     else if (c.kind == TP_CONSTANT_ROOT)
         r = square_root(f, r);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LARGEST_TERM = 1000, LARGEST_ROOT = 1 << 20 };
 
@@ -14,6 +15,25 @@ static bool has_bits(double x, int bits)
     int e;
     double m = ldexp(frexp(x, &e), bits);
     return m == trunc(m);
+}
+
+/* x as a decimal of at most 12 digits, over a power of ten that a double holds. */
+static void as_decimal(double x, tp_constant *c)
+{
+    enum { DIGITS = 12, LARGEST_POWER = 22 };
+    char text[32];
+    for (int digits = 1; digits <= DIGITS; digits++) {
+        snprintf(text, sizeof text, "%.*e", digits - 1, x);
+        if (strtod(text, NULL) != x)
+            continue;
+        int places = digits - 1 - atoi(strchr(text, 'e') + 1);
+        if (places < 1 || places > LARGEST_POWER)
+            return;
+        for (c->b = 1; places > 0; places--)
+            c->b *= 10;
+        c->a = round(x * c->b); /* of at most 12 digits: the product is off by less than a half */
+        return;
+    }
 }
 
 /* Is x the double next to a decimal number of that many digits? */
@@ -103,8 +123,12 @@ tp_constant tp_constant_of(double x)
     tp_constant c = {.kind = TP_CONSTANT_EXACT, .sign = x < 0 ? -1 : 1, .a = fabs(x), .b = 1};
     double size = fabs(x);
     bool rounded = tp_constant_printed(x) || !has_digits(x, 12); /* else it is the decimal that is written */
-    if (x == 0 || !isfinite(x) || has_bits(size, 12) || !rounded)
+    if (x == 0 || !isfinite(x) || has_bits(size, 12))
         return c;
+    if (!rounded) {
+        as_decimal(size, &c);
+        return c;
+    }
     if (simple(size, 1, &c))
         return c;
     c.times_log2e = simple(size / LOG2E, LOG2E, &c);
@@ -119,10 +143,10 @@ double tp_constant_value(const tp_constant *c)
 {
     double scale = c->sign * (c->times_log2e ? LOG2E : 1);
     switch (c->kind) {
+    case TP_CONSTANT_EXACT:
     case TP_CONSTANT_FRACTION: return c->a / c->b * scale;
     case TP_CONSTANT_ROOT: return sqrt(c->a) * scale;
     case TP_CONSTANT_INVERSE_ROOT: return 1 / sqrt(c->a) * scale;
-    case TP_CONSTANT_EXACT:
     case TP_CONSTANT_OTHER: break;
     }
     return c->a * scale;

@@ -17,7 +17,7 @@ typedef enum tp_constant_kind {
 } tp_constant_kind;
 typedef struct tp_constant {
     tp_constant_kind kind;
-    double sign, a, b; /* OTHER, EXACT: the number is sign * a */
+    double sign, a, b; /* OTHER: the number is sign * a; EXACT: sign * a / b, b a power of ten or 1 */
     bool times_log2e;  /* the class is that of the number divided by log2(e) */
 } tp_constant;
 /* The simple number of which x is the rounding: they are the same float32. */

@@ -101,7 +101,7 @@ static void a_receipt_lets_its_kernel_run(void **state)
 /* A tier without a verdict is said in the receipt and by who runs on it. */
 static void what_was_not_conclusive_is_said(void **state)
 {
-    static const char OPEN[] = "tests/cases/ok_residues_roots.tile.json", SAYS[] = "some functions are uninterpreted";
+    static const char OPEN[] = "tests/cases/ok_residues_maximum.tile.json", SAYS[] = "where maxima follow the data";
     place *p = *state;
     const char *receipt = path_in(p, "open.json"), *x = npy(p, "x", TP_F32, 1, (const int64_t[]){3}, 1),
                *y = npy(p, "y", TP_F32, 1, (const int64_t[]){3}, 2);
@@ -134,7 +134,7 @@ static void what_it_does_not_cover_is_refused(void **state)
     refused(&o, "t[");
     o = RUN(p->a, "run", "--target", "tpu-v6e", "--receipt", f.receipt, f.spec, "-i", f.x, "-i", f.t);
     refused(&o, "the receipt is for tpu-v5e, not for tpu-v6e");
-    change(p, f.receipt, "\"cases\":4", "\"cases\":400");
+    change(p, f.receipt, "\"cases\":", "\"cases\":1");
     o = run_by(p, &f);
     refused(&o, "the receipt was changed after it was written");
     f = make(p);
