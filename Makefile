@@ -43,7 +43,7 @@ ATTACKS := $(ATTACK_SRC:tests/attack/test_%.c=$(BUILD)/tests/attack_%)
 TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%) $(ATTACKS)
 Q := $(if $(V),,@)
 
-.PHONY: attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz fuzz-readers steady boxes cross-check mutants verdicts strict asan tsan bench comparison docs install format clean help deps
+.PHONY: attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz fuzz-readers steady boxes cross-check second-checker mutants verdicts strict asan tsan bench comparison docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -186,6 +186,9 @@ attack: all $(ATTACKS) ## attacks on "proven" and "ok", longer: ATTACK_SEED=, AT
 ATTACK_SEED ?= 2
 ATTACK_TRIALS ?= 300
 
+second-checker: all $(BUILD)/tests/test_forgeries ## certificates, and forgeries of them, by two checkers (needs python3): SEED=
+	@python3 tests/checker/second_checker.py --seed $(SEED)
+
 cross-check: all $(TESTS) ## do other solvers agree? (cvc5 and z3 where they are installed)
 	@tools/cross-check.sh build/tileproof $(BUILD)/tests
 
@@ -210,7 +213,7 @@ mutants: all ## are the tests strong enough? plant 200 defects into rules and pr
 COUNT ?= 200
 
 test-all: export BRIDGE = 300
-test-all: test strict asan tsan test-jax corpus steady boxes attention fuzz attack fuzz-readers cross-check mutation-score mutants ## everything, long ones included
+test-all: test strict asan tsan test-jax corpus steady boxes attention fuzz attack fuzz-readers cross-check second-checker mutation-score mutants ## everything, long ones included
 
 mutation-score: all ## small defects planted in the gallery and tests/kernels: who notices? DEFECTS= of each, SCORE_SEED= (an hour)
 	@build/tileproof mutate --defects $(DEFECTS) --seed $(SCORE_SEED) $$(ls examples/*/*.tile.json tests/kernels/*.tile.json | grep -v /broken/)
