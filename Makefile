@@ -177,7 +177,7 @@ test-jax: all ## compare with JAX and NumPy, live (makes build/venv from the net
 	@tools/test-jax.sh
 
 fuzz: all $(TESTS) ## the random tests again, longer: SEED=, TRIALS= (of each; bodies and instances together: 100 000 specs)
-	@echo bodies instances prover spec certificates forgeries domains planes summary | tr ' ' '\n' | TEST_SEED=$(SEED) TEST_TRIALS=$(TRIALS) xargs -P 2 -n 1 sh -c 'exec $(BUILD)/tests/test_$$0'
+	@echo bodies instances prover spec certificates forgeries domains planes summary premises | tr ' ' '\n' | TEST_SEED=$(SEED) TEST_TRIALS=$(TRIALS) xargs -P 2 -n 1 sh -c 'exec $(BUILD)/tests/test_$$0'
 SEED ?= 2
 TRIALS ?= 50000
 
