@@ -18,9 +18,9 @@ _Noreturn void demand_give_up(tp_demand *d, tp_demand_outcome outcome, const cha
 
 void demand_charge(tp_demand *d, int64_t n)
 {
-    d->work += n;
-    if (d->work > d->o.budget)
+    if (n > d->o.budget - d->work)
         demand_give_up(d, TP_DEMAND_TOO_FAR, "it takes more than %lld operations", (long long)d->o.budget);
+    d->work += n;
 }
 
 int64_t demand_size(tp_demand *d, tp_expr e)

@@ -18,7 +18,7 @@ void tp_add_value(tp_values *v, const tp_size *s, int64_t x)
 
 /* What an expression is made of: sizes, axes (bits), and the integers written in it. */
 typedef struct parts {
-    uint64_t sizes, axes, counted; /* counted: sizes that bound the entries of a table */
+    uint64_t sizes, axes;
     int64_t constants[TP_MAX_CONSTANTS];
     uint32_t n;
     bool divides; /* //, %, cdiv */
@@ -49,7 +49,6 @@ static void join(parts *into, const parts *p)
 {
     into->sizes |= p->sizes;
     into->axes |= p->axes;
-    into->counted |= p->counted;
     into->divides |= p->divides;
     for (uint32_t i = 0; i < p->n; i++)
         note(into->constants, &into->n, p->constants[i]);
@@ -61,7 +60,7 @@ static void meet(collector *c, const parts *p)
 {
     for (uint32_t s = 0; s < c->k->nsizes && s < 64; s++) {
         tp_constants *out = &c->out[s];
-        bool counted = p->counted >> s & 1;
+        bool counted = false;
         for (uint32_t a = 0; a < c->k->naxes && c->k->sizes[s].sym; a++)
             counted |= (p->axes >> a & 1) && tp_expr_mentions(c->k->exprs, c->k->axes[a].steps, c->k->sizes[s].sym);
         for (uint32_t i = 0; i < p->n && p->n <= 6; i++) {
@@ -101,21 +100,6 @@ static parts of_symbols(const collector *c, tp_expr e)
     return p;
 }
 
-/* A read of a table: what its bounds and its contracts speak of. */
-static parts of_table(const collector *c, const tp_table *t)
-{
-    parts p = {.n = 0};
-    const tp_expr bounds[] = {t->min, t->max};
-    for (uint32_t i = 0; i < 2; i++)
-        if (bounds[i].id)
-            p.sizes |= of_symbols(c, bounds[i]).sizes;
-    for (uint32_t i = 0; i < c->k->ncontracts; i++)
-        if (tp_expr_mentions(c->k->exprs, c->k->contracts[i].fact, t->sym))
-            p.sizes |= of_symbols(c, c->k->contracts[i].fact).sizes;
-    p.counted = p.sizes;
-    return p;
-}
-
 static parts of_expr(collector *c, tp_expr e)
 {
     parts p = {.n = 0};
@@ -128,9 +112,6 @@ static parts of_expr(collector *c, tp_expr e)
         return of_symbols(c, e);
     if (n.op == TP_E_CONST)
         return p;
-    for (uint32_t t = 0; n.op == TP_E_READ && t < c->k->ntables; t++)
-        if (c->k->tables[t].sym == (uint32_t)n.value)
-            p = of_table(c, &c->k->tables[t]);
     const tp_expr kids[] = {n.a, n.b, n.c};
     for (int i = 0; i < 3; i++) {
         parts kid = of_expr(c, kids[i]);
@@ -158,8 +139,7 @@ static parts of_name(const collector *c, tp_str name)
     for (uint32_t a = 0; a < c->k->naxes; a++)
         if (tp_str_eq(c->k->axes[a].name, name))
             p.axes |= (uint64_t)1 << a;
-    int table = tp_table_find(c->k, name);
-    return table < 0 ? p : of_table(c, &c->k->tables[table]);
+    return p;
 }
 
 static bool meets(const tp_node *n, bool *divides)

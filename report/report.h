@@ -19,13 +19,17 @@ typedef enum tp_unknown_policy { TP_UNKNOWN_WARN, TP_UNKNOWN_FAIL, TP_UNKNOWN_IG
 typedef struct tp_opinion {
     bool asked;
     uint32_t equal, different;
+    uint32_t close;       /* constants have no exact residues, and the numbers do not differ */
     uint32_t unsure;      /* residues differ or are none, and the numbers confirm nothing */
     uint32_t not_reached; /* within the budget */
     uint64_t seed;
-    tp_str reached;        /* the largest sizes of elements that are equal: "M=4097, K=39937" */
-    tp_str far;            /* the first few that were not reached: "K = 65537: it takes more than …; …" */
-    TP_VEC(tp_str) places; /* more of them */
-    tp_str element;        /* the one that differs, else the first unsure one: "o[3, 17]" */
+    tp_str reached;            /* the largest sizes of elements that are equal: "M=4097, K=39937" */
+    tp_str far;                /* the first few that were not reached: "K = 65537: it takes more than …; …" */
+    TP_VEC(tp_str) places;     /* more of them */
+    uint32_t left_out;         /* places that were not tried, beyond the limit on their number */
+    tp_str left_out_at;        /* the first of them */
+    uint32_t numbers_left_out; /* constants around which none were looked for */
+    tp_str element;            /* the one that differs, else the first unsure one: "o[3, 17]" */
     /* of the one that differs: */
     const tp_kernel *kernel;
     int64_t *env;
@@ -110,6 +114,7 @@ struct json_object *tp_finding_json(const tp_source *source, const tp_finding *f
 void tp_write_sarif(const tp_report *r, bool full, FILE *out);
 
 /* Text helpers of the renderers. */
+tp_str tp_opinion_text(tp_arena *a, const tp_opinion *o); /* "159 equal at sizes up to …" */
 tp_str tp_witness_text(tp_arena *a, const tp_witness *w); /* "M = 129, i = 1" */
 tp_str tp_case_text(tp_arena *a, const tp_case *c);
 

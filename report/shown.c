@@ -137,3 +137,23 @@ tp_str tp_domain_but(const tp_spec_report *s)
             return s->findings.at[i].note;
     return (tp_str){NULL, 0};
 }
+
+tp_str tp_opinion_text(tp_arena *a, const tp_opinion *o)
+{
+    tp_buf b = {.arena = a};
+    tp_buf_printf(&b, "%u equal", o->equal);
+    if (o->reached.n)
+        tp_buf_printf(&b, " at sizes up to %.*s", TP_FMT(o->reached));
+    if (o->close)
+        tp_buf_printf(&b, ", %u within rounding", o->close);
+    tp_buf_printf(&b, " (seed %llu)", (unsigned long long)o->seed);
+    if (o->not_reached)
+        tp_buf_printf(&b, "; %u not reached (%.*s)", o->not_reached, TP_FMT(o->far));
+    else if (!o->equal && o->far.n)
+        tp_buf_printf(&b, " (%.*s)", TP_FMT(o->far));
+    if (o->left_out)
+        tp_buf_printf(&b, "; %u places left out, from %.*s on", o->left_out, TP_FMT(o->left_out_at));
+    if (o->numbers_left_out)
+        tp_buf_printf(&b, "; %u constants left out", o->numbers_left_out);
+    return tp_buf_view(&b);
+}

@@ -23,10 +23,19 @@ typedef struct asking {
     int64_t *largest;              /* by size of the first kernel: largest value that was reached */
     tp_arena *work;                /* of the points at one vector of sizes: */
     const int64_t *env;            /* these; NULL: none */
+    tp_domain *fields[2];          /* of: */
     tp_demand *shared[2];          /* residues of the kernel, of the reference, and what was found out about them */
 } asking;
 
-typedef enum opinion { SAME, OTHER, UNSURE, NOT_REACHED, NOTHING_TO_SAY } opinion;
+typedef enum opinion {
+    SAME,
+    CLOSE, /* the residues are no functions there, and the numbers are the same within small bounds */
+    OTHER,
+    UNSURE, /* residues differ that cannot, and the numbers do not confirm it */
+    OPEN,   /* neither residues nor numbers tell */
+    NOT_REACHED,
+    NOTHING_TO_SAY
+} opinion;
 
 enum { KERNEL, REFERENCE }; /* the sides of a point */
 
@@ -56,9 +65,10 @@ static tp_domain *residues(asking *x, uint64_t oracle, bool ordered)
  * point unless its value has a mark that the next one need not have. */
 static tp_demand_value residue(asking *x, const tp_look *p, int side)
 {
-    if (!x->shared[side])
-        x->shared[side] =
-            evaluator(x, p, side, residues(x, side == REFERENCE ? 1 : 2, false), TP_DEMAND_SMALL, x->o->seed);
+    if (!x->shared[side]) {
+        x->fields[side] = residues(x, side == REFERENCE ? 1 : 2, false);
+        x->shared[side] = evaluator(x, p, side, x->fields[side], TP_DEMAND_SMALL, x->o->seed);
+    }
     tp_demand_allow(x->shared[side], x->cap < x->left ? x->cap : x->left);
     tp_demand_value v = tp_demand_element(x->shared[side], p->output, p->at);
     x->left -= v.work;
@@ -68,13 +78,10 @@ static tp_demand_value residue(asking *x, const tp_look *p, int side)
 }
 
 /* The same by another oracle, whatever is left: differences are rare. */
-static tp_demand_value residue_by(asking *x, const tp_look *p, int side, uint64_t oracle, bool ordered, bool *asked)
+static tp_demand_value residue_by(asking *x, const tp_look *p, int side, uint64_t oracle, bool ordered)
 {
     tp_domain *d = residues(x, oracle, ordered);
-    tp_demand_value v = tp_demand_element(evaluator(x, p, side, d, TP_DEMAND_SMALL, x->o->seed), p->output, p->at);
-    if (asked)
-        *asked |= tp_field_log_of(d)->oracle;
-    return v;
+    return tp_demand_element(evaluator(x, p, side, d, TP_DEMAND_SMALL, x->o->seed), p->output, p->at);
 }
 
 static tp_demand_value number(asking *x, const tp_look *p, int side, int round)
@@ -89,14 +96,16 @@ static bool same_word(const tp_demand_value *a, const tp_demand_value *b)
     return (uint32_t)a->plane[0] == (uint32_t)b->plane[0];
 }
 
-/* Values over the reals farther from each other than their bounds allow, on
- * some inputs. */
-static bool confirmed(asking *x, const tp_look *p, tp_demand_value *kernel, tp_demand_value *reference)
+/* Values over the reals on some inputs: OTHER where they are farther from each
+ * other than their bounds allow, CLOSE where they are not and the bounds are
+ * small, else OPEN. */
+static opinion compare_numbers(asking *x, const tp_look *p, tp_demand_value *kernel, tp_demand_value *reference)
 {
+    opinion answer = OPEN;
     for (int f = 0; f < 2 * TP_DEMAND_FAMILIES; f++) {
+        double v, w, bv, bw;
         *reference = number(x, p, REFERENCE, f);
         *kernel = number(x, p, KERNEL, f);
-        double v, w, bv, bw;
         memcpy(&v, &kernel->plane[0], 8);
         memcpy(&bv, &kernel->plane[1], 8);
         memcpy(&w, &reference->plane[0], 8);
@@ -104,37 +113,45 @@ static bool confirmed(asking *x, const tp_look *p, tp_demand_value *kernel, tp_d
         if (reference->outcome != TP_DEMAND_VALUE || reference->undecided || !isfinite(w))
             continue;
         if (kernel->outcome == TP_DEMAND_UNDEFINED || kernel->outcome == TP_DEMAND_TRAP)
-            return true;
+            return OTHER;
         if (kernel->outcome != TP_DEMAND_VALUE || kernel->undecided || !isfinite(v))
             continue;
         kernel->number = v;
         reference->number = w;
         if (fabs(v - w) > bv + bw)
-            return true;
+            return OTHER;
+        if (bv + bw <= 1e-6 * fmax(1, fabs(w)))
+            answer = CLOSE;
     }
-    return false;
+    return answer;
+}
+
+/* Constants or functions of which the residues are not what they stand for. */
+static bool is_approximate(const asking *x, int side)
+{
+    const tp_field_log *log = tp_field_log_of(x->fields[side]);
+    return log->approximate || log->tags || log->unsupported;
 }
 
 /* Maxima are answered at random, otherwise for the one side than for the
- * other; where the reference itself shows which answer it got, they follow the
- * order of the numbers. */
+ * other; where the reference itself shows which answer it got, or the kernel
+ * alone asked, they follow the order of the numbers. */
 static opinion compare_residues(asking *x, const tp_look *p, tp_demand_value *kernel, tp_demand_value *reference)
 {
-    bool asked = false;
     if (same_word(kernel, reference))
         return SAME;
-    tp_demand_value again = residue_by(x, p, REFERENCE, 3, false, &asked);
-    if (again.outcome != TP_DEMAND_VALUE)
-        return NOT_REACHED;
-    if (asked && !same_word(&again, reference)) {
-        *reference = residue_by(x, p, REFERENCE, 1, true, NULL);
-        *kernel = residue_by(x, p, KERNEL, 1, true, NULL);
-        if (reference->outcome != TP_DEMAND_VALUE || kernel->outcome != TP_DEMAND_VALUE)
-            return NOT_REACHED;
-        if (same_word(kernel, reference))
-            return SAME;
+    bool by_order = tp_field_log_of(x->fields[KERNEL])->oracle;
+    if (tp_field_log_of(x->fields[REFERENCE])->oracle) {
+        tp_demand_value again = residue_by(x, p, REFERENCE, 3, false);
+        by_order = again.outcome != TP_DEMAND_VALUE || !same_word(&again, reference);
     }
-    return OTHER;
+    if (!by_order)
+        return OTHER;
+    *reference = residue_by(x, p, REFERENCE, 1, true);
+    *kernel = residue_by(x, p, KERNEL, 1, true);
+    if (reference->outcome != TP_DEMAND_VALUE || kernel->outcome != TP_DEMAND_VALUE)
+        return NOT_REACHED;
+    return same_word(kernel, reference) ? SAME : OTHER;
 }
 
 static opinion compare(asking *x, const tp_look *p, tp_demand_value *kernel, tp_demand_value *reference)
@@ -149,14 +166,19 @@ static opinion compare(asking *x, const tp_look *p, tp_demand_value *kernel, tp_
     if (isnan(reference->number) || (reference->masked && x->o->masks))
         return NOTHING_TO_SAY;
     if (kernel->outcome != TP_DEMAND_VALUE)
-        return OTHER;
+        return real && compare_numbers(x, p, kernel, reference) != OTHER ? UNSURE : OTHER;
     if (!real)
         return kernel->number == reference->number ? SAME : OTHER;
-    if (!isfinite(kernel->number) || !isfinite(reference->number))
-        return kernel->number == reference->number ? SAME : UNSURE;
-    if (kernel->plane[0] == TP_FIELD_UNKNOWN || reference->plane[0] == TP_FIELD_UNKNOWN)
-        return UNSURE;
-    return compare_residues(x, p, kernel, reference);
+    bool finite = isfinite(kernel->number) && isfinite(reference->number),
+         known = kernel->plane[0] != TP_FIELD_UNKNOWN && reference->plane[0] != TP_FIELD_UNKNOWN;
+    if (!finite && kernel->number == reference->number)
+        return SAME;
+    opinion by_residues = finite && known ? compare_residues(x, p, kernel, reference) : OPEN;
+    if (by_residues != OTHER && by_residues != OPEN)
+        return by_residues;
+    opinion by_numbers = compare_numbers(x, p, kernel, reference);
+    bool exact = by_residues == OTHER && !is_approximate(x, KERNEL) && !is_approximate(x, REFERENCE);
+    return exact && by_numbers == CLOSE ? UNSURE : by_numbers;
 }
 
 static tp_str keep(asking *x, tp_str s)
@@ -216,12 +238,13 @@ static void ask(void *arg)
     asking *x = q->x;
     tp_demand_value kernel = {0}, reference = {0};
     opinion answer = compare(x, q->p, &kernel, &reference);
-    if (answer == OTHER && tp_is_float(q->p->kernel->operands[q->p->kernel->ninputs + q->p->output].dtype) &&
-        !confirmed(x, q->p, &kernel, &reference))
-        answer = UNSURE;
     switch (answer) {
     case SAME:
         x->out->equal++;
+        note_reached(x, q->p);
+        break;
+    case CLOSE:
+        x->out->close++;
         note_reached(x, q->p);
         break;
     case OTHER: note_difference(x, q->p, &kernel, &reference); break;
@@ -235,6 +258,7 @@ static void ask(void *arg)
         q->far = true;
         q->why = keep(x, reference.outcome != TP_DEMAND_VALUE ? reference.why : kernel.why);
         break;
+    case OPEN: note_not_reached(x, q->p->about, TP_S("neither residues nor numbers tell")); break;
     case NOTHING_TO_SAY: break;
     }
 }
@@ -290,6 +314,8 @@ static void ask_point(asking *x, points *l, uint32_t i)
     l->why[i] = q.why;
     if (!q.far)
         return;
+    if (x->left < x->cap)
+        l->why[i] = TP_S("the budget is spent");
     x->env = NULL;
     l->walls[l->nwalls++] = i;
 }
@@ -321,6 +347,14 @@ static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
         note_not_reached(x, list->unplaced_at, TP_S("no sizes or tables that fit were found"));
 }
 
+static void note_left_out(asking *x, const tp_look_list *list)
+{
+    x->out->left_out += list->left_out;
+    x->out->numbers_left_out += list->numbers_left_out;
+    if (list->left_out && !x->out->left_out_at.n)
+        x->out->left_out_at = list->left_out_at;
+}
+
 static tp_str reached_text(asking *x)
 {
     tp_buf b = {.arena = x->keep};
@@ -338,8 +372,9 @@ static void ask_all(void *arg)
     uint32_t n = s->nkernels, half = x->o->least / 2, share = (half + n - 1) / n;
     x->largest = TP_NEWN(x->keep, int64_t, s->kernels[0]->nsizes + 1);
     for (uint32_t i = 0; i < n && !x->out->different; i++) { /* every dtype combination its share */
-        tp_look_list list = tp_points(x->keep, s->kernels[i], x->o->seed + i, share, 3 * share);
+        tp_look_list list = tp_points(x->keep, s->kernels[i], x->o->seed + i, share, 6 * share);
         ask_points(x, &list, x->o->budget / n);
+        note_left_out(x, &list);
     }
     x->out->seed = x->o->seed;
     x->out->reached = reached_text(x);

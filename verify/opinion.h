@@ -19,6 +19,17 @@ void tp_opinion_defaults(tp_opinion_options *o);
  * values and env say where; all in `a`. Leaves with TP_E_MEMORY. */
 void tp_second_opinion(tp_arena *a, const tp_spec *s, const tp_opinion_options *o, tp_opinion *out);
 
+/* numbers.c: numbers from 3 on at which something may happen: those that are
+ * written in the spec, and at these sizes distances between windows that share
+ * an array, extents of windows and their padding. */
+enum { TP_MAX_NUMBERS = 24 };
+typedef struct tp_numbers {
+    int64_t at[TP_MAX_NUMBERS]; /* the most telling first */
+    uint32_t n, unusual;        /* the first of them are no powers of two */
+    uint32_t left_out;
+} tp_numbers;
+tp_numbers tp_numbers_of(tp_arena *a, const tp_kernel *k, const int64_t *env);
+
 /* points.c: where to look. */
 typedef struct tp_look {
     const tp_kernel *kernel;
@@ -32,6 +43,9 @@ typedef struct tp_look_list {
     TP_VEC(tp_look) list;
     uint32_t unplaced;  /* places for which no sizes inside the domain, or no tables, were found */
     tp_str unplaced_at; /* the first of them: "K = 39937" */
+    uint32_t left_out;  /* places beyond the limit */
+    tp_str left_out_at; /* the first of them */
+    uint32_t numbers_left_out;
 } tp_look_list;
 /* `random` points at sizes of all magnitudes, then at most `directed` ones at
  * both sides of what the spec speaks of: block edges, constants, their

@@ -1,91 +1,27 @@
 /* Where to ask for a second opinion. */
-#include <ctype.h>
-
 #include "base/rng.h"
 #include "kernels/equiv.h"
 #include "spec/table.h"
 #include "verify/opinion.h"
 
-enum { MAX_CONSTANTS = 24, ATTEMPTS = 60, MAX_ENTRIES = 1 << 16, PATIENCE = 1 << 22, FAR = 1 << 24 };
+enum { ATTEMPTS = 60, MAX_ENTRIES = 1 << 16, PATIENCE = 1 << 22 };
 
-typedef struct numbers {
-    int64_t at[MAX_CONSTANTS];
-    uint32_t n;
-} numbers;
+/* What was aimed at: a size, or an index of a dimension of an output, at a value. */
+typedef struct aim {
+    uint32_t what, dim; /* dim 0: the size `what`; else dimension dim - 1 of output `what` */
+    int64_t v;
+} aim;
 
 typedef struct picker {
     tp_arena *arena;
     const tp_kernel *k;
     tp_rng rng;
-    numbers constants; /* those that are written in the spec, the unusual ones first */
+    tp_numbers numbers;
+    TP_VEC(aim) aims;
     tp_look_list out;
     uint32_t most;
     int64_t patience; /* for searches that fail */
 } picker;
-
-/* ---- the constants of the spec ---- */
-
-static void note(numbers *n, int64_t c)
-{
-    if (c < 3 || c > FAR || n->n == MAX_CONSTANTS)
-        return;
-    for (uint32_t i = 0; i < n->n; i++)
-        if (n->at[i] == c)
-            return;
-    n->at[n->n++] = c;
-}
-
-/* Integers in a text, but for those in names and floats. */
-static void note_text(numbers *n, tp_str s)
-{
-    for (size_t i = 0; i < s.n;) {
-        if (!isalnum((unsigned char)s.p[i]) && s.p[i] != '_' && s.p[i] != '.') {
-            i++;
-            continue;
-        }
-        bool digits = true;
-        int64_t v = 0;
-        for (; i < s.n && (isalnum((unsigned char)s.p[i]) || s.p[i] == '_' || s.p[i] == '.'); i++) {
-            digits = digits && isdigit((unsigned char)s.p[i]);
-            v = digits && v < FAR ? 10 * v + (s.p[i] - '0') : v;
-        }
-        if (digits)
-            note(n, v);
-    }
-}
-
-static void note_json(numbers *n, const tp_json *v)
-{
-    if (v->type == TP_J_INT)
-        note(n, v->u.integer);
-    else if (v->type == TP_J_STRING)
-        note_text(n, v->u.string);
-    for (uint32_t i = 0; (v->type == TP_J_ARRAY || v->type == TP_J_OBJECT) && i < v->u.items.n; i++)
-        note_json(n, v->u.items.at[i]);
-}
-
-static bool is_block_like(int64_t c)
-{
-    return (c & (c - 1)) == 0;
-}
-
-/* Body and reference before the rest, and what is no power of two before what is. */
-static numbers constants_of(const tp_kernel *k)
-{
-    static const char *const KEYS[] = {"kernel",  "reference", "grid",  "inputs",          "outputs",
-                                       "scratch", "sizes",     "where", "scalar_prefetch", "contracts"};
-    numbers all = {.n = 0}, sorted = {.n = 0};
-    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
-        const tp_json *v = tp_json_get(k->doc, KEYS[i]);
-        if (v)
-            note_json(&all, v);
-    }
-    for (int pass = 0; pass < 2; pass++)
-        for (uint32_t i = 0; i < all.n; i++)
-            if (is_block_like(all.at[i]) == (pass == 1))
-                sorted.at[sorted.n++] = all.at[i];
-    return sorted;
-}
 
 /* ---- sizes ---- */
 
@@ -193,7 +129,7 @@ static int64_t block_extent(const tp_kernel *k, uint32_t output, uint32_t d, con
 static int64_t some_index(picker *p, int64_t extent, int64_t block)
 {
     int64_t blocks = extent / block + (extent % block != 0), b = (int64_t)tp_rng_below(&p->rng, (uint64_t)blocks),
-            c = p->constants.n ? p->constants.at[tp_rng_below(&p->rng, p->constants.n)] : 0, i;
+            c = p->numbers.n ? p->numbers.at[tp_rng_below(&p->rng, p->numbers.n)] : 0, i;
     switch (tp_rng_below(&p->rng, 6)) {
     case 0: i = extent - 1; break;
     case 1: i = b * block; break;
@@ -230,21 +166,49 @@ static tp_str size_text(picker *p, const tp_size *s, int64_t v)
 
 static void note_unplaced(picker *p, tp_str at)
 {
-    if (p->out.list.len < p->most && !p->out.unplaced++)
+    if (!p->out.unplaced++)
         p->out.unplaced_at = at;
+}
+
+/* Is it to be tried? Not twice, and not beyond the limit. */
+static bool is_new(picker *p, aim x, tp_str name)
+{
+    for (uint32_t i = 0; i < p->aims.len; i++)
+        if (p->aims.at[i].what == x.what && p->aims.at[i].dim == x.dim && p->aims.at[i].v == x.v)
+            return false;
+    tp_push(p->arena, p->aims, x);
+    if (p->out.list.len < p->most)
+        return true;
+    if (!p->out.left_out++)
+        p->out.left_out_at =
+            x.dim ? tp_printf(p->arena, "index %lld of dimension %u of %.*s", (long long)x.v, x.dim - 1, TP_FMT(name))
+                  : tp_printf(p->arena, "%.*s = %lld", TP_FMT(name), (long long)x.v);
+    return false;
 }
 
 /* A size near v, and an element there of every output. */
 static void aim_at_size(picker *p, uint32_t size, int64_t v)
 {
     const tp_size *s = &p->k->sizes[size];
-    if (s->kind != TP_SIZE_RANGE || v < 1 || v > FAR || fitted(s, v) != v)
+    if (s->kind != TP_SIZE_RANGE || v < 1 || fitted(s, v) != v || !is_new(p, (aim){size, 0, v}, s->name))
         return;
     int64_t *env = choose_sizes(p, (int)size, v);
     if (!env)
         note_unplaced(p, size_text(p, s, v));
     for (uint32_t o = 0; env && o < p->k->noutputs; o++)
         add_point(p, env, o, -1, 0, true, size_text(p, s, v));
+}
+
+/* No sizes make the dimension as large, as far as is seen at once. */
+static bool is_beyond_extent(const tp_kernel *k, const tp_operand *o, uint32_t d, int64_t v)
+{
+    const tp_expr_node *n = tp_expr_get(k->exprs, o->shape[d]);
+    if (n->op == TP_E_CONST)
+        return v >= n->value;
+    for (uint32_t i = 0; n->op == TP_E_SYM && i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_RANGE && k->sizes[i].sym == (uint32_t)n->value)
+            return v >= k->sizes[i].max;
+    return false;
 }
 
 /* An element of an output with index v in a dimension: the size that it is
@@ -254,7 +218,7 @@ static void aim_at_index(picker *p, uint32_t output, uint32_t d, int64_t v)
     const tp_kernel *k = p->k;
     const tp_operand *o = &k->operands[k->ninputs + output];
     int64_t dims[TP_MAX_RANK], *env = NULL;
-    if (v < 0 || v > FAR)
+    if (v < 0 || is_beyond_extent(k, o, d, v) || !is_new(p, (aim){output, d + 1, v}, o->name))
         return;
     for (uint32_t i = 0; i < k->nsizes && !env; i++) {
         const tp_size *s = &k->sizes[i];
@@ -304,34 +268,62 @@ static void aim_at_number(picker *p, int64_t c, int round, const int64_t *env)
                 aim_at_size(p, s, v[i]);
 }
 
+/* Edges of blocks, thousands of blocks, the declared maximum. */
+static void aim_at_blocks(picker *p, const int64_t *env)
+{
+    const tp_kernel *k = p->k;
+    for (uint32_t s = 0; s < k->nsizes; s++) {
+        int64_t b = block_of(k, &k->sizes[s], env), far[] = {b, b + 1, 2 * b, 1025 * b + 1, k->sizes[s].max};
+        for (size_t i = 0; k->sizes[s].kind == TP_SIZE_RANGE && i < sizeof far / sizeof *far; i++)
+            aim_at_size(p, s, far[i]);
+    }
+    for (uint32_t o = 0; o < k->noutputs; o++)
+        for (uint32_t d = 0; d < k->operands[k->ninputs + o].rank; d++) {
+            int64_t b = block_extent(k, o, d, env), edge[] = {b - 1, b, 2 * b - 1, 2 * b};
+            for (size_t i = 0; b > 1 && i < sizeof edge / sizeof *edge; i++)
+                aim_at_index(p, o, d, edge[i]);
+        }
+}
+
+/* 2^k and its neighbours. */
+static void aim_at_powers(picker *p)
+{
+    static const int64_t POWERS[] = {1 << 12, 1 << 16, 1 << 8, 1 << 20, 1 << 24};
+    const tp_kernel *k = p->k;
+    for (size_t i = 0; i < sizeof POWERS / sizeof *POWERS; i++)
+        for (int64_t side = 0; side < 3; side++) {
+            int64_t v = POWERS[i] + (side == 2 ? -1 : side);
+            for (uint32_t s = 0; s < k->nsizes; s++)
+                aim_at_size(p, s, v);
+            for (uint32_t o = 0; o < k->noutputs; o++)
+                for (uint32_t d = 0; d < k->operands[k->ninputs + o].rank; d++)
+                    aim_at_index(p, o, d, v);
+        }
+}
+
 static void aim_directed(picker *p)
 {
     const tp_kernel *k = p->k;
     int64_t *env = NULL;
-    uint32_t unusual = 0;
     for (int attempt = 0; !env && attempt < 8; attempt++)
         env = choose_sizes(p, -1, 0);
     if (!env) {
         note_unplaced(p, TP_S("any sizes"));
         return;
     }
-    while (unusual < p->constants.n && !is_block_like(p->constants.at[unusual]))
-        unusual++;
+    p->numbers = tp_numbers_of(p->arena, k, env);
+    p->out.numbers_left_out = p->numbers.left_out;
     for (int round = 0; round < 4; round++)
-        for (uint32_t i = 0; i < unusual; i++)
-            aim_at_number(p, p->constants.at[i], round, env);
-    for (uint32_t s = 0; s < k->nsizes; s++) { /* block edges; thousands of blocks; the declared maximum */
-        int64_t b = block_of(k, &k->sizes[s], env),
-                far[] = {b, b + 1, 2 * b, 1025 * b + 1, k->sizes[s].max, 4096, 65537};
-        for (size_t i = 0; k->sizes[s].kind == TP_SIZE_RANGE && i < sizeof far / sizeof *far; i++)
-            aim_at_size(p, s, far[i]);
-    }
+        for (uint32_t i = 0; i < p->numbers.unusual; i++)
+            aim_at_number(p, p->numbers.at[i], round, env);
+    aim_at_blocks(p, env);
+    aim_at_powers(p);
     for (int round = 0; round < 4; round++)
-        for (uint32_t i = unusual; i < p->constants.n; i++)
-            aim_at_number(p, p->constants.at[i], round, env);
-    for (uint32_t i = 0; i < p->constants.n; i++)
-        for (uint32_t j = i; j < p->constants.n; j++)
-            aim_at_number(p, p->constants.at[i] * p->constants.at[j], 0, env);
+        for (uint32_t i = p->numbers.unusual; i < p->numbers.n; i++)
+            aim_at_number(p, p->numbers.at[i], round, env);
+    for (uint32_t i = 0; i < p->numbers.n; i++)
+        for (uint32_t j = i; j < p->numbers.n; j++)
+            aim_at_number(p, p->numbers.at[i] * p->numbers.at[j], 0, env);
 }
 
 static void aim_at_random(picker *p)
@@ -351,12 +343,7 @@ static void aim_at_random(picker *p)
 
 tp_look_list tp_points(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t random, uint32_t directed)
 {
-    picker p = {.arena = a,
-                .k = k,
-                .rng = tp_rng_new(seed, 0x706f696e7473),
-                .constants = constants_of(k),
-                .most = random,
-                .patience = PATIENCE};
+    picker p = {.arena = a, .k = k, .rng = tp_rng_new(seed, 0x706f696e7473), .most = random, .patience = PATIENCE};
     aim_at_random(&p);
     p.most += directed;
     aim_directed(&p);

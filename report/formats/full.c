@@ -324,19 +324,6 @@ static void all_sizes_line(const painter *p, const tp_spec_report *s, bool verbo
     fputc('\n', p->out);
 }
 
-/* Single elements at far sizes, beside a proof. */
-static void opinion_line(const painter *p, const tp_opinion *x)
-{
-    fprintf(p->out, "    elements   second opinion: %u equal", x->equal);
-    if (x->reached.n)
-        fprintf(p->out, " at sizes up to %.*s", TP_FMT(x->reached));
-    if (x->not_reached)
-        fprintf(p->out, "; %u not reached (%.*s)", x->not_reached, TP_FMT(x->far));
-    else if (!x->equal && x->far.n)
-        fprintf(p->out, " (%.*s)", TP_FMT(x->far));
-    fputc('\n', p->out);
-}
-
 /* E1 */
 static void rounding_line(const painter *p, const tp_equiv *e, const tp_kernel *k)
 {
@@ -377,7 +364,7 @@ static void equivalence(const painter *p, const tp_report *r, const tp_spec_repo
         algebra_line(p, e);
         all_sizes_line(p, s, r->verbose);
         if (s->equality.proven && s->opinion.asked)
-            opinion_line(p, &s->opinion);
+            fprintf(p->out, "    elements   second opinion: %.*s\n", TP_FMT(tp_opinion_text(p->arena, &s->opinion)));
         rounding_line(p, e, s->spec->kernels[0]);
         bits_line(p, e);
         coverage_lines(p, e);

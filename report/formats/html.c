@@ -315,6 +315,10 @@ static void write_equivalence(const tp_page *p, const tp_spec_report *s)
         tp_html_raw(p, "<span class=\"badge note\">not shown</span> ");
         tp_html_prose(p, q->reason);
     }
+    if (q->proven && s->opinion.asked) {
+        tp_html_raw(p, "</td></tr>\n<tr><th scope=\"row\">elements</th><td>second opinion: ");
+        tp_html_put(p, tp_opinion_text(p->a, &s->opinion));
+    }
     uint32_t shapes = e->algebra.equal + e->box.equal;
     fprintf(p->out, "</td></tr>\n<tr><th scope=\"row\">algebra</th><td>%s%u shape%s",
             shapes ? "equal over the reals at " : "decided at ", shapes, shapes == 1 ? "" : "s");

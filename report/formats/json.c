@@ -262,12 +262,16 @@ static json *opinion(const tp_opinion *x)
     for (uint32_t i = 0; i < x->places.len; i++)
         json_object_array_add(places, tp_jsonc_string(x->places.at[i]));
     json_object_object_add(o, "equal", json_object_new_int64(x->equal));
+    json_object_object_add(o, "within_bounds", json_object_new_int64(x->close));
     json_object_object_add(o, "different", json_object_new_int64(x->different));
     json_object_object_add(o, "inconclusive", json_object_new_int64(x->unsure));
     json_object_object_add(o, "not_reached", json_object_new_int64(x->not_reached));
     json_object_object_add(o, "sizes", tp_jsonc_string_or_null(x->reached));
     json_object_object_add(o, "first_not_reached", tp_jsonc_string_or_null(x->far));
     json_object_object_add(o, "not_reached_places", places);
+    json_object_object_add(o, "left_out", json_object_new_int64(x->left_out));
+    json_object_object_add(o, "first_left_out", tp_jsonc_string_or_null(x->left_out_at));
+    json_object_object_add(o, "constants_left_out", json_object_new_int64(x->numbers_left_out));
     json_object_object_add(o, "seed", json_object_new_int64((int64_t)x->seed));
     return o;
 }

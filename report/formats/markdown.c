@@ -77,6 +77,10 @@ static void write_domain(const tp_spec_report *s, tp_arena *a, FILE *out)
     put(out, tp_visible(a, tp_domain_text(a, s)));
     fputs(but.n ? "; but " : "", out);
     put(out, tp_visible(a, but));
+    if (s->equality.proven && s->opinion.asked) {
+        fputs("; second opinion: ", out);
+        put(out, tp_visible(a, tp_opinion_text(a, &s->opinion)));
+    }
 }
 
 static void write_finding(const tp_shown *x, tp_arena *a, FILE *out)

@@ -89,6 +89,58 @@ static void equality_and_a_case_that_differs(void **state)
     tp_arena_free(a);
 }
 
+/* One of input and output, which share an array; the window that is read at `index`. */
+#define SHARED(index, statement, reference)                                                                            \
+    "{\"tileproof\": 1, \"name\": \"a\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}},"                      \
+    "\"grid\": [{\"axis\": \"i\", \"steps\": \"N\"}],"                                                                 \
+    "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [1], "                \
+    "\"index_map\": [\"" index "\"]}],"                                                                                \
+    "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [1], "               \
+    "\"index_map\": [\"i\"], \"alias\": \"x\"}],"                                                                      \
+    "\"kernel\": [" statement "], \"reference\": [\"o = " reference "\"]}"
+
+/* What no case sees, and single elements do: each is said to be proven. */
+static void equality_and_an_element_that_differs(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } ALL[] = {
+        {SHARED("i", "\"o[...] = 2 * x[...]\", \"if i == 7777:\", \"    o[...] = 3 * x[...]\"", "2 * x"),
+         "o[7777] is "},
+        {SHARED("i", "\"o[...] = 2 * x[...]\", \"if N == 40961:\", \"    o[...] = 3 * x[...]\"", "2 * x"), "N = 40961"},
+        {SHARED("max(i - 5150, 0)", "\"o[...] = 2 * x[...]\"",
+                "2 * take(x, maximum(iota(int32, (N,), 0) - 5150, 0), axis=0)"),
+         "the reference says"},
+        /* the copy-in may meet the copy-out: a hazard on the way */
+        {SHARED("i - (i + 4095) // 8192", "\"o[...] = 2 * x[...]\"",
+                "2 * take(x, iota(int32, (N,), 0) - (iota(int32, (N,), 0) + 4095) // 8192, axis=0)"),
+         "copied in too soon after it was written (TP405)"},
+        /* nobody writes it */
+        {SHARED("i", "\"if i != 7777:\", \"    o[...] = 2 * x[...]\"", "2 * x"), "undefined"},
+    };
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    for (size_t i = 0; i < sizeof ALL / sizeof *ALL; i++) {
+        tp_job *j = checked(a, ALL[i].text);
+        bool says = false;
+        j->report.findings.len = 0;
+        j->report.equality = (tp_equality){.proven = true, .grade = TP_GRADE_CERT};
+        tp_hold_equality_against_elements(j->arena, &j->report, 1);
+        if (disagreements(j) != 1)
+            fail_msg("%zu: %u equal, %u unsure, not reached: %.*s", i, j->report.opinion.equal,
+                     j->report.opinion.unsure, TP_FMT(j->report.opinion.far));
+        for (uint32_t f = 0; f < j->report.findings.len; f++)
+            says |= contains(j->report.findings.at[f].message, ALL[i].says) ||
+                    contains(tp_witness_text(a, j->report.findings.at[f].witness), ALL[i].says);
+        if (!says)
+            fail_msg("%zu: %.*s", i, TP_FMT(j->report.findings.at[0].message));
+        assert_false(j->report.equality.proven);
+        every_format_says_it(a, j);
+        tp_job_free(j);
+    }
+    tp_arena_free(a);
+}
+
 /* The kernel reads what nobody wrote; its rules are said to be proven. */
 static void rule_and_a_case_that_traps(void **state)
 {
@@ -211,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equality_and_a_case_that_differs),
+        cmocka_unit_test(equality_and_an_element_that_differs),
         cmocka_unit_test(rule_and_a_case_that_traps),
         cmocka_unit_test(witness_that_does_not_trap),
         cmocka_unit_test(no_value_refutes),
