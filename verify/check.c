@@ -101,8 +101,9 @@ static void check_loaded(void *arg)
             tp_equiv_box(&j->ctx, j->report.spec, (uint32_t)s->box, &s->equiv, e);
         j->report.equiv = e;
         j->report.equality = tp_check_equality(j->arena, j->report.spec, &analysis, &r.findings);
-        tp_add_execution_findings(j->arena, e, j->report.spec->kernels[0], &s->equiv, &j->report.findings);
         tp_hold_equality_against_elements(j->arena, &j->report, s->equiv.seed);
+        tp_add_execution_findings(j->arena, e, j->report.spec->kernels[0], &s->equiv, j->report.equality.proven,
+                                  &j->report.findings);
         tp_hold_proofs_against_runs(j->arena, &j->report, &r.findings);
         tp_add_missing_evidence(j->arena, &j->report, s->required);
     }

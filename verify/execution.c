@@ -331,11 +331,12 @@ static void add_not_compared(tp_arena *a, const tp_equiv *e, const tp_kernel *k,
     }
 }
 
-/* Residues that differ are no agreement, even where no numbers tell. */
-static void add_unexplained(tp_arena *a, const tp_equiv *e, tp_findings *into)
+/* Residues that differ are no agreement, even where no numbers tell; but a proof
+ * settles it where the tier lacks a law: a root of a square is a random residue. */
+static void add_unexplained(tp_arena *a, const tp_equiv *e, bool proven, tp_findings *into)
 {
     const tp_case_result *r = e->unexplained;
-    if (!r || e->different)
+    if (!r || e->different || (proven && r->algebra.tags))
         return;
     const tp_kernel *k = r->the_case->kernel;
     const tp_operand *o = &k->operands[k->ninputs + r->algebra.output];
@@ -385,11 +386,11 @@ static void add_nothing_compared(tp_arena *a, const tp_equiv *e, const tp_kernel
 }
 
 void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o,
-                               tp_findings *into)
+                               bool proven, tp_findings *into)
 {
     add_not_compared(a, e, k, into);
     add_nothing_compared(a, e, k, into);
-    add_unexplained(a, e, into);
+    add_unexplained(a, e, proven, into);
     add_overflow(a, e, into);
     for (uint32_t i = 0; i < e->cases.len; i++) {
         tp_case_result r = e->cases.at[i];
