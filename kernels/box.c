@@ -5,7 +5,7 @@
 #include "kernels/equiv.h"
 #include "kernels/internal.h"
 
-enum { BOX_ELEMENTS = 1 << 17, SMALL_BLOCK = 4, MAX_SHAPES = 200000, MOST_CONSTANT = 16 };
+enum { BOX_ELEMENTS = 1 << 17, SMALL_BLOCK = 4, MAX_SHAPES = 200000, MOST_CONSTANT = 16, MOST_COUNTED = 8, TILE = 128 };
 
 /* All up to two small blocks and one; the ends of larger ones; small numbers and
  * constants that it meets for a size that no block tiles. */
@@ -29,7 +29,10 @@ static void box_values(const tp_kernel *k, const tp_constants *all, const tp_siz
             tp_add_value(v, s, ends[e]);
     for (size_t e = 0; !block && e < sizeof few / sizeof *few; e++)
         tp_add_value(v, s, few[e]);
-    const tp_constants *c = &all[s - k->sizes];
+    const tp_met *c = &all->sizes[s - k->sizes];
+    for (uint32_t i = 0; i < c->nblocks && block && block <= TILE; i++) /* steps that the kernel counts to */
+        for (int64_t more = 0; more < 2 && c->blocks[i] > 1 && c->blocks[i] < MOST_COUNTED; more++)
+            tp_add_value(v, s, (c->blocks[i] + more) * block + step);
     for (uint32_t i = 0; i < c->n && !block; i++)
         for (int64_t d = -1; d <= 1 && c->at[i] < MOST_CONSTANT; d++)
             tp_add_value(v, s, c->at[i] + d * step);

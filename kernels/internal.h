@@ -106,18 +106,20 @@ int64_t tp_parallel_key(const tp_machine *m);
 tp_str tp_element_text(tp_machine *m, const tp_ref *r, size_t lane);
 
 /* sizes.c: values of one size, each once. */
-enum { TP_MAX_VALUES = 64, TP_MAX_CONSTANTS = 20 };
+enum { TP_MAX_VALUES = 96, TP_MAX_CONSTANTS = 32 };
 typedef struct tp_values {
     int64_t at[TP_MAX_VALUES];
     uint32_t n;
 } tp_values;
-/* Constants that a size meets in comparisons, divisions, minima and maxima of
- * facts, maps, steps, body and reference, directly or through local names. */
-typedef struct tp_constants {
-    int64_t at[TP_MAX_CONSTANTS], blocks[TP_MAX_CONSTANTS]; /* blocks: met by an axis that counts blocks of it */
+/* Constants that a size or an axis meets in comparisons, divisions, minima and
+ * maxima of facts, maps, steps, body and reference, directly or through local names. */
+typedef struct tp_met {
+    int64_t at[TP_MAX_CONSTANTS], blocks[TP_MAX_CONSTANTS]; /* blocks: of a size, met by what counts blocks of it */
     uint32_t n, nblocks;
+} tp_met;
+typedef struct tp_constants {
+    tp_met *sizes, *axes; /* by number */
 } tp_constants;
-/* By number of the size. */
 const tp_constants *tp_constants_of(tp_arena *a, const tp_kernel *k);
 /* x rounded down to a multiple that the size may have; nothing when it may not. */
 void tp_add_value(tp_values *v, const tp_size *s, int64_t x);

@@ -1,6 +1,8 @@
 /* Which sizes to execute: values of tp_telling_values() put together, so that
  * every value, every pair of values of two sizes, and every way through the
  * kernel is in some case, as far as the effort allows. */
+#include <math.h>
+
 #include "base/rng.h"
 #include "kernels/equiv.h"
 #include "kernels/internal.h"
@@ -8,7 +10,8 @@
 
 enum { ATTEMPTS = 400, MAX_ELEMENTS = 1 << 21, CANDIDATES = 24, MOST_CASES = 96, DRY_RUNS = 60 };
 /* Elements moved: by all cases that are added for pairs, by those for single values and for coverage. */
-static const double PAIRS_EFFORT = 1 << 19, SINGLES_EFFORT = 1 << 21, DRY_EFFORT = 1 << 21;
+static const double PAIRS_EFFORT = 1 << 19, SINGLES_EFFORT = 1 << 21, DRY_EFFORT = 1 << 21,
+                    RANDOM_EFFORT = 1 << 20; /* by one at random, where there is another one */
 
 /* Values and pairs of values that some case has: a set of numbers. */
 typedef struct seen_set {
@@ -38,6 +41,7 @@ static bool unseen(seen_set *s, uint64_t x, bool add)
 }
 
 struct tp_picker {
+    tp_arena *arena;
     const tp_kernel *k; /* of the spec: sizes are the same in all of its kernels */
     const tp_constants *constants;
     seen_set seen;
@@ -46,7 +50,7 @@ struct tp_picker {
 tp_picker *tp_picker_new(tp_arena *a, const tp_kernel *k)
 {
     tp_picker *p = TP_NEW(a, tp_picker);
-    *p = (tp_picker){.k = k, .constants = tp_constants_of(a, k), .seen = {.size = 1 << 15}};
+    *p = (tp_picker){.arena = a, .k = k, .constants = tp_constants_of(a, k), .seen = {.size = 1 << 15}};
     p->seen.at = TP_NEWN(a, uint64_t, p->seen.size);
     return p;
 }
@@ -64,30 +68,47 @@ static bool fits(const tp_kernel *k, const int64_t *env)
 
 /* ---- one case at the boundary ---- */
 
+/* Sizes at random, of values that may tell something; false outside the domain. */
+static bool draw(const tp_picker *p, const tp_kernel *k, const bool *given, tp_rng *rng, int fixed, int64_t *env)
+{
+    for (uint32_t pass = 0; pass < 2; pass++) /* choices first: blocks depend on them */
+        for (uint32_t i = 0; i < k->nsizes; i++) {
+            const tp_size *s = &k->sizes[i];
+            if (given[i] || s->kind != (pass ? TP_SIZE_RANGE : TP_SIZE_CHOICE))
+                continue;
+            tp_values v = tp_telling_values(k, p->constants, s, env);
+            if (v.n == 0)
+                return false;
+            env[s->sym] = v.at[fixed == 0 ? 0 : tp_rng_below(rng, v.n)];
+            if (fixed == 1)
+                env[s->sym] = s->kind == TP_SIZE_CHOICE
+                                  ? s->choices[s->nchoices - 1]
+                                  : (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of;
+        }
+    return fits(k, env);
+}
+
 bool tp_pick(const tp_picker *p, const tp_kernel *k, const bool *given, tp_rng *rng, uint32_t number, int64_t *env)
 {
-    for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
-        for (uint32_t pass = 0; pass < 2; pass++) /* choices first: blocks depend on them */
-            for (uint32_t i = 0; i < k->nsizes; i++) {
-                const tp_size *s = &k->sizes[i];
-                if (given[i] || s->kind != (pass ? TP_SIZE_RANGE : TP_SIZE_CHOICE))
-                    continue;
-                tp_values v = tp_telling_values(k, p->constants, s, env);
-                if (v.n == 0)
-                    return false;
-                uint32_t at = (uint32_t)tp_rng_below(rng, v.n);
-                if (attempt == 0 && number == 0)
-                    at = 0;
-                env[s->sym] = v.at[at];
-                if (attempt == 0 && number == 1)
-                    env[s->sym] = s->kind == TP_SIZE_CHOICE
-                                      ? s->choices[s->nchoices - 1]
-                                      : (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of;
-            }
-        if (fits(k, env))
-            return true;
+    enum { DRAWS = 12 };
+    uint32_t n = 0, nsyms = tp_sym_count(k->exprs);
+    double least = HUGE_VAL;
+    int64_t *best = TP_NEWN(p->arena, int64_t, nsyms);
+    memcpy(best, env, nsyms * sizeof *best);
+    if (number < 2 && draw(p, k, given, rng, (int)number, env))
+        return true;
+    for (uint32_t attempt = 0; attempt < ATTEMPTS && n < DRAWS && least > RANDOM_EFFORT; attempt++) {
+        if (!draw(p, k, given, rng, -1, env))
+            continue;
+        n++;
+        double cost = tp_effort_of(k, env);
+        if (cost >= least)
+            continue;
+        least = cost; /* what is dear is drawn again */
+        memcpy(best, env, nsyms * sizeof *best);
     }
-    return false;
+    memcpy(env, best, nsyms * sizeof *best);
+    return n > 0;
 }
 
 /* ---- values and pairs ---- */
