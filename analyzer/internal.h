@@ -168,6 +168,9 @@ void tp_visit_subterms(tp_analysis *a, tp_expr e, tp_expr path, tp_subterm_visit
  * index lies in [0, cdiv(extent, block)); for an Element dimension the window
  * [e - lo, e - lo + n) stays inside the padding and touches the array. */
 tp_expr tp_window_meets(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr index);
+/* Windows of o that differ have no element in common: "TP406", which says so of
+ * Element windows; NULL: of blocks that is plain. */
+const char *tp_apart(const tp_operand *o);
 /* First array element of the window in dimension d, over sizes and axes; may
  * be negative with padding. */
 tp_expr tp_window_start(tp_analysis *a, const tp_operand *o, uint32_t d);

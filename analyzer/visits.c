@@ -13,6 +13,11 @@ tp_expr tp_window_meets(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr
     return both(a, inside, both(a, mk(a, TP_E_LT, start, o->shape[d]), mk(a, TP_E_GT, end, num(a, 0))));
 }
 
+const char *tp_apart(const tp_operand *o)
+{
+    return tp_has_element_dims(o) ? "TP406" : NULL;
+}
+
 tp_expr tp_window_start(tp_analysis *a, const tp_operand *o, uint32_t d)
 {
     const tp_dim *dim = &o->dims[d];

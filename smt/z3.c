@@ -300,12 +300,31 @@ typedef struct message {
     char reason[200];
 } message;
 
+enum { CPU_SECONDS = 10, ASLEEP = 600 /* seconds */ };
+
+static unsigned cpu_seconds(const tp_prover *v)
+{
+    return v->o.cpu_seconds ? v->o.cpu_seconds : CPU_SECONDS;
+}
+
+/* Why the child gave no answer. Work units end a query alike on every machine;
+ * where Z3 does not count, seconds do, and the reason says so. */
+static tp_str why_none(const tp_prover *v, int status)
+{
+    int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    if (by == SIGXCPU)
+        return tp_printf(v->arena,
+                         "Z3 did not stop at its work limit, but at %u s of CPU: another machine may decide it",
+                         cpu_seconds(v));
+    return by == SIGALRM ? TP_S("the solver process slept for ten minutes") : TP_S("the solver process died");
+}
+
 static void child(int fd, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, uint32_t nsyms)
 {
-    rlim_t seconds = v->o.cpu_seconds ? v->o.cpu_seconds : 10;
+    rlim_t seconds = cpu_seconds(v);
     struct rlimit cpu = {seconds, seconds + 2};
     setrlimit(RLIMIT_CPU, &cpu);
-    alarm(30); /* asleep for ever */
+    alarm(ASLEEP); /* for ever: CPU is what counts, however busy the machine is */
     int64_t *env = TP_NEWN(v->arena, int64_t, nsyms);
     tp_str reason = {"", 0};
     message m = {0};
@@ -336,7 +355,7 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
     int fds[2], status = 0;
     uint32_t nsyms = tp_sym_count(v->p);
     message m = {.answer = TP_UNDECIDED};
-    *reason = TP_S("the solver process died or ran into its CPU limit");
+    *reason = TP_S("no solver process could be started");
     if (pipe2(fds, O_CLOEXEC) != 0)
         return TP_SOLVER_ERROR;
     fflush(NULL);
@@ -359,8 +378,10 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
     close(fds[0]);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    if (!ok || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    if (!ok || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        *reason = why_none(v, status);
         return TP_UNDECIDED;
+    }
     m.reason[sizeof m.reason - 1] = '\0';
     *reason = tp_printf(v->arena, "%s", m.reason);
     return (tp_answer)m.answer;

@@ -12,7 +12,7 @@ static tp_claim race(tp_analysis *a, const tp_operand *o, tp_expr *premises)
     c.npremises = tp_nonempty_grid(a, premises, 16);
     uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 16);
     c.npremises += granted;
-    c.rests_on = granted ? "TP101" : NULL;
+    c.rests_on = granted ? tp_apart(o) ? "TP101, TP406" : "TP101" : tp_apart(o);
     return c;
 }
 
@@ -107,7 +107,9 @@ static void check(tp_analysis *a)
             check_map(a, o);
         else if (parallel) {
             tp_claim c = race(a, o, (tp_expr[32]){{0}});
-            tp_add_finding(a, TP_PROVEN, o->name, c.loc, c.proven)->grade = TP_GRADE_EXACT;
+            tp_finding *f = tp_add_finding(a, TP_PROVEN, o->name, c.loc, c.proven);
+            f->grade = TP_GRADE_EXACT;
+            f->rests_on = tp_apart(o) ? tp_str_c(tp_apart(o)) : (tp_str){NULL, 0};
         }
     }
 }

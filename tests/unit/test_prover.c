@@ -1,6 +1,7 @@
 /* The prover against brute force on random obligations. A wrong verdict of
  * either kind fails; "unknown" is counted. The seed is printed. TEST_SMT2=DIR
  * writes the obligations, for other solvers. */
+#define _GNU_SOURCE
 #include "tests/unit/support.h"
 
 #include <stdlib.h>
@@ -320,11 +321,40 @@ static void planted_sums_are_found(void **state)
     assert_int_equal(found, PLANTED); /* factors with denominators over a million are given up */
 }
 
+/* x^3 + y^3 = z^3, with more work units than a second has: the reason names the clock. */
+static void a_stop_by_the_clock_is_said(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_exprs *p = tp_exprs_new(a);
+    tp_var vars[3];
+    tp_expr cube[3];
+    for (int i = 0; i < 3; i++) {
+        tp_expr x = tp_sym_new(p, tp_printf(a, "x%d", i));
+        vars[i] = (tp_var){.sym = (uint32_t)tp_expr_get(p, x)->value,
+                           .lo = tp_const(p, 1000),
+                           .hi = tp_const(p, 1000000),
+                           .multiple_of = 1};
+        cube[i] = tp_op2(p, TP_E_MUL, x, tp_op2(p, TP_E_MUL, x, x));
+    }
+    tp_obligation o = {.vars = vars,
+                       .nvars = 3,
+                       .goal = tp_op2(p, TP_E_NE, tp_op2(p, TP_E_ADD, cube[0], cube[1]), cube[2]),
+                       .name = "cubes"};
+    tp_prover *v = tp_prover_new(a, p, &(tp_prover_options){.rlimit = UINT32_MAX, .cpu_seconds = 1});
+    tp_decision d = tp_prove(v, &o);
+    assert_int_equal(d.verdict, TP_UNKNOWN);
+    if (!memmem(d.reason.p, d.reason.n, "1 s of CPU: another machine may decide it", 41))
+        fail_msg("not said: %.*s", TP_FMT(d.reason));
+    tp_prover_free(v);
+    tp_arena_free(a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_obligations), cmocka_unit_test(planted_sums_are_found),
-                                       cmocka_unit_test(intervals_of_small_ranges),
-                                       cmocka_unit_test(chains_of_equations),
-                                       cmocka_unit_test(intervals_hold_every_value)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_obligations),         cmocka_unit_test(planted_sums_are_found),
+        cmocka_unit_test(intervals_of_small_ranges),  cmocka_unit_test(chains_of_equations),
+        cmocka_unit_test(intervals_hold_every_value), cmocka_unit_test(a_stop_by_the_clock_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
