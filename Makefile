@@ -43,7 +43,7 @@ ATTACKS := $(ATTACK_SRC:tests/attack/test_%.c=$(BUILD)/tests/attack_%)
 TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%) $(ATTACKS)
 Q := $(if $(V),,@)
 
-.PHONY: attack corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz fuzz-readers steady boxes cross-check mutants verdicts strict asan tsan bench comparison docs install format clean help deps
+.PHONY: attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz fuzz-readers steady boxes cross-check second-checker mutants verdicts strict asan tsan bench comparison docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -177,7 +177,7 @@ test-jax: all ## compare with JAX and NumPy, live (makes build/venv from the net
 	@tools/test-jax.sh
 
 fuzz: all $(TESTS) ## the random tests again, longer: SEED=, TRIALS= (of each; bodies and instances together: 100 000 specs)
-	@echo bodies instances prover spec certificates forgeries domains planes summary | tr ' ' '\n' | TEST_SEED=$(SEED) TEST_TRIALS=$(TRIALS) xargs -P 2 -n 1 sh -c 'exec $(BUILD)/tests/test_$$0'
+	@echo bodies instances prover spec certificates forgeries domains planes summary premises | tr ' ' '\n' | TEST_SEED=$(SEED) TEST_TRIALS=$(TRIALS) xargs -P 2 -n 1 sh -c 'exec $(BUILD)/tests/test_$$0'
 SEED ?= 2
 TRIALS ?= 50000
 
@@ -185,6 +185,9 @@ attack: all $(ATTACKS) ## attacks on "proven" and "ok", longer: ATTACK_SEED=, AT
 	@printf '%s\n' $(ATTACKS) | TEST_SEED=$(ATTACK_SEED) TEST_TRIALS=$(ATTACK_TRIALS) TEST_VERBOSE=1 xargs -P 2 -n 1 sh -c 'exec $$0'
 ATTACK_SEED ?= 2
 ATTACK_TRIALS ?= 300
+
+second-checker: all $(BUILD)/tests/test_forgeries ## certificates, and forgeries of them, by two checkers (needs python3): SEED=
+	@python3 tests/checker/second_checker.py --seed $(SEED)
 
 cross-check: all $(TESTS) ## do other solvers agree? (cvc5 and z3 where they are installed)
 	@tools/cross-check.sh build/tileproof $(BUILD)/tests
@@ -201,13 +204,16 @@ boxes: all $(TESTS) ## the small boxes again, larger: more than a million cases
 corpus: all ## public kernels, imported, linted, executed: writes docs/CORPUS.md (build/venv, build/venv-tokamax)
 	@tools/corpus.sh
 
+attention: all $(TESTS) ## every planted defect in the attention kernels of tests/attention/ (5 minutes)
+	@TEST_EVERY=1 $(BUILD)/tests/test_attention
+
 mutants: SEED = 1 # the sample that was reviewed
 mutants: all ## are the tests strong enough? plant 200 defects into rules and prover (needs python3; up to 40 minutes)
 	@tools/mutants.py --count $(COUNT) --seed $(SEED)
 COUNT ?= 200
 
 test-all: export BRIDGE = 300
-test-all: test strict asan tsan test-jax corpus steady boxes fuzz attack fuzz-readers cross-check mutation-score mutants ## everything, long ones included
+test-all: test strict asan tsan test-jax corpus steady boxes attention fuzz attack fuzz-readers cross-check second-checker mutation-score mutants ## everything, long ones included
 
 mutation-score: all ## small defects planted in the gallery and tests/kernels: who notices? DEFECTS= of each, SCORE_SEED= (an hour)
 	@build/tileproof mutate --defects $(DEFECTS) --seed $(SCORE_SEED) $$(ls examples/*/*.tile.json tests/kernels/*.tile.json | grep -v /broken/)

@@ -188,6 +188,9 @@ tp_str tp_step_text(tp_analysis *a, int which, const int64_t *env);
 tp_str tp_axes_text(tp_analysis *a, const tp_expr *step, const int64_t *env);
 /* The axes of the second and third step, as variables; their number. */
 const tp_var *tp_step_vars(tp_analysis *a, int steps, uint32_t *n);
+/* Some element of o, which "valid" picks, as variables (vars[rank]) and premises
+ * (premises[rank + 1]) of the claim. */
+void tp_name_element(tp_analysis *a, const tp_operand *o, tp_claim *c, tp_var *vars, tp_expr *premises);
 /* Symbols for one block or element of an array, per dimension; and o's "valid"
  * for the element that they name. */
 const tp_expr *tp_part_symbols(tp_analysis *a);

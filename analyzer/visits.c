@@ -160,6 +160,23 @@ tp_expr tp_valid_part(tp_analysis *a, const tp_operand *o)
     return tp_expr_subst(a->p, o->valid, at, tp_sym_count(a->p));
 }
 
+void tp_name_element(tp_analysis *a, const tp_operand *o, tp_claim *c, tp_var *vars, tp_expr *premises)
+{
+    const tp_expr *part = tp_part_symbols(a);
+    for (uint32_t d = 0; d < o->rank; d++) {
+        vars[d] = (tp_var){
+            .sym = (uint32_t)tp_expr_get(a->p, part[d])->value, .lo = num(a, 0), .multiple_of = 1, .step = true};
+        vars[d].hi = mk(a, TP_E_SUB, o->shape[d], num(a, 1));
+        premises[d] = mk(a, TP_E_GE, o->shape[d], num(a, 1));
+    }
+    c->extra = vars;
+    c->nextra = o->rank;
+    c->premises = premises;
+    c->npremises = o->rank;
+    if (o->valid.id)
+        premises[c->npremises++] = tp_valid_part(a, o);
+}
+
 uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises, uint32_t room)
 {
     uint32_t n = 0;

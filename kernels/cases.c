@@ -159,6 +159,11 @@ static void read_entries(tp_ctx *c, const tp_table_data *d, uint32_t table, cons
     tp_push(c->arena, *out, e);
 }
 
+uint64_t tp_case_table_seed(const tp_case *x)
+{
+    return x->seed + 1;
+}
+
 bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *given)
 {
     entry_list fixed = {0};
@@ -176,7 +181,7 @@ bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *gi
         read_entries(c, tp_bound_table(x->env, k->tables[table].sym), (uint32_t)table, m, 0, index, &fixed);
         x->tables = true;
     }
-    if (tp_tables_find(c->arena, k, x->env, fixed.at, fixed.len, x->seed, NULL))
+    if (tp_tables_find(c->arena, k, x->env, fixed.at, fixed.len, tp_case_table_seed(x), NULL))
         return true;
     tp_tables_hold(c->arena, k, x->env, &why);
     if (given)
@@ -255,7 +260,7 @@ static bool carries(const tp_case *x)
     return true;
 }
 
-/* Elements moved by what the placed families may always run on. */
+/* Elements moved by what may always run once more. */
 static const double CHEAP = 1 << 17;
 
 /* Is a the better case for the placed families? Something is carried from step
@@ -297,12 +302,39 @@ static void spread_families(const tp_spec *s, tp_cases *cases)
 }
 
 /* A tp_take_case: the kernels of the spec take turns. */
-static bool take(void *ctx, const int64_t *env)
+static bool take(void *ctx, const int64_t *env, uint64_t seed)
 {
     picking *p = ctx;
     uint32_t before = p->out->len, turn = p->turn++;
-    add_case(p, turn % p->spec->nkernels, NULL, 1000 + turn, env);
+    add_case(p, turn % p->spec->nkernels, NULL, seed ? (uint32_t)seed - 1 : 1000 + turn, env);
     return p->out->len > before;
+}
+
+/* Other contents of the tables where there are most entries, as far as that is cheap. */
+static void add_tables(picking *p)
+{
+    enum { LARGEST = 3, CONTENTS = 5 };
+    const tp_kernel *k = p->spec->kernels[0];
+    const int64_t *largest[LARGEST] = {NULL};
+    int64_t most[LARGEST] = {0};
+    for (uint32_t i = 0; k->ntables && i < p->out->len; i++) {
+        const tp_case *x = &p->out->at[i];
+        int64_t n = x->kernel == k && tp_effort_of(k, x->env) <= CHEAP ? tp_tables_entries(k, x->env) : 0;
+        bool known = n == 0;
+        for (int l = 0; l < LARGEST; l++)
+            known |= most[l] == n;
+        for (int l = 0; l < LARGEST && !known; l++)
+            if (n > most[l]) {
+                memmove(&most[l + 1], &most[l], (size_t)(LARGEST - l - 1) * sizeof *most);
+                memmove(&largest[l + 1], &largest[l], (size_t)(LARGEST - l - 1) * sizeof *largest);
+                most[l] = n;
+                largest[l] = x->env;
+                break;
+            }
+    }
+    for (uint64_t i = 0; i < LARGEST * CONTENTS; i++)
+        if (largest[i % LARGEST])
+            take(p, largest[i % LARGEST], 4000 + i);
 }
 
 /* More than boundaries: every value, pairs, and ways through the kernel that no case takes. */
@@ -316,6 +348,7 @@ static void add_more(picking *p)
     for (uint32_t i = 0; i < p->out->len; i++)
         tp_run_dry(p->out->at[i].kernel == k ? k : NULL, p->out->at[i].env, dry);
     tp_pick_ways(p->c->arena, p->picker, dry, take, p);
+    add_tables(p);
 }
 
 tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel)

@@ -31,6 +31,8 @@ tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel);
  * lists, or NULL), the others found so that the contracts hold. False when
  * none were found; raises TP002, TP005 for given ones that do not fit. */
 bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *given);
+/* The seed for tp_tables_find(): never 0, which would ask for the least entries. */
+uint64_t tp_case_table_seed(const tp_case *x);
 /* Let `other` stand in place of the reference: c->against becomes its case at
  * the sizes of c, with its tables, by name. False with *why when it has none. */
 bool tp_case_against(tp_arena *a, tp_case *c, const tp_kernel *other, tp_str *why);

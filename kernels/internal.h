@@ -136,8 +136,8 @@ tp_picker *tp_picker_new(tp_arena *a, const tp_kernel *k);
 bool tp_pick(const tp_picker *p, const tp_kernel *k, const bool *given, tp_rng *rng, uint32_t number, int64_t *env);
 /* These sizes are a case. */
 void tp_picked(tp_picker *p, const tp_kernel *k, const int64_t *env);
-/* Makes sizes (of the picker's kernel) a case; false when it was one already. */
-typedef bool (*tp_take_case)(void *ctx, const int64_t *env);
+/* Makes sizes (of the picker's kernel) a case, with tables of this seed (0: of any); false when it was one already. */
+typedef bool (*tp_take_case)(void *ctx, const int64_t *env, uint64_t seed);
 /* Cases for two blocks and a rest everywhere, for every single value, and for pairs of values, while effort lasts. */
 void tp_pick_more(tp_arena *a, tp_picker *p, tp_take_case take, void *ctx);
 /* Cases for what `coverage` has not seen: sizes are tried in dry runs. */

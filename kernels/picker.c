@@ -202,13 +202,13 @@ void tp_pick_more(tp_arena *a, tp_picker *p, tp_take_case take, void *ctx)
     double effort = 0;
     for (int attempt = 0; attempt < 20; attempt++) /* two blocks and a rest everywhere */
         if (candidate(p, &rng, UINT32_MAX, 0, true, env) && tp_effort_of(p->k, env) < SINGLES_EFFORT) {
-            effort += take(ctx, env) ? tp_effort_of(p->k, env) : 0;
+            effort += take(ctx, env, 0) ? tp_effort_of(p->k, env) : 0;
             news(p, p->k, env, true);
             break;
         }
     while (n < MOST_CASES && effort < SINGLES_EFFORT && next_single(p, &rng, &size, &which, env)) {
         if (best_candidate(p, &rng, size, which, SINGLES_EFFORT, best, env)) {
-            effort += take(ctx, best) ? tp_effort_of(p->k, best) : 0;
+            effort += take(ctx, best, 0) ? tp_effort_of(p->k, best) : 0;
             news(p, p->k, best, true);
             n++;
         }
@@ -216,7 +216,7 @@ void tp_pick_more(tp_arena *a, tp_picker *p, tp_take_case take, void *ctx)
     }
     double room = effort + PAIRS_EFFORT;
     while (n++ < MOST_CASES && effort < room && best_candidate(p, &rng, UINT32_MAX, 0, room - effort, best, env)) {
-        effort += take(ctx, best) ? tp_effort_of(p->k, best) : 0;
+        effort += take(ctx, best, 0) ? tp_effort_of(p->k, best) : 0;
         news(p, p->k, best, true);
     }
 }
@@ -286,10 +286,11 @@ void tp_pick_ways(tp_arena *a, tp_picker *p, tp_coverage *coverage, tp_take_case
         if (!fits(p->k, env) || tp_effort_of(p->k, env) > DRY_EFFORT / 4)
             continue;
         effort += tp_effort_of(p->k, env);
-        if (find_tables(a, p->k, env, (uint64_t)n))
+        uint64_t seed = 3000 + (uint64_t)n;
+        if (find_tables(a, p->k, env, seed))
             tp_run_dry(p->k, env, coverage);
         if (coverage->unseen < before) {
-            take(ctx, env);
+            take(ctx, env, seed);
             news(p, p->k, env, true);
         }
     }

@@ -70,6 +70,7 @@ typedef struct tp_operand {
     bool revisit_any;                   /* an output whose windows are restored when the grid returns to them */
     int alias;                          /* an output: the input with which it shares its array; -1: none */
     tp_expr valid;                      /* condition on sizes and element_syms; none: every element is */
+    tp_loc valid_loc;                   /* of its text */
     uint32_t element_syms[TP_MAX_RANK]; /* d0, d1, … in `valid` */
     uint32_t ref_rank;                  /* what the body sees: squeezed dims dropped */
     tp_expr *ref_shape;

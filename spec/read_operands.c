@@ -130,6 +130,7 @@ static void read_valid(tp_reader *r, tp_operand *o, const tp_json *v)
         o->element_syms[d] = (uint32_t)tp_expr_get(r->k->exprs, tp_sym_new(r->k->exprs, name))->value;
         tp_push(r->c->arena, r->names, (tp_name){.name = name, .kind = TP_NAME_ELEMENT, .index = o->element_syms[d]});
     }
+    o->valid_loc = v->loc;
     o->valid = tp_int_expr_of(r, tp_parse_expr(r->c, v), TP_NAME_SIZE | TP_NAME_ELEMENT | TP_NAME_TABLE, true);
     r->names.len = mark;
 }

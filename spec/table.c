@@ -15,6 +15,14 @@ static int64_t entries(const tp_table_data *d)
     return n;
 }
 
+int64_t tp_tables_entries(const tp_kernel *k, const int64_t *env)
+{
+    int64_t n = 0;
+    for (uint32_t i = 0; i < k->ntables; i++)
+        n += entries(data_of(k, env, i));
+    return n;
+}
+
 bool tp_tables_new(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why)
 {
     for (uint32_t i = 0; i < k->ntables; i++) {
@@ -193,26 +201,127 @@ static int64_t offset_of(const tp_table_data *d, const int64_t *index)
     return at;
 }
 
-/* Start values: the least, ascending ones, then random ones near the least. */
-static void guess(finder *f, uint32_t table, int round)
+/* What an entry of a table may hold where contracts say so, too: declared
+ * bounds, narrowed by comparisons with a read of it. A hint, no more. */
+typedef struct span {
+    int64_t lo, hi; /* declared */
+    int64_t from, to;
+} span;
+
+/* The side of a comparison that has no reads: its values at the first and the
+ * last instance, the least or the greatest of them. */
+static bool limit(const finder *f, const tp_contract *x, tp_expr e, bool greatest, int64_t *out)
+{
+    bool any = false;
+    for (int last = 0; last < 2; last++) {
+        int64_t n, v;
+        for (uint32_t b = 0; b < x->nbound; b++) {
+            if (tp_expr_eval(f->c.k->exprs, x->extent[b], f->c.env, &n) != TP_EVAL_OK || n < 1)
+                return false;
+            f->c.env[x->bound[b]] = last ? n - 1 : 0;
+        }
+        if (tp_expr_eval(f->c.k->exprs, e, f->c.env, &v) != TP_EVAL_OK)
+            return false;
+        *out = !any || (v > *out) == greatest ? v : *out;
+        any = true;
+    }
+    return true;
+}
+
+static void narrow(const finder *f, const tp_contract *x, tp_expr e, uint32_t sym, span *s)
+{
+    const tp_exprs *p = f->c.k->exprs;
+    const tp_expr_node n = *tp_expr_get(p, e);
+    int64_t v;
+    if (n.op == TP_E_AND || n.op == TP_E_OR)
+        narrow(f, x, n.a, sym, s);
+    if (n.op == TP_E_AND || n.op == TP_E_OR || n.op == TP_E_IMPLIES)
+        narrow(f, x, n.b, sym, s);
+    bool less = n.op == TP_E_LT || n.op == TP_E_LE, more = n.op == TP_E_GT || n.op == TP_E_GE;
+    for (int side = 0; side < 2 && (less || more); side++) {
+        tp_expr read = side ? n.b : n.a, other = side ? n.a : n.b;
+        const tp_expr_node *r = tp_expr_get(p, read);
+        if (r->op != TP_E_READ || (uint32_t)r->value != sym || tp_expr_reads(p, other))
+            continue;
+        bool upper = less == (side == 0);
+        if (!limit(f, x, other, upper, &v))
+            continue;
+        int64_t strict = n.op == TP_E_LT || n.op == TP_E_GT;
+        if (upper && v - strict < s->to)
+            s->to = v - strict;
+        if (!upper && v + strict > s->from)
+            s->from = v + strict;
+    }
+}
+
+static span span_of(const finder *f, uint32_t table)
+{
+    enum { NEAR = 7, FAR = 4096 };
+    span s;
+    tp_table_bounds(f->c.k, &f->c.k->tables[table], f->c.env, &s.lo, &s.hi);
+    s.from = s.lo;
+    s.to = s.hi;
+    for (uint32_t i = 0; i < f->c.k->ncontracts; i++)
+        narrow(f, &f->c.k->contracts[i], f->c.k->contracts[i].fact, f->c.k->tables[table].sym, &s);
+    bool open = s.to >= tp_dtype_max(f->c.k->tables[table].dtype); /* nobody said what is much */
+    if (s.from > s.to)
+        s.from = s.lo, s.to = s.hi;
+    if (s.from < 0 && s.to >= 0 && s.from <= tp_dtype_min(f->c.k->tables[table].dtype))
+        s.from = 0;
+    int64_t most = open ? NEAR : FAR;
+    if ((uint64_t)s.to - (uint64_t)s.from > (uint64_t)most)
+        s.to = s.from + most;
+    return s;
+}
+
+/* Start values. */
+typedef enum style { LEAST, RAMP, NEAR_LEAST, UNIFORM, GREATEST, ENDS, ALONG, SPARSE, STYLES } style;
+
+static int64_t value_of(finder *f, style how, const span *s, int64_t i, int64_t row, int64_t previous)
+{
+    int64_t lo = s->lo, hi = s->hi, least = lo > 0 ? lo : hi < 0 ? hi : 0, small = hi - least < 7 ? hi - least : 7;
+    uint64_t wide = (uint64_t)(s->to - s->from) + 1;
+    switch (how) {
+    case RAMP: return small > 0 ? least + i % (small + 1) : least;
+    case NEAR_LEAST: return small > 0 ? least + (int64_t)tp_rng_below(&f->rng, (uint64_t)small + 1) : least;
+    case UNIFORM: return s->from + (int64_t)tp_rng_below(&f->rng, wide);
+    case GREATEST: return s->to;
+    case ENDS: {
+        int64_t by = wide > 2 ? (int64_t)tp_rng_below(&f->rng, 2) : 0;
+        return tp_rng_below(&f->rng, 2) ? s->to - by : s->from + by;
+    }
+    case ALONG: return s->from + i % row % (int64_t)wide;
+    case SPARSE: { /* ascending along a row, some left out, until there are no more */
+        int64_t v = (i % row ? previous + 1 : s->from) + (int64_t)tp_rng_below(&f->rng, 2);
+        return v < s->to ? v : s->to;
+    }
+    case LEAST:
+    case STYLES: break;
+    }
+    return least;
+}
+
+/* Round 0: the least, 1: ascending ones, then random ones near the least; with
+ * `any`: a style by chance, so that tables differ over all that they may hold. */
+static void guess(finder *f, uint32_t table, int round, bool any)
 {
     const tp_table *t = &f->c.k->tables[table];
     tp_table_data *d = data_of(f->c.k, f->c.env, table);
-    int64_t lo, hi, n = entries(d), least;
-    tp_table_bounds(f->c.k, t, f->c.env, &lo, &hi);
-    least = lo > 0 ? lo : hi < 0 ? hi : 0;
+    span s = span_of(f, table);
+    int64_t n = entries(d), row = d->rank && d->dims[d->rank - 1] > 0 ? d->dims[d->rank - 1] : 1;
+    style how = round == 0 ? LEAST : round == 1 ? RAMP : NEAR_LEAST;
+    if (any)
+        how = (style)tp_rng_below(&f->rng, STYLES);
+    if (any && d->rank > 1 && tp_rng_below(&f->rng, 2)) /* a list in each row */
+        how = tp_rng_below(&f->rng, 2) ? ALONG : SPARSE;
     for (int64_t i = 0; i < n; i++) {
-        int64_t span = hi - least < 7 ? hi - least : 7, v = least;
-        if (round == 1)
-            v = span > 0 ? least + i % (span + 1) : least;
-        else if (round > 1 && span > 0)
-            v = least + (int64_t)tp_rng_below(&f->rng, (uint64_t)span + 1);
+        int64_t v = value_of(f, how, &s, i, row, i ? d->at[i - 1] : 0);
         if (!f->fixed[table][i])
             d->at[i] = v;
     }
     if (!t->sorted)
         return;
-    int64_t floor = lo, ceiling = hi;
+    int64_t floor = s.lo, ceiling = s.hi;
     for (int64_t i = 0; i < n; i++) { /* no less than what comes before, … */
         if (!f->fixed[table][i] && d->at[i] < floor)
             d->at[i] = floor;
@@ -298,7 +407,7 @@ bool tp_tables_find(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_tabl
 bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
                       uint64_t seed, int64_t work, tp_contract_at *broken)
 {
-    enum { ROUNDS = 24, MENDS = 200 };
+    enum { ROUNDS = 24, MENDS = 200, VARIED = 6 };
     finder f = {.c = {.arena = a, .k = k, .env = env, .most = work}, .rng = tp_rng_new(seed, 0x7461626c)};
     tp_str why;
     if (broken)
@@ -321,9 +430,8 @@ bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_ta
         d->at[at] = fixed[i].value;
     }
     for (int round = 0; round < ROUNDS; round++) {
-        int start = seed && round < 2 ? round + 2 : round; /* a seed asks for variety */
         for (uint32_t t = 0; t < k->ntables; t++)
-            guess(&f, t, start);
+            guess(&f, t, seed ? round - VARIED : round, seed && round < VARIED); /* a seed asks for variety */
         for (int m = 0; m < MENDS && f.c.work <= work; m++)
             if (hold(&f.c))
                 return true;

@@ -16,6 +16,9 @@ typedef struct tp_table_entry {
  * with *why when a shape has no value or is too large. */
 bool tp_tables_new(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why);
 
+/* Entries of all tables that env binds. */
+int64_t tp_tables_entries(const tp_kernel *k, const int64_t *env);
+
 /* Do the bound contents keep "values", "sorted", "extent" and the contracts?
  * False with *why, which names the entry. */
 bool tp_tables_hold(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why);
@@ -29,7 +32,8 @@ typedef struct tp_contract_at {
 /* Contents with these entries that keep every contract, bound in env. False
  * when none was found: a search, so there may be some all the same; *broken
  * (may be NULL) is then an instance that could not be kept. The same seed
- * gives the same contents. */
+ * gives the same contents: 0 the least that will do, others what is spread over
+ * all that the entries may hold (the ends, ascending ones, by chance). */
 bool tp_tables_find(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
                     uint64_t seed, tp_contract_at *broken);
 

@@ -16,6 +16,34 @@ static void say_empty(tp_analysis *a, tp_loc loc, tp_decision d)
     a->vacuous = true;
 }
 
+/* "valid" that no element fulfils leaves nothing to read or to write. */
+static void check_valid(tp_analysis *a, const tp_operand *o)
+{
+    tp_var vars[TP_MAX_RANK];
+    tp_expr premises[TP_MAX_RANK + 1];
+    tp_claim none = {.goal = num(a, 0), .subject = o->name};
+    tp_name_element(a, o, &none, vars, premises);
+    tp_prover *prover = a->prover; /* an element is found cheaply, or none is: no solver */
+    a->prover = a->search;
+    tp_decision d = tp_claim_decide(a, &none);
+    a->prover = prover;
+    if (d.verdict == TP_VIOLATED) {
+        tp_add_finding(a, TP_PROVEN, o->name, o->valid_loc,
+                       tp_message(a, "some element of `%.*s` is valid", TP_FMT(o->name)))
+            ->grade = TP_GRADE_EXACT;
+        return;
+    }
+    bool never = d.verdict == TP_PROVEN;
+    tp_finding *f = tp_add_finding(
+        a, never ? TP_VACUOUS : TP_UNKNOWN, o->name, o->valid_loc,
+        never ? tp_message(a, "no element of `%.*s` is valid: claims about them would be empty", TP_FMT(o->name))
+              : tp_message(a, "could not decide whether any element of `%.*s` is valid", TP_FMT(o->name)));
+    f->grade = never ? d.grade : TP_GRADE_NONE;
+    f->rests_on = never ? tp_claim_basis(a, &none) : (tp_str){NULL, 0};
+    f->reason = never ? (tp_str){NULL, 0} : d.reason;
+    f->help = TP_S("\"valid\" is a condition on sizes and the element's indices d0, d1, …");
+}
+
 static void check(tp_analysis *a)
 {
     tp_loc loc = a->k->nwhere ? a->k->where[0].loc : a->k->nsizes ? a->k->sizes[0].loc : a->k->doc->loc;
@@ -41,6 +69,9 @@ static void check(tp_analysis *a)
     tp_add_finding(a, TP_PROVEN, a->k->name, loc, TP_S("the domain has points"))->grade = TP_GRADE_EXACT;
     if (a->k->ntables)
         tp_check_contents(a, d.env);
+    for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs && !a->vacuous; i++)
+        if (a->k->operands[i].valid.id)
+            check_valid(a, &a->k->operands[i]);
 }
 
 const tp_rule tp_rule_tp006_empty_domain = {

@@ -1,23 +1,5 @@
 #include "analyzer/internal.h"
 
-/* Some element of o has to be written: variables and premises that name it. */
-static void name_element(tp_analysis *a, const tp_operand *o, tp_claim *c, tp_var *vars, tp_expr *premises)
-{
-    const tp_expr *part = tp_part_symbols(a);
-    for (uint32_t d = 0; d < o->rank; d++) {
-        vars[d] = (tp_var){
-            .sym = (uint32_t)tp_expr_get(a->p, part[d])->value, .lo = num(a, 0), .multiple_of = 1, .step = true};
-        vars[d].hi = mk(a, TP_E_SUB, o->shape[d], num(a, 1));
-        premises[d] = mk(a, TP_E_GE, o->shape[d], num(a, 1));
-    }
-    c->extra = vars;
-    c->nextra = o->rank;
-    c->premises = premises;
-    c->npremises = o->rank;
-    if (o->valid.id)
-        premises[c->npremises++] = tp_valid_part(a, o);
-}
-
 static void check_axis(tp_analysis *a, const tp_axis *x)
 {
     tp_claim c = {
@@ -35,7 +17,7 @@ static void check_axis(tp_analysis *a, const tp_axis *x)
     for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs && all.verdict == TP_PROVEN; i++) {
         if (a->k->operands[i].discard || a->k->operands[i].alias >= 0)
             continue;
-        name_element(a, &a->k->operands[i], &c, vars, premises);
+        tp_name_element(a, &a->k->operands[i], &c, vars, premises);
         tp_decision d = tp_claim_decide(a, &c);
         tp_grade grade = d.grade > all.grade ? d.grade : all.grade;
         all = d;

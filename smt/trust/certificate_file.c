@@ -352,11 +352,9 @@ static uint32_t small(reader *r, const tp_json *v)
     return (uint32_t)v->u.integer;
 }
 
-/* An expression by its number; null: none, where `optional`. */
-static tp_expr expr(reader *r, const tp_json *v, bool optional)
+/* An expression by its number. */
+static tp_expr expr(reader *r, const tp_json *v)
 {
-    if (optional && (!v || v->type == TP_J_NULL))
-        return (tp_expr){0};
     uint32_t i = small(r, v);
     if (i == 0 || i > r->nodes.len)
         wrong(r->c, v, "there is no node of that number");
@@ -365,7 +363,7 @@ static tp_expr expr(reader *r, const tp_json *v, bool optional)
 
 static uint32_t symbol_number(reader *r, const tp_json *v)
 {
-    const tp_expr_node *n = tp_expr_get(r->p, expr(r, v, false));
+    const tp_expr_node *n = tp_expr_get(r->p, expr(r, v));
     if (n->op != TP_E_SYM)
         wrong(r->c, v, "this node is not a symbol");
     return (uint32_t)n->value;
@@ -396,7 +394,7 @@ static tp_expr read_node(reader *r, const tp_json *row)
             continue;
         tp_expr k[3] = {{0}, {0}, {0}};
         for (uint32_t i = 0; i < operands; i++)
-            k[i] = expr(r, row->u.items.at[i + 1], false);
+            k[i] = expr(r, row->u.items.at[i + 1]);
         return wanted == 3   ? tp_ite(r->p, k[0], k[1], k[2])
                : wanted == 2 ? tp_op2(r->p, (tp_expr_op)op, k[0], k[1])
                              : tp_op1(r->p, (tp_expr_op)op, k[0]);
@@ -441,7 +439,7 @@ static tp_line read_line(reader *r, const tp_json *row)
     case TP_LINE_LOWER:
     case TP_LINE_UPPER: l.number = symbol_number(r, item(r, row, at++, TP_J_INT)); break;
     case TP_LINE_DEFINITION:
-        l.e = expr(r, item(r, row, at++, TP_J_INT), false);
+        l.e = expr(r, item(r, row, at++, TP_J_INT));
         l.side = small(r, item(r, row, at++, TP_J_INT));
         refs = 1;
         break;
@@ -450,14 +448,14 @@ static tp_line read_line(reader *r, const tp_json *row)
         at = row->u.items.n;
         break;
     case TP_LINE_CANCEL:
-        l.e = expr(r, item(r, row, at++, TP_J_INT), false);
+        l.e = expr(r, item(r, row, at++, TP_J_INT));
         refs = 2;
         break;
     case TP_LINE_ENDS:
     case TP_LINE_CASES:
         if (l.rule == TP_LINE_CASES)
-            l.e = expr(r, item(r, row, at++, TP_J_INT), false);
-        l.factor = expr(r, item(r, row, at++, TP_J_INT), false);
+            l.e = expr(r, item(r, row, at++, TP_J_INT));
+        l.factor = expr(r, item(r, row, at++, TP_J_INT));
         refs = l.rule == TP_LINE_ENDS ? 4 : 2;
         break;
     case TP_LINE_RULES: wrong(r->c, row, "there is no such reason for a line");
@@ -507,7 +505,7 @@ static const tp_proof *read_proof(reader *r, const tp_json *o)
         p->factor = member(r, o, p->side ? "at_most" : "at_least", TP_J_INT)->u.integer;
     }
     if (kind == TP_PROOF_LET || kind == TP_PROOF_DIVIDED)
-        p->value = expr(r, member(r, o, "value", TP_J_INT), false);
+        p->value = expr(r, member(r, o, "value", TP_J_INT));
     if (cases) {
         cases = member(r, o, "cases", TP_J_ARRAY);
         const tp_proof **kids = TP_NEWN(r->c->arena, const tp_proof *, cases->u.items.n);
@@ -527,13 +525,20 @@ static const tp_proof *read_proof(reader *r, const tp_json *o)
     return p;
 }
 
+/* null: none. */
+static tp_expr bound(reader *r, const tp_json *o, const char *key)
+{
+    const tp_json *v = tp_json_get(o, key);
+    return v && v->type == TP_J_NULL ? (tp_expr){0} : expr(r, member(r, o, key, TP_J_INT));
+}
+
 static tp_var read_variable(reader *r, const tp_json *o)
 {
     members(r, o, (const char *const[]){"symbol", "lo", "hi", "multiple_of", "choices"}, 5);
     const tp_json *multiple = tp_json_get(o, "multiple_of"), *choices = tp_json_get(o, "choices");
     tp_var x = {.sym = symbol_number(r, member(r, o, "symbol", TP_J_INT)), .multiple_of = 1};
-    x.lo = expr(r, tp_json_get(o, "lo"), true);
-    x.hi = expr(r, tp_json_get(o, "hi"), true);
+    x.lo = bound(r, o, "lo");
+    x.hi = bound(r, o, "hi");
     if (multiple && (x.multiple_of = member(r, o, "multiple_of", TP_J_INT)->u.integer) < 1)
         wrong(r->c, multiple, "a variable is a multiple of 1 or more");
     if (!choices)
@@ -630,19 +635,21 @@ tp_certificate tp_certificate_read(tp_ctx *c)
     tp_certificate out = {.exprs = r.p,
                           .entry = {member(&r, doc, "spec", TP_J_STRING)->u.string,
                                     member(&r, doc, "obligation", TP_J_STRING)->u.string, read_grade(&r, doc)}};
-    for (uint32_t i = 0; i < nodes->u.items.n; i++)
-        tp_push(c->arena, r.nodes, read_node(&r, nodes->u.items.at[i]));
+    for (uint32_t i = 0; i < nodes->u.items.n; i++) {
+        tp_expr e = read_node(&r, nodes->u.items.at[i]); /* before there is a place for it: it refers to earlier ones */
+        tp_push(c->arena, r.nodes, e);
+    }
     tp_var *v = TP_NEWN(c->arena, tp_var, vars->u.items.n);
     for (uint32_t i = 0; i < vars->u.items.n; i++)
         v[i] = read_variable(&r, vars->u.items.at[i]);
     tp_expr *facts = TP_NEWN(c->arena, tp_expr, premises->u.items.n);
     for (uint32_t i = 0; i < premises->u.items.n; i++)
-        facts[i] = expr(&r, premises->u.items.at[i], false);
+        facts[i] = expr(&r, premises->u.items.at[i]);
     out.obligation = (tp_obligation){.vars = v,
                                      .nvars = vars->u.items.n,
                                      .premises = facts,
                                      .npremises = premises->u.items.n,
-                                     .goal = expr(&r, member(&r, doc, "goal", TP_J_INT), false)};
+                                     .goal = expr(&r, member(&r, doc, "goal", TP_J_INT))};
     out.obligation.name = tp_cstr(c->arena, out.entry.obligation);
     out.statement = statement_text(c->arena, r.p, &out.entry, &out.obligation);
     if (!proof || proof->type != TP_J_NULL)

@@ -3,38 +3,13 @@
  * with the rule that has to be violated (and what its help and note say), or
  * none. TEST_EVERY=N: every Nth only. */
 #define _GNU_SOURCE
-#include <glob.h>
-
-#include "tests/unit/files.h"
-
-static tp_str changed(place *p, const char *name, struct json_object *changes)
-{
-    tp_str text, why;
-    glob_t g;
-    assert_int_equal(glob(tp_printf(p->a, "examples/*/%s.tile.json", name).p, 0, NULL, &g), 0);
-    assert_int_equal(tp_read_file(p->a, g.gl_pathv[0], TP_JSON_MAX_BYTES, &text, &why), TP_OK);
-    globfree(&g);
-    for (size_t i = 0; i < json_object_array_length(changes); i++) {
-        struct json_object *pair = json_object_array_get_idx(changes, i);
-        const char *from = json_object_get_string(json_object_array_get_idx(pair, 0)),
-                   *to = json_object_get_string(json_object_array_get_idx(pair, 1));
-        const char *at = memmem(text.p, text.n, from, strlen(from));
-        if (!at)
-            fail_msg("%s.tile.json has no %s", name, from);
-        tp_buf b = {.arena = p->a};
-        tp_buf_add(&b, text.p, (size_t)(at - text.p));
-        tp_buf_c(&b, to);
-        tp_buf_add(&b, at + strlen(from), text.n - (size_t)(at - text.p) - strlen(from));
-        text = tp_buf_view(&b);
-    }
-    return text;
-}
+#include "tests/unit/changes.h"
 
 /* Findings that are not proofs, and among them a violation of `rule`. */
 static unsigned open_findings(place *p, struct json_object *entry, const char *rule, bool *caught, tp_buf *said)
 {
     const char *name = string_of(entry, "in"), *command = string_of(entry, "command");
-    tp_str text = changed(p, name, member(entry, "change"));
+    tp_str text = changed(p, tp_printf(p->a, "examples/*/%s.tile.json", name).p, member(entry, "change"));
     const char *path = put(p, "changed.tile.json", text.p, text.n);
     outcome o = command[0] ? RUN(p->a, command, path, "--format", "json", "--cases", "2", "--box", "2")
                            : RUN(p->a, "lint", path, "--format", "json");

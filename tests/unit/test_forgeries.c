@@ -302,12 +302,101 @@ static uint64_t setting(const char *name, uint64_t otherwise)
     return given ? strtoull(given, NULL, 10) : otherwise;
 }
 
+typedef struct reading {
+    tp_ctx ctx;
+    tp_source source;
+    tp_certificate certificate;
+} reading;
+
+static void read_line(void *arg)
+{
+    reading *r = arg;
+    r->certificate = tp_certificate_read(&r->ctx);
+}
+
+/* TEST_CERTIFICATES=DIR: certificates and forgeries as files, for another
+ * checker: proven.certs, forged.certs, and what was said of each forgery. */
+typedef struct writing {
+    tp_arena *arena;
+    const char *folder;
+    tp_certificates *proven, *forged;
+    tp_buf verdicts; /* of the forged lines as they were written: a line each */
+} writing;
+
+/* As it was read back: what the text says is judged, not what it was made of. */
+static bool accepted_as_text(tp_arena *a, tp_str row, tp_str *why)
+{
+    reading r = {.source = {TP_S("row"), row}};
+    r.ctx = (tp_ctx){.arena = a, .source = &r.source};
+    if (tp_try(a, read_line, &r) == TP_OK)
+        return tp_check_proof(a, r.certificate.exprs, &r.certificate.obligation, r.certificate.proof, why, NULL);
+    return *why = r.ctx.findings.at[0].message, false;
+}
+
+/* Does it name what there is? A text cannot say the rest. */
+static bool sayable(const tp_exprs *p, const tp_proof *proof)
+{
+    uint32_t symbols = tp_sym_count(p);
+    if (!proof)
+        return false;
+    bool of_variable = proof->kind <= TP_PROOF_BOUND,
+         needs_value = proof->kind == TP_PROOF_LET || proof->kind == TP_PROOF_DIVIDED;
+    bool valued =
+        (!of_variable || proof->number < symbols) && proof->sym < symbols && (!needs_value || proof->value.id);
+    for (uint32_t i = 0; valued && i < proof->nlines; i++) {
+        const tp_line *l = &proof->lines[i];
+        bool of_symbol = l->rule == TP_LINE_LOWER || l->rule == TP_LINE_UPPER;
+        valued = !of_symbol || l->number < symbols;
+        for (uint32_t k = 0; k < l->nproducts; k++)
+            valued &= l->products[k].n <= TP_POLY_MAX_DEGREE + 1;
+    }
+    for (uint32_t i = 0; valued && i < proof->nkids; i++)
+        valued = sayable(p, proof->kids[i]);
+    return valued;
+}
+
+static void write_forgery(writing *w, tp_arena *a, const tp_exprs *p, const tp_obligation *o, const tp_proof *proof,
+                          uint64_t seed, int number)
+{
+    if (!sayable(p, proof))
+        return;
+    const char *name = tp_cstr(a, tp_printf(a, "seed %llu, forgery %d", (unsigned long long)seed, number));
+    tp_certificates *one = tp_certificates_new(a);
+    tp_str why = TP_S("");
+    tp_certificates_add(one, p, name, o, proof, TP_GRADE_CERT);
+    tp_certificates_add(w->forged, p, name, o, proof, TP_GRADE_CERT);
+    bool ok = accepted_as_text(a, tp_certificates_rows(one), &why);
+    tp_buf_printf(&w->verdicts, ok ? "accepted\n" : "refused: %.*s\n", TP_FMT(why));
+}
+
+static void write_file(const writing *w, const char *name, const tp_str *pieces, size_t n)
+{
+    tp_str why;
+    if (tp_write_file(w->arena, tp_cstr(w->arena, tp_printf(w->arena, "%s/%s", w->folder, name)), pieces, n, &why))
+        fail_msg("%s: %s", name, tp_cstr(w->arena, why));
+}
+
+static void write_certificates(const writing *w, const char *name, tp_certificates *c)
+{
+    tp_certificate_section about = {.name = TP_S("random"),
+                                    .sha256 = TP_S(""),
+                                    .target = TP_S("tpu-v5e"),
+                                    .tool = TP_S("test_forgeries"),
+                                    .command = TP_S("lint")};
+    tp_str header = tp_certificates_header(w->arena), section = tp_certificates_section(c, &about);
+    write_file(w, name, (tp_str[]){header, section}, 2);
+}
+
 static void no_forgery_of_a_false_claim_is_accepted(void **state)
 {
     (void)state;
     static const tp_proof POINTS = {.kind = TP_PROOF_POINTS};
     uint64_t first = setting("TEST_SEED", 1), trials = setting("TEST_TRIALS", TRIALS);
     unsigned long long tried[KINDS] = {0}, accepted[KINDS] = {0}, disproved[KINDS] = {0}, all = 0, yes = 0, wrong = 0;
+    writing w = {.arena = tp_arena_new(0), .folder = getenv("TEST_CERTIFICATES")}, *written = w.folder ? &w : NULL;
+    w.verdicts.arena = w.arena;
+    w.proven = tp_certificates_new(w.arena);
+    w.forged = tp_certificates_new(w.arena);
     for (uint64_t seed = first; seed < first + trials; seed++) {
         tp_arena *a = tp_arena_new(0);
         box b = {.a = a, .p = tp_exprs_new(a), .rng = tp_rng_new(seed, 7)};
@@ -316,6 +405,8 @@ static void no_forgery_of_a_false_claim_is_accepted(void **state)
         tp_prover *v = tp_prover_new(a, b.p, &(tp_prover_options){.no_solver = true});
         tp_decision d = tp_prove(v, &o);
         tp_prover_free(v);
+        if (written && d.proof)
+            tp_certificates_add(w.proven, b.p, "random", &o, d.proof, TP_GRADE_CERT);
         for (int i = 0; d.proof && i < FORGERIES; i++) {
             tp_arena *work = tp_arena_child(a);
             int kind = i % KINDS, times = 1 + pick(&b, 3);
@@ -329,6 +420,8 @@ static void no_forgery_of_a_false_claim_is_accepted(void **state)
                 if (i >= KINDS) /* and another thing */
                     claim = changed_claim(&b, &claim, 10 + pick(&b, 5));
             }
+            if (written && (uint64_t)i % 8 == seed % 8)
+                write_forgery(written, work, b.p, &claim, p, seed, i);
             bool ok = tp_check_proof(work, b.p, &claim, p, NULL, NULL);
             bool judged = ok || i % 8 == 0, not_true = judged && is_false(b.p, &claim);
             tried[kind]++;
@@ -341,6 +434,13 @@ static void no_forgery_of_a_false_claim_is_accepted(void **state)
         }
         tp_arena_free(a);
     }
+    if (written) {
+        write_certificates(&w, "proven.certs", w.proven);
+        write_certificates(&w, "forged.certs", w.forged);
+        tp_str verdicts = {w.verdicts.p, w.verdicts.n};
+        write_file(&w, "forged.verdicts", &verdicts, 1);
+    }
+    tp_arena_free(w.arena);
     for (int k = 0; k < KINDS; k++) {
         print_message("  %-22s %8llu tried, %8llu accepted\n", KIND_NAMES[k], tried[k], accepted[k]);
         all += tried[k];
@@ -355,18 +455,6 @@ static void no_forgery_of_a_false_claim_is_accepted(void **state)
 
 /* ---- what was accepted once ---- */
 
-typedef struct reading {
-    tp_ctx ctx;
-    tp_source source;
-    tp_certificate certificate;
-} reading;
-
-static void read_line(void *arg)
-{
-    reading *r = arg;
-    r->certificate = tp_certificate_read(&r->ctx);
-}
-
 /* Variables, premises and goal over these nodes, and the proof. */
 #define OBLIGATION(nodes, variables, premises, goal, proof)                                                            \
     "{\"spec\":\"s\",\"obligation\":\"o\",\"grade\":\"cert\",\"nodes\":[" nodes "],\"variables\":[" variables          \
@@ -376,6 +464,20 @@ static void read_line(void *arg)
 static const struct {
     const char *what, *text, *reason;
 } FORGED[] = {
+    {"a node that refers to itself: x >= (nothing)",
+     OBLIGATION("[\"sym\",\"x\"],[\"const\",0],[\"max\",1,3],[\">=\",3,2]", "{\"symbol\":1,\"lo\":2,\"hi\":2}", "", "4",
+                POINTS_PROOF),
+     "there is no node of that number"},
+    {"a node that refers to a later one",
+     OBLIGATION("[\"sym\",\"x\"],[\"const\",0],[\">=\",4,2],[\"max\",1,2]", "{\"symbol\":1,\"lo\":2,\"hi\":2}", "", "3",
+                POINTS_PROOF),
+     "there is no node of that number"},
+    {"a variable whose upper bound is left out",
+     OBLIGATION(
+         "[\"sym\",\"x\"],[\"const\",0],[\">=\",1,2]", "{\"symbol\":1,\"lo\":2}", "", "3",
+         "{\"by\":\"refute\",\"cases\":[{\"by\":\"lines\",\"lines\":[[\"lower\",1],[\"fact\",0,0],[\"sum\",[1,1],[1,"
+         "2]]]}]}"),
+     "\"hi\" should be an integer"},
     {"a bound read before its variable is set: 0 <= x <= y, y = 9, declared after it",
      OBLIGATION("[\"sym\",\"x\"],[\"sym\",\"y\"],[\"const\",0],[\"const\",9],[\"<=\",1,3]",
                 "{\"symbol\":1,\"lo\":3,\"hi\":2},{\"symbol\":2,\"lo\":4,\"hi\":4}", "", "5", POINTS_PROOF),

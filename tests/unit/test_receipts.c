@@ -1,5 +1,7 @@
 /* Receipts: what they cover, and every way in which one is refused. */
 #define _GNU_SOURCE
+#include <unistd.h>
+
 #include "base/tensor.h"
 #include "kernels/receipt.h"
 #include "tests/unit/files.h"
@@ -120,6 +122,51 @@ static void what_was_not_conclusive_is_said(void **state)
     assert_int_equal(o.exit, 4);
 }
 
+/* Blocks of 12 rows (TP201), with and without leave. */
+#define ROWS(allow)                                                                                                    \
+    "{\"tileproof\": 1, \"name\": \"rows\", \"target\": \"tpu-v5e\", \"sizes\": {\"M\": {\"min\": 1, \"max\": 40}}, "  \
+    "\"grid\": "                                                                                                       \
+    "[{\"axis\": \"i\", \"steps\": \"cdiv(M, 12)\"}], \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", "         \
+    "\"shape\": [\"M\", "                                                                                              \
+    "128], \"block_shape\": [12, 128], \"index_map\": [\"i\", 0]}], \"outputs\": [{\"name\": \"o\", \"dtype\": "       \
+    "\"float32\", "                                                                                                    \
+    "\"shape\": [\"M\", 128], \"block_shape\": [12, 128], \"index_map\": [\"i\", 0]}], \"kernel\": [\"o[...] = "       \
+    "x[...]\"], "                                                                                                      \
+    "\"reference\": [\"o = x\"]" allow "}"
+
+static void what_was_suppressed_is_said(void **state)
+{
+    static const char PLAIN[] = ROWS(""),
+                      ALLOWED[] = ROWS(", \"allow\": [{\"rule\": \"TP201\", \"reason\": \"known\"}]");
+    place *p = *state;
+    const char *plain = put(p, "plain.tile.json", PLAIN, sizeof PLAIN - 1),
+               *allowed = put(p, "allowed.tile.json", ALLOWED, sizeof ALLOWED - 1), *receipt = path_in(p, "rows.json"),
+               *baseline = path_in(p, "baseline.json"), *x = npy(p, "x", TP_F32, 2, (const int64_t[]){24, 128}, 1);
+    assert_int_equal(RUN(p->a, "verify", "--receipt", receipt, plain).exit, 1);
+    assert_int_equal(RUN(p->a, "verify", "--receipt", receipt, allowed).exit, 0);
+    struct json_object *r = json_object_from_file(receipt);
+    assert_int_equal(json_object_get_int64(member(member(r, "checked"), "suppressed")), 2);
+    assert_int_equal(json_object_array_length(member(r, "allowed")), 2);
+    assert_string_equal(string_of(json_object_array_get_idx(member(r, "allowed"), 0), "rule"), "TP201");
+    json_object_put(r);
+    outcome o = RUN(p->a, "run", "--receipt", receipt, allowed, "-i", x);
+    assert_int_equal(o.exit, 0);
+    assert_true(contains(o.out, "by its receipt: ") && contains(o.out, "; not proven, but suppressed: TP201 (2)"));
+    o = RUN(p->a, "run", allowed, "-i", x);
+    assert_int_equal(o.exit, 0);
+    assert_true(contains(o.out, "verified first: ") && contains(o.out, "; 2 not proven, but suppressed"));
+    o = RUN(p->a, "run", plain, "-i", x);
+    assert_int_equal(o.exit, 1);
+    /* what leaves findings out of a run gets no receipt */
+    assert_int_equal(RUN(p->a, "baseline", "write", baseline, plain).exit, 0);
+    const char *none = path_in(p, "none.json");
+    o = RUN(p->a, "verify", "--baseline", baseline, "--receipt", none, plain);
+    assert_true(o.exit == 2 && contains(o.err, "--receipt vouches for all rules: a baseline hides findings"));
+    o = RUN(p->a, "verify", "--ignore", "TP201", "--receipt", none, plain);
+    assert_true(o.exit == 2 && contains(o.err, "--receipt vouches for all rules: --select and --ignore"));
+    assert_int_not_equal(access(none, F_OK), 0);
+}
+
 static void what_it_does_not_cover_is_refused(void **state)
 {
     place *p = *state;
@@ -237,9 +284,13 @@ static void run_without_one_verifies_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_PLACE(a_receipt_lets_its_kernel_run),     IN_PLACE(what_was_not_conclusive_is_said),
-        IN_PLACE(what_it_does_not_cover_is_refused), IN_PLACE(a_forged_receipt_does_not_pass_recheck),
-        IN_PLACE(only_verified_kernels_get_one),     IN_PLACE(it_can_be_for_another_chip),
+        IN_PLACE(a_receipt_lets_its_kernel_run),
+        IN_PLACE(what_was_not_conclusive_is_said),
+        IN_PLACE(what_was_suppressed_is_said),
+        IN_PLACE(what_it_does_not_cover_is_refused),
+        IN_PLACE(a_forged_receipt_does_not_pass_recheck),
+        IN_PLACE(only_verified_kernels_get_one),
+        IN_PLACE(it_can_be_for_another_chip),
         IN_PLACE(run_without_one_verifies_first),
     };
     return cmocka_run_group_tests_name("receipts", tests, NULL, NULL);
