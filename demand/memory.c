@@ -57,20 +57,24 @@ bool demand_written(tp_demand *d, uint32_t o, const int64_t *at, int64_t until, 
 
 /* ---- rule 8: an input whose array an output shares ---- */
 
-/* The step in which the window of input i that is there at m was copied in. */
+/* The step in which the window of input i that is there at m was copied in;
+ * one that a parallel step finds resident counts as read by that step, too. */
 static moment *copied_in(tp_demand *d, moment *m, uint32_t i)
 {
     const tp_operand *o = &d->k->operands[i];
     bool moves = false;
-    for (uint32_t x = 0; x < o->rank; x++)
-        for (uint32_t a = 0; a < d->k->naxes; a++)
+    for (uint32_t a = 0; a < d->k->naxes; a++) {
+        moves |= d->k->axes[a].parallel;
+        for (uint32_t x = 0; x < o->rank; x++)
             moves |= tp_expr_mentions(d->k->exprs, o->dims[x].index, d->k->axes[a].sym);
+    }
     if (!moves)
         return demand_moment(d, 0);
     while (m->number > 0) {
         moment *before = demand_moment(d, m->number - 1);
         demand_charge(d, 1);
-        if (memcmp(demand_window(d, before, i), demand_window(d, m, i), o->rank * sizeof(int64_t)) != 0)
+        if (demand_parallel_changed(d, before, m) ||
+            memcmp(demand_window(d, before, i), demand_window(d, m, i), o->rank * sizeof(int64_t)) != 0)
             break;
         m = before;
     }
