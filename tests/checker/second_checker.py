@@ -10,7 +10,7 @@ get the same verdict from both:
 - texts changed at random, member by member (seeded);
 - tests/checker/forged.json: forgeries written by hand, each against one side condition.
 
-Then defects are planted into tools/recheck.py, one at a time: a side condition
+Then defects are planted into that one, one at a time: a side condition
 is left out, a sign is turned. Each has to be noticed by some line.
 
     second_checker.py [--trials 20500] [--mutants 20000] [--seed 1] [--quick]
@@ -33,7 +33,7 @@ import types
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM, FORGER = ROOT / "build/tileproof", ROOT / "build/release/tests/test_forgeries"
-SOURCE = (ROOT / "tools/recheck.py").read_text()
+SOURCES = {name: (ROOT / f"tools/{name}.py").read_text() for name in ("recheck_steps", "recheck")}  # in order of import
 HEADER = '{"tileproof_certificates":2}'
 SECTION = {"section": "s", "sha256": "", "target": "tpu-v5e", "tool": "t", "command": "lint", "rules": [], "dtypes": []}
 AT_ONCE = 100
@@ -41,9 +41,11 @@ AT_ONCE = 100
 UNTRIED = re.compile("too (large|much|many|deep)|list of its section|grade is cert|why")
 
 
-def load(source):
-    checker = types.ModuleType("recheck")
-    exec(compile(source, "recheck.py", "exec"), checker.__dict__)
+def load(sources):
+    """The checker that these texts are: its last module."""
+    for name, source in sources.items():
+        sys.modules[name] = checker = types.ModuleType(name)
+        exec(compile(source, f"{name}.py", "exec"), checker.__dict__)
     return checker
 
 
@@ -78,7 +80,7 @@ def recheck(path):
 
 class Comparison:
     def __init__(self, folder):
-        self.folder, self.checker, self.differences = folder, load(SOURCE), 0
+        self.folder, self.checker, self.differences = folder, load(SOURCES), 0
         self.rows = []  # (text, was it accepted?): what planted defects have to be noticed by
 
     def differ(self, text, ours, theirs):
@@ -218,25 +220,26 @@ def mutants(rng, rows, count):
 
 
 def planted():
-    """(what is planted, the checker with it)."""
+    """(what is planted, the checker's texts with it)."""
     for name, old, new in json.loads((ROOT / "tests/checker/defects.json").read_text()):
-        if SOURCE.count(old) != 1:
-            sys.exit(f"tests/checker/defects.json: {name}: {SOURCE.count(old)} places have: {old}")
-        yield name, SOURCE.replace(old, new)
-    lines = SOURCE.splitlines(keepends=True)
-    for node in ast.walk(ast.parse(SOURCE)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "need":
-            why = ast.unparse(node.value.args[1])
-            if not UNTRIED.search(why):
-                without = [" " * node.col_offset + "pass\n"]
-                yield (f"line {node.lineno}: nobody asks whether {ast.unparse(node.value.args[0])}",
-                       "".join(lines[:node.lineno - 1] + without + lines[node.end_lineno:]))
+        if sum(source.count(old) for source in SOURCES.values()) != 1:
+            sys.exit(f"tests/checker/defects.json: {name}: not one place has: {old}")
+        yield name, {module: source.replace(old, new) for module, source in SOURCES.items()}
+    for module, source in SOURCES.items():
+        lines = source.splitlines(keepends=True)
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "need":
+                why = ast.unparse(node.value.args[1])
+                if not UNTRIED.search(why):
+                    without = [" " * node.col_offset + "pass\n"]
+                    yield (f"{module}.py:{node.lineno}: nobody asks whether {ast.unparse(node.value.args[0])}",
+                           {**SOURCES, module: "".join(lines[:node.lineno - 1] + without + lines[node.end_lineno:])})
 
 
-def noticed(source, rows):
+def noticed(sources, rows):
     """The first line that a checker with a defect judges otherwise, or breaks at."""
     try:
-        checker = load(source)
+        checker = load(sources)
         for text, ok in rows:
             if (judged(checker, text)[0] == "accepted") != ok:
                 return text
@@ -288,9 +291,9 @@ def compare(o, folder):
     if c.differences:
         sys.exit(f"{c.differences} differences")
     rows, unnoticed, count = c.rows, [], 0
-    for what, source in planted():
+    for what, sources in planted():
         count += 1
-        if noticed(source, rows) is None:
+        if noticed(sources, rows) is None:
             unnoticed.append(what)
     print(f"defects planted into tools/recheck.py: {count - len(unnoticed)} of {count} noticed")
     for what in unnoticed:
@@ -303,4 +306,4 @@ def hand_made():
 
 
 if __name__ == "__main__":
-    sys.exit(load(SOURCE).with_room(main))
+    sys.exit(load(SOURCES).with_room(main))
