@@ -110,16 +110,33 @@ static int basis_order(tp_str a, tp_str b)
     return memcmp(a.p, b.p, a.n);
 }
 
+/* Takes the next id off the list; false: it is empty. */
+static bool next_id(tp_str *list, tp_str *id)
+{
+    if (list->n == 0)
+        return false;
+    const char *comma = memchr(list->p, ',', list->n);
+    size_t end = comma ? (size_t)(comma - list->p) : list->n, next = comma ? end + 2 : end;
+    *id = (tp_str){list->p, end};
+    *list = (tp_str){list->p + next, list->n - next};
+    return true;
+}
+
+bool tp_basis_names(tp_str list, const char *id)
+{
+    for (tp_str one; next_id(&list, &one);)
+        if (tp_str_eq(one, tp_str_c(id)))
+            return true;
+    return false;
+}
+
 tp_str tp_basis_join(tp_arena *a, tp_str x, tp_str y)
 {
     TP_VEC(tp_str) ids = {0};
     tp_buf b = {.arena = a};
     tp_str lists[] = {x, y};
     for (int l = 0; l < 2; l++)
-        for (size_t from = 0, end; from < lists[l].n; from = end + 2) {
-            for (end = from; end < lists[l].n && lists[l].p[end] != ',';)
-                end++;
-            tp_str id = {lists[l].p + from, end - from};
+        for (tp_str id; next_id(&lists[l], &id);) {
             uint32_t at = 0;
             while (at < ids.len && basis_order(ids.at[at], id) < 0)
                 at++;

@@ -110,6 +110,8 @@ typedef TP_VEC(tp_finding) tp_findings;
 /* Two lists of what proofs rest on, as one: each id once, facts before rules
  * before contracts, in ascending order. */
 tp_str tp_basis_join(tp_arena *a, tp_str x, tp_str y);
+/* Does the list name this id? */
+bool tp_basis_names(tp_str list, const char *id);
 
 /* A code that no static rule has: codes.def. */
 typedef enum tp_code_source { TP_CODE_SPEC, TP_CODE_EXECUTION, TP_CODE_RUN } tp_code_source;

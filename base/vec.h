@@ -1,5 +1,5 @@
 /* Typed growable arrays on an arena: TP_VEC(int) v = {0}; tp_push(a, v, 3);
- * Growth leaves the old storage in the arena. */
+ * Growth leaves the old storage in the arena. The value is computed first: it may push onto v itself. */
 #ifndef TP_VEC_H
 #define TP_VEC_H
 
@@ -15,6 +15,7 @@
 
 #define tp_push(a, v, ...)                                                                                             \
     do {                                                                                                               \
+        __typeof__(*(v).at) value_ = __VA_ARGS__;                                                                      \
         if ((v).len == (v).cap) {                                                                                      \
             uint32_t cap_ = (v).cap ? (v).cap * 2 : 4;                                                                 \
             void *new_ = tp_alloc_array((a), cap_, sizeof *(v).at);                                                    \
@@ -23,7 +24,7 @@
             (v).at = new_;                                                                                             \
             (v).cap = cap_;                                                                                            \
         }                                                                                                              \
-        (v).at[(v).len++] = __VA_ARGS__;                                                                               \
+        (v).at[(v).len++] = value_;                                                                                    \
     } while (0)
 
 #endif

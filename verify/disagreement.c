@@ -64,21 +64,11 @@ static void hold_equality(tp_arena *a, tp_spec_report *r)
 
 /* ---- rules ---- */
 
-/* Does a list of bases ("F2, TP101") name the rule? */
-static bool names(tp_str bases, const char *rule)
-{
-    size_t n = strlen(rule);
-    for (size_t i = 0; i + n <= bases.n; i++)
-        if (memcmp(bases.p + i, rule, n) == 0)
-            return true;
-    return false;
-}
-
 /* Is a rule open on which the proof rests: "given TP007"? */
 static bool is_conditional(const tp_findings *findings, const tp_finding *proof)
 {
     for (uint32_t i = 0; i < findings->len; i++)
-        if (tp_is_open(&findings->at[i]) && names(proof->rests_on, findings->at[i].rule))
+        if (tp_is_open(&findings->at[i]) && tp_basis_names(proof->rests_on, findings->at[i].rule))
             return true;
     return false;
 }
