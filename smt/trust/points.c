@@ -61,8 +61,8 @@ static bool points_from(walk *w, uint32_t i)
         return point(w);
     const tp_var *x = &w->s->vars[i];
     tp_bigs_spend(&w->c->big, 1);
-    if (!x->choices && (!x->lo.id || !x->hi.id || !value_of(w, x->lo, &lo) || !value_of(w, x->hi, &hi)))
-        return undecided(w, "a variable has no bounds to enumerate");
+    if (!x->choices && (!value_of(w, x->lo, &lo) || !value_of(w, x->hi, &hi)))
+        return undecided(w, "a bound has no value");
     int64_t n = x->choices                     ? (int64_t)x->nchoices
                 : hi < lo                      ? 0
                 : hi / 2 - lo / 2 > MAX_POINTS ? MAX_POINTS + 1
@@ -80,11 +80,14 @@ static bool points_from(walk *w, uint32_t i)
     return true;
 }
 
-/* Bounds over variables that come earlier, and nothing else anywhere: no value
- * is read before it is set. */
+/* Two bounds each, or choices; bounds over variables that come earlier, and
+ * nothing else anywhere: no value is read before it is set. */
 static bool in_order(walk *w)
 {
     bool ok = true;
+    for (uint32_t i = 0; i < w->s->nvars; i++)
+        if (!w->s->vars[i].choices && (!w->s->vars[i].lo.id || !w->s->vars[i].hi.id))
+            return tp_check_reject(w->c, TP_S("a variable has no bounds to enumerate"));
     for (uint32_t i = 0; i < w->s->nvars && ok; i++) {
         const tp_var *x = &w->s->vars[i];
         ok = !w->set[x->sym] && all_set(w, x->lo) && all_set(w, x->hi);
