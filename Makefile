@@ -43,7 +43,7 @@ ATTACKS := $(ATTACK_SRC:tests/attack/test_%.c=$(BUILD)/tests/attack_%)
 TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%) $(ATTACKS)
 Q := $(if $(V),,@)
 
-.PHONY: attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size test-jax test-all fuzz fuzz-readers steady boxes cross-check second-checker mutants verdicts strict asan tsan bench comparison docs install format clean help deps
+.PHONY: attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all fuzz fuzz-readers steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -159,7 +159,14 @@ unit: all $(TESTS) $(BUILD)/tests/faults.so
 	@printf '%s\n' $(TESTS) | xargs -P 2 -n 1 sh -c '$$0 >$$0.log 2>&1; echo $$? >$$0.code'
 	@code=0; for t in $(TESTS); do cat $$t.log; [ "$$(cat $$t.code)" = 0 ] || code=1; done; exit $$code
 
-check: check-layers check-tables check-size check-library ## the rules of the source tree
+check: check-layers check-tables check-size check-format check-library ## the rules of the source tree
+
+check-format: all
+	@tools/check-format.sh build/tileproof
+
+guards: all libraries ## can the rules of the source tree fail? plants an offence against each (2 minutes)
+	@$(MAKE) --no-print-directory MODE=strict build/strict/base/str.o
+	@tests/guards/run.sh
 
 check-layers: all
 	@tools/check-layers.sh $(BUILD) && echo "layers: each folder includes only what it may"
@@ -213,7 +220,7 @@ mutants: all ## are the tests strong enough? plant 200 defects into rules and pr
 COUNT ?= 200
 
 test-all: export BRIDGE = 300
-test-all: test strict asan tsan test-jax corpus steady boxes attention fuzz attack fuzz-readers cross-check second-checker mutation-score mutants ## everything, long ones included
+test-all: test guards strict asan tsan test-jax corpus steady boxes attention fuzz attack fuzz-readers cross-check second-checker mutation-score mutants ## everything, long ones included
 
 mutation-score: all ## small defects planted in the gallery and tests/kernels: who notices? DEFECTS= of each, SCORE_SEED= (an hour)
 	@build/tileproof mutate --defects $(DEFECTS) --seed $(SCORE_SEED) $$(ls examples/*/*.tile.json tests/kernels/*.tile.json | grep -v /broken/)
@@ -226,6 +233,9 @@ strict: ## gcc, and clang where it is installed, without a warning
 
 asan: deps ## unit tests and bad input under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory MODE=asan unit
+
+asan-readers: deps ## the part of asan that reads, prints and executes what others wrote (CI)
+	@$(MAKE) --no-print-directory MODE=asan TESTS="$(addprefix build/asan/tests/,test_spec test_fuzz test_formats test_lsp test_recheck test_semantics test_bodies)" unit
 
 tsan: ## many specs at a time, in the program and in the library, under the thread sanitizer
 	@$(MAKE) --no-print-directory MODE=tsan build/tsan/tileproof build/tsan/libtileproof-verify.a

@@ -50,7 +50,12 @@ static tp_expr translate(translation *t, tp_expr e)
         if (t->failed)
             return (tp_expr){0};
         return n.op == TP_E_ITE ? tp_ite(p, at[0], at[1], at[2])
-                                : tp_read(p, sym, n.c.id ? 3 : n.b.id ? 2 : n.a.id ? 1 : 0, at);
+                                : tp_read(p, sym,
+                                          n.c.id   ? 3
+                                          : n.b.id ? 2
+                                          : n.a.id ? 1
+                                                   : 0,
+                                          at);
     }
     default: return tp_op2(p, n.op, translate(t, n.a), translate(t, n.b));
     }

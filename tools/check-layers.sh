@@ -1,59 +1,68 @@
 #!/bin/sh
 # usage: check-layers.sh BUILD
-# The include table of docs/DESIGN.md: each folder and what it may include; and,
-# of what must be trusted, what its object files under BUILD refer to.
+# Each folder uses what tools/layers.txt lets it use, and no other: by what its
+# files include, and by what its objects under BUILD refer to, since a
+# declaration of one's own needs no include.
 set -eu
 build=$1
 status=0
-allow() {
-    folder=$1; shift
-    for file in $(find "$folder" -name '*.[ch]' -o -name '*.def' | sort); do
-        for to in $(sed -n 's|^#include "\([a-z]*\)/.*|\1|p' "$file" | sort -u); do
-            case " $folder $* " in
-            *" $to "*) ;;
-            *) echo "$file includes $to/, which $folder/ may not"; status=1 ;;
-            esac
+say() { echo "$*"; status=1; }
+sources() { find "$@" \( -name '*.[ch]' -o -name '*.def' \) | sort; }
+# FILE FOLDER/REST of every include that names a folder, whatever its quotes and blanks
+includes() { sed -n "s|^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*[\"<]\([^\">]*/[^\">]*\)[\">].*|$1 \1|p" "$1"; }
+allowed() { sed -n "s|^$1:||p" tools/layers.txt; }
+lists() { case " $1 " in *" $2 "*) ;; *) return 1 ;; esac }
+
+layers=$(sed -n 's|^\([a-z]*\):.*|\1|p' tools/layers.txt | tr '\n' ' ')
+for file in *.[ch] */*.[ch] */*/*.[ch]; do
+    folder=${file%%/*}
+    case $file in '*'* | build/* | tests/* | examples/*) ;; *) lists "$layers" "$folder" || say "$file: $folder/ is in no row of tools/layers.txt" ;; esac
+done
+for folder in $layers; do
+    may="$folder $(allowed "$folder")"
+    for file in $(sources "$folder"); do
+        for to in $(includes "$file" | sed 's|^[^ ]* ||'); do
+            case $to in json-c/* | sys/* | Random123/*) continue ;; esac
+            lists "$may" "${to%%/*}" || say "$file includes $to, which $folder/ may not"
         done
     done
-}
-allow base
-allow spec base
-allow emit spec base
-allow smt spec base
-allow analyzer smt spec base
-allow domains spec base
-allow reference domains spec base
-allow demand domains spec base
-allow kernels domains spec base reference
-allow report analyzer smt kernels domains spec base
-allow verify report analyzer smt kernels demand domains reference spec base
-allow lib verify report analyzer smt kernels demand domains reference spec base include
-allow lsp verify report analyzer smt kernels spec base
-allow cli lsp verify report emit analyzer smt kernels domains reference spec base
-# inside kernels/ one file knows the references
-for file in $(grep -l '"reference/' kernels/*.[ch]); do
-    [ "$file" = kernels/trial.c ] || { echo "$file includes reference/; only kernels/trial.c may"; status=1; }
 done
-for file in $(grep -rl '<z3\.h>' --include='*.[ch]' .  | sed 's|^\./||' | grep -v '^build/'); do
-    [ "$file" = smt/z3.c ] || { echo "$file includes z3.h; only smt/z3.c may"; status=1; }
+
+# one file knows the references, one knows Z3, and the trusted part knows what it needs
+for file in $(sources kernels); do
+    [ "$file" = kernels/trial.c ] || [ -z "$(includes "$file" | grep ' reference/')" ] || say "$file includes reference/; only kernels/trial.c may"
 done
-# what must be trusted: includes base/, expressions, JSON and itself, and no
-# function from anywhere else comes in behind a declaration
-for file in smt/trust/*.[ch]; do
-    for to in $(sed -n 's|^#include "\([a-z0-9_./]*\)".*|\1|p' "$file"); do
-        case $to in
-        base/* | spec/expr.h | spec/json.h | smt/trust/*) ;;
-        *) echo "$file includes $to, which smt/trust/ may not"; status=1 ;;
-        esac
+for file in $(sources $layers); do
+    [ "$file" = smt/z3.c ] || ! grep -q '^[[:blank:]]*#[[:blank:]]*include.*z3\.h' "$file" || say "$file includes z3.h; only smt/z3.c may"
+done
+for file in $(sources smt/trust); do
+    for to in $(includes "$file" | sed 's|^[^ ]* ||'); do
+        case $to in base/* | spec/expr.h | spec/json.h | smt/trust/* | json-c/*) ;; *) say "$file includes $to, which smt/trust/ may not" ;; esac
     done
 done
-room="$build/smt/trust/*.o" below="$build/base/*.o $build/spec/expr.o $build/spec/json.o"
-known=$(nm --defined-only $room $below | awk 'NF == 3 { print $3 }' | sort -u)
-foreign=$(nm --undefined-only $room | awk 'NF == 2 && $2 ~ /^tp_/ { print $2 }' | sort -u | while read -r symbol; do
-    echo "$known" | grep -qx "$symbol" || echo "$symbol"
-done)
-for symbol in $foreign; do
-    echo "smt/trust/ uses $symbol, which is neither its own nor of base/, spec/expr.c or spec/json.c"
-    status=1
-done
+
+# The same of the objects: "defined FILE NAME" and "wanted FILE NAME".
+symbols() {
+    for folder in $layers; do [ ! -d "$build/$folder" ] || find "$build/$folder" -name '*.o'; done | sort |
+        xargs nm -A -g | awk -v build="$build/" '{
+            file = substr($1, length(build) + 1); sub(/:.*/, "", file); name = $NF; kind = $(NF - 1)
+            if (name ~ /^(tp_|tileproof_)/) print (kind == "U" ? "wanted" : "defined"), file, name
+            if (name ~ /^Z3_/ && kind == "U" && file != "smt/z3.o") print "solver", file, name }'
+}
+found=$(symbols | awk '
+    FILENAME == "tools/layers.txt" { if (/^[a-z]+:/) { f = $1; sub(/:/, "", f); may[f] = " " f " "; for (i = 2; i <= NF; i++) may[f] = may[f] $i " " }; next }
+    $1 == "defined" { at[$3] = $2 }
+    $1 == "wanted" { want[++n] = $2 " " $3 }
+    $1 == "solver" { print $2 " calls " $3 "; only smt/z3.c may" }
+    END {
+        for (i = 1; i <= n; i++) {
+            split(want[i], w, " "); to = at[w[2]]; from = w[1]; folder = from; sub(/\/.*/, "", folder); room = to; sub(/\/.*/, "", room)
+            if (to == "") continue
+            if (index(may[folder], " " room " ") == 0) print from " uses " w[2] " of " to ", which " folder "/ may not"
+            if (from ~ /^smt\/trust\// && to !~ /^(base\/|smt\/trust\/|spec\/expr\.o|spec\/json\.o)/) print from " uses " w[2] " of " to ", which smt/trust/ may not"
+            if (folder == "kernels" && room == "reference" && from != "kernels/trial.o") print from " uses " w[2] "; only kernels/trial.c may"
+        }
+    }' tools/layers.txt - | sort)
+[ -z "$found" ] || say "$found"
+[ -d "$build/smt/trust" ] || say "$build holds no objects: build first"
 exit $status

@@ -89,4 +89,4 @@ static int run(tp_cli *c)
     return code;
 }
 
-const tp_command tp_command_init = {"init", 'i', "[NAME]", "write a spec to start from, and a broken twin", run};
+const tp_command tp_command_init = {"init", 'n', "[NAME]", "write a spec to start from, and a broken twin", run};

@@ -100,7 +100,8 @@ void tp_print_man(FILE *out)
     fprintf(out,
             ".El\n.Sh ENVIRONMENT\nEvery option has a variable: its long name in capitals after\n.Ev TILEPROOF_ ,\n"
             "with underscores for hyphens.\nThe command line comes before the environment,\nthe environment "
-            "before the settings file.\n.Bl -tag -width Ds\n.It Ev NO_COLOR\nNo colour unless\n.Fl Fl color Cm always .\n.El\n"
+            "before the settings file.\n.Bl -tag -width Ds\n.It Ev NO_COLOR\nNo colour unless\n.Fl Fl color Cm always "
+            ".\n.El\n"
             ".Sh FILES\n.Bl -tag -width Ds\n.It Pa .tileproof.json\nSettings: the nearest one, here or above, up to "
             "the folder that "
             "holds\n.Pa .git .\n.El\n.Sh EXIT STATUS\n.Bl -tag -width Ds\n"

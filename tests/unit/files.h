@@ -41,7 +41,8 @@ static inline const char *put(place *p, const char *name, const void *bytes, siz
     const char *path = path_in(p, name);
     FILE *f = fopen(path, "wb");
     assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    if (n) /* an empty file may have no bytes to point at */
+        assert_int_equal(fwrite(bytes, 1, n, f), n);
     fclose(f);
     return path;
 }

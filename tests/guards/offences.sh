@@ -1,0 +1,52 @@
+# Offences against the rules of the source tree, planted one at a time in a copy
+# of it by run.sh. A row: offence GUARD 'what the guard has to say' EDIT...
+# Edits: add FILE LINE; change FILE FROM TO; new FILE LINE; drop FILE.
+
+# layers: by include
+offence layers 'base/str.c includes spec/kernel.h' add base/str.c '#include "spec/kernel.h"'
+offence layers 'spec/expr.c includes analyzer/analyze.h' add spec/expr.c '#include <analyzer/analyze.h>'
+offence layers 'analyzer/analyze.c includes kernels/machine.h' add analyzer/analyze.c '  #  include "kernels/machine.h"'
+offence layers 'demand/fold.c includes kernels/machine.h' add demand/fold.c '#	include	<kernels/machine.h>'
+offence layers 'reference/reference.h includes kernels/machine.h' add reference/reference.h '#include "kernels/machine.h"'
+offence layers 'spec/prims.def includes smt/prover.h' add spec/prims.def '#include "smt/prover.h"'
+offence layers 'report/report.h includes verify/verify.h' add report/report.h '#include "verify/verify.h"'
+offence layers 'emit/pallas.c includes analyzer/analyze.h' add emit/pallas.c '#include "analyzer/analyze.h"'
+offence layers 'widgets/ is in no row' new widgets/widget.c 'int widget;'
+offence layers 'only smt/z3.c may' add smt/prove.c '#include <z3.h>'
+offence layers 'only smt/z3.c may' add smt/cache.c ' # include "z3.h"'
+offence layers 'only kernels/trial.c may' add kernels/exec.c '#include "reference/reference.h"'
+offence layers 'smt/trust/ may not' add smt/trust/points.c '#include "smt/prover.h"'
+# layers: by declarations of one's own
+offence layers 'which analyzer/ may not' \
+    add analyzer/analyze.c 'extern void tp_tier_name(void); void tp_planted(void); void tp_planted(void) { tp_tier_name(); }'
+offence layers 'which smt/trust/ may not' \
+    add smt/trust/points.c 'extern void tp_prove(void); void tp_planted(void); void tp_planted(void) { tp_prove(); }'
+offence layers 'smt/prove.o calls Z3_mk_config' \
+    add smt/prove.c 'extern void *Z3_mk_config(void); void *tp_planted(void); void *tp_planted(void) { return Z3_mk_config(); }'
+
+# tables: each row has its data, and copies are what the tables say
+offence tables 'bad_*.tile.json is missing' drop 'tests/rules/empty-domain/bad_*.tile.json'
+offence tables 'ok_*.tile.json is missing' drop 'tests/rules/parallel-race/ok_*.tile.json'
+offence tables 'primitive erfc: no example' change 'tests/semantics/*.tile.json' 'erfc(' 'erf('
+offence tables 'no trap in tests/semantics' change 'tests/semantics/*.tile.json' '"trap": "TP107"' '"trap": "TP101"'
+offence tables 'planted_kernel: not in docs/GALLERY.md' new examples/matmul/planted_kernel.tile.json '{}'
+offence tables 'two commands have the letter' change cli/commands/completion.c "'x'" "'b'"
+offence tables 'docs/RULES.md is not what the tables say' add docs/RULES.md 'planted'
+offence tables 'docs/completion/tileproof.bash is not what the tables say' add docs/completion/tileproof.bash 'done'
+
+# sizes: a file over 800 lines, wherever it stands
+offence size 'domains/planted.c has 900 lines' long domains/planted.c
+offence size 'lib/planted.h has 900 lines' long lib/planted.h
+offence size 'tools/planted.py has 900 lines' long tools/planted.py
+offence size 'tests/jax/planted.sh has 900 lines' long tests/jax/planted.sh
+
+# format
+offence format 'base/str.c' add base/str.c 'int  planted ;'
+offence format 'add_2d.tile.json' change examples/elementwise/add_2d.tile.json '"tileproof": 1,' '"tileproof":1,'
+
+# the libraries export what tests/library says
+offence library 'exports other symbols' add tests/library/libtileproof.symbols 'tileproof_planted'
+
+# warnings are errors
+offence strict 'unused variable' add base/str.c 'void tp_planted(void); void tp_planted(void) { int planted = 3; }'
+offence strict 'conversion' add base/str.c 'signed char tp_planted(long); signed char tp_planted(long x) { return x; }'
