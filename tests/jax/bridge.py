@@ -269,6 +269,7 @@ def looped(fn, args, rng):
     turns = rng.randint(1, 2)
 
     def again(*a):
+        a = [jnp.asarray(x) for x in a]  # JAX 0.10.2 takes no NumPy array into a custom rule inside of a loop
         shapes = jax.eval_shape(fn, *a)
         start = tuple(jnp.zeros(s.shape, s.dtype) for s in shapes)
         return lax.while_loop(lambda c: c[0] < turns, lambda c: (c[0] + 1, fn(*a)), (0, start))[1]
