@@ -1,8 +1,6 @@
 /* The grid: how windows and scratch live from step to step. */
 #include "analyzer/flow_internal.h"
 
-enum { MAX_AXES = 16 };
-
 /* One way to come from the step before: axis `a` goes up by one, faster axes
  * start over; or, towards the next step, the same forwards. */
 typedef struct neighbour {
@@ -47,7 +45,7 @@ static uint32_t edges(flow *f, const tp_operand *o, bool forwards, tp_expr *when
 {
     const tp_kernel *k = f->k;
     tp_exprs *p = f->a->p;
-    neighbour by_axis[MAX_AXES];
+    neighbour by_axis[TP_MAX_AXES];
     uint32_t n = 0, inner = k->naxes; /* axes from `inner` on certainly keep it */
     bool plain = true;
     for (uint32_t a = k->naxes; a-- > 0;) {
@@ -131,7 +129,7 @@ static tp_leaks outside(flow *f, uint32_t operand)
  * first visit only, when every axis that it does not depend on is at 0. */
 static void restore(flow *f, const tp_operand *o, tp_leaks *born)
 {
-    bool mentioned[MAX_AXES], told = tp_map_tells_axes(f->a, o, mentioned);
+    bool mentioned[TP_MAX_AXES], told = tp_map_tells_axes(f->a, o, mentioned);
     for (uint32_t i = 0; i < born->len; i++) {
         tp_leak *l = &born->at[i];
         for (uint32_t a = 0; a < f->k->naxes; a++)
@@ -146,7 +144,7 @@ static void restore(flow *f, const tp_operand *o, tp_leaks *born)
 static tp_leaks inherited(flow *f, uint32_t operand, const tp_leaks *guess)
 {
     const tp_operand *o = &f->k->operands[operand];
-    tp_expr when[MAX_AXES + 1];
+    tp_expr when[TP_MAX_AXES + 1];
     uint32_t n = edges(f, o, false, when);
     tp_leaks all = {0};
     for (uint32_t i = 0; i < n; i++) {
@@ -206,7 +204,7 @@ static void start_step(flow *f, const tp_leaks *guess)
 static void copy_out(flow *f, uint32_t operand)
 {
     const tp_operand *o = &f->k->operands[operand];
-    tp_expr when[MAX_AXES + 1], range = in_range(f, o);
+    tp_expr when[TP_MAX_AXES + 1], range = in_range(f, o);
     uint32_t n = edges(f, o, true, when);
     for (uint32_t i = 0; i < n; i++)
         tp_push(f->a->arena, f->out->sinks,

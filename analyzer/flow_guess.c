@@ -3,7 +3,7 @@
 
 #include "analyzer/flow_internal.h"
 
-enum { PROOF_EFFORT = 20000 /* a proof in units of compared conjuncts */, MAX_SPLITS = 4 };
+enum { CONJUNCTS = 64, KNOWN = 64, PROOF_EFFORT = 20000 /* a proof in units of compared conjuncts */, MAX_SPLITS = 4 };
 
 static int by_number(const void *a, const void *b)
 {
@@ -36,17 +36,17 @@ static bool contradict(flow *f, tp_claim *c)
 /* Is every lane that `leak` speaks of already covered by `known`, with the same source? */
 static bool covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_t rank, const tp_expr *dims)
 {
-    tp_expr premises[192], parts[64], theirs[64];
-    uint32_t n = tp_conjuncts(f->a, leak->when, parts, 64);
+    tp_expr premises[2 * CONJUNCTS + KNOWN], parts[CONJUNCTS], theirs[CONJUNCTS];
+    uint32_t n = tp_conjuncts(f->a, leak->when, parts, CONJUNCTS);
     tp_claim c = {.goal = tp_const(f->a->p, 0), .over_steps = true, .premises = premises};
-    c.npremises = tp_conjuncts(f->a, f->path, premises, 64);
+    c.npremises = tp_conjuncts(f->a, f->path, premises, CONJUNCTS);
     memcpy(premises + c.npremises, parts, n * sizeof *parts);
     c.npremises += n;
     for (uint32_t i = 0; i < known->len; i++) {
         const tp_leak *k = &known->at[i];
         if (k->birth != leak->birth || k->operand != leak->operand || k->dim != leak->dim || k->stored != leak->stored)
             continue;
-        uint32_t m = tp_conjuncts(f->a, k->when, theirs, 64), found = 0;
+        uint32_t m = tp_conjuncts(f->a, k->when, theirs, CONJUNCTS), found = 0;
         for (uint32_t a = 0; a < m; a++)
             for (uint32_t b = 0; b < n; b++)
                 if (tp_same(theirs[a], parts[b])) {
@@ -55,7 +55,7 @@ static bool covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_
                 }
         if (found == m)
             return true;
-        if (c.npremises < 190)
+        if (c.npremises < sizeof premises / sizeof *premises)
             premises[c.npremises++] = flow_guard(f, k->when, true);
     }
     c.extra = tp_flow_vars(f->a, f->out, rank, dims, &c.nextra);
@@ -80,8 +80,8 @@ flow_freedom_kind flow_freedom(int round)
 
 static tp_expr freed(flow *f, tp_expr when, const bool *changing, flow_freedom_kind how)
 {
-    tp_expr parts[64], result = flow_yes(f);
-    uint32_t n = tp_conjuncts(f->a, when, parts, 64);
+    tp_expr parts[CONJUNCTS], result = flow_yes(f);
+    uint32_t n = tp_conjuncts(f->a, when, parts, CONJUNCTS);
     bool *lanes = flow_lane_marks(f), *existential = TP_NEWN(f->a->arena, bool, tp_sym_count(f->a->p));
     for (uint32_t i = 0; i < f->out->vars.len; i++)
         existential[f->out->vars.at[i].sym] = !f->counters.at[i];
@@ -110,10 +110,10 @@ static uint32_t arms_of(flow *f, tp_expr part, const bool *changing, tp_expr *ar
 static bool weaken_by(flow *f, tp_leaks *guess, tp_leak l, const bool *changing, uint32_t rank, const tp_expr *dims,
                       flow_freedom_kind how, int depth)
 {
-    tp_expr parts[64], arms[2];
+    tp_expr parts[CONJUNCTS], arms[2];
     if (covered(f, guess, &l, rank, dims))
         return false;
-    uint32_t n = tp_conjuncts(f->a, l.when, parts, 64);
+    uint32_t n = tp_conjuncts(f->a, l.when, parts, CONJUNCTS);
     for (uint32_t i = 0; i < n && how == KEEP_LANES && depth < MAX_SPLITS; i++) {
         if (!arms_of(f, parts[i], changing, arms))
             continue;

@@ -20,14 +20,15 @@ static const tp_value *shape_of(const flow *f, tp_vid v)
 bool flow_fits(flow *f, tp_expr value, int64_t lo, int64_t hi, uint32_t rank, const tp_expr *dims)
 {
     tp_exprs *p = f->a->p;
-    tp_expr premises[64];
+    enum { PATH = 32 };
+    tp_expr premises[PATH];
     tp_claim c = {.goal = tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, value, tp_const(p, lo)),
                                  tp_op2(p, TP_E_LE, value, tp_const(p, hi))),
                   .over_steps = true,
                   .premises = premises,
                   .large = true};
     c.extra = tp_flow_vars(f->a, f->out, rank, dims, &c.nextra);
-    c.npremises = tp_conjuncts(f->a, f->path, premises, 32);
+    c.npremises = tp_conjuncts(f->a, f->path, premises, PATH);
     bool fits = tp_claim_decide(f->a, &c).verdict == TP_PROVEN;
     f->out->given |= fits ? c.given : 0;
     return fits;

@@ -176,8 +176,9 @@ const char *tp_apart(const tp_operand *o);
 tp_expr tp_window_start(tp_analysis *a, const tp_operand *o, uint32_t d);
 /* tp_window_meets() for every window for which TP101 was violated, as premises, at this
  * step and at the first and last ones: sizes at which TP101 fails for some step
- * are not judged by other rules. Their number. */
-uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises, uint32_t room);
+ * are not judged by other rules. At most TP_GRANTED are written; their number. */
+enum { TP_GRANTED = 48 };
+uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises);
 /* Every axis that the map of o mentions can be told from the window. */
 bool tp_map_tells_axes(tp_analysis *a, const tp_operand *o, bool *mentioned);
 /* e with the axes of another step: 0 this, 1 the second, 2 the third. */
@@ -197,7 +198,7 @@ const tp_expr *tp_part_symbols(tp_analysis *a);
 tp_expr tp_valid_part(tp_analysis *a, const tp_operand *o);
 /* Every axis has a step, as premises; their number. What is claimed of pairs of
  * steps needs no more than that; else it rests on TP007 unless tp_proved() that. */
-uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises, uint32_t room);
+uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises);
 
 /* walk.c: is every block of o visited, for all sizes, where these are few
  * enough to walk the grid for each? 1: yes, or other rules speak; 0: no, env

@@ -22,12 +22,12 @@ tp_loc tp_body_loc(const tp_analysis *a, const tp_node *node, const tp_syntax *s
 
 tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
-    enum { PATH = 96, WINDOWS = 24 };
-    tp_expr *premises = TP_NEWN(a->arena, tp_expr, PATH + WINDOWS + 1); /* and one of the rule's */
+    enum { PATH = 96 };
+    tp_expr *premises = TP_NEWN(a->arena, tp_expr, PATH + TP_GRANTED + 1); /* and one of the rule's */
     tp_claim c = {.over_steps = true, .premises = premises, .subject = a->k->name, .given = f->given};
     c.loc = tp_body_loc(a, u->node, u->syntax);
     c.npremises = tp_conjuncts(a, u->path, premises, PATH);
-    uint32_t windows = tp_meeting_windows(a, premises + c.npremises, WINDOWS);
+    uint32_t windows = tp_meeting_windows(a, premises + c.npremises);
     c.npremises += windows;
     c.rests_on = windows ? "TP101" : NULL;
     c.extra = tp_flow_vars(a, f, u->rank, u->dims, &c.nextra);
@@ -199,14 +199,15 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
 static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, const tp_leak *l)
 {
     const tp_operand *born = &a->k->operands[l->operand];
-    tp_expr *premises = TP_NEWN(a->arena, tp_expr, 256);
+    enum { PATH = 128, WHEN = 96, OF_RULE = 8 };
+    tp_expr *premises = TP_NEWN(a->arena, tp_expr, PATH + WHEN + TP_GRANTED + OF_RULE);
     tp_claim c = {.goal = num(a, 0), .over_steps = true, .premises = premises, .given = f->given};
     bool output = s->kind == TP_SINK_OUTPUT;
     tp_str target =
         output ? tp_message(a, "output `%.*s`", TP_FMT(a->k->operands[s->operand].name)) : tp_str_c(sink_text(s));
-    c.npremises = tp_conjuncts(a, s->path, premises, 128);
-    c.npremises += tp_conjuncts(a, l->when, premises + c.npremises, 96);
-    uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
+    c.npremises = tp_conjuncts(a, s->path, premises, PATH);
+    c.npremises += tp_conjuncts(a, l->when, premises + c.npremises, WHEN);
+    uint32_t granted = tp_meeting_windows(a, premises + c.npremises);
     c.npremises += granted;
     c.rests_on = granted ? "TP101" : NULL;
     c.extra = tp_flow_vars(a, f, s->rank, s->dims, &c.nextra);

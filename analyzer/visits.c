@@ -36,7 +36,7 @@ static tp_expr at_corner(tp_analysis *a, tp_expr e, bool last)
     return tp_expr_subst(a->p, e, with, tp_sym_count(a->p));
 }
 
-uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises, uint32_t room)
+uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
@@ -44,7 +44,7 @@ uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises, uint32_t room)
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {
             bool fails = tp_violated(a, "TP101", &o->dims[d].index_loc);
             tp_expr meets = fails ? tp_window_meets(a, o, d, o->dims[d].index) : (tp_expr){0};
-            for (int which = 0; fails && which < 3 && n < room; which++)
+            for (int which = 0; fails && which < 3 && n < TP_GRANTED; which++)
                 premises[n++] = which ? at_corner(a, meets, which == 2) : meets;
         }
     }
@@ -177,10 +177,10 @@ void tp_name_element(tp_analysis *a, const tp_operand *o, tp_claim *c, tp_var *v
         premises[c->npremises++] = tp_valid_part(a, o);
 }
 
-uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises, uint32_t room)
+uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises)
 {
     uint32_t n = 0;
-    for (uint32_t x = 0; x < a->k->naxes && n < room; x++)
+    for (uint32_t x = 0; x < a->k->naxes; x++)
         premises[n++] = mk(a, TP_E_GE, a->k->axes[x].steps, num(a, 1));
     return n;
 }

@@ -10,7 +10,7 @@ typedef struct walker {
     int64_t *env, left; /* steps */
     int64_t blocks[TP_MAX_RANK];
     uint8_t *visited;
-    tp_expr meets[48]; /* sizes at which TP101 fails are not judged */
+    tp_expr meets[TP_GRANTED]; /* sizes at which TP101 fails are not judged */
     uint32_t nmeets;
     tp_arena *work;
 } walker;
@@ -111,7 +111,7 @@ int tp_walk_coverage(tp_analysis *a, const tp_operand *o, int64_t *env, int64_t 
     walker w = {.a = a, .o = o, .env = env, .left = MAX_STEPS, .work = tp_arena_child(a->arena)};
     for (uint32_t t = 0; t < a->k->ntables; t++)
         tp_bind_table(env, a->k->tables[t].sym, a->k->tables[t].contents);
-    w.nmeets = tp_meeting_windows(a, w.meets, 48);
+    w.nmeets = tp_meeting_windows(a, w.meets);
     int r = each_size(&w, 0, block);
     tp_arena_free(w.work);
     return r;

@@ -66,9 +66,9 @@ typedef struct search {
     tp_demand *d;
     uint32_t operand;
     const int64_t *at;
-    int64_t limit[16];           /* coordinates of the last step that may be found */
+    int64_t limit[TP_MAX_AXES];  /* coordinates of the last step that may be found */
     uint32_t needs[TP_MAX_RANK]; /* by dimension: 1 + the last axis that its index map speaks of; 0: none */
-    bool mentioned[16];
+    bool mentioned[TP_MAX_AXES];
 } search;
 
 static bool covers(search *s, uint32_t axes)
@@ -124,7 +124,7 @@ int64_t demand_last_covering(tp_demand *d, uint32_t operand, const int64_t *at, 
 {
     const tp_operand *o = &d->k->operands[operand];
     search s = {.d = d, .operand = operand, .at = at};
-    int64_t found[16] = {0}, number = 0;
+    int64_t found[TP_MAX_AXES] = {0}, number = 0;
     if (until < 0 || d->total == 0)
         return -1;
     for (uint32_t x = d->k->naxes; x-- > 0; until /= d->steps[x])

@@ -51,7 +51,7 @@ struct event {
 
 /* A step of the grid. */
 struct moment {
-    int64_t number, at[16];
+    int64_t number, at[TP_MAX_AXES];
     int64_t (*window)[TP_MAX_RANK]; /* by operand: start in elements */
     bool *placed;                   /* by operand: is window set? */
     uint32_t id;                    /* + operand: what the operand holds before the step */
@@ -86,12 +86,12 @@ struct tp_demand {
     shape *refs, *arrays, *blocks;
     int *alias; /* inputs: the output that shares its array, or -1 */
     plan **plans;
-    bool *kept;                   /* by value: its elements are remembered */
-    int64_t steps[16], total;     /* of the grid */
-    const event **values;         /* by value: the newest, while statements are followed */
-    const event **constants;      /* by value: weak integers */
-    moment **moments;             /* open addressing */
-    size_t nmoments, moments_cap; /* a power of two */
+    bool *kept;                        /* by value: its elements are remembered */
+    int64_t steps[TP_MAX_AXES], total; /* of the grid */
+    const event **values;              /* by value: the newest, while statements are followed */
+    const event **constants;           /* by value: weak integers */
+    moment **moments;                  /* open addressing */
+    size_t nmoments, moments_cap;      /* a power of two */
     memo *memos;
     size_t nmemos, memos_cap;
     buffer *rooms[48]; /* free ones, by the logarithm of their size */

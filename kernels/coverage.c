@@ -106,7 +106,7 @@ void tp_cover_arms(tp_arena *a, tp_coverage *v, const tp_kernel *k, const int64_
 {
     enum { STEPS = 4096 };
     uint32_t arms = 0, nsyms = tp_sym_count(k->exprs);
-    int64_t steps[16], total = 1;
+    int64_t steps[TP_MAX_AXES], total = 1;
     for (uint32_t i = 0; i < v->points.len; i++)
         arms += v->points.at[i].kind == TP_POINT_ARM && v->points.at[i].seen != v->points.at[i].all;
     if (!arms)

@@ -63,8 +63,8 @@ typedef struct tp_ref {
 
 /* The walk: lexicographic, parallel axes in a seeded order. */
 typedef struct tp_grid {
-    int64_t steps[16], at[16];
-    int64_t *order[16]; /* parallel axes: a permutation; NULL: in order */
+    int64_t steps[TP_MAX_AXES], at[TP_MAX_AXES];
+    int64_t *order[TP_MAX_AXES]; /* parallel axes: a permutation; NULL: in order */
     int64_t total;
 } tp_grid;
 

@@ -49,7 +49,7 @@ static tp_str lane_text(tp_machine *m, const tp_cells *c, size_t lane)
 static tp_str step_text(tp_machine *m, int64_t step)
 {
     tp_buf b = {.arena = m->arena};
-    int64_t at[16];
+    int64_t at[TP_MAX_AXES];
     if (m->grid.total < 1 || m->grid.total > (int64_t)STEP_MASK || m->k->naxes == 0)
         return TP_S("");
     for (uint32_t a = m->k->naxes; a-- > 0; step /= m->grid.steps[a]) {

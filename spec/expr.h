@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "base/vec.h"
+#include "spec/limits.h"
 
 #define TP_EXPR_BINARIES(X)                                                                                            \
     X(ADD, "+", 110)                                                                                                   \
@@ -89,7 +90,6 @@ tp_expr tp_ite(tp_exprs *p, tp_expr c, tp_expr a, tp_expr b);
 
 /* table[index[0], …]; rank at most TP_TABLE_RANK. The table is named by a
  * symbol of its own. */
-enum { TP_TABLE_RANK = 3 };
 tp_expr tp_read(tp_exprs *p, uint32_t table, uint32_t rank, const tp_expr *index);
 /* Does e read a table? */
 bool tp_expr_reads(const tp_exprs *p, tp_expr e);

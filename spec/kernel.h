@@ -8,14 +8,12 @@
 #include "base/finding.h"
 #include "spec/expr.h"
 #include "spec/json.h"
+#include "spec/limits.h"
 #include "spec/program.h"
 #include "spec/target.h"
 
 enum {
     TP_FORMAT_VERSION = 1,
-    TP_MAX_RANK = 8,
-    TP_MAX_DTYPE_COMBINATIONS = 64,
-    TP_SIZE_MAX = 1 << 30, /* default upper end of a size: fact F2 */
 };
 
 typedef enum tp_size_kind { TP_SIZE_FIXED, TP_SIZE_RANGE, TP_SIZE_CHOICE, TP_SIZE_DERIVED } tp_size_kind;

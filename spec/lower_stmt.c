@@ -344,8 +344,6 @@ static void lower_effect(tp_lower *l, const tp_syntax *s)
 
 /* ---- functions ---- */
 
-enum { MAX_CALLS = 16, MAX_STATEMENTS = 200000 };
-
 static void lower_def(tp_lower *l, const tp_syntax *s)
 {
     const tp_node *f = s->value;
@@ -395,8 +393,8 @@ static void lower_statements(tp_lower *l, const tp_block *b, tp_region *into)
         here.at = i;
         l->syntax = s;
         l->region = into;
-        if (l->p->nstatements++ == MAX_STATEMENTS)
-            lower_fail(l, s->value, NULL, "the functions expand to more than %d statements", MAX_STATEMENTS);
+        if (l->p->nstatements++ == TP_MAX_STATEMENTS)
+            lower_fail(l, s->value, NULL, "the functions expand to more than %d statements", TP_MAX_STATEMENTS);
         switch (s->kind) {
         case TP_S_ASSIGN: lower_assign(l, s, &here); break;
         case TP_S_STORE: lower_store(l, s); break;
@@ -451,7 +449,7 @@ tp_vid lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call)
     if (call->nkids != head->nkids)
         lower_fail(l, call, NULL, "`%.*s` takes %u argument%s, not %u", TP_FMT(head->text), head->nkids,
                    head->nkids == 1 ? "" : "s", call->nkids);
-    if (l->calls == MAX_CALLS)
+    if (l->calls == TP_MAX_CALLS)
         lower_fail(l, call, "functions are expanded where they are called; they cannot call themselves",
                    "calls of functions are nested too deep");
     tp_map nested = {0};

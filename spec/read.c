@@ -80,11 +80,10 @@ static void read_axis(tp_reader *r, tp_axis *axis, const tp_json *v, uint32_t i)
 
 static void read_grid(tp_reader *r, const tp_json *v)
 {
-    enum { MAX_AXES = 16 };
     if (!v)
         return;
-    if (v->u.items.n > MAX_AXES)
-        tp_raise(r->c, "TP005", v->loc, NULL, "more than %d grid axes", MAX_AXES);
+    if (v->u.items.n > TP_MAX_AXES)
+        tp_raise(r->c, "TP005", v->loc, NULL, "more than %d grid axes", TP_MAX_AXES);
     r->k->naxes = v->u.items.n;
     r->k->axes = TP_NEWN(r->c->arena, tp_axis, v->u.items.n);
     for (uint32_t i = 0; i < v->u.items.n; i++)

@@ -215,7 +215,6 @@ static void read_alias(tp_reader *r, tp_operand *o, const tp_json *v)
 
 void tp_read_operands(tp_reader *r)
 {
-    enum { MAX_OPERANDS = 256 };
     static const char *const KEYS[] = {"inputs", "outputs", "scratch"};
     const tp_json *lists[3];
     uint32_t counts[3], total = 0;
@@ -224,8 +223,8 @@ void tp_read_operands(tp_reader *r)
         counts[i] = lists[i] ? lists[i]->u.items.n : 0;
         total += counts[i];
     }
-    if (total > MAX_OPERANDS)
-        tp_raise(r->c, "TP005", r->k->doc->loc, NULL, "more than %d operands", MAX_OPERANDS);
+    if (total > TP_MAX_OPERANDS)
+        tp_raise(r->c, "TP005", r->k->doc->loc, NULL, "more than %d operands", TP_MAX_OPERANDS);
     r->k->operands = TP_NEWN(r->c->arena, tp_operand, total);
     r->k->ninputs = counts[0];
     r->k->noutputs = counts[1];

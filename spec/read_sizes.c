@@ -13,10 +13,9 @@ static int64_t bound(tp_reader *r, const tp_json *v, const char *key, int64_t le
 
 static void read_choices(tp_reader *r, tp_size *s, const tp_json *in)
 {
-    enum { MAX_CHOICES = 64 };
     s->kind = TP_SIZE_CHOICE;
-    if (in->u.items.n == 0 || in->u.items.n > MAX_CHOICES)
-        tp_raise(r->c, "TP005", in->loc, NULL, "\"in\" lists 1 to %d values", MAX_CHOICES);
+    if (in->u.items.n == 0 || in->u.items.n > TP_MAX_CHOICES)
+        tp_raise(r->c, "TP005", in->loc, NULL, "\"in\" lists 1 to %d values", TP_MAX_CHOICES);
     s->choices = TP_NEWN(r->c->arena, int64_t, in->u.items.n);
     for (uint32_t i = 0; i < in->u.items.n; i++) {
         const tp_json *v = in->u.items.at[i];
@@ -78,14 +77,13 @@ void tp_read_size(tp_reader *r, uint32_t i)
 
 void tp_read_sizes(tp_reader *r, const tp_json *v)
 {
-    enum { MAX_SIZES = 256 };
     tp_kernel *k = r->k;
     if (!v)
         return;
     r->sizes = v;
     k->nsizes = v->u.items.n;
-    if (k->nsizes > MAX_SIZES)
-        tp_raise(r->c, "TP005", v->loc, NULL, "more than %d sizes", MAX_SIZES);
+    if (k->nsizes > TP_MAX_SIZES)
+        tp_raise(r->c, "TP005", v->loc, NULL, "more than %d sizes", TP_MAX_SIZES);
     k->sizes = TP_NEWN(r->c->arena, tp_size, k->nsizes);
     r->size_state = TP_NEWN(r->c->arena, uint8_t, k->nsizes);
     for (uint32_t i = 0; i < k->nsizes; i++) {

@@ -43,7 +43,6 @@ static int64_t *read_entries(tp_reader *r, const tp_table *t, const tp_table_dat
 /* "contents": the table as the spec fixes it. */
 static void read_contents(tp_reader *r, tp_table *t, const tp_json *v)
 {
-    enum { MAX_CONTENTS = 1 << 20 };
     tp_table_data *d = TP_NEW(r->c->arena, tp_table_data);
     int64_t n = 1;
     d->rank = t->rank;
@@ -51,8 +50,8 @@ static void read_contents(tp_reader *r, tp_table *t, const tp_json *v)
         if (!tp_expr_is_const(r->k->exprs, t->shape[i], &d->dims[i]) || d->dims[i] < 0)
             tp_raise(r->c, "TP005", v->loc, "write its shape in numbers",
                      "\"contents\" of a table whose shape is symbolic");
-        if (d->dims[i] > MAX_CONTENTS || (n *= d->dims[i]) > MAX_CONTENTS)
-            tp_raise(r->c, "TP005", v->loc, NULL, "\"contents\" of more than %d entries", MAX_CONTENTS);
+        if (d->dims[i] > TP_MAX_CONTENTS || (n *= d->dims[i]) > TP_MAX_CONTENTS)
+            tp_raise(r->c, "TP005", v->loc, NULL, "\"contents\" of more than %d entries", TP_MAX_CONTENTS);
     }
     d->readable = t->rank ? d->dims[0] : 1;
     d->at = TP_NEWN(r->c->arena, int64_t, (size_t)n);
@@ -135,11 +134,10 @@ static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32
 
 void tp_read_tables(tp_reader *r)
 {
-    enum { MAX_TABLES = 32 };
     const tp_json *tables = tp_member(r->c, r->k->doc, "scalar_prefetch", TP_J_ARRAY, false);
     uint32_t n = tables ? tables->u.items.n : 0;
-    if (n > MAX_TABLES)
-        tp_raise(r->c, "TP005", tables->loc, NULL, "more than %d tables", MAX_TABLES);
+    if (n > TP_MAX_TABLES)
+        tp_raise(r->c, "TP005", tables->loc, NULL, "more than %d tables", TP_MAX_TABLES);
     r->k->tables = TP_NEWN(r->c->arena, tp_table, n);
     for (; r->k->ntables < n; r->k->ntables++)
         read_table(r, r->k->ntables, tables->u.items.at[r->k->ntables]);
@@ -147,11 +145,10 @@ void tp_read_tables(tp_reader *r)
 
 void tp_read_contracts(tp_reader *r)
 {
-    enum { MAX_CONTRACTS = 64 };
     const tp_json *contracts = tp_member(r->c, r->k->doc, "contracts", TP_J_ARRAY, false);
     uint32_t m = contracts ? contracts->u.items.n : 0;
-    if (m > MAX_CONTRACTS)
-        tp_raise(r->c, "TP005", contracts->loc, NULL, "more than %d contracts", MAX_CONTRACTS);
+    if (m > TP_MAX_CONTRACTS)
+        tp_raise(r->c, "TP005", contracts->loc, NULL, "more than %d contracts", TP_MAX_CONTRACTS);
     r->k->contracts = TP_NEWN(r->c->arena, tp_contract, m);
     for (; r->k->ncontracts < m; r->k->ncontracts++)
         read_contract(r, &r->k->contracts[r->k->ncontracts], contracts->u.items.at[r->k->ncontracts], r->k->ncontracts);

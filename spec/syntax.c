@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MAX_DEPTH = 200, MAX_NODES = 20000 };
-
 /* ---- lexer ---- */
 
 typedef enum token_kind { T_END, T_INT, T_FLOAT, T_NAME, T_STRING, T_OP } token_kind;
@@ -160,7 +158,7 @@ static tp_node *parse_binary(parser *p, int power);
 
 static tp_node *node_new(parser *p, tp_node_kind kind, uint32_t from)
 {
-    if (++p->nodes > MAX_NODES)
+    if (++p->nodes > TP_MAX_SYNTAX_NODES)
         fail_at(p, from, p->now.to, "split it over several statements", "this expression is too long");
     tp_node *n = TP_NEW(p->c->arena, tp_node);
     n->kind = kind;
@@ -397,7 +395,7 @@ static tp_node *binary_node(parser *p, tp_operator op, tp_node *a, tp_node *b)
 
 static tp_node *parse_binary(parser *p, int power)
 {
-    if (++p->depth > MAX_DEPTH)
+    if (++p->depth > TP_MAX_SYNTAX_DEPTH)
         fail_at(p, p->now.from, p->now.to, "name the inner parts", "this expression is nested too deep");
     tp_node *left = parse_unary(p), *last_operand = NULL;
     for (;;) {
@@ -580,7 +578,7 @@ static tp_syntax *parse_if(program *g, parser *p, tp_syntax *s, int indent)
             tp_syntax *inner = TP_NEW(g->c->arena, tp_syntax);
             inner->line = g->lines[g->at];
             inner->number = ++g->at;
-            if (++g->depth > MAX_DEPTH)
+            if (++g->depth > TP_MAX_SYNTAX_DEPTH)
                 fail_at(&q, 0, 4, NULL, "too many elif branches");
             tp_push(g->c->arena, s->orelse, parse_if(g, &q, inner, indent));
         } else if (at(&q, "else")) {
@@ -595,7 +593,7 @@ static tp_syntax *parse_if(program *g, parser *p, tp_syntax *s, int indent)
 static tp_block parse_block(program *g, int indent)
 {
     tp_block block = {0};
-    if (++g->depth > MAX_DEPTH)
+    if (++g->depth > TP_MAX_SYNTAX_DEPTH)
         tp_raise(g->c, "TP003", g->lines[g->at]->loc, NULL, "statements are nested too deep");
     while (g->at < g->n) {
         const tp_json *line = g->lines[g->at];

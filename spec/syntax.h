@@ -6,6 +6,7 @@
 #define TP_SYNTAX_H
 
 #include "spec/json.h"
+#include "spec/limits.h"
 
 /* Operators: X(enum, text, left binding power, right binding power, class)
  * binary; a right power below the left one makes it right-associative. */
@@ -111,7 +112,6 @@ struct tp_syntax {
 /* One expression in a JSON string. Raises TP003. */
 tp_node *tp_parse_expr(tp_ctx *c, const tp_json *string);
 /* "forall i < e, j < f: fact"; without "forall" n is 0. */
-enum { TP_MAX_BOUND = 8 };
 typedef struct tp_forall {
     uint32_t n;
     tp_node *names[TP_MAX_BOUND], *extents[TP_MAX_BOUND], *fact;

@@ -33,8 +33,8 @@ static void check_use(tp_analysis *a, const tp_flow *f, const tp_use *u)
 
 static void check_maps(tp_analysis *a)
 {
-    tp_expr premises[24];
-    uint32_t granted = tp_meeting_windows(a, premises, 24);
+    tp_expr premises[TP_GRANTED];
+    uint32_t granted = tp_meeting_windows(a, premises);
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {

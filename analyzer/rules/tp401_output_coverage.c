@@ -7,7 +7,7 @@
 static void split_digits(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step)
 {
     tp_poly *p = TP_NEW(a->arena, tp_poly), rest = {.ok = true};
-    tp_expr coefficient[16] = {{0}};
+    tp_expr coefficient[TP_MAX_AXES] = {{0}};
     tp_poly_of(a->p, index, p);
     if (!p->ok)
         return;
@@ -209,7 +209,7 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
 {
     enum { BUDGET = 2000000 };
     const tp_expr *x = tp_part_symbols(a);
-    tp_expr premises[64], step[16] = {{0}};
+    tp_expr premises[TP_MAX_AXES + 1 + TP_GRANTED], step[TP_MAX_AXES] = {{0}};
     tp_var blocks[TP_MAX_RANK];
     tp_claim c = {.goal = num(a, 1),
                   .premises = premises,
@@ -236,10 +236,10 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
         blocks[d].hi = tp_whole_dimension(a, o, d) && !by_element(o, d) ? num(a, 0) : mk(a, TP_E_SUB, count, num(a, 1));
         c.goal = both(a, c.goal, tp_expr_subst(a->p, holds(a, o, d, x[d]), with, tp_sym_count(a->p)));
     }
-    c.npremises = tp_nonempty_grid(a, premises, 16);
+    c.npremises = tp_nonempty_grid(a, premises);
     if (o->valid.id)
         premises[c.npremises++] = tp_valid_part(a, o);
-    uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 24);
+    uint32_t granted = tp_meeting_windows(a, premises + c.npremises);
     c.npremises += granted;
     bool steps = a->k->naxes == 0 || tp_proved(a, "TP007");
     c.rests_on = granted ? steps ? "TP101" : "TP007, TP101" : steps ? NULL : "TP007";

@@ -10,8 +10,8 @@ static tp_claim revisit(tp_analysis *a, const tp_operand *o, tp_expr *premises)
                   .note =
                       TP_S("JAX lowering and interpret=True accept it (the latter reads the block back); on a TPU the "
                            "window starts undefined")};
-    c.npremises = tp_nonempty_grid(a, premises, 16);
-    uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 16);
+    c.npremises = tp_nonempty_grid(a, premises);
+    uint32_t granted = tp_meeting_windows(a, premises + c.npremises);
     c.npremises += granted;
     c.rests_on = granted ? tp_apart(o) ? "TP101, TP406" : "TP101" : tp_apart(o);
     return c;
@@ -37,7 +37,7 @@ static void propose_order(tp_analysis *a, tp_finding *f, uint32_t out, uint32_t 
  * visited once per step of `out`, with others between. */
 static void check_pair(tp_analysis *a, const tp_operand *o, uint32_t out, uint32_t in)
 {
-    tp_expr premises[32];
+    tp_expr premises[TP_MAX_AXES + TP_GRANTED];
     const tp_axis *x = &a->k->axes[out], *y = &a->k->axes[in];
     tp_claim c = revisit(a, o, premises);
     c.goal = either(a, mk(a, TP_E_LE, x->steps, num(a, 1)), mk(a, TP_E_LE, y->steps, num(a, 1)));
@@ -66,7 +66,7 @@ static tp_expr before(tp_analysis *a, int first, int second)
 /* p before q before r; p and r share window and parallel coordinates, q does not. */
 static void check_map(tp_analysis *a, const tp_operand *o)
 {
-    tp_expr premises[96], same = num(a, 1);
+    tp_expr premises[2 * TP_MAX_AXES + TP_GRANTED + TP_MAX_RANK + 2], same = num(a, 1);
     tp_claim c = revisit(a, o, premises);
     for (uint32_t d = 0; d < o->rank; d++) {
         premises[c.npremises++] = mk(a, TP_E_EQ, o->dims[d].index, tp_at_step(a, o->dims[d].index, 2));
@@ -96,7 +96,7 @@ static void check(tp_analysis *a)
         const tp_operand *o = &a->k->operands[i];
         if (o->discard || o->revisit_any || o->alias >= 0) /* may return; an alias: TP405 */
             continue;
-        bool mentioned[16], said = false;
+        bool mentioned[TP_MAX_AXES], said = false;
         bool told = tp_map_tells_axes(a, o, mentioned);
         for (uint32_t out = 0; out < a->k->naxes && told; out++)
             for (uint32_t in = out + 1; in < a->k->naxes && !mentioned[out] && !a->k->axes[out].parallel; in++)
@@ -107,7 +107,7 @@ static void check(tp_analysis *a)
         if (!told)
             check_map(a, o);
         else if (!said && a->k->naxes) {
-            tp_claim c = revisit(a, o, (tp_expr[32]){{0}});
+            tp_claim c = revisit(a, o, (tp_expr[TP_MAX_AXES + TP_GRANTED]){{0}});
             tp_finding *f = tp_add_finding(a, TP_PROVEN, o->name, c.loc, c.proven);
             f->grade = TP_GRADE_EXACT;
             f->rests_on = tp_apart(o) ? tp_str_c(tp_apart(o)) : (tp_str){NULL, 0};

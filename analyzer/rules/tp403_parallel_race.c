@@ -9,8 +9,8 @@ static tp_claim race(tp_analysis *a, const tp_operand *o, tp_expr *premises)
                                        TP_FMT(o->name)),
                   .note = TP_S("JAX does not report this; both interpreters run the steps in order, so that the last "
                                "writer wins")};
-    c.npremises = tp_nonempty_grid(a, premises, 16);
-    uint32_t granted = tp_meeting_windows(a, premises + c.npremises, 16);
+    c.npremises = tp_nonempty_grid(a, premises);
+    uint32_t granted = tp_meeting_windows(a, premises + c.npremises);
     c.npremises += granted;
     c.rests_on = granted ? tp_apart(o) ? "TP101, TP406" : "TP101" : tp_apart(o);
     return c;
@@ -27,7 +27,7 @@ static void propose_arbitrary(tp_analysis *a, tp_finding *f, uint32_t axis)
 /* An axis that the map leaves out: its steps all have the same window. */
 static void check_axis(tp_analysis *a, const tp_operand *o, uint32_t axis)
 {
-    tp_expr premises[32];
+    tp_expr premises[TP_MAX_AXES + TP_GRANTED];
     const tp_axis *x = &a->k->axes[axis];
     tp_claim c = race(a, o, premises);
     c.goal = mk(a, TP_E_LE, x->steps, num(a, 1));
@@ -44,7 +44,7 @@ static void check_axis(tp_analysis *a, const tp_operand *o, uint32_t axis)
 
 static void check_map(tp_analysis *a, const tp_operand *o)
 {
-    tp_expr premises[64], differ = num(a, 0);
+    tp_expr premises[TP_MAX_AXES + TP_GRANTED + TP_MAX_RANK], differ = num(a, 0);
     tp_claim c = race(a, o, premises);
     for (uint32_t d = 0; d < o->rank; d++)
         premises[c.npremises++] = mk(a, TP_E_EQ, o->dims[d].index, tp_at_step(a, o->dims[d].index, 1));
@@ -96,7 +96,7 @@ static void check(tp_analysis *a)
         const tp_operand *o = &a->k->operands[i];
         if (o->discard)
             continue;
-        bool mentioned[16], parallel = false;
+        bool mentioned[TP_MAX_AXES], parallel = false;
         bool told = tp_map_tells_axes(a, o, mentioned);
         for (uint32_t x = 0; x < a->k->naxes; x++) {
             parallel |= a->k->axes[x].parallel && mentioned[x];
@@ -106,7 +106,7 @@ static void check(tp_analysis *a)
         if (!told && parallel)
             check_map(a, o);
         else if (parallel) {
-            tp_claim c = race(a, o, (tp_expr[32]){{0}});
+            tp_claim c = race(a, o, (tp_expr[TP_MAX_AXES + TP_GRANTED]){{0}});
             tp_finding *f = tp_add_finding(a, TP_PROVEN, o->name, c.loc, c.proven);
             f->grade = TP_GRADE_EXACT;
             f->rests_on = tp_apart(o) ? tp_str_c(tp_apart(o)) : (tp_str){NULL, 0};

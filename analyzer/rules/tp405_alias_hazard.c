@@ -44,7 +44,7 @@ static uint32_t overlap(const hazard *h, const tp_expr *in_step, const tp_expr *
 static void grant_windows(hazard *h, tp_expr *premises)
 {
     h->claim.premises = premises;
-    h->claim.npremises = tp_meeting_windows(h->a, premises, 16);
+    h->claim.npremises = tp_meeting_windows(h->a, premises);
     h->claim.rests_on = h->claim.npremises ? "TP101" : NULL;
     h->claim.given = 0;
 }
@@ -111,7 +111,7 @@ static void follow(hazard *h, const tp_expr *first, const tp_expr *now, tp_expr 
     tp_analysis *a = h->a;
     int lag = h->in->buffers + h->out->buffers - 2;
     for (uint32_t x = a->k->naxes; x-- > 0 && distance < lag && !h->done;) {
-        tp_expr *next = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p)), premises[2 * TP_MAX_RANK + 40];
+        tp_expr *next = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p)), premises[TP_GRANTED + 2 + 2 * TP_MAX_RANK];
         if (a->k->axes[x].parallel)
             continue;
         tp_expr when = both(a, path, next_over(a, x, now, next));
@@ -138,7 +138,7 @@ static void follow(hazard *h, const tp_expr *first, const tp_expr *now, tp_expr 
 static void across_parallel(hazard *h)
 {
     tp_analysis *a = h->a;
-    tp_expr premises[2 * TP_MAX_RANK + 40], differ = num(a, 0);
+    tp_expr premises[TP_GRANTED + 2 + 2 * TP_MAX_RANK], differ = num(a, 0);
     tp_expr *here = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p)), /* axes as they are */
         *there = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
     bool parallel = false;

@@ -4,7 +4,7 @@
  * that meet the array (TP101) and each other meet each other inside it. */
 static void check_output(tp_analysis *a, const tp_operand *o)
 {
-    tp_expr premises[32], same = num(a, 1), apart = num(a, 0);
+    tp_expr premises[TP_GRANTED], same = num(a, 1), apart = num(a, 0);
     for (uint32_t d = 0; d < o->rank; d++) {
         tp_expr here = tp_window_start(a, o, d), there = tp_at_step(a, here, 1), n = o->dims[d].block;
         same = both(a, same, mk(a, TP_E_EQ, here, there));
@@ -21,7 +21,7 @@ static void check_output(tp_analysis *a, const tp_operand *o)
                   .violated = tp_message(a, "two different windows of `%.*s` overlap", TP_FMT(o->name)),
                   .note = TP_S("nothing in JAX reports this at any stage")};
     c.extra = tp_step_vars(a, 1, &c.nextra);
-    c.npremises = tp_meeting_windows(a, premises, 32);
+    c.npremises = tp_meeting_windows(a, premises);
     c.rests_on = c.npremises ? "TP101" : NULL;
     const int64_t *env;
     tp_finding *f = tp_claim_check(a, &c, &env);

@@ -1,10 +1,10 @@
 #include "analyzer/internal.h"
 
-enum { MAX_AXES = 16, WORTH = 10 }; /* percent of all bytes moved */
+enum { WORTH = 10 }; /* percent of all bytes moved */
 
 typedef struct plan {
-    uint32_t order[MAX_AXES]; /* axes, slowest first */
-    double bytes, of[256];    /* moved: all, and by operand */
+    uint32_t order[TP_MAX_AXES]; /* axes, slowest first */
+    double bytes, of[256];       /* moved: all, and by operand */
 } plan;
 
 /* Times that the window of o is copied: once for each step of the axes down to
@@ -67,7 +67,7 @@ static uint32_t free_axes(tp_analysis *a)
             return x;
         for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs; i++) {
             const tp_operand *o = &a->k->operands[i];
-            bool mentioned[MAX_AXES];
+            bool mentioned[TP_MAX_AXES];
             if (!tp_map_tells_axes(a, o, mentioned) || !mentioned[x] || o->alias >= 0)
                 return x;
         }

@@ -267,7 +267,7 @@ static term folded(grid *g, const form *f, const tp_expr *lane, uint32_t rank, t
 {
     summary *s = g->v->s;
     uint32_t last = s->k->naxes - 1;
-    tp_expr counter[MAX_AXES], extent[MAX_AXES];
+    tp_expr counter[TP_MAX_AXES], extent[TP_MAX_AXES];
     term part = f->part;
     for (uint32_t a = f->first; a <= last; a++) {
         extent[a] = all ? s->k->axes[a].steps : steps;

@@ -217,12 +217,10 @@ term element_after(evaluation *v, uint32_t operand, const tp_expr *at);
 
 /* ---- memory.c ---- */
 
-enum { MAX_AXES = 16 };
-
 /* The step whose window is copied out to an element of an output, and the lane. */
 typedef struct writer {
-    uint32_t run;           /* blocks are told by the axes before it, and stay for the steps of the others */
-    tp_expr step[MAX_AXES]; /* per axis */
+    uint32_t run;              /* blocks are told by the axes before it, and stay for the steps of the others */
+    tp_expr step[TP_MAX_AXES]; /* per axis */
     tp_expr lane[TP_MAX_RANK];
     tp_expr inside; /* when there is one, as long as every axis from `run` has a step */
 } writer;

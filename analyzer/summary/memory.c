@@ -33,7 +33,7 @@ writer writer_of(summary *s, const tp_operand *o, const tp_expr *at)
     tp_exprs *p = s->p;
     writer w = {.inside = tp_const(p, 1)};
     uint32_t rank = 0;
-    if (s->k->naxes > MAX_AXES)
+    if (s->k->naxes > TP_MAX_AXES)
         summary_stop(s, TP_S("the grid has too many axes"));
     if (o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM)
         summary_stop(s, tp_printf(s->arena, "`%.*s` has no windows", TP_FMT(o->name)));
