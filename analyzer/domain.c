@@ -3,12 +3,6 @@
 #include "base/checked.h"
 
 /* Bounds that are reached: the exact procedures work on them. */
-static int64_t multiple_at_least(int64_t v, int64_t m)
-{
-    int64_t up;
-    return v % m == 0 || !tp_add(v - v % m, m, &up) ? v : up;
-}
-
 void tp_domain_set_up(tp_analysis *a)
 {
     const tp_kernel *k = a->k;
@@ -17,7 +11,7 @@ void tp_domain_set_up(tp_analysis *a)
         const tp_size *s = &k->sizes[i];
         if (s->kind == TP_SIZE_RANGE)
             a->vars[a->nvars++] = (tp_var){.sym = s->sym,
-                                           .lo = num(a, multiple_at_least(s->min, s->multiple_of)),
+                                           .lo = num(a, tp_size_least(s)),
                                            .hi = num(a, s->max - s->max % s->multiple_of),
                                            .multiple_of = s->multiple_of,
                                            .quotient = tp_sym_new(a->p, tp_printf(a->arena, "%.*s'", TP_FMT(s->name)))};

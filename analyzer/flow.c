@@ -1,5 +1,6 @@
 /* The walk over statements and memory; preparing it. */
 #include "analyzer/flow_internal.h"
+#include "base/checked.h"
 
 enum { MAX_UNROLL = 64 }; /* iterations of nested loops together */
 
@@ -259,9 +260,7 @@ static bool constant_trips(flow *f, const tp_step *s, int64_t *lo, int64_t *n)
     tp_expr a = meaning_of(f, s->lo), b = meaning_of(f, s->hi);
     if (!a.id || !b.id || !tp_expr_is_const(f->a->p, a, lo) || !tp_expr_is_const(f->a->p, b, &hi))
         return false;
-    int64_t span = s->by > 0 ? hi - *lo : *lo - hi, by = s->by > 0 ? s->by : -s->by;
-    *n = span <= 0 ? 0 : (span + by - 1) / by;
-    return *n * f->unrolled <= MAX_UNROLL;
+    return tp_turns(*lo, hi, s->by, n) && *n <= MAX_UNROLL && *n * f->unrolled <= MAX_UNROLL;
 }
 
 /* State at the head of iteration `counter`: the entry's in the first one, the guess later. */

@@ -53,6 +53,16 @@ static inline bool tp_ceildiv(int64_t a, int64_t b, int64_t *r)
     return m == 0 ? (*r = q, true) : tp_add(q, 1, r);
 }
 
+/* Turns of `range(lo, hi, by)`, by not 0. All its values lo + k * by, k below
+ * the number of turns, lie between lo and hi. */
+static inline bool tp_turns(int64_t lo, int64_t hi, int64_t by, int64_t *r)
+{
+    int64_t span;
+    if (by > 0 ? hi <= lo : hi >= lo)
+        return *r = 0, true;
+    return tp_sub(hi, lo, &span) && tp_ceildiv(span, by, r);
+}
+
 /* Greatest common divisor, not negative; of integers over INT64_MIN. */
 static inline int64_t tp_gcd(int64_t a, int64_t b)
 {

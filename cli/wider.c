@@ -104,7 +104,7 @@ static int64_t value_of(pair *p, const tp_size *s, bool wide)
 {
     if (s->kind == TP_SIZE_CHOICE)
         return s->choices[below(p, s->nchoices)];
-    int64_t least = (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of, v = any_extent(p, wide);
+    int64_t least = tp_size_least(s), v = any_extent(p, wide);
     v = v / s->multiple_of * s->multiple_of;
     return v < least ? least : v > s->max ? s->max / s->multiple_of * s->multiple_of : v;
 }

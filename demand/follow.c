@@ -1,6 +1,7 @@
 /* Following the statements of a step (or of a reference): which ran, in which
  * order, on which values. Only what decides is computed: branch conditions,
  * bounds, indices. */
+#include "base/checked.h"
 #include "demand/internal.h"
 
 static event *event_new(tp_demand *d, event_kind kind, tp_vid vid, const moment *m)
@@ -81,9 +82,12 @@ static void follow_loop(tp_demand *d, moment *m, const tp_step *s)
 {
     int64_t lo = (int64_t)demand_decide(d, value_now(d, s->lo), "a loop bound"),
             hi = (int64_t)demand_decide(d, value_now(d, s->hi), "a loop bound");
-    for (int64_t t = lo; s->by > 0 ? t < hi : t > hi; t += s->by) {
+    int64_t turns;
+    if (!tp_turns(lo, hi, s->by, &turns))
+        demand_give_up(d, TP_DEMAND_TOO_FAR, "a loop of the body has too many turns");
+    for (int64_t k = 0; k < turns; k++) {
         event *e = event_new(d, EVENT_NUMBER, s->var, m);
-        e->number = (double)t;
+        e->number = (double)(lo + k * s->by);
         d->values[s->var] = e;
         follow(d, m, &s->body);
     }

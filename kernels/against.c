@@ -59,8 +59,7 @@ static bool admits(const tp_size *s, int64_t v)
 
 static int64_t least_of(const tp_size *s)
 {
-    return s->kind == TP_SIZE_CHOICE ? s->choices[0]
-                                     : s->min + (s->multiple_of - s->min % s->multiple_of) % s->multiple_of;
+    return s->kind == TP_SIZE_CHOICE ? s->choices[0] : tp_size_least(s);
 }
 
 /* The sizes of the other kernel: those of c where both have a name; where

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/checked.h"
 #include "kernels/equiv.h"
 #include "kernels/internal.h"
 
@@ -19,7 +20,7 @@ static void box_values(const tp_kernel *k, const tp_constants *all, const tp_siz
         return;
     if (block > 1 << 12)
         block = 0;
-    int64_t least = (s->min + step - 1) / step * step,
+    int64_t least = tp_size_least(s),
             ends[] = {least, step, block - step, block, block + step, 2 * block, 2 * block + step},
             few[] = {least, least + step, 3, SMALL_BLOCK + 1, 2 * SMALL_BLOCK + 1};
     for (int64_t x = step; block && block <= SMALL_BLOCK && x <= 2 * block + step && x <= 9 * step; x += step)
@@ -81,8 +82,7 @@ static tp_str held_text(tp_arena *a, const tp_kernel *k, const uint32_t *open, u
     tp_buf held = {.arena = a};
     for (uint32_t i = 0; cases->len && i < n; i++) {
         const tp_size *s = &k->sizes[open[i]];
-        int64_t first = cases->at[0].env[s->sym],
-                least = (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of;
+        int64_t first = cases->at[0].env[s->sym], least = tp_size_least(s);
         bool varies = s->kind == TP_SIZE_CHOICE ? s->nchoices < 2 : s->max < least + s->multiple_of; /* it cannot */
         for (uint32_t x = 1; x < cases->len && !varies; x++)
             varies = cases->at[x].env[s->sym] != first;

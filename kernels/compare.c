@@ -1,6 +1,7 @@
 /* E1: the kernel's numbers and the reference's, each with its value over the reals. */
 #include <math.h>
 
+#include "base/checked.h"
 #include "kernels/equiv.h"
 
 /* A cast that the reference spells out is meant. */
@@ -174,8 +175,9 @@ static void lay_out_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o,
         if (o->dims[d].kind == TP_DIM_ELEMENT ||
             (!o->whole && (tp_expr_eval(k->exprs, o->dims[d].block, env, &block[d]) != TP_EVAL_OK || block[d] < 1)))
             return;
-        out->blocks[d] = block[d] ? (t->dims[d] + block[d] - 1) / block[d] : 0;
-        if (out->blocks[d] > MOST_BLOCKS || (n *= (size_t)out->blocks[d]) > MOST_BLOCKS)
+        out->blocks[d] = 0;
+        if ((block[d] && !tp_ceildiv(t->dims[d], block[d], &out->blocks[d])) || out->blocks[d] > MOST_BLOCKS ||
+            (n *= (size_t)out->blocks[d]) > MOST_BLOCKS)
             return;
     }
     out->rank = o->rank;

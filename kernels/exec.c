@@ -1,4 +1,5 @@
 /* Executing the statements of a body for one grid step. */
+#include "base/checked.h"
 #include "kernels/internal.h"
 
 void *tp_workspace(tp_machine *m, tp_vid v, size_t bytes)
@@ -247,13 +248,17 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
 }
 
 /* Loops end: a body that turns this often without end is refused. */
-static void count_turn(tp_machine *m)
+static void too_many_turns(tp_machine *m)
 {
-    if (++m->turns <= TP_MAX_STEPS)
-        return;
     m->trap->message = tp_printf(m->arena, "the loops of the body turn more than %d times", TP_MAX_STEPS);
     m->trap->step = m->step;
     tp_leave(m->arena, TP_E_LIMIT);
+}
+
+static void count_turn(tp_machine *m)
+{
+    if (++m->turns > TP_MAX_STEPS)
+        too_many_turns(m);
 }
 
 static bool condition(tp_machine *m, tp_vid v, const char *sink)
@@ -290,14 +295,16 @@ static void exec_loop(tp_machine *m, const tp_step *s)
 {
     int64_t lo = scalar_int(m, s->lo, (tp_str){NULL, 0}, "a loop bound"),
             hi = scalar_int(m, s->hi, (tp_str){NULL, 0}, "a loop bound");
-    int64_t turns = 0;
-    for (int64_t t = lo; s->by > 0 ? t < hi : t > hi; t += s->by) {
+    int64_t turns;
+    if (!tp_turns(lo, hi, s->by, &turns))
+        too_many_turns(m);
+    for (int64_t k = 0; k < turns; k++) {
+        int64_t t = lo + k * s->by;
         count_turn(m);
         m->values[s->var].state = TP_CLEAN;
         m->values[s->var].meaning.plane[0] = NULL;
         *(int32_t *)m->values[s->var].data = (int32_t)t;
         tp_exec_region(m, &s->body);
-        turns++;
     }
     went(m, s, turns < 2 ? turns : 2);
 }

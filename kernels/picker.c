@@ -81,9 +81,7 @@ static bool draw(const tp_picker *p, const tp_kernel *k, const bool *given, tp_r
                 return false;
             env[s->sym] = v.at[fixed == 0 ? 0 : tp_rng_below(rng, v.n)];
             if (fixed == 1)
-                env[s->sym] = s->kind == TP_SIZE_CHOICE
-                                  ? s->choices[s->nchoices - 1]
-                                  : (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of;
+                env[s->sym] = s->kind == TP_SIZE_CHOICE ? s->choices[s->nchoices - 1] : tp_size_least(s);
         }
     return fits(k, env);
 }

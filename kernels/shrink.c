@@ -124,7 +124,7 @@ static void shrink_blocks(shrinking *x)
             if (tp_str_is(m->key, "multiple_of"))
                 edit_number(x, m, m->u.integer / tp_gcd(m->u.integer, along));
             else if (tp_str_is(m->key, "min"))
-                edit_number(x, m, (m->u.integer + along - 1) / along);
+                edit_number(x, m, m->u.integer / along + (m->u.integer % along > 0));
         }
     }
 }

@@ -288,7 +288,7 @@ static int64_t steps_at(const tp_kernel *k, const tp_axis *axis, const tp_size *
 static int64_t least_with(const tp_kernel *k, const tp_axis *axis, const tp_size *s, int64_t steps, int64_t *env)
 {
     enum { MOST = 1 << 20 };
-    int64_t m = s->multiple_of, low = (s->min + m - 1) / m - 1, high = low + 1,
+    int64_t m = s->multiple_of, low = tp_size_least(s) / m - 1, high = low + 1,
             most = (s->max < MOST ? s->max : MOST) / m;
     while (high < most && steps_at(k, axis, s, high * m, env) < steps) {
         low = high;
@@ -348,7 +348,7 @@ tp_values tp_telling_values(const tp_kernel *k, const tp_constants *all, const t
         return v;
     }
     const tp_met *c = &all->sizes[s - k->sizes];
-    int64_t step = s->multiple_of, block = tp_largest_block(k, s, env), least = (s->min + step - 1) / step * step;
+    int64_t step = s->multiple_of, block = tp_largest_block(k, s, env), least = tp_size_least(s);
     int64_t edges[] = {block + 1, block, block - 1, 2 * block + 1, 2 * block + step};
     for (int e = 0; e < 5 && block; e++)
         tp_add_value(&v, s, edges[e]);

@@ -1,3 +1,4 @@
+#include "base/checked.h"
 #include "report/blocks.h"
 
 static bool value(const tp_kernel *k, tp_expr e, const int64_t *env, int64_t *v)
@@ -28,8 +29,7 @@ static void set_sizes(const tp_kernel *k, int64_t n, int64_t *env)
         if (s->kind == TP_SIZE_CHOICE)
             env[s->sym] = s->choices[0];
         else if (s->kind == TP_SIZE_RANGE)
-            env[s->sym] =
-                v - v % s->multiple_of >= s->min ? v - v % s->multiple_of : v - v % s->multiple_of + s->multiple_of;
+            env[s->sym] = v - v % s->multiple_of >= s->min ? v - v % s->multiple_of : tp_size_least(s);
     }
 }
 
@@ -115,7 +115,7 @@ static void set_step(const tp_kernel *k, int64_t *env, int64_t step)
 
 bool tp_map_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, int64_t *env, tp_block_map *map)
 {
-    int64_t blocks[TP_MAX_RANK], extent, width, index[TP_MAX_RANK];
+    int64_t blocks[TP_MAX_RANK], extent, width, index[TP_MAX_RANK], before[TP_MAX_RANK];
     uint32_t shown[2] = {0, 0};
     bool ragged[TP_MAX_RANK];
     if (o->whole || o->rank == 0 || tp_has_element_dims(o))
@@ -123,41 +123,41 @@ bool tp_map_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, int64_t
     for (uint32_t d = 0; d < o->rank; d++) {
         if (!value(k, o->shape[d], env, &extent) || !value(k, o->dims[d].block, env, &width) || width < 1 || extent < 1)
             return false;
-        blocks[d] = (extent + width - 1) / width;
+        tp_ceildiv(extent, width, &blocks[d]); /* of two positive ones: it is there */
         ragged[d] = extent % width != 0;
     }
     uint32_t n = shown_dimensions(o, blocks, shown);
     uint32_t column = shown[0] > shown[1] || n < 2 ? shown[0] : shown[1],
              row = n < 2 ? column : shown[0] + shown[1] - column;
-    *map = (tp_block_map){.columns = (uint32_t)blocks[column], .rows = n < 2 ? 1 : (uint32_t)blocks[row]};
     if (blocks[column] > TP_MAP_SIDE || (n == 2 && blocks[row] > TP_MAP_SIDE))
         return false;
+    *map = (tp_block_map){.columns = (uint32_t)blocks[column], .rows = n < 2 ? 1 : (uint32_t)blocks[row]};
     map->ragged_column = ragged[column];
     map->ragged_row = n == 2 && ragged[row];
     map->first = TP_NEWN(a, uint32_t, map->rows * map->columns);
     map->visits = TP_NEWN(a, uint32_t, map->rows * map->columns);
-    int64_t steps = steps_of(k, env), last = -1;
+    int64_t steps = steps_of(k, env);
+    bool stays = false; /* in the block of the step before */
     for (int64_t s = 0; s < steps; s++) {
-        int64_t at = 0;
-        bool inside = true;
+        bool inside = true, same = stays;
         set_step(k, env, s);
         for (uint32_t d = 0; d < o->rank; d++) {
             if (!value(k, o->dims[d].index, env, &index[d]))
                 return false;
             inside &= index[d] >= 0 && index[d] < blocks[d];
-            at = at * 65536 + index[d];
+            same &= index[d] == before[d];
         }
+        memcpy(before, index, o->rank * sizeof *index);
         map->steps++;
+        stays = inside;
         if (!inside) {
             map->outside++;
-            last = -1;
             continue;
         }
         uint32_t cell = (uint32_t)(n < 2 ? index[column] : index[row] * blocks[column] + index[column]);
         if (!map->first[cell])
             map->first[cell] = (uint32_t)s + 1;
-        map->visits[cell] += at != last;
-        last = at;
+        map->visits[cell] += !same;
     }
     return true;
 }

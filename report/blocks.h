@@ -4,7 +4,8 @@
 
 #include "report/report.h"
 
-enum { TP_MAP_SIDE = 40, TP_MAP_STEPS = 4000 };
+/* Most blocks along a side, blocks of all pictures of a spec, and steps of the grid. */
+enum { TP_MAP_SIDE = 40, TP_MAP_CELLS = 10000, TP_MAP_STEPS = 4000 };
 
 typedef struct tp_block_map {
     uint32_t rows, columns;   /* blocks along the two dimensions that are shown */

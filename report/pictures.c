@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "base/checked.h"
 #include "report/blocks.h"
 #include "report/html.h"
 
@@ -57,10 +58,15 @@ void tp_html_maps(const tp_page *p, const tp_spec_report *s)
     int64_t *env = tp_map_sizes(p->a, s, &sizes);
     const tp_kernel *k = s->spec->kernels[0];
     bool any = false;
+    uint32_t cells = 0, left_out = 0;
     for (uint32_t i = 0; env && i < k->ninputs + k->noutputs; i++) {
         tp_block_map m;
         if (!tp_map_blocks(p->a, k, &k->operands[i], env, &m))
             continue;
+        if ((cells += m.rows * m.columns) > TP_MAP_CELLS) {
+            left_out++;
+            continue;
+        }
         if (!any) {
             tp_html_raw(p, "<h3>Blocks</h3><p class=\"dim\">The number of the first step in each block, at ");
             tp_html_put(p, sizes.n ? sizes : TP_S("the only shape"));
@@ -71,6 +77,8 @@ void tp_html_maps(const tp_page *p, const tp_spec_report *s)
     }
     if (any)
         tp_html_raw(p, "</div>\n");
+    if (left_out)
+        fprintf(p->out, "<p class=\"dim\">%u more operands are not drawn.</p>\n", left_out);
 }
 
 void tp_html_vmem(const tp_page *p, const tp_spec_report *s)
@@ -212,8 +220,9 @@ static void write_error_map(const tp_page *p, const tp_output_diff *d)
 {
     enum { SIDE = 22, MOST = 30 };
     int64_t columns = d->rank ? d->blocks[d->rank - 1] : 0, rows = 1;
-    for (uint32_t i = 0; i + 1 < d->rank; i++)
-        rows *= d->blocks[i];
+    for (uint32_t i = 0; i + 1 < d->rank && rows <= MOST; i++)
+        if (!tp_mul(rows, d->blocks[i], &rows))
+            return;
     if (!d->block_ulp || columns < 1 || columns > MOST || rows < 1 || rows > MOST || rows * columns < 2)
         return;
     double worst = 0;

@@ -95,6 +95,13 @@ typedef struct tp_shown {
 const tp_shown *tp_shown_findings(tp_arena *a, const tp_report *r, uint32_t *n);
 /* The whole finding in lines of text: message, case, note, help. Nothing in it can steer a terminal. */
 tp_str tp_finding_story(tp_arena *a, const tp_finding *f);
+/* The part of a finding's line around its place, whole characters in at most `width` bytes. */
+typedef struct tp_excerpt {
+    tp_str text;
+    size_t start, end;   /* of the place, in it */
+    bool before, behind; /* something of the line is left out there */
+} tp_excerpt;
+tp_excerpt tp_excerpt_of(const tp_source *s, const tp_finding *f, size_t width);
 /* place.c: where a finding is, by names that survive edits elsewhere:
  * "/inputs/x/index_map/0", "/kernel/acc[...] = 0". */
 tp_str tp_place(tp_arena *a, const tp_spec_report *s, const tp_finding *f);

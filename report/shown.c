@@ -42,6 +42,28 @@ const tp_shown *tp_shown_findings(tp_arena *a, const tp_report *r, uint32_t *n)
     return all.at;
 }
 
+static bool inside_character(tp_str line, size_t at)
+{
+    return at < line.n && ((unsigned char)line.p[at] & 0xc0) == 0x80;
+}
+
+tp_excerpt tp_excerpt_of(const tp_source *s, const tp_finding *f, size_t width)
+{
+    enum { BEFORE = 40, ROOM = 30 };
+    tp_str line = tp_line_of(s, f->loc.start);
+    size_t column = s->text.n ? (size_t)(s->text.p + f->loc.start - line.p) : 0, from = 0,
+           length = f->loc.end > f->loc.start ? f->loc.end - f->loc.start : 0;
+    column = column < line.n ? column : line.n;
+    if (column > width - ROOM)
+        for (from = column - BEFORE; from < column && inside_character(line, from);)
+            from++;
+    size_t shown = line.n - from < width ? line.n - from : width;
+    while (shown && inside_character(line, from + shown))
+        shown--;
+    size_t start = column - from, end = length < shown - start ? start + length : shown;
+    return (tp_excerpt){{line.p + from, shown}, start, end, from > 0, from + shown < line.n};
+}
+
 static void say(tp_buf *b, const char *before, tp_str text)
 {
     if (text.n)

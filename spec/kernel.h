@@ -15,6 +15,8 @@
 enum {
     TP_FORMAT_VERSION = 1,
 };
+/* No number in "sizes" is larger: sums of a few of them have room in 64 bits. */
+#define TP_SIZE_LIMIT ((int64_t)1 << 60)
 
 typedef enum tp_size_kind { TP_SIZE_FIXED, TP_SIZE_RANGE, TP_SIZE_CHOICE, TP_SIZE_DERIVED } tp_size_kind;
 
@@ -164,6 +166,8 @@ static inline bool tp_has_element_dims(const tp_operand *o)
 /* "T=bfloat16, U=int8"; empty without parameters. */
 tp_str tp_dtypes_text(const tp_kernel *k);
 const tp_size *tp_size_find(const tp_kernel *k, tp_str name);
+/* The least value: of a RANGE the least multiple of s->multiple_of that is no less than s->min. */
+int64_t tp_size_least(const tp_size *s);
 /* Index of a table, or -1. */
 int tp_table_find(const tp_kernel *k, tp_str name);
 /* Index of an operand by name, or -1. */

@@ -18,6 +18,12 @@ const tp_size *tp_size_find(const tp_kernel *k, tp_str name)
     return NULL;
 }
 
+int64_t tp_size_least(const tp_size *s)
+{
+    int64_t over = s->multiple_of > 1 ? s->min % s->multiple_of : 0;
+    return over ? s->min - over + s->multiple_of : s->min; /* both at most TP_SIZE_LIMIT */
+}
+
 int tp_table_find(const tp_kernel *k, tp_str name)
 {
     for (uint32_t i = 0; i < k->ntables; i++)

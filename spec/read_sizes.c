@@ -1,6 +1,21 @@
 /* "sizes": fixed, ranges, finite choices, derived. */
 #include "spec/scope.h"
 
+static void not_too_large(tp_reader *r, const tp_json *v)
+{
+    if (v->u.integer > TP_SIZE_LIMIT)
+        tp_raise(r->c, "TP005", v->loc, NULL, "no number of \"sizes\" is over 2^60");
+}
+
+/* A size that is a number. */
+static int64_t size_number(tp_reader *r, const tp_json *v)
+{
+    if (v->u.integer < 0)
+        tp_raise(r->c, "TP005", v->loc, NULL, "a size is not negative");
+    not_too_large(r, v);
+    return v->u.integer;
+}
+
 static int64_t bound(tp_reader *r, const tp_json *v, const char *key, int64_t least, int64_t otherwise)
 {
     const tp_json *m = tp_member(r->c, v, key, TP_J_INT, false);
@@ -8,6 +23,7 @@ static int64_t bound(tp_reader *r, const tp_json *v, const char *key, int64_t le
         return otherwise;
     if (m->u.integer < least)
         tp_raise(r->c, "TP005", m->loc, NULL, "\"%s\" is at least %lld", key, (long long)least);
+    not_too_large(r, m);
     return m->u.integer;
 }
 
@@ -20,14 +36,13 @@ static void read_choices(tp_reader *r, tp_size *s, const tp_json *in)
     for (uint32_t i = 0; i < in->u.items.n; i++) {
         const tp_json *v = in->u.items.at[i];
         tp_expect_type(r->c, v, TP_J_INT, "a choice");
-        if (v->u.integer < 0)
-            tp_raise(r->c, "TP005", v->loc, NULL, "a size is not negative");
+        int64_t choice = size_number(r, v);
         uint32_t at = s->nchoices;
-        for (; at > 0 && s->choices[at - 1] >= v->u.integer; at--)
-            if (s->choices[at - 1] == v->u.integer)
-                tp_raise(r->c, "TP005", v->loc, "list it once", "%lld is listed twice", (long long)v->u.integer);
+        for (; at > 0 && s->choices[at - 1] >= choice; at--)
+            if (s->choices[at - 1] == choice)
+                tp_raise(r->c, "TP005", v->loc, "list it once", "%lld is listed twice", (long long)choice);
         memmove(s->choices + at + 1, s->choices + at, (s->nchoices - at) * sizeof *s->choices);
-        s->choices[at] = v->u.integer;
+        s->choices[at] = choice;
         s->nchoices++;
     }
     s->min = s->choices[0];
@@ -61,11 +76,9 @@ void tp_read_size(tp_reader *r, uint32_t i)
                  "size `%.*s` is defined through itself", TP_FMT(s->name));
     r->size_state[i] = 1;
     if (v->type == TP_J_INT) {
-        if (v->u.integer < 0)
-            tp_raise(r->c, "TP005", v->loc, NULL, "a size is not negative");
         s->kind = TP_SIZE_FIXED;
-        s->min = s->max = v->u.integer;
-        s->expr = tp_const(r->k->exprs, v->u.integer);
+        s->min = s->max = size_number(r, v);
+        s->expr = tp_const(r->k->exprs, s->min);
     } else if (v->type == TP_J_OBJECT) {
         read_object(r, s, v);
     } else {

@@ -85,8 +85,7 @@ static void shrink(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
             const tp_size *s = &k->sizes[i];
             if (s->kind != TP_SIZE_RANGE)
                 continue;
-            int64_t least = (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of, lo = least,
-                    hi = c->env[s->sym];
+            int64_t least = tp_size_least(s), lo = least, hi = c->env[s->sym];
             while (lo < hi && tries-- > 0) {
                 int64_t mid = lo == least && hi - lo > s->multiple_of && round == 0
                                   ? least

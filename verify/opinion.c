@@ -369,7 +369,7 @@ static void ask_all(void *arg)
 {
     asking *x = arg;
     const tp_spec *s = x->spec;
-    uint32_t n = s->nkernels, half = x->o->least / 2, share = (half + n - 1) / n;
+    uint32_t n = s->nkernels, half = x->o->least / 2, share = half / n + (half % n > 0);
     x->largest = TP_NEWN(x->keep, int64_t, s->kernels[0]->nsizes + 1);
     for (uint32_t i = 0; i < n && !x->out->different; i++) { /* every dtype combination its share */
         tp_look_list list = tp_points(x->keep, s->kernels[i], x->o->seed + i, share, 6 * share);

@@ -44,7 +44,7 @@ static int64_t fitted(const tp_size *s, int64_t v)
 {
     v = v > s->max ? s->max : v;
     v -= v % s->multiple_of;
-    return v < s->min ? (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of : v;
+    return v < s->min ? tp_size_least(s) : v;
 }
 
 static int64_t modest(picker *p, const tp_size *s, const int64_t *env)

@@ -6,6 +6,7 @@
  *    rank-1 float16 windows, low Element padding, wider rank-1 tiles on v2, v3.
  */
 #include "analyzer/internal.h"
+#include "base/checked.h"
 
 typedef struct tiling {
     tp_analysis *a;
@@ -35,9 +36,18 @@ static tp_expr full_or_multiple(tp_analysis *a, tp_expr b, tp_expr extent, int64
     return either(a, mk(a, TP_E_EQ, b, extent), multiple(a, b, num(a, tile)));
 }
 
+/* Elements of a row of registers; 0: elements of 64 bits have no rows. */
+static int64_t row_of(const tp_operand *o)
+{
+    return TP_LANES * (32 / tp_storage_bits(o->dtype));
+}
+
+/* Without a row only the whole dimension is legal for certain. */
 static tp_expr rank1_goal(tp_analysis *a, const tiling *t)
 {
-    int64_t least = TP_LANES * (32 / tp_storage_bits(t->o->dtype)), v;
+    int64_t least = row_of(t->o), v;
+    if (least == 0)
+        return mk(a, TP_E_EQ, t->last, t->array_last);
     tp_expr g = full_or_multiple(a, t->last, t->array_last, 1024);
     if (tp_expr_is_const(a->p, t->last, &v)) /* only a constant can be checked for being a power of two at once */
         return v >= least && (v & (v - 1)) == 0 ? num(a, 1) : g;
@@ -79,8 +89,8 @@ static const char *compiler_structure(tp_analysis *a, const tp_operand *o)
 static tp_expr compiler_goal(tp_analysis *a, const tiling *t)
 {
     int bits = tp_dtype_info(t->o->dtype)->bits, gen = a->k->target.generation;
-    if (t->o->rank == 1 && gen <= 3)
-        return full_or_multiple(a, t->last, t->array_last, 2 * TP_LANES * (32 / tp_storage_bits(t->o->dtype)));
+    if (t->o->rank == 1 && gen <= 3 && row_of(t->o) > 0)
+        return full_or_multiple(a, t->last, t->array_last, 2 * row_of(t->o));
     if (t->o->rank < 2 || gen <= 3 || bits > 8 || t->o->dtype == TP_BOOL)
         return num(a, 1);
     int64_t tile = 256 / bits; /* 32 rows of 8 bits, 64 of 4 */
@@ -105,7 +115,7 @@ static void propose_block(tp_analysis *a, tp_finding *f, const tp_operand *o, ui
         tp_propose_expr(a, f, at, tp_text(a, o->shape[d]));
 }
 
-/* The next legal block for a constant one, re-proven. */
+/* The next legal block for a constant one, re-proven; tile 0: there is none. */
 static void suggest_block(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_operand *o, uint32_t d,
                           int64_t tile)
 {
@@ -113,7 +123,9 @@ static void suggest_block(tp_analysis *a, tp_finding *f, const tp_claim *c, cons
     if (!tp_expr_is_const(a->p, o->dims[d].block, &b) || b < 1)
         return;
     tp_claim fixed = *c;
-    int64_t next = (b + tile - 1) / tile * tile;
+    int64_t next;
+    if (!tp_ceildiv(b, tile, &next) || !tp_mul(next, tile, &next))
+        return;
     fixed.goal = full_or_multiple(a, num(a, next), o->shape[d], tile);
     if (next == b || tp_claim_decide(a, &fixed).verdict != TP_PROVEN)
         return;
@@ -166,10 +178,11 @@ static void check_operand(tp_analysis *a, const tp_operand *o)
     if (o->memory != TP_MEM_SMEM || !tp_trivial_window(a, o)) {
         bool ok = structural(a, o, lowering_structure(a, o), LOWERING);
         if (ok && o->rank == 1)
-            ok = check_goal(a, o, 0, rank1_goal(a, &t), 1024, LOWERING,
-                            tp_message(a, "a multiple of 1024, a power of two of at least %d,",
-                                       TP_LANES * (32 / tp_storage_bits(o->dtype)))
-                                .p);
+            ok = check_goal(
+                a, o, 0, rank1_goal(a, &t), row_of(o) ? 1024 : 0, LOWERING,
+                row_of(o)
+                    ? tp_message(a, "a multiple of 1024, a power of two of at least %lld,", (long long)row_of(o)).p
+                    : "a block of elements of at most 32 bits");
         if (ok && o->rank >= 2) {
             bool lanes = check_goal(a, o, last, full_or_multiple(a, t.last, t.array_last, TP_LANES), TP_LANES, LOWERING,
                                     "a multiple of 128");
@@ -186,8 +199,8 @@ static void check_operand(tp_analysis *a, const tp_operand *o)
     int64_t always;
     if (!tp_expr_is_const(a->p, goal, &always) || !always)
         check_goal(a, o, o->rank == 1 ? 0 : last - 1, goal,
-                   o->rank == 1 ? 2 * TP_LANES * (32 / tp_storage_bits(o->dtype)) : 256 / tp_dtype_info(o->dtype)->bits,
-                   COMPILER, "a multiple of the tile");
+                   o->rank == 1 ? 2 * row_of(o) : 256 / tp_dtype_info(o->dtype)->bits, COMPILER,
+                   "a multiple of the tile");
 }
 
 static void check(tp_analysis *a)

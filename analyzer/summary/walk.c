@@ -1,5 +1,6 @@
 /* The walk over a program: who computes what, what memory holds after it, and loops. */
 #include "analyzer/summary/internal.h"
+#include "base/checked.h"
 
 /* ---- loops of a known number of turns ---- */
 
@@ -164,8 +165,8 @@ static void unroll(evaluation *v, const tp_step *step, tp_expr path)
         fold_turns(v, step, path, from, to);
         return;
     }
-    int64_t turns = step->by > 0 ? (hi - lo + step->by - 1) / step->by : (lo - hi - step->by - 1) / -step->by;
-    if (turns > MAX_TURNS)
+    int64_t turns;
+    if (!tp_turns(lo, hi, step->by, &turns) || turns > MAX_TURNS)
         evaluation_stop(v, "a loop of too many turns");
     for (int64_t k = 0; k < turns; k++) {
         turn t = {.v = v, .n = v->values.len};

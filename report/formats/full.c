@@ -52,22 +52,11 @@ static void excerpt(const painter *p, const tp_source *s, const tp_finding *f, i
 {
     enum { WIDTH = 110 };
     tp_linecol at = tp_linecol_of(s, f->loc.start);
-    tp_str line = tp_line_of(s, f->loc.start);
-    size_t column = s->text.n ? (size_t)(s->text.p + f->loc.start - line.p) : 0, from = 0;
-    if (column > line.n)
-        column = line.n;
-    if (column > WIDTH - 30) { /* start on a character, not inside one */
-        from = column - 40;
-        while (from < column && ((unsigned char)line.p[from] & 0xc0) == 0x80)
-            from++;
-    }
-    size_t shown = line.n - from < WIDTH ? line.n - from : WIDTH;
-    while (shown && from + shown < line.n && ((unsigned char)line.p[from + shown] & 0xc0) == 0x80)
-        shown--;
+    tp_excerpt x = tp_excerpt_of(s, f, WIDTH);
+    tp_str line = x.text;
     fprintf(p->out, "%s%*s |%s\n", paint(p, BLUE), margin, "", paint(p, PLAIN));
-    fprintf(p->out, "%s%*u |%s %s", paint(p, BLUE), margin, at.line, paint(p, PLAIN), from ? "…" : "");
-    for (size_t i = from, n; i < from + shown;
-         i += n) { /* what cannot be shown takes one column: the carets stay in place */
+    fprintf(p->out, "%s%*u |%s %s", paint(p, BLUE), margin, at.line, paint(p, PLAIN), x.before ? "…" : "");
+    for (size_t i = 0, n; i < line.n; i += n) { /* what cannot be shown takes one column: the carets stay in place */
         uint32_t code = 0;
         n = tp_utf8(line, i, &code);
         tp_str one = {line.p + i, n ? n : 1};
@@ -77,19 +66,18 @@ static void excerpt(const painter *p, const tp_source *s, const tp_finding *f, i
             fputs("\xef\xbf\xbd", p->out);
         n = one.n;
     }
-    fprintf(p->out, "%s\n%s%*s |%s ", from + shown < line.n ? "…" : "", paint(p, BLUE), margin, "", paint(p, PLAIN));
-    if (from)
+    fprintf(p->out, "%s\n%s%*s |%s ", x.behind ? "…" : "", paint(p, BLUE), margin, "", paint(p, PLAIN));
+    if (x.before)
         fputc(' ', p->out);
-    for (size_t i = from; i < column; i++)
+    for (size_t i = 0; i < x.start; i++)
         if (((unsigned char)line.p[i] & 0xc0) != 0x80)
             fputc(' ', p->out);
-    size_t length = f->loc.end > f->loc.start ? f->loc.end - f->loc.start : 1;
     fputs(paint(p, RED), p->out);
-    for (size_t i = 0, carets = 0; i < length && (column + i < from + shown || carets == 0); i++)
-        if (column + i >= line.n || ((unsigned char)line.p[column + i] & 0xc0) != 0x80) {
+    for (size_t i = x.start; i < x.end; i++)
+        if (((unsigned char)line.p[i] & 0xc0) != 0x80)
             fputc('^', p->out);
-            carets++;
-        }
+    if (x.start == x.end)
+        fputc('^', p->out);
     fprintf(p->out, "%s%.*s%s\n", f->label.n ? " " : "", TP_FMT(safe(p, f->label)), paint(p, PLAIN));
 }
 

@@ -112,23 +112,18 @@ static void write_index(const tp_page *p)
 
 static void write_excerpt(const tp_page *p, const tp_source *source, const tp_finding *f)
 {
-    tp_linecol at = tp_linecol_of(source, f->loc.start);
-    tp_str line = tp_line_of(source, f->loc.start);
-    size_t start = (size_t)(source->text.p + f->loc.start - line.p), end = start + (f->loc.end - f->loc.start);
-    if (f->loc.end <= f->loc.start || start > line.n)
+    enum { WIDTH = 400 };
+    if (f->loc.end <= f->loc.start)
         return;
-    end = end > line.n ? line.n : end;
-    fprintf(p->out, "<pre><span class=\"dim\">%u | </span>", at.line);
-    size_t from = start > 50 ? start - 40 : 0; /* the place is what one wants to see */
-    while (from && from < start && ((unsigned char)line.p[from] & 0xc0) == 0x80)
-        from++;
-    tp_html_raw(p, from ? "…" : "");
-    tp_html_put(p, (tp_str){line.p + from, start - from});
+    tp_excerpt x = tp_excerpt_of(source, f, WIDTH);
+    fprintf(p->out, "<pre><span class=\"dim\">%u | </span>", tp_linecol_of(source, f->loc.start).line);
+    tp_html_raw(p, x.before ? "…" : "");
+    tp_html_put(p, (tp_str){x.text.p, x.start});
     tp_html_raw(p, "<mark>");
-    tp_html_put(p, (tp_str){line.p + start, end - start});
+    tp_html_put(p, (tp_str){x.text.p + x.start, x.end - x.start});
     tp_html_raw(p, "</mark>");
-    tp_html_put(p, (tp_str){line.p + end, line.n - end});
-    tp_html_raw(p, "</pre>\n");
+    tp_html_put(p, (tp_str){x.text.p + x.end, x.text.n - x.end});
+    tp_html_raw(p, x.behind ? "…</pre>\n" : "</pre>\n");
 }
 
 static void write_finding(const tp_page *p, const tp_spec_report *s, const tp_finding *f)

@@ -86,16 +86,18 @@ static void write_domain(const tp_spec_report *s, tp_arena *a, FILE *out)
 static void write_finding(const tp_shown *x, tp_arena *a, FILE *out)
 {
     static const char *const NAMES[] = {"advice", "warning", "error"};
+    enum { WIDTH = 200 };
     const tp_finding *f = x->finding;
     tp_linecol at = tp_linecol_of(x->spec->source, f->loc.start);
-    tp_str story = tp_finding_story(a, f), line = tp_visible(a, tp_line_of(x->spec->source, f->loc.start));
+    tp_excerpt e = tp_excerpt_of(x->spec->source, f, WIDTH);
+    tp_str story = tp_finding_story(a, f), line = tp_visible(a, e.text);
     fprintf(out, "\n### %s %s: ", NAMES[x->severity], f->rule);
     put(out, tp_visible(a, f->message));
     fputs("\n\n", out);
     put(out, tp_visible(a, x->spec->source->path));
     fprintf(out, ", line %u\n\n", at.line);
     fence(out, line);
-    fprintf(out, "%.*s\n", TP_FMT(line));
+    fprintf(out, "%s%.*s%s\n", e.before ? "…" : "", TP_FMT(line), e.behind ? "…" : "");
     fence(out, line);
     for (size_t i = 0, end; i < story.n; i = end + 1) { /* the first line is the heading */
         for (end = i; end < story.n && story.p[end] != '\n';)
