@@ -98,38 +98,23 @@ static void list(emitter *e, tp_node *const *kids, uint32_t n)
     }
 }
 
-/* Where a function of the language lives in JAX; its arguments are the same. */
-static const char *python_name(tp_str s)
+/* Where a function of the language lives in JAX; its arguments are the same. Empty: it is a function of the program. */
+static tp_str python_name(tp_str s)
 {
     static const struct {
         const char *name, *python;
-    } NAMES[] = {{"rsqrt", "lax.rsqrt"},
-                 {"erf", "lax.erf"},
-                 {"erfc", "lax.erfc"},
-                 {"logistic", "jax.nn.sigmoid"},
-                 {"silu", "jax.nn.silu"},
-                 {"relu", "jax.nn.relu"},
-                 {"gelu", "jax.nn.gelu"},
-                 {"is_finite", "jnp.isfinite"},
-                 {"pow", "jnp.power"},
-                 {"lax_div", "lax.div"},
-                 {"lax_rem", "lax.rem"},
-                 {"shift_right_logical", "lax.shift_right_logical"},
-                 {"iota", "lax.broadcasted_iota"},
-                 {"slice", "lax.slice"},
-                 {"cumsum", "lax.cumsum"},
-                 {"cumprod", "lax.cumprod"},
-                 {"cummax", "lax.cummax"},
-                 {"cummin", "lax.cummin"},
-                 {"bitcast", "lax.bitcast_convert_type"},
-                 {"cdiv", "pl.cdiv"},
-                 {"align_up", "align_up"},
-                 {"next_power_of_2", "pl.next_power_of_2"},
-                 {"ds", "pl.ds"}};
-    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
-        if (tp_str_is(s, NAMES[i].name))
-            return NAMES[i].python;
-    return NULL;
+    } INTEGERS[] = {
+        {"cdiv", "pl.cdiv"}, {"align_up", "align_up"}, {"next_power_of_2", "pl.next_power_of_2"}, {"ds", "pl.ds"}};
+    for (size_t i = 0; i < sizeof INTEGERS / sizeof *INTEGERS; i++)
+        if (tp_str_is(s, INTEGERS[i].name))
+            return tp_str_c(INTEGERS[i].python);
+    tp_prim p = tp_prim_find(s);
+    if (p == TP_PRIMS)
+        return (tp_str){NULL, 0};
+    const char *text = tp_prim_info(p)->pallas, *lax = "jax.lax.";
+    if (strncmp(text, lax, strlen(lax)) == 0) /* the module imports lax */
+        text += strlen("jax.");
+    return (tp_str){text, strcspn(text, "(")};
 }
 
 static tp_node *argument(const tp_node *call, const char *keyword, uint32_t position)
@@ -241,7 +226,7 @@ static void masked_store(emitter *e, const tp_node *n)
 static void call(emitter *e, const tp_node *n)
 {
     bool extreme = tp_str_is(n->text, "min") || tp_str_is(n->text, "max");
-    const char *python = python_name(n->text);
+    tp_str python = python_name(n->text);
     if (tp_str_is(n->text, "num_programs")) {
         tp_buf_printf(e->b, "pl.num_programs(%d)", axis_number(e->k, n->kids[0]->text));
         return;
@@ -259,12 +244,9 @@ static void call(emitter *e, const tp_node *n)
         return;
     }
     if (extreme && n->nkids == 2 && n->kids[1]->kind != TP_N_KEYWORD)
-        python = is_static(e, n) ? (tp_str_is(n->text, "min") ? "min" : "max")
-                                 : (tp_str_is(n->text, "min") ? "jnp.minimum" : "jnp.maximum");
-    if (python)
-        emit_text(e, python);
-    else if (tp_prim_find(n->text) != TP_PRIMS)
-        tp_buf_printf(e->b, "jnp.%.*s", TP_FMT(n->text));
+        python = is_static(e, n) ? n->text : tp_str_is(n->text, "min") ? TP_S("jnp.minimum") : TP_S("jnp.maximum");
+    if (python.n)
+        tp_buf_str(e->b, python);
     else
         emit_identifier(e, n->text); /* a function of the program */
     emit_text(e, "(");

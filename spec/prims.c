@@ -9,14 +9,26 @@
 #define ANY TP_OC_ANY
 #define SAME false
 #define BOOL true
+#define EXACT                                                                                                          \
+    {                                                                                                                  \
+        TP_ROUND_EXACT, 0                                                                                              \
+    }
+#define ROUNDED                                                                                                        \
+    {                                                                                                                  \
+        TP_ROUND_ONCE, 0                                                                                               \
+    }
+#define ULPS(n)                                                                                                        \
+    {                                                                                                                  \
+        TP_ROUND_ULPS, n                                                                                               \
+    }
 
 static const tp_prim_row ROWS[] = {
 #define UNARY(id, name, operands, result, f, i, rounding, jaxpr, pallas)                                               \
-    {name, TP_UNARY, operands, result, #rounding, jaxpr, pallas},
+    {name, TP_UNARY, operands, result, rounding, jaxpr, pallas},
 #define BINARY(id, name, operands, result, f, i, rounding, jaxpr, pallas)                                              \
-    {name, TP_BINARY, operands, result, #rounding, jaxpr, pallas},
+    {name, TP_BINARY, operands, result, rounding, jaxpr, pallas},
 #define STRUCT(id, name, least, most, rounding, jaxpr, pallas)                                                         \
-    {name, TP_STRUCT, TP_OC_ANY, false, #rounding, jaxpr, pallas},
+    {name, TP_STRUCT, TP_OC_ANY, false, rounding, jaxpr, pallas},
 #include "spec/prims.def"
 };
 

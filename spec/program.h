@@ -20,12 +20,21 @@ typedef enum tp_prim {
 typedef enum tp_arity { TP_UNARY, TP_BINARY, TP_STRUCT } tp_arity;
 typedef enum tp_operand_class { TP_OC_FLOATS, TP_OC_INTS, TP_OC_NUMBERS, TP_OC_LOGICAL, TP_OC_ANY } tp_operand_class;
 
+/* The error of the operation itself, in double: none, that of one correctly
+ * rounded operation, or at most so many units of the last place. */
+typedef enum tp_rounding_kind { TP_ROUND_EXACT, TP_ROUND_ONCE, TP_ROUND_ULPS } tp_rounding_kind;
+typedef struct tp_rounding_error {
+    tp_rounding_kind kind;
+    int ulps; /* TP_ROUND_ULPS */
+} tp_rounding_error;
+
 typedef struct tp_prim_row {
     const char *name;
     tp_arity arity;
     tp_operand_class operands; /* UNARY and BINARY */
     bool to_bool;
-    const char *rounding, *jaxpr, *pallas;
+    tp_rounding_error rounding;
+    const char *jaxpr, *pallas;
 } tp_prim_row;
 /* The double meaning of an elementwise primitive (spec/prims.def). */
 double tp_meaning_f64(tp_prim p, double x, double y);

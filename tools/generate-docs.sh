@@ -10,3 +10,9 @@ mkdir -p "$to/docs/completion"
 for shell in bash zsh fish; do
     "$tileproof" completion $shell >"$to/docs/completion/tileproof.$shell"
 done
+mkdir -p "$to/python/tileproof"
+{
+    printf '"""The primitives of the language, by name: kind, and the JAX primitive each stands for. Written by `make docs`."""\n\nPRIMITIVES = {\n'
+    "$tileproof" primitives | awk 'NR > 1 && $2 ~ /^(unary|binary|structural)$/ { printf "    \"%s\": (\"%s\", \"%s\"),\n", $1, $2, $3 }'
+    echo "}"
+} >"$to/python/tileproof/vocabulary.py"

@@ -2,14 +2,26 @@
 
 #include "cli/cli.h"
 
+/* "exact", "rounded", "8 ulps" */
+static const char *rounding_text(tp_arena *a, const tp_prim_row *r)
+{
+    switch (r->rounding.kind) {
+    case TP_ROUND_EXACT: return "exact";
+    case TP_ROUND_ONCE: return "rounded";
+    case TP_ROUND_ULPS: return tp_printf(a, "%d ulps", r->rounding.ulps).p;
+    }
+    return "";
+}
+
 static int run(tp_cli *c)
 {
-    (void)c;
-    printf("%-14s %-24s %-44s %s\n", "primitive", "jaxpr", "Pallas", "rounding");
+    static const char *const KINDS[] = {[TP_UNARY] = "unary", [TP_BINARY] = "binary", [TP_STRUCT] = "structural"};
+    printf("%-14s %-10s %-24s %-44s %s\n", "primitive", "kind", "jaxpr", "Pallas", "rounding");
     for (int p = 0; p < TP_PRIMS; p++) {
         const tp_prim_row *r = tp_prim_info((tp_prim)p);
         if (p != TP_P_LITERAL && p != TP_P_VARIABLE)
-            printf("%-14s %-24s %-44s %s\n", r->name, r->jaxpr, r->pallas, r->rounding);
+            printf("%-14s %-10s %-24s %-44s %s\n", r->name, KINDS[r->arity], r->jaxpr, r->pallas,
+                   rounding_text(c->arena, r));
     }
     return TP_EXIT_OK;
 }

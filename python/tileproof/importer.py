@@ -13,18 +13,14 @@ from . import jaxpr as jx
 from .body import Body, Ref, Value
 from .errors import NoPallasCall, Unsupported
 from .reference import attach
+from .vocabulary import PRIMITIVES
 
 WORDS = {
     "and", "or", "not", "implies", "if", "else", "elif", "for", "in", "range", "while", "def", "return", "with", "True", "False", "cdiv",
     "next_power_of_2", "align_up", "inf", "nan", "ds", "load", "store", "check", "forall", "matmul", "softmax", "logsumexp", "mean",
     "len", "d0", "take", "as", "is", "lambda", "import", "break", "continue", "pass",
-    "neg", "abs", "sign", "square", "exp", "exp2", "expm1", "log", "log1p", "log2", "sqrt", "rsqrt", "tanh", "erf", "erfc", "logistic",
-    "silu", "gelu", "relu", "sin", "cos", "tan", "floor", "ceil", "round", "is_finite", "lax_div", "lax_rem", "pow", "maximum",
-    "minimum", "shift_right_logical", "where", "clip", "astype", "sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "dot",
-    "iota", "zeros", "full", "broadcast_to", "reshape", "transpose", "expand_dims", "concatenate", "stack", "slice", "pad", "tile",
-    "repeat", "roll", "flip", "cumsum", "cumprod", "cummax", "cummin", "bitcast", "squeeze", "program_id", "num_programs", "literal",
-    "variable", "bool", "float32", "float64", "bfloat16", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32", "int4", "uint4",
-}
+    "literal", "variable", "bool", "float32", "float64", "bfloat16", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32", "int4", "uint4",
+} | set(PRIMITIVES)
 
 SEMANTICS = {"arbitrary": "arbitrary", "parallel": "parallel", "core_parallel": "core_parallel", "subcore_parallel": "parallel"}
 

@@ -9,23 +9,23 @@ import numpy as np
 
 from .. import jaxpr as jx
 from ..errors import Unsupported
+from ..vocabulary import PRIMITIVES
 from .values import Value, axes_text, number
 from .writer import Writer
 
-UNARY = {
-    "abs": "abs", "sign": "sign", "exp": "exp", "exp2": "exp2", "log": "log", "log1p": "log1p", "expm1": "expm1", "sqrt": "sqrt",
-    "rsqrt": "rsqrt", "tanh": "tanh", "erf": "erf", "erfc": "erfc", "logistic": "logistic", "sin": "sin", "cos": "cos", "tan": "tan",
-    "floor": "floor", "ceil": "ceil", "is_finite": "is_finite", "square": "square",
-}
-INFIX = {
-    "add": "+", "add_any": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^", "shift_left": "<<",
-    "shift_right_arithmetic": ">>", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-}
-FUNCTION2 = {"max": "maximum", "min": "minimum", "rem": "lax_rem", "pow": "pow", "shift_right_logical": "shift_right_logical"}
-REDUCE = {"reduce_sum": "sum", "reduce_max": "max", "reduce_min": "min", "reduce_prod": "prod", "reduce_or": "any", "reduce_and": "all"}
+SPECIAL = {"div", "neg", "not", "select_n", "clamp", "integer_pow", "convert_element_type", "round"}  # operation() writes them
+
+
+def _named(kind: str, called: bool) -> dict[str, str]:
+    """From the name that JAX has for a primitive to ours; called or written between its operands."""
+    return {of: name for name, (k, of) in PRIMITIVES.items() if k == kind and of not in SPECIAL and name.isidentifier() == called}
+
+
+UNARY, INFIX, FUNCTION2 = _named("unary", True), {**_named("binary", False), "add_any": "+"}, _named("binary", True)
+REDUCE = {of: name for name, (_, of) in PRIMITIVES.items() if of.startswith("reduce_")}
 RUNNING = {"cumsum", "cumprod", "cummax", "cummin"}
 IDENTITY = {"stop_gradient", "copy", "copy_p", "multiple_of", "optimization_barrier", "pvary"}
-ELEMENTWISE = set(UNARY) | set(INFIX) | set(FUNCTION2) | {"div", "neg", "not", "select_n", "clamp", "integer_pow", "convert_element_type", "round"}
+ELEMENTWISE = set(UNARY) | set(INFIX) | set(FUNCTION2) | SPECIAL
 
 
 class Elementwise(Writer):
