@@ -14,7 +14,7 @@ static void print_totals(const tp_report *report, bool execute)
     uint32_t clean = 0;
     for (uint32_t i = 0; i < report->specs.len; i++) {
         tp_counts k = tp_count(&report->specs.at[i]);
-        clean += report->specs.at[i].valid && k.violated + k.vacuous + k.unknown == 0;
+        clean += tp_is_clean(&report->specs.at[i]);
         t.violated += k.violated;
         t.proven += k.proven;
         t.unknown += k.unknown;
@@ -149,6 +149,16 @@ static bool use_unicode(tp_str style)
     return false;
 }
 
+/* A patch has no room for specs that cannot be read. */
+static void tell_refused(const tp_report *report)
+{
+    tp_report refused = {.arena = report->arena, .quiet = true};
+    for (uint32_t i = 0; i < report->specs.len; i++)
+        if (!report->specs.at[i].valid)
+            tp_push(report->arena, refused.specs, report->specs.at[i]);
+    tp_format_find(TP_S("full"))->write(&refused, stderr);
+}
+
 int tp_check_specs(tp_cli *c, bool execute)
 {
     tp_check_run run;
@@ -163,13 +173,14 @@ int tp_check_specs(tp_cli *c, bool execute)
     uint32_t stale = tp_baseline_apply(&baseline, &run.s, report);
     bool fixed = tp_write_fixes(c, &run);
     if (run.fix == TP_FIX_SHOW) {
+        tell_refused(report);
         code = tp_report_exit_code(report);
         tp_check_end(c, &run);
         return code;
     }
     run.format->write(report, stdout);
     bool people = tp_str_is(tp_option(&c->format, "full"), "full");
-    if (run.njobs != 1 && !report->quiet && people)
+    if (run.njobs != 1 && people)
         print_totals(report, execute);
     if (c->statistics.len && people)
         print_statistics(report);

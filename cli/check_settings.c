@@ -83,18 +83,42 @@ static bool read_solvers(tp_cli *c, tp_prover_options *o)
     return true;
 }
 
+/* --unknown says what an undecided rule is, --fail-on from where on a run fails: without the former, the latter
+ * says both. */
+static bool read_fail_level(const tp_cli *c, bool execute, tp_report *report)
+{
+    tp_str level = tp_option(&c->fail_on, ""), unknown = tp_option(&c->unknown, "");
+    bool never = tp_str_is(level, "never"), error = tp_str_is(level, "error"), warning = tp_str_is(level, "warning"),
+         strict = warning || tp_str_is(level, "unknown");
+    if (level.n && !never && !error && !strict)
+        return tp_usage_error("--fail-on is error, unknown, warning or never, not `%.*s`", TP_FMT(level)), false;
+    if (unknown.n && !tp_str_is(unknown, "fail") && !tp_str_is(unknown, "warn") && !tp_str_is(unknown, "ignore"))
+        return tp_usage_error("--unknown is fail, warn or ignore, not `%.*s`", TP_FMT(unknown)), false;
+    if (strict && unknown.n && !tp_str_is(unknown, "fail"))
+        return tp_usage_error("--fail-on %.*s and --unknown %.*s contradict each other: leave one out", TP_FMT(level),
+                              TP_FMT(unknown)),
+               false;
+    if (!unknown.n)
+        unknown = strict || (execute && !level.n) ? TP_S("fail") : TP_S("warn");
+    report->unknown = tp_str_is(unknown, "fail")     ? TP_UNKNOWN_FAIL
+                      : tp_str_is(unknown, "ignore") ? TP_UNKNOWN_IGNORE
+                                                     : TP_UNKNOWN_WARN;
+    report->fail_on = never || c->exit_zero.len ? TP_FAIL_NEVER : warning ? TP_FAIL_ON_WARNING : TP_FAIL_ON_ERROR;
+    return true;
+}
+
 bool tp_check_read_settings(tp_cli *c, bool execute, tp_check_run *run)
 {
     tp_check_settings *s = &run->s;
     tp_report *report = &run->report;
 
-    tp_str format = tp_option(&c->format, "full"), unknown = tp_option(&c->unknown, execute ? "fail" : "warn");
+    tp_str format = tp_option(&c->format, "full");
     int64_t memory, seed, rlimit;
     tp_check_defaults(s, execute);
     run->format = tp_format_find(format);
     if (!run->format)
         return tp_usage_error("there is no format `%.*s`; there are full, concise, json, jsonl, html, markdown, sarif, "
-                              "sarif-full, github, gitlab and junit",
+                              "sarif-full, github, gitlab, junit and rdjson",
                               TP_FMT(format)),
                false;
     if (!tp_use_target(c, &s->target) || !tp_option_number(&c->rlimit, "rlimit", 1000, 4000000000, 0, &rlimit) ||
@@ -106,12 +130,8 @@ bool tp_check_read_settings(tp_cli *c, bool execute, tp_check_run *run)
         !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &s->equiv.max_steps) ||
         !tp_use_color(c, &report->color) || !select_rules(c, &s->analysis))
         return false;
-    if (tp_str_is(unknown, "fail"))
-        report->unknown = TP_UNKNOWN_FAIL;
-    else if (tp_str_is(unknown, "ignore"))
-        report->unknown = TP_UNKNOWN_IGNORE;
-    else if (!tp_str_is(unknown, "warn"))
-        return tp_usage_error("--unknown is fail, warn or ignore, not `%.*s`", TP_FMT(unknown)), false;
+    if (!read_fail_level(c, execute, report))
+        return false;
     if (!read_required(c, s->required))
         return false;
     if (!read_solvers(c, &s->analysis.prover) || !tp_playback_usable(c))

@@ -16,7 +16,7 @@ static void print_overview(FILE *out)
         fprintf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(out, "\nexit codes: 0 fine, 1 a rule is violated or a result differs, 2 usage,\n"
                  "            3 an input cannot be read or is not a valid spec, 4 only unknowns, 5 internal error\n"
-                 "`tileproof COMMAND --help` lists the options.\n");
+                 "`tileproof help COMMAND` lists the options, `tileproof --version` says which version this is.\n");
 }
 
 typedef struct invocation {
@@ -39,10 +39,33 @@ static int unknown_command(const char *name)
     return tp_usage_error("there is no command `%s`; `tileproof --help` lists them", name);
 }
 
+static const tp_command *command_of(const char *name)
+{
+    size_t n;
+    const tp_command *const *commands = tp_commands(&n);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int help_on(const char *name)
+{
+    const tp_command *cmd = command_of(name);
+    if (!cmd)
+        return unknown_command(name);
+    tp_print_help(cmd);
+    return TP_EXIT_OK;
+}
+
 static void dispatch(void *arg)
 {
     invocation *v = arg;
     const char *name = v->argc > 1 ? v->argv[1] : "";
+    if (v->argc > 2 && strcmp(name, "help") == 0) {
+        v->exit_code = help_on(v->argv[2]);
+        return;
+    }
     if (v->argc < 2 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_overview(v->argc < 2 ? stderr : stdout);
         v->exit_code = v->argc < 2 ? TP_EXIT_USAGE : TP_EXIT_OK;
@@ -52,11 +75,7 @@ static void dispatch(void *arg)
         printf("tileproof %s\n", TP_VERSION);
         return;
     }
-    size_t n;
-    const tp_command *const *commands = tp_commands(&n), *cmd = NULL;
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            cmd = commands[i];
+    const tp_command *cmd = command_of(name);
     if (!cmd) {
         v->exit_code = unknown_command(name);
         return;

@@ -126,24 +126,60 @@ static void read_environment(tp_cli *c, const tp_command *cmd)
 
 /* ---- .tileproof.json ---- */
 
-/* The nearest one: here, or above, up to the folder that holds .git. */
-static const char *discover(tp_cli *c)
+/* The nearest one: in this folder (absolute), or above, up to the folder that holds .git. */
+static const char *discover(tp_cli *c, const char *here)
 {
     struct stat st;
-    char *here = getcwd(NULL, 0);
-    const char *found = NULL;
-    for (size_t n = here ? strlen(here) : 0; n && !found;) {
+    for (size_t n = strlen(here); n;) {
         const char *file = tp_printf(c->arena, "%.*s/.tileproof.json", n > 1 ? (int)n : 0, here).p;
         if (stat(file, &st) == 0)
-            found = file;
-        else if (n == 1 || stat(tp_printf(c->arena, "%.*s/.git", (int)n, here).p, &st) == 0)
-            break;
+            return file;
+        if (n == 1 || stat(tp_printf(c->arena, "%.*s/.git", (int)n, here).p, &st) == 0)
+            return NULL;
         while (n > 1 && here[--n] != '/')
             ;
         n += n == 0;
     }
-    free(here);
-    return found;
+    return NULL;
+}
+
+/* The absolute folder of a path that was named, or of itself; NULL: there is no such file. */
+static const char *folder_of(tp_cli *c, tp_str path)
+{
+    struct stat st;
+    char *real = realpath(tp_cstr(c->arena, path), NULL);
+    if (!real)
+        return NULL;
+    char *copy = (char *)(uintptr_t)tp_printf(c->arena, "%s", real).p, *slash = strrchr(copy, '/');
+    free(real);
+    if (stat(copy, &st) == 0 && !S_ISDIR(st.st_mode))
+        slash[slash == copy] = '\0';
+    return copy;
+}
+
+/* The settings file nearest to what was named; where there is none, the one nearest to the working folder. False
+ * after a message: files in one run have one. */
+static bool find_config(tp_cli *c, const tp_strings *paths, const char **file)
+{
+    tp_str of = {NULL, 0};
+    *file = NULL;
+    for (uint32_t i = 0; i < paths->len; i++) {
+        const char *folder = tp_str_is(paths->at[i], "-") ? NULL : folder_of(c, paths->at[i]),
+                   *near = folder ? discover(c, folder) : NULL;
+        if (near && *file && strcmp(near, *file) != 0) {
+            tp_usage_error("`%s` holds for `%.*s` and `%s` for `%.*s`: check them in two runs, or choose with --config",
+                           *file, TP_FMT(of), near, TP_FMT(paths->at[i]));
+            return false;
+        }
+        if (near && !*file) {
+            *file = near;
+            of = paths->at[i];
+        }
+    }
+    const char *here = *file ? NULL : folder_of(c, TP_S("."));
+    if (here)
+        *file = discover(c, here);
+    return true;
 }
 
 typedef struct config_call {
@@ -241,9 +277,10 @@ int tp_read_settings(tp_cli *c, const tp_command *cmd, int argc, char **argv)
         return code;
     }
     tp_str named = tp_option(&first.config, "");
-    c->config_file = named.n ? tp_cstr(c->arena, named) : has_config(cmd) ? discover(c) : NULL;
-    if (tp_str_is(named, "none"))
-        c->config_file = NULL;
+    if (named.n)
+        c->config_file = tp_str_is(named, "none") ? NULL : tp_cstr(c->arena, named);
+    else if (has_config(cmd) && !find_config(c, &first.paths, &c->config_file))
+        return TP_EXIT_USAGE;
     if (c->config_file && !read_config(c, cmd, c->config_file))
         return TP_EXIT_USAGE;
     read_environment(c, cmd);
@@ -252,7 +289,8 @@ int tp_read_settings(tp_cli *c, const tp_command *cmd, int argc, char **argv)
 
 void tp_print_settings(const tp_cli *c, const tp_command *cmd)
 {
-    printf("settings file: %s\n", c->config_file ? c->config_file : "none (.tileproof.json, here or above)");
+    printf("settings file: %s\n",
+           c->config_file ? c->config_file : "none (.tileproof.json, beside the specs, here, or above)");
     for (size_t i = 0; i < NOPTIONS; i++) {
         const tp_option_row *o = &OPTIONS[i];
         if (!tp_option_applies(o, cmd) || o->offset == offsetof(tp_cli, show_settings) ||

@@ -48,7 +48,8 @@ tp_counts tp_count(const tp_spec_report *s)
         if (f->suppressed)
             continue;
         c.proven += f->verdict == TP_PROVEN;
-        c.violated += f->verdict == TP_VIOLATED;
+        c.violated += f->verdict == TP_VIOLATED && f->severity == TP_ERROR;
+        c.stale += f->verdict == TP_VIOLATED && f->severity != TP_ERROR;
         c.unknown += f->verdict == TP_UNKNOWN;
         c.vacuous += f->verdict == TP_VACUOUS;
         c.advice += f->verdict == TP_ADVICE;
@@ -58,26 +59,34 @@ tp_counts tp_count(const tp_spec_report *s)
     return c;
 }
 
+bool tp_is_clean(const tp_spec_report *s)
+{
+    tp_counts c = tp_count(s);
+    return s->valid && c.violated + c.vacuous + c.unknown + c.stale == 0;
+}
+
 int tp_report_exit_code(const tp_report *r)
 {
-    bool internal = false, input = false, violated = false, unknown = false;
+    bool internal = false, input = false;
+    tp_counts all = {0};
     for (uint32_t i = 0; i < r->specs.len; i++) {
         const tp_spec_report *s = &r->specs.at[i];
-        tp_counts c = tp_count(s);
+        tp_counts c = s->valid ? tp_count(s) : (tp_counts){0};
         internal |= s->internal_error;
         input |= !s->valid;
-        unknown |= c.unknown > 0;
-        for (uint32_t f = 0; s->valid && f < s->findings.len; f++)
-            violated |= s->findings.at[f].severity == TP_ERROR && !s->findings.at[f].suppressed &&
-                        (s->findings.at[f].verdict == TP_VIOLATED || s->findings.at[f].verdict == TP_VACUOUS);
+        all.unknown += c.unknown;
+        all.violated += c.violated + c.vacuous;
+        all.stale += c.stale;
     }
     if (internal)
         return TP_EXIT_INTERNAL;
     if (input)
         return TP_EXIT_INPUT;
-    if (violated)
+    if (r->fail_on == TP_FAIL_NEVER)
+        return TP_EXIT_OK;
+    if (all.violated || (all.stale && r->fail_on == TP_FAIL_ON_WARNING))
         return TP_EXIT_VIOLATED;
-    return unknown && r->unknown == TP_UNKNOWN_FAIL ? TP_EXIT_UNKNOWN : TP_EXIT_OK;
+    return all.unknown && r->unknown == TP_UNKNOWN_FAIL ? TP_EXIT_UNKNOWN : TP_EXIT_OK;
 }
 
 static void bindings(tp_buf *b, const tp_binding *at, uint32_t n)

@@ -14,6 +14,8 @@
 enum { TP_REPORT_SCHEMA = 1 };
 
 typedef enum tp_unknown_policy { TP_UNKNOWN_WARN, TP_UNKNOWN_FAIL, TP_UNKNOWN_IGNORE } tp_unknown_policy;
+/* From which findings on a run fails; what is undecided counts as its policy says. */
+typedef enum tp_fail_level { TP_FAIL_ON_ERROR, TP_FAIL_ON_WARNING, TP_FAIL_NEVER } tp_fail_level;
 
 /* What single elements at far sizes say about a proof of equality (verify/opinion.h). */
 typedef struct tp_opinion {
@@ -56,12 +58,16 @@ typedef struct tp_report {
     TP_VEC(tp_spec_report) specs;
     bool color, quiet, verbose;
     tp_unknown_policy unknown;
+    tp_fail_level fail_on;
 } tp_report;
 
 typedef struct tp_counts {
     uint32_t proven, violated, unknown, vacuous, assumed, suppressed, tested, advice;
+    uint32_t stale; /* entries of "allow" that suppress nothing: no rule is violated there */
 } tp_counts;
 tp_counts tp_count(const tp_spec_report *s);
+/* Valid, and nothing in it is violated, vacuous, undecided or stale. */
+bool tp_is_clean(const tp_spec_report *s);
 /* Violated, vacuous or undecided; suppressed ones, too. */
 bool tp_is_open(const tp_finding *f);
 /* Open, and nobody allowed it. */

@@ -113,6 +113,14 @@ static void read_reference(tp_reader *r, const tp_json *v)
     r->k->reference.builtin = v;
 }
 
+static bool is_blank(tp_str s)
+{
+    size_t n = 0;
+    while (n < s.n && strchr(" \t\r\n", s.p[n]) && s.p[n])
+        n++;
+    return n == s.n;
+}
+
 /* "allow" or "expect" */
 static const tp_json *read_waivers(tp_ctx *c, const tp_json *doc, const char *key)
 {
@@ -123,7 +131,7 @@ static const tp_json *read_waivers(tp_ctx *c, const tp_json *doc, const char *ke
         tp_member(c, a, "rule", TP_J_STRING, true);
         tp_member(c, a, "at", TP_J_STRING, false);
         const tp_json *reason = tp_member(c, a, "reason", TP_J_STRING, true);
-        if (reason->u.string.n == 0)
+        if (is_blank(reason->u.string))
             tp_raise(c, "TP001", reason->loc, "say why this finding may stay", "an empty reason");
     }
     return list;

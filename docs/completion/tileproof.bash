@@ -3,7 +3,7 @@ _tileproof() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=
     case $before in
     --target) words=" tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none" ;;
-    --format) words=" concise full github gitlab html json jsonl junit markdown sarif sarif-full" ;;
+    --format) words=" concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full" ;;
     --select) words=" TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604" ;;
     --ignore) words=" TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604" ;;
     explain) words=" TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604" ;;
@@ -22,7 +22,7 @@ _tileproof() {
         init) words=" --help" ;;
         judge) words=" --help" ;;
         kernels) words=" --help" ;;
-        lint) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --unknown --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --max-memory --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
+        lint) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --max-memory --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
         lsp) words=" --target --select --ignore --rlimit --config --show-settings --help" ;;
         man) words=" --help" ;;
         mutate) words=" --cases --box --wider --defects --seed --max-memory --config --show-settings --verbose --help" ;;
@@ -33,7 +33,7 @@ _tileproof() {
         schema) words=" --help" ;;
         targets) words=" --help" ;;
         trace) words=" --help" ;;
-        verify) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --receipt --unknown --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --max-memory --max-steps --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
+        verify) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --receipt --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --max-memory --max-steps --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

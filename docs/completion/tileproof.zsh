@@ -41,7 +41,7 @@ _tileproof() {
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
         '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
-        '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
+        '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
         '*--help[help for the command]' \
         '*:file:_files' ;;
@@ -56,7 +56,7 @@ _tileproof() {
         '*--ignore[leave out these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
         '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
-        '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
+        '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
         '*--help[help for the command]' \
         '*:file:_files' ;;
@@ -92,7 +92,7 @@ _tileproof() {
         '*:file:_files' ;;
     lint)
       _arguments \
-        '*--format[how to print findings\: full (default), concise, json, jsonl, html, markdown, sarif, sarif-full, github, gitlab, junit]:FORMAT:( concise full github gitlab html json jsonl junit markdown sarif sarif-full)' \
+        '*--format[how to print findings\: full (default), concise, json, jsonl, html, markdown, sarif, sarif-full, github, gitlab, junit, rdjson]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
         '*--output[write a report to a file, too; may be repeated]:FORMAT=PATH:_files' \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
         '*--select[only these rules (comma separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
@@ -103,6 +103,8 @@ _tileproof() {
         '*--diff[print what --fix would change, as a patch, and change nothing]' \
         '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \
         '*--unknown[what an undecided rule does\: fail, warn, ignore (lint warns, verify fails)]:POLICY:_files' \
+        '*--fail-on[what fails the run\: error (violated; the default of lint), unknown (undecided, too; the default of verify), warning (and entries of "allow" that suppress nothing), never]:LEVEL:_files' \
+        '*--exit-zero[findings do not fail the run; what cannot be read, written or used still does]' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
         '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
         '*--emit-smt2[write one SMT-LIB 2 file per obligation]:DIR:_files' \
@@ -114,10 +116,10 @@ _tileproof() {
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \
         '*--statistics[count what was decided, rule by rule]' \
         '*--timings[how long each spec took, on standard error]' \
-        '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
+        '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
         '*--color[auto, always, never]:WHEN:_files' \
-        '*--quiet[findings only]' \
+        '*--quiet[findings and the total only]' \
         '*--verbose[tables, every case, what the prover did]' \
         '*--help[help for the command]' \
         '*:file:_files' ;;
@@ -127,7 +129,7 @@ _tileproof() {
         '*--select[only these rules (comma separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
         '*--ignore[leave out these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
-        '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
+        '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
         '*--help[help for the command]' \
         '*:file:_files' ;;
@@ -143,7 +145,7 @@ _tileproof() {
         '*--defects[at most so many defects of each spec, chosen by the seed (default 0\: all)]:N:_files' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
-        '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
+        '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
         '*--verbose[tables, every case, what the prover did]' \
         '*--help[help for the command]' \
@@ -175,10 +177,10 @@ _tileproof() {
         '*--dtype[a dtype parameter that the arrays do not determine]:NAME=DTYPE:_files' \
         '*--input[an input array\: FILE.npy or FILE.safetensors#TENSOR]:NAME=FILE:_files' \
         '*--output[where to write an output array]:NAME=FILE:_files' \
-        '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
+        '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
         '*--color[auto, always, never]:WHEN:_files' \
-        '*--quiet[findings only]' \
+        '*--quiet[findings and the total only]' \
         '*--help[help for the command]' \
         '*:file:_files' ;;
     schema)
@@ -195,7 +197,7 @@ _tileproof() {
         '*:file:_files' ;;
     verify)
       _arguments \
-        '*--format[how to print findings\: full (default), concise, json, jsonl, html, markdown, sarif, sarif-full, github, gitlab, junit]:FORMAT:( concise full github gitlab html json jsonl junit markdown sarif sarif-full)' \
+        '*--format[how to print findings\: full (default), concise, json, jsonl, html, markdown, sarif, sarif-full, github, gitlab, junit, rdjson]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
         '*--output[write a report to a file, too; may be repeated]:FORMAT=PATH:_files' \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
         '*--select[only these rules (comma separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
@@ -207,6 +209,8 @@ _tileproof() {
         '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \
         '*--receipt[verify\: write what was established; run\: go by it instead of verifying first]:FILE:_files' \
         '*--unknown[what an undecided rule does\: fail, warn, ignore (lint warns, verify fails)]:POLICY:_files' \
+        '*--fail-on[what fails the run\: error (violated; the default of lint), unknown (undecided, too; the default of verify), warning (and entries of "allow" that suppress nothing), never]:LEVEL:_files' \
+        '*--exit-zero[findings do not fail the run; what cannot be read, written or used still does]' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
         '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
         '*--emit-smt2[write one SMT-LIB 2 file per obligation]:DIR:_files' \
@@ -223,10 +227,10 @@ _tileproof() {
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \
         '*--statistics[count what was decided, rule by rule]' \
         '*--timings[how long each spec took, on standard error]' \
-        '*--config[settings file (default\: .tileproof.json, here or above); none\: without one]:FILE:_files' \
+        '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
         '*--color[auto, always, never]:WHEN:_files' \
-        '*--quiet[findings only]' \
+        '*--quiet[findings and the total only]' \
         '*--verbose[tables, every case, what the prover did]' \
         '*--help[help for the command]' \
         '*:file:_files' ;;

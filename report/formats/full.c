@@ -387,6 +387,8 @@ static void summary_line(const painter *p, const tp_spec_report *s)
         fprintf(p->out, ", %u advice", c.advice);
     if (c.suppressed)
         fprintf(p->out, ", %u suppressed", c.suppressed);
+    if (c.stale)
+        fprintf(p->out, ", %u stale allow", c.stale);
     if (s->equiv)
         fprintf(p->out, ", %u tested", c.tested);
     fputc('\n', p->out);
@@ -419,7 +421,7 @@ static void write_full(const tp_report *r, FILE *out)
                         s->stats.obligations, s->stats.certified, s->stats.searched, s->stats.linear, s->stats.raw,
                         s->stats.enumerated, s->stats.unknown);
         }
-        if (s->valid)
+        if (s->valid && (!r->quiet || r->specs.len == 1 || !tp_is_clean(s)))
             summary_line(&p, s);
     }
     tp_arena_free(p.arena);

@@ -355,6 +355,13 @@ static void usage(void **state)
         {{"lintt", "x"}, 2, "did you mean `lint`"},
         {{"lint"}, 2, "name a spec"},
         {{"lint", "--help"}, 0, "--emit-smt2"},
+        {{"help", "lint"}, 0, "--emit-smt2"},
+        {{"help", "trace"}, 0, "usage: tileproof trace"},
+        {{"help", "lintt"}, 2, "did you mean `lint`"},
+        {{"help"}, 0, "exit codes"},
+        {{"lint", "--fail-on", "sometimes", "matmul"}, 2, "error, unknown, warning or never"},
+        {{"lint", "--fail-on", "unknown", "--unknown", "ignore", "matmul"}, 2, "contradict"},
+        {{"lint", "--diff", "tests/bad/truncated.tile.json"}, 3, "the file may be cut off"},
         {{"lint", "--frmat", "json", "matmul"}, 2, "did you mean `--format`"},
         {{"lint", "--format"}, 2, "takes a value"},
         {{"lint", "--format", "xml", "matmul"}, 2, "no format `xml`"},
@@ -390,6 +397,50 @@ static void usage(void **state)
                      ROWS[i].args[0] ? ROWS[i].args[1] : "", o.exit, ROWS[i].exit, ROWS[i].text, tp_cstr(p->a, o.err),
                      tp_cstr(p->a, o.out));
     }
+}
+
+/* What the total line under -q says, and which lines it leaves. */
+static void quiet_keeps_the_total(void **state)
+{
+    place *p = *state;
+    outcome o = RUN(p->a, "lint", "-q", "examples/broken/extra_step.tile.json", "examples/elementwise");
+    assert_int_equal(o.exit, 1);
+    assert_true(contains(o.out, "extra_step.tile.json: 3 violated") && !contains(o.out, "transpose.tile.json: 0"));
+    assert_true(contains(o.out, " clean: 3 violated, "));
+    o = RUN(p->a, "lint", "-q", "examples/elementwise/transpose.tile.json");
+    assert_true(contains(o.out, "transpose.tile.json: 0 violated"));
+}
+
+static int exit_of(place *p, const char *level, const char *spec)
+{
+    return RUN(p->a, "verify", "--cases", "1", "--box", "0", "--fail-on", level, spec).exit;
+}
+
+/* --fail-on, by what there is to fail on. */
+static void fail_levels(void **state)
+{
+    place *p = *state;
+    static const char STALE[] =
+        "{\"tileproof\": 1, \"name\": \"s\", \"target\": \"none\", \"inputs\": [{\"name\": \"x\", \"dtype\": "
+        "\"float32\", \"shape\": [8]}], \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [8]}], "
+        "\"kernel\": [\"o[...] = x[...]\"], \"reference\": [\"o = x\"], \"allow\": [{\"rule\": \"TP101\", \"reason\": "
+        "\"once\"}]}";
+    const char *broken = "examples/broken/extra_step.tile.json", *open = "tests/bad/case_huge.tile.json",
+               *stale = put(p, "stale.tile.json", STALE, sizeof STALE - 1);
+    static const struct {
+        const char *level;
+        int broken, open, stale;
+    } ROWS[] = {{"error", 1, 0, 0}, {"unknown", 1, 4, 0}, {"warning", 1, 4, 1}, {"never", 0, 0, 0}};
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        assert_int_equal(exit_of(p, ROWS[i].level, broken), ROWS[i].broken);
+        assert_int_equal(exit_of(p, ROWS[i].level, open), ROWS[i].open);
+        assert_int_equal(exit_of(p, ROWS[i].level, stale), ROWS[i].stale);
+    }
+    assert_int_equal(RUN(p->a, "lint", "--exit-zero", broken).exit, 0);
+    assert_int_equal(RUN(p->a, "lint", "--exit-zero", "tests/bad/empty.tile.json").exit, 3);
+    assert_int_equal(RUN(p->a, "lint", "--exit-zero").exit, 2);
+    outcome o = RUN(p->a, "lint", stale); /* nothing is violated: the entry is stale */
+    assert_true(contains(o.out, ": 0 violated, ") && contains(o.out, "1 stale allow") && contains(o.out, "s  ok"));
 }
 
 /* Exit codes when several specs meet: 3 before 1 before 4. */
@@ -570,6 +621,8 @@ int main(void)
         IN_PLACE(usage),
         IN_PLACE(memory_table),
         IN_PLACE(exit_codes_of_many),
+        IN_PLACE(quiet_keeps_the_total),
+        IN_PLACE(fail_levels),
         IN_PLACE(output_that_cannot_be_written),
         IN_PLACE(certificate_files),
         IN_PLACE(second_solver),

@@ -56,13 +56,13 @@ static const char *hostile(place *p)
 }
 
 typedef struct files {
-    const char *path[9];
-    tp_str text[9];
+    const char *path[10];
+    tp_str text[10];
 } files;
 
-static const char *const NAMES[] = {"json",   "jsonl", "sarif",    "sarif-full", "gitlab",
-                                    "github", "junit", "markdown", "html"};
-enum { JSON, JSONL, SARIF, SARIF_FULL, GITLAB, GITHUB, JUNIT, MARKDOWN, HTML, FORMATS };
+static const char *const NAMES[] = {"json",   "jsonl",  "sarif", "sarif-full", "gitlab",
+                                    "github", "rdjson", "junit", "markdown",   "html"};
+enum { JSON, JSONL, SARIF, SARIF_FULL, GITLAB, GITHUB, RDJSON, JUNIT, MARKDOWN, HTML, FORMATS };
 
 /* All formats in one run, each in a file and one as printed. */
 static files reports_of(place *p, const char *spec, const char *other, int exit)
@@ -113,6 +113,25 @@ static void check_sarif(tp_str text, size_t results, bool full)
     json_object_put(log);
 }
 
+/* Each place is in the text, the end behind the start; a suggestion is one replacement. */
+static void check_rdjson(tp_str text, size_t shown)
+{
+    struct json_object *all = parsed(text), *list = member(all, "diagnostics");
+    assert_string_equal(string_of(member(all, "source"), "name"), "tileproof");
+    assert_int_equal(json_object_array_length(list), shown);
+    for (size_t i = 0; i < shown; i++) {
+        struct json_object *d = json_object_array_get_idx(list, i), *range = member(member(d, "location"), "range"),
+                           *start = member(range, "start"), *end = member(range, "end");
+        int64_t line = json_object_get_int64(member(start, "line")),
+                column = json_object_get_int64(member(start, "column")),
+                last = json_object_get_int64(member(end, "line")), to = json_object_get_int64(member(end, "column"));
+        assert_true(line >= 1 && column >= 1 && (last > line || (last == line && to >= column)));
+        assert_true(string_of(d, "message")[0] && strncmp(string_of(member(d, "code"), "value"), "TP", 2) == 0);
+        assert_true(strcmp(string_of(d, "severity"), "ERROR") == 0 || i > 0);
+    }
+    json_object_put(all);
+}
+
 static void every_format_says_the_same(void **state)
 {
     place *p = *state;
@@ -129,6 +148,7 @@ static void every_format_says_the_same(void **state)
             assert_string_not_equal(string_of(json_object_array_get_idx(issues, i), "fingerprint"),
                                     string_of(json_object_array_get_idx(issues, k), "fingerprint"));
     json_object_put(issues);
+    check_rdjson(f.text[RDJSON], shown);
     assert_int_equal(count_of(f.text[GITHUB], "\n"), shown);
     assert_int_equal(count_of(f.text[GITHUB], "::error ") + count_of(f.text[GITHUB], "::warning ") +
                          count_of(f.text[GITHUB], "::notice "),
@@ -192,7 +212,9 @@ static void outputs_are_whole_or_not_there(void **state)
     assert_int_equal(o.exit, 2);
     const char *there = path_in(p, "no/such/folder/r.sarif");
     o = RUN(p->a, "lint", "-q", "add_2d", "-o", tp_printf(p->a, "sarif=%s", there).p);
-    assert_true(o.exit == 5 && contains(o.err, "no/such/folder"));
+    assert_true(o.exit == 2 && contains(o.err, "no/such/folder") && o.out.n == 0); /* before any work */
+    o = RUN(p->a, "lint", "-q", "add_2d", "-o", tp_printf(p->a, "sarif=%s", p->dir).p);
+    assert_true(o.exit == 2 && contains(o.err, "it is a folder"));
     const char *kept = put(p, "kept.xml", "before", 6);
     o = RUN(p->a, "lint", "-q", "add_2d", "-o", tp_printf(p->a, "junit=%s", kept).p, "--unknown", "nonsense");
     tp_str text, why;

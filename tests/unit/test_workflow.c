@@ -68,6 +68,25 @@ static void settings_come_from_four_places(void **state)
     expect_exit(&o, 1);
 }
 
+/* The file nearest to the specs holds, wherever one stands; two of them are no settings for one run. */
+static void settings_are_those_near_the_specs(void **state)
+{
+    place *p = *state;
+    assert_true(mkdir(path_in(p, "near"), 0777) == 0 && mkdir(path_in(p, "far"), 0777) == 0);
+    put(p, "near/.tileproof.json", "{\"target\": \"tpu-v4\"}", 20);
+    put(p, "near/k.tile.json", "{", 1);
+    put(p, "far/.tileproof.json", "{\"target\": \"tpu-v6e\"}", 21);
+    put(p, "far/k.tile.json", "{", 1);
+    outcome o = RUN_IN(p->a, path_in(p, "far"), "lint", "--show-settings", "../near/k.tile.json");
+    assert_true(contains(o.out, "tpu-v4") && !contains(o.out, "tpu-v6e"));
+    o = RUN_IN(p->a, p->dir, "lint", "--show-settings", "near");
+    assert_true(contains(o.out, "tpu-v4"));
+    o = RUN_IN(p->a, path_in(p, "far"), "lint", "--show-settings", "-");
+    assert_true(contains(o.out, "tpu-v6e"));
+    o = RUN_IN(p->a, p->dir, "lint", "near", "far");
+    assert_true(o.exit == 2 && contains(o.err, "in two runs"));
+}
+
 static void wrong_settings_are_errors(void **state)
 {
     place *p = *state;
@@ -445,7 +464,7 @@ static void full_disks_leave_nothing_half_written(void **state)
 {
     place *p = *state;
     outcome o = RUN(p->a, "lint", "--quiet", "-o", "json=/dev/full", "matmul");
-    assert_true(o.exit == 0 || o.exit == 5);
+    expect_exit(&o, 2);
     text(p, "kept.json", "as it was");
     tp_str command =
                tp_printf(p->a, "ulimit -f 4; %s lint -q -o json=%s/kept.json examples >/dev/null 2>%s/err; test $? = 5",
@@ -575,6 +594,7 @@ int main(void)
         setenv("TILEPROOF_JOBS", "1", 1);
     const struct CMUnitTest tests[] = {
         IN_PLACE(settings_come_from_four_places),
+        IN_PLACE(settings_are_those_near_the_specs),
         IN_PLACE(wrong_settings_are_errors),
         IN_PLACE(jobs_change_no_byte),
         IN_PLACE(statistics_count_every_rule),
