@@ -1,6 +1,8 @@
 #ifndef TP_LSP_INTERNAL_H
 #define TP_LSP_INTERNAL_H
 
+#include <sys/types.h>
+
 #include "base/jsonc.h"
 #include "lsp/lsp.h"
 
@@ -40,7 +42,47 @@ tp_str tp_lsp_path(tp_arena *a, tp_str uri);
 /* What to know about the thing at this offset, as Markdown; empty: nothing. *loc: what it is about. */
 tp_str tp_lsp_hover(tp_arena *a, const tp_job *j, uint32_t offset, tp_loc *loc);
 
+/* ---- session.c: one text of one document ---- */
+
+typedef struct tp_session {
+    tp_arena *arena;   /* of the check, whose own is below it */
+    tp_solver *solver; /* NULL: as tp_check_text() has it */
+    const tp_check_settings *settings;
+    const char *uri;
+    tp_str text;
+    int64_t version;
+    bool utf8;
+    bool tried; /* its fixes, which take longer than finding what is wrong */
+    tp_job job; /* without an arena: it could not be checked */
+    json *diagnostics;
+} tp_session;
+/* Its diagnostics, the caller's; NULL when memory ran out. */
+json *tp_session_check(tp_session *s);
+/* Is it a request about a document? */
+bool tp_session_knows(tp_str method);
+/* The result, the caller's; NULL: null. After tp_session_check(). */
+json *tp_session_answer(tp_session *s, json *request);
+void tp_session_end(tp_session *s);
+
+/* ---- child.c: a session in a process of its own ---- */
+
+typedef struct tp_child {
+    pid_t pid;    /* -1: none */
+    tp_wire wire; /* it sends its diagnostics, then takes a request at a time and answers it */
+} tp_child;
+/* False: there can be no process. What the session points to need not stay. */
+bool tp_child_start(tp_child *c, tp_session *s);
+/* Whatever it is doing, and the solvers that it started. */
+void tp_child_end(tp_child *c);
+
+/* ---- messages (transport.c): what is not there, or of another type, is NULL, empty or 0 ---- */
+
 json *tp_lsp_member(json *o, const char *key);
+tp_str tp_lsp_text(json *v);
 tp_str tp_lsp_string(json *o, const char *key);
+int64_t tp_lsp_number(json *o, const char *key);
+/* Both take what they are given, but for the id. A list that is NULL is empty. */
+json *tp_lsp_answer(json *id, json *result);
+json *tp_lsp_diagnostics(const char *uri, const int64_t *version, json *list);
 
 #endif

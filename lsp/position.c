@@ -39,8 +39,7 @@ json *tp_lsp_range(tp_str text, uint32_t start, uint32_t end, bool utf8)
 
 uint32_t tp_lsp_offset(tp_str text, json *position, bool utf8)
 {
-    int64_t line = json_object_get_int64(tp_lsp_member(position, "line")),
-            character = json_object_get_int64(tp_lsp_member(position, "character"));
+    int64_t line = tp_lsp_number(position, "line"), character = tp_lsp_number(position, "character");
     size_t at = 0;
     for (; line > 0 && at < text.n; at++)
         line -= text.p[at] == '\n';

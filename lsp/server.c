@@ -1,8 +1,15 @@
+/* The client's side: documents, who is asked what, and nothing that takes long. */
 #define _POSIX_C_SOURCE 200809L /* strndup */
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 
 #include "lsp/internal.h"
-#include "spec/format.h"
+
+typedef struct request {
+    struct request *next;
+    json *message;
+} request;
 
 typedef struct document {
     struct document *next;
@@ -10,35 +17,39 @@ typedef struct document {
     char *text;
     size_t n;
     int64_t version;
-    bool changed; /* since it was checked */
-    bool tried;   /* its fixes, which take longer than finding what is wrong */
-    tp_job job;   /* of the text, unless it changed */
+    bool changed;   /* since it was checked */
+    bool failed;    /* what checked it ended, and would again */
+    bool busy;      /* its child is at work: the check, or the first of the queue */
+    bool asked;     /* the child has the first of the queue */
+    tp_child child; /* of the text, unless it changed */
+    request *queue;
 } document;
 
 typedef struct server {
     tp_wire wire;
     const tp_check_settings *settings;
     tp_arena *arena;
-    tp_solver *solver;
+    tp_solver *solver; /* where documents have no processes of their own */
     document *documents;
-    bool utf8, shut_down, gone;
+    bool utf8, shut_down, gone, alone;
 } server;
+
+/* From the protocol, and from JSON-RPC. */
+enum {
+    REQUEST_CANCELLED = -32800,
+    CONTENT_MODIFIED = -32801,
+    NO_METHOD = -32601,
+    NO_REQUEST = -32600,
+    NO_JSON = -32700,
+    INTERNAL = -32603
+};
 
 /* ---- messages ---- */
 
 static void send(server *s, json *message)
 {
-    json_object_object_add(message, "jsonrpc", json_object_new_string("2.0"));
     if (!tp_wire_write(&s->wire, message))
         s->gone = true;
-}
-
-static void answer(server *s, json *id, json *result)
-{
-    json *o = json_object_new_object();
-    json_object_object_add(o, "id", json_object_get(id));
-    json_object_object_add(o, "result", result);
-    send(s, o);
 }
 
 static void answer_error(server *s, json *id, int code, const char *message)
@@ -48,7 +59,14 @@ static void answer_error(server *s, json *id, int code, const char *message)
     json_object_object_add(e, "message", json_object_new_string(message));
     json_object_object_add(o, "id", json_object_get(id));
     json_object_object_add(o, "error", e);
+    json_object_object_add(o, "jsonrpc", json_object_new_string("2.0"));
     send(s, o);
+}
+
+/* What is answered about a document that is not open. */
+static json *nothing(tp_str method)
+{
+    return tp_str_is(method, "textDocument/codeAction") ? json_object_new_array() : NULL;
 }
 
 /* ---- documents ---- */
@@ -62,18 +80,38 @@ static document *find(server *s, json *params)
     return NULL;
 }
 
-static void set_text(document *d, tp_str t)
+static void drop_request(request **at)
+{
+    request *r = *at;
+    *at = r->next;
+    json_object_put(r->message);
+    free(r);
+}
+
+/* Its child, and what it was asked. */
+static void end_work(server *s, document *d, int code, const char *why)
+{
+    tp_child_end(&d->child);
+    d->busy = d->asked = false;
+    while (d->queue) {
+        answer_error(s, tp_lsp_member(d->queue->message, "id"), code, why);
+        drop_request(&d->queue);
+    }
+}
+
+static void set_text(server *s, document *d, tp_str t)
 {
     char *copy = malloc(t.n + 1);
     if (!copy)
         return;
     memcpy(copy, t.p, t.n);
     copy[t.n] = '\0';
-    tp_job_free(&d->job); /* its source is the old text */
+    end_work(s, d, CONTENT_MODIFIED, "the text has changed since");
     free(d->text);
     d->text = copy;
     d->n = t.n;
     d->changed = true;
+    d->failed = false;
 }
 
 static void drop(server *s, document *d)
@@ -83,7 +121,7 @@ static void drop(server *s, document *d)
             *at = d->next;
             break;
         }
-    tp_job_free(&d->job);
+    end_work(s, d, CONTENT_MODIFIED, "the document was closed");
     free(d->uri);
     free(d->text);
     free(d);
@@ -101,12 +139,13 @@ static void open_document(server *s, json *params)
             free(d);
             return;
         }
+        d->child.pid = -1;
         d->uri = name;
         d->next = s->documents;
         s->documents = d;
     }
-    d->version = json_object_get_int64(tp_lsp_member(item, "version"));
-    set_text(d, tp_lsp_string(item, "text"));
+    d->version = tp_lsp_number(item, "version");
+    set_text(s, d, tp_lsp_string(item, "text"));
 }
 
 /* Whole texts only: that is what we ask for. */
@@ -117,90 +156,142 @@ static void change_document(server *s, json *params)
     size_t n = changes && json_object_is_type(changes, json_type_array) ? json_object_array_length(changes) : 0;
     if (!d || !n)
         return;
-    d->version = json_object_get_int64(tp_lsp_member(tp_lsp_member(params, "textDocument"), "version"));
-    set_text(d, tp_lsp_string(json_object_array_get_idx(changes, n - 1), "text"));
+    d->version = tp_lsp_number(tp_lsp_member(params, "textDocument"), "version");
+    set_text(s, d, tp_lsp_string(json_object_array_get_idx(changes, n - 1), "text"));
 }
 
-/* ---- diagnostics ---- */
-
-static bool is_told(const tp_finding *f)
+static void close_document(server *s, json *params)
 {
-    return !f->suppressed && f->verdict != TP_PROVEN && f->verdict != TP_NOT_APPLICABLE && f->verdict != TP_ASSUMED;
+    document *d = find(s, params);
+    if (!d)
+        return;
+    send(s, tp_lsp_diagnostics(d->uri, NULL, json_object_new_array()));
+    drop(s, d);
 }
 
-static json *diagnostic(server *s, tp_arena *a, const document *d, const tp_finding *f)
+/* ---- their checks ---- */
+
+static tp_session session_of(server *s, document *d)
 {
-    static const int SEVERITY[] = {[TP_NOTE] = 3, [TP_WARNING] = 2, [TP_ERROR] = 1};
-    json *o = json_object_new_object();
-    json_object_object_add(o, "range", tp_lsp_range((tp_str){d->text, d->n}, f->loc.start, f->loc.end, s->utf8));
-    json_object_object_add(o, "severity", json_object_new_int(SEVERITY[f->severity]));
-    json_object_object_add(o, "code", json_object_new_string(f->rule));
+    return (tp_session){.arena = s->arena,
+                        .solver = s->solver,
+                        .settings = s->settings,
+                        .uri = d->uri,
+                        .text = {d->text, d->n},
+                        .version = d->version,
+                        .utf8 = s->utf8};
+}
+
+static void begin_check(server *s, document *d)
+{
+    tp_session session = session_of(s, d);
+    d->changed = false;
+    if (s->alone) {
+        send(s, tp_lsp_diagnostics(d->uri, &d->version, tp_session_check(&session)));
+        tp_session_end(&session);
+    } else if (tp_child_start(&d->child, &session)) {
+        d->busy = true;
+    } else { /* no process to be had: from now on everything is done here */
+        s->alone = true;
+        begin_check(s, d);
+    }
+}
+
+static void answer_here(server *s, document *d, json *message)
+{
+    tp_session session = session_of(s, d);
+    json_object_put(tp_session_check(&session));
+    send(s, tp_lsp_answer(tp_lsp_member(message, "id"), tp_session_answer(&session, message)));
+    tp_session_end(&session);
+}
+
+/* The first of the queue goes to the child, once it has nothing else to do. */
+static void ask_next(document *d)
+{
+    if (d->busy || !d->queue)
+        return;
+    d->busy = d->asked = true;
+    tp_wire_write(&d->child.wire, json_object_get(d->queue->message)); /* an error shows when we read */
+}
+
+static void child_has_failed(server *s, document *d)
+{
+    json *list = json_object_new_array(), *o = json_object_new_object();
+    json_object_object_add(o, "range", tp_lsp_range((tp_str){d->text, d->n}, 0, 0, s->utf8));
+    json_object_object_add(o, "severity", json_object_new_int(1));
     json_object_object_add(o, "source", json_object_new_string("tileproof"));
-    json_object_object_add(o, "message", tp_jsonc_string(tp_finding_story(a, f)));
-    return o;
+    json_object_object_add(o, "message",
+                           json_object_new_string("the check of this text ended before it was done: tileproof ran out "
+                                                  "of memory or has a defect; `tileproof lint` says more"));
+    json_object_array_add(list, o);
+    end_work(s, d, INTERNAL, "the check of this text ended before it was done");
+    d->failed = true;
+    send(s, tp_lsp_diagnostics(d->uri, &d->version, list));
 }
 
-static json *diagnostics(server *s, const document *d)
+/* Diagnostics, or the answer to the first of the queue. */
+static void hear_child(server *s, document *d)
 {
-    json *list = json_object_new_array();
-    for (uint32_t i = 0; i < d->job.report.findings.len; i++)
-        if (is_told(&d->job.report.findings.at[i]))
-            json_object_array_add(list, diagnostic(s, d->job.arena, d, &d->job.report.findings.at[i]));
-    return list;
+    json *message;
+    if (tp_wire_read(&d->child.wire, &message) != TP_WIRE_OK || !message) {
+        child_has_failed(s, d);
+        return;
+    }
+    send(s, message);
+    if (d->asked)
+        drop_request(&d->queue);
+    d->busy = d->asked = false;
+    ask_next(d);
 }
 
-static void publish(server *s, const char *uri, const int64_t *version, json *list)
+static void ask(server *s, json *message)
 {
-    json *o = json_object_new_object(), *params = json_object_new_object();
-    json_object_object_add(params, "uri", json_object_new_string(uri));
-    if (version)
-        json_object_object_add(params, "version", json_object_new_int64(*version));
-    json_object_object_add(params, "diagnostics", list);
-    json_object_object_add(o, "method", json_object_new_string("textDocument/publishDiagnostics"));
-    json_object_object_add(o, "params", params);
-    send(s, o);
+    document *d = find(s, tp_lsp_member(message, "params"));
+    json *id = tp_lsp_member(message, "id");
+    if (!d) {
+        send(s, tp_lsp_answer(id, nothing(tp_lsp_string(message, "method"))));
+        return;
+    }
+    if (d->child.pid <= 0 && !d->failed && !s->alone)
+        begin_check(s, d);
+    if (s->alone && d->child.pid <= 0) {
+        answer_here(s, d, message);
+        return;
+    }
+    request *r = d->failed ? NULL : calloc(1, sizeof *r), **end = &d->queue;
+    if (!r) {
+        answer_error(s, id, INTERNAL, "the check of this text ended before it was done");
+        return;
+    }
+    while (*end)
+        end = &(*end)->next;
+    r->message = json_object_get(message);
+    *end = r;
+    ask_next(d);
 }
 
-typedef struct check_call {
-    server *s;
-    document *d;
-} check_call;
-
-static void check(void *arg)
+/* A child that works on it is ended; the rest of its queue is asked of another one. */
+static void cancel(server *s, json *params)
 {
-    check_call *c = arg;
-    document *d = c->d;
-    d->job.source = (tp_source){tp_lsp_path(d->job.arena, tp_str_c(d->uri)), {d->text, d->n}};
-    tp_job_begin(&d->job);
-    tp_check_text(&d->job, c->s->settings, c->s->solver);
-    publish(c->s, d->uri, &d->version, diagnostics(c->s, d));
+    json *id = tp_lsp_member(params, "id");
+    for (document *d = s->documents; d; d = d->next)
+        for (request **at = &d->queue; *at; at = &(*at)->next) {
+            if (!json_object_equal(id, tp_lsp_member((*at)->message, "id")))
+                continue;
+            answer_error(s, id, REQUEST_CANCELLED, "cancelled");
+            bool at_work = at == &d->queue && d->asked;
+            drop_request(at);
+            if (at_work) {
+                tp_child_end(&d->child);
+                d->busy = d->asked = false;
+                if (d->queue)
+                    begin_check(s, d);
+            }
+            return;
+        }
 }
 
-static void check_document(server *s, document *d)
-{
-    check_call c = {s, d};
-    tp_job_free(&d->job);
-    d->changed = d->tried = false;
-    d->job = (tp_job){.arena = tp_arena_child(s->arena)};
-    if (tp_try(d->job.arena, check, &c) != TP_OK)
-        tp_job_free(&d->job);
-}
-
-/* The job of a document as it is now, or NULL. */
-static const tp_job *job_of(server *s, document *d)
-{
-    if (d && d->changed)
-        check_document(s, d);
-    return d && d->job.arena ? &d->job : NULL;
-}
-
-static void try_fixes(void *arg)
-{
-    check_call *c = arg;
-    tp_try_fixes(&c->d->job, c->s->settings, c->s->solver);
-}
-
-/* ---- requests ---- */
+/* ---- the client ---- */
 
 static json *initialize(server *s, json *params)
 {
@@ -208,9 +299,9 @@ static json *initialize(server *s, json *params)
          *sync = json_object_new_object(), *actions = json_object_new_object(), *kinds = json_object_new_array(),
          *encodings =
              tp_lsp_member(tp_lsp_member(tp_lsp_member(params, "capabilities"), "general"), "positionEncodings");
-    for (size_t i = 0;
-         encodings && json_object_is_type(encodings, json_type_array) && i < json_object_array_length(encodings); i++)
-        s->utf8 |= strcmp(json_object_get_string(json_object_array_get_idx(encodings, i)), "utf-8") == 0;
+    size_t n = encodings && json_object_is_type(encodings, json_type_array) ? json_object_array_length(encodings) : 0;
+    for (size_t i = 0; i < n; i++)
+        s->utf8 |= tp_str_is(tp_lsp_text(json_object_array_get_idx(encodings, i)), "utf-8");
     json_object_object_add(can, "positionEncoding", json_object_new_string(s->utf8 ? "utf-8" : "utf-16"));
     json_object_object_add(sync, "openClose", json_object_new_boolean(true));
     json_object_object_add(sync, "change", json_object_new_int(1));
@@ -227,109 +318,20 @@ static json *initialize(server *s, json *params)
     return result;
 }
 
-static json *hover(server *s, json *params)
+static void handle_request(server *s, tp_str method, json *id, json *message)
 {
-    document *d = find(s, params);
-    const tp_job *j = job_of(s, d);
-    tp_loc loc = {0, 0, TP_S("")};
-    if (!j)
-        return NULL;
-    tp_str all = {d->text, d->n};
-    tp_str said = tp_lsp_hover(j->arena, j, tp_lsp_offset(all, tp_lsp_member(params, "position"), s->utf8), &loc);
-    if (!said.n)
-        return NULL;
-    json *o = json_object_new_object(), *contents = json_object_new_object();
-    json_object_object_add(contents, "kind", json_object_new_string("markdown"));
-    json_object_object_add(contents, "value", tp_jsonc_string(said));
-    json_object_object_add(o, "contents", contents);
-    json_object_object_add(o, "range", tp_lsp_range(all, loc.start, loc.end, s->utf8));
-    return o;
-}
-
-static json *workspace_edit(server *s, const document *d, const tp_fix *fix)
-{
-    json *o = json_object_new_object(), *changes = json_object_new_object(), *edits = json_object_new_array();
-    for (uint32_t i = 0; i < fix->edits.len; i++) {
-        const tp_edit *e = &fix->edits.at[i];
-        json *edit = json_object_new_object();
-        json_object_object_add(edit, "range", tp_lsp_range((tp_str){d->text, d->n}, e->start, e->end, s->utf8));
-        json_object_object_add(edit, "newText", tp_jsonc_string(e->text));
-        json_object_array_add(edits, edit);
+    if (s->shut_down) {
+        answer_error(s, id, NO_REQUEST, "the server was shut down");
+    } else if (tp_str_is(method, "initialize")) {
+        send(s, tp_lsp_answer(id, initialize(s, tp_lsp_member(message, "params"))));
+    } else if (tp_str_is(method, "shutdown")) {
+        s->shut_down = true;
+        send(s, tp_lsp_answer(id, NULL));
+    } else if (tp_session_knows(method)) {
+        ask(s, message);
+    } else {
+        answer_error(s, id, NO_METHOD, "the server has no such method");
     }
-    json_object_object_add(changes, d->uri, edits);
-    json_object_object_add(o, "changes", changes);
-    return o;
-}
-
-static json *code_actions(server *s, json *params)
-{
-    document *d = find(s, params);
-    const tp_job *j = job_of(s, d);
-    json *list = json_object_new_array(), *range = tp_lsp_member(params, "range");
-    if (j && j->report.valid && !d->tried) {
-        check_call c = {s, d};
-        tp_try(j->arena, try_fixes, &c);
-        d->tried = true;
-    }
-    for (uint32_t i = 0; j && i < j->report.findings.len; i++) {
-        const tp_finding *f = &j->report.findings.at[i];
-        tp_str all = {d->text, d->n};
-        uint32_t from = tp_lsp_offset(all, tp_lsp_member(range, "start"), s->utf8),
-                 to = tp_lsp_offset(all, tp_lsp_member(range, "end"), s->utf8);
-        if (!f->fix || !is_told(f) || from > f->loc.end || to < f->loc.start)
-            continue;
-        json *o = json_object_new_object(), *of = json_object_new_array();
-        json_object_object_add(o, "title",
-                               tp_jsonc_string(tp_printf(j->arena, "%s: %.*s", f->rule, TP_FMT(f->fix->title))));
-        json_object_object_add(o, "kind", json_object_new_string("quickfix"));
-        json_object_array_add(of, diagnostic(s, j->arena, d, f));
-        json_object_object_add(o, "diagnostics", of);
-        json_object_object_add(o, "isPreferred", json_object_new_boolean(!f->fix->narrows));
-        json_object_object_add(o, "edit", workspace_edit(s, d, f->fix));
-        json_object_array_add(list, o);
-    }
-    return list;
-}
-
-typedef struct format_call {
-    tp_ctx ctx;
-    tp_buf out;
-} format_call;
-
-static void format_text(void *arg)
-{
-    format_call *f = arg;
-    tp_spec_format(&f->ctx, tp_json_parse(&f->ctx, false), &f->out);
-}
-
-/* NULL: the text cannot be read, or has comments, which would be lost. */
-static json *formatting(server *s, json *params)
-{
-    document *d = find(s, params);
-    tp_arena *a = d ? tp_arena_new((size_t)1 << 30) : NULL;
-    if (!a)
-        return NULL;
-    json *list = NULL;
-    tp_source source = {.path = TP_S(""), .text = {d->text, d->n}};
-    format_call f = {{.arena = a, .source = &source}, {.arena = a}};
-    if (tp_try(a, format_text, &f) == TP_OK) {
-        json *edit = json_object_new_object();
-        json_object_object_add(edit, "range", tp_lsp_range(source.text, 0, (uint32_t)d->n, s->utf8));
-        json_object_object_add(edit, "newText", tp_jsonc_string(tp_buf_view(&f.out)));
-        list = json_object_new_array();
-        json_object_array_add(list, edit);
-    }
-    tp_arena_free(a);
-    return list;
-}
-
-static void close_document(server *s, json *params)
-{
-    document *d = find(s, params);
-    if (!d)
-        return;
-    publish(s, d->uri, NULL, json_object_new_array());
-    drop(s, d);
 }
 
 /* False: the client said exit. */
@@ -347,52 +349,86 @@ static bool handle(server *s, json *message)
         change_document(s, params);
     else if (tp_str_is(method, "textDocument/didClose"))
         close_document(s, params);
-    else if (!id)
-        return true; /* a notification that we need not know */
-    else if (s->shut_down)
-        answer_error(s, id, -32600, "the server was shut down");
-    else if (tp_str_is(method, "initialize"))
-        answer(s, id, initialize(s, params));
-    else if (tp_str_is(method, "shutdown")) {
-        s->shut_down = true;
-        answer(s, id, NULL);
-    } else if (tp_str_is(method, "textDocument/hover"))
-        answer(s, id, hover(s, params));
-    else if (tp_str_is(method, "textDocument/codeAction"))
-        answer(s, id, code_actions(s, params));
-    else if (tp_str_is(method, "textDocument/formatting"))
-        answer(s, id, formatting(s, params));
-    else
-        answer_error(s, id, -32601, "the server has no such method");
+    else if (tp_str_is(method, "$/cancelRequest"))
+        cancel(s, params);
+    else if (id)
+        handle_request(s, method, id, message);
     return true;
+}
+
+/* False: the client said exit, or has gone. *closed: it will say no more. */
+static bool hear_client(server *s, bool *closed)
+{
+    json *message;
+    tp_wire_status st = tp_wire_read(&s->wire, &message);
+    bool more = true;
+    *closed = st == TP_WIRE_CLOSED;
+    if (st != TP_WIRE_OK)
+        return st == TP_WIRE_CLOSED;
+    if (message)
+        more = handle(s, message);
+    else
+        answer_error(s, NULL, NO_JSON, "the message is no JSON");
+    json_object_put(message);
+    return more;
+}
+
+static bool somebody_waits(const server *s)
+{
+    for (const document *d = s->documents; d; d = d->next)
+        if (d->queue)
+            return true;
+    return false;
+}
+
+/* Until the client or a child has something to say. After the client's last
+ * word only what it asked before is waited for, while it is there to read it. */
+static bool wait_for_all(server *s, bool closed)
+{
+    nfds_t n = 1;
+    for (const document *d = s->documents; d; d = d->next)
+        n++;
+    struct pollfd *p = calloc(n, sizeof *p);
+    if (!p)
+        return false;
+    p[0] = closed ? (struct pollfd){.fd = s->wire.out} : (struct pollfd){.fd = s->wire.in, .events = POLLIN};
+    n = 1;
+    for (const document *d = s->documents; d; d = d->next)
+        p[n++] = (struct pollfd){.fd = d->child.pid > 0 ? d->child.wire.in : -1, .events = POLLIN};
+    int ready;
+    while ((ready = poll(p, n, -1)) < 0 && errno == EINTR)
+        ;
+    n = 1;
+    for (document *d = s->documents; d; d = d->next)
+        if (p[n++].revents)
+            hear_child(s, d);
+    bool gone = ready < 0 || (closed && p[0].revents);
+    free(p);
+    return !gone;
 }
 
 static void serve(void *arg)
 {
     server *s = arg;
-    json *message;
-    tp_wire_status st;
+    bool closed = false;
     s->solver = tp_solver_new(s->arena);
-    while (!s->gone && (st = tp_wire_read(&s->wire, &message)) == TP_WIRE_OK) {
-        bool more = true;
-        if (message)
-            more = handle(s, message);
-        else
-            answer_error(s, NULL, -32700, "the message is no JSON");
-        json_object_put(message);
-        if (!more)
-            return;
-        if (tp_wire_waiting(&s->wire))
-            continue; /* someone is typing: only the last text counts */
+    while (!s->gone && (!closed || somebody_waits(s))) {
+        if (!closed && tp_wire_waiting(&s->wire)) { /* someone is typing: only the last text counts */
+            if (!hear_client(s, &closed))
+                return;
+            continue;
+        }
         for (document *d = s->documents; d; d = d->next)
             if (d->changed)
-                check_document(s, d);
+                begin_check(s, d);
+        if (!wait_for_all(s, closed))
+            return;
     }
 }
 
-int tp_lsp_serve(int in, int out, const tp_check_settings *settings)
+int tp_lsp_serve(int in, int out, const tp_check_settings *settings, bool alone)
 {
-    server s = {.wire = {.in = in, .out = out}, .settings = settings, .arena = tp_arena_new(0)};
+    server s = {.wire = {.in = in, .out = out}, .settings = settings, .arena = tp_arena_new(0), .alone = alone};
     if (!s.arena)
         return TP_EXIT_INTERNAL;
     tp_status st = tp_try(s.arena, serve, &s);

@@ -15,12 +15,44 @@ json *tp_lsp_member(json *o, const char *key)
     return v;
 }
 
-tp_str tp_lsp_string(json *o, const char *key)
+tp_str tp_lsp_text(json *v)
 {
-    json *v = tp_lsp_member(o, key);
     if (!v || !json_object_is_type(v, json_type_string))
         return TP_S("");
     return (tp_str){json_object_get_string(v), (size_t)json_object_get_string_len(v)};
+}
+
+tp_str tp_lsp_string(json *o, const char *key)
+{
+    return tp_lsp_text(tp_lsp_member(o, key));
+}
+
+int64_t tp_lsp_number(json *o, const char *key)
+{
+    json *v = tp_lsp_member(o, key);
+    return v && json_object_is_type(v, json_type_int) ? json_object_get_int64(v) : 0;
+}
+
+json *tp_lsp_answer(json *id, json *result)
+{
+    json *o = json_object_new_object();
+    json_object_object_add(o, "id", json_object_get(id));
+    json_object_object_add(o, "result", result);
+    json_object_object_add(o, "jsonrpc", json_object_new_string("2.0"));
+    return o;
+}
+
+json *tp_lsp_diagnostics(const char *uri, const int64_t *version, json *list)
+{
+    json *o = json_object_new_object(), *params = json_object_new_object();
+    json_object_object_add(params, "uri", json_object_new_string(uri));
+    if (version)
+        json_object_object_add(params, "version", json_object_new_int64(*version));
+    json_object_object_add(params, "diagnostics", list ? list : json_object_new_array());
+    json_object_object_add(o, "method", json_object_new_string("textDocument/publishDiagnostics"));
+    json_object_object_add(o, "params", params);
+    json_object_object_add(o, "jsonrpc", json_object_new_string("2.0"));
+    return o;
 }
 
 static tp_wire_status more(tp_wire *w)

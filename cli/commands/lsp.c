@@ -10,7 +10,7 @@ static int run(tp_cli *c)
         return tp_usage_error("lsp takes no files: the editor sends them");
     if (!tp_check_read_settings(c, false, &r))
         return TP_EXIT_USAGE;
-    return tp_lsp_serve(STDIN_FILENO, STDOUT_FILENO, &r.s);
+    return tp_lsp_serve(STDIN_FILENO, STDOUT_FILENO, &r.s, false);
 }
 
 const tp_command tp_command_lsp = {"lsp", 'L', "[OPTIONS]", "language server for editors, on standard input and output",

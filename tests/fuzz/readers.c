@@ -4,12 +4,16 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/tensor.h"
 #include "cli/check.h"
+#include "emit/dot.h"
+#include "emit/pallas.h"
 #include "kernels/receipt.h"
 #include "lsp/lsp.h"
+#include "report/plot.h"
 #include "smt/cache.h"
 #include "smt/trust/certificates.h"
 #include "spec/format.h"
@@ -198,20 +202,103 @@ static void read_messages(const uint8_t *bytes, size_t n)
     tp_check_defaults(&s, false);
     s.analysis.only = &none; /* the reader, not the prover */
     s.analysis.nonly = 0;
-    tp_lsp_serve(in, out, &s);
+    tp_lsp_serve(in, out, &s, true);
     close(in);
     close(out);
     unlink(path);
 }
 
+/* ---- what is written about a spec: reports, pictures, other forms ---- */
+
+static void checked(input *in)
+{
+    static const tp_format *const *formats;
+    size_t n;
+    tp_check_settings s;
+    tp_job job = {.arena = in->arena, .source = in->source};
+    tp_report report = {.arena = in->arena, .unknown = TP_UNKNOWN_FAIL, .verbose = true};
+    tp_check_defaults(&s, false);
+    s.analysis.prover.no_solver = true; /* no processes */
+    tp_job_begin(&job);
+    tp_arena_set_limit(in->arena, (size_t)256 << 20);
+    tp_check_text(&job, &s, NULL);
+    tp_push(in->arena, report.specs, job.report);
+    report.specs.at[0].source = &job.source;
+    formats = tp_formats(&n);
+    FILE *out = fopen("/dev/null", "w");
+    for (size_t i = 0; out && i < n; i++)
+        formats[i]->write(&report, out);
+    tp_write_plot(&report, true, out);
+    tp_write_plot(&report, false, out);
+    fclose(out);
+}
+
+static void read_for_reports(const uint8_t *bytes, size_t n)
+{
+    with_text(bytes, n, "x.tile.json", checked);
+}
+
+static void emitted(input *in)
+{
+    tp_load_options o = {0};
+    tp_spec *s;
+    tp_buf b = {.arena = in->arena};
+    if (tp_spec_load(&in->ctx, &o, &s) != TP_OK)
+        return;
+    tp_emit_dot(s->kernels[0], &b);
+    if (s->kernels[0]->body)
+        tp_emit_pallas(s->kernels[0], &b);
+}
+
+static void read_for_emit(const uint8_t *bytes, size_t n)
+{
+    with_text(bytes, n, "x.tile.json", emitted);
+}
+
+/* An old text, a NUL, a new one; without the NUL one text against itself. */
+static void differ(void *arg)
+{
+    config_call *c = arg;
+    size_t n;
+    const tp_command *const *commands = tp_commands(&n);
+    tp_push(c->cli.arena, c->cli.jobs, TP_S("1"));
+    tp_push(c->cli.arena, c->cli.select, TP_S("TP006,TP101,TP301"));
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(commands[i]->name, "diff") == 0)
+            commands[i]->run(&c->cli);
+}
+
+static void read_for_diff(const uint8_t *bytes, size_t n)
+{
+    const uint8_t *zero = memchr(bytes, 0, n);
+    size_t first = zero ? (size_t)(zero - bytes) : n;
+    config_call c = {.cli = {.arena = tp_arena_new((size_t)256 << 20)}};
+    const char *old = tp_printf(c.cli.arena, "%s", file_of(bytes, first, ".old.tile.json")).p,
+               *new = zero ? file_of(zero + 1, n - first - 1, ".tile.json") : old;
+    tp_push(c.cli.arena, c.cli.paths, tp_str_c(old));
+    tp_push(c.cli.arena, c.cli.paths, tp_str_c(new));
+    tp_try(c.cli.arena, differ, &c);
+    unlink(old);
+    unlink(new);
+    tp_arena_free(c.cli.arena);
+}
+
 const tp_reader_row *tp_fuzz_readers(size_t *n)
 {
     static const tp_reader_row ROWS[] = {
-        {"spec", read_spec},         {"jsonc", read_commented_spec},
-        {"npy", read_npy},           {"safetensors", read_safetensors},
-        {"receipt", read_receipt},   {"certificate", read_certificate},
-        {"cache", read_cache},       {"baseline", read_baseline},
-        {"settings", read_settings}, {"lsp", read_messages},
+        {"spec", read_spec},
+        {"jsonc", read_commented_spec},
+        {"npy", read_npy},
+        {"safetensors", read_safetensors},
+        {"receipt", read_receipt},
+        {"certificate", read_certificate},
+        {"cache", read_cache},
+        {"baseline", read_baseline},
+        {"settings", read_settings},
+        {"lsp", read_messages},
+        {"report", read_for_reports},
+        {"emit", read_for_emit},
+        {"diff", read_for_diff},
     };
     *n = sizeof ROWS / sizeof *ROWS;
     return ROWS;

@@ -10,18 +10,24 @@
 #include "tests/fuzz/readers.h"
 #include "tests/unit/support.h"
 
-static int quiet_begin(void)
+static void quiet_begin(int kept[2])
 {
-    int kept = dup(2), null = open("/dev/null", O_WRONLY);
-    dup2(null, 2);
+    int null = open("/dev/null", O_WRONLY);
+    fflush(NULL);
+    for (int i = 0; i < 2; i++) {
+        kept[i] = dup(i + 1);
+        dup2(null, i + 1);
+    }
     close(null);
-    return kept;
 }
 
-static void quiet_end(int kept)
+static void quiet_end(const int kept[2])
 {
-    dup2(kept, 2);
-    close(kept);
+    fflush(NULL);
+    for (int i = 0; i < 2; i++) {
+        dup2(kept[i], i + 1);
+        close(kept[i]);
+    }
 }
 
 static size_t replay(const tp_reader_row *r, const char *pattern)
@@ -46,13 +52,16 @@ static void corpus_does_no_harm(void **state)
     (void)state;
     size_t n, files = 0;
     const tp_reader_row *rows = tp_fuzz_readers(&n);
-    int kept = quiet_begin();
+    int kept[2];
+    quiet_begin(kept);
     for (size_t i = 0; i < n; i++) {
         char pattern[256];
         snprintf(pattern, sizeof pattern, "tests/fuzz/corpus/%s/*", rows[i].name);
         size_t own = replay(&rows[i], pattern);
-        if (own == 0)
+        if (own == 0) {
+            quiet_end(kept);
             fail_msg("tests/fuzz/corpus/%s is empty", rows[i].name);
+        }
         files += own + replay(&rows[i], "tests/bad/*");
     }
     quiet_end(kept);

@@ -307,6 +307,121 @@ static void hostile_messages(void **state)
     }
 }
 
+/* Every value of a message in turn by values of every type. */
+static void send_mutants(client *c, struct json_object *message, struct json_object *at)
+{
+    static const char *const OTHERS[] = {"null", "[]", "[null]", "{}", "\"x\"", "-1", "1e99", "true", "[[[{}]]]"};
+    enum { N = sizeof OTHERS / sizeof *OTHERS };
+    bool list = json_object_is_type(at, json_type_array);
+    if (!list && !json_object_is_type(at, json_type_object))
+        return;
+    struct json_object *names = json_object_new_array(), *kept;
+    if (!list) {
+        json_object_object_foreach (at, key, unused) {
+            (void)unused;
+            json_object_array_add(names, json_object_new_string(key));
+        }
+    }
+    size_t n = list ? json_object_array_length(at) : json_object_array_length(names);
+    for (size_t i = 0; i < n; i++) {
+        const char *name = list ? NULL : json_object_get_string(json_object_array_get_idx(names, i));
+        kept = json_object_get(list ? json_object_array_get_idx(at, i) : member(at, name));
+        for (int k = 0; k <= N; k++) {
+            struct json_object *other = k == N ? json_object_get(kept) : json_tokener_parse(OTHERS[k]);
+            if (list)
+                json_object_array_put_idx(at, i, other);
+            else
+                json_object_object_add(at, name, other);
+            if (k < N && !(name && strcmp(name, "method") == 0))
+                send_text(c, json_object_to_json_string(message));
+        }
+        send_mutants(c, message, kept);
+        json_object_put(kept);
+    }
+    json_object_put(names);
+}
+
+static void values_of_any_type(void **state)
+{
+    (void)state;
+    static const char *const MESSAGES[] = {
+        "{\"id\":0,\"method\":\"initialize\",\"params\":{\"capabilities\":{\"general\":{\"positionEncodings\":["
+        "\"utf-8\"]}}}}",
+        "{\"method\":\"textDocument/didOpen\",\"params\":{\"textDocument\":{\"uri\":\"u\",\"version\":1,\"text\":"
+        "\"\"}}}",
+        "{\"method\":\"textDocument/didChange\",\"params\":{\"textDocument\":{\"uri\":\"u\",\"version\":2},"
+        "\"contentChanges\":[{\"text\":\"{}\"}]}}",
+        "{\"id\":0,\"method\":\"textDocument/hover\",\"params\":{\"textDocument\":{\"uri\":\"u\"},\"position\":{"
+        "\"line\":0,\"character\":0}}}",
+        "{\"id\":0,\"method\":\"textDocument/codeAction\",\"params\":{\"textDocument\":{\"uri\":\"u\"},\"range\":{"
+        "\"start\":{\"line\":0,\"character\":0},\"end\":{\"line\":0,\"character\":9}}}}",
+        "{\"id\":0,\"method\":\"textDocument/formatting\",\"params\":{\"textDocument\":{\"uri\":\"u\"}}}",
+        "{\"method\":\"$/cancelRequest\",\"params\":{\"id\":0}}",
+        "{\"method\":\"textDocument/didClose\",\"params\":{\"textDocument\":{\"uri\":\"u\"}}}",
+    };
+    for (size_t i = 0; i < sizeof MESSAGES / sizeof *MESSAGES; i++) {
+        client c = start();
+        struct json_object *message = parse("%s", MESSAGES[i]);
+        put_text(&c, "u", GOOD, 1);
+        send_mutants(&c, message, message);
+        c.id = 100;
+        struct json_object *a = request(&c, "shutdown", NULL);
+        assert_null(member(a, "error"));
+        json_object_put(message);
+        assert_int_equal(finish(&c), 0);
+    }
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+enum { PROMPT_MS = 100 * SLOWDOWN };
+
+/* The rest of an editor goes on while the slowest kernel of the gallery is checked. */
+static void nothing_waits_for_a_check(void **state)
+{
+    (void)state;
+    static const char SLOW[] = "file:///slow.tile.json",
+                      HOVER[] = "{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": 6, \"character\": 20}}";
+    tp_arena *a = tp_arena_new(0);
+    tp_str text, why;
+    double worst = 0, from;
+    assert_int_equal(tp_read_file(a, "examples/matmul/grouped_matmul.tile.json", 1 << 20, &text, &why), TP_OK);
+    client c = start();
+    initialize(&c, "[\"utf-8\"]");
+    put_text(&c, "u", GOOD, 1);
+    diagnostics(&c, 1);
+    for (int v = 1; v <= 12; v++) { /* typed while it is checked */
+        from = now();
+        put_text(&c, SLOW, tp_cstr(a, text), v);
+        request(&c, v % 2 ? "none" : "textDocument/hover", parse(HOVER, "u"));
+        worst = now() - from > worst ? now() - from : worst;
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    }
+    if (worst > PROMPT_MS)
+        fail_msg("a keystroke took %.0f ms", worst);
+    struct json_object *ask = parse("{\"jsonrpc\": \"2.0\", \"id\": 900, \"method\": \"textDocument/codeAction\"}"),
+                       *answer;
+    json_object_object_add(ask, "params", parse(HOVER, SLOW));
+    send_text(&c, json_object_to_json_string(ask));
+    json_object_put(ask);
+    from = now();
+    notify(&c, "$/cancelRequest", parse("{\"id\": 900}"));
+    do
+        answer = receive(&c);
+    while (!member(answer, "id"));
+    assert_int_equal(json_object_get_int(member(answer, "id")), 900);
+    assert_int_equal(json_object_get_int(member(member(answer, "error"), "code")), -32800);
+    assert_true(now() - from < PROMPT_MS);
+    print_message("lsp: the slowest keystroke beside a check took %.1f ms\n", worst);
+    finish(&c);
+    tp_arena_free(a);
+}
+
 /* How long diagnostics take, on every kernel of the gallery: printed, and judged by `make bench`. */
 static void latency_is_printed(void **state)
 {
@@ -346,6 +461,8 @@ int main(void)
         cmocka_unit_test(diagnostics_follow_the_text),
         cmocka_unit_test(hover_and_actions),
         cmocka_unit_test(hostile_messages),
+        cmocka_unit_test(values_of_any_type),
+        cmocka_unit_test(nothing_waits_for_a_check),
         cmocka_unit_test(latency_is_printed),
     };
     return cmocka_run_group_tests_name("lsp", tests, NULL, NULL);
