@@ -80,6 +80,8 @@ static sign sum_sign(summary *s, uint32_t id)
     const sum a = *sum_get(s, id);
     sign all = AT_LEAST_0;
     sum_spend(s);
+    if (sum_is_rest_of_share(s, id))
+        return ABOVE_0;
     for (uint32_t i = 0; i < a.n; i++) {
         sign one = product_sign(s, &a.at[i]);
         if (one == ANY_SIGN) {

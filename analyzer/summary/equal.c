@@ -2,7 +2,7 @@
  * that indices are equal and that folds go over the same points. */
 #include "analyzer/summary/sum.h"
 
-enum { MAX_CASES = 5, MAX_QUESTIONS = 1500 };
+enum { MAX_CASES = 5, MAX_QUESTIONS = 1500, MAX_ORDERED = 3 };
 
 /* ---- questions to the prover ---- */
 
@@ -106,9 +106,28 @@ int summary_decides(summary *s, tp_expr condition, void *p)
 
 /* ---- comparing ---- */
 
+/* x % c = x - c * (x // c), for a constant c other than 0. */
+static tp_expr without_remainders(summary *s, tp_expr e)
+{
+    tp_exprs *p = s->p;
+    const tp_expr_node n = *tp_expr_get(p, e);
+    int64_t by;
+    if (!e.id || n.op == TP_E_CONST || n.op == TP_E_SYM)
+        return e;
+    tp_expr a = without_remainders(s, n.a), b = without_remainders(s, n.b), c = without_remainders(s, n.c);
+    if (n.op == TP_E_MOD && tp_expr_is_const(p, b, &by) && by != 0)
+        return tp_op2(p, TP_E_SUB, a, tp_op2(p, TP_E_MUL, b, tp_op2(p, TP_E_FLOORDIV, a, b)));
+    if (n.op == TP_E_READ)
+        return tp_read(p, (uint32_t)n.value, 3, (tp_expr[]){a, b, c});
+    if (n.op == TP_E_ITE)
+        return tp_ite(p, a, b, c);
+    return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
+}
+
 static bool indices_equal(summary *s, const premises *p, tp_expr a, tp_expr b)
 {
     return tp_same(tp_expr_normal(s->p, a), tp_expr_normal(s->p, b)) ||
+           tp_same(tp_expr_normal(s->p, without_remainders(s, a)), tp_expr_normal(s->p, without_remainders(s, b))) ||
            summary_proves(s, p, tp_op2(s->p, TP_E_EQ, a, b));
 }
 
@@ -268,58 +287,76 @@ static bool paired(summary *s, const premises *p, const sum *a, const sum *b, in
 
 /* ---- one range as two ---- */
 
-/* The factor that is a sum over one counter; nfactors: none. */
+/* The factor that is a sum; nfactors: none. */
 static uint32_t range_in(const summary *s, const product *p)
 {
     for (uint32_t i = 0; i < p->nfactors; i++) {
         const atom *a = atom_get(s, p->factor[i].atom);
-        if (a->kind == ATOM_FOLD && a->prim == TP_P_SUM && a->counters == 1 && p->factor[i].power == 1)
+        if (a->kind == ATOM_FOLD && a->prim == TP_P_SUM && p->factor[i].power == 1)
             return i;
     }
     return p->nfactors;
 }
 
-static product without_factor(const product *p, uint32_t which)
+/* The one condition of y that does not follow from x; UINT32_MAX: there are none or several. */
+static uint32_t only_open(summary *s, const premises *p, const points *x, const points *y)
 {
-    product r = *p;
-    memmove(&r.factor[which], &r.factor[which + 1], (r.nfactors - which - 1) * sizeof *r.factor);
-    memset(&r.factor[--r.nfactors], 0, sizeof *r.factor);
-    return r;
-}
-
-/* `part` sums those terms of `whole` that one more condition holds for: the
- * others. When it is the bound of the counter, they are counted from 0. */
-static bool rest_of_range(summary *s, const premises *p, const atom *whole, const atom *part, int cases, uint32_t *rest)
-{
-    static const uint32_t straight[] = {0};
-    enum { BOUND = 1 }; /* in the order of points_of() */
-    tp_expr symbol = summary_index(s, "p", tp_const(s->p, (int64_t)1 << 60)), end = part->extent[0];
-    points x = points_of(s, whole, straight, &symbol), y = points_of(s, part, straight, &symbol);
-    premises all = inside(s, p, &x), here = inside(s, p, &y);
-    uint32_t open = UINT32_MAX, n = tp_sym_count(s->p);
-    for (uint32_t i = 0; i < y.n; i++) {
-        if (summary_proves(s, &all, y.inside[i]))
+    premises all = inside(s, p, x);
+    uint32_t open = UINT32_MAX;
+    for (uint32_t i = 0; i < y->n; i++) {
+        if (summary_proves(s, &all, y->inside[i]))
             continue;
         if (open != UINT32_MAX)
-            return false;
+            return UINT32_MAX;
         open = i;
     }
+    return open;
+}
+
+/* Counter k of r runs from `end` on: it is counted from 0. false: `end` is not seen to be at least 0. */
+static bool counted_from(summary *s, const premises *p, atom *r, uint32_t k, tp_expr end, tp_expr *with)
+{
+    if (!summary_proves(s, p, tp_op2(s->p, TP_E_GE, end, tp_const(s->p, 0))))
+        return false;
+    r->extent[k] = tp_expr_normal(s->p, tp_op2(s->p, TP_E_SUB, r->extent[k], end));
+    tp_expr counter = summary_index(s, "r", r->extent[k]);
+    with[r->counter[k]] = tp_op2(s->p, TP_E_ADD, counter, end);
+    r->counter[k] = (uint32_t)tp_expr_get(s->p, counter)->value;
+    return true;
+}
+
+/* `part`, its counters in this order, sums those terms of `whole` that one more
+ * condition holds for: the others. When it is the bound of a counter, they are
+ * counted from 0. */
+static bool rest_of_range(summary *s, const premises *p, const atom *whole, const atom *part, const uint32_t *order,
+                          int cases, uint32_t *rest)
+{
+    static const uint32_t straight[MAX_COUNTERS] = {0, 1, 2, 3, 4, 5};
+    tp_expr symbol[MAX_COUNTERS];
+    for (uint32_t i = 0; i < whole->counters; i++)
+        symbol[i] = summary_index(s, "p", tp_const(s->p, (int64_t)1 << 60));
+    points x = points_of(s, whole, straight, symbol), y = points_of(s, part, order, symbol);
+    premises here = inside(s, p, &y);
+    uint32_t open = only_open(s, p, &x, &y);
     if (open == UINT32_MAX || !all_inside(s, p, &y, &x) || !sums_equal(s, &here, x.body, y.body, cases))
         return false;
     atom r = fold_opened(s, atom_intern(s, whole));
-    tp_expr *with = TP_NEWN(s->arena, tp_expr, n), counter = tp_sym(s->p, r.counter[0]);
+    uint32_t n = tp_sym_count(s->p) + 1; /* and that of counted_from() */
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
     product guards = product_of(1, 1);
-    if (open == BOUND) {
-        if (!summary_proves(s, p, tp_op2(s->p, TP_E_GE, end, tp_const(s->p, 0))))
+    if (open < 2 * part->counters && open % 2 == 1) { /* in the order of points_of() */
+        tp_expr end = part->extent[order[open / 2]];
+        for (uint32_t i = 0; i < part->counters; i++)
+            if (tp_expr_mentions(s->p, end, part->counter[i]))
+                return false;
+        for (uint32_t i = 0; i < r.counters; i++)
+            if (tp_expr_mentions(s->p, r.extent[i], r.counter[open / 2]))
+                return false;
+        if (!counted_from(s, p, &r, open / 2, end, with))
             return false;
-        r.extent[0] = tp_expr_normal(s->p, tp_op2(s->p, TP_E_SUB, whole->extent[0], end));
-        counter = summary_index(s, "r", r.extent[0]);
-        with = TP_NEWN(s->arena, tp_expr, tp_sym_count(s->p));
-        with[r.counter[0]] = tp_op2(s->p, TP_E_ADD, counter, end);
-        r.counter[0] = (uint32_t)tp_expr_get(s->p, counter)->value;
-        n = tp_sym_count(s->p);
     } else {
-        with[tp_expr_get(s->p, symbol)->value] = counter;
+        for (uint32_t i = 0; i < r.counters; i++)
+            with[tp_expr_get(s->p, symbol[i])->value] = tp_sym(s->p, r.counter[i]);
         if (!product_guard(s, &guards, tp_expr_subst(s->p, condition_normal(s, y.inside[open], true), with, n)))
             return false;
     }
@@ -333,6 +370,23 @@ static bool rest_of_range(summary *s, const premises *p, const atom *whole, cons
     return true;
 }
 
+/* The same for some order of the part's counters, of which the first n are chosen. */
+static bool rest_in_some_order(summary *s, const premises *p, const atom *whole, const atom *part, uint32_t *order,
+                               uint32_t n, int cases, uint32_t *rest)
+{
+    if (n == whole->counters)
+        return rest_of_range(s, p, whole, part, order, cases, rest);
+    for (uint32_t i = 0; i < part->counters; i++) {
+        bool taken = false;
+        for (uint32_t k = 0; k < n; k++)
+            taken |= order[k] == i;
+        order[n] = i;
+        if (!taken && rest_in_some_order(s, p, whole, part, order, n + 1, cases, rest))
+            return true;
+    }
+    return false;
+}
+
 /* Some sum of x is a part of one of y: both without it are equal. */
 static bool cut_equal(summary *s, const premises *p, const sum *x, const sum *y, int cases)
 {
@@ -342,11 +396,12 @@ static bool cut_equal(summary *s, const premises *p, const sum *x, const sum *y,
             uint32_t fa = range_in(s, a), fb = range_in(s, b), rest;
             if (fa == a->nfactors || fb == b->nfactors)
                 continue;
-            product others = without_factor(a, fa), same = without_factor(b, fb);
-            if (memcmp(&others, &same, sizeof same) != 0)
-                continue;
+            product others = product_without(a, fa), same = product_without(b, fb);
             const atom part = *atom_get(s, a->factor[fa].atom), whole = *atom_get(s, b->factor[fb].atom);
-            if (!rest_of_range(s, p, &whole, &part, cases, &rest))
+            uint32_t order[MAX_COUNTERS];
+            if (part.counters != whole.counters || part.counters > MAX_ORDERED || !same_guards(a, b) ||
+                !products_equal(s, p, &others, &same, cases) ||
+                !rest_in_some_order(s, p, &whole, &part, order, 0, cases, &rest))
                 continue;
             product *left = TP_NEWN(s->arena, product, x->n), *right = TP_NEWN(s->arena, product, y->n);
             memcpy(left, x->at, x->n * sizeof *left);

@@ -3,64 +3,36 @@
  * A buffer that is set in the first step of a run and combined with something
  * in every step is a fold over the axes of the run, by induction: the first
  * step (base) and any later one (step) are looked at once. */
-#include "analyzer/summary/sum.h"
+#include "analyzer/summary/grid.h"
 
 #include <math.h>
 
-/* What is known of an operand's contents from step to step. */
-typedef struct form {
-    bool ready, busy;
-    bool overwritten; /* nothing of the step before is left */
-    uint32_t first;   /* the run: this axis and the later ones */
-    tp_prim fold;     /* SUM, PROD, MAX, MIN */
-    bool narrowed;    /* some step narrows it, so that it is the fold over the reals only */
-    term weight;      /* a sum, times weight before / weight after in every step; none: 1. As the step leaves it */
-    term part;        /* what a step adds, times the weight; `overwritten`: what it leaves */
-    term start;       /* what the first step sets beside that; none: nothing */
-    tp_expr lane[TP_MAX_RANK];
-} form;
-
-typedef struct grid {
-    evaluation *v;
-    form *forms;
-    tp_map placed; /* elements before and after a step, as folds */
-    bool last;     /* in the last step of the output's run, which begins at axis: */
-    uint32_t run;
-} grid;
-
-static tp_expr axis_of(const grid *g, uint32_t a)
+tp_expr axis_of(const grid *g, uint32_t a)
 {
     return tp_sym(g->v->s->p, g->v->s->k->axes[a].sym);
 }
 
-/* What to put in the place of symbols; those made later stay. */
-typedef struct replacing {
-    tp_expr *with;
-    uint32_t n;
-} replacing;
-
-static replacing no_symbols(const grid *g)
+replacing no_symbols(const grid *g)
 {
     uint32_t n = tp_sym_count(g->v->s->p);
     return (replacing){TP_NEWN(g->v->s->arena, tp_expr, n), n};
 }
 
-static void replace_symbol(const grid *g, const replacing *r, tp_expr symbol, tp_expr by)
+void replace_symbol(const grid *g, const replacing *r, tp_expr symbol, tp_expr by)
 {
     const tp_expr_node *n = tp_expr_get(g->v->s->p, symbol);
     if (n->op == TP_E_SYM) /* else the one lane there is */
         r->with[n->value] = by;
 }
 
-static term substituted(grid *g, term t, const replacing *r)
+term substituted(grid *g, term t, const replacing *r)
 {
     return term_subst(g->v->s, t, r->with, r->n);
 }
 
 /* ---- deciding conditions ---- */
 
-/* In the first step of the run that begins at this axis; in a later one. */
-static term in_first_step(grid *g, term t, uint32_t first)
+term in_first_step(grid *g, term t, uint32_t first)
 {
     static const premises nothing = {.n = 0};
     replacing zero = no_symbols(g);
@@ -69,6 +41,7 @@ static term in_first_step(grid *g, term t, uint32_t first)
     return term_decided(g->v->s, substituted(g, t, &zero), summary_decides, (void *)(uintptr_t)&nothing);
 }
 
+/* In a step of the run that is not its first one. */
 static premises in_later_steps(grid *g, uint32_t first)
 {
     summary *s = g->v->s;
@@ -76,6 +49,42 @@ static premises in_later_steps(grid *g, uint32_t first)
     for (uint32_t a = first; a < s->k->naxes; a++)
         later = tp_op2(s->p, TP_E_OR, tp_op2(s->p, TP_E_NE, axis_of(g, a), tp_const(s->p, 0)), later);
     return (premises){.at = {condition_normal(s, later, false)}, .n = 1};
+}
+
+/* The run of a key: where it begins, behind another one; and its later steps. Axes behind stand at 0 where it begins.
+ */
+typedef struct key_steps {
+    premises begins, later, ends;
+} key_steps;
+
+static tp_expr key_at(const grid *g, tp_expr step)
+{
+    return at_step_of(g->v->s, g->key, g->run, step);
+}
+
+static key_steps steps_of_key(const grid *g, tp_expr last)
+{
+    summary *s = g->v->s;
+    tp_exprs *p = s->p;
+    tp_expr one = tp_const(p, 1), step = axis_of(g, g->run), before = tp_op2(p, TP_E_SUB, step, one),
+            behind = tp_op2(p, TP_E_ADD, last, one), not_first = tp_op2(p, TP_E_GE, step, one),
+            same = tp_op2(p, TP_E_EQ, key_at(g, before), g->key), goes_on = tp_op2(p, TP_E_AND, not_first, same);
+    for (uint32_t a = g->run + 1; a < s->k->naxes; a++)
+        goes_on = tp_op2(p, TP_E_OR, tp_op2(p, TP_E_NE, axis_of(g, a), tp_const(p, 0)), goes_on);
+    tp_expr end = tp_op2(p, TP_E_OR, tp_op2(p, TP_E_EQ, behind, s->k->axes[g->run].steps),
+                         tp_op2(p, TP_E_NE, key_at(g, behind), g->block));
+    return (key_steps){.begins = {.at = {not_first, condition_normal(s, same, true)}, .n = 2},
+                       .later = {.at = {condition_normal(s, goes_on, false)}, .n = 1},
+                       .ends = {.at = {tp_op2(p, TP_E_EQ, key_at(g, last), g->block), end}, .n = 2}};
+}
+
+/* Where the run of a key begins, behind another one. */
+static term in_first_step_of_key(grid *g, term t, const premises *begins)
+{
+    replacing zero = no_symbols(g);
+    for (uint32_t a = g->run + 1; a < g->v->s->k->naxes; a++)
+        replace_symbol(g, &zero, axis_of(g, a), tp_const(g->v->s->p, 0));
+    return term_decided(g->v->s, substituted(g, t, &zero), summary_decides, (void *)(uintptr_t)begins);
 }
 
 /* ---- uniform buffers ---- */
@@ -129,20 +138,6 @@ void find_uniform(evaluation *v)
 
 /* ---- recognising a fold ---- */
 
-enum { MAX_PLACES = 6 };
-
-/* What holds at some places of a term. */
-typedef struct places {
-    const premises *at[MAX_PLACES];
-    uint32_t n;
-} places;
-
-typedef struct match {
-    bool ok;
-    term part, factor; /* contents before * factor + part; no factor: 1 */
-    places met, still; /* where they are multiplied by the factor, and where they are not */
-} match;
-
 static bool is_before(grid *g, term t, uint32_t operand)
 {
     const term_node *n = term_get(g->v->s, t);
@@ -152,22 +147,22 @@ static bool is_before(grid *g, term t, uint32_t operand)
     return same;
 }
 
-static bool has_before(grid *g, term t, uint32_t operand)
+bool has_before(grid *g, term t, uint32_t operand)
 {
     return term_mentions(g->v->s, t, T_BEFORE, operand);
 }
 
-static term of_two(grid *g, tp_prim prim, term a, term b)
+term of_two(grid *g, tp_prim prim, term a, term b)
 {
     return term_apply(g->v->s, prim, a, b, (term){0}, 0);
 }
 
-static term power_of(grid *g, tp_prim exponential, term t)
+term power_of(grid *g, tp_prim exponential, term t)
 {
     return term_apply(g->v->s, exponential, t, (term){0}, (term){0}, 0);
 }
 
-static bool is_0(const summary *s, term t)
+bool is_0(const summary *s, term t)
 {
     const term_node *n = term_get(s, t);
     int64_t v;
@@ -258,11 +253,15 @@ static match match_extreme(grid *g, term t, uint32_t operand, tp_prim prim, doub
 
 /* ---- putting folds in the place of contents ---- */
 
-static form *form_of(grid *g, uint32_t operand);
-static term placed(grid *g, term t);
+/* What joins with anything and changes nothing. */
+static term unit_of(grid *g, tp_prim fold)
+{
+    return term_real(g->v->s, fold == TP_P_MAX ? -(double)INFINITY : fold == TP_P_MIN ? (double)INFINITY : 0);
+}
 
 /* The fold of what steps add, over the steps of the run from its first one:
- * `steps` of the last axis, or all steps of a longer run. */
+ * `steps` of the last axis, or all steps of a longer run. Of a key: over all
+ * such steps that have it, since it ascends. */
 static term folded(grid *g, const form *f, const tp_expr *lane, uint32_t rank, tp_expr steps, bool all)
 {
     summary *s = g->v->s;
@@ -279,6 +278,9 @@ static term folded(grid *g, const form *f, const tp_expr *lane, uint32_t rank, t
     for (uint32_t a = f->first; a <= last; a++)
         replace_symbol(g, &with, axis_of(g, a), counter[a]);
     part = substituted(g, part, &with);
+    if (f->keyed)
+        part = term_select(s, tp_op2(s->p, TP_E_EQ, key_at(g, counter[g->run]), all ? g->block : g->key), part,
+                           unit_of(g, f->fold));
     for (uint32_t a = last + 1; a-- > f->first;)
         part = term_fold(s, f->fold, (uint32_t)tp_expr_get(s->p, counter[a])->value, extent[a], part);
     tp_prim joins = f->fold == TP_P_MAX ? TP_P_MAXIMUM : f->fold == TP_P_MIN ? TP_P_MINIMUM : TP_P_ADD;
@@ -311,10 +313,13 @@ static term contents(summary *s, const term_node *n, void *ctx)
             replace_symbol(g, &with, f->lane[d], n->at[d]);
         t = substituted(g, f->part, &with);
     } else {
-        bool all = g->last && n->kind == T_AFTER && f->first == g->run && f->first != last;
+        bool all = g->last && n->kind == T_AFTER && f->first == g->run && f->keyed == (g->key.id != 0) &&
+                   (f->keyed || f->first != last);
         tp_expr steps = (tp_expr){0};
         if (!all && f->first != last)
             summary_stop(s, tp_printf(s->arena, "`%.*s` is used before its run over several axes ends", TP_FMT(name)));
+        if (!all && f->keyed && n->kind == T_BEFORE) /* at the first step it is that of another key */
+            summary_stop(s, tp_printf(s->arena, "`%.*s` is read as the run of a block finds it", TP_FMT(name)));
         if (!all)
             steps =
                 n->kind == T_BEFORE ? axis_of(g, last) : tp_op2(s->p, TP_E_ADD, axis_of(g, last), tp_const(s->p, 1));
@@ -323,9 +328,9 @@ static term contents(summary *s, const term_node *n, void *ctx)
             replacing with = no_symbols(g);
             for (uint32_t d = 0; d < n->rank; d++)
                 replace_symbol(g, &with, f->lane[d], n->at[d]);
-            if (n->kind == T_BEFORE)
+            if (n->kind == T_BEFORE && !f->found.id)
                 summary_stop(s, tp_printf(s->arena, "`%.*s` is read before it is scaled", TP_FMT(name)));
-            t = of_two(g, TP_P_DIV, t, substituted(g, f->weight, &with));
+            t = of_two(g, TP_P_DIV, t, substituted(g, n->kind == T_BEFORE ? f->found : f->weight, &with));
         }
         if (f->narrowed) /* by a function of this buffer alone */
             t = term_apply(s, TP_P_CAST, t, (term){0}, (term){0}, -1 - (int64_t)n->operand);
@@ -334,7 +339,7 @@ static term contents(summary *s, const term_node *n, void *ctx)
     return t;
 }
 
-static term placed(grid *g, term t)
+term placed(grid *g, term t)
 {
     return term_replace(g->v->s, t, contents, g);
 }
@@ -352,159 +357,67 @@ static _Noreturn void no_fold(grid *g, uint32_t operand)
                            TP_FMT(s->k->operands[operand].name)));
 }
 
-/* ---- sums that every step scales ---- */
-
-/* Elements of other buffers, as the step finds them. */
-typedef struct befores {
-    term at[8];
-    uint32_t n;
-    bool too_many;
-} befores;
-
-static term collect(summary *s, const term_node *n, void *ctx)
+/* A step's update as (contents before) joined with a part: the part, and what it says of the weight. */
+static match match_update(grid *g, form *f, uint32_t operand, term update, const premises *later, term *base)
 {
-    befores *b = ctx;
-    if (n->kind != T_BEFORE)
-        return (term){0};
-    term t = term_element(s, T_BEFORE, n->operand, n->rank, n->at);
-    for (uint32_t i = 0; i < b->n; i++)
-        if (b->at[i].id == t.id)
-            return t;
-    if (b->n < sizeof b->at / sizeof *b->at)
-        b->at[b->n++] = t;
-    else
-        b->too_many = true;
-    return t;
-}
-
-/* t * by, where t divides by it if it can be seen. */
-static term absorbed(grid *g, term t, term by)
-{
+    static const struct {
+        tp_prim step, fold;
+    } EXTREMES[] = {{TP_P_MAXIMUM, TP_P_MAX}, {TP_P_MINIMUM, TP_P_MIN}};
     summary *s = g->v->s;
-    const term_node n = *term_get(s, t);
-    if (n.kind == T_APPLY && n.prim == TP_P_DIV && n.arg[1].id == by.id)
-        return n.arg[0];
-    if (n.kind == T_SELECT)
-        return term_select(s, n.e, absorbed(g, n.arg[0], by), absorbed(g, n.arg[1], by));
-    for (int i = 0; n.kind == T_APPLY && n.prim == TP_P_MUL && i < 2; i++) {
-        term without = absorbed(g, n.arg[i], by);
-        const term_node w = *term_get(s, without);
-        if (!(w.kind == T_APPLY && w.prim == TP_P_MUL && (w.arg[0].id == by.id || w.arg[1].id == by.id)))
-            return of_two(g, TP_P_MUL, without, n.arg[!i]);
+    term step = term_decided(s, update, summary_decides, (void *)(uintptr_t)later);
+    match m = match_sum(g, step, operand, later);
+    f->fold = TP_P_SUM;
+    const term_node set = *term_get(s, *base);
+    double units[] = {!set.infinite && term_may_be_mask(&set) ? set.mask : -(double)INFINITY, (double)INFINITY};
+    for (int i = 0; i < 2 && !m.ok; i++) {
+        m = match_extreme(g, step, operand, EXTREMES[i].step, units[i]);
+        f->fold = EXTREMES[i].fold;
     }
-    if (n.kind == T_APPLY && (n.prim == TP_P_ADD || n.prim == TP_P_SUB))
-        return of_two(g, n.prim, absorbed(g, n.arg[0], by), absorbed(g, n.arg[1], by));
-    return is_0(s, t) ? t : of_two(g, TP_P_MUL, t, by);
+    if (!m.ok || has_before(g, m.part, operand) || (m.factor.id && !find_any_weight(g, f, &m, base)))
+        no_fold(g, operand);
+    return m;
 }
 
-/* Is what every step leaves in the buffer above 0, at all lanes? */
-static bool is_positive(grid *g, uint32_t operand)
+static _Noreturn void no_base(grid *g, uint32_t operand)
 {
     summary *s = g->v->s;
-    const tp_operand *o = &s->k->operands[operand];
-    tp_expr lane[TP_MAX_RANK];
-    for (uint32_t d = 0; d < o->ref_rank && !s->positive[operand]; d++)
-        lane[d] = g->v->uniform[operand][d] ? tp_const(s->p, 0) : summary_index(s, "lane", o->ref_shape[d]);
-    if (!s->positive[operand]) {
-        s->strict = true;
-        term any = term_element(s, T_AFTER, operand, o->ref_rank, lane);
-        s->positive[operand] = sum_is_positive(s, sum_of_term(s, placed(g, any)));
-        s->strict = false;
-    }
-    return s->positive[operand];
+    summary_stop(s, tp_printf(s->arena,
+                              "the first step of a run does not set `%.*s` to what a later one would make of nothing",
+                              TP_FMT(s->k->operands[operand].name)));
 }
 
-/* x == 0, for an x that is above 0: false. */
-static term without_zero_test(grid *g, term t, term x)
+/* The law of runs of a key: a buffer that is set where the key differs from
+ * that of the step before, and joined with a part in every other step, is the
+ * fold of the parts of the steps that have the key, given that the key never
+ * descends (key_is_sorted() in memory.c). false: it is not set there. */
+static bool recognise_by_key(grid *g, uint32_t operand, term update)
 {
+    static const premises nothing = {.n = 0};
     summary *s = g->v->s;
-    return term_exchange(s, t, of_two(g, TP_P_EQ, x, term_real(s, 0)), term_integer(s, tp_const(s->p, 0)));
-}
-
-static bool is_impossible(summary *s, const premises *p)
-{
-    for (uint32_t i = 0; i < p->n; i++)
-        for (uint32_t k = 0; k < i; k++)
-            if (tp_same(condition_normal(s, p->at[i], true), p->at[k]))
-                return true;
-    return false;
-}
-
-/* What the step leaves there is `after`, at all of these places. */
-static bool leaves(grid *g, const places *p, term before, term after)
-{
-    summary *s = g->v->s;
-    const term_node b = *term_get(s, before);
-    term spelled = element_after(g->v, b.operand, b.at);
-    for (uint32_t i = 0; i < p->n; i++)
-        if (!is_impossible(s, p->at[i]) &&
-            term_decided(s, spelled, summary_decides, (void *)(uintptr_t)p->at[i]).id != after.id)
-            return false;
-    return true;
-}
-
-/* A weight w of other buffers, so that the factor is w before / w after: the
- * product of exp(m), or 2^m, of the running maxima and of the running sums in it. In
- * *m the part is multiplied with it; in *base tests of sums for 0 are gone. */
-static bool find_weight(grid *g, form *f, match *m, term *base, tp_prim exponential)
-{
-    summary *s = g->v->s;
-    befores found = {.n = 0};
-    term before = term_real(s, 1), after = before, spellings[8], lefts[8];
-    term_replace(s, m->factor, collect, &found);
-    if (!found.n || found.too_many)
+    form *f = &g->forms[operand];
+    if (!g->key.id)
         return false;
-    for (uint32_t i = 0; i < found.n; i++) {
-        const term_node b = *term_get(s, found.at[i]);
-        form *by = form_of(g, b.operand);
-        if (by->overwritten || by->first != f->first || (by->fold != TP_P_MAX && by->fold != TP_P_SUM))
-            return false;
-        term left = term_element(s, T_AFTER, b.operand, b.rank, b.at), spelled = element_after(g->v, b.operand, b.at),
-             in_step = term_decided(s, spelled, summary_decides, (void *)(uintptr_t)m->met.at[0]);
-        /* the weight is what it was where the sum is, and else the same everywhere */
-        if (!leaves(g, &m->still, found.at[i], found.at[i]) || !leaves(g, &m->met, found.at[i], in_step))
-            return false;
-        for (uint32_t k = 0; k < i; k++)
-            in_step = term_exchange(s, in_step, spellings[k], lefts[k]);
-        spellings[i] = in_step;
-        lefts[i] = left;
-        m->factor = term_exchange(s, m->factor, in_step, left); /* so that they are seen to be the same */
-        m->part = term_exchange(s, m->part, in_step, left);
-        if (by->fold == TP_P_MAX) {
-            before = of_two(g, TP_P_MUL, before, power_of(g, exponential, found.at[i]));
-            after = of_two(g, TP_P_MUL, after, power_of(g, exponential, left));
-            m->part = is_0(s, m->part) ? m->part : of_two(g, TP_P_MUL, m->part, power_of(g, exponential, left));
-            continue;
-        }
-        if (!is_positive(g, b.operand))
-            return false;
-        m->factor = without_zero_test(g, m->factor, left);
-        m->part = absorbed(g, without_zero_test(g, m->part, left), left);
-        *base = without_zero_test(g, *base, in_first_step(g, spelled, f->first));
-        before = of_two(g, TP_P_MUL, before, found.at[i]);
-        after = of_two(g, TP_P_MUL, after, left);
-    }
-    f->weight = placed(g, after);
-    return sum_of_term(s, of_two(g, TP_P_MUL, m->factor, after)) == sum_of_term(s, before);
-}
-
-static bool find_any_weight(grid *g, form *f, match *m, term *base)
-{
-    match by_two = *m;
-    term base_by_two = *base;
-    if (find_weight(g, f, m, base, TP_P_EXP))
-        return true;
-    *m = by_two;
-    *base = base_by_two;
-    return find_weight(g, f, m, base, TP_P_EXP2);
+    key_steps at = steps_of_key(g, axis_of(g, g->run));
+    term base = in_first_step(g, update, g->run), again = in_first_step_of_key(g, update, &at.begins);
+    if (has_before(g, base, operand) || has_before(g, again, operand))
+        return false;
+    f->first = g->run;
+    f->keyed = true;
+    match m = match_update(g, f, operand, update, &at.later, &base);
+    if (f->weight.id)
+        no_fold(g, operand);
+    f->part = placed(g, m.part);
+    if (!terms_equal(s, &nothing, in_first_step(g, placed(g, base), g->run), in_first_step(g, f->part, g->run),
+                     false) ||
+        !terms_equal(s, &at.begins, in_first_step_of_key(g, placed(g, again), &at.begins),
+                     in_first_step_of_key(g, f->part, &at.begins), false))
+        no_base(g, operand);
+    return true;
 }
 
 /* Base and step of the induction. */
 static void recognise(grid *g, uint32_t operand)
 {
-    static const struct {
-        tp_prim step, fold;
-    } EXTREMES[] = {{TP_P_MAXIMUM, TP_P_MAX}, {TP_P_MINIMUM, TP_P_MIN}};
     static const premises nothing = {.n = 0};
     summary *s = g->v->s;
     const tp_operand *o = &s->k->operands[operand];
@@ -521,6 +434,8 @@ static void recognise(grid *g, uint32_t operand)
         return;
     }
     f->narrowed = term_applies(s, update, TP_P_CAST);
+    if (recognise_by_key(g, operand, update))
+        return;
     term base = {0};
     for (f->first = s->k->naxes; f->first-- > 0;) {
         base = in_first_step(g, update, f->first);
@@ -530,17 +445,7 @@ static void recognise(grid *g, uint32_t operand)
     if (f->first == UINT32_MAX)
         summary_stop(s, tp_printf(s->arena, "`%.*s` is not set in the first step of a run", TP_FMT(o->name)));
     premises later = in_later_steps(g, f->first);
-    term step = term_decided(s, update, summary_decides, &later);
-    match m = match_sum(g, step, operand, &later);
-    f->fold = TP_P_SUM;
-    const term_node set = *term_get(s, base);
-    double units[] = {!set.infinite && term_may_be_mask(&set) ? set.mask : -(double)INFINITY, (double)INFINITY};
-    for (int i = 0; i < 2 && !m.ok; i++) {
-        m = match_extreme(g, step, operand, EXTREMES[i].step, units[i]);
-        f->fold = EXTREMES[i].fold;
-    }
-    if (!m.ok || has_before(g, m.part, operand) || (m.factor.id && !find_any_weight(g, f, &m, &base)))
-        no_fold(g, operand);
+    match m = match_update(g, f, operand, update, &later, &base);
     f->part = placed(g, m.part);
     term first = in_first_step(g, f->part, f->first);
     if (f->weight.id)
@@ -556,14 +461,11 @@ static void recognise(grid *g, uint32_t operand)
             return;
     }
     if (f->fold != TP_P_SUM || f->weight.id)
-        summary_stop(s,
-                     tp_printf(s->arena,
-                               "the first step of a run does not set `%.*s` to what a later one would make of nothing",
-                               TP_FMT(o->name)));
+        no_base(g, operand);
     f->start = term_apply(s, TP_P_SUB, base, first, (term){0}, 0);
 }
 
-static form *form_of(grid *g, uint32_t operand)
+form *form_of(grid *g, uint32_t operand)
 {
     form *f = &g->forms[operand];
     if (f->busy)
@@ -597,16 +499,19 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     writer_exists(s, o, &w);
     g.run = w.run;
     g.last = g.run < s->k->naxes;
+    g.key = w.key;
+    g.block = w.block;
     for (uint32_t d = 0; d < o->ref_rank; d++)
         own[d] = tp_expr_is_const(s->p, o->ref_shape[d], &one) && one == 1 ? tp_const(s->p, 0)
                                                                            : summary_index(s, "lane", o->ref_shape[d]);
+    premises ends = w.key.id ? steps_of_key(&g, w.step[g.run]).ends : nothing;
     replacing last = no_symbols(&g);
     for (uint32_t a = g.run; a < s->k->naxes; a++)
         replace_symbol(&g, &last, axis_of(&g, a), w.step[a]);
     term t = term_decided(s, substituted(&g, element_after(v, operand, own), &last), summary_decides,
-                          (void *)(uintptr_t)&nothing);
+                          (void *)(uintptr_t)&ends);
     if (has_before(&g, t, operand)) { /* it is its own accumulator */
-        if (form_of(&g, operand)->first != g.run)
+        if (form_of(&g, operand)->first != g.run || form_of(&g, operand)->keyed != (g.key.id != 0))
             summary_stop(
                 s, tp_printf(s->arena, "`%.*s` is not set in the first step of the run of its block", TP_FMT(o->name)));
         t = term_element(s, T_AFTER, operand, o->ref_rank, own);
@@ -618,5 +523,9 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
         replace_symbol(&g, &here, axis_of(&g, a), w.step[a]);
     for (uint32_t d = 0; d < o->ref_rank; d++)
         replace_symbol(&g, &here, own[d], w.lane[d]);
-    return substituted(&g, t, &here);
+    t = substituted(&g, t, &here);
+    if (w.key.id && term_speaks_of(s, t, (uint32_t)tp_expr_get(s->p, w.step[g.run])->value))
+        summary_stop(s, tp_printf(s->arena, "what a block of `%.*s` becomes depends on the step that ends its run",
+                                  TP_FMT(o->name)));
+    return t;
 }

@@ -223,11 +223,16 @@ typedef struct writer {
     tp_expr step[TP_MAX_AXES]; /* per axis */
     tp_expr lane[TP_MAX_RANK];
     tp_expr inside; /* when there is one, as long as every axis from `run` has a step */
+    tp_expr
+        key; /* no id, or: blocks are told by this, which axis `run` alone moves; the steps of one follow each other */
+    tp_expr block; /* the key of the block */
 } writer;
 /* Stops where that is not seen. */
 writer writer_of(summary *s, const tp_operand *o, const tp_expr *at);
 /* It is there, for every element (of indices of summary_index()), or the summary stops. */
 void writer_exists(summary *s, const tp_operand *o, const writer *w);
+/* e with another step of an axis. */
+tp_expr at_step_of(summary *s, tp_expr e, uint32_t axis, tp_expr step);
 /* The body reads element `at` of an input at the step that the axes name: as it
  * came, or the summary stops. */
 void must_be_old(summary *s, uint32_t operand, const tp_expr *at);

@@ -58,7 +58,7 @@ static bool is_logarithm(summary *s, const product *p, uint32_t *u)
 /* exp(rest + n log(u)) = u^n exp(rest) */
 uint32_t sum_exponential(summary *s, uint32_t x)
 {
-    const sum a = *sum_get(s, x);
+    const sum a = *sum_get(s, sum_prefixes(s, x));
     uint32_t r = sum_constant(s, 1), u, n = 0;
     product *rest = TP_NEWN(s->arena, product, a.n + 1), p = product_of(1, 1);
     for (uint32_t i = 0; i < a.n; i++)

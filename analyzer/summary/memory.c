@@ -11,6 +11,28 @@ static tp_expr axis_sym(const summary *s, uint32_t a)
     return tp_sym(s->p, s->k->axes[a].sym);
 }
 
+tp_expr at_step_of(summary *s, tp_expr e, uint32_t axis, tp_expr step)
+{
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, tp_sym_count(s->p));
+    with[s->k->axes[axis].sym] = step;
+    return tp_expr_subst(s->p, e, with, tp_sym_count(s->p));
+}
+
+/* The axis that alone moves the blocks of dimension d, by an entry of a table; naxes: it is not so. */
+static uint32_t axis_of_key(const summary *s, const tp_operand *o, uint32_t d)
+{
+    uint32_t axis = s->k->naxes;
+    if (o->whole || o->dims[d].kind == TP_DIM_ELEMENT || !tp_expr_reads(s->p, o->dims[d].index))
+        return axis;
+    for (uint32_t a = 0; a < s->k->naxes; a++)
+        if (tp_expr_mentions(s->p, o->dims[d].index, s->k->axes[a].sym)) {
+            if (axis < s->k->naxes)
+                return s->k->naxes;
+            axis = a;
+        }
+    return axis;
+}
+
 /* The axis that tells the blocks of dimension d, each of its steps one block; naxes: none does. */
 static uint32_t axis_of_dim(summary *s, const tp_operand *o, uint32_t d, const writer *w)
 {
@@ -32,15 +54,22 @@ writer writer_of(summary *s, const tp_operand *o, const tp_expr *at)
 {
     tp_exprs *p = s->p;
     writer w = {.inside = tp_const(p, 1)};
-    uint32_t rank = 0;
+    uint32_t rank = 0, keyed = s->k->naxes;
     if (s->k->naxes > TP_MAX_AXES)
         summary_stop(s, TP_S("the grid has too many axes"));
     if (o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM)
         summary_stop(s, tp_printf(s->arena, "`%.*s` has no windows", TP_FMT(o->name)));
     for (uint32_t d = 0; d < o->rank; d++) {
         tp_expr start = tp_window_start(s->a, o, d), extent = o->whole ? o->shape[d] : o->dims[d].block, from = at[d];
-        uint32_t axis = axis_of_dim(s, o, d, &w);
-        if (axis < s->k->naxes) { /* the step is the number of the block */
+        uint32_t by_table = w.key.id ? s->k->naxes : axis_of_key(s, o, d),
+                 axis = by_table < s->k->naxes ? s->k->naxes : axis_of_dim(s, o, d, &w);
+        if (by_table < s->k->naxes) { /* of the steps with its key, which is not known to be in the array */
+            keyed = by_table;
+            w.key = o->dims[d].index;
+            w.block = tp_op2(p, TP_E_FLOORDIV, at[d], extent);
+            start = tp_op2(p, TP_E_MUL, extent, w.block);
+            from = tp_const(p, 0);
+        } else if (axis < s->k->naxes) { /* the step is the number of the block */
             w.step[axis] = tp_op2(p, TP_E_FLOORDIV, at[d], extent);
             start = tp_op2(p, TP_E_MUL, extent, w.step[axis]);
             from = w.step[axis];
@@ -57,13 +86,56 @@ writer writer_of(summary *s, const tp_operand *o, const tp_expr *at)
     }
     for (w.run = s->k->naxes; w.run > 0 && !w.step[w.run - 1].id;)
         w.run--;
+    if (w.key.id && w.run != keyed)
+        summary_stop(s, tp_printf(s->arena, "the blocks of `%.*s` are told by a table and by an axis behind it",
+                                  TP_FMT(o->name)));
     for (uint32_t a = 0; a < s->k->naxes; a++) {
         if (a < w.run && !w.step[a].id)
             summary_stop(s, tp_printf(s->arena, "the grid returns to the blocks of `%.*s`", TP_FMT(o->name)));
         if (a >= w.run) /* the last step of the run counts */
             w.step[a] = tp_op2(p, TP_E_SUB, s->k->axes[a].steps, tp_const(p, 1));
     }
+    if (w.key.id) /* some step: the last with that key */
+        w.step[keyed] = summary_index(s, "last", s->k->axes[keyed].steps);
     return w;
+}
+
+/* Some step has this key: the one that a table names, or that of the same number. */
+static bool key_exists(summary *s, const writer *w)
+{
+    static const premises nothing = {.n = 0};
+    tp_exprs *p = s->p;
+    for (uint32_t t = 0; t <= s->k->ntables; t++) {
+        const tp_table *table = t < s->k->ntables ? &s->k->tables[t] : NULL;
+        tp_expr step = w->block, there = tp_op2(p, TP_E_GE, w->block, tp_const(p, 0));
+        if (table && table->rank != 1)
+            continue;
+        if (table) {
+            there = tp_op2(p, TP_E_AND, there,
+                           tp_op2(p, TP_E_LT, w->block, table->extent.id ? table->extent : table->shape[0]));
+            step = tp_read(p, table->sym, 1, &w->block);
+        }
+        there = tp_op2(p, TP_E_AND, there, tp_op2(p, TP_E_GE, step, tp_const(p, 0)));
+        there = tp_op2(p, TP_E_AND, there, tp_op2(p, TP_E_LT, step, s->k->axes[w->run].steps));
+        if (summary_follows(s, &nothing, there) &&
+            summary_proves_of_sizes(s, there) && /* no search where it is no step */
+            summary_proves_of_sizes(s, tp_op2(p, TP_E_EQ, at_step_of(s, w->key, w->run, step), w->block)))
+            return true;
+    }
+    return false;
+}
+
+/* A step of each key is there, and no other key comes between two of one: keys ascend. */
+static void key_is_sorted(summary *s, const tp_operand *o, const writer *w)
+{
+    tp_exprs *p = s->p;
+    tp_expr one = tp_const(p, 1), step = summary_index(s, "s", tp_op2(p, TP_E_SUB, s->k->axes[w->run].steps, one)),
+            next = at_step_of(s, w->key, w->run, tp_op2(p, TP_E_ADD, step, one));
+    if (!summary_proves_of_sizes(s, tp_op2(p, TP_E_LE, at_step_of(s, w->key, w->run, step), next)))
+        summary_stop(s, tp_printf(s->arena, "the table that tells the blocks of `%.*s` is not seen to be sorted",
+                                  TP_FMT(o->name)));
+    if (!key_exists(s, w))
+        summary_stop(s, tp_printf(s->arena, "no table names a step for each block of `%.*s`", TP_FMT(o->name)));
 }
 
 void writer_exists(summary *s, const tp_operand *o, const writer *w)
@@ -79,6 +151,8 @@ void writer_exists(summary *s, const tp_operand *o, const writer *w)
             !summary_proves_of_sizes(s, tp_op2(s->p, TP_E_LE, s->k->axes[a].steps, tp_const(s->p, 1))))
             summary_stop(s, tp_printf(s->arena, "steps of the parallel axis `%.*s` share blocks of `%.*s`",
                                       TP_FMT(s->k->axes[a].name), TP_FMT(o->name)));
+    if (w->key.id)
+        key_is_sorted(s, o, w);
 }
 
 /* ---- old data ---- */
@@ -104,6 +178,9 @@ static tp_expr is_old(summary *s, const tp_operand *x, const tp_operand *o, cons
 {
     tp_exprs *p = s->p;
     writer w = writer_of(s, o, at);
+    if (w.key.id)
+        summary_stop(s, tp_printf(s->arena, "`%.*s` shares its array with `%.*s`, whose blocks are told by a table",
+                                  TP_FMT(x->name), TP_FMT(o->name)));
     tp_expr in_time = tp_const(p, 1), together = tp_const(p, 1);
     for (uint32_t a = w.run; a-- > 0;) {
         tp_expr now = fetched(s, x, a), same = tp_op2(p, TP_E_EQ, now, w.step[a]);

@@ -228,14 +228,6 @@ bool atom_is_sign(summary *s, const atom *a)
     return a->kind == ATOM_APPLY && (a->prim == TP_P_LT || a->prim == TP_P_EQ) && a->arg[0] == sum_constant(s, 0);
 }
 
-static product without(const product *p, uint32_t which)
-{
-    product r = *p;
-    memmove(&r.factor[which], &r.factor[which + 1], (r.nfactors - which - 1) * sizeof *r.factor);
-    memset(&r.factor[--r.nfactors], 0, sizeof *r.factor);
-    return r;
-}
-
 /* p / by, without its exponent and coefficient; false: it is no factor of p. */
 static bool divided(const product *p, const product *by, product *out)
 {
@@ -251,7 +243,7 @@ static bool divided(const product *p, const product *by, product *out)
             return false;
         out->factor[k].power -= by->factor[i].power;
         if (out->factor[k].power == 0)
-            *out = without(out, k);
+            *out = product_without(out, k);
     }
     return true;
 }
@@ -277,7 +269,7 @@ static bool reduce_sign(summary *s, const product *p, uint32_t which, uint32_t *
     bool above = c.prim == TP_P_LT;
     uint32_t w = c.arg[1];
     const sum of = *sum_get(s, w);
-    product rest = without(p, which), m;
+    product rest = product_without(p, which), m;
     const product *lead;
     if (!sum_is_free(s, w))
         return false;
@@ -285,7 +277,7 @@ static bool reduce_sign(summary *s, const product *p, uint32_t which, uint32_t *
         const atom a = *atom_get(s, rest.factor[i].atom);
         if (a.kind != ATOM_APPLY || (a.prim == TP_P_ABS ? a.arg[0] != w : !atom_is_sign(s, &a) || a.arg[1] != w))
             continue;
-        m = without(p, i < which ? i : i + 1);
+        m = product_without(p, i < which ? i : i + 1);
         if (rest.factor[i].power < 1 || !product_is_defined(s, &m))
             return false;
         if (a.prim != TP_P_ABS || !above) { /* above 0 and 0; |0| */

@@ -106,6 +106,21 @@ bool reduce_share(summary *s, const product *p, uint32_t which, uint32_t *out)
     return true;
 }
 
+/* 1 - 1 / (1 + exp(d)), which is above 0? */
+bool sum_is_rest_of_share(summary *s, uint32_t x)
+{
+    const sum a = *sum_get(s, x);
+    uint32_t d;
+    for (uint32_t i = 0; i < a.n && a.n == 2; i++) {
+        const product *p = &a.at[i];
+        if (is_one(&a.at[!i]) && !a.at[!i].exponent && p->num == -1 && p->den == 1 && !p->nguards && !p->exponent &&
+            p->nfactors == 1 && p->factor[0].power == 1 && atom_get(s, p->factor[0].atom)->kind == ATOM_INVERSE &&
+            is_one_and_exponential(s, atom_get(s, p->factor[0].atom)->arg[0], &d))
+            return true;
+    }
+    return false;
+}
+
 /* d without the absolute values of its one product: what is even in d does not see them. */
 static uint32_t even_part(summary *s, uint32_t d)
 {

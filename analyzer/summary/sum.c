@@ -375,6 +375,14 @@ void product_factor(summary *s, product *p, uint32_t id, int power)
     p->nfactors++;
 }
 
+product product_without(const product *p, uint32_t which)
+{
+    product r = *p;
+    memmove(&r.factor[which], &r.factor[which + 1], (r.nfactors - which - 1) * sizeof *r.factor);
+    memset(&r.factor[--r.nfactors], 0, sizeof *r.factor);
+    return r;
+}
+
 /* False: it is 0. */
 bool product_multiply(summary *s, product *p, const product *by)
 {

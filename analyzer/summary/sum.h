@@ -92,6 +92,8 @@ void product_reduce(summary *s, product *p);
 bool product_guard(summary *s, product *p, tp_expr condition);
 /* atom^power joins. Powers of both signs stay apart where the atom may be 0. */
 void product_factor(summary *s, product *p, uint32_t atom, int power);
+/* p without one of its factors. */
+product product_without(const product *p, uint32_t which);
 /* The same but for the coefficient? */
 bool product_alike(const product *a, const product *b);
 bool product_multiply(summary *s, product *p, const product *by);
@@ -129,6 +131,9 @@ uint32_t fold_intern(summary *s, atom *f);
 /* Is some point in the fold, for all sizes? */
 bool fold_never_empty(summary *s, const atom *f);
 
+/* prefix.c: sums over ranges in it as differences of sums from the beginning. */
+uint32_t sum_prefixes(summary *s, uint32_t x);
+
 /* pieces.c: what is linear in pieces. Of sums without guards; 0: it stays as it is. */
 uint32_t sum_absolute(summary *s, uint32_t x);
 uint32_t sum_extreme(summary *s, tp_prim prim, uint32_t x, uint32_t y);
@@ -144,6 +149,7 @@ bool product_reduced(summary *s, const product *p, uint32_t *out);
 /* shares.c: 1 / x and log(x) for sums of two exponentials; 0: x is no such. */
 uint32_t sum_share(summary *s, uint32_t x);
 uint32_t sum_logarithm_of_two(summary *s, uint32_t x);
+bool sum_is_rest_of_share(summary *s, uint32_t x);
 bool reduce_share(summary *s, const product *p, uint32_t which, uint32_t *out);
 
 /* mask.c: neither a mask nor an infinity is in it. */
