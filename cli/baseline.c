@@ -1,6 +1,7 @@
 /* A baseline: what was found when a project began to use the checker, so that
  * only new findings fail it. Entries name rule, kernel and place, no lines. */
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/jsonc.h"
@@ -48,6 +49,25 @@ bool tp_baseline_read(tp_cli *c, const char *path, tp_baseline *b)
 }
 
 /* ---- writing ---- */
+
+static void see_version(tp_ctx *c, void *into)
+{
+    const tp_json *doc = tp_json_parse(c, false);
+    *(bool *)into = doc->type == TP_J_OBJECT && tp_json_get(doc, "tileproof_baseline");
+}
+
+bool tp_baseline_replaceable(tp_cli *c, const char *path)
+{
+    struct stat st;
+    bool ours = false;
+    if (stat(path, &st) != 0 || st.st_size == 0)
+        return true;
+    if (!tp_read_own_file(c, "baseline", path, MAX_BYTES, see_version, &ours))
+        return false;
+    if (!ours)
+        tp_usage_error("`%s` is no baseline, and stays as it is: name another file", path);
+    return ours;
+}
 
 bool tp_baseline_write(tp_cli *c, const char *path, const tp_report *r)
 {

@@ -61,15 +61,14 @@ static void print_timings(const tp_report *report)
     fprintf(stderr, "%9.1f ms  all specs, added up\n", sum);
 }
 
-enum { MAX_CACHE = 256 << 20 };
-
-static void open_cache(tp_cli *c, tp_check_run *run)
+static bool open_cache(tp_cli *c, tp_check_run *run)
 {
-    tp_str text, why;
-    if (tp_map_file(c->arena, tp_cstr(c->arena, tp_option(&c->cache, "")), &text, &why) != TP_OK || text.n > MAX_CACHE)
-        text = (tp_str){NULL, 0}; /* there is none yet, or it is time for a new one */
+    tp_str text;
+    if (!tp_cache_usable(c, tp_cstr(c->arena, tp_option(&c->cache, "")), &text))
+        return false;
     run->cache = tp_cache_new(c->arena, text);
     run->s.analysis.prover.cache = run->cache;
+    return true;
 }
 
 /* A cache that cannot be written is no reason to fail. */
@@ -90,7 +89,8 @@ int tp_check_begin(tp_cli *c, bool execute, tp_check_run *run)
     tp_strings paths = {0};
     *run = (tp_check_run){.report.arena = c->arena};
     if (!tp_check_read_settings(c, execute, run) || !tp_expand_paths(c, &paths) ||
-        (c->changed_since.len && !tp_changed_since(c, tp_option(&c->changed_since, ""), &paths)))
+        (c->changed_since.len && !tp_changed_since(c, tp_option(&c->changed_since, ""), &paths)) ||
+        !tp_guard_check(c, &paths) || (c->cache.len && !open_cache(c, run)))
         return TP_EXIT_USAGE;
     run->njobs = paths.len;
     run->jobs = TP_NEWN(c->arena, tp_job, paths.len);
@@ -99,8 +99,6 @@ int tp_check_begin(tp_cli *c, bool execute, tp_check_run *run)
         if (c->certificates.len)
             run->jobs[i].certificates = tp_certificates_new(run->jobs[i].arena);
     }
-    if (c->cache.len)
-        open_cache(c, run);
     if (!tp_check_all(c, run, &paths))
         tp_leave(c->arena, TP_E_MEMORY);
     for (uint32_t i = 0; i < paths.len; i++) {

@@ -24,6 +24,21 @@ void tp_check_end(tp_cli *c, tp_check_run *run);
 /* workers.c: all jobs, run->threads at a time; how far it is shows on a terminal. False when memory ran out. */
 bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths);
 
+/* guard.c: the files of a run. */
+typedef struct tp_guard {
+    tp_strings reads, writes;
+} tp_guard;
+/* Nothing for an empty path and for "-". */
+void tp_guard_reads(tp_cli *c, tp_guard *g, tp_str path);
+/* False after a message: it would overwrite what is read, or is written already. `option`: its long name. */
+bool tp_guard_writes(tp_cli *c, tp_guard *g, const char *option, tp_str path);
+/* The same for everything that lint and verify read and write. */
+bool tp_guard_check(tp_cli *c, const tp_strings *specs);
+/* The cache's text, empty where there is none yet; false after a message: what is there is something else. */
+bool tp_cache_usable(tp_cli *c, const char *path, tp_str *text);
+/* What follows the first `sign`; empty when there is none. */
+tp_str tp_after(tp_str s, char sign);
+
 /* baseline.c: findings that were there when the baseline was written. */
 typedef struct tp_baseline_entry {
     tp_str rule, kernel, place, subject;
@@ -33,6 +48,8 @@ typedef TP_VEC(tp_baseline_entry) tp_baseline;
 /* False after a message. */
 bool tp_baseline_read(tp_cli *c, const char *path, tp_baseline *b);
 bool tp_baseline_write(tp_cli *c, const char *path, const tp_report *r);
+/* Is there nothing at the path, or a baseline? False after a message. */
+bool tp_baseline_replaceable(tp_cli *c, const char *path);
 /* Suppresses what it knows; the number of stale entries. */
 uint32_t tp_baseline_apply(tp_baseline *b, const tp_check_settings *s, const tp_report *r);
 

@@ -13,6 +13,7 @@ typedef struct tp_cli {
     const char *program;
     tp_strings paths;
     const char *config_file;             /* NULL: none */
+    bool noted;                          /* a settings file that does not hold */
     const char *origins[TP_MAX_OPTIONS]; /* by row of options.def: who set it; NULL: nobody */
 #define X(field, name, brief, metavar, commands, help) tp_strings field;
 #include "cli/options.def"

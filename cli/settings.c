@@ -126,21 +126,65 @@ static void read_environment(tp_cli *c, const tp_command *cmd)
 
 /* ---- .tileproof.json ---- */
 
-/* The nearest one: in this folder (absolute), or above, up to the folder that holds .git. */
-static const char *discover(tp_cli *c, const char *here)
+static bool is_there(tp_cli *c, const char *folder, size_t n, const char *name)
 {
     struct stat st;
-    for (size_t n = strlen(here); n;) {
-        const char *file = tp_printf(c->arena, "%.*s/.tileproof.json", n > 1 ? (int)n : 0, here).p;
-        if (stat(file, &st) == 0)
-            return file;
-        if (n == 1 || stat(tp_printf(c->arena, "%.*s/.git", (int)n, here).p, &st) == 0)
+    return lstat(tp_printf(c->arena, "%.*s/%s", n > 1 ? (int)n : 0, folder, name).p, &st) == 0;
+}
+
+static const char NAME[] = ".tileproof.json";
+
+/* Once: a file above that might be meant. */
+static void note_unused(tp_cli *c, const char *here, size_t n)
+{
+    if (n && !c->noted)
+        fprintf(stderr,
+                "tileproof: note: %.*s/%s is not used, since no repository (.git) holds it and the specs; --config "
+                "names it\n",
+                n > 1 ? (int)n : 0, here, NAME);
+    c->noted |= n > 0;
+}
+
+/* The nearest one: in this folder (absolute), or above, up to the folder that
+ * holds .git. Without such a folder only here: what lies above belongs to
+ * nobody in particular, as in a folder that all may write to. */
+static const char *discover(tp_cli *c, const char *here)
+{
+    size_t found = 0, whole = strlen(here);
+    for (size_t n = whole; n;) {
+        if (!found && is_there(c, here, n, NAME))
+            found = n;
+        if (found == whole || is_there(c, here, n, ".git"))
+            break;
+        if (n == 1) {
+            note_unused(c, here, found);
             return NULL;
+        }
         while (n > 1 && here[--n] != '/')
             ;
         n += n == 0;
     }
-    return NULL;
+    return found ? tp_printf(c->arena, "%.*s/%s", found > 1 ? (int)found : 0, here, NAME).p : NULL;
+}
+
+static bool is_ours(uid_t owner)
+{
+    const char *sudo = getenv("SUDO_UID");
+    return owner == geteuid() || owner == 0 ||
+           (geteuid() == 0 && sudo && *sudo && strtoul(sudo, NULL, 10) == (unsigned long)owner);
+}
+
+/* A file that nobody named holds when it, and a link to it, is of who runs this, or of root. */
+static bool is_trusted(const char *file)
+{
+    struct stat link, st;
+    bool there = lstat(file, &link) == 0 && stat(file, &st) == 0;
+    if (there && (!is_ours(link.st_uid) || !is_ours(st.st_uid))) {
+        tp_usage_error("the settings file `%s` belongs to another user: say --config %s to trust it, or --config none",
+                       file, file);
+        return false;
+    }
+    return true;
 }
 
 /* The absolute folder of a path that was named, or of itself; NULL: there is no such file. */
@@ -206,6 +250,26 @@ static const tp_option_row *option_of_key(tp_ctx *ctx, const tp_json *member)
              "there is no setting \"%.*s\"", TP_FMT(member->key));
 }
 
+/* A file that settings name lies below their folder, and no link leads out of it. */
+static tp_str path_below(config_call *k, const tp_option_row *o, const tp_json *v)
+{
+    tp_arena *a = k->ctx->arena;
+    tp_str s = v->u.string;
+    struct stat st;
+    for (size_t at = 0, n; at <= s.n; at += n + 1) {
+        const char *slash = at < s.n ? memchr(s.p + at, '/', s.n - at) : NULL;
+        n = slash ? (size_t)(slash - s.p) - at : s.n - at;
+        if ((n == 0 && at == 0) || (n == 2 && memcmp(s.p + at, "..", 2) == 0))
+            tp_raise(k->ctx, "TP001", v->loc, "name it on the command line", "\"%s\" is not below the settings' folder",
+                     o->name);
+        const char *so_far = tp_printf(a, "%.*s%.*s", TP_FMT(k->folder), (int)(at + n), s.p).p;
+        if (lstat(so_far, &st) == 0 && S_ISLNK(st.st_mode))
+            tp_raise(k->ctx, "TP001", v->loc, "name it on the command line", "\"%s\" leads through the link `%s`",
+                     o->name, so_far);
+    }
+    return tp_printf(a, "%.*s%.*s", TP_FMT(k->folder), TP_FMT(s));
+}
+
 /* A value as the command line would spell it. */
 static tp_str text_of(config_call *k, const tp_option_row *o, const tp_json *v)
 {
@@ -222,9 +286,7 @@ static tp_str text_of(config_call *k, const tp_option_row *o, const tp_json *v)
                  o->name, tp_json_type_name(v->type));
     if (v->u.string.n == 0)
         tp_raise(k->ctx, "TP001", v->loc, "leave the key out", "\"%s\" is empty", o->name);
-    if (path && v->u.string.p[0] != '/')
-        return tp_printf(a, "%.*s%.*s", TP_FMT(k->folder), TP_FMT(v->u.string));
-    return v->u.string;
+    return path ? path_below(k, o, v) : v->u.string;
 }
 
 static void apply_config(tp_ctx *ctx, void *arg)
@@ -279,7 +341,8 @@ int tp_read_settings(tp_cli *c, const tp_command *cmd, int argc, char **argv)
     tp_str named = tp_option(&first.config, "");
     if (named.n)
         c->config_file = tp_str_is(named, "none") ? NULL : tp_cstr(c->arena, named);
-    else if (has_config(cmd) && !find_config(c, &first.paths, &c->config_file))
+    else if (has_config(cmd) &&
+             (!find_config(c, &first.paths, &c->config_file) || (c->config_file && !is_trusted(c->config_file))))
         return TP_EXIT_USAGE;
     if (c->config_file && !read_config(c, cmd, c->config_file))
         return TP_EXIT_USAGE;

@@ -10,7 +10,8 @@
 #include "smt/internal.h"
 
 /* Raised when keys or entries come to mean something else. */
-#define HEADER "tileproof cache 3\n"
+#define NAME "tileproof cache "
+#define HEADER NAME "3\n"
 
 enum { UNTRIED, GOOD, BAD };
 
@@ -115,6 +116,11 @@ bool tp_cache_key(tp_prover *v, const tp_obligation *o, tp_buf *key)
 }
 
 /* ---- the file ---- */
+
+bool tp_is_cache(tp_str text)
+{
+    return text.n >= sizeof NAME - 1 && memcmp(text.p, NAME, sizeof NAME - 1) == 0;
+}
 
 tp_cache *tp_cache_new(tp_arena *a, tp_str text)
 {

@@ -23,6 +23,8 @@ typedef struct tp_cache tp_cache;
  * that is no such file is an empty cache. Lives in the arena; its memory is
  * released by tp_cache_free(). Safe to use from several threads. */
 tp_cache *tp_cache_new(tp_arena *a, tp_str text);
+/* Does a file begin as ours do, of whatever version? */
+bool tp_is_cache(tp_str text);
 /* The file with what was learned since; empty when nothing was. */
 tp_str tp_cache_text(tp_cache *c, tp_arena *a);
 void tp_cache_free(tp_cache *c);

@@ -12,7 +12,7 @@ static int run(tp_cli *c)
     tp_check_run r;
     c->paths.at += 2;
     c->paths.len -= 2;
-    if (!write && !tp_baseline_read(c, file, &b))
+    if (write ? !tp_baseline_replaceable(c, file) : !tp_baseline_read(c, file, &b))
         return TP_EXIT_USAGE;
     int code = tp_check_begin(c, false, &r);
     if (code)

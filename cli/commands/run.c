@@ -33,6 +33,13 @@ static bool split(tp_str s, tp_str *name, tp_str *value)
     return name->n && value->n;
 }
 
+/* FILE of FILE#TENSOR. */
+static tp_str file_of(tp_str path)
+{
+    const char *tensor = memchr(path.p, '#', path.n);
+    return tensor ? (tp_str){path.p, (size_t)(tensor - path.p)} : path;
+}
+
 static tp_str path_of(const tp_strings *list, tp_str operand)
 {
     for (uint32_t i = list->len; i-- > 0;) {
@@ -231,6 +238,23 @@ static void execute(void *arg)
     write_outputs(r, &call, &stats);
 }
 
+/* No output over the spec, its receipt or an input. */
+static bool spares_its_inputs(tp_cli *c, tp_str spec)
+{
+    tp_guard g = {0};
+    bool ok = true;
+    tp_str name, file;
+    tp_guard_reads(c, &g, spec);
+    tp_guard_reads(c, &g, tp_option(&c->receipt, ""));
+    for (uint32_t i = 0; i < c->input.len; i++)
+        if (split(c->input.at[i], &name, &file))
+            tp_guard_reads(c, &g, file_of(file));
+    for (uint32_t i = 0; i < c->output.len && ok; i++)
+        if (split(c->output.at[i], &name, &file))
+            ok = tp_guard_writes(c, &g, "output", file_of(file));
+    return ok;
+}
+
 static int run(tp_cli *c)
 {
     tp_strings files = {0};
@@ -242,6 +266,8 @@ static int run(tp_cli *c)
         return TP_EXIT_USAGE;
     if (files.len != 1)
         return tp_usage_error("run takes one spec, not %u", files.len);
+    if (!spares_its_inputs(c, files.at[0]))
+        return TP_EXIT_USAGE;
     if (c->receipt.len && c->unchecked.len)
         return tp_usage_error("--receipt or --unchecked, not both");
     if (!tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||

@@ -40,6 +40,7 @@ static void settings_come_from_four_places(void **state)
     put_spec(p, "k.tile.json", "", "");
     assert_int_equal(mkdir(path_in(p, "below"), 0777), 0);
     put_spec(p, "below/k.tile.json", " + 1", "");
+    assert_int_equal(mkdir(path_in(p, ".git"), 0777), 0); /* settings above hold in a repository */
     outcome o = RUN_IN(p->a, p->dir, "lint", "--show-settings", "k.tile.json");
     expect_exit(&o, 0);
     assert_true(contains(o.out, "settings file: none"));
@@ -344,11 +345,102 @@ static void the_cache_changes_no_byte(void **state)
     o = lint_all(p, cache);
     assert_true(tp_str_eq(plain.out, o.out));
     assert_true(cache_count(&o, "new") > 100);
-    put(p, "cache", "something else\n", 15);
-    o = lint_all(p, cache);
-    assert_true(tp_str_eq(plain.out, o.out));
+    o = RUN(p->a, "lint", "-q", "--cache", path_in(p, "no/folder"), "add_2d"); /* no reason to fail */
+    expect_exit(&o, 0);
+}
+
+/* ---- what a run leaves as it is ---- */
+
+typedef struct attempt {
+    const char *args[8]; /* in the folder */
+    const char *says;
+} attempt;
+
+/* Each is a usage error that says why and changes no file. */
+static void expect_refused(place *p, const char *victim, const attempt *row)
+{
+    tp_str before, after, why;
+    assert_int_equal(tp_read_file(p->a, path_in(p, victim), 1 << 20, &before, &why), TP_OK);
+    outcome o = run_in(p->a, p->dir, NULL, 0, row->args);
+    if (o.exit != 2 || !contains(o.err, row->says))
+        fail_msg("%s %s %s: exit %d: %.*s", row->args[0], row->args[1], row->args[2], o.exit, TP_FMT(o.err));
+    assert_int_equal(tp_read_file(p->a, path_in(p, victim), 1 << 20, &after, &why), TP_OK);
+    if (!tp_str_eq(before, after))
+        fail_msg("%s %s %s: %s was changed", row->args[0], row->args[1], row->args[2], victim);
+}
+
+static void nothing_that_is_read_is_overwritten(void **state)
+{
+    place *p = *state;
+    static const char SPEC[] = "k.tile.json";
+    static const attempt SPECS[] = {
+        {{"lint", "-o", "json=k.tile.json", SPEC}, "--output: `k.tile.json` is read by this run"},
+        {{"lint", "-o", "json=link", SPEC}, "is read by this run"},
+        {{"lint", "--certificates", "./k.tile.json", SPEC}, "--certificates: "},
+        {{"lint", "--cache", "k.tile.json", "b.tile.json"}, "`k.tile.json` is no cache, and stays as it is"},
+        {{"lint", "--cache", "k.tile.json", SPEC}, "is read by this run"},
+        {{"lint", "--cache", "folder", SPEC}, "`folder` cannot be read: it is a folder"},
+        {{"lint", "-o", "json=new", "-o", "junit=new", SPEC}, "would be written twice"},
+        {{"verify", "--receipt", "k.tile.json", SPEC}, "--receipt: "},
+        {{"verify", "--playback", "json=k.tile.json", SPEC}, "--playback: "},
+        {{"baseline", "write", "k.tile.json", "b.tile.json"}, "`k.tile.json` is no baseline, and stays as it is"},
+        {{"run", "-i", "x=x.npy", "-o", "o=x.npy", SPEC}, "--output: `x.npy` is read by this run"},
+        {{"run", "-i", "x=x.npy", "-o", "o=k.tile.json", SPEC}, "is read by this run"},
+    };
+    put_spec(p, SPEC, "", "");
+    put_spec(p, "b.tile.json", "", "");
+    text(p, "x.npy", "no array");
+    assert_int_equal(symlink("k.tile.json", path_in(p, "link")), 0);
     assert_int_equal(mkdir(path_in(p, "folder"), 0777), 0);
-    o = RUN(p->a, "lint", "-q", "--cache", path_in(p, "folder"), "add_2d"); /* no reason to fail */
+    for (size_t i = 0; i < sizeof SPECS / sizeof *SPECS; i++)
+        expect_refused(p, contains(tp_str_c(SPECS[i].says), "x.npy") ? "x.npy" : SPEC, &SPECS[i]);
+    assert_int_not_equal(access(path_in(p, "new"), F_OK), 0);
+    outcome o = RUN_IN(p->a, p->dir, "baseline", "write", "base.json", SPEC);
+    expect_exit(&o, 0);
+    o = RUN_IN(p->a, p->dir, "baseline", "write", "base.json", SPEC); /* again */
+    expect_exit(&o, 0);
+    static const attempt BASELINE = {{"lint", "--baseline", "base.json", "-o", "json=base.json", SPEC}, "is read by"};
+    expect_refused(p, "base.json", &BASELINE);
+}
+
+/* Settings name files below their folder, and hold in their repository. */
+static void settings_reach_no_other_place(void **state)
+{
+    place *p = *state;
+    static const char *const OUTSIDE[] = {"/tmp/x", "../victim", "a/../../victim", "..", "link/victim", "to_victim"};
+    assert_true(mkdir(path_in(p, "repo"), 0777) == 0 && mkdir(path_in(p, "repo/.git"), 0777) == 0);
+    assert_true(mkdir(path_in(p, "repo/deep"), 0777) == 0);
+    assert_int_equal(symlink("..", path_in(p, "repo/link")), 0);
+    assert_int_equal(symlink("../victim", path_in(p, "repo/to_victim")), 0);
+    put_spec(p, "repo/k.tile.json", "", "");
+    put_spec(p, "repo/deep/k.tile.json", "", "");
+    put_spec(p, "k.tile.json", "", "");
+    text(p, "victim", "");
+    for (size_t i = 0; i < sizeof OUTSIDE / sizeof *OUTSIDE; i++) {
+        text(p, "repo/.tileproof.json", tp_printf(p->a, "{\"cache\": \"%s\"}", OUTSIDE[i]).p);
+        attempt row = {{"lint", "-q", "repo/k.tile.json"}, "repo/.tileproof.json:1:11: \"cache\" "};
+        expect_refused(p, "victim", &row);
+    }
+    text(p, "repo/.tileproof.json", "{\"cache\": \"deep/cache\"}");
+    outcome o = RUN_IN(p->a, p->dir, "lint", "-q", "repo/deep/k.tile.json"); /* found above, in the repository */
+    expect_exit(&o, 0);
+    assert_int_equal(access(path_in(p, "repo/deep/cache"), F_OK), 0);
+    text(p, ".tileproof.json", "{\"formt\": 1}"); /* above, and in no repository */
+    assert_int_equal(mkdir(path_in(p, "below"), 0777), 0);
+    put_spec(p, "below/k.tile.json", "", "");
+    o = RUN_IN(p->a, path_in(p, "below"), "lint", "-q", "k.tile.json");
+    expect_exit(&o, 0);
+    assert_true(contains(o.err, "/.tileproof.json is not used, since no repository"));
+    o = RUN_IN(p->a, p->dir, "lint", "-q", "k.tile.json"); /* beside the spec */
+    expect_exit(&o, 2);
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(chown(path_in(p, ".tileproof.json"), 12345, 12345), 0);
+    o = RUN_IN(p->a, p->dir, "lint", "-q", "k.tile.json");
+    expect_exit(&o, 2);
+    assert_true(contains(o.err, "belongs to another user"));
+    text(p, ".tileproof.json", "{}");
+    o = RUN_IN(p->a, p->dir, "lint", "-q", "--config", ".tileproof.json", "k.tile.json");
     expect_exit(&o, 0);
 }
 
@@ -602,6 +694,8 @@ int main(void)
         IN_PLACE(baseline_hides_what_it_knows),
         IN_PLACE(only_changed_specs_are_checked),
         IN_PLACE(the_cache_changes_no_byte),
+        IN_PLACE(nothing_that_is_read_is_overwritten),
+        IN_PLACE(settings_reach_no_other_place),
         IN_PLACE(diff_tells_what_changed),
         IN_PLACE(diff_compares_results),
         IN_PLACE(init_writes_two_specs),
