@@ -274,7 +274,7 @@ docs: all ## what is made of the tables: docs/RULES.md, schemas, man page, compl
 
 format: ## clang-format the sources, canonical form for the specs
 	clang-format -i $$(git ls-files '*.[ch]')
-	build/tileproof fmt -w examples tests/rules tests/semantics
+	build/tileproof fmt -w examples tests/rules tests/semantics tests/mistakes
 
 clean: ## remove build/
 	rm -rf build

@@ -288,6 +288,22 @@ static void explain_undefined(tp_findings *f)
             f->at[i].reason = tp_str_c(reason);
 }
 
+/* What is masked for one window is open where the index map gives another: the map comes first. */
+static void explain_wrong_maps(tp_arena *a, tp_findings *f)
+{
+    const tp_finding *wrong = NULL;
+    for (uint32_t i = 0; i < f->len && !wrong; i++)
+        if (f->at[i].verdict == TP_VIOLATED && strcmp(f->at[i].rule, "TP101") == 0)
+            wrong = &f->at[i];
+    for (uint32_t i = 0; i < f->len && wrong; i++) {
+        tp_finding *g = &f->at[i];
+        if (g->verdict == TP_UNKNOWN &&
+            (strcmp(g->rule, "TP501") == 0 || strcmp(g->rule, "TP404") == 0 || strcmp(g->rule, "TP401") == 0))
+            g->reason = tp_printf(a, "the index map of `%.*s` leaves its array: see TP101%s%.*s",
+                                  TP_FMT(wrong->subject), g->reason.n ? "; " : "", TP_FMT(g->reason));
+    }
+}
+
 static bool selected(const tp_analysis_options *o, const tp_rule *r)
 {
     for (size_t i = 0; o->only && i < o->nonly; i++)
@@ -364,9 +380,26 @@ static void merge(tp_arena *arena, merged *m, const tp_findings *more)
     }
 }
 
-static int by_place(const void *a, const void *b)
+/* What is wrong comes before what is open, and that before the rest; of what is wrong, causes before what follows from
+ * them: no value, no steps, a window beside its array, an order of steps, then what reaches a result. */
+static int precedence(const tp_finding *f)
+{
+    static const char *const ORDER[] = {"TP006", "TP105", "TP008", "TP007", "TP104", "TP103", "TP101", "TP405",
+                                        "TP403", "TP402", "TP406", "TP204", "TP205", "TP201", "TP301", "TP302"};
+    enum { RULES_IN_ORDER = sizeof ORDER / sizeof *ORDER };
+    int n = 0;
+    if (f->verdict != TP_VIOLATED && f->verdict != TP_VACUOUS)
+        return RULES_IN_ORDER + (f->verdict == TP_UNKNOWN ? 1 : 2);
+    while (n < RULES_IN_ORDER && strcmp(f->rule, ORDER[n]) != 0)
+        n++;
+    return n;
+}
+
+static int by_cause_and_place(const void *a, const void *b)
 {
     const tp_finding *x = *(const tp_finding *const *)a, *y = *(const tp_finding *const *)b;
+    if (precedence(x) != precedence(y))
+        return precedence(x) - precedence(y);
     if (x->loc.start != y->loc.start)
         return x->loc.start < y->loc.start ? -1 : 1;
     int rule = strcmp(x->rule, y->rule);
@@ -379,7 +412,7 @@ static tp_findings sorted(tp_arena *arena, const tp_findings *f)
     tp_findings out = {0};
     for (uint32_t i = 0; i < f->len; i++)
         order[i] = &f->at[i];
-    qsort(order, f->len, sizeof *order, by_place);
+    qsort(order, f->len, sizeof *order, by_cause_and_place);
     for (uint32_t i = 0; i < f->len; i++)
         tp_push(arena, out, *order[i]);
     return out;
@@ -445,6 +478,7 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
         add_stats(arena, &out->stats, tp_prover_get_stats(a->prover));
         tp_analysis_end(a);
         explain_undefined(&out->findings);
+        explain_wrong_maps(arena, &out->findings);
         merge(arena, &all, &out->findings);
         if (a->vacuous)
             break;

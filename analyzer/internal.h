@@ -155,6 +155,15 @@ void tp_propose_expr(tp_analysis *a, tp_finding *f, tp_loc at, tp_str text);
 void tp_propose_where(tp_analysis *a, tp_finding *f, tp_str fact);
 /* The same integer wherever the spec has it, outside the sizes. */
 void tp_propose_everywhere(tp_analysis *a, tp_finding *f, int64_t old, int64_t value);
+/* Another word for the semantics of an axis that declares one. */
+void tp_propose_semantics(tp_analysis *a, tp_finding *f, uint32_t axis, const char *word);
+/* propose_maps.c: the claim c is that dimension d of o meets its array, and is violated. Would it hold with the index
+ * of another dimension, and that one with this? With the map of another operand, and that one with this? Says so, and
+ * proposes it. */
+bool tp_propose_map_order(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_operand *o, uint32_t d);
+bool tp_propose_map_exchange(tp_analysis *a, tp_finding *f, const tp_claim *c, uint32_t operand);
+/* i + 1 without its 1; none: there is no constant in the sum. */
+tp_expr tp_without_constant(tp_analysis *a, tp_expr index);
 tp_edit tp_edit_expr(const tp_analysis *a, tp_loc at, tp_str text);
 tp_str tp_source_text(const tp_analysis *a, tp_loc at);
 

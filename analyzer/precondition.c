@@ -77,6 +77,33 @@ static bool follows(tp_analysis *a, tp_expr from, tp_expr e)
     return tp_claim_follows(a, &c);
 }
 
+/* A bound that leaves a sixteenth of a size's values, or one step of an axis that is meant to have more, helps nobody.
+ */
+static bool leaves_little(tp_analysis *a, tp_expr premise)
+{
+    enum { PART = 16 };
+    const tp_expr_node n = *tp_expr_get(a->p, premise);
+    int64_t bound, lo, hi;
+    for (uint32_t i = 0; i < a->nsizes; i++)
+        if (n.op == TP_E_GE && tp_same(n.a, tp_sym(a->p, a->vars[i].sym)) && tp_expr_is_const(a->p, n.b, &bound) &&
+            tp_expr_is_const(a->p, a->vars[i].lo, &lo) && tp_expr_is_const(a->p, a->vars[i].hi, &hi) &&
+            hi - bound + 1 <= (hi - lo + 1) / PART)
+            return true;
+    for (uint32_t i = 0; i < a->nsizes; i++) /* one multiple */
+        if (n.op == TP_E_EQ && tp_expr_get(a->p, n.a)->op == TP_E_MOD &&
+            tp_same(tp_expr_get(a->p, n.a)->a, tp_sym(a->p, a->vars[i].sym)) &&
+            tp_expr_is_const(a->p, tp_expr_get(a->p, n.a)->b, &bound) && tp_expr_is_const(a->p, a->vars[i].lo, &lo) &&
+            tp_expr_is_const(a->p, a->vars[i].hi, &hi) && bound > 0 && lo >= 0 &&
+            hi / bound - (lo + bound - 1) / bound < 1)
+            return true;
+    for (uint32_t x = 0; x < a->k->naxes; x++) {
+        tp_claim one = {.goal = mk(a, TP_E_LE, a->k->axes[x].steps, num(a, 1))};
+        if (follows(a, premise, one.goal) && !tp_claim_follows(a, &one))
+            return true;
+    }
+    return false;
+}
+
 /* Divisibility first: what people mean most often; then relations of sizes;
  * then bounds, for which the smallest case is the hint. */
 tp_str tp_holds_when(tp_analysis *a, const tp_claim *claim, const int64_t *witness)
@@ -116,7 +143,7 @@ tp_str tp_holds_when(tp_analysis *a, const tp_claim *claim, const int64_t *witne
     }
     tp_expr best = {0};
     for (uint32_t i = 0; i < c.n; i++) /* one that follows from what was found is weaker */
-        if ((!best.id || follows(a, best, c.at[i])) && holds_with(a, claim, c.at[i]))
+        if ((!best.id || follows(a, best, c.at[i])) && holds_with(a, claim, c.at[i]) && !leaves_little(a, c.at[i]))
             best = c.at[i];
     return tp_text(a, best);
 }

@@ -43,6 +43,24 @@ void tp_propose_expr(tp_analysis *a, tp_finding *f, tp_loc at, tp_str text)
     tp_propose(a, f, tp_message(a, "use %.*s", TP_FMT(text)), &edit, 1);
 }
 
+tp_expr tp_without_constant(tp_analysis *a, tp_expr index)
+{
+    tp_poly *p = TP_NEW(a->arena, tp_poly), rest = {.ok = true};
+    tp_poly_of(a->p, index, p);
+    for (uint32_t i = 0; p->ok && i < p->n; i++)
+        if (p->terms[i].degree > 0)
+            tp_poly_add_term(&rest, p->terms[i]);
+    return p->ok && rest.n > 0 && rest.n < p->n ? tp_poly_expr(a->p, &rest) : (tp_expr){0};
+}
+
+void tp_propose_semantics(tp_analysis *a, tp_finding *f, uint32_t axis, const char *word)
+{
+    const tp_json *grid = tp_json_get(a->k->doc, "grid"), *semantics = tp_json_get(grid->u.items.at[axis], "semantics");
+    if (semantics)
+        tp_propose(a, f, tp_message(a, "declare `%.*s` \"%s\"", TP_FMT(a->k->axes[axis].name), word),
+                   &(tp_edit){semantics->loc.start, semantics->loc.end, tp_message(a, "\"%s\"", word)}, 1);
+}
+
 void tp_propose_where(tp_analysis *a, tp_finding *f, tp_str fact)
 {
     const tp_json *where = tp_json_get(a->k->doc, "where"), *sizes = tp_json_get(a->k->doc, "sizes");

@@ -51,8 +51,7 @@ static void check_one(pool *p, tp_job *j, tp_str path, tp_solver *solver)
     if (j->fixed.n && p->run->fix == TP_FIX_WRITE)
         j->source.text = j->fixed;
     tp_check_text(j, s, solver);
-    if (j->report.valid)
-        tp_try_fixes(j, s, solver);
+    tp_try_fixes(j, s, solver);
 }
 
 static void check(void *arg)

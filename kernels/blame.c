@@ -53,11 +53,27 @@ static void narrow(search *s, tp_part *part, uint32_t d, bool last)
     }
 }
 
-/* The statement that first reads the input. */
+/* A statement that reads or writes an operand. */
 typedef struct reading {
     uint32_t operand;
     const tp_syntax *found;
 } reading;
+
+static bool writes(const tp_step *s, const void *ctx)
+{
+    reading *r = (reading *)(uintptr_t)ctx;
+    if (s->kind == TP_PUT && s->access->operand == r->operand)
+        r->found = s->syntax;
+    return false;
+}
+
+tp_loc tp_last_store(const tp_kernel *k, uint32_t operand)
+{
+    reading r = {.operand = operand};
+    if (k->body)
+        tp_region_any(&k->body->steps, writes, &r);
+    return r.found ? r.found->line->loc : (tp_loc){0};
+}
 
 static bool reads(const tp_step *s, const void *ctx)
 {
@@ -67,15 +83,16 @@ static bool reads(const tp_step *s, const void *ctx)
     return false;
 }
 
-static tp_str statement_of(search *s, uint32_t operand)
+static void name_statement(search *s, uint32_t operand, tp_blame *out)
 {
     reading r = {.operand = operand};
     tp_buf b = {.arena = s->a};
     tp_region_any(&s->k->body->steps, reads, &r);
     if (!r.found)
-        return TP_S("");
+        return;
     tp_print_stmt_head(&b, r.found);
-    return tp_buf_view(&b);
+    out->statement = tp_buf_view(&b);
+    out->loc = r.found->line->loc;
 }
 
 /* Factor c with dk = c dr, when it is a small one; 0: none. */
@@ -169,7 +186,9 @@ void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t
         memcpy(p.last, last.lo, sizeof p.last);
         describe(&s, name, &p, &c, out);
         out->step = tp_step_of(a, k, env, p.operand, p.first, o, at, false);
-        out->statement = statement_of(&s, i);
+        name_statement(&s, i, out);
+        if (c.kernel && c.reference) /* it is what happens to it that differs */
+            out->loc = (tp_loc){0};
         return;
     }
     if (minus(s.kernel, s.reference)) {

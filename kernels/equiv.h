@@ -126,6 +126,7 @@ typedef struct tp_blame {
     tp_str evidence;  /* "o[3, 17] depends on x[3, 77] in the reference, not in the kernel" */
     tp_str step;      /* first step that holds both: "i=0, j=0, k=0" */
     tp_str statement; /* that reads the input */
+    tp_loc loc;       /* its line, where it reads too much or too little; else empty */
     tp_str hint;
 } tp_blame;
 
@@ -247,6 +248,8 @@ typedef struct tp_part {
 /* Residues of one element by kernel and reference with the part drawn anew
  * (NULL: as they are). False when they cannot be had. */
 typedef bool (*tp_probe)(void *ctx, const tp_part *part, uint64_t *kernel, uint64_t *reference);
+/* The line of the last statement that writes an operand; empty: none does. */
+tp_loc tp_last_store(const tp_kernel *k, uint32_t operand);
 void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t output, size_t element, tp_probe probe,
                    void *ctx, tp_blame *out);
 

@@ -99,6 +99,11 @@ typedef struct tp_shown {
 } tp_shown;
 /* All of them, worst first, else in order; in the arena. */
 const tp_shown *tp_shown_findings(tp_arena *a, const tp_report *r, uint32_t *n);
+/* Its help and its precondition, where its fix does not say the same; what its fix does and how it was tried (empty:
+ * none). Together each thing is said once. */
+tp_str tp_shown_help(const tp_finding *f);
+tp_str tp_shown_precondition(tp_arena *a, const tp_finding *f);
+tp_str tp_shown_fix(tp_arena *a, const tp_finding *f);
 /* The whole finding in lines of text: message, case, note, help. Nothing in it can steer a terminal. */
 tp_str tp_finding_story(tp_arena *a, const tp_finding *f);
 /* The part of a finding's line around its place, whole characters in at most `width` bytes. */

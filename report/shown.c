@@ -70,6 +70,35 @@ static void say(tp_buf *b, const char *before, tp_str text)
         tp_buf_printf(b, "%s%.*s", before, TP_FMT(tp_visible(b->arena, text)));
 }
 
+/* A fix that narrows the sizes is the precondition, written into "where". */
+static bool requires_precondition(const tp_finding *f)
+{
+    static const char REQUIRE[] = "require ";
+    size_t n = sizeof REQUIRE - 1;
+    return f->fix && f->fix->narrows && f->holds_when.n && f->fix->title.n == n + f->holds_when.n &&
+           memcmp(f->fix->title.p + n, f->holds_when.p, f->holds_when.n) == 0;
+}
+
+tp_str tp_shown_help(const tp_finding *f)
+{
+    return f->fix && !f->fix->narrows ? (tp_str){NULL, 0} : f->help;
+}
+
+tp_str tp_shown_precondition(tp_arena *a, const tp_finding *f)
+{
+    if (!f->holds_when.n || requires_precondition(f))
+        return (tp_str){NULL, 0};
+    return tp_printf(a, "%.*s (re-checked: then proven)", TP_FMT(f->holds_when));
+}
+
+tp_str tp_shown_fix(tp_arena *a, const tp_finding *f)
+{
+    if (!f->fix)
+        return (tp_str){NULL, 0};
+    return tp_printf(a, "%.*s (all rules re-checked; %s writes it)", TP_FMT(f->fix->title),
+                     f->fix->narrows ? "--fix --unsafe-fixes" : "--fix");
+}
+
 tp_str tp_finding_story(tp_arena *a, const tp_finding *f)
 {
     tp_buf b = {.arena = a};
@@ -85,12 +114,10 @@ tp_str tp_finding_story(tp_arena *a, const tp_finding *f)
             tp_buf_c(&b, " (confirmed by execution)");
         say(&b, "\nthere: ", f->witness->detail);
     }
-    say(&b, "\nholds when: ", f->holds_when);
+    say(&b, "\nholds when: ", tp_shown_precondition(a, f));
     say(&b, "\nnote: ", f->note);
-    say(&b, "\nhelp: ", f->help);
-    if (f->fix)
-        tp_buf_printf(&b, "\nfix: %.*s (all rules re-checked; %s writes it)", TP_FMT(tp_visible(a, f->fix->title)),
-                      f->fix->narrows ? "--fix --unsafe-fixes" : "--fix");
+    say(&b, "\nhelp: ", tp_shown_help(f));
+    say(&b, "\nfix: ", tp_shown_fix(a, f));
     return tp_buf_view(&b);
 }
 

@@ -256,6 +256,29 @@ static tp_expr_op meaning_op(tp_prim prim)
     }
 }
 
+/* Is it, or one side of it, a dot that has the dtype of its operands? */
+static bool has_narrow_dot(const tp_node *n)
+{
+    bool typed = false;
+    if (n->kind != TP_N_CALL || !tp_str_is(n->text, "dot"))
+        return n->kind == TP_N_BINARY && (has_narrow_dot(n->kids[0]) || has_narrow_dot(n->kids[1]));
+    for (uint32_t i = 0; i < n->nkids; i++)
+        typed |= n->kids[i]->kind == TP_N_KEYWORD && tp_str_is(n->kids[i]->text, "preferred_element_type");
+    return !typed;
+}
+
+static const char *how_to_unify(tp_lower *l, tp_dtype x, tp_dtype y, const tp_node *n)
+{
+    tp_dtype wide = tp_dtype_info(x)->bits >= tp_dtype_info(y)->bits ? x : y;
+    if (has_narrow_dot(n))
+        return tp_printf(l->c->arena, "let the dot have %s, in which it accumulates: preferred_element_type=%s",
+                         tp_dtype_info(wide)->name, tp_dtype_info(wide)->name)
+            .p;
+    return tp_printf(l->c->arena, "convert one side with .astype(%s) or .astype(%s)", tp_dtype_info(x)->name,
+                     tp_dtype_info(y)->name)
+        .p;
+}
+
 /* Bring both sides to one dtype. */
 static tp_dtype unify(tp_lower *l, tp_vid *a, tp_vid *b, const tp_node *n)
 {
@@ -269,11 +292,8 @@ static tp_dtype unify(tp_lower *l, tp_vid *a, tp_vid *b, const tp_node *n)
         return TP_WEAK_FLOAT;
     }
     if (!tp_is_weak(x) && !tp_is_weak(y))
-        lower_fail(l, n,
-                   tp_printf(l->c->arena, "convert one side with .astype(%s) or .astype(%s)", tp_dtype_info(x)->name,
-                             tp_dtype_info(y)->name)
-                       .p,
-                   "the operands are %.*s and %.*s", TP_FMT(lower_type_text(l, *a)), TP_FMT(lower_type_text(l, *b)));
+        lower_fail(l, n, how_to_unify(l, x, y, n), "the operands are %.*s and %.*s", TP_FMT(lower_type_text(l, *a)),
+                   TP_FMT(lower_type_text(l, *b)));
     if (tp_is_weak(x))
         *a = lower_coerce(l, *a, y, na);
     else

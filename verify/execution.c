@@ -203,6 +203,10 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
 {
     const tp_output_diff *d = worst_output(r, false);
     tp_finding f = output_finding("TP701", r, d);
+    const tp_kernel *k = r->the_case->kernel;
+    tp_loc store = tp_last_store(k, (uint32_t)tp_operand_find(k, d->name));
+    if (store.end > store.start)
+        f.loc = store;
     tp_witness *w = tp_witness_of_case(a, r->the_case);
     f.message = tp_printf(a, "output `%.*s` differs from the reference", TP_FMT(d->name));
     bool numbers = d->tier == TP_TIER_DIFFERENT;
@@ -252,6 +256,10 @@ static void add_blame(tp_arena *a, const tp_equiv_options *o, const tp_case_resu
         tp_buf_printf(&text, ", read by `%.*s`", TP_FMT(b->statement));
     f->note = tp_buf_view(&text);
     f->help = b->hint;
+    if (b->loc.end > b->loc.start) {
+        f->loc = b->loc;
+        f->label = TP_S("reads what takes part in one of the two only");
+    }
 }
 
 /* Equal over the reals, and yet far off. */

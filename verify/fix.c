@@ -1,11 +1,11 @@
-/* Fixes. What a rule proposes is a guess until the changed text has been
+/* Fixes. What a rule (or guess.c) proposes is a guess until the changed text has been
  * checked from scratch: it becomes the fix of its finding when that finding is
  * gone and no other one is new. */
 #include "base/digest.h"
 #include "smt/cache.h"
 #include "verify/verify.h"
 
-enum { MAX_TRIALS = 16, MAX_FIXES = 32 }; /* of one spec: hostile ones end, too */
+enum { MAX_TRIALS = 16, MAX_EXECUTED = 4, MAX_FIXES = 32 }; /* of one spec: hostile ones end, too */
 
 /* Findings like this one: of its rule, at its place, about its subject. */
 static uint32_t count_like(const tp_findings *all, const tp_finding *f)
@@ -13,7 +13,8 @@ static uint32_t count_like(const tp_findings *all, const tp_finding *f)
     uint32_t n = 0;
     for (uint32_t i = 0; i < all->len; i++) {
         const tp_finding *g = &all->at[i];
-        n += tp_is_standing(g) && strcmp(g->rule, f->rule) == 0 && tp_str_eq(g->subject, f->subject) &&
+        n += (tp_is_standing(g) || (f->verdict == TP_ADVICE && g->verdict == TP_ADVICE)) &&
+             strcmp(g->rule, f->rule) == 0 && tp_str_eq(g->subject, f->subject) &&
              tp_str_eq(g->loc.pointer, f->loc.pointer);
     }
     return n;
@@ -29,11 +30,18 @@ static bool improves(const tp_findings *before, const tp_findings *after, const 
     return true;
 }
 
-/* The static rules on another text; in an arena of its own below the job's. */
-static void try_text(const tp_job *j, tp_str text, const tp_check_settings *s, tp_solver *solver, tp_job *trial)
+/* What only an execution finds. */
+static bool is_executed(const tp_finding *f)
+{
+    return !tp_rule_find(tp_str_c(f->rule)) && tp_is_guessed(f) && strcmp(f->rule, "TP004") != 0;
+}
+
+/* Another text: the static rules, and with `execute` the cases; in an arena of its own below the job's. */
+static void try_text(const tp_job *j, tp_str text, const tp_check_settings *s, bool execute, tp_solver *solver,
+                     tp_job *trial)
 {
     tp_check_settings rules = *s;
-    rules.execute = false;
+    rules.execute = execute;
     rules.analysis.prover.smt2_dir = NULL;
     rules.analysis.replay = NULL; /* violated or unknown: no fix */
     tp_check_anew(trial, j->arena, (tp_source){j->source.path, text}, &rules, solver);
@@ -49,20 +57,30 @@ static bool removes(const tp_job *j, tp_str text, const tp_finding *f, const tp_
         return true;
     own.analysis.only = &rule;
     own.analysis.nonly = 1;
-    try_text(j, text, &own, solver, &trial);
+    try_text(j, text, &own, false, solver, &trial);
     bool gone = trial.report.valid && count_like(&trial.report.findings, f) < count_like(&j->report.findings, f);
     tp_job_free(&trial);
     return gone;
 }
 
+/* Does any finding stand? */
+static bool is_open(const tp_job *j)
+{
+    for (uint32_t i = 0; i < j->report.findings.len; i++)
+        if (tp_is_standing(&j->report.findings.at[i]))
+            return true;
+    return false;
+}
+
+/* A text that is refused hides what else is wrong: what mends it has to leave nothing. */
 static bool stands(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s, tp_solver *solver)
 {
     tp_job trial;
-    if (!removes(j, text, f, s, solver))
+    if (j->report.valid && !removes(j, text, f, s, solver))
         return false;
-    try_text(j, text, s, solver, &trial);
-    bool better =
-        trial.report.valid && !trial.report.internal_error && improves(&j->report.findings, &trial.report.findings, f);
+    try_text(j, text, s, is_executed(f), solver, &trial);
+    bool better = trial.report.valid && !trial.report.internal_error &&
+                  (j->report.valid ? improves(&j->report.findings, &trial.report.findings, f) : !is_open(&trial));
     tp_job_free(&trial);
     return better;
 }
@@ -86,7 +104,7 @@ static tp_str trial_key(const tp_job *j, tp_str text, const tp_finding *f, const
 static bool stands_or_failed_before(const tp_job *j, const tp_finding *f, const tp_fix *fix, const tp_check_settings *s,
                                     tp_solver *solver)
 {
-    struct tp_cache *cache = s->analysis.prover.cache;
+    struct tp_cache *cache = is_executed(f) ? NULL : s->analysis.prover.cache;
     tp_str text = tp_apply_edits(j->arena, j->source.text, &fix->edits);
     tp_str key = cache ? trial_key(j, text, f, s) : (tp_str){NULL, 0};
     if (cache && tp_cache_marked(cache, key))
@@ -99,13 +117,15 @@ static bool stands_or_failed_before(const tp_job *j, const tp_finding *f, const 
 
 void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
 {
-    uint32_t trials = 0;
+    uint32_t trials = 0, executed = 0;
+    tp_guess_fixes(j);
     for (uint32_t i = 0; i < j->report.findings.len; i++) {
         tp_finding *f = &j->report.findings.at[i];
-        for (int narrows = 0; narrows < 2 && tp_is_standing(f); narrows++) /* those that keep the sizes first */
+        bool wanted = tp_is_standing(f) || (f->verdict == TP_ADVICE && !f->suppressed);
+        for (int narrows = 0; narrows < 2 && wanted; narrows++) /* those that keep the sizes first */
             for (uint32_t p = 0; p < f->proposals.len && !f->fix && trials < MAX_TRIALS; p++) {
                 const tp_fix *fix = &f->proposals.at[p];
-                if (fix->narrows != narrows)
+                if (fix->narrows != narrows || (is_executed(f) && ++executed > MAX_EXECUTED))
                     continue;
                 trials++;
                 if (stands_or_failed_before(j, f, fix, s, solver))
@@ -124,21 +144,25 @@ static const tp_fix *first_fix(const tp_job *j, const tp_check_settings *s)
     return NULL;
 }
 
+/* The first fix, into j->fixed; false: there is none. */
+static bool fix_once(tp_job *j, const tp_check_settings *s, bool execute, tp_solver *solver)
+{
+    tp_job trial;
+    tp_str text = j->fixed.n ? j->fixed : j->source.text;
+    try_text(j, text, s, execute, solver, &trial);
+    tp_try_fixes(&trial, s, solver);
+    const tp_fix *fix = first_fix(&trial, s);
+    if (fix) {
+        j->fixed = tp_apply_edits(j->arena, text, &fix->edits);
+        j->nfixes++;
+    }
+    tp_job_free(&trial);
+    return fix != NULL;
+}
+
 void tp_fix_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
 {
-    tp_str text = j->source.text;
-    for (uint32_t n = 0; n < MAX_FIXES; n++) {
-        tp_job trial;
-        try_text(j, text, s, solver, &trial);
-        if (trial.report.valid)
-            tp_try_fixes(&trial, s, solver);
-        const tp_fix *fix = first_fix(&trial, s);
-        if (fix) {
-            text = j->fixed = tp_apply_edits(j->arena, text, &fix->edits);
-            j->nfixes++;
-        }
-        tp_job_free(&trial);
-        if (!fix)
+    for (uint32_t n = 0; n < MAX_FIXES; n++)
+        if (!fix_once(j, s, false, solver) && (!s->execute || !fix_once(j, s, true, solver)))
             return;
-    }
 }

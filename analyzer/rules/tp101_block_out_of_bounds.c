@@ -30,16 +30,6 @@ static tp_expr divided_by_block(tp_analysis *a, tp_expr index, tp_expr block)
     return tp_poly_expr(a->p, &quotient);
 }
 
-static tp_expr without_constant(tp_analysis *a, tp_expr index)
-{
-    tp_poly *p = TP_NEW(a->arena, tp_poly), rest = {.ok = true};
-    tp_poly_of(a->p, index, p);
-    for (uint32_t i = 0; p->ok && i < p->n; i++)
-        if (p->terms[i].degree > 0)
-            tp_poly_add_term(&rest, p->terms[i]);
-    return p->ok && rest.n > 0 && rest.n < p->n ? tp_poly_expr(a->p, &rest) : (tp_expr){0};
-}
-
 static bool holds_with(tp_analysis *a, const tp_claim *c, const tp_operand *o, uint32_t d, tp_expr index)
 {
     tp_claim fixed = *c;
@@ -48,11 +38,12 @@ static bool holds_with(tp_analysis *a, const tp_claim *c, const tp_operand *o, u
 }
 
 /* A change of the map, proven before it is named. */
-static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_operand *o, uint32_t d)
+static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, uint32_t operand, uint32_t d)
 {
+    const tp_operand *o = &a->k->operands[operand];
     const tp_dim *dim = &o->dims[d];
     tp_expr by_block = dim->kind == TP_DIM_BLOCKED ? divided_by_block(a, dim->index, dim->block) : (tp_expr){0};
-    tp_expr shifted[] = {without_constant(a, dim->index), mk(a, TP_E_SUB, dim->index, num(a, 1)),
+    tp_expr shifted[] = {tp_without_constant(a, dim->index), mk(a, TP_E_SUB, dim->index, num(a, 1)),
                          mk(a, TP_E_ADD, dim->index, num(a, 1))};
     if (holds_with(a, c, o, d, by_block)) {
         f->note =
@@ -61,6 +52,8 @@ static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_o
         tp_propose_expr(a, f, dim->index_loc, tp_text(a, by_block));
         return;
     }
+    if (tp_propose_map_order(a, f, c, o, d) || tp_propose_map_exchange(a, f, c, operand))
+        return;
     for (size_t i = 0; i < sizeof shifted / sizeof *shifted && !f->help.n; i++)
         if (holds_with(a, c, o, d, shifted[i])) {
             f->help = tp_message(a, "use \"%.*s\" (re-checked: then proven)", TP_FMT(tp_text(a, shifted[i])));
@@ -68,7 +61,8 @@ static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_o
         }
     for (uint32_t x = 0; x < a->k->naxes; x++) { /* cdiv(M, 128) + 1 steps */
         const tp_axis *axis = &a->k->axes[x];
-        tp_expr fewer = tp_expr_mentions(a->p, dim->index, axis->sym) ? without_constant(a, axis->steps) : (tp_expr){0};
+        tp_expr fewer =
+            tp_expr_mentions(a->p, dim->index, axis->sym) ? tp_without_constant(a, axis->steps) : (tp_expr){0};
         if (fewer.id)
             tp_propose_expr(a, f, axis->steps_loc, tp_text(a, fewer));
     }
@@ -126,7 +120,7 @@ static void check(tp_analysis *a)
             if (f->verdict != TP_VIOLATED)
                 continue;
             ((tp_witness *)(uintptr_t)f->witness)->detail = describe(a, o, d, env);
-            suggest(a, f, &c, o, d);
+            suggest(a, f, &c, i, d);
             if (!f->help.n)
                 f->help = propose(a, o, d);
             if (!f->note.n)

@@ -33,6 +33,28 @@ static tp_str proposal(tp_analysis *a, tp_expr index, tp_expr extent)
                       TP_FMT(tp_text(a, mk(a, TP_E_SUB, extent, num(a, 1)))));
 }
 
+/* t[p + 1]: t[p]; an axis with more steps than there are entries: as many. */
+static void suggest(tp_analysis *a, tp_finding *f, tp_expr index, tp_expr extent)
+{
+    tp_str text = a->k->source->text, old = tp_text(a, index);
+    tp_expr shifted = tp_without_constant(a, index);
+    for (uint32_t at = f->loc.start; shifted.id && at + old.n <= f->loc.end; at++)
+        if (memcmp(text.p + at, old.p, old.n) == 0) {
+            tp_edit edit = {at, at + (uint32_t)old.n, tp_text(a, shifted)};
+            tp_propose(a, f, tp_message(a, "read entry %.*s", TP_FMT(edit.text)), &edit, 1);
+            break;
+        }
+    for (uint32_t x = 0; x < a->k->naxes; x++) {
+        const tp_axis *axis = &a->k->axes[x];
+        if (!tp_same(index, tp_sym(a->p, axis->sym)))
+            continue;
+        tp_edit edit = tp_edit_expr(a, axis->steps_loc, tp_text(a, extent));
+        f->help = tp_message(a, "only %.*s entries are there: let `%.*s` have as many steps, a dynamic grid",
+                             TP_FMT(edit.text), TP_FMT(axis->name));
+        tp_propose(a, f, tp_message(a, "give `%.*s` %.*s steps", TP_FMT(axis->name), TP_FMT(edit.text)), &edit, 1);
+    }
+}
+
 static void decide(tp_analysis *a, tp_claim *c, const tp_table *t, uint32_t d, tp_expr index)
 {
     tp_expr extent = readable(t, d);
@@ -42,8 +64,10 @@ static void decide(tp_analysis *a, tp_claim *c, const tp_table *t, uint32_t d, t
     c->label = tp_message(a, "entry %.*s of %.*s", TP_FMT(tp_text(a, index)), TP_FMT(tp_text(a, extent)));
     c->note = TP_S("nothing in JAX checks the index; on a TPU whatever lies behind the table in SMEM is used");
     tp_finding *f = tp_claim_check(a, c, NULL);
-    if (f->verdict == TP_VIOLATED)
-        f->help = proposal(a, index, extent);
+    if (f->verdict != TP_VIOLATED)
+        return;
+    f->help = proposal(a, index, extent);
+    suggest(a, f, index, extent);
 }
 
 static void check_read(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx)

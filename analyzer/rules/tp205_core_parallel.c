@@ -19,8 +19,10 @@ static void check(tp_analysis *a)
         };
         const int64_t *env;
         tp_finding *f = tp_claim_check(a, &c, &env);
-        if (f->verdict == TP_VIOLATED && !f->holds_when.n)
-            f->help = TP_S("use \"parallel\": its steps are shared out among the cores");
+        if (f->verdict != TP_VIOLATED)
+            continue;
+        f->help = TP_S("use \"parallel\": its steps are shared out among the cores");
+        tp_propose_semantics(a, f, i, "parallel");
     }
 }
 

@@ -51,6 +51,30 @@ static tp_str size_text(tp_analysis *a, int64_t bytes)
     return tp_message(a, "%lld bytes", (long long)bytes);
 }
 
+/* A side of the largest block, halved as often as it takes; rows first, since lanes that are full copy best. */
+static void propose_smaller(tp_analysis *a, tp_finding *f, const tp_operand *o, int64_t need, int64_t limit)
+{
+    for (uint32_t d = 0; d < o->rank && o->dims; d++) {
+        const tp_dim *dim = &o->dims[d];
+        const tp_size *named = tp_size_find(a->k, tp_source_text(a, dim->loc));
+        int64_t block, least = d + 1 == o->rank ? TP_LANES : 8, parts = 2;
+        if (dim->kind != TP_DIM_BLOCKED || !tp_expr_is_const(a->p, dim->block, &block))
+            continue;
+        while (need / parts > limit)
+            parts *= 2;
+        for (; block / parts >= least && block % parts == 0; parts *= 2) {
+            tp_loc at = named && named->kind == TP_SIZE_FIXED ? named->loc : dim->loc;
+            tp_edit edit = tp_edit_expr(a, at, tp_message(a, "%lld", (long long)(block / parts)));
+            tp_str what = named ? tp_message(a, "`%.*s`", TP_FMT(named->name))
+                                : tp_message(a, "dimension %u of the block of `%.*s`", d, TP_FMT(o->name));
+            tp_propose(
+                a, f, tp_message(a, "shrink %.*s from %lld to %.*s", TP_FMT(what), (long long)block, TP_FMT(edit.text)),
+                &edit, 1);
+            tp_propose_everywhere(a, f, block, block / parts);
+        }
+    }
+}
+
 static void check(tp_analysis *a)
 {
     sum s = add_up(a);
@@ -74,12 +98,20 @@ static void check(tp_analysis *a)
     tp_buf b = {.arena = a->arena};
     tp_buf_printf(&b, "declared buffers need %.*s, %.*s more than the %.*s there are:", TP_FMT(size_text(a, need)),
                   TP_FMT(size_text(a, need - limit)), TP_FMT(size_text(a, limit)));
+    int64_t most = -1;
+    const tp_operand *largest = NULL;
     for (uint32_t i = 0; i < s.bytes.len; i++) {
         int64_t one = 0;
         int buffers = tp_pipeline_buffers(a->k, s.operands.at[i]);
         tp_expr_eval(a->p, s.bytes.at[i], env, &one);
         tp_buf_printf(&b, " %.*s %dx%.*s", TP_FMT(s.operands.at[i]->name), buffers, TP_FMT(size_text(a, one)));
+        if (one > most && s.operands.at[i]->dims) {
+            most = one;
+            largest = s.operands.at[i];
+        }
     }
+    if (largest)
+        propose_smaller(a, f, largest, need, limit);
     ((tp_witness *)(uintptr_t)f->witness)->detail = tp_buf_view(&b);
     f->note = TP_S("JAX lowering and both interpreters accept it; only the TPU compiler fails (E1001). Compiler "
                    "temporaries come on top");

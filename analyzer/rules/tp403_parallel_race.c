@@ -16,14 +16,6 @@ static tp_claim race(tp_analysis *a, const tp_operand *o, tp_expr *premises)
     return c;
 }
 
-static void propose_arbitrary(tp_analysis *a, tp_finding *f, uint32_t axis)
-{
-    const tp_json *grid = tp_json_get(a->k->doc, "grid"), *semantics = tp_json_get(grid->u.items.at[axis], "semantics");
-    if (semantics)
-        tp_propose(a, f, tp_message(a, "declare `%.*s` \"arbitrary\"", TP_FMT(a->k->axes[axis].name)),
-                   &(tp_edit){semantics->loc.start, semantics->loc.end, TP_S("\"arbitrary\"")}, 1);
-}
-
 /* An axis that the map leaves out: its steps all have the same window. */
 static void check_axis(tp_analysis *a, const tp_operand *o, uint32_t axis)
 {
@@ -39,7 +31,7 @@ static void check_axis(tp_analysis *a, const tp_operand *o, uint32_t axis)
         return;
     f->help =
         tp_message(a, "declare `%.*s` \"arbitrary\", or give each of its steps a block of its own", TP_FMT(x->name));
-    propose_arbitrary(a, f, axis);
+    tp_propose_semantics(a, f, axis, "arbitrary");
 }
 
 static void check_map(tp_analysis *a, const tp_operand *o)
@@ -67,7 +59,7 @@ static void check_map(tp_analysis *a, const tp_operand *o)
     f->help = TP_S("declare the axis \"arbitrary\", or give each step a block of its own");
     for (uint32_t x = a->k->naxes; x-- > 0;)
         if (a->k->axes[x].parallel)
-            propose_arbitrary(a, f, x);
+            tp_propose_semantics(a, f, x, "arbitrary");
 }
 
 /* Pallas splits the leading parallel axes over the cores; the compiler accepts

@@ -49,6 +49,25 @@ static void grant_windows(hazard *h, tp_expr *premises)
     h->claim.given = 0;
 }
 
+/* The output without its member "alias", and the comma before or behind it. */
+static void propose_own_array(const hazard *h, tp_finding *f)
+{
+    const tp_json *outputs = tp_json_get(h->a->k->doc, "outputs");
+    tp_str text = h->a->k->source->text;
+    for (uint32_t i = 0; i < outputs->u.items.n; i++) {
+        const tp_json *alias = tp_json_get(outputs->u.items.at[i], "alias");
+        if (&h->a->k->operands[h->a->k->ninputs + i] != h->out || !alias)
+            continue;
+        uint32_t from = alias->key_loc.start, to = alias->loc.end;
+        while (from > 0 && strchr(" \n\r\t", text.p[from - 1]))
+            from--;
+        if (text.p[from - 1] != ',')
+            return;
+        tp_propose(h->a, f, tp_message(h->a, "write `%.*s` to an array of its own", TP_FMT(h->out->name)),
+                   &(tp_edit){from - 1, to, TP_S("")}, 1);
+    }
+}
+
 /* Decide one case, of an input that is copied in at `reader`; the claim's
  * premises are set. */
 static void decide(hazard *h, const tp_expr *reader)
@@ -69,6 +88,7 @@ static void decide(hazard *h, const tp_expr *reader)
         tp_message(h->a, "what that step writes is read at step %.*s", TP_FMT(tp_axes_text(h->a, reader, env)));
     f->help = TP_S("give the input the output's index map, so that each block is read before it is written, or write "
                    "to an array of its own");
+    propose_own_array(h, f);
 }
 
 /* The windows differ: some dimension's index does. */

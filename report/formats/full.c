@@ -113,6 +113,58 @@ static void witness(const painter *p, int margin, const tp_witness *w)
     attached(p, margin, "there", w->detail);
 }
 
+/* Findings of one rule on one subject fold after two. */
+static bool same_kind(const tp_finding *a, const tp_finding *b)
+{
+    return strcmp(a->rule, b->rule) == 0 && a->verdict == b->verdict && tp_str_eq(a->subject, b->subject);
+}
+
+static bool same_fix(const tp_fix *a, const tp_fix *b)
+{
+    if (!a || !b || a->edits.len != b->edits.len)
+        return false;
+    for (uint32_t i = 0; i < a->edits.len; i++)
+        if (a->edits.at[i].start != b->edits.at[i].start || !tp_str_eq(a->edits.at[i].text, b->edits.at[i].text))
+            return false;
+    return true;
+}
+
+/* One cause: a rule, and one change that removes both. */
+static bool same_cause(const tp_finding *a, const tp_finding *b)
+{
+    return strcmp(a->rule, b->rule) == 0 && a->verdict == b->verdict && !a->suppressed && !b->suppressed &&
+           same_fix(a->fix, b->fix);
+}
+
+/* Is it told with an earlier one? */
+static bool told_before(const tp_spec_report *s, const tp_finding *f)
+{
+    for (const tp_finding *g = s->findings.at; g < f; g++)
+        if (same_cause(g, f))
+            return true;
+    return false;
+}
+
+/* Is a finding on its subject between them? */
+static bool listed(const tp_finding *from, const tp_finding *f)
+{
+    for (const tp_finding *g = from + 1; g < f; g++)
+        if (same_cause(g, f) && tp_str_eq(g->subject, f->subject))
+            return true;
+    return false;
+}
+
+/* What the same change removes: "`y` (line 29), `o` (line 38)". */
+static tp_str also(const painter *p, const tp_spec_report *s, const tp_finding *f)
+{
+    tp_buf b = {.arena = p->arena};
+    for (const tp_finding *g = f + 1; g < s->findings.at + s->findings.len; g++)
+        if (same_cause(f, g) && !tp_str_eq(f->subject, g->subject) && !listed(f, g))
+            tp_buf_printf(&b, "%s`%.*s` (line %u)", b.n ? ", " : "", TP_FMT(g->subject),
+                          tp_linecol_of(s->source, g->loc.start).line);
+    return tp_buf_view(&b);
+}
+
 static void finding(const painter *p, const tp_spec_report *s, const tp_finding *f, uint32_t more)
 {
     const char *color, *head = headline(f, &color);
@@ -128,13 +180,10 @@ static void finding(const painter *p, const tp_spec_report *s, const tp_finding 
         witness(p, margin, f->witness);
     attached(p, margin, "why", f->reason);
     attached(p, margin, "note", f->note);
-    if (f->holds_when.n)
-        attached(p, margin, "holds when", tp_printf(p->arena, "%.*s (re-checked: then proven)", TP_FMT(f->holds_when)));
-    attached(p, margin, "help", f->help);
-    if (f->fix)
-        attached(p, margin, "fix",
-                 tp_printf(p->arena, "%.*s (all rules re-checked; %s writes it)", TP_FMT(f->fix->title),
-                           f->fix->narrows ? "--fix --unsafe-fixes" : "--fix"));
+    attached(p, margin, "holds when", tp_shown_precondition(p->arena, f));
+    attached(p, margin, "help", tp_shown_help(f));
+    attached(p, margin, "fix", tp_shown_fix(p->arena, f));
+    attached(p, margin, "also", also(p, s, f));
     if (more)
         fprintf(p->out, "%*s = %u more finding%s of this kind; --format json lists all\n", margin, "", more,
                 more == 1 ? "" : "s");
@@ -148,21 +197,16 @@ static bool shown(const tp_report *r, const tp_finding *f)
     return f->verdict != TP_UNKNOWN || r->unknown != TP_UNKNOWN_IGNORE;
 }
 
-/* Findings of one rule with one message on other operands fold after two. */
-static bool same_kind(const tp_finding *a, const tp_finding *b)
-{
-    return strcmp(a->rule, b->rule) == 0 && a->verdict == b->verdict && tp_str_eq(a->subject, b->subject);
-}
-
 static void findings(const painter *p, const tp_report *r, const tp_spec_report *s)
 {
     for (uint32_t i = 0; i < s->findings.len; i++) {
         const tp_finding *f = &s->findings.at[i];
         uint32_t before = 0, after = 0;
-        if (!shown(r, f))
+        if (!shown(r, f) || told_before(s, f))
             continue;
         for (uint32_t j = 0; j < s->findings.len; j++)
-            if (j != i && shown(r, &s->findings.at[j]) && same_kind(f, &s->findings.at[j]))
+            if (j != i && shown(r, &s->findings.at[j]) && !same_cause(f, &s->findings.at[j]) &&
+                same_kind(f, &s->findings.at[j]))
                 before += j<i, after += j> i;
         if (before + after >= 2 && before > 0)
             continue;
@@ -181,7 +225,7 @@ static void matrix(const painter *p, const tp_spec_report *s)
         tp_buf subjects = {.arena = p->arena};
         uint32_t counts[TP_VERDICTS] = {0}, total = 0;
         tp_grade grade = TP_GRADE_NONE; /* the weakest */
-        tp_str last = {NULL, 0}, rests = {NULL, 0};
+        tp_str rests = {NULL, 0};
         for (uint32_t i = 0; i < s->findings.len; i++) {
             const tp_finding *f = &s->findings.at[i];
             if (strcmp(f->rule, rules[k]->code) != 0)
@@ -190,9 +234,11 @@ static void matrix(const painter *p, const tp_spec_report *s)
             total++;
             grade = f->grade > grade ? f->grade : grade;
             rests = tp_basis_join(p->arena, rests, f->rests_on);
-            if (!tp_str_eq(last, f->subject) && subjects.n < 60)
+            bool again = false;
+            for (const tp_finding *g = s->findings.at; g < f && !again; g++)
+                again = strcmp(g->rule, f->rule) == 0 && tp_str_eq(g->subject, f->subject);
+            if (!again && subjects.n < 60)
                 tp_buf_printf(&subjects, " %.*s", TP_FMT(f->subject));
-            last = f->subject;
         }
         if (!total)
             continue;
