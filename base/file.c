@@ -1,8 +1,9 @@
-#define _XOPEN_SOURCE 700
+#define _GNU_SOURCE /* getentropy */
 #include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -75,6 +76,36 @@ tp_status tp_read_file(tp_arena *a, const char *path, size_t limit, tp_str *out,
     return s;
 }
 
+/* Mapped files by address: what a signal handler may look at. */
+enum { MOST_KNOWN = 64 };
+static struct {
+    const char *_Atomic at;
+    size_t n;
+    const char *path;
+} mapped[MOST_KNOWN];
+static atomic_uint nmapped;
+
+const char *tp_mapped_file_at(const void *address)
+{
+    const char *here = address;
+    for (uint32_t i = 0; i < MOST_KNOWN; i++) {
+        const char *at = mapped[i].at;
+        if (at && here >= at && here < at + mapped[i].n)
+            return mapped[i].path;
+    }
+    return NULL;
+}
+
+/* The newest ones; the names stay, whatever becomes of the arena. */
+static void remember_mapping(const char *path, tp_str text)
+{
+    uint32_t slot = atomic_fetch_add(&nmapped, 1) % MOST_KNOWN;
+    mapped[slot].at = NULL;
+    mapped[slot].n = text.n;
+    mapped[slot].path = path;
+    mapped[slot].at = text.p;
+}
+
 tp_status tp_map_file(tp_arena *a, const char *path, tp_str *out, tp_str *why)
 {
     struct stat st;
@@ -91,8 +122,10 @@ tp_status tp_map_file(tp_arena *a, const char *path, tp_str *out, tp_str *why)
             *out = (tp_str){p, (size_t)st.st_size};
     }
     close(fd);
-    if (out->n)
+    if (out->n) {
         tp_arena_adopt(a, (void *)(uintptr_t)out->p, out->n);
+        remember_mapping(tp_printf(a, "%s", path).p, *out);
+    }
     return s;
 }
 
@@ -110,6 +143,70 @@ static bool write_all(int fd, tp_str s)
     return true;
 }
 
+/* ---- temporary files ---- */
+
+/* Those that are being written: what a signal handler may look at. */
+static const char *_Atomic unfinished[MOST_KNOWN];
+
+void tp_remove_unfinished(void)
+{
+    for (uint32_t i = 0; i < MOST_KNOWN; i++) {
+        const char *path = unfinished[i];
+        if (path)
+            unlink(path);
+    }
+}
+
+static void remember_unfinished(const char *path)
+{
+    const char *none = NULL;
+    for (uint32_t i = 0; i < MOST_KNOWN; i++, none = NULL)
+        if (atomic_compare_exchange_strong(&unfinished[i], &none, path))
+            return;
+}
+
+static void forget_unfinished(const char *path)
+{
+    const char *it = path;
+    for (uint32_t i = 0; i < MOST_KNOWN; i++, it = path)
+        if (atomic_compare_exchange_strong(&unfinished[i], &it, NULL))
+            return;
+}
+
+/* A new file beside `path` of a name that nobody can have taken; -1: errno says why. */
+static int open_temporary(tp_arena *a, const char *path, const char **name)
+{
+    enum { TRIES = 100 };
+    const char *slash = strrchr(path, '/');
+    int fd = -1;
+    for (int i = 0; i < TRIES && fd < 0 && (i == 0 || errno == EEXIST); i++) {
+        uint64_t number;
+        if (getentropy(&number, sizeof number) != 0)
+            return -1;
+        *name = tp_printf(a, "%.*s.tileproof-%016llx.tmp", slash ? (int)(slash + 1 - path) : 0, path,
+                          (unsigned long long)number)
+                    .p;
+        remember_unfinished(*name); /* before it is there */
+        fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0)
+            forget_unfinished(*name);
+    }
+    return fd;
+}
+
+/* 0, or the first errno. The file is closed. */
+static int fill(int fd, const tp_str *pieces, size_t n, const struct stat *as)
+{
+    int wrong = 0;
+    for (size_t i = 0; !wrong && i < n; i++)
+        wrong = write_all(fd, pieces[i]) ? 0 : errno;
+    if (!wrong && as)
+        wrong = fchmod(fd, as->st_mode & 07777) == 0 ? 0 : errno;
+    if (!wrong)
+        wrong = fsync(fd) == 0 ? 0 : errno;
+    return close(fd) != 0 && !wrong ? errno : wrong;
+}
+
 tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, size_t n, tp_str *why)
 {
     struct stat st;
@@ -118,26 +215,23 @@ tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, siz
     if (real)
         path = tp_printf(a, "%s", real).p;
     free(real);
-    const char *tmp = tp_printf(a, "%s.tmp-%ld", path, (long)getpid()).p;
     if (there && !S_ISREG(st.st_mode)) { /* rename would replace a device */
         *why =
             tp_printf(a, "cannot write `%s`: it is %s", path, S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
         return TP_E_INPUT;
     }
-    int fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const char *tmp = "";
+    int fd = open_temporary(a, path, &tmp);
     if (fd < 0) {
-        *why = tp_printf(a, "cannot write `%s`: %s", path, strerror(errno));
+        *why = tp_printf(a, "cannot write `%s`: its temporary file `%s`: %s", path, tmp, strerror(errno));
         return TP_E_INPUT;
     }
-    bool ok = true;
-    for (size_t i = 0; ok && i < n; i++)
-        ok = write_all(fd, pieces[i]);
-    ok = (!there || fchmod(fd, st.st_mode & 07777) == 0) && ok;
-    ok = fsync(fd) == 0 && ok;
-    ok = close(fd) == 0 && ok;
-    if (ok && rename(tmp, path) == 0)
-        return TP_OK;
-    *why = tp_printf(a, "cannot write `%s`: %s", path, strerror(errno));
-    unlink(tmp);
-    return TP_E_INPUT;
+    int wrong = fill(fd, pieces, n, there ? &st : NULL);
+    bool moved = !wrong && rename(tmp, path) == 0;
+    if (!moved) {
+        *why = tp_printf(a, "cannot write `%s`: %s", path, strerror(wrong ? wrong : errno));
+        unlink(tmp);
+    }
+    forget_unfinished(tmp);
+    return moved ? TP_OK : TP_E_INPUT;
 }

@@ -12,10 +12,16 @@ tp_status tp_read_file(tp_arena *a, const char *path, size_t limit, tp_str *out,
 /* Map a file read-only, as long as the arena lives. An empty file maps to
  * {NULL, 0}. */
 tp_status tp_map_file(tp_arena *a, const char *path, tp_str *out, tp_str *why);
+/* For a handler of SIGBUS: the file that was mapped there and has become
+ * shorter since; NULL: none. Of the last 64 that were mapped. */
+const char *tp_mapped_file_at(const void *address);
 
 /* Write `n` pieces to `path` through a temporary file beside it and rename:
  * readers see the old content or the new one, never half of it. Links are
  * followed, the mode of a file that is there is kept. */
 tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, size_t n, tp_str *why);
+/* For a handler of a signal that ends the program: the temporary files of
+ * writes that are not done. */
+void tp_remove_unfinished(void);
 
 #endif

@@ -129,6 +129,8 @@ typedef struct tp_ctx {
     tp_arena *arena;
     const tp_source *source;
     tp_findings findings;
+    const tp_str *read_from; /* folders with files that the spec may name, besides its own */
+    uint32_t nread_from;
 } tp_ctx;
 
 /* Record an error on the spec and leave through tp_try() with TP_E_INPUT.

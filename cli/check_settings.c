@@ -130,6 +130,8 @@ bool tp_check_read_settings(tp_cli *c, bool execute, tp_check_run *run)
         !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &s->equiv.max_steps) ||
         !tp_use_color(c, &report->color) || !select_rules(c, &s->analysis))
         return false;
+    s->read_from = c->allow_path.at;
+    s->nread_from = c->allow_path.len;
     if (!read_fail_level(c, execute, report))
         return false;
     if (!read_required(c, s->required))

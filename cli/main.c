@@ -2,7 +2,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "cli/cli.h"
 
 static void print_overview(FILE *out)
@@ -97,13 +100,55 @@ static void dispatch(void *arg)
         v->exit_code = cmd->run(&v->cli);
 }
 
+/* ---- signals ---- */
+
+static void say(const char *text)
+{
+    size_t n = strlen(text);
+    for (ssize_t wrote; n && (wrote = write(STDERR_FILENO, text, n)) > 0; n -= (size_t)wrote)
+        text += wrote;
+}
+
+/* Nothing half-written stays; the program ends as it would have. */
+static void clean_up(int signal_number)
+{
+    tp_remove_unfinished();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* A file that was mapped has become shorter under us. */
+static void cut_short(int signal_number, siginfo_t *info, void *context)
+{
+    (void)context;
+    const char *path = tp_mapped_file_at(info->si_addr);
+    if (!path)
+        clean_up(signal_number);
+    say("tileproof: `");
+    say(path ? path : "");
+    say("` became shorter while it was read: start again when nothing writes to it\n");
+    tp_remove_unfinished();
+    _exit(TP_EXIT_INPUT);
+}
+
+static void handle_signals(void)
+{
+    static const int ENDING[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    struct sigaction ending = {.sa_handler = clean_up}, bus = {.sa_sigaction = cut_short, .sa_flags = SA_SIGINFO}, now;
+    signal(SIGPIPE, SIG_IGN); /* a reader that leaves, a file that may not grow: */
+    signal(SIGXFSZ, SIG_IGN); /* errors to report, not deaths */
+    for (size_t i = 0; i < sizeof ENDING / sizeof *ENDING; i++)
+        if (sigaction(ENDING[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN) /* as under nohup */
+            sigaction(ENDING[i], &ending, NULL);
+    sigaction(SIGBUS, &bus, NULL);
+}
+
 int main(int argc, char **argv)
 {
     invocation v = {.argc = argc, .argv = argv};
     v.cli.arena = tp_arena_new(0);
     v.cli.program = argv[0];
-    signal(SIGPIPE, SIG_IGN); /* a reader that leaves, a file that may not grow: */
-    signal(SIGXFSZ, SIG_IGN); /* errors to report, not deaths */
+    handle_signals();
     if (!v.cli.arena || tp_try(v.cli.arena, dispatch, &v) != TP_OK) {
         fprintf(stderr, "tileproof: out of memory\n");
         v.exit_code = TP_EXIT_INTERNAL;

@@ -10,6 +10,7 @@ int tp_python(tp_cli *c, const char *subcommand)
 {
     static const char START[] =
         "import sys\n"
+        "sys.path[:] = [p for p in sys.path if p]\n" /* not the working folder, whatever lies there */
         "try:\n"
         "    from tileproof.command import main\n"
         "except ImportError as e:\n"

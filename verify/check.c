@@ -112,6 +112,8 @@ static void check_loaded(void *arg)
 
 void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
 {
+    j->ctx.read_from = s->read_from;
+    j->ctx.nread_from = s->nread_from;
     tp_job_load_text(j, s->target);
     if (!j->report.valid)
         return;

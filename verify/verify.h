@@ -33,8 +33,10 @@ typedef struct tp_check_settings {
     int64_t cases, box;
     bool required[TP_NEVIDENCE]; /* by TP_EVIDENCE_TABLE */
     bool execute;
-    bool proofs_only;  /* with execute: what is proven of equality, and no case is executed */
-    bool unsafe_fixes; /* those that narrow the domain, too */
+    bool proofs_only;        /* with execute: what is proven of equality, and no case is executed */
+    bool unsafe_fixes;       /* those that narrow the domain, too */
+    const tp_str *read_from; /* folders from which cases may read arrays, besides the spec's own */
+    uint32_t nread_from;
 } tp_check_settings;
 /* All rules; with `execute`, the default cases. The settings stay where they
  * are: they point into themselves. */

@@ -171,6 +171,8 @@ static int verify_first(run_call *r)
     s.max_memory = s.equiv.max_memory = r->max_memory;
     s.equiv.max_steps = r->max_steps;
     s.equiv.seed = (uint64_t)r->seed;
+    s.read_from = r->c->allow_path.at;
+    s.nread_from = r->c->allow_path.len;
     tp_job j;
     tp_solver *solver = tp_solver_new(r->c->arena);
     tp_check_anew(&j, r->c->arena, r->j->source, &s, solver);

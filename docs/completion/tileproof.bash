@@ -14,7 +14,7 @@ _tileproof() {
         case ${COMP_WORDS[1]} in
         baseline) words=" --target --select --ignore --rlimit --solvers --jobs --config --show-settings --help" ;;
         completion) words=" --help" ;;
-        diff) words=" --target --select --ignore --rlimit --solvers --config --show-settings --help" ;;
+        diff) words=" --target --select --ignore --rlimit --solvers --allow-path --config --show-settings --help" ;;
         emit) words=" --help" ;;
         explain) words=" --help" ;;
         fmt) words=" --check --write --help" ;;
@@ -25,15 +25,15 @@ _tileproof() {
         lint) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --max-memory --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
         lsp) words=" --target --select --ignore --rlimit --config --show-settings --help" ;;
         man) words=" --help" ;;
-        mutate) words=" --cases --box --wider --defects --seed --max-memory --config --show-settings --verbose --help" ;;
+        mutate) words=" --cases --box --wider --defects --seed --allow-path --max-memory --config --show-settings --verbose --help" ;;
         primitives) words=" --help" ;;
         recheck) words=" --target --explain --help" ;;
         rules) words=" --markdown --help" ;;
-        run) words=" --target --receipt --unchecked --seed --max-memory --max-steps --size --dtype --input --output --config --show-settings --color --quiet --help" ;;
+        run) words=" --target --receipt --unchecked --seed --allow-path --max-memory --max-steps --size --dtype --input --output --config --show-settings --color --quiet --help" ;;
         schema) words=" --help" ;;
         targets) words=" --help" ;;
         trace) words=" --help" ;;
-        verify) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --receipt --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --max-memory --max-steps --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
+        verify) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --receipt --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --allow-path --max-memory --max-steps --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

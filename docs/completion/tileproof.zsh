@@ -56,6 +56,7 @@ _tileproof() {
         '*--ignore[leave out these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
         '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
+        '*--allow-path[read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated]:DIR:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
         '*--help[help for the command]' \
@@ -144,6 +145,7 @@ _tileproof() {
         '*--wider[runs on other shapes and inputs than those of verify, for what these do not tell apart (default 40)]:N:_files' \
         '*--defects[at most so many defects of each spec, chosen by the seed (default 0\: all)]:N:_files' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
+        '*--allow-path[read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated]:DIR:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
@@ -171,6 +173,7 @@ _tileproof() {
         '*--receipt[verify\: write what was established; run\: go by it instead of verifying first]:FILE:_files' \
         '*--unchecked[run without a receipt and without verifying first]' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
+        '*--allow-path[read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated]:DIR:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
         '*--size[a size that the arrays do not determine]:NAME=VALUE:_files' \
@@ -222,6 +225,7 @@ _tileproof() {
         '*--box[shapes of each dtype combination for the algebra where their box is too large to run whole (default 8; 0\: no box)]:N:_files' \
         '*--require[evidence that must be reached\: algebra=E3, E4 or E6, rounding=E1, bits=E2]:LIST:_files' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
+        '*--allow-path[read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated]:DIR:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \

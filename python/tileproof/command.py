@@ -55,7 +55,7 @@ def function(name: str) -> Any:
     module, _, attribute = name.partition(":")
     if not attribute:
         raise TileproofError(f"name the function as pkg.mod:fn, not `{name}`")
-    sys.path.insert(0, "")
+    sys.path.append("")  # behind what is installed: nothing in the folder stands in for it
     try:
         found: Any = importlib.import_module(module)
     except ImportError as e:

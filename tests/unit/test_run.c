@@ -283,13 +283,77 @@ static void arrays_of_a_case(void **state)
                 {"", 1, "check failed"},
                 {", \"inputs\": {\"x\": \"short.npy\"}", 3, "the file holds float32[8]"},
                 {", \"inputs\": {\"x\": \"none.npy\"}", 3, "cannot read `none.npy`"},
+                {", \"inputs\": {\"x\": \"/etc/shadow\"}", 3, "`/etc/shadow` is not below the folder of the spec"},
+                {", \"inputs\": {\"x\": \"/no/such\"}", 3, "`/no/such` is not below the folder of the spec"},
+                {", \"inputs\": {\"x\": \"deep/../../x.npy\"}", 3, "is not below the folder of the spec"},
+                {", \"inputs\": {\"x\": \"link.npy\"}", 3, "`link.npy` is not below the folder of the spec"},
+                {", \"inputs\": {\"x\": \"deep/link.npy\"}", 0, "within the certified bound"},
                 {", \"inputs\": {\"z\": \"x.npy\"}", 3, "there is no input `z`"}};
+    assert_int_equal(mkdir(path_in(p, "deep"), 0777), 0);
+    assert_int_equal(symlink("/proc/self/environ", path_in(p, "link.npy")), 0);
+    assert_int_equal(symlink("../x.npy", path_in(p, "deep/link.npy")), 0);
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
         tp_str text = tp_printf(p->a, SPEC, ROWS[i].inputs);
         outcome o = RUN(p->a, "verify", "--cases", "0", "--box", "0", put(p, "s.tile.json", text.p, text.n));
         if (o.exit != ROWS[i].exit || !contains(o.out, ROWS[i].said))
             fail_msg("case %zu: exit %d\n%s%s", i, o.exit, tp_cstr(p->a, o.out), tp_cstr(p->a, o.err));
     }
+    tp_str elsewhere = tp_printf(p->a, SPEC, ", \"inputs\": {\"x\": \"../x.npy\"}");
+    const char *spec = put(p, "deep/s.tile.json", elsewhere.p, elsewhere.n);
+    outcome o = RUN(p->a, "verify", "--cases", "0", "--box", "0", "--allow-path", p->dir, spec);
+    if (o.exit != 0)
+        fail_msg("exit %d\n%s%s", o.exit, tp_cstr(p->a, o.out), tp_cstr(p->a, o.err));
+}
+
+/* Waits until the process has mapped the file; false: it ended before. */
+static bool has_mapped(place *p, pid_t pid, const char *name, int *status)
+{
+    const char *maps = tp_printf(p->a, "/proc/%d/maps", (int)pid).p;
+    for (;;) {
+        char text[65536];
+        FILE *f = fopen(maps, "r");
+        size_t n = f ? fread(text, 1, sizeof text, f) : 0;
+        if (f)
+            fclose(f);
+        if (memmem(text, n, name, strlen(name)))
+            return true;
+        if (waitpid(pid, status, WNOHANG) == pid)
+            return false;
+    }
+}
+
+/* Arrays that get shorter under the program: told, with the file's name. */
+static void arrays_that_shrink_are_told(void **state)
+{
+    enum { BYTES = 64 << 20, TRIES = 20 };
+    place *p = *state;
+    void *zeros = calloc(1, BYTES);
+    const char *shape = tp_printf(p->a, "%d,", BYTES / 4).p,
+               *x = put_npy(p, "x.npy", 1, "<f4", false, shape, zeros, BYTES), *err = path_in(p, "err");
+    bool told = false;
+    free(zeros);
+    for (int i = 0; i < TRIES && !told; i++) { /* it may be done with the file before we are */
+        int status = 0;
+        tp_str said, why;
+        assert_int_equal(truncate(x, BYTES + 128), 0);
+        fflush(NULL);
+        pid_t pid = fork();
+        if (pid == 0) {
+            dup2(open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
+            execl(TILEPROOF, TILEPROOF, "run", "-q", "--unchecked", "add_vectors", "--input", eq(p, "x", x), "--input",
+                  eq(p, "y", x), (char *)NULL);
+            _exit(127);
+        }
+        if (has_mapped(p, pid, "/x.npy", &status)) {
+            assert_int_equal(truncate(x, 4096), 0);
+            waitpid(pid, &status, 0);
+        }
+        assert_int_equal(tp_read_file(p->a, err, 1 << 20, &said, &why), TP_OK);
+        told = contains(said, "became shorter while it was read");
+        if (!WIFEXITED(status) || WEXITSTATUS(status) > 3 || (told && WEXITSTATUS(status) != 3))
+            fail_msg("status %d: %s", status, tp_cstr(p->a, said));
+    }
+    assert_true(told);
 }
 
 static void a_trap_writes_nothing(void **state)
@@ -329,10 +393,16 @@ static void outputs_that_cannot_be_written(void **state)
 int main(void)
 {
     setenv("TILEPROOF_UNCHECKED", "yes", 1); /* but where verifying is what is tested */
-    const struct CMUnitTest tests[] = {IN_PLACE(npy_versions),          IN_PLACE(npy_big_endian),
-                                       IN_PLACE(npy_bfloat16),          IN_PLACE(npy_fortran_order),
-                                       IN_PLACE(safetensors_both_ways), IN_PLACE(arrays_that_do_not_fit),
-                                       IN_PLACE(sizes_are_inferred),    IN_PLACE(arrays_of_a_case),
-                                       IN_PLACE(a_trap_writes_nothing), IN_PLACE(outputs_that_cannot_be_written)};
+    const struct CMUnitTest tests[] = {IN_PLACE(npy_versions),
+                                       IN_PLACE(npy_big_endian),
+                                       IN_PLACE(npy_bfloat16),
+                                       IN_PLACE(npy_fortran_order),
+                                       IN_PLACE(safetensors_both_ways),
+                                       IN_PLACE(arrays_that_do_not_fit),
+                                       IN_PLACE(sizes_are_inferred),
+                                       IN_PLACE(arrays_of_a_case),
+                                       IN_PLACE(arrays_that_shrink_are_told),
+                                       IN_PLACE(a_trap_writes_nothing),
+                                       IN_PLACE(outputs_that_cannot_be_written)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -676,7 +676,35 @@ static void interrupts_leave_nothing_half_written(void **state)
             continue;
         assert_int_equal(tp_read_file(p->a, path_in(p, "kept.json"), 64 << 20, &now, &why), TP_OK);
         assert_true(tp_str_is(now, "as it was"));
-        assert_int_equal(glob(path_in(p, "kept.json.tmp*"), 0, NULL, &g), GLOB_NOMATCH);
+        assert_int_equal(glob(path_in(p, ".tileproof*"), 0, NULL, &g), GLOB_NOMATCH);
+    }
+}
+
+/* Where every process has the same number, as in containers, what one left behind is in nobody's way. */
+static void leftovers_block_nothing(void **state)
+{
+    place *p = *state;
+    tp_buf b = {.arena = p->a};
+    put_spec(p, "k.tile.json", "", "");
+    tp_buf_printf(&b,
+                  "cd %s; for n in $(seq $$ $(($$ + 300))); do : >r.json.tmp-$n; done; exec %s lint -q -o json=r.json "
+                  "k.tile.json",
+                  p->dir, realpath(TILEPROOF, NULL));
+    assert_int_equal(system(tp_buf_view(&b).p), 0);
+}
+
+/* Specs of others may lie beside modules of others. */
+static void modules_of_the_folder_are_not_executed(void **state)
+{
+    place *p = *state;
+    static const char HOSTILE[] = "print('EXECUTED', flush=True)\ndef main(a): return 0\n";
+    static const char *const COMMANDS[] = {"judge", "trace", "import-jax"};
+    assert_int_equal(mkdir(path_in(p, "tileproof"), 0777), 0);
+    put(p, "tileproof/__init__.py", HOSTILE, sizeof HOSTILE - 1);
+    put(p, "tileproof/command.py", HOSTILE, sizeof HOSTILE - 1);
+    for (int i = 0; i < 3; i++) {
+        outcome o = RUN_IN(p->a, p->dir, COMMANDS[i], "k.tile.json");
+        assert_true(o.exit != 0 && !contains(o.out, "EXECUTED"));
     }
 }
 
@@ -704,6 +732,8 @@ int main(void)
         IN_PLACE(closed_pipes_end_with_a_sentence),
         IN_PLACE(full_disks_leave_nothing_half_written),
         IN_PLACE(interrupts_leave_nothing_half_written),
+        IN_PLACE(leftovers_block_nothing),
+        IN_PLACE(modules_of_the_folder_are_not_executed),
     };
     cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests_name("workflow", tests, NULL, NULL);
