@@ -192,7 +192,7 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
     tp_decision d = {.verdict = TP_UNKNOWN, .reason = TP_S("no solver was allowed")};
     if (!v->o.no_solver)
         d = ask_solvers(v, o, env);
-    if (d.verdict != TP_UNKNOWN || v->o.only_solver)
+    if (d.verdict != TP_UNKNOWN || v->o.only_solver || v->o.few_points)
         return d;
     int all = tp_enumerate(v, o, ENUMERATE_POINTS, env);
     v->stats.enumerated += all >= 0;

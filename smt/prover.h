@@ -45,7 +45,8 @@ typedef struct tp_prover_options {
     uint32_t *queries;                    /* how many may still end without an answer, counted down; NULL: any number */
     bool no_z3;                           /* ask the second solver only */
     bool only_proof;                      /* a proof of our own, or unknown: no search, no solver */
-    bool no_solver;                       /* exact procedures only (tests) */
+    bool no_solver;                       /* exact procedures only */
+    bool few_points;                      /* evaluate few cases: for searches whose answer need not be there */
     bool only_solver;                     /* skip the exact proof (tests) */
     struct tp_times *times;               /* receives the time of each obligation (bench); NULL: none */
     struct tp_certificates *certificates; /* receives every proof; NULL: none */
