@@ -6,7 +6,7 @@
 #include "analyzer/internal.h"
 #include "spec/table.h"
 
-enum { MAX_INSTANCES = 48, MAX_CANDIDATES = 8, MAX_PREMISES = 512, MAX_READABLE = 150 };
+enum { MAX_INSTANCES = 48, MAX_CANDIDATES = 8, MAX_PREMISES = 512, MAX_READABLE = 150, QUICK_WORK = 100000 };
 
 /* The entry that key (a read whose indices read nothing) stands for. */
 typedef struct closing {
@@ -347,7 +347,8 @@ static bool tables_for(tp_analysis *a, const tp_obligation *o, const tp_table_re
         tp_expr_eval(a->p, reads->entry[r], env, &e->value);
         n += inside; /* TP103 speaks of the others */
     }
-    if (!tp_tables_find(a->arena, a->k, env, fixed, n, 0, broken))
+    bool quick = a->prover == a->search; /* what need not be there */
+    if (!tp_tables_search(a->arena, a->k, env, fixed, n, 0, quick ? QUICK_WORK : TP_TABLES_WORK, broken))
         return false;
     bool value = true;
     for (uint32_t i = 0; i < o->npremises; i++)

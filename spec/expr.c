@@ -211,7 +211,7 @@ static tp_eval_error eval_shift(tp_expr_op op, int64_t x, int64_t y, int64_t *ou
     return ok ? TP_EVAL_OK : TP_EVAL_OVERFLOW;
 }
 
-static tp_eval_error eval_op2(tp_expr_op op, int64_t x, int64_t y, int64_t *out)
+static inline tp_eval_error eval_op2(tp_expr_op op, int64_t x, int64_t y, int64_t *out)
 {
     bool ok = true;
     if ((op == TP_E_FLOORDIV || op == TP_E_MOD || op == TP_E_CDIV || op == TP_E_ALIGN_UP) && y == 0)
@@ -283,28 +283,41 @@ static tp_eval_error eval_op1(tp_expr_op op, int64_t x, int64_t *out)
     return *out = p, TP_EVAL_OK;
 }
 
-tp_eval_error tp_expr_eval(const tp_exprs *p, tp_expr e, const int64_t *env, int64_t *out)
+static tp_eval_error eval_node(const tp_exprs *p, const tp_expr_node *n, const int64_t *env, int64_t *out);
+
+/* Half of all nodes are leaves: those cost no call. */
+static inline tp_eval_error eval(const tp_exprs *p, tp_expr e, const int64_t *env, int64_t *out)
 {
-    const tp_expr_node *n = tp_expr_get(p, e);
-    int64_t x = 0, y = 0;
-    tp_eval_error err;
+    const tp_expr_node *n = &p->nodes.at[e.id].n;
     if (n->op == TP_E_CONST)
         return *out = n->value, TP_EVAL_OK;
     if (n->op == TP_E_SYM)
         return *out = env[n->value], TP_EVAL_OK;
+    return eval_node(p, n, env, out);
+}
+
+tp_eval_error tp_expr_eval(const tp_exprs *p, tp_expr e, const int64_t *env, int64_t *out)
+{
+    return eval(p, e, env, out);
+}
+
+static tp_eval_error eval_node(const tp_exprs *p, const tp_expr_node *n, const int64_t *env, int64_t *out)
+{
+    int64_t x = 0, y = 0;
+    tp_eval_error err;
     if (n->op == TP_E_READ)
         return eval_read(p, n, env, out);
     if (n->op == TP_E_TOO_LARGE)
         return TP_EVAL_TOO_LARGE;
-    if ((err = tp_expr_eval(p, n->a, env, &x)) != TP_EVAL_OK)
+    if ((err = eval(p, n->a, env, &x)) != TP_EVAL_OK)
         return err;
     if (n->op == TP_E_ITE)
-        return tp_expr_eval(p, x ? n->b : n->c, env, out);
+        return eval(p, x ? n->b : n->c, env, out);
     if ((n->op == TP_E_AND && !x) || (n->op == TP_E_OR && x) || (n->op == TP_E_IMPLIES && !x))
         return *out = n->op != TP_E_AND, TP_EVAL_OK;
     if (n->op == TP_E_NEG || n->op == TP_E_NOT || n->op == TP_E_POW2)
         return eval_op1(n->op, x, out);
-    if ((err = tp_expr_eval(p, n->b, env, &y)) != TP_EVAL_OK)
+    if ((err = eval(p, n->b, env, &y)) != TP_EVAL_OK)
         return err;
     return eval_op2(n->op, x, y, out);
 }

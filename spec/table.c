@@ -60,8 +60,6 @@ void tp_table_bounds(const tp_kernel *k, const tp_table *t, const int64_t *env, 
 
 /* ---- do they hold? ---- */
 
-enum { MAX_INSTANCES = 10000000 };
-
 typedef struct check {
     tp_arena *arena;
     const tp_kernel *k;
@@ -176,7 +174,7 @@ static bool hold(check *c)
 
 bool tp_tables_hold(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why)
 {
-    check c = {.arena = a, .k = k, .env = env, .most = MAX_INSTANCES};
+    check c = {.arena = a, .k = k, .env = env, .most = TP_TABLES_WORK};
     bool ok = hold(&c);
     *why = c.why;
     return ok;
@@ -401,7 +399,7 @@ static bool mend(finder *f)
 bool tp_tables_find(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
                     uint64_t seed, tp_contract_at *broken)
 {
-    return tp_tables_search(a, k, env, fixed, nfixed, seed, MAX_INSTANCES, broken);
+    return tp_tables_search(a, k, env, fixed, nfixed, seed, TP_TABLES_WORK, broken);
 }
 
 bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
