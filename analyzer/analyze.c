@@ -445,7 +445,8 @@ tp_analysis *tp_analysis_begin(tp_arena *arena, const tp_kernel *k, const tp_ana
     prover.smt2_name = tp_printf(a->work, "%.*s-%.*s", TP_FMT(k->name), TP_FMT(tp_dtypes_text(k))).p;
     a->prover = tp_prover_new(a->work, a->p, &prover);
     a->quick = tp_prover_new(a->work, a->p, &(tp_prover_options){.only_proof = true, .cache = o->prover.cache});
-    a->search = tp_prover_new(a->work, a->p, &(tp_prover_options){.no_solver = true, .few_points = true, .cache = o->prover.cache});
+    a->search = tp_prover_new(a->work, a->p,
+                              &(tp_prover_options){.no_solver = true, .few_points = true, .cache = o->prover.cache});
     tp_domain_set_up(a);
     return a;
 }
