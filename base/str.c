@@ -136,6 +136,18 @@ tp_str tp_visible(tp_arena *a, tp_str s)
     return tp_buf_view(&b);
 }
 
+tp_str tp_visible_line(tp_arena *a, tp_str s)
+{
+    size_t at = 0;
+    s = tp_visible(a, s);
+    while (at < s.n && s.p[at] == ' ')
+        at++;
+    tp_str rest = {s.p + at, s.n - at};
+    bool command = (rest.n >= 2 && memcmp(rest.p, "::", 2) == 0) || (rest.n >= 3 && memcmp(rest.p, "##[", 3) == 0);
+    return command ? tp_printf(a, "%.*s\\u{%x}%.*s", (int)at, s.p, (unsigned)rest.p[0], (int)(rest.n - 1), rest.p + 1)
+                   : s;
+}
+
 void tp_buf_json(tp_buf *b, tp_str s)
 {
     tp_buf_c(b, "\"");

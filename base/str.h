@@ -65,6 +65,8 @@ size_t tp_utf8(tp_str s, size_t at, uint32_t *code);
  * zero-width characters become \u{202e}, invalid bytes \xff. Returns `s` itself
  * when there is nothing to do. */
 tp_str tp_visible(tp_arena *a, tp_str s);
+/* The same for what begins a line: a "::" or "##[" there, which runners of CI take for a command, is spelled out. */
+tp_str tp_visible_line(tp_arena *a, tp_str s);
 
 /* The candidate nearest to `word` by edit distance, or {NULL,0} when none is
  * near enough to be what the user meant. */

@@ -100,9 +100,9 @@ bool tp_baseline_write(tp_cli *c, const char *path, const tp_report *r)
     json_object_put(o);
     bool wrote = tp_write_file(c->arena, path, &text, 1, &why) == TP_OK;
     if (!wrote)
-        fprintf(stderr, "tileproof: cannot write the baseline: %.*s\n", TP_FMT(why));
+        tp_say(stderr, "tileproof: cannot write the baseline: %.*s", TP_FMT(why));
     else
-        printf("%s: %u finding%s\n", path, written.len, written.len == 1 ? "" : "s");
+        tp_say(stdout, "%s: %u finding%s", path, written.len, written.len == 1 ? "" : "s");
     return wrote;
 }
 

@@ -53,7 +53,7 @@ bool tp_certificates_write(tp_cli *c, const tp_check_run *run)
     tp_str text = tp_buf_view(&all);
     if (tp_write_file(c->arena, tp_cstr(c->arena, tp_option(&c->certificates, "")), &text, 1, &why) == TP_OK)
         return true;
-    fprintf(stderr, "tileproof: --certificates: %.*s\n", TP_FMT(why));
+    tp_say(stderr, "tileproof: --certificates: %.*s", TP_FMT(why));
     return false;
 }
 
@@ -69,7 +69,7 @@ static bool same_list(const tp_str *a, uint32_t na, const tp_str *b, uint32_t nb
 
 static int refuse(tp_cli *c, tp_str path, uint32_t line, tp_str what)
 {
-    printf("%.*s:%u: refused: %.*s\n", TP_FMT(path), line, TP_FMT(tp_visible(c->arena, what)));
+    tp_say(stdout, "%.*s:%u: refused: %.*s", TP_FMT(path), line, TP_FMT(tp_visible(c->arena, what)));
     return TP_EXIT_VIOLATED;
 }
 

@@ -55,10 +55,10 @@ static void print_timings(const tp_report *report)
     double sum = 0;
     for (uint32_t i = 0; i < report->specs.len; i++) {
         const tp_spec_report *s = &report->specs.at[i];
-        fprintf(stderr, "%9.1f ms  %.*s\n", s->ms, TP_FMT(s->source->path));
+        tp_say(stderr, "%9.1f ms  %.*s", s->ms, TP_FMT(s->source->path));
         sum += s->ms;
     }
-    fprintf(stderr, "%9.1f ms  all specs, added up\n", sum);
+    tp_say(stderr, "%9.1f ms  all specs, added up", sum);
 }
 
 static bool open_cache(tp_cli *c, tp_check_run *run)
@@ -76,10 +76,10 @@ static void close_cache(tp_cli *c, tp_check_run *run)
 {
     tp_str text = tp_cache_text(run->cache, c->arena), why;
     if (text.n && tp_write_file(c->arena, tp_cstr(c->arena, tp_option(&c->cache, "")), &text, 1, &why) != TP_OK)
-        fprintf(stderr, "tileproof: --cache: %.*s\n", TP_FMT(why));
+        tp_say(stderr, "tileproof: --cache: %.*s", TP_FMT(why));
     if (c->timings.len) {
         tp_cache_counts n = tp_cache_count(run->cache);
-        fprintf(stderr, "cache: %u entries, %u used, %u refused, %u new\n", n.entries, n.hits, n.refused, n.learned);
+        tp_say(stderr, "cache: %u entries, %u used, %u refused, %u new", n.entries, n.hits, n.refused, n.learned);
     }
     tp_cache_free(run->cache);
 }
@@ -121,13 +121,13 @@ static int report_internal(const tp_report *report, int code)
 {
     for (uint32_t i = 0; i < report->specs.len; i++)
         if (report->specs.at[i].stats.disagreement.n) {
-            fprintf(stderr, "tileproof: internal error: the solvers disagree on %.*s; please report it\n",
-                    TP_FMT(report->specs.at[i].stats.disagreement));
+            tp_say(stderr, "tileproof: internal error: the solvers disagree on %.*s; please report it",
+                   TP_FMT(report->specs.at[i].stats.disagreement));
             code = TP_EXIT_INTERNAL;
         }
     for (uint32_t i = 0; i < report->specs.len; i++)
         if (report->specs.at[i].stats.smt2_error.n) {
-            fprintf(stderr, "tileproof: --emit-smt2: %.*s\n", TP_FMT(report->specs.at[i].stats.smt2_error));
+            tp_say(stderr, "tileproof: --emit-smt2: %.*s", TP_FMT(report->specs.at[i].stats.smt2_error));
             return TP_EXIT_INTERNAL;
         }
     return code;
@@ -187,15 +187,15 @@ int tp_check_specs(tp_cli *c, bool execute)
     if (c->timings.len)
         print_timings(report);
     if (stale && !report->quiet)
-        fprintf(stderr, "tileproof: %u %s of the baseline suppress%s nothing; `tileproof baseline write` renews it\n",
-                stale, stale == 1 ? "entry" : "entries", stale == 1 ? "es" : "");
+        tp_say(stderr, "tileproof: %u %s of the baseline suppress%s nothing; `tileproof baseline write` renews it",
+               stale, stale == 1 ? "entry" : "entries", stale == 1 ? "es" : "");
     code = report_internal(report, tp_report_exit_code(report));
     bool wrote = tp_write_outputs(c, report);
     wrote &= tp_write_playback(c, report, run.s.max_memory);
     if (c->receipt.len && code == TP_EXIT_OK)
         code = tp_receipt_write(c, tp_cstr(c->arena, tp_option(&c->receipt, "")), &run);
     else if (c->receipt.len)
-        fprintf(stderr, "tileproof: no receipt was written: the kernel is not verified\n");
+        tp_say(stderr, "tileproof: no receipt was written: the kernel is not verified");
     wrote &= c->certificates.len == 0 || tp_certificates_write(c, &run);
     tp_check_end(c, &run);
     return wrote && fixed ? code : TP_EXIT_INTERNAL;

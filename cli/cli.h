@@ -2,6 +2,8 @@
 #ifndef TP_CLI_H
 #define TP_CLI_H
 
+#include <stdio.h>
+
 #include "verify/verify.h"
 
 typedef TP_VEC(tp_str) tp_strings;
@@ -48,6 +50,8 @@ void tp_print_help(const tp_command *cmd);
 /* Becomes `python3` with the Python package's SUBCOMMAND and all arguments;
  * returns an exit code after a message when that fails. */
 int tp_python(tp_cli *c, const char *subcommand);
+/* One line: whatever names and values hold, nothing in it begins another line or steers a terminal. */
+void tp_say(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Message on stderr: "tileproof: …"; returns TP_EXIT_USAGE. */
 int tp_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* A JSON file of ours (`what`: settings file, baseline, receipt): read() raises as the readers of specs do. What it

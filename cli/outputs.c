@@ -11,7 +11,7 @@
 #include "cli/patch.h"
 
 /* The format of FORMAT=PATH; NULL after a message. */
-static const tp_format *format_of(tp_str wanted, tp_str *path)
+static const tp_format *format_of(const tp_cli *c, tp_str wanted, tp_str *path)
 {
     const char *equals = memchr(wanted.p, '=', wanted.n);
     tp_str name = {wanted.p, equals ? (size_t)(equals - wanted.p) : wanted.n};
@@ -20,10 +20,11 @@ static const tp_format *format_of(tp_str wanted, tp_str *path)
     if (!f || !path->n) {
         size_t n;
         const tp_format *const *all = tp_formats(&n);
-        fprintf(stderr, "tileproof: --output is FORMAT=PATH, not `%.*s`; FORMAT is", TP_FMT(wanted));
+        tp_buf names = {.arena = c->arena};
         for (size_t i = 0; i < n; i++)
-            fprintf(stderr, "%s %s", i + 1 == n ? " or" : i ? "," : "", all[i]->name);
-        fprintf(stderr, "\n");
+            tp_buf_printf(&names, "%s %s", i + 1 == n ? " or" : i ? "," : "", all[i]->name);
+        tp_usage_error("--output is FORMAT=PATH, not `%.*s`; FORMAT is%.*s", TP_FMT(wanted),
+                       TP_FMT(tp_buf_view(&names)));
         return NULL;
     }
     return f;
@@ -53,7 +54,7 @@ bool tp_outputs_usable(const tp_cli *c)
 {
     tp_str path;
     for (uint32_t i = 0; i < c->report.len; i++)
-        if (!format_of(c->report.at[i], &path) || !can_be_written(c, path))
+        if (!format_of(c, c->report.at[i], &path) || !can_be_written(c, path))
             return false;
     return true;
 }
@@ -64,7 +65,7 @@ bool tp_write_outputs(tp_cli *c, const tp_report *report)
     bool all = true;
     for (uint32_t i = 0; i < c->report.len; i++) {
         tp_str path, why = TP_S("out of memory"), text = {NULL, 0};
-        const tp_format *f = format_of(c->report.at[i], &path);
+        const tp_format *f = format_of(c, c->report.at[i], &path);
         tp_report plain = *report;
         char *buffer = NULL;
         FILE *out = open_memstream(&buffer, &text.n);
@@ -75,7 +76,7 @@ bool tp_write_outputs(tp_cli *c, const tp_report *report)
         text.p = buffer;
         whole = whole && tp_write_file(c->arena, tp_cstr(c->arena, path), &text, 1, &why) == TP_OK;
         if (!whole)
-            fprintf(stderr, "tileproof: --output: %.*s\n", TP_FMT(why));
+            tp_say(stderr, "tileproof: --output: %.*s", TP_FMT(why));
         free(buffer);
         all &= whole;
     }
@@ -93,11 +94,11 @@ bool tp_write_fixes(tp_cli *c, const tp_check_run *run)
         if (run->fix == TP_FIX_SHOW) {
             tp_write_patch(c->arena, j->source.path, j->source.text, j->fixed, stdout);
         } else if (tp_write_file(c->arena, tp_cstr(c->arena, j->file), &j->fixed, 1, &why) != TP_OK) {
-            fprintf(stderr, "tileproof: --fix: %.*s\n", TP_FMT(why));
+            tp_say(stderr, "tileproof: --fix: %.*s", TP_FMT(why));
             all = false;
         } else {
-            fprintf(stderr, "tileproof: %.*s: %u fix%s written\n", TP_FMT(j->source.path), j->nfixes,
-                    j->nfixes == 1 ? "" : "es");
+            tp_say(stderr, "tileproof: %.*s: %u fix%s written", TP_FMT(j->source.path), j->nfixes,
+                   j->nfixes == 1 ? "" : "es");
         }
     }
     return all;

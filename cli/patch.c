@@ -97,12 +97,32 @@ static void print_hunk(FILE *out, const lines *x, const lines *y, const change *
     print_lines(out, ' ', x, start, after);
 }
 
+/* Quoted as git and patch read it, where it holds what would end the line. */
+static tp_str name_in_patch(tp_arena *a, tp_str path)
+{
+    tp_buf b = {.arena = a};
+    if (tp_visible(a, path).p == path.p && !memchr(path.p, '"', path.n) && !memchr(path.p, '\\', path.n))
+        return path;
+    tp_buf_c(&b, "\"");
+    for (size_t i = 0; i < path.n; i++) {
+        unsigned char c = (unsigned char)path.p[i];
+        bool plain = c >= ' ' && c < 127 && c != '"' && c != '\\';
+        if (plain)
+            tp_buf_add(&b, &path.p[i], 1);
+        else
+            tp_buf_printf(&b, "\\%03o", (unsigned)c);
+    }
+    tp_buf_c(&b, "\"");
+    return tp_buf_view(&b);
+}
+
 void tp_write_patch(tp_arena *a, tp_str path, tp_str old, tp_str new, FILE *out)
 {
     lines x = lines_of(a, old), y = lines_of(a, new);
     changes c = compare(a, &x, &y);
+    tp_str quoted = name_in_patch(a, path);
     if (c.len)
-        fprintf(out, "--- %.*s\n+++ %.*s\n", TP_FMT(path), TP_FMT(path));
+        fprintf(out, "--- %.*s\n+++ %.*s\n", TP_FMT(quoted), TP_FMT(quoted));
     for (uint32_t i = 0, to; i < c.len; i = to) {
         for (to = i + 1; to < c.len && c.at[to].old - (c.at[to - 1].old + c.at[to - 1].removed) <= 2 * CONTEXT; to++)
             ;

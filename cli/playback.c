@@ -140,6 +140,6 @@ bool tp_write_playback(tp_cli *c, const tp_report *r, size_t room)
     if (tp_write_file(c->arena, tp_cstr(c->arena, file), &whole, 1, &why) != TP_OK)
         p.why = why;
     if (p.why.n)
-        fprintf(stderr, "tileproof: --playback: %.*s\n", TP_FMT(p.why));
+        tp_say(stderr, "tileproof: --playback: %.*s", TP_FMT(p.why));
     return p.why.n == 0;
 }

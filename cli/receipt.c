@@ -143,12 +143,12 @@ int tp_receipt_write(tp_cli *c, const char *path, const tp_check_run *run)
                           : j->report.spec->kernels[0]->expect ? "the spec expects defects"
                                                                : NULL;
     if (problem) {
-        fprintf(stderr, "tileproof: no receipt was written: %s\n", problem);
+        tp_say(stderr, "tileproof: no receipt was written: %s", problem);
         return code ? code : TP_EXIT_VIOLATED;
     }
     if (tp_try(j->arena, make_text, &w) == TP_OK && tp_write_file(c->arena, path, &w.text, 1, &why) == TP_OK)
         return TP_EXIT_OK;
-    fprintf(stderr, "tileproof: --receipt: %.*s\n", TP_FMT(why));
+    tp_say(stderr, "tileproof: --receipt: %.*s", TP_FMT(why));
     return TP_EXIT_INTERNAL;
 }
 

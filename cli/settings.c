@@ -138,10 +138,10 @@ static const char NAME[] = ".tileproof.json";
 static void note_unused(tp_cli *c, const char *here, size_t n)
 {
     if (n && !c->noted)
-        fprintf(stderr,
-                "tileproof: note: %.*s/%s is not used, since no repository (.git) holds it and the specs; --config "
-                "names it\n",
-                n > 1 ? (int)n : 0, here, NAME);
+        tp_say(stderr,
+               "tileproof: note: %.*s/%s is not used, since no repository (.git) holds it and the specs; --config "
+               "names it",
+               n > 1 ? (int)n : 0, here, NAME);
     c->noted |= n > 0;
 }
 
@@ -352,7 +352,7 @@ int tp_read_settings(tp_cli *c, const tp_command *cmd, int argc, char **argv)
 
 void tp_print_settings(const tp_cli *c, const tp_command *cmd)
 {
-    printf("settings file: %s\n",
+    tp_say(stdout, "settings file: %s",
            c->config_file ? c->config_file : "none (.tileproof.json, beside the specs, here, or above)");
     for (size_t i = 0; i < NOPTIONS; i++) {
         const tp_option_row *o = &OPTIONS[i];
@@ -363,7 +363,8 @@ void tp_print_settings(const tp_cli *c, const tp_command *cmd)
         printf("%-15s ", o->name);
         for (uint32_t k = 0; k < v->len; k++)
             printf("%s%.*s", k ? ", " : "", TP_FMT(tp_visible(c->arena, v->at[k])));
-        printf("%s%s%s\n", v->len ? "   (" : "default", v->len ? c->origins[i] : "", v->len ? ")" : "");
+        printf("%s%s%s\n", v->len ? "   (" : "default",
+               v->len ? tp_cstr(c->arena, tp_visible(c->arena, tp_str_c(c->origins[i]))) : "", v->len ? ")" : "");
     }
 }
 

@@ -9,13 +9,31 @@
 #include "base/file.h"
 #include "cli/cli.h"
 
+static void say(FILE *out, const char *before, const char *fmt, va_list ap)
+{
+    tp_arena *a = tp_arena_new(0);
+    if (!a)
+        return;
+    tp_buf b = {.arena = a};
+    tp_buf_vprintf(&b, fmt, ap);
+    fprintf(out, "%s%.*s\n", before,
+            TP_FMT(before[0] ? tp_visible(a, tp_buf_view(&b)) : tp_visible_line(a, tp_buf_view(&b))));
+    tp_arena_free(a);
+}
+
+void tp_say(FILE *out, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say(out, "", fmt, ap);
+    va_end(ap);
+}
+
 int tp_usage_error(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    fprintf(stderr, "tileproof: ");
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    say(stderr, "tileproof: ", fmt, ap);
     va_end(ap);
     return TP_EXIT_USAGE;
 }

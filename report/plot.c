@@ -94,8 +94,8 @@ void tp_write_plot(const tp_report *r, bool unicode, FILE *out)
         tp_str sizes;
         int64_t *env = s->valid ? tp_map_sizes(p.a, s, &sizes) : NULL;
         if (s->valid)
-            fprintf(out, "%.*s%s%.*s\n", TP_FMT(s->name), env && sizes.n ? ", at " : "", env ? (int)sizes.n : 0,
-                    env ? sizes.p : "");
+            fprintf(out, "%.*s%s%.*s\n", TP_FMT(tp_visible_line(p.a, s->name)), env && sizes.n ? ", at " : "",
+                    env ? (int)sizes.n : 0, env ? sizes.p : "");
         if (env) {
             plot_maps(&p, s, env);
             plot_copies(&p, s, env);

@@ -25,7 +25,7 @@ static int run(tp_cli *c)
         tp_format_find(TP_S("concise"))->write(&r.report, stdout);
         for (uint32_t i = 0; i < b.len; i++)
             if (b.at[i].stale)
-                printf("%s: nothing has %.*s in `%.*s` at %.*s any more\n", file, TP_FMT(b.at[i].rule),
+                tp_say(stdout, "%s: nothing has %.*s in `%.*s` at %.*s any more", file, TP_FMT(b.at[i].rule),
                        TP_FMT(tp_visible(c->arena, b.at[i].kernel)), TP_FMT(tp_visible(c->arena, b.at[i].place)));
         if (stale && code == TP_EXIT_OK)
             code = TP_EXIT_VIOLATED;

@@ -69,7 +69,7 @@ static int run(tp_cli *c)
     tp_job_load(c, &j, files.at[0], TP_S(""));
     int code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
     if (code == TP_EXIT_OK && FORMS[form].needs_body && !j.report.spec->kernels[0]->body) {
-        fprintf(stderr, "tileproof: %.*s: the spec has no \"kernel\" to emit\n", TP_FMT(j.source.path));
+        tp_say(stderr, "tileproof: %.*s: the spec has no \"kernel\" to emit", TP_FMT(j.source.path));
         code = TP_EXIT_INPUT;
     }
     if (code == TP_EXIT_OK) {

@@ -36,14 +36,14 @@ static int format_one(tp_cli *c, tp_str path)
         code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
     } else if (c->check.len) {
         if (!tp_str_eq(tp_buf_view(&f.text), j.source.text)) {
-            printf("%.*s: not in canonical form\n", TP_FMT(path));
+            tp_say(stdout, "%.*s: not in canonical form", TP_FMT(path));
             code = TP_EXIT_VIOLATED;
         }
     } else if (c->write.len && !tp_str_is(path, "-")) {
         tp_str text = tp_buf_view(&f.text);
         if (!tp_str_eq(text, j.source.text) &&
             tp_write_file(j.arena, tp_cstr(j.arena, path), &text, 1, &why) != TP_OK) {
-            fprintf(stderr, "tileproof: %.*s\n", TP_FMT(why));
+            tp_say(stderr, "tileproof: %.*s", TP_FMT(why));
             code = TP_EXIT_INPUT;
         }
     } else {

@@ -67,7 +67,7 @@ static int write_one(tp_cli *c, const char *name, const char *remark, const char
     if (access(path.p, F_OK) == 0)
         return tp_usage_error("`%s` is there already; choose another name", path.p);
     if (tp_write_file(c->arena, path.p, &text, 1, &why) != TP_OK) {
-        fprintf(stderr, "tileproof: %.*s\n", TP_FMT(why));
+        tp_say(stderr, "tileproof: %.*s", TP_FMT(why));
         return TP_EXIT_INPUT;
     }
     return TP_EXIT_OK;

@@ -14,9 +14,9 @@ static int run(tp_cli *c)
         tp_job j = {0};
         tp_job_load(c, &j, files.at[i], TP_S(""));
         if (j.report.valid)
-            printf("%-28.*s %.*s\n", TP_FMT(j.report.name), TP_FMT(j.report.spec->kernels[0]->description));
+            tp_say(stdout, "%-28.*s %.*s", TP_FMT(j.report.name), TP_FMT(j.report.spec->kernels[0]->description));
         else {
-            fprintf(stderr, "tileproof: `%.*s` is not a valid spec; `tileproof lint` says why\n", TP_FMT(files.at[i]));
+            tp_say(stderr, "tileproof: `%.*s` is not a valid spec; `tileproof lint` says why", TP_FMT(files.at[i]));
             code = TP_EXIT_INPUT;
         }
         tp_job_free(&j);

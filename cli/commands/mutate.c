@@ -259,7 +259,7 @@ static bool mutate_one(tp_cli *c, tp_str path, judging *settings, score *total)
     settings->as_it_is = &j;
     settings->original = settings->digest;
     settings->overflows = settings->now_overflows;
-    printf("%.*s\n", TP_FMT(j.report.name));
+    tp_say(stdout, "%.*s", TP_FMT(j.report.name));
     for (uint32_t i = 0; i < all.len; i++) {
         const tp_mutation *m = &all.at[i];
         verdict v = judge_text(c, path, m->text, m->after, settings);
@@ -338,9 +338,9 @@ static int run(tp_cli *c)
             paths.len, total.planted, total.equal, percent(total.noticed, total.planted - total.equal), total.same,
             total.open, total.survive, percent(total.loose, total.planted - total.equal));
     if (total.wrong)
-        fprintf(stderr,
-                "tileproof: internal error: %u defects are proven equal and executed differently; please report it\n",
-                total.wrong);
+        tp_say(stderr,
+               "tileproof: internal error: %u defects are proven equal and executed differently; please report it",
+               total.wrong);
     return total.wrong ? TP_EXIT_INTERNAL : ok ? TP_EXIT_OK : TP_EXIT_INPUT;
 }
 

@@ -55,8 +55,8 @@ static void explain(tp_arena *a, const tp_certificate *k, const tp_buf *proof)
 static void refuse(certificate_file *f, uint32_t number, const tp_certificate *k, tp_str why)
 {
     f->refused++;
-    printf("%.*s:%u: %.*s %.*s: refused: %.*s\n", TP_FMT(f->path), number, TP_FMT(tp_visible(f->arena, k->entry.spec)),
-           TP_FMT(tp_visible(f->arena, k->entry.obligation)), TP_FMT(why));
+    tp_say(stdout, "%.*s:%u: %.*s %.*s: refused: %.*s", TP_FMT(f->path), number,
+           TP_FMT(tp_visible(f->arena, k->entry.spec)), TP_FMT(tp_visible(f->arena, k->entry.obligation)), TP_FMT(why));
 }
 
 static bool same_entry(const tp_certificate_entry *a, const tp_certificate_entry *b)
@@ -85,8 +85,8 @@ static void check(certificate_file *f, uint32_t number, const tp_certificate *k)
     } else if (tp_check_proof(work, k->exprs, &k->obligation, k->proof, &why, explained ? &text : NULL)) {
         f->accepted++;
         if (explained) {
-            printf("%.*s:%u: %.*s %.*s: accepted\n", TP_FMT(f->path), number, TP_FMT(tp_visible(work, k->entry.spec)),
-                   TP_FMT(tp_visible(work, k->entry.obligation)));
+            tp_say(stdout, "%.*s:%u: %.*s %.*s: accepted", TP_FMT(f->path), number,
+                   TP_FMT(tp_visible(work, k->entry.spec)), TP_FMT(tp_visible(work, k->entry.obligation)));
             explain(work, k, &text);
         }
     } else {
@@ -117,11 +117,11 @@ static bool take_line(certificate_file *f, uint32_t number, tp_str text)
     tp_status st = text.n > TP_JSON_MAX_BYTES ? TP_E_MEMORY : tp_try(f->arena, read_line, &l);
     if (st == TP_E_INPUT) {
         const tp_finding *e = &l.ctx.findings.at[0];
-        fprintf(stderr, "tileproof: %.*s:%u:%u: %.*s%s%.*s\n", TP_FMT(f->path), number,
-                tp_linecol_of(&l.source, e->loc.start).column, TP_FMT(e->message), e->help.n ? "; " : "",
-                TP_FMT(e->help));
+        tp_say(stderr, "tileproof: %.*s:%u:%u: %.*s%s%.*s", TP_FMT(f->path), number,
+               tp_linecol_of(&l.source, e->loc.start).column, TP_FMT(e->message), e->help.n ? "; " : "",
+               TP_FMT(e->help));
     } else if (st != TP_OK) {
-        fprintf(stderr, "tileproof: %.*s:%u: the line is too large\n", TP_FMT(f->path), number);
+        tp_say(stderr, "tileproof: %.*s:%u: the line is too large", TP_FMT(f->path), number);
     } else if (number > 1 && l.certificate.section) {
         end_section(f, number);
         tp_push(f->arena, f->sections, ((tp_section_read){.about = l.certificate.section, .line = number}));
@@ -136,8 +136,8 @@ static int check_specs(certificate_file *f, const tp_str *specs, uint32_t n)
 {
     int worst = TP_EXIT_OK;
     if (n != f->sections.len) {
-        printf("%.*s: refused: it has sections of %u specs, and %u %s given\n", TP_FMT(f->path), f->sections.len, n,
-               n == 1 ? "is" : "are");
+        tp_say(stdout, "%.*s: refused: it has sections of %u specs, and %u %s given", TP_FMT(f->path), f->sections.len,
+               n, n == 1 ? "is" : "are");
         return TP_EXIT_VIOLATED;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -149,8 +149,8 @@ static int check_specs(certificate_file *f, const tp_str *specs, uint32_t n)
 
 static void summarise(const certificate_file *f, bool with_specs, bool covered)
 {
-    printf("%.*s: %u certificate%s accepted, %u refused", TP_FMT(f->path), f->accepted, f->accepted == 1 ? "" : "s",
-           f->refused);
+    printf("%.*s: %u certificate%s accepted, %u refused", TP_FMT(tp_visible_line(f->arena, f->path)), f->accepted,
+           f->accepted == 1 ? "" : "s", f->refused);
     if (f->missing)
         printf("; %u proven obligation%s without one (by the solver, or by evaluating many cases)", f->missing,
                f->missing == 1 ? "" : "s");
@@ -170,7 +170,7 @@ static int check_file(tp_cli *c, tp_str path, const tp_str *specs, uint32_t nspe
     uint32_t number = 0;
     bool good = true;
     if (tp_map_file(c->arena, tp_cstr(c->arena, path), &text, &why) != TP_OK) {
-        fprintf(stderr, "tileproof: %.*s\n", TP_FMT(why));
+        tp_say(stderr, "tileproof: %.*s", TP_FMT(why));
         return TP_EXIT_INPUT;
     }
     if (!(f.arena = tp_arena_new((size_t)4 << 30)))
@@ -184,7 +184,7 @@ static int check_file(tp_cli *c, tp_str path, const tp_str *specs, uint32_t nspe
     if (good)
         end_section(&f, number);
     if (good && f.accepted + f.refused + f.missing == 0) {
-        fprintf(stderr, "tileproof: %.*s: there is no certificate in it\n", TP_FMT(path));
+        tp_say(stderr, "tileproof: %.*s: there is no certificate in it", TP_FMT(path));
         good = false;
     }
     int code = !good ? TP_EXIT_INPUT : f.refused ? TP_EXIT_VIOLATED : TP_EXIT_OK;
@@ -227,8 +227,8 @@ static int check_receipt(tp_cli *c, tp_str path, tp_str file)
         tp_check_anew(&again, c->arena, j.source, &s, NULL);
         tp_counts n = tp_count(&again.report);
         code = tp_job_exit_code(c, &again, TP_UNKNOWN_WARN);
-        printf("%.*s: %s: %u proven again without a solver, %u cases executed again", TP_FMT(path),
-               code ? "refused" : "accepted", n.proven, n.tested);
+        printf("%.*s: %s: %u proven again without a solver, %u cases executed again",
+               TP_FMT(tp_visible_line(c->arena, path)), code ? "refused" : "accepted", n.proven, n.tested);
         printf(n.unknown ? "; %u rest on a solver\n" : "\n", n.unknown);
         tp_job_free(&again);
     }

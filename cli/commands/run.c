@@ -17,7 +17,7 @@ typedef struct run_call {
 /* Message on stderr with the spec's name; sets the exit code and leaves. */
 _Noreturn static void fail(run_call *r, int code, tp_str message)
 {
-    fprintf(stderr, "tileproof: %.*s: %.*s\n", TP_FMT(r->j->source.path), TP_FMT(message));
+    tp_say(stderr, "tileproof: %.*s: %.*s", TP_FMT(r->j->source.path), TP_FMT(message));
     r->code = code;
     tp_leave(r->arena, TP_E_INPUT);
 }
@@ -121,16 +121,15 @@ static void print_trap(run_call *r, const tp_trap *t)
     for (uint32_t i = 0; i < t->coordinates.len; i++)
         tp_buf_printf(&at, "%s%.*s=%lld", i ? ", " : " at step ", TP_FMT(t->coordinates.at[i].name),
                       (long long)t->coordinates.at[i].value);
-    fprintf(stderr, "trap[%s]: %.*s\n", t->rule, TP_FMT(t->message));
+    tp_say(stderr, "trap[%s]: %.*s", t->rule, TP_FMT(t->message));
     tp_linecol lc = tp_linecol_of(&r->j->source, t->loc.start);
     if (t->loc.end)
-        fprintf(stderr, "  --> %.*s:%u:%u%.*s\n", TP_FMT(r->j->source.path), lc.line, lc.column,
-                TP_FMT(tp_buf_view(&at)));
+        tp_say(stderr, "  --> %.*s:%u:%u%.*s", TP_FMT(r->j->source.path), lc.line, lc.column, TP_FMT(tp_buf_view(&at)));
     else
-        fprintf(stderr, "  --> %.*s%.*s\n", TP_FMT(r->j->source.path), TP_FMT(tp_buf_view(&at)));
+        tp_say(stderr, "  --> %.*s%.*s", TP_FMT(r->j->source.path), TP_FMT(tp_buf_view(&at)));
     if (t->statement.n)
-        fprintf(stderr, "  in: %.*s\n", TP_FMT(t->statement));
-    fprintf(stderr, "no output was written; `tileproof verify` finds a smaller case\n");
+        tp_say(stderr, "  in: %.*s", TP_FMT(t->statement));
+    tp_say(stderr, "no output was written; `tileproof verify` finds a smaller case");
 }
 
 static void write_outputs(run_call *r, const tp_call *call, const tp_run_stats *stats)
@@ -139,18 +138,21 @@ static void write_outputs(run_call *r, const tp_call *call, const tp_run_stats *
     bool quiet = r->c->quiet.len > 0;
     tp_case c = {.kernel = k, .env = call->env};
     tp_str why = {NULL, 0};
-    if (!quiet)
-        printf("%.*s: %.*s\n%.*s: %lld steps, engine checked, %.*s\n", TP_FMT(k->name), TP_FMT(r->standing),
-               TP_FMT(k->name), (long long)stats->steps, TP_FMT(tp_case_text(r->arena, &c)));
+    if (!quiet) {
+        tp_say(stdout, "%.*s: %.*s", TP_FMT(k->name), TP_FMT(r->standing));
+        tp_say(stdout, "%.*s: %lld steps, engine checked, %.*s", TP_FMT(k->name), (long long)stats->steps,
+               TP_FMT(tp_case_text(r->arena, &c)));
+    }
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
         tp_str name = k->operands[i].name, path = path_of(&r->c->output, name),
                text = tp_tensor_text(r->arena, &call->arrays[i]);
         if (path.n && tp_tensor_write(r->arena, path, name, &call->arrays[i], &why) != TP_OK)
             fail(r, TP_EXIT_INPUT, why);
         if (!quiet && path.n)
-            printf("  %.*s  %.*s -> %.*s\n", TP_FMT(name), TP_FMT(text), TP_FMT(path));
+            tp_say(stdout, "  %.*s  %.*s -> %.*s", TP_FMT(name), TP_FMT(text), TP_FMT(path));
         else if (!quiet)
-            printf("  %.*s  %.*s (not written: no --output %.*s=FILE)\n", TP_FMT(name), TP_FMT(text), TP_FMT(name));
+            tp_say(stdout, "  %.*s  %.*s (not written: no --output %.*s=FILE)", TP_FMT(name), TP_FMT(text),
+                   TP_FMT(name));
     }
 }
 
@@ -185,7 +187,7 @@ static int verify_first(run_call *r)
     if (j.report.equiv)
         r->standing = with_open(r, r->standing, tp_tiers_open_text(j.arena, j.report.equiv));
     if (code != TP_EXIT_OK)
-        fprintf(stderr, "tileproof: not run, since it is not verified; --unchecked runs it all the same\n");
+        tp_say(stderr, "tileproof: not run, since it is not verified; --unchecked runs it all the same");
     tp_job_free(&j);
     return code;
 }
@@ -282,8 +284,8 @@ static int run(tp_cli *c)
     r.max_memory = (size_t)memory << 20;
     r.arena = r.code == TP_EXIT_OK ? tp_arena_new(r.max_memory) : NULL;
     if (r.code == TP_EXIT_OK && (!r.arena || tp_try(r.arena, execute, &r) == TP_E_MEMORY)) {
-        fprintf(stderr, "tileproof: %.*s: the arrays need more than the %lld MiB of --max-memory\n",
-                TP_FMT(j.source.path), (long long)memory);
+        tp_say(stderr, "tileproof: %.*s: the arrays need more than the %lld MiB of --max-memory", TP_FMT(j.source.path),
+               (long long)memory);
         r.code = TP_EXIT_INPUT;
     }
     tp_arena_free(r.arena);

@@ -12,7 +12,7 @@ static void write_concise(const tp_report *r, FILE *out)
             if (f->suppressed || f->verdict == TP_PROVEN || f->verdict == TP_NOT_APPLICABLE ||
                 (f->verdict == TP_UNKNOWN && r->unknown == TP_UNKNOWN_IGNORE))
                 continue;
-            fprintf(out, "%.*s:%u:%u: %s[%s] %.*s", TP_FMT(tp_visible(a, s->source->path)), at.line, at.column,
+            fprintf(out, "%.*s:%u:%u: %s[%s] %.*s", TP_FMT(tp_visible_line(a, s->source->path)), at.line, at.column,
                     f->verdict == TP_UNKNOWN                            ? "unknown"
                     : f->verdict == TP_ADVICE && f->severity == TP_NOTE ? "advice"
                                                                         : tp_severity_name(f->severity),

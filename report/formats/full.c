@@ -425,8 +425,8 @@ static void equivalence(const painter *p, const tp_report *r, const tp_spec_repo
 static void summary_line(const painter *p, const tp_spec_report *s)
 {
     tp_counts c = tp_count(s);
-    fprintf(p->out, "%.*s: %u violated, %u proven, %u unknown", TP_FMT(safe(p, s->source->path)), c.violated, c.proven,
-            c.unknown);
+    fprintf(p->out, "%.*s: %u violated, %u proven, %u unknown", TP_FMT(tp_visible_line(p->arena, s->source->path)),
+            c.violated, c.proven, c.unknown);
     if (c.vacuous)
         fprintf(p->out, ", %u vacuous", c.vacuous);
     if (c.advice)
@@ -448,7 +448,7 @@ static void write_full(const tp_report *r, FILE *out)
         findings(&p, r, s);
         if (s->valid && !r->quiet) {
             bool bad = tp_count(s).violated + tp_count(s).vacuous > 0;
-            fprintf(out, "%s%.*s%s  %s\n", paint(&p, BOLD), TP_FMT(safe(&p, s->name)), paint(&p, PLAIN),
+            fprintf(out, "%s%.*s%s  %s\n", paint(&p, BOLD), TP_FMT(tp_visible_line(p.arena, s->name)), paint(&p, PLAIN),
                     bad                   ? "violated"
                     : tp_count(s).unknown ? "undecided"
                                           : "ok");

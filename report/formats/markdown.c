@@ -3,28 +3,72 @@
 
 #include "report/report.h"
 
-/* Plain words; `code` stays code, nothing else in them is markup. */
+/* Backticks from `at` on. */
+static size_t run_of(tp_str s, size_t at)
+{
+    size_t n = 0;
+    while (at + n < s.n && s.p[at + n] == '`')
+        n++;
+    return n;
+}
+
+/* Where the code that begins at the lone backtick `at` ends: at the next one that stands alone; s.n: nowhere. */
+static size_t end_of_code(tp_str s, size_t at)
+{
+    for (size_t i = at + 1, n; i < s.n; i += n ? n : 1)
+        if ((n = run_of(s, i)) == 1)
+            return i;
+    return s.n;
+}
+
+/* Between longer runs of backticks than there are in it. */
+static void put_code(FILE *out, tp_str s)
+{
+    size_t longest = 0, n;
+    for (size_t i = 0; i < s.n; i += n ? n : 1)
+        if ((n = run_of(s, i)) > longest)
+            longest = n;
+    const char *blank = s.n && (s.p[0] == '`' || s.p[s.n - 1] == '`') ? " " : "";
+    for (size_t i = 0; i <= longest; i++)
+        fputc('`', out);
+    fputs(blank, out);
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] == '|')
+            fputs("\\|", out); /* a table's own */
+        else
+            fputc(s.p[i] == '\n' ? ' ' : s.p[i], out);
+    fputs(blank, out);
+    for (size_t i = 0; i <= longest; i++)
+        fputc('`', out);
+}
+
+/* Plain words; `code` stays code, nothing else in them is markup, and nobody is called. */
 static void put(FILE *out, tp_str s)
 {
-    bool code = false;
-    for (size_t i = 0; i < s.n; i++) {
+    for (size_t i = 0, n; i < s.n; i += n) {
         char c = s.p[i] == '\n' ? ' ' : s.p[i];
-        if (c == '`' && (code || memchr(s.p + i + 1, '`', s.n - i - 1))) {
-            code = !code;
-            fputc(c, out);
-        } else if (code && c == '|') {
-            fputs("\\|", out); /* a table's own */
-        } else if (code) {
-            fputc(c, out);
-        } else if (c == '<') {
-            fputs("&lt;", out);
-        } else if (c == '&') {
-            fputs("&amp;", out);
-        } else if (strchr("\\`*_{}[]|#>!~$", c)) {
-            fprintf(out, "\\%c", c);
-        } else {
-            fputc(c, out);
+        n = run_of(s, i);
+        size_t end = n == 1 ? end_of_code(s, i) : s.n;
+        if (end < s.n) {
+            put_code(out, (tp_str){s.p + i + 1, end - i - 1});
+            n = end - i + 1;
+            continue;
         }
+        for (size_t k = 0; k < n; k++)
+            fputs("\\`", out);
+        if (n)
+            continue;
+        n = 1;
+        if (c == '<')
+            fputs("&lt;", out);
+        else if (c == '&')
+            fputs("&amp;", out);
+        else if (c == '@')
+            fputs("@<!-- -->", out);
+        else if (strchr("\\*_{}[]|#>!~$", c))
+            fprintf(out, "\\%c", c);
+        else
+            fputc(c, out);
     }
 }
 

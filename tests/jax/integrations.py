@@ -69,6 +69,12 @@ def action(room):
         assert f"exit-code={code}" in (room / "output").read_text()
         assert json.loads((room / "tileproof.sarif").read_text())["version"] == "2.1.0"
     assert "TP101" in (room / "summary").read_text()
+    shutil.copy(BAD, room / "--ignore=TP101.tile.json")
+    for paths, args, code in ((GOOD, "--nonsense", 2), ("--ignore=TP101.tile.json", "--config none", 1), ("gone.tile.json", "", 3)):
+        (room / "output").unlink()
+        done = run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", check["run"]], room, {**env, "TP_PATHS": str(paths), "TP_ARGS": args})
+        assert done.returncode == code, done.stdout + done.stderr
+        assert f"exit-code={code}" in (room / "output").read_text()
 
 
 def gitlab(room):

@@ -223,9 +223,70 @@ static void outputs_are_whole_or_not_there(void **state)
     assert_true(tp_str_is(text, "before"));
 }
 
+/* Past the code that begins at `at`, if code does: a run of backticks up to the next one of its length (GFM 6.3). */
+static size_t past_code(tp_str s, size_t at)
+{
+    size_t n = 0, run = 0;
+    while (at + n < s.n && s.p[at + n] == '`')
+        n++;
+    for (size_t i = at + n; n && i <= s.n; i++) {
+        if (i < s.n && s.p[i] == '`') {
+            run++;
+            continue;
+        }
+        if (run == n)
+            return i;
+        run = 0;
+    }
+    return at + n;
+}
+
+/* Each line of Markdown outside of fences holds no HTML but an empty comment, and calls nobody. */
+static void expect_no_markup(tp_str text)
+{
+    bool fenced = false;
+    for (size_t i = 0, n; i < text.n; i += n + 1) {
+        const char *end = memchr(text.p + i, '\n', text.n - i);
+        n = end ? (size_t)(end - text.p) - i : text.n - i;
+        tp_str line = {text.p + i, n};
+        bool fence = n >= 3 && memcmp(line.p, "```", 3) == 0 &&
+                     !memchr(line.p + past_code(line, 0), '`', n - past_code(line, 0));
+        fenced ^= fence;
+        for (size_t k = 0; k < n && !fenced && !fence;) {
+            bool comment = n - k >= 8 && memcmp(line.p + k, "<!-- -->", 8) == 0;
+            if ((line.p[k] == '<' && !comment) ||
+                (line.p[k] == '@' && !(n - k >= 9 && memcmp(line.p + k + 1, "<!-- -->", 8) == 0)))
+                fail_msg("markup in: %.*s", TP_FMT(line));
+            k = line.p[k] == '\\' ? k + 2 : line.p[k] == '`' ? past_code(line, k) : k + (comment ? 8 : 1);
+        }
+    }
+}
+
+static void markdown_is_no_markup(void **state)
+{
+    place *p = *state;
+    static const char *const TITLES[] = {"``` <img src=x><h1>Everything is proven</h1> `",
+                                         "`` ` <b> `` @everyone `",
+                                         "` <b>",
+                                         "`<b>` `",
+                                         "``<b>",
+                                         "a\\\\`<b>`",
+                                         "<b> @all",
+                                         "`a``<b>`",
+                                         "```"};
+    for (size_t i = 0; i < sizeof TITLES / sizeof *TITLES; i++) {
+        const char *at = strstr(HOSTILE, "\"a\"");
+        tp_str s = tp_printf(p->a, "%.*s\"%s\"%s", (int)(at - HOSTILE), HOSTILE, TITLES[i], at + 3);
+        outcome o = RUN(p->a, "lint", "--format", "markdown", put(p, "m.tile.json", s.p, s.n));
+        assert_true(o.exit == 0 || o.exit == 1);
+        expect_no_markup(o.out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {IN_PLACE(every_format_says_the_same), IN_PLACE(hostile_text_stays_text),
-                                       IN_PLACE(verify_in_pictures), IN_PLACE(outputs_are_whole_or_not_there)};
+                                       IN_PLACE(markdown_is_no_markup), IN_PLACE(verify_in_pictures),
+                                       IN_PLACE(outputs_are_whole_or_not_there)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

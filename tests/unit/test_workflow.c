@@ -3,34 +3,7 @@
 #define _GNU_SOURCE
 #include <glob.h>
 
-#include "tests/unit/files.h"
-
-/* Two grid steps too many when `extra`: TP101. */
-static const char *put_spec(place *p, const char *name, const char *extra, const char *more)
-{
-    tp_str s = tp_printf(
-        p->a,
-        "{\n  \"tileproof\": 1,\n  \"name\": \"copy\",\n  \"target\": \"none\",\n  \"sizes\": {\"N\": {\"min\": 1}},\n"
-        "  \"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(N, 8)\"}],\n"
-        "  \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [8], "
-        "\"index_map\": [\"i%s\"]}],\n"
-        "  \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [8], "
-        "\"index_map\": [\"i\"]}],\n"
-        "  \"kernel\": [\"o[...] = x[...]\"]%s\n}\n",
-        extra, more);
-    return put(p, name, s.p, s.n);
-}
-
-static void expect_exit(const outcome *o, int exit)
-{
-    if (o->exit != exit)
-        fail_msg("exit %d, expected %d: %.*s%.*s", o->exit, exit, TP_FMT(o->out), TP_FMT(o->err));
-}
-
-static void text(place *p, const char *name, const char *s)
-{
-    put(p, name, s, strlen(s));
-}
+#include "tests/unit/specs.h"
 
 /* ---- settings ---- */
 
@@ -349,101 +322,6 @@ static void the_cache_changes_no_byte(void **state)
     expect_exit(&o, 0);
 }
 
-/* ---- what a run leaves as it is ---- */
-
-typedef struct attempt {
-    const char *args[8]; /* in the folder */
-    const char *says;
-} attempt;
-
-/* Each is a usage error that says why and changes no file. */
-static void expect_refused(place *p, const char *victim, const attempt *row)
-{
-    tp_str before, after, why;
-    assert_int_equal(tp_read_file(p->a, path_in(p, victim), 1 << 20, &before, &why), TP_OK);
-    outcome o = run_in(p->a, p->dir, NULL, 0, row->args);
-    if (o.exit != 2 || !contains(o.err, row->says))
-        fail_msg("%s %s %s: exit %d: %.*s", row->args[0], row->args[1], row->args[2], o.exit, TP_FMT(o.err));
-    assert_int_equal(tp_read_file(p->a, path_in(p, victim), 1 << 20, &after, &why), TP_OK);
-    if (!tp_str_eq(before, after))
-        fail_msg("%s %s %s: %s was changed", row->args[0], row->args[1], row->args[2], victim);
-}
-
-static void nothing_that_is_read_is_overwritten(void **state)
-{
-    place *p = *state;
-    static const char SPEC[] = "k.tile.json";
-    static const attempt SPECS[] = {
-        {{"lint", "-o", "json=k.tile.json", SPEC}, "--output: `k.tile.json` is read by this run"},
-        {{"lint", "-o", "json=link", SPEC}, "is read by this run"},
-        {{"lint", "--certificates", "./k.tile.json", SPEC}, "--certificates: "},
-        {{"lint", "--cache", "k.tile.json", "b.tile.json"}, "`k.tile.json` is no cache, and stays as it is"},
-        {{"lint", "--cache", "k.tile.json", SPEC}, "is read by this run"},
-        {{"lint", "--cache", "folder", SPEC}, "`folder` cannot be read: it is a folder"},
-        {{"lint", "-o", "json=new", "-o", "junit=new", SPEC}, "would be written twice"},
-        {{"verify", "--receipt", "k.tile.json", SPEC}, "--receipt: "},
-        {{"verify", "--playback", "json=k.tile.json", SPEC}, "--playback: "},
-        {{"baseline", "write", "k.tile.json", "b.tile.json"}, "`k.tile.json` is no baseline, and stays as it is"},
-        {{"run", "-i", "x=x.npy", "-o", "o=x.npy", SPEC}, "--output: `x.npy` is read by this run"},
-        {{"run", "-i", "x=x.npy", "-o", "o=k.tile.json", SPEC}, "is read by this run"},
-    };
-    put_spec(p, SPEC, "", "");
-    put_spec(p, "b.tile.json", "", "");
-    text(p, "x.npy", "no array");
-    assert_int_equal(symlink("k.tile.json", path_in(p, "link")), 0);
-    assert_int_equal(mkdir(path_in(p, "folder"), 0777), 0);
-    for (size_t i = 0; i < sizeof SPECS / sizeof *SPECS; i++)
-        expect_refused(p, contains(tp_str_c(SPECS[i].says), "x.npy") ? "x.npy" : SPEC, &SPECS[i]);
-    assert_int_not_equal(access(path_in(p, "new"), F_OK), 0);
-    outcome o = RUN_IN(p->a, p->dir, "baseline", "write", "base.json", SPEC);
-    expect_exit(&o, 0);
-    o = RUN_IN(p->a, p->dir, "baseline", "write", "base.json", SPEC); /* again */
-    expect_exit(&o, 0);
-    static const attempt BASELINE = {{"lint", "--baseline", "base.json", "-o", "json=base.json", SPEC}, "is read by"};
-    expect_refused(p, "base.json", &BASELINE);
-}
-
-/* Settings name files below their folder, and hold in their repository. */
-static void settings_reach_no_other_place(void **state)
-{
-    place *p = *state;
-    static const char *const OUTSIDE[] = {"/tmp/x", "../victim", "a/../../victim", "..", "link/victim", "to_victim"};
-    assert_true(mkdir(path_in(p, "repo"), 0777) == 0 && mkdir(path_in(p, "repo/.git"), 0777) == 0);
-    assert_true(mkdir(path_in(p, "repo/deep"), 0777) == 0);
-    assert_int_equal(symlink("..", path_in(p, "repo/link")), 0);
-    assert_int_equal(symlink("../victim", path_in(p, "repo/to_victim")), 0);
-    put_spec(p, "repo/k.tile.json", "", "");
-    put_spec(p, "repo/deep/k.tile.json", "", "");
-    put_spec(p, "k.tile.json", "", "");
-    text(p, "victim", "");
-    for (size_t i = 0; i < sizeof OUTSIDE / sizeof *OUTSIDE; i++) {
-        text(p, "repo/.tileproof.json", tp_printf(p->a, "{\"cache\": \"%s\"}", OUTSIDE[i]).p);
-        attempt row = {{"lint", "-q", "repo/k.tile.json"}, "repo/.tileproof.json:1:11: \"cache\" "};
-        expect_refused(p, "victim", &row);
-    }
-    text(p, "repo/.tileproof.json", "{\"cache\": \"deep/cache\"}");
-    outcome o = RUN_IN(p->a, p->dir, "lint", "-q", "repo/deep/k.tile.json"); /* found above, in the repository */
-    expect_exit(&o, 0);
-    assert_int_equal(access(path_in(p, "repo/deep/cache"), F_OK), 0);
-    text(p, ".tileproof.json", "{\"formt\": 1}"); /* above, and in no repository */
-    assert_int_equal(mkdir(path_in(p, "below"), 0777), 0);
-    put_spec(p, "below/k.tile.json", "", "");
-    o = RUN_IN(p->a, path_in(p, "below"), "lint", "-q", "k.tile.json");
-    expect_exit(&o, 0);
-    assert_true(contains(o.err, "/.tileproof.json is not used, since no repository"));
-    o = RUN_IN(p->a, p->dir, "lint", "-q", "k.tile.json"); /* beside the spec */
-    expect_exit(&o, 2);
-    if (geteuid() != 0)
-        return;
-    assert_int_equal(chown(path_in(p, ".tileproof.json"), 12345, 12345), 0);
-    o = RUN_IN(p->a, p->dir, "lint", "-q", "k.tile.json");
-    expect_exit(&o, 2);
-    assert_true(contains(o.err, "belongs to another user"));
-    text(p, ".tileproof.json", "{}");
-    o = RUN_IN(p->a, p->dir, "lint", "-q", "--config", ".tileproof.json", "k.tile.json");
-    expect_exit(&o, 0);
-}
-
 /* ---- two versions, a first one, other forms ---- */
 
 static void diff_tells_what_changed(void **state)
@@ -680,34 +558,6 @@ static void interrupts_leave_nothing_half_written(void **state)
     }
 }
 
-/* Where every process has the same number, as in containers, what one left behind is in nobody's way. */
-static void leftovers_block_nothing(void **state)
-{
-    place *p = *state;
-    tp_buf b = {.arena = p->a};
-    put_spec(p, "k.tile.json", "", "");
-    tp_buf_printf(&b,
-                  "cd %s; for n in $(seq $$ $(($$ + 300))); do : >r.json.tmp-$n; done; exec %s lint -q -o json=r.json "
-                  "k.tile.json",
-                  p->dir, realpath(TILEPROOF, NULL));
-    assert_int_equal(system(tp_buf_view(&b).p), 0);
-}
-
-/* Specs of others may lie beside modules of others. */
-static void modules_of_the_folder_are_not_executed(void **state)
-{
-    place *p = *state;
-    static const char HOSTILE[] = "print('EXECUTED', flush=True)\ndef main(a): return 0\n";
-    static const char *const COMMANDS[] = {"judge", "trace", "import-jax"};
-    assert_int_equal(mkdir(path_in(p, "tileproof"), 0777), 0);
-    put(p, "tileproof/__init__.py", HOSTILE, sizeof HOSTILE - 1);
-    put(p, "tileproof/command.py", HOSTILE, sizeof HOSTILE - 1);
-    for (int i = 0; i < 3; i++) {
-        outcome o = RUN_IN(p->a, p->dir, COMMANDS[i], "k.tile.json");
-        assert_true(o.exit != 0 && !contains(o.out, "EXECUTED"));
-    }
-}
-
 int main(void)
 {
     if (SLOWDOWN > 1)
@@ -722,8 +572,6 @@ int main(void)
         IN_PLACE(baseline_hides_what_it_knows),
         IN_PLACE(only_changed_specs_are_checked),
         IN_PLACE(the_cache_changes_no_byte),
-        IN_PLACE(nothing_that_is_read_is_overwritten),
-        IN_PLACE(settings_reach_no_other_place),
         IN_PLACE(diff_tells_what_changed),
         IN_PLACE(diff_compares_results),
         IN_PLACE(init_writes_two_specs),
@@ -732,8 +580,6 @@ int main(void)
         IN_PLACE(closed_pipes_end_with_a_sentence),
         IN_PLACE(full_disks_leave_nothing_half_written),
         IN_PLACE(interrupts_leave_nothing_half_written),
-        IN_PLACE(leftovers_block_nothing),
-        IN_PLACE(modules_of_the_folder_are_not_executed),
     };
     cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests_name("workflow", tests, NULL, NULL);
