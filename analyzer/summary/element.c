@@ -123,6 +123,26 @@ static term loaded_element(evaluation *v, const tp_inst *i, const tp_expr *at)
     return stored_element(v, v->loaded.at[i->out], i->access->operand, lane, false);
 }
 
+static term variable_element(evaluation *v, const stored *c, const tp_expr *at);
+
+/* The law of a choice in every turn: what is y(n) after the turn n for which a
+ * condition of indices holds, and else stays x, is x + sum of [condition(n)]
+ * (y(n) - x), given that it holds for one turn at most. */
+static term chosen_element(evaluation *v, const stored *c, const tp_expr *at, term new)
+{
+    static const premises nothing = {.n = 0};
+    summary *s = v->s;
+    const term_node n = *term_get(s, element_of(v, c->condition, at));
+    term before = variable_element(v, c->older, at);
+    if (n.kind != T_INTEGER)
+        evaluation_stop(v, "a loop that chooses by data");
+    tp_expr holds = condition_normal(s, n.e, c->otherwise);
+    if (!at_most_one_point(s, &nothing, holds, &c->turn, &c->turns, 1))
+        evaluation_stop(v, "a loop in which several turns may choose");
+    term more = term_select(s, holds, term_apply(s, TP_P_SUB, new, before, (term){0}, 0), term_real(s, 0));
+    return term_apply(s, TP_P_ADD, before, term_fold(s, TP_P_SUM, c->turn, c->turns, more), (term){0}, 0);
+}
+
 static term variable_element(evaluation *v, const stored *c, const tp_expr *at)
 {
     if (!c)
@@ -132,7 +152,9 @@ static term variable_element(evaluation *v, const stored *c, const tp_expr *at)
     if (decided && !known)
         return variable_element(v, c->older, at);
     term new = element_of(v, c->value, at);
-    if (c->turns.id) { /* with what it was before the loop */
+    if (c->turns.id && c->by == TP_P_WHERE) {
+        new = chosen_element(v, c, at, new);
+    } else if (c->turns.id) { /* with what it was before the loop */
         term all = term_fold(v->s,
                              c->by == TP_P_ADD       ? TP_P_SUM
                              : c->by == TP_P_MAXIMUM ? TP_P_MAX

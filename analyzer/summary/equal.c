@@ -104,6 +104,34 @@ int summary_decides(summary *s, tp_expr condition, void *p)
     return summary_follows(s, p, condition_normal(s, condition, true)) ? -1 : 0;
 }
 
+bool at_most_one_point(summary *s, const premises *p, tp_expr condition, const uint32_t *sym, const tp_expr *extent,
+                       uint32_t n)
+{
+    tp_expr *first = TP_NEWN(s->arena, tp_expr, n), *second = TP_NEWN(s->arena, tp_expr, n);
+    for (uint32_t i = 0; i < n; i++) {
+        first[i] = summary_index(s, "p", extent[i]);
+        second[i] = summary_index(s, "q", extent[i]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t symbols = tp_sym_count(s->p);
+        tp_expr *at_first = TP_NEWN(s->arena, tp_expr, symbols), *at_second = TP_NEWN(s->arena, tp_expr, symbols);
+        for (uint32_t k = 0; k < n; k++) {
+            at_first[sym[k]] = first[k];
+            at_second[sym[k]] = k < i ? first[k] : second[k];
+        }
+        premises both = *p;
+        for (uint32_t k = 0; k < p->n; k++) {
+            both.at[k] = tp_expr_subst(s->p, p->at[k], at_first, symbols);
+            both = premises_with(s, &both, tp_expr_subst(s->p, p->at[k], at_second, symbols));
+        }
+        both = premises_with(s, &both, tp_expr_subst(s->p, condition, at_first, symbols));
+        both = premises_with(s, &both, tp_expr_subst(s->p, condition, at_second, symbols));
+        if (!summary_proves(s, &both, tp_op2(s->p, TP_E_GE, first[i], second[i])))
+            return false;
+    }
+    return true;
+}
+
 /* ---- comparing ---- */
 
 /* x % c = x - c * (x // c), for a constant c other than 0. */
@@ -221,7 +249,7 @@ static bool atoms_equal(summary *s, const premises *p, uint32_t x, uint32_t y, i
         return true;
     case ATOM_FOLD: {
         uint32_t order[MAX_COUNTERS];
-        return some_order(s, p, &a, &b, order, 0, cases);
+        return some_order(s, p, &a, &b, order, 0, cases) || (a.prim == TP_P_SUM && singles_equal(s, p, x, y, cases));
     }
     case ATOM_APPLY:
     case ATOM_INVERSE: break;

@@ -366,8 +366,10 @@ uint32_t fold_sum(summary *s, uint32_t sym, tp_expr extent, uint32_t body)
 {
     const sum b = *sum_get(s, body);
     uint32_t total = sum_constant(s, 0);
-    for (uint32_t i = 0; i < b.n; i++)
-        total = sum_add(s, total, summed_product(s, sym, extent, &b.at[i]), 1);
+    for (uint32_t i = 0; i < b.n; i++) {
+        uint32_t told = product_with_entries(s, &b.at[i], sym);
+        total = sum_add(s, total, told ? fold_sum(s, sym, extent, told) : summed_product(s, sym, extent, &b.at[i]), 1);
+    }
     return total;
 }
 

@@ -253,6 +253,67 @@ static match match_extreme(grid *g, term t, uint32_t operand, tp_prim prim, doub
 
 /* ---- putting folds in the place of contents ---- */
 
+/* ---- choices ---- */
+
+/* t is `value` where `holds`, and else the contents before. value: no id where it never is. */
+typedef struct choice {
+    bool ok;
+    tp_expr holds;
+    term value;
+} choice;
+
+static choice match_choice(grid *g, term t, uint32_t operand)
+{
+    summary *s = g->v->s;
+    tp_exprs *p = s->p;
+    const term_node n = *term_get(s, t);
+    if (is_before(g, t, operand))
+        return (choice){.ok = true, .holds = tp_const(p, 0)};
+    if (!has_before(g, t, operand))
+        return (choice){.ok = true, .holds = tp_const(p, 1), .value = t};
+    if (n.kind == T_APPLY && n.prim == TP_P_CAST && is_before(g, n.arg[0], operand))
+        return (choice){.ok = true, .holds = tp_const(p, 0)};
+    if (n.kind != T_SELECT)
+        return (choice){.ok = false};
+    choice yes = match_choice(g, n.arg[0], operand), no = match_choice(g, n.arg[1], operand);
+    tp_expr one = tp_op2(p, TP_E_AND, n.e, yes.holds),
+            other = tp_op2(p, TP_E_AND, condition_normal(s, n.e, true), no.holds);
+    return (choice){.ok = yes.ok && no.ok,
+                    .holds = condition_normal(s, tp_op2(p, TP_E_OR, one, other), false),
+                    .value = !yes.value.id  ? no.value
+                             : !no.value.id ? yes.value
+                                            : term_select(s, n.e, yes.value, no.value)};
+}
+
+/* The law of a choice in every step: what is y(e) after the step e of a run for
+ * which a condition of indices holds, and else stays x, is x + sum of
+ * [condition(e)] (y(e) - x), given that it holds in one step of a run at most.
+ * x is what the first step leaves where the condition does not hold. */
+static match match_chosen(grid *g, form *f, term step, uint32_t operand, term base)
+{
+    summary *s = g->v->s;
+    uint32_t sym[TP_MAX_AXES], n = 0;
+    tp_expr extent[TP_MAX_AXES];
+    choice c = match_choice(g, step, operand);
+    if (!c.ok || !c.value.id)
+        return (match){.ok = false};
+    tp_expr in_first = c.holds;
+    for (uint32_t a = f->first; a < s->k->naxes; a++, n++) {
+        sym[n] = s->k->axes[a].sym;
+        extent[n] = s->k->axes[a].steps;
+        in_first = at_step_of(s, in_first, a, tp_const(s->p, 0));
+    }
+    premises not_chosen = {.at = {condition_normal(s, in_first, true)}, .n = 1}, run = {.n = 0};
+    f->start = term_decided(s, base, summary_decides, &not_chosen); /* of no axis of the run: they are 0 */
+    if (f->keyed)
+        run = premises_with(s, &run,
+                            tp_op2(s->p, TP_E_EQ, g->key, summary_index(s, "key", tp_const(s->p, (int64_t)1 << 60))));
+    if (!at_most_one_point(s, &run, c.holds, sym, extent, n))
+        return (match){.ok = false};
+    term more = of_two(g, TP_P_SUB, c.value, f->start);
+    return (match){.ok = true, .part = term_select(s, c.holds, more, term_real(s, 0))};
+}
+
 /* What joins with anything and changes nothing. */
 static term unit_of(grid *g, tp_prim fold)
 {
@@ -373,6 +434,10 @@ static match match_update(grid *g, form *f, uint32_t operand, term update, const
         m = match_extreme(g, step, operand, EXTREMES[i].step, units[i]);
         f->fold = EXTREMES[i].fold;
     }
+    if (!m.ok) {
+        m = match_chosen(g, f, step, operand, *base);
+        f->fold = TP_P_SUM;
+    }
     if (!m.ok || has_before(g, m.part, operand) || (m.factor.id && !find_any_weight(g, f, &m, base)))
         no_fold(g, operand);
     return m;
@@ -451,6 +516,7 @@ static void recognise(grid *g, uint32_t operand)
     if (f->weight.id)
         first = of_two(g, TP_P_DIV, first, in_first_step(g, f->weight, f->first));
     base = in_first_step(g, placed(g, base), f->first);
+    f->start = (term){0};
     if (terms_equal(s, &nothing, base, first, false))
         return;
     const term_node b = *term_get(s, base);

@@ -185,7 +185,9 @@ typedef struct stored {
     const struct stored *older; /* NULL: as the step found it */
     tp_expr turns;              /* after a loop of so many turns: `older`, joined by `by` with */
     uint32_t turn;              /* the values for each of them, in which it is this symbol */
-    tp_prim by;
+    tp_prim by;                 /* WHERE: the value of the turn for which this condition holds, else `older` */
+    tp_vid condition;
+    bool otherwise; /* for which it does not hold */
 } stored;
 
 typedef bool along_dims[TP_MAX_RANK];
@@ -231,6 +233,11 @@ typedef struct writer {
 writer writer_of(summary *s, const tp_operand *o, const tp_expr *at);
 /* It is there, for every element (of indices of summary_index()), or the summary stops. */
 void writer_exists(summary *s, const tp_operand *o, const writer *w);
+/* Of all points of these symbols at which both premises and condition hold
+ * there is at most one? Of two, p and q, it is proven of one symbol after the
+ * other that q's is not above p's, those before being the same. */
+bool at_most_one_point(summary *s, const premises *p, tp_expr condition, const uint32_t *sym, const tp_expr *extent,
+                       uint32_t n);
 /* e with another step of an axis. */
 tp_expr at_step_of(summary *s, tp_expr e, uint32_t axis, tp_expr step);
 /* The body reads element `at` of an input at the step that the axes name: as it

@@ -162,6 +162,11 @@ uint32_t sum_limit(summary *s, uint32_t id, bool assumed);
 bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);
 bool equal_by_signs(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);
 
+/* single.c: entries of tables that a condition tells, put in: 0: there are none. Two sums, each with one point of a
+ * counter that counts, are equal there. */
+uint32_t product_with_entries(summary *s, const product *p, uint32_t sym);
+bool singles_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);
+
 /* defined.c: is it above 0, for all inputs? */
 bool sum_is_positive(summary *s, uint32_t id);
 bool sum_is_at_least_0(summary *s, uint32_t id);

@@ -108,12 +108,34 @@ static bool is_as_it_began(const evaluation *v, tp_vid value, tp_vid variable)
     return i && i->prim == TP_P_VARIABLE && i->args[0] == variable && !v->loaded.at[value];
 }
 
+/* What a turn assigns is another value where a condition holds, and else what
+ * the variable held: variable_element() has the law. */
+static const stored *chosen_in_turns(evaluation *v, const stored *c, const tp_inst *i, tp_vid variable,
+                                     const stored *before, uint32_t counter, tp_expr turns)
+{
+    bool otherwise = is_as_it_began(v, i->args[1], variable);
+    if (!otherwise && !is_as_it_began(v, i->args[2], variable))
+        return NULL;
+    stored *all = TP_NEW(v->s->arena, stored);
+    *all = (stored){.path = c->path,
+                    .value = i->args[otherwise ? 2 : 1],
+                    .older = before,
+                    .by = TP_P_WHERE,
+                    .condition = i->args[0],
+                    .otherwise = otherwise,
+                    .turn = counter,
+                    .turns = turns};
+    return all;
+}
+
 /* What a turn assigns is what the variable held, joined with a part that looks
  * at no variable of the turns before: after the loop it is the fold of the parts. */
 static const stored *accumulated(evaluation *v, const stored *c, tp_vid variable, const stored *before,
                                  uint32_t counter, tp_expr turns)
 {
     const tp_inst *i = c && !c->older && v->by.at[c->value] ? v->by.at[c->value] : NULL;
+    if (i && i->prim == TP_P_WHERE && before && tp_is_float(v->values.at[c->value].dtype))
+        return chosen_in_turns(v, c, i, variable, before, counter, turns);
     if (!i || i->nargs != 2 || !before || !tp_is_float(v->values.at[c->value].dtype) ||
         (i->prim != TP_P_ADD && i->prim != TP_P_MAXIMUM && i->prim != TP_P_MINIMUM))
         return NULL;

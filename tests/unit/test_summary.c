@@ -14,7 +14,7 @@
 #include "tests/unit/files.h"
 #include "tests/unit/random_body.h"
 
-enum { TRIALS = 3000, ELEMENTS = 12, PROVEN = 30 };
+enum { TRIALS = 3000, ELEMENTS = 12, PROVEN = 31 };
 
 /* ---- evaluating ---- */
 
@@ -635,8 +635,9 @@ static void one_of_gallery(void *arg)
     o.nonly = nrules;
     const tp_program *reference = tp_reference_program(a, s->kernels[0], &why);
     if (reference) {
-        tp_analyze(a, s, &o, &r);
         tp_prove_equality(a, s->kernels[0], reference, &o, &q);
+        if (q.proven) /* else no rule matters */
+            tp_analyze(a, s, &o, &r);
         bool proven = q.proven && !tp_equality_without(&r.findings);
         *g->proven += proven;
         ++*g->kernels;
