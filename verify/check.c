@@ -100,6 +100,8 @@ static void check_loaded(void *arg)
         if (e->equal && s->box)
             tp_equiv_box(&j->ctx, j->report.spec, (uint32_t)s->box, &s->equiv, e);
         j->report.equiv = e;
+        if (s->cases_only)
+            return;
         j->report.equality = tp_check_equality(j->arena, j->report.spec, &analysis, &r.findings);
         tp_hold_equality_against_elements(j->arena, &j->report, s->equiv.seed);
         tp_add_execution_findings(j->arena, e, j->report.spec->kernels[0], &s->equiv, j->report.equality.proven,

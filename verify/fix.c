@@ -73,16 +73,39 @@ static bool is_open(const tp_job *j)
 }
 
 /* A text that is refused hides what else is wrong: what mends it has to leave nothing. */
-static bool stands(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s, tp_solver *solver)
+static bool betters(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s, tp_solver *solver)
 {
     tp_job trial;
-    if (j->report.valid && !removes(j, text, f, s, solver))
-        return false;
     try_text(j, text, s, is_executed(f), solver, &trial);
     bool better = trial.report.valid && !trial.report.internal_error &&
                   (j->report.valid ? improves(&j->report.findings, &trial.report.findings, f) : !is_open(&trial));
     tp_job_free(&trial);
     return better;
+}
+
+/* A few cases alone: most changes of what is computed differ in each. */
+static bool survives_few_cases(const tp_job *j, tp_str text, const tp_check_settings *s, tp_solver *solver)
+{
+    static const tp_rule *const NONE[1];
+    tp_check_settings few = *s;
+    tp_job trial;
+    few.cases = 1;
+    few.box = 0;
+    few.cases_only = true;
+    few.analysis.only = NONE;
+    few.analysis.nonly = 0;
+    try_text(j, text, &few, true, solver, &trial);
+    const tp_equiv *e = trial.report.valid ? trial.report.equiv : NULL;
+    bool survives = e && !trial.report.internal_error && e->different + e->trapped == 0;
+    tp_job_free(&trial);
+    return survives;
+}
+
+static bool stands(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s, tp_solver *solver)
+{
+    if (j->report.valid && !removes(j, text, f, s, solver))
+        return false;
+    return (!is_executed(f) || survives_few_cases(j, text, s, solver)) && betters(j, text, f, s, solver);
 }
 
 /* Names a trial by all that decides how it ends. */

@@ -197,6 +197,15 @@ static void guess_finite_mask(guesser *g)
     add(g, TP_S("mask with -1e30 in place of -inf, which stays a number where all is masked"), edits, n);
 }
 
+/* A shift by the maximum cancels where the reference divides by a sum of exponentials; elsewhere it would be tried in
+ * vain. */
+static bool normalises(const guesser *g)
+{
+    const tp_json *reference = tp_json_get(g->doc, "reference");
+    tp_str text = reference ? part(g, reference->loc.start, reference->loc.end) : TP_S("");
+    return names(text, "softmax") || names(text, "logsumexp") || names(text, "attention") || names(text, "max(");
+}
+
 static void guess_for(guesser *g)
 {
     const tp_json *body = tp_json_get(g->doc, "kernel");
@@ -214,7 +223,7 @@ static void guess_for(guesser *g)
     }
     if (no_number)
         guess_finite_mask(g);
-    if (no_number || strcmp(g->f->rule, "TP703") == 0)
+    if ((no_number || strcmp(g->f->rule, "TP703") == 0) && normalises(g))
         each_line(g, guess_maximum);
 }
 

@@ -34,6 +34,7 @@ typedef struct tp_check_settings {
     bool required[TP_NEVIDENCE]; /* by TP_EVIDENCE_TABLE */
     bool execute;
     bool proofs_only;        /* with execute: what is proven of equality, and no case is executed */
+    bool cases_only;         /* with execute: the cases are counted in report.equiv, and nothing is made of them */
     bool unsafe_fixes;       /* those that narrow the domain, too */
     const tp_str *read_from; /* folders from which cases may read arrays, besides the spec's own */
     uint32_t nread_from;

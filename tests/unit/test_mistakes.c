@@ -111,10 +111,19 @@ static void preconditions_leave_something(void **state)
     assert_true(contains(o.out, "holds when: K % 512 == 0"));
 }
 
+/* A result that differs is told at a statement: the one that writes it, or that reads what it should not. */
+static void differences_are_told_at_a_statement(void **state)
+{
+    place *p = *state;
+    outcome o = RUN(p->a, "verify", "--cases", "2", "--box", "0", "examples/broken/mean_over_block.tile.json");
+    assert_true(contains(o.out, "error[TP701]") && contains(o.out, "| ") && contains(o.out, "     \"o[...] = scaled"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {IN_PLACE(first_findings_name_the_cause), IN_PLACE(things_are_said_once),
-                                       IN_PLACE(preconditions_leave_something)};
+                                       IN_PLACE(preconditions_leave_something),
+                                       IN_PLACE(differences_are_told_at_a_statement)};
     cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
