@@ -133,7 +133,7 @@ const tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64
     return w;
 }
 
-static tp_obligation obligation_of(tp_analysis *a, const tp_claim *c)
+tp_obligation tp_claim_obligation(tp_analysis *a, const tp_claim *c)
 {
     uint32_t n = 0;
     tp_expr *premises = TP_NEWN(a->arena, tp_expr, a->nwhere + a->facts.len + c->npremises + 1);
@@ -175,7 +175,7 @@ static tp_obligation obligation_of(tp_analysis *a, const tp_claim *c)
 
 static tp_decision decide_given(tp_analysis *a, const tp_claim *c)
 {
-    tp_obligation o = obligation_of(a, c);
+    tp_obligation o = tp_claim_obligation(a, c);
     if (tp_exprs_overflowed(a->p)) /* something became the constant 0 */
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("an expression is too large")};
     return a->k->ntables ? tp_decide_reading(a, &o) : tp_prove(a->prover, &o);
@@ -198,7 +198,7 @@ tp_decision tp_claim_decide(tp_analysis *a, tp_claim *c)
 
 bool tp_claim_follows(tp_analysis *a, const tp_claim *c)
 {
-    tp_obligation o = obligation_of(a, c);
+    tp_obligation o = tp_claim_obligation(a, c);
     tp_table_reads reads;
     return !tp_exprs_overflowed(a->p) && tp_close_reads(a, &o, &reads, 0) &&
            tp_prove(a->quick, &o).verdict == TP_PROVEN;
@@ -207,7 +207,7 @@ bool tp_claim_follows(tp_analysis *a, const tp_claim *c)
 /* What the claim reads of tables. */
 static tp_table_reads reads_of(tp_analysis *a, const tp_claim *c)
 {
-    tp_obligation o = obligation_of(a, c);
+    tp_obligation o = tp_claim_obligation(a, c);
     tp_table_reads reads = {.len = 0};
     if (a->k->ntables)
         tp_close_reads(a, &o, &reads, 0);

@@ -82,6 +82,8 @@ tp_finding *tp_claim_check(tp_analysis *a, tp_claim *c, const int64_t **env);
 tp_decision tp_claim_decide(tp_analysis *a, tp_claim *c);
 /* Is there a proof of our own? Cheap: no search and no solver. */
 bool tp_claim_follows(tp_analysis *a, const tp_claim *c);
+/* What is asked of the prover. */
+tp_obligation tp_claim_obligation(tp_analysis *a, const tp_claim *c);
 tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env);
 /* What a proof of it rests on: "F2, TP103, C1"; may be empty. */
 tp_str tp_claim_basis(tp_analysis *a, const tp_claim *c);

@@ -43,11 +43,20 @@ tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_o
         all.proven = one.proven;
         all.masks |= one.masks;
         all.casts |= one.casts;
+        all.outputs += one.outputs;
+        all.replayed += one.replayed;
+        all.steps += one.steps;
+        all.sides += one.sides;
+        all.laws |= one.laws;
+        all.open |= one.open;
+        if (!all.unreplayed.n)
+            all.unreplayed = one.unreplayed;
         for (uint32_t c = 0; c < one.constants.len; c++)
             add_pair(a, &all, one.constants.at[c]);
         all.reason = one.reason;
         all.detail = one.detail;
         all.loc = one.loc;
     }
+    all.rewriting = tp_equality_trust(a, &all);
     return all;
 }

@@ -202,6 +202,7 @@ bool equal_by_signs(summary *s, const premises *p, uint32_t a, uint32_t b, int c
         w = sign_in(s, look % 2 ? b : a, look >= 2);
     if (!w || cases == 0 || !sum_is_defined(s, a) || !sum_is_defined(s, b))
         return false;
+    record_open(s, TP_LAW_SIGNS);
     bool three = asks_for_0(s, a, w) || asks_for_0(s, b, w), possible[3];
     for (int sign = -1; sign <= 1; sign++)
         possible[sign + 1] = is_possible(s, w, sign);

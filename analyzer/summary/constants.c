@@ -39,8 +39,7 @@ void literals_of(summary *s, const tp_program *p, bool body)
 
 /* ---- what is written ---- */
 
-/* v as a fraction of small terms, exactly. */
-static bool fraction_of(double v, int64_t *num, int64_t *den)
+bool literal_fraction(double v, int64_t *num, int64_t *den)
 {
     enum { MOST = 1000000 };
     char text[40];
@@ -65,7 +64,7 @@ static bool fraction_of(double v, int64_t *num, int64_t *den)
 static uint32_t as_written(summary *s, double v)
 {
     product p = product_of(1, 1);
-    if (!fraction_of(v, &p.num, &p.den))
+    if (!literal_fraction(v, &p.num, &p.den))
         return sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = v}, 1);
     product_reduce(s, &p);
     return sum_intern(s, &p, p.num != 0);
@@ -87,6 +86,7 @@ static tp_str number_text(summary *s, double v)
 
 static void take_for(summary *s, double v, tp_str other)
 {
+    record_open(s, TP_LAW_MEANT);
     tp_str pair = tp_printf(s->arena, "%.*s = %.*s", TP_FMT(number_text(s, v)), TP_FMT(other));
     for (uint32_t i = 0; i < s->out->constants.len; i++)
         if (tp_str_eq(s->out->constants.at[i], pair))
@@ -166,7 +166,7 @@ static uint32_t as_meant(summary *s, double v)
         return x;
     if (other != v)
         take_for(s, v, number_text(s, other));
-    if (!fraction_of(other, &num, &den) && simple_meaning(s, other, &x))
+    if (!literal_fraction(other, &num, &den) && simple_meaning(s, other, &x))
         return x;
     return as_written(s, other);
 }
@@ -174,7 +174,7 @@ static uint32_t as_meant(summary *s, double v)
 uint32_t sum_literal(summary *s, double v)
 {
     int64_t num, den;
-    uint32_t x = !s->meant || (fraction_of(fabs(v), &num, &den) && !tp_constant_printed(fabs(v)))
+    uint32_t x = !s->meant || (literal_fraction(fabs(v), &num, &den) && !tp_constant_printed(fabs(v)))
                      ? as_written(s, fabs(v))
                      : as_meant(s, fabs(v));
     return v < 0 ? sum_add(s, sum_constant(s, 0), x, -1) : x;
@@ -185,6 +185,6 @@ bool literals_may_be_rounded(const summary *s)
     int64_t num, den;
     bool any = false;
     for (uint32_t i = 0; i < s->literals.len; i++)
-        any |= !fraction_of(s->literals.at[i], &num, &den) || tp_constant_printed(s->literals.at[i]);
+        any |= !literal_fraction(s->literals.at[i], &num, &den) || tp_constant_printed(s->literals.at[i]);
     return any;
 }

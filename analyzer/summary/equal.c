@@ -47,9 +47,11 @@ static bool ask(summary *s, const premises *p, tp_expr goal, effort how)
     tp_buf b = {.arena = s->arena};
     tp_buf_str(&b, (tp_str){(const char *)key, len * sizeof *key});
     tp_str text = tp_buf_view(&b);
-    uint32_t known = tp_map_get(&s->asked, text);
+    uint32_t known = tp_map_get(&s->asked, text), number = 0;
+    if (known > 1)
+        record_side_again(s, known - 2);
     if (known)
-        return known == 2;
+        return known > 1;
     if (++s->questions > MAX_QUESTIONS)
         summary_stop(s, TP_S("too many conditions have to be decided"));
     memcpy(copy, p->at, p->n * sizeof *copy);
@@ -70,8 +72,9 @@ static bool ask(summary *s, const premises *p, tp_expr goal, effort how)
         s->out->certified += yes && d.grade == TP_GRADE_CERT;
         if (yes && d.grade > s->out->grade)
             s->out->grade = d.grade;
+        number = yes ? record_side(s, &c, d) : 0;
     }
-    tp_map_set(s->arena, &s->asked, text, yes ? 2 : 1);
+    tp_map_set(s->arena, &s->asked, text, yes ? 2 + number : 1);
     return yes;
 }
 
@@ -154,9 +157,13 @@ static tp_expr without_remainders(summary *s, tp_expr e)
 
 static bool indices_equal(summary *s, const premises *p, tp_expr a, tp_expr b)
 {
-    return tp_same(tp_expr_normal(s->p, a), tp_expr_normal(s->p, b)) ||
-           tp_same(tp_expr_normal(s->p, without_remainders(s, a)), tp_expr_normal(s->p, without_remainders(s, b))) ||
-           summary_proves(s, p, tp_op2(s->p, TP_E_EQ, a, b));
+    if (tp_same(tp_expr_normal(s->p, a), tp_expr_normal(s->p, b)) ||
+        tp_same(tp_expr_normal(s->p, without_remainders(s, a)), tp_expr_normal(s->p, without_remainders(s, b))))
+        return true;
+    if (!summary_proves(s, p, tp_op2(s->p, TP_E_EQ, a, b)))
+        return false;
+    record_exchange(s, a, b);
+    return true;
 }
 
 /* The fold's points: 0 <= counter < extent, and the guards, with other symbols. */
@@ -201,6 +208,24 @@ static bool all_inside(summary *s, const premises *p, const points *from, const 
     return true;
 }
 
+/* The fold with those symbols for counters. */
+static atom over_points(summary *s, const atom *f, const uint32_t *order, const tp_expr *symbol, uint32_t body)
+{
+    uint32_t n = tp_sym_count(s->p);
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
+    atom r = *f;
+    for (uint32_t i = 0; i < f->counters; i++)
+        with[f->counter[order[i]]] = symbol[i];
+    for (uint32_t i = 0; i < f->counters; i++) {
+        r.counter[i] = (uint32_t)tp_expr_get(s->p, symbol[i])->value;
+        r.extent[i] = tp_expr_subst(s->p, f->extent[order[i]], with, n);
+    }
+    for (uint32_t i = 0; i < f->nguards; i++)
+        r.guard[i] = condition_normal(s, tp_expr_subst(s->p, f->guard[i], with, n), false);
+    r.arg[0] = body;
+    return r;
+}
+
 /* The same points, and the same at each of them. */
 static bool folds_match(summary *s, const premises *p, const atom *a, const atom *b, const uint32_t *order, int cases)
 {
@@ -209,10 +234,17 @@ static bool folds_match(summary *s, const premises *p, const atom *a, const atom
     for (uint32_t i = 0; i < a->counters; i++) /* bounds are among the premises */
         symbol[i] = summary_index(s, "p", tp_const(s->p, (int64_t)1 << 60));
     points x = points_of(s, a, straight, symbol), y = points_of(s, b, order, symbol);
+    record_mark m = record_here(s);
     if (!all_inside(s, p, &x, &y) || !all_inside(s, p, &y, &x))
         return false;
     premises here = inside(s, p, &x);
-    return sums_equal(s, &here, x.body, y.body, cases);
+    bool yes = sums_equal(s, &here, x.body, y.body, cases);
+    if (yes) {
+        atom left = over_points(s, a, straight, symbol, x.body), right = over_points(s, b, order, symbol, y.body);
+        record_fold(s, TP_LAW_POINTS, &left, &right, 0, 0, m);
+    }
+    record_forget(s, m);
+    return yes;
 }
 
 static bool some_order(summary *s, const premises *p, const atom *a, const atom *b, uint32_t *order, uint32_t n,
@@ -431,6 +463,7 @@ static bool cut_equal(summary *s, const premises *p, const sum *x, const sum *y,
                 !products_equal(s, p, &others, &same, cases) ||
                 !rest_in_some_order(s, p, &whole, &part, order, 0, cases, &rest))
                 continue;
+            record_open(s, TP_LAW_CUT);
             product *left = TP_NEWN(s->arena, product, x->n), *right = TP_NEWN(s->arena, product, y->n);
             memcpy(left, x->at, x->n * sizeof *left);
             memcpy(right, y->at, y->n * sizeof *right);
@@ -471,6 +504,7 @@ bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases
         return equal_by_signs(s, p, a, b, cases);
     if (cases == 0)
         return false;
+    record_open(s, TP_LAW_CASES);
     premises yes = premises_with(s, p, guard), no = premises_with(s, p, condition_normal(s, guard, true));
     return sums_equal(s, &yes, a, b, cases - 1) && sums_equal(s, &no, a, b, cases - 1);
 }
@@ -485,8 +519,11 @@ bool terms_equal(summary *s, const premises *p, term a, term b, bool reference)
     uint32_t y = sum_of_term(s, b);
     s->strict = false;
     if (reference) { /* where the reference has a value, equal divisors are not 0 */
-        x = sum_limit(s, x, true);
-        y = sum_limit(s, y, false);
+        uint32_t left = sum_limit(s, x, true), right = sum_limit(s, y, false);
+        if (left != x || right != y)
+            record_open(s, TP_LAW_LIMIT);
+        x = left;
+        y = right;
     }
     return sums_equal(s, p, x, y, MAX_CASES);
 }
@@ -551,6 +588,7 @@ static void prove_all(void *arg)
         s->syntax = NULL;
         if (!terms_equal(s, &p, is, wanted, true))
             stop_at_difference(s, o, is, wanted);
+        record_equal(s, &p, is, wanted, o->name);
     }
     if (compared == 0)
         summary_stop(s, TP_S("no output is compared with the reference"));
@@ -563,6 +601,7 @@ summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_opti
     *own = *o;
     own->prover.no_solver = true; /* many small questions: what needs a solver is left open */
     *s = (summary){.arena = arena, .a = tp_analysis_begin(arena, k, own), .k = k, .p = k->exprs, .out = out};
+    s->o = &own->prover;
     s->positive = TP_NEWN(arena, bool, tp_noperands(k));
     *out = (tp_equality){.grade = TP_GRADE_CERT};
     return s;

@@ -56,10 +56,13 @@ static void prune_guards(summary *s, atom *f)
 {
     for (uint32_t i = f->nguards; i-- > 0;) {
         premises p = guards_but(f, i);
+        const atom before = *f;
+        record_mark m = record_here(s);
         if (!summary_proves(s, &p, f->guard[i]))
             continue;
         memmove(&f->guard[i], &f->guard[i + 1], (f->nguards - i - 1) * sizeof *f->guard);
         f->nguards--;
+        record_fold(s, TP_LAW_GUARD, &before, f, 0, 0, m);
     }
 }
 
@@ -89,6 +92,8 @@ static bool merge_pair(summary *s, atom *f, uint32_t k, uint32_t t)
     for (uint32_t i = 0; i < guards.nguards; i++)
         if (tp_expr_mentions(s->p, guards.guard[i], q))
             return false;
+    const atom before = *f;
+    record_mark m = record_here(s);
     if (!summary_proves(s, &nothing, positive))
         return false;
     f->arg[0] = body;
@@ -101,7 +106,14 @@ static bool merge_pair(summary *s, atom *f, uint32_t k, uint32_t t)
         f->extent[i] = f->extent[i + 1];
     }
     f->counters--;
+    record_fold(s, TP_LAW_DIGITS, &before, f, k, t, m);
     return true;
+}
+
+static tp_expr exchanged(summary *s, tp_expr from, tp_expr to)
+{
+    record_exchange(s, from, to);
+    return to;
 }
 
 /* Where the guards say which argument is smaller, min and max are one of them;
@@ -115,14 +127,14 @@ static tp_expr under_guards(summary *s, tp_expr e, void *ctx)
         return e;
     if (n.op == TP_E_ITE) {
         int known = summary_decides(s, condition_normal(s, n.a, false), ctx);
-        return known ? under_guards(s, known > 0 ? n.b : n.c, ctx) : e;
+        return known ? exchanged(s, e, under_guards(s, known > 0 ? n.b : n.c, ctx)) : e;
     }
     if (n.op == TP_E_READ) {
         const tp_expr index[] = {n.a, n.b, n.c};
         for (int i = 0; i < 3 && index[i].id; i++) /* a counter rather than what is equal to it here */
             if (tp_expr_get(s->p, index[i])->op == TP_E_SYM &&
                 summary_proves(s, p, tp_op2(s->p, TP_E_EQ, e, index[i]))) /* by a contract */
-                return index[i];
+                return exchanged(s, e, index[i]);
     }
     if (n.op == TP_E_NEG || n.op == TP_E_NOT)
         return tp_op1(s->p, n.op, under_guards(s, n.a, ctx));
@@ -132,9 +144,9 @@ static tp_expr under_guards(summary *s, tp_expr e, void *ctx)
     if (n.op == TP_E_MIN || n.op == TP_E_MAX) {
         bool min = n.op == TP_E_MIN;
         if (summary_follows(s, p, tp_op2(s->p, TP_E_LE, a, b)))
-            return min ? a : b;
+            return exchanged(s, tp_op2(s->p, n.op, a, b), min ? a : b);
         if (summary_follows(s, p, tp_op2(s->p, TP_E_GE, a, b)))
-            return min ? b : a;
+            return exchanged(s, tp_op2(s->p, n.op, a, b), min ? b : a);
     }
     return tp_op2(s->p, n.op, a, b);
 }
@@ -214,6 +226,8 @@ static bool split_counter(summary *s, atom *f, uint32_t k)
         if (tp_expr_mentions(s->p, f->extent[i], d.sym))
             return false;
     tp_expr by = tp_const(s->p, d.by), high = tp_expr_normal(s->p, tp_op2(s->p, TP_E_FLOORDIV, f->extent[k], by));
+    const atom before = *f;
+    record_mark m = record_here(s);
     if (!summary_proves(s, &nothing, tp_op2(s->p, TP_E_EQ, tp_op2(s->p, TP_E_MUL, high, by), f->extent[k])))
         return false;
     d.high = summary_index(s, "h", high);
@@ -231,6 +245,7 @@ static bool split_counter(summary *s, atom *f, uint32_t k)
     f->counter[k + 1] = (uint32_t)tp_expr_get(s->p, d.low)->value;
     f->extent[k + 1] = by;
     f->counters++;
+    record_fold(s, TP_LAW_SPLIT, &before, f, k, 0, m);
     return true;
 }
 
@@ -261,7 +276,12 @@ static void merge_counters(summary *s, atom *f)
         premises here = guards_but(f, UINT32_MAX);
         for (uint32_t i = 0; i < f->counters; i++) /* in the domain of its counters only */
             here = premises_with(s, &here, tp_op2(s->p, TP_E_LT, tp_sym(s->p, f->counter[i]), f->extent[i]));
+        const atom before = *f;
+        record_mark m = record_here(s);
         f->arg[0] = sum_mapped(s, f->arg[0], under_guards, &here);
+        if (f->arg[0] != before.arg[0])
+            record_fold(s, TP_LAW_UNDER, &before, f, 0, 0, m);
+        record_forget(s, m);
         prune_guards(s, f);
         pruned = true;
     }
@@ -292,6 +312,7 @@ static bool is_count(summary *s, const atom *f, uint32_t *count)
 {
     static const premises nothing = {.n = 0};
     tp_expr zero = tp_const(s->p, 0), end = f->extent[0], counter = tp_sym(s->p, f->counter[0]);
+    record_mark m = record_here(s);
     if (f->counters != 1 || f->nguards > 1 || f->arg[0] != sum_constant(s, 1))
         return false;
     if (f->nguards) { /* end - counter - 1 >= 0 */
@@ -305,6 +326,7 @@ static bool is_count(summary *s, const atom *f, uint32_t *count)
     }
     if (!summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, end, zero)))
         return false;
+    record_count(s, f, end, m);
     *count = sum_of_index(s, end);
     return true;
 }
@@ -431,6 +453,7 @@ static void leave_out_zeros(summary *s, atom *f)
         memcpy(inside.guard, guards.guard, sizeof inside.guard);
         if (!fold_never_empty(s, &inside))
             return;
+        record_open(s, TP_LAW_ZEROS);
         *f = inside;
     }
 }

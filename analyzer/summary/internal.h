@@ -5,6 +5,7 @@
 #include "analyzer/internal.h"
 #include "analyzer/summary/summary.h"
 #include "base/map.h"
+#include "smt/trust/derivation.h"
 
 /* ---- terms: one element, as a tree over index expressions; hash-consed ---- */
 
@@ -76,11 +77,13 @@ typedef struct summary {
     bool strict;             /* what may be undefined must not vanish: of the kernel, not of the reference */
     const tp_node *node;     /* where we are, for messages */
     const tp_syntax *syntax;
-    TP_VEC(narrow) narrow;     /* not looked at yet */
-    TP_VEC(double) bounds;     /* of index expressions */
-    tp_map bound_of;           /* by expression: its number there + 1 */
-    TP_VEC(known_above) signs; /* of the case that is looked at */
-    struct sums *sums;         /* sum.c */
+    TP_VEC(narrow) narrow;      /* not looked at yet */
+    TP_VEC(double) bounds;      /* of index expressions */
+    tp_map bound_of;            /* by expression: its number there + 1 */
+    TP_VEC(known_above) signs;  /* of the case that is looked at */
+    struct sums *sums;          /* sum.c */
+    struct record *record;      /* derive.c */
+    const tp_prover_options *o; /* where certificates go */
 } summary;
 
 /* A summary in the making; its analysis is ended with tp_analysis_end(s->a). */
@@ -144,6 +147,25 @@ tp_expr index_under(summary *s, const premises *p, tp_expr e);
 /* Comparisons as x >= 0, x == 0, x != 0 over normal forms; negation pushed down. */
 tp_expr condition_normal(summary *s, tp_expr e, bool negated);
 
+/* ---- derive.c: what was done, for the certificate ---- */
+
+/* How far the record is: what is written after it belongs to one law. */
+typedef struct record_mark {
+    uint32_t sides, exchanges;
+} record_mark;
+record_mark record_here(summary *s);
+/* The prover said yes; a number to say so again with. */
+uint32_t record_side(summary *s, tp_claim *c, tp_decision d);
+void record_side_again(summary *s, uint32_t number);
+/* One index expression in the place of another. */
+void record_exchange(summary *s, tp_expr from, tp_expr to);
+/* What was exchanged since is forgotten. */
+void record_forget(summary *s, record_mark m);
+/* A law without a schema was used. */
+void record_open(summary *s, tp_law law);
+/* Both terms were seen to be equal: the derivation is replayed, and written where certificates are. */
+void record_equal(summary *s, const premises *p, term kernel, term reference, tp_str output);
+
 /* ---- width.c ---- */
 
 /* To be looked at when what buffers hold is known; t itself may speak of it. */
@@ -159,6 +181,8 @@ bool summary_is_whole_in(summary *s, term t, tp_dtype dtype);
 /* The constants of gelu, spec/prims.def. */
 #define SUMMARY_GELU_CUBE 0.044715
 #define SUMMARY_GELU_SCALE 0.7978845608028654
+/* v >= 0 as a fraction of small terms, exactly. */
+bool literal_fraction(double v, int64_t *num, int64_t *den);
 /* Collect the literals of a program. */
 void literals_of(summary *s, const tp_program *p, bool body);
 /* Would a proof with `meant` differ from one without? */

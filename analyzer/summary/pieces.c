@@ -138,6 +138,7 @@ static bool difference(summary *s, uint32_t x, uint32_t y, uint32_t *w)
     const sum a = *sum_get(s, x), b = *sum_get(s, y);
     if (!sum_is_free(s, x) || !sum_is_free(s, y) || (share(&a, &b) && !(sum_is_defined(s, x) && sum_is_defined(s, y))))
         return false;
+    record_open(s, TP_LAW_PIECES);
     *w = sum_add(s, x, y, -1);
     return true;
 }

@@ -44,6 +44,7 @@ uint32_t sum_share(summary *s, uint32_t x)
     if (!two_exponentials(s, &a, &low, &d))
         return 0;
     product p = a.at[low], q = a.at[!low], by = product_of(1, 1);
+    record_open(s, TP_LAW_SHARES);
     p.exponent = q.exponent = 0;
     if (p.nfactors == 0) { /* to 1 + … */
         by = product_of(p.den, p.num);

@@ -158,6 +158,11 @@ bool sum_is_free(summary *s, uint32_t id);
  * tend to 0: `assumed`, or proven where the limit is taken. */
 uint32_t sum_limit(summary *s, uint32_t id, bool assumed);
 
+/* derive.c: fold `before` is fold `after`, by that law; k, t: positions of counters. */
+void record_fold(summary *s, tp_law law, const atom *before, const atom *after, uint32_t k, uint32_t t, record_mark m);
+/* It is as many as `end`. */
+void record_count(summary *s, const atom *f, tp_expr end, record_mark m);
+
 /* equal.c, where p holds; cases.c: by cases of signs of data. */
 bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);
 bool equal_by_signs(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);

@@ -18,7 +18,7 @@ typedef struct certificate_file {
     tp_arena *arena; /* of all lines */
     tp_str path;
     TP_VEC(tp_section_read) sections;
-    uint32_t accepted, refused, missing;
+    uint32_t accepted, refused, missing, derivations, laws, sides;
 } certificate_file;
 
 static void read_line(void *arg)
@@ -64,6 +64,27 @@ static bool same_entry(const tp_certificate_entry *a, const tp_certificate_entry
     return tp_str_eq(a->spec, b->spec) && tp_str_eq(a->obligation, b->obligation) && tp_str_eq(a->grade, b->grade);
 }
 
+static void check_derivation(certificate_file *f, uint32_t number, const tp_certificate *k, tp_arena *work)
+{
+    tp_replayed r = tp_replay_derivation(work, k->derivation, true);
+    if (!r.ok) {
+        refuse(f, number, k, tp_printf(f->arena, "%.*s", TP_FMT(r.why)));
+        return;
+    }
+    f->derivations++;
+    f->laws += r.steps;
+    f->sides += r.sides;
+    f->missing += r.sides - r.proven;
+    if (!f->c->explain.len)
+        return;
+    printf("%.*s:%u: %.*s %.*s: replayed, %u steps, %u side conditions\n", TP_FMT(f->path), number,
+           TP_FMT(tp_visible(work, k->entry.spec)), TP_FMT(tp_visible(work, k->entry.obligation)), r.steps, r.sides);
+    for (uint32_t i = 0; i < k->derivation->nsteps; i++) {
+        const tp_law_row *law = tp_law_info(k->derivation->steps[i].law);
+        printf("  %s: %s\n", law->name, law->statement);
+    }
+}
+
 /* One obligation: is it the one that has to be here, and does its proof hold? */
 static void check(certificate_file *f, uint32_t number, const tp_certificate *k)
 {
@@ -75,6 +96,8 @@ static void check(certificate_file *f, uint32_t number, const tp_certificate *k)
     if (!s || s->rows.len >= s->about->obligations.len ||
         !same_entry(&k->entry, &s->about->obligations.at[s->rows.len])) {
         refuse(f, number, k, TP_S("it is not what the list of its section has here"));
+    } else if (k->derivation) {
+        check_derivation(f, number, k, work);
     } else if (!k->proof && tp_str_is(k->entry.grade, "cert")) {
         refuse(f, number, k, TP_S("there is no proof, and the grade is cert"));
     } else if (!k->proof) {
@@ -154,6 +177,9 @@ static void summarise(const certificate_file *f, bool with_specs, bool covered)
     if (f->missing)
         printf("; %u proven obligation%s without one (by the solver, or by evaluating many cases)", f->missing,
                f->missing == 1 ? "" : "s");
+    if (f->derivations)
+        printf("; %u derivation%s of equality replayed: %u step%s, %u side condition%s", f->derivations,
+               f->derivations == 1 ? "" : "s", f->laws, f->laws == 1 ? "" : "s", f->sides, f->sides == 1 ? "" : "s");
     if (covered)
         printf("; they are the obligations of %s",
                f->sections.len == 1 ? "the spec, all of them" : "the specs, all of them");
@@ -183,7 +209,7 @@ static int check_file(tp_cli *c, tp_str path, const tp_str *specs, uint32_t nspe
     }
     if (good)
         end_section(&f, number);
-    if (good && f.accepted + f.refused + f.missing == 0) {
+    if (good && f.accepted + f.refused + f.missing + f.derivations == 0) {
         tp_say(stderr, "tileproof: %.*s: there is no certificate in it", TP_FMT(path));
         good = false;
     }

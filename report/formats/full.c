@@ -346,6 +346,7 @@ static void all_sizes_line(const painter *p, const tp_spec_report *s, bool verbo
         const tp_case_result *overflow = tp_equiv_overflow(s->equiv);
         if (overflow)
             fprintf(p->out, "; overflows in case %.*s", TP_FMT(tp_case_text(p->arena, overflow->the_case)));
+        fprintf(p->out, "\n    rewriting  %.*s", TP_FMT(q->rewriting));
     } else {
         fprintf(p->out, "not shown: %.*s", TP_FMT(q->reason));
         if (q->loc.end > q->loc.start) {

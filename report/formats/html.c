@@ -306,6 +306,8 @@ static void write_equivalence(const tp_page *p, const tp_spec_report *s)
             tp_html_raw(p, "; overflows in case ");
             tp_html_put(p, tp_case_text(p->a, overflow->the_case));
         }
+        tp_html_raw(p, "; rewriting: ");
+        tp_html_prose(p, q->rewriting);
     } else {
         tp_html_raw(p, "<span class=\"badge note\">not shown</span> ");
         tp_html_prose(p, q->reason);

@@ -298,6 +298,9 @@ static json *all_sizes(const tp_equiv *e, const tp_equality *q, const tp_opinion
     json_object_object_add(o, "with_certificate", json_object_new_int64(q->certified));
     json_object_object_add(o, "rests_on", rules);
     json_object_object_add(o, "finite_masks", json_object_new_boolean(q->proven && q->masks));
+    json_object_object_add(o, "outputs", json_object_new_int64(q->proven ? q->outputs : 0));
+    json_object_object_add(o, "derivations_replayed", json_object_new_int64(q->proven ? q->replayed : 0));
+    json_object_object_add(o, "rewriting", q->proven ? tp_jsonc_string(q->rewriting) : NULL);
     json_object_object_add(o, "casts_are_identity", json_object_new_boolean(q->proven && q->casts));
     json_object_object_add(o, "constants_taken_as_equal", pairs);
     json_object_object_add(o, "overflows_in", overflow ? case_text(overflow->the_case) : NULL);

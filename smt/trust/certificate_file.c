@@ -2,6 +2,7 @@
  * is shared stays shared; everything else refers to it. */
 #include "base/jsonc.h"
 #include "smt/trust/certificates.h"
+#include "smt/trust/rows.h"
 
 enum { MAX_SYMBOLS = 4096 };
 
@@ -25,22 +26,13 @@ static const char *op_name(tp_expr_op op)
 
 /* ---- writing ---- */
 
-typedef struct json_object json;
-
 struct tp_certificates {
     tp_arena *arena;
     tp_buf rows;
     TP_VEC(tp_certificate_entry) entries;
 };
 
-typedef struct writer {
-    tp_arena *arena;
-    const tp_exprs *p;
-    json *nodes;
-    TP_VEC(uint32_t) number; /* by expression: its node, 0: none yet */
-    uint32_t written;        /* nodes */
-    TP_VEC(tp_str) names;    /* of the symbols that were written */
-} writer;
+typedef tp_row_writer writer;
 
 static json *integer(int64_t v)
 {
@@ -250,8 +242,7 @@ void tp_certificates_add(tp_certificates *c, const tp_exprs *p, const char *spec
     put(row, "nodes", w.nodes);
     put(row, "grade", tp_jsonc_string(entry.grade));
     put(row, "proof", by);
-    tp_buf_printf(&c->rows, "%s\n", text_of(row));
-    tp_push(c->arena, c->entries, entry);
+    tp_certificates_row(c, entry, row);
     json_object_put(row);
     tp_arena_free(work);
 }
@@ -259,6 +250,14 @@ void tp_certificates_add(tp_certificates *c, const tp_exprs *p, const char *spec
 tp_str tp_certificates_header(tp_arena *a)
 {
     return tp_printf(a, "{\"tileproof_certificates\":%d}\n", TP_CERTIFICATES_FORMAT);
+}
+
+void tp_certificates_row(tp_certificates *c, tp_certificate_entry entry, json *row)
+{
+    entry = (tp_certificate_entry){tp_printf(c->arena, "%.*s", TP_FMT(entry.spec)),
+                                   tp_printf(c->arena, "%.*s", TP_FMT(entry.obligation)), entry.grade};
+    tp_buf_printf(&c->rows, "%s\n", text_of(row));
+    tp_push(c->arena, c->entries, entry);
 }
 
 static json *strings(const tp_str *at, uint32_t n)
@@ -298,11 +297,7 @@ tp_str tp_certificates_rows(const tp_certificates *c)
 
 /* ---- reading ---- */
 
-typedef struct reader {
-    tp_ctx *c;
-    tp_exprs *p;
-    TP_VEC(tp_expr) nodes;
-} reader;
+typedef tp_row_reader reader;
 
 _Noreturn static void wrong(tp_ctx *c, const tp_json *at, const char *what)
 {
@@ -611,6 +606,112 @@ static const tp_certificate_section *read_section(reader *r, const tp_json *doc)
     return s;
 }
 
+void tp_row_nodes(reader *r, const tp_json *nodes)
+{
+    for (uint32_t i = 0; i < nodes->u.items.n; i++) {
+        tp_expr e = read_node(r, nodes->u.items.at[i]); /* before there is a place for it: it refers to earlier ones */
+        tp_push(r->c->arena, r->nodes, e);
+    }
+}
+
+const tp_var *tp_row_variables(reader *r, const tp_json *vars)
+{
+    tp_var *v = TP_NEWN(r->c->arena, tp_var, vars->u.items.n + 1);
+    for (uint32_t i = 0; i < vars->u.items.n; i++)
+        v[i] = read_variable(r, vars->u.items.at[i]);
+    return v;
+}
+
+const tp_expr *tp_row_exprs(reader *r, const tp_json *list)
+{
+    tp_expr *e = TP_NEWN(r->c->arena, tp_expr, list->u.items.n + 1);
+    for (uint32_t i = 0; i < list->u.items.n; i++)
+        e[i] = expr(r, list->u.items.at[i]);
+    return e;
+}
+
+static tp_obligation read_statement(reader *r, const tp_json *vars, const tp_json *premises, const tp_json *goal)
+{
+    return (tp_obligation){.vars = tp_row_variables(r, vars),
+                           .nvars = vars->u.items.n,
+                           .premises = tp_row_exprs(r, premises),
+                           .npremises = premises->u.items.n,
+                           .goal = expr(r, goal)};
+}
+
+/* ---- what rows of derivations share ---- */
+
+tp_side tp_row_side(reader *r, const tp_json *o)
+{
+    static const char *const NAMES[] = {"variables", "premises", "goal", "proof"};
+    members(r, o, NAMES, 4);
+    const tp_json *proof = tp_json_get(o, "proof");
+    tp_side side = {.o = read_statement(r, member(r, o, "variables", TP_J_ARRAY), member(r, o, "premises", TP_J_ARRAY),
+                                        member(r, o, "goal", TP_J_INT))};
+    if (!proof || proof->type != TP_J_NULL)
+        side.proof = read_proof(r, member(r, o, "proof", TP_J_OBJECT));
+    return side;
+}
+
+json *tp_row_of_side(writer *w, const tp_side *side)
+{
+    json *o = json_object_new_object(), *vars = json_object_new_array(), *premises = json_object_new_array();
+    for (uint32_t i = 0; i < side->o.nvars; i++)
+        add(vars, variable_of(w, &side->o.vars[i]));
+    for (uint32_t i = 0; i < side->o.npremises; i++)
+        add(premises, node_of(w, side->o.premises[i]));
+    put(o, "variables", vars);
+    put(o, "premises", premises);
+    put(o, "goal", node_of(w, side->o.goal));
+    put(o, "proof", side->proof ? proof_of(w, side->proof) : NULL);
+    return o;
+}
+
+json *tp_row_of_variable(writer *w, const tp_var *x)
+{
+    return variable_of(w, x);
+}
+
+json *tp_row_of_expr(writer *w, tp_expr e)
+{
+    return node_of(w, e);
+}
+
+json *tp_row_of_symbol(writer *w, uint32_t sym)
+{
+    return symbol(w, sym);
+}
+
+tp_expr tp_row_expr(reader *r, const tp_json *v)
+{
+    return expr(r, v);
+}
+
+uint32_t tp_row_symbol(reader *r, const tp_json *v)
+{
+    return symbol_number(r, v);
+}
+
+const tp_json *tp_row_member(reader *r, const tp_json *o, const char *key, tp_json_type type)
+{
+    return member(r, o, key, type);
+}
+
+void tp_row_members(reader *r, const tp_json *o, const char *const *names, uint32_t n)
+{
+    members(r, o, names, n);
+}
+
+const tp_json *tp_row_item(reader *r, const tp_json *array, uint32_t i, tp_json_type type)
+{
+    return item(r, array, i, type);
+}
+
+uint32_t tp_row_small(reader *r, const tp_json *v)
+{
+    return small(r, v);
+}
+
 /* "cert", "exact", …: who decided. */
 static tp_str read_grade(reader *r, const tp_json *doc)
 {
@@ -629,27 +730,16 @@ tp_certificate tp_certificate_read(tp_ctx *c)
     const tp_json *doc = tp_json_parse(c, false);
     if (doc->type == TP_J_OBJECT && tp_json_get(doc, "section"))
         return (tp_certificate){.section = read_section(&r, doc)};
+    if (doc->type == TP_J_OBJECT && tp_json_get(doc, "derivation"))
+        return tp_row_derivation(&r, doc);
     members(&r, doc, NAMES, sizeof NAMES / sizeof *NAMES);
     const tp_json *nodes = member(&r, doc, "nodes", TP_J_ARRAY), *vars = member(&r, doc, "variables", TP_J_ARRAY),
                   *premises = member(&r, doc, "premises", TP_J_ARRAY), *proof = tp_json_get(doc, "proof");
     tp_certificate out = {.exprs = r.p,
                           .entry = {member(&r, doc, "spec", TP_J_STRING)->u.string,
                                     member(&r, doc, "obligation", TP_J_STRING)->u.string, read_grade(&r, doc)}};
-    for (uint32_t i = 0; i < nodes->u.items.n; i++) {
-        tp_expr e = read_node(&r, nodes->u.items.at[i]); /* before there is a place for it: it refers to earlier ones */
-        tp_push(c->arena, r.nodes, e);
-    }
-    tp_var *v = TP_NEWN(c->arena, tp_var, vars->u.items.n);
-    for (uint32_t i = 0; i < vars->u.items.n; i++)
-        v[i] = read_variable(&r, vars->u.items.at[i]);
-    tp_expr *facts = TP_NEWN(c->arena, tp_expr, premises->u.items.n);
-    for (uint32_t i = 0; i < premises->u.items.n; i++)
-        facts[i] = expr(&r, premises->u.items.at[i]);
-    out.obligation = (tp_obligation){.vars = v,
-                                     .nvars = vars->u.items.n,
-                                     .premises = facts,
-                                     .npremises = premises->u.items.n,
-                                     .goal = expr(&r, member(&r, doc, "goal", TP_J_INT))};
+    tp_row_nodes(&r, nodes);
+    out.obligation = read_statement(&r, vars, premises, member(&r, doc, "goal", TP_J_INT));
     out.obligation.name = tp_cstr(c->arena, out.entry.obligation);
     out.statement = statement_text(c->arena, r.p, &out.entry, &out.obligation);
     if (!proof || proof->type != TP_J_NULL)

@@ -6,7 +6,7 @@
 #ifndef TP_CERTIFICATES_H
 #define TP_CERTIFICATES_H
 
-#include "smt/trust/proof.h"
+#include "smt/trust/derivation.h"
 #include "spec/json.h"
 
 enum { TP_CERTIFICATES_FORMAT = 2 };
@@ -31,6 +31,8 @@ tp_certificates *tp_certificates_new(tp_arena *a);
 /* A proven obligation; proof NULL: it has none, and the line says so. */
 void tp_certificates_add(tp_certificates *c, const tp_exprs *p, const char *spec, const tp_obligation *o,
                          const tp_proof *proof, tp_grade grade);
+/* A derivation of equality, of that output. */
+void tp_certificates_add_derivation(tp_certificates *c, tp_str spec, tp_str output, const tp_derivation *d);
 /* The first line of a file. */
 tp_str tp_certificates_header(tp_arena *a);
 /* All that was added, a line each; the list of `about` becomes theirs, and is written before them. */
@@ -43,8 +45,9 @@ typedef struct tp_certificate {
     tp_exprs *exprs;
     tp_certificate_entry entry;
     tp_obligation obligation;
-    const tp_proof *proof; /* NULL: none */
-    tp_str statement;      /* the obligation in one way of writing: the same text, the same statement */
+    const tp_proof *proof;           /* NULL: none */
+    const tp_derivation *derivation; /* of equality, in place of an obligation; NULL: an obligation */
+    tp_str statement;                /* the obligation in one way of writing: the same text, the same statement */
 } tp_certificate;
 
 /* Is this the first line of such a file? Raises TP001 when it is not, or is of
