@@ -1,3 +1,4 @@
+#include "base/checked.h"
 #include "analyzer/internal.h"
 
 /* index / block when the text of the map is a multiple of the block. */
@@ -75,13 +76,18 @@ static tp_str describe(tp_analysis *a, const tp_operand *o, uint32_t d, const in
     tp_expr_eval(a->p, dim->index, env, &index);
     tp_expr_eval(a->p, dim->block, env, &block);
     tp_expr_eval(a->p, o->shape[d], env, &extent);
-    if (dim->kind == TP_DIM_ELEMENT) {
+    int64_t from, to;
+    bool element = dim->kind == TP_DIM_ELEMENT;
+    if (element)
         tp_expr_eval(a->p, dim->pad_lo, env, &lo);
-        return tp_message(a, "the window covers elements %lld..%lld; dimension %u has %lld", (long long)(index - lo),
-                          (long long)(index - lo + block - 1), d, (long long)extent);
-    }
+    if (!(element ? tp_sub(index, lo, &from) : tp_mul(index, block, &from)) || !tp_add(from, block - 1, &to))
+        return tp_message(a, "the window at index %lld ends beyond 64 bits; dimension %u has %lld", (long long)index, d,
+                          (long long)extent);
+    if (element)
+        return tp_message(a, "the window covers elements %lld..%lld; dimension %u has %lld", (long long)from,
+                          (long long)to, d, (long long)extent);
     return tp_message(a, "block index %lld wants elements %lld..%lld; dimension %u has %lld", (long long)index,
-                      (long long)(index * block), (long long)(index * block + block - 1), d, (long long)extent);
+                      (long long)from, (long long)to, d, (long long)extent);
 }
 
 /* An index that is an entry of a table: what the table would have to promise. */
