@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 
-enum { MOST_NUMBERS = 32, TRIES = 12, FEW_STEPS = 64, MANY_STEPS = 640, LARGEST = 1 << 16 };
+enum { MOST_NUMBERS = 32, TRIES = 12, FEW_STEPS = 64, MANY_STEPS = 640, LARGEST = 1 << 16, RUN_PART = 8 };
 
 static const char *const FAMILIES[TP_INPUT_FAMILIES] = {
     [TP_INPUT_NORMAL] = "normal",
@@ -26,11 +26,12 @@ static const char *const FAMILIES[TP_INPUT_FAMILIES] = {
 
 typedef struct pair {
     tp_ctx *c;
-    tp_arena *work; /* of one run */
+    tp_arena *memory; /* of one run */
     const tp_kernel *k[2];
     tp_rng rng;
     int64_t number[MOST_NUMBERS];
     uint32_t nnumbers, nhints; /* hints: those of the change stand first */
+    int64_t work;              /* of both kernels' runs so far */
     const tp_wider_options *o;
     tp_wider *out;
 } pair;
@@ -155,11 +156,12 @@ static tp_status run(pair *p, int which, const int64_t *env, tp_input_family fam
     const tp_kernel *k = p->k[which];
     tp_trap trap;
     tp_str why;
+    tp_run_stats stats = {0};
     for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
         int64_t dims[TP_MAX_RANK];
         if (!tp_operand_dims(k, &k->operands[i], env, dims, &why))
             return TP_E_LIMIT;
-        arrays[i] = tp_tensor_new(p->work, k->operands[i].dtype, k->operands[i].rank, dims);
+        arrays[i] = tp_tensor_new(p->memory, k->operands[i].dtype, k->operands[i].rank, dims);
         if (i < k->ninputs && tp_dtype_info(arrays[i].dtype)->executable)
             tp_fill(&arrays[i], family, 8, seed, i);
     }
@@ -168,8 +170,11 @@ static tp_status run(pair *p, int which, const int64_t *env, tp_input_family fam
                         .arrays = arrays,
                         .seed = seed,
                         .max_steps = most,
+                        .max_work = p->o->work / RUN_PART,
                         .garbage = (tp_garbage)(family % (TP_GARBAGE_QUIET + 1))};
-    return tp_machine_run(p->work, &q, &trap, NULL);
+    tp_status st = tp_machine_run(p->memory, &q, &trap, &stats);
+    p->work += stats.work;
+    return st;
 }
 
 static void apart(pair *p, const int64_t *env, tp_input_family family, tp_str element)
@@ -193,7 +198,7 @@ static void compare(pair *p, int64_t *env, tp_input_family family, const tp_tens
             bool same = memcmp((const char *)a[i].data + e * size, (const char *)b[i].data + e * size, size) == 0;
             if (!same && tp_compared(k, &k->operands[i], env, &a[i], e) &&
                 !(isnan(tp_get_f64(a[i].dtype, a[i].data, e)) && isnan(tp_get_f64(b[i].dtype, b[i].data, e))))
-                apart(p, env, family, tp_element_name(p->work, &k->operands[i], &a[i], e));
+                apart(p, env, family, tp_element_name(p->memory, &k->operands[i], &a[i], e));
         }
     }
 }
@@ -204,10 +209,10 @@ static bool run_both(pair *p, uint32_t number)
     tp_input_family family = (tp_input_family)(number % TP_INPUT_FAMILIES);
     int64_t *env[2], most = number % 4 == 3 ? MANY_STEPS : FEW_STEPS;
     tp_tensor *arrays[2];
-    tp_ctx ctx = {.arena = p->work, .source = p->c->source};
+    tp_ctx ctx = {.arena = p->memory, .source = p->c->source};
     for (int w = 0; w < 2; w++) {
-        env[w] = TP_NEWN(p->work, int64_t, tp_sym_count(p->k[w]->exprs) + 1);
-        arrays[w] = TP_NEWN(p->work, tp_tensor, p->k[w]->ninputs + p->k[w]->noutputs);
+        env[w] = TP_NEWN(p->memory, int64_t, tp_sym_count(p->k[w]->exprs) + 1);
+        arrays[w] = TP_NEWN(p->memory, tp_tensor, p->k[w]->ninputs + p->k[w]->noutputs);
     }
     if (!shape(p, env))
         return false;
@@ -247,14 +252,15 @@ void tp_compare_wider(tp_ctx *c, const tp_spec *kernel, const tp_spec *other, tp
             .c = c, .k = {kernel->kernels[i], other->kernels[i]}, .rng = tp_rng_new(o->seed, i), .o = o, .out = out};
         uint32_t ran = 0;
         find_numbers(&p, hints);
-        for (uint32_t t = 0; t < o->runs * TRIES && ran < o->runs && !out->apart; t++) {
-            p.work = tp_arena_child(c->arena);
-            tp_arena_set_limit(p.work, (size_t)1 << 30);
+        for (uint32_t t = 0; t < o->runs * TRIES && ran < o->runs && p.work < o->work && !out->apart; t++) {
+            p.memory = tp_arena_child(c->arena);
+            tp_arena_set_limit(p.memory, (size_t)1 << 30);
             attempt x = {&p, ran + 1, false};
-            if (tp_try(p.work, try_one, &x) == TP_OK && x.ran)
+            if (tp_try(p.memory, try_one, &x) == TP_OK && x.ran)
                 ran++;
-            tp_arena_free(p.work);
+            tp_arena_free(p.memory);
         }
         out->runs += ran;
+        out->bounded |= p.work >= o->work;
     }
 }

@@ -9,11 +9,13 @@ typedef struct tp_wider_options {
     uint32_t runs;   /* to the end, of each kernel of the spec */
     uint64_t seed;   /* of shapes and inputs */
     size_t elements; /* of all arrays of a run together */
+    int64_t work;    /* of all runs of a kernel of the spec, as tp_run_stats counts it; a run takes an eighth at most */
 } tp_wider_options;
 
 typedef struct tp_wider {
     uint32_t runs; /* that were compared */
     bool apart;    /* an output differs in a bit, or only `other` breaks a rule */
+    bool bounded;  /* the work was spent before all runs were made */
     tp_str where;  /* "M = 7, K = 513, ascending inputs: o[0, 3]" */
 } tp_wider;
 

@@ -39,8 +39,25 @@ static void box_values(const tp_kernel *k, const tp_constants *all, const tp_siz
             tp_add_value(v, s, c->at[i] + d * step);
 }
 
+/* Elements that a reference computes: it may be far more than it reads and writes. */
+static double elements_of_reference(const tp_kernel *k, const int64_t *env)
+{
+    const tp_program *p = k->reference.program;
+    double total = 0;
+    for (uint32_t v = 0; p && v < p->values.len; v++) {
+        const tp_value *x = &p->values.at[v];
+        double elements = 1;
+        int64_t n;
+        for (uint32_t d = 0; d < x->rank; d++)
+            elements *= tp_expr_eval(k->exprs, x->dims[d], env, &n) == TP_EVAL_OK ? (double)n : 1;
+        total += elements;
+    }
+    return total;
+}
+
 double tp_effort_of(const tp_kernel *k, const int64_t *env)
 {
+    enum { PER_ELEMENT = 8 }; /* computed by a usual reference for each that is moved */
     double steps = 1, windows = 0;
     int64_t n;
     for (uint32_t i = 0; i < k->naxes; i++) /* those that a table says: one */
@@ -51,7 +68,8 @@ double tp_effort_of(const tp_kernel *k, const int64_t *env)
             window *= tp_expr_eval(k->exprs, k->operands[i].dims[d].block, env, &n) == TP_EVAL_OK ? (double)n : 1;
         windows += window;
     }
-    return (double)tp_elements_of(k, env) + steps * windows + (k->ntables ? 16000 : 1000);
+    return fmax((double)tp_elements_of(k, env) + steps * windows, elements_of_reference(k, env) / PER_ELEMENT) +
+           (k->ntables ? 16000 : 1000);
 }
 
 typedef struct corner {

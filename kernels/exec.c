@@ -233,8 +233,31 @@ static void exec_data(tp_machine *m, const tp_inst *i)
         tp_exec_elementwise(m, i);
 }
 
+/* Elements read and computed; of a dot those that are multiplied. */
+static int64_t work_of(const tp_machine *m, const tp_inst *i)
+{
+    size_t n = m->values[i->out].n, contracted = 1;
+    for (uint32_t c = 0; c < i->ncontract && i->prim == TP_P_DOT; c++)
+        contracted *= (size_t)m->values[i->args[0]].dims[i->ints[2 * c]];
+    n *= contracted;
+    for (uint32_t a = 0; a < i->nargs; a++)
+        n += m->values[i->args[a]].n;
+    return (int64_t)n;
+}
+
+void tp_exec_spend(tp_machine *m, int64_t work)
+{
+    m->stats.work += work;
+    if (!m->request->max_work || m->stats.work <= m->request->max_work)
+        return;
+    m->trap->message = tp_printf(m->arena, "it takes more than %lld operations", (long long)m->request->max_work);
+    m->trap->step = m->step;
+    tp_leave(m->arena, TP_E_LIMIT);
+}
+
 static void exec_inst(tp_machine *m, const tp_inst *i)
 {
+    tp_exec_spend(m, work_of(m, i));
     tp_chain_await(m, i);
     exec_data(m, i);
     if (m->request->coverage && (i->prim == TP_P_WHERE || i->prim == TP_P_MASKED_LOAD)) {

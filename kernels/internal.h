@@ -91,6 +91,8 @@ typedef struct tp_machine {
 } tp_machine;
 
 /* exec.c */
+/* Count work; beyond the request's bound the run is refused. */
+void tp_exec_spend(tp_machine *m, int64_t work);
 void tp_exec_region(tp_machine *m, const tp_region *r);
 _Noreturn void tp_trap_raise(tp_machine *m, const char *rule, tp_str subject, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -148,7 +150,8 @@ void tp_run_dry(const tp_kernel *k, const int64_t *env, tp_coverage *coverage);
 /* Elements of all arrays and scratch; 0 when a shape is none: the machine says so. */
 int64_t tp_elements_of(const tp_kernel *k, const int64_t *env);
 /* box.c: what a run moves: all arrays, and in each step its windows. Starting one
- * costs as much as a thousand elements do, finding contents of tables more. */
+ * costs as much as a thousand elements do, finding contents of tables more. Or what
+ * the reference computes, where that is far more. */
 double tp_effort_of(const tp_kernel *k, const int64_t *env);
 
 /* shrink.c: the spec with small blocks in place of its own; its kernels are

@@ -515,6 +515,15 @@ static void check_coverage(tp_machine *m)
     }
 }
 
+/* Elements of all windows, as if each moved in each step. */
+static int64_t work_of_step(const tp_machine *m)
+{
+    size_t n = 1;
+    for (uint32_t i = 0; i < tp_noperands(m->k); i++)
+        n += m->refs[i].cells.n;
+    return (int64_t)n;
+}
+
 static void walk(void *arg)
 {
     tp_machine *m = arg;
@@ -536,6 +545,7 @@ static void walk(void *arg)
             *now = c;
         }
         m->at = NULL;
+        tp_exec_spend(m, work_of_step(m));
         move_windows(m, parallel_changed);
         tp_exec_region(m, &m->k->body->steps);
         for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)

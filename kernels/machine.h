@@ -23,6 +23,7 @@ typedef struct tp_trap {
 
 typedef struct tp_run_stats {
     int64_t steps, copies_in, copies_out;
+    int64_t work;             /* elements that operations read, computed and multiplied; of windows, in each step */
     const tp_step *undecided; /* first statement that decides by data about which the domain is not certain, or NULL */
 } tp_run_stats;
 
@@ -35,6 +36,7 @@ typedef struct tp_run_request {
     tp_tensor *arrays;  /* inputs and outputs, in operand order; outputs are written */
     uint64_t seed;      /* order of parallel axes */
     int64_t max_steps;
+    int64_t max_work; /* as stats count it: beyond it TP_E_LIMIT, on every machine at the same place; 0: no bound */
     tp_garbage garbage;
     tp_domain *domain;     /* rides along; NULL: none */
     tp_planes *meanings;   /* with a domain, per array: planes of inputs are read, those of outputs are written */

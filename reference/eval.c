@@ -151,22 +151,20 @@ static void reduce(evaluator *e, const tp_inst *i)
     }
 }
 
-/* Element by element: everything up to it, folded. */
+/* Each element: the one before it on the axis, folded with its own operand. */
 static void running(evaluator *e, const tp_inst *i)
 {
     const array *a = &e->values[i->args[0]];
     array *out = &e->values[i->out];
-    int64_t at[TP_MAX_RANK], axis = i->ints[0];
-    for (size_t n = 0; n < out->n; n++) {
+    int64_t at[TP_MAX_RANK], axis = i->ints[0], first = i->reverse ? a->dims[axis] - 1 : 0;
+    for (size_t k = 0; k < out->n; k++) {
+        size_t n = i->reverse ? out->n - 1 - k : k;
         tp_unravel(out, n, at);
-        int64_t end = at[axis], step = i->reverse ? -1 : 1;
-        at[axis] = i->reverse ? a->dims[axis] - 1 : 0;
-        double acc = a->at[tp_ravel(a, at)];
-        while (at[axis] != end) {
-            at[axis] += step;
-            acc = fold(tp_prim_folded(i->prim), acc, a->at[tp_ravel(a, at)]);
-        }
-        out->at[n] = acc;
+        out->at[n] = a->at[n];
+        if (at[axis] == first)
+            continue;
+        at[axis] += i->reverse ? 1 : -1;
+        out->at[n] = fold(tp_prim_folded(i->prim), out->at[tp_ravel(out, at)], a->at[n]);
     }
 }
 

@@ -13,6 +13,7 @@ typedef struct verdict {
     bool invalid;      /* it is no valid spec any more */
     bool same;         /* no case of verify, and no wider run, tells it from the kernel as it is */
     uint32_t runs;     /* wider ones, of which none told them apart; or up to the one that did */
+    bool bounded;      /* their work was spent before there were as many as were asked for */
     const char *wider; /* that told them apart; NULL: none */
     bool loose;        /* allclose(rtol=1e-2, atol=1e-2) would notice, or the run cannot be finished */
     bool equal;        /* proven to be equal to the reference, for all sizes */
@@ -112,17 +113,20 @@ static void judge(void *arg)
         judge_cases(x, x->cases, false);
 }
 
+enum { WIDER_WORK = 1 << 29 }; /* a few seconds */
+
 /* On other inputs and shapes than those of verify: what these did not tell
  * apart, they cannot judge. */
 static void judge_wider(void *arg)
 {
     judging *x = arg;
     tp_wider w;
-    tp_wider_options o = {.runs = x->wider, .seed = x->equiv.seed + 1, .elements = (size_t)1 << 21};
+    tp_wider_options o = {.runs = x->wider, .seed = x->equiv.seed + 1, .elements = (size_t)1 << 21, .work = WIDER_WORK};
     tp_ctx ctx = {.arena = x->job.arena, .source = &x->job.source};
     tp_compare_wider(&ctx, x->as_it_is->report.spec, x->job.report.spec, x->hints, &o, &w);
     x->v.same = !w.apart;
     x->v.runs = w.runs;
+    x->v.bounded = w.bounded;
     x->v.wider = w.apart ? tp_cstr(x->job.arena, w.where) : NULL;
 }
 
@@ -222,8 +226,8 @@ static void choose_some(tp_arena *a, tp_mutations *all, uint32_t most, uint64_t 
 
 static void print_one(const tp_mutation *m, const verdict *v, bool wrong)
 {
-    char runs[32];
-    snprintf(runs, sizeof runs, "(%u wider runs)", v->runs);
+    char runs[64];
+    snprintf(runs, sizeof runs, "(%u wider runs%s)", v->runs, v->bounded ? ", then the bound of work" : "");
     printf("  %-14s %-32s line %-4u %.*s -> %.*s%s%s\n",
            wrong      ? "WRONGLY proven equal"
            : v->by    ? rule_name(v->by)
