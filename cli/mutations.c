@@ -247,7 +247,8 @@ static void plant_store(planter *p, const tp_syntax *s)
     while ((size_t)indent < line.n && line.p[indent] == ' ')
         indent++;
     plant_line(p, "statement dropped", s->line, TP_S(""));
-    for (uint32_t i = 0; i < p->axes.len; i++)
+    bool doubles = !tp_str_is(value, "0") && !tp_str_is(value, "inf") && !tp_str_is(value, "-inf");
+    for (uint32_t i = 0; i < p->axes.len && (doubles || s->augmented); i++)
         plant_line(p, "wrong in a late step", s->line,
                    format(p, "%.*s\", \"%*sif %.*s == %d:\", \"%*s%.*s = (%.*s) * 2", TP_FMT(line), indent, "",
                           TP_FMT(p->axes.at[i]), LATE, indent + 4, "", TP_FMT(target), TP_FMT(target)));
@@ -257,7 +258,7 @@ static void plant_store(planter *p, const tp_syntax *s)
     else
         plant_line(p, "accumulated instead of overwritten", s->line,
                    format(p, "%*s%.*s += %.*s", indent, "", TP_FMT(target), TP_FMT(value)));
-    if (!tp_str_is(value, "0"))
+    if (doubles)
         plant_line(
             p, "stored twice as much", s->line,
             format(p, "%*s%.*s %s 2 * (%.*s)", indent, "", TP_FMT(target), s->augmented ? "+=" : "=", TP_FMT(value)));

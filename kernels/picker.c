@@ -11,7 +11,8 @@
 enum { ATTEMPTS = 400, MAX_ELEMENTS = 1 << 21, CANDIDATES = 24, MOST_CASES = 96, DRY_RUNS = 60 };
 /* Elements moved: by all cases that are added for pairs, by those for single values and for coverage. */
 static const double PAIRS_EFFORT = 1 << 19, SINGLES_EFFORT = 1 << 21, DRY_EFFORT = 1 << 21,
-                    RANDOM_EFFORT = 1 << 20; /* by one at random, where there is another one */
+                    LATE_EFFORT = 1 << 22, /* by those that go past every step that the kernel counts to */
+    RANDOM_EFFORT = 1 << 20;               /* by one at random, where there is another one */
 
 /* Values and pairs of values that some case has: a set of numbers. */
 typedef struct seen_set {
@@ -192,6 +193,35 @@ static bool best_candidate(tp_picker *p, tp_rng *rng, uint32_t with, uint32_t wh
     return most > 0;
 }
 
+/* Does an axis go past some step that the kernel counts to, by one block and a rest at most? */
+static bool just_past(const tp_picker *p, const tp_size *s, const int64_t *env)
+{
+    int64_t block = tp_largest_block(p->k, s, env), v = env[s->sym];
+    const tp_met *c = &p->constants->sizes[s - p->k->sizes];
+    bool past = false;
+    for (uint32_t i = 0; i < c->nblocks && block; i++)
+        past |= v > c->blocks[i] * block && v <= (c->blocks[i] + 1) * block + s->multiple_of;
+    for (uint32_t a = 0; a < p->k->naxes && block; a++) {
+        const tp_met *m = &p->constants->axes[a];
+        for (uint32_t i = 0; i < m->n; i++)
+            past |= m->at[i] > 1 && v > m->at[i] * block && v <= (m->at[i] + 1) * block + s->multiple_of;
+    }
+    return past;
+}
+
+/* Where steps are counted to, larger windows may cost more than single values otherwise do. */
+static double pick_late(tp_picker *p, tp_rng *rng, int64_t *best, int64_t *env, tp_take_case take, void *ctx)
+{
+    uint32_t size = 0, which = 0;
+    double effort = 0;
+    for (; effort < LATE_EFFORT && next_single(p, rng, &size, &which, env); which++)
+        if (just_past(p, &p->k->sizes[size], env) && best_candidate(p, rng, size, which, LATE_EFFORT, best, env)) {
+            effort += take(ctx, best, 0) ? tp_effort_of(p->k, best) : 0;
+            news(p, p->k, best, true);
+        }
+    return effort;
+}
+
 void tp_pick_more(tp_arena *a, tp_picker *p, tp_take_case take, void *ctx)
 {
     uint32_t nsyms = tp_sym_count(p->k->exprs), size = 0, which = 0, n = 0;
@@ -212,6 +242,7 @@ void tp_pick_more(tp_arena *a, tp_picker *p, tp_take_case take, void *ctx)
         }
         which++;
     }
+    effort += pick_late(p, &rng, best, env, take, ctx);
     double room = effort + PAIRS_EFFORT;
     while (n++ < MOST_CASES && effort < room && best_candidate(p, &rng, UINT32_MAX, 0, room - effort, best, env)) {
         effort += take(ctx, best, 0) ? tp_effort_of(p->k, best) : 0;

@@ -83,6 +83,25 @@ static void mutate_says_who_notices(void **state)
     assert_int_equal(o.exit, 2);
 }
 
+/* A step that only larger sizes have, though the windows of few steps move much already. */
+static void late_steps_of_large_windows(void **state)
+{
+    static const char SPEC[] =
+        "{\"tileproof\": 1, \"name\": \"late\", \"target\": \"none\", \"sizes\": {\"M\": {\"min\": 1}, \"N\": "
+        "{\"min\": 1}}, "
+        "\"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(M, 256)\"}, {\"axis\": \"j\", \"steps\": \"cdiv(N, 512)\"}], "
+        "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"M\", \"N\"], \"block_shape\": [256, "
+        "512], "
+        "\"index_map\": [\"i\", \"j\"]}, {\"name\": \"y\", \"dtype\": \"float32\", \"shape\": [\"M\", \"N\"], "
+        "\"block_shape\": [256, 512], \"index_map\": [\"i\", \"min(j, 3)\"]}], "
+        "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"M\", \"N\"], \"block_shape\": [256, "
+        "512], "
+        "\"index_map\": [\"i\", \"j\"]}], "
+        "\"kernel\": [\"o[...] = x[...] * y[...]\"], \"reference\": [\"o = x * y\"]}";
+    place *p = *state;
+    assert_int_equal(RUN(p->a, "verify", put(p, "late.tile.json", SPEC, sizeof SPEC - 1)).exit, 1);
+}
+
 static void nan_everywhere_shows_nothing(void **state)
 {
     static const char SPEC[] =
@@ -109,9 +128,9 @@ static void required_evidence(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {IN_PLACE(planted_defects_are_caught), IN_PLACE(mutate_says_who_notices),
-                                       IN_PLACE(required_evidence), IN_PLACE(nan_everywhere_shows_nothing),
-                                       IN_PLACE(look_alikes_are_left_in_peace)};
+    const struct CMUnitTest tests[] = {IN_PLACE(planted_defects_are_caught),   IN_PLACE(mutate_says_who_notices),
+                                       IN_PLACE(late_steps_of_large_windows),  IN_PLACE(required_evidence),
+                                       IN_PLACE(nan_everywhere_shows_nothing), IN_PLACE(look_alikes_are_left_in_peace)};
     cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

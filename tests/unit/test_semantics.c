@@ -56,6 +56,20 @@ typedef struct run {
     const tp_json *test;
 } run;
 
+/* Work is counted alike in every run, and a bound ends it just beyond. */
+static void check_bound(tp_arena *a, tp_run_request request)
+{
+    tp_trap trap;
+    tp_run_stats stats = {0}, again = {0};
+    assert_int_equal(tp_machine_run(a, &request, &trap, &stats), TP_OK);
+    request.max_work = stats.work;
+    assert_int_equal(tp_machine_run(a, &request, &trap, &again), TP_OK);
+    assert_int_equal(again.work, stats.work);
+    request.max_work = stats.work - 1;
+    if (stats.work > 1)
+        assert_int_equal(tp_machine_run(a, &request, &trap, NULL), TP_E_LIMIT);
+}
+
 static void run_spec(void *arg)
 {
     run *r = arg;
@@ -94,6 +108,8 @@ static void run_spec(void *arg)
         if (outputs)
             check_outputs(r->name, l, k, arrays, outputs);
     }
+    if (outputs)
+        check_bound(l->arena, request);
 }
 
 static void one_file(const char *path)
