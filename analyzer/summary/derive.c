@@ -382,8 +382,12 @@ static void only_used(summary *s, tp_derivation *d, const bool *used)
 void record_equal(summary *s, const premises *p, term kernel, term reference, tp_str output)
 {
     tp_equality *out = s->out;
-    tp_arena *work = tp_arena_child(s->arena);
     out->outputs++;
+    if (s->k->ntables) { /* their entries have no schema: not worth the time */
+        out->unreplayed = tp_printf(s->arena, "`%.*s`: the kernel reads tables", TP_FMT(output));
+        return;
+    }
+    tp_arena *work = tp_arena_child(s->arena);
     tp_derivation *d = written(s, p, kernel, reference);
     tp_replayed r = tp_sift_derivation(work, d);
     if (r.ok) {

@@ -77,8 +77,9 @@ static void check_derivation(certificate_file *f, uint32_t number, const tp_cert
     f->missing += r.sides - r.proven;
     if (!f->c->explain.len)
         return;
-    printf("%.*s:%u: %.*s %.*s: replayed, %u steps, %u side conditions\n", TP_FMT(f->path), number,
-           TP_FMT(tp_visible(work, k->entry.spec)), TP_FMT(tp_visible(work, k->entry.obligation)), r.steps, r.sides);
+    printf("%.*s:%u: %.*s %.*s: replayed, %u steps, %u side conditions\n", TP_FMT(tp_visible_line(work, f->path)),
+           number, TP_FMT(tp_visible(work, k->entry.spec)), TP_FMT(tp_visible(work, k->entry.obligation)), r.steps,
+           r.sides);
     for (uint32_t i = 0; i < k->derivation->nsteps; i++) {
         const tp_law_row *law = tp_law_info(k->derivation->steps[i].law);
         printf("  %s: %s\n", law->name, law->statement);
