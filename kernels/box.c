@@ -57,7 +57,7 @@ static double elements_of_reference(const tp_kernel *k, const int64_t *env)
 
 double tp_effort_of(const tp_kernel *k, const int64_t *env)
 {
-    enum { PER_ELEMENT = 8 }; /* computed by a usual reference for each that is moved */
+    enum { PER_ELEMENT = 32 }; /* more than usual references compute for each that is moved */
     double steps = 1, windows = 0;
     int64_t n;
     for (uint32_t i = 0; i < k->naxes; i++) /* those that a table says: one */

@@ -210,12 +210,13 @@ static bool just_past(const tp_picker *p, const tp_size *s, const int64_t *env)
 }
 
 /* Where steps are counted to, larger windows may cost more than single values otherwise do. */
-static double pick_late(tp_picker *p, tp_rng *rng, int64_t *best, int64_t *env, tp_take_case take, void *ctx)
+static double pick_late(tp_picker *p, int64_t *best, int64_t *env, tp_take_case take, void *ctx)
 {
+    tp_rng rng = tp_rng_new(0x6c617465, p->k->nsizes); /* of its own: pairs stay as they are */
     uint32_t size = 0, which = 0;
     double effort = 0;
-    for (; effort < LATE_EFFORT && next_single(p, rng, &size, &which, env); which++)
-        if (just_past(p, &p->k->sizes[size], env) && best_candidate(p, rng, size, which, LATE_EFFORT, best, env)) {
+    for (; effort < LATE_EFFORT && next_single(p, &rng, &size, &which, env); which++)
+        if (just_past(p, &p->k->sizes[size], env) && best_candidate(p, &rng, size, which, LATE_EFFORT, best, env)) {
             effort += take(ctx, best, 0) ? tp_effort_of(p->k, best) : 0;
             news(p, p->k, best, true);
         }
@@ -242,7 +243,7 @@ void tp_pick_more(tp_arena *a, tp_picker *p, tp_take_case take, void *ctx)
         }
         which++;
     }
-    effort += pick_late(p, &rng, best, env, take, ctx);
+    effort += pick_late(p, best, env, take, ctx);
     double room = effort + PAIRS_EFFORT;
     while (n++ < MOST_CASES && effort < room && best_candidate(p, &rng, UINT32_MAX, 0, room - effort, best, env)) {
         effort += take(ctx, best, 0) ? tp_effort_of(p->k, best) : 0;
