@@ -1,4 +1,5 @@
 #include "analyzer/internal.h"
+#include "base/budget.h"
 #include "base/map.h"
 
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #undef X
 
 enum { QUERIES = 16, CPU_SECONDS = 4 };
+static const double SHARE = 0.5; /* of the work that is left: for a rule, and for a claim of what the rule has left */
 
 /* Sorted by code: file names sort that way. */
 static const tp_rule *const RULES[] = {
@@ -181,7 +183,7 @@ static tp_decision decide_given(tp_analysis *a, const tp_claim *c)
     return a->k->ntables ? tp_decide_reading(a, &o) : tp_prove(a->prover, &o);
 }
 
-tp_decision tp_claim_decide(tp_analysis *a, tp_claim *c)
+static tp_decision decide_with_facts(tp_analysis *a, tp_claim *c)
 {
     if (c->large && tp_facts_among(&a->facts, TP_FACT_F2) && !tp_claim_follows(a, c))
         c->given |= TP_FACT_F2;
@@ -194,6 +196,32 @@ tp_decision tp_claim_decide(tp_analysis *a, tp_claim *c)
                                   tp_fact_names(broken), tp_fact_text(broken));
     }
     return d;
+}
+
+typedef struct claim_call {
+    tp_analysis *a;
+    tp_claim *c;
+    tp_decision d;
+} claim_call;
+
+static void decide_call(void *arg)
+{
+    claim_call *x = arg;
+    x->d = decide_with_facts(x->a, x->c);
+}
+
+/* One claim may cost half of what is left: the others want to be decided, too. */
+tp_decision tp_claim_decide(tp_analysis *a, tp_claim *c)
+{
+    claim_call x = {.a = a, .c = c};
+    bool flagged = tp_exprs_overflowed(a->p);
+    tp_share share = {SHARE, a->rule ? a->rule->code : "following the body", c->subject};
+    tp_str why;
+    if (tp_within(a->arena, &share, decide_call, &x, &why))
+        return x.d;
+    if (!flagged)
+        tp_exprs_forget_overflow(a->p);
+    return (tp_decision){.verdict = TP_UNKNOWN, .reason = why};
 }
 
 bool tp_claim_follows(tp_analysis *a, const tp_claim *c)
@@ -459,6 +487,53 @@ void tp_analysis_end(tp_analysis *a)
     tp_arena_free(a->work);
 }
 
+/* The rule could not say all that it has to say. */
+static void add_undecided(tp_analysis *a, const tp_rule *rule)
+{
+    a->rule = rule;
+    tp_finding *f = tp_add_finding(a, TP_UNKNOWN, (tp_str){NULL, 0},
+                                   (tp_loc){a->k->doc->loc.start, a->k->doc->loc.start + 1, TP_S("")},
+                                   tp_message(a, "could not decide: %s", rule->title));
+    f->reason = tp_budget_reason(a->arena, tp_arena_budget(a->arena));
+}
+
+static void check_rule(void *arg)
+{
+    tp_analysis *a = arg;
+    a->rule->check(a);
+}
+
+/* Leaves nothing of an analysis that was left in the middle. */
+static tp_analysis *begin_again(tp_analysis *old)
+{
+    tp_analysis *a = tp_analysis_begin(old->arena, old->k, old->o);
+    a->out = old->out;
+    a->earlier = old->earlier;
+    a->queries = old->queries;
+    add_stats(a->arena, &a->out->stats, tp_prover_get_stats(old->prover));
+    tp_analysis_end(old);
+    return a;
+}
+
+/* With half of what is left; what a rule may not spend is left to the others. */
+static tp_analysis *run_rule(tp_analysis *a, const tp_rule *rule)
+{
+    tp_budget *b = tp_arena_budget(a->arena);
+    if (b && b->end != TP_BUDGET_OPEN)
+        return add_undecided(a, rule), a;
+    int64_t share = tp_budget_share(b, SHARE);
+    uint32_t place = tp_budget_at(b, rule->code, (tp_str){NULL, 0});
+    a->rule = rule;
+    tp_status st = tp_try(a->arena, check_rule, a);
+    if (st == TP_E_BUDGET)
+        add_undecided(a, rule);
+    else if (st != TP_OK)
+        tp_leave(a->arena, st);
+    tp_budget_back(b, place);
+    tp_budget_close(b, share);
+    return st == TP_E_BUDGET && b->end == TP_BUDGET_OPEN ? begin_again(a) : a;
+}
+
 void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o, tp_analysis_result *out)
 {
     merged all = {0};
@@ -468,11 +543,11 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
         a->earlier = &all.all;
         out->findings = (tp_findings){0};
         for (size_t r = 0; r < sizeof RULES / sizeof *RULES && !a->vacuous; r++) {
-            a->rule = RULES[r];
-            bool asked = selected(o, a->rule);
-            if ((!asked && r > 0) || (c > 0 && !a->rule->per_dtype) || (a->rule->hardware && !a->k->target.checked))
+            const tp_rule *rule = RULES[r];
+            bool asked = selected(o, rule);
+            if ((!asked && r > 0) || (c > 0 && !rule->per_dtype) || (rule->hardware && !a->k->target.checked))
                 continue;
-            a->rule->check(a);
+            a = run_rule(a, rule);
             if (!asked) /* TP006: on an empty domain nothing is proven, whatever was asked for */
                 keep_open(&out->findings);
         }

@@ -3,6 +3,7 @@
  * that the promises mention; where none is found the prover looks for the
  * contradiction. */
 #include "analyzer/internal.h"
+#include "base/budget.h"
 #include "spec/table.h"
 
 enum { MAX_POINTS = 96, MAX_VALUES = 24, MAX_NAMED = 4, MAX_PROOFS = 8, POINT_WORK = 60000, ALL_WORK = 1200000 };
@@ -68,6 +69,7 @@ static void collect_values(contents *c)
 
 static void add_point(contents *c, const int64_t *env)
 {
+    tp_spend(c->a->arena, 4 + c->npoints * c->a->nsizes);
     if (c->npoints == MAX_POINTS || !tp_domain_has(c->a, env))
         return;
     for (uint32_t i = 0; i < c->npoints; i++) {
@@ -181,6 +183,7 @@ static void try_point(contents *c, int64_t *env)
     int64_t most = c->work < POINT_WORK ? c->work : POINT_WORK;
     bool fill = small(a, env) && most > 0;
     c->tried++;
+    tp_spend(a->arena, 100);
     if (fill) {
         c->work -= POINT_WORK / 8;
         if (tp_tables_search(a->arena, a->k, env, NULL, 0, 0, most, NULL)) {
@@ -197,15 +200,25 @@ static void try_point(contents *c, int64_t *env)
     }
 }
 
+static void try_points(void *arg)
+{
+    contents *c = arg;
+    for (uint32_t i = 0; i < c->npoints; i++)
+        try_point(c, c->points[i]);
+}
+
 void tp_check_contents(tp_analysis *a, const int64_t *point)
 {
     const tp_table *t = &a->k->tables[0];
     tp_loc loc = a->k->ncontracts ? a->k->contracts[0].loc : t->values_loc.end ? t->values_loc : t->loc;
+    static const tp_share SHARE = {0.5, "looking for tables", {NULL, 0}};
+    tp_str why;
     contents c = {.a = a, .nsyms = tp_sym_count(a->p), .work = ALL_WORK, .none = {.arena = a->arena}};
     collect_values(&c);
     choose_points(&c, point);
-    for (uint32_t i = 0; i < c.npoints; i++)
-        try_point(&c, c.points[i]);
+    tp_prover *prover = a->prover;
+    if (!tp_within(a->arena, &SHARE, try_points, &c, &why))
+        a->prover = prover;
     if (c.found) {
         tp_finding *f = tp_add_finding(a, TP_PROVEN, t->name, loc,
                                        tp_message(a,

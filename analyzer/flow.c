@@ -1,5 +1,6 @@
 /* The walk over statements and memory; preparing it. */
 #include "analyzer/flow_internal.h"
+#include "base/budget.h"
 #include "base/checked.h"
 
 enum { MAX_UNROLL = 64 }; /* iterations of nested loops together */
@@ -414,6 +415,7 @@ void flow_walk(flow *f, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_step *s = &r->at[i];
+        tp_spend(f->a->arena, 100);
         if (f->work++ > f->most_work || f->effort > FLOW_MAX_EFFORT) {
             f->out->gave_up = TP_S("the body has too many loops, branches and slices to follow");
 
@@ -515,6 +517,27 @@ static bool mark_feeds(flow *f, const tp_region *r)
     return changed;
 }
 
+static void walk_body(void *arg)
+{
+    flow *f = arg;
+    for (uint32_t d = 0; d < TP_MAX_RANK; d++)
+        f->out->lane[d] = tp_sym_new(f->a->p, tp_printf(f->a->arena, "lane%u", d));
+    make_variables(f, &f->p->steps);
+    f->most_work = FLOW_LEAST_WORK + FLOW_WALKS * count_steps(&f->p->steps);
+    while (mark_feeds(f, &f->p->steps)) {
+    }
+    flow_walk_grid(f);
+}
+
+/* With half of what is left of the work. */
+static void walk_within_budget(flow *f)
+{
+    static const tp_share SHARE = {0.5, "following the body", {NULL, 0}};
+    tp_str why;
+    if (!tp_within(f->a->arena, &SHARE, walk_body, f, &why))
+        f->out->gave_up = why; /* nothing of the walk is used */
+}
+
 const tp_flow *tp_flow_of(tp_analysis *a)
 {
     if (!a->k->body || a->flow)
@@ -527,13 +550,7 @@ const tp_flow *tp_flow_of(tp_analysis *a)
     f.reduced = TP_NEWN(a->arena, tp_expr, n);
     f.loop = TP_NEWN(a->arena, tp_expr, n);
     f.feeds = TP_NEWN(a->arena, bool, n);
-    for (uint32_t d = 0; d < TP_MAX_RANK; d++)
-        f.out->lane[d] = tp_sym_new(a->p, tp_printf(a->arena, "lane%u", d));
-    make_variables(&f, &f.p->steps);
-    f.most_work = FLOW_LEAST_WORK + FLOW_WALKS * count_steps(&f.p->steps);
-    while (mark_feeds(&f, &f.p->steps)) {
-    }
-    flow_walk_grid(&f);
+    walk_within_budget(&f);
     if (tp_exprs_overflowed(a->p)) { /* nothing of the walk is used */
         f.out->gave_up = TP_S("the conditions in the body grow too large to follow");
         tp_exprs_forget_overflow(a->p);

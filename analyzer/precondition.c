@@ -1,6 +1,7 @@
 /* "Holds when …": the weakest of a few simple preconditions under which a
  * violated claim is proven. Exact proofs only: it must cost little. */
 #include "analyzer/internal.h"
+#include "base/budget.h"
 
 enum { MAX_CANDIDATES = 96, MAX_NUMBERS = 8, MAX_SIZES = 6 };
 
@@ -106,7 +107,7 @@ static bool leaves_little(tp_analysis *a, tp_expr premise)
 
 /* Divisibility first: what people mean most often; then relations of sizes;
  * then bounds, for which the smallest case is the hint. */
-tp_str tp_holds_when(tp_analysis *a, const tp_claim *claim, const int64_t *witness)
+static tp_str holds_when(tp_analysis *a, const tp_claim *claim, const int64_t *witness)
 {
     candidates c = {.a = a, .witness = witness};
     tp_expr sizes[MAX_SIZES];
@@ -146,4 +147,26 @@ tp_str tp_holds_when(tp_analysis *a, const tp_claim *claim, const int64_t *witne
         if ((!best.id || follows(a, best, c.at[i])) && holds_with(a, claim, c.at[i]) && !leaves_little(a, c.at[i]))
             best = c.at[i];
     return tp_text(a, best);
+}
+
+typedef struct question {
+    tp_analysis *a;
+    const tp_claim *claim;
+    const int64_t *witness;
+    tp_str answer;
+} question;
+
+static void ask(void *arg)
+{
+    question *q = arg;
+    q->answer = holds_when(q->a, q->claim, q->witness);
+}
+
+/* A hint must not cost what the rules need. */
+tp_str tp_holds_when(tp_analysis *a, const tp_claim *claim, const int64_t *witness)
+{
+    question q = {a, claim, witness, {NULL, 0}};
+    tp_share share = {0.25, "a precondition", claim->subject};
+    tp_str why;
+    return tp_within(a->arena, &share, ask, &q, &why) ? q.answer : (tp_str){NULL, 0};
 }

@@ -169,6 +169,7 @@ static void instantiate(closing *c, const instance *m, uint32_t bound, tp_expr g
         }
         return;
     }
+    tp_spend(a->arena, 20);
     for (uint32_t i = 0; i < m->n[bound]; i++) {
         tp_expr at = m->at[bound][i], extent = tp_expr_subst(a->p, m->x->extent[bound], with, n);
         with[m->x->bound[bound]] = at;
@@ -471,6 +472,7 @@ static void decide_rest(pinned *x, const uint32_t *rest, uint32_t nrest)
     for (uint32_t i = 0; i < o.npremises; i++)
         key[nkey++] = premises[i].id;
     key[0] = nkey;
+    tp_spend(a->arena, x->done.len * 8);
     for (uint32_t i = 0; i < x->done.len; i++)
         if (memcmp(x->done.at[i], key, nkey * sizeof *key) == 0)
             return;
@@ -505,6 +507,7 @@ static void each_index(pinned *x, uint32_t i, uint32_t *rest, uint32_t nrest)
 {
     const tp_var *var = &x->o.vars[i];
     int64_t lo, hi;
+    tp_spend(x->a->arena, 20);
     if (x->worst.verdict != TP_PROVEN)
         return;
     if (i == x->o.nvars) {

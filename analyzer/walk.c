@@ -35,6 +35,7 @@ static int walk_axis(walker *w, uint32_t axis)
         }
         return 1;
     }
+    tp_spend(w->work, 4);
     if (--w->left < 0)
         return -1;
     for (uint32_t i = 0; i < w->nmeets; i++)
@@ -73,6 +74,7 @@ static int walk_grid(walker *w, int64_t *block)
     int r = walk_axis(w, 0);
     if (r != 1)
         return r == 0 ? 1 : -1;
+    tp_spend(w->work, count / 8);
     for (int64_t b = 0; b < count; b++)
         if (!w->visited[b]) {
             for (uint32_t d = w->o->rank; d-- > 0; b /= w->blocks[d])
@@ -97,6 +99,7 @@ static int each_size(walker *w, uint32_t i, int64_t *block)
         return -1;
     for (int64_t n = 0, v = lo; x->choices ? n < x->nchoices : v <= hi; n++, v += x->multiple_of) {
         w->env[x->sym] = x->choices ? x->choices[n] : v;
+        tp_spend(w->work, 4);
         int r = --w->left < 0 ? -1 : each_size(w, i + 1, block);
         if (r != 1)
             return r;

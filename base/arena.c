@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/budget.h"
+
 typedef struct chunk {
     struct chunk *next;
     size_t size, used;
@@ -30,6 +32,7 @@ struct tp_arena {
     size_t limit, used;
     catcher *top;
     tp_arena *parent, *children, *sibling;
+    tp_budget *budget; /* the parent's, or one that lives in this arena */
 };
 
 enum { ALIGN = 64, SMALL = 256, LEAST = 16, CHUNK = 1 << 18, LARGE = 1 << 22, HUGE_PAGE = 1 << 21 };
@@ -48,8 +51,18 @@ tp_arena *tp_arena_child(tp_arena *parent)
     if (!a)
         tp_leave(parent, TP_E_MEMORY);
     a->parent = parent;
+    a->budget = parent->budget;
     a->sibling = parent->children;
     parent->children = a;
+    return a;
+}
+
+tp_arena *tp_arena_child_limited(tp_arena *parent, size_t limit)
+{
+    tp_arena *a = tp_arena_child(parent);
+    const tp_budget *b = a->budget;
+    size_t left = !b || !b->max_bytes ? SIZE_MAX : b->max_bytes > b->bytes ? (b->max_bytes - b->bytes) / 4 * 3 : 0;
+    a->limit = limit && limit < left ? limit : left ? left : 1;
     return a;
 }
 
@@ -65,8 +78,40 @@ void tp_arena_adopt(tp_arena *a, void *at, size_t size)
     a->mappings = m;
 }
 
-static void chunk_free(chunk *c)
+void tp_arena_set_budget(tp_arena *a, tp_budget *b)
 {
+    a->budget = b;
+    for (chunk *c = a->chunks; c; c = c->next)
+        b->bytes += c->size;
+}
+
+tp_budget *tp_arena_budget(const tp_arena *a)
+{
+    return a->budget;
+}
+
+void tp_charge(tp_arena *a, int64_t units)
+{
+    if (a->budget)
+        a->budget->spent += units;
+}
+
+void tp_spend(tp_arena *a, int64_t units)
+{
+    tp_budget *b = a->budget;
+    if (!b)
+        return;
+    b->spent += units;
+    if (b->spent >= b->look)
+        tp_budget_look(b);
+    if (tp_budget_over(b))
+        tp_leave(a, TP_E_BUDGET);
+}
+
+static void chunk_free(tp_arena *a, chunk *c)
+{
+    if (a->budget)
+        a->budget->bytes -= c->size;
     if (c->map)
         munmap(c->map, c->map_size);
     else
@@ -92,9 +137,11 @@ void tp_arena_free(tp_arena *a)
             break;
         }
     unmap_all(a);
+    if (!a->parent || a->parent->budget != a->budget)
+        a->budget = NULL; /* it lives in one of these chunks */
     for (chunk *c = a->chunks, *next; c; c = next) {
         next = c->next;
-        chunk_free(c);
+        chunk_free(a, c);
     }
     free(a);
 }
@@ -105,10 +152,10 @@ void tp_arena_clear(tp_arena *a)
     chunk *keep = a->chunks;
     for (chunk *c = keep ? keep->next : NULL, *next; c; c = next) {
         next = c->next;
-        chunk_free(c);
+        chunk_free(a, c);
     }
     if (keep && keep->map) { /* its pages go back; fresh ones are cheaper than zeros */
-        chunk_free(keep);
+        chunk_free(a, keep);
         a->chunks = NULL;
     } else if (keep) {
         memset(keep + 1, 0, keep->used + ALIGN); /* allocations are zeroed, and start at a multiple of ALIGN */
@@ -159,15 +206,35 @@ static chunk *chunk_map(size_t size)
     return c;
 }
 
+/* Past the limit the spec is over. What is said of that needs some room, too. */
+static void take_room(tp_arena *a, size_t size)
+{
+    enum { LAST_WORDS = 32 << 20 };
+    tp_budget *b = a->budget;
+    if (!b)
+        return;
+    bool over = b->end != TP_BUDGET_OPEN;
+    if (b->max_bytes && b->bytes + size > b->max_bytes + (over ? LAST_WORDS : 0)) {
+        b->end = over ? b->end : TP_BUDGET_MEMORY;
+        tp_leave(a, over ? TP_E_MEMORY : TP_E_BUDGET);
+    }
+    b->bytes += size;
+    b->most_bytes = b->bytes > b->most_bytes ? b->bytes : b->most_bytes;
+}
+
 static chunk *chunk_new(tp_arena *a, size_t want)
 {
     size_t least = a->used < CHUNK ? CHUNK : a->used < LARGE ? a->used : LARGE, size = want > least ? want : least;
+    take_room(a, size);
     /* calloc: fresh pages come zeroed without touching them */
     chunk *c = size >= SIZE_MAX / 2 ? NULL
                : size < LARGE       ? calloc(1, size + sizeof *c + ALIGN)
                                     : chunk_map(size + sizeof *c + ALIGN);
-    if (!c)
+    if (!c) {
+        if (a->budget)
+            a->budget->bytes -= size;
         tp_leave(a, TP_E_MEMORY);
+    }
     c->size = size;
     if (want > least && a->chunks) { /* keep filling the small chunk */
         c->next = a->chunks->next;
@@ -196,6 +263,7 @@ void *tp_alloc(tp_arena *a, size_t n)
     void *p = (char *)c + (base - (uintptr_t)c) + from;
     c->used = from + need;
     a->used += need;
+    tp_charge(a, 1 + (int64_t)(need / 64)); /* it is zeroed, and probably written */
     return p;
 }
 

@@ -20,6 +20,9 @@ tp_arena *tp_arena_new(size_t limit);
 /* An arena for temporary work: running out leaves through `parent`; freeing
  * the parent frees it too. */
 tp_arena *tp_arena_child(tp_arena *parent);
+/* The same with a limit of its own, for runs whose arrays may be large: at most
+ * `limit` bytes, and no more than most of what the budget leaves. */
+tp_arena *tp_arena_child_limited(tp_arena *parent, size_t limit);
 /* Let the arena hold at most `limit` bytes (0: no limit). */
 void tp_arena_set_limit(tp_arena *a, size_t limit);
 void tp_arena_free(tp_arena *a);
@@ -27,6 +30,19 @@ void tp_arena_free(tp_arena *a);
 void tp_arena_adopt(tp_arena *a, void *at, size_t size);
 /* Forget everything allocated so far; the memory is used again. */
 void tp_arena_clear(tp_arena *a);
+
+/* What is done with this arena, and with children that it gets from now on, is
+ * on account of the budget, which lives in the arena; memory that the system
+ * maps from files is not. */
+struct tp_budget;
+void tp_arena_set_budget(tp_arena *a, struct tp_budget *b);
+/* NULL: none. */
+struct tp_budget *tp_arena_budget(const tp_arena *a);
+/* So much work was done; goes on however much that is. */
+void tp_charge(tp_arena *a, int64_t units);
+/* The same, and leaves with TP_E_BUDGET where the share is spent. Nothing may
+ * be half done where it is called. */
+void tp_spend(tp_arena *a, int64_t units);
 
 /* `n` zeroed bytes, aligned to 64; fewer than 256 bytes to 16. */
 void *tp_alloc(tp_arena *a, size_t n);

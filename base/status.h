@@ -9,6 +9,7 @@ typedef enum tp_status {
     TP_E_INPUT,    /* a file is unreadable or not a valid spec */
     TP_E_TRAP,     /* the machine trapped: the kernel broke a rule while running */
     TP_E_LIMIT,    /* a stated limit (memory, steps) was reached */
+    TP_E_BUDGET,   /* what the spec may cost is spent (base/budget.h) */
     TP_E_MEMORY,   /* allocation failed */
     TP_E_INTERNAL, /* tileproof contradicts itself */
 } tp_status;

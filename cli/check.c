@@ -55,7 +55,11 @@ static void print_timings(const tp_report *report)
     double sum = 0;
     for (uint32_t i = 0; i < report->specs.len; i++) {
         const tp_spec_report *s = &report->specs.at[i];
-        tp_say(stderr, "%9.1f ms  %.*s", s->ms, TP_FMT(s->source->path));
+        char cost[96] = "";
+        if (s->most_units)
+            snprintf(cost, sizeof cost, "  (%.1f ms of CPU, %.1f %% of --timeout, %zu MiB)", s->cpu_ms,
+                     100 * (double)s->units / (double)s->most_units, s->memory >> 20);
+        tp_say(stderr, "%9.1f ms  %.*s%s", s->ms, TP_FMT(s->source->path), cost);
         sum += s->ms;
     }
     tp_say(stderr, "%9.1f ms  all specs, added up", sum);

@@ -46,6 +46,7 @@ static void check_one(pool *p, tp_job *j, tp_str path, tp_solver *solver)
     const tp_check_settings *s = &p->run->s;
     if (!tp_job_read(p->c, j, path))
         return;
+    tp_job_allow(j, s);
     if (p->run->fix != TP_FIX_NONE)
         tp_fix_text(j, s, solver);
     if (j->fixed.n && p->run->fix == TP_FIX_WRITE)
@@ -61,6 +62,7 @@ static void check(void *arg)
     clock_gettime(CLOCK_MONOTONIC, &start);
     check_one(o->p, &o->p->run->jobs[o->i], o->p->paths->at[o->i], o->solver);
     o->p->run->jobs[o->i].report.ms = ms_since(&start);
+    tp_job_note_cost(&o->p->run->jobs[o->i]);
 }
 
 static void *work(void *arg)

@@ -21,6 +21,7 @@ void demand_charge(tp_demand *d, int64_t n)
     if (n > d->o.budget - d->work)
         demand_give_up(d, TP_DEMAND_TOO_FAR, "it takes more than %lld operations", (long long)d->o.budget);
     d->work += n;
+    tp_spend(d->arena, n);
 }
 
 int64_t demand_size(tp_demand *d, tp_expr e)

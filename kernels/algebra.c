@@ -216,9 +216,7 @@ static void compare_in_order(void *arg)
 
 bool tp_trial_agrees_in_order(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_input_family family)
 {
-    ordering y = {.x = {tp_arena_new(o->max_memory), a, c, o, NULL}, .family = family};
-    if (!y.x.work)
-        return false;
+    ordering y = {.x = {tp_arena_child_limited(a, o->max_memory), a, c, o, NULL}, .family = family};
     tp_status st = tp_try(y.x.work, compare_in_order, &y);
     tp_arena_free(y.x.work);
     return st == TP_OK && y.agrees;
@@ -310,9 +308,7 @@ static bool probe(void *ctx, const tp_part *part, uint64_t *kernel, uint64_t *re
     blamed *b = ctx;
     tp_trial x = b->x;
     probing p = {.b = b, .x = &x, .part = part};
-    x.work = tp_arena_new(x.o->max_memory);
-    if (!x.work)
-        return false;
+    x.work = tp_arena_child_limited(x.keep, x.o->max_memory);
     tp_status st = tp_try(x.work, probe_once, &p);
     *kernel = p.kernel;
     *reference = p.reference;

@@ -152,6 +152,7 @@ void tp_exec_dot(tp_machine *m, const tp_inst *i)
     layout la = plan(i, a, 0), lb = plan(i, b, 1);
     accumulator acc = !tp_is_float(a->dtype) ? ACC_INT : a->dtype == TP_F64 || out->dtype == TP_F64 ? ACC_F64 : ACC_F32;
     size_t size = acc == ACC_F32 ? 4 : 8, mm = la.first, k = la.second, n = lb.second;
+    tp_spend(m->arena, (int64_t)(la.batch * mm * n / (m->domain ? 8 : 64) * k));
     bool dirty = a->state != TP_CLEAN || b->state != TP_CLEAN;
     size_t room = ((a->n + b->n + out->n) * size + 7) / 8 * 8;
     size_t places = (a->n + b->n) * sizeof(size_t), lines = la.batch * (mm + n) * sizeof(tp_origin);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/budget.h"
 #include "kernels/internal.h"
 #include "kernels/trial.h"
 
@@ -222,37 +223,40 @@ static void run_bits(void *arg)
 bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *o, tp_case_result *r,
                         void (*tier)(void *))
 {
-    tp_arena *work = tp_arena_new(o->max_memory);
-    if (!work)
-        tp_leave(keep, TP_E_MEMORY);
+    tp_arena *work = tp_arena_child_limited(keep, o->max_memory);
     tp_trial x = {work, keep, c, o, r};
     tp_status st = tp_try(work, tier, &x);
     tp_arena_free(work);
     return st == TP_OK;
 }
 
-static void numbers_of(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r, tp_str memory)
+/* Why a tier was left in the middle. */
+static tp_str starved(tp_arena *a, const tp_equiv_options *o)
+{
+    return tp_budget_or(a, tp_printf(a, "it needs more than the %zu MiB of --max-memory", o->max_memory >> 20));
+}
+
+static void numbers_of(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r)
 {
     if (tp_trial_in_memory(a, c, o, r, tp_trial_numbers))
         return;
     r->outcome = TP_SKIPPED;
-    r->trap.message = memory;
+    r->trap.message = starved(a, o);
 }
 
 static void run_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r)
 {
-    tp_str memory = tp_printf(a, "it needs more than the %zu MiB of --max-memory", o->max_memory >> 20);
     bool ran = c->numbers, comparable = tp_trial_comparable(c);
     if (ran)
-        numbers_of(a, c, o, r, memory);
+        numbers_of(a, c, o, r);
     if (!comparable || r->outcome == TP_TRAPPED || r->outcome == TP_SKIPPED)
         return;
     if (c->algebra && !tp_trial_in_memory(a, c, o, r, tp_trial_algebra)) {
-        r->algebra = (tp_algebra){.reason = memory};
+        r->algebra = (tp_algebra){.reason = starved(a, o)};
         r->starved++;
     }
     if (r->algebra.tier == TP_TIER_DIFFERENT && !ran)
-        numbers_of(a, c, o, r, memory);
+        numbers_of(a, c, o, r);
     if (r->algebra.tier == TP_TIER_DIFFERENT && r->outcome == TP_EQUAL && !o->no_hunt) {
         tp_hunt(a, o, r);
     } else if (r->algebra.tier == TP_TIER_DIFFERENT && r->outcome != TP_DIFFERENT) {
@@ -261,7 +265,7 @@ static void run_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, t
             tp_printf(a, "the residues differ at %.*s, and the numbers do not confirm it", TP_FMT(r->algebra.worst));
     }
     if (c->bits && !tp_trial_in_memory(a, c, o, r, run_bits)) {
-        r->bits = (tp_bits){.reason = memory};
+        r->bits = (tp_bits){.reason = starved(a, o)};
         r->starved++;
     }
     if (r->bits.tier == TP_TIER_DIFFERENT)
@@ -378,9 +382,7 @@ static void box_with_small_blocks(void *arg)
 /* All of it, or nothing: false. */
 static bool small_box(tp_ctx *c, const tp_spec *s, tp_shrinking how, const tp_equiv_options *o, tp_equiv *out)
 {
-    tp_arena *work = tp_arena_new(o->max_memory);
-    if (!work)
-        tp_leave(c->arena, TP_E_MEMORY);
+    tp_arena *work = tp_arena_child_limited(c->arena, o->max_memory);
     tp_equiv_options quick = *o; /* what differs with small blocks is looked at with the spec's */
     quick.no_hunt = true;
     boxing x = {.c = {.arena = work, .source = c->source}, .spec = s, .o = &quick, .how = how, .e = *out};

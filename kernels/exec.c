@@ -184,6 +184,7 @@ static void exec_load(tp_machine *m, const tp_inst *i)
 static void exec_store(tp_machine *m, const tp_step *step)
 {
     tp_cells *value = &m->values[step->value], *ref = &m->refs[step->access->operand].cells;
+    tp_spend(m->arena, 8 + (int64_t)(value->n / (m->domain ? 8 : 32)));
     slice s = resolve(m, step->access);
     m->refs[step->access->operand].last_store = step;
     if (s.whole && value->n == ref->n) {
@@ -255,8 +256,18 @@ void tp_exec_spend(tp_machine *m, int64_t work)
     tp_leave(m->arena, TP_E_LIMIT);
 }
 
+/* Units: elements that are read and written, more of them under a domain. */
+static void pay(tp_machine *m, const tp_inst *i)
+{
+    size_t n = m->values[i->out].n;
+    for (uint32_t a = 0; a < i->nargs; a++)
+        n += m->values[i->args[a]].n;
+    tp_spend(m->arena, 8 + (int64_t)(n / (m->domain ? 8 : 32)));
+}
+
 static void exec_inst(tp_machine *m, const tp_inst *i)
 {
+    pay(m, i);
     tp_exec_spend(m, work_of(m, i));
     tp_chain_await(m, i);
     exec_data(m, i);
@@ -273,14 +284,16 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
 /* Loops end: a body that turns this often without end is refused. */
 static void too_many_turns(tp_machine *m)
 {
-    m->trap->message = tp_printf(m->arena, "the loops of the body turn more than %d times", TP_MAX_STEPS);
+    m->trap->message =
+        tp_printf(m->arena, "the loops of the body turn more than %lld times", (long long)m->request->max_steps);
     m->trap->step = m->step;
     tp_leave(m->arena, TP_E_LIMIT);
 }
 
 static void count_turn(tp_machine *m)
 {
-    if (++m->turns > TP_MAX_STEPS)
+    tp_spend(m->arena, 8);
+    if (++m->turns > m->request->max_steps)
         too_many_turns(m);
 }
 

@@ -183,6 +183,7 @@ static void copy_row(tp_ref *r, size_t array, size_t lane, size_t n, void *in)
 
 static void transfer(tp_machine *m, tp_ref *r, bool in)
 {
+    tp_spend(m->arena, 16 + (int64_t)(r->cells.n / (m->domain ? 8 : 32)));
     tp_each_inner_row(r, copy_row, in ? r : NULL);
     tp_planes_transfer(m, r, in);
 }
@@ -488,6 +489,7 @@ static void check_coverage(tp_machine *m)
     m->at = NULL;
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++) {
         tp_ref *r = &m->refs[i];
+        tp_spend(m->arena, (int64_t)(r->array->n / 8));
         if (r->operand->discard || r->operand->alias >= 0)
             continue;
         for (size_t e = 0; r->owner && e < r->array->n; e++) {
@@ -538,6 +540,7 @@ static void walk(void *arg)
     lay_out(m);
     tp_grid *g = &m->grid;
     for (m->step = 0; m->step < g->total; m->step++) {
+        tp_spend(m->arena, 16 + 8 * tp_noperands(m->k));
         bool parallel_changed = m->step == 0;
         for (uint32_t a = 0; a < m->k->naxes; a++) {
             int64_t c = g->order[a] ? g->order[a][g->at[a]] : g->at[a], *now = &m->env[m->k->axes[a].sym];

@@ -283,8 +283,8 @@ static void run_dry(void *arg)
 
 void tp_run_dry(const tp_kernel *k, const int64_t *env, tp_coverage *coverage)
 {
-    dry_run x = {tp_arena_new((size_t)512 << 20), k, env, coverage};
-    if (k && x.arena && coverage->unseen && tp_effort_of(k, env) <= DRY_EFFORT / 4)
+    dry_run x = {k ? tp_arena_child_limited(k->arena, (size_t)512 << 20) : NULL, k, env, coverage};
+    if (x.arena && coverage->unseen && tp_effort_of(k, env) <= DRY_EFFORT / 4)
         tp_try(x.arena, run_dry, &x);
     tp_arena_free(x.arena);
 }

@@ -22,6 +22,7 @@ bool tp_trial_arrays(const tp_trial *x, tp_input_family family, int64_t range, t
         if (!tp_operand_dims(k, &k->operands[i], x->c->env, dims, why))
             return false;
         e->arrays[i] = tp_tensor_new(x->work, k->operands[i].dtype, k->operands[i].rank, dims);
+        tp_spend(x->work, (int64_t)(e->arrays[i].n));
         bool given = i < k->ninputs && family == TP_INPUT_NORMAL && x->c->given && x->c->given[i].data;
         if (given)
             memcpy(e->arrays[i].data, x->c->given[i].data, e->arrays[i].n * tp_dtype_size(e->arrays[i].dtype));
@@ -44,7 +45,7 @@ tp_status tp_trial_kernel(const tp_trial *x, tp_sides *e, tp_domain *d, tp_trap 
                               .coverage = x->c->coverage,
                               .garbage = e->garbage};
     tp_status st = tp_machine_run(x->work, &request, trap, stats);
-    if (st == TP_E_MEMORY)
+    if (st == TP_E_MEMORY || st == TP_E_BUDGET)
         tp_leave(x->work, st);
     return st;
 }
@@ -154,7 +155,7 @@ bool tp_trial_reference(const tp_trial *x, tp_sides *e, tp_domain *d, bool *unde
                               .meanings = e->want_meaning,
                               .outputs = e->want};
     tp_status st = tp_reference_run(x->work, &r);
-    if (st == TP_E_MEMORY)
+    if (st == TP_E_MEMORY || st == TP_E_BUDGET)
         tp_leave(x->work, st);
     *why = r.why;
     if (undecided)

@@ -27,7 +27,8 @@ tileproof_status tp_public_status(tp_status st)
     case TP_E_USAGE: return TILEPROOF_USAGE;
     case TP_E_INPUT: return TILEPROOF_INPUT;
     case TP_E_TRAP: return TILEPROOF_VIOLATED;
-    case TP_E_LIMIT: return TILEPROOF_LIMIT;
+    case TP_E_LIMIT:
+    case TP_E_BUDGET: return TILEPROOF_LIMIT;
     case TP_E_MEMORY: return TILEPROOF_MEMORY;
     case TP_E_INTERNAL: break;
     }

@@ -80,6 +80,7 @@ void tp_reference_dot(evaluator *e, const tp_inst *i)
         s.n *= (size_t)b->dims[rest[1][d]];
     for (uint32_t d = 0; d < i->ncontract; d++)
         s.k *= (size_t)a->dims[inner[0][d]];
+    tp_spend(e->arena, (int64_t)(s.batch * s.m * s.n / (e->domain ? 8 : 32) * s.k));
     tp_lanes x = packed(e, a, batch[0], i->nbatch, rest[0], nrest[0], inner[0], i->ncontract),
              y = packed(e, b, batch[1], i->nbatch, inner[1], i->ncontract, rest[1], nrest[1]);
     for (size_t q = 0; q < s.batch; q++)

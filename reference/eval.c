@@ -319,8 +319,18 @@ void tp_reference_data(evaluator *e, const tp_inst *i)
     }
 }
 
+/* Units: elements that are read and written, more of them under a domain; of a dot, by its own file. */
+static void pay(evaluator *e, const tp_inst *i)
+{
+    size_t n = e->values[i->out].n;
+    for (uint32_t a = 0; a < i->nargs; a++)
+        n += e->values[i->args[a]].n;
+    tp_spend(e->arena, 8 + (int64_t)(e->domain ? n / 2 : n / 8));
+}
+
 static void run_inst(evaluator *e, const tp_inst *i)
 {
+    pay(e, i);
     tp_reference_data(e, i);
     if (e->domain)
         tp_reference_planes(e, i);
@@ -345,6 +355,7 @@ static void run_region(evaluator *e, const tp_region *r)
             tp_reference_decide(e, step->hi);
             double hi = e->values[step->hi].at[0];
             for (double t = e->values[step->lo].at[0]; step->by > 0 ? t < hi : t > hi; t += (double)step->by) {
+                tp_spend(e->arena, 8);
                 e->values[step->var].at[0] = t;
                 run_region(e, &step->body);
             }
@@ -430,7 +441,7 @@ const tp_program *tp_reference_program(tp_arena *a, const tp_kernel *k, tp_str *
 {
     evaluator e = {.arena = a, .k = k, .p = k->reference.program, .why = TP_S("there is no reference")};
     tp_status st = tp_try(a, find_program, &e);
-    if (st == TP_E_MEMORY)
+    if (st == TP_E_MEMORY || st == TP_E_BUDGET)
         tp_leave(a, st);
     *why = e.why;
     return st == TP_OK ? e.p : NULL;

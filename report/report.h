@@ -50,7 +50,10 @@ typedef struct tp_spec_report {
     tp_opinion opinion;    /* on it, when it was proven */
     tp_prover_stats stats;
     bool internal_error;
-    double ms;
+    double ms, cpu_ms; /* by the clock; of this spec's thread and its children */
+    int64_t units;     /* of work (base/budget.h), and how many it was allowed; 0: any number */
+    int64_t most_units;
+    size_t memory; /* bytes of its arenas, at most at once */
 } tp_spec_report;
 
 typedef struct tp_report {

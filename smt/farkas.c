@@ -205,6 +205,7 @@ static bool look(tp_arena *a, const int64_t *coefs, uint32_t rows, uint32_t n, c
         uint32_t j = entering(&t), r = j < kept ? leaving(&t, j) : t.rows;
         if (r == t.rows)
             break;
+        tp_spend(a, t.rows * (kept + 1) / 8);
         pivot(&t, r, j);
     }
     return whole(&t, scale, coefs, n, keep, factor);
@@ -224,6 +225,7 @@ bool tp_farkas(tp_arena *a, const tp_linear_fact *facts, uint32_t n, uint32_t fr
             coefs[(size_t)i * n + j] = x->coef;
         }
     memmove(&coefs[(size_t)rows * n], &coefs[(size_t)(MAX_ROWS - 1) * n], n * sizeof *coefs);
+    tp_spend(a, (int64_t)rows * n / 4);
     uint32_t kept = prune(coefs, rows, n, keep);
     if (kept == 0 || keep[kept - 1] < fresh)
         return false;

@@ -106,6 +106,7 @@ static tp_interval compare(tp_expr_op op, tp_interval a, tp_interval b)
 tp_interval tp_interval_of(const tp_prover *v, const tp_obligation *o, tp_expr e)
 {
     const tp_expr_node *n = tp_expr_get(v->p, e);
+    tp_spend(v->scratch, 2);
     if (n->op == TP_E_CONST)
         return (tp_interval){n->value, n->value};
     if (n->op == TP_E_SYM)

@@ -508,6 +508,7 @@ static uint32_t positive(goal *g, const tp_poly *p)
     tp_poly coef, rest;
     uint64_t rank = UINT64_MAX;
     uint32_t found;
+    tp_spend(g->v->scratch, 64 + 16 * p->n);
     if (g->budget-- <= 0 || !p->ok)
         return 0;
     if ((found = shifted(g, p)))

@@ -275,6 +275,7 @@ static tp_decision decide_split(splitter *s, uint32_t depth)
         return d;
     }
     tp_prover *v = s->v;
+    tp_spend(v->scratch, 100);
     const tp_var *x = &s->o->vars[s->split[depth]];
     const tp_proof **cases = TP_NEWN(v->arena, const tp_proof *, x->nchoices);
     tp_decision all = proven(TP_GRADE_CERT);
@@ -362,6 +363,8 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
     double start = now_ms();
     bool flagged = tp_exprs_overflowed(v->p);
     v->stats.obligations++;
+    v->distrust = false; /* an earlier call may have left in the middle */
+    tp_spend(v->scratch, 100);
     tp_decision d = remembers(v) ? decide_or_remember(v, o) : decide_anew(v, o);
     if (!flagged)
         tp_exprs_forget_overflow(v->p); /* what grew too large here is not in the answer */

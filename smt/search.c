@@ -166,6 +166,7 @@ static bool try_steps(search *s, uint32_t i)
         tried[n++] = wanted[k];
         s->env[x->sym] = wanted[k];
         s->budget--;
+        tp_spend(s->v->scratch, 4);
         if (!excluded(s, i + 1) && try_steps(s, i + 1))
             return true;
     }
@@ -176,6 +177,7 @@ static bool try_steps(search *s, uint32_t i)
 static bool try_sizes(search *s, uint32_t i, uint32_t level)
 {
     const tp_obligation *o = s->o;
+    tp_spend(s->v->scratch, 4 + o->nvars);
     while (i < o->nvars && (o->vars[i].step || !s->used[i]))
         i++;
     if (i >= o->nvars)
@@ -357,6 +359,7 @@ static int enumerate_from(enumeration *e, uint32_t i)
         return -1;
     }
     for (int64_t value = lo; value <= hi; value++) {
+        tp_spend(e->v->scratch, 4);
         if (--e->budget < 0) /* counted at every level: inner ranges may be empty */
             return -1;
         e->env[x->sym] = value;

@@ -10,12 +10,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <z3.h>
 
+#include "base/budget.h"
 #include "smt/internal.h"
 
 struct tp_solver {
@@ -249,8 +251,21 @@ static bool read_model(query *q, int64_t *env)
     return ok;
 }
 
+/* Steps of Z3's own count that the query took. */
+static uint64_t steps_of(Z3_context c, Z3_solver solver)
+{
+    Z3_stats s = Z3_solver_get_statistics(c, solver);
+    uint64_t steps = 0;
+    Z3_stats_inc_ref(c, s);
+    for (unsigned i = 0; i < Z3_stats_size(c, s); i++)
+        if (Z3_stats_is_uint(c, s, i) && strcmp(Z3_stats_get_key(c, s, i), "rlimit count") == 0)
+            steps = Z3_stats_get_uint_value(c, s, i);
+    Z3_stats_dec_ref(c, s);
+    return steps;
+}
+
 static tp_answer ask(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env,
-                     tp_str *reason)
+                     tp_str *reason, uint64_t *work)
 {
     open_context(z);
     Z3_context c = z->ctx;
@@ -278,6 +293,7 @@ static tp_answer ask(tp_solver *z, tp_prover *v, const tp_obligation *o, bool li
     tp_answer answer = TP_SOLVER_ERROR;
     if (Z3_get_error_code(c) == Z3_OK) {
         Z3_lbool r = Z3_solver_check(c, q.solver);
+        *work = steps_of(c, q.solver);
         answer = r == Z3_L_FALSE ? TP_UNSAT : r == Z3_L_TRUE ? TP_SAT : TP_UNDECIDED;
         if (answer == TP_UNDECIDED)
             *reason = tp_printf(v->arena, "Z3: %s (rlimit %llu)", Z3_solver_get_reason_unknown(c, q.solver),
@@ -298,13 +314,53 @@ static tp_answer ask(tp_solver *z, tp_prover *v, const tp_obligation *o, bool li
 typedef struct message {
     int32_t answer;
     char reason[200];
+    uint64_t work; /* as Z3 counts it */
 } message;
 
-enum { CPU_SECONDS = 10, ASLEEP = 600 /* seconds */ };
+/* What a query costs the spec, in units: the child, and a step of Z3's own count. */
+enum { CPU_SECONDS = 10, ASLEEP = 600 /* seconds */, UNITS_OF_CHILD = TP_UNITS_PER_SECOND / 100, UNITS_OF_STEP = 64 };
+/* MiB that Z3 may take, and that the child may map beside for its own terms. */
+enum { Z3_MIB = 512, LEAST_Z3_MIB = 32, BESIDE_MIB = 512 };
 
+/* No longer than the spec may still run. */
 static unsigned cpu_seconds(const tp_prover *v)
 {
-    return v->o.cpu_seconds ? v->o.cpu_seconds : CPU_SECONDS;
+    unsigned most = v->o.cpu_seconds ? v->o.cpu_seconds : CPU_SECONDS;
+    double left = tp_budget_seconds_left(tp_arena_budget(v->arena)) + 1;
+    return left < 1 ? 1 : left < most ? (unsigned)left : most;
+}
+
+/* Of Z3's steps, no more than the share of the work allows. */
+static uint64_t steps_left(const tp_prover *v, uint64_t rlimit)
+{
+    const tp_budget *b = tp_arena_budget(v->arena);
+    uint64_t left = b ? (uint64_t)(b->limit - b->spent) / UNITS_OF_STEP + 1 : rlimit;
+    return left < rlimit ? left : rlimit;
+}
+
+/* MiB for Z3: no more than the spec may still take. */
+static unsigned solver_mib(const tp_prover *v)
+{
+    const tp_budget *b = tp_arena_budget(v->arena);
+    size_t left = b && b->max_bytes ? (b->max_bytes > b->bytes ? b->max_bytes - b->bytes : 0) >> 20 : Z3_MIB;
+    return left > Z3_MIB ? Z3_MIB : left < LEAST_Z3_MIB ? LEAST_Z3_MIB : (unsigned)left;
+}
+
+/* Z3 ends a query that takes more than its share with an answer; behind that
+ * stands the system. */
+static void limit_memory(unsigned mib)
+{
+    char text[24];
+    unsigned long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    snprintf(text, sizeof text, "%u", mib);
+    Z3_global_param_set("memory_max_size", text);
+    if (f && fscanf(f, "%lu", &pages) == 1) {
+        rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ((rlim_t)(mib + BESIDE_MIB) << 20);
+        setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
+    }
+    if (f)
+        fclose(f);
 }
 
 /* Why the child gave no answer. Work units end a query alike on every machine;
@@ -319,20 +375,62 @@ static tp_str why_none(const tp_prover *v, int status)
     return by == SIGALRM ? TP_S("the solver process slept for ten minutes") : TP_S("the solver process died");
 }
 
-static void child(int fd, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, uint32_t nsyms)
+typedef struct child_call {
+    int fd;
+    tp_prover *v;
+    const tp_obligation *o;
+    bool linear;
+    uint64_t rlimit;
+    uint32_t nsyms;
+} child_call;
+
+static void ask_and_tell(void *arg)
 {
-    rlim_t seconds = cpu_seconds(v);
-    struct rlimit cpu = {seconds, seconds + 2};
-    setrlimit(RLIMIT_CPU, &cpu);
-    alarm(ASLEEP); /* for ever: CPU is what counts, however busy the machine is */
-    int64_t *env = TP_NEWN(v->arena, int64_t, nsyms);
+    const child_call *x = arg;
+    tp_prover *v = x->v;
+    int64_t *env = TP_NEWN(v->arena, int64_t, x->nsyms);
     tp_str reason = {"", 0};
     message m = {0};
-    m.answer = (int32_t)ask(linear ? v->solver : tp_solver_new(v->arena), v, o, linear, rlimit, env, &reason);
+    m.answer = (int32_t)ask(x->linear ? v->solver : tp_solver_new(v->arena), v, x->o, x->linear, x->rlimit, env,
+                            &reason, &m.work);
     snprintf(m.reason, sizeof m.reason, "%.*s", TP_FMT(reason));
-    bool ok = write(fd, &m, sizeof m) == (ssize_t)sizeof m &&
-              write(fd, env, nsyms * sizeof *env) == (ssize_t)(nsyms * sizeof *env);
+    bool ok = write(x->fd, &m, sizeof m) == (ssize_t)sizeof m &&
+              write(x->fd, env, x->nsyms * sizeof *env) == (ssize_t)(x->nsyms * sizeof *env);
     _exit(ok ? 0 : 1);
+}
+
+static void ask_in_arena(void *arg)
+{
+    const child_call *x = arg;
+    tp_try(x->v->arena, ask_and_tell, arg);
+}
+
+/* Whatever happens, the child ends here: nothing may leave to a tp_try() of the parent. */
+static void child(child_call *x)
+{
+    rlim_t seconds = cpu_seconds(x->v);
+    struct rlimit cpu = {seconds, seconds + 2};
+    tp_budget *b = tp_arena_budget(x->v->arena);
+    unsigned mib = solver_mib(x->v);
+    setrlimit(RLIMIT_CPU, &cpu);
+    alarm(ASLEEP); /* for ever: CPU is what counts, however busy the machine is */
+    limit_memory(mib);
+    if (b)
+        tp_budget_begin(b, 0, 0); /* the system's limits are enough here */
+    tp_try(tp_exprs_arena(x->v->p), ask_in_arena, x);
+    _exit(1);
+}
+
+/* On account of the spec. A query that had to be stopped costs what it was allowed. */
+static void charge(const tp_prover *v, const message *m, int status, const struct rusage *used)
+{
+    tp_budget *b = tp_arena_budget(v->arena);
+    bool stopped = WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
+    int64_t most = (int64_t)(v->o.cpu_seconds ? v->o.cpu_seconds : CPU_SECONDS) * TP_UNITS_PER_SECOND,
+            work = m->work < (uint64_t)most / UNITS_OF_STEP ? (int64_t)m->work * UNITS_OF_STEP : most;
+    tp_charge(v->arena, stopped ? most : work);
+    tp_budget_child(b, (double)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) +
+                           (double)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) * 1e-6);
 }
 
 static bool read_all(int fd, void *to, size_t n)
@@ -354,7 +452,10 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
 {
     int fds[2], status = 0;
     uint32_t nsyms = tp_sym_count(v->p);
+    struct rusage used = {0};
     message m = {.answer = TP_UNDECIDED};
+    tp_spend(v->scratch, UNITS_OF_CHILD);
+    rlimit = steps_left(v, rlimit);
     *reason = TP_S("no solver process could be started");
     if (pipe2(fds, O_CLOEXEC) != 0)
         return TP_SOLVER_ERROR;
@@ -367,7 +468,7 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
         pthread_mutex_unlock(&inside_z3);
     if (pid == 0) {
         close(fds[0]);
-        child(fds[1], v, o, linear, rlimit, nsyms);
+        child(&(child_call){fds[1], v, o, linear, rlimit, nsyms});
     }
     close(fds[1]);
     if (pid < 0) {
@@ -375,9 +476,11 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
         return TP_SOLVER_ERROR;
     }
     bool ok = read_all(fds[0], &m, sizeof m) && read_all(fds[0], env, nsyms * sizeof *env);
+    m.work = ok ? m.work : 0;
     close(fds[0]);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    while (wait4(pid, &status, 0, &used) < 0 && errno == EINTR)
         ;
+    charge(v, &m, status, &used);
     if (!ok || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         *reason = why_none(v, status);
         return TP_UNDECIDED;

@@ -1,5 +1,6 @@
 #include "spec/expr.h"
 
+#include "base/budget.h"
 #include "base/checked.h"
 
 typedef struct node {
@@ -11,6 +12,7 @@ typedef struct node {
 
 struct tp_exprs {
     tp_arena *arena;
+    tp_budget *budget;  /* the arena's; NULL: none */
     TP_VEC(node) nodes; /* nodes.at[0] is "no expression" */
     TP_VEC(tp_str) syms;
     uint32_t *table, table_cap; /* open addressing over node ids */
@@ -38,6 +40,7 @@ tp_exprs *tp_exprs_new_limited(tp_arena *a, uint32_t max_tree, uint32_t max_dept
 {
     tp_exprs *p = TP_NEW(a, tp_exprs);
     p->arena = a;
+    p->budget = tp_arena_budget(a);
     p->max_tree = max_tree;
     p->max_depth = max_depth;
     tp_push(a, p->nodes, (node){0});
@@ -94,8 +97,15 @@ static void grow_table(tp_exprs *p)
     }
 }
 
+static void count(const tp_exprs *p, uint32_t units)
+{
+    if (p->budget)
+        p->budget->spent += units;
+}
+
 static tp_expr intern(tp_exprs *p, tp_expr_node n)
 {
+    count(p, 4);
     if ((p->nodes.len + 1) * 2 > p->table_cap)
         grow_table(p);
     uint32_t slot = (uint32_t)hash_node(&n) & (p->table_cap - 1);
@@ -181,6 +191,7 @@ bool tp_expr_is_bool(const tp_exprs *p, tp_expr e)
 bool tp_expr_mentions(const tp_exprs *p, tp_expr e, uint32_t sym)
 {
     const tp_expr_node *n = tp_expr_get(p, e);
+    count(p, 1);
     if (!e.id)
         return false;
     if (n->op == TP_E_SYM)
@@ -193,6 +204,7 @@ bool tp_expr_mentions(const tp_exprs *p, tp_expr e, uint32_t sym)
 bool tp_expr_reads(const tp_exprs *p, tp_expr e)
 {
     const tp_expr_node *n = tp_expr_get(p, e);
+    count(p, 1);
     return e.id && (n->op == TP_E_READ || tp_expr_reads(p, n->a) || tp_expr_reads(p, n->b) || tp_expr_reads(p, n->c));
 }
 
@@ -298,6 +310,7 @@ static inline tp_eval_error eval(const tp_exprs *p, tp_expr e, const int64_t *en
 
 tp_eval_error tp_expr_eval(const tp_exprs *p, tp_expr e, const int64_t *env, int64_t *out)
 {
+    count(p, 1);
     return eval(p, e, env, out);
 }
 
@@ -305,6 +318,7 @@ static tp_eval_error eval_node(const tp_exprs *p, const tp_expr_node *n, const i
 {
     int64_t x = 0, y = 0;
     tp_eval_error err;
+    count(p, 1);
     if (n->op == TP_E_READ)
         return eval_read(p, n, env, out);
     if (n->op == TP_E_TOO_LARGE)
@@ -381,6 +395,7 @@ tp_expr tp_read(tp_exprs *p, uint32_t table, uint32_t rank, const tp_expr *index
 
 tp_expr tp_expr_subst(tp_exprs *p, tp_expr e, const tp_expr *with, uint32_t n)
 {
+    count(p, 4);
     if (!e.id)
         return e;
     tp_expr_node k = *tp_expr_get(p, e);
@@ -608,6 +623,7 @@ void tp_poly_of(tp_exprs *p, tp_expr e, tp_poly *out)
     tp_expr_node n = *tp_expr_get(p, e);
     out->n = 0;
     out->ok = true;
+    count(p, 4);
     if (n.op == TP_E_TOO_LARGE) {
         out->ok = false;
     } else if (n.op == TP_E_CONST) {
@@ -616,6 +632,7 @@ void tp_poly_of(tp_exprs *p, tp_expr e, tp_poly *out)
         tp_poly x, y;
         tp_poly_of(p, n.a, &x);
         tp_poly_of(p, n.b, &y);
+        count(p, n.op == TP_E_MUL ? 4 + x.n * y.n * 16 : 16 + 4 * (x.n + y.n));
         if (n.op == TP_E_MUL) {
             tp_poly_mul(&x, &y, out);
         } else {

@@ -107,6 +107,7 @@ static bool table_holds(check *c, uint32_t table)
     int64_t lo, hi, n = d->rank && d->dims[0] ? entries(d) / d->dims[0] * d->readable : entries(d);
     if (!set_extent(c, table))
         return false;
+    tp_spend(c->arena, n / 4);
     c->work += n / 16; /* far cheaper than an instance */
     tp_table_bounds(c->k, t, c->env, &lo, &hi);
     for (int64_t i = 0; i < n; i++) {
@@ -133,6 +134,7 @@ static bool contract_holds(check *c, const tp_contract *x, uint32_t bound)
         if (tp_expr_eval(c->k->exprs, x->extent[bound], c->env, &n) != TP_EVAL_OK)
             n = 0;
         for (int64_t i = 0; i < n; i++) {
+            tp_spend(c->arena, 8);
             if (++c->work > c->most) {
                 c->why = tp_printf(c->arena, "%.*s has more than %lld instances to check", TP_FMT(x->id),
                                    (long long)c->most);
@@ -307,6 +309,7 @@ static void guess(finder *f, uint32_t table, int round, bool any)
     tp_table_data *d = data_of(f->c.k, f->c.env, table);
     span s = span_of(f, table);
     int64_t n = entries(d), row = d->rank && d->dims[d->rank - 1] > 0 ? d->dims[d->rank - 1] : 1;
+    tp_spend(f->c.arena, 2 * n);
     style how = round == 0 ? LEAST : round == 1 ? RAMP : NEAR_LEAST;
     if (any)
         how = (style)tp_rng_below(&f->rng, STYLES);
@@ -379,6 +382,7 @@ static bool mend(finder *f)
     const tp_contract *x = f->c.broken;
     repair r = {.nreads = 0};
     int64_t holds;
+    tp_spend(f->c.arena, 100);
     if (!x)
         return false;
     collect(f, x->fact, &r);

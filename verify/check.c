@@ -1,13 +1,28 @@
 /* One spec, from its text to its report. */
+#include "base/budget.h"
 #include "base/digest.h"
 #include "reference/reference.h"
 #include "verify/verify.h"
 
 void tp_job_begin(tp_job *j)
 {
-    tp_arena_set_limit(j->arena, (size_t)4 << 30);
     j->ctx = (tp_ctx){.arena = j->arena, .source = &j->source};
     j->report = (tp_spec_report){.source = &j->source, .name = j->source.path};
+}
+
+/* What is left undecided for the budget has a finding, whatever else is said of it. */
+static void add_spent(tp_job *j, const char *what, tp_str why)
+{
+    tp_finding f = {.rule = "TP905",
+                    .slug = "budget-spent",
+                    .verdict = TP_UNKNOWN,
+                    .severity = TP_WARNING,
+                    .message = tp_printf(j->arena, "not all was looked at: %s", what),
+                    .reason = why};
+    if (j->report.spec)
+        f.loc = (tp_loc){j->report.spec->kernels[0]->doc->loc.start, j->report.spec->kernels[0]->doc->loc.start + 1,
+                         TP_S("")};
+    tp_push(j->arena, j->report.findings, f);
 }
 
 void tp_job_load_text(tp_job *j, tp_str target)
@@ -17,13 +32,37 @@ void tp_job_load_text(tp_job *j, tp_str target)
     j->report.sha256 = tp_sha256(j->arena, j->source.text);
     tp_status st = tp_spec_load(&j->ctx, &o, &spec);
     j->report.findings = j->ctx.findings;
-    if (st == TP_E_MEMORY)
+    if (st == TP_E_BUDGET) {
+        add_spent(j, "the spec was not read", tp_budget_reason(j->arena, tp_arena_budget(j->arena)));
+    } else if (st == TP_E_MEMORY) {
         j->report.internal_error = true;
+    }
     if (st != TP_OK)
         return;
     j->report.valid = true;
     j->report.spec = spec;
     j->report.name = spec->name;
+}
+
+void tp_job_allow(tp_job *j, const tp_check_settings *s)
+{
+    if (tp_arena_budget(j->arena))
+        return;
+    tp_budget *b = TP_NEW(j->arena, tp_budget);
+    tp_budget_begin(b, s->timeout, s->memory_mib);
+    tp_arena_set_budget(j->arena, b);
+}
+
+void tp_job_note_cost(tp_job *j)
+{
+    tp_budget *b = tp_arena_budget(j->arena);
+    if (!b)
+        return;
+    tp_budget_look(b);
+    j->report.cpu_ms = b->seconds * 1e3;
+    j->report.units = b->spent;
+    j->report.most_units = b->timeout * TP_UNITS_PER_SECOND;
+    j->report.memory = b->most_bytes;
 }
 
 void tp_job_free(tp_job *j)
@@ -35,6 +74,8 @@ void tp_job_free(tp_job *j)
 void tp_check_defaults(tp_check_settings *s, bool execute)
 {
     *s = (tp_check_settings){.execute = execute, .max_memory = (size_t)2048 << 20, .cases = 6, .box = 8};
+    s->timeout = execute ? TP_VERIFY_SECONDS : TP_LINT_SECONDS;
+    s->memory_mib = execute ? TP_VERIFY_MIB : TP_LINT_MIB;
     s->equiv = (tp_equiv_options){.max_memory = s->max_memory, .max_steps = TP_MAX_STEPS};
     s->analysis.only = tp_rules(&s->analysis.nonly);
     s->analysis.replay = tp_replay_witness;
@@ -70,17 +111,80 @@ static void check_registries(tp_job *j)
         }
 }
 
+typedef struct phase_call {
+    check_call *call;
+    const tp_analysis_options *analysis;
+    tp_analysis_result r;
+    tp_equiv *e;
+    tp_str spent; /* why not all of it was done; empty: it was */
+} phase_call;
+
+static void analyse(void *arg)
+{
+    phase_call *p = arg;
+    tp_job *j = p->call->job;
+    tp_analyze(j->arena, j->report.spec, p->analysis, &p->r);
+}
+
+static void run_cases(void *arg)
+{
+    phase_call *p = arg;
+    tp_job *j = p->call->job;
+    const tp_check_settings *s = p->call->s;
+    tp_cases *cases = TP_NEW(j->arena, tp_cases);
+    *cases = tp_cases_read(&j->ctx, j->report.spec, (uint32_t)s->cases);
+    tp_equiv_run(j->arena, cases, &s->equiv, p->e);
+    tp_equiv_coverage(j->arena, cases, p->e);
+    if (p->e->equal && s->box)
+        tp_equiv_box(&j->ctx, j->report.spec, (uint32_t)s->box, &s->equiv, p->e);
+    p->spent = tp_budget_or(j->arena, (tp_str){NULL, 0});
+}
+
+static void prove_equality(void *arg)
+{
+    phase_call *p = arg;
+    tp_job *j = p->call->job;
+    j->report.equality = tp_check_equality(j->arena, j->report.spec, p->analysis, &p->r.findings);
+    if (!p->call->s->proofs_only)
+        tp_hold_equality_against_elements(j->arena, &j->report, p->call->s->equiv.seed);
+}
+
+/* Each with half of what is left. Where a phase was left in the middle, what it
+ * has found by then stands, and the next one is tried. */
+static void phase(phase_call *p, const char *what, void (*fn)(void *))
+{
+    tp_job *j = p->call->job;
+    tp_budget *b = tp_arena_budget(j->arena);
+    int64_t limit = tp_budget_share(b, 0.5);
+    uint32_t place = tp_budget_at(b, what, (tp_str){NULL, 0});
+    bool open = !b || b->end == TP_BUDGET_OPEN;
+    p->spent = (tp_str){NULL, 0};
+    tp_status st = open ? tp_try(j->arena, fn, p) : TP_E_BUDGET;
+    if (st == TP_E_BUDGET)
+        p->spent = tp_budget_reason(j->arena, b);
+    else if (st != TP_OK)
+        tp_leave(j->arena, st);
+    if (p->spent.n)
+        add_spent(j, what, p->spent);
+    tp_budget_back(b, place);
+    tp_budget_close(b, limit);
+}
+
 static void check_loaded(void *arg)
 {
     check_call *call = arg;
     tp_job *j = call->job;
     const tp_check_settings *s = call->s;
     tp_analysis_options analysis = s->analysis;
-    tp_analysis_result r = {0};
+    phase_call p = {.call = call, .analysis = &analysis};
     analysis.prover.solver = call->solver;
     analysis.prover.certificates = j->certificates;
     check_registries(j);
-    tp_analyze(j->arena, j->report.spec, &analysis, &r);
+    if (s->execute)
+        phase(&p, "the rules", analyse);
+    else
+        analyse(&p);
+    tp_analysis_result r = p.r;
     j->report.findings = r.findings;
     j->report.vmem = r.vmem;
     j->report.stats = r.stats;
@@ -90,20 +194,14 @@ static void check_loaded(void *arg)
     for (uint32_t i = 0; i < r.findings.len; i++)
         vacuous |= r.findings.at[i].verdict == TP_VACUOUS;
     if (s->execute && s->proofs_only && !vacuous) {
-        j->report.equality = tp_check_equality(j->arena, j->report.spec, &analysis, &r.findings);
+        phase(&p, "the proof of equality", prove_equality);
     } else if (s->execute && !vacuous) {
-        tp_equiv *e = TP_NEW(j->arena, tp_equiv);
-        tp_cases *cases = TP_NEW(j->arena, tp_cases);
-        *cases = tp_cases_read(&j->ctx, j->report.spec, (uint32_t)s->cases);
-        tp_equiv_run(j->arena, cases, &s->equiv, e);
-        tp_equiv_coverage(j->arena, cases, e);
-        if (e->equal && s->box)
-            tp_equiv_box(&j->ctx, j->report.spec, (uint32_t)s->box, &s->equiv, e);
+        tp_equiv *e = p.e = TP_NEW(j->arena, tp_equiv);
+        phase(&p, "the cases", run_cases);
         j->report.equiv = e;
         if (s->cases_only)
             return;
-        j->report.equality = tp_check_equality(j->arena, j->report.spec, &analysis, &r.findings);
-        tp_hold_equality_against_elements(j->arena, &j->report, s->equiv.seed);
+        phase(&p, "the proof of equality", prove_equality);
         tp_add_execution_findings(j->arena, e, j->report.spec->kernels[0], &s->equiv, j->report.equality.proven,
                                   &j->report.findings);
         tp_hold_proofs_against_runs(j->arena, &j->report, &r.findings);
@@ -116,6 +214,7 @@ void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
 {
     j->ctx.read_from = s->read_from;
     j->ctx.nread_from = s->nread_from;
+    tp_job_allow(j, s);
     tp_job_load_text(j, s->target);
     if (!j->report.valid)
         return;
@@ -125,6 +224,8 @@ void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
         j->report.findings = j->ctx.findings;
         j->report.valid = false;
         j->report.spec = NULL;
+    } else if (st == TP_E_BUDGET) {
+        add_spent(j, "the rules", tp_budget_reason(j->arena, tp_arena_budget(j->arena)));
     } else if (st != TP_OK) {
         tp_finding f = {.rule = "TP902",
                         .slug = "out-of-memory",

@@ -21,9 +21,7 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
     const size_t *max_memory = ctx;
     if (!tp_traps(rule) || !k->body)
         return -1;
-    tp_arena *a = tp_arena_new(*max_memory);
-    if (!a)
-        return -1;
+    tp_arena *a = tp_arena_child_limited(k->arena, *max_memory);
     tp_case c = {.kernel = k, .env = (int64_t *)(uintptr_t)env, .loc = k->doc->loc, .numbers = true};
     tp_cases cases = {.at = &c, .len = 1};
     tp_equiv_options o = {.max_memory = *max_memory, .max_steps = REPLAY_STEPS};

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/budget.h"
 #include "demand/demand.h"
 #include "reference/reference.h"
 #include "verify/verify.h"
@@ -309,7 +310,7 @@ static void ask_point(asking *x, points *l, uint32_t i)
         x->env = q.p->env;
     }
     if (tp_try(x->work, ask, &q) != TP_OK)
-        q = (one_point){x, q.p, true, TP_S("memory ran out")};
+        q = (one_point){x, q.p, true, tp_budget_or(x->keep, TP_S("memory ran out"))};
     l->done[i] = !q.far;
     l->why[i] = q.why;
     if (!q.far)
@@ -405,9 +406,7 @@ void tp_second_opinion(tp_arena *a, const tp_spec *s, const tp_opinion_options *
         if (!x.references[i] || !s->kernels[i]->body)
             return;
     }
-    x.work = tp_arena_new((size_t)WORK_MIB << 20);
-    if (!x.work)
-        tp_leave(a, TP_E_MEMORY);
+    x.work = tp_arena_child_limited(a, (size_t)WORK_MIB << 20);
     bool ran = tp_with_stack(on_own_stack, &c);
     tp_arena_free(x.work);
     if (!ran)

@@ -31,6 +31,7 @@ typedef struct tp_check_settings {
     tp_equiv_options equiv;
     size_t max_memory;
     int64_t cases, box;
+    int64_t timeout, memory_mib; /* what a spec may cost: base/budget.h; 0: no limit */
     bool required[TP_NEVIDENCE]; /* by TP_EVIDENCE_TABLE */
     bool execute;
     bool proofs_only;        /* with execute: what is proven of equality, and no case is executed */
@@ -42,6 +43,12 @@ typedef struct tp_check_settings {
 /* All rules; with `execute`, the default cases. The settings stay where they
  * are: they point into themselves. */
 void tp_check_defaults(tp_check_settings *s, bool execute);
+
+/* check.c: from now on the job is on account of a budget; nothing where its
+ * arena has one already, as those below another job have. */
+void tp_job_allow(tp_job *j, const tp_check_settings *s);
+/* check.c: into the report, what was spent. */
+void tp_job_note_cost(tp_job *j);
 
 /* check.c: load, analyse and, if asked to, execute the text of j->source.
  * Changes the job and the solver only. */

@@ -181,6 +181,7 @@ static bool some_step_visits(tp_analysis *a, const tp_operand *o, int64_t *env, 
         return true; /* cannot say: not a counterexample */
     for (int64_t i = 0; i < steps; i++) {
         env[a->k->axes[axis].sym] = i;
+        tp_spend(a->arena, 4);
         if (--*budget < 0 || some_step_visits(a, o, env, block, budget, axis + 1))
             return true;
     }

@@ -1,6 +1,7 @@
 /* Two normal forms are equal: by their handles, or because the prover shows
  * that indices are equal and that folds go over the same points. */
 #include "analyzer/summary/sum.h"
+#include "base/budget.h"
 
 enum { MAX_CASES = 5, MAX_QUESTIONS = 1500, MAX_ORDERED = 3 };
 
@@ -619,7 +620,9 @@ static bool try_to_prove(tp_arena *a, const tp_kernel *k, const tp_program *refe
     if (st == TP_E_MEMORY)
         tp_leave(a, st);
     out->proven = st == TP_OK && !overflowed;
-    if (!out->proven && !out->reason.n)
+    if (st == TP_E_BUDGET)
+        out->reason = tp_budget_or(a, out->reason);
+    else if (!out->proven && !out->reason.n)
         out->reason = TP_S("an expression is too large");
     return out->proven || !literals_may_be_rounded(w.s);
 }

@@ -119,6 +119,7 @@ static void describe(const summary *s, term_node *n)
 /* Equal contents have equal handles. */
 static term intern(summary *s, const term_node *n)
 {
+    tp_spend(s->arena, 20);
     uint32_t key[10 + TP_MAX_RANK] = {n->kind, n->prim,      n->e.id,      n->operand,  n->sym,
                                       n->rank, n->arg[0].id, n->arg[1].id, n->arg[2].id},
                       len = 9;
@@ -502,6 +503,7 @@ static tp_expr index_of(rewriting *r, tp_expr e)
 static term rewrite(rewriting *r, term t)
 {
     summary *s = r->s;
+    tp_spend(s->arena, 4);
     if (!t.id || (t.id <= r->len && r->done[t.id - 1].id))
         return t.id ? r->done[t.id - 1] : t;
     const term_node n = *term_get(s, t);
