@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "cli/check.h"
 
 typedef struct pool {
@@ -19,6 +20,15 @@ typedef struct pool {
     atomic_bool failed;
 } pool;
 
+typedef struct guard {
+    const pool *pool;
+    struct worker *workers;
+    uint32_t nworkers;
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool done; /* under the lock */
+} guard;
+
 typedef struct one_job {
     pool *p;
     uint32_t i;
@@ -29,6 +39,8 @@ typedef struct worker {
     pool *p;
     tp_solver *solver;
     pthread_t thread;
+    atomic_llong began; /* CPU milliseconds of the thread when its spec began; -1: it has none */
+    atomic_uint job;
 } worker;
 
 enum { PATIENCE_MS = 300 };
@@ -65,14 +77,75 @@ static void check(void *arg)
     tp_job_note_cost(&o->p->run->jobs[o->i]);
 }
 
+static void say_spent(void *arg)
+{
+    one_job *o = arg;
+    tp_job *j = &o->p->run->jobs[o->i];
+    tp_job_add_spent(j, "the fixes", tp_budget_reason(j->arena, tp_arena_budget(j->arena)));
+}
+
+/* What the checks catch is in the report; what is done beside them may be cut off, too. */
+static bool check_or_say(one_job *o)
+{
+    tp_job *j = &o->p->run->jobs[o->i];
+    tp_status st = tp_try(j->arena, check, o);
+    return st == TP_OK || (st == TP_E_BUDGET && tp_try(j->arena, say_spent, o) == TP_OK);
+}
+
+/* ---- the last resort ---- */
+
+static long long cpu_ms(clockid_t clock)
+{
+    struct timespec t;
+    return clock_gettime(clock, &t) == 0 ? (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000 : 0;
+}
+
+/* Work that nobody counts, for ever: the report cannot be had, and the program says so. */
+_Noreturn static void give_up(const pool *p, uint32_t job)
+{
+    tp_str path = p->paths->at[job];
+    fprintf(stderr,
+            "\ntileproof: stopped at twice the CPU seconds of --timeout, in a part that does not count its work: ");
+    for (size_t i = 0; i < path.n; i++)
+        fputc((unsigned char)path.p[i] < 32 ? '?' : path.p[i], stderr);
+    fprintf(stderr, "; it is undecided, and no report is written\n");
+    _exit(TP_EXIT_UNKNOWN);
+}
+
+static void *watch(void *arg)
+{
+    guard *g = arg;
+    long long most = g->pool->run->s.timeout * 1900;
+    pthread_mutex_lock(&g->lock);
+    while (!g->done) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec++;
+        pthread_cond_timedwait(&g->ended, &g->lock, &until);
+        for (uint32_t i = 0; i < g->nworkers; i++) {
+            worker *w = &g->workers[i];
+            long long began = w->began;
+            clockid_t clock;
+            if (began >= 0 && pthread_getcpuclockid(w->thread, &clock) == 0 && cpu_ms(clock) - began > most &&
+                w->began == began)
+                give_up(g->pool, w->job);
+        }
+    }
+    pthread_mutex_unlock(&g->lock);
+    return NULL;
+}
+
 static void *work(void *arg)
 {
     worker *w = arg;
     pool *p = w->p;
     one_job o = {.p = p, .solver = w->solver};
     while (!p->failed && (o.i = atomic_fetch_add(&p->next, 1)) < p->paths->len) {
-        if (tp_try(p->run->jobs[o.i].arena, check, &o) != TP_OK)
+        w->job = o.i;
+        w->began = cpu_ms(CLOCK_THREAD_CPUTIME_ID);
+        if (!check_or_say(&o))
             p->failed = true;
+        w->began = -1;
         unsigned done = atomic_fetch_add(&p->done, 1) + 1;
         if (p->terminal && ms_since(&p->start) > PATIENCE_MS)
             fprintf(stderr, "\r\033[K%u of %u specs", done, p->paths->len);
@@ -89,14 +162,25 @@ bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths)
     wanted = wanted < paths->len ? wanted : paths->len ? paths->len : 1;
     worker *workers = TP_NEWN(c->arena, worker, wanted);
     for (uint32_t i = 0; i < wanted; i++)
-        workers[i] = (worker){.p = &p, .solver = tp_solver_new(c->arena)};
+        workers[i] = (worker){.p = &p, .solver = tp_solver_new(c->arena), .thread = pthread_self(), .began = -1};
     clock_gettime(CLOCK_MONOTONIC, &p.start);
     p.terminal = isatty(STDERR_FILENO) && !c->quiet.len;
     while (started + 1 < wanted && pthread_create(&workers[started + 1].thread, NULL, work, &workers[started + 1]) == 0)
         started++;
+    guard g = {.pool = &p, .workers = workers, .nworkers = started + 1};
+    pthread_mutex_init(&g.lock, NULL);
+    pthread_cond_init(&g.ended, NULL);
+    pthread_t guarding;
+    bool guarded = run->s.timeout > 0 && pthread_create(&guarding, NULL, watch, &g) == 0;
     work(&workers[0]); /* this thread works, too, even where no other could be had */
     for (uint32_t i = 0; i < started; i++)
         pthread_join(workers[i + 1].thread, NULL);
+    pthread_mutex_lock(&g.lock);
+    g.done = true;
+    pthread_cond_signal(&g.ended);
+    pthread_mutex_unlock(&g.lock);
+    if (guarded)
+        pthread_join(guarding, NULL);
     if (p.terminal && ms_since(&p.start) > PATIENCE_MS)
         fprintf(stderr, "\r\033[K");
     return !p.failed;

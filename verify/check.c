@@ -10,8 +10,7 @@ void tp_job_begin(tp_job *j)
     j->report = (tp_spec_report){.source = &j->source, .name = j->source.path};
 }
 
-/* What is left undecided for the budget has a finding, whatever else is said of it. */
-static void add_spent(tp_job *j, const char *what, tp_str why)
+void tp_job_add_spent(tp_job *j, const char *what, tp_str why)
 {
     tp_finding f = {.rule = "TP905",
                     .slug = "budget-spent",
@@ -33,7 +32,7 @@ void tp_job_load_text(tp_job *j, tp_str target)
     tp_status st = tp_spec_load(&j->ctx, &o, &spec);
     j->report.findings = j->ctx.findings;
     if (st == TP_E_BUDGET) {
-        add_spent(j, "the spec was not read", tp_budget_reason(j->arena, tp_arena_budget(j->arena)));
+        tp_job_add_spent(j, "the spec was not read", tp_budget_reason(j->arena, tp_arena_budget(j->arena)));
     } else if (st == TP_E_MEMORY) {
         j->report.internal_error = true;
     }
@@ -165,7 +164,7 @@ static void phase(phase_call *p, const char *what, void (*fn)(void *))
     else if (st != TP_OK)
         tp_leave(j->arena, st);
     if (p->spent.n)
-        add_spent(j, what, p->spent);
+        tp_job_add_spent(j, what, p->spent);
     tp_budget_back(b, place);
     tp_budget_close(b, limit);
 }
@@ -225,7 +224,7 @@ void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
         j->report.valid = false;
         j->report.spec = NULL;
     } else if (st == TP_E_BUDGET) {
-        add_spent(j, "the rules", tp_budget_reason(j->arena, tp_arena_budget(j->arena)));
+        tp_job_add_spent(j, "the rules", tp_budget_reason(j->arena, tp_arena_budget(j->arena)));
     } else if (st != TP_OK) {
         tp_finding f = {.rule = "TP902",
                         .slug = "out-of-memory",

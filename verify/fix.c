@@ -1,6 +1,7 @@
 /* Fixes. What a rule (or guess.c) proposes is a guess until the changed text has been
  * checked from scratch: it becomes the fix of its finding when that finding is
  * gone and no other one is new. */
+#include "base/budget.h"
 #include "base/digest.h"
 #include "smt/cache.h"
 #include "verify/verify.h"
@@ -108,6 +109,25 @@ static bool stands(const tp_job *j, tp_str text, const tp_finding *f, const tp_c
     return (!is_executed(f) || survives_few_cases(j, text, s, solver)) && betters(j, text, f, s, solver);
 }
 
+/* With half of what the budget leaves. `undecided`: that did not suffice. */
+static bool stands_within_share(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s,
+                                tp_solver *solver, bool *undecided)
+{
+    tp_budget *b = tp_arena_budget(j->arena);
+    if (tp_budget_over(b))
+        return *undecided = true, false;
+    int64_t share = tp_budget_share(b, 0.5);
+    bool cut = b && b->cut;
+    if (b)
+        b->cut = false;
+    bool good = stands(j, text, f, s, solver);
+    tp_budget_close(b, share);
+    *undecided = b && b->cut;
+    if (b)
+        b->cut |= cut;
+    return good && !*undecided;
+}
+
 /* Names a trial by all that decides how it ends. */
 static tp_str trial_key(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s)
 {
@@ -132,8 +152,8 @@ static bool stands_or_failed_before(const tp_job *j, const tp_finding *f, const 
     tp_str key = cache ? trial_key(j, text, f, s) : (tp_str){NULL, 0};
     if (cache && tp_cache_marked(cache, key))
         return false;
-    bool good = stands(j, text, f, s, solver);
-    if (cache && !good)
+    bool undecided = false, good = stands_within_share(j, text, f, s, solver, &undecided);
+    if (cache && !good && !undecided)
         tp_cache_mark(cache, key);
     return good;
 }

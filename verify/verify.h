@@ -47,6 +47,8 @@ void tp_check_defaults(tp_check_settings *s, bool execute);
 /* check.c: from now on the job is on account of a budget; nothing where its
  * arena has one already, as those below another job have. */
 void tp_job_allow(tp_job *j, const tp_check_settings *s);
+/* check.c: a finding (TP905): for its budget, not all of `what` was looked at. */
+void tp_job_add_spent(tp_job *j, const char *what, tp_str why);
 /* check.c: into the report, what was spent. */
 void tp_job_note_cost(tp_job *j);
 

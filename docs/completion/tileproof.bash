@@ -12,9 +12,9 @@ _tileproof() {
         words=" baseline completion diff emit explain fmt import-jax init judge kernels lint lsp man mutate primitives recheck rules run schema targets trace verify"
     elif [ -z "$words" ] && [ "${word#-}" != "$word" ]; then
         case ${COMP_WORDS[1]} in
-        baseline) words=" --target --select --ignore --rlimit --solvers --jobs --config --show-settings --help" ;;
+        baseline) words=" --target --select --ignore --rlimit --solvers --jobs --timeout --memory-limit --config --show-settings --help" ;;
         completion) words=" --help" ;;
-        diff) words=" --target --select --ignore --rlimit --solvers --allow-path --config --show-settings --help" ;;
+        diff) words=" --target --select --ignore --rlimit --solvers --allow-path --timeout --memory-limit --config --show-settings --help" ;;
         emit) words=" --help" ;;
         explain) words=" --help" ;;
         fmt) words=" --check --write --help" ;;
@@ -22,8 +22,8 @@ _tileproof() {
         init) words=" --help" ;;
         judge) words=" --help" ;;
         kernels) words=" --help" ;;
-        lint) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --max-memory --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
-        lsp) words=" --target --select --ignore --rlimit --config --show-settings --help" ;;
+        lint) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --timeout --memory-limit --max-memory --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
+        lsp) words=" --target --select --ignore --rlimit --timeout --memory-limit --config --show-settings --help" ;;
         man) words=" --help" ;;
         mutate) words=" --cases --box --wider --defects --seed --allow-path --max-memory --config --show-settings --verbose --help" ;;
         primitives) words=" --help" ;;
@@ -33,7 +33,7 @@ _tileproof() {
         schema) words=" --help" ;;
         targets) words=" --help" ;;
         trace) words=" --help" ;;
-        verify) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --receipt --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --allow-path --max-memory --max-steps --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
+        verify) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --receipt --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --allow-path --timeout --memory-limit --max-memory --max-steps --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))
