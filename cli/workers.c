@@ -103,12 +103,10 @@ static long long cpu_ms(clockid_t clock)
 /* Work that nobody counts, for ever: the report cannot be had, and the program says so. */
 _Noreturn static void give_up(const pool *p, uint32_t job)
 {
-    tp_str path = p->paths->at[job];
-    fprintf(stderr,
-            "\ntileproof: stopped at twice the CPU seconds of --timeout, in a part that does not count its work: ");
-    for (size_t i = 0; i < path.n; i++)
-        fputc((unsigned char)path.p[i] < 32 ? '?' : path.p[i], stderr);
-    fprintf(stderr, "; it is undecided, and no report is written\n");
+    tp_say(stderr,
+           "tileproof: %.*s: stopped at twice the CPU seconds of --timeout, in a part that does not count its work: it "
+           "is undecided, and no report is written",
+           TP_FMT(p->paths->at[job]));
     _exit(TP_EXIT_UNKNOWN);
 }
 
