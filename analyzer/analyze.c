@@ -524,7 +524,9 @@ static tp_analysis *run_rule(tp_analysis *a, const tp_rule *rule)
     int64_t share = tp_budget_share(b, SHARE);
     uint32_t place = tp_budget_at(b, rule->code, (tp_str){NULL, 0});
     a->rule = rule;
+    tp_prover *prover = a->prover;
     tp_status st = tp_try(a->arena, check_rule, a);
+    a->prover = prover; /* left in the middle, it may stand for another one */
     if (st == TP_E_BUDGET)
         add_undecided(a, rule);
     else if (st != TP_OK)

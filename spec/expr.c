@@ -87,8 +87,9 @@ static bool same_node(const tp_expr_node *a, const tp_expr_node *b)
 
 static void grow_table(tp_exprs *p)
 {
-    p->table_cap = p->table_cap ? p->table_cap * 2 : 256;
-    p->table = TP_NEWN(p->arena, uint32_t, p->table_cap);
+    uint32_t cap = p->table_cap ? p->table_cap * 2 : 256;
+    p->table = TP_NEWN(p->arena, uint32_t, cap); /* may leave: the table is as it was then */
+    p->table_cap = cap;
     for (uint32_t id = 1; id < p->nodes.len; id++) {
         uint32_t slot = (uint32_t)hash_node(&p->nodes.at[id].n) & (p->table_cap - 1);
         while (p->table[slot])
