@@ -321,11 +321,22 @@ static void ask_point(asking *x, points *l, uint32_t i)
     l->walls[l->nwalls++] = i;
 }
 
+/* Where few elements were reached, the budget is given again, a few times. */
+static bool goes_on(asking *x, uint32_t reached, int64_t budget, uint32_t *again)
+{
+    if (x->left <= 0 && reached<x->o->least / x->spec->nkernels && * again> 0) {
+        (*again)--;
+        x->left += budget;
+    }
+    return x->left > 0;
+}
+
 /* What costs little first: what one side may take grows from pass to pass, and
  * in a pass nothing is asked that is larger than what was too dear in it. */
 static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
 {
-    uint32_t n = list->list.len, left = n;
+    enum { AGAIN = 4 };
+    uint32_t n = list->list.len, left = n, again = AGAIN;
     points l = {.list = list,
                 .done = TP_NEWN(x->keep, bool, n + 1),
                 .why = TP_NEWN(x->keep, tp_str, n + 1),
@@ -335,7 +346,7 @@ static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
     for (x->cap = budget / (4 * (int64_t)n + 1); left && x->cap / 4 < x->o->per_element; x->cap *= 4) {
         x->cap = x->cap < x->o->per_element ? x->cap : x->o->per_element;
         l.nwalls = 0;
-        for (uint32_t i = 0; i < n && x->left > 0 && !x->out->different; i++)
+        for (uint32_t i = 0; i < n && goes_on(x, n - left, budget, &again) && !x->out->different; i++)
             if (!l.done[i]) {
                 ask_point(x, &l, i);
                 left -= l.done[i];
