@@ -214,8 +214,9 @@ boxes: all $(TESTS) ## the small boxes again, larger: more than a million cases
 corpus: all ## public kernels, imported, linted, executed: writes docs/CORPUS.md (build/venv, build/venv-tokamax)
 	@tools/corpus.sh
 
-attention: all $(TESTS) ## every planted defect in the attention kernels of tests/attention/ (5 minutes)
+attention: all $(TESTS) ## every planted defect of tests/attention/ and tests/defects.json (7 minutes)
 	@TEST_EVERY=1 $(BUILD)/tests/test_attention
+	@TEST_EVERY=1 $(BUILD)/tests/test_defects
 
 mutants: SEED = 1 # the sample that was reviewed
 mutants: all ## are the tests strong enough? plant 200 defects into rules and prover (needs python3; up to 40 minutes)

@@ -2,6 +2,7 @@
 #include "base/budget.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -102,15 +103,18 @@ uint32_t tp_budget_at(tp_budget *b, const char *what, tp_str subject)
     if (!b)
         return 0;
     uint32_t before = b->place, at = 0;
+    tp_budget_place place = {.what = what};
+    snprintf(place.subject, sizeof place.subject, "%.*s", TP_FMT(subject));
     settle(b);
-    while (at < b->nplaces && (strcmp(b->places[at].what, what) != 0 || !tp_str_eq(b->places[at].subject, subject)))
+    while (at < b->nplaces &&
+           (strcmp(b->places[at].what, what) != 0 || strcmp(b->places[at].subject, place.subject) != 0))
         at++;
     if (at == TP_BUDGET_PLACES) { /* too many to tell apart: the last one */
         at--;
         b->places[at].what = what;
-        b->places[at].subject = (tp_str){NULL, 0};
+        b->places[at].subject[0] = '\0';
     } else if (at == b->nplaces) {
-        b->places[b->nplaces++] = (tp_budget_place){what, subject, 0};
+        b->places[b->nplaces++] = place;
     }
     b->place = at;
     return before;
@@ -147,9 +151,8 @@ static tp_str dearest_text(tp_arena *a, tp_budget *b)
         if (b->places[i].cost > most->cost)
             most = &b->places[i];
     int64_t percent = b->spent ? most->cost / (b->spent / 100 + 1) : 0;
-    if (most->subject.n)
-        return tp_printf(a, "%lld %% of the work so far was %s of `%.*s`", (long long)percent, most->what,
-                         TP_FMT(most->subject));
+    if (most->subject[0])
+        return tp_printf(a, "%lld %% of the work so far was %s of `%s`", (long long)percent, most->what, most->subject);
     return tp_printf(a, "%lld %% of the work so far was %s", (long long)percent, most->what);
 }
 

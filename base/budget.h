@@ -31,7 +31,7 @@ typedef enum tp_budget_end { TP_BUDGET_OPEN, TP_BUDGET_MEMORY, TP_BUDGET_TIME } 
 
 typedef struct tp_budget_place {
     const char *what; /* "TP401", "the cases" */
-    tp_str subject;   /* an operand; may be empty */
+    char subject[48]; /* an operand's name, or its start; may be empty. A copy: texts of trials go before the budget */
     int64_t cost;     /* units */
 } tp_budget_place;
 

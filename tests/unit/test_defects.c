@@ -1,7 +1,8 @@
 /* Defects of the kinds that users report, planted into gallery kernels, and
  * correct kernels that look like them: tests/defects.json holds text changes
  * with the rule that has to be violated (and what its help and note say), or
- * none. TEST_EVERY=N: every Nth only. */
+ * none. Of those that are executed every third; TEST_EVERY=1: all of them
+ * (make attention), TEST_EVERY=N: every Nth. */
 #define _GNU_SOURCE
 #include "tests/unit/changes.h"
 
@@ -36,9 +37,11 @@ static void each(place *p, const char *list, bool defects)
     struct json_object *all = json_object_from_file("tests/defects.json"), *entries = member(all, list);
     size_t n = json_object_array_length(entries), wrong = 0;
     const char *every = getenv("TEST_EVERY");
-    size_t step = every ? strtoul(every, NULL, 10) : 1;
-    for (size_t i = 0; i < n; i += step ? step : 1) {
+    size_t step = every ? strtoul(every, NULL, 10) : 3, executed = 0;
+    for (size_t i = 0; i < n; i++) {
         struct json_object *entry = json_object_array_get_idx(entries, i);
+        if (string_of(entry, "command")[0] && step > 1 && executed++ % step)
+            continue;
         tp_buf said = {.arena = p->a};
         bool caught;
         unsigned open = open_findings(p, entry, string_of(entry, "rule"), &caught, &said);
