@@ -40,7 +40,9 @@ REGISTRIES := $(GEN)/rules.inc $(GEN)/builtins.inc $(GEN)/formats.inc $(GEN)/com
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 ATTACKS := $(ATTACK_SRC:tests/attack/test_%.c=$(BUILD)/tests/attack_%)
-TESTS := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%) $(ATTACKS)
+# the longest first: two run at a time, and none should be left to run alone
+LONGEST := workflow cli metamorphic box
+TESTS := $(LONGEST:%=$(BUILD)/tests/test_%) $(filter-out $(LONGEST:%=$(BUILD)/tests/test_%),$(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)) $(ATTACKS)
 Q := $(if $(V),,@)
 
 .PHONY: attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all fuzz fuzz-readers steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
