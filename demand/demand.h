@@ -26,6 +26,7 @@ typedef enum tp_demand_family {
     TP_DEMAND_RISING,   /* small ones that rise slowly with the index */
     TP_DEMAND_FALLING,
     TP_DEMAND_SPIKES, /* small ones, here and there one of 8 and more */
+    TP_DEMAND_FINE,   /* between -1 and 1, as finely as the dtype allows up to 2^-24: few are equal */
     TP_DEMAND_FAMILIES
 } tp_demand_family;
 
@@ -53,6 +54,7 @@ typedef struct tp_demand_value {
     double number;                 /* as it is computed: in its dtype, or in double by a reference */
     uint64_t plane[TP_MAX_PLANES]; /* of the domain */
     bool undecided;                /* it hangs on a decision about which the domain is not certain */
+    bool tied;                     /* field: a decision between numbers that tie while their residues differ */
     bool masked;                   /* a maximum that it depends on is that of a row that is masked wholly */
     int64_t step;                  /* kernels: number of the last step that covers it in grid order; -1: none */
     int64_t work;                  /* operations that it took */
@@ -64,8 +66,8 @@ typedef struct tp_demand tp_demand;
  * many elements at the same sizes. */
 tp_demand *tp_demand_new(tp_arena *a, const tp_demand_options *o);
 /* Output number `output` (from 0) at these indices, which lie inside it. What
- * earlier calls found out is not found out again, so `undecided` and `masked`
- * are complete only while no earlier value had them. */
+ * earlier calls found out is not found out again, so `undecided`, `tied`
+ * and `masked` are complete only while no earlier value had them. */
 tp_demand_value tp_demand_element(tp_demand *d, uint32_t output, const int64_t *at);
 /* From now on an element may take this many operations. */
 void tp_demand_allow(tp_demand *d, int64_t budget);

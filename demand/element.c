@@ -329,12 +329,16 @@ tp_demand_value tp_demand_element(tp_demand *d, uint32_t output, const int64_t *
 {
     request r = {.d = d, .output = output, .at = at, .step = -1};
     d->work = d->depth = 0;
-    d->undecided = d->masked = false;
+    d->undecided = d->tied = d->masked = false;
     d->outcome = TP_DEMAND_TOO_FAR;
     d->why = TP_S("memory ran out");
     tp_status st = tp_try(d->arena, find_element, &r);
-    tp_demand_value v = {
-        .outcome = TP_DEMAND_VALUE, .step = r.step, .work = d->work, .undecided = d->undecided, .masked = d->masked};
+    tp_demand_value v = {.outcome = TP_DEMAND_VALUE,
+                         .step = r.step,
+                         .work = d->work,
+                         .undecided = d->undecided,
+                         .tied = d->tied,
+                         .masked = d->masked};
     if (st != TP_OK) {
         v.outcome = d->outcome;
         v.why = d->why;

@@ -19,6 +19,7 @@ static double raw(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32
     case TP_DEMAND_RISING: return slow + small / 8;
     case TP_DEMAND_FALLING: return 1 - slow + small / 8;
     case TP_DEMAND_SPIKES: return (h >> 20) % 61 == 0 ? sign * 8 : sign * small;
+    case TP_DEMAND_FINE: return sign * ldexp((double)(1 + (h >> 8) % 0xffffff), -24);
     case TP_DEMAND_SMALL:
     case TP_DEMAND_FAMILIES: break;
     }

@@ -98,7 +98,7 @@ struct tp_demand {
     uint32_t ids;
     int64_t work;
     int depth;
-    bool begun, ready, undecided, masked; /* sizes were looked at; reference: its statements were followed */
+    bool begun, ready, undecided, tied, masked; /* sizes were looked at; reference: its statements were followed */
     tp_demand_outcome outcome;
     tp_str why;
 };

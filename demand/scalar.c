@@ -182,6 +182,14 @@ static bool simple_residue(tp_prim p, tp_dtype t, const scalar *a, const scalar 
     return true;
 }
 
+static bool decides_a_tie(const tp_demand *d, const tp_inst *i, scalar *args)
+{
+    tp_lanes a = lanes_of(&args[0], demand_dtype(d, i->args[0]), false), b;
+    if (i->nargs > 1)
+        b = lanes_of(&args[1], demand_dtype(d, i->args[1]), false);
+    return tp_decides_a_tie(i->prim, &a, i->nargs > 1 ? &b : NULL, 0);
+}
+
 scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args)
 {
     tp_dtype t = i->nargs ? demand_dtype(d, i->args[0]) : TP_F64, out = demand_dtype(d, i->out);
@@ -203,6 +211,8 @@ scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args)
     }
     if (s.undefined || (d->field && i->nargs == 2 && simple_residue(i->prim, t, &in[0], &in[1], &s)))
         return s;
+    if (d->field && i->nargs && tp_is_float(t))
+        d->tied |= decides_a_tie(d, i, in);
     if (d->field && i->prim != TP_P_LITERAL && !tp_is_float(out) && i->prim != TP_P_BITCAST)
         return s; /* integers and decisions are what they are */
     for (uint32_t a = 0; a < i->nargs && a < 3; a++) {

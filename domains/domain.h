@@ -6,6 +6,7 @@
  *
  *   rounding  the value over the reals as a double, with a bound on its error
  *   field     a residue modulo two primes; exp is a homomorphism between them
+ *   ties      the same, and unknown where it rests on numbers that tie
  *
  * An array without planes means exactly its data.
  */
@@ -141,5 +142,14 @@ const tp_field_log *tp_field_log_of(const tp_domain *d);
 void tp_field_fill(const tp_domain *d, uint64_t stream, size_t n, void *plane);
 /* The one of element i. */
 uint64_t tp_field_word(const tp_domain *d, uint64_t stream, uint64_t i);
+
+/* ---- ties ---- */
+
+/* The field domain, with TP_FIELD_UNKNOWN for what rests on a decision between
+ * numbers that tie while their residues differ: there another order of the same
+ * numbers has another residue. */
+tp_domain *tp_ties_new(tp_arena *a, tp_domain *field);
+/* Does p decide such a tie in lane i of its arguments (b may be NULL)? */
+bool tp_decides_a_tie(tp_prim p, const tp_lanes *a, const tp_lanes *b, size_t i);
 
 #endif

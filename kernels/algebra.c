@@ -2,6 +2,7 @@
  * difference depends on, by drawing some of them anew. */
 #include <math.h>
 
+#include "domains/residue.h"
 #include "kernels/trial.h"
 
 /* ---- E3: residues ---- */
@@ -187,36 +188,71 @@ void tp_trial_algebra(void *arg)
 
 /* ---- by order ---- */
 
+/* A draw in which maxima follow the numbers, and what rests on ties is marked. */
 typedef struct ordering {
     tp_trial x;
     tp_input_family family;
+    tp_order *into;
     bool agrees;
 } ordering;
+
+/* Does output i agree where it does not rest on ties? */
+static bool agrees_without_ties(const tp_trial *x, const tp_sides *e, uint32_t i, tp_order *into)
+{
+    const tp_kernel *k = x->c->kernel;
+    const tp_operand *o = &k->operands[k->ninputs + i];
+    const tp_tensor *g = &e->arrays[k->ninputs + i], *w = &e->want[i];
+    const uint64_t *mg = e->got_meaning[k->ninputs + i].plane[0], *mw = e->want_meaning[k->ninputs + i].plane[0];
+    if (!into->seen[i])
+        into->seen[i] = TP_NEWN(x->keep, bool, g->n + 1);
+    for (size_t j = 0; j < g->n; j++) {
+        double got = tp_get_f64(g->dtype, g->data, j), want = tp_get_f64(TP_F64, w->data, j);
+        bool by_residues = tp_is_float(g->dtype) && isfinite(got) && isfinite(want);
+        if (!tp_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
+            into->seen[i][j] = true;
+        else if (mg[j] == TP_FIELD_UNKNOWN || mw[j] == TP_FIELD_UNKNOWN)
+            into->ties++;
+        else if (by_residues ? tp_p_of(mg[j]) != tp_p_of(mw[j]) : got != want)
+            return false;
+        else
+            into->seen[i][j] = true;
+    }
+    return true;
+}
 
 static void compare_in_order(void *arg)
 {
     ordering *y = arg;
     const tp_trial *x = &y->x;
     const tp_kernel *k = x->c->kernel;
-    tp_algebra r = {.tier = TP_TIER_EQUAL, .chance = HUGE_VAL};
     tp_sides e = {.n = 0};
+    tp_run_stats stats = {0};
     tp_str why;
-    tp_field_log log;
+    tp_trap trap;
+    bool turns = false, agrees = true;
     uint64_t seed = x->o->seed + x->c->seed;
     if (!tp_trial_arrays(x, y->family, 0, &e, &why))
         return;
     place_points(x, &e);
-    if (!field_reference(x, &e, seed, true, &log, &why) || !field_kernel(x, &e, seed, true, &log, &why))
+    if (!tp_trial_reference(x, &e, tp_ties_new(x->work, field_of(x, seed, true)), &turns, &why) ||
+        tp_trial_kernel(x, &e, tp_ties_new(x->work, field_of(x, seed, true)), &trap, &stats) != TP_OK)
         return;
-    for (uint32_t i = 0; i < k->noutputs && r.tier == TP_TIER_EQUAL; i++)
-        if (tp_trial_compares(k, i))
-            compare_residues(x, &e, i, &r);
-    y->agrees = r.tier == TP_TIER_EQUAL;
+    if (turns || stats.undecided) { /* which statements run rests on a tie */
+        y->into->ties++;
+        y->agrees = true;
+        return;
+    }
+    for (uint32_t i = 0; i < k->noutputs && agrees; i++)
+        agrees = !tp_trial_compares(k, i) || agrees_without_ties(x, &e, i, y->into);
+    y->agrees = agrees;
 }
 
-bool tp_trial_agrees_in_order(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_input_family family)
+bool tp_trial_agrees_in_order(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_input_family family,
+                              tp_order *into)
 {
-    ordering y = {.x = {tp_arena_child_limited(a, o->max_memory), a, c, o, NULL}, .family = family};
+    ordering y = {.x = {tp_arena_child_limited(a, o->max_memory), a, c, o, NULL}, .family = family, .into = into};
+    if (!into->seen)
+        into->seen = TP_NEWN(a, bool *, c->kernel->noutputs + 1);
     tp_status st = tp_try(y.x.work, compare_in_order, &y);
     tp_arena_free(y.x.work);
     return st == TP_OK && y.agrees;

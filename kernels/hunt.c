@@ -2,7 +2,7 @@
  * there numbers that confirm it? Inputs of every family and some seeds are
  * tried, then changes of them that bring the element closer to its bound. What
  * nothing confirms is a difference all the same, unless it is gone where maxima
- * follow the data instead of the oracle. */
+ * follow the data instead of the oracle, or where nothing ties. */
 #include <math.h>
 
 #include "base/rng.h"
@@ -150,30 +150,77 @@ static bool hunt_by_climbing(tp_arena *a, const tp_equiv_options *o, tp_case_res
 
 /* ---- what is left ---- */
 
-/* Do they differ only while maxima are answered by the oracle? */
-static bool agrees_in_order(tp_arena *a, const tp_equiv_options *o, const tp_case_result *r)
+/* Draws with generic numbers, in which ties are rare: the elements that rest on
+ * none agree in all of them. */
+static bool agrees_in_order(tp_arena *a, const tp_equiv_options *o, const tp_case_result *r, tp_order *order)
 {
     enum { ORDERS = 4 };
     tp_case c = *r->the_case;
-    bool agrees = r->algebra.oracle;
-    for (int i = 0; i < ORDERS && agrees; i++, c.seed++) /* without ties, which are no order */
-        agrees =
-            tp_trial_agrees_in_order(a, &c, o, TP_INPUT_NORMAL) && tp_trial_agrees_in_order(a, &c, o, TP_INPUT_LARGE);
+    bool agrees = true;
+    for (int i = 0; i < ORDERS && agrees; i++, c.seed++)
+        agrees = tp_trial_agrees_in_order(a, &c, o, TP_INPUT_NORMAL, order) &&
+                 tp_trial_agrees_in_order(a, &c, o, TP_INPUT_LARGE, order);
     return agrees;
+}
+
+/* Is the difference one of ties alone: where nothing rests on them, the numbers that showed it agree? */
+static bool only_ties_differ(tp_arena *a, const tp_equiv_options *o, const tp_case_result *r)
+{
+    tp_order order = {0};
+    return tp_trial_agrees_in_order(a, r->the_case, o, TP_INPUT_SMALL, &order) && order.ties;
+}
+
+/* Was every element compared in some draw? Else *at is the first that was not. */
+static bool all_seen(tp_arena *a, const tp_case_result *r, const tp_order *order, tp_str *at)
+{
+    const tp_kernel *k = r->the_case->kernel;
+    for (uint32_t i = 0; i < k->noutputs; i++) {
+        const tp_operand *o = &k->operands[k->ninputs + i];
+        tp_tensor t = {.rank = o->rank, .n = 1};
+        if (!tp_trial_compares(k, i))
+            continue;
+        if (!order->seen[i] || !tp_operand_dims(k, o, r->the_case->env, t.dims, at))
+            return false;
+        for (uint32_t d = 0; d < o->rank; d++)
+            t.n *= (size_t)t.dims[d];
+        for (size_t j = 0; j < t.n; j++)
+            if (!order->seen[i][j]) {
+                *at = tp_element_name(a, o, &t, j);
+                return false;
+            }
+    }
+    return true;
+}
+
+/* What a difference that no numbers confirm means. */
+static void judge_order(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
+{
+    tp_algebra *x = &r->algebra;
+    tp_order order = {0};
+    tp_str at = r->algebra.worst;
+    x->unexplained = !(x->oracle || only_ties_differ(a, o, r)) || !agrees_in_order(a, o, r, &order);
+    if (x->unexplained) {
+        x->reason =
+            tp_printf(a, "the residues differ at %.*s, and no numbers were found that confirm it%s", TP_FMT(x->worst),
+                      x->tags          ? ", where some functions are uninterpreted"
+                      : x->approximate ? ", where some constants are approximated"
+                                       : "");
+    } else if (!all_seen(a, r, &order, &at)) {
+        x->reason =
+            tp_printf(a, "numbers tie before %.*s in every draw, and their order decides it: not compared", TP_FMT(at));
+    } else if (x->oracle) {
+        x->reason =
+            tp_printf(a, "the residues differ at %.*s, and they agree where maxima follow the data", TP_FMT(x->worst));
+    } else {
+        x->tier = TP_TIER_EQUAL;
+        x->ordered = true;
+    }
 }
 
 void tp_hunt(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
 {
     if (hunt_in_families(a, o, r) || hunt_by_climbing(a, o, r))
         return;
-    const char *also = r->algebra.tags          ? ", where some functions are uninterpreted"
-                       : r->algebra.approximate ? ", where some constants are approximated"
-                                                : "";
     r->algebra.tier = TP_TIER_INCONCLUSIVE;
-    r->algebra.unexplained = !agrees_in_order(a, o, r);
-    r->algebra.reason = r->algebra.unexplained
-                            ? tp_printf(a, "the residues differ at %.*s, and no numbers were found that confirm it%s",
-                                        TP_FMT(r->algebra.worst), also)
-                            : tp_printf(a, "the residues differ at %.*s, and they agree where maxima follow the data",
-                                        TP_FMT(r->algebra.worst));
+    judge_order(a, o, r);
 }

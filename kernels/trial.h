@@ -43,8 +43,15 @@ bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options
 void tp_trial_numbers(void *trial);
 /* algebra.c: tier E3. */
 void tp_trial_algebra(void *trial);
-/* algebra.c: do the residues agree when maxima follow the order of such data? */
-bool tp_trial_agrees_in_order(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_input_family family);
+/* algebra.c: do the residues agree when maxima follow the order of such data,
+ * but for elements that rest on ties? Zeroed before the first draw; every draw
+ * adds to it. */
+typedef struct tp_order {
+    bool **seen;   /* by output, by element: compared in some draw, or never to be; in `a` */
+    uint64_t ties; /* elements that rested on ties, over all draws */
+} tp_order;
+bool tp_trial_agrees_in_order(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_input_family family,
+                              tp_order *into);
 
 /* hunt.c: r->algebra differs and the numbers do not. Either *r becomes the
  * result of a case, with inputs in `a`, whose numbers do, or the tier is

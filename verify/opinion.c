@@ -30,7 +30,7 @@ typedef struct asking {
 
 typedef enum opinion {
     SAME,
-    CLOSE, /* the residues are no functions there, and the numbers are the same within small bounds */
+    CLOSE, /* the residues are no functions there, or numbers tie, and the numbers are the same within small bounds */
     OTHER,
     UNSURE, /* residues differ that cannot, and the numbers do not confirm it */
     OPEN,   /* neither residues nor numbers tell */
@@ -73,7 +73,7 @@ static tp_demand_value residue(asking *x, const tp_look *p, int side)
     tp_demand_allow(x->shared[side], x->cap < x->left ? x->cap : x->left);
     tp_demand_value v = tp_demand_element(x->shared[side], p->output, p->at);
     x->left -= v.work;
-    if (v.outcome != TP_DEMAND_VALUE || v.masked || v.undecided)
+    if (v.outcome != TP_DEMAND_VALUE || v.masked || v.undecided || v.tied)
         x->shared[side] = NULL;
     return v;
 }
@@ -90,6 +90,16 @@ static tp_demand_value number(asking *x, const tp_look *p, int side, int round)
     tp_demand_family family = (tp_demand_family)(round % TP_DEMAND_FAMILIES);
     tp_demand *d = evaluator(x, p, side, tp_rounding_new(x->work), family, x->o->seed + (uint64_t)round);
     return tp_demand_element(d, p->output, p->at);
+}
+
+/* The same with other numbers, few of which are equal, and maxima by their order. */
+static tp_demand_value residue_of_draw(asking *x, const tp_look *p, int side, uint64_t draw)
+{
+    tp_domain *d = residues(x, 1, true);
+    tp_demand_value v =
+        tp_demand_element(evaluator(x, p, side, d, TP_DEMAND_FINE, x->o->seed + draw), p->output, p->at);
+    x->left -= v.work;
+    return v;
 }
 
 static bool same_word(const tp_demand_value *a, const tp_demand_value *b)
@@ -155,6 +165,24 @@ static opinion compare_residues(asking *x, const tp_look *p, tp_demand_value *ke
     return same_word(kernel, reference) ? SAME : OTHER;
 }
 
+/* Residues differ where numbers tie: are they the same where none do? OPEN:
+ * some tie in nearly every draw. */
+static opinion compare_untied(asking *x, const tp_look *p)
+{
+    enum { DRAWS = 8, ENOUGH = 3 };
+    int same = 0;
+    for (uint64_t draw = 1; draw <= DRAWS && same < ENOUGH && x->left > 0; draw++) {
+        tp_demand_value reference = residue_of_draw(x, p, REFERENCE, draw),
+                        kernel = residue_of_draw(x, p, KERNEL, draw);
+        if (reference.outcome != TP_DEMAND_VALUE || kernel.outcome != TP_DEMAND_VALUE || reference.tied || kernel.tied)
+            continue;
+        if (!same_word(&kernel, &reference))
+            return OTHER;
+        same++;
+    }
+    return same == ENOUGH ? SAME : OPEN;
+}
+
 static opinion compare(asking *x, const tp_look *p, tp_demand_value *kernel, tp_demand_value *reference)
 {
     bool real = tp_is_float(p->kernel->operands[p->kernel->ninputs + p->output].dtype);
@@ -177,7 +205,12 @@ static opinion compare(asking *x, const tp_look *p, tp_demand_value *kernel, tp_
     opinion by_residues = finite && known ? compare_residues(x, p, kernel, reference) : OPEN;
     if (by_residues != OTHER && by_residues != OPEN)
         return by_residues;
-    opinion by_numbers = compare_numbers(x, p, kernel, reference);
+    bool tied = by_residues == OTHER && (kernel->tied || reference->tied);
+    opinion by_numbers = compare_numbers(x, p, kernel, reference), untied = OTHER;
+    if (tied && by_numbers != OTHER)
+        untied = compare_untied(x, p);
+    if (untied != OTHER)
+        return untied == SAME ? SAME : by_numbers;
     bool exact = by_residues == OTHER && !is_approximate(x, KERNEL) && !is_approximate(x, REFERENCE);
     return exact && by_numbers == CLOSE ? UNSURE : by_numbers;
 }
