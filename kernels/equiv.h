@@ -104,6 +104,7 @@ typedef struct tp_algebra {
     bool oracle;       /* some maximum was answered by a random residue */
     bool approximate;  /* some constant was cut to 24 bits */
     bool unexplained;  /* INCONCLUSIVE: the residues differ, also where maxima follow the data */
+    bool tied;         /* unexplained, and the difference rests on numbers that tie in every draw */
     uint64_t compared; /* elements */
     double chance;     /* k: a wrong kernel passes with a probability of at most 2^-k */
     tp_str worst;      /* DIFFERENT: the element, */

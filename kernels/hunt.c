@@ -198,14 +198,16 @@ static void judge_order(tp_arena *a, const tp_equiv_options *o, tp_case_result *
     tp_algebra *x = &r->algebra;
     tp_order order = {0};
     tp_str at = r->algebra.worst;
-    x->unexplained = !(x->oracle || only_ties_differ(a, o, r)) || !agrees_in_order(a, o, r, &order);
-    if (x->unexplained) {
+    bool agrees = (x->oracle || only_ties_differ(a, o, r)) && agrees_in_order(a, o, r, &order);
+    x->tied = agrees && !all_seen(a, r, &order, &at);
+    x->unexplained = !agrees || x->tied;
+    if (!agrees) {
         x->reason =
             tp_printf(a, "the residues differ at %.*s, and no numbers were found that confirm it%s", TP_FMT(x->worst),
                       x->tags          ? ", where some functions are uninterpreted"
                       : x->approximate ? ", where some constants are approximated"
                                        : "");
-    } else if (!all_seen(a, r, &order, &at)) {
+    } else if (x->tied) {
         x->reason =
             tp_printf(a, "numbers tie before %.*s in every draw, and their order decides it: not compared", TP_FMT(at));
     } else if (x->oracle) {

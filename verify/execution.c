@@ -337,11 +337,12 @@ static void add_not_compared(tp_arena *a, const tp_equiv *e, const tp_kernel *k,
 }
 
 /* Residues that differ are no agreement, even where no numbers tell; but a proof
- * settles it where the tier lacks a law: a root of a square is a random residue. */
+ * settles it where the tier lacks a law (a root of a square is a random residue)
+ * or a comparison (numbers that tie). */
 static void add_unexplained(tp_arena *a, const tp_equiv *e, bool proven, tp_findings *into)
 {
     const tp_case_result *r = e->unexplained;
-    if (!r || e->different || (proven && r->algebra.tags))
+    if (!r || e->different || (proven && (r->algebra.tags || r->algebra.tied)))
         return;
     const tp_kernel *k = r->the_case->kernel;
     const tp_operand *o = &k->operands[k->ninputs + r->algebra.output];
