@@ -171,8 +171,10 @@ scalar demand_lane(tp_demand *d, const event *e, int64_t lane)
     case EVENT_STORE: demand_give_up(d, TP_DEMAND_OPEN, "a store has no value");
     case EVENT_INST: break;
     }
-    if (d->kept[e->vid])
+    if (d->kept[e->vid]) {
+        lane = demand_first_same(d, e->vid, lane);
         known = demand_remembered(d, e->id, lane);
+    }
     if (known)
         return *known;
     if (++d->depth > TP_DEMAND_DEPTH)
@@ -215,7 +217,7 @@ static void choose_kept(tp_demand *d, const tp_region *r, const uint32_t *uses, 
             continue;
         bool cheap = i->nargs == 0 || i->prim == TP_P_RESHAPE,
              dear = tp_prim_reduces(i->prim) || tp_prim_scans(i->prim) || i->prim == TP_P_DOT;
-        d->kept[i->out] = dear || (!cheap && (loops || uses[i->out] > 1));
+        d->kept[i->out] = dear || (!cheap && (loops || uses[i->out] > 1 || d->same[i->out] || d->timeless[i->out]));
     }
 }
 
@@ -259,6 +261,7 @@ static void begin(tp_demand *d)
         if (!measure(d, &d->shapes[v], d->p->values.at[v].rank, d->p->values.at[v].dims))
             demand_give_up(d, TP_DEMAND_TOO_FAR, "a value has too many elements");
     count(uses, &d->p->steps, &loops);
+    demand_find_same(d);
     choose_kept(d, &d->p->steps, uses, loops);
     d->total = 1;
     for (uint32_t x = 0; x < d->k->naxes && !d->o.reference; x++) {
@@ -290,6 +293,9 @@ tp_demand *tp_demand_new(tp_arena *a, const tp_demand_options *o)
     d->alias = TP_NEWN(a, int, operands);
     d->plans = TP_NEWN(a, plan *, n);
     d->kept = TP_NEWN(a, bool, n);
+    d->same = TP_NEWN(a, uint32_t, n);
+    d->timeless = TP_NEWN(a, bool, n);
+    d->once = TP_NEWN(a, const event *, n);
     d->constants = TP_NEWN(a, const event *, n);
     return d;
 }
@@ -329,6 +335,8 @@ tp_demand_value tp_demand_element(tp_demand *d, uint32_t output, const int64_t *
 {
     request r = {.d = d, .output = output, .at = at, .step = -1};
     d->work = d->depth = 0;
+    for (size_t i = 0; i < sizeof d->vectors / sizeof *d->vectors; i++) /* held by what was given up */
+        d->vectors[i].pins = 0;
     d->undecided = d->tied = d->masked = false;
     d->outcome = TP_DEMAND_TOO_FAR;
     d->why = TP_S("memory ran out");

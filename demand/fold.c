@@ -318,37 +318,122 @@ static uint64_t residue_of(const scalar *s)
     return s->meant ? s->plane[0] : tp_residue_of(s->v);
 }
 
-/* Elements that lie in an input at even distances: without the way through
- * every one of them. False: they do not. */
-static bool plain_row(tp_demand *d, const event *e, int64_t row, const int64_t *offset, int64_t n, buffer *b)
+/* Where n lanes of a value lie in an input, if they lie there at even distances. */
+static bool is_given(tp_demand *d, const event *e, int64_t from, const int64_t *offset, vector *x)
 {
-    enum { WORTH = 4 };
-    uint32_t input;
-    int64_t first, second, step;
-    if (!d->field || n < WORTH || !tp_is_float(demand_dtype(d, e->vid)))
-        return false;
-    for (int64_t i = 1; i < n; i++)
+    int64_t second, last;
+    for (int64_t i = 1; i < x->n; i++)
         if (offset[i] != i * offset[1])
             return false;
-    if (!demand_input_place(d, e, row, &input, &first) || !demand_input_place(d, e, row + offset[1], &input, &second) ||
-        !demand_input_place(d, e, row + offset[n - 1], &input, &step) || step - first != (n - 1) * (second - first))
+    if (!demand_input_place(d, e, from, &x->id, &x->first) ||
+        !demand_input_place(d, e, from + offset[1], &x->id, &second) ||
+        !demand_input_place(d, e, from + offset[x->n - 1], &x->id, &last) ||
+        last - x->first != (x->n - 1) * (second - x->first))
         return false;
-    demand_charge(d, n);
-    step = second - first;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t at = (uint64_t)(first + i * step);
-        b->v[i] = tp_demand_input(d->k->operands[input].dtype, d->o.family, d->o.seed, input, at);
-        b->plane[0][i] = tp_field_word(d->domain, input, at);
+    x->meant = true;
+    x->offset = NULL;
+    x->step = second - x->first;
+    return true;
+}
+
+static vector *known_vector(tp_demand *d, const vector *like)
+{
+    for (size_t i = 0; i < sizeof d->vectors / sizeof *d->vectors; i++) {
+        vector *x = &d->vectors[i];
+        if (x->room && x->id == like->id && x->offset == like->offset && x->first == like->first &&
+            x->step == like->step && x->n == like->n)
+            return x;
+    }
+    return NULL;
+}
+
+/* The place of the one that was not asked for the longest; NULL: all are held. */
+static vector *free_vector(tp_demand *d)
+{
+    vector *best = NULL;
+    for (size_t i = 0; i < sizeof d->vectors / sizeof *d->vectors; i++) {
+        vector *x = &d->vectors[i];
+        if (!x->pins && (!best || x->used < best->used))
+            best = x;
+    }
+    if (best && best->room)
+        give_back(d, best->room);
+    return best;
+}
+
+static void fill_given(tp_demand *d, vector *x)
+{
+    demand_charge(d, x->n);
+    for (int64_t i = 0; i < x->n; i++) {
+        uint64_t at = (uint64_t)(x->first + i * x->step);
+        x->room->v[i] = tp_demand_input(d->k->operands[x->id].dtype, d->o.family, d->o.seed, x->id, at);
+        x->room->plane[0][i] = tp_field_word(d->domain, x->id, at);
+    }
+}
+
+/* False with the first lane that is undefined. */
+static bool fill_computed(tp_demand *d, vector *x, const event *e, int64_t from, const int64_t *offset, scalar *bad)
+{
+    for (int64_t i = 0; i < x->n; i++) {
+        scalar s = demand_lane(d, e, from + offset[i]);
+        if (s.undefined) {
+            *bad = s;
+            return false;
+        }
+        x->meant |= s.meant;
+        put(d, x->room, i, &s, demand_dtype(d, e->vid));
     }
     return true;
 }
 
-/* Lane n of an operand: from its row, if that is there. */
-static scalar of_row(tp_demand *d, const event *e, int64_t row, const int64_t *offset, int64_t n, const buffer *b)
+/* Lanes of a float under the field domain, held until let go. NULL: one is
+ * undefined, then *bad is, or they have to be asked for one by one. */
+static vector *hold_vector(tp_demand *d, const event *e, int64_t from, const int64_t *offset, int64_t n, scalar *bad)
 {
-    if (b)
-        return (scalar){.v = b->v[n], .plane = {b->plane[0][n]}, .meant = true};
-    return demand_lane(d, e, row + offset[n]);
+    enum { WORTH = 4 };
+    vector like = {.n = n, .pins = 1, .offset = offset};
+    if (!d->field || n < WORTH || !tp_is_float(demand_dtype(d, e->vid)))
+        return NULL;
+    if (!is_given(d, e, from, offset, &like)) {
+        like.id = e->id;
+        like.first = from;
+        like.step = 0;
+    }
+    vector *x = known_vector(d, &like);
+    if (x) {
+        x->pins++;
+        x->used = ++d->clock;
+        return x;
+    }
+    like.room = take_buffer(d, n);
+    if (!like.offset)
+        fill_given(d, &like);
+    else if (!fill_computed(d, &like, e, from, offset, bad)) {
+        give_back(d, like.room);
+        return NULL;
+    }
+    x = free_vector(d);
+    if (!x) {
+        give_back(d, like.room);
+        return NULL;
+    }
+    like.used = ++d->clock;
+    *x = like;
+    return x;
+}
+
+static void let_go(vector *x)
+{
+    if (x)
+        x->pins--;
+}
+
+/* Lane n of an operand. */
+static scalar of_vector(tp_demand *d, const event *e, int64_t from, const int64_t *offset, int64_t n, const vector *x)
+{
+    if (x)
+        return (scalar){.v = x->room->v[n], .plane = {x->room->plane[0][n]}, .meant = x->meant};
+    return demand_lane(d, e, from + offset[n]);
 }
 
 scalar demand_dot(tp_demand *d, const event *e, int64_t lane)
@@ -360,16 +445,16 @@ scalar demand_dot(tp_demand *d, const event *e, int64_t lane)
          meant = false;
     double acc = 0;
     uint64_t whole = 0, sum = 0;
-    int64_t row[2];
-    rows_of(d, i, lane, row);
+    int64_t from[2];
+    rows_of(d, i, lane, from);
     buffer *x = d->field ? NULL : take_buffer(d, p->n), *y = d->field ? NULL : take_buffer(d, p->n);
     scalar bad = {0};
-    buffer *left = take_buffer(d, p->n), *right = take_buffer(d, p->n), *in_row[2];
-    in_row[0] = plain_row(d, e->args[0], row[0], p->a, p->n, left) ? left : NULL;
-    in_row[1] = plain_row(d, e->args[1], row[1], p->b, p->n, right) ? right : NULL;
+    vector *left = hold_vector(d, e->args[0], from[0], p->a, p->n, &bad),
+           *right = bad.undefined ? NULL : hold_vector(d, e->args[1], from[1], p->b, p->n, &bad);
+    demand_charge(d, left && right ? p->n / 8 : 0); /* the lanes of others are */
     for (int64_t n = 0; n < p->n && !bad.undefined; n++) {
-        scalar a = of_row(d, e->args[0], row[0], p->a, n, in_row[0]),
-               b = of_row(d, e->args[1], row[1], p->b, n, in_row[1]);
+        scalar a = of_vector(d, e->args[0], from[0], p->a, n, left),
+               b = of_vector(d, e->args[1], from[1], p->b, n, right);
         bad = a.undefined ? a : b;
         meant |= a.meant || b.meant;
         acc = narrow ? (double)((float)acc + (float)a.v * (float)b.v) : acc + a.v * b.v;
@@ -394,8 +479,8 @@ scalar demand_dot(tp_demand *d, const event *e, int64_t lane)
                  r = result_lanes(&s, out);
         s.meant = d->domain->dot(d->domain, (tp_dot_shape){1, 1, 1, (size_t)p->n}, &r, &ax, &by);
     }
-    give_back(d, left);
-    give_back(d, right);
+    let_go(left);
+    let_go(right);
     if (x) {
         give_back(d, x);
         give_back(d, y);

@@ -52,6 +52,10 @@ static void follow_inst(tp_demand *d, moment *m, const tp_inst *i)
         d->values[i->out] = value_now(d, i->args[0]);
         return;
     }
+    if (d->once[i->out]) {
+        d->values[i->out] = d->once[i->out];
+        return;
+    }
     event *e = event_new(d, EVENT_INST, i->out, m);
     e->inst = i;
     e->args = i->nargs ? TP_NEWN(d->arena, const event *, i->nargs) : NULL;
@@ -63,6 +67,8 @@ static void follow_inst(tp_demand *d, moment *m, const tp_inst *i)
         e->previous = m->last[e->operand];
     }
     d->values[i->out] = e;
+    if (d->timeless[i->out])
+        d->once[i->out] = e;
 }
 
 static void follow_store(tp_demand *d, moment *m, const tp_step *s)

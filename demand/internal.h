@@ -74,6 +74,18 @@ typedef struct memo {
 
 typedef struct buffer buffer; /* room for the arguments of a fold */
 
+/* Lanes that a dot multiplies, kept for the next one: an input's elements at
+ * even distances, or lanes of a value. */
+typedef struct vector {
+    buffer *room; /* NULL: none */
+    bool meant;
+    uint32_t id;           /* the event's, of which these are the lanes */
+    const int64_t *offset; /* from the first one; NULL: elements of an input, */
+    int64_t first, step;   /* at even distances, and id is the input's number */
+    int64_t n;
+    uint32_t pins, used; /* who holds it; when it was asked for last */
+} vector;
+
 struct tp_demand {
     tp_arena *arena;
     tp_demand_options o;
@@ -87,6 +99,9 @@ struct tp_demand {
     int *alias; /* inputs: the output that shares its array, or -1 */
     plan **plans;
     bool *kept;                        /* by value: its elements are remembered */
+    uint32_t *same;                    /* by value: bits of the dimensions along which all its elements are the same */
+    bool *timeless;                    /* by value: the same in every step */
+    const event **once;                /* by value, of those: theirs */
     int64_t steps[TP_MAX_AXES], total; /* of the grid */
     const event **values;              /* by value: the newest, while statements are followed */
     const event **constants;           /* by value: weak integers */
@@ -95,6 +110,8 @@ struct tp_demand {
     memo *memos;
     size_t nmemos, memos_cap;
     buffer *rooms[48]; /* free ones, by the logarithm of their size */
+    vector vectors[16];
+    uint32_t clock; /* of their use */
     uint32_t ids;
     int64_t work;
     int depth;
@@ -137,6 +154,11 @@ scalar demand_moved(tp_demand *d, const event *e, int64_t lane);
 scalar demand_reduction(tp_demand *d, const event *e, int64_t lane);
 scalar demand_running(tp_demand *d, const event *e, int64_t lane);
 scalar demand_dot(tp_demand *d, const event *e, int64_t lane);
+
+/* same.c */
+void demand_find_same(tp_demand *d);
+/* The first of the lanes of a value that hold the same as this one. */
+int64_t demand_first_same(const tp_demand *d, tp_vid v, int64_t lane);
 
 /* follow.c: the statements of a step */
 void demand_follow_step(tp_demand *d, moment *m);
