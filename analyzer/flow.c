@@ -314,6 +314,27 @@ static void walk_turn(flow *f, const tp_step *s)
     flow_walk(f, &s->body);
 }
 
+/* The turns 0, …, count - 1 of a loop that is entered now; count: no id, unknown. In a loop that is unrolled around it
+ * the range is another one each time, and what was recorded keeps the path. */
+static void start_counter(flow *f, tp_expr counter, tp_expr count)
+{
+    tp_exprs *p = f->a->p;
+    uint32_t sym = (uint32_t)tp_expr_get(p, counter)->value;
+    bool again = f->unrolled > 1;
+    for (uint32_t i = 0; i < f->out->vars.len; i++)
+        if (f->out->vars.at[i].sym == sym) {
+            f->out->vars.at[i].lo = tp_const(p, 0);
+            f->out->vars.at[i].hi =
+                count.id && !again ? tp_op2(p, TP_E_SUB, count, tp_const(p, 1)) : tp_const(p, INT32_MAX);
+        }
+    if (count.id && again)
+        f->path = flow_and(f, f->path, flow_compare(f, TP_E_LT, counter, count));
+    for (uint32_t o = 0; o < tp_noperands(f->k); o++)
+        f->now.refs[o] = flow_retire(f, &f->now.refs[o], sym, 1);
+    for (uint32_t v = 0; v < f->p->values.len; v++)
+        f->now.values[v].leaks = flow_retire(f, &f->now.values[v].leaks, sym, 1);
+}
+
 static void walk_turns(flow *f, const tp_step *s);
 
 static void walk_loop(flow *f, const tp_step *s)
@@ -346,16 +367,12 @@ static void walk_turns(flow *f, const tp_step *s)
         b = meaning_of(f, s->hi);
     }
     bool known = a.id && b.id, exact = f->path_exact;
-    tp_expr count = {0};
+    tp_expr count = {0}, outer = f->path;
     if (known) {
         tp_expr span = tp_op2(p, TP_E_SUB, s->by > 0 ? b : a, s->by > 0 ? a : b);
         count = tp_op2(p, TP_E_CDIV, span, tp_const(p, s->by > 0 ? s->by : -s->by));
     }
-    for (uint32_t i = 0; i < f->out->vars.len; i++)
-        if (tp_same(tp_sym(p, f->out->vars.at[i].sym), counter)) {
-            f->out->vars.at[i].lo = tp_const(p, 0);
-            f->out->vars.at[i].hi = known ? tp_op2(p, TP_E_SUB, count, one) : tp_const(p, INT32_MAX);
-        }
+    start_counter(f, counter, count);
     bool *slots = TP_NEWN(f->a->arena, bool, f->p->values.len), *refs = TP_NEWN(f->a->arena, bool, tp_noperands(f->k));
     bool *changing = flow_own_variables(f), recording = f->recording;
     collect_slots(&s->test, slots, refs);
@@ -388,6 +405,7 @@ static void walk_turns(flow *f, const tp_step *s)
         walk_turn(f, s);
     }
     f->path_exact = exact;
+    f->path = outer;
     /* after the last iteration, or never entered */
     tp_expr none = known ? flow_compare(f, TP_E_LE, count, tp_const(p, 0)) : flow_yes(f),
             some = known ? flow_guard(f, none, true) : flow_yes(f), *last = flow_identity(f);

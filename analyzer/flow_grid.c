@@ -224,17 +224,18 @@ void flow_walk_grid(flow *f)
     bool **changing = TP_NEWN(f->a->arena, bool *, n);
     for (uint32_t o = inputs; o < n; o++)
         changing[o] = changing_axes(f, &f->k->operands[o]);
-    for (int round = 0; round <= FLOW_MAX_ROUNDS + 1; round++) {
-        bool added = false;
+    bool added = true;
+    for (uint32_t round = 0; added; round++) {
+        added = false;
+        if (round > FLOW_MAX_ROUNDS + n) /* a source may reach one more buffer in each */
+            f->out->gave_up = TP_S("what steps inherit from each other does not settle");
         start_step(f, guess);
         flow_walk(f, &f->p->steps);
         if (f->out->gave_up.n)
             return;
         for (uint32_t o = inputs; o < n; o++)
             added |= flow_weaken(f, &guess[o], &f->now.refs[o], changing[o], f->k->operands[o].ref_rank,
-                                 f->k->operands[o].ref_shape, flow_freedom(round));
-        if (!added)
-            break;
+                                 f->k->operands[o].ref_shape, flow_freedom((int)round));
     }
     f->recording = true;
     f->work = 0;

@@ -66,6 +66,13 @@ void flow_join(flow *f, tp_leaks *into, const tp_leaks *from, tp_expr condition,
 tp_expr *flow_identity(flow *f);
 uint32_t flow_lane_sym(const flow *f, uint32_t d);
 
+/* flow_again.c: the walk's own variables stand for "some lane", "some turn" of one execution of a statement. Executed
+ * again, it speaks of others, so conditions from before may not mention them: conditions that follow from `when`,
+ * without the marked variables (those that are reduced over by their extremes). */
+tp_expr flow_eliminate(flow *f, tp_expr when, const bool *marked);
+/* The leaks, their conditions without the variables sym, sym + 1, …, sym + n - 1. */
+tp_leaks flow_retire(flow *f, const tp_leaks *leaks, uint32_t sym, uint32_t n);
+
 /* flow_value.c */
 void flow_inst(flow *f, const tp_inst *i);
 /* Is the value inside [lo, hi] on this path, for all its lanes? */
@@ -76,6 +83,7 @@ bool *flow_own_variables(flow *f);
 
 /* flow_guess.c: how much of a condition a guess keeps. */
 typedef enum flow_freedom_kind {
+    KEEP_STEPS, /* all conditions: what the last step leaves may be of no use to any */
     KEEP_LANES, /* conditions on lanes, even if they change from step to step */
     KEEP_FIXED, /* conditions on what does not change */
     KEEP_NOTHING,

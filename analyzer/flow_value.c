@@ -308,14 +308,24 @@ static void pad(flow *f, const tp_inst *i, flow_value *out)
     part(f, i, 0, with, inside, out);
 }
 
+/* An argument, its leaks free of what this statement's variables stood for when it was executed before. */
+static flow_value argument(flow *f, const tp_inst *i, uint32_t arg, uint32_t nvars)
+{
+    flow_value v = f->now.values[i->args[arg]];
+    if (nvars)
+        v.leaks = flow_retire(f, &v.leaks, (uint32_t)tp_expr_get(f->a->p, f->reduced[i->out])->value, nvars);
+    return v;
+}
+
 /* cumsum and friends: every lane up to this one, as a variable of its own. */
 static void running(flow *f, const tp_inst *i, flow_value *out)
 {
     uint32_t axis = (uint32_t)i->ints[0];
     tp_expr *with = flow_identity(f), t = f->reduced[i->out], lane = f->out->lane[axis];
     tp_expr before = i->reverse ? flow_compare(f, TP_E_GE, t, lane) : flow_compare(f, TP_E_LE, t, lane);
+    flow_value from = argument(f, i, 0, 1);
     set_lane(f, with, axis, t);
-    flow_join(f, &out->leaks, &f->now.values[i->args[0]].leaks, before, with, true);
+    flow_join(f, &out->leaks, &from.leaks, before, with, true);
     for (uint32_t k = 0; k < out->leaks.len; k++)
         if (out->leaks.at[k].through == TP_PRIMS)
             out->leaks.at[k].through = i->prim;
@@ -336,6 +346,7 @@ static void reduce(flow *f, const tp_inst *i, flow_value *out)
     tp_expr *with = flow_identity(f);
     bool reduced[TP_MAX_RANK] = {false}, keepdims = shape_of(f, i->out)->rank == x->rank;
     uint32_t to = 0;
+    flow_value from = argument(f, i, 0, i->nints);
     for (uint32_t k = 0; k < i->nints; k++) {
         reduced[i->ints[k]] = true;
         set_lane(f, with, (uint32_t)i->ints[k],
@@ -344,7 +355,7 @@ static void reduce(flow *f, const tp_inst *i, flow_value *out)
     for (uint32_t d = 0; d < x->rank; d++)
         if (!reduced[d])
             set_lane(f, with, d, f->out->lane[keepdims ? d : to++]);
-    adopt(f, out, &f->now.values[i->args[0]], with);
+    adopt(f, out, &from, with);
     out->meaning = (tp_expr){0};
     mark_through(&out->leaks, 0, i->prim);
 }
@@ -364,7 +375,8 @@ static void dot(flow *f, const tp_inst *i, flow_value *out)
         for (uint32_t d = 0; d < x->rank; d++)
             if (!paired[d])
                 set_lane(f, with, d, f->out->lane[to++]);
-        adopt(f, out, &f->now.values[i->args[side]], with);
+        flow_value from = argument(f, i, side, i->ncontract);
+        adopt(f, out, &from, with);
     }
     out->meaning = (tp_expr){0};
     mark_through(&out->leaks, 0, TP_P_DOT);
