@@ -180,13 +180,13 @@ static void name_point(contents *c, const int64_t *env)
 static void try_point(contents *c, int64_t *env)
 {
     tp_analysis *a = c->a;
-    int64_t most = c->work < POINT_WORK ? c->work : POINT_WORK;
+    int64_t most = c->work < POINT_WORK ? c->work : POINT_WORK, left = most;
     bool fill = small(a, env) && most > 0;
     c->tried++;
     tp_spend(a->arena, 100);
     if (fill) {
         c->work -= POINT_WORK / 8;
-        if (tp_tables_search(a->arena, a->k, env, NULL, 0, 0, most, NULL)) {
+        if (tp_tables_search(a->arena, a->k, env, NULL, 0, 0, &left, NULL)) {
             c->found++;
             return;
         }

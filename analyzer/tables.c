@@ -349,7 +349,8 @@ static bool tables_for(tp_analysis *a, const tp_obligation *o, const tp_table_re
         n += inside; /* TP103 speaks of the others */
     }
     bool quick = a->prover == a->search; /* what need not be there */
-    if (!tp_tables_search(a->arena, a->k, env, fixed, n, 0, quick ? QUICK_WORK : TP_TABLES_WORK, broken))
+    int64_t work = quick ? QUICK_WORK : TP_TABLES_WORK;
+    if (!tp_tables_search(a->arena, a->k, env, fixed, n, 0, &work, broken))
         return false;
     bool value = true;
     for (uint32_t i = 0; i < o->npremises; i++)

@@ -67,6 +67,8 @@ typedef struct check {
     tp_str why;
     int64_t work, most;        /* entries and instances looked at; how many may be */
     const tp_contract *broken; /* a contract, with its bound symbols set in env; or NULL */
+    const tp_contract *from;   /* the instances before this one are not looked at; or NULL */
+    int64_t at[TP_TABLE_RANK];
 } check;
 
 static tp_str entry_text(check *c, uint32_t table, int64_t at)
@@ -133,7 +135,7 @@ static bool contract_holds(check *c, const tp_contract *x, uint32_t bound)
     if (bound < x->nbound) {
         if (tp_expr_eval(c->k->exprs, x->extent[bound], c->env, &n) != TP_EVAL_OK)
             n = 0;
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = c->from == x ? c->at[bound] : 0; i < n; i++) {
             tp_spend(c->arena, 8);
             if (++c->work > c->most) {
                 c->why = tp_printf(c->arena, "%.*s has more than %lld instances to check", TP_FMT(x->id),
@@ -147,6 +149,7 @@ static bool contract_holds(check *c, const tp_contract *x, uint32_t bound)
         return true;
     }
     tp_eval_error e = tp_expr_eval(c->k->exprs, x->fact, c->env, &holds);
+    c->from = NULL;                                       /* it is reached */
     if (e == TP_EVAL_TABLE || (e == TP_EVAL_OK && holds)) /* of entries that do not exist it says nothing */
         return true;
     tp_buf b = {.arena = c->arena};
@@ -168,9 +171,11 @@ static bool hold(check *c)
     for (uint32_t i = 0; i < c->k->ntables; i++)
         if (!table_holds(c, i))
             return false;
-    for (uint32_t i = 0; i < c->k->ncontracts; i++)
+    for (uint32_t i = c->from ? (uint32_t)(c->from - c->k->contracts) : 0; i < c->k->ncontracts; i++) {
         if (!contract_holds(c, &c->k->contracts[i], 0))
             return false;
+        c->from = NULL;
+    }
     return true;
 }
 
@@ -400,17 +405,41 @@ static bool mend(finder *f)
     return false;
 }
 
+/* Mend instance by instance, going on from the one that was mended; what that
+ * broke of those before is found when all are looked at once more. */
+static bool mended(finder *f)
+{
+    enum { MENDS = 200 };
+    int64_t left = MENDS + tp_tables_entries(f->c.k, f->c.env);
+    f->c.from = NULL;
+    while (left-- > 0 && f->c.work <= f->c.most) {
+        bool all = !f->c.from;
+        if (hold(&f->c)) {
+            if (all)
+                return true;
+            continue; /* from the first one */
+        }
+        if (!mend(f))
+            return false;
+        f->c.from = f->c.broken;
+        for (uint32_t b = 0; b < f->c.broken->nbound; b++)
+            f->c.at[b] = f->c.env[f->c.broken->bound[b]];
+    }
+    return false;
+}
+
 bool tp_tables_find(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
                     uint64_t seed, tp_contract_at *broken)
 {
-    return tp_tables_search(a, k, env, fixed, nfixed, seed, TP_TABLES_WORK, broken);
+    int64_t work = TP_TABLES_WORK;
+    return tp_tables_search(a, k, env, fixed, nfixed, seed, &work, broken);
 }
 
 bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
-                      uint64_t seed, int64_t work, tp_contract_at *broken)
+                      uint64_t seed, int64_t *work, tp_contract_at *broken)
 {
-    enum { ROUNDS = 24, MENDS = 200, VARIED = 6 };
-    finder f = {.c = {.arena = a, .k = k, .env = env, .most = work}, .rng = tp_rng_new(seed, 0x7461626c)};
+    enum { ROUNDS = 24, VARIED = 6 };
+    finder f = {.c = {.arena = a, .k = k, .env = env, .most = *work}, .rng = tp_rng_new(seed, 0x7461626c)};
     tp_str why;
     if (broken)
         broken->contract = NULL;
@@ -434,12 +463,12 @@ bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_ta
     for (int round = 0; round < ROUNDS; round++) {
         for (uint32_t t = 0; t < k->ntables; t++)
             guess(&f, t, seed ? round - VARIED : round, seed && round < VARIED); /* a seed asks for variety */
-        for (int m = 0; m < MENDS && f.c.work <= work; m++)
-            if (hold(&f.c))
-                return true;
-            else if (!mend(&f))
-                break;
+        if (mended(&f)) {
+            *work -= f.c.work;
+            return true;
+        }
     }
+    *work -= f.c.work;
     for (uint32_t b = 0; broken && (broken->contract = f.c.broken) && b < f.c.broken->nbound; b++)
         broken->at[b] = env[f.c.broken->bound[b]];
     return false;

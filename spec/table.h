@@ -37,11 +37,11 @@ typedef struct tp_contract_at {
 bool tp_tables_find(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
                     uint64_t seed, tp_contract_at *broken);
 
-/* The same, looking at no more than `work` instances of contracts; TP_TABLES_WORK
- * is what tp_tables_find() looks at. */
+/* The same, looking at about *work instances of contracts, less what was looked
+ * at when it returns; TP_TABLES_WORK is what tp_tables_find() looks at. */
 enum { TP_TABLES_WORK = 10000000 };
 bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
-                      uint64_t seed, int64_t work, tp_contract_at *broken);
+                      uint64_t seed, int64_t *work, tp_contract_at *broken);
 
 /* What an entry may hold, before contracts: "values", else what the dtype holds. */
 void tp_table_bounds(const tp_kernel *k, const tp_table *t, const int64_t *env, int64_t *lo, int64_t *hi);

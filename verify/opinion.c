@@ -364,11 +364,22 @@ static bool goes_on(asking *x, uint32_t reached, int64_t budget, uint32_t *again
     return x->left > 0;
 }
 
+/* Places that tell most, whatever one of them takes. */
+static void ask_telling(asking *x, points *l, int64_t budget)
+{
+    x->left = budget;
+    x->cap = x->o->per_element;
+    l->nwalls = 0;
+    for (uint32_t i = 0; i < l->list->list.len && x->left > 0 && !x->out->different; i++)
+        if (!l->done[i] && l->list->list.at[i].telling)
+            ask_point(x, l, i);
+}
+
 /* What costs little first: what one side may take grows from pass to pass, and
  * in a pass nothing is asked that is larger than what was too dear in it. */
 static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
 {
-    enum { AGAIN = 4 };
+    enum { AGAIN = 4, TELLING = 8 };
     uint32_t n = list->list.len, left = n, again = AGAIN;
     points l = {.list = list,
                 .done = TP_NEWN(x->keep, bool, n + 1),
@@ -385,6 +396,7 @@ static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
                 left -= l.done[i];
             }
     }
+    ask_telling(x, &l, TELLING * budget);
     for (uint32_t i = 0; i < n && !x->out->different; i++)
         if (!l.done[i])
             note_not_reached(x, list->list.at[i].about, l.why[i].n ? l.why[i] : TP_S("the budget is spent"));

@@ -9,7 +9,7 @@ typedef struct tp_opinion_options {
     uint64_t seed;
     uint32_t least;      /* elements to look at; more where the budget allows */
     int64_t per_element; /* operations that one side of one element may take */
-    int64_t budget;      /* and all of them together */
+    int64_t budget;      /* and all of them together; some times more for places that tell most */
     bool masks;          /* the claim says nothing of rows that are masked wholly */
 } tp_opinion_options;
 void tp_opinion_defaults(tp_opinion_options *o);
@@ -36,8 +36,8 @@ typedef struct tp_look {
     int64_t *env;
     uint32_t output;
     int64_t at[TP_MAX_RANK];
-    bool directed;
-    tp_str about; /* "K = 39937" */
+    bool directed, telling; /* telling: at a written number that is no power of two */
+    tp_str about;           /* "K = 39937" */
 } tp_look;
 typedef struct tp_look_list {
     TP_VEC(tp_look) list;

@@ -4,7 +4,7 @@
 #include "spec/table.h"
 #include "verify/opinion.h"
 
-enum { ATTEMPTS = 60, MAX_ENTRIES = 1 << 16, PATIENCE = 1 << 22 };
+enum { ATTEMPTS = 60, MAX_ENTRIES = 1 << 16, PATIENCE = 1 << 24 };
 
 /* What was aimed at: a size, or an index of a dimension of an output, at a value. */
 typedef struct aim {
@@ -21,6 +21,7 @@ typedef struct picker {
     tp_look_list out;
     uint32_t most;
     int64_t patience; /* for searches that fail */
+    bool telling;     /* what is aimed at now */
 } picker;
 
 /* ---- sizes ---- */
@@ -69,20 +70,19 @@ static int64_t entries(const tp_kernel *k, const int64_t *env)
     return total < MAX_ENTRIES ? total : MAX_ENTRIES;
 }
 
-/* Contents for the tables. The search is slow where it fails, the more so the
- * more entries there are. */
+/* Contents for the tables. Where there are some, a few looks at each entry find
+ * them, most often; a search that fails goes on to its limit. */
 static bool find_tables(picker *p, int64_t *env, uint64_t seed)
 {
-    int64_t n;
+    enum { LEAST_LOOKS = 4096, LOOKS = 32 };
     if (!p->k->ntables)
         return true;
-    n = entries(p->k, env);
-    if (n >= MAX_ENTRIES || (p->k->ncontracts && n * n > p->patience / 4))
+    int64_t n = entries(p->k, env), most = LEAST_LOOKS + LOOKS * n, left = most;
+    if (n >= MAX_ENTRIES || p->patience < most)
         return false;
-    if (tp_tables_find(p->arena, p->k, env, NULL, 0, seed, NULL))
-        return true;
-    p->patience -= n * n;
-    return false;
+    bool found = tp_tables_search(p->arena, p->k, env, NULL, 0, seed, &left, NULL);
+    p->patience -= most - left;
+    return found;
 }
 
 /* Sizes with `size` (-1: none) near v, the others modest; NULL when none were
@@ -144,7 +144,8 @@ static int64_t some_index(picker *p, int64_t extent, int64_t block)
 /* One point at these sizes; dimension `dim` (-1: none) at index v. */
 static void add_point(picker *p, int64_t *env, uint32_t output, int dim, int64_t v, bool directed, tp_str about)
 {
-    tp_look x = {.kernel = p->k, .env = env, .output = output, .directed = directed, .about = about};
+    tp_look x = {
+        .kernel = p->k, .env = env, .output = output, .directed = directed, .telling = p->telling, .about = about};
     const tp_operand *o = &p->k->operands[p->k->ninputs + output];
     int64_t dims[TP_MAX_RANK];
     if (!env || p->out.list.len >= p->most || !extents(p->k, output, env, dims) || (dim >= 0 && v >= dims[dim]))
@@ -314,8 +315,11 @@ static void aim_directed(picker *p)
     p->numbers = tp_numbers_of(p->arena, k, env);
     p->out.numbers_left_out = p->numbers.left_out;
     for (int round = 0; round < 4; round++)
-        for (uint32_t i = 0; i < p->numbers.unusual; i++)
+        for (uint32_t i = 0; i < p->numbers.unusual; i++) {
+            p->telling = round < 2;
             aim_at_number(p, p->numbers.at[i], round, env);
+        }
+    p->telling = false;
     aim_at_blocks(p, env);
     aim_at_powers(p);
     for (int round = 0; round < 4; round++)

@@ -394,35 +394,41 @@ typedef struct planting {
     loaded *planted;
 } planting;
 
-/* After the first store to the output: one more there, if … */
+/* Does this line store to the output? */
+static bool stores(const char *line, const char *output)
+{
+    size_t indent = strspn(line, " "), n = strlen(output);
+    return strncmp(line + indent, output, n) == 0 && line[indent + n] == '[' && strchr(line, '=');
+}
+
+/* After the last store to the output: one more there, if … */
 static const char *planted_text(tp_arena *a, const char *path, const tp_kernel *k, const char *condition,
                                 const char *mask)
 {
     tp_str text, why;
     const char *o = tp_cstr(a, k->operands[k->ninputs].name);
     assert_int_equal(tp_read_file(a, path, TP_JSON_MAX_BYTES, &text, &why), TP_OK);
-    struct json_object *doc = json_tokener_parse(tp_cstr(a, text)), *body = NULL, *lines;
-    if (!doc || !json_object_object_get_ex(doc, "kernel", &body))
-        return NULL;
-    lines = json_object_new_array();
-    bool done = false;
-    for (size_t i = 0; i < json_object_array_length(body); i++) {
+    struct json_object *doc = json_tokener_parse(tp_cstr(a, text)), *body = NULL, *lines = json_object_new_array();
+    assert_true(doc && json_object_object_get_ex(doc, "kernel", &body));
+    size_t n = json_object_array_length(body), last = n;
+    for (size_t i = 0; i < n; i++)
+        if (stores(json_object_get_string(json_object_array_get_idx(body, i)), o))
+            last = i;
+    for (size_t i = 0; i < n; i++) {
         const char *line = json_object_get_string(json_object_array_get_idx(body, i));
-        size_t indent = strspn(line, " ");
+        int indent = (int)strspn(line, " ");
         json_object_array_add(lines, json_object_new_string(line));
-        if (done || strncmp(line + indent, o, strlen(o)) != 0 || line[indent + strlen(o)] != '[' || !strchr(line, '='))
+        if (i != last)
             continue;
-        done = true;
         const char *more = mask ? tp_printf(a, "%s[...] = where(%s, %s[...] + 1, %s[...])", o, mask, o, o).p
                                 : tp_printf(a, "%s[...] = %s[...] + 1", o, o).p;
         if (condition)
-            json_object_array_add(lines,
-                                  json_object_new_string(tp_printf(a, "%*sif %s:", (int)indent, "", condition).p));
-        json_object_array_add(
-            lines, json_object_new_string(tp_printf(a, "%*s%s", (int)indent + (condition ? 4 : 0), "", more).p));
+            json_object_array_add(lines, json_object_new_string(tp_printf(a, "%*sif %s:", indent, "", condition).p));
+        json_object_array_add(lines,
+                              json_object_new_string(tp_printf(a, "%*s%s", indent + (condition ? 4 : 0), "", more).p));
     }
     json_object_object_add(doc, "kernel", lines);
-    const char *r = done ? tp_printf(a, "%s", json_object_to_json_string(doc)).p : NULL;
+    const char *r = last < n ? tp_printf(a, "%s", json_object_to_json_string(doc)).p : NULL;
     json_object_put(doc);
     return r;
 }
@@ -458,8 +464,6 @@ static void ask_about(void *arg)
     planting *p = arg;
     tp_opinion_options o;
     tp_opinion_defaults(&o);
-    o.per_element = 10000000;
-    o.budget = 60000000;
     tp_second_opinion(p->planted->arena, p->planted->spec, &o, &p->opinion);
 }
 
@@ -547,7 +551,7 @@ static void late_defects(void **state)
     print_message("late defects: %u found of %u planted, %u where not every place was reached; %u are no spec\n",
                   s.found, s.planted, s.far, s.left);
     assert_int_equal(s.found + s.far, s.planted);
-    assert_true(s.found * 4 >= s.planted * 3);
+    assert_true(s.found * 100 >= s.planted * 95 || getenv("TP_ONLY"));
 }
 
 int main(int argc, char **argv)
