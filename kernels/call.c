@@ -30,6 +30,10 @@ static uint32_t fetch_inputs(tp_call *c, const tp_kernel *k, tp_str *problem)
         const tp_operand *o = &k->operands[i];
         tp_tensor *t = &c->arrays[i];
         tp_status st = c->fetch(c->ctx, o->name, o->dtype, t, problem);
+        if (st == TP_E_USAGE && c->fills) {
+            *t = (tp_tensor){.dtype = o->dtype}; /* its shape follows from the sizes */
+            continue;
+        }
         if (st == TP_E_USAGE)
             fail(c, st, *problem);
         if (st != TP_OK)
@@ -172,8 +176,10 @@ static void check_shapes(tp_call *c)
         int64_t dims[TP_MAX_RANK];
         if (!tp_operand_dims(k, o, c->env, dims, &why))
             fail(c, TP_E_INPUT, why);
-        if (i >= k->ninputs) {
+        if (i >= k->ninputs || (c->fills && !c->arrays[i].data)) {
             c->arrays[i] = tp_tensor_new(c->arena, o->dtype, o->rank, dims);
+            if (i < k->ninputs)
+                tp_fill(&c->arrays[i], (tp_input_family)c->family, 8, c->seed, i);
             continue;
         }
         if (c->arrays[i].rank != o->rank)

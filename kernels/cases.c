@@ -249,7 +249,8 @@ static void add_case(picking *p, uint32_t kernel, const tp_json *v, uint32_t num
     tp_ctx *c = p->c;
     tp_cases *out = p->out;
     const tp_kernel *k = p->spec->kernels[kernel];
-    tp_case x = {.kernel = k, .loc = v ? v->loc : k->doc->loc, .coverage = p->coverage[kernel]};
+    tp_case x = {
+        .kernel = k, .loc = v ? v->loc : k->doc->loc, .listed = v ? number + 1 : 0, .coverage = p->coverage[kernel]};
     const tp_json *seed = v ? tp_json_get(v, "seed") : NULL;
     bool *given = TP_NEWN(c->arena, bool, k->nsizes);
     tp_str why = {NULL, 0};

@@ -11,6 +11,7 @@ typedef struct tp_case {
     int64_t *env;
     uint64_t seed;
     tp_loc loc;                    /* of the entry in "cases", or of the kernel */
+    uint32_t listed;               /* 1 + number of its entry in "cases"; 0: of none */
     bool generated;                /* sizes were chosen by the boundary picker */
     bool tables;                   /* "tables" were given: other sizes would not fit them */
     const tp_tensor *given;        /* by input: arrays from files for E1 (data NULL: random); or NULL */
@@ -233,6 +234,9 @@ typedef enum tp_input_family {
 enum { TP_INPUT_FIRST_PLACED = TP_INPUT_ASCENDING, TP_INPUT_FAMILIES = TP_INPUT_LARGE + 1 };
 /* The families that E1 may run besides the normal one, as bits of tp_case.families. */
 #define TP_INPUT_BIT(family) (1u << (family))
+/* What reports and `run --fill` call it; false: there is none of that name. */
+const char *tp_input_name(tp_input_family family);
+bool tp_input_find(tp_str name, tp_input_family *out);
 /* Are its floats so small that infinity or NaN, where the reference has a number, is no mere overflow? */
 bool tp_input_tame(tp_input_family family);
 void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed, uint64_t stream);

@@ -1,4 +1,5 @@
 /* What kernels are run on. */
+#include <assert.h>
 #include <math.h>
 
 #include "base/rng.h"
@@ -122,6 +123,30 @@ static double placed_integer(tp_input_family family, const tp_tensor *t, size_t 
     case TP_INPUT_SMALL: break;
     }
     return (double)any;
+}
+
+static const char *const NAMES[] = {
+    [TP_INPUT_NORMAL] = "normal",         [TP_INPUT_WIDE] = "wide",         [TP_INPUT_CANCEL] = "cancelling",
+    [TP_INPUT_INTEGERS] = "integers",     [TP_INPUT_SMALL] = "small",       [TP_INPUT_ASCENDING] = "ascending",
+    [TP_INPUT_DESCENDING] = "descending", [TP_INPUT_SPIKES] = "spikes",     [TP_INPUT_TIES] = "ties",
+    [TP_INPUT_ZEROS] = "zeros",           [TP_INPUT_CONSTANT] = "constant", [TP_INPUT_SIGNS] = "signs",
+    [TP_INPUT_POWERS] = "powers",         [TP_INPUT_LARGE] = "large",
+};
+static_assert(sizeof NAMES / sizeof *NAMES == TP_INPUT_FAMILIES, "a name for every family");
+
+const char *tp_input_name(tp_input_family family)
+{
+    return NAMES[family];
+}
+
+bool tp_input_find(tp_str name, tp_input_family *out)
+{
+    for (int f = 0; f < TP_INPUT_FAMILIES; f++)
+        if (tp_str_is(name, NAMES[f])) {
+            *out = (tp_input_family)f;
+            return true;
+        }
+    return false;
 }
 
 bool tp_input_tame(tp_input_family family)

@@ -14,9 +14,9 @@ from tileproof import judge  # noqa: E402
 HEAD = f"""# Beside JAX's own checkers
 
 Made by `make comparison` on a machine without a TPU, JAX {jax.__version__}: each kernel of [examples/broken](../examples/broken), emitted as
-Python and shown to the judges that JAX offers, on the sizes of its first case. `lint` speaks for all sizes, the others for the case. "accepts" is
-silence: the judge has no objection to a kernel that is wrong; "equal" and "runs": it ran through, with the numbers of our machine or where
-that one traps; "absent": it was not there or does not take such a kernel. `mean_over_block` and `wrong_gelu_constant` keep every rule:
+Python and shown to the judges that JAX offers, on the first case of `verify`. `lint` speaks for all sizes, `verify` for all of its cases, the
+others for the first. "accepts" is silence: the judge has no objection to a kernel that is wrong; "equal" and "runs": it ran through, with
+the numbers of our machine or where that one traps; "absent": it was not there or does not take such a kernel. `mean_over_block` and `wrong_gelu_constant` keep every rule:
 `verify` tells them from their references.
 
 """
@@ -25,7 +25,7 @@ that one traps; "absent": it was not there or does not take such a kernel. `mean
 def main():
     rows, judges = [], []
     for path in sorted((ROOT / "examples" / "broken").glob("*.tile.json")):
-        opinions, _, _ = judge.judge(str(path))
+        opinions, _ = judge.judge(str(path), most=1)
         judges = judges or [o.judge for o in opinions]
         said = {o.judge: o.says for o in opinions}
         rows.append((path.name.removesuffix(".tile.json"), [said.get(j, "") for j in judges]))

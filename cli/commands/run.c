@@ -3,6 +3,7 @@
 
 #include "cli/receipt.h"
 #include "kernels/call.h"
+#include "kernels/equiv.h"
 
 typedef struct run_call {
     tp_cli *c;
@@ -10,7 +11,8 @@ typedef struct run_call {
     tp_arena *arena; /* of the arrays: --max-memory */
     int64_t seed, max_steps;
     size_t max_memory;
-    tp_str standing; /* by what right it runs */
+    tp_input_family family; /* of --fill */
+    tp_str standing;        /* by what right it runs */
     int code;
 } run_call;
 
@@ -59,7 +61,8 @@ static void check_names(run_call *r, const tp_strings *list, const char *option,
                  tp_printf(r->arena, "--%s takes NAME=FILE, not `%.*s`", option, TP_FMT(list->at[i])));
         const tp_kernel *k = r->j->report.spec->kernels[0];
         int o = tp_operand_find(k, name);
-        if ((o >= 0 && k->operands[o].role == role) || (role == TP_INPUT && tp_table_find(k, name) >= 0))
+        bool input = o >= 0 && role == TP_OUTPUT && k->operands[o].role == TP_INPUT && r->c->fill.len;
+        if ((o >= 0 && k->operands[o].role == role) || input || (role == TP_INPUT && tp_table_find(k, name) >= 0))
             continue;
         tp_buf names = {.arena = r->arena};
         for (uint32_t n = 0; n < tp_noperands(k); n++)
@@ -132,25 +135,33 @@ static void print_trap(run_call *r, const tp_trap *t)
     tp_say(stderr, "no output was written; `tileproof verify` finds a smaller case");
 }
 
-static void write_outputs(run_call *r, const tp_call *call, const tp_run_stats *stats)
+static void write_array(run_call *r, const tp_call *call, uint32_t i)
+{
+    tp_str name = call->kernel->operands[i].name, path = path_of(&r->c->output, name), why = {NULL, 0};
+    if (path.n && tp_tensor_write(r->arena, path, name, &call->arrays[i], &why) != TP_OK)
+        fail(r, TP_EXIT_INPUT, why);
+}
+
+/* With --fill inputs are written, too; also those that a run traps on. */
+static void write_inputs(run_call *r, const tp_call *call)
+{
+    for (uint32_t i = 0; r->c->fill.len && i < call->kernel->ninputs; i++)
+        write_array(r, call, i);
+}
+
+static void print_run(run_call *r, const tp_call *call, const tp_run_stats *stats)
 {
     const tp_kernel *k = call->kernel;
-    bool quiet = r->c->quiet.len > 0;
     tp_case c = {.kernel = k, .env = call->env};
-    tp_str why = {NULL, 0};
-    if (!quiet) {
-        tp_say(stdout, "%.*s: %.*s", TP_FMT(k->name), TP_FMT(r->standing));
-        tp_say(stdout, "%.*s: %lld steps, engine checked, %.*s", TP_FMT(k->name), (long long)stats->steps,
-               TP_FMT(tp_case_text(r->arena, &c)));
-    }
-    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
+    tp_say(stdout, "%.*s: %.*s", TP_FMT(k->name), TP_FMT(r->standing));
+    tp_say(stdout, "%.*s: %lld steps, engine checked, %.*s", TP_FMT(k->name), (long long)stats->steps,
+           TP_FMT(tp_case_text(r->arena, &c)));
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
         tp_str name = k->operands[i].name, path = path_of(&r->c->output, name),
                text = tp_tensor_text(r->arena, &call->arrays[i]);
-        if (path.n && tp_tensor_write(r->arena, path, name, &call->arrays[i], &why) != TP_OK)
-            fail(r, TP_EXIT_INPUT, why);
-        if (!quiet && path.n)
+        if (path.n)
             tp_say(stdout, "  %.*s  %.*s -> %.*s", TP_FMT(name), TP_FMT(text), TP_FMT(path));
-        else if (!quiet)
+        else if (i >= k->ninputs)
             tp_say(stdout, "  %.*s  %.*s (not written: no --output %.*s=FILE)", TP_FMT(name), TP_FMT(text),
                    TP_FMT(name));
     }
@@ -215,7 +226,13 @@ static int establish(run_call *r)
 static void execute(void *arg)
 {
     run_call *r = arg;
-    tp_call call = {.arena = r->arena, .spec = r->j->report.spec, .fetch = fetch, .ctx = r};
+    tp_call call = {.arena = r->arena,
+                    .spec = r->j->report.spec,
+                    .fetch = fetch,
+                    .ctx = r,
+                    .fills = r->c->fill.len > 0,
+                    .family = r->family,
+                    .seed = (uint64_t)r->seed};
     tp_trap trap;
     tp_run_stats stats;
     check_names(r, &r->c->input, "input", TP_INPUT);
@@ -229,6 +246,7 @@ static void execute(void *arg)
     r->code = establish(r);
     if (r->code)
         return;
+    write_inputs(r, &call);
     st = tp_call_run(&call, (uint64_t)r->seed, r->max_steps, &trap, &stats);
     if (st == TP_E_LIMIT)
         fail(r, TP_EXIT_INPUT, trap.message);
@@ -239,7 +257,10 @@ static void execute(void *arg)
         r->code = TP_EXIT_VIOLATED;
         return;
     }
-    write_outputs(r, &call, &stats);
+    for (uint32_t i = call.kernel->ninputs; i < call.kernel->ninputs + call.kernel->noutputs; i++)
+        write_array(r, &call, i);
+    if (!r->c->quiet.len)
+        print_run(r, &call, &stats);
 }
 
 /* No output over the spec, its receipt or an input. */
@@ -259,6 +280,15 @@ static bool spares_its_inputs(tp_cli *c, tp_str spec)
     return ok;
 }
 
+static int no_family(tp_str name)
+{
+    char names[256];
+    int n = 0;
+    for (int f = 0; f < TP_INPUT_FAMILIES; f++)
+        n += snprintf(names + n, sizeof names - (size_t)n, "%s%s", f ? ", " : "", tp_input_name((tp_input_family)f));
+    return tp_usage_error("there is no family of inputs `%.*s`; there are %s", TP_FMT(name), names);
+}
+
 static int run(tp_cli *c)
 {
     tp_strings files = {0};
@@ -274,6 +304,8 @@ static int run(tp_cli *c)
         return TP_EXIT_USAGE;
     if (c->receipt.len && c->unchecked.len)
         return tp_usage_error("--receipt or --unchecked, not both");
+    if (c->fill.len && !tp_input_find(tp_option(&c->fill, ""), &r.family))
+        return no_family(tp_option(&c->fill, ""));
     if (!tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||
         !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &r.seed) ||
         !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &r.max_steps) ||

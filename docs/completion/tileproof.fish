@@ -119,6 +119,7 @@ complete -c tileproof -n '__fish_seen_subcommand_from run' -l size -r -d 'a size
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l dtype -r -d 'a dtype parameter that the arrays do not determine'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l input -s i -r -d 'an input array: FILE.npy or FILE.safetensors#TENSOR'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l output -s o -r -d 'where to write an output array'
+complete -c tileproof -n '__fish_seen_subcommand_from run' -l fill -r -d 'fill the inputs that are not given, as verify does for a case with this --seed: normal, wide, ties, …; --output writes inputs, too'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l config -r -d 'settings file (default: .tileproof.json, the nearest to the specs, else to the working folder); none: without one'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l show-settings -d 'print every setting and where it comes from; do nothing else'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l color -r -d 'auto, always, never'

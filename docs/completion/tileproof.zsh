@@ -188,6 +188,7 @@ _tileproof() {
         '*--dtype[a dtype parameter that the arrays do not determine]:NAME=DTYPE:_files' \
         '*--input[an input array\: FILE.npy or FILE.safetensors#TENSOR]:NAME=FILE:_files' \
         '*--output[where to write an output array]:NAME=FILE:_files' \
+        '*--fill[fill the inputs that are not given, as verify does for a case with this --seed\: normal, wide, ties, …; --output writes inputs, too]:FAMILY:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
         '*--color[auto, always, never]:WHEN:_files' \

@@ -1,19 +1,22 @@
 """Who says what about one kernel: tileproof beside JAX's judges.
 
-The spec is emitted as Python and shown to JAX's TPU lowering, to its two
-interpreters and, where libtpu is installed, to the TPU compiler. Every judge
-works in a child process with a time limit.
+The cases are those of `verify`: sizes, tables and families of inputs, as its
+JSON report lists them. tileproof runs each (`run --fill`), and the spec,
+emitted as Python, runs on the same arrays in JAX's two interpreters. JAX's TPU
+lowering and, where libtpu is installed, the TPU compiler see the first one.
+Every judge of JAX's works in a child process with a time limit.
 """
 
 from __future__ import annotations
 
-import ast
+import concurrent.futures
 import dataclasses
 import json
 import multiprocessing
 import os
 import pathlib
 import tempfile
+import time
 from typing import Any
 
 import numpy as np
@@ -21,9 +24,7 @@ import numpy as np
 from . import binary
 from .errors import TileproofError
 
-SECONDS = 120
-ARITHMETIC = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Name, ast.Constant, ast.operator, ast.unaryop,
-              ast.boolop, ast.cmpop, ast.expr_context)
+SECONDS = 60  # for each of JAX's judges, which work at the same time
 # Rules that tileproof traps and JAX's interpreters run through: the example that records it.
 KNOWN = {
     "TP101": "machine_window_past_end", "TP102": "slice_out_of_bounds", "TP103": "prefetch_outside_the_table",
@@ -33,110 +34,98 @@ KNOWN = {
 }
 
 
+
 @dataclasses.dataclass
 class Opinion:
     judge: str
-    says: str  # accepts, rejects, equal, differs, traps, raises, hangs, dies, absent
+    says: str  # accepts, rejects, unknown, equal, differs, runs, traps, raises, hangs, dies, absent
     detail: str = ""
 
 
-def integer(e: Any, names: dict[str, int]) -> int:
-    """Value of an integer expression over sizes."""
-    functions = {"cdiv": lambda a, b: -(-a // b), "align_up": lambda a, b: -(-a // b) * b, "next_power_of_2": lambda a: 1 << max(a - 1, 0).bit_length(),
-                 "min": min, "max": max}
-    if isinstance(e, int):
-        return e
-    tree = ast.parse(e, mode="eval")
-    for node in ast.walk(tree):  # a spec may come from anywhere
-        if not isinstance(node, ARITHMETIC):
-            raise TileproofError(f"not an integer expression over sizes: {e}")
-    return int(eval(compile(tree, "<spec>", "eval"), {"__builtins__": {}}, {**functions, **names}))
+@dataclasses.dataclass
+class Run:
+    """One case on one family of inputs: arguments by file, and what tileproof made of it."""
 
-
-def sizes_of(spec: dict[str, Any]) -> dict[str, int]:
-    """Sizes of the first case; what it leaves open is small and one past a multiple."""
-    case = (spec.get("cases") or [{}])[0].get("sizes", {})
-    names = {k: v for k, v in spec.get("sizes", {}).items() if isinstance(v, int)}
-    for k, v in spec.get("sizes", {}).items():
-        if isinstance(v, dict):
-            names[k] = v["in"][0] if "in" in v else min(v.get("multiple_of", 1) * max(1, 130 // v.get("multiple_of", 1)), v.get("max", 1 << 30))
-    names.update(case)
-    waiting = {k: v for k, v in spec.get("sizes", {}).items() if isinstance(v, str)}
-    for _ in range(len(waiting)):
-        for k, v in list(waiting.items()):
-            try:
-                names[k] = integer(v, names)
-                del waiting[k]
-            except NameError:
-                pass
-    return names
+    case: int  # its number in the report
+    text: str  # "M = 300, T=float32, ties"
+    arguments: list[tuple[str, str]]  # file, dtype
+    keywords: dict[str, Any]  # sizes, and dtypes by name
+    want: list[str | None] | None  # file; None: discarded; no list: it trapped
+    rule: str  # by which it trapped
+    message: str
 
 
 @dataclasses.dataclass
-class Case:
-    """One call: the emitted source, its arguments, what tileproof made of it."""
+class Function:
+    """The emitted source, and the name of the function in it."""
 
     source: str
-    function: str
-    arguments: list[np.ndarray]
-    dtypes: list[str]
-    keywords: dict[str, int]
-    want: list[np.ndarray] | None
-    kept: list[bool]
+    name: str
+
+    def __call__(self) -> Any:
+        scope: dict[str, Any] = {}
+        exec(compile(self.source, "<emitted>", "exec"), scope)
+        return scope[self.name]
+
+    def takes(self, keyword: str) -> bool:
+        line = self.source.split(f"\ndef {self.name}(", 1)[1].split("\n", 1)[0].partition("*")[2]
+        return f" {keyword}=" in line or f" {keyword}," in line
 
 
-def _typed(a: np.ndarray, dtype: str) -> Any:
-    import jax.numpy as jnp
-
-    return jnp.asarray(a.astype(jnp.dtype(dtype)))
-
-
-def _function(case: Case) -> Any:
-    scope: dict[str, Any] = {}
-    exec(compile(case.source, "<emitted>", "exec"), scope)
-    return scope[case.function]
+def _load(path: str) -> np.ndarray:
+    a = np.load(path)
+    return (a.view(np.uint16).astype(np.uint32) << 16).view(np.float32) if a.dtype.kind == "V" else a
 
 
-def _child(kind: str, case: Case, pipe: Any) -> None:
+# ---- in a child process ----
+
+def _child(kind: str, function: Function, runs: list[Run], pipe: Any) -> None:
     os.environ["JAX_PLATFORMS"] = "cpu"
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    try:
-        pipe.send(_ask(kind, case))
-    except BaseException as e:  # noqa: BLE001  whatever the judge raises is its opinion
-        lines = [line.strip() for line in str(e).splitlines() if line.strip()]
-        errors = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception"))]
-        text = errors[-1] if errors and "Traceback" in lines[0] else lines[0] if lines else ""
-        pipe.send(("raises" if kind.startswith("interpret") else "rejects", f"{type(e).__name__}: {text}"[:300]))
+    for run in runs:
+        try:
+            pipe.send(_ask(kind, function(), run))
+        except BaseException as e:  # noqa: BLE001  whatever the judge raises is its opinion
+            lines = [line.strip() for line in str(e).splitlines() if line.strip()]
+            errors = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception"))]
+            text = errors[-1] if errors and "Traceback" in lines[0] else lines[0] if lines else ""
+            pipe.send(("raises" if kind.startswith("interpret") else "rejects", f"{type(e).__name__}: {text}"[:300]))
 
 
-def _ask(kind: str, case: Case) -> tuple[str, str]:
+def _ask(kind: str, fn: Any, run: Run) -> tuple[str, str]:
     import jax
+    import jax.numpy as jnp
 
-    fn = _function(case)
-    arguments = [_typed(a, d) for a, d in zip(case.arguments, case.dtypes, strict=True)]
+    arguments = [jnp.asarray(_load(path).astype(jnp.dtype(dtype))) for path, dtype in run.arguments]
+    keywords = {k: jnp.dtype(v) if isinstance(v, str) else v for k, v in run.keywords.items()}
     if kind == "lowering":
-        jax.export.export(jax.jit(lambda *a: fn(*a, **case.keywords)), platforms=["tpu"])(*arguments)
+        jax.export.export(jax.jit(lambda *a: fn(*a, **keywords)), platforms=["tpu"])(*arguments)
         return "accepts", ""
     if kind == "compiler":
-        return _compile(fn, arguments, case)
+        return _compile(fn, arguments, keywords)
     from jax.experimental.pallas import tpu as pltpu
 
-    got = fn(*arguments, **case.keywords, interpret=True if kind == "interpret" else pltpu.InterpretParams())
-    if case.want is None:
+    got = fn(*arguments, **keywords, interpret=True if kind == "interpret" else pltpu.InterpretParams())
+    if run.want is None:
         return "runs", ""
     worst = 0.0
-    for g, w, kept in zip(got, case.want, case.kept, strict=True):
-        if not kept:
-            continue
-        a, b = np.asarray(g, np.float64), w.astype(np.float64)
-        scale = float(np.sqrt(np.nanmean(b ** 2))) or 1.0
-        same = (a == b) | (np.isnan(a) & np.isnan(b))
-        difference = np.where(same, 0, np.abs(a - b)) / scale
-        worst = max(worst, float(np.max(np.where(np.isnan(difference), np.inf, difference), initial=0)))
-    return ("equal" if worst < 2e-2 else "differs"), f"largest difference / rms {worst:.0e}"
+    for g, w in zip(got, run.want, strict=True):
+        if w is not None:
+            worst = max(worst, _distance(np.asarray(g, np.float64), _load(w).astype(np.float64)))
+    return ("equal" if worst < 2e-2 else "differs"), f"{worst:.0e}"
 
 
-def _compile(fn: Any, arguments: list[Any], case: Case) -> tuple[str, str]:
+def _distance(a: np.ndarray, b: np.ndarray) -> float:
+    """Largest difference, in units of the root mean square of b."""
+    finite = b[np.isfinite(b)]
+    scale = float(np.sqrt(np.mean(finite ** 2))) if finite.size else 0.0
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore"):
+        difference = np.where(same, 0, np.abs(a - b)) / (scale or 1.0)
+    return float(np.max(np.where(np.isnan(difference), np.inf, difference), initial=0))
+
+
+def _compile(fn: Any, arguments: list[Any], keywords: dict[str, Any]) -> tuple[str, str]:
     import importlib.util
 
     import jax
@@ -152,109 +141,177 @@ def _compile(fn: Any, arguments: list[Any], case: Case) -> tuple[str, str]:
     devices = topologies.get_topology_desc("v5e:2x2", platform="tpu").devices
     sharding = NamedSharding(Mesh(np.array(devices[:1]), ("x",)), PartitionSpec())
     shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding) for a in arguments]
-    jax.jit(lambda *a: fn(*a, **case.keywords), in_shardings=[sharding] * len(shapes)).lower(*shapes).compile()
+    jax.jit(lambda *a: fn(*a, **keywords), in_shardings=[sharding] * len(shapes)).lower(*shapes).compile()
     return "accepts", "v5e"
 
 
-def _opinion(name: str, kind: str, case: Case) -> Opinion:
+
+# ---- the judges ----
+
+KINDS = {"JAX: TPU lowering": "lowering", "JAX: interpret=True": "interpret", "JAX: pltpu.InterpretParams()": "interpret_tpu", "TPU compiler": "compiler"}
+INTERPRETERS = ("JAX: interpret=True", "JAX: pltpu.InterpretParams()")
+
+
+def _answers(kind: str, function: Function, runs: list[Run], seconds: float) -> list[tuple[str, str]]:
+    """What a judge says of the runs, in their order, as far as its time goes."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_child, args=(kind, case, theirs), daemon=True)
+    process = context.Process(target=_child, args=(kind, function, runs, theirs), daemon=True)
     process.start()
     theirs.close()
+    answers: list[tuple[str, str]] = []
+    end = time.monotonic() + seconds
     try:
-        says, detail = ours.recv() if ours.poll(SECONDS) else ("hangs", f"no answer in {SECONDS} s")
+        while len(answers) < len(runs) and ours.poll(max(0.0, end - time.monotonic())):
+            answers.append(ours.recv())
     except EOFError:
-        says, detail = "dies", "the process ended"
+        answers.append(("dies", "the process ended"))
+    process.kill()
+    return answers or [("hangs", f"no answer in {seconds:g} s")]
+
+
+def _used(runs: list[Run], total: int) -> str:
+    cases = len({r.case for r in runs})
+    return f"{cases} of {total} cases, {len(runs)} run{'s' if len(runs) != 1 else ''}"
+
+
+def _together(name: str, answers: list[tuple[str, str]], runs: list[Run], total: int) -> Opinion:
+    """One opinion of many: the first one that objects, with its case."""
+    seen = _used(runs[:len(answers)], total)
+    for says in ("dies", "hangs", "raises", "differs"):
+        for (said, detail), run in zip(answers, runs, strict=False):
+            if said == says:
+                about = f"by {detail} of the rms" if says == "differs" else detail
+                return Opinion(name, says, f"at {run.text}: {about}; {seen}")
+    distances = [detail for said, detail in answers if said == "equal"]
+    if not distances:
+        return Opinion(name, "runs", seen)
+    return Opinion(name, "equal", f"{seen}; largest difference / rms {max(distances, key=float)}")
+
+
+def _compiled(name: str, says: str, detail: str) -> Opinion:
     if "Unsupported TPU device kind" in detail:
         says, detail = "absent", "asks the device about blocks of rank 1, and there is none"
-    process.kill()
     return Opinion(name, says, detail)
 
 
-def prepare(path: str, folder: pathlib.Path) -> tuple[Case, list[Opinion], str]:
-    """The case to judge, and tileproof's own opinions."""
-    spec = json.loads(pathlib.Path(path).read_text())
+# ---- tileproof ----
+
+def emit(path: str) -> Function:
     emitted = binary.run("emit", "pallas", path)
     if emitted.returncode:
         raise TileproofError(emitted.stderr.strip())
-    names = sizes_of(spec)
-    case = (spec.get("cases") or [{}])[0]
-    dtypes = {k: v[-1] for k, v in spec.get("dtypes", {}).items()}
-    rng = np.random.default_rng(0)
-    arguments, kinds, flags = [], [], []
-    for t in spec.get("scalar_prefetch", []):
-        contents = t.get("contents", case.get("tables", {}).get(t["name"]))
-        if contents is None:
-            raise TileproofError(f"the table `{t['name']}` has no contents: give \"tables\" in the first case of {path}")
-        arguments.append(np.array(contents, t["dtype"]))
-        kinds.append(t["dtype"])
-    for o in spec.get("inputs", []):
-        dtype = dtypes.get(o["dtype"], o["dtype"])
-        values = rng.standard_normal(tuple(integer(d, names) for d in o["shape"]))
-        arguments.append((values * 20).astype(dtype) if dtype.startswith(("int", "uint")) else values.astype("float32"))
-        kinds.append(dtype)
-    everything = spec.get("scalar_prefetch", []) + spec.get("inputs", [])
-    for o, a, d in zip(everything, arguments, kinds, strict=True):
-        array = a
-        if d == "bfloat16":
-            array = (a.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).view("V2")
-            a[...] = ((a.view(np.uint32) >> 16) << 16).view(np.float32)
-        np.save(folder / f"{o['name']}.npy", array)
-        flags += ["--input", f"{o['name']}={folder / o['name']}.npy"]
-    for k, v in spec.get("sizes", {}).items():
-        if isinstance(v, dict):
-            flags += ["--size", f"{k}={names[k]}"]
-    for k, v in dtypes.items():
-        flags += ["--dtype", f"{k}={v}"]
-    kept = [not o.get("discard") for o in spec["outputs"]]
-    for o, keep in zip(spec["outputs"], kept, strict=True):
-        flags += ["--output", f"{o['name']}={folder / o['name']}.out.npy"] if keep else []
-    report = binary.report("lint", path)["summary"]
-    bad = sorted({f["rule"] for s in binary.report("lint", path)["specs"] for f in s["findings"] if f["verdict"] == "violated"})
-    opinions = [Opinion("tileproof lint, all sizes", "rejects" if bad else "accepts",
-                        ", ".join(bad) if bad else f"{report['proven']} proven, {report['unknown']} unknown")]
+    return Function(emitted.stdout, emitted.stdout.split("\ndef ", 1)[1].split("(", 1)[0])
+
+
+def picked(report: dict[str, Any]) -> list[tuple[int, str]]:
+    """Number and family of inputs of every run of the report's cases: each case
+    on its first inputs, then the other families."""
+    cases = [(n, c["inputs"]) for n, c in enumerate(report["cases"])]
+    return [(n, f[0]) for n, f in cases if f] + [(n, family) for n, f in cases for family in f[1:]]
+
+
+def execute(spec: dict[str, Any], path: str, function: Function, number: int, case: dict[str, Any], family: str,
+            folder: pathlib.Path) -> Run | str:
+    """Run a case of the report in the engine; the reason, when that is not possible."""
+    dtypes = dict(part.split("=") for part in (case["dtypes"] or "").split(", ") if part)
+    tables, inputs = spec.get("scalar_prefetch", []), spec.get("inputs", [])
+    flags = ["--fill", family, "--seed", str(case["seed"])]
+    flags += [f for k, v in case["sizes"].items() for f in ("--size", f"{k}={v}")] + [f for k, v in dtypes.items() for f in ("--dtype", f"{k}={v}")]
+    if tables and case["tables"] is None:
+        return "its tables are too large for the report"
+    for t in tables:
+        np.save(folder / f"{t['name']}.npy", np.array(case["tables"][t["name"]], t["dtype"]))
+        flags += ["--input", f"{t['name']}={folder / t['name']}.npy"]
+    given = spec["cases"][case["entry"]].get("inputs", {}) if case["entry"] is not None and family == "normal" else {}
+    for name, file in given.items():
+        flags += ["--input", f"{name}={pathlib.Path(path).parent / file}"]
+    kept = [None if o.get("discard") else str(folder / f"{o['name']}.npy") for o in spec["outputs"]]
+    for o, file in zip(inputs + spec["outputs"], [str(folder / f"{i['name']}.npy") for i in inputs] + kept, strict=True):
+        flags += ["--output", f"{o['name']}={file}"] if file else []
     done = binary.run("run", "--unchecked", path, *flags)
-    want, rule = None, ""
-    if done.returncode == 0:
-        want = []
-        for o, keep in zip(spec["outputs"], kept, strict=True):
-            a = np.load(folder / f"{o['name']}.out.npy") if keep else np.zeros(0, np.float32)
-            want.append((a.view(np.uint16).astype(np.uint32) << 16).view(np.float32) if a.dtype.kind == "V" else a)
-        opinions.append(Opinion("tileproof run, this case", "runs"))
-    else:
-        first = done.stderr.strip().splitlines()[0]
-        rule = first[5:10] if first.startswith("trap[") else ""
-        opinions.append(Opinion("tileproof run, this case", "traps" if rule else "rejects", first))
-    head = emitted.stdout.split("\ndef ", 1)[1]
-    keywords = {k: v for k, v in names.items() if f" {k}=" in head.split("\n", 1)[0] or f" {k}," in head.split("\n", 1)[0].split("*", 1)[1]}
-    shown = ", ".join(f"{k} = {names[k]}" for k, v in spec.get("sizes", {}).items() if isinstance(v, dict))
-    return Case(emitted.stdout, head.split("(", 1)[0], arguments, kinds, keywords, want, kept), opinions, f"{shown}|{rule}"
+    first = (done.stderr.strip().splitlines() or [""])[0]
+    rule = first[5:10] if first.startswith("trap[") else ""
+    if done.returncode and not rule:
+        return first
+    text = ", ".join([f"{k} = {v}" for k, v in case["sizes"].items()] + [f"{k}={v}" for k, v in dtypes.items()])
+    keywords = {k: v for k, v in {**case["sizes"], **dtypes}.items() if function.takes(k)}
+    arguments = [(str(folder / f"{o['name']}.npy"), dtypes.get(o["dtype"], o["dtype"])) for o in tables + inputs]
+    return Run(number, text + ("" if family == "normal" else f"{', ' if text else ''}{family} inputs"), arguments, keywords, None if rule else kept, rule, first)
 
 
-def judge(path: str) -> tuple[list[Opinion], str, list[str]]:
-    """Opinions, the case as text, and remarks on differences that are known."""
-    with tempfile.TemporaryDirectory() as folder:
-        case, opinions, text = prepare(path, pathlib.Path(folder))
-    shown, rule = text.split("|")
-    opinions += [_opinion("JAX: TPU lowering", "lowering", case), _opinion("JAX: interpret=True", "interpret", case),
-                 _opinion("JAX: pltpu.InterpretParams()", "interpret_tpu", case), _opinion("TPU compiler", "compiler", case)]
+def _verified(report: dict[str, Any]) -> Opinion:
+    """verify against the reference, on all of its cases."""
+    e = report["equivalence"]
+    bad = sorted({f["rule"] for f in report["findings"] if f["verdict"] == "violated"})
+    count = f"{e['tested']} of {len(e['cases'])} cases equal to the reference"
+    if e["verdict"] == "violated":
+        return Opinion("tileproof verify", "rejects", f"{', '.join(bad)}; {count}")
+    return Opinion("tileproof verify", "accepts" if e["tested"] else "unknown", count)
+
+
+def _ran(runs: list[Run], reasons: list[str], total: int) -> Opinion:
+    trapped = [r for r in runs if r.want is None]
+    left = f"; left out: {reasons[0]}" if reasons else ""
+    if trapped:
+        return Opinion("tileproof run", "traps", f"at {trapped[0].text}: {trapped[0].message}; {_used(runs, total)}{left}")
+    return Opinion("tileproof run", "runs", _used(runs, total) + left)
+
+
+def judge(path: str, seconds: float = SECONDS, most: int = 1 << 30) -> tuple[list[Opinion], list[str]]:
+    """Opinions, and remarks on differences that are known. `seconds`: for each
+    of JAX's judges, whatever that leaves is not judged; `most`: runs at most."""
+    lint, spec = binary.report("lint", path), json.loads(pathlib.Path(path).read_text())
+    bad = sorted({f["rule"] for s in lint["specs"] for f in s["findings"] if f["verdict"] == "violated"})
+    opinions = [Opinion("tileproof lint, all sizes", "rejects" if bad else "accepts",
+                        ", ".join(bad) if bad else f"{lint['summary']['proven']} proven, {lint['summary']['unknown']} unknown")]
+    function, report = emit(path), binary.report("verify", path)["specs"][0]
+    if not report["equivalence"] or not report["equivalence"]["cases"]:
+        return opinions, ["no case was picked: `tileproof verify` says why"]
+    opinions.append(_verified(report))
+    cases = report["equivalence"]["cases"]
+    runs: list[Run] = []
+    reasons: list[str] = []
+    with tempfile.TemporaryDirectory() as room:
+        for n, (number, family) in enumerate(picked(report["equivalence"])[:most]):
+            folder = pathlib.Path(room) / str(n)
+            folder.mkdir()
+            run = execute(spec, path, function, number, cases[number], family, folder)
+            if isinstance(run, Run):
+                runs.append(run)
+            else:
+                reasons.append(run)
+        if not runs:
+            raise TileproofError(f"{path}: no case could be run: {reasons[0]}")
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            asked = {name: pool.submit(_answers, kind, function, runs if name in INTERPRETERS else runs[:1], seconds) for name, kind in KINDS.items()}
+            answers = {name: future.result() for name, future in asked.items()}
+    opinions.append(_ran(runs, reasons, len(cases)))
+    for name, said in answers.items():
+        opinions.append(_together(name, said, runs, len(cases)) if name in INTERPRETERS else _compiled(name, *said[0]))
+    return opinions, _remarks(opinions, answers, runs)
+
+
+def _remarks(opinions: list[Opinion], answers: dict[str, list[tuple[str, str]]], runs: list[Run]) -> list[str]:
     remarks = []
-    through = [o.judge for o in opinions[2:] if o.says in ("runs", "equal", "differs", "accepts")]
-    if rule and through:
-        remarks.append(f"{rule} is said by nobody else: {', '.join(through)} let it pass"
-                       + (f"; tests/semantics/{KNOWN[rule]}.tile.json records it" if rule in KNOWN else ""))
+    for rule in sorted({r.rule for r in runs if r.rule}):
+        where = [n for n, r in enumerate(runs) if r.rule == rule]
+        through = [name for name, said in answers.items() if any(n < len(said) and said[n][0] in ("runs", "accepts") for n in where)]
+        if through:
+            remarks.append(f"{rule} is said by nobody else: {', '.join(through)} let it pass"
+                           + (f"; tests/semantics/{KNOWN[rule]}.tile.json records it" if rule in KNOWN else ""))
     if any(o.says == "differs" for o in opinions):
         remarks.append("results differ although nothing trapped: please report this kernel")
-    return opinions, shown, remarks
+    return remarks
 
 
-def print_matrix(path: str) -> int:
-    opinions, shown, remarks = judge(path)
+def print_matrix(path: str, seconds: float = SECONDS, most: int = 1 << 30) -> int:
+    opinions, remarks = judge(path, seconds, most)
     width = max(len(o.judge) for o in opinions)
-    print(f"{path}{f'   at {shown}' if shown else ''}")
+    print(path)
     for o in opinions:
         print(f"  {o.judge:<{width}}  {o.says:<8} {o.detail}".rstrip())
     for r in remarks:
         print(f"  note: {r}")
-    return 1 if any(o.says in ("rejects", "traps") for o in opinions[:2]) else 0
+    objects = any(o.says in ("rejects", "traps") for o in opinions if o.judge.startswith("tileproof"))
+    return 1 if objects or any(o.says == "differs" for o in opinions) else 0

@@ -4,6 +4,7 @@
 #include "base/jsonc.h"
 #include "report/report.h"
 #include "spec/facts.h"
+#include "spec/table.h"
 
 typedef struct json_object json;
 
@@ -368,33 +369,51 @@ static json *coverage(const tp_coverage_summary *c)
     return o;
 }
 
-static json *equivalence(const tp_equiv *e, const tp_equality *q, const tp_opinion *x)
+/* What a case ran on beside its sizes: `run --fill` does it again. */
+static void add_inputs(json *o, const tp_equiv *e, const tp_case *c)
+{
+    json *families = json_object_new_array();
+    tp_str tables = tp_tables_text(c->kernel->arena, c->kernel, c->env);
+    for (int f = 0; f < TP_INPUT_FAMILIES; f++)
+        if (f == TP_INPUT_NORMAL ? c->numbers : c->families & TP_INPUT_BIT(f))
+            json_object_array_add(families, json_object_new_string(tp_input_name((tp_input_family)f)));
+    json_object_object_add(o, "entry", c->listed ? json_object_new_int64(c->listed - 1) : NULL);
+    json_object_object_add(o, "seed", json_object_new_int64((int64_t)(e->seed + c->seed)));
+    json_object_object_add(o, "inputs", families);
+    json_object_object_add(o, "tables", tables.n ? json_tokener_parse(tp_cstr(c->kernel->arena, tables)) : NULL);
+}
+
+static json *one_case(const tp_equiv *e, const tp_case_result *r)
 {
     static const char *const NAMES[] = {"equal", "different", "trapped", "skipped"};
+    const tp_kernel *k = r->the_case->kernel;
+    json *c = json_object_new_object(), *sizes = json_object_new_object(), *outputs = json_object_new_array();
+    for (uint32_t s = 0; s < k->nsizes; s++)
+        if (k->sizes[s].kind == TP_SIZE_RANGE || k->sizes[s].kind == TP_SIZE_CHOICE)
+            json_object_object_add(sizes, tp_cstr(k->arena, k->sizes[s].name),
+                                   json_object_new_int64(r->the_case->env[k->sizes[s].sym]));
+    for (uint32_t d = 0; d < r->outputs.len; d++)
+        json_object_array_add(outputs, output_diff(&r->outputs.at[d]));
+    json_object_object_add(c, "sizes", sizes);
+    json_object_object_add(c, "dtypes", tp_jsonc_string_or_null(tp_dtypes_text(k)));
+    add_inputs(c, e, r->the_case);
+    json_object_object_add(c, "outcome", json_object_new_string(NAMES[r->outcome]));
+    json_object_object_add(c, "steps", json_object_new_int64(r->steps));
+    json_object_object_add(c, "trap", r->outcome == TP_TRAPPED ? json_object_new_string(r->trap.rule) : NULL);
+    json_object_object_add(c, "message", tp_jsonc_string_or_null(r->trap.message));
+    json_object_object_add(c, "outputs", outputs);
+    json_object_object_add(c, "algebra", r->outputs.len ? algebra_of_case(&r->algebra) : NULL);
+    json_object_object_add(c, "bits", r->outputs.len ? bits_of_case(&r->bits) : NULL);
+    return c;
+}
+
+static json *equivalence(const tp_equiv *e, const tp_equality *q, const tp_opinion *x)
+{
     if (!e)
         return NULL;
     json *o = json_object_new_object(), *cases = json_object_new_array();
-    for (uint32_t i = 0; i < e->cases.len; i++) {
-        const tp_case_result *r = &e->cases.at[i];
-        const tp_kernel *k = r->the_case->kernel;
-        json *c = json_object_new_object(), *sizes = json_object_new_object(), *outputs = json_object_new_array();
-        for (uint32_t s = 0; s < k->nsizes; s++)
-            if (k->sizes[s].kind == TP_SIZE_RANGE || k->sizes[s].kind == TP_SIZE_CHOICE)
-                json_object_object_add(sizes, tp_cstr(k->arena, k->sizes[s].name),
-                                       json_object_new_int64(r->the_case->env[k->sizes[s].sym]));
-        for (uint32_t d = 0; d < r->outputs.len; d++)
-            json_object_array_add(outputs, output_diff(&r->outputs.at[d]));
-        json_object_object_add(c, "sizes", sizes);
-        json_object_object_add(c, "dtypes", tp_jsonc_string_or_null(tp_dtypes_text(k)));
-        json_object_object_add(c, "outcome", json_object_new_string(NAMES[r->outcome]));
-        json_object_object_add(c, "steps", json_object_new_int64(r->steps));
-        json_object_object_add(c, "trap", r->outcome == TP_TRAPPED ? json_object_new_string(r->trap.rule) : NULL);
-        json_object_object_add(c, "message", tp_jsonc_string_or_null(r->trap.message));
-        json_object_object_add(c, "outputs", outputs);
-        json_object_object_add(c, "algebra", r->outputs.len ? algebra_of_case(&r->algebra) : NULL);
-        json_object_object_add(c, "bits", r->outputs.len ? bits_of_case(&r->bits) : NULL);
-        json_object_array_add(cases, c);
-    }
+    for (uint32_t i = 0; i < e->cases.len; i++)
+        json_object_array_add(cases, one_case(e, &e->cases.at[i]));
     json_object_object_add(
         o, "verdict",
         json_object_new_string(e->different + e->trapped || (e->unstable && e->unstable->rounding > 1) ? "violated"

@@ -390,6 +390,65 @@ static void outputs_that_cannot_be_written(void **state)
     assert_true(S_ISCHR(st.st_mode));
 }
 
+/* One run of a case as the report lists it; the element of the output `o`, row by row. */
+static double again(place *p, const char *spec, struct json_object *c, const char *family, int64_t row)
+{
+    struct json_object *sizes = member(c, "sizes");
+    const char *out = path_in(p, "o.npy"), *x = path_in(p, "x.npy");
+    outcome o = RUN(p->a, "run", spec, "--fill", family, "--seed",
+                    tp_printf(p->a, "%d", json_object_get_int(member(c, "seed"))).p, "--size",
+                    tp_printf(p->a, "M=%d", json_object_get_int(member(sizes, "M"))).p, "--size",
+                    tp_printf(p->a, "N=%d", json_object_get_int(member(sizes, "N"))).p, "--output", eq(p, "o", out),
+                    "--output", eq(p, "x", x));
+    if (o.exit)
+        fail_msg("%s: exit %d: %s", family, o.exit, tp_cstr(p->a, o.err));
+    tp_tensor t = get(p, out, TP_I32), given = get(p, x, TP_F32);
+    assert_int_equal(given.n, json_object_get_int(member(sizes, "M")) * json_object_get_int(member(sizes, "N")));
+    return tp_get_f64(t.dtype, t.data, (size_t)row);
+}
+
+/* `run --fill` does again what verify found different in its cases. */
+static void cases_of_the_report(void **state)
+{
+    place *p = *state;
+    static const char SPEC[] = "tests/cases/bad_argmax_takes_the_last.tile.json";
+    outcome o = RUN(p->a, "verify", "--format", "json", SPEC);
+    struct json_object *r = record_of(p->a, &o),
+                       *cases =
+                           member(member(json_object_array_get_idx(member(r, "specs"), 0), "equivalence"), "cases");
+    int found = 0;
+    for (size_t i = 0; i < json_object_array_length(cases); i++) {
+        struct json_object *c = json_object_array_get_idx(cases, i), *families = member(c, "inputs");
+        if (strcmp(string_of(c, "outcome"), "different") != 0)
+            continue;
+        struct json_object *worst = json_object_array_get_idx(member(c, "outputs"), 0);
+        bool same = false;
+        for (size_t f = 0; f < json_object_array_length(families) && !same; f++)
+            same =
+                again(p, SPEC, c, json_object_get_string(json_object_array_get_idx(families, f)),
+                      strtol(string_of(worst, "worst") + 2, NULL, 10)) == json_object_get_double(member(worst, "got"));
+        if (!same)
+            fail_msg("no family of case %zu gives what the report says", i);
+        found++;
+    }
+    assert_true(found >= 5);
+    json_object_put(r);
+}
+
+static void fills_that_do_not_fit(void **state)
+{
+    place *p = *state;
+    outcome o = RUN(p->a, "run", "add_vectors", "--fill", "tie");
+    assert_int_equal(o.exit, 2);
+    assert_true(contains(o.err, "there is no family of inputs `tie`; there are normal, wide, cancelling"));
+    o = RUN(p->a, "run", "add_vectors", "--fill", "ties");
+    assert_int_equal(o.exit, 2);
+    assert_true(contains(o.err, "do not determine size `N`: give --size N=VALUE"));
+    o = RUN(p->a, "run", "add_vectors", "--size", "N=3", "--output", eq(p, "x", path_in(p, "x.npy")));
+    assert_int_equal(o.exit, 2);
+    assert_true(contains(o.err, "the kernel has no output `x`"));
+}
+
 int main(void)
 {
     setenv("TILEPROOF_UNCHECKED", "yes", 1); /* but where verifying is what is tested */
@@ -403,6 +462,8 @@ int main(void)
                                        IN_PLACE(arrays_of_a_case),
                                        IN_PLACE(arrays_that_shrink_are_told),
                                        IN_PLACE(a_trap_writes_nothing),
+                                       IN_PLACE(cases_of_the_report),
+                                       IN_PLACE(fills_that_do_not_fit),
                                        IN_PLACE(outputs_that_cannot_be_written)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
