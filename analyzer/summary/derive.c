@@ -387,6 +387,10 @@ void record_equal(summary *s, const premises *p, term kernel, term reference, tp
         out->unreplayed = tp_printf(s->arena, "`%.*s`: the kernel reads tables", TP_FMT(output));
         return;
     }
+    if (out->open >> TP_LAW_FIRST & 1) {
+        out->unreplayed = tp_printf(s->arena, "`%.*s`: places of maxima have no schema", TP_FMT(output));
+        return;
+    }
     tp_arena *work = tp_arena_child(s->arena);
     tp_derivation *d = written(s, p, kernel, reference);
     tp_replayed r = tp_sift_derivation(work, d);

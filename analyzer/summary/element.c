@@ -320,8 +320,6 @@ static term reduced(evaluation *v, const tp_inst *i, const tp_expr *at)
     bool keepdims = value_of(v, i->out)->rank == x->rank, along[TP_MAX_RANK] = {false};
     tp_expr from[TP_MAX_RANK], counter[TP_MAX_RANK];
     uint32_t to = 0;
-    if (i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN)
-        evaluation_stop(v, "argmax and argmin are not summarised");
     if (!tp_is_float(x->dtype) && i->prim == TP_P_PROD)
         evaluation_stop(v, "a product of integers may wrap around");
     for (uint32_t k = 0; k < i->nints; k++) {
@@ -333,6 +331,10 @@ static term reduced(evaluation *v, const tp_inst *i, const tp_expr *at)
         if (!along[d])
             from[d] = at[keepdims ? d : to++];
     term body = element_of(v, i->args[0], from);
+    if (prim_of_first(i->prim) != TP_PRIMS)
+        return fitting(v, i,
+                       term_first(v->s, i->prim, (uint32_t)tp_expr_get(v->s->p, counter[0])->value, x->dims[i->ints[0]],
+                                  body, term_integer(v->s, counter[0])));
     for (uint32_t k = i->nints; k-- > 0;)
         body = term_fold(v->s, i->prim, (uint32_t)tp_expr_get(v->s->p, counter[k])->value, x->dims[i->ints[k]], body);
     return i->prim == TP_P_SUM ? fitting(v, i, body) : body;

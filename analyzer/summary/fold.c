@@ -287,7 +287,7 @@ static void merge_counters(summary *s, atom *f)
     }
 }
 
-static void settle_counters(summary *s, atom *f)
+void fold_settled(summary *s, atom *f)
 {
     merge_counters(s, f);
     split_counters(s, f);
@@ -376,7 +376,7 @@ static uint32_t summed_product(summary *s, uint32_t sym, tp_expr extent, const p
     inner.nguards = 0;
     memset(inner.guard, 0, sizeof inner.guard);
     f.arg[0] = sum_intern(s, &inner, 1);
-    settle_counters(s, &f);
+    fold_settled(s, &f);
     uint32_t count;
     if (is_count(s, &f, &count))
         return sum_multiply(s, sum_intern(s, &outer, 1), count);
@@ -487,7 +487,7 @@ uint32_t fold_of_term(summary *s, const term_node *fold)
     f.arg[0] = sum_of_term(s, t);
     if (fold->prim == TP_P_MAX)
         leave_out_zeros(s, &f);
-    settle_counters(s, &f);
+    fold_settled(s, &f);
     if (extreme && s->strict && !fold_never_empty(s, &f)) /* of nothing a reference has no value */
         summary_stop(s, TP_S("the maximum or minimum of a row may be of nothing"));
     product p = product_of(1, 1);

@@ -138,7 +138,7 @@ void find_uniform(evaluation *v)
 
 /* ---- recognising a fold ---- */
 
-static bool is_before(grid *g, term t, uint32_t operand)
+bool is_before(grid *g, term t, uint32_t operand)
 {
     const term_node *n = term_get(g->v->s, t);
     bool same = n->kind == T_BEFORE && n->operand == operand;
@@ -339,6 +339,9 @@ static term folded(grid *g, const form *f, const tp_expr *lane, uint32_t rank, t
     for (uint32_t a = f->first; a <= last; a++)
         replace_symbol(g, &with, axis_of(g, a), counter[a]);
     part = substituted(g, part, &with);
+    if (f->value.id) /* of one axis */
+        return term_first(s, f->fold, (uint32_t)tp_expr_get(s->p, counter[last])->value, extent[last],
+                          substituted(g, f->value, &with), part);
     if (f->keyed)
         part = term_select(s, tp_op2(s->p, TP_E_EQ, key_at(g, counter[g->run]), all ? g->block : g->key), part,
                            unit_of(g, f->fold));
@@ -434,6 +437,8 @@ static match match_update(grid *g, form *f, uint32_t operand, term update, const
         m = match_extreme(g, step, operand, EXTREMES[i].step, units[i]);
         f->fold = EXTREMES[i].fold;
     }
+    if (!m.ok)
+        m = match_first(g, f, step, operand, later, base);
     if (!m.ok) {
         m = match_chosen(g, f, step, operand, *base);
         f->fold = TP_P_SUM;

@@ -10,11 +10,12 @@ typedef struct form {
     bool overwritten; /* nothing of the step before is left */
     uint32_t first;   /* the run: this axis and the later ones */
     bool keyed;       /* of that axis only the steps with one key (grid.key) */
-    tp_prim fold;     /* SUM, PROD, MAX, MIN */
+    tp_prim fold;     /* SUM, PROD, MAX, MIN, ARGMAX, ARGMIN */
     bool narrowed;    /* some step narrows it, so that it is the fold over the reals only */
     term weight;      /* a sum, times weight before / weight after in every step; none: 1. As the step leaves it */
     term found;       /* the weight as the step finds it; none: it is not asked for */
-    term part;        /* what a step adds, times the weight; `overwritten`: what it leaves */
+    term part;        /* what a step adds, times the weight; `overwritten`: what it leaves; ARGMAX, ARGMIN: its place */
+    term value;       /* ARGMAX, ARGMIN: what is extreme there */
     term start;       /* what the first step sets beside that; none: nothing */
     tp_expr lane[TP_MAX_RANK];
 } form;
@@ -59,6 +60,8 @@ term in_first_step(grid *g, term t, uint32_t first);
 bool is_0(const summary *s, term t);
 term of_two(grid *g, tp_prim prim, term a, term b);
 term power_of(grid *g, tp_prim exponential, term t);
+/* Is it what the step finds at the form's lanes of that operand; does it speak of what the step finds there? */
+bool is_before(grid *g, term t, uint32_t operand);
 bool has_before(grid *g, term t, uint32_t operand);
 /* What is known of the operand; the summary stops where nothing is. */
 form *form_of(grid *g, uint32_t operand);
@@ -69,5 +72,9 @@ term placed(grid *g, term t);
  * after. In *m the part is multiplied with it; in *base tests of sums for 0 are
  * gone. false: none is seen. */
 bool find_any_weight(grid *g, form *f, match *m, term *base);
+
+/* first.c: a place that a step exchanges where its values are above those of
+ * all steps before, which another buffer holds. *base: the first step's place. */
+match match_first(grid *g, form *f, term step, uint32_t operand, const premises *later, term *base);
 
 #endif

@@ -21,7 +21,8 @@ typedef enum term_kind {
     T_AFTER,   /* the same, as the step leaves it */
     T_APPLY,   /* `prim` of arg[]; `e` the exponent of a power */
     T_SELECT,  /* arg[0] if `e` else arg[1] */
-    T_FOLD,    /* `prim` (a reduction) of arg[0] for symbol `sym` from 0 below `e` */
+    T_FOLD,    /* `prim` (a reduction) of arg[0] for symbol `sym` from 0 below `e`; ARGMAX, ARGMIN: arg[1] where it is
+                  first    the extreme */
 } term_kind;
 
 typedef struct reach {
@@ -102,6 +103,10 @@ term term_element(summary *s, term_kind kind, uint32_t operand, uint32_t rank, c
 term term_apply(summary *s, tp_prim prim, term a, term b, term c, int64_t exponent);
 term term_select(summary *s, tp_expr condition, term a, term b);
 term term_fold(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term body);
+/* Is it ARGMAX or ARGMIN? Then which fold is of the values, and else PRIMS. */
+tp_prim prim_of_first(tp_prim prim);
+/* `place` at the first of `sym` below extent at which `value` is extreme. */
+term term_first(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term value, term place);
 /* Symbols replaced, indices in normal form again. */
 term term_subst(summary *s, term t, const tp_expr *with, uint32_t n);
 /* May it be a mask, as it was written? */

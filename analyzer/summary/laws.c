@@ -331,7 +331,7 @@ static uint32_t convert(summary *s, term t)
     case T_FOLD:
         if (n.prim == TP_P_SUM)
             return fold_sum(s, n.sym, n.e, sum_of_term(s, n.arg[0]));
-        return fold_of_term(s, &n);
+        return prim_of_first(n.prim) != TP_PRIMS ? fold_first(s, &n) : fold_of_term(s, &n);
     case T_APPLY: break;
     }
     uint32_t nargs = 0;

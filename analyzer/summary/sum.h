@@ -123,6 +123,10 @@ uint32_t sum_mapped(summary *s, uint32_t id, index_map map, void *ctx);
 /* The sum of x for symbol `sym` from 0 below extent; the fold that a term is, of another operation. */
 uint32_t fold_sum(summary *s, uint32_t sym, tp_expr extent, uint32_t x);
 uint32_t fold_of_term(summary *s, const term_node *fold);
+/* first.c: the place of the first extreme. */
+uint32_t fold_first(summary *s, const term_node *fold);
+/* Counters joined and parted as laws allow. */
+void fold_settled(summary *s, atom *f);
 /* The sum of another body over the points of f, which is opened. */
 uint32_t fold_again(summary *s, const atom *f, uint32_t body);
 /* With fresh indices for counters, about which the prover can be asked; and back. */

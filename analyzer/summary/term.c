@@ -62,6 +62,8 @@ static reach reach_of(const summary *s, const term_node *n)
         if (n->kind != T_APPLY || n->prim != TP_P_WHERE || i > 0)
             all = (reach){fmin(all.lo, x[i].lo), fmax(all.hi, x[i].hi)};
     }
+    if (n->kind == T_FOLD && prim_of_first(n->prim) != TP_PRIMS)
+        return x[1];
     if (n->kind != T_APPLY)
         return n->kind == T_SELECT || (n->kind == T_FOLD && n->prim != TP_P_PROD) ? all : (reach){0, 0};
     switch (n->prim) {
@@ -325,7 +327,9 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
     if (!b.id)
         return (term){0};
     bool lowest_a = is_infinite(s, a) && term_get(s, a)->real < 0,
-         lowest_b = is_infinite(s, b) && term_get(s, b)->real < 0;
+         lowest_b = is_infinite(s, b) && term_get(s, b)->real < 0,
+         highest_a = is_infinite(s, a) && term_get(s, a)->real > 0,
+         highest_b = is_infinite(s, b) && term_get(s, b)->real > 0;
     if (prim == TP_P_MAXIMUM && (is_mask_below(s, a, b) || is_mask_below(s, b, a))) {
         s->out->masks = true;
         return is_mask_below(s, a, b) ? b : a;
@@ -353,7 +357,7 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
         return (term){0};
     case TP_P_DIV: return is_integer(s, b, &v) && v == 1 ? a : (term){0};
     case TP_P_MAXIMUM: return lowest_a ? b : lowest_b ? a : a.id == b.id ? a : (term){0};
-    case TP_P_MINIMUM: return a.id == b.id ? a : (term){0};
+    case TP_P_MINIMUM: return highest_a ? b : highest_b ? a : a.id == b.id ? a : (term){0};
     case TP_P_AND:
     case TP_P_OR: /* with true or false */
         if (is_integer(s, a, &v))
@@ -374,6 +378,13 @@ static bool stays_outside(const summary *s, tp_prim prim, term a, term b)
 {
     return is_linear(prim) && !has_infinite_arm(s, a) && !term_may_be_mask(term_get(s, a)) &&
            !(b.id && (has_infinite_arm(s, b) || term_may_be_mask(term_get(s, b))));
+}
+
+/* A number below or above infinity. */
+static bool orders_infinity(const summary *s, tp_prim prim, term a, term b)
+{
+    bool orders = prim == TP_P_LT || prim == TP_P_LE || prim == TP_P_GT || prim == TP_P_GE;
+    return orders && has_infinite_arm(s, a) != has_infinite_arm(s, b) && (is_infinite(s, a) || is_infinite(s, b));
 }
 
 /* A choice by data that has to come out of an operation, since one of its arms is infinite or a mask. */
@@ -446,7 +457,7 @@ term term_apply(summary *s, tp_prim prim, term a, term b, term c, int64_t expone
     if (is_linear(prim) && (term_get(s, a)->endless || (b.id && term_get(s, b)->endless)))
         return term_real(s, (double)NAN);
     if (has_infinite_arm(s, a) || (b.id && has_infinite_arm(s, b)) || (c.id && has_infinite_arm(s, c)))
-        if (prim != TP_P_MAXIMUM && prim != TP_P_MINIMUM && prim != TP_P_WHERE)
+        if (prim != TP_P_MAXIMUM && prim != TP_P_MINIMUM && prim != TP_P_WHERE && !orders_infinity(s, prim, a, b))
             return term_real(s, (double)NAN); /* perhaps never chosen */
     return intern(s, &(term_node){.kind = T_APPLY, .prim = prim, .e = tp_const(s->p, exponent), .arg = {a, b, c}});
 }
@@ -481,6 +492,23 @@ term term_fold(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term body
         return term_subst(s, body, with, tp_sym_count(s->p));
     }
     return intern(s, &(term_node){.kind = T_FOLD, .prim = prim, .sym = sym, .e = n, .arg = {body}});
+}
+
+tp_prim prim_of_first(tp_prim prim)
+{
+    return prim == TP_P_ARGMAX ? TP_P_MAX : prim == TP_P_ARGMIN ? TP_P_MIN : TP_PRIMS;
+}
+
+term term_first(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term value, term place)
+{
+    int64_t v;
+    tp_expr n = tp_expr_normal(s->p, extent);
+    if (tp_expr_is_const(s->p, n, &v) && v == 1) {
+        tp_expr *with = TP_NEWN(s->arena, tp_expr, tp_sym_count(s->p));
+        with[sym] = tp_const(s->p, 0);
+        return term_subst(s, place, with, tp_sym_count(s->p));
+    }
+    return intern(s, &(term_node){.kind = T_FOLD, .prim = prim, .sym = sym, .e = n, .arg = {value, place}});
 }
 
 /* ---- replacing ---- */
@@ -534,7 +562,10 @@ static term rewrite(rewriting *r, term t)
             break;
         }
         case T_SELECT: out = term_select(s, index_of(r, n.e), arg[0], arg[1]); break;
-        case T_FOLD: out = term_fold(s, n.prim, n.sym, index_of(r, n.e), arg[0]); break;
+        case T_FOLD:
+            out = arg[1].id ? term_first(s, n.prim, n.sym, index_of(r, n.e), arg[0], arg[1])
+                            : term_fold(s, n.prim, n.sym, index_of(r, n.e), arg[0]);
+            break;
         }
     }
     if (t.id <= r->len)
@@ -660,6 +691,10 @@ void term_print(summary *s, tp_buf *b, term t)
         tp_expr_print(b, s->p, n.e);
         tp_buf_c(b, ": (");
         term_print(s, b, n.arg[0]);
+        if (n.arg[1].id) {
+            tp_buf_c(b, " at ");
+            term_print(s, b, n.arg[1]);
+        }
         tp_buf_c(b, ")");
         return;
     case T_APPLY: break;

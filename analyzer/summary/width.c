@@ -131,7 +131,7 @@ static range range_of(summary *s, term t, range *done)
         break;
     }
     case T_FOLD:
-        *r = range_of(s, n.arg[0], done);
+        *r = range_of(s, n.arg[n.arg[1].id != 0], done);
         if (n.prim == TP_P_SUM) {
             double most = fmax(upper(s, n.e), 0);
             *r = within(fmin(r->lo, 0) * most, fmax(r->hi, 0) * most);
