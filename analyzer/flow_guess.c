@@ -75,19 +75,28 @@ void flow_drop_impossible(flow *f, tp_leaks *leaks, uint32_t rank, const tp_expr
 
 flow_freedom_kind flow_freedom(int round)
 {
-    return round < 1 ? KEEP_STEPS : round < 4 ? KEEP_LANES : round < 7 ? KEEP_FIXED : KEEP_NOTHING;
+    return round < 3 ? KEEP_LANES : round < 6 ? KEEP_FIXED : KEEP_NOTHING;
+}
+
+static bool is_among(tp_expr e, const tp_expr *parts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (tp_same(parts[i], e))
+            return true;
+    return false;
 }
 
 static tp_expr freed(flow *f, tp_expr when, const bool *changing, flow_freedom_kind how)
 {
-    tp_expr parts[CONJUNCTS], result = flow_yes(f);
+    tp_expr had[CONJUNCTS], parts[CONJUNCTS], result = flow_yes(f);
     bool *lanes = flow_lane_marks(f), *existential = TP_NEWN(f->a->arena, bool, tp_sym_count(f->a->p));
     for (uint32_t i = 0; i < f->out->vars.len; i++)
         existential[f->out->vars.at[i].sym] = !f->counters.at[i];
-    uint32_t n = tp_conjuncts(f->a, flow_eliminate(f, when, existential), parts, CONJUNCTS);
+    uint32_t before = tp_conjuncts(f->a, when, had, CONJUNCTS),
+             n = tp_conjuncts(f->a, flow_eliminate(f, when, existential), parts, CONJUNCTS);
     for (uint32_t i = 0; i < n && how != KEEP_NOTHING; i++) {
-        bool kept = how == KEEP_STEPS || (how == KEEP_LANES && flow_mentions(f, parts[i], lanes));
-        if (kept || !flow_mentions(f, parts[i], changing))
+        bool of_lanes = flow_mentions(f, parts[i], lanes) || !is_among(parts[i], had, before);
+        if ((how == KEEP_LANES && of_lanes) || !flow_mentions(f, parts[i], changing))
             result = flow_and(f, result, parts[i]);
     }
     return result;

@@ -83,8 +83,7 @@ bool *flow_own_variables(flow *f);
 
 /* flow_guess.c: how much of a condition a guess keeps. */
 typedef enum flow_freedom_kind {
-    KEEP_STEPS, /* all conditions: what the last step leaves may be of no use to any */
-    KEEP_LANES, /* conditions on lanes, even if they change from step to step */
+    KEEP_LANES, /* conditions on lanes, summed over or not, even if they change from step to step */
     KEEP_FIXED, /* conditions on what does not change */
     KEEP_NOTHING,
 } flow_freedom_kind;
