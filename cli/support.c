@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 
-static void say(FILE *out, const char *before, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void say(FILE *out, const char *before, const char *fmt, va_list ap)
 {
     tp_arena *a = tp_arena_new(0);
     if (!a)

@@ -231,7 +231,7 @@ static void execute(void *arg)
                     .fetch = fetch,
                     .ctx = r,
                     .fills = r->c->fill.len > 0,
-                    .family = r->family,
+                    .family = (int)r->family,
                     .seed = (uint64_t)r->seed};
     tp_trap trap;
     tp_run_stats stats;
