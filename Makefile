@@ -45,7 +45,7 @@ LONGEST := workflow cli metamorphic box
 TESTS := $(LONGEST:%=$(BUILD)/tests/test_%) $(filter-out $(LONGEST:%=$(BUILD)/tests/test_%),$(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)) $(ATTACKS)
 Q := $(if $(V),,@)
 
-.PHONY: attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all fuzz fuzz-readers steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
+.PHONY: attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -141,10 +141,10 @@ fuzz-readers: ## every reader under libFuzzer: TIME= seconds of each
 	@$(MAKE) --no-print-directory MODE=fuzzer CC=clang build/fuzzer/fuzz
 	@tools/fuzz-readers.sh build/fuzzer/fuzz $(TIME)
 
-$(BUILD)/tests/faults.so: tests/unit/shim/faults.c
+$(BUILD)/tests/faults.so: tests/unit/shim/faults.c tests/unit/shim/faults.h
 	@mkdir -p $(@D)
 	@echo "  TEST $@"
-	$(Q)$(CC) -std=c11 -Wall -Wextra -O1 -shared -fPIC -o $@ $< -ldl
+	$(Q)$(CC) -std=c11 -Wall -Wextra -O1 -I. -shared -fPIC -o $@ $< -ldl -pthread
 
 deps:
 	@CC="$(CC)" tools/deps.sh $(PACKAGES)
@@ -198,6 +198,10 @@ attack: all $(ATTACKS) ## attacks on "proven" and "ok", longer: ATTACK_SEED=, AT
 ATTACK_SEED ?= 2
 ATTACK_TRIALS ?= 300
 
+faults: all $(TESTS) $(BUILD)/tests/faults.so ## more calls that fail, of every command: FAULT_TRIALS= of each kind (20 minutes)
+	@TEST_TRIALS=$(FAULT_TRIALS) $(BUILD)/tests/test_faults
+FAULT_TRIALS ?= 300
+
 second-checker: all $(BUILD)/tests/test_forgeries ## certificates, and forgeries of them, by two checkers (needs python3): SEED=
 	@python3 tests/checker/second_checker.py --seed $(SEED)
 
@@ -226,7 +230,7 @@ mutants: all ## are the tests strong enough? plant 200 defects into rules and pr
 COUNT ?= 200
 
 test-all: export BRIDGE = 300
-test-all: test guards strict asan tsan test-jax corpus steady boxes attention fuzz attack fuzz-readers cross-check second-checker mutation-score mutants ## everything, long ones included
+test-all: test guards strict asan tsan test-jax corpus steady boxes faults attention fuzz attack fuzz-readers cross-check second-checker mutation-score mutants ## everything, long ones included
 
 mutation-score: all ## small defects planted in the gallery and tests/kernels: who notices? DEFECTS= of each, SCORE_SEED= (an hour)
 	@build/tileproof mutate --defects $(DEFECTS) --seed $(SCORE_SEED) $$(ls examples/*/*.tile.json tests/kernels/*.tile.json | grep -v /broken/)

@@ -22,6 +22,7 @@ typedef struct mapping {
 
 typedef struct catcher {
     struct catcher *outer;
+    tp_arena *before; /* whose tp_try() was the innermost of the thread */
     jmp_buf env;
     tp_status status;
 } catcher;
@@ -34,6 +35,8 @@ struct tp_arena {
     tp_arena *parent, *children, *sibling;
     tp_budget *budget; /* the parent's, or one that lives in this arena */
 };
+
+static _Thread_local tp_arena *innermost;
 
 enum { ALIGN = 64, SMALL = 256, LEAST = 16, CHUNK = 1 << 18, LARGE = 1 << 22, HUGE_PAGE = 1 << 21 };
 
@@ -170,23 +173,33 @@ size_t tp_arena_used(const tp_arena *a)
     return a->used;
 }
 
+_Noreturn void tp_leave_innermost(tp_status st)
+{
+    if (!innermost)
+        abort(); /* a caller forgot tp_try(): no way to report */
+    innermost->top->status = st;
+    longjmp(innermost->top->env, 1);
+}
+
 _Noreturn void tp_leave(tp_arena *a, tp_status st)
 {
     while (!a->top && a->parent)
         a = a->parent;
     if (!a->top)
-        abort(); /* a caller forgot tp_try(): no way to report */
+        tp_leave_innermost(st); /* an arena of its own */
     a->top->status = st;
     longjmp(a->top->env, 1);
 }
 
 tp_status tp_try(tp_arena *a, void (*fn)(void *ctx), void *ctx)
 {
-    catcher here = {.outer = a->top, .status = TP_OK};
+    catcher here = {.outer = a->top, .before = innermost, .status = TP_OK};
     a->top = &here;
+    innermost = a;
     if (setjmp(here.env) == 0)
         fn(ctx);
     a->top = here.outer;
+    innermost = here.before;
     return here.status;
 }
 

@@ -1,7 +1,8 @@
 /* Memory of one run: a bump arena. Everything a run allocates lives until
  * tp_arena_free(); there is no per-object free. An allocation never returns
  * NULL: when memory (or the arena's byte limit) runs out, the arena leaves
- * through the innermost tp_try() with TP_E_MEMORY.
+ * through its innermost tp_try(), or a parent's, or else the thread's, with
+ * TP_E_MEMORY.
  */
 #ifndef TP_ARENA_H
 #define TP_ARENA_H
@@ -58,5 +59,8 @@ size_t tp_arena_used(const tp_arena *a);
  * their status. Nests: the innermost tp_try catches. */
 tp_status tp_try(tp_arena *a, void (*fn)(void *ctx), void *ctx);
 _Noreturn void tp_leave(tp_arena *a, tp_status st);
+/* The same for code without an arena, which libraries call back or which calls
+ * them: through the innermost tp_try() of this thread, of whatever arena. */
+_Noreturn void tp_leave_innermost(tp_status st);
 
 #endif

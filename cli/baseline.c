@@ -94,9 +94,7 @@ bool tp_baseline_write(tp_cli *c, const char *path, const tp_report *r)
             json_object_array_add(list, entry);
         }
     json_object_object_add(o, "findings", list);
-    const char *json = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-                                                             JSON_C_TO_STRING_NOSLASHESCAPE);
-    tp_str text = tp_printf(c->arena, "%s\n", json), why;
+    tp_str text = tp_printf(c->arena, "%.*s\n", TP_FMT(tp_jsonc_text(c->arena, o, TP_JSONC_SPACED))), why;
     json_object_put(o);
     bool wrote = tp_write_file(c->arena, path, &text, 1, &why) == TP_OK;
     if (!wrote)

@@ -1,7 +1,9 @@
 /* tileproof: command line. */
 #define _POSIX_C_SOURCE 200809L
+#include <gmp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -131,6 +133,45 @@ static void cut_short(int signal_number, siginfo_t *info, void *context)
     _exit(TP_EXIT_INPUT);
 }
 
+_Noreturn static void end_with(const char *sentence)
+{
+    say(sentence);
+    tp_remove_unfinished();
+    _exit(TP_EXIT_INTERNAL);
+}
+
+/* A library that cannot go on, mostly for want of memory: it has said why. */
+static void give_up(int signal_number)
+{
+    (void)signal_number;
+    end_with("tileproof: cannot go on: a library gave up, most likely because memory ran out\n");
+}
+
+/* GMP wants memory or the end of the program. */
+static void *or_end(void *p)
+{
+    if (!p)
+        end_with("tileproof: out of memory for large numbers\n");
+    return p;
+}
+
+static void *gmp_new(size_t n)
+{
+    return or_end(malloc(n));
+}
+
+static void *gmp_resize(void *p, size_t before, size_t n)
+{
+    (void)before;
+    return or_end(realloc(p, n));
+}
+
+static void gmp_free(void *p, size_t n)
+{
+    (void)n;
+    free(p);
+}
+
 static void handle_signals(void)
 {
     static const int ENDING[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -141,6 +182,7 @@ static void handle_signals(void)
         if (sigaction(ENDING[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN) /* as under nohup */
             sigaction(ENDING[i], &ending, NULL);
     sigaction(SIGBUS, &bus, NULL);
+    signal(SIGABRT, give_up);
 }
 
 int main(int argc, char **argv)
@@ -149,6 +191,7 @@ int main(int argc, char **argv)
     v.cli.arena = tp_arena_new(0);
     v.cli.program = argv[0];
     handle_signals();
+    mp_set_memory_functions(gmp_new, gmp_resize, gmp_free);
     if (!v.cli.arena || tp_try(v.cli.arena, dispatch, &v) != TP_OK) {
         fprintf(stderr, "tileproof: out of memory\n");
         v.exit_code = TP_EXIT_INTERNAL;

@@ -84,7 +84,8 @@ static void add(playback *p, const tp_spec_report *s, const tp_finding *f, size_
     json_object_object_add(one, "sizes", sizes);
     json_object_object_add(one, "dtypes", dtypes);
     if (f->witness->contents.n)
-        json_object_object_add(one, "tables", json_tokener_parse(tp_cstr(p->c->arena, f->witness->contents)));
+        json_object_object_add(one, "tables",
+                               tp_jsonc_made(json_tokener_parse(tp_cstr(p->c->arena, f->witness->contents))));
     json_object_object_add(o, "replay", json_object_new_string(f->witness->replay));
     json_object_object_add(o, "case", one);
     tp_str command = p->arrays && strcmp(f->witness->replay, "executed") == 0 ? write_arrays(p, s, k, f->witness, room)
@@ -133,9 +134,7 @@ bool tp_write_playback(tp_cli *c, const tp_report *r, size_t room)
                 add(&p, &r->specs.at[i], f, room);
         }
     tp_str file = p.arrays ? tp_printf(c->arena, "%.*s/playback.json", TP_FMT(p.path)) : p.path, why;
-    tp_str whole =
-        tp_printf(c->arena, "%s\n",
-                  json_object_to_json_string_ext(p.cases, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    tp_str whole = tp_printf(c->arena, "%.*s\n", TP_FMT(tp_jsonc_text(c->arena, p.cases, TP_JSONC_PRETTY)));
     json_object_put(p.cases);
     if (tp_write_file(c->arena, tp_cstr(c->arena, file), &whole, 1, &why) != TP_OK)
         p.why = why;

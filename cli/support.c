@@ -9,16 +9,44 @@
 #include "base/file.h"
 #include "cli/cli.h"
 
+typedef struct sentence {
+    tp_arena *arena;
+    FILE *out;
+    const char *before;
+    tp_str text;
+} sentence;
+
+static void say_now(void *arg)
+{
+    const sentence *s = arg;
+    fprintf(s->out, "%s%.*s\n", s->before,
+            TP_FMT(s->before[0] ? tp_visible(s->arena, s->text) : tp_visible_line(s->arena, s->text)));
+}
+
+/* Where memory is out, what needs none: in ASCII. */
+static void say_plainly(FILE *out, const char *before, char *text)
+{
+    for (char *c = text; *c; c++)
+        *c = *c < ' ' || *c > '~' ? '?' : *c;
+    fprintf(out, "%s%s\n", before, text);
+}
+
 __attribute__((format(printf, 3, 0))) static void say(FILE *out, const char *before, const char *fmt, va_list ap)
 {
-    tp_arena *a = tp_arena_new(0);
-    if (!a)
-        return;
-    tp_buf b = {.arena = a};
-    tp_buf_vprintf(&b, fmt, ap);
-    fprintf(out, "%s%.*s\n", before,
-            TP_FMT(before[0] ? tp_visible(a, tp_buf_view(&b)) : tp_visible_line(a, tp_buf_view(&b))));
-    tp_arena_free(a);
+    char few[512], *text = few;
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(few, sizeof few, fmt, ap);
+    if (n >= (int)sizeof few && (text = malloc((size_t)n + 1)))
+        vsnprintf(text, (size_t)n + 1, fmt, again);
+    va_end(again);
+    text = text ? text : few; /* cut off */
+    sentence s = {tp_arena_new(0), out, before, tp_str_c(text)};
+    if (!s.arena || tp_try(s.arena, say_now, &s) != TP_OK)
+        say_plainly(out, before, text);
+    tp_arena_free(s.arena);
+    if (text != few)
+        free(text);
 }
 
 void tp_say(FILE *out, const char *fmt, ...)

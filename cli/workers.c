@@ -84,12 +84,22 @@ static void say_spent(void *arg)
     tp_job_add_spent(j, "the fixes", tp_budget_reason(j->arena, tp_arena_budget(j->arena)));
 }
 
+static void say_out_of_memory(void *arg)
+{
+    one_job *o = arg;
+    tp_job_add_memory(&o->p->run->jobs[o->i], "memory ran out while fixes were tried");
+}
+
 /* What the checks catch is in the report; what is done beside them may be cut off, too. */
 static bool check_or_say(one_job *o)
 {
     tp_job *j = &o->p->run->jobs[o->i];
     tp_status st = tp_try(j->arena, check, o);
-    return st == TP_OK || (st == TP_E_BUDGET && tp_try(j->arena, say_spent, o) == TP_OK);
+    if (st == TP_E_BUDGET)
+        st = tp_try(j->arena, say_spent, o);
+    else if (st == TP_E_MEMORY)
+        st = tp_try(j->arena, say_out_of_memory, o);
+    return st == TP_OK;
 }
 
 /* ---- the last resort ---- */

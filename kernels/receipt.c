@@ -12,34 +12,47 @@ tp_str tp_spec_digest(tp_ctx *c, const tp_spec *s)
     return tp_sha256(c->arena, tp_buf_view(&b));
 }
 
-/* Of the body in json-c's plain form: layout does not matter, order does. */
-static tp_str body_digest(tp_arena *a, struct json_object *body)
+/* A part of the text without its layout; '/' as "\/". */
+static void add_plainly(tp_buf *b, const char *p, size_t n)
 {
-    return tp_sha256(a, tp_str_c(json_object_to_json_string_ext(body, JSON_C_TO_STRING_PLAIN)));
+    bool in_string = false;
+    for (size_t i = 0; i < n; i++) {
+        bool escape = in_string && p[i] == '\\', blank = strchr(" \t\r\n", p[i]) != NULL;
+        if (in_string && p[i] == '/')
+            tp_buf_c(b, "\\");
+        if (in_string || !blank)
+            tp_buf_add(b, p + i, escape ? 2 : 1);
+        if (p[i] == '"')
+            in_string = !in_string;
+        i += escape;
+    }
+}
+
+/* The body in its canonical form, which digest and signature are of: layout does not matter, order does. */
+static tp_str canonical(tp_ctx *c, const tp_json *doc)
+{
+    tp_buf b = {.arena = c->arena};
+    const char *text = c->source->text.p;
+    for (uint32_t i = 0; i < doc->u.items.n; i++) {
+        const tp_json *m = doc->u.items.at[i];
+        if (tp_str_is(m->key, "digest"))
+            continue;
+        tp_buf_c(&b, b.n ? "," : "{");
+        add_plainly(&b, text + m->key_loc.start, m->key_loc.end - m->key_loc.start);
+        tp_buf_c(&b, ":");
+        add_plainly(&b, text + m->loc.start, m->loc.end - m->loc.start);
+    }
+    tp_buf_c(&b, b.n ? "}" : "{}");
+    return tp_buf_view(&b);
 }
 
 tp_str tp_receipt_text(tp_arena *a, struct json_object *body)
 {
-    tp_str digest = body_digest(a, body);
+    tp_str digest = tp_sha256(a, tp_jsonc_text(a, body, TP_JSONC_CANONICAL));
     json_object_object_add(body, "digest", tp_jsonc_string(digest));
-    tp_str text = tp_printf(
-        a, "%s\n", json_object_to_json_string_ext(body, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    tp_str text = tp_printf(a, "%.*s\n", TP_FMT(tp_jsonc_text(a, body, TP_JSONC_PRETTY)));
     json_object_put(body);
     return text;
-}
-
-static bool digest_matches(tp_ctx *c, tp_str digest)
-{
-    struct json_tokener *t = json_tokener_new_ex(TP_JSON_MAX_DEPTH + 2);
-    struct json_object *o = t ? json_tokener_parse_ex(t, c->source->text.p, (int)c->source->text.n) : NULL;
-    bool same = false;
-    if (o) {
-        json_object_object_del(o, "digest");
-        same = tp_str_eq(body_digest(c->arena, o), digest);
-    }
-    json_object_put(o);
-    json_tokener_free(t);
-    return same;
 }
 
 static tp_str suppressed_rules(tp_ctx *c, const tp_json *allowed)
@@ -97,7 +110,7 @@ tp_receipt tp_receipt_read(tp_ctx *c)
     };
     r.suppressed = suppressed_rules(c, tp_json_get(doc, "allowed"));
     const tp_json *digest = tp_member(c, doc, "digest", TP_J_STRING, true);
-    if (!digest_matches(c, digest->u.string))
+    if (!tp_str_eq(tp_sha256(c->arena, canonical(c, doc)), digest->u.string))
         tp_raise(c, "TP001", digest->loc, "verify again", "the receipt was changed after it was written");
     return r;
 }

@@ -113,7 +113,9 @@ tp_wire_status tp_wire_read(tp_wire *w, json **message)
             return st;
     }
     struct json_tokener *t = json_tokener_new_ex(128);
-    *message = t ? json_tokener_parse_ex(t, w->buffer + head, (int)length) : NULL;
+    if (!t)
+        tp_leave_innermost(TP_E_MEMORY);
+    *message = json_tokener_parse_ex(t, w->buffer + head, (int)length);
     json_tokener_free(t);
     memmove(w->buffer, w->buffer + head + length, w->n - head - (size_t)length);
     w->n -= head + (size_t)length;
@@ -128,19 +130,21 @@ bool tp_wire_waiting(const tp_wire *w)
 
 bool tp_wire_write(tp_wire *w, json *message)
 {
-    const char *text = json_object_to_json_string_ext(message, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-    char head[64];
-    size_t n = strlen(text), sent = 0, first = (size_t)snprintf(head, sizeof head, "Content-Length: %zu\r\n\r\n", n);
+    tp_arena *a = tp_arena_new(0);
+    if (!a)
+        tp_leave_innermost(TP_E_MEMORY);
+    tp_str body = tp_jsonc_text(a, message, TP_JSONC_PLAIN),
+           text = tp_printf(a, "Content-Length: %zu\r\n\r\n%.*s", body.n, TP_FMT(body));
+    size_t sent = 0;
     bool ok = true;
-    while (ok && sent < first + n) {
-        bool in_head = sent < first;
-        ssize_t wrote =
-            write(w->out, in_head ? head + sent : text + (sent - first), in_head ? first - sent : n + first - sent);
+    while (ok && sent < text.n) {
+        ssize_t wrote = write(w->out, text.p + sent, text.n - sent);
         if (wrote < 0 && errno == EINTR)
             continue;
         ok = wrote > 0;
         sent += ok ? (size_t)wrote : 0;
     }
+    tp_arena_free(a);
     json_object_put(message);
     return ok;
 }

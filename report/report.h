@@ -49,7 +49,7 @@ typedef struct tp_spec_report {
     tp_equality equality;  /* for all sizes; with equiv */
     tp_opinion opinion;    /* on it, when it was proven */
     tp_prover_stats stats;
-    bool internal_error;
+    bool internal_error, out_of_memory;
     double ms, cpu_ms; /* by the clock; of this spec's thread and its children */
     int64_t units;     /* of work (base/budget.h), and how many it was allowed; 0: any number */
     int64_t most_units;

@@ -218,7 +218,7 @@ void tp_write_sarif(const tp_report *r, bool full, FILE *out)
     json_object_object_add(log, "$schema", json_object_new_string("https://json.schemastore.org/sarif-2.1.0.json"));
     json_object_object_add(log, "version", json_object_new_string("2.1.0"));
     json_object_object_add(log, "runs", runs);
-    fprintf(out, "%s\n", json_object_to_json_string_ext(log, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    fprintf(out, "%.*s\n", TP_FMT(tp_jsonc_text(a, log, TP_JSONC_PRETTY)));
     json_object_put(log);
     tp_arena_free(a);
 }

@@ -40,16 +40,20 @@ tp_solver *tp_solver_new(tp_arena *a)
  * runs only under this mutex. */
 static pthread_mutex_t inside_z3 = PTHREAD_MUTEX_INITIALIZER;
 
-/* A context costs milliseconds: made when the first question comes. */
-static void open_context(tp_solver *z)
+/* A context costs milliseconds: made when the first question comes. False: Z3 had no memory for one. */
+static bool open_context(tp_solver *z)
 {
     if (z->ctx)
-        return;
+        return true;
     Z3_config cfg = Z3_mk_config();
-    z->ctx = Z3_mk_context(cfg);
-    Z3_del_config(cfg);
+    z->ctx = cfg ? Z3_mk_context(cfg) : NULL;
+    if (cfg)
+        Z3_del_config(cfg);
+    if (!z->ctx)
+        return false;
     Z3_set_error_handler(z->ctx, on_error);
     z->integer = Z3_mk_int_sort(z->ctx);
+    return true;
 }
 
 void tp_solver_free(tp_solver *z)
@@ -267,7 +271,6 @@ static uint64_t steps_of(Z3_context c, Z3_solver solver)
 static tp_answer ask(tp_solver *z, tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env,
                      tp_str *reason, uint64_t *work)
 {
-    open_context(z);
     Z3_context c = z->ctx;
     query q = {.z = z, .v = v, .o = o, .linear = linear};
     q.ndefined = 1 << 16;
@@ -391,8 +394,10 @@ static void ask_and_tell(void *arg)
     int64_t *env = TP_NEWN(v->arena, int64_t, x->nsyms);
     tp_str reason = {"", 0};
     message m = {0};
-    m.answer = (int32_t)ask(x->linear ? v->solver : tp_solver_new(v->arena), v, x->o, x->linear, x->rlimit, env,
-                            &reason, &m.work);
+    tp_solver *z = x->linear ? v->solver : tp_solver_new(v->arena);
+    if (!open_context(z))
+        _exit(1);
+    m.answer = (int32_t)ask(z, v, x->o, x->linear, x->rlimit, env, &reason, &m.work);
     snprintf(m.reason, sizeof m.reason, "%.*s", TP_FMT(reason));
     bool ok = write(x->fd, &m, sizeof m) == (ssize_t)sizeof m &&
               write(x->fd, env, x->nsyms * sizeof *env) == (ssize_t)(x->nsyms * sizeof *env);
@@ -413,7 +418,8 @@ static void child(child_call *x)
     tp_budget *b = tp_arena_budget(x->v->arena);
     unsigned mib = solver_mib(x->v);
     setrlimit(RLIMIT_CPU, &cpu);
-    alarm(ASLEEP); /* for ever: CPU is what counts, however busy the machine is */
+    signal(SIGABRT, SIG_DFL); /* out of memory: the parent says what that means */
+    alarm(ASLEEP);            /* for ever: CPU is what counts, however busy the machine is */
     limit_memory(mib);
     if (b)
         tp_budget_begin(b, 0, 0); /* the system's limits are enough here */
@@ -461,9 +467,8 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
         return TP_SOLVER_ERROR;
     fflush(NULL);
     pthread_mutex_lock(&inside_z3);
-    if (linear)
-        open_context(v->solver); /* once, for all children to come */
-    pid_t pid = fork();
+    bool opened = !linear || open_context(v->solver); /* once, for all children to come */
+    pid_t pid = opened ? fork() : -1;
     if (pid != 0)
         pthread_mutex_unlock(&inside_z3);
     if (pid == 0) {

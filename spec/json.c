@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <json-c/json.h>
-
 typedef struct scanner {
     tp_ctx *c;
     const char *p; /* text in which comments are blanked out */
@@ -142,52 +140,77 @@ static tp_loc scan_string(scanner *s, tp_str pointer)
     return span(from, s->i, pointer);
 }
 
-/* json-c turns half a surrogate pair into U+FFFD; here it is an error. */
-static bool has_lone_surrogate(const char *p, uint32_t n)
+/* Four hexadecimal digits at p, of which `n` bytes are there. */
+static bool hex_unit(const char *p, uint32_t n, uint32_t *unit)
 {
-    for (uint32_t i = 0; i + 5 < n; i++) {
-        char hex[5] = {0};
-        if (p[i] != '\\')
-            continue;
-        if (p[++i] != 'u')
-            continue;
-        memcpy(hex, p + i + 1, 4);
-        unsigned long high = strtoul(hex, NULL, 16);
-        if (high < 0xd800 || high > 0xdfff)
-            continue;
-        if (high >= 0xdc00 || i + 10 >= n || p[i + 5] != '\\' || p[i + 6] != 'u')
-            return true;
-        memcpy(hex, p + i + 7, 4);
-        unsigned long low = strtoul(hex, NULL, 16);
-        if (low < 0xdc00 || low > 0xdfff)
-            return true;
-        i += 10;
+    *unit = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        const char *digits = "0123456789abcdef0123456789ABCDEF", *at = i < n && p[i] ? strchr(digits, p[i]) : NULL;
+        if (!at)
+            return false;
+        *unit = *unit << 4 | (uint32_t)((at - digits) & 15);
     }
-    return false;
+    return true;
+}
+
+static size_t put_utf8(char *to, uint32_t code)
+{
+    size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    static const unsigned char LEAD[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (size_t i = n; i-- > 1; code >>= 6)
+        to[i] = (char)(0x80 | (code & 0x3f));
+    to[0] = (char)(LEAD[n] | code);
+    return n;
+}
+
+/* The character after "\u"; halves of surrogate pairs are none. Bytes used, 0: it is wrong. */
+static uint32_t unicode_escape(const char *p, uint32_t n, uint32_t *code)
+{
+    uint32_t low;
+    if (!hex_unit(p, n, code))
+        return 0;
+    if (*code < 0xd800 || *code > 0xdfff)
+        return 4;
+    if (*code >= 0xdc00 || n < 10 || p[4] != '\\' || p[5] != 'u' || !hex_unit(p + 6, n - 6, &low) || low < 0xdc00 ||
+        low > 0xdfff)
+        return 0;
+    *code = 0x10000 + ((*code - 0xd800) << 10) + (low - 0xdc00);
+    return 10;
+}
+
+/* The raw string, without its quotes, whose escapes scan_string() has seen. */
+static bool decode(const char *p, uint32_t n, char *to, size_t *len)
+{
+    static const char LETTERS[] = "bfnrt", MEANT[] = "\b\f\n\r\t";
+    *len = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t code, used;
+        if (p[i] != '\\') {
+            to[(*len)++] = p[i];
+        } else if (p[++i] != 'u') {
+            const char *at = strchr(LETTERS, p[i]);
+            to[(*len)++] = at ? MEANT[at - LETTERS] : p[i];
+        } else {
+            if (!(used = unicode_escape(p + i + 1, n - i - 1, &code)))
+                return false;
+            *len += put_utf8(to + *len, code);
+            i += used;
+        }
+    }
+    return true;
 }
 
 static tp_str decode_string(scanner *s, tp_loc loc)
 {
-    const char *raw = s->p + loc.start;
-    uint32_t n = loc.end - loc.start;
+    const char *raw = s->p + loc.start + 1;
+    uint32_t n = loc.end - loc.start - 2;
+    size_t len;
     if (!memchr(raw, '\\', n)) /* nothing to decode */
-        return (tp_str){raw + 1, n - 2};
-    struct json_tokener *tok = json_tokener_new();
-    if (!tok)
-        tp_leave(s->c->arena, TP_E_MEMORY);
-    /* not JSON_TOKENER_STRICT: json-c 0.18 then rejects bytes from 0x80 beside an escape */
-    struct json_object *o = json_tokener_parse_ex(tok, raw, (int)n);
-    enum json_tokener_error err = json_tokener_get_error(tok);
-    json_tokener_free(tok);
-    if (!o || err != json_tokener_success || has_lone_surrogate(raw, n)) {
-        json_object_put(o);
+        return (tp_str){raw, n};
+    char *copy = tp_alloc(s->c->arena, n + 1); /* escapes are longer than what they mean */
+    if (!decode(raw, n, copy, &len))
         tp_raise(s->c, "TP001", loc, "\\u takes four hexadecimal digits, surrogates in pairs",
                  "this string has a bad escape");
-    }
-    size_t len = (size_t)json_object_get_string_len(o);
-    char *copy = tp_alloc(s->c->arena, len + 1);
-    memcpy(copy, json_object_get_string(o), len);
-    json_object_put(o);
     if (memchr(copy, '\0', len))
         tp_raise(s->c, "TP001", loc, NULL, "this string has a NUL character");
     return (tp_str){copy, len};
@@ -209,18 +232,26 @@ static tp_str child_pointer(scanner *s, tp_str parent, tp_str key)
     return tp_buf_view(&b);
 }
 
-static bool decode_real(scanner *s, const char *text, double *out)
+static const char *skip_digits(const char *p)
 {
-    struct json_tokener *tok = json_tokener_new(); /* its strict mode knows the number grammar */
-    if (!tok)
-        tp_leave(s->c->arena, TP_E_MEMORY);
-    json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
-    struct json_object *o = json_tokener_parse_ex(tok, text, (int)strlen(text) + 1);
-    bool good = o && json_tokener_get_error(tok) == json_tokener_success;
-    json_tokener_free(tok);
-    *out = good ? json_object_get_double(o) : 0;
-    json_object_put(o);
-    return good;
+    return p + strspn(p, "0123456789");
+}
+
+/* digits, a fraction, an exponent, each with a digit; no zero before other digits */
+static bool is_real(const char *p)
+{
+    const char *end = skip_digits(p += *p == '-');
+    bool good = end > p && (*p != '0' || end == p + 1);
+    if (*end == '.') {
+        good &= skip_digits(end + 1) > end + 1;
+        end = skip_digits(end + 1);
+    }
+    if (*end == 'e' || *end == 'E') {
+        p = end + 1 + (end[1] == '+' || end[1] == '-');
+        end = skip_digits(p);
+        good &= end > p;
+    }
+    return good && !*end;
 }
 
 static void scan_number(scanner *s, tp_json *v)
@@ -235,8 +266,8 @@ static void scan_number(scanner *s, tp_json *v)
     const char *text = tp_cstr(s->c->arena, (tp_str){s->p + from, s->i - from});
     const char *digits = text + (*text == '-');
     bool good = !digits[strspn(digits, "0123456789")] && (digits[0] != '0' || !digits[1]);
-    if (real)
-        good = decode_real(s, text, &v->u.real);
+    if (real && (good = is_real(text)))
+        v->u.real = tp_real(text);
     if (!good)
         tp_raise(s->c, "TP001", v->loc, "JSON numbers look like 12, -3 or 1.5e3", "`%s` is not a number", text);
     v->type = real ? TP_J_REAL : TP_J_INT;

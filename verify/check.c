@@ -24,6 +24,18 @@ void tp_job_add_spent(tp_job *j, const char *what, tp_str why)
     tp_push(j->arena, j->report.findings, f);
 }
 
+void tp_job_add_memory(tp_job *j, const char *message)
+{
+    tp_finding f = {.rule = "TP902",
+                    .slug = "out-of-memory",
+                    .verdict = TP_UNKNOWN,
+                    .severity = TP_WARNING,
+                    .loc = {.pointer = TP_S("")},
+                    .message = tp_str_c(message)};
+    tp_push(j->arena, j->report.findings, f);
+    j->report.internal_error = j->report.out_of_memory = true;
+}
+
 void tp_job_load_text(tp_job *j, tp_str target)
 {
     tp_load_options o = {.target = target};
@@ -34,7 +46,7 @@ void tp_job_load_text(tp_job *j, tp_str target)
     if (st == TP_E_BUDGET) {
         tp_job_add_spent(j, "the spec was not read", tp_budget_reason(j->arena, tp_arena_budget(j->arena)));
     } else if (st == TP_E_MEMORY) {
-        j->report.internal_error = true;
+        tp_job_add_memory(j, "memory ran out while the spec was read");
     }
     if (st != TP_OK)
         return;
@@ -226,13 +238,7 @@ void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
     } else if (st == TP_E_BUDGET) {
         tp_job_add_spent(j, "the rules", tp_budget_reason(j->arena, tp_arena_budget(j->arena)));
     } else if (st != TP_OK) {
-        tp_finding f = {.rule = "TP902",
-                        .slug = "out-of-memory",
-                        .verdict = TP_UNKNOWN,
-                        .severity = TP_WARNING,
-                        .message = TP_S("memory ran out before the check was done")};
-        tp_push(j->arena, j->report.findings, f);
-        j->report.internal_error = true;
+        tp_job_add_memory(j, "memory ran out before the check was done");
     }
 }
 

@@ -46,6 +46,10 @@ static void try_text(const tp_job *j, tp_str text, const tp_check_settings *s, b
     rules.analysis.prover.smt2_dir = NULL;
     rules.analysis.replay = NULL; /* violated or unknown: no fix */
     tp_check_anew(trial, j->arena, (tp_source){j->source.path, text}, &rules, solver);
+    if (trial->report.out_of_memory) { /* that says nothing of the fix */
+        tp_job_free(trial);
+        tp_leave(j->arena, TP_E_MEMORY);
+    }
 }
 
 /* By its own rule alone: most guesses fail there, and cheaply. */

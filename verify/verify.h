@@ -49,6 +49,8 @@ void tp_check_defaults(tp_check_settings *s, bool execute);
 void tp_job_allow(tp_job *j, const tp_check_settings *s);
 /* check.c: a finding (TP905): for its budget, not all of `what` was looked at. */
 void tp_job_add_spent(tp_job *j, const char *what, tp_str why);
+/* check.c: a finding (TP902), and an internal error: memory ran out. */
+void tp_job_add_memory(tp_job *j, const char *message);
 /* check.c: into the report, what was spent. */
 void tp_job_note_cost(tp_job *j);
 

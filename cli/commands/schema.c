@@ -8,9 +8,9 @@ static int run(tp_cli *c)
     if (c->paths.len && !settings)
         return tp_usage_error("schema takes no arguments, or `settings`");
     if (settings)
-        tp_print_settings_schema(stdout);
+        tp_print_settings_schema(c->arena, stdout);
     else
-        tp_print_schema(stdout);
+        tp_print_schema(c->arena, stdout);
     return TP_EXIT_OK;
 }
 

@@ -7,10 +7,10 @@
 
 #include "cli/cli.h"
 
-void tp_print_man(FILE *out);             /* tileproof(1), in mdoc */
-void tp_print_rules(FILE *out);           /* docs/RULES.md */
-void tp_print_schema(FILE *out);          /* JSON Schema 2020-12 of specs */
-void tp_print_settings_schema(FILE *out); /* of .tileproof.json */
+void tp_print_man(FILE *out);                          /* tileproof(1), in mdoc */
+void tp_print_rules(FILE *out);                        /* docs/RULES.md */
+void tp_print_schema(tp_arena *a, FILE *out);          /* JSON Schema 2020-12 of specs */
+void tp_print_settings_schema(tp_arena *a, FILE *out); /* of .tileproof.json */
 /* False: no such shell. */
 bool tp_print_completion(tp_str shell, FILE *out);
 

@@ -40,7 +40,7 @@ static json *parsed(const char *text)
     copy[n] = '\0';
     for (size_t i = 0; i < n; i++)
         copy[i] = copy[i] == '\'' ? '"' : copy[i];
-    return json_tokener_parse(copy);
+    return tp_jsonc_made(json_tokener_parse(copy));
 }
 
 static void add_string(json *list, const char *s)
@@ -123,15 +123,13 @@ static json *object_schema(tp_object of)
     return o;
 }
 
-static void print(json *o, FILE *out)
+static void print(tp_arena *a, json *o, FILE *out)
 {
-    fprintf(out, "%s\n",
-            json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-                                                  JSON_C_TO_STRING_NOSLASHESCAPE));
+    fprintf(out, "%.*s\n", TP_FMT(tp_jsonc_text(a, o, TP_JSONC_SPACED)));
     json_object_put(o);
 }
 
-void tp_print_schema(FILE *out)
+void tp_print_schema(tp_arena *a, FILE *out)
 {
     json *o = object_schema(TP_OBJECT_SPEC), *defs = json_object_new_object(), *top = json_object_new_object();
     json_object_object_add(top, "$schema", json_object_new_string("https://json-schema.org/draft/2020-12/schema"));
@@ -158,10 +156,10 @@ void tp_print_schema(FILE *out)
     for (int i = TP_OBJECT_SPEC + 1; i < TP_OBJECTS; i++)
         json_object_object_add(defs, tp_object_name((tp_object)i), object_schema((tp_object)i));
     json_object_object_add(top, "$defs", defs);
-    print(top, out);
+    print(a, top, out);
 }
 
-void tp_print_settings_schema(FILE *out)
+void tp_print_settings_schema(tp_arena *a, FILE *out)
 {
     json *o = json_object_new_object(), *properties = json_object_new_object();
     size_t n;
@@ -182,5 +180,5 @@ void tp_print_settings_schema(FILE *out)
     }
     json_object_object_add(o, "properties", properties);
     json_object_object_add(o, "additionalProperties", json_object_new_boolean(false));
-    print(o, out);
+    print(a, o, out);
 }

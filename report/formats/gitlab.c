@@ -29,8 +29,7 @@ static void write_gitlab(const tp_report *r, FILE *out)
         json_object_object_add(o, "location", location);
         json_object_array_add(list, o);
     }
-    fprintf(out, "%s\n",
-            json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    fprintf(out, "%.*s\n", TP_FMT(tp_jsonc_text(a, list, TP_JSONC_PRETTY)));
     json_object_put(list);
     tp_arena_free(a);
 }

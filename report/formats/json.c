@@ -476,7 +476,9 @@ static void write_json(const tp_report *r, FILE *out)
     json_object_object_add(sum, "suppressed", json_object_new_int64(total.suppressed));
     json_object_object_add(sum, "advice", json_object_new_int64(total.advice));
     json_object_object_add(o, "summary", sum);
-    fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    tp_arena *a = tp_arena_child(r->arena);
+    fprintf(out, "%.*s\n", TP_FMT(tp_jsonc_text(a, o, TP_JSONC_PRETTY)));
+    tp_arena_free(a);
     json_object_put(o);
 }
 

@@ -12,8 +12,9 @@ static void write_jsonl(const tp_report *r, FILE *out)
             json_object_object_add(o, "kernel", tp_jsonc_string_or_null(s->name));
             json_object_object_foreach (f, key, value)
                 json_object_object_add(o, key, json_object_get(value));
-            fprintf(out, "%s\n",
-                    json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+            tp_arena *a = tp_arena_child(r->arena);
+            fprintf(out, "%.*s\n", TP_FMT(tp_jsonc_text(a, o, TP_JSONC_PLAIN)));
+            tp_arena_free(a);
             json_object_put(f);
             json_object_put(o);
         }

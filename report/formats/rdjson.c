@@ -66,7 +66,7 @@ static void write_rdjson(const tp_report *r, FILE *out)
     for (uint32_t i = 0; i < n; i++)
         json_object_array_add(list, diagnostic(a, &all[i]));
     json_object_object_add(o, "diagnostics", list);
-    fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    fprintf(out, "%.*s\n", TP_FMT(tp_jsonc_text(a, o, TP_JSONC_PRETTY)));
     json_object_put(o);
     tp_arena_free(a);
 }

@@ -209,9 +209,9 @@ static void put_statement(writer *w, json *row, const tp_certificate_entry *entr
     put(row, "goal", node_of(w, o->goal));
 }
 
-static const char *text_of(json *row)
+static tp_str text_of(tp_arena *a, json *row)
 {
-    return json_object_to_json_string_ext(row, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+    return tp_jsonc_text(a, row, TP_JSONC_PLAIN);
 }
 
 static tp_str statement_text(tp_arena *a, const tp_exprs *p, const tp_certificate_entry *entry, const tp_obligation *o)
@@ -220,7 +220,7 @@ static tp_str statement_text(tp_arena *a, const tp_exprs *p, const tp_certificat
     json *row = json_object_new_object();
     put_statement(&w, row, entry, o);
     put(row, "nodes", w.nodes);
-    tp_str text = tp_printf(a, "%s", text_of(row));
+    tp_str text = text_of(a, row);
     json_object_put(row);
     return text;
 }
@@ -256,7 +256,7 @@ void tp_certificates_row(tp_certificates *c, tp_certificate_entry entry, json *r
 {
     entry = (tp_certificate_entry){tp_printf(c->arena, "%.*s", TP_FMT(entry.spec)),
                                    tp_printf(c->arena, "%.*s", TP_FMT(entry.obligation)), entry.grade};
-    tp_buf_printf(&c->rows, "%s\n", text_of(row));
+    tp_buf_printf(&c->rows, "%.*s\n", TP_FMT(text_of(c->arena, row)));
     tp_push(c->arena, c->entries, entry);
 }
 
@@ -285,7 +285,7 @@ tp_str tp_certificates_section(tp_certificates *c, tp_certificate_section *about
     put(o, "rules", strings(about->rules.at, about->rules.len));
     put(o, "dtypes", strings(about->dtypes.at, about->dtypes.len));
     put(o, "obligations", list);
-    tp_str text = tp_printf(c->arena, "%s\n%.*s", text_of(o), TP_FMT(tp_buf_view(&c->rows)));
+    tp_str text = tp_printf(c->arena, "%.*s\n%.*s", TP_FMT(text_of(c->arena, o)), TP_FMT(tp_buf_view(&c->rows)));
     json_object_put(o);
     return text;
 }

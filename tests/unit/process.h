@@ -25,6 +25,8 @@ typedef struct outcome {
 
 enum { MAX_ARGS = 32, CPU_SECONDS = 60 };
 
+static unsigned wall_seconds = 600; /* what waits for ever costs no CPU */
+
 /* In `folder` (NULL: here). */
 static inline outcome run_in(tp_arena *a, const char *folder, const char *stdin_path, size_t memory_mib,
                              const char *const *args)
@@ -47,6 +49,7 @@ static inline outcome run_in(tp_arena *a, const char *folder, const char *stdin_
         dup2(fds[0], 1);
         dup2(fds[1], 2);
         setrlimit(RLIMIT_CPU, &cpu);
+        alarm(wall_seconds * SLOWDOWN);
         if (LIMIT_MEMORY && memory_mib)
             setrlimit(RLIMIT_AS, &memory);
         if (!folder || chdir(folder) == 0)
