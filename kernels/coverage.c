@@ -1,8 +1,10 @@
 #include "kernels/coverage.h"
 
+#include "kernels/internal.h"
+
 const char *tp_point_kind_name(tp_point_kind k)
 {
-    static const char *const NAMES[] = {"guards", "masks", "loops", "arms"};
+    static const char *const NAMES[] = {"guards", "masks", "loops", "arms", "comparisons"};
     return NAMES[k];
 }
 
@@ -16,11 +18,16 @@ static void add(tp_arena *a, tp_coverage *v, const tp_kernel *k, tp_point p, tp_
     v->unseen += p.kind == TP_POINT_LOOP ? 3 : 2;
 }
 
+static tp_loc place_of(const tp_step *s)
+{
+    return s->syntax ? s->syntax->line->loc : (tp_loc){0};
+}
+
 static void add_region(tp_arena *a, tp_coverage *v, const tp_kernel *k, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_step *s = &r->at[i];
-        tp_loc loc = s->syntax ? s->syntax->line->loc : (tp_loc){0};
+        tp_loc loc = place_of(s);
         if (s->kind == TP_COMPUTE && (s->inst->prim == TP_P_WHERE || s->inst->prim == TP_P_MASKED_LOAD))
             add(a, v, k, (tp_point){.kind = TP_POINT_MASK, .of = s->inst}, loc);
         if (s->kind == TP_IF)
@@ -31,6 +38,18 @@ static void add_region(tp_arena *a, tp_coverage *v, const tp_kernel *k, const tp
         add_region(a, v, k, &s->body);
         add_region(a, v, k, &s->orelse);
     }
+}
+
+typedef struct adding {
+    tp_arena *a;
+    tp_coverage *v;
+    const tp_kernel *k;
+} adding;
+
+static void add_comparison(void *ctx, const tp_step *s)
+{
+    const adding *x = ctx;
+    add(x->a, x->v, x->k, (tp_point){.kind = TP_POINT_COMPARISON, .of = s->inst}, place_of(s));
 }
 
 static void add_arms(tp_arena *a, tp_coverage *v, const tp_kernel *k, tp_expr e, tp_loc loc)
@@ -63,6 +82,8 @@ tp_coverage *tp_coverage_new(tp_arena *a, const tp_kernel *k)
     tp_coverage *v = TP_NEW(a, tp_coverage);
     if (k->body)
         add_region(a, v, k, &k->body->steps);
+    if (k->body)
+        tp_each_comparison(a, k, add_comparison, &(adding){a, v, k});
     for (uint32_t i = 0; i < k->naxes; i++)
         add_arms(a, v, k, k->axes[i].steps, k->axes[i].steps_loc);
     for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
@@ -145,10 +166,9 @@ static const char *never(tp_point_kind k, uint32_t way)
 }
 
 /* "never false: line 12, never true: line 14" of one kind of points. */
-static void say_gaps(tp_arena *a, const tp_point *points, uint32_t n, tp_point_kind kind, tp_coverage_summary *out,
-                     tp_buf *text)
+static void say_gaps(tp_arena *a, const tp_point *points, uint32_t n, tp_point_kind kind, tp_covered *out, tp_buf *text)
 {
-    static const char *const ONE[] = {"branch", "mask", "loop", "min or max"};
+    static const char *const ONE[] = {"branch", "mask", "loop", "min or max", "comparison"};
     bool any = false;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t way = 0; way < 3; way++) {
@@ -165,29 +185,64 @@ static void say_gaps(tp_arena *a, const tp_point *points, uint32_t n, tp_point_k
         tp_buf_c(text, ")");
 }
 
-void tp_coverage_summarise(tp_arena *a, tp_coverage *const *all, uint32_t n, tp_coverage_summary *out)
+static tp_covered covered(tp_arena *a, const tp_point *points, uint32_t len, tp_str dtypes)
 {
-    *out = (tp_coverage_summary){.text = TP_S("")};
-    if (!n || !all[0]->points.len)
-        return;
-    uint32_t len = all[0]->points.len;
-    tp_point *points = TP_NEWN(a, tp_point, len);
-    memcpy(points, all[0]->points.at, len * sizeof *points);
-    for (uint32_t k = 1; k < n; k++)
-        for (uint32_t i = 0; all[k]->points.len == len && i < len; i++)
-            if (all[k]->points.at[i].kind == points[i].kind && all[k]->points.at[i].line == points[i].line)
-                points[i].seen |= all[k]->points.at[i].seen;
+    tp_covered out = {.dtypes = dtypes};
     tp_buf text = {.arena = a};
     for (uint32_t kind = 0; kind < TP_POINT_KINDS; kind++) {
         for (uint32_t i = 0; i < len; i++) {
-            out->points[kind] += points[i].kind == kind;
-            out->covered[kind] += points[i].kind == kind && points[i].seen == points[i].all;
+            out.points[kind] += points[i].kind == kind;
+            out.covered[kind] += points[i].kind == kind && points[i].seen == points[i].all;
         }
-        if (!out->points[kind])
+        if (!out.points[kind])
             continue;
         tp_buf_printf(&text, "%s%s %u of %u", text.n ? ", " : "", tp_point_kind_name((tp_point_kind)kind),
-                      out->covered[kind], out->points[kind]);
-        say_gaps(a, points, len, (tp_point_kind)kind, out, &text);
+                      out.covered[kind], out.points[kind]);
+        say_gaps(a, points, len, (tp_point_kind)kind, &out, &text);
     }
-    out->text = tp_buf_view(&text);
+    out.text = tp_buf_view(&text);
+    return out;
+}
+
+/* "T=bfloat16, T=float32: guards 2 of 2"; without names where all say the same. */
+static tp_str text_of_each(tp_arena *a, const tp_coverage_summary *s)
+{
+    tp_buf text = {.arena = a};
+    for (uint32_t i = 0; i < s->each.len; i++) {
+        const tp_covered *c = &s->each.at[i];
+        tp_buf names = {.arena = a};
+        uint32_t same = 0;
+        bool said = false;
+        for (uint32_t j = 0; j < s->each.len; j++) {
+            if (!tp_str_eq(s->each.at[j].text, c->text))
+                continue;
+            said |= j < i;
+            tp_buf_printf(&names, "%s%.*s", same++ ? " or " : "", TP_FMT(s->each.at[j].dtypes));
+        }
+        if (said)
+            continue;
+        if (same == s->each.len)
+            return same == 1 || !c->text.n ? c->text : tp_printf(a, "%.*s, in each dtype combination", TP_FMT(c->text));
+        tp_buf_printf(&text, "%s%.*s: %.*s", text.n ? "; " : "", TP_FMT(tp_buf_view(&names)), TP_FMT(c->text));
+    }
+    return tp_buf_view(&text);
+}
+
+void tp_coverage_summarise(tp_arena *a, const tp_kernel *const *kernels, tp_coverage *const *all, uint32_t n,
+                           tp_coverage_summary *out)
+{
+    if (!n)
+        return;
+    uint32_t len = all[0]->points.len;
+    tp_point *points = TP_NEWN(a, tp_point, len);
+    if (len)
+        memcpy(points, all[0]->points.at, len * sizeof *points);
+    for (uint32_t k = 0; k < n; k++) {
+        tp_push(a, out->each, covered(a, all[k]->points.at, all[k]->points.len, tp_dtypes_text(kernels[k])));
+        for (uint32_t i = 0; all[k]->points.len == len && i < len; i++)
+            if (all[k]->points.at[i].kind == points[i].kind && all[k]->points.at[i].line == points[i].line)
+                points[i].seen |= all[k]->points.at[i].seen;
+    }
+    out->any = covered(a, points, len, (tp_str){NULL, 0});
+    out->text = text_of_each(a, out);
 }

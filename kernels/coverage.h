@@ -1,4 +1,4 @@
-/* What a kernel's runs have gone through: branches, masks, loops, arms.
+/* What a kernel's runs have gone through: branches, masks, loops, arms, comparisons.
  * A point is a place that can go more than one way; every way that some run
  * took is noted. One tp_coverage belongs to one kernel (a dtype combination);
  * the machine writes to it while it runs, nobody else does. Lives in an arena;
@@ -10,10 +10,11 @@
 #include "spec/kernel.h"
 
 typedef enum tp_point_kind {
-    TP_POINT_GUARD, /* ways: false, true */
-    TP_POINT_MASK,  /* ways: a false lane, a true lane */
-    TP_POINT_LOOP,  /* ways: no turn, one, more */
-    TP_POINT_ARM,   /* of min and max in index maps and steps: the first operand, the second */
+    TP_POINT_GUARD,      /* ways: false, true */
+    TP_POINT_MASK,       /* ways: a false lane, a true lane */
+    TP_POINT_LOOP,       /* ways: no turn, one, more */
+    TP_POINT_ARM,        /* of min and max in index maps and steps: the first operand, the second */
+    TP_POINT_COMPARISON, /* of positions, which no guard or mask takes; ways: a false lane, a true lane */
     TP_POINT_KINDS
 } tp_point_kind;
 
@@ -40,13 +41,31 @@ void tp_cover_lanes(tp_coverage *v, const void *of, const uint8_t *lanes, size_t
 /* The arms that the grid of k takes at these sizes: of at most a few thousand steps. */
 void tp_cover_arms(tp_arena *a, tp_coverage *v, const tp_kernel *k, const int64_t *env);
 
-typedef struct tp_coverage_summary {
+/* What one dtype combination went through, or any of them. */
+typedef struct tp_covered {
+    tp_str dtypes; /* "T=float32"; of any: empty */
     uint32_t covered[TP_POINT_KINDS], points[TP_POINT_KINDS];
     tp_str text;         /* "guards 7 of 7, masks 3 of 4 (never false: line 12)"; empty: there are no points */
     TP_VEC(tp_str) gaps; /* "mask in line 12 is never false" */
+} tp_covered;
+
+/* Values of two sizes that stand together in some case. */
+typedef struct tp_pairs {
+    uint64_t covered, pairs; /* pairs of values worth a case, of any two sizes; without those that "where" forbids */
+    uint64_t unnamed;        /* not covered, and beyond the list of gaps */
+    TP_VEC(tp_str) gaps;     /* "M = 1 with N = 3, 257", "no M = 7777" */
+} tp_pairs;
+
+typedef struct tp_coverage_summary {
+    tp_covered any;          /* a way counts that was taken in some dtype combination */
+    TP_VEC(tp_covered) each; /* dtype combination on its own */
+    tp_str text;             /* of each; those that say the same stand together. Empty: there are no points */
+    tp_pairs pairs;          /* of all dtype combinations together */
+    tp_str pairs_text;       /* "57 of 144 (…)"; empty: there are no two sizes */
 } tp_coverage_summary;
-/* Of all n kernels of a spec together: what one dtype combination has seen counts. */
-void tp_coverage_summarise(tp_arena *a, tp_coverage *const *all, uint32_t n, tp_coverage_summary *out);
+/* Of the n kernels of a spec. */
+void tp_coverage_summarise(tp_arena *a, const tp_kernel *const *kernels, tp_coverage *const *all, uint32_t n,
+                           tp_coverage_summary *out);
 const char *tp_point_kind_name(tp_point_kind k);
 
 #endif

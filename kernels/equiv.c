@@ -328,17 +328,24 @@ void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o,
 void tp_equiv_coverage(tp_arena *a, const tp_cases *cases, tp_equiv *out)
 {
     TP_VEC(tp_coverage *) all = {0};
+    TP_VEC(const tp_kernel *) kernels = {0};
+    tp_cases ran = {0};
     for (uint32_t i = 0; i < cases->len; i++) {
         const tp_case *x = &cases->at[i];
         bool known = !x->coverage;
         for (uint32_t n = 0; n < all.len; n++)
             known |= all.at[n] == x->coverage;
-        if (!known)
+        if (!known) {
             tp_push(a, all, x->coverage);
+            tp_push(a, kernels, x->kernel);
+        }
         if (x->coverage)
             tp_cover_arms(a, x->coverage, x->kernel, x->env);
+        if (i < out->cases.len && (out->cases.at[i].outcome != TP_SKIPPED || out->cases.at[i].steps > 0))
+            tp_push(a, ran, *x);
     }
-    tp_coverage_summarise(a, all.at, all.len, &out->coverage);
+    tp_coverage_summarise(a, kernels.at, all.at, all.len, &out->coverage);
+    out->coverage.pairs = tp_pairs_of(a, &ran, &out->coverage.pairs_text);
 }
 
 /* ---- the box ---- */

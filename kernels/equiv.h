@@ -177,6 +177,8 @@ typedef struct tp_equiv_options {
 
 /* Results live in `a`. */
 void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o, tp_equiv *out);
+/* pairs.c: which pairs of values worth a case stand together in one of the cases. *text: in words. */
+tp_pairs tp_pairs_of(tp_arena *a, const tp_cases *cases, tp_str *text);
 /* What the cases went through, into out->coverage. */
 void tp_equiv_coverage(tp_arena *a, const tp_cases *cases, tp_equiv *out);
 /* E4: E3 on the shapes of a box, added to *out. With small

@@ -274,6 +274,8 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
     if (m->request->coverage && (i->prim == TP_P_WHERE || i->prim == TP_P_MASKED_LOAD)) {
         const tp_cells *mask = &m->values[i->args[0]];
         tp_cover_lanes(m->request->coverage, i, mask->data, mask->n);
+    } else if (m->request->coverage && i->out >= 0 && m->k->body->values.at[i->out].dtype == TP_BOOL) {
+        tp_cover_lanes(m->request->coverage, i, m->values[i->out].data, m->values[i->out].n);
     }
     if (tp_chainable(m, i))
         tp_chain_add(m, i);

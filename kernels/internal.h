@@ -130,6 +130,11 @@ int64_t tp_largest_block(const tp_kernel *k, const tp_size *s, const int64_t *en
 /* Values worth a case: one past the largest block first. env: chosen sizes are set. */
 tp_values tp_telling_values(const tp_kernel *k, const tp_constants *all, const tp_size *s, const int64_t *env);
 
+/* comparisons.c: each comparison of a position (made of iota or of program ids) of
+ * the body that is used as something else than a decision, once, in order. */
+typedef void (*tp_found_comparison)(void *ctx, const tp_step *s);
+void tp_each_comparison(tp_arena *a, const tp_kernel *k, tp_found_comparison found, void *ctx);
+
 /* picker.c: puts values together. */
 typedef struct tp_picker tp_picker;
 tp_picker *tp_picker_new(tp_arena *a, const tp_kernel *k);

@@ -320,6 +320,8 @@ static void coverage_lines(const painter *p, const tp_equiv *e)
 {
     if (e->coverage.text.n)
         fprintf(p->out, "    coverage   %.*s\n", TP_FMT(e->coverage.text));
+    if (e->coverage.pairs_text.n)
+        fprintf(p->out, "    sizes      %.*s\n", TP_FMT(e->coverage.pairs_text));
     if (e->box.equal && e->box_text.n)
         fprintf(p->out, "    box        %.*s%s%.*s\n", TP_FMT(e->box_text), e->box_held.n ? "; held: " : "",
                 TP_FMT(e->box_held));

@@ -340,6 +340,11 @@ static void write_equivalence(const tp_page *p, const tp_spec_report *s)
         tp_html_prose(p, e->coverage.text);
         tp_html_raw(p, "</td></tr>\n");
     }
+    if (e->coverage.pairs_text.n) {
+        tp_html_raw(p, "<tr><th scope=\"row\">sizes</th><td>");
+        tp_html_prose(p, e->coverage.pairs_text);
+        tp_html_raw(p, "</td></tr>\n");
+    }
     if (e->box.equal && e->box_text.n) {
         tp_html_raw(p, "<tr><th scope=\"row\">box</th><td>");
         tp_html_prose(p, e->box_text);

@@ -17,6 +17,14 @@ static json *number(double v)
     return json_object_new_double_s(v, digits);
 }
 
+static json *strings(const tp_str *at, uint32_t n)
+{
+    json *list = json_object_new_array();
+    for (uint32_t i = 0; i < n; i++)
+        json_object_array_add(list, tp_jsonc_string_or_null(at[i]));
+    return list;
+}
+
 static json *bindings(const tp_binding *at, uint32_t n)
 {
     json *o = json_object_new_object();
@@ -285,9 +293,8 @@ static json *case_text(const tp_case *c)
 static json *all_sizes(const tp_equiv *e, const tp_equality *q, const tp_opinion *x)
 {
     const tp_case_result *overflow = tp_equiv_overflow(e);
-    json *o = json_object_new_object(), *rules = json_object_new_array(), *pairs = json_object_new_array();
-    for (uint32_t i = 0; q->proven && i < q->constants.len; i++)
-        json_object_array_add(pairs, tp_jsonc_string(q->constants.at[i]));
+    json *o = json_object_new_object(), *rules = json_object_new_array(),
+         *pairs = strings(q->constants.at, q->proven ? q->constants.len : 0);
     for (int i = 0; q->proven && tp_equality_rests_on[i]; i++)
         json_object_array_add(rules, json_object_new_string(tp_equality_rests_on[i]));
     for (unsigned id = TP_FACT_F1; q->proven && id <= TP_FACT_F2; id++)
@@ -353,19 +360,34 @@ static json *bits(const tp_equiv *e)
     return o;
 }
 
-/* What the cases went through. */
-static json *coverage(const tp_coverage_summary *c)
+static void add_covered(json *o, const tp_covered *c)
 {
-    json *o = json_object_new_object(), *gaps = json_object_new_array();
     for (int k = 0; k < TP_POINT_KINDS; k++) {
         json *of = json_object_new_object();
         json_object_object_add(of, "covered", json_object_new_int64(c->covered[k]));
         json_object_object_add(of, "points", json_object_new_int64(c->points[k]));
         json_object_object_add(o, tp_point_kind_name((tp_point_kind)k), of);
     }
-    for (uint32_t i = 0; i < c->gaps.len; i++)
-        json_object_array_add(gaps, tp_jsonc_string_or_null(c->gaps.at[i]));
-    json_object_object_add(o, "gaps", gaps);
+    json_object_object_add(o, "gaps", strings(c->gaps.at, c->gaps.len));
+}
+
+/* What the cases went through. */
+static json *coverage(const tp_coverage_summary *c)
+{
+    json *o = json_object_new_object(), *each = json_object_new_array(), *pairs = json_object_new_object();
+    add_covered(o, &c->any);
+    for (uint32_t i = 0; i < c->each.len; i++) {
+        json *one = json_object_new_object();
+        json_object_object_add(one, "dtypes", tp_jsonc_string_or_null(c->each.at[i].dtypes));
+        add_covered(one, &c->each.at[i]);
+        json_object_array_add(each, one);
+    }
+    json_object_object_add(o, "by_dtypes", each);
+    json_object_object_add(pairs, "covered", json_object_new_int64((int64_t)c->pairs.covered));
+    json_object_object_add(pairs, "pairs", json_object_new_int64((int64_t)c->pairs.pairs));
+    json_object_object_add(pairs, "gaps", strings(c->pairs.gaps.at, c->pairs.gaps.len));
+    json_object_object_add(pairs, "unnamed", json_object_new_int64((int64_t)c->pairs.unnamed));
+    json_object_object_add(o, "pairs", pairs);
     return o;
 }
 

@@ -2,7 +2,7 @@
  * shows only at certain sizes, inputs or branches (bad_*), and correct ones that
  * look like them (ok_*); open_*: undecided. "x-test": exit code, the rule that a
  * violation breaks, parts of the full text ("says"), and what is in no part of
- * it ("never"). */
+ * it ("never"); members of "coverage" in the record. */
 #define _GNU_SOURCE
 #include <glob.h>
 
@@ -16,6 +16,30 @@ static bool violates(struct json_object *findings, const char *rule)
             return true;
     }
     return false;
+}
+
+/* "coverage" of the record has these members; what the terminal says of it stands on the page, too, and its
+ * coverage in the table of Markdown. */
+static void check_coverage(place *p, const char *path, struct json_object *wanted, struct json_object *record,
+                           struct json_object *says)
+{
+    struct json_object *e = member(json_object_array_get_idx(member(record, "specs"), 0), "equivalence");
+    json_object_object_foreach (wanted, key, value) {
+        struct json_object *got = member(member(e, "coverage"), key);
+        if (!json_object_equal(value, got))
+            fail_msg("%s: %s is %s", path, key, json_object_to_json_string(got));
+    }
+    outcome html = RUN(p->a, "verify", path, "--format", "html"),
+            table = RUN(p->a, "verify", path, "--format", "markdown");
+    for (size_t i = 0; i < json_object_array_length(says); i++) {
+        const char *line = json_object_get_string(json_object_array_get_idx(says, i)), *text = line + 11;
+        tp_str row =
+            tp_printf(p->a, "<tr><th scope=\"row\">%.*s</th><td>%s</td></tr>", (int)strcspn(line, " "), line, text);
+        if (!contains(html.out, row.p))
+            fail_msg("%s: HTML does not say \"%s\"", path, row.p);
+        if (strncmp(line, "coverage", 8) == 0 && !contains(table.out, text))
+            fail_msg("%s: Markdown does not say \"%s\"", path, text);
+    }
 }
 
 static void check_file(place *p, const char *path)
@@ -42,6 +66,8 @@ static void check_file(place *p, const char *path)
         if (contains(o.out, part))
             fail_msg("%s says \"%s\"", path, part);
     }
+    if (member(test, "coverage"))
+        check_coverage(p, path, member(test, "coverage"), r, says);
     json_object_put(r);
     json_object_put(doc);
 }
