@@ -169,6 +169,7 @@ static void walk_store(flow *f, const tp_step *s)
     const tp_leaks *old = &f->now.refs[s->access->operand];
     tp_leaks next = {0}, value = with_stored(f, &f->now.values[s->value].leaks, true);
     mapping m = map_access(f, s->access, s->syntax ? s->syntax->target : NULL);
+    flow_note_store(f, s->access->operand);
     if (m.whole) {
         next = value;
     } else if (m.known) {
@@ -568,6 +569,7 @@ const tp_flow *tp_flow_of(tp_analysis *a)
     f.reduced = TP_NEWN(a->arena, tp_expr, n);
     f.loop = TP_NEWN(a->arena, tp_expr, n);
     f.feeds = TP_NEWN(a->arena, bool, n);
+    f.quiet = TP_NEWN(a->arena, bool, tp_noperands(a->k));
     walk_within_budget(&f);
     if (tp_exprs_overflowed(a->p)) { /* nothing of the walk is used */
         f.out->gave_up = TP_S("the conditions in the body grow too large to follow");

@@ -14,6 +14,38 @@ static tp_expr last_of(flow *f, uint32_t axis)
     return tp_op2(f->a->p, TP_E_SUB, f->k->axes[axis].steps, tp_const(f->a->p, 1));
 }
 
+static tp_expr in_last_of(flow *f, uint32_t axis)
+{
+    return flow_compare(f, TP_E_EQ, tp_sym(f->a->p, f->k->axes[axis].sym), last_of(f, axis));
+}
+
+/* Axes that count for what a step finds in o. Where o is stored to in the last step of the last axis only, every
+ * step of that axis finds what the first one found: it counts no more. */
+static uint32_t counting_axes(const flow *f, const tp_operand *o)
+{
+    return f->k->naxes - f->quiet[o - f->k->operands];
+}
+
+static bool may_be_quiet(const flow *f, const tp_operand *o)
+{
+    uint32_t last = f->k->naxes - 1;
+    bool may = f->k->naxes && o->role != TP_INPUT && !o->revisit_any && !f->k->axes[last].parallel;
+    for (uint32_t d = 0; may && o->role == TP_OUTPUT && d < o->rank; d++)
+        may = !tp_expr_mentions(f->a->p, o->dims[d].index, f->k->axes[last].sym);
+    return may;
+}
+
+/* On every path to this store the last axis is in its last step, or o is not quiet. */
+void flow_note_store(flow *f, uint32_t operand)
+{
+    if (!f->quiet[operand] ||
+        flow_is_false(f, flow_and(f, f->path, flow_guard(f, in_last_of(f, f->k->naxes - 1), true))))
+        return;
+    f->quiet[operand] = false;
+    if (!f->noting)
+        f->out->gave_up = TP_S("when a buffer is stored to differs from walk to walk");
+}
+
 /* Does operand o (an output: its window; scratch: its contents) live on from
  * this step to the neighbour over axis a? */
 static neighbour over_axis(flow *f, const tp_operand *o, uint32_t a, bool forwards)
@@ -28,7 +60,8 @@ static neighbour over_axis(flow *f, const tp_operand *o, uint32_t a, bool forwar
     n.to[k->axes[a].sym] = tp_op2(p, forwards ? TP_E_ADD : TP_E_SUB, here, one);
     for (uint32_t b = a + 1; b < k->naxes; b++) { /* faster axes */
         tp_expr sym = tp_sym(p, k->axes[b].sym);
-        n.when = flow_and(f, n.when, flow_compare(f, TP_E_EQ, sym, forwards ? last_of(f, b) : zero));
+        if (forwards || b < counting_axes(f, o))
+            n.when = flow_and(f, n.when, flow_compare(f, TP_E_EQ, sym, forwards ? last_of(f, b) : zero));
         n.to[k->axes[b].sym] = forwards ? zero : last_of(f, b);
         if (k->axes[b].parallel)
             n.same = flow_and(f, n.same, flow_compare(f, TP_E_EQ, k->axes[b].steps, one));
@@ -46,9 +79,10 @@ static uint32_t edges(flow *f, const tp_operand *o, bool forwards, tp_expr *when
     const tp_kernel *k = f->k;
     tp_exprs *p = f->a->p;
     neighbour by_axis[TP_MAX_AXES];
-    uint32_t n = 0, inner = k->naxes; /* axes from `inner` on certainly keep it */
+    uint32_t n = 0, axes = forwards ? k->naxes : counting_axes(f, o),
+             inner = axes; /* axes from `inner` on certainly keep it */
     bool plain = true;
-    for (uint32_t a = k->naxes; a-- > 0;) {
+    for (uint32_t a = axes; a-- > 0;) {
         by_axis[a] = over_axis(f, o, a, forwards);
         if (flow_is_true(f, by_axis[a].same) && inner == a + 1)
             inner = a;
@@ -56,11 +90,11 @@ static uint32_t edges(flow *f, const tp_operand *o, bool forwards, tp_expr *when
             plain &= flow_is_false(f, by_axis[a].same);
     }
     tp_expr corner = flow_yes(f);
-    for (uint32_t a = plain ? inner : 0; a < k->naxes; a++)
+    for (uint32_t a = plain ? inner : 0; a < axes; a++)
         corner = flow_and(
             f, corner, flow_compare(f, TP_E_EQ, tp_sym(p, k->axes[a].sym), forwards ? last_of(f, a) : tp_const(p, 0)));
     when[n++] = corner;
-    for (uint32_t a = 0; a < k->naxes && !plain; a++) {
+    for (uint32_t a = 0; a < axes && !plain; a++) {
         tp_expr e = flow_and(f, by_axis[a].when, flow_guard(f, by_axis[a].same, true));
         if (!flow_is_false(f, e))
             when[n++] = e;
@@ -157,7 +191,7 @@ static tp_leaks inherited(flow *f, uint32_t operand, const tp_leaks *guess)
             flow_join(f, &all, &rim, when[i], NULL, true);
         }
     }
-    for (uint32_t a = 0; a < f->k->naxes; a++) {
+    for (uint32_t a = 0; a < counting_axes(f, o); a++) {
         neighbour before = over_axis(f, o, a, false);
         tp_expr lives = flow_and(f, before.when, before.same);
         if (!flow_is_false(f, lives))
@@ -217,6 +251,30 @@ static void copy_out(flow *f, uint32_t operand)
                            .leaks = f->now.refs[operand]}));
 }
 
+/* What a step leaves in o for those that count for it. */
+static tp_leaks left(flow *f, uint32_t operand)
+{
+    tp_leaks all = {0};
+    if (!f->quiet[operand])
+        return f->now.refs[operand];
+    flow_join(f, &all, &f->now.refs[operand], in_last_of(f, f->k->naxes - 1), NULL, true);
+    return all;
+}
+
+/* Which operands are quiet: conditions do not depend on what is undefined, so that one walk tells. */
+static void find_quiet(flow *f, const tp_leaks *nothing)
+{
+    bool any = false;
+    for (uint32_t o = 0; o < tp_noperands(f->k); o++)
+        any |= f->quiet[o] = may_be_quiet(f, &f->k->operands[o]);
+    if (!any)
+        return;
+    f->noting = true;
+    start_step(f, nothing);
+    flow_walk(f, &f->p->steps);
+    f->noting = false;
+}
+
 void flow_walk_grid(flow *f)
 {
     uint32_t n = tp_noperands(f->k), inputs = f->k->ninputs;
@@ -224,6 +282,7 @@ void flow_walk_grid(flow *f)
     bool **changing = TP_NEWN(f->a->arena, bool *, n);
     for (uint32_t o = inputs; o < n; o++)
         changing[o] = changing_axes(f, &f->k->operands[o]);
+    find_quiet(f, guess);
     bool added = true;
     for (uint32_t round = 0; added; round++) {
         added = false;
@@ -233,9 +292,11 @@ void flow_walk_grid(flow *f)
         flow_walk(f, &f->p->steps);
         if (f->out->gave_up.n)
             return;
-        for (uint32_t o = inputs; o < n; o++)
-            added |= flow_weaken(f, &guess[o], &f->now.refs[o], changing[o], f->k->operands[o].ref_rank,
+        for (uint32_t o = inputs; o < n; o++) {
+            tp_leaks found = left(f, o);
+            added |= flow_weaken(f, &guess[o], &found, changing[o], f->k->operands[o].ref_rank,
                                  f->k->operands[o].ref_shape, flow_freedom((int)round));
+        }
     }
     f->recording = true;
     f->work = 0;

@@ -35,6 +35,8 @@ typedef struct flow {
     tp_expr *loop;         /* per value: the counter of the loop whose variable it is */
     bool *feeds;           /* per value: does a mask, an index or a bound come from it? */
     TP_VEC(bool) counters; /* per variable of the walk: counts a loop (else it is reduced over) */
+    bool *quiet;           /* per operand: stored to in the last step of the last axis only (flow_grid.c) */
+    bool noting;           /* that is being found out */
     uint32_t work;         /* statements walked; bounded: */
     uint32_t most_work;    /* every statement FLOW_WALKS times, and a few for loops that are unrolled */
     uint64_t effort;       /* conjuncts compared; bounded */
@@ -96,6 +98,8 @@ bool flow_weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *ch
 
 /* flow_grid.c */
 void flow_walk_grid(flow *f);
+/* A store to it is walked. */
+void flow_note_store(flow *f, uint32_t operand);
 /* flow.c */
 void flow_walk(flow *f, const tp_region *r);
 /* into += what is undefined in some lane: conditions on lanes are dropped. */
