@@ -1,0 +1,108 @@
+"""assert_equivalent at the sizes and inputs that `verify` picks."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+import tempfile
+import time
+from typing import Any, Callable
+
+from . import binary
+from .errors import TileproofError
+
+
+UNKIND = ("wide", "cancelling", "large")  # exp overflows and sums cancel on them, in the reference, too
+
+
+@dataclasses.dataclass(frozen=True)
+class Used:
+    """How much of what was picked was compared."""
+
+    cases: int  # sizes
+    picked: int  # by verify
+    runs: int  # cases, each on one family of inputs
+    calls: int  # pallas_calls that ran in the engine
+
+    def __str__(self) -> str:
+        return f"{self.cases} of {self.picked} cases, {self.runs} runs, {self.calls} calls in the engine"
+
+
+def picks(fn: Callable[..., Any], arguments: Callable[..., tuple[Any, ...]], sizes: dict[str, int]) -> list[tuple[dict[str, int], str, int]]:
+    """Sizes, family of inputs and seed of what verify picks for the kernels
+    that fn reaches: each sizes on its first inputs, then the other families."""
+    from . import api
+
+    first: dict[tuple[int, ...], tuple[dict[str, int], str, int]] = {}
+    others: dict[tuple[tuple[int, ...], str], tuple[dict[str, int], str, int]] = {}
+    for spec in api.generalise(fn, arguments, **sizes):
+        report = binary.report("verify", spec)["specs"][0]
+        for case in (report["equivalence"] or {"cases": []})["cases"]:
+            key = tuple(case["sizes"].values())
+            for family in (f for f in case["inputs"] if f not in UNKIND):
+                if key not in first:
+                    first[key] = (case["sizes"], family, case["seed"])
+                elif family != first[key][1]:
+                    others.setdefault((key, family), (case["sizes"], family, case["seed"]))
+    return [*first.values(), *others.values()]
+
+
+def filled(shapes: list[Any], family: str, seed: int) -> list[Any]:
+    """Arrays of these shapes and dtypes, as verify fills the inputs of a case."""
+    import numpy as np
+
+    def operand(name: str, dtype: str, shape: tuple[int, ...]) -> dict[str, Any]:
+        dims = list(shape) or [1]
+        return {"name": name, "dtype": dtype, "shape": dims, "block_shape": dims, "index_map": ["0"] * len(dims)}
+
+    names = [f"a{n}" for n in range(len(shapes))]
+    spec = {"tileproof": 1, "name": "arguments", "target": "none", "grid": [],
+            "inputs": [operand(n, s.dtype.name, s.shape) for n, s in zip(names, shapes, strict=True)],
+            "outputs": [operand("o", "float32", (1,))], "kernel": ["o[...] = zeros((1,), float32)"]}
+    with tempfile.TemporaryDirectory() as folder:
+        room = pathlib.Path(folder)
+        (room / "arguments.tile.json").write_text(json.dumps(spec))
+        flags = [f for n in names for f in ("--output", f"{n}={room / n}.npy")]
+        done = binary.run("run", "--unchecked", str(room / "arguments.tile.json"), "--fill", family, "--seed", str(seed), *flags)
+        if done.returncode:
+            raise TileproofError(f"the arguments cannot be made: {done.stderr.strip()}")
+        arrays = [np.load(room / f"{n}.npy") for n in names]
+    return [a.view(s.dtype).reshape(s.shape) if a.dtype.kind == "V" else a.reshape(s.shape) for a, s in zip(arrays, shapes, strict=True)]
+
+
+def assert_equivalent_at_sizes(fn: Callable[..., Any], reference: Callable[..., Any], arguments: Callable[..., tuple[Any, ...]], *,
+                               rtol: float = 1e-3, atol: float = 1e-3, seconds: float = 60, **sizes: int) -> Used:
+    """assert_equivalent(fn, reference, *arguments(**at)) at all sizes that
+    `verify` picks for the kernels of fn: at block edges, around constants that
+    sizes are compared with, in pairs.
+
+    `arguments` and `sizes` are those of generalise(). Where arguments are
+    shapes, they get the families of inputs that the case runs on, without those
+    of magnitudes that overflow; arrays stay as they are. After `seconds` no other case is begun; one always runs.
+    AssertionError names the sizes; the result says how much was compared.
+    """
+    import jax
+
+    from . import api
+
+    end, runs = time.monotonic() + seconds, picks(fn, arguments, sizes)
+    if not runs:
+        raise TileproofError("verify picks no case for the kernels of this function")
+    at: set[tuple[int, ...]] = set()
+    done = calls = 0
+    for case, family, seed in runs:
+        leaves, tree = jax.tree_util.tree_flatten(arguments(**case))
+        shapes = [a for a in leaves if isinstance(a, jax.ShapeDtypeStruct)]
+        if done and (time.monotonic() > end or (not shapes and tuple(case.values()) in at)):
+            continue
+        made = iter(filled(shapes, family, seed) if shapes else [])
+        args = jax.tree_util.tree_unflatten(tree, [next(made) if isinstance(a, jax.ShapeDtypeStruct) else a for a in leaves])
+        try:
+            calls += api.assert_equivalent(fn, reference, *args, rtol=rtol, atol=atol)
+        except AssertionError as e:
+            text = ", ".join(f"{k} = {v}" for k, v in case.items())
+            raise AssertionError(f"at {text}{f', {family} inputs' if shapes else ''}: {e}") from None
+        at.add(tuple(case.values()))
+        done += 1
+    return Used(len(at), len({tuple(c.values()) for c, _, _ in runs}), done, calls)
