@@ -143,6 +143,26 @@ static term chosen_element(evaluation *v, const stored *c, const tp_expr *at, te
     return term_apply(s, TP_P_ADD, before, term_fold(s, TP_P_SUM, c->turn, c->turns, more), (term){0}, 0);
 }
 
+/* What was there before the loop, and the values of all turns. The extreme of no turn has no value: where there may be
+ * none, what was there before is one of the values. */
+static term joined_turns(evaluation *v, const stored *c, term before, term new)
+{
+    summary *s = v->s;
+    tp_exprs *p = s->p;
+    if (c->by == TP_P_ADD || c->some) {
+        tp_prim fold = c->by == TP_P_ADD ? TP_P_SUM : c->by == TP_P_MAXIMUM ? TP_P_MAX : TP_P_MIN;
+        return term_apply(s, c->by, before, term_fold(s, fold, c->turn, c->turns, new), (term){0}, 0);
+    }
+    if (term_get(s, before)->infinite)
+        evaluation_stop(v, "the maximum of a loop that may have no turn");
+    tp_expr one = tp_const(p, 1), more = plus(v, c->turns, one), u = summary_index(s, "n", more);
+    uint32_t n = tp_sym_count(p);
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
+    with[c->turn] = tp_op2(p, TP_E_SUB, u, one);
+    term all = term_select(s, tp_op2(p, TP_E_GE, u, one), term_subst(s, new, with, n), before);
+    return term_fold(s, c->by == TP_P_MAXIMUM ? TP_P_MAX : TP_P_MIN, (uint32_t)tp_expr_get(p, u)->value, more, all);
+}
+
 static term variable_element(evaluation *v, const stored *c, const tp_expr *at)
 {
     if (!c)
@@ -154,13 +174,8 @@ static term variable_element(evaluation *v, const stored *c, const tp_expr *at)
     term new = element_of(v, c->value, at);
     if (c->turns.id && c->by == TP_P_WHERE) {
         new = chosen_element(v, c, at, new);
-    } else if (c->turns.id) { /* with what it was before the loop */
-        term all = term_fold(v->s,
-                             c->by == TP_P_ADD       ? TP_P_SUM
-                             : c->by == TP_P_MAXIMUM ? TP_P_MAX
-                                                     : TP_P_MIN,
-                             c->turn, c->turns, new);
-        new = term_apply(v->s, c->by, variable_element(v, c->older, at), all, (term){0}, 0);
+    } else if (c->turns.id) {
+        new = joined_turns(v, c, variable_element(v, c->older, at), new);
     }
     return decided ? new : term_select(v->s, c->path, new, variable_element(v, c->older, at));
 }

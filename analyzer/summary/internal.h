@@ -212,11 +212,12 @@ typedef struct stored {
     const tp_access *where; /* NULL: all of it */
     tp_vid value;
     const struct stored *older; /* NULL: as the step found it */
-    tp_expr turns;              /* after a loop of so many turns: `older`, joined by `by` with */
+    tp_expr turns;              /* after a loop of so many turns, none perhaps: `older`, joined by `by` with */
     uint32_t turn;              /* the values for each of them, in which it is this symbol */
     tp_prim by;                 /* WHERE: the value of the turn for which this condition holds, else `older` */
     tp_vid condition;
     bool otherwise; /* for which it does not hold */
+    bool some;      /* there is a turn, for all sizes */
 } stored;
 
 typedef bool along_dims[TP_MAX_RANK];

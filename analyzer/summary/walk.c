@@ -131,7 +131,7 @@ static const stored *chosen_in_turns(evaluation *v, const stored *c, const tp_in
 /* What a turn assigns is what the variable held, joined with a part that looks
  * at no variable of the turns before: after the loop it is the fold of the parts. */
 static const stored *accumulated(evaluation *v, const stored *c, tp_vid variable, const stored *before,
-                                 uint32_t counter, tp_expr turns)
+                                 uint32_t counter, tp_expr turns, bool some)
 {
     const tp_inst *i = c && !c->older && v->by.at[c->value] ? v->by.at[c->value] : NULL;
     if (i && i->prim == TP_P_WHERE && before && tp_is_float(v->values.at[c->value].dtype))
@@ -143,8 +143,13 @@ static const stored *accumulated(evaluation *v, const stored *c, tp_vid variable
     if (!is_as_it_began(v, i->args[1 - part], variable))
         return NULL;
     stored *all = TP_NEW(v->s->arena, stored);
-    *all = (stored){
-        .path = c->path, .value = i->args[part], .older = before, .by = i->prim, .turn = counter, .turns = turns};
+    *all = (stored){.path = c->path,
+                    .value = i->args[part],
+                    .older = before,
+                    .by = i->prim,
+                    .turn = counter,
+                    .turns = turns,
+                    .some = some};
     return all;
 }
 
@@ -159,8 +164,9 @@ static void fold_turns(evaluation *v, const tp_step *step, tp_expr path, tp_expr
         memcpy(before, v->slots, values * sizeof *before);
     if (step->by != 1 || !is_straight(v, &step->body))
         evaluation_stop(v, "a loop whose turns depend on sizes");
-    if (!summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, turns, tp_const(s->p, 1))))
-        evaluation_stop(v, "a loop that may have no turn");
+    bool some = summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, turns, tp_const(s->p, 1)));
+    if (!some && !summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, turns, tp_const(s->p, 0))))
+        turns = tp_expr_normal(s->p, tp_op2(s->p, TP_E_MAX, turns, tp_const(s->p, 0)));
     tp_expr counter = summary_index(s, "n", turns);
     turn t = {.v = v, .n = v->values.len};
     t.now = TP_NEWN(s->arena, tp_vid, t.n);
@@ -173,8 +179,8 @@ static void fold_turns(evaluation *v, const tp_step *step, tp_expr path, tp_expr
             tp_vid variable = body.at[n].var;
             const stored *now = v->slots[variable];
             if (!now || !now->turns.id)
-                v->slots[variable] =
-                    accumulated(v, now, variable, before[variable], (uint32_t)tp_expr_get(s->p, counter)->value, turns);
+                v->slots[variable] = accumulated(v, now, variable, before[variable],
+                                                 (uint32_t)tp_expr_get(s->p, counter)->value, turns, some);
         }
 }
 
