@@ -145,7 +145,7 @@ def main(argv: list[str] | None = None) -> int:
     t.add_argument("-o", "--output", type=pathlib.Path)
     j = commands.add_parser("judge", help="who says what: tileproof, JAX's TPU lowering and interpreters, the TPU compiler")
     j.add_argument("specs", nargs="+")
-    j.add_argument("--seconds", type=float, default=60, help="for each of JAX's judges on each spec; cases that are left then are not judged (default 60)")
+    j.add_argument("--seconds", type=float, default=120, help="for each of JAX's judges on each spec; cases that are left then are not judged (default 120)")
     o = parser.parse_args(argv)
     try:
         if o.command == "judge":

@@ -24,7 +24,7 @@ import numpy as np
 from . import binary
 from .errors import TileproofError
 
-SECONDS = 60  # for each of JAX's judges, which work at the same time
+SECONDS = 120  # for each of JAX's judges, which work at the same time
 # Rules that tileproof traps and JAX's interpreters run through: the example that records it.
 KNOWN = {
     "TP101": "machine_window_past_end", "TP102": "slice_out_of_bounds", "TP103": "prefetch_outside_the_table",
