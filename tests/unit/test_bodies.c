@@ -14,7 +14,7 @@
 #include "tests/unit/random_body.h"
 
 /* CERTIFIED: as in test_prover.c; Z3 can shift it a little through what is guessed of loops. */
-enum { TRIALS = 1200, CERTIFIED = 93350 };
+enum { TRIALS = 1200, AGAIN = 120, CERTIFIED = 93350 };
 
 /* ---- the machine's opinion ---- */
 
@@ -236,9 +236,66 @@ static bool is_wrong_alike(const char *spec, void *ctx)
     return yes;
 }
 
-static void one_spec(maker *g, tally *t, uint64_t seed, uint64_t trial)
+/* ---- statements that are executed again ---- */
+
+static void in_a_loop(maker *g)
 {
-    const char *spec = make_spec(g);
+    static const char *const IN_TURN[] = {
+        "s[t, :] = x[t, :]",
+        "s[...] = where(iota(int32, (3, 3), 0) <= t, x[...], s[...])",
+        "o[...] = where(iota(int32, (3, 3), 0) > t, s[...], o[...])",
+        "s[...] = where(iota(int32, (3, 3), 1) < t, s[...], 0)",
+    };
+    int d = pick(g, 2);
+    switch (pick(g, 6)) {
+    case 0: line(g, text(g, "s[...] = flip(cumsum(s[...], axis=%d), %d)", pick(g, 2), d)); break;
+    case 1: line(g, text(g, "s[...] = broadcast_to(sum(s[...], axis=%d, keepdims=True), (3, 3))", d)); break;
+    case 2: line(g, text(g, "s[...] = where(iota(int32, (3, 3), %d) < %d, s[...], 0)", d, pick(g, 4))); break;
+    case 3: line(g, pick(g, 2) ? "s[...] = dot(s[...], x[...])" : "s[...] = dot(x[...], s[...])"); break;
+    default: {
+        const char *end = pick(g, 2) ? "M" : "N";
+        line(g, text(g, "for t in range(0, min(%s, 3)%s):", end, g->indent && pick(g, 2) ? " - r" : ""));
+        for (int n = 1 + pick(g, 2); n > 0; n--)
+            line(g, text(g, "    %s", IN_TURN[pick(g, 4)]));
+        break;
+    }
+    }
+}
+
+/* Sums, running sums and loops in a loop that is unrolled, and again in the next step. */
+static const char *make_again(maker *g)
+{
+    static const char *const START[] = {"s[...] = x[...]", "s[...] = 0", "s[ds(0, 2), :] = x[ds(0, 2), :]"};
+    g->body = (tp_buf){.arena = g->a};
+    if (pick(g, 2)) {
+        line(g, "if k == 0:");
+        line(g, text(g, "    %s", START[pick(g, 3)]));
+    } else {
+        line(g, START[pick(g, 3)]);
+    }
+    bool loop = pick(g, 4) > 0;
+    if (loop)
+        line(g, text(g, "for r in range(%d):", 2 + pick(g, 2)));
+    g->indent = loop;
+    for (int n = 1 + pick(g, 2); n > 0; n--)
+        in_a_loop(g);
+    g->indent = 0;
+    line(g, text(g, "o[...] = where(iota(int32, (3, 3), %d) < %d, s[...], 0)", pick(g, 2), 1 + pick(g, 3)));
+    return text(
+        g,
+        "{\"tileproof\": 1, \"name\": \"again\", \"target\": \"none\", \"sizes\": {\"M\": {\"min\": 1, \"max\": "
+        "5}, \"N\": {\"min\": 1, \"max\": 4}}, \"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(M, 3)\"}, {\"axis\": "
+        "\"k\", \"steps\": \"cdiv(N, 3)\"}], \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"M\", "
+        "\"N\"], \"block_shape\": [3, 3], \"index_map\": [\"i\", \"k\"]}], \"outputs\": [{\"name\": \"o\", \"dtype\": "
+        "\"float32\", \"shape\": [\"M\", \"N\"], \"block_shape\": [3, 3], \"index_map\": [\"i\", \"k\"]}], "
+        "\"scratch\": "
+        "[{\"name\": \"s\", \"dtype\": \"float32\", \"shape\": [3, 3]}], \"kernel\": [%.*s]}",
+        (int)g->body.n, tp_buf_view(&g->body).p);
+}
+
+static void one_spec(maker *g, tally *t, uint64_t seed, uint64_t trial, const char *(*make)(maker *g))
+{
+    const char *spec = make(g);
     judging x = {.trial = trial, .t = t, .say = {.arena = g->a}};
     wrong w = judge(spec, &x);
     unsigned *count = w == UNSOUND ? &t->unsound : w == ALARM ? &t->alarms : &t->refused;
@@ -259,7 +316,7 @@ static void random_bodies(void **state)
     print_message("bodies: seed %llu\n", (unsigned long long)seed);
     for (uint64_t trial = 0; trial < trials; trial++) {
         maker g = {.a = tp_arena_new(0), .rng = tp_rng_new(seed, trial)};
-        one_spec(&g, &t, seed, trial);
+        one_spec(&g, &t, seed, trial, make_spec);
         tp_arena_free(g.a);
     }
     print_reached(&t);
@@ -274,6 +331,23 @@ static void random_bodies(void **state)
         assert_in_range(t.certified, CERTIFIED - CERTIFIED / 1000, CERTIFIED + CERTIFIED / 1000);
     assert_true(t.certified >= 9 * (t.solved + t.enumerated)); /* nine of ten */
     assert_true(t.quiet > t.specs / 50 && t.violated > t.specs / 2 && t.refused * 20 < t.specs);
+}
+
+static void statements_executed_again(void **state)
+{
+    (void)state;
+    const char *count = getenv("TEST_TRIALS");
+    uint64_t trials = count ? strtoull(count, NULL, 10) : AGAIN;
+    tally t = {0};
+    for (uint64_t trial = 0; trial < trials; trial++) {
+        maker g = {.a = tp_arena_new(0), .rng = tp_rng_new(2, trial)};
+        one_spec(&g, &t, 2, trial, make_again);
+        tp_arena_free(g.a);
+    }
+    print_message("again: %u specs; %u claims: %u proven, %u violated, %u unknown; %u unsound, %u false alarms\n",
+                  t.specs, t.claims, t.proven, t.violated, t.unknown, t.unsound, t.alarms);
+    assert_int_equal(t.refused + t.unsound + t.alarms, 0);
+    assert_true(t.quiet > 0 && t.violated > t.specs / 4);
 }
 
 static bool has_a_dot(const char *spec, void *ctx)
@@ -435,6 +509,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(primitives_spread_padding_exactly),
                                        cmocka_unit_test(endless_bodies_are_given_up),
-                                       cmocka_unit_test(failing_specs_are_made_small), cmocka_unit_test(random_bodies)};
+                                       cmocka_unit_test(failing_specs_are_made_small),
+                                       cmocka_unit_test(statements_executed_again), cmocka_unit_test(random_bodies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
