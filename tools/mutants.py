@@ -75,7 +75,7 @@ WORDS = re.compile(r"print|text|say|advise|advice|label|explain|describe|message
 TESTS = ["oracle", "certificates", "bodies", "verdicts", "cli:rules_on_their_examples", "prover", "tables", "instances", "summary", "box",
          "defects:*_are_*", "workflow:the_cache_*", "cli:second_solver"]
 SETTINGS = {"certificates": {"TEST_TRIALS": "2500"}, "instances": {"TEST_TRIALS": "200"}, "tables": {"TEST_TRIALS": "80"},
-            "prover": {"TEST_TRIALS": "2500"}, "summary": {"TEST_TRIALS": "400"}, "box": {"TEST_BOX": "tiny"}, "defects": {"TEST_EVERY": "5"}}
+            "prover": {"TEST_TRIALS": "2500"}, "summary": {"TEST_TRIALS": "400"}, "defects": {"TEST_EVERY": "5"}}
 COUNTED = re.compile(r"^(bodies|tables|prover|intervals|boxes|output boxes|aliases|instances)\b.*\d.*$", re.M)
 
 

@@ -9,7 +9,7 @@
 
 #include "base/rng.h"
 
-enum { TRIALS = 600, SYMBOLIC = 2 };
+enum { TRIALS = 300, SYMBOLIC = 2 };
 
 typedef struct generator {
     tp_arena *a;

@@ -100,8 +100,8 @@ static void jobs_change_no_byte(void **state)
         skip(); /* a child that is forked beside a thread can hang in the sanitizer's allocator */
     outcome first = {0};
     tp_str certificates = {NULL, 0}, why;
-    static const char *const JOBS[] = {"-j1", "-j2", "-j8"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const JOBS[] = {"-j1", "-j8"};
+    for (size_t i = 0; i < 2; i++) {
         outcome o = run_limited(p->a, NULL, 0,
                                 (const char *const[]){"lint", JOBS[i], "tests/rules", "examples", "--format", "json",
                                                       "--certificates", path_in(p, "certs"), NULL});
