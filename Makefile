@@ -9,7 +9,7 @@ LIBDIR ?= $(PREFIX)/lib
 VERSION := $(shell sed -n 's/^\#define TP_VERSION "\(.*\)"/\1/p' base/version.h)
 
 CC ?= cc
-PACKAGES := build-essential pkg-config libz3-dev libjson-c-dev libcmocka-dev libgmp-dev libmd-dev librandom123-dev libmpfr-dev
+PACKAGES := build-essential pkg-config libz3-dev libjson-c-dev libcmocka-dev libgmp-dev libmd-dev libssl-dev librandom123-dev libmpfr-dev
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
             -Wold-style-definition -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wpointer-arith -Wimplicit-fallthrough \
@@ -27,7 +27,7 @@ FLAGS_coverage := -O0 -g --coverage
 
 CFLAGS_ALL = -std=c11 $(WARNINGS) $(FLAGS_$(MODE)) -ffp-contract=off -pthread -fPIC -fvisibility=hidden -I. -I$(GEN) -MMD -MP $(CFLAGS)
 LDFLAGS_ALL = -pthread $(if $(filter asan,$(MODE)),-fsanitize=address$(comma)undefined) $(if $(filter tsan,$(MODE)),-fsanitize=thread) $(if $(filter coverage,$(MODE)),--coverage) $(LDFLAGS)
-LDLIBS_ALL = -lz3 -ljson-c -lmd -lgmp -lm
+LDLIBS_ALL = -lz3 -ljson-c -lmd -lgmp -lcrypto -lm
 comma := ,
 
 RUN_SRC := $(wildcard base/*.c spec/*.c domains/*.c kernels/*.c reference/*.c reference/impl/*.c)

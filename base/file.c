@@ -174,7 +174,7 @@ static void forget_unfinished(const char *path)
 }
 
 /* A new file beside `path` of a name that nobody can have taken; -1: errno says why. */
-static int open_temporary(tp_arena *a, const char *path, const char **name)
+static int open_temporary(tp_arena *a, const char *path, mode_t mode, const char **name)
 {
     enum { TRIES = 100 };
     const char *slash = strrchr(path, '/');
@@ -187,7 +187,7 @@ static int open_temporary(tp_arena *a, const char *path, const char **name)
                           (unsigned long long)number)
                     .p;
         remember_unfinished(*name); /* before it is there */
-        fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (fd < 0)
             forget_unfinished(*name);
     }
@@ -221,7 +221,7 @@ tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, siz
         return TP_E_INPUT;
     }
     const char *tmp = "";
-    int fd = open_temporary(a, path, &tmp);
+    int fd = open_temporary(a, path, 0666, &tmp);
     if (fd < 0) {
         *why = tp_printf(a, "cannot write `%s`: its temporary file `%s`: %s", path, tmp, strerror(errno));
         return TP_E_INPUT;
@@ -234,4 +234,21 @@ tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, siz
     }
     forget_unfinished(tmp);
     return moved ? TP_OK : TP_E_INPUT;
+}
+
+tp_status tp_write_secret(tp_arena *a, const char *path, tp_str text, tp_str *why)
+{
+    const char *tmp = "";
+    int fd = open_temporary(a, path, 0600, &tmp);
+    if (fd < 0) {
+        *why = tp_printf(a, "cannot write `%s`: its temporary file `%s`: %s", path, tmp, strerror(errno));
+        return TP_E_INPUT;
+    }
+    int wrong = fill(fd, &text, 1, NULL);
+    bool linked = !wrong && link(tmp, path) == 0; /* rename() would replace what is there */
+    if (!linked)
+        *why = tp_printf(a, "cannot write `%s`: %s", path, strerror(wrong ? wrong : errno));
+    unlink(tmp);
+    forget_unfinished(tmp);
+    return linked ? TP_OK : TP_E_INPUT;
 }

@@ -20,6 +20,8 @@ const char *tp_mapped_file_at(const void *address);
  * readers see the old content or the new one, never half of it. Links are
  * followed, the mode of a file that is there is kept. */
 tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, size_t n, tp_str *why);
+/* A new file that its owner alone may read; one that is there stays, and is an error. */
+tp_status tp_write_secret(tp_arena *a, const char *path, tp_str text, tp_str *why);
 /* For a handler of a signal that ends the program: the temporary files of
  * writes that are not done. */
 void tp_remove_unfinished(void);

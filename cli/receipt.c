@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/jsonc.h"
+#include "cli/signature.h"
 
 typedef struct json_object json;
 
@@ -17,7 +18,13 @@ bool tp_receipt_possible(const tp_cli *c)
                                                          : NULL;
     if (c->receipt.len && partial)
         tp_usage_error("--receipt vouches for all rules: %s", partial);
-    return !c->receipt.len || !partial;
+    if (c->sign.len && !c->receipt.len)
+        return tp_usage_error("--sign is of a receipt: add --receipt FILE"), false;
+    if (c->receipt.len && partial)
+        return false;
+    tp_signing_key *k = c->sign.len ? tp_signing_key_read(c, tp_cstr(c->arena, tp_option(&c->sign, ""))) : NULL;
+    tp_signing_key_free(k); /* before the work is done: could it sign? */
+    return k || !c->sign.len;
 }
 
 static json *rules(const tp_spec_report *s)
@@ -120,13 +127,23 @@ static json *body_of(tp_cli *c, tp_job *j)
 typedef struct write_call {
     tp_cli *c;
     tp_job *j;
+    tp_signing_key *key; /* NULL: nobody signs */
     tp_str text;
 } write_call;
+
+static tp_str sign(void *ctx, tp_arena *a, tp_str bytes)
+{
+    tp_str digits = tp_sign(a, ctx, bytes);
+    if (!digits.n)
+        tp_leave(a, TP_E_MEMORY);
+    return digits;
+}
 
 static void make_text(void *arg)
 {
     write_call *w = arg;
-    w->text = tp_receipt_text(w->j->arena, body_of(w->c, w->j));
+    tp_receipt_signer signer = {sign, w->key, w->key ? tp_signing_key_public(w->key) : TP_S("")};
+    w->text = tp_receipt_text(w->j->arena, body_of(w->c, w->j), w->key ? &signer : NULL);
 }
 
 int tp_receipt_write(tp_cli *c, const char *path, const tp_check_run *run)
@@ -136,7 +153,7 @@ int tp_receipt_write(tp_cli *c, const char *path, const tp_check_run *run)
     tp_job *j = &run->jobs[0];
     tp_report strict = run->report;
     tp_str why = TP_S("out of memory");
-    write_call w = {c, j, {NULL, 0}};
+    write_call w = {.c = c, .j = j};
     strict.unknown = TP_UNKNOWN_FAIL;
     int code = tp_report_exit_code(&strict);
     const char *problem = code                                 ? "the kernel is not verified"
@@ -146,7 +163,11 @@ int tp_receipt_write(tp_cli *c, const char *path, const tp_check_run *run)
         tp_say(stderr, "tileproof: no receipt was written: %s", problem);
         return code ? code : TP_EXIT_VIOLATED;
     }
-    if (tp_try(j->arena, make_text, &w) == TP_OK && tp_write_file(c->arena, path, &w.text, 1, &why) == TP_OK)
+    if (c->sign.len && !(w.key = tp_signing_key_read(c, tp_cstr(c->arena, tp_option(&c->sign, "")))))
+        return TP_EXIT_USAGE;
+    bool made = tp_try(j->arena, make_text, &w) == TP_OK;
+    tp_signing_key_free(w.key);
+    if (made && tp_write_file(c->arena, path, &w.text, 1, &why) == TP_OK)
         return TP_EXIT_OK;
     tp_say(stderr, "tileproof: --receipt: %.*s", TP_FMT(why));
     return TP_EXIT_INTERNAL;
@@ -171,11 +192,43 @@ static void hold_against(void *arg)
     call->refusal = tp_receipt_refusal(&call->j->ctx, call->receipt, call->j->report.spec);
 }
 
-int tp_receipt_accept(tp_cli *c, const char *path, tp_job *j, tp_receipt *out)
+static int refuse(const char *path, const char *why)
+{
+    tp_usage_error("%s: %s", path, why);
+    return TP_EXIT_INPUT;
+}
+
+/* Has somebody signed it who is trusted? *by: their name. */
+static int hold_signature(tp_cli *c, const char *path, const tp_receipt *r, tp_str *by)
+{
+    const char *keys = tp_cstr(c->arena, tp_option(&c->trust, ""));
+    int code = tp_trusted_name(c, keys, r->key, by);
+    if (code)
+        return code;
+    if (!r->key.n)
+        return refuse(path, "the receipt is not signed, and --trust asks for it: tileproof verify --receipt FILE "
+                            "--sign KEY SPEC");
+    if (!by->n) {
+        tp_usage_error("%s: the receipt is signed by %.*s, which is no key of `%s`", path, TP_FMT(r->key), keys);
+        return TP_EXIT_INPUT;
+    }
+    bool asked, holds = tp_signature_holds(r->key, tp_receipt_signed(c->arena, r->canonical), r->signature, &asked);
+    if (holds)
+        return TP_EXIT_OK;
+    if (!asked)
+        tp_leave(c->arena, TP_E_MEMORY);
+    return refuse(path, "the signature is not of this receipt: one of the two was changed");
+}
+
+int tp_receipt_accept(tp_cli *c, const char *path, tp_job *j, tp_receipt *out, tp_str *by)
 {
     accept_call call = {.j = j, .receipt = out};
+    *by = (tp_str){NULL, 0};
     if (!tp_read_own_file(c, "receipt", path, TP_RECEIPT_MAX_BYTES, read_receipt, out))
         return TP_EXIT_INPUT;
+    int code = c->trust.len ? hold_signature(c, path, out, by) : TP_EXIT_OK;
+    if (code)
+        return code;
     if (tp_try(j->arena, hold_against, &call) != TP_OK)
         tp_leave(c->arena, TP_E_MEMORY);
     if (!call.refusal.n)

@@ -7,9 +7,11 @@
 
 /* Can this run end in a receipt? False after a message. */
 bool tp_receipt_possible(const tp_cli *c);
-/* Write it, or say why there is none: an exit code. */
+/* Write it, signed where --sign is given, or say why there is none: an exit code. */
 int tp_receipt_write(tp_cli *c, const char *path, const tp_check_run *run);
-/* Read a receipt and hold it against the spec of a loaded job; an exit code, not 0 after a message. */
-int tp_receipt_accept(tp_cli *c, const char *path, tp_job *j, tp_receipt *out);
+/* Read a receipt, hold its signature against the keys of --trust, where that is given, and hold it against the spec of
+ * a loaded job; an exit code, not 0 after a message. *by: who signed it, as that file names them; empty without
+ * --trust. */
+int tp_receipt_accept(tp_cli *c, const char *path, tp_job *j, tp_receipt *out, tp_str *by);
 
 #endif

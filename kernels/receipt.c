@@ -5,6 +5,8 @@
 #include "spec/format.h"
 #include "spec/scope.h"
 
+static const char ALGORITHM[] = "ed25519";
+
 tp_str tp_spec_digest(tp_ctx *c, const tp_spec *s)
 {
     tp_buf b = {.arena = c->arena};
@@ -35,7 +37,7 @@ static tp_str canonical(tp_ctx *c, const tp_json *doc)
     const char *text = c->source->text.p;
     for (uint32_t i = 0; i < doc->u.items.n; i++) {
         const tp_json *m = doc->u.items.at[i];
-        if (tp_str_is(m->key, "digest"))
+        if (tp_str_is(m->key, "digest") || tp_str_is(m->key, "signature"))
             continue;
         tp_buf_c(&b, b.n ? "," : "{");
         add_plainly(&b, text + m->key_loc.start, m->key_loc.end - m->key_loc.start);
@@ -46,10 +48,23 @@ static tp_str canonical(tp_ctx *c, const tp_json *doc)
     return tp_buf_view(&b);
 }
 
-tp_str tp_receipt_text(tp_arena *a, struct json_object *body)
+tp_str tp_receipt_signed(tp_arena *a, tp_str canonical_form)
 {
-    tp_str digest = tp_sha256(a, tp_jsonc_text(a, body, TP_JSONC_CANONICAL));
-    json_object_object_add(body, "digest", tp_jsonc_string(digest));
+    return tp_printf(a, "tileproof receipt %d\n%.*s", TP_RECEIPT_VERSION, TP_FMT(canonical_form));
+}
+
+tp_str tp_receipt_text(tp_arena *a, struct json_object *body, const tp_receipt_signer *signer)
+{
+    tp_str form = tp_jsonc_text(a, body, TP_JSONC_CANONICAL);
+    json_object_object_add(body, "digest", tp_jsonc_string(tp_sha256(a, form)));
+    if (signer) {
+        struct json_object *o = json_object_new_object();
+        json_object_object_add(o, "algorithm", json_object_new_string(ALGORITHM));
+        json_object_object_add(o, "key", tp_jsonc_string(signer->key));
+        json_object_object_add(o, "signature",
+                               tp_jsonc_string(signer->sign(signer->ctx, a, tp_receipt_signed(a, form))));
+        json_object_object_add(body, "signature", o);
+    }
     tp_str text = tp_printf(a, "%.*s\n", TP_FMT(tp_jsonc_text(a, body, TP_JSONC_PRETTY)));
     json_object_put(body);
     return text;
@@ -85,6 +100,19 @@ static tp_str inconclusive(tp_ctx *c, const tp_json *doc)
     return tp_buf_view(&b);
 }
 
+static void read_signature(tp_ctx *c, const tp_json *doc, tp_receipt *r)
+{
+    const tp_json *o = tp_member(c, doc, "signature", TP_J_OBJECT, false);
+    if (!o)
+        return;
+    const tp_json *algorithm = tp_member(c, o, "algorithm", TP_J_STRING, true);
+    if (!tp_str_is(algorithm->u.string, ALGORITHM))
+        tp_raise(c, "TP001", algorithm->loc, "verify again", "signatures by `%.*s` cannot be read here",
+                 TP_FMT(algorithm->u.string));
+    r->key = tp_member(c, o, "key", TP_J_STRING, true)->u.string;
+    r->signature = tp_member(c, o, "signature", TP_J_STRING, true)->u.string;
+}
+
 tp_receipt tp_receipt_read(tp_ctx *c)
 {
     const tp_json *doc = tp_json_parse(c, false);
@@ -108,9 +136,11 @@ tp_receipt tp_receipt_read(tp_ctx *c)
         .cases = tp_member(c, checked, "cases", TP_J_INT, true)->u.integer,
         .inconclusive = inconclusive(c, doc),
     };
+    r.canonical = canonical(c, doc);
+    read_signature(c, doc, &r);
     r.suppressed = suppressed_rules(c, tp_json_get(doc, "allowed"));
     const tp_json *digest = tp_member(c, doc, "digest", TP_J_STRING, true);
-    if (!tp_str_eq(tp_sha256(c->arena, canonical(c, doc)), digest->u.string))
+    if (!tp_str_eq(tp_sha256(c->arena, r.canonical), digest->u.string))
         tp_raise(c, "TP001", digest->loc, "verify again", "the receipt was changed after it was written");
     return r;
 }

@@ -241,13 +241,14 @@ static int check_receipt(tp_cli *c, tp_str path, tp_str file)
     tp_check_settings s;
     tp_receipt receipt;
     tp_job j = {0};
+    tp_str by;
     tp_check_defaults(&s, true);
     if (!tp_use_target(c, &s.target))
         return TP_EXIT_USAGE;
     tp_job_load(c, &j, file, s.target);
     int code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
     if (code == TP_EXIT_OK)
-        code = tp_receipt_accept(c, tp_cstr(c->arena, path), &j, &receipt);
+        code = tp_receipt_accept(c, tp_cstr(c->arena, path), &j, &receipt, &by);
     if (code == TP_EXIT_OK) {
         tp_job again;
         s.analysis.prover.no_solver = true;

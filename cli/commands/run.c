@@ -207,19 +207,20 @@ static int verify_first(run_call *r)
 static int establish(run_call *r)
 {
     tp_receipt receipt;
+    tp_str by;
     r->standing = TP_S("not verified (--unchecked)");
     if (r->c->unchecked.len)
         return TP_EXIT_OK;
     if (!r->c->receipt.len)
         return verify_first(r);
-    int code = tp_receipt_accept(r->c, tp_cstr(r->c->arena, tp_option(&r->c->receipt, "")), r->j, &receipt);
+    int code = tp_receipt_accept(r->c, tp_cstr(r->c->arena, tp_option(&r->c->receipt, "")), r->j, &receipt, &by);
     if (code == TP_EXIT_OK)
-        r->standing = with_open(r,
-                                tp_printf(r->c->arena, "by its receipt: %lld proven, %lld cases tested%s%.*s",
-                                          (long long)receipt.proven, (long long)receipt.cases,
-                                          receipt.suppressed.n ? "; not proven, but suppressed: " : "",
-                                          TP_FMT(receipt.suppressed)),
-                                receipt.inconclusive);
+        r->standing = with_open(
+            r,
+            tp_printf(r->c->arena, "by its receipt%s%.*s: %lld proven, %lld cases tested%s%.*s",
+                      by.n ? ", signed by " : "", TP_FMT(by), (long long)receipt.proven, (long long)receipt.cases,
+                      receipt.suppressed.n ? "; not proven, but suppressed: " : "", TP_FMT(receipt.suppressed)),
+            receipt.inconclusive);
     return code;
 }
 
@@ -271,6 +272,7 @@ static bool spares_its_inputs(tp_cli *c, tp_str spec)
     tp_str name, file;
     tp_guard_reads(c, &g, spec);
     tp_guard_reads(c, &g, tp_option(&c->receipt, ""));
+    tp_guard_reads(c, &g, tp_option(&c->trust, ""));
     for (uint32_t i = 0; i < c->input.len; i++)
         if (split(c->input.at[i], &name, &file))
             tp_guard_reads(c, &g, file_of(file));
@@ -304,6 +306,8 @@ static int run(tp_cli *c)
         return TP_EXIT_USAGE;
     if (c->receipt.len && c->unchecked.len)
         return tp_usage_error("--receipt or --unchecked, not both");
+    if (c->trust.len && c->unchecked.len)
+        return tp_usage_error("--trust or --unchecked, not both");
     if (c->fill.len && !tp_input_find(tp_option(&c->fill, ""), &r.family))
         return no_family(tp_option(&c->fill, ""));
     if (!tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||

@@ -13,6 +13,7 @@ _tileproof() {
       'init:write a spec to start from, and a broken twin'
       'judge:who says what\: tileproof beside JAX and the TPU compiler'
       'kernels:list the kernels of a folder (default\: examples)'
+      'keygen:a pair of keys to sign receipts with'
       'lint:prove the static rules for all sizes; executes nothing'
       'lsp:language server for editors, on standard input and output'
       'man:the manual page'
@@ -92,6 +93,10 @@ _tileproof() {
         '*--help[help for the command]' \
         '*:file:_files' ;;
     kernels)
+      _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    keygen)
       _arguments \
         '*--help[help for the command]' \
         '*:file:_files' ;;
@@ -179,6 +184,7 @@ _tileproof() {
       _arguments \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
         '*--receipt[verify\: write what was established; run\: go by it instead of verifying first]:FILE:_files' \
+        '*--trust[take no receipt but one signed by a key of this file]:KEYS:_files' \
         '*--unchecked[run without a receipt and without verifying first]' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
         '*--allow-path[read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated]:DIR:_files' \
@@ -220,6 +226,7 @@ _tileproof() {
         '*--diff[print what --fix would change, as a patch, and change nothing]' \
         '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \
         '*--receipt[verify\: write what was established; run\: go by it instead of verifying first]:FILE:_files' \
+        '*--sign[sign the receipt with this private key (tileproof keygen)]:KEY:_files' \
         '*--unknown[what an undecided rule does\: fail, warn, ignore (lint warns, verify fails)]:POLICY:_files' \
         '*--fail-on[what fails the run\: error (violated; the default of lint), unknown (undecided, too; the default of verify), warning (and entries of "allow" that suppress nothing), never]:LEVEL:_files' \
         '*--exit-zero[findings do not fail the run; what cannot be read, written or used still does]' \

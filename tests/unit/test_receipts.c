@@ -75,13 +75,21 @@ static void change(place *p, const char *path, const char *part, const char *wit
     put(p, strrchr(path, '/') + 1, b.p, b.n);
 }
 
-/* As a forger would: another body, its digest made anew. */
+/* As a forger would: another body, its digest made anew; the signature, where there is one, stays. */
 static void forge(place *p, const char *path, const char *key, struct json_object *value)
 {
-    struct json_object *o = json_object_from_file(path);
+    struct json_object *o = json_object_from_file(path), *signature;
     json_object_object_del(o, "digest");
     json_object_object_add(o, key, value);
-    tp_str text = tp_receipt_text(p->a, o);
+    signature = json_object_get(member(o, "signature"));
+    json_object_object_del(o, "signature");
+    tp_str text = tp_receipt_text(p->a, o, NULL);
+    if (signature) {
+        o = json_tokener_parse(tp_cstr(p->a, text));
+        json_object_object_add(o, "signature", signature);
+        text = tp_printf(p->a, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
+        json_object_put(o);
+    }
     put(p, strrchr(path, '/') + 1, text.p, text.n);
 }
 
@@ -231,6 +239,178 @@ static void a_forged_receipt_does_not_pass_recheck(void **state)
     tp_arena_free(a);
 }
 
+/* ---- signatures ---- */
+
+typedef struct signing {
+    fixture f;
+    const char *mine, *other, *trusted; /* private keys; public keys: that of mine alone */
+} signing;
+
+static const char *new_key(place *p, const char *name)
+{
+    const char *path = path_in(p, name);
+    outcome o = RUN(p->a, "keygen", path, tp_printf(p->a, "%s of the tests", name).p);
+    if (o.exit != 0)
+        fail_msg("keygen: exit %d: %.*s", o.exit, TP_FMT(o.err));
+    return path;
+}
+
+static void sign(place *p, const signing *s, const char *key, const char *cases)
+{
+    outcome o = RUN(p->a, "verify", "--cases", cases, "--receipt", s->f.receipt, "--sign", key, s->f.spec);
+    if (o.exit != 0)
+        fail_msg("verify --sign: exit %d: %.*s%.*s", o.exit, TP_FMT(o.out), TP_FMT(o.err));
+}
+
+static signing make_signed(place *p)
+{
+    signing s = {.f = make(p), .mine = new_key(p, "mine"), .other = new_key(p, "other")};
+    s.trusted = tp_printf(p->a, "%s.pub", s.mine).p;
+    sign(p, &s, s.mine, "4");
+    return s;
+}
+
+static outcome run_trusting(place *p, const signing *s, const char *keys)
+{
+    return RUN(p->a, "run", "--receipt", s->f.receipt, "--trust", keys, s->f.spec, "-i", s->f.x, "-i", s->f.t);
+}
+
+static const char *signature_part(place *p, const signing *s, const char *part)
+{
+    struct json_object *o = json_object_from_file(s->f.receipt);
+    const char *text = tp_printf(p->a, "%s", string_of(member(o, "signature"), part)).p;
+    json_object_put(o);
+    return text;
+}
+
+static void a_signed_receipt_is_trusted(void **state)
+{
+    place *p = *state;
+    signing s = make_signed(p);
+    outcome o = run_trusting(p, &s, s.trusted);
+    if (o.exit != 0 || !contains(o.out, "gather: by its receipt, signed by mine of the tests: "))
+        fail_msg("exit %d: %.*s%.*s", o.exit, TP_FMT(o.out), TP_FMT(o.err));
+    o = run_by(p, &s.f); /* who does not ask for a signature takes it, too */
+    assert_true(o.exit == 0 && contains(o.out, "by its receipt: "));
+    assert_int_equal(RUN(p->a, "recheck", s.f.receipt, s.f.spec).exit, 0);
+    struct json_object *r = json_object_from_file(s.f.receipt); /* layout is not signed */
+    json_object_to_file_ext(s.f.receipt, r, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+    json_object_put(r);
+    o = run_trusting(p, &s, s.trusted);
+    assert_int_equal(o.exit, 0);
+    const char *keys = tp_printf(p->a, "# who may sign\n\n%s somebody\r\n  %s the tests \n",
+                                 tp_printf(p->a, "%064d", 0).p, signature_part(p, &s, "key"))
+                           .p;
+    o = run_trusting(p, &s, put(p, "keys", keys, strlen(keys)));
+    assert_true(o.exit == 0 && contains(o.out, "signed by the tests: "));
+    o = RUN(p->a, "run", "--trust", s.trusted, s.f.spec, "-i", s.f.x, "-i", s.f.t); /* it verifies itself */
+    assert_true(o.exit == 0 && contains(o.out, "verified first: "));
+}
+
+static void forged_signatures_are_refused(void **state)
+{
+    place *p = *state;
+    signing s = make_signed(p);
+    const char *mine = signature_part(p, &s, "key"), *of_four = signature_part(p, &s, "signature");
+    static const char NOT_OF_IT[] = "the signature is not of this receipt";
+    outcome o;
+    forge(p, s.f.receipt, "domain", json_object_new_string("every size")); /* with its digest made anew */
+    o = run_trusting(p, &s, s.trusted);
+    refused(&o, NOT_OF_IT);
+    o = run_by(p, &s.f); /* what a digest alone is worth */
+    assert_int_equal(o.exit, 0);
+    sign(p, &s, s.mine, "4");
+    change(p, s.f.receipt, "\"domain\":\"", "\"domain\":\"x"); /* by accident */
+    o = run_trusting(p, &s, s.trusted);
+    refused(&o, "the receipt was changed after it was written");
+    for (uint32_t at = 0; at < 128; at += 21) {
+        sign(p, &s, s.mine, "4");
+        char *digits = strdup(of_four);
+        digits[at] = digits[at] == '0' ? '1' : '0';
+        change(p, s.f.receipt, of_four, digits);
+        free(digits);
+        o = run_trusting(p, &s, s.trusted);
+        refused(&o, NOT_OF_IT);
+    }
+    sign(p, &s, s.mine, "4");
+    change(p, s.f.receipt, of_four, "00");
+    o = run_trusting(p, &s, s.trusted);
+    refused(&o, NOT_OF_IT);
+    sign(p, &s, s.mine, "5"); /* the signature of another receipt of the same spec */
+    change(p, s.f.receipt, signature_part(p, &s, "signature"), of_four);
+    o = run_trusting(p, &s, s.trusted);
+    refused(&o, NOT_OF_IT);
+    sign(p, &s, s.other, "4");
+    o = run_trusting(p, &s, s.trusted);
+    refused(&o, "which is no key of");
+    change(p, s.f.receipt, signature_part(p, &s, "key"), mine); /* under a name that is trusted */
+    o = run_trusting(p, &s, s.trusted);
+    refused(&o, NOT_OF_IT);
+}
+
+static void what_is_no_signature_is_refused(void **state)
+{
+    place *p = *state;
+    signing s = make_signed(p);
+    outcome o;
+    forge(p, s.f.receipt, "signature", json_object_new_string("trust me"));
+    o = run_trusting(p, &s, s.trusted);
+    refused(&o, "r.json:");
+    sign(p, &s, s.mine, "4");
+    change(p, s.f.receipt, "\"ed25519\"", "\"none\"");
+    o = run_trusting(p, &s, s.trusted);
+    refused(&o, "signatures by `none` cannot be read here");
+    sign(p, &s, s.mine, "4");
+    change(p, s.f.spec, "* 2\"],\n  \"reference\"", "* 3\"],\n  \"reference\"");
+    o = run_trusting(p, &s, s.trusted);
+    refused(&o, "the spec was changed since the receipt was written");
+    s.f = make(p); /* nobody signs */
+    o = run_trusting(p, &s, s.trusted);
+    refused(&o, "the receipt is not signed, and --trust asks for it");
+    o = run_trusting(p, &s, path_in(p, "nowhere"));
+    refused(&o, "--trust: cannot read the keys");
+    o = run_trusting(p, &s, put(p, "keys", "# none\nABC mine\n", 16));
+    refused(&o, "keys:2: a line is a public key");
+    o = RUN(p->a, "run", "--unchecked", "--trust", s.trusted, s.f.spec, "-i", s.f.x, "-i", s.f.t);
+    assert_true(o.exit == 2 && contains(o.err, "--trust or --unchecked, not both"));
+}
+
+static void keys_are_kept(void **state)
+{
+    place *p = *state;
+    struct stat st;
+    tp_str before, after, why;
+    mode_t mask = umask(0);
+    signing s = {.mine = new_key(p, "mine")};
+    umask(mask);
+    const char *receipt = path_in(p, "r.json"), *spec = put(p, "gather.tile.json", SPEC, sizeof SPEC - 1);
+    assert_true(stat(s.mine, &st) == 0 && (st.st_mode & 07777) == 0600);
+    assert_int_equal(tp_read_file(p->a, s.mine, 1 << 16, &before, &why), TP_OK);
+    outcome o = RUN(p->a, "keygen", s.mine);
+    assert_true(o.exit == 2 && contains(o.err, "is there already, and stays as it is"));
+    unlink(s.mine);
+    o = RUN(p->a, "keygen", s.mine); /* its public half is there */
+    assert_int_equal(o.exit, 2);
+    assert_int_not_equal(access(s.mine, F_OK), 0);
+    o = RUN(p->a, "keygen", path_in(p, "nowhere/key"));
+    assert_true(o.exit == 5 && contains(o.err, "cannot write"));
+    put(p, "mine", before.p, before.n);
+    chmod(s.mine, 0640);
+    o = RUN(p->a, "verify", "--receipt", receipt, "--sign", s.mine, spec);
+    assert_true(o.exit == 2 && contains(o.err, "others may read or write the key"));
+    chmod(s.mine, 0600);
+    o = RUN(p->a, "verify", "--sign", s.mine, spec);
+    assert_true(o.exit == 2 && contains(o.err, "--sign is of a receipt"));
+    o = RUN(p->a, "verify", "--receipt", s.mine, "--sign", s.mine, spec);
+    assert_true(o.exit == 2 && contains(o.err, "is read by this run"));
+    assert_int_equal(tp_read_file(p->a, s.mine, 1 << 16, &after, &why), TP_OK);
+    assert_true(tp_str_eq(before, after));
+    put(p, "mine", "no key", 6);
+    o = RUN(p->a, "verify", "--receipt", receipt, "--sign", s.mine, spec);
+    assert_true(o.exit == 2 && contains(o.err, "is no private key of Ed25519"));
+    assert_int_not_equal(access(receipt, F_OK), 0);
+}
+
 static void it_can_be_for_another_chip(void **state)
 {
     place *p = *state;
@@ -289,6 +469,10 @@ int main(void)
         IN_PLACE(what_was_suppressed_is_said),
         IN_PLACE(what_it_does_not_cover_is_refused),
         IN_PLACE(a_forged_receipt_does_not_pass_recheck),
+        IN_PLACE(a_signed_receipt_is_trusted),
+        IN_PLACE(forged_signatures_are_refused),
+        IN_PLACE(what_is_no_signature_is_refused),
+        IN_PLACE(keys_are_kept),
         IN_PLACE(only_verified_kernels_get_one),
         IN_PLACE(it_can_be_for_another_chip),
         IN_PLACE(run_without_one_verifies_first),

@@ -39,9 +39,10 @@ static int kind_of(const char *name)
     static const struct {
         const char *part;
         int kind;
-    } OBJECTS[] = {{"libjson-c", FAULT_JSON},   {"libc.so", FAULT_LIBC}, {"libz3", FAULT_SOLVER},
-                   {"libstdc++", FAULT_SOLVER}, {"libgmp", FAULT_OTHER}, {"libmd", FAULT_OTHER},
-                   {"libsodium", FAULT_OTHER}};
+    } OBJECTS[] = {
+        {"libjson-c", FAULT_JSON}, {"libc.so", FAULT_LIBC}, {"libz3", FAULT_SOLVER},    {"libstdc++", FAULT_SOLVER},
+        {"libgmp", FAULT_OTHER},   {"libmd", FAULT_OTHER},  {"libcrypto", FAULT_OTHER},
+    };
     if (!*name)
         return FAULT_MEMORY;
     for (size_t i = 0; i < sizeof OBJECTS / sizeof *OBJECTS; i++)
