@@ -23,6 +23,7 @@
 struct tp_solver {
     Z3_context ctx;
     Z3_sort integer;
+    bool shares; /* `shared` below */
 };
 
 static void on_error(Z3_context c, Z3_error_code e)
@@ -40,7 +41,12 @@ tp_solver *tp_solver_new(tp_arena *a)
  * runs only under this mutex. */
 static pthread_mutex_t inside_z3 = PTHREAD_MUTEX_INITIALIZER;
 
-/* A context costs milliseconds: made when the first question comes. False: Z3 had no memory for one. */
+/* Under the mutex: the context of all solvers, which children use and this process never. It is one: Z3 counts the
+ * memory of a process, and what a child may take must not depend on how many threads have asked before. */
+static tp_solver shared;
+static unsigned sharers;
+
+/* A context costs milliseconds. False: Z3 had no memory for one. */
 static bool open_context(tp_solver *z)
 {
     if (z->ctx)
@@ -56,15 +62,28 @@ static bool open_context(tp_solver *z)
     return true;
 }
 
+/* Made when the first question comes; under the mutex. */
+static bool share_context(tp_solver *z)
+{
+    if (!z->shares && open_context(&shared)) {
+        *z = shared;
+        z->shares = true;
+        sharers++;
+    }
+    return z->shares;
+}
+
 void tp_solver_free(tp_solver *z)
 {
-    if (z && z->ctx) {
-        pthread_mutex_lock(&inside_z3);
-        Z3_del_context(z->ctx);
-        pthread_mutex_unlock(&inside_z3);
+    if (!z || !z->shares)
+        return;
+    pthread_mutex_lock(&inside_z3);
+    if (--sharers == 0) {
+        Z3_del_context(shared.ctx);
+        shared = (tp_solver){0};
     }
-    if (z)
-        z->ctx = NULL;
+    pthread_mutex_unlock(&inside_z3);
+    *z = (tp_solver){0};
 }
 
 /* One query: terms for atoms are made once. */
@@ -467,7 +486,7 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
         return TP_SOLVER_ERROR;
     fflush(NULL);
     pthread_mutex_lock(&inside_z3);
-    bool opened = !linear || open_context(v->solver); /* once, for all children to come */
+    bool opened = share_context(v->solver); /* once, for all children to come */
     pid_t pid = opened ? fork() : -1;
     if (pid != 0)
         pthread_mutex_unlock(&inside_z3);

@@ -450,8 +450,52 @@ static void solver(void **state)
     unshare_page();
 }
 
+/* A child of Z3 that takes all the memory it can get ends; the verdict is unknown. */
+static void a_solver_has_bounds(void **state)
+{
+    enum { MOST = 64 + 512 }; /* MiB: --memory-limit, and room beside it */
+    place *p = *state;
+    static const char *const SPEC[] = {"lint", "z.tile.json", "--unknown", "fail", "--memory-limit", "64", NULL};
+    if (!PRELOADS)
+        return;
+    furnish(p);
+    share_page(p);
+    memset(page, 0, sizeof *page);
+    setenv("FAULT_Z3", "eat", 1);
+    outcome o = run_faulty(p, NULL, SPEC);
+    unsetenv("FAULT_Z3");
+    if (o.exit != 4 || !contains(o.out, "the solver process died") || page->took == 0 || page->took > (long)MOST << 20)
+        fail_msg("exit %d after %ld MiB\n%s%s", o.exit, page->took >> 20, tp_cstr(p->a, o.out), tp_cstr(p->a, o.err));
+    unshare_page();
+}
+
+/* Work that is not counted, for ever: the watchdog ends the program, with a sentence, and nothing is written. */
+static void a_watchdog_stands_behind(void **state)
+{
+    place *p = *state;
+    static const char *const SPEC[] = {"lint",          "z.tile.json", "--timeout", "1", "-o",
+                                       "json=out.json", "--cache",     "cache",     NULL};
+    struct rusage before, after;
+    if (!PRELOADS)
+        return;
+    furnish(p);
+    share_page(p);
+    memset(page, 0, sizeof *page);
+    getrusage(RUSAGE_CHILDREN, &before);
+    setenv("FAULT_Z3", "spin", 1);
+    outcome o = run_faulty(p, NULL, SPEC);
+    unsetenv("FAULT_Z3");
+    getrusage(RUSAGE_CHILDREN, &after);
+    if (o.exit != 4 || !contains(o.err, "z.tile.json: stopped at twice the CPU seconds of --timeout"))
+        fail_msg("exit %d: %s%s", o.exit, tp_cstr(p->a, o.out), tp_cstr(p->a, o.err));
+    assert_in_range(after.ru_utime.tv_sec - before.ru_utime.tv_sec, 1, 4);
+    assert_true(access(path_in(p, "out.json"), F_OK) != 0 && access(path_in(p, "cache"), F_OK) != 0);
+    unshare_page();
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {IN_PLACE(the_nth_fails), IN_PLACE(solver)};
+    const struct CMUnitTest tests[] = {IN_PLACE(the_nth_fails), IN_PLACE(solver), IN_PLACE(a_solver_has_bounds),
+                                       IN_PLACE(a_watchdog_stands_behind)};
     return cmocka_run_group_tests_name("faults", tests, NULL, NULL);
 }

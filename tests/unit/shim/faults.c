@@ -1,6 +1,6 @@
 /* Preloaded by test_faults.c: things fail on demand.
  *   FAULTS=FILE  a page that says which call fails, and counts (faults.h)
- *   FAULT_Z3=HOW Z3_solver_check: unknown, sat, die
+ *   FAULT_Z3=HOW Z3_solver_check: unknown, sat, die, eat (all memory there is); Z3_mk_context: spin
  */
 #define _GNU_SOURCE
 #include "tests/unit/shim/faults.h"
@@ -252,6 +252,18 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 
 /* ---- the solver ---- */
 
+/* Not touched: it is the limit that is asked for. */
+static void eat(void)
+{
+    enum { BITE = 16 << 20 };
+    long eaten = 0;
+    while (eaten < 1l << 36 && __libc_malloc(BITE))
+        eaten += BITE;
+    if (eaten > page->took)
+        page->took = eaten;
+    abort();
+}
+
 int Z3_solver_check(void *context, void *solver)
 {
     const char *how = getenv("FAULT_Z3");
@@ -260,7 +272,19 @@ int Z3_solver_check(void *context, void *solver)
         return 0;
     if (how && strcmp(how, "sat") == 0)
         return 1;
+    if (how && page && strcmp(how, "eat") == 0)
+        eat();
     if (how && strcmp(how, "die") == 0)
         abort();
     return real(context, solver);
+}
+
+/* In the program itself, not in a child that has limits of its own. */
+void *Z3_mk_context(void *config)
+{
+    const char *how = getenv("FAULT_Z3");
+    REAL(Z3_mk_context);
+    while (how && strcmp(how, "spin") == 0)
+        ;
+    return real(config);
 }

@@ -33,6 +33,7 @@ typedef struct fault_page {
     long at;     /* the at-th fails; 0: none */
     int lasting; /* and all after it */
     atomic_long fired;
+    atomic_long took;   /* most bytes that a child took before it had no more */
     atomic_ulong where; /* the address that asked first, from the start of its object */
 } fault_page;
 
