@@ -42,7 +42,11 @@ offence size 'tools/planted.py has 900 lines' long tools/planted.py
 offence size 'tests/jax/planted.sh has 900 lines' long tests/jax/planted.sh
 
 # format
-offence format 'base/str.c' add base/str.c 'int  planted ;'
+if tools/check-format.sh build/tileproof | grep -q 'not looked at'; then
+    echo "guards: clang-format 14 is not installed; no offence against its format is planted"
+else
+    offence format 'base/str.c' add base/str.c 'int  planted ;'
+fi
 offence format 'add_2d.tile.json' change examples/elementwise/add_2d.tile.json '"tileproof": 1,' '"tileproof":1,'
 
 # the libraries export what tests/library says
