@@ -2,6 +2,8 @@
 #ifndef TP_FILE_H
 #define TP_FILE_H
 
+#include <stdio.h>
+
 #include "base/str.h"
 
 /* Read `path` ("-": standard input) into the arena. Folders, devices that
@@ -22,6 +24,18 @@ const char *tp_mapped_file_at(const void *address);
 tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, size_t n, tp_str *why);
 /* A new file that its owner alone may read; one that is there stays, and is an error. */
 tp_status tp_write_secret(tp_arena *a, const char *path, tp_str text, tp_str *why);
+/* A stream into memory that says when a part of it was lost; open_memstream() does not. `at` is free()d by the caller.
+ */
+typedef struct tp_memory_file {
+    FILE *out;
+    char *at;
+    size_t n, room;
+    bool lost;
+} tp_memory_file;
+/* False: there is no memory for it. */
+bool tp_memory_open(tp_memory_file *m);
+/* False: not all of what was printed is there. */
+bool tp_memory_close(tp_memory_file *m);
 /* For a handler of a signal that ends the program: the temporary files of
  * writes that are not done. */
 void tp_remove_unfinished(void);

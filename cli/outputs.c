@@ -1,5 +1,5 @@
 /* Reports and fixes in files. */
-#define _POSIX_C_SOURCE 200809L /* open_memstream */
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,17 +67,18 @@ bool tp_write_outputs(tp_cli *c, const tp_report *report)
         tp_str path, why = TP_S("out of memory"), text = {NULL, 0};
         const tp_format *f = format_of(c, c->report.at[i], &path);
         tp_report plain = *report;
-        char *buffer = NULL;
-        FILE *out = open_memstream(&buffer, &text.n);
+        tp_memory_file m;
         plain.color = false;
-        if (out)
-            f->write(&plain, out);
-        bool whole = out && fclose(out) == 0;
-        text.p = buffer;
+        bool whole = tp_memory_open(&m);
+        if (whole) {
+            f->write(&plain, m.out);
+            whole = tp_memory_close(&m);
+        }
+        text = (tp_str){m.at, m.n};
         whole = whole && tp_write_file(c->arena, tp_cstr(c->arena, path), &text, 1, &why) == TP_OK;
         if (!whole)
             tp_say(stderr, "tileproof: --output: %.*s", TP_FMT(why));
-        free(buffer);
+        free(m.at);
         all &= whole;
     }
     return all;

@@ -142,7 +142,10 @@ static verdict judge_text(tp_cli *c, tp_str path, tp_str text, tp_str hints, jud
     tp_arena_set_limit(x.job.arena, (size_t)4 << 30);
     x.job.source = (tp_source){.path = path, .text = text};
     x.job.ctx = (tp_ctx){.arena = x.job.arena, .source = &x.job.source};
-    if (tp_spec_load(&x.job.ctx, &o, &spec) != TP_OK) {
+    tp_status loaded = tp_spec_load(&x.job.ctx, &o, &spec);
+    if (loaded == TP_E_MEMORY)
+        tp_leave(c->arena, loaded);
+    if (loaded != TP_OK) {
         x.v.invalid = true;
     } else {
         x.job.report.spec = spec;

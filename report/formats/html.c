@@ -1,8 +1,9 @@
 /* One self-contained page: no scripts, no network, light and dark. */
-#define _POSIX_C_SOURCE 200809L /* open_memstream */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/file.h"
 #include "report/html.h"
 #include "spec/facts.h"
 
@@ -417,16 +418,19 @@ static bool escaped(const char *text, size_t at)
 /* The JSON record once more, for programs; data, no script: a "<" in it is written as an escape. */
 static void write_record(const tp_page *p)
 {
-    char *buffer = NULL;
-    size_t n = 0;
-    FILE *f = open_memstream(&buffer, &n);
-    if (!f)
+    tp_memory_file m;
+    if (!tp_memory_open(&m))
         tp_leave(p->a, TP_E_MEMORY);
-    tp_format_find(TP_S("json"))->write(p->r, f);
-    bool whole = fclose(f) == 0;
+    tp_format_find(TP_S("json"))->write(p->r, m.out);
+    if (!tp_memory_close(&m)) {
+        free(m.at);
+        tp_leave(p->a, TP_E_MEMORY);
+    }
+    const char *buffer = m.at;
+    size_t n = m.n;
     tp_html_raw(p, "<script type=\"application/json\" id=\"record\">");
     bool quoted = false;
-    for (size_t i = 0; whole && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!quoted && (buffer[i] == ' ' || buffer[i] == '\n'))
             continue; /* layout */
         if (buffer[i] == '"' && !(quoted && escaped(buffer, i)))
@@ -437,7 +441,7 @@ static void write_record(const tp_page *p)
             fputc(buffer[i], p->out);
     }
     tp_html_raw(p, "</script>\n");
-    free(buffer);
+    free(m.at);
 }
 
 static void write_html(const tp_report *r, FILE *out)
