@@ -103,8 +103,8 @@ static void jobs_change_no_byte(void **state)
     static const char *const JOBS[] = {"-j1", "-j8"};
     for (size_t i = 0; i < 2; i++) {
         outcome o = run_limited(p->a, NULL, 0,
-                                (const char *const[]){"lint", JOBS[i], "tests/rules", "examples", "--format", "json",
-                                                      "--certificates", path_in(p, "certs"), NULL});
+                                (const char *const[]){"lint", JOBS[i], "tests/rules/padding-leak", "examples",
+                                                      "--format", "json", "--certificates", path_in(p, "certs"), NULL});
         tp_str now;
         assert_int_equal(tp_read_file(p->a, path_in(p, "certs"), 256 << 20, &now, &why), TP_OK);
         if (i == 0) {
@@ -222,8 +222,9 @@ static void only_changed_specs_are_checked(void **state)
 static outcome lint_all(place *p, const char *cache)
 {
     return run_limited(p->a, NULL, 0,
-                       (const char *const[]){"lint", "--timings", "--format", "json", "tests/rules", "examples",
-                                             cache ? "--cache" : NULL, cache, NULL});
+                       (const char *const[]){"lint", "--timings", "--format", "json", "tests/rules/parallel-race",
+                                             "tests/rules/slice-out-of-bounds", "examples", cache ? "--cache" : NULL,
+                                             cache, NULL});
 }
 
 static unsigned cache_count(const outcome *o, const char *what)
@@ -300,7 +301,7 @@ static void the_cache_changes_no_byte(void **state)
     outcome plain = lint_all(p, NULL), first = lint_all(p, cache), second = lint_all(p, cache);
     assert_true(tp_str_eq(plain.out, first.out) && tp_str_eq(plain.out, second.out));
     assert_int_equal(cache_count(&first, "used"), 0);
-    assert_true(cache_count(&second, "used") > 10000);
+    assert_true(cache_count(&second, "used") > 3000);
     assert_int_equal(cache_count(&second, "refused"), 0);
     tp_str text, why;
     assert_int_equal(tp_read_file(p->a, cache, 256 << 20, &text, &why), TP_OK);
@@ -308,12 +309,12 @@ static void the_cache_changes_no_byte(void **state)
     shuffle(p, cache); /* another counterexample may be shown, if it is one */
     outcome o = lint_all(p, cache);
     assert_true(tp_str_eq(verdicts_of(p, &plain), verdicts_of(p, &o)));
-    assert_true(cache_count(&o, "refused") > 1000);
+    assert_true(cache_count(&o, "refused") > 500);
     put(p, "cache", text.p, text.n);
     one_proof_for_all(p, cache);
     o = lint_all(p, cache);
     assert_true(tp_str_eq(plain.out, o.out));
-    assert_true(cache_count(&o, "refused") > 1000);
+    assert_true(cache_count(&o, "refused") > 500);
     put(p, "cache", text.p, text.n * 2 / 3); /* cut off in the middle of a line */
     o = lint_all(p, cache);
     assert_true(tp_str_eq(plain.out, o.out));
