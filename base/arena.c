@@ -1,6 +1,7 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "base/arena.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,7 +11,8 @@
 typedef struct chunk {
     struct chunk *next;
     size_t size, used;
-    void *map; /* large ones: where they are mapped, NULL for the others */
+    size_t dirty; /* bytes from the start on that are not zero: it was used before */
+    void *map;    /* large ones: where they are mapped, NULL for the others */
     size_t map_size;
 } chunk;
 
@@ -39,6 +41,11 @@ struct tp_arena {
 static _Thread_local tp_arena *innermost;
 
 enum { ALIGN = 64, SMALL = 256, LEAST = 16, CHUNK = 1 << 18, LARGE = 1 << 22, HUGE_PAGE = 1 << 21 };
+
+/* Chunks of LARGE bytes that nobody uses, of all threads: pages that the
+ * system zeroes anew cost more than to clear what is handed out again. */
+enum { SPARE = 32 };
+static _Atomic(chunk *) spare[SPARE];
 
 tp_arena *tp_arena_new(size_t limit)
 {
@@ -111,10 +118,33 @@ void tp_spend(tp_arena *a, int64_t units)
         tp_leave(a, TP_E_BUDGET);
 }
 
+static bool put_aside(chunk *c)
+{
+    c->dirty = c->dirty > c->used ? c->dirty : c->used;
+    for (int i = 0; i < SPARE; i++) {
+        chunk *none = NULL;
+        if (atomic_compare_exchange_strong(&spare[i], &none, c))
+            return true;
+    }
+    return false;
+}
+
+static chunk *take_spare(void)
+{
+    chunk *c = NULL;
+    for (int i = 0; i < SPARE && !c; i++)
+        c = atomic_exchange(&spare[i], NULL);
+    if (c)
+        c->used = 0;
+    return c;
+}
+
 static void chunk_free(tp_arena *a, chunk *c)
 {
     if (a->budget)
         a->budget->bytes -= c->size;
+    if (c->map && c->size == LARGE && put_aside(c))
+        return;
     if (c->map)
         munmap(c->map, c->map_size);
     else
@@ -157,11 +187,11 @@ void tp_arena_clear(tp_arena *a)
         next = c->next;
         chunk_free(a, c);
     }
-    if (keep && keep->map) { /* its pages go back; fresh ones are cheaper than zeros */
+    if (keep && keep->map && keep->size > LARGE) { /* its pages go back; fresh ones are cheaper than zeros */
         chunk_free(a, keep);
         a->chunks = NULL;
     } else if (keep) {
-        memset(keep + 1, 0, keep->used + ALIGN); /* allocations are zeroed, and start at a multiple of ALIGN */
+        keep->dirty = keep->dirty > keep->used ? keep->dirty : keep->used;
         keep->next = NULL;
         keep->used = 0;
     }
@@ -240,9 +270,10 @@ static chunk *chunk_new(tp_arena *a, size_t want)
     size_t least = a->used < CHUNK ? CHUNK : a->used < LARGE ? a->used : LARGE, size = want > least ? want : least;
     take_room(a, size);
     /* calloc: fresh pages come zeroed without touching them */
-    chunk *c = size >= SIZE_MAX / 2 ? NULL
-               : size < LARGE       ? calloc(1, size + sizeof *c + ALIGN)
-                                    : chunk_map(size + sizeof *c + ALIGN);
+    chunk *c = size >= SIZE_MAX / 2                  ? NULL
+               : size < LARGE                        ? calloc(1, size + sizeof *c + ALIGN)
+               : size > LARGE || !(c = take_spare()) ? chunk_map(size + sizeof *c + ALIGN)
+                                                     : c;
     if (!c) {
         if (a->budget)
             a->budget->bytes -= size;
@@ -274,6 +305,8 @@ void *tp_alloc(tp_arena *a, size_t n)
     }
     uintptr_t base = ((uintptr_t)(c + 1) + ALIGN - 1) / ALIGN * ALIGN;
     void *p = (char *)c + (base - (uintptr_t)c) + from;
+    if (from < c->dirty)
+        memset(p, 0, c->dirty - from < need ? c->dirty - from : need);
     c->used = from + need;
     a->used += need;
     tp_charge(a, 1 + (int64_t)(need / 64)); /* it is zeroed, and probably written */

@@ -252,6 +252,7 @@ scalar demand_running(tp_demand *d, const event *e, int64_t lane)
     int64_t end = at[axis], first = e->inst->reverse ? a->dims[axis] - 1 : 0;
     scalar *known = NULL, s;
     while (!known && at[axis] != first) {
+        demand_charge(d, 1);
         at[axis] -= step;
         known = demand_remembered(d, e->id, demand_ravel(a, at));
     }
