@@ -31,7 +31,7 @@ LDLIBS_ALL = -lz3 -ljson-c -lmd -lgmp -lcrypto -lm
 comma := ,
 
 RUN_SRC := $(wildcard base/*.c spec/*.c domains/*.c kernels/*.c reference/*.c reference/impl/*.c)
-PROVE_SRC := $(wildcard demand/*.c smt/*.c smt/trust/*.c analyzer/*.c analyzer/rules/*.c analyzer/summary/*.c report/*.c report/formats/*.c verify/*.c)
+PROVE_SRC := $(wildcard demand/*.c smt/*.c smt/trust/*.c analyzer/*.c analyzer/*/*.c report/*.c report/formats/*.c verify/*.c)
 LIB_SRC := $(RUN_SRC) $(PROVE_SRC) $(wildcard emit/*.c)
 CLI_SRC := $(wildcard lsp/*.c cli/*.c cli/generate/*.c cli/commands/*.c)
 TEST_SRC := $(wildcard tests/unit/test_*.c)

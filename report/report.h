@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "analyzer/analyze.h"
-#include "analyzer/summary/summary.h"
+#include "analyzer/equality/equality.h"
 #include "base/version.h"
 #include "kernels/equiv.h"
 

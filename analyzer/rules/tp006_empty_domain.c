@@ -1,4 +1,4 @@
-#include "analyzer/internal.h"
+#include "analyzer/claim/claim.h"
 
 /* Which of the facts is it that leaves nothing? */
 static void say_empty(tp_analysis *a, tp_loc loc, tp_decision d)

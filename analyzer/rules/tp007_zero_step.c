@@ -1,4 +1,4 @@
-#include "analyzer/internal.h"
+#include "analyzer/claim/claim.h"
 
 static void check_axis(tp_analysis *a, const tp_axis *x)
 {

@@ -1,4 +1,4 @@
-#include "analyzer/internal.h"
+#include "analyzer/claim/claim.h"
 
 static void check_extent(tp_analysis *a, tp_expr e, int64_t least, tp_str subject, tp_loc loc, const char *what)
 {

@@ -1,5 +1,5 @@
 #include "base/checked.h"
-#include "analyzer/internal.h"
+#include "analyzer/claim/claim.h"
 
 /* index / block when the text of the map is a multiple of the block. */
 static tp_expr divided_by_block(tp_analysis *a, tp_expr index, tp_expr block)

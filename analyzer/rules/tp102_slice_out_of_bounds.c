@@ -1,4 +1,4 @@
-#include "analyzer/flow.h"
+#include "analyzer/flow/flow.h"
 
 static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {

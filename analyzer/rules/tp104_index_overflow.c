@@ -1,4 +1,4 @@
-#include "analyzer/flow.h"
+#include "analyzer/flow/flow.h"
 
 static tp_expr fits_int32(tp_analysis *a, tp_expr e)
 {

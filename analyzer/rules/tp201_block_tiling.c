@@ -5,7 +5,7 @@
  *    time with libtpu 0.0.42): E2002 for 8- and 4-bit rows, scalar windows,
  *    rank-1 float16 windows, low Element padding, wider rank-1 tiles on v2, v3.
  */
-#include "analyzer/internal.h"
+#include "analyzer/claim/claim.h"
 #include "base/checked.h"
 
 typedef struct tiling {

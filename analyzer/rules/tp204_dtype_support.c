@@ -3,7 +3,7 @@
  * accumulator and float32, bfloat16 or (from v5e) 8- and 4-bit operands;
  * elementwise arithmetic knows float32, bfloat16, int32, uint32, int16;
  * reductions float32, bfloat16, int32; nothing computes in float16 or float64. */
-#include "analyzer/flow.h"
+#include "analyzer/flow/flow.h"
 
 typedef struct place {
     const tp_inst *inst;

@@ -1,4 +1,4 @@
-#include "analyzer/internal.h"
+#include "analyzer/claim/claim.h"
 
 typedef struct sum {
     tp_expr total;

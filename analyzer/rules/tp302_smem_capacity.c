@@ -1,4 +1,4 @@
-#include "analyzer/internal.h"
+#include "analyzer/claim/claim.h"
 
 /* Bytes of an array in SMEM: the last dimension padded to 128 elements, the
  * others as they are (measured with the TPU compiler, libtpu 0.0.42). */

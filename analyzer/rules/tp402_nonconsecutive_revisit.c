@@ -1,4 +1,4 @@
-#include "analyzer/internal.h"
+#include "analyzer/claim/claim.h"
 
 static tp_claim revisit(tp_analysis *a, const tp_operand *o, tp_expr *premises)
 {

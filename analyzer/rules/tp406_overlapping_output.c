@@ -1,4 +1,4 @@
-#include "analyzer/internal.h"
+#include "analyzer/claim/claim.h"
 
 /* Two steps have the same window, or windows apart in some dimension. Windows
  * that meet the array (TP101) and each other meet each other inside it. */

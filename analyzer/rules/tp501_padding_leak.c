@@ -1,4 +1,4 @@
-#include "analyzer/flow.h"
+#include "analyzer/flow/flow.h"
 
 static void check(tp_analysis *a)
 {

@@ -1,4 +1,4 @@
-#include "analyzer/flow.h"
+#include "analyzer/flow/flow.h"
 
 static bool loads_masked(const tp_step *s, const void *ctx)
 {

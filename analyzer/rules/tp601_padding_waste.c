@@ -1,4 +1,4 @@
-#include "analyzer/internal.h"
+#include "analyzer/claim/claim.h"
 
 enum { FACTOR = 16, LEAST = 64 << 10 }; /* worth a word: 16 times its elements, and 64 KiB */
 

@@ -1,4 +1,4 @@
-#include "analyzer/flow.h"
+#include "analyzer/flow/flow.h"
 
 /* An operand dimension whose block is this extent and could be larger. */
 static bool could_grow(tp_analysis *a, tp_expr extent, tp_str *name, uint32_t *dim)

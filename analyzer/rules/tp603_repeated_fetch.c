@@ -1,4 +1,4 @@
-#include "analyzer/internal.h"
+#include "analyzer/claim/claim.h"
 
 enum { WORTH = 10 }; /* percent of all bytes moved */
 

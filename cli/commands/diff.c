@@ -1,7 +1,7 @@
 /* What changed between two versions of a spec, beyond the text. */
 #include <stdio.h>
 
-#include "analyzer/windows.h"
+#include "analyzer/claim/windows.h"
 #include "cli/check.h"
 
 typedef struct diff {

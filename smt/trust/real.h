@@ -1,5 +1,5 @@
 /* Normal forms of real terms, for the checker of derivations and independent
- * of analyzer/summary/: sums of products of conditions, powers of atoms and one
+ * of analyzer/equality/: sums of products of conditions, powers of atoms and one
  * exponential each. What is computed here without a step is
  *
  *   commutative rings with quotients; [c] [c] = [c], [c] [not c] = 0, [c] x + [not c] x = x

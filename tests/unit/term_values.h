@@ -1,9 +1,9 @@
-/* What terms and normal forms of analyzer/summary/ are at one point: a second reading of them, on arrays that the
+/* What terms and normal forms of analyzer/equality/ are at one point: a second reading of them, on arrays that the
  * machine left. */
 #ifndef TP_TEST_TERM_VALUES_H
 #define TP_TEST_TERM_VALUES_H
 
-#include "analyzer/summary/sum.h"
+#include "analyzer/equality/sum.h"
 #include "tests/unit/support.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * maps, equal ones by rewriting, others by chance. */
 #include <stdlib.h>
 
-#include "analyzer/windows.h"
+#include "analyzer/claim/windows.h"
 #include "tests/unit/support.h"
 
 static uint64_t seed_of(void)

@@ -1,0 +1,226 @@
+/* Claims: decided within the budget, recorded with their witness. */
+#include "analyzer/claim/claim.h"
+#include "base/budget.h"
+
+enum { QUERIES = 16, CPU_SECONDS = 4 };
+static const double SHARE = 0.5; /* of the work that the rule has left, for a claim */
+
+tp_analysis *tp_analysis_begin(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o)
+{
+    tp_analysis *a = TP_NEW(arena, tp_analysis);
+    tp_prover_options prover = o->prover;
+    *a = (tp_analysis){.arena = arena, .k = k, .p = k->exprs, .o = o, .queries = QUERIES};
+    prover.queries = &a->queries;
+    prover.cpu_seconds = prover.rlimit ? 0 : CPU_SECONDS;
+    a->work = tp_arena_child(arena);
+    prover.smt2_name = tp_printf(a->work, "%.*s-%.*s", TP_FMT(k->name), TP_FMT(tp_dtypes_text(k))).p;
+    a->prover = tp_prover_new(a->work, a->p, &prover);
+    a->quick = tp_prover_new(a->work, a->p, &(tp_prover_options){.only_proof = true, .cache = o->prover.cache});
+    a->search = tp_prover_new(a->work, a->p,
+                              &(tp_prover_options){.no_solver = true, .few_points = true, .cache = o->prover.cache});
+    tp_domain_set_up(a);
+    return a;
+}
+
+void tp_analysis_end(tp_analysis *a)
+{
+    tp_prover_free(a->prover);
+    tp_prover_free(a->quick);
+    tp_prover_free(a->search);
+    tp_arena_free(a->work);
+}
+
+void tp_visit_subterms(tp_analysis *a, tp_expr e, tp_expr path, tp_subterm_visitor visit, void *ctx)
+{
+    tp_expr_node n = *tp_expr_get(a->p, e);
+    if (!e.id || n.op == TP_E_CONST || n.op == TP_E_SYM)
+        return;
+    tp_visit_subterms(a, n.a, path, visit, ctx);
+    if (n.op == TP_E_ITE) {
+        tp_visit_subterms(a, n.b, both(a, path, n.a), visit, ctx);
+        tp_visit_subterms(a, n.c, both(a, path, tp_op1(a->p, TP_E_NOT, n.a)), visit, ctx);
+    } else {
+        tp_expr lazy = path; /* right operand: evaluated only if the left one asks for it */
+        if (n.op == TP_E_AND || n.op == TP_E_IMPLIES)
+            lazy = both(a, path, n.a);
+        else if (n.op == TP_E_OR)
+            lazy = both(a, path, tp_op1(a->p, TP_E_NOT, n.a));
+        tp_visit_subterms(a, n.b, lazy, visit, ctx);
+    }
+    visit(a, e, path, ctx);
+}
+
+const tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64_t *env)
+{
+    tp_witness *w = TP_NEW(a->arena, tp_witness);
+    const tp_kernel *k = a->k;
+    w->replay = "arithmetic";
+    w->dtypes = tp_dtypes_text(k);
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)
+            tp_push(a->arena, w->sizes, (tp_binding){k->sizes[i].name, env[k->sizes[i].sym]});
+    for (uint32_t i = 0; c->over_steps && i < k->naxes; i++)
+        tp_push(a->arena, w->step, (tp_binding){k->axes[i].name, env[k->axes[i].sym]});
+    return w;
+}
+
+tp_obligation tp_claim_obligation(tp_analysis *a, const tp_claim *c)
+{
+    uint32_t n = 0;
+    tp_expr *premises = TP_NEWN(a->arena, tp_expr, a->nwhere + a->facts.len + c->npremises + 1);
+    for (uint32_t i = 0; i < a->nwhere; i++)
+        premises[n++] = a->where[i];
+    for (uint32_t i = 0; i < a->facts.len; i++)
+        if (a->facts.at[i].id & c->given)
+            premises[n++] = a->facts.at[i].says;
+    for (uint32_t i = 0; i < c->npremises; i++)
+        premises[n++] = c->premises[i];
+    const tp_var *vars = a->vars;
+    uint32_t nvars = c->over_steps ? a->nvars : a->nsizes;
+    if (c->nextra) {
+        tp_var *all = TP_NEWN(a->arena, tp_var, nvars + c->nextra);
+        bool *wanted = TP_NEWN(a->arena, bool, c->nextra);
+        memcpy(all, vars, nvars * sizeof *all);
+        for (uint32_t i = c->nextra; i-- > 0;) { /* only those that are spoken of: an empty range would speak for all */
+            uint32_t sym = c->extra[i].sym;
+            wanted[i] = tp_expr_mentions(a->p, c->goal, sym);
+            for (uint32_t k = 0; k < n && !wanted[i]; k++)
+                wanted[i] = tp_expr_mentions(a->p, premises[k], sym);
+            for (uint32_t k = i + 1; k < c->nextra && !wanted[i]; k++)
+                wanted[i] = wanted[k] && (tp_expr_mentions(a->p, c->extra[k].lo, sym) ||
+                                          tp_expr_mentions(a->p, c->extra[k].hi, sym));
+        }
+        for (uint32_t i = 0; i < c->nextra; i++)
+            if (wanted[i])
+                all[nvars++] = c->extra[i];
+        vars = all;
+    }
+    return (tp_obligation){.vars = vars,
+                           .nvars = nvars,
+                           .premises = premises,
+                           .npremises = n,
+                           .goal = c->goal,
+                           .name =
+                               tp_printf(a->arena, "%s-%.*s", a->rule ? a->rule->code : "fact", TP_FMT(c->subject)).p};
+}
+
+static tp_decision decide_given(tp_analysis *a, const tp_claim *c)
+{
+    tp_obligation o = tp_claim_obligation(a, c);
+    if (tp_exprs_overflowed(a->p)) /* something became the constant 0 */
+        return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("an expression is too large")};
+    return a->k->ntables ? tp_decide_reading(a, &o) : tp_prove(a->prover, &o);
+}
+
+static tp_decision decide_with_facts(tp_analysis *a, tp_claim *c)
+{
+    if (c->large && tp_facts_among(&a->facts, TP_FACT_F2) && !tp_claim_follows(a, c))
+        c->given |= TP_FACT_F2;
+    tp_decision d = decide_given(a, c);
+    for (unsigned broken; d.verdict == TP_VIOLATED && (broken = tp_domain_broken(a, d.env) & ~c->given) != 0;) {
+        c->given |= broken;
+        d = decide_given(a, c);
+        if (d.verdict == TP_UNKNOWN)
+            d.reason = tp_message(a, "%.*s; the case that was found breaks fact %s, %s", TP_FMT(d.reason),
+                                  tp_fact_names(broken), tp_fact_text(broken));
+    }
+    return d;
+}
+
+typedef struct claim_call {
+    tp_analysis *a;
+    tp_claim *c;
+    tp_decision d;
+} claim_call;
+
+static void decide_call(void *arg)
+{
+    claim_call *x = arg;
+    x->d = decide_with_facts(x->a, x->c);
+}
+
+/* One claim may cost half of what is left: the others want to be decided, too. */
+tp_decision tp_claim_decide(tp_analysis *a, tp_claim *c)
+{
+    claim_call x = {.a = a, .c = c};
+    bool flagged = tp_exprs_overflowed(a->p);
+    tp_share share = {SHARE, a->rule ? a->rule->code : "following the body", c->subject};
+    tp_str why;
+    if (tp_within(a->arena, &share, decide_call, &x, &why))
+        return x.d;
+    if (!flagged)
+        tp_exprs_forget_overflow(a->p);
+    return (tp_decision){.verdict = TP_UNKNOWN, .reason = why};
+}
+
+bool tp_claim_follows(tp_analysis *a, const tp_claim *c)
+{
+    tp_obligation o = tp_claim_obligation(a, c);
+    tp_table_reads reads;
+    return !tp_exprs_overflowed(a->p) && tp_close_reads(a, &o, &reads, 0) &&
+           tp_prove(a->quick, &o).verdict == TP_PROVEN;
+}
+
+/* What the claim reads of tables. */
+static tp_table_reads reads_of(tp_analysis *a, const tp_claim *c)
+{
+    tp_obligation o = tp_claim_obligation(a, c);
+    tp_table_reads reads = {.len = 0};
+    if (a->k->ntables)
+        tp_close_reads(a, &o, &reads, 0);
+    return reads;
+}
+
+tp_str tp_claim_basis(tp_analysis *a, const tp_claim *c)
+{
+    tp_table_reads reads = reads_of(a, c);
+    tp_str basis = tp_basis_join(a->arena, tp_str_c(tp_fact_names(c->given)), tp_table_basis(a, &reads));
+    return c->rests_on ? tp_basis_join(a->arena, basis, tp_str_c(c->rests_on)) : basis;
+}
+
+/* 1: the machine trapped with this rule, 0: it ran to the end, -1: cannot say. */
+static int replay(tp_analysis *a, const char *rule, const int64_t *env)
+{
+    return a->o->replay ? a->o->replay(a->o->replay_ctx, a->k, env, rule) : -1;
+}
+
+tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env)
+{
+    int replayed = d.verdict == TP_VIOLATED ? replay(a, a->rule->code, d.env) : -1;
+    if (d.verdict == TP_VIOLATED && c->approximate && replayed != 1)
+        d = (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_str_c(c->approximate), .ms = d.ms};
+    tp_finding *f =
+        tp_add_finding(a, d.verdict, c->subject, c->loc, d.verdict == TP_VIOLATED ? c->violated : c->proven);
+    f->grade = d.verdict == TP_PROVEN ? d.grade : TP_GRADE_NONE;
+    f->ms = d.ms;
+    f->reason = d.reason.n ? tp_message(a, "%.*s", TP_FMT(d.reason)) : (tp_str){NULL, 0};
+    f->rests_on = tp_claim_basis(a, c);
+    if (env)
+        *env = d.verdict == TP_VIOLATED ? d.env : NULL;
+    if (d.verdict == TP_UNKNOWN)
+        f->message = tp_message(a, "could not decide: %.*s", TP_FMT(c->proven));
+    if (d.verdict == TP_VIOLATED) {
+        tp_witness *w = (tp_witness *)(uintptr_t)tp_make_witness(a, c, d.env);
+        f->witness = w;
+        tp_table_reads reads = reads_of(a, c);
+        tp_witness_tables(a, &reads, d.env, w);
+        f->holds_when = tp_holds_when(a, c, d.env);
+        if (f->holds_when.n)
+            tp_propose_where(a, f, f->holds_when);
+        f->label = c->label;
+        f->note = c->note;
+        if (replayed == 1)
+            w->replay = "executed";
+        if (replayed == 0) {
+            a->out->contradiction = true;
+            f->reason = TP_S("the machine runs its smallest case to the end");
+        }
+    }
+    return f;
+}
+
+tp_finding *tp_claim_check(tp_analysis *a, tp_claim *c, const int64_t **env)
+{
+    tp_decision d = tp_claim_decide(a, c);
+    return tp_claim_record(a, c, d, env);
+}

@@ -1,0 +1,235 @@
+/* What rules are written with. */
+#ifndef TP_CLAIM_H
+#define TP_CLAIM_H
+
+#include "analyzer/analyze.h"
+#include "spec/facts.h"
+
+struct tp_analysis {
+    tp_arena *arena, *work; /* work: the provers' */
+    const tp_kernel *k;
+    tp_exprs *p;
+    tp_prover *prover, *quick; /* quick: tp_claim_follows() */
+    tp_prover *search;         /* no solver: a case is found cheaply, or not */
+    uint32_t queries;          /* the spec's budget: solver queries that may still end without an answer */
+    tp_implicit_facts facts;
+    const tp_analysis_options *o;
+    tp_analysis_result *out;
+    const tp_findings *earlier; /* of other dtype combinations */
+    const tp_rule *rule;
+    tp_var *vars; /* sizes, then grid axes */
+    uint32_t nsizes, nvars;
+    tp_expr *where; /* the spec's facts */
+    uint32_t nwhere;
+    bool vacuous;         /* the domain is empty: no other rule speaks */
+    struct tp_flow *flow; /* definedness of the body, once asked for */
+    tp_expr *other[2];    /* per axis: its value in a second and a third step */
+    tp_expr *entries;     /* symbols for the entries of tables that a claim reads */
+    int8_t *bounded;      /* per table: "values" always leave one: 1 yes, -1 perhaps not, 0 not asked yet */
+    tp_expr *part;        /* per array dimension: a block or element number */
+    int one_case;         /* tp_runs_to_the_end(): 1 yes, -1 no, 0 not asked yet */
+};
+
+/* Sizes, axes and provers for claims on k; of a kernel at a time. */
+tp_analysis *tp_analysis_begin(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o);
+void tp_analysis_end(tp_analysis *a);
+
+typedef struct tp_claim {
+    tp_expr goal;
+    bool over_steps;     /* for every grid step too, not only all sizes */
+    const tp_var *extra; /* variables after the axes, e.g. lanes */
+    uint32_t nextra;
+    tp_expr *premises; /* besides "where" */
+    uint32_t npremises;
+    const char *rests_on; /* rules it takes for granted: "TP101"; or NULL */
+    bool large;           /* hardly true without the implicit facts: no search for a proof without them */
+    unsigned given;       /* implicit facts among its premises; tp_claim_decide() adds those that it needs */
+    tp_str subject;
+    tp_loc loc;
+    tp_str proven, violated; /* messages */
+    tp_str label;
+    tp_str note;
+    /* Not NULL: a counterexample may be spurious, and this says why; it counts
+     * only if the machine traps there, else the claim is unknown. */
+    const char *approximate;
+} tp_claim;
+
+/* The entries of tables that a claim reads, and the variables that stand for them. */
+enum { TP_MAX_READS = 32 };
+typedef struct tp_table_reads {
+    tp_expr key[TP_MAX_READS], entry[TP_MAX_READS]; /* key: a read whose indices read nothing */
+    uint32_t len;
+    bool too_many;
+} tp_table_reads;
+
+/* tables.c: rewrite the obligation so that it reads no table, with `rounds` of
+ * instances of the contracts. False, and the obligation as it was: it reads too
+ * many entries. */
+bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads, int rounds);
+/* Decide an obligation that may read tables; a counterexample has contents of
+ * all tables bound in env, where they could be found. */
+tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *o);
+/* Add to w what these entries hold; what a claim that reads them rests on. */
+void tp_witness_tables(tp_analysis *a, const tp_table_reads *reads, const int64_t *env, tp_witness *w);
+tp_str tp_table_basis(tp_analysis *a, const tp_table_reads *reads);
+
+/* Decide the claim and record a finding. The pointer is valid until the next
+ * finding is recorded; `env` (may be NULL) receives the witness. */
+tp_finding *tp_claim_check(tp_analysis *a, tp_claim *c, const int64_t **env);
+/* The two halves of it. A claim is asked without the implicit facts first, then
+ * with those that the case against it breaks: what is violated is violated in
+ * the domain, and c->given says what a proof used. */
+tp_decision tp_claim_decide(tp_analysis *a, tp_claim *c);
+/* Is there a proof of our own? Cheap: no search and no solver. */
+bool tp_claim_follows(tp_analysis *a, const tp_claim *c);
+/* What is asked of the prover. */
+tp_obligation tp_claim_obligation(tp_analysis *a, const tp_claim *c);
+tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env);
+/* What a proof of it rests on: "F2, TP103, C1"; may be empty. */
+tp_str tp_claim_basis(tp_analysis *a, const tp_claim *c);
+/* Sizes, and with over_steps the step, of a counterexample. */
+const tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64_t *env);
+/* Advice: something that works and could be better. Never fails a run. */
+tp_finding *tp_advise(tp_analysis *a, tp_str subject, tp_loc loc, tp_str message, tp_str help);
+/* Was this rule violated so far, for this kernel (and this place; NULL: any)? */
+bool tp_violated(const tp_analysis *a, const char *rule, const tp_loc *at);
+/* Was it asked, and is all that it found proven? */
+bool tp_proved(const tp_analysis *a, const char *rule);
+/* Record a finding that needed no proof. */
+tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc loc, tp_str message);
+
+/* domain.c: variables for sizes and axes; the spec's facts. */
+void tp_domain_set_up(tp_analysis *a);
+/* Do some sizes keep "where", the implicit facts with these ids and these
+ * premises? VIOLATED: env has some; PROVEN: none do. `thorough`: ask a solver, too. */
+tp_decision tp_domain_find(tp_analysis *a, unsigned facts, const tp_expr *premises, uint32_t n, bool thorough);
+/* Which of the implicit facts does env, which has the sizes, break? A set of ids. */
+unsigned tp_domain_broken(tp_analysis *a, const int64_t *env);
+/* Is env, which has the sizes, in the domain? */
+bool tp_domain_has(tp_analysis *a, const int64_t *env);
+
+/* contents.c: do some tables keep what is promised of them? TP006 asks, with
+ * one point of the domain. Records what it finds; may set a->vacuous. */
+void tp_check_contents(tp_analysis *a, const int64_t *point);
+/* tables.c: what a contract says at these values of its bound symbols, where they are inside its extents. */
+tp_expr tp_contract_instance(tp_analysis *a, const tp_contract *x, const tp_expr *at);
+
+/* one_case.c: the kernel has one case, in which data decides nothing, and the
+ * machine executes it without a trap: then it never traps for what it reads,
+ * writes or leaves undefined. Executes at most once. */
+bool tp_runs_to_the_end(tp_analysis *a);
+
+/* precondition.c: the weakest of a few simple preconditions under which the
+ * violated claim is proven, as text; empty when there is none. */
+tp_str tp_holds_when(tp_analysis *a, const tp_claim *c, const int64_t *witness);
+
+/* Shorthands for building goals. */
+static inline tp_expr mk(tp_analysis *a, tp_expr_op op, tp_expr x, tp_expr y)
+{
+    return tp_op2(a->p, op, x, y);
+}
+static inline tp_expr num(tp_analysis *a, int64_t v)
+{
+    return tp_const(a->p, v);
+}
+static inline tp_expr both(tp_analysis *a, tp_expr x, tp_expr y)
+{
+    return tp_op2(a->p, TP_E_AND, x, y);
+}
+static inline tp_expr either(tp_analysis *a, tp_expr x, tp_expr y)
+{
+    return tp_op2(a->p, TP_E_OR, x, y);
+}
+/* x % m == 0 */
+static inline tp_expr multiple(tp_analysis *a, tp_expr x, tp_expr m)
+{
+    return mk(a, TP_E_EQ, mk(a, TP_E_MOD, x, m), num(a, 0));
+}
+tp_str tp_text(tp_analysis *a, tp_expr e);
+tp_str tp_message(tp_analysis *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* propose.c: changes of the text that would remove a finding. Rules propose,
+ * whoever offers one to the user has analysed the changed text (verify/fix.c). */
+void tp_propose(tp_analysis *a, tp_finding *f, tp_str title, const tp_edit *edits, uint32_t n);
+/* An expression, at the place of another one. */
+void tp_propose_expr(tp_analysis *a, tp_finding *f, tp_loc at, tp_str text);
+/* A fact about sizes, in "where". */
+void tp_propose_where(tp_analysis *a, tp_finding *f, tp_str fact);
+/* The same integer wherever the spec has it, outside the sizes. */
+void tp_propose_everywhere(tp_analysis *a, tp_finding *f, int64_t old, int64_t value);
+/* Another word for the semantics of an axis that declares one. */
+void tp_propose_semantics(tp_analysis *a, tp_finding *f, uint32_t axis, const char *word);
+/* propose_maps.c: the claim c is that dimension d of o meets its array, and is violated. Would it hold with the index
+ * of another dimension, and that one with this? With the map of another operand, and that one with this? Says so, and
+ * proposes it. */
+bool tp_propose_map_order(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_operand *o, uint32_t d);
+bool tp_propose_map_exchange(tp_analysis *a, tp_finding *f, const tp_claim *c, uint32_t operand);
+/* i + 1 without its 1; none: there is no constant in the sum. */
+tp_expr tp_without_constant(tp_analysis *a, tp_expr index);
+tp_edit tp_edit_expr(const tp_analysis *a, tp_loc at, tp_str text);
+tp_str tp_source_text(const tp_analysis *a, tp_loc at);
+
+/* Visit e's subterms with the condition under which each is evaluated. */
+typedef void (*tp_subterm_visitor)(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx);
+void tp_visit_subterms(tp_analysis *a, tp_expr e, tp_expr path, tp_subterm_visitor visit, void *ctx);
+
+/* visits.c: what index maps say about which step has which window. */
+
+/* The window of dimension d meets the array: for a Blocked dimension the block
+ * index lies in [0, cdiv(extent, block)); for an Element dimension the window
+ * [e - lo, e - lo + n) stays inside the padding and touches the array. */
+tp_expr tp_window_meets(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr index);
+/* Windows of o that differ have no element in common: "TP406", which says so of
+ * Element windows; NULL: of blocks that is plain. */
+const char *tp_apart(const tp_operand *o);
+/* First array element of the window in dimension d, over sizes and axes; may
+ * be negative with padding. */
+tp_expr tp_window_start(tp_analysis *a, const tp_operand *o, uint32_t d);
+/* tp_window_meets() for every window for which TP101 was violated, as premises, at this
+ * step and at the first and last ones: sizes at which TP101 fails for some step
+ * are not judged by other rules. At most TP_GRANTED are written; their number. */
+enum { TP_GRANTED = 48 };
+uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises);
+/* Every axis that the map of o mentions can be told from the window. */
+bool tp_map_tells_axes(tp_analysis *a, const tp_operand *o, bool *mentioned);
+/* e with the axes of another step: 0 this, 1 the second, 2 the third. */
+tp_expr tp_at_step(tp_analysis *a, tp_expr e, int which);
+/* "i = 0, j = 1": of one of these steps, or of axes given as expressions, by
+ * symbol. */
+tp_str tp_step_text(tp_analysis *a, int which, const int64_t *env);
+tp_str tp_axes_text(tp_analysis *a, const tp_expr *step, const int64_t *env);
+/* The axes of the second and third step, as variables; their number. */
+const tp_var *tp_step_vars(tp_analysis *a, int steps, uint32_t *n);
+/* Some element of o, which "valid" picks, as variables (vars[rank]) and premises
+ * (premises[rank + 1]) of the claim. */
+void tp_name_element(tp_analysis *a, const tp_operand *o, tp_claim *c, tp_var *vars, tp_expr *premises);
+/* Symbols for one block or element of an array, per dimension; and o's "valid"
+ * for the element that they name. */
+const tp_expr *tp_part_symbols(tp_analysis *a);
+tp_expr tp_valid_part(tp_analysis *a, const tp_operand *o);
+/* Every axis has a step, as premises; their number. What is claimed of pairs of
+ * steps needs no more than that; else it rests on TP007 unless tp_proved() that. */
+uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises);
+
+/* walk.c: is every block of o visited, for all sizes, where these are few
+ * enough to walk the grid for each? 1: yes, or other rules speak; 0: no, env
+ * has the sizes and block[] the block; -1: too many. */
+int tp_walk_coverage(tp_analysis *a, const tp_operand *o, int64_t *env, int64_t *block);
+
+/* memory.c: bytes of one window or scratch buffer in VMEM, padded to tiles;
+ * and how many copies the pipeline keeps. */
+tp_expr tp_padded_bytes(tp_analysis *a, const tp_operand *o);
+/* Of its elements alone. */
+tp_expr tp_data_bytes(tp_analysis *a, const tp_operand *o);
+/* Does the body read or write it? True when there is no body. */
+bool tp_body_uses(const tp_kernel *k, uint32_t operand);
+/* Value at the largest sizes; -1 when it does not fit 64 bits. */
+int64_t tp_at_largest(tp_analysis *a, tp_expr e);
+int tp_pipeline_buffers(const tp_kernel *k, const tp_operand *o);
+/* Bits of an element as the hardware stores it (bool: 32). */
+int tp_storage_bits(tp_dtype d);
+/* Is the window the whole array (the whole dimension) for every step, by its text? */
+bool tp_trivial_window(tp_analysis *a, const tp_operand *o);
+bool tp_whole_dimension(tp_analysis *a, const tp_operand *o, uint32_t d);
+
+#endif

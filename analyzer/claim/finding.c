@@ -1,0 +1,69 @@
+/* Findings, and what they say. */
+#include "analyzer/claim/claim.h"
+
+tp_str tp_text(tp_analysis *a, tp_expr e)
+{
+    return tp_expr_text(a->p, e);
+}
+
+tp_str tp_message(tp_analysis *a, const char *fmt, ...)
+{
+    tp_buf b = {.arena = a->arena};
+    va_list ap;
+    va_start(ap, fmt);
+    tp_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    return tp_buf_view(&b);
+}
+
+tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc loc, tp_str message)
+{
+    tp_finding f = {.rule = a->rule->code,
+                    .slug = a->rule->slug,
+                    .verdict = v,
+                    .severity = TP_NOTE,
+                    .subject = subject,
+                    .loc = loc,
+                    .message = message};
+    if (v == TP_VIOLATED || v == TP_VACUOUS)
+        f.severity = a->rule->severity;
+    else if (v == TP_UNKNOWN)
+        f.severity = TP_WARNING;
+    tp_push(a->arena, a->out->findings, f);
+    return &a->out->findings.at[a->out->findings.len - 1];
+}
+
+tp_finding *tp_advise(tp_analysis *a, tp_str subject, tp_loc loc, tp_str message, tp_str help)
+{
+    tp_finding *f = tp_add_finding(a, TP_ADVICE, subject, loc, message);
+    f->help = help;
+    return f;
+}
+
+bool tp_violated(const tp_analysis *a, const char *rule, const tp_loc *at)
+{
+    const tp_findings *lists[] = {&a->out->findings, a->earlier};
+    for (int l = 0; l < 2; l++)
+        for (uint32_t i = 0; i < lists[l]->len; i++) {
+            const tp_finding *f = &lists[l]->at[i];
+            if (f->verdict == TP_VIOLATED && strcmp(f->rule, rule) == 0 && (!at || f->loc.start == at->start))
+                return true;
+        }
+    return false;
+}
+
+bool tp_proved(const tp_analysis *a, const char *rule)
+{
+    const tp_findings *lists[] = {&a->out->findings, a->earlier};
+    bool any = false;
+    for (int l = 0; l < 2; l++)
+        for (uint32_t i = 0; i < lists[l]->len; i++) {
+            const tp_finding *f = &lists[l]->at[i];
+            if (strcmp(f->rule, rule) != 0)
+                continue;
+            if (f->verdict != TP_PROVEN)
+                return false;
+            any = true;
+        }
+    return any;
+}

@@ -1,0 +1,126 @@
+/* Kernels of one case: no size is open, the tables are given, and nothing that
+ * steers depends on data. Which elements are undefined is then the same in
+ * every run, so that one execution of the machine decides. */
+#include "analyzer/claim/claim.h"
+
+typedef struct taint {
+    const tp_program *p;
+    bool *values; /* computed from the contents of a ref */
+    bool steers;  /* such a value decides what is read, written or executed */
+    bool changed;
+} taint;
+
+static void mark(taint *t, tp_vid v)
+{
+    t->changed |= !t->values[v];
+    t->values[v] = true;
+}
+
+static void steer(taint *t, tp_vid v)
+{
+    t->steers |= v >= 0 && t->values[v];
+}
+
+static void visit_access(taint *t, const tp_kernel *k, const tp_access *a)
+{
+    for (uint32_t d = 0; d < k->operands[a->operand].ref_rank; d++)
+        if (a->subs[d].kind != TP_SUB_FULL)
+            steer(t, a->subs[d].start);
+}
+
+static void visit_inst(taint *t, const tp_kernel *k, const tp_inst *i)
+{
+    bool any = i->prim == TP_P_LOAD;
+    for (uint32_t n = 0; n < i->nargs; n++)
+        any |= t->values[i->args[n]];
+    if (any)
+        mark(t, i->out);
+    if (i->access)
+        visit_access(t, k, i->access);
+    switch (i->prim) {
+    case TP_P_WHERE:
+    case TP_P_MASKED_LOAD: steer(t, i->args[0]); break;
+    case TP_P_TAKE:
+    case TP_P_ROLL: steer(t, i->args[1]); break;
+    case TP_P_READ:
+        for (uint32_t n = 0; n < i->nargs; n++)
+            steer(t, i->args[n]);
+        break;
+    case TP_P_CAST: /* undefined out of range */
+        t->steers |= any && tp_is_float(t->p->values.at[i->args[0]].dtype) && !tp_is_float((tp_dtype)i->integer);
+        break;
+    default: break;
+    }
+}
+
+static void visit(taint *t, const tp_kernel *k, const tp_region *r)
+{
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_step *s = &r->at[i];
+        switch (s->kind) {
+        case TP_COMPUTE: visit_inst(t, k, s->inst); break;
+        case TP_ASSIGN:
+            if (t->values[s->value])
+                mark(t, s->var);
+            break;
+        case TP_PUT: visit_access(t, k, s->access); break;
+        case TP_LOOP:
+            steer(t, s->lo);
+            steer(t, s->hi);
+            break;
+        case TP_IF:
+        case TP_WHILE:
+        case TP_ASSERT: break;
+        }
+        visit(t, k, &s->test);
+        if (s->kind == TP_IF || s->kind == TP_WHILE)
+            steer(t, s->value);
+        visit(t, k, &s->body);
+        visit(t, k, &s->orelse);
+    }
+}
+
+static bool steered_by_data(tp_analysis *a)
+{
+    taint t = {.p = a->k->body, .values = TP_NEWN(a->arena, bool, a->k->body->values.len)};
+    do {
+        t.changed = false;
+        visit(&t, a->k, &a->k->body->steps);
+    } while (t.changed && !t.steers);
+    return t.steers;
+}
+
+/* Elements of all arrays together are few. */
+static bool small(tp_analysis *a, const int64_t *env)
+{
+    const int64_t MOST = (int64_t)1 << 22;
+    int64_t total = 0;
+    for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
+        const tp_operand *o = &a->k->operands[i];
+        int64_t n = 1, extent;
+        for (uint32_t d = 0; d < o->rank; d++)
+            if (tp_expr_eval(a->p, o->shape[d], env, &extent) != TP_EVAL_OK || extent < 0 || extent > MOST ||
+                (n *= extent ? extent : 1) > MOST)
+                return false;
+        total += n;
+    }
+    return total <= MOST;
+}
+
+bool tp_runs_to_the_end(tp_analysis *a)
+{
+    if (a->one_case)
+        return a->one_case > 0;
+    a->one_case = -1;
+    if (!a->o->replay || !a->k->body || a->nsizes)
+        return false;
+    int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p));
+    for (uint32_t t = 0; t < a->k->ntables; t++) {
+        if (!a->k->tables[t].contents)
+            return false;
+        tp_bind_table(env, a->k->tables[t].sym, a->k->tables[t].contents);
+    }
+    if (small(a, env) && !steered_by_data(a) && a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code) == 0)
+        a->one_case = 1;
+    return a->one_case > 0;
+}

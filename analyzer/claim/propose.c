@@ -1,0 +1,110 @@
+#include <ctype.h>
+
+#include "analyzer/claim/claim.h"
+
+void tp_propose(tp_analysis *a, tp_finding *f, tp_str title, const tp_edit *edits, uint32_t n)
+{
+    tp_fix fix = {.title = title};
+    for (uint32_t i = 0; i < n; i++)
+        tp_push(a->arena, fix.edits, edits[i]);
+    tp_push(a->arena, f->proposals, fix);
+}
+
+tp_str tp_source_text(const tp_analysis *a, tp_loc at)
+{
+    tp_str text = {a->k->source->text.p + at.start, at.end - at.start};
+    if (text.n >= 2 && text.p[0] == '"')
+        text = (tp_str){text.p + 1, text.n - 2};
+    return text;
+}
+
+static bool is_integer(tp_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!isdigit((unsigned char)s.p[i]))
+            return false;
+    return s.n > 0;
+}
+
+/* An expression stands in a string, an integer may stand by itself. */
+tp_edit tp_edit_expr(const tp_analysis *a, tp_loc at, tp_str text)
+{
+    tp_str old = {a->k->source->text.p + at.start, at.end - at.start};
+    bool quoted = old.n >= 2 && old.p[0] == '"', bare = is_integer(old);
+    if (quoted)
+        return (tp_edit){at.start + 1, at.end - 1, text};
+    return (tp_edit){at.start, at.end,
+                     bare && !is_integer(text) ? tp_printf(a->arena, "\"%.*s\"", TP_FMT(text)) : text};
+}
+
+void tp_propose_expr(tp_analysis *a, tp_finding *f, tp_loc at, tp_str text)
+{
+    tp_edit edit = tp_edit_expr(a, at, text);
+    tp_propose(a, f, tp_message(a, "use %.*s", TP_FMT(text)), &edit, 1);
+}
+
+tp_expr tp_without_constant(tp_analysis *a, tp_expr index)
+{
+    tp_poly *p = TP_NEW(a->arena, tp_poly), rest = {.ok = true};
+    tp_poly_of(a->p, index, p);
+    for (uint32_t i = 0; p->ok && i < p->n; i++)
+        if (p->terms[i].degree > 0)
+            tp_poly_add_term(&rest, p->terms[i]);
+    return p->ok && rest.n > 0 && rest.n < p->n ? tp_poly_expr(a->p, &rest) : (tp_expr){0};
+}
+
+void tp_propose_semantics(tp_analysis *a, tp_finding *f, uint32_t axis, const char *word)
+{
+    const tp_json *grid = tp_json_get(a->k->doc, "grid"), *semantics = tp_json_get(grid->u.items.at[axis], "semantics");
+    if (semantics)
+        tp_propose(a, f, tp_message(a, "declare `%.*s` \"%s\"", TP_FMT(a->k->axes[axis].name), word),
+                   &(tp_edit){semantics->loc.start, semantics->loc.end, tp_message(a, "\"%s\"", word)}, 1);
+}
+
+void tp_propose_where(tp_analysis *a, tp_finding *f, tp_str fact)
+{
+    const tp_json *where = tp_json_get(a->k->doc, "where"), *sizes = tp_json_get(a->k->doc, "sizes");
+    tp_edit edit = {.text = tp_message(a, ",\n  \"where\": [\"%.*s\"]", TP_FMT(fact))};
+    if (where && where->u.items.n) {
+        edit.start = where->u.items.at[where->u.items.n - 1]->loc.end;
+        edit.text = tp_message(a, ", \"%.*s\"", TP_FMT(fact));
+    } else if (where) {
+        edit.start = where->loc.start + 1;
+        edit.text = tp_message(a, "\"%.*s\"", TP_FMT(fact));
+    } else if (sizes) {
+        edit.start = sizes->loc.end;
+    } else {
+        return;
+    }
+    edit.end = edit.start;
+    tp_propose(a, f, tp_message(a, "require %.*s", TP_FMT(fact)), &edit, 1);
+    f->proposals.at[f->proposals.len - 1].narrows = true;
+}
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '.';
+}
+
+void tp_propose_everywhere(tp_analysis *a, tp_finding *f, int64_t old, int64_t value)
+{
+    static const char *const KEYS[] = {"grid", "inputs", "outputs", "scratch", "kernel"};
+    enum { PARTS = sizeof KEYS / sizeof *KEYS };
+    const tp_json *parts[PARTS];
+    tp_fix fix = {.title = tp_message(a, "use %lld for %lld", (long long)value, (long long)old)};
+    tp_str was = tp_message(a, "%lld", (long long)old), now = tp_message(a, "%lld", (long long)value),
+           text = a->k->source->text;
+    for (size_t i = 0; i < PARTS; i++)
+        parts[i] = tp_json_get(a->k->doc, KEYS[i]);
+    for (uint32_t at = 1; at + was.n < text.n; at++) {
+        if (memcmp(text.p + at, was.p, was.n) != 0 || in_word(text.p[at - 1]) || in_word(text.p[at + was.n]))
+            continue;
+        bool inside = false;
+        for (size_t i = 0; i < PARTS; i++)
+            inside |= parts[i] && at > parts[i]->loc.start && at < parts[i]->loc.end;
+        if (inside)
+            tp_push(a->arena, fix.edits, ((tp_edit){at, at + (uint32_t)was.n, now}));
+    }
+    if (fix.edits.len > 1)
+        tp_push(a->arena, f->proposals, fix);
+}

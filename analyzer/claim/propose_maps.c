@@ -1,0 +1,91 @@
+/* Index maps that are right for another dimension or another operand: what a
+ * permutation would mend is told by the same claim, with the other index. */
+#include "analyzer/claim/claim.h"
+
+static bool meets(tp_analysis *a, const tp_claim *c, const tp_operand *o, uint32_t d, tp_expr index)
+{
+    tp_claim other = *c;
+    other.goal = tp_window_meets(a, o, d, index);
+    return tp_claim_follows(a, &other);
+}
+
+static bool has_map(const tp_operand *o)
+{
+    return o->rank > 0 && !o->whole && o->dims[0].index_loc.end > o->dims[0].index_loc.start;
+}
+
+/* "(i, k)", with dimensions d and e exchanged. */
+static tp_str map_text(tp_analysis *a, const tp_operand *o, uint32_t d, uint32_t e)
+{
+    tp_buf b = {.arena = a->arena};
+    for (uint32_t n = 0; n < o->rank; n++)
+        tp_buf_printf(&b, "%s%.*s", n ? ", " : "(", TP_FMT(tp_text(a, o->dims[n == d ? e : n == e ? d : n].index)));
+    tp_buf_c(&b, ")");
+    return tp_buf_view(&b);
+}
+
+/* What stands at two places, each at the other. */
+static void propose_exchange(tp_analysis *a, tp_finding *f, tp_str title, tp_loc x, tp_loc y)
+{
+    tp_str text = a->k->source->text;
+    if (x.start > y.start) {
+        tp_loc first = y;
+        y = x;
+        x = first;
+    }
+    tp_edit edits[] = {{x.start, x.end, {text.p + y.start, y.end - y.start}},
+                       {y.start, y.end, {text.p + x.start, x.end - x.start}}};
+    tp_propose(a, f, title, edits, 2);
+}
+
+bool tp_propose_map_order(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_operand *o, uint32_t d)
+{
+    for (uint32_t e = 0; e < o->rank; e++) {
+        if (e == d || tp_same(o->dims[d].index, o->dims[e].index) || !meets(a, c, o, d, o->dims[e].index) ||
+            !meets(a, c, o, e, o->dims[d].index))
+            continue;
+        tp_str map = map_text(a, o, d, e);
+        f->help = tp_message(a, "the index map of `%.*s` is in another order: %.*s meets the array in these dimensions",
+                             TP_FMT(o->name), TP_FMT(map));
+        propose_exchange(a, f, tp_message(a, "use the index_map %.*s", TP_FMT(map)), o->dims[d].index_loc,
+                         o->dims[e].index_loc);
+        return true;
+    }
+    return false;
+}
+
+static const tp_json *map_of(const tp_analysis *a, uint32_t operand)
+{
+    bool input = operand < a->k->ninputs;
+    const tp_json *list = tp_json_get(a->k->doc, input ? "inputs" : "outputs");
+    uint32_t at = input ? operand : operand - a->k->ninputs;
+    return list && at < list->u.items.n ? tp_json_get(list->u.items.at[at], "index_map") : NULL;
+}
+
+static bool fit_each_other(tp_analysis *a, const tp_claim *c, const tp_operand *o, const tp_operand *p)
+{
+    for (uint32_t d = 0; d < o->rank; d++)
+        if (!meets(a, c, o, d, p->dims[d].index) || !meets(a, c, p, d, o->dims[d].index))
+            return false;
+    return true;
+}
+
+bool tp_propose_map_exchange(tp_analysis *a, tp_finding *f, const tp_claim *c, uint32_t operand)
+{
+    const tp_operand *o = &a->k->operands[operand];
+    for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
+        const tp_operand *p = &a->k->operands[i];
+        const tp_json *x = map_of(a, operand), *y = map_of(a, i);
+        if (i == operand || !has_map(o) || !has_map(p) || p->rank != o->rank || !x || !y || !fit_each_other(a, c, o, p))
+            continue;
+        const tp_operand *first = i < operand ? p : o, *second = i < operand ? o : p;
+        f->help = tp_message(a, "each has the index map of the other: exchange those of `%.*s` and `%.*s`",
+                             TP_FMT(first->name), TP_FMT(second->name));
+        propose_exchange(
+            a, f,
+            tp_message(a, "exchange the index maps of `%.*s` and `%.*s`", TP_FMT(first->name), TP_FMT(second->name)),
+            x->loc, y->loc);
+        return true;
+    }
+    return false;
+}

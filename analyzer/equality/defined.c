@@ -1,0 +1,150 @@
+#include "analyzer/equality/sum.h"
+
+#include <math.h>
+
+typedef enum sign { ANY_SIGN, AT_LEAST_0, ABOVE_0 } sign;
+
+static sign sum_sign(summary *s, uint32_t id);
+
+static sign weaker(sign a, sign b)
+{
+    return a < b ? a : b;
+}
+
+static sign atom_sign(summary *s, uint32_t id)
+{
+    static const premises nothing = {.n = 0};
+    const atom a = *atom_get(s, id);
+    tp_expr zero = tp_const(s->p, 0);
+    switch (a.kind) {
+    case ATOM_REAL: return a.real > 0 ? ABOVE_0 : ANY_SIGN;
+    case ATOM_INDEX:
+        if (summary_follows(s, &nothing, tp_op2(s->p, TP_E_GT, a.e, zero)))
+            return ABOVE_0;
+        return summary_follows(s, &nothing, tp_op2(s->p, TP_E_GE, a.e, zero)) ? AT_LEAST_0 : ANY_SIGN;
+    case ATOM_ELEMENT: return ANY_SIGN;
+    case ATOM_INVERSE: return sum_sign(s, a.arg[0]) == ABOVE_0 ? ABOVE_0 : ANY_SIGN;
+    case ATOM_FOLD: {
+        sign inside = sum_sign(s, a.arg[0]);
+        if (a.prim == TP_P_MAX || a.prim == TP_P_MIN || a.prim == TP_P_PROD)
+            return inside;
+        if (a.prim != TP_P_SUM || inside == ANY_SIGN)
+            return ANY_SIGN;
+        return inside == ABOVE_0 && fold_never_empty(s, &a) ? ABOVE_0 : AT_LEAST_0;
+    }
+    case ATOM_APPLY: break;
+    }
+    if (a.prim == TP_P_SQRT)
+        return weaker(ABOVE_0, sum_sign(s, a.arg[0])) == ABOVE_0 ? ABOVE_0 : AT_LEAST_0;
+    return a.prim == TP_P_ABS || atom_is_condition(&a) ? AT_LEAST_0 : ANY_SIGN;
+}
+
+static sign product_sign(summary *s, const product *p)
+{
+    sign r = p->num > 0 ? ABOVE_0 : ANY_SIGN;
+    for (uint32_t i = 0; i < p->nfactors && r != ANY_SIGN; i++) {
+        sign of_atom = atom_sign(s, p->factor[i].atom);
+        if (p->factor[i].power % 2 == 0)
+            of_atom = of_atom == ABOVE_0 ? ABOVE_0 : AT_LEAST_0;
+        r = weaker(r, of_atom);
+    }
+    return p->nguards ? weaker(r, AT_LEAST_0) : r;
+}
+
+/* With c |w| in it, for a c of at least 0, it is no less than with c w, nor than with -c w. */
+static sign sign_by_absolute(summary *s, const sum *a)
+{
+    for (uint32_t i = 0; i < a->n; i++)
+        for (uint32_t f = 0; f < a->at[i].nfactors; f++) {
+            const atom x = *atom_get(s, a->at[i].factor[f].atom);
+            if (x.kind != ATOM_APPLY || x.prim != TP_P_ABS || a->at[i].factor[f].power != 1 || a->at[i].nguards ||
+                product_sign(s, &a->at[i]) == ANY_SIGN)
+                continue;
+            product rest = a->at[i], *others = TP_NEWN(s->arena, product, a->n);
+            uint32_t n = 0;
+            memmove(&rest.factor[f], &rest.factor[f + 1], (rest.nfactors - f - 1) * sizeof *rest.factor);
+            memset(&rest.factor[--rest.nfactors], 0, sizeof *rest.factor);
+            for (uint32_t k = 0; k < a->n; k++)
+                if (k != i)
+                    others[n++] = a->at[k];
+            uint32_t w = sum_multiply(s, sum_intern(s, &rest, 1), x.arg[0]), left = sum_intern(s, others, n);
+            sign above = sum_sign(s, sum_add(s, left, w, 1)), below = sum_sign(s, sum_add(s, left, w, -1));
+            return above > below ? above : below;
+        }
+    return ANY_SIGN;
+}
+
+/* Above 0 when no product is below it and one is above. */
+static sign sum_sign(summary *s, uint32_t id)
+{
+    const sum a = *sum_get(s, id);
+    sign all = AT_LEAST_0;
+    sum_spend(s);
+    if (sum_is_rest_of_share(s, id))
+        return ABOVE_0;
+    for (uint32_t i = 0; i < a.n; i++) {
+        sign one = product_sign(s, &a.at[i]);
+        if (one == ANY_SIGN) {
+            bool strict = s->strict; /* a question: nothing is rewritten */
+            s->strict = false;
+            all = sign_by_absolute(s, &a);
+            s->strict = strict;
+            return all;
+        }
+        all = one == ABOVE_0 ? ABOVE_0 : all;
+    }
+    return all;
+}
+
+bool sum_is_at_least_0(summary *s, uint32_t id)
+{
+    return sum_sign(s, id) != ANY_SIGN;
+}
+
+bool sum_is_positive(summary *s, uint32_t id)
+{
+    return sum_sign(s, id) == ABOVE_0;
+}
+
+static bool atom_is_defined(summary *s, uint32_t id)
+{
+    const atom a = *atom_get(s, id);
+    for (int i = 0; i < 3; i++)
+        if (a.arg[i] && !sum_is_defined(s, a.arg[i]))
+            return false;
+    if (a.kind == ATOM_INVERSE)
+        return sum_sign(s, a.arg[0]) == ABOVE_0;
+    if (a.kind != ATOM_APPLY)
+        return true;
+    switch (a.prim) {
+    case TP_P_SQRT: return sum_sign(s, a.arg[0]) != ANY_SIGN;
+    case TP_P_LOG:
+    case TP_P_LOG2: return sum_sign(s, a.arg[0]) == ABOVE_0;
+    case TP_P_POW:
+    case TP_P_TAN:
+    case TP_P_FLOORDIV:
+    case TP_P_MOD:
+    case TP_P_LAX_DIV:
+    case TP_P_LAX_REM: return false;
+    default: return true;
+    }
+}
+
+bool product_is_defined(summary *s, const product *p)
+{
+    for (uint32_t i = 0; i < p->nfactors; i++)
+        if (!atom_is_defined(s, p->factor[i].atom) ||
+            (p->factor[i].power < 0 && atom_sign(s, p->factor[i].atom) != ABOVE_0))
+            return false;
+    return !p->exponent || sum_is_defined(s, p->exponent);
+}
+
+bool sum_is_defined(summary *s, uint32_t id)
+{
+    const sum a = *sum_get(s, id);
+    sum_spend(s);
+    for (uint32_t i = 0; i < a.n; i++)
+        if (!product_is_defined(s, &a.at[i]))
+            return false;
+    return true;
+}

@@ -1,0 +1,448 @@
+/* What the laws did, as a derivation that smt/trust/ replays: terms as they
+ * were before any law, folds before and after each law about them, and the
+ * prover's answers that these rest on. */
+#include "analyzer/equality/sum.h"
+#include "smt/trust/certificates.h"
+
+#include <math.h>
+
+typedef struct kept_step {
+    tp_law law;
+    atom before, after;
+    tp_expr count; /* COUNT: in place of after */
+    uint32_t k, t;
+    const uint32_t *sides;
+    const tp_exchange *exchanges;
+    uint32_t nsides, nexchanges;
+} kept_step;
+
+struct record {
+    TP_VEC(tp_side) sides;
+    TP_VEC(uint32_t) said; /* sides, in the order of questions */
+    TP_VEC(tp_exchange) exchanges;
+    TP_VEC(uint32_t) because; /* of exchanges: the newest side */
+    TP_VEC(kept_step *) steps;
+};
+
+static struct record *record_of(summary *s)
+{
+    if (!s->record)
+        s->record = TP_NEW(s->arena, struct record);
+    return s->record;
+}
+
+record_mark record_here(summary *s)
+{
+    struct record *r = record_of(s);
+    return (record_mark){r->said.len, r->exchanges.len};
+}
+
+uint32_t record_side(summary *s, tp_claim *c, tp_decision d)
+{
+    struct record *r = record_of(s);
+    tp_push(s->arena, r->sides, ((tp_side){tp_claim_obligation(s->a, c), d.proof}));
+    tp_push(s->arena, r->said, r->sides.len - 1);
+    return r->sides.len - 1;
+}
+
+void record_side_again(summary *s, uint32_t number)
+{
+    tp_push(s->arena, record_of(s)->said, number);
+}
+
+void record_exchange(summary *s, tp_expr from, tp_expr to)
+{
+    struct record *r = record_of(s);
+    tp_push(s->arena, r->exchanges, ((tp_exchange){from, to}));
+    tp_push(s->arena, r->because, r->said.len ? r->said.at[r->said.len - 1] : 0);
+}
+
+void record_forget(summary *s, record_mark m)
+{
+    record_of(s)->exchanges.len = m.exchanges;
+    record_of(s)->because.len = m.exchanges;
+}
+
+void record_open(summary *s, tp_law law)
+{
+    s->out->open |= (uint64_t)1 << law;
+}
+
+static kept_step *new_step(summary *s, tp_law law, record_mark m)
+{
+    struct record *r = record_of(s);
+    kept_step *x = TP_NEW(s->arena, kept_step);
+    uint32_t *sides = TP_NEWN(s->arena, uint32_t, r->said.len - m.sides + 1);
+    tp_exchange *exchanges = TP_NEWN(s->arena, tp_exchange, r->exchanges.len - m.exchanges + 1);
+    *x = (kept_step){.law = law, .nsides = 0, .nexchanges = r->exchanges.len - m.exchanges};
+    for (uint32_t i = m.sides; i < r->said.len; i++) {
+        bool again = false;
+        for (uint32_t k = 0; k < x->nsides && !again; k++)
+            again = sides[k] == r->said.at[i];
+        if (!again)
+            sides[x->nsides++] = r->said.at[i];
+    }
+    for (uint32_t i = 0; i < x->nexchanges; i++)
+        exchanges[i] = r->exchanges.at[m.exchanges + i];
+    x->sides = sides;
+    x->exchanges = exchanges;
+    tp_push(s->arena, r->steps, x);
+    return x;
+}
+
+void record_fold(summary *s, tp_law law, const atom *before, const atom *after, uint32_t k, uint32_t t, record_mark m)
+{
+    kept_step *x = new_step(s, law, m);
+    x->before = *before;
+    x->after = *after;
+    x->k = k;
+    x->t = t;
+}
+
+void record_count(summary *s, const atom *f, tp_expr end, record_mark m)
+{
+    kept_step *x = new_step(s, TP_LAW_COUNT, m);
+    x->before = *f;
+    x->count = end;
+}
+
+/* ---- nodes ---- */
+
+typedef struct writing {
+    summary *s;
+    TP_VEC(tp_real_node) reals;
+    tp_map known; /* nodes by what they are of */
+} writing;
+
+static uint32_t add_node(writing *w, tp_real_node n)
+{
+    tp_push(w->s->arena, w->reals, n);
+    return w->reals.len;
+}
+
+static uint32_t apply(writing *w, const char *op, uint32_t a, uint32_t b)
+{
+    return add_node(w, (tp_real_node){.kind = TP_REAL_APPLY, .op = tp_str_c(op), .nargs = b ? 2 : 1, .arg = {a, b}});
+}
+
+static uint32_t ratio(writing *w, int64_t num, int64_t den)
+{
+    return add_node(w, (tp_real_node){.kind = TP_REAL_RATIO, .num = num, .den = den});
+}
+
+static uint32_t number(writing *w, double v)
+{
+    int64_t num, den;
+    tp_real_node n = {.kind = TP_REAL_NUMBER, .op = isnan(v) ? TP_S("nan") : v < 0 ? TP_S("-inf") : TP_S("inf")};
+    if (!isfinite(v))
+        return add_node(w, n);
+    if (literal_fraction(fabs(v), &num, &den))
+        return ratio(w, v < 0 ? -num : num, den);
+    n.op = tp_printf(w->s->arena, "%.17g", fabs(v));
+    return v < 0 ? apply(w, "neg", add_node(w, n), 0) : add_node(w, n);
+}
+
+static uint32_t of_index(writing *w, tp_expr e)
+{
+    return add_node(w, (tp_real_node){.kind = TP_REAL_INTEGER, .e = e});
+}
+
+static uint32_t of_element(writing *w, uint32_t operand, uint32_t rank, const tp_expr *at)
+{
+    tp_real_node n = {.kind = TP_REAL_READ, .operand = operand, .rank = rank};
+    memcpy(n.at, at, rank * sizeof *at);
+    return add_node(w, n);
+}
+
+static uint32_t of_choice(writing *w, tp_expr e, uint32_t yes, uint32_t no)
+{
+    return add_node(w, (tp_real_node){.kind = TP_REAL_IF, .e = e, .nargs = 2, .arg = {yes, no}});
+}
+
+static uint32_t of_prim(writing *w, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs)
+{
+    tp_real_node n = {.kind = TP_REAL_APPLY, .op = tp_str_c(tp_prim_info(prim)->name), .nargs = nargs};
+    if (prim == TP_P_INTEGER_POW || prim == TP_P_CAST)
+        n.number = exponent;
+    memcpy(n.arg, arg, nargs * sizeof *arg);
+    return add_node(w, n);
+}
+
+static uint32_t of_sum(writing *w, uint32_t id);
+
+/* A fold exactly as it is. */
+static uint32_t of_fold(writing *w, const atom *a)
+{
+    tp_real_node n = {
+        .kind = TP_REAL_OVER, .op = tp_str_c(tp_prim_info(a->prim)->name), .counters = a->counters, .nargs = 1};
+    bool adds = a->prim == TP_P_SUM;
+    uint32_t body = of_sum(w, a->arg[0]),
+             outside = adds ? ratio(w, 0, 1) : number(w, a->prim == TP_P_MAX ? -(double)INFINITY : (double)INFINITY);
+    for (uint32_t i = 0; i < a->nguards; i++)
+        body = of_choice(w, a->guard[i], body, outside);
+    for (uint32_t i = 0; i < a->counters; i++) {
+        n.counter[i] = a->counter[i];
+        n.extent[i] = a->extent[i];
+    }
+    n.arg[0] = body;
+    return add_node(w, n);
+}
+
+static uint32_t of_atom(writing *w, const atom *a)
+{
+    uint32_t arg[3], nargs = 0;
+    int64_t exponent = 0;
+    switch (a->kind) {
+    case ATOM_REAL:
+        return a->number ? add_node(w, (tp_real_node){.kind = TP_REAL_NUMBER, .op = TP_S("log2(e)")})
+                         : number(w, a->real);
+    case ATOM_INDEX: return of_index(w, a->e);
+    case ATOM_ELEMENT: return of_element(w, a->operand, a->rank, a->at);
+    case ATOM_FOLD: return of_fold(w, a);
+    case ATOM_INVERSE: return apply(w, "/", ratio(w, 1, 1), of_sum(w, a->arg[0]));
+    case ATOM_APPLY: break;
+    }
+    for (; nargs < 3 && a->arg[nargs]; nargs++)
+        arg[nargs] = of_sum(w, a->arg[nargs]);
+    if (a->e.id)
+        tp_expr_is_const(w->s->p, a->e, &exponent);
+    return of_prim(w, a->prim, exponent, arg, nargs);
+}
+
+static uint32_t of_product(writing *w, const product *p)
+{
+    uint32_t r = ratio(w, p->num, p->den);
+    for (uint32_t i = 0; i < p->nfactors; i++) {
+        uint32_t x = of_atom(w, atom_get(w->s, p->factor[i].atom));
+        int power = p->factor[i].power;
+        if (power != 1 && power != -1)
+            x = add_node(w, (tp_real_node){.kind = TP_REAL_APPLY,
+                                           .op = TP_S("**"),
+                                           .number = power < 0 ? -power : power,
+                                           .nargs = 1,
+                                           .arg = {x}});
+        r = apply(w, power < 0 ? "/" : "*", r, x);
+    }
+    if (p->exponent)
+        r = apply(w, "*", r, apply(w, "exp", of_sum(w, p->exponent), 0));
+    for (uint32_t i = 0; i < p->nguards; i++)
+        r = of_choice(w, p->guard[i], r, ratio(w, 0, 1));
+    return r;
+}
+
+/* The number under which a node is known, or 0. */
+static tp_str key_of(writing *w, uint32_t what, uint32_t id)
+{
+    uint32_t *key = TP_NEWN(w->s->arena, uint32_t, 2);
+    key[0] = what;
+    key[1] = id;
+    return (tp_str){(const char *)key, 2 * sizeof *key};
+}
+
+static uint32_t of_sum(writing *w, uint32_t id)
+{
+    tp_str key = key_of(w, 2, id);
+    uint32_t known = tp_map_get(&w->known, key), r = 0;
+    const sum a = *sum_get(w->s, id);
+    if (known)
+        return known;
+    for (uint32_t i = 0; i < a.n; i++) {
+        uint32_t x = of_product(w, &a.at[i]);
+        r = r ? apply(w, "+", r, x) : x;
+    }
+    r = r ? r : ratio(w, 0, 1);
+    tp_map_set(w->s->arena, &w->known, key, r);
+    return r;
+}
+
+/* decides: something above it turns over at a small change, so that casts are none that vanish. */
+static uint32_t of_term(writing *w, term t, bool decides)
+{
+    tp_str key = key_of(w, decides, t.id);
+    uint32_t known = tp_map_get(&w->known, key), r = 0, arg[3], nargs = 0;
+    const term_node n = *term_get(w->s, t);
+    if (known)
+        return known;
+    bool below = decides || (n.kind == T_APPLY && prim_decides(n.prim));
+    for (; nargs < 3 && n.arg[nargs].id; nargs++)
+        arg[nargs] = of_term(w, n.arg[nargs], below);
+    switch (n.kind) {
+    case T_INTEGER: r = of_index(w, n.e); break;
+    case T_REAL: r = number(w, n.real); break;
+    case T_READ: r = of_element(w, n.operand, n.rank, n.at); break;
+    case T_BEFORE: /* placeholders of steps: no term of an output has them */
+    case T_AFTER: r = number(w, (double)NAN); break;
+    case T_SELECT: r = of_choice(w, n.e, arg[0], arg[1]); break;
+    case T_FOLD:
+        r = add_node(w, (tp_real_node){.kind = TP_REAL_FOLD,
+                                       .op = tp_str_c(tp_prim_info(n.prim)->name),
+                                       .counters = 1,
+                                       .counter = {n.sym},
+                                       .extent = {n.e},
+                                       .nargs = 1,
+                                       .arg = {arg[0]}});
+        break;
+    case T_APPLY: {
+        int64_t exponent = 0;
+        if (n.e.id)
+            tp_expr_is_const(w->s->p, n.e, &exponent);
+        r = n.prim == TP_P_CAST && !decides ? apply(w, "the same", arg[0], 0)
+                                            : of_prim(w, n.prim, exponent, arg, nargs);
+        break;
+    }
+    }
+    tp_map_set(w->s->arena, &w->known, key, r);
+    return r;
+}
+
+/* ---- the derivation ---- */
+
+/* What is free in it: sizes, and the indices of the element; and what is known of them. */
+static void put_claim(summary *s, const premises *p, tp_derivation *d)
+{
+    tp_claim c = {.goal = tp_const(s->p, 1), .over_steps = true, .given = s->out->given};
+    tp_obligation o = tp_claim_obligation(s->a, &c);
+    tp_var *vars = TP_NEWN(s->arena, tp_var, o.nvars + s->vars.len);
+    tp_expr *all = TP_NEWN(s->arena, tp_expr, o.npremises + p->n + 1);
+    memcpy(vars, o.vars, o.nvars * sizeof *vars);
+    memcpy(all, o.premises, o.npremises * sizeof *all);
+    memcpy(all + o.npremises, p->at, p->n * sizeof *all);
+    for (uint32_t i = 0; i < s->vars.len; i++)
+        if (tp_sym_name(s->p, s->vars.at[i].sym).p[0] == 'e') /* summary_index(s, "e", …), prove_all() */
+            vars[o.nvars++] = s->vars.at[i];
+    d->vars = vars;
+    d->nvars = o.nvars;
+    d->premises = all;
+    d->npremises = o.npremises + p->n;
+}
+
+static tp_law_step step_of(writing *w, const kept_step *x)
+{
+    return (tp_law_step){.law = x->law,
+                         .from = of_fold(w, &x->before),
+                         .to = x->law == TP_LAW_COUNT ? of_index(w, x->count) : of_fold(w, &x->after),
+                         .k = x->k,
+                         .t = x->t,
+                         .sides = x->sides,
+                         .nsides = x->nsides,
+                         .exchanges = x->exchanges,
+                         .nexchanges = x->nexchanges};
+}
+
+static tp_derivation *written(summary *s, const premises *p, term kernel, term reference)
+{
+    struct record *r = record_of(s);
+    writing w = {.s = s};
+    tp_derivation *d = TP_NEW(s->arena, tp_derivation);
+    tp_law_step *steps = TP_NEWN(s->arena, tp_law_step, r->steps.len + r->exchanges.len);
+    *d = (tp_derivation){.p = s->p, .sides = r->sides.at, .nsides = r->sides.len, .steps = steps};
+    put_claim(s, p, d);
+    for (uint32_t i = 0; i < r->steps.len; i++)
+        steps[d->nsteps++] = step_of(&w, r->steps.at[i]);
+    for (uint32_t i = 0; i < r->exchanges.len; i++) /* what is left is outside of all folds */
+        steps[d->nsteps++] = (tp_law_step){.law = TP_LAW_INDEX,
+                                           .sides = &r->because.at[i],
+                                           .nsides = r->sides.len > 0,
+                                           .exchanges = &r->exchanges.at[i],
+                                           .nexchanges = 1};
+    d->kernel = of_term(&w, kernel, false);
+    d->reference = of_term(&w, reference, false);
+    d->reals = w.reals.at;
+    d->nreals = w.reals.len;
+    return d;
+}
+
+/* Without the steps that are not needed, and the sides of those. */
+static void only_used(summary *s, tp_derivation *d, const bool *used)
+{
+    tp_law_step *steps = TP_NEWN(s->arena, tp_law_step, d->nsteps + 1);
+    tp_side *sides = TP_NEWN(s->arena, tp_side, d->nsides + 1);
+    uint32_t *place = TP_NEWN(s->arena, uint32_t, d->nsides + 1), n = 0, nsides = 0;
+    for (uint32_t i = 0; i < d->nsteps; i++) {
+        if (!used[i])
+            continue;
+        steps[n] = d->steps[i];
+        uint32_t *own = TP_NEWN(s->arena, uint32_t, steps[n].nsides + 1);
+        for (uint32_t k = 0; k < steps[n].nsides; k++) {
+            uint32_t side = steps[n].sides[k];
+            if (!place[side]) {
+                sides[nsides] = d->sides[side];
+                place[side] = ++nsides;
+            }
+            own[k] = place[side] - 1;
+        }
+        steps[n++].sides = own;
+    }
+    d->steps = steps;
+    d->nsteps = n;
+    d->sides = sides;
+    d->nsides = nsides;
+}
+
+void record_equal(summary *s, const premises *p, term kernel, term reference, tp_str output)
+{
+    tp_equality *out = s->out;
+    out->outputs++;
+    if (s->k->ntables) { /* their entries have no schema: not worth the time */
+        out->unreplayed = tp_printf(s->arena, "`%.*s`: the kernel reads tables", TP_FMT(output));
+        return;
+    }
+    if (out->open >> TP_LAW_FIRST & 1) {
+        out->unreplayed = tp_printf(s->arena, "`%.*s`: places of maxima have no schema", TP_FMT(output));
+        return;
+    }
+    tp_arena *work = tp_arena_child(s->arena);
+    tp_derivation *d = written(s, p, kernel, reference);
+    tp_replayed r = tp_sift_derivation(work, d);
+    if (r.ok) {
+        only_used(s, d, r.used);
+        r = tp_replay_derivation(work, d, false);
+    }
+    if (r.ok) {
+        out->replayed++;
+        out->steps += d->nsteps;
+        out->sides += d->nsides;
+        for (uint32_t i = 0; i < d->nsteps; i++)
+            out->laws |= (uint64_t)1 << d->steps[i].law;
+        if (s->o->certificates)
+            tp_certificates_add_derivation(
+                s->o->certificates, tp_printf(s->arena, "%.*s-%.*s", TP_FMT(s->k->name), TP_FMT(tp_dtypes_text(s->k))),
+                output, d);
+    } else if (!out->unreplayed.n) {
+        out->unreplayed = tp_printf(s->arena, "`%.*s`: %.*s", TP_FMT(output), TP_FMT(r.why));
+    }
+    tp_arena_free(work);
+}
+
+/* ---- in words ---- */
+
+static void put_names(tp_buf *b, uint64_t laws)
+{
+    const char *separator = "";
+    for (int law = 0; law < TP_ALL_LAWS; law++)
+        if (laws >> law & 1) {
+            tp_buf_printf(b, "%s%s", separator, tp_law_info((tp_law)law)->name);
+            separator = ", ";
+        }
+}
+
+tp_str tp_equality_trust(tp_arena *a, const tp_equality *q)
+{
+    tp_buf b = {.arena = a};
+    if (q->outputs && q->replayed == q->outputs) {
+        tp_buf_printf(&b, "derivation replayed: %u step%s", q->steps, q->steps == 1 ? "" : "s");
+        if (q->laws)
+            tp_buf_c(&b, " (");
+        put_names(&b, q->laws);
+        tp_buf_printf(&b, "%s, %u side condition%s; trusted: the reading of both texts, the list of laws",
+                      q->laws ? ")" : "", q->sides, q->sides == 1 ? "" : "s");
+    } else {
+        tp_buf_c(&b, "trusted, not replayed");
+        if (q->unreplayed.n)
+            tp_buf_printf(&b, ": %.*s", TP_FMT(q->unreplayed));
+        if (q->open)
+            tp_buf_c(&b, "; used laws without a schema: ");
+        put_names(&b, q->open);
+    }
+    return tp_buf_view(&b);
+}

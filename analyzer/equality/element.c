@@ -1,0 +1,595 @@
+/* What one element of a value is: programs at symbolic indices. */
+#include "analyzer/equality/internal.h"
+
+static const tp_value *value_of(const evaluation *v, tp_vid value)
+{
+    return &v->values.at[value];
+}
+
+static bool is_one(evaluation *v, tp_expr dim)
+{
+    int64_t n;
+    return tp_expr_is_const(v->s->p, dim, &n) && n == 1;
+}
+
+static tp_expr plus(evaluation *v, tp_expr a, tp_expr b)
+{
+    return tp_op2(v->s->p, TP_E_ADD, a, b);
+}
+
+static tp_expr times(evaluation *v, tp_expr a, tp_expr b)
+{
+    return tp_op2(v->s->p, TP_E_MUL, a, b);
+}
+
+void evaluation_stop(evaluation *v, const char *why)
+{
+    if (!v->body)
+        why = tp_printf(v->s->arena, "%s, in the reference", why).p;
+    summary_stop(v->s, tp_str_c(why));
+}
+
+tp_expr scalar_of(evaluation *v, tp_vid value)
+{
+    const term_node *n = term_get(v->s, element_of(v, value, NULL));
+    if (n->kind != T_INTEGER)
+        evaluation_stop(v, "an index or a bound depends on data");
+    return n->e;
+}
+
+/* ---- memory ---- */
+
+static term stored_element(evaluation *v, const stored *c, uint32_t operand, const tp_expr *at, bool expand);
+
+/* Contents of a window or of scratch, which along some dimensions are those of lane 0. */
+static term buffer_element(evaluation *v, term_kind kind, uint32_t operand, const tp_expr *at)
+{
+    const tp_operand *o = &v->s->k->operands[operand];
+    tp_expr lane[TP_MAX_RANK];
+    for (uint32_t d = 0; d < o->ref_rank; d++)
+        lane[d] = v->uniform[operand][d] ? tp_const(v->s->p, 0) : at[d];
+    return term_element(v->s, kind, operand, o->ref_rank, lane);
+}
+
+static term found_element(evaluation *v, uint32_t operand, const tp_expr *at)
+{
+    const tp_operand *o = &v->s->k->operands[operand];
+    if (o->role != TP_INPUT)
+        return buffer_element(v, T_BEFORE, operand, at);
+    tp_expr element[TP_MAX_RANK];
+    uint32_t lane = 0;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        element[d] = tp_window_start(v->s->a, o, d);
+        if (o->whole || o->dims[d].kind != TP_DIM_SQUEEZED)
+            element[d] = plus(v, element[d], at[lane++]);
+    }
+    must_be_old(v->s, operand, element);
+    return term_element(v->s, T_READ, operand, o->rank, element);
+}
+
+static term stored_element(evaluation *v, const stored *c, uint32_t operand, const tp_expr *at, bool expand)
+{
+    if (!c)
+        return found_element(v, operand, at);
+    const tp_operand *o = &v->s->k->operands[operand];
+    tp_exprs *p = v->s->p;
+    if (!expand && c == v->final[operand])
+        return buffer_element(v, T_AFTER, operand, at);
+    tp_expr inside = c->path, lane[TP_MAX_RANK];
+    uint32_t rank = 0;
+    for (uint32_t d = 0; d < o->ref_rank; d++) {
+        const tp_subscript *sub = &c->where->subs[d];
+        if (sub->kind == TP_SUB_FULL) {
+            lane[rank++] = at[d];
+            continue;
+        }
+        tp_expr offset = tp_op2(p, TP_E_SUB, at[d], scalar_of(v, sub->start));
+        tp_expr size = sub->kind == TP_SUB_INT ? tp_const(p, 1) : sub->size;
+        if (sub->kind == TP_SUB_SLICE && sub->stride != 1)
+            evaluation_stop(v, "a store with a stride");
+        inside = tp_op2(p, TP_E_AND, inside, tp_op2(p, TP_E_GE, offset, tp_const(p, 0)));
+        inside = tp_op2(p, TP_E_AND, inside, tp_op2(p, TP_E_LT, offset, size));
+        if (sub->kind == TP_SUB_SLICE)
+            lane[rank++] = offset;
+    }
+    int64_t known;
+    bool decided = tp_expr_is_const(p, condition_normal(v->s, inside, false), &known);
+    if (decided && !known)
+        return stored_element(v, c->older, operand, at, false);
+    term new = element_of(v, c->value, lane);
+    return decided ? new : term_select(v->s, inside, new, stored_element(v, c->older, operand, at, false));
+}
+
+term element_after(evaluation *v, uint32_t operand, const tp_expr *at)
+{
+    return stored_element(v, v->final[operand], operand, at, true);
+}
+
+static term loaded_element(evaluation *v, const tp_inst *i, const tp_expr *at)
+{
+    const tp_operand *o = &v->s->k->operands[i->access->operand];
+    tp_expr lane[TP_MAX_RANK];
+    uint32_t rank = 0;
+    for (uint32_t d = 0; d < o->ref_rank; d++) {
+        const tp_subscript *sub = &i->access->subs[d];
+        if (sub->kind == TP_SUB_FULL) {
+            lane[d] = at[rank++];
+            continue;
+        }
+        lane[d] = scalar_of(v, sub->start);
+        if (sub->kind == TP_SUB_SLICE)
+            lane[d] = plus(v, lane[d], times(v, at[rank++], tp_const(v->s->p, sub->stride)));
+    }
+    return stored_element(v, v->loaded.at[i->out], i->access->operand, lane, false);
+}
+
+static term variable_element(evaluation *v, const stored *c, const tp_expr *at);
+
+/* The law of a choice in every turn: what is y(n) after the turn n for which a
+ * condition of indices holds, and else stays x, is x + sum of [condition(n)]
+ * (y(n) - x), given that it holds for one turn at most. */
+static term chosen_element(evaluation *v, const stored *c, const tp_expr *at, term new)
+{
+    static const premises nothing = {.n = 0};
+    summary *s = v->s;
+    const term_node n = *term_get(s, element_of(v, c->condition, at));
+    term before = variable_element(v, c->older, at);
+    if (n.kind != T_INTEGER)
+        evaluation_stop(v, "a loop that chooses by data");
+    tp_expr holds = condition_normal(s, n.e, c->otherwise);
+    if (!at_most_one_point(s, &nothing, holds, &c->turn, &c->turns, 1))
+        evaluation_stop(v, "a loop in which several turns may choose");
+    term more = term_select(s, holds, term_apply(s, TP_P_SUB, new, before, (term){0}, 0), term_real(s, 0));
+    return term_apply(s, TP_P_ADD, before, term_fold(s, TP_P_SUM, c->turn, c->turns, more), (term){0}, 0);
+}
+
+/* What was there before the loop, and the values of all turns. The extreme of no turn has no value: where there may be
+ * none, what was there before is one of the values. */
+static term joined_turns(evaluation *v, const stored *c, term before, term new)
+{
+    summary *s = v->s;
+    tp_exprs *p = s->p;
+    if (c->by == TP_P_ADD || c->some) {
+        tp_prim fold = c->by == TP_P_ADD ? TP_P_SUM : c->by == TP_P_MAXIMUM ? TP_P_MAX : TP_P_MIN;
+        return term_apply(s, c->by, before, term_fold(s, fold, c->turn, c->turns, new), (term){0}, 0);
+    }
+    if (term_get(s, before)->infinite)
+        evaluation_stop(v, "the maximum of a loop that may have no turn");
+    tp_expr one = tp_const(p, 1), more = plus(v, c->turns, one), u = summary_index(s, "n", more);
+    uint32_t n = tp_sym_count(p);
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
+    with[c->turn] = tp_op2(p, TP_E_SUB, u, one);
+    term all = term_select(s, tp_op2(p, TP_E_GE, u, one), term_subst(s, new, with, n), before);
+    return term_fold(s, c->by == TP_P_MAXIMUM ? TP_P_MAX : TP_P_MIN, (uint32_t)tp_expr_get(p, u)->value, more, all);
+}
+
+static term variable_element(evaluation *v, const stored *c, const tp_expr *at)
+{
+    if (!c)
+        evaluation_stop(v, "a variable without a value");
+    int64_t known;
+    bool decided = tp_expr_is_const(v->s->p, condition_normal(v->s, c->path, false), &known);
+    if (decided && !known)
+        return variable_element(v, c->older, at);
+    term new = element_of(v, c->value, at);
+    if (c->turns.id && c->by == TP_P_WHERE) {
+        new = chosen_element(v, c, at, new);
+    } else if (c->turns.id) {
+        new = joined_turns(v, c, variable_element(v, c->older, at), new);
+    }
+    return decided ? new : term_select(v->s, c->path, new, variable_element(v, c->older, at));
+}
+
+/* ---- moves ---- */
+
+static tp_expr product_of_dims(evaluation *v, const tp_value *x, uint32_t from, uint32_t to)
+{
+    tp_expr n = tp_const(v->s->p, 1);
+    for (uint32_t d = from; d < to; d++)
+        n = times(v, n, x->dims[d]);
+    return tp_expr_normal(v->s->p, n);
+}
+
+/* The fewest dimensions from i of x and from j of y that hold as many elements. */
+static void group_of(evaluation *v, const tp_value *x, const tp_value *y, uint32_t i, uint32_t j, uint32_t *iend,
+                     uint32_t *jend)
+{
+    *iend = x->rank;
+    *jend = y->rank;
+    for (uint32_t n = 2; n < x->rank - i + y->rank - j; n++)
+        for (uint32_t a = 1; a < n && i + a <= x->rank; a++)
+            if (j + n - a <= y->rank && tp_same(product_of_dims(v, x, i, i + a), product_of_dims(v, y, j, j + n - a))) {
+                *iend = i + a;
+                *jend = j + n - a;
+                return;
+            }
+}
+
+static void reshaped(evaluation *v, const tp_inst *inst, const tp_expr *at, tp_expr *from)
+{
+    const tp_value *x = value_of(v, inst->args[0]), *y = value_of(v, inst->out);
+    tp_exprs *p = v->s->p;
+    uint32_t i = 0, j = 0, iend, jend;
+    while (i < x->rank || j < y->rank) {
+        if (i < x->rank && is_one(v, x->dims[i])) { /* dimensions of 1 come and go */
+            from[i++] = tp_const(p, 0);
+            continue;
+        }
+        if (j < y->rank && is_one(v, y->dims[j])) {
+            j++;
+            continue;
+        }
+        group_of(v, x, y, i, j, &iend, &jend);
+        tp_expr number = tp_const(p, 0), stride = tp_const(p, 1);
+        for (uint32_t d = j; d < jend; d++)
+            number = plus(v, times(v, number, y->dims[d]), at[d]);
+        for (uint32_t d = iend; d-- > i;) {
+            tp_expr quotient = tp_op2(p, TP_E_FLOORDIV, number, stride);
+            from[d] = d > i ? tp_op2(p, TP_E_MOD, quotient, x->dims[d]) : quotient;
+            stride = times(v, stride, x->dims[d]);
+        }
+        i = iend;
+        j = jend;
+    }
+}
+
+static term moved(evaluation *v, const tp_inst *i, const tp_expr *at)
+{
+    const tp_value *x = value_of(v, i->args[0]);
+    tp_exprs *p = v->s->p;
+    tp_expr from[TP_MAX_RANK];
+    for (uint32_t d = 0; d < x->rank && i->prim != TP_P_RESHAPE; d++) {
+        bool axis = d == (uint32_t)i->integer;
+        from[d] = at[d];
+        switch (i->prim) {
+        case TP_P_BROADCAST: from[d] = is_one(v, x->dims[d]) ? tp_const(p, 0) : at[d]; break;
+        case TP_P_SLICE: from[d] = plus(v, i->starts[d], times(v, at[d], tp_const(p, i->ints[d]))); break;
+        case TP_P_TILE:
+            from[d] = i->ints[d] == 1         ? at[d]
+                      : is_one(v, x->dims[d]) ? tp_const(p, 0)
+                                              : tp_op2(p, TP_E_MOD, at[d], x->dims[d]);
+            break;
+        case TP_P_REPEAT:
+            if (i->ints[d] > 1)
+                from[d] = tp_op2(p, TP_E_FLOORDIV, at[d], tp_const(p, i->ints[d]));
+            break;
+        case TP_P_FLIP:
+            if (axis)
+                from[d] = tp_op2(p, TP_E_SUB, tp_op2(p, TP_E_SUB, x->dims[d], tp_const(p, 1)), at[d]);
+            break;
+        case TP_P_ROLL:
+            if (axis)
+                from[d] = tp_op2(p, TP_E_MOD, tp_op2(p, TP_E_SUB, at[d], scalar_of(v, i->args[1])), x->dims[d]);
+            break;
+        default: break;
+        }
+    }
+    if (i->prim == TP_P_TRANSPOSE)
+        for (uint32_t d = 0; d < i->nints; d++)
+            from[i->ints[d]] = at[d];
+    if (i->prim == TP_P_RESHAPE)
+        reshaped(v, i, at, from);
+    return element_of(v, i->args[0], from);
+}
+
+static term joined(evaluation *v, const tp_inst *i, const tp_expr *at, uint32_t part, tp_expr start)
+{
+    tp_exprs *p = v->s->p;
+    uint32_t axis = (uint32_t)i->integer;
+    const tp_value *x = value_of(v, i->args[part]);
+    tp_expr from[TP_MAX_RANK], end = plus(v, start, x->dims[axis]);
+    memcpy(from, at, x->rank * sizeof *from);
+    from[axis] = tp_op2(p, TP_E_SUB, at[axis], start);
+    term here = element_of(v, i->args[part], from);
+    return part + 1 == i->nargs
+               ? here
+               : term_select(v->s, tp_op2(p, TP_E_LT, at[axis], end), here, joined(v, i, at, part + 1, end));
+}
+
+static term padded(evaluation *v, const tp_inst *i, const tp_expr *at)
+{
+    tp_exprs *p = v->s->p;
+    const tp_value *x = value_of(v, i->args[0]);
+    tp_expr inside = tp_const(p, 1), from[TP_MAX_RANK];
+    for (uint32_t d = 0; d < x->rank; d++) {
+        from[d] = tp_op2(p, TP_E_SUB, at[d], i->starts[d]);
+        inside = tp_op2(p, TP_E_AND, inside, tp_op2(p, TP_E_GE, from[d], tp_const(p, 0)));
+        inside = tp_op2(p, TP_E_AND, inside, tp_op2(p, TP_E_LT, from[d], x->dims[d]));
+    }
+    return term_select(v->s, inside, element_of(v, i->args[0], from), element_of(v, i->args[1], NULL));
+}
+
+static term taken(evaluation *v, const tp_inst *i, const tp_expr *at)
+{
+    const tp_value *x = value_of(v, i->args[0]), *y = value_of(v, i->args[1]);
+    uint32_t axis = (uint32_t)i->integer;
+    tp_exprs *p = v->s->p;
+    tp_expr from[TP_MAX_RANK];
+    const term_node index = *term_get(v->s, element_of(v, i->args[1], at + axis));
+    if (index.kind != T_INTEGER)
+        evaluation_stop(v, "take with an index from data");
+    static const premises nothing = {.n = 0};
+    tp_expr inside =
+        tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, index.e, tp_const(p, 0)), tp_op2(p, TP_E_LT, index.e, x->dims[axis]));
+    if (!v->body && !summary_proves(v->s, &nothing, inside)) /* of the body: TP102 */
+        evaluation_stop(v, "take with an index that may be outside");
+    for (uint32_t d = 0; d < x->rank; d++)
+        from[d] = d < axis ? at[d] : d == axis ? index.e : at[d + y->rank - 1];
+    return element_of(v, i->args[0], from);
+}
+
+/* ---- folds ---- */
+
+/* The value of an instruction, which must fit where it is an integer. */
+static term fitting(evaluation *v, const tp_inst *i, term t)
+{
+    tp_dtype d = value_of(v, i->out)->dtype;
+    if (!tp_is_float(d) && d != TP_BOOL && !tp_is_weak(d))
+        summary_must_fit(v->s, t, d);
+    return t;
+}
+
+static term reduced(evaluation *v, const tp_inst *i, const tp_expr *at)
+{
+    const tp_value *x = value_of(v, i->args[0]);
+    bool keepdims = value_of(v, i->out)->rank == x->rank, along[TP_MAX_RANK] = {false};
+    tp_expr from[TP_MAX_RANK], counter[TP_MAX_RANK];
+    uint32_t to = 0;
+    if (!tp_is_float(x->dtype) && i->prim == TP_P_PROD)
+        evaluation_stop(v, "a product of integers may wrap around");
+    for (uint32_t k = 0; k < i->nints; k++) {
+        counter[k] = summary_index(v->s, "t", x->dims[i->ints[k]]);
+        along[i->ints[k]] = true;
+        from[i->ints[k]] = counter[k];
+    }
+    for (uint32_t d = 0; d < x->rank; d++)
+        if (!along[d])
+            from[d] = at[keepdims ? d : to++];
+    term body = element_of(v, i->args[0], from);
+    if (prim_of_first(i->prim) != TP_PRIMS)
+        return fitting(v, i,
+                       term_first(v->s, i->prim, (uint32_t)tp_expr_get(v->s->p, counter[0])->value, x->dims[i->ints[0]],
+                                  body, term_integer(v->s, counter[0])));
+    for (uint32_t k = i->nints; k-- > 0;)
+        body = term_fold(v->s, i->prim, (uint32_t)tp_expr_get(v->s->p, counter[k])->value, x->dims[i->ints[k]], body);
+    return i->prim == TP_P_SUM ? fitting(v, i, body) : body;
+}
+
+static term running(evaluation *v, const tp_inst *i, const tp_expr *at)
+{
+    const tp_value *x = value_of(v, i->args[0]);
+    uint32_t axis = (uint32_t)i->ints[0];
+    tp_exprs *p = v->s->p;
+    tp_expr from[TP_MAX_RANK], one = tp_const(p, 1);
+    if (!tp_is_float(x->dtype) && i->prim == TP_P_CUMPROD)
+        evaluation_stop(v, "a product of integers may wrap around");
+    tp_expr extent = i->reverse ? tp_op2(p, TP_E_SUB, x->dims[axis], at[axis]) : plus(v, at[axis], one);
+    tp_expr counter = summary_index(v->s, "t", extent);
+    memcpy(from, at, x->rank * sizeof *from);
+    from[axis] = i->reverse ? plus(v, at[axis], counter) : counter;
+    term all = term_fold(v->s, tp_prim_folded(i->prim), (uint32_t)tp_expr_get(p, counter)->value, extent,
+                         element_of(v, i->args[0], from));
+    return i->prim == TP_P_CUMSUM ? fitting(v, i, all) : all;
+}
+
+static term multiplied(evaluation *v, const tp_inst *i, const tp_expr *at)
+{
+    tp_expr counter[TP_MAX_RANK];
+    term side[2];
+    uint32_t to = i->nbatch;
+    for (uint32_t k = 0; k < i->ncontract; k++)
+        counter[k] = summary_index(v->s, "t", value_of(v, i->args[0])->dims[i->ints[2 * k]]);
+    for (uint32_t a = 0; a < 2; a++) {
+        const tp_value *x = value_of(v, i->args[a]);
+        bool paired[TP_MAX_RANK] = {false};
+        tp_expr from[TP_MAX_RANK];
+        for (uint32_t k = 0; k < i->ncontract + i->nbatch; k++) {
+            uint32_t d = (uint32_t)i->ints[2 * k + a];
+            paired[d] = true;
+            from[d] = k < i->ncontract ? counter[k] : at[k - i->ncontract];
+        }
+        for (uint32_t d = 0; d < x->rank; d++)
+            if (!paired[d])
+                from[d] = at[to++];
+        side[a] = element_of(v, i->args[a], from);
+    }
+    term body = term_apply(v->s, TP_P_MUL, side[0], side[1], (term){0}, 0);
+    for (uint32_t k = i->ncontract; k-- > 0;)
+        body = term_fold(v->s, TP_P_SUM, (uint32_t)tp_expr_get(v->s->p, counter[k])->value,
+                         value_of(v, i->args[0])->dims[i->ints[2 * k]], body);
+    return fitting(v, i, body);
+}
+
+/* ---- elementwise ---- */
+
+/* An integer of the dtype must hold it: numbers here have no width. */
+static term held(evaluation *v, tp_dtype d, tp_expr e)
+{
+    tp_exprs *p = v->s->p;
+    if (d != TP_BOOL && !tp_is_weak(d)) {
+        tp_expr goal = tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, e, tp_const(p, tp_dtype_min(d))),
+                              tp_op2(p, TP_E_LE, e, tp_const(p, tp_dtype_max(d))));
+        if (!summary_proves_large(v->s, goal))
+            evaluation_stop(v, "an integer may wrap around");
+    }
+    return term_integer(v->s, e);
+}
+
+static term cast(evaluation *v, const tp_inst *i, term x)
+{
+    tp_dtype from = value_of(v, i->args[0])->dtype, to = value_of(v, i->out)->dtype;
+    summary *s = v->s;
+    const term_node n = *term_get(s, x);
+    term zero = term_real(s, 0), one = term_real(s, 1);
+    if (!v->body && tp_is_float(to)) /* computed in float64, but for the types that are written */
+        to = (tp_dtype)i->integer;
+    if (from == to || from == TP_WEAK_FLOAT) /* literals are the numbers that are written */
+        return x;
+    if (from == TP_BOOL)
+        return term_apply(s, TP_P_WHERE, x, one, zero, 0);
+    if (to == TP_BOOL)
+        return term_apply(s, TP_P_NE, x, zero, (term){0}, 0);
+    if (tp_is_float(to))
+        return tp_is_weak(to) ? x : term_narrowed(s, x, to);
+    if (tp_is_float(from)) {
+        if (n.kind == T_INTEGER)
+            return held(v, to, n.e);
+        if (summary_is_whole_in(s, x, to))
+            return x;
+        evaluation_stop(v, "a float becomes an integer");
+    }
+    if (n.kind == T_INTEGER)
+        return held(v, to, n.e);
+    if (!tp_is_weak(from) && (tp_dtype_min(to) > tp_dtype_min(from) || tp_dtype_max(to) < tp_dtype_max(from)))
+        evaluation_stop(v, "an integer may wrap around");
+    return x;
+}
+
+static tp_expr_op integer_op(tp_prim prim)
+{
+    switch (prim) {
+    case TP_P_ADD: return TP_E_ADD;
+    case TP_P_SUB: return TP_E_SUB;
+    case TP_P_MUL: return TP_E_MUL;
+    case TP_P_FLOORDIV: return TP_E_FLOORDIV;
+    case TP_P_MOD: return TP_E_MOD;
+    case TP_P_MAXIMUM: return TP_E_MAX;
+    case TP_P_MINIMUM: return TP_E_MIN;
+    default: return TP_E_CONST;
+    }
+}
+
+/* Arithmetic on integers: those over indices are known not to wrap, those from data must fit. */
+static term integers(evaluation *v, const tp_inst *i, term a, term b)
+{
+    summary *s = v->s;
+    const term_node x = *term_get(s, a), y = b.id ? *term_get(s, b) : x;
+    tp_dtype d = value_of(v, i->out)->dtype;
+    bool compares = tp_prim_info(i->prim)->to_bool || d == TP_BOOL;
+    if (compares)
+        return term_apply(s, i->prim, a, b, (term){0}, 0);
+    if (x.kind == T_INTEGER && y.kind == T_INTEGER) {
+        if (i->prim == TP_P_NEG)
+            return held(v, d, tp_op1(s->p, TP_E_NEG, x.e));
+        if (i->prim == TP_P_INTEGER_POW && i->integer >= 0 && i->integer <= 4) {
+            tp_expr r = tp_const(s->p, 1);
+            for (int64_t k = 0; k < i->integer; k++)
+                r = times(v, r, x.e);
+            return held(v, d, r);
+        }
+        if (b.id && integer_op(i->prim) != TP_E_CONST)
+            return held(v, d, tp_op2(s->p, integer_op(i->prim), x.e, y.e));
+    }
+    if (i->prim == TP_P_MAXIMUM || i->prim == TP_P_MINIMUM)
+        return term_apply(s, i->prim, a, b, (term){0}, 0);
+    if (i->prim == TP_P_ADD || i->prim == TP_P_SUB || i->prim == TP_P_MUL || i->prim == TP_P_NEG)
+        return fitting(v, i, term_apply(s, i->prim, a, b, (term){0}, 0));
+    evaluation_stop(v, "arithmetic on integers from data");
+}
+
+static term elementwise(evaluation *v, const tp_inst *i, const tp_expr *at)
+{
+    summary *s = v->s;
+    term arg[3] = {{0}, {0}, {0}};
+    for (uint32_t k = 0; k < i->nargs && k < 3; k++)
+        arg[k] = element_of(v, i->args[k], at);
+    const tp_value *x = value_of(v, i->args[0]);
+    switch (i->prim) {
+    case TP_P_CAST: return cast(v, i, arg[0]);
+    case TP_P_WHERE: {
+        const term_node c = *term_get(s, arg[0]), a = *term_get(s, arg[1]), b = *term_get(s, arg[2]);
+        if (!tp_is_float(value_of(v, i->out)->dtype) && value_of(v, i->out)->dtype != TP_BOOL && c.kind == T_INTEGER &&
+            a.kind == T_INTEGER && b.kind == T_INTEGER)
+            return term_integer(s, tp_ite(s->p, c.e, a.e, b.e));
+        return term_apply(s, i->prim, arg[0], arg[1], arg[2], 0);
+    }
+    case TP_P_CLIP:
+        arg[0] = term_apply(s, TP_P_MAXIMUM, arg[0], arg[1], (term){0}, 0);
+        return term_apply(s, TP_P_MINIMUM, arg[0], arg[2], (term){0}, 0);
+    case TP_P_BITCAST: evaluation_stop(v, "bitcast is not summarised");
+    default: break;
+    }
+    if (!tp_is_float(x->dtype))
+        return integers(v, i, arg[0], arg[1]);
+    return term_apply(s, i->prim, arg[0], arg[1], (term){0}, i->prim == TP_P_INTEGER_POW ? i->integer : 0);
+}
+
+static term computed(evaluation *v, const tp_inst *i, const tp_expr *at)
+{
+    summary *s = v->s;
+    const tp_value *x = value_of(v, i->out);
+    switch (i->prim) {
+    case TP_P_LOAD: return loaded_element(v, i, at);
+    case TP_P_MASKED_LOAD: return element_of(v, i->args[1], at); /* TP503: the rest is not looked at */
+    case TP_P_VARIABLE: return variable_element(v, v->loaded.at[i->out], at);
+    case TP_P_DOT: return multiplied(v, i, at);
+    case TP_P_TAKE: return taken(v, i, at);
+    case TP_P_IOTA: return held(v, x->dtype, at[i->integer]);
+    case TP_P_PROGRAM_ID:
+    case TP_P_NUM_PROGRAMS: return term_integer(s, x->meaning);
+    case TP_P_LITERAL: return term_real(s, i->real);
+    case TP_P_READ: {
+        tp_expr index[TP_TABLE_RANK];
+        for (uint32_t d = 0; d < i->nargs; d++)
+            index[d] = scalar_of(v, i->args[d]);
+        return term_integer(s, tp_read(s->p, s->k->tables[i->integer].sym, i->nargs, index));
+    }
+    case TP_P_BROADCAST:
+    case TP_P_TRANSPOSE:
+    case TP_P_RESHAPE:
+    case TP_P_SLICE:
+    case TP_P_TILE:
+    case TP_P_REPEAT:
+    case TP_P_FLIP:
+    case TP_P_ROLL: return moved(v, i, at);
+    case TP_P_CONCATENATE: return joined(v, i, at, 0, tp_const(s->p, 0));
+    case TP_P_PAD: return padded(v, i, at);
+    default: break;
+    }
+    return tp_prim_scans(i->prim)     ? running(v, i, at)
+           : tp_prim_reduces(i->prim) ? reduced(v, i, at)
+                                      : elementwise(v, i, at);
+}
+
+/* Inputs and tables of a reference have no instruction. */
+static term given_element(evaluation *v, tp_vid value, const tp_expr *at)
+{
+    const tp_kernel *k = v->s->k;
+    for (uint32_t o = 0; !v->body && o < k->ninputs; o++)
+        if (v->p->operand_value[o] == value)
+            return term_element(v->s, T_READ, o, k->operands[o].rank, at);
+    for (uint32_t t = 0; !v->body && t < k->ntables; t++)
+        if (v->p->table_value[t] == value)
+            return term_integer(v->s, tp_read(v->s->p, k->tables[t].sym, k->tables[t].rank, at));
+    evaluation_stop(v, "a value of a loop");
+}
+
+term element_of(evaluation *v, tp_vid value, const tp_expr *at)
+{
+    summary *s = v->s;
+    const tp_value *x = value_of(v, value);
+    if (x->dtype == TP_WEAK_INT)
+        return term_integer(s, x->meaning);
+    uint32_t key[1 + TP_MAX_RANK] = {(uint32_t)value};
+    tp_expr index[TP_MAX_RANK];
+    for (uint32_t d = 0; d < x->rank; d++) {
+        index[d] = tp_expr_normal(s->p, at[d]);
+        key[d + 1] = index[d].id;
+    }
+    tp_buf b = {.arena = s->arena};
+    tp_buf_str(&b, (tp_str){(const char *)key, (x->rank + 1) * sizeof *key});
+    tp_str text = tp_buf_view(&b);
+    uint32_t known = tp_map_get(&v->elements, text);
+    if (known)
+        return (term){known};
+    const tp_node *outer = s->node;
+    const tp_inst *i = v->by.at[value];
+    if (i && v->body)
+        s->node = i->node;
+    term t = i ? computed(v, i, index) : given_element(v, value, index);
+    if (v->body && !term_holds_constants(s, t, x->dtype))
+        evaluation_stop(v, tp_printf(s->arena, "a constant overflows %s", tp_dtype_info(x->dtype)->name).p);
+    s->node = outer;
+    tp_map_set(s->arena, &v->elements, text, t.id);
+    return t;
+}

@@ -1,0 +1,569 @@
+/* Folds: sums, products, maxima and minima over index sets. */
+#include "analyzer/equality/sum.h"
+
+#include <math.h>
+
+/* ---- folds ---- */
+
+static bool sum_mentions(summary *s, uint32_t id, uint32_t sym);
+
+static bool atom_mentions(summary *s, uint32_t id, uint32_t sym)
+{
+    const atom a = *atom_get(s, id);
+    bool yes = a.e.id && tp_expr_mentions(s->p, a.e, sym);
+    for (uint32_t d = 0; d < a.rank && !yes; d++)
+        yes = tp_expr_mentions(s->p, a.at[d], sym);
+    for (uint32_t i = 0; i < a.counters && !yes; i++)
+        yes = tp_expr_mentions(s->p, a.extent[i], sym);
+    for (uint32_t i = 0; i < a.nguards && !yes; i++)
+        yes = tp_expr_mentions(s->p, a.guard[i], sym);
+    for (int i = 0; i < 3 && !yes; i++)
+        yes = a.arg[i] && sum_mentions(s, a.arg[i], sym);
+    return yes;
+}
+
+static bool product_mentions(summary *s, const product *p, uint32_t sym)
+{
+    bool yes = p->exponent && sum_mentions(s, p->exponent, sym);
+    for (uint32_t i = 0; i < p->nguards && !yes; i++)
+        yes = tp_expr_mentions(s->p, p->guard[i], sym);
+    for (uint32_t i = 0; i < p->nfactors && !yes; i++)
+        yes = atom_mentions(s, p->factor[i].atom, sym);
+    return yes;
+}
+
+static bool sum_mentions(summary *s, uint32_t id, uint32_t sym)
+{
+    sum_spend(s);
+    const sum a = *sum_get(s, id);
+    for (uint32_t i = 0; i < a.n; i++)
+        if (product_mentions(s, &a.at[i], sym))
+            return true;
+    return false;
+}
+
+static premises guards_but(const atom *f, uint32_t which)
+{
+    premises p = {.n = 0};
+    for (uint32_t i = 0; i < f->nguards; i++)
+        if (i != which)
+            p.at[p.n++] = f->guard[i];
+    return p;
+}
+
+/* Guards that follow from the others and the ranges are left out. */
+static void prune_guards(summary *s, atom *f)
+{
+    for (uint32_t i = f->nguards; i-- > 0;) {
+        premises p = guards_but(f, i);
+        const atom before = *f;
+        record_mark m = record_here(s);
+        if (!summary_proves(s, &p, f->guard[i]))
+            continue;
+        memmove(&f->guard[i], &f->guard[i + 1], (f->nguards - i - 1) * sizeof *f->guard);
+        f->nguards--;
+        record_fold(s, TP_LAW_GUARD, &before, f, 0, 0, m);
+    }
+}
+
+/* Two counters k and t that are only spoken of as k*B + t, B the extent of t,
+ * are the digits of one: every number below the product once. */
+static bool merge_pair(summary *s, atom *f, uint32_t k, uint32_t t)
+{
+    static const premises nothing = {.n = 0};
+    tp_expr block = f->extent[t], positive = tp_op2(s->p, TP_E_GE, block, tp_const(s->p, 1));
+    for (uint32_t i = 0; i < f->counters; i++)
+        if (tp_expr_mentions(s->p, block, f->counter[i]) || tp_expr_mentions(s->p, f->extent[k], f->counter[i]) ||
+            tp_expr_mentions(s->p, f->extent[i], f->counter[k]) || tp_expr_mentions(s->p, f->extent[i], f->counter[t]))
+            return false;
+    tp_expr count = tp_op2(s->p, TP_E_MUL, f->extent[k], block), both = summary_index(s, "u", count),
+            quotient = summary_index(s, "q", f->extent[k]);
+    uint32_t n = tp_sym_count(s->p), q = (uint32_t)tp_expr_get(s->p, quotient)->value;
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
+    with[f->counter[k]] = quotient;
+    with[f->counter[t]] = tp_op2(s->p, TP_E_SUB, both, tp_op2(s->p, TP_E_MUL, block, quotient));
+    uint32_t body = sum_subst(s, f->arg[0], with, n);
+    product guards = product_of(1, 1);
+    if (sum_mentions(s, body, q))
+        return false;
+    for (uint32_t i = 0; i < f->nguards; i++)
+        if (!product_guard(s, &guards, tp_expr_subst(s->p, f->guard[i], with, n)))
+            return false;
+    for (uint32_t i = 0; i < guards.nguards; i++)
+        if (tp_expr_mentions(s->p, guards.guard[i], q))
+            return false;
+    const atom before = *f;
+    record_mark m = record_here(s);
+    if (!summary_proves(s, &nothing, positive))
+        return false;
+    f->arg[0] = body;
+    f->nguards = guards.nguards;
+    memcpy(f->guard, guards.guard, sizeof f->guard);
+    f->counter[k] = (uint32_t)tp_expr_get(s->p, both)->value;
+    f->extent[k] = tp_expr_normal(s->p, count);
+    for (uint32_t i = t; i + 1 < f->counters; i++) {
+        f->counter[i] = f->counter[i + 1];
+        f->extent[i] = f->extent[i + 1];
+    }
+    f->counters--;
+    record_fold(s, TP_LAW_DIGITS, &before, f, k, t, m);
+    return true;
+}
+
+static tp_expr exchanged(summary *s, tp_expr from, tp_expr to)
+{
+    record_exchange(s, from, to);
+    return to;
+}
+
+/* Where the guards say which argument is smaller, min and max are one of them;
+ * where they decide a condition, a choice is its arm; where they say that an
+ * entry of a table is one of its own indices, it is that. */
+static tp_expr under_guards(summary *s, tp_expr e, void *ctx)
+{
+    const premises *p = ctx;
+    const tp_expr_node n = *tp_expr_get(s->p, e);
+    if (!e.id || n.op == TP_E_CONST || n.op == TP_E_SYM)
+        return e;
+    if (n.op == TP_E_ITE) {
+        int known = summary_decides(s, condition_normal(s, n.a, false), ctx);
+        return known ? exchanged(s, e, under_guards(s, known > 0 ? n.b : n.c, ctx)) : e;
+    }
+    if (n.op == TP_E_READ) {
+        const tp_expr index[] = {n.a, n.b, n.c};
+        for (int i = 0; i < 3 && index[i].id; i++) /* a counter rather than what is equal to it here */
+            if (tp_expr_get(s->p, index[i])->op == TP_E_SYM &&
+                summary_proves(s, p, tp_op2(s->p, TP_E_EQ, e, index[i]))) /* by a contract */
+                return exchanged(s, e, index[i]);
+    }
+    if (n.op == TP_E_NEG || n.op == TP_E_NOT)
+        return tp_op1(s->p, n.op, under_guards(s, n.a, ctx));
+    if (n.op < TP_E_ADD)
+        return e; /* other entries of tables stay */
+    tp_expr a = under_guards(s, n.a, ctx), b = under_guards(s, n.b, ctx);
+    if (n.op == TP_E_MIN || n.op == TP_E_MAX) {
+        bool min = n.op == TP_E_MIN;
+        if (summary_follows(s, p, tp_op2(s->p, TP_E_LE, a, b)))
+            return exchanged(s, tp_op2(s->p, n.op, a, b), min ? a : b);
+        if (summary_follows(s, p, tp_op2(s->p, TP_E_GE, a, b)))
+            return exchanged(s, tp_op2(s->p, n.op, a, b), min ? b : a);
+    }
+    return tp_op2(s->p, n.op, a, b);
+}
+
+tp_expr index_under(summary *s, const premises *p, tp_expr e)
+{
+    return under_guards(s, e, (void *)(uintptr_t)p);
+}
+
+/* ---- one counter as two ---- */
+
+/* u // by is `high` and u % by is `low`. */
+typedef struct digits {
+    uint32_t sym; /* u */
+    int64_t by;
+    tp_expr high, low;
+} digits;
+
+static bool is_digit_of(const summary *s, tp_expr_node n, uint32_t sym, int64_t *by)
+{
+    const tp_expr_node *a = n.a.id ? tp_expr_get(s->p, n.a) : NULL;
+    return (n.op == TP_E_FLOORDIV || n.op == TP_E_MOD) && a->op == TP_E_SYM && (uint32_t)a->value == sym &&
+           tp_expr_is_const(s->p, n.b, by) && *by > 1;
+}
+
+/* Looks only: for the first u // c or u % c. */
+static tp_expr find_digit(summary *s, tp_expr e, void *ctx)
+{
+    digits *d = ctx;
+    const tp_expr_node n = *tp_expr_get(s->p, e);
+    int64_t by;
+    if (!e.id || n.op == TP_E_CONST || n.op == TP_E_SYM || d->by)
+        return e;
+    if (is_digit_of(s, n, d->sym, &by)) {
+        d->by = by;
+        return e;
+    }
+    find_digit(s, n.a, ctx);
+    find_digit(s, n.b, ctx);
+    find_digit(s, n.c, ctx);
+    return e;
+}
+
+static tp_expr put_digits(summary *s, tp_expr e, void *ctx)
+{
+    const digits *d = ctx;
+    tp_exprs *p = s->p;
+    const tp_expr_node n = *tp_expr_get(p, e);
+    int64_t by;
+    if (!e.id || n.op == TP_E_CONST)
+        return e;
+    if (n.op == TP_E_SYM)
+        return (uint32_t)n.value == d->sym
+                   ? tp_op2(p, TP_E_ADD, tp_op2(p, TP_E_MUL, tp_const(p, d->by), d->high), d->low)
+                   : e;
+    if (is_digit_of(s, n, d->sym, &by) && by == d->by)
+        return n.op == TP_E_MOD ? d->low : d->high;
+    tp_expr a = put_digits(s, n.a, ctx), b = put_digits(s, n.b, ctx), c = put_digits(s, n.c, ctx);
+    if (n.op == TP_E_READ)
+        return tp_read(p, (uint32_t)n.value, 3, (tp_expr[]){a, b, c});
+    if (n.op == TP_E_ITE)
+        return tp_ite(p, a, b, c);
+    return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
+}
+
+/* A counter whose quotient and remainder by a divisor of its extent are spoken
+ * of is two: every number below the extent is one pair of digits. */
+static bool split_counter(summary *s, atom *f, uint32_t k)
+{
+    static const premises nothing = {.n = 0};
+    digits d = {.sym = f->counter[k]};
+    product guards = product_of(1, 1);
+    sum_mapped(s, f->arg[0], find_digit, &d);
+    if (!d.by || f->counters == MAX_COUNTERS)
+        return false;
+    for (uint32_t i = 0; i < f->counters; i++)
+        if (tp_expr_mentions(s->p, f->extent[i], d.sym))
+            return false;
+    tp_expr by = tp_const(s->p, d.by), high = tp_expr_normal(s->p, tp_op2(s->p, TP_E_FLOORDIV, f->extent[k], by));
+    const atom before = *f;
+    record_mark m = record_here(s);
+    if (!summary_proves(s, &nothing, tp_op2(s->p, TP_E_EQ, tp_op2(s->p, TP_E_MUL, high, by), f->extent[k])))
+        return false;
+    d.high = summary_index(s, "h", high);
+    d.low = summary_index(s, "l", by);
+    for (uint32_t i = 0; i < f->nguards; i++)
+        if (!product_guard(s, &guards, put_digits(s, f->guard[i], &d)))
+            return false;
+    f->arg[0] = sum_mapped(s, f->arg[0], put_digits, &d);
+    f->nguards = guards.nguards;
+    memcpy(f->guard, guards.guard, sizeof f->guard);
+    memmove(&f->counter[k + 1], &f->counter[k], (f->counters - k) * sizeof *f->counter);
+    memmove(&f->extent[k + 1], &f->extent[k], (f->counters - k) * sizeof *f->extent);
+    f->counter[k] = (uint32_t)tp_expr_get(s->p, d.high)->value;
+    f->extent[k] = high;
+    f->counter[k + 1] = (uint32_t)tp_expr_get(s->p, d.low)->value;
+    f->extent[k + 1] = by;
+    f->counters++;
+    record_fold(s, TP_LAW_SPLIT, &before, f, k, 0, m);
+    return true;
+}
+
+static void split_counters(summary *s, atom *f)
+{
+    for (uint32_t k = 0; k < f->counters;)
+        k += !split_counter(s, f, k);
+}
+
+/* ---- normal counters ---- */
+
+static bool merge_some(summary *s, atom *f)
+{
+    for (uint32_t k = 0; k < f->counters; k++)
+        for (uint32_t t = 0; t < f->counters; t++)
+            if (k != t && merge_pair(s, f, k, t))
+                return true;
+    return false;
+}
+
+static void merge_counters(summary *s, atom *f)
+{
+    for (bool pruned = false; f->counters > 1;) {
+        if (merge_some(s, f))
+            continue;
+        if (pruned)
+            return;
+        premises here = guards_but(f, UINT32_MAX);
+        for (uint32_t i = 0; i < f->counters; i++) /* in the domain of its counters only */
+            here = premises_with(s, &here, tp_op2(s->p, TP_E_LT, tp_sym(s->p, f->counter[i]), f->extent[i]));
+        const atom before = *f;
+        record_mark m = record_here(s);
+        f->arg[0] = sum_mapped(s, f->arg[0], under_guards, &here);
+        if (f->arg[0] != before.arg[0])
+            record_fold(s, TP_LAW_UNDER, &before, f, 0, 0, m);
+        record_forget(s, m);
+        prune_guards(s, f);
+        pruned = true;
+    }
+}
+
+void fold_settled(summary *s, atom *f)
+{
+    merge_counters(s, f);
+    split_counters(s, f);
+}
+
+/* The fold over one more counter, outside of a fold over the same operation. */
+static atom nested(summary *s, uint32_t sym, tp_expr extent, const atom *inner)
+{
+    atom f = *inner;
+    if (f.counters == MAX_COUNTERS)
+        sum_too_large(s);
+    memmove(&f.counter[1], &f.counter[0], f.counters * sizeof *f.counter);
+    memmove(&f.extent[1], &f.extent[0], f.counters * sizeof *f.extent);
+    f.counter[0] = sym;
+    f.extent[0] = extent;
+    f.counters++;
+    return f;
+}
+
+/* How many points a sum of ones has: its counter runs to its bound, or to a guard's. */
+static bool is_count(summary *s, const atom *f, uint32_t *count)
+{
+    static const premises nothing = {.n = 0};
+    tp_expr zero = tp_const(s->p, 0), end = f->extent[0], counter = tp_sym(s->p, f->counter[0]);
+    record_mark m = record_here(s);
+    if (f->counters != 1 || f->nguards > 1 || f->arg[0] != sum_constant(s, 1))
+        return false;
+    if (f->nguards) { /* end - counter - 1 >= 0 */
+        const tp_expr_node n = *tp_expr_get(s->p, f->guard[0]);
+        if (n.op != TP_E_GE)
+            return false;
+        end = tp_expr_normal(s->p, tp_op2(s->p, TP_E_ADD, tp_op2(s->p, TP_E_ADD, n.a, counter), tp_const(s->p, 1)));
+        if (tp_expr_mentions(s->p, end, f->counter[0]) ||
+            !summary_proves(s, &nothing, tp_op2(s->p, TP_E_LE, end, f->extent[0])))
+            return false;
+    }
+    if (!summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, end, zero)))
+        return false;
+    record_count(s, f, end, m);
+    *count = sum_of_index(s, end);
+    return true;
+}
+
+/* The sum of one product: what does not depend on the counter moves out. */
+static uint32_t summed_product(summary *s, uint32_t sym, tp_expr extent, const product *p)
+{
+    product outer = product_of(p->num, p->den), inner = product_of(1, 1);
+    uint32_t fold = 0;
+    for (uint32_t i = 0; i < p->nguards; i++)
+        product_guard(s, tp_expr_mentions(s->p, p->guard[i], sym) ? &inner : &outer, p->guard[i]);
+    for (uint32_t i = 0; i < p->nfactors; i++) {
+        const atom *a = atom_get(s, p->factor[i].atom);
+        bool inside = atom_mentions(s, p->factor[i].atom, sym);
+        if (inside && !fold && a->kind == ATOM_FOLD && a->prim == TP_P_SUM && p->factor[i].power == 1)
+            fold = p->factor[i].atom; /* its counters join this one */
+        else
+            product_factor(s, inside ? &inner : &outer, p->factor[i].atom, p->factor[i].power);
+    }
+    if (p->exponent) { /* exp(a + b) = exp(a) * exp(b) */
+        const sum e = *sum_get(s, p->exponent);
+        product *in = TP_NEWN(s->arena, product, e.n), *out = TP_NEWN(s->arena, product, e.n);
+        uint32_t nin = 0, nout = 0;
+        for (uint32_t i = 0; i < e.n; i++)
+            if (product_mentions(s, &e.at[i], sym))
+                in[nin++] = e.at[i];
+            else
+                out[nout++] = e.at[i];
+        inner.exponent = nin ? sum_from(s, in, nin) : 0;
+        outer.exponent = nout ? sum_from(s, out, nout) : 0;
+    }
+    atom f = {.kind = ATOM_FOLD, .prim = TP_P_SUM, .counters = 0};
+    if (fold) {
+        f = fold_opened(s, fold);
+        const sum body = *sum_get(s, f.arg[0]); /* one product */
+        product joined = inner;
+        if (!product_multiply(s, &joined, &body.at[0]))
+            return sum_constant(s, 0);
+        for (uint32_t i = 0; i < f.nguards; i++)
+            if (!product_guard(s, &joined, f.guard[i]))
+                return sum_constant(s, 0);
+        inner = joined;
+    }
+    f = nested(s, sym, extent, &f);
+    f.nguards = inner.nguards;
+    memcpy(f.guard, inner.guard, sizeof f.guard);
+    inner.nguards = 0;
+    memset(inner.guard, 0, sizeof inner.guard);
+    f.arg[0] = sum_intern(s, &inner, 1);
+    fold_settled(s, &f);
+    uint32_t count;
+    if (is_count(s, &f, &count))
+        return sum_multiply(s, sum_intern(s, &outer, 1), count);
+    product_factor(s, &outer, fold_intern(s, &f), 1);
+    return sum_intern(s, &outer, 1);
+}
+
+uint32_t fold_sum(summary *s, uint32_t sym, tp_expr extent, uint32_t body)
+{
+    const sum b = *sum_get(s, body);
+    uint32_t total = sum_constant(s, 0);
+    for (uint32_t i = 0; i < b.n; i++) {
+        uint32_t told = product_with_entries(s, &b.at[i], sym);
+        total = sum_add(s, total, told ? fold_sum(s, sym, extent, told) : summed_product(s, sym, extent, &b.at[i]), 1);
+    }
+    return total;
+}
+
+uint32_t fold_again(summary *s, const atom *f, uint32_t body)
+{
+    for (uint32_t i = 0; i < f->nguards; i++)
+        body = sum_guarded(s, f->guard[i], body);
+    for (uint32_t i = f->counters; i-- > 0;)
+        body = fold_sum(s, f->counter[i], f->extent[i], body);
+    return body;
+}
+
+/* Is some point in the fold? The first one is tried. */
+bool fold_never_empty(summary *s, const atom *f)
+{
+    static const premises nothing = {.n = 0};
+    uint32_t n = tp_sym_count(s->p);
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n), all = tp_const(s->p, 1);
+    for (uint32_t i = 0; i < f->counters; i++)
+        with[f->counter[i]] = tp_const(s->p, 0);
+    for (uint32_t i = 0; i < f->counters; i++)
+        all = tp_op2(s->p, TP_E_AND, all,
+                     tp_op2(s->p, TP_E_GE, tp_expr_subst(s->p, f->extent[i], with, n), tp_const(s->p, 1)));
+    for (uint32_t i = 0; i < f->nguards; i++)
+        all = tp_op2(s->p, TP_E_AND, all, tp_expr_subst(s->p, f->guard[i], with, n));
+    return summary_proves(s, &nothing, all);
+}
+
+/* The condition that all of x stands under. No id: there is none. */
+static tp_expr common_guard(summary *s, uint32_t x)
+{
+    const sum a = *sum_get(s, x);
+    for (uint32_t g = 0; a.n && g < a.at[0].nguards; g++) {
+        bool all = true;
+        for (uint32_t i = 1; i < a.n && all; i++) {
+            all = false;
+            for (uint32_t h = 0; h < a.at[i].nguards; h++)
+                all |= tp_same(a.at[i].guard[h], a.at[0].guard[g]);
+        }
+        if (all)
+            return a.at[0].guard[g];
+    }
+    return (tp_expr){0};
+}
+
+/* The maximum of what is at least 0, and 0 where a condition fails, is that of
+ * the points where it holds, if there is one. */
+static void leave_out_zeros(summary *s, atom *f)
+{
+    for (tp_expr guard; (guard = common_guard(s, f->arg[0])).id;) {
+        atom inside = *f;
+        product guards = product_of(1, 1);
+        inside.arg[0] = sum_where_guard(s, f->arg[0], guard, true);
+        guards.nguards = f->nguards;
+        memcpy(guards.guard, f->guard, sizeof guards.guard);
+        if (!product_guard(s, &guards, guard) || !sum_is_at_least_0(s, inside.arg[0]))
+            return;
+        inside.nguards = guards.nguards;
+        memcpy(inside.guard, guards.guard, sizeof inside.guard);
+        if (!fold_never_empty(s, &inside))
+            return;
+        record_open(s, TP_LAW_ZEROS);
+        *f = inside;
+    }
+}
+
+/* max and min: terms that are the unit where a condition fails are outside of the fold. */
+uint32_t fold_of_term(summary *s, const term_node *fold)
+{
+    atom f = {.kind = ATOM_FOLD, .prim = fold->prim};
+    product guards = product_of(1, 1);
+    term t;
+    term_node n = *fold;
+    bool extreme = fold->prim == TP_P_MAX || fold->prim == TP_P_MIN;
+    do { /* folds of folds */
+        if (f.counters == MAX_COUNTERS)
+            sum_too_large(s);
+        f.counter[f.counters] = n.sym;
+        f.extent[f.counters++] = n.e;
+        for (t = n.arg[0], n = *term_get(s, t); extreme && n.kind == T_SELECT; n = *term_get(s, t)) {
+            const term_node no = *term_get(s, n.arg[1]), yes = *term_get(s, n.arg[0]);
+            double unit = fold->prim == TP_P_MAX ? -(double)INFINITY : (double)INFINITY;
+            bool unit_no = no.kind == T_REAL && no.real == unit, unit_yes = yes.kind == T_REAL && yes.real == unit;
+            if (!unit_no && !unit_yes)
+                break;
+            if (!product_guard(s, &guards, unit_no ? n.e : condition_normal(s, n.e, true)))
+                summary_stop(s, TP_S("the maximum of nothing"));
+            t = n.arg[!unit_no];
+        }
+    } while (n.kind == T_FOLD && n.prim == fold->prim);
+    f.nguards = guards.nguards;
+    memcpy(f.guard, guards.guard, sizeof f.guard);
+    f.arg[0] = sum_of_term(s, t);
+    if (fold->prim == TP_P_MAX)
+        leave_out_zeros(s, &f);
+    fold_settled(s, &f);
+    if (extreme && s->strict && !fold_never_empty(s, &f)) /* of nothing a reference has no value */
+        summary_stop(s, TP_S("the maximum or minimum of a row may be of nothing"));
+    product p = product_of(1, 1);
+    product_factor(s, &p, fold_intern(s, &f), 1);
+    return sum_intern(s, &p, 1);
+}
+
+/* How deep folds are nested in it. */
+static uint32_t depth_of(summary *s, uint32_t id)
+{
+    const sum a = *sum_get(s, id);
+    uint32_t depth = 0, inner;
+    sum_spend(s);
+    for (uint32_t i = 0; i < a.n; i++) {
+        for (uint32_t f = 0; f < a.at[i].nfactors; f++) {
+            const atom x = *atom_get(s, a.at[i].factor[f].atom);
+            for (int k = 0; k < 3; k++)
+                if (x.arg[k] && (inner = depth_of(s, x.arg[k]) + (x.kind == ATOM_FOLD)) > depth)
+                    depth = inner;
+        }
+        if (a.at[i].exponent && (inner = depth_of(s, a.at[i].exponent)) > depth)
+            depth = inner;
+    }
+    return depth;
+}
+
+/* Other symbols for the counters. */
+static void rename_counters(summary *s, atom *f, const tp_expr *symbol)
+{
+    uint32_t n = tp_sym_count(s->p);
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
+    product guards = product_of(1, 1);
+    for (uint32_t i = 0; i < f->counters; i++)
+        with[f->counter[i]] = symbol[i];
+    for (uint32_t i = 0; i < f->counters; i++) {
+        f->extent[i] = tp_expr_normal(s->p, tp_expr_subst(s->p, f->extent[i], with, n));
+        f->counter[i] = (uint32_t)tp_expr_get(s->p, symbol[i])->value;
+    }
+    for (uint32_t i = 0; i < f->nguards; i++)
+        product_guard(s, &guards, tp_expr_subst(s->p, f->guard[i], with, n));
+    f->nguards = guards.nguards;
+    memcpy(f->guard, guards.guard, sizeof f->guard);
+    f->arg[0] = sum_subst(s, f->arg[0], with, n);
+}
+
+/* A finished fold: its counters get the names that every fold of its depth
+ * uses, so that folds are the same whatever their counters were called. Such a
+ * name is never free. */
+uint32_t fold_intern(summary *s, atom *f)
+{
+    uint32_t depth = depth_of(s, f->arg[0]);
+    tp_expr symbol[MAX_COUNTERS];
+    if (depth == MAX_DEPTH)
+        sum_too_large(s);
+    for (uint32_t i = 0; i < f->counters; i++) {
+        uint32_t *own = &sum_pool(s)->own[depth][i];
+        if (!*own)
+            *own = (uint32_t)tp_expr_get(s->p, tp_sym_new(s->p, tp_printf(s->arena, "%c%u", 'r' + (char)i, depth)))
+                       ->value +
+                   1;
+        symbol[i] = tp_sym(s->p, *own - 1);
+    }
+    rename_counters(s, f, symbol);
+    return atom_intern(s, f);
+}
+
+/* The fold with fresh indices for counters, about which the prover can be asked. */
+atom fold_opened(summary *s, uint32_t id)
+{
+    atom f = *atom_get(s, id);
+    uint32_t n = tp_sym_count(s->p) + f.counters;
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n), symbol[MAX_COUNTERS];
+    for (uint32_t i = 0; i < f.counters; i++) {
+        symbol[i] = summary_index(s, "t", tp_expr_subst(s->p, f.extent[i], with, n));
+        with[f.counter[i]] = symbol[i];
+    }
+    rename_counters(s, &f, symbol);
+    return f;
+}

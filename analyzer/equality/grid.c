@@ -1,0 +1,602 @@
+/* The grid: what a window or a scratch buffer holds after many steps.
+ *
+ * A buffer that is set in the first step of a run and combined with something
+ * in every step is a fold over the axes of the run, by induction: the first
+ * step (base) and any later one (step) are looked at once. */
+#include "analyzer/equality/grid.h"
+
+#include <math.h>
+
+tp_expr axis_of(const grid *g, uint32_t a)
+{
+    return tp_sym(g->v->s->p, g->v->s->k->axes[a].sym);
+}
+
+replacing no_symbols(const grid *g)
+{
+    uint32_t n = tp_sym_count(g->v->s->p);
+    return (replacing){TP_NEWN(g->v->s->arena, tp_expr, n), n};
+}
+
+void replace_symbol(const grid *g, const replacing *r, tp_expr symbol, tp_expr by)
+{
+    const tp_expr_node *n = tp_expr_get(g->v->s->p, symbol);
+    if (n->op == TP_E_SYM) /* else the one lane there is */
+        r->with[n->value] = by;
+}
+
+term substituted(grid *g, term t, const replacing *r)
+{
+    return term_subst(g->v->s, t, r->with, r->n);
+}
+
+/* ---- deciding conditions ---- */
+
+term in_first_step(grid *g, term t, uint32_t first)
+{
+    static const premises nothing = {.n = 0};
+    replacing zero = no_symbols(g);
+    for (uint32_t a = first; a < g->v->s->k->naxes; a++)
+        replace_symbol(g, &zero, axis_of(g, a), tp_const(g->v->s->p, 0));
+    return term_decided(g->v->s, substituted(g, t, &zero), summary_decides, (void *)(uintptr_t)&nothing);
+}
+
+/* In a step of the run that is not its first one. */
+static premises in_later_steps(grid *g, uint32_t first)
+{
+    summary *s = g->v->s;
+    tp_expr later = tp_const(s->p, 0);
+    for (uint32_t a = first; a < s->k->naxes; a++)
+        later = tp_op2(s->p, TP_E_OR, tp_op2(s->p, TP_E_NE, axis_of(g, a), tp_const(s->p, 0)), later);
+    return (premises){.at = {condition_normal(s, later, false)}, .n = 1};
+}
+
+/* The run of a key: where it begins, behind another one; and its later steps. Axes behind stand at 0 where it begins.
+ */
+typedef struct key_steps {
+    premises begins, later, ends;
+} key_steps;
+
+static tp_expr key_at(const grid *g, tp_expr step)
+{
+    return at_step_of(g->v->s, g->key, g->run, step);
+}
+
+static key_steps steps_of_key(const grid *g, tp_expr last)
+{
+    summary *s = g->v->s;
+    tp_exprs *p = s->p;
+    tp_expr one = tp_const(p, 1), step = axis_of(g, g->run), before = tp_op2(p, TP_E_SUB, step, one),
+            behind = tp_op2(p, TP_E_ADD, last, one), not_first = tp_op2(p, TP_E_GE, step, one),
+            same = tp_op2(p, TP_E_EQ, key_at(g, before), g->key), goes_on = tp_op2(p, TP_E_AND, not_first, same);
+    for (uint32_t a = g->run + 1; a < s->k->naxes; a++)
+        goes_on = tp_op2(p, TP_E_OR, tp_op2(p, TP_E_NE, axis_of(g, a), tp_const(p, 0)), goes_on);
+    tp_expr end = tp_op2(p, TP_E_OR, tp_op2(p, TP_E_EQ, behind, s->k->axes[g->run].steps),
+                         tp_op2(p, TP_E_NE, key_at(g, behind), g->block));
+    return (key_steps){.begins = {.at = {not_first, condition_normal(s, same, true)}, .n = 2},
+                       .later = {.at = {condition_normal(s, goes_on, false)}, .n = 1},
+                       .ends = {.at = {tp_op2(p, TP_E_EQ, key_at(g, last), g->block), end}, .n = 2}};
+}
+
+/* Where the run of a key begins, behind another one. */
+static term in_first_step_of_key(grid *g, term t, const premises *begins)
+{
+    replacing zero = no_symbols(g);
+    for (uint32_t a = g->run + 1; a < g->v->s->k->naxes; a++)
+        replace_symbol(g, &zero, axis_of(g, a), tp_const(g->v->s->p, 0));
+    return term_decided(g->v->s, substituted(g, t, &zero), summary_decides, (void *)(uintptr_t)begins);
+}
+
+/* ---- uniform buffers ---- */
+
+typedef struct lane_probe {
+    evaluation *v;
+    uint32_t operand;
+    tp_expr lane[TP_MAX_RANK];
+    term after;
+} lane_probe;
+
+static void probe_lane(void *arg)
+{
+    lane_probe *x = arg;
+    x->after = element_after(x->v, x->operand, x->lane);
+}
+
+/* By induction over the steps: what a step leaves at a lane does not speak of
+ * it, when what it finds is the same all along the dimension. */
+void find_uniform(evaluation *v)
+{
+    summary *s = v->s;
+    const tp_kernel *k = s->k;
+    tp_str reason = s->out->reason;
+    tp_loc loc = s->out->loc;
+    for (uint32_t o = k->ninputs + k->noutputs; o < tp_noperands(k); o++)
+        for (uint32_t d = 0; d < k->operands[o].ref_rank; d++)
+            v->uniform[o][d] = v->final[o] != NULL;
+    for (bool again = true; again;) {
+        again = false;
+        for (uint32_t o = k->ninputs + k->noutputs; o < tp_noperands(k); o++) {
+            lane_probe x = {.v = v, .operand = o};
+            for (uint32_t d = 0; d < k->operands[o].ref_rank; d++)
+                x.lane[d] = summary_index(s, "lane", k->operands[o].ref_shape[d]);
+            bool known = v->final[o] && tp_try(s->arena, probe_lane, &x) == TP_OK;
+            for (uint32_t d = 0; d < k->operands[o].ref_rank; d++) {
+                uint32_t sym = (uint32_t)tp_expr_get(s->p, x.lane[d])->value;
+                if (!v->uniform[o][d] || (known && !term_speaks_of(s, x.after, sym)))
+                    continue;
+                v->uniform[o][d] = false;
+                again = true;
+            }
+        }
+        v->elements = (tp_map){0}; /* they were made under other assumptions */
+    }
+    s->out->reason = reason; /* what could not be looked at here need not matter */
+    s->out->loc = loc;
+    s->node = NULL;
+    s->syntax = NULL;
+}
+
+/* ---- recognising a fold ---- */
+
+bool is_before(grid *g, term t, uint32_t operand)
+{
+    const term_node *n = term_get(g->v->s, t);
+    bool same = n->kind == T_BEFORE && n->operand == operand;
+    for (uint32_t d = 0; d < n->rank && same; d++)
+        same = tp_same(n->at[d], g->forms[operand].lane[d]);
+    return same;
+}
+
+bool has_before(grid *g, term t, uint32_t operand)
+{
+    return term_mentions(g->v->s, t, T_BEFORE, operand);
+}
+
+term of_two(grid *g, tp_prim prim, term a, term b)
+{
+    return term_apply(g->v->s, prim, a, b, (term){0}, 0);
+}
+
+term power_of(grid *g, tp_prim exponential, term t)
+{
+    return term_apply(g->v->s, exponential, t, (term){0}, (term){0}, 0);
+}
+
+bool is_0(const summary *s, term t)
+{
+    const term_node *n = term_get(s, t);
+    int64_t v;
+    return n->kind == T_INTEGER && tp_expr_is_const(s->p, n->e, &v) && v == 0;
+}
+
+static bool places_join(places *to, const places *from)
+{
+    if (to->n + from->n > MAX_PLACES)
+        return false;
+    for (uint32_t i = 0; i < from->n; i++)
+        to->at[to->n++] = from->at[i];
+    return true;
+}
+
+/* t = (contents before) * factor + part. */
+static match match_sum(grid *g, term t, uint32_t operand, const premises *p)
+{
+    summary *s = g->v->s;
+    const term_node n = *term_get(s, t);
+    match m = {.ok = false}, other;
+    if (is_before(g, t, operand))
+        return (match){.ok = true, .part = term_real(s, 0), .still = {{p}, 1}};
+    if (n.kind == T_SELECT) {
+        premises *yes = TP_NEW(s->arena, premises), *no = TP_NEW(s->arena, premises);
+        *yes = premises_with(s, p, n.e);
+        *no = premises_with(s, p, condition_normal(s, n.e, true));
+        m = match_sum(g, n.arg[0], operand, yes);
+        other = match_sum(g, n.arg[1], operand, no);
+        if (!m.ok || !other.ok || (m.factor.id && other.factor.id && m.factor.id != other.factor.id) ||
+            !places_join(&m.met, &other.met) || !places_join(&m.still, &other.still))
+            return (match){.ok = false};
+        m.part = term_select(s, n.e, m.part, other.part);
+        if (!m.factor.id)
+            m.factor = other.factor;
+        return m;
+    }
+    if (n.kind == T_APPLY && n.prim == TP_P_CAST)
+        return match_sum(g, n.arg[0], operand, p);
+    if (n.kind != T_APPLY)
+        return m;
+    bool in_a = n.arg[0].id && has_before(g, n.arg[0], operand), in_b = n.arg[1].id && has_before(g, n.arg[1], operand);
+    if (in_a == in_b || (in_b && (n.prim == TP_P_SUB || n.prim == TP_P_DIV)))
+        return m;
+    if (n.prim != TP_P_ADD && n.prim != TP_P_SUB && n.prim != TP_P_MUL && n.prim != TP_P_DIV)
+        return m;
+    term rest = n.arg[!in_b];
+    m = match_sum(g, n.arg[in_b], operand, p);
+    if (!m.ok)
+        return m;
+    if (n.prim == TP_P_ADD || n.prim == TP_P_SUB) {
+        m.part = in_a ? of_two(g, n.prim, m.part, rest) : of_two(g, TP_P_ADD, rest, m.part);
+    } else {
+        if (m.factor.id && m.still.n) /* by one thing here, by another there */
+            return (match){.ok = false};
+        m.met = (places){{p}, 1};
+        m.still.n = 0;
+        m.factor = of_two(g, n.prim, m.factor.id ? m.factor : term_real(s, 1), rest);
+        m.part = is_0(s, m.part) ? m.part : of_two(g, n.prim, m.part, rest);
+    }
+    return m;
+}
+
+/* t = max(contents before, part); its part where it stays as it is: the unit,
+ * which is no more than it can be. */
+static match match_extreme(grid *g, term t, uint32_t operand, tp_prim prim, double unit)
+{
+    summary *s = g->v->s;
+    const term_node n = *term_get(s, t);
+    if (is_before(g, t, operand))
+        return (match){.ok = true, .part = term_real(s, unit)};
+    if (n.kind == T_SELECT) {
+        match yes = match_extreme(g, n.arg[0], operand, prim, unit),
+              no = match_extreme(g, n.arg[1], operand, prim, unit);
+        if (yes.ok && no.ok)
+            return (match){.ok = true, .part = term_select(s, n.e, yes.part, no.part)};
+    }
+    if (n.kind == T_APPLY && n.prim == TP_P_CAST)
+        return match_extreme(g, n.arg[0], operand, prim, unit);
+    if (n.kind == T_APPLY && n.prim == prim) {
+        bool in_a = has_before(g, n.arg[0], operand), in_b = has_before(g, n.arg[1], operand);
+        match inner = in_a != in_b ? match_extreme(g, n.arg[in_b], operand, prim, unit) : (match){.ok = false};
+        if (inner.ok)
+            return (match){.ok = true, .part = term_apply(s, prim, inner.part, n.arg[!in_b], (term){0}, 0)};
+    }
+    return (match){.ok = false};
+}
+
+/* ---- putting folds in the place of contents ---- */
+
+/* ---- choices ---- */
+
+/* t is `value` where `holds`, and else the contents before. value: no id where it never is. */
+typedef struct choice {
+    bool ok;
+    tp_expr holds;
+    term value;
+} choice;
+
+static choice match_choice(grid *g, term t, uint32_t operand)
+{
+    summary *s = g->v->s;
+    tp_exprs *p = s->p;
+    const term_node n = *term_get(s, t);
+    if (is_before(g, t, operand))
+        return (choice){.ok = true, .holds = tp_const(p, 0)};
+    if (!has_before(g, t, operand))
+        return (choice){.ok = true, .holds = tp_const(p, 1), .value = t};
+    if (n.kind == T_APPLY && n.prim == TP_P_CAST && is_before(g, n.arg[0], operand))
+        return (choice){.ok = true, .holds = tp_const(p, 0)};
+    if (n.kind != T_SELECT)
+        return (choice){.ok = false};
+    choice yes = match_choice(g, n.arg[0], operand), no = match_choice(g, n.arg[1], operand);
+    tp_expr one = tp_op2(p, TP_E_AND, n.e, yes.holds),
+            other = tp_op2(p, TP_E_AND, condition_normal(s, n.e, true), no.holds);
+    return (choice){.ok = yes.ok && no.ok,
+                    .holds = condition_normal(s, tp_op2(p, TP_E_OR, one, other), false),
+                    .value = !yes.value.id  ? no.value
+                             : !no.value.id ? yes.value
+                                            : term_select(s, n.e, yes.value, no.value)};
+}
+
+/* The law of a choice in every step: what is y(e) after the step e of a run for
+ * which a condition of indices holds, and else stays x, is x + sum of
+ * [condition(e)] (y(e) - x), given that it holds in one step of a run at most.
+ * x is what the first step leaves where the condition does not hold. */
+static match match_chosen(grid *g, form *f, term step, uint32_t operand, term base)
+{
+    summary *s = g->v->s;
+    uint32_t sym[TP_MAX_AXES], n = 0;
+    tp_expr extent[TP_MAX_AXES];
+    choice c = match_choice(g, step, operand);
+    if (!c.ok || !c.value.id)
+        return (match){.ok = false};
+    tp_expr in_first = c.holds;
+    for (uint32_t a = f->first; a < s->k->naxes; a++, n++) {
+        sym[n] = s->k->axes[a].sym;
+        extent[n] = s->k->axes[a].steps;
+        in_first = at_step_of(s, in_first, a, tp_const(s->p, 0));
+    }
+    premises not_chosen = {.at = {condition_normal(s, in_first, true)}, .n = 1}, run = {.n = 0};
+    f->start = term_decided(s, base, summary_decides, &not_chosen); /* of no axis of the run: they are 0 */
+    if (f->keyed)
+        run = premises_with(s, &run,
+                            tp_op2(s->p, TP_E_EQ, g->key, summary_index(s, "key", tp_const(s->p, (int64_t)1 << 60))));
+    if (!at_most_one_point(s, &run, c.holds, sym, extent, n))
+        return (match){.ok = false};
+    term more = of_two(g, TP_P_SUB, c.value, f->start);
+    return (match){.ok = true, .part = term_select(s, c.holds, more, term_real(s, 0))};
+}
+
+/* What joins with anything and changes nothing. */
+static term unit_of(grid *g, tp_prim fold)
+{
+    return term_real(g->v->s, fold == TP_P_MAX ? -(double)INFINITY : fold == TP_P_MIN ? (double)INFINITY : 0);
+}
+
+/* The fold of what steps add, over the steps of the run from its first one:
+ * `steps` of the last axis, or all steps of a longer run. Of a key: over all
+ * such steps that have it, since it ascends. */
+static term folded(grid *g, const form *f, const tp_expr *lane, uint32_t rank, tp_expr steps, bool all)
+{
+    summary *s = g->v->s;
+    uint32_t last = s->k->naxes - 1;
+    tp_expr counter[TP_MAX_AXES], extent[TP_MAX_AXES];
+    term part = f->part;
+    for (uint32_t a = f->first; a <= last; a++) {
+        extent[a] = all ? s->k->axes[a].steps : steps;
+        counter[a] = summary_index(s, tp_cstr(s->arena, s->k->axes[a].name), extent[a]);
+    }
+    replacing with = no_symbols(g);
+    for (uint32_t d = 0; d < rank; d++)
+        replace_symbol(g, &with, f->lane[d], lane[d]);
+    for (uint32_t a = f->first; a <= last; a++)
+        replace_symbol(g, &with, axis_of(g, a), counter[a]);
+    part = substituted(g, part, &with);
+    if (f->value.id) /* of one axis */
+        return term_first(s, f->fold, (uint32_t)tp_expr_get(s->p, counter[last])->value, extent[last],
+                          substituted(g, f->value, &with), part);
+    if (f->keyed)
+        part = term_select(s, tp_op2(s->p, TP_E_EQ, key_at(g, counter[g->run]), all ? g->block : g->key), part,
+                           unit_of(g, f->fold));
+    for (uint32_t a = last + 1; a-- > f->first;)
+        part = term_fold(s, f->fold, (uint32_t)tp_expr_get(s->p, counter[a])->value, extent[a], part);
+    tp_prim joins = f->fold == TP_P_MAX ? TP_P_MAXIMUM : f->fold == TP_P_MIN ? TP_P_MINIMUM : TP_P_ADD;
+    return f->start.id ? term_apply(s, joins, substituted(g, f->start, &with), part, (term){0}, 0) : part;
+}
+
+static term contents(summary *s, const term_node *n, void *ctx)
+{
+    grid *g = ctx;
+    if (n->kind == T_READ)
+        return (term){0};
+    form *f = form_of(g, n->operand);
+    uint32_t key[3 + TP_MAX_RANK] = {n->kind, n->operand, g->last}, len = 3, last = s->k->naxes - 1;
+    for (uint32_t d = 0; d < n->rank; d++)
+        key[len++] = n->at[d].id;
+    tp_buf b = {.arena = s->arena};
+    tp_buf_str(&b, (tp_str){(const char *)key, len * sizeof *key});
+    tp_str text = tp_buf_view(&b);
+    uint32_t known = tp_map_get(&g->placed, text);
+    if (known)
+        return (term){known};
+    term t;
+    tp_str name = s->k->operands[n->operand].name;
+    if (f->overwritten) {
+        if (n->kind == T_BEFORE)
+            summary_stop(
+                s, tp_printf(s->arena, "`%.*s` is read as the step before left it, and is no fold", TP_FMT(name)));
+        replacing with = no_symbols(g);
+        for (uint32_t d = 0; d < n->rank; d++)
+            replace_symbol(g, &with, f->lane[d], n->at[d]);
+        t = substituted(g, f->part, &with);
+    } else {
+        bool all = g->last && n->kind == T_AFTER && f->first == g->run && f->keyed == (g->key.id != 0) &&
+                   (f->keyed || f->first != last);
+        tp_expr steps = (tp_expr){0};
+        if (!all && f->first != last)
+            summary_stop(s, tp_printf(s->arena, "`%.*s` is used before its run over several axes ends", TP_FMT(name)));
+        if (!all && f->keyed && n->kind == T_BEFORE) /* at the first step it is that of another key */
+            summary_stop(s, tp_printf(s->arena, "`%.*s` is read as the run of a block finds it", TP_FMT(name)));
+        if (!all)
+            steps =
+                n->kind == T_BEFORE ? axis_of(g, last) : tp_op2(s->p, TP_E_ADD, axis_of(g, last), tp_const(s->p, 1));
+        t = folded(g, f, n->at, n->rank, steps, all);
+        if (f->weight.id) { /* as the step leaves it, at these lanes */
+            replacing with = no_symbols(g);
+            for (uint32_t d = 0; d < n->rank; d++)
+                replace_symbol(g, &with, f->lane[d], n->at[d]);
+            if (n->kind == T_BEFORE && !f->found.id)
+                summary_stop(s, tp_printf(s->arena, "`%.*s` is read before it is scaled", TP_FMT(name)));
+            t = of_two(g, TP_P_DIV, t, substituted(g, n->kind == T_BEFORE ? f->found : f->weight, &with));
+        }
+        if (f->narrowed) /* by a function of this buffer alone */
+            t = term_apply(s, TP_P_CAST, t, (term){0}, (term){0}, -1 - (int64_t)n->operand);
+    }
+    tp_map_set(s->arena, &g->placed, text, t.id);
+    return t;
+}
+
+term placed(grid *g, term t)
+{
+    return term_replace(g->v->s, t, contents, g);
+}
+
+static term placed_in(void *g, term t)
+{
+    return placed(g, t);
+}
+
+static _Noreturn void no_fold(grid *g, uint32_t operand)
+{
+    summary *s = g->v->s;
+    summary_stop(s,
+                 tp_printf(s->arena, "what happens to `%.*s` from step to step is no sum, product, maximum or minimum",
+                           TP_FMT(s->k->operands[operand].name)));
+}
+
+/* A step's update as (contents before) joined with a part: the part, and what it says of the weight. */
+static match match_update(grid *g, form *f, uint32_t operand, term update, const premises *later, term *base)
+{
+    static const struct {
+        tp_prim step, fold;
+    } EXTREMES[] = {{TP_P_MAXIMUM, TP_P_MAX}, {TP_P_MINIMUM, TP_P_MIN}};
+    summary *s = g->v->s;
+    term step = term_decided(s, update, summary_decides, (void *)(uintptr_t)later);
+    match m = match_sum(g, step, operand, later);
+    f->fold = TP_P_SUM;
+    const term_node set = *term_get(s, *base);
+    double units[] = {!set.infinite && term_may_be_mask(&set) ? set.mask : -(double)INFINITY, (double)INFINITY};
+    for (int i = 0; i < 2 && !m.ok; i++) {
+        m = match_extreme(g, step, operand, EXTREMES[i].step, units[i]);
+        f->fold = EXTREMES[i].fold;
+    }
+    if (!m.ok)
+        m = match_first(g, f, step, operand, later, base);
+    if (!m.ok) {
+        m = match_chosen(g, f, step, operand, *base);
+        f->fold = TP_P_SUM;
+    }
+    if (!m.ok || has_before(g, m.part, operand) || (m.factor.id && !find_any_weight(g, f, &m, base)))
+        no_fold(g, operand);
+    return m;
+}
+
+static _Noreturn void no_base(grid *g, uint32_t operand)
+{
+    summary *s = g->v->s;
+    summary_stop(s, tp_printf(s->arena,
+                              "the first step of a run does not set `%.*s` to what a later one would make of nothing",
+                              TP_FMT(s->k->operands[operand].name)));
+}
+
+/* The law of runs of a key: a buffer that is set where the key differs from
+ * that of the step before, and joined with a part in every other step, is the
+ * fold of the parts of the steps that have the key, given that the key never
+ * descends (key_is_sorted() in memory.c). false: it is not set there. */
+static bool recognise_by_key(grid *g, uint32_t operand, term update)
+{
+    static const premises nothing = {.n = 0};
+    summary *s = g->v->s;
+    form *f = &g->forms[operand];
+    if (!g->key.id)
+        return false;
+    key_steps at = steps_of_key(g, axis_of(g, g->run));
+    term base = in_first_step(g, update, g->run), again = in_first_step_of_key(g, update, &at.begins);
+    if (has_before(g, base, operand) || has_before(g, again, operand))
+        return false;
+    f->first = g->run;
+    f->keyed = true;
+    match m = match_update(g, f, operand, update, &at.later, &base);
+    if (f->weight.id)
+        no_fold(g, operand);
+    f->part = placed(g, m.part);
+    if (!terms_equal(s, &nothing, in_first_step(g, placed(g, base), g->run), in_first_step(g, f->part, g->run),
+                     false) ||
+        !terms_equal(s, &at.begins, in_first_step_of_key(g, placed(g, again), &at.begins),
+                     in_first_step_of_key(g, f->part, &at.begins), false))
+        no_base(g, operand);
+    return true;
+}
+
+/* Base and step of the induction. */
+static void recognise(grid *g, uint32_t operand)
+{
+    static const premises nothing = {.n = 0};
+    summary *s = g->v->s;
+    const tp_operand *o = &s->k->operands[operand];
+    form *f = &g->forms[operand];
+    int64_t one;
+    for (uint32_t d = 0; d < o->ref_rank; d++)
+        f->lane[d] = (tp_expr_is_const(s->p, o->ref_shape[d], &one) && one == 1) || g->v->uniform[operand][d]
+                         ? tp_const(s->p, 0)
+                         : summary_index(s, "lane", o->ref_shape[d]);
+    term update = term_decided(s, element_after(g->v, operand, f->lane), summary_decides, (void *)(uintptr_t)&nothing);
+    if (!has_before(g, update, operand)) {
+        f->overwritten = true;
+        f->part = placed(g, update);
+        return;
+    }
+    f->narrowed = term_applies(s, update, TP_P_CAST);
+    if (recognise_by_key(g, operand, update))
+        return;
+    term base = {0};
+    for (f->first = s->k->naxes; f->first-- > 0;) {
+        base = in_first_step(g, update, f->first);
+        if (!has_before(g, base, operand))
+            break;
+    }
+    if (f->first == UINT32_MAX)
+        summary_stop(s, tp_printf(s->arena, "`%.*s` is not set in the first step of a run", TP_FMT(o->name)));
+    premises later = in_later_steps(g, f->first);
+    match m = match_update(g, f, operand, update, &later, &base);
+    f->part = placed(g, m.part);
+    term first = in_first_step(g, f->part, f->first);
+    if (f->weight.id)
+        first = of_two(g, TP_P_DIV, first, in_first_step(g, f->weight, f->first));
+    base = in_first_step(g, placed(g, base), f->first);
+    f->start = (term){0};
+    if (terms_equal(s, &nothing, base, first, false))
+        return;
+    const term_node b = *term_get(s, base);
+    tp_prim joins = f->fold == TP_P_MAX ? TP_P_MAXIMUM : TP_P_MINIMUM;
+    for (int i = 0; i < 2 && f->fold != TP_P_SUM && b.kind == T_APPLY && b.prim == joins; i++) {
+        f->start = b.arg[i];
+        if (terms_equal(s, &nothing, base, of_two(g, joins, f->start, first), false))
+            return;
+    }
+    if (f->fold != TP_P_SUM || f->weight.id)
+        no_base(g, operand);
+    f->start = term_apply(s, TP_P_SUB, base, first, (term){0}, 0);
+}
+
+form *form_of(grid *g, uint32_t operand)
+{
+    form *f = &g->forms[operand];
+    if (f->busy)
+        summary_stop(g->v->s, tp_printf(g->v->s->arena, "`%.*s` depends on itself through another buffer",
+                                        TP_FMT(g->v->s->k->operands[operand].name)));
+    if (!f->ready) {
+        bool last = g->last; /* a law of every step, not of the last one */
+        f->busy = true;
+        g->last = false;
+        recognise(g, operand);
+        g->last = last;
+        f->busy = false;
+        f->ready = true;
+    }
+    return f;
+}
+
+/* ---- outputs ---- */
+
+term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
+{
+    summary *s = v->s;
+    const tp_operand *o = &s->k->operands[operand];
+    grid g = {.v = v, .forms = TP_NEWN(s->arena, form, tp_noperands(s->k))};
+    static const premises nothing = {.n = 0};
+    if (!v->final[operand])
+        summary_stop(s, tp_printf(s->arena, "`%.*s` is never written", TP_FMT(o->name)));
+    tp_expr own[TP_MAX_RANK];
+    int64_t one;
+    writer w = writer_of(s, o, at);
+    writer_exists(s, o, &w);
+    g.run = w.run;
+    g.last = g.run < s->k->naxes;
+    g.key = w.key;
+    g.block = w.block;
+    for (uint32_t d = 0; d < o->ref_rank; d++)
+        own[d] = tp_expr_is_const(s->p, o->ref_shape[d], &one) && one == 1 ? tp_const(s->p, 0)
+                                                                           : summary_index(s, "lane", o->ref_shape[d]);
+    premises ends = w.key.id ? steps_of_key(&g, w.step[g.run]).ends : nothing;
+    replacing last = no_symbols(&g);
+    for (uint32_t a = g.run; a < s->k->naxes; a++)
+        replace_symbol(&g, &last, axis_of(&g, a), w.step[a]);
+    term t = term_decided(s, substituted(&g, element_after(v, operand, own), &last), summary_decides,
+                          (void *)(uintptr_t)&ends);
+    if (has_before(&g, t, operand)) { /* it is its own accumulator */
+        if (form_of(&g, operand)->first != g.run || form_of(&g, operand)->keyed != (g.key.id != 0))
+            summary_stop(
+                s, tp_printf(s->arena, "`%.*s` is not set in the first step of the run of its block", TP_FMT(o->name)));
+        t = term_element(s, T_AFTER, operand, o->ref_rank, own);
+    }
+    t = placed(&g, t);
+    summary_fits(s, placed_in, &g);
+    replacing here = no_symbols(&g);
+    for (uint32_t a = 0; a < s->k->naxes; a++)
+        replace_symbol(&g, &here, axis_of(&g, a), w.step[a]);
+    for (uint32_t d = 0; d < o->ref_rank; d++)
+        replace_symbol(&g, &here, own[d], w.lane[d]);
+    t = substituted(&g, t, &here);
+    if (w.key.id && term_speaks_of(s, t, (uint32_t)tp_expr_get(s->p, w.step[g.run])->value))
+        summary_stop(s, tp_printf(s->arena, "what a block of `%.*s` becomes depends on the step that ends its run",
+                                  TP_FMT(o->name)));
+    return t;
+}

@@ -1,0 +1,80 @@
+/* Shared by grid.c, which finds folds over the steps of the grid, and weight.c, of sums that every step scales. */
+#ifndef TP_SUMMARY_GRID_H
+#define TP_SUMMARY_GRID_H
+
+#include "analyzer/equality/sum.h"
+
+/* What is known of an operand's contents from step to step. */
+typedef struct form {
+    bool ready, busy;
+    bool overwritten; /* nothing of the step before is left */
+    uint32_t first;   /* the run: this axis and the later ones */
+    bool keyed;       /* of that axis only the steps with one key (grid.key) */
+    tp_prim fold;     /* SUM, PROD, MAX, MIN, ARGMAX, ARGMIN */
+    bool narrowed;    /* some step narrows it, so that it is the fold over the reals only */
+    term weight;      /* a sum, times weight before / weight after in every step; none: 1. As the step leaves it */
+    term found;       /* the weight as the step finds it; none: it is not asked for */
+    term part;        /* what a step adds, times the weight; `overwritten`: what it leaves; ARGMAX, ARGMIN: its place */
+    term value;       /* ARGMAX, ARGMIN: what is extreme there */
+    term start;       /* what the first step sets beside that; none: nothing */
+    tp_expr lane[TP_MAX_RANK];
+} form;
+
+typedef struct grid {
+    evaluation *v;
+    form *forms;
+    tp_map placed; /* elements before and after a step, as folds */
+    bool last;     /* in the last step of the output's run, which begins at axis: */
+    uint32_t run;
+    tp_expr key;   /* no id, or: the run is the steps that have a key, which ascends with that axis */
+    tp_expr block; /* the key of the block */
+} grid;
+
+enum { MAX_PLACES = 6 };
+
+/* What holds at some places of a term. */
+typedef struct places {
+    const premises *at[MAX_PLACES];
+    uint32_t n;
+} places;
+
+typedef struct match {
+    bool ok;
+    term part, factor; /* contents before * factor + part; no factor: 1 */
+    places met, still; /* where they are multiplied by the factor, and where they are not */
+} match;
+
+/* grid.c */
+tp_expr axis_of(const grid *g, uint32_t a);
+/* What to put in the place of symbols; those made later stay. */
+typedef struct replacing {
+    tp_expr *with;
+    uint32_t n;
+} replacing;
+
+replacing no_symbols(const grid *g);
+void replace_symbol(const grid *g, const replacing *r, tp_expr symbol, tp_expr by);
+term substituted(grid *g, term t, const replacing *r);
+/* In the first step of the run that begins at this axis. */
+term in_first_step(grid *g, term t, uint32_t first);
+bool is_0(const summary *s, term t);
+term of_two(grid *g, tp_prim prim, term a, term b);
+term power_of(grid *g, tp_prim exponential, term t);
+/* Is it what the step finds at the form's lanes of that operand; does it speak of what the step finds there? */
+bool is_before(grid *g, term t, uint32_t operand);
+bool has_before(grid *g, term t, uint32_t operand);
+/* What is known of the operand; the summary stops where nothing is. */
+form *form_of(grid *g, uint32_t operand);
+/* Folds in the place of contents. */
+term placed(grid *g, term t);
+
+/* weight.c: weights so that the factor of a step is weight before / weight
+ * after. In *m the part is multiplied with it; in *base tests of sums for 0 are
+ * gone. false: none is seen. */
+bool find_any_weight(grid *g, form *f, match *m, term *base);
+
+/* first.c: a place that a step exchanges where its values are above those of
+ * all steps before, which another buffer holds. *base: the first step's place. */
+match match_first(grid *g, form *f, term step, uint32_t operand, const premises *later, term *base);
+
+#endif

@@ -1,0 +1,284 @@
+/* Shared by the files of analyzer/equality/. */
+#ifndef TP_EQUALITY_INTERNAL_H
+#define TP_EQUALITY_INTERNAL_H
+
+#include "analyzer/claim/claim.h"
+#include "analyzer/equality/equality.h"
+#include "base/map.h"
+#include "smt/trust/derivation.h"
+
+/* ---- terms: one element, as a tree over index expressions; hash-consed ---- */
+
+typedef struct term {
+    uint32_t id; /* 0: none */
+} term;
+
+typedef enum term_kind {
+    T_INTEGER, /* the value of `e`: an integer, or a condition as 0 or 1 */
+    T_REAL,    /* `real`, as it is written; infinities too */
+    T_READ,    /* array element `at` of input `operand` */
+    T_BEFORE,  /* lane `at` of output window or scratch `operand`, as the step finds it */
+    T_AFTER,   /* the same, as the step leaves it */
+    T_APPLY,   /* `prim` of arg[]; `e` the exponent of a power */
+    T_SELECT,  /* arg[0] if `e` else arg[1] */
+    T_FOLD,    /* `prim` (a reduction) of arg[0] for symbol `sym` from 0 below `e`; ARGMAX, ARGMIN: arg[1] where it is
+                  first    the extreme */
+} term_kind;
+
+typedef struct reach {
+    double lo, hi; /* 0 lies within */
+} reach;
+
+typedef struct term_node {
+    term_kind kind;
+    tp_prim prim;
+    double real;
+    tp_expr e;
+    uint32_t operand, sym, rank;
+    tp_expr at[TP_MAX_RANK];
+    term arg[3];
+    bool infinite;   /* some choice of it is an infinity, or NaN */
+    bool endless;    /* it may be plus infinity */
+    reach constants; /* of the constants in it, without what comes of data */
+    double mask;     /* the least mask that it may be; 0: none; minus infinity: something is computed with one */
+    bool plain;      /* it surely has a value; what is not plain may have one, too */
+} term_node;
+
+/* An integer term that must fit its dtype, and where it is computed. */
+typedef struct narrow {
+    term term;
+    tp_dtype dtype;
+    const tp_node *node;
+    const tp_syntax *syntax;
+} narrow;
+
+/* In this case a sum is above 0, or at least not below it. */
+typedef struct known_above {
+    uint32_t x;
+    bool strict;
+} known_above;
+
+typedef struct summary {
+    tp_arena *arena;
+    tp_analysis *a;
+    const tp_kernel *k;
+    tp_exprs *p;
+    tp_equality *out;
+    TP_VEC(term_node) terms;
+    tp_map known;         /* terms by contents */
+    TP_VEC(tp_var) vars;  /* indices and counters, in order of birth */
+    uint32_t steps, work; /* terms made, sums looked through so far; bounded: what is shared is met again and again */
+    tp_map asked;         /* questions to the prover: 1 no, 2 yes */
+    uint32_t questions;
+    bool *positive;          /* by operand: what a step leaves there is above 0 */
+    TP_VEC(double) literals; /* sizes of those of both programs */
+    bool float64;            /* the body computes with it */
+    bool meant;              /* literals may be roundings of what is meant */
+    bool narrow_casts;       /* under a decision: casts are kept */
+    bool strict;             /* what may be undefined must not vanish: of the kernel, not of the reference */
+    const tp_node *node;     /* where we are, for messages */
+    const tp_syntax *syntax;
+    TP_VEC(narrow) narrow;      /* not looked at yet */
+    TP_VEC(double) bounds;      /* of index expressions */
+    tp_map bound_of;            /* by expression: its number there + 1 */
+    TP_VEC(known_above) signs;  /* of the case that is looked at */
+    struct sums *sums;          /* sum.c */
+    struct record *record;      /* derive.c */
+    const tp_prover_options *o; /* where certificates go */
+} summary;
+
+/* A summary in the making; its analysis is ended with tp_analysis_end(s->a). */
+summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o, tp_equality *out);
+/* It ends here: why. Leaves with TP_E_INPUT. */
+_Noreturn void summary_stop(summary *s, tp_str why);
+
+/* A literal of at most -SUMMARY_MASK is a mask: a finite number in the place of minus infinity. */
+#define SUMMARY_MASK 1e30
+
+/* term.c */
+const term_node *term_get(const summary *s, term t);
+term term_integer(summary *s, tp_expr e);
+term term_real(summary *s, double v);
+term term_element(summary *s, term_kind kind, uint32_t operand, uint32_t rank, const tp_expr *at);
+term term_apply(summary *s, tp_prim prim, term a, term b, term c, int64_t exponent);
+term term_select(summary *s, tp_expr condition, term a, term b);
+term term_fold(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term body);
+/* Is it ARGMAX or ARGMIN? Then which fold is of the values, and else PRIMS. */
+tp_prim prim_of_first(tp_prim prim);
+/* `place` at the first of `sym` below extent at which `value` is extreme. */
+term term_first(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term value, term place);
+/* Symbols replaced, indices in normal form again. */
+term term_subst(summary *s, term t, const tp_expr *with, uint32_t n);
+/* May it be a mask, as it was written? */
+bool term_may_be_mask(const term_node *n);
+/* Is some node of that kind, of that operand (UINT32_MAX: any), in it? */
+bool term_mentions(summary *s, term t, term_kind kind, uint32_t operand);
+/* Is that primitive applied in it? */
+bool term_applies(summary *s, term t, tp_prim prim);
+/* Conditions that are decided by `decide` (1, -1, 0: not) put in. */
+term term_decided(summary *s, term t, int (*decide)(summary *s, tp_expr condition, void *ctx), void *ctx);
+/* Is the symbol in it? */
+bool term_speaks_of(summary *s, term t, uint32_t sym);
+/* Replace the elements of one operand: by(lane indices). */
+typedef term (*term_replacer)(summary *s, const term_node *n, void *ctx);
+term term_replace(summary *s, term t, term_replacer by, void *ctx);
+/* Every `from` in t replaced. */
+term term_exchange(summary *s, term t, term from, term to);
+void term_print(summary *s, tp_buf *b, term t);
+
+/* A new index from 0 below `extent`. */
+tp_expr summary_index(summary *s, const char *name, tp_expr extent);
+
+/* ---- conditions ---- */
+
+/* What holds here: premises, beside the spec's facts and the ranges of all indices. */
+typedef struct premises {
+    tp_expr at[48];
+    uint32_t n;
+} premises;
+premises premises_with(summary *s, const premises *p, tp_expr also);
+/* Does it follow? Cheap. */
+bool summary_follows(summary *s, const premises *p, tp_expr goal);
+/* The same, recorded as an obligation of the proof. */
+bool summary_proves(summary *s, const premises *p, tp_expr goal);
+/* A bound that hardly holds without the implicit facts. */
+bool summary_proves_large(summary *s, tp_expr goal);
+/* Of all sizes and tables, whether or not there is a step of the grid. */
+bool summary_proves_of_sizes(summary *s, tp_expr goal);
+/* 1: it follows from the premises (ctx), -1: its negation does, 0: neither is seen. For term_decided(). */
+int summary_decides(summary *s, tp_expr condition, void *ctx);
+/* fold.c: the same number where p holds: min, max and choices that p decides are an argument of theirs. */
+tp_expr index_under(summary *s, const premises *p, tp_expr e);
+/* Comparisons as x >= 0, x == 0, x != 0 over normal forms; negation pushed down. */
+tp_expr condition_normal(summary *s, tp_expr e, bool negated);
+
+/* ---- derive.c: what was done, for the certificate ---- */
+
+/* How far the record is: what is written after it belongs to one law. */
+typedef struct record_mark {
+    uint32_t sides, exchanges;
+} record_mark;
+record_mark record_here(summary *s);
+/* The prover said yes; a number to say so again with. */
+uint32_t record_side(summary *s, tp_claim *c, tp_decision d);
+void record_side_again(summary *s, uint32_t number);
+/* One index expression in the place of another. */
+void record_exchange(summary *s, tp_expr from, tp_expr to);
+/* What was exchanged since is forgotten. */
+void record_forget(summary *s, record_mark m);
+/* A law without a schema was used. */
+void record_open(summary *s, tp_law law);
+/* Both terms were seen to be equal: the derivation is replayed, and written where certificates are. */
+void record_equal(summary *s, const premises *p, term kernel, term reference, tp_str output);
+
+/* ---- width.c ---- */
+
+/* To be looked at when what buffers hold is known; t itself may speak of it. */
+void summary_must_fit(summary *s, term t, tp_dtype dtype);
+/* All that must fit does, or the summary stops. contents: puts in what buffers hold; NULL: there are none. */
+void summary_fits(summary *s, term (*contents)(void *ctx, term t), void *ctx);
+
+/* Is it a number of that integer type, so that a cast to it changes nothing? */
+bool summary_is_whole_in(summary *s, term t, tp_dtype dtype);
+
+/* ---- constants.c ---- */
+
+/* The constants of gelu, spec/prims.def. */
+#define SUMMARY_GELU_CUBE 0.044715
+#define SUMMARY_GELU_SCALE 0.7978845608028654
+/* v >= 0 as a fraction of small terms, exactly. */
+bool literal_fraction(double v, int64_t *num, int64_t *den);
+/* Collect the literals of a program. */
+void literals_of(summary *s, const tp_program *p, bool body);
+/* Would a proof with `meant` differ from one without? */
+bool literals_may_be_rounded(const summary *s);
+
+/* ---- narrowed.c ---- */
+
+/* Is every value of t a number of that float type? */
+bool term_fits(summary *s, term t, tp_dtype to);
+/* t in a float type: itself where it fits, else TP_P_CAST of it, `exponent` being the type. */
+term term_narrowed(summary *s, term t, tp_dtype to);
+/* Are its constants finite in that type? A literal may be an infinity. */
+bool term_holds_constants(const summary *s, term t, tp_dtype d);
+/* Does a small change of an argument turn its value over? */
+bool prim_decides(tp_prim prim);
+
+/* ---- element.c: a program at symbolic indices ---- */
+
+/* Contents of a ref, or of a variable: the newest store first. */
+typedef struct stored {
+    tp_expr path;           /* when the statement runs */
+    const tp_access *where; /* NULL: all of it */
+    tp_vid value;
+    const struct stored *older; /* NULL: as the step found it */
+    tp_expr turns;              /* after a loop of so many turns, none perhaps: `older`, joined by `by` with */
+    uint32_t turn;              /* the values for each of them, in which it is this symbol */
+    tp_prim by;                 /* WHERE: the value of the turn for which this condition holds, else `older` */
+    tp_vid condition;
+    bool otherwise; /* for which it does not hold */
+    bool some;      /* there is a turn, for all sizes */
+} stored;
+
+typedef bool along_dims[TP_MAX_RANK];
+
+typedef struct evaluation {
+    summary *s;
+    const tp_program *p;
+    bool body;                     /* else a reference */
+    TP_VEC(tp_value) values;       /* the program's, and those of loops that were unrolled */
+    TP_VEC(const tp_inst *) by;    /* per value: its instruction */
+    TP_VEC(const stored *) loaded; /* per value: what a load or a variable sees */
+    const stored **refs, **slots;  /* now: per operand; per value of the program */
+    const stored **final;          /* per operand: after the step */
+    tp_map elements;               /* by value and indices */
+    along_dims *uniform;           /* per operand: scratch that is the same all along it */
+} evaluation;
+
+_Noreturn void evaluation_stop(evaluation *v, const char *why);
+/* A scalar that is an expression over sizes, axes and indices. */
+tp_expr scalar_of(evaluation *v, tp_vid value);
+/* walk.c: who computes what, and what memory holds after it. */
+evaluation *evaluate(summary *s, const tp_program *p, bool body);
+/* Element `at` of a value. */
+term element_of(evaluation *v, tp_vid value, const tp_expr *at);
+/* Find the dimensions along which scratch holds the same everywhere. */
+void find_uniform(evaluation *v);
+/* Lane `at` of an operand after the step. */
+term element_after(evaluation *v, uint32_t operand, const tp_expr *at);
+
+/* ---- memory.c ---- */
+
+/* The step whose window is copied out to an element of an output, and the lane. */
+typedef struct writer {
+    uint32_t run;              /* blocks are told by the axes before it, and stay for the steps of the others */
+    tp_expr step[TP_MAX_AXES]; /* per axis */
+    tp_expr lane[TP_MAX_RANK];
+    tp_expr inside; /* when there is one, as long as every axis from `run` has a step */
+    tp_expr
+        key; /* no id, or: blocks are told by this, which axis `run` alone moves; the steps of one follow each other */
+    tp_expr block; /* the key of the block */
+} writer;
+/* Stops where that is not seen. */
+writer writer_of(summary *s, const tp_operand *o, const tp_expr *at);
+/* It is there, for every element (of indices of summary_index()), or the summary stops. */
+void writer_exists(summary *s, const tp_operand *o, const writer *w);
+/* Of all points of these symbols at which both premises and condition hold
+ * there is at most one? Of two, p and q, it is proven of one symbol after the
+ * other that q's is not above p's, those before being the same. */
+bool at_most_one_point(summary *s, const premises *p, tp_expr condition, const uint32_t *sym, const tp_expr *extent,
+                       uint32_t n);
+/* e with another step of an axis. */
+tp_expr at_step_of(summary *s, tp_expr e, uint32_t axis, tp_expr step);
+/* The body reads element `at` of an input at the step that the axes name: as it
+ * came, or the summary stops. */
+void must_be_old(summary *s, uint32_t operand, const tp_expr *at);
+
+/* grid.c: element `at` of output o after the whole grid. */
+term output_element(evaluation *v, uint32_t operand, const tp_expr *at);
+
+/* equal.c: wherever b is defined, a is and has its value. `reference`: b is of
+ * the reference; else a is defined wherever b is, too. */
+bool terms_equal(summary *s, const premises *p, term a, term b, bool reference);
+
+#endif

@@ -1,0 +1,370 @@
+/* Sums in which one value of a counter counts:
+ *
+ *   sum of [guard(c)] x(c) for c < n  =  x(t), for a t < n with guard(t),
+ *
+ * given that guard holds for one c at most. Two sums over different counters,
+ * the steps of a schedule and the groups that it names, are compared there. */
+#include "analyzer/equality/sum.h"
+
+/* e with one of its subterms replaced. */
+static tp_expr exchanged(summary *s, tp_expr e, tp_expr from, tp_expr to)
+{
+    tp_exprs *p = s->p;
+    if (!e.id || tp_same(e, from))
+        return e.id ? to : e;
+    const tp_expr_node n = *tp_expr_get(p, e);
+    if (n.op == TP_E_CONST || n.op == TP_E_SYM)
+        return e;
+    tp_expr a = exchanged(s, n.a, from, to), b = exchanged(s, n.b, from, to), c = exchanged(s, n.c, from, to);
+    if (n.op == TP_E_READ)
+        return tp_read(p, (uint32_t)n.value, 3, (tp_expr[]){a, b, c});
+    if (n.op == TP_E_ITE)
+        return tp_ite(p, a, b, c);
+    return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
+}
+
+/* ---- entries of tables at the counter ---- */
+
+enum { MAX_ENTRIES = 8 };
+
+typedef struct entries {
+    uint32_t sym;
+    tp_expr at[MAX_ENTRIES];
+    uint32_t n;
+} entries;
+
+/* Looks only: for reads of tables that speak of the counter. */
+static tp_expr find_entries(summary *s, tp_expr e, void *ctx)
+{
+    entries *x = ctx;
+    if (!e.id || !tp_expr_mentions(s->p, e, x->sym))
+        return e;
+    const tp_expr_node n = *tp_expr_get(s->p, e);
+    if (n.op == TP_E_SYM)
+        return e;
+    bool known = n.op != TP_E_READ || x->n == MAX_ENTRIES;
+    for (uint32_t i = 0; i < x->n; i++)
+        known |= tp_same(x->at[i], e);
+    if (!known)
+        x->at[x->n++] = e;
+    find_entries(s, n.a, ctx);
+    find_entries(s, n.b, ctx);
+    find_entries(s, n.c, ctx);
+    return e;
+}
+
+/* What the entry is where the condition holds, without the counter. No id: it does not say so. */
+static tp_expr entry_is(summary *s, tp_expr condition, tp_expr entry, uint32_t sym)
+{
+    const tp_expr_node n = *tp_expr_get(s->p, condition); /* a == 0 */
+    if (n.op != TP_E_EQ)
+        return (tp_expr){0};
+    tp_expr is = tp_expr_normal(s->p, tp_op2(s->p, TP_E_SUB, entry, n.a)),
+            turned = tp_expr_normal(s->p, tp_op2(s->p, TP_E_ADD, entry, n.a));
+    return !tp_expr_mentions(s->p, is, sym) ? is : !tp_expr_mentions(s->p, turned, sym) ? turned : (tp_expr){0};
+}
+
+typedef struct exchange {
+    tp_expr from, to;
+    bool met;
+} exchange;
+
+/* Looks only. */
+static tp_expr meets_entry(summary *s, tp_expr e, void *ctx)
+{
+    exchange *x = ctx;
+    x->met |= e.id && !tp_same(exchanged(s, e, x->from, x->to), e);
+    return e;
+}
+
+static tp_expr put_entry(summary *s, tp_expr e, void *ctx)
+{
+    const exchange *x = ctx;
+    return exchanged(s, e, x->from, x->to);
+}
+
+/* [t[c] == v] x(t[c]) = [t[c] == v] x(v), for a v without c; 0: there is nothing to replace. */
+uint32_t product_with_entries(summary *s, const product *p, uint32_t sym)
+{
+    for (uint32_t g = 0; g < p->nguards; g++) {
+        entries found = {.sym = sym};
+        find_entries(s, p->guard[g], &found);
+        for (uint32_t i = 0; i < found.n; i++) {
+            exchange x = {found.at[i], entry_is(s, p->guard[g], found.at[i], sym), false};
+            product rest = *p;
+            if (!x.to.id)
+                continue;
+            memmove(&rest.guard[g], &rest.guard[g + 1], (rest.nguards - g - 1) * sizeof *rest.guard);
+            memset(&rest.guard[--rest.nguards], 0, sizeof *rest.guard);
+            uint32_t x_of_entry = sum_intern(s, &rest, 1);
+            sum_mapped(s, x_of_entry, meets_entry, &x);
+            if (x.met)
+                return sum_guarded(s, p->guard[g], sum_mapped(s, x_of_entry, put_entry, &x));
+        }
+    }
+    return 0;
+}
+
+/* ---- one counter ---- */
+
+/* Counter k of a sum and the conditions that speak of no other counter. */
+typedef struct counted {
+    atom f; /* opened */
+    uint32_t k;
+    tp_expr own[MAX_GUARDS];
+    uint32_t nown;
+    product rest; /* the other conditions */
+} counted;
+
+static tp_expr symbol_of(const summary *s, const counted *c)
+{
+    return tp_sym(s->p, c->f.counter[c->k]);
+}
+
+static bool speaks_of_others(const summary *s, const counted *c, tp_expr e)
+{
+    for (uint32_t i = 0; i < c->f.counters; i++)
+        if (i != c->k && tp_expr_mentions(s->p, e, c->f.counter[i]))
+            return true;
+    return false;
+}
+
+/* false: bounds of counters speak of it, or its own of others. */
+static bool counted_of(summary *s, uint32_t fold, uint32_t k, counted *c)
+{
+    *c = (counted){.f = fold_opened(s, fold), .k = k, .rest = product_of(1, 1)};
+    if (speaks_of_others(s, c, c->f.extent[k]))
+        return false;
+    for (uint32_t i = 0; i < c->f.counters; i++)
+        if (tp_expr_mentions(s->p, c->f.extent[i], c->f.counter[k]))
+            return false;
+    for (uint32_t i = 0; i < c->f.nguards; i++)
+        if (tp_expr_mentions(s->p, c->f.guard[i], c->f.counter[k]) && !speaks_of_others(s, c, c->f.guard[i]))
+            c->own[c->nown++] = c->f.guard[i];
+        else if (!product_guard(s, &c->rest, c->f.guard[i]))
+            return false;
+    return c->nown > 0;
+}
+
+static tp_expr all_own(summary *s, const counted *c)
+{
+    tp_expr all = tp_const(s->p, 1);
+    for (uint32_t i = 0; i < c->nown; i++)
+        all = tp_op2(s->p, TP_E_AND, c->own[i], all);
+    return all;
+}
+
+/* The sum of the counters but this one, where it is `at`. */
+static uint32_t sum_at(summary *s, const counted *c, tp_expr at)
+{
+    uint32_t n = tp_sym_count(s->p);
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
+    atom f = c->f;
+    with[f.counter[c->k]] = at;
+    f.arg[0] = sum_subst(s, f.arg[0], with, n);
+    f.nguards = 0;
+    for (uint32_t i = 0; i < c->rest.nguards; i++)
+        f.guard[f.nguards++] = tp_expr_subst(s->p, c->rest.guard[i], with, n);
+    memmove(&f.counter[c->k], &f.counter[c->k + 1], (f.counters - c->k - 1) * sizeof *f.counter);
+    memmove(&f.extent[c->k], &f.extent[c->k + 1], (f.counters - c->k - 1) * sizeof *f.extent);
+    f.counters--;
+    return fold_again(s, &f, f.arg[0]);
+}
+
+/* ---- what contracts say ---- */
+
+static premises with_parts(summary *s, const premises *p, tp_expr fact)
+{
+    const tp_expr_node n = *tp_expr_get(s->p, fact);
+    if (n.op != TP_E_AND)
+        return premises_with(s, p, fact);
+    premises one = with_parts(s, p, n.a);
+    return with_parts(s, &one, n.b);
+}
+
+/* And what contracts say of this entry (no id: of no entry in particular), where they surely speak of it. */
+static premises with_contracts(summary *s, const premises *p, tp_expr at)
+{
+    premises all = *p;
+    for (uint32_t i = 0; i < s->k->ncontracts; i++) {
+        const tp_contract *x = &s->k->contracts[i];
+        if (x->nbound != (at.id != 0))
+            continue;
+        const tp_expr_node n = *tp_expr_get(s->p, tp_contract_instance(s->a, x, &at)); /* inside -> fact */
+        if (n.op == TP_E_IMPLIES && summary_proves(s, p, n.a))
+            all = with_parts(s, &all, n.b);
+    }
+    return all;
+}
+
+/* ---- there is a point ---- */
+
+/* Is h the entry c + b of a table, b without c, and there for all c from 0 to the end, both included? */
+static bool exists_throughout(summary *s, const premises *p, const counted *c, tp_expr h)
+{
+    tp_exprs *x = s->p;
+    const tp_expr_node n = *tp_expr_get(x, h);
+    tp_expr first = tp_expr_normal(x, tp_op2(x, TP_E_SUB, n.a, symbol_of(s, c))),
+            last = tp_op2(x, TP_E_ADD, first, c->f.extent[c->k]);
+    for (uint32_t t = 0; t < s->k->ntables; t++) {
+        const tp_table *table = &s->k->tables[t];
+        if (table->sym == (uint32_t)n.value && table->rank == 1 && !tp_expr_mentions(x, first, c->f.counter[c->k]))
+            return summary_proves(s, p, tp_op2(x, TP_E_GE, first, tp_const(x, 0))) &&
+                   summary_proves(s, p, tp_op2(x, TP_E_LT, last, table->extent.id ? table->extent : table->shape[0]));
+    }
+    return false;
+}
+
+/* Between h(0) <= v and v < h(n) there is a t < n with h(t) <= v < h(t + 1),
+ * whatever h. Does `low` (v - h(c) >= 0) say so, with its counterpart for the
+ * next c, which becomes *high? */
+static bool is_crossed(summary *s, const premises *p, const counted *c, tp_expr low, tp_expr h, tp_expr *high)
+{
+    tp_exprs *x = s->p;
+    tp_expr sym = symbol_of(s, c), one = tp_const(x, 1), end = c->f.extent[c->k];
+    uint32_t n = tp_sym_count(x);
+    const tp_expr_node node = *tp_expr_get(x, low);
+    if (node.op != TP_E_GE)
+        return false;
+    tp_expr v = tp_expr_normal(x, tp_op2(x, TP_E_ADD, node.a, h));
+    if (!exists_throughout(s, p, c, h) || tp_expr_mentions(x, v, c->f.counter[c->k]) || speaks_of_others(s, c, v) ||
+        speaks_of_others(s, c, h))
+        return false;
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n), values[3],
+            steps[] = {tp_const(x, 0), end, tp_op2(x, TP_E_ADD, sym, one)};
+    for (int i = 0; i < 3; i++) {
+        with[c->f.counter[c->k]] = steps[i];
+        values[i] = tp_expr_subst(x, h, with, n);
+    }
+    *high = condition_normal(s, tp_op2(x, TP_E_LT, v, values[2]), false);
+    return summary_proves(s, p, tp_op2(x, TP_E_GE, end, one)) &&
+           summary_proves(s, p, tp_op2(x, TP_E_LE, values[0], v)) &&
+           summary_proves(s, p, tp_op2(x, TP_E_LT, v, values[1]));
+}
+
+/* The first quotient by a constant above 0 in e. No id: there is none. */
+static tp_expr some_quotient(const summary *s, tp_expr e)
+{
+    int64_t by;
+    if (!e.id)
+        return e;
+    const tp_expr_node n = *tp_expr_get(s->p, e);
+    if (n.op == TP_E_CONST || n.op == TP_E_SYM || n.op == TP_E_READ)
+        return (tp_expr){0};
+    if (n.op == TP_E_FLOORDIV && tp_expr_is_const(s->p, n.b, &by) && by > 0)
+        return e;
+    tp_expr found = some_quotient(s, n.a);
+    return found.id ? found : some_quotient(s, n.b);
+}
+
+/* q == x // c means that c q <= x < c q + c, for a constant c above 0. */
+static bool proves_quotient(summary *s, const premises *p, tp_expr goal)
+{
+    tp_exprs *x = s->p;
+    const tp_expr_node n = *tp_expr_get(x, goal); /* a == 0 */
+    tp_expr d = n.op == TP_E_EQ ? some_quotient(s, n.a) : (tp_expr){0};
+    if (!d.id)
+        return false;
+    const tp_expr_node of = *tp_expr_get(x, d);
+    tp_expr q = tp_expr_normal(x, tp_op2(x, TP_E_ADD, n.a, d));
+    if (some_quotient(s, q).id) /* a = x // c - q */
+        q = tp_expr_normal(x, tp_op2(x, TP_E_SUB, d, n.a));
+    tp_expr low = tp_op2(x, TP_E_MUL, of.b, q);
+    return !some_quotient(s, q).id && summary_proves(s, p, tp_op2(x, TP_E_LE, low, of.a)) &&
+           summary_proves(s, p, tp_op2(x, TP_E_LT, of.a, tp_op2(x, TP_E_ADD, low, of.b)));
+}
+
+/* Do all of its own conditions hold where these two do? */
+static bool own_follow(summary *s, const premises *p, const counted *c, tp_expr low, tp_expr high)
+{
+    premises here = premises_with(s, p, low);
+    here = premises_with(s, &here, high);
+    for (uint32_t i = 0; i < c->nown; i++) {
+        if (!proves_quotient(s, &here, c->own[i]) && !summary_proves(s, &here, c->own[i]))
+            return false;
+        here = premises_with(s, &here, c->own[i]);
+    }
+    return true;
+}
+
+/* The other conditions where one of them says what an entry is. */
+static void put_entries_in(summary *s, const counted *c, const entries *found, tp_expr *guard)
+{
+    for (uint32_t i = 0; i < c->nown; i++)
+        guard[i] = c->own[i];
+    for (uint32_t i = 0; i < c->nown; i++)
+        for (uint32_t e = 0; e < found->n; e++) {
+            tp_expr is = entry_is(s, guard[i], found->at[e], c->f.counter[c->k]);
+            for (uint32_t k = 0; k < c->nown && is.id; k++)
+                if (k != i)
+                    guard[k] = condition_normal(s, exchanged(s, guard[k], found->at[e], is), false);
+        }
+}
+
+/* Is there a value of the counter for which its own conditions hold, and one
+ * only? That there is one is shown before anything is said of it: its range
+ * may be empty. */
+static bool is_single(summary *s, const premises *p, const counted *c)
+{
+    premises of_all = with_contracts(s, p, (tp_expr){0}), of_entry = with_contracts(s, &of_all, symbol_of(s, c));
+    entries found = {.sym = c->f.counter[c->k]};
+    tp_expr guard[MAX_GUARDS], high;
+    for (uint32_t i = 0; i < c->nown; i++)
+        find_entries(s, c->own[i], &found);
+    put_entries_in(s, c, &found, guard);
+    for (uint32_t i = 0; i < c->nown; i++)
+        for (uint32_t e = 0; e < found.n; e++)
+            if (is_crossed(s, &of_all, c, guard[i], found.at[e], &high) && own_follow(s, &of_entry, c, guard[i], high))
+                return at_most_one_point(s, p, all_own(s, c), &c->f.counter[c->k], &c->f.extent[c->k], 1);
+    return false;
+}
+
+/* ---- two sums ---- */
+
+/* At the single point of x, the counter of y is `at`, and this is its only one. */
+static bool same_at(summary *s, const premises *here, const counted *x, const counted *y, tp_expr at, int cases)
+{
+    uint32_t n = tp_sym_count(s->p);
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
+    with[y->f.counter[y->k]] = at;
+    tp_expr inside = tp_op2(s->p, TP_E_AND, tp_op2(s->p, TP_E_GE, at, tp_const(s->p, 0)),
+                            tp_op2(s->p, TP_E_LT, at, y->f.extent[y->k]));
+    return summary_proves(s, here, inside) && summary_proves(s, here, tp_expr_subst(s->p, all_own(s, y), with, n)) &&
+           sums_equal(s, here, sum_at(s, x, symbol_of(s, x)), sum_at(s, y, at), cases);
+}
+
+/* Counter i of a, which has a single point, against counter k of b. */
+static bool meet(summary *s, const premises *p, const counted *x, const counted *y, int cases)
+{
+    entries at = {.sym = x->f.counter[x->k]};
+    premises here = with_contracts(s, p, symbol_of(s, x));
+    if (!at_most_one_point(s, p, all_own(s, y), &y->f.counter[y->k], &y->f.extent[y->k], 1))
+        return false;
+    for (uint32_t i = 0; i < x->nown; i++) {
+        here = premises_with(s, &here, x->own[i]);
+        find_entries(s, x->own[i], &at);
+    }
+    sum_mapped(s, x->f.arg[0], find_entries, &at);
+    for (uint32_t i = 0; i <= at.n; i++)
+        if (same_at(s, &here, x, y, i < at.n ? at.at[i] : symbol_of(s, x), cases))
+            return true;
+    return false;
+}
+
+static bool single_in(summary *s, const premises *p, uint32_t a, uint32_t b, int cases)
+{
+    counted x, y;
+    for (uint32_t i = 0; i < atom_get(s, a)->counters; i++) {
+        if (!counted_of(s, a, i, &x) || !is_single(s, p, &x))
+            continue;
+        for (uint32_t k = 0; k < atom_get(s, b)->counters; k++)
+            if (counted_of(s, b, k, &y) && meet(s, p, &x, &y, cases))
+                return true;
+    }
+    return false;
+}
+
+bool singles_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases)
+{
+    return single_in(s, p, a, b, cases) || single_in(s, p, b, a, cases);
+}

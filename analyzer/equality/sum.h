@@ -1,0 +1,187 @@
+/* Normal forms: sums of products with conditions. Hash-consed: what is equal
+ * by these laws has equal handles; what is not may still be shown to be equal
+ * (equal.c). */
+#ifndef TP_SUMMARY_SUM_H
+#define TP_SUMMARY_SUM_H
+
+#include "analyzer/equality/internal.h"
+
+enum { MAX_GUARDS = 12, MAX_FACTORS = 16, MAX_COUNTERS = 6 };
+
+/* [guard and guard …] * num/den * factor^power * … * exp(exponent): 0 where a guard does not hold. */
+typedef struct factor {
+    uint32_t atom;
+    int power;
+} factor;
+typedef struct product {
+    int64_t num, den;
+    uint32_t nguards, nfactors, exponent; /* exponent: a sum; 0: none */
+    tp_expr guard[MAX_GUARDS];            /* normal, ascending */
+    factor factor[MAX_FACTORS];           /* ascending */
+} product;
+typedef struct sum {
+    const product *at;
+    uint32_t n;
+} sum;
+
+typedef enum atom_kind {
+    ATOM_REAL,    /* a literal as it is written; `number` 1: log2(e) */
+    ATOM_INDEX,   /* an integer expression */
+    ATOM_ELEMENT, /* of an input, or a placeholder (term_kind in `number`) */
+    ATOM_APPLY,   /* an operation of which nothing is known but that equal arguments give equal results */
+    ATOM_INVERSE, /* 1 / arg[0] */
+    ATOM_FOLD,    /* over all points of counters within extents for which the guards hold */
+} atom_kind;
+
+typedef struct atom {
+    atom_kind kind;
+    tp_prim prim;
+    double real;
+    tp_expr e;
+    uint32_t number, operand, rank;
+    tp_expr at[TP_MAX_RANK];
+    uint32_t arg[3]; /* sums; FOLD: the body */
+    uint32_t counters;
+    uint32_t counter[MAX_COUNTERS]; /* symbols */
+    tp_expr extent[MAX_COUNTERS];   /* over earlier counters, too */
+    uint32_t nguards;
+    tp_expr guard[MAX_GUARDS];
+} atom;
+
+/* Everything that is known so far. */
+enum { MAX_DEPTH = 8 };
+struct sums {
+    TP_VEC(sum) sums;
+    TP_VEC(atom) atoms;
+    tp_map known, of_term;
+    uint32_t reducing;                     /* how deep laws of products are in one another */
+    uint32_t own[MAX_DEPTH][MAX_COUNTERS]; /* symbols that only folds bind, by how deep folds are nested in them; + 1 */
+};
+
+const sum *sum_get(const summary *s, uint32_t id);
+const atom *atom_get(const summary *s, uint32_t id);
+uint32_t sum_of_term(summary *s, term t);
+/* Symbols replaced; those that a fold binds stay. */
+uint32_t sum_subst(summary *s, uint32_t id, const tp_expr *with, uint32_t n);
+/* What is left under premises: guards that follow are gone, and products of which one is refuted. */
+uint32_t sum_under(summary *s, const premises *p, uint32_t id);
+void sum_print(summary *s, tp_buf *b, uint32_t id);
+
+/* sum.c: arithmetic */
+struct sums *sum_pool(summary *s);
+_Noreturn void sum_too_large(summary *s);
+/* One more sum is looked through. */
+void sum_spend(summary *s);
+uint32_t sum_intern(summary *s, const product *at, uint32_t n);
+uint32_t atom_intern(summary *s, const atom *a);
+/* Sorted, like products added; the array is used up. */
+uint32_t sum_from(summary *s, product *at, uint32_t n);
+uint32_t sum_constant(summary *s, int64_t v);
+/* Is it one fraction other than 0? */
+bool sum_is_fraction(const summary *s, uint32_t id, int64_t *num, int64_t *den);
+uint32_t sum_add(summary *s, uint32_t a, uint32_t b, int64_t scale);
+uint32_t sum_multiply(summary *s, uint32_t a, uint32_t b);
+uint32_t sum_of_atom(summary *s, const atom *a, int power);
+uint32_t sum_of_index(summary *s, tp_expr e);
+/* [condition] x; and the value of a choice, a conjunction being one condition after the other. */
+uint32_t sum_guarded(summary *s, tp_expr condition, uint32_t x);
+uint32_t sum_chosen(summary *s, tp_expr condition, uint32_t yes, uint32_t no);
+product product_of(int64_t num, int64_t den);
+void product_reduce(summary *s, product *p);
+/* Adds a condition, conjunctions taken apart; false: the product is 0 then. */
+bool product_guard(summary *s, product *p, tp_expr condition);
+/* atom^power joins. Powers of both signs stay apart where the atom may be 0. */
+void product_factor(summary *s, product *p, uint32_t atom, int power);
+/* p without one of its factors. */
+product product_without(const product *p, uint32_t which);
+/* The same but for the coefficient? */
+bool product_alike(const product *a, const product *b);
+bool product_multiply(summary *s, product *p, const product *by);
+/* Never 0? Then x / x = 1. Is it 0 or 1? */
+bool atom_never_0(summary *s, const atom *a);
+bool atom_is_condition(const atom *a);
+
+/* constants.c: a literal as it is written, or as it is meant (summary.meant). */
+uint32_t sum_literal(summary *s, double v);
+
+/* laws.c */
+/* The root of a constant a / b leaves its square part outside. */
+uint32_t sum_square_root(summary *s, uint32_t x);
+/* x log2(e)^n, for a number of which only that it is above 0 is known. */
+uint32_t sum_log2e(summary *s, uint32_t x, int n);
+uint32_t sum_inverse(summary *s, uint32_t x);
+/* x where a condition in it holds, or does not. */
+uint32_t sum_where_guard(summary *s, uint32_t x, tp_expr guard, bool holds);
+uint32_t sum_exponential(summary *s, uint32_t x);
+/* An operation that is not linear. */
+uint32_t sum_applied(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth);
+/* Every index expression in it replaced by map(it). */
+typedef tp_expr (*index_map)(summary *s, tp_expr e, void *ctx);
+uint32_t sum_mapped(summary *s, uint32_t id, index_map map, void *ctx);
+
+/* fold.c */
+/* The sum of x for symbol `sym` from 0 below extent; the fold that a term is, of another operation. */
+uint32_t fold_sum(summary *s, uint32_t sym, tp_expr extent, uint32_t x);
+uint32_t fold_of_term(summary *s, const term_node *fold);
+/* first.c: the place of the first extreme. */
+uint32_t fold_first(summary *s, const term_node *fold);
+/* Counters joined and parted as laws allow. */
+void fold_settled(summary *s, atom *f);
+/* The sum of another body over the points of f, which is opened. */
+uint32_t fold_again(summary *s, const atom *f, uint32_t body);
+/* With fresh indices for counters, about which the prover can be asked; and back. */
+atom fold_opened(summary *s, uint32_t id);
+uint32_t fold_intern(summary *s, atom *f);
+/* Is some point in the fold, for all sizes? */
+bool fold_never_empty(summary *s, const atom *f);
+
+/* prefix.c: sums over ranges in it as differences of sums from the beginning. */
+uint32_t sum_prefixes(summary *s, uint32_t x);
+
+/* pieces.c: what is linear in pieces. Of sums without guards; 0: it stays as it is. */
+uint32_t sum_absolute(summary *s, uint32_t x);
+uint32_t sum_extreme(summary *s, tp_prim prim, uint32_t x, uint32_t y);
+uint32_t sum_compared(summary *s, tp_prim prim, uint32_t x, uint32_t y);
+uint32_t sum_sign_of(summary *s, uint32_t x);
+/* Is it 0 < w, or 0 == w? w is arg[1]. */
+bool atom_is_sign(summary *s, const atom *a);
+/* Is the coefficient below 0 that tells the sign of x from that of -x? */
+bool sum_leads_below_0(const summary *s, uint32_t x);
+/* Laws of products of conditions and shares; false: none applies. */
+bool product_reduced(summary *s, const product *p, uint32_t *out);
+
+/* shares.c: 1 / x and log(x) for sums of two exponentials; 0: x is no such. */
+uint32_t sum_share(summary *s, uint32_t x);
+uint32_t sum_logarithm_of_two(summary *s, uint32_t x);
+bool sum_is_rest_of_share(summary *s, uint32_t x);
+bool reduce_share(summary *s, const product *p, uint32_t which, uint32_t *out);
+
+/* mask.c: neither a mask nor an infinity is in it. */
+bool sum_is_free(summary *s, uint32_t id);
+/* mask.c: what it tends to when masks go to minus infinity. Divisors do not
+ * tend to 0: `assumed`, or proven where the limit is taken. */
+uint32_t sum_limit(summary *s, uint32_t id, bool assumed);
+
+/* derive.c: fold `before` is fold `after`, by that law; k, t: positions of counters. */
+void record_fold(summary *s, tp_law law, const atom *before, const atom *after, uint32_t k, uint32_t t, record_mark m);
+/* It is as many as `end`. */
+void record_count(summary *s, const atom *f, tp_expr end, record_mark m);
+
+/* equal.c, where p holds; cases.c: by cases of signs of data. */
+bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);
+bool equal_by_signs(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);
+
+/* single.c: entries of tables that a condition tells, put in: 0: there are none. Two sums, each with one point of a
+ * counter that counts, are equal there. */
+uint32_t product_with_entries(summary *s, const product *p, uint32_t sym);
+bool singles_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);
+
+/* defined.c: is it above 0, for all inputs? */
+bool sum_is_positive(summary *s, uint32_t id);
+bool sum_is_at_least_0(summary *s, uint32_t id);
+/* Has it a value wherever its inputs have one? A division by what
+ * may be 0, a logarithm or a root of what may be negative has not. */
+bool sum_is_defined(summary *s, uint32_t id);
+bool product_is_defined(summary *s, const product *p);
+
+#endif

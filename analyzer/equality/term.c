@@ -1,0 +1,708 @@
+/* Terms and conditions: building, replacing, simplifying. */
+#include <math.h>
+
+#include "analyzer/flow/flow.h"
+#include "analyzer/equality/internal.h"
+
+enum { MAX_TERMS = 200000 };
+
+void summary_stop(summary *s, tp_str why)
+{
+    if (!s->out->reason.n)
+        s->out->reason = why;
+    if (s->node || s->syntax)
+        s->out->loc = tp_body_loc(s->a, s->node, s->syntax);
+    tp_leave(s->arena, TP_E_INPUT);
+}
+
+const term_node *term_get(const summary *s, term t)
+{
+    return &s->terms.at[t.id - 1];
+}
+
+/* The least mask among its choices; arithmetic with one makes no other one. */
+static double mask_of(const summary *s, const term_node *n)
+{
+    bool extreme =
+             (n->kind == T_APPLY && (n->prim == TP_P_MAXIMUM || n->prim == TP_P_MINIMUM || n->prim == TP_P_CAST)) ||
+             (n->kind == T_FOLD && (n->prim == TP_P_MAX || n->prim == TP_P_MIN)),
+         choice = n->kind == T_SELECT || (n->kind == T_APPLY && n->prim == TP_P_WHERE);
+    bool far = n->kind == T_REAL && isfinite(n->real) && fabs(n->real) >= SUMMARY_MASK;
+    double least = !far ? 0 : n->real < 0 ? n->real : -(double)INFINITY;
+    for (int i = 0; i < 3 && n->arg[i].id; i++) {
+        double m = term_get(s, n->arg[i])->mask;
+        if (m < 0)
+            least = extreme || choice ? fmin(least, m) : -(double)INFINITY;
+    }
+    return least;
+}
+
+bool term_may_be_mask(const term_node *n)
+{
+    return n->mask < 0 && isfinite(n->mask);
+}
+
+static bool is_exponential(tp_prim p)
+{
+    return p == TP_P_EXP || p == TP_P_EXP2;
+}
+
+/* Constants alone, with 0 for what comes of data, which is finite. */
+static reach reach_of(const summary *s, const term_node *n)
+{
+    reach x[3] = {{0, 0}}, all = {0, 0};
+    int64_t v;
+    bool number = n->kind == T_REAL || (n->kind == T_INTEGER && tp_expr_is_const(s->p, n->e, &v));
+    if (number) {
+        double c = n->kind == T_INTEGER ? (double)v : isfinite(n->real) ? n->real : 0;
+        return (reach){fmin(c, 0), fmax(c, 0)};
+    }
+    for (int i = 0; i < 3 && n->arg[i].id; i++) {
+        x[i] = term_get(s, n->arg[i])->constants;
+        if (n->kind != T_APPLY || n->prim != TP_P_WHERE || i > 0)
+            all = (reach){fmin(all.lo, x[i].lo), fmax(all.hi, x[i].hi)};
+    }
+    if (n->kind == T_FOLD && prim_of_first(n->prim) != TP_PRIMS)
+        return x[1];
+    if (n->kind != T_APPLY)
+        return n->kind == T_SELECT || (n->kind == T_FOLD && n->prim != TP_P_PROD) ? all : (reach){0, 0};
+    switch (n->prim) {
+    case TP_P_ADD: return (reach){x[0].lo + x[1].lo, x[0].hi + x[1].hi};
+    case TP_P_SUB: return (reach){x[0].lo - x[1].hi, x[0].hi - x[1].lo};
+    case TP_P_MUL:
+        return (reach){fmin(x[0].lo * x[1].hi, x[0].hi * x[1].lo), fmax(x[0].lo * x[1].lo, x[0].hi * x[1].hi)};
+    case TP_P_SQUARE: return (reach){0, fmax(x[0].lo * x[0].lo, x[0].hi * x[0].hi)};
+    case TP_P_EXP: { /* of a number; else it is data that overflow */
+        term_kind kind = term_get(s, n->arg[0])->kind;
+        return (reach){0, kind == T_REAL || kind == T_INTEGER ? exp(x[0].hi) : 0};
+    }
+    case TP_P_NEG: return (reach){-x[0].hi, -x[0].lo};
+    case TP_P_ABS: return (reach){0, fmax(-x[0].lo, x[0].hi)};
+    case TP_P_WHERE:
+    case TP_P_MAXIMUM:
+    case TP_P_MINIMUM:
+    case TP_P_CAST: return all;
+    default: return (reach){0, 0};
+    }
+}
+
+static bool may_be_endless(const summary *s, const term_node *n)
+{
+    bool any = n->kind == T_REAL && n->real > 0 && isinf(n->real),
+         passes = n->kind == T_SELECT || (n->kind == T_FOLD && (n->prim == TP_P_MAX || n->prim == TP_P_MIN)) ||
+                  (n->kind == T_APPLY && (n->prim == TP_P_WHERE || n->prim == TP_P_MAXIMUM || n->prim == TP_P_MINIMUM ||
+                                          n->prim == TP_P_CAST));
+    for (int i = 0; i < 3 && n->arg[i].id && passes; i++)
+        any |= term_get(s, n->arg[i])->endless;
+    return any;
+}
+
+/* What can be told from the arguments, once and for all. */
+static void describe(const summary *s, term_node *n)
+{
+    bool all = true, linear = n->prim == TP_P_ADD || n->prim == TP_P_SUB || n->prim == TP_P_MUL ||
+                              n->prim == TP_P_NEG || is_exponential(n->prim) || n->prim == TP_P_WHERE ||
+                              n->prim == TP_P_CAST;
+    for (int i = 0; i < 3 && n->arg[i].id; i++) {
+        all &= term_get(s, n->arg[i])->plain;
+        n->infinite |=
+            (n->kind == T_SELECT || (n->kind == T_APPLY && n->prim == TP_P_WHERE)) && term_get(s, n->arg[i])->infinite;
+    }
+    if (n->kind == T_REAL)
+        n->infinite = !isfinite(n->real);
+    n->endless = may_be_endless(s, n);
+    n->constants = reach_of(s, n);
+    n->mask = mask_of(s, n);
+    n->plain = n->kind == T_REAL   ? !n->infinite
+               : n->kind == T_FOLD ? all && n->prim == TP_P_SUM
+                                   : all && (n->kind != T_APPLY || linear);
+}
+
+/* Equal contents have equal handles. */
+static term intern(summary *s, const term_node *n)
+{
+    tp_spend(s->arena, 20);
+    uint32_t key[10 + TP_MAX_RANK] = {n->kind, n->prim,      n->e.id,      n->operand,  n->sym,
+                                      n->rank, n->arg[0].id, n->arg[1].id, n->arg[2].id},
+                      len = 9;
+    for (uint32_t i = 0; i < n->rank; i++)
+        key[len++] = n->at[i].id;
+    uint64_t bits;
+    memcpy(&bits, &n->real, sizeof bits);
+    tp_buf b = {.arena = s->arena};
+    tp_buf_str(&b, (tp_str){(const char *)key, len * sizeof *key});
+    tp_buf_str(&b, (tp_str){(const char *)&bits, sizeof bits});
+    tp_str text = tp_buf_view(&b);
+    uint32_t known = tp_map_get(&s->known, text);
+    if (known)
+        return (term){known};
+    if (s->terms.len >= MAX_TERMS)
+        summary_stop(s, TP_S("the terms grow too large"));
+    tp_push(s->arena, s->terms, *n);
+    tp_map_set(s->arena, &s->known, text, s->terms.len);
+    describe(s, &s->terms.at[s->terms.len - 1]);
+    return (term){s->terms.len};
+}
+
+/* ---- conditions ---- */
+
+static tp_expr compared_with_0(summary *s, tp_expr_op op, tp_expr e)
+{
+    int64_t v;
+    tp_expr zero = tp_const(s->p, 0);
+    e = tp_expr_normal(s->p, e);
+    if (tp_expr_is_const(s->p, e, &v))
+        return tp_const(s->p, op == TP_E_GE ? v >= 0 : op == TP_E_EQ ? v == 0 : v != 0);
+    if (op != TP_E_GE) { /* x and -x: one of them */
+        tp_expr minus = tp_expr_normal(s->p, tp_op1(s->p, TP_E_NEG, e));
+        e = minus.id < e.id ? minus : e;
+    }
+    return tp_op2(s->p, op, e, zero);
+}
+
+static tp_expr conjunction(summary *s, tp_expr a, tp_expr b)
+{
+    int64_t v;
+    if (tp_expr_is_const(s->p, a, &v))
+        return v ? b : a;
+    if (tp_expr_is_const(s->p, b, &v))
+        return v ? a : b;
+    return tp_same(a, b) ? a : tp_op2(s->p, TP_E_AND, a, b);
+}
+
+static tp_expr disjunction(summary *s, tp_expr a, tp_expr b)
+{
+    int64_t v;
+    if (tp_expr_is_const(s->p, a, &v))
+        return v ? a : b;
+    if (tp_expr_is_const(s->p, b, &v))
+        return v ? b : a;
+    return tp_same(a, b) ? a : tp_op2(s->p, TP_E_OR, a, b);
+}
+
+tp_expr condition_normal(summary *s, tp_expr e, bool negated)
+{
+    const tp_expr_node n = *tp_expr_get(s->p, e);
+    tp_expr one = tp_const(s->p, 1), d;
+    int64_t v;
+    if (tp_expr_is_const(s->p, e, &v))
+        return tp_const(s->p, (v != 0) != negated);
+    switch (n.op) {
+    case TP_E_NOT: return condition_normal(s, n.a, !negated);
+    case TP_E_AND:
+    case TP_E_OR: {
+        tp_expr a = condition_normal(s, n.a, negated), b = condition_normal(s, n.b, negated);
+        return (n.op == TP_E_AND) != negated ? conjunction(s, a, b) : disjunction(s, a, b);
+    }
+    case TP_E_IMPLIES: {
+        tp_expr a = condition_normal(s, n.a, !negated), b = condition_normal(s, n.b, negated);
+        return negated ? conjunction(s, a, b) : disjunction(s, a, b);
+    }
+    case TP_E_ITE: {
+        tp_expr yes = conjunction(s, condition_normal(s, n.a, false), condition_normal(s, n.b, negated)),
+                no = conjunction(s, condition_normal(s, n.a, true), condition_normal(s, n.c, negated));
+        return disjunction(s, yes, no);
+    }
+    case TP_E_EQ:
+    case TP_E_NE:
+        d = tp_op2(s->p, TP_E_SUB, n.a, n.b);
+        return compared_with_0(s, (n.op == TP_E_EQ) != negated ? TP_E_EQ : TP_E_NE, d);
+    case TP_E_LT:
+    case TP_E_GE: /* a < b: b - a - 1 >= 0 */
+        d = (n.op == TP_E_LT) != negated ? tp_op2(s->p, TP_E_SUB, tp_op2(s->p, TP_E_SUB, n.b, n.a), one)
+                                         : tp_op2(s->p, TP_E_SUB, n.a, n.b);
+        return compared_with_0(s, TP_E_GE, d);
+    case TP_E_GT:
+    case TP_E_LE:
+        d = (n.op == TP_E_GT) != negated ? tp_op2(s->p, TP_E_SUB, tp_op2(s->p, TP_E_SUB, n.a, n.b), one)
+                                         : tp_op2(s->p, TP_E_SUB, n.b, n.a);
+        return compared_with_0(s, TP_E_GE, d);
+    default: return compared_with_0(s, negated ? TP_E_EQ : TP_E_NE, e);
+    }
+}
+
+/* ---- building ---- */
+
+term term_integer(summary *s, tp_expr e)
+{
+    tp_expr n = tp_expr_is_bool(s->p, e) ? condition_normal(s, e, false) : tp_expr_normal(s->p, e);
+    if (tp_exprs_overflowed(s->p))
+        summary_stop(s, TP_S("an index is too large an expression"));
+    return intern(s, &(term_node){.kind = T_INTEGER, .e = n});
+}
+
+term term_real(summary *s, double v)
+{
+    if (isfinite(v) && v == trunc(v) && fabs(v) < 1e15)
+        return term_integer(s, tp_const(s->p, (int64_t)v));
+    return intern(s, &(term_node){.kind = T_REAL, .real = isnan(v) ? (double)NAN : v});
+}
+
+term term_element(summary *s, term_kind kind, uint32_t operand, uint32_t rank, const tp_expr *at)
+{
+    term_node n = {.kind = kind, .operand = operand, .rank = rank};
+    for (uint32_t d = 0; d < rank; d++)
+        n.at[d] = tp_expr_normal(s->p, at[d]);
+    return intern(s, &n);
+}
+
+static bool is_integer(const summary *s, term t, int64_t *v)
+{
+    const term_node *n = term_get(s, t);
+    return n->kind == T_INTEGER && tp_expr_is_const(s->p, n->e, v);
+}
+
+static bool is_infinite(const summary *s, term t)
+{
+    const term_node *n = term_get(s, t);
+    return n->kind == T_REAL && !isfinite(n->real);
+}
+
+static bool is_nan(const summary *s, term t)
+{
+    return t.id && term_get(s, t)->kind == T_REAL && isnan(term_get(s, t)->real);
+}
+
+static bool has_infinite_arm(const summary *s, term t)
+{
+    return term_get(s, t)->infinite;
+}
+
+static tp_expr_op comparison(tp_prim prim)
+{
+    switch (prim) {
+    case TP_P_EQ: return TP_E_EQ;
+    case TP_P_NE: return TP_E_NE;
+    case TP_P_LT: return TP_E_LT;
+    case TP_P_LE: return TP_E_LE;
+    case TP_P_GT: return TP_E_GT;
+    case TP_P_GE: return TP_E_GE;
+    default: return TP_E_CONST;
+    }
+}
+
+/* Of integers as numbers: mathematical, without wrap-around. */
+static term of_integers(summary *s, tp_prim prim, tp_expr a, tp_expr b)
+{
+    tp_exprs *p = s->p;
+    bool logical = tp_expr_is_bool(p, a) && tp_expr_is_bool(p, b);
+    switch (prim) {
+    case TP_P_ADD: return term_integer(s, tp_op2(p, TP_E_ADD, a, b));
+    case TP_P_SUB: return term_integer(s, tp_op2(p, TP_E_SUB, a, b));
+    case TP_P_MUL: return term_integer(s, tp_op2(p, TP_E_MUL, a, b));
+    case TP_P_MAXIMUM: return term_integer(s, tp_op2(p, TP_E_MAX, a, b));
+    case TP_P_MINIMUM: return term_integer(s, tp_op2(p, TP_E_MIN, a, b));
+    case TP_P_AND: return logical ? term_integer(s, tp_op2(p, TP_E_AND, a, b)) : (term){0};
+    case TP_P_OR: return logical ? term_integer(s, tp_op2(p, TP_E_OR, a, b)) : (term){0};
+    default: break;
+    }
+    if (comparison(prim) == TP_E_CONST)
+        return (term){0};
+    return term_integer(s, tp_op2(p, comparison(prim), a, b));
+}
+
+/* A mask, and no choice of x is less. */
+static bool is_mask_below(const summary *s, term mask, term x)
+{
+    const term_node *m = term_get(s, mask), *n = term_get(s, x);
+    return m->kind == T_REAL && term_may_be_mask(m) && n->mask >= m->mask && !n->infinite;
+}
+
+/* What is known of an operation without looking into its arguments; no id: nothing. */
+static term by_law(summary *s, tp_prim prim, term a, term b)
+{
+    int64_t v;
+    if (is_nan(s, a) || is_nan(s, b))
+        return is_nan(s, a) ? a : b;
+    if (is_exponential(prim) && is_infinite(s, a) && term_get(s, a)->real < 0)
+        return term_real(s, 0);
+    if (is_exponential(prim) && is_integer(s, a, &v) && v == 0)
+        return term_real(s, 1);
+    if (prim == TP_P_NEG && term_get(s, a)->kind == T_INTEGER && !tp_expr_is_bool(s->p, term_get(s, a)->e))
+        return term_integer(s, tp_op1(s->p, TP_E_NEG, term_get(s, a)->e));
+    if (prim == TP_P_NEG && term_get(s, a)->kind == T_REAL)
+        return term_real(s, -term_get(s, a)->real);
+    if (prim == TP_P_INVERT && term_get(s, a)->kind == T_INTEGER && tp_expr_is_bool(s->p, term_get(s, a)->e))
+        return term_integer(s, tp_op1(s->p, TP_E_NOT, term_get(s, a)->e));
+    if (!b.id)
+        return (term){0};
+    bool lowest_a = is_infinite(s, a) && term_get(s, a)->real < 0,
+         lowest_b = is_infinite(s, b) && term_get(s, b)->real < 0,
+         highest_a = is_infinite(s, a) && term_get(s, a)->real > 0,
+         highest_b = is_infinite(s, b) && term_get(s, b)->real > 0;
+    if (prim == TP_P_MAXIMUM && (is_mask_below(s, a, b) || is_mask_below(s, b, a))) {
+        s->out->masks = true;
+        return is_mask_below(s, a, b) ? b : a;
+    }
+    switch (prim) {
+    case TP_P_ADD:
+        if (is_integer(s, a, &v) && v == 0)
+            return b;
+        if (is_integer(s, b, &v) && v == 0)
+            return a;
+        if ((lowest_a && term_get(s, b)->endless) || (lowest_b && term_get(s, a)->endless))
+            return is_infinite(s, a) && is_infinite(s, b) ? term_real(s, (double)NAN) : (term){0};
+        return lowest_a ? a : lowest_b ? b : (term){0}; /* all else is finite */
+    case TP_P_SUB:
+        if (is_integer(s, b, &v) && v == 0)
+            return a;
+        if (lowest_b)
+            return term_real(s, (double)NAN);
+        return lowest_a && !has_infinite_arm(s, b) ? a : (term){0};
+    case TP_P_MUL:
+        if (is_integer(s, a, &v) && (v == 1 || (v == 0 && term_get(s, b)->plain)))
+            return v ? b : a;
+        if (is_integer(s, b, &v) && (v == 1 || (v == 0 && term_get(s, a)->plain)))
+            return v ? a : b;
+        return (term){0};
+    case TP_P_DIV: return is_integer(s, b, &v) && v == 1 ? a : (term){0};
+    case TP_P_MAXIMUM: return lowest_a ? b : lowest_b ? a : a.id == b.id ? a : (term){0};
+    case TP_P_MINIMUM: return highest_a ? b : highest_b ? a : a.id == b.id ? a : (term){0};
+    case TP_P_AND:
+    case TP_P_OR: /* with true or false */
+        if (is_integer(s, a, &v))
+            return (v != 0) == (prim == TP_P_AND) ? b : a;
+        if (is_integer(s, b, &v))
+            return (v != 0) == (prim == TP_P_AND) ? a : b;
+        return (term){0};
+    default: return (term){0};
+    }
+}
+
+static bool is_linear(tp_prim prim)
+{
+    return prim == TP_P_ADD || prim == TP_P_SUB || prim == TP_P_MUL || prim == TP_P_NEG;
+}
+
+static bool stays_outside(const summary *s, tp_prim prim, term a, term b)
+{
+    return is_linear(prim) && !has_infinite_arm(s, a) && !term_may_be_mask(term_get(s, a)) &&
+           !(b.id && (has_infinite_arm(s, b) || term_may_be_mask(term_get(s, b))));
+}
+
+/* A number below or above infinity. */
+static bool orders_infinity(const summary *s, tp_prim prim, term a, term b)
+{
+    bool orders = prim == TP_P_LT || prim == TP_P_LE || prim == TP_P_GT || prim == TP_P_GE;
+    return orders && has_infinite_arm(s, a) != has_infinite_arm(s, b) && (is_infinite(s, a) || is_infinite(s, b));
+}
+
+/* A choice by data that has to come out of an operation, since one of its arms is infinite or a mask. */
+static bool chooses_mask(const summary *s, tp_prim prim, term t)
+{
+    if (!t.id || prim == TP_P_WHERE || prim == TP_P_MAXIMUM || prim == TP_P_MINIMUM)
+        return false;
+    const term_node *n = term_get(s, t);
+    return n->kind == T_APPLY && n->prim == TP_P_WHERE &&
+           (n->infinite || term_may_be_mask(n) || (n->mask < 0 && !is_linear(prim)));
+}
+
+term term_apply(summary *s, tp_prim prim, term a, term b, term c, int64_t exponent)
+{
+    const term_node x = *term_get(s, a), y = b.id ? *term_get(s, b) : (term_node){.kind = T_REAL};
+    term r = {0};
+    if (++s->steps > MAX_TERMS)
+        summary_stop(s, TP_S("the terms grow too large"));
+    if (prim == TP_P_CAST && exponent >= 0 && term_fits(s, a, (tp_dtype)exponent))
+        return a;
+    if (b.id && !c.id && x.kind == T_INTEGER && y.kind == T_INTEGER)
+        r = of_integers(s, prim, x.e, y.e);
+    if (!r.id && !c.id)
+        r = by_law(s, prim, a, b);
+    if (r.id)
+        return r;
+    if (prim == TP_P_WHERE) {
+        if (x.kind == T_INTEGER)
+            return term_select(s, x.e, b, c);
+        if (b.id == c.id)
+            return b;
+        if (x.kind == T_APPLY && (x.prim == TP_P_AND || x.prim == TP_P_OR)) /* an index condition leaves it */
+            for (int i = 0; i < 2; i++)
+                if (term_get(s, x.arg[i])->kind == T_INTEGER) {
+                    term rest = term_apply(s, prim, x.arg[!i], b, c, 0);
+                    bool both = x.prim == TP_P_AND;
+                    return term_select(s, term_get(s, x.arg[i])->e, both ? rest : b, both ? c : rest);
+                }
+    }
+    /* choices come to the top, out of what is not linear */
+    if (x.kind == T_SELECT && !stays_outside(s, prim, a, b))
+        return term_select(s, x.e, term_apply(s, prim, x.arg[0], b, c, exponent),
+                           term_apply(s, prim, x.arg[1], b, c, exponent));
+    if (b.id && y.kind == T_SELECT && prim != TP_P_WHERE && !(prim == TP_P_DIV) && !stays_outside(s, prim, a, b))
+        return term_select(s, y.e, term_apply(s, prim, a, y.arg[0], c, exponent),
+                           term_apply(s, prim, a, y.arg[1], c, exponent));
+    for (int i = 1; prim == TP_P_WHERE && i < 3; i++) { /* so that infinity is met by what leaves it out */
+        term arm[3] = {a, b, c};
+        const term_node n = *term_get(s, arm[i]);
+        if (n.kind != T_SELECT || !has_infinite_arm(s, arm[i]))
+            continue;
+        arm[i] = n.arg[0];
+        term yes = term_apply(s, prim, arm[0], arm[1], arm[2], 0);
+        arm[i] = n.arg[1];
+        return term_select(s, n.e, yes, term_apply(s, prim, arm[0], arm[1], arm[2], 0));
+    }
+    if (prim == TP_P_DIV && y.kind == T_SELECT)
+        return term_select(s, y.e, term_apply(s, prim, a, y.arg[0], c, exponent),
+                           term_apply(s, prim, a, y.arg[1], c, exponent));
+    for (int i = 0; i < 2; i++) {
+        term arg[2] = {a, b};
+        if (!chooses_mask(s, prim, arg[i]))
+            continue;
+        const term_node n = *term_get(s, arg[i]);
+        arg[i] = n.arg[1];
+        term yes = term_apply(s, prim, arg[0], arg[1], c, exponent);
+        arg[i] = n.arg[2];
+        return term_apply(s, TP_P_WHERE, n.arg[0], yes, term_apply(s, prim, arg[0], arg[1], c, exponent), 0);
+    }
+    if (is_linear(prim) && (term_get(s, a)->endless || (b.id && term_get(s, b)->endless)))
+        return term_real(s, (double)NAN);
+    if (has_infinite_arm(s, a) || (b.id && has_infinite_arm(s, b)) || (c.id && has_infinite_arm(s, c)))
+        if (prim != TP_P_MAXIMUM && prim != TP_P_MINIMUM && prim != TP_P_WHERE && !orders_infinity(s, prim, a, b))
+            return term_real(s, (double)NAN); /* perhaps never chosen */
+    return intern(s, &(term_node){.kind = T_APPLY, .prim = prim, .e = tp_const(s->p, exponent), .arg = {a, b, c}});
+}
+
+term term_select(summary *s, tp_expr condition, term a, term b)
+{
+    int64_t v;
+    tp_expr e = condition_normal(s, condition, false);
+    if (tp_expr_is_const(s->p, e, &v))
+        return v ? a : b;
+    const term_node x = *term_get(s, a), y = *term_get(s, b);
+    if (x.kind == T_SELECT && tp_same(x.e, e))
+        a = x.arg[0];
+    if (y.kind == T_SELECT && tp_same(y.e, e))
+        b = y.arg[1];
+    if (a.id == b.id)
+        return a;
+    return intern(s, &(term_node){.kind = T_SELECT, .e = e, .arg = {a, b}});
+}
+
+term term_fold(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term body)
+{
+    int64_t v;
+    tp_expr n = tp_expr_normal(s->p, extent);
+    if (prim == TP_P_SUM && is_integer(s, body, &v) && v == 0)
+        return body;
+    if (is_infinite(s, body) && prim != TP_P_MAX && prim != TP_P_MIN)
+        return term_real(s, (double)NAN);
+    if (tp_expr_is_const(s->p, n, &v) && v == 1) {
+        tp_expr *with = TP_NEWN(s->arena, tp_expr, tp_sym_count(s->p));
+        with[sym] = tp_const(s->p, 0);
+        return term_subst(s, body, with, tp_sym_count(s->p));
+    }
+    return intern(s, &(term_node){.kind = T_FOLD, .prim = prim, .sym = sym, .e = n, .arg = {body}});
+}
+
+tp_prim prim_of_first(tp_prim prim)
+{
+    return prim == TP_P_ARGMAX ? TP_P_MAX : prim == TP_P_ARGMIN ? TP_P_MIN : TP_PRIMS;
+}
+
+term term_first(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term value, term place)
+{
+    int64_t v;
+    tp_expr n = tp_expr_normal(s->p, extent);
+    if (tp_expr_is_const(s->p, n, &v) && v == 1) {
+        tp_expr *with = TP_NEWN(s->arena, tp_expr, tp_sym_count(s->p));
+        with[sym] = tp_const(s->p, 0);
+        return term_subst(s, place, with, tp_sym_count(s->p));
+    }
+    return intern(s, &(term_node){.kind = T_FOLD, .prim = prim, .sym = sym, .e = n, .arg = {value, place}});
+}
+
+/* ---- replacing ---- */
+
+typedef struct rewriting {
+    summary *s;
+    const tp_expr *with;
+    uint32_t n, len;
+    term_replacer by;
+    int (*decide)(summary *s, tp_expr condition, void *ctx);
+    void *ctx;
+    term *done; /* per term */
+} rewriting;
+
+static tp_expr index_of(rewriting *r, tp_expr e)
+{
+    return r->with ? tp_expr_subst(r->s->p, e, r->with, r->n) : e;
+}
+
+static term rewrite(rewriting *r, term t)
+{
+    summary *s = r->s;
+    tp_spend(s->arena, 4);
+    if (!t.id || (t.id <= r->len && r->done[t.id - 1].id))
+        return t.id ? r->done[t.id - 1] : t;
+    const term_node n = *term_get(s, t);
+    term arg[3], out = t;
+    tp_expr at[TP_MAX_RANK];
+    if (n.kind == T_SELECT && r->decide) {
+        int known = r->decide(s, n.e, r->ctx);
+        out = known ? rewrite(r, n.arg[known < 0]) : term_select(s, n.e, rewrite(r, n.arg[0]), rewrite(r, n.arg[1]));
+    } else {
+        for (int i = 0; i < 3; i++)
+            arg[i] = rewrite(r, n.arg[i]);
+        for (uint32_t d = 0; d < n.rank; d++)
+            at[d] = index_of(r, n.at[d]);
+        switch (n.kind) {
+        case T_INTEGER: out = r->with ? term_integer(s, index_of(r, n.e)) : t; break;
+        case T_REAL: break;
+        case T_READ:
+        case T_BEFORE:
+        case T_AFTER:
+            out = r->by ? r->by(s, &n, r->ctx) : (term){0};
+            if (!out.id)
+                out = term_element(s, n.kind, n.operand, n.rank, at);
+            break;
+        case T_APPLY: {
+            int64_t exponent = 0;
+            tp_expr_is_const(s->p, n.e, &exponent);
+            out = term_apply(s, n.prim, arg[0], arg[1], arg[2], exponent);
+            break;
+        }
+        case T_SELECT: out = term_select(s, index_of(r, n.e), arg[0], arg[1]); break;
+        case T_FOLD:
+            out = arg[1].id ? term_first(s, n.prim, n.sym, index_of(r, n.e), arg[0], arg[1])
+                            : term_fold(s, n.prim, n.sym, index_of(r, n.e), arg[0]);
+            break;
+        }
+    }
+    if (t.id <= r->len)
+        r->done[t.id - 1] = out;
+    return out;
+}
+
+static term rewritten(summary *s, term t, rewriting r)
+{
+    r.s = s;
+    r.len = t.id;
+    r.done = TP_NEWN(s->arena, term, t.id + 1);
+    return rewrite(&r, t);
+}
+
+term term_subst(summary *s, term t, const tp_expr *with, uint32_t n)
+{
+    return rewritten(s, t, (rewriting){.with = with, .n = n});
+}
+
+term term_decided(summary *s, term t, int (*decide)(summary *s, tp_expr condition, void *ctx), void *ctx)
+{
+    return rewritten(s, t, (rewriting){.decide = decide, .ctx = ctx});
+}
+
+term term_replace(summary *s, term t, term_replacer by, void *ctx)
+{
+    return rewritten(s, t, (rewriting){.by = by, .ctx = ctx});
+}
+
+term term_exchange(summary *s, term t, term from, term to)
+{
+    rewriting r = {.s = s, .len = t.id > from.id ? t.id : from.id};
+    r.done = TP_NEWN(s->arena, term, r.len + 1);
+    r.done[from.id - 1] = to;
+    return rewrite(&r, t);
+}
+
+static bool find(summary *s, term t, term_kind kind, uint32_t operand, bool *seen)
+{
+    if (!t.id || seen[t.id - 1])
+        return false;
+    seen[t.id - 1] = true;
+    const term_node n = *term_get(s, t);
+    if (n.kind == kind && (operand == UINT32_MAX || n.operand == operand))
+        return true;
+    return find(s, n.arg[0], kind, operand, seen) || find(s, n.arg[1], kind, operand, seen) ||
+           find(s, n.arg[2], kind, operand, seen);
+}
+
+bool term_mentions(summary *s, term t, term_kind kind, uint32_t operand)
+{
+    return find(s, t, kind, operand, TP_NEWN(s->arena, bool, t.id + 1));
+}
+
+static bool applies(summary *s, term t, tp_prim prim, bool *seen)
+{
+    if (!t.id || seen[t.id - 1])
+        return false;
+    seen[t.id - 1] = true;
+    const term_node n = *term_get(s, t);
+    return (n.kind == T_APPLY && n.prim == prim) || applies(s, n.arg[0], prim, seen) ||
+           applies(s, n.arg[1], prim, seen) || applies(s, n.arg[2], prim, seen);
+}
+
+bool term_applies(summary *s, term t, tp_prim prim)
+{
+    return applies(s, t, prim, TP_NEWN(s->arena, bool, t.id + 1));
+}
+
+static bool speaks(summary *s, term t, uint32_t sym, bool *seen)
+{
+    if (!t.id || seen[t.id - 1])
+        return false;
+    seen[t.id - 1] = true;
+    const term_node n = *term_get(s, t);
+    bool yes = n.e.id && tp_expr_mentions(s->p, n.e, sym);
+    for (uint32_t d = 0; d < n.rank && !yes; d++)
+        yes = tp_expr_mentions(s->p, n.at[d], sym);
+    for (int i = 0; i < 3 && !yes; i++)
+        yes = speaks(s, n.arg[i], sym, seen);
+    return yes;
+}
+
+bool term_speaks_of(summary *s, term t, uint32_t sym)
+{
+    return speaks(s, t, sym, TP_NEWN(s->arena, bool, t.id + 1));
+}
+
+/* ---- words ---- */
+
+void term_print(summary *s, tp_buf *b, term t)
+{
+    const term_node n = *term_get(s, t);
+    const char *separator = "";
+    switch (n.kind) {
+    case T_INTEGER: tp_expr_print(b, s->p, n.e); return;
+    case T_REAL: tp_buf_printf(b, "%.17g", n.real); return;
+    case T_READ:
+    case T_BEFORE:
+    case T_AFTER:
+        tp_buf_printf(b, "%.*s%s[", TP_FMT(s->k->operands[n.operand].name),
+                      n.kind == T_BEFORE  ? " before"
+                      : n.kind == T_AFTER ? " after"
+                                          : "");
+        for (uint32_t d = 0; d < n.rank; d++) {
+            tp_buf_c(b, d ? ", " : "");
+            tp_expr_print(b, s->p, n.at[d]);
+        }
+        tp_buf_c(b, "]");
+        return;
+    case T_SELECT:
+        tp_buf_c(b, "(if ");
+        tp_expr_print(b, s->p, n.e);
+        tp_buf_c(b, " then ");
+        term_print(s, b, n.arg[0]);
+        tp_buf_c(b, " else ");
+        term_print(s, b, n.arg[1]);
+        tp_buf_c(b, ")");
+        return;
+    case T_FOLD:
+        tp_buf_printf(b, "%s %.*s < ", tp_prim_info(n.prim)->name, TP_FMT(tp_sym_name(s->p, n.sym)));
+        tp_expr_print(b, s->p, n.e);
+        tp_buf_c(b, ": (");
+        term_print(s, b, n.arg[0]);
+        if (n.arg[1].id) {
+            tp_buf_c(b, " at ");
+            term_print(s, b, n.arg[1]);
+        }
+        tp_buf_c(b, ")");
+        return;
+    case T_APPLY: break;
+    }
+    tp_buf_printf(b, "%s(", tp_prim_info(n.prim)->name);
+    for (int i = 0; i < 3 && n.arg[i].id; i++, separator = ", ") {
+        tp_buf_c(b, separator);
+        term_print(s, b, n.arg[i]);
+    }
+    tp_buf_c(b, ")");
+}

@@ -1,0 +1,285 @@
+/* The walk over a program: who computes what, what memory holds after it, and loops. */
+#include "analyzer/equality/internal.h"
+#include "base/checked.h"
+
+/* ---- loops of a known number of turns ---- */
+
+enum { MAX_TURNS = 64, MAX_VALUES = 20000 };
+
+static tp_vid new_value(evaluation *v, tp_value x)
+{
+    if (v->values.len >= MAX_VALUES)
+        evaluation_stop(v, "a loop of too many turns");
+    tp_push(v->s->arena, v->values, x);
+    tp_push(v->s->arena, v->by, NULL);
+    tp_push(v->s->arena, v->loaded, NULL);
+    return (tp_vid)(v->values.len - 1);
+}
+
+/* What a turn calls the values that it computes; others keep their number. */
+typedef struct turn {
+    evaluation *v;
+    tp_vid *now; /* per value of the program: + 1; 0: as it is */
+    uint32_t n;
+} turn;
+
+static tp_vid renamed(const turn *t, tp_vid value)
+{
+    return value >= 0 && (uint32_t)value < t->n && t->now[value] ? t->now[value] - 1 : value;
+}
+
+static tp_access *renamed_access(const turn *t, const tp_access *from)
+{
+    uint32_t rank = t->v->s->k->operands[from->operand].ref_rank;
+    tp_access *to = TP_NEW(t->v->s->arena, tp_access);
+    *to = *from;
+    to->subs = TP_NEWN(t->v->s->arena, tp_subscript, rank);
+    for (uint32_t d = 0; d < rank; d++) {
+        to->subs[d] = from->subs[d];
+        to->subs[d].start = renamed(t, from->subs[d].start);
+    }
+    return to;
+}
+
+static tp_region of_turn(turn *t, const tp_region *r)
+{
+    tp_arena *a = t->v->s->arena;
+    tp_region out = {0};
+    for (uint32_t n = 0; n < r->len; n++) {
+        tp_step step = r->at[n];
+        if (step.inst) {
+            tp_inst *i = TP_NEW(a, tp_inst);
+            *i = *step.inst;
+            i->args = TP_NEWN(a, tp_vid, i->nargs);
+            for (uint32_t k = 0; k < i->nargs; k++)
+                i->args[k] = renamed(t, step.inst->args[k]);
+            i->access = i->access ? renamed_access(t, i->access) : NULL;
+            i->out = new_value(t->v, t->v->values.at[step.inst->out]);
+            t->now[step.inst->out] = i->out + 1;
+            step.inst = i;
+        }
+        step.value = renamed(t, step.value);
+        step.lo = renamed(t, step.lo);
+        step.hi = renamed(t, step.hi);
+        step.access = step.access ? renamed_access(t, step.access) : NULL;
+        step.test = of_turn(t, &step.test);
+        step.body = of_turn(t, &step.body);
+        step.orelse = of_turn(t, &step.orelse);
+        tp_push(a, out, step);
+    }
+    return out;
+}
+
+/* The value as it is now: a variable's is that of the last assignment. */
+static tp_vid as_it_is_now(evaluation *v, tp_vid value)
+{
+    if (value < 0 || (uint32_t)value >= v->p->values.len || !v->values.at[value].variable)
+        return value;
+    tp_inst *i = TP_NEW(v->s->arena, tp_inst);
+    tp_vid *args = TP_NEWN(v->s->arena, tp_vid, 1);
+    tp_vid now = new_value(v, v->values.at[value]);
+    args[0] = value;
+    *i = (tp_inst){.prim = TP_P_VARIABLE, .out = now, .args = args, .nargs = 1};
+    v->by.at[now] = i;
+    v->loaded.at[now] = v->slots[value];
+    return now;
+}
+
+static void walk(evaluation *v, const tp_region *r, tp_expr path);
+
+/* ---- loops of any number of turns ---- */
+
+/* Does it only compute and assign? The variables that it assigns lose what they held. */
+static bool is_straight(evaluation *v, const tp_region *r)
+{
+    for (uint32_t n = 0; n < r->len; n++)
+        if (r->at[n].kind != TP_COMPUTE && r->at[n].kind != TP_ASSIGN)
+            return false;
+    for (uint32_t n = 0; n < r->len; n++)
+        if (r->at[n].kind == TP_ASSIGN)
+            v->slots[r->at[n].var] = NULL;
+    return true;
+}
+
+/* Is it what the variable held when the turn began? */
+static bool is_as_it_began(const evaluation *v, tp_vid value, tp_vid variable)
+{
+    const tp_inst *i = value >= 0 ? v->by.at[value] : NULL;
+    return i && i->prim == TP_P_VARIABLE && i->args[0] == variable && !v->loaded.at[value];
+}
+
+/* What a turn assigns is another value where a condition holds, and else what
+ * the variable held: variable_element() has the law. */
+static const stored *chosen_in_turns(evaluation *v, const stored *c, const tp_inst *i, tp_vid variable,
+                                     const stored *before, uint32_t counter, tp_expr turns)
+{
+    bool otherwise = is_as_it_began(v, i->args[1], variable);
+    if (!otherwise && !is_as_it_began(v, i->args[2], variable))
+        return NULL;
+    stored *all = TP_NEW(v->s->arena, stored);
+    *all = (stored){.path = c->path,
+                    .value = i->args[otherwise ? 2 : 1],
+                    .older = before,
+                    .by = TP_P_WHERE,
+                    .condition = i->args[0],
+                    .otherwise = otherwise,
+                    .turn = counter,
+                    .turns = turns};
+    return all;
+}
+
+/* What a turn assigns is what the variable held, joined with a part that looks
+ * at no variable of the turns before: after the loop it is the fold of the parts. */
+static const stored *accumulated(evaluation *v, const stored *c, tp_vid variable, const stored *before,
+                                 uint32_t counter, tp_expr turns, bool some)
+{
+    const tp_inst *i = c && !c->older && v->by.at[c->value] ? v->by.at[c->value] : NULL;
+    if (i && i->prim == TP_P_WHERE && before && tp_is_float(v->values.at[c->value].dtype))
+        return chosen_in_turns(v, c, i, variable, before, counter, turns);
+    if (!i || i->nargs != 2 || !before || !tp_is_float(v->values.at[c->value].dtype) ||
+        (i->prim != TP_P_ADD && i->prim != TP_P_MAXIMUM && i->prim != TP_P_MINIMUM))
+        return NULL;
+    uint32_t part = is_as_it_began(v, i->args[0], variable) ? 1 : 0;
+    if (!is_as_it_began(v, i->args[1 - part], variable))
+        return NULL;
+    stored *all = TP_NEW(v->s->arena, stored);
+    *all = (stored){.path = c->path,
+                    .value = i->args[part],
+                    .older = before,
+                    .by = i->prim,
+                    .turn = counter,
+                    .turns = turns,
+                    .some = some};
+    return all;
+}
+
+static void fold_turns(evaluation *v, const tp_step *step, tp_expr path, tp_expr lo, tp_expr hi)
+{
+    static const premises nothing = {.n = 0};
+    summary *s = v->s;
+    tp_expr turns = tp_expr_normal(s->p, tp_op2(s->p, TP_E_SUB, hi, lo));
+    uint32_t values = v->p->values.len;
+    const stored **before = TP_NEWN(s->arena, const stored *, values + 1);
+    if (values)
+        memcpy(before, v->slots, values * sizeof *before);
+    if (step->by != 1 || !is_straight(v, &step->body))
+        evaluation_stop(v, "a loop whose turns depend on sizes");
+    bool some = summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, turns, tp_const(s->p, 1)));
+    if (!some && !summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, turns, tp_const(s->p, 0))))
+        turns = tp_expr_normal(s->p, tp_op2(s->p, TP_E_MAX, turns, tp_const(s->p, 0)));
+    tp_expr counter = summary_index(s, "n", turns);
+    turn t = {.v = v, .n = v->values.len};
+    t.now = TP_NEWN(s->arena, tp_vid, t.n);
+    t.now[step->var] =
+        new_value(v, (tp_value){.dtype = TP_WEAK_INT, .meaning = tp_op2(s->p, TP_E_ADD, lo, counter)}) + 1;
+    tp_region body = of_turn(&t, &step->body);
+    walk(v, &body, path);
+    for (uint32_t n = 0; n < body.len; n++)
+        if (body.at[n].kind == TP_ASSIGN) {
+            tp_vid variable = body.at[n].var;
+            const stored *now = v->slots[variable];
+            if (!now || !now->turns.id)
+                v->slots[variable] = accumulated(v, now, variable, before[variable],
+                                                 (uint32_t)tp_expr_get(s->p, counter)->value, turns, some);
+        }
+}
+
+static void unroll(evaluation *v, const tp_step *step, tp_expr path)
+{
+    tp_exprs *p = v->s->p;
+    int64_t lo, hi;
+    tp_expr from = scalar_of(v, as_it_is_now(v, step->lo)), to = scalar_of(v, as_it_is_now(v, step->hi));
+    if (!tp_expr_is_const(p, from, &lo) || !tp_expr_is_const(p, to, &hi)) {
+        fold_turns(v, step, path, from, to);
+        return;
+    }
+    int64_t turns;
+    if (!tp_turns(lo, hi, step->by, &turns) || turns > MAX_TURNS)
+        evaluation_stop(v, "a loop of too many turns");
+    for (int64_t k = 0; k < turns; k++) {
+        turn t = {.v = v, .n = v->values.len};
+        t.now = TP_NEWN(v->s->arena, tp_vid, t.n);
+        t.now[step->var] =
+            new_value(v, (tp_value){.dtype = TP_WEAK_INT, .meaning = tp_const(p, lo + k * step->by)}) + 1;
+        tp_region body = of_turn(&t, &step->body);
+        walk(v, &body, path);
+    }
+}
+
+/* ---- the walk ---- */
+
+static const tp_inst *inst_as_it_is_now(evaluation *v, const tp_inst *given)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < given->nargs; k++)
+        any |= given->prim != TP_P_VARIABLE && as_it_is_now(v, given->args[k]) != given->args[k];
+    if (!any)
+        return given;
+    tp_inst *i = TP_NEW(v->s->arena, tp_inst);
+    *i = *given;
+    i->args = TP_NEWN(v->s->arena, tp_vid, i->nargs);
+    for (uint32_t k = 0; k < i->nargs; k++)
+        i->args[k] = as_it_is_now(v, given->args[k]);
+    return i;
+}
+
+static void walk(evaluation *v, const tp_region *r, tp_expr path)
+{
+    summary *s = v->s;
+    for (uint32_t n = 0; n < r->len; n++) {
+        const tp_step *step = &r->at[n];
+        s->syntax = v->body ? step->syntax : NULL;
+        switch (step->kind) {
+        case TP_COMPUTE: {
+            const tp_inst *i = inst_as_it_is_now(v, step->inst);
+            v->by.at[i->out] = i;
+            if (i->prim == TP_P_LOAD)
+                v->loaded.at[i->out] = v->refs[i->access->operand];
+            if (i->prim == TP_P_VARIABLE)
+                v->loaded.at[i->out] = v->slots[i->args[0]];
+            break;
+        }
+        case TP_ASSIGN: {
+            stored *c = TP_NEW(s->arena, stored);
+            *c = (stored){.path = path, .value = as_it_is_now(v, step->value), .older = v->slots[step->var]};
+            v->slots[step->var] = c;
+            break;
+        }
+        case TP_PUT: {
+            stored *c = TP_NEW(s->arena, stored);
+            *c = (stored){.path = path,
+                          .where = step->access,
+                          .value = as_it_is_now(v, step->value),
+                          .older = v->refs[step->access->operand]};
+            v->refs[step->access->operand] = c;
+            break;
+        }
+        case TP_IF: {
+            tp_expr condition = scalar_of(v, as_it_is_now(v, step->value)), yes = condition_normal(s, condition, false),
+                    no = condition_normal(s, condition, true);
+            walk(v, &step->body, tp_op2(s->p, TP_E_AND, path, yes));
+            walk(v, &step->orelse, tp_op2(s->p, TP_E_AND, path, no));
+            break;
+        }
+        case TP_LOOP: unroll(v, step, path); break;
+        case TP_WHILE: evaluation_stop(v, "a while loop"); break;
+        case TP_ASSERT: break;
+        }
+    }
+}
+
+evaluation *evaluate(summary *s, const tp_program *p, bool body)
+{
+    evaluation *v = TP_NEW(s->arena, evaluation);
+    uint32_t values = p->values.len, operands = tp_noperands(s->k);
+    *v = (evaluation){.s = s, .p = p, .body = body};
+    for (uint32_t i = 0; i < values; i++)
+        new_value(v, p->values.at[i]);
+    v->slots = TP_NEWN(s->arena, const stored *, values);
+    v->refs = TP_NEWN(s->arena, const stored *, operands);
+    v->final = TP_NEWN(s->arena, const stored *, operands);
+    v->uniform = TP_NEWN(s->arena, along_dims, operands);
+    walk(v, &p->steps, tp_const(s->p, 1));
+    v->final = v->refs;
+    return v;
+}

@@ -1,0 +1,595 @@
+/* The walk over statements and memory; preparing it. */
+#include "analyzer/flow/internal.h"
+#include "base/budget.h"
+#include "base/checked.h"
+
+enum { MAX_UNROLL = 64 }; /* iterations of nested loops together */
+
+static flow_state copy_state(flow *f, const flow_state *s)
+{
+    uint32_t nvalues = f->p->values.len, nrefs = tp_noperands(f->k);
+    flow_state c = {TP_NEWN(f->a->arena, flow_value, nvalues), TP_NEWN(f->a->arena, tp_leaks, nrefs)};
+    memcpy(c.values, s->values, nvalues * sizeof *c.values);
+    memcpy(c.refs, s->refs, nrefs * sizeof *c.refs);
+    /* lists are shared; a list that changes is always a new one */
+    return c;
+}
+
+/* ---- records ---- */
+
+void flow_use(flow *f, tp_use use)
+{
+    if (!f->recording)
+        return;
+    use.path = f->path;
+    use.exact = f->path_exact;
+    use.syntax = f->syntax;
+    tp_push(f->a->arena, f->out->uses, use);
+}
+
+static void sink(flow *f, tp_sink_kind kind, tp_vid v)
+{
+    const tp_value *x = &f->p->values.at[v];
+    if (!f->recording || f->now.values[v].leaks.len == 0)
+        return;
+    tp_push(f->a->arena, f->out->sinks,
+            ((tp_sink){.kind = kind,
+                       .path = f->path,
+                       .exact = f->path_exact,
+                       .rank = x->rank,
+                       .dims = x->dims,
+                       .syntax = f->syntax,
+                       .leaks = f->now.values[v].leaks}));
+}
+
+/* ---- memory ---- */
+
+static tp_expr meaning_of(flow *f, tp_vid v)
+{
+    const tp_value *x = &f->p->values.at[v];
+    return x->dtype == TP_WEAK_INT ? x->meaning : f->now.values[v].meaning;
+}
+
+/* Which lanes of the ref an access touches (`inside`), and for each lane of
+ * the ref the lane of the value (`to_value`), and back (`to_ref`). False when
+ * a start is not known. */
+typedef struct mapping {
+    tp_expr inside, *to_value, *to_ref;
+    bool known, whole;
+} mapping;
+
+static mapping map_access(flow *f, const tp_access *access, const tp_node *node)
+{
+    const tp_operand *o = &f->k->operands[access->operand];
+    tp_exprs *p = f->a->p;
+    mapping m = {
+        .inside = flow_yes(f), .to_value = flow_identity(f), .to_ref = flow_identity(f), .known = true, .whole = true};
+    uint32_t lane = 0;
+    for (uint32_t d = 0; d < o->ref_rank; d++) {
+        const tp_subscript *s = &access->subs[d];
+        tp_expr here = f->out->lane[d];
+        if (s->kind == TP_SUB_FULL) {
+            m.to_value[flow_lane_sym(f, lane)] = here;
+            m.to_ref[flow_lane_sym(f, d)] = f->out->lane[lane++];
+            continue;
+        }
+        tp_expr start = meaning_of(f, s->start), one = tp_const(p, 1);
+        sink(f, TP_SINK_INDEX, s->start);
+        flow_use(f, (tp_use){.kind = TP_USE_SLICE,
+                             .value = start,
+                             .node = node,
+                             .operand = access->operand,
+                             .dim = d,
+                             .size = s->kind == TP_SUB_INT ? one : s->size,
+                             .extent = o->ref_shape[d],
+                             .stride = s->stride});
+        m.whole = false;
+        m.known &= start.id != 0;
+        if (!start.id) {
+            lane += s->kind == TP_SUB_SLICE;
+            continue;
+        }
+        tp_expr offset = tp_op2(p, TP_E_SUB, here, start), stride = tp_const(p, s->stride);
+        if (s->kind == TP_SUB_INT) {
+            m.inside = flow_and(f, m.inside, flow_compare(f, TP_E_EQ, here, start));
+            m.to_ref[flow_lane_sym(f, d)] = start;
+            continue;
+        }
+        tp_expr end = tp_op2(p, TP_E_MUL, s->size, stride);
+        m.inside = flow_and(f, m.inside, flow_compare(f, TP_E_GE, offset, tp_const(p, 0)));
+        m.inside = flow_and(f, m.inside, flow_compare(f, TP_E_LT, offset, end));
+        if (s->stride > 1)
+            m.inside =
+                flow_and(f, m.inside, flow_compare(f, TP_E_EQ, tp_op2(p, TP_E_MOD, offset, stride), tp_const(p, 0)));
+        m.to_value[flow_lane_sym(f, lane)] = tp_op2(p, TP_E_FLOORDIV, offset, stride);
+        m.to_ref[flow_lane_sym(f, d)] = tp_op2(p, TP_E_ADD, start, tp_op2(p, TP_E_MUL, f->out->lane[lane++], stride));
+    }
+    return m;
+}
+
+void flow_any_lane(flow *f, tp_leaks *into, const tp_leaks *from)
+{
+    bool *marks = flow_lane_marks(f);
+    uint32_t len = from->len;
+    for (uint32_t i = 0; i < len; i++) {
+        tp_leak l = from->at[i];
+        l.when = flow_forget(f, l.when, marks);
+        l.exact = false;
+        flow_add(f, into, l);
+    }
+}
+
+/* A copy of the list; in memory a leak is `stored` when a statement put it there. */
+static tp_leaks with_stored(flow *f, const tp_leaks *from, bool stored)
+{
+    tp_leaks copy = {0};
+    for (uint32_t i = 0; i < from->len; i++) {
+        tp_leak l = from->at[i];
+        l.stored = stored;
+        flow_add(f, &copy, l);
+    }
+    return copy;
+}
+
+void flow_load(flow *f, const tp_inst *i)
+{
+    tp_leaks from = with_stored(f, &f->now.refs[i->access->operand], false);
+    flow_value *out = &f->now.values[i->out];
+    mapping m = map_access(f, i->access, i->node);
+    if (m.known)
+        flow_join(f, &out->leaks, &from, flow_yes(f), m.whole ? NULL : m.to_ref, true);
+    else
+        flow_any_lane(f, &out->leaks, &from);
+    if (!m.whole)
+        flow_drop_impossible(f, &out->leaks, f->p->values.at[i->out].rank, f->p->values.at[i->out].dims);
+    for (uint32_t k = 0; k < out->leaks.len; k++)
+        if (!out->leaks.at[k].read)
+            out->leaks.at[k].read = i->node;
+}
+
+void flow_read(flow *f, const tp_inst *i, flow_value *out)
+{
+    tp_expr index[TP_TABLE_RANK];
+    bool known = true;
+    for (uint32_t d = 0; d < i->nargs; d++) {
+        index[d] = meaning_of(f, i->args[d]);
+        sink(f, TP_SINK_INDEX, i->args[d]);
+        flow_use(
+            f,
+            (tp_use){
+                .kind = TP_USE_TABLE, .value = index[d], .node = i->node, .operand = (uint32_t)i->integer, .dim = d});
+        known &= index[d].id != 0;
+    }
+    if (known)
+        out->meaning = tp_read(f->a->p, f->k->tables[i->integer].sym, i->nargs, index);
+}
+
+static void walk_store(flow *f, const tp_step *s)
+{
+    const tp_leaks *old = &f->now.refs[s->access->operand];
+    tp_leaks next = {0}, value = with_stored(f, &f->now.values[s->value].leaks, true);
+    mapping m = map_access(f, s->access, s->syntax ? s->syntax->target : NULL);
+    flow_note_store(f, s->access->operand);
+    if (m.whole) {
+        next = value;
+    } else if (m.known) {
+        flow_join(f, &next, &value, m.inside, m.to_value, true);
+        flow_join(f, &next, old, flow_guard(f, m.inside, true), NULL, true);
+    } else { /* somewhere: every lane may be the new or the old one */
+        flow_any_lane(f, &next, &value);
+        flow_join(f, &next, old, flow_yes(f), NULL, false);
+    }
+    f->now.refs[s->access->operand] = next;
+}
+
+/* ---- branches ---- */
+
+static void merge_leaks(flow *f, tp_leaks *into, const tp_leaks *a, tp_expr when_a, const tp_leaks *b, tp_expr when_b,
+                        bool exact)
+{
+    if (a->at == b->at && a->len == b->len) {
+        *into = *a;
+        return;
+    }
+    tp_leaks merged = {0};
+    flow_join(f, &merged, a, when_a, NULL, exact);
+    flow_join(f, &merged, b, when_b, NULL, exact);
+    *into = merged;
+}
+
+static void walk_if(flow *f, const tp_step *s)
+{
+    tp_expr condition = f->now.values[s->value].meaning, then = flow_yes(f), other = then, outer = f->path;
+    bool known = condition.id != 0, exact = f->path_exact;
+    sink(f, TP_SINK_BRANCH, s->value);
+    if (known) {
+        then = flow_guard(f, condition, false);
+        other = flow_guard(f, condition, true);
+    }
+    flow_state before = copy_state(f, &f->now);
+    f->path_exact = exact && known;
+    f->path = flow_and(f, outer, then);
+    if (!flow_is_false(f, f->path))
+        flow_walk(f, &s->body);
+    flow_state after = f->now;
+    f->now = before;
+    f->path = flow_and(f, outer, other);
+    if (!flow_is_false(f, f->path))
+        flow_walk(f, &s->orelse);
+    f->path = outer;
+    f->path_exact = exact;
+    if (flow_is_false(f, then))
+        return;
+    if (flow_is_false(f, other)) {
+        f->now = after;
+        return;
+    }
+    for (uint32_t o = 0; o < tp_noperands(f->k); o++)
+        merge_leaks(f, &f->now.refs[o], &after.refs[o], then, &f->now.refs[o], other, known);
+    for (uint32_t v = 0; v < f->p->values.len; v++) {
+        flow_value *b = &f->now.values[v], *a = &after.values[v];
+        merge_leaks(f, &b->leaks, &a->leaks, then, &b->leaks, other, known);
+        if (!tp_same(a->meaning, b->meaning))
+            b->meaning = known && a->meaning.id && b->meaning.id ? tp_ite(f->a->p, condition, a->meaning, b->meaning)
+                                                                 : (tp_expr){0};
+    }
+}
+
+/* ---- loops ---- */
+
+static void collect_slots(const tp_region *r, bool *slots, bool *refs)
+{
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_step *s = &r->at[i];
+        if (s->kind == TP_ASSIGN)
+            slots[s->var] = true;
+        if (s->kind == TP_PUT)
+            refs[s->access->operand] = true;
+        collect_slots(&s->test, slots, refs);
+        collect_slots(&s->body, slots, refs);
+        collect_slots(&s->orelse, slots, refs);
+    }
+}
+
+static void set_loop_variable(flow *f, const tp_step *s, tp_expr value)
+{
+    f->now.values[s->var] = (flow_value){.meaning = value};
+}
+
+static bool constant_trips(flow *f, const tp_step *s, int64_t *lo, int64_t *n)
+{
+    int64_t hi;
+    tp_expr a = meaning_of(f, s->lo), b = meaning_of(f, s->hi);
+    if (!a.id || !b.id || !tp_expr_is_const(f->a->p, a, lo) || !tp_expr_is_const(f->a->p, b, &hi))
+        return false;
+    return tp_turns(*lo, hi, s->by, n) && *n <= MAX_UNROLL && *n * f->unrolled <= MAX_UNROLL;
+}
+
+/* State at the head of iteration `counter`: the entry's in the first one, the guess later. */
+static void loop_head(flow *f, const flow_state *entry, const flow_state *guess, const bool *slots, const bool *refs,
+                      tp_expr counter)
+{
+    tp_exprs *p = f->a->p;
+    tp_expr first = flow_compare(f, TP_E_EQ, counter, tp_const(p, 0)), later = flow_guard(f, first, true);
+    tp_expr *back = flow_identity(f);
+    back[tp_expr_get(p, counter)->value] = tp_op2(p, TP_E_SUB, counter, tp_const(p, 1));
+    for (uint32_t o = 0; o < tp_noperands(f->k); o++)
+        if (refs[o]) {
+            tp_leaks l = {0};
+            flow_join(f, &l, &entry->refs[o], first, NULL, true);
+            flow_join(f, &l, &guess->refs[o], later, back, true);
+            f->now.refs[o] = l;
+        }
+    for (uint32_t v = 0; v < f->p->values.len; v++)
+        if (slots[v]) {
+            flow_value l = {.meaning = {0}};
+            flow_join(f, &l.leaks, &entry->values[v].leaks, first, NULL, true);
+            flow_join(f, &l.leaks, &guess->values[v].leaks, later, back, true);
+            f->now.values[v] = l;
+        }
+}
+
+static bool weaken_state(flow *f, flow_state *guess, const bool *slots, const bool *refs, const bool *changing,
+                         flow_freedom_kind how)
+{
+    bool added = false;
+    for (uint32_t o = 0; o < tp_noperands(f->k); o++)
+        if (refs[o])
+            added |= flow_weaken(f, &guess->refs[o], &f->now.refs[o], changing, f->k->operands[o].ref_rank,
+                                 f->k->operands[o].ref_shape, how);
+    for (uint32_t v = 0; v < f->p->values.len; v++)
+        if (slots[v])
+            added |= flow_weaken(f, &guess->values[v].leaks, &f->now.values[v].leaks, changing, f->p->values.at[v].rank,
+                                 f->p->values.at[v].dims, how);
+    return added;
+}
+
+/* One turn: of a `while` the test first. */
+static void walk_turn(flow *f, const tp_step *s)
+{
+    if (s->kind == TP_WHILE) {
+        flow_walk(f, &s->test);
+        f->syntax = s->syntax;
+        sink(f, TP_SINK_BRANCH, s->value);
+    }
+    flow_walk(f, &s->body);
+}
+
+/* The turns 0, …, count - 1 of a loop that is entered now; count: no id, unknown. In a loop that is unrolled around it
+ * the range is another one each time, and what was recorded keeps the path. */
+static void start_counter(flow *f, tp_expr counter, tp_expr count)
+{
+    tp_exprs *p = f->a->p;
+    uint32_t sym = (uint32_t)tp_expr_get(p, counter)->value;
+    bool again = f->unrolled > 1;
+    for (uint32_t i = 0; i < f->out->vars.len; i++)
+        if (f->out->vars.at[i].sym == sym) {
+            f->out->vars.at[i].lo = tp_const(p, 0);
+            f->out->vars.at[i].hi =
+                count.id && !again ? tp_op2(p, TP_E_SUB, count, tp_const(p, 1)) : tp_const(p, INT32_MAX);
+        }
+    if (count.id && again)
+        f->path = flow_and(f, f->path, flow_compare(f, TP_E_LT, counter, count));
+    for (uint32_t o = 0; o < tp_noperands(f->k); o++)
+        f->now.refs[o] = flow_retire(f, &f->now.refs[o], sym, 1);
+    for (uint32_t v = 0; v < f->p->values.len; v++)
+        f->now.values[v].leaks = flow_retire(f, &f->now.values[v].leaks, sym, 1);
+}
+
+static void walk_turns(flow *f, const tp_step *s);
+
+static void walk_loop(flow *f, const tp_step *s)
+{
+    tp_exprs *p = f->a->p;
+    int64_t lo, trips;
+    sink(f, TP_SINK_BOUND, s->lo);
+    sink(f, TP_SINK_BOUND, s->hi);
+    if (constant_trips(f, s, &lo, &trips)) {
+        int64_t outer = f->unrolled;
+        f->unrolled *= trips ? trips : 1;
+        for (int64_t t = 0; t < trips; t++) {
+            set_loop_variable(f, s, tp_const(p, lo + t * s->by));
+            flow_walk(f, &s->body);
+        }
+        f->unrolled = outer;
+        return;
+    }
+    walk_turns(f, s);
+}
+
+/* However often: what a turn inherits from the one before it is guessed. */
+static void walk_turns(flow *f, const tp_step *s)
+{
+    tp_exprs *p = f->a->p;
+    bool counted = s->kind == TP_LOOP;
+    tp_expr a = {0}, b = {0}, counter = f->loop[counted ? s->var : s->value], one = tp_const(p, 1);
+    if (counted) {
+        a = meaning_of(f, s->lo);
+        b = meaning_of(f, s->hi);
+    }
+    bool known = a.id && b.id, exact = f->path_exact;
+    tp_expr count = {0}, outer = f->path;
+    if (known) {
+        tp_expr span = tp_op2(p, TP_E_SUB, s->by > 0 ? b : a, s->by > 0 ? a : b);
+        count = tp_op2(p, TP_E_CDIV, span, tp_const(p, s->by > 0 ? s->by : -s->by));
+    }
+    start_counter(f, counter, count);
+    bool *slots = TP_NEWN(f->a->arena, bool, f->p->values.len), *refs = TP_NEWN(f->a->arena, bool, tp_noperands(f->k));
+    bool *changing = flow_own_variables(f), recording = f->recording;
+    collect_slots(&s->test, slots, refs);
+    collect_slots(&s->body, slots, refs);
+    tp_expr variable = a.id ? tp_op2(p, TP_E_ADD, a, tp_op2(p, TP_E_MUL, tp_const(p, s->by), counter)) : (tp_expr){0};
+    flow_state entry = copy_state(f, &f->now);
+    flow_state guess = {TP_NEWN(f->a->arena, flow_value, f->p->values.len),
+                        TP_NEWN(f->a->arena, tp_leaks, tp_noperands(f->k))};
+    f->recording = false;
+    f->path_exact = exact && known;
+    for (int round = 0;; round++) {
+        f->now = copy_state(f, &entry);
+        loop_head(f, &entry, &guess, slots, refs, counter);
+        if (counted)
+            set_loop_variable(f, s, variable);
+        if (round > FLOW_MAX_ROUNDS + 1)
+            f->out->gave_up = TP_S("the body has a loop whose inheritance does not settle");
+        walk_turn(f, s);
+        if (f->out->gave_up.n)
+            return;
+        if (!weaken_state(f, &guess, slots, refs, changing, flow_freedom(round)))
+            break;
+    }
+    f->recording = recording;
+    if (recording) { /* once more, for the records */
+        f->now = copy_state(f, &entry);
+        loop_head(f, &entry, &guess, slots, refs, counter);
+        if (counted)
+            set_loop_variable(f, s, variable);
+        walk_turn(f, s);
+    }
+    f->path_exact = exact;
+    f->path = outer;
+    /* after the last iteration, or never entered */
+    tp_expr none = known ? flow_compare(f, TP_E_LE, count, tp_const(p, 0)) : flow_yes(f),
+            some = known ? flow_guard(f, none, true) : flow_yes(f), *last = flow_identity(f);
+    if (known)
+        last[tp_expr_get(p, counter)->value] = tp_op2(p, TP_E_SUB, count, one);
+    flow_state end = copy_state(f, &entry);
+    for (uint32_t o = 0; o < tp_noperands(f->k); o++)
+        if (refs[o]) {
+            end.refs[o] = (tp_leaks){0};
+            flow_join(f, &end.refs[o], &entry.refs[o], none, NULL, known);
+            flow_join(f, &end.refs[o], &guess.refs[o], some, last, known);
+        }
+    for (uint32_t v = 0; v < f->p->values.len; v++)
+        if (slots[v]) {
+            end.values[v] = (flow_value){.meaning = {0}};
+            flow_join(f, &end.values[v].leaks, &entry.values[v].leaks, none, NULL, known);
+            flow_join(f, &end.values[v].leaks, &guess.values[v].leaks, some, last, known);
+        }
+    f->now = end;
+}
+
+/* ---- statements ---- */
+
+void flow_walk(flow *f, const tp_region *r)
+{
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_step *s = &r->at[i];
+        tp_spend(f->a->arena, 100);
+        if (f->work++ > f->most_work || f->effort > FLOW_MAX_EFFORT) {
+            f->out->gave_up = TP_S("the body has too many loops, branches and slices to follow");
+
+            return;
+        }
+        f->syntax = s->syntax;
+        switch (s->kind) {
+        case TP_COMPUTE: flow_inst(f, s->inst); break;
+        case TP_ASSIGN: f->now.values[s->var] = f->now.values[s->value]; break;
+        case TP_PUT: walk_store(f, s); break;
+        case TP_IF: walk_if(f, s); break;
+        case TP_LOOP: walk_loop(f, s); break;
+        case TP_WHILE: walk_turns(f, s); break;
+        case TP_ASSERT: sink(f, TP_SINK_CHECK, s->value); break;
+        }
+    }
+}
+
+/* ---- preparing ---- */
+
+static tp_expr new_variable(flow *f, const char *name, tp_expr extent)
+{
+    tp_exprs *p = f->a->p;
+    tp_expr e = tp_sym_new(p, tp_printf(f->a->arena, "%s%u", name, f->out->vars.len));
+    tp_var v = {.sym = (uint32_t)tp_expr_get(p, e)->value, .lo = tp_const(p, 0), .multiple_of = 1, .step = true};
+    v.hi = extent.id ? tp_op2(p, TP_E_SUB, extent, tp_const(p, 1)) : v.lo;
+    tp_push(f->a->arena, f->out->vars, v);
+    tp_push(f->a->arena, f->counters, !extent.id);
+    return e;
+}
+
+/* Every symbol is made before the first proof. */
+static void make_variables(flow *f, const tp_region *r)
+{
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_step *s = &r->at[i];
+        if (s->kind == TP_LOOP || s->kind == TP_WHILE)
+            f->loop[s->kind == TP_LOOP ? s->var : s->value] = new_variable(f, "loop", (tp_expr){0});
+        const tp_inst *inst = s->kind == TP_COMPUTE ? s->inst : NULL;
+        uint32_t n = !inst ? 0 : inst->prim == TP_P_DOT ? inst->ncontract : 0;
+        if (inst && (tp_prim_reduces(inst->prim) || tp_prim_scans(inst->prim)))
+            n = inst->nints;
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t axis = (uint32_t)inst->ints[inst->prim == TP_P_DOT ? 2 * k : k];
+            tp_expr v = new_variable(f, "t", f->p->values.at[inst->args[0]].dims[axis]);
+            if (k == 0)
+                f->reduced[inst->out] = v;
+        }
+        make_variables(f, &s->test);
+        make_variables(f, &s->body);
+        make_variables(f, &s->orelse);
+    }
+}
+
+static uint32_t count_steps(const tp_region *r)
+{
+    uint32_t n = r->len;
+    for (uint32_t i = 0; i < r->len; i++)
+        n += count_steps(&r->at[i].test) + count_steps(&r->at[i].body) + count_steps(&r->at[i].orelse);
+    return n;
+}
+
+static bool compares(tp_prim p)
+{
+    return p >= TP_P_EQ && p <= TP_P_GE;
+}
+
+static void mark_index(flow *f, const tp_access *a)
+{
+    for (uint32_t d = 0; a && d < f->k->operands[a->operand].ref_rank; d++)
+        if (a->subs[d].kind != TP_SUB_FULL)
+            f->feeds[a->subs[d].start] = true;
+}
+
+/* Backwards, until nothing changes: what masks, indices and bounds are made of. */
+static bool mark_feeds(flow *f, const tp_region *r)
+{
+    bool changed = false;
+    for (uint32_t i = r->len; i-- > 0;) {
+        const tp_step *s = &r->at[i];
+        const tp_inst *inst = s->kind == TP_COMPUTE ? s->inst : NULL;
+        if (s->kind == TP_LOOP)
+            f->feeds[s->lo] = f->feeds[s->hi] = true;
+        mark_index(f, s->access);
+        mark_index(f, inst ? inst->access : NULL);
+        for (uint32_t k = 0; inst && inst->prim == TP_P_READ && k < inst->nargs; k++)
+            f->feeds[inst->args[k]] = true;
+        if (inst && inst->prim == TP_P_TAKE)
+            f->feeds[inst->args[1]] = true;
+        if (s->kind == TP_ASSIGN && f->feeds[s->var] && !f->feeds[s->value])
+            changed = f->feeds[s->value] = true;
+        for (uint32_t k = 0; inst && (f->feeds[inst->out] || compares(inst->prim)) && k < inst->nargs; k++)
+            if (!f->feeds[inst->args[k]])
+                changed = f->feeds[inst->args[k]] = true;
+        changed |= mark_feeds(f, &s->body);
+        changed |= mark_feeds(f, &s->orelse);
+        changed |= mark_feeds(f, &s->test);
+    }
+    return changed;
+}
+
+static void walk_body(void *arg)
+{
+    flow *f = arg;
+    for (uint32_t d = 0; d < TP_MAX_RANK; d++)
+        f->out->lane[d] = tp_sym_new(f->a->p, tp_printf(f->a->arena, "lane%u", d));
+    make_variables(f, &f->p->steps);
+    f->most_work = FLOW_LEAST_WORK + FLOW_WALKS * count_steps(&f->p->steps);
+    while (mark_feeds(f, &f->p->steps)) {
+    }
+    flow_walk_grid(f);
+}
+
+/* With half of what is left of the work. */
+static void walk_within_budget(flow *f)
+{
+    static const tp_share SHARE = {0.5, "following the body", {NULL, 0}};
+    tp_str why;
+    if (!tp_within(f->a->arena, &SHARE, walk_body, f, &why))
+        f->out->gave_up = why; /* nothing of the walk is used */
+}
+
+const tp_flow *tp_flow_of(tp_analysis *a)
+{
+    if (!a->k->body || a->flow)
+        return a->flow;
+    flow f = {.a = a, .k = a->k, .p = a->k->body, .out = TP_NEW(a->arena, tp_flow), .unrolled = 1};
+    uint32_t n = f.p->values.len;
+    const tp_rule *rule = a->rule;
+    a->flow = f.out;
+    a->rule = NULL;
+    f.reduced = TP_NEWN(a->arena, tp_expr, n);
+    f.loop = TP_NEWN(a->arena, tp_expr, n);
+    f.feeds = TP_NEWN(a->arena, bool, n);
+    f.quiet = TP_NEWN(a->arena, bool, tp_noperands(a->k));
+    walk_within_budget(&f);
+    if (tp_exprs_overflowed(a->p)) { /* nothing of the walk is used */
+        f.out->gave_up = TP_S("the conditions in the body grow too large to follow");
+        tp_exprs_forget_overflow(a->p);
+    }
+    a->rule = rule;
+    return f.out;
+}
+
+const tp_var *tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, uint32_t *n)
+{
+    tp_var *all = TP_NEWN(a->arena, tp_var, rank + f->vars.len + 1);
+    *n = 0;
+    for (uint32_t d = 0; d < rank; d++)
+        all[(*n)++] = (tp_var){.sym = (uint32_t)tp_expr_get(a->p, f->lane[d])->value,
+                               .lo = tp_const(a->p, 0),
+                               .hi = tp_op2(a->p, TP_E_SUB, dims[d], tp_const(a->p, 1)),
+                               .multiple_of = 1,
+                               .step = true};
+    for (uint32_t i = 0; i < f->vars.len; i++)
+        all[(*n)++] = f->vars.at[i];
+    return all;
+}

@@ -1,0 +1,96 @@
+/* Definedness as a static analysis: one symbolic walk over the typed body,
+ * for all sizes, grid steps and lanes at once.
+ *
+ * Every value has, as a function of its lanes, a list of leaks: conditions
+ * under which that lane is undefined, with the place of birth; and, for
+ * integers and bools computed from iota, program ids, sizes and constants, its
+ * meaning as an integer expression. Windows and scratch have leaks per lane as
+ * well. What a step inherits from the step before it is found by guessing what
+ * the first step leaves and weakening the guess until every step keeps it.
+ *
+ * The walk only records; the rules (TP102, TP104, TP105, TP401, TP404, TP501, TP503)
+ * turn the records into obligations. What it cannot express is "may be
+ * undefined", never clean.
+ */
+#ifndef TP_FLOW_H
+#define TP_FLOW_H
+
+#include "analyzer/claim/claim.h"
+
+typedef enum tp_birth { TP_BIRTH_OUTSIDE, TP_BIRTH_SCRATCH, TP_BIRTH_OUTPUT, TP_BIRTH_MASKED } tp_birth;
+
+/* One way in which a lane can be undefined. Conditions are conjunctions over
+ * sizes, axes, lanes and the walk's own variables; the latter are existential. */
+typedef struct tp_leak {
+    tp_expr when;
+    tp_birth birth;
+    uint32_t operand;    /* whose window or buffer it was born in, or is loaded under a mask */
+    uint32_t dim;        /* OUTSIDE: the dimension that is left */
+    const tp_node *read; /* the read that let it into a value; NULL: none yet */
+    tp_prim through;     /* first reduction or dot it went through, else TP_PRIMS */
+    bool stored;         /* in memory: a statement put it where it is */
+    bool exact;          /* false: `when` is only necessary, not sufficient */
+} tp_leak;
+typedef TP_VEC(tp_leak) tp_leaks;
+
+typedef enum tp_sink_kind { TP_SINK_OUTPUT, TP_SINK_BRANCH, TP_SINK_BOUND, TP_SINK_INDEX, TP_SINK_CHECK } tp_sink_kind;
+
+/* A place where an undefined lane is a violation. */
+typedef struct tp_sink {
+    tp_sink_kind kind;
+    uint32_t operand; /* OUTPUT */
+    tp_expr path;     /* condition under which the sink is reached, lanes included */
+    bool exact;       /* the path is exact */
+    uint32_t rank;    /* lanes */
+    const tp_expr *dims;
+    const tp_syntax *syntax; /* statement; NULL at copy-out */
+    tp_leaks leaks;
+} tp_sink;
+
+/* An integer that the body computes or uses. */
+typedef enum tp_use_kind { TP_USE_INT32, TP_USE_DIVISOR, TP_USE_SLICE, TP_USE_TABLE, TP_USE_TAKE } tp_use_kind;
+typedef struct tp_use {
+    tp_use_kind kind;
+    tp_expr path, value; /* value: no id when it is not known (data) */
+    bool exact;
+    uint32_t rank; /* lanes of the value */
+    const tp_expr *dims;
+    const tp_node *node;
+    const tp_syntax *syntax;
+    uint32_t operand, dim; /* SLICE: the ref and its dimension, value is the start; TABLE: the table's */
+    tp_expr size, extent;  /* TAKE: only the extent */
+    int64_t stride;
+} tp_use;
+
+typedef struct tp_flow {
+    TP_VEC(tp_sink) sinks;
+    TP_VEC(tp_use) uses;
+    tp_expr lane[TP_MAX_RANK];
+    TP_VEC(tp_var) vars; /* reduction and loop variables */
+    tp_str gave_up;      /* why nothing is known; empty: all is well */
+    unsigned given;      /* implicit facts thanks to which some meaning is known */
+} tp_flow;
+
+/* The walk over a->k's body; made once per kernel. NULL: no body. */
+const tp_flow *tp_flow_of(tp_analysis *a);
+
+/* The variables of a claim over lanes of shape dims[rank]: sizes, axes, lanes,
+ * the walk's own. Returns how many come after the axes. */
+const tp_var *tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, uint32_t *n);
+/* When the walk gave up: one unknown finding of the running rule, and true. */
+bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f);
+/* Conjuncts of a condition, for the premises of a claim; their number. */
+uint32_t tp_conjuncts(tp_analysis *a, tp_expr condition, tp_expr *into, uint32_t room);
+
+/* leaks.c: what the rules share. A claim about a use, without goal and
+ * messages: where it stands, the path to it, what it rests on. */
+tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u);
+/* An unknown finding for a use whose value is not known. */
+void tp_use_unknown(tp_analysis *a, const tp_claim *c, const char *reason);
+/* Every leak of a->rule into every sink; `proven` and the name of an
+ * output is the message where there is none. */
+void tp_check_leaks(tp_analysis *a, const char *proven);
+/* Place of a node, else of a statement. */
+tp_loc tp_body_loc(const tp_analysis *a, const tp_node *node, const tp_syntax *syntax);
+
+#endif

@@ -1,0 +1,298 @@
+/* Conditions of the definedness analysis. */
+#include "analyzer/flow/internal.h"
+
+enum { MAX_CONJUNCTS = 64, MAX_LEAKS = 96, MAX_CONDITION = 2000 };
+
+tp_expr flow_yes(flow *f)
+{
+    return tp_const(f->a->p, 1);
+}
+
+bool flow_is_false(flow *f, tp_expr e)
+{
+    int64_t v;
+    return tp_expr_is_const(f->a->p, e, &v) && v == 0;
+}
+
+bool flow_is_true(flow *f, tp_expr e)
+{
+    int64_t v;
+    return tp_expr_is_const(f->a->p, e, &v) && v != 0;
+}
+
+/* x >= 0, x == 0, x != 0 in one spelling. */
+tp_expr flow_compare(flow *f, tp_expr_op op, tp_expr a, tp_expr b)
+{
+    tp_exprs *p = f->a->p;
+    tp_expr zero = tp_const(p, 0), one = tp_const(p, 1), x;
+    switch (op) {
+    case TP_E_GT: x = tp_op2(p, TP_E_SUB, tp_op2(p, TP_E_SUB, a, b), one); break;
+    case TP_E_LE: x = tp_op2(p, TP_E_SUB, b, a); break;
+    case TP_E_LT: x = tp_op2(p, TP_E_SUB, tp_op2(p, TP_E_SUB, b, a), one); break;
+    default: x = tp_op2(p, TP_E_SUB, a, b); break;
+    }
+    x = tp_expr_normal(p, x);
+    if (op != TP_E_EQ && op != TP_E_NE)
+        return tp_op2(p, TP_E_GE, x, zero);
+    tp_poly q;
+    tp_poly_of(p, x, &q); /* x == 0 and -x == 0 are one condition */
+    if (q.ok && q.n && q.terms[0].coef < 0)
+        x = tp_expr_normal(p, tp_op1(p, TP_E_NEG, x));
+    return tp_op2(p, op, x, zero);
+}
+
+static tp_expr_op opposite(tp_expr_op op)
+{
+    switch (op) {
+    case TP_E_EQ: return TP_E_NE;
+    case TP_E_NE: return TP_E_EQ;
+    case TP_E_LT: return TP_E_GE;
+    case TP_E_LE: return TP_E_GT;
+    case TP_E_GT: return TP_E_LE;
+    default: return TP_E_LT;
+    }
+}
+
+tp_expr flow_guard(flow *f, tp_expr c, bool negated)
+{
+    tp_exprs *p = f->a->p;
+    const tp_expr_node n = *tp_expr_get(p, c);
+    int64_t v;
+    if (tp_expr_is_const(p, c, &v))
+        return tp_const(p, (v != 0) != negated);
+    switch (n.op) {
+    case TP_E_NOT: return flow_guard(f, n.a, !negated);
+    case TP_E_AND:
+    case TP_E_OR: {
+        tp_expr a = flow_guard(f, n.a, negated), b = flow_guard(f, n.b, negated);
+        return (n.op == TP_E_AND) != negated ? flow_and(f, a, b) : flow_or(f, a, b);
+    }
+    case TP_E_IMPLIES: {
+        tp_expr a = flow_guard(f, n.a, !negated), b = flow_guard(f, n.b, negated);
+        return negated ? flow_and(f, a, b) : flow_or(f, a, b);
+    }
+    case TP_E_ITE: {
+        tp_expr yes = flow_and(f, flow_guard(f, n.a, false), flow_guard(f, n.b, negated));
+        return flow_or(f, yes, flow_and(f, flow_guard(f, n.a, true), flow_guard(f, n.c, negated)));
+    }
+    case TP_E_EQ:
+    case TP_E_NE:
+        if (tp_expr_is_bool(p, n.a) && tp_expr_is_bool(p, n.b) && !tp_expr_is_const(p, n.b, NULL)) {
+            bool same = (n.op == TP_E_EQ) != negated; /* of two conditions */
+            tp_expr yes = flow_and(f, flow_guard(f, n.a, false), flow_guard(f, n.b, !same));
+            return flow_or(f, yes, flow_and(f, flow_guard(f, n.a, true), flow_guard(f, n.b, same)));
+        }
+        return flow_compare(f, negated ? opposite(n.op) : n.op, n.a, n.b);
+    case TP_E_LT:
+    case TP_E_LE:
+    case TP_E_GT:
+    case TP_E_GE: return flow_compare(f, negated ? opposite(n.op) : n.op, n.a, n.b);
+    default: return flow_compare(f, negated ? TP_E_EQ : TP_E_NE, c, tp_const(p, 0));
+    }
+}
+
+uint32_t tp_conjuncts(tp_analysis *a, tp_expr c, tp_expr *into, uint32_t room)
+{
+    const tp_expr_node *n = tp_expr_get(a->p, c);
+    int64_t v;
+    if (tp_expr_is_const(a->p, c, &v) && v)
+        return 0;
+    if (n->op != TP_E_AND || room < 2) {
+        into[0] = c;
+        return 1;
+    }
+    tp_expr right = n->b;
+    uint32_t count = tp_conjuncts(a, n->a, into, room - 1);
+    return count + tp_conjuncts(a, right, into + count, room - count);
+}
+
+static bool is_complement(flow *f, tp_expr a, tp_expr b)
+{
+    return tp_same(flow_guard(f, a, true), b);
+}
+
+/* Simplify the disjunction `e` under the conjuncts: an arm that is excluded
+ * goes, an arm that holds makes it true. */
+static tp_expr under(flow *f, tp_expr e, const tp_expr *given, uint32_t n)
+{
+    const tp_expr_node k = *tp_expr_get(f->a->p, e);
+    if (k.op == TP_E_OR)
+        return flow_or(f, under(f, k.a, given, n), under(f, k.b, given, n));
+    for (uint32_t i = 0; i < n; i++) {
+        if (tp_same(given[i], e))
+            return tp_const(f->a->p, 1);
+        if (is_complement(f, given[i], e))
+            return tp_const(f->a->p, 0);
+    }
+    if (k.op == TP_E_AND) {
+        tp_expr a = under(f, k.a, given, n), b = under(f, k.b, given, n);
+        int64_t v;
+        if ((tp_expr_is_const(f->a->p, a, &v) && !v) || (tp_expr_is_const(f->a->p, b, &v) && !v))
+            return tp_const(f->a->p, 0);
+        if (tp_expr_is_const(f->a->p, a, &v))
+            return b;
+        if (tp_expr_is_const(f->a->p, b, &v))
+            return a;
+        return tp_same(a, k.a) && tp_same(b, k.b) ? e : tp_op2(f->a->p, TP_E_AND, a, b);
+    }
+    return e;
+}
+
+tp_expr flow_and(flow *f, tp_expr a, tp_expr b)
+{
+    tp_expr all[2 * MAX_CONJUNCTS], result = tp_const(f->a->p, 1);
+    uint32_t n = tp_conjuncts(f->a, a, all, MAX_CONJUNCTS), kept = 0;
+    n += tp_conjuncts(f->a, b, all + n, MAX_CONJUNCTS);
+    f->effort += (uint64_t)n * n;
+    for (uint32_t i = 0; i < n; i++) {
+        tp_expr rest[2 * MAX_CONJUNCTS];
+        uint32_t others = 0;
+        bool disjunction = tp_expr_get(f->a->p, all[i])->op == TP_E_OR;
+        for (uint32_t k = 0; k < n && disjunction; k++)
+            if (k != i && tp_expr_get(f->a->p, all[k])->op != TP_E_OR)
+                rest[others++] = all[k];
+        tp_expr e = disjunction ? under(f, all[i], rest, others) : under(f, all[i], all, kept);
+        int64_t v;
+        if (tp_expr_is_const(f->a->p, e, &v)) {
+            if (!v)
+                return e;
+            continue;
+        }
+        all[kept++] = e;
+    }
+    for (uint32_t i = 0; i < kept; i++)
+        result = i ? tp_op2(f->a->p, TP_E_AND, result, all[i]) : all[i];
+    return result;
+}
+
+tp_expr flow_or(flow *f, tp_expr a, tp_expr b)
+{
+    int64_t v;
+    if (tp_expr_is_const(f->a->p, a, &v))
+        return v ? a : b;
+    if (tp_expr_is_const(f->a->p, b, &v))
+        return v ? b : a;
+    if (tp_same(a, b))
+        return a;
+    if (is_complement(f, a, b))
+        return tp_const(f->a->p, 1);
+    return tp_op2(f->a->p, TP_E_OR, a, b);
+}
+
+tp_expr flow_subst(flow *f, tp_expr guard, const tp_expr *with, uint32_t n)
+{
+    return with ? flow_guard(f, tp_expr_subst(f->a->p, guard, with, n), false) : guard;
+}
+
+bool flow_mentions(flow *f, tp_expr e, const bool *marked)
+{
+    for (uint32_t i = 0; i < tp_sym_count(f->a->p); i++)
+        if (marked[i] && tp_expr_mentions(f->a->p, e, i))
+            return true;
+    return false;
+}
+
+tp_expr flow_forget(flow *f, tp_expr guard, const bool *marked)
+{
+    tp_expr parts[MAX_CONJUNCTS], result = tp_const(f->a->p, 1);
+    uint32_t n = tp_conjuncts(f->a, guard, parts, MAX_CONJUNCTS);
+    for (uint32_t i = 0; i < n; i++)
+        if (!flow_mentions(f, parts[i], marked))
+            result = flow_and(f, result, parts[i]);
+    return result;
+}
+
+/* ---- leaks ---- */
+
+static bool same_source(const tp_leak *a, const tp_leak *b)
+{
+    return a->birth == b->birth && a->operand == b->operand && a->dim == b->dim && a->stored == b->stored;
+}
+
+/* Does `weak`, a conjunction, hold wherever `strong` does? By their conjuncts. */
+static bool implied(flow *f, tp_expr strong, tp_expr weak)
+{
+    tp_expr from[MAX_CONJUNCTS], to[MAX_CONJUNCTS];
+    if (tp_same(strong, weak))
+        return true;
+    uint32_t n = tp_conjuncts(f->a, strong, from, MAX_CONJUNCTS), m = tp_conjuncts(f->a, weak, to, MAX_CONJUNCTS);
+    f->effort += n * m;
+    for (uint32_t k = 0; k < m; k++) {
+        uint32_t i = 0;
+        while (i < n && !tp_same(from[i], to[k]))
+            i++;
+        if (i == n)
+            return false;
+    }
+    return true;
+}
+
+/* Says `a` all that `b` says? An exact one is worth more than one that may be too wide. */
+static bool subsumes(flow *f, const tp_leak *a, const tp_leak *b)
+{
+    return same_source(a, b) && (a->exact || !b->exact) && implied(f, b->when, a->when);
+}
+
+void flow_add(flow *f, tp_leaks *list, tp_leak leak)
+{
+    int64_t v;
+    if (tp_expr_is_const(f->a->p, leak.when, &v) && !v)
+        return;
+    for (uint32_t i = 0; i < list->len; i++)
+        if (subsumes(f, &list->at[i], &leak))
+            return;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->len; i++)
+        if (!subsumes(f, &leak, &list->at[i]))
+            list->at[kept++] = list->at[i];
+    list->len = kept;
+    if (list->len >= MAX_LEAKS) { /* one that stands for the rest */
+        leak.when = tp_const(f->a->p, 1);
+        leak.exact = false;
+        for (uint32_t i = 0; i < list->len; i++)
+            if (subsumes(f, &list->at[i], &leak))
+                return;
+    }
+    tp_push(f->a->arena, *list, leak);
+}
+
+void flow_join(flow *f, tp_leaks *into, const tp_leaks *from, tp_expr condition, const tp_expr *with, bool exact)
+{
+    uint32_t n = tp_sym_count(f->a->p), len = from->len;
+    for (uint32_t i = 0; i < len; i++) {
+        tp_leak l = from->at[i];
+        l.when = flow_and(f, condition, flow_subst(f, l.when, with, n));
+        l.exact &= exact;
+        if (tp_expr_size(f->a->p, l.when) > MAX_CONDITION) { /* too much to carry on: whenever */
+            l.when = tp_const(f->a->p, 1);
+            l.exact = false;
+        }
+        flow_add(f, into, l);
+    }
+}
+
+tp_expr *flow_identity(flow *f)
+{
+    return TP_NEWN(f->a->arena, tp_expr, tp_sym_count(f->a->p));
+}
+
+uint32_t flow_lane_sym(const flow *f, uint32_t d)
+{
+    return (uint32_t)tp_expr_get(f->a->p, f->out->lane[d])->value;
+}
+
+bool *flow_lane_marks(flow *f)
+{
+    bool *marks = TP_NEWN(f->a->arena, bool, tp_sym_count(f->a->p));
+    for (uint32_t d = 0; d < TP_MAX_RANK; d++)
+        marks[flow_lane_sym(f, d)] = true;
+    return marks;
+}
+
+bool *flow_own_variables(flow *f)
+{
+    bool *marks = TP_NEWN(f->a->arena, bool, tp_sym_count(f->a->p));
+    for (uint32_t i = 0; i < f->out->vars.len; i++)
+        marks[f->out->vars.at[i].sym] = true;
+    return marks;
+}

@@ -1,0 +1,153 @@
+/* Guesses: what may be undefined at the head of any step or iteration. */
+#include <stdlib.h>
+
+#include "analyzer/flow/internal.h"
+
+enum { CONJUNCTS = 64, KNOWN = 64, PROOF_EFFORT = 20000 /* a proof in units of compared conjuncts */, MAX_SPLITS = 4 };
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Do the premises contradict each other? Rounds ask the same again. */
+static bool contradict(flow *f, tp_claim *c)
+{
+    uint32_t n = c->npremises, *key = TP_NEWN(f->a->arena, uint32_t, n + 3 * c->nextra);
+    for (uint32_t i = 0; i < n; i++)
+        key[i] = c->premises[i].id;
+    qsort(key, n, sizeof *key, by_number);
+    for (uint32_t i = 0; i < c->nextra; i++) {
+        key[n++] = c->extra[i].sym;
+        key[n++] = c->extra[i].lo.id;
+        key[n++] = c->extra[i].hi.id;
+    }
+    for (uint32_t i = 0; i < f->asked.len; i++)
+        if (f->asked.at[i].n == n && memcmp(f->asked.at[i].key, key, n * sizeof *key) == 0)
+            return f->asked.at[i].yes;
+    bool yes = tp_claim_decide(f->a, c).verdict == TP_PROVEN;
+    f->out->given |= yes ? c->given : 0;
+    c->given = 0;
+    tp_push(f->a->arena, f->asked, ((flow_asked){key, n, yes}));
+    return yes;
+}
+
+/* Is every lane that `leak` speaks of already covered by `known`, with the same source? */
+static bool covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_t rank, const tp_expr *dims)
+{
+    tp_expr premises[2 * CONJUNCTS + KNOWN], parts[CONJUNCTS], theirs[CONJUNCTS];
+    uint32_t n = tp_conjuncts(f->a, leak->when, parts, CONJUNCTS);
+    tp_claim c = {.goal = tp_const(f->a->p, 0), .over_steps = true, .premises = premises};
+    c.npremises = tp_conjuncts(f->a, f->path, premises, CONJUNCTS);
+    memcpy(premises + c.npremises, parts, n * sizeof *parts);
+    c.npremises += n;
+    for (uint32_t i = 0; i < known->len; i++) {
+        const tp_leak *k = &known->at[i];
+        if (k->birth != leak->birth || k->operand != leak->operand || k->dim != leak->dim || k->stored != leak->stored)
+            continue;
+        uint32_t m = tp_conjuncts(f->a, k->when, theirs, CONJUNCTS), found = 0;
+        for (uint32_t a = 0; a < m; a++)
+            for (uint32_t b = 0; b < n; b++)
+                if (tp_same(theirs[a], parts[b])) {
+                    found++;
+                    break;
+                }
+        if (found == m)
+            return true;
+        if (c.npremises < sizeof premises / sizeof *premises)
+            premises[c.npremises++] = flow_guard(f, k->when, true);
+    }
+    c.extra = tp_flow_vars(f->a, f->out, rank, dims, &c.nextra);
+    f->effort += PROOF_EFFORT;
+    return contradict(f, &c);
+}
+
+void flow_drop_impossible(flow *f, tp_leaks *leaks, uint32_t rank, const tp_expr *dims)
+{
+    static const tp_leaks none = {0};
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < leaks->len; i++)
+        if (f->effort > FLOW_MAX_EFFORT / 2 || !covered(f, &none, &leaks->at[i], rank, dims))
+            leaks->at[kept++] = leaks->at[i];
+    leaks->len = kept;
+}
+
+flow_freedom_kind flow_freedom(int round)
+{
+    return round < 3 ? KEEP_LANES : round < 6 ? KEEP_FIXED : KEEP_NOTHING;
+}
+
+static bool is_among(tp_expr e, const tp_expr *parts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (tp_same(parts[i], e))
+            return true;
+    return false;
+}
+
+static tp_expr freed(flow *f, tp_expr when, const bool *changing, flow_freedom_kind how)
+{
+    tp_expr had[CONJUNCTS], parts[CONJUNCTS], result = flow_yes(f);
+    bool *lanes = flow_lane_marks(f), *existential = TP_NEWN(f->a->arena, bool, tp_sym_count(f->a->p));
+    for (uint32_t i = 0; i < f->out->vars.len; i++)
+        existential[f->out->vars.at[i].sym] = !f->counters.at[i];
+    uint32_t before = tp_conjuncts(f->a, when, had, CONJUNCTS),
+             n = tp_conjuncts(f->a, flow_eliminate(f, when, existential), parts, CONJUNCTS);
+    for (uint32_t i = 0; i < n && how != KEEP_NOTHING; i++) {
+        bool of_lanes = flow_mentions(f, parts[i], lanes) || !is_among(parts[i], had, before);
+        if ((how == KEEP_LANES && of_lanes) || !flow_mentions(f, parts[i], changing))
+            result = flow_and(f, result, parts[i]);
+    }
+    return result;
+}
+
+/* The arms of a condition on a lane and a counter: `lane != row` is a lane before the row or one after it. */
+static uint32_t arms_of(flow *f, tp_expr part, const bool *changing, tp_expr *arms)
+{
+    tp_exprs *p = f->a->p;
+    const tp_expr_node n = *tp_expr_get(p, part);
+    bool *lanes = flow_lane_marks(f);
+    if ((n.op != TP_E_OR && n.op != TP_E_NE) || !flow_mentions(f, part, changing) || !flow_mentions(f, part, lanes))
+        return 0;
+    arms[0] = n.op == TP_E_OR ? n.a : flow_compare(f, TP_E_LT, n.a, n.b);
+    arms[1] = n.op == TP_E_OR ? n.b : flow_compare(f, TP_E_GT, n.a, n.b);
+    return 2;
+}
+
+static bool weaken_by(flow *f, tp_leaks *guess, tp_leak l, const bool *changing, uint32_t rank, const tp_expr *dims,
+                      flow_freedom_kind how, int depth)
+{
+    tp_expr parts[CONJUNCTS], arms[2];
+    if (covered(f, guess, &l, rank, dims))
+        return false;
+    uint32_t n = tp_conjuncts(f->a, l.when, parts, CONJUNCTS);
+    for (uint32_t i = 0; i < n && how == KEEP_LANES && depth < MAX_SPLITS; i++) {
+        if (!arms_of(f, parts[i], changing, arms))
+            continue;
+        tp_expr rest = flow_yes(f);
+        for (uint32_t k = 0; k < n; k++)
+            if (k != i)
+                rest = flow_and(f, rest, parts[k]);
+        bool added = false;
+        for (int k = 0; k < 2; k++) {
+            l.when = flow_and(f, rest, arms[k]);
+            added |= !flow_is_false(f, l.when) && weaken_by(f, guess, l, changing, rank, dims, how, depth + 1);
+        }
+        return added;
+    }
+    l.when = freed(f, l.when, changing, how);
+    l.exact = false;
+    flow_add(f, guess, l);
+    return true;
+}
+
+/* Add to the guess what it does not cover yet. True when something was added. */
+bool flow_weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *changing, uint32_t rank,
+                 const tp_expr *dims, flow_freedom_kind how)
+{
+    bool added = false;
+    for (uint32_t i = 0; i < found->len && f->effort <= FLOW_MAX_EFFORT; i++) /* the next statement gives up */
+        added |= weaken_by(f, guess, found->at[i], changing, rank, dims, how, 0);
+    return added;
+}

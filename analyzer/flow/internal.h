@@ -1,0 +1,111 @@
+/* Shared by flow.c (statements, memory), grid.c (steps), guess.c
+ * (what they inherit), value.c (values) and guard.c (conditions). */
+#ifndef TP_FLOW_INTERNAL_H
+#define TP_FLOW_INTERNAL_H
+
+#include "analyzer/flow/flow.h"
+
+typedef struct flow_value {
+    tp_expr meaning; /* integers and bools; no id: unknown */
+    tp_leaks leaks;
+} flow_value;
+
+typedef struct flow_state {
+    flow_value *values; /* by value number */
+    tp_leaks *refs;     /* by operand */
+} flow_state;
+
+/* An answered question of guess.c: the expressions in it, sorted, then its variables. */
+typedef struct flow_asked {
+    uint32_t *key, n;
+    bool yes;
+} flow_asked;
+
+typedef struct flow {
+    tp_analysis *a;
+    const tp_kernel *k;
+    const tp_program *p;
+    tp_flow *out;
+    flow_state now;
+    tp_expr path;
+    bool path_exact;
+    bool recording;
+    const tp_syntax *syntax;
+    tp_expr *reduced;      /* per value: first variable of the reduction that computes it */
+    tp_expr *loop;         /* per value: the counter of the loop whose variable it is */
+    bool *feeds;           /* per value: does a mask, an index or a bound come from it? */
+    TP_VEC(bool) counters; /* per variable of the walk: counts a loop (else it is reduced over) */
+    bool *quiet;           /* per operand: stored to in the last step of the last axis only (grid.c) */
+    bool noting;           /* that is being found out */
+    uint32_t work;         /* statements walked; bounded: */
+    uint32_t most_work;    /* every statement FLOW_WALKS times, and a few for loops that are unrolled */
+    uint64_t effort;       /* conjuncts compared; bounded */
+    TP_VEC(flow_asked) asked;
+    int64_t unrolled; /* iterations of the unrolled loops around */
+} flow;
+
+/* guard.c: conditions in negation normal form; comparisons as x >= 0,
+ * x == 0 or x != 0 with x in polynomial normal form, so that complements meet. */
+enum { FLOW_MAX_ROUNDS = 8, FLOW_LEAST_WORK = 6000, FLOW_WALKS = 16, FLOW_MAX_EFFORT = 20000000 };
+
+tp_expr flow_yes(flow *f);
+bool flow_is_true(flow *f, tp_expr e);
+bool flow_is_false(flow *f, tp_expr e);
+tp_expr flow_guard(flow *f, tp_expr condition, bool negated);
+tp_expr flow_and(flow *f, tp_expr a, tp_expr b); /* of guards; false when they exclude each other by text */
+tp_expr flow_or(flow *f, tp_expr a, tp_expr b);
+tp_expr flow_compare(flow *f, tp_expr_op op, tp_expr a, tp_expr b);
+/* Replace symbols, keeping the normal form. */
+tp_expr flow_subst(flow *f, tp_expr guard, const tp_expr *with, uint32_t n);
+/* Leave out the conjuncts that mention one of the marked symbols. */
+tp_expr flow_forget(flow *f, tp_expr guard, const bool *marked);
+bool flow_mentions(flow *f, tp_expr guard, const bool *marked);
+
+void flow_add(flow *f, tp_leaks *list, tp_leak leak);
+/* into += { condition and l : l in from }, symbols replaced first (with may be NULL). */
+void flow_join(flow *f, tp_leaks *into, const tp_leaks *from, tp_expr condition, const tp_expr *with, bool exact);
+/* A substitution that keeps every symbol. */
+tp_expr *flow_identity(flow *f);
+uint32_t flow_lane_sym(const flow *f, uint32_t d);
+
+/* again.c: the walk's own variables stand for "some lane", "some turn" of one execution of a statement. Executed
+ * again, it speaks of others, so conditions from before may not mention them: conditions that follow from `when`,
+ * without the marked variables (those that are reduced over by their extremes). */
+tp_expr flow_eliminate(flow *f, tp_expr when, const bool *marked);
+/* The leaks, their conditions without the variables sym, sym + 1, …, sym + n - 1. */
+tp_leaks flow_retire(flow *f, const tp_leaks *leaks, uint32_t sym, uint32_t n);
+
+/* value.c */
+void flow_inst(flow *f, const tp_inst *i);
+/* Is the value inside [lo, hi] on this path, for all its lanes? */
+bool flow_fits(flow *f, tp_expr value, int64_t lo, int64_t hi, uint32_t rank, const tp_expr *dims);
+/* Which symbols are lanes; which are the walk's own. */
+bool *flow_lane_marks(flow *f);
+bool *flow_own_variables(flow *f);
+
+/* guess.c: how much of a condition a guess keeps. */
+typedef enum flow_freedom_kind {
+    KEEP_LANES, /* conditions on lanes, summed over or not, even if they change from step to step */
+    KEEP_FIXED, /* conditions on what does not change */
+    KEEP_NOTHING,
+} flow_freedom_kind;
+flow_freedom_kind flow_freedom(int round);
+/* Forget leaks whose condition no lane of the shape meets (a part that was written is read back). */
+void flow_drop_impossible(flow *f, tp_leaks *leaks, uint32_t rank, const tp_expr *dims);
+/* Add to the guess what it does not cover yet. True when something was added. */
+bool flow_weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *changing, uint32_t rank,
+                 const tp_expr *dims, flow_freedom_kind how);
+
+/* grid.c */
+void flow_walk_grid(flow *f);
+/* A store to it is walked. */
+void flow_note_store(flow *f, uint32_t operand);
+/* flow.c */
+void flow_walk(flow *f, const tp_region *r);
+/* into += what is undefined in some lane: conditions on lanes are dropped. */
+void flow_any_lane(flow *f, tp_leaks *into, const tp_leaks *from);
+void flow_load(flow *f, const tp_inst *i);
+void flow_read(flow *f, const tp_inst *i, flow_value *out);
+void flow_use(flow *f, tp_use use);
+
+#endif

@@ -1,0 +1,342 @@
+/* From the records of the definedness analysis to findings. */
+#include "analyzer/flow/flow.h"
+
+/* The code of the rule that a leak into a sink breaks. */
+static const char *leak_rule(const tp_sink *s, const tp_leak *l)
+{
+    if (l->birth == TP_BIRTH_OUTSIDE)
+        return "TP501";
+    if (l->birth == TP_BIRTH_MASKED)
+        return "TP503";
+    bool untouched = l->birth == TP_BIRTH_OUTPUT && s->kind == TP_SINK_OUTPUT && l->operand == s->operand && !l->stored;
+    return untouched ? "TP401" : "TP404";
+}
+
+tp_loc tp_body_loc(const tp_analysis *a, const tp_node *node, const tp_syntax *syntax)
+{
+    tp_ctx c = {.arena = a->arena, .source = a->k->source};
+    if (node)
+        return tp_node_loc(&c, node);
+    return syntax ? syntax->line->loc : a->k->doc->loc;
+}
+
+tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u)
+{
+    enum { PATH = 96 };
+    tp_expr *premises = TP_NEWN(a->arena, tp_expr, PATH + TP_GRANTED + 1); /* and one of the rule's */
+    tp_claim c = {.over_steps = true, .premises = premises, .subject = a->k->name, .given = f->given};
+    c.loc = tp_body_loc(a, u->node, u->syntax);
+    c.npremises = tp_conjuncts(a, u->path, premises, PATH);
+    uint32_t windows = tp_meeting_windows(a, premises + c.npremises);
+    c.npremises += windows;
+    c.rests_on = windows ? "TP101" : NULL;
+    c.extra = tp_flow_vars(a, f, u->rank, u->dims, &c.nextra);
+    if (!u->exact)
+        c.approximate = "whether this statement runs depends on data";
+    return c;
+}
+
+void tp_use_unknown(tp_analysis *a, const tp_claim *c, const char *reason)
+{
+    tp_finding *f =
+        tp_add_finding(a, TP_UNKNOWN, c->subject, c->loc, tp_message(a, "could not decide: %.*s", TP_FMT(c->proven)));
+    f->reason = tp_str_c(reason);
+}
+
+static const char *sink_text(const tp_sink *s)
+{
+    switch (s->kind) {
+    case TP_SINK_BRANCH: return "a branch condition";
+    case TP_SINK_BOUND: return "a loop bound";
+    case TP_SINK_INDEX: return "an index";
+    case TP_SINK_CHECK: return "the condition of a check";
+    case TP_SINK_OUTPUT: break;
+    }
+    return "";
+}
+
+/* o[130, 0]: the element of the array at lane env. */
+static tp_str element_text(tp_analysis *a, const tp_flow *f, const tp_operand *o, const int64_t *env)
+{
+    tp_buf b = {.arena = a->arena};
+    uint32_t lane = 0;
+    tp_buf_printf(&b, "%.*s[", TP_FMT(o->name));
+    for (uint32_t d = 0; d < o->rank; d++) {
+        const tp_dim *dim = &o->dims[d];
+        int64_t index = 0, block = 1, lo = 0, at = 0;
+        if (!o->whole) {
+            tp_expr_eval(a->p, dim->index, env, &index);
+            tp_expr_eval(a->p, dim->block, env, &block);
+        }
+        if (dim->kind == TP_DIM_ELEMENT) {
+            tp_expr_eval(a->p, dim->pad_lo, env, &lo);
+            block = 1;
+        }
+        if (dim->kind != TP_DIM_SQUEEZED)
+            tp_expr_eval(a->p, f->lane[lane++], env, &at);
+        tp_buf_printf(&b, "%s%lld", d ? ", " : "", (long long)(index * block - lo + at));
+    }
+    tp_buf_c(&b, "]");
+    return tp_buf_view(&b);
+}
+
+static tp_str source_text(tp_analysis *a, const tp_leak *l)
+{
+    const tp_operand *o = &a->k->operands[l->operand];
+    switch (l->birth) {
+    case TP_BIRTH_OUTSIDE:
+        if (l->dim == o->rank)
+            return tp_message(a, "elements of `%.*s` that are not valid", TP_FMT(o->name));
+        return tp_message(a, "elements of the window of `%.*s` outside dimension %u (%.*s)", TP_FMT(o->name), l->dim,
+                          TP_FMT(tp_text(a, o->shape[l->dim])));
+    case TP_BIRTH_SCRATCH: return tp_message(a, "unwritten elements of scratch `%.*s`", TP_FMT(o->name));
+    case TP_BIRTH_MASKED: return tp_message(a, "lanes that the mask of a load of `%.*s` leaves out", TP_FMT(o->name));
+    default: return tp_message(a, "unwritten elements of the output window of `%.*s`", TP_FMT(o->name));
+    }
+}
+
+static const char *neutral(tp_prim through)
+{
+    switch (through) {
+    case TP_P_MAX:
+    case TP_P_ARGMAX: return "-inf";
+    case TP_P_MIN:
+    case TP_P_ARGMIN: return "inf";
+    case TP_P_PROD: return "1";
+    case TP_P_ANY: return "False";
+    case TP_P_ALL: return "True";
+    default: return "0";
+    }
+}
+
+/* where(k * bk + iota(int32, (bm, bk), 1) < K, x[...], 0) */
+static tp_str mask_text(tp_analysis *a, const tp_leak *l)
+{
+    const tp_operand *o = &a->k->operands[l->operand];
+    if (l->dim == o->rank) /* "valid" */
+        return (tp_str){NULL, 0};
+    const tp_dim *dim = &o->dims[l->dim];
+    tp_buf b = {.arena = a->arena}, read = {.arena = a->arena};
+    uint32_t lane = 0;
+    bool whole = l->read && l->read->nkids == 2 && l->read->kids[1]->kind == TP_N_ELLIPSIS;
+    if (!whole || dim->kind != TP_DIM_BLOCKED || o->ref_rank == 0)
+        return (tp_str){NULL, 0};
+    for (uint32_t d = 0; d < l->dim; d++)
+        lane += o->dims[d].kind != TP_DIM_SQUEEZED;
+    tp_print_node(&read, l->read);
+    tp_expr start = mk(a, TP_E_MUL, dim->index, dim->block);
+    int64_t zero;
+    tp_buf_c(&b, "where(");
+    if (!tp_expr_is_const(a->p, tp_expr_normal(a->p, start), &zero) || zero)
+        tp_buf_printf(&b, "%.*s + ", TP_FMT(tp_text(a, start)));
+    tp_buf_c(&b, "iota(int32, (");
+    for (uint32_t d = 0; d < o->ref_rank; d++)
+        tp_buf_printf(&b, "%s%.*s", d ? ", " : "", TP_FMT(tp_text(a, o->ref_shape[d])));
+    tp_buf_printf(&b, "%s), %u) < %.*s, %.*s, %s)", o->ref_rank == 1 ? "," : "", lane,
+                  TP_FMT(tp_text(a, o->shape[l->dim])), TP_FMT(tp_buf_view(&read)), neutral(l->through));
+    return tp_buf_view(&b);
+}
+
+/* load(x, mask)  ->  load(x, mask, other=0) */
+static void propose_other(tp_analysis *a, tp_finding *f, const tp_leak *l)
+{
+    tp_str call = tp_source_text(a, f->loc), other = tp_message(a, "other=%s", neutral(l->through));
+    if (call.n < 5 || memcmp(call.p, "load(", 5) != 0 || call.p[call.n - 1] != ')')
+        return;
+    tp_edit edit = {f->loc.end - 1, f->loc.end - 1, tp_message(a, ", %.*s", TP_FMT(other))};
+    tp_propose(a, f, tp_message(a, "add %.*s", TP_FMT(other)), &edit, 1);
+}
+
+/* if k == 0: acc[...] = 0, in front of the body: at the start of the longest
+ * run of the fastest axes that helps, since it may not forget what it summed. */
+static void propose_init(tp_analysis *a, tp_finding *f, const tp_leak *l)
+{
+    const tp_json *body = tp_json_get(a->k->doc, "kernel");
+    tp_str name = a->k->operands[l->operand].name, text = a->k->source->text;
+    if (!body || body->type != TP_J_ARRAY || !body->u.items.n)
+        return;
+    uint32_t from = body->loc.start + 1, at = from;
+    while (at < text.n && strchr(" \n\r\t", text.p[at]))
+        at++;
+    tp_str margin = {text.p + from, at - from};
+    for (uint32_t first = 0; first < a->k->naxes; first++) {
+        tp_buf when = {.arena = a->arena};
+        for (uint32_t x = first; x < a->k->naxes; x++)
+            if (!a->k->axes[x].parallel)
+                tp_buf_printf(&when, "%s%.*s == 0", when.n ? " and " : "", TP_FMT(a->k->axes[x].name));
+        if (!when.n || a->k->axes[first].parallel)
+            continue;
+        tp_edit edit = {at, at,
+                        tp_message(a, "\"if %.*s:\",%.*s\"    %.*s[...] = 0\",%.*s", TP_FMT(tp_buf_view(&when)),
+                                   TP_FMT(margin), TP_FMT(name), TP_FMT(margin))};
+        tp_propose(a, f, tp_message(a, "start with if %.*s: %.*s[...] = 0", TP_FMT(tp_buf_view(&when)), TP_FMT(name)),
+                   &edit, 1);
+    }
+}
+
+static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
+{
+    if (l->birth == TP_BIRTH_OUTSIDE) {
+        tp_str mask = mask_text(a, l);
+        f->note = TP_S("JAX does not report this: the hardware reads whatever lies there, interpret=True shows NaN for "
+                       "floats and nothing for integers");
+        if (mask.n) {
+            f->help = tp_message(a, "select before use: %.*s", TP_FMT(mask));
+            tp_propose_expr(a, f, f->loc, mask);
+        } else
+            f->help = TP_S("select before use with where(in range, value, neutral element)");
+    } else if (l->birth == TP_BIRTH_MASKED) {
+        f->help = tp_message(a, "say what they hold: load(…, mask, other=%s)", neutral(l->through));
+        propose_other(a, f, l);
+    } else if (strcmp(f->rule, "TP401") == 0) {
+        f->help = TP_S("write every element of the block in some step of its run, on all paths");
+    } else {
+        f->help = TP_S("initialise it in the first step of every run, e.g. `if k == 0:` with k the reduction axis");
+        propose_init(a, f, l);
+    }
+}
+
+static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, const tp_leak *l)
+{
+    const tp_operand *born = &a->k->operands[l->operand];
+    enum { PATH = 128, WHEN = 96, OF_RULE = 8 };
+    tp_expr *premises = TP_NEWN(a->arena, tp_expr, PATH + WHEN + TP_GRANTED + OF_RULE);
+    tp_claim c = {.goal = num(a, 0), .over_steps = true, .premises = premises, .given = f->given};
+    bool output = s->kind == TP_SINK_OUTPUT;
+    tp_str target =
+        output ? tp_message(a, "output `%.*s`", TP_FMT(a->k->operands[s->operand].name)) : tp_str_c(sink_text(s));
+    c.npremises = tp_conjuncts(a, s->path, premises, PATH);
+    c.npremises += tp_conjuncts(a, l->when, premises + c.npremises, WHEN);
+    uint32_t granted = tp_meeting_windows(a, premises + c.npremises);
+    c.npremises += granted;
+    c.rests_on = granted ? "TP101" : NULL;
+    c.extra = tp_flow_vars(a, f, s->rank, s->dims, &c.nextra);
+    c.subject = output ? a->k->operands[s->operand].name : born->name;
+    c.loc = tp_body_loc(a, l->read, s->syntax);
+    if (!l->read && output)
+        c.loc = a->k->operands[s->operand].loc;
+    if (strcmp(a->rule->code, "TP401") == 0)
+        c.violated =
+            tp_message(a, "an element of output `%.*s` can stay unwritten in the run of its block", TP_FMT(born->name));
+    else
+        c.violated = tp_message(a, "%.*s can reach %.*s", TP_FMT(source_text(a, l)), TP_FMT(target));
+    c.proven = tp_message(a, "%.*s never reach %.*s", TP_FMT(source_text(a, l)), TP_FMT(target));
+    c.label = TP_S("");
+    if (l->birth == TP_BIRTH_OUTSIDE && l->dim == born->rank)
+        c.label = tp_message(a, "undefined where not %.*s", TP_FMT(tp_text(a, born->valid)));
+    else if (l->birth == TP_BIRTH_OUTSIDE)
+        c.label = tp_message(a, "undefined outside the %.*s of dimension %u", TP_FMT(tp_text(a, born->shape[l->dim])),
+                             l->dim);
+    if (!s->exact || !l->exact)
+        c.approximate = "the condition for it could only be bounded, and the case that was tried does not trap";
+    return c;
+}
+
+/* Already said: the same source read at the same place. */
+static bool told(const tp_analysis *a, uint32_t from, const tp_claim *c)
+{
+    for (uint32_t i = from; i < a->out->findings.len; i++) {
+        const tp_finding *f = &a->out->findings.at[i];
+        if (f->verdict != TP_PROVEN && f->loc.start == c->loc.start && tp_str_eq(f->subject, c->subject))
+            return true;
+    }
+    return false;
+}
+
+bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f)
+{
+    if (!f || !f->gave_up.n)
+        return false;
+    tp_finding *unknown = tp_add_finding(a, TP_UNKNOWN, a->k->name, a->k->doc->loc,
+                                         tp_message(a, "could not decide: %s for the body", a->rule->title));
+    unknown->reason = f->gave_up;
+    return true;
+}
+
+typedef struct tally {
+    uint32_t open;
+    bool kept; /* kept_unwritten() */
+    tp_grade grade;
+    tp_str rests_on;
+} tally;
+
+/* An element of the output window that nobody wrote and a statement copied back
+ * (a store under a mask does): TP404 tells it, and TP401 may not say that all is written. */
+static bool kept_unwritten(const tp_sink *s, const tp_leak *l)
+{
+    return s->kind == TP_SINK_OUTPUT && l->birth == TP_BIRTH_OUTPUT && l->operand == s->operand && l->stored;
+}
+
+static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool exact, uint32_t from, tally *t)
+{
+    for (uint32_t i = 0; i < s->leaks.len; i++) {
+        const tp_leak *l = &s->leaks.at[i];
+        const int64_t *env;
+        bool kept = strcmp(a->rule->code, "TP401") == 0 && kept_unwritten(s, l);
+        if ((strcmp(leak_rule(s, l), a->rule->code) != 0 && !kept) || (l->exact && s->exact) != exact)
+            continue;
+        tp_claim c = claim_of(a, f, s, l);
+        if (!kept && told(a, from, &c))
+            continue;
+        tp_decision d = tp_claim_decide(a, &c);
+        if (d.verdict != TP_PROVEN && (d.verdict == TP_UNKNOWN || c.approximate) && tp_runs_to_the_end(a))
+            d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
+        if (d.verdict == TP_PROVEN) {
+            t->rests_on = tp_basis_join(a->arena, t->rests_on, tp_claim_basis(a, &c));
+            t->grade = d.grade > t->grade ? d.grade : t->grade;
+            continue;
+        }
+        t->open++;
+        t->kept |= kept;
+        if (kept)
+            continue;
+        tp_finding *found = tp_claim_record(a, &c, d, &env);
+        if (found->verdict != TP_VIOLATED)
+            continue;
+        if (s->kind == TP_SINK_OUTPUT)
+            ((tp_witness *)(uintptr_t)found->witness)->detail =
+                tp_message(a, "%.*s depends on them", TP_FMT(element_text(a, f, &a->k->operands[s->operand], env)));
+        advise(a, found, l);
+    }
+}
+
+/* All sinks of one output, or all others; sure leaks first: what is
+ * only bounded must not hide them. */
+static tally check_sinks(tp_analysis *a, const tp_flow *f, bool outputs, uint32_t operand, uint32_t from)
+{
+    tally t = {.grade = TP_GRADE_NONE, .rests_on = tp_str_c(tp_fact_names(f->given))};
+    for (int exact = 1; exact >= 0; exact--)
+        for (uint32_t i = 0; i < f->sinks.len; i++) {
+            const tp_sink *s = &f->sinks.at[i];
+            if ((s->kind == TP_SINK_OUTPUT) == outputs && (!outputs || s->operand == operand))
+                check_sink(a, f, s, exact, from, &t);
+        }
+    return t;
+}
+
+void tp_check_leaks(tp_analysis *a, const char *proven)
+{
+    const tp_flow *f = tp_flow_of(a);
+    uint32_t from = a->out->findings.len;
+    bool executed = f && f->gave_up.n && tp_runs_to_the_end(a);
+    if (!f || (!executed && tp_flow_gave_up(a, f)))
+        return;
+    for (uint32_t o = a->k->ninputs; o < a->k->ninputs + a->k->noutputs; o++) {
+        const tp_operand *out = &a->k->operands[o];
+        if (out->discard)
+            continue;
+        tally t = executed ? (tally){.grade = TP_GRADE_EXACT} : check_sinks(a, f, true, o, from);
+        if (t.kept)
+            tp_add_finding(a, TP_UNKNOWN, out->name, out->loc,
+                           tp_message(a, "could not decide: %s `%.*s`", proven, TP_FMT(out->name)))
+                ->reason = TP_S("elements that nobody wrote are copied back to it: see TP404");
+        if (t.open)
+            continue;
+        tp_finding *ok =
+            tp_add_finding(a, TP_PROVEN, out->name, out->loc, tp_message(a, "%s `%.*s`", proven, TP_FMT(out->name)));
+        ok->grade = t.grade == TP_GRADE_NONE ? TP_GRADE_EXACT : t.grade; /* no arithmetic at all */
+        ok->rests_on = t.rests_on;
+    }
+    if (!executed)
+        check_sinks(a, f, false, 0, from);
+}

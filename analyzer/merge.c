@@ -1,0 +1,140 @@
+#include "analyzer/merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is computed from a division by zero, or from a block of no elements,
+ * has no value that could be judged. */
+static void explain_undefined(tp_findings *f)
+{
+    static const struct {
+        const char *rule, *reason;
+    } CAUSES[] = {{"TP105", "a division by zero comes before it: see TP105"},
+                  {"TP008", "an extent without meaning comes before it: see TP008"}};
+    const char *reason = NULL;
+    for (size_t c = 0; c < 2 && !reason; c++)
+        for (uint32_t i = 0; i < f->len; i++)
+            if (f->at[i].verdict == TP_VIOLATED && strcmp(f->at[i].rule, CAUSES[c].rule) == 0)
+                reason = CAUSES[c].reason;
+    for (uint32_t i = 0; reason && i < f->len; i++)
+        if (f->at[i].verdict == TP_UNKNOWN)
+            f->at[i].reason = tp_str_c(reason);
+}
+
+/* What is masked for one window is open where the index map gives another: the map comes first. */
+static void explain_wrong_maps(tp_arena *a, tp_findings *f)
+{
+    const tp_finding *wrong = NULL;
+    for (uint32_t i = 0; i < f->len && !wrong; i++)
+        if (f->at[i].verdict == TP_VIOLATED && strcmp(f->at[i].rule, "TP101") == 0)
+            wrong = &f->at[i];
+    for (uint32_t i = 0; i < f->len && wrong; i++) {
+        tp_finding *g = &f->at[i];
+        if (g->verdict == TP_UNKNOWN &&
+            (strcmp(g->rule, "TP501") == 0 || strcmp(g->rule, "TP404") == 0 || strcmp(g->rule, "TP401") == 0))
+            g->reason = tp_printf(a, "the index map of `%.*s` leaves its array: see TP101%s%.*s",
+                                  TP_FMT(wrong->subject), g->reason.n ? "; " : "", TP_FMT(g->reason));
+    }
+}
+
+/* Where nobody knows whether the domain is empty, every proof is given TP006. */
+static void rest_on_domain(tp_arena *a, tp_findings *f)
+{
+    bool open = false;
+    for (uint32_t i = 0; i < f->len; i++)
+        open |= f->at[i].verdict == TP_UNKNOWN && strcmp(f->at[i].rule, "TP006") == 0;
+    for (uint32_t i = 0; i < f->len && open; i++)
+        if (f->at[i].verdict == TP_PROVEN)
+            f->at[i].rests_on = tp_basis_join(a, f->at[i].rests_on, TP_S("TP006"));
+}
+
+static int gravity(tp_verdict v)
+{
+    return v == TP_VIOLATED ? 3 : v == TP_VACUOUS ? 2 : v == TP_UNKNOWN ? 1 : 0;
+}
+
+static bool is_same(const tp_finding *a, const tp_finding *b)
+{
+    if (a->verdict == b->verdict)
+        return a->verdict == TP_PROVEN || tp_str_eq(a->message, b->message);
+    return a->verdict == TP_PROVEN || b->verdict == TP_PROVEN;
+}
+
+static void merge(tp_arena *arena, tp_merged *m, const tp_findings *more)
+{
+    for (uint32_t i = 0; i < more->len; i++) {
+        const tp_finding *f = &more->at[i];
+        tp_str key = tp_printf(arena, "%s %u %.*s", f->rule, f->loc.start, TP_FMT(f->subject));
+        uint32_t same = tp_map_get(&m->first, key), last = 0;
+        while (same && !is_same(&m->all.at[same - 1], f)) {
+            last = same;
+            same = m->next.at[same - 1];
+        }
+        if (!same) {
+            tp_push(arena, m->all, *f);
+            tp_push(arena, m->next, 0);
+            if (last)
+                m->next.at[last - 1] = m->all.len;
+            else
+                tp_map_set(arena, &m->first, key, m->all.len);
+        } else if (gravity(f->verdict) > gravity(m->all.at[same - 1].verdict)) {
+            m->all.at[same - 1] = *f;
+        } else {
+            tp_finding *first = &m->all.at[same - 1];
+            first->grade = f->grade > first->grade ? f->grade : first->grade;
+            if (first->verdict == TP_PROVEN && f->verdict == TP_PROVEN)
+                first->rests_on = tp_basis_join(arena, first->rests_on, f->rests_on);
+        }
+    }
+}
+
+/* What is wrong comes before what is open, and that before the rest; of what is wrong, causes before what follows from
+ * them: no value, no steps, a window beside its array, an order of steps, then what reaches a result. */
+static int precedence(const tp_finding *f)
+{
+    static const char *const ORDER[] = {"TP006", "TP105", "TP008", "TP007", "TP104", "TP103", "TP101", "TP405",
+                                        "TP403", "TP402", "TP406", "TP204", "TP205", "TP201", "TP301", "TP302"};
+    enum { RULES_IN_ORDER = sizeof ORDER / sizeof *ORDER };
+    int n = 0;
+    if (f->verdict != TP_VIOLATED && f->verdict != TP_VACUOUS)
+        return RULES_IN_ORDER + (f->verdict == TP_UNKNOWN ? 1 : 2);
+    while (n < RULES_IN_ORDER && strcmp(f->rule, ORDER[n]) != 0)
+        n++;
+    return n;
+}
+
+static int by_cause_and_place(const void *a, const void *b)
+{
+    const tp_finding *x = *(const tp_finding *const *)a, *y = *(const tp_finding *const *)b;
+    if (precedence(x) != precedence(y))
+        return precedence(x) - precedence(y);
+    if (x->loc.start != y->loc.start)
+        return x->loc.start < y->loc.start ? -1 : 1;
+    int rule = strcmp(x->rule, y->rule);
+    return rule ? rule : x < y ? -1 : x > y;
+}
+
+static tp_findings sorted(tp_arena *arena, const tp_findings *f)
+{
+    const tp_finding **order = TP_NEWN(arena, const tp_finding *, f->len);
+    tp_findings out = {0};
+    for (uint32_t i = 0; i < f->len; i++)
+        order[i] = &f->at[i];
+    qsort(order, f->len, sizeof *order, by_cause_and_place);
+    for (uint32_t i = 0; i < f->len; i++)
+        tp_push(arena, out, *order[i]);
+    return out;
+}
+
+void tp_merge(tp_arena *arena, tp_merged *m, tp_findings *more)
+{
+    explain_undefined(more);
+    explain_wrong_maps(arena, more);
+    merge(arena, m, more);
+}
+
+tp_findings tp_merged_findings(tp_arena *arena, tp_merged *m)
+{
+    rest_on_domain(arena, &m->all);
+    return sorted(arena, &m->all);
+}
