@@ -1,4 +1,5 @@
 /* The rules, one after the other, on every dtype combination. */
+#include "analyzer/analyze.h"
 #include "analyzer/claim/claim.h"
 #include "analyzer/merge.h"
 #include "base/budget.h"

@@ -2,7 +2,7 @@
 #ifndef TP_CLAIM_H
 #define TP_CLAIM_H
 
-#include "analyzer/analyze.h"
+#include "analyzer/claim/analysis.h"
 #include "spec/facts.h"
 
 struct tp_analysis {

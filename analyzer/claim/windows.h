@@ -2,7 +2,7 @@
 #ifndef TP_WINDOWS_H
 #define TP_WINDOWS_H
 
-#include "analyzer/analyze.h"
+#include "analyzer/claim/analysis.h"
 
 typedef enum tp_sameness { TP_SAME, TP_DIFFERENT_WINDOWS, TP_NOT_TOLD } tp_sameness;
 

@@ -14,7 +14,7 @@
 #ifndef TP_EQUALITY_H
 #define TP_EQUALITY_H
 
-#include "analyzer/analyze.h"
+#include "analyzer/claim/analysis.h"
 #include "spec/program.h"
 
 typedef struct tp_equality {

@@ -1,0 +1,57 @@
+/* What goes into an analysis and what comes out of it. */
+#ifndef TP_ANALYSIS_H
+#define TP_ANALYSIS_H
+
+#include "smt/prover.h"
+#include "spec/kernel.h"
+
+typedef struct tp_analysis tp_analysis;
+
+/* A rule: one file of analyzer/rules, one descriptor named after the file. */
+typedef struct tp_rule {
+    const char *code, *slug, *title;
+    tp_severity severity;
+    bool hardware;          /* off for target "none" */
+    bool per_dtype;         /* the verdict can depend on dtype parameters */
+    const char *why;        /* why the hardware cares */
+    const char *bad, *good; /* snippets of a spec */
+    const char *jax;        /* what JAX does with the bad one */
+    void (*check)(tp_analysis *a);
+} tp_rule;
+
+/* Runs the machine at a witness. Returns 1: it trapped with this rule, 0: it
+ * ran to the end (a contradiction), -1: cannot say. */
+typedef int (*tp_replay)(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule);
+
+typedef struct tp_memory_row {
+    tp_str name;
+    int buffers;
+    /* At the largest sizes; -1: no bound. */
+    int64_t data_bytes;   /* the elements of one buffer */
+    int64_t padded_bytes; /* one buffer, in whole tiles */
+    int64_t bytes;        /* all buffers */
+} tp_memory_row;
+
+typedef struct tp_memory_table {
+    TP_VEC(tp_memory_row) rows;
+    int64_t bytes; /* at the largest sizes; -1: no bound */
+    int64_t limit;
+    tp_str dtypes; /* the combination with the largest sum */
+} tp_memory_table;
+
+typedef struct tp_analysis_options {
+    tp_prover_options prover;
+    const tp_rule *const *only; /* NULL: all rules */
+    size_t nonly;
+    tp_replay replay;
+    void *replay_ctx;
+} tp_analysis_options;
+
+typedef struct tp_analysis_result {
+    tp_findings findings; /* every obligation, proven ones too; by place */
+    tp_memory_table vmem;
+    tp_prover_stats stats;
+    bool contradiction; /* a witness did not replay */
+} tp_analysis_result;
+
+#endif
