@@ -30,7 +30,7 @@ LDFLAGS_ALL = -pthread $(if $(filter asan,$(MODE)),-fsanitize=address$(comma)und
 LDLIBS_ALL = -lz3 -ljson-c -lmd -lgmp -lcrypto -lm
 comma := ,
 
-RUN_SRC := $(wildcard base/*.c spec/*.c domains/*.c kernels/*.c reference/*.c reference/impl/*.c)
+RUN_SRC := $(wildcard base/*.c spec/*.c domains/*.c kernels/*.c kernels/*/*.c reference/*.c reference/impl/*.c)
 PROVE_SRC := $(wildcard demand/*.c smt/*.c smt/trust/*.c analyzer/*.c analyzer/*/*.c report/*.c report/formats/*.c verify/*.c)
 LIB_SRC := $(RUN_SRC) $(PROVE_SRC) $(wildcard emit/*.c)
 CLI_SRC := $(wildcard lsp/*.c cli/*.c cli/generate/*.c cli/commands/*.c)
@@ -45,7 +45,7 @@ LONGEST := workflow cli metamorphic box
 TESTS := $(LONGEST:%=$(BUILD)/tests/test_%) $(filter-out $(LONGEST:%=$(BUILD)/tests/test_%),$(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)) $(ATTACKS)
 Q := $(if $(V),,@)
 
-.PHONY: attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
+.PHONY: house attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -165,6 +165,11 @@ unit: all $(TESTS) $(BUILD)/tests/faults.so
 	@code=0; for t in $(TESTS); do cat $$t.log; [ "$$(cat $$t.code)" = 0 ] || code=1; done; exit $$code
 
 check: check-layers check-tables check-size check-format check-library ## the rules of the source tree
+
+house: all ## who uses whom, folders and rooms: writes docs/house.txt and docs/house.svg (graphviz)
+	@tools/linkgraph.sh $(BUILD) text | tee docs/house.txt
+	@command -v dot >/dev/null || { echo "house: graphviz is not installed; docs/house.svg is as it was"; exit 0; }; \
+	tools/linkgraph.sh $(BUILD) dot | tred | dot -Tsvg >build/house.svg && mv build/house.svg docs/house.svg
 
 check-format: all
 	@tools/check-format.sh build/tileproof

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "bench/timing.h"
-#include "kernels/equiv.h"
+#include "kernels/trial/equiv.h"
 
 enum { REPEATS = 5 };
 

@@ -3,7 +3,7 @@
 #ifndef TP_WIDER_H
 #define TP_WIDER_H
 
-#include "kernels/equiv.h"
+#include "kernels/trial/equiv.h"
 
 typedef struct tp_wider_options {
     uint32_t runs;   /* to the end, of each kernel of the spec */

@@ -1,7 +1,7 @@
 #include "kernels/call.h"
 
 #include "base/checked.h"
-#include "kernels/equiv.h"
+#include "kernels/trial/equiv.h"
 #include "spec/table.h"
 
 _Noreturn static void fail(tp_call *c, tp_status st, tp_str why)

@@ -4,7 +4,7 @@
 #ifndef TP_CALL_H
 #define TP_CALL_H
 
-#include "kernels/machine.h"
+#include "kernels/machine/machine.h"
 
 typedef struct tp_call {
     /* given */

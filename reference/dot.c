@@ -2,30 +2,6 @@
 #include "domains/multiply.h"
 #include "reference/internal.h"
 
-void tp_strides(const array *a, size_t *stride)
-{
-    size_t s = 1;
-    for (uint32_t d = a->rank; d-- > 0; s *= (size_t)a->dims[d])
-        stride[d] = s;
-}
-
-/* Offsets of all positions along the picked dimensions, in order. */
-size_t *tp_offsets(evaluator *e, const array *a, const uint32_t *dims, uint32_t ndims, size_t *count)
-{
-    size_t stride[TP_MAX_RANK], n = 1;
-    tp_strides(a, stride);
-    for (uint32_t d = 0; d < ndims; d++)
-        n *= (size_t)a->dims[dims[d]];
-    size_t *r = TP_NEWN(e->arena, size_t, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        size_t rest = i;
-        for (uint32_t d = ndims; d-- > 0; rest /= (size_t)a->dims[dims[d]])
-            r[i] += rest % (size_t)a->dims[dims[d]] * stride[dims[d]];
-    }
-    *count = n;
-    return r;
-}
-
 /* An operand of dot in packed order: [batch][outer][inner] by three lists of offsets. */
 static tp_lanes packed(evaluator *e, const array *a, const uint32_t *batch, uint32_t nbatch, const uint32_t *outer,
                        uint32_t nouter, const uint32_t *inner, uint32_t ninner)

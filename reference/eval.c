@@ -5,12 +5,6 @@
 
 enum { MAX_TURNS = 100000000 };
 
-_Noreturn void tp_give_up(evaluator *e, tp_str why)
-{
-    e->why = why;
-    tp_leave(e->arena, TP_E_INPUT);
-}
-
 static void shape_value(evaluator *e, tp_vid v)
 {
     const tp_value *x = &e->p->values.at[v];
@@ -31,22 +25,6 @@ static void shape_value(evaluator *e, tp_vid v)
             tp_give_up(e, TP_S("an integer in the reference is not defined at these sizes"));
         a->at[0] = (double)m;
     }
-}
-
-void tp_unravel(const array *a, size_t i, int64_t *at)
-{
-    for (uint32_t d = a->rank; d-- > 0;) {
-        at[d] = (int64_t)(i % (size_t)a->dims[d]);
-        i /= (size_t)a->dims[d];
-    }
-}
-
-size_t tp_ravel(const array *a, const int64_t *at)
-{
-    size_t i = 0;
-    for (uint32_t d = 0; d < a->rank; d++)
-        i = i * (size_t)a->dims[d] + (size_t)at[d];
-    return i;
 }
 
 static double lane(const array *a, size_t i)

@@ -1,28 +1,5 @@
+/* What a report amounts to. */
 #include "report/report.h"
-
-#define X(name) extern const tp_format tp_format_##name;
-#include "formats.inc"
-#undef X
-
-static const tp_format *const FORMATS[] = {
-#define X(name) &tp_format_##name,
-#include "formats.inc"
-#undef X
-};
-
-const tp_format *const *tp_formats(size_t *n)
-{
-    *n = sizeof FORMATS / sizeof *FORMATS;
-    return FORMATS;
-}
-
-const tp_format *tp_format_find(tp_str name)
-{
-    for (size_t i = 0; i < sizeof FORMATS / sizeof *FORMATS; i++)
-        if (tp_str_is(name, FORMATS[i]->name))
-            return FORMATS[i];
-    return NULL;
-}
 
 bool tp_is_open(const tp_finding *f)
 {

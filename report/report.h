@@ -9,7 +9,7 @@
 #include "analyzer/analyze.h"
 #include "analyzer/equality/equality.h"
 #include "base/version.h"
-#include "kernels/equiv.h"
+#include "kernels/trial/equiv.h"
 
 enum { TP_REPORT_SCHEMA = 1 };
 
@@ -86,6 +86,7 @@ typedef struct tp_format {
     void (*write)(const tp_report *r, FILE *out);
 } tp_format;
 const tp_format *tp_format_find(tp_str name);
+extern const tp_format tp_format_json; /* others embed it */
 const tp_format *const *tp_formats(size_t *n);
 
 /* shown.c: what renderers for CI systems share. */

@@ -81,7 +81,7 @@ tp_expr lower_static_int(tp_lower *l, const tp_node *n, const char *what);
 int64_t lower_literal_int(tp_lower *l, const tp_node *n, const char *what);
 tp_dtype lower_dtype_name(tp_lower *l, const tp_node *n);
 
-/* lower_masked.c */
+/* lower_call.c */
 tp_vid lower_masked_load(tp_lower *l, const tp_node *n);
 void lower_masked_store(tp_lower *l, const tp_node *n);
 

@@ -10,34 +10,10 @@ tp_str tp_dtypes_text(const tp_kernel *k)
     return tp_buf_view(&b);
 }
 
-const tp_size *tp_size_find(const tp_kernel *k, tp_str name)
-{
-    for (uint32_t i = 0; i < k->nsizes; i++)
-        if (tp_str_eq(k->sizes[i].name, name))
-            return &k->sizes[i];
-    return NULL;
-}
-
 int64_t tp_size_least(const tp_size *s)
 {
     int64_t over = s->multiple_of > 1 ? s->min % s->multiple_of : 0;
     return over ? s->min - over + s->multiple_of : s->min; /* both at most TP_SIZE_LIMIT */
-}
-
-int tp_table_find(const tp_kernel *k, tp_str name)
-{
-    for (uint32_t i = 0; i < k->ntables; i++)
-        if (tp_str_eq(k->tables[i].name, name))
-            return (int)i;
-    return -1;
-}
-
-int tp_operand_find(const tp_kernel *k, tp_str name)
-{
-    for (uint32_t i = 0; i < tp_noperands(k); i++)
-        if (tp_str_eq(k->operands[i].name, name))
-            return (int)i;
-    return -1;
 }
 
 static void check_version(tp_ctx *c, const tp_json *doc)

@@ -1,6 +1,6 @@
 /* Where to ask for a second opinion. */
 #include "base/rng.h"
-#include "kernels/equiv.h"
+#include "kernels/trial/equiv.h"
 #include "spec/table.h"
 #include "verify/opinion.h"
 

@@ -1,7 +1,7 @@
 /* Two versions of a kernel: do they compute the same? */
 #include <stdlib.h>
 
-#include "kernels/machine.h"
+#include "kernels/machine/machine.h"
 #include "verify/verify.h"
 
 /* What says how a kernel is called and judged, not what it computes. */

@@ -98,6 +98,9 @@ bool tp_proved(const tp_analysis *a, const char *rule);
 /* Record a finding that needed no proof. */
 tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc loc, tp_str message);
 
+/* Place of a node of the body, else of a statement. */
+tp_loc tp_body_loc(const tp_analysis *a, const tp_node *node, const tp_syntax *syntax);
+
 /* domain.c: variables for sizes and axes; the spec's facts. */
 void tp_domain_set_up(tp_analysis *a);
 /* Do some sizes keep "where", the implicit facts with these ids and these

@@ -67,3 +67,11 @@ bool tp_proved(const tp_analysis *a, const char *rule)
         }
     return any;
 }
+
+tp_loc tp_body_loc(const tp_analysis *a, const tp_node *node, const tp_syntax *syntax)
+{
+    tp_ctx c = {.arena = a->arena, .source = a->k->source};
+    if (node)
+        return tp_node_loc(&c, node);
+    return syntax ? syntax->line->loc : a->k->doc->loc;
+}

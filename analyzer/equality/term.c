@@ -1,7 +1,6 @@
 /* Terms and conditions: building, replacing, simplifying. */
 #include <math.h>
 
-#include "analyzer/flow/flow.h"
 #include "analyzer/equality/internal.h"
 
 enum { MAX_TERMS = 200000 };

@@ -90,7 +90,5 @@ void tp_use_unknown(tp_analysis *a, const tp_claim *c, const char *reason);
 /* Every leak of a->rule into every sink; `proven` and the name of an
  * output is the message where there is none. */
 void tp_check_leaks(tp_analysis *a, const char *proven);
-/* Place of a node, else of a statement. */
-tp_loc tp_body_loc(const tp_analysis *a, const tp_node *node, const tp_syntax *syntax);
 
 #endif

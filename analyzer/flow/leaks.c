@@ -12,14 +12,6 @@ static const char *leak_rule(const tp_sink *s, const tp_leak *l)
     return untouched ? "TP401" : "TP404";
 }
 
-tp_loc tp_body_loc(const tp_analysis *a, const tp_node *node, const tp_syntax *syntax)
-{
-    tp_ctx c = {.arena = a->arena, .source = a->k->source};
-    if (node)
-        return tp_node_loc(&c, node);
-    return syntax ? syntax->line->loc : a->k->doc->loc;
-}
-
 tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
     enum { PATH = 96 };

@@ -4,7 +4,9 @@
 
 static int run(tp_cli *c)
 {
-    if (c->paths.len != 1 || !tp_print_completion(c->paths.at[0], stdout))
+    tp_command_list all;
+    all.at = tp_commands(&all.n);
+    if (c->paths.len != 1 || !tp_print_completion(c->paths.at[0], all, stdout))
         return tp_usage_error("name a shell: tileproof completion bash, zsh or fish");
     return TP_EXIT_OK;
 }

@@ -3,7 +3,7 @@
 
 #include "cli/receipt.h"
 #include "kernels/call.h"
-#include "kernels/equiv.h"
+#include "kernels/trial/equiv.h"
 
 typedef struct run_call {
     tp_cli *c;

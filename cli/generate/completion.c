@@ -42,10 +42,8 @@ static const struct {
     {"--target", print_targets}, {"--format", print_formats}, {"--select", print_rules}, {"--ignore", print_rules}};
 enum { NVALUES = sizeof VALUES / sizeof *VALUES };
 
-static void print_bash(FILE *out)
+static void print_bash(tp_command_list commands, FILE *out)
 {
-    size_t n;
-    const tp_command *const *commands = tp_commands(&n);
     fprintf(out, "# bash completion of tileproof: made by `tileproof completion bash`\n"
                  "_tileproof() {\n    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=\n"
                  "    case $before in\n");
@@ -57,14 +55,14 @@ static void print_bash(FILE *out)
     fprintf(out, "    explain) words=\"");
     print_rules(out);
     fprintf(out, "\" ;;\n    esac\n    if [ -z \"$words\" ] && [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"");
-    for (size_t i = 0; i < n; i++)
-        fprintf(out, " %s", commands[i]->name);
+    for (size_t i = 0; i < commands.n; i++)
+        fprintf(out, " %s", commands.at[i]->name);
     fprintf(
         out,
         "\"\n    elif [ -z \"$words\" ] && [ \"${word#-}\" != \"$word\" ]; then\n        case ${COMP_WORDS[1]} in\n");
-    for (size_t i = 0; i < n; i++) {
-        fprintf(out, "        %s) words=\"", commands[i]->name);
-        print_options(out, commands[i]);
+    for (size_t i = 0; i < commands.n; i++) {
+        fprintf(out, "        %s) words=\"", commands.at[i]->name);
+        print_options(out, commands.at[i]);
         fprintf(out, "\" ;;\n");
     }
     fprintf(out, "        esac\n    fi\n    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
@@ -84,24 +82,23 @@ static void put_help(FILE *out, const char *help, const char *escaped)
     }
 }
 
-static void print_zsh(FILE *out)
+static void print_zsh(tp_command_list commands, FILE *out)
 {
-    size_t n, m;
-    const tp_command *const *commands = tp_commands(&n);
+    size_t m;
     const tp_option_row *rows = tp_option_rows(&m);
     fprintf(out, "#compdef tileproof\n# zsh completion of tileproof: made by `tileproof completion zsh`\n"
                  "_tileproof() {\n  if (( CURRENT == 2 )); then\n    local -a commands=(\n");
-    for (size_t i = 0; i < n; i++) {
-        fprintf(out, "      '%s:", commands[i]->name);
-        put_help(out, commands[i]->summary, ":");
+    for (size_t i = 0; i < commands.n; i++) {
+        fprintf(out, "      '%s:", commands.at[i]->name);
+        put_help(out, commands.at[i]->summary, ":");
         fprintf(out, "'\n");
     }
     fprintf(out, "    )\n    _describe command commands\n    return\n  fi\n  local command=$words[2]\n"
                  "  shift words\n  (( CURRENT-- ))\n  case $command in\n");
-    for (size_t i = 0; i < n; i++) {
-        fprintf(out, "    %s)\n      _arguments", commands[i]->name);
+    for (size_t i = 0; i < commands.n; i++) {
+        fprintf(out, "    %s)\n      _arguments", commands.at[i]->name);
         for (size_t k = 0; k < m; k++) {
-            if (!tp_option_applies(&rows[k], commands[i]))
+            if (!tp_option_applies(&rows[k], commands.at[i]))
                 continue;
             fprintf(out, " \\\n        '*--%s[", rows[k].name);
             put_help(out, rows[k].help, "[]:\\");
@@ -126,20 +123,19 @@ static void print_zsh(FILE *out)
     fprintf(out, "  esac\n}\n_tileproof \"$@\"\n");
 }
 
-static void print_fish(FILE *out)
+static void print_fish(tp_command_list commands, FILE *out)
 {
-    size_t n, m;
-    const tp_command *const *commands = tp_commands(&n);
+    size_t m;
     const tp_option_row *rows = tp_option_rows(&m);
     fprintf(out, "# fish completion of tileproof: made by `tileproof completion fish`\n");
-    for (size_t i = 0; i < n; i++) {
-        fprintf(out, "complete -c tileproof -n __fish_use_subcommand -a %s -d '", commands[i]->name);
-        put_help(out, commands[i]->summary, "");
+    for (size_t i = 0; i < commands.n; i++) {
+        fprintf(out, "complete -c tileproof -n __fish_use_subcommand -a %s -d '", commands.at[i]->name);
+        put_help(out, commands.at[i]->summary, "");
         fprintf(out, "'\n");
         for (size_t k = 0; k < m; k++) {
-            if (!tp_option_applies(&rows[k], commands[i]))
+            if (!tp_option_applies(&rows[k], commands.at[i]))
                 continue;
-            fprintf(out, "complete -c tileproof -n '__fish_seen_subcommand_from %s' -l %s", commands[i]->name,
+            fprintf(out, "complete -c tileproof -n '__fish_seen_subcommand_from %s' -l %s", commands.at[i]->name,
                     rows[k].name);
             if (rows[k].brief)
                 fprintf(out, " -s %c", rows[k].brief);
@@ -158,14 +154,14 @@ static void print_fish(FILE *out)
     }
 }
 
-bool tp_print_completion(tp_str shell, FILE *out)
+bool tp_print_completion(tp_str shell, tp_command_list commands, FILE *out)
 {
     if (tp_str_is(shell, "bash"))
-        print_bash(out);
+        print_bash(commands, out);
     else if (tp_str_is(shell, "zsh"))
-        print_zsh(out);
+        print_zsh(commands, out);
     else if (tp_str_is(shell, "fish"))
-        print_fish(out);
+        print_fish(commands, out);
     else
         return false;
     return true;

@@ -7,11 +7,17 @@
 
 #include "cli/cli.h"
 
-void tp_print_man(FILE *out);                          /* tileproof(1), in mdoc */
-void tp_print_rules(FILE *out);                        /* docs/RULES.md */
-void tp_print_schema(tp_arena *a, FILE *out);          /* JSON Schema 2020-12 of specs */
-void tp_print_settings_schema(tp_arena *a, FILE *out); /* of .tileproof.json */
+/* All commands, in the order of their list. */
+typedef struct tp_command_list {
+    const tp_command *const *at;
+    size_t n;
+} tp_command_list;
+
+void tp_print_man(tp_command_list commands, FILE *out); /* tileproof(1), in mdoc */
+void tp_print_rules(FILE *out);                         /* docs/RULES.md */
+void tp_print_schema(tp_arena *a, FILE *out);           /* JSON Schema 2020-12 of specs */
+void tp_print_settings_schema(tp_arena *a, FILE *out);  /* of .tileproof.json */
 /* False: no such shell. */
-bool tp_print_completion(tp_str shell, FILE *out);
+bool tp_print_completion(tp_str shell, tp_command_list commands, FILE *out);
 
 #endif

@@ -76,10 +76,9 @@ static void print_option(FILE *out, const tp_option_row *o)
         fprintf(out, "May stand in the settings file.\n");
 }
 
-void tp_print_man(FILE *out)
+void tp_print_man(tp_command_list commands, FILE *out)
 {
-    size_t n, m;
-    const tp_command *const *commands = tp_commands(&n);
+    size_t m;
     const tp_option_row *rows = tp_option_rows(&m);
     fprintf(
         out,
@@ -93,8 +92,8 @@ void tp_print_man(FILE *out)
         "A folder stands for all\n.Pa *.tile.json\nand\n.Pa *.tile.jsonc\nin it,\n.Sq \\-\nfor standard input, a bare "
         "name for a "
         "kernel of the gallery.\n.Pp\nThe commands are:\n.Bl -tag -width Ds\n");
-    for (size_t i = 0; i < n; i++)
-        print_command(out, commands[i]);
+    for (size_t i = 0; i < commands.n; i++)
+        print_command(out, commands.at[i]);
     fprintf(out, ".El\n.Sh OPTIONS\n.Bl -tag -width Ds\n");
     for (size_t i = 0; i < m; i++)
         print_option(out, &rows[i]);

@@ -421,7 +421,7 @@ static void write_record(const tp_page *p)
     tp_memory_file m;
     if (!tp_memory_open(&m))
         tp_leave(p->a, TP_E_MEMORY);
-    tp_format_find(TP_S("json"))->write(p->r, m.out);
+    tp_format_json.write(p->r, m.out);
     if (!tp_memory_close(&m)) {
         free(m.at);
         tp_leave(p->a, TP_E_MEMORY);

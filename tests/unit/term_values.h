@@ -147,7 +147,7 @@ static inline double fold_at(point *p, const atom *f, uint32_t i)
 }
 
 /* The pair of value and place that a body is at a point. */
-static inline void pair_at(point *p, uint32_t id, double *value, double *place)
+static inline void pair_at(point *p, uint32_t id, double *value, double *at)
 {
     const sum a = *sum_get(p->s, id);
     for (uint32_t i = 0; i < a.n; i++) {
@@ -159,7 +159,7 @@ static inline void pair_at(point *p, uint32_t id, double *value, double *place)
         assert_int_equal(a.at[i].nfactors, 1);
         const atom pair = *atom_get(p->s, a.at[i].factor[0].atom);
         *value = sum_at(p, pair.arg[0]);
-        *place = sum_at(p, pair.arg[1]);
+        *at = sum_at(p, pair.arg[1]);
     }
 }
 
@@ -171,13 +171,13 @@ typedef struct least_place {
 static inline void least_at(point *p, const atom *f, uint32_t i, least_place *best)
 {
     if (i == f->counters) {
-        double value = NAN, place = NAN;
+        double value = NAN, first = NAN;
         for (uint32_t g = 0; g < f->nguards; g++)
             if (!integer_at(p, f->guard[g]))
                 return;
-        pair_at(p, f->arg[0], &value, &place);
-        if (isnan(best->place) || beyond(f->prim, value, best->value) || (value == best->value && place < best->place))
-            *best = (least_place){value, place};
+        pair_at(p, f->arg[0], &value, &first);
+        if (isnan(best->place) || beyond(f->prim, value, best->value) || (value == best->value && first < best->place))
+            *best = (least_place){value, first};
         return;
     }
     int64_t extent = integer_at(p, f->extent[i]);

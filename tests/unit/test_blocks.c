@@ -3,7 +3,7 @@
  * whether some shape differs. */
 #include <glob.h>
 
-#include "kernels/equiv.h"
+#include "kernels/trial/equiv.h"
 #include "tests/unit/support.h"
 
 typedef struct boxed {

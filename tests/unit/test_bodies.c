@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "kernels/equiv.h"
+#include "kernels/trial/equiv.h"
 #include "tests/unit/minimise.h"
 #include "tests/unit/random_body.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "kernels/machine.h"
+#include "kernels/machine/machine.h"
 
 static const char *const STEPS[] = {"cdiv(D, b)", "D // b", "D", "G", "cdiv(D, b) + 1", "cdiv(D, 2 * b)"};
 /* index maps over the first A axes of i, j, k */

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "demand/demand.h"
-#include "kernels/equiv.h"
-#include "kernels/internal.h"
+#include "kernels/trial/equiv.h"
+#include "kernels/trial/internal.h"
 #include "reference/reference.h"
 #include "tests/unit/random_body.h"
 #include "verify/opinion.h"

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "domains/residue.h"
-#include "kernels/equiv.h"
+#include "kernels/trial/equiv.h"
 #include "reference/reference.h"
 #include "tests/unit/exact_domain.h"
 #include "tests/unit/support.h"

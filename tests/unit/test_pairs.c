@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "kernels/equiv.h"
+#include "kernels/trial/equiv.h"
 #include "tests/unit/support.h"
 
 enum { SIZES = 3, CHOICES = 18, MOST = 3 * CHOICES };

@@ -3,8 +3,8 @@
  * residues of equal runs must be equal. TEST_SEED and TEST_TRIALS. */
 #include <glob.h>
 
-#include "kernels/equiv.h"
-#include "kernels/internal.h"
+#include "kernels/trial/equiv.h"
+#include "kernels/trial/internal.h"
 #include "reference/reference.h"
 #include "tests/unit/exact_domain.h"
 #include "tests/unit/random_body.h"

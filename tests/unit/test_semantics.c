@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "kernels/equiv.h"
+#include "kernels/trial/equiv.h"
 
 static void fill(tp_tensor *t, size_t *at, const tp_json *v)
 {

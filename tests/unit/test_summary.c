@@ -8,7 +8,7 @@
 #include <glob.h>
 #include <math.h>
 
-#include "kernels/equiv.h"
+#include "kernels/trial/equiv.h"
 #include "reference/reference.h"
 #include "tests/unit/files.h"
 #include "tests/unit/random_body.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "kernels/machine.h"
+#include "kernels/machine/machine.h"
 #include "spec/table.h"
 
 enum { TRIALS = 120, ENTRIES = 3, LOWEST = -1, HIGHEST = 3 };

@@ -1,0 +1,104 @@
+/* Outputs that share their array with an input ("alias"): a copy-in may find
+ * bytes that an earlier copy-out changed. What it reads is settled only far
+ * enough behind (rule 8 of docs/SPEC.md, "The machine"). */
+#include "kernels/machine/internal.h"
+
+struct tp_alias {
+    uint32_t output;
+    int64_t lag;              /* steps between copy-out and copy-in that settle what is read */
+    int64_t *written;         /* per element: 1 + sequential number of the step that ended its run; 0: not yet */
+    int64_t *writer, *reader; /* parallel coordinates, hashed */
+    uint8_t *read;            /* 0 never, 1 under `reader`, 2 under several */
+};
+
+/* Number of the step among those with its parallel coordinates. */
+static int64_t sequential_number(const tp_machine *m)
+{
+    int64_t n = 0;
+    for (uint32_t a = 0; a < m->k->naxes; a++)
+        if (!m->k->axes[a].parallel)
+            n = n * m->grid.steps[a] + m->env[m->k->axes[a].sym];
+    return n;
+}
+
+void tp_alias_prepare(tp_machine *m, uint32_t output)
+{
+    tp_ref *out = &m->refs[output], *in = &m->refs[out->operand->alias];
+    tp_alias *x = TP_NEW(m->arena, tp_alias);
+    size_t n = out->array->n;
+    *x = (tp_alias){.output = output,
+                    .lag = in->operand->buffers + out->operand->buffers - 2,
+                    .written = TP_NEWN(m->arena, int64_t, n),
+                    .writer = TP_NEWN(m->arena, int64_t, n),
+                    .reader = TP_NEWN(m->arena, int64_t, n),
+                    .read = TP_NEWN(m->arena, uint8_t, n)};
+    if (n)
+        memcpy(out->array->data, in->array->data, n * tp_dtype_size(out->operand->dtype));
+    tp_planes_share(m, out, in);
+    in->array = out->array; /* one array from here on */
+    in->shared = out->shared = x;
+}
+
+typedef struct row_context {
+    tp_machine *m;
+    int64_t key, number;
+} row_context;
+
+_Noreturn static void hazard(const row_context *c, const tp_ref *r, size_t lane, bool race)
+{
+    tp_str output = c->m->k->operands[r->shared->output].name;
+    tp_trap_raise(c->m, "TP405", output,
+                  race ? "%.*s is copied in while a step that differs in a parallel axis writes it to `%.*s`"
+                       : "%.*s is copied in too soon after it was written to `%.*s`",
+                  TP_FMT(tp_element_text(c->m, r, lane)), TP_FMT(output));
+}
+
+static void read_row(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx)
+{
+    const row_context *c = ctx;
+    tp_alias *x = r->shared;
+    for (size_t i = 0; i < n; i++) {
+        size_t e = array + i;
+        if (x->written[e] && x->writer[e] != c->key)
+            hazard(c, r, lane + i, true);
+        if (x->written[e] && c->number - (x->written[e] - 1) <= x->lag)
+            hazard(c, r, lane + i, false);
+        x->read[e] = !x->read[e] || (x->read[e] == 1 && x->reader[e] == c->key) ? 1 : 2;
+        x->reader[e] = c->key;
+    }
+}
+
+static void write_row(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx)
+{
+    const row_context *c = ctx;
+    tp_alias *x = r->shared;
+    for (size_t i = 0; i < n; i++) {
+        size_t e = array + i;
+        if (x->read[e] == 2 || (x->read[e] == 1 && x->reader[e] != c->key))
+            hazard(c, r, lane + i, true);
+        x->written[e] = c->number + 1;
+        x->writer[e] = c->key;
+    }
+}
+
+void tp_alias_read(tp_machine *m, tp_ref *r)
+{
+    row_context c = {m, tp_parallel_key(m), sequential_number(m)};
+    if (r->shared)
+        tp_each_inner_row(r, read_row, &c);
+}
+
+void tp_alias_written(tp_machine *m, tp_ref *r)
+{
+    row_context c = {m, r->run_key, r->run_number};
+    if (r->shared)
+        tp_each_inner_row(r, write_row, &c);
+}
+
+void tp_alias_step(tp_machine *m, tp_ref *r)
+{
+    if (!r->shared)
+        return;
+    r->run_key = tp_parallel_key(m);
+    r->run_number = sequential_number(m);
+}

@@ -1,0 +1,206 @@
+/* Elementwise primitives: loops generated from spec/prims.def. Operands have
+ * the result's shape or are scalars. bfloat16 and float16 go through float32
+ * in strips, narrow integers and bool through int64. */
+#include <tgmath.h>
+
+#include "kernels/machine/internal.h"
+
+#define TP_WRAP(x, op, y) ((int64_t)((uint64_t)(x)op(uint64_t)(y)))
+#define TP_PYMOD(r, y) ((r) != 0 && ((r) < 0) != ((y) < 0) ? (r) + (y) : (r))
+
+typedef void (*loop)(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r);
+
+/* One loop per way in which operands can be scalars, so that each vectorises. */
+#define LOOP2(name, T, W, R, EXPR)                                                                                     \
+    static void name(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)                    \
+    {                                                                                                                  \
+        const T *restrict p = a, *restrict q = b;                                                                      \
+        R *restrict out = r;                                                                                           \
+        if (!scalar_a && !scalar_b) {                                                                                  \
+            for (size_t i = 0; i < n; i++) {                                                                           \
+                W x = p[i], y = q[i];                                                                                  \
+                (void)x, (void)y;                                                                                      \
+                out[i] = (R)(EXPR);                                                                                    \
+            }                                                                                                          \
+        } else if (scalar_b) {                                                                                         \
+            W y = q[0];                                                                                                \
+            (void)y;                                                                                                   \
+            for (size_t i = 0; i < n; i++) {                                                                           \
+                W x = p[scalar_a ? 0 : i];                                                                             \
+                (void)x;                                                                                               \
+                out[i] = (R)(EXPR);                                                                                    \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            W x = p[0];                                                                                                \
+            (void)x;                                                                                                   \
+            for (size_t i = 0; i < n; i++) {                                                                           \
+                W y = q[i];                                                                                            \
+                (void)y;                                                                                               \
+                out[i] = (R)(EXPR);                                                                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+#define LOOP1(name, T, W, R, EXPR)                                                                                     \
+    static void name(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)                    \
+    {                                                                                                                  \
+        const T *restrict p = a;                                                                                       \
+        R *restrict out = r;                                                                                           \
+        (void)b, (void)scalar_a, (void)scalar_b;                                                                       \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            W x = p[i];                                                                                                \
+            (void)x;                                                                                                   \
+            out[i] = (R)(EXPR);                                                                                        \
+        }                                                                                                              \
+    }
+
+#define RESULT_SAME(T) T
+#define RESULT_BOOL(T) uint8_t
+
+#define TP_UNSIGNED(x) (x)
+#define TP_REAL(x, c) c##f
+#define UNARY(id, name, operands, result, f, i, ...) LOOP1(f32_##id, float, float, RESULT_##result(float), f)
+#define BINARY(id, name, operands, result, f, i, ...) LOOP2(f32_##id, float, float, RESULT_##result(float), f)
+#include "spec/prims.def"
+#undef TP_REAL
+
+#define TP_REAL(x, c) c
+#define UNARY(id, name, operands, result, f, i, ...) LOOP1(f64_##id, double, double, RESULT_##result(double), f)
+#define BINARY(id, name, operands, result, f, i, ...) LOOP2(f64_##id, double, double, RESULT_##result(double), f)
+#include "spec/prims.def"
+
+#undef TP_UNSIGNED
+#define TP_UNSIGNED(x) (uint64_t)(uint32_t)(x)
+#define UNARY(id, name, operands, result, f, i, ...) LOOP1(i32_##id, int32_t, int64_t, RESULT_##result(int32_t), i)
+#define BINARY(id, name, operands, result, f, i, ...) LOOP2(i32_##id, int32_t, int64_t, RESULT_##result(int32_t), i)
+#include "spec/prims.def"
+
+#undef TP_UNSIGNED
+#define TP_UNSIGNED(x) (uint64_t)(x) /* run_strips() has cut x to its width */
+#define UNARY(id, name, operands, result, f, i, ...) LOOP1(i64_##id, int64_t, int64_t, RESULT_##result(int64_t), i)
+#define BINARY(id, name, operands, result, f, i, ...) LOOP2(i64_##id, int64_t, int64_t, RESULT_##result(int64_t), i)
+#include "spec/prims.def"
+
+static const struct {
+    loop f32, f64, i32, i64;
+} LOOPS[TP_PRIMS] = {
+#define UNARY(id, ...) [TP_P_##id] = {f32_##id, f64_##id, i32_##id, i64_##id},
+#define BINARY(id, ...) [TP_P_##id] = {f32_##id, f64_##id, i32_##id, i64_##id},
+#include "spec/prims.def"
+};
+
+enum { STRIP = 512 };
+
+static void widen(tp_dtype d, const void *data, size_t from, size_t n, float *f, int64_t *w)
+{
+    if (d == TP_BF16)
+        for (size_t i = 0; i < n; i++)
+            f[i] = tp_bf16_to_f32(((const uint16_t *)data)[from + i]);
+    else if (d == TP_F16)
+        for (size_t i = 0; i < n; i++)
+            f[i] = tp_f16_to_f32(((const uint16_t *)data)[from + i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            w[i] = tp_get_i64(d, data, from + i);
+}
+
+/* Strips of `a` and `b` in the wide type, the wide loop, and back. */
+static void run_strips(tp_prim p, tp_cells *out, const tp_cells *a, const tp_cells *b)
+{
+    float fa[STRIP], fb[STRIP], fr[STRIP];
+    int64_t wa[STRIP], wb[STRIP], wr[STRIP];
+    uint8_t bits[STRIP];
+    bool to_bool = tp_prim_info(p)->to_bool, is_float = tp_is_float(a->dtype);
+    bool sa = a->n == 1 && out->n != 1, sb = b && b->n == 1 && out->n != 1;
+    for (size_t at = 0; at < out->n; at += STRIP) {
+        size_t n = out->n - at < STRIP ? out->n - at : STRIP;
+        widen(a->dtype, a->data, sa ? 0 : at, sa ? 1 : n, fa, wa);
+        if (b)
+            widen(b->dtype, b->data, sb ? 0 : at, sb ? 1 : n, fb, wb);
+        for (size_t i = 0; b && !is_float && tp_prim_divides(p) && i < (sb ? 1 : n); i++)
+            wb[i] += wb[i] == 0; /* the caller has trapped defined zeros */
+        for (size_t i = 0; p == TP_P_SHR_LOGICAL && i < (sa ? 1 : n); i++)
+            wa[i] &= ((int64_t)1 << 8 * tp_dtype_size(a->dtype)) - 1;
+        if (is_float)
+            LOOPS[p].f32(n, fa, sa, fb, sb, to_bool ? (void *)bits : fr);
+        else
+            LOOPS[p].i64(n, wa, sa, wb, sb, to_bool ? (void *)bits : wr);
+        if (to_bool)
+            memcpy((uint8_t *)out->data + at, bits, n);
+        else if (out->dtype == TP_BF16)
+            for (size_t i = 0; i < n; i++)
+                ((uint16_t *)out->data)[at + i] = tp_bf16_from_f32(fr[i]);
+        else if (out->dtype == TP_F16)
+            for (size_t i = 0; i < n; i++)
+                ((uint16_t *)out->data)[at + i] = tp_f16_from_f32(fr[i]);
+        else if (out->dtype == TP_BOOL) /* ~ & | ^ on bools keep to one bit */
+            for (size_t i = 0; i < n; i++)
+                ((uint8_t *)out->data)[at + i] = (uint8_t)(wr[i] & 1);
+        else
+            for (size_t i = 0; i < n; i++)
+                tp_put_i64(out->dtype, out->data, at + i, wr[i]);
+    }
+}
+
+static void trap_zero_divisor(tp_machine *m, const tp_cells *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (tp_get_i64(b->dtype, b->data, i) == 0 && !tp_origin_at(b, i))
+            tp_trap_raise(m, "TP105", (tp_str){NULL, 0}, "integer division by zero");
+}
+
+static void run_shadow(tp_machine *m, tp_cells *out, const tp_cells *const *args, uint32_t n)
+{
+    out->state = TP_CLEAN;
+    for (uint32_t a = 0; a < n; a++) {
+        if (args[a]->state == TP_CLEAN)
+            continue;
+        tp_origin *shadow = tp_materialise(m, out);
+        for (size_t i = 0; i < out->n; i++)
+            if (!shadow[i])
+                shadow[i] = tp_origin_at(args[a], args[a]->n == 1 ? 0 : i);
+    }
+}
+
+static void run_power(tp_cells *out, const tp_cells *a, int64_t e)
+{
+    bool f32 = tp_is_float(a->dtype) && a->dtype != TP_F64 && a->dtype != TP_WEAK_FLOAT;
+    uint64_t times = (uint64_t)(e < 0 ? -e : e);
+    for (size_t i = 0; i < out->n; i++) {
+        if (!tp_is_float(a->dtype)) {
+            uint64_t r = 1, x = (uint64_t)tp_get_i64(a->dtype, a->data, i);
+            for (uint64_t t = 0; t < times; t++)
+                r *= x;
+            tp_put_i64(out->dtype, out->data, i, (int64_t)r);
+        } else if (f32) {
+            float r = 1, x = (float)tp_get_f64(a->dtype, a->data, i);
+            for (uint64_t t = 0; t < times; t++)
+                r *= x;
+            tp_put_f64(out->dtype, out->data, i, (double)(e < 0 ? 1 / r : r));
+        } else {
+            double r = 1, x = tp_get_f64(a->dtype, a->data, i);
+            for (uint64_t t = 0; t < times; t++)
+                r *= x;
+            tp_put_f64(out->dtype, out->data, i, e < 0 ? 1 / r : r);
+        }
+    }
+}
+
+void tp_exec_elementwise(tp_machine *m, const tp_inst *i)
+{
+    tp_cells *out = &m->values[i->out];
+    const tp_cells *a = &m->values[i->args[0]], *b = i->nargs > 1 ? &m->values[i->args[1]] : NULL;
+    bool sa = a->n == 1 && out->n != 1, sb = b && b->n == 1 && out->n != 1;
+    if (b && tp_prim_divides(i->prim) && !tp_is_float(b->dtype))
+        trap_zero_divisor(m, b);
+    if (i->prim == TP_P_INTEGER_POW)
+        run_power(out, a, i->integer);
+    else if (a->dtype == TP_F32)
+        LOOPS[i->prim].f32(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
+    else if (a->dtype == TP_F64 || a->dtype == TP_WEAK_FLOAT)
+        LOOPS[i->prim].f64(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
+    else if (a->dtype == TP_I32 && !tp_prim_divides(i->prim))
+        LOOPS[i->prim].i32(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
+    else
+        run_strips(i->prim, out, a, b);
+    run_shadow(m, out, (const tp_cells *[]){a, b}, b ? 2 : 1);
+}

@@ -1,0 +1,338 @@
+/* Executing the statements of a body for one grid step. */
+#include "base/checked.h"
+#include "kernels/machine/internal.h"
+
+/* ---- refs ---- */
+
+typedef struct slice {
+    int64_t start[TP_MAX_RANK], size[TP_MAX_RANK], stride[TP_MAX_RANK];
+    uint32_t rank; /* of the ref */
+    bool whole;
+} slice;
+
+static int64_t scalar_int(tp_machine *m, tp_vid v, tp_str subject, const char *sink)
+{
+    const tp_cells *c = &m->values[v];
+    if (tp_any_undefined(c))
+        tp_trap_undefined(m, tp_any_undefined(c), subject, sink);
+    tp_decide(m, c);
+    return tp_get_i64(c->dtype, c->data, 0);
+}
+
+static slice resolve(tp_machine *m, const tp_access *a)
+{
+    const tp_ref *r = &m->refs[a->operand];
+    slice s = {.rank = r->cells.rank, .whole = true};
+    for (uint32_t d = 0; d < s.rank; d++) {
+        const tp_subscript *sub = &a->subs[d];
+        s.size[d] = r->cells.dims[d];
+        s.stride[d] = sub->stride;
+        if (sub->kind == TP_SUB_FULL)
+            continue;
+        s.start[d] = scalar_int(m, sub->start, r->operand->name, "an index");
+        if (sub->kind == TP_SUB_INT)
+            s.size[d] = 1;
+        else if (tp_expr_eval(m->k->exprs, sub->size, m->env, &s.size[d]) != TP_EVAL_OK || s.size[d] < 0)
+            tp_trap_raise(m, "TP102", r->operand->name, "the size of this slice is not a count");
+        int64_t last = s.start[d] + (s.size[d] - 1) * s.stride[d];
+        if (s.size[d] > 0 && (s.start[d] < 0 || last >= r->cells.dims[d])) /* an empty slice touches nothing */
+            tp_trap_raise(m, "TP102", r->operand->name,
+                          "elements %lld to %lld of dimension %u of `%.*s`, which has %lld", (long long)s.start[d],
+                          (long long)last, d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
+        s.whole &= s.start[d] == 0 && s.size[d] == r->cells.dims[d] && s.stride[d] == 1;
+    }
+    return s;
+}
+
+/* Offset inside the ref of every element of the slice, in order; calls
+ * visit(ref element, slice element). */
+typedef void (*visitor)(tp_cells *ref, size_t at, tp_cells *value, size_t i);
+
+static void walk(const slice *s, tp_cells *ref, tp_cells *value, visitor visit)
+{
+    int64_t at[TP_MAX_RANK] = {0};
+    size_t n = 1;
+    for (uint32_t d = 0; d < s->rank; d++)
+        n *= (size_t)s->size[d];
+    for (size_t i = 0; i < n; i++) {
+        size_t offset = 0;
+        for (uint32_t d = 0; d < s->rank; d++)
+            offset = offset * (size_t)ref->dims[d] + (size_t)(s->start[d] + at[d] * s->stride[d]);
+        visit(ref, offset, value, i);
+        for (uint32_t d = s->rank; d-- > 0;) {
+            if (++at[d] < s->size[d])
+                break;
+            at[d] = 0;
+        }
+    }
+}
+
+static void visit_load(tp_cells *ref, size_t at, tp_cells *value, size_t i)
+{
+    size_t size = tp_dtype_size(ref->dtype);
+    memcpy((char *)value->data + i * size, (const char *)ref->data + at * size, size);
+    if (value->state == TP_MIXED)
+        value->shadow[i] = tp_origin_at(ref, at);
+}
+
+static void visit_store(tp_cells *ref, size_t at, tp_cells *value, size_t i)
+{
+    size_t size = tp_dtype_size(ref->dtype), from = value->n == 1 ? 0 : i;
+    memcpy((char *)ref->data + at * size, (const char *)value->data + from * size, size);
+    if (ref->state == TP_MIXED)
+        ref->shadow[at] = tp_origin_at(value, from) ? tp_origin_at(value, from) | TP_ORIGIN_STORED : 0;
+}
+
+/* cells: ref, value */
+static void load_slice(tp_machine *m, tp_cells *const *cells, void *s)
+{
+    (void)m;
+    walk(s, cells[0], cells[1], visit_load);
+}
+
+static void store_slice(tp_machine *m, tp_cells *const *cells, void *s)
+{
+    (void)m;
+    walk(s, cells[0], cells[1], visit_store);
+}
+
+static void planes_of_load(tp_machine *m, slice *s, tp_cells *ref, tp_cells *out)
+{
+    out->meaning = (tp_planes){.degree = ref->meaning.degree};
+    if (!ref->meaning.plane[0])
+        return;
+    tp_planes_room(m, out);
+    memcpy(out->meaning.plane, out->room, sizeof out->room);
+    tp_planes_move(m, (tp_cells *const[]){ref, out}, 2, load_slice, s);
+}
+
+static void planes_of_store(tp_machine *m, slice *s, tp_cells *ref, tp_cells *value)
+{
+    if (!ref->meaning.plane[0] && !value->meaning.plane[0])
+        return;
+    if (s->whole && !value->meaning.plane[0]) { /* nothing of the old is left */
+        ref->meaning.plane[0] = NULL;
+        return;
+    }
+    tp_planes_materialise(m, ref);
+    tp_planes_materialise(m, value);
+    ref->meaning.degree = tp_degree_larger(ref->meaning.degree, value->meaning.degree);
+    tp_planes_move(m, (tp_cells *const[]){ref, value}, 2, store_slice, s);
+}
+
+static void exec_load(tp_machine *m, const tp_inst *i)
+{
+    tp_cells *out = &m->values[i->out], *ref = &m->refs[i->access->operand].cells;
+    slice s = resolve(m, i->access);
+    if (s.whole && m->refs[i->access->operand].operand->role == TP_INPUT) {
+        tp_copy_numbers(m, out, ref);
+        out->meaning = ref->meaning; /* the window stays as it is for the whole step */
+        return;
+    }
+    if (s.whole) {
+        tp_copy_cells(m, out, ref);
+        return;
+    }
+    out->state = TP_CLEAN;
+    if (ref->state != TP_CLEAN)
+        tp_materialise(m, out);
+    walk(&s, ref, out, visit_load);
+    if (m->domain)
+        planes_of_load(m, &s, ref, out);
+    if (out->state == TP_MIXED && !tp_any_undefined(out))
+        out->state = TP_CLEAN;
+}
+
+static void exec_store(tp_machine *m, const tp_step *step)
+{
+    tp_cells *value = &m->values[step->value], *ref = &m->refs[step->access->operand].cells;
+    tp_spend(m->arena, 8 + (int64_t)(value->n / (m->domain ? 8 : 32)));
+    slice s = resolve(m, step->access);
+    m->refs[step->access->operand].last_store = step;
+    if (s.whole && value->n == ref->n) {
+        tp_copy_numbers(m, ref, value);
+        tp_planes_store(m, ref, step->value);
+        tp_mark_stored(ref);
+        return;
+    }
+    if (m->domain)
+        planes_of_store(m, &s, ref, value);
+    if (s.whole && value->state == TP_CLEAN) {
+        size_t size = tp_dtype_size(ref->dtype);
+        for (size_t i = 0; i < ref->n; i++)
+            memcpy((char *)ref->data + i * size, value->data, size);
+        ref->state = TP_CLEAN;
+        return;
+    }
+    if (ref->state != TP_CLEAN || value->state != TP_CLEAN)
+        tp_materialise(m, ref);
+    walk(&s, ref, value, visit_store);
+    if (ref->state == TP_MIXED && !tp_any_undefined(ref))
+        ref->state = TP_CLEAN;
+}
+
+/* ---- statements ---- */
+
+static void exec_data(tp_machine *m, const tp_inst *i)
+{
+    switch (i->prim) {
+    case TP_P_LOAD: exec_load(m, i); return;
+    case TP_P_DOT: tp_exec_dot(m, i); return;
+    case TP_P_CAST: tp_exec_cast(m, i); return;
+    case TP_P_SUM:
+    case TP_P_PROD:
+    case TP_P_MAX:
+    case TP_P_MIN:
+    case TP_P_ANY:
+    case TP_P_ALL:
+    case TP_P_ARGMAX:
+    case TP_P_ARGMIN: tp_exec_reduce(m, i); return;
+    case TP_P_INTEGER_POW: tp_exec_elementwise(m, i); return;
+    default: break;
+    }
+    if (tp_prim_info(i->prim)->arity == TP_STRUCT)
+        tp_exec_structural(m, i);
+    else
+        tp_exec_elementwise(m, i);
+}
+
+/* Elements read and computed; of a dot those that are multiplied. */
+static int64_t work_of(const tp_machine *m, const tp_inst *i)
+{
+    size_t n = m->values[i->out].n, contracted = 1;
+    for (uint32_t c = 0; c < i->ncontract && i->prim == TP_P_DOT; c++)
+        contracted *= (size_t)m->values[i->args[0]].dims[i->ints[2 * c]];
+    n *= contracted;
+    for (uint32_t a = 0; a < i->nargs; a++)
+        n += m->values[i->args[a]].n;
+    return (int64_t)n;
+}
+
+/* Units: elements that are read and written, more of them under a domain. */
+static void pay(tp_machine *m, const tp_inst *i)
+{
+    size_t n = m->values[i->out].n;
+    for (uint32_t a = 0; a < i->nargs; a++)
+        n += m->values[i->args[a]].n;
+    tp_spend(m->arena, 8 + (int64_t)(n / (m->domain ? 8 : 32)));
+}
+
+static void exec_inst(tp_machine *m, const tp_inst *i)
+{
+    pay(m, i);
+    tp_exec_spend(m, work_of(m, i));
+    tp_chain_await(m, i);
+    exec_data(m, i);
+    if (m->request->coverage && (i->prim == TP_P_WHERE || i->prim == TP_P_MASKED_LOAD)) {
+        const tp_cells *mask = &m->values[i->args[0]];
+        tp_cover_lanes(m->request->coverage, i, mask->data, mask->n);
+    } else if (m->request->coverage && i->out >= 0 && m->k->body->values.at[i->out].dtype == TP_BOOL) {
+        tp_cover_lanes(m->request->coverage, i, m->values[i->out].data, m->values[i->out].n);
+    }
+    if (tp_chainable(m, i))
+        tp_chain_add(m, i);
+    else if (m->domain)
+        tp_planes_inst(m, i);
+}
+
+/* Loops end: a body that turns this often without end is refused. */
+static void too_many_turns(tp_machine *m)
+{
+    m->trap->message =
+        tp_printf(m->arena, "the loops of the body turn more than %lld times", (long long)m->request->max_steps);
+    m->trap->step = m->step;
+    tp_leave(m->arena, TP_E_LIMIT);
+}
+
+static void count_turn(tp_machine *m)
+{
+    tp_spend(m->arena, 8);
+    if (++m->turns > m->request->max_steps)
+        too_many_turns(m);
+}
+
+static bool condition(tp_machine *m, tp_vid v, const char *sink)
+{
+    const tp_cells *c = &m->values[v];
+    if (tp_any_undefined(c))
+        tp_trap_undefined(m, tp_any_undefined(c), (tp_str){NULL, 0}, sink);
+    tp_decide(m, c);
+    return *(const uint8_t *)c->data;
+}
+
+/* This way went the statement. */
+static void went(tp_machine *m, const tp_step *s, int64_t way)
+{
+    if (m->request->coverage)
+        tp_cover(m->request->coverage, s, (uint32_t)way);
+}
+
+static void exec_while(tp_machine *m, const tp_step *s)
+{
+    for (int64_t turns = 0;; turns++) {
+        count_turn(m);
+        tp_exec_region(m, &s->test);
+        m->at = s;
+        if (!condition(m, s->value, "a loop condition")) {
+            went(m, s, turns < 2 ? turns : 2);
+            return;
+        }
+        tp_exec_region(m, &s->body);
+    }
+}
+
+static void exec_loop(tp_machine *m, const tp_step *s)
+{
+    int64_t lo = scalar_int(m, s->lo, (tp_str){NULL, 0}, "a loop bound"),
+            hi = scalar_int(m, s->hi, (tp_str){NULL, 0}, "a loop bound");
+    int64_t turns;
+    if (!tp_turns(lo, hi, s->by, &turns))
+        too_many_turns(m);
+    for (int64_t k = 0; k < turns; k++) {
+        int64_t t = lo + k * s->by;
+        count_turn(m);
+        m->values[s->var].state = TP_CLEAN;
+        m->values[s->var].meaning.plane[0] = NULL;
+        *(int32_t *)m->values[s->var].data = (int32_t)t;
+        tp_exec_region(m, &s->body);
+    }
+    went(m, s, turns < 2 ? turns : 2);
+}
+
+static void exec_branch(tp_machine *m, const tp_step *s)
+{
+    bool taken = condition(m, s->value, "a branch condition");
+    went(m, s, taken);
+    tp_exec_region(m, taken ? &s->body : &s->orelse);
+}
+
+static void exec_check(tp_machine *m, const tp_step *s)
+{
+    const tp_cells *c = &m->values[s->value];
+    if (tp_any_undefined(c))
+        tp_trap_undefined(m, tp_any_undefined(c), (tp_str){NULL, 0}, "the condition of a check");
+    tp_decide(m, c);
+    for (size_t i = 0; i < c->n; i++)
+        if (!((const uint8_t *)c->data)[i])
+            tp_trap_raise(m, "TP107", (tp_str){NULL, 0}, "check failed: %.*s", TP_FMT(s->text));
+}
+
+void tp_exec_region(tp_machine *m, const tp_region *r)
+{
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_step *s = &r->at[i];
+        m->at = s;
+        if (s->kind != TP_COMPUTE)
+            tp_chain_finish(m);
+        switch (s->kind) {
+        case TP_COMPUTE: exec_inst(m, s->inst); break;
+        case TP_ASSIGN: tp_copy_cells(m, &m->values[s->var], &m->values[s->value]); break;
+        case TP_PUT: exec_store(m, s); break;
+        case TP_LOOP: exec_loop(m, s); break;
+        case TP_ASSERT: exec_check(m, s); break;
+        case TP_WHILE: exec_while(m, s); break;
+        case TP_IF: exec_branch(m, s); break;
+        }
+    }
+    tp_chain_finish(m);
+}

@@ -1,0 +1,201 @@
+/* Shared by the files of kernels/machine/. */
+#ifndef TP_MACHINE_INTERNAL_H
+#define TP_MACHINE_INTERNAL_H
+
+#include "base/rng.h"
+#include "kernels/machine/machine.h"
+
+/* Definedness of the elements of a buffer: all defined, all undefined with
+ * one origin, or element by element. */
+typedef enum tp_shadow_state { TP_CLEAN, TP_ALL_UNDEFINED, TP_MIXED } tp_shadow_state;
+
+/* Where an undefined element was born; 0 means defined.
+ * stored (1 bit) | kind (3) | operand (8) | lane of its block or statement (26) | step (26)
+ * "stored": a statement put the undefined value where it is, which tells an
+ * element written with garbage from one that was never written. */
+typedef uint64_t tp_origin;
+#define TP_ORIGIN_STORED ((tp_origin)1 << 63)
+typedef enum tp_origin_kind {
+    TP_BORN_OUTSIDE = 1,
+    TP_BORN_SCRATCH,
+    TP_BORN_OUTPUT,
+    TP_BORN_CAST,
+    TP_BORN_MASKED
+} tp_origin_kind;
+
+typedef struct tp_cells {
+    tp_dtype dtype;
+    uint32_t rank;
+    int64_t dims[TP_MAX_RANK];
+    size_t n;
+    void *data;
+    tp_shadow_state state;
+    tp_origin origin;          /* TP_ALL_UNDEFINED: of lane 0 */
+    tp_origin *shadow;         /* TP_MIXED; allocated on first use */
+    tp_planes meaning;         /* of the domain */
+    void *room[TP_MAX_PLANES]; /* where planes go; allocated on first use */
+} tp_cells;
+
+typedef struct tp_alias tp_alias;
+typedef struct tp_chain tp_chain;
+
+/* One operand while the grid runs. */
+typedef struct tp_ref {
+    const tp_operand *operand;
+    tp_tensor *array;            /* NULL for scratch */
+    tp_planes *array_meaning;    /* NULL for scratch, and without a domain */
+    tp_cells cells;              /* window, squeezed dims dropped */
+    int64_t block[TP_MAX_RANK];  /* extents of the window, with squeezed dims */
+    int64_t window[TP_MAX_RANK]; /* start in elements */
+    bool resident;
+    uint32_t *visited;           /* outputs: per block, 1 + number of the run that wrote it */
+    int64_t *visit_key;          /* outputs: parallel coordinates of that run, hashed */
+    int64_t blocks[TP_MAX_RANK]; /* outputs: blocks per dimension */
+    size_t nblocks;
+    uint32_t *owner; /* outputs with Element dimensions instead: per element, the number of its run */
+    int64_t *starts; /* and per run its window's start, then its parallel coordinates, hashed */
+    uint32_t nstarts, starts_room;
+    bool returned;               /* outputs: this run has the window of an earlier one */
+    const tp_step *last_store;   /* statement that last wrote it */
+    struct tp_alias *shared;     /* alias.c: its array is another operand's too */
+    int64_t run_key, run_number; /* ... and its last step so far */
+} tp_ref;
+
+/* The walk: lexicographic, parallel axes in a seeded order. */
+typedef struct tp_grid {
+    int64_t steps[TP_MAX_AXES], at[TP_MAX_AXES];
+    int64_t *order[TP_MAX_AXES]; /* parallel axes: a permutation; NULL: in order */
+    int64_t total;
+} tp_grid;
+
+typedef struct tp_machine {
+    tp_arena *arena;
+    const tp_run_request *request;
+    const tp_kernel *k;
+    int64_t *env;
+    tp_cells *values; /* by value number */
+    tp_ref *refs;     /* by operand */
+    void **workspace; /* per value: scratch memory of its instruction */
+    size_t *workspace_size;
+    tp_grid grid;
+    int64_t step; /* number in the order of execution */
+    uint32_t runs;
+    tp_domain *domain;         /* NULL: none rides along */
+    tp_chain *chain;           /* chain.c: operations whose planes are still to be computed */
+    uint32_t *uses;            /* uses.c: per value: places that look at it; 2: one that may do so again */
+    size_t piece;              /* elements of a strip, about */
+    tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
+    uint32_t moved_size;
+    int64_t turns;     /* of loops in the body, all together */
+    const tp_step *at; /* statement being executed */
+    tp_trap *trap;
+    tp_run_stats stats;
+} tp_machine;
+
+/* trap.c */
+/* Count work; beyond the request's bound the run is refused. */
+void tp_exec_spend(tp_machine *m, int64_t work);
+_Noreturn void tp_trap_raise(tp_machine *m, const char *rule, tp_str subject, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void *tp_workspace(tp_machine *m, tp_vid v, size_t bytes);
+
+/* exec.c */
+void tp_exec_region(tp_machine *m, const tp_region *r);
+
+/* window.c */
+/* Rows (last dimension) of the part of a window that lies inside its array. */
+typedef void (*tp_row_visitor)(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx);
+void tp_each_inner_row(tp_ref *r, tp_row_visitor visit, void *ctx);
+int64_t tp_parallel_key(const tp_machine *m);
+tp_str tp_element_text(tp_machine *m, const tp_ref *r, size_t lane);
+
+/* comparisons.c: each comparison of a position (made of iota or of program ids) of
+ * the body that is used as something else than a decision, once, in order. */
+typedef void (*tp_found_comparison)(void *ctx, const tp_step *s);
+void tp_each_comparison(tp_arena *a, const tp_kernel *k, tp_found_comparison found, void *ctx);
+
+/* alias.c */
+void tp_alias_prepare(tp_machine *m, uint32_t output);
+/* After a window was copied in, after a step under a resident output, after a
+ * copy-out. Nothing without "alias". */
+void tp_alias_read(tp_machine *m, tp_ref *r);
+void tp_alias_step(tp_machine *m, tp_ref *r);
+void tp_alias_written(tp_machine *m, tp_ref *r);
+
+/* shadow.c */
+tp_origin tp_origin_new(tp_origin_kind kind, uint32_t operand, size_t lane, int64_t step);
+tp_origin_kind tp_origin_kind_of(tp_origin o);
+const char *tp_origin_rule(tp_origin o);
+tp_str tp_origin_text(tp_machine *m, tp_origin o);
+void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims);
+void tp_make_undefined(tp_cells *c, tp_origin first);
+/* Make the shadow array exist and hold the state. */
+tp_origin *tp_materialise(tp_machine *m, tp_cells *c);
+/* Origin of element i, 0 when defined. */
+tp_origin tp_origin_at(const tp_cells *c, size_t i);
+/* First undefined element's origin, or 0. */
+tp_origin tp_any_undefined(const tp_cells *c);
+void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from);
+void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from); /* without planes */
+/* Mark every undefined element as stored. */
+void tp_mark_stored(tp_cells *c);
+
+/* Trap because an undefined value reached `sink`. */
+_Noreturn void tp_trap_undefined(tp_machine *m, tp_origin o, tp_str subject, const char *sink);
+void tp_copy_element(tp_cells *to, size_t i, const tp_cells *from, size_t j);
+void tp_strides_of(const tp_cells *c, size_t *stride); /* in elements */
+
+/* planes.c: what values mean; nothing without a domain */
+tp_lanes tp_lanes_of(const tp_cells *c);
+void tp_planes_copy(tp_machine *m, tp_cells *to, const tp_cells *from);
+/* Room for planes exists; it holds what the data say. */
+void tp_planes_room(tp_machine *m, tp_cells *c);
+void tp_planes_materialise(tp_machine *m, tp_cells *c);
+/* c with its room as planes, for a domain to write. */
+tp_lanes tp_planes_result(tp_machine *m, tp_cells *c);
+/* Note the planes that a domain wrote to the room of c, or that there are none. */
+void tp_planes_written(tp_cells *c, const tp_lanes *out, bool any);
+/* After an instruction that only moves elements, or computes them one by one. */
+void tp_planes_inst(tp_machine *m, const tp_inst *i);
+/* Elements of `to` and `from` change places with plane p, for as long as `move` runs. */
+typedef void (*tp_mover)(tp_machine *m, tp_cells *const *cells, void *ctx);
+void tp_planes_move(tp_machine *m, tp_cells *const *cells, uint32_t n, tp_mover move, void *ctx);
+/* The body decides by c. */
+void tp_decide(tp_machine *m, const tp_cells *c);
+/* Windows and arrays. */
+void tp_planes_prepare(tp_machine *m, uint32_t operand);
+void tp_planes_share(tp_machine *m, tp_ref *out, tp_ref *in);
+void tp_planes_transfer(tp_machine *m, tp_ref *r, bool in);
+
+/* The planes of `from` are those of `to` from now on: moved where they are its
+ * own and nobody looks at it again, else copied. */
+void tp_planes_store(tp_machine *m, tp_cells *to, tp_vid from);
+
+/* chain.c: nothing without a domain */
+void tp_chain_prepare(tp_machine *m);
+void tp_chain_add(tp_machine *m, const tp_inst *i);
+/* Compute all that waits; what i looks at. */
+void tp_chain_finish(tp_machine *m);
+void tp_chain_await(tp_machine *m, const tp_inst *i);
+/* uses.c, which tp_chain_prepare() counts */
+enum {
+    TP_PIECE = 512,  /* elements of a strip, about */
+    TP_LONG_ROW = 4, /* rows of more than 4 strips: in pieces, and reductions for themselves */
+};
+void tp_uses_count(tp_machine *m);
+/* Is there one place that looks at v, once for each time that it is computed? */
+bool tp_used_once(const tp_machine *m, tp_vid v);
+/* May the planes of this instruction wait? Then it joins the chain once its numbers are there. */
+bool tp_chainable(const tp_machine *m, const tp_inst *i);
+
+/* shapes.c: false when the primitive is none of its own. */
+bool tp_exec_shape(tp_machine *m, const tp_inst *i);
+
+/* elementwise.c, structural.c */
+void tp_exec_elementwise(tp_machine *m, const tp_inst *i);
+void tp_exec_structural(tp_machine *m, const tp_inst *i);
+void tp_exec_dot(tp_machine *m, const tp_inst *i);
+void tp_exec_reduce(tp_machine *m, const tp_inst *i);
+void tp_exec_cast(tp_machine *m, const tp_inst *i);
+
+#endif

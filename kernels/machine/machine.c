@@ -1,0 +1,492 @@
+/* The grid walk: windows in, body, windows out. */
+#include "kernels/machine/machine.h"
+
+#include <math.h>
+
+#include "base/checked.h"
+#include "base/rng.h"
+#include "kernels/machine/internal.h"
+
+_Noreturn static void refuse(tp_machine *m, tp_str why)
+{
+    m->trap->message = why;
+    m->trap->step = -1;
+    tp_leave(m->arena, TP_E_LIMIT);
+}
+
+static int64_t eval(tp_machine *m, tp_expr e, const char *rule, const char *what, tp_str subject)
+{
+    int64_t v = 0;
+    tp_eval_error err = tp_expr_eval(m->k->exprs, e, m->env, &v);
+    if (err != TP_EVAL_OK)
+        tp_trap_raise(m,
+                      err == TP_EVAL_DIV_ZERO ? "TP105"
+                      : err == TP_EVAL_TABLE  ? "TP103"
+                                              : rule,
+                      subject, "%s of `%.*s` %s", what, TP_FMT(subject), tp_eval_error_text(err));
+    return v;
+}
+
+/* ---- preparing ---- */
+
+static void check_executable(tp_machine *m)
+{
+    for (uint32_t i = 0; i < tp_noperands(m->k); i++) {
+        const tp_operand *o = &m->k->operands[i];
+        if (!tp_dtype_info(o->dtype)->executable)
+            refuse(m, tp_printf(m->arena, "`%.*s` is %s, which this build checks but does not execute", TP_FMT(o->name),
+                                tp_dtype_info(o->dtype)->name));
+        if (o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM)
+            refuse(m, tp_printf(m->arena, "`%.*s` is in %s, which this build checks but does not execute",
+                                TP_FMT(o->name), tp_memory_name(o->memory)));
+    }
+    for (uint32_t i = 0; i < m->k->ntables; i++)
+        if (!tp_bound_table(m->env, m->k->tables[i].sym))
+            refuse(m,
+                   tp_printf(m->arena, "the contents of the table `%.*s` are not given", TP_FMT(m->k->tables[i].name)));
+    if (!m->k->body)
+        refuse(m, TP_S("the spec has no \"kernel\" to execute"));
+}
+
+static void prepare_ref(tp_machine *m, uint32_t i)
+{
+    tp_ref *r = &m->refs[i];
+    const tp_operand *o = &m->k->operands[i];
+    int64_t dims[TP_MAX_RANK];
+    r->operand = o;
+    r->array = o->role == TP_SCRATCH ? NULL : &m->request->arrays[i];
+    for (uint32_t d = 0; o->role != TP_SCRATCH && d < o->rank; d++) {
+        r->block[d] = eval(m, o->dims[d].block, "TP008", "a block dimension", o->name);
+        if (r->block[d] < 1 && !o->whole)
+            tp_trap_raise(m, "TP008", o->name, "dimension %u of the block of `%.*s` is %lld", d, TP_FMT(o->name),
+                          (long long)r->block[d]);
+    }
+    for (uint32_t d = 0; d < o->ref_rank; d++) {
+        dims[d] = eval(m, o->ref_shape[d], "TP008", "a dimension", o->name);
+        if (dims[d] < 0)
+            tp_trap_raise(m, "TP008", o->name, "dimension %u of `%.*s` is %lld", d, TP_FMT(o->name),
+                          (long long)dims[d]);
+    }
+    tp_cells_init(m->arena, &r->cells, o->dtype, o->ref_rank, dims);
+    tp_planes_prepare(m, i);
+    if (o->role == TP_OUTPUT && o->discard)
+        return;
+    if (o->role == TP_OUTPUT && tp_has_element_dims(o)) {
+        r->owner = TP_NEWN(m->arena, uint32_t, r->array->n);
+    } else if (o->role == TP_OUTPUT) {
+        r->nblocks = 1;
+        for (uint32_t d = 0; d < o->rank; d++) {
+            int64_t extent = r->array->dims[d], b = r->block[d];
+            r->blocks[d] = b ? extent / b + (extent % b != 0) : 0;
+            r->nblocks *= (size_t)r->blocks[d];
+        }
+        r->visited = TP_NEWN(m->arena, uint32_t, r->nblocks);
+        r->visit_key = TP_NEWN(m->arena, int64_t, r->nblocks);
+    }
+}
+
+static void prepare_values(tp_machine *m)
+{
+    const tp_program *p = m->k->body;
+    m->values = TP_NEWN(m->arena, tp_cells, p->values.len);
+    m->workspace = TP_NEWN(m->arena, void *, p->values.len);
+    m->workspace_size = TP_NEWN(m->arena, size_t, p->values.len);
+    for (uint32_t v = 0; v < p->values.len; v++) {
+        const tp_value *x = &p->values.at[v];
+        int64_t dims[TP_MAX_RANK];
+        for (uint32_t d = 0; d < x->rank; d++) {
+            dims[d] = eval(m, x->dims[d], "TP008", "the shape of a value in the body", m->k->name);
+            if (dims[d] < 0)
+                tp_trap_raise(m, "TP008", (tp_str){NULL, 0}, "a value in the body has the dimension %lld",
+                              (long long)dims[d]);
+        }
+        tp_cells_init(m->arena, &m->values[v], x->dtype, x->rank, dims);
+        if (x->dtype == TP_WEAK_INT)
+            *(int64_t *)m->values[v].data = eval(m, x->meaning, "TP104", "an integer in the body", m->k->name);
+    }
+}
+
+/* Copy between a window and its array, in-range elements only. */
+static void copy_row(tp_ref *r, size_t array, size_t lane, size_t n, void *in)
+{
+    size_t size = tp_dtype_size(r->operand->dtype);
+    char *a = (char *)r->array->data + array * size, *w = (char *)r->cells.data + lane * size;
+    memcpy(in ? w : a, in ? a : w, n * size);
+}
+
+static void transfer(tp_machine *m, tp_ref *r, bool in)
+{
+    tp_spend(m->arena, 16 + (int64_t)(r->cells.n / (m->domain ? 8 : 32)));
+    tp_each_inner_row(r, copy_row, in ? r : NULL);
+    tp_planes_transfer(m, r, in);
+}
+
+static bool partial(const tp_ref *r)
+{
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        if (r->window[d] < 0 || r->window[d] + r->block[d] > r->array->dims[d])
+            return true;
+    return false;
+}
+
+static bool lane_inside(const tp_ref *r, size_t lane)
+{
+    for (uint32_t d = r->operand->rank; d-- > 0;) {
+        int64_t at = r->window[d] + (int64_t)(lane % (size_t)r->block[d]);
+        lane /= (size_t)r->block[d];
+        if (at < 0 || at >= r->array->dims[d])
+            return false;
+    }
+    return true;
+}
+
+/* Array indices of a lane of the window. */
+static void lane_position(const tp_ref *r, size_t lane, int64_t *at)
+{
+    for (uint32_t d = r->operand->rank; d-- > 0; lane /= (size_t)r->block[d])
+        at[d] = r->window[d] + (int64_t)(lane % (size_t)r->block[d]);
+}
+
+static bool lane_valid(const tp_machine *m, const tp_ref *r, size_t lane)
+{
+    int64_t at[TP_MAX_RANK];
+    lane_position(r, lane, at);
+    return tp_element_valid(m->k, r->operand, m->env, at);
+}
+
+static void fill_outside(tp_machine *m, tp_ref *r, uint32_t index)
+{
+    r->cells.state = TP_CLEAN;
+    if (!partial(r) && !r->operand->valid.id)
+        return;
+    tp_origin *shadow = tp_materialise(m, &r->cells);
+    static const double FLOATS[] = {-7.77e33, (double)NAN, 0.125};
+    double garbage = tp_is_float(r->cells.dtype) ? FLOATS[m->request->garbage] : -77;
+    for (size_t i = 0; i < r->cells.n; i++)
+        if (!lane_inside(r, i) || !lane_valid(m, r, i)) {
+            shadow[i] = tp_origin_new(TP_BORN_OUTSIDE, index, i, m->step);
+            tp_put_f64(r->cells.dtype, r->cells.data, i, garbage);
+        }
+}
+
+static size_t block_number(const tp_ref *r)
+{
+    size_t n = 0;
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        n = n * (size_t)r->blocks[d] + (size_t)(r->block[d] ? r->window[d] / r->block[d] : 0);
+    return n;
+}
+
+/* End of a run: every in-range element must be defined; copy out. */
+static void end_run(tp_machine *m, uint32_t index)
+{
+    tp_ref *r = &m->refs[index];
+    if (!r->resident)
+        return;
+    r->resident = false;
+    m->at = NULL;
+    if (r->operand->discard)
+        return;
+    for (size_t i = 0; r->cells.state != TP_CLEAN && i < r->cells.n; i++) {
+        tp_origin o = tp_origin_at(&r->cells, i);
+        if (!o || !lane_inside(r, i) || !lane_valid(m, r, i))
+            continue;
+        tp_str e = tp_element_text(m, r, i);
+        if (!(o & TP_ORIGIN_STORED)) /* born here and still as it was */
+            tp_trap_raise(m, "TP401", r->operand->name, "%.*s is never written in the run of its block", TP_FMT(e));
+        m->at = r->last_store;
+        tp_trap_undefined(m, o, r->operand->name, tp_printf(m->arena, "%.*s at copy-out", TP_FMT(e)).p);
+    }
+    transfer(m, r, false);
+    tp_alias_written(m, r);
+    m->stats.copies_out++;
+}
+
+/* May the grid come back to a window that it left? With an alias the rule
+ * about hazards decides. */
+static bool may_return(const tp_operand *o)
+{
+    return o->revisit_any || o->alias >= 0;
+}
+
+/* Element windows: every element has the run that it belongs to. */
+typedef struct claim_context {
+    tp_machine *m;
+    uint32_t run;
+    int64_t key;
+} claim_context;
+
+static void claim_row(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx)
+{
+    const claim_context *c = ctx;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t other = r->owner[array + i];
+        if (other) {
+            const int64_t *was = r->starts + (size_t)(other - 1) * (TP_MAX_RANK + 1);
+            bool same = memcmp(was, r->window, r->operand->rank * sizeof *was) == 0, race = was[TP_MAX_RANK] != c->key;
+            if (same && !race && may_return(r->operand)) {
+                r->returned = true;
+                continue;
+            }
+            tp_trap_raise(c->m,
+                          race   ? "TP403"
+                          : same ? "TP402"
+                                 : "TP406",
+                          r->operand->name,
+                          race   ? "two steps that differ in a parallel axis write %.*s"
+                          : same ? "the grid returns to the window of %.*s after leaving it"
+                                 : "two windows that overlap both write %.*s",
+                          TP_FMT(tp_element_text(c->m, r, lane + i)));
+        }
+        r->owner[array + i] = c->run;
+    }
+}
+
+static void claim_elements(tp_machine *m, tp_ref *r, int64_t key)
+{
+    if (r->nstarts == r->starts_room) { /* grows by doubling; old copies stay in the arena */
+        r->starts_room = r->starts_room ? 2 * r->starts_room : 64;
+        int64_t *more = TP_NEWN(m->arena, int64_t, (size_t)r->starts_room * (TP_MAX_RANK + 1));
+        if (r->nstarts)
+            memcpy(more, r->starts, (size_t)r->nstarts * (TP_MAX_RANK + 1) * sizeof *more);
+        r->starts = more;
+    }
+    int64_t *now = r->starts + (size_t)r->nstarts++ * (TP_MAX_RANK + 1);
+    memcpy(now, r->window, r->operand->rank * sizeof *now);
+    now[TP_MAX_RANK] = key;
+    tp_each_inner_row(r, claim_row, &(claim_context){m, r->nstarts, key});
+}
+
+/* The window is undefined, or as it was left where the output may be revisited. */
+static void open_window(tp_machine *m, uint32_t index)
+{
+    tp_ref *r = &m->refs[index];
+    if (r->returned && r->operand->revisit_any) {
+        transfer(m, r, true);
+        fill_outside(m, r, index);
+    } else {
+        tp_make_undefined(&r->cells, tp_origin_new(TP_BORN_OUTPUT, index, 0, m->step));
+    }
+}
+
+static void claim_block(tp_machine *m, tp_ref *r, int64_t key)
+{
+    size_t b = block_number(r);
+    bool race = r->visit_key[b] != key;
+    if (r->visited[b] && !race && may_return(r->operand))
+        r->returned = true;
+    else if (r->visited[b])
+        tp_trap_raise(m, race ? "TP403" : "TP402", r->operand->name,
+                      race ? "two steps that differ in a parallel axis write the same block of `%.*s`"
+                           : "the grid returns to a block of `%.*s` after leaving it",
+                      TP_FMT(r->operand->name));
+    r->visited[b] = ++m->runs;
+    r->visit_key[b] = key;
+}
+
+static void begin_run(tp_machine *m, uint32_t index)
+{
+    tp_ref *r = &m->refs[index];
+    r->resident = true;
+    r->returned = false;
+    if (r->owner)
+        claim_elements(m, r, tp_parallel_key(m));
+    else if (r->visited)
+        claim_block(m, r, tp_parallel_key(m));
+    open_window(m, index);
+}
+
+/* Start of an Element dimension: inside the padding, and meeting the array. */
+static int64_t element_start(tp_machine *m, const tp_ref *r, uint32_t d, int64_t index)
+{
+    const tp_operand *o = r->operand;
+    int64_t lo = eval(m, o->dims[d].pad_lo, "TP008", "the padding", o->name),
+            hi = eval(m, o->dims[d].pad_hi, "TP008", "the padding", o->name), start, end, limit;
+    bool fits = tp_sub(index, lo, &start) && tp_add(start, r->block[d], &end) && tp_add(r->array->dims[d], hi, &limit);
+    if (!fits || index < 0 || end > limit || start >= r->array->dims[d] || end <= 0)
+        tp_trap_raise(m, "TP101", o->name,
+                      "element index %lld in dimension %u of `%.*s` wants elements %lld to %lld; the array has %lld",
+                      (long long)index, d, TP_FMT(o->name), (long long)(index - lo),
+                      (long long)(index - lo + r->block[d] - 1), (long long)r->array->dims[d]);
+    return start;
+}
+
+/* Start of the window of operand `o` at this step; traps when it misses the array. */
+static bool move_window(tp_machine *m, uint32_t index, int64_t *start)
+{
+    tp_ref *r = &m->refs[index];
+    const tp_operand *o = r->operand;
+    bool changed = !r->resident;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        int64_t block = eval(m, o->dims[d].index, "TP104", "the index map", o->name);
+        if (o->dims[d].kind == TP_DIM_ELEMENT) {
+            start[d] = element_start(m, r, d, block);
+            changed |= start[d] != r->window[d];
+            continue;
+        }
+        bool fits = tp_mul(block, r->block[d], &start[d]);
+        if (!fits || start[d] < 0 || (start[d] >= r->array->dims[d] && !(o->whole && start[d] == 0)))
+            tp_trap_raise(m, "TP101", o->name,
+                          "block index %lld in dimension %u of `%.*s` starts at element %lld; the array has %lld",
+                          (long long)block, d, TP_FMT(o->name), (long long)start[d], (long long)r->array->dims[d]);
+        changed |= start[d] != r->window[d];
+    }
+    return changed;
+}
+
+static void move_windows(tp_machine *m, bool parallel_changed)
+{
+    int64_t start[TP_MAX_RANK];
+    uint32_t n = m->k->ninputs + m->k->noutputs;
+    for (uint32_t i = m->k->ninputs; i < n; i++) {
+        bool changed = move_window(m, i, start) || parallel_changed;
+        if (!changed)
+            continue;
+        end_run(m, i);
+        memcpy(m->refs[i].window, start, sizeof start);
+        begin_run(m, i);
+    }
+    for (uint32_t i = 0; i < m->k->ninputs; i++) {
+        tp_ref *r = &m->refs[i];
+        if (!move_window(m, i, start)) {
+            if (parallel_changed) /* another core would copy it in now */
+                tp_alias_read(m, r);
+            continue;
+        }
+        memcpy(r->window, start, sizeof start);
+        transfer(m, r, true);
+        fill_outside(m, r, i);
+        tp_alias_read(m, r);
+        r->resident = true;
+        m->stats.copies_in++;
+    }
+    for (uint32_t i = n; parallel_changed && i < tp_noperands(m->k); i++)
+        tp_make_undefined(&m->refs[i].cells, tp_origin_new(TP_BORN_SCRATCH, i, 0, m->step));
+}
+
+/* ---- the walk ---- */
+
+static void lay_out(tp_machine *m)
+{
+    tp_grid *g = &m->grid;
+    g->total = 1;
+    for (uint32_t a = 0; a < m->k->naxes; a++) {
+        const tp_axis *axis = &m->k->axes[a];
+        g->steps[a] = eval(m, axis->steps, "TP008", "the step count", axis->name);
+        if (g->steps[a] < 0)
+            tp_trap_raise(m, "TP008", axis->name, "axis `%.*s` has %lld steps", TP_FMT(axis->name),
+                          (long long)g->steps[a]);
+        if (!tp_mul(g->total, g->steps[a], &g->total) || g->total > m->request->max_steps)
+            refuse(m, tp_printf(m->arena, "the grid has more than %lld steps", (long long)m->request->max_steps));
+    }
+    tp_rng rng = tp_rng_new(m->request->seed, 0x67726964);
+    for (uint32_t a = 0; a < m->k->naxes; a++) {
+        if (!m->k->axes[a].parallel)
+            continue;
+        g->order[a] = TP_NEWN(m->arena, int64_t, g->steps[a]);
+        for (int64_t i = 0; i < g->steps[a]; i++) { /* inside-out shuffle */
+            int64_t j = (int64_t)tp_rng_below(&rng, (uint64_t)i + 1);
+            g->order[a][i] = g->order[a][j];
+            g->order[a][j] = i;
+        }
+    }
+}
+
+static void check_coverage(tp_machine *m)
+{
+    m->step = -1;
+    m->at = NULL;
+    for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++) {
+        tp_ref *r = &m->refs[i];
+        tp_spend(m->arena, (int64_t)(r->array->n / 8));
+        if (r->operand->discard || r->operand->alias >= 0)
+            continue;
+        for (size_t e = 0; r->owner && e < r->array->n; e++) {
+            int64_t at[TP_MAX_RANK];
+            size_t rest = e;
+            for (uint32_t d = r->operand->rank; d-- > 0; rest /= (size_t)r->array->dims[d])
+                at[d] = (int64_t)(rest % (size_t)r->array->dims[d]);
+            if (!r->owner[e] && tp_element_valid(m->k, r->operand, m->env, at))
+                tp_trap_raise(m, "TP401", r->operand->name, "no step writes element %zu of `%.*s`", e,
+                              TP_FMT(r->operand->name));
+        }
+        for (size_t b = 0; b < r->nblocks; b++) {
+            if (r->visited[b])
+                continue;
+            size_t rest = b;
+            for (uint32_t d = r->operand->rank; d-- > 0;) {
+                r->window[d] = (int64_t)(rest % (size_t)r->blocks[d]) * r->block[d];
+                rest /= (size_t)r->blocks[d];
+            }
+            for (size_t lane = 0; lane < r->cells.n; lane++)
+                if (lane_inside(r, lane) && lane_valid(m, r, lane))
+                    tp_trap_raise(m, "TP401", r->operand->name, "no step writes %.*s",
+                                  TP_FMT(tp_element_text(m, r, lane)));
+        }
+    }
+}
+
+/* Elements of all windows, as if each moved in each step. */
+static int64_t work_of_step(const tp_machine *m)
+{
+    size_t n = 1;
+    for (uint32_t i = 0; i < tp_noperands(m->k); i++)
+        n += m->refs[i].cells.n;
+    return (int64_t)n;
+}
+
+static void walk(void *arg)
+{
+    tp_machine *m = arg;
+    check_executable(m);
+    for (uint32_t i = 0; i < tp_noperands(m->k); i++)
+        prepare_ref(m, i);
+    for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
+        if (m->k->operands[i].alias >= 0)
+            tp_alias_prepare(m, i);
+    prepare_values(m);
+    tp_chain_prepare(m);
+    lay_out(m);
+    tp_grid *g = &m->grid;
+    for (m->step = 0; m->step < g->total; m->step++) {
+        tp_spend(m->arena, 16 + 8 * tp_noperands(m->k));
+        bool parallel_changed = m->step == 0;
+        for (uint32_t a = 0; a < m->k->naxes; a++) {
+            int64_t c = g->order[a] ? g->order[a][g->at[a]] : g->at[a], *now = &m->env[m->k->axes[a].sym];
+            parallel_changed |= m->k->axes[a].parallel && *now != c;
+            *now = c;
+        }
+        m->at = NULL;
+        tp_exec_spend(m, work_of_step(m));
+        move_windows(m, parallel_changed);
+        tp_exec_region(m, &m->k->body->steps);
+        for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
+            tp_alias_step(m, &m->refs[i]);
+        for (uint32_t a = m->k->naxes; a-- > 0;) {
+            if (++g->at[a] < g->steps[a])
+                break;
+            g->at[a] = 0;
+        }
+    }
+    m->step--;
+    for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
+        end_run(m, i);
+    m->stats.steps = g->total;
+    check_coverage(m);
+}
+
+tp_status tp_machine_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp_run_stats *stats)
+{
+    tp_machine m = {.arena = a, .request = r, .k = r->kernel, .trap = trap, .step = -1, .domain = r->domain};
+    uint32_t nsyms = tp_sym_count(r->kernel->exprs);
+    *trap = (tp_trap){.step = -1};
+    m.env = TP_NEWN(a, int64_t, nsyms);
+    memcpy(m.env, r->env, nsyms * sizeof *m.env);
+    for (uint32_t x = 0; x < r->kernel->naxes; x++)
+        m.env[r->kernel->axes[x].sym] = -1; /* no step yet */
+    m.refs = TP_NEWN(a, tp_ref, tp_noperands(r->kernel));
+    tp_status st = tp_try(a, walk, &m);
+    if (stats)
+        *stats = m.stats;
+    return st;
+}

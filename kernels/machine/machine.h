@@ -1,0 +1,63 @@
+/* The machine: runs a kernel on concrete arrays, block by block, by the rules
+ * of docs/SPEC.md ("The machine"). Every access is checked; every element
+ * carries whether it is defined, and if not, where it was born. Breaking a
+ * rule is a trap.
+ */
+#ifndef TP_MACHINE_H
+#define TP_MACHINE_H
+
+#include "base/tensor.h"
+#include "domains/domain.h"
+#include "kernels/machine/coverage.h"
+#include "spec/kernel.h"
+
+typedef struct tp_trap {
+    const char *rule; /* "TP404" */
+    tp_str subject;   /* operand, or empty */
+    tp_str message;   /* one line: what, where, born where */
+    int64_t step;     /* number of the step in grid order, -1: before or after the walk */
+    TP_VEC(tp_binding) coordinates;
+    tp_str statement; /* text of the statement, or empty */
+    tp_loc loc;
+} tp_trap;
+
+typedef struct tp_run_stats {
+    int64_t steps, copies_in, copies_out;
+    int64_t work;             /* elements that operations read, computed and multiplied; of windows, in each step */
+    const tp_step *undecided; /* first statement that decides by data about which the domain is not certain, or NULL */
+} tp_run_stats;
+
+/* What lies beyond the edge of an array. Nothing may depend on it. */
+typedef enum tp_garbage { TP_GARBAGE_HUGE, TP_GARBAGE_NAN, TP_GARBAGE_QUIET } tp_garbage;
+
+typedef struct tp_run_request {
+    const tp_kernel *kernel;
+    const int64_t *env; /* value of every symbol; sizes set, axes ignored */
+    tp_tensor *arrays;  /* inputs and outputs, in operand order; outputs are written */
+    uint64_t seed;      /* order of parallel axes */
+    int64_t max_steps;
+    int64_t max_work; /* as stats count it: beyond it TP_E_LIMIT, on every machine at the same place; 0: no bound */
+    tp_garbage garbage;
+    tp_domain *domain;     /* rides along; NULL: none */
+    tp_planes *meanings;   /* with a domain, per array: planes of inputs are read, those of outputs are written */
+    tp_coverage *coverage; /* of the kernel; NULL: nobody counts */
+    uint32_t strip;        /* with a domain: elements whose planes are computed together, up to 512; 0: 512 */
+} tp_run_request;
+
+enum { TP_MAX_STEPS = 100000000 };
+
+/* TP_OK, TP_E_TRAP (*trap is filled in), TP_E_LIMIT (trap->message says which
+ * limit or which construct the machine does not execute). Memory is taken
+ * from `a`; leaves with TP_E_MEMORY. */
+tp_status tp_machine_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp_run_stats *stats);
+
+/* Does the element of o's array at these indices satisfy its "valid"? An
+ * element for which the condition has no value does not. Sets the element
+ * symbols in env. */
+bool tp_element_valid(const tp_kernel *k, const tp_operand *o, int64_t *env, const int64_t *at);
+
+/* Check that every array dimension is representable and bytes fit: fills
+ * dims[] of operand `o` from the sizes. False with *why otherwise. */
+bool tp_operand_dims(const tp_kernel *k, const tp_operand *o, const int64_t *env, int64_t *dims, tp_str *why);
+
+#endif

@@ -1,0 +1,196 @@
+/* The lattice of defined and undefined elements. */
+#include "kernels/machine/internal.h"
+
+enum { LANE_BITS = 26, STEP_BITS = 26 };
+#define LANE_MASK (((uint64_t)1 << LANE_BITS) - 1)
+#define STEP_MASK (((uint64_t)1 << STEP_BITS) - 1)
+
+tp_origin tp_origin_new(tp_origin_kind kind, uint32_t operand, size_t lane, int64_t step)
+{
+    uint64_t l = lane < LANE_MASK ? lane : LANE_MASK, s = (uint64_t)step < STEP_MASK ? (uint64_t)step : STEP_MASK;
+    return (uint64_t)kind << 60 | (uint64_t)operand << 52 | l << STEP_BITS | s;
+}
+
+tp_origin_kind tp_origin_kind_of(tp_origin o)
+{
+    return (tp_origin_kind)(o >> 60 & 7);
+}
+
+const char *tp_origin_rule(tp_origin o)
+{
+    switch (tp_origin_kind_of(o)) {
+    case TP_BORN_OUTSIDE: return "TP501";
+    case TP_BORN_CAST:
+    case TP_BORN_MASKED: return "TP503";
+    case TP_BORN_SCRATCH:
+    case TP_BORN_OUTPUT: break;
+    }
+    return "TP404";
+}
+
+/* "(3, 130)": position of a lane inside a block */
+static tp_str lane_text(tp_machine *m, const tp_cells *c, size_t lane)
+{
+    tp_buf b = {.arena = m->arena};
+    int64_t at[TP_MAX_RANK];
+    for (uint32_t d = c->rank; d-- > 0;) {
+        int64_t n = c->dims[d] > 0 ? c->dims[d] : 1;
+        at[d] = (int64_t)lane % n;
+        lane /= (size_t)n;
+    }
+    tp_buf_c(&b, "(");
+    for (uint32_t d = 0; d < c->rank; d++)
+        tp_buf_printf(&b, "%s%lld", d ? ", " : "", (long long)at[d]);
+    tp_buf_c(&b, ")");
+    return tp_buf_view(&b);
+}
+
+/* "at step i = 0, k = 3"; empty for a grid without axes or too large to tell. */
+static tp_str step_text(tp_machine *m, int64_t step)
+{
+    tp_buf b = {.arena = m->arena};
+    int64_t at[TP_MAX_AXES];
+    if (m->grid.total < 1 || m->grid.total > (int64_t)STEP_MASK || m->k->naxes == 0)
+        return TP_S("");
+    for (uint32_t a = m->k->naxes; a-- > 0; step /= m->grid.steps[a]) {
+        at[a] = step % m->grid.steps[a];
+        if (m->grid.order[a])
+            at[a] = m->grid.order[a][at[a]];
+    }
+    for (uint32_t a = 0; a < m->k->naxes; a++)
+        tp_buf_printf(&b, "%s%.*s = %lld", a ? ", " : " at step ", TP_FMT(m->k->axes[a].name), (long long)at[a]);
+    return tp_buf_view(&b);
+}
+
+tp_str tp_origin_text(tp_machine *m, tp_origin o)
+{
+    uint32_t operand = (uint32_t)(o >> 52 & 0xff);
+    size_t lane = (size_t)(o >> STEP_BITS & LANE_MASK);
+    if (tp_origin_kind_of(o) == TP_BORN_CAST)
+        return tp_printf(m->arena, "a float-to-int conversion out of range in line %zu of the kernel", lane);
+    const tp_ref *r = &m->refs[operand];
+    if (tp_origin_kind_of(o) == TP_BORN_MASKED)
+        return tp_printf(m->arena, "a lane that the mask of the load of `%.*s` in line %zu of the kernel leaves out",
+                         TP_FMT(r->operand->name), lane);
+    tp_str at = lane_text(m, &r->cells, lane), step = step_text(m, (int64_t)(o & STEP_MASK));
+    switch (tp_origin_kind_of(o)) {
+    case TP_BORN_OUTSIDE:
+        return tp_printf(m->arena,
+                         "element %.*s of the window of `%.*s`, which lies outside the array (window copied in%.*s)",
+                         TP_FMT(at), TP_FMT(r->operand->name), TP_FMT(step));
+    case TP_BORN_SCRATCH:
+        return tp_printf(m->arena, "element %.*s of scratch `%.*s`, unwritten (scratch undefined%.*s)", TP_FMT(at),
+                         TP_FMT(r->operand->name), TP_FMT(step));
+    default:
+        return tp_printf(m->arena, "element %.*s of the output window of `%.*s`, unwritten in its run (begun%.*s)",
+                         TP_FMT(at), TP_FMT(r->operand->name), TP_FMT(step));
+    }
+}
+
+void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims)
+{
+    c->dtype = dtype;
+    c->rank = rank;
+    c->n = 1;
+    for (uint32_t d = 0; d < rank; d++) {
+        c->dims[d] = dims[d];
+        if (__builtin_mul_overflow(c->n, (size_t)dims[d], &c->n))
+            tp_leave(a, TP_E_MEMORY);
+    }
+    c->data = tp_alloc_array(a, c->n, tp_dtype_size(dtype));
+    c->state = TP_CLEAN;
+}
+
+void tp_make_undefined(tp_cells *c, tp_origin first)
+{
+    c->state = TP_ALL_UNDEFINED;
+    c->origin = first;
+    c->meaning.plane[0] = NULL;
+    /* A loud pattern: whoever looks at it should not get away with it. */
+    for (size_t i = 0; i < c->n && i < 64; i++)
+        if (tp_is_float(c->dtype))
+            tp_put_f64(c->dtype, c->data, i, -7.77e33);
+}
+
+tp_origin tp_origin_at(const tp_cells *c, size_t i)
+{
+    if (c->state == TP_CLEAN)
+        return 0;
+    if (c->state == TP_MIXED)
+        return c->shadow[i];
+    uint64_t lane = (c->origin >> STEP_BITS & LANE_MASK) + i;
+    return (c->origin & ~(LANE_MASK << STEP_BITS)) | (lane < LANE_MASK ? lane : LANE_MASK) << STEP_BITS;
+}
+
+tp_origin *tp_materialise(tp_machine *m, tp_cells *c)
+{
+    if (!c->shadow)
+        c->shadow = TP_NEWN(m->arena, tp_origin, c->n);
+    if (c->state == TP_CLEAN)
+        memset(c->shadow, 0, c->n * sizeof *c->shadow);
+    else if (c->state == TP_ALL_UNDEFINED)
+        for (size_t i = 0; i < c->n; i++)
+            c->shadow[i] = tp_origin_at(c, i);
+    c->state = TP_MIXED;
+    return c->shadow;
+}
+
+tp_origin tp_any_undefined(const tp_cells *c)
+{
+    if (c->state != TP_MIXED)
+        return c->state == TP_ALL_UNDEFINED && c->n ? c->origin : 0;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->shadow[i])
+            return c->shadow[i];
+    return 0;
+}
+
+void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from)
+{
+    tp_copy_numbers(m, to, from);
+    tp_planes_copy(m, to, from);
+}
+
+void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
+{
+    memcpy(to->data, from->data, from->n * tp_dtype_size(from->dtype));
+    if (from->state == TP_MIXED) {
+        to->state = TP_CLEAN;
+        memcpy(tp_materialise(m, to), from->shadow, from->n * sizeof *from->shadow);
+    } else {
+        to->state = from->state;
+        to->origin = from->origin;
+    }
+}
+
+void tp_mark_stored(tp_cells *c)
+{
+    if (c->state == TP_ALL_UNDEFINED)
+        c->origin |= TP_ORIGIN_STORED;
+    for (size_t i = 0; c->state == TP_MIXED && i < c->n; i++)
+        if (c->shadow[i])
+            c->shadow[i] |= TP_ORIGIN_STORED;
+}
+
+_Noreturn void tp_trap_undefined(tp_machine *m, tp_origin o, tp_str subject, const char *sink)
+{
+    tp_trap_raise(m, tp_origin_rule(o), subject, "%s is undefined: it depends on %.*s", sink,
+                  TP_FMT(tp_origin_text(m, o)));
+}
+
+/* ---- element copies ---- */
+
+void tp_copy_element(tp_cells *to, size_t i, const tp_cells *from, size_t j)
+{
+    size_t size = tp_dtype_size(to->dtype);
+    memcpy((char *)to->data + i * size, (const char *)from->data + j * size, size);
+}
+
+void tp_strides_of(const tp_cells *c, size_t *stride)
+{
+    size_t s = 1;
+    for (uint32_t d = c->rank; d-- > 0;) {
+        stride[d] = s;
+        s *= (size_t)c->dims[d];
+    }
+}

@@ -1,0 +1,94 @@
+/* Windows: the part of an array that a step sees. */
+#include "base/checked.h"
+#include "kernels/machine/internal.h"
+
+bool tp_operand_dims(const tp_kernel *k, const tp_operand *o, const int64_t *env, int64_t *dims, tp_str *why)
+{
+    int64_t bytes = (int64_t)tp_dtype_size(o->dtype);
+    for (uint32_t d = 0; d < o->rank; d++) {
+        tp_eval_error e = tp_expr_eval(k->exprs, o->shape[d], env, &dims[d]);
+        if (e != TP_EVAL_OK)
+            *why = tp_printf(k->arena, "dimension %u of `%.*s` %s", d, TP_FMT(o->name), tp_eval_error_text(e));
+        else if (dims[d] < 0)
+            *why = tp_printf(k->arena, "dimension %u of `%.*s` is %lld", d, TP_FMT(o->name), (long long)dims[d]);
+        else if (!tp_mul(bytes, dims[d] ? dims[d] : 1, &bytes) || bytes > ((int64_t)1 << 46))
+            *why = tp_printf(k->arena, "`%.*s` is too large to run", TP_FMT(o->name));
+        else
+            continue;
+        return false;
+    }
+    return true;
+}
+
+bool tp_element_valid(const tp_kernel *k, const tp_operand *o, int64_t *env, const int64_t *at)
+{
+    int64_t value;
+    for (uint32_t d = 0; o->valid.id && d < o->rank; d++)
+        env[o->element_syms[d]] = at[d];
+    return !o->valid.id || (tp_expr_eval(k->exprs, o->valid, env, &value) == TP_EVAL_OK && value);
+}
+
+/* The part of a window that lies inside its array: first lane and extent per
+ * dimension. False when there is none. */
+static bool inner_part(const tp_ref *r, int64_t *first, int64_t *extent)
+{
+    bool any = true;
+    for (uint32_t d = 0; d < r->operand->rank; d++) {
+        int64_t end = r->array->dims[d] - r->window[d];
+        first[d] = r->window[d] < 0 ? -r->window[d] : 0;
+        extent[d] = (end < r->block[d] ? end : r->block[d]) - first[d];
+        any &= extent[d] > 0;
+    }
+    return any;
+}
+
+/* ---- windows ---- */
+
+void tp_each_inner_row(tp_ref *r, tp_row_visitor visit, void *ctx)
+{
+    const tp_operand *o = r->operand;
+    int64_t first[TP_MAX_RANK], extent[TP_MAX_RANK], at[TP_MAX_RANK] = {0};
+    if (!inner_part(r, first, extent))
+        return;
+    uint32_t last = o->rank ? o->rank - 1 : 0;
+    for (;;) {
+        size_t a = 0, w = 0;
+        for (uint32_t d = 0; d < o->rank; d++) {
+            a = a * (size_t)r->array->dims[d] + (size_t)(r->window[d] + first[d] + at[d]);
+            w = w * (size_t)r->block[d] + (size_t)(first[d] + at[d]);
+        }
+        visit(r, a, w, o->rank ? (size_t)extent[last] : 1, ctx);
+        uint32_t d = last;
+        while (d-- > 0) {
+            if (++at[d] < extent[d])
+                break;
+            at[d] = 0;
+        }
+        if (d == UINT32_MAX)
+            return;
+    }
+}
+
+tp_str tp_element_text(tp_machine *m, const tp_ref *r, size_t lane)
+{
+    int64_t at[TP_MAX_RANK];
+    tp_buf b = {.arena = m->arena};
+    for (uint32_t d = r->operand->rank; d-- > 0;) {
+        at[d] = r->window[d] + (int64_t)(lane % (size_t)r->block[d]);
+        lane /= (size_t)r->block[d];
+    }
+    tp_buf_printf(&b, "%.*s[", TP_FMT(r->operand->name));
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        tp_buf_printf(&b, "%s%lld", d ? ", " : "", (long long)at[d]);
+    tp_buf_c(&b, "]");
+    return tp_buf_view(&b);
+}
+
+int64_t tp_parallel_key(const tp_machine *m)
+{
+    int64_t key = 0;
+    for (uint32_t a = 0; a < m->k->naxes; a++)
+        if (m->k->axes[a].parallel)
+            key = key * 1000003 + m->env[m->k->axes[a].sym];
+    return key;
+}

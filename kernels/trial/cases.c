@@ -1,0 +1,426 @@
+/* Which sizes to execute. */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "kernels/trial/equiv.h"
+#include "kernels/trial/internal.h"
+#include "spec/scope.h"
+#include "spec/table.h"
+
+bool tp_in_domain(const tp_kernel *k, const int64_t *env, tp_str *why)
+{
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_size *s = &k->sizes[i];
+        if (s->kind != TP_SIZE_RANGE && s->kind != TP_SIZE_CHOICE)
+            continue;
+        int64_t v = env[s->sym];
+        bool listed = s->kind == TP_SIZE_RANGE;
+        for (uint32_t c = 0; c < s->nchoices; c++)
+            listed |= s->choices[c] == v;
+        if (v < s->min || v > s->max || !listed) {
+            *why = tp_printf(k->arena, "%.*s = %lld is outside its declared range", TP_FMT(s->name), (long long)v);
+            return false;
+        }
+        if (s->kind == TP_SIZE_RANGE && v % s->multiple_of != 0) {
+            *why = tp_printf(k->arena, "%.*s = %lld is not a multiple of %lld", TP_FMT(s->name), (long long)v,
+                             (long long)s->multiple_of);
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < k->nwhere; i++) {
+        int64_t holds;
+        if (tp_expr_eval(k->exprs, k->where[i].expr, env, &holds) != TP_EVAL_OK || !holds) {
+            *why = tp_printf(k->arena, "the fact \"%.*s\" does not hold", TP_FMT(k->where[i].text));
+            return false;
+        }
+    }
+    return true;
+}
+
+int64_t tp_elements_of(const tp_kernel *k, const int64_t *env)
+{
+    int64_t total = 0;
+    for (uint32_t i = 0; i < tp_noperands(k); i++) {
+        int64_t dims[TP_MAX_RANK], n = 1;
+        tp_str why;
+        if (!tp_operand_dims(k, &k->operands[i], env, dims, &why))
+            return 0;
+        for (uint32_t d = 0; d < k->operands[i].rank; d++)
+            n *= dims[d] > 0 ? dims[d] : 1;
+        total += n;
+    }
+    return total;
+}
+
+/* ---- "cases" ---- */
+
+static const tp_json *find_dtype(tp_ctx *c, const tp_kernel *k, const tp_json *dtypes)
+{
+    for (uint32_t i = 0; dtypes && i < dtypes->u.items.n; i++) {
+        const tp_json *m = dtypes->u.items.at[i];
+        bool known = false, equal = false;
+        for (uint32_t p = 0; p < k->ndtypes; p++)
+            if (tp_str_eq(k->dtypes[p].name, m->key)) {
+                known = true;
+                equal = tp_dtype_find(m->u.string) == k->dtypes[p].choice;
+            }
+        if (!known)
+            tp_raise(c, "TP002", m->key_loc, NULL, "there is no dtype parameter `%.*s`", TP_FMT(m->key));
+        if (!equal)
+            return m;
+    }
+    return NULL;
+}
+
+static void read_sizes(tp_ctx *c, const tp_kernel *k, const tp_json *sizes, bool *given, int64_t *env)
+{
+    for (uint32_t i = 0; sizes && i < sizes->u.items.n; i++) {
+        const tp_json *m = sizes->u.items.at[i];
+        const tp_size *s = tp_size_find(k, m->key);
+        if (!s)
+            tp_raise(c, "TP002", m->key_loc, NULL, "there is no size `%.*s`", TP_FMT(m->key));
+        if (s->kind == TP_SIZE_DERIVED)
+            tp_raise(c, "TP005", m->loc, "leave it out", "`%.*s` is derived from other sizes", TP_FMT(m->key));
+        if (s->kind == TP_SIZE_FIXED && s->min != m->u.integer)
+            tp_raise(c, "TP005", m->loc, "leave it out", "`%.*s` is fixed at %lld", TP_FMT(m->key), (long long)s->min);
+        if (s->kind == TP_SIZE_FIXED)
+            continue;
+        env[s->sym] = m->u.integer;
+        given[s - k->sizes] = true;
+    }
+}
+
+/* ---- arrays from files ---- */
+
+/* The folder of the spec, with its slash; empty: the working folder. */
+static tp_str folder_of(const tp_source *s)
+{
+    size_t n = s->path.n;
+    while (n > 0 && s->path.p[n - 1] != '/')
+        n--;
+    return (tp_str){s->path.p, n};
+}
+
+static bool leads_outward(tp_str path)
+{
+    for (size_t at = 0, n; at < path.n; at += n + 1) {
+        for (n = 0; at + n < path.n && path.p[at + n] != '/';)
+            n++;
+        if (n == 2 && memcmp(path.p + at, "..", 2) == 0)
+            return true;
+    }
+    return path.n > 0 && path.p[0] == '/';
+}
+
+/* Both without links. */
+static bool is_below(tp_arena *a, tp_str folder, const char *file)
+{
+    char *real = realpath(folder.n ? tp_cstr(a, folder) : ".", NULL);
+    size_t n = real ? strlen(real) : 0;
+    bool below = n && strncmp(file, real, n) == 0 && (file[n] == '/' || n == 1);
+    free(real);
+    return below;
+}
+
+/* FILE or FILE#TENSOR as the system finds it: below the folder of the spec or
+ * one of --allow-path, wherever links lead. What lies elsewhere is not looked at. */
+static tp_str permitted(tp_ctx *c, const tp_json *m)
+{
+    tp_str named = m->u.string, folder = folder_of(c->source);
+    const char *hash = named.n ? memchr(named.p, '#', named.n) : NULL;
+    tp_str file = {named.p, hash ? (size_t)(hash - named.p) : named.n}, tensor = {named.p + file.n, named.n - file.n};
+    bool absolute = file.n && file.p[0] == '/', outward = leads_outward(file);
+    tp_str joined = absolute ? file : tp_printf(c->arena, "%.*s%.*s", TP_FMT(folder), TP_FMT(file));
+    char *found = outward && !c->nread_from ? NULL : realpath(tp_cstr(c->arena, joined), NULL);
+    bool may = found && is_below(c->arena, folder, found);
+    for (uint32_t i = 0; found && i < c->nread_from && !may; i++)
+        may = is_below(c->arena, c->read_from[i], found);
+    tp_str real = tp_printf(c->arena, "%s%.*s", may ? found : "", TP_FMT(tensor));
+    bool missing = !found && !outward; /* the reader says so */
+    free(found);
+    if (!may && !missing)
+        tp_raise(c, "TP005", m->loc, "put it beside the spec, or allow its folder: --allow-path DIR",
+                 "`%.*s` is not below the folder of the spec", TP_FMT(named));
+    return may ? real : tp_printf(c->arena, "%.*s%.*s", TP_FMT(joined), TP_FMT(tensor));
+}
+
+static void read_array(tp_ctx *c, const tp_kernel *k, const tp_case *x, const tp_json *m, tp_tensor *given)
+{
+    int i = tp_operand_find(k, m->key);
+    int64_t dims[TP_MAX_RANK];
+    tp_str why;
+    if (i < 0 || (uint32_t)i >= k->ninputs)
+        tp_raise(c, "TP002", m->key_loc, NULL, "there is no input `%.*s`", TP_FMT(m->key));
+    const tp_operand *o = &k->operands[i];
+    if (tp_tensor_read(c->arena, permitted(c, m), o->dtype, &given[i], &why) != TP_OK)
+        tp_raise(c, "TP005", m->loc, "paths are relative to the spec", "cannot read `%.*s`: %.*s", TP_FMT(m->u.string),
+                 TP_FMT(why));
+    bool fits = tp_operand_dims(k, o, x->env, dims, &why) && given[i].dtype == o->dtype && given[i].rank == o->rank;
+    for (uint32_t d = 0; fits && d < o->rank; d++)
+        fits = given[i].dims[d] == dims[d];
+    if (!fits) {
+        tp_tensor want = {.dtype = o->dtype, .rank = o->rank};
+        memcpy(want.dims, dims, sizeof want.dims);
+        tp_raise(c, "TP005", m->loc, "give the sizes of the case as those of the arrays",
+                 "the file holds %.*s, `%.*s` is %.*s here", TP_FMT(tp_tensor_text(c->arena, &given[i])),
+                 TP_FMT(o->name), TP_FMT(tp_tensor_text(c->arena, &want)));
+    }
+}
+
+static void read_arrays(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *inputs)
+{
+    tp_tensor *given = inputs ? TP_NEWN(c->arena, tp_tensor, k->ninputs + 1) : NULL;
+    for (uint32_t i = 0; inputs && i < inputs->u.items.n; i++)
+        read_array(c, k, x, inputs->u.items.at[i], given);
+    x->given = given;
+}
+
+/* ---- tables ---- */
+
+typedef TP_VEC(tp_table_entry) entry_list;
+
+/* Nested lists, as deep as the table has dimensions. */
+static void read_entries(tp_ctx *c, const tp_table_data *d, uint32_t table, const tp_json *v, uint32_t dim,
+                         int64_t *index, entry_list *out)
+{
+    if (dim < d->rank && dim < TP_TABLE_RANK) {
+        tp_expect_type(c, v, TP_J_ARRAY, "a dimension of a table");
+        if (v->u.items.n != d->dims[dim])
+            tp_raise(c, "TP005", v->loc, NULL, "%u entries in dimension %u of a table; at these sizes it has %lld",
+                     v->u.items.n, dim, (long long)d->dims[dim]);
+        for (uint32_t i = 0; i < v->u.items.n; i++) {
+            index[dim] = i;
+            read_entries(c, d, table, v->u.items.at[i], dim + 1, index, out);
+        }
+        return;
+    }
+    if (v->type != TP_J_BOOL)
+        tp_expect_type(c, v, TP_J_INT, "an entry of a table");
+    tp_table_entry e = {.table = table, .value = v->type == TP_J_BOOL ? v->u.boolean : v->u.integer};
+    memcpy(e.index, index, sizeof e.index);
+    tp_push(c->arena, *out, e);
+}
+
+uint64_t tp_case_table_seed(const tp_case *x)
+{
+    return x->seed + 1;
+}
+
+bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *given)
+{
+    entry_list fixed = {0};
+    tp_str why = {NULL, 0};
+    if (!k->ntables)
+        return true;
+    if (!tp_tables_new(c->arena, k, x->env, &why))
+        tp_raise(c, "TP005", x->loc, NULL, "%.*s", TP_FMT(why));
+    for (uint32_t i = 0; given && i < given->u.items.n; i++) {
+        const tp_json *m = given->u.items.at[i];
+        int table = tp_table_find(k, m->key);
+        int64_t index[TP_TABLE_RANK] = {0};
+        if (table < 0)
+            tp_raise(c, "TP002", m->key_loc, NULL, "there is no table `%.*s`", TP_FMT(m->key));
+        read_entries(c, tp_bound_table(x->env, k->tables[table].sym), (uint32_t)table, m, 0, index, &fixed);
+        x->tables = true;
+    }
+    if (tp_tables_find(c->arena, k, x->env, fixed.at, fixed.len, tp_case_table_seed(x), NULL))
+        return true;
+    tp_tables_hold(c->arena, k, x->env, &why);
+    if (given)
+        tp_raise(c, "TP005", given->loc, "contracts hold for the tables of every case",
+                 "these tables cannot be completed: %.*s", TP_FMT(why));
+    return false;
+}
+
+/* What is picked for a spec, kernel by kernel. */
+typedef struct picking {
+    tp_ctx *c;
+    const tp_spec *spec;
+    tp_cases *out;
+    tp_picker *picker;
+    tp_coverage **coverage; /* by kernel */
+    uint32_t turn;          /* kernels take turns in what is added */
+} picking;
+
+/* One of the kernels at these sizes; `env`: NULL when they are picked here. */
+static void add_case(picking *p, uint32_t kernel, const tp_json *v, uint32_t number, const int64_t *env)
+{
+    tp_ctx *c = p->c;
+    tp_cases *out = p->out;
+    const tp_kernel *k = p->spec->kernels[kernel];
+    tp_case x = {
+        .kernel = k, .loc = v ? v->loc : k->doc->loc, .listed = v ? number + 1 : 0, .coverage = p->coverage[kernel]};
+    const tp_json *seed = v ? tp_json_get(v, "seed") : NULL;
+    bool *given = TP_NEWN(c->arena, bool, k->nsizes);
+    tp_str why = {NULL, 0};
+    x.env = TP_NEWN(c->arena, int64_t, tp_sym_count(k->exprs));
+    x.seed = seed ? (uint64_t)seed->u.integer : number;
+    if (v)
+        read_sizes(c, k, tp_json_get(v, "sizes"), given, x.env);
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        x.generated |= !given[i] && (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE);
+    for (uint32_t i = 0; env && i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)
+            x.env[k->sizes[i].sym] = env[p->spec->kernels[0]->sizes[i].sym];
+    tp_rng rng = tp_rng_new(x.seed, 0x73697a65);
+    if (x.generated && !env && !tp_pick(p->picker, k, given, &rng, v ? 0 : number, x.env)) {
+        if (v)
+            tp_raise(c, "TP005", v->loc, "give all sizes", "no small sizes were found that complete this case");
+        return;
+    }
+    if (!x.generated && !tp_in_domain(k, x.env, &why))
+        tp_raise(c, "TP005", x.loc, "a case lies inside the declared domain", "this case is outside the domain: %.*s",
+                 TP_FMT(why));
+    if (!tp_case_tables(c, k, &x, v ? tp_json_get(v, "tables") : NULL)) {
+        if (v)
+            tp_raise(c, "TP005", v->loc, "give \"tables\" in the case",
+                     "no contents of the tables were found that keep the contracts");
+        return;
+    }
+    read_arrays(c, k, &x, v ? tp_json_get(v, "inputs") : NULL);
+    x.numbers = true;
+    x.algebra = x.bits = number == 0 && !env && !x.given; /* the dear ones once for every dtype combination */
+    if (x.algebra)
+        x.families = TP_INPUT_BIT(TP_INPUT_WIDE) | TP_INPUT_BIT(TP_INPUT_CANCEL);
+    for (uint32_t i = 0; i < out->len && !k->ntables; i++)
+        if (out->at[i].kernel == k && !v && memcmp(out->at[i].env, x.env, tp_sym_count(k->exprs) * sizeof *x.env) == 0)
+            return; /* the same sizes again */
+    tp_push(c->arena, *out, x);
+    tp_picked(p->picker, k, x.env);
+}
+
+/* ---- which inputs on which case ---- */
+
+/* Has every axis that is walked in order a second step, so that something is
+ * carried? Axes of which a table says the number of steps count as such. */
+static bool carries(const tp_case *x)
+{
+    const tp_kernel *k = x->kernel;
+    int64_t n;
+    for (uint32_t i = 0; i < k->naxes; i++)
+        if (!k->axes[i].parallel && tp_expr_eval(k->exprs, k->axes[i].steps, x->env, &n) == TP_EVAL_OK && n < 2)
+            return false;
+    return true;
+}
+
+/* Elements moved by what may always run once more. */
+static const double CHEAP = 1 << 17;
+
+/* Is a the better case for the placed families? Something is carried from step
+ * to step; then the largest of the cheap ones, else the least dear. */
+static bool tells_more(const tp_case *a, double cost, const tp_case *b, double other)
+{
+    if (carries(a) != carries(b))
+        return carries(a);
+    if ((cost <= CHEAP) != (other <= CHEAP))
+        return cost <= CHEAP;
+    return cost <= CHEAP ? cost > other : cost < other;
+}
+
+/* All of the placed families run on one case of each dtype combination, or,
+ * where that is dear, each on one combination of the spec; another one on each
+ * of the other cheap cases. */
+static void spread_families(const tp_spec *s, tp_cases *cases)
+{
+    enum { PLACED = TP_INPUT_FAMILIES - TP_INPUT_FIRST_PLACED };
+    for (uint32_t n = 0; n < s->nkernels; n++) {
+        tp_case *best = NULL;
+        double least = 0;
+        for (uint32_t i = 0; i < cases->len; i++) {
+            tp_case *x = &cases->at[i];
+            if (x->kernel != s->kernels[n] || x->given)
+                continue;
+            double cost = tp_effort_of(x->kernel, x->env);
+            if (cost <= CHEAP)
+                x->families |= TP_INPUT_BIT(TP_INPUT_FIRST_PLACED + i % PLACED);
+            if (best && !tells_more(x, cost, best, least))
+                continue;
+            best = x;
+            least = cost;
+        }
+        for (uint32_t f = 0; best && f < PLACED; f++)
+            if (least <= CHEAP || f % s->nkernels == n)
+                best->families |= TP_INPUT_BIT(TP_INPUT_FIRST_PLACED + f);
+    }
+}
+
+/* A tp_take_case: the kernels of the spec take turns. */
+static bool take(void *ctx, const int64_t *env, uint64_t seed)
+{
+    picking *p = ctx;
+    uint32_t before = p->out->len, turn = p->turn++;
+    add_case(p, turn % p->spec->nkernels, NULL, seed ? (uint32_t)seed - 1 : 1000 + turn, env);
+    return p->out->len > before;
+}
+
+/* Other contents of the tables where there are most entries, as far as that is cheap. */
+static void add_tables(picking *p)
+{
+    enum { LARGEST = 3, CONTENTS = 5 };
+    const tp_kernel *k = p->spec->kernels[0];
+    const int64_t *largest[LARGEST] = {NULL};
+    int64_t most[LARGEST] = {0};
+    for (uint32_t i = 0; k->ntables && i < p->out->len; i++) {
+        const tp_case *x = &p->out->at[i];
+        int64_t n = x->kernel == k && tp_effort_of(k, x->env) <= CHEAP ? tp_tables_entries(k, x->env) : 0;
+        bool known = n == 0;
+        for (int l = 0; l < LARGEST; l++)
+            known |= most[l] == n;
+        for (int l = 0; l < LARGEST && !known; l++)
+            if (n > most[l]) {
+                memmove(&most[l + 1], &most[l], (size_t)(LARGEST - l - 1) * sizeof *most);
+                memmove(&largest[l + 1], &largest[l], (size_t)(LARGEST - l - 1) * sizeof *largest);
+                most[l] = n;
+                largest[l] = x->env;
+                break;
+            }
+    }
+    for (uint64_t i = 0; i < LARGEST * CONTENTS; i++)
+        if (largest[i % LARGEST])
+            take(p, largest[i % LARGEST], 4000 + i);
+}
+
+/* More than boundaries: every value, pairs, and ways through the kernel that no case takes. */
+static void add_more(picking *p)
+{
+    const tp_kernel *k = p->spec->kernels[0];
+    tp_pick_more(p->c->arena, p->picker, take, p);
+    if (!k->body)
+        return;
+    tp_coverage *dry = tp_coverage_new(p->c->arena, k);
+    for (uint32_t i = 0; i < p->out->len; i++)
+        tp_run_dry(p->out->at[i].kernel == k ? k : NULL, p->out->at[i].env, dry);
+    tp_pick_ways(p->c->arena, p->picker, dry, take, p);
+    add_tables(p);
+}
+
+tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel)
+{
+    enum { FEW = 3 }; /* who asks for no more cases than this wants none beside them */
+    tp_cases out = {0};
+    picking p = {.c = c, .spec = s, .out = &out, .picker = tp_picker_new(c->arena, s->kernels[0])};
+    const tp_json *list = s->kernels[0]->cases;
+    p.coverage = TP_NEWN(c->arena, tp_coverage *, s->nkernels);
+    for (uint32_t k = 0; k < s->nkernels; k++)
+        p.coverage[k] = tp_coverage_new(c->arena, s->kernels[k]);
+    for (uint32_t i = 0; list && i < list->u.items.n; i++) {
+        const tp_json *v = list->u.items.at[i];
+        uint32_t before = out.len;
+        for (uint32_t k = 0; k < s->nkernels; k++)
+            if (!find_dtype(c, s->kernels[k], tp_json_get(v, "dtypes")))
+                add_case(&p, k, v, i, NULL);
+        if (out.len == before)
+            tp_raise(c, "TP005", v->loc, NULL, "no combination of dtype choices fits this case");
+    }
+    for (uint32_t k = 0; k < s->nkernels; k++)
+        for (uint32_t i = 0; i < per_kernel && i < FEW; i++)
+            add_case(&p, k, NULL, i, NULL);
+    if (per_kernel > FEW)
+        add_more(&p);
+    for (uint32_t k = 0; k < s->nkernels; k++)
+        for (uint32_t i = FEW; i < per_kernel; i++)
+            add_case(&p, k, NULL, i, NULL);
+    spread_families(s, &out);
+    return out;
+}

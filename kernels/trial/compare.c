@@ -1,0 +1,282 @@
+/* E1: the kernel's numbers and the reference's, each with its value over the reals. */
+#include <math.h>
+
+#include "base/checked.h"
+#include "kernels/trial/equiv.h"
+
+/* A cast that the reference spells out is meant. */
+static bool coarser(const tp_step *s, const void *ctx)
+{
+    double *u = (double *)(uintptr_t)ctx;
+    if (s->kind == TP_COMPUTE && s->inst->prim == TP_P_CAST && tp_is_float((tp_dtype)s->inst->integer))
+        *u = fmax(*u, tp_dtype_roundoff((tp_dtype)s->inst->integer));
+    return false;
+}
+
+double tp_tolerance(const tp_kernel *k)
+{
+    double u = 0;
+    if (k->tolerance > 0)
+        return k->tolerance;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
+        if (tp_is_float(k->operands[i].dtype))
+            u = fmax(u, tp_dtype_roundoff(k->operands[i].dtype));
+    if (k->reference.program)
+        tp_region_any(&k->reference.program->steps, coarser, &u);
+    return u == 0 ? 0 : u == 0x1p-53 ? 1024 * u : 1024 * 0x1p-24 + 8 * u;
+}
+
+/* Does o's window at these coordinates hold the element? */
+static bool holds(const tp_kernel *k, const tp_operand *o, const int64_t *at, const int64_t *element)
+{
+    int64_t index, block, lo = 0;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        bool element_dim = o->dims[d].kind == TP_DIM_ELEMENT;
+        if (tp_expr_eval(k->exprs, o->dims[d].index, at, &index) != TP_EVAL_OK ||
+            tp_expr_eval(k->exprs, o->dims[d].block, at, &block) != TP_EVAL_OK ||
+            (element_dim && tp_expr_eval(k->exprs, o->dims[d].pad_lo, at, &lo) != TP_EVAL_OK))
+            return false;
+        int64_t start = element_dim ? index - lo : index * block;
+        if (element[d] < start || element[d] >= start + block)
+            return false;
+    }
+    return true;
+}
+
+tp_str tp_step_of(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_operand *o, const int64_t *element,
+                  const tp_operand *other, const int64_t *other_element, bool last)
+{
+    enum { LIMIT = 200000 };
+    int64_t *at = TP_NEWN(a, int64_t, tp_sym_count(k->exprs)), steps[TP_MAX_AXES], total = 1, found = -1;
+    memcpy(at, env, tp_sym_count(k->exprs) * sizeof *at);
+    for (uint32_t x = 0; x < k->naxes; x++)
+        if (tp_expr_eval(k->exprs, k->axes[x].steps, env, &steps[x]) != TP_EVAL_OK ||
+            __builtin_mul_overflow(total, steps[x], &total) || total > LIMIT)
+            return TP_S("");
+    for (int64_t s = 0; s < total && (last || found < 0); s++) {
+        int64_t rest = s;
+        for (uint32_t x = k->naxes; x-- > 0; rest /= steps[x])
+            at[k->axes[x].sym] = rest % steps[x];
+        if (holds(k, o, at, element) && (!other || holds(k, other, at, other_element)))
+            found = s;
+    }
+    tp_buf b = {.arena = a};
+    for (uint32_t x = 0; found >= 0 && x < k->naxes; x++) {
+        int64_t rest = found;
+        for (uint32_t y = k->naxes; y-- > x + 1;)
+            rest /= steps[y];
+        tp_buf_printf(&b, "%s%.*s=%lld", x ? ", " : "", TP_FMT(k->axes[x].name), (long long)(rest % steps[x]));
+    }
+    return tp_buf_view(&b);
+}
+
+/* Error in units of the last place of `scale`, for integers the error itself. */
+static double ulps(tp_dtype d, double error, double scale)
+{
+    int e;
+    if (!tp_is_float(d) || scale == 0)
+        return error;
+    frexp(scale, &e); /* scale in [2^(e-1), 2^e) */
+    return error / ldexp(2 * tp_dtype_roundoff(d), e - 1);
+}
+
+static void indices(const tp_operand *o, const tp_tensor *t, size_t i, int64_t *at)
+{
+    for (uint32_t d = o->rank; d-- > 0; i /= (size_t)t->dims[d])
+        at[d] = (int64_t)(i % (size_t)t->dims[d]);
+}
+
+bool tp_compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_tensor *t, size_t i)
+{
+    int64_t at[TP_MAX_RANK];
+    if (!o->valid.id)
+        return true;
+    indices(o, t, i, at);
+    return tp_element_valid(k, o, env, at);
+}
+
+tp_str tp_element_at(tp_arena *a, const tp_operand *o, const int64_t *at)
+{
+    tp_buf b = {.arena = a};
+    tp_buf_printf(&b, "%.*s[", TP_FMT(o->name));
+    for (uint32_t d = 0; d < o->rank; d++)
+        tp_buf_printf(&b, "%s%lld", d ? ", " : "", (long long)at[d]);
+    tp_buf_c(&b, "]");
+    return tp_buf_view(&b);
+}
+
+tp_str tp_element_name(tp_arena *a, const tp_operand *o, const tp_tensor *t, size_t i)
+{
+    int64_t at[TP_MAX_RANK];
+    indices(o, t, i, at);
+    return tp_element_at(a, o, at);
+}
+
+/* ---- one element ---- */
+
+typedef struct element {
+    double data, real, bound;
+} element;
+
+static element element_of(const tp_result *r, size_t i)
+{
+    double v = tp_get_f64(r->data->dtype, r->data->data, i);
+    const double *real = r->meaning->plane[0], *bound = r->meaning->plane[1];
+    return (element){v, real[i], bound[i]};
+}
+
+static double rounded_to(tp_dtype d, double v)
+{
+    int64_t cell[1] = {0};
+    if (!tp_is_float(d))
+        return v;
+    tp_put_f64(d, cell, 0, v);
+    return tp_get_f64(d, cell, 0);
+}
+
+/* Error of the computed number, 0 where it is the value over the reals rounded once. */
+static double number_error(tp_dtype d, double got, double real)
+{
+    double rounded = rounded_to(d, real); /* an overflow of the dtype itself is right */
+    return got == real || got == rounded || (isnan(got) && isnan(real)) ? 0 : fabs(got - real);
+}
+
+/* Bounds wider than this part of the output's size say nothing. */
+static const double WIDE = 0x1p-10;
+
+/* NaN or infinity where the reference has a number that fits, because numbers
+ * became too large: what has no value over the reals either is known to. */
+static bool is_overflow(tp_dtype d, const element *g, const element *w)
+{
+    bool none = !isfinite(g->real) && g->bound < HUGE_VAL;
+    return !isfinite(g->data) && isfinite(rounded_to(d, w->real)) && w->bound < HUGE_VAL && !none;
+}
+
+/* Distance over the reals in units of both bounds; NaN: nothing is known. */
+static double ratio_of(const element *g, const element *w, double scale)
+{
+    double slack = g->bound + w->bound, distance = fabs(g->real - w->real);
+    if (g->real == w->real || (isnan(g->real) && isnan(w->real)))
+        return slack < HUGE_VAL ? 0 : (double)NAN;
+    if (!(slack <= WIDE * scale || (scale == 0 && slack <= 0x1p-40))) /* a difference may be certain all the same */
+        return distance > slack && slack < HUGE_VAL ? HUGE_VAL : (double)NAN;
+    return isnan(distance) || slack == 0 ? HUGE_VAL : distance / slack;
+}
+
+enum { MOST_BLOCKS = 4096 };
+
+/* Room for an error per block of the output. */
+static void lay_out_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, const int64_t *env, const tp_tensor *t,
+                           int64_t *block, tp_output_diff *out)
+{
+    size_t n = 1;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        block[d] = t->dims[d];
+        if (o->dims[d].kind == TP_DIM_ELEMENT ||
+            (!o->whole && (tp_expr_eval(k->exprs, o->dims[d].block, env, &block[d]) != TP_EVAL_OK || block[d] < 1)))
+            return;
+        out->blocks[d] = 0;
+        if ((block[d] && !tp_ceildiv(t->dims[d], block[d], &out->blocks[d])) || out->blocks[d] > MOST_BLOCKS ||
+            (n *= (size_t)out->blocks[d]) > MOST_BLOCKS)
+            return;
+    }
+    out->rank = o->rank;
+    out->block_ulp = TP_NEWN(a, double, n + 1);
+}
+
+static void note_block(const tp_tensor *t, const int64_t *block, size_t i, double ulp, tp_output_diff *out)
+{
+    size_t at = 0, step = 1;
+    for (uint32_t d = out->rank; d-- > 0; i /= (size_t)t->dims[d], step *= (size_t)out->blocks[d])
+        at += i % (size_t)t->dims[d] / (size_t)block[d] * step;
+    out->block_ulp[at] = fmax(out->block_ulp[at], ulp);
+}
+
+static void count_ulp(tp_output_diff *out, double ulp)
+{
+    uint32_t bucket = ulp == 0 ? 0 : 1;
+    for (double limit = 0.5; ulp > limit && bucket + 1 < TP_ULP_BUCKETS; limit *= 2)
+        bucket++;
+    out->ulps[bucket]++;
+}
+
+static double rms_of(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_result *want)
+{
+    double squares = 0;
+    size_t finite = 0;
+    for (size_t i = 0; i < want->data->n; i++) {
+        double w = element_of(want, i).real;
+        if (isfinite(w) && tp_compared(k, o, env, want->data, i)) {
+            squares += w * w;
+            finite++;
+        }
+    }
+    return finite ? sqrt(squares / (double)finite) : 0;
+}
+
+void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, tp_result got, tp_result want,
+                tp_output_diff *out)
+{
+    const tp_operand *o = &k->operands[k->ninputs + output];
+    double tolerance = tp_tolerance(k), rms = rms_of(k, o, env, &want);
+    size_t worst = 0, unknown = 0, numbers = 0, n = got.data->n;
+    int gravest = 0;
+    int64_t at[TP_MAX_RANK], block[TP_MAX_RANK];
+    *out = (tp_output_diff){.name = o->name, .ratio = -1, .tier = TP_TIER_EQUAL};
+    lay_out_blocks(a, k, o, env, got.data, block, out);
+    for (size_t i = 0; i < n; i++) {
+        if (!tp_compared(k, o, env, got.data, i))
+            continue;
+        element g = element_of(&got, i), w = element_of(&want, i);
+        double scale = fmax(fabs(w.real), rms), ratio = ratio_of(&g, &w, scale);
+        bool differs = ratio > 1, overflow = !differs && is_overflow(got.data->dtype, &g, &w);
+        ratio = overflow ? HUGE_VAL : ratio;
+        double error = number_error(got.data->dtype, g.data, w.real),
+               ulp = error == 0 ? 0 : ulps(got.data->dtype, error, scale);
+        out->compared++;
+        numbers += !(isnan(g.data) && isnan(w.real));
+        out->loose += !(g.data == w.real || fabs(g.data - w.real) <= 1e-2 + 1e-2 * fabs(w.real));
+        out->differing += ratio > 1;
+        out->overflowed += overflow;
+        out->overflows |= overflow;
+        out->refuting += differs && isfinite(w.real);
+        out->valueless += differs && isfinite(w.real) && !isfinite(g.real);
+        if (isnan(ratio)) {
+            if (unknown++ == 0)
+                out->reason = tp_printf(a, "at %.*s the bound on rounding is as large as %.2g",
+                                        TP_FMT(tp_element_name(a, o, got.data, i)), g.bound + w.bound);
+            ratio = 0;
+        }
+        if (isfinite(error)) {
+            out->max_abs = fmax(out->max_abs, error);
+            out->max_rel = fmax(out->max_rel, w.real != 0 ? error / fabs(w.real) : 0);
+            out->max_ulp = fmax(out->max_ulp, ulp);
+        }
+        count_ulp(out, ulp);
+        if (out->block_ulp)
+            note_block(got.data, block, i, ulp, out);
+        double own = number_error(got.data->dtype, g.data, g.real),
+               allowed = tp_is_float(got.data->dtype) ? tolerance * scale : 1; /* one decision by rounding */
+        if (own > 0 && g.bound < HUGE_VAL)
+            out->rounding = fmax(out->rounding, allowed > 0 ? own / allowed : HUGE_VAL);
+        int grave = differs ? 2 : overflow ? 1 : 0;
+        bool graver = grave > gravest, alike = grave == gravest;
+        if (graver || (alike && (ratio > out->ratio || (ratio == out->ratio && error > fabs(out->got - out->want))))) {
+            gravest = grave;
+            out->ratio = ratio;
+            worst = i;
+            out->got = g.data;
+            out->want = w.real;
+        }
+    }
+    if (out->ratio < 0) { /* nothing to compare */
+        out->ratio = 0;
+        return;
+    }
+    if (!numbers && !unknown++)
+        out->reason = TP_S("kernel and reference are nan everywhere, which shows nothing");
+    out->tier = out->ratio > 1 ? TP_TIER_DIFFERENT : unknown ? TP_TIER_INCONCLUSIVE : TP_TIER_EQUAL;
+    indices(o, got.data, worst, at);
+    out->worst = tp_element_name(a, o, got.data, worst);
+    out->step = tp_step_of(a, k, env, o, at, NULL, NULL, true);
+}

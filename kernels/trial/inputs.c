@@ -1,0 +1,193 @@
+/* What kernels are run on. */
+#include <assert.h>
+#include <math.h>
+
+#include "base/rng.h"
+#include "kernels/trial/equiv.h"
+
+static double integer_of(tp_dtype d, tp_rng *rng, int64_t range)
+{
+    if (d == TP_BOOL)
+        return (double)tp_rng_below(rng, 2);
+    if (tp_dtype_info(d)->kind == TP_KIND_UINT)
+        return (double)tp_rng_below(rng, (uint64_t)(2 * range + 1));
+    return (double)((int64_t)tp_rng_below(rng, (uint64_t)(2 * range + 1)) - range);
+}
+
+static double wide(tp_rng *rng)
+{
+    double m = 1 + (double)tp_rng_below(rng, 1 << 20) * 0x1p-20;
+    return ldexp(tp_rng_below(rng, 2) ? m : -m, (int)tp_rng_below(rng, 13) - 6);
+}
+
+/* Neighbours are opposite up to a little, or equal, or zeros of both signs. */
+static double cancelling(tp_rng *rng, double previous, size_t i)
+{
+    switch (i % 2 ? tp_rng_below(rng, 4) : 4) {
+    case 0: return -previous * (1 + 0x1p-8);
+    case 1: return -previous;
+    case 2: return previous;
+    case 3: return tp_rng_below(rng, 2) ? 0.0 : -0.0;
+    default: return tp_rng_normal(rng);
+    }
+}
+
+static double small(tp_rng *rng)
+{
+    double v = (double)(1 + tp_rng_below(rng, 63)) / 64;
+    return tp_rng_below(rng, 2) ? v : -v;
+}
+
+/* Where an element stands: how far along the dimensions of its array, and in which row (all dimensions but the last).
+ */
+typedef struct place {
+    double along; /* mean over the dimensions of index / extent, in [0, 1) */
+    size_t row;
+} place;
+
+static place place_of(const tp_tensor *t, size_t i)
+{
+    size_t last = t->rank ? (size_t)t->dims[t->rank - 1] : 1;
+    place p = {.row = i / last};
+    for (uint32_t d = t->rank; d-- > 0; i /= (size_t)t->dims[d])
+        p.along += (double)(i % (size_t)t->dims[d]) / (double)t->dims[d] / t->rank;
+    return p;
+}
+
+/* The same number for the same row, from 0 to n - 1. */
+static uint64_t of_row(uint64_t seed, uint64_t stream, size_t row, uint64_t n)
+{
+    tp_rng rng = tp_rng_new(seed ^ 0x726f77, stream + ((uint64_t)row << 8));
+    return tp_rng_below(&rng, n);
+}
+
+/* One element in 16 stands out, and one row in 8. */
+static double spike(tp_rng *rng, bool row)
+{
+    double v = tp_rng_normal(rng) / 4;
+    if (tp_rng_below(rng, 16) == 0)
+        v = 3 + (double)tp_rng_below(rng, 64) / 32;
+    return row ? 4 * v : v;
+}
+
+/* What stands where; magnitudes are small where they may be, so that exp and what comes of it stay exact enough. */
+static double placed(tp_input_family family, const tp_tensor *t, size_t i, tp_rng *rng, uint64_t seed, uint64_t stream)
+{
+    place p = place_of(t, i);
+    double noise = (double)tp_rng_below(rng, 64) / 2048, half = (double)tp_rng_below(rng, 3) - 1;
+    bool flip = tp_rng_below(rng, 2);
+    switch (family) {
+    case TP_INPUT_ASCENDING: return 0.25 + 2 * p.along + noise;
+    case TP_INPUT_DESCENDING: return 2.25 - 2 * p.along + noise;
+    case TP_INPUT_SPIKES: return spike(rng, of_row(seed, stream, p.row, 8) == 0);
+    case TP_INPUT_TIES: return half;
+    case TP_INPUT_CONSTANT: return ((double)of_row(seed, stream, p.row, 9) - 4) / 4;
+    case TP_INPUT_SIGNS: return (stream % 2 ? 1 : -1) * (0.125 + noise + (double)tp_rng_below(rng, 64) / 32);
+    case TP_INPUT_POWERS: return ldexp(flip ? 1 : -1, (int)tp_rng_below(rng, 9) - 4);
+    case TP_INPUT_LARGE: return 12 * tp_rng_normal(rng);
+    case TP_INPUT_ZEROS:
+    case TP_INPUT_NORMAL:
+    case TP_INPUT_WIDE:
+    case TP_INPUT_CANCEL:
+    case TP_INPUT_INTEGERS:
+    case TP_INPUT_SMALL: break;
+    }
+    return 0;
+}
+
+/* Integers and bools stay within what other families give them: they may be counts or shifts. */
+static double placed_integer(tp_input_family family, const tp_tensor *t, size_t i, tp_rng *rng, uint64_t seed,
+                             uint64_t stream)
+{
+    place p = place_of(t, i);
+    bool sign = tp_dtype_info(t->dtype)->kind != TP_KIND_UINT;
+    int64_t lo = sign ? -8 : 0, any = (int64_t)integer_of(t->dtype, rng, 8);
+    if (t->dtype == TP_BOOL)
+        return family == TP_INPUT_ZEROS      ? 0
+               : family == TP_INPUT_CONSTANT ? (double)of_row(seed, stream, p.row, 2)
+                                             : (double)any;
+    switch (family) {
+    case TP_INPUT_ASCENDING: return floor((double)lo + p.along * (double)(9 - lo));
+    case TP_INPUT_DESCENDING: return floor(8 - p.along * (double)(9 - lo) + 0.5);
+    case TP_INPUT_TIES: return (double)tp_rng_below(rng, 2);
+    case TP_INPUT_ZEROS: return 0;
+    case TP_INPUT_CONSTANT: return (double)((int64_t)of_row(seed, stream, p.row, (uint64_t)(9 - lo)) + lo);
+    case TP_INPUT_SIGNS: return (double)(sign && stream % 2 == 0 ? -1 - (any & 7) : 1 + (any & 7));
+    case TP_INPUT_POWERS: return (double)((int64_t)1 << tp_rng_below(rng, 4));
+    case TP_INPUT_SPIKES:
+    case TP_INPUT_LARGE:
+    case TP_INPUT_NORMAL:
+    case TP_INPUT_WIDE:
+    case TP_INPUT_CANCEL:
+    case TP_INPUT_INTEGERS:
+    case TP_INPUT_SMALL: break;
+    }
+    return (double)any;
+}
+
+static const char *const NAMES[] = {
+    [TP_INPUT_NORMAL] = "normal",         [TP_INPUT_WIDE] = "wide",         [TP_INPUT_CANCEL] = "cancelling",
+    [TP_INPUT_INTEGERS] = "integers",     [TP_INPUT_SMALL] = "small",       [TP_INPUT_ASCENDING] = "ascending",
+    [TP_INPUT_DESCENDING] = "descending", [TP_INPUT_SPIKES] = "spikes",     [TP_INPUT_TIES] = "ties",
+    [TP_INPUT_ZEROS] = "zeros",           [TP_INPUT_CONSTANT] = "constant", [TP_INPUT_SIGNS] = "signs",
+    [TP_INPUT_POWERS] = "powers",         [TP_INPUT_LARGE] = "large",
+};
+static_assert(sizeof NAMES / sizeof *NAMES == TP_INPUT_FAMILIES, "a name for every family");
+
+const char *tp_input_name(tp_input_family family)
+{
+    return NAMES[family];
+}
+
+bool tp_input_find(tp_str name, tp_input_family *out)
+{
+    for (int f = 0; f < TP_INPUT_FAMILIES; f++)
+        if (tp_str_is(name, NAMES[f])) {
+            *out = (tp_input_family)f;
+            return true;
+        }
+    return false;
+}
+
+bool tp_input_tame(tp_input_family family)
+{
+    return family != TP_INPUT_WIDE && family != TP_INPUT_CANCEL && family != TP_INPUT_LARGE &&
+           family != TP_INPUT_SPIKES && family != TP_INPUT_POWERS;
+}
+
+void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed, uint64_t stream)
+{
+    tp_rng rng = tp_rng_new(seed, stream);
+    double v = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        if (!tp_is_float(t->dtype)) {
+            v = (int)family >= TP_INPUT_FIRST_PLACED
+                    ? placed_integer(family, t, i, &rng, seed, stream)
+                    : integer_of(t->dtype, &rng, family == TP_INPUT_INTEGERS ? range : 8);
+            tp_put_i64(t->dtype, t->data, i, (int64_t)v);
+            continue;
+        }
+        switch (family) {
+        case TP_INPUT_NORMAL: v = tp_rng_normal(&rng); break;
+        case TP_INPUT_WIDE: v = wide(&rng); break;
+        case TP_INPUT_CANCEL: v = cancelling(&rng, v, i); break;
+        case TP_INPUT_INTEGERS: v = integer_of(t->dtype, &rng, range); break;
+        case TP_INPUT_SMALL: v = small(&rng); break;
+        case TP_INPUT_ASCENDING:
+        case TP_INPUT_DESCENDING:
+        case TP_INPUT_SPIKES:
+        case TP_INPUT_TIES:
+        case TP_INPUT_ZEROS:
+        case TP_INPUT_CONSTANT:
+        case TP_INPUT_SIGNS:
+        case TP_INPUT_POWERS:
+        case TP_INPUT_LARGE: v = placed(family, t, i, &rng, seed, stream); break;
+        }
+        tp_put_f64(t->dtype, t->data, i, v);
+    }
+}
+
+void tp_fill_random(tp_tensor *t, uint64_t seed, uint64_t stream)
+{
+    tp_fill(t, TP_INPUT_NORMAL, 0, seed, stream);
+}

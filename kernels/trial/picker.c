@@ -1,0 +1,327 @@
+/* Which sizes to execute: values of tp_telling_values() put together, so that
+ * every value, every pair of values of two sizes, and every way through the
+ * kernel is in some case, as far as the effort allows. */
+#include <math.h>
+
+#include "base/rng.h"
+#include "kernels/trial/equiv.h"
+#include "kernels/trial/internal.h"
+#include "spec/table.h"
+
+enum { ATTEMPTS = 400, MAX_ELEMENTS = 1 << 21, CANDIDATES = 24, MOST_CASES = 96, DRY_RUNS = 60 };
+/* Elements moved: by all cases that are added for pairs, by those for single values and for coverage. */
+static const double PAIRS_EFFORT = 1 << 19, SINGLES_EFFORT = 1 << 21, DRY_EFFORT = 1 << 21,
+                    LATE_EFFORT = 1 << 22, /* by those that go past every step that the kernel counts to */
+    RANDOM_EFFORT = 1 << 20;               /* by one at random, where there is another one */
+
+/* Values and pairs of values that some case has: a set of numbers. */
+typedef struct seen_set {
+    uint64_t *at;
+    uint32_t size, n; /* size: a power of two */
+} seen_set;
+
+static uint64_t mixed(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return (x ^ (x >> 31)) | 1;
+}
+
+/* True when x is new; `add` puts it in, while there is room. */
+static bool unseen(seen_set *s, uint64_t x, bool add)
+{
+    uint32_t at = (uint32_t)x & (s->size - 1);
+    for (; s->at[at]; at = (at + 1) & (s->size - 1))
+        if (s->at[at] == x)
+            return false;
+    if (add && s->n < s->size / 2) {
+        s->at[at] = x;
+        s->n++;
+    }
+    return true;
+}
+
+struct tp_picker {
+    tp_arena *arena;
+    const tp_kernel *k; /* of the spec: sizes are the same in all of its kernels */
+    const tp_constants *constants;
+    seen_set seen;
+};
+
+tp_picker *tp_picker_new(tp_arena *a, const tp_kernel *k)
+{
+    tp_picker *p = TP_NEW(a, tp_picker);
+    *p = (tp_picker){.arena = a, .k = k, .constants = tp_constants_of(a, k), .seen = {.size = 1 << 15}};
+    p->seen.at = TP_NEWN(a, uint64_t, p->seen.size);
+    return p;
+}
+
+static bool open_size(const tp_size *s)
+{
+    return s->kind == TP_SIZE_RANGE || s->kind == TP_SIZE_CHOICE;
+}
+
+static bool fits(const tp_kernel *k, const int64_t *env)
+{
+    tp_str why;
+    return tp_in_domain(k, env, &why) && tp_elements_of(k, env) <= MAX_ELEMENTS;
+}
+
+/* ---- one case at the boundary ---- */
+
+/* Sizes at random, of values that may tell something; false outside the domain. */
+static bool draw(const tp_picker *p, const tp_kernel *k, const bool *given, tp_rng *rng, int fixed, int64_t *env)
+{
+    for (uint32_t pass = 0; pass < 2; pass++) /* choices first: blocks depend on them */
+        for (uint32_t i = 0; i < k->nsizes; i++) {
+            const tp_size *s = &k->sizes[i];
+            if (given[i] || s->kind != (pass ? TP_SIZE_RANGE : TP_SIZE_CHOICE))
+                continue;
+            tp_values v = tp_telling_values(k, p->constants, s, env);
+            if (v.n == 0)
+                return false;
+            env[s->sym] = v.at[fixed == 0 ? 0 : tp_rng_below(rng, v.n)];
+            if (fixed == 1)
+                env[s->sym] = s->kind == TP_SIZE_CHOICE ? s->choices[s->nchoices - 1] : tp_size_least(s);
+        }
+    return fits(k, env);
+}
+
+bool tp_pick(const tp_picker *p, const tp_kernel *k, const bool *given, tp_rng *rng, uint32_t number, int64_t *env)
+{
+    enum { DRAWS = 12 };
+    uint32_t n = 0, nsyms = tp_sym_count(k->exprs);
+    double least = HUGE_VAL;
+    int64_t *best = TP_NEWN(p->arena, int64_t, nsyms);
+    memcpy(best, env, nsyms * sizeof *best);
+    if (number < 2 && draw(p, k, given, rng, (int)number, env))
+        return true;
+    for (uint32_t attempt = 0; attempt < ATTEMPTS && n < DRAWS && least > RANDOM_EFFORT; attempt++) {
+        if (!draw(p, k, given, rng, -1, env))
+            continue;
+        n++;
+        double cost = tp_effort_of(k, env);
+        if (cost >= least)
+            continue;
+        least = cost; /* what is dear is drawn again */
+        memcpy(best, env, nsyms * sizeof *best);
+    }
+    memcpy(env, best, nsyms * sizeof *best);
+    return n > 0;
+}
+
+/* ---- values and pairs ---- */
+
+/* New values and pairs of env; a value counts as eight pairs do. */
+static uint32_t news(tp_picker *p, const tp_kernel *k, const int64_t *env, bool add)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        if (!open_size(&k->sizes[i]))
+            continue;
+        uint64_t x = mixed(((uint64_t)i << 48) ^ (uint64_t)env[k->sizes[i].sym]);
+        n += 8u * unseen(&p->seen, x, add);
+        for (uint32_t j = 0; j < i; j++)
+            if (open_size(&k->sizes[j]))
+                n += unseen(&p->seen, mixed(x * 3 + mixed(((uint64_t)j << 48) ^ (uint64_t)env[k->sizes[j].sym])), add);
+    }
+    return n;
+}
+
+void tp_picked(tp_picker *p, const tp_kernel *k, const int64_t *env)
+{
+    news(p, k, env, true);
+}
+
+/* A candidate: small values mostly; the size `with` takes its value number
+ * `which`; `ends`: all others take what is one past two blocks, or more than their least. */
+static bool candidate(const tp_picker *p, tp_rng *rng, uint32_t with, uint32_t which, bool ends, int64_t *env)
+{
+    const tp_kernel *k = p->k;
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < k->nsizes; i++) {
+            const tp_size *s = &k->sizes[i];
+            if (s->kind != (pass ? TP_SIZE_RANGE : TP_SIZE_CHOICE))
+                continue;
+            tp_values v = tp_telling_values(k, p->constants, s, env);
+            if (!v.n || (i == with && which >= v.n))
+                return false;
+            uint32_t at = (uint32_t)tp_rng_below(rng, v.n);
+            for (int again = 0; again < 2; again++) { /* the least of three */
+                uint32_t other = (uint32_t)tp_rng_below(rng, v.n);
+                at = v.at[other] < v.at[at] ? other : at;
+            }
+            env[s->sym] = v.at[i == with ? which : at];
+            int64_t block = ends && pass ? tp_largest_block(k, s, env) : 0,
+                    past = (2 * block / s->multiple_of + 1) * s->multiple_of;
+            if (ends && pass && i != with)
+                env[s->sym] = block > 1 && past <= s->max ? past
+                              : s->min < s->max           ? v.at[v.n > 1 && v.at[0] <= s->min]
+                                                          : s->min;
+        }
+    return fits(k, env);
+}
+
+/* Values of size i are 0, 1, …, as long as candidate() takes them. */
+static bool next_single(tp_picker *p, tp_rng *rng, uint32_t *size, uint32_t *which, int64_t *env)
+{
+    const tp_kernel *k = p->k;
+    for (; *size < k->nsizes; (*size)++, *which = 0)
+        for (; open_size(&k->sizes[*size]) && *which < TP_MAX_VALUES; (*which)++)
+            for (int attempt = 0; attempt < 6; attempt++)
+                if (candidate(p, rng, *size, *which, false, env) &&
+                    unseen(&p->seen, mixed(((uint64_t)*size << 48) ^ (uint64_t)env[k->sizes[*size].sym]), false))
+                    return true;
+    return false;
+}
+
+/* The candidate that brings the most for its effort. */
+static bool best_candidate(tp_picker *p, tp_rng *rng, uint32_t with, uint32_t which, double room, int64_t *best,
+                           int64_t *env)
+{
+    uint32_t nsyms = tp_sym_count(p->k->exprs);
+    double most = 0;
+    for (int i = 0; i < CANDIDATES; i++) {
+        if (!candidate(p, rng, with, which, false, env))
+            continue;
+        double cost = tp_effort_of(p->k, env), worth = news(p, p->k, env, false) / (cost + 20000);
+        if (cost > room || worth <= most)
+            continue;
+        most = worth;
+        memcpy(best, env, nsyms * sizeof *best);
+    }
+    return most > 0;
+}
+
+/* Does an axis go past some step that the kernel counts to, by one block and a rest at most? */
+static bool just_past(const tp_picker *p, const tp_size *s, const int64_t *env)
+{
+    int64_t block = tp_largest_block(p->k, s, env), v = env[s->sym];
+    const tp_met *c = &p->constants->sizes[s - p->k->sizes];
+    bool past = false;
+    for (uint32_t i = 0; i < c->nblocks && block; i++)
+        past |= v > c->blocks[i] * block && v <= (c->blocks[i] + 1) * block + s->multiple_of;
+    for (uint32_t a = 0; a < p->k->naxes && block; a++) {
+        const tp_met *m = &p->constants->axes[a];
+        for (uint32_t i = 0; i < m->n; i++)
+            past |= m->at[i] > 1 && v > m->at[i] * block && v <= (m->at[i] + 1) * block + s->multiple_of;
+    }
+    return past;
+}
+
+/* Where steps are counted to, larger windows may cost more than single values otherwise do. */
+static double pick_late(tp_picker *p, int64_t *best, int64_t *env, tp_take_case take, void *ctx)
+{
+    tp_rng rng = tp_rng_new(0x6c617465, p->k->nsizes); /* of its own: pairs stay as they are */
+    uint32_t size = 0, which = 0;
+    double effort = 0;
+    for (; effort < LATE_EFFORT && next_single(p, &rng, &size, &which, env); which++)
+        if (just_past(p, &p->k->sizes[size], env) && best_candidate(p, &rng, size, which, LATE_EFFORT, best, env)) {
+            effort += take(ctx, best, 0) ? tp_effort_of(p->k, best) : 0;
+            news(p, p->k, best, true);
+        }
+    return effort;
+}
+
+void tp_pick_more(tp_arena *a, tp_picker *p, tp_take_case take, void *ctx)
+{
+    uint32_t nsyms = tp_sym_count(p->k->exprs), size = 0, which = 0, n = 0;
+    int64_t *env = TP_NEWN(a, int64_t, nsyms), *best = TP_NEWN(a, int64_t, nsyms);
+    tp_rng rng = tp_rng_new(0x7061697273, p->k->nsizes);
+    double effort = 0;
+    for (int attempt = 0; attempt < 20; attempt++) /* two blocks and a rest everywhere */
+        if (candidate(p, &rng, UINT32_MAX, 0, true, env) && tp_effort_of(p->k, env) < SINGLES_EFFORT) {
+            effort += take(ctx, env, 0) ? tp_effort_of(p->k, env) : 0;
+            news(p, p->k, env, true);
+            break;
+        }
+    while (n < MOST_CASES && effort < SINGLES_EFFORT && next_single(p, &rng, &size, &which, env)) {
+        if (best_candidate(p, &rng, size, which, SINGLES_EFFORT, best, env)) {
+            effort += take(ctx, best, 0) ? tp_effort_of(p->k, best) : 0;
+            news(p, p->k, best, true);
+            n++;
+        }
+        which++;
+    }
+    effort += pick_late(p, best, env, take, ctx);
+    double room = effort + PAIRS_EFFORT;
+    while (n++ < MOST_CASES && effort < room && best_candidate(p, &rng, UINT32_MAX, 0, room - effort, best, env)) {
+        effort += take(ctx, best, 0) ? tp_effort_of(p->k, best) : 0;
+        news(p, p->k, best, true);
+    }
+}
+
+/* ---- ways through the kernel ---- */
+
+typedef struct dry_run {
+    tp_arena *arena;
+    const tp_kernel *k;
+    const int64_t *env;
+    tp_coverage *coverage;
+} dry_run;
+
+/* Numbers alone, for what is covered. */
+static void run_dry(void *arg)
+{
+    dry_run *x = arg;
+    const tp_kernel *k = x->k;
+    tp_run_request r = {.kernel = k, .env = x->env, .max_steps = 1 << 16, .coverage = x->coverage};
+    tp_trap trap;
+    r.arrays = TP_NEWN(x->arena, tp_tensor, k->ninputs + k->noutputs + 1);
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
+        int64_t dims[TP_MAX_RANK];
+        tp_str why;
+        const tp_operand *o = &k->operands[i];
+        if (!tp_operand_dims(k, o, x->env, dims, &why) || !tp_dtype_info(o->dtype)->executable)
+            return;
+        r.arrays[i] = tp_tensor_new(x->arena, o->dtype, o->rank, dims);
+        tp_fill_random(&r.arrays[i], 0, i);
+    }
+    tp_machine_run(x->arena, &r, &trap, NULL);
+    tp_cover_arms(x->arena, x->coverage, k, x->env);
+}
+
+void tp_run_dry(const tp_kernel *k, const int64_t *env, tp_coverage *coverage)
+{
+    dry_run x = {k ? tp_arena_child_limited(k->arena, (size_t)512 << 20) : NULL, k, env, coverage};
+    if (x.arena && coverage->unseen && tp_effort_of(k, env) <= DRY_EFFORT / 4)
+        tp_try(x.arena, run_dry, &x);
+    tp_arena_free(x.arena);
+}
+
+static bool find_tables(tp_arena *a, const tp_kernel *k, int64_t *env, uint64_t seed)
+{
+    tp_str why;
+    return !k->ntables || (tp_tables_new(a, k, env, &why) && tp_tables_find(a, k, env, NULL, 0, seed, NULL));
+}
+
+void tp_pick_ways(tp_arena *a, tp_picker *p, tp_coverage *coverage, tp_take_case take, void *ctx)
+{
+    uint32_t nsyms = tp_sym_count(p->k->exprs);
+    int64_t *env = TP_NEWN(a, int64_t, nsyms);
+    tp_rng rng = tp_rng_new(0x77617973, p->k->nsizes);
+    double effort = 0;
+    for (int n = 0; n < DRY_RUNS && coverage->unseen && effort < DRY_EFFORT; n++) {
+        uint32_t before = coverage->unseen;
+        if (!candidate(p, &rng, UINT32_MAX, 0, n % 3 == 2, env))
+            continue;
+        for (uint32_t i = 0; n % 3 == 1 && i < p->k->nsizes; i++) /* any value, once in a while */
+            if (p->k->sizes[i].kind == TP_SIZE_RANGE) {
+                const tp_size *s = &p->k->sizes[i];
+                int64_t span = (s->max < 600 ? s->max : 600) - s->min;
+                if (span > 0 && tp_rng_below(&rng, 2))
+                    env[s->sym] =
+                        (s->min + (int64_t)tp_rng_below(&rng, (uint64_t)span + 1)) / s->multiple_of * s->multiple_of;
+            }
+        if (!fits(p->k, env) || tp_effort_of(p->k, env) > DRY_EFFORT / 4)
+            continue;
+        effort += tp_effort_of(p->k, env);
+        uint64_t seed = 3000 + (uint64_t)n;
+        if (find_tables(a, p->k, env, seed))
+            tp_run_dry(p->k, env, coverage);
+        if (coverage->unseen < before) {
+            take(ctx, env, seed);
+            news(p, p->k, env, true);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+/* The one file of kernels/ that knows reference/. */
+#include "kernels/trial/trial.h"
+
+#include "reference/reference.h"
+
+tp_str tp_trial_keep(tp_arena *a, tp_str s)
+{
+    return s.n ? tp_printf(a, "%.*s", TP_FMT(s)) : s;
+}
+
+/* False with *why when an array does not fit. */
+bool tp_trial_arrays(const tp_trial *x, tp_input_family family, int64_t range, tp_sides *e, tp_str *why)
+{
+    const tp_kernel *k = x->c->kernel;
+    e->n = k->ninputs + k->noutputs;
+    e->arrays = TP_NEWN(x->work, tp_tensor, e->n);
+    e->want = TP_NEWN(x->work, tp_tensor, k->noutputs);
+    e->got_meaning = TP_NEWN(x->work, tp_planes, e->n);
+    e->want_meaning = TP_NEWN(x->work, tp_planes, e->n);
+    for (uint32_t i = 0; i < e->n; i++) {
+        int64_t dims[TP_MAX_RANK];
+        if (!tp_operand_dims(k, &k->operands[i], x->c->env, dims, why))
+            return false;
+        e->arrays[i] = tp_tensor_new(x->work, k->operands[i].dtype, k->operands[i].rank, dims);
+        tp_spend(x->work, (int64_t)(e->arrays[i].n));
+        bool given = i < k->ninputs && family == TP_INPUT_NORMAL && x->c->given && x->c->given[i].data;
+        if (given)
+            memcpy(e->arrays[i].data, x->c->given[i].data, e->arrays[i].n * tp_dtype_size(e->arrays[i].dtype));
+        else if (i < k->ninputs && tp_dtype_info(e->arrays[i].dtype)->executable)
+            tp_fill(&e->arrays[i], family, range, x->o->seed + x->c->seed, i);
+    }
+    return true;
+}
+
+/* The kernel on e->arrays, under a domain. */
+tp_status tp_trial_kernel(const tp_trial *x, tp_sides *e, tp_domain *d, tp_trap *trap, tp_run_stats *stats)
+{
+    tp_run_request request = {.kernel = x->c->kernel,
+                              .env = x->c->env,
+                              .arrays = e->arrays,
+                              .seed = x->o->seed + x->c->seed,
+                              .max_steps = x->o->max_steps,
+                              .domain = d,
+                              .meanings = e->got_meaning,
+                              .coverage = x->c->coverage,
+                              .garbage = e->garbage};
+    tp_status st = tp_machine_run(x->work, &request, trap, stats);
+    if (st == TP_E_MEMORY || st == TP_E_BUDGET)
+        tp_leave(x->work, st);
+    return st;
+}
+
+bool tp_trial_comparable(const tp_case *c)
+{
+    return c->against || c->kernel->reference.program || c->kernel->reference.builtin;
+}
+
+bool tp_trial_compares(const tp_kernel *k, uint32_t i)
+{
+    return !k->operands[k->ninputs + i].discard;
+}
+
+/* False with *why when the reference's outputs have other shapes. */
+static bool shapes_agree(const tp_trial *x, const tp_sides *e, tp_str *why)
+{
+    const tp_kernel *k = x->c->kernel;
+    for (uint32_t i = 0; i < k->noutputs; i++) {
+        const tp_tensor *w = &e->want[i], *g = &e->arrays[k->ninputs + i];
+        if (!tp_trial_compares(k, i) || (w->n == g->n && w->rank == g->rank))
+            continue;
+        tp_str text = tp_tensor_text(x->work, w);
+        *why = tp_printf(x->work, "the reference gives %.*s for `%.*s`", TP_FMT(text),
+                         TP_FMT(k->operands[k->ninputs + i].name));
+        return false;
+    }
+    return true;
+}
+
+/* Operand of k with the name, role and dtype of o; -1 with *why. */
+static int counterpart(const tp_trial *x, const tp_kernel *k, const tp_operand *o, tp_str *why)
+{
+    int at = tp_operand_find(k, o->name);
+    if (at >= 0 && k->operands[at].role == o->role && k->operands[at].dtype == o->dtype)
+        return at;
+    *why = tp_printf(x->work, "`%.*s` is no %s of dtype %s in both", TP_FMT(o->name),
+                     o->role == TP_INPUT ? "input" : "output", tp_dtype_info(o->dtype)->name);
+    return -1;
+}
+
+/* The arrays of the other kernel: the same inputs, outputs of its own. */
+static bool other_arrays(const tp_trial *x, const tp_sides *e, tp_sides *other, tp_str *why)
+{
+    const tp_kernel *k = x->c->kernel, *o = x->c->against->kernel;
+    *other = (tp_sides){.n = o->ninputs + o->noutputs, .garbage = e->garbage};
+    other->arrays = TP_NEWN(x->work, tp_tensor, other->n);
+    other->got_meaning = TP_NEWN(x->work, tp_planes, other->n);
+    for (uint32_t i = 0; i < other->n; i++) {
+        int64_t dims[TP_MAX_RANK];
+        int at = counterpart(x, k, &o->operands[i], why);
+        if (at < 0 || !tp_operand_dims(o, &o->operands[i], x->c->against->env, dims, why))
+            return false;
+        const tp_tensor *t = &e->arrays[at];
+        if (t->rank != o->operands[i].rank || memcmp(dims, t->dims, t->rank * sizeof *dims) != 0) {
+            *why = tp_printf(x->work, "`%.*s` has another shape there", TP_FMT(o->operands[i].name));
+            return false;
+        }
+        if (i < o->ninputs) {
+            other->arrays[i] = *t;
+            other->got_meaning[i] = e->got_meaning[at];
+        } else {
+            other->arrays[i] = tp_tensor_new(x->work, t->dtype, t->rank, dims);
+        }
+    }
+    return true;
+}
+
+/* Another kernel says what is wanted. */
+static bool run_other(const tp_trial *x, tp_sides *e, tp_domain *d, bool *undecided, tp_str *why)
+{
+    const tp_kernel *k = x->c->kernel, *o = x->c->against->kernel;
+    tp_trial there = *x;
+    tp_sides other;
+    tp_trap trap = {0};
+    tp_run_stats stats = {0};
+    there.c = x->c->against;
+    if (!other_arrays(x, e, &other, why))
+        return false;
+    if (tp_trial_kernel(&there, &other, d, &trap, &stats) != TP_OK) {
+        *why = tp_printf(x->work, "the other kernel does not run there: %.*s", TP_FMT(trap.message));
+        return false;
+    }
+    if (undecided)
+        *undecided = stats.undecided != NULL;
+    for (uint32_t i = 0; i < k->noutputs; i++) {
+        int at = counterpart(x, o, &k->operands[k->ninputs + i], why);
+        if (at < 0)
+            return false;
+        const tp_tensor *t = &other.arrays[at];
+        e->want[i] = tp_tensor_new(x->work, TP_F64, t->rank, t->dims);
+        for (size_t j = 0; j < t->n; j++)
+            ((double *)e->want[i].data)[j] = tp_get_f64(t->dtype, t->data, j);
+        e->want_meaning[k->ninputs + i] = other.got_meaning[at];
+    }
+    return true;
+}
+
+bool tp_trial_reference(const tp_trial *x, tp_sides *e, tp_domain *d, bool *undecided, tp_str *why)
+{
+    if (x->c->against)
+        return run_other(x, e, d, undecided, why);
+    tp_reference_request r = {.kernel = x->c->kernel,
+                              .env = x->c->env,
+                              .arrays = e->arrays,
+                              .domain = d,
+                              .meanings = e->want_meaning,
+                              .outputs = e->want};
+    tp_status st = tp_reference_run(x->work, &r);
+    if (st == TP_E_MEMORY || st == TP_E_BUDGET)
+        tp_leave(x->work, st);
+    *why = r.why;
+    if (undecided)
+        *undecided = r.undecided;
+    return st == TP_OK && shapes_agree(x, e, why);
+}

@@ -1,0 +1,61 @@
+/* A trial: kernel and reference of one case on the same arrays, under the
+ * same domain. Shared by the tiers (equiv.c, algebra.c). */
+#ifndef TP_TRIAL_H
+#define TP_TRIAL_H
+
+#include "kernels/trial/equiv.h"
+
+typedef struct tp_trial {
+    tp_arena *work; /* memory of the case */
+    tp_arena *keep; /* memory of the results */
+    const tp_case *c;
+    const tp_equiv_options *o;
+    tp_case_result *r;
+} tp_trial;
+
+/* Arrays and planes of inputs and outputs, and of what the reference says. */
+typedef struct tp_sides {
+    uint32_t n; /* arrays: inputs and outputs */
+    tp_tensor *arrays, *want;
+    tp_planes *got_meaning, *want_meaning; /* per array */
+    tp_garbage garbage;
+} tp_sides;
+
+/* Allocate, and fill the inputs. False with *why when an array does not fit. */
+bool tp_trial_arrays(const tp_trial *x, tp_input_family family, int64_t range, tp_sides *e, tp_str *why);
+/* The kernel on e->arrays. Leaves with TP_E_MEMORY. */
+tp_status tp_trial_kernel(const tp_trial *x, tp_sides *e, tp_domain *d, tp_trap *trap, tp_run_stats *stats);
+/* The reference on e->arrays; *undecided (may be NULL): it decides by numbers
+ * about which the domain is not certain. False with *why when it cannot be
+ * evaluated, or gives other shapes. */
+bool tp_trial_reference(const tp_trial *x, tp_sides *e, tp_domain *d, bool *undecided, tp_str *why);
+/* Is there anything to compare the case with? */
+bool tp_trial_comparable(const tp_case *c);
+/* Is output i of the kernel compared? */
+bool tp_trial_compares(const tp_kernel *k, uint32_t i);
+/* s in the memory of the results. */
+tp_str tp_trial_keep(tp_arena *keep, tp_str s);
+
+/* equiv.c: run a tier (tp_trial *) in memory of its own; false when that ran out. */
+bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *o, tp_case_result *r,
+                        void (*tier)(void *));
+/* equiv.c: tier E1. */
+void tp_trial_numbers(void *trial);
+/* algebra.c: tier E3. */
+void tp_trial_algebra(void *trial);
+/* algebra.c: do the residues agree when maxima follow the order of such data,
+ * but for elements that rest on ties? Zeroed before the first draw; every draw
+ * adds to it. */
+typedef struct tp_order {
+    bool **seen;   /* by output, by element: compared in some draw, or never to be; in `a` */
+    uint64_t ties; /* elements that rested on ties, over all draws */
+} tp_order;
+bool tp_trial_agrees_in_order(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_input_family family,
+                              tp_order *into);
+
+/* hunt.c: r->algebra differs and the numbers do not. Either *r becomes the
+ * result of a case, with inputs in `a`, whose numbers do, or the tier is
+ * inconclusive. */
+void tp_hunt(tp_arena *a, const tp_equiv_options *o, tp_case_result *r);
+
+#endif

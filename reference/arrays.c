@@ -1,0 +1,48 @@
+/* Arrays of the evaluator: places in them, and giving up. */
+#include "reference/internal.h"
+
+_Noreturn void tp_give_up(evaluator *e, tp_str why)
+{
+    e->why = why;
+    tp_leave(e->arena, TP_E_INPUT);
+}
+
+void tp_unravel(const array *a, size_t i, int64_t *at)
+{
+    for (uint32_t d = a->rank; d-- > 0;) {
+        at[d] = (int64_t)(i % (size_t)a->dims[d]);
+        i /= (size_t)a->dims[d];
+    }
+}
+
+size_t tp_ravel(const array *a, const int64_t *at)
+{
+    size_t i = 0;
+    for (uint32_t d = 0; d < a->rank; d++)
+        i = i * (size_t)a->dims[d] + (size_t)at[d];
+    return i;
+}
+
+void tp_strides(const array *a, size_t *stride)
+{
+    size_t s = 1;
+    for (uint32_t d = a->rank; d-- > 0; s *= (size_t)a->dims[d])
+        stride[d] = s;
+}
+
+/* Offsets of all positions along the picked dimensions, in order. */
+size_t *tp_offsets(evaluator *e, const array *a, const uint32_t *dims, uint32_t ndims, size_t *count)
+{
+    size_t stride[TP_MAX_RANK], n = 1;
+    tp_strides(a, stride);
+    for (uint32_t d = 0; d < ndims; d++)
+        n *= (size_t)a->dims[dims[d]];
+    size_t *r = TP_NEWN(e->arena, size_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        size_t rest = i;
+        for (uint32_t d = ndims; d-- > 0; rest /= (size_t)a->dims[dims[d]])
+            r[i] += rest % (size_t)a->dims[dims[d]] * stride[dims[d]];
+    }
+    *count = n;
+    return r;
+}
