@@ -130,7 +130,7 @@ static bool atom_is_defined(summary *s, uint32_t id)
     }
 }
 
-bool product_is_defined(summary *s, const product *p)
+bool law_is_defined(summary *s, const product *p)
 {
     for (uint32_t i = 0; i < p->nfactors; i++)
         if (!atom_is_defined(s, p->factor[i].atom) ||

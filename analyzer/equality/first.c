@@ -7,66 +7,6 @@
 
 #include <math.h>
 
-/* ---- normal forms ---- */
-
-/* A value that is the unit where a condition fails counts where it holds. */
-static term inside_of(summary *s, term value, tp_prim fold, product *guards)
-{
-    double unit = fold == TP_P_MAX ? -(double)INFINITY : (double)INFINITY;
-    for (term_node n = *term_get(s, value); n.kind == T_SELECT; n = *term_get(s, value)) {
-        const term_node yes = *term_get(s, n.arg[0]), no = *term_get(s, n.arg[1]);
-        bool unit_no = no.kind == T_REAL && no.real == unit, unit_yes = yes.kind == T_REAL && yes.real == unit;
-        if (!unit_no && !unit_yes)
-            break;
-        if (!product_guard(s, guards, unit_no ? n.e : condition_normal(s, n.e, true)))
-            summary_stop(s, TP_S("the place of the maximum of nothing"));
-        value = n.arg[!unit_no];
-    }
-    return value;
-}
-
-/* Is the value of `outer` the extreme of the values of its place, a fold itself? */
-static bool joins(const summary *s, const term_node *outer, const term_node *inner)
-{
-    const term_node *v = term_get(s, outer->arg[0]);
-    return inner->kind == T_FOLD && inner->prim == outer->prim && v->kind == T_FOLD &&
-           v->prim == prim_of_first(outer->prim) && v->sym == inner->sym && tp_same(v->e, inner->e) &&
-           v->arg[0].id == inner->arg[0].id;
-}
-
-uint32_t fold_first(summary *s, const term_node *fold)
-{
-    atom f = {.kind = ATOM_FOLD, .prim = fold->prim};
-    product guards = product_of(1, 1);
-    term_node n = *fold, place;
-    for (;; n = place) {
-        if (f.counters == MAX_COUNTERS)
-            sum_too_large(s);
-        f.counter[f.counters] = n.sym;
-        f.extent[f.counters++] = n.e;
-        place = *term_get(s, n.arg[1]);
-        if (!joins(s, &n, &place))
-            break;
-    }
-    term value = inside_of(s, n.arg[0], prim_of_first(fold->prim), &guards);
-    if (place.kind != T_INTEGER || term_get(s, value)->infinite || term_get(s, value)->endless)
-        summary_stop(s, TP_S("the place of a maximum is of values that may be infinite, or no index"));
-    record_open(s, TP_LAW_FIRST);
-    f.nguards = guards.nguards;
-    memcpy(f.guard, guards.guard, sizeof f.guard);
-    bool kept = s->narrow_casts;
-    s->narrow_casts = true; /* it decides */
-    const uint32_t pair[] = {sum_of_term(s, value), sum_of_index(s, place.e)};
-    s->narrow_casts = kept;
-    f.arg[0] = sum_applied(s, fold->prim, 0, pair, 2, 0);
-    fold_settled(s, &f);
-    if ((s->strict || guards.nguards) && !fold_never_empty(s, &f))
-        summary_stop(s, TP_S("the place of a maximum may be of nothing"));
-    product p = product_of(1, 1);
-    product_factor(s, &p, fold_intern(s, &f), 1);
-    return sum_intern(s, &p, 1);
-}
-
 /* ---- steps ---- */
 
 /* q = c + the place t < extent of the extreme of `value`; or c alone, extent 1. */
@@ -155,7 +95,7 @@ static bool is_number(summary *s, term t, tp_prim fold)
     product guards = product_of(1, 1);
     if (n.kind == T_FOLD && n.prim != fold)
         return false;
-    term inside = n.kind == T_FOLD ? inside_of(s, n.arg[0], fold, &guards) : t;
+    term inside = n.kind == T_FOLD ? value_inside(s, n.arg[0], fold, &guards) : t;
     if (term_get(s, inside)->infinite || term_get(s, inside)->endless)
         return false;
     s->strict = true;

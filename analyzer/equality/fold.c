@@ -110,52 +110,6 @@ static bool merge_pair(summary *s, atom *f, uint32_t k, uint32_t t)
     return true;
 }
 
-static tp_expr exchanged(summary *s, tp_expr from, tp_expr to)
-{
-    record_exchange(s, from, to);
-    return to;
-}
-
-/* Where the guards say which argument is smaller, min and max are one of them;
- * where they decide a condition, a choice is its arm; where they say that an
- * entry of a table is one of its own indices, it is that. */
-static tp_expr under_guards(summary *s, tp_expr e, void *ctx)
-{
-    const premises *p = ctx;
-    const tp_expr_node n = *tp_expr_get(s->p, e);
-    if (!e.id || n.op == TP_E_CONST || n.op == TP_E_SYM)
-        return e;
-    if (n.op == TP_E_ITE) {
-        int known = summary_decides(s, condition_normal(s, n.a, false), ctx);
-        return known ? exchanged(s, e, under_guards(s, known > 0 ? n.b : n.c, ctx)) : e;
-    }
-    if (n.op == TP_E_READ) {
-        const tp_expr index[] = {n.a, n.b, n.c};
-        for (int i = 0; i < 3 && index[i].id; i++) /* a counter rather than what is equal to it here */
-            if (tp_expr_get(s->p, index[i])->op == TP_E_SYM &&
-                summary_proves(s, p, tp_op2(s->p, TP_E_EQ, e, index[i]))) /* by a contract */
-                return exchanged(s, e, index[i]);
-    }
-    if (n.op == TP_E_NEG || n.op == TP_E_NOT)
-        return tp_op1(s->p, n.op, under_guards(s, n.a, ctx));
-    if (n.op < TP_E_ADD)
-        return e; /* other entries of tables stay */
-    tp_expr a = under_guards(s, n.a, ctx), b = under_guards(s, n.b, ctx);
-    if (n.op == TP_E_MIN || n.op == TP_E_MAX) {
-        bool min = n.op == TP_E_MIN;
-        if (summary_follows(s, p, tp_op2(s->p, TP_E_LE, a, b)))
-            return exchanged(s, tp_op2(s->p, n.op, a, b), min ? a : b);
-        if (summary_follows(s, p, tp_op2(s->p, TP_E_GE, a, b)))
-            return exchanged(s, tp_op2(s->p, n.op, a, b), min ? b : a);
-    }
-    return tp_op2(s->p, n.op, a, b);
-}
-
-tp_expr index_under(summary *s, const premises *p, tp_expr e)
-{
-    return under_guards(s, e, (void *)(uintptr_t)p);
-}
-
 /* ---- one counter as two ---- */
 
 /* u // by is `high` and u % by is `low`. */
@@ -278,7 +232,7 @@ static void merge_counters(summary *s, atom *f)
             here = premises_with(s, &here, tp_op2(s->p, TP_E_LT, tp_sym(s->p, f->counter[i]), f->extent[i]));
         const atom before = *f;
         record_mark m = record_here(s);
-        f->arg[0] = sum_mapped(s, f->arg[0], under_guards, &here);
+        f->arg[0] = sum_mapped(s, f->arg[0], index_under_guards, &here);
         if (f->arg[0] != before.arg[0])
             record_fold(s, TP_LAW_UNDER, &before, f, 0, 0, m);
         record_forget(s, m);
@@ -418,81 +372,6 @@ bool fold_never_empty(summary *s, const atom *f)
     for (uint32_t i = 0; i < f->nguards; i++)
         all = tp_op2(s->p, TP_E_AND, all, tp_expr_subst(s->p, f->guard[i], with, n));
     return summary_proves(s, &nothing, all);
-}
-
-/* The condition that all of x stands under. No id: there is none. */
-static tp_expr common_guard(summary *s, uint32_t x)
-{
-    const sum a = *sum_get(s, x);
-    for (uint32_t g = 0; a.n && g < a.at[0].nguards; g++) {
-        bool all = true;
-        for (uint32_t i = 1; i < a.n && all; i++) {
-            all = false;
-            for (uint32_t h = 0; h < a.at[i].nguards; h++)
-                all |= tp_same(a.at[i].guard[h], a.at[0].guard[g]);
-        }
-        if (all)
-            return a.at[0].guard[g];
-    }
-    return (tp_expr){0};
-}
-
-/* The maximum of what is at least 0, and 0 where a condition fails, is that of
- * the points where it holds, if there is one. */
-static void leave_out_zeros(summary *s, atom *f)
-{
-    for (tp_expr guard; (guard = common_guard(s, f->arg[0])).id;) {
-        atom inside = *f;
-        product guards = product_of(1, 1);
-        inside.arg[0] = sum_where_guard(s, f->arg[0], guard, true);
-        guards.nguards = f->nguards;
-        memcpy(guards.guard, f->guard, sizeof guards.guard);
-        if (!product_guard(s, &guards, guard) || !sum_is_at_least_0(s, inside.arg[0]))
-            return;
-        inside.nguards = guards.nguards;
-        memcpy(inside.guard, guards.guard, sizeof inside.guard);
-        if (!fold_never_empty(s, &inside))
-            return;
-        record_open(s, TP_LAW_ZEROS);
-        *f = inside;
-    }
-}
-
-/* max and min: terms that are the unit where a condition fails are outside of the fold. */
-uint32_t fold_of_term(summary *s, const term_node *fold)
-{
-    atom f = {.kind = ATOM_FOLD, .prim = fold->prim};
-    product guards = product_of(1, 1);
-    term t;
-    term_node n = *fold;
-    bool extreme = fold->prim == TP_P_MAX || fold->prim == TP_P_MIN;
-    do { /* folds of folds */
-        if (f.counters == MAX_COUNTERS)
-            sum_too_large(s);
-        f.counter[f.counters] = n.sym;
-        f.extent[f.counters++] = n.e;
-        for (t = n.arg[0], n = *term_get(s, t); extreme && n.kind == T_SELECT; n = *term_get(s, t)) {
-            const term_node no = *term_get(s, n.arg[1]), yes = *term_get(s, n.arg[0]);
-            double unit = fold->prim == TP_P_MAX ? -(double)INFINITY : (double)INFINITY;
-            bool unit_no = no.kind == T_REAL && no.real == unit, unit_yes = yes.kind == T_REAL && yes.real == unit;
-            if (!unit_no && !unit_yes)
-                break;
-            if (!product_guard(s, &guards, unit_no ? n.e : condition_normal(s, n.e, true)))
-                summary_stop(s, TP_S("the maximum of nothing"));
-            t = n.arg[!unit_no];
-        }
-    } while (n.kind == T_FOLD && n.prim == fold->prim);
-    f.nguards = guards.nguards;
-    memcpy(f.guard, guards.guard, sizeof f.guard);
-    f.arg[0] = sum_of_term(s, t);
-    if (fold->prim == TP_P_MAX)
-        leave_out_zeros(s, &f);
-    fold_settled(s, &f);
-    if (extreme && s->strict && !fold_never_empty(s, &f)) /* of nothing a reference has no value */
-        summary_stop(s, TP_S("the maximum or minimum of a row may be of nothing"));
-    product p = product_of(1, 1);
-    product_factor(s, &p, fold_intern(s, &f), 1);
-    return sum_intern(s, &p, 1);
 }
 
 /* How deep folds are nested in it. */

@@ -78,13 +78,14 @@ typedef struct summary {
     bool strict;             /* what may be undefined must not vanish: of the kernel, not of the reference */
     const tp_node *node;     /* where we are, for messages */
     const tp_syntax *syntax;
-    TP_VEC(narrow) narrow;      /* not looked at yet */
-    TP_VEC(double) bounds;      /* of index expressions */
-    tp_map bound_of;            /* by expression: its number there + 1 */
-    TP_VEC(known_above) signs;  /* of the case that is looked at */
-    struct sums *sums;          /* sum.c */
-    struct record *record;      /* derive.c */
-    const tp_prover_options *o; /* where certificates go */
+    TP_VEC(narrow) narrow;       /* not looked at yet */
+    TP_VEC(double) bounds;       /* of index expressions */
+    tp_map bound_of;             /* by expression: its number there + 1 */
+    TP_VEC(known_above) signs;   /* of the case that is looked at */
+    struct sums *sums;           /* sum.c */
+    const struct sum_laws *laws; /* that arithmetic asks */
+    struct record *record;       /* record.c */
+    const tp_prover_options *o;  /* where certificates go */
 } summary;
 
 /* A summary in the making; its analysis is ended with tp_analysis_end(s->a). */
@@ -129,7 +130,7 @@ void term_print(summary *s, tp_buf *b, term t);
 /* A new index from 0 below `extent`. */
 tp_expr summary_index(summary *s, const char *name, tp_expr extent);
 
-/* ---- conditions ---- */
+/* ---- ask.c: conditions ---- */
 
 /* What holds here: premises, beside the spec's facts and the ranges of all indices. */
 typedef struct premises {
@@ -147,12 +148,13 @@ bool summary_proves_large(summary *s, tp_expr goal);
 bool summary_proves_of_sizes(summary *s, tp_expr goal);
 /* 1: it follows from the premises (ctx), -1: its negation does, 0: neither is seen. For term_decided(). */
 int summary_decides(summary *s, tp_expr condition, void *ctx);
-/* fold.c: the same number where p holds: min, max and choices that p decides are an argument of theirs. */
+/* The same number where p holds: min, max and choices that p decides are an argument of theirs. */
 tp_expr index_under(summary *s, const premises *p, tp_expr e);
+tp_expr index_under_guards(summary *s, tp_expr e, void *premises); /* the same, as an index_map */
 /* Comparisons as x >= 0, x == 0, x != 0 over normal forms; negation pushed down. */
 tp_expr condition_normal(summary *s, tp_expr e, bool negated);
 
-/* ---- derive.c: what was done, for the certificate ---- */
+/* ---- record.c: what was done, for the certificate ---- */
 
 /* How far the record is: what is written after it belongs to one law. */
 typedef struct record_mark {
@@ -168,7 +170,7 @@ void record_exchange(summary *s, tp_expr from, tp_expr to);
 void record_forget(summary *s, record_mark m);
 /* A law without a schema was used. */
 void record_open(summary *s, tp_law law);
-/* Both terms were seen to be equal: the derivation is replayed, and written where certificates are. */
+/* derive.c: both terms were seen to be equal: the derivation is replayed, and written where certificates are. */
 void record_equal(summary *s, const premises *p, term kernel, term reference, tp_str output);
 
 /* ---- width.c ---- */

@@ -303,7 +303,7 @@ static bool reduce_sign(summary *s, const product *p, uint32_t which, uint32_t *
     return true;
 }
 
-bool product_reduced(summary *s, const product *p, uint32_t *out)
+bool law_reduced(summary *s, const product *p, uint32_t *out)
 {
     for (uint32_t i = 0; i < p->nfactors; i++) {
         const atom a = *atom_get(s, p->factor[i].atom);

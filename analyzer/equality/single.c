@@ -6,107 +6,6 @@
  * the steps of a schedule and the groups that it names, are compared there. */
 #include "analyzer/equality/sum.h"
 
-/* e with one of its subterms replaced. */
-static tp_expr exchanged(summary *s, tp_expr e, tp_expr from, tp_expr to)
-{
-    tp_exprs *p = s->p;
-    if (!e.id || tp_same(e, from))
-        return e.id ? to : e;
-    const tp_expr_node n = *tp_expr_get(p, e);
-    if (n.op == TP_E_CONST || n.op == TP_E_SYM)
-        return e;
-    tp_expr a = exchanged(s, n.a, from, to), b = exchanged(s, n.b, from, to), c = exchanged(s, n.c, from, to);
-    if (n.op == TP_E_READ)
-        return tp_read(p, (uint32_t)n.value, 3, (tp_expr[]){a, b, c});
-    if (n.op == TP_E_ITE)
-        return tp_ite(p, a, b, c);
-    return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
-}
-
-/* ---- entries of tables at the counter ---- */
-
-enum { MAX_ENTRIES = 8 };
-
-typedef struct entries {
-    uint32_t sym;
-    tp_expr at[MAX_ENTRIES];
-    uint32_t n;
-} entries;
-
-/* Looks only: for reads of tables that speak of the counter. */
-static tp_expr find_entries(summary *s, tp_expr e, void *ctx)
-{
-    entries *x = ctx;
-    if (!e.id || !tp_expr_mentions(s->p, e, x->sym))
-        return e;
-    const tp_expr_node n = *tp_expr_get(s->p, e);
-    if (n.op == TP_E_SYM)
-        return e;
-    bool known = n.op != TP_E_READ || x->n == MAX_ENTRIES;
-    for (uint32_t i = 0; i < x->n; i++)
-        known |= tp_same(x->at[i], e);
-    if (!known)
-        x->at[x->n++] = e;
-    find_entries(s, n.a, ctx);
-    find_entries(s, n.b, ctx);
-    find_entries(s, n.c, ctx);
-    return e;
-}
-
-/* What the entry is where the condition holds, without the counter. No id: it does not say so. */
-static tp_expr entry_is(summary *s, tp_expr condition, tp_expr entry, uint32_t sym)
-{
-    const tp_expr_node n = *tp_expr_get(s->p, condition); /* a == 0 */
-    if (n.op != TP_E_EQ)
-        return (tp_expr){0};
-    tp_expr is = tp_expr_normal(s->p, tp_op2(s->p, TP_E_SUB, entry, n.a)),
-            turned = tp_expr_normal(s->p, tp_op2(s->p, TP_E_ADD, entry, n.a));
-    return !tp_expr_mentions(s->p, is, sym) ? is : !tp_expr_mentions(s->p, turned, sym) ? turned : (tp_expr){0};
-}
-
-typedef struct exchange {
-    tp_expr from, to;
-    bool met;
-} exchange;
-
-/* Looks only. */
-static tp_expr meets_entry(summary *s, tp_expr e, void *ctx)
-{
-    exchange *x = ctx;
-    x->met |= e.id && !tp_same(exchanged(s, e, x->from, x->to), e);
-    return e;
-}
-
-static tp_expr put_entry(summary *s, tp_expr e, void *ctx)
-{
-    const exchange *x = ctx;
-    return exchanged(s, e, x->from, x->to);
-}
-
-/* [t[c] == v] x(t[c]) = [t[c] == v] x(v), for a v without c; 0: there is nothing to replace. */
-uint32_t product_with_entries(summary *s, const product *p, uint32_t sym)
-{
-    for (uint32_t g = 0; g < p->nguards; g++) {
-        entries found = {.sym = sym};
-        find_entries(s, p->guard[g], &found);
-        for (uint32_t i = 0; i < found.n; i++) {
-            exchange x = {found.at[i], entry_is(s, p->guard[g], found.at[i], sym), false};
-            product rest = *p;
-            if (!x.to.id)
-                continue;
-            memmove(&rest.guard[g], &rest.guard[g + 1], (rest.nguards - g - 1) * sizeof *rest.guard);
-            memset(&rest.guard[--rest.nguards], 0, sizeof *rest.guard);
-            uint32_t x_of_entry = sum_intern(s, &rest, 1);
-            sum_mapped(s, x_of_entry, meets_entry, &x);
-            if (x.met)
-                return sum_guarded(s, p->guard[g], sum_mapped(s, x_of_entry, put_entry, &x));
-        }
-    }
-    return 0;
-}
-
-/* ---- one counter ---- */
-
 /* Counter k of a sum and the conditions that speak of no other counter. */
 typedef struct counted {
     atom f; /* opened */
@@ -297,7 +196,7 @@ static void put_entries_in(summary *s, const counted *c, const entries *found, t
             tp_expr is = entry_is(s, guard[i], found->at[e], c->f.counter[c->k]);
             for (uint32_t k = 0; k < c->nown && is.id; k++)
                 if (k != i)
-                    guard[k] = condition_normal(s, exchanged(s, guard[k], found->at[e], is), false);
+                    guard[k] = condition_normal(s, index_exchanged(s, guard[k], found->at[e], is), false);
         }
 }
 
@@ -310,7 +209,7 @@ static bool is_single(summary *s, const premises *p, const counted *c)
     entries found = {.sym = c->f.counter[c->k]};
     tp_expr guard[MAX_GUARDS], high;
     for (uint32_t i = 0; i < c->nown; i++)
-        find_entries(s, c->own[i], &found);
+        entries_find(s, c->own[i], &found);
     put_entries_in(s, c, &found, guard);
     for (uint32_t i = 0; i < c->nown; i++)
         for (uint32_t e = 0; e < found.n; e++)
@@ -342,9 +241,9 @@ static bool meet(summary *s, const premises *p, const counted *x, const counted 
         return false;
     for (uint32_t i = 0; i < x->nown; i++) {
         here = premises_with(s, &here, x->own[i]);
-        find_entries(s, x->own[i], &at);
+        entries_find(s, x->own[i], &at);
     }
-    sum_mapped(s, x->f.arg[0], find_entries, &at);
+    sum_mapped(s, x->f.arg[0], entries_find, &at);
     for (uint32_t i = 0; i <= at.n; i++)
         if (same_at(s, &here, x, y, i < at.n ? at.at[i] : symbol_of(s, x), cases))
             return true;

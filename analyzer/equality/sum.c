@@ -568,3 +568,60 @@ void sum_print(summary *s, tp_buf *b, uint32_t id)
         }
     }
 }
+
+tp_expr sum_some_guard(summary *s, uint32_t x)
+{
+    const sum *a = sum_get(s, x);
+    for (uint32_t i = 0; i < a->n; i++)
+        if (a->at[i].nguards)
+            return a->at[i].guard[0];
+    return (tp_expr){0};
+}
+
+uint32_t sum_where_guard(summary *s, uint32_t x, tp_expr guard, bool holds)
+{
+    const sum a = *sum_get(s, x);
+    tp_expr yes = condition_normal(s, guard, !holds), no = condition_normal(s, guard, holds);
+    product *at = TP_NEWN(s->arena, product, a.n + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a.n; i++) {
+        product p = a.at[i];
+        bool is_0 = false;
+        p.nguards = 0;
+        for (uint32_t g = 0; g < a.at[i].nguards; g++) {
+            is_0 |= tp_same(a.at[i].guard[g], no);
+            if (!tp_same(a.at[i].guard[g], yes))
+                p.guard[p.nguards++] = a.at[i].guard[g];
+        }
+        if (!is_0)
+            at[n++] = p;
+    }
+    return sum_from(s, at, n);
+}
+
+/* ---- laws ---- */
+
+bool product_is_defined(summary *s, const product *p)
+{
+    return s->laws->is_defined(s, p);
+}
+
+bool product_reduced(summary *s, const product *p, uint32_t *out)
+{
+    return s->laws->reduced(s, p, out);
+}
+
+uint32_t sum_exponential(summary *s, uint32_t x)
+{
+    return s->laws->exponential(s, x);
+}
+
+uint32_t sum_inverse(summary *s, uint32_t x)
+{
+    return s->laws->inverse(s, x);
+}
+
+uint32_t sum_applied(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth)
+{
+    return s->laws->applied(s, prim, exponent, arg, nargs, depth);
+}

@@ -60,12 +60,27 @@ struct sums {
 
 const sum *sum_get(const summary *s, uint32_t id);
 const atom *atom_get(const summary *s, uint32_t id);
-uint32_t sum_of_term(summary *s, term t);
-/* Symbols replaced; those that a fold binds stay. */
-uint32_t sum_subst(summary *s, uint32_t id, const tp_expr *with, uint32_t n);
-/* What is left under premises: guards that follow are gone, and products of which one is refuted. */
-uint32_t sum_under(summary *s, const premises *p, uint32_t id);
 void sum_print(summary *s, tp_buf *b, uint32_t id);
+
+/* What arithmetic asks of the laws: they are built on it, and sum.c knows none of them. */
+struct sum_laws {
+    bool (*is_defined)(summary *s, const product *p);
+    bool (*reduced)(summary *s, const product *p, uint32_t *out);
+    uint32_t (*exponential)(summary *s, uint32_t x);
+    uint32_t (*inverse)(summary *s, uint32_t x);
+    uint32_t (*applied)(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth);
+};
+extern const struct sum_laws sum_laws;                         /* laws.c, of which two are elsewhere: */
+bool law_is_defined(summary *s, const product *p);             /* defined.c */
+bool law_reduced(summary *s, const product *p, uint32_t *out); /* pieces.c */
+/* These ask s->laws. Has it a value wherever its inputs have one? */
+bool product_is_defined(summary *s, const product *p);
+/* Laws of products of conditions and shares; false: none applies. */
+bool product_reduced(summary *s, const product *p, uint32_t *out);
+/* exp(x); 1 / x; an operation that is not linear. */
+uint32_t sum_exponential(summary *s, uint32_t x);
+uint32_t sum_inverse(summary *s, uint32_t x);
+uint32_t sum_applied(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth);
 
 /* sum.c: arithmetic */
 struct sums *sum_pool(summary *s);
@@ -86,6 +101,10 @@ uint32_t sum_of_index(summary *s, tp_expr e);
 /* [condition] x; and the value of a choice, a conjunction being one condition after the other. */
 uint32_t sum_guarded(summary *s, tp_expr condition, uint32_t x);
 uint32_t sum_chosen(summary *s, tp_expr condition, uint32_t yes, uint32_t no);
+/* A guard in x: what is not linear looks at both cases. No id: there is none. */
+tp_expr sum_some_guard(summary *s, uint32_t x);
+/* x where a condition in it holds, or does not. */
+uint32_t sum_where_guard(summary *s, uint32_t x, tp_expr guard, bool holds);
 product product_of(int64_t num, int64_t den);
 void product_reduce(summary *s, product *p);
 /* Adds a condition, conjunctions taken apart; false: the product is 0 then. */
@@ -109,22 +128,23 @@ uint32_t sum_literal(summary *s, double v);
 uint32_t sum_square_root(summary *s, uint32_t x);
 /* x log2(e)^n, for a number of which only that it is above 0 is known. */
 uint32_t sum_log2e(summary *s, uint32_t x, int n);
-uint32_t sum_inverse(summary *s, uint32_t x);
-/* x where a condition in it holds, or does not. */
-uint32_t sum_where_guard(summary *s, uint32_t x, tp_expr guard, bool holds);
-uint32_t sum_exponential(summary *s, uint32_t x);
-/* An operation that is not linear. */
-uint32_t sum_applied(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth);
-/* Every index expression in it replaced by map(it). */
+
+/* normal.c */
+uint32_t sum_of_term(summary *s, term t);
+/* What is extreme in a fold (MAX, MIN), without the choices for its unit, whose conditions become guards. */
+term value_inside(summary *s, term value, tp_prim fold, product *guards);
+
+/* map.c: every index expression in it replaced by map(it). */
 typedef tp_expr (*index_map)(summary *s, tp_expr e, void *ctx);
 uint32_t sum_mapped(summary *s, uint32_t id, index_map map, void *ctx);
+/* Symbols replaced; those that a fold binds stay. */
+uint32_t sum_subst(summary *s, uint32_t id, const tp_expr *with, uint32_t n);
+/* What is left under premises: guards that follow are gone, and products of which one is refuted. */
+uint32_t sum_under(summary *s, const premises *p, uint32_t id);
 
 /* fold.c */
-/* The sum of x for symbol `sym` from 0 below extent; the fold that a term is, of another operation. */
+/* The sum of x for symbol `sym` from 0 below extent. */
 uint32_t fold_sum(summary *s, uint32_t sym, tp_expr extent, uint32_t x);
-uint32_t fold_of_term(summary *s, const term_node *fold);
-/* first.c: the place of the first extreme. */
-uint32_t fold_first(summary *s, const term_node *fold);
 /* Counters joined and parted as laws allow. */
 void fold_settled(summary *s, atom *f);
 /* The sum of another body over the points of f, which is opened. */
@@ -147,8 +167,6 @@ uint32_t sum_sign_of(summary *s, uint32_t x);
 bool atom_is_sign(summary *s, const atom *a);
 /* Is the coefficient below 0 that tells the sign of x from that of -x? */
 bool sum_leads_below_0(const summary *s, uint32_t x);
-/* Laws of products of conditions and shares; false: none applies. */
-bool product_reduced(summary *s, const product *p, uint32_t *out);
 
 /* shares.c: 1 / x and log(x) for sums of two exponentials; 0: x is no such. */
 uint32_t sum_share(summary *s, uint32_t x);
@@ -162,7 +180,7 @@ bool sum_is_free(summary *s, uint32_t id);
  * tend to 0: `assumed`, or proven where the limit is taken. */
 uint32_t sum_limit(summary *s, uint32_t id, bool assumed);
 
-/* derive.c: fold `before` is fold `after`, by that law; k, t: positions of counters. */
+/* record.c: fold `before` is fold `after`, by that law; k, t: positions of counters. */
 void record_fold(summary *s, tp_law law, const atom *before, const atom *after, uint32_t k, uint32_t t, record_mark m);
 /* It is as many as `end`. */
 void record_count(summary *s, const atom *f, tp_expr end, record_mark m);
@@ -171,9 +189,23 @@ void record_count(summary *s, const atom *f, tp_expr end, record_mark m);
 bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);
 bool equal_by_signs(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);
 
-/* single.c: entries of tables that a condition tells, put in: 0: there are none. Two sums, each with one point of a
- * counter that counts, are equal there. */
+/* entries.c: reads of tables that speak of a counter. */
+enum { MAX_ENTRIES = 8 };
+typedef struct entries {
+    uint32_t sym;
+    tp_expr at[MAX_ENTRIES];
+    uint32_t n;
+} entries;
+/* e as it is; *ctx, the entries, gets those that it reads. */
+tp_expr entries_find(summary *s, tp_expr e, void *ctx);
+/* What the entry is where the condition holds, without the counter. No id: it does not say so. */
+tp_expr entry_is(summary *s, tp_expr condition, tp_expr entry, uint32_t sym);
+/* e with one of its subterms replaced. */
+tp_expr index_exchanged(summary *s, tp_expr e, tp_expr from, tp_expr to);
+/* [t[c] == v] x(t[c]) = [t[c] == v] x(v), for a v without c; 0: there is nothing to replace. */
 uint32_t product_with_entries(summary *s, const product *p, uint32_t sym);
+
+/* single.c: two sums, each with one point of a counter that counts, are equal there. */
 bool singles_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases);
 
 /* defined.c: is it above 0, for all inputs? */
@@ -182,6 +214,5 @@ bool sum_is_at_least_0(summary *s, uint32_t id);
 /* Has it a value wherever its inputs have one? A division by what
  * may be 0, a logarithm or a root of what may be negative has not. */
 bool sum_is_defined(summary *s, uint32_t id);
-bool product_is_defined(summary *s, const product *p);
 
 #endif

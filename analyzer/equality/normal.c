@@ -1,0 +1,235 @@
+/* Normal forms from terms. */
+#include "analyzer/equality/sum.h"
+
+#include <math.h>
+
+/* The condition that all of x stands under. No id: there is none. */
+static tp_expr common_guard(summary *s, uint32_t x)
+{
+    const sum a = *sum_get(s, x);
+    for (uint32_t g = 0; a.n && g < a.at[0].nguards; g++) {
+        bool all = true;
+        for (uint32_t i = 1; i < a.n && all; i++) {
+            all = false;
+            for (uint32_t h = 0; h < a.at[i].nguards; h++)
+                all |= tp_same(a.at[i].guard[h], a.at[0].guard[g]);
+        }
+        if (all)
+            return a.at[0].guard[g];
+    }
+    return (tp_expr){0};
+}
+
+/* The maximum of what is at least 0, and 0 where a condition fails, is that of
+ * the points where it holds, if there is one. */
+static void leave_out_zeros(summary *s, atom *f)
+{
+    for (tp_expr guard; (guard = common_guard(s, f->arg[0])).id;) {
+        atom inside = *f;
+        product guards = product_of(1, 1);
+        inside.arg[0] = sum_where_guard(s, f->arg[0], guard, true);
+        guards.nguards = f->nguards;
+        memcpy(guards.guard, f->guard, sizeof guards.guard);
+        if (!product_guard(s, &guards, guard) || !sum_is_at_least_0(s, inside.arg[0]))
+            return;
+        inside.nguards = guards.nguards;
+        memcpy(inside.guard, guards.guard, sizeof inside.guard);
+        if (!fold_never_empty(s, &inside))
+            return;
+        record_open(s, TP_LAW_ZEROS);
+        *f = inside;
+    }
+}
+
+/* max and min: terms that are the unit where a condition fails are outside of the fold. */
+static uint32_t fold_of_term(summary *s, const term_node *fold)
+{
+    atom f = {.kind = ATOM_FOLD, .prim = fold->prim};
+    product guards = product_of(1, 1);
+    term t;
+    term_node n = *fold;
+    bool extreme = fold->prim == TP_P_MAX || fold->prim == TP_P_MIN;
+    do { /* folds of folds */
+        if (f.counters == MAX_COUNTERS)
+            sum_too_large(s);
+        f.counter[f.counters] = n.sym;
+        f.extent[f.counters++] = n.e;
+        for (t = n.arg[0], n = *term_get(s, t); extreme && n.kind == T_SELECT; n = *term_get(s, t)) {
+            const term_node no = *term_get(s, n.arg[1]), yes = *term_get(s, n.arg[0]);
+            double unit = fold->prim == TP_P_MAX ? -(double)INFINITY : (double)INFINITY;
+            bool unit_no = no.kind == T_REAL && no.real == unit, unit_yes = yes.kind == T_REAL && yes.real == unit;
+            if (!unit_no && !unit_yes)
+                break;
+            if (!product_guard(s, &guards, unit_no ? n.e : condition_normal(s, n.e, true)))
+                summary_stop(s, TP_S("the maximum of nothing"));
+            t = n.arg[!unit_no];
+        }
+    } while (n.kind == T_FOLD && n.prim == fold->prim);
+    f.nguards = guards.nguards;
+    memcpy(f.guard, guards.guard, sizeof f.guard);
+    f.arg[0] = sum_of_term(s, t);
+    if (fold->prim == TP_P_MAX)
+        leave_out_zeros(s, &f);
+    fold_settled(s, &f);
+    if (extreme && s->strict && !fold_never_empty(s, &f)) /* of nothing a reference has no value */
+        summary_stop(s, TP_S("the maximum or minimum of a row may be of nothing"));
+    product p = product_of(1, 1);
+    product_factor(s, &p, fold_intern(s, &f), 1);
+    return sum_intern(s, &p, 1);
+}
+
+term value_inside(summary *s, term value, tp_prim fold, product *guards)
+{
+    double unit = fold == TP_P_MAX ? -(double)INFINITY : (double)INFINITY;
+    for (term_node n = *term_get(s, value); n.kind == T_SELECT; n = *term_get(s, value)) {
+        const term_node yes = *term_get(s, n.arg[0]), no = *term_get(s, n.arg[1]);
+        bool unit_no = no.kind == T_REAL && no.real == unit, unit_yes = yes.kind == T_REAL && yes.real == unit;
+        if (!unit_no && !unit_yes)
+            break;
+        if (!product_guard(s, guards, unit_no ? n.e : condition_normal(s, n.e, true)))
+            summary_stop(s, TP_S("the place of the maximum of nothing"));
+        value = n.arg[!unit_no];
+    }
+    return value;
+}
+
+/* Is the value of `outer` the extreme of the values of its place, a fold itself? */
+static bool joins(const summary *s, const term_node *outer, const term_node *inner)
+{
+    const term_node *v = term_get(s, outer->arg[0]);
+    return inner->kind == T_FOLD && inner->prim == outer->prim && v->kind == T_FOLD &&
+           v->prim == prim_of_first(outer->prim) && v->sym == inner->sym && tp_same(v->e, inner->e) &&
+           v->arg[0].id == inner->arg[0].id;
+}
+
+/* ---- normal forms ---- */
+
+static uint32_t fold_first(summary *s, const term_node *fold)
+{
+    atom f = {.kind = ATOM_FOLD, .prim = fold->prim};
+    product guards = product_of(1, 1);
+    term_node n = *fold, place;
+    for (;; n = place) {
+        if (f.counters == MAX_COUNTERS)
+            sum_too_large(s);
+        f.counter[f.counters] = n.sym;
+        f.extent[f.counters++] = n.e;
+        place = *term_get(s, n.arg[1]);
+        if (!joins(s, &n, &place))
+            break;
+    }
+    term value = value_inside(s, n.arg[0], prim_of_first(fold->prim), &guards);
+    if (place.kind != T_INTEGER || term_get(s, value)->infinite || term_get(s, value)->endless)
+        summary_stop(s, TP_S("the place of a maximum is of values that may be infinite, or no index"));
+    record_open(s, TP_LAW_FIRST);
+    f.nguards = guards.nguards;
+    memcpy(f.guard, guards.guard, sizeof f.guard);
+    bool kept = s->narrow_casts;
+    s->narrow_casts = true; /* it decides */
+    const uint32_t pair[] = {sum_of_term(s, value), sum_of_index(s, place.e)};
+    s->narrow_casts = kept;
+    f.arg[0] = sum_applied(s, fold->prim, 0, pair, 2, 0);
+    fold_settled(s, &f);
+    if ((s->strict || guards.nguards) && !fold_never_empty(s, &f))
+        summary_stop(s, TP_S("the place of a maximum may be of nothing"));
+    product p = product_of(1, 1);
+    product_factor(s, &p, fold_intern(s, &f), 1);
+    return sum_intern(s, &p, 1);
+}
+
+/* Is it 0 under a condition? */
+static bool may_be_left_out(summary *s, uint32_t x)
+{
+    const sum a = *sum_get(s, x);
+    bool yes = a.n == 0;
+    for (uint32_t i = 0; i < a.n; i++) {
+        yes |= a.at[i].nguards > 0;
+        for (uint32_t f = 0; f < a.at[i].nfactors; f++)
+            yes |= atom_is_condition(atom_get(s, a.at[i].factor[f].atom));
+    }
+    return yes;
+}
+
+/* A mask that multiplies does not hide what is undefined, as one that selects does. */
+static uint32_t unshielded_product(summary *s, uint32_t a, uint32_t b)
+{
+    if (s->strict &&
+        ((may_be_left_out(s, a) && !sum_is_defined(s, b)) || (may_be_left_out(s, b) && !sum_is_defined(s, a))))
+        summary_stop(s, TP_S("a mask multiplies what may be undefined"));
+    return sum_multiply(s, a, b);
+}
+
+static uint32_t convert(summary *s, term t)
+{
+    const term_node n = *term_get(s, t);
+    uint32_t arg[3] = {0, 0, 0};
+    switch (n.kind) {
+    case T_INTEGER: return sum_of_index(s, n.e);
+    case T_REAL:
+        if (isfinite(n.real))
+            return sum_literal(s, n.real);
+        if (isnan(n.real) || s->strict)
+            summary_stop(s, TP_S("it computes with infinity"));
+        return sum_add(s, sum_constant(s, 0), sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = (double)INFINITY}, 1),
+                       n.real < 0 ? -1 : 1);
+    case T_READ:
+    case T_BEFORE:
+    case T_AFTER: {
+        atom a = {.kind = ATOM_ELEMENT, .number = n.kind, .operand = n.operand, .rank = n.rank};
+        memcpy(a.at, n.at, sizeof a.at);
+        return sum_of_atom(s, &a, 1);
+    }
+    case T_SELECT: return sum_chosen(s, n.e, sum_of_term(s, n.arg[0]), sum_of_term(s, n.arg[1]));
+    case T_FOLD:
+        if (n.prim == TP_P_SUM)
+            return fold_sum(s, n.sym, n.e, sum_of_term(s, n.arg[0]));
+        return prim_of_first(n.prim) != TP_PRIMS ? fold_first(s, &n) : fold_of_term(s, &n);
+    case T_APPLY: break;
+    }
+    uint32_t nargs = 0;
+    bool kept = s->narrow_casts;
+    s->narrow_casts |= prim_decides(n.prim);
+    for (; nargs < 3 && n.arg[nargs].id; nargs++)
+        arg[nargs] = sum_of_term(s, n.arg[nargs]);
+    s->narrow_casts = kept;
+    int64_t exponent = 0;
+    tp_expr_is_const(s->p, n.e, &exponent);
+    uint32_t one = sum_constant(s, 1);
+    switch (n.prim) {
+    case TP_P_ADD: return sum_add(s, arg[0], arg[1], 1);
+    case TP_P_SUB: return sum_add(s, arg[0], arg[1], -1);
+    case TP_P_NEG: return sum_add(s, sum_constant(s, 0), arg[0], -1);
+    case TP_P_MUL: return unshielded_product(s, arg[0], arg[1]);
+    case TP_P_DIV: { /* of the divisor only guards are decided */
+        tp_expr guard = sum_some_guard(s, arg[1]);
+        if (!guard.id)
+            return unshielded_product(s, arg[0], sum_inverse(s, arg[1]));
+        summary_stop(s, TP_S("it divides by something that depends on a condition"));
+    }
+    /* conditions on data are 0 or 1 */
+    case TP_P_WHERE:
+        return sum_add(s, sum_multiply(s, arg[0], arg[1]), sum_multiply(s, sum_add(s, one, arg[0], -1), arg[2]), 1);
+    case TP_P_AND: return sum_multiply(s, arg[0], arg[1]);
+    case TP_P_OR: return sum_add(s, sum_add(s, arg[0], arg[1], 1), sum_multiply(s, arg[0], arg[1]), -1);
+    case TP_P_INVERT: return sum_add(s, one, arg[0], -1);
+    case TP_P_CAST:
+        if (kept)
+            return sum_applied(s, n.prim, exponent, arg, nargs, 0);
+        s->out->casts = true;
+        return arg[0];
+    default: return sum_applied(s, n.prim, exponent, arg, nargs, 0);
+    }
+}
+
+uint32_t sum_of_term(summary *s, term t)
+{
+    uint32_t *number_of = TP_NEW(s->arena, uint32_t);
+    *number_of = 4 * t.id + 2 * s->narrow_casts + s->strict;
+    tp_str text = {(const char *)number_of, sizeof *number_of};
+    uint32_t known = tp_map_get(&sum_pool(s)->of_term, text);
+    if (!known) {
+        known = convert(s, t);
+        tp_map_set(s->arena, &sum_pool(s)->of_term, text, known);
+    }
+    return known;
+}

@@ -1,0 +1,123 @@
+/* The whole claim: each output of the kernel is that of the reference. */
+#include "analyzer/equality/sum.h"
+#include "base/budget.h"
+
+typedef struct proving {
+    summary *s;
+    const tp_program *reference;
+} proving;
+
+static tp_str sum_text(summary *s, term t, bool kernel)
+{
+    enum { MOST = 400 };
+    tp_buf b = {.arena = s->arena};
+    s->strict = kernel;
+    sum_print(s, &b, sum_limit(s, sum_of_term(s, t), kernel));
+    tp_str text = tp_buf_view(&b);
+    return text.n <= MOST ? text : tp_printf(s->arena, "%.*s...", MOST, text.p);
+}
+
+static _Noreturn void stop_at_difference(summary *s, const tp_operand *o, term kernel, term reference)
+{
+    s->out->detail = tp_printf(s->arena, "%.*s; in the reference %.*s", TP_FMT(sum_text(s, kernel, true)),
+                               TP_FMT(sum_text(s, reference, false)));
+    summary_stop(s, tp_printf(s->arena, "output `%.*s` is not seen to be equal", TP_FMT(o->name)));
+}
+
+static void prove_all(void *arg)
+{
+    static const premises nothing = {.n = 0};
+    proving *w = arg;
+    summary *s = w->s;
+    const tp_kernel *k = s->k;
+    literals_of(s, k->body, true);
+    literals_of(s, w->reference, false);
+    evaluation *body = evaluate(s, k->body, true), *reference = evaluate(s, w->reference, false);
+    uint32_t compared = 0;
+    find_uniform(body);
+    for (uint32_t i = 0; i < k->noutputs; i++) {
+        uint32_t operand = k->ninputs + i;
+        const tp_operand *o = &k->operands[operand];
+        tp_vid value = reference->p->operand_value[operand];
+        tp_expr at[TP_MAX_RANK];
+        s->node = NULL;
+        s->syntax = NULL;
+        if (o->discard || value < 0)
+            continue;
+        compared++;
+        for (uint32_t d = 0; d < o->rank; d++)
+            at[d] = summary_index(s, "e", o->shape[d]);
+        term is = output_element(body, operand, at), wanted = element_of(reference, value, at);
+        premises p = nothing;
+        summary_fits(s, NULL, NULL);
+        if (o->valid.id) { /* only these elements are compared */
+            tp_expr *with = TP_NEWN(s->arena, tp_expr, tp_sym_count(s->p));
+            for (uint32_t d = 0; d < o->rank; d++)
+                with[o->element_syms[d]] = at[d];
+            p = premises_with(s, &p, tp_expr_subst(s->p, o->valid, with, tp_sym_count(s->p)));
+        }
+        s->node = NULL;
+        s->syntax = NULL;
+        if (!terms_equal(s, &p, is, wanted, true))
+            stop_at_difference(s, o, is, wanted);
+        record_equal(s, &p, is, wanted, o->name);
+    }
+    if (compared == 0)
+        summary_stop(s, TP_S("no output is compared with the reference"));
+}
+
+summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o, tp_equality *out)
+{
+    summary *s = TP_NEW(arena, summary);
+    tp_analysis_options *own = TP_NEW(arena, tp_analysis_options);
+    *own = *o;
+    own->prover.no_solver = true; /* many small questions: what needs a solver is left open */
+    *s = (summary){
+        .arena = arena, .a = tp_analysis_begin(arena, k, own), .k = k, .p = k->exprs, .out = out, .laws = &sum_laws};
+    s->o = &own->prover;
+    s->positive = TP_NEWN(arena, bool, tp_noperands(k));
+    *out = (tp_equality){.grade = TP_GRADE_CERT};
+    return s;
+}
+
+/* Once; false: literals that are taken for what they may mean could help. */
+static bool try_to_prove(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
+                         bool meant, tp_equality *out)
+{
+    proving w = {summary_new(a, k, o, out), reference};
+    w.s->meant = meant;
+    tp_status st = tp_try(a, prove_all, &w);
+    bool overflowed = tp_exprs_overflowed(k->exprs);
+    tp_analysis_end(w.s->a);
+    if (st == TP_E_MEMORY)
+        tp_leave(a, st);
+    out->proven = st == TP_OK && !overflowed;
+    if (st == TP_E_BUDGET)
+        out->reason = tp_budget_or(a, out->reason);
+    else if (!out->proven && !out->reason.n)
+        out->reason = TP_S("an expression is too large");
+    return out->proven || !literals_may_be_rounded(w.s);
+}
+
+void tp_prove_equality(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
+                       tp_equality *out)
+{
+    if (!try_to_prove(a, k, reference, o, false, out))
+        try_to_prove(a, k, reference, o, true, out);
+}
+
+const char *const tp_equality_rests_on[] = {"TP006", "TP007", "TP008", "TP101", "TP102", "TP103",
+                                            "TP104", "TP105", "TP401", "TP402", "TP403", "TP404",
+                                            "TP405", "TP406", "TP501", "TP503", NULL};
+
+const char *tp_equality_without(const tp_findings *findings)
+{
+    for (int r = 0; tp_equality_rests_on[r]; r++)
+        for (uint32_t i = 0; i < findings->len; i++) {
+            const tp_finding *f = &findings->at[i];
+            if (strcmp(f->rule, tp_equality_rests_on[r]) == 0 && f->verdict != TP_PROVEN && f->verdict != TP_ADVICE &&
+                f->verdict != TP_NOT_APPLICABLE)
+                return tp_equality_rests_on[r];
+        }
+    return NULL;
+}
