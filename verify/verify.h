@@ -94,7 +94,7 @@ void tp_hold_witnesses_against_runs(tp_arena *a, tp_spec_report *r);
 tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_options *o, const tp_findings *findings);
 
 typedef struct tp_evidence_row {
-    const char *text;
+    const char *text, *old; /* old: its name in earlier versions, or NULL */
     tp_evidence tier;
 } tp_evidence_row;
 extern const tp_evidence_row TP_EVIDENCE_TABLE[TP_NEVIDENCE];

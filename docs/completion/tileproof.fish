@@ -159,7 +159,7 @@ complete -c tileproof -n '__fish_seen_subcommand_from verify' -l cache -r -d 're
 complete -c tileproof -n '__fish_seen_subcommand_from verify' -l jobs -s j -r -d 'specs to check at the same time (default 0: one per processor)'
 complete -c tileproof -n '__fish_seen_subcommand_from verify' -l cases -r -d 'generated cases per dtype combination (default 6)'
 complete -c tileproof -n '__fish_seen_subcommand_from verify' -l box -r -d 'shapes of each dtype combination for the algebra where their box is too large to run whole (default 8; 0: no box)'
-complete -c tileproof -n '__fish_seen_subcommand_from verify' -l require -r -d 'evidence that must be reached: algebra=E3, E4 or E6, rounding=E1, bits=E2'
+complete -c tileproof -n '__fish_seen_subcommand_from verify' -l require -r -d 'evidence that must be reached: algebra=E3, E4 or E5, rounding=E1, bits=E2'
 complete -c tileproof -n '__fish_seen_subcommand_from verify' -l seed -r -d 'seed of inputs and of the order of parallel axes (default 0)'
 complete -c tileproof -n '__fish_seen_subcommand_from verify' -l allow-path -r -d 'read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated'
 complete -c tileproof -n '__fish_seen_subcommand_from verify' -l timeout -r -d 'what a spec may cost, counted as work (default 10; with verify 120; 0: no limit); what is left undecided is unknown'

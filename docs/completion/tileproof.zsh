@@ -239,7 +239,7 @@ _tileproof() {
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
         '*--cases[generated cases per dtype combination (default 6)]:N:_files' \
         '*--box[shapes of each dtype combination for the algebra where their box is too large to run whole (default 8; 0\: no box)]:N:_files' \
-        '*--require[evidence that must be reached\: algebra=E3, E4 or E6, rounding=E1, bits=E2]:LIST:_files' \
+        '*--require[evidence that must be reached\: algebra=E3, E4 or E5, rounding=E1, bits=E2]:LIST:_files' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
         '*--allow-path[read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated]:DIR:_files' \
         '*--timeout[what a spec may cost, counted as work (default 10; with verify 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \

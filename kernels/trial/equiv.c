@@ -479,7 +479,7 @@ bool tp_equiv_reaches(const tp_equiv *e, tp_evidence tier)
     case TP_EVIDENCE_E1: return e->equal && e->skipped == 0;
     case TP_EVIDENCE_E2: return all_equal(&e->bits);
     case TP_EVIDENCE_E3: return all_equal(&e->algebra);
-    case TP_EVIDENCE_E6: break;
+    case TP_EVIDENCE_E5: break;
     case TP_EVIDENCE_E4:
         return all_equal(&e->algebra) && all_equal(&e->box) && e->box.equal == e->box_shapes && !e->box_held.n;
     }

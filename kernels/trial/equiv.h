@@ -196,7 +196,7 @@ typedef enum tp_evidence {
     TP_EVIDENCE_E2,
     TP_EVIDENCE_E3,
     TP_EVIDENCE_E4,
-    TP_EVIDENCE_E6, /* not by execution: analyzer/equality */
+    TP_EVIDENCE_E5, /* not by execution: analyzer/equality */
 } tp_evidence;
 bool tp_equiv_reaches(const tp_equiv *e, tp_evidence tier);
 

@@ -327,7 +327,7 @@ static void coverage_lines(const painter *p, const tp_equiv *e)
                 TP_FMT(e->box_held));
 }
 
-/* E6 */
+/* E5 */
 static void all_sizes_line(const painter *p, const tp_spec_report *s, bool verbose)
 {
     const tp_equality *q = &s->equality;

@@ -321,7 +321,7 @@ static json *all_sizes(const tp_equiv *e, const tp_equality *q, const tp_opinion
 static json *algebra(const tp_equiv *e, const tp_equality *q, const tp_opinion *x)
 {
     json *o = json_object_new_object(), *box = counts(&e->box);
-    const char *tier = q->proven                             ? "E6"
+    const char *tier = q->proven                             ? "E5"
                        : tp_equiv_reaches(e, TP_EVIDENCE_E4) ? "E4"
                        : tp_equiv_reaches(e, TP_EVIDENCE_E3) ? "E3"
                                                              : NULL;

@@ -125,6 +125,9 @@ static void required_evidence(void **state)
     assert_int_equal(o.exit, 0);
     o = RUN(p->a, "verify", "softmax_rows", "--require", "bits=E2");
     assert_true(o.exit == 4 && contains(o.out, "TP704") && contains(o.out, "is rounded on integer inputs"));
+    o = RUN(p->a, "verify", "examples/elementwise/column_scale.tile.json", "--require", "algebra=E6");
+    assert_int_equal(o.exit, 0);
+    assert_true(contains(o.err, "algebra=E6 is the old name of algebra=E5"));
     o = RUN(p->a, "verify", "softmax_rows", "--require", "algebra=E9");
     assert_true(o.exit == 2 && contains(o.err, "algebra=E9"));
 }
