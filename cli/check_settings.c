@@ -15,14 +15,14 @@ static bool read_required(const tp_cli *c, bool *required)
             const char *comma = memchr(rest.p, ',', rest.n);
             tp_str name = {rest.p, comma ? (size_t)(comma - rest.p) : rest.n};
             bool known = false;
-            for (size_t k = 0; k < TP_NEVIDENCE; k++)
-                if (tp_str_is(name, TP_EVIDENCE_TABLE[k].text)) {
+            for (size_t k = 0; k < TP_NEVIDENCE; k++) {
+                tp_evidence_names e = tp_evidence_at(k);
+                bool old = e.old && tp_str_is(name, e.old);
+                if (old)
+                    fprintf(stderr, "tileproof: --require: %s is the old name of %s\n", e.old, e.text);
+                if (old || tp_str_is(name, e.text))
                     known = required[k] = true;
-                } else if (TP_EVIDENCE_TABLE[k].old && tp_str_is(name, TP_EVIDENCE_TABLE[k].old)) {
-                    known = required[k] = true;
-                    fprintf(stderr, "tileproof: --require: %s is the old name of %s\n", TP_EVIDENCE_TABLE[k].old,
-                            TP_EVIDENCE_TABLE[k].text);
-                }
+            }
             if (!known) {
                 tp_usage_error("--require: there is no evidence `%.*s`; there are rounding=E1, bits=E2, algebra=E3, "
                                "algebra=E4 and algebra=E5",

@@ -1,58 +1,43 @@
 /* Evidence that --require asks for. */
 #include "verify/verify.h"
 
-const tp_evidence_row TP_EVIDENCE_TABLE[TP_NEVIDENCE] = {{"rounding=E1", NULL, TP_EVIDENCE_E1},
-                                                         {"bits=E2", NULL, TP_EVIDENCE_E2},
-                                                         {"algebra=E3", NULL, TP_EVIDENCE_E3},
-                                                         {"algebra=E4", NULL, TP_EVIDENCE_E4},
-                                                         {"algebra=E5", "algebra=E6", TP_EVIDENCE_E5}};
+static const tp_tier_evidence *const EXECUTED[] = {&tp_tier_e1, &tp_tier_e2, &tp_tier_e3, &tp_tier_e4};
+enum { NEXECUTED = sizeof EXECUTED / sizeof *EXECUTED };
+
+tp_evidence_names tp_evidence_at(size_t i)
+{
+    return i < NEXECUTED ? (tp_evidence_names){EXECUTED[i]->text, EXECUTED[i]->old}
+                         : (tp_evidence_names){"algebra=E5", "algebra=E6"};
+}
+
+static bool earned(const tp_spec_report *r, size_t i)
+{
+    return i < NEXECUTED ? EXECUTED[i]->earned(r->equiv) : r->equality.proven;
+}
+
+static tp_str missing(const tp_spec_report *r, size_t i)
+{
+    return i < NEXECUTED ? EXECUTED[i]->missing(r->equiv, r->spec->kernels[0]) : r->equality.reason;
+}
 
 static tp_str first_of(tp_str a, tp_str b)
 {
     return a.n ? a : b;
 }
 
-static bool reached(const tp_spec_report *r, tp_evidence tier)
-{
-    return tier == TP_EVIDENCE_E5 ? r->equality.proven : tp_equiv_reaches(r->equiv, tier);
-}
-
-static tp_str missing_reason(const tp_spec_report *r, tp_evidence tier)
-{
-    const tp_equiv *e = r->equiv;
-    switch (tier) {
-    case TP_EVIDENCE_E1:
-        for (uint32_t i = 0; i < e->cases.len; i++)
-            if (e->cases.at[i].outcome == TP_SKIPPED)
-                return e->cases.at[i].trap.message;
-        return TP_S("");
-    case TP_EVIDENCE_E2: return e->bits_reason;
-    case TP_EVIDENCE_E3: return e->algebra_reason;
-    case TP_EVIDENCE_E4:
-        return first_of(first_of(e->algebra_reason, e->box_reason),
-                        e->box_held.n                   ? TP_S("a size took one value in the whole box: see its sizes")
-                        : e->box.equal == e->box_shapes ? TP_S("")
-                        : r->spec->kernels[0]->ntables
-                            ? TP_S("not every shape of the box was run: raise --box; or no tables were found for some")
-                            : TP_S("not every shape of the box was run: raise --box"));
-    case TP_EVIDENCE_E5: return r->equality.reason;
-    }
-    return TP_S("");
-}
-
 void tp_add_missing_evidence(tp_arena *a, tp_spec_report *r, const bool *required)
 {
     const tp_kernel *k = r->spec->kernels[0];
     for (size_t i = 0; i < TP_NEVIDENCE; i++) {
-        if (!required[i] || reached(r, TP_EVIDENCE_TABLE[i].tier))
+        if (!required[i] || earned(r, i))
             continue;
         tp_finding f = {.rule = "TP704",
                         .slug = "evidence-missing",
                         .verdict = TP_UNKNOWN,
                         .severity = TP_WARNING,
-                        .reason = missing_reason(r, TP_EVIDENCE_TABLE[i].tier)};
+                        .reason = missing(r, i)};
         f.loc = k->reference.loc.end ? k->reference.loc : (tp_loc){k->doc->loc.start, k->doc->loc.start + 1, TP_S("")};
-        f.message = tp_printf(a, "%s was required and not reached", TP_EVIDENCE_TABLE[i].text);
+        f.message = tp_printf(a, "%s was required and not reached", tp_evidence_at(i).text);
         tp_push(a, r->findings, f);
     }
 }

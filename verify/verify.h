@@ -32,7 +32,7 @@ typedef struct tp_check_settings {
     size_t max_memory;
     int64_t cases, box;
     int64_t timeout, memory_mib; /* what a spec may cost: base/budget.h; 0: no limit */
-    bool required[TP_NEVIDENCE]; /* by TP_EVIDENCE_TABLE */
+    bool required[TP_NEVIDENCE]; /* by tp_evidence_at() */
     bool execute;
     bool proofs_only;        /* with execute: what is proven of equality, and no case is executed */
     bool cases_only;         /* with execute: the cases are counted in report.equiv, and nothing is made of them */
@@ -93,11 +93,11 @@ void tp_hold_witnesses_against_runs(tp_arena *a, tp_spec_report *r);
  * says of the rules on which it rests. */
 tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_options *o, const tp_findings *findings);
 
-typedef struct tp_evidence_row {
-    const char *text, *old; /* old: its name in earlier versions, or NULL */
-    tp_evidence tier;
-} tp_evidence_row;
-extern const tp_evidence_row TP_EVIDENCE_TABLE[TP_NEVIDENCE];
+/* evidence.c: what --require names, i < TP_NEVIDENCE. */
+typedef struct tp_evidence_names {
+    const char *text, *old; /* old: the name in earlier versions, or NULL */
+} tp_evidence_names;
+tp_evidence_names tp_evidence_at(size_t i);
 typedef TP_VEC(tp_str) tp_open_tiers;
 /* evidence.c: tiers of an execution without a verdict on some case, each with its reason: "E3 at 2 shapes: …".
  * What does not apply at all (bits that are rounded) is none of them. */

@@ -190,15 +190,14 @@ void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_op
 /* Elements of an output that E1 compared, in all cases that ran to their end. */
 uint64_t tp_equiv_compared(const tp_equiv *e, tp_str output);
 
-/* Does the run earn the words of a tier, on everything that it executed? */
-typedef enum tp_evidence {
-    TP_EVIDENCE_E1,
-    TP_EVIDENCE_E2,
-    TP_EVIDENCE_E3,
-    TP_EVIDENCE_E4,
-    TP_EVIDENCE_E5, /* not by execution: analyzer/equality */
-} tp_evidence;
-bool tp_equiv_reaches(const tp_equiv *e, tp_evidence tier);
+/* A tier of evidence that executions give: a file eN_name.c each. The one for
+ * all sizes, E5, is analyzer/equality/e5_all_sizes.c. */
+typedef struct tp_tier_evidence {
+    const char *text, *old;            /* as --require has it; its name in earlier versions, or NULL */
+    bool (*earned)(const tp_equiv *e); /* does the run earn the tier's words, on everything that it executed? */
+    tp_str (*missing)(const tp_equiv *e, const tp_kernel *k); /* why not; may be empty */
+} tp_tier_evidence;
+extern const tp_tier_evidence tp_tier_e1, tp_tier_e2, tp_tier_e3, tp_tier_e4;
 
 /* Does the case refute equality over the reals, for inputs on which the
  * reference has a number? Another number does, and so does NaN or infinity that

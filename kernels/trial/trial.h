@@ -1,5 +1,5 @@
 /* A trial: kernel and reference of one case on the same arrays, under the
- * same domain. Shared by the tiers (equiv.c, algebra.c). */
+ * same domain. Shared by the tiers. */
 #ifndef TP_TRIAL_H
 #define TP_TRIAL_H
 
@@ -36,14 +36,21 @@ bool tp_trial_compares(const tp_kernel *k, uint32_t i);
 /* s in the memory of the results. */
 tp_str tp_trial_keep(tp_arena *keep, tp_str s);
 
-/* equiv.c: run a tier (tp_trial *) in memory of its own; false when that ran out. */
+/* case.c: run a tier (tp_trial *) in memory of its own; false when that ran out. */
 bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *o, tp_case_result *r,
                         void (*tier)(void *));
-/* equiv.c: tier E1. */
-void tp_trial_numbers(void *trial);
-/* algebra.c: tier E3. */
-void tp_trial_algebra(void *trial);
-/* algebra.c: do the residues agree when maxima follow the order of such data,
+/* case.c: all its tiers. */
+void tp_trial_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r);
+/* case.c: a tier's verdict, counted; that of E3 with what it says besides. */
+void tp_note_tier(tp_tier_counts *n, tp_tier t);
+void tp_note_algebra(const tp_algebra *x, tp_equiv *out, tp_tier_counts *n, tp_str *reason);
+/* Is there one, and are all equal? */
+bool tp_tier_all_equal(const tp_tier_counts *n);
+
+void tp_trial_numbers(void *trial); /* e1_rounding.c */
+void tp_trial_bits(void *trial);    /* e2_bits.c */
+void tp_trial_algebra(void *trial); /* e3_algebra.c */
+/* e3_algebra.c: do the residues agree when maxima follow the order of such data,
  * but for elements that rest on ties? Zeroed before the first draw; every draw
  * adds to it. */
 typedef struct tp_order {

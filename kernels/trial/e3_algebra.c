@@ -366,3 +366,18 @@ void tp_equiv_blame(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
     c.seed--;
     tp_blame_find(a, c.kernel, c.env, b.output, b.element, probe, &b, &r->blame);
 }
+
+/* ---- evidence ---- */
+
+static bool earned(const tp_equiv *e)
+{
+    return e->different + e->trapped == 0 && tp_tier_all_equal(&e->algebra);
+}
+
+static tp_str missing(const tp_equiv *e, const tp_kernel *k)
+{
+    (void)k;
+    return e->algebra_reason;
+}
+
+const tp_tier_evidence tp_tier_e3 = {"algebra=E3", NULL, earned, missing};

@@ -1,4 +1,4 @@
-/* The whole claim: each output of the kernel is that of the reference. */
+/* Tier E5, the whole claim: each output of the kernel is that of the reference. */
 #include "analyzer/equality/sum.h"
 #include "base/budget.h"
 

@@ -1,0 +1,81 @@
+/* One case through its tiers, each in memory of its own. */
+#include <math.h>
+
+#include "base/budget.h"
+#include "kernels/trial/trial.h"
+
+bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *o, tp_case_result *r,
+                        void (*tier)(void *))
+{
+    tp_arena *work = tp_arena_child_limited(keep, o->max_memory);
+    tp_trial x = {work, keep, c, o, r};
+    tp_status st = tp_try(work, tier, &x);
+    tp_arena_free(work);
+    return st == TP_OK;
+}
+
+/* Why a tier was left in the middle. */
+static tp_str starved(tp_arena *a, const tp_equiv_options *o)
+{
+    return tp_budget_or(a, tp_printf(a, "it needs more than the %zu MiB of --max-memory", o->max_memory >> 20));
+}
+
+static void numbers_of(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r)
+{
+    if (tp_trial_in_memory(a, c, o, r, tp_trial_numbers))
+        return;
+    r->outcome = TP_SKIPPED;
+    r->trap.message = starved(a, o);
+}
+
+void tp_trial_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r)
+{
+    bool ran = c->numbers, comparable = tp_trial_comparable(c);
+    if (ran)
+        numbers_of(a, c, o, r);
+    if (!comparable || r->outcome == TP_TRAPPED || r->outcome == TP_SKIPPED)
+        return;
+    if (c->algebra && !tp_trial_in_memory(a, c, o, r, tp_trial_algebra)) {
+        r->algebra = (tp_algebra){.reason = starved(a, o)};
+        r->starved++;
+    }
+    if (r->algebra.tier == TP_TIER_DIFFERENT && !ran)
+        numbers_of(a, c, o, r);
+    if (r->algebra.tier == TP_TIER_DIFFERENT && r->outcome == TP_EQUAL && !o->no_hunt) {
+        tp_hunt(a, o, r);
+    } else if (r->algebra.tier == TP_TIER_DIFFERENT && r->outcome != TP_DIFFERENT) {
+        r->algebra.tier = TP_TIER_INCONCLUSIVE;
+        r->algebra.reason =
+            tp_printf(a, "the residues differ at %.*s, and the numbers do not confirm it", TP_FMT(r->algebra.worst));
+    }
+    if (c->bits && !tp_trial_in_memory(a, c, o, r, tp_trial_bits)) {
+        r->bits = (tp_bits){.reason = starved(a, o)};
+        r->starved++;
+    }
+    if (r->bits.tier == TP_TIER_DIFFERENT)
+        r->outcome = TP_DIFFERENT;
+}
+
+void tp_note_tier(tp_tier_counts *n, tp_tier t)
+{
+    n->equal += t == TP_TIER_EQUAL;
+    n->different += t == TP_TIER_DIFFERENT;
+    n->inconclusive += t == TP_TIER_INCONCLUSIVE;
+    n->none += t == TP_TIER_NONE;
+}
+
+void tp_note_algebra(const tp_algebra *x, tp_equiv *out, tp_tier_counts *n, tp_str *reason)
+{
+    tp_note_tier(n, x->tier);
+    out->ordered |= x->ordered;
+    out->tags |= x->tags;
+    if (x->tier == TP_TIER_EQUAL)
+        out->chance = fmin(out->chance, x->chance);
+    if (!reason->n)
+        *reason = x->reason;
+}
+
+bool tp_tier_all_equal(const tp_tier_counts *n)
+{
+    return n->equal && n->different + n->inconclusive + n->none == 0;
+}

@@ -1,0 +1,159 @@
+/* Tier E1: the numbers that are computed, with their values over the reals and the bounds of these. */
+#include <math.h>
+
+#include "kernels/trial/trial.h"
+
+static void keep_trap(tp_arena *a, tp_trap *t)
+{
+    tp_trap copy = *t;
+    copy.message = tp_trial_keep(a, t->message);
+    copy.statement = tp_trial_keep(a, t->statement);
+    copy.coordinates.at = NULL;
+    copy.coordinates.len = copy.coordinates.cap = 0;
+    for (uint32_t i = 0; i < t->coordinates.len; i++)
+        tp_push(a, copy.coordinates, t->coordinates.at[i]);
+    *t = copy;
+}
+
+static void skip(tp_trial *x, tp_str why)
+{
+    x->r->outcome = TP_SKIPPED;
+    x->r->trap.message = tp_trial_keep(x->keep, why);
+}
+
+static tp_str undecided_text(const tp_trial *x, const tp_step *s)
+{
+    tp_buf b = {.arena = x->keep};
+    tp_buf_c(&b, "rounding may turn the decision in `");
+    if (s->syntax)
+        tp_print_stmt_head(&b, s->syntax);
+    tp_buf_c(&b, "`");
+    return tp_buf_view(&b);
+}
+
+/* Other families of inputs may be unkind to rounding; a certain difference
+ * counts; overflow is advice where inputs are large, and a difference where
+ * they are not. */
+static void merge(tp_output_diff *into, const tp_output_diff *d, bool tame)
+{
+    bool overflows = into->overflows || d->overflows, real = d->differing > d->overflowed,
+         known = into->tier == TP_TIER_DIFFERENT && (!real || into->differing > into->overflowed);
+    if (d->tier == TP_TIER_DIFFERENT && (real || tame) && !known)
+        *into = *d;
+    else if (d->tier == TP_TIER_EQUAL)
+        into->ratio = fmax(into->ratio, d->ratio);
+    into->overflows = overflows;
+}
+
+/* FNV-1a over the bytes of the compared elements. */
+static void digest(tp_trial *x, const tp_operand *o, const tp_tensor *t)
+{
+    size_t size = tp_dtype_size(t->dtype);
+    const uint8_t *bytes = t->data;
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t b = 0; b < size && tp_compared(x->c->kernel, o, x->c->env, t, i); b++)
+            x->r->digest = (x->r->digest ^ bytes[i * size + b]) * 0x100000001b3u;
+}
+
+static void compare_numbers(tp_trial *x, tp_sides *e, tp_str undecided, tp_input_family family)
+{
+    const tp_kernel *k = x->c->kernel;
+    for (uint32_t i = 0, at = 0; i < k->noutputs; i++) {
+        tp_output_diff d;
+        if (!tp_trial_compares(k, i))
+            continue;
+        tp_result got = {&e->arrays[k->ninputs + i], &e->got_meaning[k->ninputs + i]},
+                  want = {&e->want[i], &e->want_meaning[k->ninputs + i]};
+        tp_compare(x->keep, k, x->c->env, i, got, want, &d);
+        if (undecided.n && d.tier == TP_TIER_DIFFERENT) { /* it may have gone another way over the reals */
+            d.tier = TP_TIER_INCONCLUSIVE;
+            d.reason = undecided;
+        }
+        if (family == TP_INPUT_NORMAL) {
+            digest(x, &k->operands[k->ninputs + i], got.data);
+            tp_push(x->keep, x->r->outputs, d);
+        } else {
+            merge(&x->r->outputs.at[at++], &d, tp_input_tame(family));
+        }
+    }
+}
+
+/* Compare on one family of inputs; false when there is nothing to compare. */
+static bool run_family(tp_trial *x, tp_input_family family, tp_garbage garbage)
+{
+    tp_sides e = {.garbage = garbage};
+    tp_str why = {NULL, 0};
+    tp_run_stats stats = {0};
+    bool turns = false; /* of the reference, by rounding */
+    bool compared = tp_trial_comparable(x->c);
+    if (!tp_trial_arrays(x, family, 0, &e, &why)) {
+        skip(x, why);
+        return false;
+    }
+    tp_status st = tp_trial_kernel(x, &e, compared ? tp_rounding_new(x->work) : NULL, &x->r->trap, &stats);
+    x->r->steps = stats.steps;
+    keep_trap(x->keep, &x->r->trap);
+    if (st == TP_E_LIMIT) {
+        x->r->outcome = TP_SKIPPED;
+    } else if (st == TP_E_TRAP) {
+        x->r->outcome = TP_TRAPPED;
+    } else if (st != TP_OK) {
+        tp_leave(x->work, st);
+    } else if (!compared) {
+        skip(x, TP_S("the spec has no \"reference\" to compare with; the run itself did not trap"));
+    } else if (!tp_trial_reference(x, &e, tp_rounding_new(x->work), &turns, &why)) {
+        skip(x, why);
+    } else {
+        compare_numbers(x, &e,
+                        stats.undecided ? undecided_text(x, stats.undecided)
+                        : turns         ? TP_S("rounding may turn a decision of the reference")
+                                        : TP_S(""),
+                        family);
+        return true;
+    }
+    return false;
+}
+
+void tp_trial_numbers(void *arg)
+{
+    tp_trial *x = arg;
+    x->r->outcome = TP_EQUAL;
+    if (!run_family(x, TP_INPUT_NORMAL, TP_GARBAGE_HUGE))
+        return;
+    for (int f = 0; f < TP_INPUT_FAMILIES; f++) {
+        if (!(x->c->families & TP_INPUT_BIT(f)) ||
+            run_family(x, (tp_input_family)f, (tp_garbage)(f % (TP_GARBAGE_QUIET + 1))))
+            continue;
+        if (x->r->outcome == TP_TRAPPED || f < TP_INPUT_FIRST_PLACED)
+            return;
+        x->r->outcome = TP_EQUAL; /* nothing to compare on these; on others there is */
+        x->r->trap = (tp_trap){.step = -1};
+    }
+    for (uint32_t i = 0; i < x->r->outputs.len; i++) {
+        const tp_output_diff *d = &x->r->outputs.at[i];
+        if (d->tier == TP_TIER_DIFFERENT) {
+            x->r->outcome = TP_DIFFERENT;
+        } else if (d->tier == TP_TIER_INCONCLUSIVE && x->r->outcome == TP_EQUAL) {
+            x->r->outcome = TP_SKIPPED;
+            x->r->trap.message = tp_printf(x->keep, "inconclusive: %.*s", TP_FMT(d->reason));
+        }
+    }
+}
+
+/* ---- evidence ---- */
+
+static bool earned(const tp_equiv *e)
+{
+    return e->different + e->trapped == 0 && e->equal && e->skipped == 0;
+}
+
+static tp_str missing(const tp_equiv *e, const tp_kernel *k)
+{
+    (void)k;
+    for (uint32_t i = 0; i < e->cases.len; i++)
+        if (e->cases.at[i].outcome == TP_SKIPPED)
+            return e->cases.at[i].trap.message;
+    return TP_S("");
+}
+
+const tp_tier_evidence tp_tier_e1 = {"rounding=E1", NULL, earned, missing};
