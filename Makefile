@@ -32,11 +32,11 @@ comma := ,
 
 RUN_SRC := $(wildcard base/*.c spec/*.c domains/*.c kernels/*.c kernels/*/*.c reference/*.c reference/impl/*.c)
 PROVE_SRC := $(wildcard demand/*.c smt/*.c smt/trust/*.c analyzer/*.c analyzer/*/*.c report/*.c report/formats/*.c verify/*.c)
-LIB_SRC := $(RUN_SRC) $(PROVE_SRC) $(wildcard emit/*.c)
+LIB_SRC := $(RUN_SRC) $(PROVE_SRC) $(wildcard emit/*.c dump/*.c dump/phases/*.c)
 CLI_SRC := $(wildcard lsp/*.c cli/*.c cli/generate/*.c cli/commands/*.c)
 TEST_SRC := $(wildcard tests/unit/test_*.c)
 ATTACK_SRC := $(wildcard tests/attack/test_*.c)
-REGISTRIES := $(GEN)/rules.inc $(GEN)/builtins.inc $(GEN)/formats.inc $(GEN)/commands.inc
+REGISTRIES := $(GEN)/rules.inc $(GEN)/builtins.inc $(GEN)/formats.inc $(GEN)/commands.inc $(GEN)/phases.inc
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 ATTACKS := $(ATTACK_SRC:tests/attack/test_%.c=$(BUILD)/tests/attack_%)
@@ -94,10 +94,12 @@ $(GEN)/rules.inc: $(wildcard analyzer/rules/*.c)
 $(GEN)/builtins.inc: $(wildcard reference/impl/*.c)
 $(GEN)/formats.inc: $(wildcard report/formats/*.c)
 $(GEN)/commands.inc: $(wildcard cli/commands/*.c)
+$(GEN)/phases.inc: $(wildcard dump/phases/*.c)
 FOLDER_rules := analyzer/rules
 FOLDER_builtins := reference/impl
 FOLDER_formats := report/formats
 FOLDER_commands := cli/commands
+FOLDER_phases := dump/phases
 $(REGISTRIES): $(GEN)/%.inc: tools/gen-registry.sh
 	@mkdir -p $(GEN)
 	$(Q)tools/gen-registry.sh $(FOLDER_$*) > $@

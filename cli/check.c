@@ -165,6 +165,8 @@ int tp_check_specs(tp_cli *c, bool execute)
 {
     tp_check_run run;
     tp_baseline baseline = {0};
+    if (c->dump.len)
+        return tp_dump_specs(c, execute);
     if (!tp_outputs_usable(c) || !tp_receipt_possible(c) ||
         (c->baseline.len && !tp_baseline_read(c, tp_cstr(c->arena, tp_option(&c->baseline, "")), &baseline)))
         return TP_EXIT_USAGE;

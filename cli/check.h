@@ -21,6 +21,9 @@ bool tp_check_read_settings(tp_cli *c, bool execute, tp_check_run *run);
 int tp_check_begin(tp_cli *c, bool execute, tp_check_run *run);
 void tp_check_end(tp_cli *c, tp_check_run *run);
 
+/* dump.c: --dump; an exit code. */
+int tp_dump_specs(tp_cli *c, bool execute);
+
 /* workers.c: all jobs, run->threads at a time; how far it is shows on a terminal. False when memory ran out. */
 bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths);
 

@@ -447,6 +447,14 @@ tp_node *tp_parse_expr(tp_ctx *c, const tp_json *string)
     return n;
 }
 
+void tp_each_token(tp_ctx *c, const tp_json *string, tp_token_visitor visit, void *ctx)
+{
+    static const char *const KINDS[] = {
+        [T_END] = "end", [T_INT] = "int", [T_FLOAT] = "float", [T_NAME] = "name", [T_STRING] = "string", [T_OP] = "op"};
+    for (parser p = parser_new(c, string); p.now.kind != T_END; next(&p))
+        visit(ctx, KINDS[p.now.kind], p.now.text);
+}
+
 tp_forall tp_parse_forall(tp_ctx *c, const tp_json *string)
 {
     parser p = parser_new(c, string);

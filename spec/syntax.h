@@ -120,6 +120,10 @@ tp_forall tp_parse_forall(tp_ctx *c, const tp_json *string);
 /* A program: an array of lines, indented as in Python. */
 tp_block tp_parse_program(tp_ctx *c, const tp_json *lines);
 
+/* The tokens of a string, in order: kind ("int", "float", "name", "string", "op") and text. Raises TP003. */
+typedef void (*tp_token_visitor)(void *ctx, const char *kind, tp_str text);
+void tp_each_token(tp_ctx *c, const tp_json *string, tp_token_visitor visit, void *ctx);
+
 tp_loc tp_node_loc(const tp_ctx *c, const tp_node *n);
 /* Canonical text. Parsing it again gives the same tree. */
 void tp_print_node(tp_buf *b, const tp_node *n);

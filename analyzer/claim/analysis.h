@@ -45,6 +45,9 @@ typedef struct tp_analysis_options {
     size_t nonly;
     tp_replay replay;
     void *replay_ctx;
+    /* Told of every claim that is decided; NULL: nobody is. */
+    void (*heard)(void *ctx, const char *rule, const tp_obligation *o, const tp_decision *d);
+    void *heard_ctx;
 } tp_analysis_options;
 
 typedef struct tp_analysis_result {

@@ -146,11 +146,16 @@ tp_decision tp_claim_decide(tp_analysis *a, tp_claim *c)
     bool flagged = tp_exprs_overflowed(a->p);
     tp_share share = {SHARE, a->rule ? a->rule->code : "following the body", c->subject};
     tp_str why;
-    if (tp_within(a->arena, &share, decide_call, &x, &why))
-        return x.d;
-    if (!flagged)
-        tp_exprs_forget_overflow(a->p);
-    return (tp_decision){.verdict = TP_UNKNOWN, .reason = why};
+    if (!tp_within(a->arena, &share, decide_call, &x, &why)) {
+        if (!flagged)
+            tp_exprs_forget_overflow(a->p);
+        x.d = (tp_decision){.verdict = TP_UNKNOWN, .reason = why};
+    }
+    if (a->o->heard) {
+        tp_obligation o = tp_claim_obligation(a, c);
+        a->o->heard(a->o->heard_ctx, share.what, &o, &x.d);
+    }
+    return x.d;
 }
 
 bool tp_claim_follows(tp_analysis *a, const tp_claim *c)

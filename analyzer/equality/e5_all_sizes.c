@@ -5,6 +5,7 @@
 typedef struct proving {
     summary *s;
     const tp_program *reference;
+    tp_buf *print; /* not NULL: nothing is proven, only printed */
 } proving;
 
 static tp_str sum_text(summary *s, term t, bool kernel)
@@ -22,6 +23,17 @@ static _Noreturn void stop_at_difference(summary *s, const tp_operand *o, term k
     s->out->detail = tp_printf(s->arena, "%.*s; in the reference %.*s", TP_FMT(sum_text(s, kernel, true)),
                                TP_FMT(sum_text(s, reference, false)));
     summary_stop(s, tp_printf(s->arena, "output `%.*s` is not seen to be equal", TP_FMT(o->name)));
+}
+
+static void print_terms(summary *s, const tp_operand *o, term kernel, term reference, tp_buf *b)
+{
+    tp_buf_printf(b, "%.*s\n  kernel    ", TP_FMT(o->name));
+    s->strict = true;
+    sum_print(s, b, sum_limit(s, sum_of_term(s, kernel), true));
+    tp_buf_c(b, "\n  reference ");
+    s->strict = false;
+    sum_print(s, b, sum_limit(s, sum_of_term(s, reference), false));
+    tp_buf_c(b, "\n");
 }
 
 static void prove_all(void *arg)
@@ -58,6 +70,10 @@ static void prove_all(void *arg)
         }
         s->node = NULL;
         s->syntax = NULL;
+        if (w->print) {
+            print_terms(s, o, is, wanted, w->print);
+            continue;
+        }
         if (!terms_equal(s, &p, is, wanted, true))
             stop_at_difference(s, o, is, wanted);
         record_equal(s, &p, is, wanted, o->name);
@@ -84,7 +100,7 @@ summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_opti
 static bool try_to_prove(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
                          bool meant, tp_equality *out)
 {
-    proving w = {summary_new(a, k, o, out), reference};
+    proving w = {.s = summary_new(a, k, o, out), .reference = reference};
     w.s->meant = meant;
     tp_status st = tp_try(a, prove_all, &w);
     bool overflowed = tp_exprs_overflowed(k->exprs);
@@ -104,6 +120,19 @@ void tp_prove_equality(tp_arena *a, const tp_kernel *k, const tp_program *refere
 {
     if (!try_to_prove(a, k, reference, o, false, out))
         try_to_prove(a, k, reference, o, true, out);
+}
+
+void tp_print_terms(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
+                    tp_buf *b)
+{
+    tp_equality out;
+    proving w = {summary_new(a, k, o, &out), reference, b};
+    tp_status st = tp_try(a, prove_all, &w);
+    tp_analysis_end(w.s->a);
+    if (st == TP_E_MEMORY)
+        tp_leave(a, st);
+    if (st != TP_OK)
+        tp_buf_printf(b, "stopped: %.*s\n", TP_FMT(out.reason));
 }
 
 const char *const tp_equality_rests_on[] = {"TP006", "TP007", "TP008", "TP101", "TP102", "TP103",

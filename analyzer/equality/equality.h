@@ -48,5 +48,8 @@ tp_str tp_equality_trust(tp_arena *a, const tp_equality *q);
  * is not shown is open. Leaves with TP_E_MEMORY. */
 void tp_prove_equality(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
                        tp_equality *out);
+/* For people: the normal forms of each output of both, as far as they are found, and why not all are. */
+void tp_print_terms(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
+                    tp_buf *b);
 
 #endif

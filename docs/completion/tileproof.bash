@@ -23,7 +23,7 @@ _tileproof() {
         judge) words=" --help" ;;
         kernels) words=" --help" ;;
         keygen) words=" --help" ;;
-        lint) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --timeout --memory-limit --max-memory --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
+        lint) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --timeout --memory-limit --max-memory --plot --statistics --dump --timings --config --show-settings --color --quiet --verbose --help" ;;
         lsp) words=" --target --select --ignore --rlimit --timeout --memory-limit --config --show-settings --help" ;;
         man) words=" --help" ;;
         mutate) words=" --cases --box --wider --defects --seed --allow-path --max-memory --config --show-settings --verbose --help" ;;
@@ -34,7 +34,7 @@ _tileproof() {
         schema) words=" --help" ;;
         targets) words=" --help" ;;
         trace) words=" --help" ;;
-        verify) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --receipt --sign --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --allow-path --timeout --memory-limit --max-memory --max-steps --plot --statistics --timings --config --show-settings --color --quiet --verbose --help" ;;
+        verify) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --receipt --sign --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --allow-path --timeout --memory-limit --max-memory --max-steps --plot --statistics --dump --timings --config --show-settings --color --quiet --verbose --help" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -127,6 +127,7 @@ _tileproof() {
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \
         '*--statistics[count what was decided, rule by rule]' \
+        '*--dump[print what phases hand on instead of a report\: tokens, body, windows, leaks, claims, terms]:PHASES:_files' \
         '*--timings[how long each spec took, on standard error]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
@@ -248,6 +249,7 @@ _tileproof() {
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \
         '*--statistics[count what was decided, rule by rule]' \
+        '*--dump[print what phases hand on instead of a report\: tokens, body, windows, leaks, claims, terms]:PHASES:_files' \
         '*--timings[how long each spec took, on standard error]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \

@@ -23,6 +23,15 @@ static tp_loc place_of(const tp_step *s)
     return s->syntax ? s->syntax->line->loc : (tp_loc){0};
 }
 
+/* A loop of so many turns at all sizes, which is no place that can go another way. */
+static bool is_fixed(const tp_kernel *k, const tp_step *loop)
+{
+    tp_expr lo = k->body->values.at[loop->lo].meaning, hi = k->body->values.at[loop->hi].meaning;
+    int64_t turns;
+    return lo.id && hi.id &&
+           tp_expr_is_const(k->exprs, tp_expr_normal(k->exprs, tp_op2(k->exprs, TP_E_SUB, hi, lo)), &turns);
+}
+
 static void add_region(tp_arena *a, tp_coverage *v, const tp_kernel *k, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
@@ -32,7 +41,7 @@ static void add_region(tp_arena *a, tp_coverage *v, const tp_kernel *k, const tp
             add(a, v, k, (tp_point){.kind = TP_POINT_MASK, .of = s->inst}, loc);
         if (s->kind == TP_IF)
             add(a, v, k, (tp_point){.kind = TP_POINT_GUARD, .of = s}, loc);
-        if (s->kind == TP_LOOP || s->kind == TP_WHILE)
+        if (s->kind == TP_WHILE || (s->kind == TP_LOOP && !is_fixed(k, s)))
             add(a, v, k, (tp_point){.kind = TP_POINT_LOOP, .of = s}, loc);
         add_region(a, v, k, &s->test);
         add_region(a, v, k, &s->body);

@@ -1,0 +1,123 @@
+/* The typed program of a body: one line a statement or an instruction. */
+#include "dump/dump.h"
+
+typedef struct printer {
+    const tp_kernel *k;
+    const tp_program *p;
+    tp_buf *b;
+} printer;
+
+static void put_region(const printer *x, const tp_region *r, int depth);
+
+static void put_value(const printer *x, tp_vid v)
+{
+    const tp_value *t = &x->p->values.at[v];
+    if (t->dtype == TP_WEAK_INT)
+        tp_buf_str(x->b, tp_expr_text(x->k->exprs, t->meaning));
+    else
+        tp_buf_printf(x->b, "%%%d", (int)v);
+}
+
+static void put_access(const printer *x, const tp_access *a)
+{
+    const tp_operand *o = &x->k->operands[a->operand];
+    tp_buf_printf(x->b, "%.*s[", TP_FMT(o->name));
+    for (uint32_t d = 0; d < o->ref_rank; d++) {
+        const tp_subscript *s = &a->subs[d];
+        tp_buf_c(x->b, d ? ", " : "");
+        if (s->kind == TP_SUB_FULL) {
+            tp_buf_c(x->b, ":");
+            continue;
+        }
+        put_value(x, s->start);
+        if (s->kind == TP_SUB_SLICE)
+            tp_buf_printf(x->b, " : %.*s by %lld", TP_FMT(tp_expr_text(x->k->exprs, s->size)), (long long)s->stride);
+    }
+    tp_buf_c(x->b, "]");
+}
+
+static void put_numbers(const printer *x, const tp_inst *i)
+{
+    for (uint32_t n = 0; n < i->nints; n++)
+        tp_buf_printf(x->b, "%s%lld", n ? ", " : " {", (long long)i->ints[n]);
+    tp_buf_c(x->b, i->nints ? "}" : "");
+    if (i->prim == TP_P_LITERAL)
+        tp_buf_printf(x->b, " %.17g", i->real);
+    else if (i->integer)
+        tp_buf_printf(x->b, " #%lld", (long long)i->integer);
+    tp_buf_c(x->b, i->reverse ? " reversed" : "");
+}
+
+static void put_inst(const printer *x, const tp_inst *i)
+{
+    const tp_value *t = &x->p->values.at[i->out];
+    tp_buf_printf(x->b, "%%%d: ", (int)i->out);
+    tp_dump_type(x->b, t->dtype, x->k->exprs, t->rank, t->dims);
+    tp_buf_printf(x->b, " = %s", tp_prim_info(i->prim)->name);
+    for (uint32_t n = 0; n < i->nargs; n++) {
+        tp_buf_c(x->b, n ? ", " : " ");
+        put_value(x, i->args[n]);
+    }
+    if (i->access) {
+        tp_buf_c(x->b, " ");
+        put_access(x, i->access);
+    }
+    put_numbers(x, i);
+}
+
+static void put_step(const printer *x, const tp_step *s, int depth)
+{
+    tp_buf_printf(x->b, "%*s", 2 * depth, "");
+    switch (s->kind) {
+    case TP_COMPUTE: put_inst(x, s->inst); break;
+    case TP_ASSIGN:
+        tp_buf_printf(x->b, "%%%d := ", (int)s->var);
+        put_value(x, s->value);
+        break;
+    case TP_PUT:
+        put_access(x, s->access);
+        tp_buf_c(x->b, " := ");
+        put_value(x, s->value);
+        break;
+    case TP_IF:
+    case TP_ASSERT:
+        tp_buf_c(x->b, s->kind == TP_IF ? "if " : "check ");
+        put_value(x, s->value);
+        break;
+    case TP_LOOP:
+        tp_buf_printf(x->b, "for %%%d from ", (int)s->var);
+        put_value(x, s->lo);
+        tp_buf_c(x->b, " below ");
+        put_value(x, s->hi);
+        tp_buf_printf(x->b, " by %lld", (long long)s->by);
+        break;
+    case TP_WHILE:
+        tp_buf_c(x->b, "while ");
+        put_value(x, s->value);
+        tp_buf_c(x->b, ", after\n");
+        put_region(x, &s->test, depth + 2);
+        tp_buf_printf(x->b, "%*sdo", 2 * depth, "");
+        break;
+    }
+    tp_buf_c(x->b, "\n");
+    put_region(x, &s->body, depth + 1);
+    if (s->orelse.len) {
+        tp_buf_printf(x->b, "%*selse\n", 2 * depth, "");
+        put_region(x, &s->orelse, depth + 1);
+    }
+}
+
+static void put_region(const printer *x, const tp_region *r, int depth)
+{
+    for (uint32_t i = 0; i < r->len; i++)
+        put_step(x, &r->at[i], depth);
+}
+
+static void print(tp_ctx *c, const tp_kernel *k, tp_buf *b)
+{
+    (void)c;
+    if (k->body)
+        put_region(&(printer){k, k->body, b}, &k->body->steps, 0);
+}
+
+const tp_dump tp_dump_body = {"body", "the typed program of the body", print};
