@@ -50,7 +50,7 @@ static tp_str write_arrays(playback *p, const tp_spec_report *s, const tp_kernel
             break;
         tp_arena_clear(a);
         tp_tensor t = tp_tensor_new(a, o->dtype, o->rank, dims);
-        tp_fill_random(&t, 0, i);
+        tp_fill_input(k, env, i, &t, TP_INPUT_NORMAL, 8, 0);
         if (tp_tensor_write(a, file, o->name, &t, &why) != TP_OK) {
             p->why = tp_printf(p->c->arena, "%.*s", TP_FMT(why));
             ok = false;

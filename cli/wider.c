@@ -163,7 +163,7 @@ static tp_status run(pair *p, int which, const int64_t *env, tp_input_family fam
             return TP_E_LIMIT;
         arrays[i] = tp_tensor_new(p->memory, k->operands[i].dtype, k->operands[i].rank, dims);
         if (i < k->ninputs && tp_dtype_info(arrays[i].dtype)->executable)
-            tp_fill(&arrays[i], family, 8, seed, i);
+            tp_fill_input(k, env, i, &arrays[i], family, 8, seed);
     }
     tp_run_request q = {.kernel = k,
                         .env = env,

@@ -75,8 +75,11 @@ void tp_demand_allow(tp_demand *d, int64_t budget);
 int64_t tp_demand_steps(tp_demand *d);
 
 /* The number that an input holds at this place, in row-major order; residues
- * are tp_field_word(domain, input, index). */
-double tp_demand_input(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index);
+ * are tp_field_word(domain, input, index). reach, of inputs that name positions
+ * (tp_names_positions()), is the largest extent of an array: every other integer
+ * lies from 0 below it; 0: none does. */
+double tp_demand_input(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index,
+                       int64_t reach);
 
 /* Run fn(ctx) on a stack of its own on which TP_DEMAND_DEPTH evaluations fit
  * within each other; false: there is none. It must not leave through an arena

@@ -235,6 +235,17 @@ static bool measure(tp_demand *d, shape *s, uint32_t rank, const tp_expr *dims)
     return true;
 }
 
+/* The largest extent of an array, as far as the dtype counts. */
+static int64_t reach_of(const tp_demand *d, tp_dtype t)
+{
+    int bits = tp_dtype_info(t)->bits;
+    int64_t most = 1, room = (int64_t)1 << (bits > 32 ? 31 : bits - 1);
+    for (uint32_t i = 0; i < d->k->ninputs + d->k->noutputs; i++)
+        for (uint32_t x = 0; x < d->arrays[i].rank; x++)
+            most = d->arrays[i].dims[x] > most ? d->arrays[i].dims[x] : most;
+    return most < room ? most : room;
+}
+
 static void measure_operands(tp_demand *d)
 {
     for (uint32_t i = 0; i < tp_noperands(d->k); i++) {
@@ -247,6 +258,8 @@ static void measure_operands(tp_demand *d)
             demand_give_up(d, TP_DEMAND_TOO_FAR, "`%.*s` has too many elements", TP_FMT(o->name));
         d->alias[i] = -1;
     }
+    for (uint32_t i = 0; i < d->k->ninputs; i++)
+        d->reach[i] = tp_names_positions(d->k, i) ? reach_of(d, d->k->operands[i].dtype) : 0;
     for (uint32_t i = d->k->ninputs; i < d->k->ninputs + d->k->noutputs; i++)
         if (d->k->operands[i].alias >= 0)
             d->alias[d->k->operands[i].alias] = (int)i;
@@ -291,6 +304,7 @@ tp_demand *tp_demand_new(tp_arena *a, const tp_demand_options *o)
     d->arrays = TP_NEWN(a, shape, operands);
     d->blocks = TP_NEWN(a, shape, operands);
     d->alias = TP_NEWN(a, int, operands);
+    d->reach = TP_NEWN(a, int64_t, operands);
     d->plans = TP_NEWN(a, plan *, n);
     d->kept = TP_NEWN(a, bool, n);
     d->same = TP_NEWN(a, uint32_t, n);

@@ -6,12 +6,14 @@
 #include "demand/demand.h"
 #include "domains/residue.h"
 
-static double raw(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index)
+static double raw(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index, int64_t reach)
 {
     uint64_t h = tp_mix(tp_mix(tp_mix(seed ^ 0x64656d616e64) ^ input) ^ index);
     double sign = h & 1 ? 1 : -1, small = (double)(1 + (h >> 8) % 63) / 64, slow = (double)(index % 4096) / 4096;
     if (dtype == TP_BOOL)
         return (double)(h & 1);
+    if (reach && h & 2)
+        return (double)((h >> 8) % (uint64_t)reach);
     if (!tp_is_float(dtype))
         return (double)((h >> 8) % 17) - (tp_dtype_info(dtype)->kind == TP_KIND_UINT ? 0 : 8);
     switch (family) {
@@ -26,10 +28,11 @@ static double raw(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32
     return sign * small;
 }
 
-double tp_demand_input(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index)
+double tp_demand_input(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index,
+                       int64_t reach)
 {
     uint64_t cell = 0;
-    tp_put_f64(dtype, &cell, 0, raw(dtype, family, seed, input, index));
+    tp_put_f64(dtype, &cell, 0, raw(dtype, family, seed, input, index, reach));
     return tp_get_f64(dtype, &cell, 0);
 }
 

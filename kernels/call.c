@@ -179,7 +179,7 @@ static void check_shapes(tp_call *c)
         if (i >= k->ninputs || (c->fills && !c->arrays[i].data)) {
             c->arrays[i] = tp_tensor_new(c->arena, o->dtype, o->rank, dims);
             if (i < k->ninputs)
-                tp_fill(&c->arrays[i], (tp_input_family)c->family, 8, c->seed, i);
+                tp_fill_input(k, c->env, i, &c->arrays[i], (tp_input_family)c->family, 8, c->seed);
             continue;
         }
         if (c->arrays[i].rank != o->rank)

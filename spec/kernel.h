@@ -173,6 +173,11 @@ int tp_table_find(const tp_kernel *k, tp_str name);
 /* Index of an operand by name, or -1. */
 int tp_operand_find(const tp_kernel *k, tp_str name);
 
+/* positions.c: is its meaning over axes of the grid? */
+bool tp_names_axes(const tp_kernel *k, tp_vid v);
+/* positions.c: does the body compare integers of this input with positions, which come of iota or of program ids? */
+bool tp_names_positions(const tp_kernel *k, uint32_t input);
+
 /* One spec file: a kernel per combination of its dtype choices. */
 typedef struct tp_spec {
     const tp_json *doc;

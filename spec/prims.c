@@ -37,6 +37,11 @@ const tp_prim_row *tp_prim_info(tp_prim p)
     return &ROWS[p];
 }
 
+bool tp_prim_compares(tp_prim p)
+{
+    return p == TP_P_EQ || p == TP_P_NE || p == TP_P_LT || p == TP_P_LE || p == TP_P_GT || p == TP_P_GE;
+}
+
 bool tp_prim_divides(tp_prim p)
 {
     return p == TP_P_FLOORDIV || p == TP_P_MOD || p == TP_P_LAX_DIV || p == TP_P_LAX_REM;

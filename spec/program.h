@@ -41,7 +41,8 @@ double tp_meaning_f64(tp_prim p, double x, double y);
 const tp_prim_row *tp_prim_info(tp_prim p);
 /* A named function of the language, or TP_PRIMS. */
 tp_prim tp_prim_find(tp_str name);
-/* Quotients and remainders; reductions along axes; running reductions. */
+/* Comparisons; quotients and remainders; reductions along axes; running reductions. */
+bool tp_prim_compares(tp_prim p);
 bool tp_prim_divides(tp_prim p);
 bool tp_prim_reduces(tp_prim p);
 bool tp_prim_scans(tp_prim p);

@@ -322,7 +322,7 @@ static int run(tp_cli *c)
     score total = {0};
     bool ok = true;
     if (!tp_option_number(&c->cases, "cases", 0, 1000, 6, &cases) ||
-        !tp_option_number(&c->box, "box", 0, 100000, 6, &box) ||
+        !tp_option_number(&c->box, "box", 0, 100000, 8, &box) ||
         !tp_option_number(&c->wider, "wider", 0, 100000, 40, &wider) ||
         !tp_option_number(&c->defects, "defects", 0, 1000000, 0, &defects) ||
         !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &seed) ||

@@ -10,26 +10,12 @@ typedef struct finder {
     void *ctx;
 } finder;
 
-static bool of_axes(const tp_kernel *k, tp_vid v)
-{
-    tp_expr meaning = k->body->values.at[v].meaning;
-    for (uint32_t a = 0; meaning.id && a < k->naxes; a++)
-        if (tp_expr_mentions(k->exprs, meaning, k->axes[a].sym))
-            return true;
-    return false;
-}
-
 static bool has_position(const finder *f, const tp_inst *i)
 {
     for (uint32_t a = 0; a < i->nargs; a++)
-        if (f->position[i->args[a]] || of_axes(f->k, i->args[a]))
+        if (f->position[i->args[a]] || tp_names_axes(f->k, i->args[a]))
             return true;
     return i->prim == TP_P_IOTA || i->prim == TP_P_PROGRAM_ID;
-}
-
-static bool compares(tp_prim p)
-{
-    return p == TP_P_EQ || p == TP_P_NE || p == TP_P_LT || p == TP_P_LE || p == TP_P_GT || p == TP_P_GE;
 }
 
 /* Forward: integers that come of positions. */
@@ -66,7 +52,7 @@ static void mark_shown(finder *f, const tp_region *r)
             f->shown[s->value] = true;
         const tp_inst *i = s->kind == TP_COMPUTE ? s->inst : NULL;
         bool passes = i && i->out >= 0 && f->k->body->values.at[i->out].dtype == TP_BOOL && !tp_prim_reduces(i->prim) &&
-                      !compares(i->prim);
+                      !tp_prim_compares(i->prim);
         for (uint32_t a = 0; i && a < i->nargs; a++)
             f->shown[i->args[a]] |= !decides(i, a) && (!passes || f->shown[i->out]);
     }
@@ -76,7 +62,8 @@ static void report(finder *f, const tp_region *r)
 {
     for (uint32_t n = 0; n < r->len; n++) {
         const tp_step *s = &r->at[n];
-        if (s->kind == TP_COMPUTE && compares(s->inst->prim) && f->shown[s->inst->out] && has_position(f, s->inst))
+        if (s->kind == TP_COMPUTE && tp_prim_compares(s->inst->prim) && f->shown[s->inst->out] &&
+            has_position(f, s->inst))
             f->found(f->ctx, s);
         report(f, &s->test);
         report(f, &s->body);

@@ -191,3 +191,29 @@ void tp_fill_random(tp_tensor *t, uint64_t seed, uint64_t stream)
 {
     tp_fill(t, TP_INPUT_NORMAL, 0, seed, stream);
 }
+
+/* The largest extent of an array at these sizes that the dtype can count. */
+static int64_t farthest(const tp_kernel *k, const int64_t *env, tp_dtype d)
+{
+    int64_t most = 1, dims[TP_MAX_RANK],
+            room = (int64_t)1 << (tp_dtype_info(d)->bits > 32 ? 31 : tp_dtype_info(d)->bits - 1);
+    tp_str why;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
+        for (uint32_t x = 0; tp_operand_dims(k, &k->operands[i], env, dims, &why) && x < k->operands[i].rank; x++)
+            most = dims[x] > most ? dims[x] : most;
+    return most < room ? most : room;
+}
+
+void tp_fill_input(const tp_kernel *k, const int64_t *env, uint32_t input, tp_tensor *t, tp_input_family family,
+                   int64_t range, uint64_t seed)
+{
+    tp_fill(t, family, range, seed, input);
+    bool chosen = family == TP_INPUT_TIES || family == TP_INPUT_ZEROS || family == TP_INPUT_CONSTANT;
+    if (chosen || !tp_names_positions(k, input))
+        return;
+    tp_rng rng = tp_rng_new(seed ^ 0x706c616365, input);
+    uint64_t most = (uint64_t)farthest(k, env, t->dtype);
+    for (size_t i = 0; i < t->n; i++)
+        if (tp_rng_below(&rng, 2))
+            tp_put_i64(t->dtype, t->data, i, (int64_t)tp_rng_below(&rng, most));
+}

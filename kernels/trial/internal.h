@@ -42,8 +42,10 @@ typedef bool (*tp_take_case)(void *ctx, const int64_t *env, uint64_t seed);
 void tp_pick_more(tp_arena *a, tp_picker *p, tp_take_case take, void *ctx);
 /* Cases for what `coverage` has not seen: sizes are tried in dry runs. */
 void tp_pick_ways(tp_arena *a, tp_picker *p, tp_coverage *coverage, tp_take_case take, void *ctx);
-/* Run without a reference, for its coverage alone; nothing for what is dear, or without k. */
-void tp_run_dry(const tp_kernel *k, const int64_t *env, tp_coverage *coverage);
+/* Run without a reference, for its coverage alone; nothing for what takes more than `most` of tp_effort_of(), or
+ * without k. Cases have a quarter of TP_DRY_EFFORT, the effort of all dry runs. */
+#define TP_DRY_EFFORT (1 << 21)
+void tp_run_dry(const tp_kernel *k, const int64_t *env, double most, tp_coverage *coverage);
 
 /* Elements of all arrays and scratch; 0 when a shape is none: the machine says so. */
 int64_t tp_elements_of(const tp_kernel *k, const int64_t *env);

@@ -2,6 +2,7 @@
  * every value, every pair of values of two sizes, and every way through the
  * kernel is in some case, as far as the effort allows. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/rng.h"
 #include "kernels/trial/equiv.h"
@@ -10,7 +11,7 @@
 
 enum { ATTEMPTS = 400, MAX_ELEMENTS = 1 << 21, CANDIDATES = 24, MOST_CASES = 96, DRY_RUNS = 60 };
 /* Elements moved: by all cases that are added for pairs, by those for single values and for coverage. */
-static const double PAIRS_EFFORT = 1 << 19, SINGLES_EFFORT = 1 << 21, DRY_EFFORT = 1 << 21,
+static const double PAIRS_EFFORT = 1 << 19, SINGLES_EFFORT = 1 << 21, DRY_EFFORT = TP_DRY_EFFORT,
                     LATE_EFFORT = 1 << 22, /* by those that go past every step that the kernel counts to */
     RANDOM_EFFORT = 1 << 20;               /* by one at random, where there is another one */
 
@@ -46,6 +47,7 @@ struct tp_picker {
     const tp_kernel *k; /* of the spec: sizes are the same in all of its kernels */
     const tp_constants *constants;
     seen_set seen;
+    int64_t steps[TP_MAX_AXES]; /* most of an axis in some case or dry run */
 };
 
 tp_picker *tp_picker_new(tp_arena *a, const tp_kernel *k)
@@ -128,9 +130,29 @@ static uint32_t news(tp_picker *p, const tp_kernel *k, const int64_t *env, bool 
     return n;
 }
 
+/* Some axis has more steps than in any run so far. */
+static bool goes_further(const tp_picker *p, const int64_t *env)
+{
+    int64_t n;
+    bool further = false;
+    for (uint32_t a = 0; a < p->k->naxes; a++)
+        further |= tp_expr_eval(p->k->exprs, p->k->axes[a].steps, env, &n) == TP_EVAL_OK && n > p->steps[a];
+    return further;
+}
+
+static void note_steps(tp_picker *p, const int64_t *env)
+{
+    int64_t n;
+    for (uint32_t a = 0; a < p->k->naxes; a++)
+        if (tp_expr_eval(p->k->exprs, p->k->axes[a].steps, env, &n) == TP_EVAL_OK && n > p->steps[a])
+            p->steps[a] = n;
+}
+
 void tp_picked(tp_picker *p, const tp_kernel *k, const int64_t *env)
 {
     news(p, k, env, true);
+    if (k == p->k)
+        note_steps(p, env);
 }
 
 /* A candidate: small values mostly; the size `with` takes its value number
@@ -275,16 +297,17 @@ static void run_dry(void *arg)
         if (!tp_operand_dims(k, o, x->env, dims, &why) || !tp_dtype_info(o->dtype)->executable)
             return;
         r.arrays[i] = tp_tensor_new(x->arena, o->dtype, o->rank, dims);
-        tp_fill_random(&r.arrays[i], 0, i);
+        if (i < k->ninputs)
+            tp_fill_input(k, x->env, i, &r.arrays[i], TP_INPUT_NORMAL, 8, 0);
     }
     tp_machine_run(x->arena, &r, &trap, NULL);
     tp_cover_arms(x->arena, x->coverage, k, x->env);
 }
 
-void tp_run_dry(const tp_kernel *k, const int64_t *env, tp_coverage *coverage)
+void tp_run_dry(const tp_kernel *k, const int64_t *env, double most, tp_coverage *coverage)
 {
     dry_run x = {k ? tp_arena_child_limited(k->arena, (size_t)512 << 20) : NULL, k, env, coverage};
-    if (x.arena && coverage->unseen && tp_effort_of(k, env) <= DRY_EFFORT / 4)
+    if (x.arena && coverage->unseen && tp_effort_of(k, env) <= most)
         tp_try(x.arena, run_dry, &x);
     tp_arena_free(x.arena);
 }
@@ -295,14 +318,82 @@ static bool find_tables(tp_arena *a, const tp_kernel *k, int64_t *env, uint64_t 
     return !k->ntables || (tp_tables_new(a, k, env, &why) && tp_tables_find(a, k, env, NULL, 0, seed, NULL));
 }
 
+typedef struct exploring {
+    tp_picker *p;
+    tp_coverage *coverage;
+    double left; /* effort */
+    tp_take_case take;
+    void *ctx;
+} exploring;
+
+/* A dry run, and a case where it went a way of its own. */
+static void explore(exploring *x, int64_t *env, uint64_t seed, double most)
+{
+    uint32_t before = x->coverage->unseen;
+    double effort = tp_effort_of(x->p->k, env);
+    if (!fits(x->p->k, env) || effort > most)
+        return;
+    x->left -= effort;
+    note_steps(x->p, env);
+    if (find_tables(x->p->k->arena, x->p->k, env, seed))
+        tp_run_dry(x->p->k, env, most, x->coverage);
+    if (x->coverage->unseen < before) {
+        x->take(x->ctx, env, seed);
+        news(x->p, x->p->k, env, true);
+    }
+}
+
+/* The cheapest of a few candidates in which a size takes this value. */
+static bool cheapest(tp_picker *p, tp_rng *rng, uint32_t size, uint32_t which, int64_t *best, int64_t *env)
+{
+    double least = HUGE_VAL;
+    for (int i = 0; i < CANDIDATES; i++)
+        if (candidate(p, rng, size, which, false, env) && tp_effort_of(p->k, env) < least) {
+            least = tp_effort_of(p->k, env);
+            memcpy(best, env, tp_sym_count(p->k->exprs) * sizeof *best);
+        }
+    return least < HUGE_VAL;
+}
+
+typedef struct far_sizes {
+    int64_t *env;
+    double effort;
+} far_sizes;
+
+static int by_effort(const void *a, const void *b)
+{
+    const far_sizes *x = a, *y = b;
+    return (x->effort > y->effort) - (x->effort < y->effort);
+}
+
+/* Ways that only a step past all those so far goes, however large windows are: the cheapest such sizes first. */
+static void explore_late(exploring *x, tp_arena *a, tp_rng *rng, int64_t *env)
+{
+    const tp_kernel *k = x->p->k;
+    uint32_t nsyms = tp_sym_count(k->exprs);
+    TP_VEC(far_sizes) all = {0};
+    int64_t *best = TP_NEWN(a, int64_t, nsyms);
+    for (uint32_t size = 0; size < k->nsizes; size++)
+        for (uint32_t which = 0; open_size(&k->sizes[size]) && which < TP_MAX_VALUES; which++)
+            if (cheapest(x->p, rng, size, which, best, env) && goes_further(x->p, best)) {
+                tp_push(a, all, ((far_sizes){best, tp_effort_of(k, best)}));
+                best = TP_NEWN(a, int64_t, nsyms);
+            }
+    if (all.len)
+        qsort(all.at, all.len, sizeof *all.at, by_effort);
+    x->left = 2 * LATE_EFFORT;
+    for (uint32_t i = 0; i < all.len && x->coverage->unseen && x->left > 0; i++)
+        if (goes_further(x->p, all.at[i].env))
+            explore(x, all.at[i].env, 0, LATE_EFFORT);
+}
+
 void tp_pick_ways(tp_arena *a, tp_picker *p, tp_coverage *coverage, tp_take_case take, void *ctx)
 {
     uint32_t nsyms = tp_sym_count(p->k->exprs);
     int64_t *env = TP_NEWN(a, int64_t, nsyms);
+    exploring x = {p, coverage, DRY_EFFORT, take, ctx};
     tp_rng rng = tp_rng_new(0x77617973, p->k->nsizes);
-    double effort = 0;
-    for (int n = 0; n < DRY_RUNS && coverage->unseen && effort < DRY_EFFORT; n++) {
-        uint32_t before = coverage->unseen;
+    for (int n = 0; n < DRY_RUNS && coverage->unseen && x.left > 0; n++) {
         if (!candidate(p, &rng, UINT32_MAX, 0, n % 3 == 2, env))
             continue;
         for (uint32_t i = 0; n % 3 == 1 && i < p->k->nsizes; i++) /* any value, once in a while */
@@ -313,15 +404,8 @@ void tp_pick_ways(tp_arena *a, tp_picker *p, tp_coverage *coverage, tp_take_case
                     env[s->sym] =
                         (s->min + (int64_t)tp_rng_below(&rng, (uint64_t)span + 1)) / s->multiple_of * s->multiple_of;
             }
-        if (!fits(p->k, env) || tp_effort_of(p->k, env) > DRY_EFFORT / 4)
-            continue;
-        effort += tp_effort_of(p->k, env);
-        uint64_t seed = 3000 + (uint64_t)n;
-        if (find_tables(a, p->k, env, seed))
-            tp_run_dry(p->k, env, coverage);
-        if (coverage->unseen < before) {
-            take(ctx, env, seed);
-            news(p, p->k, env, true);
-        }
+        explore(&x, env, 3000 + (uint64_t)n, DRY_EFFORT / 4);
     }
+    if (coverage->unseen)
+        explore_late(&x, a, &rng, env);
 }

@@ -27,7 +27,7 @@ bool tp_trial_arrays(const tp_trial *x, tp_input_family family, int64_t range, t
         if (given)
             memcpy(e->arrays[i].data, x->c->given[i].data, e->arrays[i].n * tp_dtype_size(e->arrays[i].dtype));
         else if (i < k->ninputs && tp_dtype_info(e->arrays[i].dtype)->executable)
-            tp_fill(&e->arrays[i], family, range, x->o->seed + x->c->seed, i);
+            tp_fill_input(k, x->c->env, i, &e->arrays[i], family, range, x->o->seed + x->c->seed);
     }
     return true;
 }

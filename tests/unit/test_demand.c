@@ -41,6 +41,18 @@ static tp_domain *field_for(tp_arena *a)
     return tp_field_new(a, (tp_field_options){.seed = 7, .oracle = 8, .ordered = true});
 }
 
+/* Of the arrays, as far as the dtype counts. */
+static int64_t farthest(const tp_kernel *k, const int64_t *env, tp_dtype d)
+{
+    int bits = tp_dtype_info(d)->bits;
+    int64_t most = 1, dims[TP_MAX_RANK], room = (int64_t)1 << (bits > 32 ? 31 : bits - 1);
+    tp_str why;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
+        for (uint32_t x = 0; tp_operand_dims(k, &k->operands[i], env, dims, &why) && x < k->operands[i].rank; x++)
+            most = dims[x] > most ? dims[x] : most;
+    return most < room ? most : room;
+}
+
 static bool make_arrays(both *b)
 {
     const tp_kernel *k = b->k;
@@ -55,8 +67,9 @@ static bool make_arrays(both *b)
             return false;
         tp_tensor *t = &b->arrays[i];
         *t = tp_tensor_new(b->work, k->operands[i].dtype, k->operands[i].rank, dims);
+        int64_t reach = i < k->ninputs && tp_names_positions(k, i) ? farthest(k, b->env, t->dtype) : 0;
         for (size_t e = 0; i < k->ninputs && e < t->n; e++)
-            tp_put_f64(t->dtype, t->data, e, tp_demand_input(t->dtype, b->family, 3, i, e));
+            tp_put_f64(t->dtype, t->data, e, tp_demand_input(t->dtype, b->family, 3, i, e, reach));
         if (i < k->ninputs && tp_is_float(t->dtype)) {
             b->meanings[i].plane[0] = tp_alloc_array(b->work, t->n, 8);
             tp_field_fill(d, i, t->n, b->meanings[i].plane[0]);
