@@ -8,6 +8,11 @@ const char *tp_verdict_name(tp_verdict v)
     return VERDICTS[v];
 }
 
+bool tp_verdict_settled(tp_verdict v)
+{
+    return v == TP_PROVEN || v == TP_NOT_APPLICABLE || v == TP_ASSUMED;
+}
+
 const char *tp_severity_name(tp_severity s)
 {
     return s == TP_ERROR ? "error" : s == TP_WARNING ? "warning" : "note";

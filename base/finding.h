@@ -38,6 +38,8 @@ typedef enum tp_verdict {
     TP_VERDICTS
 } tp_verdict;
 const char *tp_verdict_name(tp_verdict v);
+/* Nothing is left to say or to do about it. */
+bool tp_verdict_settled(tp_verdict v);
 
 typedef enum tp_severity { TP_NOTE, TP_WARNING, TP_ERROR } tp_severity;
 const char *tp_severity_name(tp_severity s);

@@ -15,8 +15,7 @@ typedef struct verify_call {
 
 static bool is_told(const tp_finding *f, const tileproof_verify_options *o)
 {
-    bool settled = f->verdict == TP_PROVEN || f->verdict == TP_NOT_APPLICABLE || f->verdict == TP_ASSUMED;
-    return !f->suppressed && (!settled || (o->report_proven && f->verdict == TP_PROVEN));
+    return !f->suppressed && (!tp_verdict_settled(f->verdict) || (o->report_proven && f->verdict == TP_PROVEN));
 }
 
 static void verify(void *arg)

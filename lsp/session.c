@@ -6,7 +6,7 @@
 
 static bool is_told(const tp_finding *f)
 {
-    return !f->suppressed && f->verdict != TP_PROVEN && f->verdict != TP_NOT_APPLICABLE && f->verdict != TP_ASSUMED;
+    return !f->suppressed && !tp_verdict_settled(f->verdict);
 }
 
 static json *diagnostic(const tp_session *s, tp_arena *a, const tp_finding *f)

@@ -6,7 +6,7 @@
 
 bool tp_is_shown(const tp_report *r, const tp_finding *f)
 {
-    return !f->suppressed && f->verdict != TP_PROVEN && f->verdict != TP_NOT_APPLICABLE && f->verdict != TP_ASSUMED &&
+    return !f->suppressed && !tp_verdict_settled(f->verdict) &&
            (f->verdict != TP_UNKNOWN || r->unknown != TP_UNKNOWN_IGNORE);
 }
 

@@ -15,6 +15,11 @@ done
 for code in $("$tileproof" rules | awk '/execution/ {on = 1} /errors of/ {on = 0} on && $1 ~ /^TP/ {print $1}' | grep -v TP70); do
     grep -q "\"trap\": \"$code\"" tests/semantics/*.tile.json || say "$code: no trap in tests/semantics"
 done
+# every code that the sources name is a rule or a row of base/codes.def
+codes=$("$tileproof" rules | sed -n 's/^ *\(TP[0-9]*\) .*/\1/p' | sort -u)
+for code in $(grep -rhoE '"TP[0-9]{3}"' --include='*.[ch]' $(tools/linkgraph.sh build/release folders) | tr -d '"' | sort -u); do
+    echo "$codes" | grep -qx "$code" || say "$code: the sources name it, and no rule or row of base/codes.def has it"
+done
 for name in $("$tileproof" primitives | awk 'NR > 1 && $1 ~ /^[a-z_0-9]+$/ {print $1}'); do
     case $name in program_id | if | for | neg | square) continue ;; esac # written without their name
     grep -q "[^a-z_]$name(\|\.$name(\|\b$name " tests/semantics/*.tile.json || say "primitive $name: no example in tests/semantics"

@@ -47,6 +47,8 @@ offence tables 'two commands have the letter' change cli/commands/completion.c "
 offence tables 'docs/RULES.md is not what the tables say' add docs/RULES.md 'planted'
 offence tables 'docs/completion/tileproof.bash is not what the tables say' add docs/completion/tileproof.bash 'done'
 
+offence tables 'TP498: the sources name it' add cli/git.c 'static const char *const PLANTED = "TP498";'
+
 # sizes: a file over 800 lines, wherever it stands
 offence size 'domains/planted.c has 900 lines' long domains/planted.c
 offence size 'lib/planted.h has 900 lines' long lib/planted.h
