@@ -390,7 +390,7 @@ static void add_more(picking *p)
         return;
     tp_coverage *dry = tp_coverage_new(p->c->arena, k);
     for (uint32_t i = 0; i < p->out->len; i++)
-        tp_run_dry(p->out->at[i].kernel == k ? k : NULL, p->out->at[i].env, TP_DRY_EFFORT / 4, dry);
+        tp_run_dry(p->out->at[i].kernel == k ? k : NULL, p->out->at[i].env, 2 * TP_DRY_EFFORT, dry);
     tp_pick_ways(p->c->arena, p->picker, dry, take, p);
     add_tables(p);
 }
