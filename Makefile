@@ -18,11 +18,11 @@ ifneq ($(findstring gcc,$(shell $(CC) --version 2>/dev/null | head -1)),)
 WARNINGS += -Wlogical-op -Wduplicated-cond -Wjump-misses-init
 endif
 FLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
-FLAGS_debug := -O0 -g3
+FLAGS_debug := -O0 -g3 -DTP_ASSERTS
 FLAGS_strict := -O2 -g -Werror
 FLAGS_clang := -O2 -g -Werror
-FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-FLAGS_tsan := -O1 -g -fsanitize=thread
+FLAGS_asan := -O1 -g -DTP_ASSERTS -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FLAGS_tsan := -O1 -g -DTP_ASSERTS -fsanitize=thread
 FLAGS_coverage := -O0 -g --coverage
 
 CFLAGS_ALL = -std=c11 $(WARNINGS) $(FLAGS_$(MODE)) -ffp-contract=off -pthread -fPIC -fvisibility=hidden -I. -I$(GEN) -MMD -MP $(CFLAGS)
@@ -134,7 +134,7 @@ $(BUILD)/tests/test_fuzz: $(BUILD)/tests/test_fuzz.o $(BUILD)/tests/readers.o $(
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka $(LDLIBS_ALL)
 
 # coverage-guided: make fuzz-readers TIME=seconds of each (clang with its runtime)
-FLAGS_fuzzer := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FLAGS_fuzzer := -O1 -g -DTP_ASSERTS -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 TIME ?= 60
 build/fuzzer/fuzz: tests/fuzz/fuzz.c build/fuzzer/tests/readers.o build/fuzzer/program.a build/fuzzer/internal.a
 	$(Q)clang -std=c11 $(FLAGS_fuzzer) -fsanitize=fuzzer -I. -o $@ $^ $(LDLIBS_ALL) -pthread
@@ -252,7 +252,7 @@ asan: deps ## unit tests and bad input under the address and undefined-behaviour
 	@$(MAKE) --no-print-directory MODE=asan unit
 
 asan-readers: deps ## the part of asan that reads, prints and executes what others wrote (CI)
-	@$(MAKE) --no-print-directory MODE=asan TESTS="$(addprefix build/asan/tests/,test_spec test_fuzz test_formats test_lsp test_recheck test_semantics test_bodies)" unit
+	@$(MAKE) --no-print-directory MODE=asan TESTS="$(addprefix build/asan/tests/,test_asserts test_spec test_fuzz test_formats test_lsp test_recheck test_semantics test_bodies)" unit
 
 tsan: ## many specs at a time, in the program and in the library, under the thread sanitizer
 	@$(MAKE) --no-print-directory MODE=tsan build/tsan/tileproof build/tsan/libtileproof-verify.a

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/assert.h"
 #include "base/budget.h"
 
 typedef struct chunk {
@@ -309,6 +310,7 @@ void *tp_alloc(tp_arena *a, size_t n)
         memset(p, 0, c->dirty - from < need ? c->dirty - from : need);
     c->used = from + need;
     a->used += need;
+    tp_assert(c->used <= c->size && c->dirty <= c->size);
     tp_charge(a, 1 + (int64_t)(need / 64)); /* it is zeroed, and probably written */
     return p;
 }

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <time.h>
 
+#include "base/assert.h"
 #include "smt/cache.h"
 #include "smt/trust/certificates.h"
 #include "smt/internal.h"
@@ -358,8 +359,20 @@ static tp_decision decide_or_remember(tp_prover *v, const tp_obligation *o)
     return d;
 }
 
+/* Every variable once, its bounds over those before it. */
+static bool is_ordered(const tp_prover *v, const tp_obligation *o)
+{
+    for (uint32_t i = 0; i < o->nvars; i++)
+        for (uint32_t k = i; k < o->nvars; k++)
+            if ((k > i && o->vars[k].sym == o->vars[i].sym) || tp_expr_mentions(v->p, o->vars[i].lo, o->vars[k].sym) ||
+                tp_expr_mentions(v->p, o->vars[i].hi, o->vars[k].sym))
+                return false;
+    return true;
+}
+
 tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
 {
+    tp_assert(is_ordered(v, o));
     double start = now_ms();
     bool flagged = tp_exprs_overflowed(v->p);
     v->stats.obligations++;

@@ -1,3 +1,4 @@
+#include "base/assert.h"
 #include "spec/expr.h"
 
 #include "base/budget.h"
@@ -681,5 +682,10 @@ tp_expr tp_expr_normal(tp_exprs *p, tp_expr e)
         r = e; /* equal to itself, if to nothing else */
     p->nodes.at[e.id].normal = r;
     p->nodes.at[r.id].normal = r;
+    if (tp_asserts() && q.ok && !tp_expr_too_large(r)) { /* a normal form is its own */
+        tp_poly again;
+        tp_poly_of(p, r, &again);
+        tp_assert(!again.ok || tp_same(tp_poly_expr(p, &again), r));
+    }
     return r;
 }

@@ -1,4 +1,5 @@
 /* Statements, scoping, and the two entry points. */
+#include "base/assert.h"
 #include "spec/lower.h"
 
 /* `own` (may be NULL) receives the locals that the block leaves behind. */
@@ -522,12 +523,18 @@ static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *l
     return l.p;
 }
 
+static tp_program *checked(tp_ctx *c, const tp_kernel *k, tp_program *p)
+{
+    tp_assert(tp_program_holds(c->arena, k, p));
+    return p;
+}
+
 tp_program *tp_lower_body(tp_ctx *c, const tp_kernel *k, const tp_json *lines)
 {
-    return lower_program(c, k, lines, false);
+    return checked(c, k, lower_program(c, k, lines, false));
 }
 
 tp_program *tp_lower_reference(tp_ctx *c, const tp_kernel *k, const tp_json *lines)
 {
-    return lower_program(c, k, lines, true);
+    return checked(c, k, lower_program(c, k, lines, true));
 }

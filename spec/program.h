@@ -132,6 +132,8 @@ typedef struct tp_program {
 bool tp_region_any(const tp_region *r, bool (*test)(const tp_step *s, const void *ctx), const void *ctx);
 
 struct tp_kernel;
+/* Is every value there before it is looked at, and has every instruction the arguments of its row? For tp_assert(). */
+bool tp_program_holds(tp_arena *a, const struct tp_kernel *k, const tp_program *p);
 /* Lower the lines of k's body. Raises TP002, TP003, TP004. */
 tp_program *tp_lower_body(tp_ctx *c, const struct tp_kernel *k, const tp_json *lines);
 /* Lower a reference program: operands are whole arrays under their names. */

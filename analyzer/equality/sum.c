@@ -1,5 +1,6 @@
 /* Sums of products: what they are made of, and arithmetic on them. */
 #include "analyzer/equality/sum.h"
+#include "base/assert.h"
 #include "base/checked.h"
 
 #include <stdlib.h>
@@ -80,8 +81,29 @@ uint32_t atom_intern(summary *s, const atom *a)
     return all->atoms.len;
 }
 
+static int compare_products(const product *a, const product *b, bool with_guards);
+
+/* Ascending, each product another one, in lowest terms, its guards and factors ascending. */
+static bool is_normal(const product *at, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const product *p = &at[i];
+        if (p->num == 0 || p->den <= 0 || tp_gcd(p->num, p->den) != 1 ||
+            (i && compare_products(&at[i - 1], p, true) >= 0))
+            return false;
+        for (uint32_t g = 1; g < p->nguards; g++)
+            if (p->guard[g - 1].id >= p->guard[g].id)
+                return false;
+        for (uint32_t f = 0; f < p->nfactors; f++)
+            if (p->factor[f].power == 0 || (f && p->factor[f - 1].atom > p->factor[f].atom))
+                return false;
+    }
+    return true;
+}
+
 uint32_t sum_intern(summary *s, const product *at, uint32_t n)
 {
+    tp_assert(is_normal(at, n));
     struct sums *all = sum_pool(s);
     key k = {.b = {.arena = s->arena}};
     put(&k, 2);

@@ -1,4 +1,5 @@
 /* Executing the statements of a body for one grid step. */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "kernels/machine/internal.h"
 
@@ -325,9 +326,15 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
         if (s->kind != TP_COMPUTE)
             tp_chain_finish(m);
         switch (s->kind) {
-        case TP_COMPUTE: exec_inst(m, s->inst); break;
+        case TP_COMPUTE:
+            exec_inst(m, s->inst);
+            tp_assert(s->inst->out < 0 || tp_cells_hold(&m->values[s->inst->out]));
+            break;
         case TP_ASSIGN: tp_copy_cells(m, &m->values[s->var], &m->values[s->value]); break;
-        case TP_PUT: exec_store(m, s); break;
+        case TP_PUT:
+            exec_store(m, s);
+            tp_assert(tp_cells_hold(&m->refs[s->access->operand].cells));
+            break;
         case TP_LOOP: exec_loop(m, s); break;
         case TP_ASSERT: exec_check(m, s); break;
         case TP_WHILE: exec_while(m, s); break;

@@ -128,6 +128,8 @@ tp_origin_kind tp_origin_kind_of(tp_origin o);
 const char *tp_origin_rule(tp_origin o);
 tp_str tp_origin_text(tp_machine *m, tp_origin o);
 void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims);
+/* Is it what the types above say? For tp_assert(). */
+bool tp_cells_hold(const tp_cells *c);
 void tp_make_undefined(tp_cells *c, tp_origin first);
 /* Make the shadow array exist and hold the state. */
 tp_origin *tp_materialise(tp_machine *m, tp_cells *c);

@@ -101,6 +101,15 @@ void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, cons
     c->state = TP_CLEAN;
 }
 
+bool tp_cells_hold(const tp_cells *c)
+{
+    size_t n = 1;
+    for (uint32_t d = 0; d < c->rank; d++)
+        n *= (size_t)c->dims[d];
+    return c->rank <= TP_MAX_RANK && n == c->n && (c->data || !c->n) && (c->state != TP_MIXED || c->shadow) &&
+           (c->state != TP_ALL_UNDEFINED || c->origin);
+}
+
 void tp_make_undefined(tp_cells *c, tp_origin first)
 {
     c->state = TP_ALL_UNDEFINED;

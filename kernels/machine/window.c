@@ -1,4 +1,5 @@
 /* Windows: the part of an array that a step sees. */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "kernels/machine/internal.h"
 
@@ -57,6 +58,7 @@ void tp_each_inner_row(tp_ref *r, tp_row_visitor visit, void *ctx)
             a = a * (size_t)r->array->dims[d] + (size_t)(r->window[d] + first[d] + at[d]);
             w = w * (size_t)r->block[d] + (size_t)(first[d] + at[d]);
         }
+        tp_assert(a + (o->rank ? (size_t)extent[last] : 1) <= r->array->n && w < r->cells.n);
         visit(r, a, w, o->rank ? (size_t)extent[last] : 1, ctx);
         uint32_t d = last;
         while (d-- > 0) {

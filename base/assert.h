@@ -1,0 +1,28 @@
+/* Invariants, checked where TP_ASSERTS is defined (debug, asan, tsan, fuzzer):
+ * what a header states and no input may break. A failure is a defect of this
+ * program and aborts it; bad input never gets here. tests/unit/test_asserts.c
+ * plants a violation of each kind.
+ */
+#ifndef TP_ASSERT_H
+#define TP_ASSERT_H
+
+#include <stdbool.h>
+
+#ifdef TP_ASSERTS
+/* Prints the place and aborts. */
+_Noreturn void tp_assert_failed(const char *file, int line, const char *what);
+#define tp_assert(condition) ((condition) ? (void)0 : tp_assert_failed(__FILE__, __LINE__, #condition))
+#else
+#define tp_assert(condition) ((void)sizeof(condition))
+#endif
+/* Are they checked? For invariants that are dear to compute. */
+static inline bool tp_asserts(void)
+{
+#ifdef TP_ASSERTS
+    return true;
+#else
+    return false;
+#endif
+}
+
+#endif
