@@ -1,7 +1,9 @@
 /* Where to ask for a second opinion. */
+#include "base/checked.h"
 #include "base/rng.h"
 #include "kernels/trial/equiv.h"
 #include "spec/table.h"
+#include "verify/conditions.h"
 #include "verify/opinion.h"
 
 enum { ATTEMPTS = 60, MAX_ENTRIES = 1 << 16, PATIENCE = 1 << 24 };
@@ -70,9 +72,10 @@ static int64_t entries(const tp_kernel *k, const int64_t *env)
     return total < MAX_ENTRIES ? total : MAX_ENTRIES;
 }
 
-/* Contents for the tables. Where there are some, a few looks at each entry find
- * them, most often; a search that fails goes on to its limit. */
-static bool find_tables(picker *p, int64_t *env, uint64_t seed)
+/* Contents for the tables, with the pinned entries of w (NULL: none). Where
+ * there are some, a few looks at each entry find them, most often; a search
+ * that fails goes on to its limit. */
+static bool find_tables(picker *p, int64_t *env, const tp_whereabouts *w, uint64_t seed)
 {
     enum { LEAST_LOOKS = 4096, LOOKS = 32 };
     if (!p->k->ntables)
@@ -80,9 +83,22 @@ static bool find_tables(picker *p, int64_t *env, uint64_t seed)
     int64_t n = entries(p->k, env), most = LEAST_LOOKS + LOOKS * n, left = most;
     if (n >= MAX_ENTRIES || p->patience < most)
         return false;
-    bool found = tp_tables_search(p->arena, p->k, env, NULL, 0, seed, &left, NULL);
+    bool found = tp_tables_search(p->arena, p->k, env, w ? w->pinned : NULL, w ? w->npinned : 0, seed, &left, NULL);
     p->patience -= most - left;
     return found;
+}
+
+/* All of them around one block, but for `size` (-1: none), which is near v. */
+static void modest_sizes(picker *p, int size, int64_t v, int64_t *env)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < p->k->nsizes; i++) {
+            const tp_size *s = &p->k->sizes[i];
+            if (s->kind == TP_SIZE_CHOICE && !pass)
+                env[s->sym] = s->choices[tp_rng_below(&p->rng, s->nchoices)];
+            else if (s->kind == TP_SIZE_RANGE && pass)
+                env[s->sym] = (int)i == size ? fitted(s, v) : modest(p, s, env);
+        }
 }
 
 /* Sizes with `size` (-1: none) near v, the others modest; NULL when none were
@@ -93,15 +109,8 @@ static int64_t *choose_sizes(picker *p, int size, int64_t v)
     int64_t *env = TP_NEWN(p->arena, int64_t, tp_sym_count(k->exprs) + 1);
     tp_str why;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        for (int pass = 0; pass < 2; pass++)
-            for (uint32_t i = 0; i < k->nsizes; i++) {
-                const tp_size *s = &k->sizes[i];
-                if (s->kind == TP_SIZE_CHOICE && !pass)
-                    env[s->sym] = s->choices[tp_rng_below(&p->rng, s->nchoices)];
-                else if (s->kind == TP_SIZE_RANGE && pass)
-                    env[s->sym] = (int)i == size ? fitted(s, v) : modest(p, s, env);
-            }
-        if (tp_in_domain(k, env, &why) && find_tables(p, env, (uint64_t)attempt))
+        modest_sizes(p, size, v, env);
+        if (tp_in_domain(k, env, &why) && find_tables(p, env, NULL, (uint64_t)attempt))
             return env;
     }
     return NULL;
@@ -163,6 +172,17 @@ static void add_point(picker *p, int64_t *env, uint32_t output, int dim, int64_t
 static tp_str size_text(picker *p, const tp_size *s, int64_t v)
 {
     return tp_printf(p->arena, "%.*s = %lld", TP_FMT(s->name), (long long)v);
+}
+
+/* "M = 300, N = 5": all that vary. */
+static tp_str sizes_text(picker *p, const int64_t *env)
+{
+    tp_buf b = {.arena = p->arena};
+    for (uint32_t i = 0; i < p->k->nsizes; i++)
+        if (p->k->sizes[i].kind == TP_SIZE_RANGE)
+            tp_buf_printf(&b, "%s%.*s = %lld", b.n ? ", " : "", TP_FMT(p->k->sizes[i].name),
+                          (long long)env[p->k->sizes[i].sym]);
+    return tp_buf_view(&b);
 }
 
 static void note_unplaced(picker *p, tp_str at)
@@ -241,6 +261,109 @@ static void aim_at_index(picker *p, uint32_t output, uint32_t d, int64_t v)
     add_point(p, env, output, (int)d, v, true, TP_S("sizes around one block"));
 }
 
+/* ---- conditions of the body ---- */
+
+/* First and last index of the window of an output in a dimension, in the step of env. */
+static bool window_of(const tp_kernel *k, uint32_t output, uint32_t d, const int64_t *env, int64_t *lo, int64_t *hi)
+{
+    const tp_dim *x = &k->operands[k->ninputs + output].dims[d];
+    int64_t block, pad = 0, dims[TP_MAX_RANK];
+    if (!extents(k, output, env, dims) || tp_expr_eval(k->exprs, x->index, env, lo) != TP_EVAL_OK ||
+        tp_expr_eval(k->exprs, x->block, env, &block) != TP_EVAL_OK ||
+        (x->kind == TP_DIM_ELEMENT && tp_expr_eval(k->exprs, x->pad_lo, env, &pad) != TP_EVAL_OK))
+        return false;
+    if (x->kind == TP_DIM_ELEMENT)
+        *lo -= pad;
+    else if (!tp_mul(*lo, block, lo))
+        return false;
+    *hi = *lo + block - 1 < dims[d] ? *lo + block - 1 : dims[d] - 1;
+    return *lo >= 0 && *lo <= *hi;
+}
+
+/* Are the lanes of the condition those of the output's ref? */
+static bool same_lanes(const tp_kernel *k, const tp_condition *c, uint32_t output, const int64_t *env)
+{
+    const tp_operand *o = &k->operands[k->ninputs + output];
+    const tp_value *v = c->lanes >= 0 ? &k->body->values.at[c->lanes] : NULL;
+    int64_t a, b;
+    if (!v || v->rank != o->ref_rank)
+        return false;
+    for (uint32_t d = 0; d < v->rank; d++)
+        if (tp_expr_eval(k->exprs, v->dims[d], env, &a) != TP_EVAL_OK ||
+            tp_expr_eval(k->exprs, o->ref_shape[d], env, &b) != TP_EVAL_OK || a != b)
+            return false;
+    return true;
+}
+
+/* An element of the window in the step of w: at its lane, else the last one, else anywhere. */
+static void add_in_window(picker *p, const tp_whereabouts *w, const tp_condition *c, uint32_t output, bool last)
+{
+    tp_look x = {.kernel = p->k, .env = w->env, .output = output, .directed = true, .telling = true};
+    const tp_operand *o = &p->k->operands[p->k->ninputs + output];
+    bool lanes = same_lanes(p->k, c, output, w->env);
+    int64_t lo, hi;
+    if (p->out.list.len >= p->most || o->discard)
+        return;
+    for (uint32_t d = 0, seen = 0; d < o->rank; d++) {
+        if (!window_of(p->k, output, d, w->env, &lo, &hi))
+            return;
+        bool squeezed = o->dims[d].kind == TP_DIM_SQUEEZED;
+        x.at[d] = last ? hi : lo + (int64_t)tp_rng_below(&p->rng, (uint64_t)(hi - lo) + 1);
+        if (lanes && !squeezed && lo + w->lane[seen] <= hi)
+            x.at[d] = lo + w->lane[seen];
+        seen += !squeezed;
+    }
+    x.about = sizes_text(p, w->env);
+    if (tp_element_valid(p->k, o, w->env, x.at))
+        tp_push(p->arena, p->out.list, x);
+}
+
+static void add_places(picker *p, const tp_whereabouts *w, const tp_condition *c)
+{
+    for (uint32_t o = 0; o < p->k->noutputs; o++)
+        for (int last = 1; last >= 0; last--)
+            add_in_window(p, w, c, o, last);
+}
+
+/* Tables as the condition asks for them, or any; then a step in them. */
+static bool place_tables(picker *p, const tp_conditions *cs, uint32_t c, bool want, tp_whereabouts *w, int attempt)
+{
+    if (!p->k->ntables)
+        return true;
+    if (attempt % 2 == 0 && tp_condition_pin(cs, c, w) &&
+        !tp_condition_solve(cs, c, want, TP_SOLVE_TABLES, &p->rng, w))
+        w->npinned = 0;
+    if (!find_tables(p, w->env, w, (uint64_t)attempt))
+        return false;
+    w->npinned = 0;
+    return tp_condition_solve(cs, c, want, TP_SOLVE_STEP, &p->rng, w);
+}
+
+/* Sizes and a step for which the condition is what it should be, and elements there. */
+static void aim_at_condition(picker *p, const tp_conditions *cs, uint32_t c, bool want)
+{
+    enum { SEARCHES = 6 };
+    tp_str why;
+    for (int attempt = 0; attempt < SEARCHES; attempt++) {
+        tp_whereabouts w = {.env = TP_NEWN(p->arena, int64_t, tp_sym_count(p->k->exprs) + 1)};
+        modest_sizes(p, -1, 0, w.env);
+        if (!tp_condition_solve(cs, c, want, TP_SOLVE_STEP | TP_SOLVE_SIZES, &p->rng, &w) ||
+            !tp_in_domain(p->k, w.env, &why) || !place_tables(p, cs, c, want, &w, attempt))
+            continue;
+        add_places(p, &w, &cs->list.at[c]);
+        return;
+    }
+}
+
+static void aim_at_conditions(picker *p)
+{
+    tp_conditions cs = tp_conditions_of(p->arena, p->k);
+    for (int round = 0; round < 2; round++)
+        for (uint32_t c = 0; c < cs.list.len; c++)
+            for (int want = 1; want >= 0; want--)
+                aim_at_condition(p, &cs, c, want);
+}
+
 /* ---- all of it ---- */
 
 /* What is worth trying of a constant and a block, the most telling first. */
@@ -314,6 +437,7 @@ static void aim_directed(picker *p)
     }
     p->numbers = tp_numbers_of(p->arena, k, env);
     p->out.numbers_left_out = p->numbers.left_out;
+    aim_at_conditions(p);
     for (int round = 0; round < 4; round++)
         for (uint32_t i = 0; i < p->numbers.unusual; i++) {
             p->telling = round < 2;

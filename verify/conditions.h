@@ -1,0 +1,47 @@
+/* Branches and masks of a body: at which sizes, in which step and at which lane
+ * one of them holds, or does not. What is found here is only where to look; no
+ * claim rests on it. */
+#ifndef TP_CONDITIONS_H
+#define TP_CONDITIONS_H
+
+#include "base/rng.h"
+#include "spec/table.h"
+
+/* A condition under the branches that lead to it. */
+typedef struct tp_condition {
+    tp_vid value;
+    const struct tp_guard *guards; /* innermost first; NULL: none */
+    tp_vid lanes;                  /* the value over whose lanes it is taken; -1: a scalar */
+} tp_condition;
+
+typedef struct tp_conditions {
+    const tp_kernel *kernel;
+    TP_VEC(tp_condition) list;
+    const tp_inst **made;    /* by value; NULL: by no instruction */
+    const tp_step **loops;   /* by value: the loop whose variable it is */
+} tp_conditions;
+
+/* Those of k's body; conditions on numbers that inputs hold are among them. */
+tp_conditions tp_conditions_of(tp_arena *a, const tp_kernel *k);
+
+enum { TP_MOST_PINNED = 8 };
+/* Where it was found: */
+typedef struct tp_whereabouts {
+    int64_t *env;              /* sizes, and the coordinates of the step; tables are not bound yet, or those that were */
+    int64_t lane[TP_MAX_RANK]; /* of c->lanes */
+    tp_table_entry pinned[TP_MOST_PINNED]; /* entries that tables must have for it */
+    uint32_t npinned;
+} tp_whereabouts;
+
+/* What a search may change. */
+enum { TP_SOLVE_STEP = 1, TP_SOLVE_SIZES = 2, TP_SOLVE_TABLES = 4 }; /* with the lanes; sizes; pinned entries */
+
+/* Change *w, which has sizes inside their own bounds, until condition number c
+ * is `want` in a step of the grid, as far as it can be computed without the
+ * contents of arrays. A search: false is no statement. */
+bool tp_condition_solve(const tp_conditions *cs, uint32_t c, bool want, unsigned may, tp_rng *rng, tp_whereabouts *w);
+
+/* Pin the entries that condition number c reads in the step of *w; false: it reads none. */
+bool tp_condition_pin(const tp_conditions *cs, uint32_t c, tp_whereabouts *w);
+
+#endif
