@@ -463,24 +463,79 @@ static uint32_t constraints_of(solver *s, const tp_condition *c, bool want, cons
     return n;
 }
 
+/* Repair until all hold; `kick`: start again elsewhere where that gets nowhere. */
+static bool repair_all(solver *s, const constraint *list, uint32_t n, int repairs, bool kick, tp_vid lanes)
+{
+    for (int r = 0; r < repairs && s->fuel > 0; r++) {
+        uint32_t broken[MOST_CONSTRAINTS], m = 0;
+        for (uint32_t i = 0; i < n; i++)
+            if (!holds(s, &list[i]))
+                broken[m++] = i;
+        if (!m)
+            return s->fuel > 0;
+        if (!repair_constraint(s, &list[broken[tp_rng_below(s->rng, m)]]) && kick && r % 8 == 7)
+            place_anywhere(s, lanes);
+    }
+    return false;
+}
+
+/* Values of all variables, to return to. */
+static uint32_t values_of(solver *s, int64_t *values)
+{
+    variable all[MOST_VARIABLES];
+    uint32_t n = variables_of(s, all);
+    for (uint32_t i = 0; i < n; i++)
+        values[i] = *all[i].at;
+    return n;
+}
+
+static void restore(solver *s, const int64_t *values)
+{
+    variable all[MOST_VARIABLES];
+    for (uint32_t n = variables_of(s, all), i = 0; i < n; i++)
+        *all[i].at = values[i];
+}
+
+/* Masks of the body hold, too, as many as can: what happens where nothing is
+ * let through has no effect, mostly. */
+static void open_masks(solver *s, uint32_t c, constraint *list, uint32_t n)
+{
+    const tp_conditions *cs = s->cs;
+    int64_t before[MOST_VARIABLES];
+    for (uint32_t m = 0; m < cs->list.len && n < MOST_CONSTRAINTS; m++) {
+        tp_vid lanes = cs->list.at[m].lanes;
+        if (m == c || lanes < 0 || s->p->values.at[lanes].rank != s->rank)
+            continue;
+        values_of(s, before);
+        list[n] = (constraint){CONDITION, cs->list.at[m].value, true, 0};
+        if (repair_all(s, list, n + 1, REPAIRS / 4, false, lanes))
+            n++;
+        else
+            restore(s, before);
+    }
+}
+
+/* The lanes of the condition, or of the last mask where it is a scalar. */
+static tp_vid lanes_for(const tp_conditions *cs, uint32_t c)
+{
+    tp_vid lanes = cs->list.at[c].lanes;
+    for (uint32_t m = cs->list.len; m-- > 0 && lanes < 0;)
+        lanes = cs->list.at[m].lanes;
+    return lanes;
+}
+
 bool tp_condition_solve(const tp_conditions *cs, uint32_t c, bool want, unsigned may, tp_rng *rng, tp_whereabouts *w)
 {
     solver s = {.cs = cs, .k = cs->kernel, .p = cs->kernel->body, .rng = rng, .w = w, .may = may, .fuel = FUEL};
     constraint list[MOST_CONSTRAINTS];
     s.lane = w->lane;
-    place_anywhere(&s, cs->list.at[c].lanes);
+    w->lanes = lanes_for(cs, c);
+    place_anywhere(&s, w->lanes);
     uint32_t n = constraints_of(&s, &cs->list.at[c], want, list);
-    for (int repairs = 0; repairs < REPAIRS && s.fuel > 0; repairs++) {
-        uint32_t broken[MOST_CONSTRAINTS], m = 0;
-        for (uint32_t i = 0; i < n; i++)
-            if (!holds(&s, &list[i]))
-                broken[m++] = i;
-        if (!m)
-            return s.fuel > 0;
-        if (!repair_constraint(&s, &list[broken[tp_rng_below(rng, m)]]) && repairs % 8 == 7)
-            place_anywhere(&s, cs->list.at[c].lanes);
-    }
-    return false;
+    if (!repair_all(&s, list, n, REPAIRS, true, w->lanes))
+        return false;
+    open_masks(&s, c, list, n);
+    return true;
 }
 
 /* ---- what tables must hold ---- */

@@ -28,7 +28,8 @@ enum { TP_MOST_PINNED = 8 };
 /* Where it was found: */
 typedef struct tp_whereabouts {
     int64_t *env;              /* sizes, and the coordinates of the step; tables are not bound yet, or those that were */
-    int64_t lane[TP_MAX_RANK]; /* of c->lanes */
+    tp_vid lanes;              /* the value among whose lanes it is: the condition's, or a mask's; -1: none */
+    int64_t lane[TP_MAX_RANK];
     tp_table_entry pinned[TP_MOST_PINNED]; /* entries that tables must have for it */
     uint32_t npinned;
 } tp_whereabouts;
@@ -38,7 +39,8 @@ enum { TP_SOLVE_STEP = 1, TP_SOLVE_SIZES = 2, TP_SOLVE_TABLES = 4 }; /* with the
 
 /* Change *w, which has sizes inside their own bounds, until condition number c
  * is `want` in a step of the grid, as far as it can be computed without the
- * contents of arrays. A search: false is no statement. */
+ * contents of arrays; and masks of the body at the same lane, as many as can
+ * be. A search: false is no statement. */
 bool tp_condition_solve(const tp_conditions *cs, uint32_t c, bool want, unsigned may, tp_rng *rng, tp_whereabouts *w);
 
 /* Pin the entries that condition number c reads in the step of *w; false: it reads none. */

@@ -50,10 +50,13 @@ static int64_t fitted(const tp_size *s, int64_t v)
     return v < s->min ? tp_size_least(s) : v;
 }
 
+/* Around one block; what no block tiles may be a few blocks of something else. */
 static int64_t modest(picker *p, const tp_size *s, const int64_t *env)
 {
-    int64_t b = block_of(p->k, s, env), near[] = {s->min, b, b + 1, b - 1, 2 * b + 1, 3, 2 * s->multiple_of, 3 * b};
-    return fitted(s, near[tp_rng_below(&p->rng, sizeof near / sizeof *near)]);
+    int64_t b = block_of(p->k, s, env), near[] = {s->min, b, b + 1, b - 1, 2 * b + 1, 3, 2 * s->multiple_of, 3 * b},
+            untiled[] = {s->min, 2, 3, 5, 130, 300, 700, 2 * s->multiple_of};
+    size_t pick = tp_rng_below(&p->rng, sizeof near / sizeof *near);
+    return fitted(s, b > 1 ? near[pick] : untiled[pick]);
 }
 
 /* Entries of all tables; MAX_ENTRIES when there are more. */
@@ -280,11 +283,11 @@ static bool window_of(const tp_kernel *k, uint32_t output, uint32_t d, const int
     return *lo >= 0 && *lo <= *hi;
 }
 
-/* Are the lanes of the condition those of the output's ref? */
-static bool same_lanes(const tp_kernel *k, const tp_condition *c, uint32_t output, const int64_t *env)
+/* Are these lanes those of the output's ref? */
+static bool same_lanes(const tp_kernel *k, tp_vid lanes, uint32_t output, const int64_t *env)
 {
     const tp_operand *o = &k->operands[k->ninputs + output];
-    const tp_value *v = c->lanes >= 0 ? &k->body->values.at[c->lanes] : NULL;
+    const tp_value *v = lanes >= 0 ? &k->body->values.at[lanes] : NULL;
     int64_t a, b;
     if (!v || v->rank != o->ref_rank)
         return false;
@@ -296,11 +299,11 @@ static bool same_lanes(const tp_kernel *k, const tp_condition *c, uint32_t outpu
 }
 
 /* An element of the window in the step of w: at its lane, else the last one, else anywhere. */
-static void add_in_window(picker *p, const tp_whereabouts *w, const tp_condition *c, uint32_t output, bool last)
+static void add_in_window(picker *p, const tp_whereabouts *w, uint32_t output, bool last)
 {
     tp_look x = {.kernel = p->k, .env = w->env, .output = output, .directed = true, .telling = true};
     const tp_operand *o = &p->k->operands[p->k->ninputs + output];
-    bool lanes = same_lanes(p->k, c, output, w->env);
+    bool lanes = same_lanes(p->k, w->lanes, output, w->env);
     int64_t lo, hi;
     if (p->out.list.len >= p->most || o->discard)
         return;
@@ -318,11 +321,11 @@ static void add_in_window(picker *p, const tp_whereabouts *w, const tp_condition
         tp_push(p->arena, p->out.list, x);
 }
 
-static void add_places(picker *p, const tp_whereabouts *w, const tp_condition *c)
+static void add_places(picker *p, const tp_whereabouts *w)
 {
     for (uint32_t o = 0; o < p->k->noutputs; o++)
         for (int last = 1; last >= 0; last--)
-            add_in_window(p, w, c, o, last);
+            add_in_window(p, w, o, last);
 }
 
 /* Tables as the condition asks for them, or any; then a step in them. */
@@ -350,7 +353,7 @@ static void aim_at_condition(picker *p, const tp_conditions *cs, uint32_t c, boo
         if (!tp_condition_solve(cs, c, want, TP_SOLVE_STEP | TP_SOLVE_SIZES, &p->rng, &w) ||
             !tp_in_domain(p->k, w.env, &why) || !place_tables(p, cs, c, want, &w, attempt))
             continue;
-        add_places(p, &w, &cs->list.at[c]);
+        add_places(p, &w);
         return;
     }
 }

@@ -249,7 +249,7 @@ static void add_line(body *b, const defect *d, const char *line, uint32_t operan
         break;
     case IN_LOOP:
         add(b, 0, line);
-        add(b, indent, "for late in range(2):");
+        add(b, indent, "for late in range(3):");
         add_change(b, indent + 4, d, target, operand);
         break;
     case AT_OUTPUT:
