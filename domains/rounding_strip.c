@@ -109,9 +109,10 @@ static double carried_error(tp_prim p, double x, double y, double v, double bx, 
     case TP_P_NEG:
     case TP_P_ABS:
     case TP_P_RELU:
-    case TP_P_TANH:
     case TP_P_SIN:
     case TP_P_COS: return bx;
+    case TP_P_TANH: /* its derivative is at most 1, and at most 4 exp(-2 |x|) */
+        return bx * fmin(1, 4.01 * exp(2 * (bx - fabs(x)))) + TINY;
     case TP_P_SIGN: return fabs(x) <= bx ? 2 : 0;
     case TP_P_SQUARE: return bx * (2 * fabs(x) + bx);
     case TP_P_EXP: return bx < 1 ? v * growth(bx) : exp(x + bx) * (1 + 0x1p-40);
@@ -193,6 +194,7 @@ static double settled(tp_prim p, double x, double y, double v, double bx, double
                                             (isfinite(y) || by == 0) && bx + by < HUGE_VAL);
     bool scaled = (p == TP_P_MUL || p == TP_P_DIV) && isinf(x) && bx == 0 && isfinite(y) && fabs(y) > by;
     scaled |= p == TP_P_MUL && isinf(y) && by == 0 && isfinite(x) && fabs(x) > bx;
+    scaled |= p == TP_P_DIV && y == 0 && by == 0 && isfinite(x) && fabs(x) > bx;
     return certain || scaled ? 0 : HUGE_VAL;
 }
 

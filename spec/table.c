@@ -1,5 +1,8 @@
 #include "spec/table.h"
 
+#include <math.h>
+
+#include "base/checked.h"
 #include "base/rng.h"
 
 static tp_table_data *data_of(const tp_kernel *k, const int64_t *env, uint32_t table)
@@ -189,10 +192,19 @@ bool tp_tables_hold(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why)
 
 /* ---- finding some ---- */
 
+/* An entry and what it was. */
+typedef struct change {
+    int64_t *entry, old;
+} change;
+
 typedef struct finder {
     check c;
     tp_rng rng;
     bool **fixed; /* per table and entry */
+    bool **moved; /* the same: by an earlier repair of this round */
+    bool careful; /* repairs of up to two entries, by what the fact asks of them */
+    bool spread;  /* sorted tables begin anywhere */
+    TP_VEC(change) log;
 } finder;
 
 static int64_t offset_of(const tp_table_data *d, const int64_t *index)
@@ -318,6 +330,10 @@ static void guess(finder *f, uint32_t table, int round, bool any)
     style how = round == 0 ? LEAST : round == 1 ? RAMP : NEAR_LEAST;
     if (any)
         how = (style)tp_rng_below(&f->rng, STYLES);
+    if (f->spread && t->sorted) { /* over all that is declared */
+        s.from = s.lo, s.to = s.hi;
+        how = UNIFORM;
+    }
     if (any && d->rank > 1 && tp_rng_below(&f->rng, 2)) /* a list in each row */
         how = tp_rng_below(&f->rng, 2) ? ALONG : SPARSE;
     for (int64_t i = 0; i < n; i++) {
@@ -349,6 +365,8 @@ typedef struct repair {
     uint32_t nreads;
     int64_t values[32];
     uint32_t nvalues;
+    tp_expr sides[16][2]; /* of its comparisons */
+    uint32_t nsides;
 } repair;
 
 static void collect(finder *f, tp_expr e, repair *r)
@@ -364,6 +382,10 @@ static void collect(finder *f, tp_expr e, repair *r)
         for (int64_t by = -1; by <= 1 && r->nvalues < 30; by++)
             if (tp_expr_eval(f->c.k->exprs, kids[i], f->c.env, &v) == TP_EVAL_OK)
                 r->values[r->nvalues++] = v + by;
+    if (n.op >= TP_E_EQ && n.op <= TP_E_GE && r->nsides < 16) {
+        r->sides[r->nsides][0] = n.a;
+        r->sides[r->nsides++][1] = n.b;
+    }
     if (n.op != TP_E_READ || r->nreads == 16)
         return;
     for (uint32_t t = 0; t < f->c.k->ntables; t++) {
@@ -405,12 +427,125 @@ static bool mend(finder *f)
     return false;
 }
 
+/* ---- careful repairs ---- */
+
+static void undo(finder *f, uint32_t mark)
+{
+    while (f->log.len > mark) {
+        f->log.len--;
+        *f->log.at[f->log.len].entry = f->log.at[f->log.len].old;
+    }
+}
+
+static void note_change(finder *f, int64_t *entry, int64_t to)
+{
+    tp_push(f->c.arena, f->log, ((change){entry, *entry}));
+    *entry = to;
+}
+
+/* In a sorted table its neighbours give way. */
+static bool assign(finder *f, uint32_t table, int64_t at, int64_t to)
+{
+    const tp_table *t = &f->c.k->tables[table];
+    tp_table_data *d = data_of(f->c.k, f->c.env, table);
+    int64_t lo, hi, n = entries(d);
+    tp_table_bounds(f->c.k, t, f->c.env, &lo, &hi);
+    if (to < lo || to > hi || to == d->at[at] || f->fixed[table][at])
+        return false;
+    note_change(f, &d->at[at], to);
+    for (int64_t i = at + 1; t->sorted && i < n && d->at[i] < to; i++)
+        if (f->fixed[table][i])
+            return false;
+        else
+            note_change(f, &d->at[i], to);
+    for (int64_t i = at; t->sorted && i-- > 0 && d->at[i] > to;)
+        if (f->fixed[table][i])
+            return false;
+        else
+            note_change(f, &d->at[i], to);
+    return true;
+}
+
+static bool fact_holds(finder *f, const tp_contract *x)
+{
+    int64_t holds;
+    f->c.work++;
+    tp_spend(f->c.arena, 8);
+    return tp_expr_eval(f->c.k->exprs, x->fact, f->c.env, &holds) == TP_EVAL_OK && holds;
+}
+
+static bool difference(const finder *f, const tp_expr *sides, int64_t *d)
+{
+    int64_t a, b;
+    return tp_expr_eval(f->c.k->exprs, sides[0], f->c.env, &a) == TP_EVAL_OK &&
+           tp_expr_eval(f->c.k->exprs, sides[1], f->c.env, &b) == TP_EVAL_OK && tp_sub(a, b, d);
+}
+
+/* Where the two sides meet, if they are linear in the entry. */
+static bool meeting(finder *f, int64_t *entry, const tp_expr *sides, int64_t *v)
+{
+    int64_t d, e, old = *entry;
+    bool known = difference(f, sides, &d);
+    *entry = old + 1;
+    known = known && difference(f, sides, &e);
+    *entry = old;
+    if (!known || d == e || d > INT32_MAX || d < -INT32_MAX)
+        return false;
+    *v = old + (int64_t)floor(-(double)d / (double)(e - d));
+    return true;
+}
+
+static bool settle(finder *f, const tp_contract *x, bool again);
+
+static bool settle_by(finder *f, const tp_contract *x, uint32_t table, int64_t at, int64_t to, bool again)
+{
+    uint32_t mark = f->log.len;
+    if (assign(f, table, at, to) && (fact_holds(f, x) || (again && settle(f, x, false)))) {
+        f->moved[table][at] = true;
+        return true;
+    }
+    undo(f, mark);
+    return false;
+}
+
+/* One entry moved to where a comparison is decided; with `again` a second one after it. */
+static bool settle(finder *f, const tp_contract *x, bool again)
+{
+    enum { LOOKS = 1024 };
+    static const int64_t BY[] = {0, 1, -1};
+    repair r = {.nreads = 0};
+    collect(f, x->fact, &r);
+    for (int moved = 0; moved < 2 && f->c.work <= f->c.most; moved++)
+        for (uint32_t i = 0; i < r.nreads; i++) {
+            uint32_t table = r.reads[i].table;
+            int64_t at = r.reads[i].at, v, lo, hi, *entry = &data_of(f->c.k, f->c.env, table)->at[at];
+            if (f->moved[table][at] != (moved == 1))
+                continue;
+            for (uint32_t c = 0; c < r.nsides; c++)
+                for (int by = 0; by < 3; by++)
+                    if (meeting(f, entry, r.sides[c], &v) && settle_by(f, x, table, at, v + BY[by], again))
+                        return true;
+            tp_table_bounds(f->c.k, &f->c.k->tables[table], f->c.env, &lo, &hi);
+            for (v = lo; again && !f->c.k->tables[table].sorted && v <= hi && v < lo + LOOKS; v++) /* an index */
+                if (settle_by(f, x, table, at, v, false))
+                    return true;
+        }
+    return false;
+}
+
+static bool mend_carefully(finder *f)
+{
+    f->log.len = 0;
+    tp_spend(f->c.arena, 100);
+    return f->c.broken && settle(f, f->c.broken, true);
+}
+
 /* Mend instance by instance, going on from the one that was mended; what that
  * broke of those before is found when all are looked at once more. */
 static bool mended(finder *f)
 {
-    enum { MENDS = 200 };
-    int64_t left = MENDS + tp_tables_entries(f->c.k, f->c.env);
+    enum { MENDS = 200, CAREFUL = 64 };
+    int64_t left = (MENDS + tp_tables_entries(f->c.k, f->c.env)) * (f->careful ? CAREFUL : 1);
     f->c.from = NULL;
     while (left-- > 0 && f->c.work <= f->c.most) {
         bool all = !f->c.from;
@@ -419,7 +554,7 @@ static bool mended(finder *f)
                 return true;
             continue; /* from the first one */
         }
-        if (!mend(f))
+        if (f->careful ? !mend_carefully(f) : !mend(f))
             return false;
         f->c.from = f->c.broken;
         for (uint32_t b = 0; b < f->c.broken->nbound; b++)
@@ -438,7 +573,7 @@ bool tp_tables_find(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_tabl
 bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
                       uint64_t seed, int64_t *work, tp_contract_at *broken)
 {
-    enum { ROUNDS = 24, VARIED = 6 };
+    enum { ROUNDS = 24, CAREFUL = 12, VARIED = 6 };
     finder f = {.c = {.arena = a, .k = k, .env = env, .most = *work}, .rng = tp_rng_new(seed, 0x7461626c)};
     tp_str why;
     if (broken)
@@ -446,9 +581,11 @@ bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_ta
     if (!tp_tables_new(a, k, env, &why))
         return false;
     f.fixed = TP_NEWN(a, bool *, k->ntables);
+    f.moved = TP_NEWN(a, bool *, k->ntables);
     for (uint32_t t = 0; t < k->ntables; t++) {
         size_t n = (size_t)entries(data_of(k, env, t));
         f.fixed[t] = TP_NEWN(a, bool, n + 1);
+        f.moved[t] = TP_NEWN(a, bool, n + 1);
         for (size_t i = 0; k->tables[t].contents && i < n; i++)
             f.fixed[t][i] = true;
     }
@@ -460,9 +597,16 @@ bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_ta
         f.fixed[fixed[i].table][at] = true;
         d->at[at] = fixed[i].value;
     }
-    for (int round = 0; round < ROUNDS; round++) {
-        for (uint32_t t = 0; t < k->ntables; t++)
-            guess(&f, t, seed ? round - VARIED : round, seed && round < VARIED); /* a seed asks for variety */
+    for (int round = 0; round < ROUNDS + CAREFUL; round++) {
+        int like = round < ROUNDS ? round : round - ROUNDS - 2;
+        bool plain = !seed || like < 0; /* else it asks for variety */
+        f.careful = round >= ROUNDS;
+        f.spread = f.careful && (like < 0 ? (seed + (uint64_t)like) % 2 : tp_rng_below(&f.rng, 2));
+        f.c.most = f.careful ? *work : *work / 2;
+        for (uint32_t t = 0; t < k->ntables; t++) {
+            guess(&f, t, like < 0 ? 0 : plain ? like : like - VARIED, !plain && like < VARIED);
+            memset(f.moved[t], 0, (size_t)entries(data_of(k, env, t)));
+        }
         if (mended(&f)) {
             *work -= f.c.work;
             return true;

@@ -75,8 +75,7 @@ static void collect(collector *c, const tp_region *r, const guard *guards)
 tp_conditions tp_conditions_of(tp_arena *a, const tp_kernel *k)
 {
     uint32_t n = k->body->values.len + 1;
-    tp_conditions out = {
-        .kernel = k, .made = TP_NEWN(a, const tp_inst *, n), .loops = TP_NEWN(a, const tp_step *, n)};
+    tp_conditions out = {.kernel = k, .made = TP_NEWN(a, const tp_inst *, n), .loops = TP_NEWN(a, const tp_step *, n)};
     collector c = {a, &out, k->body};
     collect(&c, &k->body->steps, NULL);
     return out;
@@ -120,8 +119,7 @@ static double entry_of(solver *s, const tp_inst *i, const int64_t *lane)
         index[x] = (int64_t)v;
     }
     for (uint32_t n = 0; n < s->w->npinned; n++)
-        if (s->w->pinned[n].table == (uint32_t)i->integer &&
-            memcmp(s->w->pinned[n].index, index, sizeof index) == 0)
+        if (s->w->pinned[n].table == (uint32_t)i->integer && memcmp(s->w->pinned[n].index, index, sizeof index) == 0)
             return (double)s->w->pinned[n].value;
     for (uint32_t x = 0; data && x < i->nargs; x++) {
         if (index[x] >= (x ? data->dims[x] : data->readable))

@@ -17,8 +17,8 @@ typedef struct tp_condition {
 typedef struct tp_conditions {
     const tp_kernel *kernel;
     TP_VEC(tp_condition) list;
-    const tp_inst **made;    /* by value; NULL: by no instruction */
-    const tp_step **loops;   /* by value: the loop whose variable it is */
+    const tp_inst **made;  /* by value; NULL: by no instruction */
+    const tp_step **loops; /* by value: the loop whose variable it is */
 } tp_conditions;
 
 /* Those of k's body; conditions on numbers that inputs hold are among them. */
@@ -27,8 +27,8 @@ tp_conditions tp_conditions_of(tp_arena *a, const tp_kernel *k);
 enum { TP_MOST_PINNED = 8 };
 /* Where it was found: */
 typedef struct tp_whereabouts {
-    int64_t *env;              /* sizes, and the coordinates of the step; tables are not bound yet, or those that were */
-    tp_vid lanes;              /* the value among whose lanes it is: the condition's, or a mask's; -1: none */
+    int64_t *env; /* sizes, and the coordinates of the step; tables are not bound yet, or those that were */
+    tp_vid lanes; /* the value among whose lanes it is: the condition's, or a mask's; -1: none */
     int64_t lane[TP_MAX_RANK];
     tp_table_entry pinned[TP_MOST_PINNED]; /* entries that tables must have for it */
     uint32_t npinned;

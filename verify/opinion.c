@@ -125,8 +125,10 @@ static opinion compare_numbers(asking *x, const tp_look *p, tp_demand_value *ker
             continue;
         if (kernel->outcome == TP_DEMAND_UNDEFINED || kernel->outcome == TP_DEMAND_TRAP)
             return OTHER;
-        if (kernel->outcome != TP_DEMAND_VALUE || kernel->undecided || !isfinite(v))
+        if (kernel->outcome != TP_DEMAND_VALUE || kernel->undecided || (!isfinite(v) && bv > 0))
             continue;
+        if (!isfinite(v)) /* no overflow: by a pole, or an infinity that was there */
+            return OTHER;
         kernel->number = v;
         reference->number = w;
         if (fabs(v - w) > bv + bw)

@@ -24,6 +24,7 @@ typedef struct picker {
     uint32_t most;
     int64_t patience; /* for searches that fail */
     bool telling;     /* what is aimed at now */
+    bool several;     /* sizes are those of a few blocks */
 } picker;
 
 /* ---- sizes ---- */
@@ -50,12 +51,14 @@ static int64_t fitted(const tp_size *s, int64_t v)
     return v < s->min ? tp_size_least(s) : v;
 }
 
-/* Around one block; what no block tiles may be a few blocks of something else. */
+/* Around one block, or a few; what no block tiles may be a few blocks of something else. */
 static int64_t modest(picker *p, const tp_size *s, const int64_t *env)
 {
-    int64_t b = block_of(p->k, s, env), near[] = {s->min, b, b + 1, b - 1, 2 * b + 1, 3, 2 * s->multiple_of, 3 * b},
-            untiled[] = {s->min, 2, 3, 5, 130, 300, 700, 2 * s->multiple_of};
-    size_t pick = tp_rng_below(&p->rng, sizeof near / sizeof *near);
+    enum { ALL = 8, FEW = 4 };
+    int64_t b = block_of(p->k, s, env), m = s->multiple_of,
+            near[ALL] = {2 * b + 1, 3 * b, b + 1, 2 * b, b - 1, 3, b, s->min},
+            untiled[ALL] = {130, 300, 700, 2 * m, 2, 3, 5, s->min};
+    size_t pick = tp_rng_below(&p->rng, p->several ? FEW : ALL);
     return fitted(s, b > 1 ? near[pick] : untiled[pick]);
 }
 
@@ -80,10 +83,10 @@ static int64_t entries(const tp_kernel *k, const int64_t *env)
  * that fails goes on to its limit. */
 static bool find_tables(picker *p, int64_t *env, const tp_whereabouts *w, uint64_t seed)
 {
-    enum { LEAST_LOOKS = 4096, LOOKS = 32 };
+    enum { LEAST_LOOKS = 4096, LOOKS = 32, AT_CONDITIONS = 8 };
     if (!p->k->ntables)
         return true;
-    int64_t n = entries(p->k, env), most = LEAST_LOOKS + LOOKS * n, left = most;
+    int64_t n = entries(p->k, env), most = (LEAST_LOOKS + LOOKS * n) * (w ? AT_CONDITIONS : 1), left = most;
     if (n >= MAX_ENTRIES || p->patience < most)
         return false;
     bool found = tp_tables_search(p->arena, p->k, env, w ? w->pinned : NULL, w ? w->npinned : 0, seed, &left, NULL);
@@ -298,12 +301,14 @@ static bool same_lanes(const tp_kernel *k, tp_vid lanes, uint32_t output, const 
     return true;
 }
 
-/* An element of the window in the step of w: at its lane, else the last one, else anywhere. */
-static void add_in_window(picker *p, const tp_whereabouts *w, uint32_t output, bool last)
+/* Where in a window: at the lane that was found, else at the end; anywhere; at its start. */
+typedef enum spot { AT_LANE, ANYWHERE, AT_START, SPOTS } spot;
+
+static void add_in_window(picker *p, const tp_whereabouts *w, uint32_t output, spot where)
 {
     tp_look x = {.kernel = p->k, .env = w->env, .output = output, .directed = true, .telling = true};
     const tp_operand *o = &p->k->operands[p->k->ninputs + output];
-    bool lanes = same_lanes(p->k, w->lanes, output, w->env);
+    bool lanes = where == AT_LANE && same_lanes(p->k, w->lanes, output, w->env);
     int64_t lo, hi;
     if (p->out.list.len >= p->most || o->discard)
         return;
@@ -311,7 +316,9 @@ static void add_in_window(picker *p, const tp_whereabouts *w, uint32_t output, b
         if (!window_of(p->k, output, d, w->env, &lo, &hi))
             return;
         bool squeezed = o->dims[d].kind == TP_DIM_SQUEEZED;
-        x.at[d] = last ? hi : lo + (int64_t)tp_rng_below(&p->rng, (uint64_t)(hi - lo) + 1);
+        x.at[d] = where == AT_START  ? lo
+                  : where == AT_LANE ? hi
+                                     : lo + (int64_t)tp_rng_below(&p->rng, (uint64_t)(hi - lo) + 1);
         if (lanes && !squeezed && lo + w->lane[seen] <= hi)
             x.at[d] = lo + w->lane[seen];
         seen += !squeezed;
@@ -324,8 +331,8 @@ static void add_in_window(picker *p, const tp_whereabouts *w, uint32_t output, b
 static void add_places(picker *p, const tp_whereabouts *w)
 {
     for (uint32_t o = 0; o < p->k->noutputs; o++)
-        for (int last = 1; last >= 0; last--)
-            add_in_window(p, w, o, last);
+        for (int where = 0; where < SPOTS; where++)
+            add_in_window(p, w, o, (spot)where);
 }
 
 /* Tables as the condition asks for them, or any; then a step in them. */
@@ -333,8 +340,7 @@ static bool place_tables(picker *p, const tp_conditions *cs, uint32_t c, bool wa
 {
     if (!p->k->ntables)
         return true;
-    if (attempt % 2 == 0 && tp_condition_pin(cs, c, w) &&
-        !tp_condition_solve(cs, c, want, TP_SOLVE_TABLES, &p->rng, w))
+    if (attempt % 2 == 1 && tp_condition_pin(cs, c, w) && !tp_condition_solve(cs, c, want, TP_SOLVE_TABLES, &p->rng, w))
         w->npinned = 0;
     if (!find_tables(p, w->env, w, (uint64_t)attempt))
         return false;
@@ -361,10 +367,13 @@ static void aim_at_condition(picker *p, const tp_conditions *cs, uint32_t c, boo
 static void aim_at_conditions(picker *p)
 {
     tp_conditions cs = tp_conditions_of(p->arena, p->k);
-    for (int round = 0; round < 2; round++)
+    for (int round = 0; round < 2; round++) {
+        p->several = round == 0;
         for (uint32_t c = 0; c < cs.list.len; c++)
             for (int want = 1; want >= 0; want--)
                 aim_at_condition(p, &cs, c, want);
+    }
+    p->several = false;
 }
 
 /* ---- all of it ---- */
