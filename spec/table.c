@@ -570,52 +570,76 @@ bool tp_tables_find(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_tabl
     return tp_tables_search(a, k, env, fixed, nfixed, seed, &work, broken);
 }
 
+/* Room for all tables, and what is fixed in them. */
+static bool begin(finder *f, const tp_table_entry *fixed, uint32_t nfixed)
+{
+    const tp_kernel *k = f->c.k;
+    tp_arena *a = f->c.arena;
+    tp_str why;
+    if (!tp_tables_new(a, k, f->c.env, &why))
+        return false;
+    f->fixed = TP_NEWN(a, bool *, k->ntables);
+    f->moved = TP_NEWN(a, bool *, k->ntables);
+    for (uint32_t t = 0; t < k->ntables; t++) {
+        size_t n = (size_t)entries(data_of(k, f->c.env, t));
+        f->fixed[t] = TP_NEWN(a, bool, n + 1);
+        f->moved[t] = TP_NEWN(a, bool, n + 1);
+        for (size_t i = 0; k->tables[t].contents && i < n; i++)
+            f->fixed[t][i] = true;
+    }
+    for (uint32_t i = 0; i < nfixed; i++) {
+        tp_table_data *d = data_of(k, f->c.env, fixed[i].table);
+        int64_t at = offset_of(d, fixed[i].index);
+        if (at < 0 || (f->fixed[fixed[i].table][at] && d->at[at] != fixed[i].value))
+            return false;
+        f->fixed[fixed[i].table][at] = true;
+        d->at[at] = fixed[i].value;
+    }
+    return true;
+}
+
 bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
                       uint64_t seed, int64_t *work, tp_contract_at *broken)
 {
-    enum { ROUNDS = 24, CAREFUL = 12, VARIED = 6 };
+    enum { ROUNDS = 24, VARIED = 6 };
     finder f = {.c = {.arena = a, .k = k, .env = env, .most = *work}, .rng = tp_rng_new(seed, 0x7461626c)};
-    tp_str why;
+    bool found = false;
     if (broken)
         broken->contract = NULL;
-    if (!tp_tables_new(a, k, env, &why))
+    if (!begin(&f, fixed, nfixed))
         return false;
-    f.fixed = TP_NEWN(a, bool *, k->ntables);
-    f.moved = TP_NEWN(a, bool *, k->ntables);
-    for (uint32_t t = 0; t < k->ntables; t++) {
-        size_t n = (size_t)entries(data_of(k, env, t));
-        f.fixed[t] = TP_NEWN(a, bool, n + 1);
-        f.moved[t] = TP_NEWN(a, bool, n + 1);
-        for (size_t i = 0; k->tables[t].contents && i < n; i++)
-            f.fixed[t][i] = true;
-    }
-    for (uint32_t i = 0; i < nfixed; i++) {
-        tp_table_data *d = data_of(k, env, fixed[i].table);
-        int64_t at = offset_of(d, fixed[i].index);
-        if (at < 0 || (f.fixed[fixed[i].table][at] && d->at[at] != fixed[i].value))
-            return false;
-        f.fixed[fixed[i].table][at] = true;
-        d->at[at] = fixed[i].value;
-    }
-    for (int round = 0; round < ROUNDS + CAREFUL; round++) {
-        int like = round < ROUNDS ? round : round - ROUNDS - 2;
-        bool plain = !seed || like < 0; /* else it asks for variety */
-        f.careful = round >= ROUNDS;
-        f.spread = f.careful && (like < 0 ? (seed + (uint64_t)like) % 2 : tp_rng_below(&f.rng, 2));
-        f.c.most = f.careful ? *work : *work / 2;
-        for (uint32_t t = 0; t < k->ntables; t++) {
-            guess(&f, t, like < 0 ? 0 : plain ? like : like - VARIED, !plain && like < VARIED);
-            memset(f.moved[t], 0, (size_t)entries(data_of(k, env, t)));
-        }
-        if (mended(&f)) {
-            *work -= f.c.work;
-            return true;
-        }
+    for (int round = 0; round < ROUNDS && !found; round++) {
+        for (uint32_t t = 0; t < k->ntables; t++)
+            guess(&f, t, seed ? round - VARIED : round, seed && round < VARIED); /* a seed asks for variety */
+        found = mended(&f);
     }
     *work -= f.c.work;
+    if (found)
+        return true;
     for (uint32_t b = 0; broken && (broken->contract = f.c.broken) && b < f.c.broken->nbound; b++)
         broken->at[b] = env[f.c.broken->bound[b]];
     return false;
+}
+
+bool tp_tables_search_carefully(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed,
+                                uint32_t nfixed, uint64_t seed, int64_t *work)
+{
+    enum { ROUNDS = 8 };
+    finder f = {.c = {.arena = a, .k = k, .env = env, .most = *work}, .rng = tp_rng_new(seed, 0x63617265)};
+    bool found = false;
+    if (!begin(&f, fixed, nfixed))
+        return false;
+    f.careful = true;
+    for (int round = 0; round < ROUNDS && !found && f.c.work < f.c.most; round++) {
+        f.spread = ((uint64_t)round + seed) % 2;
+        for (uint32_t t = 0; t < k->ntables; t++) {
+            guess(&f, t, round < 2 ? 0 : round, false);
+            memset(f.moved[t], 0, (size_t)entries(data_of(k, env, t)));
+        }
+        found = mended(&f);
+    }
+    *work -= f.c.work;
+    return found;
 }
 
 /* ---- as text ---- */

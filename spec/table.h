@@ -43,6 +43,13 @@ enum { TP_TABLES_WORK = 10000000 };
 bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
                       uint64_t seed, int64_t *work, tp_contract_at *broken);
 
+/* The same by repairs that solve what a broken instance asks of one or two
+ * entries: for contracts of several tables that tie each other, for which the
+ * other search gets nowhere, and dearer. An odd seed begins with sorted tables
+ * that are spread over their bounds. */
+bool tp_tables_search_carefully(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed,
+                                uint32_t nfixed, uint64_t seed, int64_t *work);
+
 /* What an entry may hold, before contracts: "values", else what the dtype holds. */
 void tp_table_bounds(const tp_kernel *k, const tp_table *t, const int64_t *env, int64_t *lo, int64_t *hi);
 

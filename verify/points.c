@@ -87,10 +87,17 @@ static bool find_tables(picker *p, int64_t *env, const tp_whereabouts *w, uint64
     if (!p->k->ntables)
         return true;
     int64_t n = entries(p->k, env), most = (LEAST_LOOKS + LOOKS * n) * (w ? AT_CONDITIONS : 1), left = most;
-    if (n >= MAX_ENTRIES || p->patience < most)
+    const tp_table_entry *pinned = w ? w->pinned : NULL;
+    uint32_t npinned = w ? w->npinned : 0;
+    if (n >= MAX_ENTRIES || p->patience < 2 * most)
         return false;
-    bool found = tp_tables_search(p->arena, p->k, env, w ? w->pinned : NULL, w ? w->npinned : 0, seed, &left, NULL);
+    bool found = tp_tables_search(p->arena, p->k, env, pinned, npinned, seed, &left, NULL);
     p->patience -= most - left;
+    left = most;
+    if (!found && w) {
+        found = tp_tables_search_carefully(p->arena, p->k, env, pinned, npinned, seed, &left);
+        p->patience -= most - left;
+    }
     return found;
 }
 

@@ -1,11 +1,9 @@
 /* One element on demand (demand/): against the machine and the evaluator of
- * references, element by element; defects that act at one far place; what has
- * no value is said to have none. */
+ * references, element by element; what has no value is said to have none. */
 #define _DEFAULT_SOURCE /* scandir */
 #include "tests/unit/support.h"
 
 #include <dirent.h>
-#include <json-c/json.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,7 +12,6 @@
 #include "kernels/trial/internal.h"
 #include "reference/reference.h"
 #include "tests/unit/random_body.h"
-#include "verify/opinion.h"
 
 enum { BUDGET = 10000000 };
 
@@ -396,177 +393,6 @@ static void random_kernels(void **state)
         (unsigned long long)seed, t.kernels, t.shapes, t.elements, t.trapped, t.told);
 }
 
-/* ---- defects that act at one far place ---- */
-
-typedef struct planting {
-    const char *path;
-    loaded *gallery;       /* the spec as it is */
-    const char *condition; /* on the step or on sizes */
-    const char *mask;      /* on lanes of the output; NULL: all of them */
-    tp_opinion opinion;
-    loaded *planted;
-} planting;
-
-/* Does this line store to the output? */
-static bool stores(const char *line, const char *output)
-{
-    size_t indent = strspn(line, " "), n = strlen(output);
-    return strncmp(line + indent, output, n) == 0 && line[indent + n] == '[' && strchr(line, '=');
-}
-
-/* After the last store to the output: one more there, if … */
-static const char *planted_text(tp_arena *a, const char *path, const tp_kernel *k, const char *condition,
-                                const char *mask)
-{
-    tp_str text, why;
-    const char *o = tp_cstr(a, k->operands[k->ninputs].name);
-    assert_int_equal(tp_read_file(a, path, TP_JSON_MAX_BYTES, &text, &why), TP_OK);
-    struct json_object *doc = json_tokener_parse(tp_cstr(a, text)), *body = NULL, *lines = json_object_new_array();
-    assert_true(doc && json_object_object_get_ex(doc, "kernel", &body));
-    size_t n = json_object_array_length(body), last = n;
-    for (size_t i = 0; i < n; i++)
-        if (stores(json_object_get_string(json_object_array_get_idx(body, i)), o))
-            last = i;
-    for (size_t i = 0; i < n; i++) {
-        const char *line = json_object_get_string(json_object_array_get_idx(body, i));
-        int indent = (int)strspn(line, " ");
-        json_object_array_add(lines, json_object_new_string(line));
-        if (i != last)
-            continue;
-        const char *more = mask ? tp_printf(a, "%s[...] = where(%s, %s[...] + 1, %s[...])", o, mask, o, o).p
-                                : tp_printf(a, "%s[...] = %s[...] + 1", o, o).p;
-        if (condition)
-            json_object_array_add(lines, json_object_new_string(tp_printf(a, "%*sif %s:", indent, "", condition).p));
-        json_object_array_add(lines,
-                              json_object_new_string(tp_printf(a, "%*s%s", indent + (condition ? 4 : 0), "", more).p));
-    }
-    json_object_object_add(doc, "kernel", lines);
-    const char *r = last < n ? tp_printf(a, "%s", json_object_to_json_string(doc)).p : NULL;
-    json_object_put(doc);
-    return r;
-}
-
-/* Most steps that an axis may have, one size being large. */
-static int64_t most_steps(const tp_kernel *k, uint32_t axis, tp_arena *a)
-{
-    int64_t *env = TP_NEWN(a, int64_t, tp_sym_count(k->exprs) + 1), most = 0, n;
-    tp_str why;
-    for (uint32_t big = 0; big < k->nsizes; big++) {
-        for (uint32_t i = 0; i < k->nsizes; i++) {
-            const tp_size *s = &k->sizes[i];
-            int64_t v = i == big ? (s->max < 1 << 20 ? s->max : 1 << 20) : s->min < 512 ? 512 : s->min;
-            v = v > s->max ? s->max : v;
-            if (s->kind == TP_SIZE_RANGE)
-                env[s->sym] = v - v % s->multiple_of;
-            else if (s->kind == TP_SIZE_CHOICE)
-                env[s->sym] = s->choices[0];
-        }
-        if (tp_in_domain(k, env, &why) && tp_expr_eval(k->exprs, k->axes[axis].steps, env, &n) == TP_EVAL_OK &&
-            n > most)
-            most = n;
-    }
-    return most;
-}
-
-typedef struct score {
-    unsigned planted, found, far, left; /* far: not found, and places are named that were not reached; left: no spec */
-} score;
-
-static void ask_about(void *arg)
-{
-    planting *p = arg;
-    tp_opinion_options o;
-    tp_opinion_defaults(&o);
-    tp_second_opinion(p->planted->arena, p->planted->spec, &o, &p->opinion);
-}
-
-static void plant(const char *path, const tp_kernel *k, const char *condition, const char *mask, score *s,
-                  unsigned every)
-{
-    static unsigned number;
-    if (number++ % every)
-        return;
-    tp_arena *a = tp_arena_new(0);
-    const char *text = planted_text(a, path, k, condition, mask);
-    planting p = {.path = path};
-    p.planted = text ? load_text(text) : NULL;
-    if (p.planted && p.planted->spec) {
-        s->planted++;
-        assert_int_equal(tp_try(p.planted->arena, ask_about, &p), TP_OK);
-        s->found += p.opinion.different > 0;
-        s->far += !p.opinion.different && p.opinion.not_reached > 0;
-        if (!p.opinion.different)
-            print_message("%s: not found: if %s, where %s (%u equal, %u unsure, %u not reached: %.*s)\n", path,
-                          condition ? condition : "", mask ? mask : "", p.opinion.equal, p.opinion.unsure,
-                          p.opinion.not_reached, TP_FMT(p.opinion.far));
-    } else {
-        s->left++;
-    }
-    if (p.planted)
-        unload(p.planted);
-    tp_arena_free(a);
-}
-
-static void plant_all(const char *path, score *s, unsigned every)
-{
-    loaded *l = load_file(path);
-    tp_arena *a = l->arena;
-    const tp_kernel *k = l->spec->kernels[0];
-    const tp_operand *o = &k->operands[k->ninputs];
-    tp_buf shape = {.arena = a};
-    for (uint32_t d = 0; d < o->ref_rank; d++)
-        tp_buf_printf(&shape, "%s%.*s", d ? ", " : "", TP_FMT(tp_expr_text(k->exprs, o->ref_shape[d])));
-    for (uint32_t x = 0; x < k->naxes; x++) {
-        int64_t most = most_steps(k, x, a);
-        if (most > 78)
-            plant(path, k, tp_printf(a, "%.*s == 77", TP_FMT(k->axes[x].name)).p, NULL, s, every);
-        for (uint32_t d = 0, seen = 0; d < o->rank; d++) {
-            bool squeezed = o->dims[d].kind == TP_DIM_SQUEEZED;
-            const tp_expr_node *n = tp_expr_get(k->exprs, o->dims[d].index);
-            if (!squeezed && n->op == TP_E_SYM && (uint32_t)n->value == k->axes[x].sym && most > 800 && o->ref_rank)
-                plant(path, k, NULL,
-                      tp_printf(a, "%.*s * %.*s + iota(int32, (%.*s%s), %u) == 9999", TP_FMT(k->axes[x].name),
-                                TP_FMT(tp_expr_text(k->exprs, o->dims[d].block)), TP_FMT(tp_buf_view(&shape)),
-                                o->ref_rank == 1 ? "," : "", seen)
-                          .p,
-                      s, every);
-            seen += !squeezed;
-        }
-    }
-    for (uint32_t i = 0; i < k->nsizes; i++) {
-        const tp_size *z = &k->sizes[i];
-        int64_t v = 7777 - 7777 % z->multiple_of;
-        if (z->kind == TP_SIZE_RANGE && v >= z->min && v <= z->max)
-            plant(path, k, tp_printf(a, "%.*s == %lld", TP_FMT(z->name), (long long)v).p, NULL, s, every);
-    }
-    unload(l);
-}
-
-static void late_defects(void **state)
-{
-    (void)state;
-    static const char *const FOLDERS[] = {"examples/attention", "examples/elementwise", "examples/matmul",
-                                          "examples/reduction", "examples/sequence",    "examples/embedding"};
-    const char *every = getenv("TP_LATE"); /* 1: all of them */
-    score s = {0};
-    for (size_t f = 0; f < sizeof FOLDERS / sizeof *FOLDERS; f++) {
-        struct dirent **list;
-        int n = scandir(FOLDERS[f], &list, NULL, by_name);
-        for (int i = 0; i < n; i++) {
-            char path[512];
-            snprintf(path, sizeof path, "%s/%s", FOLDERS[f], list[i]->d_name);
-            free(list[i]);
-            if (strstr(path, ".tile.json") && (!getenv("TP_ONLY") || strstr(path, getenv("TP_ONLY"))))
-                plant_all(path, &s, every ? (unsigned)atoi(every) : 11);
-        }
-        free(list);
-    }
-    print_message("late defects: %u found of %u planted, %u where not every place was reached; %u are no spec\n",
-                  s.found, s.planted, s.far, s.left);
-    assert_int_equal(s.found + s.far, s.planted);
-    assert_true(s.found * 100 >= s.planted * 95 || getenv("TP_ONLY"));
-}
-
 int main(int argc, char **argv)
 {
     if (argc > 1)
@@ -575,7 +401,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(like_the_machine),
         cmocka_unit_test(shared_arrays),
         cmocka_unit_test(random_kernels),
-        cmocka_unit_test(late_defects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
