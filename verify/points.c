@@ -355,20 +355,26 @@ static bool place_tables(picker *p, const tp_conditions *cs, uint32_t c, bool wa
     return tp_condition_solve(cs, c, want, TP_SOLVE_STEP, &p->rng, w);
 }
 
-/* Sizes and a step for which the condition is what it should be, and elements there. */
+/* Sizes and a step for which the condition is what it should be, and elements
+ * there. Where none were found for it, it may hold nowhere; where only tables are missing, that is said. */
 static void aim_at_condition(picker *p, const tp_conditions *cs, uint32_t c, bool want)
 {
     enum { SEARCHES = 6 };
-    tp_str why;
+    tp_str why, without = {0};
     for (int attempt = 0; attempt < SEARCHES; attempt++) {
         tp_whereabouts w = {.env = TP_NEWN(p->arena, int64_t, tp_sym_count(p->k->exprs) + 1)};
         modest_sizes(p, -1, 0, w.env);
         if (!tp_condition_solve(cs, c, want, TP_SOLVE_STEP | TP_SOLVE_SIZES, &p->rng, &w) ||
-            !tp_in_domain(p->k, w.env, &why) || !place_tables(p, cs, c, want, &w, attempt))
+            !tp_in_domain(p->k, w.env, &why))
             continue;
-        add_places(p, &w);
-        return;
+        if (place_tables(p, cs, c, want, &w, attempt)) {
+            add_places(p, &w);
+            return;
+        }
+        without = sizes_text(p, w.env);
     }
+    if (without.n)
+        note_unplaced(p, without);
 }
 
 static void aim_at_conditions(picker *p)
