@@ -16,6 +16,11 @@ _Noreturn void demand_give_up(tp_demand *d, tp_demand_outcome outcome, const cha
     tp_leave(d->arena, TP_E_LIMIT);
 }
 
+_Noreturn void demand_not_modelled(tp_demand *d, tp_prim p)
+{
+    demand_give_up(d, TP_DEMAND_OPEN, "`%s` is not modelled", tp_prim_info(p)->name);
+}
+
 void demand_charge(tp_demand *d, int64_t n)
 {
     if (n > d->o.budget - d->work)
@@ -127,34 +132,47 @@ static scalar table_entry(tp_demand *d, const event *e)
     return demand_number((double)data->at[at]);
 }
 
-static scalar computed(tp_demand *d, const event *e, int64_t lane)
+static scalar by_lanes(tp_demand *d, const event *e, int64_t lane)
+{
+    scalar in[3];
+    for (uint32_t n = 0; n < e->inst->nargs && n < 3; n++)
+        in[n] = argument(d, e, n, lane);
+    return demand_compute(d, e->inst, in);
+}
+
+static scalar own_way(tp_demand *d, const event *e, int64_t lane)
 {
     const tp_inst *i = e->inst;
-    scalar in[3];
-    switch (i->prim) {
-    case TP_P_LOAD: return demand_load(d, e, lane);
-    case TP_P_MASKED_LOAD: return masked(d, e, lane);
-    case TP_P_WHERE: return selected(d, e, lane);
-    case TP_P_RESHAPE: return demand_lane(d, e->args[0], lane);
-    case TP_P_DOT: return demand_dot(d, e, lane);
-    case TP_P_READ: return table_entry(d, e);
-    case TP_P_PROGRAM_ID: return demand_number((double)e->when->at[i->integer]);
-    case TP_P_NUM_PROGRAMS: return demand_number((double)d->steps[i->integer]);
-    case TP_P_CAST:
-    case TP_P_BITCAST:
-    case TP_P_LITERAL:
-    case TP_P_INTEGER_POW: break;
-    default:
-        if (tp_prim_reduces(i->prim))
-            return demand_reduction(d, e, lane);
-        if (tp_prim_scans(i->prim))
-            return demand_running(d, e, lane);
-        if (tp_prim_info(i->prim)->arity == TP_STRUCT)
-            return demand_moved(d, e, lane);
+    if (i->prim == TP_P_LOAD)
+        return demand_load(d, e, lane);
+    if (i->prim == TP_P_MASKED_LOAD)
+        return masked(d, e, lane);
+    if (i->prim == TP_P_WHERE)
+        return selected(d, e, lane);
+    if (i->prim == TP_P_RESHAPE)
+        return demand_lane(d, e->args[0], lane);
+    if (i->prim == TP_P_DOT)
+        return demand_dot(d, e, lane);
+    if (i->prim == TP_P_READ)
+        return table_entry(d, e);
+    if (i->prim == TP_P_PROGRAM_ID)
+        return demand_number((double)e->when->at[i->integer]);
+    if (i->prim == TP_P_NUM_PROGRAMS)
+        return demand_number((double)d->steps[i->integer]);
+    demand_not_modelled(d, i->prim);
+}
+
+static scalar computed(tp_demand *d, const event *e, int64_t lane)
+{
+    switch (demand_model(e->inst->prim)) {
+    case MODEL_LANES: return by_lanes(d, e, lane);
+    case MODEL_MOVED: return demand_moved(d, e, lane);
+    case MODEL_REDUCTION: return demand_reduction(d, e, lane);
+    case MODEL_RUNNING: return demand_running(d, e, lane);
+    case MODEL_OWN: return own_way(d, e, lane);
+    case MODEL_NONE: break;
     }
-    for (uint32_t n = 0; n < i->nargs && n < 3; n++)
-        in[n] = argument(d, e, n, lane);
-    return demand_compute(d, i, in);
+    demand_not_modelled(d, e->inst->prim);
 }
 
 scalar demand_lane(tp_demand *d, const event *e, int64_t lane)

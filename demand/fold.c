@@ -92,14 +92,17 @@ static int64_t *offsets(tp_demand *d, const shape *s, const uint32_t *dims, uint
 
 static double fold(tp_prim p, double acc, double v)
 {
-    switch (p) {
-    case TP_P_SUM: return acc + v;
-    case TP_P_PROD: return acc * v;
-    case TP_P_MAX: return acc > v || isnan(acc) ? acc : v;
-    case TP_P_MIN: return acc < v || isnan(acc) ? acc : v;
-    case TP_P_ANY: return acc != 0 || v != 0;
-    default: return acc != 0 && v != 0;
-    }
+    if (p == TP_P_SUM)
+        return acc + v;
+    if (p == TP_P_PROD)
+        return acc * v;
+    if (p == TP_P_MAX)
+        return acc > v || isnan(acc) ? acc : v;
+    if (p == TP_P_MIN)
+        return acc < v || isnan(acc) ? acc : v;
+    if (p == TP_P_ANY)
+        return acc != 0 || v != 0;
+    return p == TP_P_ALL ? acc != 0 && v != 0 : (double)NAN;
 }
 
 /* One more in the type in which the machine adds up; a reference does it in double. */

@@ -121,9 +121,23 @@ struct tp_demand {
     tp_str why;
 };
 
+/* How a primitive is evaluated. */
+typedef enum model {
+    MODEL_NONE,      /* not at all: elements that depend on it are open */
+    MODEL_LANES,     /* lane by lane, from its arguments */
+    MODEL_MOVED,     /* a lane is a copy of one elsewhere, or its index */
+    MODEL_REDUCTION, /* along axes */
+    MODEL_RUNNING,
+    MODEL_OWN /* in a way of its own */
+} model;
+
+/* model.c */
+model demand_model(tp_prim p);
+
 /* element.c */
 _Noreturn void demand_give_up(tp_demand *d, tp_demand_outcome outcome, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+_Noreturn void demand_not_modelled(tp_demand *d, tp_prim p);
 void demand_charge(tp_demand *d, int64_t n);
 scalar demand_lane(tp_demand *d, const event *e, int64_t lane);
 /* The one lane of a value that decides: an index, a bound, a branch. Gives up when it is undefined. */

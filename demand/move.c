@@ -58,38 +58,57 @@ static scalar padded(tp_demand *d, const event *e, int64_t *at)
     return demand_lane(d, e->args[0], demand_ravel(from, at));
 }
 
+/* How far a roll moves; false: that is undefined. */
+static bool shift_of(tp_demand *d, const event *e, scalar *by)
+{
+    *by = demand_lane(d, e->args[1], 0);
+    if (by->undefined)
+        return false;
+    if (!d->field && by->meant && by->plane[1])
+        d->undecided = true;
+    return true;
+}
+
+/* Index in a dimension of the argument of the element that lies at `at` in the result. */
+static int64_t source_index(tp_demand *d, const tp_inst *i, uint32_t x, int64_t at, int64_t extent, int64_t shift)
+{
+    bool here = x == (uint32_t)i->integer;
+    if (i->prim == TP_P_BROADCAST)
+        return extent == 1 ? 0 : at;
+    if (i->prim == TP_P_SLICE)
+        return demand_size(d, i->starts[x]) + at * i->ints[x];
+    if (i->prim == TP_P_TILE)
+        return at % extent;
+    if (i->prim == TP_P_REPEAT)
+        return at / i->ints[x];
+    if (i->prim == TP_P_FLIP)
+        return here ? extent - 1 - at : at;
+    if (i->prim == TP_P_ROLL)
+        return here ? floor_mod(at - shift, extent) : at;
+    demand_not_modelled(d, i->prim);
+}
+
 scalar demand_moved(tp_demand *d, const event *e, int64_t lane)
 {
     const tp_inst *i = e->inst;
     const shape *out = &d->shapes[i->out], *from = i->nargs ? &d->shapes[i->args[0]] : out;
-    int64_t at[TP_MAX_RANK] = {0}, source[TP_MAX_RANK] = {0}, shift = 0;
+    int64_t at[TP_MAX_RANK] = {0}, source[TP_MAX_RANK] = {0};
+    scalar shift = {0};
     demand_unravel(out, lane, at);
-    switch (i->prim) {
-    case TP_P_IOTA: return along(d, e, at);
-    case TP_P_TAKE: return taken(d, e, lane);
-    case TP_P_CONCATENATE: return joined(d, e, at);
-    case TP_P_PAD: return padded(d, e, at);
-    case TP_P_ROLL: {
-        scalar by = demand_lane(d, e->args[1], 0);
-        if (by.undefined)
-            return by;
-        if (!d->field && by.meant && by.plane[1])
-            d->undecided = true;
-        shift = (int64_t)by.v;
-        break;
-    }
-    default: break;
-    }
+    if (i->prim == TP_P_IOTA)
+        return along(d, e, at);
+    if (i->prim == TP_P_TAKE)
+        return taken(d, e, lane);
+    if (i->prim == TP_P_CONCATENATE)
+        return joined(d, e, at);
+    if (i->prim == TP_P_PAD)
+        return padded(d, e, at);
+    if (i->prim == TP_P_ROLL && !shift_of(d, e, &shift))
+        return shift;
     for (uint32_t x = 0; x < from->rank; x++)
-        switch (i->prim) {
-        case TP_P_TRANSPOSE: source[i->ints[x]] = at[x]; break;
-        case TP_P_BROADCAST: source[x] = from->dims[x] == 1 ? 0 : at[x]; break;
-        case TP_P_SLICE: source[x] = demand_size(d, i->starts[x]) + at[x] * i->ints[x]; break;
-        case TP_P_TILE: source[x] = at[x] % from->dims[x]; break;
-        case TP_P_REPEAT: source[x] = at[x] / i->ints[x]; break;
-        case TP_P_FLIP: source[x] = x == (uint32_t)i->integer ? from->dims[x] - 1 - at[x] : at[x]; break;
-        case TP_P_ROLL: source[x] = x == (uint32_t)i->integer ? floor_mod(at[x] - shift, from->dims[x]) : at[x]; break;
-        default: demand_give_up(d, TP_DEMAND_OPEN, "`%s` is not modelled", tp_prim_info(i->prim)->name);
-        }
+        if (i->prim == TP_P_TRANSPOSE)
+            source[i->ints[x]] = at[x];
+        else
+            source[x] = source_index(d, i, x, at[x], from->dims[x], (int64_t)shift.v);
     return demand_lane(d, e->args[0], demand_ravel(from, source));
 }

@@ -52,20 +52,14 @@ static uint32_t of_inst(const tp_demand *d, const tp_inst *i)
 {
     const shape *out = &d->shapes[i->out];
     uint32_t mask = all_of(out);
-    switch (i->prim) {
-    case TP_P_IOTA: return mask & ~(1u << i->integer);
-    case TP_P_BROADCAST:
-    case TP_P_TRANSPOSE:
-    case TP_P_SLICE: return of_moved(d, i);
-    case TP_P_DOT: return of_dot(d, i);
-    case TP_P_WHERE:
-    case TP_P_CAST:
-    case TP_P_BITCAST:
-    case TP_P_INTEGER_POW: break;
-    default:
-        if (tp_prim_info(i->prim)->arity == TP_STRUCT)
-            return 0;
-    }
+    if (i->prim == TP_P_IOTA)
+        return mask & ~(1u << i->integer);
+    if (i->prim == TP_P_BROADCAST || i->prim == TP_P_TRANSPOSE || i->prim == TP_P_SLICE)
+        return of_moved(d, i);
+    if (i->prim == TP_P_DOT)
+        return of_dot(d, i);
+    if (i->prim != TP_P_WHERE && demand_model(i->prim) != MODEL_LANES)
+        return 0;
     for (uint32_t a = 0; a < i->nargs; a++)
         mask &= along(d, i->args[a], out);
     return i->nargs ? mask : 0;
@@ -74,14 +68,10 @@ static uint32_t of_inst(const tp_demand *d, const tp_inst *i)
 /* Made of indices and constants alone. */
 static bool is_timeless(const tp_demand *d, const tp_inst *i)
 {
-    switch (i->prim) {
-    case TP_P_LOAD:
-    case TP_P_MASKED_LOAD:
-    case TP_P_READ:
-    case TP_P_PROGRAM_ID:
-    case TP_P_VARIABLE: return false;
-    default: break;
-    }
+    bool own = i->prim == TP_P_WHERE || i->prim == TP_P_DOT || i->prim == TP_P_RESHAPE || i->prim == TP_P_NUM_PROGRAMS;
+    model m = demand_model(i->prim);
+    if (m == MODEL_NONE || (m == MODEL_OWN && !own))
+        return false;
     for (uint32_t a = 0; a < i->nargs; a++)
         if (!d->timeless[i->args[a]])
             return false;

@@ -42,6 +42,8 @@ double demand_as_integer(tp_dtype t, int64_t v)
 #define TP_UNSIGNED(x) (uint64_t)((x)&mask)
 #define BINARY UNARY
 
+/* Others than those with a meaning do not come here, see demand_compute(). */
+#define STRUCT(id, ...) case TP_P_##id:
 #define TP_REAL(x, c) c##f
 #define UNARY(id, name, operands, result, f, i, ...)                                                                   \
     case TP_P_##id: return (double)(float)(f);
@@ -51,11 +53,13 @@ static double single(tp_prim p, float x, float y)
     (void)mask;
     switch (p) {
 #include "spec/prims.def"
-    default: return (double)NAN;
+    case TP_PRIMS: break;
     }
+    return (double)NAN;
 }
 #undef TP_REAL
 
+#define STRUCT(id, ...) case TP_P_##id:
 #define BINARY UNARY
 #define TP_REAL(x, c) 0
 #define UNARY(id, name, operands, result, f, i, ...)                                                                   \
@@ -65,8 +69,9 @@ static int64_t whole(tp_prim p, int64_t x, int64_t y, int64_t mask)
     (void)mask;
     switch (p) {
 #include "spec/prims.def"
-    default: return 0;
+    case TP_PRIMS: break;
     }
+    return 0;
 }
 
 /* ---- numbers ---- */
@@ -190,6 +195,23 @@ static bool decides_a_tie(const tp_demand *d, const tp_inst *i, scalar *args)
     return tp_decides_a_tie(i->prim, &a, i->nargs > 1 ? &b : NULL, 0);
 }
 
+/* Its number alone; `t`: the type of its operands. */
+static scalar number_of(tp_demand *d, const tp_inst *i, tp_dtype t, tp_dtype out, const scalar *in)
+{
+    double x = i->nargs ? in[0].v : 0, y = i->nargs > 1 ? in[1].v : x;
+    if (i->prim == TP_P_LITERAL)
+        return demand_number(d->o.reference ? i->real : demand_as_dtype(out, i->real));
+    if (i->prim == TP_P_CAST)
+        return cast_number(d, t, out, x);
+    if (i->prim == TP_P_BITCAST)
+        return demand_number(bits_as(t, out, x));
+    if (i->prim == TP_P_WHERE)
+        return demand_number(x != 0 ? in[1].v : in[2].v);
+    if (tp_prim_info(i->prim)->arity == TP_STRUCT && i->prim != TP_P_INTEGER_POW)
+        demand_not_modelled(d, i->prim);
+    return demand_number(d->o.reference ? exact_number(d, i, t, x, y) : machine_number(d, i, t, out, x, y));
+}
+
 scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args)
 {
     tp_dtype t = i->nargs ? demand_dtype(d, i->args[0]) : TP_F64, out = demand_dtype(d, i->out);
@@ -201,14 +223,7 @@ scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args)
             return args[a];
         in[a] = args[a];
     }
-    double x = i->nargs ? in[0].v : 0, y = i->nargs > 1 ? in[1].v : x;
-    switch (i->prim) {
-    case TP_P_LITERAL: s = demand_number(d->o.reference ? i->real : demand_as_dtype(out, i->real)); break;
-    case TP_P_CAST: s = cast_number(d, t, out, x); break;
-    case TP_P_BITCAST: s = demand_number(bits_as(t, out, x)); break;
-    case TP_P_WHERE: s = demand_number(x != 0 ? in[1].v : in[2].v); break;
-    default: s = demand_number(d->o.reference ? exact_number(d, i, t, x, y) : machine_number(d, i, t, out, x, y));
-    }
+    s = number_of(d, i, t, out, in);
     if (s.undefined || (d->field && i->nargs == 2 && simple_residue(i->prim, t, &in[0], &in[1], &s)))
         return s;
     if (d->field && i->nargs && tp_is_float(t))
