@@ -198,17 +198,31 @@ static double value_of(solver *s, tp_vid v, const int64_t *lane)
 
 /* ---- constraints ---- */
 
-typedef enum constraint_kind { CONDITION, STEPS, TURNS } constraint_kind;
+typedef enum constraint_kind { CONDITION, STEPS, TURNS, INSIDE } constraint_kind;
 typedef struct constraint {
     constraint_kind kind;
     tp_vid value; /* CONDITION */
     bool want;
-    uint32_t which; /* STEPS: of this axis more than its coordinate; TURNS: of this loop */
+    uint32_t which; /* STEPS: of this axis more than its coordinate; TURNS: of this loop; INSIDE: the lane in this
+                       dimension of the first output */
 } constraint;
+
+/* From the lane to the end of a dimension of the first output, as if the lanes were its window's. */
+static double room_of(const solver *s, uint32_t dim)
+{
+    const tp_operand *o = &s->k->operands[s->k->ninputs];
+    uint32_t lane = 0;
+    for (uint32_t d = 0; d < dim; d++)
+        lane += o->dims[d].kind != TP_DIM_SQUEEZED;
+    double start = expr_of(s, o->dims[dim].index) * expr_of(s, o->dims[dim].block);
+    return expr_of(s, o->shape[dim]) - start - (double)s->w->lane[lane];
+}
 
 /* How far it is inside: > 0 where it holds; NaN: not known. */
 static double margin(solver *s, const constraint *c)
 {
+    if (c->kind == INSIDE)
+        return room_of(s, c->which);
     if (c->kind == STEPS)
         return expr_of(s, s->k->axes[c->which].steps) - (double)s->w->env[s->k->axes[c->which].sym];
     const tp_step *loop = s->cs->loops[s->loops[c->which]];
@@ -347,7 +361,23 @@ static uint32_t variables_of(solver *s, variable *all)
     return n;
 }
 
-/* By the first variable, in any order, that can do it. */
+/* Nearer, where one variable alone cannot do it: a block's number before the lane in it. */
+static bool approach(solver *s, const atom *x, const variable *v)
+{
+    int64_t old = *v->at;
+    double d = difference(s, x),
+           slope = (difference_at(s, x, v, (double)old + 8 * (double)v->step) - d) / (8 * (double)v->step),
+           to = floor((double)old - d / slope);
+    if (!(slope != 0 && to >= (double)v->lo && to <= (double)v->hi))
+        return false;
+    *v->at = (int64_t)to - (int64_t)to % v->step;
+    if (*v->at >= v->lo && fabs(difference(s, x)) < fabs(d))
+        return true;
+    *v->at = old;
+    return false;
+}
+
+/* By the first variable, in any order, that can do it; else nearer to it by one. */
 static bool move(solver *s, const atom *x)
 {
     variable all[MOST_VARIABLES];
@@ -355,6 +385,12 @@ static bool move(solver *s, const atom *x)
         uint32_t pick = (uint32_t)tp_rng_below(s->rng, n);
         const variable *v = &all[pick];
         if (by_slope(s, x, v) || by_bisection(s, x, v) || (!x->margin && s->k->ntables && by_looking(s, x, v)))
+            return true;
+        all[pick] = all[n - 1];
+    }
+    for (uint32_t n = variables_of(s, all); n > 0; n--) {
+        uint32_t pick = (uint32_t)tp_rng_below(s->rng, n);
+        if (approach(s, x, &all[pick]))
             return true;
         all[pick] = all[n - 1];
     }
@@ -424,7 +460,7 @@ static bool repair_constraint(solver *s, const constraint *c)
         s->w->env[s->k->axes[c->which].sym] = anywhere(s, expr_of(s, s->k->axes[c->which].steps));
         return true;
     }
-    s->may = c->kind == STEPS ? may & ~(unsigned)TP_SOLVE_STEP : may;
+    s->may = c->kind == STEPS || (c->kind == INSIDE && (may & TP_SOLVE_SIZES)) ? may & ~(unsigned)TP_SOLVE_STEP : may;
     bool done = move(s, &x);
     s->may = may;
     return done;
@@ -448,7 +484,11 @@ static void place_anywhere(solver *s, tp_vid lanes)
 static uint32_t constraints_of(solver *s, const tp_condition *c, bool want, constraint *list)
 {
     uint32_t n = 0;
+    const tp_operand *o = &s->k->operands[s->k->ninputs];
     list[n++] = (constraint){CONDITION, c->value, want, 0};
+    for (uint32_t d = 0; d < o->rank && s->rank == o->ref_rank; d++)
+        if (o->dims[d].kind == TP_DIM_BLOCKED)
+            list[n++] = (constraint){INSIDE, 0, true, d};
     for (uint32_t x = 0; x < s->k->naxes; x++)
         list[n++] = (constraint){STEPS, 0, true, x};
     for (const guard *g = c->guards; g && n < MOST_CONSTRAINTS; g = g->outer)

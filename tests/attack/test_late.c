@@ -74,8 +74,9 @@ static const kind OF_TABLE[] = {
     {"{tab}[{x}] > 300 and {x} == 3", 301},
 };
 
-/* What it does to the value {v}; the first ones also to integers. */
-static const char *const EFFECTS[] = {"{v} + 1", "{v} * 3 - 7", "-{v} - 1", "{v} * 1.0001", "{v} + 1000000.0"};
+/* What it does to the value {v}; the first ones also to integers. None is a mere shift, which a softmax does not see.
+ */
+static const char *const EFFECTS[] = {"{v} * 2 + 1", "{v} * 3 - 7", "-{v} - 1", "{v} * 1.0001", "{v} * 1000.0 + 3.0"};
 enum { EFFECTS_ON_INTEGERS = 3, EFFECTS_ON_FLOATS = 5 };
 
 typedef enum place {
