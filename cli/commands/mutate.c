@@ -27,6 +27,7 @@ typedef struct judging {
     tp_equiv_options equiv;
     uint32_t cases, box;
     uint64_t digest, original;     /* of the numbers of all cases; original: of the kernel as it is */
+    uint64_t shapes, first_shapes; /* of these cases' sizes; first: of the kernel as it is */
     tp_job *as_it_is;              /* the kernel without a defect */
     uint32_t wider;                /* runs */
     uint32_t defects;              /* of each kernel; 0: all */
@@ -55,12 +56,22 @@ static void judge_rules(judging *x)
     }
 }
 
+/* Digests of two kernels say something together where the cases are the same. */
+static void digest_case(judging *x, const tp_case_result *r)
+{
+    const tp_case *the_case = r->the_case;
+    x->digest = (x->digest ^ r->digest ^ (uint64_t)r->outcome) * 0x100000001b3u;
+    x->shapes = (x->shapes ^ the_case->seed) * 0x100000001b3u;
+    for (uint32_t s = 0; s < the_case->kernel->nsizes; s++)
+        x->shapes = (x->shapes ^ (uint64_t)the_case->env[the_case->kernel->sizes[s].sym]) * 0x100000001b3u;
+}
+
 static void judge_case(judging *x, const tp_case_result *r, bool digest)
 {
     verdict *v = &x->v;
     const char *by = NULL;
     if (digest)
-        x->digest = (x->digest ^ r->digest ^ (uint64_t)r->outcome) * 0x100000001b3u;
+        digest_case(x, r);
     if (r->outcome == TP_TRAPPED)
         by = r->trap.rule;
     else if (r->outcome == TP_DIFFERENT)
@@ -134,7 +145,7 @@ static void judge_wider(void *arg)
 static verdict judge_text(tp_cli *c, tp_str path, tp_str text, tp_str hints, judging *settings)
 {
     judging x = *settings;
-    x.digest = 0;
+    x.digest = x.shapes = 0;
     x.now_overflows = false;
     tp_load_options o = {.target = {NULL, 0}};
     tp_spec *spec = NULL;
@@ -155,13 +166,17 @@ static verdict judge_text(tp_cli *c, tp_str path, tp_str text, tp_str hints, jud
         else if (st != TP_OK && !x.v.by)
             x.v.open = "out of memory";
     }
-    x.v.same = !x.v.invalid && !x.v.by && x.digest == x.original;
+    bool other_cases = x.shapes != x.first_shapes && x.wider > 0; /* which only wider runs can compare */
+    x.v.same = !x.v.invalid && !x.v.by && (x.digest == x.original || other_cases);
     x.hints = hints;
-    if (x.v.same && !x.v.equal && x.as_it_is && tp_try(x.job.arena, judge_wider, &x) != TP_OK)
+    if (x.v.same && !x.v.equal && x.as_it_is && tp_try(x.job.arena, judge_wider, &x) != TP_OK) {
+        x.v.same = false;
         x.v.open = "out of memory";
+    }
     if (x.v.wider)
         x.v.wider = tp_cstr(c->arena, tp_printf(c->arena, "%s", x.v.wider));
     settings->digest = x.digest;
+    settings->shapes = x.shapes;
     settings->now_overflows = x.now_overflows;
     if (x.v.by) /* static texts, but for those of the arena */
         x.v.open = NULL;
@@ -265,6 +280,7 @@ static bool mutate_one(tp_cli *c, tp_str path, judging *settings, score *total)
     judge_text(c, path, j.source.text, TP_S(""), settings);
     settings->as_it_is = &j;
     settings->original = settings->digest;
+    settings->first_shapes = settings->shapes;
     settings->overflows = settings->now_overflows;
     tp_say(stdout, "%.*s", TP_FMT(j.report.name));
     for (uint32_t i = 0; i < all.len; i++) {
