@@ -168,7 +168,7 @@ unit: all $(TESTS) $(BUILD)/tests/faults.so
 
 check: check-layers check-tables check-size check-format check-library ## the rules of the source tree
 
-house: all ## who uses whom, folders and rooms: writes docs/house.txt and docs/house.svg (graphviz)
+house: all libraries ## who uses whom, folders and rooms: writes docs/house.txt and docs/house.svg (graphviz)
 	@tools/linkgraph.sh $(BUILD) text | tee docs/house.txt
 	@command -v dot >/dev/null || { echo "house: graphviz is not installed; docs/house.svg is as it was"; exit 0; }; \
 	tools/linkgraph.sh $(BUILD) dot | tred | dot -Tsvg >build/house.svg && mv build/house.svg docs/house.svg
@@ -180,7 +180,7 @@ guards: all libraries ## can the rules of the source tree fail? plants an offenc
 	@$(MAKE) --no-print-directory MODE=strict build/strict/base/str.o
 	@tests/guards/run.sh
 
-check-layers: all
+check-layers: all libraries
 	@tools/check-layers.sh $(BUILD) && echo "layers: each folder includes only what it may"
 
 check-tables: all
