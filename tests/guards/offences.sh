@@ -32,7 +32,7 @@ offence layers 'which smt/trust/ may not' \
 offence layers 'smt/prove.o calls Z3_mk_config' \
     add smt/prove.c 'extern void *Z3_mk_config(void); void *tp_planted(void); void *tp_planted(void) { return Z3_mk_config(); }'
 # layers: a knot of files, rooms in a circle
-offence layers 'files that need each other' change tools/layers.txt 'most: 9' 'most: 3'
+offence layers 'files that need each other' change tools/layers.txt 'most: 4' 'most: 3'
 offence layers 'rooms that use each other in a circle' change tools/layers.txt 'base:' 'base/str: base
 base: base/str'
 offence layers 'docs/house.txt is not what the objects say' add docs/house.txt 'planted'
