@@ -160,7 +160,7 @@ scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args);
 double demand_as_dtype(tp_dtype t, double v);
 double demand_as_integer(tp_dtype t, int64_t v);
 
-/* move.c: what makes, moves and cuts arrays */
+/* element.c: what makes, moves and cuts arrays */
 /* The element that lane of a `take` is a copy of; false: the index is undefined. */
 bool demand_take_place(tp_demand *d, const event *e, int64_t lane, int64_t *place, scalar *index);
 scalar demand_moved(tp_demand *d, const event *e, int64_t lane);
