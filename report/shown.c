@@ -58,9 +58,9 @@ tp_excerpt tp_excerpt_of(const tp_source *s, const tp_finding *f, size_t width)
         for (from = column - BEFORE; from < column && inside_character(line, from);)
             from++;
     size_t shown = line.n - from < width ? line.n - from : width;
-    while (shown && inside_character(line, from + shown))
+    for (int back = 0; back < 3 && shown && inside_character(line, from + shown); back++) /* no character is longer */
         shown--;
-    size_t start = column - from, end = length < shown - start ? start + length : shown;
+    size_t start = column - from < shown ? column - from : shown, end = length < shown - start ? start + length : shown;
     return (tp_excerpt){{line.p + from, shown}, start, end, from > 0, from + shown < line.n};
 }
 
