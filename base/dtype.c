@@ -1,13 +1,23 @@
 #include "base/dtype.h"
 
+#include <float.h>
 #include <math.h>
 
-static const tp_dtype_row ROWS[] = {
-#define X(id, name, brief, bits, kind, exec) {name, brief, bits, kind, exec},
+/* A float type has a precision, and no other kind has one. */
+#define X(id, name, brief, bits, kind, exec, precision, largest)                                                       \
+    _Static_assert((kind == TP_KIND_FLOAT) == (precision > 0), name);
 #include "base/dtypes.def"
 #undef X
-    {"weak int", "weak int", 64, TP_KIND_INT, true},
-    {"weak float", "weak float", 64, TP_KIND_FLOAT, true},
+
+#define ROUNDOFF(precision) ((precision) ? 1.0 / (double)((uint64_t)1 << (precision)) : 0)
+
+static const tp_dtype_row ROWS[] = {
+#define X(id, name, brief, bits, kind, exec, precision, largest)                                                       \
+    {name, brief, bits, kind, exec, ROUNDOFF(precision), largest},
+#include "base/dtypes.def"
+#undef X
+    {"weak int", "weak int", 64, TP_KIND_INT, true, 0, 0},
+    {"weak float", "weak float", 64, TP_KIND_FLOAT, true, ROUNDOFF(53), DBL_MAX},
 };
 
 const tp_dtype_row *tp_dtype_info(tp_dtype d)
@@ -62,25 +72,12 @@ int64_t tp_dtype_max(tp_dtype d)
 
 double tp_dtype_largest(tp_dtype d)
 {
-    switch (d) {
-    case TP_F16: return 65504;
-    case TP_BF16: return 0x1.fep127;
-    case TP_F32: return 0x1.fffffep127;
-    default: return 0x1.fffffffffffffp1023;
-    }
+    return tp_is_float(d) ? ROWS[d].largest : DBL_MAX;
 }
 
 double tp_dtype_roundoff(tp_dtype d)
 {
-    switch ((int)d) {
-    case TP_F32: return 0x1p-24;
-    case TP_BF16: return 0x1p-8;
-    case TP_F16: return 0x1p-11;
-    case TP_F8E4M3FN:
-    case TP_F8E4M3B11: return 0x1p-4;
-    case TP_F8E5M2: return 0x1p-3;
-    default: return 0x1p-53;
-    }
+    return tp_is_float(d) ? ROWS[d].roundoff : DBL_EPSILON / 2;
 }
 
 static uint32_t bits_of(float f)

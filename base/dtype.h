@@ -10,7 +10,7 @@
 typedef enum tp_kind { TP_KIND_FLOAT, TP_KIND_INT, TP_KIND_UINT, TP_KIND_BOOL } tp_kind;
 
 typedef enum tp_dtype {
-#define X(id, name, brief, bits, kind, exec) TP_##id,
+#define X(id, ...) TP_##id,
 #include "base/dtypes.def"
 #undef X
     TP_DTYPES,
@@ -26,6 +26,7 @@ typedef struct tp_dtype_row {
     int bits;
     tp_kind kind;
     bool executable;
+    double roundoff, largest; /* of a float type; else 0 */
 } tp_dtype_row;
 
 const tp_dtype_row *tp_dtype_info(tp_dtype d);
@@ -39,9 +40,9 @@ bool tp_is_weak(tp_dtype d);
 /* Range of an integer type (or bool). */
 int64_t tp_dtype_min(tp_dtype d);
 int64_t tp_dtype_max(tp_dtype d);
-/* Unit roundoff 2^-p of a float type (F32: 2^-24). */
+/* Unit roundoff 2^-p of a float type (F32: 2^-24); of any other that of double, in which it is computed with. */
 double tp_dtype_roundoff(tp_dtype d);
-/* Largest finite number of a float type that is computed with. */
+/* Largest finite number of a float type; of any other that of double. */
 double tp_dtype_largest(tp_dtype d);
 
 /* Round to nearest even, as ml_dtypes does: overflow gives infinity, a NaN

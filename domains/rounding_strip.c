@@ -153,30 +153,17 @@ static double carried_error(tp_prim p, double x, double y, double v, double bx, 
 /* Is p infinite there by convention, not by overflow? */
 static bool has_pole(tp_prim p, double x, double y)
 {
-    switch (p) {
-    case TP_P_DIV:
-    case TP_P_LAX_DIV:
-    case TP_P_FLOORDIV: return y == 0;
-    case TP_P_LOG:
-    case TP_P_LOG2:
-    case TP_P_RSQRT:
-    case TP_P_POW: return x == 0;
-    case TP_P_LOG1P: return x == -1;
-    default: return false;
-    }
+    const tp_real_domain *domain = &tp_prim_info(p)->domain;
+    if (p == TP_P_DIV || p == TP_P_LAX_DIV || p == TP_P_FLOORDIV)
+        return y == 0;
+    return p == TP_P_POW ? x == 0 : domain->kind == TP_DOMAIN_ABOVE && x == domain->least;
 }
 
 /* Is there no value at x, nor at anything that it may be? */
 static bool is_undefined(tp_prim p, double x, double bx)
 {
-    switch (p) {
-    case TP_P_SQRT:
-    case TP_P_RSQRT:
-    case TP_P_LOG:
-    case TP_P_LOG2: return x + bx < 0;
-    case TP_P_LOG1P: return x + bx < -1;
-    default: return false;
-    }
+    const tp_real_domain *domain = &tp_prim_info(p)->domain;
+    return (domain->kind == TP_DOMAIN_FROM || domain->kind == TP_DOMAIN_ABOVE) && x + bx < domain->least;
 }
 
 /* Infinities and NaN are what they are when their causes are. */

@@ -21,14 +21,30 @@
     {                                                                                                                  \
         TP_ROUND_ULPS, n                                                                                               \
     }
+#define REALS                                                                                                          \
+    {                                                                                                                  \
+        TP_DOMAIN_REALS, 0                                                                                             \
+    }
+#define FROM(a)                                                                                                        \
+    {                                                                                                                  \
+        TP_DOMAIN_FROM, a                                                                                              \
+    }
+#define ABOVE(a)                                                                                                       \
+    {                                                                                                                  \
+        TP_DOMAIN_ABOVE, a                                                                                             \
+    }
+#define PARTIAL                                                                                                        \
+    {                                                                                                                  \
+        TP_DOMAIN_PARTIAL, 0                                                                                           \
+    }
 
 static const tp_prim_row ROWS[] = {
-#define UNARY(id, name, operands, result, f, i, rounding, jaxpr, pallas)                                               \
-    {name, TP_UNARY, operands, result, rounding, jaxpr, pallas},
-#define BINARY(id, name, operands, result, f, i, rounding, jaxpr, pallas)                                              \
-    {name, TP_BINARY, operands, result, rounding, jaxpr, pallas},
+#define UNARY(id, name, operands, result, f, i, rounding, domain, jaxpr, pallas)                                       \
+    {name, TP_UNARY, operands, result, rounding, domain, jaxpr, pallas},
+#define BINARY(id, name, operands, result, f, i, rounding, domain, jaxpr, pallas)                                      \
+    {name, TP_BINARY, operands, result, rounding, domain, jaxpr, pallas},
 #define STRUCT(id, name, least, most, rounding, jaxpr, pallas)                                                         \
-    {name, TP_STRUCT, TP_OC_ANY, false, rounding, jaxpr, pallas},
+    {name, TP_STRUCT, TP_OC_ANY, false, rounding, PARTIAL, jaxpr, pallas},
 #include "spec/prims.def"
 };
 

@@ -28,12 +28,21 @@ typedef struct tp_rounding_error {
     int ulps; /* TP_ROUND_ULPS */
 } tp_rounding_error;
 
+/* The real operands that have a real value: all; x >= least; x > least, with a
+ * pole there; some, not said which (the value 0: a row that says nothing). */
+typedef enum tp_domain_kind { TP_DOMAIN_PARTIAL, TP_DOMAIN_REALS, TP_DOMAIN_FROM, TP_DOMAIN_ABOVE } tp_domain_kind;
+typedef struct tp_real_domain {
+    tp_domain_kind kind;
+    double least; /* TP_DOMAIN_FROM, TP_DOMAIN_ABOVE */
+} tp_real_domain;
+
 typedef struct tp_prim_row {
     const char *name;
     tp_arity arity;
     tp_operand_class operands; /* UNARY and BINARY */
     bool to_bool;
     tp_rounding_error rounding;
+    tp_real_domain domain; /* UNARY and BINARY */
     const char *jaxpr, *pallas;
 } tp_prim_row;
 /* The double meaning of an elementwise primitive (spec/prims.def). */

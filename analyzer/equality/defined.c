@@ -116,18 +116,16 @@ static bool atom_is_defined(summary *s, uint32_t id)
         return sum_sign(s, a.arg[0]) == ABOVE_0;
     if (a.kind != ATOM_APPLY)
         return true;
-    switch (a.prim) {
-    case TP_P_SQRT: return sum_sign(s, a.arg[0]) != ANY_SIGN;
-    case TP_P_LOG:
-    case TP_P_LOG2: return sum_sign(s, a.arg[0]) == ABOVE_0;
-    case TP_P_POW:
-    case TP_P_TAN:
-    case TP_P_FLOORDIV:
-    case TP_P_MOD:
-    case TP_P_LAX_DIV:
-    case TP_P_LAX_REM: return false;
-    default: return true;
+    if (a.prim == TP_P_WHERE || a.prim == TP_P_CAST)
+        return true;
+    const tp_real_domain *domain = &tp_prim_info(a.prim)->domain;
+    switch (domain->kind) {
+    case TP_DOMAIN_REALS: return true;
+    case TP_DOMAIN_FROM: return domain->least == 0 && sum_sign(s, a.arg[0]) != ANY_SIGN;
+    case TP_DOMAIN_ABOVE: return domain->least == 0 && sum_sign(s, a.arg[0]) == ABOVE_0;
+    case TP_DOMAIN_PARTIAL: break;
     }
+    return false;
 }
 
 bool law_is_defined(summary *s, const product *p)

@@ -151,6 +151,25 @@ static void primitives_stay_within_their_bounds(void **state)
     assert_true(decided > done / 2);
 }
 
+/* Where a row says that there is a real value, is there one; elsewhere none? */
+static void domains_of_rows_are_those_of_their_meaning(void **state)
+{
+    static const double POINTS[] = {-3, -1.5, -1, -0.75, -0.25, 0, 0.25, 0.75, 1, 1.5, 3};
+    enum { N = sizeof POINTS / sizeof *POINTS };
+    (void)state;
+    for (int p = 0; p < TP_PRIMS; p++) {
+        const tp_prim_row *r = tp_prim_info((tp_prim)p);
+        bool floats = r->operands == TP_OC_FLOATS || r->operands == TP_OC_NUMBERS;
+        for (int i = 0; i < N * N && floats && r->arity != TP_STRUCT && r->domain.kind != TP_DOMAIN_PARTIAL; i++) {
+            double x = POINTS[i / N], v = tp_meaning_f64((tp_prim)p, x, POINTS[i % N]), least = r->domain.least;
+            bool everywhere = r->domain.kind == TP_DOMAIN_REALS, pole = r->domain.kind == TP_DOMAIN_ABOVE && x == least;
+            bool right = pole ? isinf(v) : everywhere || x >= least ? isfinite(v) : isnan(v);
+            if (!right)
+                fail_msg("%s at %g, %g is %g: the domain of its row says otherwise", r->name, x, POINTS[i % N], v);
+        }
+    }
+}
+
 /* ---- rounding: folds and dot ---- */
 
 static void check_array(const exact_domain *e, const uint64_t *want, const tp_lanes *out, const float *data, bool any,
@@ -704,6 +723,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(primitives_stay_within_their_bounds),
+        cmocka_unit_test(domains_of_rows_are_those_of_their_meaning),
         cmocka_unit_test(folds_stay_within_their_bounds),
         cmocka_unit_test(whole_kernels_stay_within_their_bounds),
         cmocka_unit_test(residues_are_remainders),
