@@ -15,6 +15,8 @@ done
 for code in $("$tileproof" rules | awk '/execution/ {on = 1} /errors of/ {on = 0} on && $1 ~ /^TP/ {print $1}' | grep -v TP70); do
     grep -q "\"trap\": \"$code\"" tests/semantics/*.tile.json || say "$code: no trap in tests/semantics"
 done
+# hours of fuzzing are those of the log
+[ "$(tools/fuzz-hours.sh)" = "$(sed -n '/<!-- fuzzed -->/,/<!-- end -->/{/^|/p}' docs/SECURITY.md)" ] || say "docs/SECURITY.md: its table is not what tools/fuzz-hours.sh makes of tests/fuzz/runs.log"
 # every code that the sources name is a rule or a row of base/codes.def
 codes=$("$tileproof" rules | sed -n 's/^ *\(TP[0-9]*\) .*/\1/p' | sort -u)
 for code in $(grep -rhoE '"TP[0-9]{3}"' --include='*.[ch]' $(tools/linkgraph.sh build/release folders) | tr -d '"' | sort -u); do
