@@ -13,7 +13,7 @@
 _Noreturn void tp_assert_failed(const char *file, int line, const char *what);
 #define tp_assert(condition) ((condition) ? (void)0 : tp_assert_failed(__FILE__, __LINE__, #condition))
 #else
-#define tp_assert(condition) ((void)sizeof(condition))
+#define tp_assert(condition) ((void)(0 && (condition)))
 #endif
 /* Are they checked? For invariants that are dear to compute. */
 static inline bool tp_asserts(void)
