@@ -1,0 +1,293 @@
+"""The gallery's kernels on arrays of realistic size: the engine beside jax.jit of a function that says the same,
+both in this process, on one core, interleaved. Medians of per-round ratios; needs build/venv.
+
+    python bench/gallery.py [--rounds 9] [--json FILE] [NAME ...]
+"""
+
+import argparse
+import functools
+import json
+import os
+import pathlib
+import statistics
+import sys
+import time
+
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import ml_dtypes  # noqa: E402
+import numpy as np  # noqa: E402
+
+from tileproof.library import compile as compile_kernel  # noqa: E402
+
+jax.config.update("jax_platforms", "cpu")
+
+SCALE = 128**-0.5
+
+
+def randoms(dtype, *shapes):
+    r = np.random.default_rng(1)
+    return [r.standard_normal(s, dtype=np.float32).astype(dtype) for s in shapes]
+
+
+def softmax(s):
+    return jax.nn.softmax(s, axis=-1)
+
+
+def causal(q, k):
+    s = jnp.einsum("hqd,hkd->hqk", q, k, preferred_element_type=jnp.float32) * SCALE
+    n = s.shape[-1]
+    return s, jnp.arange(n)[None, :] <= jnp.arange(n)[:, None]
+
+
+def flash(q, k, v):
+    g = q.shape[0] // k.shape[0]
+    s, mask = causal(q, jnp.repeat(k, g, 0))
+    p = softmax(jnp.where(mask, s, -jnp.inf))
+    return jnp.einsum("hqk,hkd->hqd", p.astype(v.dtype), jnp.repeat(v, g, 0), preferred_element_type=jnp.float32).astype(q.dtype)
+
+
+def scores(q, k, v, do, lse, di):
+    s, mask = causal(q, k)
+    p = jnp.where(mask, jnp.exp(s - lse), 0)
+    return p, p * (jnp.einsum("hqd,hkd->hqk", do, v) - di)
+
+
+def flash_dq(q, k, v, do, lse, di):
+    return jnp.einsum("hqk,hkd->hqd", scores(q, k, v, do, lse, di)[1], k) * SCALE
+
+
+def flash_dkv(q, k, v, do, lse, di):
+    p, g = scores(q, k, v, do, lse, di)
+    return jnp.einsum("hqk,hqd->hkd", g, q) * SCALE, jnp.einsum("hqk,hqd->hkd", p, do)
+
+
+def paged(q, k, v, pages, length):
+    b, p = pages.shape
+    keys, values = (x[pages].reshape(b, p * 16, 128) for x in (k, v))
+    s = jnp.einsum("bhd,bkd->bhk", q, keys) * SCALE
+    s = jnp.where(jnp.arange(p * 16)[None, None] < length[:, None, None], s, -jnp.inf)
+    return jnp.einsum("bhk,bkd->bhd", softmax(s), values)
+
+
+def splash(window, q, k, v, q_segment, k_segment, work, fetch):
+    s = 50 * jnp.tanh(jnp.einsum("hqd,hkd->hqk", q, k) * SCALE / 50)
+    n = s.shape[-1]
+    row, col = jnp.arange(n)[:, None], jnp.arange(n)[None]
+    mask = (col <= row) & (row - col < window) & ((q_segment == k_segment) | (col == row))
+    return jnp.einsum("hqk,hkd->hqd", softmax(jnp.where(mask, s, -jnp.inf)), v)
+
+
+def rope(x, cosine, sine):
+    a, b = x[..., :64], x[..., 64:]
+    return jnp.concatenate((a * cosine - b * sine, b * cosine + a * sine), -1)
+
+
+def block_sparse(x, w, row, column, last):
+    m, nb = x.shape[0], last.shape[0]
+    parts = jnp.einsum("mwk,wkn->wmn", x.reshape(m, -1, 128)[:, row], w)
+    return jax.ops.segment_sum(parts, column, nb).transpose(1, 0, 2).reshape(m, nb * 128)
+
+
+def grouped(x, w, starts, group, tiles, begin, final):
+    return jax.lax.ragged_dot(x, w, starts[1:] - starts[:-1])
+
+
+def conv(x, w):
+    n = x.shape[0] - 8
+    return sum(x[8 - i : 8 - i + n] * w[i] for i in range(4))
+
+
+def gated(q, k, v, g):
+    since = jnp.cumsum(jax.nn.log_sigmoid(g), 1)
+    n = q.shape[1]
+    w = jnp.where(jnp.arange(n)[None] <= jnp.arange(n)[:, None], jnp.exp(since - since.transpose(0, 2, 1)), 0)
+    return jnp.einsum("hqk,hkd->hqd", jnp.einsum("hqd,hkd->hqk", q, k) * w, v)
+
+
+def stencil(x):
+    return (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] + x[1:-1, 1:-1]) * 0.2
+
+
+def cross_entropy(x, label):
+    return jax.nn.logsumexp(x, 1, keepdims=True) - jnp.take_along_axis(x, label, 1)
+
+
+def rmsnorm(x, w):
+    return x * jax.lax.rsqrt(jnp.mean(x * x, 1, keepdims=True) + 1e-6) * w
+
+
+def layernorm(x, g, b):
+    c = x - x.mean(1, keepdims=True)
+    return c * jax.lax.rsqrt((c * c).mean(1, keepdims=True) + 1e-5) * g + b
+
+
+def bias_gelu(x, b):
+    return jax.nn.gelu(x + b, approximate=True)
+
+
+def wide(a, b):
+    return jnp.matmul(a, b, preferred_element_type=jnp.float32)
+
+
+def int8(x, y, row, column):
+    return jnp.matmul(x, y, preferred_element_type=jnp.int32).astype(jnp.float32) * row * column
+
+
+def swiglu(x, gate, up):
+    return (jax.nn.silu(wide(x, gate)) * wide(x, up)).astype(x.dtype)
+
+
+def attention_like(h, s, extra=0):
+    return randoms(np.float32, *[(h, s, 128)] * (3 + extra))
+
+
+def backward(h, s):
+    q, k, v, do = attention_like(h, s, 1)
+    sc, mask = causal(q, k)
+    lse = jax.nn.logsumexp(jnp.where(mask, sc, -jnp.inf), -1, keepdims=True)
+    return [q, k, v, do, np.asarray(lse), randoms(np.float32, (h, s, 1))[0]]
+
+
+def paged_inputs(b, p, n):
+    r = np.random.default_rng(2)
+    return [*randoms(np.float32, (b, 8, 128), (n, 16, 128), (n, 16, 128)), r.integers(0, n, (b, p), np.int32),
+            r.integers(8 * p, 16 * p + 1, (b,), np.int32)]
+
+
+def splash_inputs(h, s, window):
+    t = s // 128
+    i, j = np.arange(t)[:, None], np.arange(t)[None]
+    work = ((j <= i) & (i - j <= -(-window // 128))).astype(np.int32)
+    fetch = np.where(work, j, np.where(work.any(1, keepdims=True), np.clip(j, i - 4, i), 0)).astype(np.int32)
+    return [*attention_like(h, s), np.zeros((s, 1), np.int32), np.zeros((1, s), np.int32), work, np.maximum(fetch, 0).astype(np.int32)]
+
+
+def sparse_inputs(m, kb, nb, w):
+    r = np.random.default_rng(3)
+    column = np.sort(np.concatenate((np.arange(nb), r.integers(0, nb, w - nb)))).astype(np.int32)
+    last = (np.searchsorted(column, np.arange(nb), "right") - 1).astype(np.int32)
+    return [*randoms(np.float32, (m, 128 * kb), (w, 128, 128)), r.integers(0, kb, w, np.int32), column, last]
+
+
+def grouped_inputs(m, g, k, n):
+    r = np.random.default_rng(4)
+    starts = np.concatenate(([0], np.sort(r.integers(0, m + 1, g - 1)), [m])).astype(np.int32)
+    edges = sorted({*range(0, m + 1, 128), *starts.tolist()})
+    begin = np.array(edges, np.int32)
+    tiles = (begin[:-1] // 128).astype(np.int32)
+    group = (np.searchsorted(starts, begin[:-1], "right") - 1).astype(np.int32)
+    final = (np.searchsorted(tiles, np.arange(-(-m // 128)), "right") - 1).astype(np.int32)
+    return [*randoms(np.float32, (m, k), (g, k, n)), starts, group, tiles, begin, final]
+
+
+def int8_inputs(n):
+    r = np.random.default_rng(5)
+    return [r.integers(-128, 128, (n, n), np.int8), r.integers(-128, 128, (n, n), np.int8), *randoms(np.float32, (n, 1), (1, n))]
+
+
+def entropy_inputs(n, v):
+    return [*randoms(np.float32, (n, v)), np.random.default_rng(6).integers(0, v, (n, 1), np.int32)]
+
+
+BF16, F32 = ml_dtypes.bfloat16, np.float32
+N = 1024
+BIG = (4096, 4096)
+# name, spec, sizes that shapes leave open, inputs, function, outputs' shapes (None: as the function's)
+CASES = {
+    "add_vectors": ("elementwise/add_vectors", {}, lambda: randoms(F32, (1 << 20,), (1 << 20,)), jnp.add),
+    "add_2d": ("elementwise/add_2d", {}, lambda: randoms(F32, BIG, BIG), jnp.add),
+    "column_scale": ("elementwise/column_scale", {}, lambda: randoms(F32, BIG, (1, 4096)), jnp.multiply),
+    "bias_gelu": ("elementwise/bias_gelu", {}, lambda: randoms(F32, BIG, (1, 4096)), bias_gelu),
+    "transpose": ("elementwise/transpose", {}, lambda: randoms(F32, BIG), jnp.transpose),
+    "rope": ("elementwise/rope", {"bs": 256}, lambda: randoms(F32, (16, 2048, 128), (2048, 64), (2048, 64)), rope),
+    "in_place_update": ("elementwise/in_place_update", {}, lambda: randoms(F32, BIG, BIG), lambda w, g: w - g * 0.01),
+    "row_gather": ("elementwise/row_gather", {}, lambda: [*randoms(F32, (8192, 1, 512)), np.random.default_rng(7).integers(0, 8192, 2048, np.int32)],
+                   lambda x, ids: x[ids]),
+    "matmul": ("matmul/matmul", {"bk": 256}, lambda: randoms(F32, (N, N), (N, N)), jnp.matmul),
+    "matmul:bf16": ("matmul/matmul", {"bk": 256}, lambda: randoms(BF16, (N, N), (N, N)), jnp.matmul),
+    "matmul_relu": ("matmul/matmul_relu", {"bm": 256}, lambda: randoms(F32, (N, N), (N, N)), lambda x, y: jnp.maximum(x @ y, 0)),
+    "matmul_relu:bf16": ("matmul/matmul_relu", {"bm": 256}, lambda: randoms(BF16, (N, N), (N, N)), lambda x, y: jnp.maximum(x @ y, 0)),
+    "batched_matmul": ("matmul/batched_matmul", {}, lambda: randoms(F32, (8, 512, 512), (8, 512, 512)), jnp.matmul),
+    "matmul_relu_dx": ("matmul/matmul_relu_dx", {"bm": 256}, lambda: randoms(F32, (N, N), (N, N), (N, N)),
+                       lambda dy, y, w: jnp.where(y > 0, dy, 0) @ w.T),
+    "matmul_relu_dw": ("matmul/matmul_relu_dw", {"bm": 256}, lambda: randoms(F32, (N, N), (N, N), (N, N)),
+                       lambda x, dy, y: x.T @ jnp.where(y > 0, dy, 0)),
+    "swiglu": ("matmul/swiglu", {"bm": 256}, lambda: randoms(F32, (N, N), (N, N), (N, N)), swiglu),
+    "int8_matmul": ("matmul/int8_matmul", {"bm": 256}, lambda: int8_inputs(N), int8),
+    "block_sparse_matmul": ("matmul/block_sparse_matmul", {}, lambda: sparse_inputs(N, 16, 16, 64), block_sparse),
+    "grouped_matmul": ("matmul/grouped_matmul", {}, lambda: grouped_inputs(2048, 8, N, N), grouped),
+    "reduce_sum": ("reduction/reduce_sum", {}, lambda: randoms(F32, BIG), lambda x: x.sum(0, keepdims=True)),
+    "softmax_rows": ("reduction/softmax_rows", {}, lambda: randoms(F32, BIG), softmax),
+    "rmsnorm": ("reduction/rmsnorm", {}, lambda: randoms(F32, BIG, (4096,)), rmsnorm),
+    "layernorm": ("reduction/layernorm", {}, lambda: randoms(F32, BIG, (1, 4096), (1, 4096)), layernorm),
+    "cross_entropy": ("reduction/cross_entropy", {"bn": 256}, lambda: entropy_inputs(N, 32000), cross_entropy),
+    "flash_attention": ("attention/flash_attention", {"bq": 256, "Hk": 1, "G": 4},
+                        lambda: randoms(F32, (4, 2048, 128), (1, 2048, 128), (1, 2048, 128)), flash),
+    "flash_attention:bf16": ("attention/flash_attention", {"bq": 256, "Hk": 1, "G": 4},
+                             lambda: randoms(BF16, (4, 2048, 128), (1, 2048, 128), (1, 2048, 128)), flash),
+    "flash_attention_dq": ("attention/flash_attention_dq", {"bq": 256}, lambda: backward(4, N), flash_dq),
+    "flash_attention_dkv": ("attention/flash_attention_dkv", {"bq": 256}, lambda: backward(4, N), flash_dkv),
+    "paged_attention": ("attention/paged_attention", {}, lambda: paged_inputs(32, 64, 2048), paged),
+    "splash_attention": ("attention/splash_attention", {"W": 512}, lambda: splash_inputs(4, 2048, 512), functools.partial(splash, 512)),
+    "prefix_sum": ("sequence/prefix_sum", {"bn": 256}, lambda: randoms(F32, (4096, N)), lambda x: jnp.cumsum(x, 0)),
+    "causal_conv1d": ("sequence/causal_conv1d", {}, lambda: randoms(F32, (4104, N), (4, N)), conv),
+    "gated_linear_attention": ("sequence/gated_linear_attention", {}, lambda: [*attention_like(4, 2048), randoms(F32, (4, 2048, 1))[0]], gated),
+    "stencil_2d": ("sequence/stencil_2d", {}, lambda: randoms(F32, (2050, 2050)), stencil),
+}
+
+
+def clock(f):
+    start = time.process_time()
+    f()
+    return (time.process_time() - start) * 1e3
+
+
+def measure(name, rounds):
+    where, sizes, make, function = CASES[name]
+    inputs = make()
+    jitted = jax.jit(function)
+    on_device = [jnp.asarray(x) for x in inputs]
+    want = jax.block_until_ready(jitted(*on_device))
+    many = isinstance(want, tuple)
+    out = tuple(np.empty(w.shape, w.dtype) for w in want) if many else np.empty(want.shape, want.dtype)
+    kernel = compile_kernel(ROOT / "examples" / f"{where}.tile.json", unchecked=True, sizes=sizes)
+    kernel(*inputs, out=out)
+    worst = 0.0
+    for got, w in zip(out if many else (out,), want if many else (want,)):
+        w = np.asarray(w, np.float64)
+        worst = max(worst, float(np.max(np.abs(got.astype(np.float64) - w)) / (np.sqrt(np.mean(w * w)) + 1e-30)))
+    ours, theirs = [], []
+    for _ in range(rounds):
+        ours.append(clock(lambda: kernel(*inputs, out=out)))
+        theirs.append(clock(lambda: jax.block_until_ready(jitted(*on_device))))
+    ratios = [a / b for a, b in zip(ours, theirs)]
+    return {"kernel": name, "ours_ms": ours, "jit_ms": theirs, "ratio": statistics.median(ratios), "ratio_min": min(ratios),
+            "ratio_max": max(ratios), "worst": worst}
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--rounds", type=int, default=9)
+    p.add_argument("--json", type=pathlib.Path)
+    p.add_argument("names", nargs="*")
+    a = p.parse_args()
+    rows = []
+    print(f"{'kernel':24} {'ours ms':>9} {'jit ms':>9} {'ratio':>7}  [min, max]      worst difference / rms")
+    for name in a.names or CASES:
+        r = measure(name, a.rounds)
+        rows.append(r)
+        print(f"{name:24} {statistics.median(r['ours_ms']):9.1f} {statistics.median(r['jit_ms']):9.1f} {r['ratio']:7.2f}  "
+              f"[{r['ratio_min']:.2f}, {r['ratio_max']:.2f}]   {r['worst']:.1e}", flush=True)
+    print(f"geometric mean: {statistics.geometric_mean([r['ratio'] for r in rows]):.2f} of jit's CPU time ({len(rows)} cases)")
+    if a.json:
+        a.json.write_text(json.dumps({"load": os.getloadavg(), "rows": rows}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Executing verified kernels in this process: ctypes over libtileproof, on the memory of the caller's arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pathlib
+from typing import Any
+
+from . import binary
+from .errors import NotFound, TileproofError
+
+STATUS = ("ok", "usage", "input", "refused", "violated", "unknown", "limit", "memory", "internal")
+OUTPUT = 1  # tileproof_role
+
+
+class _Parameter(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("role", ctypes.c_int), ("dtype", ctypes.c_char_p), ("rank", ctypes.c_uint32)]
+
+
+class _Array(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_char_p), ("rank", ctypes.c_uint32),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("data", ctypes.c_void_p)]
+
+
+class _Size(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("value", ctypes.c_int64)]
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [("sizes", ctypes.POINTER(_Size)), ("nsizes", ctypes.c_size_t), ("max_memory", ctypes.c_size_t),
+                ("max_steps", ctypes.c_int64), ("seed", ctypes.c_uint64), ("unchecked", ctypes.c_int)]
+
+
+class _Finding(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_char_p) for n in ("rule", "slug", "verdict", "severity", "subject", "message", "help", "pointer")] + [
+        ("line", ctypes.c_uint32), ("column", ctypes.c_uint32)]
+
+
+_SINK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(_Finding))
+
+
+def _library() -> ctypes.CDLL:
+    """$TILEPROOF_LIBRARY, beside the program, or what the loader finds."""
+    named = os.environ.get("TILEPROOF_LIBRARY")
+    beside = pathlib.Path(binary.program()).resolve().parent
+    places = [named] if named else [str(p) for p in (beside / "libtileproof.so", beside / "release" / "libtileproof.so",
+                                                     beside.parent / "lib" / "libtileproof.so") if p.exists()]
+    for place in [*places, "libtileproof.so"]:
+        try:
+            return ctypes.CDLL(place)
+        except OSError as e:
+            why = e
+    raise NotFound(f"the library libtileproof.so cannot be loaded: {why}; build it with `make libraries`, or set $TILEPROOF_LIBRARY")
+
+
+class Compiled:
+    """A kernel, loaded once, to be called on arrays.
+
+    Calling takes the inputs, then the prefetched tables, in the order of the spec, or by name; `out` holds the output
+    (several: a tuple), which is written only when the call succeeds. One object by one thread at a time.
+    """
+
+    def __init__(self, spec: Any, receipt: Any = None, *, unchecked: bool = False, sizes: dict[str, int] | None = None):
+        self._lib = _library()
+        self._lib.tileproof_get_parameter.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(_Parameter)]
+        self._lib.tileproof_nparameters.argtypes = [ctypes.c_void_p]
+        self._lib.tileproof_nparameters.restype = ctypes.c_size_t
+        self._lib.tileproof_free.argtypes = [ctypes.c_void_p]
+        self._handle = ctypes.c_void_p()
+        self._said: list[str] = []
+        self._sink = _SINK(self._hear)
+        text = json.dumps(spec).encode() if isinstance(spec, dict) else pathlib.Path(spec).read_bytes()
+        self._check(self._lib.tileproof_load(text, ctypes.c_size_t(len(text)), None, self._sink, None, ctypes.byref(self._handle)))
+        if receipt is not None:
+            proof = pathlib.Path(receipt).read_bytes()
+            self._check(self._lib.tileproof_accept(self._handle, proof, ctypes.c_size_t(len(proof)), self._sink, None))
+        self.parameters = []
+        for i in range(self._lib.tileproof_nparameters(self._handle)):
+            p = _Parameter()
+            self._lib.tileproof_get_parameter(self._handle, i, ctypes.byref(p))
+            self.parameters.append((p.name.decode(), p.role))
+        self._sizes = (_Size * len(sizes or {}))(*[(k.encode(), v) for k, v in (sizes or {}).items()])
+        self._options = _Options(self._sizes, len(self._sizes), 0, 0, 0, unchecked)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self._lib.tileproof_free(self._handle)
+
+    def _hear(self, _context: Any, finding: Any) -> None:
+        f = finding.contents
+        self._said.append((f"[{f.rule.decode()}] " if f.rule else "") + f.message.decode())
+
+    def _check(self, status: int) -> None:
+        said, self._said = self._said, []
+        if status:
+            raise TileproofError(f"{STATUS[status] if status < len(STATUS) else status}: {'; '.join(said) or 'no reason was given'}")
+
+    def __call__(self, *inputs: Any, out: Any, **named: Any) -> Any:
+        names = [n for n, role in self.parameters if role != OUTPUT]
+        outputs = [n for n, role in self.parameters if role == OUTPUT]
+        if len(inputs) > len(names):
+            raise TileproofError(f"{len(inputs)} arrays were given; the kernel takes {len(names)}: {', '.join(names)}")
+        given = {**dict(zip(names, inputs)), **named, **dict(zip(outputs, out if isinstance(out, tuple) else (out,)))}
+        arrays = (_Array * len(given))()
+        keep = []
+        for i, (name, x) in enumerate(given.items()):
+            shape = (ctypes.c_int64 * x.ndim)(*x.shape)
+            strides = None if x.flags.c_contiguous else (ctypes.c_int64 * x.ndim)(*x.strides)
+            keep.append((x, shape, strides))
+            arrays[i] = _Array(name.encode(), x.dtype.name.encode(), x.ndim, shape, strides, x.ctypes.data)
+        self._check(self._lib.tileproof_run(self._handle, arrays, ctypes.c_size_t(len(given)), ctypes.byref(self._options), self._sink, None))
+        return out
+
+
+def compile(spec: Any, receipt: Any = None, *, unchecked: bool = False, sizes: dict[str, int] | None = None) -> Compiled:  # noqa: A001
+    """The kernel of a spec (path or object) for calls on NumPy arrays; `receipt`: path of what `verify --receipt` wrote.
+    `unchecked` runs a kernel that nobody verified; every access is checked all the same."""
+    return Compiled(spec, receipt, unchecked=unchecked, sizes=sizes)
