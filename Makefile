@@ -83,7 +83,7 @@ $(LIBRARIES:%=$(BUILD)/%.so): $(BUILD)/%.so: $(BUILD)/%.whole.o
 	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-soname,$*.so.$(SOVERSION) -Wl,-z,defs -o $@ $< $(NEEDS_$*)
 
 # loops that should vectorise
-$(BUILD)/kernels/%.o $(BUILD)/domains/%.o: CFLAGS += $(if $(filter release strict,$(MODE)),-O3)
+$(BUILD)/kernels/%.o $(BUILD)/domains/%.o $(BUILD)/base/dtype.o: CFLAGS += $(if $(filter release strict,$(MODE)),-O3)
 $(BUILD)/%.o: %.c | $(REGISTRIES)
 	@mkdir -p $(@D)
 	@echo "  CC   $<"

@@ -2,6 +2,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
+
+#include "base/vectorised.h"
 
 /* A float type has a precision, and no other kind has one. */
 #define X(id, name, brief, bits, kind, exec, precision, largest)                                                       \
@@ -80,14 +83,14 @@ double tp_dtype_roundoff(tp_dtype d)
     return tp_is_float(d) ? ROWS[d].roundoff : DBL_EPSILON / 2;
 }
 
-static uint32_t bits_of(float f)
+static inline uint32_t bits_of(float f)
 {
     uint32_t u;
     memcpy(&u, &f, sizeof u);
     return u;
 }
 
-static float float_of(uint32_t u)
+static inline float float_of(uint32_t u)
 {
     float f;
     memcpy(&f, &u, sizeof f);
@@ -214,3 +217,110 @@ void tp_put_i64(tp_dtype d, void *data, size_t i, int64_t v)
     default: ((int64_t *)data)[i] = v; break;
     }
 }
+
+/* ---- rows ---- */
+
+#define ROW(T, R, EXPR)                                                                                                \
+    {                                                                                                                  \
+        const T *restrict p = (const T *)data + from;                                                                  \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            T v = p[i];                                                                                                \
+            to[i] = (R)(EXPR);                                                                                         \
+        }                                                                                                              \
+        return;                                                                                                        \
+    }
+#define INTEGER_ROWS(R)                                                                                                \
+    case TP_I8: ROW(int8_t, R, v)                                                                                      \
+    case TP_I16: ROW(int16_t, R, v)                                                                                    \
+    case TP_I32: ROW(int32_t, R, v)                                                                                    \
+    case TP_BOOL:                                                                                                      \
+    case TP_U8: ROW(uint8_t, R, v)                                                                                     \
+    case TP_U16: ROW(uint16_t, R, v)                                                                                   \
+    case TP_U32: ROW(uint32_t, R, v)
+
+TP_VECTORISED void tp_get_row_f32(tp_dtype d, const void *data, size_t from, size_t n, float *restrict to)
+{
+    switch ((int)d) {
+    case TP_F32: memcpy(to, (const float *)data + from, n * sizeof *to); return;
+    case TP_BF16: ROW(uint16_t, float, tp_bf16_to_f32(v))
+    case TP_F16: ROW(uint16_t, float, tp_f16_to_f32(v))
+    case TP_F64:
+    case TP_WEAK_FLOAT: ROW(double, float, v) INTEGER_ROWS(float) default : ROW(int64_t, float, (double)v)
+    }
+}
+
+TP_VECTORISED void tp_get_row_f64(tp_dtype d, const void *data, size_t from, size_t n, double *restrict to)
+{
+    switch ((int)d) {
+    case TP_F32: ROW(float, double, v)
+    case TP_BF16: ROW(uint16_t, double, tp_bf16_to_f32(v))
+    case TP_F16: ROW(uint16_t, double, tp_f16_to_f32(v))
+    case TP_F64:
+    case TP_WEAK_FLOAT:
+        memcpy(to, (const double *)data + from, n * sizeof *to);
+        return;
+        INTEGER_ROWS(double)
+    default: ROW(int64_t, double, v)
+    }
+}
+
+TP_VECTORISED void tp_get_row_i64(tp_dtype d, const void *data, size_t from, size_t n, int64_t *restrict to)
+{
+    switch ((int)d) {
+        INTEGER_ROWS(int64_t)
+    default: memcpy(to, (const int64_t *)data + from, n * sizeof *to);
+    }
+}
+
+#undef ROW
+#undef INTEGER_ROWS
+#define ROW(T, EXPR)                                                                                                   \
+    {                                                                                                                  \
+        T *restrict p = (T *)data + to;                                                                                \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            p[i] = (T)(EXPR);                                                                                          \
+        return;                                                                                                        \
+    }
+
+TP_VECTORISED void tp_put_row_f32(tp_dtype d, void *data, size_t to, size_t n, const float *restrict from)
+{
+    switch ((int)d) {
+    case TP_F32: memcpy((float *)data + to, from, n * sizeof *from); return;
+    case TP_BF16: ROW(uint16_t, tp_bf16_from_f32(from[i]))
+    case TP_F16: ROW(uint16_t, tp_f16_from_f32(from[i]))
+    case TP_F64:
+    case TP_WEAK_FLOAT: ROW(double, from[i])
+    default:
+        for (size_t i = 0; i < n; i++)
+            tp_put_f64(d, data, to + i, (double)from[i]);
+    }
+}
+
+void tp_put_row_f64(tp_dtype d, void *data, size_t to, size_t n, const double *restrict from)
+{
+    switch ((int)d) {
+    case TP_F32: ROW(float, from[i])
+    case TP_F64:
+    case TP_WEAK_FLOAT: memcpy((double *)data + to, from, n * sizeof *from); return;
+    default:
+        for (size_t i = 0; i < n; i++)
+            tp_put_f64(d, data, to + i, from[i]);
+    }
+}
+
+TP_VECTORISED void tp_put_row_i64(tp_dtype d, void *data, size_t to, size_t n, const int64_t *restrict from)
+{
+    switch ((int)d) {
+    case TP_I8: ROW(int8_t, (uint8_t)from[i])
+    case TP_I16: ROW(int16_t, (uint16_t)from[i])
+    case TP_I32: ROW(int32_t, (uint32_t)from[i])
+    case TP_BOOL: ROW(uint8_t, from[i] != 0)
+    case TP_U8: ROW(uint8_t, from[i])
+    case TP_U16: ROW(uint16_t, from[i])
+    case TP_U32: ROW(uint32_t, from[i])
+    default:
+        for (size_t i = 0; i < n; i++)
+            tp_put_i64(d, data, to + i, from[i]);
+    }
+}
+#undef ROW

@@ -3,6 +3,7 @@
 #define TP_DTYPE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/str.h"
@@ -61,5 +62,13 @@ int64_t tp_get_i64(tp_dtype d, const void *data, size_t i);
 /* Store with one rounding; integers wrap, bool is `v != 0`. */
 void tp_put_f64(tp_dtype d, void *data, size_t i, double v);
 void tp_put_i64(tp_dtype d, void *data, size_t i, int64_t v);
+
+/* The same for n elements from `from` on. To float: one rounding. To int64: of integers and bool only. */
+void tp_get_row_f32(tp_dtype d, const void *data, size_t from, size_t n, float *to);
+void tp_get_row_f64(tp_dtype d, const void *data, size_t from, size_t n, double *to);
+void tp_get_row_i64(tp_dtype d, const void *data, size_t from, size_t n, int64_t *to);
+void tp_put_row_f32(tp_dtype d, void *data, size_t to, size_t n, const float *from);
+void tp_put_row_f64(tp_dtype d, void *data, size_t to, size_t n, const double *from);
+void tp_put_row_i64(tp_dtype d, void *data, size_t to, size_t n, const int64_t *from);
 
 #endif

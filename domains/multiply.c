@@ -1,25 +1,98 @@
+/* Matrix products by tiles (tiles.h), one set of them for each instruction set; products modulo primes by rows. */
 #include "domains/multiply.h"
+
+#include <stdbool.h>
+#include <string.h>
 
 #include "domains/domain.h"
 
-#define MULTIPLY(name, T)                                                                                              \
-    TP_VECTORISED void name(size_t m, size_t n, size_t k, const T *restrict a, const T *restrict b, T *restrict r)     \
+/* ---- by tiles ---- */
+
+enum {
+    DEPTH = 256,  /* terms of one pass: a panel of b stays in the first cache */
+    FEW_ROWS = 12 /* rows of a for which a panel is not worth copying */
+};
+
+#define NAME_OF_(x, type, set) x##_##type##_##set
+#define NAME_OF(x, type, set) NAME_OF_(x, type, set)
+
+/* In vectors of 16 bytes, which every machine has, or its compiler takes apart. Shifts of the signed kind part a pair.
+ */
+#define SET portable
+#define ATTRIBUTE
+#define BYTES 16
+#define ROWS 4
+typedef int32_t halves __attribute__((vector_size(BYTES)));
+#define PAIRS(x, y)                                                                                                    \
+    ((uint32_t)(int16_t)(x) * (vector)((halves)((y) << 16) >> 16) +                                                    \
+     (uint32_t)((int32_t)(x) >> 16) * (vector)((halves)(y) >> 16))
+#include "domains/tile_set.h"
+
+static bool always(void)
+{
+    return true;
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#define SET avx2
+#define ATTRIBUTE __attribute__((target("avx2")))
+#define BYTES 32
+#define ROWS 6
+#define PAIRS(x, y) ((vector)_mm256_madd_epi16(_mm256_set1_epi32((int)(x)), (__m256i)(y)))
+#include "domains/tile_set.h"
+
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2");
+}
+
+#define SET avx512
+#define ATTRIBUTE __attribute__((target("avx512f,avx512bw")))
+#define BYTES 64
+#define ROWS 12
+#define PAIRS(x, y) ((vector)_mm512_madd_epi16(_mm512_set1_epi32((int)(x)), (__m512i)(y)))
+#include "domains/tile_set.h"
+
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+}
+#endif
+
+#define MULTIPLIER(set, runs)                                                                                          \
     {                                                                                                                  \
-        for (size_t i = 0; i < m; i++) {                                                                               \
-            T *restrict row = r + i * n;                                                                               \
-            for (size_t j = 0; j < n; j++)                                                                             \
-                row[j] = 0;                                                                                            \
-            for (size_t t = 0; t < k; t++) {                                                                           \
-                T x = a[i * k + t];                                                                                    \
-                const T *restrict p = b + t * n;                                                                       \
-                for (size_t j = 0; j < n; j++)                                                                         \
-                    row[j] += x * p[j];                                                                                \
-            }                                                                                                          \
-        }                                                                                                              \
+#set, runs, multiply_float_##set, multiply_double_##set, multiply_uint32_t_##set, multiply_tp_pair_##set       \
     }
-MULTIPLY(tp_multiply_f32, float)
-MULTIPLY(tp_multiply_f64, double)
-MULTIPLY(tp_multiply_u64, uint64_t)
+static const tp_multiplier MULTIPLIERS[] = {
+#if defined(__x86_64__) && defined(__GNUC__)
+    MULTIPLIER(avx512, has_avx512),
+    MULTIPLIER(avx2, has_avx2),
+#endif
+    MULTIPLIER(portable, always),
+};
+
+const tp_multiplier *tp_multipliers(size_t *n)
+{
+    *n = sizeof MULTIPLIERS / sizeof *MULTIPLIERS;
+    return MULTIPLIERS;
+}
+
+const tp_multiplier *tp_multiplier_here(void)
+{
+    const tp_multiplier *m = MULTIPLIERS;
+    while (!m->runs_here())
+        m++;
+    return m;
+}
+
+void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double *b, double *r)
+{
+    tp_multiplier_here()->f64(m, n, k, a, b, r);
+}
+
+/* ---- modulo primes ---- */
 
 /* Fourteen products below 2^60 fit 64 bits. A sum is folded at bit 30 (29 for
  * q), where the prime is a power of two plus a small number: x = hi 2^30 + lo

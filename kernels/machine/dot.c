@@ -2,6 +2,7 @@
  * the accumulator, multiplied, and rounded once to the result's type. */
 #include "domains/multiply.h"
 #include "kernels/machine/internal.h"
+#include "kernels/machine/strided.h"
 
 /* How to walk one operand: batch dimensions, then `first`, then `second`. */
 typedef struct layout {
@@ -42,18 +43,35 @@ static layout plan(const tp_inst *i, const tp_cells *c, int side)
     return l;
 }
 
-typedef enum accumulator { ACC_F32, ACC_F64, ACC_INT, AS_IT_IS } accumulator;
+/* What products are summed in; PAIRS: 16-bit integers, two to a word. */
+typedef enum accumulator { ACC_F32, ACC_F64, ACC_INT, ACC_PAIRS, AS_IT_IS } accumulator;
 
-static void convert(accumulator acc, void *to, size_t i, const tp_cells *c, size_t j)
+static size_t width(accumulator acc)
 {
+    return acc == ACC_F64 || acc == AS_IT_IS ? sizeof(double) : acc == ACC_PAIRS ? sizeof(int16_t) : sizeof(float);
+}
+
+static bool is_short(tp_dtype d)
+{
+    return !tp_is_float(d) && tp_dtype_min(d) >= INT16_MIN && tp_dtype_max(d) <= INT16_MAX;
+}
+
+/* Elements as the accumulator wants them, where they lie. */
+static void convert(accumulator acc, void *to, const tp_cells *c)
+{
+    enum { STRIP = 512 };
+    int64_t strip[STRIP];
     if (acc == ACC_F32)
-        ((float *)to)[i] = c->dtype == TP_F32 ? ((const float *)c->data)[j] : (float)tp_get_f64(c->dtype, c->data, j);
+        tp_get_row_f32(c->dtype, c->data, 0, c->n, to);
     else if (acc == ACC_F64)
-        ((double *)to)[i] = tp_get_f64(c->dtype, c->data, j);
-    else if (acc == AS_IT_IS) /* planes: words of 64 bits */
-        ((uint64_t *)to)[i] = ((const uint64_t *)c->data)[j];
-    else
-        ((uint64_t *)to)[i] = (uint64_t)tp_get_i64(c->dtype, c->data, j);
+        tp_get_row_f64(c->dtype, c->data, 0, c->n, to);
+    else if (acc == AS_IT_IS)
+        memcpy(to, c->data, c->n * sizeof(uint64_t));
+    for (size_t at = 0, n; (acc == ACC_INT || acc == ACC_PAIRS) && at < c->n; at += n) {
+        n = c->n - at < STRIP ? c->n - at : STRIP;
+        tp_get_row_i64(c->dtype, c->data, at, n, strip);
+        tp_put_row_i64(acc == ACC_INT ? TP_U32 : TP_I16, to, at, n, strip);
+    }
 }
 
 /* Is the operand packed as it lies? */
@@ -65,26 +83,50 @@ static bool in_order(const tp_cells *c, const layout *l)
     return true;
 }
 
-static void pack(accumulator acc, void *to, size_t *origin_at, const tp_cells *c, const layout *l)
+/* Is it of the accumulator's type already? */
+static bool as_it_is(accumulator acc, tp_dtype d)
 {
-    size_t stride[TP_MAX_RANK], s = 1;
-    int64_t at[TP_MAX_RANK] = {0};
-    for (uint32_t d = c->rank; d-- > 0; s *= (size_t)c->dims[d])
-        stride[d] = s;
-    size_t j = 0;
-    for (size_t i = 0; i < c->n; i++) {
-        convert(acc, to, i, c, j);
-        if (origin_at)
-            origin_at[i] = j;
-        for (uint32_t q = c->rank; q-- > 0;) {
-            uint32_t d = l->order[q];
-            j += stride[d];
-            if (++at[d] < c->dims[d])
-                break;
-            j -= stride[d] * (size_t)c->dims[d];
-            at[d] = 0;
-        }
+    return acc == AS_IT_IS || (acc == ACC_F32 && d == TP_F32) || (acc == ACC_F64 && d == TP_F64) ||
+           (acc == ACC_INT && (d == TP_I32 || d == TP_U32)) || (acc == ACC_PAIRS && d == TP_I16);
+}
+
+/* Packed order from natural order, elements of `size` bytes. */
+static void permute(void *to, const void *from, size_t size, const tp_cells *c, const layout *l)
+{
+    size_t own[TP_MAX_RANK];
+    int64_t dims[TP_MAX_RANK];
+    ptrdiff_t out[TP_MAX_RANK], in[TP_MAX_RANK], step = 1;
+    tp_strides_of(c, own);
+    for (uint32_t q = c->rank; q-- > 0;) {
+        dims[q] = c->dims[l->order[q]];
+        in[q] = (ptrdiff_t)own[l->order[q]];
+        out[q] = step;
+        step *= (ptrdiff_t)dims[q];
     }
+    tp_move(size, c->rank, dims, to, out, from, in);
+}
+
+/* The operand in packed order: where it lies, or in `to`; of `spare` as many bytes are used on the way. */
+static const void *pack(accumulator acc, void *to, void *spare, const tp_cells *c, const layout *l)
+{
+    bool ordered = in_order(c, l), same = as_it_is(acc, c->dtype);
+    if (ordered && same)
+        return c->data;
+    if (same)
+        permute(to, c->data, width(acc), c, l);
+    else
+        convert(acc, ordered ? to : spare, c);
+    if (!ordered && !same)
+        permute(to, spare, width(acc), c, l);
+    return to;
+}
+
+/* Element of the operand that lies at each packed place. */
+static void note_origins(size_t *origin_at, size_t *spare, const tp_cells *c, const layout *l)
+{
+    for (size_t i = 0; i < c->n; i++)
+        spare[i] = i;
+    permute(origin_at, spare, sizeof *spare, c, l);
 }
 
 /* First undefined origin of each row (or column) of a packed operand. */
@@ -120,17 +162,12 @@ static tp_lanes packed(const tp_machine *m, tp_cells *c, const layout *l, double
     x.stored = TP_F64;
     x.data = room;
     if (!x.plane[0]) {
-        pack(ACC_F64, room, NULL, c, l);
+        x.data = pack(ACC_F64, room, room + c->n, c, l);
         return x;
     }
-    for (uint32_t p = 0; p < m->domain->nplanes; p++) {
-        tp_cells plane = *c;
-        plane.data = c->meaning.plane[p];
-        plane.dtype = TP_F64;
-        if (in_order(c, l))
-            continue;
+    for (uint32_t p = 0; p < m->domain->nplanes && !in_order(c, l); p++) {
         x.plane[p] = room + p * c->n;
-        pack(AS_IT_IS, x.plane[p], NULL, &plane, l);
+        permute(x.plane[p], c->meaning.plane[p], sizeof *room, c, l);
     }
     return x;
 }
@@ -145,55 +182,96 @@ static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const l
     tp_planes_written(out, &r, m->domain->dot(m->domain, s, &r, &x, &y));
 }
 
+static void multiply(accumulator acc, size_t mm, size_t n, size_t k, const void *x, const void *y, void *r)
+{
+    const tp_multiplier *by = tp_multiplier_here();
+    switch (acc) {
+    case ACC_F32: by->f32(mm, n, k, x, y, r); break;
+    case ACC_INT: by->u32(mm, n, k, x, y, r); break;
+    case ACC_PAIRS: by->pairs(mm, n, k, x, y, r); break;
+    case ACC_F64:
+    case AS_IT_IS: by->f64(mm, n, k, x, y, r); break;
+    }
+}
+
+/* lines x k x n terms, two after each other in a word. */
+static void pair_up(tp_pair *to, const int16_t *from, size_t lines, size_t k, size_t n)
+{
+    size_t pairs = (k + 1) / 2;
+    for (size_t q = 0; q < lines; q++, to += pairs * n, from += k * n)
+        for (size_t t = 0; t < pairs; t++)
+            for (size_t j = 0; j < n; j++) {
+                uint32_t low = (uint16_t)from[2 * t * n + j], high = 0;
+                if (2 * t + 1 < k)
+                    high = (uint16_t)from[(2 * t + 1) * n + j];
+                to[t * n + j] = low | high << 16;
+            }
+}
+
+static accumulator accumulator_of(const tp_cells *a, const tp_cells *b, const tp_cells *out)
+{
+    if (!tp_is_float(a->dtype))
+        return is_short(a->dtype) && is_short(b->dtype) ? ACC_PAIRS : ACC_INT;
+    return a->dtype == TP_F64 || out->dtype == TP_F64 ? ACC_F64 : ACC_F32;
+}
+
+/* The sums, rounded once to the result's type. */
+static void put_results(accumulator acc, tp_cells *out, const void *r)
+{
+    if (acc == ACC_F32)
+        tp_put_row_f32(out->dtype, out->data, 0, out->n, r);
+    else if (acc == ACC_F64)
+        tp_put_row_f64(out->dtype, out->data, 0, out->n, r);
+    else /* int32 accumulation wraps */
+        for (size_t e = 0; e < out->n; e++)
+            tp_put_i64(out->dtype, out->data, e, (int32_t)((const uint32_t *)r)[e]);
+}
+
+/* Bytes of n elements, up to the next whole word. */
+static size_t words(size_t n, size_t size)
+{
+    return (n * size + 7) / 8 * 8;
+}
+
 void tp_exec_dot(tp_machine *m, const tp_inst *i)
 {
     const tp_cells *a = &m->values[i->args[0]], *b = &m->values[i->args[1]];
     tp_cells *out = &m->values[i->out];
     layout la = plan(i, a, 0), lb = plan(i, b, 1);
-    accumulator acc = !tp_is_float(a->dtype) ? ACC_INT : a->dtype == TP_F64 || out->dtype == TP_F64 ? ACC_F64 : ACC_F32;
-    size_t size = acc == ACC_F32 ? 4 : 8, mm = la.first, k = la.second, n = lb.second;
+    accumulator acc = accumulator_of(a, b, out);
+    size_t size = width(acc), mm = la.first, k = la.second, n = lb.second, most = a->n > b->n ? a->n : b->n;
+    size_t sum = acc == ACC_F64 ? sizeof(double) : sizeof(float), term = acc == ACC_PAIRS ? sizeof(tp_pair) : size;
     tp_spend(m->arena, (int64_t)(la.batch * mm * n / (m->domain ? 8 : 64) * k));
     bool dirty = a->state != TP_CLEAN || b->state != TP_CLEAN;
-    size_t room = ((a->n + b->n + out->n) * size + 7) / 8 * 8;
-    size_t places = (a->n + b->n) * sizeof(size_t), lines = la.batch * (mm + n) * sizeof(tp_origin);
-    char *space = tp_workspace(m, i->out, room + (dirty ? places + lines : 0));
-    char *pa = space, *pb = pa + a->n * size, *pr = pb + b->n * size;
-    size_t *at_a = dirty ? (size_t *)(void *)(space + room) : NULL, *at_b = dirty ? at_a + a->n : NULL;
-    bool direct = acc == ACC_F32 && !dirty;
-    if (direct && a->dtype == TP_F32 && in_order(a, &la))
-        pa = a->data;
-    else
-        pack(acc, pa, at_a, a, &la);
-    if (direct && b->dtype == TP_F32 && in_order(b, &lb))
-        pb = b->data;
-    else
-        pack(acc, pb, at_b, b, &lb);
-    if (direct && out->dtype == TP_F32)
+    size_t terms = acc == ACC_PAIRS ? (k + 1) / 2 : k, places = dirty ? (a->n + b->n + most) * sizeof(size_t) : 0,
+           lines = dirty ? la.batch * (mm + n) * sizeof(tp_origin) : 0;
+    size_t of_a = words(la.batch * mm * terms, term), of_b = words(la.batch * terms * n, term);
+    char *pa = tp_workspace(m, i->out, of_a + of_b + words(out->n, sum) + 2 * words(most, size) + places + lines);
+    char *pb = pa + of_a, *pr = pb + of_b, *spare = pr + words(out->n, sum), *end = spare + 2 * words(most, size);
+    const char *x, *y;
+    if (acc == ACC_PAIRS) {
+        char *second = spare + words(most, size);
+        pair_up((tp_pair *)(void *)pa, pack(acc, spare, second, a, &la), la.batch * mm, k, 1);
+        pair_up((tp_pair *)(void *)pb, pack(acc, spare, second, b, &lb), la.batch, k, n);
+        x = pa;
+        y = pb;
+    } else {
+        x = pack(acc, pa, spare, a, &la);
+        y = pack(acc, pb, spare, b, &lb);
+    }
+    if (as_it_is(acc == ACC_PAIRS ? ACC_INT : acc, out->dtype))
         pr = out->data;
-    for (size_t q = 0; q < la.batch; q++) {
-        const char *x = pa + q * mm * k * size, *y = pb + q * k * n * size;
-        char *r = pr + q * mm * n * size;
-        if (acc == ACC_F32)
-            tp_multiply_f32(mm, n, k, (const float *)(const void *)x, (const float *)(const void *)y,
-                            (float *)(void *)r);
-        else if (acc == ACC_F64)
-            tp_multiply_f64(mm, n, k, (const double *)(const void *)x, (const double *)(const void *)y,
-                            (double *)(void *)r);
-        else
-            tp_multiply_u64(mm, n, k, (const uint64_t *)(const void *)x, (const uint64_t *)(const void *)y,
-                            (uint64_t *)(void *)r);
-    }
-    for (size_t e = 0; pr != (char *)out->data && e < out->n; e++) {
-        if (acc == ACC_F32)
-            tp_put_f64(out->dtype, out->data, e, (double)((const float *)(const void *)pr)[e]);
-        else if (acc == ACC_F64)
-            tp_put_f64(out->dtype, out->data, e, ((const double *)(const void *)pr)[e]);
-        else /* int32 accumulation wraps */
-            tp_put_i64(out->dtype, out->data, e, (int32_t)((const uint64_t *)(const void *)pr)[e]);
-    }
+    for (size_t q = 0; q < la.batch; q++)
+        multiply(acc, mm, n, terms, x + q * mm * terms * term, y + q * terms * n * term, pr + q * mm * n * sum);
+    if (pr != (char *)out->data)
+        put_results(acc, out, pr);
     out->state = TP_CLEAN;
-    if (dirty)
-        dot_shadow(m, out, a, b, &la, &lb, at_a, at_b, (tp_origin *)(void *)(space + room + places));
+    if (dirty) {
+        size_t *at_a = (size_t *)(void *)end, *at_b = at_a + a->n;
+        note_origins(at_a, at_b + b->n, a, &la);
+        note_origins(at_b, at_b + b->n, b, &lb);
+        dot_shadow(m, out, a, b, &la, &lb, at_a, at_b, (tp_origin *)(void *)(end + places));
+    }
     if (m->domain) /* last: it uses the workspace again */
         plane_dot(m, i, &la, &lb);
 }

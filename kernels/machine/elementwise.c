@@ -92,15 +92,10 @@ enum { STRIP = 512 };
 
 static void widen(tp_dtype d, const void *data, size_t from, size_t n, float *f, int64_t *w)
 {
-    if (d == TP_BF16)
-        for (size_t i = 0; i < n; i++)
-            f[i] = tp_bf16_to_f32(((const uint16_t *)data)[from + i]);
-    else if (d == TP_F16)
-        for (size_t i = 0; i < n; i++)
-            f[i] = tp_f16_to_f32(((const uint16_t *)data)[from + i]);
+    if (tp_is_float(d))
+        tp_get_row_f32(d, data, from, n, f);
     else
-        for (size_t i = 0; i < n; i++)
-            w[i] = tp_get_i64(d, data, from + i);
+        tp_get_row_i64(d, data, from, n, w);
 }
 
 /* Strips of `a` and `b` in the wide type, the wide loop, and back. */
@@ -126,18 +121,13 @@ static void run_strips(tp_prim p, tp_cells *out, const tp_cells *a, const tp_cel
             LOOPS[p].i64(n, wa, sa, wb, sb, to_bool ? (void *)bits : wr);
         if (to_bool)
             memcpy((uint8_t *)out->data + at, bits, n);
-        else if (out->dtype == TP_BF16)
-            for (size_t i = 0; i < n; i++)
-                ((uint16_t *)out->data)[at + i] = tp_bf16_from_f32(fr[i]);
-        else if (out->dtype == TP_F16)
-            for (size_t i = 0; i < n; i++)
-                ((uint16_t *)out->data)[at + i] = tp_f16_from_f32(fr[i]);
+        else if (tp_is_float(out->dtype))
+            tp_put_row_f32(out->dtype, out->data, at, n, fr);
         else if (out->dtype == TP_BOOL) /* ~ & | ^ on bools keep to one bit */
             for (size_t i = 0; i < n; i++)
                 ((uint8_t *)out->data)[at + i] = (uint8_t)(wr[i] & 1);
         else
-            for (size_t i = 0; i < n; i++)
-                tp_put_i64(out->dtype, out->data, at + i, wr[i]);
+            tp_put_row_i64(out->dtype, out->data, at, n, wr);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "kernels/machine/internal.h"
+#include "kernels/machine/strided.h"
 
 /* ---- refs ---- */
 
@@ -45,56 +46,64 @@ static slice resolve(tp_machine *m, const tp_access *a)
     return s;
 }
 
-/* Offset inside the ref of every element of the slice, in order; calls
- * visit(ref element, slice element). */
-typedef void (*visitor)(tp_cells *ref, size_t at, tp_cells *value, size_t i);
+/* Elements of the ref in the slice, and of a value beside them: one for all where the value has only one. */
+typedef struct places {
+    size_t first;
+    ptrdiff_t ref[TP_MAX_RANK], value[TP_MAX_RANK];
+} places;
 
-static void walk(const slice *s, tp_cells *ref, tp_cells *value, visitor visit)
+static places places_of(const slice *s, const tp_cells *ref, const tp_cells *value)
 {
-    int64_t at[TP_MAX_RANK] = {0};
-    size_t n = 1;
-    for (uint32_t d = 0; d < s->rank; d++)
-        n *= (size_t)s->size[d];
-    for (size_t i = 0; i < n; i++) {
-        size_t offset = 0;
-        for (uint32_t d = 0; d < s->rank; d++)
-            offset = offset * (size_t)ref->dims[d] + (size_t)(s->start[d] + at[d] * s->stride[d]);
-        visit(ref, offset, value, i);
-        for (uint32_t d = s->rank; d-- > 0;) {
-            if (++at[d] < s->size[d])
-                break;
-            at[d] = 0;
-        }
+    places p = {.first = 0};
+    ptrdiff_t step = 1;
+    size_t own[TP_MAX_RANK];
+    tp_strides_of(ref, own);
+    for (uint32_t d = s->rank; d-- > 0;) {
+        p.ref[d] = (ptrdiff_t)own[d] * s->stride[d];
+        p.first += own[d] * (size_t)s->start[d];
+        p.value[d] = value->n == 1 ? 0 : step;
+        step *= s->size[d];
     }
+    return p;
 }
 
-static void visit_load(tp_cells *ref, size_t at, tp_cells *value, size_t i)
+static void move_load(tp_machine *m, const slice *s, tp_cells *ref, tp_cells *value)
 {
+    places p = places_of(s, ref, value);
     size_t size = tp_dtype_size(ref->dtype);
-    memcpy((char *)value->data + i * size, (const char *)ref->data + at * size, size);
+    tp_move(size, s->rank, s->size, value->data, p.value, (const char *)ref->data + p.first * size, p.ref);
     if (value->state == TP_MIXED)
-        value->shadow[i] = tp_origin_at(ref, at);
+        tp_move(sizeof *value->shadow, s->rank, s->size, value->shadow, p.value, tp_materialise(m, ref) + p.first,
+                p.ref);
 }
 
-static void visit_store(tp_cells *ref, size_t at, tp_cells *value, size_t i)
+static void move_store(tp_machine *m, const slice *s, tp_cells *ref, tp_cells *value)
 {
-    size_t size = tp_dtype_size(ref->dtype), from = value->n == 1 ? 0 : i;
-    memcpy((char *)ref->data + at * size, (const char *)value->data + from * size, size);
-    if (ref->state == TP_MIXED)
-        ref->shadow[at] = tp_origin_at(value, from) ? tp_origin_at(value, from) | TP_ORIGIN_STORED : 0;
+    static const tp_origin DEFINED = 0;
+    static const ptrdiff_t NOWHERE[TP_MAX_RANK] = {0};
+    places p = places_of(s, ref, value);
+    size_t size = tp_dtype_size(ref->dtype);
+    tp_move(size, s->rank, s->size, (char *)ref->data + p.first * size, p.ref, value->data, p.value);
+    if (ref->state != TP_MIXED)
+        return;
+    bool clean = value->state == TP_CLEAN;
+    if (!clean) { /* nobody else tells whether the value was stored */
+        tp_materialise(m, value);
+        tp_mark_stored(value);
+    }
+    tp_move(sizeof *ref->shadow, s->rank, s->size, ref->shadow + p.first, p.ref, clean ? &DEFINED : value->shadow,
+            clean ? NOWHERE : p.value);
 }
 
 /* cells: ref, value */
 static void load_slice(tp_machine *m, tp_cells *const *cells, void *s)
 {
-    (void)m;
-    walk(s, cells[0], cells[1], visit_load);
+    move_load(m, s, cells[0], cells[1]);
 }
 
 static void store_slice(tp_machine *m, tp_cells *const *cells, void *s)
 {
-    (void)m;
-    walk(s, cells[0], cells[1], visit_store);
+    move_store(m, s, cells[0], cells[1]);
 }
 
 static void planes_of_load(tp_machine *m, slice *s, tp_cells *ref, tp_cells *out)
@@ -137,7 +146,7 @@ static void exec_load(tp_machine *m, const tp_inst *i)
     out->state = TP_CLEAN;
     if (ref->state != TP_CLEAN)
         tp_materialise(m, out);
-    walk(&s, ref, out, visit_load);
+    move_load(m, &s, ref, out);
     if (m->domain)
         planes_of_load(m, &s, ref, out);
     if (out->state == TP_MIXED && !tp_any_undefined(out))
@@ -158,16 +167,11 @@ static void exec_store(tp_machine *m, const tp_step *step)
     }
     if (m->domain)
         planes_of_store(m, &s, ref, value);
-    if (s.whole && value->state == TP_CLEAN) {
-        size_t size = tp_dtype_size(ref->dtype);
-        for (size_t i = 0; i < ref->n; i++)
-            memcpy((char *)ref->data + i * size, value->data, size);
+    if (s.whole && value->state == TP_CLEAN)
         ref->state = TP_CLEAN;
-        return;
-    }
     if (ref->state != TP_CLEAN || value->state != TP_CLEAN)
         tp_materialise(m, ref);
-    walk(&s, ref, value, visit_store);
+    move_store(m, &s, ref, value);
     if (ref->state == TP_MIXED && !tp_any_undefined(ref))
         ref->state = TP_CLEAN;
 }
@@ -191,7 +195,9 @@ static void exec_data(tp_machine *m, const tp_inst *i)
     case TP_P_INTEGER_POW: tp_exec_elementwise(m, i); return;
     default: break;
     }
-    if (tp_prim_info(i->prim)->arity == TP_STRUCT)
+    if (tp_prim_scans(i->prim))
+        tp_exec_scan(m, i);
+    else if (tp_prim_info(i->prim)->arity == TP_STRUCT)
         tp_exec_structural(m, i);
     else
         tp_exec_elementwise(m, i);

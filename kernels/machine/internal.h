@@ -197,7 +197,10 @@ bool tp_exec_shape(tp_machine *m, const tp_inst *i);
 void tp_exec_elementwise(tp_machine *m, const tp_inst *i);
 void tp_exec_structural(tp_machine *m, const tp_inst *i);
 void tp_exec_dot(tp_machine *m, const tp_inst *i);
-void tp_exec_reduce(tp_machine *m, const tp_inst *i);
 void tp_exec_cast(tp_machine *m, const tp_inst *i);
+
+/* reduce.c */
+void tp_exec_reduce(tp_machine *m, const tp_inst *i);
+void tp_exec_scan(tp_machine *m, const tp_inst *i);
 
 #endif

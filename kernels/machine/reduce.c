@@ -1,0 +1,350 @@
+/* Reductions and running reductions: members of an output are folded in order, whichever loop does it. */
+#include <math.h>
+
+#include "base/vectorised.h"
+#include "kernels/machine/internal.h"
+
+/* A reduction as output index -> members: for output o, the members are
+ * base[o] + offset[t] for all t. */
+typedef struct groups {
+    size_t nout, nin;
+    size_t *base, *offset;
+} groups;
+
+static size_t *enumerate(size_t *into, const tp_cells *c, const bool *pick, const size_t *stride, size_t *count)
+{
+    *count = 1;
+    into[0] = 0;
+    for (uint32_t d = 0; d < c->rank; d++) {
+        if (!pick[d])
+            continue;
+        size_t extent = (size_t)c->dims[d], old = *count;
+        for (size_t i = old; i-- > 0;) /* from the back: in place */
+            for (size_t k = extent; k-- > 0;)
+                into[i * extent + k] = into[i] + k * stride[d];
+        *count = old * extent;
+    }
+    return into;
+}
+
+static groups group(tp_machine *m, const tp_inst *i, const tp_cells *a, const tp_cells *out)
+{
+    bool reduced[TP_MAX_RANK] = {false}, kept[TP_MAX_RANK];
+    size_t stride[TP_MAX_RANK], nred = 1;
+    tp_strides_of(a, stride);
+    for (uint32_t k = 0; k < i->nints; k++)
+        reduced[i->ints[k]] = true;
+    for (uint32_t d = 0; d < a->rank; d++) {
+        kept[d] = !reduced[d];
+        nred *= reduced[d] ? (size_t)a->dims[d] : 1;
+    }
+    bool known = m->workspace_size[i->out] != 0; /* what it holds does not depend on the step */
+    size_t *space = tp_workspace(m, i->out, (out->n + nred + 2) * sizeof *space);
+    if (known)
+        return (groups){out->n, nred, space, space + out->n + 1};
+    groups g;
+    g.base = enumerate(space, a, kept, stride, &g.nout);
+    g.offset = enumerate(space + out->n + 1, a, reduced, stride, &g.nin);
+    return g;
+}
+
+static float sum_row(const float *restrict p, size_t n)
+{
+    enum { LANES = 16 };
+    float lanes[LANES] = {0}, sum = 0;
+    size_t t = 0;
+    for (; t + LANES <= n; t += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            lanes[k] += p[t + k];
+    for (; t < n; t++)
+        sum += p[t];
+    for (size_t k = 0; k < LANES; k++)
+        sum += lanes[k];
+    return sum;
+}
+
+static double fold_float(tp_prim prim, bool single, double acc, double v)
+{
+    switch (prim) {
+    case TP_P_SUM: return single ? (double)((float)acc + (float)v) : acc + v;
+    case TP_P_PROD: return single ? (double)((float)acc * (float)v) : acc * v;
+    case TP_P_MAX: return acc > v || acc != acc ? acc : v;
+    default: return acc < v || acc != acc ? acc : v;
+    }
+}
+
+static int64_t fold_int(tp_prim prim, int64_t acc, int64_t v)
+{
+    switch (prim) {
+    case TP_P_SUM: return (int64_t)((uint64_t)acc + (uint64_t)v);
+    case TP_P_PROD: return (int64_t)((uint64_t)acc * (uint64_t)v);
+    case TP_P_MAX: return acc > v ? acc : v;
+    case TP_P_MIN: return acc < v ? acc : v;
+    case TP_P_ANY: return acc | v;
+    default: return acc & v;
+    }
+}
+
+static int64_t arg_best(tp_prim prim, const tp_cells *a, size_t base, const groups *g)
+{
+    size_t best = 0;
+    for (size_t t = 1; t < g->nin; t++) {
+        double x = tp_get_f64(a->dtype, a->data, base + g->offset[best]),
+               v = tp_get_f64(a->dtype, a->data, base + g->offset[t]);
+        if (x == x && (v != v || (prim == TP_P_ARGMAX ? v > x : v < x))) /* ties: lowest; a NaN wins */
+            best = t;
+    }
+    return (int64_t)best;
+}
+
+/* ---- the numbers ---- */
+
+enum {
+    STRIP = 512,
+    ABREAST = 8 /* outputs whose members are folded at the same time: each waits for its own sum only */
+};
+
+static double start_of(tp_prim prim)
+{
+    return prim == TP_P_SUM ? 0 : prim == TP_P_PROD ? 1 : prim == TP_P_MAX ? -HUGE_VAL : HUGE_VAL;
+}
+
+/* acc[i] = fold of acc[i] and v[i] */
+#define FOLD(T)                                                                                                        \
+    TP_VECTORISED static void fold_into_##T(tp_prim prim, size_t n, T *restrict acc, const T *restrict v)              \
+    {                                                                                                                  \
+        if (prim == TP_P_SUM)                                                                                          \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                acc[i] += v[i];                                                                                        \
+        else if (prim == TP_P_PROD)                                                                                    \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                acc[i] *= v[i];                                                                                        \
+        else if (prim == TP_P_MAX)                                                                                     \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                acc[i] = acc[i] > v[i] || acc[i] != acc[i] ? acc[i] : v[i];                                            \
+        else                                                                                                           \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                acc[i] = acc[i] < v[i] || acc[i] != acc[i] ? acc[i] : v[i];                                            \
+    }
+FOLD(float)
+FOLD(double)
+
+/* The largest or smallest of a row, unless that is a NaN or a zero: of those the order decides which. */
+TP_VECTORISED static bool extreme_of_row(tp_prim prim, const float *restrict p, size_t n, float *out)
+{
+    enum { LANES = 32 };
+    float lanes[LANES], best = (float)start_of(prim);
+    unsigned nan = 0;
+    for (size_t k = 0; k < LANES; k++)
+        lanes[k] = best;
+    size_t t = 0;
+    for (; t + LANES <= n; t += LANES)
+        for (size_t k = 0; k < LANES; k++) {
+            float v = p[t + k];
+            nan |= v != v;
+            lanes[k] = prim == TP_P_MAX ? (v > lanes[k] ? v : lanes[k]) : (v < lanes[k] ? v : lanes[k]);
+        }
+    for (; t < n; t++) {
+        nan |= p[t] != p[t];
+        best = prim == TP_P_MAX ? (p[t] > best ? p[t] : best) : (p[t] < best ? p[t] : best);
+    }
+    for (size_t k = 0; k < LANES; k++)
+        best = prim == TP_P_MAX ? (lanes[k] > best ? lanes[k] : best) : (lanes[k] < best ? lanes[k] : best);
+    *out = best;
+    return !nan && best != 0;
+}
+
+/* Members of an output lie side by side: some outputs at a time, each in order. */
+#define ROWS(T, GET, PUT)                                                                                              \
+    static void rows_##T(tp_prim prim, const tp_cells *a, tp_cells *out, const groups *g, size_t first, size_t count)  \
+    {                                                                                                                  \
+        T strip[ABREAST][STRIP], turned[ABREAST], acc[ABREAST];                                                        \
+        for (size_t r = 0; r < ABREAST; r++)                                                                           \
+            acc[r] = (T)start_of(prim);                                                                                \
+        for (size_t t = 0, n; t < g->nin; t += n) {                                                                    \
+            n = g->nin - t < STRIP ? g->nin - t : STRIP;                                                               \
+            for (size_t r = 0; r < count; r++)                                                                         \
+                GET(a->dtype, a->data, g->base[first + r] + t, n, strip[r]);                                           \
+            for (size_t i = 0; i < n; i++) {                                                                           \
+                for (size_t r = 0; r < ABREAST; r++)                                                                   \
+                    turned[r] = r < count ? strip[r][i] : 0;                                                           \
+                fold_into_##T(prim, ABREAST, acc, turned);                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
+        PUT(out->dtype, out->data, first, count, acc);                                                                 \
+    }
+ROWS(float, tp_get_row_f32, tp_put_row_f32)
+ROWS(double, tp_get_row_f64, tp_put_row_f64)
+
+/* Outputs o to o + n lie side by side, and so do their members: strips of them, one member after the other. */
+#define COLUMNS(T, GET, PUT)                                                                                           \
+    static void columns_##T(tp_prim prim, const tp_cells *a, tp_cells *out, const groups *g, size_t first,             \
+                            size_t count)                                                                              \
+    {                                                                                                                  \
+        T strip[STRIP], acc[STRIP];                                                                                    \
+        for (size_t o = 0, n; o < count; o += n) {                                                                     \
+            n = count - o < STRIP ? count - o : STRIP;                                                                 \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                acc[i] = (T)start_of(prim);                                                                            \
+            for (size_t t = 0; t < g->nin; t++) {                                                                      \
+                GET(a->dtype, a->data, g->base[first + o] + g->offset[t], n, strip);                                   \
+                fold_into_##T(prim, n, acc, strip);                                                                    \
+            }                                                                                                          \
+            PUT(out->dtype, out->data, first + o, n, acc);                                                             \
+        }                                                                                                              \
+    }
+COLUMNS(float, tp_get_row_f32, tp_put_row_f32)
+COLUMNS(double, tp_get_row_f64, tp_put_row_f64)
+
+static void reduce_ints(tp_prim prim, const tp_cells *a, tp_cells *out, const groups *g)
+{
+    int64_t strip[STRIP];
+    bool rows = g->nin && g->offset[g->nin - 1] == g->nin - 1;
+    for (size_t o = 0; o < out->n; o++) {
+        int64_t acc = prim == TP_P_SUM || prim == TP_P_ANY    ? 0
+                      : prim == TP_P_PROD || prim == TP_P_ALL ? 1
+                      : prim == TP_P_MAX                      ? tp_dtype_min(a->dtype)
+                                                              : tp_dtype_max(a->dtype);
+        for (size_t t = 0, n; t < g->nin; t += n) {
+            n = !rows ? 1 : g->nin - t < STRIP ? g->nin - t : STRIP;
+            tp_get_row_i64(a->dtype, a->data, g->base[o] + g->offset[t], n, strip);
+            for (size_t i = 0; i < n; i++)
+                acc = fold_int(prim, acc, strip[i]);
+        }
+        tp_put_i64(out->dtype, out->data, o, acc);
+    }
+}
+
+/* Outputs of which the members lie side by side as they do themselves. */
+static size_t side_by_side(const tp_inst *i, const tp_cells *a)
+{
+    size_t n = 1;
+    for (uint32_t d = a->rank; d-- > 0; n *= (size_t)a->dims[d])
+        for (uint32_t k = 0; k < i->nints; k++)
+            if ((uint32_t)i->ints[k] == d)
+                return n;
+    return n;
+}
+
+static void reduce_floats(const tp_inst *i, const tp_cells *a, tp_cells *out, const groups *g)
+{
+    bool rows = g->nin && g->offset[g->nin - 1] == g->nin - 1;
+    size_t columns = side_by_side(i, a), n = rows ? ABREAST : columns;
+    for (size_t o = 0; o < out->n; o += n) {
+        size_t count = out->n - o < n ? out->n - o : n;
+        if (!rows && a->dtype == TP_F64)
+            columns_double(i->prim, a, out, g, o, count);
+        else if (!rows)
+            columns_float(i->prim, a, out, g, o, count);
+        else if (a->dtype == TP_F64)
+            rows_double(i->prim, a, out, g, o, count);
+        else
+            rows_float(i->prim, a, out, g, o, count);
+    }
+}
+
+/* Rows of float32, each at once where that says the same. */
+static void reduce_f32_rows(tp_prim prim, const tp_cells *a, tp_cells *out, const groups *g)
+{
+    float *r = out->data;
+    for (size_t o = 0; o < out->n; o++) {
+        const float *row = (const float *)a->data + g->base[o];
+        if (prim == TP_P_SUM)
+            r[o] = sum_row(row, g->nin);
+        else if (!extreme_of_row(prim, row, g->nin, &r[o]))
+            rows_float(prim, a, out, g, o, 1);
+    }
+}
+
+static void reduce_numbers(const tp_inst *i, const tp_cells *a, tp_cells *out, const groups *g)
+{
+    bool rows = g->nin && g->offset[g->nin - 1] == g->nin - 1;
+    if (i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN)
+        for (size_t o = 0; o < out->n; o++)
+            tp_put_i64(out->dtype, out->data, o, arg_best(i->prim, a, g->base[o], g));
+    else if (!tp_is_float(a->dtype))
+        reduce_ints(i->prim, a, out, g);
+    else if (rows && a->dtype == TP_F32 && i->prim != TP_P_PROD)
+        reduce_f32_rows(i->prim, a, out, g);
+    else
+        reduce_floats(i, a, out, g);
+}
+
+static void planes_of_reduce(tp_machine *m, tp_prim prim, tp_cells *out, const tp_cells *a, const tp_groups *g)
+{
+    tp_lanes x = tp_lanes_of(a), r = tp_planes_result(m, out);
+    tp_planes_written(out, &r, m->domain->reduce(m->domain, prim, &r, &x, g));
+}
+
+void tp_exec_reduce(tp_machine *m, const tp_inst *i)
+{
+    const tp_cells *a = &m->values[i->args[0]];
+    tp_cells *out = &m->values[i->out];
+    groups g = group(m, i, a, out);
+    out->state = TP_CLEAN;
+    if ((i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN) && g.nin == 0)
+        tp_trap_raise(m, "TP008", (tp_str){NULL, 0}, "argmax or argmin over no elements");
+    reduce_numbers(i, a, out, &g);
+    if (m->domain && !tp_chainable(m, i))
+        planes_of_reduce(m, i->prim, out, a, &(tp_groups){g.nout, g.nin, g.base, g.offset});
+    if (a->state == TP_CLEAN)
+        return;
+    tp_origin *shadow = tp_materialise(m, out);
+    for (size_t o = 0; o < out->n; o++)
+        for (size_t t = 0; t < g.nin && !shadow[o]; t++)
+            shadow[o] = tp_origin_at(a, g.base[o] + g.offset[t]);
+}
+
+/* ---- running reductions ---- */
+
+/* True when the row says more than its data. */
+static bool plane_of_row(tp_machine *m, tp_prim prim, tp_cells *out, const tp_cells *a, size_t start, ptrdiff_t step,
+                         size_t n)
+{
+    tp_lanes x = tp_lanes_of(a), r = tp_planes_result(m, out);
+    bool any = m->domain->scan(m->domain, prim, &r, &x, start, step, n);
+    out->meaning.degree = r.degree;
+    return any;
+}
+
+/* out[..., t, ...] = fold of a[..., 0 to t, ...]; undefined from the first undefined one on. */
+void tp_exec_scan(tp_machine *m, const tp_inst *i)
+{
+    const tp_cells *a = &m->values[i->args[0]];
+    tp_cells *out = &m->values[i->out];
+    tp_prim prim = tp_prim_folded(i->prim);
+    bool reals = tp_is_float(a->dtype), single = a->dtype != TP_F64;
+    size_t stride[TP_MAX_RANK], n = (size_t)a->dims[i->ints[0]], step, e;
+    tp_strides_of(a, stride);
+    step = stride[i->ints[0]];
+    out->state = TP_CLEAN;
+    tp_origin *shadow = a->state == TP_CLEAN ? NULL : tp_materialise(m, out);
+    bool planes = false;
+    for (size_t row = 0; n && row < a->n / n; row++) {
+        size_t base = row / step * step * n + row % step;
+        double real = 0;
+        int64_t whole = 0;
+        tp_origin origin = 0;
+        for (size_t t = 0; t < n; t++) {
+            e = base + (i->reverse ? n - 1 - t : t) * step;
+            if (reals) {
+                double v = tp_get_f64(a->dtype, a->data, e);
+                real = t ? fold_float(prim, single, real, v) : v;
+                tp_put_f64(out->dtype, out->data, e, real);
+            } else {
+                int64_t v = tp_get_i64(a->dtype, a->data, e);
+                whole = t ? fold_int(prim, whole, v) : v;
+                tp_put_i64(out->dtype, out->data, e, whole);
+            }
+            if (shadow)
+                shadow[e] = origin = origin ? origin : tp_origin_at(a, e);
+        }
+        if (m->domain)
+            planes |= plane_of_row(m, prim, out, a, base + (i->reverse ? n - 1 : 0) * step,
+                                   i->reverse ? -(ptrdiff_t)step : (ptrdiff_t)step, n);
+    }
+    if (m->domain) {
+        tp_lanes r = {.degree = out->meaning.degree};
+        tp_planes_written(out, &r, planes);
+    }
+}

@@ -1,0 +1,157 @@
+/* The loops under the machine: every instruction set gives the bits of the plain loop, and a strided move is what its
+ * definition says. Shapes at random; the seed is printed when one fails. */
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "domains/multiply.h"
+#include "kernels/machine/strided.h"
+#include "tests/unit/support.h"
+
+enum { ROUNDS = 300, MOST = 70 };
+
+/* Sums in ascending k, one at a time. */
+#define PLAIN(T)                                                                                                       \
+    static void plain_##T(size_t m, size_t n, size_t k, const T *a, const T *b, T *r)                                  \
+    {                                                                                                                  \
+        for (size_t i = 0; i < m; i++)                                                                                 \
+            for (size_t j = 0; j < n; j++) {                                                                           \
+                volatile T sum = 0; /* a product is rounded before it is added */                                      \
+                for (size_t t = 0; t < k; t++) {                                                                       \
+                    volatile T product = a[i * k + t] * b[t * n + j];                                                  \
+                    sum = sum + product;                                                                               \
+                }                                                                                                      \
+                r[i * n + j] = sum;                                                                                    \
+            }                                                                                                          \
+    }
+PLAIN(float)
+PLAIN(double)
+PLAIN(uint32_t)
+
+static void plain_pairs(size_t m, size_t n, size_t k, const tp_pair *a, const tp_pair *b, tp_pair *r)
+{
+    for (size_t i = 0; i < m * n; i++) {
+        uint32_t sum = 0;
+        for (size_t t = 0; t < k; t++) {
+            tp_pair x = a[i / n * k + t], y = b[t * n + i % n];
+            sum += (uint32_t)((int16_t)x * (int16_t)y);
+            sum += (uint32_t)((int32_t)(int16_t)(x >> 16) * (int16_t)(y >> 16));
+        }
+        r[i] = sum;
+    }
+}
+
+typedef struct shape {
+    size_t m, n, k;
+} shape;
+
+/* Few rows, several panels, and edges of each. */
+static shape random_shape(tp_rng *rng)
+{
+    static const size_t DEPTHS[] = {0, 1, 2, 255, 256, 257, 513};
+    size_t k = tp_rng_below(rng, 2) ? tp_rng_below(rng, 40) : DEPTHS[tp_rng_below(rng, 7)];
+    return (shape){tp_rng_below(rng, 30), 1 + tp_rng_below(rng, MOST), k};
+}
+
+static void *filled(tp_rng *rng, size_t n, size_t size, bool real)
+{
+    char *p = malloc((n + 1) * size);
+    for (size_t i = 0; i < n; i++) {
+        double v = (double)tp_rng_below(rng, 2000) / 7.0 - 140;
+        float f = (float)v;
+        uint32_t w = (uint32_t)tp_rng_below(rng, UINT64_C(1) << 32);
+        memcpy(p + i * size, !real ? (void *)&w : size == 8 ? (void *)&v : (void *)&f, size);
+    }
+    return p;
+}
+
+#define COMPARE(field, T, real, plain)                                                                                 \
+    for (unsigned round = 0; round < ROUNDS; round++) {                                                                \
+        tp_rng rng = tp_rng_new(round, 0x74696c65);                                                                    \
+        shape s = random_shape(&rng);                                                                                  \
+        T *a = filled(&rng, s.m * s.k, sizeof(T), real), *b = filled(&rng, s.k * s.n, sizeof(T), real);                \
+        T *want = filled(&rng, s.m * s.n, sizeof(T), real), *got = filled(&rng, s.m * s.n, sizeof(T), real);           \
+        plain(s.m, s.n, s.k, a, b, want);                                                                              \
+        by->field(s.m, s.n, s.k, a, b, got);                                                                           \
+        if (memcmp(want, got, s.m * s.n * sizeof(T)) != 0)                                                             \
+            fail_msg("%s of %s differs at %zu x %zu x %zu, seed %u", #field, by->name, s.m, s.n, s.k, round);          \
+        free(a), free(b), free(want), free(got);                                                                       \
+    }
+
+static void products_do_not_depend_on_the_instruction_set(void **state)
+{
+    size_t n, ran = 0;
+    const tp_multiplier *all = tp_multipliers(&n);
+    (void)state;
+    for (const tp_multiplier *by = all; by < all + n; by++) {
+        if (!by->runs_here())
+            continue;
+        ran++;
+        COMPARE(f32, float, true, plain_float)
+        COMPARE(f64, double, true, plain_double)
+        COMPARE(u32, uint32_t, false, plain_uint32_t)
+        COMPARE(pairs, tp_pair, false, plain_pairs)
+    }
+    assert_true(ran > 0 && all[n - 1].runs_here());
+}
+
+/* Element by element. */
+static void plain_move(size_t size, uint32_t rank, const int64_t *dims, char *to, const ptrdiff_t *ts, const char *from,
+                       const ptrdiff_t *fs)
+{
+    if (!rank) {
+        memcpy(to, from, size);
+        return;
+    }
+    for (int64_t i = 0; i < dims[0]; i++)
+        plain_move(size, rank - 1, dims + 1, to + i * ts[0] * (ptrdiff_t)size, ts + 1,
+                   from + i * fs[0] * (ptrdiff_t)size, fs + 1);
+}
+
+/* `to` in a random order of its dimensions, with gaps; of `from` any strides, also 0 and negative. */
+static void moves_are_what_they_say(void **state)
+{
+    enum { ROOM = 1 << 15, MIDDLE = ROOM / 2 };
+    static uint64_t source[ROOM], want[ROOM], got[ROOM];
+    (void)state;
+    for (unsigned round = 0; round < 3000; round++) {
+        tp_rng rng = tp_rng_new(round, 0x6d6f7665);
+        uint32_t rank = (uint32_t)tp_rng_below(&rng, 5);
+        int64_t dims[5];
+        ptrdiff_t to[5], from[5], step = 1 + (ptrdiff_t)tp_rng_below(&rng, 2);
+        bool done[5] = {false};
+        for (uint32_t d = 0; d < rank; d++) {
+            dims[d] = (int64_t)tp_rng_below(&rng, rank > 3 ? 5 : rank > 2 ? 12 : rank > 1 ? 40 : 400);
+            from[d] = (ptrdiff_t)tp_rng_below(&rng, 41) - 20;
+        }
+        if (tp_rng_below(&rng, 2)) /* as a transposed array lies */
+            for (uint32_t d = 0, s = 1; d < rank; s *= dims[d] ? (uint32_t)dims[d] : 1, d++)
+                from[d] = (ptrdiff_t)s;
+        for (uint32_t left = rank; left > 0;) {
+            uint32_t d = (uint32_t)tp_rng_below(&rng, rank);
+            if (done[d])
+                continue;
+            done[d] = true;
+            left--;
+            to[d] = step;
+            step *= dims[d] ? (ptrdiff_t)dims[d] : 1;
+        }
+        size_t size = (size_t)1 << tp_rng_below(&rng, 4);
+        for (size_t i = 0; i < ROOM; i++) {
+            source[i] = i * 0x9e3779b97f4a7c15u;
+            want[i] = got[i] = 0x5555555555555555u;
+        }
+        plain_move(size, rank, dims, (char *)want, to, (char *)(source + MIDDLE), from);
+        tp_move(size, rank, dims, got, to, source + MIDDLE, from);
+        if (memcmp(want, got, sizeof want) != 0)
+            fail_msg("a move of rank %u, elements of %zu bytes differs: seed %u", rank, size, round);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_do_not_depend_on_the_instruction_set),
+        cmocka_unit_test(moves_are_what_they_say),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
