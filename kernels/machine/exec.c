@@ -135,8 +135,8 @@ static void exec_load(tp_machine *m, const tp_inst *i)
     tp_cells *out = &m->values[i->out], *ref = &m->refs[i->access->operand].cells;
     slice s = resolve(m, i->access);
     if (s.whole && m->refs[i->access->operand].operand->role == TP_INPUT) {
-        tp_copy_numbers(m, out, ref);
-        out->meaning = ref->meaning; /* the window stays as it is for the whole step */
+        tp_show_numbers(m, out, ref); /* the window stays as it is for the whole step */
+        out->meaning = ref->meaning;
         return;
     }
     if (s.whole) {
@@ -224,12 +224,49 @@ static void pay(tp_machine *m, const tp_inst *i)
     tp_spend(m->arena, 8 + (int64_t)(n / (m->domain ? 8 : 32)));
 }
 
+/* Compute what waits. */
+static void settle(tp_machine *m, tp_vid v)
+{
+    const tp_inst *i = v < 0 ? NULL : m->values[v].waits;
+    if (!i)
+        return;
+    m->values[v].waits = NULL;
+    for (uint32_t a = 0; a < i->nargs; a++)
+        settle(m, i->args[a]);
+    exec_data(m, i);
+}
+
+/* A mask that is all true or all false shows or repeats what it chooses. */
+static bool chosen_whole(tp_machine *m, const tp_inst *i)
+{
+    int all = i->prim == TP_P_WHERE ? tp_mask_decided(m, i->args[0]) : -1;
+    if (all < 0)
+        return false;
+    tp_vid v = i->args[all ? 1 : 2];
+    tp_cells *out = &m->values[i->out];
+    settle(m, v);
+    if (m->values[v].n != out->n || m->assigned[v])
+        return false;
+    tp_show_numbers(m, out, &m->values[v]);
+    return true;
+}
+
 static void exec_inst(tp_machine *m, const tp_inst *i)
 {
     pay(m, i);
     tp_exec_spend(m, work_of(m, i));
+    if (tp_is_fixed(m, i))
+        return;
+    m->values[i->out].waits = NULL;
     tp_chain_await(m, i);
-    exec_data(m, i);
+    if (!tp_range_decides(m, i) && !chosen_whole(m, i)) {
+        for (uint32_t a = 0; a < i->nargs; a++)
+            settle(m, i->args[a]);
+        m->values[i->out].data = m->values[i->out].own;
+        m->values[i->out].ranged = false;
+        exec_data(m, i);
+    }
+    tp_fixed_note(m, i);
     if (m->request->coverage && (i->prim == TP_P_WHERE || i->prim == TP_P_MASKED_LOAD)) {
         const tp_cells *mask = &m->values[i->args[0]];
         tp_cover_lanes(m->request->coverage, i, mask->data, mask->n);
@@ -329,8 +366,10 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_step *s = &r->at[i];
         m->at = s;
-        if (s->kind != TP_COMPUTE)
+        if (s->kind != TP_COMPUTE) {
             tp_chain_finish(m);
+            settle(m, s->kind == TP_ASSIGN || s->kind == TP_PUT || s->kind == TP_ASSERT ? s->value : -1);
+        }
         switch (s->kind) {
         case TP_COMPUTE:
             exec_inst(m, s->inst);

@@ -28,13 +28,20 @@ typedef struct tp_cells {
     uint32_t rank;
     int64_t dims[TP_MAX_RANK];
     size_t n;
-    void *data;
+    void *data; /* own, or that of what it shows: a window's line of its array, a value that stays as it is */
+    void *own;
+    const tp_inst *waits; /* a value: `data` is still to be computed by this, its range is known */
+    int64_t lo, hi;       /* of the elements, if `ranged` */
+    bool ranged;
     tp_shadow_state state;
     tp_origin origin;          /* TP_ALL_UNDEFINED: of lane 0 */
     tp_origin *shadow;         /* TP_MIXED; allocated on first use */
     tp_planes meaning;         /* of the domain */
     void *room[TP_MAX_PLANES]; /* where planes go; allocated on first use */
 } tp_cells;
+
+/* Does a value depend on the step? */
+typedef enum tp_fixedness { TP_VARIES, TP_TO_BE_FIXED, TP_IS_FIXED } tp_fixedness;
 
 typedef struct tp_alias tp_alias;
 typedef struct tp_chain tp_chain;
@@ -48,6 +55,7 @@ typedef struct tp_ref {
     int64_t block[TP_MAX_RANK];  /* extents of the window, with squeezed dims */
     int64_t window[TP_MAX_RANK]; /* start in elements */
     bool resident;
+    bool in_line;                /* a window inside the array is one line of its memory */
     uint32_t *visited;           /* outputs: per block, 1 + number of the run that wrote it */
     int64_t *visit_key;          /* outputs: parallel coordinates of that run, hashed */
     int64_t blocks[TP_MAX_RANK]; /* outputs: blocks per dimension */
@@ -74,6 +82,8 @@ typedef struct tp_machine {
     const tp_kernel *k;
     int64_t *env;
     tp_cells *values; /* by value number */
+    uint8_t *fixed;   /* fixed.c, per value: tp_fixedness */
+    bool *assigned;   /* per value: a variable, which statements assign to */
     tp_ref *refs;     /* by operand */
     void **workspace; /* per value: scratch memory of its instruction */
     size_t *workspace_size;
@@ -139,6 +149,8 @@ tp_origin tp_origin_at(const tp_cells *c, size_t i);
 tp_origin tp_any_undefined(const tp_cells *c);
 void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from);
 void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from); /* without planes */
+/* The same without moving them: as long as `to` is looked at, `from` stays as it is. */
+void tp_show_numbers(tp_machine *m, tp_cells *to, const tp_cells *from);
 /* Mark every undefined element as stored. */
 void tp_mark_stored(tp_cells *c);
 
@@ -189,6 +201,17 @@ void tp_uses_count(tp_machine *m);
 bool tp_used_once(const tp_machine *m, tp_vid v);
 /* May the planes of this instruction wait? Then it joins the chain once its numbers are there. */
 bool tp_chainable(const tp_machine *m, const tp_inst *i);
+
+/* fixed.c: what is not computed at each step */
+void tp_fixed_prepare(tp_machine *m);
+/* The instruction was executed: its result may stay for all steps. */
+void tp_fixed_note(tp_machine *m, const tp_inst *i);
+/* Was it executed, with a result that stays? */
+bool tp_is_fixed(const tp_machine *m, const tp_inst *i);
+/* Is the range of the result enough for now? Then it waits. */
+bool tp_range_decides(tp_machine *m, const tp_inst *i);
+/* 1 or 0: all lanes of a mask that waits are that; -1: nothing is known. */
+int tp_mask_decided(const tp_machine *m, tp_vid v);
 
 /* shapes.c: false when the primitive is none of its own. */
 bool tp_exec_shape(tp_machine *m, const tp_inst *i);

@@ -117,7 +117,8 @@ static void copy_row(tp_ref *r, size_t array, size_t lane, size_t n, void *in)
 static void transfer(tp_machine *m, tp_ref *r, bool in)
 {
     tp_spend(m->arena, 16 + (int64_t)(r->cells.n / (m->domain ? 8 : 32)));
-    tp_each_inner_row(r, copy_row, in ? r : NULL);
+    if (r->cells.data == r->cells.own)
+        tp_each_inner_row(r, copy_row, in ? r : NULL);
     tp_planes_transfer(m, r, in);
 }
 
@@ -152,6 +153,30 @@ static bool lane_valid(const tp_machine *m, const tp_ref *r, size_t lane)
     int64_t at[TP_MAX_RANK];
     lane_position(r, lane, at);
     return tp_element_valid(m->k, r->operand, m->env, at);
+}
+
+/* A window that is a line of its array's memory is not copied but looked at where it lies. */
+static bool lies_in_line(const tp_ref *r)
+{
+    const tp_operand *o = r->operand;
+    uint32_t d = 0;
+    while (d < o->rank && r->block[d] == 1)
+        d++;
+    for (d++; d < o->rank; d++)
+        if (r->block[d] != r->array->dims[d])
+            return false;
+    return !r->shared && !o->valid.id && !o->discard && r->array->n;
+}
+
+static void place_window(tp_ref *r)
+{
+    size_t first = 0;
+    r->cells.data = r->cells.own;
+    if (!r->in_line || partial(r))
+        return;
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        first = first * (size_t)r->array->dims[d] + (size_t)r->window[d];
+    r->cells.data = (char *)r->array->data + first * tp_dtype_size(r->operand->dtype);
 }
 
 static void fill_outside(tp_machine *m, tp_ref *r, uint32_t index)
@@ -344,6 +369,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
             continue;
         end_run(m, i);
         memcpy(m->refs[i].window, start, sizeof start);
+        place_window(&m->refs[i]);
         begin_run(m, i);
     }
     for (uint32_t i = 0; i < m->k->ninputs; i++) {
@@ -354,6 +380,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
             continue;
         }
         memcpy(r->window, start, sizeof start);
+        place_window(r);
         transfer(m, r, true);
         fill_outside(m, r, i);
         tp_alias_read(m, r);
@@ -444,7 +471,10 @@ static void walk(void *arg)
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
         if (m->k->operands[i].alias >= 0)
             tp_alias_prepare(m, i);
+    for (uint32_t i = 0; i < m->k->ninputs + m->k->noutputs; i++)
+        m->refs[i].in_line = lies_in_line(&m->refs[i]);
     prepare_values(m);
+    tp_fixed_prepare(m);
     tp_chain_prepare(m);
     lay_out(m);
     tp_grid *g = &m->grid;

@@ -97,7 +97,7 @@ void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, cons
         if (__builtin_mul_overflow(c->n, (size_t)dims[d], &c->n))
             tp_leave(a, TP_E_MEMORY);
     }
-    c->data = tp_alloc_array(a, c->n, tp_dtype_size(dtype));
+    c->data = c->own = tp_alloc_array(a, c->n, tp_dtype_size(dtype));
     c->state = TP_CLEAN;
 }
 
@@ -160,9 +160,8 @@ void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from)
     tp_planes_copy(m, to, from);
 }
 
-void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
+static void copy_state(tp_machine *m, tp_cells *to, const tp_cells *from)
 {
-    memcpy(to->data, from->data, from->n * tp_dtype_size(from->dtype));
     if (from->state == TP_MIXED) {
         to->state = TP_CLEAN;
         memcpy(tp_materialise(m, to), from->shadow, from->n * sizeof *from->shadow);
@@ -170,6 +169,18 @@ void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
         to->state = from->state;
         to->origin = from->origin;
     }
+}
+
+void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
+{
+    memcpy(to->data, from->data, from->n * tp_dtype_size(from->dtype));
+    copy_state(m, to, from);
+}
+
+void tp_show_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
+{
+    to->data = from->data;
+    copy_state(m, to, from);
 }
 
 void tp_mark_stored(tp_cells *c)

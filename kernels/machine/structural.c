@@ -169,6 +169,11 @@ void tp_exec_structural(tp_machine *m, const tp_inst *i)
     tp_cells *out = &m->values[i->out];
     switch (i->prim) {
     case TP_P_RESHAPE:
+        if (m->domain || m->assigned[i->args[0]])
+            tp_copy_cells(m, out, &m->values[i->args[0]]);
+        else
+            tp_show_numbers(m, out, &m->values[i->args[0]]);
+        break;
     case TP_P_VARIABLE: tp_copy_cells(m, out, &m->values[i->args[0]]); break;
     case TP_P_WHERE: exec_where(m, i); break;
     case TP_P_MASKED_LOAD: exec_masked_load(m, i); break;

@@ -1,0 +1,142 @@
+/* What needs no computing at each step: values that do not depend on it, and masks that are all true or all false by
+ * the range of the integers in them. Both only save time; work is counted as if everything were computed. */
+#include "base/checked.h"
+#include "kernels/machine/internal.h"
+
+/* ---- values that do not depend on the step ---- */
+
+static bool looks_outside(tp_prim p)
+{
+    return p == TP_P_LOAD || p == TP_P_MASKED_LOAD || p == TP_P_PROGRAM_ID || p == TP_P_READ || p == TP_P_VARIABLE;
+}
+
+static void find_fixed(tp_machine *m, const tp_region *r)
+{
+    for (uint32_t n = 0; n < r->len; n++) {
+        const tp_step *s = &r->at[n];
+        if (s->kind == TP_COMPUTE && s->inst->out >= 0) {
+            bool fixed = !looks_outside(s->inst->prim);
+            for (uint32_t a = 0; a < s->inst->nargs; a++)
+                fixed &= m->fixed[s->inst->args[a]] != TP_VARIES;
+            m->fixed[s->inst->out] = fixed ? TP_TO_BE_FIXED : TP_VARIES;
+            m->assigned[s->inst->out] = s->inst->prim == TP_P_VARIABLE;
+        }
+        find_fixed(m, &s->test);
+        find_fixed(m, &s->body);
+        find_fixed(m, &s->orelse);
+    }
+}
+
+void tp_fixed_prepare(tp_machine *m)
+{
+    uint32_t n = m->k->body->values.len;
+    m->fixed = TP_NEWN(m->arena, uint8_t, n);
+    m->assigned = TP_NEWN(m->arena, bool, n);
+    find_fixed(m, &m->k->body->steps);
+}
+
+/* Of a fixed value of integers. */
+static void find_range(tp_cells *c)
+{
+    if (c->dtype != TP_I32 || !c->n || c->state != TP_CLEAN || c->waits)
+        return;
+    const int32_t *at = c->data;
+    int32_t lo = at[0], hi = at[0];
+    for (size_t e = 1; e < c->n; e++) {
+        lo = at[e] < lo ? at[e] : lo;
+        hi = at[e] > hi ? at[e] : hi;
+    }
+    c->ranged = true;
+    c->lo = lo;
+    c->hi = hi;
+}
+
+void tp_fixed_note(tp_machine *m, const tp_inst *i)
+{
+    tp_cells *c = &m->values[i->out];
+    if (m->fixed[i->out] != TP_TO_BE_FIXED || c->state != TP_CLEAN)
+        return;
+    m->fixed[i->out] = TP_IS_FIXED;
+    find_range(c);
+}
+
+bool tp_is_fixed(const tp_machine *m, const tp_inst *i)
+{
+    return m->fixed[i->out] == TP_IS_FIXED &&
+           (!m->domain || (!tp_is_float(m->values[i->out].dtype) && !m->values[i->out].meaning.plane[0]));
+}
+
+/* ---- ranges ---- */
+
+/* False: nothing is known, or the value may be another when it is looked at again. */
+static bool range_of(const tp_machine *m, tp_vid v, int64_t *lo, int64_t *hi)
+{
+    const tp_cells *c = &m->values[v];
+    if (c->state != TP_CLEAN || m->assigned[v] || (c->dtype != TP_I32 && c->dtype != TP_BOOL))
+        return false;
+    if (c->n == 1 && !c->waits) {
+        *lo = *hi = tp_get_i64(c->dtype, c->data, 0);
+        return true;
+    }
+    *lo = c->lo;
+    *hi = c->hi;
+    return c->ranged;
+}
+
+/* Of two ranges: 1: surely, 0: surely not, -1: that depends on the lane. */
+static int compare(tp_prim p, const int64_t *a, const int64_t *b)
+{
+    switch ((int)p) {
+    case TP_P_LT: return a[1] < b[0] ? 1 : a[0] >= b[1] ? 0 : -1;
+    case TP_P_LE: return a[1] <= b[0] ? 1 : a[0] > b[1] ? 0 : -1;
+    case TP_P_GT: return a[0] > b[1] ? 1 : a[1] <= b[0] ? 0 : -1;
+    case TP_P_GE: return a[0] >= b[1] ? 1 : a[1] < b[0] ? 0 : -1;
+    case TP_P_EQ: return a[1] < b[0] || a[0] > b[1] ? 0 : a[0] == a[1] && b[0] == b[1] && a[0] == b[0] ? 1 : -1;
+    case TP_P_NE: return a[1] < b[0] || a[0] > b[1] ? 1 : a[0] == a[1] && b[0] == b[1] && a[0] == b[0] ? 0 : -1;
+    default: return -1;
+    }
+}
+
+/* The range of the result of `p`; false where it says nothing that anybody asks for. */
+static bool combine(tp_prim p, tp_dtype d, const int64_t *a, const int64_t *b, int64_t *out)
+{
+    bool bits = d == TP_BOOL;
+    int decided;
+    switch ((int)p) {
+    case TP_P_BROADCAST:
+    case TP_P_RESHAPE: out[0] = a[0], out[1] = a[1]; return true;
+    case TP_P_ADD: out[0] = a[0] + b[0], out[1] = a[1] + b[1]; break;
+    case TP_P_SUB: out[0] = a[0] - b[1], out[1] = a[1] - b[0]; break;
+    case TP_P_AND: out[0] = a[0] & b[0], out[1] = a[1] & b[1]; return bits && out[0] == out[1];
+    case TP_P_OR: out[0] = a[0] | b[0], out[1] = a[1] | b[1]; return bits && out[0] == out[1];
+    default:
+        decided = compare(p, a, b);
+        out[0] = out[1] = decided;
+        return decided >= 0;
+    }
+    return !bits && out[0] >= INT32_MIN && out[1] <= INT32_MAX; /* no lane wraps */
+}
+
+bool tp_range_decides(tp_machine *m, const tp_inst *i)
+{
+    int64_t a[2], b[2] = {0, 0}, r[2];
+    if (m->domain || m->request->coverage || i->out < 0 || i->nargs < 1 || i->nargs > 2)
+        return false;
+    tp_cells *out = &m->values[i->out];
+    if (out->n <= 1 || (out->dtype != TP_I32 && out->dtype != TP_BOOL) || !range_of(m, i->args[0], &a[0], &a[1]) ||
+        (i->nargs > 1 && !range_of(m, i->args[1], &b[0], &b[1])) ||
+        !combine(i->prim, m->values[i->args[0]].dtype, a, b, r))
+        return false;
+    out->state = TP_CLEAN;
+    out->ranged = true;
+    out->lo = r[0];
+    out->hi = r[1];
+    out->waits = i;
+    return true;
+}
+
+int tp_mask_decided(const tp_machine *m, tp_vid v)
+{
+    const tp_cells *c = &m->values[v];
+    return c->dtype == TP_BOOL && c->waits && c->ranged && c->lo == c->hi ? (int)c->lo : -1;
+}
