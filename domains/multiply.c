@@ -9,7 +9,8 @@
 /* ---- by tiles ---- */
 
 enum {
-    DEPTH = 256,  /* terms of one pass: a panel of b stays in the first cache */
+    DEPTH = 256,  /* terms of one pass: a panel of b stays in the first cache, */
+    HEIGHT = 96,  /* ... and so many rows of a in the second */
     FEW_ROWS = 12 /* rows of a for which a panel is not worth copying */
 };
 

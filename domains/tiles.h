@@ -12,10 +12,9 @@
 
 typedef ELEMENT vector __attribute__((vector_size(BYTES), aligned(sizeof(ELEMENT)), may_alias));
 
-/* r[rows][WIDTH] += a[rows][k] b[k][WIDTH], strides in elements; `first`: instead of what r holds, 0. */
-static inline __attribute__((always_inline)) ATTRIBUTE void NAME(tile)(const int rows, size_t k, const ELEMENT *a,
-                                                                       size_t lda, const ELEMENT *b, size_t ldb,
-                                                                       ELEMENT *r, size_t ldr, bool first)
+/* r[rows][WIDTH] += a[k][rows] b[k][WIDTH]; r with rows of ldr elements; `first`: instead of what r holds, 0. */
+static inline __attribute__((always_inline)) ATTRIBUTE void
+NAME(tile)(const int rows, size_t k, const ELEMENT *a, const ELEMENT *b, size_t ldb, ELEMENT *r, size_t ldr, bool first)
 {
     vector sum[ROWS][2];
 #pragma GCC unroll 12
@@ -24,12 +23,12 @@ static inline __attribute__((always_inline)) ATTRIBUTE void NAME(tile)(const int
         sum[i][0] = first ? (vector){0} : at[0];
         sum[i][1] = first ? (vector){0} : at[1];
     }
-    for (size_t t = 0; t < k; t++, b += ldb) {
+    for (size_t t = 0; t < k; t++, a += rows, b += ldb) {
         const vector *y = (const vector *)(const void *)b;
         vector left = y[0], right = y[1];
 #pragma GCC unroll 12
         for (int i = 0; i < rows; i++) {
-            ELEMENT x = a[(size_t)i * lda + t];
+            ELEMENT x = a[i];
             sum[i][0] += PRODUCT(x, left);
             sum[i][1] += PRODUCT(x, right);
         }
@@ -42,53 +41,92 @@ static inline __attribute__((always_inline)) ATTRIBUTE void NAME(tile)(const int
     }
 }
 
-static ATTRIBUTE size_t NAME(some_rows)(size_t m, size_t k, const ELEMENT *a, size_t lda, const ELEMENT *b, size_t ldb,
-                                        ELEMENT *r, size_t ldr, bool first)
+/* Rows of the next tile, of m that are left. */
+static inline size_t NAME(height)(size_t m)
 {
-    if (m >= ROWS)
-        return NAME(tile)(ROWS, k, a, lda, b, ldb, r, ldr, first), (size_t)ROWS;
-    if (m >= 4)
-        return NAME(tile)(4, k, a, lda, b, ldb, r, ldr, first), (size_t)4;
-    if (m >= 2)
-        return NAME(tile)(2, k, a, lda, b, ldb, r, ldr, first), (size_t)2;
-    return NAME(tile)(1, k, a, lda, b, ldb, r, ldr, first), (size_t)1;
+    return m >= ROWS ? ROWS : m >= 4 ? 4 : m >= 2 ? 2 : 1;
+}
+
+static ATTRIBUTE void NAME(any_tile)(size_t rows, size_t k, const ELEMENT *a, const ELEMENT *b, size_t ldb, ELEMENT *r,
+                                     size_t ldr, bool first)
+{
+    switch (rows) {
+    case ROWS: NAME(tile)(ROWS, k, a, b, ldb, r, ldr, first); break;
+#if ROWS != 4
+    case 4: NAME(tile)(4, k, a, b, ldb, r, ldr, first); break;
+#endif
+    case 2: NAME(tile)(2, k, a, b, ldb, r, ldr, first); break;
+    default: NAME(tile)(1, k, a, b, ldb, r, ldr, first);
+    }
 }
 
 /* The same of less than WIDTH columns: over a tile that is wide enough. */
-static ATTRIBUTE void NAME(edge)(size_t m, size_t k, const ELEMENT *a, size_t lda, const ELEMENT *panel, ELEMENT *r,
-                                 size_t ldr, bool first, size_t columns)
+static ATTRIBUTE void NAME(edge)(size_t rows, size_t k, const ELEMENT *a, const ELEMENT *panel, ELEMENT *r, size_t ldr,
+                                 bool first, size_t columns)
 {
-    ELEMENT wide[ROWS][WIDTH] = {{0}};
-    for (size_t i = 0, n; i < m; i += n) {
-        size_t rows = m - i < ROWS ? m - i : ROWS;
-        for (size_t q = 0; q < rows && !first; q++)
-            memcpy(wide[q], r + (i + q) * ldr, columns * sizeof(ELEMENT));
-        n = NAME(some_rows)(rows, k, a + i * lda, lda, panel, WIDTH, wide[0], WIDTH, first);
-        for (size_t q = 0; q < n; q++)
-            memcpy(r + (i + q) * ldr, wide[q], columns * sizeof(ELEMENT));
+    ELEMENT wide[ROWS * WIDTH] = {0};
+    for (size_t q = 0; q < rows && !first; q++)
+        memcpy(wide + q * WIDTH, r + q * ldr, columns * sizeof(ELEMENT));
+    NAME(any_tile)(rows, k, a, panel, WIDTH, wide, WIDTH, first);
+    for (size_t q = 0; q < rows; q++)
+        memcpy(r + q * ldr, wide + q * WIDTH, columns * sizeof(ELEMENT));
+}
+
+/* Tile after tile of m rows, each term after term. */
+static void NAME(pack_rows)(ELEMENT *to, const ELEMENT *a, size_t lda, size_t m, size_t k)
+{
+    for (size_t i = 0, rows; i < m; i += rows) {
+        rows = NAME(height)(m - i);
+        for (size_t t = 0; t < k; t++, to += rows)
+            if (rows == ROWS)
+                for (size_t q = 0; q < ROWS; q++)
+                    to[q] = a[(i + q) * lda + t];
+            else
+                for (size_t q = 0; q < rows; q++)
+                    to[q] = a[(i + q) * lda + t];
     }
+}
+
+static ATTRIBUTE void NAME(pack_columns)(ELEMENT *to, const ELEMENT *b, size_t ldb, size_t k, size_t columns)
+{
+    if (columns == WIDTH) {
+        for (size_t t = 0; t < k; t++, to += WIDTH, b += ldb) {
+            const vector *from = (const vector *)(const void *)b;
+            vector left = from[0], right = from[1], *at = (vector *)(void *)to;
+            at[0] = left;
+            at[1] = right;
+        }
+        return;
+    }
+    for (size_t t = 0; t < k; t++, to += WIDTH, b += ldb)
+        for (size_t c = 0; c < WIDTH; c++)
+            to[c] = c < columns ? b[c] : 0;
 }
 
 static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *r)
 {
-    ELEMENT panel[DEPTH * WIDTH];
+    ELEMENT panel[DEPTH * WIDTH], block[DEPTH * HEIGHT];
     for (size_t i = 0; i < m * n && k == 0; i++)
         r[i] = 0;
-    for (size_t j = 0; j < n; j += WIDTH) {
-        size_t columns = n - j < WIDTH ? n - j : WIDTH, depth;
-        for (size_t t = 0; t < k; t += depth) {
-            depth = k - t < DEPTH ? k - t : DEPTH;
-            bool whole = columns == WIDTH, packs = m > FEW_ROWS || !whole;
-            for (size_t s = 0; s < depth && packs; s++) {
-                memcpy(panel + s * WIDTH, b + (t + s) * n + j, (whole ? WIDTH : columns) * sizeof(ELEMENT));
-                for (size_t c = columns; c < WIDTH; c++)
-                    panel[s * WIDTH + c] = 0;
+    for (size_t t = 0, depth; t < k; t += depth) {
+        depth = k - t < DEPTH ? k - t : DEPTH;
+        for (size_t i0 = 0, high; i0 < m; i0 += high) {
+            high = m - i0 < HEIGHT ? m - i0 : HEIGHT;
+            NAME(pack_rows)(block, a + i0 * k + t, k, high, depth);
+            for (size_t j = 0; j < n; j += WIDTH) {
+                size_t columns = n - j < WIDTH ? n - j : WIDTH;
+                bool packs = high > FEW_ROWS || columns < WIDTH;
+                const ELEMENT *x = block, *y = packs ? panel : b + t * n + j;
+                if (packs)
+                    NAME(pack_columns)(panel, b + t * n + j, n, depth, columns);
+                for (size_t i = i0, rows; i < i0 + high; i += rows, x += rows * depth) {
+                    rows = NAME(height)(i0 + high - i);
+                    if (columns < WIDTH)
+                        NAME(edge)(rows, depth, x, panel, r + i * n + j, n, t == 0, columns);
+                    else
+                        NAME(any_tile)(rows, depth, x, y, packs ? WIDTH : n, r + i * n + j, n, t == 0);
+                }
             }
-            const ELEMENT *y = packs ? panel : b + t * n + j;
-            if (!whole)
-                NAME(edge)(m, depth, a + t, k, panel, r + j, n, t == 0, columns);
-            for (size_t i = 0; i < m && whole;)
-                i += NAME(some_rows)(m - i, depth, a + i * k + t, k, y, packs ? WIDTH : n, r + i * n + j, n, t == 0);
         }
     }
 }

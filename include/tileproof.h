@@ -116,11 +116,14 @@ typedef struct tileproof_run_options {
     int unchecked;     /* run a kernel that is not verified */
 } tileproof_run_options;
 
-/* Execute the kernel: `arrays` has every input and table, and every output,
- * whose memory is written when, and only when, TILEPROOF_OK is returned. Sizes
- * follow from the shapes; they must lie in the domain of the spec, tables must
- * keep their contracts (TILEPROOF_INPUT). Every access is checked
- * (TILEPROOF_VIOLATED). `options` may be NULL. */
+/* Execute the kernel: `arrays` has every input and table, and every output.
+ * Sizes follow from the shapes; they must lie in the domain of the spec, tables
+ * must keep their contracts (TILEPROOF_INPUT). Every access is checked
+ * (TILEPROOF_VIOLATED). Inputs are read where they lie. Outputs of a kernel
+ * that is not verified are written when, and only when, TILEPROOF_OK is
+ * returned. Those of a verified one are computed in the caller's memory if they
+ * are aligned, have no strides and overlap no other array of the call: after a
+ * failure they hold anything. `options` may be NULL. */
 TILEPROOF_API tileproof_status tileproof_run(const tileproof_kernel *kernel, const tileproof_array *arrays, size_t n,
                                              const tileproof_run_options *options, tileproof_sink sink, void *context);
 

@@ -167,6 +167,19 @@ static void infer_sizes(tp_call *c)
     }
 }
 
+/* Elements outside "valid" and outputs that nobody wants keep what they have: those get new memory. */
+static tp_tensor output_array(tp_call *c, const tp_operand *o, const int64_t *dims)
+{
+    tp_tensor t = {.dtype = o->dtype, .rank = o->rank, .n = 1};
+    for (uint32_t d = 0; d < o->rank; d++) {
+        t.dims[d] = dims[d];
+        t.n *= (size_t)dims[d]; /* tp_operand_dims() has held their product against a bound */
+    }
+    if (c->place && o->role == TP_OUTPUT && !o->discard && !o->valid.id)
+        t.data = c->place(c->ctx, o->name, &t);
+    return t.data ? t : tp_tensor_new(c->arena, o->dtype, o->rank, dims);
+}
+
 static void check_shapes(tp_call *c)
 {
     const tp_kernel *k = c->kernel;
@@ -177,7 +190,7 @@ static void check_shapes(tp_call *c)
         if (!tp_operand_dims(k, o, c->env, dims, &why))
             fail(c, TP_E_INPUT, why);
         if (i >= k->ninputs || (c->fills && !c->arrays[i].data)) {
-            c->arrays[i] = tp_tensor_new(c->arena, o->dtype, o->rank, dims);
+            c->arrays[i] = output_array(c, o, dims);
             if (i < k->ninputs)
                 tp_fill_input(k, c->env, i, &c->arrays[i], (tp_input_family)c->family, 8, c->seed);
             continue;

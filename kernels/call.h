@@ -13,6 +13,9 @@ typedef struct tp_call {
     /* The array for an input or a table. `wanted` decides what two-byte data without a dtype are. TP_E_USAGE: there
      * is none; TP_E_INPUT: it cannot be read; *why is a sentence. */
     tp_status (*fetch)(void *ctx, tp_str name, tp_dtype wanted, tp_tensor *out, tp_str *why);
+    /* Memory for an output, in C order, that nothing else overlaps; it is written while the kernel runs. NULL, or a
+     * NULL result: new memory. */
+    void *(*place)(void *ctx, tp_str name, const tp_tensor *shape);
     void *ctx;
     const tp_binding *sizes; /* that the arrays need not determine */
     uint32_t nsizes;
@@ -24,7 +27,7 @@ typedef struct tp_call {
     /* found by tp_call_bind() */
     const tp_kernel *kernel;
     int64_t *env;
-    tp_tensor *arrays;        /* inputs, then outputs: new ones, zeroed */
+    tp_tensor *arrays;        /* inputs, then outputs: zeroed, but for those that place() has placed */
     tp_tensor *tables;        /* as they were fetched */
     tp_str why, undetermined; /* of a failure; the size that must be given, if that is it */
     bool *known;              /* per size: given, or solved for */

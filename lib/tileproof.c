@@ -319,6 +319,39 @@ static void copy(const tileproof_array *x, const tp_tensor *t, bool out)
     }
 }
 
+/* Does the machine take the caller's memory as it is? */
+static bool is_plain(const tileproof_array *x, tp_dtype dtype)
+{
+    return !x->strides && (uintptr_t)x->data % tp_dtype_size(dtype) == 0;
+}
+
+/* Bytes of a contiguous array; of one with strides, which may lie anywhere: none known. */
+static bool may_overlap(const tileproof_array *x, const tileproof_array *y, size_t y_bytes)
+{
+    size_t bytes = x->dtype ? tp_dtype_size(tp_dtype_find(tp_str_c(x->dtype))) : 1;
+    for (uint32_t d = 0; d < x->rank; d++)
+        bytes *= (size_t)x->shape[d];
+    uintptr_t a = (uintptr_t)x->data, b = (uintptr_t)y->data;
+    return x->strides || (a < b + y_bytes && b < a + bytes);
+}
+
+/* An output of a verified kernel is computed where the caller wants it. */
+static void *place(void *ctx, tp_str name, const tp_tensor *shape)
+{
+    const run_call *c = ctx;
+    const tileproof_array *x = array_named(c, name);
+    tp_tensor theirs;
+    tp_str why;
+    if (!c->h->verified || !x || !view(c->call.arena, x, &theirs, &why) || theirs.dtype != shape->dtype ||
+        theirs.n != shape->n || !is_plain(x, shape->dtype))
+        return NULL;
+    for (size_t i = 0; i < c->n; i++)
+        if (&c->arrays[i] != x && (!view(c->call.arena, &c->arrays[i], &theirs, &why) ||
+                                   may_overlap(&c->arrays[i], x, shape->n * tp_dtype_size(shape->dtype))))
+            return NULL;
+    return x->data;
+}
+
 static tp_status fetch(void *ctx, tp_str name, tp_dtype wanted, tp_tensor *out, tp_str *why)
 {
     run_call *c = ctx;
@@ -331,6 +364,10 @@ static tp_status fetch(void *ctx, tp_str name, tp_dtype wanted, tp_tensor *out, 
     }
     if (!view(a, x, out, why))
         return TP_E_USAGE;
+    if (is_plain(x, out->dtype) && out->n) {
+        out->data = x->data;
+        return TP_OK;
+    }
     out->data = tp_alloc_array(a, out->n ? out->n : 1, tp_dtype_size(out->dtype));
     copy(x, out, false);
     return TP_OK;
@@ -398,8 +435,11 @@ static void run(void *arg)
     if (c->st != TP_OK)
         tell_trap(c, &trap);
     const tp_kernel *k = c->call.kernel;
-    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs && c->st == TP_OK; i++)
-        copy(array_named(c, k->operands[i].name), &c->call.arrays[i], true);
+    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs && c->st == TP_OK; i++) {
+        const tileproof_array *x = array_named(c, k->operands[i].name);
+        if (x->data != c->call.arrays[i].data)
+            copy(x, &c->call.arrays[i], true);
+    }
 }
 
 tileproof_status tileproof_run(const tileproof_kernel *kernel, const tileproof_array *arrays, size_t n,
@@ -414,7 +454,7 @@ tileproof_status tileproof_run(const tileproof_kernel *kernel, const tileproof_a
     if (!a)
         return TILEPROOF_MEMORY;
     tileproof_status result = TILEPROOF_REFUSED;
-    c.call = (tp_call){.arena = a, .spec = kernel->spec, .fetch = fetch, .ctx = &c};
+    c.call = (tp_call){.arena = a, .spec = kernel->spec, .fetch = fetch, .place = place, .ctx = &c};
     if (!kernel->verified && !c.o->unchecked) {
         tp_tell_error(a, &c.listener,
                       TP_S("the kernel is not verified: accept a receipt, verify it, or run it unchecked"));

@@ -1,12 +1,14 @@
 /* Outputs that share their array with an input ("alias"): a copy-in may find
  * bytes that an earlier copy-out changed. What it reads is settled only far
- * enough behind (rule 8 of docs/SPEC.md, "The machine"). */
+ * enough behind (rule 8 of docs/SPEC.md, "The machine"). Kept per element, or
+ * per block where both operands part the array into the same blocks. */
 #include "kernels/machine/internal.h"
 
 struct tp_alias {
     uint32_t output;
-    int64_t lag;              /* steps between copy-out and copy-in that settle what is read */
-    int64_t *written;         /* per element: 1 + sequential number of the step that ended its run; 0: not yet */
+    bool by_block;
+    int64_t lag;      /* steps between copy-out and copy-in that settle what is read */
+    int64_t *written; /* per element or block: 1 + sequential number of the step that ended its run; 0: not yet */
     int64_t *writer, *reader; /* parallel coordinates, hashed */
     uint8_t *read;            /* 0 never, 1 under `reader`, 2 under several */
 };
@@ -21,19 +23,29 @@ static int64_t sequential_number(const tp_machine *m)
     return n;
 }
 
+static bool same_blocks(const tp_ref *in, const tp_ref *out)
+{
+    for (uint32_t d = 0; d < out->operand->rank; d++)
+        if (in->block[d] != out->block[d] || !in->block[d])
+            return false;
+    return out->visited && !tp_has_element_dims(in->operand);
+}
+
 void tp_alias_prepare(tp_machine *m, uint32_t output)
 {
     tp_ref *out = &m->refs[output], *in = &m->refs[out->operand->alias];
     tp_alias *x = TP_NEW(m->arena, tp_alias);
-    size_t n = out->array->n;
+    bool by_block = same_blocks(in, out);
+    size_t n = by_block ? out->nblocks : out->array->n;
     *x = (tp_alias){.output = output,
+                    .by_block = by_block,
                     .lag = in->operand->buffers + out->operand->buffers - 2,
                     .written = TP_NEWN(m->arena, int64_t, n),
                     .writer = TP_NEWN(m->arena, int64_t, n),
                     .reader = TP_NEWN(m->arena, int64_t, n),
                     .read = TP_NEWN(m->arena, uint8_t, n)};
-    if (n)
-        memcpy(out->array->data, in->array->data, n * tp_dtype_size(out->operand->dtype));
+    if (out->array->n)
+        memcpy(out->array->data, in->array->data, out->array->n * tp_dtype_size(out->operand->dtype));
     tp_planes_share(m, out, in);
     in->array = out->array; /* one array from here on */
     in->shared = out->shared = x;
@@ -81,18 +93,32 @@ static void write_row(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx)
     }
 }
 
+/* The part of the array that the window is. */
+static void each_part(tp_machine *m, tp_ref *r, tp_row_visitor visit, row_context *c)
+{
+    const tp_ref *out = &m->refs[r->shared->output];
+    size_t block = 0;
+    if (!r->shared->by_block) {
+        tp_each_inner_row(r, visit, c);
+        return;
+    }
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        block = block * (size_t)out->blocks[d] + (size_t)(r->window[d] / r->block[d]);
+    visit(r, block, 0, 1, c);
+}
+
 void tp_alias_read(tp_machine *m, tp_ref *r)
 {
     row_context c = {m, tp_parallel_key(m), sequential_number(m)};
     if (r->shared)
-        tp_each_inner_row(r, read_row, &c);
+        each_part(m, r, read_row, &c);
 }
 
 void tp_alias_written(tp_machine *m, tp_ref *r)
 {
     row_context c = {m, r->run_key, r->run_number};
     if (r->shared)
-        tp_each_inner_row(r, write_row, &c);
+        each_part(m, r, write_row, &c);
 }
 
 void tp_alias_step(tp_machine *m, tp_ref *r)

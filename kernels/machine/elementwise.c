@@ -80,11 +80,33 @@ typedef void (*loop)(size_t n, const void *a, bool scalar_a, const void *b, bool
 #define BINARY(id, name, operands, result, f, i, ...) LOOP2(i64_##id, int64_t, int64_t, RESULT_##result(int64_t), i)
 #include "spec/prims.def"
 
+/* Bools: no result has another bit than the lowest. */
+#undef TP_UNSIGNED
+#define TP_UNSIGNED(x) (uint64_t)(x)
+#define UNARY(...)
+#define BINARY(id, name, operands, result, f, i, ...) BOOL_##operands(id, result, i)
+#define BOOL_FLOATS(...)
+#define BOOL_INTS(...)
+#define BOOL_NUMBERS(...)
+#define BOOL_LOGICAL(id, result, i) LOOP2(b_##id, uint8_t, int32_t, uint8_t, i)
+#define BOOL_ANY(id, result, i) LOOP2(b_##id, uint8_t, int32_t, uint8_t, i)
+#include "spec/prims.def"
+
 static const struct {
     loop f32, f64, i32, i64;
 } LOOPS[TP_PRIMS] = {
 #define UNARY(id, ...) [TP_P_##id] = {f32_##id, f64_##id, i32_##id, i64_##id},
 #define BINARY(id, ...) [TP_P_##id] = {f32_##id, f64_##id, i32_##id, i64_##id},
+#include "spec/prims.def"
+};
+
+static const loop BOOLS[TP_PRIMS] = {
+#define UNARY(...)
+#undef BOOL_LOGICAL
+#undef BOOL_ANY
+#define BOOL_LOGICAL(id, result, i) [TP_P_##id] = b_##id,
+#define BOOL_ANY(id, result, i) [TP_P_##id] = b_##id,
+#define BINARY(id, name, operands, result, f, i, ...) BOOL_##operands(id, result, i)
 #include "spec/prims.def"
 };
 
@@ -145,7 +167,10 @@ static void run_shadow(tp_machine *m, tp_cells *out, const tp_cells *const *args
         if (args[a]->state == TP_CLEAN)
             continue;
         tp_origin *shadow = tp_materialise(m, out);
-        for (size_t i = 0; i < out->n; i++)
+        const tp_origin *theirs = args[a]->state == TP_MIXED && args[a]->n == out->n ? args[a]->shadow : NULL;
+        for (size_t i = 0; theirs && i < out->n; i++)
+            shadow[i] = shadow[i] ? shadow[i] : theirs[i];
+        for (size_t i = 0; !theirs && i < out->n; i++)
             if (!shadow[i])
                 shadow[i] = tp_origin_at(args[a], args[a]->n == 1 ? 0 : i);
     }
@@ -190,6 +215,8 @@ void tp_exec_elementwise(tp_machine *m, const tp_inst *i)
         LOOPS[i->prim].f64(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
     else if (a->dtype == TP_I32 && !tp_prim_divides(i->prim))
         LOOPS[i->prim].i32(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
+    else if (a->dtype == TP_BOOL && BOOLS[i->prim])
+        BOOLS[i->prim](out->n, a->data, sa, b->data, sb, out->data);
     else
         run_strips(i->prim, out, a, b);
     run_shadow(m, out, (const tp_cells *[]){a, b}, b ? 2 : 1);

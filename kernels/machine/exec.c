@@ -236,18 +236,37 @@ static void settle(tp_machine *m, tp_vid v)
     exec_data(m, i);
 }
 
-/* A mask that is all true or all false shows or repeats what it chooses. */
-static bool chosen_whole(tp_machine *m, const tp_inst *i)
+/* Which argument is the result, lane for lane, by masks that are all true or all false; -1: none, as far as is known.
+ */
+static int same_as_argument(const tp_machine *m, const tp_inst *i)
 {
-    int all = i->prim == TP_P_WHERE ? tp_mask_decided(m, i->args[0]) : -1;
-    if (all < 0)
+    int first = i->nargs ? tp_mask_decided(m, i->args[0]) : -1,
+        second = i->nargs > 1 ? tp_mask_decided(m, i->args[1]) : -1;
+    if (i->prim == TP_P_WHERE && first >= 0)
+        return first ? 1 : 2;
+    if (i->prim != TP_P_AND && i->prim != TP_P_OR)
+        return -1;
+    int neutral = i->prim == TP_P_AND;
+    if (first >= 0) /* true & x, false | x: x; false & x, true | x: the mask */
+        return first == neutral ? 1 : 0;
+    return second < 0 ? -1 : second == neutral ? 0 : 1;
+}
+
+static bool shows_argument(tp_machine *m, const tp_inst *i)
+{
+    int which = same_as_argument(m, i);
+    if (which < 0)
         return false;
-    tp_vid v = i->args[all ? 1 : 2];
+    tp_vid v = i->args[which];
     tp_cells *out = &m->values[i->out];
-    settle(m, v);
-    if (m->values[v].n != out->n || m->assigned[v])
+    const tp_cells *from = &m->values[v];
+    if (from->n != out->n || m->assigned[v])
         return false;
-    tp_show_numbers(m, out, &m->values[v]);
+    for (uint32_t a = 0; a < i->nargs; a++) /* what & and | do not need may yet be undefined */
+        if (i->prim != TP_P_WHERE && m->values[i->args[a]].state != TP_CLEAN)
+            return false;
+    settle(m, v);
+    tp_show_numbers(m, out, from);
     return true;
 }
 
@@ -258,12 +277,12 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
     if (tp_is_fixed(m, i))
         return;
     m->values[i->out].waits = NULL;
+    m->values[i->out].ranged = false;
     tp_chain_await(m, i);
-    if (!tp_range_decides(m, i) && !chosen_whole(m, i)) {
+    if (!tp_range_decides(m, i) && !shows_argument(m, i)) {
         for (uint32_t a = 0; a < i->nargs; a++)
             settle(m, i->args[a]);
         m->values[i->out].data = m->values[i->out].own;
-        m->values[i->out].ranged = false;
         exec_data(m, i);
     }
     tp_fixed_note(m, i);

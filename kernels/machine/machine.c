@@ -179,19 +179,29 @@ static void place_window(tp_ref *r)
     r->cells.data = (char *)r->array->data + first * tp_dtype_size(r->operand->dtype);
 }
 
+/* Lanes inside the array are defined, where the operand's "valid" holds. */
+static void define_row(tp_ref *r, size_t array, size_t lane, size_t n, void *machine)
+{
+    (void)array;
+    for (size_t i = lane; i < lane + n; i++)
+        if (!r->operand->valid.id || lane_valid(machine, r, i))
+            r->cells.shadow[i] = 0;
+}
+
 static void fill_outside(tp_machine *m, tp_ref *r, uint32_t index)
 {
     r->cells.state = TP_CLEAN;
     if (!partial(r) && !r->operand->valid.id)
         return;
-    tp_origin *shadow = tp_materialise(m, &r->cells);
     static const double FLOATS[] = {-7.77e33, (double)NAN, 0.125};
     double garbage = tp_is_float(r->cells.dtype) ? FLOATS[m->request->garbage] : -77;
+    r->cells.state = TP_ALL_UNDEFINED; /* the origins of all lanes, */
+    r->cells.origin = tp_origin_new(TP_BORN_OUTSIDE, index, 0, m->step);
+    const tp_origin *shadow = tp_materialise(m, &r->cells);
+    tp_each_inner_row(r, define_row, m); /* ... but for those that are inside */
     for (size_t i = 0; i < r->cells.n; i++)
-        if (!lane_inside(r, i) || !lane_valid(m, r, i)) {
-            shadow[i] = tp_origin_new(TP_BORN_OUTSIDE, index, i, m->step);
+        if (shadow[i])
             tp_put_f64(r->cells.dtype, r->cells.data, i, garbage);
-        }
 }
 
 static size_t block_number(const tp_ref *r)
