@@ -38,6 +38,14 @@ void tp_budget_begin(tp_budget *b, int64_t timeout, int64_t mib)
     b->nplaces = 1;
 }
 
+void tp_budget_renew(tp_budget *b)
+{
+    size_t bytes = b->bytes, most = b->most_bytes;
+    tp_budget_begin(b, b->timeout, b->mib);
+    b->bytes = bytes;
+    b->most_bytes = most;
+}
+
 bool tp_budget_over(const tp_budget *b)
 {
     return b && (b->end != TP_BUDGET_OPEN || b->spent > b->limit);

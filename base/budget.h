@@ -52,6 +52,8 @@ typedef struct tp_budget {
 
 /* `timeout` in seconds and `mib`, 0: no limit. */
 void tp_budget_begin(tp_budget *b, int64_t timeout, int64_t mib);
+/* The same limits again, for a part that has its own: of what was spent, only the memory is still held. */
+void tp_budget_renew(tp_budget *b);
 /* Is the present share spent, or the spec over? NULL: no. */
 bool tp_budget_over(const tp_budget *b);
 /* Count CPU seconds of a child process. */

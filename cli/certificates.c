@@ -159,7 +159,7 @@ int tp_section_covers(tp_cli *c, tp_str path, const tp_section_read *s, tp_str s
     if (!read_rules(c, about, &settings.analysis))
         return refuse(c, path, s->line, TP_S("it names a rule that this version does not have"));
     settings.target = about->target;
-    tp_job_load(c, &j, spec, about->target);
+    tp_job_load(c, &j, spec, &settings);
     int code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
     if (code == TP_EXIT_OK) {
         j.certificates = tp_certificates_new(j.arena);

@@ -127,9 +127,7 @@ bool tp_check_read_settings(tp_cli *c, bool execute, tp_check_run *run)
                               TP_FMT(format)),
                false;
     if (!tp_use_target(c, &s->target) || !tp_option_number(&c->rlimit, "rlimit", 1000, 4000000000, 0, &rlimit) ||
-        !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||
-        !tp_option_number(&c->timeout, "timeout", 0, 1000000, s->timeout, &s->timeout) ||
-        !tp_option_number(&c->memory_limit, "memory-limit", 0, 1 << 24, s->memory_mib, &s->memory_mib) ||
+        !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) || !tp_use_budget(c, s) ||
         !tp_option_number(&c->cases, "cases", 0, 1000, 6, &s->cases) ||
         !tp_option_number(&c->box, "box", 0, 100000, 8, &s->box) ||
         !tp_option_number(&c->jobs, "jobs", 0, 256, 0, &run->threads) ||

@@ -67,6 +67,8 @@ bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, in
 /* --target, empty: the spec's own. False after a message. */
 bool tp_use_target(const tp_cli *c, tp_str *target);
 bool tp_use_color(const tp_cli *c, bool *color);
+/* --timeout and --memory-limit into the settings, which hold the defaults. False after a message. */
+bool tp_use_budget(const tp_cli *c, tp_check_settings *s);
 
 /* Files named on the command line: folders are searched for *.tile.json(c),
  * gallery names are looked up. False after a message. */
@@ -74,8 +76,9 @@ bool tp_expand_paths(tp_cli *c, tp_strings *out);
 
 /* Read the text; false: the report holds the finding. */
 bool tp_job_read(tp_cli *c, tp_job *j, tp_str path);
-/* Read and load; on failure the report holds the findings and valid is false. */
-void tp_job_load(tp_cli *c, tp_job *j, tp_str path, tp_str target);
+/* Read and load for s->target, on account of the budget of the settings; on failure the report holds the findings and
+ * valid is false. */
+void tp_job_load(tp_cli *c, tp_job *j, tp_str path, const tp_check_settings *s);
 /* Exit code that the findings call for; unless it is 0 they are printed in full, on stderr. */
 int tp_job_exit_code(tp_cli *c, const tp_job *j, tp_unknown_policy unknown);
 

@@ -46,9 +46,8 @@ static void dump(void *arg)
 static int dump_one(tp_cli *c, const tp_check_run *run, const dumps *phases, tp_str path)
 {
     tp_job j = {0};
-    tp_job_load(c, &j, path, run->s.target);
+    tp_job_load(c, &j, path, &run->s);
     int code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
-    tp_job_allow(&j, &run->s);
     for (uint32_t i = 0; i < phases->len && code == TP_EXIT_OK; i++) {
         dump_call x = {&j, phases->at[i], {NULL, 0}};
         tp_status st = tp_try(j.arena, dump, &x);

@@ -112,6 +112,12 @@ bool tp_use_color(const tp_cli *c, bool *color)
     return false;
 }
 
+bool tp_use_budget(const tp_cli *c, tp_check_settings *s)
+{
+    return tp_option_number(&c->timeout, "timeout", 0, 1000000, s->timeout, &s->timeout) &&
+           tp_option_number(&c->memory_limit, "memory-limit", 0, 1 << 24, s->memory_mib, &s->memory_mib);
+}
+
 /* ---- files of ours ---- */
 
 typedef struct own_file {
@@ -259,10 +265,12 @@ bool tp_job_read(tp_cli *c, tp_job *j, tp_str path)
     return false;
 }
 
-void tp_job_load(tp_cli *c, tp_job *j, tp_str path, tp_str target)
+void tp_job_load(tp_cli *c, tp_job *j, tp_str path, const tp_check_settings *s)
 {
-    if (tp_job_read(c, j, path))
-        tp_job_load_text(j, target);
+    if (!tp_job_read(c, j, path))
+        return;
+    tp_job_allow(j, s);
+    tp_job_load_text(j, s->target);
 }
 
 int tp_job_exit_code(tp_cli *c, const tp_job *j, tp_unknown_policy unknown)

@@ -162,6 +162,7 @@ static tp_status run(pair *p, int which, const int64_t *env, tp_input_family fam
         if (!tp_operand_dims(k, &k->operands[i], env, dims, &why))
             return TP_E_LIMIT;
         arrays[i] = tp_tensor_new(p->memory, k->operands[i].dtype, k->operands[i].rank, dims);
+        tp_spend(p->memory, 2 * (int64_t)arrays[i].n);
         if (i < k->ninputs && tp_dtype_info(arrays[i].dtype)->executable)
             tp_fill_input(k, env, i, &arrays[i], family, 8, seed);
     }
@@ -256,9 +257,11 @@ void tp_compare_wider(tp_ctx *c, const tp_spec *kernel, const tp_spec *other, tp
             p.memory = tp_arena_child(c->arena);
             tp_arena_set_limit(p.memory, (size_t)1 << 30);
             attempt x = {&p, ran + 1, false};
-            if (tp_try(p.memory, try_one, &x) == TP_OK && x.ran)
-                ran++;
+            tp_status st = tp_try(p.memory, try_one, &x);
+            ran += st == TP_OK && x.ran;
             tp_arena_free(p.memory);
+            if (st == TP_E_BUDGET)
+                p.work = o->work;
         }
         out->runs += ran;
         out->bounded |= p.work >= o->work;

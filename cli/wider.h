@@ -15,7 +15,7 @@ typedef struct tp_wider_options {
 typedef struct tp_wider {
     uint32_t runs; /* that were compared */
     bool apart;    /* an output differs in a bit, or only `other` breaks a rule */
-    bool bounded;  /* the work was spent before all runs were made */
+    bool bounded;  /* the work, or the budget of the arena, was spent before all runs were made */
     tp_str where;  /* "M = 7, K = 513, ascending inputs: o[0, 3]" */
 } tp_wider;
 

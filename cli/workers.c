@@ -9,6 +9,7 @@
 
 #include "base/budget.h"
 #include "cli/check.h"
+#include "cli/watchdog.h"
 
 typedef struct pool {
     tp_cli *c;
@@ -20,15 +21,6 @@ typedef struct pool {
     atomic_bool failed;
 } pool;
 
-typedef struct guard {
-    const pool *pool;
-    struct worker *workers;
-    uint32_t nworkers;
-    pthread_mutex_t lock;
-    pthread_cond_t ended;
-    bool done; /* under the lock */
-} guard;
-
 typedef struct one_job {
     pool *p;
     uint32_t i;
@@ -38,9 +30,7 @@ typedef struct one_job {
 typedef struct worker {
     pool *p;
     tp_solver *solver;
-    pthread_t thread;
-    atomic_llong began; /* CPU milliseconds of the thread when its spec began; -1: it has none */
-    atomic_uint job;
+    tp_watched *watched;
 } worker;
 
 enum { PATIENCE_MS = 300 };
@@ -102,58 +92,16 @@ static bool check_or_say(one_job *o)
     return st == TP_OK;
 }
 
-/* ---- the last resort ---- */
-
-static long long cpu_ms(clockid_t clock)
-{
-    struct timespec t;
-    return clock_gettime(clock, &t) == 0 ? (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000 : 0;
-}
-
-/* Work that nobody counts, for ever: the report cannot be had, and the program says so. */
-_Noreturn static void give_up(const pool *p, uint32_t job)
-{
-    tp_say(stderr,
-           "tileproof: %.*s: stopped at twice the CPU seconds of --timeout, in a part that does not count its work: it "
-           "is undecided, and no report is written",
-           TP_FMT(p->paths->at[job]));
-    _exit(TP_EXIT_UNKNOWN);
-}
-
-static void *watch(void *arg)
-{
-    guard *g = arg;
-    long long most = g->pool->run->s.timeout * 1900;
-    pthread_mutex_lock(&g->lock);
-    while (!g->done) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec++;
-        pthread_cond_timedwait(&g->ended, &g->lock, &until);
-        for (uint32_t i = 0; i < g->nworkers; i++) {
-            worker *w = &g->workers[i];
-            long long began = w->began;
-            clockid_t clock;
-            if (began >= 0 && pthread_getcpuclockid(w->thread, &clock) == 0 && cpu_ms(clock) - began > most &&
-                w->began == began)
-                give_up(g->pool, w->job);
-        }
-    }
-    pthread_mutex_unlock(&g->lock);
-    return NULL;
-}
-
 static void *work(void *arg)
 {
     worker *w = arg;
     pool *p = w->p;
     one_job o = {.p = p, .solver = w->solver};
     while (!p->failed && (o.i = atomic_fetch_add(&p->next, 1)) < p->paths->len) {
-        w->job = o.i;
-        w->began = cpu_ms(CLOCK_THREAD_CPUTIME_ID);
+        tp_watched_begin(w->watched, &p->paths->at[o.i]);
         if (!check_or_say(&o))
             p->failed = true;
-        w->began = -1;
+        tp_watched_end(w->watched);
         unsigned done = atomic_fetch_add(&p->done, 1) + 1;
         if (p->terminal && ms_since(&p->start) > PATIENCE_MS)
             fprintf(stderr, "\r\033[K%u of %u specs", done, p->paths->len);
@@ -169,26 +117,21 @@ bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths)
     uint32_t wanted = run->threads ? (uint32_t)run->threads : processors > 0 ? (uint32_t)processors : 1, started = 0;
     wanted = wanted < paths->len ? wanted : paths->len ? paths->len : 1;
     worker *workers = TP_NEWN(c->arena, worker, wanted);
-    for (uint32_t i = 0; i < wanted; i++)
-        workers[i] = (worker){.p = &p, .solver = tp_solver_new(c->arena), .thread = pthread_self(), .began = -1};
+    tp_watched *watched = TP_NEWN(c->arena, tp_watched, wanted);
+    for (uint32_t i = 0; i < wanted; i++) {
+        watched[i] = tp_watched_here();
+        workers[i] = (worker){&p, tp_solver_new(c->arena), &watched[i]};
+    }
     clock_gettime(CLOCK_MONOTONIC, &p.start);
     p.terminal = isatty(STDERR_FILENO) && !c->quiet.len;
-    while (started + 1 < wanted && pthread_create(&workers[started + 1].thread, NULL, work, &workers[started + 1]) == 0)
+    while (started + 1 < wanted && pthread_create(&watched[started + 1].thread, NULL, work, &workers[started + 1]) == 0)
         started++;
-    guard g = {.pool = &p, .workers = workers, .nworkers = started + 1};
-    pthread_mutex_init(&g.lock, NULL);
-    pthread_cond_init(&g.ended, NULL);
-    pthread_t guarding;
-    bool guarded = run->s.timeout > 0 && pthread_create(&guarding, NULL, watch, &g) == 0;
+    tp_watchdog guard;
+    tp_watchdog_start(&guard, watched, started + 1, run->s.timeout);
     work(&workers[0]); /* this thread works, too, even where no other could be had */
     for (uint32_t i = 0; i < started; i++)
-        pthread_join(workers[i + 1].thread, NULL);
-    pthread_mutex_lock(&g.lock);
-    g.done = true;
-    pthread_cond_signal(&g.ended);
-    pthread_mutex_unlock(&g.lock);
-    if (guarded)
-        pthread_join(guarding, NULL);
+        pthread_join(watched[i + 1].thread, NULL);
+    tp_watchdog_stop(&guard);
     if (p.terminal && ms_since(&p.start) > PATIENCE_MS)
         fprintf(stderr, "\r\033[K");
     return !p.failed;

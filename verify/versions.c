@@ -1,6 +1,7 @@
 /* Two versions of a kernel: do they compute the same? */
 #include <stdlib.h>
 
+#include "base/budget.h"
 #include "kernels/machine/machine.h"
 #include "verify/verify.h"
 
@@ -158,7 +159,7 @@ static bool proven_equal(tp_arena *a, const tp_job *old, const tp_job *new, cons
     proof p = {.old = old, .new = new, .s = s};
     p.spliced.arena = tp_arena_child(a);
     tp_status st = tp_try(p.spliced.arena, prove, &p);
-    *why = st == TP_OK ? tp_printf(a, "%.*s", TP_FMT(p.why)) : TP_S("memory ran out");
+    *why = st == TP_OK ? tp_printf(a, "%.*s", TP_FMT(p.why)) : tp_budget_or(a, TP_S("memory ran out"));
     tp_job_free(&p.spliced);
     return st == TP_OK && p.proven;
 }
@@ -245,7 +246,8 @@ tp_versions tp_compare_versions(tp_arena *a, tp_job *old, tp_job *new, const tp_
     execution x = {old, new, s, &v};
     tp_status st = tp_try(new->arena, execute, &x);
     if (st != TP_OK)
-        v.why_not_run = st == TP_E_MEMORY ? TP_S("memory ran out") : TP_S("its cases cannot be read");
+        v.why_not_run = tp_budget_or(new->arena, st == TP_E_MEMORY ? TP_S("memory ran out")
+                                                                   : TP_S("its cases cannot be read"));
     if (v.witness)
         v.verdict = TP_VERSIONS_DIFFERENT;
     else if (v.cases)

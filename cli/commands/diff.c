@@ -2,7 +2,9 @@
 #include <stdio.h>
 
 #include "analyzer/claim/windows.h"
+#include "base/budget.h"
 #include "cli/check.h"
+#include "cli/watchdog.h"
 
 typedef struct diff {
     tp_check_run *run; /* of the old and the new one */
@@ -172,6 +174,28 @@ static void compare(void *arg)
         printf("no verdict, window, bound or result changed\n");
 }
 
+/* On a budget of its own; an exit code. */
+static int compare_within_budget(diff *d)
+{
+    tp_budget b;
+    tp_watchdog guard;
+    tp_watched here = tp_watched_here();
+    tp_budget_begin(&b, d->run->s.timeout, d->run->s.memory_mib);
+    tp_budget_at(&b, "the comparison", TP_S(""));
+    d->arena = tp_arena_child(d->arena);
+    tp_arena_set_budget(d->arena, &b);
+    tp_watchdog_start(&guard, &here, 1, d->run->s.timeout);
+    tp_watched_begin(&here, &d->run->jobs[1].source.path);
+    tp_status st = tp_try(d->arena, compare, d);
+    tp_watchdog_stop(&guard);
+    if (st == TP_E_BUDGET)
+        printf("not all was compared: %.*s\n", TP_FMT(tp_budget_reason(d->run->report.arena, &b)));
+    tp_arena_free(d->arena);
+    if (st != TP_OK && st != TP_E_BUDGET)
+        tp_leave(d->run->report.arena, st);
+    return d->introduced || d->different ? TP_EXIT_VIOLATED : st == TP_OK ? TP_EXIT_OK : TP_EXIT_UNKNOWN;
+}
+
 static int run(tp_cli *c)
 {
     tp_check_run r;
@@ -187,8 +211,7 @@ static int run(tp_cli *c)
         tp_format_find(TP_S("full"))->write(&r.report, stderr);
         code = TP_EXIT_INPUT;
     } else {
-        compare(&d);
-        code = d.introduced || d.different ? TP_EXIT_VIOLATED : TP_EXIT_OK;
+        code = compare_within_budget(&d);
     }
     tp_check_end(c, &r);
     return code;

@@ -58,6 +58,7 @@ static int run(tp_cli *c)
 {
     tp_strings files = {0}, paths = c->paths;
     tp_job j = {0};
+    tp_check_settings s;
     size_t form = paths.len == 2 ? form_named(paths.at[0]) : NFORMS;
     if (form == NFORMS)
         return tp_usage_error("emit takes a form (pallas, spec or dot) and a spec: tileproof emit pallas SPEC");
@@ -66,7 +67,8 @@ static int run(tp_cli *c)
         return TP_EXIT_USAGE;
     if (files.len != 1)
         return tp_usage_error("emit takes one spec, not %u", files.len);
-    tp_job_load(c, &j, files.at[0], TP_S(""));
+    tp_check_defaults(&s, false);
+    tp_job_load(c, &j, files.at[0], &s);
     int code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
     if (code == TP_EXIT_OK && FORMS[form].needs_body && !j.report.spec->kernels[0]->body) {
         tp_say(stderr, "tileproof: %.*s: the spec has no \"kernel\" to emit", TP_FMT(j.source.path));

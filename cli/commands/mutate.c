@@ -1,9 +1,11 @@
 /* mutate: does verify notice small defects in this kernel? */
 #include <stdio.h>
 
+#include "base/budget.h"
 #include "base/rng.h"
 #include "cli/cli.h"
 #include "cli/mutations.h"
+#include "cli/watchdog.h"
 #include "cli/wider.h"
 
 /* Who notices a changed spec. */
@@ -33,11 +35,15 @@ typedef struct judging {
     uint32_t defects;              /* of each kernel; 0: all */
     tp_str hints;                  /* text of the defect */
     bool overflows, now_overflows; /* the kernel as it is; this one */
+    bool cut, as_it_is_cut;        /* for its budget, not all was looked at */
+    const tp_check_settings *s;    /* the budget of each changed spec */
+    tp_watched *watched;
     verdict v;
 } judging;
 
-static void judge_rules(judging *x)
+static void judge_rules(void *arg)
 {
+    judging *x = arg;
     tp_analysis_options o = {.prover = x->prover};
     tp_analysis_result r = {0};
     size_t n;
@@ -111,6 +117,27 @@ static void judge_cases(judging *x, uint32_t per_kernel, bool first)
         judge_case(x, &e.cases.at[i], first);
     if (!x->v.open && first && e.box.inconclusive)
         x->v.open = "E3 inconclusive";
+    x->cut |= tp_budget_over(tp_arena_budget(x->job.arena)); /* which ends cases early, and not with a leave */
+}
+
+static void judge_few(void *arg)
+{
+    judging *x = arg;
+    judge_cases(x, x->cases < FEW ? x->cases : FEW, true);
+}
+
+static void judge_more(void *arg)
+{
+    judging *x = arg;
+    judge_cases(x, x->cases, false);
+}
+
+/* With half of what is left of the budget. */
+static void part(judging *x, const char *what, void (*fn)(void *arg))
+{
+    tp_share share = {0.5, what, {NULL, 0}};
+    tp_str why;
+    x->cut |= !tp_within(x->job.arena, &share, fn, x, &why);
 }
 
 /* Few cases notice most; what they do not gets those of verify. Only the few are
@@ -118,10 +145,10 @@ static void judge_cases(judging *x, uint32_t per_kernel, bool first)
 static void judge(void *arg)
 {
     judging *x = arg;
-    judge_rules(x);
-    judge_cases(x, x->cases < FEW ? x->cases : FEW, true);
+    part(x, "the rules", judge_rules);
+    part(x, "the cases", judge_few);
     if (!x->v.by && x->cases > FEW)
-        judge_cases(x, x->cases, false);
+        part(x, "the cases", judge_more);
 }
 
 enum { WIDER_WORK = 1 << 29 }; /* a few seconds */
@@ -141,43 +168,60 @@ static void judge_wider(void *arg)
     x->v.wider = w.apart ? tp_cstr(x->job.arena, w.where) : NULL;
 }
 
+/* Of a part that was left in the middle. */
+static void note_status(tp_cli *c, judging *x, tp_status st)
+{
+    x->cut |= st == TP_E_BUDGET;
+    x->v.invalid |= st == TP_E_INPUT;
+    if (st == TP_E_MEMORY && !x->v.by)
+        x->v.open = "out of memory";
+    if (x->cut && !x->v.by && !x->v.equal)
+        x->v.open = tp_budget_reason(c->arena, tp_arena_budget(x->job.arena)).p;
+    x->v.same &= st == TP_OK;
+}
+
+static void judge_loaded(tp_cli *c, judging *x)
+{
+    tp_load_options o = {.target = {NULL, 0}};
+    tp_spec *spec = NULL;
+    tp_status loaded = tp_spec_load(&x->job.ctx, &o, &spec);
+    if (loaded == TP_E_MEMORY)
+        tp_leave(c->arena, loaded);
+    x->job.report.spec = spec;
+    note_status(c, x, loaded == TP_OK ? tp_try(x->job.arena, judge, x) : loaded);
+}
+
 /* hints: the text of the defect. */
 static verdict judge_text(tp_cli *c, tp_str path, tp_str text, tp_str hints, judging *settings)
 {
     judging x = *settings;
     x.digest = x.shapes = 0;
     x.now_overflows = false;
-    tp_load_options o = {.target = {NULL, 0}};
-    tp_spec *spec = NULL;
     x.job.arena = tp_arena_child(c->arena);
-    tp_arena_set_limit(x.job.arena, (size_t)4 << 30);
     x.job.source = (tp_source){.path = path, .text = text};
-    x.job.ctx = (tp_ctx){.arena = x.job.arena, .source = &x.job.source};
-    tp_status loaded = tp_spec_load(&x.job.ctx, &o, &spec);
-    if (loaded == TP_E_MEMORY)
-        tp_leave(c->arena, loaded);
-    if (loaded != TP_OK) {
-        x.v.invalid = true;
-    } else {
-        x.job.report.spec = spec;
-        tp_status st = tp_try(x.job.arena, judge, &x);
-        if (st == TP_E_INPUT)
-            x.v.invalid = true;
-        else if (st != TP_OK && !x.v.by)
-            x.v.open = "out of memory";
-    }
-    bool other_cases = x.shapes != x.first_shapes && x.wider > 0; /* which only wider runs can compare */
-    x.v.same = !x.v.invalid && !x.v.by && (x.digest == x.original || other_cases);
+    tp_watched_begin(x.watched, &x.job.source.path);
+    tp_job_begin(&x.job);
+    x.job.ctx.read_from = x.s->read_from;
+    x.job.ctx.nread_from = x.s->nread_from;
+    tp_job_allow(&x.job, x.s);
+    judge_loaded(c, &x);
+    /* which only wider runs can compare */
+    bool other_cases = (x.shapes != x.first_shapes || x.as_it_is_cut) && x.wider > 0;
+    x.v.same = !x.v.invalid && !x.v.by && !x.cut && (x.digest == x.original || other_cases);
     x.hints = hints;
-    if (x.v.same && !x.v.equal && x.as_it_is && tp_try(x.job.arena, judge_wider, &x) != TP_OK) {
+    if (x.v.same && !x.v.equal && x.as_it_is)
+        note_status(c, &x, tp_try(x.job.arena, judge_wider, &x));
+    if (x.as_it_is_cut && x.as_it_is && !x.v.runs && !x.v.equal && !x.v.open) {
         x.v.same = false;
-        x.v.open = "out of memory";
+        x.v.open = "the kernel as it is was cut off";
     }
+    tp_watched_end(x.watched);
     if (x.v.wider)
         x.v.wider = tp_cstr(c->arena, tp_printf(c->arena, "%s", x.v.wider));
     settings->digest = x.digest;
     settings->shapes = x.shapes;
     settings->now_overflows = x.now_overflows;
+    settings->as_it_is_cut |= x.cut && !x.as_it_is;
     if (x.v.by) /* static texts, but for those of the arena */
         x.v.open = NULL;
     else if (x.v.open)
@@ -261,20 +305,45 @@ static void print_one(const tp_mutation *m, const verdict *v, bool wrong)
                                   : "");
 }
 
+typedef struct planting {
+    tp_job *j;
+    tp_mutations all;
+} planting;
+
+static void plant(void *arg)
+{
+    planting *p = arg;
+    p->all = tp_mutations_of(&p->j->ctx, p->j->report.spec->doc);
+}
+
+/* Each is a whole spec. False after a message. */
+static bool all_mutations(tp_cli *c, planting *p)
+{
+    tp_arena *a = p->j->arena;
+    if (tp_try(a, plant, p) == TP_OK)
+        return true;
+    tp_say(stderr, "tileproof: %.*s: the defects are too many: %.*s", TP_FMT(p->j->source.path),
+           TP_FMT(tp_budget_reason(c->arena, tp_arena_budget(a))));
+    return false;
+}
+
 static bool mutate_one(tp_cli *c, tp_str path, judging *settings, score *total)
 {
     tp_job j = {0};
     tallies by = {0}, kinds = {0};
     score s = {0};
     uint32_t invalid = 0;
-    tp_job_load(c, &j, path, TP_S(""));
-    if (tp_job_exit_code(c, &j, TP_UNKNOWN_WARN) != TP_EXIT_OK) {
+    planting planted = {.j = &j};
+    tp_watched_begin(settings->watched, &path);
+    tp_job_load(c, &j, path, settings->s);
+    if (tp_job_exit_code(c, &j, TP_UNKNOWN_WARN) != TP_EXIT_OK || !all_mutations(c, &planted)) {
         tp_job_free(&j);
         return false;
     }
-    tp_mutations all = tp_mutations_of(&j.ctx, j.report.spec->doc);
+    tp_mutations all = planted.all;
     choose_some(c->arena, &all, settings->defects, settings->equiv.seed);
     settings->original = 0;
+    settings->as_it_is_cut = false;
     settings->overflows = true;
     settings->as_it_is = NULL;
     judge_text(c, path, j.source.text, TP_S(""), settings);
@@ -337,12 +406,19 @@ static int run(tp_cli *c)
     judging settings = {.v = {0}};
     score total = {0};
     bool ok = true;
+    tp_check_settings s;
+    tp_watched here = tp_watched_here();
+    tp_watchdog guard;
+    tp_check_defaults(&s, true);
+    s.read_from = c->allow_path.at;
+    s.nread_from = c->allow_path.len;
     if (!tp_option_number(&c->cases, "cases", 0, 1000, 6, &cases) ||
         !tp_option_number(&c->box, "box", 0, 100000, 8, &box) ||
         !tp_option_number(&c->wider, "wider", 0, 100000, 40, &wider) ||
         !tp_option_number(&c->defects, "defects", 0, 1000000, 0, &defects) ||
         !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &seed) ||
-        !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) || !tp_expand_paths(c, &paths))
+        !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) || !tp_use_budget(c, &s) ||
+        !tp_expand_paths(c, &paths))
         return TP_EXIT_USAGE;
     settings.cases = (uint32_t)cases;
     settings.box = (uint32_t)box;
@@ -351,8 +427,12 @@ static int run(tp_cli *c)
     settings.equiv =
         (tp_equiv_options){.seed = (uint64_t)seed, .max_memory = (size_t)memory << 20, .max_steps = 100000};
     settings.prover.solver = tp_solver_new(c->arena);
+    settings.s = &s;
+    settings.watched = &here;
+    tp_watchdog_start(&guard, &here, 1, s.timeout);
     for (uint32_t i = 0; i < paths.len; i++)
         ok &= mutate_one(c, paths.at[i], &settings, &total);
+    tp_watchdog_stop(&guard);
     tp_solver_free(settings.prover.solver);
     if (paths.len > 1)
         printf(

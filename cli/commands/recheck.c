@@ -245,7 +245,7 @@ static int check_receipt(tp_cli *c, tp_str path, tp_str file)
     tp_check_defaults(&s, true);
     if (!tp_use_target(c, &s.target))
         return TP_EXIT_USAGE;
-    tp_job_load(c, &j, file, s.target);
+    tp_job_load(c, &j, file, &s);
     int code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
     if (code == TP_EXIT_OK)
         code = tp_receipt_accept(c, tp_cstr(c->arena, path), &j, &receipt, &by);

@@ -1,16 +1,19 @@
 /* Execute a kernel on the user's arrays: by its receipt, or verified first. */
 #include <stdio.h>
 
+#include "base/budget.h"
 #include "cli/receipt.h"
+#include "cli/watchdog.h"
 #include "kernels/call.h"
 #include "kernels/trial/equiv.h"
 
 typedef struct run_call {
     tp_cli *c;
     tp_job *j;
-    tp_arena *arena; /* of the arrays: --max-memory */
-    int64_t seed, max_steps;
-    size_t max_memory;
+    tp_arena *arena;     /* of the arrays: --max-memory */
+    tp_check_settings s; /* by which it is read and verified; their budget holds once for that, and once for the run */
+    tp_watched watched;
+    int64_t seed;
     tp_input_family family; /* of --fill */
     tp_str standing;        /* by what right it runs */
     int code;
@@ -178,17 +181,10 @@ static tp_str with_open(run_call *r, tp_str shown, tp_str open)
 /* As `verify` does it; an exit code, not 0 after a report. */
 static int verify_first(run_call *r)
 {
-    tp_check_settings s;
-    tp_check_defaults(&s, true);
-    s.target = tp_option(&r->c->target, "");
-    s.max_memory = s.equiv.max_memory = r->max_memory;
-    s.equiv.max_steps = r->max_steps;
-    s.equiv.seed = (uint64_t)r->seed;
-    s.read_from = r->c->allow_path.at;
-    s.nread_from = r->c->allow_path.len;
     tp_job j;
     tp_solver *solver = tp_solver_new(r->c->arena);
-    tp_check_anew(&j, r->c->arena, r->j->source, &s, solver);
+    tp_watched_begin(&r->watched, &r->j->source.path);
+    tp_check_anew(&j, r->c->arena, r->j->source, &r->s, solver);
     tp_solver_free(solver);
     int code = tp_job_exit_code(r->c, &j, TP_UNKNOWN_FAIL);
     tp_counts n = tp_count(&j.report);
@@ -242,13 +238,18 @@ static void execute(void *arg)
     tp_status st = tp_call_bind(&call);
     if (call.undetermined.n)
         call.why = tp_printf(r->arena, "%.*s: give --size %.*s=VALUE", TP_FMT(call.why), TP_FMT(call.undetermined));
+    if (st == TP_E_BUDGET)
+        tp_leave(r->arena, st);
     if (st != TP_OK)
         fail(r, st == TP_E_USAGE ? TP_EXIT_USAGE : TP_EXIT_INPUT, call.why);
     r->code = establish(r);
     if (r->code)
         return;
+    tp_watched_begin(&r->watched, &r->j->source.path);
+    tp_budget_renew(tp_arena_budget(r->arena));
+    tp_budget_at(tp_arena_budget(r->arena), "the run", TP_S(""));
     write_inputs(r, &call);
-    st = tp_call_run(&call, (uint64_t)r->seed, r->max_steps, &trap, &stats);
+    st = tp_call_run(&call, (uint64_t)r->seed, r->s.equiv.max_steps, &trap, &stats);
     if (st == TP_E_LIMIT)
         fail(r, TP_EXIT_INPUT, trap.message);
     if (st != TP_OK && st != TP_E_TRAP)
@@ -291,13 +292,51 @@ static int no_family(tp_str name)
     return tp_usage_error("there is no family of inputs `%.*s`; there are %s", TP_FMT(name), names);
 }
 
+/* The numbers among the options, as verify_first() and the run want them. */
+static bool read_limits(tp_cli *c, run_call *r)
+{
+    int64_t memory;
+    tp_check_defaults(&r->s, true);
+    if (!tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||
+        !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &r->seed) ||
+        !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &r->s.equiv.max_steps) ||
+        !tp_use_budget(c, &r->s) || !tp_use_target(c, &r->s.target))
+        return false;
+    r->s.max_memory = r->s.equiv.max_memory = (size_t)memory << 20;
+    r->s.equiv.seed = (uint64_t)r->seed;
+    r->s.read_from = c->allow_path.at;
+    r->s.nread_from = c->allow_path.len;
+    return true;
+}
+
+/* After the spec is read; sets the exit code. */
+static void run_loaded(run_call *r)
+{
+    tp_budget b;
+    if (!(r->arena = tp_arena_new(r->s.max_memory)))
+        tp_leave(r->c->arena, TP_E_MEMORY);
+    tp_budget_begin(&b, r->s.timeout, r->s.memory_mib);
+    tp_arena_set_budget(r->arena, &b);
+    tp_budget_at(&b, "its arrays", TP_S(""));
+    tp_status st = tp_try(r->arena, execute, r);
+    if (st == TP_E_BUDGET) {
+        tp_say(stderr, "tileproof: %.*s: stopped, and no output was written: %.*s", TP_FMT(r->j->source.path),
+               TP_FMT(tp_budget_reason(r->c->arena, &b)));
+        r->code = TP_EXIT_UNKNOWN;
+    } else if (st == TP_E_MEMORY) {
+        tp_say(stderr, "tileproof: %.*s: the arrays need more than the %zu MiB of --max-memory",
+               TP_FMT(r->j->source.path), r->s.max_memory >> 20);
+        r->code = TP_EXIT_INPUT;
+    }
+    tp_arena_free(r->arena);
+}
+
 static int run(tp_cli *c)
 {
     tp_strings files = {0};
     tp_job j = {0};
-    int64_t memory;
-    run_call r = {.c = c, .j = &j};
-    tp_str target;
+    run_call r = {.c = c, .j = &j, .watched = tp_watched_here()};
+    tp_watchdog guard;
     if (!tp_expand_paths(c, &files))
         return TP_EXIT_USAGE;
     if (files.len != 1)
@@ -310,21 +349,15 @@ static int run(tp_cli *c)
         return tp_usage_error("--trust or --unchecked, not both");
     if (c->fill.len && !tp_input_find(tp_option(&c->fill, ""), &r.family))
         return no_family(tp_option(&c->fill, ""));
-    if (!tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||
-        !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &r.seed) ||
-        !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &r.max_steps) ||
-        !tp_use_target(c, &target))
+    if (!read_limits(c, &r))
         return TP_EXIT_USAGE;
-    tp_job_load(c, &j, files.at[0], target);
+    tp_watchdog_start(&guard, &r.watched, 1, r.s.timeout);
+    tp_watched_begin(&r.watched, &files.at[0]);
+    tp_job_load(c, &j, files.at[0], &r.s);
     r.code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
-    r.max_memory = (size_t)memory << 20;
-    r.arena = r.code == TP_EXIT_OK ? tp_arena_new(r.max_memory) : NULL;
-    if (r.code == TP_EXIT_OK && (!r.arena || tp_try(r.arena, execute, &r) == TP_E_MEMORY)) {
-        tp_say(stderr, "tileproof: %.*s: the arrays need more than the %lld MiB of --max-memory", TP_FMT(j.source.path),
-               (long long)memory);
-        r.code = TP_EXIT_INPUT;
-    }
-    tp_arena_free(r.arena);
+    if (r.code == TP_EXIT_OK)
+        run_loaded(&r);
+    tp_watchdog_stop(&guard);
     tp_job_free(&j);
     return r.code;
 }

@@ -26,11 +26,11 @@ _tileproof() {
         lint) words=" --format --output --target --select --ignore --baseline --changed-since --fix --diff --unsafe-fixes --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --timeout --memory-limit --max-memory --plot --statistics --dump --timings --config --show-settings --color --quiet --verbose --help" ;;
         lsp) words=" --target --select --ignore --rlimit --timeout --memory-limit --config --show-settings --help" ;;
         man) words=" --help" ;;
-        mutate) words=" --cases --box --wider --defects --seed --allow-path --max-memory --config --show-settings --verbose --help" ;;
+        mutate) words=" --cases --box --wider --defects --seed --allow-path --timeout --memory-limit --max-memory --config --show-settings --verbose --help" ;;
         primitives) words=" --help" ;;
         recheck) words=" --target --explain --help" ;;
         rules) words=" --markdown --help" ;;
-        run) words=" --target --receipt --trust --unchecked --seed --allow-path --max-memory --max-steps --size --dtype --input --output --fill --config --show-settings --color --quiet --help" ;;
+        run) words=" --target --receipt --trust --unchecked --seed --allow-path --timeout --memory-limit --max-memory --max-steps --size --dtype --input --output --fill --config --show-settings --color --quiet --help" ;;
         schema) words=" --help" ;;
         targets) words=" --help" ;;
         trace) words=" --help" ;;

@@ -42,8 +42,8 @@ _tileproof() {
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
         '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
-        '*--timeout[what a spec may cost, counted as work (default 10; with verify 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[what a spec may cost, counted as work (default 10; with verify, run and mutate 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
         '*--help[help for the command]' \
@@ -60,8 +60,8 @@ _tileproof() {
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
         '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
         '*--allow-path[read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated]:DIR:_files' \
-        '*--timeout[what a spec may cost, counted as work (default 10; with verify 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[what a spec may cost, counted as work (default 10; with verify, run and mutate 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
         '*--help[help for the command]' \
@@ -122,8 +122,8 @@ _tileproof() {
         '*--playback[write failing cases\: json=FILE (entries of "cases"), npy=FOLDER (arrays for run)]:FORMAT=PATH:_files' \
         '*--cache[remember proofs in this file; each is checked again before it is believed]:FILE:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
-        '*--timeout[what a spec may cost, counted as work (default 10; with verify 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[what a spec may cost, counted as work (default 10; with verify, run and mutate 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \
         '*--statistics[count what was decided, rule by rule]' \
@@ -142,8 +142,8 @@ _tileproof() {
         '*--select[only these rules (comma separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
         '*--ignore[leave out these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
-        '*--timeout[what a spec may cost, counted as work (default 10; with verify 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[what a spec may cost, counted as work (default 10; with verify, run and mutate 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
         '*--help[help for the command]' \
@@ -160,6 +160,8 @@ _tileproof() {
         '*--defects[at most so many defects of each spec, chosen by the seed (default 0\: all)]:N:_files' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
         '*--allow-path[read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated]:DIR:_files' \
+        '*--timeout[what a spec may cost, counted as work (default 10; with verify, run and mutate 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and where it comes from; do nothing else]' \
@@ -189,6 +191,8 @@ _tileproof() {
         '*--unchecked[run without a receipt and without verifying first]' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
         '*--allow-path[read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated]:DIR:_files' \
+        '*--timeout[what a spec may cost, counted as work (default 10; with verify, run and mutate 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
         '*--size[a size that the arrays do not determine]:NAME=VALUE:_files' \
@@ -243,8 +247,8 @@ _tileproof() {
         '*--require[evidence that must be reached\: algebra=E3, E4 or E5, rounding=E1, bits=E2]:LIST:_files' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
         '*--allow-path[read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated]:DIR:_files' \
-        '*--timeout[what a spec may cost, counted as work (default 10; with verify 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[what a spec may cost, counted as work (default 10; with verify, run and mutate 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \

@@ -347,6 +347,77 @@ static void memory_ends_a_spec_alike(void **state)
     tp_arena_free(a);
 }
 
+/* ---- commands that execute and compare ---- */
+
+static const char *put_text(place *p, const char *name, const char *text)
+{
+    return put(p, name, text, strlen(text));
+}
+
+static void says(const outcome *o, int exit, tp_str where, const char *what, place *p)
+{
+    if (o->exit != exit || !contains(where, what))
+        fail_msg("exit %d, not %d, or no `%s`:\n%s%s", o->exit, exit, what, tp_cstr(p->a, o->out),
+                 tp_cstr(p->a, o->err));
+}
+
+/* By whatever right it runs. What it would have written is not there. */
+static void a_run_is_cut_off(void **state)
+{
+    place *p = *state;
+    const char *spec = put_text(p, "endless.tile.json", ENDLESS), *out = path_in(p, "o.npy");
+    outcome free = RUN(p->a, "run", "--unchecked", "--timeout", "1", "--fill", "normal", "--output",
+                       tp_printf(p->a, "o=%s", out).p, spec),
+            verified = RUN(p->a, "run", "--timeout", "1", "--fill", "normal", spec),
+            small = RUN(p->a, "run", "--memory-limit", "1", "--fill", "normal", spec);
+    says(&free, 4, free.err, "--timeout 1 raises it); 99 % of the work so far was the run", p);
+    says(&verified, 4, verified.err, "--timeout 1 raises it); 99 % of the work so far was the cases", p);
+    says(&small, 4, small.err, "1 MiB of --memory-limit", p);
+    assert_true(access(out, F_OK) != 0);
+}
+
+/* Each defect has the budget; none is noticed, equal or the same for want of it. */
+static void defects_are_cut_off_alike(void **state)
+{
+    place *p = *state;
+    const char *spec = put_text(p, "endless.tile.json", ENDLESS);
+    outcome o = RUN(p->a, "mutate", "--timeout", "1", "--defects", "4", spec),
+            again = RUN(p->a, "mutate", "--timeout", "1", "--defects", "4", spec),
+            small = RUN(p->a, "mutate", "--memory-limit", "1", "--defects", "4", spec);
+    says(&o, 0, o.out, "4 open, 0 survive", p);
+    says(&o, 0, o.out, "--timeout 1 raises it); 99 % of the work so far was the cases", p);
+    says(&small, 0, small.out, "1 MiB of --memory-limit", p);
+    assert_true(tp_str_eq(o.out, again.out));
+}
+
+/* Windows that no prover tells apart, and no case. */
+static const char *put_windows(place *p, const char *name, const char *map)
+{
+    enum { MANY = 24 };
+    tp_buf b = {.arena = p->a};
+    tp_buf_printf(&b, "{\"tileproof\": 1, \"name\": \"windows\", \"target\": \"none\", \"sizes\": {\"A\": {\"min\": "
+                      "1}, \"B\": {\"min\": 1}}, \"grid\": [{\"axis\": \"i\", \"steps\": \"A\"}, {\"axis\": \"j\", "
+                      "\"steps\": \"B\"}], \"inputs\": [");
+    for (int n = 0; n < MANY; n++)
+        tp_buf_printf(&b,
+                      "%s{\"name\": \"x%d\", \"dtype\": \"float32\", \"shape\": [\"8 * A\"], \"block_shape\": [8], "
+                      "\"index_map\": [\"%s + %d\"]}",
+                      n ? ", " : "", n, map, n);
+    tp_buf_printf(&b, "], \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"8 * A\"], "
+                      "\"block_shape\": [8], \"index_map\": [\"i\"]}]}");
+    return put_text(p, name, tp_cstr(p->a, tp_buf_view(&b)));
+}
+
+static void a_comparison_is_cut_off(void **state)
+{
+    place *p = *state;
+    const char *old = put_windows(p, "old.tile.json", "(i ^ A ^ j ^ B)"),
+               *new = put_windows(p, "new.tile.json", "(B ^ (j ^ (A ^ i)))");
+    outcome o = RUN(p->a, "diff", "--select", "TP006", "--timeout", "1", old, new);
+    says(&o, 4, o.out, "not all was compared: ", p);
+    says(&o, 4, o.out, "--timeout 1", p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +426,9 @@ int main(void)
         cmocka_unit_test(loops_without_end_are_cut_off_alike),
         cmocka_unit_test(the_hard_stop_says_that_it_was_time),
         cmocka_unit_test(memory_ends_a_spec_alike),
+        IN_PLACE(a_run_is_cut_off),
+        IN_PLACE(defects_are_cut_off_alike),
+        IN_PLACE(a_comparison_is_cut_off),
     };
     return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
 }

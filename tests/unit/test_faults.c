@@ -473,22 +473,26 @@ static void a_solver_has_bounds(void **state)
 static void a_watchdog_stands_behind(void **state)
 {
     place *p = *state;
-    static const char *const SPEC[] = {"lint",          "z.tile.json", "--timeout", "1", "-o",
-                                       "json=out.json", "--cache",     "cache",     NULL};
+    static const char *const SPECS[][10] = {
+        {"lint", "z.tile.json", "--timeout", "1", "-o", "json=out.json", "--cache", "cache"},
+        {"mutate", "z.tile.json", "--timeout", "1"},
+        {"run", "z.tile.json", "--timeout", "1", "--size", "N=8", "--output", "o=out.json"}};
     struct rusage before, after;
     if (!PRELOADS)
         return;
     furnish(p);
     share_page(p);
-    memset(page, 0, sizeof *page);
-    getrusage(RUSAGE_CHILDREN, &before);
     setenv("FAULT_Z3", "spin", 1);
-    outcome o = run_faulty(p, NULL, SPEC);
+    for (size_t i = 0; i < sizeof SPECS / sizeof *SPECS; i++) {
+        memset(page, 0, sizeof *page);
+        getrusage(RUSAGE_CHILDREN, &before);
+        outcome o = run_faulty(p, NULL, SPECS[i]);
+        getrusage(RUSAGE_CHILDREN, &after);
+        if (o.exit != 4 || !contains(o.err, "z.tile.json: stopped at twice the CPU seconds of --timeout"))
+            fail_msg("%s: exit %d: %s%s", SPECS[i][0], o.exit, tp_cstr(p->a, o.out), tp_cstr(p->a, o.err));
+        assert_in_range(after.ru_utime.tv_sec - before.ru_utime.tv_sec, 1, 4);
+    }
     unsetenv("FAULT_Z3");
-    getrusage(RUSAGE_CHILDREN, &after);
-    if (o.exit != 4 || !contains(o.err, "z.tile.json: stopped at twice the CPU seconds of --timeout"))
-        fail_msg("exit %d: %s%s", o.exit, tp_cstr(p->a, o.out), tp_cstr(p->a, o.err));
-    assert_in_range(after.ru_utime.tv_sec - before.ru_utime.tv_sec, 1, 4);
     assert_true(access(path_in(p, "out.json"), F_OK) != 0 && access(path_in(p, "cache"), F_OK) != 0);
     unshare_page();
 }
