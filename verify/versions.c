@@ -246,8 +246,8 @@ tp_versions tp_compare_versions(tp_arena *a, tp_job *old, tp_job *new, const tp_
     execution x = {old, new, s, &v};
     tp_status st = tp_try(new->arena, execute, &x);
     if (st != TP_OK)
-        v.why_not_run = tp_budget_or(new->arena, st == TP_E_MEMORY ? TP_S("memory ran out")
-                                                                   : TP_S("its cases cannot be read"));
+        v.why_not_run =
+            tp_budget_or(new->arena, st == TP_E_MEMORY ? TP_S("memory ran out") : TP_S("its cases cannot be read"));
     if (v.witness)
         v.verdict = TP_VERSIONS_DIFFERENT;
     else if (v.cases)
