@@ -53,6 +53,13 @@ static inline bool tp_ceildiv(int64_t a, int64_t b, int64_t *r)
     return m == 0 ? (*r = q, true) : tp_add(q, 1, r);
 }
 
+/* Last of `size` elements, at least 1, from `start`, `stride` apart. */
+static inline bool tp_last(int64_t start, int64_t size, int64_t stride, int64_t *r)
+{
+    int64_t span;
+    return tp_mul(size - 1, stride, &span) && tp_add(start, span, r);
+}
+
 /* Turns of `range(lo, hi, by)`, by not 0. All its values lo + k * by, k below
  * the number of turns, lie between lo and hi. */
 static inline bool tp_turns(int64_t lo, int64_t hi, int64_t by, int64_t *r)

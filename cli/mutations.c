@@ -2,6 +2,8 @@
 
 #include <stdarg.h>
 
+#include "base/checked.h"
+
 /* A step or element that only larger sizes have. */
 enum { LATE = 3 };
 
@@ -318,8 +320,9 @@ static void plant_operand(planter *p, const tp_json *o, bool aliased)
     }
     for (uint32_t i = 0; block && block->type == TP_J_ARRAY && i < block->u.items.n; i++) {
         const tp_json *e = block->u.items.at[i];
-        if (e->type == TP_J_INT)
-            plant(p, "block twice as large", e->loc.start, e->loc.end, format(p, "%lld", (long long)e->u.integer * 2));
+        int64_t twice;
+        if (e->type == TP_J_INT && tp_mul(e->u.integer, 2, &twice))
+            plant(p, "block twice as large", e->loc.start, e->loc.end, format(p, "%lld", (long long)twice));
     }
 }
 

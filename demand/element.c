@@ -1,4 +1,6 @@
 /* Elements of values, on demand. */
+#include <math.h>
+
 #include "base/checked.h"
 #include "demand/internal.h"
 
@@ -28,6 +30,14 @@ double demand_decide(tp_demand *d, const event *e, const char *what)
         demand_give_up(d, TP_DEMAND_UNDEFINED, "%s depends on %s", what, undefined_text(s.undefined));
     d->undecided |= !certain(d, &s, demand_dtype(d, e->vid));
     return s.v;
+}
+
+int64_t demand_decide_index(tp_demand *d, const event *e, const char *what)
+{
+    double v = demand_decide(d, e, what);
+    if (!(fabs(v) <= 0x1p53))
+        demand_give_up(d, TP_DEMAND_TOO_FAR, "%s lies beyond 2^53", what);
+    return (int64_t)v;
 }
 
 /* ---- instructions ---- */

@@ -36,12 +36,14 @@ static slice resolved(tp_demand *d, const tp_access *a)
         const tp_subscript *sub = &a->subs[i];
         s.size[i] = sub->kind == TP_SUB_FULL ? ref->dims[i] : sub->kind == TP_SUB_INT ? 1 : demand_size(d, sub->size);
         s.stride[i] = sub->kind == TP_SUB_SLICE ? sub->stride : 1;
-        s.start[i] = sub->kind == TP_SUB_FULL ? 0 : (int64_t)demand_decide(d, value_now(d, sub->start), "an index");
-        int64_t last = s.start[i] + (s.size[i] - 1) * s.stride[i];
-        if (s.size[i] > 0 && (s.start[i] < 0 || last >= ref->dims[i]))
-            demand_give_up(d, TP_DEMAND_TRAP, "elements %lld to %lld of dimension %u of `%.*s`, which has %lld (TP102)",
-                           (long long)s.start[i], (long long)last, i, TP_FMT(d->k->operands[a->operand].name),
-                           (long long)ref->dims[i]);
+        s.start[i] = sub->kind == TP_SUB_FULL ? 0 : demand_decide_index(d, value_now(d, sub->start), "an index");
+        int64_t last;
+        if (s.size[i] > 0 &&
+            (s.start[i] < 0 || !tp_last(s.start[i], s.size[i], s.stride[i], &last) || last >= ref->dims[i]))
+            demand_give_up(d, TP_DEMAND_TRAP,
+                           "%lld elements from %lld of dimension %u of `%.*s`, %lld apart; it has %lld (TP102)",
+                           (long long)s.size[i], (long long)s.start[i], i, TP_FMT(d->k->operands[a->operand].name),
+                           (long long)s.stride[i], (long long)ref->dims[i]);
     }
     return s;
 }
@@ -86,8 +88,8 @@ static void follow(tp_demand *d, moment *m, const tp_region *r);
 
 static void follow_loop(tp_demand *d, moment *m, const tp_step *s)
 {
-    int64_t lo = (int64_t)demand_decide(d, value_now(d, s->lo), "a loop bound"),
-            hi = (int64_t)demand_decide(d, value_now(d, s->hi), "a loop bound");
+    int64_t lo = demand_decide_index(d, value_now(d, s->lo), "a loop bound"),
+            hi = demand_decide_index(d, value_now(d, s->hi), "a loop bound");
     int64_t turns;
     if (!tp_turns(lo, hi, s->by, &turns))
         demand_give_up(d, TP_DEMAND_TOO_FAR, "a loop of the body has too many turns");

@@ -27,9 +27,10 @@ static int64_t start_of(tp_demand *d, uint32_t operand, uint32_t dim)
     int64_t index = demand_size(d, x->index), start, extent = d->arrays[operand].dims[dim],
             block = d->blocks[operand].dims[dim];
     demand_charge(d, 1);
-    if (x->kind == TP_DIM_ELEMENT)
-        return index - demand_size(d, x->pad_lo);
-    if (!tp_mul(index, block, &start) || start < 0 || (start >= extent && !(o->whole && start == 0)))
+    if (x->kind == TP_DIM_ELEMENT && tp_sub(index, demand_size(d, x->pad_lo), &start))
+        return start;
+    if (x->kind == TP_DIM_ELEMENT || !tp_mul(index, block, &start) || start < 0 ||
+        (start >= extent && !(o->whole && start == 0)))
         demand_give_up(d, TP_DEMAND_TRAP, "block %lld of dimension %u of `%.*s` lies outside (TP101)", (long long)index,
                        dim, TP_FMT(o->name));
     return start;

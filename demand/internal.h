@@ -142,6 +142,8 @@ void demand_charge(tp_demand *d, int64_t n);
 scalar demand_lane(tp_demand *d, const event *e, int64_t lane);
 /* The one lane of a value that decides: an index, a bound, a branch. Gives up when it is undefined. */
 double demand_decide(tp_demand *d, const event *e, const char *what);
+/* The same of an integer; gives up beyond 2^53. */
+int64_t demand_decide_index(tp_demand *d, const event *e, const char *what);
 int64_t demand_size(tp_demand *d, tp_expr e);
 void demand_unravel(const shape *s, int64_t lane, int64_t *at);
 int64_t demand_ravel(const shape *s, const int64_t *at);

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "base/assert.h"
+#include "base/checked.h"
 #include "smt/cache.h"
 #include "smt/trust/certificates.h"
 #include "smt/internal.h"
@@ -106,15 +107,15 @@ static tp_decision check_box(tp_prover *v, const tp_obligation *o, tp_decision u
 {
     tp_var *vars = TP_NEWN(v->arena, tp_var, o->nvars + 1);
     tp_obligation box = *o;
-    int64_t largest = 0, lo, hi;
+    int64_t largest = 0, lo, hi, length, last;
     box.vars = vars;
     for (int64_t side = 2; side <= 64; side *= 2) {
         for (uint32_t i = 0; i < o->nvars; i++) {
             vars[i] = o->vars[i];
             bool range = !vars[i].step && !vars[i].choices && tp_expr_is_const(v->p, vars[i].lo, &lo) &&
                          tp_expr_is_const(v->p, vars[i].hi, &hi);
-            if (range && hi - lo >= side * vars[i].multiple_of)
-                vars[i].hi = tp_const(v->p, lo + side * vars[i].multiple_of - 1);
+            if (range && tp_mul(side, vars[i].multiple_of, &length) && tp_add(lo, length - 1, &last) && last < hi)
+                vars[i].hi = tp_const(v->p, last);
         }
         int r = tp_enumerate(v, &box, ENUMERATE_POINTS, env);
         if (r == 0)

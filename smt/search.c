@@ -98,8 +98,12 @@ static candidates choose(tp_prover *v, const tp_obligation *o, const tp_var *x, 
             c.at[c.n++] = x->choices[i];
         return c;
     }
-    for (int64_t i = 0; i < 4; i++)
-        add(&c, x, range, range.lo == INT64_MIN ? i : range.lo + i * x->multiple_of);
+    int64_t least = range.lo == INT64_MIN ? 0 : range.lo, by = range.lo == INT64_MIN ? 1 : x->multiple_of;
+    for (int i = 0; i < 4; i++) {
+        add(&c, x, range, least);
+        if (!tp_add(least, by, &least))
+            break;
+    }
     for (uint32_t i = 0; i < constants->len && c.n < MAX_CANDIDATES - 12; i++)
         for (int64_t d = -1; d <= 1 && constants->at[i] < INT64_MAX / 4; d++)
             add(&c, x, range, constants->at[i] + d);
@@ -217,8 +221,8 @@ static void set_defaults(tp_prover *v, const tp_obligation *o, int64_t *env)
         if (x->choices)
             lo = x->choices[0];
         else if (x->lo.id && tp_expr_eval(v->p, x->lo, env, &lo) == TP_EVAL_OK && x->multiple_of > 1 &&
-                 tp_ceildiv(lo, x->multiple_of, &q))
-            lo = q * x->multiple_of;
+                 tp_ceildiv(lo, x->multiple_of, &q) && tp_mul(q, x->multiple_of, &q))
+            lo = q;
         env[x->sym] = lo;
     }
 }
@@ -302,9 +306,10 @@ void tp_minimise(tp_prover *v, const tp_obligation *o, int64_t *env)
                     break;
                 }
             }
-            int64_t low = x->choices ? env[x->sym] : tp_interval_of(v, o, tp_sym(v->p, x->sym)).lo, high = env[x->sym];
-            while (low < high) { /* the least failing value if failing is monotone */
-                int64_t mid = low + (high - low) / 2 / x->multiple_of * x->multiple_of;
+            int64_t low = x->choices ? env[x->sym] : tp_interval_of(v, o, tp_sym(v->p, x->sym)).lo, high = env[x->sym],
+                    span;
+            while (low < high && tp_sub(high, low, &span)) { /* the least failing value if failing is monotone */
+                int64_t mid = low + span / 2 / x->multiple_of * x->multiple_of;
                 memcpy(trial, env, n * sizeof *env);
                 trial[x->sym] = mid;
                 if (mid % x->multiple_of == 0 && fails_at_sizes(&s, trial, n)) {

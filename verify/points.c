@@ -140,11 +140,12 @@ static bool extents(const tp_kernel *k, uint32_t output, const int64_t *env, int
     return !o->discard;
 }
 
+/* 1, too, for blocks larger than any array: there is one, without edges. */
 static int64_t block_extent(const tp_kernel *k, uint32_t output, uint32_t d, const int64_t *env)
 {
     int64_t b;
     const tp_expr block = k->operands[k->ninputs + output].dims[d].block;
-    return tp_expr_eval(k->exprs, block, env, &b) == TP_EVAL_OK && b > 0 ? b : 1;
+    return tp_expr_eval(k->exprs, block, env, &b) == TP_EVAL_OK && b > 0 && b <= INT32_MAX ? b : 1;
 }
 
 /* Somewhere in a dimension: at its ends, at an edge of a block, at a constant, or anywhere. */

@@ -62,7 +62,7 @@ static int walk_grid(walker *w, int64_t *block)
         if (!value(w, w->o->shape[d], &extent) || !value(w, w->o->dims[d].block, &size) || size < 1)
             return -1; /* TP008 */
         w->blocks[d] = extent / size + (extent % size > 0);
-        if (w->blocks[d] > MAX_BLOCKS || (count *= w->blocks[d]) > MAX_BLOCKS)
+        if (extent < 0 || w->blocks[d] > MAX_BLOCKS || (count *= w->blocks[d]) > MAX_BLOCKS)
             return -1;
     }
     for (uint32_t x = 0; x < w->a->k->naxes; x++)

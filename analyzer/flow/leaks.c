@@ -1,5 +1,6 @@
 /* From the records of the definedness analysis to findings. */
 #include "analyzer/flow/flow.h"
+#include "base/checked.h"
 
 /* The code of the rule that a leak into a sink breaks. */
 static const char *leak_rule(const tp_sink *s, const tp_leak *l)
@@ -55,7 +56,7 @@ static tp_str element_text(tp_analysis *a, const tp_flow *f, const tp_operand *o
     tp_buf_printf(&b, "%.*s[", TP_FMT(o->name));
     for (uint32_t d = 0; d < o->rank; d++) {
         const tp_dim *dim = &o->dims[d];
-        int64_t index = 0, block = 1, lo = 0, at = 0;
+        int64_t index = 0, block = 1, lo = 0, at = 0, element;
         if (!o->whole) {
             tp_expr_eval(a->p, dim->index, env, &index);
             tp_expr_eval(a->p, dim->block, env, &block);
@@ -66,7 +67,9 @@ static tp_str element_text(tp_analysis *a, const tp_flow *f, const tp_operand *o
         }
         if (dim->kind != TP_DIM_SQUEEZED)
             tp_expr_eval(a->p, f->lane[lane++], env, &at);
-        tp_buf_printf(&b, "%s%lld", d ? ", " : "", (long long)(index * block - lo + at));
+        bool known = tp_mul(index, block, &element) && tp_sub(element, lo, &element) && tp_add(element, at, &element);
+        tp_buf_c(&b, d ? ", " : "");
+        tp_buf_printf(&b, known ? "%lld" : "?", (long long)element);
     }
     tp_buf_c(&b, "]");
     return tp_buf_view(&b);

@@ -1,4 +1,5 @@
 #include "analyzer/flow/flow.h"
+#include "base/checked.h"
 
 static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
@@ -21,13 +22,14 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
     tp_finding *found = tp_claim_check(a, &c, &env);
     if (found->verdict != TP_VIOLATED)
         return;
-    int64_t start = 0, size = 1, extent = 0;
+    int64_t start = 0, size = 1, extent = 0, last;
     tp_expr_eval(a->p, u->value, env, &start);
     tp_expr_eval(a->p, u->size, env, &size);
     tp_expr_eval(a->p, u->extent, env, &extent);
     ((tp_witness *)(uintptr_t)found->witness)->detail =
-        tp_message(a, "elements %lld to %lld of %lld", (long long)start, (long long)(start + (size - 1) * u->stride),
-                   (long long)extent);
+        tp_last(start, size, u->stride, &last)
+            ? tp_message(a, "elements %lld to %lld of %lld", (long long)start, (long long)last, (long long)extent)
+            : tp_message(a, "elements from %lld to one beyond 2^63 of %lld", (long long)start, (long long)extent);
 }
 
 static void check_take(tp_analysis *a, const tp_flow *f, const tp_use *u)

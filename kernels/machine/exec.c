@@ -36,8 +36,14 @@ static slice resolve(tp_machine *m, const tp_access *a)
             s.size[d] = 1;
         else if (tp_expr_eval(m->k->exprs, sub->size, m->env, &s.size[d]) != TP_EVAL_OK || s.size[d] < 0)
             tp_trap_raise(m, "TP102", r->operand->name, "the size of this slice is not a count");
-        int64_t last = s.start[d] + (s.size[d] - 1) * s.stride[d];
-        if (s.size[d] > 0 && (s.start[d] < 0 || last >= r->cells.dims[d])) /* an empty slice touches nothing */
+        int64_t last;
+        if (s.size[d] == 0) /* touches nothing */
+            last = 0;
+        else if (!tp_last(s.start[d], s.size[d], s.stride[d], &last))
+            tp_trap_raise(m, "TP102", r->operand->name,
+                          "elements from %lld to one beyond 2^63 of dimension %u of `%.*s`, which has %lld",
+                          (long long)s.start[d], d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
+        else if (s.start[d] < 0 || last >= r->cells.dims[d])
             tp_trap_raise(m, "TP102", r->operand->name,
                           "elements %lld to %lld of dimension %u of `%.*s`, which has %lld", (long long)s.start[d],
                           (long long)last, d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
@@ -59,7 +65,8 @@ static places places_of(const slice *s, const tp_cells *ref, const tp_cells *val
     size_t own[TP_MAX_RANK];
     tp_strides_of(ref, own);
     for (uint32_t d = s->rank; d-- > 0;) {
-        p.ref[d] = (ptrdiff_t)own[d] * s->stride[d];
+        p.ref[d] =
+            s->size[d] > 1 ? (ptrdiff_t)own[d] * s->stride[d] : 0; /* a stride between no two may be any number */
         p.first += own[d] * (size_t)s->start[d];
         p.value[d] = value->n == 1 ? 0 : step;
         step *= s->size[d];

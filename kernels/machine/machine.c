@@ -338,11 +338,15 @@ static int64_t element_start(tp_machine *m, const tp_ref *r, uint32_t d, int64_t
     int64_t lo = eval(m, o->dims[d].pad_lo, "TP008", "the padding", o->name),
             hi = eval(m, o->dims[d].pad_hi, "TP008", "the padding", o->name), start, end, limit;
     bool fits = tp_sub(index, lo, &start) && tp_add(start, r->block[d], &end) && tp_add(r->array->dims[d], hi, &limit);
-    if (!fits || index < 0 || end > limit || start >= r->array->dims[d] || end <= 0)
+    if (!fits)
+        tp_trap_raise(m, "TP101", o->name,
+                      "element index %lld in dimension %u of `%.*s`, with the padding, wants elements beyond 2^63",
+                      (long long)index, d, TP_FMT(o->name));
+    if (index < 0 || end > limit || start >= r->array->dims[d] || end <= 0)
         tp_trap_raise(m, "TP101", o->name,
                       "element index %lld in dimension %u of `%.*s` wants elements %lld to %lld; the array has %lld",
-                      (long long)index, d, TP_FMT(o->name), (long long)(index - lo),
-                      (long long)(index - lo + r->block[d] - 1), (long long)r->array->dims[d]);
+                      (long long)index, d, TP_FMT(o->name), (long long)start, (long long)(end - 1),
+                      (long long)r->array->dims[d]);
     return start;
 }
 
@@ -359,8 +363,11 @@ static bool move_window(tp_machine *m, uint32_t index, int64_t *start)
             changed |= start[d] != r->window[d];
             continue;
         }
-        bool fits = tp_mul(block, r->block[d], &start[d]);
-        if (!fits || start[d] < 0 || (start[d] >= r->array->dims[d] && !(o->whole && start[d] == 0)))
+        if (!tp_mul(block, r->block[d], &start[d]))
+            tp_trap_raise(m, "TP101", o->name,
+                          "block index %lld in dimension %u of `%.*s` starts at an element beyond 2^63",
+                          (long long)block, d, TP_FMT(o->name));
+        if (start[d] < 0 || (start[d] >= r->array->dims[d] && !(o->whole && start[d] == 0)))
             tp_trap_raise(m, "TP101", o->name,
                           "block index %lld in dimension %u of `%.*s` starts at element %lld; the array has %lld",
                           (long long)block, d, TP_FMT(o->name), (long long)start[d], (long long)r->array->dims[d]);

@@ -99,7 +99,7 @@ static void exec_slice(tp_machine *m, const tp_inst *i)
         int64_t start = 0;
         tp_expr_eval(m->k->exprs, i->starts[d], m->env, &start);
         first += own[d] * (size_t)start;
-        stride[d] = (ptrdiff_t)own[d] * i->ints[d];
+        stride[d] = m->values[i->out].dims[d] > 1 ? (ptrdiff_t)own[d] * i->ints[d] : 0;
     }
     gather(m, &m->values[i->out], from, stride, first);
 }

@@ -226,7 +226,8 @@ static bool just_past(const tp_picker *p, const tp_size *s, const int64_t *env)
     for (uint32_t a = 0; a < p->k->naxes && block; a++) {
         const tp_met *m = &p->constants->axes[a];
         for (uint32_t i = 0; i < m->n; i++)
-            past |= m->at[i] > 1 && v > m->at[i] * block && v <= (m->at[i] + 1) * block + s->multiple_of;
+            past |= m->at[i] > 1 && m->at[i] <= v / block && v > m->at[i] * block &&
+                    v - m->at[i] * block <= block + s->multiple_of;
     }
     return past;
 }

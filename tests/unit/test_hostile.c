@@ -94,6 +94,9 @@ static void attack(place *p, const char *spec)
         bounded(p, NULL, (const char *[]){"emit", FORMS[i], spec, NULL});
     bounded(p, NULL, (const char *[]){"diff", spec, spec, NULL});
     bounded(p, NULL, (const char *[]){"verify", "--cases", "1", spec, NULL});
+    bounded(p, NULL, (const char *[]){"mutate", "--timeout", "1", "--defects", "2", "--wider", "2", spec, NULL});
+    bounded(p, NULL,
+            (const char *[]){"run", "--unchecked", "--timeout", "1", "--fill", "normal", "--size", "N=2", spec, NULL});
     edit(p, spec);
 }
 
@@ -105,6 +108,18 @@ static void small_specs_are_bounded(void **state)
         attack(*state, g.gl_pathv[i]);
     print_message("hostile: %zu specs through every report\n", g.gl_pathc);
     globfree(&g);
+}
+
+/* A number that is no number of 64 bits is not said to be another one. */
+static void numbers_do_not_wrap(void **state)
+{
+    place *p = *state;
+    outcome lint = bounded(p, NULL, (const char *[]){"lint", "tests/hostile/huge_stride.tile.json", NULL}),
+            verify = bounded(p, NULL, (const char *[]){"verify", "tests/hostile/wild_stride.tile.json", NULL});
+    if (!contains(lint.out, "elements from -5 to one beyond 2^63 of 64"))
+        fail_msg("%s", tp_cstr(p->a, lint.out));
+    if (!contains(verify.out, "elements from 0 to one beyond 2^63 of dimension 0 of `x`, which has 64"))
+        fail_msg("%s", tp_cstr(p->a, verify.out));
 }
 
 /* As many operands as a spec may have, each a picture and a finding, all in one long line. */
@@ -128,6 +143,7 @@ int main(void)
 {
     setenv("ASAN_OPTIONS", "exitcode=99", 0); /* what a sanitizer finds is not taken for an exit code of ours */
     setenv("UBSAN_OPTIONS", "exitcode=99", 0);
-    const struct CMUnitTest tests[] = {IN_PLACE(small_specs_are_bounded), IN_PLACE(large_reports_are_bounded)};
+    const struct CMUnitTest tests[] = {IN_PLACE(small_specs_are_bounded), IN_PLACE(numbers_do_not_wrap),
+                                       IN_PLACE(large_reports_are_bounded)};
     return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
 }
