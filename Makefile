@@ -9,7 +9,7 @@ LIBDIR ?= $(PREFIX)/lib
 VERSION := $(shell sed -n 's/^\#define TP_VERSION "\(.*\)"/\1/p' base/version.h)
 
 CC ?= cc
-PACKAGES := build-essential pkg-config libz3-dev libjson-c-dev libcmocka-dev libgmp-dev libmd-dev libssl-dev librandom123-dev libmpfr-dev
+PACKAGES := build-essential pkg-config libz3-dev libjson-c-dev libcmocka-dev libgmp-dev libmd-dev libssl-dev librandom123-dev libmpfr-dev libsleef-dev
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
             -Wold-style-definition -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wpointer-arith -Wimplicit-fallthrough \
@@ -27,7 +27,9 @@ FLAGS_coverage := -O0 -g --coverage
 
 CFLAGS_ALL = -std=c11 $(WARNINGS) $(FLAGS_$(MODE)) -ffp-contract=off -pthread -fPIC -fvisibility=hidden -I. -I$(GEN) -MMD -MP $(CFLAGS)
 LDFLAGS_ALL = -pthread $(if $(filter asan,$(MODE)),-fsanitize=address$(comma)undefined) $(if $(filter tsan,$(MODE)),-fsanitize=thread) $(if $(filter coverage,$(MODE)),--coverage) $(LDFLAGS)
-LDLIBS_ALL = -lz3 -ljson-c -lmd -lgmp -lcrypto -lm
+# vector exp, log, tanh by SLEEF where it is installed; `make SLEEF=` builds without, with the C library's
+SLEEF = $(shell printf '\043include <sleef.h>\n' | $(CC) -x c -fsyntax-only - 2>/dev/null && echo -lsleef)
+LDLIBS_ALL = -lz3 -ljson-c -lmd -lgmp -lcrypto $(SLEEF) -lm
 comma := ,
 
 RUN_SRC := $(wildcard base/*.c spec/*.c domains/*.c kernels/*.c kernels/*/*.c reference/*.c reference/impl/*.c)
@@ -65,8 +67,8 @@ SOVERSION := 0
 LIBRARIES := libtileproof libtileproof-verify
 OBJECTS_libtileproof := $(RUN_SRC:%.c=$(BUILD)/%.o) $(BUILD)/lib/tileproof.o
 OBJECTS_libtileproof-verify := $(OBJECTS_libtileproof) $(PROVE_SRC:%.c=$(BUILD)/%.o) $(BUILD)/lib/tileproof_verify.o
-NEEDS_libtileproof := -ljson-c -lmd -lgmp -lm
-NEEDS_libtileproof-verify := -lz3 $(NEEDS_libtileproof)
+NEEDS_libtileproof = -ljson-c -lmd -lgmp $(SLEEF) -lm
+NEEDS_libtileproof-verify = -lz3 $(NEEDS_libtileproof)
 
 libraries: $(LIBRARIES:%=$(BUILD)/%.a) $(LIBRARIES:%=$(BUILD)/%.so) ## the C libraries, static and shared
 
@@ -83,7 +85,8 @@ $(LIBRARIES:%=$(BUILD)/%.so): $(BUILD)/%.so: $(BUILD)/%.whole.o
 	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-soname,$*.so.$(SOVERSION) -Wl,-z,defs -o $@ $< $(NEEDS_$*)
 
 # loops that should vectorise
-$(BUILD)/kernels/%.o $(BUILD)/domains/%.o $(BUILD)/base/dtype.o: CFLAGS += $(if $(filter release strict,$(MODE)),-O3)
+$(BUILD)/kernels/%.o $(BUILD)/domains/%.o $(BUILD)/base/dtype.o: CFLAGS += $(if $(filter release strict,$(MODE)),-O3) -fno-math-errno
+$(BUILD)/kernels/machine/elementary.o: CFLAGS += $(if $(SLEEF),-DTP_SLEEF)
 $(BUILD)/%.o: %.c | $(REGISTRIES)
 	@mkdir -p $(@D)
 	@echo "  CC   $<"
@@ -276,7 +279,7 @@ install: all libraries ## program, libraries, examples: PREFIX=/usr/local DESTDI
 	    ln -sf $$l.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/$$l.so; \
 	done
 	for p in tileproof tileproof-verify; do \
-	    sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' lib/$$p.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/$$p.pc; \
+	    sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|; s|@SLEEF@|$(SLEEF)|' lib/$$p.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/$$p.pc; \
 	done
 	for f in $$(ls examples/*/*.tile.json | grep -v /broken/); do install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/tileproof/$$f; done
 

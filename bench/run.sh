@@ -2,8 +2,9 @@
 # Speed, as medians and ratios of one run on this machine.
 set -eu
 mkdir -p build/bench
+sleef=$(echo '#include <sleef.h>' | ${CC:-cc} -x c -fsyntax-only - 2>/dev/null && echo -lsleef)
 build() {
-    ${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o "build/bench/$1" "bench/$1.c" build/release/internal.a -lz3 -ljson-c -lmd -lgmp -lm
+    ${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o "build/bench/$1" "bench/$1.c" build/release/internal.a -lz3 -ljson-c -lmd -lgmp $sleef -lm
 }
 build lint
 gallery=$(ls examples/*/*.tile.json | grep -v /broken/)
@@ -27,6 +28,7 @@ build/bench/domains \
 if [ -x build/venv/bin/python ]; then
     build/venv/bin/python bench/reading.py build/bench/long.tile.json
     build/venv/bin/python bench/engine.py
+    build/venv/bin/python bench/gallery.py --json build/bench/gallery.json
 else
     echo "skipped: the comparison with JAX (make test-jax makes build/venv)"
 fi

@@ -5,7 +5,7 @@ set -eu
 probe() { printf '#include <%s>\nint main(void){return 0;}\n' "$1" | ${CC:-cc} -x c -fsyntax-only - >/dev/null 2>&1; }
 if command -v "${CC:-cc}" >/dev/null 2>&1; then
     missing=
-    for header in stdio.h z3.h json-c/json.h gmp.h Random123/philox.h sha2.h openssl/evp.h; do
+    for header in stdio.h z3.h json-c/json.h gmp.h Random123/philox.h sha2.h openssl/evp.h sleef.h; do
         probe "$header" || missing="$missing $header"
     done
     printf '#include <setjmp.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <cmocka.h>\n' | "${CC:-cc}" -x c -fsyntax-only - >/dev/null 2>&1 || missing="$missing cmocka.h"
@@ -15,7 +15,7 @@ else
     echo "missing: a C compiler"
 fi
 if ! command -v apt-get >/dev/null 2>&1; then
-    echo "install the development files of Z3, json-c, cmocka, GMP, libmd, OpenSSL and Random123, then run make again" >&2
+    echo "install the development files of Z3, json-c, cmocka, GMP, libmd, OpenSSL, SLEEF and Random123, then run make again" >&2
     exit 2
 fi
 export DEBIAN_FRONTEND=noninteractive

@@ -3,6 +3,7 @@
  * in strips, narrow integers and bool through int64. */
 #include <tgmath.h>
 
+#include "kernels/machine/elementary.h"
 #include "kernels/machine/internal.h"
 
 #define TP_WRAP(x, op, y) ((int64_t)((uint64_t)(x)op(uint64_t)(y)))
@@ -110,6 +111,15 @@ static const loop BOOLS[TP_PRIMS] = {
 #include "spec/prims.def"
 };
 
+static void run_f32(tp_prim p, size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)
+{
+    tp_elementary_loop by_vectors = tp_elementary_here(p);
+    if (by_vectors)
+        by_vectors(n, a, scalar_a, b, scalar_b, r);
+    else
+        LOOPS[p].f32(n, a, scalar_a, b, scalar_b, r);
+}
+
 enum { STRIP = 512 };
 
 static void widen(tp_dtype d, const void *data, size_t from, size_t n, float *f, int64_t *w)
@@ -138,7 +148,7 @@ static void run_strips(tp_prim p, tp_cells *out, const tp_cells *a, const tp_cel
         for (size_t i = 0; p == TP_P_SHR_LOGICAL && i < (sa ? 1 : n); i++)
             wa[i] &= ((int64_t)1 << 8 * tp_dtype_size(a->dtype)) - 1;
         if (is_float)
-            LOOPS[p].f32(n, fa, sa, fb, sb, to_bool ? (void *)bits : fr);
+            run_f32(p, n, fa, sa, b ? fb : NULL, sb, to_bool ? (void *)bits : fr);
         else
             LOOPS[p].i64(n, wa, sa, wb, sb, to_bool ? (void *)bits : wr);
         if (to_bool)
@@ -176,26 +186,52 @@ static void run_shadow(tp_machine *m, tp_cells *out, const tp_cells *const *args
     }
 }
 
+/* r[i] = x[i] to the power of e, by repeated products from 1. */
+#define POWER(T)                                                                                                       \
+    static void power_##T(size_t n, const T *restrict x, int64_t e, T *restrict r)                                     \
+    {                                                                                                                  \
+        uint64_t times = e < 0 ? -(uint64_t)e : (uint64_t)e;                                                           \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            r[i] = 1;                                                                                                  \
+        for (uint64_t t = 0; t < times; t++)                                                                           \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                r[i] *= x[i];                                                                                          \
+        for (size_t i = 0; i < n && e < 0; i++)                                                                        \
+            r[i] = 1 / r[i];                                                                                           \
+    }
+POWER(float)
+POWER(double)
+
+static void power_int(size_t n, const int64_t *x, int64_t e, int64_t *r)
+{
+    uint64_t times = e < 0 ? -(uint64_t)e : (uint64_t)e;
+    for (size_t i = 0; i < n; i++)
+        r[i] = 1;
+    for (uint64_t t = 0; t < times; t++)
+        for (size_t i = 0; i < n; i++)
+            r[i] = TP_WRAP(r[i], *, x[i]);
+}
+
 static void run_power(tp_cells *out, const tp_cells *a, int64_t e)
 {
-    bool f32 = tp_is_float(a->dtype) && a->dtype != TP_F64 && a->dtype != TP_WEAK_FLOAT;
-    uint64_t times = (uint64_t)(e < 0 ? -e : e);
-    for (size_t i = 0; i < out->n; i++) {
-        if (!tp_is_float(a->dtype)) {
-            uint64_t r = 1, x = (uint64_t)tp_get_i64(a->dtype, a->data, i);
-            for (uint64_t t = 0; t < times; t++)
-                r *= x;
-            tp_put_i64(out->dtype, out->data, i, (int64_t)r);
-        } else if (f32) {
-            float r = 1, x = (float)tp_get_f64(a->dtype, a->data, i);
-            for (uint64_t t = 0; t < times; t++)
-                r *= x;
-            tp_put_f64(out->dtype, out->data, i, (double)(e < 0 ? 1 / r : r));
+    bool reals = tp_is_float(a->dtype), doubles = a->dtype == TP_F64 || a->dtype == TP_WEAK_FLOAT;
+    float f[STRIP], fr[STRIP];
+    double d[STRIP], dr[STRIP];
+    int64_t w[STRIP], wr[STRIP];
+    for (size_t at = 0, n; at < out->n; at += n) {
+        n = out->n - at < STRIP ? out->n - at : STRIP;
+        if (doubles) {
+            tp_get_row_f64(a->dtype, a->data, at, n, d);
+            power_double(n, d, e, dr);
+            tp_put_row_f64(out->dtype, out->data, at, n, dr);
+        } else if (reals) {
+            tp_get_row_f32(a->dtype, a->data, at, n, f);
+            power_float(n, f, e, fr);
+            tp_put_row_f32(out->dtype, out->data, at, n, fr);
         } else {
-            double r = 1, x = tp_get_f64(a->dtype, a->data, i);
-            for (uint64_t t = 0; t < times; t++)
-                r *= x;
-            tp_put_f64(out->dtype, out->data, i, e < 0 ? 1 / r : r);
+            tp_get_row_i64(a->dtype, a->data, at, n, w);
+            power_int(n, w, e, wr);
+            tp_put_row_i64(out->dtype, out->data, at, n, wr);
         }
     }
 }
@@ -210,7 +246,7 @@ void tp_exec_elementwise(tp_machine *m, const tp_inst *i)
     if (i->prim == TP_P_INTEGER_POW)
         run_power(out, a, i->integer);
     else if (a->dtype == TP_F32)
-        LOOPS[i->prim].f32(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
+        run_f32(i->prim, out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
     else if (a->dtype == TP_F64 || a->dtype == TP_WEAK_FLOAT)
         LOOPS[i->prim].f64(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
     else if (a->dtype == TP_I32 && !tp_prim_divides(i->prim))

@@ -1,9 +1,11 @@
 /* The loops under the machine: every instruction set gives the bits of the plain loop, and a strided move is what its
  * definition says. Shapes at random; the seed is printed when one fails. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/rng.h"
 #include "domains/multiply.h"
+#include "kernels/machine/elementary.h"
 #include "kernels/machine/strided.h"
 #include "tests/unit/support.h"
 
@@ -147,11 +149,81 @@ static void moves_are_what_they_say(void **state)
     }
 }
 
+static bool same_float(float a, float b)
+{
+    return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
+}
+
+/* Over all bit patterns in steps, with every number of lanes left over and scalars on either side. */
+static void elementary_functions_do_not_depend_on_the_instruction_set(void **state)
+{
+    enum { AT_A_TIME = 1003 };
+    size_t n;
+    const tp_elementary *all = tp_elementaries(&n);
+    float a[AT_A_TIME], b[AT_A_TIME], want[AT_A_TIME], got[AT_A_TIME];
+    (void)state;
+    for (size_t set = 0; set + 1 < n; set++) {
+        if (!all[set].runs_here())
+            continue;
+        for (int p = 0; p < TP_PRIMS; p++) {
+            assert_true(!all[set].loops[p] == !all[n - 1].loops[p]);
+            if (!all[set].loops[p])
+                continue;
+            bool two = tp_prim_info((tp_prim)p)->arity == TP_BINARY;
+            tp_rng rng = tp_rng_new((uint64_t)p, 0x656c656d);
+            for (unsigned round = 0; round < 60; round++) {
+                size_t count = 1 + tp_rng_below(&rng, AT_A_TIME);
+                bool scalar_a = two && round % 8 == 1, scalar_b = two && round % 8 == 2;
+                for (size_t i = 0; i < count; i++) {
+                    uint32_t x = (uint32_t)tp_rng_below(&rng, UINT64_C(1) << 32),
+                             y = (uint32_t)tp_rng_below(&rng, UINT64_C(1) << 32);
+                    memcpy(&a[i], &x, sizeof x);
+                    memcpy(&b[i], &y, sizeof y);
+                    if (round % 2) /* where the functions have something to say */
+                        a[i] = (float)((double)x / 4294967296.0 * 40 - 20), b[i] = (float)((double)y / 1e9 - 2);
+                }
+                all[n - 1].loops[p](count, a, scalar_a, two ? b : NULL, scalar_b, want);
+                all[set].loops[p](count, a, scalar_a, two ? b : NULL, scalar_b, got);
+                for (size_t i = 0; i < count; i++)
+                    if (!same_float(want[i], got[i]))
+                        fail_msg("%s(%a) is %a on %s, %a by scalars", tp_prim_info((tp_prim)p)->name, (double)a[i],
+                                 (double)got[i], all[set].name, (double)want[i]);
+            }
+        }
+    }
+}
+
+/* What EQUIVALENCE.md cites: no elementary function is further than its documentation says from the C library's in
+ * double, rounded. */
+static void elementary_functions_are_as_exact_as_documented(void **state)
+{
+    static const struct {
+        tp_prim prim;
+        double (*f)(double);
+        double ulps;
+    } ROWS[] = {{TP_P_EXP, exp, 1},     {TP_P_EXP2, exp2, 1}, {TP_P_EXPM1, expm1, 1}, {TP_P_LOG, log, 1},
+                {TP_P_LOG1P, log1p, 1}, {TP_P_LOG2, log2, 1}, {TP_P_TANH, tanh, 1},   {TP_P_ERF, erf, 1},
+                {TP_P_ERFC, erfc, 1.5}, {TP_P_SIN, sin, 1},   {TP_P_COS, cos, 1},     {TP_P_TAN, tan, 1}};
+    (void)state;
+    for (size_t r = 0; r < sizeof ROWS / sizeof *ROWS; r++) {
+        tp_elementary_loop loop = tp_elementary_here(ROWS[r].prim);
+        for (int i = -40000; loop && i <= 40000; i++) {
+            float x = (float)i / 2048, y;
+            loop(1, &x, false, NULL, false, &y);
+            double want = ROWS[r].f((double)x), ulp = ldexp(1, ilogb(want) - 23);
+            if (isfinite(want) && fabs(want) > 0x1p-120 && fabs((double)y - want) > (ROWS[r].ulps + 1e-6) * ulp)
+                fail_msg("%s(%a) is %a, not %a", tp_prim_info(ROWS[r].prim)->name, (double)x, (double)y, want);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_do_not_depend_on_the_instruction_set),
         cmocka_unit_test(moves_are_what_they_say),
+        cmocka_unit_test(elementary_functions_do_not_depend_on_the_instruction_set),
+        cmocka_unit_test(elementary_functions_are_as_exact_as_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

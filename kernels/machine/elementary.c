@@ -1,0 +1,88 @@
+#include "kernels/machine/elementary.h"
+
+#include <string.h>
+
+#ifdef TP_SLEEF
+#include <math.h>
+
+/* The C library's names stand for SLEEF's functions of vectors from here on. sleef.h declares only what the flags of
+ * this compilation allow; the functions of each set are declared where they are called. */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#define SET avx512
+#define ATTRIBUTE __attribute__((target("avx512f")))
+#define LANES 16
+#define WORD __m512
+#define OF(name, ulps) Sleef_finz_##name##16_##ulps##avx512f
+#define ROOT(x) _mm512_sqrt_ps(x)
+#include "kernels/machine/elementary_set.h"
+
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f");
+}
+
+#define SET avx2
+#define ATTRIBUTE __attribute__((target("avx2")))
+#define LANES 8
+#define WORD __m256
+#define OF(name, ulps) Sleef_finz_##name##8_##ulps##avx2
+#define ROOT(x) _mm256_sqrt_ps(x)
+#include "kernels/machine/elementary_set.h"
+
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#endif
+
+static bool always(void)
+{
+    return true;
+}
+
+static float root(float x)
+{
+    return sqrtf(x);
+}
+
+#define SET portable
+#define ATTRIBUTE
+#define LANES 1
+#define WORD float
+#define OF(name, ulps) Sleef_finz_##name##1_##ulps##purecfma
+#define ROOT(x) root(x)
+#include "kernels/machine/elementary_set.h"
+
+static const tp_elementary SETS[] = {
+#if defined(__x86_64__) && defined(__GNUC__)
+    {"avx512", has_avx512, loops_avx512},
+    {"avx2", has_avx2, loops_avx2},
+#endif
+    {"portable", always, loops_portable},
+};
+
+const tp_elementary *tp_elementaries(size_t *n)
+{
+    *n = sizeof SETS / sizeof *SETS;
+    return SETS;
+}
+#else
+const tp_elementary *tp_elementaries(size_t *n)
+{
+    *n = 0;
+    return NULL;
+}
+#endif
+
+tp_elementary_loop tp_elementary_here(tp_prim p)
+{
+    size_t n;
+    const tp_elementary *all = tp_elementaries(&n);
+    for (size_t i = 0; i < n; i++)
+        if (all[i].runs_here())
+            return all[i].loops[p];
+    return NULL;
+}
