@@ -1,4 +1,5 @@
 /* Arrays of the evaluator: places in them, and giving up. */
+#include "base/strided.h"
 #include "reference/internal.h"
 
 _Noreturn void tp_give_up(evaluator *e, tp_str why)
@@ -45,4 +46,36 @@ size_t *tp_offsets(evaluator *e, const array *a, const uint32_t *dims, uint32_t 
     }
     *count = n;
     return r;
+}
+
+void *tp_take_room(evaluator *e, size_t n)
+{
+    for (uint32_t i = e->spare.len; i-- > 0;)
+        if (e->spare.at[i].n == n) {
+            void *at = e->spare.at[i].at;
+            e->spare.at[i] = e->spare.at[--e->spare.len];
+            return at;
+        }
+    return tp_alloc_array(e->arena, n, sizeof(uint64_t));
+}
+
+void tp_give_room(evaluator *e, void *at, size_t n)
+{
+    if (at)
+        tp_push(e->arena, e->spare, ((spare_room){at, n}));
+}
+
+void tp_pack(const array *a, const void *from, const uint32_t *dims, uint32_t ndims, void *to)
+{
+    size_t own[TP_MAX_RANK];
+    int64_t extent[TP_MAX_RANK];
+    ptrdiff_t out[TP_MAX_RANK], in[TP_MAX_RANK], step = 1;
+    tp_strides(a, own);
+    for (uint32_t q = ndims; q-- > 0;) {
+        extent[q] = a->dims[dims[q]];
+        in[q] = (ptrdiff_t)own[dims[q]];
+        out[q] = step;
+        step *= (ptrdiff_t)extent[q];
+    }
+    tp_move(sizeof(uint64_t), ndims, extent, to, out, from, in);
 }

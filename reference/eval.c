@@ -1,6 +1,7 @@
 /* Evaluator of reference programs: every value is an array of doubles. */
 #include <math.h>
 
+#include "base/strided.h"
 #include "reference/internal.h"
 
 enum { MAX_TURNS = 100000000 };
@@ -18,7 +19,8 @@ static void shape_value(evaluator *e, tp_vid v)
         if (__builtin_mul_overflow(a->n, (size_t)a->dims[d], &a->n))
             tp_leave(e->arena, TP_E_MEMORY);
     }
-    a->at = TP_NEWN(e->arena, double, a->n);
+    if (a->n <= 1 || e->last[v] == UINT32_MAX)
+        a->at = TP_NEWN(e->arena, double, a->n);
     int64_t m = 0;
     if (x->dtype == TP_WEAK_INT) {
         if (tp_expr_eval(e->k->exprs, x->meaning, e->env, &m) != TP_EVAL_OK)
@@ -67,6 +69,9 @@ static void elementwise(evaluator *e, const tp_inst *i)
         i->prim == TP_P_FLOORDIV || i->prim == TP_P_MOD || i->prim == TP_P_LAX_DIV || i->prim == TP_P_LAX_REM;
     bool bits = i->prim == TP_P_AND || i->prim == TP_P_OR || i->prim == TP_P_XOR || i->prim == TP_P_SHL ||
                 i->prim == TP_P_SHR || i->prim == TP_P_SHR_LOGICAL || i->prim == TP_P_INVERT;
+    bool plain = i->prim != TP_P_INTEGER_POW && !bits && (!divides || tp_is_float(d));
+    if (plain && tp_meaning_row_f64(i->prim, out->n, a->at, a->n != 1, b->at, b->n != 1, out->at))
+        return;
     for (size_t n = 0; n < out->n; n++) {
         double x = lane(a, n), y = lane(b, n);
         if (i->prim == TP_P_INTEGER_POW)
@@ -96,10 +101,8 @@ static void reduce(evaluator *e, const tp_inst *i)
 {
     const array *a = &e->values[i->args[0]];
     array *out = &e->values[i->out];
-    bool reduced[TP_MAX_RANK] = {false}, keep = out->rank == a->rank,
-         arg = i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN;
+    bool reduced[TP_MAX_RANK] = {false}, arg = i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN;
     double *best = arg ? TP_NEWN(e->arena, double, out->n) : NULL;
-    bool *seen = TP_NEWN(e->arena, bool, out->n);
     for (uint32_t r = 0; r < i->nints; r++)
         reduced[i->ints[r]] = true;
     for (size_t o = 0; o < out->n; o++)
@@ -107,26 +110,26 @@ static void reduce(evaluator *e, const tp_inst *i)
                      : i->prim == TP_P_MAX                       ? -HUGE_VAL
                      : i->prim == TP_P_MIN                       ? HUGE_VAL
                                                                  : 0;
-    for (size_t n = 0; n < a->n; n++) {
-        int64_t at[TP_MAX_RANK], to[TP_MAX_RANK];
-        uint32_t rank = 0;
-        tp_unravel(a, n, at);
-        for (uint32_t d = 0; d < a->rank; d++)
-            if (!reduced[d])
-                to[rank++] = at[d];
-            else if (keep)
-                to[rank++] = 0;
-        size_t o = tp_ravel(out, to);
-        double v = a->at[n];
-        if (!arg) {
-            out->at[o] = fold(i->prim, out->at[o], v);
-        } else if (!seen[o] ||
-                   (best[o] == best[o] && (v != v || (i->prim == TP_P_ARGMAX ? v > best[o] : v < best[o])))) {
-            best[o] = v;
-            out->at[o] = (double)at[i->ints[0]];
-        }
-        seen[o] = true;
+    uint32_t kept[TP_MAX_RANK], gone[TP_MAX_RANK], nkept = 0, ngone = 0;
+    for (uint32_t d = 0; d < a->rank; d++) {
+        if (reduced[d])
+            gone[ngone++] = d;
+        else
+            kept[nkept++] = d;
     }
+    size_t outs, members, stride[TP_MAX_RANK];
+    const size_t *base = tp_offsets(e, a, kept, nkept, &outs), *offset = tp_offsets(e, a, gone, ngone, &members);
+    tp_strides(a, stride);
+    for (size_t o = 0; o < outs; o++)
+        for (size_t t = 0; t < members; t++) {
+            double v = a->at[base[o] + offset[t]];
+            if (!arg) {
+                out->at[o] = fold(i->prim, out->at[o], v);
+            } else if (!t || (best[o] == best[o] && (v != v || (i->prim == TP_P_ARGMAX ? v > best[o] : v < best[o])))) {
+                best[o] = v;
+                out->at[o] = (double)(offset[t] / stride[i->ints[0]]);
+            }
+        }
 }
 
 /* Each element: the one before it on the axis, folded with its own operand. */
@@ -193,19 +196,43 @@ static void take(evaluator *e, const tp_inst *i)
     }
 }
 
+/* Places of the argument that are linear in those of the result; false: this primitive's are not. */
+static bool linear(evaluator *e, const tp_inst *i)
+{
+    array *out = &e->values[i->out];
+    const array *a = i->nargs ? &e->values[i->args[0]] : out;
+    size_t own[TP_MAX_RANK], mine[TP_MAX_RANK], first = 0;
+    ptrdiff_t from[TP_MAX_RANK] = {0}, to[TP_MAX_RANK];
+    tp_strides(a, own);
+    tp_strides(out, mine);
+    for (uint32_t d = 0; d < a->rank; d++)
+        switch ((int)i->prim) {
+        case TP_P_TRANSPOSE: from[d] = (ptrdiff_t)own[i->ints[d]]; break;
+        case TP_P_BROADCAST: from[d] = a->dims[d] == 1 ? 0 : (ptrdiff_t)own[d]; break;
+        case TP_P_SLICE:
+            from[d] = (ptrdiff_t)own[d] * i->ints[d];
+            first += own[d] * (size_t)constant(e, i->starts[d]);
+            break;
+        default: return false;
+        }
+    for (uint32_t d = 0; d < out->rank; d++)
+        to[d] = (ptrdiff_t)mine[d];
+    tp_move(sizeof(double), out->rank, out->dims, out->at, to, a->at + first, from);
+    return true;
+}
+
 static void shape_op(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
     const array *a = i->nargs ? &e->values[i->args[0]] : out;
+    if (i->nargs && linear(e, i))
+        return;
     for (size_t n = 0; n < out->n; n++) {
         int64_t at[TP_MAX_RANK], from[TP_MAX_RANK];
         tp_unravel(out, n, at);
         memcpy(from, at, sizeof from);
         for (uint32_t d = 0; d < a->rank; d++)
-            switch (i->prim) {
-            case TP_P_TRANSPOSE: from[i->ints[d]] = at[d]; break;
-            case TP_P_BROADCAST: from[d] = a->dims[d] == 1 ? 0 : at[d]; break;
-            case TP_P_SLICE: from[d] = constant(e, i->starts[d]) + at[d] * i->ints[d]; break;
+            switch ((int)i->prim) {
             case TP_P_TILE: from[d] = at[d] % a->dims[d]; break;
             case TP_P_REPEAT: from[d] = at[d] / i->ints[d]; break;
             case TP_P_FLIP: from[d] = d == i->integer ? a->dims[d] - 1 - at[d] : at[d]; break;
@@ -309,6 +336,8 @@ static void pay(evaluator *e, const tp_inst *i)
 static void run_inst(evaluator *e, const tp_inst *i)
 {
     pay(e, i);
+    if (!e->values[i->out].at)
+        e->values[i->out].at = tp_take_room(e, e->values[i->out].n);
     tp_reference_data(e, i);
     if (e->domain)
         tp_reference_planes(e, i);
@@ -321,6 +350,8 @@ static void run_region(evaluator *e, const tp_region *r)
         switch (step->kind) {
         case TP_COMPUTE: run_inst(e, step->inst); break;
         case TP_ASSIGN:
+            if (!e->values[step->var].at)
+                e->values[step->var].at = tp_take_room(e, e->values[step->var].n);
             memcpy(e->values[step->var].at, e->values[step->value].at, e->values[step->value].n * sizeof(double));
             tp_reference_copy(e, step->var, step->value);
             break;
@@ -354,6 +385,8 @@ static void run_region(evaluator *e, const tp_region *r)
             break;
         case TP_PUT: break; /* references have no refs */
         }
+        if (r == &e->p->steps)
+            tp_release_after(e, s);
     }
 }
 
@@ -362,6 +395,7 @@ static void run_program(void *arg)
     evaluator *e = arg;
     const tp_kernel *k = e->k;
     e->values = TP_NEWN(e->arena, array, e->p->values.len);
+    tp_find_last_uses(e);
     for (uint32_t v = 0; v < e->p->values.len; v++)
         shape_value(e, (tp_vid)v);
     for (uint32_t i = 0; i < k->ninputs; i++) {

@@ -8,11 +8,17 @@ typedef struct array {
     uint32_t rank;
     int64_t dims[TP_MAX_RANK];
     size_t n;
-    double *at;
+    double *at;        /* NULL: not computed yet, or not looked at any more */
     tp_dtype dtype;    /* what the elements are; they lie as doubles */
     tp_planes meaning; /* of the domain */
     void *room[TP_MAX_PLANES];
 } array;
+
+/* Memory of a value that nobody looks at any more. */
+typedef struct spare_room {
+    void *at;
+    size_t n;
+} spare_room;
 
 typedef struct evaluator {
     tp_arena *arena;
@@ -22,6 +28,8 @@ typedef struct evaluator {
     const int64_t *env;
     tp_domain *domain; /* NULL: none */
     array *values;
+    uint32_t *last; /* per value: number of the last of the program's own steps that looks at it; none: UINT32_MAX */
+    TP_VEC(spare_room) spare;
     int64_t turns; /* of while loops */
     bool undecided;
     tp_str why;
@@ -33,6 +41,17 @@ void tp_unravel(const array *a, size_t i, int64_t *at);
 size_t tp_ravel(const array *a, const int64_t *at);
 /* The numbers of one instruction. */
 void tp_reference_data(evaluator *e, const tp_inst *i);
+
+/* arrays.c: n words, not cleared; memory that was given back, where there is some. */
+void *tp_take_room(evaluator *e, size_t n);
+void tp_give_room(evaluator *e, void *at, size_t n);
+/* Elements of `to`, as a has them: in order of the dimensions named. */
+void tp_pack(const array *a, const void *from, const uint32_t *dims, uint32_t ndims, void *to);
+
+/* lifetimes.c: which step of the program looks last at a value */
+void tp_find_last_uses(evaluator *e);
+/* Step number s is done: give back what is not looked at after it. */
+void tp_release_after(evaluator *e, uint32_t s);
 
 /* dot.c: numbers and planes */
 void tp_reference_dot(evaluator *e, const tp_inst *i);

@@ -11,7 +11,7 @@ tp_lanes tp_lanes_of_array(const array *a)
 static void make_room(evaluator *e, array *a)
 {
     for (uint32_t p = 0; p < e->domain->nplanes && !a->room[p]; p++)
-        a->room[p] = tp_alloc_array(e->arena, a->n, 8);
+        a->room[p] = tp_take_room(e, a->n);
 }
 
 static void materialise(evaluator *e, array *a)

@@ -19,3 +19,31 @@ double tp_meaning_f64(tp_prim p, double x, double y)
     default: return (double)NAN;
     }
 }
+
+#undef UNARY
+#undef BINARY
+#define UNARY(id, name, operands, result, f, i, ...)                                                                   \
+    case TP_P_##id:                                                                                                    \
+        for (size_t e = 0; e < n; e++) {                                                                               \
+            double x = a[e * step_a];                                                                                  \
+            (void)x;                                                                                                   \
+            out[e] = f;                                                                                                \
+        }                                                                                                              \
+        return true;
+#define BINARY(id, name, operands, result, f, i, ...)                                                                  \
+    case TP_P_##id:                                                                                                    \
+        for (size_t e = 0; e < n; e++) {                                                                               \
+            double x = a[e * step_a], y = b[e * step_b];                                                               \
+            (void)x, (void)y;                                                                                          \
+            out[e] = f;                                                                                                \
+        }                                                                                                              \
+        return true;
+
+bool tp_meaning_row_f64(tp_prim p, size_t n, const double *a, size_t step_a, const double *b, size_t step_b,
+                        double *restrict out)
+{
+    switch (p) {
+#include "spec/prims.def"
+    default: return false;
+    }
+}

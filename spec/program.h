@@ -47,6 +47,10 @@ typedef struct tp_prim_row {
 } tp_prim_row;
 /* The double meaning of an elementwise primitive (spec/prims.def). */
 double tp_meaning_f64(tp_prim p, double x, double y);
+/* The same of n elements, out[e] from a[e step_a] and b[e step_b], steps of 0 or 1. False: the primitive has no such
+ * meaning, and nothing is written. */
+bool tp_meaning_row_f64(tp_prim p, size_t n, const double *a, size_t step_a, const double *b, size_t step_b,
+                        double *out);
 const tp_prim_row *tp_prim_info(tp_prim p);
 /* A named function of the language, or TP_PRIMS. */
 tp_prim tp_prim_find(tp_str name);

@@ -2,7 +2,7 @@
  * the accumulator, multiplied, and rounded once to the result's type. */
 #include "domains/multiply.h"
 #include "kernels/machine/internal.h"
-#include "kernels/machine/strided.h"
+#include "base/strided.h"
 
 /* How to walk one operand: batch dimensions, then `first`, then `second`. */
 typedef struct layout {

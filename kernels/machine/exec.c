@@ -2,7 +2,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "kernels/machine/internal.h"
-#include "kernels/machine/strided.h"
+#include "base/strided.h"
 
 /* ---- refs ---- */
 

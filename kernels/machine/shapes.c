@@ -1,7 +1,7 @@
 /* Primitives that make, move and cut arrays. A result lane takes the origin of
  * the lane that it copies. */
 #include "kernels/machine/internal.h"
-#include "kernels/machine/strided.h"
+#include "base/strided.h"
 
 /* A box of `to` from a box of `from`, with origins: extents, first elements and strides of both. */
 typedef struct box {

@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "domains/multiply.h"
 #include "kernels/machine/elementary.h"
-#include "kernels/machine/strided.h"
+#include "base/strided.h"
 #include "tests/unit/support.h"
 
 enum { ROUNDS = 300, MOST = 70 };

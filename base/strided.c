@@ -1,16 +1,16 @@
 /* Moving elements between two arrays of any strides: what broadcasts, transposes, slices and packing come down to. */
-#include "kernels/machine/strided.h"
+#include "base/strided.h"
 
 #include <string.h>
 
-#include "spec/limits.h"
+#include "base/tensor.h"
 
 enum { SIDE = 16 }; /* of the squares in which two dimensions change places: a line of the cache of 4-byte elements */
 
 typedef struct plan {
     uint32_t rank;
-    size_t n[TP_MAX_RANK + 1];
-    ptrdiff_t to[TP_MAX_RANK + 1], from[TP_MAX_RANK + 1]; /* strides in elements */
+    size_t n[TP_TENSOR_MAX_RANK + 1];
+    ptrdiff_t to[TP_TENSOR_MAX_RANK + 1], from[TP_TENSOR_MAX_RANK + 1]; /* strides in elements */
 } plan;
 
 /* Without dimensions of one element, and with those merged that lie in one line on both sides. False: nothing to move.
@@ -72,7 +72,7 @@ void tp_move(size_t size, uint32_t rank, const int64_t *dims, void *to, const pt
              const ptrdiff_t *from_stride)
 {
     plan p;
-    size_t at[TP_MAX_RANK + 1] = {0};
+    size_t at[TP_TENSOR_MAX_RANK + 1] = {0};
     if (!simplify(&p, rank, dims, to_stride, from_stride))
         return;
     uint32_t last = p.rank - 1, outer = last ? last - 1 : 0;

@@ -1,0 +1,62 @@
+/* How long values are looked at: their memory is used again afterwards. */
+#include "reference/internal.h"
+
+enum { NEVER = UINT32_MAX };
+
+static void look(evaluator *e, tp_vid v, uint32_t now)
+{
+    if (v >= 0 && e->last[v] != NEVER)
+        e->last[v] = now;
+}
+
+/* What `r` and everything inside it look at; `now` is the step of the program that it belongs to. */
+static void look_through(evaluator *e, const tp_region *r, const uint32_t *top)
+{
+    for (uint32_t s = 0; s < r->len; s++) {
+        const tp_step *step = &r->at[s];
+        uint32_t now = top ? *top : s;
+        if (step->kind == TP_COMPUTE) {
+            look(e, step->inst->out, now);
+            for (uint32_t a = 0; a < step->inst->nargs; a++)
+                look(e, step->inst->args[a], now);
+            if (step->inst->prim == TP_P_VARIABLE) /* assigned to from anywhere */
+                e->last[step->inst->out] = NEVER;
+        } else {
+            tp_vid all[] = {step->value, step->var, step->lo, step->hi};
+            for (uint32_t a = 0; a < 4; a++)
+                if (a == 0 || step->kind == TP_LOOP || (a == 1 && step->kind == TP_ASSIGN))
+                    look(e, all[a], now);
+        }
+        look_through(e, &step->test, &now);
+        look_through(e, &step->body, &now);
+        look_through(e, &step->orelse, &now);
+    }
+}
+
+void tp_find_last_uses(evaluator *e)
+{
+    const tp_kernel *k = e->k;
+    e->last = TP_NEWN(e->arena, uint32_t, e->p->values.len);
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
+        if (e->p->operand_value[i] >= 0)
+            e->last[e->p->operand_value[i]] = NEVER;
+    for (uint32_t t = 0; t < k->ntables; t++)
+        e->last[e->p->table_value[t]] = NEVER;
+    look_through(e, &e->p->steps, NULL);
+}
+
+void tp_release_after(evaluator *e, uint32_t s)
+{
+    for (uint32_t v = 0; v < e->p->values.len; v++) {
+        array *a = &e->values[v];
+        if (e->last[v] != s || !a->at)
+            continue;
+        tp_give_room(e, a->at, a->n);
+        for (uint32_t p = 0; p < TP_MAX_PLANES; p++) {
+            tp_give_room(e, a->room[p], a->n);
+            a->room[p] = NULL;
+        }
+        a->at = NULL;
+        a->meaning = (tp_planes){.plane = {NULL}};
+    }
+}
