@@ -286,12 +286,11 @@ static bool window_of(const tp_kernel *k, uint32_t output, uint32_t d, const int
         tp_expr_eval(k->exprs, x->block, env, &block) != TP_EVAL_OK ||
         (x->kind == TP_DIM_ELEMENT && tp_expr_eval(k->exprs, x->pad_lo, env, &pad) != TP_EVAL_OK))
         return false;
-    if (x->kind == TP_DIM_ELEMENT)
-        *lo -= pad;
-    else if (!tp_mul(*lo, block, lo))
+    bool fits = x->kind == TP_DIM_ELEMENT ? tp_sub(*lo, pad, lo) : tp_mul(*lo, block, lo);
+    if (!fits || *lo < 0 || *lo >= dims[d] || block < 1)
         return false;
-    *hi = *lo + block - 1 < dims[d] ? *lo + block - 1 : dims[d] - 1;
-    return *lo >= 0 && *lo <= *hi;
+    *hi = block < dims[d] - *lo ? *lo + block - 1 : dims[d] - 1;
+    return true;
 }
 
 /* Are these lanes those of the output's ref? */

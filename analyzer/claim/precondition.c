@@ -2,6 +2,7 @@
  * violated claim is proven. Exact proofs only: it must cost little. */
 #include "analyzer/claim/claim.h"
 #include "base/budget.h"
+#include "base/checked.h"
 
 enum { MAX_CANDIDATES = 96, MAX_NUMBERS = 8, MAX_SIZES = 6 };
 
@@ -84,18 +85,18 @@ static bool leaves_little(tp_analysis *a, tp_expr premise)
 {
     enum { PART = 16 };
     const tp_expr_node n = *tp_expr_get(a->p, premise);
-    int64_t bound, lo, hi;
+    int64_t bound, lo, hi, least;
     for (uint32_t i = 0; i < a->nsizes; i++)
         if (n.op == TP_E_GE && tp_same(n.a, tp_sym(a->p, a->vars[i].sym)) && tp_expr_is_const(a->p, n.b, &bound) &&
             tp_expr_is_const(a->p, a->vars[i].lo, &lo) && tp_expr_is_const(a->p, a->vars[i].hi, &hi) &&
-            hi - bound + 1 <= (hi - lo + 1) / PART)
+            bound >= hi + 1 - (hi - lo + 1) / PART)
             return true;
     for (uint32_t i = 0; i < a->nsizes; i++) /* one multiple */
         if (n.op == TP_E_EQ && tp_expr_get(a->p, n.a)->op == TP_E_MOD &&
             tp_same(tp_expr_get(a->p, n.a)->a, tp_sym(a->p, a->vars[i].sym)) &&
             tp_expr_is_const(a->p, tp_expr_get(a->p, n.a)->b, &bound) && tp_expr_is_const(a->p, a->vars[i].lo, &lo) &&
-            tp_expr_is_const(a->p, a->vars[i].hi, &hi) && bound > 0 && lo >= 0 &&
-            hi / bound - (lo + bound - 1) / bound < 1)
+            tp_expr_is_const(a->p, a->vars[i].hi, &hi) && bound > 0 && lo >= 0 && tp_ceildiv(lo, bound, &least) &&
+            hi / bound - least < 1)
             return true;
     for (uint32_t x = 0; x < a->k->naxes; x++) {
         tp_claim one = {.goal = mk(a, TP_E_LE, a->k->axes[x].steps, num(a, 1))};

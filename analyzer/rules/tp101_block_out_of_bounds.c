@@ -80,7 +80,8 @@ static tp_str describe(tp_analysis *a, const tp_operand *o, uint32_t d, const in
     bool element = dim->kind == TP_DIM_ELEMENT;
     if (element)
         tp_expr_eval(a->p, dim->pad_lo, env, &lo);
-    if (!(element ? tp_sub(index, lo, &from) : tp_mul(index, block, &from)) || !tp_add(from, block - 1, &to))
+    if (!(element ? tp_sub(index, lo, &from) : tp_mul(index, block, &from)) || !tp_add(from, block, &to) ||
+        !tp_sub(to, 1, &to))
         return tp_message(a, "the window at index %lld ends beyond 64 bits; dimension %u has %lld", (long long)index, d,
                           (long long)extent);
     if (element)

@@ -174,12 +174,12 @@ static bool candidate(const tp_picker *p, tp_rng *rng, uint32_t with, uint32_t w
                 at = v.at[other] < v.at[at] ? other : at;
             }
             env[s->sym] = v.at[i == with ? which : at];
-            int64_t block = ends && pass ? tp_largest_block(k, s, env) : 0,
-                    past = (2 * block / s->multiple_of + 1) * s->multiple_of;
-            if (ends && pass && i != with)
+            if (ends && pass && i != with) {
+                int64_t block = tp_largest_block(k, s, env), past = (2 * block / s->multiple_of + 1) * s->multiple_of;
                 env[s->sym] = block > 1 && past <= s->max ? past
                               : s->min < s->max           ? v.at[v.n > 1 && v.at[0] <= s->min]
                                                           : s->min;
+            }
         }
     return fits(k, env);
 }
