@@ -562,12 +562,14 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
         integral(&columns, column_most);
         memset(row_bound, 0, s.m * sizeof *row_bound);
         memset(column_bound, 0, s.n * sizeof *column_bound);
-        rows.x = bx + q * s.m * s.k;
-        columns.x = by + q * s.k * s.n;
-        if (a->plane[0])
+        if (a->plane[0]) {
+            rows.x = bx + q * s.m * s.k;
             norms(&rows, row_bound);
-        if (b->plane[0])
+        }
+        if (b->plane[0]) {
+            columns.x = by + q * s.k * s.n;
             norms(&columns, column_bound);
+        }
         for (size_t i = 0; i < s.m; i++)
             for (size_t j = 0; j < s.n; j++) {
                 double own = row_most[i] * column_most[j] * (double)s.k < 0x1p53 ? 0 : growth;

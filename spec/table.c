@@ -52,13 +52,14 @@ bool tp_tables_new(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why)
 
 void tp_table_bounds(const tp_kernel *k, const tp_table *t, const int64_t *env, int64_t *lo, int64_t *hi)
 {
-    int64_t v;
-    *lo = t->dtype == TP_BOOL ? 0 : tp_dtype_min(t->dtype);
-    *hi = t->dtype == TP_BOOL ? 1 : tp_dtype_max(t->dtype);
+    int64_t v, least = t->dtype == TP_BOOL ? 0 : tp_dtype_min(t->dtype),
+               most = t->dtype == TP_BOOL ? 1 : tp_dtype_max(t->dtype);
+    *lo = least;
+    *hi = most;
     if (t->min.id && tp_expr_eval(k->exprs, t->min, env, &v) == TP_EVAL_OK && v > *lo)
-        *lo = v;
+        *lo = v > most ? most + 1 : v;
     if (t->max.id && tp_expr_eval(k->exprs, t->max, env, &v) == TP_EVAL_OK && v < *hi)
-        *hi = v;
+        *hi = v < least ? least - 1 : v;
 }
 
 /* ---- do they hold? ---- */
@@ -264,10 +265,12 @@ static void narrow(const finder *f, const tp_contract *x, tp_expr e, uint32_t sy
         if (!limit(f, x, other, upper, &v))
             continue;
         int64_t strict = n.op == TP_E_LT || n.op == TP_E_GT;
-        if (upper && v - strict < s->to)
-            s->to = v - strict;
-        if (!upper && v + strict > s->from)
-            s->from = v + strict;
+        if (!(upper ? tp_sub(v, strict, &v) : tp_add(v, strict, &v)))
+            continue;
+        if (upper && v < s->to)
+            s->to = v;
+        if (!upper && v > s->from)
+            s->from = v;
     }
 }
 
@@ -281,6 +284,8 @@ static span span_of(const finder *f, uint32_t table)
     for (uint32_t i = 0; i < f->c.k->ncontracts; i++)
         narrow(f, &f->c.k->contracts[i], f->c.k->contracts[i].fact, f->c.k->tables[table].sym, &s);
     bool open = s.to >= tp_dtype_max(f->c.k->tables[table].dtype); /* nobody said what is much */
+    if (s.lo > s.hi) /* nothing will do */
+        s.lo = s.hi;
     if (s.from > s.to)
         s.from = s.lo, s.to = s.hi;
     if (s.from < 0 && s.to >= 0 && s.from <= tp_dtype_min(f->c.k->tables[table].dtype))
@@ -380,8 +385,8 @@ static void collect(finder *f, tp_expr e, repair *r)
         collect(f, kids[i], r);
     for (int i = 0; i < 2 && n.op >= TP_E_EQ && n.op <= TP_E_GE; i++)
         for (int64_t by = -1; by <= 1 && r->nvalues < 30; by++)
-            if (tp_expr_eval(f->c.k->exprs, kids[i], f->c.env, &v) == TP_EVAL_OK)
-                r->values[r->nvalues++] = v + by;
+            if (tp_expr_eval(f->c.k->exprs, kids[i], f->c.env, &v) == TP_EVAL_OK && tp_add(v, by, &v))
+                r->values[r->nvalues++] = v;
     if (n.op >= TP_E_EQ && n.op <= TP_E_GE && r->nsides < 16) {
         r->sides[r->nsides][0] = n.a;
         r->sides[r->nsides++][1] = n.b;

@@ -50,7 +50,8 @@ bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_ta
 bool tp_tables_search_carefully(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed,
                                 uint32_t nfixed, uint64_t seed, int64_t *work);
 
-/* What an entry may hold, before contracts: "values", else what the dtype holds. */
+/* What an entry may hold, before contracts: "values", else what the dtype holds. What is declared beyond the dtype is
+ * one beyond it. */
 void tp_table_bounds(const tp_kernel *k, const tp_table *t, const int64_t *env, int64_t *lo, int64_t *hi);
 
 /* The bound contents as a JSON object of nested lists; empty when there are

@@ -7,8 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/budget.h"
+#include "base/file.h"
 #include "base/tensor.h"
 #include "cli/check.h"
+#include "cli/mutations.h"
 #include "emit/dot.h"
 #include "emit/pallas.h"
 #include "kernels/receipt.h"
@@ -255,17 +258,23 @@ static void read_for_emit(const uint8_t *bytes, size_t n)
     with_text(bytes, n, "x.tile.json", emitted);
 }
 
+/* A command as it is typed; paths and options are those of the call. */
+static void run_command(tp_cli *c, const char *name)
+{
+    size_t n;
+    const tp_command *const *commands = tp_commands(&n);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            commands[i]->run(c);
+}
+
 /* An old text, a NUL, a new one; without the NUL one text against itself. */
 static void differ(void *arg)
 {
     config_call *c = arg;
-    size_t n;
-    const tp_command *const *commands = tp_commands(&n);
     tp_push(c->cli.arena, c->cli.jobs, TP_S("1"));
     tp_push(c->cli.arena, c->cli.select, TP_S("TP006,TP101,TP301"));
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(commands[i]->name, "diff") == 0)
-            commands[i]->run(&c->cli);
+    run_command(&c->cli, "diff");
 }
 
 static void read_for_diff(const uint8_t *bytes, size_t n)
@@ -281,6 +290,113 @@ static void read_for_diff(const uint8_t *bytes, size_t n)
     unlink(old);
     unlink(new);
     tp_arena_free(c.cli.arena);
+}
+
+/* ---- what is executed ---- */
+
+/* Rules, cases, proof of equality and the second opinion, on a small budget, and the report of it. */
+static void verified(input *in)
+{
+    tp_check_settings s;
+    tp_job job = {.arena = in->arena, .source = in->source};
+    tp_report report = {.arena = in->arena, .unknown = TP_UNKNOWN_FAIL};
+    tp_check_defaults(&s, true);
+    s.analysis.prover.no_solver = true; /* no processes */
+    s.timeout = 1;
+    s.memory_mib = 128;
+    s.max_memory = s.equiv.max_memory = (size_t)32 << 20;
+    s.equiv.max_steps = 1000;
+    s.cases = s.box = 1;
+    tp_job_begin(&job);
+    tp_job_allow(&job, &s);
+    tp_budget *b = tp_arena_budget(in->arena);
+    b->limit /= 8;
+    tp_check_text(&job, &s, NULL);
+    if (job.report.internal_error && !job.report.out_of_memory) /* a proof and an execution disagree */
+        abort();
+    tp_push(in->arena, report.specs, job.report);
+    report.specs.at[0].source = &job.source;
+    FILE *out = fopen("/dev/null", "w");
+    if (out)
+        tp_format_find(TP_S("json"))->write(&report, out);
+    if (out)
+        fclose(out);
+}
+
+static void read_for_verify(const uint8_t *bytes, size_t n)
+{
+    with_text(bytes, n, "x.tile.json", verified);
+}
+
+static void give_sizes(tp_cli *c, const char *path)
+{
+    tp_source source = {.path = tp_str_c(path)};
+    tp_ctx ctx = {.arena = c->arena, .source = &source};
+    tp_load_options o = {0};
+    tp_spec *s;
+    tp_str why;
+    if (tp_read_file(c->arena, path, TP_JSON_MAX_BYTES, &source.text, &why) != TP_OK ||
+        tp_spec_load(&ctx, &o, &s) != TP_OK)
+        return;
+    const tp_kernel *k = s->kernels[0];
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)
+            tp_push(c->arena, c->size, tp_printf(c->arena, "%.*s=%d", TP_FMT(k->sizes[i].name), i ? 8 : 3));
+}
+
+/* Without a receipt, on inputs that are made. */
+static void executed(void *arg)
+{
+    config_call *x = arg;
+    tp_cli *c = &x->cli;
+    give_sizes(c, x->path);
+    tp_push(c->arena, c->paths, tp_str_c(x->path));
+    tp_push(c->arena, c->unchecked, TP_S(""));
+    tp_push(c->arena, c->fill, TP_S("normal"));
+    tp_push(c->arena, c->timeout, TP_S("1"));
+    tp_push(c->arena, c->max_steps, TP_S("200"));
+    tp_push(c->arena, c->max_memory, TP_S("16"));
+    run_command(c, "run");
+}
+
+static void read_for_run(const uint8_t *bytes, size_t n)
+{
+    with_file(bytes, n, executed);
+}
+
+/* Every defect is planted, and read again. */
+static void planted(input *in)
+{
+    enum { FEW = 20 };
+    tp_load_options o = {0};
+    tp_spec *s, *t;
+    if (tp_spec_load(&in->ctx, &o, &s) != TP_OK)
+        return;
+    tp_mutations all = tp_mutations_of(&in->ctx, s->doc);
+    for (uint32_t i = 0; i < all.len && i < FEW; i++) {
+        tp_source source = {TP_S("defect.tile.json"), all.at[i].text};
+        tp_ctx ctx = {.arena = in->arena, .source = &source};
+        tp_spec_load(&ctx, &o, &t);
+    }
+}
+
+static void read_for_mutate(const uint8_t *bytes, size_t n)
+{
+    with_text(bytes, n, "x.tile.json", planted);
+}
+
+/* A file of certificates, all lines of it. */
+static void rechecked(void *arg)
+{
+    config_call *x = arg;
+    tp_push(x->cli.arena, x->cli.paths, tp_str_c(x->path));
+    tp_push(x->cli.arena, x->cli.explain, TP_S(""));
+    run_command(&x->cli, "recheck");
+}
+
+static void read_for_recheck(const uint8_t *bytes, size_t n)
+{
+    with_file(bytes, n, rechecked);
 }
 
 const tp_reader_row *tp_fuzz_readers(size_t *n)
@@ -299,6 +415,10 @@ const tp_reader_row *tp_fuzz_readers(size_t *n)
         {"report", read_for_reports},
         {"emit", read_for_emit},
         {"diff", read_for_diff},
+        {"verify", read_for_verify},
+        {"run", read_for_run},
+        {"mutate", read_for_mutate},
+        {"recheck", read_for_recheck},
     };
     *n = sizeof ROWS / sizeof *ROWS;
     return ROWS;
