@@ -284,7 +284,7 @@ static span span_of(const finder *f, uint32_t table)
     for (uint32_t i = 0; i < f->c.k->ncontracts; i++)
         narrow(f, &f->c.k->contracts[i], f->c.k->contracts[i].fact, f->c.k->tables[table].sym, &s);
     bool open = s.to >= tp_dtype_max(f->c.k->tables[table].dtype); /* nobody said what is much */
-    if (s.lo > s.hi) /* nothing will do */
+    if (s.lo > s.hi)                                               /* nothing will do */
         s.lo = s.hi;
     if (s.from > s.to)
         s.from = s.lo, s.to = s.hi;
