@@ -47,7 +47,7 @@ LONGEST := workflow cli metamorphic box
 TESTS := $(LONGEST:%=$(BUILD)/tests/test_%) $(filter-out $(LONGEST:%=$(BUILD)/tests/test_%),$(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)) $(ATTACKS)
 Q := $(if $(V),,@)
 
-.PHONY: house attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
+.PHONY: house attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers fuzz-processes fuzz-slow steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -146,6 +146,16 @@ fuzz-readers: ## every reader under libFuzzer: TIME= seconds of each
 	@$(MAKE) --no-print-directory MODE=fuzzer CC=clang build/fuzzer/fuzz
 	@tools/fuzz-readers.sh build/fuzzer/fuzz $(TIME)
 
+fuzz-processes: ## whole processes of every command on hostile files, under sanitizers (python3): SHARDS= of a hundred
+	@$(MAKE) --no-print-directory MODE=asan build/asan/tileproof
+	@mkdir -p build/processes && rm -f build/processes/runs.log
+	@tools/fuzz_processes.py build/asan/tileproof build/processes/runs.log --shards $(SHARDS) && echo "fuzz-processes: shards $(SHARDS): no crash, nothing beyond its budget"
+SHARDS ?= 1-10
+
+fuzz-slow: all ## a search for slow specs (python3): SLOW_SECONDS=, SEED=
+	@mkdir -p build/slow && tools/fuzz_slow.py build/tileproof build/slow/runs.log --seed $(SEED) --seconds $(SLOW_SECONDS)
+SLOW_SECONDS ?= 120
+
 $(BUILD)/tests/faults.so: tests/unit/shim/faults.c tests/unit/shim/faults.h
 	@mkdir -p $(@D)
 	@echo "  TEST $@"
@@ -240,7 +250,7 @@ mutants: all ## are the tests strong enough? plant 200 defects into rules and pr
 COUNT ?= 200
 
 test-all: export BRIDGE = 300
-test-all: test guards strict asan tsan test-jax corpus steady boxes faults attention fuzz attack fuzz-readers cross-check second-checker mutation-score mutants ## everything, long ones included
+test-all: test guards strict asan tsan test-jax corpus steady boxes faults attention fuzz attack fuzz-readers fuzz-processes fuzz-slow cross-check second-checker mutation-score mutants ## everything, long ones included
 
 mutation-score: all ## small defects planted in the gallery and tests/kernels: who notices? DEFECTS= of each, SCORE_SEED= (an hour)
 	@build/tileproof mutate --defects $(DEFECTS) --seed $(SCORE_SEED) $$(ls examples/*/*.tile.json tests/kernels/*.tile.json | grep -v /broken/)

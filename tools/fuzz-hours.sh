@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sums tests/fuzz/runs.log, reader by reader, as the table in docs/SECURITY.md.
+# Sums tests/fuzz/runs.log, reader by reader, and tests/fuzz/processes.log, as the table in docs/SECURITY.md.
 set -eu
 awk '!/^#/ { seconds[$2] += $3; runs[$2] += $4; if ($5 > edges[$2]) edges[$2] = $5; all += $3; executions += $4 }
     END {
@@ -9,3 +9,4 @@ awk '!/^#/ { seconds[$2] += $3; runs[$2] += $4; if ($5 > edges[$2]) edges[$2] = 
         close("sort")
         printf "| all | %.0f | %d | |\n", all / 60, executions
     }' tests/fuzz/runs.log
+awk '!/^#/ { n += $3; seconds += $9 } END { printf "| whole processes | %.0f | %d | |\n", seconds / 60, n }' tests/fuzz/processes.log

@@ -1,6 +1,6 @@
-/* Every reader of bytes that people did not write themselves, and what is
- * written about a spec, as a function of those bytes. None may crash, leak, hang, or write outside its memory.
- * tests/fuzz/fuzz.c drives one with libFuzzer, test_fuzz.c replays the corpus. */
+/* Every reader of bytes that people did not write themselves, what is written
+ * about a spec and what executes one, as a function of those bytes. None may crash, leak, hang, or write outside its
+ * memory. tests/fuzz/fuzz.c drives one with libFuzzer, test_fuzz.c replays the corpus. */
 #ifndef TP_FUZZ_READERS_H
 #define TP_FUZZ_READERS_H
 
