@@ -236,24 +236,78 @@ static void run_power(tp_cells *out, const tp_cells *a, int64_t e)
     }
 }
 
-void tp_exec_elementwise(tp_machine *m, const tp_inst *i)
+/* The loop over elements as they lie, where there is one. */
+static loop plain_loop(tp_prim p, tp_dtype d)
 {
-    tp_cells *out = &m->values[i->out];
-    const tp_cells *a = &m->values[i->args[0]], *b = i->nargs > 1 ? &m->values[i->args[1]] : NULL;
+    if (p == TP_P_INTEGER_POW)
+        return NULL;
+    if (d == TP_F32)
+        return LOOPS[p].f32;
+    if (d == TP_F64 || d == TP_WEAK_FLOAT)
+        return LOOPS[p].f64;
+    if (d == TP_I32 && !tp_prim_divides(p))
+        return LOOPS[p].i32;
+    return d == TP_BOOL ? BOOLS[p] : NULL;
+}
+
+static void run_numbers(const tp_inst *i, tp_cells *out, const tp_cells *a, const tp_cells *b)
+{
     bool sa = a->n == 1 && out->n != 1, sb = b && b->n == 1 && out->n != 1;
-    if (b && tp_prim_divides(i->prim) && !tp_is_float(b->dtype))
-        trap_zero_divisor(m, b);
+    loop whole = plain_loop(i->prim, a->dtype);
     if (i->prim == TP_P_INTEGER_POW)
         run_power(out, a, i->integer);
     else if (a->dtype == TP_F32)
         run_f32(i->prim, out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
-    else if (a->dtype == TP_F64 || a->dtype == TP_WEAK_FLOAT)
-        LOOPS[i->prim].f64(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
-    else if (a->dtype == TP_I32 && !tp_prim_divides(i->prim))
-        LOOPS[i->prim].i32(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
-    else if (a->dtype == TP_BOOL && BOOLS[i->prim])
-        BOOLS[i->prim](out->n, a->data, sa, b->data, sb, out->data);
+    else if (whole)
+        whole(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
     else
         run_strips(i->prim, out, a, b);
+}
+
+/* An operand, row by row. */
+typedef struct rows {
+    const char *data;
+    ptrdiff_t pitch; /* bytes */
+    bool scalar;     /* a row is one element */
+} rows;
+
+static rows rows_of(const tp_cells *c, size_t row)
+{
+    ptrdiff_t size = (ptrdiff_t)tp_dtype_size(c->dtype);
+    if (c->n == 1)
+        return (rows){c->data, 0, true};
+    return (rows){c->data, (c->viewed ? c->pitch : (ptrdiff_t)row) * size, c->viewed && c->flat_row};
+}
+
+static void run_rows(const tp_inst *i, tp_cells *out, const tp_cells *a, const tp_cells *b)
+{
+    size_t row = (size_t)out->dims[out->rank - 1], n = out->n / row, size = tp_dtype_size(out->dtype);
+    loop by = plain_loop(i->prim, a->dtype);
+    tp_elementary_loop vectors = a->dtype == TP_F32 ? tp_elementary_here(i->prim) : NULL;
+    rows x = rows_of(a, row), y = b ? rows_of(b, row) : (rows){NULL, 0, false};
+    for (size_t r = 0; r < n; r++, x.data += x.pitch, y.data = b ? y.data + y.pitch : NULL) {
+        char *to = (char *)out->data + r * row * size;
+        if (vectors) {
+            vectors(row, (const float *)(const void *)x.data, x.scalar, (const float *)(const void *)y.data, y.scalar,
+                    (float *)(void *)to);
+        } else if (by) {
+            by(row, x.data, x.scalar, y.data, y.scalar, to);
+        } else {
+            tp_cells part = tp_row_of(out, r), left = tp_row_of(a, r), right = b ? tp_row_of(b, r) : left;
+            run_strips(i->prim, &part, &left, b ? &right : NULL);
+        }
+    }
+}
+
+void tp_exec_elementwise(tp_machine *m, const tp_inst *i)
+{
+    tp_cells *out = &m->values[i->out];
+    const tp_cells *a = &m->values[i->args[0]], *b = i->nargs > 1 ? &m->values[i->args[1]] : NULL;
+    if (b && tp_prim_divides(i->prim) && !tp_is_float(b->dtype))
+        trap_zero_divisor(m, b);
+    if (a->viewed || (b && b->viewed))
+        run_rows(i, out, a, b);
+    else
+        run_numbers(i, out, a, b);
     run_shadow(m, out, (const tp_cells *[]){a, b}, b ? 2 : 1);
 }

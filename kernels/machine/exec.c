@@ -231,6 +231,27 @@ static void pay(tp_machine *m, const tp_inst *i)
     tp_spend(m->arena, 8 + (int64_t)(n / (m->domain ? 8 : 32)));
 }
 
+static void settle(tp_machine *m, tp_vid v);
+
+/* Everything that the instruction looks at is there, in the form in which it looks. */
+static void ready(tp_machine *m, const tp_inst *i)
+{
+    for (uint32_t a = 0; a < i->nargs; a++) {
+        settle(m, i->args[a]);
+        if (m->values[i->args[a]].viewed && !tp_reads_views(m, i))
+            tp_flatten(&m->values[i->args[a]]);
+    }
+}
+
+static void compute(tp_machine *m, const tp_inst *i)
+{
+    ready(m, i);
+    m->values[i->out].data = m->values[i->out].own;
+    m->values[i->out].viewed = false;
+    if (!tp_view(m, i))
+        exec_data(m, i);
+}
+
 /* Compute what waits. */
 static void settle(tp_machine *m, tp_vid v)
 {
@@ -238,9 +259,15 @@ static void settle(tp_machine *m, tp_vid v)
     if (!i)
         return;
     m->values[v].waits = NULL;
-    for (uint32_t a = 0; a < i->nargs; a++)
-        settle(m, i->args[a]);
-    exec_data(m, i);
+    compute(m, i);
+}
+
+/* For a statement that takes all lanes as they lie. */
+static void settle_flat(tp_machine *m, tp_vid v)
+{
+    settle(m, v);
+    if (v >= 0)
+        tp_flatten(&m->values[v]);
 }
 
 /* Which argument is the result, lane for lane, by masks that are all true or all false; -1: none, as far as is known.
@@ -286,12 +313,8 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
     m->values[i->out].waits = NULL;
     m->values[i->out].ranged = false;
     tp_chain_await(m, i);
-    if (!tp_range_decides(m, i) && !shows_argument(m, i)) {
-        for (uint32_t a = 0; a < i->nargs; a++)
-            settle(m, i->args[a]);
-        m->values[i->out].data = m->values[i->out].own;
-        exec_data(m, i);
-    }
+    if (!tp_range_decides(m, i) && !shows_argument(m, i))
+        compute(m, i);
     tp_fixed_note(m, i);
     if (m->request->coverage && (i->prim == TP_P_WHERE || i->prim == TP_P_MASKED_LOAD)) {
         const tp_cells *mask = &m->values[i->args[0]];
@@ -394,7 +417,7 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
         m->at = s;
         if (s->kind != TP_COMPUTE) {
             tp_chain_finish(m);
-            settle(m, s->kind == TP_ASSIGN || s->kind == TP_PUT || s->kind == TP_ASSERT ? s->value : -1);
+            settle_flat(m, s->kind == TP_ASSIGN || s->kind == TP_PUT || s->kind == TP_ASSERT ? s->value : -1);
         }
         switch (s->kind) {
         case TP_COMPUTE:

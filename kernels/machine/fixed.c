@@ -38,7 +38,7 @@ void tp_fixed_prepare(tp_machine *m)
 /* Of a fixed value of integers. */
 static void find_range(tp_cells *c)
 {
-    if (c->dtype != TP_I32 || !c->n || c->state != TP_CLEAN || c->waits)
+    if (c->dtype != TP_I32 || !c->n || c->state != TP_CLEAN || c->waits || c->viewed)
         return;
     const int32_t *at = c->data;
     int32_t lo = at[0], hi = at[0];

@@ -30,6 +30,9 @@ typedef struct tp_cells {
     size_t n;
     void *data; /* own, or that of what it shows: a window's line of its array, a value that stays as it is */
     void *own;
+    bool viewed;   /* `data` is rows of the last dimension, `pitch` elements from one to the next, each side by side */
+    bool flat_row; /* ... or one element all along */
+    ptrdiff_t pitch;      /* only without a domain, and only where all is defined */
     const tp_inst *waits; /* a value: `data` is still to be computed by this, its range is known */
     int64_t lo, hi;       /* of the elements, if `ranged` */
     bool ranged;
@@ -212,6 +215,16 @@ bool tp_is_fixed(const tp_machine *m, const tp_inst *i);
 bool tp_range_decides(tp_machine *m, const tp_inst *i);
 /* 1 or 0: all lanes of a mask that waits are that; -1: nothing is known. */
 int tp_mask_decided(const tp_machine *m, tp_vid v);
+
+/* views.c: values that are rows of other values */
+/* Make a broadcast or a slice a view of its argument; false: it has to be moved. */
+bool tp_view(tp_machine *m, const tp_inst *i);
+/* Does the instruction read views as they are? */
+bool tp_reads_views(const tp_machine *m, const tp_inst *i);
+/* Move what a view shows to where it would lie otherwise. */
+void tp_flatten(tp_cells *c);
+/* Row r of c as cells of their own, one element for all lanes where a row is that. */
+tp_cells tp_row_of(const tp_cells *c, size_t r);
 
 /* shapes.c: false when the primitive is none of its own. */
 bool tp_exec_shape(tp_machine *m, const tp_inst *i);

@@ -180,6 +180,9 @@ void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
 void tp_show_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
 {
     to->data = from->data;
+    to->viewed = from->viewed;
+    to->flat_row = from->flat_row;
+    to->pitch = from->pitch;
     copy_state(m, to, from);
 }
 

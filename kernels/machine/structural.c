@@ -32,22 +32,35 @@ SELECT(uint16_t)
 SELECT(uint32_t)
 SELECT(uint64_t)
 
+static void choose(tp_cells *out, const tp_cells *c, const tp_cells *a, const tp_cells *b)
+{
+    bool sc = c->n == 1 && out->n != 1, sa = a->n == 1 && out->n != 1, sb = b->n == 1 && out->n != 1;
+    switch (tp_dtype_size(out->dtype)) {
+    case 1: select_uint8_t(out->n, c->data, sc, a->data, sa, b->data, sb, out->data); break;
+    case 2: select_uint16_t(out->n, c->data, sc, a->data, sa, b->data, sb, out->data); break;
+    case 4: select_uint32_t(out->n, c->data, sc, a->data, sa, b->data, sb, out->data); break;
+    default: select_uint64_t(out->n, c->data, sc, a->data, sa, b->data, sb, out->data); break;
+    }
+}
+
 static void exec_where(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out];
     const tp_cells *c = &m->values[i->args[0]], *a = &m->values[i->args[1]], *b = &m->values[i->args[2]];
-    const uint8_t *cond = c->data;
-    bool sc = c->n == 1 && out->n != 1, sa = a->n == 1 && out->n != 1, sb = b->n == 1 && out->n != 1;
     bool clean = c->state == TP_CLEAN && a->state == TP_CLEAN && b->state == TP_CLEAN;
     out->state = TP_CLEAN;
-    switch (tp_dtype_size(out->dtype)) {
-    case 1: select_uint8_t(out->n, cond, sc, a->data, sa, b->data, sb, out->data); break;
-    case 2: select_uint16_t(out->n, cond, sc, a->data, sa, b->data, sb, out->data); break;
-    case 4: select_uint32_t(out->n, cond, sc, a->data, sa, b->data, sb, out->data); break;
-    default: select_uint64_t(out->n, cond, sc, a->data, sa, b->data, sb, out->data); break;
-    }
+    if (c->viewed || a->viewed || b->viewed)
+        for (size_t r = 0; r < out->n / (size_t)out->dims[out->rank - 1]; r++) {
+            tp_cells row = tp_row_of(out, r), mask = tp_row_of(c, r), x = tp_row_of(a, r), y = tp_row_of(b, r);
+            choose(&row, &mask, &x, &y);
+        }
+    else
+        choose(out, c, a, b);
     if (clean)
         return;
+    tp_flatten(&m->values[i->args[0]]);
+    const uint8_t *cond = c->data;
+    bool sc = c->n == 1 && out->n != 1, sa = a->n == 1 && out->n != 1, sb = b->n == 1 && out->n != 1;
     tp_origin *shadow = tp_materialise(m, out);
     bool any = false;
     for (size_t e = 0; e < out->n; e++) {
@@ -79,6 +92,13 @@ static void cast_to_int(tp_machine *m, tp_cells *out, const tp_cells *a)
 static void convert(tp_cells *out, const tp_cells *a)
 {
     enum { STRIP = 512 };
+    if (a->viewed) {
+        for (size_t r = 0; r < out->n / (size_t)out->dims[out->rank - 1]; r++) {
+            tp_cells row = tp_row_of(out, r), from = tp_row_of(a, r);
+            convert(&row, &from);
+        }
+        return;
+    }
     bool single = a->dtype == TP_F32 || a->dtype == TP_BF16 || a->dtype == TP_F16;
     float f[STRIP];
     double d[STRIP];

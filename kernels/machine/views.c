@@ -1,0 +1,102 @@
+/* Values that are rows of other values: broadcasts along or across rows, and slices. They are read where they lie by
+ * what works lane by lane, and moved for everything else. */
+#include "base/strided.h"
+#include "kernels/machine/internal.h"
+
+enum { SHORT_ROW = 16 }; /* of fewer elements a move costs less than going row by row */
+
+/* Strides of the result in the argument, and its first element there. */
+static bool strides_in(tp_machine *m, const tp_inst *i, ptrdiff_t *stride, size_t *first)
+{
+    const tp_cells *from = &m->values[i->args[0]];
+    size_t own[TP_MAX_RANK];
+    tp_strides_of(from, own);
+    *first = 0;
+    for (uint32_t d = 0; d < from->rank; d++) {
+        int64_t start = 0;
+        stride[d] = (ptrdiff_t)own[d];
+        if (i->prim == TP_P_BROADCAST && from->dims[d] == 1)
+            stride[d] = 0;
+        if (i->prim == TP_P_SLICE) {
+            tp_expr_eval(m->k->exprs, i->starts[d], m->env, &start);
+            *first += own[d] * (size_t)start;
+            stride[d] *= i->ints[d];
+        }
+    }
+    return i->prim == TP_P_BROADCAST || i->prim == TP_P_SLICE;
+}
+
+/* All dimensions before the last as one; false: their rows do not lie at one distance. */
+static bool one_pitch(const tp_cells *out, const ptrdiff_t *stride, ptrdiff_t *pitch)
+{
+    bool any = false;
+    ptrdiff_t next = 0; /* distance of an element of the dimension before */
+    *pitch = 0;
+    for (uint32_t d = out->rank - 1; d-- > 0;) {
+        if (out->dims[d] == 1)
+            continue;
+        if (!any)
+            *pitch = stride[d];
+        else if (stride[d] != next)
+            return false;
+        any = true;
+        next = stride[d] * (ptrdiff_t)out->dims[d];
+    }
+    return true;
+}
+
+bool tp_view(tp_machine *m, const tp_inst *i)
+{
+    ptrdiff_t stride[TP_MAX_RANK], pitch;
+    size_t first;
+    if (m->domain || m->request->coverage || (i->prim != TP_P_BROADCAST && i->prim != TP_P_SLICE))
+        return false;
+    const tp_cells *from = &m->values[i->args[0]];
+    tp_cells *out = &m->values[i->out];
+    uint32_t last = out->rank - 1;
+    if (!out->rank || !out->n || out->dims[last] < SHORT_ROW || from->rank != out->rank || from->state != TP_CLEAN ||
+        from->viewed || m->assigned[i->args[0]] || !strides_in(m, i, stride, &first) || (stride[last] & ~1) ||
+        !one_pitch(out, stride, &pitch))
+        return false;
+    out->state = TP_CLEAN;
+    out->viewed = true;
+    out->flat_row = stride[last] == 0;
+    out->pitch = pitch;
+    out->data = (char *)from->data + first * tp_dtype_size(out->dtype);
+    return true;
+}
+
+bool tp_reads_views(const tp_machine *m, const tp_inst *i)
+{
+    tp_dtype d = m->values[i->args[0]].dtype;
+    if (i->prim == TP_P_WHERE)
+        return true;
+    if (i->prim == TP_P_CAST)
+        return tp_is_float(d) && tp_is_float(m->values[i->out].dtype) && !m->values[i->args[0]].flat_row;
+    return i->prim != TP_P_INTEGER_POW && tp_prim_info(i->prim)->arity != TP_STRUCT &&
+           (tp_is_float(d) || !tp_prim_divides(i->prim));
+}
+
+void tp_flatten(tp_cells *c)
+{
+    if (!c->viewed)
+        return;
+    int64_t dims[2] = {(int64_t)(c->n / (size_t)c->dims[c->rank - 1]), c->dims[c->rank - 1]};
+    ptrdiff_t to[2] = {(ptrdiff_t)dims[1], 1}, from[2] = {c->pitch, !c->flat_row};
+    tp_move(tp_dtype_size(c->dtype), 2, dims, c->own, to, c->data, from);
+    c->data = c->own;
+    c->viewed = false;
+}
+
+tp_cells tp_row_of(const tp_cells *c, size_t r)
+{
+    tp_cells row = *c;
+    if (c->n == 1)
+        return row;
+    size_t n = (size_t)c->dims[c->rank - 1];
+    ptrdiff_t pitch = c->viewed ? c->pitch : (ptrdiff_t)n;
+    row.n = c->viewed && c->flat_row ? 1 : n;
+    row.data = (char *)c->data + (ptrdiff_t)r * pitch * (ptrdiff_t)tp_dtype_size(c->dtype);
+    row.viewed = false;
+    return row;
+}
