@@ -159,8 +159,6 @@ void tp_mark_stored(tp_cells *c);
 
 /* Trap because an undefined value reached `sink`. */
 _Noreturn void tp_trap_undefined(tp_machine *m, tp_origin o, tp_str subject, const char *sink);
-void tp_copy_element(tp_cells *to, size_t i, const tp_cells *from, size_t j);
-void tp_strides_of(const tp_cells *c, size_t *stride); /* in elements */
 
 /* planes.c: what values mean; nothing without a domain */
 tp_lanes tp_lanes_of(const tp_cells *c);
@@ -217,6 +215,7 @@ bool tp_range_decides(tp_machine *m, const tp_inst *i);
 int tp_mask_decided(const tp_machine *m, tp_vid v);
 
 /* views.c: values that are rows of other values */
+void tp_strides_of(const tp_cells *c, size_t *stride); /* in elements */
 /* Make a broadcast or a slice a view of its argument; false: it has to be moved. */
 bool tp_view(tp_machine *m, const tp_inst *i);
 /* Does the instruction read views as they are? */

@@ -200,20 +200,3 @@ _Noreturn void tp_trap_undefined(tp_machine *m, tp_origin o, tp_str subject, con
     tp_trap_raise(m, tp_origin_rule(o), subject, "%s is undefined: it depends on %.*s", sink,
                   TP_FMT(tp_origin_text(m, o)));
 }
-
-/* ---- element copies ---- */
-
-void tp_copy_element(tp_cells *to, size_t i, const tp_cells *from, size_t j)
-{
-    size_t size = tp_dtype_size(to->dtype);
-    memcpy((char *)to->data + i * size, (const char *)from->data + j * size, size);
-}
-
-void tp_strides_of(const tp_cells *c, size_t *stride)
-{
-    size_t s = 1;
-    for (uint32_t d = c->rank; d-- > 0;) {
-        stride[d] = s;
-        s *= (size_t)c->dims[d];
-    }
-}

@@ -5,6 +5,15 @@
 
 enum { SHORT_ROW = 16 }; /* of fewer elements a move costs less than going row by row */
 
+void tp_strides_of(const tp_cells *c, size_t *stride)
+{
+    size_t s = 1;
+    for (uint32_t d = c->rank; d-- > 0;) {
+        stride[d] = s;
+        s *= (size_t)c->dims[d];
+    }
+}
+
 /* Strides of the result in the argument, and its first element there. */
 static bool strides_in(tp_machine *m, const tp_inst *i, ptrdiff_t *stride, size_t *first)
 {
