@@ -25,8 +25,10 @@ typedef enum tp_demand_family {
     TP_DEMAND_INTEGERS, /* from -4 to 4, without 0 */
     TP_DEMAND_RISING,   /* small ones that rise slowly with the index */
     TP_DEMAND_FALLING,
-    TP_DEMAND_SPIKES, /* small ones, here and there one of 8 and more */
-    TP_DEMAND_FINE,   /* between -1 and 1, as finely as the dtype allows up to 2^-24: few are equal */
+    TP_DEMAND_SPIKES,  /* small ones, here and there one of 8 and more */
+    TP_DEMAND_FINE,    /* between -1 and 1, as finely as the dtype allows up to 2^-24: few are equal */
+    TP_DEMAND_ROWS,    /* rising along the last dimension, without end; small ones in arrays of one row */
+    TP_DEMAND_COLUMNS, /* the same along the dimension before it */
     TP_DEMAND_FAMILIES
 } tp_demand_family;
 
@@ -74,12 +76,18 @@ void tp_demand_allow(tp_demand *d, int64_t budget);
 /* Steps of the kernel's grid; -1: they have no value. */
 int64_t tp_demand_steps(tp_demand *d);
 
+/* An input's array, as far as its numbers follow it. */
+typedef struct tp_demand_array {
+    tp_dtype dtype;
+    int64_t columns, rows; /* extents of the last dimension, and of the one before it; at least 1 */
+    int64_t reach; /* of inputs that name positions (tp_names_positions()), the largest extent of an array: every
+                      other integer lies from 0 below it; 0: none does */
+} tp_demand_array;
+tp_demand_array tp_demand_array_of(tp_dtype dtype, uint32_t rank, const int64_t *dims, int64_t reach);
 /* The number that an input holds at this place, in row-major order; residues
- * are tp_field_word(domain, input, index). reach, of inputs that name positions
- * (tp_names_positions()), is the largest extent of an array: every other integer
- * lies from 0 below it; 0: none does. */
-double tp_demand_input(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index,
-                       int64_t reach);
+ * are tp_field_word(domain, input, index). */
+double tp_demand_input(const tp_demand_array *x, tp_demand_family family, uint64_t seed, uint32_t input,
+                       uint64_t index);
 
 /* Run fn(ctx) on a stack of its own on which TP_DEMAND_DEPTH evaluations fit
  * within each other; false: there is none. It must not leave through an arena

@@ -345,8 +345,11 @@ static void measure_operands(tp_demand *d)
             demand_give_up(d, TP_DEMAND_TOO_FAR, "`%.*s` has too many elements", TP_FMT(o->name));
         d->alias[i] = -1;
     }
-    for (uint32_t i = 0; i < d->k->ninputs; i++)
-        d->reach[i] = tp_names_positions(d->k, i) ? reach_of(d, d->k->operands[i].dtype) : 0;
+    for (uint32_t i = 0; i < d->k->ninputs; i++) {
+        tp_dtype t = d->k->operands[i].dtype;
+        d->given[i] = tp_demand_array_of(t, d->arrays[i].rank, d->arrays[i].dims,
+                                         tp_names_positions(d->k, i) ? reach_of(d, t) : 0);
+    }
     for (uint32_t i = d->k->ninputs; i < d->k->ninputs + d->k->noutputs; i++)
         if (d->k->operands[i].alias >= 0)
             d->alias[d->k->operands[i].alias] = (int)i;
@@ -391,7 +394,7 @@ tp_demand *tp_demand_new(tp_arena *a, const tp_demand_options *o)
     d->arrays = TP_NEWN(a, shape, operands);
     d->blocks = TP_NEWN(a, shape, operands);
     d->alias = TP_NEWN(a, int, operands);
-    d->reach = TP_NEWN(a, int64_t, operands);
+    d->given = TP_NEWN(a, tp_demand_array, operands);
     d->plans = TP_NEWN(a, plan *, n);
     d->kept = TP_NEWN(a, bool, n);
     d->same = TP_NEWN(a, uint32_t, n);

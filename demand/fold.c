@@ -370,8 +370,7 @@ static void fill_given(tp_demand *d, vector *x)
     demand_charge(d, x->n);
     for (int64_t i = 0; i < x->n; i++) {
         uint64_t at = (uint64_t)(x->first + i * x->step);
-        x->room->v[i] =
-            tp_demand_input(d->k->operands[x->id].dtype, d->o.family, d->o.seed, x->id, at, d->reach[x->id]);
+        x->room->v[i] = tp_demand_input(&d->given[x->id], d->o.family, d->o.seed, x->id, at);
         x->room->plane[0][i] = tp_field_word(d->domain, x->id, at);
     }
 }

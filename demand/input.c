@@ -6,14 +6,22 @@
 #include "demand/demand.h"
 #include "domains/residue.h"
 
-static double raw(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index, int64_t reach)
+tp_demand_array tp_demand_array_of(tp_dtype dtype, uint32_t rank, const int64_t *dims, int64_t reach)
 {
+    return (tp_demand_array){dtype, rank > 0 && dims[rank - 1] > 1 ? dims[rank - 1] : 1,
+                             rank > 1 && dims[rank - 2] > 1 ? dims[rank - 2] : 1, reach};
+}
+
+static double raw(const tp_demand_array *x, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index)
+{
+    tp_dtype dtype = x->dtype;
+    uint64_t columns = (uint64_t)x->columns, rows = (uint64_t)x->rows;
     uint64_t h = tp_mix(tp_mix(tp_mix(seed ^ 0x64656d616e64) ^ input) ^ index);
     double sign = h & 1 ? 1 : -1, small = (double)(1 + (h >> 8) % 63) / 64, slow = (double)(index % 4096) / 4096;
     if (dtype == TP_BOOL)
         return (double)(h & 1);
-    if (reach && h & 2)
-        return (double)((h >> 8) % (uint64_t)reach);
+    if (x->reach && h & 2)
+        return (double)((h >> 8) % (uint64_t)x->reach);
     if (!tp_is_float(dtype))
         return (double)((h >> 8) % 17) - (tp_dtype_info(dtype)->kind == TP_KIND_UINT ? 0 : 8);
     switch (family) {
@@ -22,18 +30,19 @@ static double raw(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32
     case TP_DEMAND_FALLING: return 1 - slow + small / 8;
     case TP_DEMAND_SPIKES: return (h >> 20) % 61 == 0 ? sign * 8 : sign * small;
     case TP_DEMAND_FINE: return sign * ldexp((double)(1 + (h >> 8) % 0xffffff), -24);
+    case TP_DEMAND_ROWS: return columns > 1 ? (double)(index % columns) / 1024 + small / 1024 : small;
+    case TP_DEMAND_COLUMNS: return rows > 1 ? (double)(index / columns % rows) / 1024 + small / 1024 : small;
     case TP_DEMAND_SMALL:
     case TP_DEMAND_FAMILIES: break;
     }
     return sign * small;
 }
 
-double tp_demand_input(tp_dtype dtype, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index,
-                       int64_t reach)
+double tp_demand_input(const tp_demand_array *x, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index)
 {
     uint64_t cell = 0;
-    tp_put_f64(dtype, &cell, 0, raw(dtype, family, seed, input, index, reach));
-    return tp_get_f64(dtype, &cell, 0);
+    tp_put_f64(x->dtype, &cell, 0, raw(x, family, seed, input, index));
+    return tp_get_f64(x->dtype, &cell, 0);
 }
 
 typedef struct call {

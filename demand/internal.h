@@ -96,8 +96,8 @@ struct tp_demand {
     int64_t *env;
     shape *shapes; /* by value; by operand: of the ref, of the array, of the window */
     shape *refs, *arrays, *blocks;
-    int *alias;     /* inputs: the output that shares its array, or -1 */
-    int64_t *reach; /* inputs: of tp_demand_input() */
+    int *alias;             /* inputs: the output that shares its array, or -1 */
+    tp_demand_array *given; /* inputs */
     plan **plans;
     bool *kept;                        /* by value: its elements are remembered */
     uint32_t *same;                    /* by value: bits of the dimensions along which all its elements are the same */

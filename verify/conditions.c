@@ -463,7 +463,7 @@ static bool repair_constraint(solver *s, const constraint *c)
     s->may = c->kind == STEPS || (c->kind == INSIDE && (may & TP_SOLVE_SIZES)) ? may & ~(unsigned)TP_SOLVE_STEP : may;
     bool done = move(s, &x);
     s->may = may;
-    return done;
+    return done || (c->kind == INSIDE && move(s, &x));
 }
 
 /* ---- all of it ---- */
@@ -486,9 +486,11 @@ static uint32_t constraints_of(solver *s, const tp_condition *c, bool want, cons
     uint32_t n = 0;
     const tp_operand *o = &s->k->operands[s->k->ninputs];
     list[n++] = (constraint){CONDITION, c->value, want, 0};
-    for (uint32_t d = 0; d < o->rank && s->rank == o->ref_rank; d++)
-        if (o->dims[d].kind == TP_DIM_BLOCKED)
+    for (uint32_t d = 0, lane = 0; d < o->rank && s->rank == o->ref_rank; d++) {
+        if (o->dims[d].kind == TP_DIM_BLOCKED && expr_of(s, o->ref_shape[lane]) == (double)s->extent[lane])
             list[n++] = (constraint){INSIDE, 0, true, d};
+        lane += o->dims[d].kind != TP_DIM_SQUEEZED;
+    }
     for (uint32_t x = 0; x < s->k->naxes; x++)
         list[n++] = (constraint){STEPS, 0, true, x};
     for (const guard *g = c->guards; g && n < MOST_CONSTRAINTS; g = g->outer)

@@ -65,8 +65,9 @@ static bool make_arrays(both *b)
         tp_tensor *t = &b->arrays[i];
         *t = tp_tensor_new(b->work, k->operands[i].dtype, k->operands[i].rank, dims);
         int64_t reach = i < k->ninputs && tp_names_positions(k, i) ? farthest(k, b->env, t->dtype) : 0;
+        tp_demand_array given = tp_demand_array_of(t->dtype, k->operands[i].rank, dims, reach);
         for (size_t e = 0; i < k->ninputs && e < t->n; e++)
-            tp_put_f64(t->dtype, t->data, e, tp_demand_input(t->dtype, b->family, 3, i, e, reach));
+            tp_put_f64(t->dtype, t->data, e, tp_demand_input(&given, b->family, 3, i, e));
         if (i < k->ninputs && tp_is_float(t->dtype)) {
             b->meanings[i].plane[0] = tp_alloc_array(b->work, t->n, 8);
             tp_field_fill(d, i, t->n, b->meanings[i].plane[0]);
