@@ -53,7 +53,7 @@ static bool still_fails(tp_arena *a, tp_case *c, const tp_equiv_options *o, cons
 {
     tp_str why;
     if (!tp_in_domain(c->kernel, c->env, &why) ||
-        (c->kernel->ntables && !tp_tables_find(a, c->kernel, c->env, NULL, 0, tp_case_table_seed(c), NULL)) ||
+        (c->kernel->ntables && !tp_tables_of_seed(a, c->kernel, c->env, NULL, 0, tp_case_table_seed(c))) ||
         (c->against && !tp_case_against(a, c, c->against->kernel, &why)))
         return false;
     tp_cases one = {.at = c, .len = 1};

@@ -3,7 +3,7 @@
 #include "base/rng.h"
 #include "kernels/trial/equiv.h"
 #include "spec/table.h"
-#include "verify/conditions.h"
+#include "kernels/trial/conditions.h"
 #include "verify/opinion.h"
 
 enum { ATTEMPTS = 60, MAX_ENTRIES = 1 << 16, PATIENCE = 1 << 24 };

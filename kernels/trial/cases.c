@@ -207,6 +207,14 @@ uint64_t tp_case_table_seed(const tp_case *x)
     return x->seed + 1;
 }
 
+bool tp_tables_of_seed(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
+                       uint64_t seed)
+{
+    int64_t work = 200000; /* most that are found at all take a third of it */
+    return tp_tables_find(a, k, env, fixed, nfixed, seed, NULL) ||
+           ((seed & TP_CAREFUL_SEED) && tp_tables_search_carefully(a, k, env, fixed, nfixed, seed, &work));
+}
+
 bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *given)
 {
     entry_list fixed = {0};
@@ -224,7 +232,7 @@ bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *gi
         read_entries(c, tp_bound_table(x->env, k->tables[table].sym), (uint32_t)table, m, 0, index, &fixed);
         x->tables = true;
     }
-    if (tp_tables_find(c->arena, k, x->env, fixed.at, fixed.len, tp_case_table_seed(x), NULL))
+    if (tp_tables_of_seed(c->arena, k, x->env, fixed.at, fixed.len, tp_case_table_seed(x)))
         return true;
     tp_tables_hold(c->arena, k, x->env, &why);
     if (given)

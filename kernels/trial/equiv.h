@@ -4,6 +4,7 @@
 #define TP_EQUIV_H
 
 #include "kernels/machine/machine.h"
+#include "spec/table.h"
 
 /* What to execute: one kernel (a dtype combination) at concrete sizes. */
 typedef struct tp_case {
@@ -32,8 +33,12 @@ tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel);
  * lists, or NULL), the others found so that the contracts hold. False when
  * none were found; raises TP002, TP005 for given ones that do not fit. */
 bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *given);
-/* The seed for tp_tables_find(): never 0, which would ask for the least entries. */
+/* The seed for tp_tables_of_seed(): never 0, which would ask for the least entries. */
 uint64_t tp_case_table_seed(const tp_case *x);
+/* tp_tables_find(); where that fails and the seed has this bit, also tp_tables_search_carefully(), for a while. */
+enum { TP_CAREFUL_SEED = 1 << 20 };
+bool tp_tables_of_seed(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
+                       uint64_t seed);
 /* Let `other` stand in place of the reference: c->against becomes its case at
  * the sizes of c, with its tables, by name. False with *why when it has none. */
 bool tp_case_against(tp_arena *a, tp_case *c, const tp_kernel *other, tp_str *why);

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
+#include "kernels/trial/conditions.h"
 #include "kernels/trial/equiv.h"
 #include "kernels/trial/internal.h"
 #include "spec/table.h"
 
-enum { ATTEMPTS = 400, MAX_ELEMENTS = 1 << 21, CANDIDATES = 24, MOST_CASES = 96, DRY_RUNS = 60 };
+enum { ATTEMPTS = 400, MAX_ELEMENTS = 1 << 21, CANDIDATES = 24, MOST_CASES = 96, DRY_RUNS = 60, CAREFUL = 24 };
 /* Elements moved: by all cases that are added for pairs, by those for single values and for coverage. */
 static const double PAIRS_EFFORT = 1 << 19, SINGLES_EFFORT = 1 << 21, DRY_EFFORT = TP_DRY_EFFORT,
                     LATE_EFFORT = 1 << 22, /* by those that go past every step that the kernel counts to */
@@ -313,19 +314,29 @@ void tp_run_dry(const tp_kernel *k, const int64_t *env, double most, tp_coverage
     tp_arena_free(x.arena);
 }
 
-static bool find_tables(tp_arena *a, const tp_kernel *k, int64_t *env, uint64_t seed)
-{
-    tp_str why;
-    return !k->ntables || (tp_tables_new(a, k, env, &why) && tp_tables_find(a, k, env, NULL, 0, seed, NULL));
-}
-
 typedef struct exploring {
     tp_picker *p;
     tp_coverage *coverage;
-    double left; /* effort */
+    double left;      /* effort */
+    int left_careful; /* searches for tables */
     tp_take_case take;
     void *ctx;
 } exploring;
+
+/* Of this seed; where that finds none, carefully, a few times. */
+static bool find_tables(exploring *x, int64_t *env, uint64_t *seed)
+{
+    const tp_kernel *k = x->p->k;
+    tp_str why;
+    if (!k->ntables)
+        return true;
+    if (!tp_tables_new(k->arena, k, env, &why))
+        return false;
+    if (tp_tables_find(k->arena, k, env, NULL, 0, *seed, NULL))
+        return true;
+    *seed |= TP_CAREFUL_SEED;
+    return x->left_careful-- > 0 && tp_tables_of_seed(k->arena, k, env, NULL, 0, *seed);
+}
 
 /* A dry run, and a case where it went a way of its own. */
 static void explore(exploring *x, int64_t *env, uint64_t seed, double most)
@@ -336,7 +347,7 @@ static void explore(exploring *x, int64_t *env, uint64_t seed, double most)
         return;
     x->left -= effort;
     note_steps(x->p, env);
-    if (find_tables(x->p->k->arena, x->p->k, env, seed))
+    if (find_tables(x, env, &seed))
         tp_run_dry(x->p->k, env, most, x->coverage);
     if (x->coverage->unseen < before) {
         x->take(x->ctx, env, seed);
@@ -388,11 +399,101 @@ static void explore_late(exploring *x, tp_arena *a, tp_rng *rng, int64_t *env)
             explore(x, all.at[i].env, 0, LATE_EFFORT);
 }
 
+/* ---- ways that conditions say how to go ---- */
+
+static bool is_condition_of(const tp_point *p, const tp_condition *c)
+{
+    return (p->kind == TP_POINT_GUARD && ((const tp_step *)p->of)->value == c->value) ||
+           (p->kind == TP_POINT_MASK && ((const tp_inst *)p->of)->args[0] == c->value);
+}
+
+/* The cheapest sizes of `searches` at which the condition is `want` in some step. */
+static bool solved(exploring *x, tp_rng *rng, const tp_conditions *cs, uint32_t c, bool want, int searches,
+                   int64_t *best, int64_t *env)
+{
+    double least = LATE_EFFORT;
+    bool found = false;
+    for (int n = 0; n < searches; n++) {
+        tp_whereabouts w = {.env = env};
+        if (!candidate(x->p, rng, UINT32_MAX, 0, n % 2 == 1, env) ||
+            !tp_condition_solve(cs, c, want, TP_SOLVE_STEP | TP_SOLVE_SIZES, rng, &w) || !fits(x->p->k, env) ||
+            tp_effort_of(x->p->k, env) >= least)
+            continue;
+        least = tp_effort_of(x->p->k, env);
+        memcpy(best, env, tp_sym_count(x->p->k->exprs) * sizeof *best);
+        found = true;
+    }
+    return found;
+}
+
+/* Guards and masks that went one way only: at sizes at which they go the other.
+ * Where there are tables, they may have to be such that the condition is reached: several sizes and contents. */
+static void explore_conditions(exploring *x, tp_arena *a, tp_rng *rng, int64_t *env)
+{
+    const tp_kernel *k = x->p->k;
+    uint64_t times = k->ntables ? 12 : 1;
+    int searches = k->ntables ? 2 : 6;
+    tp_conditions cs = tp_conditions_of(a, k);
+    int64_t *best = TP_NEWN(a, int64_t, tp_sym_count(k->exprs));
+    x->left = 2 * LATE_EFFORT;
+    for (uint32_t i = 0; i < x->coverage->points.len; i++)
+        for (uint32_t c = 0; c < cs.list.len; c++)
+            for (uint32_t way = 0; way < 2 && is_condition_of(&x->coverage->points.at[i], &cs.list.at[c]); way++)
+                for (uint64_t t = 0; t < times && !(x->coverage->points.at[i].seen >> way & 1) && x->left > 0; t++)
+                    if (solved(x, rng, &cs, c, way == 1, searches, best, env))
+                        explore(x, best, 5000 + t, LATE_EFFORT);
+}
+
+/* ---- arms ---- */
+
+/* The constant that the other operand of a min or max is compared with; 0: none. */
+static int64_t constant_of_arm(const tp_kernel *k, tp_expr arm)
+{
+    const tp_expr_node *n = tp_expr_get(k->exprs, arm);
+    int64_t c;
+    if (tp_expr_is_const(k->exprs, n->a, &c) || tp_expr_is_const(k->exprs, n->b, &c))
+        return c > 0 && c <= 64 ? c : 0;
+    return 0;
+}
+
+/* One dimension of more blocks than c, and as many of what no block tiles. */
+static bool past_arm(exploring *x, tp_rng *rng, int64_t c, uint32_t lead, int64_t *env)
+{
+    const tp_kernel *k = x->p->k;
+    if (!candidate(x->p, rng, UINT32_MAX, 0, false, env))
+        return false;
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_size *s = &k->sizes[i];
+        int64_t block = s->kind == TP_SIZE_RANGE ? tp_largest_block(k, s, env) : 0,
+                want = block > 1 ? (c + 1) * block + 1 : c + 2 + (int64_t)tp_rng_below(rng, 3);
+        if (s->kind != TP_SIZE_RANGE || (block > 1 && i != lead) || want <= env[s->sym])
+            continue;
+        want += (s->multiple_of - want % s->multiple_of) % s->multiple_of;
+        env[s->sym] = want <= s->max ? want : env[s->sym];
+    }
+    return fits(k, env);
+}
+
+/* Arms of index maps that depend on tables: no axis says how far these reach. */
+static void explore_arms(exploring *x, tp_rng *rng, int64_t *env)
+{
+    enum { TIMES = 4 };
+    const tp_kernel *k = x->p->k;
+    x->left = 2 * LATE_EFFORT;
+    for (uint32_t i = 0; k->ntables && i < x->coverage->points.len; i++) {
+        const tp_point *p = &x->coverage->points.at[i];
+        int64_t c = p->kind == TP_POINT_ARM ? constant_of_arm(k, p->arm) : 0;
+        for (uint32_t n = 0; c && n < TIMES * k->nsizes && p->seen != p->all && x->left > 0; n++)
+            if (past_arm(x, rng, c, n % k->nsizes, env))
+                explore(x, env, 6000 + n, LATE_EFFORT);
+    }
+}
+
 void tp_pick_ways(tp_arena *a, tp_picker *p, tp_coverage *coverage, tp_take_case take, void *ctx)
 {
     uint32_t nsyms = tp_sym_count(p->k->exprs);
     int64_t *env = TP_NEWN(a, int64_t, nsyms);
-    exploring x = {p, coverage, DRY_EFFORT, take, ctx};
+    exploring x = {p, coverage, DRY_EFFORT, CAREFUL, take, ctx};
     tp_rng rng = tp_rng_new(0x77617973, p->k->nsizes);
     for (int n = 0; n < DRY_RUNS && coverage->unseen && x.left > 0; n++) {
         if (!candidate(p, &rng, UINT32_MAX, 0, n % 3 == 2, env))
@@ -407,6 +508,10 @@ void tp_pick_ways(tp_arena *a, tp_picker *p, tp_coverage *coverage, tp_take_case
             }
         explore(&x, env, 3000 + (uint64_t)n, DRY_EFFORT / 4);
     }
+    if (coverage->unseen)
+        explore_conditions(&x, a, &rng, env);
+    if (coverage->unseen)
+        explore_arms(&x, &rng, env);
     if (coverage->unseen)
         explore_late(&x, a, &rng, env);
 }

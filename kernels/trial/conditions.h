@@ -1,8 +1,8 @@
 /* Branches and masks of a body: at which sizes, in which step and at which lane
  * one of them holds, or does not. What is found here is only where to look; no
  * claim rests on it. */
-#ifndef TP_CONDITIONS_H
-#define TP_CONDITIONS_H
+#ifndef TP_TRIAL_CONDITIONS_H
+#define TP_TRIAL_CONDITIONS_H
 
 #include "base/rng.h"
 #include "spec/table.h"

@@ -1,7 +1,7 @@
 /* Where conditions of a body hold: a search that repairs one broken constraint
  * after the other by moving one variable, a size, a coordinate of the step or
  * a lane, to where the constraint holds. */
-#include "verify/conditions.h"
+#include "kernels/trial/conditions.h"
 
 #include <math.h>
 
