@@ -16,6 +16,36 @@ static void check_extent(tp_analysis *a, tp_expr e, int64_t least, tp_str subjec
     tp_claim_check(a, &c, NULL);
 }
 
+/* Is it one of the extents that are checked with their operand? */
+static bool is_of_operand(const tp_kernel *k, tp_expr e)
+{
+    for (uint32_t i = 0; i < tp_noperands(k); i++)
+        for (uint32_t d = 0; d < k->operands[i].rank; d++)
+            if (tp_same(e, k->operands[i].shape[d]) || (k->operands[i].role != TP_SCRATCH && !k->operands[i].whole &&
+                                                        tp_same(e, k->operands[i].dims[d].block)))
+                return true;
+    return false;
+}
+
+/* Values have their shapes in every step, whether or not a branch computes them. */
+static void check_values(tp_analysis *a)
+{
+    const tp_program *p = a->k->body;
+    TP_VEC(tp_expr) seen = {0};
+    for (uint32_t v = 0; p && v < p->values.len; v++)
+        for (uint32_t d = 0; d < p->values.at[v].rank; d++) {
+            tp_expr e = p->values.at[v].dims[d];
+            bool known = is_of_operand(a->k, e);
+            for (uint32_t i = 0; i < seen.len && !known; i++)
+                known = tp_same(seen.at[i], e);
+            if (known)
+                continue;
+            tp_push(a->arena, seen, e);
+            check_extent(a, e, 0, a->k->name, tp_json_get(a->k->doc, "kernel")->loc,
+                         "a dimension of a value in the body");
+        }
+}
+
 static void check(tp_analysis *a)
 {
     const tp_kernel *k = a->k;
@@ -33,6 +63,7 @@ static void check(tp_analysis *a)
                              tp_message(a, "dimension %u of the block", d).p);
         }
     }
+    check_values(a);
 }
 
 const tp_rule tp_rule_tp008_extent = {
@@ -40,7 +71,8 @@ const tp_rule tp_rule_tp008_extent = {
     .slug = "extent",
     .title = "no negative dimension or step count, no block below 1",
     .severity = TP_ERROR,
-    .why = "A shape, a step count or a block that can be negative (or a block of zero) means nothing to the hardware.",
+    .why = "A shape, a step count or a block that can be negative (or a block of zero) means nothing to the hardware, nor "
+           "does such a shape of a value in the body, in whatever branch.",
     .bad = "\"shape\": [\"M - 2\", 128]   with M >= 1",
     .good = "\"sizes\": {\"M\": {\"min\": 2}}",
     .jax = "An error while tracing, for the shape at hand only.",
