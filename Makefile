@@ -205,7 +205,7 @@ check-library: all libraries
 check-size:
 	@tools/check-size.sh && echo "sizes: no file over 800 lines"
 
-test-jax: all ## compare with JAX and NumPy, live (makes build/venv from the network); BRIDGE=40 random Pallas functions
+test-jax: all libraries ## compare with JAX and NumPy, live (makes build/venv from the network); BRIDGE=40 random Pallas functions
 	@tools/test-jax.sh
 
 fuzz: all $(TESTS) ## the random tests again, longer: SEED=, TRIALS= (of each; bodies and instances together: 100 000 specs)

@@ -8,6 +8,9 @@
     tileproof.assert_equivalent(kernel, reference, x, y)
     tileproof.assert_equivalent_at_sizes(kernel, reference, lambda M: (jax.ShapeDtypeStruct((M, 128), "float32"),), M=512)
 
+    kernel = tileproof.compile("matmul.tile.json", receipt="matmul.receipt.json")
+    kernel(x, y, out=o)                         # executed here, on the memory of these arrays
+
 Every `pallas_call` that the function reaches by tracing is imported as a spec
 and judged by the program `tileproof`: no TPU is needed. Sizes are those of the
 arguments; tables of a scalar prefetch are fixed at what they hold in this call.
@@ -16,9 +19,10 @@ arguments; tables of a scalar prefetch are fixed at what they hold in this call.
 from .api import Finding, Report, assert_equivalent, assert_safe, check, checked, from_pallas, generalise
 from .errors import NoPallasCall, NotExecuted, NotFound, TileproofError, Unsupported
 from .everywhere import Used, assert_equivalent_at_sizes
+from .library import Compiled, compile  # noqa: A004
 
 __version__ = "0.1.0"
 __all__ = [
-    "Finding", "NoPallasCall", "NotExecuted", "NotFound", "Report", "TileproofError", "Unsupported", "Used", "assert_equivalent",
-    "assert_equivalent_at_sizes", "assert_safe", "check", "checked", "from_pallas", "generalise",
+    "Compiled", "Finding", "NoPallasCall", "NotExecuted", "NotFound", "Report", "TileproofError", "Unsupported", "Used", "assert_equivalent",
+    "assert_equivalent_at_sizes", "assert_safe", "check", "checked", "compile", "from_pallas", "generalise",
 ]
