@@ -342,6 +342,39 @@ static void add_places(picker *p, const tp_whereabouts *w)
             add_in_window(p, w, o, (spot)where);
 }
 
+/* One more step along an axis: in its sizes, or in ones that are larger by a block. */
+static bool next_step(picker *p, uint32_t axis, int64_t *env)
+{
+    const tp_kernel *k = p->k;
+    int64_t steps, at = ++env[k->axes[axis].sym];
+    tp_str why;
+    if (tp_expr_eval(k->exprs, k->axes[axis].steps, env, &steps) == TP_EVAL_OK && at < steps)
+        return true;
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_size *s = &k->sizes[i];
+        if (s->kind == TP_SIZE_RANGE && tp_expr_mentions(k->exprs, k->axes[axis].steps, s->sym))
+            env[s->sym] = fitted(s, env[s->sym] + block_of(k, s, env));
+    }
+    return tp_expr_eval(k->exprs, k->axes[axis].steps, env, &steps) == TP_EVAL_OK && at < steps &&
+           tp_in_domain(k, env, &why) && find_tables(p, env, NULL, 1);
+}
+
+/* Where the step after it writes: it shows there what was carried on. */
+static void add_after(picker *p, const tp_whereabouts *w)
+{
+    const tp_kernel *k = p->k;
+    for (uint32_t x = 0; x < k->naxes; x++) {
+        tp_whereabouts after = *w;
+        size_t n = tp_sym_count(k->exprs) + 1;
+        if (k->axes[x].parallel)
+            continue;
+        after.env = memcpy(TP_NEWN(p->arena, int64_t, n), w->env, n * sizeof *w->env);
+        uint32_t outputs = next_step(p, x, after.env) ? k->noutputs : 0;
+        for (uint32_t o = 0; o < outputs; o++)
+            add_in_window(p, &after, o, AT_LANE);
+    }
+}
+
 /* Tables as the condition asks for them, or any; then a step in them. */
 static bool place_tables(picker *p, const tp_conditions *cs, uint32_t c, bool want, tp_whereabouts *w, int attempt)
 {
@@ -369,6 +402,7 @@ static void aim_at_condition(picker *p, const tp_conditions *cs, uint32_t c, boo
             continue;
         if (place_tables(p, cs, c, want, &w, attempt)) {
             add_places(p, &w);
+            add_after(p, &w);
             return;
         }
         without = sizes_text(p, w.env);

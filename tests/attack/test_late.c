@@ -507,6 +507,9 @@ static void missed_once(void **state)
         {"examples/reduction/cross_entropy.tile.json", {"i // 7 == 11", NULL, AT_UPDATE, 1}},
         /* a maximum that is not carried on is seen only where it comes late */
         {"examples/reduction/cross_entropy.tile.json", {"j > 76", NULL, SKIPPED, 0}},
+        /* what a step carries on shows in the step after it */
+        {"examples/sequence/prefix_sum.tile.json", {"j == 255", NULL, SKIPPED, 0}},
+        {"examples/sequence/prefix_sum.tile.json", {"i == 3 and D == 7777", NULL, AT_UPDATE, 3}},
     };
     (void)state;
     for (size_t i = 0; i < sizeof MISSED / sizeof *MISSED; i++) {
