@@ -1,7 +1,7 @@
 /* How long values are looked at: their memory is used again afterwards. */
 #include "reference/internal.h"
 
-enum { NEVER = UINT32_MAX };
+#define NEVER UINT32_MAX /* looked at to the end */
 
 static void look(evaluator *e, tp_vid v, uint32_t now)
 {
