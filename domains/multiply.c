@@ -90,7 +90,7 @@ const tp_multiplier *tp_multiplier_here(void)
 
 void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double *b, double *r)
 {
-    tp_multiplier_here()->f64(m, n, k, a, b, r);
+    tp_multiplier_here()->f64(m, n, k, a, k, b, n, r);
 }
 
 /* ---- modulo primes ---- */

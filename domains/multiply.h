@@ -1,5 +1,5 @@
-/* Matrix products r[m][n] = a[m][k] b[k][n], contiguous: of each element one term after the other in ascending k, from
- * 0; products and sums are never fused. The result does not depend on the instruction set. r does not overlap. */
+/* Matrix products r[m][n] = a[m][k] b[k][n], r without gaps: of each element one term after the other in ascending k,
+ * from 0; products and sums are never fused. The result does not depend on the instruction set. r does not overlap. */
 #ifndef TP_MULTIPLY_H
 #define TP_MULTIPLY_H
 
@@ -16,10 +16,14 @@ typedef uint32_t tp_pair;
 typedef struct tp_multiplier {
     const char *name; /* of the instruction set */
     bool (*runs_here)(void);
-    void (*f32)(size_t m, size_t n, size_t k, const float *a, const float *b, float *r);
-    void (*f64)(size_t m, size_t n, size_t k, const double *a, const double *b, double *r);
-    void (*u32)(size_t m, size_t n, size_t k, const uint32_t *a, const uint32_t *b, uint32_t *r); /* modulo 2^32 */
-    void (*pairs)(size_t m, size_t n, size_t k, const tp_pair *a, const tp_pair *b, tp_pair *r);  /* k pairs; r: sums */
+    /* lda, ldb: elements from a row of a or b to the next */
+    void (*f32)(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb, float *r);
+    void (*f64)(size_t m, size_t n, size_t k, const double *a, size_t lda, const double *b, size_t ldb, double *r);
+    /* modulo 2^32 */
+    void (*u32)(size_t m, size_t n, size_t k, const uint32_t *a, size_t lda, const uint32_t *b, size_t ldb,
+                uint32_t *r);
+    /* k pairs; r: sums */
+    void (*pairs)(size_t m, size_t n, size_t k, const tp_pair *a, size_t lda, const tp_pair *b, size_t ldb, tp_pair *r);
 } tp_multiplier;
 
 /* All of this build, the fastest first; the last runs everywhere. */

@@ -103,7 +103,8 @@ static ATTRIBUTE void NAME(pack_columns)(ELEMENT *to, const ELEMENT *b, size_t l
             to[c] = c < columns ? b[c] : 0;
 }
 
-static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *r)
+static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT *a, size_t lda, const ELEMENT *b,
+                                     size_t ldb, ELEMENT *r)
 {
     ELEMENT panel[DEPTH * WIDTH], block[DEPTH * HEIGHT];
     for (size_t i = 0; i < m * n && k == 0; i++)
@@ -112,19 +113,19 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
         depth = k - t < DEPTH ? k - t : DEPTH;
         for (size_t i0 = 0, high; i0 < m; i0 += high) {
             high = m - i0 < HEIGHT ? m - i0 : HEIGHT;
-            NAME(pack_rows)(block, a + i0 * k + t, k, high, depth);
+            NAME(pack_rows)(block, a + i0 * lda + t, lda, high, depth);
             for (size_t j = 0; j < n; j += WIDTH) {
                 size_t columns = n - j < WIDTH ? n - j : WIDTH;
                 bool packs = high > FEW_ROWS || columns < WIDTH;
-                const ELEMENT *x = block, *y = packs ? panel : b + t * n + j;
+                const ELEMENT *x = block, *y = packs ? panel : b + t * ldb + j;
                 if (packs)
-                    NAME(pack_columns)(panel, b + t * n + j, n, depth, columns);
+                    NAME(pack_columns)(panel, b + t * ldb + j, ldb, depth, columns);
                 for (size_t i = i0, rows; i < i0 + high; i += rows, x += rows * depth) {
                     rows = NAME(height)(i0 + high - i);
                     if (columns < WIDTH)
                         NAME(edge)(rows, depth, x, panel, r + i * n + j, n, t == 0, columns);
                     else
-                        NAME(any_tile)(rows, depth, x, y, packs ? WIDTH : n, r + i * n + j, n, t == 0);
+                        NAME(any_tile)(rows, depth, x, y, packs ? WIDTH : ldb, r + i * n + j, n, t == 0);
                 }
             }
         }

@@ -56,21 +56,21 @@ static bool is_short(tp_dtype d)
     return !tp_is_float(d) && tp_dtype_min(d) >= INT16_MIN && tp_dtype_max(d) <= INT16_MAX;
 }
 
-/* Elements as the accumulator wants them, where they lie. */
-static void convert(accumulator acc, void *to, const tp_cells *c)
+/* n elements as the accumulator wants them, side by side. */
+static void convert(accumulator acc, void *to, tp_dtype dtype, const void *from, size_t n)
 {
     enum { STRIP = 512 };
     int64_t strip[STRIP];
     if (acc == ACC_F32)
-        tp_get_row_f32(c->dtype, c->data, 0, c->n, to);
+        tp_get_row_f32(dtype, from, 0, n, to);
     else if (acc == ACC_F64)
-        tp_get_row_f64(c->dtype, c->data, 0, c->n, to);
+        tp_get_row_f64(dtype, from, 0, n, to);
     else if (acc == AS_IT_IS)
-        memcpy(to, c->data, c->n * sizeof(uint64_t));
-    for (size_t at = 0, n; (acc == ACC_INT || acc == ACC_PAIRS) && at < c->n; at += n) {
-        n = c->n - at < STRIP ? c->n - at : STRIP;
-        tp_get_row_i64(c->dtype, c->data, at, n, strip);
-        tp_put_row_i64(acc == ACC_INT ? TP_U32 : TP_I16, to, at, n, strip);
+        memcpy(to, from, n * sizeof(uint64_t));
+    for (size_t at = 0, some; (acc == ACC_INT || acc == ACC_PAIRS) && at < n; at += some) {
+        some = n - at < STRIP ? n - at : STRIP;
+        tp_get_row_i64(dtype, from, at, some, strip);
+        tp_put_row_i64(acc == ACC_INT ? TP_U32 : TP_I16, to, at, some, strip);
     }
 }
 
@@ -106,18 +106,25 @@ static void permute(void *to, const void *from, size_t size, const tp_cells *c, 
     tp_move(size, c->rank, dims, to, out, from, in);
 }
 
-/* The operand in packed order: where it lies, or in `to`; of `spare` as many bytes are used on the way. */
-static const void *pack(accumulator acc, void *to, void *spare, const tp_cells *c, const layout *l)
+/* The operand in packed order, rows *pitch elements apart: where it lies, or in `to`; of `spare` as many bytes are used
+ * on the way. */
+static const void *pack(accumulator acc, void *to, void *spare, const tp_cells *c, const layout *l, size_t *pitch)
 {
     bool ordered = in_order(c, l), same = as_it_is(acc, c->dtype);
-    if (ordered && same)
+    bool by_rows = c->viewed && c->rank == 2 && !c->flat_row;
+    *pitch = ordered && same && by_rows ? (size_t)c->pitch : l->second;
+    if (ordered && same && (by_rows || !c->viewed))
         return c->data;
-    if (same)
+    if (same) {
         permute(to, c->data, width(acc), c, l);
-    else
-        convert(acc, ordered ? to : spare, c);
-    if (!ordered && !same)
-        permute(to, spare, width(acc), c, l);
+    } else if (c->viewed) {
+        permute(spare, c->data, tp_dtype_size(c->dtype), c, l);
+        convert(acc, to, c->dtype, spare, c->n);
+    } else {
+        convert(acc, ordered ? to : spare, c->dtype, c->data, c->n);
+        if (!ordered)
+            permute(to, spare, width(acc), c, l);
+    }
     return to;
 }
 
@@ -162,7 +169,8 @@ static tp_lanes packed(const tp_machine *m, tp_cells *c, const layout *l, double
     x.stored = TP_F64;
     x.data = room;
     if (!x.plane[0]) {
-        x.data = pack(ACC_F64, room, room + c->n, c, l);
+        size_t pitch;
+        x.data = pack(ACC_F64, room, room + c->n, c, l, &pitch);
         return x;
     }
     for (uint32_t p = 0; p < m->domain->nplanes && !in_order(c, l); p++) {
@@ -182,15 +190,15 @@ static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const l
     tp_planes_written(out, &r, m->domain->dot(m->domain, s, &r, &x, &y));
 }
 
-static void multiply(accumulator acc, size_t mm, size_t n, size_t k, const void *x, const void *y, void *r)
+static void multiply(accumulator acc, tp_dot_shape s, const void *x, size_t lda, const void *y, size_t ldb, void *r)
 {
     const tp_multiplier *by = tp_multiplier_here();
     switch (acc) {
-    case ACC_F32: by->f32(mm, n, k, x, y, r); break;
-    case ACC_INT: by->u32(mm, n, k, x, y, r); break;
-    case ACC_PAIRS: by->pairs(mm, n, k, x, y, r); break;
+    case ACC_F32: by->f32(s.m, s.n, s.k, x, lda, y, ldb, r); break;
+    case ACC_INT: by->u32(s.m, s.n, s.k, x, lda, y, ldb, r); break;
+    case ACC_PAIRS: by->pairs(s.m, s.n, s.k, x, lda, y, ldb, r); break;
     case ACC_F64:
-    case AS_IT_IS: by->f64(mm, n, k, x, y, r); break;
+    case AS_IT_IS: by->f64(s.m, s.n, s.k, x, lda, y, ldb, r); break;
     }
 }
 
@@ -249,20 +257,26 @@ void tp_exec_dot(tp_machine *m, const tp_inst *i)
     char *pa = tp_workspace(m, i->out, of_a + of_b + words(out->n, sum) + 2 * words(most, size) + places + lines);
     char *pb = pa + of_a, *pr = pb + of_b, *spare = pr + words(out->n, sum), *end = spare + 2 * words(most, size);
     const char *x, *y;
-    if (acc == ACC_PAIRS) {
+    size_t lda = terms, ldb = n;
+    if (acc == ACC_PAIRS) { /* neighbours have to be neighbours */
+        tp_flatten(&m->values[i->args[0]]);
+        tp_flatten(&m->values[i->args[1]]);
         char *second = spare + words(most, size);
-        pair_up((tp_pair *)(void *)pa, pack(acc, spare, second, a, &la), la.batch * mm, k, 1);
-        pair_up((tp_pair *)(void *)pb, pack(acc, spare, second, b, &lb), la.batch, k, n);
         x = pa;
         y = pb;
+        pair_up((tp_pair *)(void *)pa, pack(acc, spare, second, a, &la, &lda), la.batch * mm, k, 1);
+        pair_up((tp_pair *)(void *)pb, pack(acc, spare, second, b, &lb, &ldb), la.batch, k, n);
+        lda = terms;
+        ldb = n;
     } else {
-        x = pack(acc, pa, spare, a, &la);
-        y = pack(acc, pb, spare, b, &lb);
+        x = pack(acc, pa, spare, a, &la, &lda);
+        y = pack(acc, pb, spare, b, &lb, &ldb);
     }
     if (as_it_is(acc == ACC_PAIRS ? ACC_INT : acc, out->dtype))
         pr = out->data;
     for (size_t q = 0; q < la.batch; q++)
-        multiply(acc, mm, n, terms, x + q * mm * terms * term, y + q * terms * n * term, pr + q * mm * n * sum);
+        multiply(acc, (tp_dot_shape){1, mm, n, terms}, x + q * mm * terms * term, lda, y + q * terms * n * term, ldb,
+                 pr + q * mm * n * sum);
     if (pr != (char *)out->data)
         put_results(acc, out, pr);
     out->state = TP_CLEAN;

@@ -58,7 +58,8 @@ typedef struct tp_ref {
     int64_t block[TP_MAX_RANK];  /* extents of the window, with squeezed dims */
     int64_t window[TP_MAX_RANK]; /* start in elements */
     bool resident;
-    bool in_line;                /* a window inside the array is one line of its memory */
+    bool in_place;               /* a window inside the array is rows of its memory, looked at there: */
+    ptrdiff_t pitch;             /* ... so many elements apart; 0: one line */
     uint32_t *visited;           /* outputs: per block, 1 + number of the run that wrote it */
     int64_t *visit_key;          /* outputs: parallel coordinates of that run, hashed */
     int64_t blocks[TP_MAX_RANK]; /* outputs: blocks per dimension */
@@ -215,7 +216,10 @@ bool tp_range_decides(tp_machine *m, const tp_inst *i);
 int tp_mask_decided(const tp_machine *m, tp_vid v);
 
 /* views.c: values that are rows of other values */
+enum { TP_SHORT_ROW = 16 };                            /* of fewer elements a move costs less than going row by row */
 void tp_strides_of(const tp_cells *c, size_t *stride); /* in elements */
+/* All dimensions before the last as one; false: rows do not lie at one distance. rank > 0. */
+bool tp_one_pitch(uint32_t rank, const int64_t *dims, const ptrdiff_t *stride, ptrdiff_t *pitch);
 /* Make a broadcast or a slice a view of its argument; false: it has to be moved. */
 bool tp_view(tp_machine *m, const tp_inst *i);
 /* Does the instruction read views as they are? */

@@ -155,28 +155,40 @@ static bool lane_valid(const tp_machine *m, const tp_ref *r, size_t lane)
     return tp_element_valid(m->k, r->operand, m->env, at);
 }
 
-/* A window that is a line of its array's memory is not copied but looked at where it lies. */
-static bool lies_in_line(const tp_ref *r)
+/* A window that is a line of its array's memory, or of an input rows at one distance, is not copied but looked at
+ * where it lies. */
+static void find_place(const tp_machine *m, tp_ref *r)
 {
     const tp_operand *o = r->operand;
-    uint32_t d = 0;
+    uint32_t d = 0, last = o->rank ? o->rank - 1 : 0;
+    ptrdiff_t stride[TP_MAX_RANK], step = 1;
+    bool line = true;
     while (d < o->rank && r->block[d] == 1)
         d++;
     for (d++; d < o->rank; d++)
-        if (r->block[d] != r->array->dims[d])
-            return false;
-    return !r->shared && !o->valid.id && !o->discard && r->array->n;
+        line &= r->block[d] == r->array->dims[d];
+    r->in_place = !r->shared && !o->valid.id && !o->discard && r->array->n;
+    if (!r->in_place || line)
+        return;
+    for (uint32_t x = o->rank; x-- > 0; step *= (ptrdiff_t)r->array->dims[x])
+        stride[x] = step;
+    r->in_place = o->role == TP_INPUT && !m->domain && !m->request->coverage && r->cells.rank &&
+                  r->cells.dims[r->cells.rank - 1] == r->block[last] && r->block[last] >= TP_SHORT_ROW &&
+                  tp_one_pitch(o->rank, r->block, stride, &r->pitch);
 }
 
 static void place_window(tp_ref *r)
 {
     size_t first = 0;
     r->cells.data = r->cells.own;
-    if (!r->in_line || partial(r))
+    r->cells.viewed = false;
+    if (!r->in_place || partial(r))
         return;
     for (uint32_t d = 0; d < r->operand->rank; d++)
         first = first * (size_t)r->array->dims[d] + (size_t)r->window[d];
     r->cells.data = (char *)r->array->data + first * tp_dtype_size(r->operand->dtype);
+    r->cells.viewed = r->pitch != 0;
+    r->cells.pitch = r->pitch;
 }
 
 /* Lanes inside the array are defined, where the operand's "valid" holds. */
@@ -489,7 +501,7 @@ static void walk(void *arg)
         if (m->k->operands[i].alias >= 0)
             tp_alias_prepare(m, i);
     for (uint32_t i = 0; i < m->k->ninputs + m->k->noutputs; i++)
-        m->refs[i].in_line = lies_in_line(&m->refs[i]);
+        find_place(m, &m->refs[i]);
     prepare_values(m);
     tp_fixed_prepare(m);
     tp_chain_prepare(m);

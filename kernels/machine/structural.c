@@ -4,28 +4,32 @@
 #include "base/vectorised.h"
 #include "kernels/machine/internal.h"
 
-/* One loop for each way in which the choices can be scalars, so that each vectorises. */
-#define SELECT(T)                                                                                                      \
-    TP_VECTORISED static void select_##T(size_t n, const uint8_t *restrict c, bool sc, const T *restrict a, bool sa,   \
-                                         const T *restrict b, bool sb, T *restrict r)                                  \
+/* One loop for each way in which the choices can be scalars; both are read first, so that each vectorises. */
+#define CHOOSE(A, B)                                                                                                   \
+    for (size_t e = 0; e < n; e++) {                                                                                   \
+        T x = A, y = B;                                                                                                \
+        r[e] = c[e] ? x : y;                                                                                           \
+    }
+#define SELECT(TYPE)                                                                                                   \
+    TP_VECTORISED static void select_##TYPE(size_t n, const uint8_t *restrict c, bool sc, const TYPE *restrict a,      \
+                                            bool sa, const TYPE *restrict b, bool sb, TYPE *restrict r)                \
     {                                                                                                                  \
+        typedef TYPE T;                                                                                                \
+        if (!n)                                                                                                        \
+            return;                                                                                                    \
         if (sc && (*c ? sa : sb))                                                                                      \
             for (size_t e = 0; e < n; e++)                                                                             \
                 r[e] = *c ? *a : *b;                                                                                   \
         else if (sc)                                                                                                   \
             memcpy(r, *c ? a : b, n * sizeof *r);                                                                      \
         else if (sa && sb)                                                                                             \
-            for (size_t e = 0; e < n; e++)                                                                             \
-                r[e] = c[e] ? *a : *b;                                                                                 \
+            CHOOSE(*a, *b)                                                                                             \
         else if (sa)                                                                                                   \
-            for (size_t e = 0; e < n; e++)                                                                             \
-                r[e] = c[e] ? *a : b[e];                                                                               \
+            CHOOSE(*a, b[e])                                                                                           \
         else if (sb)                                                                                                   \
-            for (size_t e = 0; e < n; e++)                                                                             \
-                r[e] = c[e] ? a[e] : *b;                                                                               \
+            CHOOSE(a[e], *b)                                                                                           \
         else                                                                                                           \
-            for (size_t e = 0; e < n; e++)                                                                             \
-                r[e] = c[e] ? a[e] : b[e];                                                                             \
+            CHOOSE(a[e], b[e])                                                                                         \
     }
 SELECT(uint8_t)
 SELECT(uint16_t)

@@ -3,13 +3,13 @@
 #include "base/strided.h"
 #include "kernels/machine/internal.h"
 
-enum { SHORT_ROW = 16 }; /* of fewer elements a move costs less than going row by row */
-
 void tp_strides_of(const tp_cells *c, size_t *stride)
 {
-    size_t s = 1;
+    size_t s = 1, row = c->rank ? (size_t)c->dims[c->rank - 1] : 1;
     for (uint32_t d = c->rank; d-- > 0;) {
         stride[d] = s;
+        if (c->viewed)
+            stride[d] = d + 1 == c->rank ? !c->flat_row : s / row * (size_t)c->pitch;
         s *= (size_t)c->dims[d];
     }
 }
@@ -35,21 +35,20 @@ static bool strides_in(tp_machine *m, const tp_inst *i, ptrdiff_t *stride, size_
     return i->prim == TP_P_BROADCAST || i->prim == TP_P_SLICE;
 }
 
-/* All dimensions before the last as one; false: their rows do not lie at one distance. */
-static bool one_pitch(const tp_cells *out, const ptrdiff_t *stride, ptrdiff_t *pitch)
+bool tp_one_pitch(uint32_t rank, const int64_t *dims, const ptrdiff_t *stride, ptrdiff_t *pitch)
 {
     bool any = false;
     ptrdiff_t next = 0; /* distance of an element of the dimension before */
     *pitch = 0;
-    for (uint32_t d = out->rank - 1; d-- > 0;) {
-        if (out->dims[d] == 1)
+    for (uint32_t d = rank - 1; d-- > 0;) {
+        if (dims[d] == 1)
             continue;
         if (!any)
             *pitch = stride[d];
         else if (stride[d] != next)
             return false;
         any = true;
-        next = stride[d] * (ptrdiff_t)out->dims[d];
+        next = stride[d] * (ptrdiff_t)dims[d];
     }
     return true;
 }
@@ -63,9 +62,9 @@ bool tp_view(tp_machine *m, const tp_inst *i)
     const tp_cells *from = &m->values[i->args[0]];
     tp_cells *out = &m->values[i->out];
     uint32_t last = out->rank - 1;
-    if (!out->rank || !out->n || out->dims[last] < SHORT_ROW || from->rank != out->rank || from->state != TP_CLEAN ||
-        from->viewed || m->assigned[i->args[0]] || !strides_in(m, i, stride, &first) || (stride[last] & ~1) ||
-        !one_pitch(out, stride, &pitch))
+    if (!out->rank || !out->n || out->dims[last] < TP_SHORT_ROW || from->rank != out->rank || from->state != TP_CLEAN ||
+        m->assigned[i->args[0]] || !strides_in(m, i, stride, &first) || (stride[last] & ~1) ||
+        !tp_one_pitch(out->rank, out->dims, stride, &pitch))
         return false;
     out->state = TP_CLEAN;
     out->viewed = true;
@@ -79,6 +78,10 @@ bool tp_reads_views(const tp_machine *m, const tp_inst *i)
 {
     tp_dtype d = m->values[i->args[0]].dtype;
     if (i->prim == TP_P_WHERE)
+        return true;
+    if (i->prim == TP_P_DOT)
+        return m->values[i->args[0]].state == TP_CLEAN && m->values[i->args[1]].state == TP_CLEAN;
+    if (i->prim == TP_P_TRANSPOSE || i->prim == TP_P_BROADCAST || i->prim == TP_P_SLICE || i->prim == TP_P_CONCATENATE)
         return true;
     if (i->prim == TP_P_CAST)
         return tp_is_float(d) && tp_is_float(m->values[i->out].dtype) && !m->values[i->args[0]].flat_row;

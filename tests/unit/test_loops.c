@@ -73,7 +73,7 @@ static void *filled(tp_rng *rng, size_t n, size_t size, bool real)
         T *a = filled(&rng, s.m * s.k, sizeof(T), real), *b = filled(&rng, s.k * s.n, sizeof(T), real);                \
         T *want = filled(&rng, s.m * s.n, sizeof(T), real), *got = filled(&rng, s.m * s.n, sizeof(T), real);           \
         plain(s.m, s.n, s.k, a, b, want);                                                                              \
-        by->field(s.m, s.n, s.k, a, b, got);                                                                           \
+        by->field(s.m, s.n, s.k, a, s.k, b, s.n, got);                                                                 \
         if (memcmp(want, got, s.m * s.n * sizeof(T)) != 0)                                                             \
             fail_msg("%s of %s differs at %zu x %zu x %zu, seed %u", #field, by->name, s.m, s.n, s.k, round);          \
         free(a), free(b), free(want), free(got);                                                                       \
