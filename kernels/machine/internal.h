@@ -34,6 +34,7 @@ typedef struct tp_cells {
     bool flat_row; /* ... or one element all along */
     ptrdiff_t pitch;      /* only without a domain, and only where all is defined */
     const tp_inst *waits; /* a value: `data` is still to be computed by this, its range is known */
+    uint32_t behind;      /* ... after so many others, one waiting for the next */
     int64_t lo, hi;       /* of the elements, if `ranged` */
     bool ranged;
     tp_shadow_state state;

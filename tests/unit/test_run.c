@@ -435,6 +435,35 @@ static void cases_of_the_report(void **state)
     json_object_put(r);
 }
 
+/* Each integer waits for the one before it until somebody looks: so many do not fit the stack. */
+static void long_chains_of_integers(void **state)
+{
+    enum { LINES = 20000, SIDE = 32 };
+    place *p = *state;
+    int32_t x[SIDE * SIDE];
+    tp_buf b = {.arena = p->a};
+    for (int i = 0; i < SIDE * SIDE; i++)
+        x[i] = i;
+    tp_buf_printf(
+        &b,
+        "{\"tileproof\": 1, \"name\": \"chain\", \"sizes\": {\"M\": {\"min\": 1}}, \"grid\": [{\"axis\": \"i\", "
+        "\"steps\": \"cdiv(M, 32)\"}], \"inputs\": [{\"name\": \"x\", \"dtype\": \"int32\", \"shape\": [\"M\", 32], "
+        "\"block_shape\": [32, 32], \"index_map\": [\"i\", 0]}], \"outputs\": [{\"name\": \"o\", \"dtype\": "
+        "\"int32\", \"shape\": [\"M\", 32], \"block_shape\": [32, 32], \"index_map\": [\"i\", 0]}], "
+        "\"kernel\": [\"v0 = iota(int32, (32, 32), 0)\"");
+    for (int i = 1; i < LINES; i++)
+        tp_buf_printf(&b, ", \"v%d = v%d + 1\"", i, i - 1);
+    tp_buf_printf(&b, ", \"o[...] = x[...] + v%d\"], \"reference\": [\"o = x\"]}", LINES - 1);
+    const char *spec = put(p, "chain.tile.json", b.p, b.n), *out = path_in(p, "o.npy");
+    const char *in = put_npy(p, "x.npy", 1, "<i4", false, "32, 32", x, sizeof x);
+    outcome o = RUN(p->a, "run", "--unchecked", spec, "--input", eq(p, "x", in), "--output", eq(p, "o", out));
+    if (o.exit != 0)
+        fail_msg("exit %d: %s", o.exit, tp_cstr(p->a, o.err));
+    tp_tensor t = get(p, out, TP_I32);
+    for (int i = 0; i < SIDE * SIDE; i++)
+        assert_int_equal(tp_get_i64(TP_I32, t.data, (size_t)i), i + i / SIDE + LINES - 1);
+}
+
 static void fills_that_do_not_fit(void **state)
 {
     place *p = *state;
@@ -463,6 +492,7 @@ int main(void)
                                        IN_PLACE(arrays_that_shrink_are_told),
                                        IN_PLACE(a_trap_writes_nothing),
                                        IN_PLACE(cases_of_the_report),
+                                       IN_PLACE(long_chains_of_integers),
                                        IN_PLACE(fills_that_do_not_fit),
                                        IN_PLACE(outputs_that_cannot_be_written)};
     return cmocka_run_group_tests(tests, NULL, NULL);
