@@ -217,7 +217,7 @@ bool tp_range_decides(tp_machine *m, const tp_inst *i);
 int tp_mask_decided(const tp_machine *m, tp_vid v);
 
 /* views.c: values that are rows of other values */
-enum { TP_SHORT_ROW = 16 };                            /* of fewer elements a move costs less than going row by row */
+int64_t tp_short_row(const tp_machine *m);
 void tp_strides_of(const tp_cells *c, size_t *stride); /* in elements */
 /* All dimensions before the last as one; false: rows do not lie at one distance. rank > 0. */
 bool tp_one_pitch(uint32_t rank, const int64_t *dims, const ptrdiff_t *stride, ptrdiff_t *pitch);

@@ -173,7 +173,7 @@ static void find_place(const tp_machine *m, tp_ref *r)
     for (uint32_t x = o->rank; x-- > 0; step *= (ptrdiff_t)r->array->dims[x])
         stride[x] = step;
     r->in_place = o->role == TP_INPUT && !m->domain && !m->request->coverage && r->cells.rank &&
-                  r->cells.dims[r->cells.rank - 1] == r->block[last] && r->block[last] >= TP_SHORT_ROW &&
+                  r->cells.dims[r->cells.rank - 1] == r->block[last] && r->block[last] >= tp_short_row(m) &&
                   tp_one_pitch(o->rank, r->block, stride, &r->pitch);
 }
 

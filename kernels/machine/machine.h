@@ -41,6 +41,7 @@ typedef struct tp_run_request {
     tp_domain *domain;     /* rides along; NULL: none */
     tp_planes *meanings;   /* with a domain, per array: planes of inputs are read, those of outputs are written */
     tp_coverage *coverage; /* of the kernel; NULL: nobody counts */
+    uint32_t short_row;    /* without one: rows of fewer elements are moved where longer ones are looked at; 0: 16 */
     uint32_t strip;        /* with a domain: elements whose planes are computed together, up to 512; 0: 512 */
 } tp_run_request;
 

@@ -3,6 +3,12 @@
 #include "base/strided.h"
 #include "kernels/machine/internal.h"
 
+/* Of fewer elements a move costs less than going row by row. */
+int64_t tp_short_row(const tp_machine *m)
+{
+    return m->request->short_row ? m->request->short_row : 16;
+}
+
 void tp_strides_of(const tp_cells *c, size_t *stride)
 {
     size_t s = 1, row = c->rank ? (size_t)c->dims[c->rank - 1] : 1;
@@ -62,9 +68,9 @@ bool tp_view(tp_machine *m, const tp_inst *i)
     const tp_cells *from = &m->values[i->args[0]];
     tp_cells *out = &m->values[i->out];
     uint32_t last = out->rank - 1;
-    if (!out->rank || !out->n || out->dims[last] < TP_SHORT_ROW || from->rank != out->rank || from->state != TP_CLEAN ||
-        m->assigned[i->args[0]] || !strides_in(m, i, stride, &first) || (stride[last] & ~1) ||
-        !tp_one_pitch(out->rank, out->dims, stride, &pitch))
+    if (!out->rank || !out->n || out->dims[last] < tp_short_row(m) || from->rank != out->rank ||
+        from->state != TP_CLEAN || m->assigned[i->args[0]] || !strides_in(m, i, stride, &first) ||
+        (stride[last] & ~1) || !tp_one_pitch(out->rank, out->dims, stride, &pitch))
         return false;
     out->state = TP_CLEAN;
     out->viewed = true;

@@ -28,7 +28,7 @@ static tp_status run_at(tp_arena *a, const tp_kernel *k, const int64_t *env, uin
         arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
         tp_fill_random(&arrays[i], seed, i);
     }
-    tp_run_request r = {.kernel = k, .env = env, .arrays = arrays, .max_steps = 100000, .seed = seed};
+    tp_run_request r = {.kernel = k, .env = env, .arrays = arrays, .max_steps = 100000, .seed = seed, .short_row = 1};
     return tp_machine_run(a, &r, trap, NULL);
 }
 

@@ -45,6 +45,7 @@ static void run_in(tp_arena *a, const tp_kernel *k, const int64_t *env, uint64_t
                         .arrays = r->arrays,
                         .max_steps = 10000,
                         .seed = seed,
+                        .short_row = 1, /* views wherever there can be one */
                         .domain = d,
                         .meanings = r->planes,
                         .strip = strip};

@@ -96,7 +96,7 @@ static void run_spec(void *arg)
             assert_int_equal(n, arrays[i].n);
         }
     }
-    tp_run_request request = {.kernel = k, .env = env, .arrays = arrays, .max_steps = 10000};
+    tp_run_request request = {.kernel = k, .env = env, .arrays = arrays, .max_steps = 10000, .short_row = 1};
     for (request.seed = 0; request.seed < 3; request.seed++) { /* parallel axes in several orders */
         tp_trap trap;
         tp_status st = tp_machine_run(l->arena, &request, &trap, NULL);
