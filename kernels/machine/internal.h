@@ -219,6 +219,9 @@ int tp_mask_decided(const tp_machine *m, tp_vid v);
 /* views.c: values that are rows of other values */
 int64_t tp_short_row(const tp_machine *m);
 void tp_strides_of(const tp_cells *c, size_t *stride); /* in elements */
+/* Of a broadcast, a slice or a transpose: strides of the result in the argument, and its first element there; false:
+ * the primitive is another. */
+bool tp_strides_in(tp_machine *m, const tp_inst *i, ptrdiff_t *stride, size_t *first);
 /* All dimensions before the last as one; false: rows do not lie at one distance. rank > 0. */
 bool tp_one_pitch(uint32_t rank, const int64_t *dims, const ptrdiff_t *stride, ptrdiff_t *pitch);
 /* Make a broadcast or a slice a view of its argument; false: it has to be moved. */

@@ -97,6 +97,12 @@ static int64_t arg_best(tp_prim prim, const tp_cells *a, size_t base, const grou
     return (int64_t)best;
 }
 
+/* Do the members of each output lie side by side? */
+static bool lie_in_rows(const groups *g)
+{
+    return g->nin && g->offset[g->nin - 1] == g->nin - 1;
+}
+
 /* ---- the numbers ---- */
 
 enum {
@@ -199,7 +205,7 @@ COLUMNS(double, tp_get_row_f64, tp_put_row_f64)
 static void reduce_ints(tp_prim prim, const tp_cells *a, tp_cells *out, const groups *g)
 {
     int64_t strip[STRIP];
-    bool rows = g->nin && g->offset[g->nin - 1] == g->nin - 1;
+    bool rows = lie_in_rows(g);
     for (size_t o = 0; o < out->n; o++) {
         int64_t acc = prim == TP_P_SUM || prim == TP_P_ANY    ? 0
                       : prim == TP_P_PROD || prim == TP_P_ALL ? 1
@@ -228,7 +234,7 @@ static size_t side_by_side(const tp_inst *i, const tp_cells *a)
 
 static void reduce_floats(const tp_inst *i, const tp_cells *a, tp_cells *out, const groups *g)
 {
-    bool rows = g->nin && g->offset[g->nin - 1] == g->nin - 1;
+    bool rows = lie_in_rows(g);
     size_t columns = side_by_side(i, a), n = rows ? ABREAST : columns;
     for (size_t o = 0; o < out->n; o += n) {
         size_t count = out->n - o < n ? out->n - o : n;
@@ -258,7 +264,7 @@ static void reduce_f32_rows(tp_prim prim, const tp_cells *a, tp_cells *out, cons
 
 static void reduce_numbers(const tp_inst *i, const tp_cells *a, tp_cells *out, const groups *g)
 {
-    bool rows = g->nin && g->offset[g->nin - 1] == g->nin - 1;
+    bool rows = lie_in_rows(g);
     if (i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN)
         for (size_t o = 0; o < out->n; o++)
             tp_put_i64(out->dtype, out->data, o, arg_best(i->prim, a, g->base[o], g));

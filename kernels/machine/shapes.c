@@ -1,7 +1,7 @@
 /* Primitives that make, move and cut arrays. A result lane takes the origin of
  * the lane that it copies. */
-#include "kernels/machine/internal.h"
 #include "base/strided.h"
+#include "kernels/machine/internal.h"
 
 /* A box of `to` from a box of `from`, with origins: extents, first elements and strides of both. */
 typedef struct box {
@@ -51,26 +51,13 @@ static void gather(tp_machine *m, tp_cells *out, tp_cells *from, const ptrdiff_t
         out->state = TP_CLEAN;
 }
 
-static void exec_broadcast(tp_machine *m, const tp_inst *i)
+/* broadcast, transpose, slice */
+static void exec_linear(tp_machine *m, const tp_inst *i)
 {
-    tp_cells *from = &m->values[i->args[0]];
-    size_t own[TP_MAX_RANK];
-    ptrdiff_t stride[TP_MAX_RANK] = {0};
-    tp_strides_of(from, own);
-    for (uint32_t d = 0; d < from->rank; d++)
-        stride[d] = from->dims[d] == 1 ? 0 : (ptrdiff_t)own[d];
-    gather(m, &m->values[i->out], from, stride, 0);
-}
-
-static void exec_transpose(tp_machine *m, const tp_inst *i)
-{
-    tp_cells *from = &m->values[i->args[0]];
-    size_t own[TP_MAX_RANK];
     ptrdiff_t stride[TP_MAX_RANK];
-    tp_strides_of(from, own);
-    for (uint32_t d = 0; d < from->rank; d++)
-        stride[d] = (ptrdiff_t)own[i->ints[d]];
-    gather(m, &m->values[i->out], from, stride, 0);
+    size_t first;
+    tp_strides_in(m, i, stride, &first);
+    gather(m, &m->values[i->out], &m->values[i->args[0]], stride, first);
 }
 
 static void exec_iota(tp_machine *m, const tp_inst *i)
@@ -87,21 +74,6 @@ static void exec_iota(tp_machine *m, const tp_inst *i)
                     ((int32_t *)out->data)[k] = (int32_t)v;
                 else
                     tp_put_i64(out->dtype, out->data, k, (int64_t)v);
-}
-
-static void exec_slice(tp_machine *m, const tp_inst *i)
-{
-    tp_cells *from = &m->values[i->args[0]];
-    size_t own[TP_MAX_RANK], first = 0;
-    ptrdiff_t stride[TP_MAX_RANK];
-    tp_strides_of(from, own);
-    for (uint32_t d = 0; d < from->rank; d++) {
-        int64_t start = 0;
-        tp_expr_eval(m->k->exprs, i->starts[d], m->env, &start);
-        first += own[d] * (size_t)start;
-        stride[d] = m->values[i->out].dims[d] > 1 ? (ptrdiff_t)own[d] * i->ints[d] : 0;
-    }
-    gather(m, &m->values[i->out], from, stride, first);
 }
 
 static void exec_flip(tp_machine *m, const tp_inst *i)
@@ -238,13 +210,13 @@ static void exec_pad(tp_machine *m, const tp_inst *i)
 bool tp_exec_shape(tp_machine *m, const tp_inst *i)
 {
     switch (i->prim) {
-    case TP_P_BROADCAST: exec_broadcast(m, i); return true;
-    case TP_P_TRANSPOSE: exec_transpose(m, i); return true;
+    case TP_P_BROADCAST:
+    case TP_P_TRANSPOSE:
+    case TP_P_SLICE: exec_linear(m, i); return true;
     case TP_P_IOTA: exec_iota(m, i); return true;
     case TP_P_TAKE: exec_take(m, i); return true;
     case TP_P_CONCATENATE: exec_concatenate(m, i); return true;
     case TP_P_PAD: exec_pad(m, i); return true;
-    case TP_P_SLICE: exec_slice(m, i); return true;
     case TP_P_FLIP: exec_flip(m, i); return true;
     case TP_P_ROLL: exec_roll(m, i); return true;
     case TP_P_TILE:

@@ -20,25 +20,28 @@ void tp_strides_of(const tp_cells *c, size_t *stride)
     }
 }
 
-/* Strides of the result in the argument, and its first element there. */
-static bool strides_in(tp_machine *m, const tp_inst *i, ptrdiff_t *stride, size_t *first)
+bool tp_strides_in(tp_machine *m, const tp_inst *i, ptrdiff_t *stride, size_t *first)
 {
-    const tp_cells *from = &m->values[i->args[0]];
+    const tp_cells *from = &m->values[i->args[0]], *out = &m->values[i->out];
     size_t own[TP_MAX_RANK];
     tp_strides_of(from, own);
+    memset(stride, 0, out->rank * sizeof *stride);
     *first = 0;
     for (uint32_t d = 0; d < from->rank; d++) {
         int64_t start = 0;
-        stride[d] = (ptrdiff_t)own[d];
-        if (i->prim == TP_P_BROADCAST && from->dims[d] == 1)
-            stride[d] = 0;
-        if (i->prim == TP_P_SLICE) {
+        if (i->prim == TP_P_SLICE)
             tp_expr_eval(m->k->exprs, i->starts[d], m->env, &start);
-            *first += own[d] * (size_t)start;
-            stride[d] *= i->ints[d];
-        }
+        *first += own[d] * (size_t)start;
+        if (i->prim == TP_P_TRANSPOSE)
+            stride[d] = (ptrdiff_t)own[i->ints[d]];
+        else if (i->prim == TP_P_BROADCAST)
+            stride[d] = from->dims[d] == 1 ? 0 : (ptrdiff_t)own[d];
+        else if (i->prim == TP_P_SLICE) /* a stride between no two elements may be any number */
+            stride[d] = out->dims[d] > 1 ? (ptrdiff_t)own[d] * i->ints[d] : 0;
+        else
+            return false;
     }
-    return i->prim == TP_P_BROADCAST || i->prim == TP_P_SLICE;
+    return true;
 }
 
 bool tp_one_pitch(uint32_t rank, const int64_t *dims, const ptrdiff_t *stride, ptrdiff_t *pitch)
@@ -69,7 +72,7 @@ bool tp_view(tp_machine *m, const tp_inst *i)
     tp_cells *out = &m->values[i->out];
     uint32_t last = out->rank - 1;
     if (!out->rank || !out->n || out->dims[last] < tp_short_row(m) || from->rank != out->rank ||
-        from->state != TP_CLEAN || m->assigned[i->args[0]] || !strides_in(m, i, stride, &first) ||
+        from->state != TP_CLEAN || m->assigned[i->args[0]] || !tp_strides_in(m, i, stride, &first) ||
         (stride[last] & ~1) || !tp_one_pitch(out->rank, out->dims, stride, &pitch))
         return false;
     out->state = TP_CLEAN;
