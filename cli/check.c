@@ -19,11 +19,15 @@ static void print_totals(const tp_report *report, bool execute)
         t.proven += k.proven;
         t.unknown += k.unknown;
         t.tested += k.tested;
+        t.assumed += k.assumed;
     }
-    printf("%u specs, %u clean: %u violated, %u proven, %u unknown%s", report->specs.len, clean, t.violated, t.proven,
-           t.unknown, execute ? "" : "\n");
+    printf("%u specs, %u clean: %u violated, %u proven, %u unknown", report->specs.len, clean, t.violated, t.proven,
+           t.unknown);
+    if (t.assumed)
+        printf(", %u assumed", t.assumed);
     if (execute)
-        printf(", %u cases tested\n", t.tested);
+        printf(", %u cases tested", t.tested);
+    putchar('\n');
 }
 
 /* Per rule, in the order of the codes. */

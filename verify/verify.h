@@ -107,6 +107,9 @@ tp_str tp_tiers_open_text(tp_arena *a, const tp_equiv *e);
 /* evidence.c: a finding for each required tier that was not reached. */
 void tp_add_missing_evidence(tp_arena *a, tp_spec_report *r, const bool *required);
 
+/* assumed.c: a finding for each size that an importer inferred: the only ones with the verdict "assumed". */
+void tp_add_assumed_sizes(tp_arena *a, tp_spec_report *r);
+
 /* waivers.c: did this run look for the rule, by code or slug? */
 bool tp_looked_for(const tp_check_settings *s, const tp_spec_report *r, tp_str rule);
 /* What "allow" and "expect" of the spec say of its findings. */

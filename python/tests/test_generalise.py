@@ -50,7 +50,8 @@ def test_matmul():
     assert spec["sizes"] == {"M": {"min": 1, "max": 65536}, "N": {"min": 1, "max": 65536}, "K": {"min": 128, "max": 65536, "multiple_of": 128}}
     assert [a["steps"] for a in spec["grid"]] == ["cdiv(M, 128)", "cdiv(N, 128)", "cdiv(K, 128)"]
     assert len(spec["x-python"]["inferred"]["checked"]) >= 12
-    assert binary.report("lint", spec)["specs"][0]["domain"]["origin"] == "inferred"
+    report = binary.report("lint", spec)
+    assert report["specs"][0]["domain"]["origin"] == "inferred" and report["summary"]["assumed"] == len(spec["sizes"])
     done = verified(spec)
     assert done.returncode == 0, done.stdout
 

@@ -9,8 +9,7 @@ static void write_concise(const tp_report *r, FILE *out)
         for (uint32_t j = 0; j < s->findings.len; j++) {
             const tp_finding *f = &s->findings.at[j];
             tp_linecol at = tp_linecol_of(s->source, f->loc.start);
-            if (f->suppressed || f->verdict == TP_PROVEN || f->verdict == TP_NOT_APPLICABLE ||
-                (f->verdict == TP_UNKNOWN && r->unknown == TP_UNKNOWN_IGNORE))
+            if (!tp_is_shown(r, f))
                 continue;
             fprintf(out, "%.*s:%u:%u: %s[%s] %.*s", TP_FMT(tp_visible_line(a, s->source->path)), at.line, at.column,
                     f->verdict == TP_UNKNOWN                            ? "unknown"

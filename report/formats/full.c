@@ -190,22 +190,15 @@ static void finding(const painter *p, const tp_spec_report *s, const tp_finding 
     fputc('\n', p->out);
 }
 
-static bool shown(const tp_report *r, const tp_finding *f)
-{
-    if (f->suppressed || f->verdict == TP_PROVEN || f->verdict == TP_NOT_APPLICABLE)
-        return false;
-    return f->verdict != TP_UNKNOWN || r->unknown != TP_UNKNOWN_IGNORE;
-}
-
 static void findings(const painter *p, const tp_report *r, const tp_spec_report *s)
 {
     for (uint32_t i = 0; i < s->findings.len; i++) {
         const tp_finding *f = &s->findings.at[i];
         uint32_t before = 0, after = 0;
-        if (!shown(r, f) || told_before(s, f))
+        if (!tp_is_shown(r, f) || told_before(s, f))
             continue;
         for (uint32_t j = 0; j < s->findings.len; j++)
-            if (j != i && shown(r, &s->findings.at[j]) && !same_cause(f, &s->findings.at[j]) &&
+            if (j != i && tp_is_shown(r, &s->findings.at[j]) && !same_cause(f, &s->findings.at[j]) &&
                 same_kind(f, &s->findings.at[j]))
                 before += j<i, after += j> i;
         if (before + after >= 2 && before > 0)
@@ -434,6 +427,8 @@ static void summary_line(const painter *p, const tp_spec_report *s)
         fprintf(p->out, ", %u vacuous", c.vacuous);
     if (c.advice)
         fprintf(p->out, ", %u advice", c.advice);
+    if (c.assumed)
+        fprintf(p->out, ", %u assumed", c.assumed);
     if (c.suppressed)
         fprintf(p->out, ", %u suppressed", c.suppressed);
     if (c.stale)

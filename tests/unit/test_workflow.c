@@ -155,6 +155,29 @@ static void expected_findings_must_be_there(void **state)
     assert_true(contains(o.out, "TP901"));
 }
 
+/* ---- assumptions ---- */
+
+static void inferred_sizes_are_assumed(void **state)
+{
+    place *p = *state;
+    put_spec(p, "declared.tile.json", "", ",\n  \"x-python\": {\"call\": \"k.py:3\"}");
+    put_spec(p, "inferred.tile.json", "", ",\n  \"x-python\": {\"inferred\": {\"sizes\": [\"N\"], \"calls\": 31}}");
+    static const char *const FILES[] = {"declared.tile.json", "inferred.tile.json"};
+    for (int inferred = 0; inferred < 2; inferred++) {
+        outcome o = RUN_IN(p->a, p->dir, "lint", "--format", "json", FILES[inferred]);
+        expect_exit(&o, 0);
+        struct json_object *r = record_of(p->a, &o);
+        assert_int_equal(json_object_get_int(member(member(r, "summary"), "assumed")), inferred);
+        json_object_put(r);
+        assert_int_equal(contains(o.out, "TP906"), inferred);
+        o = RUN_IN(p->a, p->dir, "lint", FILES[inferred]);
+        assert_int_equal(contains(o.out, ", 1 assumed\n"), inferred);
+        assert_false(contains(o.out, "TP906"));
+        o = RUN_IN(p->a, p->dir, "lint", "--format", "concise", FILES[inferred]);
+        assert_int_equal(o.out.n, 0);
+    }
+}
+
 /* ---- baselines ---- */
 
 static void baseline_hides_what_it_knows(void **state)
@@ -570,6 +593,7 @@ int main(void)
         IN_PLACE(jobs_change_no_byte),
         IN_PLACE(statistics_count_every_rule),
         IN_PLACE(expected_findings_must_be_there),
+        IN_PLACE(inferred_sizes_are_assumed),
         IN_PLACE(baseline_hides_what_it_knows),
         IN_PLACE(only_changed_specs_are_checked),
         IN_PLACE(the_cache_changes_no_byte),
