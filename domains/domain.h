@@ -7,6 +7,7 @@
  *   rounding  the value over the reals as a double, with a bound on its error
  *   field     a residue modulo two primes; exp is a homomorphism between them
  *   ties      the same, and unknown where it rests on numbers that tie
+ *   decisions the rounding domain, with a log of what floats decide
  *
  * An array without planes means exactly its data.
  */
@@ -115,6 +116,21 @@ static inline tp_degree tp_degree_larger(tp_degree a, tp_degree b)
  * is known. For bools and integers a bound over 0 says that a decision before
  * them was too close to call. */
 tp_domain *tp_rounding_new(tp_arena *a);
+
+/* ---- decisions ---- */
+
+/* Does the result of p, of floats, jump: a comparison, a sign, a floor, the place of a maximum? A cast to an
+ * integer or bool does, too; by its dtypes, so not here. */
+bool tp_decides(tp_prim p);
+/* What floats decided, in the order of execution: the first `room` results,
+ * each with a number that results of the same instruction share. */
+typedef struct tp_decision_log {
+    double *result;
+    uint32_t *kind;
+    size_t room, n;
+} tp_decision_log;
+/* The rounding domain; results of decisions over the reals are added to *log. */
+tp_domain *tp_decisions_new(tp_arena *a, tp_decision_log *log);
 
 /* ---- field ---- */
 

@@ -228,6 +228,8 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
         f.note = why_not_finite(got);
     else if (numbers && isfinite(got) && d->max_rel < 1e-6)
         f.note = TP_S("the numbers are close, but rounding does not explain the distance");
+    else if (r->the_case->near)
+        f.note = TP_S("the inputs lie next to where a comparison, a sign, a floor or the like turns");
     f.witness = w;
     return f;
 }
@@ -416,7 +418,7 @@ void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *
         if (!unstable)
             shrink(a, o, &r);
         f = make(a, &r);
-        if (r.outcome == TP_DIFFERENT)
+        if (r.outcome == TP_DIFFERENT && !r.the_case->near)
             add_blame(a, o, &r, &f);
         tp_push(a, *into, f);
     }

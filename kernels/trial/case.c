@@ -33,6 +33,8 @@ void tp_trial_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_
     bool ran = c->numbers, comparable = tp_trial_comparable(c);
     if (ran)
         numbers_of(a, c, o, r);
+    if (comparable && c->boundaries && r->outcome == TP_EQUAL)
+        tp_hunt_boundaries(a, o, r);
     if (!comparable || r->outcome == TP_TRAPPED || r->outcome == TP_SKIPPED)
         return;
     if (c->algebra && !tp_trial_in_memory(a, c, o, r, tp_trial_algebra)) {

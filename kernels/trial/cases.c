@@ -1,5 +1,6 @@
 /* Which sizes to execute. */
 #define _XOPEN_SOURCE 700 /* realpath */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/rng.h"
@@ -353,6 +354,27 @@ static void spread_families(const tp_spec *s, tp_cases *cases)
     }
 }
 
+/* Decisions are looked at on one case of each dtype combination, that with most elements of those that cost little. */
+static void mark_boundaries(const tp_spec *s, tp_cases *cases)
+{
+    static const double LITTLE = 1 << 14;
+    for (uint32_t n = 0; n < s->nkernels; n++) {
+        tp_case *best = NULL;
+        double least = HUGE_VAL;
+        for (uint32_t i = 0; i < cases->len; i++)
+            if (cases->at[i].kernel == s->kernels[n] && !cases->at[i].given)
+                least = fmin(least, tp_effort_of(s->kernels[n], cases->at[i].env));
+        for (uint32_t i = 0; i < cases->len; i++) {
+            tp_case *x = &cases->at[i];
+            if (x->kernel == s->kernels[n] && !x->given && tp_effort_of(x->kernel, x->env) <= fmax(LITTLE, 2 * least) &&
+                (!best || tp_case_elements(x) > tp_case_elements(best)))
+                best = x;
+        }
+        if (best)
+            best->boundaries = true;
+    }
+}
+
 /* A tp_take_case: the kernels of the spec take turns. */
 static bool take(void *ctx, const int64_t *env, uint64_t seed)
 {
@@ -430,5 +452,6 @@ tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel)
         for (uint32_t i = FEW; i < per_kernel; i++)
             add_case(&p, k, NULL, i, NULL);
     spread_families(s, &out);
+    mark_boundaries(s, &out);
     return out;
 }

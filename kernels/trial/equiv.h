@@ -17,6 +17,8 @@ typedef struct tp_case {
     bool tables;                   /* "tables" were given: other sizes would not fit them */
     const tp_tensor *given;        /* by input: arrays from files for E1 (data NULL: random); or NULL */
     bool numbers, algebra, bits;   /* tiers to run: E1, E3, E2 */
+    bool boundaries;               /* E1 also where decisions by floats turn */
+    bool near;                     /* the given inputs were found next to such a place */
     tp_coverage *coverage;         /* of the kernel, where runs are counted; or NULL */
     uint32_t families;             /* of inputs for E1 besides the normal one: TP_INPUT_BIT(…) */
     const struct tp_case *against; /* NULL: the kernel's reference. Else this kernel at these sizes stands in its

@@ -1,6 +1,7 @@
 /* Residues that differ where the numbers of a case agree (E3 against E1): are
  * there numbers that confirm it? Inputs of every family and some seeds are
- * tried, then changes of them that bring the element closer to its bound. What
+ * tried, then changes of them that bring the element closer to its bound, then
+ * those next to where a decision turns. What
  * nothing confirms is a difference all the same, unless it is gone where maxima
  * follow the data instead of the oracle, or where nothing ties. */
 #include <math.h>
@@ -222,6 +223,9 @@ static void judge_order(tp_arena *a, const tp_equiv_options *o, tp_case_result *
 void tp_hunt(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
 {
     if (hunt_in_families(a, o, r) || hunt_by_climbing(a, o, r))
+        return;
+    tp_hunt_boundaries(a, o, r);
+    if (r->outcome == TP_DIFFERENT)
         return;
     r->algebra.tier = TP_TIER_INCONCLUSIVE;
     judge_order(a, o, r);

@@ -65,4 +65,9 @@ bool tp_trial_agrees_in_order(tp_arena *a, const tp_case *c, const tp_equiv_opti
  * inconclusive. */
 void tp_hunt(tp_arena *a, const tp_equiv_options *o, tp_case_result *r);
 
+/* boundaries.c: inputs next to where a comparison, a sign, a floor or the like
+ * of kernel or reference turns. *r stays, or becomes the result of a case, with
+ * such inputs in `a`, whose numbers differ. */
+void tp_hunt_boundaries(tp_arena *a, const tp_equiv_options *o, tp_case_result *r);
+
 #endif

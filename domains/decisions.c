@@ -1,0 +1,123 @@
+/* The rounding domain, with a log of what floats decide. */
+#include <math.h>
+
+#include "domains/domain.h"
+
+typedef struct decisions {
+    tp_domain base;
+    tp_domain *rounding;
+    tp_decision_log *log;
+} decisions;
+
+static tp_domain *rounding_of(const tp_domain *d)
+{
+    return ((const decisions *)d)->rounding;
+}
+
+bool tp_decides(tp_prim p)
+{
+    return (p >= TP_P_EQ && p <= TP_P_GE) || p == TP_P_SIGN || p == TP_P_FLOOR || p == TP_P_CEIL || p == TP_P_ROUND ||
+           p == TP_P_FLOORDIV || p == TP_P_MOD || p == TP_P_LAX_REM || p == TP_P_ARGMAX || p == TP_P_ARGMIN;
+}
+
+/* ---- the log ---- */
+
+static double value(const tp_lanes *x, size_t i, bool meant)
+{
+    return meant && x->plane[0] ? ((const double *)x->plane[0])[x->n == 1 ? 0 : i] : tp_lane(x, i);
+}
+
+/* The whole part of a quotient is what a remainder decides. */
+static double result(tp_prim p, const tp_lanes *out, const tp_lanes *const *args, size_t i, bool meant)
+{
+    if (p != TP_P_MOD && p != TP_P_LAX_REM)
+        return value(out, i, meant);
+    double q = value(args[0], i, true) / value(args[1], i, true);
+    return p == TP_P_MOD ? floor(q) : trunc(q);
+}
+
+static bool note(tp_domain *d, tp_prim p, const tp_lanes *out, const tp_lanes *const *args, bool meant)
+{
+    tp_decision_log *log = ((decisions *)d)->log;
+    for (size_t i = 0; i < out->n && log->n < log->room; i++) {
+        log->result[log->n] = result(p, out, args, i, meant);
+        log->kind[log->n++] = (uint32_t)p << 16 ^ (uint32_t)out->n;
+    }
+    return meant;
+}
+
+/* ---- the rounding domain ---- */
+
+static void exact(const tp_domain *d, const tp_lanes *x, void *const *plane)
+{
+    rounding_of(d)->exact(rounding_of(d), x, plane);
+}
+
+static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out, const tp_lanes *const *args,
+                        uint32_t nargs)
+{
+    bool meant = rounding_of(d)->elementwise(rounding_of(d), p, integer, out, args, nargs);
+    return tp_is_float(args[0]->dtype) && tp_decides(p) ? note(d, p, out, args, meant) : meant;
+}
+
+static bool select_arm(tp_domain *d, tp_lanes *out, const tp_lanes *cond, const tp_lanes *a, const tp_lanes *b)
+{
+    return rounding_of(d)->select(rounding_of(d), out, cond, a, b);
+}
+
+static bool cast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
+{
+    bool meant = rounding_of(d)->cast(rounding_of(d), out, a);
+    return tp_is_float(a->dtype) && !tp_is_float(out->dtype) ? note(d, TP_P_CAST, out, &a, meant) : meant;
+}
+
+static bool literal(tp_domain *d, tp_lanes *out, double v)
+{
+    return rounding_of(d)->literal(rounding_of(d), out, v);
+}
+
+static bool bitcast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
+{
+    return rounding_of(d)->bitcast(rounding_of(d), out, a);
+}
+
+static bool reduce(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, const tp_groups *g)
+{
+    bool meant = rounding_of(d)->reduce(rounding_of(d), p, out, a, g);
+    return tp_is_float(a->dtype) && tp_decides(p) ? note(d, p, out, &a, meant) : meant;
+}
+
+static bool scan(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, size_t start, ptrdiff_t step, size_t n)
+{
+    return rounding_of(d)->scan(rounding_of(d), p, out, a, start, step, n);
+}
+
+static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, const tp_lanes *b)
+{
+    return rounding_of(d)->dot(rounding_of(d), s, out, a, b);
+}
+
+static bool certain(const tp_domain *d, const tp_lanes *x)
+{
+    return rounding_of(d)->certain(rounding_of(d), x);
+}
+
+tp_domain *tp_decisions_new(tp_arena *a, tp_decision_log *log)
+{
+    decisions *d = TP_NEW(a, decisions);
+    *d = (decisions){.base = {.name = "decisions",
+                              .nplanes = 2,
+                              .exact = exact,
+                              .elementwise = elementwise,
+                              .select = select_arm,
+                              .cast = cast,
+                              .literal = literal,
+                              .bitcast = bitcast,
+                              .reduce = reduce,
+                              .scan = scan,
+                              .dot = dot,
+                              .certain = certain},
+                     .rounding = tp_rounding_new(a),
+                     .log = log};
+    return &d->base;
+}
