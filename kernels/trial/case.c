@@ -4,16 +4,6 @@
 #include "base/budget.h"
 #include "kernels/trial/trial.h"
 
-bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *o, tp_case_result *r,
-                        void (*tier)(void *))
-{
-    tp_arena *work = tp_arena_child_limited(keep, o->max_memory);
-    tp_trial x = {work, keep, c, o, r};
-    tp_status st = tp_try(work, tier, &x);
-    tp_arena_free(work);
-    return st == TP_OK;
-}
-
 /* Why a tier was left in the middle. */
 static tp_str starved(tp_arena *a, const tp_equiv_options *o)
 {

@@ -280,3 +280,14 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
     out->worst = tp_element_name(a, o, got.data, worst);
     out->step = tp_step_of(a, k, env, o, at, NULL, NULL, true);
 }
+
+bool tp_equiv_refutes(const tp_case_result *r, bool masks)
+{
+    bool refutes = r->outcome == TP_DIFFERENT && r->bits.tier == TP_TIER_DIFFERENT && isfinite(r->bits.want) &&
+                   (!masks || isfinite(r->bits.got));
+    for (uint32_t i = 0; i < r->outputs.len; i++) {
+        const tp_output_diff *d = &r->outputs.at[i];
+        refutes |= d->tier == TP_TIER_DIFFERENT && d->refuting > (masks ? d->valueless : 0);
+    }
+    return refutes;
+}

@@ -69,17 +69,6 @@ void tp_equiv_coverage(tp_arena *a, const tp_cases *cases, tp_equiv *out)
     out->coverage.pairs = tp_pairs_of(a, &ran, &out->coverage.pairs_text);
 }
 
-bool tp_equiv_refutes(const tp_case_result *r, bool masks)
-{
-    bool refutes = r->outcome == TP_DIFFERENT && r->bits.tier == TP_TIER_DIFFERENT && isfinite(r->bits.want) &&
-                   (!masks || isfinite(r->bits.got));
-    for (uint32_t i = 0; i < r->outputs.len; i++) {
-        const tp_output_diff *d = &r->outputs.at[i];
-        refutes |= d->tier == TP_TIER_DIFFERENT && d->refuting > (masks ? d->valueless : 0);
-    }
-    return refutes;
-}
-
 const tp_case_result *tp_equiv_overflow(const tp_equiv *e)
 {
     for (uint32_t i = 0; i < e->cases.len; i++)

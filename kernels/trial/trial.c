@@ -8,6 +8,16 @@ tp_str tp_trial_keep(tp_arena *a, tp_str s)
     return s.n ? tp_printf(a, "%.*s", TP_FMT(s)) : s;
 }
 
+bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *o, tp_case_result *r,
+                        void (*tier)(void *))
+{
+    tp_arena *work = tp_arena_child_limited(keep, o->max_memory);
+    tp_trial x = {work, keep, c, o, r};
+    tp_status st = tp_try(work, tier, &x);
+    tp_arena_free(work);
+    return st == TP_OK;
+}
+
 /* False with *why when an array does not fit. */
 bool tp_trial_arrays(const tp_trial *x, tp_input_family family, int64_t range, tp_sides *e, tp_str *why)
 {

@@ -36,7 +36,7 @@ bool tp_trial_compares(const tp_kernel *k, uint32_t i);
 /* s in the memory of the results. */
 tp_str tp_trial_keep(tp_arena *keep, tp_str s);
 
-/* case.c: run a tier (tp_trial *) in memory of its own; false when that ran out. */
+/* Run a tier (tp_trial *) in memory of its own; false when that ran out. */
 bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *o, tp_case_result *r,
                         void (*tier)(void *));
 /* case.c: all its tiers. */
