@@ -52,6 +52,27 @@ UNARY |= {"rsqrt": lambda x: lax.rsqrt(jnp.abs(x) + 1), "erf": lax.erf, "logisti
           "switch": lambda x: lax.switch(jnp.int32(1), [lambda v: v, lambda v: -v, lambda v: v * 2], x),
           "cond_value": lambda x: lax.cond(x[0, 0] > 0, lambda v: v + 1, lambda v: v - 1, x),
           "fori": lambda x: lax.fori_loop(0, 5, lambda i, v: v * 0.5 + i, x), "fori_two": lambda x: sum(lax.fori_loop(2, 6, lambda i, c: (c[1], c[0] + i), (x, -x))),
+          "reciprocal": lambda x: pl.reciprocal(x), "select of three": lambda x: lax.select_n(lax.broadcasted_iota(I32, x.shape, 1) % 3, x, x * 2, x + 7),
+          "select by a scalar": lambda x: lax.select_n(jnp.sum(x > 0) % 4, x, x * 2, x + 7, x - 1),
+          "jnp.select": lambda x: jnp.select([x > 1, x < -1], [x * 2, x * 3], x), "round away": lambda x: lax.round(x * 4) + x // 0.3,
+          "to bfloat16": lambda x: lax.reduce_precision(x, 8, 7), "to its own precision": lambda x: lax.reduce_precision(x, 8, 23),
+          "population count": lambda x: lax.population_count(lax.bitcast_convert_type(x, I32)).astype(F32),
+          "population count of int8": lambda x: lax.population_count((x * 30).astype(jnp.int8)).astype(F32),
+          "leading zeros": lambda x: lax.clz(lax.bitcast_convert_type(x, I32)).astype(F32), "leading zeros of int16": lambda x: lax.clz(x.astype(jnp.int16)).astype(F32),
+          "strided roll": lambda x: pltpu.roll(x, 3, 1, stride=2, stride_axis=0), "strided roll of rows": lambda x: pltpu.roll(x, 1, 0, stride=5, stride_axis=1),
+          "unstack": lambda x: jnp.stack(jnp.unstack(x)[::-1]), "platform": lambda x: lax.platform_dependent(x, tpu=jnp.sin, default=jnp.sin),
+          "interior padding": lambda x: lax.pad(x, 2.0, ((-1, 1, 1), (2, -1, 0)))[:16, :128], "prefix": lambda x: lax.associative_scan(jnp.add, x, axis=0),
+          "lax.reduce": lambda x: x + lax.reduce(x, jnp.float32(0.5), lax.max, (1,))[:, None] + lax.reduce(x, 2.0, lax.mul, (0,)),
+          "lax.reduce of bools": lambda x: x + lax.reduce(x > 2, False, lax.bitwise_or, (1,))[:, None],
+          "checkpoint": jax.checkpoint(lambda x: jnp.sin(x) * 2), "erf_inv": lambda x: lax.erf_inv(x * 0.2), "nextafter": lambda x: jnp.nextafter(x, x + 1),
+          "take along": lambda x: jnp.take_along_axis(x, jnp.broadcast_to(jnp.arange(128)[None, ::-1], x.shape), axis=1),
+          "take along, outside": lambda x: jnp.nan_to_num(jnp.take_along_axis(x, lax.broadcasted_iota(I32, x.shape, 1) * 2, axis=1), nan=7.0),
+          "take along, clipped": lambda x: jnp.take_along_axis(x, lax.broadcasted_iota(I32, x.shape, 1), axis=0, mode="clip"),
+          "scan, stacked": lambda x: lax.scan(lambda c, v: (c + v, c * 2 + v), jnp.zeros(128), x)[1],
+          "scan, reversed": lambda x: sum(lax.scan(lambda c, v: (c * 0.5 + v, c), jnp.zeros(128), x, reverse=True)),
+          "scan, stacked scalars": lambda x: x + lax.scan(lambda c, _: (c + 1, c * c), jnp.int32(0), None, length=16)[1][:, None].astype(F32),
+          "scan, stacked bools": lambda x: jnp.where(lax.scan(lambda c, v: (c, v > 0), 0, x)[1], x, 0), "map": lambda x: lax.map(lambda v: v * 2 + 1, x),
+          "rows packed": lambda x: pltpu.bitcast(x.astype(BF16), I32).astype(F32).repeat(2, axis=0), "rows unpacked": lambda x: pltpu.bitcast(x, jnp.int8)[3:19].astype(F32),
           "while": lambda x: lax.while_loop(lambda c: jnp.sum(jnp.abs(c)) > 10.0, lambda c: c * 0.5, x)}
 
 
@@ -195,6 +216,23 @@ def dropped_result(x):
     return pl.pallas_call(kernel, out_shape=(out, out))(x)[0]
 
 
+def scoped(x, first=True):
+    """A buffer of a part of the body, made anew in every turn of a loop."""
+    def kernel(x_ref, o_ref):
+        def turn(i, total):
+            def part(acc_ref):
+                if first:
+                    acc_ref[...] = jnp.full_like(acc_ref, i.astype(F32))
+                acc_ref[...] += x_ref[...]
+                return total + acc_ref[...]
+
+            return pl.run_scoped(part, pltpu.VMEM(x.shape, F32))
+
+        o_ref[...] = lax.fori_loop(0, 3, turn, jnp.zeros_like(x_ref))
+
+    return whole(kernel, x)
+
+
 SAMPLE = array(16, 128)
 CALLS = {f"elementwise {name}": (elementwise(f), (SAMPLE,)) for name, f in UNARY.items()}
 CALLS |= {
@@ -215,7 +253,11 @@ CALLS |= {
     "ref by an array": (body_of(lambda x, n: x[n[...]]), (array(16, 128), jnp.array([3, 0, 15, 3, 1, 1, 2, 9], I32))),
     "reshaped view": (body_of(lambda x: x.reshape(8, 2, 128)[:, 1, :]), (array(16, 128),)),
     "scan over an array": (body_of(lambda x: lax.scan(lambda c, v: (c * 0.5 + v, None), jnp.zeros((8, 128)), x[...].reshape(2, 8, 128))[0]), (array(16, 128),)),
+    "run_scoped": (scoped, (array(8, 128),)),
     "bitcast view": (body_of(lambda x: (x.bitcast(I32)[pl.ds(2, 8), :] & 255).astype(F32)), (array(16, 128),)),
+    "view of narrower elements": (body_of(lambda x: x.bitcast(jnp.int16)[pl.ds(3, 8), :].astype(F32)), (array(16, 128),)),
+    "view of wider elements": (body_of(lambda x: (x.bitcast(jnp.uint32)[...] & 255).astype(F32)), (array(16, 128, dtype=BF16),)),
+    "part, of wider elements": (body_of(lambda x: (x.at[1].bitcast(jnp.uint32)[pl.ds(2, 4), :] >> 20).astype(F32), (4, 128)), (array(2, 16, 128, dtype=BF16),)),
     "part, bitcast": (body_of(lambda x: x.at[pl.ds(8, 8)].bitcast(I32)[...].astype(F32)), (array(16, 128),)),
     "part, reshaped": (body_of(lambda x: x.at[pl.ds(8, 8)].reshape(2, 4, 128)[1], (4, 128)), (array(16, 128),)),
     "masked load": (body_of(masked_load), (array(8, 128),)),

@@ -77,7 +77,7 @@ def test_what_is_called_read_is_read(monkeypatch):
     grid = eqn.params["grid_mapping"]
     blocks = tuple(Recorder(b, of_block) for b in grid.block_mappings)
     params = {**eqn.params, "grid_mapping": Recorder(grid, of_grid, {"block_mappings": blocks})}
-    importer.from_equation(types.SimpleNamespace(params=Params(params, of_call), invars=eqn.invars, outvars=eqn.outvars, source_info=eqn.source_info))
+    importer.from_equation(types.SimpleNamespace(params=Params(params, of_call), invars=eqn.invars, outvars=eqn.outvars, source_info=eqn.source_info, primitive=eqn.primitive))
     for seen, table in ((of_call, fields.PALLAS_CALL), (of_grid, fields.GRID_MAPPING), (of_block, fields.BLOCK_MAPPING)):
         assert {name for name, rule in table.items() if rule == fields.READ} - {"name_and_src_info"} <= seen | {"transformed_block_aval"}
 

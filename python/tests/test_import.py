@@ -77,7 +77,7 @@ def test_open_tables_need_contracts():
 def test_sentences():
     with pytest.raises(tileproof.NoPallasCall, match="reaches no pallas_call"):
         tileproof.check(lambda x: x + 1, jnp.ones(3))
-    with pytest.raises(tileproof.Unsupported, match="the primitive `sort`.*test_import.py"):
+    with pytest.raises(tileproof.Unsupported, match=r"sort is not supported \(.*test_import.py:\d+\); Mosaic lowers no sort"):
         tileproof.check(kernels.elementwise(lambda v: jnp.sort(v, axis=1)), kernels.SAMPLE)
 
 
@@ -99,7 +99,24 @@ def test_wrong_results_are_found():
         tileproof.assert_equivalent(fn, lambda v: jnp.exp(v) * 1.01, *args)
 
 
-def test_undefined_values_trap():
+def test_undefined_values_trap_at_a_statement_of_python():
     fn, x = planted(lambda i: (i, 0), rows=200)
-    with pytest.raises(AssertionError, match="TP501"):
+    with pytest.raises(AssertionError, match=r"TP501.*\n.*test_import\.py:\d+: `o_ref\[\.\.\.\] = x_ref\[\.\.\.\]` at step i=3"):
         tileproof.assert_equivalent(fn, lambda v: np.zeros((256, 128)), x)
+
+
+def mean_of_rows(x):
+    def kernel(x_ref, o_ref):
+        e = jnp.exp(x_ref[...])
+        total = e.sum(axis=1, keepdims=True) * 1.01
+        o_ref[...] = e / total
+
+    return kernels.whole(kernel, x)
+
+
+def test_a_difference_names_the_worst_element_and_the_statement():
+    with pytest.raises(AssertionError) as e:
+        tileproof.assert_equivalent(mean_of_rows, lambda x: jnp.exp(x) / jnp.exp(x).sum(1, keepdims=True), kernels.SAMPLE)
+    text = str(e.value)
+    assert "of 2048 elements; the worst is [" in text
+    assert "violated[TP701]" in text and "test_import.py:" in text and ": `o_ref[...] = e / total`" in text and "weighs x[0, 0]" in text

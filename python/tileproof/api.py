@@ -6,11 +6,12 @@ import dataclasses
 import functools
 import html
 import pathlib
+import re
 import tempfile
 from typing import Any, Callable
 
-from . import binary
-from .errors import NotExecuted, TileproofError
+from . import binary, places
+from .errors import NotExecuted, TileproofError, Unsupported
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,11 +28,12 @@ class Finding:
     help: str
     witness: dict[str, Any] | None
     python: str | None  # "file.py:12": the call, or the statement
+    note: str = ""  # what verify knows of the cause
 
     def __str__(self) -> str:
         lines = [f"{self.verdict}[{self.rule}] {self.kernel}: {self.message}"]
         if self.python:
-            lines.append(f"  at {self.python}")
+            lines.append(f"  at {places.shown(self.python)}")
         if self.witness:
             step = ", ".join(f"{k} = {v}" for k, v in self.witness["step"].items())
             sizes = ", ".join(f"{k} = {v}" for k, v in self.witness["sizes"].items())
@@ -40,6 +42,8 @@ class Finding:
             lines.append(f"  smallest case: {case or 'every call'}")
             if self.witness.get("detail"):
                 lines.append(f"  there: {self.witness['detail']}")
+        if self.note:
+            lines.append(f"  note: {self.note}")
         if self.reason:
             lines.append(f"  why: {self.reason}")
         if self.help:
@@ -54,11 +58,12 @@ class Report:
     specs: list[dict[str, Any]]  # as imported
     reports: list[dict[str, Any]]  # of the program, format 1
     findings: list[Finding]
+    refused: list[Unsupported] = dataclasses.field(default_factory=list)  # calls that were not imported, and are not judged
 
     @property
     def ok(self) -> bool:
-        """No rule is violated."""
-        return not any(f.verdict in ("violated", "vacuous") for f in self.findings)
+        """No rule is violated, and every call was judged."""
+        return not self.refused and not any(f.verdict in ("violated", "vacuous") for f in self.findings)
 
     def of(self, *verdicts: str) -> list[Finding]:
         return [f for f in self.findings if f.verdict in verdicts]
@@ -67,12 +72,15 @@ class Report:
         proven = len(self.of("proven"))
         bad, unknown = self.of("violated", "vacuous"), self.of("unknown")
         head = f"tileproof: {len(self.specs)} kernel{'s' if len(self.specs) != 1 else ''}, {len(bad)} violated, {proven} proven, {len(unknown)} unknown"
-        return "\n".join([head, *map(str, bad), *map(str, unknown)])
+        if self.refused:
+            head += f", {len(self.refused)} not imported"
+        return "\n".join([head, *map(str, bad), *map(str, unknown), *(f"not imported: {r}" for r in self.refused)])
 
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{html.escape(f.kernel)}</td><td>{f.rule}</td><td>{f.verdict}</td><td><pre>{html.escape(str(f))}</pre></td></tr>"
             for f in self.findings if f.verdict not in ("proven", "advice"))
+        rows += "".join(f"<tr><td></td><td></td><td>not imported</td><td><pre>{html.escape(str(r))}</pre></td></tr>" for r in self.refused)
         return f"<p>{html.escape(str(self).splitlines()[0])}</p><table>{rows}</table>"
 
 
@@ -91,21 +99,12 @@ def generalise(fn: Callable[..., Any], arguments: Callable[..., tuple[Any, ...]]
     return symbolic.generalise(fn, arguments, reference, **sizes)
 
 
-def _python_place(spec: dict[str, Any], pointer: str) -> str | None:
-    places = spec.get("x-python", {})
-    parts = pointer.split("/")
-    if len(parts) > 2 and parts[1] == "kernel":
-        statements = places.get("statements", [])
-        return statements[int(parts[2])] if int(parts[2]) < len(statements) else places.get("call")
-    return places.get("call")
-
-
 def _findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
     out = []
     for f in report["specs"][0]["findings"]:
         text = {k: f.get(k) or "" for k in ("subject", "message", "reason", "help")}
-        out.append(Finding(spec["name"], f["rule"], f.get("slug") or "", f["verdict"], witness=f.get("witness"),
-                           python=_python_place(spec, f.get("pointer") or ""), **text))
+        out.append(Finding(spec["name"], f["rule"], f.get("slug") or "", f["verdict"], witness=f.get("witness"), note=f.get("note") or "",
+                           python=places.of_pointer(spec, f.get("pointer") or ""), **text))
     return out
 
 
@@ -113,18 +112,33 @@ def check(fn: Callable[..., Any], *args: Any, target: str | None = None, tables:
     """Import every pallas_call of fn(*args) and lint it.
 
     `target`: a chip of `tileproof targets`; "none" leaves the hardware rules out.
-    Raises NoPallasCall, Unsupported, NotFound.
+    Calls that cannot be imported are listed in the report (`refused`), which is
+    not ok then. Raises NoPallasCall, NotFound; Unsupported where no call can be
+    imported.
     """
-    specs = from_pallas(fn, *args, tables=tables)
-    options = ["--target", target] if target else []
+    from . import importer
+
+    specs, refused = importer.read(fn, *args, tables=tables)
+    if not specs:
+        importer.all_of(fn, specs, refused)
+    return judged(specs, refused, "--target", target) if target else judged(specs, refused)
+
+
+def judged(specs: list[dict[str, Any]], refused: list[Unsupported], *options: str) -> Report:
+    """What lint says of the specs."""
     reports = [binary.report("lint", s, *options) for s in specs]
-    return Report(specs, reports, [f for s, r in zip(specs, reports, strict=True) for f in _findings(s, r)])
+    return Report(specs, reports, [f for s, r in zip(specs, reports, strict=True) for f in _findings(s, r)], refused)
 
 
 def assert_safe(fn: Callable[..., Any], *args: Any, target: str | None = None, unknown: str = "warn") -> Report:
     """check(), and AssertionError with the whole story when a rule is violated.
-    unknown="fail": also when something could not be decided."""
+    unknown="fail": also when something could not be decided. Raises Unsupported
+    where nothing is violated and a call was not imported."""
     report = check(fn, *args, target=target)
+    if report.refused and not report.of("violated", "vacuous"):
+        error = Unsupported(str(report))
+        error.obstacles = [o for r in report.refused for o in r.obstacles]
+        raise error
     if not report.ok or (unknown == "fail" and report.of("unknown")):
         raise AssertionError(str(report))
     return report
@@ -162,10 +176,32 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
         scale = float(np.sqrt(np.mean(b[both] ** 2))) if both.any() else 0.0
         wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)) | (both & (np.abs(a - b) <= atol * scale + rtol * np.abs(b))))
         if wrong.any():
-            at = tuple(int(i) for i in np.argwhere(wrong)[0])
-            raise AssertionError(f"result {n} differs from the reference in {int(wrong.sum())} of {wrong.size} elements; "
-                                 f"first at {list(at)}: {a[at]!r}, the reference says {b[at]!r}")
+            raise AssertionError(f"result {n} differs from the reference in {_worst(a, b, wrong)}{_blame(fn, reference, args, len(calls))}")
     return len(calls)
+
+
+def _worst(a: Any, b: Any, wrong: Any) -> str:
+    """How many elements, and the one that is farthest off."""
+    import numpy as np
+
+    with np.errstate(invalid="ignore"):
+        far = np.where(wrong, np.nan_to_num(np.abs(a - b), nan=np.inf, posinf=np.inf), -1)
+    at = tuple(int(i) for i in np.unravel_index(int(np.argmax(far)), far.shape))
+    return f"{int(wrong.sum())} of {wrong.size} elements; the worst is {list(at)}: {a[at]!r}, the reference says {b[at]!r}"
+
+
+def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[Any, ...], calls: int) -> str:
+    """What `verify` finds of the only call of fn, as more lines; nothing where it cannot compare that call."""
+    from . import importer
+
+    if calls != 1:
+        return ""
+    try:
+        spec, = importer.from_pallas(fn, *args, reference=reference)
+        found = [f for f in _findings(spec, binary.report("verify", spec, "--timeout", "20")) if f.rule.startswith("TP7") and f.verdict == "violated"]
+    except Exception:  # noqa: BLE001  the difference itself is told
+        return ""
+    return "".join(f"\n{f}" for f in found)
 
 
 def _executed(fn: Any, calls: Any) -> None:
@@ -197,10 +233,11 @@ def _engine(importer: Any) -> Callable[[Any, list[Any], list[bool]], list[Any]]:
             for o in spec["outputs"]:
                 if not o.get("discard"):
                     arguments += ["--output", f"{o['name']}={room / o['name']}.out.npy"]
-            (room / "kernel.tile.json").write_text(importer.text_of(spec))
+            text = importer.text_of(spec)
+            (room / "kernel.tile.json").write_text(text)
             done = binary.run("run", "--unchecked", str(room / "kernel.tile.json"), *arguments, "--max-memory", "8192")
             if done.returncode == 1:
-                raise AssertionError(f"{spec['name']} ({spec['x-python']['call']}): {done.stderr.strip()}")
+                raise AssertionError(_trap(spec, text, done.stderr))
             if done.returncode:
                 raise TileproofError(f"{spec['name']}: {done.stderr.strip()}")
             results = []
@@ -213,6 +250,14 @@ def _engine(importer: Any) -> Callable[[Any, list[Any], list[bool]], list[Any]]:
             return results
 
     return run
+
+
+def _trap(spec: dict[str, Any], text: str, said: str) -> str:
+    """What the engine says of a trap, with the place in Python instead of that in the spec."""
+    def place(m: Any) -> str:
+        return f"  --> {places.shown(places.of_line(spec, text, int(m[1])))}"
+
+    return f"{spec['name']} ({spec['x-python']['call']}): " + re.sub(r"  --> \S*kernel\.tile\.json:(\d+):\d+", place, said.strip())
 
 
 def checked(fn: Callable[..., Any] | None = None, *, target: str | None = None) -> Any:

@@ -102,6 +102,8 @@ class _Evaluator:
             self.executed.add(site)
             self.made.append(Call(eqn, [np.asarray(v) for v in values], [np.asarray(v) for v in results], used))
             return results
+        if name in jx.OTHER_KERNELS:
+            raise Unsupported(f"a kernel by `{name}`, which is no pallas_call, is not supported", jx.where(eqn))
         if not _reaches(eqn):
             return jx.bind(eqn, values)
         inner = jx.called(eqn)

@@ -12,7 +12,7 @@ import sys
 import traceback
 from typing import Any
 
-from .errors import NotFound, TileproofError
+from .errors import NotFound, TileproofError, Unsupported
 
 SHORT = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i32": "int32", "i8": "int8", "i16": "int16", "u8": "uint8", "u16": "uint16",
          "u32": "uint32", "b1": "bool", "f64": "float64"}
@@ -33,21 +33,21 @@ def argument(text: str, sizes: dict[str, int]) -> Any:
     return jax.ShapeDtypeStruct(tuple(int(d) if d.isdigit() else sizes[d] for d in dims), jnp.dtype(SHORT.get(m[1], m[1])))
 
 
-def imported(o: Any) -> list[dict[str, Any]]:
-    """The specs that the arguments of `import` ask for."""
+def imported(o: Any) -> tuple[list[dict[str, Any]], list[Unsupported]]:
+    """The specs that the arguments of `import` ask for, and what is refused."""
     from . import importer, symbolic
 
     fn, reference = function(o.function), function(o.reference) if o.reference else None
     if not o.sym:
-        return importer.from_pallas(fn, *[argument(a, {}) for a in o.arg], reference=reference)
+        return importer.read(fn, *[argument(a, {}) for a in o.arg], reference=reference)
     sizes = symbolic.parse(o.sym)
     for name in sizes:
         if not any(re.search(rf"\b{name}\b", a.partition("[")[2]) for a in o.arg):
             raise TileproofError(f"`{name}` of --sym is in no --arg; write --arg f32[{name},128]")
-    specs = symbolic.generalise(fn, lambda **at: tuple(argument(a, at) for a in o.arg), reference, **sizes)
+    specs, refused = symbolic.read(fn, lambda **at: tuple(argument(a, at) for a in o.arg), reference, **sizes)
     for spec in specs:
         print(f"tileproof: {symbolic.told(spec)}", file=sys.stderr)
-    return specs
+    return specs, refused
 
 
 def function(name: str) -> Any:
@@ -155,19 +155,18 @@ def main(argv: list[str] | None = None) -> int:
         if o.command == "trace":
             write(traced(o.script, o.arguments), o.output)
             return 0
-        from . import api, binary
+        from . import api
 
-        specs = imported(o)
+        specs, refused = imported(o)
+        for r in refused:
+            print(f"tileproof: not imported: {r}", file=sys.stderr)
         if not o.lint:
             write(specs, o.output)
-            return 0
-        worst = 0
-        for spec in specs:
-            report = binary.report("lint", spec)
-            findings = api._findings(spec, report)
-            print(api.Report([spec], [report], findings))
-            worst = max(worst, 1 if any(f.verdict in ("violated", "vacuous") for f in findings) else 0)
-        return worst
+            return 3 if refused else 0
+        reports = [api.judged([spec], []) for spec in specs]
+        for report in reports:
+            print(report)
+        return 1 if not all(r.ok for r in reports) else 3 if refused else 0
     except (TileproofError, subprocess.SubprocessError) as e:
         print(f"tileproof: {e}", file=sys.stderr)
         return 3

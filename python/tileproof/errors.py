@@ -1,5 +1,9 @@
 """What can go wrong, each with one sentence that says where and why."""
 
+from __future__ import annotations
+
+from typing import Sequence
+
 
 class TileproofError(Exception):
     """Base of all errors of this package."""
@@ -18,8 +22,22 @@ class NotExecuted(NoPallasCall, AssertionError):
 
 
 class Unsupported(TileproofError):
-    """The kernel uses something that the spec language does not express."""
+    """The kernel uses something that the spec language does not express.
 
-    def __init__(self, what: str, where: str | None = None):
-        super().__init__(f"{what} ({where})" if where else what)
-        self.what, self.where = what, where
+    `obstacles`: all of them where there are several, else the error itself;
+    `remedy`: what to write instead, where something is known.
+    """
+
+    def __init__(self, what: str, where: str | None = None, remedy: str = "", obstacles: Sequence[Unsupported] = ()):
+        text = f"{what} ({where})" if where else what
+        super().__init__("\n".join([text + (f"; {remedy}" if remedy else ""), *(f"  {o}" for o in obstacles)]))
+        self.what, self.where, self.remedy = what, where, remedy
+        self.obstacles: list[Unsupported] = list(obstacles) or [self]
+
+
+def together(title: str, where: str | None, found: Sequence[Unsupported]) -> Unsupported:
+    """One error of several, each said once; one alone stays what it is."""
+    obstacles = list({str(o): o for e in found for o in e.obstacles}.values())
+    if len(obstacles) == 1:
+        return obstacles[0]
+    return Unsupported(f"{title} has {len(obstacles)} obstacles", where, obstacles=obstacles)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from typing import Any
+from typing import Any, Iterator
 
 import numpy as np
 
 from . import capture, fields
 from . import jaxpr as jx
 from .body import Body, Ref, Value
-from .errors import NoPallasCall, Unsupported
+from .errors import NoPallasCall, Unsupported, together
 from .reference import attach
 from .vocabulary import PRIMITIVES
 
@@ -53,6 +54,8 @@ def from_equation(eqn: Any, operands: list[Any] | None = None, used: list[bool] 
 
     Raises Unsupported, with the Python line, for what the language lacks.
     """
+    if eqn.primitive.name != "pallas_call":
+        raise Unsupported(f"a kernel by `{eqn.primitive.name}`, which is no pallas_call, is not supported", jx.where(eqn), "write it as a pallas_call")
     return _Import(eqn, operands, used).spec()
 
 
@@ -66,23 +69,80 @@ def from_pallas(fn: Any, *args: Any, tables: bool = True, reference: Any = None)
 
     `reference`: a jnp function of the same arguments; its program becomes the
     "reference" of the spec. fn reaches one pallas_call then.
+
+    Raises Unsupported, with all obstacles, where a call cannot be imported.
     """
-    closed = jx.trace(fn, args)
-    equations = list(jx.pallas_calls(closed))
-    if not equations:
-        raise NoPallasCall(f"{getattr(fn, '__name__', fn)} reaches no pallas_call with these arguments")
-    if reference is not None and len(equations) > 1:
-        raise Unsupported(f"a reference for {len(equations)} pallas_calls; import the calls one by one", jx.where(equations[1][0]))
-    if tables and any(_reads_tables(e) for e, _ in equations) and all(hasattr(a, "__array__") for a in jx.leaves(args)):
-        specs = [from_equation(c.equation, c.operands, c.used) for c in capture.calls(fn, *args)]
-    else:
-        specs = [from_equation(e, used=used) for e, used in equations]
-    if reference is not None:
-        attach(specs[0], equations[0][0], closed, reference, args)
+    return all_of(fn, *read(fn, *args, tables=tables, reference=reference))
+
+
+def all_of(fn: Any, specs: list[dict[str, Any]], refused: list[Unsupported]) -> list[dict[str, Any]]:
+    """The specs of what read() found, where nothing is refused."""
+    if refused:
+        raise together(f"`{getattr(fn, '__name__', fn)}`", None, refused)
     return specs
 
 
+def read(fn: Any, *args: Any, tables: bool = True, reference: Any = None) -> tuple[list[dict[str, Any]], list[Unsupported]]:
+    """from_pallas() that keeps what can be imported beside what cannot."""
+    closed = jx.trace(fn, args)
+    sites = list(jx.sites(closed))
+    if not sites:
+        raise NoPallasCall(f"{getattr(fn, '__name__', fn)} reaches no pallas_call with these arguments")
+    if reference is not None and len(sites) > 1:
+        raise Unsupported(f"a reference for {len(sites)} pallas_calls", jx.where(sites[1].equation), "import the calls one by one")
+    found = _Found()
+    if tables and any(_reads_tables(s.equation) for s in sites) and all(hasattr(a, "__array__") for a in jx.leaves(args)):
+        _executed(found, fn, args)
+    else:
+        for s in sites:
+            found.add(s.equation, None, s.used)
+    if reference is not None and found.specs:
+        attach(found.specs[0], sites[0].equation, closed, reference, args)
+    return found.specs, found.refused
+
+
+class _Found:
+    """What was imported, and what could not be."""
+
+    def __init__(self) -> None:
+        self.specs: list[dict[str, Any]] = []
+        self.refused: list[Unsupported] = []
+
+    def add(self, eqn: Any, operands: list[Any] | None, used: list[bool]) -> None:
+        try:
+            self.specs.append(from_equation(eqn, operands, used))
+        except Unsupported as e:
+            self.refused.append(e)
+
+
+def _executed(found: _Found, fn: Any, args: tuple[Any, ...]) -> None:
+    """Import the calls of one run, with the tables that they hold there."""
+    ran: list[Any] = []
+
+    def run(eqn: Any, operands: list[Any], used: list[bool]) -> list[Any]:
+        found.add(eqn, [np.asarray(v) for v in operands], used)
+        ran.append(eqn)
+        return capture.interpreted(eqn, operands, used)
+
+    why, missed = "did not run with these arguments", []
+    try:
+        missed = capture.calls(fn, *args, run=run).missed
+    except Exception as e:  # noqa: BLE001  a kernel that JAX does not interpret ends the run, not the import
+        if not ran:
+            raise
+        done = {id(eqn) for eqn in ran}
+        missed = [s for s in jx.sites(jx.trace(fn, args)) if id(s.equation) not in done]
+        why = f"do not run behind `{jx.function_name(ran[-1])}`, which JAX does not interpret ({type(e).__name__})"
+    for s in missed:
+        if _reads_tables(s.equation):
+            found.refused.append(Unsupported(f"the prefetched tables of `{jx.function_name(s.equation)}` are not known: it {why}", jx.where(s.equation)))
+        else:
+            found.add(s.equation, None, s.used)
+
+
 def _reads_tables(eqn: Any) -> bool:
+    if eqn.primitive.name != "pallas_call":
+        return False
     g = eqn.params["grid_mapping"]
     return bool(g.num_index_operands or g.num_dynamic_grid_bounds)
 
@@ -95,59 +155,92 @@ class _Import:
         self.body = self.p["jaxpr"]
         self.names = Names()
         self.place = jx.where(eqn)
+        self.found: list[Unsupported] = []
+
+    @contextlib.contextmanager
+    def noting(self) -> Iterator[None]:
+        """An obstacle is noted and reading goes on: all are said at once."""
+        try:
+            yield
+        except Unsupported as e:
+            self.found += e.obstacles
+        except Exception:
+            if not self.found:
+                raise
 
     def spec(self) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        with self.noting():
+            fields.check_call(self.eqn, self.place)
+        with self.noting():
+            out = self.written()
+        if self.found:
+            raise together(f"the kernel `{self.name()}`", self.place, self.found)
+        return out
+
+    def written(self) -> dict[str, Any]:
         g = self.mapping
-        fields.check_call(self.eqn, self.place)
-        given = jx.argument_names(self.body)
-        avals = [v.aval for v in self.body.invars]
-        n_tables, n_in, n_out = g.num_index_operands, g.num_inputs, g.num_outputs
-        given += [""] * (len(avals) - len(given))
-        roles = ["table"] * n_tables + ["in"] * n_in + ["out"] * n_out + ["scratch"] * (len(avals) - n_tables - n_in - n_out)
-        counts: dict[str, int] = {}
-        operands = []
-        for name, role in zip(given, roles, strict=True):
-            counts[role] = counts.get(role, 0) + 1
-            operands.append(self.names.take(name, {"table": "table", "in": "x", "out": "o", "scratch": "s"}[role] + str(counts[role])))
-        axes = self.axis_names()
+        axes, refs = self.axis_names(), self.refs()
         tables, steps = self.grid_steps(axes)
-        refs = []
-        for name, role, aval in zip(operands, roles, avals, strict=True):
-            refs.append(Ref(name, tuple(aval.shape), jx.dtype_name(aval), role == "table"))
+        n_in, n_out = g.num_inputs, g.num_outputs
+        table_refs, rest = refs[:g.num_index_operands], refs[g.num_index_operands:]
         out: dict[str, Any] = {"tileproof": 1, "name": self.name(), "x-python": {"call": self.place}}
-        for ref in refs[:n_tables]:
-            tables.append(self.table(ref))
-        if self.operands is not None:
+        tables += self.entries(self.table, table_refs)
+        if self.operands is not None and not self.found:
             for table, values in zip(tables, self.operands[:len(tables)], strict=True):
                 table["contents"] = np.asarray(values).astype(np.int64).tolist()
-        if tables:
-            out["scalar_prefetch"] = tables
-        if axes:
-            out["grid"] = [{"axis": a, "steps": s, **({"semantics": m} if m != "arbitrary" else {})}
-                           for a, s, m in zip(axes, steps, self.semantics(), strict=True)]
+        blocks = list(zip(rest, g.block_mappings, strict=False))
+        scratch = list(zip(rest, [v.aval for v in self.body.invars][len(table_refs):], strict=True))[n_in + n_out:]
         limit = fields.compiler_param(self.p, "vmem_limit_bytes")
-        if limit:
-            out["vmem_limit_bytes"] = int(limit)
-        table_refs = refs[:n_tables]
-        blocks = list(g.block_mappings)
-        for key, lo, n in (("inputs", n_tables, n_in), ("outputs", n_tables + n_in, n_out)):
-            entries = [self.operand(refs[lo + i], blocks[lo - n_tables + i], axes, table_refs) for i in range(n)]
-            if entries:
-                out[key] = entries
-        for entry, used in zip(out["outputs"], self.used if self.used is not None else [True] * n_out, strict=True):
-            if not used:
-                entry["discard"] = True
-        for source, target in self.p["input_output_aliases"]:
-            self.alias(out, source - n_tables, target)  # JAX counts tables and inputs, not dynamic grid bounds
-        scratch = [self.scratch(r, a) for r, a in list(zip(refs, avals, strict=True))[n_tables + n_in + n_out:]]
-        if scratch:
-            out["scratch"] = scratch
+        members: dict[str, Any] = {"scalar_prefetch": tables, "grid": self.grid(axes, steps), "vmem_limit_bytes": int(limit or 0),
+                   "inputs": self.entries(lambda b: self.operand(*b, axes, table_refs), blocks[:n_in]),
+                   "outputs": self.entries(lambda b: self.operand(*b, axes, table_refs), blocks[n_in:]),
+                   "scratch": self.entries(lambda s: self.scratch(*s), [s for s in scratch if jx.memory_space(s[1]) != "semaphore"])}
         writer = Body(self.own(axes), self.names.taken)
         writer.place = self.place
-        writer.run(self.body, refs)
+        with self.noting():
+            writer.run(self.body, refs)
+        self.found += writer.obstacles
+        members["scratch"] += self.entries(lambda s: self.scratch(*s), writer.allocated)
+        out |= {key: value for key, value in members.items() if value}
+        if not self.found:
+            self.results(out, len(table_refs))
         out["kernel"] = writer.lines
         out["x-python"]["statements"] = writer.places
         return out
+
+    def entries(self, make: Any, of: list[Any]) -> list[Any]:
+        """One entry for each; what is refused is noted."""
+        out = []
+        for x in of:
+            with self.noting():
+                out.append(make(x))
+        return out
+
+    def refs(self) -> list[Ref]:
+        """The parameters of the body under names of the spec."""
+        g, avals = self.mapping, [v.aval for v in self.body.invars]
+        given = jx.argument_names(self.body)
+        given += [""] * (len(avals) - len(given))
+        counted = [("table", g.num_index_operands), ("x", g.num_inputs), ("o", g.num_outputs), ("s", len(avals))]
+        roles = [f"{role}{n + 1}" for role, count in counted for n in range(count)][:len(avals)]
+        return [Ref(self.names.take(name, role), tuple(aval.shape), jx.dtype_name(aval), role.startswith("table"))
+                for name, role, aval in zip(given, roles, avals, strict=True)]
+
+    def grid(self, axes: list[str], steps: list[Any]) -> list[Any]:
+        semantics = ["arbitrary"] * len(axes)
+        with self.noting():
+            semantics = self.semantics()
+        return [{"axis": a, "steps": s, **({"semantics": m} if m != "arbitrary" else {})} for a, s, m in zip(axes, steps, semantics, strict=True)]
+
+    def results(self, out: dict[str, Any], n_tables: int) -> None:
+        """What becomes of the outputs: dropped, or over an input."""
+        for entry, used in zip(out["outputs"], self.used if self.used is not None else [True] * len(out["outputs"]), strict=True):
+            if not used:
+                entry["discard"] = True
+        for source, target in self.p["input_output_aliases"]:
+            with self.noting():
+                self.alias(out, source - n_tables, target)  # JAX counts tables and inputs, not dynamic grid bounds
 
     def name(self) -> str:
         return jx.function_name(self.eqn)
@@ -264,6 +357,7 @@ class IndexMap(Body):
         """Of every grid axis, also those that program_id does not count."""
         self.grid = axes
         results = self.run(j, [Value(a) for a in axes] + list(tables))
+        self.refuse("an index map")
         return [int(v.text) if v.literal else v.text for v in results]
 
     def assign(self, value: Value, stem: str = "v") -> Value:

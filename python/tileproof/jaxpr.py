@@ -6,10 +6,13 @@ Tested with JAX 0.10; where 0.11 differs, the accessor here hides it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from typing import Any, Iterator
 
-from .errors import NotFound, Unsupported
+import numpy as np
+
+from .errors import NotFound
 
 try:
     import jax
@@ -110,7 +113,7 @@ def width(dtype: Any) -> int:
 
 
 def where(eqn: Any) -> str | None:
-    """file.py:line of the user's code that made this equation."""
+    """folder/file.py:line of the user's code that made this equation."""
     try:
         from jax._src import source_info_util
 
@@ -119,7 +122,13 @@ def where(eqn: Any) -> str | None:
         return None
     if frame is None:
         return None
-    return f"{os.path.basename(frame.file_name)}:{frame.start_line}"
+    return f"{_path(frame.file_name)}:{frame.start_line}"
+
+
+def _path(file: str) -> str:
+    """As one would type it here: from the working folder, where it lies below."""
+    inside = os.path.relpath(file) if os.path.isabs(file) else file
+    return file if inside.startswith(os.pardir + os.sep) else inside
 
 
 def argument_names(j: Any) -> list[str]:
@@ -131,6 +140,8 @@ def argument_names(j: Any) -> list[str]:
 def function_name(eqn: Any) -> str:
     """Name of a pallas_call: name=…, else of its kernel."""
     name = eqn.params.get("name") or getattr(eqn.params.get("name_and_src_info"), "name", None)
+    if not name and "jaxpr" not in eqn.params:
+        return eqn.primitive.name
     if not name:
         info = getattr(eqn.params["jaxpr"], "debug_info", None)
         name = str(getattr(info, "func_src_info", "") or "kernel").split(" at ")[0]
@@ -159,13 +170,47 @@ def masked_of(eqn: Any) -> tuple[list[Any], Any, Any, Any]:
 
 def spelled_out(eqn: Any) -> Any:
     """The jaxpr of a primitive that JAX itself defines by others; None: it is none."""
-    if eqn.primitive.name != "threefry2x32":
-        return None
+    name, shapes = eqn.primitive.name, [shape_of(a.aval) for a in eqn.invars]
     try:
-        from jax._src.random.threefry2x32 import _threefry2x32_lowering as rounds
-    except ImportError:
+        if name == "threefry2x32":
+            from jax._src.random.threefry2x32 import _threefry2x32_lowering as rounds
+
+            return jax.make_jaxpr(lambda k1, k2, x1, x2: rounds(k1, k2, x1, x2, use_rolled_loops=False))(*shapes)
+        if name in ("erf_inv", "nextafter"):  # as its lowering for TPUs does
+            from jax._src.pallas import utils
+
+            return jax.make_jaxpr(utils.erf_inv_lowering_helper if name == "erf_inv" else utils.nextafter_lowering_helper)(*shapes)
+    except (ImportError, AttributeError):
         return None
-    return jax.make_jaxpr(lambda k1, k2, x1, x2: rounds(k1, k2, x1, x2, use_rolled_loops=False))(*(shape_of(a.aval) for a in eqn.invars))
+    return None
+
+
+@functools.cache
+def _lowered() -> set[str]:
+    try:
+        from jax._src.pallas.mosaic import lowering
+    except ImportError:
+        return set()
+    tables = [getattr(lowering, n) for n in dir(lowering) if n.startswith("lowering_rules")]
+    return {p.name for table in tables for rules in table.values() for p in rules}
+
+
+def lowered(name: str) -> bool:
+    """Does JAX's lowering for TPUs know this primitive? True where that cannot be asked."""
+    return not _lowered() or name in _lowered()
+
+
+def fill_of(eqn: Any) -> Any:
+    """What a gather that fills gives for an index outside: by default not a number, or the lowest integer."""
+    dtype = eqn.invars[0].aval.dtype
+    if eqn.params.get("fill_value") is not None:
+        return np.asarray(eqn.params["fill_value"], dtype)
+    if jax.numpy.issubdtype(dtype, jax.numpy.inexact):
+        return np.asarray(np.nan, dtype)
+    if dtype == bool:
+        return np.asarray(True)
+    info = jax.numpy.iinfo(dtype)
+    return np.asarray(info.min or info.max, dtype)
 
 
 def bind(eqn: Any, values: list[Any]) -> list[Any]:
@@ -206,8 +251,8 @@ def step_into(eqn: Any, inner: Any) -> tuple[int, int]:
 
 
 def sites(j: Any, live: list[bool] | None = None, path: tuple[tuple[int, int], ...] = ()) -> Iterator[Site]:
-    """Every pallas_call below j, depth first. `live`: which results of j are
-    used (None: all). Raises Unsupported for a kernel that is none."""
+    """Every pallas_call below j, depth first, and every kernel that is none
+    (OTHER_KERNELS). `live`: which results of j are used (None: all)."""
     inner = open_jaxpr(j)
     used = {a for a, alive in zip(inner.outvars, live or [True] * len(inner.outvars), strict=True) if alive and not is_literal(a)}
     for eqn in inner.eqns:
@@ -215,11 +260,9 @@ def sites(j: Any, live: list[bool] | None = None, path: tuple[tuple[int, int], .
     for eqn in inner.eqns:
         results = [not is_dropped(v) and v in used for v in eqn.outvars]
         name = eqn.primitive.name
-        if name == "pallas_call":
+        if name == "pallas_call" or name in OTHER_KERNELS:
             yield Site((*path, step_into(eqn, None)), eqn, results)
             continue
-        if name in OTHER_KERNELS:
-            raise Unsupported(f"a kernel by `{name}`, which is no pallas_call", where(eqn))
         callee = called(eqn)
         for k in inner_jaxprs(eqn):
             yield from sites(k, results if k is callee else None, (*path, step_into(eqn, k)))

@@ -57,7 +57,9 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
     if shapes != [tuple(o["shape"]) for o in outputs]:
         raise Unsupported(f"a reference with the results {shapes} for the outputs {[tuple(o['shape']) for o in outputs]}", jx.where(eqn))
     writer = Program([], {*names, *(o["name"] for o in spec["outputs"])})
-    for output, value in zip(outputs, writer.run(traced, values), strict=True):
+    results = writer.run(traced, values)
+    writer.refuse("the reference")
+    for output, value in zip(outputs, results, strict=True):
         writer.line(f"{output['name']} = {writer.typed(value)}")
     spec["reference"] = writer.lines
 

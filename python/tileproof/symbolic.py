@@ -74,6 +74,13 @@ def generalise(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: An
     Raises Unsupported where the form of a kernel changes with a size, or a
     number in it is no simple function of the sizes.
     """
+    from . import importer
+
+    return importer.all_of(fn, *read(fn, arguments, reference, **sizes))
+
+
+def read(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = None, **sizes: int) -> tuple[list[dict[str, Any]], list[Unsupported]]:
+    """generalise() that keeps what can be imported beside what cannot."""
     import jax
 
     from . import importer
@@ -84,10 +91,14 @@ def generalise(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: An
 
     def specs_at(at: Sizes) -> list[dict[str, Any]]:
         given = arguments(**at) if shapes else jax.eval_shape(lambda: arguments(**at))
-        return importer.from_pallas(fn, *given, tables=False, reference=reference)
+        specs, refused[:] = importer.read(fn, *given, tables=False, reference=reference)
+        return specs
 
+    refused: list[Unsupported] = []
     tops = {n: 4 * b if made else max(domain.TOP, 4 * b) for n, b in sizes.items()}
-    return _Inference(specs_at, sizes, domain.numbers_in(fn), tops).specs()
+    inference = _Inference(specs_at, sizes, domain.numbers_in(fn), tops)
+    at_base = list(refused)
+    return inference.specs() if inference.models else importer.all_of(fn, [], at_base), at_base
 
 
 class _Inference:

@@ -5,13 +5,13 @@ gets a name. Reads of refs are statements of their own, in order.
 """
 
 from .control import Control
-from .elementwise import Elementwise
 from .memory import Memory
 from .shapes import Shapes
+from .spelled import Spelled
 from .values import Ref, Value
 
 __all__ = ["Body", "Ref", "Value"]
 
 
-class Body(Elementwise, Shapes, Memory, Control):
+class Body(Spelled, Shapes, Memory, Control):
     """Statements of one kernel body; a group of primitives is one base class."""

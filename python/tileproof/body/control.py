@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from .. import jaxpr as jx
-from ..errors import Unsupported
-from .values import Ref, Value, add_text, factor
+from .values import Ref, Value, add_text, factor, shape_text
 from .writer import Writer
+
+
+@dataclasses.dataclass
+class Rows:
+    """What a scan reads and fills row by row."""
+
+    xs: list[Value]
+    ys: list[Value | None]
+    first: str  # what it counts from
+    backwards: int  # how many rows, where it begins at the last one
+
+    def at(self, t: str) -> str:
+        turn = t if self.first == "0" else f"{t} - {factor(self.first)}"
+        return f"{self.backwards - 1} - {factor(turn)}" if self.backwards else turn
 
 
 class Control(Writer):
@@ -16,6 +30,9 @@ class Control(Writer):
     def do_cond(self, eqn: Any) -> None:
         index, branches = self.read(eqn.invars[0]), eqn.params["branches"]
         values = [v if not isinstance(v, Value) or self.cheap(v) else self.assign(v) for v in (self.read(a) for a in eqn.invars[1:])]
+        if index.number is not None:
+            self.inline_jaxpr(eqn, branches[min(max(int(index.number), 0), len(branches) - 1)], values)
+            return
         results = [None if jx.is_dropped(v) else self.name("r") for v in eqn.outvars]
         if len(branches) == 2:
             test = index.truth or index if index.dtype != "int32" or index.truth else Value(f"{index.operand()} != 0", atom=False)
@@ -75,10 +92,6 @@ class Control(Writer):
     def do_scan(self, eqn: Any) -> None:
         p = eqn.params
         consts, carry = p["num_consts"], p["num_carry"]
-        if len(eqn.outvars) > carry:
-            raise Unsupported("a scan that collects arrays (ys)", self.place)
-        if p["reverse"]:
-            raise Unsupported("a reversed scan", self.place)
         values = [self.read(a) for a in eqn.invars]
         body = p["jaxpr"]
         counter = counts_up(body, consts, carry)
@@ -86,11 +99,19 @@ class Control(Writer):
         lo = first.text if first is not None else "0"
         hi = add_text(lo, str(p["length"]), 1)
         xs = [self.strong(v) if self.cheap(v) and v.splat is None else self.assign(v) for v in values[consts + carry:]]
-        self.loop(eqn, body, values[:consts], values[consts:consts + carry], counter, f"range({lo}, {hi})", Value(hi, literal=hi.isdigit()), xs=xs,
-                  first=lo)
+        rows = Rows(xs, [self.empty(v) for v in eqn.outvars[carry:]], lo, p["length"] if p["reverse"] else 0)
+        self.loop(eqn, body, values[:consts], values[consts:consts + carry], counter, f"range({lo}, {hi})", Value(hi, literal=hi.isdigit()), rows=rows)
+
+    def empty(self, var: Any) -> Value | None:
+        """The array that a scan fills row by row; None: nobody reads it."""
+        if jx.is_dropped(var):
+            return None
+        shape, dtype = tuple(var.aval.shape), jx.dtype_name(var.aval)
+        return self.assign(Value(f"full({shape_text(shape)}, {'False' if dtype == 'bool' else '0'}, {dtype})", shape, dtype), "y")
 
     def loop(self, eqn: Any, body: Any, consts: list[Any], init: list[Any], counter: int | None, bounds: str,
-             after: Value | None = None, fixed: int | None = None, xs: list[Value] | None = None, first: str = "0") -> None:
+             after: Value | None = None, fixed: int | None = None, rows: Rows | None = None) -> None:
+        rows = rows or Rows([], [], "0", 0)
         consts = [v if not isinstance(v, Value) or self.cheap(v) else self.assign(v) for v in consts]
         carries = [Value("", v.shape, v.dtype) if n == counter else v for n, v in enumerate(init)]
         rest = [n for n in range(len(init)) if n not in (counter, fixed)]
@@ -102,17 +123,26 @@ class Control(Writer):
         self.line(f"for {t} in {bounds}:")
         self.indent += 1
         before = len(self.lines)
-        at = t if first == "0" else f"{t} - {factor(first)}"
-        rows = [self.assign(Value(f"take({x.text}, {at}, axis=0)", x.shape[1:], x.dtype)) for x in xs or []]
-        results = self.run(body, consts + carries + rows)
+        at = rows.at(t)
+        taken = [self.assign(Value(f"take({x.text}, {at}, axis=0)", x.shape[1:], x.dtype)) for x in rows.xs]
+        results = self.run(body, consts + carries + taken)
+        for y, value in zip(rows.ys, results[len(init):], strict=True):
+            if y is not None:
+                self.put(y, at, value)
         self.update([carries[n] for n in rest], [results[n] for n in rest])
         if len(self.lines) == before:
             self.line("check(True, 'nothing to do')")
         self.indent -= 1
         for n, var in enumerate(eqn.outvars):
-            if jx.is_dropped(var):
-                continue
-            self.env[var] = carries[n] if n != counter else after or Value("")
+            if not jx.is_dropped(var):
+                self.env[var] = (rows.ys[n - len(init)] if n >= len(init) else carries[n] if n != counter else after) or Value("")
+
+    def put(self, y: Value, at: str, value: Value) -> None:
+        """y[at] = value, of a value."""
+        row = value.splat if value.splat is not None else value
+        if row.shape:
+            row = Value(f"broadcast_to(reshape({row.text}, {shape_text((1, *row.shape))}), {shape_text(y.shape)})")
+        self.line(f"{y.text} = where(iota(int32, {shape_text(y.shape)}, 0) == {at}, {row.text}, {y.text})")
 
     def do_while(self, eqn: Any) -> None:
         p = eqn.params

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .. import jaxpr as jx
-from ..errors import Unsupported
 from ..vocabulary import PRIMITIVES
 from .values import Value, axes_text, number
 from .writer import Writer
@@ -26,14 +25,18 @@ REDUCE = {of: name for name, (_, of) in PRIMITIVES.items() if of.startswith("red
 RUNNING = {"cumsum", "cumprod", "cummax", "cummin"}
 IDENTITY = {"stop_gradient", "copy", "copy_p", "multiple_of", "optimization_barrier", "pvary"}
 ELEMENTWISE = set(UNARY) | set(INFIX) | set(FUNCTION2) | SPECIAL
+REGULAR = ELEMENTWISE | IDENTITY | set(REDUCE) | RUNNING | {"argmax", "argmin"}
 
 
 class Elementwise(Writer):
     """One row of a table, or one method, each."""
 
-    def regular(self, eqn: Any) -> bool:
+    def is_regular(self, name: str) -> bool:
+        return name in REGULAR
+
+    def regular(self, eqn: Any) -> None:
         name = eqn.primitive.name
-        if name in IDENTITY and len(eqn.invars) == 1:
+        if name in IDENTITY:
             self.env[eqn.outvars[0]] = self.read(eqn.invars[0])
         elif name in ELEMENTWISE:
             self.elementwise(eqn)
@@ -44,13 +47,12 @@ class Elementwise(Writer):
             x = self.strong(self.read(eqn.invars[0]))
             reverse = ", reverse=True" if eqn.params["reverse"] else ""
             self.finish(eqn, Value(f"{name}({x.text}, axis={eqn.params['axis']}{reverse})"))
-        elif name in ("argmax", "argmin"):
+        else:
             x = self.strong(self.read(eqn.invars[0]))
+            if x.dtype == "bool":
+                x = Value(f"{x.operand()}.astype(int32)", x.shape, "int32")
             text, to = f"{name}({x.text}, axis={axes_text(tuple(eqn.params['axes']))})", jx.dtype_name(eqn.outvars[0].aval)
             self.finish(eqn, Value(text if to == "int32" else f"{text}.astype({to})"))
-        else:
-            return False
-        return True
 
     def elementwise(self, eqn: Any) -> None:
         name = eqn.primitive.name
@@ -88,7 +90,7 @@ class Elementwise(Writer):
             return Value(f"~{values[0].operand()}", atom=False)
         if name == "round":
             if int(eqn.params["rounding_method"]) != 1:
-                raise Unsupported("rounding of ties away from zero", self.place)
+                return self.round_away(values[0])
             return Value(f"round({values[0].text})")
         if name in UNARY:
             return Value(f"{UNARY[name]}({values[0].text})")
@@ -100,21 +102,35 @@ class Elementwise(Writer):
             return Value(f"{FUNCTION2[name]}({values[0].text}, {values[1].text})")
         return Value(f"{values[0].operand()} {INFIX[name]} {values[1].operand()}", atom=False)
 
+    def round_away(self, x: Value) -> Value:
+        """Ties away from zero: the whole part, one more from a half on, with the sign of x."""
+        if not self.cheap(x):
+            x = self.assign(x)
+        size = self.assign(Value(f"abs({x.text})", x.shape, x.dtype))
+        whole = self.assign(Value(f"floor({size.text})", x.shape, x.dtype))
+        return Value(f"where({size.text} - {whole.text} >= 0.5, {whole.text} + 1.0, {whole.text}) * sign({x.text})", atom=False)
+
     def select(self, values: list[Value]) -> Value:
-        if len(values) != 3 or values[0].dtype != "bool":
-            raise Unsupported("a select between more than two values", self.place)
-        c, no, yes = values
-        if c.splat is not None:
-            c = c.splat
+        which, *cases = values
+        if which.splat is not None:
+            which = which.splat
+        if which.dtype == "bool":
+            return self.where(which, *cases[::-1])
+        if not self.cheap(which):
+            which = self.assign(which)
+        chosen = cases[-1]
+        for n, case in reversed(list(enumerate(cases[:-1]))):
+            chosen = dataclasses.replace(self.where(Value(f"{which.operand()} == {n}", which.shape, "bool", atom=False), case, chosen), shape=case.shape)
+        return chosen
+
+    def where(self, c: Value, yes: Value, no: Value) -> Value:
         shaped = bool(c.shape)
         arms = []
         for v in (yes, no):
             arms.append(v.splat if v.splat is not None and shaped else v if v.splat is None else self.strong(v))
-        if not shaped and not any(a.shape for a in arms):
-            shaped = True
         if all(a.literal for a in arms):
             arms[0] = self.strong(arms[0])
-        return Value(f"where({c.text}, {arms[0].text}, {arms[1].text})")
+        return Value(f"where({c.text}, {arms[0].text}, {arms[1].text})", dtype=yes.dtype)
 
     def convert(self, eqn: Any, x: Value) -> Value:
         to = jx.dtype_name(eqn.outvars[0].aval)

@@ -15,6 +15,10 @@ from .writer import Writer
 class Memory(Writer):
     """A read is a statement of its own, in order."""
 
+    def rewidth(self, x: Value, dtype: str) -> Value:
+        """See Spelled."""
+        raise NotImplementedError
+
     def subscript(self, eqn: Any, count: int) -> tuple[Ref, str, tuple[int, ...]]:
         return self.place_of(eqn, *jx.transforms_of(eqn, count))
 
@@ -58,7 +62,8 @@ class Memory(Writer):
             kind = jx.view_kind(t)
             if kind == "bitcast":
                 if jx.width(t.dtype) != jx.width(ref.dtype):
-                    raise Unsupported(f"a view of `{ref.name}` with elements of another width", self.place)
+                    raise Unsupported(f"a store through a bitcast of `{ref.name}` to {np.dtype(t.dtype)}, elements of another width, is not supported", self.place,
+                                      f"store `pltpu.bitcast(value, {ref.dtype})` into the ref itself")
                 dtype = str(np.dtype(t.dtype))
             elif kind != "indexer" or not self.takes_all(t, leaf):
                 rest.append(t)
@@ -71,7 +76,7 @@ class Memory(Writer):
         """What a get reads: a part of the ref, then its views as operations on the value."""
         transforms, leaf = jx.transforms_of(eqn, count)
         ref = self.read(eqn.invars[0])
-        indexers, views, dtype = self.views_of(ref, transforms, leaf)
+        indexers, views, dtype = self.read_views(ref, transforms, leaf)
         _, text, shape = self.place_of(eqn, indexers, leaf)
         value = Value(text, shape, "int32" if ref.table else ref.dtype)
         if (views or dtype != ref.dtype) and ref.table:
@@ -80,7 +85,17 @@ class Memory(Writer):
             value = self.assign(value)
         for t in views:
             value = self.cut(value, t, leaf)
-        return value if dtype == ref.dtype else Value(f"bitcast({value.text}, {dtype})", value.shape, dtype)
+        return value if dtype == value.dtype else Value(f"bitcast({value.text}, {dtype})", value.shape, dtype)
+
+    def read_views(self, ref: Ref, transforms: list[Any], leaf: Any) -> tuple[list[Any], list[Any], str]:
+        """views_of() for a read, where a bitcast to another width is one of the views."""
+        wide = [n for n, t in enumerate(transforms) if jx.view_kind(t) == "bitcast" and jx.width(t.dtype) != jx.width(ref.dtype)]
+        if not wide:
+            return self.views_of(ref, transforms, leaf)
+        kinds = [jx.view_kind(t) for t in transforms]
+        first = next(n for n, (kind, t) in enumerate(zip(kinds, transforms, strict=True)) if kind != "indexer" or t.int_indexer_shape)
+        dtype = str(np.dtype(transforms[max(n for n, kind in enumerate(kinds) if kind == "bitcast")].dtype))
+        return transforms[:first], transforms[first:], dtype
 
     def cut(self, value: Value, t: Any, leaf: Any) -> Value:
         """A view or an indexer on a value: slices and scalars by take, at most one array."""
@@ -91,6 +106,8 @@ class Memory(Writer):
         if kind == "transpose":
             order = tuple(int(d) for d in t.permutation)
             return self.assign(Value(f"transpose({value.text}, {shape_text(order)})", tuple(value.shape[d] for d in order), value.dtype))
+        if kind == "bitcast":
+            return self.assign(self.rewidth(value, str(np.dtype(t.dtype))))
         if kind != "indexer":
             raise Unsupported(f"a view through {kind}", self.place)
         text, shape, axis, arrays = value.text, [], 0, 0
@@ -213,6 +230,42 @@ class Memory(Writer):
             self.env[eqn.outvars[0]] = self.assign(Value(text, shape, ref.dtype))
         value = self.filled(self.read(stored), shape)
         self.line(f"{text} = {value}" if mask is None else f"store({text}, {value}, {self.filled(self.read(mask), shape)})")
+
+    def do_run_scoped(self, eqn: Any) -> None:
+        """Buffers of a part of the body are scratch: what they held when it was
+        entered before cannot be seen where all of it is written first."""
+        inner = jx.open_jaxpr(eqn.params["jaxpr"])
+        self.bind(inner.constvars, [self.read(a) for a in eqn.invars])
+        refs = []
+        for var, given in zip(inner.invars, [*jx.argument_names(inner), *[""] * len(inner.invars)], strict=False):
+            ref = Ref(self.name("scoped"), tuple(var.aval.shape), jx.dtype_name(var.aval))
+            if jx.memory_space(var.aval) != "semaphore":
+                self.allocated.append((ref, var.aval))
+                if not self.written_first(inner, var):
+                    what = f"the buffer `{given}`" if given else "a buffer"
+                    raise Unsupported(f"{what} of run_scoped that is not written as a whole before it is used is not supported", self.place,
+                                      "begin with `ref[...] = …`, or declare it in scratch_shapes")
+            refs.append(ref)
+        self.bind(inner.invars, refs)
+        self.count_uses(inner)
+        place = self.place
+        results = self.statements(inner)
+        self.place = place
+        self.bind(eqn.outvars, results)
+
+    def written_first(self, inner: Any, var: Any) -> bool:
+        """Is the first equation that names the ref a store to all of it?"""
+        eqn = next((e for e in inner.eqns if any(a is var for a in e.invars)), None)
+        if eqn is None:
+            return True
+        if eqn.primitive.name != "swap" or eqn.invars[0] is not var or any(a is var for a in eqn.invars[1:]) or self.uses_of(inner, eqn.outvars[0]):
+            return False
+        transforms, leaf = jx.transforms_of(eqn, 2)
+        return all(jx.view_kind(t) == "indexer" and self.takes_all(t, leaf) for t in transforms)
+
+    @staticmethod
+    def uses_of(inner: Any, var: Any) -> bool:
+        return not jx.is_dropped(var) and (any(a is var for e in inner.eqns for a in e.invars) or any(a is var for a in inner.outvars))
 
     def do_addupdate(self, eqn: Any) -> None:
         _, text, _ = self.subscript(eqn, 2)

@@ -10,7 +10,7 @@ from ..errors import Unsupported
 
 # How exactly, where, or in which order something is done: not what.
 NEUTRAL = {"accuracy", "precision", "sharding", "out_sharding", "unroll", "weak_type", "cache_modifier", "eviction_policy", "is_volatile",
-           "indices_are_sorted", "unique_indices", "_split_transpose"}
+           "indices_are_sorted", "unique_indices", "_split_transpose", "collective_axes"}
 READ: dict[str, set[str]] = {
     "argmax": {"axes", "index_dtype"}, "argmin": {"axes", "index_dtype"}, "bitcast_convert_type": {"new_dtype"}, "bitcast": {"ty"},
     "broadcast_in_dim": {"shape", "broadcast_dimensions"}, "broadcast_to": {"shape"}, "concatenate": {"dimension"}, "stack": {"axis"},
@@ -22,7 +22,11 @@ READ: dict[str, set[str]] = {
     "reduce_sum": {"axes"}, "repeat": {"axis", "repeats"}, "reshape": {"new_sizes", "dimensions"}, "rev": {"dimensions"},
     "roll": {"axis", "stride", "stride_axis"}, "round": {"rounding_method"}, "slice": {"start_indices", "limit_indices", "strides"},
     "split": {"axis", "sizes"}, "squeeze": {"dimensions"}, "tile": {"reps"}, "transpose": {"permutation"}, "multiple_of": {"values"},
-    "cond": {"branches"}, "scan": {"jaxpr", "length", "num_carry", "num_consts", "reverse"},
+    "reciprocal": {"approx", "full_range"}, "reduce_precision": {"exponent_bits", "mantissa_bits"},
+    "reduce": {"computation", "jaxpr", "consts", "dimensions"}, "unstack": {"axis"}, "platform_index": {"platforms"},
+    "pack_elementwise": {"packed_dtype"}, "unpack_elementwise": {"index", "packed_dtype", "unpacked_dtype"},
+    "run_scoped": {"jaxpr", "ref_transforms"},
+    "cond": {"branches", "branches_platforms"}, "scan": {"jaxpr", "length", "num_carry", "num_consts", "reverse"},
     "while": {"body_jaxpr", "body_nconsts", "cond_jaxpr", "cond_nconsts"},
     "get": {"tree"}, "swap": {"tree"}, "addupdate": {"tree"}, "masked_load": {"args_tree"}, "masked_swap": {"args_tree"},
 }
@@ -38,5 +42,9 @@ def check(eqn: Any, place: str | None) -> None:
     unknown = set(eqn.params) - READ.get(name, set()) - NEUTRAL
     if unknown:
         raise Unsupported(f"the parameter `{min(unknown)}` of the primitive `{name}`, which this importer does not know (JAX {jx.VERSION})", place)
+    if name == "run_scoped" and eqn.params["collective_axes"]:
+        raise Unsupported("a buffer that cores share is not supported", place)
+    if name == "run_scoped" and any(eqn.params.get("ref_transforms", ())):
+        raise Unsupported("run_scoped of a transformed ref is not supported", place, "allocate the whole buffer, and index it")
     if name == "mul" and eqn.params.get("out_dtype") is not None and jx.dtype_name(eqn.invars[0].aval) != jx.dtype_name(eqn.outvars[0].aval):
         raise Unsupported("a product of another dtype than its factors", place)

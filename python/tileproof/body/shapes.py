@@ -97,12 +97,32 @@ class Shapes(Writer):
                 self.env[var] = self.assign(part)
 
     def do_pad(self, eqn: Any) -> None:
+        """Between elements first, then around them; less than nothing cuts off."""
         x, value = self.strong(self.read(eqn.invars[0])), self.read(eqn.invars[1])
-        config = eqn.params["padding_config"]
-        if any(lo < 0 or hi < 0 or inner for lo, hi, inner in config):
-            raise Unsupported("a pad with negative or interior padding", self.place)
-        widths = ", ".join(f"({lo}, {hi})" for lo, hi, _ in config)
-        self.finish(eqn, Value(f"pad({x.text}, {value.text}, ({widths}{',' if len(config) == 1 else ''}))"))
+        for d, (_, _, inner) in enumerate(eqn.params["padding_config"]):
+            if inner and x.shape[d] > 1:
+                x = self.spread(x, value, d, int(inner))
+        config = [(int(lo), int(hi)) for lo, hi, _ in eqn.params["padding_config"]]
+        if any(lo > 0 or hi > 0 for lo, hi in config):
+            widths = ", ".join(f"({max(lo, 0)}, {max(hi, 0)})" for lo, hi in config)
+            shape = tuple(n + max(lo, 0) + max(hi, 0) for n, (lo, hi) in zip(x.shape, config, strict=True))
+            x = Value(f"pad({x.text}, {value.text}, ({widths}{',' if len(config) == 1 else ''}))", shape, x.dtype)
+        if any(lo < 0 or hi < 0 for lo, hi in config):
+            x = self.sliced(x, [-min(lo, 0) for lo, _ in config], [n + min(hi, 0) for n, (_, hi) in zip(x.shape, config, strict=True)])
+        self.finish(eqn, x)
+
+    def spread(self, x: Value, value: Value, d: int, inner: int) -> Value:
+        """`inner` times the value between neighbours along dimension d."""
+        apart = (*x.shape[:d + 1], 1, *x.shape[d + 1:])
+        widths = ", ".join("(0, 0)" if n != d + 1 else f"(0, {inner})" for n in range(len(apart)))
+        shape = (*x.shape[:d], x.shape[d] * (inner + 1), *x.shape[d + 1:])
+        text = f"reshape(pad(reshape({x.text}, {shape_text(apart)}), {value.text}, ({widths})), {shape_text(shape)})"
+        return self.sliced(Value(text, shape, x.dtype), [0] * len(shape), [n - inner if k == d else n for k, n in enumerate(shape)])
+
+    @staticmethod
+    def sliced(x: Value, starts: list[int], limits: list[int]) -> Value:
+        shape = tuple(b - a for a, b in zip(starts, limits, strict=True))
+        return Value(f"slice({x.text}, {shape_text(tuple(starts))}, {shape_text(tuple(limits))})", shape, x.dtype)
 
     def do_rev(self, eqn: Any) -> None:
         x = self.strong(self.read(eqn.invars[0]))
@@ -125,20 +145,6 @@ class Shapes(Writer):
         reps = [1] * len(x.shape)
         reps[eqn.params["axis"]] = eqn.params["repeats"]
         self.finish(eqn, Value(f"tile({x.text}, {shape_text(tuple(reps))})"))
-
-    def do_roll(self, eqn: Any) -> None:
-        x, shift = self.strong(self.read(eqn.invars[0])), self.read(eqn.invars[1])
-        if eqn.params.get("stride") is not None:
-            raise Unsupported("a roll with a stride", self.place)
-        self.finish(eqn, Value(f"roll({x.text}, {shift.text}, axis={eqn.params['axis']})"))
-
-    def do_bitcast_convert_type(self, eqn: Any) -> None:
-        x = self.strong(self.read(eqn.invars[0]))
-        if tuple(x.shape) != tuple(eqn.outvars[0].aval.shape):
-            raise Unsupported("a bitcast between dtypes of different width", self.place)
-        self.finish(eqn, Value(f"bitcast({x.text}, {jx.dtype_name(eqn.outvars[0].aval)})"))
-
-    do_bitcast = do_bitcast_convert_type
 
     def clamped(self, start: Value, extent: int, size: int) -> Value:
         """JAX moves a window that would leave the array back inside."""
@@ -177,17 +183,43 @@ class Shapes(Writer):
         self.finish(eqn, Value(f"where({' & '.join(masks)}, {text}, {x.text})"))
 
     def do_gather(self, eqn: Any) -> None:
-        """jnp.take along one axis; every other form is not expressed."""
+        """jnp.take along one axis, and jnp.take_along_axis."""
         x, index = (self.strong(self.read(a)) for a in eqn.invars)
         d, sizes = eqn.params["dimension_numbers"], tuple(eqn.params["slice_sizes"])
         axis = d.start_index_map[0] if len(d.start_index_map) == 1 else -1
         whole = axis >= 0 and all(s == (1 if n == axis else x.shape[n]) for n, s in enumerate(sizes))
         batch = len(index.shape) - 1
         offsets = tuple(n for n in range(len(x.shape) - 1 + batch) if not axis <= n < axis + batch)
+        others = tuple(n for n in range(len(x.shape)) if n != axis)
+        along = axis >= 0 and batch == len(x.shape) and all(s == 1 for s in sizes) and not d.offset_dims and (
+            tuple(d.operand_batching_dims) == others == tuple(d.start_indices_batching_dims))
+        if along and tuple(d.collapsed_slice_dims) == (axis,):
+            self.along(eqn, x, index, axis)
+            return
         if not whole or tuple(d.collapsed_slice_dims) != (axis,) or tuple(d.offset_dims) != offsets or d.operand_batching_dims:
-            raise Unsupported("a gather that is no take along one axis", self.place)
+            raise Unsupported("a gather (`x[i, j]` of a value) is not supported", self.place, "use jnp.take, of one axis, or jnp.take_along_axis")
         flat = f"reshape({index.text}, {shape_text(index.shape[:-1])})"
         self.finish(eqn, Value(f"take({x.text}, {flat}, axis={axis})"))
+
+    def along(self, eqn: Any, x: Value, index: Value, axis: int) -> None:
+        """Lane by lane along the axis: turn t gives the lanes whose index is t.
+        An index outside is no lane's: JAX clamps it, fills, or was promised that there is none."""
+        shape = tuple(index.shape[:-1])
+        at = self.assign(Value(f"reshape({index.text}, {shape_text(shape)})", shape, index.dtype))
+        mode = str(eqn.params["mode"]).lower()
+        if "clip" in mode:
+            at = self.assign(Value(f"clip({at.text}, 0, {x.shape[axis] - 1})", shape, index.dtype))
+        elif "fill" not in mode:
+            self.line(f"check(all(({at.text} >= 0) & ({at.text} < {x.shape[axis]})), 'an index of take_along_axis is outside its axis')")
+        x = x if self.cheap(x) else self.assign(x)
+        fill = jx.fill_of(eqn) if "fill" in mode else np.zeros((), np.int32)
+        out = self.assign(Value("", shape, x.dtype, splat=number(fill, x.dtype)))
+        t = self.name("t")
+        one = shape_text(tuple(1 if n == axis else k for n, k in enumerate(shape)))
+        self.line(f"for {t} in range(0, {x.shape[axis]}):")
+        lane = f"broadcast_to(reshape(take({x.text}, {t}, axis={axis}), {one}), {shape_text(shape)})"
+        self.line(f"    {out.text} = where({at.text} == {t}, {lane}, {out.text})")
+        self.finish(eqn, Value(out.text))
 
     def do_iota(self, eqn: Any) -> None:
         p = eqn.params

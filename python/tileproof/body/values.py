@@ -37,6 +37,14 @@ class Ref:
     table: bool = False
 
 
+class Unread(Value):
+    """What an equation that cannot be read would give: a value, or a ref."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: str):
+        super().__init__("unread", shape, dtype)
+        self.name, self.table = "unread", False
+
+
 def fitting(f: float, dtype: str) -> float:
     """f, or the infinity that it becomes in a float type: in a spec that is an error unless written as such."""
     if not dtype.startswith(("float", "bfloat")):

@@ -8,9 +8,10 @@ from typing import Any, Callable
 import numpy as np
 
 from .. import jaxpr as jx
-from ..errors import Unsupported
+from ..errors import Unsupported, together
+from ..refusals import refused
 from . import parameters
-from .values import Ref, Value, number, shape_text
+from .values import Ref, Unread, Value, number, shape_text
 
 LONGEST_INLINE = 72
 
@@ -27,6 +28,8 @@ class Writer:
         self.count = 0
         self.env: dict[Any, Value | Ref] = {}
         self.uses: dict[Any, int] = {}
+        self.obstacles: list[Unsupported] = []
+        self.allocated: list[tuple[Ref, Any]] = []  # buffers that the body makes
 
     # ---- lines and names ----
 
@@ -105,10 +108,41 @@ class Writer:
             self.env[var] = self.constant(const, var.aval)
         self.bind(inner.invars, values)
         self.count_uses(j)
+        return self.statements(j)
+
+    def statements(self, j: Any) -> list[Any]:
+        """The same where everything is bound."""
         for eqn in jx.equations(j):
             self.place = jx.where(eqn) or self.place
+            self.attempt(eqn)
+        return [self.read(a) for a in jx.open_jaxpr(j).outvars]
+
+    def attempt(self, eqn: Any) -> None:
+        """Write the equation. What cannot be read is noted and reading goes on,
+        so that all obstacles are found; what follows from one is none."""
+        place = self.place
+        follows = any(isinstance(self.env.get(a), Unread) for a in eqn.invars if not jx.is_literal(a))
+        try:
             self.equation(eqn)
-        return [self.read(a) for a in inner.outvars]
+            return
+        except Unsupported as e:
+            self.obstacles += [] if follows else e.obstacles
+        except Exception:
+            if not self.obstacles:
+                raise
+        self.place = place
+        for var in eqn.outvars:
+            self.env[var] = Unread(tuple(getattr(var.aval, "shape", ())), jx.dtype_name(var.aval))
+
+    def refuse(self, title: str) -> None:
+        """Raise what was noted."""
+        if self.obstacles:
+            raise together(title, self.place, self.obstacles)
+
+    def look_into(self, eqn: Any) -> None:
+        """Obstacles inside an equation that is one itself."""
+        for j in jx.inner_jaxprs(eqn):
+            self.run(j, [Unread(tuple(v.aval.shape), jx.dtype_name(v.aval)) for v in jx.open_jaxpr(j).invars])
 
     def constant(self, const: Any, aval: Any) -> Value:
         a = np.asarray(const)
@@ -136,24 +170,26 @@ class Writer:
 
     def equation(self, eqn: Any) -> None:
         name = eqn.primitive.name
-        parameters.check(eqn, self.place)
         handler: Callable[[Any], None] | None = getattr(self, "do_" + name, None)
-        if handler:
-            handler(eqn)
-        elif jx.called(eqn) is not None:
-            self.inline(eqn)
-        elif not self.regular(eqn) and not self.spelled_out(eqn):
-            raise Unsupported(f"the primitive `{name}`", self.place)
-
-    def regular(self, eqn: Any) -> bool:
-        """Primitives that come by the table, not with a method each."""
-        return False
-
-    def spelled_out(self, eqn: Any) -> bool:
-        inner = jx.spelled_out(eqn)
+        handler = handler or (self.inline if jx.called(eqn) is not None else self.regular if self.is_regular(name) else None)
+        inner = jx.spelled_out(eqn) if handler is None else None
         if inner is not None:
             self.inline_jaxpr(eqn, inner, [self.read(a) for a in eqn.invars])
-        return inner is not None
+        elif handler is not None:
+            parameters.check(eqn, self.place)
+            handler(eqn)
+        else:
+            obstacle = refused(name, self.place)
+            self.obstacles.append(obstacle)
+            self.look_into(eqn)
+            raise obstacle
+
+    def is_regular(self, name: str) -> bool:
+        """Does the primitive come by a table, not with a method of its own?"""
+        return False
+
+    def regular(self, eqn: Any) -> None:
+        """Write one that does."""
 
     def inline(self, eqn: Any) -> None:
         values = [self.read(a) for a in eqn.invars]

@@ -1,0 +1,172 @@
+"""What cannot be imported: all of it at once, in the words of the kernel, and
+nothing of it hides the verdicts of other calls."""
+
+import jax
+import jax.numpy as jnp
+import kernels
+import pytest
+from jax import lax
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+import tileproof
+
+X = kernels.array(16, 128)
+BLOCK = pl.BlockSpec((8, 128), lambda i: (i, 0))
+
+
+def copies(x):
+    """Five obstacles, one in a branch, one in a loop."""
+    def kernel(x_ref, o_ref, sem):
+        copy = pltpu.make_async_copy(x_ref, o_ref, sem)
+        copy.start()
+
+        @pl.when(pl.program_id(0) == 0)
+        def _():
+            o_ref[...] = jnp.sort(o_ref[...], axis=1)
+
+        copy.wait()
+        o_ref[...] = o_ref[...].at[3].set(2.0)
+
+        def turn(_, c):
+            o_ref[...] = lax.top_k(o_ref[...], 128)[0]
+            return c
+
+        lax.fori_loop(0, 3, turn, 0)
+
+    return pl.pallas_call(kernel, grid=(2,), in_specs=[pl.BlockSpec(memory_space=pl.ANY)], out_specs=BLOCK, out_shape=x,
+                          scratch_shapes=[pltpu.SemaphoreType.DMA])(x)
+
+
+def shifted(x, by=1):
+    def kernel(x_ref, o_ref, unused_semaphore):
+        o_ref[...] = x_ref[...] + 1
+
+    return pl.pallas_call(kernel, grid=(2,), in_specs=[pl.BlockSpec((8, 128), lambda i: (i + by, 0))], out_specs=BLOCK, out_shape=x,
+                          scratch_shapes=[pltpu.SemaphoreType.REGULAR])(x)
+
+
+WORDS = ["make_async_copy", "sort", "the wait of a make_async_copy", "scatter (`x.at[i].set(v)` of a value)", "top_k"]
+
+
+def test_all_obstacles_at_once():
+    with pytest.raises(tileproof.Unsupported) as e:
+        tileproof.from_pallas(copies, X)
+    assert [o.what.removesuffix(" is not supported") for o in e.value.obstacles] == WORDS
+    lines = [int(o.where.rpartition(":")[2]) for o in e.value.obstacles]
+    assert lines == sorted(set(lines)) and all("test_refused.py:" in o.where and o.remedy for o in e.value.obstacles)
+    assert "semaphore" not in str(e.value) and "has 5 obstacles" in str(e.value)
+
+
+@pytest.mark.parametrize("fn", [lambda x: shifted(copies(x)), lambda x: copies(shifted(x))])
+def test_a_refused_call_hides_no_verdict(fn):
+    report = tileproof.check(fn, X, target="none")
+    assert [f.rule for f in report.of("violated")] == ["TP101"] and len(report.refused) == 1 and len(report.refused[0].obstacles) == 5
+    text = str(report)
+    assert not report.ok and "1 kernel, 1 violated" in text and "1 not imported" in text and "make_async_copy is not supported" in text
+    assert "not imported" in report._repr_html_()
+
+
+def test_a_call_that_is_not_judged_is_not_ok():
+    report = tileproof.check(lambda x: shifted(copies(x), 0), X, target="none")
+    assert not report.of("violated") and not report.ok
+    with pytest.raises(tileproof.Unsupported, match="make_async_copy is not supported"):
+        tileproof.assert_safe(lambda x: shifted(copies(x), 0), X, target="none")
+
+
+def test_a_semaphore_that_nothing_uses_is_no_obstacle():
+    assert tileproof.check(lambda x: shifted(x, 0), X, target="none").ok
+
+
+def test_kernels_that_are_no_pallas_call_hide_no_verdict():
+    def fn(x):
+        @pl.kernel(out_type=x, mesh=pltpu.create_tensorcore_mesh("core", num_cores=1))
+        def other(x_ref, o_ref):
+            pltpu.sync_copy(x_ref, o_ref)
+
+        return other(shifted(x))
+
+    report = tileproof.check(fn, X, target="none")
+    assert [f.rule for f in report.of("violated")] == ["TP101"] and "no pallas_call" in str(report.refused[0]) or "over a mesh" in str(report.refused[0])
+
+
+def test_tables_behind_a_call_that_cannot_be_run():
+    """The gather's table holds in one run; what stands in a branch that is not taken is listed."""
+    fn, args = kernels.CALLS["gather by ids"]
+
+    def both(ids, x):
+        return fn(ids, lax.cond(ids[0] > 100, lambda v: fn(ids, v), lambda v: v, x))
+
+    report = tileproof.check(both, *args, target="none")
+    assert len(report.specs) == 1 and "not known: it did not run with these arguments" in str(report.refused[0])
+
+
+def test_obstacles_of_symbolic_sizes(capsys, tmp_path, monkeypatch):
+    from tileproof import command
+
+    (tmp_path / "two_kernels.py").write_text("import test_refused as t\n\n\ndef fn(x):\n    return t.shifted(t.copies(x), 0)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert command.main(["import", "two_kernels:fn", "--arg", "f32[M,128]", "--sym", "M=16", "-o", str(tmp_path)]) == 3
+    said = capsys.readouterr()
+    assert "not imported: the kernel `kernel` has 5 obstacles" in said.err and "kernel.tile.json" in said.out
+
+
+def test_a_scoped_buffer_that_is_read_first():
+    """Scratch would hold what the turn before left there: nothing undefined could be seen."""
+    with pytest.raises(tileproof.Unsupported, match=r"`acc_ref` of run_scoped that is not written as a whole before.*kernels\.py:\d+.*ref\[\.\.\.\] = "):
+        tileproof.from_pallas(lambda x: kernels.scoped(x, first=False), kernels.array(8, 128))
+
+
+REWRITES = {
+    "sort": (lambda x: jnp.sort(x, axis=1), "sort is not supported.*argmax"), "argsort": (lambda x: jnp.argsort(x, axis=1).astype(x.dtype), "sort is not"),
+    "top_k": (lambda x: lax.top_k(x, 128)[0], "top_k is not"), "scatter": (lambda x: x.at[3].set(2.0), "scatter.*jnp.where"),
+    "scatter-add": (lambda x: x.at[:, 5].add(2.0), r"scatter \(`x.at\[i\].add"), "reduce": (lambda x: x + lax.reduce(x, 0.0, lambda a, b: a + b * b, (0, 1)), "use jnp.sum"),
+    "precision": (lambda x: lax.reduce_precision(x, 5, 10), "5 bits of exponent and 10 of mantissa is not supported.*astype"),
+    "gather": (lambda x: x + x[3, lax.iota(jnp.int32, 128)], "take_along_axis"),
+    "atan2": (lambda x: jnp.arctan2(x, x + 1), "atan2 is not supported.*outside of the kernel"),
+    "not for TPUs": (lambda x: jnp.sinh(x), "`sinh`.*Mosaic does not lower it"),
+    "random": (lambda x: x + jax.random.uniform(jax.random.key(0), x.shape), "random is not supported.*random bits as an input"),
+}
+
+
+@pytest.mark.parametrize("name", REWRITES)
+def test_what_to_write_instead(name):
+    fn, words = REWRITES[name]
+    with pytest.raises(tileproof.Unsupported, match=words):
+        tileproof.from_pallas(kernels.elementwise(fn), X)
+
+
+def test_stores_through_wider_views_are_refused():
+    def kernel(x_ref, o_ref):
+        o_ref.bitcast(jnp.uint32)[...] = jnp.zeros((8, 128), jnp.uint32)
+
+    with pytest.raises(tileproof.Unsupported, match=r"elements of another width.*store `pltpu.bitcast\(value, bfloat16\)`"):
+        tileproof.from_pallas(lambda x: kernels.whole(kernel, x), kernels.array(16, 128, dtype=jnp.bfloat16))
+
+
+def test_an_approximate_reciprocal_has_the_digits_of_bfloat16():
+    fn = kernels.elementwise(lambda x: pl.reciprocal(jnp.abs(x) + 1, approx=True))
+    assert tileproof.assert_equivalent(fn, lambda x: 1 / (jnp.abs(x) + 1), X, rtol=2 ** -7, atol=0) == 1
+    with pytest.raises(AssertionError, match="differs"):
+        tileproof.assert_equivalent(fn, lambda x: 1 / (jnp.abs(x) + 1), X, rtol=2 ** -12, atol=0)
+
+
+def test_packed_elements():
+    """Which JAX does not interpret: two bfloat16, or four int8, in one word."""
+    import numpy as np
+
+    def bits(x):
+        return np.asarray(x.astype(jnp.bfloat16)).view(np.uint16).astype(np.uint32)
+
+    def pack(x_ref, o_ref):
+        o_ref[...] = pltpu.pack_elementwise([x_ref[...], x_ref[...] * 2], packed_dtype=jnp.bfloat16)
+
+    def unpack(x_ref, o_ref):
+        word = x_ref[...]
+        o_ref[...] = (pltpu.unpack_elementwise(word, index=1, packed_dtype=jnp.bfloat16, unpacked_dtype=jnp.float32)
+                      + pltpu.unpack_elementwise(word, index=2, packed_dtype=jnp.int8, unpacked_dtype=jnp.int32).astype(jnp.float32))
+
+    tileproof.assert_equivalent(lambda x: kernels.whole(pack, x, out=((16, 128), jnp.uint32)), lambda x: bits(x) | bits(x * 2) << 16, X, rtol=0, atol=0)
+    words = np.asarray(bits(X) << 16 | bits(X) >> 3)
+    want = X.astype(jnp.bfloat16).astype(jnp.float32) + (words >> 16 & 255).astype(np.uint8).view(np.int8)
+    tileproof.assert_equivalent(lambda x: kernels.whole(unpack, x, out=((16, 128), jnp.float32)), lambda x: want, jnp.asarray(words), rtol=0, atol=0)
