@@ -38,7 +38,8 @@ LIB_SRC := $(RUN_SRC) $(PROVE_SRC) $(wildcard emit/*.c dump/*.c dump/phases/*.c)
 CLI_SRC := $(wildcard lsp/*.c cli/*.c cli/generate/*.c cli/commands/*.c)
 TEST_SRC := $(wildcard tests/unit/test_*.c)
 ATTACK_SRC := $(wildcard tests/attack/test_*.c)
-REGISTRIES := $(GEN)/rules.inc $(GEN)/builtins.inc $(GEN)/formats.inc $(GEN)/commands.inc $(GEN)/phases.inc
+FOLDER_LISTS := $(GEN)/rules.inc $(GEN)/builtins.inc $(GEN)/formats.inc $(GEN)/commands.inc $(GEN)/phases.inc
+REGISTRIES := $(FOLDER_LISTS) $(GEN)/codes.h
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 ATTACKS := $(ATTACK_SRC:tests/attack/test_%.c=$(BUILD)/tests/attack_%)
@@ -103,9 +104,13 @@ FOLDER_builtins := reference/impl
 FOLDER_formats := report/formats
 FOLDER_commands := cli/commands
 FOLDER_phases := dump/phases
-$(REGISTRIES): $(GEN)/%.inc: tools/gen-registry.sh
+$(FOLDER_LISTS): $(GEN)/%.inc: tools/gen-registry.sh
 	@mkdir -p $(GEN)
 	$(Q)tools/gen-registry.sh $(FOLDER_$*) > $@
+# everything includes it: it is new only when a code is
+$(GEN)/codes.h: tools/gen-codes.sh base/codes.def $(wildcard analyzer/rules/*.c)
+	@mkdir -p $(GEN)
+	$(Q)tools/gen-codes.sh > $@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(BUILD)/tests/%.o: tests/unit/%.c | $(REGISTRIES)
 	@mkdir -p $(@D)

@@ -31,6 +31,18 @@ const tp_rule *tp_rule_find(tp_str name)
     return NULL;
 }
 
+const char *tp_equality_without(const tp_findings *findings)
+{
+    for (size_t r = 0; r < sizeof RULES / sizeof *RULES; r++)
+        for (uint32_t i = 0; RULES[r]->for_equality && i < findings->len; i++) {
+            const tp_finding *f = &findings->at[i];
+            if (strcmp(f->rule, RULES[r]->code) == 0 && f->verdict != TP_PROVEN && f->verdict != TP_ADVICE &&
+                f->verdict != TP_NOT_APPLICABLE)
+                return RULES[r]->code;
+        }
+    return NULL;
+}
+
 static bool selected(const tp_analysis_options *o, const tp_rule *r)
 {
     for (size_t i = 0; o->only && i < o->nonly; i++)

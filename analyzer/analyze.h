@@ -11,6 +11,10 @@ const tp_rule *const *tp_rules(size_t *n);
 /* By code or slug; NULL when unknown. */
 const tp_rule *tp_rule_find(tp_str name);
 
+/* Of the rules on which a proof of equality rests, without which it would mean nothing, the first that
+ * these findings leave open: its code; NULL: none. */
+const char *tp_equality_without(const tp_findings *findings);
+
 /* Check all dtype combinations of a spec. Leaves with TP_E_MEMORY. */
 void tp_analyze(tp_arena *a, const tp_spec *s, const tp_analysis_options *o, tp_analysis_result *out);
 

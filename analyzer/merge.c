@@ -9,8 +9,8 @@ static void explain_undefined(tp_findings *f)
 {
     static const struct {
         const char *rule, *reason;
-    } CAUSES[] = {{"TP105", "a division by zero comes before it: see TP105"},
-                  {"TP008", "an extent without meaning comes before it: see TP008"}};
+    } CAUSES[] = {{TP_RULE_DIVISION_BY_ZERO, "a division by zero comes before it: see " TP_RULE_DIVISION_BY_ZERO},
+                  {TP_RULE_EXTENT, "an extent without meaning comes before it: see " TP_RULE_EXTENT}};
     const char *reason = NULL;
     for (size_t c = 0; c < 2 && !reason; c++)
         for (uint32_t i = 0; i < f->len; i++)
@@ -26,14 +26,16 @@ static void explain_wrong_maps(tp_arena *a, tp_findings *f)
 {
     const tp_finding *wrong = NULL;
     for (uint32_t i = 0; i < f->len && !wrong; i++)
-        if (f->at[i].verdict == TP_VIOLATED && strcmp(f->at[i].rule, "TP101") == 0)
+        if (f->at[i].verdict == TP_VIOLATED && strcmp(f->at[i].rule, TP_RULE_BLOCK_OUT_OF_BOUNDS) == 0)
             wrong = &f->at[i];
     for (uint32_t i = 0; i < f->len && wrong; i++) {
         tp_finding *g = &f->at[i];
         if (g->verdict == TP_UNKNOWN &&
-            (strcmp(g->rule, "TP501") == 0 || strcmp(g->rule, "TP404") == 0 || strcmp(g->rule, "TP401") == 0))
-            g->reason = tp_printf(a, "the index map of `%.*s` leaves its array: see TP101%s%.*s",
-                                  TP_FMT(wrong->subject), g->reason.n ? "; " : "", TP_FMT(g->reason));
+            (strcmp(g->rule, TP_RULE_PADDING_LEAK) == 0 || strcmp(g->rule, TP_RULE_UNINITIALIZED_USE) == 0 ||
+             strcmp(g->rule, TP_RULE_OUTPUT_COVERAGE) == 0))
+            g->reason =
+                tp_printf(a, "the index map of `%.*s` leaves its array: see " TP_RULE_BLOCK_OUT_OF_BOUNDS "%s%.*s",
+                          TP_FMT(wrong->subject), g->reason.n ? "; " : "", TP_FMT(g->reason));
     }
 }
 
@@ -42,10 +44,10 @@ static void rest_on_domain(tp_arena *a, tp_findings *f)
 {
     bool open = false;
     for (uint32_t i = 0; i < f->len; i++)
-        open |= f->at[i].verdict == TP_UNKNOWN && strcmp(f->at[i].rule, "TP006") == 0;
+        open |= f->at[i].verdict == TP_UNKNOWN && strcmp(f->at[i].rule, TP_RULE_EMPTY_DOMAIN) == 0;
     for (uint32_t i = 0; i < f->len && open; i++)
         if (f->at[i].verdict == TP_PROVEN)
-            f->at[i].rests_on = tp_basis_join(a, f->at[i].rests_on, TP_S("TP006"));
+            f->at[i].rests_on = tp_basis_join(a, f->at[i].rests_on, TP_S(TP_RULE_EMPTY_DOMAIN));
 }
 
 static int gravity(tp_verdict v)
@@ -92,8 +94,22 @@ static void merge(tp_arena *arena, tp_merged *m, const tp_findings *more)
  * them: no value, no steps, a window beside its array, an order of steps, then what reaches a result. */
 static int precedence(const tp_finding *f)
 {
-    static const char *const ORDER[] = {"TP006", "TP105", "TP008", "TP007", "TP104", "TP103", "TP101", "TP405",
-                                        "TP403", "TP402", "TP406", "TP204", "TP205", "TP201", "TP301", "TP302"};
+    static const char *const ORDER[] = {TP_RULE_EMPTY_DOMAIN,
+                                        TP_RULE_DIVISION_BY_ZERO,
+                                        TP_RULE_EXTENT,
+                                        TP_RULE_ZERO_STEP,
+                                        TP_RULE_INDEX_OVERFLOW,
+                                        TP_RULE_PREFETCH_CONTRACT,
+                                        TP_RULE_BLOCK_OUT_OF_BOUNDS,
+                                        TP_RULE_ALIAS_HAZARD,
+                                        TP_RULE_PARALLEL_RACE,
+                                        TP_RULE_NONCONSECUTIVE_REVISIT,
+                                        TP_RULE_OVERLAPPING_OUTPUT,
+                                        TP_RULE_DTYPE_SUPPORT,
+                                        TP_RULE_CORE_PARALLEL,
+                                        TP_RULE_BLOCK_TILING,
+                                        TP_RULE_VMEM_CAPACITY,
+                                        TP_RULE_SMEM_CAPACITY};
     enum { RULES_IN_ORDER = sizeof ORDER / sizeof *ORDER };
     int n = 0;
     if (f->verdict != TP_VIOLATED && f->verdict != TP_VACUOUS)

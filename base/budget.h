@@ -30,7 +30,7 @@ enum {
 typedef enum tp_budget_end { TP_BUDGET_OPEN, TP_BUDGET_MEMORY, TP_BUDGET_TIME } tp_budget_end;
 
 typedef struct tp_budget_place {
-    const char *what; /* "TP401", "the cases" */
+    const char *what; /* the code of a rule, "the cases" */
     char subject[48]; /* an operand's name, or its start; may be empty. A copy: texts of trials go before the budget */
     int64_t cost;     /* units */
 } tp_budget_place;

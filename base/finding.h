@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "base/vec.h"
+#include "codes.h" /* TP_RULE_BLOCK_OUT_OF_BOUNDS …: made by tools/gen-codes.sh */
 
 /* One spec file. `text` is what positions refer to. */
 typedef struct tp_source {
@@ -87,7 +88,7 @@ typedef struct tp_fix {
 } tp_fix;
 
 typedef struct tp_finding {
-    const char *rule, *slug; /* "TP101", "block-out-of-bounds" */
+    const char *rule, *slug; /* TP_RULE_BLOCK_OUT_OF_BOUNDS, "block-out-of-bounds" */
     tp_verdict verdict;
     tp_grade grade;
     tp_severity severity;

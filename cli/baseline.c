@@ -30,7 +30,8 @@ static void read_entries(tp_ctx *c, void *into)
     const tp_json *doc = tp_json_parse(c, false);
     const tp_json *version = doc->type == TP_J_OBJECT ? tp_json_get(doc, "tileproof_baseline") : NULL;
     if (!version || version->type != TP_J_INT || version->u.integer != 1)
-        tp_raise(c, "TP001", doc->loc, "`tileproof baseline write` makes one", "this is no baseline of version 1");
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, doc->loc, "`tileproof baseline write` makes one",
+                 "this is no baseline of version 1");
     const tp_json *list = tp_member(c, doc, "findings", TP_J_ARRAY, true);
     for (uint32_t i = 0; i < list->u.items.n; i++) {
         const tp_json *e = list->u.items.at[i];

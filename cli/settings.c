@@ -244,7 +244,7 @@ static const tp_option_row *option_of_key(tp_ctx *ctx, const tp_json *member)
             names[n++] = tp_str_c(OPTIONS[i].name);
     }
     tp_str near = tp_nearest(member->key, names, n);
-    tp_raise(ctx, "TP001", member->key_loc,
+    tp_raise(ctx, TP_RULE_SPEC_STRUCTURE, member->key_loc,
              near.n ? tp_printf(ctx->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p
                     : "the keys are the long names of options; `tileproof lint --help` lists them",
              "there is no setting \"%.*s\"", TP_FMT(member->key));
@@ -260,12 +260,12 @@ static tp_str path_below(config_call *k, const tp_option_row *o, const tp_json *
         const char *slash = at < s.n ? memchr(s.p + at, '/', s.n - at) : NULL;
         n = slash ? (size_t)(slash - s.p) - at : s.n - at;
         if ((n == 0 && at == 0) || (n == 2 && memcmp(s.p + at, "..", 2) == 0))
-            tp_raise(k->ctx, "TP001", v->loc, "name it on the command line", "\"%s\" is not below the settings' folder",
-                     o->name);
+            tp_raise(k->ctx, TP_RULE_SPEC_STRUCTURE, v->loc, "name it on the command line",
+                     "\"%s\" is not below the settings' folder", o->name);
         const char *so_far = tp_printf(a, "%.*s%.*s", TP_FMT(k->folder), (int)(at + n), s.p).p;
         if (lstat(so_far, &st) == 0 && S_ISLNK(st.st_mode))
-            tp_raise(k->ctx, "TP001", v->loc, "name it on the command line", "\"%s\" leads through the link `%s`",
-                     o->name, so_far);
+            tp_raise(k->ctx, TP_RULE_SPEC_STRUCTURE, v->loc, "name it on the command line",
+                     "\"%s\" leads through the link `%s`", o->name, so_far);
     }
     return tp_printf(a, "%.*s%.*s", TP_FMT(k->folder), TP_FMT(s));
 }
@@ -276,16 +276,17 @@ static tp_str text_of(config_call *k, const tp_option_row *o, const tp_json *v)
     tp_arena *a = k->ctx->arena;
     bool path = o->metavar && strcmp(o->metavar, "FILE") == 0;
     if (!o->metavar && v->type != TP_J_BOOL)
-        tp_raise(k->ctx, "TP001", v->loc, NULL, "\"%s\" is true or false, not %s", o->name, tp_json_type_name(v->type));
+        tp_raise(k->ctx, TP_RULE_SPEC_STRUCTURE, v->loc, NULL, "\"%s\" is true or false, not %s", o->name,
+                 tp_json_type_name(v->type));
     if (v->type == TP_J_BOOL && !o->metavar)
         return TP_S("yes");
     if (v->type == TP_J_INT)
         return tp_printf(a, "%lld", (long long)v->u.integer);
     if (v->type != TP_J_STRING)
-        tp_raise(k->ctx, "TP001", v->loc, NULL, "\"%s\" is a string, an integer or an array of strings, not %s",
-                 o->name, tp_json_type_name(v->type));
+        tp_raise(k->ctx, TP_RULE_SPEC_STRUCTURE, v->loc, NULL,
+                 "\"%s\" is a string, an integer or an array of strings, not %s", o->name, tp_json_type_name(v->type));
     if (v->u.string.n == 0)
-        tp_raise(k->ctx, "TP001", v->loc, "leave the key out", "\"%s\" is empty", o->name);
+        tp_raise(k->ctx, TP_RULE_SPEC_STRUCTURE, v->loc, "leave the key out", "\"%s\" is empty", o->name);
     return path ? path_below(k, o, v) : v->u.string;
 }
 
@@ -296,8 +297,8 @@ static void apply_config(tp_ctx *ctx, void *arg)
     const tp_json *doc = tp_json_parse(k->ctx, true);
     const char *origin = k->ctx->source->path.p;
     if (doc->type != TP_J_OBJECT)
-        tp_raise(k->ctx, "TP001", doc->loc, "write {\"unknown\": \"fail\"}", "settings are an object, not %s",
-                 tp_json_type_name(doc->type));
+        tp_raise(k->ctx, TP_RULE_SPEC_STRUCTURE, doc->loc, "write {\"unknown\": \"fail\"}",
+                 "settings are an object, not %s", tp_json_type_name(doc->type));
     for (uint32_t i = 0; i < doc->u.items.n; i++) {
         const tp_json *v = doc->u.items.at[i];
         if (tp_str_is(v->key, "$schema"))

@@ -255,7 +255,7 @@ bool tp_job_read(tp_cli *c, tp_job *j, tp_str path)
     if (tp_read_file(j->arena, tp_printf(j->arena, "%.*s", TP_FMT(path)).p, TP_JSON_MAX_BYTES, &j->source.text, &why) ==
         TP_OK)
         return true;
-    tp_finding f = {.rule = "TP001",
+    tp_finding f = {.rule = TP_RULE_SPEC_STRUCTURE,
                     .slug = "spec-structure",
                     .verdict = TP_VIOLATED,
                     .severity = TP_ERROR,

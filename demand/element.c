@@ -81,7 +81,9 @@ static scalar table_entry(tp_demand *d, const event *e)
     for (uint32_t x = 0; x < e->inst->nargs; x++) {
         double index = demand_decide(d, e->args[x], "an index");
         if (!data || index < 0 || index >= (double)(x ? data->dims[x] : data->readable))
-            demand_give_up(d, TP_DEMAND_TRAP, "the table `%.*s` is read outside its entries (TP103)", TP_FMT(t->name));
+            demand_give_up(d, TP_DEMAND_TRAP,
+                           "the table `%.*s` is read outside its entries (" TP_RULE_PREFETCH_CONTRACT ")",
+                           TP_FMT(t->name));
         at = at * data->dims[x] + (int64_t)index;
     }
     return demand_number((double)data->at[at]);
@@ -186,7 +188,8 @@ bool demand_take_place(tp_demand *d, const event *e, int64_t lane, int64_t *plac
     if (!d->field && k.meant && k.plane[1]) /* a bound over 0 */
         d->undecided = true;
     if (k.v < 0 || k.v >= (double)extent)
-        demand_give_up(d, TP_DEMAND_TRAP, "take of element %lld of %lld (TP102)", (long long)k.v, (long long)extent);
+        demand_give_up(d, TP_DEMAND_TRAP, "take of element %lld of %lld (" TP_RULE_SLICE_OUT_OF_BOUNDS ")",
+                       (long long)k.v, (long long)extent);
     *place = (lane / inner / by->n * extent + (int64_t)k.v) * inner + lane % inner;
     return true;
 }

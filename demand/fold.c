@@ -169,7 +169,7 @@ static scalar best_place(tp_demand *d, const event *e, int64_t base, const plan 
     double best = 0;
     int64_t place = 0;
     if (p->n == 0)
-        demand_give_up(d, TP_DEMAND_TRAP, "argmax or argmin over no elements (TP008)");
+        demand_give_up(d, TP_DEMAND_TRAP, "argmax or argmin over no elements (" TP_RULE_EXTENT ")");
     for (int64_t n = 0; n < p->n; n++) {
         scalar s = demand_lane(d, e->args[0], base + p->a[n]);
         if (s.undefined)

@@ -41,7 +41,8 @@ static slice resolved(tp_demand *d, const tp_access *a)
         if (s.size[i] > 0 &&
             (s.start[i] < 0 || !tp_last(s.start[i], s.size[i], s.stride[i], &last) || last >= ref->dims[i]))
             demand_give_up(d, TP_DEMAND_TRAP,
-                           "%lld elements from %lld of dimension %u of `%.*s`, %lld apart; it has %lld (TP102)",
+                           "%lld elements from %lld of dimension %u of `%.*s`, %lld apart; it has %lld "
+                           "(" TP_RULE_SLICE_OUT_OF_BOUNDS ")",
                            (long long)s.size[i], (long long)s.start[i], i, TP_FMT(d->k->operands[a->operand].name),
                            (long long)s.stride[i], (long long)ref->dims[i]);
     }

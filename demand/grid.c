@@ -31,8 +31,9 @@ static int64_t start_of(tp_demand *d, uint32_t operand, uint32_t dim)
         return start;
     if (x->kind == TP_DIM_ELEMENT || !tp_mul(index, block, &start) || start < 0 ||
         (start >= extent && !(o->whole && start == 0)))
-        demand_give_up(d, TP_DEMAND_TRAP, "block %lld of dimension %u of `%.*s` lies outside (TP101)", (long long)index,
-                       dim, TP_FMT(o->name));
+        demand_give_up(d, TP_DEMAND_TRAP,
+                       "block %lld of dimension %u of `%.*s` lies outside (" TP_RULE_BLOCK_OUT_OF_BOUNDS ")",
+                       (long long)index, dim, TP_FMT(o->name));
     return start;
 }
 
@@ -47,7 +48,7 @@ const int64_t *demand_window(tp_demand *d, moment *m, uint32_t operand)
         m->window[operand][i] = start;
         if (start >= d->arrays[operand].dims[i] + (d->k->operands[operand].whole ? 1 : 0) ||
             start + d->blocks[operand].dims[i] + (d->k->operands[operand].whole ? 1 : 0) <= 0)
-            demand_give_up(d, TP_DEMAND_TRAP, "a window of `%.*s` misses its array (TP101)",
+            demand_give_up(d, TP_DEMAND_TRAP, "a window of `%.*s` misses its array (" TP_RULE_BLOCK_OUT_OF_BOUNDS ")",
                            TP_FMT(d->k->operands[operand].name));
     }
     m->placed[operand] = true;

@@ -105,11 +105,13 @@ static scalar shared_element(tp_demand *d, moment *m, uint32_t i, const int64_t 
         return demand_input(d, i, demand_ravel(&d->arrays[i], at));
     moment *b = demand_moment(d, n);
     if (demand_parallel_changed(d, b, s))
-        demand_give_up(d, TP_DEMAND_TRAP,
-                       "`%.*s` is copied in while a step that differs in a parallel axis writes it (TP405)",
-                       TP_FMT(d->k->operands[i].name));
+        demand_give_up(
+            d, TP_DEMAND_TRAP,
+            "`%.*s` is copied in while a step that differs in a parallel axis writes it (" TP_RULE_ALIAS_HAZARD ")",
+            TP_FMT(d->k->operands[i].name));
     if (demand_sequential_number(d, s) - demand_sequential_number(d, b) <= lag)
-        demand_give_up(d, TP_DEMAND_TRAP, "`%.*s` is copied in too soon after it was written (TP405)",
+        demand_give_up(d, TP_DEMAND_TRAP,
+                       "`%.*s` is copied in too soon after it was written (" TP_RULE_ALIAS_HAZARD ")",
                        TP_FMT(d->k->operands[i].name));
     scalar r = demand_undefined(UNDEFINED_OUTPUT);
     demand_written(d, o, at, n, &r, NULL);

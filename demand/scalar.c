@@ -125,7 +125,7 @@ static double machine_number(tp_demand *d, const tp_inst *i, tp_dtype t, tp_dtyp
     if (tp_is_float(t))
         return demand_as_dtype(out, single(i->prim, (float)x, (float)y));
     if (tp_prim_divides(i->prim) && y == 0)
-        demand_give_up(d, TP_DEMAND_TRAP, "integer division by zero (TP105)");
+        demand_give_up(d, TP_DEMAND_TRAP, "integer division by zero (" TP_RULE_DIVISION_BY_ZERO ")");
     int64_t r = whole(i->prim, (int64_t)x, (int64_t)y, ((int64_t)1 << 8 * tp_dtype_size(t)) - 1);
     return out == TP_BOOL ? (double)(r & 1) : demand_as_integer(out, r);
 }
@@ -140,7 +140,8 @@ static scalar cast_number(tp_demand *d, tp_dtype from, tp_dtype to, double v)
                              : tp_is_float(to) ? demand_as_dtype(to, v)
                                                : trunc(v));
     if (from == TP_WEAK_INT && !tp_is_float(to) && (v < least || v > most))
-        demand_give_up(d, TP_DEMAND_TRAP, "%lld does not fit %s (TP104)", (long long)v, tp_dtype_info(to)->name);
+        demand_give_up(d, TP_DEMAND_TRAP, "%lld does not fit %s (" TP_RULE_INDEX_OVERFLOW ")", (long long)v,
+                       tp_dtype_info(to)->name);
     if (to == TP_BOOL && tp_is_float(from))
         return demand_number(v != 0);
     if (tp_is_float(from) && !tp_is_float(to))

@@ -40,7 +40,7 @@ TILEPROOF_API const char *tileproof_status_name(tileproof_status s);
 
 /* Something to know. Errors about arguments have neither rule nor place. */
 typedef struct tileproof_finding {
-    const char *rule;      /* "TP101"; NULL for an error about arguments */
+    const char *rule;      /* such as TP101; NULL for an error about arguments */
     const char *slug;      /* "block-out-of-bounds"; NULL likewise */
     const char *verdict;   /* "violated", "proven", "unknown", … (docs/REPORTS.md) */
     const char *severity;  /* "error", "warning", "note" */

@@ -107,7 +107,7 @@ static void read_signature(tp_ctx *c, const tp_json *doc, tp_receipt *r)
         return;
     const tp_json *algorithm = tp_member(c, o, "algorithm", TP_J_STRING, true);
     if (!tp_str_is(algorithm->u.string, ALGORITHM))
-        tp_raise(c, "TP001", algorithm->loc, "verify again", "signatures by `%.*s` cannot be read here",
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, algorithm->loc, "verify again", "signatures by `%.*s` cannot be read here",
                  TP_FMT(algorithm->u.string));
     r->key = tp_member(c, o, "key", TP_J_STRING, true)->u.string;
     r->signature = tp_member(c, o, "signature", TP_J_STRING, true)->u.string;
@@ -118,10 +118,11 @@ tp_receipt tp_receipt_read(tp_ctx *c)
     const tp_json *doc = tp_json_parse(c, false);
     const tp_json *version = doc->type == TP_J_OBJECT ? tp_json_get(doc, "tileproof_receipt") : NULL;
     if (!version || version->type != TP_J_INT)
-        tp_raise(c, "TP001", doc->loc, "`tileproof verify --receipt FILE SPEC` makes one", "this is no receipt");
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, doc->loc, "`tileproof verify --receipt FILE SPEC` makes one",
+                 "this is no receipt");
     if (version->u.integer != TP_RECEIPT_VERSION)
-        tp_raise(c, "TP001", version->loc, "verify again", "receipts of version %lld cannot be read here",
-                 (long long)version->u.integer);
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, version->loc, "verify again",
+                 "receipts of version %lld cannot be read here", (long long)version->u.integer);
     const tp_json *spec = tp_member(c, doc, "spec", TP_J_OBJECT, true),
                   *checked = tp_member(c, doc, "checked", TP_J_OBJECT, true);
     tp_receipt r = {
@@ -141,7 +142,8 @@ tp_receipt tp_receipt_read(tp_ctx *c)
     r.suppressed = suppressed_rules(c, tp_json_get(doc, "allowed"));
     const tp_json *digest = tp_member(c, doc, "digest", TP_J_STRING, true);
     if (!tp_str_eq(tp_sha256(c->arena, r.canonical), digest->u.string))
-        tp_raise(c, "TP001", digest->loc, "verify again", "the receipt was changed after it was written");
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, digest->loc, "verify again",
+                 "the receipt was changed after it was written");
     return r;
 }
 

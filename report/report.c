@@ -13,7 +13,7 @@ bool tp_is_standing(const tp_finding *f)
 
 bool tp_is_internal(const tp_finding *f)
 {
-    return strcmp(f->rule, "TP904") == 0;
+    return strcmp(f->rule, TP_RULE_DISAGREEMENT) == 0;
 }
 
 tp_counts tp_count(const tp_spec_report *s)

@@ -181,7 +181,7 @@ tp_str tp_domain_text(tp_arena *a, const tp_spec_report *s)
 tp_str tp_domain_but(const tp_spec_report *s)
 {
     for (uint32_t i = 0; i < s->findings.len; i++)
-        if (strcmp(s->findings.at[i].rule, "TP006") == 0 && s->findings.at[i].verdict == TP_PROVEN &&
+        if (strcmp(s->findings.at[i].rule, TP_RULE_EMPTY_DOMAIN) == 0 && s->findings.at[i].verdict == TP_PROVEN &&
             s->findings.at[i].note.n)
             return s->findings.at[i].note;
     return (tp_str){NULL, 0};

@@ -52,7 +52,8 @@ static void blank_comments(tp_ctx *c, char *t, uint32_t n)
             while (i + 1 < n && !(i > from + 1 && t[i] == '*' && t[i + 1] == '/'))
                 i++;
             if (i + 1 >= n)
-                tp_raise(c, "TP001", (tp_loc){from, from + 2, TP_S("")}, "close it with */", "this comment never ends");
+                tp_raise(c, TP_RULE_SPEC_STRUCTURE, (tp_loc){from, from + 2, TP_S("")}, "close it with */",
+                         "this comment never ends");
             for (uint32_t k = from; k < i + 2; k++)
                 if (t[k] != '\n')
                     t[k] = ' ';
@@ -74,11 +75,11 @@ static void check_text(scanner *s, tp_str text)
     for (uint32_t i = 0; i < text.n;) {
         uint32_t code, n = (uint32_t)tp_utf8(text, i, &code);
         if (n == 0)
-            tp_raise(s->c, "TP001", span(i, i + 1, TP_S("")), "save the file as UTF-8",
+            tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(i, i + 1, TP_S("")), "save the file as UTF-8",
                      "byte 0x%02x is not valid UTF-8", (unsigned)(unsigned char)text.p[i]);
         unsigned char ch = (unsigned char)text.p[i];
         if ((ch < 0x20 && ch != '\n' && ch != '\r' && ch != '\t') || ch == 0x7f)
-            tp_raise(s->c, "TP001", span(i, i + 1, TP_S("")), "remove it or write it as \\uXXXX",
+            tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(i, i + 1, TP_S("")), "remove it or write it as \\uXXXX",
                      "control character 0x%02x", (unsigned)ch);
         i += n;
     }
@@ -93,7 +94,7 @@ static void skip_space(scanner *s)
 _Noreturn static void unexpected(scanner *s, tp_str pointer, const char *wanted)
 {
     if (s->i >= s->n)
-        tp_raise(s->c, "TP001", span(s->n ? s->n - 1 : 0, s->n, pointer), "the file may be cut off",
+        tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(s->n ? s->n - 1 : 0, s->n, pointer), "the file may be cut off",
                  "the text ends where %s is expected", wanted);
     uint32_t end = s->i + 1;
     while (end < s->n && end < s->i + 20 &&
@@ -113,7 +114,8 @@ _Noreturn static void unexpected(scanner *s, tp_str pointer, const char *wanted)
         help = "comments are read only in files named *.tile.jsonc";
     else if ((s->p[s->i] == '}' || s->p[s->i] == ']') && !s->comments)
         help = "a comma before a closing bracket is read only in files named *.tile.jsonc";
-    tp_raise(s->c, "TP001", span(s->i, end, pointer), help, "found `%.*s` where %s is expected", TP_FMT(word), wanted);
+    tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(s->i, end, pointer), help, "found `%.*s` where %s is expected",
+             TP_FMT(word), wanted);
 }
 
 /* Raw extent of the string at s->i, quotes included. */
@@ -122,20 +124,22 @@ static tp_loc scan_string(scanner *s, tp_str pointer)
     uint32_t from = s->i++;
     while (s->i < s->n && s->p[s->i] != '"') {
         if (s->p[s->i] == '\n' || s->p[s->i] == '\r' || s->p[s->i] == '\t')
-            tp_raise(s->c, "TP001", span(s->i, s->i + 1, pointer), "write \\n or \\t, or close the string",
-                     "a raw %s inside a string", s->p[s->i] == '\t' ? "tab" : "line break");
+            tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(s->i, s->i + 1, pointer),
+                     "write \\n or \\t, or close the string", "a raw %s inside a string",
+                     s->p[s->i] == '\t' ? "tab" : "line break");
         if (s->p[s->i] == '\\') {
             s->i++;
             if (s->i >= s->n)
                 break;
             if (!strchr("\"\\/bfnrtu", s->p[s->i]))
-                tp_raise(s->c, "TP001", span(s->i - 1, s->i + 1, pointer), "write \\\\ for a backslash",
+                tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(s->i - 1, s->i + 1, pointer), "write \\\\ for a backslash",
                          "unknown escape after `\\`");
         }
         s->i++;
     }
     if (s->i >= s->n)
-        tp_raise(s->c, "TP001", span(from, from + 1, pointer), "the file may be cut off", "this string never ends");
+        tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(from, from + 1, pointer), "the file may be cut off",
+                 "this string never ends");
     s->i++;
     return span(from, s->i, pointer);
 }
@@ -209,10 +213,10 @@ static tp_str decode_string(scanner *s, tp_loc loc)
         return (tp_str){raw, n};
     char *copy = tp_alloc(s->c->arena, n + 1); /* escapes are longer than what they mean */
     if (!decode(raw, n, copy, &len))
-        tp_raise(s->c, "TP001", loc, "\\u takes four hexadecimal digits, surrogates in pairs",
+        tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, loc, "\\u takes four hexadecimal digits, surrogates in pairs",
                  "this string has a bad escape");
     if (memchr(copy, '\0', len))
-        tp_raise(s->c, "TP001", loc, NULL, "this string has a NUL character");
+        tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, loc, NULL, "this string has a NUL character");
     return (tp_str){copy, len};
 }
 
@@ -269,16 +273,17 @@ static void scan_number(scanner *s, tp_json *v)
     if (real && (good = is_real(text)))
         v->u.real = tp_real(text);
     if (!good)
-        tp_raise(s->c, "TP001", v->loc, "JSON numbers look like 12, -3 or 1.5e3", "`%s` is not a number", text);
+        tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, v->loc, "JSON numbers look like 12, -3 or 1.5e3", "`%s` is not a number",
+                 text);
     v->type = real ? TP_J_REAL : TP_J_INT;
     if (real && !isfinite(v->u.real))
-        tp_raise(s->c, "TP001", v->loc, NULL, "`%s` is too large for a double", text);
+        tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, v->loc, NULL, "`%s` is too large for a double", text);
     if (real)
         return;
     errno = 0;
     v->u.integer = strtoll(text, NULL, 10);
     if (errno == ERANGE)
-        tp_raise(s->c, "TP001", v->loc, NULL, "integer `%s` does not fit 64 bits", text);
+        tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, v->loc, NULL, "integer `%s` does not fit 64 bits", text);
 }
 
 static tp_json *scan_value(scanner *s, tp_str pointer);
@@ -286,11 +291,11 @@ static tp_json *scan_value(scanner *s, tp_str pointer);
 static void check_duplicate(scanner *s, tp_json **items, uint32_t n, tp_str key, tp_loc loc)
 {
     if (n >= TP_JSON_MAX_KEYS)
-        tp_raise(s->c, "TP001", loc, NULL, "an object with more than %d keys", TP_JSON_MAX_KEYS);
+        tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, loc, NULL, "an object with more than %d keys", TP_JSON_MAX_KEYS);
     for (uint32_t i = 0; i < n; i++)
         if (tp_str_eq(items[i]->key, key)) {
             tp_linecol first = tp_linecol_of(s->c->source, items[i]->key_loc.start);
-            tp_raise(s->c, "TP001", loc, "remove one of the two",
+            tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, loc, "remove one of the two",
                      "key \"%.*s\" appears twice; the first is at line %u, column %u", TP_FMT(key), first.line,
                      first.column);
         }
@@ -302,8 +307,8 @@ static void scan_items(scanner *s, tp_json *v, char close)
     TP_VEC(tp_json *) items = {0};
     uint32_t open = s->i++;
     if (++s->depth > TP_JSON_MAX_DEPTH)
-        tp_raise(s->c, "TP001", span(open, open + 1, v->loc.pointer), NULL, "nested more than %d levels deep",
-                 TP_JSON_MAX_DEPTH);
+        tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(open, open + 1, v->loc.pointer), NULL,
+                 "nested more than %d levels deep", TP_JSON_MAX_DEPTH);
     skip_space(s);
     while (s->i >= s->n || s->p[s->i] != close || items.len) {
         tp_json *item;
@@ -353,7 +358,8 @@ static tp_json *scan_value(scanner *s, tp_str pointer)
     } WORDS[] = {{"null", TP_J_NULL, false}, {"true", TP_J_BOOL, true}, {"false", TP_J_BOOL, false}};
     skip_space(s);
     if (++s->values > TP_JSON_MAX_VALUES)
-        tp_raise(s->c, "TP001", span(s->i, s->i + 1, pointer), NULL, "more than %d JSON values", TP_JSON_MAX_VALUES);
+        tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(s->i, s->i + 1, pointer), NULL, "more than %d JSON values",
+                 TP_JSON_MAX_VALUES);
     tp_json *v = TP_NEW(s->c->arena, tp_json);
     v->loc = span(s->i, s->i + 1, pointer);
     if (s->i >= s->n)
@@ -402,7 +408,8 @@ tp_json *tp_json_parse(tp_ctx *c, bool comments)
     tp_json *v = scan_value(&s, TP_S(""));
     skip_space(&s);
     if (s.i < s.n)
-        tp_raise(c, "TP001", span(s.i, s.i + 1, TP_S("")), NULL, "more text after the end of the JSON value");
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, span(s.i, s.i + 1, TP_S("")), NULL,
+                 "more text after the end of the JSON value");
     return v;
 }
 

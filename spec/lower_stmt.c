@@ -42,7 +42,7 @@ static void check_local_name(tp_lower *l, const tp_node *target)
         lower_fail(l, target, tp_printf(l->c->arena, "write %.*s[...] = …", TP_FMT(target->text)).p,
                    "`%.*s` is a ref, not a local", TP_FMT(target->text));
     if (axis || table || dtype || tp_size_find(k, target->text))
-        tp_raise(l->c, "TP002", tp_node_loc(l->c, target), "choose another name", "`%.*s` is already a %s",
+        tp_raise(l->c, TP_RULE_SPEC_NAME, tp_node_loc(l->c, target), "choose another name", "`%.*s` is already a %s",
                  TP_FMT(target->text),
                  axis    ? "grid axis"
                  : table ? "table"
@@ -284,8 +284,8 @@ static void lower_for(tp_lower *l, const tp_syntax *s)
         lower_fail(l, s->target, NULL, "one loop variable is expected");
     check_local_name(l, s->target);
     if (lower_find_local(l, s->target->text))
-        tp_raise(l->c, "TP002", tp_node_loc(l->c, s->target), "choose another name", "`%.*s` is already a local",
-                 TP_FMT(s->target->text));
+        tp_raise(l->c, TP_RULE_SPEC_NAME, tp_node_loc(l->c, s->target), "choose another name",
+                 "`%.*s` is already a local", TP_FMT(s->target->text));
     tp_vid lo = r->nkids == 1 ? lower_cast(l, lower_weak_int(l, tp_const(l->k->exprs, 0)), TP_I32, r)
                               : loop_bound(l, r->kids[0]);
     tp_vid hi = loop_bound(l, r->kids[r->nkids == 1 ? 0 : 1]);
@@ -356,7 +356,7 @@ static void lower_def(tp_lower *l, const tp_syntax *s)
                    "functions are defined at the outer level");
     check_local_name(l, f);
     if (lower_find_function(l, f->text) || lower_find_local(l, f->text))
-        tp_raise(l->c, "TP002", tp_node_loc(l->c, f), "choose another name", "`%.*s` is already taken",
+        tp_raise(l->c, TP_RULE_SPEC_NAME, tp_node_loc(l->c, f), "choose another name", "`%.*s` is already taken",
                  TP_FMT(f->text));
     for (uint32_t i = 0; i < f->nkids; i++) {
         if (f->kids[i]->kind != TP_N_NAME)
@@ -518,7 +518,7 @@ static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *l
     lower_statements(&l, &l.p->syntax, &l.p->steps);
     for (uint32_t i = k->ninputs; reference && i < k->ninputs + k->noutputs; i++)
         if (l.p->operand_value[i] < 0 && !k->operands[i].discard)
-            tp_raise(c, "TP004", lines->loc, NULL, "the reference never assigns output `%.*s`",
+            tp_raise(c, TP_RULE_SPEC_TYPE, lines->loc, NULL, "the reference never assigns output `%.*s`",
                      TP_FMT(k->operands[i].name));
     return l.p;
 }

@@ -9,7 +9,7 @@ _Noreturn void lower_fail(tp_lower *l, const tp_node *n, const char *help, const
     va_start(ap, fmt);
     tp_buf_vprintf(&b, fmt, ap);
     va_end(ap);
-    tp_raise(l->c, "TP004", tp_node_loc(l->c, n), help, "%.*s", TP_FMT(tp_buf_view(&b)));
+    tp_raise(l->c, TP_RULE_SPEC_TYPE, tp_node_loc(l->c, n), help, "%.*s", TP_FMT(tp_buf_view(&b)));
 }
 
 const tp_value *lower_value(const tp_lower *l, tp_vid v)

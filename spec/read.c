@@ -20,8 +20,8 @@ static void check_version(tp_ctx *c, const tp_json *doc)
 {
     const tp_json *v = tp_member(c, doc, "tileproof", TP_J_INT, true);
     if (v->u.integer != TP_FORMAT_VERSION)
-        tp_raise(c, "TP001", v->loc, "this build reads format version 1", "format version %lld is not known",
-                 (long long)v->u.integer);
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, v->loc, "this build reads format version 1",
+                 "format version %lld is not known", (long long)v->u.integer);
 }
 
 static void read_where(tp_reader *r, const tp_json *v)
@@ -44,7 +44,7 @@ static void read_axis(tp_reader *r, tp_axis *axis, const tp_json *v, uint32_t i)
     const tp_json *name = tp_member(r->c, v, "axis", TP_J_STRING, true);
     const tp_json *steps = tp_json_get(v, "steps"), *semantics = tp_member(r->c, v, "semantics", TP_J_STRING, false);
     if (!steps)
-        tp_raise(r->c, "TP001", v->loc, "write {\"axis\": \"i\", \"steps\": \"cdiv(M, bm)\"}",
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, v->loc, "write {\"axis\": \"i\", \"steps\": \"cdiv(M, bm)\"}",
                  "the key \"steps\" is missing here");
     axis->name = name->u.string;
     axis->loc = name->loc;
@@ -53,7 +53,7 @@ static void read_axis(tp_reader *r, tp_axis *axis, const tp_json *v, uint32_t i)
     axis->per_core = semantics && tp_str_is(semantics->u.string, "core_parallel");
     axis->parallel = axis->per_core || (semantics && tp_str_is(semantics->u.string, "parallel"));
     if (semantics && !axis->parallel && !tp_str_is(semantics->u.string, "arbitrary"))
-        tp_raise(r->c, "TP001", semantics->loc, "\"arbitrary\", \"parallel\" or \"core_parallel\"",
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, semantics->loc, "\"arbitrary\", \"parallel\" or \"core_parallel\"",
                  "unknown semantics \"%.*s\"", TP_FMT(semantics->u.string));
     tp_sym_new(r->k->exprs, axis->name);
     axis->sym = tp_sym_count(r->k->exprs) - 1;
@@ -65,7 +65,7 @@ static void read_grid(tp_reader *r, const tp_json *v)
     if (!v)
         return;
     if (v->u.items.n > TP_MAX_AXES)
-        tp_raise(r->c, "TP005", v->loc, NULL, "more than %d grid axes", TP_MAX_AXES);
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "more than %d grid axes", TP_MAX_AXES);
     r->k->naxes = v->u.items.n;
     r->k->axes = TP_NEWN(r->c->arena, tp_axis, v->u.items.n);
     for (uint32_t i = 0; i < v->u.items.n; i++)
@@ -82,8 +82,8 @@ static void read_reference(tp_reader *r, const tp_json *v)
         return;
     }
     if (v->type != TP_J_OBJECT)
-        tp_raise(r->c, "TP001", v->loc, NULL, "a reference is an array of lines or {\"builtin\": …}, not %s",
-                 tp_json_type_name(v->type));
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, v->loc, NULL,
+                 "a reference is an array of lines or {\"builtin\": …}, not %s", tp_json_type_name(v->type));
     tp_check_members(r->c, v, TP_OBJECT_BUILTIN);
     r->k->reference.name = tp_member(r->c, v, "builtin", TP_J_STRING, true)->u.string;
     r->k->reference.builtin = v;
@@ -108,7 +108,7 @@ static const tp_json *read_waivers(tp_ctx *c, const tp_json *doc, const char *ke
         tp_member(c, a, "at", TP_J_STRING, false);
         const tp_json *reason = tp_member(c, a, "reason", TP_J_STRING, true);
         if (is_blank(reason->u.string))
-            tp_raise(c, "TP001", reason->loc, "say why this finding may stay", "an empty reason");
+            tp_raise(c, TP_RULE_SPEC_STRUCTURE, reason->loc, "say why this finding may stay", "an empty reason");
     }
     return list;
 }
@@ -140,10 +140,10 @@ static tp_str read_name(tp_ctx *c, const tp_json *v)
 {
     tp_str s = v->u.string;
     if (s.n == 0)
-        tp_raise(c, "TP005", v->loc, "name the kernel", "an empty name");
+        tp_raise(c, TP_RULE_SPEC_VALUE, v->loc, "name the kernel", "an empty name");
     for (size_t i = 0; i < s.n; i++)
         if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
-            tp_raise(c, "TP005", v->loc, "a name is one line of text", "a control character in the name");
+            tp_raise(c, TP_RULE_SPEC_VALUE, v->loc, "a name is one line of text", "a control character in the name");
     return s;
 }
 
@@ -167,7 +167,7 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
         tp_target_find(o->target.n ? o->target : TP_S(TP_DEFAULT_TARGET), &k->target);
     const tp_json *limit = tp_member(c, doc, "vmem_limit_bytes", TP_J_INT, false);
     if (limit && limit->u.integer < 1)
-        tp_raise(c, "TP001", limit->loc, NULL, "\"vmem_limit_bytes\" is an integer of at least 1");
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, limit->loc, NULL, "\"vmem_limit_bytes\" is an integer of at least 1");
     if (limit) /* what the compiler is asked for, as far as there is that much */
         k->target.vmem_limit = limit->u.integer < k->target.vmem_bytes ? limit->u.integer : k->target.vmem_bytes;
     k->vmem_limit = limit ? limit->u.integer : 0;
@@ -175,7 +175,7 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
     k->tolerance = !tolerance ? 0 : tolerance->type == TP_J_INT ? (double)tolerance->u.integer : tolerance->u.real;
     if (tolerance &&
         ((tolerance->type != TP_J_INT && tolerance->type != TP_J_REAL) || !(k->tolerance > 0 && k->tolerance <= 1)))
-        tp_raise(c, "TP001", tolerance->loc, NULL, "\"tolerance\" is a number above 0, at most 1");
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, tolerance->loc, NULL, "\"tolerance\" is a number above 0, at most 1");
     k->dtypes = TP_NEWN(c->arena, tp_dtype_param, n);
     memcpy(k->dtypes, dtypes, n * sizeof *dtypes);
     k->ndtypes = n;
@@ -189,11 +189,12 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
     tp_read_operands(&r);
     tp_read_contracts(&r);
     if (k->noutputs == 0)
-        tp_raise(c, "TP005", tp_member(c, doc, "outputs", TP_J_ARRAY, true)->loc,
+        tp_raise(c, TP_RULE_SPEC_VALUE, tp_member(c, doc, "outputs", TP_J_ARRAY, true)->loc,
                  "name the arrays that the kernel writes", "a kernel has at least one output");
     const tp_json *body = tp_json_get(doc, "kernel");
     if (body && body->type == TP_J_ARRAY && body->u.items.n == 0)
-        tp_raise(c, "TP005", body->loc, "write the statements, or leave \"kernel\" out to check the windows only",
+        tp_raise(c, TP_RULE_SPEC_VALUE, body->loc,
+                 "write the statements, or leave \"kernel\" out to check the windows only",
                  "the body has no statements");
     if (body)
         k->body = tp_lower_body(c, k, body);
@@ -212,16 +213,17 @@ static uint32_t count_combinations(tp_ctx *c, const tp_json *params)
         const tp_json *p = params->u.items.at[i];
         tp_expect_type(c, p, TP_J_ARRAY, "a dtype parameter");
         if (p->u.items.n == 0)
-            tp_raise(c, "TP005", p->loc, "list at least one dtype", "a dtype parameter without choices");
+            tp_raise(c, TP_RULE_SPEC_VALUE, p->loc, "list at least one dtype", "a dtype parameter without choices");
         for (uint32_t j = 0; j < p->u.items.n; j++)
             for (uint32_t l = 0; l < j; l++)
                 if (p->u.items.at[j]->type == TP_J_STRING && p->u.items.at[l]->type == TP_J_STRING &&
                     tp_str_eq(p->u.items.at[j]->u.string, p->u.items.at[l]->u.string))
-                    tp_raise(c, "TP005", p->u.items.at[j]->loc, "list it once", "\"%.*s\" is listed twice",
+                    tp_raise(c, TP_RULE_SPEC_VALUE, p->u.items.at[j]->loc, "list it once", "\"%.*s\" is listed twice",
                              TP_FMT(p->u.items.at[j]->u.string));
         total *= p->u.items.n < TP_MAX_DTYPE_COMBINATIONS ? p->u.items.n : TP_MAX_DTYPE_COMBINATIONS + 1;
         if (total > TP_MAX_DTYPE_COMBINATIONS)
-            tp_raise(c, "TP005", params->loc, NULL, "more than %d combinations of dtypes", TP_MAX_DTYPE_COMBINATIONS);
+            tp_raise(c, TP_RULE_SPEC_VALUE, params->loc, NULL, "more than %d combinations of dtypes",
+                     TP_MAX_DTYPE_COMBINATIONS);
     }
     return total;
 }

@@ -20,8 +20,9 @@ tp_dtype tp_read_dtype(tp_reader *r, const tp_json *v)
     for (int i = 0; i < TP_DTYPES; i++)
         known[i] = tp_str_c(tp_dtype_info((tp_dtype)i)->name);
     tp_str near = tp_nearest(v->u.string, known, TP_DTYPES);
-    tp_raise(r->c, "TP002", v->loc, near.n ? tp_printf(r->c->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p : NULL,
-             "unknown dtype \"%.*s\"", TP_FMT(v->u.string));
+    tp_raise(r->c, TP_RULE_SPEC_NAME, v->loc,
+             near.n ? tp_printf(r->c->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p : NULL, "unknown dtype \"%.*s\"",
+             TP_FMT(v->u.string));
 }
 
 static tp_memory read_memory(tp_reader *r, const tp_json *o, bool scratch)
@@ -34,9 +35,9 @@ static tp_memory read_memory(tp_reader *r, const tp_json *o, bool scratch)
         if (tp_str_is(v->u.string, NAMES[i]))
             return (tp_memory)i;
     if (scratch && (tp_str_is(v->u.string, "semaphore") || tp_str_is(v->u.string, "dma_semaphore")))
-        tp_raise(r->c, "TP001", v->loc, "remove it, or use a newer tileproof",
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, v->loc, "remove it, or use a newer tileproof",
                  "semaphore scratch is part of the format but not read by this build");
-    tp_raise(r->c, "TP001", v->loc, scratch ? "vmem or smem" : "vmem, smem, any or hbm",
+    tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, v->loc, scratch ? "vmem or smem" : "vmem, smem, any or hbm",
              "unknown memory space \"%.*s\"", TP_FMT(v->u.string));
 }
 
@@ -44,7 +45,8 @@ static void read_shape(tp_reader *r, tp_operand *o, const tp_json *v)
 {
     o->rank = v->u.items.n;
     if (o->rank > TP_MAX_RANK)
-        tp_raise(r->c, "TP005", v->loc, NULL, "rank %u; at most %d dimensions are read", o->rank, TP_MAX_RANK);
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "rank %u; at most %d dimensions are read", o->rank,
+                 TP_MAX_RANK);
     o->shape = TP_NEWN(r->c->arena, tp_expr, o->rank);
     o->dims = TP_NEWN(r->c->arena, tp_dim, o->rank);
     for (uint32_t d = 0; d < o->rank; d++) {
@@ -58,10 +60,10 @@ static void read_element(tp_reader *r, tp_dim *dim, const tp_json *v)
     tp_check_members(r->c, v, TP_OBJECT_ELEMENT);
     const tp_json *n = tp_json_get(v, "element"), *pad = tp_member(r->c, v, "padding", TP_J_ARRAY, false);
     if (!n)
-        tp_raise(r->c, "TP001", v->loc, "write {\"element\": n, \"padding\": [lo, hi]}",
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, v->loc, "write {\"element\": n, \"padding\": [lo, hi]}",
                  "an Element dimension needs \"element\"");
     if (pad && pad->u.items.n != 2)
-        tp_raise(r->c, "TP001", pad->loc, NULL, "\"padding\" has two entries, low and high");
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, pad->loc, NULL, "\"padding\" has two entries, low and high");
     dim->kind = TP_DIM_ELEMENT;
     dim->block = tp_read_int_expr(r, n, TP_NAME_SIZE, "\"element\"");
     dim->pad_lo = pad ? tp_read_int_expr(r, pad->u.items.at[0], TP_NAME_SIZE, "padding") : tp_const(r->k->exprs, 0);
@@ -72,16 +74,17 @@ static void read_block(tp_reader *r, tp_operand *o, const tp_json *block, const 
 {
     tp_exprs *p = r->k->exprs;
     if (block && block->u.items.n != o->rank)
-        tp_raise(r->c, "TP001", block->loc, "one entry per array dimension",
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, block->loc, "one entry per array dimension",
                  "block_shape has %u entries, the array has rank %u", block->u.items.n, o->rank);
     if (block && !map && o->rank)
-        tp_raise(r->c, "TP001", block->loc, "add \"index_map\" with one expression per dimension",
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, block->loc, "add \"index_map\" with one expression per dimension",
                  "block_shape without index_map");
     if (map && !block)
-        tp_raise(r->c, "TP001", map->loc, "add \"block_shape\", or drop the map: the window is then the whole array",
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, map->loc,
+                 "add \"block_shape\", or drop the map: the window is then the whole array",
                  "index_map without block_shape");
     if (map && map->u.items.n != o->rank)
-        tp_raise(r->c, "TP001", map->loc, "one expression per array dimension",
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, map->loc, "one expression per array dimension",
                  "index_map has %u entries, the array has rank %u", map->u.items.n, o->rank);
     o->whole = !block;
     o->constant_map = true;
@@ -125,7 +128,7 @@ static void read_valid(tp_reader *r, tp_operand *o, const tp_json *v)
         tp_str name = tp_printf(r->c->arena, "d%u", d);
         const tp_name *taken = tp_scope_find(&r->names, name);
         if (taken)
-            tp_raise(r->c, "TP002", taken->loc, "rename it: d0, d1, … are the element indices in \"valid\"",
+            tp_raise(r->c, TP_RULE_SPEC_NAME, taken->loc, "rename it: d0, d1, … are the element indices in \"valid\"",
                      "`%.*s` is taken", TP_FMT(name));
         o->element_syms[d] = (uint32_t)tp_expr_get(r->k->exprs, tp_sym_new(r->k->exprs, name))->value;
         tp_push(r->c->arena, r->names, (tp_name){.name = name, .kind = TP_NAME_ELEMENT, .index = o->element_syms[d]});
@@ -142,9 +145,10 @@ static void read_revisit(tp_reader *r, tp_operand *o, const tp_json *v)
     if (!mode || tp_str_is(mode->u.string, "immediate"))
         return;
     if (!tp_str_is(mode->u.string, "any"))
-        tp_raise(r->c, "TP001", mode->loc, "immediate or any", "unknown revisit mode \"%.*s\"", TP_FMT(mode->u.string));
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, mode->loc, "immediate or any", "unknown revisit mode \"%.*s\"",
+                 TP_FMT(mode->u.string));
     if (o->buffers != 1)
-        tp_raise(r->c, "TP005", mode->loc, "add \"buffers\": 1",
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, mode->loc, "add \"buffers\": 1",
                  "\"revisit\": \"any\" needs a single buffer; `%.*s` has %d", TP_FMT(o->name), o->buffers);
     o->revisit_any = true;
 }
@@ -165,7 +169,7 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
     o->alias = -1;
     if (buffers) {
         if (buffers->u.integer < 1 || buffers->u.integer > 16)
-            tp_raise(r->c, "TP005", buffers->loc, NULL, "\"buffers\" is 1 to 16");
+            tp_raise(r->c, TP_RULE_SPEC_VALUE, buffers->loc, NULL, "\"buffers\" is 1 to 16");
         o->buffers = (int)buffers->u.integer;
     }
     tp_scope_add(r->c, &r->names, o->name, TP_NAME_OPERAND, index, name->loc);
@@ -195,22 +199,22 @@ static void read_alias(tp_reader *r, tp_operand *o, const tp_json *v)
             o->alias = (int)i;
         }
     if (!x)
-        tp_raise(r->c, "TP002", name->loc, "an output is aliased to an input", "there is no input `%.*s`",
+        tp_raise(r->c, TP_RULE_SPEC_NAME, name->loc, "an output is aliased to an input", "there is no input `%.*s`",
                  TP_FMT(name->u.string));
     for (uint32_t i = r->k->ninputs; i < r->k->ninputs + r->k->noutputs; i++)
         if (&r->k->operands[i] != o && r->k->operands[i].alias == o->alias)
-            tp_raise(r->c, "TP005", name->loc, NULL, "`%.*s` is aliased twice", TP_FMT(x->name));
+            tp_raise(r->c, TP_RULE_SPEC_VALUE, name->loc, NULL, "`%.*s` is aliased twice", TP_FMT(x->name));
     bool same = x->rank == o->rank && x->dtype == o->dtype;
     for (uint32_t d = 0; same && d < o->rank; d++)
         same = tp_same(tp_expr_normal(r->k->exprs, x->shape[d]), tp_expr_normal(r->k->exprs, o->shape[d]));
     if (!same)
-        tp_raise(r->c, "TP004", name->loc, "give both the same shape and dtype",
+        tp_raise(r->c, TP_RULE_SPEC_TYPE, name->loc, "give both the same shape and dtype",
                  "`%.*s` cannot share its array with `%.*s`: shape or dtype differ", TP_FMT(o->name), TP_FMT(x->name));
     if (o->discard || o->valid.id || x->valid.id)
-        tp_raise(r->c, "TP005", name->loc, "drop one of the two",
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, name->loc, "drop one of the two",
                  "\"alias\" together with \"%s\" is not read by this build", o->discard ? "discard" : "valid");
     if (o->memory != TP_MEM_VMEM || x->memory != TP_MEM_VMEM)
-        tp_raise(r->c, "TP005", name->loc, NULL, "\"alias\" is read for blocks in vmem only");
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, name->loc, NULL, "\"alias\" is read for blocks in vmem only");
 }
 
 void tp_read_operands(tp_reader *r)
@@ -224,7 +228,7 @@ void tp_read_operands(tp_reader *r)
         total += counts[i];
     }
     if (total > TP_MAX_OPERANDS)
-        tp_raise(r->c, "TP005", r->k->doc->loc, NULL, "more than %d operands", TP_MAX_OPERANDS);
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, r->k->doc->loc, NULL, "more than %d operands", TP_MAX_OPERANDS);
     r->k->operands = TP_NEWN(r->c->arena, tp_operand, total);
     r->k->ninputs = counts[0];
     r->k->noutputs = counts[1];

@@ -4,14 +4,14 @@
 static void not_too_large(tp_reader *r, const tp_json *v)
 {
     if (v->u.integer > TP_SIZE_LIMIT)
-        tp_raise(r->c, "TP005", v->loc, NULL, "no number of \"sizes\" is over 2^60");
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "no number of \"sizes\" is over 2^60");
 }
 
 /* A size that is a number. */
 static int64_t size_number(tp_reader *r, const tp_json *v)
 {
     if (v->u.integer < 0)
-        tp_raise(r->c, "TP005", v->loc, NULL, "a size is not negative");
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "a size is not negative");
     not_too_large(r, v);
     return v->u.integer;
 }
@@ -22,7 +22,7 @@ static int64_t bound(tp_reader *r, const tp_json *v, const char *key, int64_t le
     if (!m)
         return otherwise;
     if (m->u.integer < least)
-        tp_raise(r->c, "TP005", m->loc, NULL, "\"%s\" is at least %lld", key, (long long)least);
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, m->loc, NULL, "\"%s\" is at least %lld", key, (long long)least);
     not_too_large(r, m);
     return m->u.integer;
 }
@@ -31,7 +31,7 @@ static void read_choices(tp_reader *r, tp_size *s, const tp_json *in)
 {
     s->kind = TP_SIZE_CHOICE;
     if (in->u.items.n == 0 || in->u.items.n > TP_MAX_CHOICES)
-        tp_raise(r->c, "TP005", in->loc, NULL, "\"in\" lists 1 to %d values", TP_MAX_CHOICES);
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, in->loc, NULL, "\"in\" lists 1 to %d values", TP_MAX_CHOICES);
     s->choices = TP_NEWN(r->c->arena, int64_t, in->u.items.n);
     for (uint32_t i = 0; i < in->u.items.n; i++) {
         const tp_json *v = in->u.items.at[i];
@@ -40,7 +40,7 @@ static void read_choices(tp_reader *r, tp_size *s, const tp_json *in)
         uint32_t at = s->nchoices;
         for (; at > 0 && s->choices[at - 1] >= choice; at--)
             if (s->choices[at - 1] == choice)
-                tp_raise(r->c, "TP005", v->loc, "list it once", "%lld is listed twice", (long long)choice);
+                tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, "list it once", "%lld is listed twice", (long long)choice);
         memmove(s->choices + at + 1, s->choices + at, (s->nchoices - at) * sizeof *s->choices);
         s->choices[at] = choice;
         s->nchoices++;
@@ -72,7 +72,7 @@ void tp_read_size(tp_reader *r, uint32_t i)
         return;
     const tp_json *v = r->sizes->u.items.at[i];
     if (r->size_state[i] == 1)
-        tp_raise(r->c, "TP005", v->loc, "a derived size may use only sizes that do not use it",
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, "a derived size may use only sizes that do not use it",
                  "size `%.*s` is defined through itself", TP_FMT(s->name));
     r->size_state[i] = 1;
     if (v->type == TP_J_INT) {
@@ -96,7 +96,7 @@ void tp_read_sizes(tp_reader *r, const tp_json *v)
     r->sizes = v;
     k->nsizes = v->u.items.n;
     if (k->nsizes > TP_MAX_SIZES)
-        tp_raise(r->c, "TP005", v->loc, NULL, "more than %d sizes", TP_MAX_SIZES);
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "more than %d sizes", TP_MAX_SIZES);
     k->sizes = TP_NEWN(r->c->arena, tp_size, k->nsizes);
     r->size_state = TP_NEWN(r->c->arena, uint8_t, k->nsizes);
     for (uint32_t i = 0; i < k->nsizes; i++) {

@@ -26,8 +26,8 @@ static int64_t *read_entries(tp_reader *r, const tp_table *t, const tp_table_dat
     if (dim < d->rank) {
         tp_expect_type(r->c, v, TP_J_ARRAY, "a dimension of \"contents\"");
         if (v->u.items.n != d->dims[dim])
-            tp_raise(r->c, "TP005", v->loc, NULL, "%u entries in dimension %u of `%.*s`, which has %lld", v->u.items.n,
-                     dim, TP_FMT(t->name), (long long)d->dims[dim]);
+            tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "%u entries in dimension %u of `%.*s`, which has %lld",
+                     v->u.items.n, dim, TP_FMT(t->name), (long long)d->dims[dim]);
         for (uint32_t i = 0; i < v->u.items.n; i++)
             at = read_entries(r, t, d, dim + 1, v->u.items.at[i], at);
         return at;
@@ -36,7 +36,8 @@ static int64_t *read_entries(tp_reader *r, const tp_table *t, const tp_table_dat
         tp_expect_type(r->c, v, TP_J_INT, "an entry of a table");
     *at = v->type == TP_J_BOOL ? v->u.boolean : v->u.integer;
     if (t->dtype == TP_BOOL ? *at < 0 || *at > 1 : *at < tp_dtype_min(t->dtype) || *at > tp_dtype_max(t->dtype))
-        tp_raise(r->c, "TP005", v->loc, NULL, "%lld does not fit %s", (long long)*at, tp_dtype_info(t->dtype)->name);
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "%lld does not fit %s", (long long)*at,
+                 tp_dtype_info(t->dtype)->name);
     return at + 1;
 }
 
@@ -48,10 +49,10 @@ static void read_contents(tp_reader *r, tp_table *t, const tp_json *v)
     d->rank = t->rank;
     for (uint32_t i = 0; i < t->rank; i++) {
         if (!tp_expr_is_const(r->k->exprs, t->shape[i], &d->dims[i]) || d->dims[i] < 0)
-            tp_raise(r->c, "TP005", v->loc, "write its shape in numbers",
+            tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, "write its shape in numbers",
                      "\"contents\" of a table whose shape is symbolic");
         if (d->dims[i] > TP_MAX_CONTENTS || (n *= d->dims[i]) > TP_MAX_CONTENTS)
-            tp_raise(r->c, "TP005", v->loc, NULL, "\"contents\" of more than %d entries", TP_MAX_CONTENTS);
+            tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "\"contents\" of more than %d entries", TP_MAX_CONTENTS);
     }
     d->readable = t->rank ? d->dims[0] : 1;
     d->at = TP_NEWN(r->c->arena, int64_t, (size_t)n);
@@ -78,19 +79,19 @@ static void read_table(tp_reader *r, uint32_t i, const tp_json *v)
     t->loc = name->loc;
     t->dtype = tp_read_dtype(r, dtype);
     if (!integral(t->dtype))
-        tp_raise(r->c, "TP004", dtype->loc, "int32, int16, int8, uint16, uint8 or bool", "a table of %s",
+        tp_raise(r->c, TP_RULE_SPEC_TYPE, dtype->loc, "int32, int16, int8, uint16, uint8 or bool", "a table of %s",
                  tp_dtype_info(t->dtype)->name);
     t->rank = shape->u.items.n;
     if (t->rank > TP_TABLE_RANK)
-        tp_raise(r->c, "TP005", shape->loc, "reshape it", "a table of rank %u; at most %d dimensions are read", t->rank,
-                 TP_TABLE_RANK);
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, shape->loc, "reshape it",
+                 "a table of rank %u; at most %d dimensions are read", t->rank, TP_TABLE_RANK);
     for (uint32_t d = 0; d < t->rank; d++)
         t->shape[d] = tp_read_int_expr(r, shape->u.items.at[d], TP_NAME_SIZE, "a dimension");
     t->sorted = sorted && sorted->u.boolean;
     if (t->sorted && t->rank != 1)
-        tp_raise(r->c, "TP005", sorted->loc, NULL, "\"sorted\" is for tables of rank 1");
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, sorted->loc, NULL, "\"sorted\" is for tables of rank 1");
     if (extent && !t->rank)
-        tp_raise(r->c, "TP005", extent->loc, NULL, "\"extent\" of a table without dimensions");
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, extent->loc, NULL, "\"extent\" of a table without dimensions");
     if (extent) {
         t->extent = tp_read_int_expr(r, extent, TP_NAME_SIZE | TP_NAME_TABLE, "\"extent\"");
         t->extent_loc = extent->loc;
@@ -110,7 +111,7 @@ static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32
                   *fact = tp_member(r->c, v, "fact", TP_J_STRING, true);
     for (uint32_t k = 0; k < i; k++)
         if (tp_str_eq(r->k->contracts[k].id, id->u.string))
-            tp_raise(r->c, "TP002", id->loc, "number them C1, C2, …", "two contracts are called \"%.*s\"",
+            tp_raise(r->c, TP_RULE_SPEC_NAME, id->loc, "number them C1, C2, …", "two contracts are called \"%.*s\"",
                      TP_FMT(id->u.string));
     uint32_t mark = r->names.len;
     tp_forall f = tp_parse_forall(r->c, fact);
@@ -118,7 +119,7 @@ static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32
     x->text = fact->u.string;
     x->loc = fact->loc;
     if (f.n > TP_TABLE_RANK)
-        tp_raise(r->c, "TP005", fact->loc, NULL, "more than %d bound names", TP_TABLE_RANK);
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, fact->loc, NULL, "more than %d bound names", TP_TABLE_RANK);
     for (; x->nbound < f.n; x->nbound++) {
         tp_str name = f.names[x->nbound]->text;
         x->extent[x->nbound] =
@@ -137,7 +138,7 @@ void tp_read_tables(tp_reader *r)
     const tp_json *tables = tp_member(r->c, r->k->doc, "scalar_prefetch", TP_J_ARRAY, false);
     uint32_t n = tables ? tables->u.items.n : 0;
     if (n > TP_MAX_TABLES)
-        tp_raise(r->c, "TP005", tables->loc, NULL, "more than %d tables", TP_MAX_TABLES);
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, tables->loc, NULL, "more than %d tables", TP_MAX_TABLES);
     r->k->tables = TP_NEWN(r->c->arena, tp_table, n);
     for (; r->k->ntables < n; r->k->ntables++)
         read_table(r, r->k->ntables, tables->u.items.at[r->k->ntables]);
@@ -148,7 +149,7 @@ void tp_read_contracts(tp_reader *r)
     const tp_json *contracts = tp_member(r->c, r->k->doc, "contracts", TP_J_ARRAY, false);
     uint32_t m = contracts ? contracts->u.items.n : 0;
     if (m > TP_MAX_CONTRACTS)
-        tp_raise(r->c, "TP005", contracts->loc, NULL, "more than %d contracts", TP_MAX_CONTRACTS);
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, contracts->loc, NULL, "more than %d contracts", TP_MAX_CONTRACTS);
     r->k->contracts = TP_NEWN(r->c->arena, tp_contract, m);
     for (; r->k->ncontracts < m; r->k->ncontracts++)
         read_contract(r, &r->k->contracts[r->k->ncontracts], contracts->u.items.at[r->k->ncontracts], r->k->ncontracts);

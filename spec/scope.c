@@ -39,12 +39,13 @@ void tp_scope_add(tp_ctx *c, tp_names *names, tp_str name, tp_name_kind kind, ui
 {
     const tp_name *old = tp_scope_find(names, name);
     if (!well_formed(name))
-        tp_raise(c, "TP002", loc, "use letters, digits and _, at most 64", "`%.*s` cannot be a name", TP_FMT(name));
+        tp_raise(c, TP_RULE_SPEC_NAME, loc, "use letters, digits and _, at most 64", "`%.*s` cannot be a name",
+                 TP_FMT(name));
     if (reserved(name))
-        tp_raise(c, "TP002", loc, "choose another name", "`%.*s` is a word of the language", TP_FMT(name));
+        tp_raise(c, TP_RULE_SPEC_NAME, loc, "choose another name", "`%.*s` is a word of the language", TP_FMT(name));
     if (old) {
         tp_linecol at = tp_linecol_of(c->source, old->loc.start);
-        tp_raise(c, "TP002", loc, "all names of a spec share one namespace; rename one of the two",
+        tp_raise(c, TP_RULE_SPEC_NAME, loc, "all names of a spec share one namespace; rename one of the two",
                  "the name `%.*s` is taken at line %u, column %u", TP_FMT(name), at.line, at.column);
     }
     tp_push(c->arena, *names, (tp_name){name, kind, index, loc});
@@ -58,7 +59,7 @@ _Noreturn void tp_scope_unknown(tp_ctx *c, const tp_names *names, unsigned kinds
         if (names->at[i].kind & kinds)
             known[n++] = names->at[i].name;
     tp_str near = tp_nearest(name, known, n);
-    tp_raise(c, "TP002", loc,
+    tp_raise(c, TP_RULE_SPEC_NAME, loc,
              near.n                  ? tp_printf(c->arena, "did you mean `%.*s`?", TP_FMT(near)).p
              : kinds == TP_NAME_SIZE ? "only sizes can be used here"
                                      : NULL,
@@ -70,7 +71,7 @@ _Noreturn void tp_scope_unknown(tp_ctx *c, const tp_names *names, unsigned kinds
 void tp_expect_type(tp_ctx *c, const tp_json *v, tp_json_type type, const char *what)
 {
     if (v->type != type)
-        tp_raise(c, "TP001", v->loc, NULL, "%s is %s, not %s", what, tp_json_type_name(type),
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, v->loc, NULL, "%s is %s, not %s", what, tp_json_type_name(type),
                  tp_json_type_name(v->type));
 }
 
@@ -78,8 +79,8 @@ const tp_json *tp_member(tp_ctx *c, const tp_json *object, const char *key, tp_j
 {
     const tp_json *v = tp_json_get(object, key);
     if (!v && required)
-        tp_raise(c, "TP001", (tp_loc){object->loc.start, object->loc.start + 1, object->loc.pointer}, NULL,
-                 "the key \"%s\" is missing here", key);
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, (tp_loc){object->loc.start, object->loc.start + 1, object->loc.pointer},
+                 NULL, "the key \"%s\" is missing here", key);
     if (v)
         tp_expect_type(c, v, type, tp_printf(c->arena, "\"%s\"", key).p);
     return v;
@@ -102,10 +103,10 @@ void tp_check_keys(tp_ctx *c, const tp_json *object, const char *const *known, c
             continue;
         for (size_t k = 0; later && later[k]; k++)
             if (tp_str_is(m->key, later[k]))
-                tp_raise(c, "TP001", m->key_loc, "remove it, or use a newer tileproof",
+                tp_raise(c, TP_RULE_SPEC_STRUCTURE, m->key_loc, "remove it, or use a newer tileproof",
                          "\"%s\" is part of the format but not read by this build", later[k]);
         tp_str near = tp_nearest(m->key, names, n);
-        tp_raise(c, "TP001", m->key_loc,
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, m->key_loc,
                  near.n ? tp_printf(c->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p
                         : "keys that start with x- are ignored",
                  "unknown key \"%.*s\" in %s", TP_FMT(m->key), what);
@@ -157,7 +158,7 @@ static tp_expr table_expr(tp_reader *r, const tp_node *n, uint32_t table, tp_nod
     const tp_table *t = &r->k->tables[table];
     tp_expr at[TP_TABLE_RANK];
     if (given != t->rank)
-        tp_raise(r->c, "TP004", tp_node_loc(r->c, n),
+        tp_raise(r->c, TP_RULE_SPEC_TYPE, tp_node_loc(r->c, n),
                  t->rank ? tp_printf(r->c->arena, "write %.*s[…] with %u ind%s", TP_FMT(t->name), t->rank,
                                      t->rank == 1 ? "ex" : "ices")
                                .p
@@ -173,10 +174,10 @@ static tp_expr index_expr(tp_reader *r, const tp_node *n, unsigned kinds)
     const tp_node *base = n->kids[0];
     const tp_name *name = base->kind == TP_N_NAME ? tp_scope_find(&r->names, base->text) : NULL;
     if (!name || name->kind != TP_NAME_TABLE)
-        tp_raise(r->c, "TP002", tp_node_loc(r->c, base), "tables are declared in \"scalar_prefetch\"",
+        tp_raise(r->c, TP_RULE_SPEC_NAME, tp_node_loc(r->c, base), "tables are declared in \"scalar_prefetch\"",
                  "only tables have entries here");
     if (!(kinds & TP_NAME_TABLE))
-        tp_raise(r->c, "TP002", tp_node_loc(r->c, n), NULL, "tables cannot be read here");
+        tp_raise(r->c, TP_RULE_SPEC_NAME, tp_node_loc(r->c, n), NULL, "tables cannot be read here");
     return table_expr(r, n, name->index, n->kids + 1, n->nkids - 1, kinds);
 }
 
@@ -188,7 +189,7 @@ static tp_expr name_expr(tp_reader *r, const tp_node *n, unsigned kinds)
     if (!name)
         tp_scope_unknown(r->c, &r->names, kinds, tp_node_loc(r->c, n), n->text);
     if (!(name->kind & kinds))
-        tp_raise(r->c, "TP002", tp_node_loc(r->c, n), NULL,
+        tp_raise(r->c, TP_RULE_SPEC_NAME, tp_node_loc(r->c, n), NULL,
                  kinds & TP_NAME_AXIS ? "`%.*s` is neither a size nor a grid axis"
                                       : "only sizes can be used here; `%.*s` is none",
                  TP_FMT(n->text));
@@ -208,22 +209,23 @@ static tp_expr call_expr(tp_reader *r, const tp_node *n, unsigned kinds)
         if (!tp_str_is(n->text, FUNCTIONS[f].name))
             continue;
         if (n->nkids != FUNCTIONS[f].arity)
-            tp_raise(r->c, "TP003", tp_node_loc(r->c, n), NULL, "%s takes %u argument%s, not %u", FUNCTIONS[f].name,
-                     FUNCTIONS[f].arity, FUNCTIONS[f].arity == 1 ? "" : "s", n->nkids);
+            tp_raise(r->c, TP_RULE_SPEC_SYNTAX, tp_node_loc(r->c, n), NULL, "%s takes %u argument%s, not %u",
+                     FUNCTIONS[f].name, FUNCTIONS[f].arity, FUNCTIONS[f].arity == 1 ? "" : "s", n->nkids);
         tp_expr a = tp_int_expr_of(r, n->kids[0], kinds, false);
         if (n->nkids == 1)
             return tp_op1(r->k->exprs, FUNCTIONS[f].op, a);
         return tp_op2(r->k->exprs, FUNCTIONS[f].op, a, tp_int_expr_of(r, n->kids[1], kinds, false));
     }
-    tp_raise(r->c, "TP002", tp_node_loc(r->c, n), "integer expressions know cdiv, min, max, align_up, next_power_of_2",
-             "unknown function `%.*s`", TP_FMT(n->text));
+    tp_raise(r->c, TP_RULE_SPEC_NAME, tp_node_loc(r->c, n),
+             "integer expressions know cdiv, min, max, align_up, next_power_of_2", "unknown function `%.*s`",
+             TP_FMT(n->text));
 }
 
 static tp_expr unary_expr(tp_reader *r, const tp_node *n, unsigned kinds)
 {
     bool is_not = n->op == TP_O_NOT;
     if (n->op == TP_O_INVERT)
-        tp_raise(r->c, "TP003", tp_node_loc(r->c, n), NULL, "`~` is not an integer expression here");
+        tp_raise(r->c, TP_RULE_SPEC_SYNTAX, tp_node_loc(r->c, n), NULL, "`~` is not an integer expression here");
     return tp_op1(r->k->exprs, is_not ? TP_E_NOT : TP_E_NEG, tp_int_expr_of(r, n->kids[0], kinds, is_not));
 }
 
@@ -239,10 +241,10 @@ static bool is_condition(const tp_exprs *p, tp_expr e)
 static void check_kind(tp_reader *r, const tp_node *n, tp_expr e, bool boolean)
 {
     if (boolean && !tp_expr_is_bool(r->k->exprs, e))
-        tp_raise(r->c, "TP004", tp_node_loc(r->c, n), "compare it with something",
+        tp_raise(r->c, TP_RULE_SPEC_TYPE, tp_node_loc(r->c, n), "compare it with something",
                  "a condition is expected, this is an integer");
     if (!boolean && is_condition(r->k->exprs, e))
-        tp_raise(r->c, "TP004", tp_node_loc(r->c, n), "write `1 if … else 0`",
+        tp_raise(r->c, TP_RULE_SPEC_TYPE, tp_node_loc(r->c, n), "write `1 if … else 0`",
                  "an integer is expected, this is a condition");
 }
 
@@ -267,15 +269,16 @@ static tp_expr any_expr(tp_reader *r, const tp_node *n, unsigned kinds)
         tp_expr_op op = binary_op(n->op);
         bool logical = op == TP_E_AND || op == TP_E_OR || op == TP_E_IMPLIES;
         if (op == TP_E_CONST)
-            tp_raise(r->c, "TP003", tp_node_loc(r->c, n), n->op == TP_O_TRUEDIV ? "write // for floor division" : NULL,
-                     "`%s` is not an integer operation", tp_operator_text(n->op));
+            tp_raise(r->c, TP_RULE_SPEC_SYNTAX, tp_node_loc(r->c, n),
+                     n->op == TP_O_TRUEDIV ? "write // for floor division" : NULL, "`%s` is not an integer operation",
+                     tp_operator_text(n->op));
         tp_expr a = tp_int_expr_of(r, n->kids[0], kinds, logical);
         return tp_op2(p, op, a, tp_int_expr_of(r, n->kids[1], kinds, logical));
     }
     case TP_N_FLOAT:
-        tp_raise(r->c, "TP003", tp_node_loc(r->c, n), "index arithmetic is on integers",
+        tp_raise(r->c, TP_RULE_SPEC_SYNTAX, tp_node_loc(r->c, n), "index arithmetic is on integers",
                  "a float in an integer expression");
-    default: tp_raise(r->c, "TP003", tp_node_loc(r->c, n), NULL, "this is not an integer expression");
+    default: tp_raise(r->c, TP_RULE_SPEC_SYNTAX, tp_node_loc(r->c, n), NULL, "this is not an integer expression");
     }
 }
 
@@ -283,7 +286,7 @@ tp_expr tp_int_expr_of(tp_reader *r, const tp_node *n, unsigned kinds, bool bool
 {
     tp_expr e = any_expr(r, n, kinds);
     if (tp_exprs_overflowed(r->k->exprs))
-        tp_raise(r->c, "TP003", tp_node_loc(r->c, n), "a chain of derived sizes can double at each link",
+        tp_raise(r->c, TP_RULE_SPEC_SYNTAX, tp_node_loc(r->c, n), "a chain of derived sizes can double at each link",
                  "this expression is too large");
     check_kind(r, n, e, boolean);
     return e;
@@ -294,7 +297,7 @@ tp_expr tp_read_int_expr(tp_reader *r, const tp_json *v, unsigned kinds, const c
     if (v->type == TP_J_INT)
         return tp_const(r->k->exprs, v->u.integer);
     if (v->type != TP_J_STRING)
-        tp_raise(r->c, "TP001", v->loc, NULL, "%s is an integer or an expression, not %s", what,
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, v->loc, NULL, "%s is an integer or an expression, not %s", what,
                  tp_json_type_name(v->type));
     return tp_int_expr_of(r, tp_parse_expr(r->c, v), kinds, false);
 }

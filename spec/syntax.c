@@ -31,7 +31,7 @@ tp_loc tp_node_loc(const tp_ctx *c, const tp_node *n)
 
 _Noreturn static void fail_at(const parser *p, uint32_t from, uint32_t to, const char *help, const char *message)
 {
-    tp_raise(p->c, "TP003", tp_json_inside(p->c, p->source, from, to), help, "%s", message);
+    tp_raise(p->c, TP_RULE_SPEC_SYNTAX, tp_json_inside(p->c, p->source, from, to), help, "%s", message);
 }
 
 static bool is_name_char(char ch)
@@ -491,7 +491,8 @@ static int indentation(tp_ctx *c, const tp_json *line)
     while (i < t.n && t.p[i] == ' ')
         i++;
     if (i < t.n && t.p[i] == '\t')
-        tp_raise(c, "TP003", tp_json_inside(c, line, i, i + 1), "indent with spaces", "a tab in the indentation");
+        tp_raise(c, TP_RULE_SPEC_SYNTAX, tp_json_inside(c, line, i, i + 1), "indent with spaces",
+                 "a tab in the indentation");
     return i == t.n || t.p[i] == '#' ? -1 : (int)i;
 }
 
@@ -602,7 +603,7 @@ static tp_block parse_block(program *g, int indent)
 {
     tp_block block = {0};
     if (++g->depth > TP_MAX_SYNTAX_DEPTH)
-        tp_raise(g->c, "TP003", g->lines[g->at]->loc, NULL, "statements are nested too deep");
+        tp_raise(g->c, TP_RULE_SPEC_SYNTAX, g->lines[g->at]->loc, NULL, "statements are nested too deep");
     while (g->at < g->n) {
         const tp_json *line = g->lines[g->at];
         int here = indentation(g->c, line);
@@ -613,8 +614,8 @@ static tp_block parse_block(program *g, int indent)
         if (here < indent)
             break;
         if (here > indent)
-            tp_raise(g->c, "TP003", tp_json_inside(g->c, line, 0, (size_t)here), "align it with the line above",
-                     "unexpected indentation");
+            tp_raise(g->c, TP_RULE_SPEC_SYNTAX, tp_json_inside(g->c, line, 0, (size_t)here),
+                     "align it with the line above", "unexpected indentation");
         parser p = parser_new(g->c, line);
         tp_syntax *s = TP_NEW(g->c->arena, tp_syntax);
         s->line = line;
@@ -648,15 +649,16 @@ static tp_block parse_block(program *g, int indent)
 tp_block tp_parse_program(tp_ctx *c, const tp_json *lines)
 {
     if (lines->type != TP_J_ARRAY)
-        tp_raise(c, "TP001", lines->loc, "write one string per line", "a program is an array of lines, not %s",
-                 tp_json_type_name(lines->type));
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, lines->loc, "write one string per line",
+                 "a program is an array of lines, not %s", tp_json_type_name(lines->type));
     program g = {.c = c, .lines = lines->u.items.at, .n = lines->u.items.n};
     for (uint32_t i = 0; i < g.n; i++)
         if (g.lines[i]->type != TP_J_STRING)
-            tp_raise(c, "TP001", g.lines[i]->loc, "write one string per line",
+            tp_raise(c, TP_RULE_SPEC_STRUCTURE, g.lines[i]->loc, "write one string per line",
                      "a line of a program is a string, not %s", tp_json_type_name(g.lines[i]->type));
     for (uint32_t i = 0; i < g.n; i++)
         if (memchr(g.lines[i]->u.string.p, '\n', g.lines[i]->u.string.n))
-            tp_raise(c, "TP003", g.lines[i]->loc, "write one string per line", "a line break inside a line");
+            tp_raise(c, TP_RULE_SPEC_SYNTAX, g.lines[i]->loc, "write one string per line",
+                     "a line break inside a line");
     return parse_block(&g, 0);
 }

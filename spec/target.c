@@ -63,7 +63,7 @@ _Noreturn void tp_target_unknown(tp_ctx *c, tp_loc loc, tp_str name)
         names[i] = TARGETS[i].name;
     names[COUNT] = TP_S("none");
     tp_str near = tp_nearest(name, names, COUNT + 1);
-    tp_raise(c, "TP002", loc,
+    tp_raise(c, TP_RULE_SPEC_NAME, loc,
              near.n ? tp_printf(c->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p : "`tileproof targets` lists them",
              "unknown target \"%.*s\"", TP_FMT(name));
 }
@@ -74,7 +74,8 @@ static int64_t integer_member(tp_ctx *c, const tp_json *v, const char *key, int6
     if (!m)
         return otherwise;
     if (m->type != TP_J_INT || m->u.integer < least)
-        tp_raise(c, "TP001", m->loc, NULL, "\"%s\" is an integer of at least %lld", key, (long long)least);
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, m->loc, NULL, "\"%s\" is an integer of at least %lld", key,
+                 (long long)least);
     return m->u.integer;
 }
 
@@ -87,16 +88,17 @@ tp_target tp_target_read(tp_ctx *c, const tp_json *v)
         return t;
     }
     if (v->type != TP_J_OBJECT)
-        tp_raise(c, "TP001", v->loc, NULL, "a target is a name or an object, not %s", tp_json_type_name(v->type));
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, v->loc, NULL, "a target is a name or an object, not %s",
+                 tp_json_type_name(v->type));
     tp_check_members(c, v, TP_OBJECT_TARGET);
     const tp_json *base = tp_json_get(v, "base"), *name = tp_json_get(v, "name");
     if (base && base->type != TP_J_STRING)
-        tp_raise(c, "TP001", base->loc, NULL, "\"base\" is the name of a target");
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, base->loc, NULL, "\"base\" is the name of a target");
     tp_str base_name = base ? base->u.string : TP_S(TP_DEFAULT_TARGET);
     if (!tp_target_find(base_name, &t))
         tp_target_unknown(c, base->loc, base_name);
     if (name && name->type != TP_J_STRING)
-        tp_raise(c, "TP001", name->loc, NULL, "\"name\" is a string");
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, name->loc, NULL, "\"name\" is a string");
     t.name = name ? name->u.string : tp_printf(c->arena, "%.*s (changed)", TP_FMT(t.name));
     t.vmem_bytes = integer_member(c, v, "vmem_bytes", 1, t.vmem_bytes);
     t.vmem_limit = integer_member(c, v, "vmem_limit_bytes", 1, t.vmem_limit);

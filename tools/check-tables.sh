@@ -8,6 +8,7 @@ say() { echo "$*"; status=1; }
 for rule in analyzer/rules/tp*.c; do
     slug=$(sed -n 's/.*\.slug = "\(.*\)",/\1/p' "$rule")
     code=$(sed -n 's/.*\.code = "\(.*\)",/\1/p' "$rule")
+    [ "$rule" = "analyzer/rules/$(echo "${code}_$slug" | tr 'A-Z-' 'a-z_').c" ] || say "$rule: its descriptor says $code, $slug"
     ls tests/rules/"$slug"/bad_*.tile.json >/dev/null 2>&1 || say "$code: tests/rules/$slug/bad_*.tile.json is missing"
     ls tests/rules/"$slug"/ok_*.tile.json >/dev/null 2>&1 || say "$code: tests/rules/$slug/ok_*.tile.json is missing"
     "$tileproof" explain "$code" >/dev/null || say "$code: no explanation"
@@ -17,11 +18,27 @@ for code in $("$tileproof" rules | awk '/execution/ {on = 1} /errors of/ {on = 0
 done
 # hours of fuzzing are those of the log
 [ "$(tools/fuzz-hours.sh)" = "$(sed -n '/<!-- fuzzed -->/,/<!-- end -->/{/^|/p}' docs/SECURITY.md)" ] || say "docs/SECURITY.md: its table is not what tools/fuzz-hours.sh makes of tests/fuzz/runs.log"
-# every code that the sources name is a rule or a row of base/codes.def
-codes=$("$tileproof" rules | sed -n 's/^ *\(TP[0-9]*\) .*/\1/p' | sort -u)
-for code in $(grep -rhoE '"TP[0-9]{3}"' --include='*.[ch]' $(tools/linkgraph.sh build/release folders) | tr -d '"' | sort -u); do
-    echo "$codes" | grep -qx "$code" || say "$code: the sources name it, and no rule or row of base/codes.def has it"
-done
+# a code is written once: in its rule's descriptor or its row of base/codes.def; others say TP_RULE_NAME
+literals=$(find $(tools/linkgraph.sh build/release folders) -name '*.[ch]' | sort | xargs awk '
+    FNR == 1 { comment = 0 }
+    {
+        line = $0
+        if (comment && !sub(/^.*\*\//, "", line)) next
+        for (comment = 0; !comment && (i = index(line, "/*")); ) { # outside strings
+            quotes = before = substr(line, 1, i - 1)
+            gsub(/\\"/, "", quotes)
+            if (gsub(/"/, "", quotes) % 2) break
+            line = substr(line, i + 2)
+            comment = !sub(/^.*\*\//, "", line)
+            line = before (comment ? "" : line)
+        }
+    }
+    FILENAME ~ /^analyzer\/rules\// && line ~ /^ *\.code = "TP[0-9]+",$/ { next }
+    match(line, /"[^"]*TP[0-9][0-9][0-9]/) {
+        match(line, /TP[0-9][0-9][0-9]/)
+        print FILENAME ":" FNR " names " substr(line, RSTART, 5) " by its number; build/gen/codes.h has its name"
+    }')
+[ -z "$literals" ] || say "$literals"
 for name in $("$tileproof" primitives | awk 'NR > 1 && $1 ~ /^[a-z_0-9]+$/ {print $1}'); do
     case $name in program_id | if | for | neg | square) continue ;; esac # written without their name
     grep -q "[^a-z_]$name(\|\.$name(\|\b$name " tests/semantics/*.tile.json || say "primitive $name: no example in tests/semantics"

@@ -10,8 +10,8 @@ void tp_add_assumed_sizes(tp_arena *a, tp_spec_report *r)
         const tp_size *z = &k->sizes[i];
         if (z->kind != TP_SIZE_RANGE && z->kind != TP_SIZE_CHOICE)
             continue;
-        tp_finding f = {.rule = "TP906",
-                        .slug = tp_code_find(TP_S("TP906"))->slug,
+        tp_finding f = {.rule = TP_RULE_SIZES_INFERRED,
+                        .slug = tp_code_find(TP_S(TP_RULE_SIZES_INFERRED))->slug,
                         .verdict = TP_ASSUMED,
                         .severity = TP_NOTE,
                         .subject = z->name,

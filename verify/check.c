@@ -12,7 +12,7 @@ void tp_job_begin(tp_job *j)
 
 void tp_job_add_spent(tp_job *j, const char *what, tp_str why)
 {
-    tp_finding f = {.rule = "TP905",
+    tp_finding f = {.rule = TP_RULE_BUDGET_SPENT,
                     .slug = "budget-spent",
                     .verdict = TP_UNKNOWN,
                     .severity = TP_WARNING,
@@ -26,7 +26,7 @@ void tp_job_add_spent(tp_job *j, const char *what, tp_str why)
 
 void tp_job_add_memory(tp_job *j, const char *message)
 {
-    tp_finding f = {.rule = "TP902",
+    tp_finding f = {.rule = TP_RULE_OUT_OF_MEMORY,
                     .slug = "out-of-memory",
                     .verdict = TP_UNKNOWN,
                     .severity = TP_WARNING,
@@ -109,7 +109,7 @@ static void check_registries(tp_job *j)
         tp_buf names = {.arena = j->arena};
         for (size_t i = 0; i < n; i++)
             tp_buf_printf(&names, "%s%s", i ? ", " : "there are ", all[i]->name);
-        tp_raise(&j->ctx, "TP002", tp_json_get(k->reference.builtin, "builtin")->loc, tp_buf_view(&names).p,
+        tp_raise(&j->ctx, TP_RULE_SPEC_NAME, tp_json_get(k->reference.builtin, "builtin")->loc, tp_buf_view(&names).p,
                  "there is no builtin reference \"%.*s\"", TP_FMT(k->reference.name));
     }
     const tp_json *const lists[] = {k->allow, k->expect};
@@ -117,8 +117,8 @@ static void check_registries(tp_job *j)
         for (uint32_t i = 0; lists[l] && i < lists[l]->u.items.n; i++) {
             const tp_json *rule = tp_json_get(lists[l]->u.items.at[i], "rule");
             if (!tp_rule_find(rule->u.string) && !tp_code_find(rule->u.string))
-                tp_raise(&j->ctx, "TP002", rule->loc, "`tileproof rules` lists them", "there is no rule \"%.*s\"",
-                         TP_FMT(rule->u.string));
+                tp_raise(&j->ctx, TP_RULE_SPEC_NAME, rule->loc, "`tileproof rules` lists them",
+                         "there is no rule \"%.*s\"", TP_FMT(rule->u.string));
         }
 }
 

@@ -5,8 +5,8 @@
 void tp_add_disagreement(tp_arena *a, tp_spec_report *r, const tp_disagreement *d)
 {
     const tp_kernel *k = r->spec->kernels[0];
-    tp_finding f = {.rule = "TP904",
-                    .slug = tp_code_find(TP_S("TP904"))->slug,
+    tp_finding f = {.rule = TP_RULE_DISAGREEMENT,
+                    .slug = tp_code_find(TP_S(TP_RULE_DISAGREEMENT))->slug,
                     .verdict = TP_VIOLATED,
                     .severity = TP_ERROR,
                     .subject = d->subject,

@@ -2,12 +2,19 @@
 #include "reference/reference.h"
 #include "verify/verify.h"
 
-static bool was_run(const tp_analysis_options *o, const char *code)
+/* A rule on which the proof rests, and this run was not to look at; NULL: none. */
+static const tp_rule *left_out(const tp_analysis_options *o)
 {
-    for (size_t i = 0; i < o->nonly; i++)
-        if (strcmp(o->only[i]->code, code) == 0)
-            return true;
-    return false;
+    size_t n;
+    const tp_rule *const *all = tp_rules(&n);
+    for (size_t r = 0; r < n; r++) {
+        bool asked = !all[r]->for_equality;
+        for (size_t i = 0; i < o->nonly && !asked; i++)
+            asked = o->only[i] == all[r];
+        if (!asked)
+            return all[r];
+    }
+    return NULL;
 }
 
 static void add_pair(tp_arena *a, tp_equality *all, tp_str pair)
@@ -22,10 +29,9 @@ tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_o
 {
     tp_equality all = {.proven = true, .grade = TP_GRADE_CERT};
     const char *without = tp_equality_without(findings);
-    for (int i = 0; tp_equality_rests_on[i]; i++)
-        if (!was_run(o, tp_equality_rests_on[i]))
-            return (tp_equality){.reason =
-                                     tp_printf(a, "it rests on %s, which was not asked for", tp_equality_rests_on[i])};
+    const tp_rule *out = left_out(o);
+    if (out)
+        return (tp_equality){.reason = tp_printf(a, "it rests on %s, which was not asked for", out->code)};
     if (without)
         return (tp_equality){.reason = tp_printf(a, "it rests on %s, which is not proven", without)};
     for (uint32_t i = 0; i < s->nkernels && all.proven; i++) {

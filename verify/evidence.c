@@ -31,7 +31,7 @@ void tp_add_missing_evidence(tp_arena *a, tp_spec_report *r, const bool *require
     for (size_t i = 0; i < TP_NEVIDENCE; i++) {
         if (!required[i] || earned(r, i))
             continue;
-        tp_finding f = {.rule = "TP704",
+        tp_finding f = {.rule = TP_RULE_EVIDENCE_MISSING,
                         .slug = "evidence-missing",
                         .verdict = TP_UNKNOWN,
                         .severity = TP_WARNING,

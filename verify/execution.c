@@ -7,12 +7,8 @@
 
 bool tp_traps(const char *rule)
 {
-    static const char *const TRAPS[] = {"TP101", "TP102", "TP103", "TP401", "TP402", "TP403",
-                                        "TP404", "TP405", "TP406", "TP501", "TP503"};
-    for (size_t i = 0; i < sizeof TRAPS / sizeof *TRAPS; i++)
-        if (strcmp(rule, TRAPS[i]) == 0)
-            return true;
-    return false;
+    const tp_rule *row = tp_rule_find(tp_str_c(rule));
+    return row && row->traps;
 }
 
 int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule)
@@ -124,22 +120,6 @@ tp_witness *tp_witness_of_case(tp_arena *a, const tp_case *c)
     return w;
 }
 
-static const char *hint(const char *rule)
-{
-    if (strcmp(rule, "TP501") == 0)
-        return "mask the edge before it is used: where(k * bk + iota(int32, shape, dim) < K, x[...], 0); multiplying "
-               "by a mask does not clean";
-    if (strcmp(rule, "TP404") == 0)
-        return "initialise it in the first step of every run, e.g. `if k == 0:` with k the reduction axis";
-    if (strcmp(rule, "TP401") == 0)
-        return "let every block be visited (cdiv, not //) and write it on all paths";
-    if (strcmp(rule, "TP402") == 0)
-        return "put the axes that the output does not depend on last in the grid";
-    if (strcmp(rule, "TP403") == 0)
-        return "declare that axis \"arbitrary\"";
-    return NULL;
-}
-
 static tp_finding trap_finding(tp_arena *a, const tp_case_result *r)
 {
     const tp_kernel *k = r->the_case->kernel;
@@ -158,8 +138,9 @@ static tp_finding trap_finding(tp_arena *a, const tp_case_result *r)
     for (uint32_t i = 0; i < t->coordinates.len; i++)
         tp_push(a, w->step, t->coordinates.at[i]);
     f.witness = w;
-    if (hint(t->rule))
-        f.help = tp_str_c(hint(t->rule));
+    const tp_rule *rule = tp_rule_find(tp_str_c(t->rule));
+    if (rule && rule->trap_help)
+        f.help = tp_str_c(rule->trap_help);
     return f;
 }
 
@@ -200,7 +181,7 @@ static tp_str why_not_finite(double got)
 static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
 {
     const tp_output_diff *d = worst_output(r, false);
-    tp_finding f = output_finding("TP701", r, d);
+    tp_finding f = output_finding(TP_RULE_NOT_EQUIVALENT, r, d);
     const tp_kernel *k = r->the_case->kernel;
     tp_loc store = tp_last_store(k, (uint32_t)tp_operand_find(k, d->name));
     if (store.end > store.start)
@@ -266,7 +247,7 @@ static void add_blame(tp_arena *a, const tp_equiv_options *o, const tp_case_resu
 static tp_finding unstable_finding(tp_arena *a, const tp_case_result *r)
 {
     const tp_output_diff *d = worst_output(r, true);
-    tp_finding f = output_finding("TP703", r, d);
+    tp_finding f = output_finding(TP_RULE_NUMERICALLY_UNSTABLE, r, d);
     f.message =
         tp_printf(a, "output `%.*s` equals the reference over the reals, but rounding costs %.3g times the %stolerance",
                   TP_FMT(d->name), d->rounding, r->the_case->kernel->tolerance > 0 ? "declared " : "");
@@ -286,7 +267,7 @@ static void add_overflow(tp_arena *a, const tp_equiv *e, tp_findings *into)
             const tp_output_diff *d = &r->outputs.at[j];
             if (r->outcome != TP_EQUAL || !d->overflows)
                 continue;
-            tp_finding f = output_finding("TP703", r, d);
+            tp_finding f = output_finding(TP_RULE_NUMERICALLY_UNSTABLE, r, d);
             f.verdict = TP_ADVICE;
             f.severity = TP_NOTE;
             f.message = tp_printf(a,
@@ -310,8 +291,8 @@ static void add_not_compared(tp_arena *a, const tp_equiv *e, const tp_kernel *k,
         bool listed = r->the_case->loc.start != k->doc->loc.start;
         if (r->outcome != TP_SKIPPED || (!listed && !none))
             continue;
-        tp_finding f = {.rule = "TP702",
-                        .slug = slug_of("TP702"),
+        tp_finding f = {.rule = TP_RULE_NOT_COMPARED,
+                        .slug = slug_of(TP_RULE_NOT_COMPARED),
                         .verdict = TP_UNKNOWN,
                         .severity = TP_WARNING,
                         .reason = r->trap.message};
@@ -326,8 +307,8 @@ static void add_not_compared(tp_arena *a, const tp_equiv *e, const tp_kernel *k,
             return;
     }
     if (none && e->cases.len == 0) {
-        tp_finding f = {.rule = "TP702",
-                        .slug = slug_of("TP702"),
+        tp_finding f = {.rule = TP_RULE_NOT_COMPARED,
+                        .slug = slug_of(TP_RULE_NOT_COMPARED),
                         .verdict = TP_UNKNOWN,
                         .severity = TP_WARNING,
                         .reason = TP_S("no small sizes inside the domain were found"),
@@ -348,8 +329,8 @@ static void add_unexplained(tp_arena *a, const tp_equiv *e, bool proven, tp_find
         return;
     const tp_kernel *k = r->the_case->kernel;
     const tp_operand *o = &k->operands[k->ninputs + r->algebra.output];
-    tp_finding f = {.rule = "TP704",
-                    .slug = slug_of("TP704"),
+    tp_finding f = {.rule = TP_RULE_EVIDENCE_MISSING,
+                    .slug = slug_of(TP_RULE_EVIDENCE_MISSING),
                     .verdict = TP_UNKNOWN,
                     .severity = TP_WARNING,
                     .subject = o->name,
@@ -368,8 +349,8 @@ static void add_unexplained(tp_arena *a, const tp_equiv *e, bool proven, tp_find
 static void add_nothing_compared(tp_arena *a, const tp_equiv *e, const tp_kernel *k, tp_findings *into)
 {
     uint32_t discarded = 0;
-    tp_finding f = {.rule = "TP702",
-                    .slug = slug_of("TP702"),
+    tp_finding f = {.rule = TP_RULE_NOT_COMPARED,
+                    .slug = slug_of(TP_RULE_NOT_COMPARED),
                     .verdict = TP_UNKNOWN,
                     .severity = TP_WARNING,
                     .loc = {k->doc->loc.start, k->doc->loc.start + 1, TP_S("")}};

@@ -34,7 +34,7 @@ static bool improves(const tp_findings *before, const tp_findings *after, const 
 /* What only an execution finds. */
 static bool is_executed(const tp_finding *f)
 {
-    return !tp_rule_find(tp_str_c(f->rule)) && tp_is_guessed(f) && strcmp(f->rule, "TP004") != 0;
+    return !tp_rule_find(tp_str_c(f->rule)) && tp_is_guessed(f) && strcmp(f->rule, TP_RULE_SPEC_TYPE) != 0;
 }
 
 /* Another text: the static rules, and with `execute` the cases; in an arena of its own below the job's. */

@@ -209,8 +209,9 @@ static bool normalises(const guesser *g)
 static void guess_for(guesser *g)
 {
     const tp_json *body = tp_json_get(g->doc, "kernel");
-    bool types = strcmp(g->f->rule, "TP004") == 0,
-         no_number = strcmp(g->f->rule, "TP701") == 0 && (names(g->f->note, "inf") || names(g->f->note, "nan"));
+    bool types = strcmp(g->f->rule, TP_RULE_SPEC_TYPE) == 0,
+         no_number =
+             strcmp(g->f->rule, TP_RULE_NOT_EQUIVALENT) == 0 && (names(g->f->note, "inf") || names(g->f->note, "nan"));
     if (!body || body->type != TP_J_ARRAY || g->f->proposals.len)
         return;
     for (uint32_t i = 0; i < body->u.items.n && types; i++) {
@@ -223,7 +224,7 @@ static void guess_for(guesser *g)
     }
     if (no_number)
         guess_finite_mask(g);
-    if ((no_number || strcmp(g->f->rule, "TP703") == 0) && normalises(g))
+    if ((no_number || strcmp(g->f->rule, TP_RULE_NUMERICALLY_UNSTABLE) == 0) && normalises(g))
         each_line(g, guess_maximum);
 }
 
@@ -244,5 +245,6 @@ void tp_guess_fixes(tp_job *j)
 
 bool tp_is_guessed(const tp_finding *f)
 {
-    return strcmp(f->rule, "TP004") == 0 || strcmp(f->rule, "TP701") == 0 || strcmp(f->rule, "TP703") == 0;
+    return strcmp(f->rule, TP_RULE_SPEC_TYPE) == 0 || strcmp(f->rule, TP_RULE_NOT_EQUIVALENT) == 0 ||
+           strcmp(f->rule, TP_RULE_NUMERICALLY_UNSTABLE) == 0;
 }

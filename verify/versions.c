@@ -236,7 +236,7 @@ static void execute(void *arg)
         break;
     }
     for (uint32_t i = 0; i < found.len; i++)
-        if (strcmp(found.at[i].rule, "TP701") == 0)
+        if (strcmp(found.at[i].rule, TP_RULE_NOT_EQUIVALENT) == 0)
             x->out->witness = found.at[i].witness;
 }
 

@@ -47,13 +47,13 @@ static void apply(tp_job *j, const tp_check_settings *s, const tp_json *list, co
 void tp_apply_waivers(tp_job *j, const tp_check_settings *s)
 {
     const tp_kernel *k = j->report.spec->kernels[0];
-    const tp_finding stale = {.rule = "TP901",
+    const tp_finding stale = {.rule = TP_RULE_STALE_ALLOW,
                               .slug = "stale-allow",
                               .verdict = TP_VIOLATED,
                               .severity = TP_WARNING,
                               .message = TP_S("this entry of \"allow\" suppresses nothing"),
                               .help = TP_S("remove it")},
-                     missing = {.rule = "TP903",
+                     missing = {.rule = TP_RULE_EXPECT_MISSING,
                                 .slug = "expect-missing",
                                 .verdict = TP_VIOLATED,
                                 .severity = TP_ERROR,

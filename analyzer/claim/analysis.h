@@ -12,10 +12,13 @@ typedef struct tp_rule {
     const char *code, *slug, *title;
     tp_severity severity;
     bool hardware;          /* off for target "none" */
+    bool traps;             /* where a case breaks it, the machine traps under its code */
+    bool for_equality;      /* a proof of equality for all sizes rests on it */
     bool per_dtype;         /* the verdict can depend on dtype parameters */
     const char *why;        /* why the hardware cares */
     const char *bad, *good; /* snippets of a spec */
     const char *jax;        /* what JAX does with the bad one */
+    const char *trap_help;  /* what mends most kernels that trap so; or NULL */
     void (*check)(tp_analysis *a);
 } tp_rule;
 

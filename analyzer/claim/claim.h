@@ -41,7 +41,7 @@ typedef struct tp_claim {
     uint32_t nextra;
     tp_expr *premises; /* besides "where" */
     uint32_t npremises;
-    const char *rests_on; /* rules it takes for granted: "TP101"; or NULL */
+    const char *rests_on; /* codes of rules that it takes for granted, "…, …"; or NULL */
     bool large;           /* hardly true without the implicit facts: no search for a proof without them */
     unsigned given;       /* implicit facts among its premises; tp_claim_decide() adds those that it needs */
     tp_str subject;
@@ -182,7 +182,7 @@ void tp_visit_subterms(tp_analysis *a, tp_expr e, tp_expr path, tp_subterm_visit
  * index lies in [0, cdiv(extent, block)); for an Element dimension the window
  * [e - lo, e - lo + n) stays inside the padding and touches the array. */
 tp_expr tp_window_meets(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr index);
-/* Windows of o that differ have no element in common: "TP406", which says so of
+/* Windows of o that differ have no element in common: the code of the rule which says so of
  * Element windows; NULL: of blocks that is plain. */
 const char *tp_apart(const tp_operand *o);
 /* First array element of the window in dimension d, over sizes and axes; may

@@ -73,7 +73,7 @@ tp_decision tp_domain_find(tp_analysis *a, unsigned facts, const tp_expr *premis
                        .premises = list,
                        .npremises = all,
                        .goal = num(a, 0),
-                       .name = "TP006-domain"};
+                       .name = TP_RULE_EMPTY_DOMAIN "-domain"};
     if (tp_exprs_overflowed(a->p))
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("an expression is too large")};
     tp_decision d = tp_prove(a->search, &o);

@@ -479,8 +479,8 @@ static void decide_rest(pinned *x, const uint32_t *rest, uint32_t nrest)
             return;
     tp_push(a->arena, x->done, key);
     if (!constant_index(a, o.goal)) {
-        x->worst =
-            (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("a table is read outside its entries: see TP103")};
+        x->worst = (tp_decision){.verdict = TP_UNKNOWN,
+                                 .reason = TP_S("a table is read outside its entries: see " TP_RULE_PREFETCH_CONTRACT)};
         return;
     }
     if (overflowed(a, false)) {
@@ -666,7 +666,7 @@ tp_str tp_table_basis(tp_analysis *a, const tp_table_reads *reads)
 {
     tp_buf b = {.arena = a->arena};
     if (reads->len)
-        tp_buf_c(&b, "TP103");
+        tp_buf_c(&b, TP_RULE_PREFETCH_CONTRACT);
     for (uint32_t x = 0; x < a->k->ncontracts; x++) {
         bool any = false;
         for (uint32_t r = 0; r < reads->len; r++)

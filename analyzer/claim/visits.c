@@ -15,7 +15,7 @@ tp_expr tp_window_meets(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr
 
 const char *tp_apart(const tp_operand *o)
 {
-    return tp_has_element_dims(o) ? "TP406" : NULL;
+    return tp_has_element_dims(o) ? TP_RULE_OVERLAPPING_OUTPUT : NULL;
 }
 
 tp_expr tp_window_start(tp_analysis *a, const tp_operand *o, uint32_t d)
@@ -42,7 +42,7 @@ uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises)
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {
-            bool fails = tp_violated(a, "TP101", &o->dims[d].index_loc);
+            bool fails = tp_violated(a, TP_RULE_BLOCK_OUT_OF_BOUNDS, &o->dims[d].index_loc);
             tp_expr meets = fails ? tp_window_meets(a, o, d, o->dims[d].index) : (tp_expr){0};
             for (int which = 0; fails && which < 3 && n < TP_GRANTED; which++)
                 premises[n++] = which ? at_corner(a, meets, which == 2) : meets;

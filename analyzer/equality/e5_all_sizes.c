@@ -134,19 +134,3 @@ void tp_print_terms(tp_arena *a, const tp_kernel *k, const tp_program *reference
     if (st != TP_OK)
         tp_buf_printf(b, "stopped: %.*s\n", TP_FMT(out.reason));
 }
-
-const char *const tp_equality_rests_on[] = {"TP006", "TP007", "TP008", "TP101", "TP102", "TP103",
-                                            "TP104", "TP105", "TP401", "TP402", "TP403", "TP404",
-                                            "TP405", "TP406", "TP501", "TP503", NULL};
-
-const char *tp_equality_without(const tp_findings *findings)
-{
-    for (int r = 0; tp_equality_rests_on[r]; r++)
-        for (uint32_t i = 0; i < findings->len; i++) {
-            const tp_finding *f = &findings->at[i];
-            if (strcmp(f->rule, tp_equality_rests_on[r]) == 0 && f->verdict != TP_PROVEN && f->verdict != TP_ADVICE &&
-                f->verdict != TP_NOT_APPLICABLE)
-                return tp_equality_rests_on[r];
-        }
-    return NULL;
-}

@@ -36,11 +36,6 @@ typedef struct tp_equality {
     tp_loc loc;                 /* of the statement that stopped it; end 0: none */
 } tp_equality;
 
-/* Rules without which the claim means nothing, NULL-terminated. */
-extern const char *const tp_equality_rests_on[];
-/* The first of them that these findings do not prove; NULL: none. */
-const char *tp_equality_without(const tp_findings *findings);
-
 /* What a proof asks to be trusted beside its obligations: the kind of its rewriting, in words. */
 tp_str tp_equality_trust(tp_arena *a, const tp_equality *q);
 

@@ -6,11 +6,11 @@
 static const char *leak_rule(const tp_sink *s, const tp_leak *l)
 {
     if (l->birth == TP_BIRTH_OUTSIDE)
-        return "TP501";
+        return TP_RULE_PADDING_LEAK;
     if (l->birth == TP_BIRTH_MASKED)
-        return "TP503";
+        return TP_RULE_UNDEFINED_SOURCE;
     bool untouched = l->birth == TP_BIRTH_OUTPUT && s->kind == TP_SINK_OUTPUT && l->operand == s->operand && !l->stored;
-    return untouched ? "TP401" : "TP404";
+    return untouched ? TP_RULE_OUTPUT_COVERAGE : TP_RULE_UNINITIALIZED_USE;
 }
 
 tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u)
@@ -22,7 +22,7 @@ tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u)
     c.npremises = tp_conjuncts(a, u->path, premises, PATH);
     uint32_t windows = tp_meeting_windows(a, premises + c.npremises);
     c.npremises += windows;
-    c.rests_on = windows ? "TP101" : NULL;
+    c.rests_on = windows ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
     c.extra = tp_flow_vars(a, f, u->rank, u->dims, &c.nextra);
     if (!u->exact)
         c.approximate = "whether this statement runs depends on data";
@@ -183,10 +183,10 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
     } else if (l->birth == TP_BIRTH_MASKED) {
         f->help = tp_message(a, "say what they hold: load(…, mask, other=%s)", neutral(l->through));
         propose_other(a, f, l);
-    } else if (strcmp(f->rule, "TP401") == 0) {
+    } else if (strcmp(f->rule, TP_RULE_OUTPUT_COVERAGE) == 0) {
         f->help = TP_S("write every element of the block in some step of its run, on all paths");
     } else {
-        f->help = TP_S("initialise it in the first step of every run, e.g. `if k == 0:` with k the reduction axis");
+        f->help = tp_str_c(a->rule->trap_help);
         propose_init(a, f, l);
     }
 }
@@ -204,13 +204,13 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
     c.npremises += tp_conjuncts(a, l->when, premises + c.npremises, WHEN);
     uint32_t granted = tp_meeting_windows(a, premises + c.npremises);
     c.npremises += granted;
-    c.rests_on = granted ? "TP101" : NULL;
+    c.rests_on = granted ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
     c.extra = tp_flow_vars(a, f, s->rank, s->dims, &c.nextra);
     c.subject = output ? a->k->operands[s->operand].name : born->name;
     c.loc = tp_body_loc(a, l->read, s->syntax);
     if (!l->read && output)
         c.loc = a->k->operands[s->operand].loc;
-    if (strcmp(a->rule->code, "TP401") == 0)
+    if (strcmp(a->rule->code, TP_RULE_OUTPUT_COVERAGE) == 0)
         c.violated =
             tp_message(a, "an element of output `%.*s` can stay unwritten in the run of its block", TP_FMT(born->name));
     else
@@ -267,7 +267,7 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
     for (uint32_t i = 0; i < s->leaks.len; i++) {
         const tp_leak *l = &s->leaks.at[i];
         const int64_t *env;
-        bool kept = strcmp(a->rule->code, "TP401") == 0 && kept_unwritten(s, l);
+        bool kept = strcmp(a->rule->code, TP_RULE_OUTPUT_COVERAGE) == 0 && kept_unwritten(s, l);
         if ((strcmp(leak_rule(s, l), a->rule->code) != 0 && !kept) || (l->exact && s->exact) != exact)
             continue;
         tp_claim c = claim_of(a, f, s, l);
@@ -324,7 +324,7 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
         if (t.kept)
             tp_add_finding(a, TP_UNKNOWN, out->name, out->loc,
                            tp_message(a, "could not decide: %s `%.*s`", proven, TP_FMT(out->name)))
-                ->reason = TP_S("elements that nobody wrote are copied back to it: see TP404");
+                ->reason = TP_S("elements that nobody wrote are copied back to it: see " TP_RULE_UNINITIALIZED_USE);
         if (t.open)
             continue;
         tp_finding *ok =

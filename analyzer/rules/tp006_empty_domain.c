@@ -79,6 +79,7 @@ const tp_rule tp_rule_tp006_empty_domain = {
     .slug = "empty-domain",
     .title = "the declared sizes and facts have at least one point, and some tables keep the contracts",
     .severity = TP_ERROR,
+    .for_equality = true,
     .why = "A claim over no sizes, or over tables that cannot be, is true and worthless. Facts and contracts that "
            "exclude each other would make every rule pass.",
     .bad = "\"sizes\": {\"M\": {\"min\": 1, \"max\": 100}}, \"where\": [\"M % 128 == 0\"]",

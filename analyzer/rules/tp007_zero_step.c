@@ -56,6 +56,7 @@ const tp_rule tp_rule_tp007_zero_step = {
     .slug = "zero-step",
     .title = "every grid axis has at least one step where outputs have elements",
     .severity = TP_ERROR,
+    .for_equality = true,
     .why = "With a zero-step axis no step runs and the outputs are never written: the device returns whatever was in "
            "memory.",
     .bad = "{\"axis\": \"i\", \"steps\": \"M // 128\"}   with M >= 1: no step for M < 128",

@@ -71,6 +71,7 @@ const tp_rule tp_rule_tp008_extent = {
     .slug = "extent",
     .title = "no negative dimension or step count, no block below 1",
     .severity = TP_ERROR,
+    .for_equality = true,
     .why =
         "A shape, a step count or a block that can be negative (or a block of zero) means nothing to the hardware, nor "
         "does such a shape of a value in the body, in whatever branch.",

@@ -142,6 +142,8 @@ const tp_rule tp_rule_tp101_block_out_of_bounds = {
     .slug = "block-out-of-bounds",
     .title = "every window meets its array, for all steps and sizes",
     .severity = TP_ERROR,
+    .traps = true,
+    .for_equality = true,
     .why = "A window must meet its array in at least one element. The hardware copies whatever lies at the computed "
            "address; nothing checks it.",
     .bad = "\"block_shape\": [128], \"index_map\": [\"i * 128\"]   (elements, not blocks)",

@@ -137,6 +137,8 @@ const tp_rule tp_rule_tp103_prefetch_contract = {
     .slug = "prefetch-contract",
     .title = "prefetched tables are read inside their entries",
     .severity = TP_ERROR,
+    .traps = true,
+    .for_equality = true,
     .per_dtype = true,
     .why = "A prefetched table lies in SMEM and its entries steer index maps. An entry that was never written, or that "
            "lies past the end, sends the window anywhere. What the entries hold is for \"values\", \"sorted\", "

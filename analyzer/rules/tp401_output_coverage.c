@@ -242,8 +242,10 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
         premises[c.npremises++] = tp_valid_part(a, o);
     uint32_t granted = tp_meeting_windows(a, premises + c.npremises);
     c.npremises += granted;
-    bool steps = a->k->naxes == 0 || tp_proved(a, "TP007");
-    c.rests_on = granted ? steps ? "TP101" : "TP007, TP101" : steps ? NULL : "TP007";
+    bool steps = a->k->naxes == 0 || tp_proved(a, TP_RULE_ZERO_STEP);
+    c.rests_on = granted ? steps ? TP_RULE_BLOCK_OUT_OF_BOUNDS : TP_RULE_ZERO_STEP ", " TP_RULE_BLOCK_OUT_OF_BOUNDS
+                 : steps ? NULL
+                         : TP_RULE_ZERO_STEP;
     tp_decision d = tp_claim_decide(a, &c);
     int64_t block[TP_MAX_RANK], budget = BUDGET;
     if (d.verdict == TP_VIOLATED) { /* that step does not visit it: does another one? */
@@ -292,6 +294,8 @@ const tp_rule tp_rule_tp401_output_coverage = {
     .slug = "output-coverage",
     .title = "every element of every output is written, on all paths",
     .severity = TP_ERROR,
+    .traps = true,
+    .for_equality = true,
     .per_dtype = true,
     .why =
         "The output array starts as garbage. A block that no step visits, or an element that the body does not write "
@@ -299,5 +303,6 @@ const tp_rule tp_rule_tp401_output_coverage = {
     .bad = "\"steps\": \"M // 128\"   or   \"if k == num_programs(k) - 2:\", \"    o[...] = acc[...]\"",
     .good = "\"steps\": \"cdiv(M, 128)\"   and   \"if k == num_programs(k) - 1:\", \"    o[...] = acc[...]\"",
     .jax = "Nothing is reported at any stage. The interpreters fill outputs with NaN, or with an extreme integer.",
+    .trap_help = "let every block be visited (cdiv, not //) and write it on all paths",
     .check = check,
 };

@@ -13,7 +13,9 @@ static tp_claim revisit(tp_analysis *a, const tp_operand *o, tp_expr *premises)
     c.npremises = tp_nonempty_grid(a, premises);
     uint32_t granted = tp_meeting_windows(a, premises + c.npremises);
     c.npremises += granted;
-    c.rests_on = granted ? tp_apart(o) ? "TP101, TP406" : "TP101" : tp_apart(o);
+    c.rests_on = granted ? tp_apart(o) ? TP_RULE_BLOCK_OUT_OF_BOUNDS ", " TP_RULE_OVERLAPPING_OUTPUT
+                                       : TP_RULE_BLOCK_OUT_OF_BOUNDS
+                         : tp_apart(o);
     return c;
 }
 
@@ -120,6 +122,8 @@ const tp_rule tp_rule_tp402_nonconsecutive_revisit = {
     .slug = "nonconsecutive-revisit",
     .title = "the steps that write one output block follow each other",
     .severity = TP_ERROR,
+    .traps = true,
+    .for_equality = true,
     .why =
         "An output block is written back when the grid leaves it, and never read back: whoever returns finds garbage "
         "and overwrites the result.",
@@ -128,5 +132,6 @@ const tp_rule tp_rule_tp402_nonconsecutive_revisit = {
     .jax =
         "Lowering and compiler accept it. interpret=True gives the expected answer, so tests pass; the TPU interpreter "
         "raises \"Revisited block\", for the executed grid only.",
+    .trap_help = "put the axes that the output does not depend on last in the grid",
     .check = check,
 };

@@ -12,7 +12,9 @@ static tp_claim race(tp_analysis *a, const tp_operand *o, tp_expr *premises)
     c.npremises = tp_nonempty_grid(a, premises);
     uint32_t granted = tp_meeting_windows(a, premises + c.npremises);
     c.npremises += granted;
-    c.rests_on = granted ? tp_apart(o) ? "TP101, TP406" : "TP101" : tp_apart(o);
+    c.rests_on = granted ? tp_apart(o) ? TP_RULE_BLOCK_OUT_OF_BOUNDS ", " TP_RULE_OVERLAPPING_OUTPUT
+                                       : TP_RULE_BLOCK_OUT_OF_BOUNDS
+                         : tp_apart(o);
     return c;
 }
 
@@ -111,11 +113,14 @@ const tp_rule tp_rule_tp403_parallel_race = {
     .slug = "parallel-race",
     .title = "steps that differ in a parallel axis never write the same block",
     .severity = TP_ERROR,
+    .traps = true,
+    .for_equality = true,
     .why = "Steps of a parallel axis may run at the same time on several cores, in any order. Two that write one block "
            "race, and neither sees what the other accumulated.",
     .bad = "{\"axis\": \"k\", \"semantics\": \"parallel\"}   with an output map of [\"i\", \"j\"]",
     .good = "{\"axis\": \"k\", \"semantics\": \"arbitrary\"}",
     .jax = "Lowering, compiler and interpret=True accept it. The TPU interpreter finds it as a race with two or more "
            "cores.",
+    .trap_help = "declare that axis \"arbitrary\"",
     .check = check,
 };

@@ -10,6 +10,8 @@ const tp_rule tp_rule_tp404_uninitialized_use = {
     .slug = "uninitialized-use",
     .title = "no value from unwritten scratch or an unwritten output window is used",
     .severity = TP_ERROR,
+    .traps = true,
+    .for_equality = true,
     .per_dtype = true,
     .why =
         "Scratch and output windows hold whatever was there before. An output window is never preloaded, and scratch "
@@ -18,5 +20,6 @@ const tp_rule tp_rule_tp404_uninitialized_use = {
     .good = "\"if k == 0:\", \"    acc[...] = 0\"",
     .jax = "Nothing is reported at any stage. Both interpreters start with NaN for floats and with an extreme integer, "
            "so that integer kernels look right.",
+    .trap_help = "initialise it in the first step of every run, e.g. `if k == 0:` with k the reduction axis",
     .check = check,
 };

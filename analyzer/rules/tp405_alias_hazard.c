@@ -45,7 +45,7 @@ static void grant_windows(hazard *h, tp_expr *premises)
 {
     h->claim.premises = premises;
     h->claim.npremises = tp_meeting_windows(h->a, premises);
-    h->claim.rests_on = h->claim.npremises ? "TP101" : NULL;
+    h->claim.rests_on = h->claim.npremises ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
     h->claim.given = 0;
 }
 
@@ -225,6 +225,8 @@ const tp_rule tp_rule_tp405_alias_hazard = {
     .slug = "alias-hazard",
     .title = "an input that shares its array with an output is not read while the output may be writing it",
     .severity = TP_ERROR,
+    .traps = true,
+    .for_equality = true,
     .why =
         "The pipeline fetches input blocks ahead and writes output blocks back late, a step for each buffer beyond the "
         "first. A block that is read within that distance after it was written, or by a step that may run at the same "

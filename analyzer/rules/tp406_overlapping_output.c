@@ -22,7 +22,7 @@ static void check_output(tp_analysis *a, const tp_operand *o)
                   .note = TP_S("nothing in JAX reports this at any stage")};
     c.extra = tp_step_vars(a, 1, &c.nextra);
     c.npremises = tp_meeting_windows(a, premises);
-    c.rests_on = c.npremises ? "TP101" : NULL;
+    c.rests_on = c.npremises ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
     const int64_t *env;
     tp_finding *f = tp_claim_check(a, &c, &env);
     if (f->verdict != TP_VIOLATED)
@@ -44,6 +44,8 @@ const tp_rule tp_rule_tp406_overlapping_output = {
     .slug = "overlapping-output",
     .title = "Element windows of an output are equal or apart",
     .severity = TP_ERROR,
+    .traps = true,
+    .for_equality = true,
     .why = "Each window is copied out as a whole when the grid leaves it. Where two of them overlap, the later copy "
            "overwrites what the earlier one wrote, garbage included.",
     .bad = "\"block_shape\": [{\"element\": 6}], \"index_map\": [\"i * 4\"]   on an output",

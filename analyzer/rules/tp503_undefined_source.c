@@ -17,6 +17,8 @@ const tp_rule tp_rule_tp503_undefined_source = {
     .slug = "undefined-source",
     .title = "no lane that the mask of a load leaves out, and no cast out of range, reaches a result or a decision",
     .severity = TP_ERROR,
+    .traps = true,
+    .for_equality = true,
     .per_dtype = true,
     .why = "A masked load says nothing about the lanes that its mask leaves out: registers keep whatever they held. A "
            "float-to-int conversion out of range is as undefined; that half depends on data and is checked while "

@@ -43,7 +43,7 @@ static int run(tp_cli *c)
     static const char *const REPORTED_BY[] = {"the reader of specs.", "an execution (verify, run) that meets it.",
                                               "lint and verify, about the run itself."};
     if (c->paths.len != 1)
-        return tp_usage_error("name one rule: tileproof explain TP101");
+        return tp_usage_error("name one rule: tileproof explain " TP_RULE_BLOCK_OUT_OF_BOUNDS);
     const tp_rule *r = tp_rule_find(c->paths.at[0]);
     const tp_code *code = tp_code_find(c->paths.at[0]);
     if (!r && !code)

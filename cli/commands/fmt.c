@@ -16,7 +16,8 @@ static void format(void *arg)
     tp_ctx *c = &f->job->ctx;
     const tp_json *doc = tp_json_parse(c, false);
     if (doc->type != TP_J_OBJECT)
-        tp_raise(c, "TP001", doc->loc, NULL, "a spec is an object, not %s", tp_json_type_name(doc->type));
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, doc->loc, NULL, "a spec is an object, not %s",
+                 tp_json_type_name(doc->type));
     tp_spec_format(c, doc, &f->text);
 }
 

@@ -90,7 +90,7 @@ static void judge_case(judging *x, const tp_case_result *r, bool digest)
         if (d->tier == TP_TIER_DIFFERENT)
             by = "E1";
         else if (!by && r->outcome == TP_EQUAL && (d->rounding > 1 || (d->overflows && !x->overflows)))
-            by = "TP703";
+            by = TP_RULE_NUMERICALLY_UNSTABLE;
         x->now_overflows |= d->overflows;
     }
     if (!v->by)
@@ -365,7 +365,8 @@ static bool mutate_one(tp_cli *c, tp_str path, judging *settings, score *total)
         s.equal += !v.by && v.equal;
         s.open += !v.by && !v.same && !v.equal && v.open;
         s.survive += !v.by && !v.same && !v.equal && !v.open;
-        bool trapped = v.by && v.by[0] == 'T' && strcmp(v.by, "TP703") != 0 && !tp_rule_find(tp_str_c(v.by)),
+        bool trapped = v.by && v.by[0] == 'T' && strcmp(v.by, TP_RULE_NUMERICALLY_UNSTABLE) != 0 &&
+                       !tp_rule_find(tp_str_c(v.by)),
              wrong = v.equal && (v.refuted || trapped);
         s.wrong += wrong;
         tally_one(c->arena, &kinds, m->kind);

@@ -113,5 +113,5 @@ void tp_print_man(tp_command_list commands, FILE *out)
             ".It 4\nOnly unknowns.\n.It 5\nInternal error.\n.El\n.Pp\nWhen several apply, the order is 5, 2, 3, 1, 4.\n"
             ".Sh EXAMPLES\n.Dl $ tileproof lint kernels/\n.Dl $ tileproof verify \\-\\-receipt matmul.receipt.json "
             "matmul.tile.json\n"
-            ".Dl $ tileproof explain TP101\n");
+            ".Dl $ tileproof explain " TP_RULE_BLOCK_OUT_OF_BOUNDS "\n");
 }

@@ -15,10 +15,11 @@ void tp_print_rules(FILE *out)
     static const char *const SEVERITIES[] = {"advice", "warning", "error"};
     size_t n;
     const tp_rule *const *rules = tp_rules(&n);
-    fprintf(out, "# Rules\n\nMade by `tileproof rules --markdown`. Codes keep their meaning; slugs are accepted "
-                 "wherever codes are "
-                 "(`--select`,\n`\"allow\"`). `tileproof explain TP101` prints one of them.\n\n"
-                 "| code | slug | level | holds when |\n|---|---|---|---|\n");
+    fprintf(out,
+            "# Rules\n\nMade by `tileproof rules --markdown`. Codes keep their meaning; slugs are accepted "
+            "wherever codes are "
+            "(`--select`,\n`\"allow\"`). `tileproof explain " TP_RULE_BLOCK_OUT_OF_BOUNDS "` prints one of them.\n\n"
+            "| code | slug | level | holds when |\n|---|---|---|---|\n");
     for (size_t i = 0; i < n; i++)
         fprintf(out, "| [%s](#%s) | `%s` | %s%s | %s |\n", rules[i]->code, rules[i]->code, rules[i]->slug,
                 SEVERITIES[rules[i]->severity], rules[i]->hardware ? ", chips only" : "", rules[i]->title);

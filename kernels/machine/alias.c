@@ -59,7 +59,7 @@ typedef struct row_context {
 _Noreturn static void hazard(const row_context *c, const tp_ref *r, size_t lane, bool race)
 {
     tp_str output = c->m->k->operands[r->shared->output].name;
-    tp_trap_raise(c->m, "TP405", output,
+    tp_trap_raise(c->m, TP_RULE_ALIAS_HAZARD, output,
                   race ? "%.*s is copied in while a step that differs in a parallel axis writes it to `%.*s`"
                        : "%.*s is copied in too soon after it was written to `%.*s`",
                   TP_FMT(tp_element_text(c->m, r, lane)), TP_FMT(output));

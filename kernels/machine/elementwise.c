@@ -167,7 +167,7 @@ static void trap_zero_divisor(tp_machine *m, const tp_cells *b)
 {
     for (size_t i = 0; i < b->n; i++)
         if (tp_get_i64(b->dtype, b->data, i) == 0 && !tp_origin_at(b, i))
-            tp_trap_raise(m, "TP105", (tp_str){NULL, 0}, "integer division by zero");
+            tp_trap_raise(m, TP_RULE_DIVISION_BY_ZERO, (tp_str){NULL, 0}, "integer division by zero");
 }
 
 static void run_shadow(tp_machine *m, tp_cells *out, const tp_cells *const *args, uint32_t n)

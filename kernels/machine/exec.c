@@ -35,16 +35,16 @@ static slice resolve(tp_machine *m, const tp_access *a)
         if (sub->kind == TP_SUB_INT)
             s.size[d] = 1;
         else if (tp_expr_eval(m->k->exprs, sub->size, m->env, &s.size[d]) != TP_EVAL_OK || s.size[d] < 0)
-            tp_trap_raise(m, "TP102", r->operand->name, "the size of this slice is not a count");
+            tp_trap_raise(m, TP_RULE_SLICE_OUT_OF_BOUNDS, r->operand->name, "the size of this slice is not a count");
         int64_t last;
         if (s.size[d] == 0) /* touches nothing */
             last = 0;
         else if (!tp_last(s.start[d], s.size[d], s.stride[d], &last))
-            tp_trap_raise(m, "TP102", r->operand->name,
+            tp_trap_raise(m, TP_RULE_SLICE_OUT_OF_BOUNDS, r->operand->name,
                           "elements from %lld to one beyond 2^63 of dimension %u of `%.*s`, which has %lld",
                           (long long)s.start[d], d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
         else if (s.start[d] < 0 || last >= r->cells.dims[d])
-            tp_trap_raise(m, "TP102", r->operand->name,
+            tp_trap_raise(m, TP_RULE_SLICE_OUT_OF_BOUNDS, r->operand->name,
                           "elements %lld to %lld of dimension %u of `%.*s`, which has %lld", (long long)s.start[d],
                           (long long)last, d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
         s.whole &= s.start[d] == 0 && s.size[d] == r->cells.dims[d] && s.stride[d] == 1;
@@ -407,7 +407,7 @@ static void exec_check(tp_machine *m, const tp_step *s)
     tp_decide(m, c);
     for (size_t i = 0; i < c->n; i++)
         if (!((const uint8_t *)c->data)[i])
-            tp_trap_raise(m, "TP107", (tp_str){NULL, 0}, "check failed: %.*s", TP_FMT(s->text));
+            tp_trap_raise(m, TP_RULE_CHECK_FAILED, (tp_str){NULL, 0}, "check failed: %.*s", TP_FMT(s->text));
 }
 
 void tp_exec_region(tp_machine *m, const tp_region *r)

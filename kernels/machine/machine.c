@@ -20,8 +20,8 @@ static int64_t eval(tp_machine *m, tp_expr e, const char *rule, const char *what
     tp_eval_error err = tp_expr_eval(m->k->exprs, e, m->env, &v);
     if (err != TP_EVAL_OK)
         tp_trap_raise(m,
-                      err == TP_EVAL_DIV_ZERO ? "TP105"
-                      : err == TP_EVAL_TABLE  ? "TP103"
+                      err == TP_EVAL_DIV_ZERO ? TP_RULE_DIVISION_BY_ZERO
+                      : err == TP_EVAL_TABLE  ? TP_RULE_PREFETCH_CONTRACT
                                               : rule,
                       subject, "%s of `%.*s` %s", what, TP_FMT(subject), tp_eval_error_text(err));
     return v;
@@ -56,15 +56,15 @@ static void prepare_ref(tp_machine *m, uint32_t i)
     r->operand = o;
     r->array = o->role == TP_SCRATCH ? NULL : &m->request->arrays[i];
     for (uint32_t d = 0; o->role != TP_SCRATCH && d < o->rank; d++) {
-        r->block[d] = eval(m, o->dims[d].block, "TP008", "a block dimension", o->name);
+        r->block[d] = eval(m, o->dims[d].block, TP_RULE_EXTENT, "a block dimension", o->name);
         if (r->block[d] < 1 && !o->whole)
-            tp_trap_raise(m, "TP008", o->name, "dimension %u of the block of `%.*s` is %lld", d, TP_FMT(o->name),
+            tp_trap_raise(m, TP_RULE_EXTENT, o->name, "dimension %u of the block of `%.*s` is %lld", d, TP_FMT(o->name),
                           (long long)r->block[d]);
     }
     for (uint32_t d = 0; d < o->ref_rank; d++) {
-        dims[d] = eval(m, o->ref_shape[d], "TP008", "a dimension", o->name);
+        dims[d] = eval(m, o->ref_shape[d], TP_RULE_EXTENT, "a dimension", o->name);
         if (dims[d] < 0)
-            tp_trap_raise(m, "TP008", o->name, "dimension %u of `%.*s` is %lld", d, TP_FMT(o->name),
+            tp_trap_raise(m, TP_RULE_EXTENT, o->name, "dimension %u of `%.*s` is %lld", d, TP_FMT(o->name),
                           (long long)dims[d]);
     }
     tp_cells_init(m->arena, &r->cells, o->dtype, o->ref_rank, dims);
@@ -95,14 +95,15 @@ static void prepare_values(tp_machine *m)
         const tp_value *x = &p->values.at[v];
         int64_t dims[TP_MAX_RANK];
         for (uint32_t d = 0; d < x->rank; d++) {
-            dims[d] = eval(m, x->dims[d], "TP008", "the shape of a value in the body", m->k->name);
+            dims[d] = eval(m, x->dims[d], TP_RULE_EXTENT, "the shape of a value in the body", m->k->name);
             if (dims[d] < 0)
-                tp_trap_raise(m, "TP008", (tp_str){NULL, 0}, "a value in the body has the dimension %lld",
+                tp_trap_raise(m, TP_RULE_EXTENT, (tp_str){NULL, 0}, "a value in the body has the dimension %lld",
                               (long long)dims[d]);
         }
         tp_cells_init(m->arena, &m->values[v], x->dtype, x->rank, dims);
         if (x->dtype == TP_WEAK_INT)
-            *(int64_t *)m->values[v].data = eval(m, x->meaning, "TP104", "an integer in the body", m->k->name);
+            *(int64_t *)m->values[v].data =
+                eval(m, x->meaning, TP_RULE_INDEX_OVERFLOW, "an integer in the body", m->k->name);
     }
 }
 
@@ -240,7 +241,8 @@ static void end_run(tp_machine *m, uint32_t index)
             continue;
         tp_str e = tp_element_text(m, r, i);
         if (!(o & TP_ORIGIN_STORED)) /* born here and still as it was */
-            tp_trap_raise(m, "TP401", r->operand->name, "%.*s is never written in the run of its block", TP_FMT(e));
+            tp_trap_raise(m, TP_RULE_OUTPUT_COVERAGE, r->operand->name, "%.*s is never written in the run of its block",
+                          TP_FMT(e));
         m->at = r->last_store;
         tp_trap_undefined(m, o, r->operand->name, tp_printf(m->arena, "%.*s at copy-out", TP_FMT(e)).p);
     }
@@ -276,9 +278,9 @@ static void claim_row(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx)
                 continue;
             }
             tp_trap_raise(c->m,
-                          race   ? "TP403"
-                          : same ? "TP402"
-                                 : "TP406",
+                          race   ? TP_RULE_PARALLEL_RACE
+                          : same ? TP_RULE_NONCONSECUTIVE_REVISIT
+                                 : TP_RULE_OVERLAPPING_OUTPUT,
                           r->operand->name,
                           race   ? "two steps that differ in a parallel axis write %.*s"
                           : same ? "the grid returns to the window of %.*s after leaving it"
@@ -323,7 +325,7 @@ static void claim_block(tp_machine *m, tp_ref *r, int64_t key)
     if (r->visited[b] && !race && may_return(r->operand))
         r->returned = true;
     else if (r->visited[b])
-        tp_trap_raise(m, race ? "TP403" : "TP402", r->operand->name,
+        tp_trap_raise(m, race ? TP_RULE_PARALLEL_RACE : TP_RULE_NONCONSECUTIVE_REVISIT, r->operand->name,
                       race ? "two steps that differ in a parallel axis write the same block of `%.*s`"
                            : "the grid returns to a block of `%.*s` after leaving it",
                       TP_FMT(r->operand->name));
@@ -347,15 +349,15 @@ static void begin_run(tp_machine *m, uint32_t index)
 static int64_t element_start(tp_machine *m, const tp_ref *r, uint32_t d, int64_t index)
 {
     const tp_operand *o = r->operand;
-    int64_t lo = eval(m, o->dims[d].pad_lo, "TP008", "the padding", o->name),
-            hi = eval(m, o->dims[d].pad_hi, "TP008", "the padding", o->name), start, end, limit;
+    int64_t lo = eval(m, o->dims[d].pad_lo, TP_RULE_EXTENT, "the padding", o->name),
+            hi = eval(m, o->dims[d].pad_hi, TP_RULE_EXTENT, "the padding", o->name), start, end, limit;
     bool fits = tp_sub(index, lo, &start) && tp_add(start, r->block[d], &end) && tp_add(r->array->dims[d], hi, &limit);
     if (!fits)
-        tp_trap_raise(m, "TP101", o->name,
+        tp_trap_raise(m, TP_RULE_BLOCK_OUT_OF_BOUNDS, o->name,
                       "element index %lld in dimension %u of `%.*s`, with the padding, wants elements beyond 2^63",
                       (long long)index, d, TP_FMT(o->name));
     if (index < 0 || end > limit || start >= r->array->dims[d] || end <= 0)
-        tp_trap_raise(m, "TP101", o->name,
+        tp_trap_raise(m, TP_RULE_BLOCK_OUT_OF_BOUNDS, o->name,
                       "element index %lld in dimension %u of `%.*s` wants elements %lld to %lld; the array has %lld",
                       (long long)index, d, TP_FMT(o->name), (long long)start, (long long)(end - 1),
                       (long long)r->array->dims[d]);
@@ -369,18 +371,18 @@ static bool move_window(tp_machine *m, uint32_t index, int64_t *start)
     const tp_operand *o = r->operand;
     bool changed = !r->resident;
     for (uint32_t d = 0; d < o->rank; d++) {
-        int64_t block = eval(m, o->dims[d].index, "TP104", "the index map", o->name);
+        int64_t block = eval(m, o->dims[d].index, TP_RULE_INDEX_OVERFLOW, "the index map", o->name);
         if (o->dims[d].kind == TP_DIM_ELEMENT) {
             start[d] = element_start(m, r, d, block);
             changed |= start[d] != r->window[d];
             continue;
         }
         if (!tp_mul(block, r->block[d], &start[d]))
-            tp_trap_raise(m, "TP101", o->name,
+            tp_trap_raise(m, TP_RULE_BLOCK_OUT_OF_BOUNDS, o->name,
                           "block index %lld in dimension %u of `%.*s` starts at an element beyond 2^63",
                           (long long)block, d, TP_FMT(o->name));
         if (start[d] < 0 || (start[d] >= r->array->dims[d] && !(o->whole && start[d] == 0)))
-            tp_trap_raise(m, "TP101", o->name,
+            tp_trap_raise(m, TP_RULE_BLOCK_OUT_OF_BOUNDS, o->name,
                           "block index %lld in dimension %u of `%.*s` starts at element %lld; the array has %lld",
                           (long long)block, d, TP_FMT(o->name), (long long)start[d], (long long)r->array->dims[d]);
         changed |= start[d] != r->window[d];
@@ -428,9 +430,9 @@ static void lay_out(tp_machine *m)
     g->total = 1;
     for (uint32_t a = 0; a < m->k->naxes; a++) {
         const tp_axis *axis = &m->k->axes[a];
-        g->steps[a] = eval(m, axis->steps, "TP008", "the step count", axis->name);
+        g->steps[a] = eval(m, axis->steps, TP_RULE_EXTENT, "the step count", axis->name);
         if (g->steps[a] < 0)
-            tp_trap_raise(m, "TP008", axis->name, "axis `%.*s` has %lld steps", TP_FMT(axis->name),
+            tp_trap_raise(m, TP_RULE_EXTENT, axis->name, "axis `%.*s` has %lld steps", TP_FMT(axis->name),
                           (long long)g->steps[a]);
         if (!tp_mul(g->total, g->steps[a], &g->total) || g->total > m->request->max_steps)
             refuse(m, tp_printf(m->arena, "the grid has more than %lld steps", (long long)m->request->max_steps));
@@ -463,7 +465,7 @@ static void check_coverage(tp_machine *m)
             for (uint32_t d = r->operand->rank; d-- > 0; rest /= (size_t)r->array->dims[d])
                 at[d] = (int64_t)(rest % (size_t)r->array->dims[d]);
             if (!r->owner[e] && tp_element_valid(m->k, r->operand, m->env, at))
-                tp_trap_raise(m, "TP401", r->operand->name, "no step writes element %zu of `%.*s`", e,
+                tp_trap_raise(m, TP_RULE_OUTPUT_COVERAGE, r->operand->name, "no step writes element %zu of `%.*s`", e,
                               TP_FMT(r->operand->name));
         }
         for (size_t b = 0; b < r->nblocks; b++) {
@@ -476,7 +478,7 @@ static void check_coverage(tp_machine *m)
             }
             for (size_t lane = 0; lane < r->cells.n; lane++)
                 if (lane_inside(r, lane) && lane_valid(m, r, lane))
-                    tp_trap_raise(m, "TP401", r->operand->name, "no step writes %.*s",
+                    tp_trap_raise(m, TP_RULE_OUTPUT_COVERAGE, r->operand->name, "no step writes %.*s",
                                   TP_FMT(tp_element_text(m, r, lane)));
         }
     }

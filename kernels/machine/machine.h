@@ -12,7 +12,7 @@
 #include "spec/kernel.h"
 
 typedef struct tp_trap {
-    const char *rule; /* "TP404" */
+    const char *rule; /* its code: one of TP_RULE_… */
     tp_str subject;   /* operand, or empty */
     tp_str message;   /* one line: what, where, born where */
     int64_t step;     /* number of the step in grid order, -1: before or after the walk */

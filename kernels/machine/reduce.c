@@ -289,7 +289,7 @@ void tp_exec_reduce(tp_machine *m, const tp_inst *i)
     groups g = group(m, i, a, out);
     out->state = TP_CLEAN;
     if ((i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN) && g.nin == 0)
-        tp_trap_raise(m, "TP008", (tp_str){NULL, 0}, "argmax or argmin over no elements");
+        tp_trap_raise(m, TP_RULE_EXTENT, (tp_str){NULL, 0}, "argmax or argmin over no elements");
     reduce_numbers(i, a, out, &g);
     if (m->domain && !tp_chainable(m, i))
         planes_of_reduce(m, i->prim, out, a, &(tp_groups){g.nout, g.nin, g.base, g.offset});

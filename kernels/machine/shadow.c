@@ -19,13 +19,13 @@ tp_origin_kind tp_origin_kind_of(tp_origin o)
 const char *tp_origin_rule(tp_origin o)
 {
     switch (tp_origin_kind_of(o)) {
-    case TP_BORN_OUTSIDE: return "TP501";
+    case TP_BORN_OUTSIDE: return TP_RULE_PADDING_LEAK;
     case TP_BORN_CAST:
-    case TP_BORN_MASKED: return "TP503";
+    case TP_BORN_MASKED: return TP_RULE_UNDEFINED_SOURCE;
     case TP_BORN_SCRATCH:
     case TP_BORN_OUTPUT: break;
     }
-    return "TP404";
+    return TP_RULE_UNINITIALIZED_USE;
 }
 
 /* "(3, 130)": position of a lane inside a block */

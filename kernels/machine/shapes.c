@@ -164,7 +164,8 @@ static void exec_take(tp_machine *m, const tp_inst *i)
             tp_origin unknown = tp_origin_at(index, at);
             int64_t k = unknown ? 0 : tp_get_i64(index->dtype, index->data, at);
             if (k < 0 || (uint64_t)k >= extent)
-                tp_trap_raise(m, "TP102", (tp_str){NULL, 0}, "take of element %lld of %zu", (long long)k, extent);
+                tp_trap_raise(m, TP_RULE_SLICE_OUT_OF_BOUNDS, (tp_str){NULL, 0}, "take of element %lld of %zu",
+                              (long long)k, extent);
             size_t source = (o * extent + (size_t)k) * inner;
             memcpy((char *)out->data + e * size, (const char *)from->data + source * size, inner * size);
             for (size_t t = 0; out->state == TP_MIXED && t < inner; t++)

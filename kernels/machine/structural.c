@@ -135,7 +135,7 @@ void tp_exec_cast(tp_machine *m, const tp_inst *i)
     if (a->dtype == TP_WEAK_INT && !tp_is_float(out->dtype)) {
         int64_t v = *(const int64_t *)a->data;
         if (v < tp_dtype_min(out->dtype) || v > tp_dtype_max(out->dtype))
-            tp_trap_raise(m, "TP104", (tp_str){NULL, 0}, "%lld does not fit %s", (long long)v,
+            tp_trap_raise(m, TP_RULE_INDEX_OVERFLOW, (tp_str){NULL, 0}, "%lld does not fit %s", (long long)v,
                           tp_dtype_info(out->dtype)->name);
         tp_put_i64(out->dtype, out->data, 0, v);
     } else if (tp_is_float(a->dtype) && out->dtype == TP_BOOL) {
@@ -161,8 +161,9 @@ static void exec_read(tp_machine *m, const tp_inst *i)
             tp_trap_undefined(m, tp_any_undefined(c), t->name, "an index");
         int64_t index = tp_get_i64(c->dtype, c->data, 0), n = x ? d->dims[x] : d->readable;
         if (index < 0 || index >= n)
-            tp_trap_raise(m, "TP103", t->name, "entry %lld of dimension %u of the table `%.*s`, which has %lld",
-                          (long long)index, x, TP_FMT(t->name), (long long)n);
+            tp_trap_raise(m, TP_RULE_PREFETCH_CONTRACT, t->name,
+                          "entry %lld of dimension %u of the table `%.*s`, which has %lld", (long long)index, x,
+                          TP_FMT(t->name), (long long)n);
         at = at * d->dims[x] + index;
     }
     *(int32_t *)m->values[i->out].data = (int32_t)d->at[at];
@@ -213,7 +214,7 @@ void tp_exec_structural(tp_machine *m, const tp_inst *i)
     case TP_P_BITCAST: tp_copy_cells(m, out, &m->values[i->args[0]]); break;
     default:
         if (!tp_exec_shape(m, i))
-            tp_trap_raise(m, "TP004", (tp_str){NULL, 0}, "primitive `%s` has no meaning in the machine",
+            tp_trap_raise(m, TP_RULE_SPEC_TYPE, (tp_str){NULL, 0}, "primitive `%s` has no meaning in the machine",
                           tp_prim_info(i->prim)->name);
     }
 }

@@ -67,7 +67,7 @@ static const tp_json *find_dtype(tp_ctx *c, const tp_kernel *k, const tp_json *d
                 equal = tp_dtype_find(m->u.string) == k->dtypes[p].choice;
             }
         if (!known)
-            tp_raise(c, "TP002", m->key_loc, NULL, "there is no dtype parameter `%.*s`", TP_FMT(m->key));
+            tp_raise(c, TP_RULE_SPEC_NAME, m->key_loc, NULL, "there is no dtype parameter `%.*s`", TP_FMT(m->key));
         if (!equal)
             return m;
     }
@@ -80,11 +80,13 @@ static void read_sizes(tp_ctx *c, const tp_kernel *k, const tp_json *sizes, bool
         const tp_json *m = sizes->u.items.at[i];
         const tp_size *s = tp_size_find(k, m->key);
         if (!s)
-            tp_raise(c, "TP002", m->key_loc, NULL, "there is no size `%.*s`", TP_FMT(m->key));
+            tp_raise(c, TP_RULE_SPEC_NAME, m->key_loc, NULL, "there is no size `%.*s`", TP_FMT(m->key));
         if (s->kind == TP_SIZE_DERIVED)
-            tp_raise(c, "TP005", m->loc, "leave it out", "`%.*s` is derived from other sizes", TP_FMT(m->key));
+            tp_raise(c, TP_RULE_SPEC_VALUE, m->loc, "leave it out", "`%.*s` is derived from other sizes",
+                     TP_FMT(m->key));
         if (s->kind == TP_SIZE_FIXED && s->min != m->u.integer)
-            tp_raise(c, "TP005", m->loc, "leave it out", "`%.*s` is fixed at %lld", TP_FMT(m->key), (long long)s->min);
+            tp_raise(c, TP_RULE_SPEC_VALUE, m->loc, "leave it out", "`%.*s` is fixed at %lld", TP_FMT(m->key),
+                     (long long)s->min);
         if (s->kind == TP_SIZE_FIXED)
             continue;
         env[s->sym] = m->u.integer;
@@ -141,7 +143,7 @@ static tp_str permitted(tp_ctx *c, const tp_json *m)
     bool missing = !found && !outward; /* the reader says so */
     free(found);
     if (!may && !missing)
-        tp_raise(c, "TP005", m->loc, "put it beside the spec, or allow its folder: --allow-path DIR",
+        tp_raise(c, TP_RULE_SPEC_VALUE, m->loc, "put it beside the spec, or allow its folder: --allow-path DIR",
                  "`%.*s` is not below the folder of the spec", TP_FMT(named));
     return may ? real : tp_printf(c->arena, "%.*s%.*s", TP_FMT(joined), TP_FMT(tensor));
 }
@@ -152,18 +154,18 @@ static void read_array(tp_ctx *c, const tp_kernel *k, const tp_case *x, const tp
     int64_t dims[TP_MAX_RANK];
     tp_str why;
     if (i < 0 || (uint32_t)i >= k->ninputs)
-        tp_raise(c, "TP002", m->key_loc, NULL, "there is no input `%.*s`", TP_FMT(m->key));
+        tp_raise(c, TP_RULE_SPEC_NAME, m->key_loc, NULL, "there is no input `%.*s`", TP_FMT(m->key));
     const tp_operand *o = &k->operands[i];
     if (tp_tensor_read(c->arena, permitted(c, m), o->dtype, &given[i], &why) != TP_OK)
-        tp_raise(c, "TP005", m->loc, "paths are relative to the spec", "cannot read `%.*s`: %.*s", TP_FMT(m->u.string),
-                 TP_FMT(why));
+        tp_raise(c, TP_RULE_SPEC_VALUE, m->loc, "paths are relative to the spec", "cannot read `%.*s`: %.*s",
+                 TP_FMT(m->u.string), TP_FMT(why));
     bool fits = tp_operand_dims(k, o, x->env, dims, &why) && given[i].dtype == o->dtype && given[i].rank == o->rank;
     for (uint32_t d = 0; fits && d < o->rank; d++)
         fits = given[i].dims[d] == dims[d];
     if (!fits) {
         tp_tensor want = {.dtype = o->dtype, .rank = o->rank};
         memcpy(want.dims, dims, sizeof want.dims);
-        tp_raise(c, "TP005", m->loc, "give the sizes of the case as those of the arrays",
+        tp_raise(c, TP_RULE_SPEC_VALUE, m->loc, "give the sizes of the case as those of the arrays",
                  "the file holds %.*s, `%.*s` is %.*s here", TP_FMT(tp_tensor_text(c->arena, &given[i])),
                  TP_FMT(o->name), TP_FMT(tp_tensor_text(c->arena, &want)));
     }
@@ -188,8 +190,9 @@ static void read_entries(tp_ctx *c, const tp_table_data *d, uint32_t table, cons
     if (dim < d->rank && dim < TP_TABLE_RANK) {
         tp_expect_type(c, v, TP_J_ARRAY, "a dimension of a table");
         if (v->u.items.n != d->dims[dim])
-            tp_raise(c, "TP005", v->loc, NULL, "%u entries in dimension %u of a table; at these sizes it has %lld",
-                     v->u.items.n, dim, (long long)d->dims[dim]);
+            tp_raise(c, TP_RULE_SPEC_VALUE, v->loc, NULL,
+                     "%u entries in dimension %u of a table; at these sizes it has %lld", v->u.items.n, dim,
+                     (long long)d->dims[dim]);
         for (uint32_t i = 0; i < v->u.items.n; i++) {
             index[dim] = i;
             read_entries(c, d, table, v->u.items.at[i], dim + 1, index, out);
@@ -223,13 +226,13 @@ bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *gi
     if (!k->ntables)
         return true;
     if (!tp_tables_new(c->arena, k, x->env, &why))
-        tp_raise(c, "TP005", x->loc, NULL, "%.*s", TP_FMT(why));
+        tp_raise(c, TP_RULE_SPEC_VALUE, x->loc, NULL, "%.*s", TP_FMT(why));
     for (uint32_t i = 0; given && i < given->u.items.n; i++) {
         const tp_json *m = given->u.items.at[i];
         int table = tp_table_find(k, m->key);
         int64_t index[TP_TABLE_RANK] = {0};
         if (table < 0)
-            tp_raise(c, "TP002", m->key_loc, NULL, "there is no table `%.*s`", TP_FMT(m->key));
+            tp_raise(c, TP_RULE_SPEC_NAME, m->key_loc, NULL, "there is no table `%.*s`", TP_FMT(m->key));
         read_entries(c, tp_bound_table(x->env, k->tables[table].sym), (uint32_t)table, m, 0, index, &fixed);
         x->tables = true;
     }
@@ -237,7 +240,7 @@ bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *gi
         return true;
     tp_tables_hold(c->arena, k, x->env, &why);
     if (given)
-        tp_raise(c, "TP005", given->loc, "contracts hold for the tables of every case",
+        tp_raise(c, TP_RULE_SPEC_VALUE, given->loc, "contracts hold for the tables of every case",
                  "these tables cannot be completed: %.*s", TP_FMT(why));
     return false;
 }
@@ -275,15 +278,16 @@ static void add_case(picking *p, uint32_t kernel, const tp_json *v, uint32_t num
     tp_rng rng = tp_rng_new(x.seed, 0x73697a65);
     if (x.generated && !env && !tp_pick(p->picker, k, given, &rng, v ? 0 : number, x.env)) {
         if (v)
-            tp_raise(c, "TP005", v->loc, "give all sizes", "no small sizes were found that complete this case");
+            tp_raise(c, TP_RULE_SPEC_VALUE, v->loc, "give all sizes",
+                     "no small sizes were found that complete this case");
         return;
     }
     if (!x.generated && !tp_in_domain(k, x.env, &why))
-        tp_raise(c, "TP005", x.loc, "a case lies inside the declared domain", "this case is outside the domain: %.*s",
-                 TP_FMT(why));
+        tp_raise(c, TP_RULE_SPEC_VALUE, x.loc, "a case lies inside the declared domain",
+                 "this case is outside the domain: %.*s", TP_FMT(why));
     if (!tp_case_tables(c, k, &x, v ? tp_json_get(v, "tables") : NULL)) {
         if (v)
-            tp_raise(c, "TP005", v->loc, "give \"tables\" in the case",
+            tp_raise(c, TP_RULE_SPEC_VALUE, v->loc, "give \"tables\" in the case",
                      "no contents of the tables were found that keep the contracts");
         return;
     }
@@ -441,7 +445,7 @@ tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel)
             if (!find_dtype(c, s->kernels[k], tp_json_get(v, "dtypes")))
                 add_case(&p, k, v, i, NULL);
         if (out.len == before)
-            tp_raise(c, "TP005", v->loc, NULL, "no combination of dtype choices fits this case");
+            tp_raise(c, TP_RULE_SPEC_VALUE, v->loc, NULL, "no combination of dtype choices fits this case");
     }
     for (uint32_t k = 0; k < s->nkernels; k++)
         for (uint32_t i = 0; i < per_kernel && i < FEW; i++)

@@ -295,8 +295,11 @@ static json *all_sizes(const tp_equiv *e, const tp_equality *q, const tp_opinion
     const tp_case_result *overflow = tp_equiv_overflow(e);
     json *o = json_object_new_object(), *rules = json_object_new_array(),
          *pairs = strings(q->constants.at, q->proven ? q->constants.len : 0);
-    for (int i = 0; q->proven && tp_equality_rests_on[i]; i++)
-        json_object_array_add(rules, json_object_new_string(tp_equality_rests_on[i]));
+    size_t n;
+    const tp_rule *const *all = tp_rules(&n);
+    for (size_t i = 0; q->proven && i < n; i++)
+        if (all[i]->for_equality)
+            json_object_array_add(rules, json_object_new_string(all[i]->code));
     for (unsigned id = TP_FACT_F1; q->proven && id <= TP_FACT_F2; id++)
         if (q->given & id)
             json_object_array_add(rules, json_object_new_string(tp_fact_names(id)));

@@ -301,14 +301,15 @@ typedef tp_row_reader reader;
 
 _Noreturn static void wrong(tp_ctx *c, const tp_json *at, const char *what)
 {
-    tp_raise(c, "TP001", at->loc, NULL, "%s", what);
+    tp_raise(c, TP_RULE_SPEC_STRUCTURE, at->loc, NULL, "%s", what);
 }
 
 static const tp_json *member(reader *r, const tp_json *o, const char *key, tp_json_type type)
 {
     const tp_json *v = o->type == TP_J_OBJECT ? tp_json_get(o, key) : NULL;
     if (!v || v->type != type)
-        tp_raise(r->c, "TP001", v ? v->loc : o->loc, NULL, "\"%s\" should be %s", key, tp_json_type_name(type));
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, v ? v->loc : o->loc, NULL, "\"%s\" should be %s", key,
+                 tp_json_type_name(type));
     return v;
 }
 
@@ -322,21 +323,22 @@ static void members(reader *r, const tp_json *o, const char *const *names, uint3
         for (uint32_t k = 0; k < n; k++)
             known |= tp_str_is(o->u.items.at[i]->key, names[k]);
         if (!known)
-            tp_raise(r->c, "TP001", o->u.items.at[i]->key_loc, NULL, "there is no place for \"%.*s\" here",
-                     TP_FMT(o->u.items.at[i]->key));
+            tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, o->u.items.at[i]->key_loc, NULL,
+                     "there is no place for \"%.*s\" here", TP_FMT(o->u.items.at[i]->key));
     }
 }
 
 static void exactly(reader *r, const tp_json *list, uint32_t n)
 {
     if (list->type != TP_J_ARRAY || list->u.items.n != n)
-        tp_raise(r->c, "TP001", list->loc, NULL, "this should be a list of %u", n);
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, list->loc, NULL, "this should be a list of %u", n);
 }
 
 static const tp_json *item(reader *r, const tp_json *array, uint32_t i, tp_json_type type)
 {
     if (array->type != TP_J_ARRAY || i >= array->u.items.n || array->u.items.at[i]->type != type)
-        tp_raise(r->c, "TP001", array->loc, NULL, "value %u of this list should be %s", i + 1, tp_json_type_name(type));
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, array->loc, NULL, "value %u of this list should be %s", i + 1,
+                 tp_json_type_name(type));
     return array->u.items.at[i];
 }
 
@@ -552,10 +554,11 @@ void tp_certificates_read_header(tp_ctx *c)
     const tp_json *doc = tp_json_parse(c, false);
     const tp_json *format = doc->type == TP_J_OBJECT ? tp_json_get(doc, "tileproof_certificates") : NULL;
     if (!format || format->type != TP_J_INT)
-        tp_raise(c, "TP001", doc->loc, "write one with: tileproof lint --certificates FILE SPEC",
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, doc->loc, "write one with: tileproof lint --certificates FILE SPEC",
                  "this is not a file of certificates");
     if (format->u.integer != TP_CERTIFICATES_FORMAT)
-        tp_raise(c, "TP001", format->loc, "write them again with: tileproof lint --certificates FILE SPEC",
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, format->loc,
+                 "write them again with: tileproof lint --certificates FILE SPEC",
                  "certificates of format %lld; this version reads format %d", (long long)format->u.integer,
                  TP_CERTIFICATES_FORMAT);
 }

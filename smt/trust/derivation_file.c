@@ -124,7 +124,7 @@ void tp_certificates_add_derivation(tp_certificates *c, tp_str spec, tp_str outp
 
 _Noreturn static void wrong(tp_row_reader *r, const tp_json *at, const char *what)
 {
-    tp_raise(r->c, "TP001", at->loc, NULL, "%s", what);
+    tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, at->loc, NULL, "%s", what);
 }
 
 static void read_counters(tp_row_reader *r, const tp_json *list, tp_real_node *n)

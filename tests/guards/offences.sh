@@ -48,7 +48,11 @@ offence tables 'docs/RULES.md is not what the tables say' add docs/RULES.md 'pla
 offence tables 'docs/completion/tileproof.bash is not what the tables say' add docs/completion/tileproof.bash 'done'
 
 offence tables 'docs/SECURITY.md: its table is not' add tests/fuzz/runs.log 'abcdef0 npy 60 5 5 5'
-offence tables 'TP498: the sources name it' add cli/git.c 'static const char *const PLANTED = "TP498";'
+# codes: by number outside their owner, and a descriptor that its file's name does not fit
+offence tables 'names TP498 by its number' add cli/git.c 'static const char *const PLANTED = "TP498";'
+offence tables 'names TP102 by its number' add kernels/machine/exec.c 'static const char PLANTED[] = "see TP102"; /* one */'
+offence tables 'names TP101 by its number' add analyzer/rules/tp406_overlapping_output.c 'static const char PLANTED[] = "TP101";'
+offence tables 'its descriptor says TP408' change analyzer/rules/tp406_overlapping_output.c '"TP406"' '"TP408"'
 
 # sizes: a file over 800 lines, wherever it stands
 offence size 'domains/planted.c has 900 lines' long domains/planted.c
