@@ -148,7 +148,7 @@ class Row:
 
 
 def uses_dma(j):
-    return any(e.primitive.name in ("dma_start", "semaphore_wait", "semaphore_signal", "run_scoped") or any(map(uses_dma, jx.inner_jaxprs(e)))
+    return any(e.primitive.name in ("dma_start", "semaphore_wait", "semaphore_signal") or any(map(uses_dma, jx.inner_jaxprs(e)))
                for e in jx.equations(j))
 
 
@@ -164,7 +164,7 @@ def execute(spec, call, folder):
         arguments += ["--output", f"{o['name']}={folder / o['name']}.out.npy"]
     path = folder / "kernel.tile.json"
     path.write_text(importer.text_of(spec))
-    done = binary.run("run", str(path), *arguments, "--max-memory", "8192")
+    done = binary.run("run", "--unchecked", str(path), *arguments, "--max-memory", "8192")
     if done.returncode:
         return None, done.stderr.strip().splitlines()[0]
     worst = 0.0

@@ -1,5 +1,7 @@
 """Symbolic sizes from several calls."""
 
+import random
+
 import jax
 import jax.numpy as jnp
 import kernels
@@ -10,7 +12,7 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas.ops.tpu import flash_attention as fa
 
 import tileproof
-from tileproof import binary, command, domain, importer
+from tileproof import binary, command, domain, importer, symbolic
 
 F32 = jnp.float32
 
@@ -77,6 +79,107 @@ def test_flash_attention():
     assert binary.run("lint", "-q", "--target", "none", "-", text=importer.text_of(spec)).returncode == 0
 
 
+def rows(x, block, steps, body=lambda v: v + 1):
+    def kernel(x_ref, o_ref):
+        o_ref[...] = body(x_ref[...])
+
+    spec = pl.BlockSpec((block, x.shape[1]), lambda i: (i, 0))
+    return pl.pallas_call(kernel, out_shape=Shape(x.shape, F32), grid=(steps,), in_specs=[spec], out_specs=spec)(x)
+
+
+def near(limits, blocks):
+    """A block for each range of rows."""
+    def fn(x):
+        n = x.shape[0]
+        block = next((b for at, b in zip(limits, blocks) if n <= at), blocks[-1])
+        return rows(x, block, pl.cdiv(n, block))
+    return fn
+
+
+def halo(x):
+    n = x.shape[0] // 32
+
+    def kernel(a_ref, b_ref, o_ref):
+        o_ref[...] = a_ref[...] + b_ref[...]
+
+    block = pl.BlockSpec((32, 128), lambda i: (i, 0))
+    after = pl.BlockSpec((32, 128), lambda i: (jnp.minimum(i + 1, n - 1), 0))
+    return pl.pallas_call(kernel, out_shape=Shape(x.shape, F32), grid=(n,), in_specs=[block, after], out_specs=block)(x, x)
+
+
+def mask(x):  # the width is written in the body: no number of digits makes another form
+    def kernel(x_ref, o_ref):
+        row = pl.program_id(0) * 128 + jax.lax.broadcasted_iota(jnp.int32, (128, x.shape[1]), 0)
+        o_ref[...] = jnp.where(jax.lax.broadcasted_iota(jnp.int32, (128, x.shape[1]), 1) <= row, x_ref[...], -1.0)
+
+    block = pl.BlockSpec((128, x.shape[1]), lambda i: (i, 0))
+    return pl.pallas_call(kernel, out_shape=Shape(x.shape, F32), grid=(pl.cdiv(x.shape[0], 128),), in_specs=[block], out_specs=block)(x)
+
+
+def largest_divisor(x):
+    block = next(b for b in (512, 256, 128, 64, 32, 16, 8) if x.shape[0] % b == 0)
+    return rows(x, block, x.shape[0] // block)
+
+
+LINES = {  # a function of n rows, the typical n, the domains, the steps of the first
+    "a floor": (lambda x: rows(x, 32, x.shape[0] // 32), 512, [(1, 65536)], "L // 32"),
+    "a quarter": (lambda x: rows(x, x.shape[0] // 4, 4), 512, [(1, 65536)], 4),
+    "the smaller": (lambda x: rows(x, min(x.shape[0], 256), pl.cdiv(x.shape[0], min(x.shape[0], 256))), 128, [(1, 65536)], "cdiv(L, 256)"),
+    "a power of two": (lambda x: rows(x, pl.next_power_of_2(x.shape[0]), 1), 512, [(1, 65536)], 1),
+    "two blocks": (near([1024], [128, 512]), 512, [(1, 1024), (1025, 65536)], "cdiv(L, 128)"),
+    "three blocks": (near([256, 1024], [64, 128, 512]), 512, [(257, 1024), (1025, 65536), (1, 256)], "cdiv(L, 128)"),
+    "neighbours": (halo, 512, [(32, 65536), (1, 31)], "L // 32"),
+    "a divisor": (largest_divisor, 512, [(512, 65536)], "cdiv(L, 512)"),
+    "two programs": (lambda x: rows(x, min(x.shape[0], 512), pl.cdiv(x.shape[0], 512), lambda v: v - v.max() if x.shape[0] <= 512 else v * 2), 2048,
+                     [(513, 65536), (1, 512)], "cdiv(L, 512)"),
+}
+
+
+@pytest.fixture
+def refuted(monkeypatch):
+    """What fresh calls make of every domain that was inferred: the sizes that are not as expected."""
+    made, bad = [], []
+    instance = symbolic._Inference.instance
+
+    def keep(self, which, formulas, steps, ends, *more):
+        made.append((self, which, formulas, steps, ends))
+        return instance(self, which, formulas, steps, ends, *more)
+
+    monkeypatch.setattr(symbolic._Inference, "instance", keep)
+
+    def ask(count=10):
+        rng = random.Random(5)
+        for inference, which, formulas, steps, (least, most) in made:
+            for n in range(count):
+                at = {k: [rng.randint(least[k] // d, most[k] // d) * d, int(least[k] // d * (most[k] / least[k]) ** rng.random()) * d, least[k], most[k]][min(n, 3) if n < 3 else rng.randint(0, 3)]
+                      for k, d in steps.items()}
+                forms = inference.forms_at(at)
+                if not forms or not all(symbolic._same(f.value(at), v) for f, v in zip(formulas, forms[which].numbers, strict=True)):
+                    bad.append(at)
+        return bad
+    return ask
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_what_is_fitted_holds_for_fresh_calls(name, refuted):
+    fn, typical, domains, steps = LINES[name]
+    specs = tileproof.generalise(fn, lambda L: (Shape((L, 128), F32),), L=typical)
+    assert [(s["sizes"]["L"]["min"], s["sizes"]["L"]["max"]) for s in specs] == domains
+    assert specs[0]["grid"][0]["steps"] == steps and not refuted()
+
+
+def test_digits_make_no_other_form(refuted):
+    spec, = tileproof.generalise(mask, lambda L: (Shape((L, L), F32),), L=512)
+    assert spec["sizes"]["L"] == {"min": 1, "max": 65536} and not refuted()
+
+
+def test_a_fresh_call_can_refute(refuted, monkeypatch):
+    monkeypatch.setattr(domain, "infer", lambda holds, base, steps, *_: ({"L": 1}, {"L": 4096}))
+    monkeypatch.setattr(domain, "mixed", lambda *_: [])
+    tileproof.generalise(near([1024], [128, 512]), lambda L: (Shape((L, 128), F32),), L=512)
+    assert refuted()
+
+
 def test_an_unrolled_loop_is_refused():
     with pytest.raises(tileproof.Unsupported, match="another one when M changes.*leave M a number"):
         tileproof.generalise(unrolled, lambda M: (Shape((M, 128), F32),), M=64)
@@ -98,7 +201,8 @@ def threshold(n):
 
 @pytest.mark.parametrize("name, least, most", [("written", 1, 4999), ("a name", 1, LIMIT), ("only one", 1, 776), ("a power", 1, 4096), ("below", 201, 65536)])
 def test_the_domain_ends_where_the_kernel_changes(name, least, most):
-    spec, = tileproof.generalise(two_kernels(threshold(name)), lambda M: (Shape((M, 128), F32),), M=512)
+    spec, *beside = tileproof.generalise(two_kernels(threshold(name)), lambda M: (Shape((M, 128), F32),), M=512)
+    assert all(s["sizes"]["M"]["max"] < least or s["sizes"]["M"]["min"] > most for s in beside)
     assert spec["sizes"] == {"M": {"min": least, "max": most}}
     domain = binary.report("lint", spec)["specs"][0]["domain"]
     assert domain["origin"] == "inferred" and f"M <= {most}" in binary.run("lint", "-", text=importer.text_of(spec)).stdout
@@ -115,7 +219,7 @@ def two_kernels(other):
 
 
 def test_a_threshold_of_two_sizes_ends_the_domain():
-    spec, = tileproof.generalise(two_kernels(threshold("both")), lambda M, N: (Shape((M, N), F32),), M=256, N=256)
+    spec, *_ = tileproof.generalise(two_kernels(threshold("both")), lambda M, N: (Shape((M, N), F32),), M=256, N=256)
     assert spec["sizes"]["M"]["max"] * spec["sizes"]["N"]["max"] <= 1 << 20
 
 

@@ -2,7 +2,8 @@
 
 The specs of a few calls have one form, with other numbers in it. Every number
 that changes becomes a formula of the sizes that fits all of them; calls that
-were not used for fitting must come out the same. That is an inference, not a
+were not used for fitting must come out the same, or are added, and the fit is
+made again. That is an inference, not a
 proof, and the spec says so ("x-python": {"inferred": …}).
 """
 
@@ -21,6 +22,10 @@ from . import domain
 from .errors import TileproofError, Unsupported
 
 NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|\d+)(?![\w.])")
+ROUNDS = 16  # of a fit that is repeated with a sample more
+MOST_PIECES = 5  # domains beside each other
+FEWEST = 4  # steps of a size, between sizes at which its numbers are others
+MOST_CONSTANTS = 24
 Sizes = dict[str, int]
 
 
@@ -69,7 +74,8 @@ def generalise(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: An
     `arguments(**sizes)` gives the arguments of one call (shapes suffice);
     `sizes` are those of a typical one, e.g. M=512, K=256. fn is traced some
     hundred times per size. Prefetched tables stay open. The domain of a size
-    ends at the largest that was looked at (domain.py).
+    ends at the largest that was looked at (domain.py), and before the kernel
+    becomes another one: then there are specs for the domains beside it, too.
 
     Raises Unsupported where the form of a kernel changes with a size, or a
     number in it is no simple function of the sizes.
@@ -96,9 +102,71 @@ def read(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = No
 
     refused: list[Unsupported] = []
     tops = {n: 4 * b if made else max(domain.TOP, 4 * b) for n, b in sizes.items()}
-    inference = _Inference(specs_at, sizes, domain.numbers_in(fn), tops)
+    numbers = domain.numbers_in(fn)
+    inference = _Inference(specs_at, sizes, numbers, tops)
     at_base = list(refused)
-    return inference.specs() if inference.models else importer.all_of(fn, [], at_base), at_base
+    if not inference.models:
+        return importer.all_of(fn, [], at_base), at_base
+    return _pieces(lambda base: _Inference(specs_at, base, numbers, tops), inference, tops), at_base
+
+
+def _pieces(infer: Callable[[Sizes], _Inference], first: _Inference, tops: Sizes) -> list[dict[str, Any]]:
+    """The specs around the typical sizes, then those of the pieces beside them:
+    where one size alone leads out of a domain, and the kernel is another one."""
+    found = first.specs()
+    boxes = [found[0]["sizes"]]
+    todo = _beside(first.base, boxes[0], tops)
+    while todo and len(boxes) < MOST_PIECES:
+        base = todo.pop(0)
+        if any(all(box[n]["min"] <= v <= box[n]["max"] and v % box[n].get("multiple_of", 1) == 0 for n, v in base.items()) for box in boxes):
+            continue
+        try:
+            inference = infer(base)
+            more = inference.specs() if inference.models else []
+        except Exception:  # noqa: BLE001  no kernel there, or none that can be followed
+            continue
+        if more:
+            found += more
+            boxes.append(more[0]["sizes"])
+            todo += _beside(base, boxes[-1], tops)
+    return found
+
+
+def _beside(base: Sizes, box: dict[str, Any], tops: Sizes) -> list[Sizes]:
+    """Sizes just outside of a domain, one moved at a time, powers of two where one is near."""
+    out = []
+    for n, s in box.items():
+        d, power = s.get("multiple_of", 1), 1 << s["max"].bit_length()
+        up = power if s["max"] < power <= tops[n] and power % d == 0 else s["max"] + d
+        if s["max"] + d <= tops[n]:
+            out.append({**base, n: up})
+        if s["min"] > d:
+            out.append({**base, n: max(d, (1 << ((s["min"] - 1) // 3).bit_length() >> 1) // d * d)})  # its triple is still outside
+    return out
+
+
+@dataclasses.dataclass
+class _Fit:
+    """Formulas, and how far they hold."""
+
+    samples: list[Sizes]
+    formulas: list[list[Formula]]
+    least: Sizes
+    most: Sizes
+    fresh: list[Sizes]  # looked at between them
+    bad: list[Sizes]  # of these: where they do not hold
+    wrong: list[Sizes]  # where the numbers are others, the nearest first
+
+    def extent(self) -> float:
+        return sum(math.log(self.most[n] / self.least[n]) for n in self.least)
+
+
+class _Unfit(Unsupported):
+    """No formula; `sizes`: those that the numbers depend on."""
+
+    def __init__(self, what: str, sizes: list[str]):
+        super().__init__(what)
+        self.sizes = sizes
 
 
 class _Inference:
@@ -126,38 +194,98 @@ class _Inference:
                 self.why = f"{_text(at)} is refused: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"
         return self.seen[key]
 
-    def step(self, name: str) -> int:
-        """The least step in which the size may grow."""
+    def steps(self, name: str) -> list[int]:
+        """The steps in which the size may grow, the least one first."""
         base = self.base[name]
-        for d in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, base):
-            if d <= base and base % d == 0 and all(self.forms_at({**self.base, name: v}) for v in (base + d, base + 3 * d, 2 * base + d)):
-                return d
-        raise Unsupported(f"a kernel that is another one when {name} changes ({self.why}); leave {name} a number", None)
+        found = [d for d in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, base)
+                 if d <= base and base % d == 0 and all(self.forms_at({**self.base, name: v}) for v in (base + d, base + 3 * d, 2 * base + d))]
+        if not found:
+            raise Unsupported(f"a kernel that is another one when {name} changes ({self.why}); leave {name} a number", None)
+        return sorted(set(found))
 
     def specs(self) -> list[dict[str, Any]]:
-        steps = {name: self.step(name) for name in self.base}
+        """With the least steps for which there are formulas."""
+        choices = {name: self.steps(name) for name in self.base}
+        while True:
+            steps = {n: c[0] for n, c in choices.items()}
+            try:
+                return self.attempt(steps)
+            except _Unfit as e:
+                wider = next((n for n in e.sizes if len(choices[n]) > 1), None)
+                if wider is None:
+                    raise
+                choices[wider] = choices[wider][1:]
+
+    def samples(self, steps: Sizes) -> list[Sizes]:
+        """Sizes near the typical ones and around the double and triple, one moved at a time, then together."""
         samples = [self.base]
         for name, d in steps.items():
             b = self.base[name]
             samples += [{**self.base, name: v} for v in (b + d, b + 3 * d, 2 * b + d, 3 * b)]
         for k in (1, 2):
             samples.append({n: b * (k + 1) + steps[n] * (2 * i + k) for i, (n, b) in enumerate(self.base.items())})
-        samples = [s for s in samples if self.forms_at(s)]
+        return [s for s in samples if self.forms_at(s)]
+
+    def attempt(self, steps: Sizes) -> list[dict[str, Any]]:
+        """With as many of the samples, the nearest ones, as have formulas that hold around them."""
+        samples = sorted(self.samples(steps), key=self.distance)
+        while True:
+            try:
+                return self.around(samples, steps)
+            except _Unfit:
+                if len(samples) <= 1 + 2 * len(self.base):
+                    raise
+                samples = samples[:-1]
+
+    def around(self, samples: list[Sizes], steps: Sizes) -> list[dict[str, Any]]:
+        """Fit, look where the formulas hold, add a sample where they do not, and fit again: as long as the domain grows."""
+        best = self.reach(samples, steps)
+        hopeless: list[Sizes] = []
+        for _ in range(ROUNDS):
+            new = next((at for at in best.bad + best.wrong if self.forms_at(at) and at not in best.samples + hopeless), None)
+            if new is None:
+                break
+            try:
+                found = self.reach(best.samples + [new], steps)
+                better = bool(best.bad) or (not found.bad and found.extent() > best.extent())
+            except _Unfit:
+                better = False
+            if better:
+                best = found
+            else:
+                hopeless.append(new)
+        for at in best.fresh:
+            self.agree(at, best.formulas)
+        narrow = [n for n, d in steps.items() if (best.most[n] - best.least[n]) // d < FEWEST
+                  and any(all(at[m] == self.base[m] for m in at if m != n) for at in best.wrong)]
+        if narrow:
+            raise _Unfit(f"numbers that are no simple function of {', '.join(narrow)}; leave {' and '.join(narrow)} a number", narrow)
+        return [self.instance(which, best.formulas[which], steps, (best.least, best.most), best.samples, best.fresh) for which in range(len(self.forms))]
+
+    def reach(self, samples: list[Sizes], steps: Sizes) -> _Fit:
+        """Formulas of the samples, and where they hold."""
         formulas = [self.fit(which, samples) for which in range(len(self.forms))]
         written = self.numbers | {abs(n) for f in self.forms for n in f.numbers if isinstance(n, int) and abs(n) > 1}
+        self.wrong: list[Sizes] = []
         least, most = domain.infer(lambda at: self.matches(at, formulas), dict(self.base), steps, written, self.tops)
         fresh = domain.mixed(least, most, steps)
-        for at in fresh:
-            self.agree(at, formulas)
-        return [self.instance(which, formulas[which], steps, (least, most), samples, fresh) for which in range(len(self.forms))]
+        bad = [at for at in fresh if not self.matches(at, formulas)]
+        return _Fit(samples, formulas, least, most, fresh, bad, sorted(self.wrong, key=self.distance))
+
+    def distance(self, at: Sizes) -> float:
+        """From the typical sizes."""
+        return sum(abs(math.log(v / self.base[n])) for n, v in at.items())
 
     def matches(self, at: Sizes, formulas: list[list[Formula]]) -> bool:
         found = self.forms_at(at)
-        return bool(found) and all(_same(f.value(at), n) for form, fs in zip(found or [], formulas, strict=True) for f, n in zip(fs, form.numbers, strict=True))
+        same = bool(found) and all(_same(f.value(at), n) for form, fs in zip(found or [], formulas, strict=True) for f, n in zip(fs, form.numbers, strict=True))
+        if found and not same:
+            self.wrong.append(at)
+        return same
 
     def agree(self, at: Sizes, formulas: list[list[Formula]]) -> None:
         if not self.matches(at, formulas):
-            raise Unsupported(f"a call at {_text(at)} that is not what other calls let expect; leave a size a number", None)
+            raise _Unfit(f"a call at {_text(at)} that is not what other calls let expect; leave a size a number", list(self.base))
 
     def fit(self, which: int, samples: list[Sizes]) -> list[Formula]:
         columns = [[(self.forms_at(s) or [])[which].numbers[slot] for s in samples] for slot in range(len(self.forms[which].numbers))]
@@ -169,13 +297,20 @@ class _Inference:
                 continue
             fitted = next((f for f in self.candidates(column, samples, constants) if all(_same(f.value(s), y) for s, y in zip(samples, column, strict=True))), None)
             if fitted is None:
-                raise Unsupported(f"a number ({', '.join(map(str, column[:5]))}, …) that is no simple function of {', '.join(self.base)}", None)
+                raise _Unfit(f"a number ({', '.join(map(str, column[:5]))}, …) that is no simple function of {', '.join(self.base)}",
+                             self.depends(column, samples) or list(self.base))
             out.append(fitted)
         return out
 
+    def depends(self, column: list[Any], samples: list[Sizes]) -> list[str]:
+        """The sizes that change the number when they alone move."""
+        return [n for n in self.base if any(y != column[0] and all(s[m] == self.base[m] for m in s if m != n) for s, y in zip(samples, column, strict=True))]
+
     def candidates(self, column: list[Any], samples: list[Sizes], constants: list[int]) -> Iterator[Formula]:
-        depends = [n for n in self.base if any(y != column[0] and all(s[m] == self.base[m] for m in s if m != n) for s, y in zip(samples, column, strict=True))]
-        terms = {n: list(_terms(n, constants)) for n in depends or self.base}
+        depends = self.depends(column, samples)
+        if len(depends) == 1:
+            constants = sorted({*constants, *sorted(n for n in self.numbers if n <= domain.TOP)[:MOST_CONSTANTS]})
+        terms = {n: list(itertools.chain(_terms(n, constants), _bounded(n, constants) if len(depends) == 1 else ())) for n in depends or self.base}
         if any(isinstance(y, float) for y in column):
             for term in itertools.chain(*terms.values()):
                 yield from _reals(term)
@@ -254,6 +389,19 @@ def _terms(n: str, constants: list[int]) -> Iterator[Formula]:
         yield Formula(f"{n} // {c}", floor(c), atom=False)
     for c in reversed(constants):
         yield Formula(f"{n} % {c}", rest(c), atom=False)
+
+
+def _bounded(n: str, constants: list[int]) -> Iterator[Formula]:
+    def least(c: int) -> Callable[[Sizes], int]:
+        return lambda s: min(s[n], c)
+
+    def most(c: int) -> Callable[[Sizes], int]:
+        return lambda s: max(s[n], c)
+
+    for c in reversed(constants):
+        yield Formula(f"min({n}, {c})", least(c))
+        yield Formula(f"max({n}, {c})", most(c))
+    yield Formula(f"next_power_of_2({n})", lambda s: 1 << (s[n] - 1).bit_length())
 
 
 def _product(parts: tuple[Formula, ...]) -> Formula:

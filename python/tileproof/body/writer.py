@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any, Callable
 
 import numpy as np
@@ -14,6 +15,7 @@ from . import parameters
 from .values import Ref, Unread, Value, number, shape_text
 
 LONGEST_INLINE = 72
+NUMBER = re.compile(r"\d+")  # whether a text is long says nothing of the sizes in it
 
 
 class Writer:
@@ -162,7 +164,7 @@ class Writer:
         value.shape, value.dtype = tuple(var.aval.shape), jx.dtype_name(var.aval)
         once = self.uses.get(var, 0) <= 1
         simple = value.splat is not None or value.literal or (value.atom and value.text.isidentifier())
-        if not simple and not (once and len(value.text) <= LONGEST_INLINE):
+        if not simple and not (once and len(NUMBER.sub("0", value.text)) <= LONGEST_INLINE):
             truth = value.truth
             value = self.assign(value)
             value.truth = truth
