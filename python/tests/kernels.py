@@ -110,14 +110,14 @@ def masked_store(x):
     return whole(kernel, x)
 
 
-def gather(ids, x):
+def gather(ids, x, index=lambda v: v):
     def kernel(ids_ref, x_ref, o_ref):
-        o_ref[...] = x_ref[...] * (ids_ref[pl.program_id(0)] + 1)
+        o_ref[...] = x_ref[...] * (index(ids_ref[pl.program_id(0)]) + 1)
 
     return pl.pallas_call(
         kernel, out_shape=jax.ShapeDtypeStruct((ids.shape[0], 1, x.shape[2]), x.dtype),
         grid_spec=pltpu.PrefetchScalarGridSpec(
-            num_scalar_prefetch=1, grid=(ids.shape[0],), in_specs=[pl.BlockSpec((1, 1, x.shape[2]), lambda i, ids: (ids[i], 0, 0))],
+            num_scalar_prefetch=1, grid=(ids.shape[0],), in_specs=[pl.BlockSpec((1, 1, x.shape[2]), lambda i, ids: (index(ids[i]), 0, 0))],
             out_specs=pl.BlockSpec((1, 1, x.shape[2]), lambda i, ids: (i, 0, 0))))(ids, x)
 
 
@@ -239,6 +239,7 @@ CALLS |= {
     "matmul": (matmul, (array(256, 256), array(256, 256, seed=1))),
     "matmul in bfloat16": (matmul, (array(256, 256, dtype=BF16), array(256, 256, dtype=BF16, seed=1))),
     "gather by ids": (gather, (jnp.array([2, 0, 2], I32), array(3, 1, 128))),
+    "gather by narrow ids": (lambda ids, x: gather(ids, x, lambda v: v.astype(I32)), (jnp.array([2, 0, 2], jnp.int8), array(3, 1, 128))),
     "dynamic loop": (dynamic_loop, (jnp.array([3], I32), array(8, 128))),
     "swizzled map": (swizzled, (array(2, 16, 128),)),
     "ragged rows": (ragged, (array(100, 128),)),

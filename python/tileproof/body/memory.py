@@ -85,7 +85,7 @@ class Memory(Writer):
             value = self.assign(value)
         for t in views:
             value = self.cut(value, t, leaf)
-        return value if dtype == value.dtype else Value(f"bitcast({value.text}, {dtype})", value.shape, dtype)
+        return value if ref.table or dtype == value.dtype else Value(f"bitcast({value.text}, {dtype})", value.shape, dtype)
 
     def read_views(self, ref: Ref, transforms: list[Any], leaf: Any) -> tuple[list[Any], list[Any], str]:
         """views_of() for a read, where a bitcast to another width is one of the views."""
