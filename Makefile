@@ -13,7 +13,7 @@ PACKAGES := build-essential pkg-config libz3-dev libjson-c-dev libcmocka-dev lib
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
             -Wold-style-definition -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wpointer-arith -Wimplicit-fallthrough \
-            -Wno-missing-field-initializers -fno-common -Werror=implicit-function-declaration -Werror=int-conversion
+            -Wswitch-enum -Wno-missing-field-initializers -fno-common -Werror=implicit-function-declaration -Werror=int-conversion
 ifneq ($(findstring gcc,$(shell $(CC) --version 2>/dev/null | head -1)),)
 WARNINGS += -Wlogical-op -Wduplicated-cond -Wjump-misses-init
 endif
@@ -112,6 +112,7 @@ $(GEN)/codes.h: tools/gen-codes.sh base/codes.def $(wildcard analyzer/rules/*.c)
 	@mkdir -p $(GEN)
 	$(Q)tools/gen-codes.sh > $@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
+$(BUILD)/tests/%.o: WARNINGS += -Wno-switch-enum
 $(BUILD)/tests/%.o: tests/unit/%.c | $(REGISTRIES)
 	@mkdir -p $(@D)
 	@echo "  TEST $<"

@@ -228,7 +228,13 @@ static void plant_expression(planter *p, const tp_node *n)
         if (tp_str_is(n->text, "axis") && n->kids[0]->kind == TP_N_INT)
             plant_node(p, "another axis", n, format(p, "axis=%d", n->kids[0]->integer == 0));
         return;
-    default: break;
+    case TP_N_STRING:
+    case TP_N_NAME:
+    case TP_N_TERNARY:
+    case TP_N_INDEX:
+    case TP_N_SEQUENCE:
+    case TP_N_ELLIPSIS:
+    case TP_N_COLON: break;
     }
     for (uint32_t i = 0; i < n->nkids && n->kind != TP_N_SEQUENCE; i++)
         plant_expression(p, n->kids[i]);

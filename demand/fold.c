@@ -224,7 +224,7 @@ scalar demand_reduction(tp_demand *d, const event *e, int64_t lane)
 
 static scalar one_more(tp_demand *d, const tp_inst *i, const scalar *so_far, const scalar *next)
 {
-    tp_prim p = tp_prim_folded(i->prim);
+    tp_prim p = tp_prim_of(i->prim);
     tp_dtype t = demand_dtype(d, i->args[0]), out = demand_dtype(d, i->out);
     if (so_far->undefined || next->undefined)
         return so_far->undefined ? *so_far : *next;

@@ -208,7 +208,7 @@ static scalar number_of(tp_demand *d, const tp_inst *i, tp_dtype t, tp_dtype out
         return demand_number(bits_as(t, out, x));
     if (i->prim == TP_P_WHERE)
         return demand_number(x != 0 ? in[1].v : in[2].v);
-    if (tp_prim_info(i->prim)->arity == TP_STRUCT && i->prim != TP_P_INTEGER_POW)
+    if (!tp_prim_is_elementwise(i->prim))
         demand_not_modelled(d, i->prim);
     return demand_number(d->o.reference ? exact_number(d, i, t, x, y) : machine_number(d, i, t, out, x, y));
 }

@@ -1,16 +1,25 @@
 #include "domains/domain.h"
 
+#include "base/assert.h"
 #include "domains/multiply.h"
 
 bool tp_domain_compute(tp_domain *d, const tp_inst *i, tp_lanes *out, const tp_lanes *const *args)
 {
-    switch (i->prim) {
-    case TP_P_WHERE: return d->select(d, out, args[0], args[1], args[2]);
-    case TP_P_CAST: return d->cast(d, out, args[0]);
-    case TP_P_BITCAST: return d->bitcast(d, out, args[0]);
-    case TP_P_LITERAL: return d->literal(d, out, i->real);
-    default: return d->elementwise(d, i->prim, i->integer, out, args, i->nargs);
+    switch (tp_prim_info(i->prim)->class) {
+    case TP_CLASS_ELEMENTWISE: return d->elementwise(d, i->prim, i->integer, out, args, i->nargs);
+    case TP_CLASS_SELECT: return d->select(d, out, args[0], args[1], args[2]);
+    case TP_CLASS_CONVERT: return i->prim == TP_P_CAST ? d->cast(d, out, args[0]) : d->bitcast(d, out, args[0]);
+    case TP_CLASS_SOURCE: return d->literal(d, out, i->real);
+    case TP_CLASS_FOLD:
+    case TP_CLASS_RUNNING:
+    case TP_CLASS_CONTRACT:
+    case TP_CLASS_MOVE:
+    case TP_CLASS_MEMORY:
+    case TP_CLASS_CONTROL:
+    case TP_CLASS_SUGAR: break; /* these know their shapes: reduce, scan and dot are asked elsewhere */
     }
+    tp_assert(false);
+    return false;
 }
 
 uint32_t tp_moved_arguments(const tp_inst *i)

@@ -10,6 +10,7 @@
  */
 #include <math.h>
 
+#include "domains/degree.h"
 #include "domains/multiply.h"
 #include "domains/residue.h"
 
@@ -148,26 +149,6 @@ static uint64_t element(const tp_lanes *x, size_t i)
     return x->plane[0] ? ((const uint64_t *)x->plane[0])[x->n == 1 ? 0 : i] : tp_residue_of(tp_lane(x, i));
 }
 
-static tp_degree degree_of(const tp_lanes *x)
-{
-    return x->plane[0] ? x->degree : (tp_degree){0, 0};
-}
-
-static tp_degree degree_sum(tp_degree a, tp_degree b)
-{
-    return (tp_degree){fmax(a.numerator + b.denominator, b.numerator + a.denominator), a.denominator + b.denominator};
-}
-
-static tp_degree degree_product(tp_degree a, tp_degree b)
-{
-    return (tp_degree){a.numerator + b.numerator, a.denominator + b.denominator};
-}
-
-static tp_degree degree_of_function(tp_degree a)
-{
-    return (tp_degree){fmax(1, a.numerator + a.denominator), 0};
-}
-
 /* ---- elementwise ---- */
 
 /* The logistic function of n residues, where `data` are the computed ones. */
@@ -268,8 +249,19 @@ static uint64_t unary(field *f, tp_prim p, uint64_t x, double data, double resul
     case TP_P_FLOOR:
     case TP_P_CEIL:
     case TP_P_ROUND: return tp_residue_of(result); /* a decision */
-    default: return TP_FIELD_UNKNOWN;
+    case TP_P_EXP:                                 /* these by strips */
+    case TP_P_TANH:
+    case TP_P_GELU:
+    case TP_P_LOGISTIC:
+    case TP_P_SILU:
+    case TP_P_IS_FINITE: /* bools follow the data */
+    case TP_P_INVERT:
+#define BINARY(id, ...) case TP_P_##id:
+#define STRUCT(id, ...) case TP_P_##id:
+#include "spec/prims.def"
+    case TP_PRIMS: break;
     }
+    return TP_FIELD_UNKNOWN;
 }
 
 static uint64_t integer_power(field *f, uint64_t x, int64_t e)
@@ -320,40 +312,29 @@ static uint64_t binary(field *f, tp_prim p, uint64_t x, uint64_t y, double dx, d
     case TP_P_MOD: return tp_residue_add(x, tp_residue_negative(tp_residue_multiply(y, tp_residue_of(floor(dx / dy)))));
     case TP_P_LAX_REM:
         return tp_residue_add(x, tp_residue_negative(tp_residue_multiply(y, tp_residue_of(trunc(dx / dy)))));
-    default: return TP_FIELD_UNKNOWN;
-    }
-}
-
-static tp_degree elementwise_degree(tp_prim p, int64_t integer, const tp_lanes *a, const tp_lanes *b)
-{
-    tp_degree x = degree_of(a), y = b ? degree_of(b) : (tp_degree){0, 0};
-    double n = fabs((double)integer);
-    switch (p) {
-    case TP_P_NEG:
-    case TP_P_ABS:
-    case TP_P_RELU: return x;
-    case TP_P_SQUARE: return degree_product(x, x);
-    case TP_P_INTEGER_POW:
-        return integer < 0 ? (tp_degree){n * x.denominator, n * x.numerator}
-                           : (tp_degree){n * x.numerator, n * x.denominator};
-    case TP_P_ADD:
+    case TP_P_ADD: /* these by strips */
     case TP_P_SUB:
-    case TP_P_MOD:
-    case TP_P_LAX_REM: return degree_sum(x, y);
-    case TP_P_MUL: return degree_product(x, y);
+    case TP_P_MUL:
+    case TP_P_DIV:
     case TP_P_LAX_DIV:
-    case TP_P_DIV: return (tp_degree){x.numerator + y.denominator, x.denominator + y.numerator};
-    case TP_P_MAXIMUM:
-    case TP_P_MINIMUM: return tp_degree_larger(tp_degree_larger(x, y), (tp_degree){1, 0});
-    case TP_P_RSQRT:
-    case TP_P_TANH:
-    case TP_P_LOGISTIC:
-    case TP_P_TAN: return (tp_degree){1, degree_of_function(x).numerator};
-    case TP_P_SILU: return degree_product(x, (tp_degree){1, degree_of_function(x).numerator});
-    case TP_P_GELU: return degree_product(x, (tp_degree){1, 3 * degree_of_function(x).numerator});
-    case TP_P_POW: return (tp_degree){64 * degree_of_function(x).numerator, 64 * degree_of_function(x).numerator};
-    default: return degree_of_function(degree_product(x, y));
+    case TP_P_AND: /* bools and integers follow the data */
+    case TP_P_OR:
+    case TP_P_XOR:
+    case TP_P_SHL:
+    case TP_P_SHR:
+    case TP_P_SHR_LOGICAL:
+    case TP_P_EQ:
+    case TP_P_NE:
+    case TP_P_LT:
+    case TP_P_LE:
+    case TP_P_GT:
+    case TP_P_GE:
+#define UNARY(id, ...) case TP_P_##id:
+#define STRUCT(id, ...) case TP_P_##id:
+#include "spec/prims.def"
+    case TP_PRIMS: break;
     }
+    return TP_FIELD_UNKNOWN;
 }
 
 static void unsupported(field *f, tp_prim p)
@@ -417,28 +398,34 @@ static void settle(field *f, tp_prim p, const strip *s, uint64_t *r)
     }
 }
 
+static void silu_strip(field *f, size_t n, const uint64_t *x, const double *dx, uint64_t *r)
+{
+    uint64_t sigma[TP_STRIP];
+    logistic_strip(f, n, x, dx, sigma);
+    tp_residues_multiply(n, x, sigma, r);
+}
+
 static void compute_strip(field *f, tp_prim p, int64_t integer, const strip *s, uint64_t *r)
 {
-    switch (p) {
-    case TP_P_EXP: exponential_strip(f, s->n, s->x, s->dx, r); break;
-    case TP_P_TANH: hyperbolic_strip(f, s->n, s->x, s->dx, r); break;
-    case TP_P_GELU: gelu_strip(f, s->n, s->x, s->dx, r); break;
-    case TP_P_LOGISTIC: logistic_strip(f, s->n, s->x, s->dx, r); break;
-    case TP_P_SILU: {
-        uint64_t sigma[TP_STRIP];
-        logistic_strip(f, s->n, s->x, s->dx, sigma);
-        tp_residues_multiply(s->n, s->x, sigma, r);
-        break;
-    }
-    case TP_P_LAX_DIV:
-    case TP_P_DIV: divide_strip(f, s, r); break;
-    case TP_P_INTEGER_POW: power_strip(f, s->n, s->x, integer, r); break;
-    default:
+    if (p == TP_P_EXP)
+        exponential_strip(f, s->n, s->x, s->dx, r);
+    else if (p == TP_P_TANH)
+        hyperbolic_strip(f, s->n, s->x, s->dx, r);
+    else if (p == TP_P_GELU)
+        gelu_strip(f, s->n, s->x, s->dx, r);
+    else if (p == TP_P_LOGISTIC)
+        logistic_strip(f, s->n, s->x, s->dx, r);
+    else if (p == TP_P_SILU)
+        silu_strip(f, s->n, s->x, s->dx, r);
+    else if (p == TP_P_DIV || p == TP_P_LAX_DIV)
+        divide_strip(f, s, r);
+    else if (p == TP_P_INTEGER_POW)
+        power_strip(f, s->n, s->x, integer, r);
+    else
         for (size_t i = 0; i < s->n; i++)
             r[i] = s->x[i] == TP_FIELD_UNKNOWN || (s->y && s->y[i] == TP_FIELD_UNKNOWN) ? TP_FIELD_UNKNOWN
                    : s->y ? binary(f, p, s->x[i], s->y[i], s->dx[i], s->dy[i], s->result[i], s->decided)
                           : unary(f, p, s->x[i], s->dx[i], s->result[i]);
-    }
     settle(f, p, s, r);
 }
 
@@ -453,7 +440,7 @@ static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
         return false; /* bools and integers are what they are */
     if (!a->plane[0] && (p == TP_P_NEG || p == TP_P_ABS))
         return false; /* exact */
-    out->degree = elementwise_degree(p, integer, a, b);
+    out->degree = tp_degree_of_elementwise(p, integer, tp_degree_of(a), b ? tp_degree_of(b) : (tp_degree){0, 0});
     for (size_t from = 0; from < out->n; from += TP_STRIP) {
         size_t n = tp_strip_at(out->n, from);
         uint64_t *r = (uint64_t *)out->plane[0] + from;
@@ -498,7 +485,7 @@ static bool select_arm(tp_domain *d, tp_lanes *out, const tp_lanes *cond, const 
         for (size_t i = 0; i < n; i++)
             r[i] = c[i] != 0 ? x[i] : y[i];
     }
-    out->degree = tp_degree_larger(degree_of(a), degree_of(b));
+    out->degree = tp_degree_larger(tp_degree_of(a), tp_degree_of(b));
     return true;
 }
 
@@ -516,7 +503,7 @@ static bool cast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
                                        : tp_residue_of(tp_lane(a, i));
     for (size_t i = 0; same && i < out->n; i++)
         same = r[i] == tp_residue_of(tp_lane(out, i));
-    out->degree = degree_of(a);
+    out->degree = tp_degree_of(a);
     return !same;
 }
 
@@ -634,15 +621,6 @@ static uint64_t fold_group(field *f, tp_prim p, const tp_lanes *a, size_t base, 
     return s;
 }
 
-static tp_degree fold_degree(tp_prim p, tp_degree x, double n)
-{
-    if (p == TP_P_SUM)
-        return (tp_degree){x.numerator + (n > 1 ? n - 1 : 0) * x.denominator, n * x.denominator};
-    if (p == TP_P_PROD)
-        return (tp_degree){n * x.numerator, n * x.denominator};
-    return tp_degree_larger(x, (tp_degree){1, 0});
-}
-
 static bool reduce(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, const tp_groups *g)
 {
     field *f = (field *)d;
@@ -650,7 +628,7 @@ static bool reduce(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, co
         return false;
     for (size_t o = 0; o < g->nout; o++)
         ((uint64_t *)out->plane[0])[o] = fold_group(f, p, a, g->base[o], g);
-    out->degree = fold_degree(p, degree_of(a), (double)g->nin);
+    out->degree = tp_degree_of_fold(p, tp_degree_of(a), (double)g->nin);
     return true;
 }
 
@@ -676,7 +654,7 @@ static bool scan(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, size
         }
         r[i] = s;
     }
-    out->degree = fold_degree(p, degree_of(a), (double)n);
+    out->degree = tp_degree_of_fold(p, tp_degree_of(a), (double)n);
     return true;
 }
 
@@ -718,8 +696,8 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
     }
     for (size_t i = 0; i < nr; i++)
         r[i] = known ? tp_word(f->options.polynomial ? 0 : rq[i], rp[i]) : TP_FIELD_UNKNOWN;
-    tp_degree x = degree_of(a), y = degree_of(b);
-    out->degree = fold_degree(TP_P_SUM, degree_product(x, y), (double)s.k);
+    tp_degree x = tp_degree_of(a), y = tp_degree_of(b);
+    out->degree = tp_degree_of_fold(TP_P_SUM, tp_degree_product(x, y), (double)s.k);
     return true;
 }
 

@@ -115,12 +115,10 @@ static double logic(tp_prim p, double x, double y, double bx, double by, double 
         *b = 0;
         return decides;
     }
-    switch (p) {
-    case TP_P_AND: return x != 0 && y != 0;
-    case TP_P_OR: return x != 0 || y != 0;
-    case TP_P_XOR: return (x != 0) != (y != 0);
-    default: return x == 0;
-    }
+    return p == TP_P_AND   ? x != 0 && y != 0
+           : p == TP_P_OR  ? x != 0 || y != 0
+           : p == TP_P_XOR ? (x != 0) != (y != 0)
+                           : x == 0;
 }
 
 static bool logical(tp_prim p, tp_lanes *out, const tp_lanes *a, const tp_lanes *b)

@@ -42,29 +42,32 @@ static double row_error(tp_prim p, double x, double v)
     return HUGE_VAL;
 }
 
+/* What the operation itself adds: what its row says, or less where that is seen, or what its formula loses. */
 static double own_error(tp_prim p, double x, double y, double v)
 {
     if (!isfinite(v))
         return 0;
-    switch (p) {
-    case TP_P_ADD: return fabs(tp_sum_error(x, y, v));
-    case TP_P_SUB: return fabs(tp_sum_error(x, -y, v));
-    case TP_P_MUL: return product_error(x, y, v);
-    case TP_P_SQUARE: return product_error(x, x, v);
-    case TP_P_LAX_DIV:
-    case TP_P_DIV: return isfinite(x) && isfinite(y) ? quotient_error(x, y, v) : 0;
-    case TP_P_SQRT: return v > 0 ? (fabs(x - v * v) + product_error(v, v, v * v)) / v : 0;
-    case TP_P_FLOORDIV: { /* the quotient may have been rounded to an integer, or over one */
+    if (p == TP_P_ADD)
+        return fabs(tp_sum_error(x, y, v));
+    if (p == TP_P_SUB)
+        return fabs(tp_sum_error(x, -y, v));
+    if (p == TP_P_MUL || p == TP_P_SQUARE)
+        return product_error(x, p == TP_P_MUL ? y : x, v);
+    if (p == TP_P_DIV || p == TP_P_LAX_DIV)
+        return isfinite(x) && isfinite(y) ? quotient_error(x, y, v) : 0;
+    if (p == TP_P_SQRT)
+        return v > 0 ? (fabs(x - v * v) + product_error(v, v, v * v)) / v : 0;
+    if (p == TP_P_FLOORDIV) { /* the quotient may have been rounded to an integer, or over one */
         double q = x / y, e = quotient_error(x, y, q);
         return e == 0 || (floor(q - 2 * e) == floor(q + 2 * e) && fabs(q) < 0x1p50) ? 0 : 1 + 2 * e;
     }
-    case TP_P_MOD: return fmod(x, y) == v ? 0 : fabs(tp_sum_error(fmod(x, y), y, v));
-    case TP_P_GELU: /* (1 + tanh) / 2 cancels for negative x */ return 32 * U * (fabs(v) + fabs(x)) + TINY;
-    case TP_P_LOGISTIC:
-    case TP_P_SILU: /* exp(-x) overflows */
-        return row_error(p, x, v) + (isfinite(x) && x < -700 ? 0x1p-1000 * (1 - x) : 0);
-    default: return row_error(p, x, v);
-    }
+    if (p == TP_P_MOD)
+        return fmod(x, y) == v ? 0 : fabs(tp_sum_error(fmod(x, y), y, v));
+    if (p == TP_P_GELU) /* (1 + tanh) / 2 cancels for negative x */
+        return 32 * U * (fabs(v) + fabs(x)) + TINY;
+    if ((p == TP_P_LOGISTIC || p == TP_P_SILU) && isfinite(x) && x < -700) /* exp(-x) overflows */
+        return row_error(p, x, v) + 0x1p-1000 * (1 - x);
+    return row_error(p, x, v);
 }
 
 /* exp(b) - 1 from above */
@@ -110,7 +113,14 @@ static double carried_error(tp_prim p, double x, double y, double v, double bx, 
     case TP_P_ABS:
     case TP_P_RELU:
     case TP_P_SIN:
-    case TP_P_COS: return bx;
+    case TP_P_COS:
+    case TP_P_ERF:
+    case TP_P_ERFC:
+    case TP_P_LOGISTIC:
+    case TP_P_SILU:
+    case TP_P_GELU:
+    case TP_P_ADD:
+    case TP_P_SUB: return tp_prim_info(p)->slope.steepest * (bx + by);
     case TP_P_TANH: /* its derivative is at most 1, and at most 4 exp(-2 |x|) */
         return bx * fmin(1, 4.01 * exp(2 * (bx - fabs(x)))) + TINY;
     case TP_P_SIGN: return fabs(x) <= bx ? 2 : 0;
@@ -123,11 +133,6 @@ static double carried_error(tp_prim p, double x, double y, double v, double bx, 
     case TP_P_LOG1P: return 1 + x > bx + 2 * U ? bx / (1 + x - bx - 2 * U) : HUGE_VAL;
     case TP_P_SQRT: return x > bx ? bx / v : sqrt(fabs(x) + bx);
     case TP_P_RSQRT: return x > bx ? bx / (x - bx) / sqrt(x - bx) / 2 : HUGE_VAL;
-    case TP_P_ERF:
-    case TP_P_ERFC: return 1.1283791670955127 * bx;
-    case TP_P_LOGISTIC: return bx / 4;
-    case TP_P_SILU: return 1.0999 * bx;
-    case TP_P_GELU: return 1.13 * bx;
     case TP_P_TAN: {
         double c = fabs(cos(x)) - 8 * U;
         return c > bx ? bx / (c * (c - bx)) : HUGE_VAL;
@@ -135,8 +140,6 @@ static double carried_error(tp_prim p, double x, double y, double v, double bx, 
     case TP_P_FLOOR:
     case TP_P_CEIL:
     case TP_P_ROUND: return step_error(p, x, v, bx);
-    case TP_P_ADD:
-    case TP_P_SUB: return bx + by;
     case TP_P_MUL: return fabs(x) * by + fabs(y) * bx + bx * by;
     case TP_P_LAX_DIV:
     case TP_P_DIV: return fabs(y) > by ? (bx + fabs(v) * by + (by > 0 ? TINY : 0)) / (fabs(y) - by) : HUGE_VAL;
@@ -146,8 +149,25 @@ static double carried_error(tp_prim p, double x, double y, double v, double bx, 
     case TP_P_FLOORDIV:
     case TP_P_MOD:
     case TP_P_LAX_REM: return modulo_error(p, x, y, bx, by);
-    default: return HUGE_VAL;
+    case TP_P_IS_FINITE: /* of data and integers, or decided in rounding.c */
+    case TP_P_INVERT:
+    case TP_P_AND:
+    case TP_P_OR:
+    case TP_P_XOR:
+    case TP_P_SHL:
+    case TP_P_SHR:
+    case TP_P_SHR_LOGICAL:
+    case TP_P_EQ:
+    case TP_P_NE:
+    case TP_P_LT:
+    case TP_P_LE:
+    case TP_P_GT:
+    case TP_P_GE:
+#define STRUCT(id, ...) case TP_P_##id:
+#include "spec/prims.def"
+    case TP_PRIMS: break;
     }
+    return HUGE_VAL;
 }
 
 /* Is p infinite there by convention, not by overflow? */
@@ -299,19 +319,18 @@ static int64_t strip_exp(size_t n, tp_reals x, double *restrict rv, double *rest
 void tp_round_strip(tp_prim p, size_t n, tp_reals x, tp_reals y, double *v, double *b)
 {
     int64_t unusual = 1;
-    switch (p) {
-    case TP_P_ADD: unusual = strip_add(n, x, y, 1, v, b); break;
-    case TP_P_SUB: unusual = strip_add(n, x, y, -1, v, b); break;
-    case TP_P_MUL: unusual = strip_multiply(n, x, y, v, b); break;
-    case TP_P_SQUARE: unusual = strip_multiply(n, x, x, v, b); break;
-    case TP_P_LAX_DIV:
-    case TP_P_DIV: unusual = strip_divide(n, x, y, v, b); break;
-    case TP_P_MAXIMUM: unusual = strip_extreme(n, x, y, 1, v, b); break;
-    case TP_P_MINIMUM: unusual = strip_extreme(n, x, y, -1, v, b); break;
-    case TP_P_NEG: unusual = strip_negate(n, x, v, b); break;
-    case TP_P_EXP: unusual = strip_exp(n, x, v, b); break;
-    default: break;
-    }
+    if (p == TP_P_ADD || p == TP_P_SUB)
+        unusual = strip_add(n, x, y, p == TP_P_ADD ? 1 : -1, v, b);
+    else if (p == TP_P_MUL || p == TP_P_SQUARE)
+        unusual = strip_multiply(n, x, p == TP_P_MUL ? y : x, v, b);
+    else if (p == TP_P_DIV || p == TP_P_LAX_DIV)
+        unusual = strip_divide(n, x, y, v, b);
+    else if (p == TP_P_MAXIMUM || p == TP_P_MINIMUM)
+        unusual = strip_extreme(n, x, y, p == TP_P_MAXIMUM ? 1 : -1, v, b);
+    else if (p == TP_P_NEG)
+        unusual = strip_negate(n, x, v, b);
+    else if (p == TP_P_EXP)
+        unusual = strip_exp(n, x, v, b);
     if (unusual)
         strip_in_general(p, n, x, y, v, b);
 }

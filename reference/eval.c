@@ -37,27 +37,26 @@ static double lane(const array *a, size_t i)
 static int64_t logical(tp_prim p, int64_t x, int64_t y, tp_dtype d)
 {
     int64_t mask = ((int64_t)1 << 8 * tp_dtype_size(d)) - 1;
-    switch (p) {
-    case TP_P_SHR_LOGICAL: return y >= 0 && y < 63 ? (x & mask) >> y : 0;
-    case TP_P_AND: return x & y;
-    case TP_P_OR: return x | y;
-    case TP_P_XOR: return x ^ y;
-    case TP_P_SHL: return y >= 0 && y < 63 ? (int64_t)((uint64_t)x << y) : 0;
-    case TP_P_SHR: return x >> (y >= 0 && y < 63 ? y : 63);
-    default: return d == TP_BOOL ? !x : ~x;
-    }
+    bool within = y >= 0 && y < 63;
+    int64_t by = within ? y : 63;
+    return p == TP_P_AND           ? (x & y)
+           : p == TP_P_OR          ? (x | y)
+           : p == TP_P_XOR         ? (x ^ y)
+           : p == TP_P_SHR         ? x >> by
+           : p == TP_P_SHR_LOGICAL ? (within ? (x & mask) >> by : 0)
+           : p == TP_P_SHL         ? (within ? (int64_t)((uint64_t)x << by) : 0)
+           : d == TP_BOOL          ? !x
+                                   : ~x;
 }
 
 static double integer_op(evaluator *e, tp_prim p, double x, double y)
 {
     if (y == 0)
         tp_give_up(e, TP_S("the reference divides an integer by zero"));
-    switch (p) {
-    case TP_P_FLOORDIV: return floor(x / y);
-    case TP_P_MOD: return x - floor(x / y) * y;
-    case TP_P_LAX_DIV: return trunc(x / y);
-    default: return fmod(x, y);
-    }
+    return p == TP_P_FLOORDIV  ? floor(x / y)
+           : p == TP_P_MOD     ? x - floor(x / y) * y
+           : p == TP_P_LAX_DIV ? trunc(x / y)
+                               : fmod(x, y);
 }
 
 static void elementwise(evaluator *e, const tp_inst *i)
@@ -87,14 +86,12 @@ static void elementwise(evaluator *e, const tp_inst *i)
 
 static double fold(tp_prim p, double acc, double v)
 {
-    switch (p) {
-    case TP_P_SUM: return acc + v;
-    case TP_P_PROD: return acc * v;
-    case TP_P_MAX: return acc > v || acc != acc ? acc : v;
-    case TP_P_MIN: return acc < v || acc != acc ? acc : v;
-    case TP_P_ANY: return acc != 0 || v != 0;
-    default: return acc != 0 && v != 0;
-    }
+    return p == TP_P_SUM    ? acc + v
+           : p == TP_P_PROD ? acc * v
+           : p == TP_P_MAX  ? (acc > v || acc != acc ? acc : v)
+           : p == TP_P_MIN  ? (acc < v || acc != acc ? acc : v)
+           : p == TP_P_ANY  ? acc != 0 || v != 0
+                            : acc != 0 && v != 0;
 }
 
 static void reduce(evaluator *e, const tp_inst *i)
@@ -145,7 +142,7 @@ static void running(evaluator *e, const tp_inst *i)
         if (at[axis] == first)
             continue;
         at[axis] += i->reverse ? 1 : -1;
-        out->at[n] = fold(tp_prim_folded(i->prim), out->at[tp_ravel(out, at)], a->at[n]);
+        out->at[n] = fold(tp_prim_of(i->prim), out->at[tp_ravel(out, at)], a->at[n]);
     }
 }
 
@@ -275,52 +272,81 @@ static void read_entry(evaluator *e, const tp_inst *i)
     e->values[i->out].at[0] = t->at[tp_ravel(t, at)];
 }
 
-void tp_reference_data(evaluator *e, const tp_inst *i)
+static _Noreturn void no_meaning(evaluator *e, tp_prim p)
+{
+    tp_give_up(e, tp_printf(e->arena, "`%s` has no meaning in a reference", tp_prim_info(p)->name));
+}
+
+static void select_arm(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
-    switch (i->prim) {
-    case TP_P_SUM:
-    case TP_P_PROD:
-    case TP_P_MAX:
-    case TP_P_MIN:
-    case TP_P_ANY:
-    case TP_P_ALL:
-    case TP_P_ARGMAX:
-    case TP_P_ARGMIN: reduce(e, i); return;
-    case TP_P_DOT: tp_reference_dot(e, i); return;
-    case TP_P_READ: read_entry(e, i); return;
-    case TP_P_TAKE: take(e, i); return;
-    case TP_P_CUMSUM:
-    case TP_P_CUMPROD:
-    case TP_P_CUMMAX:
-    case TP_P_CUMMIN: running(e, i); return;
-    case TP_P_IOTA:
-    case TP_P_BROADCAST:
-    case TP_P_SLICE:
-    case TP_P_PAD:
-    case TP_P_TILE:
-    case TP_P_REPEAT:
-    case TP_P_ROLL:
-    case TP_P_FLIP:
-    case TP_P_CONCATENATE:
-    case TP_P_TRANSPOSE: shape_op(e, i); return;
-    case TP_P_RESHAPE:
-    case TP_P_VARIABLE: memcpy(out->at, e->values[i->args[0]].at, out->n * sizeof(double)); return;
-    case TP_P_LITERAL: out->at[0] = i->real; return;
-    case TP_P_WHERE:
-        for (size_t n = 0; n < out->n; n++)
-            out->at[n] = lane(&e->values[i->args[0]], n) != 0 ? lane(&e->values[i->args[1]], n)
-                                                              : lane(&e->values[i->args[2]], n);
-        return;
-    case TP_P_CAST: {
-        tp_dtype from = e->p->values.at[i->args[0]].dtype;
-        /* an implied conversion of a literal is exact; a written one rounds */
-        for (size_t n = 0; n < out->n; n++)
-            out->at[n] = tp_is_weak(from) ? e->values[i->args[0]].at[n]
-                                          : rounded((tp_dtype)i->integer, e->values[i->args[0]].at[n]);
-        return;
-    }
-    default: elementwise(e, i);
+    const array *c = &e->values[i->args[0]], *x = &e->values[i->args[1]], *y = &e->values[i->args[2]];
+    for (size_t n = 0; n < out->n; n++)
+        out->at[n] = lane(c, n) != 0 ? lane(x, n) : lane(y, n);
+}
+
+/* An implied conversion of a literal is exact; a written one rounds. */
+static void convert(evaluator *e, const tp_inst *i)
+{
+    array *out = &e->values[i->out];
+    const array *from = &e->values[i->args[0]];
+    bool exact = tp_is_weak(e->p->values.at[i->args[0]].dtype);
+    if (i->prim != TP_P_CAST)
+        no_meaning(e, i->prim);
+    for (size_t n = 0; n < out->n; n++)
+        out->at[n] = exact ? from->at[n] : rounded((tp_dtype)i->integer, from->at[n]);
+}
+
+static void copy(evaluator *e, const tp_inst *i)
+{
+    array *out = &e->values[i->out];
+    memcpy(out->at, e->values[i->args[0]].at, out->n * sizeof(double));
+}
+
+static void move(evaluator *e, const tp_inst *i)
+{
+    if (i->prim == TP_P_TAKE)
+        take(e, i);
+    else if (i->prim == TP_P_RESHAPE)
+        copy(e, i);
+    else
+        shape_op(e, i);
+}
+
+static void source(evaluator *e, const tp_inst *i)
+{
+    if (i->prim == TP_P_IOTA)
+        shape_op(e, i);
+    else if (i->prim == TP_P_LITERAL)
+        e->values[i->out].at[0] = i->real;
+    else
+        no_meaning(e, i->prim);
+}
+
+static void memory(evaluator *e, const tp_inst *i)
+{
+    if (i->prim == TP_P_READ)
+        read_entry(e, i);
+    else if (i->prim == TP_P_VARIABLE)
+        copy(e, i);
+    else
+        no_meaning(e, i->prim);
+}
+
+void tp_reference_data(evaluator *e, const tp_inst *i)
+{
+    switch (tp_prim_info(i->prim)->class) {
+    case TP_CLASS_ELEMENTWISE: elementwise(e, i); return;
+    case TP_CLASS_SELECT: select_arm(e, i); return;
+    case TP_CLASS_CONVERT: convert(e, i); return;
+    case TP_CLASS_FOLD: reduce(e, i); return;
+    case TP_CLASS_RUNNING: running(e, i); return;
+    case TP_CLASS_CONTRACT: tp_reference_dot(e, i); return;
+    case TP_CLASS_MOVE: move(e, i); return;
+    case TP_CLASS_SOURCE: source(e, i); return;
+    case TP_CLASS_MEMORY: memory(e, i); return;
+    case TP_CLASS_CONTROL:
+    case TP_CLASS_SUGAR: no_meaning(e, i->prim);
     }
 }
 

@@ -150,40 +150,45 @@ static void running(evaluator *e, const tp_inst *i)
     step = stride[i->ints[0]];
     size_t *base = tp_offsets(e, a, others, k, &rows);
     for (size_t row = 0; n && row < rows; row++)
-        any |=
-            e->domain->scan(e->domain, tp_prim_folded(i->prim), &r, &x, base[row] + (i->reverse ? (n - 1) * step : 0),
-                            i->reverse ? -(ptrdiff_t)step : (ptrdiff_t)step, n);
+        any |= e->domain->scan(e->domain, tp_prim_of(i->prim), &r, &x, base[row] + (i->reverse ? (n - 1) * step : 0),
+                               i->reverse ? -(ptrdiff_t)step : (ptrdiff_t)step, n);
     tp_reference_written(out, &r, any);
 }
 
 void tp_reference_planes(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
-    switch (i->prim) {
-    case TP_P_DOT: return; /* with its numbers */
-    case TP_P_RESHAPE:
-    case TP_P_VARIABLE: tp_reference_copy(e, i->out, i->args[0]); return;
-    case TP_P_READ:
+    switch (tp_prim_info(i->prim)->class) {
+    case TP_CLASS_ELEMENTWISE:
+    case TP_CLASS_SELECT:
+    case TP_CLASS_CONVERT: elementwise(e, i); return;
+    case TP_CLASS_FOLD: reduce(e, i); return;
+    case TP_CLASS_RUNNING: running(e, i); return;
+    case TP_CLASS_MOVE:
+        if (i->prim == TP_P_TAKE || i->prim == TP_P_ROLL)
+            tp_reference_decide(e, i->args[1]);
+        if (i->prim == TP_P_RESHAPE)
+            tp_reference_copy(e, i->out, i->args[0]);
+        else
+            move(e, i);
+        return;
+    case TP_CLASS_SOURCE:
+        if (i->prim == TP_P_LITERAL)
+            elementwise(e, i);
+        else
+            out->meaning.plane[0] = NULL;
+        return;
+    case TP_CLASS_MEMORY: /* references have variables and tables */
+        if (i->prim == TP_P_VARIABLE) {
+            tp_reference_copy(e, i->out, i->args[0]);
+            return;
+        }
         for (uint32_t a = 0; a < i->nargs; a++)
             tp_reference_decide(e, i->args[a]);
         out->meaning.plane[0] = NULL;
         return;
-    case TP_P_IOTA: out->meaning.plane[0] = NULL; return;
-    case TP_P_WHERE:
-    case TP_P_CAST:
-    case TP_P_BITCAST:
-    case TP_P_LITERAL:
-    case TP_P_INTEGER_POW: elementwise(e, i); return;
-    case TP_P_TAKE:
-    case TP_P_ROLL: tp_reference_decide(e, i->args[1]); break;
-    default: break;
+    case TP_CLASS_CONTRACT: /* with its numbers */
+    case TP_CLASS_CONTROL:
+    case TP_CLASS_SUGAR: return;
     }
-    if (tp_prim_reduces(i->prim))
-        reduce(e, i);
-    else if (tp_prim_scans(i->prim))
-        running(e, i);
-    else if (tp_prim_info(i->prim)->arity == TP_STRUCT)
-        move(e, i);
-    else
-        elementwise(e, i);
 }

@@ -100,8 +100,11 @@ static const char *kind(const tp_finding *f)
     case TP_NOT_APPLICABLE: return "notApplicable";
     case TP_ASSUMED:
     case TP_ADVICE: return "informational";
-    default: return "fail";
+    case TP_VIOLATED:
+    case TP_VACUOUS:
+    case TP_VERDICTS: break;
     }
+    return "fail";
 }
 
 static json *fixes(tp_arena *a, const tp_spec_report *s, const tp_fix *f)

@@ -93,14 +93,16 @@ static tp_interval compare(tp_expr_op op, tp_interval a, tp_interval b)
     bool below = finite(a.hi) && finite(b.lo) && a.hi < b.lo, above = finite(a.lo) && finite(b.hi) && a.lo > b.hi;
     bool not_above = finite(a.hi) && finite(b.lo) && a.hi <= b.lo,
          not_below = finite(a.lo) && finite(b.hi) && a.lo >= b.hi;
-    switch (op) {
-    case TP_E_LT: return below ? YES : not_below ? NO : MAYBE;
-    case TP_E_LE: return not_above ? YES : above ? NO : MAYBE;
-    case TP_E_GT: return above ? YES : not_above ? NO : MAYBE;
-    case TP_E_GE: return not_below ? YES : below ? NO : MAYBE;
-    case TP_E_NE: return below || above ? YES : not_above && not_below ? NO : MAYBE;
-    default: return below || above ? NO : not_above && not_below ? YES : MAYBE;
-    }
+    if (op == TP_E_LT)
+        return below ? YES : not_below ? NO : MAYBE;
+    if (op == TP_E_LE)
+        return not_above ? YES : above ? NO : MAYBE;
+    if (op == TP_E_GT)
+        return above ? YES : not_above ? NO : MAYBE;
+    if (op == TP_E_GE)
+        return not_below ? YES : below ? NO : MAYBE;
+    tp_interval same = below || above ? NO : not_above && not_below ? YES : MAYBE;
+    return op == TP_E_EQ ? same : (tp_interval){1 - same.hi, 1 - same.lo};
 }
 
 tp_interval tp_interval_of(const tp_prover *v, const tp_obligation *o, tp_expr e)
@@ -139,6 +141,8 @@ tp_interval tp_interval_of(const tp_prover *v, const tp_obligation *o, tp_expr e
     case TP_E_LE:
     case TP_E_GT:
     case TP_E_GE: return compare(n->op, a, b);
-    default: return ANY;
+    case TP_E_BITS:
+    case TP_E_LEAVES: break;
     }
+    return ANY;
 }

@@ -85,7 +85,17 @@ static void premise_facts(tp_prover *v, tp_facts *f, tp_expr e)
         add_difference(v, f, n.a, n.b, 0);
         add_difference(v, f, n.b, n.a, 0);
         break;
-    default: break;
+    case TP_E_NE: /* say nothing linear */
+    case TP_E_NOT:
+    case TP_E_OR:
+    case TP_E_IMPLIES:
+    case TP_E_RING:
+    case TP_E_DIVISIONS:
+    case TP_E_BITS:
+    case TP_E_EXTREMES:
+    case TP_E_LEAVES:
+    case TP_E_POW2:
+    case TP_E_ITE: break;
     }
 }
 

@@ -233,7 +233,14 @@ static uint32_t atom_bound(goal *g, tp_expr e, int64_t k, bool upper)
     case TP_E_MAX: return minimum_bound(g, e, &n, k, upper);
     case TP_E_ITE: return either_bound(g, e, n.b, n.c, k, upper);
     case TP_E_POW2: return upper || k > 1 ? 0 : shift(g, defined(g, e, 0, 0), 1 - k);
-    default: break;
+    case TP_E_CONST:
+    case TP_E_READ:
+    case TP_E_TOO_LARGE:
+    case TP_E_ALIGN_UP:
+    case TP_E_RING:
+    case TP_E_BITS:
+    case TP_E_CONNECTIVES:
+    case TP_E_COMPARISONS: break;
     }
     return tp_expr_is_bool(g->v->p, e) ? shift(g, defined(g, e, upper, 0), upper ? k - 1 : -k) : 0;
 }
@@ -417,7 +424,13 @@ static uint32_t eliminate(goal *g, tp_expr v, const tp_poly *p, const tp_poly *c
     case TP_E_ITE:
         found = at_value(g, coef, rest, n.b);
         return found ? cases(g, v, coef, found, at_value(g, coef, rest, n.c)) : 0;
-    default: break;
+    case TP_E_ALIGN_UP:
+    case TP_E_POW2:
+    case TP_E_LEAVES:
+    case TP_E_RING:
+    case TP_E_BITS:
+    case TP_E_CONNECTIVES:
+    case TP_E_COMPARISONS: break;
     }
     tp_interval range = range_of(g, v);
     if (sign < 0 && (found = at_constant(g, coef, rest, range.hi)))
@@ -576,6 +589,16 @@ uint32_t tp_atom_facts(tp_prover *v, const tp_obligation *o, tp_expr atom, tp_li
             number[side] = defined(&g, atom, side, 0);
         }
         return 2;
-    default: return 0;
+    case TP_E_CONST:
+    case TP_E_READ:
+    case TP_E_TOO_LARGE:
+    case TP_E_ALIGN_UP:
+    case TP_E_POW2:
+    case TP_E_ITE:
+    case TP_E_RING:
+    case TP_E_BITS:
+    case TP_E_CONNECTIVES:
+    case TP_E_COMPARISONS: break;
     }
+    return 0;
 }

@@ -47,20 +47,6 @@ static tp_expr not_of(refuter *r, tp_expr e)
     return tp_op1(r->v->p, TP_E_NOT, e);
 }
 
-/* What an operator means when its comparison is negated. */
-static tp_expr_op opposite(tp_expr_op op)
-{
-    switch (op) {
-    case TP_E_EQ: return TP_E_NE;
-    case TP_E_NE: return TP_E_EQ;
-    case TP_E_LT: return TP_E_GE;
-    case TP_E_GE: return TP_E_LT;
-    case TP_E_GT: return TP_E_LE;
-    case TP_E_LE: return TP_E_GT;
-    default: return op;
-    }
-}
-
 /* x op y as a polynomial >= 0; of an equation or its opposite x - y. */
 static tp_expr as_difference(refuter *r, tp_expr_op op, tp_expr x, tp_expr y)
 {
@@ -82,7 +68,7 @@ static bool surely_now(refuter *r, tp_expr e, bool negated)
         bool a = surely(r, n.a, n.op == TP_E_IMPLIES ? !negated : negated), all = (n.op == TP_E_AND) != negated;
         return all ? a && surely(r, n.b, negated) : a || surely(r, n.b, negated);
     }
-    tp_expr_op op = negated ? opposite(n.op) : n.op;
+    tp_expr_op op = negated ? tp_expr_opposite(n.op) : n.op;
     if (n.op < TP_E_EQ || n.op > TP_E_GE)
         return false;
     tp_expr d = as_difference(r, op, n.a, n.b);
@@ -110,7 +96,7 @@ static bool surely(refuter *r, tp_expr e, bool negated)
 
 static void take_comparison(refuter *r, facts *f, const tp_expr_node *n, bool negated, tp_line line)
 {
-    tp_expr_op op = negated ? opposite(n->op) : n->op;
+    tp_expr_op op = negated ? tp_expr_opposite(n->op) : n->op;
     tp_expr e = as_difference(r, op, n->a, n->b);
     bool equal = op == TP_E_EQ, differ = op == TP_E_NE;
     int64_t value;

@@ -235,8 +235,16 @@ static Z3_ast formula(query *q, tp_expr e)
     case TP_E_LE: return Z3_mk_le(c, arith(q, n.a), arith(q, n.b));
     case TP_E_GT: return Z3_mk_gt(c, arith(q, n.a), arith(q, n.b));
     case TP_E_GE: return Z3_mk_ge(c, arith(q, n.a), arith(q, n.b));
-    default: return Z3_mk_not(c, Z3_mk_eq(c, arith(q, e), number(q, 0)));
+    case TP_E_SYM: /* an integer that is not 0 */
+    case TP_E_READ:
+    case TP_E_TOO_LARGE:
+    case TP_E_POW2:
+    case TP_E_RING:
+    case TP_E_DIVISIONS:
+    case TP_E_BITS:
+    case TP_E_EXTREMES: break;
     }
+    return Z3_mk_not(c, Z3_mk_eq(c, arith(q, e), number(q, 0)));
 }
 
 static void say_bounds(query *q, const tp_var *x)

@@ -18,14 +18,14 @@ static bool is_value(const checking *x, tp_vid v)
 static bool inst_holds(const checking *x, const tp_inst *i)
 {
     const tp_prim_row *row = tp_prim_info(i->prim);
-    if ((row->arity == TP_UNARY && i->nargs != 1) || (row->arity == TP_BINARY && i->nargs != 2))
+    if (row->nargs && i->nargs != row->nargs)
         return false;
     for (uint32_t a = 0; a < i->nargs; a++)
         if (!is_value(x, i->args[a]))
             return false;
     if (i->prim == TP_P_LOAD && !i->access)
         return false;
-    if (row->arity == TP_STRUCT || i->out < 0)
+    if (row->class != TP_CLASS_ELEMENTWISE || i->out < 0)
         return true;
     const tp_value *out = &x->p->values.at[i->out];
     for (uint32_t a = 0; a < i->nargs; a++) {

@@ -181,6 +181,16 @@ static bool boolean_op(tp_expr_op op)
     return op == TP_E_NOT || (op >= TP_E_EQ && op <= TP_E_IMPLIES);
 }
 
+tp_expr_op tp_expr_opposite(tp_expr_op comparison)
+{
+    static const tp_expr_op PAIRS[][2] = {{TP_E_EQ, TP_E_NE}, {TP_E_LT, TP_E_GE}, {TP_E_LE, TP_E_GT}};
+    for (size_t i = 0; i < sizeof PAIRS / sizeof *PAIRS; i++)
+        for (int side = 0; side < 2; side++)
+            if (comparison == PAIRS[i][side])
+                return PAIRS[i][!side];
+    return comparison;
+}
+
 bool tp_expr_is_bool(const tp_exprs *p, tp_expr e)
 {
     const tp_expr_node *n = tp_expr_get(p, e);

@@ -49,6 +49,44 @@ typedef enum tp_expr_op {
 #undef X
 } tp_expr_op;
 
+/* Groups of operations, for a switch: case TP_E_COMPARISONS: */
+#define TP_E_COMPARISONS                                                                                               \
+    TP_E_EQ:                                                                                                           \
+    case TP_E_NE:                                                                                                      \
+    case TP_E_LT:                                                                                                      \
+    case TP_E_LE:                                                                                                      \
+    case TP_E_GT:                                                                                                      \
+    case TP_E_GE
+#define TP_E_CONNECTIVES                                                                                               \
+    TP_E_NOT:                                                                                                          \
+    case TP_E_AND:                                                                                                     \
+    case TP_E_OR:                                                                                                      \
+    case TP_E_IMPLIES
+#define TP_E_RING                                                                                                      \
+    TP_E_NEG:                                                                                                          \
+    case TP_E_ADD:                                                                                                     \
+    case TP_E_SUB:                                                                                                     \
+    case TP_E_MUL
+#define TP_E_DIVISIONS                                                                                                 \
+    TP_E_FLOORDIV:                                                                                                     \
+    case TP_E_CDIV:                                                                                                    \
+    case TP_E_MOD:                                                                                                     \
+    case TP_E_ALIGN_UP
+#define TP_E_BITS                                                                                                      \
+    TP_E_BITAND:                                                                                                       \
+    case TP_E_BITOR:                                                                                                   \
+    case TP_E_BITXOR:                                                                                                  \
+    case TP_E_SHL:                                                                                                     \
+    case TP_E_SHR
+#define TP_E_EXTREMES                                                                                                  \
+    TP_E_MIN:                                                                                                          \
+    case TP_E_MAX
+#define TP_E_LEAVES                                                                                                    \
+    TP_E_CONST:                                                                                                        \
+    case TP_E_SYM:                                                                                                     \
+    case TP_E_READ:                                                                                                    \
+    case TP_E_TOO_LARGE
+
 typedef struct tp_expr {
     uint32_t id; /* 0: no expression */
 } tp_expr;
@@ -107,6 +145,8 @@ static inline bool tp_same(tp_expr a, tp_expr b)
 const char *tp_expr_op_text(tp_expr_op op);
 bool tp_expr_is_const(const tp_exprs *p, tp_expr e, int64_t *v);
 bool tp_expr_is_bool(const tp_exprs *p, tp_expr e);
+/* The comparison that holds where this one does not; another operation: itself. */
+tp_expr_op tp_expr_opposite(tp_expr_op comparison);
 /* Does e mention symbol `sym`? */
 bool tp_expr_mentions(const tp_exprs *p, tp_expr e, uint32_t sym);
 /* Replace symbols: with[i] (id 0: keep) for symbol i < n. */

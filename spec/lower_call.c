@@ -438,34 +438,32 @@ tp_vid lower_call(tp_lower *l, const tp_node *n)
     }
     if (p == TP_PRIMS)
         unknown_function(l, n);
-    if (tp_prim_info(p)->arity == TP_UNARY || tp_prim_info(p)->arity == TP_BINARY) {
+    if (tp_prim_is_elementwise(p)) {
         static const char *const X[] = {"x", NULL}, *const XY[] = {"x", "y", NULL};
         const tp_node *args[2];
-        bool binary = tp_prim_info(p)->arity == TP_BINARY;
+        bool binary = tp_prim_info(p)->nargs == 2;
         lower_bind_args(l, n, 0, binary ? XY : X, binary ? 2 : 1, args);
         tp_vid a = lower_expr(l, args[0]);
         return binary ? lower_binary(l, p, a, lower_expr(l, args[1]), n) : lower_unary(l, p, a, n);
     }
-    switch (p) {
-    case TP_P_WHERE: return call_where(l, n);
-    case TP_P_CLIP: return call_clip(l, n);
-    case TP_P_MASKED_LOAD: return lower_masked_load(l, n);
-    case TP_P_MASKED_STORE: lower_fail(l, n, "write it as a statement", "`store` has no value");
-    case TP_P_SUM:
-    case TP_P_PROD:
-    case TP_P_MAX:
-    case TP_P_MIN:
-    case TP_P_ANY:
-    case TP_P_ALL:
-    case TP_P_ARGMAX:
-    case TP_P_ARGMIN: return call_reduce(l, p, n);
-    case TP_P_DOT: return call_dot(l, n);
-    case TP_P_CUMSUM:
-    case TP_P_CUMPROD:
-    case TP_P_CUMMAX:
-    case TP_P_CUMMIN: return call_scan(l, p, n);
-    case TP_P_BITCAST: return call_bitcast(l, n);
-    default: break;
+    switch (tp_prim_info(p)->class) {
+    case TP_CLASS_SELECT: return call_where(l, n);
+    case TP_CLASS_FOLD: return call_reduce(l, p, n);
+    case TP_CLASS_RUNNING: return call_scan(l, p, n);
+    case TP_CLASS_CONTRACT: return call_dot(l, n);
+    case TP_CLASS_CONVERT: return call_bitcast(l, n);
+    case TP_CLASS_MEMORY:
+        if (p == TP_P_MASKED_STORE)
+            lower_fail(l, n, "write it as a statement", "`store` has no value");
+        return lower_masked_load(l, n);
+    case TP_CLASS_SUGAR:
+        if (p == TP_P_CLIP)
+            return call_clip(l, n);
+        break;
+    case TP_CLASS_MOVE:
+    case TP_CLASS_SOURCE:
+    case TP_CLASS_ELEMENTWISE:
+    case TP_CLASS_CONTROL: break;
     }
     tp_vid shaped = lower_shape_call(l, p, n);
     if (shaped < 0)

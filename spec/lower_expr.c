@@ -256,8 +256,14 @@ static tp_prim binary_prim(tp_operator o)
     case TP_O_BITXOR: return TP_P_XOR;
     case TP_O_SHL: return TP_P_SHL;
     case TP_O_SHR: return TP_P_SHR;
-    default: return TP_PRIMS;
+    case TP_O_IMPLIES:
+    case TP_O_POW: /* read apart: it wants an integer */
+    case TP_O_NEG:
+    case TP_O_INVERT:
+    case TP_O_NOT:
+    case TP_OPERATOR_COUNT: break;
     }
+    return TP_PRIMS;
 }
 
 static void want_scalar_bool(tp_lower *l, tp_vid v, const tp_node *n, const char *op)
@@ -355,6 +361,11 @@ tp_vid lower_expr(tp_lower *l, const tp_node *n)
         return lower_unary(l, n->op == TP_O_NEG ? TP_P_NEG : TP_P_INVERT, a, n);
     }
     case TP_N_TERNARY: lower_fail(l, n, "use where(c, a, b)", "`a if c else b` is not read in bodies by this build");
-    default: lower_fail(l, n, NULL, "this is not a value");
+    case TP_N_STRING:
+    case TP_N_SEQUENCE:
+    case TP_N_KEYWORD:
+    case TP_N_ELLIPSIS:
+    case TP_N_COLON: break;
     }
+    lower_fail(l, n, NULL, "this is not a value");
 }

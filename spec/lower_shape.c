@@ -1,8 +1,9 @@
 /* Calls that make, move and cut arrays. */
 #include "spec/lower.h"
 
-static tp_vid call_iota(tp_lower *l, const tp_node *n)
+static tp_vid call_iota(tp_lower *l, tp_prim prim, const tp_node *n)
 {
+    (void)prim;
     static const char *const PARAMS[] = {"dtype", "shape", "dim", NULL};
     const tp_node *args[3];
     tp_expr dims[TP_MAX_RANK];
@@ -18,8 +19,9 @@ static tp_vid call_iota(tp_lower *l, const tp_node *n)
     return out;
 }
 
-static tp_vid call_full(tp_lower *l, const tp_node *n, bool zeros)
+static tp_vid call_full(tp_lower *l, tp_prim prim, const tp_node *n)
 {
+    bool zeros = prim == TP_P_ZEROS;
     static const char *const FULL[] = {"shape", "value", "dtype", NULL}, *const ZEROS[] = {"shape", "dtype", NULL};
     const tp_node *args[3];
     tp_expr dims[TP_MAX_RANK];
@@ -35,8 +37,9 @@ static tp_vid call_full(tp_lower *l, const tp_node *n, bool zeros)
     return lower_broadcast(l, v, rank, dims, n);
 }
 
-static tp_vid call_broadcast(tp_lower *l, const tp_node *n)
+static tp_vid call_broadcast(tp_lower *l, tp_prim prim, const tp_node *n)
 {
+    (void)prim;
     static const char *const PARAMS[] = {"x", "shape", NULL};
     const tp_node *args[2];
     tp_expr dims[TP_MAX_RANK];
@@ -63,8 +66,9 @@ static tp_vid emit_reshape(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *
     return out;
 }
 
-static tp_vid call_reshape(tp_lower *l, const tp_node *n)
+static tp_vid call_reshape(tp_lower *l, tp_prim prim, const tp_node *n)
 {
+    (void)prim;
     static const char *const PARAMS[] = {"x", "shape", NULL};
     const tp_node *args[2];
     tp_expr dims[TP_MAX_RANK];
@@ -80,8 +84,9 @@ static tp_vid call_reshape(tp_lower *l, const tp_node *n)
     return emit_reshape(l, v, rank, dims, n);
 }
 
-static tp_vid call_expand_squeeze(tp_lower *l, const tp_node *n, bool expand)
+static tp_vid call_expand_squeeze(tp_lower *l, tp_prim prim, const tp_node *n)
 {
+    bool expand = prim == TP_P_EXPAND_DIMS;
     static const char *const PARAMS[] = {"x", "axis", NULL};
     const tp_node *args[2];
     tp_expr dims[TP_MAX_RANK + 1];
@@ -106,8 +111,9 @@ static tp_vid call_expand_squeeze(tp_lower *l, const tp_node *n, bool expand)
     return emit_reshape(l, v, rank, dims, n);
 }
 
-static tp_vid call_transpose(tp_lower *l, const tp_node *n)
+static tp_vid call_transpose(tp_lower *l, tp_prim prim, const tp_node *n)
 {
+    (void)prim;
     static const char *const PARAMS[] = {"x", "axes", NULL};
     const tp_node *args[2];
     tp_expr dims[TP_MAX_RANK];
@@ -161,8 +167,9 @@ static tp_vid array_argument(tp_lower *l, const tp_node *n)
     return v;
 }
 
-static tp_vid call_slice(tp_lower *l, const tp_node *n)
+static tp_vid call_slice(tp_lower *l, tp_prim prim, const tp_node *n)
 {
+    (void)prim;
     static const char *const PARAMS[] = {"x", "starts", "limits", "strides", NULL};
     const tp_node *args[4];
     tp_exprs *p = l->k->exprs;
@@ -196,8 +203,9 @@ static tp_vid call_slice(tp_lower *l, const tp_node *n)
     return out;
 }
 
-static tp_vid call_pad(tp_lower *l, const tp_node *n)
+static tp_vid call_pad(tp_lower *l, tp_prim prim, const tp_node *n)
 {
+    (void)prim;
     static const char *const PARAMS[] = {"x", "value", "widths", NULL};
     const tp_node *args[3];
     tp_exprs *p = l->k->exprs;
@@ -272,8 +280,9 @@ static tp_vid call_roll_flip(tp_lower *l, tp_prim prim, const tp_node *n)
 }
 
 /* take(x, index, axis): the dimensions of the index stand where the axis was. */
-static tp_vid call_take(tp_lower *l, const tp_node *n)
+static tp_vid call_take(tp_lower *l, tp_prim prim, const tp_node *n)
 {
+    (void)prim;
     static const char *const PARAMS[] = {"x", "index", "axis", NULL};
     const tp_node *args[3];
     lower_bind_args(l, n, 0, PARAMS, 2, args);
@@ -323,8 +332,9 @@ static tp_vid emit_concatenate(tp_lower *l, const tp_vid *parts, uint32_t count,
     return out;
 }
 
-static tp_vid call_concatenate(tp_lower *l, const tp_node *n, bool stack)
+static tp_vid call_concatenate(tp_lower *l, tp_prim prim, const tp_node *n)
 {
+    bool stack = prim == TP_P_STACK;
     static const char *const PARAMS[] = {"xs", "axis", NULL};
     const tp_node *args[2];
     lower_bind_args(l, n, 0, PARAMS, 1, args);
@@ -355,24 +365,24 @@ static tp_vid call_concatenate(tp_lower *l, const tp_node *n, bool stack)
 
 tp_vid lower_shape_call(tp_lower *l, tp_prim p, const tp_node *n)
 {
-    switch (p) {
-    case TP_P_IOTA: return call_iota(l, n);
-    case TP_P_ZEROS: return call_full(l, n, true);
-    case TP_P_FULL: return call_full(l, n, false);
-    case TP_P_BROADCAST: return call_broadcast(l, n);
-    case TP_P_RESHAPE: return call_reshape(l, n);
-    case TP_P_TRANSPOSE: return call_transpose(l, n);
-    case TP_P_EXPAND_DIMS: return call_expand_squeeze(l, n, true);
-    case TP_P_SQUEEZE: return call_expand_squeeze(l, n, false);
-    case TP_P_TAKE: return call_take(l, n);
-    case TP_P_SLICE: return call_slice(l, n);
-    case TP_P_PAD: return call_pad(l, n);
-    case TP_P_TILE:
-    case TP_P_REPEAT: return call_tile_repeat(l, p, n);
-    case TP_P_ROLL:
-    case TP_P_FLIP: return call_roll_flip(l, p, n);
-    case TP_P_CONCATENATE: return call_concatenate(l, n, false);
-    case TP_P_STACK: return call_concatenate(l, n, true);
-    default: return -1;
-    }
+    static tp_vid (*const CALLS[TP_PRIMS])(tp_lower *, tp_prim, const tp_node *) = {
+        [TP_P_IOTA] = call_iota,
+        [TP_P_ZEROS] = call_full,
+        [TP_P_FULL] = call_full,
+        [TP_P_BROADCAST] = call_broadcast,
+        [TP_P_RESHAPE] = call_reshape,
+        [TP_P_TRANSPOSE] = call_transpose,
+        [TP_P_EXPAND_DIMS] = call_expand_squeeze,
+        [TP_P_SQUEEZE] = call_expand_squeeze,
+        [TP_P_TAKE] = call_take,
+        [TP_P_SLICE] = call_slice,
+        [TP_P_PAD] = call_pad,
+        [TP_P_TILE] = call_tile_repeat,
+        [TP_P_REPEAT] = call_tile_repeat,
+        [TP_P_ROLL] = call_roll_flip,
+        [TP_P_FLIP] = call_roll_flip,
+        [TP_P_CONCATENATE] = call_concatenate,
+        [TP_P_STACK] = call_concatenate,
+    };
+    return CALLS[p] ? CALLS[p](l, p, n) : -1;
 }

@@ -234,26 +234,19 @@ tp_vid lower_unary(tp_lower *l, tp_prim prim, tp_vid a, const tp_node *n)
     return out;
 }
 
-static tp_expr_op meaning_op(tp_prim prim)
+/* What a and b are together over the integers; no id: nothing to say. */
+static tp_expr meaning_of(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b)
 {
-    switch (prim) {
-    case TP_P_ADD: return TP_E_ADD;
-    case TP_P_SUB: return TP_E_SUB;
-    case TP_P_MUL: return TP_E_MUL;
-    case TP_P_FLOORDIV: return TP_E_FLOORDIV;
-    case TP_P_MOD: return TP_E_MOD;
-    case TP_P_MAXIMUM: return TP_E_MAX;
-    case TP_P_MINIMUM: return TP_E_MIN;
-    case TP_P_EQ: return TP_E_EQ;
-    case TP_P_NE: return TP_E_NE;
-    case TP_P_LT: return TP_E_LT;
-    case TP_P_LE: return TP_E_LE;
-    case TP_P_GT: return TP_E_GT;
-    case TP_P_GE: return TP_E_GE;
-    case TP_P_AND: return TP_E_AND;
-    case TP_P_OR: return TP_E_OR;
-    default: return TP_E_CONST;
-    }
+    tp_exprs *p = l->k->exprs;
+    const tp_value *x = lower_value(l, a), *y = lower_value(l, b);
+    tp_expr_op op = tp_prim_expr(prim);
+    if (op == TP_E_CONST || !x->meaning.id || !y->meaning.id)
+        return (tp_expr){0};
+    if (x->dtype != TP_BOOL || y->dtype != TP_BOOL || tp_prim_compares(prim))
+        return tp_op2(p, op, x->meaning, y->meaning);
+    return prim == TP_P_AND  ? tp_op2(p, TP_E_AND, x->meaning, y->meaning)
+           : prim == TP_P_OR ? tp_op2(p, TP_E_OR, x->meaning, y->meaning)
+                             : (tp_expr){0};
 }
 
 /* Is it, or one side of it, a dot that has the dtype of its operands? */
@@ -304,12 +297,9 @@ static tp_dtype unify(tp_lower *l, tp_vid *a, tp_vid *b, const tp_node *n)
 tp_vid lower_binary(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node *n)
 {
     tp_exprs *p = l->k->exprs;
-    tp_expr_op mop = meaning_op(prim);
     const tp_prim_row *row = tp_prim_info(prim);
-    tp_expr ma = lower_value(l, a)->meaning, mb = lower_value(l, b)->meaning, meaning = {0};
+    tp_expr meaning = meaning_of(l, prim, a, b);
     bool weak = lower_value(l, a)->dtype == TP_WEAK_INT && lower_value(l, b)->dtype == TP_WEAK_INT;
-    if (mop != TP_E_CONST && ma.id && mb.id)
-        meaning = tp_op2(p, mop, ma, mb);
     if (tp_exprs_overflowed(p))
         lower_fail(l, n, NULL, "this integer expression is too large");
     if (weak && meaning.id && !row->to_bool)

@@ -15,13 +15,13 @@
 double tp_meaning_f64(tp_prim p, double x, double y)
 {
     switch (p) {
+#define STRUCT(id, ...) case TP_P_##id:
 #include "spec/prims.def"
-    default: return (double)NAN;
+    case TP_PRIMS: break;
     }
+    return (double)NAN;
 }
 
-#undef UNARY
-#undef BINARY
 #define UNARY(id, name, operands, result, f, i, ...)                                                                   \
     case TP_P_##id:                                                                                                    \
         for (size_t e = 0; e < n; e++) {                                                                               \
@@ -43,7 +43,9 @@ bool tp_meaning_row_f64(tp_prim p, size_t n, const double *a, size_t step_a, con
                         double *restrict out)
 {
     switch (p) {
+#define STRUCT(id, ...) case TP_P_##id:
 #include "spec/prims.def"
-    default: return false;
+    case TP_PRIMS: break;
     }
+    return false;
 }

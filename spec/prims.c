@@ -38,13 +38,44 @@
         TP_DOMAIN_PARTIAL, 0                                                                                           \
     }
 
+#define NONE CONST
+#define SLOPE(c)                                                                                                       \
+    {                                                                                                                  \
+        TP_SLOPE_BOUNDED, c                                                                                            \
+    }
+#define CONTINUOUS                                                                                                     \
+    {                                                                                                                  \
+        TP_SLOPE_CONTINUOUS, 0                                                                                         \
+    }
+#define JUMPS                                                                                                          \
+    {                                                                                                                  \
+        TP_SLOPE_JUMPS, 0                                                                                              \
+    }
+#define DISCRETE                                                                                                       \
+    {                                                                                                                  \
+        TP_SLOPE_DISCRETE, 0                                                                                           \
+    }
+
 static const tp_prim_row ROWS[] = {
-#define UNARY(id, name, operands, result, f, i, rounding, domain, jaxpr, pallas)                                       \
-    {name, TP_UNARY, operands, result, rounding, domain, jaxpr, pallas},
-#define BINARY(id, name, operands, result, f, i, rounding, domain, jaxpr, pallas)                                      \
-    {name, TP_BINARY, operands, result, rounding, domain, jaxpr, pallas},
-#define STRUCT(id, name, least, most, rounding, jaxpr, pallas)                                                         \
-    {name, TP_STRUCT, TP_OC_ANY, false, rounding, PARTIAL, jaxpr, pallas},
+#define EXPR(op) EXPR_(op)
+#define EXPR_(op) TP_E_##op
+#define UNARY(id, name, operands, result, f, i, expr, rounding, slope, domain, jaxpr, pallas)                          \
+    {name, TP_CLASS_ELEMENTWISE, 1, operands, result, EXPR(expr), TP_PRIMS, slope, domain, rounding, jaxpr, pallas},
+#define BINARY(id, name, operands, result, f, i, expr, rounding, slope, domain, jaxpr, pallas)                         \
+    {name, TP_CLASS_ELEMENTWISE, 2, operands, result, EXPR(expr), TP_PRIMS, slope, domain, rounding, jaxpr, pallas},
+#define ROW(class, nargs, name, of, ...)                                                                               \
+    {name, class, nargs, TP_OC_ANY, false, TP_E_CONST, of, CONTINUOUS, PARTIAL, __VA_ARGS__},
+#define IMMEDIATE(id, name, ...) ROW(TP_CLASS_ELEMENTWISE, 1, name, TP_PRIMS, __VA_ARGS__)
+#define SELECT(id, name, ...) ROW(TP_CLASS_SELECT, 0, name, TP_PRIMS, __VA_ARGS__)
+#define CONVERT(id, name, ...) ROW(TP_CLASS_CONVERT, 0, name, TP_PRIMS, __VA_ARGS__)
+#define FOLD(id, name, by, ...) ROW(TP_CLASS_FOLD, 0, name, TP_P_##by, __VA_ARGS__)
+#define RUNNING(id, name, of, ...) ROW(TP_CLASS_RUNNING, 0, name, TP_P_##of, __VA_ARGS__)
+#define CONTRACT(id, name, ...) ROW(TP_CLASS_CONTRACT, 0, name, TP_PRIMS, __VA_ARGS__)
+#define MOVE(id, name, ...) ROW(TP_CLASS_MOVE, 0, name, TP_PRIMS, __VA_ARGS__)
+#define SOURCE(id, name, ...) ROW(TP_CLASS_SOURCE, 0, name, TP_PRIMS, __VA_ARGS__)
+#define MEMORY(id, name, ...) ROW(TP_CLASS_MEMORY, 0, name, TP_PRIMS, __VA_ARGS__)
+#define CONTROL(id, name, ...) ROW(TP_CLASS_CONTROL, 0, name, TP_PRIMS, __VA_ARGS__)
+#define SUGAR(id, name, ...) ROW(TP_CLASS_SUGAR, 0, name, TP_PRIMS, __VA_ARGS__)
 #include "spec/prims.def"
 };
 
@@ -65,20 +96,32 @@ bool tp_prim_divides(tp_prim p)
 
 bool tp_prim_reduces(tp_prim p)
 {
-    return p >= TP_P_SUM && p <= TP_P_ARGMIN;
+    return ROWS[p].class == TP_CLASS_FOLD;
 }
 
 bool tp_prim_scans(tp_prim p)
 {
-    return p >= TP_P_CUMSUM && p <= TP_P_CUMMIN;
+    return ROWS[p].class == TP_CLASS_RUNNING;
 }
 
-tp_prim tp_prim_folded(tp_prim scan)
+bool tp_prim_is_elementwise(tp_prim p)
 {
-    return scan == TP_P_CUMSUM    ? TP_P_SUM
-           : scan == TP_P_CUMPROD ? TP_P_PROD
-           : scan == TP_P_CUMMAX  ? TP_P_MAX
-                                  : TP_P_MIN;
+    return ROWS[p].class == TP_CLASS_ELEMENTWISE;
+}
+
+bool tp_prim_jumps(tp_prim p)
+{
+    return ROWS[p].slope.kind == TP_SLOPE_JUMPS;
+}
+
+tp_prim tp_prim_of(tp_prim p)
+{
+    return (tp_prim)ROWS[p].of;
+}
+
+tp_expr_op tp_prim_expr(tp_prim p)
+{
+    return ROWS[p].expr;
 }
 
 tp_prim tp_prim_find(tp_str name)

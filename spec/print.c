@@ -39,8 +39,17 @@ static int power_of(const tp_node *n)
     case TP_N_TERNARY: return TP_POWER_TERNARY;
     case TP_N_INT: return n->integer < 0 ? TP_POWER_UNARY : POWER_NUMBER;
     case TP_N_FLOAT: return POWER_NUMBER;
-    default: return POWER_ATOM;
+    case TP_N_STRING:
+    case TP_N_NAME:
+    case TP_N_CALL:
+    case TP_N_METHOD:
+    case TP_N_INDEX:
+    case TP_N_SEQUENCE:
+    case TP_N_KEYWORD:
+    case TP_N_ELLIPSIS:
+    case TP_N_COLON: break;
     }
+    return POWER_ATOM;
 }
 
 static void print_at(tp_buf *b, const tp_node *n, int power)

@@ -17,7 +17,20 @@ typedef enum tp_prim {
     TP_PRIMS
 } tp_prim;
 
-typedef enum tp_arity { TP_UNARY, TP_BINARY, TP_STRUCT } tp_arity;
+/* What a primitive does, as spec/prims.def groups them; TP_CLASS_ELEMENTWISE: UNARY, BINARY and IMMEDIATE. */
+typedef enum tp_prim_class {
+    TP_CLASS_ELEMENTWISE,
+    TP_CLASS_SELECT,
+    TP_CLASS_CONVERT,
+    TP_CLASS_FOLD,
+    TP_CLASS_RUNNING,
+    TP_CLASS_CONTRACT,
+    TP_CLASS_MOVE,
+    TP_CLASS_SOURCE,
+    TP_CLASS_MEMORY,
+    TP_CLASS_CONTROL,
+    TP_CLASS_SUGAR
+} tp_prim_class;
 typedef enum tp_operand_class { TP_OC_FLOATS, TP_OC_INTS, TP_OC_NUMBERS, TP_OC_LOGICAL, TP_OC_ANY } tp_operand_class;
 
 /* The error of the operation itself, in double: none, that of one correctly
@@ -36,13 +49,25 @@ typedef struct tp_real_domain {
     double least; /* TP_DOMAIN_FROM, TP_DOMAIN_ABOVE */
 } tp_real_domain;
 
+/* What an error of an operand becomes: as much as the function's own formula says (the value 0: a row that says
+ * nothing); at most `steepest` times as much; anything, since the function jumps; there is none. */
+typedef enum tp_slope_kind { TP_SLOPE_CONTINUOUS, TP_SLOPE_BOUNDED, TP_SLOPE_JUMPS, TP_SLOPE_DISCRETE } tp_slope_kind;
+typedef struct tp_slope {
+    tp_slope_kind kind;
+    double steepest; /* TP_SLOPE_BOUNDED */
+} tp_slope;
+
 typedef struct tp_prim_row {
     const char *name;
-    tp_arity arity;
-    tp_operand_class operands; /* UNARY and BINARY */
+    tp_prim_class class;
+    uint32_t nargs; /* UNARY, IMMEDIATE: 1; BINARY: 2; else 0, there is a rule of its own */
+    tp_operand_class operands;
     bool to_bool;
+    tp_expr_op expr; /* the same over the integers, or TP_E_CONST */
+    int of;          /* FOLD: the tp_prim that it folds by; RUNNING: the fold whose prefixes it gives */
+    tp_slope slope;
+    tp_real_domain domain;
     tp_rounding_error rounding;
-    tp_real_domain domain; /* UNARY and BINARY */
     const char *jaxpr, *pallas;
 } tp_prim_row;
 /* The double meaning of an elementwise primitive (spec/prims.def). */
@@ -59,8 +84,13 @@ bool tp_prim_compares(tp_prim p);
 bool tp_prim_divides(tp_prim p);
 bool tp_prim_reduces(tp_prim p);
 bool tp_prim_scans(tp_prim p);
-/* The reduction that a running one repeats. */
-tp_prim tp_prim_folded(tp_prim scan);
+bool tp_prim_is_elementwise(tp_prim p);
+/* Does any error of an operand perhaps show in full, as at floor and <? */
+bool tp_prim_jumps(tp_prim p);
+/* Of a fold: the binary that it folds by; of a running one: the fold whose prefixes it gives. */
+tp_prim tp_prim_of(tp_prim p);
+/* The operation of expressions that p is over the integers, without wrap-around, or TP_E_CONST. */
+tp_expr_op tp_prim_expr(tp_prim p);
 
 typedef int32_t tp_vid; /* value number; -1: none */
 

@@ -147,8 +147,14 @@ static tp_expr_op binary_op(tp_operator o)
     case TP_O_MUL: return TP_E_MUL;
     case TP_O_FLOORDIV: return TP_E_FLOORDIV;
     case TP_O_MOD: return TP_E_MOD;
-    default: return TP_E_CONST; /* / ** and the unaries have none */
+    case TP_O_TRUEDIV: /* are none of integers */
+    case TP_O_POW:
+    case TP_O_NEG:
+    case TP_O_INVERT:
+    case TP_O_NOT:
+    case TP_OPERATOR_COUNT: break;
     }
+    return TP_E_CONST;
 }
 
 /* An entry of a table: by its bare name when it has no dimensions. */
@@ -278,8 +284,14 @@ static tp_expr any_expr(tp_reader *r, const tp_node *n, unsigned kinds)
     case TP_N_FLOAT:
         tp_raise(r->c, TP_RULE_SPEC_SYNTAX, tp_node_loc(r->c, n), "index arithmetic is on integers",
                  "a float in an integer expression");
-    default: tp_raise(r->c, TP_RULE_SPEC_SYNTAX, tp_node_loc(r->c, n), NULL, "this is not an integer expression");
+    case TP_N_STRING:
+    case TP_N_METHOD:
+    case TP_N_SEQUENCE:
+    case TP_N_KEYWORD:
+    case TP_N_ELLIPSIS:
+    case TP_N_COLON: break;
     }
+    tp_raise(r->c, TP_RULE_SPEC_SYNTAX, tp_node_loc(r->c, n), NULL, "this is not an integer expression");
 }
 
 tp_expr tp_int_expr_of(tp_reader *r, const tp_node *n, unsigned kinds, bool boolean)

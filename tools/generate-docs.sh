@@ -13,6 +13,6 @@ done
 mkdir -p "$to/python/tileproof"
 {
     printf '"""The primitives of the language, by name: kind, and the JAX primitive each stands for. Written by `make docs`."""\n\nPRIMITIVES = {\n'
-    "$tileproof" primitives | awk 'NR > 1 && $2 ~ /^(unary|binary|structural)$/ { printf "    \"%s\": (\"%s\", \"%s\"),\n", $1, $2, $3 }'
+    "$tileproof" primitives | awk 'NR > 1 && $2 ~ /^[a-z]+$/ { printf "    \"%s\": (\"%s\", \"%s\"),\n", $1, $2, $3 }'
     echo "}"
 } >"$to/python/tileproof/vocabulary.py"

@@ -37,19 +37,27 @@ static void visit_inst(taint *t, const tp_kernel *k, const tp_inst *i)
         mark(t, i->out);
     if (i->access)
         visit_access(t, k, i->access);
-    switch (i->prim) {
-    case TP_P_WHERE:
-    case TP_P_MASKED_LOAD: steer(t, i->args[0]); break;
-    case TP_P_TAKE:
-    case TP_P_ROLL: steer(t, i->args[1]); break;
-    case TP_P_READ:
-        for (uint32_t n = 0; n < i->nargs; n++)
+    switch (tp_prim_info(i->prim)->class) {
+    case TP_CLASS_SELECT: steer(t, i->args[0]); break;
+    case TP_CLASS_MOVE:
+        if (i->prim == TP_P_TAKE || i->prim == TP_P_ROLL)
+            steer(t, i->args[1]);
+        break;
+    case TP_CLASS_MEMORY: /* a masked load by its mask, a table by its indices */
+        for (uint32_t n = 0; n < i->nargs && (n == 0 || i->prim == TP_P_READ) && i->prim != TP_P_VARIABLE; n++)
             steer(t, i->args[n]);
         break;
-    case TP_P_CAST: /* undefined out of range */
-        t->steers |= any && tp_is_float(t->p->values.at[i->args[0]].dtype) && !tp_is_float((tp_dtype)i->integer);
+    case TP_CLASS_CONVERT: /* undefined out of range */
+        t->steers |= i->prim == TP_P_CAST && any && tp_is_float(t->p->values.at[i->args[0]].dtype) &&
+                     !tp_is_float((tp_dtype)i->integer);
         break;
-    default: break;
+    case TP_CLASS_ELEMENTWISE:
+    case TP_CLASS_FOLD:
+    case TP_CLASS_RUNNING:
+    case TP_CLASS_CONTRACT:
+    case TP_CLASS_SOURCE:
+    case TP_CLASS_CONTROL:
+    case TP_CLASS_SUGAR: break;
     }
 }
 

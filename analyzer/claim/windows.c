@@ -57,8 +57,19 @@ static tp_expr translate(translation *t, tp_expr e)
                                                    : 0,
                                           at);
     }
-    default: return tp_op2(p, n.op, translate(t, n.a), translate(t, n.b));
+    case TP_E_TOO_LARGE: return (tp_expr){TP_TOO_LARGE};
+    case TP_E_ADD:
+    case TP_E_SUB:
+    case TP_E_MUL:
+    case TP_E_AND:
+    case TP_E_OR:
+    case TP_E_IMPLIES:
+    case TP_E_DIVISIONS:
+    case TP_E_EXTREMES:
+    case TP_E_COMPARISONS:
+    case TP_E_BITS: return tp_op2(p, n.op, translate(t, n.a), translate(t, n.b));
     }
+    return (tp_expr){0};
 }
 
 static tp_expr agree(translation *t, tp_expr all, tp_expr ours, tp_expr theirs)

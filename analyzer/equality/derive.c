@@ -163,7 +163,7 @@ static uint32_t of_term(writing *w, term t, bool decides)
     const term_node n = *term_get(w->s, t);
     if (known)
         return known;
-    bool below = decides || (n.kind == T_APPLY && prim_decides(n.prim));
+    bool below = decides || (n.kind == T_APPLY && tp_prim_jumps(n.prim));
     for (; nargs < 3 && n.arg[nargs].id; nargs++)
         arg[nargs] = of_term(w, n.arg[nargs], below);
     switch (n.kind) {

@@ -241,28 +241,20 @@ static term moved(evaluation *v, const tp_inst *i, const tp_expr *at)
     for (uint32_t d = 0; d < x->rank && i->prim != TP_P_RESHAPE; d++) {
         bool axis = d == (uint32_t)i->integer;
         from[d] = at[d];
-        switch (i->prim) {
-        case TP_P_BROADCAST: from[d] = is_one(v, x->dims[d]) ? tp_const(p, 0) : at[d]; break;
-        case TP_P_SLICE: from[d] = plus(v, i->starts[d], times(v, at[d], tp_const(p, i->ints[d]))); break;
-        case TP_P_TILE:
+        if (i->prim == TP_P_BROADCAST)
+            from[d] = is_one(v, x->dims[d]) ? tp_const(p, 0) : at[d];
+        else if (i->prim == TP_P_SLICE)
+            from[d] = plus(v, i->starts[d], times(v, at[d], tp_const(p, i->ints[d])));
+        else if (i->prim == TP_P_TILE)
             from[d] = i->ints[d] == 1         ? at[d]
                       : is_one(v, x->dims[d]) ? tp_const(p, 0)
                                               : tp_op2(p, TP_E_MOD, at[d], x->dims[d]);
-            break;
-        case TP_P_REPEAT:
-            if (i->ints[d] > 1)
-                from[d] = tp_op2(p, TP_E_FLOORDIV, at[d], tp_const(p, i->ints[d]));
-            break;
-        case TP_P_FLIP:
-            if (axis)
-                from[d] = tp_op2(p, TP_E_SUB, tp_op2(p, TP_E_SUB, x->dims[d], tp_const(p, 1)), at[d]);
-            break;
-        case TP_P_ROLL:
-            if (axis)
-                from[d] = tp_op2(p, TP_E_MOD, tp_op2(p, TP_E_SUB, at[d], scalar_of(v, i->args[1])), x->dims[d]);
-            break;
-        default: break;
-        }
+        else if (i->prim == TP_P_REPEAT && i->ints[d] > 1)
+            from[d] = tp_op2(p, TP_E_FLOORDIV, at[d], tp_const(p, i->ints[d]));
+        else if (i->prim == TP_P_FLIP && axis)
+            from[d] = tp_op2(p, TP_E_SUB, tp_op2(p, TP_E_SUB, x->dims[d], tp_const(p, 1)), at[d]);
+        else if (i->prim == TP_P_ROLL && axis)
+            from[d] = tp_op2(p, TP_E_MOD, tp_op2(p, TP_E_SUB, at[d], scalar_of(v, i->args[1])), x->dims[d]);
     }
     if (i->prim == TP_P_TRANSPOSE)
         for (uint32_t d = 0; d < i->nints; d++)
@@ -367,7 +359,7 @@ static term running(evaluation *v, const tp_inst *i, const tp_expr *at)
     tp_expr counter = summary_index(v->s, "t", extent);
     memcpy(from, at, x->rank * sizeof *from);
     from[axis] = i->reverse ? plus(v, at[axis], counter) : counter;
-    term all = term_fold(v->s, tp_prim_folded(i->prim), (uint32_t)tp_expr_get(p, counter)->value, extent,
+    term all = term_fold(v->s, tp_prim_of(i->prim), (uint32_t)tp_expr_get(p, counter)->value, extent,
                          element_of(v, i->args[0], from));
     return i->prim == TP_P_CUMSUM ? fitting(v, i, all) : all;
 }
@@ -445,20 +437,6 @@ static term cast(evaluation *v, const tp_inst *i, term x)
     return x;
 }
 
-static tp_expr_op integer_op(tp_prim prim)
-{
-    switch (prim) {
-    case TP_P_ADD: return TP_E_ADD;
-    case TP_P_SUB: return TP_E_SUB;
-    case TP_P_MUL: return TP_E_MUL;
-    case TP_P_FLOORDIV: return TP_E_FLOORDIV;
-    case TP_P_MOD: return TP_E_MOD;
-    case TP_P_MAXIMUM: return TP_E_MAX;
-    case TP_P_MINIMUM: return TP_E_MIN;
-    default: return TP_E_CONST;
-    }
-}
-
 /* Arithmetic on integers: those over indices are known not to wrap, those from data must fit. */
 static term integers(evaluation *v, const tp_inst *i, term a, term b)
 {
@@ -477,8 +455,8 @@ static term integers(evaluation *v, const tp_inst *i, term a, term b)
                 r = times(v, r, x.e);
             return held(v, d, r);
         }
-        if (b.id && integer_op(i->prim) != TP_E_CONST)
-            return held(v, d, tp_op2(s->p, integer_op(i->prim), x.e, y.e));
+        if (b.id && tp_prim_expr(i->prim) != TP_E_CONST)
+            return held(v, d, tp_op2(s->p, tp_prim_expr(i->prim), x.e, y.e));
     }
     if (i->prim == TP_P_MAXIMUM || i->prim == TP_P_MINIMUM)
         return term_apply(s, i->prim, a, b, (term){0}, 0);
@@ -487,68 +465,80 @@ static term integers(evaluation *v, const tp_inst *i, term a, term b)
     evaluation_stop(v, "arithmetic on integers from data");
 }
 
+static void arguments_of(evaluation *v, const tp_inst *i, const tp_expr *at, term *arg)
+{
+    for (uint32_t k = 0; k < i->nargs && k < 3; k++)
+        arg[k] = element_of(v, i->args[k], at);
+}
+
 static term elementwise(evaluation *v, const tp_inst *i, const tp_expr *at)
+{
+    term arg[3] = {{0}, {0}, {0}};
+    arguments_of(v, i, at, arg);
+    if (!tp_is_float(value_of(v, i->args[0])->dtype))
+        return integers(v, i, arg[0], arg[1]);
+    return term_apply(v->s, i->prim, arg[0], arg[1], (term){0}, i->prim == TP_P_INTEGER_POW ? i->integer : 0);
+}
+
+static term selected(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     summary *s = v->s;
     term arg[3] = {{0}, {0}, {0}};
-    for (uint32_t k = 0; k < i->nargs && k < 3; k++)
-        arg[k] = element_of(v, i->args[k], at);
-    const tp_value *x = value_of(v, i->args[0]);
-    switch (i->prim) {
-    case TP_P_CAST: return cast(v, i, arg[0]);
-    case TP_P_WHERE: {
-        const term_node c = *term_get(s, arg[0]), a = *term_get(s, arg[1]), b = *term_get(s, arg[2]);
-        if (!tp_is_float(value_of(v, i->out)->dtype) && value_of(v, i->out)->dtype != TP_BOOL && c.kind == T_INTEGER &&
-            a.kind == T_INTEGER && b.kind == T_INTEGER)
-            return term_integer(s, tp_ite(s->p, c.e, a.e, b.e));
-        return term_apply(s, i->prim, arg[0], arg[1], arg[2], 0);
-    }
-    case TP_P_CLIP:
-        arg[0] = term_apply(s, TP_P_MAXIMUM, arg[0], arg[1], (term){0}, 0);
-        return term_apply(s, TP_P_MINIMUM, arg[0], arg[2], (term){0}, 0);
-    case TP_P_BITCAST: evaluation_stop(v, "bitcast is not summarised");
-    default: break;
-    }
-    if (!tp_is_float(x->dtype))
-        return integers(v, i, arg[0], arg[1]);
-    return term_apply(s, i->prim, arg[0], arg[1], (term){0}, i->prim == TP_P_INTEGER_POW ? i->integer : 0);
+    arguments_of(v, i, at, arg);
+    const term_node c = *term_get(s, arg[0]), a = *term_get(s, arg[1]), b = *term_get(s, arg[2]);
+    if (!tp_is_float(value_of(v, i->out)->dtype) && value_of(v, i->out)->dtype != TP_BOOL && c.kind == T_INTEGER &&
+        a.kind == T_INTEGER && b.kind == T_INTEGER)
+        return term_integer(s, tp_ite(s->p, c.e, a.e, b.e));
+    return term_apply(s, i->prim, arg[0], arg[1], arg[2], 0);
+}
+
+static term converted(evaluation *v, const tp_inst *i, const tp_expr *at)
+{
+    if (i->prim != TP_P_CAST)
+        evaluation_stop(v, "bitcast is not summarised");
+    return cast(v, i, element_of(v, i->args[0], at));
+}
+
+static term sourced(evaluation *v, const tp_inst *i, const tp_expr *at)
+{
+    const tp_value *x = value_of(v, i->out);
+    return i->prim == TP_P_LITERAL ? term_real(v->s, i->real)
+           : i->prim == TP_P_IOTA  ? held(v, x->dtype, at[i->integer])
+                                   : term_integer(v->s, x->meaning);
+}
+
+static term entry_of(evaluation *v, const tp_inst *i)
+{
+    tp_expr index[TP_TABLE_RANK];
+    for (uint32_t d = 0; d < i->nargs; d++)
+        index[d] = scalar_of(v, i->args[d]);
+    return term_integer(v->s, tp_read(v->s->p, v->s->k->tables[i->integer].sym, i->nargs, index));
 }
 
 static term computed(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
-    summary *s = v->s;
-    const tp_value *x = value_of(v, i->out);
-    switch (i->prim) {
-    case TP_P_LOAD: return loaded_element(v, i, at);
-    case TP_P_MASKED_LOAD: return element_of(v, i->args[1], at); /* TP503: the rest is not looked at */
-    case TP_P_VARIABLE: return variable_element(v, v->loaded.at[i->out], at);
-    case TP_P_DOT: return multiplied(v, i, at);
-    case TP_P_TAKE: return taken(v, i, at);
-    case TP_P_IOTA: return held(v, x->dtype, at[i->integer]);
-    case TP_P_PROGRAM_ID:
-    case TP_P_NUM_PROGRAMS: return term_integer(s, x->meaning);
-    case TP_P_LITERAL: return term_real(s, i->real);
-    case TP_P_READ: {
-        tp_expr index[TP_TABLE_RANK];
-        for (uint32_t d = 0; d < i->nargs; d++)
-            index[d] = scalar_of(v, i->args[d]);
-        return term_integer(s, tp_read(s->p, s->k->tables[i->integer].sym, i->nargs, index));
+    switch (tp_prim_info(i->prim)->class) {
+    case TP_CLASS_ELEMENTWISE: return elementwise(v, i, at);
+    case TP_CLASS_SELECT: return selected(v, i, at);
+    case TP_CLASS_CONVERT: return converted(v, i, at);
+    case TP_CLASS_FOLD: return reduced(v, i, at);
+    case TP_CLASS_RUNNING: return running(v, i, at);
+    case TP_CLASS_CONTRACT: return multiplied(v, i, at);
+    case TP_CLASS_SOURCE: return sourced(v, i, at);
+    case TP_CLASS_MOVE:
+        return i->prim == TP_P_TAKE          ? taken(v, i, at)
+               : i->prim == TP_P_PAD         ? padded(v, i, at)
+               : i->prim == TP_P_CONCATENATE ? joined(v, i, at, 0, tp_const(v->s->p, 0))
+                                             : moved(v, i, at);
+    case TP_CLASS_MEMORY: /* a masked load: by TP503, lanes without the mask are not looked at */
+        return i->prim == TP_P_LOAD          ? loaded_element(v, i, at)
+               : i->prim == TP_P_MASKED_LOAD ? element_of(v, i->args[1], at)
+               : i->prim == TP_P_VARIABLE    ? variable_element(v, v->loaded.at[i->out], at)
+                                             : entry_of(v, i);
+    case TP_CLASS_CONTROL:
+    case TP_CLASS_SUGAR: break;
     }
-    case TP_P_BROADCAST:
-    case TP_P_TRANSPOSE:
-    case TP_P_RESHAPE:
-    case TP_P_SLICE:
-    case TP_P_TILE:
-    case TP_P_REPEAT:
-    case TP_P_FLIP:
-    case TP_P_ROLL: return moved(v, i, at);
-    case TP_P_CONCATENATE: return joined(v, i, at, 0, tp_const(s->p, 0));
-    case TP_P_PAD: return padded(v, i, at);
-    default: break;
-    }
-    return tp_prim_scans(i->prim)     ? running(v, i, at)
-           : tp_prim_reduces(i->prim) ? reduced(v, i, at)
-                                      : elementwise(v, i, at);
+    evaluation_stop(v, tp_prim_info(i->prim)->name);
 }
 
 /* Inputs and tables of a reference have no instruction. */

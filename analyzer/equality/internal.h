@@ -203,8 +203,6 @@ bool term_fits(summary *s, term t, tp_dtype to);
 term term_narrowed(summary *s, term t, tp_dtype to);
 /* Are its constants finite in that type? A literal may be an infinity. */
 bool term_holds_constants(const summary *s, term t, tp_dtype d);
-/* Does a small change of an argument turn its value over? */
-bool prim_decides(tp_prim prim);
 
 /* ---- element.c: a program at symbolic indices ---- */
 

@@ -224,7 +224,35 @@ static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uin
     case TP_P_GE:
     case TP_P_EQ:
     case TP_P_NE: r = sum_compared(s, prim, x, arg[1]); break;
-    default: break;
+    case TP_P_ADD: /* sums and products by now, sum_of_term() */
+    case TP_P_SUB:
+    case TP_P_MUL:
+    case TP_P_DIV:
+    case TP_P_NEG:
+    case TP_P_AND:
+    case TP_P_OR:
+    case TP_P_INVERT:
+    case TP_P_ERF: /* no law */
+    case TP_P_ERFC:
+    case TP_P_SIN:
+    case TP_P_COS:
+    case TP_P_TAN:
+    case TP_P_FLOOR:
+    case TP_P_CEIL:
+    case TP_P_ROUND:
+    case TP_P_IS_FINITE:
+    case TP_P_FLOORDIV:
+    case TP_P_MOD:
+    case TP_P_LAX_DIV:
+    case TP_P_LAX_REM:
+    case TP_P_XOR:
+    case TP_P_SHL:
+    case TP_P_SHR:
+    case TP_P_SHR_LOGICAL:
+#define IMMEDIATE(...)
+#define STRUCT(id, ...) case TP_P_##id:
+#include "spec/prims.def"
+    case TP_PRIMS: break;
     }
     return r ? r : opaque(s, prim, exponent, arg, nargs);
 }

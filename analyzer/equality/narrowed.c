@@ -27,18 +27,10 @@ static bool holds(tp_dtype to, tp_dtype from)
         return true;
     if (to != TP_F32 && to != TP_F64 && to != TP_BF16 && to != TP_F16)
         return false;
-    switch (from) {
-    case TP_F32: return to == TP_F64;
-    case TP_BF16:
-    case TP_F16: return to == TP_F32 || to == TP_F64;
-    case TP_I8:
-    case TP_U8:
-    case TP_I16:
-    case TP_U16:
-    case TP_I32:
-    case TP_U32: return tp_dtype_info(from)->bits - (tp_dtype_info(from)->kind == TP_KIND_INT) <= digits(to);
-    default: return false;
-    }
+    if (!tp_is_float(from))
+        return !tp_is_weak(from) &&
+               tp_dtype_info(from)->bits - (tp_dtype_info(from)->kind == TP_KIND_INT) <= digits(to);
+    return from == TP_F32 ? to == TP_F64 : from != TP_F64 && (to == TP_F32 || to == TP_F64);
 }
 
 static bool integer_fits(summary *s, tp_expr e, tp_dtype to)
@@ -79,23 +71,16 @@ bool term_fits(summary *s, term t, tp_dtype to)
     }
     if (tp_prim_info(n.prim)->to_bool)
         return true;
-    switch (n.prim) {
-    case TP_P_CAST: {
-        int64_t type;
+    static const bool KEEPS[TP_PRIMS] = {
+        /* what fits: the result is an operand, its negative, 0, or a whole number */
+        [TP_P_NEG] = true,   [TP_P_ABS] = true,  [TP_P_MAXIMUM] = true, [TP_P_MINIMUM] = true, [TP_P_RELU] = true,
+        [TP_P_FLOOR] = true, [TP_P_CEIL] = true, [TP_P_ROUND] = true,   [TP_P_SIGN] = true};
+    int64_t type;
+    if (n.prim == TP_P_CAST)
         return tp_expr_is_const(s->p, n.e, &type) && type >= 0 && holds(to, (tp_dtype)type);
-    }
-    case TP_P_WHERE: return all_fit(s, &n, 1, to);
-    case TP_P_NEG:
-    case TP_P_ABS:
-    case TP_P_MAXIMUM:
-    case TP_P_MINIMUM:
-    case TP_P_RELU:
-    case TP_P_FLOOR:
-    case TP_P_CEIL:
-    case TP_P_ROUND:
-    case TP_P_SIGN: return all_fit(s, &n, 0, to);
-    default: return false;
-    }
+    if (n.prim == TP_P_WHERE)
+        return all_fit(s, &n, 1, to);
+    return KEEPS[n.prim] && all_fit(s, &n, 0, to);
 }
 
 term term_narrowed(summary *s, term t, tp_dtype to)
@@ -117,19 +102,4 @@ bool term_holds_constants(const summary *s, term t, tp_dtype d)
     if (!tp_is_float(d) || tp_is_weak(d) || (n->kind == T_REAL && isinf(n->real)))
         return true;
     return !isinf(rounded(d, n->constants.lo)) && !isinf(rounded(d, n->constants.hi));
-}
-
-bool prim_decides(tp_prim prim)
-{
-    switch (prim) {
-    case TP_P_SIGN:
-    case TP_P_FLOOR:
-    case TP_P_CEIL:
-    case TP_P_ROUND:
-    case TP_P_FLOORDIV:
-    case TP_P_MOD:
-    case TP_P_LAX_DIV:
-    case TP_P_LAX_REM: return true;
-    default: return tp_prim_info(prim)->to_bool;
-    }
 }

@@ -188,37 +188,40 @@ static uint32_t convert(summary *s, term t)
     }
     uint32_t nargs = 0;
     bool kept = s->narrow_casts;
-    s->narrow_casts |= prim_decides(n.prim);
+    s->narrow_casts |= tp_prim_jumps(n.prim);
     for (; nargs < 3 && n.arg[nargs].id; nargs++)
         arg[nargs] = sum_of_term(s, n.arg[nargs]);
     s->narrow_casts = kept;
     int64_t exponent = 0;
     tp_expr_is_const(s->p, n.e, &exponent);
     uint32_t one = sum_constant(s, 1);
-    switch (n.prim) {
-    case TP_P_ADD: return sum_add(s, arg[0], arg[1], 1);
-    case TP_P_SUB: return sum_add(s, arg[0], arg[1], -1);
-    case TP_P_NEG: return sum_add(s, sum_constant(s, 0), arg[0], -1);
-    case TP_P_MUL: return unshielded_product(s, arg[0], arg[1]);
-    case TP_P_DIV: { /* of the divisor only guards are decided */
+    if (n.prim == TP_P_ADD)
+        return sum_add(s, arg[0], arg[1], 1);
+    if (n.prim == TP_P_SUB)
+        return sum_add(s, arg[0], arg[1], -1);
+    if (n.prim == TP_P_NEG)
+        return sum_add(s, sum_constant(s, 0), arg[0], -1);
+    if (n.prim == TP_P_MUL)
+        return unshielded_product(s, arg[0], arg[1]);
+    if (n.prim == TP_P_DIV) { /* of the divisor only guards are decided */
         tp_expr guard = sum_some_guard(s, arg[1]);
-        if (!guard.id)
-            return unshielded_product(s, arg[0], sum_inverse(s, arg[1]));
-        summary_stop(s, TP_S("it divides by something that depends on a condition"));
+        if (guard.id)
+            summary_stop(s, TP_S("it divides by something that depends on a condition"));
+        return unshielded_product(s, arg[0], sum_inverse(s, arg[1]));
     }
     /* conditions on data are 0 or 1 */
-    case TP_P_WHERE:
+    if (n.prim == TP_P_WHERE)
         return sum_add(s, sum_multiply(s, arg[0], arg[1]), sum_multiply(s, sum_add(s, one, arg[0], -1), arg[2]), 1);
-    case TP_P_AND: return sum_multiply(s, arg[0], arg[1]);
-    case TP_P_OR: return sum_add(s, sum_add(s, arg[0], arg[1], 1), sum_multiply(s, arg[0], arg[1]), -1);
-    case TP_P_INVERT: return sum_add(s, one, arg[0], -1);
-    case TP_P_CAST:
-        if (kept)
-            return sum_applied(s, n.prim, exponent, arg, nargs, 0);
-        s->out->casts = true;
-        return arg[0];
-    default: return sum_applied(s, n.prim, exponent, arg, nargs, 0);
-    }
+    if (n.prim == TP_P_AND)
+        return sum_multiply(s, arg[0], arg[1]);
+    if (n.prim == TP_P_OR)
+        return sum_add(s, sum_add(s, arg[0], arg[1], 1), sum_multiply(s, arg[0], arg[1]), -1);
+    if (n.prim == TP_P_INVERT)
+        return sum_add(s, one, arg[0], -1);
+    if (n.prim != TP_P_CAST || kept)
+        return sum_applied(s, n.prim, exponent, arg, nargs, 0);
+    s->out->casts = true;
+    return arg[0];
 }
 
 uint32_t sum_of_term(summary *s, term t)

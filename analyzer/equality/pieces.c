@@ -198,19 +198,16 @@ static void signs(summary *s, uint32_t x, uint32_t above[2])
 uint32_t sum_compared(summary *s, tp_prim prim, uint32_t x, uint32_t y)
 {
     uint32_t w, above[2], one = sum_constant(s, 1);
+    if (!tp_prim_compares(prim))
+        return 0;
     bool greater = prim == TP_P_GT || prim == TP_P_GE;
     if (!difference(s, greater ? x : y, greater ? y : x, &w))
         return 0;
     signs(s, w, above);
-    switch (prim) {
-    case TP_P_LT:
-    case TP_P_GT: return above[0];
-    case TP_P_LE:
-    case TP_P_GE: return sum_add(s, above[0], above[1], 1);
-    case TP_P_EQ: return above[1];
-    case TP_P_NE: return sum_add(s, one, above[1], -1);
-    default: return 0;
-    }
+    return prim == TP_P_LT || prim == TP_P_GT   ? above[0]
+           : prim == TP_P_LE || prim == TP_P_GE ? sum_add(s, above[0], above[1], 1)
+           : prim == TP_P_EQ                    ? above[1]
+                                                : sum_add(s, one, above[1], -1);
 }
 
 uint32_t sum_sign_of(summary *s, uint32_t x)

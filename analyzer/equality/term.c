@@ -46,6 +46,45 @@ static bool is_exponential(tp_prim p)
     return p == TP_P_EXP || p == TP_P_EXP2;
 }
 
+static bool is_number(const summary *s, term t, double *v)
+{
+    const term_node *n = term_get(s, t);
+    int64_t whole;
+    if (n->kind == T_INTEGER && tp_expr_is_const(s->p, n->e, &whole))
+        *v = (double)whole;
+    else if (n->kind == T_REAL)
+        *v = n->real;
+    else
+        return false;
+    return true;
+}
+
+/* Of data nothing is known here but that they are numbers: an unlisted primitive of them has no reach. */
+static reach reach_of_applied(const summary *s, const term_node *n, const reach *x, reach all)
+{
+    double a, b = 0;
+    if (tp_prim_is_elementwise(n->prim) && is_number(s, n->arg[0], &a) &&
+        (!n->arg[1].id || is_number(s, n->arg[1], &b))) {
+        double v = tp_meaning_f64(n->prim, a, b);
+        return v != v || isinf(a) || isinf(b) ? (reach){0, 0} : (reach){fmin(v, 0), fmax(v, 0)};
+    }
+    if (n->prim == TP_P_ADD)
+        return (reach){x[0].lo + x[1].lo, x[0].hi + x[1].hi};
+    if (n->prim == TP_P_SUB)
+        return (reach){x[0].lo - x[1].hi, x[0].hi - x[1].lo};
+    if (n->prim == TP_P_MUL)
+        return (reach){fmin(x[0].lo * x[1].hi, x[0].hi * x[1].lo), fmax(x[0].lo * x[1].lo, x[0].hi * x[1].hi)};
+    if (n->prim == TP_P_SQUARE)
+        return (reach){0, fmax(x[0].lo * x[0].lo, x[0].hi * x[0].hi)};
+    if (n->prim == TP_P_NEG)
+        return (reach){-x[0].hi, -x[0].lo};
+    if (n->prim == TP_P_ABS)
+        return (reach){0, fmax(-x[0].lo, x[0].hi)};
+    bool one_of_them =
+        n->prim == TP_P_WHERE || n->prim == TP_P_MAXIMUM || n->prim == TP_P_MINIMUM || n->prim == TP_P_CAST;
+    return one_of_them ? all : (reach){0, 0};
+}
+
 /* Constants alone, with 0 for what comes of data, which is finite. */
 static reach reach_of(const summary *s, const term_node *n)
 {
@@ -65,24 +104,7 @@ static reach reach_of(const summary *s, const term_node *n)
         return x[1];
     if (n->kind != T_APPLY)
         return n->kind == T_SELECT || (n->kind == T_FOLD && n->prim != TP_P_PROD) ? all : (reach){0, 0};
-    switch (n->prim) {
-    case TP_P_ADD: return (reach){x[0].lo + x[1].lo, x[0].hi + x[1].hi};
-    case TP_P_SUB: return (reach){x[0].lo - x[1].hi, x[0].hi - x[1].lo};
-    case TP_P_MUL:
-        return (reach){fmin(x[0].lo * x[1].hi, x[0].hi * x[1].lo), fmax(x[0].lo * x[1].lo, x[0].hi * x[1].hi)};
-    case TP_P_SQUARE: return (reach){0, fmax(x[0].lo * x[0].lo, x[0].hi * x[0].hi)};
-    case TP_P_EXP: { /* of a number; else it is data that overflow */
-        term_kind kind = term_get(s, n->arg[0])->kind;
-        return (reach){0, kind == T_REAL || kind == T_INTEGER ? exp(x[0].hi) : 0};
-    }
-    case TP_P_NEG: return (reach){-x[0].hi, -x[0].lo};
-    case TP_P_ABS: return (reach){0, fmax(-x[0].lo, x[0].hi)};
-    case TP_P_WHERE:
-    case TP_P_MAXIMUM:
-    case TP_P_MINIMUM:
-    case TP_P_CAST: return all;
-    default: return (reach){0, 0};
-    }
+    return reach_of_applied(s, n, x, all);
 }
 
 static bool may_be_endless(const summary *s, const term_node *n)
@@ -216,8 +238,14 @@ tp_expr condition_normal(summary *s, tp_expr e, bool negated)
         d = (n.op == TP_E_GT) != negated ? tp_op2(s->p, TP_E_SUB, tp_op2(s->p, TP_E_SUB, n.a, n.b), one)
                                          : tp_op2(s->p, TP_E_SUB, n.b, n.a);
         return compared_with_0(s, TP_E_GE, d);
-    default: return compared_with_0(s, negated ? TP_E_EQ : TP_E_NE, e);
+    case TP_E_RING:
+    case TP_E_DIVISIONS:
+    case TP_E_BITS:
+    case TP_E_EXTREMES:
+    case TP_E_LEAVES:
+    case TP_E_POW2: break;
     }
+    return compared_with_0(s, negated ? TP_E_EQ : TP_E_NE, e);
 }
 
 /* ---- building ---- */
@@ -267,37 +295,17 @@ static bool has_infinite_arm(const summary *s, term t)
     return term_get(s, t)->infinite;
 }
 
-static tp_expr_op comparison(tp_prim prim)
-{
-    switch (prim) {
-    case TP_P_EQ: return TP_E_EQ;
-    case TP_P_NE: return TP_E_NE;
-    case TP_P_LT: return TP_E_LT;
-    case TP_P_LE: return TP_E_LE;
-    case TP_P_GT: return TP_E_GT;
-    case TP_P_GE: return TP_E_GE;
-    default: return TP_E_CONST;
-    }
-}
-
 /* Of integers as numbers: mathematical, without wrap-around. */
 static term of_integers(summary *s, tp_prim prim, tp_expr a, tp_expr b)
 {
     tp_exprs *p = s->p;
-    bool logical = tp_expr_is_bool(p, a) && tp_expr_is_bool(p, b);
-    switch (prim) {
-    case TP_P_ADD: return term_integer(s, tp_op2(p, TP_E_ADD, a, b));
-    case TP_P_SUB: return term_integer(s, tp_op2(p, TP_E_SUB, a, b));
-    case TP_P_MUL: return term_integer(s, tp_op2(p, TP_E_MUL, a, b));
-    case TP_P_MAXIMUM: return term_integer(s, tp_op2(p, TP_E_MAX, a, b));
-    case TP_P_MINIMUM: return term_integer(s, tp_op2(p, TP_E_MIN, a, b));
-    case TP_P_AND: return logical ? term_integer(s, tp_op2(p, TP_E_AND, a, b)) : (term){0};
-    case TP_P_OR: return logical ? term_integer(s, tp_op2(p, TP_E_OR, a, b)) : (term){0};
-    default: break;
+    tp_expr_op op = tp_prim_expr(prim);
+    if (prim == TP_P_AND || prim == TP_P_OR) {
+        bool logical = tp_expr_is_bool(p, a) && tp_expr_is_bool(p, b);
+        return logical ? term_integer(s, tp_op2(p, prim == TP_P_AND ? TP_E_AND : TP_E_OR, a, b)) : (term){0};
     }
-    if (comparison(prim) == TP_E_CONST)
-        return (term){0};
-    return term_integer(s, tp_op2(p, comparison(prim), a, b));
+    bool partial = tp_prim_divides(prim) || tp_prim_info(prim)->slope.kind == TP_SLOPE_DISCRETE;
+    return op == TP_E_CONST || partial ? (term){0} : term_integer(s, tp_op2(p, op, a, b));
 }
 
 /* A mask, and no choice of x is less. */
@@ -333,8 +341,7 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
         s->out->masks = true;
         return is_mask_below(s, a, b) ? b : a;
     }
-    switch (prim) {
-    case TP_P_ADD:
+    if (prim == TP_P_ADD) {
         if (is_integer(s, a, &v) && v == 0)
             return b;
         if (is_integer(s, b, &v) && v == 0)
@@ -342,30 +349,31 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
         if ((lowest_a && term_get(s, b)->endless) || (lowest_b && term_get(s, a)->endless))
             return is_infinite(s, a) && is_infinite(s, b) ? term_real(s, (double)NAN) : (term){0};
         return lowest_a ? a : lowest_b ? b : (term){0}; /* all else is finite */
-    case TP_P_SUB:
+    }
+    if (prim == TP_P_SUB) {
         if (is_integer(s, b, &v) && v == 0)
             return a;
         if (lowest_b)
             return term_real(s, (double)NAN);
         return lowest_a && !has_infinite_arm(s, b) ? a : (term){0};
-    case TP_P_MUL:
+    }
+    if (prim == TP_P_MUL) {
         if (is_integer(s, a, &v) && (v == 1 || (v == 0 && term_get(s, b)->plain)))
             return v ? b : a;
         if (is_integer(s, b, &v) && (v == 1 || (v == 0 && term_get(s, a)->plain)))
             return v ? a : b;
-        return (term){0};
-    case TP_P_DIV: return is_integer(s, b, &v) && v == 1 ? a : (term){0};
-    case TP_P_MAXIMUM: return lowest_a ? b : lowest_b ? a : a.id == b.id ? a : (term){0};
-    case TP_P_MINIMUM: return highest_a ? b : highest_b ? a : a.id == b.id ? a : (term){0};
-    case TP_P_AND:
-    case TP_P_OR: /* with true or false */
-        if (is_integer(s, a, &v))
-            return (v != 0) == (prim == TP_P_AND) ? b : a;
-        if (is_integer(s, b, &v))
-            return (v != 0) == (prim == TP_P_AND) ? a : b;
-        return (term){0};
-    default: return (term){0};
     }
+    if (prim == TP_P_DIV && is_integer(s, b, &v) && v == 1)
+        return a;
+    if (prim == TP_P_MAXIMUM)
+        return lowest_a ? b : lowest_b ? a : a.id == b.id ? a : (term){0};
+    if (prim == TP_P_MINIMUM)
+        return highest_a ? b : highest_b ? a : a.id == b.id ? a : (term){0};
+    if ((prim == TP_P_AND || prim == TP_P_OR) && is_integer(s, a, &v)) /* with true or false */
+        return (v != 0) == (prim == TP_P_AND) ? b : a;
+    if ((prim == TP_P_AND || prim == TP_P_OR) && is_integer(s, b, &v))
+        return (v != 0) == (prim == TP_P_AND) ? a : b;
+    return (term){0};
 }
 
 static bool is_linear(tp_prim prim)

@@ -79,33 +79,23 @@ static range range_of(summary *s, term t, range *done);
 
 static range range_of_applied(summary *s, const term_node *n, range *done)
 {
-    range a, b;
     if (tp_prim_info(n->prim)->to_bool)
         return within(0, 1);
-    switch (n->prim) {
-    case TP_P_ADD:
-    case TP_P_SUB:
-    case TP_P_MUL:
-    case TP_P_MAXIMUM:
-    case TP_P_MINIMUM:
-        a = range_of(s, n->arg[0], done);
-        b = range_of(s, n->arg[1], done);
-        break;
-    case TP_P_NEG: a = range_of(s, n->arg[0], done); return within(-a.hi, -a.lo);
-    case TP_P_WHERE:
-        a = range_of(s, n->arg[1], done);
-        b = range_of(s, n->arg[2], done);
-        break;
-    default: return within(-HUGE_VAL, HUGE_VAL);
+    if (n->prim == TP_P_NEG) {
+        range x = range_of(s, n->arg[0], done);
+        return within(-x.hi, -x.lo);
     }
-    switch (n->prim) {
-    case TP_P_ADD: return within(a.lo + b.lo, a.hi + b.hi);
-    case TP_P_SUB: return within(a.lo - b.hi, a.hi - b.lo);
-    case TP_P_MUL: return product(a, b);
-    case TP_P_MAXIMUM: return within(fmax(a.lo, b.lo), fmax(a.hi, b.hi));
-    case TP_P_MINIMUM: return within(fmin(a.lo, b.lo), fmin(a.hi, b.hi));
-    default: return within(fmin(a.lo, b.lo), fmax(a.hi, b.hi));
-    }
+    if (n->prim != TP_P_ADD && n->prim != TP_P_SUB && n->prim != TP_P_MUL && n->prim != TP_P_MAXIMUM &&
+        n->prim != TP_P_MINIMUM && n->prim != TP_P_WHERE)
+        return within(-HUGE_VAL, HUGE_VAL);
+    bool chooses = n->prim == TP_P_WHERE;
+    range a = range_of(s, n->arg[chooses ? 1 : 0], done), b = range_of(s, n->arg[chooses ? 2 : 1], done);
+    return n->prim == TP_P_ADD       ? within(a.lo + b.lo, a.hi + b.hi)
+           : n->prim == TP_P_SUB     ? within(a.lo - b.hi, a.hi - b.lo)
+           : n->prim == TP_P_MUL     ? product(a, b)
+           : n->prim == TP_P_MAXIMUM ? within(fmax(a.lo, b.lo), fmax(a.hi, b.hi))
+           : n->prim == TP_P_MINIMUM ? within(fmin(a.lo, b.lo), fmin(a.hi, b.hi))
+                                     : within(fmin(a.lo, b.lo), fmax(a.hi, b.hi));
 }
 
 /* What t can be, with the partial sums of its folds in any order. */
@@ -154,16 +144,11 @@ static bool is_whole(const summary *s, term t)
         return is_whole(s, n->arg[0]) && is_whole(s, n->arg[1]);
     if (n->kind != T_APPLY)
         return false;
-    switch (n->prim) {
-    case TP_P_ROUND:
-    case TP_P_FLOOR:
-    case TP_P_CEIL:
-    case TP_P_SIGN: return true;
-    case TP_P_MAXIMUM:
-    case TP_P_MINIMUM: return is_whole(s, n->arg[0]) && is_whole(s, n->arg[1]);
-    case TP_P_WHERE: return is_whole(s, n->arg[1]) && is_whole(s, n->arg[2]);
-    default: return false;
-    }
+    if (n->prim == TP_P_MAXIMUM || n->prim == TP_P_MINIMUM)
+        return is_whole(s, n->arg[0]) && is_whole(s, n->arg[1]);
+    if (n->prim == TP_P_WHERE)
+        return is_whole(s, n->arg[1]) && is_whole(s, n->arg[2]);
+    return n->prim == TP_P_ROUND || n->prim == TP_P_FLOOR || n->prim == TP_P_CEIL || n->prim == TP_P_SIGN;
 }
 
 bool summary_is_whole_in(summary *s, term t, tp_dtype dtype)

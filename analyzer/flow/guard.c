@@ -25,12 +25,10 @@ tp_expr flow_compare(flow *f, tp_expr_op op, tp_expr a, tp_expr b)
 {
     tp_exprs *p = f->a->p;
     tp_expr zero = tp_const(p, 0), one = tp_const(p, 1), x;
-    switch (op) {
-    case TP_E_GT: x = tp_op2(p, TP_E_SUB, tp_op2(p, TP_E_SUB, a, b), one); break;
-    case TP_E_LE: x = tp_op2(p, TP_E_SUB, b, a); break;
-    case TP_E_LT: x = tp_op2(p, TP_E_SUB, tp_op2(p, TP_E_SUB, b, a), one); break;
-    default: x = tp_op2(p, TP_E_SUB, a, b); break;
-    }
+    bool swapped = op == TP_E_LT || op == TP_E_LE, strict = op == TP_E_LT || op == TP_E_GT;
+    x = swapped ? tp_op2(p, TP_E_SUB, b, a) : tp_op2(p, TP_E_SUB, a, b);
+    if (strict)
+        x = tp_op2(p, TP_E_SUB, x, one);
     x = tp_expr_normal(p, x);
     if (op != TP_E_EQ && op != TP_E_NE)
         return tp_op2(p, TP_E_GE, x, zero);
@@ -39,18 +37,6 @@ tp_expr flow_compare(flow *f, tp_expr_op op, tp_expr a, tp_expr b)
     if (q.ok && q.n && q.terms[0].coef < 0)
         x = tp_expr_normal(p, tp_op1(p, TP_E_NEG, x));
     return tp_op2(p, op, x, zero);
-}
-
-static tp_expr_op opposite(tp_expr_op op)
-{
-    switch (op) {
-    case TP_E_EQ: return TP_E_NE;
-    case TP_E_NE: return TP_E_EQ;
-    case TP_E_LT: return TP_E_GE;
-    case TP_E_LE: return TP_E_GT;
-    case TP_E_GT: return TP_E_LE;
-    default: return TP_E_LT;
-    }
 }
 
 tp_expr flow_guard(flow *f, tp_expr c, bool negated)
@@ -82,13 +68,19 @@ tp_expr flow_guard(flow *f, tp_expr c, bool negated)
             tp_expr yes = flow_and(f, flow_guard(f, n.a, false), flow_guard(f, n.b, !same));
             return flow_or(f, yes, flow_and(f, flow_guard(f, n.a, true), flow_guard(f, n.b, same)));
         }
-        return flow_compare(f, negated ? opposite(n.op) : n.op, n.a, n.b);
+        return flow_compare(f, negated ? tp_expr_opposite(n.op) : n.op, n.a, n.b);
     case TP_E_LT:
     case TP_E_LE:
     case TP_E_GT:
-    case TP_E_GE: return flow_compare(f, negated ? opposite(n.op) : n.op, n.a, n.b);
-    default: return flow_compare(f, negated ? TP_E_EQ : TP_E_NE, c, tp_const(p, 0));
+    case TP_E_GE: return flow_compare(f, negated ? tp_expr_opposite(n.op) : n.op, n.a, n.b);
+    case TP_E_RING:
+    case TP_E_DIVISIONS:
+    case TP_E_BITS:
+    case TP_E_EXTREMES:
+    case TP_E_LEAVES:
+    case TP_E_POW2: break;
     }
+    return flow_compare(f, negated ? TP_E_EQ : TP_E_NE, c, tp_const(p, 0));
 }
 
 uint32_t tp_conjuncts(tp_analysis *a, tp_expr c, tp_expr *into, uint32_t room)

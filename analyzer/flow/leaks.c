@@ -86,22 +86,19 @@ static tp_str source_text(tp_analysis *a, const tp_leak *l)
                           TP_FMT(tp_text(a, o->shape[l->dim])));
     case TP_BIRTH_SCRATCH: return tp_message(a, "unwritten elements of scratch `%.*s`", TP_FMT(o->name));
     case TP_BIRTH_MASKED: return tp_message(a, "lanes that the mask of a load of `%.*s` leaves out", TP_FMT(o->name));
-    default: return tp_message(a, "unwritten elements of the output window of `%.*s`", TP_FMT(o->name));
+    case TP_BIRTH_OUTPUT: return tp_message(a, "unwritten elements of the output window of `%.*s`", TP_FMT(o->name));
     }
+    return TP_S("undefined elements");
 }
 
 static const char *neutral(tp_prim through)
 {
-    switch (through) {
-    case TP_P_MAX:
-    case TP_P_ARGMAX: return "-inf";
-    case TP_P_MIN:
-    case TP_P_ARGMIN: return "inf";
-    case TP_P_PROD: return "1";
-    case TP_P_ANY: return "False";
-    case TP_P_ALL: return "True";
-    default: return "0";
-    }
+    return through == TP_P_MAX || through == TP_P_ARGMAX   ? "-inf"
+           : through == TP_P_MIN || through == TP_P_ARGMIN ? "inf"
+           : through == TP_P_PROD                          ? "1"
+           : through == TP_P_ANY                           ? "False"
+           : through == TP_P_ALL                           ? "True"
+                                                           : "0";
 }
 
 /* where(k * bk + iota(int32, (bm, bk), 1) < K, x[...], 0) */

@@ -47,27 +47,6 @@ static tp_expr wrapped(flow *f, const tp_inst *i, tp_expr e)
     return flow_fits(f, e, tp_dtype_min(x->dtype), tp_dtype_max(x->dtype), x->rank, x->dims) ? e : (tp_expr){0};
 }
 
-static tp_expr_op expr_op(tp_prim prim)
-{
-    switch (prim) {
-    case TP_P_ADD: return TP_E_ADD;
-    case TP_P_SUB: return TP_E_SUB;
-    case TP_P_MUL: return TP_E_MUL;
-    case TP_P_FLOORDIV: return TP_E_FLOORDIV;
-    case TP_P_MOD: return TP_E_MOD;
-    case TP_P_MAXIMUM: return TP_E_MAX;
-    case TP_P_MINIMUM: return TP_E_MIN;
-    case TP_P_SHR: return TP_E_SHR;
-    case TP_P_EQ: return TP_E_EQ;
-    case TP_P_NE: return TP_E_NE;
-    case TP_P_LT: return TP_E_LT;
-    case TP_P_LE: return TP_E_LE;
-    case TP_P_GT: return TP_E_GT;
-    case TP_P_GE: return TP_E_GE;
-    default: return TP_E_CONST;
-    }
-}
-
 static tp_expr logical(tp_exprs *p, tp_prim prim, tp_expr a, tp_expr b)
 {
     if (prim == TP_P_XOR)
@@ -79,12 +58,10 @@ static tp_expr binary_meaning(flow *f, const tp_inst *i, tp_expr a, tp_expr b)
 {
     tp_exprs *p = f->a->p;
     tp_dtype d = shape_of(f, i->args[0])->dtype;
-    tp_expr_op op = expr_op(i->prim);
+    tp_expr_op op = tp_prim_expr(i->prim);
     bool bits = i->prim == TP_P_AND || i->prim == TP_P_OR || i->prim == TP_P_XOR;
     if (bits && d == TP_BOOL)
         return logical(p, i->prim, a, b);
-    if (bits)
-        return tp_op2(p, i->prim == TP_P_AND ? TP_E_BITAND : i->prim == TP_P_OR ? TP_E_BITOR : TP_E_BITXOR, a, b);
     if (i->prim == TP_P_LAX_DIV || i->prim == TP_P_LAX_REM) { /* truncating: floor for non-negative operands */
         const tp_value *x = shape_of(f, i->args[0]), *y = shape_of(f, i->args[1]);
         bool same = flow_fits(f, a, 0, INT32_MAX, x->rank, x->dims) && flow_fits(f, b, 1, INT32_MAX, y->rank, y->dims);
@@ -99,16 +76,18 @@ static tp_expr unary_meaning(flow *f, const tp_inst *i, tp_expr a)
 {
     tp_exprs *p = f->a->p;
     tp_expr zero = tp_const(p, 0), negative = tp_op1(p, TP_E_NEG, a);
-    switch (i->prim) {
-    case TP_P_NEG: return negative;
-    case TP_P_ABS: return tp_ite(p, tp_op2(p, TP_E_LT, a, zero), negative, a);
-    case TP_P_RELU: return tp_op2(p, TP_E_MAX, a, zero);
-    case TP_P_SQUARE: return tp_op2(p, TP_E_MUL, a, a);
-    case TP_P_INVERT:
-        return shape_of(f, i->out)->dtype == TP_BOOL ? tp_op1(p, TP_E_NOT, a)
-                                                     : tp_op2(p, TP_E_SUB, negative, tp_const(p, 1));
-    default: return (tp_expr){0};
-    }
+    if (i->prim == TP_P_NEG)
+        return negative;
+    if (i->prim == TP_P_ABS)
+        return tp_ite(p, tp_op2(p, TP_E_LT, a, zero), negative, a);
+    if (i->prim == TP_P_RELU)
+        return tp_op2(p, TP_E_MAX, a, zero);
+    if (i->prim == TP_P_SQUARE)
+        return tp_op2(p, TP_E_MUL, a, a);
+    if (i->prim != TP_P_INVERT)
+        return (tp_expr){0};
+    return shape_of(f, i->out)->dtype == TP_BOOL ? tp_op1(p, TP_E_NOT, a)
+                                                 : tp_op2(p, TP_E_SUB, negative, tp_const(p, 1));
 }
 
 static tp_expr power(flow *f, tp_expr a, int64_t n)
@@ -444,54 +423,66 @@ static void elementwise(flow *f, const tp_inst *i, flow_value *out)
                                                        : unary_meaning(f, i, left));
 }
 
+static void convert(flow *f, const tp_inst *i, flow_value *out)
+{
+    tp_expr meaning = meaning_of(f, i->args[0]);
+    adopt(f, out, &f->now.values[i->args[0]], NULL);
+    out->meaning = i->prim == TP_P_CAST ? wrapped(f, i, cast_meaning(f, i, meaning)) : (tp_expr){0};
+}
+
+static void move(flow *f, const tp_inst *i, flow_value *out)
+{
+    static void (*const MOVES[TP_PRIMS])(flow *, const tp_inst *, flow_value *) = {
+        [TP_P_BROADCAST] = broadcast,
+        [TP_P_TRANSPOSE] = transpose,
+        [TP_P_RESHAPE] = reshape,
+        [TP_P_SLICE] = move_lanes,
+        [TP_P_TILE] = move_lanes,
+        [TP_P_REPEAT] = move_lanes,
+        [TP_P_FLIP] = move_lanes,
+        [TP_P_ROLL] = move_lanes,
+        [TP_P_TAKE] = take,
+        [TP_P_PAD] = pad,
+        [TP_P_CONCATENATE] = concatenate,
+    };
+    MOVES[i->prim](f, i, out);
+}
+
+static void read_memory(flow *f, const tp_inst *i, flow_value *out)
+{
+    if (i->prim == TP_P_LOAD)
+        flow_load(f, i);
+    else if (i->prim == TP_P_MASKED_LOAD)
+        masked_load(f, i, out);
+    else if (i->prim == TP_P_READ)
+        flow_read(f, i, out);
+    else
+        *out = f->now.values[i->args[0]];
+}
+
 void flow_inst(flow *f, const tp_inst *i)
 {
     flow_value *out = &f->now.values[i->out];
     const tp_value *x = shape_of(f, i->out);
     *out = (flow_value){.meaning = {0}};
-    switch (i->prim) {
-    case TP_P_LOAD: flow_load(f, i); break;
-    case TP_P_DOT: dot(f, i, out); break;
-    case TP_P_WHERE: select_arm(f, i, out); break;
-    case TP_P_MASKED_LOAD: masked_load(f, i, out); break;
-    case TP_P_BROADCAST: broadcast(f, i, out); break;
-    case TP_P_TRANSPOSE: transpose(f, i, out); break;
-    case TP_P_RESHAPE: reshape(f, i, out); break;
-    case TP_P_READ: flow_read(f, i, out); break;
-    case TP_P_VARIABLE: *out = f->now.values[i->args[0]]; break;
-    case TP_P_IOTA: out->meaning = wrapped(f, i, f->out->lane[i->integer]); break;
-    case TP_P_PROGRAM_ID:
-    case TP_P_NUM_PROGRAMS: out->meaning = x->meaning; break;
-    case TP_P_LITERAL:
-        if (!tp_is_float(x->dtype))
+    switch (tp_prim_info(i->prim)->class) {
+    case TP_CLASS_ELEMENTWISE: elementwise(f, i, out); break;
+    case TP_CLASS_SELECT: select_arm(f, i, out); break;
+    case TP_CLASS_CONVERT: convert(f, i, out); break;
+    case TP_CLASS_FOLD: reduce(f, i, out); break;
+    case TP_CLASS_RUNNING: running(f, i, out); break;
+    case TP_CLASS_CONTRACT: dot(f, i, out); break;
+    case TP_CLASS_MOVE: move(f, i, out); break;
+    case TP_CLASS_SOURCE:
+        if (i->prim == TP_P_IOTA)
+            out->meaning = wrapped(f, i, f->out->lane[i->integer]);
+        else if (i->prim != TP_P_LITERAL)
+            out->meaning = x->meaning;
+        else if (!tp_is_float(x->dtype))
             out->meaning = tp_const(f->a->p, (int64_t)i->real);
         break;
-    case TP_P_CAST: {
-        const flow_value *from = &f->now.values[i->args[0]];
-        tp_expr meaning = meaning_of(f, i->args[0]);
-        adopt(f, out, from, NULL);
-        out->meaning = wrapped(f, i, cast_meaning(f, i, meaning));
-        break;
-    }
-    case TP_P_SLICE:
-    case TP_P_TILE:
-    case TP_P_REPEAT:
-    case TP_P_FLIP:
-    case TP_P_ROLL: move_lanes(f, i, out); break;
-    case TP_P_TAKE: take(f, i, out); break;
-    case TP_P_CONCATENATE: concatenate(f, i, out); break;
-    case TP_P_PAD: pad(f, i, out); break;
-    case TP_P_BITCAST:
-        adopt(f, out, &f->now.values[i->args[0]], NULL);
-        out->meaning = (tp_expr){0};
-        break;
-    default:
-        if (tp_prim_scans(i->prim))
-            running(f, i, out);
-        else if (tp_prim_reduces(i->prim))
-            reduce(f, i, out);
-        else
-            elementwise(f, i, out);
-        break;
+    case TP_CLASS_MEMORY: read_memory(f, i, out); break;
+    case TP_CLASS_CONTROL:
+    case TP_CLASS_SUGAR: break; /* not instructions */
     }
 }

@@ -68,7 +68,6 @@ static void check_inst(tp_analysis *a, const place *at)
     const tp_inst *i = at->inst;
     const tp_value *values = a->k->body->values.at;
     tp_dtype in = i->nargs ? values[i->args[0]].dtype : values[i->out].dtype, out = values[i->out].dtype;
-    tp_arity arity = tp_prim_info(i->prim)->arity;
     bool reduction = tp_prim_reduces(i->prim);
     if (i->prim == TP_P_DOT) {
         check_dot(a, at, in, out);
@@ -80,8 +79,7 @@ static void check_inst(tp_analysis *a, const place *at)
         refuse(a, at, "convert to float32 first", tp_message(a, "no %s of bfloat16", tp_prim_info(i->prim)->name));
     } else if (i->prim == TP_P_IOTA && tp_is_float(out)) {
         refuse(a, at, "make an int32 iota and convert it", tp_message(a, "no iota of %s", name_of(out)));
-    } else if ((arity == TP_UNARY || arity == TP_BINARY || i->prim == TP_P_INTEGER_POW) && !tp_is_weak(in) &&
-               !computes(a, i->prim, in)) {
+    } else if (tp_prim_is_elementwise(i->prim) && !tp_is_weak(in) && !computes(a, i->prim, in)) {
         refuse(a, at, tp_is_float(in) ? "convert to float32 first" : "convert to int32 first",
                tp_message(a, "no `%s` of %s on %.*s", tp_prim_info(i->prim)->name, name_of(in),
                           TP_FMT(a->k->target.name)));

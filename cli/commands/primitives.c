@@ -15,13 +15,20 @@ static const char *rounding_text(tp_arena *a, const tp_prim_row *r)
 
 static int run(tp_cli *c)
 {
-    static const char *const KINDS[] = {[TP_UNARY] = "unary", [TP_BINARY] = "binary", [TP_STRUCT] = "structural"};
+    static const char *const KINDS[] = {
+        [TP_CLASS_SELECT] = "select",   [TP_CLASS_CONVERT] = "convert",   [TP_CLASS_FOLD] = "fold",
+        [TP_CLASS_RUNNING] = "running", [TP_CLASS_CONTRACT] = "contract", [TP_CLASS_MOVE] = "move",
+        [TP_CLASS_SOURCE] = "source",   [TP_CLASS_MEMORY] = "memory",     [TP_CLASS_CONTROL] = "control",
+        [TP_CLASS_SUGAR] = "sugar"};
     printf("%-14s %-10s %-24s %-44s %s\n", "primitive", "kind", "jaxpr", "Pallas", "rounding");
     for (int p = 0; p < TP_PRIMS; p++) {
         const tp_prim_row *r = tp_prim_info((tp_prim)p);
         if (p != TP_P_LITERAL && p != TP_P_VARIABLE)
-            printf("%-14s %-10s %-24s %-44s %s\n", r->name, KINDS[r->arity], r->jaxpr, r->pallas,
-                   rounding_text(c->arena, r));
+            printf("%-14s %-10s %-24s %-44s %s\n", r->name,
+                   r->nargs == 2   ? "binary"
+                   : r->nargs == 1 ? "unary"
+                                   : KINDS[r->class],
+                   r->jaxpr, r->pallas, rounding_text(c->arena, r));
     }
     return TP_EXIT_OK;
 }

@@ -83,16 +83,16 @@ static inline ATTRIBUTE vector NAME(take)(const float *p, bool scalar, size_t n)
 #define ROW_EXACT NO_LOOP
 #define ROW_ROUNDED NO_LOOP
 #define ROW_ULPS(n) LOOP
-#define UNARY(id, name, operands, result, f, i, rounding, ...) ROW_##rounding(id, (f))
-#define BINARY(id, name, operands, result, f, i, rounding, ...) ROW_##rounding(id, (f))
+#define UNARY(id, name, operands, result, f, i, expr, rounding, ...) ROW_##rounding(id, (f))
+#define BINARY(id, name, operands, result, f, i, expr, rounding, ...) ROW_##rounding(id, (f))
 #include "spec/prims.def"
 
 #define ENTRY(id, f) [TP_P_##id] = NAME(id),
 #undef ROW_ULPS
 #define ROW_ULPS(n) ENTRY
 static const tp_elementary_loop NAME(loops)[TP_PRIMS] = {
-#define UNARY(id, name, operands, result, f, i, rounding, ...) ROW_##rounding(id, (f))
-#define BINARY(id, name, operands, result, f, i, rounding, ...) ROW_##rounding(id, (f))
+#define UNARY(id, name, operands, result, f, i, expr, rounding, ...) ROW_##rounding(id, (f))
+#define BINARY(id, name, operands, result, f, i, expr, rounding, ...) ROW_##rounding(id, (f))
 #include "spec/prims.def"
 };
 

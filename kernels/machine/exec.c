@@ -187,27 +187,25 @@ static void exec_store(tp_machine *m, const tp_step *step)
 
 static void exec_data(tp_machine *m, const tp_inst *i)
 {
-    switch (i->prim) {
-    case TP_P_LOAD: exec_load(m, i); return;
-    case TP_P_DOT: tp_exec_dot(m, i); return;
-    case TP_P_CAST: tp_exec_cast(m, i); return;
-    case TP_P_SUM:
-    case TP_P_PROD:
-    case TP_P_MAX:
-    case TP_P_MIN:
-    case TP_P_ANY:
-    case TP_P_ALL:
-    case TP_P_ARGMAX:
-    case TP_P_ARGMIN: tp_exec_reduce(m, i); return;
-    case TP_P_INTEGER_POW: tp_exec_elementwise(m, i); return;
-    default: break;
+    switch (tp_prim_info(i->prim)->class) {
+    case TP_CLASS_ELEMENTWISE: tp_exec_elementwise(m, i); return;
+    case TP_CLASS_FOLD: tp_exec_reduce(m, i); return;
+    case TP_CLASS_RUNNING: tp_exec_scan(m, i); return;
+    case TP_CLASS_CONTRACT: tp_exec_dot(m, i); return;
+    case TP_CLASS_MOVE: tp_exec_move(m, i); return;
+    case TP_CLASS_MEMORY:
+        if (i->prim == TP_P_LOAD) {
+            exec_load(m, i);
+            return;
+        }
+        break;
+    case TP_CLASS_SELECT:
+    case TP_CLASS_CONVERT:
+    case TP_CLASS_SOURCE:
+    case TP_CLASS_CONTROL:
+    case TP_CLASS_SUGAR: break;
     }
-    if (tp_prim_scans(i->prim))
-        tp_exec_scan(m, i);
-    else if (tp_prim_info(i->prim)->arity == TP_STRUCT)
-        tp_exec_structural(m, i);
-    else
-        tp_exec_elementwise(m, i);
+    tp_exec_structural(m, i);
 }
 
 /* Elements read and computed; of a dot those that are multiplied. */

@@ -233,12 +233,16 @@ void tp_flatten(tp_cells *c);
 /* Row r of c as cells of their own, one element for all lanes where a row is that. */
 tp_cells tp_row_of(const tp_cells *c, size_t r);
 
-/* shapes.c: false when the primitive is none of its own. */
-bool tp_exec_shape(tp_machine *m, const tp_inst *i);
+/* shapes.c: primitives of the class MOVE, and iota. */
+void tp_exec_move(tp_machine *m, const tp_inst *i);
+void tp_exec_iota(tp_machine *m, const tp_inst *i);
 
 /* elementwise.c, structural.c */
 void tp_exec_elementwise(tp_machine *m, const tp_inst *i);
+/* Those whose class has no function of its own. */
 void tp_exec_structural(tp_machine *m, const tp_inst *i);
+/* Trap: nobody says what p does. */
+_Noreturn void tp_no_meaning(tp_machine *m, tp_prim p);
 void tp_exec_dot(tp_machine *m, const tp_inst *i);
 void tp_exec_cast(tp_machine *m, const tp_inst *i);
 

@@ -107,7 +107,7 @@ void tp_planes_move(tp_machine *m, tp_cells *const *cells, uint32_t n, tp_mover 
 static void move_again(tp_machine *m, tp_cells *const *cells, void *inst)
 {
     (void)cells;
-    tp_exec_structural(m, inst);
+    tp_exec_move(m, inst);
 }
 
 static void planes_of_move(tp_machine *m, const tp_inst *i)
@@ -155,35 +155,37 @@ static void planes_of_elementwise(tp_machine *m, const tp_inst *i)
 
 void tp_planes_inst(tp_machine *m, const tp_inst *i)
 {
-    switch (i->prim) {
-    case TP_P_LOAD:
-    case TP_P_DOT:
-    case TP_P_RESHAPE:
-    case TP_P_VARIABLE: return; /* done where the data are */
-    case TP_P_MASKED_LOAD: tp_decide(m, &m->values[i->args[0]]); return;
-    case TP_P_PROGRAM_ID:
-    case TP_P_NUM_PROGRAMS:
-    case TP_P_IOTA: m->values[i->out].meaning.plane[0] = NULL; return;
-    case TP_P_READ:
+    switch (tp_prim_info(i->prim)->class) {
+    case TP_CLASS_ELEMENTWISE:
+    case TP_CLASS_SELECT:
+    case TP_CLASS_CONVERT: planes_of_elementwise(m, i); return;
+    case TP_CLASS_SOURCE:
+        if (i->prim == TP_P_LITERAL)
+            planes_of_elementwise(m, i);
+        else
+            m->values[i->out].meaning.plane[0] = NULL;
+        return;
+    case TP_CLASS_MOVE:
+        if (i->prim == TP_P_TAKE || i->prim == TP_P_ROLL)
+            tp_decide(m, &m->values[i->args[1]]);
+        if (i->prim != TP_P_RESHAPE)
+            planes_of_move(m, i);
+        return;
+    case TP_CLASS_MEMORY:
+        if (i->prim == TP_P_MASKED_LOAD)
+            tp_decide(m, &m->values[i->args[0]]);
+        if (i->prim != TP_P_READ)
+            return;
         for (uint32_t a = 0; a < i->nargs; a++)
             tp_decide(m, &m->values[i->args[a]]);
         m->values[i->out].meaning.plane[0] = NULL;
         return;
-    case TP_P_WHERE:
-    case TP_P_CAST:
-    case TP_P_BITCAST:
-    case TP_P_LITERAL:
-    case TP_P_INTEGER_POW: planes_of_elementwise(m, i); return;
-    case TP_P_TAKE:
-    case TP_P_ROLL: tp_decide(m, &m->values[i->args[1]]); break;
-    default: break;
+    case TP_CLASS_FOLD:
+    case TP_CLASS_RUNNING:
+    case TP_CLASS_CONTRACT:
+    case TP_CLASS_CONTROL:
+    case TP_CLASS_SUGAR: return; /* done where the data are */
     }
-    if (tp_prim_reduces(i->prim) || tp_prim_scans(i->prim))
-        return; /* done where the data are */
-    if (tp_prim_info(i->prim)->arity == TP_STRUCT)
-        planes_of_move(m, i);
-    else
-        planes_of_elementwise(m, i);
 }
 
 void tp_decide(tp_machine *m, const tp_cells *c)

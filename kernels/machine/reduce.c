@@ -65,24 +65,21 @@ static float sum_row(const float *restrict p, size_t n)
 
 static double fold_float(tp_prim prim, bool single, double acc, double v)
 {
-    switch (prim) {
-    case TP_P_SUM: return single ? (double)((float)acc + (float)v) : acc + v;
-    case TP_P_PROD: return single ? (double)((float)acc * (float)v) : acc * v;
-    case TP_P_MAX: return acc > v || acc != acc ? acc : v;
-    default: return acc < v || acc != acc ? acc : v;
-    }
+    if (prim == TP_P_SUM)
+        return single ? (double)((float)acc + (float)v) : acc + v;
+    if (prim == TP_P_PROD)
+        return single ? (double)((float)acc * (float)v) : acc * v;
+    return (prim == TP_P_MAX ? acc > v : acc < v) || acc != acc ? acc : v;
 }
 
 static int64_t fold_int(tp_prim prim, int64_t acc, int64_t v)
 {
-    switch (prim) {
-    case TP_P_SUM: return (int64_t)((uint64_t)acc + (uint64_t)v);
-    case TP_P_PROD: return (int64_t)((uint64_t)acc * (uint64_t)v);
-    case TP_P_MAX: return acc > v ? acc : v;
-    case TP_P_MIN: return acc < v ? acc : v;
-    case TP_P_ANY: return acc | v;
-    default: return acc & v;
-    }
+    return prim == TP_P_SUM    ? (int64_t)((uint64_t)acc + (uint64_t)v)
+           : prim == TP_P_PROD ? (int64_t)((uint64_t)acc * (uint64_t)v)
+           : prim == TP_P_MAX  ? (acc > v ? acc : v)
+           : prim == TP_P_MIN  ? (acc < v ? acc : v)
+           : prim == TP_P_ANY  ? (acc | v)
+                               : (acc & v);
 }
 
 static int64_t arg_best(tp_prim prim, const tp_cells *a, size_t base, const groups *g)
@@ -318,7 +315,7 @@ void tp_exec_scan(tp_machine *m, const tp_inst *i)
 {
     const tp_cells *a = &m->values[i->args[0]];
     tp_cells *out = &m->values[i->out];
-    tp_prim prim = tp_prim_folded(i->prim);
+    tp_prim prim = tp_prim_of(i->prim);
     bool reals = tp_is_float(a->dtype), single = a->dtype != TP_F64;
     size_t stride[TP_MAX_RANK], n = (size_t)a->dims[i->ints[0]], step, e;
     tp_strides_of(a, stride);

@@ -73,18 +73,15 @@ tp_str tp_origin_text(tp_machine *m, tp_origin o)
         return tp_printf(m->arena, "a lane that the mask of the load of `%.*s` in line %zu of the kernel leaves out",
                          TP_FMT(r->operand->name), lane);
     tp_str at = lane_text(m, &r->cells, lane), step = step_text(m, (int64_t)(o & STEP_MASK));
-    switch (tp_origin_kind_of(o)) {
-    case TP_BORN_OUTSIDE:
+    if (tp_origin_kind_of(o) == TP_BORN_OUTSIDE)
         return tp_printf(m->arena,
                          "element %.*s of the window of `%.*s`, which lies outside the array (window copied in%.*s)",
                          TP_FMT(at), TP_FMT(r->operand->name), TP_FMT(step));
-    case TP_BORN_SCRATCH:
+    if (tp_origin_kind_of(o) == TP_BORN_SCRATCH)
         return tp_printf(m->arena, "element %.*s of scratch `%.*s`, unwritten (scratch undefined%.*s)", TP_FMT(at),
                          TP_FMT(r->operand->name), TP_FMT(step));
-    default:
-        return tp_printf(m->arena, "element %.*s of the output window of `%.*s`, unwritten in its run (begun%.*s)",
-                         TP_FMT(at), TP_FMT(r->operand->name), TP_FMT(step));
-    }
+    return tp_printf(m->arena, "element %.*s of the output window of `%.*s`, unwritten in its run (begun%.*s)",
+                     TP_FMT(at), TP_FMT(r->operand->name), TP_FMT(step));
 }
 
 void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims)

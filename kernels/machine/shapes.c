@@ -60,7 +60,7 @@ static void exec_linear(tp_machine *m, const tp_inst *i)
     gather(m, &m->values[i->out], &m->values[i->args[0]], stride, first);
 }
 
-static void exec_iota(tp_machine *m, const tp_inst *i)
+void tp_exec_iota(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out];
     size_t stride[TP_MAX_RANK];
@@ -208,20 +208,25 @@ static void exec_pad(tp_machine *m, const tp_inst *i)
     place(m, out, &m->values[i->args[0]], start);
 }
 
-bool tp_exec_shape(tp_machine *m, const tp_inst *i)
+static void exec_reshape(tp_machine *m, const tp_inst *i)
 {
-    switch (i->prim) {
-    case TP_P_BROADCAST:
-    case TP_P_TRANSPOSE:
-    case TP_P_SLICE: exec_linear(m, i); return true;
-    case TP_P_IOTA: exec_iota(m, i); return true;
-    case TP_P_TAKE: exec_take(m, i); return true;
-    case TP_P_CONCATENATE: exec_concatenate(m, i); return true;
-    case TP_P_PAD: exec_pad(m, i); return true;
-    case TP_P_FLIP: exec_flip(m, i); return true;
-    case TP_P_ROLL: exec_roll(m, i); return true;
-    case TP_P_TILE:
-    case TP_P_REPEAT: exec_repeats(m, i); return true;
-    default: return false;
-    }
+    if (m->domain || m->assigned[i->args[0]])
+        tp_copy_cells(m, &m->values[i->out], &m->values[i->args[0]]);
+    else
+        tp_show_numbers(m, &m->values[i->out], &m->values[i->args[0]]);
+}
+
+void tp_exec_move(tp_machine *m, const tp_inst *i)
+{
+    static void (*const MOVES[TP_PRIMS])(tp_machine *, const tp_inst *) = {
+        [TP_P_BROADCAST] = exec_linear, [TP_P_TRANSPOSE] = exec_linear,
+        [TP_P_SLICE] = exec_linear,     [TP_P_RESHAPE] = exec_reshape,
+        [TP_P_TAKE] = exec_take,        [TP_P_ROLL] = exec_roll,
+        [TP_P_FLIP] = exec_flip,        [TP_P_CONCATENATE] = exec_concatenate,
+        [TP_P_PAD] = exec_pad,          [TP_P_TILE] = exec_repeats,
+        [TP_P_REPEAT] = exec_repeats,
+    };
+    if (!MOVES[i->prim])
+        tp_no_meaning(m, i->prim);
+    MOVES[i->prim](m, i);
 }

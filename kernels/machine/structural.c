@@ -189,32 +189,49 @@ static void exec_masked_load(tp_machine *m, const tp_inst *i)
 
 /* ---- dispatch ---- */
 
-void tp_exec_structural(tp_machine *m, const tp_inst *i)
+static void exec_copy(tp_machine *m, const tp_inst *i)
+{
+    tp_copy_cells(m, &m->values[i->out], &m->values[i->args[0]]);
+}
+
+static void exec_literal(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out];
-    switch (i->prim) {
-    case TP_P_RESHAPE:
-        if (m->domain || m->assigned[i->args[0]])
-            tp_copy_cells(m, out, &m->values[i->args[0]]);
-        else
-            tp_show_numbers(m, out, &m->values[i->args[0]]);
-        break;
-    case TP_P_VARIABLE: tp_copy_cells(m, out, &m->values[i->args[0]]); break;
-    case TP_P_WHERE: exec_where(m, i); break;
-    case TP_P_MASKED_LOAD: exec_masked_load(m, i); break;
-    case TP_P_LITERAL: tp_put_f64(out->dtype, out->data, 0, i->real); break;
-    case TP_P_PROGRAM_ID: *(int32_t *)out->data = (int32_t)m->env[m->k->axes[i->integer].sym]; break;
-    case TP_P_NUM_PROGRAMS: {
-        int64_t steps = 0;
-        tp_expr_eval(m->k->exprs, m->k->axes[i->integer].steps, m->env, &steps);
-        *(int32_t *)out->data = (int32_t)steps;
-        break;
-    }
-    case TP_P_READ: exec_read(m, i); break;
-    case TP_P_BITCAST: tp_copy_cells(m, out, &m->values[i->args[0]]); break;
-    default:
-        if (!tp_exec_shape(m, i))
-            tp_trap_raise(m, TP_RULE_SPEC_TYPE, (tp_str){NULL, 0}, "primitive `%s` has no meaning in the machine",
-                          tp_prim_info(i->prim)->name);
-    }
+    tp_put_f64(out->dtype, out->data, 0, i->real);
+}
+
+static void exec_program_id(tp_machine *m, const tp_inst *i)
+{
+    *(int32_t *)m->values[i->out].data = (int32_t)m->env[m->k->axes[i->integer].sym];
+}
+
+static void exec_num_programs(tp_machine *m, const tp_inst *i)
+{
+    int64_t steps = 0;
+    tp_expr_eval(m->k->exprs, m->k->axes[i->integer].steps, m->env, &steps);
+    *(int32_t *)m->values[i->out].data = (int32_t)steps;
+}
+
+void tp_exec_structural(tp_machine *m, const tp_inst *i)
+{
+    static void (*const MEANINGS[TP_PRIMS])(tp_machine *, const tp_inst *) = {
+        [TP_P_WHERE] = exec_where,
+        [TP_P_CAST] = tp_exec_cast,
+        [TP_P_BITCAST] = exec_copy,
+        [TP_P_IOTA] = tp_exec_iota,
+        [TP_P_LITERAL] = exec_literal,
+        [TP_P_PROGRAM_ID] = exec_program_id,
+        [TP_P_NUM_PROGRAMS] = exec_num_programs,
+        [TP_P_MASKED_LOAD] = exec_masked_load,
+        [TP_P_READ] = exec_read,
+        [TP_P_VARIABLE] = exec_copy,
+    };
+    if (!MEANINGS[i->prim])
+        tp_no_meaning(m, i->prim);
+    MEANINGS[i->prim](m, i);
+}
+
+void tp_no_meaning(tp_machine *m, tp_prim p)
+{
+    tp_trap_raise(m, TP_RULE_SPEC_TYPE, (tp_str){NULL, 0}, "primitive `%s` has no meaning in the machine", tp_prim_info(p)->name);
 }

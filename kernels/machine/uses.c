@@ -68,12 +68,7 @@ bool tp_chainable(const tp_machine *m, const tp_inst *i)
         return reduces_rows(m, i);
     if (m->values[i->out].n <= 1)
         return false;
-    switch (i->prim) {
-    case TP_P_BROADCAST:
-    case TP_P_WHERE:
-    case TP_P_CAST:
-    case TP_P_BITCAST:
-    case TP_P_INTEGER_POW: return true;
-    default: return tp_prim_info(i->prim)->arity != TP_STRUCT && !tp_prim_scans(i->prim);
-    }
+    tp_prim_class class = tp_prim_info(i->prim)->class;
+    return class == TP_CLASS_ELEMENTWISE || class == TP_CLASS_SELECT || class == TP_CLASS_CONVERT ||
+           i->prim == TP_P_BROADCAST;
 }

@@ -94,7 +94,7 @@ bool tp_reads_views(const tp_machine *m, const tp_inst *i)
         return true;
     if (i->prim == TP_P_CAST)
         return tp_is_float(d) && tp_is_float(m->values[i->out].dtype) && !m->values[i->args[0]].flat_row;
-    return i->prim != TP_P_INTEGER_POW && tp_prim_info(i->prim)->arity != TP_STRUCT &&
+    return i->prim != TP_P_INTEGER_POW && tp_prim_is_elementwise(i->prim) &&
            (tp_is_float(d) || !tp_prim_divides(i->prim));
 }
 

@@ -181,7 +181,7 @@ static double value_of(solver *s, tp_vid v, const int64_t *lane)
         return x->real;
     if (!i || tp_is_float(x->dtype))
         return (double)NAN;
-    if (tp_prim_info(i->prim)->arity != TP_STRUCT)
+    if (tp_prim_is_elementwise(i->prim) && i->prim != TP_P_INTEGER_POW)
         return elementwise_of(s, i, lane);
     if (i->prim == TP_P_READ)
         return entry_of(s, i, lane);

@@ -12,16 +12,10 @@ static bool takes_exponents(const tp_step *s, const void *ctx)
     (void)ctx;
     if (s->kind != TP_COMPUTE)
         return false;
-    switch (s->inst->prim) {
-    case TP_P_EXP:
-    case TP_P_EXP2:
-    case TP_P_EXPM1:
-    case TP_P_TANH:
-    case TP_P_LOGISTIC:
-    case TP_P_SILU:
-    case TP_P_GELU: return true;
-    default: return false;
-    }
+    static const bool EXPONENTIALS[TP_PRIMS] = {
+        [TP_P_EXP] = true,      [TP_P_EXP2] = true, [TP_P_EXPM1] = true, [TP_P_TANH] = true,
+        [TP_P_LOGISTIC] = true, [TP_P_SILU] = true, [TP_P_GELU] = true};
+    return EXPONENTIALS[s->inst->prim];
 }
 
 /* Same points for all; maxima answered by the given oracles. */

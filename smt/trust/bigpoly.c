@@ -257,15 +257,15 @@ tp_bigpoly tp_big_of(tp_bigs *b, tp_expr e, const tp_expr *with, uint32_t count)
     tp_bigpoly x = tp_big_of(b, n.a, with, count), y = tp_big_of(b, n.b, with, count),
                z = tp_big_of(b, n.c, with, count), zero = {0};
     mpz_srcptr condition = n.op == TP_E_ITE ? tp_big_value(b, &x) : NULL;
-    switch (n.op) {
-    case TP_E_ADD: return tp_big_plus(b, &x, &y, 1);
-    case TP_E_SUB: return tp_big_plus(b, &x, &y, -1);
-    case TP_E_MUL: return tp_big_times(b, &x, &y);
-    case TP_E_NEG: return tp_big_plus(b, &zero, &x, -1);
-    case TP_E_ALIGN_UP: /* cdiv(x, y) * y */
+    if (n.op == TP_E_ADD || n.op == TP_E_SUB)
+        return tp_big_plus(b, &x, &y, n.op == TP_E_ADD ? 1 : -1);
+    if (n.op == TP_E_MUL)
+        return tp_big_times(b, &x, &y);
+    if (n.op == TP_E_NEG)
+        return tp_big_plus(b, &zero, &x, -1);
+    if (n.op == TP_E_ALIGN_UP) { /* cdiv(x, y) * y */
         z = operation(b, (tp_bigatom){.op = TP_E_CDIV, .args = {x, y, zero}});
         return tp_big_times(b, &z, &y);
-    default: break;
     }
     if (condition)
         return mpz_sgn(condition) ? y : z;

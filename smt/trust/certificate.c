@@ -209,7 +209,13 @@ static bool definition(checker *c, const state *s, const tp_line *l, const tp_bi
     case TP_E_MIN: *out = tp_big_plus(&c->big, upper ? &b : &a, &e, -1); return true;
     case TP_E_MAX: *out = tp_big_plus(&c->big, &e, upper ? &b : &a, -1); return true;
     case TP_E_POW2: *out = tp_big_plus(&c->big, &e, upper ? &a : &c->one, -1); return true;
-    default: break;
+    case TP_E_ALIGN_UP:
+    case TP_E_ITE:
+    case TP_E_LEAVES:
+    case TP_E_RING:
+    case TP_E_BITS:
+    case TP_E_CONNECTIVES:
+    case TP_E_COMPARISONS: break;
     }
     if (!tp_expr_is_bool(c->p, whole))
         return reject(c, "the operation has no such property");

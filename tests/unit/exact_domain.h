@@ -63,7 +63,10 @@ static inline void exact_gelu(mpfr_ptr r, mpfr_srcptr x)
     mpfr_clear(t);
 }
 
-/* r = p(x, y) over the reals; comparisons give 0 or 1. */
+/* r = p(x, y) over the reals; comparisons give 0 or 1. Every primitive is listed: one without a meaning here would
+ * pass every comparison. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wswitch-enum"
 static inline void exact_operation(tp_prim p, int64_t integer, mpfr_ptr r, mpfr_srcptr x, mpfr_srcptr y)
 {
     const mpfr_rnd_t N = MPFR_RNDN;
@@ -137,9 +140,17 @@ static inline void exact_operation(tp_prim p, int64_t integer, mpfr_ptr r, mpfr_
     case TP_P_OR: mpfr_set_si(r, mpfr_sgn(x) || mpfr_sgn(y), N); return;
     case TP_P_XOR: mpfr_set_si(r, !mpfr_sgn(x) != !mpfr_sgn(y), N); return;
     case TP_P_INVERT: mpfr_set_si(r, !mpfr_sgn(x), N); return;
-    default: mpfr_set_nan(r);
+    case TP_P_SHL: /* of integers, which follow the data */
+    case TP_P_SHR:
+    case TP_P_SHR_LOGICAL:
+#define IMMEDIATE(...)
+#define STRUCT(id, ...) case TP_P_##id:
+#include "spec/prims.def"
+    case TP_PRIMS: break;
     }
+    abort();
 }
+#pragma GCC diagnostic pop
 
 static inline bool exact_elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
                                      const tp_lanes *const *args, uint32_t nargs)
@@ -199,11 +210,6 @@ static inline bool exact_bitcast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
     return false;
 }
 
-static inline tp_prim exact_binary(tp_prim p)
-{
-    return p == TP_P_SUM ? TP_P_ADD : p == TP_P_PROD ? TP_P_MUL : p == TP_P_MAX ? TP_P_MAXIMUM : TP_P_MINIMUM;
-}
-
 static inline bool exact_reduce(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, const tp_groups *g)
 {
     exact_domain *e = (exact_domain *)d;
@@ -217,7 +223,7 @@ static inline bool exact_reduce(tp_domain *d, tp_prim p, tp_lanes *out, const tp
         if (p == TP_P_MAX || p == TP_P_MIN)
             mpfr_set_inf(r, p == TP_P_MAX ? -1 : 1);
         for (size_t t = 0; t < g->nin; t++)
-            exact_operation(exact_binary(p), 0, r, r, exact_value(e, a, g->base[o] + g->offset[t], x));
+            exact_operation(tp_prim_of(p), 0, r, r, exact_value(e, a, g->base[o] + g->offset[t], x));
     }
     mpfr_clear(x);
     return true;
@@ -237,7 +243,7 @@ static inline bool exact_scan(tp_domain *d, tp_prim p, tp_lanes *out, const tp_l
         if (t == 0)
             mpfr_set(s, v, MPFR_RNDN);
         else
-            exact_operation(exact_binary(p), 0, s, s, v);
+            exact_operation(tp_prim_of(p), 0, s, s, v);
         mpfr_set(exact_result(e, out, i), s, MPFR_RNDN);
     }
     mpfr_clears(x, s, (mpfr_ptr)0);

@@ -169,7 +169,7 @@ static void elementary_functions_do_not_depend_on_the_instruction_set(void **sta
             assert_true(!all[set].loops[p] == !all[n - 1].loops[p]);
             if (!all[set].loops[p])
                 continue;
-            bool two = tp_prim_info((tp_prim)p)->arity == TP_BINARY;
+            bool two = tp_prim_info((tp_prim)p)->nargs == 2;
             tp_rng rng = tp_rng_new((uint64_t)p, 0x656c656d);
             for (unsigned round = 0; round < 60; round++) {
                 size_t count = 1 + tp_rng_below(&rng, AT_A_TIME);
