@@ -233,5 +233,6 @@ void tp_exec_structural(tp_machine *m, const tp_inst *i)
 
 void tp_no_meaning(tp_machine *m, tp_prim p)
 {
-    tp_trap_raise(m, TP_RULE_SPEC_TYPE, (tp_str){NULL, 0}, "primitive `%s` has no meaning in the machine", tp_prim_info(p)->name);
+    tp_trap_raise(m, TP_RULE_SPEC_TYPE, (tp_str){NULL, 0}, "primitive `%s` has no meaning in the machine",
+                  tp_prim_info(p)->name);
 }
