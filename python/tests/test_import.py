@@ -120,3 +120,26 @@ def test_a_difference_names_the_worst_element_and_the_statement():
     text = str(e.value)
     assert "of 2048 elements; the worst is [" in text
     assert "violated[TP701]" in text and "test_import.py:" in text and ": `o_ref[...] = e / total`" in text and "weighs x[0, 0]" in text
+
+
+def splash(q, k, v):
+    from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel, splash_attention_mask
+
+    n = q.shape[1]
+    mask = splash_attention_mask.MultiHeadMask([splash_attention_mask.CausalMask((n, n))] * q.shape[0])
+    sizes = splash_attention_kernel.BlockSizes(block_q=128, block_kv=128, block_kv_compute=128)
+    return splash_attention_kernel.make_splash_mha(mask, block_sizes=sizes, head_shards=1, q_seq_shards=1)(q, k, v)
+
+
+@pytest.mark.parametrize("around", [lambda f: f, jax.jit, jax.checkpoint, lambda f: lambda *a: jax.lax.cond(a[0][0, 0, 0] > 0, f, f, *a),
+                                    lambda f: lambda q, *a: jax.lax.scan(lambda c, _: (f(c, *a), None), q, None, length=2)[0]])
+def test_tables_that_no_argument_changes_are_fixed_without_arrays(around):
+    x = jax.ShapeDtypeStruct((2, 256, 128), jnp.float32)
+    report = tileproof.check(around(splash), x, x, x)
+    assert report.ok and not report.of("unknown") and all("contents" in t for s in report.specs for t in s["scalar_prefetch"])
+    assert not tileproof.check(around(splash), x, x, x, tables=False).ok
+
+
+def test_tables_of_arguments_stay_open_without_arrays():
+    fn, args = kernels.CALLS["gather by ids"]
+    assert "contents" not in tileproof.from_pallas(fn, *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in args))[0]["scalar_prefetch"][0]

@@ -9,7 +9,7 @@ from typing import Any, Iterator
 
 import numpy as np
 
-from . import capture, fields
+from . import capture, fields, known
 from . import jaxpr as jx
 from .body import Body, Ref, Value
 from .errors import NoPallasCall, Unsupported, together
@@ -48,8 +48,8 @@ class Names:
 
 def from_equation(eqn: Any, operands: list[Any] | None = None, used: list[bool] | None = None) -> dict[str, Any]:
     """The spec of one pallas_call equation. Sizes are the traced ones. With
-    `operands`, the values of its inputs in one run, prefetched tables and
-    dynamic grid bounds are fixed at these; results that are not `used` become
+    `operands`, the values of its inputs in one run (None: not known), prefetched
+    tables and dynamic grid bounds are fixed at these; results that are not `used` become
     scratch by another name ("discard").
 
     Raises Unsupported, with the Python line, for what the language lacks.
@@ -64,8 +64,9 @@ def from_pallas(fn: Any, *args: Any, tables: bool = True, reference: Any = None)
     grad, scan, cond. `args` are arrays or jax.ShapeDtypeStruct.
 
     Where a call has prefetched tables and all of `args` are arrays, fn is run
-    once (interpreted) and the tables are fixed at what they held; tables=False
-    leaves them open, for any contents.
+    once (interpreted) and the tables are fixed at what they held. Of shapes,
+    tables that no argument changes are fixed. The others, and with tables=False
+    all, are left open, for any contents.
 
     `reference`: a jnp function of the same arguments; its program becomes the
     "reference" of the spec. fn reaches one pallas_call then.
@@ -94,8 +95,9 @@ def read(fn: Any, *args: Any, tables: bool = True, reference: Any = None) -> tup
     if tables and any(_reads_tables(s.equation) for s in sites) and all(hasattr(a, "__array__") for a in jx.leaves(args)):
         _executed(found, fn, args)
     else:
+        constant = known.operands(closed) if tables and any(_reads_tables(s.equation) for s in sites) else {}
         for s in sites:
-            found.add(s.equation, None, s.used)
+            found.add(s.equation, constant.get(s.path), s.used)
     if reference is not None and found.specs:
         attach(found.specs[0], sites[0].equation, closed, reference, args)
     return found.specs, found.refused
@@ -188,7 +190,8 @@ class _Import:
         tables += self.entries(self.table, table_refs)
         if self.operands is not None and not self.found:
             for table, values in zip(tables, self.operands[:len(tables)], strict=True):
-                table["contents"] = np.asarray(values).astype(np.int64).tolist()
+                if values is not None:
+                    table["contents"] = np.asarray(values).astype(np.int64).tolist()
         blocks = list(zip(rest, g.block_mappings, strict=False))
         scratch = list(zip(rest, [v.aval for v in self.body.invars][len(table_refs):], strict=True))[n_in + n_out:]
         limit = fields.compiler_param(self.p, "vmem_limit_bytes")
