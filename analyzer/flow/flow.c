@@ -3,8 +3,6 @@
 #include "base/budget.h"
 #include "base/checked.h"
 
-enum { MAX_UNROLL = 64 }; /* iterations of nested loops together */
-
 static flow_state copy_state(flow *f, const flow_state *s)
 {
     uint32_t nvalues = f->p->values.len, nrefs = tp_noperands(f->k);
@@ -262,7 +260,7 @@ static bool constant_trips(flow *f, const tp_step *s, int64_t *lo, int64_t *n)
     tp_expr a = meaning_of(f, s->lo), b = meaning_of(f, s->hi);
     if (!a.id || !b.id || !tp_expr_is_const(f->a->p, a, lo) || !tp_expr_is_const(f->a->p, b, &hi))
         return false;
-    return tp_turns(*lo, hi, s->by, n) && *n <= MAX_UNROLL && *n * f->unrolled <= MAX_UNROLL;
+    return tp_turns(*lo, hi, s->by, n) && *n <= f->most_unrolled && *n * f->unrolled <= f->most_unrolled;
 }
 
 /* State at the head of iteration `counter`: the entry's in the first one, the guess later. */
@@ -557,23 +555,48 @@ static void walk_within_budget(flow *f)
         f->out->gave_up = why; /* nothing of the walk is used */
 }
 
+/* One walk, with loops of at most so many turns together written out. */
+static void walk_unrolled(flow *f, int64_t most)
+{
+    tp_analysis *a = f->a;
+    uint32_t n = f->p->values.len;
+    *f = (flow){
+        .a = a, .k = a->k, .p = a->k->body, .out = TP_NEW(a->arena, tp_flow), .unrolled = 1, .most_unrolled = most};
+    a->flow = f->out;
+    f->reduced = TP_NEWN(a->arena, tp_expr, n);
+    f->loop = TP_NEWN(a->arena, tp_expr, n);
+    f->feeds = TP_NEWN(a->arena, bool, n);
+    f->quiet = TP_NEWN(a->arena, bool, tp_noperands(a->k));
+    walk_within_budget(f);
+    if (tp_exprs_overflowed(a->p)) { /* nothing of the walk is used */
+        f->out->gave_up = TP_S("the conditions in the body grow too large to follow");
+        tp_exprs_forget_overflow(a->p);
+    }
+}
+
+static bool has_loop(const tp_region *r)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < r->len && !any; i++)
+        any = r->at[i].kind == TP_LOOP || has_loop(&r->at[i].body) || has_loop(&r->at[i].orelse);
+    return any;
+}
+
 const tp_flow *tp_flow_of(tp_analysis *a)
 {
     if (!a->k->body || a->flow)
         return a->flow;
-    flow f = {.a = a, .k = a->k, .p = a->k->body, .out = TP_NEW(a->arena, tp_flow), .unrolled = 1};
-    uint32_t n = f.p->values.len;
+    flow f = {.a = a, .p = a->k->body};
     const tp_rule *rule = a->rule;
-    a->flow = f.out;
     a->rule = NULL;
-    f.reduced = TP_NEWN(a->arena, tp_expr, n);
-    f.loop = TP_NEWN(a->arena, tp_expr, n);
-    f.feeds = TP_NEWN(a->arena, bool, n);
-    f.quiet = TP_NEWN(a->arena, bool, tp_noperands(a->k));
-    walk_within_budget(&f);
-    if (tp_exprs_overflowed(a->p)) { /* nothing of the walk is used */
-        f.out->gave_up = TP_S("the conditions in the body grow too large to follow");
-        tp_exprs_forget_overflow(a->p);
+    walk_unrolled(&f, FLOW_MOST_UNROLLED);
+    if ((f.out->gave_up.n || f.coarse) && has_loop(&f.p->steps)) { /* turn by turn was too much: all turns at once */
+        flow turns = f;
+        walk_unrolled(&f, 0);
+        if (!turns.out->gave_up.n && (f.out->gave_up.n || f.coarse)) {
+            f = turns;
+            a->flow = f.out;
+        }
     }
     a->rule = rule;
     return f.out;

@@ -239,6 +239,7 @@ void flow_add(flow *f, tp_leaks *list, tp_leak leak)
             list->at[kept++] = list->at[i];
     list->len = kept;
     if (list->len >= MAX_LEAKS) { /* one that stands for the rest */
+        f->coarse = true;
         leak.when = tp_const(f->a->p, 1);
         leak.exact = false;
         for (uint32_t i = 0; i < list->len; i++)
@@ -256,6 +257,7 @@ void flow_join(flow *f, tp_leaks *into, const tp_leaks *from, tp_expr condition,
         l.when = flow_and(f, condition, flow_subst(f, l.when, with, n));
         l.exact &= exact;
         if (tp_expr_size(f->a->p, l.when) > MAX_CONDITION) { /* too much to carry on: whenever */
+            f->coarse = true;
             l.when = tp_const(f->a->p, 1);
             l.exact = false;
         }

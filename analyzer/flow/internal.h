@@ -41,12 +41,19 @@ typedef struct flow {
     uint32_t most_work;    /* every statement FLOW_WALKS times, and a few for loops that are unrolled */
     uint64_t effort;       /* conjuncts compared; bounded */
     TP_VEC(flow_asked) asked;
-    int64_t unrolled; /* iterations of the unrolled loops around */
+    bool coarse;                     /* a condition became too large, and was dropped */
+    int64_t unrolled, most_unrolled; /* iterations of the unrolled loops around; at most */
 } flow;
 
 /* guard.c: conditions in negation normal form; comparisons as x >= 0,
  * x == 0 or x != 0 with x in polynomial normal form, so that complements meet. */
-enum { FLOW_MAX_ROUNDS = 8, FLOW_LEAST_WORK = 6000, FLOW_WALKS = 16, FLOW_MAX_EFFORT = 20000000 };
+enum {
+    FLOW_MOST_UNROLLED = 64,
+    FLOW_MAX_ROUNDS = 8,
+    FLOW_LEAST_WORK = 6000,
+    FLOW_WALKS = 16,
+    FLOW_MAX_EFFORT = 20000000
+};
 
 tp_expr flow_yes(flow *f);
 bool flow_is_true(flow *f, tp_expr e);
