@@ -1,0 +1,107 @@
+#!/bin/sh
+# usage: tests/extensions/run.sh
+# Does docs/HACKING.md say all of it? Adds a primitive, a rule and a dtype to a
+# copy of the tree by the files that its table names and no other, and demands
+# that what was forgotten is named by the compiler or a guard, that what nobody
+# listed is unknown, and that the addition works.
+set -eu
+here=$PWD room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+say() { echo "extensions: $*"; }
+fail() { say "$*"; [ ! -s said ] || sed 's/^/    /' said | tail -20; exit 1; }
+copy() {
+    rm -rf "$room/tree"
+    mkdir "$room/tree"
+    tar cf - --exclude=./build --exclude=./.git -C "$here" . | tar xf - -C "$room/tree"
+    mkdir "$room/tree/build"
+    for built in release gen tileproof; do [ ! -e "$here/build/$built" ] || cp -a "$here/build/$built" "$room/tree/build/"; done
+    cd "$room/tree"
+}
+build() { ${MAKE:-make} --no-print-directory -s all >said 2>&1 || fail "$1 does not build"; }
+demand() { # STATUS WORDS COMMAND...: exit status, and words of the output
+    status=$1 words=$2 code=0
+    shift 2
+    "$@" >said 2>&1 || code=$?
+    [ $code = "$status" ] || fail "$* exits with $code, not $status"
+    grep -qF -- "$words" said || fail "$* does not say \"$words\""
+}
+silent() { ! grep -qF -- "$1" said || fail "said: \"$1\""; }
+
+# ---- an elementwise primitive: a row, an example, and what strict names ----
+copy
+awk '/^UNARY\(RSQRT,/ { print "UNARY(CBRT, \"cbrt\", FLOATS, SAME, cbrt(x), 0, NONE, ULPS(8), CONTINUOUS, REALS, \"cbrt\", \"jnp.cbrt(x)\")" } { print }' spec/prims.def >row && mv row spec/prims.def
+sed -i 's/^FUNCTION1(tanhf, u10)$/&\nFUNCTION1(cbrtf, u10)/; s/^#define tanh(x).*/&\n#define cbrt(x) NAME(cbrtf)(x)/; s/^#undef tanh$/&\n#undef cbrt/' kernels/machine/elementary_set.h
+build "a row of spec/prims.def"
+for place in domains/degree.c domains/field.c domains/rounding_strip.c analyzer/equality/laws.c; do
+    grep -q "^$place:.*TP_P_CBRT.*not handled" said || fail "nothing says that $place does not know the row"
+done
+[ "$(grep -c "TP_P_CBRT.*not handled" said)" = 4 ] || fail "other places than these four ask for the row"
+demand 2 'TP_P_CBRT' ${MAKE:-make} --no-print-directory -s MODE=strict build/strict/domains/field.o
+demand 2 'primitive cbrt: no example' ${MAKE:-make} --no-print-directory -s check-tables
+spec() { # REFERENCE
+    cat >planted.tile.json <<END
+{"tileproof": 1, "name": "planted", "sizes": {"M": {"min": 1, "max": 4096}},
+ "grid": [{"axis": "i", "steps": "cdiv(M, 8)", "semantics": "parallel"}],
+ "inputs": [{"name": "x", "dtype": "float32", "shape": ["M", 128], "block_shape": [8, 128], "index_map": ["i", "0"]}],
+ "outputs": [{"name": "o", "dtype": "float32", "shape": ["M", 128], "block_shape": [8, 128], "index_map": ["i", "0"]}],
+ "kernel": ["o[...] = cbrt(x[...]) * 2"], "reference": ["$1"]}
+END
+}
+spec 'o = cbrt(x) + cbrt(x)'
+demand 0 'all sizes  proven' build/tileproof verify planted.tile.json
+spec 'o = cbrt(x) + cbrt(x + 0.01)' # nobody said how an error passes through it: no bound, so no verdict
+demand 4 'TP702' build/tileproof verify planted.tile.json
+silent 'TP701'
+spec 'o = tanh(x) * 2' # operands as they were read: the row says how exact the function itself is
+demand 1 'TP701' build/tileproof verify planted.tile.json
+
+# ---- a rule: a file with its descriptor, tests ----
+copy
+cat >analyzer/rules/tp199_planted.c <<'END'
+#include "analyzer/claim/claim.h"
+
+static void check(tp_analysis *a)
+{
+    bool planted = tp_str_is(a->k->name, "planted");
+    tp_add_finding(a, planted ? TP_VIOLATED : TP_PROVEN, a->k->name, a->k->doc->loc, TP_S("the name of the kernel"));
+}
+
+const tp_rule tp_rule_tp199_planted = {
+    .code = "TP199",
+    .slug = "planted",
+    .title = "No kernel is named planted",
+    .severity = TP_ERROR,
+    .why = "A test of the tree.",
+    .bad = "\"name\": \"planted\"",
+    .good = "\"name\": \"sown\"",
+    .jax = "Nothing is reported.",
+    .check = check,
+};
+END
+build "a file in analyzer/rules/"
+demand 2 'bad_*.tile.json is missing' ${MAKE:-make} --no-print-directory -s check-tables
+spec 'o = tanh(x) * 2'
+sed -i 's/cbrt/tanh/' planted.tile.json
+demand 1 'error[TP199]' build/tileproof lint planted.tile.json
+demand 0 'TP199' build/tileproof rules
+demand 0 'TP199 planted' build/tileproof lint examples/matmul/matmul.tile.json
+mkdir -p tests/rules/planted
+build/tileproof fmt planted.tile.json >/dev/null
+sed 's/"x-test".*//' planted.tile.json >tests/rules/planted/bad_name.tile.json
+sed 's/"name": "planted"/"name": "sown"/' planted.tile.json >tests/rules/planted/ok_name.tile.json
+demand 2 'docs/RULES.md is not what the tables say' ${MAKE:-make} --no-print-directory -s check-tables
+${MAKE:-make} --no-print-directory -s docs >said 2>&1 || fail "make docs"
+demand 0 '' ${MAKE:-make} --no-print-directory -s check-tables
+
+# ---- a dtype: a row; the rules know it, the engines refuse it ----
+copy
+awk '/^X\(U4,/ { print; print "X(I2, \"int2\", \"i2\", 2, TP_KIND_INT, 0, 0, 0)"; next } { print }' base/dtypes.def >row && mv row base/dtypes.def
+build "a row of base/dtypes.def"
+cat >planted.tile.json <<'END'
+{"tileproof": 1, "name": "planted", "sizes": {"M": {"min": 1, "max": 4096}},
+ "grid": [{"axis": "i", "steps": "cdiv(M, 128)", "semantics": "parallel"}],
+ "inputs": [{"name": "x", "dtype": "int2", "shape": ["M", 128], "block_shape": [128, 128], "index_map": ["i", "0"]}],
+ "outputs": [{"name": "o", "dtype": "int2", "shape": ["M", 128], "block_shape": [128, 128], "index_map": ["i", "0"]}]}
+END
+demand 0 '4.0 KiB' build/tileproof lint planted.tile.json # 128 x 128 elements of 2 bits
+say "a primitive, a rule and a dtype: added by what docs/HACKING.md names; the rest was named, and unknown until then"
