@@ -12,8 +12,8 @@ CC ?= cc
 PACKAGES := build-essential pkg-config libz3-dev libjson-c-dev libcmocka-dev libgmp-dev libmd-dev libssl-dev librandom123-dev libmpfr-dev libsleef-dev
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
-            -Wold-style-definition -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wpointer-arith -Wimplicit-fallthrough \
-            -Wswitch-enum -Wno-missing-field-initializers -fno-common -Werror=implicit-function-declaration -Werror=int-conversion
+            -Wold-style-definition -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wcast-qual -Wpointer-arith \
+            -Wimplicit-fallthrough -Wswitch-enum -Wno-missing-field-initializers -fno-common -Werror=implicit-function-declaration -Werror=int-conversion
 ifneq ($(findstring gcc,$(shell $(CC) --version 2>/dev/null | head -1)),)
 WARNINGS += -Wlogical-op -Wduplicated-cond -Wjump-misses-init
 endif

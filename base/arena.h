@@ -55,6 +55,13 @@ size_t tp_arena_used(const tp_arena *a);
 #define TP_NEW(a, T) ((T *)tp_alloc((a), sizeof(T)))
 #define TP_NEWN(a, T, n) ((T *)tp_alloc_array((a), (size_t)(n), sizeof(T)))
 
+/* For interfaces that ask for writable memory: what is only read there all the same, or memory that the caller owns.
+ * The one place that drops const. */
+static inline void *tp_writable(const void *p)
+{
+    return (void *)(uintptr_t)p;
+}
+
 /* Run fn(ctx). tp_leave() (and exhausted memory) inside it return here with
  * their status. Nests: the innermost tp_try catches. */
 tp_status tp_try(tp_arena *a, void (*fn)(void *ctx), void *ctx);

@@ -114,8 +114,9 @@ tp_status tp_map_file(tp_arena *a, const char *path, tp_str *out, tp_str *why)
     if (s != TP_OK)
         return s;
     *out = (tp_str){NULL, 0};
+    void *p = NULL;
     if (st.st_size > 0) {
-        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (p == MAP_FAILED)
             s = fail(a, why, "cannot map it");
         else
@@ -123,7 +124,7 @@ tp_status tp_map_file(tp_arena *a, const char *path, tp_str *out, tp_str *why)
     }
     close(fd);
     if (out->n) {
-        tp_arena_adopt(a, (void *)(uintptr_t)out->p, out->n);
+        tp_arena_adopt(a, p, out->n);
         remember_mapping(tp_printf(a, "%s", path).p, *out);
     }
     return s;

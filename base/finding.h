@@ -100,7 +100,7 @@ typedef struct tp_finding {
     tp_str note, help;
     tp_str holds_when; /* weakest simple precondition, re-proven */
     tp_str rests_on;   /* "F2" ...; comma separated */
-    const tp_witness *witness;
+    tp_witness *witness;
     TP_VEC(tp_fix) proposals; /* of the rule, best first; nobody has tried them */
     const tp_fix *fix;        /* the first of them after which this finding is gone and no other is new; or NULL */
     bool suppressed;

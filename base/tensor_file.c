@@ -70,7 +70,7 @@ static tp_status from_bytes(tp_arena *a, const stored *s, tp_str data, tp_dtype 
     memcpy(out->dims, s->dims, sizeof s->dims);
     bool aligned = (uintptr_t)data.p % s->size == 0;
     if (!s->big && !s->fortran && aligned) { /* as it lies; never written to */
-        out->data = (void *)(uintptr_t)data.p;
+        out->data = tp_writable(data.p);
         return TP_OK;
     }
     char *copy = tp_alloc_array(a, n, s->size);

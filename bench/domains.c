@@ -11,7 +11,7 @@
 
 enum { REPEATS = 5 };
 
-static bool takes_exponents(const tp_step *s, const void *ctx)
+static bool takes_exponents(const tp_step *s, void *ctx)
 {
     (void)ctx;
     return s->kind == TP_COMPUTE &&

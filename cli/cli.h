@@ -44,7 +44,7 @@ bool tp_option_applies(const tp_option_row *o, const tp_command *cmd);
 /* Options of the command line, the environment and the settings file. An exit
  * code, not 0 after a message. */
 int tp_read_settings(tp_cli *c, const tp_command *cmd, int argc, char **argv);
-void tp_print_settings(const tp_cli *c, const tp_command *cmd);
+void tp_print_settings(tp_cli *c, const tp_command *cmd);
 void tp_print_help(const tp_command *cmd);
 
 /* Becomes `python3` with the Python package's SUBCOMMAND and all arguments;

@@ -25,7 +25,7 @@ static bool git(tp_cli *c, const char *const *args, tp_str *out)
     posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
     posix_spawn_file_actions_addclose(&actions, pipes[0]);
     posix_spawn_file_actions_addclose(&actions, pipes[1]);
-    int failed = posix_spawnp(&pid, "git", &actions, NULL, (char *const *)(uintptr_t)args, environ);
+    int failed = posix_spawnp(&pid, "git", &actions, NULL, tp_writable(args), environ);
     posix_spawn_file_actions_destroy(&actions);
     close(pipes[1]);
     for (ssize_t n; !failed && ((n = read(pipes[0], piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR));)

@@ -31,7 +31,7 @@ int tp_python(tp_cli *c, const char *subcommand)
     args[3] = subcommand;
     for (uint32_t i = 0; i < c->paths.len; i++)
         args[4 + i] = tp_cstr(c->arena, c->paths.at[i]);
-    execvp(python, (char *const *)(uintptr_t)args);
+    execvp(python, tp_writable(args));
     return tp_usage_error("cannot run `%s`: %s; set TILEPROOF_PYTHON to a Python that has the package", python,
                           strerror(errno));
 }

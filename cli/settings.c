@@ -34,9 +34,9 @@ static bool configurable(const tp_option_row *o)
     return strchr(o->commands, 'C') != NULL;
 }
 
-static tp_strings *values_of(const tp_cli *c, const tp_option_row *o)
+static tp_strings *values_of(tp_cli *c, const tp_option_row *o)
 {
-    return (tp_strings *)(void *)((char *)(uintptr_t)c + o->offset);
+    return (tp_strings *)(void *)((char *)c + o->offset);
 }
 
 /* What a place says first replaces what other places said. */
@@ -194,7 +194,8 @@ static const char *folder_of(tp_cli *c, tp_str path)
     char *real = realpath(tp_cstr(c->arena, path), NULL);
     if (!real)
         return NULL;
-    char *copy = (char *)(uintptr_t)tp_printf(c->arena, "%s", real).p, *slash = strrchr(copy, '/');
+    size_t bytes = strlen(real) + 1;
+    char *copy = memcpy(tp_alloc(c->arena, bytes), real, bytes), *slash = strrchr(copy, '/');
     free(real);
     if (stat(copy, &st) == 0 && !S_ISDIR(st.st_mode))
         slash[slash == copy] = '\0';
@@ -351,7 +352,7 @@ int tp_read_settings(tp_cli *c, const tp_command *cmd, int argc, char **argv)
     return read_arguments(c, cmd, argc, argv);
 }
 
-void tp_print_settings(const tp_cli *c, const tp_command *cmd)
+void tp_print_settings(tp_cli *c, const tp_command *cmd)
 {
     tp_say(stdout, "settings file: %s",
            c->config_file ? c->config_file : "none (.tileproof.json, beside the specs, here, or above)");

@@ -93,7 +93,7 @@ tp_signing_key *tp_signing_key_read(const tp_cli *c, const char *path)
     BIO *in = BIO_new_mem_buf(text.p, (int)text.n);
     EVP_PKEY *pair = in ? PEM_read_bio_PrivateKey_ex(in, NULL, no_passphrase, NULL, library, NULL) : NULL;
     BIO_free(in);
-    OPENSSL_cleanse((void *)(uintptr_t)text.p, text.n);
+    OPENSSL_cleanse(tp_writable(text.p), text.n);
     bool fits = pair && EVP_PKEY_get_id(pair) == EVP_PKEY_ED25519;
     if (!fits)
         EVP_PKEY_free(pair);

@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "demand/internal.h"
 
-static event *event_new(tp_demand *d, event_kind kind, tp_vid vid, const moment *m)
+static event *event_new(tp_demand *d, event_kind kind, tp_vid vid, moment *m)
 {
     event *e = TP_NEW(d->arena, event);
     e->kind = kind;

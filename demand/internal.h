@@ -42,7 +42,7 @@ struct event {
     tp_vid vid;  /* whose dtype and shape it has; -1: a store */
     const tp_inst *inst;
     const event **args; /* of inst; of a store: the value */
-    const moment *when;
+    moment *when;
     double number;         /* NUMBER */
     uint32_t operand;      /* INPUT, stores and loads; TABLE: the table */
     slice at;              /* stores and loads */

@@ -236,8 +236,7 @@ bool demand_input_place(tp_demand *d, const event *e, int64_t lane, uint32_t *in
     }
     if (e->kind != EVENT_INST || e->inst->prim != TP_P_LOAD || !is_given(d, e->operand) ||
         d->k->operands[e->operand].valid.id ||
-        !place_of_lane(d, e->operand, demand_window(d, (moment *)(uintptr_t)e->when, e->operand),
-                       lane_of_load(d, e, lane), at))
+        !place_of_lane(d, e->operand, demand_window(d, e->when, e->operand), lane_of_load(d, e, lane), at))
         return false;
     *index = demand_ravel(&d->arrays[e->operand], at);
     return true;
@@ -245,7 +244,7 @@ bool demand_input_place(tp_demand *d, const event *e, int64_t lane, uint32_t *in
 
 scalar demand_load(tp_demand *d, const event *load, int64_t lane)
 {
-    moment *m = (moment *)(uintptr_t)load->when;
+    moment *m = load->when;
     lane = lane_of_load(d, load, lane);
     return is_given(d, load->operand) ? input_lane(d, m, load->operand, lane)
                                       : contents(d, m, load->operand, load->previous, lane);

@@ -534,7 +534,7 @@ typedef struct splat {
 } splat;
 
 /* Is it that store, and does it write one scalar into many elements? */
-static bool splats(const tp_step *x, const void *ctx)
+static bool splats(const tp_step *x, void *ctx)
 {
     const splat *s = ctx;
     if (x->kind != TP_PUT || x->syntax != s->store)

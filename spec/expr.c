@@ -11,11 +11,16 @@ typedef struct node {
     tp_expr normal; /* memo of tp_expr_normal() */
 } node;
 
+typedef struct symbol {
+    tp_str name;
+    tp_expr node;
+} symbol;
+
 struct tp_exprs {
     tp_arena *arena;
     tp_budget *budget;  /* the arena's; NULL: none */
     TP_VEC(node) nodes; /* nodes.at[0] is "no expression" */
-    TP_VEC(tp_str) syms;
+    TP_VEC(symbol) syms;
     uint32_t *table, table_cap; /* open addressing over node ids */
     uint32_t max_tree, max_depth;
     bool overflowed;
@@ -139,8 +144,10 @@ tp_expr tp_const(tp_exprs *p, int64_t v)
 
 tp_expr tp_sym_new(tp_exprs *p, tp_str name)
 {
-    tp_push(p->arena, p->syms, name);
-    return tp_sym(p, p->syms.len - 1);
+    uint32_t sym = p->syms.len;
+    tp_push(p->arena, p->syms, ((symbol){.name = name}));
+    p->syms.at[sym].node = intern(p, (tp_expr_node){.op = TP_E_SYM, .value = sym});
+    return p->syms.at[sym].node;
 }
 
 uint32_t tp_sym_count(const tp_exprs *p)
@@ -150,12 +157,13 @@ uint32_t tp_sym_count(const tp_exprs *p)
 
 tp_str tp_sym_name(const tp_exprs *p, uint32_t sym)
 {
-    return p->syms.at[sym];
+    return p->syms.at[sym].name;
 }
 
-tp_expr tp_sym(tp_exprs *p, uint32_t sym)
+tp_expr tp_sym(const tp_exprs *p, uint32_t sym)
 {
-    return intern(p, (tp_expr_node){.op = TP_E_SYM, .value = sym});
+    count(p, 4);
+    return p->syms.at[sym].node;
 }
 
 const tp_expr_node *tp_expr_get(const tp_exprs *p, tp_expr e)
@@ -447,12 +455,12 @@ static void print_at(tp_buf *b, const tp_exprs *p, tp_expr e, int power)
     } else if (n->op == TP_E_CONST) {
         tp_buf_printf(b, "%lld", (long long)n->value);
     } else if (n->op == TP_E_SYM) {
-        tp_buf_str(b, p->syms.at[n->value]);
+        tp_buf_str(b, p->syms.at[n->value].name);
     } else if (n->op == TP_E_TOO_LARGE) {
         tp_buf_c(b, "<too large>");
     } else if (n->op == TP_E_READ) {
         const tp_expr index[] = {n->a, n->b, n->c};
-        tp_buf_str(b, p->syms.at[n->value]);
+        tp_buf_str(b, p->syms.at[n->value].name);
         for (int i = 0; i < 3 && index[i].id; i++) {
             tp_buf_c(b, i ? ", " : "[");
             print_at(b, p, index[i], 0);

@@ -121,7 +121,7 @@ tp_expr tp_const(tp_exprs *p, int64_t v);
 tp_expr tp_sym_new(tp_exprs *p, tp_str name);
 uint32_t tp_sym_count(const tp_exprs *p);
 tp_str tp_sym_name(const tp_exprs *p, uint32_t sym);
-tp_expr tp_sym(tp_exprs *p, uint32_t sym);
+tp_expr tp_sym(const tp_exprs *p, uint32_t sym);
 tp_expr tp_op1(tp_exprs *p, tp_expr_op op, tp_expr a);
 tp_expr tp_op2(tp_exprs *p, tp_expr_op op, tp_expr a, tp_expr b);
 tp_expr tp_ite(tp_exprs *p, tp_expr c, tp_expr a, tp_expr b);
@@ -176,9 +176,9 @@ static inline void tp_bind_table(int64_t *env, uint32_t table, const tp_table_da
 {
     env[table] = (int64_t)(intptr_t)data;
 }
-static inline const tp_table_data *tp_bound_table(const int64_t *env, uint32_t table)
+static inline tp_table_data *tp_bound_table(const int64_t *env, uint32_t table)
 {
-    return (const tp_table_data *)(intptr_t)env[table];
+    return (tp_table_data *)(intptr_t)env[table];
 }
 
 /* Exact value with env[sym]. `if`, `and`, `or` and `implies` are lazy: an

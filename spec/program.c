@@ -1,6 +1,6 @@
 #include "spec/program.h"
 
-bool tp_region_any(const tp_region *r, bool (*test)(const tp_step *s, const void *ctx), const void *ctx)
+bool tp_region_any(const tp_region *r, bool (*test)(const tp_step *s, void *ctx), void *ctx)
 {
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_step *s = &r->at[i];

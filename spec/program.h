@@ -172,7 +172,7 @@ typedef struct tp_program {
 } tp_program;
 
 /* Does the test hold for a step, nested ones included? */
-bool tp_region_any(const tp_region *r, bool (*test)(const tp_step *s, const void *ctx), const void *ctx);
+bool tp_region_any(const tp_region *r, bool (*test)(const tp_step *s, void *ctx), void *ctx);
 
 struct tp_kernel;
 /* Is every value there before it is looked at, and has every instruction the arguments of its row? For tp_assert(). */

@@ -7,7 +7,7 @@
 
 static tp_table_data *data_of(const tp_kernel *k, const int64_t *env, uint32_t table)
 {
-    return (tp_table_data *)(uintptr_t)tp_bound_table(env, k->tables[table].sym);
+    return tp_bound_table(env, k->tables[table].sym);
 }
 
 static int64_t entries(const tp_table_data *d)

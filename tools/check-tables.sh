@@ -38,6 +38,10 @@ literals=$(find $(tools/linkgraph.sh build/release folders) -name '*.[ch]' | sor
         match(line, /TP[0-9][0-9][0-9]/)
         print FILENAME ":" FNR " names " substr(line, RSTART, 5) " by its number; build/gen/codes.h has its name"
     }')
+# nor does a cast drop const by way of an integer, which no compiler sees
+for cast in $(grep -nE '\*+\) ?\(uintptr_t\)' $(find $(tools/linkgraph.sh build/release folders) tests -name '*.[ch]' ! -path base/arena.h) | grep -v dlsym | cut -d: -f1,2 | sort); do
+    say "$cast: a cast that drops const; tp_writable() of base/arena.h says why"
+done
 [ -z "$literals" ] || say "$literals"
 for name in $("$tileproof" primitives | awk 'NR > 1 && $1 ~ /^[a-z_0-9]+$/ {print $1}'); do
     case $name in program_id | if | for | neg | square) continue ;; esac # written without their name

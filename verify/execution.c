@@ -18,7 +18,8 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
     if (!tp_traps(rule) || !k->body)
         return -1;
     tp_arena *a = tp_arena_child_limited(k->arena, *max_memory);
-    tp_case c = {.kernel = k, .env = (int64_t *)(uintptr_t)env, .loc = k->doc->loc, .numbers = true};
+    size_t bytes = tp_sym_count(k->exprs) * sizeof *env;
+    tp_case c = {.kernel = k, .env = memcpy(tp_alloc(a, bytes), env, bytes), .loc = k->doc->loc, .numbers = true};
     tp_cases cases = {.at = &c, .len = 1};
     tp_equiv_options o = {.max_memory = *max_memory, .max_steps = REPLAY_STEPS};
     tp_kernel without = *k; /* only the machine's opinion is wanted */
@@ -252,8 +253,7 @@ static tp_finding unstable_finding(tp_arena *a, const tp_case_result *r)
         tp_printf(a, "output `%.*s` equals the reference over the reals, but rounding costs %.3g times the %stolerance",
                   TP_FMT(d->name), d->rounding, r->the_case->kernel->tolerance > 0 ? "declared " : "");
     f.witness = tp_witness_of_case(a, r->the_case);
-    ((tp_witness *)(uintptr_t)f.witness)->detail =
-        tp_printf(a, "max abs %.3g, max rel %.3g, %.3g ULP", d->max_abs, d->max_rel, d->max_ulp);
+    f.witness->detail = tp_printf(a, "max abs %.3g, max rel %.3g, %.3g ULP", d->max_abs, d->max_rel, d->max_ulp);
     f.help = TP_S("accumulate in float32 and cast at the end, or declare a \"tolerance\"");
     return f;
 }

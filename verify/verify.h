@@ -76,9 +76,9 @@ tp_witness *tp_witness_of_case(tp_arena *a, const tp_case *c);
 
 /* disagreement.c: what was proven, and what an execution shows instead. */
 typedef struct tp_disagreement {
-    tp_str proof, execution;   /* both go into the message: "… is proven, and …" */
-    tp_str subject;            /* operand; may be empty */
-    const tp_witness *witness; /* the case; may be NULL */
+    tp_str proof, execution; /* both go into the message: "… is proven, and …" */
+    tp_str subject;          /* operand; may be empty */
+    tp_witness *witness;     /* the case; may be NULL */
 } tp_disagreement;
 /* The one way to report it: a finding (TP904) that every format prints and
  * nothing suppresses, exit 5, and no proof of equality is left. */
@@ -129,7 +129,7 @@ typedef struct tp_versions {
         TP_VERSIONS_NOT_COMPARED,
     } verdict;
     uint32_t cases, open; /* in which they agree; that could not be compared: why_not_run, of the first */
-    const tp_witness *witness;
+    tp_witness *witness;
     tp_str why_not_proven, why_not_run;
 } tp_versions;
 /* Of two checked, valid jobs; the settings are those of the check. Results

@@ -50,7 +50,7 @@ void tp_visit_subterms(tp_analysis *a, tp_expr e, tp_expr path, tp_subterm_visit
     visit(a, e, path, ctx);
 }
 
-const tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64_t *env)
+tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64_t *env)
 {
     tp_witness *w = TP_NEW(a->arena, tp_witness);
     const tp_kernel *k = a->k;
@@ -205,7 +205,7 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
     if (d.verdict == TP_UNKNOWN)
         f->message = tp_message(a, "could not decide: %.*s", TP_FMT(c->proven));
     if (d.verdict == TP_VIOLATED) {
-        tp_witness *w = (tp_witness *)(uintptr_t)tp_make_witness(a, c, d.env);
+        tp_witness *w = tp_make_witness(a, c, d.env);
         f->witness = w;
         tp_table_reads reads = reads_of(a, c);
         tp_witness_tables(a, &reads, d.env, w);

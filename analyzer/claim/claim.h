@@ -88,7 +88,7 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
 /* What a proof of it rests on: "F2, TP103, C1"; may be empty. */
 tp_str tp_claim_basis(tp_analysis *a, const tp_claim *c);
 /* Sizes, and with over_steps the step, of a counterexample. */
-const tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64_t *env);
+tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64_t *env);
 /* Advice: something that works and could be better. Never fails a run. */
 tp_finding *tp_advise(tp_analysis *a, tp_str subject, tp_loc loc, tp_str message, tp_str help);
 /* Was this rule violated so far, for this kernel (and this place; NULL: any)? */

@@ -43,7 +43,7 @@ static tp_expr padded_rows(tp_analysis *a, tp_expr rows, int64_t least)
     return r;
 }
 
-static bool uses(const tp_step *s, const void *ctx)
+static bool uses(const tp_step *s, void *ctx)
 {
     uint32_t operand = *(const uint32_t *)ctx;
     return (s->access && s->access->operand == operand) ||

@@ -97,7 +97,7 @@ bool summary_proves_of_sizes(summary *s, tp_expr goal)
     return ask(s, &nothing, goal, OF_SIZES);
 }
 
-int summary_decides(summary *s, tp_expr condition, void *p)
+int summary_decides(summary *s, const premises *p, tp_expr condition)
 {
     if (summary_follows(s, p, condition))
         return 1;
@@ -141,15 +141,14 @@ static tp_expr exchanged(summary *s, tp_expr from, tp_expr to)
 /* Where the guards say which argument is smaller, min and max are one of them;
  * where they decide a condition, a choice is its arm; where they say that an
  * entry of a table is one of its own indices, it is that. */
-tp_expr index_under_guards(summary *s, tp_expr e, void *ctx)
+tp_expr index_under(summary *s, const premises *p, tp_expr e)
 {
-    const premises *p = ctx;
     const tp_expr_node n = *tp_expr_get(s->p, e);
     if (!e.id || n.op == TP_E_CONST || n.op == TP_E_SYM)
         return e;
     if (n.op == TP_E_ITE) {
-        int known = summary_decides(s, condition_normal(s, n.a, false), ctx);
-        return known ? exchanged(s, e, index_under_guards(s, known > 0 ? n.b : n.c, ctx)) : e;
+        int known = summary_decides(s, p, condition_normal(s, n.a, false));
+        return known ? exchanged(s, e, index_under(s, p, known > 0 ? n.b : n.c)) : e;
     }
     if (n.op == TP_E_READ) {
         const tp_expr index[] = {n.a, n.b, n.c};
@@ -159,10 +158,10 @@ tp_expr index_under_guards(summary *s, tp_expr e, void *ctx)
                 return exchanged(s, e, index[i]);
     }
     if (n.op == TP_E_NEG || n.op == TP_E_NOT)
-        return tp_op1(s->p, n.op, index_under_guards(s, n.a, ctx));
+        return tp_op1(s->p, n.op, index_under(s, p, n.a));
     if (n.op < TP_E_ADD)
         return e; /* other entries of tables stay */
-    tp_expr a = index_under_guards(s, n.a, ctx), b = index_under_guards(s, n.b, ctx);
+    tp_expr a = index_under(s, p, n.a), b = index_under(s, p, n.b);
     if (n.op == TP_E_MIN || n.op == TP_E_MAX) {
         bool min = n.op == TP_E_MIN;
         if (summary_follows(s, p, tp_op2(s->p, TP_E_LE, a, b)))
@@ -173,7 +172,7 @@ tp_expr index_under_guards(summary *s, tp_expr e, void *ctx)
     return tp_op2(s->p, n.op, a, b);
 }
 
-tp_expr index_under(summary *s, const premises *p, tp_expr e)
+tp_expr index_under_guards(summary *s, tp_expr e, void *ctx)
 {
-    return index_under_guards(s, e, (void *)(uintptr_t)p);
+    return index_under(s, ctx, e);
 }

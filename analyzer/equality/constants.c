@@ -20,9 +20,9 @@ static void add_literal(summary *s, double v)
     tp_push(s->arena, s->literals, v);
 }
 
-static bool look_at(const tp_step *step, const void *ctx)
+static bool look_at(const tp_step *step, void *ctx)
 {
-    summary *s = *(summary *const *)ctx;
+    summary *s = ctx;
     if (step->kind == TP_COMPUTE && step->inst->prim == TP_P_LITERAL && isfinite(step->inst->real))
         add_literal(s, step->inst->real);
     return false;
@@ -30,7 +30,7 @@ static bool look_at(const tp_step *step, const void *ctx)
 
 void literals_of(summary *s, const tp_program *p, bool body)
 {
-    tp_region_any(&p->steps, look_at, &s);
+    tp_region_any(&p->steps, look_at, s);
     for (uint32_t i = 0; i < p->values.len && body; i++)
         s->float64 |= p->values.at[i].dtype == TP_F64;
     add_literal(s, SUMMARY_GELU_CUBE);

@@ -378,8 +378,8 @@ bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases
 
 bool terms_equal(summary *s, const premises *p, term a, term b, bool reference)
 {
-    a = term_decided(s, a, summary_decides, (void *)(uintptr_t)p);
-    b = term_decided(s, b, summary_decides, (void *)(uintptr_t)p);
+    a = term_decided(s, a, p);
+    b = term_decided(s, b, p);
     s->strict = true;
     uint32_t x = sum_of_term(s, a);
     s->strict = !reference;

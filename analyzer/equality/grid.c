@@ -38,7 +38,7 @@ term in_first_step(grid *g, term t, uint32_t first)
     replacing zero = no_symbols(g);
     for (uint32_t a = first; a < g->v->s->k->naxes; a++)
         replace_symbol(g, &zero, axis_of(g, a), tp_const(g->v->s->p, 0));
-    return term_decided(g->v->s, substituted(g, t, &zero), summary_decides, (void *)(uintptr_t)&nothing);
+    return term_decided(g->v->s, substituted(g, t, &zero), &nothing);
 }
 
 /* In a step of the run that is not its first one. */
@@ -84,7 +84,7 @@ static term in_first_step_of_key(grid *g, term t, const premises *begins)
     replacing zero = no_symbols(g);
     for (uint32_t a = g->run + 1; a < g->v->s->k->naxes; a++)
         replace_symbol(g, &zero, axis_of(g, a), tp_const(g->v->s->p, 0));
-    return term_decided(g->v->s, substituted(g, t, &zero), summary_decides, (void *)(uintptr_t)begins);
+    return term_decided(g->v->s, substituted(g, t, &zero), begins);
 }
 
 /* ---- uniform buffers ---- */
@@ -304,7 +304,7 @@ static match match_chosen(grid *g, form *f, term step, uint32_t operand, term ba
         in_first = at_step_of(s, in_first, a, tp_const(s->p, 0));
     }
     premises not_chosen = {.at = {condition_normal(s, in_first, true)}, .n = 1}, run = {.n = 0};
-    f->start = term_decided(s, base, summary_decides, &not_chosen); /* of no axis of the run: they are 0 */
+    f->start = term_decided(s, base, &not_chosen); /* of no axis of the run: they are 0 */
     if (f->keyed)
         run = premises_with(s, &run,
                             tp_op2(s->p, TP_E_EQ, g->key, summary_index(s, "key", tp_const(s->p, (int64_t)1 << 60))));
@@ -428,7 +428,7 @@ static match match_update(grid *g, form *f, uint32_t operand, term update, const
         tp_prim step, fold;
     } EXTREMES[] = {{TP_P_MAXIMUM, TP_P_MAX}, {TP_P_MINIMUM, TP_P_MIN}};
     summary *s = g->v->s;
-    term step = term_decided(s, update, summary_decides, (void *)(uintptr_t)later);
+    term step = term_decided(s, update, later);
     match m = match_sum(g, step, operand, later);
     f->fold = TP_P_SUM;
     const term_node set = *term_get(s, *base);
@@ -497,7 +497,7 @@ static void recognise(grid *g, uint32_t operand)
         f->lane[d] = (tp_expr_is_const(s->p, o->ref_shape[d], &one) && one == 1) || g->v->uniform[operand][d]
                          ? tp_const(s->p, 0)
                          : summary_index(s, "lane", o->ref_shape[d]);
-    term update = term_decided(s, element_after(g->v, operand, f->lane), summary_decides, (void *)(uintptr_t)&nothing);
+    term update = term_decided(s, element_after(g->v, operand, f->lane), &nothing);
     if (!has_before(g, update, operand)) {
         f->overwritten = true;
         f->part = placed(g, update);
@@ -579,8 +579,7 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     replacing last = no_symbols(&g);
     for (uint32_t a = g.run; a < s->k->naxes; a++)
         replace_symbol(&g, &last, axis_of(&g, a), w.step[a]);
-    term t = term_decided(s, substituted(&g, element_after(v, operand, own), &last), summary_decides,
-                          (void *)(uintptr_t)&ends);
+    term t = term_decided(s, substituted(&g, element_after(v, operand, own), &last), &ends);
     if (has_before(&g, t, operand)) { /* it is its own accumulator */
         if (form_of(&g, operand)->first != g.run || form_of(&g, operand)->keyed != (g.key.id != 0))
             summary_stop(

@@ -116,8 +116,6 @@ bool term_may_be_mask(const term_node *n);
 bool term_mentions(summary *s, term t, term_kind kind, uint32_t operand);
 /* Is that primitive applied in it? */
 bool term_applies(summary *s, term t, tp_prim prim);
-/* Conditions that are decided by `decide` (1, -1, 0: not) put in. */
-term term_decided(summary *s, term t, int (*decide)(summary *s, tp_expr condition, void *ctx), void *ctx);
 /* Is the symbol in it? */
 bool term_speaks_of(summary *s, term t, uint32_t sym);
 /* Replace the elements of one operand: by(lane indices). */
@@ -146,8 +144,10 @@ bool summary_proves(summary *s, const premises *p, tp_expr goal);
 bool summary_proves_large(summary *s, tp_expr goal);
 /* Of all sizes and tables, whether or not there is a step of the grid. */
 bool summary_proves_of_sizes(summary *s, tp_expr goal);
-/* 1: it follows from the premises (ctx), -1: its negation does, 0: neither is seen. For term_decided(). */
-int summary_decides(summary *s, tp_expr condition, void *ctx);
+/* 1: it follows from the premises, -1: its negation does, 0: neither is seen. */
+int summary_decides(summary *s, const premises *p, tp_expr condition);
+/* t with the conditions that p decides put in. */
+term term_decided(summary *s, term t, const premises *p);
 /* The same number where p holds: min, max and choices that p decides are an argument of theirs. */
 tp_expr index_under(summary *s, const premises *p, tp_expr e);
 tp_expr index_under_guards(summary *s, tp_expr e, void *premises); /* the same, as an index_map */

@@ -525,7 +525,7 @@ typedef struct rewriting {
     const tp_expr *with;
     uint32_t n, len;
     term_replacer by;
-    int (*decide)(summary *s, tp_expr condition, void *ctx);
+    const premises *premises;
     void *ctx;
     term *done; /* per term */
 } rewriting;
@@ -544,8 +544,8 @@ static term rewrite(rewriting *r, term t)
     const term_node n = *term_get(s, t);
     term arg[3], out = t;
     tp_expr at[TP_MAX_RANK];
-    if (n.kind == T_SELECT && r->decide) {
-        int known = r->decide(s, n.e, r->ctx);
+    if (n.kind == T_SELECT && r->premises) {
+        int known = summary_decides(s, r->premises, n.e);
         out = known ? rewrite(r, n.arg[known < 0]) : term_select(s, n.e, rewrite(r, n.arg[0]), rewrite(r, n.arg[1]));
     } else {
         for (int i = 0; i < 3; i++)
@@ -593,9 +593,9 @@ term term_subst(summary *s, term t, const tp_expr *with, uint32_t n)
     return rewritten(s, t, (rewriting){.with = with, .n = n});
 }
 
-term term_decided(summary *s, term t, int (*decide)(summary *s, tp_expr condition, void *ctx), void *ctx)
+term term_decided(summary *s, term t, const premises *p)
 {
-    return rewritten(s, t, (rewriting){.decide = decide, .ctx = ctx});
+    return rewritten(s, t, (rewriting){.premises = p});
 }
 
 term term_replace(summary *s, term t, term_replacer by, void *ctx)

@@ -84,8 +84,7 @@ static bool leaves(grid *g, const places *p, term before, term after)
     const term_node b = *term_get(s, before);
     term spelled = element_after(g->v, b.operand, b.at);
     for (uint32_t i = 0; i < p->n; i++)
-        if (!is_impossible(s, p->at[i]) &&
-            term_decided(s, spelled, summary_decides, (void *)(uintptr_t)p->at[i]).id != after.id)
+        if (!is_impossible(s, p->at[i]) && term_decided(s, spelled, p->at[i]).id != after.id)
             return false;
     return true;
 }
@@ -108,7 +107,7 @@ static bool find_weight(grid *g, form *f, match *m, term *base, tp_prim exponent
             (by->fold != TP_P_MAX && by->fold != TP_P_SUM))
             return false;
         term left = term_element(s, T_AFTER, b.operand, b.rank, b.at), spelled = element_after(g->v, b.operand, b.at),
-             in_step = term_decided(s, spelled, summary_decides, (void *)(uintptr_t)m->met.at[0]);
+             in_step = term_decided(s, spelled, m->met.at[0]);
         /* the weight is what it was where the sum is, and else the same everywhere */
         if (!leaves(g, &m->still, found.at[i], found.at[i]) || !leaves(g, &m->met, found.at[i], in_step))
             return false;

@@ -286,7 +286,7 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
         if (found->verdict != TP_VIOLATED)
             continue;
         if (s->kind == TP_SINK_OUTPUT)
-            ((tp_witness *)(uintptr_t)found->witness)->detail =
+            found->witness->detail =
                 tp_message(a, "%.*s depends on them", TP_FMT(element_text(a, f, &a->k->operands[s->operand], env)));
         advise(a, found, l);
     }

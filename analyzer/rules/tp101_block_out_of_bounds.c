@@ -126,7 +126,7 @@ static void check(tp_analysis *a)
             tp_finding *f = tp_claim_check(a, &c, &env);
             if (f->verdict != TP_VIOLATED)
                 continue;
-            ((tp_witness *)(uintptr_t)f->witness)->detail = describe(a, o, d, env);
+            f->witness->detail = describe(a, o, d, env);
             suggest(a, f, &c, i, d);
             if (!f->help.n)
                 f->help = propose(a, o, d);

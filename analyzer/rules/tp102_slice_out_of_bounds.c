@@ -26,7 +26,7 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
     tp_expr_eval(a->p, u->value, env, &start);
     tp_expr_eval(a->p, u->size, env, &size);
     tp_expr_eval(a->p, u->extent, env, &extent);
-    ((tp_witness *)(uintptr_t)found->witness)->detail =
+    found->witness->detail =
         tp_last(start, size, u->stride, &last)
             ? tp_message(a, "elements %lld to %lld of %lld", (long long)start, (long long)last, (long long)extent)
             : tp_message(a, "elements from %lld to one beyond 2^63 of %lld", (long long)start, (long long)extent);

@@ -27,7 +27,7 @@ static void check_use(tp_analysis *a, const tp_flow *f, const tp_use *u)
         return;
     int64_t value = 0;
     tp_expr_eval(a->p, u->value, env, &value);
-    ((tp_witness *)(uintptr_t)found->witness)->detail = tp_message(a, "the exact value is %lld", (long long)value);
+    found->witness->detail = tp_message(a, "the exact value is %lld", (long long)value);
     found->help = TP_S("bound the sizes with \"max\", or compare differences that stay small: lane < K - start");
 }
 
@@ -65,7 +65,7 @@ static void check_maps(tp_analysis *a)
                 continue;
             int64_t value = 0;
             tp_expr_eval(a->p, start, env, &value);
-            ((tp_witness *)(uintptr_t)f->witness)->detail = tp_message(
+            f->witness->detail = tp_message(
                 a, "the window starts at %lld; a value on the way there leaves -2^31..2^31-1", (long long)value);
             f->help = TP_S("bound the sizes with \"max\", or compute the index in an order that stays small");
         }

@@ -112,7 +112,7 @@ static void check(tp_analysis *a)
     }
     if (largest)
         propose_smaller(a, f, largest, need, limit);
-    ((tp_witness *)(uintptr_t)f->witness)->detail = tp_buf_view(&b);
+    f->witness->detail = tp_buf_view(&b);
     f->note = TP_S("JAX lowering and both interpreters accept it; only the TPU compiler fails (E1001). Compiler "
                    "temporaries come on top");
     if (!f->holds_when.n)

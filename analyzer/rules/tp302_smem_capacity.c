@@ -58,8 +58,7 @@ static void check(tp_analysis *a)
         return;
     int64_t need = 0;
     tp_expr_eval(a->p, total, env, &need);
-    ((tp_witness *)(uintptr_t)f->witness)->detail =
-        tp_message(a, "it needs %lld bytes of %lld", (long long)need, (long long)limit);
+    f->witness->detail = tp_message(a, "it needs %lld bytes of %lld", (long long)need, (long long)limit);
     f->help = TP_S("put large tables last dimension first, or bound the sizes with \"max\"");
 }
 

@@ -274,7 +274,7 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
     for (uint32_t i = 0; i < o->rank; i++)
         tp_buf_printf(&b, "%s%lld", i ? ", " : "", (long long)block[i]);
     tp_buf_c(&b, ")");
-    ((tp_witness *)(uintptr_t)f->witness)->detail = tp_buf_view(&b);
+    f->witness->detail = tp_buf_view(&b);
     f->help = TP_S("let every block be visited: cdiv, not //, in the grid");
     propose_cdiv(a, f);
 }

@@ -57,7 +57,7 @@ static void check_map(tp_analysis *a, const tp_operand *o)
     tp_finding *f = tp_claim_check(a, &c, &env);
     if (f->verdict != TP_VIOLATED)
         return;
-    ((tp_witness *)(uintptr_t)f->witness)->detail = tp_message(a, "so does step %.*s", TP_FMT(tp_step_text(a, 1, env)));
+    f->witness->detail = tp_message(a, "so does step %.*s", TP_FMT(tp_step_text(a, 1, env)));
     f->help = TP_S("declare the axis \"arbitrary\", or give each step a block of its own");
     for (uint32_t x = a->k->naxes; x-- > 0;)
         if (a->k->axes[x].parallel)

@@ -84,7 +84,7 @@ static void decide(hazard *h, const tp_expr *reader)
     tp_finding *f = tp_claim_record(h->a, c, d, &env);
     if (f->verdict != TP_VIOLATED)
         return;
-    ((tp_witness *)(uintptr_t)f->witness)->detail =
+    f->witness->detail =
         tp_message(h->a, "what that step writes is read at step %.*s", TP_FMT(tp_axes_text(h->a, reader, env)));
     f->help = TP_S("give the input the output's index map, so that each block is read before it is written, or write "
                    "to an array of its own");

@@ -27,8 +27,7 @@ static void check_output(tp_analysis *a, const tp_operand *o)
     tp_finding *f = tp_claim_check(a, &c, &env);
     if (f->verdict != TP_VIOLATED)
         return;
-    ((tp_witness *)(uintptr_t)f->witness)->detail =
-        tp_message(a, "its window overlaps the one of step %.*s", TP_FMT(tp_step_text(a, 1, env)));
+    f->witness->detail = tp_message(a, "its window overlaps the one of step %.*s", TP_FMT(tp_step_text(a, 1, env)));
     f->help = TP_S("let starts be a window apart, or write only what belongs to the step from a Blocked output");
 }
 

@@ -1,6 +1,6 @@
 #include "analyzer/flow/flow.h"
 
-static bool loads_masked(const tp_step *s, const void *ctx)
+static bool loads_masked(const tp_step *s, void *ctx)
 {
     (void)ctx;
     return s->kind == TP_COMPUTE && s->inst->prim == TP_P_MASKED_LOAD;

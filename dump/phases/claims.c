@@ -27,7 +27,7 @@ static void print(tp_ctx *c, const tp_kernel *k, tp_buf *b)
     listener x = {k->exprs, b};
     tp_analysis_options o = {.heard = hear, .heard_ctx = &x};
     tp_analysis_result out = {.contradiction = false};
-    tp_kernel *one = (tp_kernel *)(uintptr_t)k;
+    tp_kernel only = *k, *one = &only;
     tp_analyze(c->arena, &(tp_spec){.doc = k->doc, .name = k->name, .kernels = &one, .nkernels = 1}, &o, &out);
 }
 

@@ -174,10 +174,10 @@ static void broadcast_strip(tp_machine *m, link *l, size_t from, size_t n)
     size_t row = (size_t)out->dims[last], step = l->stride[last];
     bool pointed = n <= row && !l->kept;
     for (uint32_t p = 0; p < m->domain->nplanes; p++) {
-        const uint64_t *plane = arg->meaning.plane[p];
+        uint64_t *plane = arg->meaning.plane[p];
         uint64_t *to = l->strip.plane[p];
         if (pointed)
-            l->strip.plane[p] = (void *)(uintptr_t)(plane + source_of(l, out, from));
+            l->strip.plane[p] = plane + source_of(l, out, from);
         for (size_t i = 0; !pointed && i < n; i += row) {
             const uint64_t *source = plane + source_of(l, out, from + i);
             for (size_t k = 0; k < row && i + k < n; k++)

@@ -103,12 +103,12 @@ static void move_store(tp_machine *m, const slice *s, tp_cells *ref, tp_cells *v
 }
 
 /* cells: ref, value */
-static void load_slice(tp_machine *m, tp_cells *const *cells, void *s)
+static void load_slice(tp_machine *m, tp_cells *const *cells, const void *s)
 {
     move_load(m, s, cells[0], cells[1]);
 }
 
-static void store_slice(tp_machine *m, tp_cells *const *cells, void *s)
+static void store_slice(tp_machine *m, tp_cells *const *cells, const void *s)
 {
     move_store(m, s, cells[0], cells[1]);
 }

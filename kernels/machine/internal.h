@@ -175,8 +175,8 @@ void tp_planes_written(tp_cells *c, const tp_lanes *out, bool any);
 /* After an instruction that only moves elements, or computes them one by one. */
 void tp_planes_inst(tp_machine *m, const tp_inst *i);
 /* Elements of `to` and `from` change places with plane p, for as long as `move` runs. */
-typedef void (*tp_mover)(tp_machine *m, tp_cells *const *cells, void *ctx);
-void tp_planes_move(tp_machine *m, tp_cells *const *cells, uint32_t n, tp_mover move, void *ctx);
+typedef void (*tp_mover)(tp_machine *m, tp_cells *const *cells, const void *ctx);
+void tp_planes_move(tp_machine *m, tp_cells *const *cells, uint32_t n, tp_mover move, const void *ctx);
 /* The body decides by c. */
 void tp_decide(tp_machine *m, const tp_cells *c);
 /* Windows and arrays. */

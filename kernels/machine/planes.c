@@ -84,7 +84,7 @@ static tp_cells *moved_room(tp_machine *m, uint32_t n)
 }
 
 /* Planes are arrays of 8-byte elements: the same move over them as float64. */
-void tp_planes_move(tp_machine *m, tp_cells *const *cells, uint32_t n, tp_mover move, void *ctx)
+void tp_planes_move(tp_machine *m, tp_cells *const *cells, uint32_t n, tp_mover move, const void *ctx)
 {
     tp_domain *domain = m->domain;
     tp_cells *saved = moved_room(m, n);
@@ -104,7 +104,7 @@ void tp_planes_move(tp_machine *m, tp_cells *const *cells, uint32_t n, tp_mover 
         *cells[i] = saved[i];
 }
 
-static void move_again(tp_machine *m, tp_cells *const *cells, void *inst)
+static void move_again(tp_machine *m, tp_cells *const *cells, const void *inst)
 {
     (void)cells;
     tp_exec_move(m, inst);
@@ -135,7 +135,7 @@ static void planes_of_move(tp_machine *m, const tp_inst *i)
     tp_planes_room(m, out);
     memcpy(out->meaning.plane, out->room, sizeof out->room);
     cells[k++] = out;
-    tp_planes_move(m, cells, k, move_again, (void *)(uintptr_t)i);
+    tp_planes_move(m, cells, k, move_again, i);
 }
 
 /* ---- computing ---- */

@@ -59,9 +59,9 @@ typedef struct reading {
     const tp_syntax *found;
 } reading;
 
-static bool writes(const tp_step *s, const void *ctx)
+static bool writes(const tp_step *s, void *ctx)
 {
-    reading *r = (reading *)(uintptr_t)ctx;
+    reading *r = ctx;
     if (s->kind == TP_PUT && s->access->operand == r->operand)
         r->found = s->syntax;
     return false;
@@ -75,9 +75,9 @@ tp_loc tp_last_store(const tp_kernel *k, uint32_t operand)
     return r.found ? r.found->line->loc : (tp_loc){0};
 }
 
-static bool reads(const tp_step *s, const void *ctx)
+static bool reads(const tp_step *s, void *ctx)
 {
-    reading *r = (reading *)(uintptr_t)ctx;
+    reading *r = ctx;
     if (!r->found && s->kind == TP_COMPUTE && s->inst->prim == TP_P_LOAD && s->inst->access->operand == r->operand)
         r->found = s->syntax;
     return false;

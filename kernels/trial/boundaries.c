@@ -27,9 +27,9 @@ typedef struct search {
 
 /* ---- is there anything to decide? ---- */
 
-static bool is_decision(const tp_step *s, const void *program)
+static bool is_decision(const tp_step *s, void *program)
 {
-    const tp_program *p = program;
+    const tp_program *p = *(const tp_program *const *)program;
     if (s->kind != TP_COMPUTE || s->inst->nargs == 0 || !tp_is_float(p->values.at[s->inst->args[0]].dtype))
         return false;
     return tp_decides(s->inst->prim) || (s->inst->prim == TP_P_CAST && !tp_is_float((tp_dtype)s->inst->integer));
@@ -37,7 +37,7 @@ static bool is_decision(const tp_step *s, const void *program)
 
 static bool decides(const tp_program *p)
 {
-    return p && tp_region_any(&p->steps, is_decision, p);
+    return p && tp_region_any(&p->steps, is_decision, &p);
 }
 
 /* ---- inputs ---- */

@@ -5,9 +5,9 @@
 #include "kernels/trial/equiv.h"
 
 /* A cast that the reference spells out is meant. */
-static bool coarser(const tp_step *s, const void *ctx)
+static bool coarser(const tp_step *s, void *ctx)
 {
-    double *u = (double *)(uintptr_t)ctx;
+    double *u = ctx;
     if (s->kind == TP_COMPUTE && s->inst->prim == TP_P_CAST && tp_is_float((tp_dtype)s->inst->integer))
         *u = fmax(*u, tp_dtype_roundoff((tp_dtype)s->inst->integer));
     return false;

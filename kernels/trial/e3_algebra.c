@@ -7,7 +7,7 @@
 
 /* ---- E3: residues ---- */
 
-static bool takes_exponents(const tp_step *s, const void *ctx)
+static bool takes_exponents(const tp_step *s, void *ctx)
 {
     (void)ctx;
     if (s->kind != TP_COMPUTE)

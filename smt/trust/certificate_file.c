@@ -91,7 +91,7 @@ static json *node_of(writer *w, tp_expr e)
 /* The node of a symbol, also of one that no expression mentions. */
 static json *symbol(writer *w, uint32_t sym)
 {
-    return node_of(w, tp_sym((tp_exprs *)(uintptr_t)w->p, sym));
+    return node_of(w, tp_sym(w->p, sym));
 }
 
 static json *line_of(writer *w, const tp_line *l)

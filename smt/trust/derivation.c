@@ -232,10 +232,11 @@ static bool mentions_counter(check *c, tp_expr e, const tp_real_atom *a)
 static void must_be_new(check *c, uint32_t id, const uint32_t *sym, uint32_t n, const tp_real_atom *a)
 {
     tp_exprs *p = c->f.own.to;
-    tp_real_view other = {TP_NEWN(c->f.arena, tp_expr, tp_sym_count(p)), tp_sym_count(p), NULL, 0};
+    tp_expr *with = TP_NEWN(c->f.arena, tp_expr, tp_sym_count(p));
+    tp_real_view other = {with, tp_sym_count(p), NULL, 0};
     uint32_t body = node_at(c, id)->arg[0];
     for (uint32_t i = 0; i < n; i++) {
-        ((tp_expr *)(uintptr_t)other.with)[sym[i]] = tp_const(p, -77001 - (int64_t)i); /* no change: it is not there */
+        with[sym[i]] = tp_const(p, -77001 - (int64_t)i); /* no change: it is not there */
         for (uint32_t k = 0; k < a->counters; k++)
             if (a->counter[k] == sym[i] || tp_expr_mentions(p, a->extent[k], sym[i]))
                 tp_reals_stop(&c->f, "a counter is not new");
@@ -254,9 +255,10 @@ static void must(check *c, bool holds, const char *why)
 
 static tp_real_view with_symbol(check *c, uint32_t sym, tp_expr by)
 {
-    tp_real_view v = {TP_NEWN(c->f.arena, tp_expr, tp_sym_count(c->f.own.to)), tp_sym_count(c->f.own.to), NULL, 0};
-    ((tp_expr *)(uintptr_t)v.with)[sym] = by;
-    return v;
+    uint32_t n = tp_sym_count(c->f.own.to);
+    tp_expr *with = TP_NEWN(c->f.arena, tp_expr, n);
+    with[sym] = by;
+    return (tp_real_view){with, n, NULL, 0};
 }
 
 static const tp_real_form *body_of(check *c, uint32_t id, tp_real_view view)

@@ -69,8 +69,7 @@ bool tp_own_symbol(tp_own *w, uint32_t sym, uint32_t *copy)
 {
     if (sym >= tp_sym_count(w->from))
         return false;
-    /* the node of a symbol changes nothing that anyone can see */
-    tp_expr e = tp_own_copy(w, tp_sym((tp_exprs *)(uintptr_t)w->from, sym));
+    tp_expr e = tp_own_copy(w, tp_sym(w->from, sym));
     *copy = (uint32_t)tp_expr_get(w->to, e)->value;
     return true;
 }

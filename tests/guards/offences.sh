@@ -52,6 +52,7 @@ offence tables 'docs/SECURITY.md: its table is not' add tests/fuzz/runs.log 'abc
 offence tables 'names TP498 by its number' add cli/git.c 'static const char *const PLANTED = "TP498";'
 offence tables 'names TP102 by its number' add kernels/machine/exec.c 'static const char PLANTED[] = "see TP102"; /* one */'
 offence tables 'names TP101 by its number' add analyzer/rules/tp406_overlapping_output.c 'static const char PLANTED[] = "TP101";'
+offence tables 'a cast that drops const' add cli/git.c 'void *tp_planted(const char *); void *tp_planted(const char *x) { return (char *)(uintptr_t)x; }'
 offence tables 'its descriptor says TP408' change analyzer/rules/tp406_overlapping_output.c '"TP406"' '"TP408"'
 
 # sizes: a file over 800 lines, wherever it stands
@@ -72,5 +73,6 @@ offence format 'add_2d.tile.json' change examples/elementwise/add_2d.tile.json '
 offence library 'exports other symbols' add tests/library/libtileproof.symbols 'tileproof_planted'
 
 # warnings are errors
+offence strict 'cast-qual' add base/str.c 'char *tp_planted(const char *); char *tp_planted(const char *x) { return (char *)x; }'
 offence strict 'unused variable' add base/str.c 'void tp_planted(void); void tp_planted(void) { int planted = 3; }'
 offence strict 'conversion' add base/str.c 'signed char tp_planted(long); signed char tp_planted(long x) { return x; }'

@@ -274,7 +274,7 @@ static inline bool exact_dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const 
 
 static inline void exact_of_data(const tp_domain *d, const tp_lanes *x, void *const *plane)
 {
-    exact_domain *e = (exact_domain *)(uintptr_t)d;
+    exact_domain *e = tp_writable(d);
     for (size_t i = 0; i < x->n; i++) {
         uint64_t at = exact_new(e);
         mpfr_set_d(exact_at(e, at), tp_lane(x, i), MPFR_RNDN);

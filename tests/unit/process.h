@@ -37,7 +37,7 @@ static inline outcome run_in(tp_arena *a, const char *folder, const char *stdin_
     assert_non_null(realpath(TILEPROOF, self));
     for (int i = 0; args[i]; i++) {
         assert_true(i < MAX_ARGS);
-        argv[i + 1] = (char *)(uintptr_t)args[i];
+        argv[i + 1] = tp_writable(args[i]);
     }
     fflush(NULL);
     pid_t pid = fork();

@@ -532,7 +532,7 @@ static void playback(void **state)
         if (!command[0])
             continue;
         int n = 0;
-        for (char *word = strtok((char *)(uintptr_t)tp_printf(p->a, "%s", command).p, " "); word && n < 39;
+        for (char *word = strtok(tp_writable(tp_printf(p->a, "%s", command).p), " "); word && n < 39;
              word = strtok(NULL, " "))
             args[n++] = word;
         outcome o = run_limited(p->a, NULL, 6144, args + 1); /* without "tileproof" */

@@ -15,7 +15,7 @@ static void read_page(page *p)
 {
     tp_str text, why;
     assert_int_equal(tp_read_file(p->a, p->path, 1 << 20, &text, &why), TP_OK);
-    char *rest = (char *)(uintptr_t)tp_cstr(p->a, text);
+    char *rest = tp_writable(tp_cstr(p->a, text));
     for (char *l; (l = strsep(&rest, "\n")) && p->n < 4096;)
         p->line[p->n++] = l;
 }
@@ -33,7 +33,7 @@ static char *output_of(page *p, const char *command)
     for (size_t n; (n = fread(piece, 1, sizeof piece, f)) > 0;)
         tp_buf_add(&b, piece, n);
     pclose(f);
-    return (char *)(uintptr_t)tp_cstr(p->a, tp_buf_view(&b));
+    return tp_writable(tp_cstr(p->a, tp_buf_view(&b)));
 }
 
 static bool ends_output(const char *line)
@@ -115,7 +115,7 @@ static void specs_in_pages_are_clean(void **state)
     for (size_t i = 0; i < sizeof PAGES / sizeof *PAGES; i++) {
         tp_str text, why;
         assert_int_equal(tp_read_file(a, PAGES[i], 1 << 20, &text, &why), TP_OK);
-        char *at = (char *)(uintptr_t)tp_cstr(a, text);
+        char *at = tp_writable(tp_cstr(a, text));
         while ((at = strstr(at, "```json\n{\n  \"tileproof\": 1"))) {
             char *from = strchr(at, '{'), *to = balanced(from), path[] = "/tmp/tileproof-doc-XXXXXX.tile.json";
             int fd = mkstemps(path, (int)strlen(".tile.json"));

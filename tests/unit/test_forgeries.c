@@ -195,8 +195,8 @@ static const tp_proof *forged(box *b, const tp_proof *p, int kind)
     if (!p)
         return NULL;
     tp_proof *c = copied(b, p);
-    const tp_proof **kids = (const tp_proof **)(uintptr_t)c->kids;
-    tp_line *lines = (tp_line *)(uintptr_t)c->lines;
+    const tp_proof **kids = tp_writable(c->kids);
+    tp_line *lines = tp_writable(c->lines);
     if (p->nkids && pick(b, 3)) {
         int at = pick(b, (int)p->nkids);
         kids[at] = forged(b, p->kids[at], kind);
