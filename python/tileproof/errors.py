@@ -38,6 +38,8 @@ class Unsupported(TileproofError):
 def together(title: str, where: str | None, found: Sequence[Unsupported]) -> Unsupported:
     """One error of several, each said once; one alone stays what it is."""
     obstacles = list({str(o): o for e in found for o in e.obstacles}.values())
+    placed = {o.what for o in obstacles if o.where}
+    obstacles = [o for o in obstacles if o.where or o.what not in placed]
     if len(obstacles) == 1:
         return obstacles[0]
     return Unsupported(f"{title} has {len(obstacles)} obstacles", where, obstacles=obstacles)

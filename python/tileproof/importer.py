@@ -194,7 +194,9 @@ class _Import:
                     table["contents"] = np.asarray(values).astype(np.int64).tolist()
         blocks = list(zip(rest, g.block_mappings, strict=False))
         scratch = list(zip(rest, [v.aval for v in self.body.invars][len(table_refs):], strict=True))[n_in + n_out:]
-        limit = fields.compiler_param(self.p, "vmem_limit_bytes")
+        limit = None
+        with self.noting():
+            limit = fields.compiler_param(self.p, "vmem_limit_bytes")
         members: dict[str, Any] = {"scalar_prefetch": tables, "grid": self.grid(axes, steps), "vmem_limit_bytes": int(limit or 0),
                    "inputs": self.entries(lambda b: self.operand(*b, axes, table_refs), blocks[:n_in]),
                    "outputs": self.entries(lambda b: self.operand(*b, axes, table_refs), blocks[n_in:]),
