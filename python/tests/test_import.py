@@ -122,6 +122,12 @@ def test_a_difference_names_the_worst_element_and_the_statement():
     assert "violated[TP701]" in text and "test_import.py:" in text and ": `o_ref[...] = e / total`" in text and "weighs x[0, 0]" in text
 
 
+def test_a_difference_that_verify_cannot_place_names_the_stores():
+    """The reference sorts: no program of the language."""
+    with pytest.raises(AssertionError, match=r"differs from the reference in .*\n  written at .*test_import\.py:\d+: `o_ref\[\.\.\.\] = e / total`$"):
+        tileproof.assert_equivalent(mean_of_rows, lambda x: jnp.sort(x, axis=1), kernels.SAMPLE)
+
+
 def splash(q, k, v):
     from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel, splash_attention_mask
 

@@ -191,7 +191,8 @@ def _worst(a: Any, b: Any, wrong: Any) -> str:
 
 
 def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[Any, ...], calls: int) -> str:
-    """What `verify` finds of the only call of fn, as more lines; nothing where it cannot compare that call."""
+    """What `verify` finds of the only call of fn, as more lines; where it
+    cannot compare that call: where its outputs are written."""
     from . import importer
 
     if calls != 1:
@@ -199,9 +200,19 @@ def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[An
     try:
         spec, = importer.from_pallas(fn, *args, reference=reference)
         found = [f for f in _findings(spec, binary.report("verify", spec, "--timeout", "20")) if f.rule.startswith("TP7") and f.verdict == "violated"]
+        if found:
+            return "".join(f"\n{f}" for f in found)
     except Exception:  # noqa: BLE001  the difference itself is told
-        return ""
-    return "".join(f"\n{f}" for f in found)
+        pass
+    return _written(importer.from_pallas(fn, *args)[0])
+
+
+def _written(spec: dict[str, Any]) -> str:
+    """Where the body stores into outputs, as more lines."""
+    names = {o["name"] for o in spec["outputs"] if not o.get("discard")}
+    stores = [n for n, line in enumerate(spec["kernel"]) if line.strip().removeprefix("store(").partition("[")[0] in names]
+    shown = dict.fromkeys(places.shown(places.of_pointer(spec, f"/kernel/{n}")) for n in stores)
+    return "".join(f"\n  written at {place}" for place in shown)
 
 
 def _executed(fn: Any, calls: Any) -> None:
