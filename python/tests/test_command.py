@@ -84,6 +84,25 @@ def test_trace(folder):
     assert (folder / "specs" / "body.tile.json").exists()
 
 
+@pytest.mark.parametrize("end, code, message", [("raise ValueError('too late')", 3, "raises ValueError (mine.py:"), ("raise SystemExit(7)", 7, "")])
+def test_trace_of_a_script_that_does_not_end_well(folder, end, code, message):
+    (folder / "mine.py").write_text(KERNEL + f"    {end}\n")
+    done = run(folder, "trace", "-o", "specs", "mine.py")
+    assert done.returncode == code and message in done.stderr and (folder / "specs" / "body.tile.json").exists()
+
+
+def test_what_cannot_be_imported_does_not_keep_the_rest(folder):
+    (folder / "both.py").write_text(KERNEL.replace("if __name__", """
+def sort(x, y):
+    def body(x_ref, o_ref):
+        o_ref[...] = jnp.sort(x_ref[...], axis=1)
+    return add(pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), interpret=True)(x), y)
+
+if __name__"""))
+    done = run(folder, "import-jax", "both:sort", "--arg", "f32[256,128]", "--arg", "f32[256,128]")
+    assert done.returncode == 3 and "not imported: sort is not supported (both.py:" in done.stderr and json.loads(done.stdout)["name"] == "body"
+
+
 def test_without_the_package(folder):
     done = run(folder, "trace", "mine.py", PYTHONPATH="")
     assert done.returncode == 2 and "pip install ./python" in done.stderr and "Traceback" not in done.stderr

@@ -84,8 +84,9 @@ def write(specs: list[dict[str, Any]], folder: pathlib.Path | None) -> None:
         print(path)
 
 
-def traced(script: str, arguments: list[str]) -> list[dict[str, Any]]:
-    """Run a script unedited; specs of every distinct pallas_call that it makes."""
+def traced(script: str, arguments: list[str], specs: dict[str, dict[str, Any]]) -> None:
+    """Run a script unedited; into `specs`, by their text, those of every
+    distinct pallas_call that it makes, also where it raises."""
     import jax
 
     from . import importer
@@ -94,7 +95,6 @@ def traced(script: str, arguments: list[str]) -> list[dict[str, Any]]:
     primitive = next((e.primitive for e, _ in jx.pallas_calls(_smallest_call())), None)
     if primitive is None:
         raise NotFound("this JAX has no pallas_call to listen to")
-    specs: dict[str, dict[str, Any]] = {}
     original = primitive.bind
 
     def listen(*args: Any, **params: Any) -> Any:
@@ -115,7 +115,6 @@ def traced(script: str, arguments: list[str]) -> list[dict[str, Any]]:
         runpy.run_path(script, run_name="__main__")
     finally:
         primitive.bind = original
-    return list(specs.values())
 
 
 def _smallest_call() -> Any:
@@ -153,7 +152,11 @@ def main(argv: list[str] | None = None) -> int:
 
             return max(judge.print_matrix(s, o.seconds) for s in o.specs)
         if o.command == "trace":
-            write(traced(o.script, o.arguments), o.output)
+            found: dict[str, dict[str, Any]] = {}
+            try:
+                traced(o.script, o.arguments, found)
+            finally:
+                write(list(found.values()), o.output)
             return 0
         from . import api
 
