@@ -1,5 +1,5 @@
 /* Proofs as data: what the exact engine writes (positivity.c, refute.c,
- * prove.c), what certificate.c checks and certificate_file.c stores.
+ * prove.c), what certificate.c checks and certificate_writer.c stores.
  *
  * A proof refutes the obligation's negation. Hypotheses are the premises and
  * the negated goal, numbered from 0; a conjunction becomes its conjuncts, in

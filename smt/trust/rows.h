@@ -1,4 +1,5 @@
-/* Shared by certificate_file.c and derivation_file.c: rows of files, written and read. */
+/* Rows of files of certificates: certificate_writer.c, certificate_reader.c; those of derivations, derivation_file.c.
+ */
 #ifndef TP_ROWS_H
 #define TP_ROWS_H
 
@@ -22,10 +23,17 @@ typedef struct tp_row_reader {
     TP_VEC(tp_expr) nodes;
 } tp_row_reader;
 
+/* Names that both sides use, by tp_line_rule and tp_proof_kind. */
+extern const char *const tp_row_line_names[TP_LINE_RULES], *const tp_row_proof_names[TP_PROOF_KINDS];
+const char *tp_row_op_name(tp_expr_op op);
+
 json *tp_row_of_expr(tp_row_writer *w, tp_expr e);
+/* The node of a symbol, also of one that no expression mentions. */
 json *tp_row_of_symbol(tp_row_writer *w, uint32_t sym);
 json *tp_row_of_variable(tp_row_writer *w, const tp_var *x);
 json *tp_row_of_side(tp_row_writer *w, const tp_side *side);
+/* A statement as text, the same for the same statement: what a file says of an obligation is compared by it. */
+tp_str tp_row_statement(tp_arena *a, const tp_exprs *p, const tp_certificate_entry *entry, const tp_obligation *o);
 /* Adds a line, and its entry to the section. */
 void tp_certificates_row(tp_certificates *c, tp_certificate_entry entry, json *row);
 
