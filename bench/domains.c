@@ -11,7 +11,7 @@
 
 enum { REPEATS = 5 };
 
-static bool takes_exponents(const tp_step *s, void *ctx)
+static bool takes_exponents(const tp_statement *s, void *ctx)
 {
     (void)ctx;
     return s->kind == TP_COMPUTE &&
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
         double t[3][REPEATS];
         for (int r = 0; r < REPEATS; r++) /* side by side: the machine's noise hits all three */
             for (int mode = 0; mode < 3; mode++)
-                t[mode][r] = run_once(k, env, mode, !tp_region_any(&k->body->steps, takes_exponents, NULL));
+                t[mode][r] = run_once(k, env, mode, !tp_region_any(&k->body->statements, takes_exponents, NULL));
         double plain = median(t[0], REPEATS), e1 = median(t[1], REPEATS) / plain, e3 = median(t[2], REPEATS) / plain;
         printf("  %-20.*s plain %8.1f ms   E1 %.1fx   E3 %.1fx\n", TP_FMT(k->name), plain, e1, e3);
         worst[1] = e1 > worst[1] ? e1 : worst[1];

@@ -281,7 +281,7 @@ scalar demand_moved(tp_demand *d, const event *e, int64_t lane)
 static void count(uint32_t *uses, const tp_region *r, bool *loops)
 {
     for (uint32_t n = 0; n < r->len; n++) {
-        const tp_step *s = &r->at[n];
+        const tp_statement *s = &r->at[n];
         *loops |= s->kind == TP_LOOP || s->kind == TP_WHILE;
         if (s->kind == TP_COMPUTE)
             for (uint32_t a = 0; a < s->inst->nargs; a++)
@@ -298,7 +298,7 @@ static void count(uint32_t *uses, const tp_region *r, bool *loops)
 static void choose_kept(tp_demand *d, const tp_region *r, const uint32_t *uses, bool loops)
 {
     for (uint32_t n = 0; n < r->len; n++) {
-        const tp_step *s = &r->at[n];
+        const tp_statement *s = &r->at[n];
         const tp_inst *i = s->inst;
         choose_kept(d, &s->body, uses, loops);
         choose_kept(d, &s->orelse, uses, loops);
@@ -368,9 +368,9 @@ static void begin(tp_demand *d)
     for (uint32_t v = 0; v < n; v++)
         if (!measure(d, &d->shapes[v], d->p->values.at[v].rank, d->p->values.at[v].dims))
             demand_give_up(d, TP_DEMAND_TOO_FAR, "a value has too many elements");
-    count(uses, &d->p->steps, &loops);
+    count(uses, &d->p->statements, &loops);
     demand_find_same(d);
-    choose_kept(d, &d->p->steps, uses, loops);
+    choose_kept(d, &d->p->statements, uses, loops);
     d->total = 1;
     for (uint32_t x = 0; x < d->k->naxes && !d->o.reference; x++) {
         d->steps[x] = demand_size(d, d->k->axes[x].steps);

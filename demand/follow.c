@@ -74,7 +74,7 @@ static void follow_inst(tp_demand *d, moment *m, const tp_inst *i)
         d->once[i->out] = e;
 }
 
-static void follow_store(tp_demand *d, moment *m, const tp_step *s)
+static void follow_store(tp_demand *d, moment *m, const tp_statement *s)
 {
     event *e = event_new(d, EVENT_STORE, -1, m);
     e->args = TP_NEWN(d->arena, const event *, 1);
@@ -87,7 +87,7 @@ static void follow_store(tp_demand *d, moment *m, const tp_step *s)
 
 static void follow(tp_demand *d, moment *m, const tp_region *r);
 
-static void follow_loop(tp_demand *d, moment *m, const tp_step *s)
+static void follow_loop(tp_demand *d, moment *m, const tp_statement *s)
 {
     int64_t lo = demand_decide_index(d, value_now(d, s->lo), "a loop bound"),
             hi = demand_decide_index(d, value_now(d, s->hi), "a loop bound");
@@ -105,7 +105,7 @@ static void follow_loop(tp_demand *d, moment *m, const tp_step *s)
 static void follow(tp_demand *d, moment *m, const tp_region *r)
 {
     for (uint32_t n = 0; n < r->len; n++) {
-        const tp_step *s = &r->at[n];
+        const tp_statement *s = &r->at[n];
         switch (s->kind) {
         case TP_COMPUTE: follow_inst(d, m, s->inst); break;
         case TP_ASSIGN: d->values[s->var] = value_now(d, s->value); break;
@@ -136,7 +136,7 @@ void demand_follow_step(tp_demand *d, moment *m)
     memset(m->last, 0, tp_noperands(d->k) * sizeof *m->last); /* it may have been given up before */
     for (uint32_t o = 0; o < d->k->ninputs + d->k->noutputs; o++)
         demand_window(d, m, o);
-    follow(d, m, &d->p->steps);
+    follow(d, m, &d->p->statements);
     d->values = outer;
     m->ready = true;
 }
@@ -158,6 +158,6 @@ void demand_follow_reference(tp_demand *d)
         if (e->vid >= 0)
             d->values[e->vid] = e;
     }
-    follow(d, NULL, &d->p->steps);
+    follow(d, NULL, &d->p->statements);
     d->ready = true;
 }

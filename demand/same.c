@@ -81,7 +81,7 @@ static bool is_timeless(const tp_demand *d, const tp_inst *i)
 static void find_in(tp_demand *d, const tp_region *r)
 {
     for (uint32_t n = 0; n < r->len; n++) {
-        const tp_step *s = &r->at[n];
+        const tp_statement *s = &r->at[n];
         if (s->kind == TP_COMPUTE) {
             d->same[s->inst->out] = of_inst(d, s->inst);
             d->timeless[s->inst->out] = is_timeless(d, s->inst);
@@ -96,7 +96,7 @@ void demand_find_same(tp_demand *d)
 {
     for (uint32_t v = 0; v < d->p->values.len; v++) /* constants that no instruction makes */
         d->timeless[v] = d->p->values.at[v].dtype == TP_WEAK_INT && !d->p->values.at[v].variable;
-    find_in(d, &d->p->steps);
+    find_in(d, &d->p->statements);
 }
 
 int64_t demand_first_same(const tp_demand *d, tp_vid v, int64_t lane)

@@ -534,7 +534,7 @@ typedef struct splat {
 } splat;
 
 /* Is it that store, and does it write one scalar into many elements? */
-static bool splats(const tp_step *x, void *ctx)
+static bool splats(const tp_statement *x, void *ctx)
 {
     const splat *s = ctx;
     if (x->kind != TP_PUT || x->syntax != s->store)
@@ -551,7 +551,7 @@ static void store(emitter *e, const tp_syntax *s)
     start_line(e);
     emit_node(e, s->target, 0);
     tp_buf_printf(e->b, " %s= ", s->augmented ? TP_OPERATOR_ROWS[s->op].text : "");
-    if (s->augmented || !tp_region_any(&e->k->body->steps, splats, &(splat){e->k, s})) {
+    if (s->augmented || !tp_region_any(&e->k->body->statements, splats, &(splat){e->k, s})) {
         emit_node(e, s->value, 0);
         emit_text(e, "\n");
         return;

@@ -59,13 +59,13 @@ static json *hover(tp_session *s, json *params)
     tp_loc loc = {0, 0, TP_S("")};
     if (!s->job.arena)
         return NULL;
-    tp_str said =
+    tp_str text =
         tp_lsp_hover(s->job.arena, &s->job, tp_lsp_offset(s->text, tp_lsp_member(params, "position"), s->utf8), &loc);
-    if (!said.n)
+    if (!text.n)
         return NULL;
     json *o = json_object_new_object(), *contents = json_object_new_object();
     json_object_object_add(contents, "kind", json_object_new_string("markdown"));
-    json_object_object_add(contents, "value", tp_jsonc_string(said));
+    json_object_object_add(contents, "value", tp_jsonc_string(text));
     json_object_object_add(o, "contents", contents);
     json_object_object_add(o, "range", tp_lsp_range(s->text, loc.start, loc.end, s->utf8));
     return o;

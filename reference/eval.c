@@ -372,46 +372,49 @@ static void run_inst(evaluator *e, const tp_inst *i)
 static void run_region(evaluator *e, const tp_region *r)
 {
     for (uint32_t s = 0; s < r->len; s++) {
-        const tp_step *step = &r->at[s];
-        switch (step->kind) {
-        case TP_COMPUTE: run_inst(e, step->inst); break;
+        const tp_statement *statement = &r->at[s];
+        switch (statement->kind) {
+        case TP_COMPUTE: run_inst(e, statement->inst); break;
         case TP_ASSIGN:
-            if (!e->values[step->var].at)
-                e->values[step->var].at = tp_take_room(e, e->values[step->var].n);
-            memcpy(e->values[step->var].at, e->values[step->value].at, e->values[step->value].n * sizeof(double));
-            tp_reference_copy(e, step->var, step->value);
+            if (!e->values[statement->var].at)
+                e->values[statement->var].at = tp_take_room(e, e->values[statement->var].n);
+            memcpy(e->values[statement->var].at, e->values[statement->value].at,
+                   e->values[statement->value].n * sizeof(double));
+            tp_reference_copy(e, statement->var, statement->value);
             break;
         case TP_IF:
-            tp_reference_decide(e, step->value);
-            run_region(e, e->values[step->value].at[0] != 0 ? &step->body : &step->orelse);
+            tp_reference_decide(e, statement->value);
+            run_region(e, e->values[statement->value].at[0] != 0 ? &statement->body : &statement->orelse);
             break;
         case TP_LOOP: {
-            tp_reference_decide(e, step->lo);
-            tp_reference_decide(e, step->hi);
-            double hi = e->values[step->hi].at[0];
-            for (double t = e->values[step->lo].at[0]; step->by > 0 ? t < hi : t > hi; t += (double)step->by) {
+            tp_reference_decide(e, statement->lo);
+            tp_reference_decide(e, statement->hi);
+            double hi = e->values[statement->hi].at[0];
+            for (double t = e->values[statement->lo].at[0]; statement->by > 0 ? t < hi : t > hi;
+                 t += (double)statement->by) {
                 tp_spend(e->arena, 8);
-                e->values[step->var].at[0] = t;
-                run_region(e, &step->body);
+                e->values[statement->var].at[0] = t;
+                run_region(e, &statement->body);
             }
             break;
         }
         case TP_WHILE:
-            for (run_region(e, &step->test); e->values[step->value].at[0] != 0; run_region(e, &step->test)) {
+            for (run_region(e, &statement->test); e->values[statement->value].at[0] != 0;
+                 run_region(e, &statement->test)) {
                 if (++e->turns > MAX_TURNS)
                     tp_give_up(e, TP_S("a while loop of the reference turns too often"));
-                tp_reference_decide(e, step->value);
-                run_region(e, &step->body);
+                tp_reference_decide(e, statement->value);
+                run_region(e, &statement->body);
             }
             break;
         case TP_ASSERT:
-            for (size_t n = 0; n < e->values[step->value].n; n++)
-                if (e->values[step->value].at[n] == 0)
-                    tp_give_up(e, tp_printf(e->arena, "check failed in the reference: %.*s", TP_FMT(step->text)));
+            for (size_t n = 0; n < e->values[statement->value].n; n++)
+                if (e->values[statement->value].at[n] == 0)
+                    tp_give_up(e, tp_printf(e->arena, "check failed in the reference: %.*s", TP_FMT(statement->text)));
             break;
         case TP_PUT: break; /* references have no refs */
         }
-        if (r == &e->p->steps)
+        if (r == &e->p->statements)
             tp_release_after(e, s);
     }
 }
@@ -437,7 +440,7 @@ static void run_program(void *arg)
         for (size_t n = 0; d && n < v->n; n++)
             v->at[n] = (double)d->at[n];
     }
-    run_region(e, &e->p->steps);
+    run_region(e, &e->p->statements);
     for (uint32_t o = 0; o < k->noutputs; o++) {
         if (e->p->operand_value[k->ninputs + o] < 0)
             continue; /* discarded */

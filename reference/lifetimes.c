@@ -13,23 +13,23 @@ static void look(evaluator *e, tp_vid v, uint32_t now)
 static void look_through(evaluator *e, const tp_region *r, const uint32_t *top)
 {
     for (uint32_t s = 0; s < r->len; s++) {
-        const tp_step *step = &r->at[s];
+        const tp_statement *statement = &r->at[s];
         uint32_t now = top ? *top : s;
-        if (step->kind == TP_COMPUTE) {
-            look(e, step->inst->out, now);
-            for (uint32_t a = 0; a < step->inst->nargs; a++)
-                look(e, step->inst->args[a], now);
-            if (step->inst->prim == TP_P_VARIABLE) /* assigned to from anywhere */
-                e->last[step->inst->out] = NEVER;
+        if (statement->kind == TP_COMPUTE) {
+            look(e, statement->inst->out, now);
+            for (uint32_t a = 0; a < statement->inst->nargs; a++)
+                look(e, statement->inst->args[a], now);
+            if (statement->inst->prim == TP_P_VARIABLE) /* assigned to from anywhere */
+                e->last[statement->inst->out] = NEVER;
         } else {
-            tp_vid all[] = {step->value, step->var, step->lo, step->hi};
+            tp_vid all[] = {statement->value, statement->var, statement->lo, statement->hi};
             for (uint32_t a = 0; a < 4; a++)
-                if (a == 0 || step->kind == TP_LOOP || (a == 1 && step->kind == TP_ASSIGN))
+                if (a == 0 || statement->kind == TP_LOOP || (a == 1 && statement->kind == TP_ASSIGN))
                     look(e, all[a], now);
         }
-        look_through(e, &step->test, &now);
-        look_through(e, &step->body, &now);
-        look_through(e, &step->orelse, &now);
+        look_through(e, &statement->test, &now);
+        look_through(e, &statement->body, &now);
+        look_through(e, &statement->orelse, &now);
     }
 }
 
@@ -42,7 +42,7 @@ void tp_find_last_uses(evaluator *e)
             e->last[e->p->operand_value[i]] = NEVER;
     for (uint32_t t = 0; t < k->ntables; t++)
         e->last[e->p->table_value[t]] = NEVER;
-    look_through(e, &e->p->steps, NULL);
+    look_through(e, &e->p->statements, NULL);
 }
 
 void tp_release_after(evaluator *e, uint32_t s)

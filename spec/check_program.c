@@ -39,7 +39,7 @@ static bool inst_holds(const checking *x, const tp_inst *i)
 static bool region_holds(checking *x, const tp_region *r)
 {
     for (uint32_t n = 0; n < r->len; n++) {
-        const tp_step *s = &r->at[n];
+        const tp_statement *s = &r->at[n];
         if (s->kind == TP_COMPUTE) {
             if (!inst_holds(x, s->inst))
                 return false;
@@ -63,5 +63,5 @@ bool tp_program_holds(tp_arena *a, const tp_kernel *k, const tp_program *p)
     for (uint32_t t = 0; p->table_value && t < k->ntables; t++)
         if (p->table_value[t] >= 0)
             x.there[p->table_value[t]] = true;
-    return region_holds(&x, &p->steps);
+    return region_holds(&x, &p->statements);
 }

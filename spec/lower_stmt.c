@@ -5,9 +5,9 @@
 /* `own` (may be NULL) receives the locals that the block leaves behind. */
 static void lower_block(tp_lower *l, const tp_block *b, tp_region *into, tp_locals *own);
 
-static tp_step *add_step(tp_lower *l, tp_step_kind kind)
+static tp_statement *add_statement(tp_lower *l, tp_statement_kind kind)
 {
-    tp_step s = {.kind = kind, .syntax = l->syntax, .value = -1, .var = -1, .lo = -1, .hi = -1};
+    tp_statement s = {.kind = kind, .syntax = l->syntax, .value = -1, .var = -1, .lo = -1, .hi = -1};
     tp_push(l->c->arena, *l->region, s);
     return &l->region->at[l->region->len - 1];
 }
@@ -81,7 +81,7 @@ static tp_vid copy_of_slot(tp_lower *l, tp_vid v, const tp_node *n)
 
 static void assign_slot(tp_lower *l, tp_vid slot, tp_vid value)
 {
-    tp_step *s = add_step(l, TP_ASSIGN);
+    tp_statement *s = add_statement(l, TP_ASSIGN);
     s->var = slot;
     s->value = value;
 }
@@ -180,9 +180,9 @@ void lower_store_to(tp_lower *l, tp_access *a, uint32_t rank, const tp_expr *dim
     if (lower_value(l, v)->rank != 0 && !lower_same_shape(l, lower_value(l, v), rank, dims))
         lower_fail(l, value, "a store takes the exact shape or a scalar", "the value is %.*s, the place is %.*s",
                    TP_FMT(lower_type_text(l, v)), TP_FMT(lower_shape_text(l, rank, dims)));
-    tp_step *step = add_step(l, TP_PUT);
-    step->access = a;
-    step->value = v;
+    tp_statement *statement = add_statement(l, TP_PUT);
+    statement->access = a;
+    statement->value = v;
 }
 
 static void lower_store(tp_lower *l, const tp_syntax *s)
@@ -241,10 +241,10 @@ static void lower_if(tp_lower *l, const tp_syntax *s)
     l->syntax = s;
     join_arms(l, &body, &then, &orelse, &other);
     l->region = outer;
-    tp_step *step = add_step(l, TP_IF);
-    step->value = c;
-    step->body = body;
-    step->orelse = orelse;
+    tp_statement *statement = add_statement(l, TP_IF);
+    statement->value = c;
+    statement->body = body;
+    statement->orelse = orelse;
 }
 
 static void lower_while(tp_lower *l, const tp_syntax *s)
@@ -259,10 +259,10 @@ static void lower_while(tp_lower *l, const tp_syntax *s)
     lower_block(l, &s->body, &body, NULL);
     l->region = outer;
     l->syntax = s;
-    tp_step *step = add_step(l, TP_WHILE);
-    step->value = c;
-    step->test = test;
-    step->body = body;
+    tp_statement *statement = add_statement(l, TP_WHILE);
+    statement->value = c;
+    statement->test = test;
+    statement->body = body;
 }
 
 static tp_vid loop_bound(tp_lower *l, const tp_node *n)
@@ -305,12 +305,12 @@ static void lower_for(tp_lower *l, const tp_syntax *s)
     lower_drop_locals(l, mark);
     l->region = outer;
     l->syntax = s;
-    tp_step *step = add_step(l, TP_LOOP);
-    step->var = var;
-    step->lo = lo;
-    step->hi = hi;
-    step->by = by;
-    step->body = body;
+    tp_statement *statement = add_statement(l, TP_LOOP);
+    statement->var = var;
+    statement->lo = lo;
+    statement->hi = hi;
+    statement->by = by;
+    statement->body = body;
 }
 
 static void lower_effect(tp_lower *l, const tp_syntax *s)
@@ -338,9 +338,9 @@ static void lower_effect(tp_lower *l, const tp_syntax *s)
         lower_fail(l, args[0], NULL, "check takes a bool, not %.*s", TP_FMT(lower_type_text(l, c)));
     if (args[1]->kind != TP_N_STRING)
         lower_fail(l, args[1], NULL, "the text of a check is a string in quotes");
-    tp_step *step = add_step(l, TP_ASSERT);
-    step->value = c;
-    step->text = args[1]->text;
+    tp_statement *statement = add_statement(l, TP_ASSERT);
+    statement->value = c;
+    statement->text = args[1]->text;
 }
 
 /* ---- functions ---- */
@@ -515,7 +515,7 @@ static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *l
     l.p->table_value = TP_NEWN(c->arena, tp_vid, k->ntables);
     for (uint32_t i = 0; i < k->ntables; i++)
         l.p->table_value[i] = reference ? lower_new_value(&l, TP_I32, k->tables[i].rank, k->tables[i].shape) : -1;
-    lower_statements(&l, &l.p->syntax, &l.p->steps);
+    lower_statements(&l, &l.p->syntax, &l.p->statements);
     for (uint32_t i = k->ninputs; reference && i < k->ninputs + k->noutputs; i++)
         if (l.p->operand_value[i] < 0 && !k->operands[i].discard)
             tp_raise(c, TP_RULE_SPEC_TYPE, lines->loc, NULL, "the reference never assigns output `%.*s`",

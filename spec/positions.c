@@ -36,7 +36,7 @@ static void trace_inst(tracing *x, const tp_inst *i)
 static void trace(tracing *x, const tp_region *r)
 {
     for (uint32_t n = 0; n < r->len && !x->met; n++) {
-        const tp_step *s = &r->at[n];
+        const tp_statement *s = &r->at[n];
         if (s->kind == TP_COMPUTE && s->inst->out >= 0)
             trace_inst(x, s->inst);
         if (s->kind == TP_ASSIGN) {
@@ -59,7 +59,7 @@ bool tp_names_positions(const tp_kernel *k, uint32_t input)
     tp_arena *work = tp_arena_child(k->arena);
     uint32_t n = k->body->values.len + 1;
     tracing x = {k, input, TP_NEWN(work, bool, n), TP_NEWN(work, bool, n), false};
-    trace(&x, &k->body->steps);
+    trace(&x, &k->body->statements);
     tp_arena_free(work);
     return x.met;
 }

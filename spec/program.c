@@ -1,9 +1,9 @@
 #include "spec/program.h"
 
-bool tp_region_any(const tp_region *r, bool (*test)(const tp_step *s, void *ctx), void *ctx)
+bool tp_region_any(const tp_region *r, bool (*test)(const tp_statement *s, void *ctx), void *ctx)
 {
     for (uint32_t i = 0; i < r->len; i++) {
-        const tp_step *s = &r->at[i];
+        const tp_statement *s = &r->at[i];
         if (test(s, ctx) || tp_region_any(&s->test, test, ctx) || tp_region_any(&s->body, test, ctx) ||
             tp_region_any(&s->orelse, test, ctx))
             return true;

@@ -101,7 +101,7 @@ typedef struct tp_value {
     /* Meaning of an integer scalar over sizes and axes, when known: weak
      * integers always have one; they are never computed by instructions. */
     tp_expr meaning;
-    bool variable; /* assigned by steps, not computed once */
+    bool variable; /* assigned by statements, not computed once */
     bool known;    /* a weak float computed from literals alone; its value: */
     double real;
 } tp_value;
@@ -137,7 +137,7 @@ typedef struct tp_inst {
     const tp_node *node; /* for positions */
 } tp_inst;
 
-typedef enum tp_step_kind {
+typedef enum tp_statement_kind {
     TP_COMPUTE, /* inst */
     TP_ASSIGN,  /* variable slot `var` := value */
     TP_PUT,     /* store: access, value */
@@ -145,12 +145,12 @@ typedef enum tp_step_kind {
     TP_LOOP,    /* loop value `var`, lo, hi, step, body */
     TP_WHILE,   /* test computes `value`, a bool, before each turn of body */
     TP_ASSERT,  /* check(cond, text) */
-} tp_step_kind;
+} tp_statement_kind;
 
-typedef struct tp_step tp_step;
-typedef TP_VEC(tp_step) tp_region;
-struct tp_step {
-    tp_step_kind kind;
+typedef struct tp_statement tp_statement;
+typedef TP_VEC(tp_statement) tp_region;
+struct tp_statement {
+    tp_statement_kind kind;
     const tp_syntax *syntax; /* the statement it comes from */
     tp_inst *inst;
     tp_vid value, var, lo, hi;
@@ -162,7 +162,7 @@ struct tp_step {
 
 typedef struct tp_program {
     tp_block syntax;
-    tp_region steps;
+    tp_region statements;
     TP_VEC(tp_value) values;
     /* References: value of operand i (inputs: given; outputs: assigned, -1 if
      * never). Bodies: unused. */
@@ -171,8 +171,8 @@ typedef struct tp_program {
     uint32_t nstatements;
 } tp_program;
 
-/* Does the test hold for a step, nested ones included? */
-bool tp_region_any(const tp_region *r, bool (*test)(const tp_step *s, void *ctx), void *ctx);
+/* Does the test hold for a statement, nested ones included? */
+bool tp_region_any(const tp_region *r, bool (*test)(const tp_statement *s, void *ctx), void *ctx);
 
 struct tp_kernel;
 /* Is every value there before it is looked at, and has every instruction the arguments of its row? For tp_assert(). */

@@ -49,8 +49,8 @@ typedef struct tp_analysis_options {
     tp_replay replay;
     void *replay_ctx;
     /* Told of every claim that is decided; NULL: nobody is. */
-    void (*heard)(void *ctx, const char *rule, const tp_obligation *o, const tp_decision *d);
-    void *heard_ctx;
+    void (*listener)(void *ctx, const char *rule, const tp_obligation *o, const tp_decision *d);
+    void *listener_ctx;
 } tp_analysis_options;
 
 typedef struct tp_analysis_result {

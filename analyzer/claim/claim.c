@@ -151,9 +151,9 @@ tp_decision tp_claim_decide(tp_analysis *a, tp_claim *c)
             tp_exprs_forget_overflow(a->p);
         x.d = (tp_decision){.verdict = TP_UNKNOWN, .reason = why};
     }
-    if (a->o->heard) {
+    if (a->o->listener) {
         tp_obligation o = tp_claim_obligation(a, c);
-        a->o->heard(a->o->heard_ctx, share.what, &o, &x.d);
+        a->o->listener(a->o->listener_ctx, share.what, &o, &x.d);
     }
     return x.d;
 }

@@ -43,7 +43,7 @@ static tp_expr padded_rows(tp_analysis *a, tp_expr rows, int64_t least)
     return r;
 }
 
-static bool uses(const tp_step *s, void *ctx)
+static bool uses(const tp_statement *s, void *ctx)
 {
     uint32_t operand = *(const uint32_t *)ctx;
     return (s->access && s->access->operand == operand) ||
@@ -52,7 +52,7 @@ static bool uses(const tp_step *s, void *ctx)
 
 bool tp_body_uses(const tp_kernel *k, uint32_t operand)
 {
-    return !k->body || tp_region_any(&k->body->steps, uses, &operand);
+    return !k->body || tp_region_any(&k->body->statements, uses, &operand);
 }
 
 int64_t tp_at_largest(tp_analysis *a, tp_expr e)

@@ -64,7 +64,7 @@ static void visit_inst(taint *t, const tp_kernel *k, const tp_inst *i)
 static void visit(taint *t, const tp_kernel *k, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
-        const tp_step *s = &r->at[i];
+        const tp_statement *s = &r->at[i];
         switch (s->kind) {
         case TP_COMPUTE: visit_inst(t, k, s->inst); break;
         case TP_ASSIGN:
@@ -93,7 +93,7 @@ static bool steered_by_data(tp_analysis *a)
     taint t = {.p = a->k->body, .values = TP_NEWN(a->arena, bool, a->k->body->values.len)};
     do {
         t.changed = false;
-        visit(&t, a->k, &a->k->body->steps);
+        visit(&t, a->k, &a->k->body->statements);
     } while (t.changed && !t.steers);
     return t.steers;
 }

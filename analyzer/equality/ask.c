@@ -44,11 +44,11 @@ static bool ask(summary *s, const premises *p, tp_expr goal, effort how)
     tp_buf b = {.arena = s->arena};
     tp_buf_str(&b, (tp_str){(const char *)key, len * sizeof *key});
     tp_str text = tp_buf_view(&b);
-    uint32_t known = tp_map_get(&s->asked, text), number = 0;
-    if (known > 1)
-        record_side_again(s, known - 2);
-    if (known)
-        return known > 1;
+    uint32_t answer = tp_map_get(&s->answers, text), number = 0;
+    if (answer > 1)
+        record_side_again(s, answer - 2);
+    if (answer)
+        return answer > 1;
     if (++s->questions > MAX_QUESTIONS)
         summary_stop(s, TP_S("too many conditions have to be decided"));
     memcpy(copy, p->at, p->n * sizeof *copy);
@@ -71,7 +71,7 @@ static bool ask(summary *s, const premises *p, tp_expr goal, effort how)
             s->out->grade = d.grade;
         number = yes ? record_side(s, &c, d) : 0;
     }
-    tp_map_set(s->arena, &s->asked, text, yes ? 2 + number : 1);
+    tp_map_set(s->arena, &s->answers, text, yes ? 2 + number : 1);
     return yes;
 }
 
@@ -147,8 +147,8 @@ tp_expr index_under(summary *s, const premises *p, tp_expr e)
     if (!e.id || n.op == TP_E_CONST || n.op == TP_E_SYM)
         return e;
     if (n.op == TP_E_ITE) {
-        int known = summary_decides(s, p, condition_normal(s, n.a, false));
-        return known ? exchanged(s, e, index_under(s, p, known > 0 ? n.b : n.c)) : e;
+        int truth = summary_decides(s, p, condition_normal(s, n.a, false));
+        return truth ? exchanged(s, e, index_under(s, p, truth > 0 ? n.b : n.c)) : e;
     }
     if (n.op == TP_E_READ) {
         const tp_expr index[] = {n.a, n.b, n.c};

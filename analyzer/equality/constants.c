@@ -20,17 +20,17 @@ static void add_literal(summary *s, double v)
     tp_push(s->arena, s->literals, v);
 }
 
-static bool look_at(const tp_step *step, void *ctx)
+static bool look_at(const tp_statement *statement, void *ctx)
 {
     summary *s = ctx;
-    if (step->kind == TP_COMPUTE && step->inst->prim == TP_P_LITERAL && isfinite(step->inst->real))
-        add_literal(s, step->inst->real);
+    if (statement->kind == TP_COMPUTE && statement->inst->prim == TP_P_LITERAL && isfinite(statement->inst->real))
+        add_literal(s, statement->inst->real);
     return false;
 }
 
 void literals_of(summary *s, const tp_program *p, bool body)
 {
-    tp_region_any(&p->steps, look_at, s);
+    tp_region_any(&p->statements, look_at, s);
     for (uint32_t i = 0; i < p->values.len && body; i++)
         s->float64 |= p->values.at[i].dtype == TP_F64;
     add_literal(s, SUMMARY_GELU_CUBE);

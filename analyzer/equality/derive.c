@@ -11,7 +11,7 @@
 typedef struct writing {
     summary *s;
     TP_VEC(tp_real_node) reals;
-    tp_map known; /* nodes by what they are of */
+    tp_map ids; /* nodes by what they are of */
 } writing;
 
 static uint32_t add_node(writing *w, tp_real_node n)
@@ -142,16 +142,16 @@ static tp_str key_of(writing *w, uint32_t what, uint32_t id)
 static uint32_t of_sum(writing *w, uint32_t id)
 {
     tp_str key = key_of(w, 2, id);
-    uint32_t known = tp_map_get(&w->known, key), r = 0;
+    uint32_t node = tp_map_get(&w->ids, key), r = 0;
     const sum a = *sum_get(w->s, id);
-    if (known)
-        return known;
+    if (node)
+        return node;
     for (uint32_t i = 0; i < a.n; i++) {
         uint32_t x = of_product(w, &a.at[i]);
         r = r ? apply(w, "+", r, x) : x;
     }
     r = r ? r : ratio(w, 0, 1);
-    tp_map_set(w->s->arena, &w->known, key, r);
+    tp_map_set(w->s->arena, &w->ids, key, r);
     return r;
 }
 
@@ -159,10 +159,10 @@ static uint32_t of_sum(writing *w, uint32_t id)
 static uint32_t of_term(writing *w, term t, bool decides)
 {
     tp_str key = key_of(w, decides, t.id);
-    uint32_t known = tp_map_get(&w->known, key), r = 0, arg[3], nargs = 0;
+    uint32_t node = tp_map_get(&w->ids, key), r = 0, arg[3], nargs = 0;
     const term_node n = *term_get(w->s, t);
-    if (known)
-        return known;
+    if (node)
+        return node;
     bool below = decides || (n.kind == T_APPLY && tp_prim_jumps(n.prim));
     for (; nargs < 3 && n.arg[nargs].id; nargs++)
         arg[nargs] = of_term(w, n.arg[nargs], below);
@@ -191,7 +191,7 @@ static uint32_t of_term(writing *w, term t, bool decides)
         break;
     }
     }
-    tp_map_set(w->s->arena, &w->known, key, r);
+    tp_map_set(w->s->arena, &w->ids, key, r);
     return r;
 }
 

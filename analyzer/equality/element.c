@@ -92,9 +92,9 @@ static term stored_element(evaluation *v, const stored *c, uint32_t operand, con
         if (sub->kind == TP_SUB_SLICE)
             lane[rank++] = offset;
     }
-    int64_t known;
-    bool decided = tp_expr_is_const(p, condition_normal(v->s, inside, false), &known);
-    if (decided && !known)
+    int64_t truth;
+    bool decided = tp_expr_is_const(p, condition_normal(v->s, inside, false), &truth);
+    if (decided && !truth)
         return stored_element(v, c->older, operand, at, false);
     term new = element_of(v, c->value, lane);
     return decided ? new : term_select(v->s, inside, new, stored_element(v, c->older, operand, at, false));
@@ -167,9 +167,9 @@ static term variable_element(evaluation *v, const stored *c, const tp_expr *at)
 {
     if (!c)
         evaluation_stop(v, "a variable without a value");
-    int64_t known;
-    bool decided = tp_expr_is_const(v->s->p, condition_normal(v->s, c->path, false), &known);
-    if (decided && !known)
+    int64_t truth;
+    bool decided = tp_expr_is_const(v->s->p, condition_normal(v->s, c->path, false), &truth);
+    if (decided && !truth)
         return variable_element(v, c->older, at);
     term new = element_of(v, c->value, at);
     if (c->turns.id && c->by == TP_P_WHERE) {
@@ -569,9 +569,9 @@ term element_of(evaluation *v, tp_vid value, const tp_expr *at)
     tp_buf b = {.arena = s->arena};
     tp_buf_str(&b, (tp_str){(const char *)key, (x->rank + 1) * sizeof *key});
     tp_str text = tp_buf_view(&b);
-    uint32_t known = tp_map_get(&v->elements, text);
-    if (known)
-        return (term){known};
+    uint32_t id = tp_map_get(&v->elements, text);
+    if (id)
+        return (term){id};
     const tp_node *outer = s->node;
     const tp_inst *i = v->by.at[value];
     if (i && v->body)

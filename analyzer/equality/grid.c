@@ -363,9 +363,9 @@ static term contents(summary *s, const term_node *n, void *ctx)
     tp_buf b = {.arena = s->arena};
     tp_buf_str(&b, (tp_str){(const char *)key, len * sizeof *key});
     tp_str text = tp_buf_view(&b);
-    uint32_t known = tp_map_get(&g->placed, text);
-    if (known)
-        return (term){known};
+    uint32_t id = tp_map_get(&g->placed, text);
+    if (id)
+        return (term){id};
     term t;
     tp_str name = s->k->operands[n->operand].name;
     if (f->overwritten) {

@@ -65,10 +65,10 @@ typedef struct summary {
     tp_exprs *p;
     tp_equality *out;
     TP_VEC(term_node) terms;
-    tp_map known;         /* terms by contents */
+    tp_map ids;           /* terms by contents */
     TP_VEC(tp_var) vars;  /* indices and counters, in order of birth */
     uint32_t steps, work; /* terms made, sums looked through so far; bounded: what is shared is met again and again */
-    tp_map asked;         /* questions to the prover: 1 no, 2 yes */
+    tp_map answers;       /* questions to the prover: 1 no, 2 yes */
     uint32_t questions;
     bool *positive;          /* by operand: what a step leaves there is above 0 */
     TP_VEC(double) literals; /* sizes of those of both programs */

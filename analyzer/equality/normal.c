@@ -229,10 +229,10 @@ uint32_t sum_of_term(summary *s, term t)
     uint32_t *number_of = TP_NEW(s->arena, uint32_t);
     *number_of = 4 * t.id + 2 * s->narrow_casts + s->strict;
     tp_str text = {(const char *)number_of, sizeof *number_of};
-    uint32_t known = tp_map_get(&sum_pool(s)->of_term, text);
-    if (!known) {
-        known = convert(s, t);
-        tp_map_set(s->arena, &sum_pool(s)->of_term, text, known);
+    uint32_t id = tp_map_get(&sum_pool(s)->of_term, text);
+    if (!id) {
+        id = convert(s, t);
+        tp_map_set(s->arena, &sum_pool(s)->of_term, text, id);
     }
-    return known;
+    return id;
 }

@@ -73,11 +73,11 @@ uint32_t atom_intern(summary *s, const atom *a)
     for (uint32_t i = 0; i < a->nguards; i++)
         put(&k, a->guard[i].id);
     tp_str text = tp_buf_view(&k.b);
-    uint32_t known = tp_map_get(&all->known, text);
-    if (known)
-        return known;
+    uint32_t id = tp_map_get(&all->ids, text);
+    if (id)
+        return id;
     tp_push(s->arena, all->atoms, *a);
-    tp_map_set(s->arena, &all->known, text, all->atoms.len);
+    tp_map_set(s->arena, &all->ids, text, all->atoms.len);
     return all->atoms.len;
 }
 
@@ -119,14 +119,14 @@ uint32_t sum_intern(summary *s, const product *at, uint32_t n)
             put(&k, (uint64_t)p->factor[f].atom << 32 | (uint32_t)p->factor[f].power);
     }
     tp_str text = tp_buf_view(&k.b);
-    uint32_t known = tp_map_get(&all->known, text);
-    if (known)
-        return known;
+    uint32_t id = tp_map_get(&all->ids, text);
+    if (id)
+        return id;
     product *copy = TP_NEWN(s->arena, product, n);
     if (n)
         memcpy(copy, at, n * sizeof *at);
     tp_push(s->arena, all->sums, ((sum){copy, n}));
-    tp_map_set(s->arena, &all->known, text, all->sums.len);
+    tp_map_set(s->arena, &all->ids, text, all->sums.len);
     return all->sums.len;
 }
 

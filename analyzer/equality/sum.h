@@ -53,7 +53,7 @@ enum { MAX_DEPTH = 8 };
 struct sums {
     TP_VEC(sum) sums;
     TP_VEC(atom) atoms;
-    tp_map known, of_term;
+    tp_map ids, of_term;                   /* atoms and sums by contents; sums by term */
     uint32_t reducing;                     /* how deep laws of products are in one another */
     uint32_t own[MAX_DEPTH][MAX_COUNTERS]; /* symbols that only folds bind, by how deep folds are nested in them; + 1 */
 };

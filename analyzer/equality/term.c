@@ -154,13 +154,13 @@ static term intern(summary *s, const term_node *n)
     tp_buf_str(&b, (tp_str){(const char *)key, len * sizeof *key});
     tp_buf_str(&b, (tp_str){(const char *)&bits, sizeof bits});
     tp_str text = tp_buf_view(&b);
-    uint32_t known = tp_map_get(&s->known, text);
-    if (known)
-        return (term){known};
+    uint32_t id = tp_map_get(&s->ids, text);
+    if (id)
+        return (term){id};
     if (s->terms.len >= MAX_TERMS)
         summary_stop(s, TP_S("the terms grow too large"));
     tp_push(s->arena, s->terms, *n);
-    tp_map_set(s->arena, &s->known, text, s->terms.len);
+    tp_map_set(s->arena, &s->ids, text, s->terms.len);
     describe(s, &s->terms.at[s->terms.len - 1]);
     return (term){s->terms.len};
 }
@@ -545,8 +545,8 @@ static term rewrite(rewriting *r, term t)
     term arg[3], out = t;
     tp_expr at[TP_MAX_RANK];
     if (n.kind == T_SELECT && r->premises) {
-        int known = summary_decides(s, r->premises, n.e);
-        out = known ? rewrite(r, n.arg[known < 0]) : term_select(s, n.e, rewrite(r, n.arg[0]), rewrite(r, n.arg[1]));
+        int truth = summary_decides(s, r->premises, n.e);
+        out = truth ? rewrite(r, n.arg[truth < 0]) : term_select(s, n.e, rewrite(r, n.arg[0]), rewrite(r, n.arg[1]));
     } else {
         for (int i = 0; i < 3; i++)
             arg[i] = rewrite(r, n.arg[i]);

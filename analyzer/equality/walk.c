@@ -46,26 +46,26 @@ static tp_region of_turn(turn *t, const tp_region *r)
     tp_arena *a = t->v->s->arena;
     tp_region out = {0};
     for (uint32_t n = 0; n < r->len; n++) {
-        tp_step step = r->at[n];
-        if (step.inst) {
+        tp_statement statement = r->at[n];
+        if (statement.inst) {
             tp_inst *i = TP_NEW(a, tp_inst);
-            *i = *step.inst;
+            *i = *statement.inst;
             i->args = TP_NEWN(a, tp_vid, i->nargs);
             for (uint32_t k = 0; k < i->nargs; k++)
-                i->args[k] = renamed(t, step.inst->args[k]);
+                i->args[k] = renamed(t, statement.inst->args[k]);
             i->access = i->access ? renamed_access(t, i->access) : NULL;
-            i->out = new_value(t->v, t->v->values.at[step.inst->out]);
-            t->now[step.inst->out] = i->out + 1;
-            step.inst = i;
+            i->out = new_value(t->v, t->v->values.at[statement.inst->out]);
+            t->now[statement.inst->out] = i->out + 1;
+            statement.inst = i;
         }
-        step.value = renamed(t, step.value);
-        step.lo = renamed(t, step.lo);
-        step.hi = renamed(t, step.hi);
-        step.access = step.access ? renamed_access(t, step.access) : NULL;
-        step.test = of_turn(t, &step.test);
-        step.body = of_turn(t, &step.body);
-        step.orelse = of_turn(t, &step.orelse);
-        tp_push(a, out, step);
+        statement.value = renamed(t, statement.value);
+        statement.lo = renamed(t, statement.lo);
+        statement.hi = renamed(t, statement.hi);
+        statement.access = statement.access ? renamed_access(t, statement.access) : NULL;
+        statement.test = of_turn(t, &statement.test);
+        statement.body = of_turn(t, &statement.body);
+        statement.orelse = of_turn(t, &statement.orelse);
+        tp_push(a, out, statement);
     }
     return out;
 }
@@ -153,7 +153,7 @@ static const stored *accumulated(evaluation *v, const stored *c, tp_vid variable
     return all;
 }
 
-static void fold_turns(evaluation *v, const tp_step *step, tp_expr path, tp_expr lo, tp_expr hi)
+static void fold_turns(evaluation *v, const tp_statement *statement, tp_expr path, tp_expr lo, tp_expr hi)
 {
     static const premises nothing = {.n = 0};
     summary *s = v->s;
@@ -162,7 +162,7 @@ static void fold_turns(evaluation *v, const tp_step *step, tp_expr path, tp_expr
     const stored **before = TP_NEWN(s->arena, const stored *, values + 1);
     if (values)
         memcpy(before, v->slots, values * sizeof *before);
-    if (step->by != 1 || !is_straight(v, &step->body))
+    if (statement->by != 1 || !is_straight(v, &statement->body))
         evaluation_stop(v, "a loop whose turns depend on sizes");
     bool some = summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, turns, tp_const(s->p, 1)));
     if (!some && !summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, turns, tp_const(s->p, 0))))
@@ -170,9 +170,9 @@ static void fold_turns(evaluation *v, const tp_step *step, tp_expr path, tp_expr
     tp_expr counter = summary_index(s, "n", turns);
     turn t = {.v = v, .n = v->values.len};
     t.now = TP_NEWN(s->arena, tp_vid, t.n);
-    t.now[step->var] =
+    t.now[statement->var] =
         new_value(v, (tp_value){.dtype = TP_WEAK_INT, .meaning = tp_op2(s->p, TP_E_ADD, lo, counter)}) + 1;
-    tp_region body = of_turn(&t, &step->body);
+    tp_region body = of_turn(&t, &statement->body);
     walk(v, &body, path);
     for (uint32_t n = 0; n < body.len; n++)
         if (body.at[n].kind == TP_ASSIGN) {
@@ -184,24 +184,24 @@ static void fold_turns(evaluation *v, const tp_step *step, tp_expr path, tp_expr
         }
 }
 
-static void unroll(evaluation *v, const tp_step *step, tp_expr path)
+static void unroll(evaluation *v, const tp_statement *statement, tp_expr path)
 {
     tp_exprs *p = v->s->p;
     int64_t lo, hi;
-    tp_expr from = scalar_of(v, as_it_is_now(v, step->lo)), to = scalar_of(v, as_it_is_now(v, step->hi));
+    tp_expr from = scalar_of(v, as_it_is_now(v, statement->lo)), to = scalar_of(v, as_it_is_now(v, statement->hi));
     if (!tp_expr_is_const(p, from, &lo) || !tp_expr_is_const(p, to, &hi)) {
-        fold_turns(v, step, path, from, to);
+        fold_turns(v, statement, path, from, to);
         return;
     }
     int64_t turns;
-    if (!tp_turns(lo, hi, step->by, &turns) || turns > MAX_TURNS)
+    if (!tp_turns(lo, hi, statement->by, &turns) || turns > MAX_TURNS)
         evaluation_stop(v, "a loop of too many turns");
     for (int64_t k = 0; k < turns; k++) {
         turn t = {.v = v, .n = v->values.len};
         t.now = TP_NEWN(v->s->arena, tp_vid, t.n);
-        t.now[step->var] =
-            new_value(v, (tp_value){.dtype = TP_WEAK_INT, .meaning = tp_const(p, lo + k * step->by)}) + 1;
-        tp_region body = of_turn(&t, &step->body);
+        t.now[statement->var] =
+            new_value(v, (tp_value){.dtype = TP_WEAK_INT, .meaning = tp_const(p, lo + k * statement->by)}) + 1;
+        tp_region body = of_turn(&t, &statement->body);
         walk(v, &body, path);
     }
 }
@@ -227,11 +227,11 @@ static void walk(evaluation *v, const tp_region *r, tp_expr path)
 {
     summary *s = v->s;
     for (uint32_t n = 0; n < r->len; n++) {
-        const tp_step *step = &r->at[n];
-        s->syntax = v->body ? step->syntax : NULL;
-        switch (step->kind) {
+        const tp_statement *statement = &r->at[n];
+        s->syntax = v->body ? statement->syntax : NULL;
+        switch (statement->kind) {
         case TP_COMPUTE: {
-            const tp_inst *i = inst_as_it_is_now(v, step->inst);
+            const tp_inst *i = inst_as_it_is_now(v, statement->inst);
             v->by.at[i->out] = i;
             if (i->prim == TP_P_LOAD)
                 v->loaded.at[i->out] = v->refs[i->access->operand];
@@ -241,27 +241,27 @@ static void walk(evaluation *v, const tp_region *r, tp_expr path)
         }
         case TP_ASSIGN: {
             stored *c = TP_NEW(s->arena, stored);
-            *c = (stored){.path = path, .value = as_it_is_now(v, step->value), .older = v->slots[step->var]};
-            v->slots[step->var] = c;
+            *c = (stored){.path = path, .value = as_it_is_now(v, statement->value), .older = v->slots[statement->var]};
+            v->slots[statement->var] = c;
             break;
         }
         case TP_PUT: {
             stored *c = TP_NEW(s->arena, stored);
             *c = (stored){.path = path,
-                          .where = step->access,
-                          .value = as_it_is_now(v, step->value),
-                          .older = v->refs[step->access->operand]};
-            v->refs[step->access->operand] = c;
+                          .where = statement->access,
+                          .value = as_it_is_now(v, statement->value),
+                          .older = v->refs[statement->access->operand]};
+            v->refs[statement->access->operand] = c;
             break;
         }
         case TP_IF: {
-            tp_expr condition = scalar_of(v, as_it_is_now(v, step->value)), yes = condition_normal(s, condition, false),
-                    no = condition_normal(s, condition, true);
-            walk(v, &step->body, tp_op2(s->p, TP_E_AND, path, yes));
-            walk(v, &step->orelse, tp_op2(s->p, TP_E_AND, path, no));
+            tp_expr condition = scalar_of(v, as_it_is_now(v, statement->value)),
+                    yes = condition_normal(s, condition, false), no = condition_normal(s, condition, true);
+            walk(v, &statement->body, tp_op2(s->p, TP_E_AND, path, yes));
+            walk(v, &statement->orelse, tp_op2(s->p, TP_E_AND, path, no));
             break;
         }
-        case TP_LOOP: unroll(v, step, path); break;
+        case TP_LOOP: unroll(v, statement, path); break;
         case TP_WHILE: evaluation_stop(v, "a while loop"); break;
         case TP_ASSERT: break;
         }
@@ -279,7 +279,7 @@ evaluation *evaluate(summary *s, const tp_program *p, bool body)
     v->refs = TP_NEWN(s->arena, const stored *, operands);
     v->final = TP_NEWN(s->arena, const stored *, operands);
     v->uniform = TP_NEWN(s->arena, along_dims, operands);
-    walk(v, &p->steps, tp_const(s->p, 1));
+    walk(v, &p->statements, tp_const(s->p, 1));
     v->final = v->refs;
     return v;
 }

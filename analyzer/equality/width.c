@@ -42,15 +42,15 @@ static double least_bound(summary *s, tp_expr e)
 static double upper(summary *s, tp_expr e)
 {
     tp_str key = tp_printf(s->arena, "%u", e.id);
-    uint32_t known = tp_map_get(&s->bound_of, key);
-    if (!known) {
+    uint32_t number = tp_map_get(&s->bound_of, key);
+    if (!number) {
         if (s->bounds.len == MAX_BOUNDS)
             summary_stop(s, TP_S("too many integers have to be bounded"));
         tp_push(s->arena, s->bounds, least_bound(s, e));
-        known = s->bounds.len;
-        tp_map_set(s->arena, &s->bound_of, key, known);
+        number = s->bounds.len;
+        tp_map_set(s->arena, &s->bound_of, key, number);
     }
-    return s->bounds.at[known - 1];
+    return s->bounds.at[number - 1];
 }
 
 typedef struct range {

@@ -162,7 +162,7 @@ void flow_read(flow *f, const tp_inst *i, flow_value *out)
         out->meaning = tp_read(f->a->p, f->k->tables[i->integer].sym, i->nargs, index);
 }
 
-static void walk_store(flow *f, const tp_step *s)
+static void walk_store(flow *f, const tp_statement *s)
 {
     const tp_leaks *old = &f->now.refs[s->access->operand];
     tp_leaks next = {0}, value = with_stored(f, &f->now.values[s->value].leaks, true);
@@ -195,7 +195,7 @@ static void merge_leaks(flow *f, tp_leaks *into, const tp_leaks *a, tp_expr when
     *into = merged;
 }
 
-static void walk_if(flow *f, const tp_step *s)
+static void walk_if(flow *f, const tp_statement *s)
 {
     tp_expr condition = f->now.values[s->value].meaning, then = flow_yes(f), other = then, outer = f->path;
     bool known = condition.id != 0, exact = f->path_exact;
@@ -238,7 +238,7 @@ static void walk_if(flow *f, const tp_step *s)
 static void collect_slots(const tp_region *r, bool *slots, bool *refs)
 {
     for (uint32_t i = 0; i < r->len; i++) {
-        const tp_step *s = &r->at[i];
+        const tp_statement *s = &r->at[i];
         if (s->kind == TP_ASSIGN)
             slots[s->var] = true;
         if (s->kind == TP_PUT)
@@ -249,12 +249,12 @@ static void collect_slots(const tp_region *r, bool *slots, bool *refs)
     }
 }
 
-static void set_loop_variable(flow *f, const tp_step *s, tp_expr value)
+static void set_loop_variable(flow *f, const tp_statement *s, tp_expr value)
 {
     f->now.values[s->var] = (flow_value){.meaning = value};
 }
 
-static bool constant_trips(flow *f, const tp_step *s, int64_t *lo, int64_t *n)
+static bool constant_trips(flow *f, const tp_statement *s, int64_t *lo, int64_t *n)
 {
     int64_t hi;
     tp_expr a = meaning_of(f, s->lo), b = meaning_of(f, s->hi);
@@ -303,7 +303,7 @@ static bool weaken_state(flow *f, flow_state *guess, const bool *slots, const bo
 }
 
 /* One turn: of a `while` the test first. */
-static void walk_turn(flow *f, const tp_step *s)
+static void walk_turn(flow *f, const tp_statement *s)
 {
     if (s->kind == TP_WHILE) {
         flow_walk(f, &s->test);
@@ -334,9 +334,9 @@ static void start_counter(flow *f, tp_expr counter, tp_expr count)
         f->now.values[v].leaks = flow_retire(f, &f->now.values[v].leaks, sym, 1);
 }
 
-static void walk_turns(flow *f, const tp_step *s);
+static void walk_turns(flow *f, const tp_statement *s);
 
-static void walk_loop(flow *f, const tp_step *s)
+static void walk_loop(flow *f, const tp_statement *s)
 {
     tp_exprs *p = f->a->p;
     int64_t lo, trips;
@@ -356,7 +356,7 @@ static void walk_loop(flow *f, const tp_step *s)
 }
 
 /* However often: what a turn inherits from the one before it is guessed. */
-static void walk_turns(flow *f, const tp_step *s)
+static void walk_turns(flow *f, const tp_statement *s)
 {
     tp_exprs *p = f->a->p;
     bool counted = s->kind == TP_LOOP;
@@ -431,7 +431,7 @@ static void walk_turns(flow *f, const tp_step *s)
 void flow_walk(flow *f, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
-        const tp_step *s = &r->at[i];
+        const tp_statement *s = &r->at[i];
         tp_spend(f->a->arena, 100);
         if (f->work++ > f->most_work || f->effort > FLOW_MAX_EFFORT) {
             f->out->gave_up = TP_S("the body has too many loops, branches and slices to follow");
@@ -468,7 +468,7 @@ static tp_expr new_variable(flow *f, const char *name, tp_expr extent)
 static void make_variables(flow *f, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
-        const tp_step *s = &r->at[i];
+        const tp_statement *s = &r->at[i];
         if (s->kind == TP_LOOP || s->kind == TP_WHILE)
             f->loop[s->kind == TP_LOOP ? s->var : s->value] = new_variable(f, "loop", (tp_expr){0});
         const tp_inst *inst = s->kind == TP_COMPUTE ? s->inst : NULL;
@@ -487,11 +487,11 @@ static void make_variables(flow *f, const tp_region *r)
     }
 }
 
-static uint32_t count_steps(const tp_region *r)
+static uint32_t count_statements(const tp_region *r)
 {
     uint32_t n = r->len;
     for (uint32_t i = 0; i < r->len; i++)
-        n += count_steps(&r->at[i].test) + count_steps(&r->at[i].body) + count_steps(&r->at[i].orelse);
+        n += count_statements(&r->at[i].test) + count_statements(&r->at[i].body) + count_statements(&r->at[i].orelse);
     return n;
 }
 
@@ -512,7 +512,7 @@ static bool mark_feeds(flow *f, const tp_region *r)
 {
     bool changed = false;
     for (uint32_t i = r->len; i-- > 0;) {
-        const tp_step *s = &r->at[i];
+        const tp_statement *s = &r->at[i];
         const tp_inst *inst = s->kind == TP_COMPUTE ? s->inst : NULL;
         if (s->kind == TP_LOOP)
             f->feeds[s->lo] = f->feeds[s->hi] = true;
@@ -539,9 +539,9 @@ static void walk_body(void *arg)
     flow *f = arg;
     for (uint32_t d = 0; d < TP_MAX_RANK; d++)
         f->out->lane[d] = tp_sym_new(f->a->p, tp_printf(f->a->arena, "lane%u", d));
-    make_variables(f, &f->p->steps);
-    f->most_work = FLOW_LEAST_WORK + FLOW_WALKS * count_steps(&f->p->steps);
-    while (mark_feeds(f, &f->p->steps)) {
+    make_variables(f, &f->p->statements);
+    f->most_work = FLOW_LEAST_WORK + FLOW_WALKS * count_statements(&f->p->statements);
+    while (mark_feeds(f, &f->p->statements)) {
     }
     flow_walk_grid(f);
 }
@@ -590,7 +590,7 @@ const tp_flow *tp_flow_of(tp_analysis *a)
     const tp_rule *rule = a->rule;
     a->rule = NULL;
     walk_unrolled(&f, FLOW_MOST_UNROLLED);
-    if ((f.out->gave_up.n || f.coarse) && has_loop(&f.p->steps)) { /* turn by turn was too much: all turns at once */
+    if ((f.out->gave_up.n || f.coarse) && has_loop(&f.p->statements)) { /* turn by turn was too much: all turns at once */
         flow turns = f;
         walk_unrolled(&f, 0);
         if (!turns.out->gave_up.n && (f.out->gave_up.n || f.coarse)) {

@@ -271,7 +271,7 @@ static void find_quiet(flow *f, const tp_leaks *nothing)
         return;
     f->noting = true;
     start_step(f, nothing);
-    flow_walk(f, &f->p->steps);
+    flow_walk(f, &f->p->statements);
     f->noting = false;
 }
 
@@ -289,7 +289,7 @@ void flow_walk_grid(flow *f)
         if (round > FLOW_MAX_ROUNDS + n) /* a source may reach one more buffer in each */
             f->out->gave_up = TP_S("what steps inherit from each other does not settle");
         start_step(f, guess);
-        flow_walk(f, &f->p->steps);
+        flow_walk(f, &f->p->statements);
         if (f->out->gave_up.n)
             return;
         for (uint32_t o = inputs; o < n; o++) {
@@ -301,7 +301,7 @@ void flow_walk_grid(flow *f)
     f->recording = true;
     f->work = 0;
     start_step(f, guess);
-    flow_walk(f, &f->p->steps);
+    flow_walk(f, &f->p->statements);
     for (uint32_t o = inputs; o < inputs + f->k->noutputs; o++)
         if (!f->k->operands[o].discard)
             copy_out(f, o);

@@ -89,7 +89,7 @@ static void check_inst(tp_analysis *a, const place *at)
 static void check_region(tp_analysis *a, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
-        const tp_step *s = &r->at[i];
+        const tp_statement *s = &r->at[i];
         if (s->kind == TP_COMPUTE)
             check_inst(a, &(place){s->inst, s->syntax});
         check_region(a, &s->body);
@@ -103,7 +103,7 @@ static void check(tp_analysis *a)
     uint32_t before = a->out->findings.len;
     if (!a->k->body)
         return;
-    check_region(a, &a->k->body->steps);
+    check_region(a, &a->k->body->statements);
     if (a->out->findings.len == before)
         tp_add_finding(a, TP_PROVEN, a->k->name, a->k->doc->loc,
                        tp_message(a, "%.*s has every operation of the body for its dtypes", TP_FMT(a->k->target.name)))

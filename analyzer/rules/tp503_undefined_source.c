@@ -1,6 +1,6 @@
 #include "analyzer/flow/flow.h"
 
-static bool loads_masked(const tp_step *s, void *ctx)
+static bool loads_masked(const tp_statement *s, void *ctx)
 {
     (void)ctx;
     return s->kind == TP_COMPUTE && s->inst->prim == TP_P_MASKED_LOAD;
@@ -8,7 +8,7 @@ static bool loads_masked(const tp_step *s, void *ctx)
 
 static void check(tp_analysis *a)
 {
-    if (a->k->body && tp_region_any(&a->k->body->steps, loads_masked, NULL))
+    if (a->k->body && tp_region_any(&a->k->body->statements, loads_masked, NULL))
         tp_check_leaks(a, "no lane that a mask leaves out reaches output");
 }
 

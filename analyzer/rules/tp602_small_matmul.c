@@ -50,7 +50,7 @@ static void check_dot(tp_analysis *a, const tp_inst *i, const tp_syntax *syntax)
 static void check_region(tp_analysis *a, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
-        const tp_step *s = &r->at[i];
+        const tp_statement *s = &r->at[i];
         if (s->kind == TP_COMPUTE && s->inst->prim == TP_P_DOT)
             check_dot(a, s->inst, s->syntax);
         check_region(a, &s->body);
@@ -62,7 +62,7 @@ static void check_region(tp_analysis *a, const tp_region *r)
 static void check(tp_analysis *a)
 {
     if (a->k->body)
-        check_region(a, &a->k->body->steps);
+        check_region(a, &a->k->body->statements);
 }
 
 const tp_rule tp_rule_tp602_small_matmul = {

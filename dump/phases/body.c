@@ -65,7 +65,7 @@ static void put_inst(const printer *x, const tp_inst *i)
     put_numbers(x, i);
 }
 
-static void put_step(const printer *x, const tp_step *s, int depth)
+static void put_statement(const printer *x, const tp_statement *s, int depth)
 {
     tp_buf_printf(x->b, "%*s", 2 * depth, "");
     switch (s->kind) {
@@ -110,14 +110,14 @@ static void put_step(const printer *x, const tp_step *s, int depth)
 static void put_region(const printer *x, const tp_region *r, int depth)
 {
     for (uint32_t i = 0; i < r->len; i++)
-        put_step(x, &r->at[i], depth);
+        put_statement(x, &r->at[i], depth);
 }
 
 static void print(tp_ctx *c, const tp_kernel *k, tp_buf *b)
 {
     (void)c;
     if (k->body)
-        put_region(&(printer){k, k->body, b}, &k->body->steps, 0);
+        put_region(&(printer){k, k->body, b}, &k->body->statements, 0);
 }
 
 const tp_dump tp_dump_body = {"body", "the typed program of the body", print};

@@ -25,7 +25,7 @@ static void hear(void *ctx, const char *rule, const tp_obligation *o, const tp_d
 static void print(tp_ctx *c, const tp_kernel *k, tp_buf *b)
 {
     listener x = {k->exprs, b};
-    tp_analysis_options o = {.heard = hear, .heard_ctx = &x};
+    tp_analysis_options o = {.listener = hear, .listener_ctx = &x};
     tp_analysis_result out = {.contradiction = false};
     tp_kernel only = *k, *one = &only;
     tp_analyze(c->arena, &(tp_spec){.doc = k->doc, .name = k->name, .kernels = &one, .nkernels = 1}, &o, &out);

@@ -22,7 +22,7 @@ static bool has_position(const finder *f, const tp_inst *i)
 static void mark_positions(finder *f, const tp_region *r)
 {
     for (uint32_t n = 0; n < r->len; n++) {
-        const tp_step *s = &r->at[n];
+        const tp_statement *s = &r->at[n];
         const tp_inst *i = s->kind == TP_COMPUTE ? s->inst : NULL;
         if (i && i->out >= 0) {
             tp_dtype d = f->k->body->values.at[i->out].dtype;
@@ -44,7 +44,7 @@ static bool decides(const tp_inst *i, uint32_t a)
 static void mark_shown(finder *f, const tp_region *r)
 {
     for (uint32_t n = r->len; n-- > 0;) {
-        const tp_step *s = &r->at[n];
+        const tp_statement *s = &r->at[n];
         mark_shown(f, &s->orelse);
         mark_shown(f, &s->body);
         mark_shown(f, &s->test);
@@ -61,7 +61,7 @@ static void mark_shown(finder *f, const tp_region *r)
 static void report(finder *f, const tp_region *r)
 {
     for (uint32_t n = 0; n < r->len; n++) {
-        const tp_step *s = &r->at[n];
+        const tp_statement *s = &r->at[n];
         if (s->kind == TP_COMPUTE && tp_prim_compares(s->inst->prim) && f->shown[s->inst->out] &&
             has_position(f, s->inst))
             f->found(f->ctx, s);
@@ -75,7 +75,7 @@ void tp_each_comparison(tp_arena *a, const tp_kernel *k, tp_found_comparison fou
 {
     uint32_t n = k->body->values.len + 1;
     finder f = {k, TP_NEWN(a, bool, n), TP_NEWN(a, bool, n), found, ctx};
-    mark_positions(&f, &k->body->steps);
-    mark_shown(&f, &k->body->steps);
-    report(&f, &k->body->steps);
+    mark_positions(&f, &k->body->statements);
+    mark_shown(&f, &k->body->statements);
+    report(&f, &k->body->statements);
 }

@@ -18,13 +18,13 @@ static void add(tp_arena *a, tp_coverage *v, const tp_kernel *k, tp_point p, tp_
     v->unseen += p.kind == TP_POINT_LOOP ? 3 : 2;
 }
 
-static tp_loc place_of(const tp_step *s)
+static tp_loc place_of(const tp_statement *s)
 {
     return s->syntax ? s->syntax->line->loc : (tp_loc){0};
 }
 
 /* A loop of so many turns at all sizes, which is no place that can go another way. */
-static bool is_fixed(const tp_kernel *k, const tp_step *loop)
+static bool is_fixed(const tp_kernel *k, const tp_statement *loop)
 {
     tp_expr lo = k->body->values.at[loop->lo].meaning, hi = k->body->values.at[loop->hi].meaning;
     int64_t turns;
@@ -35,7 +35,7 @@ static bool is_fixed(const tp_kernel *k, const tp_step *loop)
 static void add_region(tp_arena *a, tp_coverage *v, const tp_kernel *k, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
-        const tp_step *s = &r->at[i];
+        const tp_statement *s = &r->at[i];
         tp_loc loc = place_of(s);
         if (s->kind == TP_COMPUTE && (s->inst->prim == TP_P_WHERE || s->inst->prim == TP_P_MASKED_LOAD))
             add(a, v, k, (tp_point){.kind = TP_POINT_MASK, .of = s->inst}, loc);
@@ -55,7 +55,7 @@ typedef struct adding {
     const tp_kernel *k;
 } adding;
 
-static void add_comparison(void *ctx, const tp_step *s)
+static void add_comparison(void *ctx, const tp_statement *s)
 {
     const adding *x = ctx;
     add(x->a, x->v, x->k, (tp_point){.kind = TP_POINT_COMPARISON, .of = s->inst}, place_of(s));
@@ -90,7 +90,7 @@ tp_coverage *tp_coverage_new(tp_arena *a, const tp_kernel *k)
 {
     tp_coverage *v = TP_NEW(a, tp_coverage);
     if (k->body)
-        add_region(a, v, k, &k->body->steps);
+        add_region(a, v, k, &k->body->statements);
     if (k->body)
         tp_each_comparison(a, k, add_comparison, &(adding){a, v, k});
     for (uint32_t i = 0; i < k->naxes; i++)
@@ -221,14 +221,14 @@ static tp_str text_of_each(tp_arena *a, const tp_coverage_summary *s)
         const tp_covered *c = &s->each.at[i];
         tp_buf names = {.arena = a};
         uint32_t same = 0;
-        bool said = false;
+        bool again = false;
         for (uint32_t j = 0; j < s->each.len; j++) {
             if (!tp_str_eq(s->each.at[j].text, c->text))
                 continue;
-            said |= j < i;
+            again |= j < i;
             tp_buf_printf(&names, "%s%.*s", same++ ? " or " : "", TP_FMT(s->each.at[j].dtypes));
         }
-        if (said)
+        if (again)
             continue;
         if (same == s->each.len)
             return same == 1 || !c->text.n ? c->text : tp_printf(a, "%.*s, in each dtype combination", TP_FMT(c->text));

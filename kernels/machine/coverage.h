@@ -20,7 +20,7 @@ typedef enum tp_point_kind {
 
 typedef struct tp_point {
     tp_point_kind kind;
-    const void *of;    /* tp_step, tp_inst; ARM: none */
+    const void *of;    /* tp_statement, tp_inst; ARM: none */
     tp_expr arm;       /* ARM: the min or max */
     uint32_t line;     /* of the spec */
     uint8_t seen, all; /* bit w: way w */

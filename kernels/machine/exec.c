@@ -160,15 +160,15 @@ static void exec_load(tp_machine *m, const tp_inst *i)
         out->state = TP_CLEAN;
 }
 
-static void exec_store(tp_machine *m, const tp_step *step)
+static void exec_store(tp_machine *m, const tp_statement *statement)
 {
-    tp_cells *value = &m->values[step->value], *ref = &m->refs[step->access->operand].cells;
+    tp_cells *value = &m->values[statement->value], *ref = &m->refs[statement->access->operand].cells;
     tp_spend(m->arena, 8 + (int64_t)(value->n / (m->domain ? 8 : 32)));
-    slice s = resolve(m, step->access);
-    m->refs[step->access->operand].last_store = step;
+    slice s = resolve(m, statement->access);
+    m->refs[statement->access->operand].last_store = statement;
     if (s.whole && value->n == ref->n) {
         tp_copy_numbers(m, ref, value);
-        tp_planes_store(m, ref, step->value);
+        tp_planes_store(m, ref, statement->value);
         tp_mark_stored(ref);
         return;
     }
@@ -352,13 +352,13 @@ static bool condition(tp_machine *m, tp_vid v, const char *sink)
 }
 
 /* This way went the statement. */
-static void went(tp_machine *m, const tp_step *s, int64_t way)
+static void went(tp_machine *m, const tp_statement *s, int64_t way)
 {
     if (m->request->coverage)
         tp_cover(m->request->coverage, s, (uint32_t)way);
 }
 
-static void exec_while(tp_machine *m, const tp_step *s)
+static void exec_while(tp_machine *m, const tp_statement *s)
 {
     for (int64_t turns = 0;; turns++) {
         count_turn(m);
@@ -372,7 +372,7 @@ static void exec_while(tp_machine *m, const tp_step *s)
     }
 }
 
-static void exec_loop(tp_machine *m, const tp_step *s)
+static void exec_loop(tp_machine *m, const tp_statement *s)
 {
     int64_t lo = scalar_int(m, s->lo, (tp_str){NULL, 0}, "a loop bound"),
             hi = scalar_int(m, s->hi, (tp_str){NULL, 0}, "a loop bound");
@@ -390,14 +390,14 @@ static void exec_loop(tp_machine *m, const tp_step *s)
     went(m, s, turns < 2 ? turns : 2);
 }
 
-static void exec_branch(tp_machine *m, const tp_step *s)
+static void exec_branch(tp_machine *m, const tp_statement *s)
 {
     bool taken = condition(m, s->value, "a branch condition");
     went(m, s, taken);
     tp_exec_region(m, taken ? &s->body : &s->orelse);
 }
 
-static void exec_check(tp_machine *m, const tp_step *s)
+static void exec_check(tp_machine *m, const tp_statement *s)
 {
     const tp_cells *c = &m->values[s->value];
     if (tp_any_undefined(c))
@@ -411,7 +411,7 @@ static void exec_check(tp_machine *m, const tp_step *s)
 void tp_exec_region(tp_machine *m, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
-        const tp_step *s = &r->at[i];
+        const tp_statement *s = &r->at[i];
         m->at = s;
         if (s->kind != TP_COMPUTE) {
             tp_chain_finish(m);

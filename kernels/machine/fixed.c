@@ -13,7 +13,7 @@ static bool looks_outside(tp_prim p)
 static void find_fixed(tp_machine *m, const tp_region *r)
 {
     for (uint32_t n = 0; n < r->len; n++) {
-        const tp_step *s = &r->at[n];
+        const tp_statement *s = &r->at[n];
         if (s->kind == TP_COMPUTE && s->inst->out >= 0) {
             bool fixed = !looks_outside(s->inst->prim);
             for (uint32_t a = 0; a < s->inst->nargs; a++)
@@ -32,7 +32,7 @@ void tp_fixed_prepare(tp_machine *m)
     uint32_t n = m->k->body->values.len;
     m->fixed = TP_NEWN(m->arena, uint8_t, n);
     m->assigned = TP_NEWN(m->arena, bool, n);
-    find_fixed(m, &m->k->body->steps);
+    find_fixed(m, &m->k->body->statements);
 }
 
 /* Of a fixed value of integers. */

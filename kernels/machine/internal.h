@@ -68,10 +68,10 @@ typedef struct tp_ref {
     uint32_t *owner; /* outputs with Element dimensions instead: per element, the number of its run */
     int64_t *starts; /* and per run its window's start, then its parallel coordinates, hashed */
     uint32_t nstarts, starts_room;
-    bool returned;               /* outputs: this run has the window of an earlier one */
-    const tp_step *last_store;   /* statement that last wrote it */
-    struct tp_alias *shared;     /* alias.c: its array is another operand's too */
-    int64_t run_key, run_number; /* ... and its last step so far */
+    bool returned;                  /* outputs: this run has the window of an earlier one */
+    const tp_statement *last_store; /* statement that last wrote it */
+    struct tp_alias *shared;        /* alias.c: its array is another operand's too */
+    int64_t run_key, run_number;    /* ... and its last step so far */
 } tp_ref;
 
 /* The walk: lexicographic, parallel axes in a seeded order. */
@@ -101,8 +101,8 @@ typedef struct tp_machine {
     size_t piece;              /* elements of a strip, about */
     tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
     uint32_t moved_size;
-    int64_t turns;     /* of loops in the body, all together */
-    const tp_step *at; /* statement being executed */
+    int64_t turns;          /* of loops in the body, all together */
+    const tp_statement *at; /* statement being executed */
     tp_trap *trap;
     tp_run_stats stats;
 } tp_machine;
@@ -126,7 +126,7 @@ tp_str tp_element_text(tp_machine *m, const tp_ref *r, size_t lane);
 
 /* comparisons.c: each comparison of a position (made of iota or of program ids) of
  * the body that is used as something else than a decision, once, in order. */
-typedef void (*tp_found_comparison)(void *ctx, const tp_step *s);
+typedef void (*tp_found_comparison)(void *ctx, const tp_statement *s);
 void tp_each_comparison(tp_arena *a, const tp_kernel *k, tp_found_comparison found, void *ctx);
 
 /* alias.c */

@@ -520,7 +520,7 @@ static void walk(void *arg)
         m->at = NULL;
         tp_exec_spend(m, work_of_step(m));
         move_windows(m, parallel_changed);
-        tp_exec_region(m, &m->k->body->steps);
+        tp_exec_region(m, &m->k->body->statements);
         for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
             tp_alias_step(m, &m->refs[i]);
         for (uint32_t a = m->k->naxes; a-- > 0;) {

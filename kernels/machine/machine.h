@@ -23,8 +23,8 @@ typedef struct tp_trap {
 
 typedef struct tp_run_stats {
     int64_t steps, copies_in, copies_out;
-    int64_t work;             /* elements that operations read, computed and multiplied; of windows, in each step */
-    const tp_step *undecided; /* first statement that decides by data about which the domain is not certain, or NULL */
+    int64_t work; /* elements that operations read, computed and multiplied; of windows, in each step */
+    const tp_statement *undecided; /* the first that decides by data about which the domain is not certain, or NULL */
 } tp_run_stats;
 
 /* What lies beyond the edge of an array. Nothing may depend on it. */

@@ -19,7 +19,7 @@ static void count_uses(tp_machine *m, const tp_region *r, uint32_t *home, uint32
 {
     uint32_t here = ++*regions;
     for (uint32_t i = 0; i < r->len; i++) {
-        const tp_step *s = &r->at[i];
+        const tp_statement *s = &r->at[i];
         if (s->kind == TP_COMPUTE) {
             for (uint32_t a = 0; a < s->inst->nargs; a++)
                 look(m, home, here, s->inst->args[a]);
@@ -45,7 +45,7 @@ void tp_uses_count(tp_machine *m)
 {
     uint32_t n = m->k->body->values.len, regions = 0;
     m->uses = TP_NEWN(m->arena, uint32_t, n);
-    count_uses(m, &m->k->body->steps, TP_NEWN(m->arena, uint32_t, n), &regions);
+    count_uses(m, &m->k->body->statements, TP_NEWN(m->arena, uint32_t, n), &regions);
 }
 
 bool tp_used_once(const tp_machine *m, tp_vid v)

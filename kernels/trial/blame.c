@@ -59,7 +59,7 @@ typedef struct reading {
     const tp_syntax *found;
 } reading;
 
-static bool writes(const tp_step *s, void *ctx)
+static bool writes(const tp_statement *s, void *ctx)
 {
     reading *r = ctx;
     if (s->kind == TP_PUT && s->access->operand == r->operand)
@@ -71,11 +71,11 @@ tp_loc tp_last_store(const tp_kernel *k, uint32_t operand)
 {
     reading r = {.operand = operand};
     if (k->body)
-        tp_region_any(&k->body->steps, writes, &r);
+        tp_region_any(&k->body->statements, writes, &r);
     return r.found ? r.found->line->loc : (tp_loc){0};
 }
 
-static bool reads(const tp_step *s, void *ctx)
+static bool reads(const tp_statement *s, void *ctx)
 {
     reading *r = ctx;
     if (!r->found && s->kind == TP_COMPUTE && s->inst->prim == TP_P_LOAD && s->inst->access->operand == r->operand)
@@ -87,7 +87,7 @@ static void name_statement(search *s, uint32_t operand, tp_blame *out)
 {
     reading r = {.operand = operand};
     tp_buf b = {.arena = s->a};
-    tp_region_any(&s->k->body->steps, reads, &r);
+    tp_region_any(&s->k->body->statements, reads, &r);
     if (!r.found)
         return;
     tp_print_stmt_head(&b, r.found);

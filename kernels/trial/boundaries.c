@@ -27,7 +27,7 @@ typedef struct search {
 
 /* ---- is there anything to decide? ---- */
 
-static bool is_decision(const tp_step *s, void *program)
+static bool is_decision(const tp_statement *s, void *program)
 {
     const tp_program *p = *(const tp_program *const *)program;
     if (s->kind != TP_COMPUTE || s->inst->nargs == 0 || !tp_is_float(p->values.at[s->inst->args[0]].dtype))
@@ -37,7 +37,7 @@ static bool is_decision(const tp_step *s, void *program)
 
 static bool decides(const tp_program *p)
 {
-    return p && tp_region_any(&p->steps, is_decision, &p);
+    return p && tp_region_any(&p->statements, is_decision, &p);
 }
 
 /* ---- inputs ---- */

@@ -95,9 +95,9 @@ static bool enter(const tp_kernel *k, const uint32_t *open, uint32_t n, const tp
 }
 
 /* "W = 1, D = 128": sizes that have other values in the domain, and one in all cases. */
-static tp_str held_text(tp_arena *a, const tp_kernel *k, const uint32_t *open, uint32_t n, const tp_cases *cases)
+static tp_str constants_text(tp_arena *a, const tp_kernel *k, const uint32_t *open, uint32_t n, const tp_cases *cases)
 {
-    tp_buf held = {.arena = a};
+    tp_buf text = {.arena = a};
     for (uint32_t i = 0; cases->len && i < n; i++) {
         const tp_size *s = &k->sizes[open[i]];
         int64_t first = cases->at[0].env[s->sym], least = tp_size_least(s);
@@ -105,9 +105,9 @@ static tp_str held_text(tp_arena *a, const tp_kernel *k, const uint32_t *open, u
         for (uint32_t x = 1; x < cases->len && !varies; x++)
             varies = cases->at[x].env[s->sym] != first;
         if (!varies)
-            tp_buf_printf(&held, "%s%.*s = %lld", held.n ? ", " : "", TP_FMT(s->name), (long long)first);
+            tp_buf_printf(&text, "%s%.*s = %lld", text.n ? ", " : "", TP_FMT(s->name), (long long)first);
     }
-    return tp_buf_view(&held);
+    return tp_buf_view(&text);
 }
 
 tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_effort)
@@ -170,6 +170,6 @@ tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_e
         if (tp_case_tables(c, k, &one, NULL))
             tp_push(c->arena, box.cases, one);
     }
-    box.held = held_text(c->arena, k, open, n, &box.cases);
+    box.constants = constants_text(c->arena, k, open, n, &box.cases);
     return box;
 }

@@ -5,7 +5,7 @@
 #include "kernels/trial/equiv.h"
 
 /* A cast that the reference spells out is meant. */
-static bool coarser(const tp_step *s, void *ctx)
+static bool coarser(const tp_statement *s, void *ctx)
 {
     double *u = ctx;
     if (s->kind == TP_COMPUTE && s->inst->prim == TP_P_CAST && tp_is_float((tp_dtype)s->inst->integer))
@@ -22,7 +22,7 @@ double tp_tolerance(const tp_kernel *k)
         if (tp_is_float(k->operands[i].dtype))
             u = fmax(u, tp_dtype_roundoff(k->operands[i].dtype));
     if (k->reference.program)
-        tp_region_any(&k->reference.program->steps, coarser, &u);
+        tp_region_any(&k->reference.program->statements, coarser, &u);
     return u == 0 ? 0 : u == 0x1p-53 ? 1024 * u : 1024 * 0x1p-24 + 8 * u;
 }
 

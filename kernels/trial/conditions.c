@@ -52,7 +52,7 @@ static void add_condition(collector *c, tp_vid v, const guard *guards)
 static void collect(collector *c, const tp_region *r, const guard *guards)
 {
     for (uint32_t n = 0; n < r->len; n++) {
-        const tp_step *s = &r->at[n];
+        const tp_statement *s = &r->at[n];
         const guard *inside = guards;
         if (s->kind == TP_COMPUTE) {
             c->out->made[s->inst->out] = s->inst;
@@ -75,9 +75,10 @@ static void collect(collector *c, const tp_region *r, const guard *guards)
 tp_conditions tp_conditions_of(tp_arena *a, const tp_kernel *k)
 {
     uint32_t n = k->body->values.len + 1;
-    tp_conditions out = {.kernel = k, .made = TP_NEWN(a, const tp_inst *, n), .loops = TP_NEWN(a, const tp_step *, n)};
+    tp_conditions out = {
+        .kernel = k, .made = TP_NEWN(a, const tp_inst *, n), .loops = TP_NEWN(a, const tp_statement *, n)};
     collector c = {a, &out, k->body};
-    collect(&c, &k->body->steps, NULL);
+    collect(&c, &k->body->statements, NULL);
     return out;
 }
 
@@ -225,7 +226,7 @@ static double margin(solver *s, const constraint *c)
         return room_of(s, c->which);
     if (c->kind == STEPS)
         return expr_of(s, s->k->axes[c->which].steps) - (double)s->w->env[s->k->axes[c->which].sym];
-    const tp_step *loop = s->cs->loops[s->loops[c->which]];
+    const tp_statement *loop = s->cs->loops[s->loops[c->which]];
     double hi = value_of(s, loop->hi, s->lane), lo = value_of(s, loop->lo, s->lane), at = (double)s->turns[c->which];
     return at < lo ? at - lo + 1 : hi - at;
 }

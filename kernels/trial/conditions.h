@@ -17,8 +17,8 @@ typedef struct tp_condition {
 typedef struct tp_conditions {
     const tp_kernel *kernel;
     TP_VEC(tp_condition) list;
-    const tp_inst **made;  /* by value; NULL: by no instruction */
-    const tp_step **loops; /* by value: the loop whose variable it is */
+    const tp_inst **made;       /* by value; NULL: by no instruction */
+    const tp_statement **loops; /* by value: the loop whose variable it is */
 } tp_conditions;
 
 /* Those of k's body; conditions on numbers that inputs hold are among them. */

@@ -21,7 +21,7 @@ static void skip(tp_trial *x, tp_str why)
     x->r->trap.message = tp_trial_keep(x->keep, why);
 }
 
-static tp_str undecided_text(const tp_trial *x, const tp_step *s)
+static tp_str undecided_text(const tp_trial *x, const tp_statement *s)
 {
     tp_buf b = {.arena = x->keep};
     tp_buf_c(&b, "rounding may turn the decision in `");

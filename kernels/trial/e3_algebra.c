@@ -7,7 +7,7 @@
 
 /* ---- E3: residues ---- */
 
-static bool takes_exponents(const tp_step *s, void *ctx)
+static bool takes_exponents(const tp_statement *s, void *ctx)
 {
     (void)ctx;
     if (s->kind != TP_COMPUTE)
@@ -25,8 +25,8 @@ static tp_domain *field_of(const tp_trial *x, uint64_t oracle, bool ordered)
     tp_field_options o = {.seed = x->o->seed + x->c->seed, .oracle = oracle, .ordered = ordered};
     const tp_program *reference =
         x->c->against ? x->c->against->kernel->body : k->reference.program; /* a builtin: as the kernel does */
-    o.polynomial = !tp_region_any(&k->body->steps, takes_exponents, NULL) &&
-                   !(reference && tp_region_any(&reference->steps, takes_exponents, NULL));
+    o.polynomial = !tp_region_any(&k->body->statements, takes_exponents, NULL) &&
+                   !(reference && tp_region_any(&reference->statements, takes_exponents, NULL));
     return tp_field_new(x->work, o);
 }
 

@@ -24,7 +24,7 @@ static void box_with_small_blocks(void *arg)
         tp_box box = tp_cases_box(&x->c, small->kernels[i], LEAST_SMALL, SMALL_EFFORT / small->nkernels);
         x->e.box_shapes += box.shapes;
         x->e.box_text = box.text;
-        x->e.box_held = box.held.n ? box.held : x->e.box_held;
+        x->e.box_constants = box.constants.n ? box.constants : x->e.box_constants;
         x->equal = box.cases.len > 0;
         for (uint32_t n = 0; n < box.cases.len && x->equal; n++) {
             tp_case_result r = {.the_case = &box.cases.at[n]};
@@ -52,7 +52,7 @@ static bool small_box(tp_ctx *c, const tp_spec *s, tp_shrinking how, const tp_eq
         x.e.starved = out->starved;
         x.e.box_reason = out->box_reason;
         x.e.box_text = tp_printf(c->arena, "%.*s", TP_FMT(x.e.box_text));
-        x.e.box_held = tp_printf(c->arena, "%.*s", TP_FMT(x.e.box_held));
+        x.e.box_constants = tp_printf(c->arena, "%.*s", TP_FMT(x.e.box_constants));
         x.e.blocks = tp_printf(c->arena, "%.*s", TP_FMT(x.e.blocks));
         *out = x.e;
     }
@@ -70,7 +70,7 @@ void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_op
         *box = tp_cases_box(c, s->kernels[i], least, FULL_EFFORT / s->nkernels);
         out->box_shapes += box->shapes;
         out->box_text = box->text;
-        out->box_held = box->held.n ? box->held : out->box_held;
+        out->box_constants = box->constants.n ? box->constants : out->box_constants;
         for (uint32_t n = 0; n < box->cases.len; n++) {
             tp_case_result r = {.the_case = &box->cases.at[n]};
             tp_trial_case(c->arena, &box->cases.at[n], o, &r);
@@ -91,14 +91,14 @@ void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_op
 
 static bool earned(const tp_equiv *e)
 {
-    return tp_tier_e3.earned(e) && tp_tier_all_equal(&e->box) && e->box.equal == e->box_shapes && !e->box_held.n;
+    return tp_tier_e3.earned(e) && tp_tier_all_equal(&e->box) && e->box.equal == e->box_shapes && !e->box_constants.n;
 }
 
 static tp_str missing(const tp_equiv *e, const tp_kernel *k)
 {
     if (e->algebra_reason.n || e->box_reason.n)
         return e->algebra_reason.n ? e->algebra_reason : e->box_reason;
-    if (e->box_held.n)
+    if (e->box_constants.n)
         return TP_S("a size took one value in the whole box: see its sizes");
     if (e->box.equal == e->box_shapes)
         return TP_S("");

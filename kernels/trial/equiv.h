@@ -57,10 +57,10 @@ bool tp_size_is_free(const tp_kernel *k, tp_str name);
  * `most_effort` elements, but at least `least`, spread over all of them. */
 typedef struct tp_box {
     tp_cases cases;
-    uint64_t shapes; /* of the whole box, inside the domain and small enough; one more than were looked at when those
-                        are too many */
-    tp_str text;     /* "M in {1, 127, 128}, N in {…}" */
-    tp_str held;     /* "W = 1": sizes that took one value in all cases, though the domain has others; may be empty */
+    uint64_t shapes;  /* of the whole box, inside the domain and small enough; one more than were looked at when those
+                         are too many */
+    tp_str text;      /* "M in {1, 127, 128}, N in {…}" */
+    tp_str constants; /* "W = 1": sizes that took one value in all cases, though the domain has others; may be empty */
 } tp_box;
 tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_effort);
 /* Does env satisfy sizes and "where"? *why says what it breaks. */
@@ -167,9 +167,9 @@ typedef struct tp_equiv {
     tp_str algebra_reason, bits_reason; /* first of the others */
     uint64_t box_shapes;                /* of all boxes; box counts those that were run */
     tp_str box_text, box_reason;
-    tp_str box_held;  /* sizes that took one value in the box of some dtype combination: E4 is not earned */
-    tp_str blocks;    /* in place of the spec's, in the box: "bm=4, bk in {4, 8}"; may be empty */
-    uint32_t starved; /* tiers of cases left out for want of memory */
+    tp_str box_constants; /* sizes that took one value in the box of some dtype combination: E4 is not earned */
+    tp_str blocks;        /* in place of the spec's, in the box: "bm=4, bk in {4, 8}"; may be empty */
+    uint32_t starved;     /* tiers of cases left out for want of memory */
     const tp_case_result *unexplained; /* the first of those; or NULL */
     uint64_t seed;
     tp_coverage_summary coverage; /* of the cases */

@@ -403,7 +403,7 @@ static void explore_late(exploring *x, tp_arena *a, tp_rng *rng, int64_t *env)
 
 static bool is_condition_of(const tp_point *p, const tp_condition *c)
 {
-    return (p->kind == TP_POINT_GUARD && ((const tp_step *)p->of)->value == c->value) ||
+    return (p->kind == TP_POINT_GUARD && ((const tp_statement *)p->of)->value == c->value) ||
            (p->kind == TP_POINT_MASK && ((const tp_inst *)p->of)->args[0] == c->value);
 }
 

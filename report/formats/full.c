@@ -292,7 +292,7 @@ static void algebra_line(const painter *p, const tp_equiv *e)
     }
     fprintf(p->out, "equal over the reals at %u shape%s", equal, equal == 1 ? "" : "s");
     if (e->box.equal && e->box.equal == e->box_shapes)
-        fprintf(p->out, ", all %u of a %s among them", e->box.equal, e->box_held.n ? "part of a box" : "box");
+        fprintf(p->out, ", all %u of a %s among them", e->box.equal, e->box_constants.n ? "part of a box" : "box");
     else if (e->box.equal)
         fprintf(p->out, ", %u of the %llu of a box among them", e->box.equal, (unsigned long long)e->box_shapes);
     if (e->blocks.n)
@@ -316,8 +316,8 @@ static void coverage_lines(const painter *p, const tp_equiv *e)
     if (e->coverage.pairs_text.n)
         fprintf(p->out, "    sizes      %.*s\n", TP_FMT(e->coverage.pairs_text));
     if (e->box.equal && e->box_text.n)
-        fprintf(p->out, "    box        %.*s%s%.*s\n", TP_FMT(e->box_text), e->box_held.n ? "; held: " : "",
-                TP_FMT(e->box_held));
+        fprintf(p->out, "    box        %.*s%s%.*s\n", TP_FMT(e->box_text), e->box_constants.n ? "; held: " : "",
+                TP_FMT(e->box_constants));
 }
 
 /* E5 */

@@ -349,8 +349,8 @@ static void write_equivalence(const tp_page *p, const tp_spec_report *s)
     if (e->box.equal && e->box_text.n) {
         tp_html_raw(p, "<tr><th scope=\"row\">box</th><td>");
         tp_html_prose(p, e->box_text);
-        tp_html_raw(p, e->box_held.n ? "; held: " : "");
-        tp_html_prose(p, e->box_held);
+        tp_html_raw(p, e->box_constants.n ? "; held: " : "");
+        tp_html_prose(p, e->box_constants);
         tp_html_raw(p, "</td></tr>\n");
     }
     tp_html_raw(p, "</tbody></table></div>\n");

@@ -328,7 +328,7 @@ static json *algebra(const tp_equiv *e, const tp_equality *q, const tp_opinion *
     json_object_object_add(box, "shapes", json_object_new_int64((int64_t)e->box_shapes));
     json_object_object_add(box, "sizes", tp_jsonc_string_or_null(e->box_text));
     json_object_object_add(box, "blocks", tp_jsonc_string_or_null(e->blocks));
-    json_object_object_add(box, "held", tp_jsonc_string_or_null(e->box_held));
+    json_object_object_add(box, "held", tp_jsonc_string_or_null(e->box_constants));
     json_object_object_add(o, "tier", tier ? json_object_new_string(tier) : NULL);
     json_object_object_add(o, "cases", counts(&e->algebra));
     json_object_object_add(o, "box", box);

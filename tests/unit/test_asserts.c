@@ -31,7 +31,7 @@ static void sum_out_of_order(loaded *l)
 static void argument_before_it_is_there(loaded *l)
 {
     const tp_kernel *k = l->spec->kernels[0];
-    const tp_region *r = &k->body->steps;
+    const tp_region *r = &k->body->statements;
     for (uint32_t i = r->len; i-- > 0;)
         if (r->at[i].kind == TP_COMPUTE && r->at[i].inst->nargs)
             r->at[i].inst->args[0] = r->at[i].inst->out;

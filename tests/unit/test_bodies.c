@@ -206,7 +206,7 @@ static wrong judge(const char *spec, judging *x)
         x->t->certified += j.r.stats.certified;
         x->t->solved += j.r.stats.linear + j.r.stats.raw;
         x->t->enumerated += j.r.stats.enumerated;
-        count_region(x->t, &l->spec->kernels[0]->body->steps);
+        count_region(x->t, &l->spec->kernels[0]->body->statements);
     }
     for (uint32_t i = 0; j.r.contradiction && i < j.r.findings.len; i++) {
         const tp_finding *f = &j.r.findings.at[i];
