@@ -590,7 +590,8 @@ const tp_flow *tp_flow_of(tp_analysis *a)
     const tp_rule *rule = a->rule;
     a->rule = NULL;
     walk_unrolled(&f, FLOW_MOST_UNROLLED);
-    if ((f.out->gave_up.n || f.coarse) && has_loop(&f.p->statements)) { /* turn by turn was too much: all turns at once */
+    if ((f.out->gave_up.n || f.coarse) &&
+        has_loop(&f.p->statements)) { /* turn by turn was too much: all turns at once */
         flow turns = f;
         walk_unrolled(&f, 0);
         if (!turns.out->gave_up.n && (f.out->gave_up.n || f.coarse)) {
