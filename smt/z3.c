@@ -6,12 +6,14 @@
 #define _GNU_SOURCE /* wait4, RLIMIT_CPU */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -353,11 +355,21 @@ enum { CPU_SECONDS = 10, ASLEEP = 600 /* seconds */, UNITS_OF_CHILD = TP_UNITS_P
 enum { Z3_MIB = 512, LEAST_Z3_MIB = 32, BESIDE_MIB = 512 };
 
 /* No longer than the spec may still run. */
-static unsigned cpu_seconds(const tp_prover *v)
+static double cpu_seconds(const tp_prover *v)
 {
-    unsigned most = v->o.cpu_seconds ? v->o.cpu_seconds : CPU_SECONDS;
-    double left = tp_budget_seconds_left(tp_arena_budget(v->arena)) + 1;
-    return left < 1 ? 1 : left < most ? (unsigned)left : most;
+    static const double LEAST = 0.05;
+    double most = v->o.cpu_seconds ? v->o.cpu_seconds : CPU_SECONDS,
+           left = tp_budget_seconds_left(tp_arena_budget(v->arena));
+    return left < LEAST ? LEAST : left < most ? left : most;
+}
+
+/* The limit of the system is of whole seconds: a timer stands before it. */
+static void limit_cpu(double seconds)
+{
+    struct timeval at = {.tv_sec = (time_t)seconds, .tv_usec = (suseconds_t)((seconds - floor(seconds)) * 1e6)};
+    rlim_t whole = (rlim_t)ceil(seconds) + 1;
+    setrlimit(RLIMIT_CPU, &(struct rlimit){whole, whole + 2});
+    setitimer(ITIMER_PROF, &(struct itimerval){.it_value = at}, NULL);
 }
 
 /* Of Z3's steps, no more than the share of the work allows. */
@@ -395,13 +407,13 @@ static void limit_memory(unsigned mib)
 
 /* Why the child gave no answer. Work units end a query alike on every machine;
  * where Z3 does not count, seconds do, and the reason says so. */
-static tp_str why_none(const tp_prover *v, int status)
+static tp_str why_none(const tp_prover *v, int status, double seconds)
 {
     int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    if (by == SIGXCPU)
+    if (by == SIGXCPU || by == SIGPROF)
         return tp_printf(v->arena,
-                         "Z3 did not stop at its work limit, but at %u s of CPU: another machine may decide it",
-                         cpu_seconds(v));
+                         "Z3 did not stop at its work limit, but at %.3g s of CPU: another machine may decide it",
+                         seconds);
     return by == SIGALRM ? TP_S("the solver process slept for ten minutes") : TP_S("the solver process died");
 }
 
@@ -412,6 +424,7 @@ typedef struct child_call {
     bool linear;
     uint64_t rlimit;
     uint32_t nsyms;
+    double seconds; /* of CPU */
 } child_call;
 
 static void ask_and_tell(void *arg)
@@ -440,13 +453,12 @@ static void ask_in_arena(void *arg)
 /* Whatever happens, the child ends here: nothing may leave to a tp_try() of the parent. */
 static void child(child_call *x)
 {
-    rlim_t seconds = cpu_seconds(x->v);
-    struct rlimit cpu = {seconds, seconds + 2};
     tp_budget *b = tp_arena_budget(x->v->arena);
     unsigned mib = solver_mib(x->v);
-    setrlimit(RLIMIT_CPU, &cpu);
+    limit_cpu(x->seconds);
     signal(SIGABRT, SIG_DFL); /* out of memory: the parent says what that means */
-    alarm(ASLEEP);            /* for ever: CPU is what counts, however busy the machine is */
+    signal(SIGPROF, SIG_DFL);
+    alarm(ASLEEP); /* for ever: CPU is what counts, however busy the machine is */
     limit_memory(mib);
     if (b)
         tp_budget_begin(b, 0, 0); /* the system's limits are enough here */
@@ -458,7 +470,8 @@ static void child(child_call *x)
 static void charge(const tp_prover *v, const message *m, int status, const struct rusage *used)
 {
     tp_budget *b = tp_arena_budget(v->arena);
-    bool stopped = WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
+    int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    bool stopped = by == SIGXCPU || by == SIGPROF;
     int64_t most = (int64_t)(v->o.cpu_seconds ? v->o.cpu_seconds : CPU_SECONDS) * TP_UNITS_PER_SECOND,
             work = m->work < (uint64_t)most / UNITS_OF_STEP ? (int64_t)m->work * UNITS_OF_STEP : most;
     tp_charge(v->arena, stopped ? most : work);
@@ -487,6 +500,7 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
     uint32_t nsyms = tp_sym_count(v->p);
     struct rusage used = {0};
     message m = {.answer = TP_UNDECIDED};
+    double seconds = cpu_seconds(v);
     tp_spend(v->scratch, UNITS_OF_CHILD);
     rlimit = steps_left(v, rlimit);
     *reason = TP_S("no solver process could be started");
@@ -500,7 +514,7 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
         pthread_mutex_unlock(&inside_z3);
     if (pid == 0) {
         close(fds[0]);
-        child(&(child_call){fds[1], v, o, linear, rlimit, nsyms});
+        child(&(child_call){fds[1], v, o, linear, rlimit, nsyms, seconds});
     }
     close(fds[1]);
     if (pid < 0) {
@@ -514,7 +528,7 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
         ;
     charge(v, &m, status, &used);
     if (!ok || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        *reason = why_none(v, status);
+        *reason = why_none(v, status, seconds);
         return TP_UNDECIDED;
     }
     m.reason[sizeof m.reason - 1] = '\0';

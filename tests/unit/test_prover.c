@@ -2,8 +2,10 @@
  * either kind fails; "unknown" is counted. The seed is printed. TEST_SMT2=DIR
  * writes the obligations, for other solvers. */
 #define _GNU_SOURCE
+#include "base/budget.h"
 #include "tests/unit/support.h"
 
+#include <sys/resource.h>
 #include <stdlib.h>
 
 #include "smt/internal.h"
@@ -322,25 +324,32 @@ static void planted_sums_are_found(void **state)
 }
 
 /* x^3 + y^3 = z^3, with more work units than a second has: the reason names the clock. */
-static void a_stop_by_the_clock_is_said(void **state)
+/* That no sum of two cubes is a cube. */
+static void cubes(tp_exprs *p, tp_var *vars, tp_obligation *o)
 {
-    (void)state;
-    tp_arena *a = tp_arena_new(0);
-    tp_exprs *p = tp_exprs_new(a);
-    tp_var vars[3];
     tp_expr cube[3];
     for (int i = 0; i < 3; i++) {
-        tp_expr x = tp_sym_new(p, tp_printf(a, "x%d", i));
+        tp_expr x = tp_sym_new(p, tp_printf(tp_exprs_arena(p), "x%d", i));
         vars[i] = (tp_var){.sym = (uint32_t)tp_expr_get(p, x)->value,
                            .lo = tp_const(p, 1000),
                            .hi = tp_const(p, 1000000),
                            .multiple_of = 1};
         cube[i] = tp_op2(p, TP_E_MUL, x, tp_op2(p, TP_E_MUL, x, x));
     }
-    tp_obligation o = {.vars = vars,
-                       .nvars = 3,
-                       .goal = tp_op2(p, TP_E_NE, tp_op2(p, TP_E_ADD, cube[0], cube[1]), cube[2]),
-                       .name = "cubes"};
+    *o = (tp_obligation){.vars = vars,
+                         .nvars = 3,
+                         .goal = tp_op2(p, TP_E_NE, tp_op2(p, TP_E_ADD, cube[0], cube[1]), cube[2]),
+                         .name = "cubes"};
+}
+
+static void a_stop_by_the_clock_is_said(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_exprs *p = tp_exprs_new(a);
+    tp_var vars[3];
+    tp_obligation o;
+    cubes(p, vars, &o);
     tp_prover *v = tp_prover_new(a, p, &(tp_prover_options){.rlimit = UINT32_MAX, .cpu_seconds = 1});
     tp_decision d = tp_prove(v, &o);
     assert_int_equal(d.verdict, TP_UNKNOWN);
@@ -350,11 +359,52 @@ static void a_stop_by_the_clock_is_said(void **state)
     tp_arena_free(a);
 }
 
+typedef struct query {
+    tp_prover *v;
+    const tp_obligation *o;
+} query;
+
+static void ask_once(void *arg)
+{
+    query *q = arg;
+    tp_prove(q->v, q->o);
+}
+
+/* The limit of the system is of whole seconds: a second more than the spec had left, once. */
+static void a_query_takes_no_more_than_is_left(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_budget b;
+    struct rusage before, after;
+    tp_budget_begin(&b, 1, 0);
+    tp_arena_set_budget(a, &b);
+    tp_budget_child(&b, b.max_seconds - 0.2);
+    tp_exprs *p = tp_exprs_new(a);
+    tp_obligation o;
+    tp_var vars[3];
+    cubes(p, vars, &o);
+    tp_prover *v = tp_prover_new(a, p, &(tp_prover_options){.rlimit = UINT32_MAX});
+    getrusage(RUSAGE_CHILDREN, &before);
+    tp_try(a, ask_once, &(query){v, &o}); /* left, its time being over */
+    getrusage(RUSAGE_CHILDREN, &after);
+    assert_true(tp_budget_over(&b));
+    double took = (double)(after.ru_utime.tv_sec - before.ru_utime.tv_sec) +
+                  (double)(after.ru_utime.tv_usec - before.ru_utime.tv_usec) * 1e-6;
+    if (took > 0.5)
+        fail_msg("a query took %.2f s, where 0.2 were left", took);
+    tp_prover_free(v);
+    tp_arena_free(a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_obligations),         cmocka_unit_test(planted_sums_are_found),
-        cmocka_unit_test(intervals_of_small_ranges),  cmocka_unit_test(chains_of_equations),
-        cmocka_unit_test(intervals_hold_every_value), cmocka_unit_test(a_stop_by_the_clock_is_said)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_obligations),
+                                       cmocka_unit_test(planted_sums_are_found),
+                                       cmocka_unit_test(intervals_of_small_ranges),
+                                       cmocka_unit_test(chains_of_equations),
+                                       cmocka_unit_test(intervals_hold_every_value),
+                                       cmocka_unit_test(a_stop_by_the_clock_is_said),
+                                       cmocka_unit_test(a_query_takes_no_more_than_is_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
