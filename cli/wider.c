@@ -218,7 +218,7 @@ static bool run_both(pair *p, uint32_t number)
     if (!shape(p, env))
         return false;
     for (int w = 0; w < 2; w++) {
-        tp_case x = {.kernel = p->k[w], .env = env[w], .seed = number, .loc = p->k[w]->doc->loc};
+        tp_case x = {.kernel = p->k[w], .env = env[w], .seed = TP_CAREFUL_SEED + number, .loc = p->k[w]->doc->loc};
         if (!tp_case_tables(&ctx, p->k[w], &x, NULL))
             return false;
     }

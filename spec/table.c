@@ -69,6 +69,7 @@ typedef struct check {
     const tp_kernel *k;
     int64_t *env;
     tp_str why;
+    bool quiet;                /* nobody asks why */
     int64_t work, most;        /* entries and instances looked at; how many may be */
     const tp_contract *broken; /* a contract, with its bound symbols set in env; or NULL */
     const tp_contract *from;   /* the instances before this one are not looked at; or NULL */
@@ -156,13 +157,15 @@ static bool contract_holds(check *c, const tp_contract *x, uint32_t bound)
     c->from = NULL;                                       /* it is reached */
     if (e == TP_EVAL_TABLE || (e == TP_EVAL_OK && holds)) /* of entries that do not exist it says nothing */
         return true;
+    c->broken = x;
+    if (c->quiet)
+        return false;
     tp_buf b = {.arena = c->arena};
     tp_buf_printf(&b, "the tables break %.*s (%.*s)", TP_FMT(x->id), TP_FMT(x->text));
     for (uint32_t i = 0; i < x->nbound; i++)
         tp_buf_printf(&b, "%s%.*s = %lld", i ? ", " : " at ", TP_FMT(tp_sym_name(c->k->exprs, x->bound[i])),
                       (long long)c->env[x->bound[i]]);
     c->why = tp_buf_view(&b);
-    c->broken = x;
     return false;
 }
 
@@ -520,8 +523,10 @@ static bool settle(finder *f, const tp_contract *x, bool again)
     static const int64_t BY[] = {0, 1, -1};
     repair r = {.nreads = 0};
     collect(f, x->fact, &r);
+    uint32_t first = r.nreads ? (uint32_t)tp_rng_below(&f->rng, r.nreads) : 0;
     for (int moved = 0; moved < 2 && f->c.work <= f->c.most; moved++)
-        for (uint32_t i = 0; i < r.nreads; i++) {
+        for (uint32_t n = 0; n < r.nreads; n++) {
+            uint32_t i = moved ? (n + first) % r.nreads : n;
             uint32_t table = r.reads[i].table;
             int64_t at = r.reads[i].at, v, lo, hi, *entry = &data_of(f->c.k, f->c.env, table)->at[at];
             if (f->moved[table][at] != (moved == 1))
@@ -607,7 +612,8 @@ bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_ta
                       uint64_t seed, int64_t *work, tp_contract_at *broken)
 {
     enum { ROUNDS = 24, VARIED = 6 };
-    finder f = {.c = {.arena = a, .k = k, .env = env, .most = *work}, .rng = tp_rng_new(seed, 0x7461626c)};
+    finder f = {.c = {.arena = a, .k = k, .env = env, .quiet = true, .most = *work},
+                .rng = tp_rng_new(seed, 0x7461626c)};
     bool found = false;
     if (broken)
         broken->contract = NULL;
@@ -630,12 +636,14 @@ bool tp_tables_search_carefully(tp_arena *a, const tp_kernel *k, int64_t *env, c
                                 uint32_t nfixed, uint64_t seed, int64_t *work)
 {
     enum { ROUNDS = 8 };
-    finder f = {.c = {.arena = a, .k = k, .env = env, .most = *work}, .rng = tp_rng_new(seed, 0x63617265)};
+    finder f = {.c = {.arena = a, .k = k, .env = env, .quiet = true, .most = *work},
+                .rng = tp_rng_new(seed, 0x63617265)};
     bool found = false;
     if (!begin(&f, fixed, nfixed))
         return false;
     f.careful = true;
-    for (int round = 0; round < ROUNDS && !found && f.c.work < f.c.most; round++) {
+    for (int round = 0; round < ROUNDS && !found && f.c.work < *work; round++) {
+        f.c.most = f.c.work + (*work - f.c.work) / (ROUNDS - round); /* each its share of what is left */
         f.spread = ((uint64_t)round + seed) % 2;
         for (uint32_t t = 0; t < k->ntables; t++) {
             guess(&f, t, round < 2 ? 0 : round, false);
