@@ -92,7 +92,14 @@ static void close_cache(tp_cli *c, tp_check_run *run)
     tp_cache_free(run->cache);
 }
 
-int tp_check_begin(tp_cli *c, bool execute, tp_check_run *run)
+/* Is a report all that is made of the specs, and one that is written spec by spec? */
+static bool can_go_by_spec(const tp_cli *c, const tp_check_run *run)
+{
+    return run->format->by_spec && run->fix == TP_FIX_NONE && !c->baseline.len && !c->report.len && !c->playback.len &&
+           !c->receipt.len && !c->certificates.len && !c->statistics.len && !c->plot.len;
+}
+
+int tp_check_begin(tp_cli *c, bool execute, bool print, tp_check_run *run)
 {
     tp_strings paths = {0};
     *run = (tp_check_run){.report.arena = c->arena};
@@ -102,11 +109,10 @@ int tp_check_begin(tp_cli *c, bool execute, tp_check_run *run)
         return TP_EXIT_USAGE;
     run->njobs = paths.len;
     run->jobs = TP_NEWN(c->arena, tp_job, paths.len);
-    for (uint32_t i = 0; i < paths.len; i++) {
-        run->jobs[i].arena = tp_arena_child(c->arena);
-        if (c->certificates.len)
-            run->jobs[i].certificates = tp_certificates_new(run->jobs[i].arena);
-    }
+    run->by_spec = print && can_go_by_spec(c, run);
+    run->kept = tp_arena_new(0); /* of no thread */
+    if (!run->kept)
+        tp_leave(c->arena, TP_E_MEMORY);
     if (!tp_check_all(c, run, &paths))
         tp_leave(c->arena, TP_E_MEMORY);
     for (uint32_t i = 0; i < paths.len; i++) {
@@ -122,6 +128,7 @@ void tp_check_end(tp_cli *c, tp_check_run *run)
         close_cache(c, run);
     for (uint32_t i = 0; i < run->njobs; i++)
         tp_job_free(&run->jobs[i]);
+    tp_arena_free(run->kept);
 }
 
 /* What is wrong with the tool, not with a spec; an exit code. */
@@ -174,7 +181,7 @@ int tp_check_specs(tp_cli *c, bool execute)
     if (!tp_outputs_usable(c) || !tp_receipt_possible(c) ||
         (c->baseline.len && !tp_baseline_read(c, tp_cstr(c->arena, tp_option(&c->baseline, "")), &baseline)))
         return TP_EXIT_USAGE;
-    int code = tp_check_begin(c, execute, &run);
+    int code = tp_check_begin(c, execute, true, &run);
     if (code)
         return code;
     tp_report *report = &run.report;
@@ -186,7 +193,8 @@ int tp_check_specs(tp_cli *c, bool execute)
         tp_check_end(c, &run);
         return code;
     }
-    run.format->write(report, stdout);
+    if (!run.by_spec)
+        run.format->write(report, stdout);
     bool people = tp_str_is(tp_option(&c->format, "full"), "full");
     if (run.njobs != 1 && people)
         print_totals(report, execute);

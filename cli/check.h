@@ -14,11 +14,14 @@ typedef struct tp_check_run {
     tp_job *jobs;
     uint32_t njobs;
     struct tp_cache *cache; /* NULL: none */
+    bool by_spec;           /* reports are printed, and memory is freed, as specs are done; of these remains: */
+    tp_arena *kept;
 } tp_check_run;
 /* check_settings.c: false after a message. */
 bool tp_check_read_settings(tp_cli *c, bool execute, tp_check_run *run);
-/* check.c: an exit code, not 0 after a message. */
-int tp_check_begin(tp_cli *c, bool execute, tp_check_run *run);
+/* check.c: an exit code, not 0 after a message. `print`: where the format allows it and nothing else asks for all
+ * specs at once, the report is printed on the way, and what remains of a spec is counts, name and cost. */
+int tp_check_begin(tp_cli *c, bool execute, bool print, tp_check_run *run);
 void tp_check_end(tp_cli *c, tp_check_run *run);
 
 /* dump.c: --dump; an exit code. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/budget.h"
+#include "cli/certificates.h"
 #include "cli/check.h"
 #include "cli/watchdog.h"
 
@@ -19,6 +20,9 @@ typedef struct pool {
     bool terminal;
     atomic_uint next, done;
     atomic_bool failed;
+    pthread_mutex_t lock;
+    bool *checked;    /* by spec */
+    uint32_t printed; /* so many specs were printed and freed */
 } pool;
 
 typedef struct one_job {
@@ -62,6 +66,8 @@ static void check(void *arg)
     one_job *o = arg;
     struct timespec start;
     clock_gettime(CLOCK_MONOTONIC, &start);
+    if (o->p->c->certificates.len)
+        o->p->run->jobs[o->i].certificates = tp_certificates_new(o->p->run->jobs[o->i].arena);
     check_one(o->p, &o->p->run->jobs[o->i], o->p->paths->at[o->i], o->solver);
     o->p->run->jobs[o->i].report.ms = ms_since(&start);
     tp_job_note_cost(&o->p->run->jobs[o->i]);
@@ -92,6 +98,63 @@ static bool check_or_say(one_job *o)
     return st == TP_OK;
 }
 
+/* ---- reports on the way ---- */
+
+/* What totals, exit codes and timings need of a report outlives its spec. */
+static void reduce_to_counts(tp_arena *keep, tp_job *j)
+{
+    const tp_spec_report *r = &j->report;
+    tp_counts *counts = TP_NEW(keep, tp_counts);
+    *counts = tp_count(r);
+    tp_spec_report left = {.valid = r->valid,
+                           .internal_error = r->internal_error,
+                           .out_of_memory = r->out_of_memory,
+                           .ms = r->ms,
+                           .cpu_ms = r->cpu_ms,
+                           .units = r->units,
+                           .most_units = r->most_units,
+                           .memory = r->memory,
+                           .counted = counts};
+    left.stats.disagreement = tp_printf(keep, "%.*s", TP_FMT(r->stats.disagreement));
+    left.stats.smt2_error = tp_printf(keep, "%.*s", TP_FMT(r->stats.smt2_error));
+    left.name = tp_printf(keep, "%.*s", TP_FMT(r->name));
+    j->source = (tp_source){.path = tp_printf(keep, "%.*s", TP_FMT(j->source.path))};
+    j->report = left;
+}
+
+static void print_one(void *arg)
+{
+    one_job *o = arg;
+    tp_job *j = &o->p->run->jobs[o->i];
+    tp_report report = o->p->run->report; /* its settings */
+    report.arena = j->arena;
+    report.others = o->p->paths->len - 1;
+    tp_push(j->arena, report.specs, j->report);
+    report.specs.at[0].source = &j->source;
+    o->p->run->format->write(&report, stdout);
+    reduce_to_counts(o->p->run->kept, j);
+}
+
+/* Specs are printed in their order, each as soon as it and those before it are checked. */
+static bool print_checked(one_job *o)
+{
+    pool *p = o->p;
+    bool ok = true;
+    pthread_mutex_lock(&p->lock);
+    p->checked[o->i] = true;
+    if (p->terminal)
+        fprintf(stderr, "\r\033[K");
+    for (; ok && p->printed < p->paths->len && p->checked[p->printed]; p->printed++) {
+        one_job next = {.p = p, .i = p->printed};
+        ok = tp_try(p->run->jobs[next.i].arena, print_one, &next) == TP_OK;
+        tp_job_free(&p->run->jobs[next.i]);
+    }
+    if (p->terminal)
+        fflush(stdout);
+    pthread_mutex_unlock(&p->lock);
+    return ok;
+}
+
 static void *work(void *arg)
 {
     worker *w = arg;
@@ -99,7 +162,9 @@ static void *work(void *arg)
     one_job o = {.p = p, .solver = w->solver};
     while (!p->failed && (o.i = atomic_fetch_add(&p->next, 1)) < p->paths->len) {
         tp_watched_begin(w->watched, &p->paths->at[o.i]);
-        if (!check_or_say(&o))
+        tp_job *j = &p->run->jobs[o.i];
+        j->arena = tp_arena_new(0); /* no child: threads make and free them side by side */
+        if (!j->arena || !check_or_say(&o) || (p->run->by_spec && !print_checked(&o)))
             p->failed = true;
         tp_watched_end(w->watched);
         unsigned done = atomic_fetch_add(&p->done, 1) + 1;
@@ -112,7 +177,7 @@ static void *work(void *arg)
 
 bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths)
 {
-    pool p = {.c = c, .run = run, .paths = paths};
+    pool p = {.c = c, .run = run, .paths = paths, .checked = TP_NEWN(c->arena, bool, paths->len + 1)};
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t wanted = run->threads ? (uint32_t)run->threads : processors > 0 ? (uint32_t)processors : 1, started = 0;
     wanted = wanted < paths->len ? wanted : paths->len ? paths->len : 1;
@@ -122,6 +187,7 @@ bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths)
         watched[i] = tp_watched_here();
         workers[i] = (worker){&p, tp_solver_new(c->arena), &watched[i]};
     }
+    pthread_mutex_init(&p.lock, NULL);
     clock_gettime(CLOCK_MONOTONIC, &p.start);
     p.terminal = isatty(STDERR_FILENO) && !c->quiet.len;
     while (started + 1 < wanted && pthread_create(&watched[started + 1].thread, NULL, work, &workers[started + 1]) == 0)
@@ -132,6 +198,7 @@ bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths)
     for (uint32_t i = 0; i < started; i++)
         pthread_join(watched[i + 1].thread, NULL);
     tp_watchdog_stop(&guard);
+    pthread_mutex_destroy(&p.lock);
     if (p.terminal && ms_since(&p.start) > PATIENCE_MS)
         fprintf(stderr, "\r\033[K");
     return !p.failed;

@@ -19,6 +19,8 @@ bool tp_is_internal(const tp_finding *f)
 tp_counts tp_count(const tp_spec_report *s)
 {
     tp_counts c = {0};
+    if (s->counted)
+        return *s->counted;
     for (uint32_t i = 0; i < s->findings.len; i++) {
         const tp_finding *f = &s->findings.at[i];
         c.suppressed += f->suppressed;
@@ -34,6 +36,11 @@ tp_counts tp_count(const tp_spec_report *s)
     }
     c.tested = s->equiv ? s->equiv->equal : 0;
     return c;
+}
+
+bool tp_report_of_one(const tp_report *r)
+{
+    return r->specs.len == 1 && !r->others;
 }
 
 bool tp_is_clean(const tp_spec_report *s)

@@ -38,6 +38,7 @@ typedef struct tp_opinion {
     tp_str got, want;
 } tp_opinion;
 
+typedef struct tp_counts tp_counts;
 typedef struct tp_spec_report {
     const tp_source *source; /* its path is UTF-8 */
     tp_str name, sha256;
@@ -53,22 +54,26 @@ typedef struct tp_spec_report {
     double ms, cpu_ms; /* by the clock; of this spec's thread and its children */
     int64_t units;     /* of work (base/budget.h), and how many it was allowed; 0: any number */
     int64_t most_units;
-    size_t memory; /* bytes of its arenas, at most at once */
+    size_t memory;            /* bytes of its arenas, at most at once */
+    const tp_counts *counted; /* what tp_count() says, once the findings are gone; else NULL */
 } tp_spec_report;
 
 typedef struct tp_report {
     tp_arena *arena; /* for what the formats make; running out leaves through it */
     TP_VEC(tp_spec_report) specs;
+    uint32_t others; /* specs of the same call that are written for themselves */
     bool color, quiet, verbose;
     tp_unknown_policy unknown;
     tp_fail_level fail_on;
 } tp_report;
 
-typedef struct tp_counts {
+struct tp_counts {
     uint32_t proven, violated, unknown, vacuous, assumed, suppressed, tested, advice;
     uint32_t stale; /* entries of "allow" that suppress nothing: no rule is violated there */
-} tp_counts;
+};
 tp_counts tp_count(const tp_spec_report *s);
+/* Is the report of one spec alone? */
+bool tp_report_of_one(const tp_report *r);
 /* Valid, and nothing in it is violated, vacuous, undecided or stale. */
 bool tp_is_clean(const tp_spec_report *s);
 /* Violated, vacuous or undecided; suppressed ones, too. */
@@ -84,6 +89,7 @@ int tp_report_exit_code(const tp_report *r);
 typedef struct tp_format {
     const char *name, *summary;
     void (*write)(const tp_report *r, FILE *out);
+    bool by_spec; /* reports of one spec each, one after the other, are the bytes of the report of all */
 } tp_format;
 const tp_format *tp_format_find(tp_str name);
 extern const tp_format tp_format_json; /* others embed it */

@@ -9,12 +9,21 @@ typedef struct node {
     uint32_t size; /* of the tree, saturating */
     uint32_t depth;
     tp_expr normal; /* memo of tp_expr_normal() */
+    uint64_t names; /* bits of what is mentioned somewhere in it */
 } node;
 
 typedef struct symbol {
     tp_str name;
     tp_expr node;
 } symbol;
+
+/* Bits of node.names: symbols share 63 of them. */
+static const uint64_t READS = (uint64_t)1 << 63;
+
+static uint64_t symbol_bit(uint32_t sym)
+{
+    return (uint64_t)1 << sym % 63;
+}
 
 struct tp_exprs {
     tp_arena *arena;
@@ -120,12 +129,15 @@ static tp_expr intern(tp_exprs *p, tp_expr_node n)
         if (same_node(&p->nodes.at[p->table[slot]].n, &n))
             return (tp_expr){p->table[slot]};
     node full = {.n = n, .size = 1};
+    if (n.op == TP_E_SYM || n.op == TP_E_READ)
+        full.names = symbol_bit((uint32_t)n.value) | (n.op == TP_E_READ ? READS : 0);
     tp_expr kids[] = {n.a, n.b, n.c};
     for (int i = 0; i < 3; i++) {
         const node *k = &p->nodes.at[kids[i].id];
         if (tp_expr_too_large(kids[i]))
             return kids[i];
         full.size += k->size;
+        full.names |= k->names;
         full.depth = k->depth + 1 > full.depth ? k->depth + 1 : full.depth;
     }
     if (full.size > p->max_tree || full.depth > p->max_depth) {
@@ -212,7 +224,7 @@ bool tp_expr_mentions(const tp_exprs *p, tp_expr e, uint32_t sym)
 {
     const tp_expr_node *n = tp_expr_get(p, e);
     count(p, 1);
-    if (!e.id)
+    if (!(p->nodes.at[e.id].names & symbol_bit(sym)))
         return false;
     if (n->op == TP_E_SYM)
         return (uint32_t)n->value == sym;
@@ -223,9 +235,8 @@ bool tp_expr_mentions(const tp_exprs *p, tp_expr e, uint32_t sym)
 
 bool tp_expr_reads(const tp_exprs *p, tp_expr e)
 {
-    const tp_expr_node *n = tp_expr_get(p, e);
     count(p, 1);
-    return e.id && (n->op == TP_E_READ || tp_expr_reads(p, n->a) || tp_expr_reads(p, n->b) || tp_expr_reads(p, n->c));
+    return p->nodes.at[e.id].names & READS;
 }
 
 /* ---- evaluation ---- */

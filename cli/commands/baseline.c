@@ -14,7 +14,7 @@ static int run(tp_cli *c)
     c->paths.len -= 2;
     if (write ? !tp_baseline_replaceable(c, file) : !tp_baseline_read(c, file, &b))
         return TP_EXIT_USAGE;
-    int code = tp_check_begin(c, false, &r);
+    int code = tp_check_begin(c, false, false, &r);
     if (code)
         return code;
     uint32_t stale = tp_baseline_apply(&b, &r.s, &r.report);

@@ -201,7 +201,7 @@ static int run(tp_cli *c)
     tp_check_run r;
     if (c->paths.len != 2)
         return tp_usage_error("diff takes an old and a new spec");
-    int code = tp_check_begin(c, false, &r);
+    int code = tp_check_begin(c, false, false, &r);
     if (code)
         return code;
     diff d = {.run = &r, .arena = c->arena};

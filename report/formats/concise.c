@@ -26,4 +26,4 @@ static void write_concise(const tp_report *r, FILE *out)
     tp_arena_free(a);
 }
 
-const tp_format tp_format_concise = {"concise", "one line per finding", write_concise};
+const tp_format tp_format_concise = {"concise", "one line per finding", write_concise, true};

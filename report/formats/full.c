@@ -451,9 +451,9 @@ static void write_full(const tp_report *r, FILE *out)
                     : tp_count(s).unknown ? "undecided"
                                           : "ok");
             domain(&p, s);
-            if (!bad || r->verbose || r->specs.len == 1)
+            if (!bad || r->verbose || tp_report_of_one(r))
                 matrix(&p, s);
-            if (r->verbose || (!bad && r->specs.len == 1))
+            if (r->verbose || (!bad && tp_report_of_one(r)))
                 memory(&p, s);
             equivalence(&p, r, s);
             if (r->verbose)
@@ -465,10 +465,10 @@ static void write_full(const tp_report *r, FILE *out)
                         s->stats.obligations, s->stats.certified, s->stats.searched, s->stats.linear, s->stats.raw,
                         s->stats.enumerated, s->stats.unknown);
         }
-        if (s->valid && (!r->quiet || r->specs.len == 1 || !tp_is_clean(s)))
+        if (s->valid && (!r->quiet || tp_report_of_one(r) || !tp_is_clean(s)))
             summary_line(&p, s);
     }
     tp_arena_free(p.arena);
 }
 
-const tp_format tp_format_full = {"full", "for people: excerpts, smallest cases, fixes", write_full};
+const tp_format tp_format_full = {"full", "for people: excerpts, smallest cases, fixes", write_full, true};

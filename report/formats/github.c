@@ -41,4 +41,4 @@ static void write_github(const tp_report *r, FILE *out)
     tp_arena_free(a);
 }
 
-const tp_format tp_format_github = {"github", "annotations of GitHub Actions", write_github};
+const tp_format tp_format_github = {"github", "annotations of GitHub Actions", write_github, false};

@@ -34,4 +34,4 @@ static void write_gitlab(const tp_report *r, FILE *out)
     tp_arena_free(a);
 }
 
-const tp_format tp_format_gitlab = {"gitlab", "code quality report of GitLab", write_gitlab};
+const tp_format tp_format_gitlab = {"gitlab", "code quality report of GitLab", write_gitlab, false};

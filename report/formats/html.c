@@ -483,4 +483,4 @@ static void write_html(const tp_report *r, FILE *out)
     tp_arena_free(p.a);
 }
 
-const tp_format tp_format_html = {"html", "one self-contained page with pictures", write_html};
+const tp_format tp_format_html = {"html", "one self-contained page with pictures", write_html, false};

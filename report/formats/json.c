@@ -504,4 +504,5 @@ static void write_json(const tp_report *r, FILE *out)
     json_object_put(o);
 }
 
-const tp_format tp_format_json = {"json", "the whole record, for programs (docs/report.schema.json)", write_json};
+const tp_format tp_format_json = {"json", "the whole record, for programs (docs/report.schema.json)", write_json,
+                                  false};

@@ -21,4 +21,4 @@ static void write_jsonl(const tp_report *r, FILE *out)
     }
 }
 
-const tp_format tp_format_jsonl = {"jsonl", "one JSON object per finding and line", write_jsonl};
+const tp_format tp_format_jsonl = {"jsonl", "one JSON object per finding and line", write_jsonl, true};

@@ -90,4 +90,4 @@ static void write_junit(const tp_report *r, FILE *out)
     tp_arena_free(a);
 }
 
-const tp_format tp_format_junit = {"junit", "JUnit XML, a test case per obligation", write_junit};
+const tp_format tp_format_junit = {"junit", "JUnit XML, a test case per obligation", write_junit, false};

@@ -174,4 +174,4 @@ static void write_markdown(const tp_report *r, FILE *out)
 }
 
 const tp_format tp_format_markdown = {"markdown", "a table of specs and the findings, for step summaries",
-                                      write_markdown};
+                                      write_markdown, false};

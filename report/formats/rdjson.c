@@ -71,4 +71,4 @@ static void write_rdjson(const tp_report *r, FILE *out)
     tp_arena_free(a);
 }
 
-const tp_format tp_format_rdjson = {"rdjson", "diagnostics for reviewdog, with suggestions", write_rdjson};
+const tp_format tp_format_rdjson = {"rdjson", "diagnostics for reviewdog, with suggestions", write_rdjson, false};

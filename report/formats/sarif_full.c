@@ -6,4 +6,4 @@ static void write_it(const tp_report *r, FILE *out)
 }
 
 const tp_format tp_format_sarif_full = {"sarif-full", "SARIF 2.1.0 for archives: proofs and suppressed findings, too",
-                                        write_it};
+                                        write_it, false};

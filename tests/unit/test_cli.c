@@ -457,6 +457,25 @@ static void exit_codes_of_many(void **state)
     assert_true(tp_str_eq(o.out, again.out)); /* byte for byte */
 }
 
+/* Specs that are printed as they are done, by any number of threads, and all at once: the same bytes. */
+static void reports_on_the_way(void **state)
+{
+    place *p = *state;
+    const char *const FORMATS[] = {"full", "concise", "jsonl"};
+    const char *const side = tp_printf(p->a, "markdown=%s/side.md", p->dir).p;
+    for (size_t i = 0; i < sizeof FORMATS / sizeof *FORMATS; i++) {
+        outcome at_once = RUN(p->a, "lint", "examples/reduction", "examples/broken/extra_step.tile.json", "--format",
+                              FORMATS[i], "--output", side);
+        assert_int_equal(at_once.exit, 1);
+        for (const char *jobs = "1\0003\0"; *jobs; jobs += 2) {
+            outcome o = RUN(p->a, "lint", "examples/reduction", "examples/broken/extra_step.tile.json", "--format",
+                            FORMATS[i], "--jobs", jobs);
+            assert_int_equal(o.exit, 1);
+            assert_true(tp_str_eq(o.out, at_once.out));
+        }
+    }
+}
+
 static void output_that_cannot_be_written(void **state)
 {
     place *p = *state;
@@ -618,6 +637,7 @@ int main(void)
         IN_PLACE(exit_codes_of_many),
         IN_PLACE(quiet_keeps_the_total),
         IN_PLACE(fail_levels),
+        IN_PLACE(reports_on_the_way),
         IN_PLACE(output_that_cannot_be_written),
         IN_PLACE(certificate_files),
         IN_PLACE(second_solver),
