@@ -185,6 +185,8 @@ tp_expr tp_window_meets(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr
 /* Windows of o that differ have no element in common: the code of the rule which says so of
  * Element windows; NULL: of blocks that is plain. */
 const char *tp_apart(const tp_operand *o);
+/* A finding: the text of the index map of o decides the claim. */
+void tp_proven_by_map(tp_analysis *a, const tp_operand *o, const tp_claim *c);
 /* First array element of the window in dimension d, over sizes and axes; may
  * be negative with padding. */
 tp_expr tp_window_start(tp_analysis *a, const tp_operand *o, uint32_t d);

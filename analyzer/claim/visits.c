@@ -18,6 +18,13 @@ const char *tp_apart(const tp_operand *o)
     return tp_has_element_dims(o) ? TP_RULE_OVERLAPPING_OUTPUT : NULL;
 }
 
+void tp_proven_by_map(tp_analysis *a, const tp_operand *o, const tp_claim *c)
+{
+    tp_finding *f = tp_add_finding(a, TP_PROVEN, o->name, c->loc, c->proven);
+    f->grade = TP_GRADE_EXACT;
+    f->rests_on = tp_apart(o) ? tp_str_c(tp_apart(o)) : (tp_str){NULL, 0};
+}
+
 tp_expr tp_window_start(tp_analysis *a, const tp_operand *o, uint32_t d)
 {
     const tp_dim *dim = &o->dims[d];

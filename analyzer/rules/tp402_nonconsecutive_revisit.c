@@ -98,21 +98,19 @@ static void check(tp_analysis *a)
         const tp_operand *o = &a->k->operands[i];
         if (o->discard || o->revisit_any || o->alias >= 0) /* may return; an alias: TP405 */
             continue;
-        bool mentioned[TP_MAX_AXES], said = false;
-        bool told = tp_map_tells_axes(a, o, mentioned);
-        for (uint32_t out = 0; out < a->k->naxes && told; out++)
+        bool mentioned[TP_MAX_AXES], pairs = false;
+        bool tells = tp_map_tells_axes(a, o, mentioned);
+        for (uint32_t out = 0; out < a->k->naxes && tells; out++)
             for (uint32_t in = out + 1; in < a->k->naxes && !mentioned[out] && !a->k->axes[out].parallel; in++)
                 if (mentioned[in]) {
                     check_pair(a, o, out, in);
-                    said = true;
+                    pairs = true;
                 }
-        if (!told)
+        if (!tells)
             check_map(a, o);
-        else if (!said && a->k->naxes) {
+        else if (!pairs && a->k->naxes) {
             tp_claim c = revisit(a, o, (tp_expr[TP_MAX_AXES + TP_GRANTED]){{0}});
-            tp_finding *f = tp_add_finding(a, TP_PROVEN, o->name, c.loc, c.proven);
-            f->grade = TP_GRADE_EXACT;
-            f->rests_on = tp_apart(o) ? tp_str_c(tp_apart(o)) : (tp_str){NULL, 0};
+            tp_proven_by_map(a, o, &c);
         }
     }
 }

@@ -91,19 +91,17 @@ static void check(tp_analysis *a)
         if (o->discard)
             continue;
         bool mentioned[TP_MAX_AXES], parallel = false;
-        bool told = tp_map_tells_axes(a, o, mentioned);
+        bool tells = tp_map_tells_axes(a, o, mentioned);
         for (uint32_t x = 0; x < a->k->naxes; x++) {
             parallel |= a->k->axes[x].parallel && mentioned[x];
             if (a->k->axes[x].parallel && !mentioned[x])
                 check_axis(a, o, x);
         }
-        if (!told && parallel)
+        if (!tells && parallel)
             check_map(a, o);
         else if (parallel) {
             tp_claim c = race(a, o, (tp_expr[TP_MAX_AXES + TP_GRANTED]){{0}});
-            tp_finding *f = tp_add_finding(a, TP_PROVEN, o->name, c.loc, c.proven);
-            f->grade = TP_GRADE_EXACT;
-            f->rests_on = tp_apart(o) ? tp_str_c(tp_apart(o)) : (tp_str){NULL, 0};
+            tp_proven_by_map(a, o, &c);
         }
     }
 }
