@@ -78,8 +78,7 @@ static void compare_numbers(tp_trial *x, tp_sides *e, tp_str undecided, tp_input
     }
 }
 
-/* Compare on one family of inputs; false when there is nothing to compare. */
-static bool run_family(tp_trial *x, tp_input_family family, tp_garbage garbage)
+static bool run_in_memory(tp_trial *x, tp_input_family family, tp_garbage garbage)
 {
     tp_sides e = {.garbage = garbage};
     tp_str why = {NULL, 0};
@@ -112,6 +111,17 @@ static bool run_family(tp_trial *x, tp_input_family family, tp_garbage garbage)
         return true;
     }
     return false;
+}
+
+/* Compare on one family of inputs; false when there is nothing to compare. Families follow each other in the same
+ * memory: fresh pages cost more. */
+static bool run_family(const tp_trial *x, tp_input_family family, tp_garbage garbage)
+{
+    tp_trial here = *x;
+    here.work = tp_arena_child_limited(x->work, x->o->max_memory);
+    bool compared = run_in_memory(&here, family, garbage);
+    tp_arena_free(here.work);
+    return compared;
 }
 
 void tp_trial_numbers(void *arg)
