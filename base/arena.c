@@ -199,6 +199,11 @@ void tp_arena_clear(tp_arena *a)
     a->used = 0;
 }
 
+size_t tp_arena_left(const tp_arena *a)
+{
+    return !a->limit ? SIZE_MAX : a->limit > a->used ? a->limit - a->used : 1;
+}
+
 size_t tp_arena_used(const tp_arena *a)
 {
     return a->used;

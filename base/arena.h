@@ -49,6 +49,8 @@ void tp_spend(tp_arena *a, int64_t units);
 void *tp_alloc(tp_arena *a, size_t n);
 /* Zeroed array; `count * size` is checked for overflow. */
 void *tp_alloc_array(tp_arena *a, size_t count, size_t size);
+/* Bytes that its limit leaves; SIZE_MAX: it has none. */
+size_t tp_arena_left(const tp_arena *a);
 /* Bytes handed out so far. */
 size_t tp_arena_used(const tp_arena *a);
 

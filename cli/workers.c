@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/budget.h"
+#include "base/processors.h"
 #include "cli/certificates.h"
 #include "cli/check.h"
 #include "cli/watchdog.h"
@@ -178,8 +179,7 @@ static void *work(void *arg)
 bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths)
 {
     pool p = {.c = c, .run = run, .paths = paths, .checked = TP_NEWN(c->arena, bool, paths->len + 1)};
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t wanted = run->threads ? (uint32_t)run->threads : processors > 0 ? (uint32_t)processors : 1, started = 0;
+    uint32_t wanted = run->threads ? (uint32_t)run->threads : tp_processors(), started = 0;
     wanted = wanted < paths->len ? wanted : paths->len ? paths->len : 1;
     worker *workers = TP_NEWN(c->arena, worker, wanted);
     tp_watched *watched = TP_NEWN(c->arena, tp_watched, wanted);

@@ -114,6 +114,8 @@ typedef struct tileproof_run_options {
     int64_t max_steps; /* of the grid; 0: 10^8 */
     uint64_t seed;     /* order of the steps of parallel axes */
     int unchecked;     /* run a kernel that is not verified */
+    unsigned threads;  /* at most so many share the steps of leading parallel axes, with the same results; 0: one per
+                        * processor that the process may use */
 } tileproof_run_options;
 
 /* Execute the kernel: `arrays` has every input and table, and every output.

@@ -1,6 +1,7 @@
 #include "kernels/call.h"
 
 #include "base/checked.h"
+#include "base/processors.h"
 #include "kernels/trial/equiv.h"
 #include "spec/table.h"
 
@@ -256,9 +257,14 @@ tp_status tp_call_bind(tp_call *c)
     return st;
 }
 
-tp_status tp_call_run(tp_call *c, uint64_t seed, int64_t max_steps, tp_trap *trap, tp_run_stats *stats)
+tp_status tp_call_run(tp_call *c, uint64_t seed, int64_t max_steps, uint32_t threads, tp_trap *trap,
+                      tp_run_stats *stats)
 {
-    tp_run_request request = {
-        .kernel = c->kernel, .env = c->env, .arrays = c->arrays, .seed = seed, .max_steps = max_steps};
+    tp_run_request request = {.kernel = c->kernel,
+                              .env = c->env,
+                              .arrays = c->arrays,
+                              .seed = seed,
+                              .max_steps = max_steps,
+                              .threads = threads ? threads : tp_processors()};
     return tp_machine_run(c->arena, &request, trap, stats);
 }

@@ -162,6 +162,13 @@ tp_expr tp_sym_new(tp_exprs *p, tp_str name)
     return p->syms.at[sym].node;
 }
 
+struct tp_budget *tp_exprs_charge(tp_exprs *p, struct tp_budget *b)
+{
+    tp_budget *was = p->budget;
+    p->budget = b;
+    return was;
+}
+
 uint32_t tp_sym_count(const tp_exprs *p)
 {
     return p->syms.len;

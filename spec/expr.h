@@ -105,6 +105,9 @@ typedef struct tp_expr_node {
     int64_t value; /* constant, or symbol number */
 } tp_expr_node;
 
+/* Count what is done from now on on that account, NULL: on none, as where several threads evaluate; the one before. */
+struct tp_budget;
+struct tp_budget *tp_exprs_charge(tp_exprs *p, struct tp_budget *b);
 tp_exprs *tp_exprs_new(tp_arena *a);
 /* With limits of its own: nodes of an expression as a tree, and its depth. */
 tp_exprs *tp_exprs_new_limited(tp_arena *a, uint32_t max_tree, uint32_t max_depth);

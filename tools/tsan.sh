@@ -5,6 +5,7 @@ build=$1
 export TSAN_OPTIONS="die_after_fork=0 report_thread_leaks=0 halt_on_error=1 exitcode=66"
 "$build/tileproof" lint -q -j8 examples tests/rules/block-tiling tests/rules/padding-leak >/dev/null 2>"$build/lint.log" || [ $? = 1 ] || [ $? = 3 ] || { cat "$build/lint.log"; exit 1; }
 "$build/tileproof" verify -q -j4 --cases 2 --box 0 examples/elementwise >/dev/null 2>"$build/verify.log" || { cat "$build/verify.log"; exit 1; }
+"$build/tileproof" run --threads 4 --unchecked --fill normal --size M=700 --size K=300 --size N=900 examples/matmul/matmul.tile.json >"$build/run.log" 2>&1 || { cat "$build/run.log"; exit 1; }
 c++ -std=c++17 -fsanitize=thread -Iinclude examples/embedding/verify.cpp "$build/libtileproof-verify.a" -lz3 -ljson-c -lmd -lgmp $(printf '#include <sleef.h>\n' | cc -x c -fsyntax-only - 2>/dev/null && echo -lsleef) -lm -pthread -o "$build/embedded"
 "$build/embedded" examples/elementwise/add*.tile.json examples/matmul/matmul.tile.json >"$build/library.log" 2>&1 || { cat "$build/library.log"; exit 1; }
 grep -q "WARNING: ThreadSanitizer" "$build"/*.log && { cat "$build"/*.log; exit 1; }

@@ -13,7 +13,7 @@ typedef struct run_call {
     tp_arena *arena;     /* of the arrays: --max-memory */
     tp_check_settings s; /* by which it is read and verified; their budget holds once for that, and once for the run */
     tp_watched watched;
-    int64_t seed;
+    int64_t seed, threads;
     tp_input_family family; /* of --fill */
     tp_str standing;        /* by what right it runs */
     int code;
@@ -249,7 +249,7 @@ static void execute(void *arg)
     tp_budget_renew(tp_arena_budget(r->arena));
     tp_budget_at(tp_arena_budget(r->arena), "the run", TP_S(""));
     write_inputs(r, &call);
-    st = tp_call_run(&call, (uint64_t)r->seed, r->s.equiv.max_steps, &trap, &stats);
+    st = tp_call_run(&call, (uint64_t)r->seed, r->s.equiv.max_steps, (uint32_t)r->threads, &trap, &stats);
     if (st == TP_E_LIMIT)
         fail(r, TP_EXIT_INPUT, trap.message);
     if (st != TP_OK && st != TP_E_TRAP)
@@ -299,6 +299,7 @@ static bool read_limits(tp_cli *c, run_call *r)
     tp_check_defaults(&r->s, true);
     if (!tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) ||
         !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &r->seed) ||
+        !tp_option_number(&c->threads, "threads", 0, 256, 0, &r->threads) ||
         !tp_option_number(&c->max_steps, "max-steps", 1, INT64_MAX, TP_MAX_STEPS, &r->s.equiv.max_steps) ||
         !tp_use_budget(c, &r->s) || !tp_use_target(c, &r->s.target))
         return false;

@@ -123,6 +123,7 @@ complete -c tileproof -n '__fish_seen_subcommand_from run' -l timeout -r -d 'wha
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l memory-limit -r -d 'memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0: no limit)'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l max-memory -r -d 'memory for the arrays of one run (default 2048)'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l max-steps -r -d 'largest grid to execute (default 100000000)'
+complete -c tileproof -n '__fish_seen_subcommand_from run' -l threads -r -d 'threads that share the steps of leading parallel axes, with the same results (default 0: one per processor)'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l size -r -d 'a size that the arrays do not determine'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l dtype -r -d 'a dtype parameter that the arrays do not determine'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l input -s i -r -d 'an input array: FILE.npy or FILE.safetensors#TENSOR'

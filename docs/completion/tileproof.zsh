@@ -195,6 +195,7 @@ _tileproof() {
         '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
+        '*--threads[threads that share the steps of leading parallel axes, with the same results (default 0\: one per processor)]:N:_files' \
         '*--size[a size that the arrays do not determine]:NAME=VALUE:_files' \
         '*--dtype[a dtype parameter that the arrays do not determine]:NAME=DTYPE:_files' \
         '*--input[an input array\: FILE.npy or FILE.safetensors#TENSOR]:NAME=FILE:_files' \

@@ -48,6 +48,7 @@ typedef struct tp_cells {
 typedef enum tp_fixedness { TP_VARIES, TP_TO_BE_FIXED, TP_IS_FIXED } tp_fixedness;
 
 typedef struct tp_alias tp_alias;
+typedef struct tp_crew tp_crew;
 typedef struct tp_chain tp_chain;
 
 /* One operand while the grid runs. */
@@ -101,7 +102,9 @@ typedef struct tp_machine {
     size_t piece;              /* elements of a strip, about */
     tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
     uint32_t moved_size;
-    int64_t turns;          /* of loops in the body, all together */
+    tp_crew *crew;     /* threads.c: machines that share the walk; NULL: this is the only one */
+    uint32_t worker;   /* ... and its number */
+    int64_t turns;     /* of loops in the body, all together */
     const tp_statement *at; /* statement being executed */
     tp_trap *trap;
     tp_run_stats stats;
@@ -113,6 +116,19 @@ void tp_exec_spend(tp_machine *m, int64_t work);
 _Noreturn void tp_trap_raise(tp_machine *m, const char *rule, tp_str subject, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void *tp_workspace(tp_machine *m, tp_vid v, size_t bytes);
+
+/* machine.c: a walk is prepared once; [from, to) of its steps in grid order; then what no step wrote is a trap. */
+void tp_walk_prepare(tp_machine *m);
+void tp_walk_steps(tp_machine *m, int64_t from, int64_t to);
+void tp_walk_check(tp_machine *m);
+/* A machine for the request, which works in `a`; nothing is run. */
+tp_machine tp_machine_new(tp_arena *a, const tp_run_request *r, tp_trap *trap);
+
+/* threads.c: run by several threads. False: that is not for this kernel or size, or it ended otherwise than well; then
+ * one machine has to run it, and to say why. */
+bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats);
+/* The machine takes block b of the operand; false: another of the crew has it. */
+bool tp_crew_claims(const tp_machine *m, const tp_ref *r, size_t b);
 
 /* exec.c */
 void tp_exec_region(tp_machine *m, const tp_region *r);

@@ -324,7 +324,7 @@ static void claim_block(tp_machine *m, tp_ref *r, int64_t key)
     bool race = r->visit_key[b] != key;
     if (r->visited[b] && !race && may_return(r->operand))
         r->returned = true;
-    else if (r->visited[b])
+    else if (r->visited[b] || !tp_crew_claims(m, r, b))
         tp_trap_raise(m, race ? TP_RULE_PARALLEL_RACE : TP_RULE_NONCONSECUTIVE_REVISIT, r->operand->name,
                       race ? "two steps that differ in a parallel axis write the same block of `%.*s`"
                            : "the grid returns to a block of `%.*s` after leaving it",
@@ -450,7 +450,7 @@ static void lay_out(tp_machine *m)
     }
 }
 
-static void check_coverage(tp_machine *m)
+void tp_walk_check(tp_machine *m)
 {
     m->step = -1;
     m->at = NULL;
@@ -493,9 +493,8 @@ static int64_t work_of_step(const tp_machine *m)
     return (int64_t)n;
 }
 
-static void walk(void *arg)
+void tp_walk_prepare(tp_machine *m)
 {
-    tp_machine *m = arg;
     check_executable(m);
     for (uint32_t i = 0; i < tp_noperands(m->k); i++)
         prepare_ref(m, i);
@@ -508,35 +507,66 @@ static void walk(void *arg)
     tp_fixed_prepare(m);
     tp_chain_prepare(m);
     lay_out(m);
+}
+
+static void begin_at(tp_grid *g, uint32_t naxes, int64_t step)
+{
+    for (uint32_t a = naxes; a-- > 0 && g->total; step /= g->steps[a])
+        g->at[a] = step % g->steps[a];
+}
+
+/* Each axis at its place; has a parallel one moved? */
+static bool set_axes(tp_machine *m)
+{
+    const tp_grid *g = &m->grid;
+    bool moved = false;
+    for (uint32_t a = 0; a < m->k->naxes; a++) {
+        int64_t c = g->order[a] ? g->order[a][g->at[a]] : g->at[a], *now = &m->env[m->k->axes[a].sym];
+        moved |= m->k->axes[a].parallel && *now != c;
+        *now = c;
+    }
+    return moved;
+}
+
+static void advance(tp_machine *m)
+{
     tp_grid *g = &m->grid;
-    for (m->step = 0; m->step < g->total; m->step++) {
+    for (uint32_t a = m->k->naxes; a-- > 0;) {
+        if (++g->at[a] < g->steps[a])
+            break;
+        g->at[a] = 0;
+    }
+}
+
+void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
+{
+    begin_at(&m->grid, m->k->naxes, from);
+    for (m->step = from; m->step < to; m->step++) {
         tp_spend(m->arena, 16 + 8 * tp_noperands(m->k));
-        bool parallel_changed = m->step == 0;
-        for (uint32_t a = 0; a < m->k->naxes; a++) {
-            int64_t c = g->order[a] ? g->order[a][g->at[a]] : g->at[a], *now = &m->env[m->k->axes[a].sym];
-            parallel_changed |= m->k->axes[a].parallel && *now != c;
-            *now = c;
-        }
+        bool parallel_changed = set_axes(m) || m->step == from;
         m->at = NULL;
         tp_exec_spend(m, work_of_step(m));
         move_windows(m, parallel_changed);
         tp_exec_region(m, &m->k->body->statements);
         for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
             tp_alias_step(m, &m->refs[i]);
-        for (uint32_t a = m->k->naxes; a-- > 0;) {
-            if (++g->at[a] < g->steps[a])
-                break;
-            g->at[a] = 0;
-        }
+        advance(m);
     }
     m->step--;
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
         end_run(m, i);
-    m->stats.steps = g->total;
-    check_coverage(m);
+    m->stats.steps = m->grid.total;
 }
 
-tp_status tp_machine_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp_run_stats *stats)
+static void walk(void *arg)
+{
+    tp_machine *m = arg;
+    tp_walk_prepare(m);
+    tp_walk_steps(m, 0, m->grid.total);
+    tp_walk_check(m);
+}
+
+tp_machine tp_machine_new(tp_arena *a, const tp_run_request *r, tp_trap *trap)
 {
     tp_machine m = {.arena = a, .request = r, .k = r->kernel, .trap = trap, .step = -1, .domain = r->domain};
     uint32_t nsyms = tp_sym_count(r->kernel->exprs);
@@ -546,6 +576,17 @@ tp_status tp_machine_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp
     for (uint32_t x = 0; x < r->kernel->naxes; x++)
         m.env[r->kernel->axes[x].sym] = -1; /* no step yet */
     m.refs = TP_NEWN(a, tp_ref, tp_noperands(r->kernel));
+    return m;
+}
+
+tp_status tp_machine_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp_run_stats *stats)
+{
+    tp_run_stats unseen;
+    if (r->threads > 1 && tp_crew_run(a, r, stats ? stats : &unseen)) {
+        *trap = (tp_trap){.step = -1};
+        return TP_OK;
+    }
+    tp_machine m = tp_machine_new(a, r, trap);
     tp_status st = tp_try(a, walk, &m);
     if (stats)
         *stats = m.stats;

@@ -32,6 +32,14 @@ def test_a_verified_kernel_runs_where_its_output_lies(receipt):
     assert (o == x + y).all()
 
 
+@pytest.mark.parametrize("threads", [0, 1, 2, 7, 400])
+def test_any_number_of_threads_gives_the_same_bytes(receipt, threads):
+    x, y = (np.tile(a, (4, 4)) for a in arrays())  # 15 blocks
+    o = np.empty_like(x)
+    tileproof.compile(ADD, receipt, threads=threads)(x, y, out=o)
+    assert (o == x + y).all()
+
+
 def test_by_name_and_with_strides(receipt):
     x, y = arrays()
     wide = np.zeros((300, 1400), np.float32)

@@ -30,7 +30,7 @@ class _Size(ctypes.Structure):
 
 class _Options(ctypes.Structure):
     _fields_ = [("sizes", ctypes.POINTER(_Size)), ("nsizes", ctypes.c_size_t), ("max_memory", ctypes.c_size_t),
-                ("max_steps", ctypes.c_int64), ("seed", ctypes.c_uint64), ("unchecked", ctypes.c_int)]
+                ("max_steps", ctypes.c_int64), ("seed", ctypes.c_uint64), ("unchecked", ctypes.c_int), ("threads", ctypes.c_uint)]
 
 
 class _Finding(ctypes.Structure):
@@ -62,7 +62,7 @@ class Compiled:
     (several: a tuple), which is written only when the call succeeds. One object by one thread at a time.
     """
 
-    def __init__(self, spec: Any, receipt: Any = None, *, unchecked: bool = False, sizes: dict[str, int] | None = None):
+    def __init__(self, spec: Any, receipt: Any = None, *, unchecked: bool = False, sizes: dict[str, int] | None = None, threads: int = 0):
         self._lib = _library()
         self._lib.tileproof_get_parameter.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(_Parameter)]
         self._lib.tileproof_nparameters.argtypes = [ctypes.c_void_p]
@@ -82,7 +82,7 @@ class Compiled:
             self._lib.tileproof_get_parameter(self._handle, i, ctypes.byref(p))
             self.parameters.append((p.name.decode(), p.role))
         self._sizes = (_Size * len(sizes or {}))(*[(k.encode(), v) for k, v in (sizes or {}).items()])
-        self._options = _Options(self._sizes, len(self._sizes), 0, 0, 0, unchecked)
+        self._options = _Options(self._sizes, len(self._sizes), 0, 0, 0, unchecked, threads)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
@@ -114,7 +114,9 @@ class Compiled:
         return out
 
 
-def compile(spec: Any, receipt: Any = None, *, unchecked: bool = False, sizes: dict[str, int] | None = None) -> Compiled:  # noqa: A001
+def compile(spec: Any, receipt: Any = None, *, unchecked: bool = False, sizes: dict[str, int] | None = None,  # noqa: A001
+            threads: int = 0) -> Compiled:
     """The kernel of a spec (path or object) for calls on NumPy arrays; `receipt`: path of what `verify --receipt` wrote.
-    `unchecked` runs a kernel that nobody verified; every access is checked all the same."""
-    return Compiled(spec, receipt, unchecked=unchecked, sizes=sizes)
+    `unchecked` runs a kernel that nobody verified; every access is checked all the same. `threads` share the steps of leading
+    parallel axes, with the same results; 0: one for each processor that the process may use."""
+    return Compiled(spec, receipt, unchecked=unchecked, sizes=sizes, threads=threads)

@@ -1,0 +1,16 @@
+#define _GNU_SOURCE
+#include "base/processors.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+uint32_t tp_processors(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return (uint32_t)CPU_COUNT(&set);
+#endif
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (uint32_t)n : 1;
+}

@@ -1,0 +1,192 @@
+/* One walk by several threads. Steps that differ in a leading parallel axis know nothing of each other: outputs,
+ * scratch and windows begin anew there. So each thread has a machine of its own for some of those steps,
+ * and computes what one machine would have; only the claims of output blocks are shared, and come before any write.
+ * Whatever ends otherwise than well is run again by one machine, so that what is reported does not depend on chance. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/budget.h"
+#include "kernels/machine/internal.h"
+
+enum {
+    MOST_THREADS = 256,
+    PIECES_EACH = 4,         /* so that one slow piece does not hold up all */
+    WORTH_A_THREAD = 1 << 18 /* elements of windows: some 50 us */
+};
+
+struct tp_crew {
+    const tp_run_request *request;
+    uint32_t n;
+    int64_t outer, inner; /* steps of the leading parallel axes; of the others, for each of those */
+    int64_t pieces;
+    atomic_bool failed;
+    _Atomic uint8_t **claims; /* per operand, per block: 1 + the worker that has it; NULL: not an output */
+};
+
+typedef struct worker {
+    tp_crew *crew;
+    uint32_t number;
+    tp_arena *arena;
+    tp_budget budget;
+    tp_machine machine;
+    tp_trap trap;
+    pthread_t thread;
+    bool started;
+} worker;
+
+bool tp_crew_claims(const tp_machine *m, const tp_ref *r, size_t b)
+{
+    uint8_t nobody = 0, me = (uint8_t)(m->worker + 1);
+    if (!m->crew)
+        return true;
+    _Atomic uint8_t *claim = &m->crew->claims[r - m->refs][b];
+    return atomic_compare_exchange_strong(claim, &nobody, me) || nobody == me;
+}
+
+static void work(void *arg)
+{
+    worker *w = arg;
+    tp_crew *c = w->crew;
+    if (w->number) {
+        w->machine = tp_machine_new(w->arena, c->request, &w->trap);
+        tp_walk_prepare(&w->machine);
+    }
+    w->machine.crew = c;
+    w->machine.worker = w->number;
+    for (int64_t p = w->number; p < c->pieces && !atomic_load(&c->failed); p += c->n) /* the same ones in each run */
+        tp_walk_steps(&w->machine, c->outer * p / c->pieces * c->inner, c->outer * (p + 1) / c->pieces * c->inner);
+}
+
+static void *start(void *arg)
+{
+    worker *w = arg;
+    if (tp_try(w->arena, work, w) != TP_OK)
+        atomic_store(&w->crew->failed, true);
+    return NULL;
+}
+
+/* ---- who may ---- */
+
+static bool may_share(const tp_run_request *r)
+{
+    const tp_kernel *k = r->kernel;
+    bool may = !r->domain && !r->coverage && !r->max_work && k->naxes && k->axes[0].parallel;
+    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)
+        may &= k->operands[i].alias < 0 && !tp_has_element_dims(&k->operands[i]);
+    return may;
+}
+
+/* How the walk is cut; false: it is too little for two. */
+static bool cut(tp_crew *c, const tp_machine *m)
+{
+    const tp_grid *g = &m->grid;
+    size_t elements = 1;
+    c->outer = 1;
+    for (uint32_t a = 0; a < m->k->naxes && m->k->axes[a].parallel; a++)
+        c->outer *= g->steps[a];
+    c->inner = c->outer ? g->total / c->outer : 0;
+    for (uint32_t i = 0; i < tp_noperands(m->k); i++)
+        elements += m->refs[i].cells.n;
+    if ((int64_t)c->n > c->outer)
+        c->n = (uint32_t)c->outer;
+    c->pieces = c->outer < (int64_t)c->n * PIECES_EACH ? c->outer : (int64_t)c->n * PIECES_EACH;
+    return c->n > 1 &&
+           (double)elements * (double)g->total >= (c->request->share_from ? c->request->share_from : WORTH_A_THREAD) &&
+           g->total <= INT64_MAX / c->pieces;
+}
+
+static void prepare(void *arg)
+{
+    worker *w = arg;
+    tp_walk_prepare(&w->machine);
+}
+
+static void make_claims(tp_crew *c, tp_arena *a, const tp_machine *m)
+{
+    c->claims = TP_NEWN(a, _Atomic uint8_t *, tp_noperands(m->k));
+    for (uint32_t i = 0; i < tp_noperands(m->k); i++)
+        if (m->refs[i].visited)
+            c->claims[i] = TP_NEWN(a, _Atomic uint8_t, m->refs[i].nblocks);
+}
+
+/* Its own memory, of what is left, and what is left of the budget. */
+static bool equip(worker *w, tp_crew *c, tp_arena *a, uint32_t number, size_t memory)
+{
+    const tp_budget *b = tp_arena_budget(a);
+    w->crew = c;
+    w->number = number;
+    w->arena = number ? tp_arena_new(memory) : a;
+    if (!w->arena || !number || !b)
+        return w->arena != NULL;
+    w->budget = *b;
+    w->budget.bytes = w->budget.most_bytes = 0;
+    if (b->max_bytes)
+        w->budget.max_bytes = b->max_bytes > b->bytes ? (b->max_bytes - b->bytes) / c->n + 1 : 1;
+    tp_arena_set_budget(w->arena, &w->budget);
+    return true;
+}
+
+/* ---- all of them ---- */
+
+static void join(worker *w, tp_arena *a, int64_t spent, double seconds)
+{
+    tp_budget *b = tp_arena_budget(a);
+    if (w->started)
+        pthread_join(w->thread, NULL);
+    if (b) {
+        tp_charge(a, w->budget.spent - spent);
+        tp_budget_child(b, w->budget.seconds - seconds);
+    }
+    tp_arena_free(w->arena);
+}
+
+static void sum_up(tp_crew *c, worker *all, tp_run_stats *stats)
+{
+    tp_machine *m = &all[0].machine;
+    *stats = m->stats;
+    for (uint32_t i = 0; i < tp_noperands(m->k); i++)
+        for (size_t b = 0; c->claims[i] && b < m->refs[i].nblocks; b++)
+            m->refs[i].visited[b] = atomic_load(&c->claims[i][b]);
+    for (uint32_t t = 1; t < c->n; t++) {
+        stats->copies_in += all[t].machine.stats.copies_in;
+        stats->copies_out += all[t].machine.stats.copies_out;
+        stats->work += all[t].machine.stats.work;
+    }
+}
+
+static void check(void *arg)
+{
+    worker *w = arg;
+    tp_walk_check(&w->machine);
+}
+
+bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats)
+{
+    tp_crew c = {.request = r, .n = r->threads < MOST_THREADS - 1 ? r->threads : MOST_THREADS - 1};
+    if (!may_share(r))
+        return false;
+    worker *all = TP_NEWN(a, worker, c.n);
+    all[0].machine = tp_machine_new(a, r, &all[0].trap);
+    if (tp_try(a, prepare, &all[0]) != TP_OK || !cut(&c, &all[0].machine))
+        return false;
+    make_claims(&c, a, &all[0].machine);
+    const tp_budget *b = tp_arena_budget(a);
+    int64_t spent = b ? b->spent : 0;
+    double seconds = b ? b->seconds : 0;
+    size_t memory = tp_arena_left(a) / c.n;
+    uint32_t made = 0;
+    tp_budget *account = tp_exprs_charge(r->kernel->exprs, NULL); /* steps are charged, on each one's own */
+    for (; made < c.n && equip(&all[made], &c, a, made, memory); made++) {
+        all[made].started = made && pthread_create(&all[made].thread, NULL, start, &all[made]) == 0;
+        if (made && !all[made].started)
+            atomic_store(&c.failed, true);
+    }
+    if (made < c.n)
+        atomic_store(&c.failed, true);
+    start(&all[0]);
+    for (uint32_t t = 1; t < made; t++)
+        join(&all[t], a, spent, seconds);
+    tp_exprs_charge(r->kernel->exprs, account);
+    sum_up(&c, all, stats);
+    return !atomic_load(&c.failed) && tp_try(a, check, &all[0]) == TP_OK;
+}
