@@ -37,6 +37,7 @@ typedef struct tp_call {
  * there does not fit; c->why says it. Leaves with TP_E_MEMORY. */
 tp_status tp_call_bind(tp_call *c);
 /* As tp_machine_run(), by so many threads; 0: as many as there are processors for this process. */
-tp_status tp_call_run(tp_call *c, uint64_t seed, int64_t max_steps, uint32_t threads, tp_trap *trap, tp_run_stats *stats);
+tp_status tp_call_run(tp_call *c, uint64_t seed, int64_t max_steps, uint32_t threads, tp_trap *trap,
+                      tp_run_stats *stats);
 
 #endif

@@ -431,7 +431,8 @@ static void run(void *arg)
         c->st = TP_E_INPUT;
     if (c->st != TP_OK)
         return;
-    c->st = tp_call_run(&c->call, c->o->seed, c->o->max_steps ? c->o->max_steps : TP_MAX_STEPS, c->o->threads, &trap, &stats);
+    c->st = tp_call_run(&c->call, c->o->seed, c->o->max_steps ? c->o->max_steps : TP_MAX_STEPS, c->o->threads, &trap,
+                        &stats);
     if (c->st != TP_OK)
         tell_trap(c, &trap);
     const tp_kernel *k = c->call.kernel;

@@ -102,9 +102,9 @@ typedef struct tp_machine {
     size_t piece;              /* elements of a strip, about */
     tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
     uint32_t moved_size;
-    tp_crew *crew;     /* threads.c: machines that share the walk; NULL: this is the only one */
-    uint32_t worker;   /* ... and its number */
-    int64_t turns;     /* of loops in the body, all together */
+    tp_crew *crew;          /* threads.c: machines that share the walk; NULL: this is the only one */
+    uint32_t worker;        /* ... and its number */
+    int64_t turns;          /* of loops in the body, all together */
     const tp_statement *at; /* statement being executed */
     tp_trap *trap;
     tp_run_stats stats;
