@@ -156,10 +156,12 @@ static bool is_overflow(tp_dtype d, const element *g, const element *w)
 static double ratio_of(const element *g, const element *w, double scale)
 {
     double slack = g->bound + w->bound, distance = fabs(g->real - w->real);
+    if (!(slack < HUGE_VAL)) /* as where one overflowed: compared with infinity it would pass for little */
+        return (double)NAN;
     if (g->real == w->real || (isnan(g->real) && isnan(w->real)))
-        return slack < HUGE_VAL ? 0 : (double)NAN;
+        return 0;
     if (!(slack <= WIDE * scale || (scale == 0 && slack <= 0x1p-40))) /* a difference may be certain all the same */
-        return distance > slack && slack < HUGE_VAL ? HUGE_VAL : (double)NAN;
+        return distance > slack ? HUGE_VAL : (double)NAN;
     return isnan(distance) || slack == 0 ? HUGE_VAL : distance / slack;
 }
 
