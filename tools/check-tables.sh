@@ -13,6 +13,9 @@ for rule in analyzer/rules/tp*.c; do
     ls tests/rules/"$slug"/ok_*.tile.json >/dev/null 2>&1 || say "$code: tests/rules/$slug/ok_*.tile.json is missing"
     "$tileproof" explain "$code" >/dev/null || say "$code: no explanation"
 done
+for spec in tests/rules/*/*.tile.json; do
+    grep -q '"x-test"' "$spec" || say "$spec: no x-test, so it expects nothing"
+done
 for code in $("$tileproof" rules | awk '/execution/ {on = 1} /errors of/ {on = 0} on && $1 ~ /^TP/ {print $1}' | grep -v TP70); do
     grep -q "\"trap\": \"$code\"" tests/semantics/*.tile.json || say "$code: no trap in tests/semantics"
 done
