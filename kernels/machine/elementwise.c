@@ -46,7 +46,15 @@ typedef void (*loop)(size_t n, const void *a, bool scalar_a, const void *b, bool
     {                                                                                                                  \
         const T *restrict p = a;                                                                                       \
         R *restrict out = r;                                                                                           \
-        (void)b, (void)scalar_a, (void)scalar_b;                                                                       \
+        (void)b, (void)scalar_b;                                                                                       \
+        if (scalar_a && n) {                                                                                           \
+            W x = p[0];                                                                                                \
+            (void)x;                                                                                                   \
+            R same = (R)(EXPR);                                                                                        \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                out[i] = same;                                                                                         \
+            return;                                                                                                    \
+        }                                                                                                              \
         for (size_t i = 0; i < n; i++) {                                                                               \
             W x = p[i];                                                                                                \
             (void)x;                                                                                                   \
