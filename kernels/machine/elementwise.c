@@ -3,6 +3,7 @@
  * in strips, narrow integers and bool through int64. */
 #include <tgmath.h>
 
+#include "base/vectorised.h"
 #include "kernels/machine/elementary.h"
 #include "kernels/machine/internal.h"
 
@@ -13,7 +14,7 @@ typedef void (*loop)(size_t n, const void *a, bool scalar_a, const void *b, bool
 
 /* One loop per way in which operands can be scalars, so that each vectorises. */
 #define LOOP2(name, T, W, R, EXPR)                                                                                     \
-    static void name(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)                    \
+    WIDE static void name(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)                    \
     {                                                                                                                  \
         const T *restrict p = a, *restrict q = b;                                                                      \
         R *restrict out = r;                                                                                           \
@@ -42,7 +43,7 @@ typedef void (*loop)(size_t n, const void *a, bool scalar_a, const void *b, bool
         }                                                                                                              \
     }
 #define LOOP1(name, T, W, R, EXPR)                                                                                     \
-    static void name(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)                    \
+    WIDE static void name(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)                    \
     {                                                                                                                  \
         const T *restrict p = a;                                                                                       \
         R *restrict out = r;                                                                                           \
@@ -65,24 +66,33 @@ typedef void (*loop)(size_t n, const void *a, bool scalar_a, const void *b, bool
 #define RESULT_SAME(T) T
 #define RESULT_BOOL(T) uint8_t
 
+#define WIDE TP_VECTORISED
 #define TP_UNSIGNED(x) (x)
 #define TP_REAL(x, c) c##f
 #define UNARY(id, name, operands, result, f, i, ...) LOOP1(f32_##id, float, float, RESULT_##result(float), f)
 #define BINARY(id, name, operands, result, f, i, ...) LOOP2(f32_##id, float, float, RESULT_##result(float), f)
 #include "spec/prims.def"
 #undef TP_REAL
+#undef WIDE
 
+#define WIDE
 #define TP_REAL(x, c) c
 #define UNARY(id, name, operands, result, f, i, ...) LOOP1(f64_##id, double, double, RESULT_##result(double), f)
 #define BINARY(id, name, operands, result, f, i, ...) LOOP2(f64_##id, double, double, RESULT_##result(double), f)
 #include "spec/prims.def"
 
+#undef WIDE
+
+#define WIDE TP_VECTORISED
 #undef TP_UNSIGNED
 #define TP_UNSIGNED(x) (uint64_t)(uint32_t)(x)
 #define UNARY(id, name, operands, result, f, i, ...) LOOP1(i32_##id, int32_t, int64_t, RESULT_##result(int32_t), i)
 #define BINARY(id, name, operands, result, f, i, ...) LOOP2(i32_##id, int32_t, int64_t, RESULT_##result(int32_t), i)
 #include "spec/prims.def"
 
+#undef WIDE
+
+#define WIDE
 #undef TP_UNSIGNED
 #define TP_UNSIGNED(x) (uint64_t)(x) /* run_strips() has cut x to its width */
 #define UNARY(id, name, operands, result, f, i, ...) LOOP1(i64_##id, int64_t, int64_t, RESULT_##result(int64_t), i)
@@ -258,7 +268,7 @@ static loop plain_loop(tp_prim p, tp_dtype d)
     return d == TP_BOOL ? BOOLS[p] : NULL;
 }
 
-static void run_numbers(const tp_inst *i, tp_cells *out, const tp_cells *a, const tp_cells *b)
+void tp_elementwise_numbers(const tp_inst *i, tp_cells *out, const tp_cells *a, const tp_cells *b)
 {
     bool sa = a->n == 1 && out->n != 1, sb = b && b->n == 1 && out->n != 1;
     loop whole = plain_loop(i->prim, a->dtype);
@@ -316,6 +326,6 @@ void tp_exec_elementwise(tp_machine *m, const tp_inst *i)
     if (a->viewed || (b && b->viewed))
         run_rows(i, out, a, b);
     else
-        run_numbers(i, out, a, b);
+        tp_elementwise_numbers(i, out, a, b);
     run_shadow(m, out, (const tp_cells *[]){a, b}, b ? 2 : 1);
 }

@@ -4,6 +4,14 @@
 #include "kernels/machine/internal.h"
 #include "base/strided.h"
 
+/* For a statement that takes all lanes as they lie. */
+static void settle_flat(tp_machine *m, tp_vid v)
+{
+    tp_settle(m, v);
+    if (v >= 0)
+        tp_flatten(&m->values[v]);
+}
+
 /* ---- refs ---- */
 
 typedef struct slice {
@@ -166,6 +174,9 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
     tp_spend(m->arena, 8 + (int64_t)(value->n / (m->domain ? 8 : 32)));
     slice s = resolve(m, statement->access);
     m->refs[statement->access->operand].last_store = statement;
+    if (s.whole && tp_fuse_stores(m, statement->value, ref))
+        return;
+    settle_flat(m, statement->value);
     if (s.whole && value->n == ref->n) {
         tp_copy_numbers(m, ref, value);
         tp_planes_store(m, ref, statement->value);
@@ -229,13 +240,11 @@ static void pay(tp_machine *m, const tp_inst *i)
     tp_spend(m->arena, 8 + (int64_t)(n / (m->domain ? 8 : 32)));
 }
 
-static void settle(tp_machine *m, tp_vid v);
-
 /* Everything that the instruction looks at is there, in the form in which it looks. */
 static void ready(tp_machine *m, const tp_inst *i)
 {
     for (uint32_t a = 0; a < i->nargs; a++) {
-        settle(m, i->args[a]);
+        tp_settle(m, i->args[a]);
         if (m->values[i->args[a]].viewed && !tp_reads_views(m, i))
             tp_flatten(&m->values[i->args[a]]);
     }
@@ -250,27 +259,7 @@ static void compute(tp_machine *m, const tp_inst *i)
         exec_data(m, i);
 }
 
-/* Compute what waits. */
-static void settle(tp_machine *m, tp_vid v)
-{
-    const tp_inst *i = v < 0 ? NULL : m->values[v].waits;
-    if (!i)
-        return;
-    m->values[v].waits = NULL;
-    compute(m, i);
-}
-
-/* For a statement that takes all lanes as they lie. */
-static void settle_flat(tp_machine *m, tp_vid v)
-{
-    settle(m, v);
-    if (v >= 0)
-        tp_flatten(&m->values[v]);
-}
-
-/* Which argument is the result, lane for lane, by masks that are all true or all false; -1: none, as far as is known.
- */
-static int same_as_argument(const tp_machine *m, const tp_inst *i)
+int tp_same_as_argument(const tp_machine *m, const tp_inst *i)
 {
     int first = i->nargs ? tp_mask_decided(m, i->args[0]) : -1,
         second = i->nargs > 1 ? tp_mask_decided(m, i->args[1]) : -1;
@@ -286,7 +275,7 @@ static int same_as_argument(const tp_machine *m, const tp_inst *i)
 
 static bool shows_argument(tp_machine *m, const tp_inst *i)
 {
-    int which = same_as_argument(m, i);
+    int which = tp_same_as_argument(m, i);
     if (which < 0)
         return false;
     tp_vid v = i->args[which];
@@ -297,9 +286,19 @@ static bool shows_argument(tp_machine *m, const tp_inst *i)
     for (uint32_t a = 0; a < i->nargs; a++) /* what & and | do not need may yet be undefined */
         if (i->prim != TP_P_WHERE && m->values[i->args[a]].state != TP_CLEAN)
             return false;
-    settle(m, v);
+    tp_settle(m, v);
     tp_show_numbers(m, out, from);
     return true;
+}
+
+void tp_settle(tp_machine *m, tp_vid v)
+{
+    const tp_inst *i = v < 0 ? NULL : m->values[v].waits;
+    if (!i || tp_fuse_settles(m, v))
+        return;
+    m->values[v].waits = NULL;
+    if (!shows_argument(m, i))
+        compute(m, i);
 }
 
 static void exec_inst(tp_machine *m, const tp_inst *i)
@@ -311,7 +310,7 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
     m->values[i->out].waits = NULL;
     m->values[i->out].ranged = false;
     tp_chain_await(m, i);
-    if (!tp_range_decides(m, i) && !shows_argument(m, i))
+    if (!tp_range_decides(m, i) && !tp_fuse_defers(m, i) && !shows_argument(m, i))
         compute(m, i);
     tp_fixed_note(m, i);
     if (m->request->coverage && (i->prim == TP_P_WHERE || i->prim == TP_P_MASKED_LOAD)) {
@@ -415,7 +414,7 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
         m->at = s;
         if (s->kind != TP_COMPUTE) {
             tp_chain_finish(m);
-            settle_flat(m, s->kind == TP_ASSIGN || s->kind == TP_PUT || s->kind == TP_ASSERT ? s->value : -1);
+            settle_flat(m, s->kind == TP_ASSIGN || s->kind == TP_ASSERT ? s->value : -1);
         }
         switch (s->kind) {
         case TP_COMPUTE:

@@ -117,27 +117,14 @@ static bool combine(tp_prim p, tp_dtype d, const int64_t *a, const int64_t *b, i
     return !bits && out[0] >= INT32_MIN && out[1] <= INT32_MAX; /* no lane wraps */
 }
 
-/* How many would wait for each other, the result included: each is a call within a call when it is looked at. */
-static uint32_t waiting_line(const tp_machine *m, const tp_inst *i)
-{
-    uint32_t longest = 0;
-    for (uint32_t a = 0; a < i->nargs; a++) {
-        const tp_cells *c = &m->values[i->args[a]];
-        if (c->waits && c->behind > longest)
-            longest = c->behind;
-    }
-    return longest + 1;
-}
-
 bool tp_range_decides(tp_machine *m, const tp_inst *i)
 {
-    enum { MOST_WAITING = 100 };
     int64_t a[2], b[2] = {0, 0}, r[2];
     if (m->domain || m->request->coverage || i->out < 0 || i->nargs < 1 || i->nargs > 2)
         return false;
     tp_cells *out = &m->values[i->out];
-    uint32_t line = waiting_line(m, i);
-    if (out->n <= 1 || line > MOST_WAITING || (out->dtype != TP_I32 && out->dtype != TP_BOOL) ||
+    uint32_t waiting = tp_waiting(m, i);
+    if (out->n <= 1 || waiting > TP_MOST_WAITING || (out->dtype != TP_I32 && out->dtype != TP_BOOL) ||
         !range_of(m, i->args[0], &a[0], &a[1]) || (i->nargs > 1 && !range_of(m, i->args[1], &b[0], &b[1])) ||
         !combine(i->prim, m->values[i->args[0]].dtype, a, b, r))
         return false;
@@ -146,7 +133,7 @@ bool tp_range_decides(tp_machine *m, const tp_inst *i)
     out->lo = r[0];
     out->hi = r[1];
     out->waits = i;
-    out->behind = line;
+    out->behind = waiting;
     return true;
 }
 

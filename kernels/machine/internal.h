@@ -33,8 +33,8 @@ typedef struct tp_cells {
     bool viewed;   /* `data` is rows of the last dimension, `pitch` elements from one to the next, each side by side */
     bool flat_row; /* ... or one element all along */
     ptrdiff_t pitch;      /* only without a domain, and only where all is defined */
-    const tp_inst *waits; /* a value: `data` is still to be computed by this, its range is known */
-    uint32_t behind;      /* ... after so many others, one waiting for the next */
+    const tp_inst *waits; /* a value: `data` is still to be computed by this */
+    uint32_t behind;      /* ... and so many in all, counted along every path */
     int64_t lo, hi;       /* of the elements, if `ranged` */
     bool ranged;
     tp_shadow_state state;
@@ -50,6 +50,7 @@ typedef enum tp_fixedness { TP_VARIES, TP_TO_BE_FIXED, TP_IS_FIXED } tp_fixednes
 typedef struct tp_alias tp_alias;
 typedef struct tp_crew tp_crew;
 typedef struct tp_chain tp_chain;
+typedef struct tp_group tp_group;
 
 /* One operand while the grid runs. */
 typedef struct tp_ref {
@@ -98,6 +99,7 @@ typedef struct tp_machine {
     uint32_t runs;
     tp_domain *domain;         /* NULL: none rides along */
     tp_chain *chain;           /* chain.c: operations whose planes are still to be computed */
+    tp_group *group;           /* fuse.c: room for operations that are computed together; NULL: none wait */
     uint32_t *uses;            /* uses.c: per value: places that look at it; 2: one that may do so again */
     size_t piece;              /* elements of a strip, about */
     tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
@@ -132,6 +134,23 @@ bool tp_crew_claims(const tp_machine *m, const tp_ref *r, size_t b);
 
 /* exec.c */
 void tp_exec_region(tp_machine *m, const tp_region *r);
+/* Compute what waits. */
+void tp_settle(tp_machine *m, tp_vid v);
+/* Which argument is the result, lane for lane, by masks that are all true or all false; -1: none, as far as is known.
+ */
+int tp_same_as_argument(const tp_machine *m, const tp_inst *i);
+
+/* fuse.c: nothing with a domain, or where coverage is counted */
+enum { TP_MOST_WAITING = 64 }; /* for one value, counted along every path: each may be a call within a call */
+void tp_fuse_prepare(tp_machine *m);
+/* How many would wait, the result of i included. */
+uint32_t tp_waiting(const tp_machine *m, const tp_inst *i);
+/* May the result of i be computed when it is looked at? Then it waits. */
+bool tp_fuse_defers(tp_machine *m, const tp_inst *i);
+/* Compute v, which waits, with what waits for it; false: it has to be computed for itself. */
+bool tp_fuse_settles(tp_machine *m, tp_vid v);
+/* ... to the memory of `to`, which nobody else looks at; false: nothing was done. */
+bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to);
 
 /* window.c */
 /* Rows (last dimension) of the part of a window that lies inside its array. */
@@ -253,7 +272,10 @@ tp_cells tp_row_of(const tp_cells *c, size_t r);
 void tp_exec_move(tp_machine *m, const tp_inst *i);
 void tp_exec_iota(tp_machine *m, const tp_inst *i);
 
-/* elementwise.c, structural.c */
+/* elementwise.c, structural.c: numbers alone, as they lie; arguments of one element stand for all */
+void tp_elementwise_numbers(const tp_inst *i, tp_cells *out, const tp_cells *a, const tp_cells *b);
+void tp_choose_numbers(tp_cells *out, const tp_cells *c, const tp_cells *a, const tp_cells *b);
+void tp_convert_numbers(tp_cells *out, const tp_cells *a);
 void tp_exec_elementwise(tp_machine *m, const tp_inst *i);
 /* Those whose class has no function of its own. */
 void tp_exec_structural(tp_machine *m, const tp_inst *i);

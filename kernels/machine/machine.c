@@ -506,6 +506,7 @@ void tp_walk_prepare(tp_machine *m)
     prepare_values(m);
     tp_fixed_prepare(m);
     tp_chain_prepare(m);
+    tp_fuse_prepare(m);
     lay_out(m);
 }
 

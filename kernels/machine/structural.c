@@ -36,7 +36,7 @@ SELECT(uint16_t)
 SELECT(uint32_t)
 SELECT(uint64_t)
 
-static void choose(tp_cells *out, const tp_cells *c, const tp_cells *a, const tp_cells *b)
+void tp_choose_numbers(tp_cells *out, const tp_cells *c, const tp_cells *a, const tp_cells *b)
 {
     bool sc = c->n == 1 && out->n != 1, sa = a->n == 1 && out->n != 1, sb = b->n == 1 && out->n != 1;
     switch (tp_dtype_size(out->dtype)) {
@@ -56,10 +56,10 @@ static void exec_where(tp_machine *m, const tp_inst *i)
     if (c->viewed || a->viewed || b->viewed)
         for (size_t r = 0; r < out->n / (size_t)out->dims[out->rank - 1]; r++) {
             tp_cells row = tp_row_of(out, r), mask = tp_row_of(c, r), x = tp_row_of(a, r), y = tp_row_of(b, r);
-            choose(&row, &mask, &x, &y);
+            tp_choose_numbers(&row, &mask, &x, &y);
         }
     else
-        choose(out, c, a, b);
+        tp_choose_numbers(out, c, a, b);
     if (clean)
         return;
     tp_flatten(&m->values[i->args[0]]);
@@ -93,13 +93,13 @@ static void cast_to_int(tp_machine *m, tp_cells *out, const tp_cells *a)
 }
 
 /* One rounding; integers wrap. */
-static void convert(tp_cells *out, const tp_cells *a)
+void tp_convert_numbers(tp_cells *out, const tp_cells *a)
 {
     enum { STRIP = 512 };
     if (a->viewed) {
         for (size_t r = 0; r < out->n / (size_t)out->dims[out->rank - 1]; r++) {
             tp_cells row = tp_row_of(out, r), from = tp_row_of(a, r);
-            convert(&row, &from);
+            tp_convert_numbers(&row, &from);
         }
         return;
     }
@@ -144,7 +144,7 @@ void tp_exec_cast(tp_machine *m, const tp_inst *i)
     } else if (tp_is_float(a->dtype) && !tp_is_float(out->dtype)) {
         cast_to_int(m, out, a);
     } else {
-        convert(out, a);
+        tp_convert_numbers(out, a);
     }
 }
 

@@ -150,7 +150,8 @@ static const char *value(maker *g, int depth)
                                             "(%s).astype(bfloat16).astype(float32)"};
         int forms = (int)(sizeof FORMS / sizeof *FORMS), form = pick(g, forms + 24);
         if (form >= forms)
-            return text(g, "%s(%s)", unary(g), value(g, depth - 1));
+            return text(g, pick(g, 4) ? "%s(%s)" : "%s(broadcast_to(max(%s, axis=1, keepdims=True), (%d, %d)))",
+                        unary(g), value(g, depth - 1), g->b, g->b);
         const char *at = strstr(FORMS[form], "%s");
         return text(g, "%.*s%s%s", (int)(at - FORMS[form]), FORMS[form], value(g, depth - 1), at + 2);
     }

@@ -202,7 +202,7 @@ static void elementary_functions_are_as_exact_as_documented(void **state)
         double (*f)(double);
         double ulps;
     } ROWS[] = {{TP_P_EXP, exp, 1},     {TP_P_EXP2, exp2, 1}, {TP_P_EXPM1, expm1, 1}, {TP_P_LOG, log, 1},
-                {TP_P_LOG1P, log1p, 1}, {TP_P_LOG2, log2, 1}, {TP_P_TANH, tanh, 1},   {TP_P_ERF, erf, 1},
+                {TP_P_LOG1P, log1p, 1}, {TP_P_LOG2, log2, 1}, {TP_P_TANH, tanh, 3.5}, {TP_P_ERF, erf, 1},
                 {TP_P_ERFC, erfc, 1.5}, {TP_P_SIN, sin, 1},   {TP_P_COS, cos, 1},     {TP_P_TAN, tan, 1}};
     (void)state;
     for (size_t r = 0; r < sizeof ROWS / sizeof *ROWS; r++) {

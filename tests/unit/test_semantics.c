@@ -97,7 +97,9 @@ static void run_spec(void *arg)
         }
     }
     tp_run_request request = {.kernel = k, .env = env, .arrays = arrays, .max_steps = 10000, .short_row = 1};
-    for (request.seed = 0; request.seed < 3; request.seed++) { /* parallel axes in several orders */
+    for (request.seed = 0; request.seed < 3;
+         request.seed++) { /* parallel axes in several orders; nothing waits, or all */
+        request.strip = request.seed == 1 ? 2 : request.seed == 2 ? 16 : 0;
         tp_trap trap;
         tp_status st = tp_machine_run(l->arena, &request, &trap, NULL);
         if (outputs && st != TP_OK)

@@ -1,0 +1,346 @@
+/* Operations that work element by element wait until somebody looks at the result. Then all that wait for each other
+ * are computed together, strip by strip, so that what only they look at never leaves the first cache. Each element is
+ * computed as it would be without waiting: the order of operations on it is the same. */
+#include "base/assert.h"
+#include "base/strided.h"
+#include "kernels/machine/internal.h"
+
+enum {
+    STRIP = 1024,         /* elements computed together: some strips of float32 share a first cache of 32 KiB */
+    SHORT_ROW = 4,        /* rows of less than a 4th of a strip: some at a time */
+    WORTH_IT = 2 * STRIP, /* values of fewer elements are in the first cache anyway */
+    MOST_PARTS = 2 * TP_MOST_WAITING + 2 /* a tree of three-way choices has twice as many leaves as inner nodes */
+};
+
+/* A value that the group reads or computes. */
+typedef struct part {
+    tp_vid value;
+    const tp_inst *inst; /* NULL: it is read */
+    uint32_t args[3];    /* parts */
+    uint32_t looks;      /* places in the group that look at it */
+    uint32_t last;       /* ... the last of these parts */
+    bool kept;           /* computed, and looked at elsewhere */
+    bool gathered;       /* read, short rows that do not lie side by side */
+    char *to;            /* kept: its first element; else the buffer, NULL where it is looked at where it lies */
+    tp_cells strip;      /* its elements of the strip at hand */
+} part;
+
+struct tp_group {
+    part at[MOST_PARTS];
+    uint32_t len;
+    uint32_t *number;          /* per value: 1 + its part, or 0 */
+    char *buffers[MOST_PARTS]; /* of a strip each; allocated on first use */
+};
+
+static size_t strip_of(const tp_machine *m)
+{
+    return m->request->strip ? m->request->strip : STRIP;
+}
+
+void tp_fuse_prepare(tp_machine *m)
+{
+    if (m->domain || m->request->coverage)
+        return;
+    m->group = TP_NEW(m->arena, tp_group);
+    m->group->number = TP_NEWN(m->arena, uint32_t, m->k->body->values.len);
+    if (!m->uses)
+        tp_uses_count(m);
+}
+
+/* Is it computed element by element, with no way to trap or to be undefined where its arguments are defined? */
+static bool is_pure(const tp_machine *m, const tp_inst *i)
+{
+    tp_dtype from = i->nargs ? m->values[i->args[0]].dtype : TP_BOOL, to = m->values[i->out].dtype;
+    if (i->prim == TP_P_CAST)
+        return from != TP_WEAK_INT && (tp_is_float(from) ? tp_is_float(to) : true);
+    if (tp_prim_divides(i->prim))
+        return tp_is_float(from);
+    return i->prim == TP_P_WHERE || tp_prim_is_elementwise(i->prim);
+}
+
+uint32_t tp_waiting(const tp_machine *m, const tp_inst *i)
+{
+    uint32_t n = 1;
+    for (uint32_t a = 0; a < i->nargs && n <= TP_MOST_WAITING; a++)
+        n += m->values[i->args[a]].waits ? m->values[i->args[a]].behind : 0;
+    return n;
+}
+
+bool tp_fuse_defers(tp_machine *m, const tp_inst *i)
+{
+    if (!m->group || i->out < 0 || m->fixed[i->out] != TP_VARIES || !is_pure(m, i))
+        return false;
+    tp_cells *out = &m->values[i->out];
+    uint32_t n = tp_waiting(m, i);
+    if (out->n < (m->request->strip ? 2 : WORTH_IT) || n > TP_MOST_WAITING)
+        return false;
+    for (uint32_t a = 0; a < i->nargs; a++)
+        if (m->values[i->args[a]].state != TP_CLEAN || m->assigned[i->args[a]])
+            return false;
+    out->state = TP_CLEAN;
+    out->waits = i;
+    out->behind = n;
+    return true;
+}
+
+/* The value that v is, lane for lane, by masks that are decided: what no lane chooses need not be computed. */
+static tp_vid meant(const tp_machine *m, tp_vid v)
+{
+    for (const tp_inst *i; (i = m->values[v].waits) && is_pure(m, i);) {
+        int which = tp_same_as_argument(m, i);
+        if (which < 0)
+            break;
+        v = i->args[which];
+    }
+    return v;
+}
+
+static bool same_shape(const tp_cells *a, const tp_cells *b)
+{
+    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
+static bool joins(const tp_machine *m, const tp_cells *c, const tp_cells *shape)
+{
+    return c->waits && is_pure(m, c->waits) && same_shape(c, shape);
+}
+
+/* Compute what the group reads and what waits for something else; true if there was any. */
+static bool settle_leaves(tp_machine *m, const tp_cells *shape, tp_vid v)
+{
+    v = meant(m, v);
+    const tp_cells *c = &m->values[v];
+    if (!c->waits)
+        return false;
+    if (!joins(m, c, shape)) {
+        tp_settle(m, v);
+        return true;
+    }
+    bool any = false;
+    for (uint32_t a = 0; a < c->waits->nargs; a++)
+        any |= settle_leaves(m, shape, c->waits->args[a]);
+    return any;
+}
+
+/* The part of v, behind those of its arguments. */
+static uint32_t collect(tp_machine *m, tp_vid v)
+{
+    tp_group *g = m->group;
+    v = meant(m, v);
+    if (g->number[v])
+        return g->number[v] - 1;
+    const tp_inst *i = m->values[v].waits;
+    part p = {.value = v, .inst = i};
+    for (uint32_t a = 0; i && a < i->nargs; a++)
+        p.args[a] = collect(m, i->args[a]);
+    tp_assert(g->len < MOST_PARTS);
+    for (uint32_t a = 0; i && a < i->nargs; a++) {
+        g->at[p.args[a]].looks++;
+        g->at[p.args[a]].last = g->len;
+    }
+    g->at[g->len++] = p;
+    return (g->number[v] = g->len) - 1;
+}
+
+/* ---- where the strips lie ---- */
+
+static char *buffer(tp_machine *m, uint32_t slot)
+{
+    enum { LINE = 64, LONGEST = 8 };
+    char **at = &m->group->buffers[slot];
+    if (!*at) /* of odd lengths: not all in the same lines of the cache */
+        *at = tp_alloc_array(m->arena, (strip_of(m) * LONGEST + (slot % 8 + 1) * LINE), 1);
+    return *at;
+}
+
+/* Results that are looked at elsewhere go to their own memory, all else to buffers, each free again after its last
+ * reader. The last part goes to `to`. */
+static void place_parts(tp_machine *m, char *to, bool short_rows)
+{
+    tp_group *g = m->group;
+    uint32_t spare[MOST_PARTS], nspare = 0, slot[MOST_PARTS];
+    for (uint32_t s = MOST_PARTS; s-- > 0;)
+        spare[nspare++] = s;
+    for (uint32_t k = 0; k < g->len; k++) {
+        part *p = &g->at[k];
+        const tp_cells *c = &m->values[p->value];
+        p->strip = (tp_cells){.dtype = c->dtype, .n = c->n, .data = c->data};
+        p->kept = p->inst && (k + 1 == g->len || m->uses[p->value] > p->looks);
+        p->gathered = !p->inst && c->viewed && short_rows;
+        bool buffered = p->gathered || (p->inst && !p->kept);
+        if (p->kept)
+            p->to = k + 1 == g->len ? to : c->own;
+        if (buffered)
+            p->to = buffer(m, slot[k] = spare[--nspare]);
+        for (uint32_t a = 0; p->inst && a < p->inst->nargs; a++) {
+            part *arg = &g->at[p->args[a]];
+            bool again = false; /* the same part twice: free it once */
+            for (uint32_t b = 0; b < a; b++)
+                again |= p->args[b] == p->args[a];
+            if (arg->last == k && !again && (arg->gathered || (arg->inst && !arg->kept)))
+                spare[nspare++] = slot[p->args[a]];
+        }
+    }
+}
+
+/* Elements `from` to from + n of what is read: where they lie, or some rows side by side. */
+static void read_strip(const tp_cells *c, part *p, size_t from, size_t n, size_t row)
+{
+    size_t size = tp_dtype_size(c->dtype);
+    if (c->n == 1)
+        return;
+    p->strip.n = n;
+    if (!c->viewed) {
+        p->strip.data = (char *)c->data + from * size;
+        return;
+    }
+    const char *first = (const char *)c->data + (ptrdiff_t)(from / row) * c->pitch * (ptrdiff_t)size;
+    if (p->gathered) {
+        int64_t dims[2] = {(int64_t)(n / row), (int64_t)row};
+        tp_move(size, 2, dims, p->to, (ptrdiff_t[]){(ptrdiff_t)row, 1}, first, (ptrdiff_t[]){c->pitch, !c->flat_row});
+        p->strip.data = p->to;
+    } else if (c->flat_row) {
+        p->strip.n = 1;
+        p->strip.data = tp_writable(first);
+    } else {
+        p->strip.data = tp_writable(first + from % row * size);
+    }
+}
+
+static void repeat_first(const tp_cells *c, size_t n)
+{
+    size_t size = tp_dtype_size(c->dtype);
+    int64_t rest = (int64_t)n - 1;
+    tp_move(size, 1, &rest, (char *)c->data + size, (ptrdiff_t[]){1}, c->data, (ptrdiff_t[]){0});
+}
+
+static void compute_strip(tp_group *g, part *p)
+{
+    const tp_inst *i = p->inst;
+    const tp_cells *args[3] = {NULL, NULL, NULL};
+    size_t n = p->strip.n;
+    bool constant = true;
+    for (uint32_t a = 0; a < i->nargs; a++) {
+        args[a] = &g->at[p->args[a]].strip;
+        constant &= args[a]->n == 1;
+    }
+    if (constant) /* once for all elements of the strip */
+        p->strip.n = 1;
+    if (i->prim == TP_P_WHERE)
+        tp_choose_numbers(&p->strip, args[0], args[1], args[2]);
+    else if (i->prim == TP_P_CAST)
+        tp_convert_numbers(&p->strip, args[0]);
+    else
+        tp_elementwise_numbers(i, &p->strip, args[0], args[1]);
+    if (constant && p->kept)
+        repeat_first(&p->strip, n);
+}
+
+static void run_strip(tp_machine *m, size_t from, size_t n, size_t row)
+{
+    tp_group *g = m->group;
+    for (uint32_t k = 0; k < g->len; k++) {
+        part *p = &g->at[k];
+        if (!p->inst) {
+            read_strip(&m->values[p->value], p, from, n, row);
+            continue;
+        }
+        p->strip.n = n;
+        p->strip.data = p->to + (p->kept ? from * tp_dtype_size(p->strip.dtype) : 0);
+        compute_strip(g, p);
+    }
+}
+
+static bool reads_rows(const tp_machine *m)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < m->group->len; k++)
+        any |= !m->group->at[k].inst && m->values[m->group->at[k].value].viewed;
+    return any;
+}
+
+/* A strip is a piece of a row or some rows where what is read does not lie side by side. */
+static void run_group(tp_machine *m, const tp_cells *shape, char *to)
+{
+    size_t row = shape->rank ? (size_t)shape->dims[shape->rank - 1] : 1, strip = strip_of(m), n;
+    bool rows = reads_rows(m), short_rows = rows && SHORT_ROW * row <= strip;
+    place_parts(m, to, short_rows);
+    for (size_t from = 0; from < shape->n; from += n) {
+        n = shape->n - from < strip ? shape->n - from : strip;
+        if (short_rows)
+            n -= n % row;
+        else if (rows && n > row - from % row)
+            n = row - from % row;
+        run_strip(m, from, n, row);
+    }
+}
+
+/* Compute v, which waits, to `to`; what else is looked at later to where it belongs. */
+static void compute_group(tp_machine *m, tp_vid v, char *to)
+{
+    tp_group *g = m->group;
+    collect(m, v);
+    run_group(m, &m->values[v], to);
+    for (uint32_t k = 0; k < g->len; k++) {
+        part *p = &g->at[k];
+        g->number[p->value] = 0;
+        if (!p->kept || (k + 1 == g->len && to != m->values[p->value].own))
+            continue;
+        tp_cells *c = &m->values[p->value];
+        c->waits = NULL;
+        c->data = c->own;
+        c->viewed = false;
+    }
+    g->len = 0;
+}
+
+/* Make the group of v one of which every other value is there; false: v is none. */
+static bool gather_group(tp_machine *m, tp_vid v)
+{
+    const tp_cells *c = &m->values[v];
+    if (!m->group || !joins(m, c, c) || meant(m, v) != v)
+        return false;
+    while (settle_leaves(m, c, v))
+        ;
+    return c->waits && meant(m, v) == v;
+}
+
+bool tp_fuse_settles(tp_machine *m, tp_vid v)
+{
+    if (!gather_group(m, v))
+        return false;
+    compute_group(m, v, m->values[v].own);
+    return true;
+}
+
+/* Does anything that the group would read lie in the n bytes at `to`? */
+static bool overlaps(const tp_machine *m, tp_vid v, const char *to, size_t n)
+{
+    v = meant(m, v);
+    const tp_cells *c = &m->values[v];
+    if (c->waits) {
+        bool any = false;
+        for (uint32_t a = 0; a < c->waits->nargs; a++)
+            any |= overlaps(m, c->waits->args[a], to, n);
+        return any;
+    }
+    ptrdiff_t size = (ptrdiff_t)tp_dtype_size(c->dtype), lo = 0, hi = (ptrdiff_t)c->n * size;
+    if (c->viewed && c->n) {
+        ptrdiff_t row = c->dims[c->rank - 1], last = ((ptrdiff_t)c->n / row - 1) * c->pitch * size;
+        lo = last < 0 ? last : 0;
+        hi = (last > 0 ? last : 0) + row * size;
+    }
+    uintptr_t first = (uintptr_t)c->data + (uintptr_t)lo, end = (uintptr_t)c->data + (uintptr_t)hi;
+    return first < (uintptr_t)to + n && (uintptr_t)to < end;
+}
+
+bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to)
+{
+    const tp_cells *c = &m->values[v];
+    if (c->n != to->n || c->dtype != to->dtype || to->viewed || !c->waits || !m->group || m->uses[v] != 1 ||
+        !gather_group(m, v) || overlaps(m, v, to->data, to->n * tp_dtype_size(to->dtype)))
+        return false;
+    compute_group(m, v, to->data);
+    to->state = TP_CLEAN;
+    return true;
+}
