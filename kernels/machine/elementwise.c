@@ -14,7 +14,7 @@ typedef void (*loop)(size_t n, const void *a, bool scalar_a, const void *b, bool
 
 /* One loop per way in which operands can be scalars, so that each vectorises. */
 #define LOOP2(name, T, W, R, EXPR)                                                                                     \
-    WIDE static void name(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)                    \
+    WIDE static void name(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)               \
     {                                                                                                                  \
         const T *restrict p = a, *restrict q = b;                                                                      \
         R *restrict out = r;                                                                                           \
@@ -43,7 +43,7 @@ typedef void (*loop)(size_t n, const void *a, bool scalar_a, const void *b, bool
         }                                                                                                              \
     }
 #define LOOP1(name, T, W, R, EXPR)                                                                                     \
-    WIDE static void name(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)                    \
+    WIDE static void name(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)               \
     {                                                                                                                  \
         const T *restrict p = a;                                                                                       \
         R *restrict out = r;                                                                                           \
