@@ -13,8 +13,8 @@ void tp_add_disagreement(tp_arena *a, tp_spec_report *r, const tp_disagreement *
                     .witness = d->witness,
                     .loc = {k->doc->loc.start, k->doc->loc.start + 1, TP_S("")},
                     .help = TP_S("please report it, with the spec; until then nothing proven of this kernel counts")};
-    f.message = tp_printf(a, "internal error: proof and execution disagree: %.*s is proven, and %.*s", TP_FMT(d->proof),
-                          TP_FMT(d->execution));
+    f.message = tp_printf(a, "internal error: proof and execution disagree: %.*s%s%.*s", TP_FMT(d->proof),
+                          d->proof.n ? " is proven, and " : "", TP_FMT(d->execution));
     tp_push(a, r->findings, f);
     r->internal_error = true;
     if (r->equality.proven)
@@ -103,11 +103,26 @@ static void hold_rules(tp_arena *a, tp_spec_report *r, const tp_findings *proofs
     }
 }
 
+/* ---- the machine against itself ---- */
+
+static void hold_runs(tp_arena *a, tp_spec_report *r)
+{
+    for (uint32_t i = 0; i < r->equiv->cases.len; i++) {
+        const tp_case_result *c = &r->equiv->cases.at[i];
+        if (!c->as_run.n)
+            continue;
+        tp_disagreement d = {.execution = c->as_run, .witness = tp_witness_of_case(a, c->the_case)};
+        tp_add_disagreement(a, r, &d);
+        return;
+    }
+}
+
 void tp_hold_proofs_against_runs(tp_arena *a, tp_spec_report *r, const tp_findings *proofs)
 {
     hold_equality(a, r);
     hold_against_nothing(a, r);
     hold_rules(a, r, proofs);
+    hold_runs(a, r);
 }
 
 void tp_hold_witnesses_against_runs(tp_arena *a, tp_spec_report *r)

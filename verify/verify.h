@@ -76,14 +76,14 @@ tp_witness *tp_witness_of_case(tp_arena *a, const tp_case *c);
 
 /* disagreement.c: what was proven, and what an execution shows instead. */
 typedef struct tp_disagreement {
-    tp_str proof, execution; /* both go into the message: "… is proven, and …" */
+    tp_str proof, execution; /* both go into the message: "… is proven, and …"; without a proof the execution alone */
     tp_str subject;          /* operand; may be empty */
     tp_witness *witness;     /* the case; may be NULL */
 } tp_disagreement;
 /* The one way to report it: a finding (TP904) that every format prints and
  * nothing suppresses, exit 5, and no proof of equality is left. */
 void tp_add_disagreement(tp_arena *a, tp_spec_report *r, const tp_disagreement *d);
-/* Every case of r->equiv against r->equality, and against the rules that
+/* Every case of r->equiv against its run without a domain, against r->equality, and against the rules that
  * `proofs`, the findings of the analyzer, show to hold. */
 void tp_hold_proofs_against_runs(tp_arena *a, tp_spec_report *r, const tp_findings *proofs);
 /* Counterexamples of the analyzer that ran to their end without a trap. */

@@ -103,6 +103,8 @@ static bool run_in_memory(tp_trial *x, tp_input_family family, tp_garbage garbag
     } else if (!tp_trial_reference(x, &e, tp_rounding_new(x->work), &turns, &why)) {
         skip(x, why);
     } else {
+        if (family == TP_INPUT_NORMAL)
+            tp_trial_as_run(x, &e, family);
         compare_numbers(x, &e,
                         stats.undecided ? undecided_text(x, stats.undecided)
                         : turns         ? TP_S("rounding may turn a decision of the reference")

@@ -148,6 +148,7 @@ typedef struct tp_case_result {
     tp_bits bits;
     tp_blame blame; /* of a difference that the algebra shows; see tp_equiv_blame() */
     int64_t steps;
+    tp_str as_run;    /* how `run` would execute it otherwise than it was verified; empty: it does not */
     uint64_t digest;  /* of the outputs' numbers, on the first inputs */
     uint32_t starved; /* tiers left out for want of memory */
 } tp_case_result;

@@ -47,6 +47,11 @@ void tp_note_algebra(const tp_algebra *x, tp_equiv *out, tp_tier_counts *n, tp_s
 /* Is there one, and are all equal? */
 bool tp_tier_all_equal(const tp_tier_counts *n);
 
+/* as_run.c: outputs of two runs; false: *where says what differs, in the memory of the results. NaNs are one number. */
+bool tp_trial_same_numbers(const tp_trial *x, const tp_tensor *verified, const tp_tensor *run, tp_str *where);
+/* After the kernel ran on e->arrays, filled by `family`: does it give the same as `run` executes it? */
+void tp_trial_as_run(const tp_trial *x, const tp_sides *e, tp_input_family family);
+
 void tp_trial_numbers(void *trial); /* e1_rounding.c */
 void tp_trial_bits(void *trial);    /* e2_bits.c */
 void tp_trial_algebra(void *trial); /* e3_algebra.c */

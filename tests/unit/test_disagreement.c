@@ -3,6 +3,9 @@
  * a kernel that differs beside a proof that it does not, and a trap beside the
  * proof of its rule. */
 #define _GNU_SOURCE
+#include <math.h>
+
+#include "kernels/trial/trial.h"
 #include "tests/unit/files.h"
 #include "verify/verify.h"
 
@@ -84,6 +87,35 @@ static void equality_and_a_case_that_differs(void **state)
     tp_check_settings s;
     tp_check_defaults(&s, true);
     tp_apply_waivers(j, &s);
+    every_format_says_it(a, j);
+    tp_job_free(j);
+    tp_arena_free(a);
+}
+
+/* A case whose numbers as `run` executes it are said to be others. */
+static void a_case_that_runs_otherwise(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_job *j = checked(a, SPEC("o[...] = 2 * x[...]", ""));
+    tp_findings none = {0};
+    assert_true(j->report.equiv->equal > 0);
+    for (uint32_t i = 0; i < j->report.equiv->cases.len; i++)
+        assert_int_equal(j->report.equiv->cases.at[i].as_run.n, 0);
+    double one[] = {1, (double)NAN, 3}, same[] = {1, -(double)NAN, 3}, other[] = {1, (double)NAN, 4};
+    int64_t dims[] = {3};
+    tp_case_result r = {.outcome = TP_EQUAL};
+    tp_trial x = {.work = a, .keep = a, .c = j->report.equiv->cases.at[0].the_case, .r = &r};
+    tp_tensor first = tp_tensor_new(a, TP_F64, 1, dims), second = tp_tensor_new(a, TP_F64, 1, dims);
+    memcpy(first.data, one, sizeof one);
+    memcpy(second.data, same, sizeof same);
+    assert_true(tp_trial_same_numbers(&x, &first, &second, &r.as_run));
+    memcpy(second.data, other, sizeof other);
+    assert_false(tp_trial_same_numbers(&x, &first, &second, &r.as_run));
+    assert_true(contains(r.as_run, "o[2] is 3 as it was verified, and 4 as `run` executes"));
+    j->report.equiv->cases.at[0].as_run = r.as_run;
+    tp_hold_proofs_against_runs(j->arena, &j->report, &none);
+    assert_int_equal(disagreements(j), 1);
     every_format_says_it(a, j);
     tp_job_free(j);
     tp_arena_free(a);
@@ -263,6 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equality_and_a_case_that_differs),
+        cmocka_unit_test(a_case_that_runs_otherwise),
         cmocka_unit_test(equality_and_an_element_that_differs),
         cmocka_unit_test(rule_and_a_case_that_traps),
         cmocka_unit_test(witness_that_does_not_trap),
