@@ -227,7 +227,7 @@ tp_str tp_nearest(tp_str word, const tp_str *candidates, size_t n)
     size_t limit = word.n / 3 + 1, best_distance = limit + 1;
     for (size_t i = 0; i < n; i++) {
         size_t d = distance(word, candidates[i]);
-        if (d < best_distance && d < candidates[i].n) {
+        if (d > 0 && d < best_distance && d < candidates[i].n) {
             best_distance = d;
             best = candidates[i];
         }

@@ -393,6 +393,32 @@ static bool two_positional(const tp_node *n)
     return n->nkids == 2 && n->kids[0]->kind != TP_N_KEYWORD && n->kids[1]->kind != TP_N_KEYWORD;
 }
 
+/* The axis that program_id(d) or program_id(k) means, else the first one. */
+static tp_str axis_meant(const tp_lower *l, const tp_node *n)
+{
+    const tp_node *given = n->nkids == 1 ? n->kids[0] : NULL;
+    for (uint32_t i = 0; given && i < l->k->naxes; i++)
+        if (given->kind == TP_N_INT ? given->integer == (int64_t)i : tp_str_eq(given->text, l->k->axes[i].name))
+            return l->k->axes[i].name;
+    return l->k->naxes ? l->k->axes[0].name : TP_S("");
+}
+
+/* Operations that are written in another form than a call. */
+static void refuse_call_form(tp_lower *l, const tp_node *n)
+{
+    if (tp_str_is(n->text, "program_id")) {
+        tp_str axis = axis_meant(l, n);
+        if (l->reference)
+            lower_fail(l, n, "a reference sees whole arrays only", "`program_id` in a reference");
+        lower_fail(l, n, axis.n ? tp_printf(l->c->arena, "write `%.*s`", TP_FMT(axis)).p : NULL,
+                   "`program_id` is not a function here: the name of a grid axis is its program id");
+    }
+    if (tp_str_is(n->text, "astype"))
+        lower_fail(l, n, "write v.astype(dtype)", "`astype` is a method, not a function");
+    if (tp_str_is(n->text, "check"))
+        lower_fail(l, n, "write it as a statement", "`check` has no value");
+}
+
 _Noreturn static void unknown_function(tp_lower *l, const tp_node *n)
 {
     static const char *const LATER[] = {"scratch",        "copy_start",     "copy_wait",
@@ -400,12 +426,15 @@ _Noreturn static void unknown_function(tp_lower *l, const tp_node *n)
                                         "semaphore_wait", "semaphore_read", "semaphore_signal"};
     for (size_t i = 0; i < sizeof LATER / sizeof *LATER; i++)
         if (tp_str_is(n->text, LATER[i]))
-            lower_fail(l, n, "`tileproof primitives` lists what this build reads",
-                       "`%s` is part of the language but not read by this build", LATER[i]);
+            lower_fail(l, n, "`tileproof primitives` lists what this build supports",
+                       "`%s` is part of the language but not supported by this build", LATER[i]);
+    refuse_call_form(l, n);
     tp_str names[TP_PRIMS];
+    size_t count = 0;
     for (int p = 0; p < TP_PRIMS; p++)
-        names[p] = tp_str_c(tp_prim_info((tp_prim)p)->name);
-    tp_str near = tp_nearest(n->text, names, TP_PRIMS);
+        if (p != TP_P_LITERAL && p != TP_P_VARIABLE && p != TP_P_COND && p != TP_P_SCAN) /* never called */
+            names[count++] = tp_str_c(tp_prim_info((tp_prim)p)->name);
+    tp_str near = tp_nearest(n->text, names, count);
     tp_raise(l->c, TP_RULE_SPEC_NAME, tp_node_loc(l->c, n),
              near.n ? tp_printf(l->c->arena, "did you mean `%.*s`?", TP_FMT(near)).p
                     : "`tileproof primitives` lists the functions",
