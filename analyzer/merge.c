@@ -9,8 +9,8 @@ static void explain_undefined(tp_findings *f)
 {
     static const struct {
         const char *rule, *reason;
-    } CAUSES[] = {{TP_RULE_DIVISION_BY_ZERO, "a division by zero comes before it: see " TP_RULE_DIVISION_BY_ZERO},
-                  {TP_RULE_EXTENT, "an extent without meaning comes before it: see " TP_RULE_EXTENT}};
+    } CAUSES[] = {{TP_RULE_DIVISION_BY_ZERO, "it depends on a divisor that can be zero: see " TP_RULE_DIVISION_BY_ZERO},
+                  {TP_RULE_EXTENT, "it depends on an extent that can be too small: see " TP_RULE_EXTENT}};
     const char *reason = NULL;
     for (size_t c = 0; c < 2 && !reason; c++)
         for (uint32_t i = 0; i < f->len; i++)

@@ -173,7 +173,7 @@ tp_str tp_budget_reason(tp_arena *a, tp_budget *b)
                          TP_FMT(most));
     case TP_BUDGET_TIME:
         return tp_printf(a,
-                         "unknown(time): the CPU seconds ran out before the work units of --timeout %lld did; another "
+                         "unknown(time): the CPU seconds ran out before the work units of --timeout %lld; another "
                          "machine may decide it; %.*s",
                          (long long)b->timeout, TP_FMT(most));
     case TP_BUDGET_OPEN: break;

@@ -10,7 +10,7 @@ static const char *undefined_text(uint8_t kind)
     case UNDEFINED_OUTSIDE: return "an element outside its array";
     case UNDEFINED_SCRATCH: return "scratch that nobody wrote";
     case UNDEFINED_OUTPUT: return "an element of an output that nobody wrote";
-    case UNDEFINED_MASKED: return "a lane that the mask of a load leaves out";
+    case UNDEFINED_MASKED: return "a masked-off lane of a load";
     case UNDEFINED_CAST: return "a float that its integer type does not hold";
     case DEFINED: break;
     }

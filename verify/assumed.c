@@ -16,10 +16,9 @@ void tp_add_assumed_sizes(tp_arena *a, tp_spec_report *r)
                         .severity = TP_NOTE,
                         .subject = z->name,
                         .loc = z->loc};
-        f.message = tp_printf(a,
-                              "`%.*s` is inferred from calls: that the function is this kernel at every such size is "
-                              "assumed",
-                              TP_FMT(z->name));
+        f.message = tp_printf(
+            a, "`%.*s` is inferred from calls: it is assumed that the function is this kernel at every such size",
+            TP_FMT(z->name));
         tp_push(a, r->findings, f);
     }
 }

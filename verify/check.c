@@ -16,7 +16,7 @@ void tp_job_add_spent(tp_job *j, const char *what, tp_str why)
                     .slug = "budget-spent",
                     .verdict = TP_UNKNOWN,
                     .severity = TP_WARNING,
-                    .message = tp_printf(j->arena, "not all was looked at: %s", what),
+                    .message = tp_printf(j->arena, "the check is incomplete: %s", what),
                     .reason = why};
     if (j->report.spec)
         f.loc = (tp_loc){j->report.spec->kernels[0]->doc->loc.start, j->report.spec->kernels[0]->doc->loc.start + 1,

@@ -12,7 +12,7 @@ void tp_add_disagreement(tp_arena *a, tp_spec_report *r, const tp_disagreement *
                     .subject = d->subject,
                     .witness = d->witness,
                     .loc = {k->doc->loc.start, k->doc->loc.start + 1, TP_S("")},
-                    .help = TP_S("please report it, with the spec; until then nothing proven of this kernel counts")};
+                    .help = TP_S("please report it, with the spec; until then no proof about this kernel counts")};
     f.message = tp_printf(a, "internal error: proof and execution disagree: %.*s%s%.*s", TP_FMT(d->proof),
                           d->proof.n ? " is proven, and " : "", TP_FMT(d->execution));
     tp_push(a, r->findings, f);
@@ -58,8 +58,8 @@ static void hold_equality(tp_arena *a, tp_spec_report *r)
     }
     for (uint32_t i = 0; r->equality.proven && i < r->equiv->cases.len; i++)
         if (tp_equiv_refutes(&r->equiv->cases.at[i], false))
-            r->equality = (tp_equality){.reason = TP_S("finite masks taken for minus infinity: in some case a row is "
-                                                       "masked wholly, and the kernel has no value there")};
+            r->equality = (tp_equality){.reason = TP_S("finite masks taken as minus infinity: in some case a row is "
+                                                       "masked entirely, and the kernel has no value there")};
 }
 
 /* ---- rules ---- */

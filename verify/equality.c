@@ -31,7 +31,7 @@ tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_o
     const char *without = tp_equality_without(findings);
     const tp_rule *out = left_out(o);
     if (out)
-        return (tp_equality){.reason = tp_printf(a, "it rests on %s, which was not asked for", out->code)};
+        return (tp_equality){.reason = tp_printf(a, "it rests on %s, which was not selected", out->code)};
     if (without)
         return (tp_equality){.reason = tp_printf(a, "it rests on %s, which is not proven", without)};
     for (uint32_t i = 0; i < s->nkernels && all.proven; i++) {

@@ -175,8 +175,8 @@ static tp_str number(tp_arena *a, double v)
 
 static tp_str why_not_finite(double got)
 {
-    return isnan(got) ? TP_S("nan comes of 0 / 0, of inf - inf, and of all that is computed with it")
-                      : TP_S("infinity comes of an overflow, of a division by 0, and of log(0)");
+    return isnan(got) ? TP_S("nan comes from 0 / 0, from inf - inf, and from arithmetic with another nan")
+                      : TP_S("infinity comes from an overflow, a division by 0, or log(0)");
 }
 
 static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
@@ -209,9 +209,10 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
     else if (isfinite(want) && !isfinite(got))
         f.note = why_not_finite(got);
     else if (numbers && isfinite(got) && d->max_rel < 1e-6)
-        f.note = TP_S("the numbers are close, but rounding does not explain the distance");
+        f.note = TP_S("the numbers are close, but rounding does not explain the difference");
     else if (r->the_case->near)
-        f.note = TP_S("the inputs lie next to where a comparison, a sign, a floor or the like turns");
+        f.note =
+            TP_S("these inputs lie next to a point where a comparison, a sign, a floor or the like changes its result");
     f.witness = w;
     return f;
 }
@@ -240,7 +241,7 @@ static void add_blame(tp_arena *a, const tp_equiv_options *o, const tp_case_resu
     f->help = b->hint;
     if (b->loc.end > b->loc.start) {
         f->loc = b->loc;
-        f->label = TP_S("reads what takes part in one of the two only");
+        f->label = TP_S("reads elements that take part in only one of the two");
     }
 }
 
@@ -271,11 +272,11 @@ static void add_overflow(tp_arena *a, const tp_equiv *e, tp_findings *into)
             f.verdict = TP_ADVICE;
             f.severity = TP_NOTE;
             f.message = tp_printf(a,
-                                  "output `%.*s` is infinite or no number on inputs of magnitudes up to 128, where the "
-                                  "reference has a number that fits",
+                                  "output `%.*s` is infinite or NaN on inputs of magnitudes up to 128, where the "
+                                  "reference has a finite number",
                                   TP_FMT(d->name));
             f.witness = tp_witness_of_case(a, r->the_case);
-            f.help = TP_S("subtract the maximum before exp, or say in the description how large inputs may be");
+            f.help = TP_S("subtract the maximum before exp, or state in the description how large inputs may be");
             tp_push(a, *into, f);
             return;
         }
@@ -337,11 +338,9 @@ static void add_unexplained(tp_arena *a, const tp_equiv *e, bool proven, tp_find
                     .loc = o->loc,
                     .reason = r->algebra.reason,
                     .witness = tp_witness_of_case(a, r->the_case)};
-    f.message =
-        tp_printf(a, "output `%.*s` may differ from the reference: as residues the two are different", TP_FMT(o->name));
-    f.help =
-        TP_S("a term too small to be seen in numbers, or a constant that is almost another; where both are meant to "
-             "be the same, write them alike");
+    f.message = tp_printf(a, "output `%.*s` may differ from the reference: their residues differ", TP_FMT(o->name));
+    f.help = TP_S("perhaps a term too small to show in numbers, or two constants that are almost equal; if both mean "
+                  "the same, write them alike");
     tp_push(a, *into, f);
 }
 

@@ -184,7 +184,7 @@ static void each_line(guesser *g, void (*guess)(guesser *g))
     }
 }
 
-/* -inf  ->  -1e30, wherever the body has it: -inf minus the maximum of nothing but -inf is no number */
+/* -inf  ->  -1e30, wherever the body has it: -inf minus a maximum over no elements but -inf is no number */
 static void guess_finite_mask(guesser *g)
 {
     enum { MOST = 16 };
@@ -194,7 +194,7 @@ static void guess_finite_mask(guesser *g)
     for (uint32_t at = body->loc.start; at + 4 < body->loc.end && n < MOST; at++)
         if (memcmp(g->text.p + at, "-inf", 4) == 0 && !isalnum((unsigned char)g->text.p[at + 4]))
             edits[n++] = (tp_edit){at, at + 4, TP_S("-1e30")};
-    add(g, TP_S("mask with -1e30 in place of -inf, which stays a number where all is masked"), edits, n);
+    add(g, TP_S("mask with -1e30 instead of -inf: a row that is masked entirely then stays finite"), edits, n);
 }
 
 /* A shift by the maximum cancels where the reference divides by a sum of exponentials; elsewhere it would be tried in

@@ -33,7 +33,7 @@ typedef enum opinion {
     CLOSE, /* the residues are no functions there, or numbers tie, and the numbers are the same within small bounds */
     OTHER,
     UNSURE, /* residues differ that cannot, and the numbers do not confirm it */
-    OPEN,   /* neither residues nor numbers tell */
+    OPEN,   /* neither residues nor numbers decide it */
     NOT_REACHED,
     NOTHING_TO_SAY
 } opinion;
@@ -315,7 +315,7 @@ static void ask(void *arg)
         q->far = true;
         q->why = keep(x, reference.outcome != TP_DEMAND_VALUE ? reference.why : kernel.why);
         break;
-    case OPEN: note_not_reached(x, q->p->about, TP_S("neither residues nor numbers tell")); break;
+    case OPEN: note_not_reached(x, q->p->about, TP_S("neither residues nor numbers decide it")); break;
     case NOTHING_TO_SAY: break;
     }
 }
@@ -356,7 +356,7 @@ static void ask_point(asking *x, points *l, uint32_t i)
     one_point q = {.x = x, .p = &l->list->list.at[i]};
     const tp_look *wall = wall_before(l, q.p);
     if (wall) {
-        l->why[i] = tp_printf(x->keep, "it is larger than %.*s, where it takes more than %lld operations",
+        l->why[i] = tp_printf(x->keep, "it is larger than %.*s, where one element takes more than %lld operations",
                               TP_FMT(wall->about), (long long)x->cap);
         return;
     }
@@ -424,7 +424,7 @@ static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
         if (!l.done[i])
             note_not_reached(x, list->list.at[i].about, l.why[i].n ? l.why[i] : TP_S("the budget is spent"));
     for (uint32_t i = 0; i < list->unplaced; i++)
-        note_not_reached(x, list->unplaced_at, TP_S("no sizes or tables that fit were found"));
+        note_not_reached(x, list->unplaced_at, TP_S("no suitable sizes or tables were found"));
 }
 
 static void note_left_out(asking *x, const tp_look_list *list)
@@ -512,10 +512,9 @@ void tp_hold_equality_against_elements(tp_arena *a, tp_spec_report *r, uint64_t 
                              .witness = tp_witness_of_case(a, &c)};
         tp_add_disagreement(a, r, &d);
     } else if (x->unsure) {
-        r->equality = (tp_equality){
-            .reason = tp_printf(a,
-                                "the second opinion is not sure: the residues of %.*s differ, or are none, and the "
-                                "numbers do not confirm it",
-                                TP_FMT(x->element))};
+        r->equality = (tp_equality){.reason = tp_printf(a,
+                                                        "the second opinion is inconclusive: the residues of %.*s "
+                                                        "differ or are missing, and the numbers confirm no difference",
+                                                        TP_FMT(x->element))};
     }
 }

@@ -58,7 +58,7 @@ void tp_apply_waivers(tp_job *j, const tp_check_settings *s)
                                 .verdict = TP_VIOLATED,
                                 .severity = TP_ERROR,
                                 .message = TP_S("the finding that this entry of \"expect\" names is not there"),
-                                .help = TP_S("remove the entry, or look why the rule no longer finds it")};
+                                .help = TP_S("remove the entry, or find out why the rule no longer reports it")};
     apply(j, s, k->allow, &stale);
     apply(j, s, k->expect, &missing);
 }

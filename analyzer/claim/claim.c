@@ -218,7 +218,7 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
             w->replay = "executed";
         if (replayed == 0) {
             a->out->contradiction = true;
-            f->reason = TP_S("the machine runs its smallest case to the end");
+            f->reason = TP_S("its smallest case was executed, and did not trap");
         }
     }
     return f;

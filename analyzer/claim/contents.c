@@ -220,28 +220,30 @@ void tp_check_contents(tp_analysis *a, const int64_t *point)
     if (!tp_within(a->arena, &SHARE, try_points, &c, &why))
         a->prover = prover;
     if (c.found) {
-        tp_finding *f = tp_add_finding(a, TP_PROVEN, t->name, loc,
-                                       tp_message(a,
-                                                  "tables that keep what is promised of them were found at %u of %u "
-                                                  "sizes tried",
-                                                  c.found, c.tried));
+        tp_finding *f =
+            tp_add_finding(a, TP_PROVEN, t->name, loc,
+                           tp_message(a, "tables that satisfy the contracts were found at %u of %u choices of sizes",
+                                      c.found, c.tried));
         f->grade = TP_GRADE_EXACT;
         if (c.nnone)
-            f->note = tp_message(a, "no tables can be at %.*s%s: claims about such sizes are empty",
-                                 TP_FMT(tp_buf_view(&c.none)), c.nnone > MAX_NAMED ? ", …" : "");
+            f->note =
+                tp_message(a, "no table contents satisfy the contracts at %.*s%s: claims about such sizes are vacuous",
+                           TP_FMT(tp_buf_view(&c.none)), c.nnone > MAX_NAMED ? ", …" : "");
         return;
     }
     tp_decision d = contradiction(&c, NULL);
     if (d.verdict == TP_PROVEN) {
         tp_finding *f = tp_add_finding(a, TP_VACUOUS, t->name, loc,
-                                       TP_S("no tables keep what is promised of them: every claim would be empty"));
-        f->help = TP_S("\"values\", \"sorted\", \"extent\", contracts and \"where\" contradict each other: drop one");
+                                       TP_S("no table contents satisfy the contracts: every claim would be vacuous"));
+        f->help = TP_S("\"values\", \"sorted\", \"extent\", contracts and \"where\" contradict each other: remove one");
         f->grade = d.grade;
         a->vacuous = true;
         return;
     }
     tp_finding *f = tp_add_finding(a, TP_UNKNOWN, t->name, loc,
-                                   TP_S("could not decide whether any tables keep what is promised of them"));
-    f->reason = tp_message(a, "none were found at %u sizes, and no contradiction: every claim may be empty", c.tried);
-    f->help = TP_S("give some in \"cases\": {\"tables\": …}, or say the contracts in simpler facts");
+                                   TP_S("could not decide whether any table contents satisfy the contracts"));
+    f->reason = tp_message(
+        a, "neither contents (at %u choices of sizes) nor a contradiction were found: every claim may be vacuous",
+        c.tried);
+    f->help = TP_S("give contents in \"cases\": {\"tables\": …}, or simplify the contracts");
 }

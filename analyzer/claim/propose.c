@@ -91,7 +91,7 @@ void tp_propose_everywhere(tp_analysis *a, tp_finding *f, int64_t old, int64_t v
     static const char *const KEYS[] = {"grid", "inputs", "outputs", "scratch", "kernel"};
     enum { PARTS = sizeof KEYS / sizeof *KEYS };
     const tp_json *parts[PARTS];
-    tp_fix fix = {.title = tp_message(a, "use %lld for %lld", (long long)value, (long long)old)};
+    tp_fix fix = {.title = tp_message(a, "use %lld instead of %lld", (long long)value, (long long)old)};
     tp_str was = tp_message(a, "%lld", (long long)old), now = tp_message(a, "%lld", (long long)value),
            text = a->k->source->text;
     for (size_t i = 0; i < PARTS; i++)

@@ -610,8 +610,7 @@ tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given)
         while (!fits && rounds > 0)
             fits = tp_close_reads(a, &closed_one, &reads, --rounds);
         if (!fits)
-            return (tp_decision){
-                .verdict = TP_UNKNOWN, .reason = TP_S("it reads too many entries of tables"), .ms = ms};
+            return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("it reads too many table entries"), .ms = ms};
         d = tp_prove(a->prover, &closed_one);
         ms += d.ms;
         d.ms = ms;
@@ -635,9 +634,10 @@ tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given)
         if (overflowed(a, false))
             break;
     }
-    return (tp_decision){.verdict = TP_UNKNOWN,
-                         .reason = TP_S("no contents of the tables were found that keep the contracts and give a case"),
-                         .ms = ms};
+    return (tp_decision){
+        .verdict = TP_UNKNOWN,
+        .reason = TP_S("no table contents were found that satisfy the contracts and complete the counterexample"),
+        .ms = ms};
 }
 
 void tp_witness_tables(tp_analysis *a, const tp_table_reads *reads, const int64_t *env, tp_witness *w)

@@ -288,7 +288,7 @@ void record_equal(summary *s, const premises *p, term kernel, term reference, tp
         return;
     }
     if (out->open >> TP_LAW_FIRST & 1) {
-        out->unreplayed = tp_printf(s->arena, "`%.*s`: places of maxima have no schema", TP_FMT(output));
+        out->unreplayed = tp_printf(s->arena, "`%.*s`: argmax has no schema", TP_FMT(output));
         return;
     }
     tp_arena *work = tp_arena_child(s->arena);

@@ -22,7 +22,7 @@ static _Noreturn void stop_at_difference(summary *s, const tp_operand *o, term k
 {
     s->out->detail = tp_printf(s->arena, "%.*s; in the reference %.*s", TP_FMT(sum_text(s, kernel, true)),
                                TP_FMT(sum_text(s, reference, false)));
-    summary_stop(s, tp_printf(s->arena, "output `%.*s` is not seen to be equal", TP_FMT(o->name)));
+    summary_stop(s, tp_printf(s->arena, "output `%.*s` is not shown to equal the reference", TP_FMT(o->name)));
 }
 
 static void print_terms(summary *s, const tp_operand *o, term kernel, term reference, tp_buf *b)

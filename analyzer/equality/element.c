@@ -135,10 +135,10 @@ static term chosen_element(evaluation *v, const stored *c, const tp_expr *at, te
     const term_node n = *term_get(s, element_of(v, c->condition, at));
     term before = variable_element(v, c->older, at);
     if (n.kind != T_INTEGER)
-        evaluation_stop(v, "a loop that chooses by data");
+        evaluation_stop(v, "a loop whose choice depends on data");
     tp_expr holds = condition_normal(s, n.e, c->otherwise);
     if (!at_most_one_point(s, &nothing, holds, &c->turn, &c->turns, 1))
-        evaluation_stop(v, "a loop in which several turns may choose");
+        evaluation_stop(v, "a loop in which several turns may make the choice");
     term more = term_select(s, holds, term_apply(s, TP_P_SUB, new, before, (term){0}, 0), term_real(s, 0));
     return term_apply(s, TP_P_ADD, before, term_fold(s, TP_P_SUM, c->turn, c->turns, more), (term){0}, 0);
 }
@@ -154,7 +154,7 @@ static term joined_turns(evaluation *v, const stored *c, term before, term new)
         return term_apply(s, c->by, before, term_fold(s, fold, c->turn, c->turns, new), (term){0}, 0);
     }
     if (term_get(s, before)->infinite)
-        evaluation_stop(v, "the maximum of a loop that may have no turn");
+        evaluation_stop(v, "a maximum over a loop that may have no turns");
     tp_expr one = tp_const(p, 1), more = plus(v, c->turns, one), u = summary_index(s, "n", more);
     uint32_t n = tp_sym_count(p);
     tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
@@ -428,7 +428,7 @@ static term cast(evaluation *v, const tp_inst *i, term x)
             return held(v, to, n.e);
         if (summary_is_whole_in(s, x, to))
             return x;
-        evaluation_stop(v, "a float becomes an integer");
+        evaluation_stop(v, "a float is cast to an integer that may not hold it");
     }
     if (n.kind == T_INTEGER)
         return held(v, to, n.e);

@@ -240,7 +240,7 @@ static uint32_t only_open(summary *s, const premises *p, const points *x, const 
     return open;
 }
 
-/* Counter k of r runs from `end` on: it is counted from 0. false: `end` is not seen to be at least 0. */
+/* Counter k of r runs from `end` on: it is counted from 0. false: `end` is not shown to be at least 0. */
 static bool counted_from(summary *s, const premises *p, atom *r, uint32_t k, tp_expr end, tp_expr *with)
 {
     if (!summary_proves(s, p, tp_op2(s->p, TP_E_GE, end, tp_const(s->p, 0))))

@@ -370,8 +370,9 @@ static term contents(summary *s, const term_node *n, void *ctx)
     tp_str name = s->k->operands[n->operand].name;
     if (f->overwritten) {
         if (n->kind == T_BEFORE)
-            summary_stop(
-                s, tp_printf(s->arena, "`%.*s` is read as the step before left it, and is no fold", TP_FMT(name)));
+            summary_stop(s, tp_printf(s->arena,
+                                      "`%.*s` is read as the step before left it, and follows no known recurrence",
+                                      TP_FMT(name)));
         replacing with = no_symbols(g);
         for (uint32_t d = 0; d < n->rank; d++)
             replace_symbol(g, &with, f->lane[d], n->at[d]);
@@ -381,9 +382,10 @@ static term contents(summary *s, const term_node *n, void *ctx)
                    (f->keyed || f->first != last);
         tp_expr steps = (tp_expr){0};
         if (!all && f->first != last)
-            summary_stop(s, tp_printf(s->arena, "`%.*s` is used before its run over several axes ends", TP_FMT(name)));
+            summary_stop(
+                s, tp_printf(s->arena, "`%.*s` is used before its accumulation over several axes ends", TP_FMT(name)));
         if (!all && f->keyed && n->kind == T_BEFORE) /* at the first step it is that of another key */
-            summary_stop(s, tp_printf(s->arena, "`%.*s` is read as the run of a block finds it", TP_FMT(name)));
+            summary_stop(s, tp_printf(s->arena, "`%.*s` is read before a step on its block sets it", TP_FMT(name)));
         if (!all)
             steps =
                 n->kind == T_BEFORE ? axis_of(g, last) : tp_op2(s->p, TP_E_ADD, axis_of(g, last), tp_const(s->p, 1));
@@ -416,9 +418,8 @@ static term placed_in(void *g, term t)
 static _Noreturn void no_fold(grid *g, uint32_t operand)
 {
     summary *s = g->v->s;
-    summary_stop(s,
-                 tp_printf(s->arena, "what happens to `%.*s` from step to step is no sum, product, maximum or minimum",
-                           TP_FMT(s->k->operands[operand].name)));
+    summary_stop(s, tp_printf(s->arena, "the update of `%.*s` from step to step is no sum, product, maximum or minimum",
+                              TP_FMT(s->k->operands[operand].name)));
 }
 
 /* A step's update as (contents before) joined with a part: the part, and what it says of the weight. */
@@ -451,9 +452,10 @@ static match match_update(grid *g, form *f, uint32_t operand, term update, const
 static _Noreturn void no_base(grid *g, uint32_t operand)
 {
     summary *s = g->v->s;
-    summary_stop(s, tp_printf(s->arena,
-                              "the first step of a run does not set `%.*s` to what a later one would make of nothing",
-                              TP_FMT(s->k->operands[operand].name)));
+    summary_stop(
+        s, tp_printf(s->arena,
+                     "the first step on a block does not set `%.*s` to what a later step makes of the neutral element",
+                     TP_FMT(s->k->operands[operand].name)));
 }
 
 /* The law of runs of a key: a buffer that is set where the key differs from
@@ -513,7 +515,7 @@ static void recognise(grid *g, uint32_t operand)
             break;
     }
     if (f->first == UINT32_MAX)
-        summary_stop(s, tp_printf(s->arena, "`%.*s` is not set in the first step of a run", TP_FMT(o->name)));
+        summary_stop(s, tp_printf(s->arena, "`%.*s` is not set in the first step on a block", TP_FMT(o->name)));
     premises later = in_later_steps(g, f->first);
     match m = match_update(g, f, operand, update, &later, &base);
     f->part = placed(g, m.part);
@@ -582,8 +584,7 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     term t = term_decided(s, substituted(&g, element_after(v, operand, own), &last), &ends);
     if (has_before(&g, t, operand)) { /* it is its own accumulator */
         if (form_of(&g, operand)->first != g.run || form_of(&g, operand)->keyed != (g.key.id != 0))
-            summary_stop(
-                s, tp_printf(s->arena, "`%.*s` is not set in the first step of the run of its block", TP_FMT(o->name)));
+            summary_stop(s, tp_printf(s->arena, "`%.*s` is not set in the first step on its block", TP_FMT(o->name)));
         t = term_element(s, T_AFTER, operand, o->ref_rank, own);
     }
     t = placed(&g, t);
@@ -595,7 +596,7 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
         replace_symbol(&g, &here, own[d], w.lane[d]);
     t = substituted(&g, t, &here);
     if (w.key.id && term_speaks_of(s, t, (uint32_t)tp_expr_get(s->p, w.step[g.run])->value))
-        summary_stop(s, tp_printf(s->arena, "what a block of `%.*s` becomes depends on the step that ends its run",
+        summary_stop(s, tp_printf(s->arena, "the value of a block of `%.*s` depends on which step on it is the last",
                                   TP_FMT(o->name)));
     return t;
 }

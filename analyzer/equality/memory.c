@@ -87,7 +87,7 @@ writer writer_of(summary *s, const tp_operand *o, const tp_expr *at)
     for (w.run = s->k->naxes; w.run > 0 && !w.step[w.run - 1].id;)
         w.run--;
     if (w.key.id && w.run != keyed)
-        summary_stop(s, tp_printf(s->arena, "the blocks of `%.*s` are told by a table and by an axis behind it",
+        summary_stop(s, tp_printf(s->arena, "the blocks of `%.*s` are selected by a table and by a faster axis",
                                   TP_FMT(o->name)));
     for (uint32_t a = 0; a < s->k->naxes; a++) {
         if (a < w.run && !w.step[a].id)
@@ -132,7 +132,7 @@ static void key_is_sorted(summary *s, const tp_operand *o, const writer *w)
     tp_expr one = tp_const(p, 1), step = summary_index(s, "s", tp_op2(p, TP_E_SUB, s->k->axes[w->run].steps, one)),
             next = at_step_of(s, w->key, w->run, tp_op2(p, TP_E_ADD, step, one));
     if (!summary_proves_of_sizes(s, tp_op2(p, TP_E_LE, at_step_of(s, w->key, w->run, step), next)))
-        summary_stop(s, tp_printf(s->arena, "the table that tells the blocks of `%.*s` is not seen to be sorted",
+        summary_stop(s, tp_printf(s->arena, "the table that selects the blocks of `%.*s` is not shown to be sorted",
                                   TP_FMT(o->name)));
     if (!key_exists(s, w))
         summary_stop(s, tp_printf(s->arena, "no table names a step for each block of `%.*s`", TP_FMT(o->name)));
@@ -142,7 +142,7 @@ void writer_exists(summary *s, const tp_operand *o, const writer *w)
 {
     for (uint32_t a = w->run; a < s->k->naxes; a++)
         if (!summary_proves_of_sizes(s, tp_op2(s->p, TP_E_GE, s->k->axes[a].steps, tp_const(s->p, 1))))
-            summary_stop(s, tp_printf(s->arena, "axis `%.*s` may have no step: `%.*s` stays as it was",
+            summary_stop(s, tp_printf(s->arena, "axis `%.*s` may have no steps: `%.*s` then keeps its old contents",
                                       TP_FMT(s->k->axes[a].name), TP_FMT(o->name)));
     if (!summary_proves_of_sizes(s, w->inside))
         summary_stop(s, tp_printf(s->arena, "some element of `%.*s` may be written by no step", TP_FMT(o->name)));
@@ -179,7 +179,7 @@ static tp_expr is_old(summary *s, const tp_operand *x, const tp_operand *o, cons
     tp_exprs *p = s->p;
     writer w = writer_of(s, o, at);
     if (w.key.id)
-        summary_stop(s, tp_printf(s->arena, "`%.*s` shares its array with `%.*s`, whose blocks are told by a table",
+        summary_stop(s, tp_printf(s->arena, "`%.*s` shares its array with `%.*s`, whose blocks are selected by a table",
                                   TP_FMT(x->name), TP_FMT(o->name)));
     tp_expr in_time = tp_const(p, 1), together = tp_const(p, 1);
     for (uint32_t a = w.run; a-- > 0;) {

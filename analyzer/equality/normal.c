@@ -61,7 +61,7 @@ static uint32_t fold_of_term(summary *s, const term_node *fold)
             if (!unit_no && !unit_yes)
                 break;
             if (!product_guard(s, &guards, unit_no ? n.e : condition_normal(s, n.e, true)))
-                summary_stop(s, TP_S("the maximum of nothing"));
+                summary_stop(s, TP_S("a maximum over no elements"));
             t = n.arg[!unit_no];
         }
     } while (n.kind == T_FOLD && n.prim == fold->prim);
@@ -72,7 +72,7 @@ static uint32_t fold_of_term(summary *s, const term_node *fold)
         leave_out_zeros(s, &f);
     fold_settled(s, &f);
     if (extreme && s->strict && !fold_never_empty(s, &f)) /* of nothing a reference has no value */
-        summary_stop(s, TP_S("the maximum or minimum of a row may be of nothing"));
+        summary_stop(s, TP_S("a maximum or minimum may be over no elements"));
     product p = product_of(1, 1);
     product_factor(s, &p, fold_intern(s, &f), 1);
     return sum_intern(s, &p, 1);
@@ -87,7 +87,7 @@ term value_inside(summary *s, term value, tp_prim fold, product *guards)
         if (!unit_no && !unit_yes)
             break;
         if (!product_guard(s, guards, unit_no ? n.e : condition_normal(s, n.e, true)))
-            summary_stop(s, TP_S("the place of the maximum of nothing"));
+            summary_stop(s, TP_S("an argmax over no elements"));
         value = n.arg[!unit_no];
     }
     return value;
@@ -120,7 +120,7 @@ static uint32_t fold_first(summary *s, const term_node *fold)
     }
     term value = value_inside(s, n.arg[0], prim_of_first(fold->prim), &guards);
     if (place.kind != T_INTEGER || term_get(s, value)->infinite || term_get(s, value)->endless)
-        summary_stop(s, TP_S("the place of a maximum is of values that may be infinite, or no index"));
+        summary_stop(s, TP_S("an argmax over values that may be infinite, or whose result is no index"));
     record_open(s, TP_LAW_FIRST);
     f.nguards = guards.nguards;
     memcpy(f.guard, guards.guard, sizeof f.guard);
@@ -131,7 +131,7 @@ static uint32_t fold_first(summary *s, const term_node *fold)
     f.arg[0] = sum_applied(s, fold->prim, 0, pair, 2, 0);
     fold_settled(s, &f);
     if ((s->strict || guards.nguards) && !fold_never_empty(s, &f))
-        summary_stop(s, TP_S("the place of a maximum may be of nothing"));
+        summary_stop(s, TP_S("an argmax may be over no elements"));
     product p = product_of(1, 1);
     product_factor(s, &p, fold_intern(s, &f), 1);
     return sum_intern(s, &p, 1);
@@ -155,7 +155,7 @@ static uint32_t unshielded_product(summary *s, uint32_t a, uint32_t b)
 {
     if (s->strict &&
         ((may_be_left_out(s, a) && !sum_is_defined(s, b)) || (may_be_left_out(s, b) && !sum_is_defined(s, a))))
-        summary_stop(s, TP_S("a mask multiplies what may be undefined"));
+        summary_stop(s, TP_S("a mask multiplies a value that may be undefined"));
     return sum_multiply(s, a, b);
 }
 

@@ -388,7 +388,7 @@ static void walk_turns(flow *f, const tp_statement *s)
         if (counted)
             set_loop_variable(f, s, variable);
         if (round > FLOW_MAX_ROUNDS + 1)
-            f->out->gave_up = TP_S("the body has a loop whose inheritance does not settle");
+            f->out->gave_up = TP_S("no invariant was found for a loop of the body");
         walk_turn(f, s);
         if (f->out->gave_up.n)
             return;

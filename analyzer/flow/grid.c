@@ -43,7 +43,7 @@ void flow_note_store(flow *f, uint32_t operand)
         return;
     f->quiet[operand] = false;
     if (!f->noting)
-        f->out->gave_up = TP_S("when a buffer is stored to differs from walk to walk");
+        f->out->gave_up = TP_S("no invariant was found for when a buffer is stored to");
 }
 
 /* Does operand o (an output: its window; scratch: its contents) live on from
@@ -287,7 +287,7 @@ void flow_walk_grid(flow *f)
     for (uint32_t round = 0; added; round++) {
         added = false;
         if (round > FLOW_MAX_ROUNDS + n) /* a source may reach one more buffer in each */
-            f->out->gave_up = TP_S("what steps inherit from each other does not settle");
+            f->out->gave_up = TP_S("no invariant was found for what a step inherits from the step before");
         start_step(f, guess);
         flow_walk(f, &f->p->statements);
         if (f->out->gave_up.n)

@@ -85,7 +85,7 @@ static tp_str source_text(tp_analysis *a, const tp_leak *l)
         return tp_message(a, "elements of the window of `%.*s` outside dimension %u (%.*s)", TP_FMT(o->name), l->dim,
                           TP_FMT(tp_text(a, o->shape[l->dim])));
     case TP_BIRTH_SCRATCH: return tp_message(a, "unwritten elements of scratch `%.*s`", TP_FMT(o->name));
-    case TP_BIRTH_MASKED: return tp_message(a, "lanes that the mask of a load of `%.*s` leaves out", TP_FMT(o->name));
+    case TP_BIRTH_MASKED: return tp_message(a, "masked-off lanes of a load of `%.*s`", TP_FMT(o->name));
     case TP_BIRTH_OUTPUT: return tp_message(a, "unwritten elements of the output window of `%.*s`", TP_FMT(o->name));
     }
     return TP_S("undefined elements");
@@ -161,7 +161,7 @@ static void propose_init(tp_analysis *a, tp_finding *f, const tp_leak *l)
         tp_edit edit = {at, at,
                         tp_message(a, "\"if %.*s:\",%.*s\"    %.*s[...] = 0\",%.*s", TP_FMT(tp_buf_view(&when)),
                                    TP_FMT(margin), TP_FMT(name), TP_FMT(margin))};
-        tp_propose(a, f, tp_message(a, "start with if %.*s: %.*s[...] = 0", TP_FMT(tp_buf_view(&when)), TP_FMT(name)),
+        tp_propose(a, f, tp_message(a, "start with `if %.*s: %.*s[...] = 0`", TP_FMT(tp_buf_view(&when)), TP_FMT(name)),
                    &edit, 1);
     }
 }
@@ -176,12 +176,12 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
             f->help = tp_message(a, "select before use: %.*s", TP_FMT(mask));
             tp_propose_expr(a, f, f->loc, mask);
         } else
-            f->help = TP_S("select before use with where(in range, value, neutral element)");
+            f->help = TP_S("select before use: where(in_range, value, neutral_element)");
     } else if (l->birth == TP_BIRTH_MASKED) {
-        f->help = tp_message(a, "say what they hold: load(…, mask, other=%s)", neutral(l->through));
+        f->help = tp_message(a, "give these lanes a value: load(…, mask, other=%s)", neutral(l->through));
         propose_other(a, f, l);
     } else if (strcmp(f->rule, TP_RULE_OUTPUT_COVERAGE) == 0) {
-        f->help = TP_S("write every element of the block in some step of its run, on all paths");
+        f->help = TP_S("write every element of the block before it is copied out, on all paths");
     } else {
         f->help = tp_str_c(a->rule->trap_help);
         propose_init(a, f, l);
@@ -208,19 +208,19 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
     if (!l->read && output)
         c.loc = a->k->operands[s->operand].loc;
     if (strcmp(a->rule->code, TP_RULE_OUTPUT_COVERAGE) == 0)
-        c.violated =
-            tp_message(a, "an element of output `%.*s` can stay unwritten in the run of its block", TP_FMT(born->name));
+        c.violated = tp_message(a, "an element of output `%.*s` can be unwritten when its block is copied out",
+                                TP_FMT(born->name));
     else
         c.violated = tp_message(a, "%.*s can reach %.*s", TP_FMT(source_text(a, l)), TP_FMT(target));
     c.proven = tp_message(a, "%.*s never reach %.*s", TP_FMT(source_text(a, l)), TP_FMT(target));
     c.label = TP_S("");
     if (l->birth == TP_BIRTH_OUTSIDE && l->dim == born->rank)
-        c.label = tp_message(a, "undefined where not %.*s", TP_FMT(tp_text(a, born->valid)));
+        c.label = tp_message(a, "undefined unless %.*s", TP_FMT(tp_text(a, born->valid)));
     else if (l->birth == TP_BIRTH_OUTSIDE)
         c.label = tp_message(a, "undefined outside the %.*s of dimension %u", TP_FMT(tp_text(a, born->shape[l->dim])),
                              l->dim);
     if (!s->exact || !l->exact)
-        c.approximate = "the condition for it could only be bounded, and the case that was tried does not trap";
+        c.approximate = "only a necessary condition for it is known, and the case that was tried does not trap";
     return c;
 }
 
@@ -286,8 +286,9 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
         if (found->verdict != TP_VIOLATED)
             continue;
         if (s->kind == TP_SINK_OUTPUT)
-            found->witness->detail =
-                tp_message(a, "%.*s depends on them", TP_FMT(element_text(a, f, &a->k->operands[s->operand], env)));
+            found->witness->detail = tp_message(
+                a, strcmp(a->rule->code, TP_RULE_OUTPUT_COVERAGE) == 0 ? "%.*s is not written" : "%.*s depends on them",
+                TP_FMT(element_text(a, f, &a->k->operands[s->operand], env)));
         advise(a, found, l);
     }
 }
@@ -321,7 +322,7 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
         if (t.kept)
             tp_add_finding(a, TP_UNKNOWN, out->name, out->loc,
                            tp_message(a, "could not decide: %s `%.*s`", proven, TP_FMT(out->name)))
-                ->reason = TP_S("elements that nobody wrote are copied back to it: see " TP_RULE_UNINITIALIZED_USE);
+                ->reason = TP_S("unwritten elements are copied out to it: see " TP_RULE_UNINITIALIZED_USE);
         if (t.open)
             continue;
         tp_finding *ok =

@@ -7,9 +7,9 @@ static void say_empty(tp_analysis *a, tp_loc loc, tp_decision d)
     if (tp_domain_find(a, 0, NULL, 0, true).verdict == TP_VIOLATED)
         guilty = tp_domain_find(a, TP_FACT_F2, NULL, 0, true).verdict == TP_PROVEN ? TP_FACT_F2 : TP_FACT_F1;
     tp_finding *f = tp_add_finding(a, TP_VACUOUS, a->k->name, loc,
-                                   guilty ? tp_message(a, "no sizes satisfy fact %s, %s: every claim would be empty",
+                                   guilty ? tp_message(a, "no sizes satisfy fact %s, %s: every claim would be vacuous",
                                                        tp_fact_names(guilty), tp_fact_text(guilty))
-                                          : TP_S("no sizes satisfy the declared domain: every claim would be empty"));
+                                          : TP_S("no sizes satisfy the declared domain: every claim would be vacuous"));
     f->help = guilty ? TP_S("make the arrays smaller: device indices are int32")
                      : TP_S("widen \"sizes\" or drop a fact of \"where\"");
     f->grade = d.grade;
@@ -36,7 +36,7 @@ static void check_valid(tp_analysis *a, const tp_operand *o)
     bool never = d.verdict == TP_PROVEN;
     tp_finding *f = tp_add_finding(
         a, never ? TP_VACUOUS : TP_UNKNOWN, o->name, o->valid_loc,
-        never ? tp_message(a, "no element of `%.*s` is valid: claims about them would be empty", TP_FMT(o->name))
+        never ? tp_message(a, "no element of `%.*s` is valid: claims about them would be vacuous", TP_FMT(o->name))
               : tp_message(a, "could not decide whether any element of `%.*s` is valid", TP_FMT(o->name)));
     f->grade = never ? d.grade : TP_GRADE_NONE;
     f->rests_on = never ? tp_claim_basis(a, &none) : (tp_str){NULL, 0};
@@ -59,9 +59,10 @@ static void check(tp_analysis *a)
         a->queries = 0; /* nobody knows of what: solvers would search in vain */
         tp_finding *f = tp_add_finding(a, TP_UNKNOWN, a->k->name, loc,
                                        TP_S("could not decide whether any sizes satisfy the declared domain"));
-        f->reason = tp_message(a, "no case was found, and no contradiction, within the work budget of a domain: %.*s",
-                               TP_FMT(d.reason));
-        f->help = TP_S("say it in simpler facts, or give sizes with \"in\"");
+        f->reason =
+            tp_message(a, "neither a point nor a contradiction was found within the work budget of a domain: %.*s",
+                       TP_FMT(d.reason));
+        f->help = TP_S("use simpler facts, or list the values of sizes with \"in\"");
         return;
     }
     if (sparse)
@@ -77,11 +78,11 @@ static void check(tp_analysis *a)
 const tp_rule tp_rule_tp006_empty_domain = {
     .code = "TP006",
     .slug = "empty-domain",
-    .title = "the declared sizes and facts have at least one point, and some tables keep the contracts",
+    .title = "the declared domain has at least one point, and some table contents satisfy the contracts",
     .severity = TP_ERROR,
     .for_equality = true,
-    .why = "A claim over no sizes, or over tables that cannot be, is true and worthless. Facts and contracts that "
-           "exclude each other would make every rule pass.",
+    .why = "A claim over an empty domain is true and worthless. Facts or contracts that contradict each other would "
+           "make every rule pass.",
     .bad = "\"sizes\": {\"M\": {\"min\": 1, \"max\": 100}}, \"where\": [\"M % 128 == 0\"]",
     .good = "\"sizes\": {\"M\": {\"min\": 1}}, \"where\": [\"M % 128 == 0\"]",
     .jax = "JAX has no symbolic domain: it sees one shape at a time.",

@@ -7,7 +7,7 @@ static void check_axis(tp_analysis *a, const tp_axis *x)
         .subject = x->name,
         .loc = x->steps_loc,
         .proven = tp_message(a, "axis `%.*s` has at least one step, or there is nothing to write", TP_FMT(x->name)),
-        .violated = tp_message(a, "axis `%.*s` can have no steps while outputs have elements: they stay undefined",
+        .violated = tp_message(a, "axis `%.*s` can have no steps although outputs have elements: they stay undefined",
                                TP_FMT(x->name)),
         .label = tp_message(a, "%.*s can be 0 or less", TP_FMT(tp_text(a, x->steps))),
     };

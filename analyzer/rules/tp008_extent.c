@@ -72,9 +72,8 @@ const tp_rule tp_rule_tp008_extent = {
     .title = "no negative dimension or step count, no block below 1",
     .severity = TP_ERROR,
     .for_equality = true,
-    .why =
-        "A shape, a step count or a block that can be negative (or a block of zero) means nothing to the hardware, nor "
-        "does such a shape of a value in the body, in whatever branch.",
+    .why = "A negative shape or step count, or a block below 1, means nothing to the hardware. The same holds for the "
+           "shape of a value in the body, in any branch.",
     .bad = "\"shape\": [\"M - 2\", 128]   with M >= 1",
     .good = "\"sizes\": {\"M\": {\"min\": 2}}",
     .jax = "An error while tracing, for the shape at hand only.",

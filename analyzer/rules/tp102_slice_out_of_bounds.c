@@ -10,7 +10,7 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
     c.proven = tp_message(a, "this access of `%.*s` stays inside dimension %u", TP_FMT(o->name), u->dim);
     c.violated = tp_message(a, "this access of `%.*s` can leave dimension %u", TP_FMT(o->name), u->dim);
     c.label = tp_message(a, "dimension %u of the ref has %.*s", u->dim, TP_FMT(tp_text(a, u->extent)));
-    c.note = TP_S("interpret=True clamps the start and uses other data; on a TPU whatever lies there is touched");
+    c.note = TP_S("interpret=True clamps the start and uses other data; a TPU accesses whatever lies there");
     if (!u->value.id) {
         tp_use_unknown(a, &c, "the start depends on data, or its int32 arithmetic may overflow");
         return;
@@ -26,17 +26,18 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
     tp_expr_eval(a->p, u->value, env, &start);
     tp_expr_eval(a->p, u->size, env, &size);
     tp_expr_eval(a->p, u->extent, env, &extent);
-    found->witness->detail =
-        tp_last(start, size, u->stride, &last)
-            ? tp_message(a, "elements %lld to %lld of %lld", (long long)start, (long long)last, (long long)extent)
-            : tp_message(a, "elements from %lld to one beyond 2^63 of %lld", (long long)start, (long long)extent);
+    found->witness->detail = tp_last(start, size, u->stride, &last)
+                                 ? tp_message(a, "elements %lld..%lld; the dimension has %lld", (long long)start,
+                                              (long long)last, (long long)extent)
+                                 : tp_message(a, "elements from %lld to beyond 2^63; the dimension has %lld",
+                                              (long long)start, (long long)extent);
 }
 
 static void check_take(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
     tp_claim c = tp_use_claim(a, f, u);
-    c.proven = TP_S("every element that is taken exists");
-    c.violated = TP_S("an element is taken that does not exist");
+    c.proven = TP_S("every index of `take` is in range");
+    c.violated = TP_S("an index of `take` can be out of range");
     c.label = tp_message(a, "there are %.*s", TP_FMT(tp_text(a, u->extent)));
     c.note = TP_S("jnp.take fills with NaN or clamps, by its mode; a TPU reads what lies there");
     if (!u->value.id) {

@@ -49,7 +49,7 @@ static void suggest(tp_analysis *a, tp_finding *f, tp_expr index, tp_expr extent
         if (!tp_same(index, tp_sym(a->p, axis->sym)))
             continue;
         tp_edit edit = tp_edit_expr(a, axis->steps_loc, tp_text(a, extent));
-        f->help = tp_message(a, "only %.*s entries are there: let `%.*s` have as many steps, a dynamic grid",
+        f->help = tp_message(a, "there are only %.*s entries: give `%.*s` as many steps (a dynamic grid)",
                              TP_FMT(edit.text), TP_FMT(axis->name));
         tp_propose(a, f, tp_message(a, "give `%.*s` %.*s steps", TP_FMT(axis->name), TP_FMT(edit.text)), &edit, 1);
     }
@@ -62,7 +62,7 @@ static void decide(tp_analysis *a, tp_claim *c, const tp_table *t, uint32_t d, t
     c->proven = tp_message(a, "`%.*s` is read inside its %.*s entries", TP_FMT(t->name), TP_FMT(tp_text(a, extent)));
     c->violated = tp_message(a, "`%.*s` can be read outside dimension %u", TP_FMT(t->name), d);
     c->label = tp_message(a, "entry %.*s of %.*s", TP_FMT(tp_text(a, index)), TP_FMT(tp_text(a, extent)));
-    c->note = TP_S("nothing in JAX checks the index; on a TPU whatever lies behind the table in SMEM is used");
+    c->note = TP_S("JAX does not check the index; a TPU reads whatever lies behind the table in SMEM");
     tp_finding *f = tp_claim_check(a, c, NULL);
     if (f->verdict != TP_VIOLATED)
         return;
@@ -141,8 +141,8 @@ const tp_rule tp_rule_tp103_prefetch_contract = {
     .for_equality = true,
     .per_dtype = true,
     .why = "A prefetched table lies in SMEM and its entries steer index maps. An entry that was never written, or that "
-           "lies past the end, sends the window anywhere. What the entries hold is for \"values\", \"sorted\", "
-           "\"extent\" and contracts to say; they are checked on the real tables when the kernel runs.",
+           "lies past the end, sends the window anywhere. \"values\", \"sorted\", \"extent\" and contracts declare "
+           "what the entries hold; a run checks them on the real tables.",
     .bad = "\"index_map\": [\"table[i + 1]\"]   with as many entries as steps",
     .good = "\"shape\": [\"steps + 1\"], \"values\": {\"min\": 0, \"max\": \"blocks - 1\"}",
     .jax = "Nothing: interpret=True clamps the index, the device reads what lies behind the table.",

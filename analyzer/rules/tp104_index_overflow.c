@@ -19,7 +19,7 @@ static void check_use(tp_analysis *a, const tp_flow *f, const tp_use *u)
     c.large = true;
     c.goal = fits_int32(a, u->value);
     c.proven = TP_S("this int32 of the body does not overflow");
-    c.violated = TP_S("an int32 that a mask, an index or a bound is made of can overflow");
+    c.violated = TP_S("an int32 in a mask, an index or a bound can overflow");
     c.label = TP_S("int32 wraps here");
     const int64_t *env;
     tp_finding *found = tp_claim_check(a, &c, &env);
@@ -66,8 +66,9 @@ static void check_maps(tp_analysis *a)
             int64_t value = 0;
             tp_expr_eval(a->p, start, env, &value);
             f->witness->detail = tp_message(
-                a, "the window starts at %lld; a value on the way there leaves -2^31..2^31-1", (long long)value);
-            f->help = TP_S("bound the sizes with \"max\", or compute the index in an order that stays small");
+                a, "the window starts at %lld; a value in its computation leaves -2^31..2^31-1", (long long)value);
+            f->help =
+                TP_S("bound the sizes with \"max\", or reorder the index arithmetic so that every value stays small");
         }
     }
 }
@@ -85,7 +86,7 @@ static void check(tp_analysis *a)
 const tp_rule tp_rule_tp104_index_overflow = {
     .code = "TP104",
     .slug = "index-overflow",
-    .title = "no int32 overflow in index maps, window starts, and body integers behind masks and indices",
+    .title = "no int32 overflow in index maps, window starts, and the body integers of masks and indices",
     .severity = TP_ERROR,
     .for_equality = true,
     .per_dtype = true,

@@ -151,9 +151,9 @@ static bool check_goal(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr 
         return true;
     suggest_block(a, f, &c, o, d, tile);
     if (strcmp(who, "TPU lowering") == 0)
-        f->note = TP_S("JAX says so only when it lowers for a TPU; interpret=True runs it");
+        f->note = TP_S("JAX reports it only when it lowers for a TPU; interpret=True runs the kernel");
     else
-        f->note = TP_S("JAX lowering accepts it; the TPU compiler fails with E2002 on a machine that has one");
+        f->note = TP_S("JAX lowering accepts it; the TPU compiler (on a machine with a TPU) fails with E2002");
     return false;
 }
 

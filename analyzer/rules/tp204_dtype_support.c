@@ -18,7 +18,7 @@ static void refuse(tp_analysis *a, const place *at, const char *help, tp_str wha
     w->replay = "arithmetic";
     w->dtypes = tp_dtypes_text(a->k);
     f->witness = w;
-    f->label = tp_message(a, "%.*s does not do this", TP_FMT(a->k->target.name));
+    f->label = tp_message(a, "%.*s does not support this", TP_FMT(a->k->target.name));
     if (help)
         f->help = tp_str_c(help);
 }
@@ -113,7 +113,7 @@ static void check(tp_analysis *a)
 const tp_rule tp_rule_tp204_dtype_support = {
     .code = "TP204",
     .slug = "dtype-support",
-    .title = "the chip has every operation for the dtypes it is used with",
+    .title = "the chip has every operation of the body for its dtypes",
     .severity = TP_ERROR,
     .hardware = true,
     .per_dtype = true,

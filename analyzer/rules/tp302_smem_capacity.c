@@ -46,9 +46,9 @@ static void check(tp_analysis *a)
         .goal = mk(a, TP_E_LE, total, num(a, limit)),
         .subject = TP_S("smem"),
         .loc = loc,
-        .proven = tp_message(a, "what is declared in SMEM fits the %lld KiB of %.*s", (long long)(limit >> 10),
+        .proven = tp_message(a, "tables and buffers in SMEM fit the %lld KiB of %.*s", (long long)(limit >> 10),
                              TP_FMT(a->k->target.name)),
-        .violated = tp_message(a, "what is declared in SMEM does not fit the %lld KiB of %.*s",
+        .violated = tp_message(a, "tables and buffers in SMEM do not fit the %lld KiB of %.*s",
                                (long long)(limit >> 10), TP_FMT(a->k->target.name)),
         .label = TP_S("rows padded to 128 elements"),
         .note = TP_S("JAX lowering and both interpreters accept it; only the TPU compiler fails"),
@@ -58,14 +58,14 @@ static void check(tp_analysis *a)
         return;
     int64_t need = 0;
     tp_expr_eval(a->p, total, env, &need);
-    f->witness->detail = tp_message(a, "it needs %lld bytes of %lld", (long long)need, (long long)limit);
-    f->help = TP_S("put large tables last dimension first, or bound the sizes with \"max\"");
+    f->witness->detail = tp_message(a, "they need %lld bytes; there are %lld", (long long)need, (long long)limit);
+    f->help = TP_S("make the longest dimension of a table its last, or bound the sizes with \"max\"");
 }
 
 const tp_rule tp_rule_tp302_smem_capacity = {
     .code = "TP302",
     .slug = "smem-capacity",
-    .title = "what is declared in SMEM fits it",
+    .title = "tables and buffers in SMEM fit the SMEM of the target",
     .severity = TP_ERROR,
     .hardware = true,
     .per_dtype = true,

@@ -203,7 +203,7 @@ static void propose_cdiv(tp_analysis *a, tp_finding *f)
         edits[n++] = tp_edit_expr(a, axis->steps_loc, text);
     }
     if (n > 1)
-        tp_propose(a, f, TP_S("use cdiv for // in the grid"), edits, n);
+        tp_propose(a, f, TP_S("use cdiv instead of // in the grid"), edits, n);
 }
 
 static void check_visited(tp_analysis *a, const tp_operand *o)
@@ -218,8 +218,8 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
                   .loc = o->loc,
                   .extra = blocks,
                   .nextra = o->rank,
-                  .proven = tp_message(a, "every part of `%.*s` is in the window of some step", TP_FMT(o->name)),
-                  .violated = tp_message(a, "no step writes some part of `%.*s`", TP_FMT(o->name)),
+                  .proven = tp_message(a, "every element of `%.*s` lies in the window of some step", TP_FMT(o->name)),
+                  .violated = tp_message(a, "some elements of `%.*s` lie in no step's window", TP_FMT(o->name)),
                   .note = TP_S("JAX does not report this; the interpreters leave NaN (or an extreme integer) there")};
     find_element_witness(a, o, step);
     find_witness(a, o, step);
@@ -275,7 +275,7 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
         tp_buf_printf(&b, "%s%lld", i ? ", " : "", (long long)block[i]);
     tp_buf_c(&b, ")");
     f->witness->detail = tp_buf_view(&b);
-    f->help = TP_S("let every block be visited: cdiv, not //, in the grid");
+    f->help = TP_S("make the grid visit every block: cdiv instead of // in the number of steps");
     propose_cdiv(a, f);
 }
 
@@ -286,7 +286,7 @@ static void check(tp_analysis *a)
         if (!o->whole && !o->discard && o->alias < 0) /* else the input's data stay */
             check_visited(a, o);
     }
-    tp_check_leaks(a, "every run writes all of output");
+    tp_check_leaks(a, "every block is written whole before it is copied out to");
 }
 
 const tp_rule tp_rule_tp401_output_coverage = {
@@ -303,6 +303,6 @@ const tp_rule tp_rule_tp401_output_coverage = {
     .bad = "\"steps\": \"M // 128\"   or   \"if k == num_programs(k) - 2:\", \"    o[...] = acc[...]\"",
     .good = "\"steps\": \"cdiv(M, 128)\"   and   \"if k == num_programs(k) - 1:\", \"    o[...] = acc[...]\"",
     .jax = "Nothing is reported at any stage. The interpreters fill outputs with NaN, or with an extreme integer.",
-    .trap_help = "let every block be visited (cdiv, not //) and write it on all paths",
+    .trap_help = "make the grid visit every block (cdiv instead of //), and write it on all paths",
     .check = check,
 };

@@ -5,7 +5,7 @@ static tp_claim revisit(tp_analysis *a, const tp_operand *o, tp_expr *premises)
     tp_claim c = {.premises = premises,
                   .subject = o->name,
                   .loc = o->rank && !o->whole ? o->dims[0].index_loc : o->loc,
-                  .proven = tp_message(a, "steps that write one block of `%.*s` follow each other", TP_FMT(o->name)),
+                  .proven = tp_message(a, "steps that write one block of `%.*s` are consecutive", TP_FMT(o->name)),
                   .violated = tp_message(a, "the grid returns to a block of `%.*s` after leaving it", TP_FMT(o->name)),
                   .note =
                       TP_S("JAX lowering and interpret=True accept it (the latter reads the block back); on a TPU the "
@@ -89,7 +89,7 @@ static void check_map(tp_analysis *a, const tp_operand *o)
     c.label = TP_S("not monotone in the order of the grid");
     tp_finding *f = tp_claim_check(a, &c, NULL);
     if (f->verdict == TP_VIOLATED)
-        f->help = TP_S("order the grid so that all steps of one block follow each other");
+        f->help = TP_S("order the grid so that all steps on one block are consecutive");
 }
 
 static void check(tp_analysis *a)
@@ -118,13 +118,12 @@ static void check(tp_analysis *a)
 const tp_rule tp_rule_tp402_nonconsecutive_revisit = {
     .code = "TP402",
     .slug = "nonconsecutive-revisit",
-    .title = "the steps that write one output block follow each other",
+    .title = "the steps that write one output block are consecutive",
     .severity = TP_ERROR,
     .traps = true,
     .for_equality = true,
-    .why =
-        "An output block is written back when the grid leaves it, and never read back: whoever returns finds garbage "
-        "and overwrites the result.",
+    .why = "An output block is written back when the grid leaves it, and never read back: a step that returns to it "
+           "finds garbage and overwrites the result.",
     .bad = "\"grid\": [k, i], output map [\"i\"], accumulating over k",
     .good = "\"grid\": [i, k], output map [\"i\"]",
     .jax =

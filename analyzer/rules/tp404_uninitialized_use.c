@@ -16,10 +16,10 @@ const tp_rule tp_rule_tp404_uninitialized_use = {
     .why =
         "Scratch and output windows hold whatever was there before. An output window is never preloaded, and scratch "
         "loses its contents when a parallel coordinate changes.",
-    .bad = "\"acc[...] += dot(a, b, ...)\"   and nobody sets acc in the first step",
+    .bad = "\"acc[...] += dot(a, b, ...)\"   without `acc[...] = 0` in the first step",
     .good = "\"if k == 0:\", \"    acc[...] = 0\"",
     .jax = "Nothing is reported at any stage. Both interpreters start with NaN for floats and with an extreme integer, "
            "so that integer kernels look right.",
-    .trap_help = "initialise it in the first step of every run, e.g. `if k == 0:` with k the reduction axis",
+    .trap_help = "initialise it in the first step on each block, e.g. `if k == 0:` with k the reduction axis",
     .check = check,
 };

@@ -139,7 +139,7 @@ static void follow(hazard *h, const tp_expr *first, const tp_expr *now, tp_expr 
             when = both(a, when, moves(a, h->out, first, next));
         if (++*paths > MAX_PATHS) {
             h->done = true;
-            tp_decision d = {.verdict = TP_UNKNOWN, .reason = TP_S("too many ways to come from step to step")};
+            tp_decision d = {.verdict = TP_UNKNOWN, .reason = TP_S("there are too many ways from step to step")};
             tp_claim_record(a, &h->claim, d, NULL);
             return;
         }
@@ -176,8 +176,8 @@ static void across_parallel(hazard *h)
     grant_windows(h, premises);
     premises[h->claim.npremises++] = differ;
     h->claim.npremises += overlap(h, there, here, premises + h->claim.npremises);
-    h->claim.violated = tp_message(a, "a step writes to `%.*s` what another, which differs in a parallel axis, reads",
-                                   TP_FMT(h->out->name));
+    h->claim.violated = tp_message(
+        a, "a step writes to `%.*s` what another step, which differs in a parallel axis, reads", TP_FMT(h->out->name));
     decide(h, there);
     h->claim = c;
 }
@@ -201,7 +201,7 @@ static void check_output(tp_analysis *a, const tp_operand *o)
     for (uint32_t x = 1; x < a->k->naxes; x++)
         h.prefix &= !a->k->axes[x].parallel || a->k->axes[x - 1].parallel;
     if (!h.prefix)
-        h.claim.approximate = "parallel axes do not come first, and steps between two others are not followed";
+        h.claim.approximate = "a parallel axis comes after a sequential one: the order of steps is not followed there";
     if (a->k->naxes)
         follow(&h, now, now, num(a, 1), 0, &paths);
     if (!h.done)

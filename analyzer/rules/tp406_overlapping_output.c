@@ -17,9 +17,9 @@ static void check_output(tp_analysis *a, const tp_operand *o)
                   .premises = premises,
                   .subject = o->name,
                   .loc = o->dims[0].index_loc,
-                  .proven = tp_message(a, "windows of `%.*s` are equal or apart", TP_FMT(o->name)),
+                  .proven = tp_message(a, "two windows of `%.*s` are equal or disjoint", TP_FMT(o->name)),
                   .violated = tp_message(a, "two different windows of `%.*s` overlap", TP_FMT(o->name)),
-                  .note = TP_S("nothing in JAX reports this at any stage")};
+                  .note = TP_S("JAX does not report this at any stage")};
     c.extra = tp_step_vars(a, 1, &c.nextra);
     c.npremises = tp_meeting_windows(a, premises);
     c.rests_on = c.npremises ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
@@ -27,8 +27,9 @@ static void check_output(tp_analysis *a, const tp_operand *o)
     tp_finding *f = tp_claim_check(a, &c, &env);
     if (f->verdict != TP_VIOLATED)
         return;
-    f->witness->detail = tp_message(a, "its window overlaps the one of step %.*s", TP_FMT(tp_step_text(a, 1, env)));
-    f->help = TP_S("let starts be a window apart, or write only what belongs to the step from a Blocked output");
+    f->witness->detail = tp_message(a, "its window overlaps the window of step %.*s", TP_FMT(tp_step_text(a, 1, env)));
+    f->help = TP_S(
+        "place the starts at least one window apart, or use a Blocked output and write only the step's own elements");
 }
 
 static void check(tp_analysis *a)
@@ -41,7 +42,7 @@ static void check(tp_analysis *a)
 const tp_rule tp_rule_tp406_overlapping_output = {
     .code = "TP406",
     .slug = "overlapping-output",
-    .title = "Element windows of an output are equal or apart",
+    .title = "Element windows of an output are equal or disjoint",
     .severity = TP_ERROR,
     .traps = true,
     .for_equality = true,

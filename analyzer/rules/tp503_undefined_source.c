@@ -9,23 +9,23 @@ static bool loads_masked(const tp_statement *s, void *ctx)
 static void check(tp_analysis *a)
 {
     if (a->k->body && tp_region_any(&a->k->body->statements, loads_masked, NULL))
-        tp_check_leaks(a, "no lane that a mask leaves out reaches output");
+        tp_check_leaks(a, "no masked-off lane reaches output");
 }
 
 const tp_rule tp_rule_tp503_undefined_source = {
     .code = "TP503",
     .slug = "undefined-source",
-    .title = "no lane that the mask of a load leaves out, and no cast out of range, reaches a result or a decision",
+    .title = "no masked-off lane of a load and no cast out of range reaches a result or a decision",
     .severity = TP_ERROR,
     .traps = true,
     .for_equality = true,
     .per_dtype = true,
-    .why = "A masked load says nothing about the lanes that its mask leaves out: registers keep whatever they held. A "
-           "float-to-int conversion out of range is as undefined; that half depends on data and is checked while "
-           "executing.",
+    .why = "A masked load leaves the masked-off lanes undefined: registers keep whatever they held. A float-to-int "
+           "conversion out of range is undefined, too; that half depends on data and is checked during execution.",
     .bad = "\"a = load(x[...], lane < N)\"   then \"o[...] = sum(a, axis=1)\"",
     .good = "\"a = load(x[...], lane < N, other=0)\"",
-    .jax = "Nothing is reported: interpret=True loads the lanes all the same. The TPU interpreter and the TPU lowering "
+    .jax = "Nothing is reported: interpret=True loads the masked-off lanes anyway. The TPU interpreter and the TPU "
+           "lowering "
            "have no masked loads; on GPUs the lanes stay undefined.",
     .check = check,
 };

@@ -14,10 +14,11 @@ static void check(tp_analysis *a)
         tp_finding *f = tp_advise(a, o->name, o->dims[o->rank - 1].loc,
                                   tp_message(a, "a window of `%.*s` takes %lld times the memory of its elements",
                                              TP_FMT(o->name), (long long)(padded / plain)),
-                                  TP_S("let the last dimension be a multiple of 128, e.g. transposed, or keep many "
-                                       "such columns in one array"));
-        f->note = tp_message(a, "%lld bytes in VMEM for %lld: the last dimension is padded to 128 lanes",
-                             (long long)padded, (long long)plain);
+                                  TP_S("make the last dimension of the block a multiple of 128 (transpose the array), "
+                                       "or keep several such columns in one array"));
+        f->note =
+            tp_message(a, "%lld bytes of VMEM for %lld bytes of elements: the last dimension is padded to 128 lanes",
+                       (long long)padded, (long long)plain);
     }
 }
 

@@ -42,7 +42,8 @@ static void check_dot(tp_analysis *a, const tp_inst *i, const tp_syntax *syntax)
                        (long long)tp_at_largest(a, dims[2]), TP_FMT(a->k->target.name), (long long)side,
                        (long long)side),
             tp_message(a, "make dimension %u of the block of `%.*s` larger than %lld", d, TP_FMT(name), (long long)n));
-        f->note = TP_S("rows, columns and contraction, at the largest sizes; what is missing is computed as padding");
+        f->note =
+            TP_S("rows x columns x contraction, at the largest sizes; the rest of the matrix unit multiplies padding");
         return;
     }
 }
@@ -68,7 +69,7 @@ static void check(tp_analysis *a)
 const tp_rule tp_rule_tp602_small_matmul = {
     .code = "TP602",
     .slug = "small-matmul",
-    .title = "dots far smaller than the matrix unit, of blocks that could be larger",
+    .title = "dots far smaller than the matrix unit, with blocks that could be larger",
     .severity = TP_NOTE,
     .hardware = true,
     .per_dtype = false,

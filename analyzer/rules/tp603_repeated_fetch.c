@@ -104,19 +104,19 @@ static void check(tp_analysis *a)
                   tp_message(a, "blocks of `%.*s` are fetched %.*f times as often as another order of the axes needs",
                              TP_FMT(o->name), given.of[gain] / best.of[gain] < 10, given.of[gain] / best.of[gain]),
                   tp_message(a, "order the grid as [%.*s]", TP_FMT(tp_buf_view(&b))));
-    f->note = tp_message(a, "all copies together: %.0f %% fewer bytes, at the largest sizes",
+    f->note = tp_message(a, "that order copies %.0f %% fewer bytes in all, at the largest sizes",
                          100 * (1 - best.bytes / given.bytes));
 }
 
 const tp_rule tp_rule_tp603_repeated_fetch = {
     .code = "TP603",
     .slug = "repeated-fetch",
-    .title = "blocks that are fetched again and again, and need not be in another order of the axes",
+    .title = "blocks that are fetched repeatedly, and would not be in another order of the axes",
     .severity = TP_NOTE,
     .hardware = true,
     .per_dtype = false,
-    .why = "A block is copied in when its index changes. One that depends on a fast axis only is copied again for each "
-           "step of the slow one; made the slower axis, it stays.",
+    .why = "A block is copied in when its index changes. A block that depends on a fast axis only is copied again for "
+           "each step of the slow axis. If the axes change places, it stays.",
     .bad = "\"grid\": [i, j], map of a large operand [\"j\"]",
     .good = "\"grid\": [j, i]",
     .jax = "Nothing is reported.",

@@ -189,7 +189,7 @@ static int compare_within_budget(diff *d)
     tp_status st = tp_try(d->arena, compare, d);
     tp_watchdog_stop(&guard);
     if (st == TP_E_BUDGET)
-        printf("not all was compared: %.*s\n", TP_FMT(tp_budget_reason(d->run->report.arena, &b)));
+        printf("the comparison is incomplete: %.*s\n", TP_FMT(tp_budget_reason(d->run->report.arena, &b)));
     tp_arena_free(d->arena);
     if (st != TP_OK && st != TP_E_BUDGET)
         tp_leave(d->run->report.arena, st);

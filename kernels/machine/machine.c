@@ -241,8 +241,8 @@ static void end_run(tp_machine *m, uint32_t index)
             continue;
         tp_str e = tp_element_text(m, r, i);
         if (!(o & TP_ORIGIN_STORED)) /* born here and still as it was */
-            tp_trap_raise(m, TP_RULE_OUTPUT_COVERAGE, r->operand->name, "%.*s is never written in the run of its block",
-                          TP_FMT(e));
+            tp_trap_raise(m, TP_RULE_OUTPUT_COVERAGE, r->operand->name,
+                          "%.*s is not written before its block is copied out", TP_FMT(e));
         m->at = r->last_store;
         tp_trap_undefined(m, o, r->operand->name, tp_printf(m->arena, "%.*s at copy-out", TP_FMT(e)).p);
     }

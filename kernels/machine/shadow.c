@@ -70,7 +70,7 @@ tp_str tp_origin_text(tp_machine *m, tp_origin o)
         return tp_printf(m->arena, "a float-to-int conversion out of range in line %zu of the kernel", lane);
     const tp_ref *r = &m->refs[operand];
     if (tp_origin_kind_of(o) == TP_BORN_MASKED)
-        return tp_printf(m->arena, "a lane that the mask of the load of `%.*s` in line %zu of the kernel leaves out",
+        return tp_printf(m->arena, "a masked-off lane of the load of `%.*s` in line %zu of the kernel",
                          TP_FMT(r->operand->name), lane);
     tp_str at = lane_text(m, &r->cells, lane), step = step_text(m, (int64_t)(o & STEP_MASK));
     if (tp_origin_kind_of(o) == TP_BORN_OUTSIDE)

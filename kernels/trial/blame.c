@@ -122,11 +122,11 @@ static tp_str missing_hint(const span *p)
     if (one)
         return TP_S("a mask that is off by one, or a term that is skipped");
     if (to_end && !from_start)
-        return TP_S("the tail is left out: cdiv instead of //, or a mask that is too narrow");
+        return TP_S("the tail is left out: a // that has to be a cdiv, or a mask that is too narrow");
     if (from_start && !to_end)
         return TP_S(
-            "what came before is overwritten: set the accumulator to zero in the first step only, and add to it");
-    return TP_S("that input is not used there: look at its index map and at the mask");
+            "earlier contributions are overwritten: set the accumulator to zero in the first step only, and add to it");
+    return TP_S("that input is not used there: check its index map and the mask");
 }
 
 static void describe(search *s, tp_str element, const span *p, const change *c, tp_blame *out)
@@ -143,12 +143,12 @@ static void describe(search *s, tp_str element, const span *p, const change *c, 
                                   TP_FMT(at), others);
         out->hint = TP_S("a block in the wrong place (index map, order of operands), or a mask that is too wide");
     } else if (f) {
-        out->evidence = tp_printf(s->a, "%.*s counts %.*s%s %d times as much as the reference does", TP_FMT(element),
+        out->evidence = tp_printf(s->a, "%.*s counts %.*s%s %d times as often as the reference does", TP_FMT(element),
                                   TP_FMT(at), others, f);
         out->hint = f < 0 ? TP_S("a sign, or swapped operands of - or /") : TP_S("accumulated more than once");
     } else {
-        out->evidence = tp_printf(s->a, "%.*s weighs %.*s%s otherwise than the reference does", TP_FMT(element),
-                                  TP_FMT(at), others);
+        out->evidence =
+            tp_printf(s->a, "%.*s weights %.*s%s differently from the reference", TP_FMT(element), TP_FMT(at), others);
         out->hint = TP_S("a missing factor or rescale, another constant, or another function");
     }
 }
@@ -192,7 +192,7 @@ void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t
         return;
     }
     if (minus(s.kernel, s.reference)) {
-        out->evidence = tp_printf(a, "%.*s differs by something in which no input takes part", TP_FMT(name));
+        out->evidence = tp_printf(a, "%.*s differs by a term that depends on no input", TP_FMT(name));
         out->hint = TP_S("a constant, or a value that is never added");
     }
 }

@@ -37,8 +37,8 @@ void tp_trial_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_
         tp_hunt(a, o, r);
     } else if (r->algebra.tier == TP_TIER_DIFFERENT && r->outcome != TP_DIFFERENT) {
         r->algebra.tier = TP_TIER_INCONCLUSIVE;
-        r->algebra.reason =
-            tp_printf(a, "the residues differ at %.*s, and the numbers do not confirm it", TP_FMT(r->algebra.worst));
+        r->algebra.reason = tp_printf(a, "the residues differ at %.*s, and the numbers do not confirm a difference",
+                                      TP_FMT(r->algebra.worst));
     }
     if (c->bits && !tp_trial_in_memory(a, c, o, r, tp_trial_bits)) {
         r->bits = (tp_bits){.reason = starved(a, o)};

@@ -288,7 +288,7 @@ static void add_case(picking *p, uint32_t kernel, const tp_json *v, uint32_t num
     if (!tp_case_tables(c, k, &x, v ? tp_json_get(v, "tables") : NULL)) {
         if (v)
             tp_raise(c, TP_RULE_SPEC_VALUE, v->loc, "give \"tables\" in the case",
-                     "no contents of the tables were found that keep the contracts");
+                     "no table contents were found that satisfy the contracts");
         return;
     }
     read_arrays(c, k, &x, v ? tp_json_get(v, "inputs") : NULL);

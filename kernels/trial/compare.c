@@ -144,7 +144,7 @@ static double number_error(tp_dtype d, double got, double real)
 /* Bounds wider than this part of the output's size say nothing. */
 static const double WIDE = 0x1p-10;
 
-/* NaN or infinity where the reference has a number that fits, because numbers
+/* NaN or infinity where the reference has a finite number, because numbers
  * became too large: what has no value over the reals either is known to. */
 static bool is_overflow(tp_dtype d, const element *g, const element *w)
 {
@@ -245,7 +245,7 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
         out->valueless += differs && isfinite(w.real) && !isfinite(g.real);
         if (isnan(ratio)) {
             if (unknown++ == 0)
-                out->reason = tp_printf(a, "at %.*s the bound on rounding is as large as %.2g",
+                out->reason = tp_printf(a, "at %.*s the rounding bound is %.2g, too wide to decide",
                                         TP_FMT(tp_element_name(a, o, got.data, i)), g.bound + w.bound);
             ratio = 0;
         }
@@ -276,7 +276,7 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
         return;
     }
     if (!numbers && !unknown++)
-        out->reason = TP_S("kernel and reference are nan everywhere, which shows nothing");
+        out->reason = TP_S("kernel and reference are nan everywhere, so nothing is compared");
     out->tier = out->ratio > 1 ? TP_TIER_DIFFERENT : unknown ? TP_TIER_INCONCLUSIVE : TP_TIER_EQUAL;
     indices(o, got.data, worst, at);
     out->worst = tp_element_name(a, o, got.data, worst);

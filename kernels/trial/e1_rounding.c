@@ -24,7 +24,7 @@ static void skip(tp_trial *x, tp_str why)
 static tp_str undecided_text(const tp_trial *x, const tp_statement *s)
 {
     tp_buf b = {.arena = x->keep};
-    tp_buf_c(&b, "rounding may turn the decision in `");
+    tp_buf_c(&b, "rounding may change the decision in `");
     if (s->syntax)
         tp_print_stmt_head(&b, s->syntax);
     tp_buf_c(&b, "`");
@@ -107,7 +107,7 @@ static bool run_in_memory(tp_trial *x, tp_input_family family, tp_garbage garbag
             tp_trial_as_run(x, &e, family);
         compare_numbers(x, &e,
                         stats.undecided ? undecided_text(x, stats.undecided)
-                        : turns         ? TP_S("rounding may turn a decision of the reference")
+                        : turns         ? TP_S("rounding may change a decision of the reference")
                                         : TP_S(""),
                         family);
         return true;

@@ -53,7 +53,7 @@ void tp_trial_bits(void *arg)
         tp_trap trap;
         tp_run_stats stats = {0};
         bool turns = false;
-        *b = (tp_bits){.range = RANGES[i], .reason = TP_S("it does not run on integer inputs")};
+        *b = (tp_bits){.range = RANGES[i], .reason = TP_S("the kernel does not run on integer inputs")};
         if (!tp_trial_arrays(x, TP_INPUT_INTEGERS, RANGES[i], &e, &why) ||
             tp_trial_kernel(x, &e, tp_rounding_new(x->work), &trap, &stats) != TP_OK ||
             !tp_trial_reference(x, &e, tp_rounding_new(x->work), &turns, &why))

@@ -99,10 +99,10 @@ static tp_str missing(const tp_equiv *e, const tp_kernel *k)
     if (e->algebra_reason.n || e->box_reason.n)
         return e->algebra_reason.n ? e->algebra_reason : e->box_reason;
     if (e->box_constants.n)
-        return TP_S("a size took one value in the whole box: see its sizes");
+        return TP_S("a size took only one value in the box: see the line box");
     if (e->box.equal == e->box_shapes)
         return TP_S("");
-    return k->ntables ? TP_S("not every shape of the box was run: raise --box; or no tables were found for some")
+    return k->ntables ? TP_S("not every shape of the box was run: raise --box; or no tables were found for some shapes")
                       : TP_S("not every shape of the box was run: raise --box");
 }
 

@@ -95,7 +95,7 @@ typedef struct tp_output_diff {
     int64_t blocks[TP_MAX_RANK];  /* blocks per dimension; rank 0: too many, or windows without a grid of blocks */
     double *block_ulp;            /* worst error of each block, in order */
     tp_str step;                  /* "i=0, j=1, k=2": the last step of the run that wrote it */
-    bool overflows;               /* NaN or infinity of finite numbers, where the reference has a number that fits */
+    bool overflows;               /* NaN or infinity of finite numbers, where the reference has a finite number */
     uint64_t loose;               /* elements that allclose(rtol=1e-2, atol=1e-2) would reject */
     uint64_t compared, differing; /* elements; differing: certainly, over the reals, or by overflow */
     uint64_t overflowed;          /* of those: no more is known than that finite numbers became too large */

@@ -203,17 +203,16 @@ static void judge_order(tp_arena *a, const tp_equiv_options *o, tp_case_result *
     x->tied = agrees && !all_seen(a, r, &order, &at);
     x->unexplained = !agrees || x->tied;
     if (!agrees) {
-        x->reason =
-            tp_printf(a, "the residues differ at %.*s, and no numbers were found that confirm it%s", TP_FMT(x->worst),
-                      x->tags          ? ", where some functions are uninterpreted"
-                      : x->approximate ? ", where some constants are approximated"
-                                       : "");
+        x->reason = tp_printf(a, "the residues differ at %.*s, and no numbers were found that confirm a difference%s",
+                              TP_FMT(x->worst),
+                              x->tags          ? ", where some functions are uninterpreted"
+                              : x->approximate ? ", where some constants are approximated"
+                                               : "");
     } else if (x->tied) {
-        x->reason =
-            tp_printf(a, "numbers tie before %.*s in every draw, and their order decides it: not compared", TP_FMT(at));
+        x->reason = tp_printf(a, "equal numbers decide %.*s by their order in every draw: not compared", TP_FMT(at));
     } else if (x->oracle) {
         x->reason =
-            tp_printf(a, "the residues differ at %.*s, and they agree where maxima follow the data", TP_FMT(x->worst));
+            tp_printf(a, "the residues differ at %.*s, but agree where maxima follow the data", TP_FMT(x->worst));
     } else {
         x->tier = TP_TIER_EQUAL;
         x->ordered = true;

@@ -183,7 +183,7 @@ static void shrink_all(shrinking *x)
         for (size_t p = 0; p < sizeof PARTS / sizeof *PARTS; p++)
             if (tp_str_is(doc->u.items.at[i]->key, PARTS[p]))
                 shrink_numbers(x, doc->u.items.at[i]->loc.start, doc->u.items.at[i]->loc.end, factor);
-    tp_buf_printf(&x->blocks, "numbers that %lld divides, divided by it", (long long)factor);
+    tp_buf_printf(&x->blocks, "all numbers that %lld divides are divided by it", (long long)factor);
 }
 
 tp_spec *tp_shrunk(tp_ctx *c, const tp_spec *s, tp_shrinking how, tp_str *blocks)

@@ -292,9 +292,9 @@ static void algebra_line(const painter *p, const tp_equiv *e)
     }
     fprintf(p->out, "equal over the reals at %u shape%s", equal, equal == 1 ? "" : "s");
     if (e->box.equal && e->box.equal == e->box_shapes)
-        fprintf(p->out, ", all %u of a %s among them", e->box.equal, e->box_constants.n ? "part of a box" : "box");
+        fprintf(p->out, ", among them all %u of a %s", e->box.equal, e->box_constants.n ? "part of a box" : "box");
     else if (e->box.equal)
-        fprintf(p->out, ", %u of the %llu of a box among them", e->box.equal, (unsigned long long)e->box_shapes);
+        fprintf(p->out, ", among them %u of the %llu of a box", e->box.equal, (unsigned long long)e->box_shapes);
     if (e->blocks.n)
         fprintf(p->out, " (%.*s)", TP_FMT(e->blocks));
     if (e->chance < HUGE_VAL)
@@ -333,7 +333,7 @@ static void all_sizes_line(const painter *p, const tp_spec_report *s, bool verbo
         else if (q->obligations)
             fputs(", each with certificate", p->out);
         if (q->masks)
-            fputs("; finite masks taken for minus infinity", p->out);
+            fputs("; finite masks taken as minus infinity", p->out);
         if (q->casts)
             fputs("; casts are the identity", p->out);
         for (uint32_t i = 0; i < q->constants.len; i++)
@@ -399,7 +399,7 @@ static void equivalence(const painter *p, const tp_report *r, const tp_spec_repo
         bits_line(p, e);
         coverage_lines(p, e);
         if (e->starved)
-            fprintf(p->out, "    left out   %u of these for want of memory: raise --max-memory\n", e->starved);
+            fprintf(p->out, "    left out   %u of these for lack of memory: raise --max-memory\n", e->starved);
     } else {
         fprintf(p->out, "  equivalence  %u equal, %u different, %u trapped\n", e->equal, e->different, e->trapped);
     }

@@ -298,7 +298,7 @@ static void write_equivalence(const tp_page *p, const tp_spec_report *s)
                 "<span class=\"badge ok\">proven</span> over the reals, given the rules%s%s: %u obligations, %u with "
                 "certificate%s%s",
                 q->given ? " and " : "", tp_fact_names(q->given), q->obligations, q->certified,
-                q->masks ? "; finite masks taken for minus infinity" : "", q->casts ? "; casts are the identity" : "");
+                q->masks ? "; finite masks taken as minus infinity" : "", q->casts ? "; casts are the identity" : "");
         for (uint32_t i = 0; i < q->constants.len; i++) {
             tp_html_raw(p, i ? ", " : "; taken as equal: ");
             tp_html_prose(p, q->constants.at[i]);
@@ -321,7 +321,7 @@ static void write_equivalence(const tp_page *p, const tp_spec_report *s)
     fprintf(p->out, "</td></tr>\n<tr><th scope=\"row\">algebra</th><td>%s%u shape%s",
             shapes ? "equal over the reals at " : "decided at ", shapes, shapes == 1 ? "" : "s");
     if (e->box.equal)
-        fprintf(p->out, ", %u of the %llu of a box among them", e->box.equal, (unsigned long long)e->box_shapes);
+        fprintf(p->out, ", among them %u of the %llu of a box", e->box.equal, (unsigned long long)e->box_shapes);
     if (e->blocks.n) {
         tp_html_raw(p, " (");
         tp_html_prose(p, e->blocks);

@@ -502,7 +502,7 @@ static uint32_t peel(tp_reals *f, atom *a, uint32_t body)
         memcpy(all.guard, a->guard, sizeof all.guard);
         for (uint32_t i = 0; i < points->at[0].nguards; i++)
             if (!tp_real_add_guard(f, &all, points->at[0].guard[i]))
-                tp_reals_stop(f, "the maximum of nothing");
+                tp_reals_stop(f, "a maximum over no elements");
         a->nguards = all.nguards;
         memcpy(a->guard, all.guard, sizeof a->guard);
         body = r->arg[no ? 0 : 1];

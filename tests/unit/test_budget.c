@@ -414,7 +414,7 @@ static void a_comparison_is_cut_off(void **state)
     const char *old = put_windows(p, "old.tile.json", "(i ^ A ^ j ^ B)"),
                *new = put_windows(p, "new.tile.json", "(B ^ (j ^ (A ^ i)))");
     outcome o = RUN(p->a, "diff", "--select", "TP006", "--timeout", "1", old, new);
-    says(&o, 4, o.out, "not all was compared: ", p);
+    says(&o, 4, o.out, "the comparison is incomplete: ", p);
     says(&o, 4, o.out, "--timeout 1", p);
 }
 

@@ -119,7 +119,7 @@ static void nan_everywhere_shows_nothing(void **state)
     place *p = *state;
     outcome o = RUN(p->a, "verify", put(p, "nan.tile.json", SPEC, sizeof SPEC - 1));
     assert_int_equal(o.exit, 4);
-    assert_true(contains(o.out, "nan everywhere, which shows nothing"));
+    assert_true(contains(o.out, "nan everywhere, so nothing is compared"));
 }
 
 static void required_evidence(void **state)

@@ -206,7 +206,7 @@ static void witness_that_does_not_trap(void **state)
                     .verdict = TP_VIOLATED,
                     .severity = TP_ERROR,
                     .message = TP_S("m"),
-                    .reason = TP_S("the machine runs its smallest case to the end")};
+                    .reason = TP_S("its smallest case was executed, and did not trap")};
     tp_push(j->arena, j->report.findings, f);
     tp_hold_witnesses_against_runs(j->arena, &j->report);
     assert_int_equal(disagreements(j), 1);
