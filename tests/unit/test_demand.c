@@ -201,8 +201,9 @@ static void compare_both(void *arg)
     b->t->trapped += st == TP_E_TRAP;
     if (st == TP_OK)
         compare_side(b, k->body, b->arrays + k->ninputs, b->meanings + k->ninputs, false);
-    else if (st == TP_E_TRAP && (strstr(trap.message.p, "at copy-out") || strstr(trap.message.p, "is not written before") ||
-                                 strstr(trap.message.p, "no step writes") || strcmp(trap.rule, "TP405") == 0))
+    else if (st == TP_E_TRAP &&
+             (strstr(trap.message.p, "at copy-out") || strstr(trap.message.p, "is not written before") ||
+              strstr(trap.message.p, "no step writes") || strcmp(trap.rule, "TP405") == 0))
         expect_undefined(b, &trap);
     const tp_program *p = tp_reference_program(b->work, k, &why);
     if (!p || b->failed)
