@@ -60,22 +60,25 @@ static slice resolve(tp_machine *m, const tp_access *a)
     return s;
 }
 
-/* Elements of the ref in the slice, and of a value beside them: one for all where the value has only one. */
+/* Elements of the ref in the slice, their lanes, and elements of a value beside them: one for all where the value has
+ * only one. */
 typedef struct places {
-    size_t first;
-    ptrdiff_t ref[TP_MAX_RANK], value[TP_MAX_RANK];
+    size_t first, first_lane;
+    ptrdiff_t ref[TP_MAX_RANK], lane[TP_MAX_RANK], value[TP_MAX_RANK];
 } places;
 
 static places places_of(const slice *s, const tp_cells *ref, const tp_cells *value)
 {
     places p = {.first = 0};
     ptrdiff_t step = 1;
-    size_t own[TP_MAX_RANK];
+    size_t own[TP_MAX_RANK], lane = 1;
     tp_strides_of(ref, own);
-    for (uint32_t d = s->rank; d-- > 0;) {
-        p.ref[d] =
-            s->size[d] > 1 ? (ptrdiff_t)own[d] * s->stride[d] : 0; /* a stride between no two may be any number */
+    for (uint32_t d = s->rank; d-- > 0; lane *= (size_t)ref->dims[d]) {
+        ptrdiff_t stride = s->size[d] > 1 ? (ptrdiff_t)s->stride[d] : 0; /* between no two it may be any number */
+        p.ref[d] = (ptrdiff_t)own[d] * stride;
+        p.lane[d] = (ptrdiff_t)lane * stride;
         p.first += own[d] * (size_t)s->start[d];
+        p.first_lane += lane * (size_t)s->start[d];
         p.value[d] = value->n == 1 ? 0 : step;
         step *= s->size[d];
     }
@@ -88,8 +91,8 @@ static void move_load(tp_machine *m, const slice *s, tp_cells *ref, tp_cells *va
     size_t size = tp_dtype_size(ref->dtype);
     tp_move(size, s->rank, s->size, value->data, p.value, (const char *)ref->data + p.first * size, p.ref);
     if (value->state == TP_MIXED)
-        tp_move(sizeof *value->shadow, s->rank, s->size, value->shadow, p.value, tp_materialise(m, ref) + p.first,
-                p.ref);
+        tp_move(sizeof *value->shadow, s->rank, s->size, value->shadow, p.value, tp_materialise(m, ref) + p.first_lane,
+                p.lane);
 }
 
 static void move_store(tp_machine *m, const slice *s, tp_cells *ref, tp_cells *value)
@@ -104,9 +107,9 @@ static void move_store(tp_machine *m, const slice *s, tp_cells *ref, tp_cells *v
     bool clean = value->state == TP_CLEAN;
     if (!clean) { /* nobody else tells whether the value was stored */
         tp_materialise(m, value);
-        tp_mark_stored(value);
+        tp_mark_stored(m, value);
     }
-    tp_move(sizeof *ref->shadow, s->rank, s->size, ref->shadow + p.first, p.ref, clean ? &DEFINED : value->shadow,
+    tp_move(sizeof *ref->shadow, s->rank, s->size, ref->shadow + p.first_lane, p.lane, clean ? &DEFINED : value->shadow,
             clean ? NOWHERE : p.value);
 }
 
@@ -159,7 +162,7 @@ static void exec_load(tp_machine *m, const tp_inst *i)
         return;
     }
     out->state = TP_CLEAN;
-    if (ref->state != TP_CLEAN)
+    if (!tp_defined_box(ref, s.start, s.size, s.stride))
         tp_materialise(m, out);
     move_load(m, &s, ref, out);
     if (m->domain)
@@ -180,7 +183,7 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
     if (s.whole && value->n == ref->n) {
         tp_copy_numbers(m, ref, value);
         tp_planes_store(m, ref, statement->value);
-        tp_mark_stored(ref);
+        tp_mark_stored(m, ref);
         return;
     }
     if (m->domain)
@@ -245,8 +248,11 @@ static void ready(tp_machine *m, const tp_inst *i)
 {
     for (uint32_t a = 0; a < i->nargs; a++) {
         tp_settle(m, i->args[a]);
-        if (m->values[i->args[a]].viewed && !tp_reads_views(m, i))
-            tp_flatten(&m->values[i->args[a]]);
+        tp_cells *c = &m->values[i->args[a]];
+        if (c->state == TP_INSIDE && i->prim != TP_P_SLICE)
+            tp_materialise(m, c);
+        if (c->viewed && !tp_reads_views(m, i))
+            tp_flatten(c);
     }
 }
 
@@ -261,6 +267,8 @@ static void compute(tp_machine *m, const tp_inst *i)
 
 int tp_same_as_argument(const tp_machine *m, const tp_inst *i)
 {
+    if (i->prim == TP_P_CAST && !m->domain && m->values[i->args[0]].dtype == m->values[i->out].dtype)
+        return 0;
     int first = i->nargs ? tp_mask_decided(m, i->args[0]) : -1,
         second = i->nargs > 1 ? tp_mask_decided(m, i->args[1]) : -1;
     if (i->prim == TP_P_WHERE && first >= 0)

@@ -154,8 +154,8 @@ static char *buffer(tp_machine *m, uint32_t slot)
 }
 
 /* Results that are looked at elsewhere go to their own memory, all else to buffers, each free again after its last
- * reader. The last part goes to `to`. */
-static void place_parts(tp_machine *m, char *to, bool short_rows)
+ * reader. */
+static void place_parts(tp_machine *m, bool short_rows)
 {
     tp_group *g = m->group;
     uint32_t spare[MOST_PARTS], nspare = 0, slot[MOST_PARTS];
@@ -169,7 +169,7 @@ static void place_parts(tp_machine *m, char *to, bool short_rows)
         p->gathered = !p->inst && c->viewed && short_rows;
         bool buffered = p->gathered || (p->inst && !p->kept);
         if (p->kept)
-            p->to = k + 1 == g->len ? to : c->own;
+            p->to = c->own;
         if (buffered)
             p->to = buffer(m, slot[k] = spare[--nspare]);
         for (uint32_t a = 0; p->inst && a < p->inst->nargs; a++) {
@@ -236,7 +236,16 @@ static void compute_strip(tp_group *g, part *p)
         repeat_first(&p->strip, n);
 }
 
-static void run_strip(tp_machine *m, size_t from, size_t n, size_t row)
+/* Element `from` of c, which rows of so many elements make up. */
+static char *element(const tp_cells *c, size_t from, size_t row)
+{
+    size_t size = tp_dtype_size(c->dtype);
+    return (char *)c->data +
+           (c->viewed ? (ptrdiff_t)(from / row) * c->pitch * (ptrdiff_t)size + (ptrdiff_t)(from % row * size)
+                      : (ptrdiff_t)(from * size));
+}
+
+static void run_strip(tp_machine *m, const tp_cells *to, size_t from, size_t n, size_t row)
 {
     tp_group *g = m->group;
     for (uint32_t k = 0; k < g->len; k++) {
@@ -246,7 +255,9 @@ static void run_strip(tp_machine *m, size_t from, size_t n, size_t row)
             continue;
         }
         p->strip.n = n;
-        p->strip.data = p->to + (p->kept ? from * tp_dtype_size(p->strip.dtype) : 0);
+        p->strip.data = k + 1 == g->len ? element(to, from, row)
+                        : p->kept       ? p->to + from * tp_dtype_size(p->strip.dtype)
+                                        : p->to;
         compute_strip(g, p);
     }
 }
@@ -259,32 +270,32 @@ static bool reads_rows(const tp_machine *m)
     return any;
 }
 
-/* A strip is a piece of a row or some rows where what is read does not lie side by side. */
-static void run_group(tp_machine *m, const tp_cells *shape, char *to)
+/* A strip is a piece of a row, or some rows, where what is read or written does not lie side by side. */
+static void run_group(tp_machine *m, const tp_cells *to)
 {
-    size_t row = shape->rank ? (size_t)shape->dims[shape->rank - 1] : 1, strip = strip_of(m), n;
-    bool rows = reads_rows(m), short_rows = rows && SHORT_ROW * row <= strip;
-    place_parts(m, to, short_rows);
-    for (size_t from = 0; from < shape->n; from += n) {
-        n = shape->n - from < strip ? shape->n - from : strip;
+    size_t row = to->rank ? (size_t)to->dims[to->rank - 1] : 1, strip = strip_of(m), n;
+    bool rows = to->viewed || reads_rows(m), short_rows = rows && !to->viewed && SHORT_ROW * row <= strip;
+    place_parts(m, short_rows);
+    for (size_t from = 0; from < to->n; from += n) {
+        n = to->n - from < strip ? to->n - from : strip;
         if (short_rows)
             n -= n % row;
         else if (rows && n > row - from % row)
             n = row - from % row;
-        run_strip(m, from, n, row);
+        run_strip(m, to, from, n, row);
     }
 }
 
-/* Compute v, which waits, to `to`; what else is looked at later to where it belongs. */
-static void compute_group(tp_machine *m, tp_vid v, char *to)
+/* Compute v, which waits, to `to`, of its shape; what else is looked at later to where it belongs. */
+static void compute_group(tp_machine *m, tp_vid v, const tp_cells *to)
 {
     tp_group *g = m->group;
     collect(m, v);
-    run_group(m, &m->values[v], to);
+    run_group(m, to);
     for (uint32_t k = 0; k < g->len; k++) {
         part *p = &g->at[k];
         g->number[p->value] = 0;
-        if (!p->kept || (k + 1 == g->len && to != m->values[p->value].own))
+        if (!p->kept || (k + 1 == g->len && to->data != m->values[p->value].own))
             continue;
         tp_cells *c = &m->values[p->value];
         c->waits = NULL;
@@ -309,38 +320,50 @@ bool tp_fuse_settles(tp_machine *m, tp_vid v)
 {
     if (!gather_group(m, v))
         return false;
-    compute_group(m, v, m->values[v].own);
+    tp_cells own = m->values[v];
+    own.data = own.own;
+    own.viewed = false;
+    compute_group(m, v, &own);
     return true;
 }
 
-/* Does anything that the group would read lie in the n bytes at `to`? */
-static bool overlaps(const tp_machine *m, tp_vid v, const char *to, size_t n)
+/* First byte of c, and the one behind its last. */
+static void bytes_of(const tp_cells *c, uintptr_t *first, uintptr_t *end)
 {
-    v = meant(m, v);
-    const tp_cells *c = &m->values[v];
-    if (c->waits) {
-        bool any = false;
-        for (uint32_t a = 0; a < c->waits->nargs; a++)
-            any |= overlaps(m, c->waits->args[a], to, n);
-        return any;
-    }
     ptrdiff_t size = (ptrdiff_t)tp_dtype_size(c->dtype), lo = 0, hi = (ptrdiff_t)c->n * size;
     if (c->viewed && c->n) {
         ptrdiff_t row = c->dims[c->rank - 1], last = ((ptrdiff_t)c->n / row - 1) * c->pitch * size;
         lo = last < 0 ? last : 0;
         hi = (last > 0 ? last : 0) + row * size;
     }
-    uintptr_t first = (uintptr_t)c->data + (uintptr_t)lo, end = (uintptr_t)c->data + (uintptr_t)hi;
-    return first < (uintptr_t)to + n && (uintptr_t)to < end;
+    *first = (uintptr_t)c->data + (uintptr_t)lo;
+    *end = (uintptr_t)c->data + (uintptr_t)hi;
+}
+
+/* Does anything that the group would read lie where `to` does? */
+static bool overlaps(const tp_machine *m, tp_vid v, const tp_cells *to)
+{
+    v = meant(m, v);
+    const tp_cells *c = &m->values[v];
+    if (c->waits) {
+        bool any = false;
+        for (uint32_t a = 0; a < c->waits->nargs; a++)
+            any |= overlaps(m, c->waits->args[a], to);
+        return any;
+    }
+    uintptr_t first, end, to_first, to_end;
+    bytes_of(c, &first, &end);
+    bytes_of(to, &to_first, &to_end);
+    return first < to_end && to_first < end;
 }
 
 bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to)
 {
     const tp_cells *c = &m->values[v];
-    if (c->n != to->n || c->dtype != to->dtype || to->viewed || !c->waits || !m->group || m->uses[v] != 1 ||
-        !gather_group(m, v) || overlaps(m, v, to->data, to->n * tp_dtype_size(to->dtype)))
+    if (!same_shape(c, to) || c->dtype != to->dtype || !c->waits || !m->group || m->uses[v] != 1 ||
+        !gather_group(m, v) || overlaps(m, v, to))
         return false;
-    compute_group(m, v, to->data);
+    compute_group(m, v, to);
     to->state = TP_CLEAN;
     return true;
 }

@@ -5,9 +5,14 @@
 #include "base/rng.h"
 #include "kernels/machine/machine.h"
 
-/* Definedness of the elements of a buffer: all defined, all undefined with
- * one origin, or element by element. */
-typedef enum tp_shadow_state { TP_CLEAN, TP_ALL_UNDEFINED, TP_MIXED } tp_shadow_state;
+/* Definedness of the elements of a buffer: all defined, all undefined with one origin, those of a box defined and
+ * the others not, or element by element. */
+typedef enum tp_shadow_state { TP_CLEAN, TP_ALL_UNDEFINED, TP_INSIDE, TP_MIXED } tp_shadow_state;
+
+/* Elements first[d] <= at[d] < first[d] + extent[d]. */
+typedef struct tp_box_of_cells {
+    int64_t first[TP_MAX_RANK], extent[TP_MAX_RANK];
+} tp_box_of_cells;
 
 /* Where an undefined element was born; 0 means defined.
  * stored (1 bit) | kind (3) | operand (8) | lane of its block or statement (26) | step (26)
@@ -32,16 +37,17 @@ typedef struct tp_cells {
     void *own;
     bool viewed;   /* `data` is rows of the last dimension, `pitch` elements from one to the next, each side by side */
     bool flat_row; /* ... or one element all along */
-    ptrdiff_t pitch;      /* only without a domain, and only where all is defined */
+    ptrdiff_t pitch;      /* only without a domain; of values only where all is defined */
     const tp_inst *waits; /* a value: `data` is still to be computed by this */
     uint32_t behind;      /* ... and so many in all, counted along every path */
     int64_t lo, hi;       /* of the elements, if `ranged` */
     bool ranged;
     tp_shadow_state state;
-    tp_origin origin;          /* TP_ALL_UNDEFINED: of lane 0 */
-    tp_origin *shadow;         /* TP_MIXED; allocated on first use */
-    tp_planes meaning;         /* of the domain */
-    void *room[TP_MAX_PLANES]; /* where planes go; allocated on first use */
+    tp_origin origin;               /* TP_ALL_UNDEFINED, TP_INSIDE: of lane 0 */
+    const tp_box_of_cells *defined; /* TP_INSIDE: of an input window, for the step at hand */
+    tp_origin *shadow;              /* TP_MIXED; allocated on first use */
+    tp_planes meaning;              /* of the domain */
+    void *room[TP_MAX_PLANES];      /* where planes go; allocated on first use */
 } tp_cells;
 
 /* Does a value depend on the step? */
@@ -60,6 +66,7 @@ typedef struct tp_ref {
     tp_cells cells;              /* window, squeezed dims dropped */
     int64_t block[TP_MAX_RANK];  /* extents of the window, with squeezed dims */
     int64_t window[TP_MAX_RANK]; /* start in elements */
+    tp_box_of_cells inside;      /* of the window: what lies in the array */
     bool resident;
     bool in_place;               /* a window inside the array is rows of its memory, looked at there: */
     ptrdiff_t pitch;             /* ... so many elements apart; 0: one line */
@@ -136,8 +143,8 @@ bool tp_crew_claims(const tp_machine *m, const tp_ref *r, size_t b);
 void tp_exec_region(tp_machine *m, const tp_region *r);
 /* Compute what waits. */
 void tp_settle(tp_machine *m, tp_vid v);
-/* Which argument is the result, lane for lane, by masks that are all true or all false; -1: none, as far as is known.
- */
+/* Which argument is the result, lane for lane: of a cast to its own dtype, or by masks that are all true or all false;
+ * -1: none, as far as is known. */
 int tp_same_as_argument(const tp_machine *m, const tp_inst *i);
 
 /* fuse.c: nothing with a domain, or where coverage is counted */
@@ -153,6 +160,8 @@ bool tp_fuse_settles(tp_machine *m, tp_vid v);
 bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to);
 
 /* window.c */
+/* The part of a window that lies inside its array: first lane and extent per dimension. False when there is none. */
+bool tp_inner_part(const tp_ref *r, int64_t *first, int64_t *extent);
 /* Rows (last dimension) of the part of a window that lies inside its array. */
 typedef void (*tp_row_visitor)(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx);
 void tp_each_inner_row(tp_ref *r, tp_row_visitor visit, void *ctx);
@@ -185,6 +194,8 @@ void tp_make_undefined(tp_cells *c, tp_origin first);
 tp_origin *tp_materialise(tp_machine *m, tp_cells *c);
 /* Origin of element i, 0 when defined. */
 tp_origin tp_origin_at(const tp_cells *c, size_t i);
+/* Is the box first[d], first[d] + stride[d], … of size[d] elements of c defined, for all that is known at a glance? */
+bool tp_defined_box(const tp_cells *c, const int64_t *first, const int64_t *size, const int64_t *stride);
 /* First undefined element's origin, or 0. */
 tp_origin tp_any_undefined(const tp_cells *c);
 void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from);
@@ -192,7 +203,7 @@ void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from); /* with
 /* The same without moving them: as long as `to` is looked at, `from` stays as it is. */
 void tp_show_numbers(tp_machine *m, tp_cells *to, const tp_cells *from);
 /* Mark every undefined element as stored. */
-void tp_mark_stored(tp_cells *c);
+void tp_mark_stored(tp_machine *m, tp_cells *c);
 
 /* Trap because an undefined value reached `sink`. */
 _Noreturn void tp_trap_undefined(tp_machine *m, tp_origin o, tp_str subject, const char *sink);

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/rng.h"
+#include "base/strided.h"
 #include "kernels/machine/internal.h"
 
 _Noreturn static void refuse(tp_machine *m, tp_str why)
@@ -156,8 +157,7 @@ static bool lane_valid(const tp_machine *m, const tp_ref *r, size_t lane)
     return tp_element_valid(m->k, r->operand, m->env, at);
 }
 
-/* A window that is a line of its array's memory, or of an input rows at one distance, is not copied but looked at
- * where it lies. */
+/* A window that is a line of its array's memory, or rows at one distance, is not copied but looked at where it lies. */
 static void find_place(const tp_machine *m, tp_ref *r)
 {
     const tp_operand *o = r->operand;
@@ -173,7 +173,7 @@ static void find_place(const tp_machine *m, tp_ref *r)
         return;
     for (uint32_t x = o->rank; x-- > 0; step *= (ptrdiff_t)r->array->dims[x])
         stride[x] = step;
-    r->in_place = o->role == TP_INPUT && !m->domain && !m->request->coverage && r->cells.rank &&
+    r->in_place = o->role != TP_SCRATCH && !m->domain && !m->request->coverage && r->cells.rank &&
                   r->cells.dims[r->cells.rank - 1] == r->block[last] && r->block[last] >= tp_short_row(m) &&
                   tp_one_pitch(o->rank, r->block, stride, &r->pitch);
 }
@@ -201,6 +201,42 @@ static void define_row(tp_ref *r, size_t array, size_t lane, size_t n, void *mac
             r->cells.shadow[i] = 0;
 }
 
+/* The lanes of one row of a window that lie outside of its array. */
+static void fill_row(tp_ref *r, size_t row, bool inside, const tp_cells *garbage)
+{
+    const tp_cells *c = &r->cells;
+    uint32_t last = c->rank - 1;
+    int64_t n = c->dims[last], from = inside ? r->inside.first[last] : n,
+            to = inside ? from + r->inside.extent[last] : n;
+    size_t size = tp_dtype_size(c->dtype);
+    char *at = (char *)c->data + row * (size_t)n * size;
+    tp_move(size, 1, (int64_t[]){from}, at, (ptrdiff_t[]){1}, garbage->data, (ptrdiff_t[]){0});
+    tp_move(size, 1, (int64_t[]){n - to}, at + (size_t)to * size, (ptrdiff_t[]){1}, garbage->data, (ptrdiff_t[]){0});
+}
+
+/* An input window of which a box is defined. False: it has to be noted lane by lane. */
+static bool fill_around_box(tp_machine *m, tp_ref *r, uint32_t index, tp_cells *garbage)
+{
+    tp_cells *c = &r->cells;
+    if (m->domain || m->request->coverage || r->operand->role != TP_INPUT || r->operand->valid.id || !c->rank ||
+        c->rank != r->operand->rank || !tp_inner_part(r, r->inside.first, r->inside.extent))
+        return false;
+    size_t rows = c->n / (size_t)c->dims[c->rank - 1];
+    for (size_t row = 0; row < rows; row++) {
+        bool inside = true;
+        size_t rest = row;
+        for (uint32_t d = c->rank - 1; d-- > 0; rest /= (size_t)c->dims[d]) {
+            int64_t at = (int64_t)(rest % (size_t)c->dims[d]) - r->inside.first[d];
+            inside &= at >= 0 && at < r->inside.extent[d];
+        }
+        fill_row(r, row, inside, garbage);
+    }
+    c->state = TP_INSIDE;
+    c->origin = tp_origin_new(TP_BORN_OUTSIDE, index, 0, m->step);
+    c->defined = &r->inside;
+    return true;
+}
+
 static void fill_outside(tp_machine *m, tp_ref *r, uint32_t index)
 {
     r->cells.state = TP_CLEAN;
@@ -208,6 +244,11 @@ static void fill_outside(tp_machine *m, tp_ref *r, uint32_t index)
         return;
     static const double FLOATS[] = {-7.77e33, (double)NAN, 0.125};
     double garbage = tp_is_float(r->cells.dtype) ? FLOATS[m->request->garbage] : -77;
+    uint64_t room;
+    tp_cells one = {.dtype = r->cells.dtype, .n = 1, .data = &room};
+    tp_put_f64(one.dtype, one.data, 0, garbage);
+    if (fill_around_box(m, r, index, &one))
+        return;
     r->cells.state = TP_ALL_UNDEFINED; /* the origins of all lanes, */
     r->cells.origin = tp_origin_new(TP_BORN_OUTSIDE, index, 0, m->step);
     const tp_origin *shadow = tp_materialise(m, &r->cells);

@@ -1,4 +1,5 @@
 /* The lattice of defined and undefined elements. */
+#include "base/strided.h"
 #include "kernels/machine/internal.h"
 
 enum { LANE_BITS = 26, STEP_BITS = 26 };
@@ -98,13 +99,34 @@ void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, cons
     c->state = TP_CLEAN;
 }
 
+/* Of TP_INSIDE: does element i lie in the box? */
+static bool in_box(const tp_cells *c, size_t i)
+{
+    for (uint32_t d = c->rank; d-- > 0; i /= (size_t)c->dims[d]) {
+        int64_t at = (int64_t)(i % (size_t)c->dims[d]) - c->defined->first[d];
+        if (at < 0 || at >= c->defined->extent[d])
+            return false;
+    }
+    return true;
+}
+
+bool tp_defined_box(const tp_cells *c, const int64_t *first, const int64_t *size, const int64_t *stride)
+{
+    for (uint32_t d = 0; c->state == TP_INSIDE && d < c->rank; d++) {
+        int64_t from = first[d] - c->defined->first[d], last = from + (size[d] - 1) * stride[d];
+        if (stride[d] < 1 || from < 0 || last >= c->defined->extent[d])
+            return false;
+    }
+    return c->state == TP_CLEAN || c->state == TP_INSIDE;
+}
+
 bool tp_cells_hold(const tp_cells *c)
 {
     size_t n = 1;
     for (uint32_t d = 0; d < c->rank; d++)
         n *= (size_t)c->dims[d];
     return c->rank <= TP_MAX_RANK && n == c->n && (c->data || !c->n) && (c->state != TP_MIXED || c->shadow) &&
-           (c->state != TP_ALL_UNDEFINED || c->origin);
+           (c->state != TP_ALL_UNDEFINED || c->origin) && (c->state != TP_INSIDE || (c->origin && c->defined));
 }
 
 void tp_make_undefined(tp_cells *c, tp_origin first)
@@ -113,9 +135,17 @@ void tp_make_undefined(tp_cells *c, tp_origin first)
     c->origin = first;
     c->meaning.plane[0] = NULL;
     /* A loud pattern: whoever looks at it should not get away with it. */
-    for (size_t i = 0; i < c->n && i < 64; i++)
+    size_t n = c->viewed ? (size_t)c->dims[c->rank - 1] : c->n; /* what lies side by side */
+    for (size_t i = 0; i < n && i < 64; i++)
         if (tp_is_float(c->dtype))
             tp_put_f64(c->dtype, c->data, i, -7.77e33);
+}
+
+/* Of lane i, where that of lane 0 is `first`. */
+static tp_origin lane_origin(tp_origin first, size_t i)
+{
+    uint64_t lane = (first >> STEP_BITS & LANE_MASK) + i;
+    return (first & ~(LANE_MASK << STEP_BITS)) | (lane < LANE_MASK ? lane : LANE_MASK) << STEP_BITS;
 }
 
 tp_origin tp_origin_at(const tp_cells *c, size_t i)
@@ -124,8 +154,20 @@ tp_origin tp_origin_at(const tp_cells *c, size_t i)
         return 0;
     if (c->state == TP_MIXED)
         return c->shadow[i];
-    uint64_t lane = (c->origin >> STEP_BITS & LANE_MASK) + i;
-    return (c->origin & ~(LANE_MASK << STEP_BITS)) | (lane < LANE_MASK ? lane : LANE_MASK) << STEP_BITS;
+    if (c->state == TP_INSIDE && in_box(c, i))
+        return 0;
+    return lane_origin(c->origin, i);
+}
+
+static void define_box(tp_cells *c)
+{
+    size_t n = c->rank ? (size_t)c->dims[c->rank - 1] : 1;
+    for (size_t at = 0; at < c->n; at += n)
+        for (size_t i = at; c->rank && i < at + n; i++)
+            if (in_box(c, i)) {
+                memset(c->shadow + i, 0, (size_t)c->defined->extent[c->rank - 1] * sizeof *c->shadow);
+                break;
+            }
 }
 
 tp_origin *tp_materialise(tp_machine *m, tp_cells *c)
@@ -134,20 +176,22 @@ tp_origin *tp_materialise(tp_machine *m, tp_cells *c)
         c->shadow = TP_NEWN(m->arena, tp_origin, c->n);
     if (c->state == TP_CLEAN)
         memset(c->shadow, 0, c->n * sizeof *c->shadow);
-    else if (c->state == TP_ALL_UNDEFINED)
+    else if (c->state != TP_MIXED)
         for (size_t i = 0; i < c->n; i++)
-            c->shadow[i] = tp_origin_at(c, i);
+            c->shadow[i] = lane_origin(c->origin, i);
+    if (c->state == TP_INSIDE)
+        define_box(c);
     c->state = TP_MIXED;
     return c->shadow;
 }
 
 tp_origin tp_any_undefined(const tp_cells *c)
 {
-    if (c->state != TP_MIXED)
+    if (c->state == TP_CLEAN || c->state == TP_ALL_UNDEFINED)
         return c->state == TP_ALL_UNDEFINED && c->n ? c->origin : 0;
     for (size_t i = 0; i < c->n; i++)
-        if (c->shadow[i])
-            return c->shadow[i];
+        if (tp_origin_at(c, i))
+            return tp_origin_at(c, i);
     return 0;
 }
 
@@ -165,12 +209,24 @@ static void copy_state(tp_machine *m, tp_cells *to, const tp_cells *from)
     } else {
         to->state = from->state;
         to->origin = from->origin;
+        to->defined = from->defined;
     }
+}
+
+static void copy_rows(tp_cells *to, const tp_cells *from)
+{
+    int64_t row = to->dims[to->rank - 1], dims[2] = {row ? (int64_t)to->n / row : 0, row};
+    ptrdiff_t there[2] = {to->viewed ? to->pitch : (ptrdiff_t)row, 1},
+              here[2] = {from->viewed ? from->pitch : (ptrdiff_t)row, !(from->viewed && from->flat_row)};
+    tp_move(tp_dtype_size(to->dtype), 2, dims, to->data, there, from->data, here);
 }
 
 void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
 {
-    memcpy(to->data, from->data, from->n * tp_dtype_size(from->dtype));
+    if (to->viewed || from->viewed)
+        copy_rows(to, from);
+    else
+        memcpy(to->data, from->data, from->n * tp_dtype_size(from->dtype));
     copy_state(m, to, from);
 }
 
@@ -183,8 +239,10 @@ void tp_show_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
     copy_state(m, to, from);
 }
 
-void tp_mark_stored(tp_cells *c)
+void tp_mark_stored(tp_machine *m, tp_cells *c)
 {
+    if (c->state == TP_INSIDE) /* the box is that of a window, which moves */
+        tp_materialise(m, c);
     if (c->state == TP_ALL_UNDEFINED)
         c->origin |= TP_ORIGIN_STORED;
     for (size_t i = 0; c->state == TP_MIXED && i < c->n; i++)

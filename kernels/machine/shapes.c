@@ -56,6 +56,8 @@ static void exec_linear(tp_machine *m, const tp_inst *i)
 {
     ptrdiff_t stride[TP_MAX_RANK];
     size_t first;
+    if (m->values[i->args[0]].state == TP_INSIDE)
+        tp_materialise(m, &m->values[i->args[0]]);
     tp_strides_in(m, i, stride, &first);
     gather(m, &m->values[i->out], &m->values[i->args[0]], stride, first);
 }

@@ -62,6 +62,19 @@ bool tp_one_pitch(uint32_t rank, const int64_t *dims, const ptrdiff_t *stride, p
     return true;
 }
 
+/* Is all that the result shows defined? */
+static bool shows_defined(tp_machine *m, const tp_inst *i)
+{
+    const tp_cells *from = &m->values[i->args[0]];
+    int64_t first[TP_MAX_RANK] = {0}, stride[TP_MAX_RANK];
+    for (uint32_t d = 0; i->prim == TP_P_SLICE && d < from->rank; d++) {
+        tp_expr_eval(m->k->exprs, i->starts[d], m->env, &first[d]);
+        stride[d] = i->ints[d];
+    }
+    return i->prim == TP_P_SLICE ? tp_defined_box(from, first, m->values[i->out].dims, stride)
+                                 : from->state == TP_CLEAN;
+}
+
 bool tp_view(tp_machine *m, const tp_inst *i)
 {
     ptrdiff_t stride[TP_MAX_RANK], pitch;
@@ -71,9 +84,9 @@ bool tp_view(tp_machine *m, const tp_inst *i)
     const tp_cells *from = &m->values[i->args[0]];
     tp_cells *out = &m->values[i->out];
     uint32_t last = out->rank - 1;
-    if (!out->rank || !out->n || out->dims[last] < tp_short_row(m) || from->rank != out->rank ||
-        from->state != TP_CLEAN || m->assigned[i->args[0]] || !tp_strides_in(m, i, stride, &first) ||
-        (stride[last] & ~1) || !tp_one_pitch(out->rank, out->dims, stride, &pitch))
+    if (!out->rank || !out->n || out->dims[last] < tp_short_row(m) || from->rank != out->rank || !shows_defined(m, i) ||
+        m->assigned[i->args[0]] || !tp_strides_in(m, i, stride, &first) || (stride[last] & ~1) ||
+        !tp_one_pitch(out->rank, out->dims, stride, &pitch))
         return false;
     out->state = TP_CLEAN;
     out->viewed = true;

@@ -29,9 +29,7 @@ bool tp_element_valid(const tp_kernel *k, const tp_operand *o, int64_t *env, con
     return !o->valid.id || (tp_expr_eval(k->exprs, o->valid, env, &value) == TP_EVAL_OK && value);
 }
 
-/* The part of a window that lies inside its array: first lane and extent per
- * dimension. False when there is none. */
-static bool inner_part(const tp_ref *r, int64_t *first, int64_t *extent)
+bool tp_inner_part(const tp_ref *r, int64_t *first, int64_t *extent)
 {
     bool any = true;
     for (uint32_t d = 0; d < r->operand->rank; d++) {
@@ -49,7 +47,7 @@ void tp_each_inner_row(tp_ref *r, tp_row_visitor visit, void *ctx)
 {
     const tp_operand *o = r->operand;
     int64_t first[TP_MAX_RANK], extent[TP_MAX_RANK], at[TP_MAX_RANK] = {0};
-    if (!inner_part(r, first, extent))
+    if (!tp_inner_part(r, first, extent))
         return;
     uint32_t last = o->rank ? o->rank - 1 : 0;
     for (;;) {
