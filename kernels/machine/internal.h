@@ -194,8 +194,6 @@ void tp_make_undefined(tp_cells *c, tp_origin first);
 tp_origin *tp_materialise(tp_machine *m, tp_cells *c);
 /* Origin of element i, 0 when defined. */
 tp_origin tp_origin_at(const tp_cells *c, size_t i);
-/* Is the box first[d], first[d] + stride[d], … of size[d] elements of c defined, for all that is known at a glance? */
-bool tp_defined_box(const tp_cells *c, const int64_t *first, const int64_t *size, const int64_t *stride);
 /* First undefined element's origin, or 0. */
 tp_origin tp_any_undefined(const tp_cells *c);
 void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from);
@@ -270,6 +268,8 @@ void tp_strides_of(const tp_cells *c, size_t *stride); /* in elements */
 bool tp_strides_in(tp_machine *m, const tp_inst *i, ptrdiff_t *stride, size_t *first);
 /* All dimensions before the last as one; false: rows do not lie at one distance. rank > 0. */
 bool tp_one_pitch(uint32_t rank, const int64_t *dims, const ptrdiff_t *stride, ptrdiff_t *pitch);
+/* Is the box first[d], first[d] + stride[d], … of size[d] elements of c defined, for all that is known at a glance? */
+bool tp_defined_box(const tp_cells *c, const int64_t *first, const int64_t *size, const int64_t *stride);
 /* Make a broadcast or a slice a view of its argument; false: it has to be moved. */
 bool tp_view(tp_machine *m, const tp_inst *i);
 /* Does the instruction read views as they are? */

@@ -110,16 +110,6 @@ static bool in_box(const tp_cells *c, size_t i)
     return true;
 }
 
-bool tp_defined_box(const tp_cells *c, const int64_t *first, const int64_t *size, const int64_t *stride)
-{
-    for (uint32_t d = 0; c->state == TP_INSIDE && d < c->rank; d++) {
-        int64_t from = first[d] - c->defined->first[d], last = from + (size[d] - 1) * stride[d];
-        if (stride[d] < 1 || from < 0 || last >= c->defined->extent[d])
-            return false;
-    }
-    return c->state == TP_CLEAN || c->state == TP_INSIDE;
-}
-
 bool tp_cells_hold(const tp_cells *c)
 {
     size_t n = 1;

@@ -62,6 +62,16 @@ bool tp_one_pitch(uint32_t rank, const int64_t *dims, const ptrdiff_t *stride, p
     return true;
 }
 
+bool tp_defined_box(const tp_cells *c, const int64_t *first, const int64_t *size, const int64_t *stride)
+{
+    for (uint32_t d = 0; c->state == TP_INSIDE && d < c->rank; d++) {
+        int64_t from = first[d] - c->defined->first[d], last = from + (size[d] - 1) * stride[d];
+        if (stride[d] < 1 || from < 0 || last >= c->defined->extent[d])
+            return false;
+    }
+    return c->state == TP_CLEAN || c->state == TP_INSIDE;
+}
+
 /* Is all that the result shows defined? */
 static bool shows_defined(tp_machine *m, const tp_inst *i)
 {
