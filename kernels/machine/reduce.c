@@ -38,10 +38,12 @@ static groups group(tp_machine *m, const tp_inst *i, const tp_cells *a, const tp
         kept[d] = !reduced[d];
         nred *= reduced[d] ? (size_t)a->dims[d] : 1;
     }
-    bool known = m->workspace_size[i->out] != 0; /* what it holds does not depend on the step */
-    size_t *space = tp_workspace(m, i->out, (out->n + nred + 2) * sizeof *space);
-    if (known)
+    size_t pitch = a->viewed ? (size_t)a->pitch : 0;
+    bool known = m->workspace_size[i->out] != 0;
+    size_t *space = tp_workspace(m, i->out, (out->n + nred + 3) * sizeof *space), *of = space + out->n + nred + 2;
+    if (known && *of == pitch) /* but for the distance of rows it does not depend on the step */
         return (groups){out->n, nred, space, space + out->n + 1};
+    *of = pitch;
     groups g;
     g.base = enumerate(space, a, kept, stride, &g.nout);
     g.offset = enumerate(space + out->n + 1, a, reduced, stride, &g.nin);
@@ -104,7 +106,8 @@ static bool lie_in_rows(const groups *g)
 
 enum {
     STRIP = 512,
-    ABREAST = 8 /* outputs whose members are folded at the same time: each waits for its own sum only */
+    WIDE_STRIP = 2048, /* of columns: what is read of a row lies side by side */
+    ABREAST = 8        /* outputs whose members are folded at the same time: each waits for its own sum only */
 };
 
 static double start_of(tp_prim prim)
@@ -180,24 +183,28 @@ ROWS(float, tp_get_row_f32, tp_put_row_f32)
 ROWS(double, tp_get_row_f64, tp_put_row_f64)
 
 /* Outputs o to o + n lie side by side, and so do their members: strips of them, one member after the other. */
-#define COLUMNS(T, GET, PUT)                                                                                           \
+#define COLUMNS(T, AS_IT_LIES, GET, PUT)                                                                               \
     static void columns_##T(tp_prim prim, const tp_cells *a, tp_cells *out, const groups *g, size_t first,             \
                             size_t count)                                                                              \
     {                                                                                                                  \
-        T strip[STRIP], acc[STRIP];                                                                                    \
+        T strip[WIDE_STRIP], acc[WIDE_STRIP];                                                                          \
         for (size_t o = 0, n; o < count; o += n) {                                                                     \
-            n = count - o < STRIP ? count - o : STRIP;                                                                 \
+            n = count - o < WIDE_STRIP ? count - o : WIDE_STRIP;                                                       \
             for (size_t i = 0; i < n; i++)                                                                             \
                 acc[i] = (T)start_of(prim);                                                                            \
             for (size_t t = 0; t < g->nin; t++) {                                                                      \
-                GET(a->dtype, a->data, g->base[first + o] + g->offset[t], n, strip);                                   \
-                fold_into_##T(prim, n, acc, strip);                                                                    \
+                const T *there = (const T *)a->data + g->base[first + o] + g->offset[t];                               \
+                if (a->dtype != AS_IT_LIES) {                                                                          \
+                    GET(a->dtype, a->data, g->base[first + o] + g->offset[t], n, strip);                               \
+                    there = strip;                                                                                     \
+                }                                                                                                      \
+                fold_into_##T(prim, n, acc, there);                                                                    \
             }                                                                                                          \
             PUT(out->dtype, out->data, first + o, n, acc);                                                             \
         }                                                                                                              \
     }
-COLUMNS(float, tp_get_row_f32, tp_put_row_f32)
-COLUMNS(double, tp_get_row_f64, tp_put_row_f64)
+COLUMNS(float, TP_F32, tp_get_row_f32, tp_put_row_f32)
+COLUMNS(double, TP_F64, tp_get_row_f64, tp_put_row_f64)
 
 static void reduce_ints(tp_prim prim, const tp_cells *a, tp_cells *out, const groups *g)
 {
@@ -222,7 +229,7 @@ static void reduce_ints(tp_prim prim, const tp_cells *a, tp_cells *out, const gr
 static size_t side_by_side(const tp_inst *i, const tp_cells *a)
 {
     size_t n = 1;
-    for (uint32_t d = a->rank; d-- > 0; n *= (size_t)a->dims[d])
+    for (uint32_t d = a->rank; d-- > (a->viewed ? a->rank - 1 : 0); n *= (size_t)a->dims[d])
         for (uint32_t k = 0; k < i->nints; k++)
             if ((uint32_t)i->ints[k] == d)
                 return n;

@@ -125,10 +125,12 @@ void tp_make_undefined(tp_cells *c, tp_origin first)
     c->origin = first;
     c->meaning.plane[0] = NULL;
     /* A loud pattern: whoever looks at it should not get away with it. */
-    size_t n = c->viewed ? (size_t)c->dims[c->rank - 1] : c->n; /* what lies side by side */
-    for (size_t i = 0; i < n && i < 64; i++)
-        if (tp_is_float(c->dtype))
-            tp_put_f64(c->dtype, c->data, i, -7.77e33);
+    size_t n = c->viewed ? (size_t)c->dims[c->rank - 1] : c->n, size = tp_dtype_size(c->dtype); /* side by side */
+    if (!n || !tp_is_float(c->dtype))
+        return;
+    tp_put_f64(c->dtype, c->data, 0, -7.77e33);
+    for (size_t i = 1; i < n && i < 64; i++)
+        memcpy((char *)c->data + i * size, c->data, size);
 }
 
 /* Of lane i, where that of lane 0 is `first`. */

@@ -115,6 +115,8 @@ bool tp_reads_views(const tp_machine *m, const tp_inst *i)
         return m->values[i->args[0]].state == TP_CLEAN && m->values[i->args[1]].state == TP_CLEAN;
     if (i->prim == TP_P_TRANSPOSE || i->prim == TP_P_BROADCAST || i->prim == TP_P_SLICE || i->prim == TP_P_CONCATENATE)
         return true;
+    if (tp_prim_reduces(i->prim))
+        return !m->values[i->args[0]].flat_row;
     if (i->prim == TP_P_CAST)
         return tp_is_float(d) && tp_is_float(m->values[i->out].dtype) && !m->values[i->args[0]].flat_row;
     return i->prim != TP_P_INTEGER_POW && tp_prim_is_elementwise(i->prim) &&
