@@ -31,7 +31,7 @@ static void read_entries(tp_ctx *c, void *into)
     const tp_json *version = doc->type == TP_J_OBJECT ? tp_json_get(doc, "tileproof_baseline") : NULL;
     if (!version || version->type != TP_J_INT || version->u.integer != 1)
         tp_raise(c, TP_RULE_SPEC_STRUCTURE, doc->loc, "`tileproof baseline write` makes one",
-                 "this is no baseline of version 1");
+                 "this is not a baseline of version 1");
     const tp_json *list = tp_member(c, doc, "findings", TP_J_ARRAY, true);
     for (uint32_t i = 0; i < list->u.items.n; i++) {
         const tp_json *e = list->u.items.at[i];
@@ -66,7 +66,7 @@ bool tp_baseline_replaceable(tp_cli *c, const char *path)
     if (!tp_read_own_file(c, "baseline", path, MAX_BYTES, see_version, &ours))
         return false;
     if (!ours)
-        tp_usage_error("`%s` is no baseline, and stays as it is: name another file", path);
+        tp_usage_error("`%s` is not a baseline and is left unchanged: name another file", path);
     return ours;
 }
 

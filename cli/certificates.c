@@ -124,12 +124,12 @@ static int compare(tp_cli *c, tp_str path, const tp_section_read *s, const deriv
         }
         for (uint32_t k = i + 1; wanted && k < n; k++)
             if (tp_str_eq(s->rows.at[k].statement, wanted->statement))
-                return refuse(c, path, line, named(c, "this is no obligation of the spec", has));
+                return refuse(c, path, line, named(c, "this is not an obligation of the spec", has));
         for (uint32_t k = i + 1; has && k < d->at.len; k++)
             if (tp_str_eq(d->at.at[k].statement, has->statement))
                 return refuse(c, path, line, named(c, "an obligation of the spec is missing", wanted));
         return refuse(c, path, line,
-                      !wanted ? named(c, "this is no obligation of the spec", has)
+                      !wanted ? named(c, "this is not an obligation of the spec", has)
                       : !has  ? named(c, "an obligation of the spec is missing", wanted)
                               : named(c, "this is not what the spec asks for; it asks for", wanted));
     }
@@ -157,7 +157,7 @@ int tp_section_covers(tp_cli *c, tp_str path, const tp_section_read *s, tp_str s
     const tp_certificate_section *about = s->about;
     tp_check_defaults(&settings, tp_str_is(about->command, "verify"));
     if (!read_rules(c, about, &settings.analysis))
-        return refuse(c, path, s->line, TP_S("it names a rule that this version does not have"));
+        return refuse(c, path, s->line, TP_S("it names a rule that does not exist in this version"));
     settings.target = about->target;
     tp_job_load(c, &j, spec, &settings);
     int code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
@@ -165,11 +165,11 @@ int tp_section_covers(tp_cli *c, tp_str path, const tp_section_read *s, tp_str s
         j.certificates = tp_certificates_new(j.arena);
         if (tp_try(j.arena, describe, &now) != TP_OK)
             tp_leave(c->arena, TP_E_MEMORY);
-        const char *other = !tp_str_eq(about->sha256, now.about.sha256) ? "it is of another text of the spec"
-                            : !tp_str_eq(about->name, now.about.name)   ? "it is of another spec"
+        const char *other = !tp_str_eq(about->sha256, now.about.sha256) ? "it was written for another text of the spec"
+                            : !tp_str_eq(about->name, now.about.name)   ? "it was written for another spec"
                             : !tp_str_eq(about->tool, now.about.tool)   ? "it was written by another version"
                             : !same_list(about->dtypes.at, about->dtypes.len, now.about.dtypes.at, now.about.dtypes.len)
-                                ? "it is of other combinations of dtypes"
+                                ? "it was written for other combinations of dtypes"
                                 : NULL;
         if (other)
             code = refuse(c, path, s->line, tp_printf(c->arena, "%s: write the certificates again", other));

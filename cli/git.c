@@ -20,7 +20,7 @@ static bool git(tp_cli *c, const char *const *args, tp_str *out)
     tp_buf b = {.arena = c->arena};
     char piece[4096];
     if (pipe(pipes) != 0)
-        return tp_usage_error("--changed-since: no pipe could be had"), false;
+        return tp_usage_error("--changed-since: cannot make a pipe"), false;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
     posix_spawn_file_actions_addclose(&actions, pipes[0]);
@@ -38,7 +38,7 @@ static bool git(tp_cli *c, const char *const *args, tp_str *out)
     if (failed)
         return tp_usage_error("--changed-since needs git, which cannot be started"), false;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) /* its own message stands above */
-        return tp_usage_error("--changed-since: git could not tell what changed"), false;
+        return tp_usage_error("--changed-since: git did not say what changed"), false;
     return true;
 }
 

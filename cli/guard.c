@@ -75,7 +75,7 @@ bool tp_cache_usable(tp_cli *c, const char *path, tp_str *text)
     if (tp_map_file(c->arena, path, text, &why) != TP_OK)
         return tp_usage_error("--cache: `%s` cannot be read: %.*s", path, TP_FMT(why)), false;
     if (text->n && !tp_is_cache(*text))
-        return tp_usage_error("--cache: `%s` is no cache, and stays as it is: name another file", path), false;
+        return tp_usage_error("--cache: `%s` is not a cache and is left unchanged: name another file", path), false;
     if (text->n > MAX_CACHE)
         *text = (tp_str){NULL, 0}; /* time for a new one */
     return true;

@@ -144,7 +144,7 @@ _Noreturn static void end_with(const char *sentence)
 static void give_up(int signal_number)
 {
     (void)signal_number;
-    end_with("tileproof: cannot go on: a library gave up, most likely because memory ran out\n");
+    end_with("tileproof: cannot continue: a library stopped, most likely because memory ran out\n");
 }
 
 /* GMP wants memory or the end of the program. */

@@ -14,7 +14,7 @@ int tp_python(tp_cli *c, const char *subcommand)
         "try:\n"
         "    from tileproof.command import main\n"
         "except ImportError as e:\n"
-        "    print(f'tileproof: the Python package is not there ({e}): pip install ./python', file=sys.stderr)\n"
+        "    print(f'tileproof: the Python package is not installed ({e}): pip install ./python', file=sys.stderr)\n"
         "    sys.exit(2)\n"
         "sys.exit(main(sys.argv[1:]))\n";
     char self[4096];

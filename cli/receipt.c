@@ -209,7 +209,7 @@ static int hold_signature(tp_cli *c, const char *path, const tp_receipt *r, tp_s
         return refuse(path, "the receipt is not signed, and --trust asks for it: tileproof verify --receipt FILE "
                             "--sign KEY SPEC");
     if (!by->n) {
-        tp_usage_error("%s: the receipt is signed by %.*s, which is no key of `%s`", path, TP_FMT(r->key), keys);
+        tp_usage_error("%s: the receipt is signed by %.*s, which is not a key in `%s`", path, TP_FMT(r->key), keys);
         return TP_EXIT_INPUT;
     }
     bool asked, holds = tp_signature_holds(r->key, tp_receipt_signed(c->arena, r->canonical), r->signature, &asked);
@@ -217,7 +217,7 @@ static int hold_signature(tp_cli *c, const char *path, const tp_receipt *r, tp_s
         return TP_EXIT_OK;
     if (!asked)
         tp_leave(c->arena, TP_E_MEMORY);
-    return refuse(path, "the signature is not of this receipt: one of the two was changed");
+    return refuse(path, "the signature does not match the receipt: one of the two was changed");
 }
 
 int tp_receipt_accept(tp_cli *c, const char *path, tp_job *j, tp_receipt *out, tp_str *by)

@@ -180,8 +180,9 @@ static bool is_trusted(const char *file)
     struct stat link, st;
     bool there = lstat(file, &link) == 0 && stat(file, &st) == 0;
     if (there && (!is_ours(link.st_uid) || !is_ours(st.st_uid))) {
-        tp_usage_error("the settings file `%s` belongs to another user: say --config %s to trust it, or --config none",
-                       file, file);
+        tp_usage_error(
+            "the settings file `%s` belongs to another user: --config %s trusts it, --config none ignores it", file,
+            file);
         return false;
     }
     return true;
@@ -212,7 +213,7 @@ static bool find_config(tp_cli *c, const tp_strings *paths, const char **file)
         const char *folder = tp_str_is(paths->at[i], "-") ? NULL : folder_of(c, paths->at[i]),
                    *near = folder ? discover(c, folder) : NULL;
         if (near && *file && strcmp(near, *file) != 0) {
-            tp_usage_error("`%s` holds for `%.*s` and `%s` for `%.*s`: check them in two runs, or choose with --config",
+            tp_usage_error("`%s` applies to `%.*s` and `%s` to `%.*s`: check them in two runs, or choose with --config",
                            *file, TP_FMT(of), near, TP_FMT(paths->at[i]));
             return false;
         }

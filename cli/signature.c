@@ -99,7 +99,7 @@ tp_signing_key *tp_signing_key_read(const tp_cli *c, const char *path)
         EVP_PKEY_free(pair);
     tp_signing_key *k = fits ? keep(c, pair) : NULL;
     if (!k)
-        tp_usage_error("--sign: `%s` is no private key of Ed25519 without a passphrase; `tileproof keygen FILE` makes "
+        tp_usage_error("--sign: `%s` is not an Ed25519 private key without a passphrase; `tileproof keygen FILE` makes "
                        "one",
                        path);
     return k;

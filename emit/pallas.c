@@ -324,7 +324,7 @@ static void pallas_call(emitter *e)
         emit_text(e, ", ");
         operand_dtype(e, v);
         tp_buf_printf(e->b, "),  # %.*s%s\n", TP_FMT(k->operands[i].name),
-                      k->operands[i].discard ? ", which nobody reads" : "");
+                      k->operands[i].discard ? ", which is not used" : "");
         alias |= k->operands[i].alias >= 0;
     }
     emit_text(e, "        ],\n");

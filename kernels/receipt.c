@@ -119,7 +119,7 @@ tp_receipt tp_receipt_read(tp_ctx *c)
     const tp_json *version = doc->type == TP_J_OBJECT ? tp_json_get(doc, "tileproof_receipt") : NULL;
     if (!version || version->type != TP_J_INT)
         tp_raise(c, TP_RULE_SPEC_STRUCTURE, doc->loc, "`tileproof verify --receipt FILE SPEC` makes one",
-                 "this is no receipt");
+                 "this is not a receipt");
     if (version->u.integer != TP_RECEIPT_VERSION)
         tp_raise(c, TP_RULE_SPEC_STRUCTURE, version->loc, "verify again",
                  "receipts of version %lld cannot be read here", (long long)version->u.integer);
@@ -155,7 +155,7 @@ tp_str tp_receipt_refusal(tp_ctx *c, const tp_receipt *r, const tp_spec *s)
         return tp_printf(a, "the receipt was made for another version of the semantics (%lld, here %d): verify again",
                          (long long)r->semantics, TP_SEMANTICS_VERSION);
     if (!tp_str_eq(r->name, s->name))
-        return tp_printf(a, "the receipt is of `%.*s`, not of `%.*s`", TP_FMT(r->name), TP_FMT(s->name));
+        return tp_printf(a, "the receipt is for `%.*s`, not for `%.*s`", TP_FMT(r->name), TP_FMT(s->name));
     if (!tp_str_eq(r->spec, tp_spec_digest(c, s)))
         return TP_S("the spec was changed since the receipt was written: verify again");
     if (!tp_str_eq(r->target, k->target.name))

@@ -368,7 +368,7 @@ static bool hear_client(server *s, bool *closed)
     if (message)
         more = handle(s, message);
     else
-        answer_error(s, NULL, NO_JSON, "the message is no JSON");
+        answer_error(s, NULL, NO_JSON, "the message is not JSON");
     json_object_put(message);
     return more;
 }

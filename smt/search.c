@@ -371,7 +371,7 @@ static int enumerate_from(enumeration *e, uint32_t i)
         if (!in_bounds(e->v, x, e->env))
             continue;
         int r = enumerate_from(e, i + 1);
-        if (r == 0 || !e->used[i]) /* where nobody reads it one value is like another, but there has to be one */
+        if (r == 0 || !e->used[i]) /* where the output is not used one value is like another, but there has to be one */
             return r;
         all = r < 0 ? -1 : all;
     }

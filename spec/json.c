@@ -107,13 +107,13 @@ _Noreturn static void unexpected(scanner *s, tp_str pointer, const char *wanted)
     tp_str word = {s->p + s->i, end - s->i};
     const char *help = NULL;
     if (tp_str_is(word, "NaN") || tp_str_is(word, "Infinity") || tp_str_is(word, "-Infinity"))
-        help = "JSON has no such number";
+        help = "JSON has no number of this form";
     else if (s->p[s->i] == '\'')
         help = "JSON strings take double quotes";
     else if (s->p[s->i] == '/' && !s->comments)
-        help = "comments are read only in files named *.tile.jsonc";
+        help = "comments are allowed only in files named *.tile.jsonc";
     else if ((s->p[s->i] == '}' || s->p[s->i] == ']') && !s->comments)
-        help = "a comma before a closing bracket is read only in files named *.tile.jsonc";
+        help = "a comma before a closing bracket is allowed only in files named *.tile.jsonc";
     tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(s->i, end, pointer), help, "found `%.*s` where %s is expected",
              TP_FMT(word), wanted);
 }

@@ -213,7 +213,7 @@ static void check_dot_types(tp_lower *l, tp_vid a, tp_vid b, const tp_node *n)
         lower_fail(l, n, "both operands need one dtype of numbers; convert with .astype(...)", "dot of %.*s and %.*s",
                    TP_FMT(lower_type_text(l, a)), TP_FMT(lower_type_text(l, b)));
     if (!tp_dtype_info(x)->executable)
-        lower_fail(l, n, NULL, "%s is not computed with in this build", tp_dtype_info(x)->name);
+        lower_fail(l, n, NULL, "this build does not compute with %s", tp_dtype_info(x)->name);
 }
 
 static tp_vid call_dot(tp_lower *l, const tp_node *n)
@@ -364,7 +364,7 @@ static tp_vid call_bitcast(tp_lower *l, const tp_node *n)
     const tp_value *x = lower_value(l, v);
     tp_dtype d = lower_dtype_name(l, args[1]);
     if (l->reference)
-        lower_fail(l, n, NULL, "a reference computes with numbers, not with their bits");
+        lower_fail(l, n, NULL, "a reference computes with real numbers: their bits are not defined");
     if (tp_is_weak(x->dtype) || x->dtype == TP_BOOL || d == TP_BOOL || !tp_dtype_info(d)->executable ||
         tp_dtype_size(x->dtype) != tp_dtype_size(d))
         lower_fail(l, n, NULL, "the bits of %.*s are not those of %s", TP_FMT(lower_type_text(l, v)),

@@ -283,7 +283,7 @@ static tp_vid lower_power(tp_lower *l, const tp_node *n)
     if (e < -16 || e > 16)
         lower_fail(l, n->kids[1], "use pow(x, y)", "an integer exponent is between -16 and 16");
     if (!tp_is_float(x->dtype) && e < 0)
-        lower_fail(l, n->kids[1], "convert to a float first", "a negative power of an integer");
+        lower_fail(l, n->kids[1], "convert to a float first", "an integer to a negative power");
     if (x->dtype == TP_BOOL)
         lower_fail(l, n, NULL, "`**` takes numbers, not bools");
     if (x->dtype == TP_WEAK_INT) {
@@ -331,7 +331,7 @@ static tp_vid lower_subscript(tp_lower *l, const tp_node *n)
         return lower_table(l, table, n, n->kids + 1, n->nkids - 1);
     if (l->reference)
         lower_fail(l, n, "a reference sees whole arrays: use the name alone",
-                   "subscripts are not read in references by this build");
+                   "subscripts are not supported in references by this build");
     tp_access *access = lower_access(l, n, &rank, dims);
     return lower_load(l, access, rank, dims, n);
 }
@@ -360,7 +360,8 @@ tp_vid lower_expr(tp_lower *l, const tp_node *n)
             want_scalar_bool(l, a, n->kids[0], "not");
         return lower_unary(l, n->op == TP_O_NEG ? TP_P_NEG : TP_P_INVERT, a, n);
     }
-    case TP_N_TERNARY: lower_fail(l, n, "use where(c, a, b)", "`a if c else b` is not read in bodies by this build");
+    case TP_N_TERNARY:
+        lower_fail(l, n, "use where(c, a, b)", "`a if c else b` is not supported in bodies by this build");
     case TP_N_STRING:
     case TP_N_SEQUENCE:
     case TP_N_KEYWORD:

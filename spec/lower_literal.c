@@ -28,8 +28,8 @@ void lower_check_literal(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n
     if (isfinite(tp_get_f64(dtype, cell, 0)))
         return;
     lower_fail(l, n,
-               tp_printf(l->c->arena, "the largest %s is %.9g; where infinity is meant, write %sinf",
-                         tp_dtype_info(dtype)->name, tp_dtype_largest(dtype), real < 0 ? "-" : "")
+               tp_printf(l->c->arena, "the largest %s is %.9g; for infinity, write %sinf", tp_dtype_info(dtype)->name,
+                         tp_dtype_largest(dtype), real < 0 ? "-" : "")
                    .p,
                "%.9g does not fit %s", real, tp_dtype_info(dtype)->name);
 }
@@ -38,9 +38,9 @@ void lower_check_literal(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n
 static void settle(tp_lower *l, tp_vid out, double real, double x, double y, const tp_node *n)
 {
     if (isfinite(x) && isfinite(y) && isinf(real))
-        lower_fail(l, n, "where infinity is meant, write inf", "this constant does not fit float64");
+        lower_fail(l, n, "for infinity, write inf", "this constant does not fit float64");
     if (isnan(real) && !isnan(x) && !isnan(y))
-        lower_fail(l, n, "where no number is meant, write nan", "this constant has no value");
+        lower_fail(l, n, "for NaN, write nan", "this constant has no value");
     l->p->values.at[out].known = true;
     l->p->values.at[out].real = real;
 }

@@ -191,7 +191,7 @@ static void lower_store(tp_lower *l, const tp_syntax *s)
     uint32_t rank;
     if (l->reference)
         lower_fail(l, s->target, "assign the whole output: o = …",
-                   "subscripts are not read in references by this build");
+                   "subscripts are not supported in references by this build");
     tp_access *a = lower_access(l, s->target, &rank, dims);
     tp_vid old = s->augmented ? lower_load(l, a, rank, dims, s->target) : -1;
     tp_vid v = lower_expr(l, s->value);

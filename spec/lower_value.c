@@ -78,7 +78,7 @@ tp_vid lower_cast(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n)
         lower_fail(l, n, NULL, "%lld does not fit %s", (long long)literal, tp_dtype_info(dtype)->name);
     lower_check_literal(l, v, dtype, n);
     if (dtype < TP_DTYPES && !tp_dtype_info(dtype)->executable)
-        lower_fail(l, n, "convert it to float32 or int32 first", "%s is not computed with in this build",
+        lower_fail(l, n, "convert it to float32 or int32 first", "this build does not compute with %s",
                    tp_dtype_info(dtype)->name);
     tp_expr meaning = dtype == TP_I32 || dtype == TP_BOOL ? from->meaning : (tp_expr){0};
     tp_vid out = lower_new_value(l, lower_dtype(l, dtype), from->rank, from->dims);
@@ -205,7 +205,7 @@ static void check_class(tp_lower *l, tp_prim prim, tp_vid v, const tp_node *n)
     const tp_prim_row *row = tp_prim_info(prim);
     tp_dtype d = lower_value(l, v)->dtype;
     if (d < TP_DTYPES && !tp_dtype_info(d)->executable)
-        lower_fail(l, n, NULL, "%s is not computed with in this build", tp_dtype_info(d)->name);
+        lower_fail(l, n, NULL, "this build does not compute with %s", tp_dtype_info(d)->name);
     if (!class_accepts(row->operands, d)) {
         const char *help = d == TP_BOOL       ? "use where(c, 1, 0) or .astype(int32)"
                            : prim == TP_P_DIV ? "use // or .astype(float32)"

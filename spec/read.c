@@ -108,7 +108,8 @@ static const tp_json *read_waivers(tp_ctx *c, const tp_json *doc, const char *ke
         tp_member(c, a, "at", TP_J_STRING, false);
         const tp_json *reason = tp_member(c, a, "reason", TP_J_STRING, true);
         if (is_blank(reason->u.string))
-            tp_raise(c, TP_RULE_SPEC_STRUCTURE, reason->loc, "say why this finding may stay", "an empty reason");
+            tp_raise(c, TP_RULE_SPEC_STRUCTURE, reason->loc, "give the reason why this finding is accepted",
+                     "an empty reason");
     }
     return list;
 }

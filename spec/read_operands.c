@@ -36,7 +36,7 @@ static tp_memory read_memory(tp_reader *r, const tp_json *o, bool scratch)
             return (tp_memory)i;
     if (scratch && (tp_str_is(v->u.string, "semaphore") || tp_str_is(v->u.string, "dma_semaphore")))
         tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, v->loc, "remove it, or use a newer tileproof",
-                 "semaphore scratch is part of the format but not read by this build");
+                 "semaphore scratch is part of the format but not supported by this build");
     tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, v->loc, scratch ? "vmem or smem" : "vmem, smem, any or hbm",
              "unknown memory space \"%.*s\"", TP_FMT(v->u.string));
 }
@@ -81,7 +81,7 @@ static void read_block(tp_reader *r, tp_operand *o, const tp_json *block, const 
                  "block_shape without index_map");
     if (map && !block)
         tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, map->loc,
-                 "add \"block_shape\", or drop the map: the window is then the whole array",
+                 "add \"block_shape\", or remove the map: the window is then the whole array",
                  "index_map without block_shape");
     if (map && map->u.items.n != o->rank)
         tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, map->loc, "one expression per array dimension",
@@ -212,9 +212,9 @@ static void read_alias(tp_reader *r, tp_operand *o, const tp_json *v)
                  "`%.*s` cannot share its array with `%.*s`: shape or dtype differ", TP_FMT(o->name), TP_FMT(x->name));
     if (o->discard || o->valid.id || x->valid.id)
         tp_raise(r->c, TP_RULE_SPEC_VALUE, name->loc, "drop one of the two",
-                 "\"alias\" together with \"%s\" is not read by this build", o->discard ? "discard" : "valid");
+                 "\"alias\" together with \"%s\" is not supported by this build", o->discard ? "discard" : "valid");
     if (o->memory != TP_MEM_VMEM || x->memory != TP_MEM_VMEM)
-        tp_raise(r->c, TP_RULE_SPEC_VALUE, name->loc, NULL, "\"alias\" is read for blocks in vmem only");
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, name->loc, NULL, "\"alias\" is supported for blocks in vmem only");
 }
 
 void tp_read_operands(tp_reader *r)

@@ -4,14 +4,14 @@
 static void not_too_large(tp_reader *r, const tp_json *v)
 {
     if (v->u.integer > TP_SIZE_LIMIT)
-        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "no number of \"sizes\" is over 2^60");
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "numbers in \"sizes\" are at most 2^60");
 }
 
 /* A size that is a number. */
 static int64_t size_number(tp_reader *r, const tp_json *v)
 {
     if (v->u.integer < 0)
-        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "a size is not negative");
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "a size cannot be negative");
     not_too_large(r, v);
     return v->u.integer;
 }

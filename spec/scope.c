@@ -104,7 +104,7 @@ void tp_check_keys(tp_ctx *c, const tp_json *object, const char *const *known, c
         for (size_t k = 0; later && later[k]; k++)
             if (tp_str_is(m->key, later[k]))
                 tp_raise(c, TP_RULE_SPEC_STRUCTURE, m->key_loc, "remove it, or use a newer tileproof",
-                         "\"%s\" is part of the format but not read by this build", later[k]);
+                         "\"%s\" is part of the format but not supported by this build", later[k]);
         tp_str near = tp_nearest(m->key, names, n);
         tp_raise(c, TP_RULE_SPEC_STRUCTURE, m->key_loc,
                  near.n ? tp_printf(c->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p
@@ -197,7 +197,7 @@ static tp_expr name_expr(tp_reader *r, const tp_node *n, unsigned kinds)
     if (!(name->kind & kinds))
         tp_raise(r->c, TP_RULE_SPEC_NAME, tp_node_loc(r->c, n), NULL,
                  kinds & TP_NAME_AXIS ? "`%.*s` is neither a size nor a grid axis"
-                                      : "only sizes can be used here; `%.*s` is none",
+                                      : "only sizes can be used here; `%.*s` is not a size",
                  TP_FMT(n->text));
     if (name->kind == TP_NAME_ELEMENT)
         return tp_sym(r->k->exprs, name->index);

@@ -235,12 +235,12 @@ static tp_node *parse_subscript(parser *p)
         tp_node *n = node_new(p, at(p, ":") ? TP_N_COLON : TP_N_ELLIPSIS, from);
         next(p);
         if (n->kind == TP_N_COLON && !at(p, ",") && !at(p, "]"))
-            fail_at(p, from, p->now.to, "write ds(start, size)", "slices with bounds are not read here");
+            fail_at(p, from, p->now.to, "write ds(start, size)", "slices with bounds are not supported");
         return finish(p, n);
     }
     tp_node *n = parse_binary(p, 0);
     if (at(p, ":"))
-        fail_at(p, from, p->now.to, "write ds(start, size)", "slices with bounds are not read here");
+        fail_at(p, from, p->now.to, "write ds(start, size)", "slices with bounds are not supported");
     return n;
 }
 
@@ -502,8 +502,8 @@ static void refuse_keyword(parser *p)
     static const char *const NEVER[] = {"break", "continue", "import", "lambda", "pass", "elif", "else"};
     for (size_t i = 0; i < sizeof LATER / sizeof *LATER; i++)
         if (at(p, LATER[i]))
-            fail_at(p, p->now.from, p->now.to, "this build reads assignments, stores, if, for, while, def and check",
-                    tp_printf(p->c->arena, "`%s` is part of the language but not read by this build", LATER[i]).p);
+            fail_at(p, p->now.from, p->now.to, "the statements are assignments, stores, if, for, while, def and check",
+                    tp_printf(p->c->arena, "`%s` is part of the language but not supported by this build", LATER[i]).p);
     for (size_t i = 0; i < sizeof NEVER / sizeof *NEVER; i++)
         if (at(p, NEVER[i]))
             fail_at(

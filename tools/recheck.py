@@ -143,7 +143,7 @@ class Obligation:
         for v in self.variables:
             need(not pool.mask[v.symbol] & declared, "a variable is declared twice")
             need(v.multiple_of >= 1, "multiple_of is less than 1")
-            need(not any(pool.mask[b] & ~declared for b in v.bounds), "a bound speaks of what is no earlier variable")
+            need(not any(pool.mask[b] & ~declared for b in v.bounds), "a bound depends on something other than earlier variables")
             lo, hi = (None if b is None else pool.value(b) for b in (v.lo, v.hi))
             if v.choices is not None:
                 need(v.choices, "there are no choices")

@@ -389,7 +389,7 @@ class State:
         pool, at, declared = self.pool, {}, 0
         need(not self.polynomials.put_in, "an equation was put in")
         for v in self.variables:
-            need(not any(pool.mask[b] & ~declared for b in v.bounds), "a bound speaks of what is no earlier variable")
+            need(not any(pool.mask[b] & ~declared for b in v.bounds), "a bound depends on something other than earlier variables")
             need(v.choices is not None or len(v.bounds) == 2, "a variable has no end")
             declared |= pool.mask[v.symbol]
         need(not any(pool.mask[e] & ~declared for e, _ in self.hypotheses), "a hypothesis speaks of no variable")

@@ -5,7 +5,7 @@
 static int run(tp_cli *c)
 {
     if (c->paths.len < 3 || !(tp_str_is(c->paths.at[0], "write") || tp_str_is(c->paths.at[0], "check")))
-        return tp_usage_error("say `tileproof baseline write FILE PATH…` or `tileproof baseline check FILE PATH…`");
+        return tp_usage_error("use `tileproof baseline write FILE PATH…` or `tileproof baseline check FILE PATH…`");
     bool write = tp_str_is(c->paths.at[0], "write");
     const char *file = tp_cstr(c->arena, c->paths.at[1]);
     tp_baseline b = {0};
@@ -35,4 +35,4 @@ static int run(tp_cli *c)
 }
 
 const tp_command tp_command_baseline = {"baseline", 'b', "[OPTIONS] write|check FILE PATH…",
-                                        "record what is found now, or check that only that is found", run};
+                                        "record the current findings, or check that there are no others", run};

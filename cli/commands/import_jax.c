@@ -9,6 +9,6 @@ const tp_command tp_command_import_jax = {
     "import-jax",
     'i',
     "PKG.MOD:FN --arg f32[512,128] … [--sym M=512,…] [--reference PKG.MOD:FN] [-o FOLDER] [--lint]",
-    "specs of the pallas_calls that a Python function reaches",
+    "write specs of the pallas_calls that a Python function reaches",
     run,
     true};

@@ -65,7 +65,7 @@ static int write_one(tp_cli *c, const char *name, const char *remark, const char
     tp_str path = tp_printf(c->arena, "%s.tile.jsonc", name), text = tp_printf(c->arena, SPEC, name, remark, lines),
            why;
     if (access(path.p, F_OK) == 0)
-        return tp_usage_error("`%s` is there already; choose another name", path.p);
+        return tp_usage_error("`%s` exists already: choose another name", path.p);
     if (tp_write_file(c->arena, path.p, &text, 1, &why) != TP_OK) {
         tp_say(stderr, "tileproof: %.*s", TP_FMT(why));
         return TP_EXIT_INPUT;

@@ -5,5 +5,5 @@ static int run(tp_cli *c)
     return tp_python(c, "judge");
 }
 
-const tp_command tp_command_judge = {"judge", 'j', "SPEC…", "who says what: tileproof beside JAX and the TPU compiler",
-                                     run,     true};
+const tp_command tp_command_judge = {
+    "judge", 'j', "SPEC…", "compare the verdicts of tileproof, JAX's interpreters and the TPU compiler", run, true};

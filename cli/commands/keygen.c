@@ -28,8 +28,8 @@ static int write_pair(tp_cli *c, const char *path, const char *public_path, cons
         tp_usage_error("%.*s", TP_FMT(why));
         return TP_EXIT_INTERNAL;
     }
-    tp_say(stdout, "%s: the private key: who has it signs as you", path);
-    tp_say(stdout, "%s: the public key, a line for files of --trust", public_path);
+    tp_say(stdout, "%s: the private key: whoever has it can sign as you", path);
+    tp_say(stdout, "%s: the public key: a line for the file of --trust", public_path);
     return TP_EXIT_OK;
 }
 
@@ -43,7 +43,7 @@ static int run(tp_cli *c)
     if (!is_name(name))
         return tp_usage_error("a name is one line of at most 199 bytes");
     if (access(path, F_OK) == 0 || access(public_path, F_OK) == 0)
-        return tp_usage_error("`%s` is there already, and stays as it is: choose another name",
+        return tp_usage_error("`%s` exists already and is left unchanged: choose another name",
                               access(path, F_OK) == 0 ? path : public_path);
     tp_signing_key *k = tp_signing_key_new(c);
     if (!k) {

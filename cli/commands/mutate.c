@@ -449,4 +449,4 @@ static int run(tp_cli *c)
 }
 
 const tp_command tp_command_mutate = {"mutate", 'm', "SPEC…",
-                                      "plant small defects in a kernel: which rule or tier notices?", run};
+                                      "plant small defects in a kernel and say which rule or tier notices each", run};

@@ -194,7 +194,7 @@ static int verify_first(run_call *r)
     if (j.report.equiv)
         r->standing = with_open(r, r->standing, tp_tiers_open_text(j.arena, j.report.equiv));
     if (code != TP_EXIT_OK)
-        tp_say(stderr, "tileproof: not run, since it is not verified; --unchecked runs it all the same");
+        tp_say(stderr, "tileproof: not run, because it is not verified; --unchecked runs it anyway");
     tp_job_free(&j);
     return code;
 }

@@ -3,28 +3,28 @@
 _tileproof() {
   if (( CURRENT == 2 )); then
     local -a commands=(
-      'baseline:record what is found now, or check that only that is found'
+      'baseline:record the current findings, or check that there are no others'
       'completion:completion for a shell'
       'diff:findings introduced and fixed, memory, windows, results; exit 1 if a finding is new or a result differs'
       'emit:the kernel as Python for JAX, as canonical JSON, as a graph'
       'explain:why a rule exists, with a bad and a good example'
       'fmt:print specs in canonical form'
-      'import-jax:specs of the pallas_calls that a Python function reaches'
+      'import-jax:write specs of the pallas_calls that a Python function reaches'
       'init:write a spec to start from, and a broken twin'
-      'judge:who says what\: tileproof beside JAX and the TPU compiler'
+      'judge:compare the verdicts of tileproof, JAX'\''s interpreters and the TPU compiler'
       'kernels:list the kernels of a folder (default\: examples)'
       'keygen:a pair of keys to sign receipts with'
       'lint:prove the static rules for all sizes; executes nothing'
       'lsp:language server for editors, on standard input and output'
       'man:the manual page'
-      'mutate:plant small defects in a kernel\: which rule or tier notices?'
+      'mutate:plant small defects in a kernel and say which rule or tier notices each'
       'primitives:list the operations of the body'
       'recheck:check certificates, or a receipt, again, without a solver'
       'rules:list the rules'
       'run:execute a verified kernel on your arrays, every access checked'
       'schema:JSON Schema of specs, or of .tileproof.json'
       'targets:list the chips'
-      'trace:run a Python script; specs of the pallas_calls that it makes'
+      'trace:run a Python script and write specs of the pallas_calls that it makes'
       'verify:lint, then execute against the naive reference'
     )
     _describe command commands
@@ -37,15 +37,15 @@ _tileproof() {
     baseline)
       _arguments \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
-        '*--select[only these rules (comma separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
-        '*--ignore[leave out these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
-        '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
+        '*--solvers[solvers for obligations without a certificate\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
-        '*--timeout[what a spec may cost, counted as work (default 10; with verify, run and mutate 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
-        '*--show-settings[print every setting and where it comes from; do nothing else]' \
+        '*--show-settings[print every setting and its source; do nothing else]' \
         '*--help[help for the command]' \
         '*:file:_files' ;;
     completion)
@@ -55,15 +55,15 @@ _tileproof() {
     diff)
       _arguments \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
-        '*--select[only these rules (comma separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
-        '*--ignore[leave out these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
-        '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
-        '*--allow-path[read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated]:DIR:_files' \
-        '*--timeout[what a spec may cost, counted as work (default 10; with verify, run and mutate 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--solvers[solvers for obligations without a certificate\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
+        '*--allow-path[also read arrays of cases from this folder, not only from the spec'\''s; may be repeated]:DIR:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
-        '*--show-settings[print every setting and where it comes from; do nothing else]' \
+        '*--show-settings[print every setting and its source; do nothing else]' \
         '*--help[help for the command]' \
         '*:file:_files' ;;
     emit)
@@ -103,34 +103,34 @@ _tileproof() {
     lint)
       _arguments \
         '*--format[how to print findings\: full (default), concise, json, jsonl, html, markdown, sarif, sarif-full, github, gitlab, junit, rdjson]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
-        '*--output[write a report to a file, too; may be repeated]:FORMAT=PATH:_files' \
+        '*--output[also write a report to a file; may be repeated]:FORMAT=PATH:_files' \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
-        '*--select[only these rules (comma separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
-        '*--ignore[leave out these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
         '*--baseline[suppress the findings that this file lists (tileproof baseline write)]:FILE:_files' \
-        '*--changed-since[only specs that differ from this git revision, or are not tracked]:REV:_files' \
-        '*--fix[rewrite the specs with the fixes that were tried, each after a new check of all rules]' \
-        '*--diff[print what --fix would change, as a patch, and change nothing]' \
+        '*--changed-since[check only specs that differ from this git revision or are not tracked]:REV:_files' \
+        '*--fix[rewrite the specs with fixes; each was tried with a new check of all rules]' \
+        '*--diff[print what --fix would change as a patch; change nothing]' \
         '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \
         '*--unknown[what an undecided rule does\: fail, warn, ignore (lint warns, verify fails)]:POLICY:_files' \
         '*--fail-on[what fails the run\: error (violated; the default of lint), unknown (undecided, too; the default of verify), warning (and entries of "allow" that suppress nothing), never]:LEVEL:_files' \
-        '*--exit-zero[findings do not fail the run; what cannot be read, written or used still does]' \
+        '*--exit-zero[findings do not fail the run; errors of usage, reading and writing still do]' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
-        '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
+        '*--solvers[solvers for obligations without a certificate\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
         '*--emit-smt2[write one SMT-LIB 2 file per obligation]:DIR:_files' \
         '*--certificates[write every proof, for recheck]:FILE:_files' \
         '*--playback[write failing cases\: json=FILE (entries of "cases"), npy=FOLDER (arrays for run)]:FORMAT=PATH:_files' \
-        '*--cache[remember proofs in this file; each is checked again before it is believed]:FILE:_files' \
+        '*--cache[keep proofs in this file; each is checked again before it is used]:FILE:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
-        '*--timeout[what a spec may cost, counted as work (default 10; with verify, run and mutate 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \
-        '*--statistics[count what was decided, rule by rule]' \
-        '*--dump[print what phases hand on instead of a report\: tokens, body, windows, leaks, claims, terms]:PHASES:_files' \
+        '*--statistics[count the verdicts of each rule]' \
+        '*--dump[print intermediate results instead of a report\: tokens, body, windows, leaks, claims, terms]:PHASES:_files' \
         '*--timings[how long each spec took, on standard error]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
-        '*--show-settings[print every setting and where it comes from; do nothing else]' \
+        '*--show-settings[print every setting and its source; do nothing else]' \
         '*--color[auto, always, never]:WHEN:_files' \
         '*--quiet[findings and the total only]' \
         '*--verbose[tables, every case, what the prover did]' \
@@ -139,13 +139,13 @@ _tileproof() {
     lsp)
       _arguments \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
-        '*--select[only these rules (comma separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
-        '*--ignore[leave out these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
-        '*--timeout[what a spec may cost, counted as work (default 10; with verify, run and mutate 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
-        '*--show-settings[print every setting and where it comes from; do nothing else]' \
+        '*--show-settings[print every setting and its source; do nothing else]' \
         '*--help[help for the command]' \
         '*:file:_files' ;;
     man)
@@ -155,16 +155,16 @@ _tileproof() {
     mutate)
       _arguments \
         '*--cases[generated cases per dtype combination (default 6)]:N:_files' \
-        '*--box[shapes of each dtype combination for the algebra where their box is too large to run whole (default 8; 0\: no box)]:N:_files' \
-        '*--wider[runs on other shapes and inputs than those of verify, for what these do not tell apart (default 40)]:N:_files' \
-        '*--defects[at most so many defects of each spec, chosen by the seed (default 0\: all)]:N:_files' \
+        '*--box[shapes per dtype combination for the algebra where the box is too large to run whole (default 8; 0\: no box)]:N:_files' \
+        '*--wider[runs on further shapes and inputs, for defects that the cases of verify do not tell apart (default 40)]:N:_files' \
+        '*--defects[at most this many defects per spec, chosen by the seed (default 0\: all)]:N:_files' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
-        '*--allow-path[read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated]:DIR:_files' \
-        '*--timeout[what a spec may cost, counted as work (default 10; with verify, run and mutate 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--allow-path[also read arrays of cases from this folder, not only from the spec'\''s; may be repeated]:DIR:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
-        '*--show-settings[print every setting and where it comes from; do nothing else]' \
+        '*--show-settings[print every setting and its source; do nothing else]' \
         '*--verbose[tables, every case, what the prover did]' \
         '*--help[help for the command]' \
         '*:file:_files' ;;
@@ -180,19 +180,19 @@ _tileproof() {
         '*:file:_files' ;;
     rules)
       _arguments \
-        '*--markdown[all of them with their explanations, as docs/RULES.md has them]' \
+        '*--markdown[all rules with their explanations, as in docs/RULES.md]' \
         '*--help[help for the command]' \
         '*:file:_files' ;;
     run)
       _arguments \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
-        '*--receipt[verify\: write what was established; run\: go by it instead of verifying first]:FILE:_files' \
-        '*--trust[take no receipt but one signed by a key of this file]:KEYS:_files' \
+        '*--receipt[verify\: write the result as a receipt; run\: accept this receipt instead of verifying first]:FILE:_files' \
+        '*--trust[accept only a receipt that is signed by a key in this file]:KEYS:_files' \
         '*--unchecked[run without a receipt and without verifying first]' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
-        '*--allow-path[read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated]:DIR:_files' \
-        '*--timeout[what a spec may cost, counted as work (default 10; with verify, run and mutate 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--allow-path[also read arrays of cases from this folder, not only from the spec'\''s; may be repeated]:DIR:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
         '*--threads[threads that share the steps of leading parallel axes, with the same results (default 0\: one per processor)]:N:_files' \
@@ -202,7 +202,7 @@ _tileproof() {
         '*--output[where to write an output array]:NAME=FILE:_files' \
         '*--fill[fill the inputs that are not given, as verify does for a case with this --seed\: normal, wide, ties, …; --output writes inputs, too]:FAMILY:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
-        '*--show-settings[print every setting and where it comes from; do nothing else]' \
+        '*--show-settings[print every setting and its source; do nothing else]' \
         '*--color[auto, always, never]:WHEN:_files' \
         '*--quiet[findings and the total only]' \
         '*--help[help for the command]' \
@@ -222,42 +222,42 @@ _tileproof() {
     verify)
       _arguments \
         '*--format[how to print findings\: full (default), concise, json, jsonl, html, markdown, sarif, sarif-full, github, gitlab, junit, rdjson]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
-        '*--output[write a report to a file, too; may be repeated]:FORMAT=PATH:_files' \
+        '*--output[also write a report to a file; may be repeated]:FORMAT=PATH:_files' \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
-        '*--select[only these rules (comma separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
-        '*--ignore[leave out these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
+        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
         '*--baseline[suppress the findings that this file lists (tileproof baseline write)]:FILE:_files' \
-        '*--changed-since[only specs that differ from this git revision, or are not tracked]:REV:_files' \
-        '*--fix[rewrite the specs with the fixes that were tried, each after a new check of all rules]' \
-        '*--diff[print what --fix would change, as a patch, and change nothing]' \
+        '*--changed-since[check only specs that differ from this git revision or are not tracked]:REV:_files' \
+        '*--fix[rewrite the specs with fixes; each was tried with a new check of all rules]' \
+        '*--diff[print what --fix would change as a patch; change nothing]' \
         '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \
-        '*--receipt[verify\: write what was established; run\: go by it instead of verifying first]:FILE:_files' \
+        '*--receipt[verify\: write the result as a receipt; run\: accept this receipt instead of verifying first]:FILE:_files' \
         '*--sign[sign the receipt with this private key (tileproof keygen)]:KEY:_files' \
         '*--unknown[what an undecided rule does\: fail, warn, ignore (lint warns, verify fails)]:POLICY:_files' \
         '*--fail-on[what fails the run\: error (violated; the default of lint), unknown (undecided, too; the default of verify), warning (and entries of "allow" that suppress nothing), never]:LEVEL:_files' \
-        '*--exit-zero[findings do not fail the run; what cannot be read, written or used still does]' \
+        '*--exit-zero[findings do not fail the run; errors of usage, reading and writing still do]' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
-        '*--solvers[who decides what needs a solver\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
+        '*--solvers[solvers for obligations without a certificate\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
         '*--emit-smt2[write one SMT-LIB 2 file per obligation]:DIR:_files' \
         '*--certificates[write every proof, for recheck]:FILE:_files' \
         '*--playback[write failing cases\: json=FILE (entries of "cases"), npy=FOLDER (arrays for run)]:FORMAT=PATH:_files' \
-        '*--cache[remember proofs in this file; each is checked again before it is believed]:FILE:_files' \
+        '*--cache[keep proofs in this file; each is checked again before it is used]:FILE:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
         '*--cases[generated cases per dtype combination (default 6)]:N:_files' \
-        '*--box[shapes of each dtype combination for the algebra where their box is too large to run whole (default 8; 0\: no box)]:N:_files' \
+        '*--box[shapes per dtype combination for the algebra where the box is too large to run whole (default 8; 0\: no box)]:N:_files' \
         '*--require[evidence that must be reached\: algebra=E3, E4 or E5, rounding=E1, bits=E2]:LIST:_files' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
-        '*--allow-path[read arrays of cases from this folder, too, not only from the spec'\''s; may be repeated]:DIR:_files' \
-        '*--timeout[what a spec may cost, counted as work (default 10; with verify, run and mutate 120; 0\: no limit); what is left undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory that a spec may take altogether (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--allow-path[also read arrays of cases from this folder, not only from the spec'\''s; may be repeated]:DIR:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \
-        '*--statistics[count what was decided, rule by rule]' \
-        '*--dump[print what phases hand on instead of a report\: tokens, body, windows, leaks, claims, terms]:PHASES:_files' \
+        '*--statistics[count the verdicts of each rule]' \
+        '*--dump[print intermediate results instead of a report\: tokens, body, windows, leaks, claims, terms]:PHASES:_files' \
         '*--timings[how long each spec took, on standard error]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
-        '*--show-settings[print every setting and where it comes from; do nothing else]' \
+        '*--show-settings[print every setting and its source; do nothing else]' \
         '*--color[auto, always, never]:WHEN:_files' \
         '*--quiet[findings and the total only]' \
         '*--verbose[tables, every case, what the prover did]' \

@@ -421,7 +421,7 @@ static tp_str replay_count(check *c, const tp_law_step *s)
     tp_expr end = tp_own_copy(&c->f.own, to->e);
     must(c, one->num == 1 && one->den == 1 && !one->nfactors && !one->exponent && one->nguards <= 1,
          "the law is about sums of ones");
-    must(c, !tp_expr_too_large(end) && !mentions_counter(c, end, a), "the number speaks of the counter");
+    must(c, !tp_expr_too_large(end) && !mentions_counter(c, end, a), "the number depends on the counter");
     needs_that(c, s, at_least(c, end, 0), &h);
     if (one->nguards) {
         must(c, tp_str_eq(one->guard[0].key, guard_of(c, less(c, counter(c, a, 0), end)).key),

@@ -96,7 +96,8 @@ static bool in_order(walk *w)
     for (uint32_t i = 0; i < w->s->hyps.len && ok; i++)
         ok = all_set(w, w->s->hyps.at[i].e);
     memset(w->set, 0, tp_sym_count(w->c->p) * sizeof *w->set);
-    return ok || tp_check_reject(w->c, TP_S("a bound or a hypothesis speaks of what is not enumerated before it"));
+    return ok || tp_check_reject(
+                     w->c, TP_S("a bound or a hypothesis depends on a variable that is not enumerated before it"));
 }
 
 bool tp_check_points(tp_checker *c, const tp_check_state *s)

@@ -529,7 +529,7 @@ static void add_counters(tp_reals *f, atom *a, const tp_real_node *r)
         a->extent[a->counters] = index_of(f, r->extent[i]);
         for (uint32_t k = 0; k < r->counters; k++)
             if (k >= i && mentions(f, a->extent[a->counters], counter_of(f, r->counter[k])))
-                tp_reals_stop(f, "an extent speaks of a later counter");
+                tp_reals_stop(f, "an extent depends on a later counter");
         a->counter[a->counters++] = sym;
     }
 }

@@ -53,7 +53,7 @@ static const char *variable_problem(const tp_exprs *p, const tp_check_state *s, 
     if (x->multiple_of < 1)
         return "a variable is a multiple of 1 or more";
     if (!over(p, s, i, x->lo) || !over(p, s, i, x->hi))
-        return "a bound speaks of what is no earlier variable";
+        return "a bound depends on something other than earlier variables";
     if (x->choices)
         return choices_problem(p, x);
     if (tp_expr_is_const(p, x->lo, &lo) && tp_expr_is_const(p, x->hi, &hi) &&

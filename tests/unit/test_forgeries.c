@@ -481,7 +481,7 @@ static const struct {
     {"a bound read before its variable is set: 0 <= x <= y, y = 9, declared after it",
      OBLIGATION("[\"sym\",\"x\"],[\"sym\",\"y\"],[\"const\",0],[\"const\",9],[\"<=\",1,3]",
                 "{\"symbol\":1,\"lo\":3,\"hi\":2},{\"symbol\":2,\"lo\":4,\"hi\":4}", "", "5", POINTS_PROOF),
-     "a bound speaks of what is no earlier variable"},
+     "a bound depends on something other than earlier variables"},
     {"a value that overflows says nothing: x * 2^62 <= 0 at x = 2",
      OBLIGATION("[\"sym\",\"x\"],[\"const\",2],[\"const\",4611686018427387904],[\"const\",0],[\"*\",1,3],[\"<=\",5,4]",
                 "{\"symbol\":1,\"lo\":2,\"hi\":2}", "", "6", POINTS_PROOF),

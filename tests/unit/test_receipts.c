@@ -203,7 +203,7 @@ static void what_it_does_not_cover_is_refused(void **state)
     f = make(p);
     put(p, "r.json", "{}", 2);
     o = run_by(p, &f);
-    refused(&o, "this is no receipt");
+    refused(&o, "this is not a receipt");
     unlink(f.receipt);
     o = run_by(p, &f);
     refused(&o, "cannot read the receipt");
@@ -312,7 +312,7 @@ static void forged_signatures_are_refused(void **state)
     place *p = *state;
     signing s = make_signed(p);
     const char *mine = signature_part(p, &s, "key"), *of_four = signature_part(p, &s, "signature");
-    static const char NOT_OF_IT[] = "the signature is not of this receipt";
+    static const char NOT_OF_IT[] = "the signature does not match the receipt";
     outcome o;
     forge(p, s.f.receipt, "domain", json_object_new_string("every size")); /* with its digest made anew */
     o = run_trusting(p, &s, s.trusted);
@@ -342,7 +342,7 @@ static void forged_signatures_are_refused(void **state)
     refused(&o, NOT_OF_IT);
     sign(p, &s, s.other, "4");
     o = run_trusting(p, &s, s.trusted);
-    refused(&o, "which is no key of");
+    refused(&o, "which is not a key in");
     change(p, s.f.receipt, signature_part(p, &s, "key"), mine); /* under a name that is trusted */
     o = run_trusting(p, &s, s.trusted);
     refused(&o, NOT_OF_IT);
@@ -387,7 +387,7 @@ static void keys_are_kept(void **state)
     assert_true(stat(s.mine, &st) == 0 && (st.st_mode & 07777) == 0600);
     assert_int_equal(tp_read_file(p->a, s.mine, 1 << 16, &before, &why), TP_OK);
     outcome o = RUN(p->a, "keygen", s.mine);
-    assert_true(o.exit == 2 && contains(o.err, "is there already, and stays as it is"));
+    assert_true(o.exit == 2 && contains(o.err, "exists already and is left unchanged"));
     unlink(s.mine);
     o = RUN(p->a, "keygen", s.mine); /* its public half is there */
     assert_int_equal(o.exit, 2);
@@ -407,7 +407,7 @@ static void keys_are_kept(void **state)
     assert_true(tp_str_eq(before, after));
     put(p, "mine", "no key", 6);
     o = RUN(p->a, "verify", "--receipt", receipt, "--sign", s.mine, spec);
-    assert_true(o.exit == 2 && contains(o.err, "is no private key of Ed25519"));
+    assert_true(o.exit == 2 && contains(o.err, "is not an Ed25519 private key"));
     assert_int_not_equal(access(receipt, F_OK), 0);
 }
 
@@ -458,7 +458,7 @@ static void run_without_one_verifies_first(void **state)
     change(p, f.spec, "x[...] * 2\"],", "x[...] * 3\"],");
     o = RUN(p->a, "run", f.spec, "-i", f.x, "-i", f.t);
     assert_int_equal(o.exit, 1);
-    assert_true(contains(o.err, "TP701") && contains(o.err, "not run, since it is not verified") && o.out.n == 0);
+    assert_true(contains(o.err, "TP701") && contains(o.err, "not run, because it is not verified") && o.out.n == 0);
 }
 
 int main(void)

@@ -128,7 +128,7 @@ static void a_changed_file_is_refused(void **state)
     l.at[l.n++] = tp_str_c(EXTRA);
     l.at[1] = replaced(p, l.at[1], "]]}", "],[\"s\",\"TP101-x\",\"cert\"]]}", true);
     expect(p, &l, NULL, 0, "only the statements were checked");
-    expect(p, &l, SPEC, 1, "this is no obligation of the spec");
+    expect(p, &l, SPEC, 1, "this is not an obligation of the spec");
     l = whole; /* a true statement in the place of another, under its name */
     const tp_str row = whole.at[last];
     const char *text = tp_cstr(p->a, row), *proof = strstr(text, "\"proof\":");
@@ -141,13 +141,13 @@ static void a_changed_file_is_refused(void **state)
                   (int)(names - text), text);
     expect(p, &l, NULL, 0, "only the statements were checked");
     expect(p, &l, SPEC, 1, "this is not what the spec asks for");
-    expect(p, &whole, OTHER, 1, "it is of another text of the spec");
+    expect(p, &whole, OTHER, 1, "it was written for another text of the spec");
     l = whole;
     l.at[1] = replaced(p, l.at[1], "\"TP101\",", "", false);
-    expect(p, &l, SPEC, 1, "this is no obligation of the spec");
+    expect(p, &l, SPEC, 1, "this is not an obligation of the spec");
     l = whole;
     l.at[1] = replaced(p, l.at[1], "\"TP101\",", "\"TP999\",", false);
-    expect(p, &l, SPEC, 1, "it names a rule that this version does not have");
+    expect(p, &l, SPEC, 1, "it names a rule that does not exist in this version");
     l = whole;
     l.at[1] = replaced(p, l.at[1], "\"tool\":\"tileproof ", "\"tool\":\"tileproof 9", false);
     expect(p, &l, SPEC, 1, "it was written by another version");

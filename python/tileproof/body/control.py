@@ -103,7 +103,7 @@ class Control(Writer):
         self.loop(eqn, body, values[:consts], values[consts:consts + carry], counter, f"range({lo}, {hi})", Value(hi, literal=hi.isdigit()), rows=rows)
 
     def empty(self, var: Any) -> Value | None:
-        """The array that a scan fills row by row; None: nobody reads it."""
+        """The array that a scan fills row by row; None: the output is not used."""
         if jx.is_dropped(var):
             return None
         shape, dtype = tuple(var.aval.shape), jx.dtype_name(var.aval)
