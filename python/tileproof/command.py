@@ -142,7 +142,7 @@ def main(argv: list[str] | None = None) -> int:
     t.add_argument("script")
     t.add_argument("arguments", nargs=argparse.REMAINDER)
     t.add_argument("-o", "--output", type=pathlib.Path)
-    j = commands.add_parser("judge", help="who says what: tileproof, JAX's TPU lowering and interpreters, the TPU compiler")
+    j = commands.add_parser("judge", help="compare the verdicts of tileproof, JAX's TPU lowering and interpreters, the TPU compiler")
     j.add_argument("specs", nargs="+")
     j.add_argument("--seconds", type=float, default=120, help="for each of JAX's judges on each spec; cases that are left then are not judged (default 120)")
     o = parser.parse_args(argv)
