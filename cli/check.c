@@ -105,7 +105,8 @@ int tp_check_begin(tp_cli *c, bool execute, bool print, tp_check_run *run)
     *run = (tp_check_run){.report.arena = c->arena};
     if (!tp_check_read_settings(c, execute, run) || !tp_expand_paths(c, &paths) ||
         (c->changed_since.len && !tp_changed_since(c, tp_option(&c->changed_since, ""), &paths)) ||
-        !tp_guard_check(c, &paths) || (c->cache.len && !open_cache(c, run)))
+        (c->shard.len && !tp_shard_paths(c, &paths, &run->report.shard)) || !tp_guard_check(c, &paths) ||
+        (c->cache.len && !open_cache(c, run)))
         return TP_EXIT_USAGE;
     run->njobs = paths.len;
     run->jobs = TP_NEWN(c->arena, tp_job, paths.len);

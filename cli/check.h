@@ -59,6 +59,9 @@ bool tp_baseline_replaceable(tp_cli *c, const char *path);
 /* Suppresses what it knows; the number of stale entries. */
 uint32_t tp_baseline_apply(tp_baseline *b, const tp_check_settings *s, const tp_report *r);
 
+/* shard.c: the paths of the shard that --shard names, and which of all they are. False after a message. */
+bool tp_shard_paths(tp_cli *c, tp_strings *paths, tp_shard *s);
+
 /* git.c: those of the paths that differ from the revision or are not tracked. False after a message. */
 bool tp_changed_since(tp_cli *c, tp_str revision, tp_strings *paths);
 

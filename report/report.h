@@ -58,9 +58,17 @@ typedef struct tp_spec_report {
     const tp_counts *counted; /* what tp_count() says, once the findings are gone; else NULL */
 } tp_spec_report;
 
+/* The specs of a report among those of a run in several shards; of 0: there is one. */
+typedef struct tp_shard {
+    uint32_t index, of;  /* from 1 */
+    uint32_t specs;      /* of all shards */
+    uint32_t *positions; /* per spec of this report, from 0 */
+} tp_shard;
+
 typedef struct tp_report {
     tp_arena *arena; /* for what the formats make; running out leaves through it */
     TP_VEC(tp_spec_report) specs;
+    tp_shard shard;
     uint32_t others; /* specs of the same call that are written for themselves */
     bool color, quiet, verbose;
     tp_unknown_policy unknown;

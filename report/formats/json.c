@@ -469,6 +469,19 @@ static json *spec(const tp_spec_report *s)
     return o;
 }
 
+static json *shard(const tp_report *r)
+{
+    json *o = json_object_new_object(), *positions = json_object_new_array();
+    for (uint32_t i = 0; i < r->specs.len; i++)
+        json_object_array_add(positions, json_object_new_int64(r->shard.positions[i]));
+    json_object_object_add(o, "index", json_object_new_int64(r->shard.index));
+    json_object_object_add(o, "of", json_object_new_int64(r->shard.of));
+    json_object_object_add(o, "specs", json_object_new_int64(r->shard.specs));
+    json_object_object_add(o, "positions", positions);
+    json_object_object_add(o, "exit", json_object_new_int(tp_report_exit_code(r)));
+    return o;
+}
+
 static void write_json(const tp_report *r, FILE *out)
 {
     json *o = json_object_new_object(), *specs = json_object_new_array(), *sum = json_object_new_object();
@@ -487,6 +500,8 @@ static void write_json(const tp_report *r, FILE *out)
         total.tested += c.tested;
         total.advice += c.advice;
     }
+    if (r->shard.of)
+        json_object_object_add(o, "shard", shard(r));
     json_object_object_add(o, "specs", specs);
     json_object_object_add(sum, "specs", json_object_new_int64(r->specs.len));
     json_object_object_add(sum, "proven", json_object_new_int64(total.proven));

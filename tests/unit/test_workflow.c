@@ -5,6 +5,10 @@
 
 #include "tests/unit/specs.h"
 
+typedef struct attempt_at_merge {
+    const char *files[4], *says;
+} attempt_at_merge;
+
 /* ---- settings ---- */
 
 static void settings_come_from_four_places(void **state)
@@ -129,6 +133,56 @@ static void statistics_count_every_rule(void **state)
 }
 
 /* ---- allow, expect ---- */
+
+/* A report of one of n shards of the folder, in N.json. */
+static outcome shard_of(place *p, int i, int n)
+{
+    const char *shard = tp_printf(p->a, "%d/%d", i, n).p, *to = tp_printf(p->a, "json=%s/%d.json", p->dir, i).p;
+    return RUN_IN(p->a, p->dir, "lint", "-q", "--shard", shard, "-o", to, "--format", "concise", "specs");
+}
+
+/* Shards together check each spec once, and their merged report is that of one run, to the byte. */
+static void shards_make_one_report(void **state)
+{
+    place *p = *state;
+    tp_str whole, why;
+    assert_int_equal(mkdir(path_in(p, "specs"), 0777), 0);
+    for (int i = 0; i < 9; i++)
+        put_spec(p, tp_printf(p->a, "specs/%d.tile.json", i).p, i == 4 ? " + 1" : "", i == 4 ? "" : i % 2 ? " " : "  ");
+    put(p, "specs/bad.tile.json", "{", 1);
+    outcome one = RUN_IN(p->a, p->dir, "lint", "-q", "-o", "json=one.json", "--format", "concise", "specs");
+    expect_exit(&one, 3);
+    assert_int_equal(tp_read_file(p->a, path_in(p, "one.json"), 1 << 24, &whole, &why), TP_OK);
+    for (int n = 1; n <= 4; n++) {
+        const char *args[8] = {"merge"};
+        for (int i = 1; i <= n; i++) {
+            shard_of(p, i, n);
+            args[n - i + 1] = tp_printf(p->a, "%d.json", i).p; /* in any order */
+        }
+        outcome o = run_in(p->a, p->dir, NULL, 0, args);
+        expect_exit(&o, 3);
+        assert_true(tp_str_eq(o.out, whole));
+    }
+    static const attempt_at_merge REFUSED[] = {
+        {{"1.json", "2.json", "3.json"}, "it is one of 4 shards, and 3 are named"},
+        {{"1.json", "2.json", "3.json", "3.json"}, "it is shard 3, which another file is, too"},
+        {{"one.json"}, "write it with --shard I/N --format json"},
+        {{"specs/bad.tile.json"}, "it is no JSON"},
+        {{"specs/0.tile.json"}, "it is no JSON report of tileproof"},
+        {{"none.json"}, "cannot open it"},
+    };
+    for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
+        const char *const *f = REFUSED[i].files;
+        outcome o = RUN_IN(p->a, p->dir, "merge", f[0], f[1], f[2], f[3]);
+        expect_exit(&o, 3);
+        assert_true(contains(o.err, REFUSED[i].says) && !o.out.n);
+    }
+    outcome o = RUN_IN(p->a, p->dir, "lint", "--shard", "4/3", "specs");
+    expect_exit(&o, 2);
+    o = RUN_IN(p->a, p->dir, "lint", "--shard", "1", "specs");
+    expect_exit(&o, 2);
+    assert_true(contains(o.err, "--shard is I/N"));
+}
 
 static void expected_findings_must_be_there(void **state)
 {
@@ -591,6 +645,7 @@ int main(void)
         IN_PLACE(settings_are_those_near_the_specs),
         IN_PLACE(wrong_settings_are_errors),
         IN_PLACE(jobs_change_no_byte),
+        IN_PLACE(shards_make_one_report),
         IN_PLACE(statistics_count_every_rule),
         IN_PLACE(expected_findings_must_be_there),
         IN_PLACE(inferred_sizes_are_assumed),
