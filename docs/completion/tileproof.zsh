@@ -17,6 +17,7 @@ _tileproof() {
       'lint:prove the static rules for all sizes; executes nothing'
       'lsp:language server for editors, on standard input and output'
       'man:the manual page'
+      'merge:put the JSON reports of the shards of a run together'
       'mutate:plant small defects in a kernel and say which rule or tier notices each'
       'primitives:list the operations of the body'
       'recheck:check certificates, or a receipt, again, without a solver'
@@ -109,6 +110,7 @@ _tileproof() {
         '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
         '*--baseline[suppress the findings that this file lists (tileproof baseline write)]:FILE:_files' \
         '*--changed-since[check only specs that differ from this git revision or are not tracked]:REV:_files' \
+        '*--shard[check only the specs of shard I of N, which their contents decide; `tileproof merge` puts the JSON reports together]:I/N:_files' \
         '*--fix[rewrite the specs with fixes; each was tried with a new check of all rules]' \
         '*--diff[print what --fix would change as a patch; change nothing]' \
         '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \
@@ -149,6 +151,10 @@ _tileproof() {
         '*--help[help for the command]' \
         '*:file:_files' ;;
     man)
+      _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    merge)
       _arguments \
         '*--help[help for the command]' \
         '*:file:_files' ;;
@@ -228,6 +234,7 @@ _tileproof() {
         '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP503 TP601 TP602 TP603 TP604)' \
         '*--baseline[suppress the findings that this file lists (tileproof baseline write)]:FILE:_files' \
         '*--changed-since[check only specs that differ from this git revision or are not tracked]:REV:_files' \
+        '*--shard[check only the specs of shard I of N, which their contents decide; `tileproof merge` puts the JSON reports together]:I/N:_files' \
         '*--fix[rewrite the specs with fixes; each was tried with a new check of all rules]' \
         '*--diff[print what --fix would change as a patch; change nothing]' \
         '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \
