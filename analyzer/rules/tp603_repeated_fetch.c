@@ -90,7 +90,7 @@ static void check(tp_analysis *a)
     plan given = now;
     best = now;
     search(a, &now, 0, n, &best);
-    if (best.bytes > given.bytes * (100 - WORTH) / 100)
+    if (given.bytes <= 0 || best.bytes > given.bytes * (100 - WORTH) / 100)
         return;
     for (uint32_t i = 1; i < a->k->ninputs; i++)
         if (given.of[i] - best.of[i] > given.of[gain] - best.of[gain])

@@ -197,7 +197,7 @@ static int check_file(tp_cli *c, tp_str path, const tp_str *specs, uint32_t nspe
     uint32_t number = 0;
     bool good = true;
     if (tp_map_file(c->arena, tp_cstr(c->arena, path), &text, &why) != TP_OK) {
-        tp_say(stderr, "tileproof: %.*s", TP_FMT(why));
+        tp_say(stderr, "tileproof: cannot read the certificates `%.*s`: %.*s", TP_FMT(path), TP_FMT(why));
         return TP_EXIT_INPUT;
     }
     if (!(f.arena = tp_arena_new((size_t)4 << 30)))

@@ -114,7 +114,7 @@ _tileproof() {
         '*--fix[rewrite the specs with fixes; each was tried with a new check of all rules]' \
         '*--diff[print what --fix would change as a patch; change nothing]' \
         '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \
-        '*--unknown[what an undecided rule does\: fail, warn, ignore (lint warns, verify fails)]:POLICY:_files' \
+        '*--unknown[how an undecided rule counts\: fail, warn, ignore (lint warns, verify fails)]:POLICY:_files' \
         '*--fail-on[what fails the run\: error (violated; the default of lint), unknown (undecided, too; the default of verify), warning (and entries of "allow" that suppress nothing), never]:LEVEL:_files' \
         '*--exit-zero[findings do not fail the run; errors of usage, reading and writing still do]' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
@@ -240,7 +240,7 @@ _tileproof() {
         '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \
         '*--receipt[verify\: write the result as a receipt; run\: accept this receipt instead of verifying first]:FILE:_files' \
         '*--sign[sign the receipt with this private key (tileproof keygen)]:KEY:_files' \
-        '*--unknown[what an undecided rule does\: fail, warn, ignore (lint warns, verify fails)]:POLICY:_files' \
+        '*--unknown[how an undecided rule counts\: fail, warn, ignore (lint warns, verify fails)]:POLICY:_files' \
         '*--fail-on[what fails the run\: error (violated; the default of lint), unknown (undecided, too; the default of verify), warning (and entries of "allow" that suppress nothing), never]:LEVEL:_files' \
         '*--exit-zero[findings do not fail the run; errors of usage, reading and writing still do]' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \

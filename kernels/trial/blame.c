@@ -143,7 +143,7 @@ static void describe(search *s, tp_str element, const span *p, const change *c, 
                                   TP_FMT(at), others);
         out->hint = TP_S("a block in the wrong place (index map, order of operands), or a mask that is too wide");
     } else if (f) {
-        out->evidence = tp_printf(s->a, "%.*s counts %.*s%s %d times as often as the reference does", TP_FMT(element),
+        out->evidence = tp_printf(s->a, "%.*s weights %.*s%s by %d times the factor of the reference", TP_FMT(element),
                                   TP_FMT(at), others, f);
         out->hint = f < 0 ? TP_S("a sign, or swapped operands of - or /") : TP_S("accumulated more than once");
     } else {

@@ -205,8 +205,8 @@ static void judge_order(tp_arena *a, const tp_equiv_options *o, tp_case_result *
     if (!agrees) {
         x->reason = tp_printf(a, "the residues differ at %.*s, and no numbers were found that confirm a difference%s",
                               TP_FMT(x->worst),
-                              x->tags          ? ", where some functions are uninterpreted"
-                              : x->approximate ? ", where some constants are approximated"
+                              x->tags          ? "; some functions are uninterpreted"
+                              : x->approximate ? "; some constants are approximated"
                                                : "");
     } else if (x->tied) {
         x->reason = tp_printf(a, "equal numbers decide %.*s by their order in every draw: not compared", TP_FMT(at));

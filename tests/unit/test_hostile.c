@@ -122,6 +122,15 @@ static void numbers_do_not_wrap(void **state)
         fail_msg("%s", tp_cstr(p->a, verify.out));
 }
 
+/* A block of fewer than no elements has no traffic that another order of the axes could save. */
+static void no_advice_on_negative_blocks(void **state)
+{
+    place *p = *state;
+    outcome lint = bounded(p, NULL, (const char *[]){"lint", "tests/hostile/negative_block.tile.json", NULL});
+    if (!contains(lint.out, "TP008") || contains(lint.out, "TP603"))
+        fail_msg("%s", tp_cstr(p->a, lint.out));
+}
+
 /* As many operands as a spec may have, each a picture and a finding, all in one long line. */
 static void large_reports_are_bounded(void **state)
 {
@@ -144,6 +153,6 @@ int main(void)
     setenv("ASAN_OPTIONS", "exitcode=99", 0); /* what a sanitizer finds is not taken for an exit code of ours */
     setenv("UBSAN_OPTIONS", "exitcode=99", 0);
     const struct CMUnitTest tests[] = {IN_PLACE(small_specs_are_bounded), IN_PLACE(numbers_do_not_wrap),
-                                       IN_PLACE(large_reports_are_bounded)};
+                                       IN_PLACE(no_advice_on_negative_blocks), IN_PLACE(large_reports_are_bounded)};
     return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
 }
