@@ -13,11 +13,18 @@ from tileproof import judge  # noqa: E402
 
 HEAD = f"""# Beside JAX's own checkers
 
-Made by `make comparison` on a machine without a TPU, JAX {jax.__version__}: each kernel of [examples/broken](../examples/broken), emitted as
-Python and shown to the judges that JAX offers, on the first case of `verify`. `lint` speaks for all sizes, `verify` for all of its cases, the
-others for the first. "accepts" is silence: the judge has no objection to a kernel that is wrong; "equal" and "runs": it ran through, with
-the numbers of our machine or where that one traps; "absent": it was not there or does not take such a kernel. `mean_over_block` and `wrong_gelu_constant` keep every rule:
-`verify` tells them from their references.
+Made by `make comparison` on a machine without a TPU, JAX {jax.__version__}: each kernel of [examples/broken](../examples/broken) is
+emitted as Python and shown to the checkers of JAX, on the first case of `verify`. `lint` judges all sizes, `verify` all of its cases, the
+others the first case. Two kernels, `mean_over_block` and `wrong_gelu_constant`, satisfy every rule: only `verify` rejects them, because they
+differ from their references.
+
+| verdict | means |
+|---|---|
+| rejects, raises, traps | the checker finds a defect |
+| accepts | the checker has no objection, although the kernel is wrong |
+| equal | the kernel ran to its end, with the numbers of tileproof's machine |
+| runs | the kernel ran to its end, where tileproof's machine traps |
+| absent | the checker was not there, or does not take such a kernel |
 
 """
 
