@@ -24,11 +24,11 @@ void tp_print_rules(FILE *out)
         fprintf(out, "| [%s](#%s) | `%s` | %s%s | %s |\n", rules[i]->code, rules[i]->code, rules[i]->slug,
                 SEVERITIES[rules[i]->severity], rules[i]->hardware ? ", chips only" : "", rules[i]->title);
     for (size_t i = 0; i < n; i++)
-        fprintf(
-            out,
-            "\n<a id=\"%s\"></a>\n## %s %s\n\nRule: %s.\n\n%s\n\nBad:\n\n```\n%s\n```\n\nGood:\n\n```\n%s\n```\n\nJAX: %s\n",
-            rules[i]->code, rules[i]->code, rules[i]->slug, rules[i]->title, rules[i]->why, rules[i]->bad,
-            rules[i]->good, rules[i]->jax);
+        fprintf(out,
+                "\n<a id=\"%s\"></a>\n## %s %s\n\nRule: "
+                "%s.\n\n%s\n\nBad:\n\n```\n%s\n```\n\nGood:\n\n```\n%s\n```\n\nJAX: %s\n",
+                rules[i]->code, rules[i]->code, rules[i]->slug, rules[i]->title, rules[i]->why, rules[i]->bad,
+                rules[i]->good, rules[i]->jax);
     print_codes(out, TP_CODE_EXECUTION, "Reported by an execution (verify, run)");
     print_codes(out, TP_CODE_SPEC, "Errors of the spec itself");
     print_codes(out, TP_CODE_RUN, "About the run itself");
