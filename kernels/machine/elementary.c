@@ -77,12 +77,22 @@ const tp_elementary *tp_elementaries(size_t *n)
 }
 #endif
 
-tp_elementary_loop tp_elementary_here(tp_prim p)
+static const tp_loop *fastest(void)
 {
     size_t n;
     const tp_elementary *all = tp_elementaries(&n);
     for (size_t i = 0; i < n; i++)
         if (all[i].runs_here())
-            return all[i].loops[p];
-    return NULL;
+            return all[i].loops;
+    static const tp_loop NONE[TP_PRIMS] = {NULL};
+    return NONE;
+}
+
+tp_loop tp_elementary_here(tp_prim p)
+{
+    static const tp_loop *_Atomic here; /* whoever comes first asks the processor, and all get the same answer */
+    const tp_loop *loops = here;
+    if (!loops)
+        here = loops = fastest();
+    return loops[p];
 }

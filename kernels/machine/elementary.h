@@ -1,5 +1,5 @@
 /* exp, log, tanh and their kin over rows of float32, by SLEEF: its deterministic functions ("finz"), which give
- * the same bits on every processor and are at most 1.0 ULP off, erfc 1.5, by its documentation. */
+ * the same bits on every processor and are at most 1.0 ULP off, tanh 3.5, erfc 1.5, by its documentation. */
 #ifndef TP_ELEMENTARY_H
 #define TP_ELEMENTARY_H
 
@@ -8,18 +8,19 @@
 
 #include "spec/program.h"
 
-/* r[i] = f(a[i], b[i]); a scalar operand has one element; b: NULL for functions of one operand. */
-typedef void (*tp_elementary_loop)(size_t n, const float *a, bool scalar_a, const float *b, bool scalar_b, float *r);
+/* r[i] = f(a[i], b[i]) of numbers of one type; a scalar operand has one element; b: NULL for functions of one operand.
+ */
+typedef void (*tp_loop)(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r);
 
 typedef struct tp_elementary {
     const char *name; /* of the instruction set */
     bool (*runs_here)(void);
-    const tp_elementary_loop *loops; /* per primitive; NULL: it is none of these functions */
+    const tp_loop *loops; /* per primitive; NULL: it is none of these functions */
 } tp_elementary;
 
 /* All of this build, the fastest first; the last runs everywhere. A build without SLEEF has none. */
 const tp_elementary *tp_elementaries(size_t *n);
-/* The loop of a primitive on this processor, or NULL. */
-tp_elementary_loop tp_elementary_here(tp_prim p);
+/* The loop of a primitive over float32 on this processor, or NULL. */
+tp_loop tp_elementary_here(tp_prim p);
 
 #endif

@@ -62,8 +62,10 @@ static inline ATTRIBUTE vector NAME(take)(const float *p, bool scalar, size_t n)
 }
 
 #define LOOP(id, f)                                                                                                    \
-    static ATTRIBUTE void NAME(id)(size_t n, const float *a, bool scalar_a, const float *b, bool scalar_b, float *r)   \
+    static ATTRIBUTE void NAME(id)(size_t n, const void *va, bool scalar_a, const void *vb, bool scalar_b, void *vr)   \
     {                                                                                                                  \
+        const float *a = va, *b = vb;                                                                                  \
+        float *r = vr;                                                                                                 \
         size_t at = 0;                                                                                                 \
         for (; at + LANES <= n && !scalar_a && (!b || !scalar_b); at += LANES) {                                       \
             vector x = *(const vector *)(a + at), y = *(const vector *)(b ? b + at : a + at);                          \
@@ -90,7 +92,7 @@ static inline ATTRIBUTE vector NAME(take)(const float *p, bool scalar, size_t n)
 #define ENTRY(id, f) [TP_P_##id] = NAME(id),
 #undef ROW_ULPS
 #define ROW_ULPS(n) ENTRY
-static const tp_elementary_loop NAME(loops)[TP_PRIMS] = {
+static const tp_loop NAME(loops)[TP_PRIMS] = {
 #define UNARY(id, name, operands, result, f, i, expr, rounding, ...) ROW_##rounding(id, (f))
 #define BINARY(id, name, operands, result, f, i, expr, rounding, ...) ROW_##rounding(id, (f))
 #include "spec/prims.def"

@@ -10,8 +10,6 @@
 #define TP_WRAP(x, op, y) ((int64_t)((uint64_t)(x)op(uint64_t)(y)))
 #define TP_PYMOD(r, y) ((r) != 0 && ((r) < 0) != ((y) < 0) ? (r) + (y) : (r))
 
-typedef void (*loop)(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r);
-
 /* One loop per way in which operands can be scalars, so that each vectorises. */
 #define LOOP2(name, T, W, R, EXPR)                                                                                     \
     WIDE static void name(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)               \
@@ -112,14 +110,14 @@ typedef void (*loop)(size_t n, const void *a, bool scalar_a, const void *b, bool
 #include "spec/prims.def"
 
 static const struct {
-    loop f32, f64, i32, i64;
+    tp_loop f32, f64, i32, i64;
 } LOOPS[TP_PRIMS] = {
 #define UNARY(id, ...) [TP_P_##id] = {f32_##id, f64_##id, i32_##id, i64_##id},
 #define BINARY(id, ...) [TP_P_##id] = {f32_##id, f64_##id, i32_##id, i64_##id},
 #include "spec/prims.def"
 };
 
-static const loop BOOLS[TP_PRIMS] = {
+static const tp_loop BOOLS[TP_PRIMS] = {
 #define UNARY(...)
 #undef BOOL_LOGICAL
 #undef BOOL_ANY
@@ -131,11 +129,8 @@ static const loop BOOLS[TP_PRIMS] = {
 
 static void run_f32(tp_prim p, size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)
 {
-    tp_elementary_loop by_vectors = tp_elementary_here(p);
-    if (by_vectors)
-        by_vectors(n, a, scalar_a, b, scalar_b, r);
-    else
-        LOOPS[p].f32(n, a, scalar_a, b, scalar_b, r);
+    tp_loop vectors = tp_elementary_here(p);
+    (vectors ? vectors : LOOPS[p].f32)(n, a, scalar_a, b, scalar_b, r);
 }
 
 enum { STRIP = 512 };
@@ -254,13 +249,12 @@ static void run_power(tp_cells *out, const tp_cells *a, int64_t e)
     }
 }
 
-/* The loop over elements as they lie, where there is one. */
-static loop plain_loop(tp_prim p, tp_dtype d)
+tp_loop tp_elementwise_loop(tp_prim p, tp_dtype d)
 {
     if (p == TP_P_INTEGER_POW)
         return NULL;
     if (d == TP_F32)
-        return LOOPS[p].f32;
+        return tp_elementary_here(p) ? tp_elementary_here(p) : LOOPS[p].f32;
     if (d == TP_F64 || d == TP_WEAK_FLOAT)
         return LOOPS[p].f64;
     if (d == TP_I32 && !tp_prim_divides(p))
@@ -271,11 +265,9 @@ static loop plain_loop(tp_prim p, tp_dtype d)
 void tp_elementwise_numbers(const tp_inst *i, tp_cells *out, const tp_cells *a, const tp_cells *b)
 {
     bool sa = a->n == 1 && out->n != 1, sb = b && b->n == 1 && out->n != 1;
-    loop whole = plain_loop(i->prim, a->dtype);
+    tp_loop whole = tp_elementwise_loop(i->prim, a->dtype);
     if (i->prim == TP_P_INTEGER_POW)
         run_power(out, a, i->integer);
-    else if (a->dtype == TP_F32)
-        run_f32(i->prim, out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
     else if (whole)
         whole(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
     else
@@ -300,15 +292,11 @@ static rows rows_of(const tp_cells *c, size_t row)
 static void run_rows(const tp_inst *i, tp_cells *out, const tp_cells *a, const tp_cells *b)
 {
     size_t row = (size_t)out->dims[out->rank - 1], n = out->n / row, size = tp_dtype_size(out->dtype);
-    loop by = plain_loop(i->prim, a->dtype);
-    tp_elementary_loop vectors = a->dtype == TP_F32 ? tp_elementary_here(i->prim) : NULL;
+    tp_loop by = tp_elementwise_loop(i->prim, a->dtype);
     rows x = rows_of(a, row), y = b ? rows_of(b, row) : (rows){NULL, 0, false};
     for (size_t r = 0; r < n; r++, x.data += x.pitch, y.data = b ? y.data + y.pitch : NULL) {
         char *to = (char *)out->data + r * row * size;
-        if (vectors) {
-            vectors(row, (const float *)(const void *)x.data, x.scalar, (const float *)(const void *)y.data, y.scalar,
-                    (float *)(void *)to);
-        } else if (by) {
+        if (by) {
             by(row, x.data, x.scalar, y.data, y.scalar, to);
         } else {
             tp_cells part = tp_row_of(out, r), left = tp_row_of(a, r), right = b ? tp_row_of(b, r) : left;

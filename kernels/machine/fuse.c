@@ -16,6 +16,7 @@ enum {
 typedef struct part {
     tp_vid value;
     const tp_inst *inst; /* NULL: it is read */
+    tp_loop loop;        /* of inst, where it has one */
     uint32_t args[3];    /* parts */
     uint32_t looks;      /* places in the group that look at it */
     uint32_t last;       /* ... the last of these parts */
@@ -165,6 +166,9 @@ static void place_parts(tp_machine *m, bool short_rows)
         part *p = &g->at[k];
         const tp_cells *c = &m->values[p->value];
         p->strip = (tp_cells){.dtype = c->dtype, .n = c->n, .data = c->data};
+        p->loop = p->inst && tp_prim_is_elementwise(p->inst->prim)
+                      ? tp_elementwise_loop(p->inst->prim, m->values[p->inst->args[0]].dtype)
+                      : NULL;
         p->kept = p->inst && (k + 1 == g->len || m->uses[p->value] > p->looks);
         p->gathered = !p->inst && c->viewed && short_rows;
         bool buffered = p->gathered || (p->inst && !p->kept);
@@ -226,7 +230,10 @@ static void compute_strip(tp_group *g, part *p)
     }
     if (constant) /* once for all elements of the strip */
         p->strip.n = 1;
-    if (i->prim == TP_P_WHERE)
+    if (p->loop)
+        p->loop(p->strip.n, args[0]->data, args[0]->n == 1 && p->strip.n != 1, args[1] ? args[1]->data : NULL,
+                args[1] && args[1]->n == 1 && p->strip.n != 1, p->strip.data);
+    else if (i->prim == TP_P_WHERE)
         tp_choose_numbers(&p->strip, args[0], args[1], args[2]);
     else if (i->prim == TP_P_CAST)
         tp_convert_numbers(&p->strip, args[0]);

@@ -3,6 +3,7 @@
 #define TP_MACHINE_INTERNAL_H
 
 #include "base/rng.h"
+#include "kernels/machine/elementary.h"
 #include "kernels/machine/machine.h"
 
 /* Definedness of the elements of a buffer: all defined, all undefined with one origin, those of a box defined and
@@ -284,6 +285,8 @@ void tp_exec_move(tp_machine *m, const tp_inst *i);
 void tp_exec_iota(tp_machine *m, const tp_inst *i);
 
 /* elementwise.c, structural.c: numbers alone, as they lie; arguments of one element stand for all */
+/* The loop over numbers of the dtype as they lie; NULL: there is none, and tp_elementwise_numbers() goes by strips. */
+tp_loop tp_elementwise_loop(tp_prim p, tp_dtype d);
 void tp_elementwise_numbers(const tp_inst *i, tp_cells *out, const tp_cells *a, const tp_cells *b);
 void tp_choose_numbers(tp_cells *out, const tp_cells *c, const tp_cells *a, const tp_cells *b);
 void tp_convert_numbers(tp_cells *out, const tp_cells *a);
