@@ -314,7 +314,7 @@ def page(rows, means, rounds, load):
         text.append(f"| {r['kernel']} | {statistics.median(r['jit_ms']):.1f} | {statistics.median(r['fresh_ms']):.1f} | {new} | {again} |")
     slower = [r["kernel"] for r in rows if statistics.median(r["fresh"]) > 1.3]
     text += ["", "More than 1.3 times as long as `jax.jit`: " + (", ".join(slower) or "none") + ".", "",
-             "The engine is the checked machine of [SPEC.md](SPEC.md): every access is checked, nothing is fused, and sums keep their order; "
+             "The engine is the checked machine of [SPEC.md](SPEC.md): every access is checked, elementwise operations are computed together in strips, and sums keep their order; "
              "sizes are those of", "`bench/gallery.py`, blocks those of the specs, which were chosen for TPUs.", ""]
     return "\n".join(text)
 
