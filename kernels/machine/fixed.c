@@ -86,15 +86,36 @@ static bool range_of(const tp_machine *m, tp_vid v, int64_t *lo, int64_t *hi)
 /* Of two ranges: 1: surely, 0: surely not, -1: that depends on the lane. */
 static int compare(tp_prim p, const int64_t *a, const int64_t *b)
 {
-    switch ((int)p) {
+    switch (p) {
     case TP_P_LT: return a[1] < b[0] ? 1 : a[0] >= b[1] ? 0 : -1;
     case TP_P_LE: return a[1] <= b[0] ? 1 : a[0] > b[1] ? 0 : -1;
     case TP_P_GT: return a[0] > b[1] ? 1 : a[1] <= b[0] ? 0 : -1;
     case TP_P_GE: return a[0] >= b[1] ? 1 : a[1] < b[0] ? 0 : -1;
     case TP_P_EQ: return a[1] < b[0] || a[0] > b[1] ? 0 : a[0] == a[1] && b[0] == b[1] && a[0] == b[0] ? 1 : -1;
     case TP_P_NE: return a[1] < b[0] || a[0] > b[1] ? 1 : a[0] == a[1] && b[0] == b[1] && a[0] == b[0] ? 0 : -1;
-    default: return -1;
+    case TP_P_ADD:
+    case TP_P_SUB:
+    case TP_P_MUL:
+    case TP_P_DIV:
+    case TP_P_FLOORDIV:
+    case TP_P_MOD:
+    case TP_P_LAX_DIV:
+    case TP_P_LAX_REM:
+    case TP_P_POW:
+    case TP_P_MAXIMUM:
+    case TP_P_MINIMUM:
+    case TP_P_AND:
+    case TP_P_OR:
+    case TP_P_XOR:
+    case TP_P_SHL:
+    case TP_P_SHR:
+    case TP_P_SHR_LOGICAL:
+#define UNARY(id, ...) case TP_P_##id:
+#define STRUCT(id, ...) case TP_P_##id:
+#include "spec/prims.def"
+    case TP_PRIMS: break;
     }
+    return -1;
 }
 
 /* The range of the result of `p`; false where it says nothing that anybody asks for. */
@@ -102,17 +123,49 @@ static bool combine(tp_prim p, tp_dtype d, const int64_t *a, const int64_t *b, i
 {
     bool bits = d == TP_BOOL;
     int decided;
-    switch ((int)p) {
+    switch (p) {
     case TP_P_BROADCAST:
     case TP_P_RESHAPE: out[0] = a[0], out[1] = a[1]; return true;
     case TP_P_ADD: out[0] = a[0] + b[0], out[1] = a[1] + b[1]; break;
     case TP_P_SUB: out[0] = a[0] - b[1], out[1] = a[1] - b[0]; break;
     case TP_P_AND: out[0] = a[0] & b[0], out[1] = a[1] & b[1]; return bits && out[0] == out[1];
     case TP_P_OR: out[0] = a[0] | b[0], out[1] = a[1] | b[1]; return bits && out[0] == out[1];
-    default:
+    case TP_P_LT:
+    case TP_P_LE:
+    case TP_P_GT:
+    case TP_P_GE:
+    case TP_P_EQ:
+    case TP_P_NE:
         decided = compare(p, a, b);
         out[0] = out[1] = decided;
         return decided >= 0;
+    case TP_P_MUL:
+    case TP_P_DIV:
+    case TP_P_FLOORDIV:
+    case TP_P_MOD:
+    case TP_P_LAX_DIV:
+    case TP_P_LAX_REM:
+    case TP_P_POW:
+    case TP_P_MAXIMUM:
+    case TP_P_MINIMUM:
+    case TP_P_XOR:
+    case TP_P_SHL:
+    case TP_P_SHR:
+    case TP_P_SHR_LOGICAL:
+    case TP_P_TRANSPOSE:
+    case TP_P_CONCATENATE:
+    case TP_P_SLICE:
+    case TP_P_PAD:
+    case TP_P_TILE:
+    case TP_P_REPEAT:
+    case TP_P_ROLL:
+    case TP_P_FLIP:
+    case TP_P_TAKE:
+#define UNARY(id, ...) case TP_P_##id:
+#define MOVE(...)
+#define STRUCT(id, ...) case TP_P_##id:
+#include "spec/prims.def"
+    case TP_PRIMS: return false;
     }
     return !bits && out[0] >= INT32_MIN && out[1] <= INT32_MAX; /* no lane wraps */
 }
