@@ -181,24 +181,26 @@ static tp_expr compared_with_0(summary *s, tp_expr_op op, tp_expr e)
     return tp_op2(s->p, op, e, zero);
 }
 
-static tp_expr conjunction(summary *s, tp_expr a, tp_expr b)
+/* `a and b` or `a or b`, as `op` says. */
+static tp_expr connect(summary *s, tp_expr_op op, tp_expr a, tp_expr b)
 {
     int64_t v;
+    bool neutral = op == TP_E_AND; /* `true and x` and `false or x` are x */
     if (tp_expr_is_const(s->p, a, &v))
-        return v ? b : a;
+        return (v != 0) == neutral ? b : a;
     if (tp_expr_is_const(s->p, b, &v))
-        return v ? a : b;
-    return tp_same(a, b) ? a : tp_op2(s->p, TP_E_AND, a, b);
+        return (v != 0) == neutral ? a : b;
+    return tp_same(a, b) ? a : tp_op2(s->p, op, a, b);
+}
+
+static tp_expr conjunction(summary *s, tp_expr a, tp_expr b)
+{
+    return connect(s, TP_E_AND, a, b);
 }
 
 static tp_expr disjunction(summary *s, tp_expr a, tp_expr b)
 {
-    int64_t v;
-    if (tp_expr_is_const(s->p, a, &v))
-        return v ? a : b;
-    if (tp_expr_is_const(s->p, b, &v))
-        return v ? b : a;
-    return tp_same(a, b) ? a : tp_op2(s->p, TP_E_OR, a, b);
+    return connect(s, TP_E_OR, a, b);
 }
 
 tp_expr condition_normal(summary *s, tp_expr e, bool negated)
