@@ -203,12 +203,12 @@ static tp_status read_safetensors(tp_arena *a, tp_str file, tp_str name, tp_tens
     tp_dtype dtype = TP_NO_DTYPE;
     int64_t from = 0, to = 0;
     tp_status st = TP_OK;
-    const char *wanted = tp_cstr(a, name);
+    const char *member = tp_cstr(a, name);
     if (!root || !json_object_is_type(root, json_type_object))
         st = no(a, why, "its safetensors header is not valid JSON");
-    else if (!json_object_object_get_ex(root, wanted, &entry)) {
+    else if (!json_object_object_get_ex(root, member, &entry)) {
         tp_buf b = {.arena = a};
-        tp_buf_printf(&b, "it has no tensor \"%s\"; it has", wanted);
+        tp_buf_printf(&b, "it has no tensor \"%s\"; it has", member);
         json_object_object_foreach (root, key, value) {
             (void)value;
             if (strcmp(key, "__metadata__") != 0 && b.n < 400)

@@ -396,9 +396,10 @@ static bool two_positional(const tp_node *n)
 /* The axis that program_id(d) or program_id(k) means, else the first one. */
 static tp_str axis_meant(const tp_lower *l, const tp_node *n)
 {
-    const tp_node *given = n->nkids == 1 ? n->kids[0] : NULL;
-    for (uint32_t i = 0; given && i < l->k->naxes; i++)
-        if (given->kind == TP_N_INT ? given->integer == (int64_t)i : tp_str_eq(given->text, l->k->axes[i].name))
+    const tp_node *argument = n->nkids == 1 ? n->kids[0] : NULL;
+    for (uint32_t i = 0; argument && i < l->k->naxes; i++)
+        if (argument->kind == TP_N_INT ? argument->integer == (int64_t)i
+                                       : tp_str_eq(argument->text, l->k->axes[i].name))
             return l->k->axes[i].name;
     return l->k->naxes ? l->k->axes[0].name : TP_S("");
 }

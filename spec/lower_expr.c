@@ -138,10 +138,10 @@ tp_dtype lower_dtype_name(tp_lower *l, const tp_node *n)
     tp_dtype d = n->kind == TP_N_NAME ? tp_dtype_find(n->text) : TP_NO_DTYPE;
     if (d != TP_NO_DTYPE)
         return d;
-    tp_str known[TP_DTYPES];
+    tp_str names[TP_DTYPES];
     for (int i = 0; i < TP_DTYPES; i++)
-        known[i] = tp_str_c(tp_dtype_info((tp_dtype)i)->name);
-    tp_str near = n->kind == TP_N_NAME ? tp_nearest(n->text, known, TP_DTYPES) : (tp_str){NULL, 0};
+        names[i] = tp_str_c(tp_dtype_info((tp_dtype)i)->name);
+    tp_str near = n->kind == TP_N_NAME ? tp_nearest(n->text, names, TP_DTYPES) : (tp_str){NULL, 0};
     lower_fail(l, n,
                near.n ? tp_printf(l->c->arena, "did you mean %.*s?", TP_FMT(near)).p : "write a dtype such as float32",
                "a dtype is expected here");

@@ -41,15 +41,15 @@ const char *tp_object_what(tp_object o)
 
 void tp_check_members(tp_ctx *c, const tp_json *v, tp_object o)
 {
-    const char *known[64] = {NULL}, *later[8] = {NULL};
+    const char *names[64] = {NULL}, *later[8] = {NULL};
     size_t n, k = 0, l = 0;
     const tp_member_row *rows = tp_members(&n);
     for (size_t i = 0; i < n; i++) {
         if (rows[i].object == o && rows[i].need == TP_LATER)
             later[l++] = rows[i].key;
         else if (rows[i].object == o)
-            known[k++] = rows[i].key;
+            names[k++] = rows[i].key;
     }
     tp_expect_type(c, v, TP_J_OBJECT, tp_object_what(o));
-    tp_check_keys(c, v, known, later, tp_object_what(o));
+    tp_check_keys(c, v, names, later, tp_object_what(o));
 }

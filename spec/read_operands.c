@@ -16,10 +16,10 @@ tp_dtype tp_read_dtype(tp_reader *r, const tp_json *v)
     tp_dtype d = tp_dtype_find(v->u.string);
     if (d != TP_NO_DTYPE)
         return d;
-    tp_str known[TP_DTYPES];
+    tp_str names[TP_DTYPES];
     for (int i = 0; i < TP_DTYPES; i++)
-        known[i] = tp_str_c(tp_dtype_info((tp_dtype)i)->name);
-    tp_str near = tp_nearest(v->u.string, known, TP_DTYPES);
+        names[i] = tp_str_c(tp_dtype_info((tp_dtype)i)->name);
+    tp_str near = tp_nearest(v->u.string, names, TP_DTYPES);
     tp_raise(r->c, TP_RULE_SPEC_NAME, v->loc,
              near.n ? tp_printf(r->c->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p : NULL, "unknown dtype \"%.*s\"",
              TP_FMT(v->u.string));
@@ -126,9 +126,9 @@ static void read_valid(tp_reader *r, tp_operand *o, const tp_json *v)
     uint32_t mark = r->names.len;
     for (uint32_t d = 0; d < o->rank; d++) {
         tp_str name = tp_printf(r->c->arena, "d%u", d);
-        const tp_name *taken = tp_scope_find(&r->names, name);
-        if (taken)
-            tp_raise(r->c, TP_RULE_SPEC_NAME, taken->loc, "rename it: d0, d1, … are the element indices in \"valid\"",
+        const tp_name *owner = tp_scope_find(&r->names, name);
+        if (owner)
+            tp_raise(r->c, TP_RULE_SPEC_NAME, owner->loc, "rename it: d0, d1, … are the element indices in \"valid\"",
                      "`%.*s` is taken", TP_FMT(name));
         o->element_syms[d] = (uint32_t)tp_expr_get(r->k->exprs, tp_sym_new(r->k->exprs, name))->value;
         tp_push(r->c->arena, r->names, (tp_name){.name = name, .kind = TP_NAME_ELEMENT, .index = o->element_syms[d]});
