@@ -45,7 +45,7 @@ static void run_child(const char *program, const int in[2], const int out[2])
 /* Feed the text and collect up to `room` bytes of the answer. */
 static size_t converse(int to, int from, tp_str text, char *answer, size_t room)
 {
-    size_t sent = 0, got = 0;
+    size_t offset = 0, got = 0;
     bool open = true;
     for (int waited = 0; waited < 10 * WALL_SECONDS && open && got < room;) {
         struct pollfd fds[2] = {{.fd = from, .events = POLLIN}, {.fd = to, .events = POLLOUT}};
@@ -54,9 +54,9 @@ static size_t converse(int to, int from, tp_str text, char *answer, size_t room)
         if (ready < 0 && errno != EINTR)
             break;
         if (to >= 0 && fds[1].revents) {
-            ssize_t n = write(to, text.p + sent, text.n - sent);
-            sent += n > 0 ? (size_t)n : 0;
-            if (sent == text.n || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+            ssize_t n = write(to, text.p + offset, text.n - offset);
+            offset += n > 0 ? (size_t)n : 0;
+            if (offset == text.n || (n < 0 && errno != EAGAIN && errno != EINTR)) {
                 close(to);
                 to = -1;
             }

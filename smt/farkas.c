@@ -155,7 +155,7 @@ static uint32_t row_of(const tp_term **monomials, uint32_t *n, const tp_term *t)
  * no use, and then perhaps others. The number of facts that stay, in `keep`. */
 static uint32_t prune(const int64_t *coefs, uint32_t rows, uint32_t n, uint32_t *keep)
 {
-    uint32_t kept = n;
+    uint32_t count = n;
     for (uint32_t j = 0; j < n; j++)
         keep[j] = j;
     for (bool again = true; again;) {
@@ -163,21 +163,21 @@ static uint32_t prune(const int64_t *coefs, uint32_t rows, uint32_t n, uint32_t 
         for (uint32_t i = 0; i < rows; i++) {
             const int64_t *c = &coefs[(size_t)i * n];
             bool above = false, below = false;
-            for (uint32_t j = 0; j < kept; j++) {
+            for (uint32_t j = 0; j < count; j++) {
                 above |= c[keep[j]] > 0;
                 below |= c[keep[j]] < 0;
             }
             if (above == below)
                 continue;
             uint32_t left = 0;
-            for (uint32_t j = 0; j < kept; j++)
+            for (uint32_t j = 0; j < count; j++)
                 if (c[keep[j]] == 0)
                     keep[left++] = keep[j];
-            again |= left < kept;
-            kept = left;
+            again |= left < count;
+            count = left;
         }
     }
-    return kept;
+    return count;
 }
 
 /* Look for the factors among the facts in `keep`. */
@@ -226,8 +226,8 @@ bool tp_farkas(tp_arena *a, const tp_linear_fact *facts, uint32_t n, uint32_t fr
         }
     memmove(&coefs[(size_t)rows * n], &coefs[(size_t)(MAX_ROWS - 1) * n], n * sizeof *coefs);
     tp_spend(a, (int64_t)rows * n / 4);
-    uint32_t kept = prune(coefs, rows, n, keep);
-    if (kept == 0 || keep[kept - 1] < fresh)
+    uint32_t count = prune(coefs, rows, n, keep);
+    if (count == 0 || keep[count - 1] < fresh)
         return false;
-    return look(a, coefs, rows, n, keep, kept, factor);
+    return look(a, coefs, rows, n, keep, count, factor);
 }

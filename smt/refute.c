@@ -391,7 +391,7 @@ static void add_side(refuter *r, linear_facts *s, uint32_t k, tp_expr atom, cons
 /* A fact says which of a and b is larger: then min(a, b) and max(a, b) are known from both sides. */
 static void add_known_sides(refuter *r, linear_facts *s)
 {
-    uint32_t given = s->facts.len;
+    uint32_t nfacts = s->facts.len;
     for (uint32_t i = 0; i < s->atoms.len; i++) {
         tp_expr_node n = *tp_expr_get(r->v->p, s->atoms.at[i]);
         if (n.op != TP_E_MIN && n.op != TP_E_MAX)
@@ -399,7 +399,7 @@ static void add_known_sides(refuter *r, linear_facts *s)
         tp_poly a, b;
         tp_poly_of(r->v->p, n.a, &a);
         tp_poly_of(r->v->p, n.b, &b);
-        for (uint32_t k = given; k-- > 0;)
+        for (uint32_t k = nfacts; k-- > 0;)
             for (int larger = 0; larger < 2; larger++) { /* a - b, or b - a, is the fact + rest */
                 tp_poly rest = larger ? b : a;
                 tp_poly_add(&rest, larger ? &a : &b, -1);

@@ -154,21 +154,21 @@ static bool try_steps(search *s, uint32_t i)
     if (tp_expr_eval(s->v->p, x->lo, s->env, &lo) != TP_EVAL_OK ||
         tp_expr_eval(s->v->p, x->hi, s->env, &hi) != TP_EVAL_OK)
         return false;
-    int64_t wanted[STEP_CANDIDATES + STEP_CONSTANTS] = {lo,     lo + 1, lo + 2, lo + 3, lo + (hi / 2 - lo / 2),
+    int64_t values[STEP_CANDIDATES + STEP_CONSTANTS] = {lo,     lo + 1, lo + 2, lo + 3, lo + (hi / 2 - lo / 2),
                                                         hi - 2, hi - 1, hi};
     if (lo < 0 && hi >= 0) { /* an entry of a table: around zero */
         int64_t around[] = {0, 1, 2, -1, 3, lo, hi - 1, hi};
-        memcpy(wanted, around, sizeof around);
+        memcpy(values, around, sizeof around);
     }
-    memcpy(wanted + STEP_CANDIDATES, s->constants, sizeof s->constants);
+    memcpy(values + STEP_CANDIDATES, s->constants, sizeof s->constants);
     for (int k = 0; k < STEP_CANDIDATES + (int)s->nconstants && s->budget > 0; k++) {
-        bool seen = wanted[k] < lo || wanted[k] > hi;
+        bool seen = values[k] < lo || values[k] > hi;
         for (int j = 0; j < n; j++)
-            seen |= tried[j] == wanted[k];
+            seen |= tried[j] == values[k];
         if (seen)
             continue;
-        tried[n++] = wanted[k];
-        s->env[x->sym] = wanted[k];
+        tried[n++] = values[k];
+        s->env[x->sym] = values[k];
         s->budget--;
         tp_spend(s->v->scratch, 4);
         if (!excluded(s, i + 1) && try_steps(s, i + 1))

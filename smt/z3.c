@@ -498,7 +498,7 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
 {
     int fds[2], status = 0;
     uint32_t nsyms = tp_sym_count(v->p);
-    struct rusage used = {0};
+    struct rusage usage = {0};
     message m = {.answer = TP_UNDECIDED};
     double seconds = cpu_seconds(v);
     tp_spend(v->scratch, UNITS_OF_CHILD);
@@ -524,9 +524,9 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
     bool ok = read_all(fds[0], &m, sizeof m) && read_all(fds[0], env, nsyms * sizeof *env);
     m.work = ok ? m.work : 0;
     close(fds[0]);
-    while (wait4(pid, &status, 0, &used) < 0 && errno == EINTR)
+    while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
         ;
-    charge(v, &m, status, &used);
+    charge(v, &m, status, &usage);
     if (!ok || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         *reason = why_none(v, status, seconds);
         return TP_UNDECIDED;

@@ -93,15 +93,15 @@ static tp_expr read_node(reader *r, const tp_json *row)
     for (int op = TP_E_NEG; op <= TP_E_ALIGN_UP; op++) {
         if (op == TP_E_READ || op == TP_E_TOO_LARGE) /* the prover sees no tables */
             continue;
-        uint32_t wanted = op == TP_E_ITE ? 3 : op < TP_E_ITE ? 1 : 2;
-        if (wanted != operands || !tp_str_is(name, tp_row_op_name((tp_expr_op)op)))
+        uint32_t arity = op == TP_E_ITE ? 3 : op < TP_E_ITE ? 1 : 2;
+        if (arity != operands || !tp_str_is(name, tp_row_op_name((tp_expr_op)op)))
             continue;
         tp_expr k[3] = {{0}, {0}, {0}};
         for (uint32_t i = 0; i < operands; i++)
             k[i] = tp_row_expr(r, row->u.items.at[i + 1]);
-        return wanted == 3   ? tp_ite(r->p, k[0], k[1], k[2])
-               : wanted == 2 ? tp_op2(r->p, (tp_expr_op)op, k[0], k[1])
-                             : tp_op1(r->p, (tp_expr_op)op, k[0]);
+        return arity == 3   ? tp_ite(r->p, k[0], k[1], k[2])
+               : arity == 2 ? tp_op2(r->p, (tp_expr_op)op, k[0], k[1])
+                            : tp_op1(r->p, (tp_expr_op)op, k[0]);
     }
     wrong(r->c, row, "there is no such operation");
 }

@@ -542,8 +542,8 @@ static void check_nodes(check *c)
         const tp_real_node *r = &c->d->reals[i];
         bool ok =
             r->kind < TP_REAL_KINDS && r->nargs <= 3 && r->rank <= TP_REAL_RANK && r->counters <= TP_REAL_COUNTERS;
-        uint32_t wanted = r->kind == TP_REAL_IF ? 2 : r->kind == TP_REAL_FOLD || r->kind == TP_REAL_OVER ? 1 : 0;
-        ok = ok && (r->kind == TP_REAL_APPLY ? r->nargs > 0 : r->nargs == wanted);
+        uint32_t arity = r->kind == TP_REAL_IF ? 2 : r->kind == TP_REAL_FOLD || r->kind == TP_REAL_OVER ? 1 : 0;
+        ok = ok && (r->kind == TP_REAL_APPLY ? r->nargs > 0 : r->nargs == arity);
         ok = ok && (r->kind != TP_REAL_FOLD || r->counters == 1) && (r->kind != TP_REAL_OVER || r->counters > 0);
         for (uint32_t k = 0; ok && k < r->nargs; k++)
             ok = r->arg[k] >= 1 && r->arg[k] <= i;

@@ -303,18 +303,18 @@ const form *tp_real_collected(tp_reals *f, const product *at, uint32_t n)
 {
     form *x = tp_real_form_of(f, at, n);
     do {
-        uint32_t kept = 0;
+        uint32_t count = 0;
         tp_bigs_spend(&f->big, (int64_t)x->n * x->n / 8 + 1);
         for (uint32_t i = 0; i < x->n; i++) {
             uint32_t k = 0;
-            while (k < kept && !tp_str_eq(x->at[k].key, x->at[i].key))
+            while (k < count && !tp_str_eq(x->at[k].key, x->at[i].key))
                 k++;
-            if (k < kept)
+            if (k < count)
                 add_coefficient(f, &x->at[k], &x->at[i]);
             else
-                x->at[kept++] = x->at[i];
+                x->at[count++] = x->at[i];
         }
-        x->n = kept;
+        x->n = count;
         for (uint32_t i = 0; i < x->n;)
             if (x->at[i].num == 0)
                 x->at[i] = x->at[--x->n];
