@@ -229,20 +229,20 @@ static bool merge_complements(summary *s, product *at, uint32_t *n)
 uint32_t sum_from(summary *s, product *at, uint32_t n)
 {
     do {
-        uint32_t kept = 0;
+        uint32_t count = 0;
         qsort(at, n, sizeof *at, by_order);
         for (uint32_t i = 0; i < n; i++) {
-            if (kept && compare_products(&at[kept - 1], &at[i], true) == 0)
-                add_fraction(s, &at[kept - 1], &at[i]);
+            if (count && compare_products(&at[count - 1], &at[i], true) == 0)
+                add_fraction(s, &at[count - 1], &at[i]);
             else
-                at[kept++] = at[i];
-            if (at[kept - 1].num == 0) {
-                if (s->strict && !product_is_defined(s, &at[kept - 1]))
+                at[count++] = at[i];
+            if (at[count - 1].num == 0) {
+                if (s->strict && !product_is_defined(s, &at[count - 1]))
                     summary_stop(s, TP_S("something that may be undefined cancels"));
-                kept--;
+                count--;
             }
         }
-        n = kept;
+        n = count;
     } while (merge_complements(s, at, &n));
     return sum_intern(s, at, n);
 }

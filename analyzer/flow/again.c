@@ -107,7 +107,7 @@ static bool mentions_one(const flow *f, tp_expr when, uint32_t sym, uint32_t n)
 
 tp_leaks flow_retire(flow *f, const tp_leaks *leaks, uint32_t sym, uint32_t n)
 {
-    tp_leaks kept = {0};
+    tp_leaks rest = {0};
     bool any = false;
     for (uint32_t i = 0; i < leaks->len && !any; i++)
         any = mentions_one(f, leaks->at[i].when, sym, n);
@@ -120,7 +120,7 @@ tp_leaks flow_retire(flow *f, const tp_leaks *leaks, uint32_t sym, uint32_t n)
         for (uint32_t t = sym; t < sym + n; t++)
             if (tp_expr_mentions(f->a->p, l.when, t))
                 l.when = without(f, l.when, t);
-        flow_add(f, &kept, l);
+        flow_add(f, &rest, l);
     }
-    return kept;
+    return rest;
 }

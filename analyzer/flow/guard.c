@@ -233,11 +233,11 @@ void flow_add(flow *f, tp_leaks *list, tp_leak leak)
     for (uint32_t i = 0; i < list->len; i++)
         if (subsumes(f, &list->at[i], &leak))
             return;
-    uint32_t kept = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < list->len; i++)
         if (!subsumes(f, &leak, &list->at[i]))
-            list->at[kept++] = list->at[i];
-    list->len = kept;
+            list->at[count++] = list->at[i];
+    list->len = count;
     if (list->len >= MAX_LEAKS) { /* one that stands for the rest */
         f->coarse = true;
         leak.when = tp_const(f->a->p, 1);

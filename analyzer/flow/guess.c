@@ -66,11 +66,11 @@ static bool covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_
 void flow_drop_impossible(flow *f, tp_leaks *leaks, uint32_t rank, const tp_expr *dims)
 {
     static const tp_leaks none = {0};
-    uint32_t kept = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < leaks->len; i++)
         if (f->effort > FLOW_MAX_EFFORT / 2 || !covered(f, &none, &leaks->at[i], rank, dims))
-            leaks->at[kept++] = leaks->at[i];
-    leaks->len = kept;
+            leaks->at[count++] = leaks->at[i];
+    leaks->len = count;
 }
 
 flow_freedom_kind flow_freedom(int round)

@@ -56,17 +56,17 @@ static void propose_smaller(tp_analysis *a, tp_finding *f, const tp_operand *o, 
 {
     for (uint32_t d = 0; d < o->rank && o->dims; d++) {
         const tp_dim *dim = &o->dims[d];
-        const tp_size *named = tp_size_find(a->k, tp_source_text(a, dim->loc));
+        const tp_size *size = tp_size_find(a->k, tp_source_text(a, dim->loc));
         int64_t block, least = d + 1 == o->rank ? TP_LANES : 8, parts = 2;
         if (dim->kind != TP_DIM_BLOCKED || !tp_expr_is_const(a->p, dim->block, &block))
             continue;
         while (need / parts > limit)
             parts *= 2;
         for (; block / parts >= least && block % parts == 0; parts *= 2) {
-            tp_loc at = named && named->kind == TP_SIZE_FIXED ? named->loc : dim->loc;
+            tp_loc at = size && size->kind == TP_SIZE_FIXED ? size->loc : dim->loc;
             tp_edit edit = tp_edit_expr(a, at, tp_message(a, "%lld", (long long)(block / parts)));
-            tp_str what = named ? tp_message(a, "`%.*s`", TP_FMT(named->name))
-                                : tp_message(a, "dimension %u of the block of `%.*s`", d, TP_FMT(o->name));
+            tp_str what = size ? tp_message(a, "`%.*s`", TP_FMT(size->name))
+                               : tp_message(a, "dimension %u of the block of `%.*s`", d, TP_FMT(o->name));
             tp_propose(
                 a, f, tp_message(a, "shrink %.*s from %lld to %.*s", TP_FMT(what), (long long)block, TP_FMT(edit.text)),
                 &edit, 1);
