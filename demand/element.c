@@ -134,7 +134,7 @@ static scalar computed(tp_demand *d, const event *e, int64_t lane)
 
 scalar demand_lane(tp_demand *d, const event *e, int64_t lane)
 {
-    scalar *known = NULL, s = {0};
+    scalar *hit = NULL, s = {0};
     demand_charge(d, 1);
     switch (e->kind) {
     case EVENT_NUMBER: return demand_number(e->number);
@@ -148,10 +148,10 @@ scalar demand_lane(tp_demand *d, const event *e, int64_t lane)
     }
     if (d->kept[e->vid]) {
         lane = demand_first_same(d, e->vid, lane);
-        known = demand_remembered(d, e->id, lane);
+        hit = demand_remembered(d, e->id, lane);
     }
-    if (known)
-        return *known;
+    if (hit)
+        return *hit;
     if (++d->depth > TP_DEMAND_DEPTH)
         demand_give_up(d, TP_DEMAND_TOO_FAR, "it depends on elements that lie too many steps back");
     s = computed(d, e, lane);

@@ -253,19 +253,19 @@ scalar demand_running(tp_demand *d, const event *e, int64_t lane)
     int64_t at[TP_MAX_RANK] = {0}, axis = e->inst->ints[0], step = e->inst->reverse ? -1 : 1;
     demand_unravel(a, lane, at);
     int64_t end = at[axis], first = e->inst->reverse ? a->dims[axis] - 1 : 0;
-    scalar *known = NULL, s;
-    while (!known && at[axis] != first) {
+    scalar *hit = NULL, s;
+    while (!hit && at[axis] != first) {
         demand_charge(d, 1);
         at[axis] -= step;
-        known = demand_remembered(d, e->id, demand_ravel(a, at));
+        hit = demand_remembered(d, e->id, demand_ravel(a, at));
     }
-    s = known ? *known : demand_lane(d, e->args[0], demand_ravel(a, at));
-    if (!known && !s.undefined)
+    s = hit ? *hit : demand_lane(d, e->args[0], demand_ravel(a, at));
+    if (!hit && !s.undefined)
         s.v = settled(d, demand_dtype(d, e->inst->out), s.v);
     while (at[axis] != end) {
-        if (!known)
+        if (!hit)
             demand_remember(d, e->id, demand_ravel(a, at), s);
-        known = NULL;
+        hit = NULL;
         at[axis] += step;
         scalar next = demand_lane(d, e->args[0], demand_ravel(a, at));
         s = one_more(d, e->inst, &s, &next);

@@ -161,9 +161,9 @@ static bool stored(tp_demand *d, const event *after, int64_t lane, scalar *s)
             continue;
         if (d->shapes[e->args[0]->vid].n == 1)
             inside = 0;
-        scalar *known = demand_remembered(d, e->id, inside);
-        *s = known ? *known : demand_lane(d, e->args[0], inside);
-        if (!known)
+        scalar *hit = demand_remembered(d, e->id, inside);
+        *s = hit ? *hit : demand_lane(d, e->args[0], inside);
+        if (!hit)
             demand_remember(d, e->id, inside, *s);
         return true;
     }
@@ -174,9 +174,9 @@ static bool stored(tp_demand *d, const event *after, int64_t lane, scalar *s)
 static bool begins(tp_demand *d, moment *m, uint32_t o, int64_t lane, scalar *s)
 {
     tp_role role = d->k->operands[o].role;
-    scalar *known = demand_remembered(d, m->id + o, lane);
-    if (known) {
-        *s = *known;
+    scalar *hit = demand_remembered(d, m->id + o, lane);
+    if (hit) {
+        *s = *hit;
         return true;
     }
     if (role == TP_INPUT) {

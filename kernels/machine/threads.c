@@ -171,7 +171,7 @@ bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats)
         return false;
     make_claims(&c, a, &all[0].machine);
     const tp_budget *b = tp_arena_budget(a);
-    int64_t spent = b ? b->spent : 0;
+    int64_t before = b ? b->spent : 0;
     double seconds = b ? b->seconds : 0;
     size_t memory = tp_arena_left(a) / c.n;
     uint32_t made = 0;
@@ -185,7 +185,7 @@ bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats)
         atomic_store(&c.failed, true);
     start(&all[0]);
     for (uint32_t t = 1; t < made; t++)
-        join(&all[t], a, spent, seconds);
+        join(&all[t], a, before, seconds);
     tp_exprs_charge(r->kernel->exprs, account);
     sum_up(&c, all, stats);
     return !atomic_load(&c.failed) && tp_try(a, check, &all[0]) == TP_OK;

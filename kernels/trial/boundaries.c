@@ -105,8 +105,8 @@ typedef struct target {
 static uint32_t choose(const tp_decision_log *a, const tp_decision_log *b, tp_rng *rng, target *out)
 {
     uint32_t kinds[MOST_KINDS], nkinds = 0, n = 0;
-    uint64_t seen[MOST_KINDS] = {0};
-    target chosen[MOST_KINDS][OF_A_KIND];
+    uint64_t counts[MOST_KINDS] = {0};
+    target targets[MOST_KINDS][OF_A_KIND];
     for (size_t i = 0; i < a->n && i < b->n; i++) {
         uint32_t k = 0;
         if (a->kind[i] != b->kind[i] || a->result[i] == b->result[i] || isnan(a->result[i]) || isnan(b->result[i]))
@@ -117,15 +117,15 @@ static uint32_t choose(const tp_decision_log *a, const tp_decision_log *b, tp_rn
             continue;
         kinds[k] = a->kind[i];
         nkinds += k == nkinds;
-        uint64_t slot = seen[k] < OF_A_KIND ? seen[k] : tp_rng_below(rng, seen[k] + 1);
-        seen[k]++;
+        uint64_t slot = counts[k] < OF_A_KIND ? counts[k] : tp_rng_below(rng, counts[k] + 1);
+        counts[k]++;
         if (slot < OF_A_KIND)
-            chosen[k][slot] = (target){i, a->result[i]};
+            targets[k][slot] = (target){i, a->result[i]};
     }
     for (uint32_t i = 0; i < OF_A_KIND; i++)
         for (uint32_t k = 0; k < nkinds; k++)
-            if (i < seen[k])
-                out[n++] = chosen[k][i];
+            if (i < counts[k])
+                out[n++] = targets[k][i];
     return n;
 }
 

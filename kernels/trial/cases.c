@@ -173,10 +173,10 @@ static void read_array(tp_ctx *c, const tp_kernel *k, const tp_case *x, const tp
 
 static void read_arrays(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *inputs)
 {
-    tp_tensor *given = inputs ? TP_NEWN(c->arena, tp_tensor, k->ninputs + 1) : NULL;
+    tp_tensor *tensors = inputs ? TP_NEWN(c->arena, tp_tensor, k->ninputs + 1) : NULL;
     for (uint32_t i = 0; inputs && i < inputs->u.items.n; i++)
-        read_array(c, k, x, inputs->u.items.at[i], given);
-    x->given = given;
+        read_array(c, k, x, inputs->u.items.at[i], tensors);
+    x->given = tensors;
 }
 
 /* ---- tables ---- */

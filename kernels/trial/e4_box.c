@@ -77,9 +77,9 @@ void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_op
             tp_note_algebra(&r.algebra, out, &out->box, &out->box_reason);
             out->starved += r.starved;
             if (r.algebra.unexplained && !out->unexplained) {
-                tp_case_result *kept = TP_NEW(c->arena, tp_case_result);
-                *kept = r;
-                out->unexplained = kept;
+                tp_case_result *copy = TP_NEW(c->arena, tp_case_result);
+                *copy = r;
+                out->unexplained = copy;
             }
             if (r.outcome != TP_DIFFERENT)
                 continue;
