@@ -16,13 +16,13 @@ static bool read_phases(const tp_cli *c, dumps *out)
             tp_str name = {rest.p, comma ? (size_t)(comma - rest.p) : rest.n};
             const tp_dump *d = tp_dump_find(name);
             if (!d) {
-                tp_buf known = {.arena = c->arena};
+                tp_buf names = {.arena = c->arena};
                 size_t n;
                 const tp_dump *const *all = tp_dumps(&n);
                 for (size_t k = 0; k < n; k++)
-                    tp_buf_printf(&known, "%s%s", k ? ", " : "", all[k]->name);
+                    tp_buf_printf(&names, "%s%s", k ? ", " : "", all[k]->name);
                 tp_usage_error("--dump: there is no phase `%.*s`; there are %.*s", TP_FMT(name),
-                               TP_FMT(tp_buf_view(&known)));
+                               TP_FMT(tp_buf_view(&names)));
                 return false;
             }
             tp_push(c->arena, *out, d);

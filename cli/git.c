@@ -72,7 +72,7 @@ bool tp_changed_since(tp_cli *c, tp_str revision, tp_strings *paths)
         return false;
     add_names(c, top, changed, &names);
     add_names(c, top, added, &names);
-    tp_strings kept = {0};
+    tp_strings selection = {0};
     for (uint32_t i = 0; i < paths->len; i++) {
         char *real = realpath(tp_cstr(c->arena, paths->at[i]), NULL);
         bool keep = !real; /* what is not there is reported as such */
@@ -80,8 +80,8 @@ bool tp_changed_since(tp_cli *c, tp_str revision, tp_strings *paths)
             keep = tp_str_is(names.at[n], real);
         free(real);
         if (keep)
-            tp_push(c->arena, kept, paths->at[i]);
+            tp_push(c->arena, selection, paths->at[i]);
     }
-    *paths = kept;
+    *paths = selection;
     return true;
 }

@@ -341,9 +341,9 @@ int tp_read_settings(tp_cli *c, const tp_command *cmd, int argc, char **argv)
         c->help = first.help;
         return code;
     }
-    tp_str named = tp_option(&first.config, "");
-    if (named.n)
-        c->config_file = tp_str_is(named, "none") ? NULL : tp_cstr(c->arena, named);
+    tp_str path = tp_option(&first.config, "");
+    if (path.n)
+        c->config_file = tp_str_is(path, "none") ? NULL : tp_cstr(c->arena, path);
     else if (has_config(cmd) &&
              (!find_config(c, &first.paths, &c->config_file) || (c->config_file && !is_trusted(c->config_file))))
         return TP_EXIT_USAGE;

@@ -38,7 +38,7 @@ static uint32_t share_of(const tp_cli *c, tp_str path, uint32_t of)
 
 bool tp_shard_paths(tp_cli *c, tp_strings *paths, tp_shard *s)
 {
-    tp_strings kept = {0};
+    tp_strings selection = {0};
     if (!read_shard(c, s))
         return false;
     s->specs = paths->len;
@@ -48,9 +48,9 @@ bool tp_shard_paths(tp_cli *c, tp_strings *paths, tp_shard *s)
             return tp_usage_error("--shard goes by the contents of files: name some in place of `-`"), false;
         if (share_of(c, paths->at[i], s->of) + 1 != s->index)
             continue;
-        s->positions[kept.len] = i;
-        tp_push(c->arena, kept, paths->at[i]);
+        s->positions[selection.len] = i;
+        tp_push(c->arena, selection, paths->at[i]);
     }
-    *paths = kept;
+    *paths = selection;
     return true;
 }

@@ -179,18 +179,19 @@ static void *work(void *arg)
 bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths)
 {
     pool p = {.c = c, .run = run, .paths = paths, .checked = TP_NEWN(c->arena, bool, paths->len + 1)};
-    uint32_t wanted = run->threads ? (uint32_t)run->threads : tp_processors(), started = 0;
-    wanted = wanted < paths->len ? wanted : paths->len ? paths->len : 1;
-    worker *workers = TP_NEWN(c->arena, worker, wanted);
-    tp_watched *watched = TP_NEWN(c->arena, tp_watched, wanted);
-    for (uint32_t i = 0; i < wanted; i++) {
+    uint32_t threads = run->threads ? (uint32_t)run->threads : tp_processors(), started = 0;
+    threads = threads < paths->len ? threads : paths->len ? paths->len : 1;
+    worker *workers = TP_NEWN(c->arena, worker, threads);
+    tp_watched *watched = TP_NEWN(c->arena, tp_watched, threads);
+    for (uint32_t i = 0; i < threads; i++) {
         watched[i] = tp_watched_here();
         workers[i] = (worker){&p, tp_solver_new(c->arena), &watched[i]};
     }
     pthread_mutex_init(&p.lock, NULL);
     clock_gettime(CLOCK_MONOTONIC, &p.start);
     p.terminal = isatty(STDERR_FILENO) && !c->quiet.len;
-    while (started + 1 < wanted && pthread_create(&watched[started + 1].thread, NULL, work, &workers[started + 1]) == 0)
+    while (started + 1 < threads &&
+           pthread_create(&watched[started + 1].thread, NULL, work, &workers[started + 1]) == 0)
         started++;
     tp_watchdog guard;
     tp_watchdog_start(&guard, watched, started + 1, run->s.timeout);

@@ -135,14 +135,14 @@ bool tp_wire_write(tp_wire *w, json *message)
         tp_leave_innermost(TP_E_MEMORY);
     tp_str body = tp_jsonc_text(a, message, TP_JSONC_PLAIN),
            text = tp_printf(a, "Content-Length: %zu\r\n\r\n%.*s", body.n, TP_FMT(body));
-    size_t sent = 0;
+    size_t offset = 0;
     bool ok = true;
-    while (ok && sent < text.n) {
-        ssize_t wrote = write(w->out, text.p + sent, text.n - sent);
+    while (ok && offset < text.n) {
+        ssize_t wrote = write(w->out, text.p + offset, text.n - offset);
         if (wrote < 0 && errno == EINTR)
             continue;
         ok = wrote > 0;
-        sent += ok ? (size_t)wrote : 0;
+        offset += ok ? (size_t)wrote : 0;
     }
     tp_arena_free(a);
     json_object_put(message);

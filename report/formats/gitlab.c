@@ -9,7 +9,7 @@ static void write_gitlab(const tp_report *r, FILE *out)
     tp_arena *a = tp_arena_child(r->arena);
     uint32_t n;
     const tp_shown *all = tp_shown_findings(a, r, &n);
-    tp_map seen = {0};
+    tp_map keys = {0};
     struct json_object *list = json_object_new_array();
     for (uint32_t i = 0; i < n; i++) {
         const tp_finding *f = all[i].finding;
@@ -22,8 +22,8 @@ static void write_gitlab(const tp_report *r, FILE *out)
         json_object_object_add(o, "description", tp_jsonc_string(tp_finding_story(a, f)));
         json_object_object_add(o, "check_name", tp_jsonc_string(tp_printf(a, "%s %s", f->rule, f->slug)));
         tp_str print = tp_fingerprint(a, all[i].spec, f);
-        uint32_t again = tp_map_get(&seen, print); /* they have to differ */
-        tp_map_set(a, &seen, print, again + 1);
+        uint32_t again = tp_map_get(&keys, print); /* they have to differ */
+        tp_map_set(a, &keys, print, again + 1);
         json_object_object_add(o, "fingerprint", tp_jsonc_string(tp_printf(a, "%.*s%02u", TP_FMT(print), again)));
         json_object_object_add(o, "severity", json_object_new_string(SEVERITIES[all[i].severity]));
         json_object_object_add(o, "location", location);
