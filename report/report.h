@@ -35,6 +35,8 @@ typedef struct tp_opinion {
     /* of the one that differs: */
     const tp_kernel *kernel;
     int64_t *env;
+    uint32_t output;
+    int64_t at[TP_MAX_RANK];
     tp_str got, want;
 } tp_opinion;
 

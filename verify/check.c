@@ -158,6 +158,8 @@ static void prove_equality(void *arg)
     j->report.equality = tp_check_equality(j->arena, j->report.spec, p->analysis, &p->r.findings);
     if (!p->call->s->proofs_only)
         tp_hold_equality_against_elements(j->arena, &j->report, p->call->s->equiv.seed);
+    if (p->e)
+        tp_search_far_case(j->arena, &j->report, &p->call->s->equiv, p->e);
 }
 
 /* Each with half of what is left. Where a phase was left in the middle, what it

@@ -277,6 +277,8 @@ static void note_difference(asking *x, const tp_look *p, const tp_demand_value *
     x->out->kernel = p->kernel;
     x->out->env = TP_NEWN(x->keep, int64_t, n + 1);
     memcpy(x->out->env, p->env, n * sizeof *p->env);
+    x->out->output = p->output;
+    memcpy(x->out->at, p->at, sizeof p->at);
     x->out->element = tp_element_at(x->keep, o, p->at);
     x->out->got = value_text(x, kernel);
     x->out->want = value_text(x, reference);
@@ -517,4 +519,79 @@ void tp_hold_equality_against_elements(tp_arena *a, tp_spec_report *r, uint64_t 
                                                         "differ or are missing, and the numbers confirm no difference",
                                                         TP_FMT(x->element))};
     }
+}
+
+/* ---- without a proof ---- */
+
+typedef struct search {
+    tp_arena *a;
+    const tp_spec *spec;
+    tp_opinion_options o;
+    tp_opinion found;
+} search;
+
+static void look(void *arg)
+{
+    search *x = arg;
+    tp_second_opinion(x->a, x->spec, &x->o, &x->found);
+}
+
+/* Extents of the output just large enough for the element, where the sizes allow it and no tables rest on them. */
+static void fit_sizes(const tp_opinion *x)
+{
+    const tp_kernel *k = x->kernel;
+    const tp_operand *o = &k->operands[k->ninputs + x->output];
+    for (uint32_t d = 0; d < o->rank && !k->ntables; d++)
+        for (uint32_t i = 0; i < k->nsizes; i++) {
+            const tp_size *s = &k->sizes[i];
+            const tp_expr_node *n = tp_expr_get(k->exprs, o->shape[d]);
+            int64_t before = x->env[s->sym], m = s->multiple_of, v = (x->at[d] + m) / m * m;
+            tp_str why;
+            if (s->kind != TP_SIZE_RANGE || n->op != TP_E_SYM || (uint32_t)n->value != s->sym || v >= before)
+                continue;
+            x->env[s->sym] = v < s->min ? tp_size_least(s) : v;
+            if (!tp_in_domain(k, x->env, &why))
+                x->env[s->sym] = before;
+        }
+}
+
+/* The case at its sizes, small enough to execute, becomes one of e where it does not agree. */
+static void add_far_case(tp_arena *a, const tp_opinion *x, const tp_equiv_options *o, tp_equiv *e)
+{
+    enum { MOST_ELEMENTS = 1 << 22 };
+    const tp_kernel *k = x->kernel;
+    tp_case *c = TP_NEW(a, tp_case);
+    *c = (tp_case){.kernel = k, .env = x->env, .seed = o->seed, .generated = true, .numbers = true, .algebra = true};
+    c->loc = (tp_loc){k->doc->loc.start, k->doc->loc.start + 1, TP_S("")};
+    for (int f = TP_INPUT_FIRST_PLACED; f < TP_INPUT_FAMILIES; f++)
+        c->families |= TP_INPUT_BIT(f);
+    tp_cases one = {.at = c, .len = 1};
+    tp_equiv far = {0};
+    fit_sizes(x);
+    if (tp_case_elements(c) > MOST_ELEMENTS)
+        return;
+    tp_equiv_run(a, &one, o, &far);
+    if (!far.different && !far.trapped && !far.unexplained)
+        return;
+    tp_push(a, e->cases, far.cases.at[0]);
+    e->different += far.different;
+    e->trapped += far.trapped;
+    e->equal += far.equal;
+    if (!e->unexplained)
+        e->unexplained = far.unexplained;
+}
+
+void tp_search_far_case(tp_arena *a, const tp_spec_report *r, const tp_equiv_options *o, tp_equiv *e)
+{
+    enum { BUDGET = 4000000 };
+    const tp_share share = {.part = 0.25, .what = "the search for far differences"};
+    search x = {.a = a, .spec = r->spec};
+    tp_str why;
+    if (r->equality.proven || !e->equal || e->different || e->trapped || e->unexplained)
+        return;
+    tp_opinion_defaults(&x.o);
+    x.o.seed = o->seed;
+    x.o.budget = BUDGET;
+    if (tp_within(a, &share, look, &x, &why) && x.found.different)
+        add_far_case(a, &x.found, o, e);
 }

@@ -68,6 +68,10 @@ void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *
 
 /* opinion.c: a proof of equality held against single elements at far sizes. */
 void tp_hold_equality_against_elements(tp_arena *a, tp_spec_report *r, uint64_t seed);
+/* opinion.c: where equality is not proven and all cases agree, single elements
+ * at far sizes are compared all the same. Where one differs, the case at its
+ * sizes is executed, and if it does not agree it is added to *e, in `a`. */
+void tp_search_far_case(tp_arena *a, const tp_spec_report *r, const tp_equiv_options *o, tp_equiv *e);
 
 /* Does the machine trap on what the rule forbids? */
 bool tp_traps(const char *rule);
