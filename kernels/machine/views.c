@@ -106,6 +106,15 @@ bool tp_view(tp_machine *m, const tp_inst *i)
     return true;
 }
 
+/* Does a reduction fold in the same order wherever rows lie? Members that lie side by side have an order of their own. */
+static bool keeps_order(const tp_machine *m, const tp_inst *i)
+{
+    bool last = false;
+    for (uint32_t k = 0; k < i->nints; k++)
+        last |= (uint32_t)i->ints[k] + 1 == m->values[i->args[0]].rank;
+    return !last || i->nints == 1;
+}
+
 bool tp_reads_views(const tp_machine *m, const tp_inst *i)
 {
     tp_dtype d = m->values[i->args[0]].dtype;
@@ -116,7 +125,7 @@ bool tp_reads_views(const tp_machine *m, const tp_inst *i)
     if (i->prim == TP_P_TRANSPOSE || i->prim == TP_P_BROADCAST || i->prim == TP_P_SLICE || i->prim == TP_P_CONCATENATE)
         return true;
     if (tp_prim_reduces(i->prim))
-        return !m->values[i->args[0]].flat_row;
+        return !m->values[i->args[0]].flat_row && keeps_order(m, i);
     if (i->prim == TP_P_CAST)
         return tp_is_float(d) && tp_is_float(m->values[i->out].dtype) && !m->values[i->args[0]].flat_row;
     return i->prim != TP_P_INTEGER_POW && tp_prim_is_elementwise(i->prim) &&
