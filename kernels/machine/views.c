@@ -106,7 +106,8 @@ bool tp_view(tp_machine *m, const tp_inst *i)
     return true;
 }
 
-/* Does a reduction fold in the same order wherever rows lie? Members that lie side by side have an order of their own. */
+/* Does a reduction fold in the same order wherever rows lie? Members that lie side by side have an order of their own.
+ */
 static bool keeps_order(const tp_machine *m, const tp_inst *i)
 {
     bool last = false;
