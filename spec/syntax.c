@@ -244,7 +244,7 @@ static tp_node *parse_subscript(parser *p)
     return n;
 }
 
-static tp_node *parse_postfix(parser *p, tp_node *base)
+static tp_node *parse_postfix(parser *p, tp_node *base, uint32_t from)
 {
     while (at(p, "[") || at(p, ".")) {
         node_vec kids = {0};
@@ -257,7 +257,7 @@ static tp_node *parse_postfix(parser *p, tp_node *base)
                     break;
             }
             expect(p, "]");
-            base = node_new(p, TP_N_INDEX, base->from);
+            base = node_new(p, TP_N_INDEX, from);
         } else {
             next(p);
             if (p->now.kind != T_NAME)
@@ -266,7 +266,7 @@ static tp_node *parse_postfix(parser *p, tp_node *base)
             next(p);
             expect(p, "(");
             parse_arguments(p, ")", &kids);
-            base = node_new(p, TP_N_METHOD, base->from);
+            base = node_new(p, TP_N_METHOD, from);
             base->text = method;
         }
         base->kids = kids.at;
@@ -355,7 +355,7 @@ static tp_node *parse_primary(parser *p)
         fail_at(p, t.from, t.to, NULL,
                 tp_printf(p->c->arena, "found `%.*s` where a value is expected", TP_FMT(t.text)).p);
     }
-    return parse_postfix(p, n);
+    return parse_postfix(p, n, t.from);
 }
 
 static tp_node *parse_unary(parser *p)
@@ -385,9 +385,9 @@ static tp_operator binary_here(const parser *p)
     return TP_OPERATOR_COUNT;
 }
 
-static tp_node *binary_node(parser *p, tp_operator op, tp_node *a, tp_node *b)
+static tp_node *binary_node(parser *p, uint32_t from, tp_operator op, tp_node *a, tp_node *b)
 {
-    tp_node *n = node_new(p, TP_N_BINARY, a->from);
+    tp_node *n = node_new(p, TP_N_BINARY, from);
     n->op = op;
     set_kids(p, n, 2, (tp_node *[]){a, b});
     return finish(p, n);
@@ -397,24 +397,27 @@ static tp_node *parse_binary(parser *p, int power)
 {
     if (++p->depth > TP_MAX_SYNTAX_DEPTH)
         fail_at(p, p->now.from, p->now.to, "name the inner parts", "this expression is nested too deep");
+    uint32_t from = p->now.from, last_from = from; /* a parenthesis before an operand is the operation's */
     tp_node *left = parse_unary(p), *last_operand = NULL;
     for (;;) {
         tp_operator op = binary_here(p);
         if (op != TP_OPERATOR_COUNT && TP_OPERATOR_ROWS[op].left >= power) {
             next(p);
+            uint32_t right_from = p->now.from;
             tp_node *right = parse_binary(p, TP_OPERATOR_ROWS[op].right);
             /* a < b < c is a < b and b < c */
             if (tp_operator_compares(op) && last_operand)
-                left = binary_node(p, TP_O_AND, left, binary_node(p, op, last_operand, right));
+                left = binary_node(p, from, TP_O_AND, left, binary_node(p, last_from, op, last_operand, right));
             else
-                left = binary_node(p, op, left, right);
+                left = binary_node(p, from, op, left, right);
+            last_from = right_from;
             last_operand = tp_operator_compares(op) ? right : NULL;
         } else if (at(p, "if") && TP_POWER_TERNARY >= power) {
             next(p);
             tp_node *cond = parse_binary(p, TP_POWER_TERNARY + 1);
             expect(p, "else");
             tp_node *other = parse_binary(p, TP_POWER_TERNARY);
-            tp_node *n = node_new(p, TP_N_TERNARY, left->from);
+            tp_node *n = node_new(p, TP_N_TERNARY, from);
             set_kids(p, n, 3, (tp_node *[]){cond, left, other});
             left = finish(p, n);
         } else {
