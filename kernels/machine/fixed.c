@@ -33,6 +33,8 @@ void tp_fixed_prepare(tp_machine *m)
     m->fixed = TP_NEWN(m->arena, uint8_t, n);
     m->assigned = TP_NEWN(m->arena, bool, n);
     find_fixed(m, &m->k->body->statements);
+    for (uint32_t v = 0; v < n; v++)
+        m->assigned[v] |= m->k->body->values.at[v].variable;
 }
 
 /* Of a fixed value of integers. */
