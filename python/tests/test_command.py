@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -115,8 +116,33 @@ def test_plugin(folder):
     good = {**bad, "grid": [{"axis": "i", "steps": "cdiv(N, 2)"}]}
     (folder / "good.tile.json").write_text(json.dumps(good))
     (folder / "test_mine.py").write_text("def test_it(tileproof):\n    assert tileproof.check\n")
-    env = {**os.environ, "PYTHONPATH": PYTHON, "TILEPROOF": binary.program(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     for extra in ([], ["-p", "xdist", "-n", "2"]):
-        done = subprocess.run([sys.executable, "-m", "pytest", "-p", "tileproof.pytest_plugin", "-p", "no:cacheprovider", *extra], cwd=folder,
-                              capture_output=True, text=True, env=env)
-        assert "2 passed" in done.stdout and "1 failed" in done.stdout and "TP101" in done.stdout, done.stdout
+        said = collected(folder, *extra)
+        failed = re.findall(r"^FAILED (\S+)", said.split("short test summary")[1], re.M)
+        assert failed == ["bad.tile.json::TP101"] and "bad.tile.json:1:" in said and "smallest case: N = 2" in said, said
+        assert "plugin.py" not in said, said
+
+
+def collected(folder, *options):
+    env = {**os.environ, "PYTHONPATH": PYTHON, "TILEPROOF": binary.program(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run([sys.executable, "-m", "pytest", "-v", "-rs", "-rf", "-p", "tileproof.pytest_plugin", "-p", "no:cacheprovider", *options], cwd=folder,
+                          capture_output=True, text=True, env=env).stdout
+
+
+def test_plugin_one_item_for_each_rule_and_tier(folder):
+    def spec(name, kernel, **more):
+        whole = {"dtype": "float32", "shape": ["N"], "block_shape": [128], "index_map": ["i"]}
+        text = json.dumps({"tileproof": 1, "name": name, "target": "none", "sizes": {"N": {"min": 1}}, "grid": [{"axis": "i", "steps": "cdiv(N, 128)"}],
+                           "inputs": [{"name": "x", **whole}], "outputs": [{"name": "o", **whole}], "kernel": [kernel], "reference": ["o = x * 2"], **more})
+        (folder / f"{name}.tile.json").write_text(text)
+
+    spec("good", "o[...] = x[...] * 2")
+    spec("wrong", "o[...] = x[...] * 2.1")
+    spec("accepted", "o[...] = x[...] * 2.1", allow=[{"rule": "TP701", "reason": "known"}])
+    (folder / "broken.tile.json").write_text("{")
+    said = collected(folder, "--tileproof=verify")
+    outcomes = {tuple(name.split(".tile.json::")): what for name, what in re.findall(r"^(\S+\.tile\.json::.*?) (PASSED|FAILED|SKIPPED)", said, re.M)}
+    assert outcomes["good", "TP101"] == outcomes["good", "all sizes"] == outcomes["good", "execution"] == outcomes["wrong", "TP101"] == "PASSED"
+    assert outcomes["wrong", "execution"] == outcomes["wrong", "algebra"] == outcomes["broken", "verify"] == "FAILED"
+    assert outcomes["wrong", "all sizes"] == "SKIPPED" and outcomes["wrong", "verify"] == "PASSED", said
+    assert {n for n, what in outcomes.items() if what == "FAILED" and n[0] in ("good", "accepted")} == set(), said

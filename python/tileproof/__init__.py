@@ -1,9 +1,12 @@
 """Check Pallas kernels with tileproof, from Python.
 
     import tileproof
-    report = tileproof.check(kernel, x, y)      # x, y: arrays or jax.ShapeDtypeStruct
-    assert report.ok, report
+    report = tileproof.verify(kernel, reference, x, y)      # x, y: arrays or jax.ShapeDtypeStruct
+    assert report.ok, report                                # rules and equivalence
+    tileproof.verify(kernel, reference, "f32[M,128]", "f32[M,128]", sizes={"M": 512})
+    with tileproof.verifying({"matmul": jnp.matmul}): ...   # every pallas_call that is made in the block
 
+    tileproof.check(kernel, x, y)                           # rules only
     tileproof.assert_safe(kernel, x, y)
     tileproof.assert_equivalent(kernel, reference, x, y)
     tileproof.assert_equivalent_at_sizes(kernel, reference, lambda M: (jax.ShapeDtypeStruct((M, 128), "float32"),), M=512)
@@ -20,9 +23,11 @@ from .api import Finding, Report, assert_equivalent, assert_safe, check, checked
 from .errors import NoPallasCall, NotExecuted, NotFound, TileproofError, Unsupported
 from .everywhere import Used, assert_equivalent_at_sizes
 from .library import Compiled, compile  # noqa: A004
+from .verification import Tier, Verification, verify, verifying
 
 __version__ = "0.1.0"
 __all__ = [
-    "Compiled", "Finding", "NoPallasCall", "NotExecuted", "NotFound", "Report", "TileproofError", "Unsupported", "Used", "assert_equivalent",
-    "assert_equivalent_at_sizes", "assert_safe", "check", "checked", "compile", "from_pallas", "generalise",
+    "Compiled", "Finding", "NoPallasCall", "NotExecuted", "NotFound", "Report", "Tier", "TileproofError", "Unsupported", "Used",
+    "Verification", "assert_equivalent", "assert_equivalent_at_sizes", "assert_safe", "check", "checked", "compile", "from_pallas", "generalise",
+    "verify", "verifying",
 ]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import html
 import pathlib
 import re
 import tempfile
-from typing import Any, Callable
+from typing import Any, Callable, ClassVar, Iterator
 
 from . import binary, places
 from .errors import NotExecuted, TileproofError, Unsupported
+
+
+COLORS = {"proven": "green", "tested": "green", "violated": "firebrick", "vacuous": "firebrick", "not imported": "firebrick", "unknown": "darkorange"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,10 +63,11 @@ class Report:
     reports: list[dict[str, Any]]  # of the program, format 1
     findings: list[Finding]
     refused: list[Unsupported] = dataclasses.field(default_factory=list)  # calls that were not imported, and are not judged
+    scope: ClassVar[str] = "rules only"
 
     @property
     def ok(self) -> bool:
-        """No rule is violated, and every call was judged."""
+        """No rule is violated, and every call was judged. Results are not compared: that is verify()."""
         return not self.refused and not any(f.verdict in ("violated", "vacuous") for f in self.findings)
 
     def of(self, *verdicts: str) -> list[Finding]:
@@ -71,17 +76,30 @@ class Report:
     def __str__(self) -> str:
         proven = len(self.of("proven"))
         bad, unknown = self.of("violated", "vacuous"), self.of("unknown")
-        head = f"tileproof: {len(self.specs)} kernel{'s' if len(self.specs) != 1 else ''}, {len(bad)} violated, {proven} proven, {len(unknown)} unknown"
+        head = f"tileproof, {self.scope}: {len(self.specs)} kernel{'s' if len(self.specs) != 1 else ''}, {len(bad)} violated, {proven} proven, {len(unknown)} unknown"
         if self.refused:
             head += f", {len(self.refused)} not imported"
         return "\n".join([head, *map(str, bad), *map(str, unknown), *(f"not imported: {r}" for r in self.refused)])
 
+    def _rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """Kernel, rule, verdict, text: findings with their text, then what is proven, a row for each rule."""
+        for f in self.findings:
+            if f.verdict not in ("proven", "advice"):
+                yield f.kernel, f"{f.rule} {f.slug}", f.verdict, str(f)
+        yield from (("", "", "not imported", str(r)) for r in self.refused)
+        for (kernel, rule), n in collections.Counter((f.kernel, f"{f.rule} {f.slug}") for f in self.of("proven")).items():
+            yield kernel, rule, "proven", f"{n} obligation{'s' if n != 1 else ''}"
+
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(f.kernel)}</td><td>{f.rule}</td><td>{f.verdict}</td><td><pre>{html.escape(str(f))}</pre></td></tr>"
-            for f in self.findings if f.verdict not in ("proven", "advice"))
-        rows += "".join(f"<tr><td></td><td></td><td>not imported</td><td><pre>{html.escape(str(r))}</pre></td></tr>" for r in self.refused)
-        return f"<p>{html.escape(str(self).splitlines()[0])}</p><table>{rows}</table>"
+        """A table, for notebooks."""
+        def row(cells: tuple[str, str, str, str]) -> str:
+            kernel, rule, verdict, text = map(html.escape, cells)
+            return (f'<tr><td>{kernel}</td><td>{rule}</td><td style="color:{COLORS.get(cells[2], "inherit")}">{verdict}</td>'
+                    f'<td style="text-align:left"><pre style="white-space:pre-wrap">{text}</pre></td></tr>')
+
+        head = html.escape(str(self).splitlines()[0])
+        return (f"<p><b>{'ok' if self.ok else 'not ok'}</b>: {head}</p><table><tr><th>kernel</th><th>rule or tier</th><th>verdict</th><th></th></tr>"
+                + "".join(map(row, self._rows())) + "</table>")
 
 
 def from_pallas(fn: Callable[..., Any], *args: Any, tables: bool = True, reference: Callable[..., Any] | None = None) -> list[dict[str, Any]]:
@@ -99,7 +117,8 @@ def generalise(fn: Callable[..., Any], arguments: Callable[..., tuple[Any, ...]]
     return symbolic.generalise(fn, arguments, reference, **sizes)
 
 
-def _findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
+def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
+    """The findings of the report of one spec."""
     out = []
     for f in report["specs"][0]["findings"]:
         text = {k: f.get(k) or "" for k in ("subject", "message", "reason", "help")}
@@ -127,13 +146,14 @@ def check(fn: Callable[..., Any], *args: Any, target: str | None = None, tables:
 def judged(specs: list[dict[str, Any]], refused: list[Unsupported], *options: str) -> Report:
     """What lint says of the specs."""
     reports = [binary.report("lint", s, *options) for s in specs]
-    return Report(specs, reports, [f for s, r in zip(specs, reports, strict=True) for f in _findings(s, r)], refused)
+    return Report(specs, reports, [f for s, r in zip(specs, reports, strict=True) for f in findings(s, r)], refused)
 
 
 def assert_safe(fn: Callable[..., Any], *args: Any, target: str | None = None, unknown: str = "warn") -> Report:
     """check(), and AssertionError with the whole story when a rule is violated.
     unknown="fail": also when something could not be decided. Raises Unsupported
     where nothing is violated and a call was not imported."""
+    __tracebackhide__ = True
     report = check(fn, *args, target=target)
     if report.refused and not report.of("violated", "vacuous"):
         error = Unsupported(str(report))
@@ -158,10 +178,8 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
     import jax
     import numpy as np
 
-    from . import capture, importer
-
-    calls = capture.calls(fn, *args, run=_engine(importer))
-    _executed(fn, calls)
+    __tracebackhide__ = True
+    calls = _ran(fn, args)
     got = jax.tree_util.tree_leaves(calls.value)
     want = jax.tree_util.tree_leaves(reference(*args))
     if not got:
@@ -178,6 +196,20 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
         if wrong.any():
             raise AssertionError(f"result {n} differs from the reference in {_worst(a, b, wrong)}{_blame(fn, reference, args, len(calls))}")
     return len(calls)
+
+
+def _ran(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """The calls of fn(*args), every pallas_call in the engine. What they raise
+    has the traceback of the caller alone."""
+    from . import capture, importer
+
+    __tracebackhide__ = True
+    try:
+        calls = capture.calls(fn, *args, run=_engine(importer))
+        _executed(fn, calls)
+    except (AssertionError, NotExecuted) as e:
+        raise e.with_traceback(None) from None
+    return calls
 
 
 def _worst(a: Any, b: Any, wrong: Any) -> str:
@@ -199,7 +231,7 @@ def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[An
         return ""
     try:
         spec, = importer.from_pallas(fn, *args, reference=reference)
-        found = [f for f in _findings(spec, binary.report("verify", spec, "--timeout", "20")) if f.rule.startswith("TP7") and f.verdict == "violated"]
+        found = [f for f in findings(spec, binary.report("verify", spec, "--timeout", "20")) if f.rule.startswith("TP7") and f.verdict == "violated"]
         if found:
             return "".join(f"\n{f}" for f in found)
     except Exception:  # noqa: BLE001  the difference itself is told
@@ -281,6 +313,7 @@ def checked(fn: Callable[..., Any] | None = None, *, target: str | None = None) 
     def wrapper(*args: Any) -> Any:
         import jax
 
+        __tracebackhide__ = True
         key = tuple((getattr(a, "shape", None), str(getattr(a, "dtype", type(a)))) for a in jax.tree_util.tree_leaves(args))
         if key not in seen:
             assert_safe(fn, *args, target=target)

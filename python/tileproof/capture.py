@@ -6,10 +6,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Callable
 
-import numpy as np
-
 from . import jaxpr as jx
 from .errors import Unsupported
+from .jaxpr import np
 
 
 @dataclasses.dataclass

@@ -87,45 +87,23 @@ def write(specs: list[dict[str, Any]], folder: pathlib.Path | None) -> None:
 def traced(script: str, arguments: list[str], specs: dict[str, dict[str, Any]]) -> None:
     """Run a script unedited; into `specs`, by their text, those of every
     distinct pallas_call that it makes, also where it raises."""
-    import jax
-
     from . import importer
-    from . import jaxpr as jx
+    from .listening import listening
 
-    primitive = next((e.primitive for e, _ in jx.pallas_calls(_smallest_call())), None)
-    if primitive is None:
-        raise NotFound("this JAX has no pallas_call to listen to")
-    original = primitive.bind
+    refused: set[str] = set()
 
-    def listen(*args: Any, **params: Any) -> Any:
-        results = original(*args, **params)
+    def hear(eqn: Any, _around: Any) -> None:
         try:
-            avals = [jax.ShapeDtypeStruct(a.shape, a.dtype) if hasattr(a, "shape") else a for a in args]
-            closed = jax.make_jaxpr(lambda *a: original(*a, **params))(*avals)
-            for eqn, _ in jx.pallas_calls(closed):
-                spec = importer.from_equation(eqn)
-                specs.setdefault(importer.text_of(spec), spec)
+            spec = importer.from_equation(eqn)
+            specs.setdefault(importer.text_of(spec), spec)
         except TileproofError as e:
-            print(f"tileproof: not imported: {e}", file=sys.stderr)
-        return results
+            if str(e) not in refused:
+                print(f"tileproof: not imported: {e}", file=sys.stderr)
+            refused.add(str(e))
 
-    primitive.bind = listen
     sys.argv = [script, *arguments]
-    try:
+    with listening(hear):
         runpy.run_path(script, run_name="__main__")
-    finally:
-        primitive.bind = original
-
-
-def _smallest_call() -> Any:
-    import jax
-    import jax.numpy as jnp
-    from jax.experimental import pallas as pl
-
-    def kernel(x_ref: Any, o_ref: Any) -> None:
-        o_ref[...] = x_ref[...]
-
-    return jax.make_jaxpr(pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((8, 128), jnp.float32)))(jnp.zeros((8, 128), jnp.float32))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -138,7 +116,7 @@ def main(argv: list[str] | None = None) -> int:
     i.add_argument("--reference", help="pkg.mod:fn, the same in jnp: becomes the naive program that `tileproof verify` compares with")
     i.add_argument("-o", "--output", type=pathlib.Path, help="write NAME.tile.json into this folder (default: print)")
     i.add_argument("--lint", action="store_true", help="lint what was imported; the exit code is that of tileproof lint")
-    t = commands.add_parser("trace", help="run a script, unedited; specs of every distinct pallas_call")
+    t = commands.add_parser("trace", help="run a script, unedited; specs of every distinct pallas_call, also when it raises (exit code 3, or its own)")
     t.add_argument("script")
     t.add_argument("arguments", nargs=argparse.REMAINDER)
     t.add_argument("-o", "--output", type=pathlib.Path)

@@ -71,6 +71,16 @@ def filled(shapes: list[Any], family: str, seed: int) -> list[Any]:
     return [a.view(s.dtype).reshape(s.shape) if a.dtype.kind == "V" else a.reshape(s.shape) for a, s in zip(arrays, shapes, strict=True)]
 
 
+def given(args: Any, family: str, seed: int) -> Any:
+    """`args` with arrays for the shapes among them, filled as verify does."""
+    import jax
+
+    leaves, tree = jax.tree_util.tree_flatten(args)
+    shapes = [a for a in leaves if isinstance(a, jax.ShapeDtypeStruct)]
+    made = iter(filled(shapes, family, seed) if shapes else [])
+    return jax.tree_util.tree_unflatten(tree, [next(made) if isinstance(a, jax.ShapeDtypeStruct) else a for a in leaves])
+
+
 def assert_equivalent_at_sizes(fn: Callable[..., Any], reference: Callable[..., Any], arguments: Callable[..., tuple[Any, ...]], *,
                                rtol: float = 1e-3, atol: float = 1e-3, seconds: float = 60, **sizes: int) -> Used:
     """assert_equivalent(fn, reference, *arguments(**at)) at all sizes that
@@ -86,20 +96,19 @@ def assert_equivalent_at_sizes(fn: Callable[..., Any], reference: Callable[..., 
 
     from . import api
 
+    __tracebackhide__ = True
     end, runs = time.monotonic() + seconds, picks(fn, arguments, sizes)
     if not runs:
         raise TileproofError("verify picks no case for the kernels of this function")
     at: set[tuple[int, ...]] = set()
     done = calls = 0
     for case, family, seed in runs:
-        leaves, tree = jax.tree_util.tree_flatten(arguments(**case))
-        shapes = [a for a in leaves if isinstance(a, jax.ShapeDtypeStruct)]
+        args = arguments(**case)
+        shapes = any(isinstance(a, jax.ShapeDtypeStruct) for a in jax.tree_util.tree_leaves(args))
         if done and (time.monotonic() > end or (not shapes and tuple(case.values()) in at)):
             continue
-        made = iter(filled(shapes, family, seed) if shapes else [])
-        args = jax.tree_util.tree_unflatten(tree, [next(made) if isinstance(a, jax.ShapeDtypeStruct) else a for a in leaves])
         try:
-            calls += api.assert_equivalent(fn, reference, *args, rtol=rtol, atol=atol)
+            calls += api.assert_equivalent(fn, reference, *given(args, family, seed), rtol=rtol, atol=atol)
         except AssertionError as e:
             text = ", ".join(f"{k} = {v}" for k, v in case.items())
             raise AssertionError(f"at {text}{f', {family} inputs' if shapes else ''}: {e}") from None

@@ -7,12 +7,11 @@ import json
 import re
 from typing import Any, Iterator
 
-import numpy as np
-
 from . import capture, fields, known
 from . import jaxpr as jx
 from .body import Body, Ref, Value
 from .errors import NoPallasCall, Unsupported, together
+from .jaxpr import np
 from .reference import attach
 from .vocabulary import PRIMITIVES
 
@@ -158,6 +157,7 @@ class _Import:
         self.names = Names()
         self.place = jx.where(eqn)
         self.found: list[Unsupported] = []
+        self.index_maps: dict[str, str] = {}  # of operands: where they are written
 
     @contextlib.contextmanager
     def noting(self) -> Iterator[None]:
@@ -211,7 +211,7 @@ class _Import:
         if not self.found:
             self.results(out, len(table_refs))
         out["kernel"] = writer.lines
-        out["x-python"]["statements"] = writer.places
+        out["x-python"] |= {"statements": writer.places, "index_maps": self.index_maps}
         return out
 
     def entries(self, make: Any, of: list[Any]) -> list[Any]:
@@ -320,6 +320,8 @@ class _Import:
             raise Unsupported(f"blocks of `{ref.name}`, which stays in {space}", self.place)
         if not whole:
             entry["block_shape"], entry["index_map"] = shape, index
+            if written := jx.defined(block.index_map_jaxpr):
+                self.index_maps[ref.name] = written
         if block.pipeline_mode is not None:
             entry |= fields.buffers(block.pipeline_mode, self.place)
         return entry

@@ -10,15 +10,14 @@ import functools
 import os
 from typing import Any, Iterator
 
-import numpy as np
-
 from .errors import NotFound
 
 try:
     import jax
+    import numpy as np
     from jax.extend.core import Literal
 except ImportError as e:  # pragma: no cover - exercised by a subprocess test
-    raise NotFound(f"JAX cannot be imported: {e}; install it with `pip install jax`") from None
+    raise NotFound(f"JAX and NumPy are needed to read kernels ({e}); install them with `pip install 'tileproof[jax]'`") from None
 
 VERSION = jax.__version__
 
@@ -123,6 +122,13 @@ def where(eqn: Any) -> str | None:
     if frame is None:
         return None
     return f"{_path(frame.file_name)}:{frame.start_line}"
+
+
+def defined(j: Any) -> str | None:
+    """folder/file.py:line of the Python function that was traced; None: JAX's own, or not known."""
+    info = str(getattr(getattr(open_jaxpr(j), "debug_info", None), "func_src_info", None) or "")
+    file, _, line = info.partition(" at ")[2].rpartition(":")
+    return f"{_path(file)}:{line}" if file and line.isdigit() and "/jax/_src/" not in file else None
 
 
 def _path(file: str) -> str:

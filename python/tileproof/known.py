@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from . import jaxpr as jx
+from .jaxpr import np
 
 MOST = 1 << 20  # elements of a value that is computed
 

@@ -12,11 +12,18 @@ LONGEST = 100
 
 
 def of_pointer(spec: dict[str, Any], pointer: str) -> str | None:
-    """file.py:12 of what a JSON pointer into the spec shows: of its statement, else of the call."""
-    python, parts = spec.get("x-python", {}), pointer.split("/")
+    """file.py:12 of what a JSON pointer into the spec shows: of its statement or index map, else of the call.
+
+    None for a spec that no Python call made, of which its name alone may be known.
+    """
+    if "x-python" not in spec:
+        return None
+    python, parts = spec["x-python"], pointer.split("/")
     if len(parts) > 2 and parts[1] == "kernel":
         statements = python.get("statements", [])
         return statements[int(parts[2])] if int(parts[2]) < len(statements) else python.get("call")
+    if len(parts) > 3 and parts[3] == "index_map":
+        return python.get("index_maps", {}).get(spec[parts[1]][int(parts[2])]["name"]) or python.get("call")
     return python.get("call")
 
 

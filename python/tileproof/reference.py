@@ -64,6 +64,25 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
     spec["reference"] = writer.lines
 
 
+def says_all(closed: Any) -> bool:
+    """Whether the function is one pallas_call of its arguments and nothing
+    around it: operands are arguments, and its results the call's, as they are."""
+    sites = list(jx.sites(closed))
+    if len(sites) != 1:
+        return False
+    origins = _origins(closed, sites[0].equation)
+    return None not in origins and len(set(origins)) == len(origins) and _is_result(closed, sites[0].equation)
+
+
+def _is_result(closed: Any, call: Any) -> bool:
+    """Whether the results of the function are those of the call, all of them, in their order."""
+    inner = jx.open_jaxpr(closed)
+    for eqn in inner.eqns:
+        if eqn is call or ((below := jx.called(eqn)) is not None and _is_result(below, call)):
+            return list(inner.outvars) == list(eqn.outvars)
+    return False
+
+
 def _origins(closed: Any, call: Any) -> list[int | None]:
     """For every operand of the call: which argument of the function it is, as it is."""
     found: list[int | None] = [None] * len(call.invars)

@@ -16,10 +16,9 @@ import math
 import re
 from typing import Any, Callable, Iterator
 
-import numpy as np
-
 from . import domain
 from .errors import TileproofError, Unsupported
+from .jaxpr import np
 
 NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|\d+)(?![\w.])")
 ROUNDS = 16  # of a fit that is repeated with a sample more

@@ -1,0 +1,231 @@
+"""verify and verifying: ok means rules and equivalence; what is shown of it."""
+
+import html.parser
+import inspect
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental import pallas as pl
+
+import tileproof
+from tileproof.progress import Progress
+
+X = np.random.default_rng(0).standard_normal((256, 128)).astype(np.float32)
+BLOCK = pl.BlockSpec((64, 128), lambda i: (i, 0))
+
+
+def double(x, factor=2.0, move=0):
+    def twice(x_ref, o_ref):
+        o_ref[...] = x_ref[...] * factor
+
+    far = pl.BlockSpec((64, 128), lambda i: (i + move, 0))
+    return pl.pallas_call(twice, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(pl.cdiv(x.shape[0], 64),), in_specs=[far], out_specs=BLOCK, interpret=True)(x)
+
+
+def sine(x):
+    def body(x_ref, o_ref):
+        o_ref[...] = jnp.sin(x_ref[...])
+
+    return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), name="sine", interpret=True)(x)
+
+
+def reference(x):
+    return x * 2
+
+
+def test_all_tiers_of_one_call():
+    report = tileproof.verify(double, reference, X)
+    assert report.ok and report.rules and report.equivalence, report
+    verdicts = {t.name: t.verdict for t in report.tiers}
+    assert verdicts["all sizes"] == "proven" and verdicts["algebra"] == verdicts["rounding"] == verdicts["executed"] == "tested"
+    assert str(report).startswith("tileproof, rules and equivalence: 1 kernel, 0 violated")
+
+
+def test_equivalence_counts():
+    report = tileproof.verify(lambda x: double(x, 2.001), reference, X)
+    assert not report.ok and report.rules and not report.equivalence
+    assert "TP701" in str(report) and "test_verify.py:" in str(report)
+
+
+def test_rules_count():
+    report = tileproof.verify(lambda x: double(x, move=1), reference, X)
+    assert not report.ok and not report.rules and "TP101" in str(report)
+
+
+def test_an_index_map_is_shown_where_it_is_written():
+    far, = (f for f in tileproof.check(lambda x: double(x, move=1), X).findings if f.verdict == "violated")
+    line = inspect.getsourcelines(double)[0].index("    far = pl.BlockSpec((64, 128), lambda i: (i + move, 0))\n") + double.__code__.co_firstlineno
+    assert far.python.endswith(f"test_verify.py:{line}") and "lambda i: (i + move, 0)" in str(far)
+    assert tileproof.from_pallas(sine, X)[0]["x-python"]["index_maps"] == {}
+
+
+def test_equal_results_are_not_enough():
+    def rows(x):
+        def body(x_ref, o_ref):
+            o_ref[...] = x_ref[...] * 2
+        block = pl.BlockSpec((12, 128), lambda i: (i, 0))  # no multiple of 8
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(22,), in_specs=[block], out_specs=block, interpret=True)(x)
+
+    report = tileproof.verify(rows, reference, X, target="tpu-v5e")
+    assert not report.ok and not report.rules and report.equivalence and "TP201" in str(report)
+
+
+@pytest.mark.parametrize(("around", "same"), [(lambda x: double(x) + 1, lambda x: x * 2 + 1), (lambda x: double(jnp.pad(x, ((0, 64), (0, 0))))[:256], reference),
+                                              (lambda x: double(double(x)), lambda x: x * 4), (lambda x: double(x).T, lambda x: 2 * x.T)])
+def test_what_is_around_the_call_is_compared_too(around, same):
+    report = tileproof.verify(around, same, X)
+    assert report.ok and [t.name for t in report.tiers] == ["executed"], report
+    wrong = tileproof.verify(around, lambda x: same(x) + 0.01, X)
+    assert wrong.rules and not wrong.equivalence and "the worst is" in str(wrong)
+
+
+def test_a_function_that_only_looks_like_its_call():
+    assert not tileproof.verify(lambda x: double(x) * 3, reference, X).ok  # the call alone is the reference
+    assert not tileproof.verify(lambda x: double(x * 3), reference, jax.ShapeDtypeStruct((256, 128), jnp.float32)).ok
+
+
+def test_sizes():
+    report = tileproof.verify(double, reference, "f32[M,128]", sizes={"M": 512})
+    assert report.ok and "M" in report.specs[0]["sizes"], report
+    assert not tileproof.verify(lambda x: double(x, 2.001), reference, "f32[M,128]", sizes={"M": 512}).ok
+    with pytest.raises(tileproof.TileproofError, match="name them in the arguments"):
+        tileproof.verify(double, reference, X, sizes={"M": 512})
+
+
+def test_half_types_have_their_tolerance():
+    around, exact = lambda x: double(x, 1.1) * 1, lambda x: (x.astype(jnp.float32) * 1.1).astype(x.dtype)
+    assert tileproof.verify(around, exact, X.astype(jnp.bfloat16)).ok
+    assert not tileproof.verify(around, exact, X.astype(jnp.bfloat16), rtol=1e-4, atol=1e-4).ok
+
+
+def masked(x, row=0.0):
+    """A row of finite masks as large as floats are: no bound on rounding."""
+    def body(x_ref, o_ref):
+        mask = jax.lax.broadcasted_iota(jnp.int32, x_ref.shape, 1) <= jax.lax.broadcasted_iota(jnp.int32, x_ref.shape, 0)
+        s = x_ref[...] + jnp.where(mask, row, -0.7 * float(jnp.finfo(jnp.float32).max))
+        p = jnp.exp(s - jnp.max(s, axis=1, keepdims=True))
+        o_ref[...] = p / jnp.sum(p, axis=1, keepdims=True)
+
+    return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), name="masked", interpret=True)(x)
+
+
+def test_what_the_tiers_leave_open_is_executed():
+    def same(x):
+        return jax.nn.softmax(jnp.where(jnp.tril(jnp.ones(x.shape, bool)), x, -jnp.inf), axis=1)
+
+    report = tileproof.verify(masked, same, X[:128])
+    assert report.compared == {"masked": "inconclusive", "masked()": "tested"} and report.ok, report
+    assert not tileproof.verify(masked, lambda x: same(x) * 1.01, X[:128]).ok
+
+
+def test_what_is_not_imported_is_not_ok():
+    def sort(x):
+        def body(x_ref, o_ref):
+            o_ref[...] = jnp.sort(x_ref[...], axis=1)
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), interpret=True)(double(x))
+
+    report = tileproof.verify(sort, lambda x: jnp.sort(2 * x, axis=1), X)
+    assert not report.ok and report.refused and report.compared == {"sort()": "unknown"}
+
+
+def test_check_names_itself():
+    assert str(tileproof.check(double, X)).startswith("tileproof, rules only: 1 kernel")
+
+
+def test_a_block_of_calls():
+    with tileproof.verifying({"twice": reference}) as seen:
+        jax.jit(lambda x: double(x) + sine(x))(X[:128])
+    assert not seen.report.ok and seen.report.compared == {"twice": "tested", "sine": "no reference"}
+    with tileproof.verifying({"twice": reference}) as seen:
+        double(X)
+    assert seen.report.ok, seen.report
+
+
+def test_a_block_with_a_wrong_call():
+    with pytest.raises(AssertionError, match="TP701"), tileproof.verifying({"twice": reference}):
+        double(X, 2.5)
+    with pytest.raises(AssertionError, match="TP101"), tileproof.verifying():
+        double(X, move=1)
+    with tileproof.verifying(fail=False) as seen:
+        double(X, move=1)
+    assert not seen.report.rules
+    with pytest.raises(tileproof.NoPallasCall), tileproof.verifying():
+        pass
+    with pytest.raises(tileproof.TileproofError, match="a reference for `twise`"), tileproof.verifying({"twise": reference}):
+        double(X)
+    with pytest.raises(ZeroDivisionError), tileproof.verifying() as seen:  # what was heard is kept
+        double(X)
+        1 / 0  # noqa: B018
+    assert seen.report.rules
+
+
+class Cells(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.text = [], []
+
+    def handle_starttag(self, tag, _attributes):
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_notebooks():
+    for report, ok, row in ((tileproof.verify(double, reference, X), "ok", "all sizes"), (tileproof.check(lambda x: double(x, move=1), X), "not ok", "TP101 block-out-of-bounds")):
+        cells = Cells()
+        cells.feed(report._repr_html_())
+        assert not cells.open and cells.text[0] == ok and row in cells.text
+
+
+def test_progress():
+    said = []
+    tileproof.verify(double, reference, X, progress=lambda *what: said.append(what))
+    assert said == [(0, 0, "importing double"), (0, 2, "verify twice"), (1, 2, "executing double")]
+
+
+@pytest.mark.parametrize("how", [True, None])
+def test_progress_on_a_stream(monkeypatch, how):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())  # no terminal
+    end = time.monotonic() + (20 if how else 0.8)
+    with Progress(how) as said:
+        said(1, 3, "lint matmul")
+        while time.monotonic() < end and not sys.stderr.getvalue():
+            time.sleep(0.05)
+    text = sys.stderr.getvalue()
+    assert "\r\x1b[Ktileproof: 2/3 lint matmul, " in text and text.endswith("\r\x1b[K") if how else not text
+
+
+def test_tracebacks_are_short(tmp_path):
+    here = pathlib.Path(__file__).resolve().parent
+    (tmp_path / "test_mine.py").write_text(f"""
+import sys
+sys.path.insert(0, {str(here)!r})
+import tileproof
+from test_verify import X, double, reference
+
+def test_rules():
+    tileproof.assert_safe(lambda x: double(x, move=1), X)
+
+def test_results():
+    tileproof.assert_equivalent(lambda x: double(x, 2.1), reference, X)
+
+def test_trap():
+    tileproof.assert_equivalent(lambda x: double(x, move=1), reference, X)
+""")
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"], cwd=tmp_path, capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(here.parent)})
+    assert "3 failed" in done.stdout, done.stdout
+    body = done.stdout.split("short test summary")[0]
+    assert "test_mine.py:8: " in body and "api.py:" not in body and "capture.py:" not in body, body

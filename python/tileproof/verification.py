@@ -1,0 +1,300 @@
+"""verify: rules and equivalence in one report; verifying: of every
+pallas_call that a program makes."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from typing import Any, Callable, ClassVar, Iterator, Mapping
+
+from . import api, binary
+from .errors import NoPallasCall, NotExecuted, TileproofError, Unsupported, together
+from .progress import Progress
+
+NO_REFERENCE = "no reference"
+INCONCLUSIVE = "inconclusive"  # unknown, of a kernel whose function was executed and agrees
+
+
+@dataclasses.dataclass(frozen=True)
+class Tier:
+    """One way in which a kernel, or the whole function, was compared with its reference."""
+
+    kernel: str  # or function: its name with ()
+    name: str  # executed, all sizes, algebra, rounding, bits
+    verdict: str  # proven, tested, violated, unknown, not-applicable
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.verdict}" + (f", {self.text}" if self.text else "")
+
+
+@dataclasses.dataclass(frozen=True)
+class Verification(api.Report):
+    """What tileproof says of the rules and of the results of every pallas_call of one function."""
+
+    tiers: list[Tier] = dataclasses.field(default_factory=list)
+    compared: dict[str, str] = dataclasses.field(default_factory=dict)  # kernel, or function: tested, violated, unknown, inconclusive, no reference
+    scope: ClassVar[str] = "rules and equivalence"
+
+    @property
+    def rules(self) -> bool:
+        """Every call was judged, no rule is violated, and none is unknown."""
+        return not self.refused and not any(f.verdict in ("violated", "vacuous", "unknown") and not f.rule.startswith("TP7") for f in self.findings)
+
+    @property
+    def equivalence(self) -> bool:
+        """All that was to be compared with a reference was, and agrees: nothing
+        differs, and where the tiers of a kernel decide nothing, the function
+        was executed and agrees."""
+        verdicts, bad = set(self.compared.values()), {"violated", "vacuous"} | (set() if INCONCLUSIVE in self.compared.values() else {"unknown"})
+        return "tested" in verdicts and verdicts <= {"tested", INCONCLUSIVE} and not any(f.verdict in bad and f.rule.startswith("TP7") for f in self.findings)
+
+    @property
+    def ok(self) -> bool:
+        """Rules and equivalence."""
+        return self.rules and self.equivalence
+
+    @property
+    def wrong(self) -> bool:
+        """Something is violated, different, undecided or not imported: more
+        than that a reference is missing."""
+        return not self.rules or any(v not in ("tested", NO_REFERENCE) for v in self.compared.values()) or any(
+            f.verdict in ("violated", "vacuous", "unknown") for f in self.findings)
+
+    def __str__(self) -> str:
+        lines = []
+        for name, verdict in self.compared.items():
+            lines += [f"equivalence of {name}: {verdict}", *(f"  {t}" for t in self.tiers if t.kernel == name)]
+        return "\n".join([super().__str__(), *(lines or ["equivalence: not compared"])])
+
+    def _rows(self) -> Iterator[tuple[str, str, str, str]]:
+        yield from super()._rows()
+        for name, verdict in self.compared.items():
+            yield name, "equivalence", verdict, ""
+            yield from ((name, t.name, t.verdict, t.text) for t in self.tiers if t.kernel == name)
+
+
+def verify(fn: Callable[..., Any], reference: Callable[..., Any], *args: Any, sizes: Mapping[str, int] | None = None, target: str | None = None,
+           rtol: float | None = None, atol: float | None = None, seconds: float = 60, progress: bool | Callable[..., None] | None = None) -> Verification:
+    """Rules of every pallas_call of fn(*args), and whether fn computes what reference(*args) does.
+
+    `args`: arrays, jax.ShapeDtypeStruct, or text such as "f32[M,K]". With
+    `sizes`, those of a typical call, sizes are symbols: `args` are text, or one
+    function that makes the arguments, as those of generalise() are.
+
+    Where fn is one pallas_call of its arguments, and nothing around it, the
+    reference becomes that of the spec, with all tiers of the program `verify`.
+    fn itself is executed beside the reference where it is more than that, and
+    where `args` are arrays: on them, or else on inputs that are filled; with
+    `sizes` at those that `verify` picks, no other case being begun after
+    `seconds`. Tolerances are those of assert_equivalent; by default 1e-3, or
+    two units of the narrowest float among the results.
+
+    `progress`: whether stderr shows what is being done (default: where it is a
+    terminal and takes long), or a function of (done, all, text).
+    Raises NoPallasCall, NotFound; Unsupported where sizes cannot be inferred.
+    """
+    with Progress(progress) as said:
+        return _Run(fn, reference, _arguments(args, dict(sizes or {})), dict(sizes or {}), ["--target", target] if target else [],
+                    (rtol, atol), seconds, said).report()
+
+
+def _arguments(args: tuple[Any, ...], sizes: dict[str, int]) -> Callable[..., tuple[Any, ...]]:
+    """The arguments at sizes."""
+    if len(args) == 1 and callable(args[0]) and not hasattr(args[0], "shape"):
+        return args[0]
+    if sizes and not any(isinstance(a, str) for a in args):
+        raise TileproofError('with sizes=, name them in the arguments: "f32[M,128]", or give one function of the sizes that makes the arguments')
+    from .command import argument
+
+    return lambda **at: tuple(argument(a, at) if isinstance(a, str) else a for a in args)
+
+
+class _Run:
+    """One verification."""
+
+    def __init__(self, fn: Any, reference: Any, arguments: Callable[..., tuple[Any, ...]], sizes: dict[str, int], options: list[str],
+                 tolerance: tuple[float | None, float | None], seconds: float, said: Progress):
+        self.fn, self.reference, self.arguments, self.sizes = fn, reference, arguments, sizes
+        self.options, self.tolerance, self.seconds, self.said = options, tolerance, seconds, said
+        self.name = getattr(fn, "__name__", "function")
+
+    def report(self) -> Verification:
+        import jax
+
+        from . import jaxpr as jx
+
+        args = self.arguments(**self.sizes)
+        arrays = not any(isinstance(a, jax.ShapeDtypeStruct) for a in jx.leaves(args))
+        self.said(0, 0, f"importing {self.name}")
+        specs, refused, whole = self.imported(args)
+        if not specs:
+            raise together(self.name, None, refused)
+        steps = len(specs) + (arrays or not whole)
+        made = Verification(specs, [], [], refused)
+        for n, spec in enumerate(specs):
+            self.said(n, steps, f"{'verify' if whole else 'lint'} {spec['name']}")
+            add(made, spec, binary.report("verify" if whole else "lint", spec, *self.options))
+        undecided = [name for name, verdict in made.compared.items() if verdict == "unknown"]
+        if not whole or arrays or undecided:
+            self.said(len(specs), steps, f"executing {self.name}")
+            tier = self.executed(args)
+            made.tiers.append(tier)
+            made.compared.update(dict.fromkeys(undecided, INCONCLUSIVE) if tier.verdict == "tested" else {})
+            made.compared[tier.kernel] = tier.verdict
+        return made
+
+    def imported(self, args: tuple[Any, ...]) -> tuple[list[dict[str, Any]], list[Unsupported], bool]:
+        """Specs, what is refused, and whether the only spec has the reference and says all of fn."""
+        from . import importer, reference, symbolic
+        from . import jaxpr as jx
+
+        def read(program: Any) -> tuple[list[dict[str, Any]], list[Unsupported]]:
+            if self.sizes:
+                return symbolic.read(self.fn, self.arguments, program, **self.sizes)
+            return importer.read(self.fn, *args, reference=program)
+
+        if reference.says_all(jx.trace(self.fn, args)):
+            with contextlib.suppress(Unsupported):
+                specs, refused = read(self.reference)
+                if specs and not refused:
+                    return specs, refused, True
+        return *read(None), False
+
+    def executed(self, args: tuple[Any, ...]) -> Tier:
+        import jax
+
+        from . import everywhere
+        from . import jaxpr as jx
+
+        rtol, atol = (self.default(args) if t is None else t for t in self.tolerance)
+        shapes = any(isinstance(a, jax.ShapeDtypeStruct) for a in jx.leaves(args))
+        try:
+            if self.sizes:
+                text = str(everywhere.assert_equivalent_at_sizes(self.fn, self.reference, self.arguments, rtol=rtol, atol=atol, seconds=self.seconds, **self.sizes))
+            else:
+                given = everywhere.given(args, "normal", 0) if shapes else args
+                calls = api.assert_equivalent(self.fn, self.reference, *given, rtol=rtol, atol=atol)
+                text = f"{calls} call{'s' if calls != 1 else ''} in the engine, on {'filled inputs' if shapes else 'the given arrays'}"
+        except NotExecuted as e:
+            return Tier(f"{self.name}()", "executed", "unknown", str(e))
+        except AssertionError as e:
+            return Tier(f"{self.name}()", "executed", "violated", str(e))
+        except TileproofError as e:
+            return Tier(f"{self.name}()", "executed", "unknown", str(e))
+        return Tier(f"{self.name}()", "executed", "tested", text)
+
+    def default(self, args: tuple[Any, ...]) -> float:
+        """The tolerance for the results of the reference."""
+        import jax
+        import jax.numpy as jnp
+
+        from . import jaxpr as jx
+
+        floats = [a.dtype for a in jx.leaves(jax.eval_shape(self.reference, *args)) if jnp.issubdtype(a.dtype, jnp.floating)]
+        return max([1e-3, *(2 * float(jnp.finfo(d).eps) for d in floats)])
+
+
+def add(made: Verification, spec: dict[str, Any], report: dict[str, Any]) -> None:
+    """Into `made`: the report of one spec, its findings and tiers. A missing
+    reference is said once, there."""
+    compared = report["specs"][0].get("equivalence")
+    bare = compared is not None and not spec.get("reference")
+    made.reports.append(report)
+    made.findings.extend(f for f in api.findings(spec, report) if not (bare and f.rule == "TP702"))
+    if compared:
+        made.tiers.extend(tiers(spec["name"], compared))
+        verdict = NO_REFERENCE if bare and compared["verdict"] == "unknown" else compared["verdict"]
+        worst = sorted((made.compared.get(spec["name"], "tested"), verdict), key=["violated", "unknown", NO_REFERENCE, "tested"].index)
+        made.compared[spec["name"]] = worst[0]
+
+
+def tiers(name: str, e: dict[str, Any]) -> list[Tier]:
+    """The tiers of one report's "equivalence"."""
+    everywhere, algebra, rounding, bits = e["algebra"]["all_sizes"], e["algebra"], e["rounding"], e["bits"]
+
+    def counted(counts: dict[str, int], unit: str, reason: str) -> tuple[str, str]:
+        if counts["different"]:
+            return "violated", f"different at {counts['different']} {unit}"
+        return ("tested", f"equal at {counts['equal']} {unit}") if counts["equal"] else ("not-applicable" if counts["not_applicable"] else "unknown", reason)
+
+    both = {k: algebra["cases"][k] + algebra["box"][k] for k in ("equal", "different", "not_applicable")}
+    far = rounding["worst_ratio"]
+    proof = f"over the reals, {everywhere['obligations']} obligations" if everywhere["verdict"] == "proven" else everywhere["reason"] or ""
+    return [Tier(name, "all sizes", everywhere["verdict"], proof),
+            Tier(name, "algebra", *counted(both, "shapes", algebra["reason"] or "")),
+            Tier(name, "rounding", "tested" if rounding["cases"] else "unknown",
+                 f"within the certified bound on {rounding['cases']} cases" + (f", worst ratio {far:.3g}" if far is not None else "") if rounding["cases"] else ""),
+            Tier(name, "bits", *counted(bits["cases"], "cases", bits["reason"] or ""))]
+
+
+class Verifying:
+    """What verifying() has heard; `report` after the block."""
+
+    def __init__(self, references: Mapping[str, Callable[..., Any]], options: list[str], said: Progress):
+        self.references, self.options, self.said = references, options, said
+        self.specs: dict[str, dict[str, Any]] = {}
+        self.refused: dict[str, Unsupported] = {}
+        self._report: Verification | None = None
+
+    def hear(self, eqn: Any, closed: Any) -> None:
+        from . import importer
+        from . import jaxpr as jx
+        from .reference import attach
+
+        try:
+            spec = importer.from_equation(eqn)
+            reference = self.references.get(spec["name"])
+            if reference is not None:
+                attach(spec, eqn, closed, reference, tuple(jx.shape_of(v.aval) for v in jx.open_jaxpr(closed).invars))
+            self.specs.setdefault(importer.text_of(spec), spec)
+        except Unsupported as e:
+            self.refused.setdefault(str(e), e)
+
+    @property
+    def report(self) -> Verification:
+        """Of all calls that were heard so far. Raises NoPallasCall without any."""
+        if self._report is None or len(self._report.specs) + len(self._report.refused) != len(self.specs) + len(self.refused):
+            self._report = self._judged()
+        return self._report
+
+    def _judged(self) -> Verification:
+        if not self.specs and not self.refused:
+            raise NoPallasCall("no pallas_call was made; a function that was compiled before makes none again (jax.clear_caches())")
+        heard = {s["name"] for s in self.specs.values()}
+        missing = [n for n in self.references if n not in heard and not self.refused]
+        if missing:
+            raise TileproofError(f"a reference for `{missing[0]}`, but the kernels that were called are {', '.join(sorted(heard))}")
+        made = Verification([], [], [], list(self.refused.values()))
+        for n, spec in enumerate(self.specs.values()):
+            self.said(n, len(self.specs), f"verify {spec['name']}")
+            made.specs.append(spec)
+            add(made, spec, binary.report("verify", spec, *self.options))
+        return made
+
+
+@contextlib.contextmanager
+def verifying(references: Mapping[str, Callable[..., Any]] | None = None, *, target: str | None = None, fail: bool = True,
+              progress: bool | Callable[..., None] | None = None) -> Iterator[Verifying]:
+    """Verify every pallas_call that is made in the block, at its end.
+
+        with tileproof.verifying({"matmul": jnp.matmul}) as seen:
+            model(x)
+        print(seen.report)
+
+    `references`: by the name of a kernel, the same in jnp, of the operands of
+    the call. Kernels without are executed on inputs of their own, for traps,
+    and not compared: the report is not ok then, but no error.
+    AssertionError at the end of the block for what is violated, undecided,
+    different or not imported (fail=False: only the report says so).
+    """
+    from .listening import listening
+
+    __tracebackhide__ = True
+    with Progress(progress) as said:
+        seen = Verifying(references or {}, ["--target", target] if target else [], said)
+        with listening(seen.hear):
+            yield seen
+        wrong = seen.report.wrong
+    if fail and wrong:
+        raise AssertionError(str(seen.report))
