@@ -18,6 +18,8 @@ ifneq ($(findstring gcc,$(shell $(CC) --version 2>/dev/null | head -1)),)
 WARNINGS += -Wlogical-op -Wduplicated-cond -Wjump-misses-init
 endif
 FLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+# by another compiler, for an older C library (tools/wheel.sh); `make strict` has the warnings
+FLAGS_portable := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fno-sanitize=undefined -w
 FLAGS_debug := -O0 -g3 -DTP_ASSERTS
 FLAGS_strict := -O2 -g -Werror
 FLAGS_clang := -O2 -g -Werror
@@ -48,7 +50,7 @@ LONGEST := workflow cli metamorphic box
 TESTS := $(LONGEST:%=$(BUILD)/tests/test_%) $(filter-out $(LONGEST:%=$(BUILD)/tests/test_%),$(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)) $(ATTACKS)
 Q := $(if $(V),,@)
 
-.PHONY: house extensions attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers fuzz-processes fuzz-slow steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
+.PHONY: wheel test-wheel deb test-deb house extensions attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers fuzz-processes fuzz-slow steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -86,7 +88,7 @@ $(LIBRARIES:%=$(BUILD)/%.so): $(BUILD)/%.so: $(BUILD)/%.whole.o
 	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-soname,$*.so.$(SOVERSION) -Wl,-z,defs -o $@ $< $(NEEDS_$*)
 
 # loops that should vectorise
-$(BUILD)/kernels/%.o $(BUILD)/domains/%.o $(BUILD)/reference/%.o $(BUILD)/base/dtype.o $(BUILD)/base/strided.o $(BUILD)/spec/meaning.o: CFLAGS += $(if $(filter release strict,$(MODE)),-O3) -fno-math-errno
+$(BUILD)/kernels/%.o $(BUILD)/domains/%.o $(BUILD)/reference/%.o $(BUILD)/base/dtype.o $(BUILD)/base/strided.o $(BUILD)/spec/meaning.o: CFLAGS += $(if $(filter release strict portable,$(MODE)),-O3) -fno-math-errno
 $(BUILD)/kernels/machine/elementary.o: CFLAGS += $(if $(SLEEF),-DTP_SLEEF)
 $(BUILD)/%.o: %.c | $(REGISTRIES)
 	@mkdir -p $(@D)
@@ -216,6 +218,18 @@ check-size:
 
 test-jax: all libraries ## compare with JAX and NumPy, live (makes build/venv from the network); BRIDGE=40 random Pallas functions
 	@tools/test-jax.sh
+
+wheel: ## build/dist/*.whl, with the program in it: pip installs it without a compiler (Linux x86_64; tools from the network)
+	@MAKE="$(MAKE)" tools/wheel.sh
+
+test-wheel: ## the wheel in a fresh environment, without a compiler on the PATH (after make wheel and make test-jax)
+	@python3 tests/jax/wheel.py
+
+deb: ## build/deb/*.deb, by debhelper; lintian has to be silent
+	@CC="$(CC)" tools/deb.sh
+
+test-deb: ## the packages of make deb in a clean root (root, mmdebstrap, network)
+	@tools/test-deb.sh
 
 fuzz: all $(TESTS) ## the random tests again, longer: SEED=, TRIALS= (of each; bodies and instances together: 100 000 specs)
 	@echo bodies instances prover spec certificates forgeries domains planes summary premises | tr ' ' '\n' | TEST_SEED=$(SEED) TEST_TRIALS=$(TRIALS) xargs -P 2 -n 1 sh -c 'exec $(BUILD)/tests/test_$$0'

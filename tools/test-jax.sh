@@ -27,6 +27,9 @@ code=0
 "$venv/bin/python" tests/jax/bridge.py --count "${BRIDGE:-40}" || code=1
 export JAX_PLATFORMS=cpu
 (cd python/tests && PYTHONPATH=.. ../../"$venv"/bin/python -m pytest -q -n 2 -p no:cacheprovider) || code=1
-"$venv/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w build/wheel ./python && rm -rf python/build python/*.egg-info ||
-    { echo "test-jax: the wheel does not build" >&2 && code=1; }
+if ls build/dist/*.whl >/dev/null 2>&1; then
+    python3 tests/jax/wheel.py || code=1
+else
+    echo "wheel: not built, not tested: make wheel"
+fi
 exit $code
