@@ -2,12 +2,13 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/vectorised.h"
 
 /* A float type has a precision, and no other kind has one. */
-#define X(id, name, brief, bits, kind, exec, precision, largest)                                                       \
+#define X(id, name, brief, bits, kind, cell, precision, largest)                                                       \
     _Static_assert((kind == TP_KIND_FLOAT) == (precision > 0), name);
 #include "base/dtypes.def"
 #undef X
@@ -15,12 +16,12 @@
 #define ROUNDOFF(precision) ((precision) ? 1.0 / (double)((uint64_t)1 << (precision)) : 0)
 
 static const tp_dtype_row ROWS[] = {
-#define X(id, name, brief, bits, kind, exec, precision, largest)                                                       \
-    {name, brief, bits, kind, exec, ROUNDOFF(precision), largest},
+#define X(id, name, brief, bits, kind, cell, precision, largest)                                                       \
+    {name, brief, bits, kind, TP_CELL_##cell, TP_CELL_##cell != TP_CELL_NONE, ROUNDOFF(precision), largest},
 #include "base/dtypes.def"
 #undef X
-    {"weak int", "weak int", 64, TP_KIND_INT, true, 0, 0},
-    {"weak float", "weak float", 64, TP_KIND_FLOAT, true, ROUNDOFF(53), DBL_MAX},
+    {"weak int", "weak int", 64, TP_KIND_INT, TP_CELL_I64, true, 0, 0},
+    {"weak float", "weak float", 64, TP_KIND_FLOAT, TP_CELL_F64, true, ROUNDOFF(53), DBL_MAX},
 };
 
 const tp_dtype_row *tp_dtype_info(tp_dtype d)
@@ -161,61 +162,87 @@ float tp_f16_to_f32(uint16_t h)
     return float_of(sign | (e + 112u) << 23 | m << 13);
 }
 
+/* Groups of cells, for a switch: case TP_CELL_FLOATS: */
+#define TP_CELL_FLOATS                                                                                                 \
+    TP_CELL_F32:                                                                                                       \
+    case TP_CELL_F64:                                                                                                  \
+    case TP_CELL_BF16:                                                                                                 \
+    case TP_CELL_F16
+#define TP_CELL_INTEGERS                                                                                               \
+    TP_CELL_I8:                                                                                                        \
+    case TP_CELL_I16:                                                                                                  \
+    case TP_CELL_I32:                                                                                                  \
+    case TP_CELL_I64:                                                                                                  \
+    case TP_CELL_U8:                                                                                                   \
+    case TP_CELL_U16:                                                                                                  \
+    case TP_CELL_U32:                                                                                                  \
+    case TP_CELL_BOOL
+
+/* No engine computes with such a dtype. Whoever asks for an element of it all the same gets none: a wrong one would
+ * not be noticed. */
+static _Noreturn void no_cell(void)
+{
+    abort();
+}
+
 double tp_get_f64(tp_dtype d, const void *data, size_t i)
 {
-    switch ((int)d) {
-    case TP_F32: return (double)((const float *)data)[i];
-    case TP_F64:
-    case TP_WEAK_FLOAT: return ((const double *)data)[i];
-    case TP_BF16: return (double)tp_bf16_to_f32(((const uint16_t *)data)[i]);
-    case TP_F16: return (double)tp_f16_to_f32(((const uint16_t *)data)[i]);
-    default: return (double)tp_get_i64(d, data, i);
+    switch (ROWS[d].cell) {
+    case TP_CELL_F32: return (double)((const float *)data)[i];
+    case TP_CELL_F64: return ((const double *)data)[i];
+    case TP_CELL_BF16: return (double)tp_bf16_to_f32(((const uint16_t *)data)[i]);
+    case TP_CELL_F16: return (double)tp_f16_to_f32(((const uint16_t *)data)[i]);
+    case TP_CELL_INTEGERS: return (double)tp_get_i64(d, data, i);
+    case TP_CELL_NONE: break;
     }
+    no_cell();
 }
 
 int64_t tp_get_i64(tp_dtype d, const void *data, size_t i)
 {
-    switch ((int)d) {
-    case TP_I8: return ((const int8_t *)data)[i];
-    case TP_I16: return ((const int16_t *)data)[i];
-    case TP_I32: return ((const int32_t *)data)[i];
-    case TP_BOOL:
-    case TP_U8: return ((const uint8_t *)data)[i];
-    case TP_U16: return ((const uint16_t *)data)[i];
-    case TP_U32: return ((const uint32_t *)data)[i];
-    default: return ((const int64_t *)data)[i];
+    switch (ROWS[d].cell) {
+    case TP_CELL_I8: return ((const int8_t *)data)[i];
+    case TP_CELL_I16: return ((const int16_t *)data)[i];
+    case TP_CELL_I32: return ((const int32_t *)data)[i];
+    case TP_CELL_I64: return ((const int64_t *)data)[i];
+    case TP_CELL_BOOL:
+    case TP_CELL_U8: return ((const uint8_t *)data)[i];
+    case TP_CELL_U16: return ((const uint16_t *)data)[i];
+    case TP_CELL_U32: return ((const uint32_t *)data)[i];
+    case TP_CELL_FLOATS: /* is no integer */
+    case TP_CELL_NONE: break;
     }
+    no_cell();
 }
 
 void tp_put_f64(tp_dtype d, void *data, size_t i, double v)
 {
-    switch ((int)d) {
-    case TP_F32: ((float *)data)[i] = (float)v; break;
-    case TP_F64:
-    case TP_WEAK_FLOAT: ((double *)data)[i] = v; break;
-    case TP_BF16: ((uint16_t *)data)[i] = tp_bf16_from_f64(v); break;
-    case TP_F16: ((uint16_t *)data)[i] = tp_f16_from_f64(v); break;
-    default: tp_put_i64(d, data, i, (int64_t)v); break;
+    switch (ROWS[d].cell) {
+    case TP_CELL_F32: ((float *)data)[i] = (float)v; return;
+    case TP_CELL_F64: ((double *)data)[i] = v; return;
+    case TP_CELL_BF16: ((uint16_t *)data)[i] = tp_bf16_from_f64(v); return;
+    case TP_CELL_F16: ((uint16_t *)data)[i] = tp_f16_from_f64(v); return;
+    case TP_CELL_INTEGERS: tp_put_i64(d, data, i, (int64_t)v); return;
+    case TP_CELL_NONE: break;
     }
+    no_cell();
 }
 
 void tp_put_i64(tp_dtype d, void *data, size_t i, int64_t v)
 {
-    switch ((int)d) {
-    case TP_I8: ((int8_t *)data)[i] = (int8_t)(uint8_t)v; break;
-    case TP_I16: ((int16_t *)data)[i] = (int16_t)(uint16_t)v; break;
-    case TP_I32: ((int32_t *)data)[i] = (int32_t)(uint32_t)v; break;
-    case TP_BOOL: ((uint8_t *)data)[i] = v != 0; break;
-    case TP_U8: ((uint8_t *)data)[i] = (uint8_t)v; break;
-    case TP_U16: ((uint16_t *)data)[i] = (uint16_t)v; break;
-    case TP_U32: ((uint32_t *)data)[i] = (uint32_t)v; break;
-    case TP_F32:
-    case TP_F64:
-    case TP_BF16:
-    case TP_F16:
-    case TP_WEAK_FLOAT: tp_put_f64(d, data, i, (double)v); break;
-    default: ((int64_t *)data)[i] = v; break;
+    switch (ROWS[d].cell) {
+    case TP_CELL_I8: ((int8_t *)data)[i] = (int8_t)(uint8_t)v; return;
+    case TP_CELL_I16: ((int16_t *)data)[i] = (int16_t)(uint16_t)v; return;
+    case TP_CELL_I32: ((int32_t *)data)[i] = (int32_t)(uint32_t)v; return;
+    case TP_CELL_I64: ((int64_t *)data)[i] = v; return;
+    case TP_CELL_BOOL: ((uint8_t *)data)[i] = v != 0; return;
+    case TP_CELL_U8: ((uint8_t *)data)[i] = (uint8_t)v; return;
+    case TP_CELL_U16: ((uint16_t *)data)[i] = (uint16_t)v; return;
+    case TP_CELL_U32: ((uint32_t *)data)[i] = (uint32_t)v; return;
+    case TP_CELL_FLOATS: tp_put_f64(d, data, i, (double)v); return;
+    case TP_CELL_NONE: break;
     }
+    no_cell();
 }
 
 /* ---- rows ---- */
@@ -230,46 +257,52 @@ void tp_put_i64(tp_dtype d, void *data, size_t i, int64_t v)
         return;                                                                                                        \
     }
 #define INTEGER_ROWS(R)                                                                                                \
-    case TP_I8: ROW(int8_t, R, v)                                                                                      \
-    case TP_I16: ROW(int16_t, R, v)                                                                                    \
-    case TP_I32: ROW(int32_t, R, v)                                                                                    \
-    case TP_BOOL:                                                                                                      \
-    case TP_U8: ROW(uint8_t, R, v)                                                                                     \
-    case TP_U16: ROW(uint16_t, R, v)                                                                                   \
-    case TP_U32: ROW(uint32_t, R, v)
+    case TP_CELL_I8: ROW(int8_t, R, v)                                                                                 \
+    case TP_CELL_I16: ROW(int16_t, R, v)                                                                               \
+    case TP_CELL_I32: ROW(int32_t, R, v)                                                                               \
+    case TP_CELL_BOOL:                                                                                                 \
+    case TP_CELL_U8: ROW(uint8_t, R, v)                                                                                \
+    case TP_CELL_U16: ROW(uint16_t, R, v)                                                                              \
+    case TP_CELL_U32: ROW(uint32_t, R, v)
 
 TP_VECTORISED void tp_get_row_f32(tp_dtype d, const void *data, size_t from, size_t n, float *restrict to)
 {
-    switch ((int)d) {
-    case TP_F32: memcpy(to, (const float *)data + from, n * sizeof *to); return;
-    case TP_BF16: ROW(uint16_t, float, tp_bf16_to_f32(v))
-    case TP_F16: ROW(uint16_t, float, tp_f16_to_f32(v))
-    case TP_F64:
-    case TP_WEAK_FLOAT: ROW(double, float, v) INTEGER_ROWS(float) default : ROW(int64_t, float, (double)v)
+    switch (ROWS[d].cell) {
+    case TP_CELL_F32: memcpy(to, (const float *)data + from, n * sizeof *to); return;
+    case TP_CELL_BF16: ROW(uint16_t, float, tp_bf16_to_f32(v))
+    case TP_CELL_F16: ROW(uint16_t, float, tp_f16_to_f32(v))
+    case TP_CELL_F64:
+        ROW(double, float, v)
+        INTEGER_ROWS(float) case TP_CELL_I64 : ROW(int64_t, float, (double)v) case TP_CELL_NONE : break;
     }
+    no_cell();
 }
 
 TP_VECTORISED void tp_get_row_f64(tp_dtype d, const void *data, size_t from, size_t n, double *restrict to)
 {
-    switch ((int)d) {
-    case TP_F32: ROW(float, double, v)
-    case TP_BF16: ROW(uint16_t, double, tp_bf16_to_f32(v))
-    case TP_F16: ROW(uint16_t, double, tp_f16_to_f32(v))
-    case TP_F64:
-    case TP_WEAK_FLOAT:
+    switch (ROWS[d].cell) {
+    case TP_CELL_F32: ROW(float, double, v)
+    case TP_CELL_BF16: ROW(uint16_t, double, tp_bf16_to_f32(v))
+    case TP_CELL_F16: ROW(uint16_t, double, tp_f16_to_f32(v))
+    case TP_CELL_F64:
         memcpy(to, (const double *)data + from, n * sizeof *to);
         return;
         INTEGER_ROWS(double)
-    default: ROW(int64_t, double, v)
+    case TP_CELL_I64: ROW(int64_t, double, v)
+    case TP_CELL_NONE: break;
     }
+    no_cell();
 }
 
 TP_VECTORISED void tp_get_row_i64(tp_dtype d, const void *data, size_t from, size_t n, int64_t *restrict to)
 {
-    switch ((int)d) {
+    switch (ROWS[d].cell) {
         INTEGER_ROWS(int64_t)
-    default: memcpy(to, (const int64_t *)data + from, n * sizeof *to);
+    case TP_CELL_I64: memcpy(to, (const int64_t *)data + from, n * sizeof *to); return;
+    case TP_CELL_FLOATS:
+    case TP_CELL_NONE: break;
     }
+    no_cell();
 }
 
 #undef ROW
@@ -284,43 +317,47 @@ TP_VECTORISED void tp_get_row_i64(tp_dtype d, const void *data, size_t from, siz
 
 TP_VECTORISED void tp_put_row_f32(tp_dtype d, void *data, size_t to, size_t n, const float *restrict from)
 {
-    switch ((int)d) {
-    case TP_F32: memcpy((float *)data + to, from, n * sizeof *from); return;
-    case TP_BF16: ROW(uint16_t, tp_bf16_from_f32(from[i]))
-    case TP_F16: ROW(uint16_t, tp_f16_from_f32(from[i]))
-    case TP_F64:
-    case TP_WEAK_FLOAT: ROW(double, from[i])
-    default:
-        for (size_t i = 0; i < n; i++)
-            tp_put_f64(d, data, to + i, (double)from[i]);
+    switch (ROWS[d].cell) {
+    case TP_CELL_F32: memcpy((float *)data + to, from, n * sizeof *from); return;
+    case TP_CELL_BF16: ROW(uint16_t, tp_bf16_from_f32(from[i]))
+    case TP_CELL_F16: ROW(uint16_t, tp_f16_from_f32(from[i]))
+    case TP_CELL_F64: ROW(double, from[i])
+    case TP_CELL_INTEGERS:
+    case TP_CELL_NONE: break;
     }
+    for (size_t i = 0; i < n; i++)
+        tp_put_f64(d, data, to + i, (double)from[i]);
 }
 
 void tp_put_row_f64(tp_dtype d, void *data, size_t to, size_t n, const double *restrict from)
 {
-    switch ((int)d) {
-    case TP_F32: ROW(float, from[i])
-    case TP_F64:
-    case TP_WEAK_FLOAT: memcpy((double *)data + to, from, n * sizeof *from); return;
-    default:
-        for (size_t i = 0; i < n; i++)
-            tp_put_f64(d, data, to + i, from[i]);
+    switch (ROWS[d].cell) {
+    case TP_CELL_F32: ROW(float, from[i])
+    case TP_CELL_F64: memcpy((double *)data + to, from, n * sizeof *from); return;
+    case TP_CELL_BF16:
+    case TP_CELL_F16:
+    case TP_CELL_INTEGERS:
+    case TP_CELL_NONE: break;
     }
+    for (size_t i = 0; i < n; i++)
+        tp_put_f64(d, data, to + i, from[i]);
 }
 
 TP_VECTORISED void tp_put_row_i64(tp_dtype d, void *data, size_t to, size_t n, const int64_t *restrict from)
 {
-    switch ((int)d) {
-    case TP_I8: ROW(int8_t, (uint8_t)from[i])
-    case TP_I16: ROW(int16_t, (uint16_t)from[i])
-    case TP_I32: ROW(int32_t, (uint32_t)from[i])
-    case TP_BOOL: ROW(uint8_t, from[i] != 0)
-    case TP_U8: ROW(uint8_t, from[i])
-    case TP_U16: ROW(uint16_t, from[i])
-    case TP_U32: ROW(uint32_t, from[i])
-    default:
-        for (size_t i = 0; i < n; i++)
-            tp_put_i64(d, data, to + i, from[i]);
+    switch (ROWS[d].cell) {
+    case TP_CELL_I8: ROW(int8_t, (uint8_t)from[i])
+    case TP_CELL_I16: ROW(int16_t, (uint16_t)from[i])
+    case TP_CELL_I32: ROW(int32_t, (uint32_t)from[i])
+    case TP_CELL_BOOL: ROW(uint8_t, from[i] != 0)
+    case TP_CELL_U8: ROW(uint8_t, from[i])
+    case TP_CELL_U16: ROW(uint16_t, from[i])
+    case TP_CELL_U32: ROW(uint32_t, from[i])
+    case TP_CELL_I64: memcpy((int64_t *)data + to, from, n * sizeof *from); return;
+    case TP_CELL_FLOATS:
+    case TP_CELL_NONE: break;
     }
+    for (size_t i = 0; i < n; i++)
+        tp_put_i64(d, data, to + i, from[i]);
 }
 #undef ROW

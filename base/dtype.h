@@ -10,6 +10,23 @@
 
 typedef enum tp_kind { TP_KIND_FLOAT, TP_KIND_INT, TP_KIND_UINT, TP_KIND_BOOL } tp_kind;
 
+/* How an element lies in the memory of the engines; NONE: they do not compute with its dtype. */
+typedef enum tp_cell {
+    TP_CELL_NONE,
+    TP_CELL_F32,
+    TP_CELL_F64,
+    TP_CELL_BF16,
+    TP_CELL_F16,
+    TP_CELL_I8,
+    TP_CELL_I16,
+    TP_CELL_I32,
+    TP_CELL_I64,
+    TP_CELL_U8,
+    TP_CELL_U16,
+    TP_CELL_U32,
+    TP_CELL_BOOL,
+} tp_cell;
+
 typedef enum tp_dtype {
 #define X(id, ...) TP_##id,
 #include "base/dtypes.def"
@@ -26,7 +43,8 @@ typedef struct tp_dtype_row {
     const char *name, *brief;
     int bits;
     tp_kind kind;
-    bool executable;
+    tp_cell cell;
+    bool executable;          /* has a cell */
     double roundoff, largest; /* of a float type; else 0 */
 } tp_dtype_row;
 

@@ -193,24 +193,42 @@ static void take(evaluator *e, const tp_inst *i)
     }
 }
 
+static _Noreturn void no_meaning(evaluator *e, tp_prim p)
+{
+    tp_give_up(e, tp_printf(e->arena, "`%s` has no meaning in a reference", tp_prim_info(p)->name));
+}
+
 /* Places of the argument that are linear in those of the result; false: this primitive's are not. */
 static bool linear(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
-    const array *a = i->nargs ? &e->values[i->args[0]] : out;
+    const array *a = &e->values[i->args[0]];
     size_t own[TP_MAX_RANK], mine[TP_MAX_RANK], first = 0;
     ptrdiff_t from[TP_MAX_RANK] = {0}, to[TP_MAX_RANK];
     tp_strides(a, own);
     tp_strides(out, mine);
     for (uint32_t d = 0; d < a->rank; d++)
-        switch ((int)i->prim) {
+        switch (i->prim) {
         case TP_P_TRANSPOSE: from[d] = (ptrdiff_t)own[i->ints[d]]; break;
         case TP_P_BROADCAST: from[d] = a->dims[d] == 1 ? 0 : (ptrdiff_t)own[d]; break;
         case TP_P_SLICE:
             from[d] = (ptrdiff_t)own[d] * i->ints[d];
             first += own[d] * (size_t)constant(e, i->starts[d]);
             break;
-        default: return false;
+        case TP_P_RESHAPE:
+        case TP_P_CONCATENATE:
+        case TP_P_PAD:
+        case TP_P_TILE:
+        case TP_P_REPEAT:
+        case TP_P_ROLL:
+        case TP_P_FLIP:
+        case TP_P_TAKE: return false;
+#define UNARY(id, ...) case TP_P_##id:
+#define BINARY UNARY
+#define MOVE(...)
+#define STRUCT(id, ...) case TP_P_##id:
+#include "spec/prims.def"
+        case TP_PRIMS: no_meaning(e, i->prim);
         }
     for (uint32_t d = 0; d < out->rank; d++)
         to[d] = (ptrdiff_t)mine[d];
@@ -218,30 +236,59 @@ static bool linear(evaluator *e, const tp_inst *i)
     return true;
 }
 
+/* The element at a place of the result. */
+static double element(evaluator *e, const tp_inst *i, int64_t *at)
+{
+    const array *a = &e->values[i->args[0]];
+    int64_t from[TP_MAX_RANK], axis = i->integer;
+    memcpy(from, at, sizeof from);
+    switch (i->prim) {
+    case TP_P_CONCATENATE:
+    case TP_P_PAD: return joined(e, i, at);
+    case TP_P_TILE:
+        for (uint32_t d = 0; d < a->rank; d++)
+            from[d] = at[d] % a->dims[d];
+        break;
+    case TP_P_REPEAT:
+        for (uint32_t d = 0; d < a->rank; d++)
+            from[d] = at[d] / i->ints[d];
+        break;
+    case TP_P_FLIP: from[axis] = a->dims[axis] - 1 - at[axis]; break;
+    case TP_P_ROLL: from[axis] = floor_mod(at[axis] - (int64_t)e->values[i->args[1]].at[0], a->dims[axis]); break;
+    case TP_P_BROADCAST: /* linear() moved these, move() those */
+    case TP_P_TRANSPOSE:
+    case TP_P_SLICE:
+    case TP_P_RESHAPE:
+    case TP_P_TAKE:
+#define UNARY(id, ...) case TP_P_##id:
+#define BINARY UNARY
+#define MOVE(...)
+#define STRUCT(id, ...) case TP_P_##id:
+#include "spec/prims.def"
+    case TP_PRIMS: no_meaning(e, i->prim);
+    }
+    return a->at[tp_ravel(a, from)];
+}
+
 static void shape_op(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
-    const array *a = i->nargs ? &e->values[i->args[0]] : out;
-    if (i->nargs && linear(e, i))
+    int64_t at[TP_MAX_RANK];
+    if (linear(e, i))
         return;
     for (size_t n = 0; n < out->n; n++) {
-        int64_t at[TP_MAX_RANK], from[TP_MAX_RANK];
         tp_unravel(out, n, at);
-        memcpy(from, at, sizeof from);
-        for (uint32_t d = 0; d < a->rank; d++)
-            switch ((int)i->prim) {
-            case TP_P_TILE: from[d] = at[d] % a->dims[d]; break;
-            case TP_P_REPEAT: from[d] = at[d] / i->ints[d]; break;
-            case TP_P_FLIP: from[d] = d == i->integer ? a->dims[d] - 1 - at[d] : at[d]; break;
-            case TP_P_ROLL:
-                if (d == i->integer)
-                    from[d] = floor_mod(at[d] - (int64_t)e->values[i->args[1]].at[0], a->dims[d]);
-                break;
-            default: break;
-            }
-        out->at[n] = i->prim == TP_P_IOTA                                 ? (double)at[i->integer]
-                     : i->prim == TP_P_CONCATENATE || i->prim == TP_P_PAD ? joined(e, i, at)
-                                                                          : a->at[tp_ravel(a, from)];
+        out->at[n] = element(e, i, at);
+    }
+}
+
+static void iota(evaluator *e, const tp_inst *i)
+{
+    array *out = &e->values[i->out];
+    int64_t at[TP_MAX_RANK];
+    for (size_t n = 0; n < out->n; n++) {
+        tp_unravel(out, n, at);
+        out->at[n] = (double)at[i->integer];
     }
 }
 
@@ -270,11 +317,6 @@ static void read_entry(evaluator *e, const tp_inst *i)
             tp_give_up(e, TP_S("the reference reads outside a table"));
     }
     e->values[i->out].at[0] = t->at[tp_ravel(t, at)];
-}
-
-static _Noreturn void no_meaning(evaluator *e, tp_prim p)
-{
-    tp_give_up(e, tp_printf(e->arena, "`%s` has no meaning in a reference", tp_prim_info(p)->name));
 }
 
 static void select_arm(evaluator *e, const tp_inst *i)
@@ -316,7 +358,7 @@ static void move(evaluator *e, const tp_inst *i)
 static void source(evaluator *e, const tp_inst *i)
 {
     if (i->prim == TP_P_IOTA)
-        shape_op(e, i);
+        iota(e, i);
     else if (i->prim == TP_P_LITERAL)
         e->values[i->out].at[0] = i->real;
     else

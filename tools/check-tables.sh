@@ -45,6 +45,10 @@ literals=$(find $(tools/linkgraph.sh build/release folders) -name '*.[ch]' | sor
 for cast in $(grep -nE '\*+\) ?\(uintptr_t\)' $(find $(tools/linkgraph.sh build/release folders) tests -name '*.[ch]' ! -path base/arena.h) | grep -v dlsym | cut -d: -f1,2 | sort); do
     say "$cast: a cast that drops const; tp_writable() of base/arena.h says why"
 done
+# nor does a switch forget its enum, which -Wswitch-enum would have to see
+for switch in $(grep -nE 'switch ?\( ?\((int|unsigned|unsigned int|long|size_t|u?int[0-9]+_t)\)' $(find $(tools/linkgraph.sh build/release folders) -name '*.[ch]' | sort) | cut -d: -f1,2); do
+    say "$switch: a switch over a cast, which hides from -Wswitch-enum what it does not handle"
+done
 [ -z "$literals" ] || say "$literals"
 for name in $("$tileproof" primitives | awk 'NR > 1 && $1 ~ /^[a-z_0-9]+$/ {print $1}'); do
     case $name in program_id | if | for | neg | square) continue ;; esac # written without their name

@@ -78,20 +78,23 @@ static bool compares(tp_reals *f, tp_expr c, guard *g)
     const tp_expr_node n = *tp_expr_get(p, c);
     tp_expr ab = n.b.id ? tp_op2(p, TP_E_SUB, n.a, n.b) : c, ba = n.b.id ? tp_op2(p, TP_E_SUB, n.b, n.a) : c,
             one = tp_const(p, 1);
-    switch ((int)n.op) {
+    switch (n.op) {
     case TP_E_GE: *g = guard_of(f, 0, ab); return true;
     case TP_E_LE: *g = guard_of(f, 0, ba); return true;
     case TP_E_GT: *g = guard_of(f, 0, tp_op2(p, TP_E_SUB, ab, one)); return true;
     case TP_E_LT: *g = guard_of(f, 0, tp_op2(p, TP_E_SUB, ba, one)); return true;
     case TP_E_EQ: *g = guard_of(f, 1, ab); return true;
     case TP_E_NE: *g = guard_of(f, 2, ab); return true;
-    case TP_E_NOT:
-    case TP_E_AND:
-    case TP_E_OR:
-    case TP_E_IMPLIES:
+    case TP_E_CONNECTIVES:
     case TP_E_ITE: return false;
-    default: *g = guard_of(f, 2, c); return true;
+    case TP_E_LEAVES: /* an integer: is it 0? */
+    case TP_E_RING:
+    case TP_E_DIVISIONS:
+    case TP_E_BITS:
+    case TP_E_EXTREMES:
+    case TP_E_POW2: *g = guard_of(f, 2, c); return true;
     }
+    tp_reals_stop(f, "a condition is of an unknown kind");
 }
 
 bool tp_reals_guard(tp_reals *f, tp_expr condition, guard *g)
@@ -127,23 +130,23 @@ static const form *chosen(tp_reals *f, tp_expr c, bool negate, const form *yes, 
         yes = no;
         no = swap;
     }
-    switch ((int)n.op) {
+    switch (n.op) {
     case TP_E_NOT: return chosen(f, n.a, true, yes, no);
     case TP_E_AND: return chosen(f, n.a, false, chosen(f, n.b, false, yes, no), no);
     case TP_E_OR: return chosen(f, n.a, false, yes, chosen(f, n.b, false, yes, no));
     case TP_E_IMPLIES: return chosen(f, n.a, false, chosen(f, n.b, false, yes, no), yes);
     case TP_E_ITE: return chosen(f, n.a, false, chosen(f, n.b, false, yes, no), chosen(f, n.c, false, yes, no));
-    default: break;
+    case TP_E_COMPARISONS:
+    case TP_E_LEAVES:
+    case TP_E_RING:
+    case TP_E_DIVISIONS:
+    case TP_E_BITS:
+    case TP_E_EXTREMES:
+    case TP_E_POW2: break;
     }
     if (!compares(f, c, &g))
-        tp_reals_stop(f, "a condition is none");
+        tp_reals_stop(f, "a condition is of an unknown kind");
     return by_guard(f, g, false, yes, no);
-}
-
-static bool is_condition(tp_reals *f, tp_expr e)
-{
-    tp_expr_op op = tp_expr_get(f->own.to, e)->op;
-    return (op >= TP_E_EQ && op <= TP_E_IMPLIES) || op == TP_E_NOT;
 }
 
 /* ---- integers ---- */
@@ -155,15 +158,21 @@ static const form *integer(tp_reals *f, tp_expr e)
     mpz_srcptr v = tp_big_value(&f->big, &q);
     if (v && mpz_fits_slong_p(v))
         return tp_real_constant(f, mpz_get_si(v), 1);
-    if (is_condition(f, e))
-        return chosen(f, e, false, tp_real_constant(f, 1, 1), tp_real_constant(f, 0, 1));
-    switch ((int)n.op) {
+    switch (n.op) {
     case TP_E_ADD: return tp_real_plus(f, integer(f, n.a), integer(f, n.b), 1);
     case TP_E_SUB: return tp_real_plus(f, integer(f, n.a), integer(f, n.b), -1);
     case TP_E_MUL: return tp_real_times(f, integer(f, n.a), integer(f, n.b));
     case TP_E_NEG: return tp_real_negative(f, integer(f, n.a));
-    default: return plain_atom(f, &(atom){.kind = TP_REAL_INTEGER, .e = e}, 1);
+    case TP_E_COMPARISONS:
+    case TP_E_CONNECTIVES: return chosen(f, e, false, tp_real_constant(f, 1, 1), tp_real_constant(f, 0, 1));
+    case TP_E_LEAVES:
+    case TP_E_DIVISIONS:
+    case TP_E_BITS:
+    case TP_E_EXTREMES:
+    case TP_E_POW2:
+    case TP_E_ITE: break;
     }
+    return plain_atom(f, &(atom){.kind = TP_REAL_INTEGER, .e = e}, 1);
 }
 
 /* ---- index expressions through a view ---- */

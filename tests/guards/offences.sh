@@ -53,6 +53,8 @@ offence tables 'names TP498 by its number' add cli/git.c 'static const char *con
 offence tables 'names TP102 by its number' add kernels/machine/exec.c 'static const char PLANTED[] = "see TP102"; /* one */'
 offence tables 'names TP101 by its number' add analyzer/rules/tp406_overlapping_output.c 'static const char PLANTED[] = "TP101";'
 offence tables 'a cast that drops const' add cli/git.c 'void *tp_planted(const char *); void *tp_planted(const char *x) { return (char *)(uintptr_t)x; }'
+offence tables 'domains/degree.c:' change domains/degree.c 'switch (p) {' 'switch ((int)p) {'
+offence tables 'a switch over a cast' add smt/trust/real.c 'int tp_planted(tp_expr_op op); int tp_planted(tp_expr_op op) { switch ((unsigned)op) { default: return 0; } }'
 offence tables 'its descriptor says TP408' change analyzer/rules/tp406_overlapping_output.c '"TP406"' '"TP408"'
 
 # sizes: a file over 800 lines, wherever it stands
