@@ -245,6 +245,15 @@ void tp_put_i64(tp_dtype d, void *data, size_t i, int64_t v)
     no_cell();
 }
 
+bool tp_dtype_holds(tp_dtype d, double v)
+{
+    uint64_t place = 0;
+    if (ROWS[d].cell == TP_CELL_NONE)
+        return !(fabs(v) > tp_dtype_largest(d));
+    tp_put_f64(d, &place, 0, v);
+    return !isinf(tp_get_f64(d, &place, 0));
+}
+
 /* ---- rows ---- */
 
 #define ROW(T, R, EXPR)                                                                                                \

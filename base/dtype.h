@@ -64,6 +64,10 @@ double tp_dtype_roundoff(tp_dtype d);
 /* Largest finite number of a float type; of any other that of double. */
 double tp_dtype_largest(tp_dtype d);
 
+/* Does `v` not overflow when it is rounded to float type `d`? Of a type without a cell, whose rounding no engine knows:
+ * is it within the finite numbers? */
+bool tp_dtype_holds(tp_dtype d, double v);
+
 /* Round to nearest even, as ml_dtypes does: overflow gives infinity, a NaN
  * stays a (quiet) NaN with its sign. From double: one rounding. */
 uint16_t tp_bf16_from_f32(float f);

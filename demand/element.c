@@ -360,10 +360,21 @@ static void measure_operands(tp_demand *d)
             d->alias[d->k->operands[i].alias] = (int)i;
 }
 
+static void need_meanings(tp_demand *d)
+{
+    for (uint32_t i = 0; i < tp_noperands(d->k); i++) {
+        const tp_operand *o = &d->k->operands[i];
+        if (!tp_dtype_info(o->dtype)->executable)
+            demand_give_up(d, TP_DEMAND_OPEN, "`%.*s` is %s, with which no engine computes", TP_FMT(o->name),
+                           tp_dtype_info(o->dtype)->name);
+    }
+}
+
 static void begin(tp_demand *d)
 {
     uint32_t n = d->p->values.len, *uses = TP_NEWN(d->arena, uint32_t, n + 1);
     bool loops = false;
+    need_meanings(d);
     measure_operands(d);
     for (uint32_t v = 0; v < n; v++)
         if (!measure(d, &d->shapes[v], d->p->values.at[v].rank, d->p->values.at[v].dims))

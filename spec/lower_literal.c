@@ -21,11 +21,8 @@ static bool constant_of(const tp_lower *l, tp_vid v, double *real)
 void lower_check_literal(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n)
 {
     double real;
-    int64_t cell[1] = {0};
-    if (!tp_is_float(dtype) || dtype >= TP_DTYPES || !constant_of(l, v, &real) || !isfinite(real))
-        return;
-    tp_put_f64(dtype, cell, 0, real);
-    if (isfinite(tp_get_f64(dtype, cell, 0)))
+    if (!tp_is_float(dtype) || dtype >= TP_DTYPES || !constant_of(l, v, &real) || !isfinite(real) ||
+        tp_dtype_holds(dtype, real))
         return;
     lower_fail(l, n,
                tp_printf(l->c->arena, "the largest %s is %.9g; for infinity, write %sinf", tp_dtype_info(dtype)->name,

@@ -7,9 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* NaN, which equals nothing, where no engine knows how type `d` rounds. */
 static double rounded(tp_dtype d, double v)
 {
     uint64_t place = 0;
+    if (tp_dtype_info(d)->cell == TP_CELL_NONE)
+        return NAN;
     tp_put_f64(d, &place, 0, v);
     return tp_get_f64(d, &place, 0);
 }
@@ -101,5 +104,5 @@ bool term_holds_constants(const summary *s, term t, tp_dtype d)
     const term_node *n = term_get(s, t);
     if (!tp_is_float(d) || tp_is_weak(d) || (n->kind == T_REAL && isinf(n->real)))
         return true;
-    return !isinf(rounded(d, n->constants.lo)) && !isinf(rounded(d, n->constants.hi));
+    return tp_dtype_holds(d, n->constants.lo) && tp_dtype_holds(d, n->constants.hi);
 }
