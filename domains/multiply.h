@@ -1,5 +1,6 @@
 /* Matrix products r[m][n] = a[m][k] b[k][n], r without gaps: of each element one term after the other in ascending k,
- * from 0; products and sums are never fused. The result does not depend on the instruction set. r does not overlap. */
+ * from 0. Of float32 a product and its sum are rounded once, together (fma, IEEE 754-2008, 5.4.1), of others each for
+ * itself. The result does not depend on the instruction set. r does not overlap. */
 #ifndef TP_MULTIPLY_H
 #define TP_MULTIPLY_H
 

@@ -1,6 +1,6 @@
 /* The matrix product of one type for one instruction set; tile_set.h includes this once for each, with
  *   ELEMENT          the type
- *   PRODUCT(x, y)    vector of products of a scalar and a vector
+ *   ADD(sum, x, y)   a vector of sums, and a scalar times a vector
  *   SET, ATTRIBUTE   suffix of the names, and what makes the compiler use the set
  *   BYTES            of a vector
  *   ROWS             of the largest tile: as many as registers hold, times two vectors of columns
@@ -29,8 +29,8 @@ NAME(tile)(const int rows, size_t k, const ELEMENT *a, const ELEMENT *b, size_t 
 #pragma GCC unroll 12
         for (int i = 0; i < rows; i++) {
             ELEMENT x = a[i];
-            sum[i][0] += PRODUCT(x, left);
-            sum[i][1] += PRODUCT(x, right);
+            sum[i][0] = ADD(sum[i][0], x, left);
+            sum[i][1] = ADD(sum[i][1], x, right);
         }
     }
 #pragma GCC unroll 12
@@ -72,18 +72,30 @@ static ATTRIBUTE void NAME(edge)(size_t rows, size_t k, const ELEMENT *a, const 
         memcpy(r + q * ldr, wide + q * WIDTH, columns * sizeof(ELEMENT));
 }
 
-/* Tile after tile of m rows, each term after term. */
-static void NAME(pack_rows)(ELEMENT *to, const ELEMENT *a, size_t lda, size_t m, size_t k)
+/* Some rows of a tile of so many, term after term: no more than the first cache holds lines of at one place, which rows
+ * at a distance of a power of two share. */
+static inline __attribute__((always_inline)) void NAME(pack_some)(const size_t some, ELEMENT *to, size_t rows,
+                                                                  const ELEMENT *a, size_t lda, size_t k)
 {
-    for (size_t i = 0, rows; i < m; i += rows) {
+    for (size_t t = 0; t < k; t++)
+        for (size_t q = 0; q < some; q++)
+            to[t * rows + q] = a[q * lda + t];
+}
+
+/* Tile after tile of m rows, each term after term. */
+static ATTRIBUTE void NAME(pack_rows)(ELEMENT *to, const ELEMENT *a, size_t lda, size_t m, size_t k)
+{
+    for (size_t i = 0, rows; i < m; i += rows, to += rows * k) {
         rows = NAME(height)(m - i);
-        for (size_t t = 0; t < k; t++, to += rows)
-            if (rows == ROWS)
-                for (size_t q = 0; q < ROWS; q++)
-                    to[q] = a[(i + q) * lda + t];
+        for (size_t q = 0, some; q < rows; q += some) {
+            some = rows - q >= 4 ? 4 : rows - q >= 2 ? 2 : 1;
+            if (some == 4)
+                NAME(pack_some)(4, to + q, rows, a + (i + q) * lda, lda, k);
+            else if (some == 2)
+                NAME(pack_some)(2, to + q, rows, a + (i + q) * lda, lda, k);
             else
-                for (size_t q = 0; q < rows; q++)
-                    to[q] = a[(i + q) * lda + t];
+                NAME(pack_some)(1, to + q, rows, a + (i + q) * lda, lda, k);
+        }
     }
 }
 
@@ -103,16 +115,27 @@ static ATTRIBUTE void NAME(pack_columns)(ELEMENT *to, const ELEMENT *b, size_t l
             to[c] = c < columns ? b[c] : 0;
 }
 
+/* A part of the next panel, on its way while a tile is computed: its rows lie too far from each other for the
+ * processor to see what comes. */
+static inline void NAME(fetch)(const ELEMENT *b, size_t ldb, size_t from, size_t to)
+{
+    for (size_t t = from; t < to; t++) {
+        __builtin_prefetch(b + t * ldb, 0, 2);
+        __builtin_prefetch(b + t * ldb + WIDTH / 2, 0, 2);
+    }
+}
+
 static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT *a, size_t lda, const ELEMENT *b,
                                      size_t ldb, ELEMENT *r)
 {
     ELEMENT panel[DEPTH * WIDTH], block[DEPTH * HEIGHT];
+    size_t passes = (m + HEIGHT - 1) / HEIGHT, tall = passes ? ((m + passes - 1) / passes + ROWS - 1) / ROWS * ROWS : 0;
     for (size_t i = 0; i < m * n && k == 0; i++)
         r[i] = 0;
     for (size_t t = 0, depth; t < k; t += depth) {
         depth = k - t < DEPTH ? k - t : DEPTH;
         for (size_t i0 = 0, high; i0 < m; i0 += high) {
-            high = m - i0 < HEIGHT ? m - i0 : HEIGHT;
+            high = m - i0 < tall ? m - i0 : tall;
             NAME(pack_rows)(block, a + i0 * lda + t, lda, high, depth);
             for (size_t j = 0; j < n; j += WIDTH) {
                 size_t columns = n - j < WIDTH ? n - j : WIDTH;
@@ -122,6 +145,9 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
                     NAME(pack_columns)(panel, b + t * ldb + j, ldb, depth, columns);
                 for (size_t i = i0, rows; i < i0 + high; i += rows, x += rows * depth) {
                     rows = NAME(height)(i0 + high - i);
+                    size_t from = (i - i0) * depth / high, to = (i - i0 + rows) * depth / high;
+                    if (packs && n - j >= 2 * WIDTH)
+                        NAME(fetch)(b + t * ldb + j + WIDTH, ldb, from, to);
                     if (columns < WIDTH)
                         NAME(edge)(rows, depth, x, panel, r + i * n + j, n, t == 0, columns);
                     else
@@ -136,4 +162,4 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
 #undef vector
 #undef WIDTH
 #undef ELEMENT
-#undef PRODUCT
+#undef ADD

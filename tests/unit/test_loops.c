@@ -12,6 +12,15 @@
 enum { ROUNDS = 300, MOST = 70 };
 
 /* Sums in ascending k, one at a time. */
+static void plain_float(size_t m, size_t n, size_t k, const float *a, const float *b, float *r)
+{
+    for (size_t i = 0; i < m * n; i++) {
+        r[i] = 0;
+        for (size_t t = 0; t < k; t++)
+            r[i] = fmaf(a[i / n * k + t], b[t * n + i % n], r[i]);
+    }
+}
+
 #define PLAIN(T)                                                                                                       \
     static void plain_##T(size_t m, size_t n, size_t k, const T *a, const T *b, T *r)                                  \
     {                                                                                                                  \
@@ -25,7 +34,6 @@ enum { ROUNDS = 300, MOST = 70 };
                 r[i * n + j] = sum;                                                                                    \
             }                                                                                                          \
     }
-PLAIN(float)
 PLAIN(double)
 PLAIN(uint32_t)
 
@@ -94,6 +102,35 @@ static void products_do_not_depend_on_the_instruction_set(void **state)
         COMPARE(pairs, tp_pair, false, plain_pairs)
     }
     assert_true(ran > 0 && all[n - 1].runs_here());
+}
+
+/* A sum next to the middle of two float32s, which rounds another way if it is rounded to double before. */
+static void products_and_sums_are_rounded_once(void **state)
+{
+    size_t n, found = 0;
+    const tp_multiplier *all = tp_multipliers(&n);
+    (void)state;
+    for (uint32_t i = 1; i < 1 << 20; i++) {
+        float x = 1 + (float)i * 0x1p-23f, y = (float)(2.0 / (double)x) + 0x1p-24f;
+        double off = (double)x * (double)y - 2;
+        if (off == 0 || fabs(off) >= 0x1p-29) /* of the 53 bits of the sum, it is in none */
+            continue;
+        for (int sign = -1; sign <= 1; sign += 2)
+            for (float last = 0; last < 2; last++) {
+                float c = 1 + last * 0x1p-23f, a[2] = {(float)sign, (float)sign * x}, b[2] = {c, y * 0x1p-25f}, r;
+                float want = fmaf(a[1], b[1], a[0] * b[0]);
+                found += want != (float)((double)a[1] * (double)b[1] + (double)a[0] * (double)b[0]);
+                for (const tp_multiplier *by = all; by < all + n; by++) {
+                    if (!by->runs_here())
+                        continue;
+                    by->f32(1, 1, 2, a, 2, b, 1, &r);
+                    if (r != want)
+                        fail_msg("%a + %a * %a is %a by %s, not %a", (double)(a[0] * b[0]), (double)a[1], (double)b[1],
+                                 (double)r, by->name, (double)want);
+                }
+            }
+    }
+    assert_true(found > 4);
 }
 
 /* Element by element. */
@@ -222,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_do_not_depend_on_the_instruction_set),
+        cmocka_unit_test(products_and_sums_are_rounded_once),
         cmocka_unit_test(moves_are_what_they_say),
         cmocka_unit_test(elementary_functions_do_not_depend_on_the_instruction_set),
         cmocka_unit_test(elementary_functions_are_as_exact_as_documented),
