@@ -5,29 +5,42 @@ Plants small defects into the rules, the analysis of bodies and the prover, one
 at a time, builds, and runs the tests until one fails, or until a random test
 counts other verdicts for its fixed seed than it did without the defect (proven,
 violated, unknown, certified). Survivors are listed; those of tools/mutants.equivalent
-were looked at and found to be no defects (FILE, line, line as changed, why), and are
-counted apart.
+were read and found to be no defects (FILE, line, line as changed, why): they are
+counted apart, and built only with --all.
 
-    mutants.py [--count 200] [--seed 1] [--jobs 2] [--only FILE…]
+    mutants.py [--count 200] [--seed 1] [--jobs 1] [--only FILE...] [--all] [--survivors]
+
+The test that is most likely to notice, for what it costs, goes first; the tests
+of over 5 CPU seconds wait until all mutants met the cheaper ones. Limits are CPU
+seconds, a multiple of what the test takes without a defect, so other load changes
+no verdict; the wall limit is there for what waits for ever. Each verdict is a
+line of build/mutants/SEED.log: a run that was stopped goes on from there while
+the sources are the same. --survivors judges those of the log again, with the
+tests as they are now.
 
 Needs what `make test` needs. Works in copies of the tree under build/mutants.
 Exit 1 when fewer than 95 % are killed.
 """
 
 import argparse
+import collections
 import concurrent.futures
 import functools
 import hashlib
+import json
 import os
 import pathlib
 import queue
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+WORK = ROOT / "build" / "mutants"
 FILES = ["analyzer/rules/tp[12345]*.c", "analyzer/flow/*.c", "analyzer/claim/*.c", "analyzer/merge.c",
          "analyzer/analyze.c", "smt/trust/certificate.c", "smt/trust/bigpoly.c", "smt/prove.c",
          "smt/prepare.c", "smt/positivity.c", "smt/refute.c", "smt/interval.c"]
@@ -71,11 +84,14 @@ HARMLESS = re.compile(
     r"|TP_NEWN?\(|->done\b|rounds|->(linear|leaves|checks)\b")
 # Nothing but words is made in functions of such names.
 WORDS = re.compile(r"print|text|say|advise|advice|label|explain|describe|message|why")
-# Binaries, with a filter of their tests behind a colon.
-TESTS = ["oracle", "certificates", "bodies", "verdicts", "cli:rules_on_their_examples", "prover", "tables", "instances", "summary", "box",
-         "defects:*_are_*", "workflow:the_cache_*", "cli:second_solver"]
+# What may notice, as binary, or binary:filter of its tests, or either with /PART: with the settings of that part, which cost less.
+TESTS = ["oracle", "certificates", "prover/few", "tables/few", "bodies/few", "instances/few", "summary/few", "verdicts/own", "prover", "tables",
+         "bodies", "instances", "verdicts", "cli:rules_on_their_examples", "summary", "box", "defects:*_are_*", "workflow:the_cache_*",
+         "cli:second_solver"]
 SETTINGS = {"certificates": {"TEST_TRIALS": "2500"}, "instances": {"TEST_TRIALS": "200"}, "tables": {"TEST_TRIALS": "80"},
-            "prover": {"TEST_TRIALS": "2500"}, "summary": {"TEST_TRIALS": "400"}, "defects": {"TEST_EVERY": "5"}}
+            "prover": {"TEST_TRIALS": "2500"}, "summary": {"TEST_TRIALS": "400"}, "defects": {"TEST_EVERY": "5"},
+            "prover/few": {"TEST_TRIALS": "400"}, "tables/few": {"TEST_TRIALS": "15"}, "bodies/few": {"TEST_TRIALS": "40"},
+            "instances/few": {"TEST_TRIALS": "25"}, "summary/few": {"TEST_TRIALS": "30"}}
 COUNTED = re.compile(r"^(bodies|tables|prover|intervals|boxes|output boxes|aliases|instances)\b.*\d.*$", re.M)
 
 
@@ -109,132 +125,241 @@ def candidates(only):
     return found
 
 
-def run(command, cwd, seconds, **env):
-    limit = "ulimit -v 6000000; exec " + command
+@functools.cache
+def sources():
+    """What git has of the tree, and what it does not ignore."""
+    files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True).stdout.split("\n")
+    return sorted(f for f in files if f and (ROOT / f).is_file())
+
+
+def digest(folders):
+    """Of the files that decide a verdict: verdicts of other sources are not taken from the log."""
+    h = hashlib.sha256()
+    for f in sources():
+        if f.split("/")[0] in folders:
+            h.update(f.encode() + b"\0" + (ROOT / f).read_bytes() + b"\0")
+    return h.hexdigest()[:16]
+
+
+def run(command, cwd, cpu, **env):
+    """Exit code (negative: a signal, or nothing came for very long), what was counted, CPU seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    limits = f"ulimit -t {int(cpu)}; ulimit -v 6000000; ulimit -c 0; exec "
+    p = subprocess.Popen(["sh", "-c", limits + command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                         text=True, errors="replace", start_new_session=True, env={**os.environ, **env})
     try:
-        r = subprocess.run(["sh", "-c", limit], cwd=cwd, timeout=seconds, capture_output=True, text=True, env={**os.environ, **env})
-        return r.returncode, [m[0] for m in COUNTED.finditer(r.stdout)]
+        out, code = p.communicate(timeout=900 + 40 * cpu)[0], p.returncode
     except subprocess.TimeoutExpired:
-        return -1, []
+        out, code = "", -signal.SIGALRM
+    try:
+        os.killpg(p.pid, signal.SIGKILL)  # what it started and left
+    except ProcessLookupError:
+        pass
+    p.wait()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return code, [m[0] for m in COUNTED.finditer(out)], after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 class Copy:
-    """A built tree of its own; counts: what the random tests count there without a defect."""
+    """A built tree of its own. base: what each test counts there without a defect, and what it costs."""
 
-    def __init__(self, path, counts):
-        self.path, self.counts = path, counts
+    def __init__(self, number, base):
+        self.path, self.base = WORK / str(number), base
+        self.update()
 
-    @classmethod
-    def built(cls):
-        path = ROOT / "build" / "mutants" / "0"
-        shutil.rmtree(path.parent, ignore_errors=True)
-        path.mkdir(parents=True)
-        files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True).stdout.split("\n")
-        for f in files:
-            if f and (ROOT / f).exists():
-                (path / f).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / f, path / f)
-        first = cls(path, {})
-        if run("make -j2 all " + first.binaries(), path, 600)[0]:
+    def update(self):
+        """As the tree is; what is the same keeps its date, so that little is built."""
+        wanted = set(sources())
+        for old in self.path.rglob("*") if self.path.exists() else []:
+            name = str(old.relative_to(self.path))
+            if old.is_file() and not name.startswith("build/") and name not in wanted:
+                old.unlink()
+        for f in wanted:
+            to, text = self.path / f, (ROOT / f).read_bytes()
+            if not to.exists() or to.read_bytes() != text:
+                to.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / f, to)
+
+    def make(self, tests):
+        binaries = {f"build/release/tests/test_{re.split('[:/]', t)[0]}" for t in tests}
+        return run(f"make -s CFLAGS='-w -g0' all {' '.join(sorted(binaries))}", self.path, 600)[0] == 0
+
+    def test(self, t, name):
+        """name: the file with the defect, "" without one."""
+        binary, _, only = t.partition("/")[0].partition(":")
+        env = SETTINGS.get(t, SETTINGS.get(binary, {})) | ({"TEST_ONLY": only} if only else {})
+        if t == "verdicts/own":
+            env = {"TEST_SPECS": own_specs(name)}
+        cpu = 20 + 5 * self.base[t][1] if t in self.base else 600
+        return run(f"build/release/tests/test_{binary}", self.path, cpu, **env)
+
+    def measure(self):
+        """The tests without a defect."""
+        if not self.make(TESTS):
             sys.exit("mutants: the tree does not build")
         for t in TESTS:
-            code, first.counts[t] = first.test(t)
+            code, counts, cpu = self.test(t, "")
             if code:
                 sys.exit(f"mutants: test_{t} fails as it is")
-        return first
+            self.base[t] = (counts, cpu)
 
-    def again(self, number):
-        path = self.path.parent / str(number)
-        shutil.copytree(self.path, path)
-        return Copy(path, self.counts)
-
-    def test(self, t):
-        name, _, only = t.partition(":")
-        settings = SETTINGS.get(name, {}) | ({"TEST_ONLY": only} if only else {})
-        return run(f"build/release/tests/test_{name}", self.path, 240, **settings)
-
-    def notices(self, t):
-        code, counts = self.test(t)
-        return code != 0 or counts != self.counts[t]
-
-    def binaries(self, names=TESTS):
-        return " ".join(sorted({f"build/release/tests/test_{t.partition(':')[0]}" for t in names}))
-
-    def judge(self, mutant):
-        """Name of the test that kills it; "" when it survives, None when it does not compile."""
+    def judge(self, mutant, order):
+        """(the test that kills it, "" when it survives, None when it does not compile; the tests that ran)"""
         name, number, changed = mutant
         path = self.path / name
         original = path.read_text()
         lines = original.split("\n")
-        lines[number] = changed.replace("flow_first(", "flow_keep_first(")
-        text = "\n".join(lines)
-        if "flow_keep_first(" in text:
-            lines[number] = re.sub(r"flow_keep_first\(f, ([^,()]+(?:\([^()]*\))?), .*", r"(\1);", lines[number])
-            text = "\n".join(lines)
+        lines[number] = re.sub(r"flow_first\(f, ([^,()]+(?:\([^()]*\))?), .*", r"(\1);", changed)
         try:
-            path.write_text(text)
-            if run("make all CFLAGS=-w", self.path, 120)[0]:
-                return None
-            for t in TESTS:
-                if run(f"make CFLAGS=-w {self.binaries([t])}", self.path, 120)[0]:
-                    return None
-                if self.notices(t):
-                    return t
-            return ""
+            path.write_text("\n".join(lines))
+            for i, t in enumerate(order):
+                if i < 2 and not self.make(order[:1] if i == 0 else order):
+                    return None, []
+                code, counts, _ = self.test(t, name)
+                if code or counts != self.base[t][0]:
+                    return t, order[:i + 1]
+            return "", order
         finally:
             path.write_text(original)
+
+
+def own_specs(name):
+    """The examples of the rule that a file holds; the gallery for any other file."""
+    slug = re.sub(r"^tp\d+_", "", pathlib.Path(name).stem).replace("_", "-")
+    return f"tests/rules/{slug}" if slug and (ROOT / "tests" / "rules" / slug).is_dir() else "examples"
+
+
+def likeliest(name, log, base):
+    """Tests by how often they noticed something for what they cost: in this file, in its folder, anywhere. A test that
+    ran and noticed nothing counts against itself."""
+    noticed, ran = collections.Counter(), collections.Counter()
+    for m in log.values():
+        weight = 8 if m["file"] == name else 3 if pathlib.Path(m["file"]).parent == pathlib.Path(name).parent else 1
+        for t in m["ran"]:
+            ran[t] += weight
+        noticed[m["by"]] += weight
+    return sorted(TESTS, key=lambda t: -(noticed[t] + 1) / (ran[t] + 2) / (base[t][1] + 0.3))
+
+
+class Log:
+    """Verdicts by mutant, one JSON object a line; the first line says of which sources, and what the tests do without a
+    defect. open: some tests did not run yet."""
+
+    def __init__(self, seed, again):
+        self.path, self.verdicts, self.base = WORK / f"{seed}.log", {}, {}
+        head = {"sources": digest({"analyzer", "smt", "spec", "base"}), "tests": digest({"tests", "examples", "kernels", "cli", "verify"})}
+        kept = [json.loads(line) for line in self.path.read_text().splitlines()] if self.path.exists() else []
+        if kept and kept[0].get("sources") == head["sources"]:
+            self.base = kept[0]["base"] if kept[0].get("tests") == head["tests"] else {}
+            self.verdicts = {m["key"]: m for m in kept[1:] if not (again and m["by"] == "")}
+        self.head = head
+
+    def begin(self, base):
+        self.file = self.path.open("w")
+        self.write(self.head | {"base": base})
+        for m in self.verdicts.values():
+            self.write(m)
+
+    def write(self, row):
+        self.file.write(json.dumps(row) + "\n")
+        self.file.flush()
+
+    def add(self, mutant, by, ran):
+        key = key_of(mutant)
+        ran = self.verdicts.get(key, {"ran": []})["ran"] + ran
+        self.verdicts[key] = {"key": key, "file": mutant[0], "by": by, "ran": ran, "open": by == "" and len(ran) < len(TESTS)}
+        self.write(self.verdicts[key])
+
+    def needs(self, mutant, tests):
+        """Those of the tests, whose verdict on it is missing."""
+        m = self.verdicts.get(key_of(mutant))
+        return [t for t in tests if t not in m["ran"]] if m and m["by"] == "" else [] if m else tests
+
+
+def key_of(mutant):
+    """An edit elsewhere in the file moves none."""
+    return f"{mutant[0]} {line_of(mutant)} {mutant[2].strip()}"
+
+
+def judge_all(places, count, read, tests, log, copies, jobs):
+    """The first `count` of the places that compile, each judged by these tests; those that were read are not."""
+    def one(mutant, needed):
+        copy = copies.get()
+        try:
+            order = [t for t in likeliest(mutant[0], dict(log.verdicts), copy.base) if t in needed]
+            return mutant, *copy.judge(mutant, order)
+        finally:
+            copies.put(copy)
+
+    sample, waiting, next_place = [], set(), iter(places)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        while len(sample) + len(waiting) < count or waiting:
+            m = next(next_place, None) if len(waiting) < jobs and len(sample) + len(waiting) < count else None
+            if m in read:
+                sample.append(m)
+            elif m and (needed := log.needs(m, tests)):
+                waiting.add(pool.submit(one, m, needed))
+            elif m:
+                if log.verdicts.get(key_of(m), {"by": ""})["by"] is not None:
+                    sample.append(m)
+            elif waiting:
+                done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
+                for f in done:
+                    mutant, by, ran = f.result()
+                    log.add(mutant, by, ran)
+                    if by is not None:
+                        sample.append(mutant)
+                        word = by or ("open" if log.verdicts[key_of(mutant)]["open"] else "SURVIVES")
+                        print(f"{len(sample):4} {word}  {mutant[0]}:{mutant[1] + 1}: {mutant[2].strip()}", flush=True)
+            else:
+                break
+    return sample
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", nargs="*")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--survivors", action="store_true")
     o = parser.parse_args()
     start = time.time()
     places = candidates(o.only)
-    places.sort(key=lambda m: hashlib.sha256(f"{o.seed} {m[0]} {line_of(m)} {m[2].strip()}".encode()).digest())  # an edit elsewhere moves none
-    copies = queue.Queue()
-    copies.put(first := Copy.built())
-    for n in range(1, o.jobs):
-        copies.put(first.again(n))
-    print(f"mutants: {len(places)} places, seed {o.seed}; trees built after {time.time() - start:.0f} s", flush=True)
+    places.sort(key=lambda m: hashlib.sha256(f"{o.seed} {key_of(m)}".encode()).digest())
+    rows = equivalents()
+    exists = {key_of(m) for m in candidates(None)}
+    for stale in (r for r in rows if f"{r[0]} {r[1]} {r[2]}" not in exists):
+        print(f"mutants: tools/mutants.equivalent speaks of a line that is no more: {stale[0]}: {stale[1]} -> {stale[2]}")
 
-    def one(mutant):
-        copy = copies.get()
-        try:
-            return mutant, copy.judge(mutant)
-        finally:
-            copies.put(copy)
+    def known(m):
+        return rows.get((m[0], line_of(m), m[2].strip()))
 
-    killed, survivors, by, same, known = 0, [], {}, [], equivalents()
-    with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
-        waiting, next_place = set(), iter(places)
-        while killed + len(survivors) + len(same) < o.count:
-            while len(waiting) < o.jobs and (m := next(next_place, None)):
-                waiting.add(pool.submit(one, m))
-            if not waiting:
-                break
-            done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-            for f in done:
-                mutant, verdict = f.result()
-                if verdict is None:
-                    continue
-                if verdict:
-                    killed += 1
-                    if killed % 20 == 0:
-                        minutes = (time.time() - start) / 60
-                        print(f"  {killed} killed after {minutes:.0f} minutes, by {by}", flush=True)
-                    by[verdict] = by.get(verdict, 0) + 1
-                elif (why := known.get((mutant[0], line_of(mutant), mutant[2].strip()))):
-                    same.append(mutant)
-                    print(f"no defect {mutant[0]}:{mutant[1] + 1}: {mutant[2].strip()}   ({why})", flush=True)
-                else:
-                    survivors.append(mutant)
-                    print(f"survives  {mutant[0]}:{mutant[1] + 1}: {mutant[2].strip()}", flush=True)
-    total = killed + len(survivors)
-    print("killed by " + ", ".join(f"{t} {n}" for t, n in sorted(by.items(), key=lambda x: -x[1])))
+    WORK.mkdir(parents=True, exist_ok=True)
+    log, copies = Log(o.seed, o.survivors), queue.Queue()
+    for n in range(o.jobs):
+        copies.put(copy := Copy(n, log.base))
+        if n == 0 and not log.base:
+            copy.measure()
+        elif not copy.make(TESTS):
+            sys.exit("mutants: the tree does not build")
+    log.begin(log.base)
+    print(f"mutants: {len(places)} places, seed {o.seed}, {len(log.verdicts)} in the log; ready after {time.time() - start:.0f} s; "
+          f"all tests take {sum(cpu for _, cpu in log.base.values()):.0f} CPU s", flush=True)
+    cheap = [t for t in TESTS if log.base[t][1] < 5]
+    read = set() if o.all else {m for m in places if known(m)}
+    sample = judge_all(places, o.count, read, cheap, log, copies, o.jobs)
+    judge_all(sample, len(sample), read, TESTS, log, copies, o.jobs)
+    same = [m for m in sample if known(m) and not log.verdicts.get(key_of(m), {}).get("by")]
+    survivors = [m for m in sample if m not in same and not log.verdicts[key_of(m)]["by"]]
+    by = collections.Counter(log.verdicts[key_of(m)]["by"] for m in sample if m not in same and m not in survivors)
+    for m in same:
+        print(f"no defect {m[0]}:{m[1] + 1}: {m[2].strip()}   ({known(m)})")
+    for m in survivors:
+        print(f"survives  {m[0]}:{m[1] + 1}: {m[2].strip()}")
+    killed, total = by.total(), by.total() + len(survivors)
+    print("killed by " + ", ".join(f"{t} {n}" for t, n in by.most_common()))
     print(f"mutants: {killed} of {total} killed ({100 * killed / max(total, 1):.1f} %), {len(same)} more are no defects, "
           f"in {(time.time() - start) / 60:.0f} minutes")
     sys.exit(killed < 0.95 * total)
