@@ -101,11 +101,11 @@ $(GEN)/builtins.inc: $(wildcard reference/impl/*.c)
 $(GEN)/formats.inc: $(wildcard report/formats/*.c)
 $(GEN)/commands.inc: $(wildcard cli/commands/*.c)
 $(GEN)/phases.inc: $(wildcard dump/phases/*.c)
-FOLDER_rules := analyzer/rules
-FOLDER_builtins := reference/impl
-FOLDER_formats := report/formats
-FOLDER_commands := cli/commands
-FOLDER_phases := dump/phases
+FOLDER_rules := analyzer/rules tp_rule
+FOLDER_builtins := reference/impl tp_builtin
+FOLDER_formats := report/formats tp_format
+FOLDER_commands := cli/commands tp_command
+FOLDER_phases := dump/phases tp_dump
 $(FOLDER_LISTS): $(GEN)/%.inc: tools/gen-registry.sh
 	@mkdir -p $(GEN)
 	$(Q)tools/gen-registry.sh $(FOLDER_$*) > $@

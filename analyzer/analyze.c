@@ -4,41 +4,32 @@
 #include "analyzer/merge.h"
 #include "base/budget.h"
 
-#define X(name) extern const tp_rule tp_rule_##name;
-#include "rules.inc"
-#undef X
+#include "rules.inc" /* REGISTRY, sorted by code: file names sort that way */
 
 static const double SHARE = 0.5; /* of the work that is left, for a rule */
 
-/* Sorted by code: file names sort that way. */
-static const tp_rule *const RULES[] = {
-#define X(name) &tp_rule_##name,
-#include "rules.inc"
-#undef X
-};
-
 const tp_rule *const *tp_rules(size_t *n)
 {
-    *n = sizeof RULES / sizeof *RULES;
-    return RULES;
+    *n = REGISTRY_SIZE;
+    return REGISTRY;
 }
 
 const tp_rule *tp_rule_find(tp_str name)
 {
-    for (size_t i = 0; i < sizeof RULES / sizeof *RULES; i++)
-        if (tp_str_is(name, RULES[i]->code) || tp_str_is(name, RULES[i]->slug))
-            return RULES[i];
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (tp_str_is(name, REGISTRY[i]->code) || tp_str_is(name, REGISTRY[i]->slug))
+            return REGISTRY[i];
     return NULL;
 }
 
 const char *tp_equality_without(const tp_findings *findings)
 {
-    for (size_t r = 0; r < sizeof RULES / sizeof *RULES; r++)
-        for (uint32_t i = 0; RULES[r]->for_equality && i < findings->len; i++) {
+    for (size_t r = 0; r < REGISTRY_SIZE; r++)
+        for (uint32_t i = 0; REGISTRY[r]->for_equality && i < findings->len; i++) {
             const tp_finding *f = &findings->at[i];
-            if (strcmp(f->rule, RULES[r]->code) == 0 && f->verdict != TP_PROVEN && f->verdict != TP_ADVICE &&
+            if (strcmp(f->rule, REGISTRY[r]->code) == 0 && f->verdict != TP_PROVEN && f->verdict != TP_ADVICE &&
                 f->verdict != TP_NOT_APPLICABLE)
-                return RULES[r]->code;
+                return REGISTRY[r]->code;
         }
     return NULL;
 }
@@ -133,8 +124,8 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
         a->out = out;
         a->earlier = &all.all;
         out->findings = (tp_findings){0};
-        for (size_t r = 0; r < sizeof RULES / sizeof *RULES && !a->vacuous; r++) {
-            const tp_rule *rule = RULES[r];
+        for (size_t r = 0; r < REGISTRY_SIZE && !a->vacuous; r++) {
+            const tp_rule *rule = REGISTRY[r];
             bool asked = selected(o, rule);
             if ((!asked && r > 0) || (c > 0 && !rule->per_dtype) || (rule->hardware && !a->k->target.checked))
                 continue;

@@ -1,27 +1,18 @@
 #include "dump/dump.h"
 
-/* build/gen/phases.inc has one X(name) per file of dump/phases. */
-#define X(name) extern const tp_dump tp_dump_##name;
-#include "phases.inc"
-#undef X
-
-static const tp_dump *const DUMPS[] = {
-#define X(name) &tp_dump_##name,
-#include "phases.inc"
-#undef X
-};
+#include "phases.inc" /* REGISTRY, of dump/phases */
 
 const tp_dump *const *tp_dumps(size_t *n)
 {
-    *n = sizeof DUMPS / sizeof *DUMPS;
-    return DUMPS;
+    *n = REGISTRY_SIZE;
+    return REGISTRY;
 }
 
 const tp_dump *tp_dump_find(tp_str name)
 {
-    for (size_t i = 0; i < sizeof DUMPS / sizeof *DUMPS; i++)
-        if (tp_str_is(name, DUMPS[i]->name))
-            return DUMPS[i];
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (tp_str_is(name, REGISTRY[i]->name))
+            return REGISTRY[i];
     return NULL;
 }
 

@@ -1,27 +1,18 @@
 #include "reference/internal.h"
 
-/* build/gen/builtins.inc has one X(name) per file of reference/impl. */
-#define X(name) extern const tp_builtin tp_builtin_##name;
-#include "builtins.inc"
-#undef X
-
-static const tp_builtin *const BUILTINS[] = {
-#define X(name) &tp_builtin_##name,
-#include "builtins.inc"
-#undef X
-};
+#include "builtins.inc" /* REGISTRY, of reference/impl */
 
 const tp_builtin *const *tp_builtins(size_t *n)
 {
-    *n = sizeof BUILTINS / sizeof *BUILTINS;
-    return BUILTINS;
+    *n = REGISTRY_SIZE;
+    return REGISTRY;
 }
 
 const tp_builtin *tp_builtin_find(tp_str name)
 {
-    for (size_t i = 0; i < sizeof BUILTINS / sizeof *BUILTINS; i++)
-        if (tp_str_is(name, BUILTINS[i]->name))
-            return BUILTINS[i];
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (tp_str_is(name, REGISTRY[i]->name))
+            return REGISTRY[i];
     return NULL;
 }
 
