@@ -72,10 +72,9 @@ const tp_code *tp_code_find(tp_str name)
 
 _Noreturn void tp_raise(tp_ctx *c, const char *code, tp_loc loc, const char *help, const char *fmt, ...)
 {
-    tp_buf b = {.arena = c->arena};
     va_list ap;
     va_start(ap, fmt);
-    tp_buf_vprintf(&b, fmt, ap);
+    tp_str message = tp_vprintf(c->arena, fmt, ap);
     va_end(ap);
     tp_finding f = {
         .rule = code,
@@ -83,7 +82,7 @@ _Noreturn void tp_raise(tp_ctx *c, const char *code, tp_loc loc, const char *hel
         .verdict = TP_VIOLATED,
         .severity = TP_ERROR,
         .loc = loc,
-        .message = tp_buf_view(&b),
+        .message = message,
         .help = help ? tp_printf(c->arena, "%s", help) : (tp_str){NULL, 0},
     };
     tp_push(c->arena, c->findings, f);
@@ -115,21 +114,9 @@ static int basis_order(tp_str a, tp_str b)
     return memcmp(a.p, b.p, a.n);
 }
 
-/* Takes the next id off the list; false: it is empty. */
-static bool next_id(tp_str *list, tp_str *id)
-{
-    if (list->n == 0)
-        return false;
-    const char *comma = memchr(list->p, ',', list->n);
-    size_t end = comma ? (size_t)(comma - list->p) : list->n, next = comma ? end + 2 : end;
-    *id = (tp_str){list->p, end};
-    *list = (tp_str){list->p + next, list->n - next};
-    return true;
-}
-
 bool tp_basis_names(tp_str list, const char *id)
 {
-    for (tp_str one; next_id(&list, &one);)
+    for (tp_str one; tp_list_next(&list, ", ", &one);)
         if (tp_str_eq(one, tp_str_c(id)))
             return true;
     return false;
@@ -141,7 +128,7 @@ tp_str tp_basis_join(tp_arena *a, tp_str x, tp_str y)
     tp_buf b = {.arena = a};
     tp_str lists[] = {x, y};
     for (int l = 0; l < 2; l++)
-        for (tp_str id; next_id(&lists[l], &id);) {
+        for (tp_str id; tp_list_next(&lists[l], ", ", &id);) {
             uint32_t at = 0;
             while (at < ids.len && basis_order(ids.at[at], id) < 0)
                 at++;

@@ -167,14 +167,33 @@ void tp_buf_json(tp_buf *b, tp_str s)
     tp_buf_c(b, "\"");
 }
 
-tp_str tp_printf(tp_arena *a, const char *fmt, ...)
+tp_str tp_vprintf(tp_arena *a, const char *fmt, va_list ap)
 {
     tp_buf b = {.arena = a};
+    tp_buf_vprintf(&b, fmt, ap);
+    return tp_buf_view(&b);
+}
+
+tp_str tp_printf(tp_arena *a, const char *fmt, ...)
+{
     va_list ap;
     va_start(ap, fmt);
-    tp_buf_vprintf(&b, fmt, ap);
+    tp_str s = tp_vprintf(a, fmt, ap);
     va_end(ap);
-    return tp_buf_view(&b);
+    return s;
+}
+
+bool tp_list_next(tp_str *list, const char *separator, tp_str *item)
+{
+    if (list->n == 0)
+        return false;
+    size_t n = 0, width = strlen(separator);
+    while (n < list->n && (n + width > list->n || memcmp(list->p + n, separator, width) != 0))
+        n++;
+    size_t next = n < list->n ? n + width : n;
+    *item = (tp_str){list->p, n};
+    *list = (tp_str){list->p + next, list->n - next};
+    return true;
 }
 
 const char *tp_cstr(tp_arena *a, tp_str s)

@@ -56,6 +56,9 @@ static inline tp_str tp_buf_view(const tp_buf *b)
 double tp_real(const char *digits);
 /* Formatted text on the arena. */
 tp_str tp_printf(tp_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+tp_str tp_vprintf(tp_arena *a, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+/* Takes the next item off a list with that separator; false: the list is empty. */
+bool tp_list_next(tp_str *list, const char *separator, tp_str *item);
 /* NUL-terminated copy on the arena. */
 const char *tp_cstr(tp_arena *a, tp_str s);
 

@@ -11,9 +11,7 @@ typedef TP_VEC(const tp_rule *) rules;
 static bool read_required(const tp_cli *c, bool *required)
 {
     for (uint32_t i = 0; i < c->require.len; i++)
-        for (tp_str rest = c->require.at[i]; rest.n;) {
-            const char *comma = memchr(rest.p, ',', rest.n);
-            tp_str name = {rest.p, comma ? (size_t)(comma - rest.p) : rest.n};
+        for (tp_str rest = c->require.at[i], name; tp_list_next(&rest, ",", &name);) {
             bool known = false;
             for (size_t k = 0; k < TP_NEVIDENCE; k++) {
                 tp_evidence_names e = tp_evidence_at(k);
@@ -29,7 +27,6 @@ static bool read_required(const tp_cli *c, bool *required)
                                TP_FMT(name));
                 return false;
             }
-            rest = (tp_str){name.p + name.n + (comma ? 1 : 0), rest.n - name.n - (comma ? 1 : 0)};
         }
     return true;
 }
@@ -38,16 +35,13 @@ static bool read_required(const tp_cli *c, bool *required)
 static bool parse_rules(tp_cli *c, const tp_strings *lists, rules *out)
 {
     for (uint32_t i = 0; i < lists->len; i++)
-        for (tp_str rest = lists->at[i]; rest.n;) {
-            const char *comma = memchr(rest.p, ',', rest.n);
-            tp_str name = {rest.p, comma ? (size_t)(comma - rest.p) : rest.n};
+        for (tp_str rest = lists->at[i], name; tp_list_next(&rest, ",", &name);) {
             const tp_rule *r = tp_rule_find(name);
             if (!r) {
                 tp_usage_error("there is no rule `%.*s`; `tileproof rules` lists them", TP_FMT(name));
                 return false;
             }
             tp_push(c->arena, *out, r);
-            rest = (tp_str){name.p + name.n + (comma ? 1 : 0), rest.n - name.n - (comma ? 1 : 0)};
         }
     return true;
 }

@@ -11,9 +11,7 @@ typedef TP_VEC(const tp_dump *) dumps;
 static bool read_phases(const tp_cli *c, dumps *out)
 {
     for (uint32_t i = 0; i < c->dump.len; i++)
-        for (tp_str rest = c->dump.at[i]; rest.n;) {
-            const char *comma = memchr(rest.p, ',', rest.n);
-            tp_str name = {rest.p, comma ? (size_t)(comma - rest.p) : rest.n};
+        for (tp_str rest = c->dump.at[i], name; tp_list_next(&rest, ",", &name);) {
             const tp_dump *d = tp_dump_find(name);
             if (!d) {
                 tp_buf names = {.arena = c->arena};
@@ -26,7 +24,6 @@ static bool read_phases(const tp_cli *c, dumps *out)
                 return false;
             }
             tp_push(c->arena, *out, d);
-            rest = (tp_str){name.p + name.n + (comma ? 1 : 0), rest.n - name.n - (comma ? 1 : 0)};
         }
     return true;
 }

@@ -49,12 +49,11 @@ static void plant_node(planter *p, const char *kind, const tp_node *n, tp_str af
 static tp_str format(planter *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static tp_str format(planter *p, const char *fmt, ...)
 {
-    tp_buf b = {.arena = p->c->arena};
     va_list ap;
     va_start(ap, fmt);
-    tp_buf_vprintf(&b, fmt, ap);
+    tp_str s = tp_vprintf(p->c->arena, fmt, ap);
     va_end(ap);
-    return tp_buf_view(&b);
+    return s;
 }
 
 /* ---- expressions ---- */

@@ -75,9 +75,9 @@ static json *equivalence(const tp_spec_report *s)
 {
     const tp_equiv *e = s->equiv;
     json *o = json_object_new_object();
-    json_object_object_add(o, "rounding", json_object_new_boolean(tp_tier_e1.earned(e)));
-    json_object_object_add(o, "bits", json_object_new_boolean(tp_tier_e2.earned(e)));
-    json_object_object_add(o, "algebra", json_object_new_boolean(tp_tier_e3.earned(e)));
+    json_object_object_add(o, "rounding", json_object_new_boolean(tp_tier_e1.holds(e)));
+    json_object_object_add(o, "bits", json_object_new_boolean(tp_tier_e2.holds(e)));
+    json_object_object_add(o, "algebra", json_object_new_boolean(tp_tier_e3.holds(e)));
     json_object_object_add(o, "all_sizes", json_object_new_boolean(s->equality.proven));
     json *open = json_object_new_array();
     tp_open_tiers tiers = tp_tiers_open(s->spec->kernels[0]->arena, e);

@@ -6,13 +6,11 @@
 
 _Noreturn void demand_give_up(tp_demand *d, tp_demand_outcome outcome, const char *fmt, ...)
 {
-    tp_buf b = {.arena = d->arena};
     va_list ap;
     va_start(ap, fmt);
-    tp_buf_vprintf(&b, fmt, ap);
-    va_end(ap);
     d->outcome = outcome;
-    d->why = tp_buf_view(&b);
+    d->why = tp_vprintf(d->arena, fmt, ap);
+    va_end(ap);
     tp_leave(d->arena, TP_E_LIMIT);
 }
 

@@ -22,28 +22,28 @@ bool tp_decides(tp_prim p)
 
 /* ---- the log ---- */
 
-static double value(const tp_lanes *x, size_t i, bool meant)
+static double value(const tp_lanes *x, size_t i, bool has_planes)
 {
-    return meant && x->plane[0] ? ((const double *)x->plane[0])[x->n == 1 ? 0 : i] : tp_lane(x, i);
+    return has_planes && x->plane[0] ? ((const double *)x->plane[0])[x->n == 1 ? 0 : i] : tp_lane(x, i);
 }
 
 /* The whole part of a quotient is what a remainder decides. */
-static double result(tp_prim p, const tp_lanes *out, const tp_lanes *const *args, size_t i, bool meant)
+static double result(tp_prim p, const tp_lanes *out, const tp_lanes *const *args, size_t i, bool has_planes)
 {
     if (p != TP_P_MOD && p != TP_P_LAX_REM)
-        return value(out, i, meant);
+        return value(out, i, has_planes);
     double q = value(args[0], i, true) / value(args[1], i, true);
     return p == TP_P_MOD ? floor(q) : trunc(q);
 }
 
-static bool note(tp_domain *d, tp_prim p, const tp_lanes *out, const tp_lanes *const *args, bool meant)
+static bool note(tp_domain *d, tp_prim p, const tp_lanes *out, const tp_lanes *const *args, bool has_planes)
 {
     tp_decision_log *log = ((decisions *)d)->log;
     for (size_t i = 0; i < out->n && log->n < log->room; i++) {
-        log->result[log->n] = result(p, out, args, i, meant);
+        log->result[log->n] = result(p, out, args, i, has_planes);
         log->kind[log->n++] = (uint32_t)p << 16 ^ (uint32_t)out->n;
     }
-    return meant;
+    return has_planes;
 }
 
 /* ---- the rounding domain ---- */
@@ -56,8 +56,8 @@ static void exact(const tp_domain *d, const tp_lanes *x, void *const *plane)
 static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out, const tp_lanes *const *args,
                         uint32_t nargs)
 {
-    bool meant = rounding_of(d)->elementwise(rounding_of(d), p, integer, out, args, nargs);
-    return tp_is_float(args[0]->dtype) && tp_decides(p) ? note(d, p, out, args, meant) : meant;
+    bool has_planes = rounding_of(d)->elementwise(rounding_of(d), p, integer, out, args, nargs);
+    return tp_is_float(args[0]->dtype) && tp_decides(p) ? note(d, p, out, args, has_planes) : has_planes;
 }
 
 static bool select_arm(tp_domain *d, tp_lanes *out, const tp_lanes *cond, const tp_lanes *a, const tp_lanes *b)
@@ -67,8 +67,8 @@ static bool select_arm(tp_domain *d, tp_lanes *out, const tp_lanes *cond, const 
 
 static bool cast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
 {
-    bool meant = rounding_of(d)->cast(rounding_of(d), out, a);
-    return tp_is_float(a->dtype) && !tp_is_float(out->dtype) ? note(d, TP_P_CAST, out, &a, meant) : meant;
+    bool has_planes = rounding_of(d)->cast(rounding_of(d), out, a);
+    return tp_is_float(a->dtype) && !tp_is_float(out->dtype) ? note(d, TP_P_CAST, out, &a, has_planes) : has_planes;
 }
 
 static bool literal(tp_domain *d, tp_lanes *out, double v)
@@ -83,8 +83,8 @@ static bool bitcast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
 
 static bool reduce(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, const tp_groups *g)
 {
-    bool meant = rounding_of(d)->reduce(rounding_of(d), p, out, a, g);
-    return tp_is_float(a->dtype) && tp_decides(p) ? note(d, p, out, &a, meant) : meant;
+    bool has_planes = rounding_of(d)->reduce(rounding_of(d), p, out, a, g);
+    return tp_is_float(a->dtype) && tp_decides(p) ? note(d, p, out, &a, has_planes) : has_planes;
 }
 
 static bool scan(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, size_t start, ptrdiff_t step, size_t n)
@@ -105,19 +105,7 @@ static bool certain(const tp_domain *d, const tp_lanes *x)
 tp_domain *tp_decisions_new(tp_arena *a, tp_decision_log *log)
 {
     decisions *d = TP_NEW(a, decisions);
-    *d = (decisions){.base = {.name = "decisions",
-                              .nplanes = 2,
-                              .exact = exact,
-                              .elementwise = elementwise,
-                              .select = select_arm,
-                              .cast = cast,
-                              .literal = literal,
-                              .bitcast = bitcast,
-                              .reduce = reduce,
-                              .scan = scan,
-                              .dot = dot,
-                              .certain = certain},
-                     .rounding = tp_rounding_new(a),
-                     .log = log};
+    *d = (decisions){
+        .base = {.name = "decisions", .nplanes = 2, TP_DOMAIN_OPERATIONS}, .rounding = tp_rounding_new(a), .log = log};
     return &d->base;
 }

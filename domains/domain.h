@@ -81,6 +81,11 @@ struct tp_domain {
     bool (*certain)(const tp_domain *d, const tp_lanes *x);
 };
 
+/* The operations of a domain whose file names its functions as the members above. */
+#define TP_DOMAIN_OPERATIONS                                                                                           \
+    .exact = exact, .elementwise = elementwise, .select = select_arm, .cast = cast, .literal = literal,                \
+    .bitcast = bitcast, .reduce = reduce, .scan = scan, .dot = dot, .certain = certain
+
 /* What an instruction means that computes element by element. */
 bool tp_domain_compute(tp_domain *d, const tp_inst *i, tp_lanes *out, const tp_lanes *const *args);
 /* How many of the leading arguments of an instruction that moves elements are

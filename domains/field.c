@@ -291,23 +291,24 @@ static uint64_t ask_oracle(field *f, tp_prim p, uint64_t set)
 /* max and min of two: a constant bound is a decision of the data, as is a
  * comparison with infinity; else the oracle answers, the same for the same
  * two arguments. */
-static uint64_t extreme(field *f, tp_prim p, uint64_t x, uint64_t y, double dx, double dy, bool decided)
+static uint64_t extreme(field *f, tp_prim p, uint64_t x, uint64_t y, double dx, double dy, bool is_constant)
 {
     if (tp_p_of(x) == tp_p_of(y))
         return x;
-    if (f->options.ordered || decided || !isfinite(dx) || !isfinite(dy))
+    if (f->options.ordered || is_constant || !isfinite(dx) || !isfinite(dy))
         return (p == TP_P_MAXIMUM ? dx > dy : dx < dy) || (dx == dy && tp_p_of(x) > tp_p_of(y))
                    ? x
                    : y; /* ties: in any order alike */
     return ask_oracle(f, p, tp_mix(tp_p_of(x)) + tp_mix(tp_p_of(y)));
 }
 
-static uint64_t binary(field *f, tp_prim p, uint64_t x, uint64_t y, double dx, double dy, double result, bool decided)
+static uint64_t binary(field *f, tp_prim p, uint64_t x, uint64_t y, double dx, double dy, double result,
+                       bool is_constant)
 {
     switch (p) {
-    case TP_P_POW: return any_power(f, x, y, decided ? dy : (double)NAN);
+    case TP_P_POW: return any_power(f, x, y, is_constant ? dy : (double)NAN);
     case TP_P_MAXIMUM:
-    case TP_P_MINIMUM: return extreme(f, p, x, y, dx, dy, decided);
+    case TP_P_MINIMUM: return extreme(f, p, x, y, dx, dy, is_constant);
     case TP_P_FLOORDIV: return tp_residue_of(result);
     case TP_P_MOD: return tp_residue_add(x, tp_residue_negative(tp_residue_multiply(y, tp_residue_of(floor(dx / dy)))));
     case TP_P_LAX_REM:
@@ -367,7 +368,7 @@ typedef struct strip {
     const uint64_t *x, *y;
     const double *dx, *dy, *result;
     bool same_divisor; /* y is n times the same */
-    bool decided;      /* one operand means its data: a constant */
+    bool is_constant;  /* one operand means its data: a constant */
 } strip;
 
 static void divide_strip(const field *f, const strip *s, uint64_t *r)
@@ -424,7 +425,7 @@ static void compute_strip(field *f, tp_prim p, int64_t integer, const strip *s, 
     else
         for (size_t i = 0; i < s->n; i++)
             r[i] = s->x[i] == TP_FIELD_UNKNOWN || (s->y && s->y[i] == TP_FIELD_UNKNOWN) ? TP_FIELD_UNKNOWN
-                   : s->y ? binary(f, p, s->x[i], s->y[i], s->dx[i], s->dy[i], s->result[i], s->decided)
+                   : s->y ? binary(f, p, s->x[i], s->y[i], s->dx[i], s->dy[i], s->result[i], s->is_constant)
                           : unary(f, p, s->x[i], s->dx[i], s->result[i]);
     settle(f, p, s, r);
 }
@@ -462,7 +463,7 @@ static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
                                    .dy = b ? tp_lanes_part(b, from, n, dys) : NULL,
                                    .result = tp_lanes_part(out, from, n, results),
                                    .same_divisor = b && b->n == 1,
-                                   .decided = b && (!a->plane[0] || !b->plane[0])},
+                                   .is_constant = b && (!a->plane[0] || !b->plane[0])},
                           r);
     }
     return true;
@@ -729,18 +730,7 @@ const tp_field_log *tp_field_log_of(const tp_domain *d)
 tp_domain *tp_field_new(tp_arena *a, tp_field_options o)
 {
     field *f = TP_NEW(a, field);
-    f->base = (tp_domain){.name = "field",
-                          .nplanes = 1,
-                          .exact = exact,
-                          .elementwise = elementwise,
-                          .select = select_arm,
-                          .cast = cast,
-                          .literal = literal,
-                          .bitcast = bitcast,
-                          .reduce = reduce,
-                          .scan = scan,
-                          .dot = dot,
-                          .certain = certain};
+    f->base = (tp_domain){.name = "field", .nplanes = 1, TP_DOMAIN_OPERATIONS};
     f->arena = a;
     f->options = o;
     /* a square other than 0 and 1 has order q */

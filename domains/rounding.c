@@ -549,7 +549,7 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
     }
     double *row = self->room, *column = row + s.m, *row_bound = column + s.n, *column_bound = row_bound + s.m,
            *row_most = column_bound + s.n, *column_most = row_most + s.m, growth = ((double)s.k + 2) * U,
-           lost = ((double)s.k + 4) * 0x1p-1072; /* by underflow */
+           underflow = ((double)s.k + 4) * 0x1p-1072; /* by underflow */
     for (size_t q = 0; q < s.batch; q++) {
         const double *xq = x + q * s.m * s.k, *yq = y + q * s.k * s.n;
         tp_multiply_f64(s.m, s.n, s.k, xq, yq, v + q * s.m * s.n);
@@ -574,7 +574,8 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
                 bool rounds = own > 0 || row_bound[i] > 0 || column_bound[j] > 0;
                 double wide = column[j] + column_bound[j];
                 e[(q * s.m + i) * s.n + j] =
-                    tp_up(own * (row[i] * wide) + row_bound[i] * wide + row[i] * column_bound[j]) + (rounds ? lost : 0);
+                    tp_up(own * (row[i] * wide) + row_bound[i] * wide + row[i] * column_bound[j]) +
+                    (rounds ? underflow : 0);
             }
     }
     for (size_t i = 0; i < out->n; i++) {
@@ -588,18 +589,7 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
 tp_domain *tp_rounding_new(tp_arena *a)
 {
     rounding *r = TP_NEW(a, rounding);
-    r->base = (tp_domain){.name = "rounding",
-                          .nplanes = 2,
-                          .exact = exact,
-                          .elementwise = elementwise,
-                          .select = select_arm,
-                          .cast = cast,
-                          .literal = literal,
-                          .bitcast = bitcast,
-                          .reduce = reduce,
-                          .scan = scan,
-                          .dot = dot,
-                          .certain = certain};
+    r->base = (tp_domain){.name = "rounding", .nplanes = 2, TP_DOMAIN_OPERATIONS};
     r->arena = a;
     return &r->base;
 }

@@ -187,7 +187,7 @@ static bool is_undefined(tp_prim p, double x, double bx)
 }
 
 /* Infinities and NaN are what they are when their causes are. */
-static double settled(tp_prim p, double x, double y, double v, double bx, double by, double b)
+static double bound_of_result(tp_prim p, double x, double y, double v, double bx, double by, double b)
 {
     bool product = p == TP_P_MUL || p == TP_P_SQUARE || p == TP_P_DIV || p == TP_P_LAX_DIV || p == TP_P_POW;
     if (isfinite(v)) /* the product of bounds may have vanished */
@@ -199,10 +199,10 @@ static double settled(tp_prim p, double x, double y, double v, double bx, double
     bool sum = p == TP_P_ADD || p == TP_P_SUB, extreme = p == TP_P_MAXIMUM || p == TP_P_MINIMUM;
     bool certain = (bx == 0 && by == 0) || ((sum || extreme) && !isnan(v) && (isfinite(x) || bx == 0) &&
                                             (isfinite(y) || by == 0) && bx + by < HUGE_VAL);
-    bool scaled = (p == TP_P_MUL || p == TP_P_DIV) && isinf(x) && bx == 0 && isfinite(y) && fabs(y) > by;
-    scaled |= p == TP_P_MUL && isinf(y) && by == 0 && isfinite(x) && fabs(x) > bx;
-    scaled |= p == TP_P_DIV && y == 0 && by == 0 && isfinite(x) && fabs(x) > bx;
-    return certain || scaled ? 0 : HUGE_VAL;
+    bool of_infinity = (p == TP_P_MUL || p == TP_P_DIV) && isinf(x) && bx == 0 && isfinite(y) && fabs(y) > by;
+    of_infinity |= p == TP_P_MUL && isinf(y) && by == 0 && isfinite(x) && fabs(x) > bx;
+    of_infinity |= p == TP_P_DIV && y == 0 && by == 0 && isfinite(x) && fabs(x) > bx;
+    return certain || of_infinity ? 0 : HUGE_VAL;
 }
 
 static void strip_in_general(tp_prim p, size_t n, tp_reals x, tp_reals y, double *v, double *b)
@@ -210,8 +210,8 @@ static void strip_in_general(tp_prim p, size_t n, tp_reals x, tp_reals y, double
     for (size_t i = 0; i < n; i++) {
         double yv = y.v ? y.v[i] : 0, yb = y.b ? y.b[i] : 0;
         v[i] = tp_meaning_f64(p, x.v[i], yv);
-        b[i] = settled(p, x.v[i], yv, v[i], x.b[i], yb,
-                       own_error(p, x.v[i], yv, v[i]) + carried_error(p, x.v[i], yv, v[i], x.b[i], yb));
+        b[i] = bound_of_result(p, x.v[i], yv, v[i], x.b[i], yb,
+                               own_error(p, x.v[i], yv, v[i]) + carried_error(p, x.v[i], yv, v[i], x.b[i], yb));
     }
 }
 
@@ -247,8 +247,8 @@ TP_VECTORISED_FMA static int64_t strip_multiply(size_t n, tp_reals x, tp_reals y
     int64_t unusual = 0;
     for (size_t i = 0; i < n; i++) {
         double a = xv[i], c = yv[i], ba = xb[i], bc = yb[i], v = a * c, least = fabs(a) < fabs(c) ? fabs(a) : fabs(c);
-        double lost = (((fabs(v) < 0x1p-900) & (least > 0)) | (ba + bc > 0)) ? LOST : 0;
-        double b = (fabs(fma(a, c, -v)) + (fabs(a) * bc + fabs(c) * ba + ba * bc) + lost) * (1 + 0x1p-40);
+        double underflow = (((fabs(v) < 0x1p-900) & (least > 0)) | (ba + bc > 0)) ? LOST : 0;
+        double b = (fabs(fma(a, c, -v)) + (fabs(a) * bc + fabs(c) * ba + ba * bc) + underflow) * (1 + 0x1p-40);
         rv[i] = v;
         rb[i] = b;
         unusual |= IS_UNUSUAL(v, b);
@@ -264,12 +264,12 @@ TP_VECTORISED_FMA static int64_t strip_divide(size_t n, tp_reals x, tp_reals y, 
     int64_t unusual = 0;
     for (size_t i = 0; i < n; i++) {
         double a = xv[i], c = yv[i], ba = xb[i], bc = yb[i], v = a / c, size = fabs(v);
-        double lost = ba + bc > 0 ? LOST : 0, least = fabs(c) - bc;
-        double b = (fabs(fma(-v, c, a)) + ba + size * bc + lost) / least * (1 + 0x1p-40);
-        bool covered = (least > 0x1p-400) & (fabs(c) < 0x1p400) & (((size > 0x1p-400) & (size < 0x1p400)) | (a == 0));
+        double underflow = ba + bc > 0 ? LOST : 0, least = fabs(c) - bc;
+        double b = (fabs(fma(-v, c, a)) + ba + size * bc + underflow) / least * (1 + 0x1p-40);
+        bool in_range = (least > 0x1p-400) & (fabs(c) < 0x1p400) & (((size > 0x1p-400) & (size < 0x1p400)) | (a == 0));
         rv[i] = v;
         rb[i] = b;
-        unusual |= covered ? IS_UNUSUAL(v, b) : 1;
+        unusual |= in_range ? IS_UNUSUAL(v, b) : 1;
     }
     return unusual;
 }

@@ -73,11 +73,11 @@ bool tp_decides_a_tie(tp_prim p, const tp_lanes *a, const tp_lanes *b, size_t i)
 /* ---- marks ---- */
 
 /* The words of a result that the field left to its data. */
-static void mark(tp_domain *d, tp_lanes *out, size_t i, bool *meant)
+static void mark(tp_domain *d, tp_lanes *out, size_t i, bool *has_planes)
 {
-    if (!*meant)
+    if (!*has_planes)
         field_of(d)->exact(field_of(d), out, out->plane);
-    *meant = true;
+    *has_planes = true;
     ((uint64_t *)out->plane[0])[i] = TP_FIELD_UNKNOWN;
 }
 
@@ -85,30 +85,30 @@ static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
                         uint32_t nargs)
 {
     const tp_lanes *a = args[0], *b = nargs > 1 ? args[1] : NULL;
-    bool meant = field_of(d)->elementwise(field_of(d), p, integer, out, args, nargs);
+    bool has_planes = field_of(d)->elementwise(field_of(d), p, integer, out, args, nargs);
     for (size_t i = 0; i < out->n; i++)
         if (is_open(a, i) || (b && is_open(b, i)) || tp_decides_a_tie(p, a, b, i))
-            mark(d, out, i, &meant);
-    return meant;
+            mark(d, out, i, &has_planes);
+    return has_planes;
 }
 
 /* Arms that are the same need no decision. */
 static bool select_arm(tp_domain *d, tp_lanes *out, const tp_lanes *cond, const tp_lanes *a, const tp_lanes *b)
 {
-    bool meant = field_of(d)->select(field_of(d), out, cond, a, b);
+    bool has_planes = field_of(d)->select(field_of(d), out, cond, a, b);
     for (size_t i = 0; i < out->n; i++)
         if (is_open(tp_lane(cond, i) != 0 ? a : b, i) || (is_open(cond, i) && differ(word(a, i), word(b, i))))
-            mark(d, out, i, &meant);
-    return meant;
+            mark(d, out, i, &has_planes);
+    return has_planes;
 }
 
 static bool cast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
 {
-    bool meant = field_of(d)->cast(field_of(d), out, a), step = tp_is_float(a->dtype) && !tp_is_float(out->dtype);
+    bool has_planes = field_of(d)->cast(field_of(d), out, a), step = tp_is_float(a->dtype) && !tp_is_float(out->dtype);
     for (size_t i = 0; i < out->n; i++)
         if (is_open(a, i) || (step && on_step(tp_lane(a, i), word(a, i))))
-            mark(d, out, i, &meant);
-    return meant;
+            mark(d, out, i, &has_planes);
+    return has_planes;
 }
 
 static bool literal(tp_domain *d, tp_lanes *out, double v)
@@ -126,7 +126,7 @@ static bool bitcast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
 /* Does a fold rest on a tie: one of its members does, or two of them are its extreme? */
 typedef struct fold {
     tp_prim p;
-    bool begun, open;
+    bool any, open;
     double best;
     uint64_t word;
 } fold;
@@ -137,44 +137,44 @@ static void fold_in(fold *f, const tp_lanes *a, size_t i)
     f->open |= is_open(a, i);
     if ((f->p != TP_P_MAX && f->p != TP_P_MIN) || !tp_is_float(a->dtype) || f->open)
         return;
-    if (f->begun && v == f->best && isfinite(v) && differ(f->word, word(a, i)))
+    if (f->any && v == f->best && isfinite(v) && differ(f->word, word(a, i)))
         f->word = TP_FIELD_UNKNOWN;
-    if (f->begun && !(f->p == TP_P_MAX ? v > f->best : v < f->best))
+    if (f->any && !(f->p == TP_P_MAX ? v > f->best : v < f->best))
         return;
-    f->begun = true;
+    f->any = true;
     f->best = v;
     f->word = word(a, i);
 }
 
 static bool rests_on_tie(const fold *f)
 {
-    return f->open || (f->begun && f->word == TP_FIELD_UNKNOWN);
+    return f->open || (f->any && f->word == TP_FIELD_UNKNOWN);
 }
 
 static bool reduce(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, const tp_groups *g)
 {
-    bool meant = field_of(d)->reduce(field_of(d), p, out, a, g);
+    bool has_planes = field_of(d)->reduce(field_of(d), p, out, a, g);
     for (size_t o = 0; o < g->nout; o++) {
         fold f = {.p = p};
         for (size_t t = 0; t < g->nin; t++)
             fold_in(&f, a, g->base[o] + g->offset[t]);
         if (rests_on_tie(&f))
-            mark(d, out, o, &meant);
+            mark(d, out, o, &has_planes);
     }
-    return meant;
+    return has_planes;
 }
 
 static bool scan(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, size_t start, ptrdiff_t step, size_t n)
 {
     fold f = {.p = p};
-    bool meant = field_of(d)->scan(field_of(d), p, out, a, start, step, n);
-    for (size_t t = 0; meant && t < n; t++) {
+    bool has_planes = field_of(d)->scan(field_of(d), p, out, a, start, step, n);
+    for (size_t t = 0; has_planes && t < n; t++) {
         size_t i = (size_t)((ptrdiff_t)start + (ptrdiff_t)t * step);
         fold_in(&f, a, i);
         if (rests_on_tie(&f))
-            mark(d, out, i, &meant);
+            mark(d, out, i, &has_planes);
     }
-    return meant;
+    return has_planes;
 }
 
 /* ---- dot ---- */
@@ -184,19 +184,19 @@ static bool scan(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, size
 static bool *take_marks(tp_domain *d, tp_lanes *x, size_t outer, size_t rows, size_t row_step, size_t n, size_t step)
 {
     tp_arena *a = ((ties *)d)->arena;
-    bool *marked = TP_NEWN(a, bool, outer *rows + 1);
+    bool *open_row = TP_NEWN(a, bool, outer *rows + 1);
     if (!x->plane[0])
-        return marked;
+        return open_row;
     uint64_t *words = tp_alloc_array(a, x->n + 1, sizeof *words);
     memcpy(words, x->plane[0], x->n * sizeof *words);
     for (size_t r = 0; r < outer * rows; r++)
         for (size_t i = 0; i < n; i++) {
             uint64_t *w = &words[r / rows * rows * n + r % rows * row_step + i * step];
-            marked[r] |= *w == TP_FIELD_UNKNOWN;
+            open_row[r] |= *w == TP_FIELD_UNKNOWN;
             *w = *w == TP_FIELD_UNKNOWN ? 0 : *w;
         }
     x->plane[0] = words;
-    return marked;
+    return open_row;
 }
 
 static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, const tp_lanes *b)
@@ -204,11 +204,11 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
     tp_lanes x = *a, y = *b;
     const bool *rows = take_marks(d, &x, s.batch, s.m, s.k, s.k, 1),
                *columns = take_marks(d, &y, s.batch, s.n, 1, s.k, s.n);
-    bool meant = field_of(d)->dot(field_of(d), s, out, &x, &y);
+    bool has_planes = field_of(d)->dot(field_of(d), s, out, &x, &y);
     for (size_t i = 0; i < s.batch * s.m * s.n; i++)
         if (rows[i / s.n] || columns[i / (s.m * s.n) * s.n + i % s.n])
-            mark(d, out, i, &meant);
-    return meant;
+            mark(d, out, i, &has_planes);
+    return has_planes;
 }
 
 /* ---- making ---- */
@@ -230,19 +230,6 @@ static bool certain(const tp_domain *d, const tp_lanes *x)
 tp_domain *tp_ties_new(tp_arena *a, tp_domain *field)
 {
     ties *t = TP_NEW(a, ties);
-    *t = (ties){.base = {.name = "ties",
-                         .nplanes = 1,
-                         .exact = exact,
-                         .elementwise = elementwise,
-                         .select = select_arm,
-                         .cast = cast,
-                         .literal = literal,
-                         .bitcast = bitcast,
-                         .reduce = reduce,
-                         .scan = scan,
-                         .dot = dot,
-                         .certain = certain},
-                .field = field,
-                .arena = a};
+    *t = (ties){.base = {.name = "ties", .nplanes = 1, TP_DOMAIN_OPERATIONS}, .field = field, .arena = a};
     return &t->base;
 }

@@ -17,7 +17,7 @@ void emit_text(emitter *e, const char *text);
 /* A name of the spec in Python: words and modules of Python get an underscore. */
 void emit_identifier(emitter *e, tp_str s);
 /* The same after a comma, if one is wanted. */
-void emit_separated(emitter *e, bool comma, tp_str s);
+void emit_item(emitter *e, bool comma, tp_str s);
 /* x_ref */
 void emit_ref(emitter *e, tp_str s);
 /* jnp.float32, or a dtype parameter */

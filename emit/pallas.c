@@ -11,7 +11,7 @@ static const tp_json *entry(const emitter *e, const char *key, uint32_t i)
 
 static const char *const KEYS[] = {"inputs", "outputs", "scratch"};
 
-static const tp_json *declared(const emitter *e, uint32_t operand)
+static const tp_json *declaration(const emitter *e, uint32_t operand)
 {
     const tp_kernel *k = e->k;
     const tp_operand *o = &k->operands[operand];
@@ -50,7 +50,7 @@ static void block_entry(emitter *e, const tp_json *v)
 static void block_spec(emitter *e, uint32_t operand)
 {
     const tp_operand *o = &e->k->operands[operand];
-    const tp_json *v = declared(e, operand), *blocks = tp_json_get(v, "block_shape"),
+    const tp_json *v = declaration(e, operand), *blocks = tp_json_get(v, "block_shape"),
                   *map = tp_json_get(v, "index_map");
     static const char *const SPACES[] = {"VMEM", "SMEM", "ANY", "HBM", "SEMAPHORE"};
     emit_text(e, "pl.BlockSpec(");
@@ -62,7 +62,7 @@ static void block_spec(emitter *e, uint32_t operand)
         }
         emit_text(e, blocks->u.items.n == 1 ? ",), lambda " : "), lambda ");
         for (uint32_t i = 0; i < e->k->naxes; i++)
-            emit_separated(e, i, e->k->axes[i].name);
+            emit_item(e, i, e->k->axes[i].name);
         for (uint32_t i = 0; i < e->k->ntables; i++) {
             emit_text(e, i || e->k->naxes ? ", " : "");
             emit_ref(e, e->k->tables[i].name);
@@ -181,9 +181,9 @@ static void arguments(emitter *e)
 {
     bool any = false;
     for (uint32_t i = 0; i < e->k->ntables; i++, any = true)
-        emit_separated(e, any, e->k->tables[i].name);
+        emit_item(e, any, e->k->tables[i].name);
     for (uint32_t i = 0; i < e->k->ninputs; i++, any = true)
-        emit_separated(e, any, e->k->operands[i].name);
+        emit_item(e, any, e->k->operands[i].name);
 }
 
 static void signature(emitter *e)
@@ -201,16 +201,16 @@ static void signature(emitter *e)
         bool found = s->kind == TP_SIZE_RANGE && size_from_shapes(e, s);
         e->b = out;
         if (s->kind == TP_SIZE_CHOICE)
-            emit_separated(e, true, s->name), tp_buf_printf(out, "=%lld", (long long)s->choices[s->nchoices - 1]);
+            emit_item(e, true, s->name), tp_buf_printf(out, "=%lld", (long long)s->choices[s->nchoices - 1]);
         else if (s->kind == TP_SIZE_RANGE && !found)
-            emit_separated(e, true, s->name);
+            emit_item(e, true, s->name);
     }
     for (uint32_t p = 0; p < k->ndtypes; p++) {
         bool found = false;
         for (uint32_t i = 0; i < k->ninputs && !found; i++)
-            found = tp_str_eq(tp_json_get(declared(e, i), "dtype")->u.string, k->dtypes[p].name);
+            found = tp_str_eq(tp_json_get(declaration(e, i), "dtype")->u.string, k->dtypes[p].name);
         if (!found)
-            emit_separated(e, true, k->dtypes[p].name),
+            emit_item(e, true, k->dtypes[p].name),
                 tp_buf_printf(out, "=jnp.%s", tp_dtype_info(k->dtypes[p].choice)->name);
     }
     tp_buf_c(out, ", interpret=False):\n");
@@ -220,7 +220,7 @@ static void dtypes(emitter *e)
 {
     for (uint32_t p = 0; p < e->k->ndtypes; p++)
         for (uint32_t i = 0; i < e->k->ninputs; i++)
-            if (tp_str_eq(tp_json_get(declared(e, i), "dtype")->u.string, e->k->dtypes[p].name)) {
+            if (tp_str_eq(tp_json_get(declaration(e, i), "dtype")->u.string, e->k->dtypes[p].name)) {
                 emit_text(e, "    ");
                 emit_identifier(e, e->k->dtypes[p].name);
                 emit_text(e, " = ");
@@ -281,7 +281,7 @@ static void grid_spec(emitter *e)
     bool scratch = k->ninputs + k->noutputs < tp_noperands(k);
     emit_text(e, scratch ? "            scratch_shapes=[\n" : "");
     for (uint32_t i = k->ninputs + k->noutputs; i < tp_noperands(k); i++) {
-        const tp_json *v = declared(e, i);
+        const tp_json *v = declaration(e, i);
         tp_buf_printf(e->b, "                pltpu.%s(", k->operands[i].memory == TP_MEM_SMEM ? "SMEM" : "VMEM");
         shape(e, tp_json_get(v, "shape"));
         emit_text(e, ", ");
@@ -318,7 +318,7 @@ static void pallas_call(emitter *e)
     bool alias = false;
     emit_text(e, "    return pl.pallas_call(\n        kernel,\n        out_shape=[\n");
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
-        const tp_json *v = declared(e, i);
+        const tp_json *v = declaration(e, i);
         emit_text(e, "            jax.ShapeDtypeStruct(");
         shape(e, tp_json_get(v, "shape"));
         emit_text(e, ", ");

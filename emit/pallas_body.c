@@ -186,7 +186,7 @@ static void select(emitter *e, tp_node *const *kids)
 }
 
 /* pltpu.load or store of a place under a mask; a load has no value */
-static void masked(emitter *e, const char *function, const tp_node *x, const tp_node *value, const tp_node *mask)
+static void masked_access(emitter *e, const char *function, const tp_node *x, const tp_node *value, const tp_node *mask)
 {
     tp_buf_printf(e->b, "%s(", function);
     place(e, x);
@@ -206,7 +206,7 @@ static void masked_load(emitter *e, const tp_node *n)
     if (other)
         select(e, (tp_node *[]){mask, x, other});
     else
-        masked(e, "pltpu.load", x, NULL, mask);
+        masked_access(e, "pltpu.load", x, NULL, mask);
 }
 
 /* TPUs store 32-bit elements under a mask; others are read, selected and stored. */
@@ -215,7 +215,7 @@ static void masked_store(emitter *e, const tp_node *n)
     tp_node *x = argument(n, "x", 0), *value = argument(n, "value", 1), *mask = argument(n, "mask", 2);
     int operand = tp_operand_find(e->k, x->kids[0]->text);
     if (tp_dtype_info(e->k->operands[operand].dtype)->bits == 32) {
-        masked(e, "pltpu.store", x, value, mask);
+        masked_access(e, "pltpu.store", x, value, mask);
         return;
     }
     emit_node(e, x, 0);
@@ -361,7 +361,7 @@ static void collect(const tp_block *s, tp_arena *a, names *list)
 
 /* What lives on after a branch or loop: names that it assigns and that exist
  * already, or that both arms of a branch define. */
-static names carried(emitter *e, const tp_syntax *s)
+static names carry_names(emitter *e, const tp_syntax *s)
 {
     names all = {0}, then = {0}, other = {0}, out = {0};
     tp_arena *a = e->k->arena;
@@ -379,7 +379,7 @@ static names carried(emitter *e, const tp_syntax *s)
     return out;
 }
 
-void emit_separated(emitter *e, bool comma, tp_str s)
+void emit_item(emitter *e, bool comma, tp_str s)
 {
     emit_text(e, comma ? ", " : "");
     emit_identifier(e, s);
@@ -388,7 +388,7 @@ void emit_separated(emitter *e, bool comma, tp_str s)
 static void tuple(emitter *e, const names *list, const char *none)
 {
     for (uint32_t i = 0; i < list->len; i++)
-        emit_separated(e, i, list->at[i]);
+        emit_item(e, i, list->at[i]);
     emit_text(e, list->len == 1 ? "," : list->len ? "" : none);
 }
 
@@ -418,7 +418,7 @@ static void function_body(emitter *e, const tp_block *s, const names *carry, con
 /* if without values that live on: @pl.when; else lax.cond over a tuple of them. */
 static void branch(emitter *e, const tp_syntax *s)
 {
-    names carry = carried(e, s), given = {0};
+    names carry = carry_names(e, s), given = {0};
     unsigned id = ++e->functions;
     if (!carry.len) {
         for (int arm = 0; arm < (s->orelse.len ? 2 : 1); arm++) {
@@ -455,14 +455,14 @@ static void branch(emitter *e, const tp_syntax *s)
 
 static void loop(emitter *e, const tp_syntax *s)
 {
-    names carry = carried(e, s);
+    names carry = carry_names(e, s);
     const tp_node *r = s->value;
     unsigned id = ++e->functions;
-    bool counted = s->kind == TP_S_FOR;
-    const tp_node *lo = counted && r->nkids > 1 ? r->kids[0] : NULL, *hi = counted ? r->kids[r->nkids > 1] : NULL,
-                  *step = counted && r->nkids == 3 ? r->kids[2] : NULL;
+    bool is_for = s->kind == TP_S_FOR;
+    const tp_node *lo = is_for && r->nkids > 1 ? r->kids[0] : NULL, *hi = is_for ? r->kids[r->nkids > 1] : NULL,
+                  *step = is_for && r->nkids == 3 ? r->kids[2] : NULL;
     uint32_t mark = e->known.len;
-    if (!counted) {
+    if (!is_for) {
         start_line(e);
         tp_buf_printf(e->b, "def test_%u(values):\n", id);
         e->indent++;
@@ -479,7 +479,7 @@ static void loop(emitter *e, const tp_syntax *s)
     }
     start_line(e);
     tp_buf_printf(e->b, "def turn_%u(", id);
-    if (counted) {
+    if (is_for) {
         emit_text(e, step ? "n_" : "");
         emit_identifier(e, s->target->text);
         emit_text(e, ", ");
@@ -502,7 +502,7 @@ static void loop(emitter *e, const tp_syntax *s)
     e->known.len = mark;
     start_line(e);
     tuple(e, &carry, "_");
-    if (!counted) {
+    if (!is_for) {
         tp_buf_printf(e->b, " = lax.while_loop(test_%u, turn_%u, (", id, id);
     } else {
         emit_text(e, " = lax.fori_loop(");

@@ -62,10 +62,8 @@ const char *tp_builtin_shape(const tp_builtin_call *c, const tp_operand *x)
 
 void tp_builtin_line(tp_builtin_call *c, const char *fmt, ...)
 {
-    tp_buf b = {.arena = c->arena};
     va_list ap;
     va_start(ap, fmt);
-    tp_buf_vprintf(&b, fmt, ap);
+    tp_push(c->arena, c->lines, tp_vprintf(c->arena, fmt, ap));
     va_end(ap);
-    tp_push(c->arena, c->lines, tp_buf_view(&b));
 }

@@ -227,13 +227,19 @@ static void join_arms(tp_lower *l, tp_region *body, const tp_locals *then, tp_re
     }
 }
 
-static void lower_if(tp_lower *l, const tp_syntax *s)
+/* The condition of a statement; help: what to do with an array. */
+static tp_vid lower_condition(tp_lower *l, const tp_node *n, const char *help)
 {
-    tp_vid c = lower_expr(l, s->value);
+    tp_vid c = lower_expr(l, n);
     const tp_value *x = lower_value(l, c);
     if (x->dtype != TP_BOOL || x->rank != 0)
-        lower_fail(l, s->value, "use where on arrays", "a condition is a scalar bool, not %.*s",
-                   TP_FMT(lower_type_text(l, c)));
+        lower_fail(l, n, help, "a condition is a scalar bool, not %.*s", TP_FMT(lower_type_text(l, c)));
+    return c;
+}
+
+static void lower_if(tp_lower *l, const tp_syntax *s)
+{
+    tp_vid c = lower_condition(l, s->value, "use where on arrays");
     tp_region *outer = l->region, body = {0}, orelse = {0};
     tp_locals then = {0}, other = {0};
     lower_block(l, &s->body, &body, &then);
@@ -251,11 +257,7 @@ static void lower_while(tp_lower *l, const tp_syntax *s)
 {
     tp_region *outer = l->region, test = {0}, body = {0};
     l->region = &test;
-    tp_vid c = lower_expr(l, s->value);
-    const tp_value *x = lower_value(l, c);
-    if (x->dtype != TP_BOOL || x->rank != 0)
-        lower_fail(l, s->value, "reduce it with any or all", "a condition is a scalar bool, not %.*s",
-                   TP_FMT(lower_type_text(l, c)));
+    tp_vid c = lower_condition(l, s->value, "reduce it with any or all");
     lower_block(l, &s->body, &body, NULL);
     l->region = outer;
     l->syntax = s;

@@ -8,10 +8,10 @@ static const tp_rule *left_out(const tp_analysis_options *o)
     size_t n;
     const tp_rule *const *all = tp_rules(&n);
     for (size_t r = 0; r < n; r++) {
-        bool asked = !all[r]->for_equality;
-        for (size_t i = 0; i < o->nonly && !asked; i++)
-            asked = o->only[i] == all[r];
-        if (!asked)
+        bool chosen_rule = !all[r]->for_equality;
+        for (size_t i = 0; i < o->nonly && !chosen_rule; i++)
+            chosen_rule = o->only[i] == all[r];
+        if (!chosen_rule)
             return all[r];
     }
     return NULL;

@@ -10,9 +10,9 @@ tp_evidence_names tp_evidence_at(size_t i)
                          : (tp_evidence_names){"algebra=E5", "algebra=E6"};
 }
 
-static bool earned(const tp_spec_report *r, size_t i)
+static bool holds(const tp_spec_report *r, size_t i)
 {
-    return i < NEXECUTED ? EXECUTED[i]->earned(r->equiv) : r->equality.proven;
+    return i < NEXECUTED ? EXECUTED[i]->holds(r->equiv) : r->equality.proven;
 }
 
 static tp_str missing(const tp_spec_report *r, size_t i)
@@ -29,7 +29,7 @@ void tp_add_missing_evidence(tp_arena *a, tp_spec_report *r, const bool *require
 {
     const tp_kernel *k = r->spec->kernels[0];
     for (size_t i = 0; i < TP_NEVIDENCE; i++) {
-        if (!required[i] || earned(r, i))
+        if (!required[i] || holds(r, i))
             continue;
         tp_finding f = {.rule = TP_RULE_EVIDENCE_MISSING,
                         .slug = "evidence-missing",
@@ -57,8 +57,8 @@ tp_open_tiers tp_tiers_open(tp_arena *a, const tp_equiv *e)
         tp_push(a, open,
                 tp_printf(a, "E3 at %u shape%s: %.*s", shapes, shapes == 1 ? "" : "s",
                           TP_FMT(first_of(e->algebra_reason, e->box_reason))));
-    if (e->starved)
-        tp_push(a, open, tp_printf(a, "%u tiers of cases: left out for lack of memory", e->starved));
+    if (e->out_of_memory)
+        tp_push(a, open, tp_printf(a, "%u tiers of cases: left out for lack of memory", e->out_of_memory));
     return open;
 }
 

@@ -34,7 +34,7 @@ static bool improves(const tp_findings *before, const tp_findings *after, const 
 /* What only an execution finds. */
 static bool is_executed(const tp_finding *f)
 {
-    return !tp_rule_find(tp_str_c(f->rule)) && tp_is_guessed(f) && strcmp(f->rule, TP_RULE_SPEC_TYPE) != 0;
+    return !tp_rule_find(tp_str_c(f->rule)) && tp_has_guess(f) && strcmp(f->rule, TP_RULE_SPEC_TYPE) != 0;
 }
 
 /* Another text: the static rules, and with `execute` the cases; in an arena of its own below the job's. */
@@ -63,9 +63,9 @@ static bool removes(const tp_job *j, tp_str text, const tp_finding *f, const tp_
     own.analysis.only = &rule;
     own.analysis.nonly = 1;
     try_text(j, text, &own, false, solver, &trial);
-    bool gone = trial.report.valid && count_like(&trial.report.findings, f) < count_like(&j->report.findings, f);
+    bool absent = trial.report.valid && count_like(&trial.report.findings, f) < count_like(&j->report.findings, f);
     tp_job_free(&trial);
-    return gone;
+    return absent;
 }
 
 /* Does any finding stand? */
@@ -168,8 +168,8 @@ void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
     tp_guess_fixes(j);
     for (uint32_t i = 0; i < j->report.findings.len; i++) {
         tp_finding *f = &j->report.findings.at[i];
-        bool wanted = tp_is_standing(f) || (f->verdict == TP_ADVICE && !f->suppressed);
-        for (int narrows = 0; narrows < 2 && wanted; narrows++) /* those that keep the sizes first */
+        bool open = tp_is_standing(f) || (f->verdict == TP_ADVICE && !f->suppressed);
+        for (int narrows = 0; narrows < 2 && open; narrows++) /* those that keep the sizes first */
             for (uint32_t p = 0; p < f->proposals.len && !f->fix && trials < MAX_TRIALS; p++) {
                 const tp_fix *fix = &f->proposals.at[p];
                 if (fix->narrows != narrows || (is_executed(f) && ++executed > MAX_EXECUTED))

@@ -233,17 +233,17 @@ void tp_guess_fixes(tp_job *j)
     parse_call p = {{.arena = j->arena, .source = &j->source}, NULL};
     bool any = false;
     for (uint32_t i = 0; i < j->report.findings.len; i++)
-        any |= tp_is_guessed(&j->report.findings.at[i]);
+        any |= tp_has_guess(&j->report.findings.at[i]);
     if (!any || tp_try(j->arena, parse, &p) != TP_OK)
         return;
     for (uint32_t i = 0; i < j->report.findings.len; i++) {
         guesser g = {.j = j, .f = &j->report.findings.at[i], .doc = p.doc, .text = j->source.text};
-        if (tp_is_guessed(g.f))
+        if (tp_has_guess(g.f))
             guess_for(&g);
     }
 }
 
-bool tp_is_guessed(const tp_finding *f)
+bool tp_has_guess(const tp_finding *f)
 {
     return strcmp(f->rule, TP_RULE_SPEC_TYPE) == 0 || strcmp(f->rule, TP_RULE_NOT_EQUIVALENT) == 0 ||
            strcmp(f->rule, TP_RULE_NUMERICALLY_UNSTABLE) == 0;

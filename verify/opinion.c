@@ -20,7 +20,7 @@ typedef struct asking {
     const tp_opinion_options *o;
     tp_opinion *out;
     const tp_program **references; /* by kernel */
-    int64_t left, cap;             /* of the budget; what one side may take now */
+    int64_t rest, cap;             /* of the budget; what one side may take now */
     int64_t *largest;              /* by size of the first kernel: largest value that was reached */
     tp_arena *work;                /* of the points at one vector of sizes: */
     const int64_t *env;            /* these; NULL: none */
@@ -70,9 +70,9 @@ static tp_demand_value residue(asking *x, const tp_look *p, int side)
         x->fields[side] = residues(x, side == REFERENCE ? 1 : 2, false);
         x->shared[side] = evaluator(x, p, side, x->fields[side], TP_DEMAND_SMALL, x->o->seed);
     }
-    tp_demand_allow(x->shared[side], x->cap < x->left ? x->cap : x->left);
+    tp_demand_allow(x->shared[side], x->cap < x->rest ? x->cap : x->rest);
     tp_demand_value v = tp_demand_element(x->shared[side], p->output, p->at);
-    x->left -= v.work;
+    x->rest -= v.work;
     if (v.outcome != TP_DEMAND_VALUE || v.masked || v.undecided || v.tied)
         x->shared[side] = NULL;
     return v;
@@ -105,7 +105,7 @@ static tp_demand_value residue_of_draw(asking *x, const tp_look *p, int side, ui
     tp_domain *d = residues(x, 1, true);
     tp_demand_value v =
         tp_demand_element(evaluator(x, p, side, d, TP_DEMAND_FINE, x->o->seed + draw), p->output, p->at);
-    x->left -= v.work;
+    x->rest -= v.work;
     return v;
 }
 
@@ -190,11 +190,11 @@ static opinion compare_residues(asking *x, const tp_look *p, tp_demand_value *ke
 
 /* Residues differ where numbers tie: are they the same where none do? OPEN:
  * some tie in nearly every draw. */
-static opinion compare_untied(asking *x, const tp_look *p)
+static opinion compare_without_ties(asking *x, const tp_look *p)
 {
     enum { DRAWS = 8, ENOUGH = 3 };
     int same = 0;
-    for (uint64_t draw = 1; draw <= DRAWS && same < ENOUGH && x->left > 0; draw++) {
+    for (uint64_t draw = 1; draw <= DRAWS && same < ENOUGH && x->rest > 0; draw++) {
         tp_demand_value reference = residue_of_draw(x, p, REFERENCE, draw),
                         kernel = residue_of_draw(x, p, KERNEL, draw);
         if (reference.outcome != TP_DEMAND_VALUE || kernel.outcome != TP_DEMAND_VALUE || reference.tied || kernel.tied)
@@ -229,11 +229,11 @@ static opinion compare(asking *x, const tp_look *p, tp_demand_value *kernel, tp_
     if (by_residues != OTHER && by_residues != OPEN)
         return by_residues;
     bool tied = by_residues == OTHER && (kernel->tied || reference->tied);
-    opinion by_numbers = compare_numbers(x, p, kernel, reference), untied = OTHER;
+    opinion by_numbers = compare_numbers(x, p, kernel, reference), without_ties = OTHER;
     if (tied && by_numbers != OTHER)
-        untied = compare_untied(x, p);
-    if (untied != OTHER)
-        return untied == SAME ? SAME : by_numbers;
+        without_ties = compare_without_ties(x, p);
+    if (without_ties != OTHER)
+        return without_ties == SAME ? SAME : by_numbers;
     bool exact = by_residues == OTHER && !is_approximate(x, KERNEL) && !is_approximate(x, REFERENCE);
     return exact && by_numbers == CLOSE ? UNSURE : by_numbers;
 }
@@ -373,7 +373,7 @@ static void ask_point(asking *x, points *l, uint32_t i)
     l->why[i] = q.why;
     if (!q.far)
         return;
-    if (x->left < x->cap)
+    if (x->rest < x->cap)
         l->why[i] = TP_S("the budget is spent");
     x->env = NULL;
     l->walls[l->nwalls++] = i;
@@ -382,20 +382,20 @@ static void ask_point(asking *x, points *l, uint32_t i)
 /* Where few elements were reached, the budget is given again, a few times. */
 static bool goes_on(asking *x, uint32_t reached, int64_t budget, uint32_t *again)
 {
-    if (x->left <= 0 && reached<x->o->least / x->spec->nkernels && * again> 0) {
+    if (x->rest <= 0 && reached<x->o->least / x->spec->nkernels && * again> 0) {
         (*again)--;
-        x->left += budget;
+        x->rest += budget;
     }
-    return x->left > 0;
+    return x->rest > 0;
 }
 
 /* Places that tell most, whatever one of them takes. */
 static void ask_telling(asking *x, points *l, int64_t budget)
 {
-    x->left = budget;
+    x->rest = budget;
     x->cap = x->o->per_element;
     l->nwalls = 0;
-    for (uint32_t i = 0; i < l->list->list.len && x->left > 0 && !x->out->different; i++)
+    for (uint32_t i = 0; i < l->list->list.len && x->rest > 0 && !x->out->different; i++)
         if (!l->done[i] && l->list->list.at[i].telling)
             ask_point(x, l, i);
 }
@@ -405,20 +405,20 @@ static void ask_telling(asking *x, points *l, int64_t budget)
 static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
 {
     enum { AGAIN = 4, TELLING = 8 };
-    uint32_t n = list->list.len, left = n, again = AGAIN;
+    uint32_t n = list->list.len, rest = n, again = AGAIN;
     points l = {.list = list,
                 .done = TP_NEWN(x->keep, bool, n + 1),
                 .why = TP_NEWN(x->keep, tp_str, n + 1),
                 .walls = TP_NEWN(x->keep, uint32_t, n + 1)};
-    x->left = budget;
+    x->rest = budget;
     x->env = NULL;
-    for (x->cap = budget / (4 * (int64_t)n + 1); left && x->cap / 4 < x->o->per_element; x->cap *= 4) {
+    for (x->cap = budget / (4 * (int64_t)n + 1); rest && x->cap / 4 < x->o->per_element; x->cap *= 4) {
         x->cap = x->cap < x->o->per_element ? x->cap : x->o->per_element;
         l.nwalls = 0;
-        for (uint32_t i = 0; i < n && goes_on(x, n - left, budget, &again) && !x->out->different; i++)
+        for (uint32_t i = 0; i < n && goes_on(x, n - rest, budget, &again) && !x->out->different; i++)
             if (!l.done[i]) {
                 ask_point(x, &l, i);
-                left -= l.done[i];
+                rest -= l.done[i];
             }
     }
     ask_telling(x, &l, TELLING * budget);

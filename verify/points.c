@@ -32,19 +32,11 @@ typedef struct picker {
 /* The block that tiles the size; 1 when none does. */
 static int64_t block_of(const tp_kernel *k, const tp_size *s, const int64_t *env)
 {
-    int64_t most = 1, b;
-    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
-        for (uint32_t d = 0; d < k->operands[i].rank; d++) {
-            const tp_operand *o = &k->operands[i];
-            if (!o->whole && tp_expr_mentions(k->exprs, o->shape[d], s->sym) &&
-                !tp_expr_mentions(k->exprs, o->dims[d].block, s->sym) &&
-                tp_expr_eval(k->exprs, o->dims[d].block, env, &b) == TP_EVAL_OK && b > most && b <= 1 << 16)
-                most = b;
-        }
-    return most;
+    int64_t b = tp_largest_block(k, s, env);
+    return b > 1 ? b : 1;
 }
 
-static int64_t fitted(const tp_size *s, int64_t v)
+static int64_t nearest_size(const tp_size *s, int64_t v)
 {
     v = v > s->max ? s->max : v;
     v -= v % s->multiple_of;
@@ -59,7 +51,7 @@ static int64_t modest(picker *p, const tp_size *s, const int64_t *env)
             near[ALL] = {2 * b + 1, 3 * b, b + 1, 2 * b, b - 1, 3, b, s->min},
             untiled[ALL] = {130, 300, 700, 2 * m, 2, 3, 5, s->min};
     size_t pick = tp_rng_below(&p->rng, p->several ? FEW : ALL);
-    return fitted(s, b > 1 ? near[pick] : untiled[pick]);
+    return nearest_size(s, b > 1 ? near[pick] : untiled[pick]);
 }
 
 /* Entries of all tables; MAX_ENTRIES when there are more. */
@@ -86,17 +78,17 @@ static bool find_tables(picker *p, int64_t *env, const tp_whereabouts *w, uint64
     enum { LEAST_LOOKS = 4096, LOOKS = 32, AT_CONDITIONS = 8 };
     if (!p->k->ntables)
         return true;
-    int64_t n = entries(p->k, env), most = (LEAST_LOOKS + LOOKS * n) * (w ? AT_CONDITIONS : 1), left = most;
+    int64_t n = entries(p->k, env), most = (LEAST_LOOKS + LOOKS * n) * (w ? AT_CONDITIONS : 1), rest = most;
     const tp_table_entry *pinned = w ? w->pinned : NULL;
     uint32_t npinned = w ? w->npinned : 0;
     if (n >= MAX_ENTRIES || p->patience < 2 * most)
         return false;
-    bool found = tp_tables_search(p->arena, p->k, env, pinned, npinned, seed, &left, NULL);
-    p->patience -= most - left;
-    left = most;
+    bool found = tp_tables_search(p->arena, p->k, env, pinned, npinned, seed, &rest, NULL);
+    p->patience -= most - rest;
+    rest = most;
     if (!found && w) {
-        found = tp_tables_search_carefully(p->arena, p->k, env, pinned, npinned, seed, &left);
-        p->patience -= most - left;
+        found = tp_tables_search_carefully(p->arena, p->k, env, pinned, npinned, seed, &rest);
+        p->patience -= most - rest;
     }
     return found;
 }
@@ -110,7 +102,7 @@ static void modest_sizes(picker *p, int size, int64_t v, int64_t *env)
             if (s->kind == TP_SIZE_CHOICE && !pass)
                 env[s->sym] = s->choices[tp_rng_below(&p->rng, s->nchoices)];
             else if (s->kind == TP_SIZE_RANGE && pass)
-                env[s->sym] = (int)i == size ? fitted(s, v) : modest(p, s, env);
+                env[s->sym] = (int)i == size ? nearest_size(s, v) : modest(p, s, env);
         }
 }
 
@@ -225,7 +217,7 @@ static bool is_new(picker *p, aim x, tp_str name)
 static void aim_at_size(picker *p, uint32_t size, int64_t v)
 {
     const tp_size *s = &p->k->sizes[size];
-    if (s->kind != TP_SIZE_RANGE || v < 1 || fitted(s, v) != v || !is_new(p, (aim){size, 0, v}, s->name))
+    if (s->kind != TP_SIZE_RANGE || v < 1 || nearest_size(s, v) != v || !is_new(p, (aim){size, 0, v}, s->name))
         return;
     int64_t *env = choose_sizes(p, (int)size, v);
     if (!env)
@@ -319,16 +311,16 @@ static void add_in_window(picker *p, const tp_whereabouts *w, uint32_t output, s
     int64_t lo, hi;
     if (p->out.list.len >= p->most || o->discard)
         return;
-    for (uint32_t d = 0, seen = 0; d < o->rank; d++) {
+    for (uint32_t d = 0, lane_axis = 0; d < o->rank; d++) {
         if (!window_of(p->k, output, d, w->env, &lo, &hi))
             return;
         bool squeezed = o->dims[d].kind == TP_DIM_SQUEEZED;
         x.at[d] = where == AT_START  ? lo
                   : where == AT_LANE ? hi
                                      : lo + (int64_t)tp_rng_below(&p->rng, (uint64_t)(hi - lo) + 1);
-        if (lanes && !squeezed && lo + w->lane[seen] <= hi)
-            x.at[d] = lo + w->lane[seen];
-        seen += !squeezed;
+        if (lanes && !squeezed && lo + w->lane[lane_axis] <= hi)
+            x.at[d] = lo + w->lane[lane_axis];
+        lane_axis += !squeezed;
     }
     x.about = sizes_text(p, w->env);
     if (tp_element_valid(p->k, o, w->env, x.at))
@@ -353,7 +345,7 @@ static bool next_step(picker *p, uint32_t axis, int64_t *env)
     for (uint32_t i = 0; i < k->nsizes; i++) {
         const tp_size *s = &k->sizes[i];
         if (s->kind == TP_SIZE_RANGE && tp_expr_mentions(k->exprs, k->axes[axis].steps, s->sym))
-            env[s->sym] = fitted(s, env[s->sym] + block_of(k, s, env));
+            env[s->sym] = nearest_size(s, env[s->sym] + block_of(k, s, env));
     }
     return tp_expr_eval(k->exprs, k->axes[axis].steps, env, &steps) == TP_EVAL_OK && at < steps &&
            tp_in_domain(k, env, &why) && find_tables(p, env, NULL, 1);

@@ -142,7 +142,7 @@ tp_versions tp_compare_versions(tp_arena *a, tp_job *old, tp_job *new, const tp_
 
 /* guess.c: is it of a kind that no rule proposes fixes for (TP004, TP701, TP703)? Proposals for those of the report,
  * made of the text of the body. */
-bool tp_is_guessed(const tp_finding *f);
+bool tp_has_guess(const tp_finding *f);
 void tp_guess_fixes(tp_job *j);
 
 /* fix.c: try what the rules proposed; what stands the test becomes the fix of its finding. */

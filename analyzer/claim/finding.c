@@ -8,12 +8,11 @@ tp_str tp_text(tp_analysis *a, tp_expr e)
 
 tp_str tp_message(tp_analysis *a, const char *fmt, ...)
 {
-    tp_buf b = {.arena = a->arena};
     va_list ap;
     va_start(ap, fmt);
-    tp_buf_vprintf(&b, fmt, ap);
+    tp_str s = tp_vprintf(a->arena, fmt, ap);
     va_end(ap);
-    return tp_buf_view(&b);
+    return s;
 }
 
 tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc loc, tp_str message)

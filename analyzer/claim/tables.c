@@ -152,7 +152,7 @@ static void match_reads(closing *c, instance *m, tp_expr e, uint32_t nkeys)
 }
 
 /* What the contract says at these values of its bound symbols. */
-static tp_expr said(tp_analysis *a, const tp_contract *x, tp_expr guard, const tp_expr *with)
+static tp_expr contract_fact(tp_analysis *a, const tp_contract *x, tp_expr guard, const tp_expr *with)
 {
     tp_expr fact = tp_expr_subst(a->p, x->fact, with, tp_sym_count(a->p));
     return mk(a, TP_E_IMPLIES, both(a, guard, readable(a, fact)), fact);
@@ -165,7 +165,7 @@ static void instantiate(closing *c, const instance *m, uint32_t bound, tp_expr g
     if (bound == m->x->nbound) {
         if (*budget) {
             --*budget;
-            premise(c, said(a, m->x, guard, with));
+            premise(c, contract_fact(a, m->x, guard, with));
         }
         return;
     }
@@ -368,7 +368,7 @@ tp_expr tp_contract_instance(tp_analysis *a, const tp_contract *x, const tp_expr
         guard = both(a, guard, both(a, mk(a, TP_E_GE, at[b], num(a, 0)), mk(a, TP_E_LT, at[b], extent)));
         with[x->bound[b]] = at[b];
     }
-    return said(a, x, guard, with);
+    return contract_fact(a, x, guard, with);
 }
 
 static tp_expr instance_of(tp_analysis *a, const tp_contract_at *x)

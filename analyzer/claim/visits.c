@@ -83,13 +83,13 @@ bool tp_map_tells_axes(tp_analysis *a, const tp_operand *o, bool *mentioned)
 {
     bool all = true;
     for (uint32_t x = 0; x < a->k->naxes; x++) {
-        bool told = false;
+        bool separates = false;
         mentioned[x] = false;
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {
             mentioned[x] |= tp_expr_mentions(a->p, o->dims[d].index, a->k->axes[x].sym);
-            told |= tells(a, o->dims[d].index, x);
+            separates |= tells(a, o->dims[d].index, x);
         }
-        all &= told || !mentioned[x];
+        all &= separates || !mentioned[x];
     }
     return all;
 }

@@ -157,7 +157,7 @@ static double unrounded(summary *s, double v)
     return found != 0 ? found : (double)(float)v;
 }
 
-static uint32_t as_meant(summary *s, double v)
+static uint32_t as_rounding(summary *s, double v)
 {
     double other = unrounded(s, v);
     uint32_t x;
@@ -174,9 +174,9 @@ static uint32_t as_meant(summary *s, double v)
 uint32_t sum_literal(summary *s, double v)
 {
     int64_t num, den;
-    uint32_t x = !s->meant || (literal_fraction(fabs(v), &num, &den) && !tp_constant_printed(fabs(v)))
+    uint32_t x = !s->roundings || (literal_fraction(fabs(v), &num, &den) && !tp_constant_printed(fabs(v)))
                      ? as_written(s, fabs(v))
-                     : as_meant(s, fabs(v));
+                     : as_rounding(s, fabs(v));
     return v < 0 ? sum_add(s, sum_constant(s, 0), x, -1) : x;
 }
 

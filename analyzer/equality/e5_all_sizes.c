@@ -98,10 +98,10 @@ summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_opti
 
 /* Once; false: literals that are taken for what they may mean could help. */
 static bool try_to_prove(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
-                         bool meant, tp_equality *out)
+                         bool roundings, tp_equality *out)
 {
     proving w = {.s = summary_new(a, k, o, out), .reference = reference};
-    w.s->meant = meant;
+    w.s->roundings = roundings;
     tp_status st = tp_try(a, prove_all, &w);
     bool overflowed = tp_exprs_overflowed(k->exprs);
     tp_analysis_end(w.s->a);

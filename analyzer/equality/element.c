@@ -264,7 +264,7 @@ static term moved(evaluation *v, const tp_inst *i, const tp_expr *at)
     return element_of(v, i->args[0], from);
 }
 
-static term joined(evaluation *v, const tp_inst *i, const tp_expr *at, uint32_t part, tp_expr start)
+static term concatenation(evaluation *v, const tp_inst *i, const tp_expr *at, uint32_t part, tp_expr start)
 {
     tp_exprs *p = v->s->p;
     uint32_t axis = (uint32_t)i->integer;
@@ -275,7 +275,7 @@ static term joined(evaluation *v, const tp_inst *i, const tp_expr *at, uint32_t 
     term here = element_of(v, i->args[part], from);
     return part + 1 == i->nargs
                ? here
-               : term_select(v->s, tp_op2(p, TP_E_LT, at[axis], end), here, joined(v, i, at, part + 1, end));
+               : term_select(v->s, tp_op2(p, TP_E_LT, at[axis], end), here, concatenation(v, i, at, part + 1, end));
 }
 
 static term padded(evaluation *v, const tp_inst *i, const tp_expr *at)
@@ -291,7 +291,7 @@ static term padded(evaluation *v, const tp_inst *i, const tp_expr *at)
     return term_select(v->s, inside, element_of(v, i->args[0], from), element_of(v, i->args[1], NULL));
 }
 
-static term taken(evaluation *v, const tp_inst *i, const tp_expr *at)
+static term take_element(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     const tp_value *x = value_of(v, i->args[0]), *y = value_of(v, i->args[1]);
     uint32_t axis = (uint32_t)i->integer;
@@ -373,15 +373,15 @@ static term multiplied(evaluation *v, const tp_inst *i, const tp_expr *at)
         counter[k] = summary_index(v->s, "t", value_of(v, i->args[0])->dims[i->ints[2 * k]]);
     for (uint32_t a = 0; a < 2; a++) {
         const tp_value *x = value_of(v, i->args[a]);
-        bool paired[TP_MAX_RANK] = {false};
+        bool in_pair[TP_MAX_RANK] = {false};
         tp_expr from[TP_MAX_RANK];
         for (uint32_t k = 0; k < i->ncontract + i->nbatch; k++) {
             uint32_t d = (uint32_t)i->ints[2 * k + a];
-            paired[d] = true;
+            in_pair[d] = true;
             from[d] = k < i->ncontract ? counter[k] : at[k - i->ncontract];
         }
         for (uint32_t d = 0; d < x->rank; d++)
-            if (!paired[d])
+            if (!in_pair[d])
                 from[d] = at[to++];
         side[a] = element_of(v, i->args[a], from);
     }
@@ -395,7 +395,7 @@ static term multiplied(evaluation *v, const tp_inst *i, const tp_expr *at)
 /* ---- elementwise ---- */
 
 /* An integer of the dtype must hold it: numbers here have no width. */
-static term held(evaluation *v, tp_dtype d, tp_expr e)
+static term in_dtype(evaluation *v, tp_dtype d, tp_expr e)
 {
     tp_exprs *p = v->s->p;
     if (d != TP_BOOL && !tp_is_weak(d)) {
@@ -425,13 +425,13 @@ static term cast(evaluation *v, const tp_inst *i, term x)
         return tp_is_weak(to) ? x : term_narrowed(s, x, to);
     if (tp_is_float(from)) {
         if (n.kind == T_INTEGER)
-            return held(v, to, n.e);
+            return in_dtype(v, to, n.e);
         if (summary_is_whole_in(s, x, to))
             return x;
         evaluation_stop(v, "a float is cast to an integer that may not hold it");
     }
     if (n.kind == T_INTEGER)
-        return held(v, to, n.e);
+        return in_dtype(v, to, n.e);
     if (!tp_is_weak(from) && (tp_dtype_min(to) > tp_dtype_min(from) || tp_dtype_max(to) < tp_dtype_max(from)))
         evaluation_stop(v, "an integer may wrap around");
     return x;
@@ -448,15 +448,15 @@ static term integers(evaluation *v, const tp_inst *i, term a, term b)
         return term_apply(s, i->prim, a, b, (term){0}, 0);
     if (x.kind == T_INTEGER && y.kind == T_INTEGER) {
         if (i->prim == TP_P_NEG)
-            return held(v, d, tp_op1(s->p, TP_E_NEG, x.e));
+            return in_dtype(v, d, tp_op1(s->p, TP_E_NEG, x.e));
         if (i->prim == TP_P_INTEGER_POW && i->integer >= 0 && i->integer <= 4) {
             tp_expr r = tp_const(s->p, 1);
             for (int64_t k = 0; k < i->integer; k++)
                 r = times(v, r, x.e);
-            return held(v, d, r);
+            return in_dtype(v, d, r);
         }
         if (b.id && tp_prim_expr(i->prim) != TP_E_CONST)
-            return held(v, d, tp_op2(s->p, tp_prim_expr(i->prim), x.e, y.e));
+            return in_dtype(v, d, tp_op2(s->p, tp_prim_expr(i->prim), x.e, y.e));
     }
     if (i->prim == TP_P_MAXIMUM || i->prim == TP_P_MINIMUM)
         return term_apply(s, i->prim, a, b, (term){0}, 0);
@@ -503,7 +503,7 @@ static term sourced(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     const tp_value *x = value_of(v, i->out);
     return i->prim == TP_P_LITERAL ? term_real(v->s, i->real)
-           : i->prim == TP_P_IOTA  ? held(v, x->dtype, at[i->integer])
+           : i->prim == TP_P_IOTA  ? in_dtype(v, x->dtype, at[i->integer])
                                    : term_integer(v->s, x->meaning);
 }
 
@@ -526,9 +526,9 @@ static term computed(evaluation *v, const tp_inst *i, const tp_expr *at)
     case TP_CLASS_CONTRACT: return multiplied(v, i, at);
     case TP_CLASS_SOURCE: return sourced(v, i, at);
     case TP_CLASS_MOVE:
-        return i->prim == TP_P_TAKE          ? taken(v, i, at)
+        return i->prim == TP_P_TAKE          ? take_element(v, i, at)
                : i->prim == TP_P_PAD         ? padded(v, i, at)
-               : i->prim == TP_P_CONCATENATE ? joined(v, i, at, 0, tp_const(v->s->p, 0))
+               : i->prim == TP_P_CONCATENATE ? concatenation(v, i, at, 0, tp_const(v->s->p, 0))
                                              : moved(v, i, at);
     case TP_CLASS_MEMORY: /* a masked load: by TP503, lanes without the mask are not looked at */
         return i->prim == TP_P_LOAD          ? loaded_element(v, i, at)

@@ -46,20 +46,20 @@ tp_expr entry_is(summary *s, tp_expr condition, tp_expr entry, uint32_t sym)
     if (n.op != TP_E_EQ)
         return (tp_expr){0};
     tp_expr is = tp_expr_normal(s->p, tp_op2(s->p, TP_E_SUB, entry, n.a)),
-            turned = tp_expr_normal(s->p, tp_op2(s->p, TP_E_ADD, entry, n.a));
-    return !tp_expr_mentions(s->p, is, sym) ? is : !tp_expr_mentions(s->p, turned, sym) ? turned : (tp_expr){0};
+            negative = tp_expr_normal(s->p, tp_op2(s->p, TP_E_ADD, entry, n.a));
+    return !tp_expr_mentions(s->p, is, sym) ? is : !tp_expr_mentions(s->p, negative, sym) ? negative : (tp_expr){0};
 }
 
 typedef struct exchange {
     tp_expr from, to;
-    bool met;
+    bool occurs;
 } exchange;
 
 /* Looks only. */
 static tp_expr meets_entry(summary *s, tp_expr e, void *ctx)
 {
     exchange *x = ctx;
-    x->met |= e.id && !tp_same(index_exchanged(s, e, x->from, x->to), e);
+    x->occurs |= e.id && !tp_same(index_exchanged(s, e, x->from, x->to), e);
     return e;
 }
 
@@ -84,7 +84,7 @@ uint32_t product_with_entries(summary *s, const product *p, uint32_t sym)
             memset(&rest.guard[--rest.nguards], 0, sizeof *rest.guard);
             uint32_t x_of_entry = sum_intern(s, &rest, 1);
             sum_mapped(s, x_of_entry, meets_entry, &x);
-            if (x.met)
+            if (x.occurs)
                 return sum_guarded(s, p->guard[g], sum_mapped(s, x_of_entry, put_entry, &x));
         }
     }

@@ -120,11 +120,11 @@ static bool some_order(summary *s, const premises *p, const atom *a, const atom 
     if (n == a->counters)
         return folds_match(s, p, a, b, order, cases);
     for (uint32_t i = 0; i < b->counters; i++) {
-        bool taken = false;
+        bool used = false;
         for (uint32_t k = 0; k < n; k++)
-            taken |= order[k] == i;
+            used |= order[k] == i;
         order[n] = i;
-        if (!taken && some_order(s, p, a, b, order, n + 1, cases))
+        if (!used && some_order(s, p, a, b, order, n + 1, cases))
             return true;
     }
     return false;
@@ -165,18 +165,18 @@ static bool atoms_equal(summary *s, const premises *p, uint32_t x, uint32_t y, i
 
 static bool products_equal(summary *s, const premises *p, const product *a, const product *b, int cases)
 {
-    bool taken[MAX_FACTORS] = {false};
+    bool used[MAX_FACTORS] = {false};
     if (a->num != b->num || a->den != b->den || a->nfactors != b->nfactors || (a->exponent == 0) != (b->exponent == 0))
         return false;
     for (uint32_t i = 0; i < a->nfactors; i++) {
         bool found = false;
         for (int look = 0; look < 2 && !found; look++) /* the same handle first */
             for (uint32_t k = 0; k < b->nfactors && !found; k++) {
-                if (taken[k] || a->factor[i].power != b->factor[k].power ||
+                if (used[k] || a->factor[i].power != b->factor[k].power ||
                     (look == 0 && a->factor[i].atom != b->factor[k].atom))
                     continue;
                 found = look == 0 || atoms_equal(s, p, a->factor[i].atom, b->factor[k].atom, cases);
-                taken[k] |= found;
+                used[k] |= found;
             }
         if (!found)
             return false;
@@ -190,21 +190,21 @@ static bool same_guards(const product *a, const product *b)
 }
 
 /* Product by product, guards as they are written. */
-static bool paired(summary *s, const premises *p, const sum *a, const sum *b, int cases)
+static bool equal_pairwise(summary *s, const premises *p, const sum *a, const sum *b, int cases)
 {
-    bool *taken = TP_NEWN(s->arena, bool, b->n + 1);
+    bool *used = TP_NEWN(s->arena, bool, b->n + 1);
     if (a->n != b->n)
         return false;
     for (uint32_t i = 0; i < a->n; i++) {
         bool found = false;
         for (uint32_t k = 0; k < b->n && !found; k++) {
-            if (taken[k] || !same_guards(&a->at[i], &b->at[k]))
+            if (used[k] || !same_guards(&a->at[i], &b->at[k]))
                 continue;
             premises here = *p;
             for (uint32_t g = 0; g < a->at[i].nguards; g++)
                 here = premises_with(s, &here, a->at[i].guard[g]);
             found = products_equal(s, &here, &a->at[i], &b->at[k], cases);
-            taken[k] = found;
+            used[k] = found;
         }
         if (!found)
             return false;
@@ -304,11 +304,11 @@ static bool rest_in_some_order(summary *s, const premises *p, const atom *whole,
     if (n == whole->counters)
         return rest_of_range(s, p, whole, part, order, cases, rest);
     for (uint32_t i = 0; i < part->counters; i++) {
-        bool taken = false;
+        bool used = false;
         for (uint32_t k = 0; k < n; k++)
-            taken |= order[k] == i;
+            used |= order[k] == i;
         order[n] = i;
-        if (!taken && rest_in_some_order(s, p, whole, part, order, n + 1, cases, rest))
+        if (!used && rest_in_some_order(s, p, whole, part, order, n + 1, cases, rest))
             return true;
     }
     return false;
@@ -360,7 +360,7 @@ bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases
     if (a == b)
         return true;
     const sum x = *sum_get(s, a), y = *sum_get(s, b);
-    if (paired(s, p, &x, &y, cases))
+    if (equal_pairwise(s, p, &x, &y, cases))
         return true;
     if ((x.n > y.n && cut_equal(s, p, &x, &y, cases)) || (x.n < y.n && cut_equal(s, p, &y, &x, cases)))
         return true;

@@ -58,7 +58,7 @@ typedef struct exchange {
     term value, before, q, old;
 } exchange;
 
-static exchange exchange_of(const summary *s, term t, bool turned)
+static exchange exchange_of(const summary *s, term t, bool swapped)
 {
     const term_node n = *term_get(s, t);
     exchange x = {.ok = false};
@@ -71,9 +71,9 @@ static exchange exchange_of(const summary *s, term t, bool turned)
     x.ok = strict || weak;
     x.q = n.arg[strict ? 1 : 2]; /* not (value <= before) */
     x.old = n.arg[strict ? 2 : 1];
-    x.value = c.arg[turned];
-    x.before = c.arg[!turned];
-    x.greater = ((c.prim == TP_P_GT || c.prim == TP_P_LE) != turned);
+    x.value = c.arg[swapped];
+    x.before = c.arg[!swapped];
+    x.greater = ((c.prim == TP_P_GT || c.prim == TP_P_LE) != swapped);
     return x;
 }
 
@@ -108,13 +108,13 @@ static bool is_number(summary *s, term t, tp_prim fold)
 static term first_place(grid *g, term base, bool greater)
 {
     summary *s = g->v->s;
-    for (int turned = 0; turned < 2; turned++) {
-        exchange x = exchange_of(s, base, turned);
+    for (int swapped = 0; swapped < 2; swapped++) {
+        exchange x = exchange_of(s, base, swapped);
         const term_node *b = x.ok && x.greater == greater ? term_get(s, x.before) : NULL;
         if (!b || b->kind != T_REAL || b->real != (greater ? -(double)INFINITY : (double)INFINITY))
             continue;
         place q = place_of(s, x.q);
-        if (q.ok && is_number(s, placed(g, beside(s, x.value, x.before, greater)), greater ? TP_P_MAX : TP_P_MIN))
+        if (q.ok && is_number(s, with_folds(g, beside(s, x.value, x.before, greater)), greater ? TP_P_MAX : TP_P_MIN))
             return q.whole;
     }
     place q = place_of(s, base);
@@ -151,7 +151,7 @@ static bool holds_extreme(grid *g, const form *f, term before, term value, bool 
     replacing with = no_symbols(g);
     for (uint32_t d = 0; d < b.rank; d++)
         replace_symbol(g, &with, of->lane[d], b.at[d]);
-    return same_in_all(g, f, placed(g, value), substituted(g, of->part, &with), later);
+    return same_in_all(g, f, with_folds(g, value), substituted(g, of->part, &with), later);
 }
 
 /* The law: places ascend from step to step, so that a place which is exchanged
@@ -162,8 +162,8 @@ match match_first(grid *g, form *f, term step, uint32_t operand, const premises 
     uint32_t last = s->k->naxes - 1;
     if (f->keyed || f->first != last)
         return (match){.ok = false};
-    for (int turned = 0; turned < 2; turned++) {
-        exchange x = exchange_of(s, step, turned);
+    for (int swapped = 0; swapped < 2; swapped++) {
+        exchange x = exchange_of(s, step, swapped);
         if (!x.ok || has_before(g, x.q, operand) || !is_before(g, x.old, operand))
             continue;
         place q = place_of(s, x.q);
@@ -171,12 +171,12 @@ match match_first(grid *g, form *f, term step, uint32_t operand, const premises 
         tp_expr before = at_step_of(s, q.offset, last, tp_op2(s->p, TP_E_SUB, axis_of(g, last), tp_const(s->p, 1)));
         if (!q.ok || !first.id || (q.prim != TP_PRIMS && q.prim != (x.greater ? TP_P_ARGMAX : TP_P_ARGMIN)) ||
             has_before(g, value, operand) || !holds_extreme(g, f, x.before, value, x.greater, later) ||
-            (q.value.id && !same_in_all(g, f, placed(g, value), placed(g, q.value), later)) ||
+            (q.value.id && !same_in_all(g, f, with_folds(g, value), with_folds(g, q.value), later)) ||
             !summary_proves(s, later, tp_op2(s->p, TP_E_GE, tp_op2(s->p, TP_E_SUB, q.offset, before), q.extent)))
             continue;
         *base = first;
         f->fold = x.greater ? TP_P_ARGMAX : TP_P_ARGMIN;
-        f->value = placed(g, q.value.id ? q.value : value);
+        f->value = with_folds(g, q.value.id ? q.value : value);
         return (match){.ok = true, .part = q.whole};
     }
     return (match){.ok = false};

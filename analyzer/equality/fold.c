@@ -241,7 +241,7 @@ static void merge_counters(summary *s, atom *f)
     }
 }
 
-void fold_settled(summary *s, atom *f)
+void fold_normalise(summary *s, atom *f)
 {
     merge_counters(s, f);
     split_counters(s, f);
@@ -316,13 +316,13 @@ static uint32_t summed_product(summary *s, uint32_t sym, tp_expr extent, const p
     if (fold) {
         f = fold_opened(s, fold);
         const sum body = *sum_get(s, f.arg[0]); /* one product */
-        product joined = inner;
-        if (!product_multiply(s, &joined, &body.at[0]))
+        product whole = inner;
+        if (!product_multiply(s, &whole, &body.at[0]))
             return sum_constant(s, 0);
         for (uint32_t i = 0; i < f.nguards; i++)
-            if (!product_guard(s, &joined, f.guard[i]))
+            if (!product_guard(s, &whole, f.guard[i]))
                 return sum_constant(s, 0);
-        inner = joined;
+        inner = whole;
     }
     f = nested(s, sym, extent, &f);
     f.nguards = inner.nguards;
@@ -330,7 +330,7 @@ static uint32_t summed_product(summary *s, uint32_t sym, tp_expr extent, const p
     inner.nguards = 0;
     memset(inner.guard, 0, sizeof inner.guard);
     f.arg[0] = sum_intern(s, &inner, 1);
-    fold_settled(s, &f);
+    fold_normalise(s, &f);
     uint32_t count;
     if (is_count(s, &f, &count))
         return sum_multiply(s, sum_intern(s, &outer, 1), count);
@@ -343,8 +343,9 @@ uint32_t fold_sum(summary *s, uint32_t sym, tp_expr extent, uint32_t body)
     const sum b = *sum_get(s, body);
     uint32_t total = sum_constant(s, 0);
     for (uint32_t i = 0; i < b.n; i++) {
-        uint32_t told = product_with_entries(s, &b.at[i], sym);
-        total = sum_add(s, total, told ? fold_sum(s, sym, extent, told) : summed_product(s, sym, extent, &b.at[i]), 1);
+        uint32_t by_entries = product_with_entries(s, &b.at[i], sym);
+        total = sum_add(
+            s, total, by_entries ? fold_sum(s, sym, extent, by_entries) : summed_product(s, sym, extent, &b.at[i]), 1);
     }
     return total;
 }

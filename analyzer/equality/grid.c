@@ -185,7 +185,7 @@ static match match_sum(grid *g, term t, uint32_t operand, const premises *p)
     const term_node n = *term_get(s, t);
     match m = {.ok = false}, other;
     if (is_before(g, t, operand))
-        return (match){.ok = true, .part = term_real(s, 0), .still = {{p}, 1}};
+        return (match){.ok = true, .part = term_real(s, 0), .unscaled = {{p}, 1}};
     if (n.kind == T_SELECT) {
         premises *yes = TP_NEW(s->arena, premises), *no = TP_NEW(s->arena, premises);
         *yes = premises_with(s, p, n.e);
@@ -193,7 +193,7 @@ static match match_sum(grid *g, term t, uint32_t operand, const premises *p)
         m = match_sum(g, n.arg[0], operand, yes);
         other = match_sum(g, n.arg[1], operand, no);
         if (!m.ok || !other.ok || (m.factor.id && other.factor.id && m.factor.id != other.factor.id) ||
-            !places_join(&m.met, &other.met) || !places_join(&m.still, &other.still))
+            !places_join(&m.scaled, &other.scaled) || !places_join(&m.unscaled, &other.unscaled))
             return (match){.ok = false};
         m.part = term_select(s, n.e, m.part, other.part);
         if (!m.factor.id)
@@ -216,10 +216,10 @@ static match match_sum(grid *g, term t, uint32_t operand, const premises *p)
     if (n.prim == TP_P_ADD || n.prim == TP_P_SUB) {
         m.part = in_a ? of_two(g, n.prim, m.part, rest) : of_two(g, TP_P_ADD, rest, m.part);
     } else {
-        if (m.factor.id && m.still.n) /* by one thing here, by another there */
+        if (m.factor.id && m.unscaled.n) /* by one thing here, by another there */
             return (match){.ok = false};
-        m.met = (places){{p}, 1};
-        m.still.n = 0;
+        m.scaled = (places){{p}, 1};
+        m.unscaled.n = 0;
         m.factor = of_two(g, n.prim, m.factor.id ? m.factor : term_real(s, 1), rest);
         m.part = is_0(s, m.part) ? m.part : of_two(g, n.prim, m.part, rest);
     }
@@ -363,7 +363,7 @@ static term contents(summary *s, const term_node *n, void *ctx)
     tp_buf b = {.arena = s->arena};
     tp_buf_str(&b, (tp_str){(const char *)key, len * sizeof *key});
     tp_str text = tp_buf_view(&b);
-    uint32_t id = tp_map_get(&g->placed, text);
+    uint32_t id = tp_map_get(&g->folds, text);
     if (id)
         return (term){id};
     term t;
@@ -401,18 +401,18 @@ static term contents(summary *s, const term_node *n, void *ctx)
         if (f->narrowed) /* by a function of this buffer alone */
             t = term_apply(s, TP_P_CAST, t, (term){0}, (term){0}, -1 - (int64_t)n->operand);
     }
-    tp_map_set(s->arena, &g->placed, text, t.id);
+    tp_map_set(s->arena, &g->folds, text, t.id);
     return t;
 }
 
-term placed(grid *g, term t)
+term with_folds(grid *g, term t)
 {
     return term_replace(g->v->s, t, contents, g);
 }
 
-static term placed_in(void *g, term t)
+static term with_folds_in(void *g, term t)
 {
-    return placed(g, t);
+    return with_folds(g, t);
 }
 
 static _Noreturn void no_fold(grid *g, uint32_t operand)
@@ -478,10 +478,10 @@ static bool recognise_by_key(grid *g, uint32_t operand, term update)
     match m = match_update(g, f, operand, update, &at.later, &base);
     if (f->weight.id)
         no_fold(g, operand);
-    f->part = placed(g, m.part);
-    if (!terms_equal(s, &nothing, in_first_step(g, placed(g, base), g->run), in_first_step(g, f->part, g->run),
+    f->part = with_folds(g, m.part);
+    if (!terms_equal(s, &nothing, in_first_step(g, with_folds(g, base), g->run), in_first_step(g, f->part, g->run),
                      false) ||
-        !terms_equal(s, &at.begins, in_first_step_of_key(g, placed(g, again), &at.begins),
+        !terms_equal(s, &at.begins, in_first_step_of_key(g, with_folds(g, again), &at.begins),
                      in_first_step_of_key(g, f->part, &at.begins), false))
         no_base(g, operand);
     return true;
@@ -502,7 +502,7 @@ static void recognise(grid *g, uint32_t operand)
     term update = term_decided(s, element_after(g->v, operand, f->lane), &nothing);
     if (!has_before(g, update, operand)) {
         f->overwritten = true;
-        f->part = placed(g, update);
+        f->part = with_folds(g, update);
         return;
     }
     f->narrowed = term_applies(s, update, TP_P_CAST);
@@ -518,11 +518,11 @@ static void recognise(grid *g, uint32_t operand)
         summary_stop(s, tp_printf(s->arena, "`%.*s` is not set in the first step on a block", TP_FMT(o->name)));
     premises later = in_later_steps(g, f->first);
     match m = match_update(g, f, operand, update, &later, &base);
-    f->part = placed(g, m.part);
+    f->part = with_folds(g, m.part);
     term first = in_first_step(g, f->part, f->first);
     if (f->weight.id)
         first = of_two(g, TP_P_DIV, first, in_first_step(g, f->weight, f->first));
-    base = in_first_step(g, placed(g, base), f->first);
+    base = in_first_step(g, with_folds(g, base), f->first);
     f->start = (term){0};
     if (terms_equal(s, &nothing, base, first, false))
         return;
@@ -587,8 +587,8 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
             summary_stop(s, tp_printf(s->arena, "`%.*s` is not set in the first step on its block", TP_FMT(o->name)));
         t = term_element(s, T_AFTER, operand, o->ref_rank, own);
     }
-    t = placed(&g, t);
-    summary_fits(s, placed_in, &g);
+    t = with_folds(&g, t);
+    summary_fits(s, with_folds_in, &g);
     replacing here = no_symbols(&g);
     for (uint32_t a = 0; a < s->k->naxes; a++)
         replace_symbol(&g, &here, axis_of(&g, a), w.step[a]);

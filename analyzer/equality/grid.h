@@ -23,8 +23,8 @@ typedef struct form {
 typedef struct grid {
     evaluation *v;
     form *forms;
-    tp_map placed; /* elements before and after a step, as folds */
-    bool last;     /* in the last step of the output's run, which begins at axis: */
+    tp_map folds; /* elements before and after a step, as folds */
+    bool last;    /* in the last step of the output's run, which begins at axis: */
     uint32_t run;
     tp_expr key;   /* no id, or: the run is the steps that have a key, which ascends with that axis */
     tp_expr block; /* the key of the block */
@@ -40,8 +40,8 @@ typedef struct places {
 
 typedef struct match {
     bool ok;
-    term part, factor; /* contents before * factor + part; no factor: 1 */
-    places met, still; /* where they are multiplied by the factor, and where they are not */
+    term part, factor;       /* contents before * factor + part; no factor: 1 */
+    places scaled, unscaled; /* where they are multiplied by the factor, and where they are not */
 } match;
 
 /* grid.c */
@@ -66,7 +66,7 @@ bool has_before(grid *g, term t, uint32_t operand);
 /* What is known of the operand; the summary stops where nothing is. */
 form *form_of(grid *g, uint32_t operand);
 /* Folds in the place of contents. */
-term placed(grid *g, term t);
+term with_folds(grid *g, term t);
 
 /* weight.c: weights so that the factor of a step is weight before / weight
  * after. In *m the part is multiplied with it; in *base tests of sums for 0 are

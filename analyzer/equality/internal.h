@@ -73,7 +73,7 @@ typedef struct summary {
     bool *positive;          /* by operand: what a step leaves there is above 0 */
     TP_VEC(double) literals; /* sizes of those of both programs */
     bool float64;            /* the body computes with it */
-    bool meant;              /* literals may be roundings of what is meant */
+    bool roundings;          /* literals may be roundings of what is meant */
     bool narrow_casts;       /* under a decision: casts are kept */
     bool strict;             /* what may be undefined must not vanish: of the kernel, not of the reference */
     const tp_node *node;     /* where we are, for messages */
@@ -151,7 +151,7 @@ term term_decided(summary *s, term t, const premises *p);
 /* The same number where p holds: min, max and choices that p decides are an argument of theirs. */
 tp_expr index_under(summary *s, const premises *p, tp_expr e);
 tp_expr index_under_guards(summary *s, tp_expr e, void *premises); /* the same, as an index_map */
-/* Comparisons as x >= 0, x == 0, x != 0 over normal forms; negation pushed down. */
+/* In the spelling of spec/guard.h. */
 tp_expr condition_normal(summary *s, tp_expr e, bool negated);
 
 /* ---- record.c: what was done, for the certificate ---- */
@@ -192,7 +192,7 @@ bool summary_is_whole_in(summary *s, term t, tp_dtype dtype);
 bool literal_fraction(double v, int64_t *num, int64_t *den);
 /* Collect the literals of a program. */
 void literals_of(summary *s, const tp_program *p, bool body);
-/* Would a proof with `meant` differ from one without? */
+/* Would a proof with `roundings` differ from one without? */
 bool literals_may_be_rounded(const summary *s);
 
 /* ---- narrowed.c ---- */

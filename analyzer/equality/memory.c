@@ -162,10 +162,10 @@ void writer_exists(summary *s, const tp_operand *o, const writer *w)
 static tp_expr fetched(summary *s, const tp_operand *x, uint32_t a)
 {
     for (uint32_t b = s->k->naxes; b-- > a;) {
-        bool told = s->k->axes[b].parallel;
-        for (uint32_t d = 0; d < x->rank && !told; d++)
-            told = tp_expr_mentions(s->p, tp_window_start(s->a, x, d), s->k->axes[b].sym);
-        if (told)
+        bool separates = s->k->axes[b].parallel;
+        for (uint32_t d = 0; d < x->rank && !separates; d++)
+            separates = tp_expr_mentions(s->p, tp_window_start(s->a, x, d), s->k->axes[b].sym);
+        if (separates)
             return axis_sym(s, a);
     }
     return tp_const(s->p, 0);

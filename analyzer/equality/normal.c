@@ -70,7 +70,7 @@ static uint32_t fold_of_term(summary *s, const term_node *fold)
     f.arg[0] = sum_of_term(s, t);
     if (fold->prim == TP_P_MAX)
         leave_out_zeros(s, &f);
-    fold_settled(s, &f);
+    fold_normalise(s, &f);
     if (extreme && s->strict && !fold_never_empty(s, &f)) /* of nothing a reference has no value */
         summary_stop(s, TP_S("a maximum or minimum may be over no elements"));
     product p = product_of(1, 1);
@@ -129,7 +129,7 @@ static uint32_t fold_first(summary *s, const term_node *fold)
     const uint32_t pair[] = {sum_of_term(s, value), sum_of_index(s, place.e)};
     s->narrow_casts = kept;
     f.arg[0] = sum_applied(s, fold->prim, 0, pair, 2, 0);
-    fold_settled(s, &f);
+    fold_normalise(s, &f);
     if ((s->strict || guards.nguards) && !fold_never_empty(s, &f))
         summary_stop(s, TP_S("an argmax may be over no elements"));
     product p = product_of(1, 1);

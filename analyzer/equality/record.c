@@ -11,27 +11,27 @@ struct record *record_of(summary *s)
 record_mark record_here(summary *s)
 {
     struct record *r = record_of(s);
-    return (record_mark){r->said.len, r->exchanges.len};
+    return (record_mark){r->questions.len, r->exchanges.len};
 }
 
 uint32_t record_side(summary *s, tp_claim *c, tp_decision d)
 {
     struct record *r = record_of(s);
     tp_push(s->arena, r->sides, ((tp_side){tp_claim_obligation(s->a, c), d.proof}));
-    tp_push(s->arena, r->said, r->sides.len - 1);
+    tp_push(s->arena, r->questions, r->sides.len - 1);
     return r->sides.len - 1;
 }
 
 void record_side_again(summary *s, uint32_t number)
 {
-    tp_push(s->arena, record_of(s)->said, number);
+    tp_push(s->arena, record_of(s)->questions, number);
 }
 
 void record_exchange(summary *s, tp_expr from, tp_expr to)
 {
     struct record *r = record_of(s);
     tp_push(s->arena, r->exchanges, ((tp_exchange){from, to}));
-    tp_push(s->arena, r->because, r->said.len ? r->said.at[r->said.len - 1] : 0);
+    tp_push(s->arena, r->because, r->questions.len ? r->questions.at[r->questions.len - 1] : 0);
 }
 
 void record_forget(summary *s, record_mark m)
@@ -49,15 +49,15 @@ static kept_step *new_step(summary *s, tp_law law, record_mark m)
 {
     struct record *r = record_of(s);
     kept_step *x = TP_NEW(s->arena, kept_step);
-    uint32_t *sides = TP_NEWN(s->arena, uint32_t, r->said.len - m.sides + 1);
+    uint32_t *sides = TP_NEWN(s->arena, uint32_t, r->questions.len - m.sides + 1);
     tp_exchange *exchanges = TP_NEWN(s->arena, tp_exchange, r->exchanges.len - m.exchanges + 1);
     *x = (kept_step){.law = law, .nsides = 0, .nexchanges = r->exchanges.len - m.exchanges};
-    for (uint32_t i = m.sides; i < r->said.len; i++) {
+    for (uint32_t i = m.sides; i < r->questions.len; i++) {
         bool again = false;
         for (uint32_t k = 0; k < x->nsides && !again; k++)
-            again = sides[k] == r->said.at[i];
+            again = sides[k] == r->questions.at[i];
         if (!again)
-            sides[x->nsides++] = r->said.at[i];
+            sides[x->nsides++] = r->questions.at[i];
     }
     for (uint32_t i = 0; i < x->nexchanges; i++)
         exchanges[i] = r->exchanges.at[m.exchanges + i];

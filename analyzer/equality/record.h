@@ -16,7 +16,7 @@ typedef struct kept_step {
 
 struct record {
     TP_VEC(tp_side) sides;
-    TP_VEC(uint32_t) said; /* sides, in the order of questions */
+    TP_VEC(uint32_t) questions; /* sides, in the order of questions */
     TP_VEC(tp_exchange) exchanges;
     TP_VEC(uint32_t) because; /* of exchanges: the newest side */
     TP_VEC(kept_step *) steps;

@@ -146,7 +146,7 @@ uint32_t sum_under(summary *s, const premises *p, uint32_t id);
 /* The sum of x for symbol `sym` from 0 below extent. */
 uint32_t fold_sum(summary *s, uint32_t sym, tp_expr extent, uint32_t x);
 /* Counters joined and parted as laws allow. */
-void fold_settled(summary *s, atom *f);
+void fold_normalise(summary *s, atom *f);
 /* The sum of another body over the points of f, which is opened. */
 uint32_t fold_again(summary *s, const atom *f, uint32_t body);
 /* With fresh indices for counters, about which the prover can be asked; and back. */

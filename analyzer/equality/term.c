@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "analyzer/equality/internal.h"
+#include "spec/guard.h"
 
 enum { MAX_TERMS = 200000 };
 
@@ -167,87 +168,21 @@ static term intern(summary *s, const term_node *n)
 
 /* ---- conditions ---- */
 
-static tp_expr compared_with_0(summary *s, tp_expr_op op, tp_expr e)
+static tp_expr connect(void *ctx, tp_expr_op op, tp_expr a, tp_expr b)
 {
-    int64_t v;
-    tp_expr zero = tp_const(s->p, 0);
-    e = tp_expr_normal(s->p, e);
-    if (tp_expr_is_const(s->p, e, &v))
-        return tp_const(s->p, op == TP_E_GE ? v >= 0 : op == TP_E_EQ ? v == 0 : v != 0);
-    if (op != TP_E_GE) { /* x and -x: one of them */
-        tp_expr minus = tp_expr_normal(s->p, tp_op1(s->p, TP_E_NEG, e));
-        e = minus.id < e.id ? minus : e;
-    }
-    return tp_op2(s->p, op, e, zero);
-}
-
-/* `a and b` or `a or b`, as `op` says. */
-static tp_expr connect(summary *s, tp_expr_op op, tp_expr a, tp_expr b)
-{
+    tp_exprs *p = ctx;
     int64_t v;
     bool neutral = op == TP_E_AND; /* `true and x` and `false or x` are x */
-    if (tp_expr_is_const(s->p, a, &v))
+    if (tp_expr_is_const(p, a, &v))
         return (v != 0) == neutral ? b : a;
-    if (tp_expr_is_const(s->p, b, &v))
+    if (tp_expr_is_const(p, b, &v))
         return (v != 0) == neutral ? a : b;
-    return tp_same(a, b) ? a : tp_op2(s->p, op, a, b);
-}
-
-static tp_expr conjunction(summary *s, tp_expr a, tp_expr b)
-{
-    return connect(s, TP_E_AND, a, b);
-}
-
-static tp_expr disjunction(summary *s, tp_expr a, tp_expr b)
-{
-    return connect(s, TP_E_OR, a, b);
+    return tp_same(a, b) ? a : tp_op2(p, op, a, b);
 }
 
 tp_expr condition_normal(summary *s, tp_expr e, bool negated)
 {
-    const tp_expr_node n = *tp_expr_get(s->p, e);
-    tp_expr one = tp_const(s->p, 1), d;
-    int64_t v;
-    if (tp_expr_is_const(s->p, e, &v))
-        return tp_const(s->p, (v != 0) != negated);
-    switch (n.op) {
-    case TP_E_NOT: return condition_normal(s, n.a, !negated);
-    case TP_E_AND:
-    case TP_E_OR: {
-        tp_expr a = condition_normal(s, n.a, negated), b = condition_normal(s, n.b, negated);
-        return (n.op == TP_E_AND) != negated ? conjunction(s, a, b) : disjunction(s, a, b);
-    }
-    case TP_E_IMPLIES: {
-        tp_expr a = condition_normal(s, n.a, !negated), b = condition_normal(s, n.b, negated);
-        return negated ? conjunction(s, a, b) : disjunction(s, a, b);
-    }
-    case TP_E_ITE: {
-        tp_expr yes = conjunction(s, condition_normal(s, n.a, false), condition_normal(s, n.b, negated)),
-                no = conjunction(s, condition_normal(s, n.a, true), condition_normal(s, n.c, negated));
-        return disjunction(s, yes, no);
-    }
-    case TP_E_EQ:
-    case TP_E_NE:
-        d = tp_op2(s->p, TP_E_SUB, n.a, n.b);
-        return compared_with_0(s, (n.op == TP_E_EQ) != negated ? TP_E_EQ : TP_E_NE, d);
-    case TP_E_LT:
-    case TP_E_GE: /* a < b: b - a - 1 >= 0 */
-        d = (n.op == TP_E_LT) != negated ? tp_op2(s->p, TP_E_SUB, tp_op2(s->p, TP_E_SUB, n.b, n.a), one)
-                                         : tp_op2(s->p, TP_E_SUB, n.a, n.b);
-        return compared_with_0(s, TP_E_GE, d);
-    case TP_E_GT:
-    case TP_E_LE:
-        d = (n.op == TP_E_GT) != negated ? tp_op2(s->p, TP_E_SUB, tp_op2(s->p, TP_E_SUB, n.a, n.b), one)
-                                         : tp_op2(s->p, TP_E_SUB, n.b, n.a);
-        return compared_with_0(s, TP_E_GE, d);
-    case TP_E_RING:
-    case TP_E_DIVISIONS:
-    case TP_E_BITS:
-    case TP_E_EXTREMES:
-    case TP_E_LEAVES:
-    case TP_E_POW2: break;
-    }
-    return compared_with_0(s, negated ? TP_E_EQ : TP_E_NE, e);
+    return tp_guard_normal(&(tp_guard_form){s->p, connect, s->p}, e, negated);
 }
 
 /* ---- building ---- */

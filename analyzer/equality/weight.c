@@ -25,22 +25,22 @@ static term collect(summary *s, const term_node *n, void *ctx)
 }
 
 /* t * by, where t divides by it if it can be seen. */
-static term absorbed(grid *g, term t, term by)
+static term product_with(grid *g, term t, term by)
 {
     summary *s = g->v->s;
     const term_node n = *term_get(s, t);
     if (n.kind == T_APPLY && n.prim == TP_P_DIV && n.arg[1].id == by.id)
         return n.arg[0];
     if (n.kind == T_SELECT)
-        return term_select(s, n.e, absorbed(g, n.arg[0], by), absorbed(g, n.arg[1], by));
+        return term_select(s, n.e, product_with(g, n.arg[0], by), product_with(g, n.arg[1], by));
     for (int i = 0; n.kind == T_APPLY && n.prim == TP_P_MUL && i < 2; i++) {
-        term without = absorbed(g, n.arg[i], by);
+        term without = product_with(g, n.arg[i], by);
         const term_node w = *term_get(s, without);
         if (!(w.kind == T_APPLY && w.prim == TP_P_MUL && (w.arg[0].id == by.id || w.arg[1].id == by.id)))
             return of_two(g, TP_P_MUL, without, n.arg[!i]);
     }
     if (n.kind == T_APPLY && (n.prim == TP_P_ADD || n.prim == TP_P_SUB))
-        return of_two(g, n.prim, absorbed(g, n.arg[0], by), absorbed(g, n.arg[1], by));
+        return of_two(g, n.prim, product_with(g, n.arg[0], by), product_with(g, n.arg[1], by));
     return is_0(s, t) ? t : of_two(g, TP_P_MUL, t, by);
 }
 
@@ -55,7 +55,7 @@ static bool is_positive(grid *g, uint32_t operand)
     if (!s->positive[operand]) {
         s->strict = true;
         term any = term_element(s, T_AFTER, operand, o->ref_rank, lane);
-        s->positive[operand] = sum_is_positive(s, sum_of_term(s, placed(g, any)));
+        s->positive[operand] = sum_is_positive(s, sum_of_term(s, with_folds(g, any)));
         s->strict = false;
     }
     return s->positive[operand];
@@ -107,9 +107,9 @@ static bool find_weight(grid *g, form *f, match *m, term *base, tp_prim exponent
             (by->fold != TP_P_MAX && by->fold != TP_P_SUM))
             return false;
         term left = term_element(s, T_AFTER, b.operand, b.rank, b.at), spelled = element_after(g->v, b.operand, b.at),
-             in_step = term_decided(s, spelled, m->met.at[0]);
+             in_step = term_decided(s, spelled, m->scaled.at[0]);
         /* the weight is what it was where the sum is, and else the same everywhere */
-        if (!leaves(g, &m->still, found.at[i], found.at[i]) || !leaves(g, &m->met, found.at[i], in_step))
+        if (!leaves(g, &m->unscaled, found.at[i], found.at[i]) || !leaves(g, &m->scaled, found.at[i], in_step))
             return false;
         for (uint32_t k = 0; k < i; k++)
             in_step = term_exchange(s, in_step, spellings[k], lefts[k]);
@@ -126,12 +126,12 @@ static bool find_weight(grid *g, form *f, match *m, term *base, tp_prim exponent
         if (!is_positive(g, b.operand))
             return false;
         m->factor = without_zero_test(g, m->factor, left);
-        m->part = absorbed(g, without_zero_test(g, m->part, left), left);
+        m->part = product_with(g, without_zero_test(g, m->part, left), left);
         *base = without_zero_test(g, *base, in_first_step(g, spelled, f->first));
         before = of_two(g, TP_P_MUL, before, found.at[i]);
         after = of_two(g, TP_P_MUL, after, left);
     }
-    f->weight = placed(g, after);
+    f->weight = with_folds(g, after);
     return sum_of_term(s, of_two(g, TP_P_MUL, m->factor, after)) == sum_of_term(s, before);
 }
 
@@ -186,7 +186,7 @@ static bool find_decay(grid *g, form *f, match *m)
 {
     summary *s = g->v->s;
     term d;
-    if (m->still.n || f->first + 1 != s->k->naxes || f->keyed || term_mentions(s, m->factor, T_BEFORE, UINT32_MAX) ||
+    if (m->unscaled.n || f->first + 1 != s->k->naxes || f->keyed || term_mentions(s, m->factor, T_BEFORE, UINT32_MAX) ||
         term_mentions(s, m->factor, T_AFTER, UINT32_MAX) || !logarithm_of(g, m->factor, &d))
         return false;
     s->strict = true;

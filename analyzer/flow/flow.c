@@ -290,16 +290,16 @@ static void loop_head(flow *f, const flow_state *entry, const flow_state *guess,
 static bool weaken_state(flow *f, flow_state *guess, const bool *slots, const bool *refs, const bool *changing,
                          flow_freedom_kind how)
 {
-    bool added = false;
+    bool changed = false;
     for (uint32_t o = 0; o < tp_noperands(f->k); o++)
         if (refs[o])
-            added |= flow_weaken(f, &guess->refs[o], &f->now.refs[o], changing, f->k->operands[o].ref_rank,
-                                 f->k->operands[o].ref_shape, how);
+            changed |= flow_weaken(f, &guess->refs[o], &f->now.refs[o], changing, f->k->operands[o].ref_rank,
+                                   f->k->operands[o].ref_shape, how);
     for (uint32_t v = 0; v < f->p->values.len; v++)
         if (slots[v])
-            added |= flow_weaken(f, &guess->values[v].leaks, &f->now.values[v].leaks, changing, f->p->values.at[v].rank,
-                                 f->p->values.at[v].dims, how);
-    return added;
+            changed |= flow_weaken(f, &guess->values[v].leaks, &f->now.values[v].leaks, changing,
+                                   f->p->values.at[v].rank, f->p->values.at[v].dims, how);
+    return changed;
 }
 
 /* One turn: of a `while` the test first. */

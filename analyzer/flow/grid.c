@@ -161,31 +161,31 @@ static tp_leaks outside(flow *f, uint32_t operand)
 
 /* A window that is restored when the grid returns to it is unwritten on its
  * first visit only, when every axis that it does not depend on is at 0. */
-static void restore(flow *f, const tp_operand *o, tp_leaks *born)
+static void restore(flow *f, const tp_operand *o, tp_leaks *fresh)
 {
-    bool mentioned[TP_MAX_AXES], told = tp_map_tells_axes(f->a, o, mentioned);
-    for (uint32_t i = 0; i < born->len; i++) {
-        tp_leak *l = &born->at[i];
+    bool mentioned[TP_MAX_AXES], separates = tp_map_tells_axes(f->a, o, mentioned);
+    for (uint32_t i = 0; i < fresh->len; i++) {
+        tp_leak *l = &fresh->at[i];
         for (uint32_t a = 0; a < f->k->naxes; a++)
             if (!mentioned[a] && !f->k->axes[a].parallel)
                 l->when = flow_and(f, l->when,
                                    flow_compare(f, TP_E_EQ, tp_sym(f->a->p, f->k->axes[a].sym), tp_const(f->a->p, 0)));
-        l->exact &= told;
+        l->exact &= separates;
     }
 }
 
 /* Contents of scratch or an output window as a step finds them. */
-static tp_leaks inherited(flow *f, uint32_t operand, const tp_leaks *guess)
+static tp_leaks from_before(flow *f, uint32_t operand, const tp_leaks *guess)
 {
     const tp_operand *o = &f->k->operands[operand];
     tp_expr when[TP_MAX_AXES + 1];
     uint32_t n = edges(f, o, false, when);
     tp_leaks all = {0};
     for (uint32_t i = 0; i < n; i++) {
-        tp_leaks born = unwritten(f, operand, when[i]), rim = {0};
+        tp_leaks fresh = unwritten(f, operand, when[i]), rim = {0};
         if (o->revisit_any)
-            restore(f, o, &born);
-        flow_join(f, &all, &born, flow_yes(f), NULL, true);
+            restore(f, o, &fresh);
+        flow_join(f, &all, &fresh, flow_yes(f), NULL, true);
         if (o->revisit_any) {
             rim = outside(f, operand);
             flow_join(f, &all, &rim, when[i], NULL, true);
@@ -232,7 +232,7 @@ static void start_step(flow *f, const tp_leaks *guess)
     f->path = flow_yes(f);
     f->path_exact = true;
     for (uint32_t o = 0; o < tp_noperands(f->k); o++)
-        f->now.refs[o] = f->k->operands[o].role == TP_INPUT ? outside(f, o) : inherited(f, o, &guess[o]);
+        f->now.refs[o] = f->k->operands[o].role == TP_INPUT ? outside(f, o) : from_before(f, o, &guess[o]);
 }
 
 static void copy_out(flow *f, uint32_t operand)
@@ -283,9 +283,9 @@ void flow_walk_grid(flow *f)
     for (uint32_t o = inputs; o < n; o++)
         changing[o] = changing_axes(f, &f->k->operands[o]);
     find_quiet(f, guess);
-    bool added = true;
-    for (uint32_t round = 0; added; round++) {
-        added = false;
+    bool changed = true;
+    for (uint32_t round = 0; changed; round++) {
+        changed = false;
         if (round > FLOW_MAX_ROUNDS + n) /* a source may reach one more buffer in each */
             f->out->gave_up = TP_S("no invariant was found for what a step inherits from the step before");
         start_step(f, guess);
@@ -294,8 +294,8 @@ void flow_walk_grid(flow *f)
             return;
         for (uint32_t o = inputs; o < n; o++) {
             tp_leaks found = left(f, o);
-            added |= flow_weaken(f, &guess[o], &found, changing[o], f->k->operands[o].ref_rank,
-                                 f->k->operands[o].ref_shape, flow_freedom((int)round));
+            changed |= flow_weaken(f, &guess[o], &found, changing[o], f->k->operands[o].ref_rank,
+                                   f->k->operands[o].ref_shape, flow_freedom((int)round));
         }
     }
     f->recording = true;

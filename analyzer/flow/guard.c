@@ -1,5 +1,6 @@
 /* Conditions of the definedness analysis. */
 #include "analyzer/flow/internal.h"
+#include "spec/guard.h"
 
 enum { MAX_CONJUNCTS = 64, MAX_LEAKS = 96, MAX_CONDITION = 2000 };
 
@@ -20,67 +21,19 @@ bool flow_is_true(flow *f, tp_expr e)
     return tp_expr_is_const(f->a->p, e, &v) && v != 0;
 }
 
-/* x >= 0, x == 0, x != 0 in one spelling. */
 tp_expr flow_compare(flow *f, tp_expr_op op, tp_expr a, tp_expr b)
 {
-    tp_exprs *p = f->a->p;
-    tp_expr zero = tp_const(p, 0), one = tp_const(p, 1), x;
-    bool swapped = op == TP_E_LT || op == TP_E_LE, strict = op == TP_E_LT || op == TP_E_GT;
-    x = swapped ? tp_op2(p, TP_E_SUB, b, a) : tp_op2(p, TP_E_SUB, a, b);
-    if (strict)
-        x = tp_op2(p, TP_E_SUB, x, one);
-    x = tp_expr_normal(p, x);
-    if (op != TP_E_EQ && op != TP_E_NE)
-        return tp_op2(p, TP_E_GE, x, zero);
-    tp_poly q;
-    tp_poly_of(p, x, &q); /* x == 0 and -x == 0 are one condition */
-    if (q.ok && q.n && q.terms[0].coef < 0)
-        x = tp_expr_normal(p, tp_op1(p, TP_E_NEG, x));
-    return tp_op2(p, op, x, zero);
+    return tp_guard_compare(f->a->p, op, a, b);
+}
+
+static tp_expr connect(void *ctx, tp_expr_op op, tp_expr a, tp_expr b)
+{
+    return op == TP_E_AND ? flow_and(ctx, a, b) : flow_or(ctx, a, b);
 }
 
 tp_expr flow_guard(flow *f, tp_expr c, bool negated)
 {
-    tp_exprs *p = f->a->p;
-    const tp_expr_node n = *tp_expr_get(p, c);
-    int64_t v;
-    if (tp_expr_is_const(p, c, &v))
-        return tp_const(p, (v != 0) != negated);
-    switch (n.op) {
-    case TP_E_NOT: return flow_guard(f, n.a, !negated);
-    case TP_E_AND:
-    case TP_E_OR: {
-        tp_expr a = flow_guard(f, n.a, negated), b = flow_guard(f, n.b, negated);
-        return (n.op == TP_E_AND) != negated ? flow_and(f, a, b) : flow_or(f, a, b);
-    }
-    case TP_E_IMPLIES: {
-        tp_expr a = flow_guard(f, n.a, !negated), b = flow_guard(f, n.b, negated);
-        return negated ? flow_and(f, a, b) : flow_or(f, a, b);
-    }
-    case TP_E_ITE: {
-        tp_expr yes = flow_and(f, flow_guard(f, n.a, false), flow_guard(f, n.b, negated));
-        return flow_or(f, yes, flow_and(f, flow_guard(f, n.a, true), flow_guard(f, n.c, negated)));
-    }
-    case TP_E_EQ:
-    case TP_E_NE:
-        if (tp_expr_is_bool(p, n.a) && tp_expr_is_bool(p, n.b) && !tp_expr_is_const(p, n.b, NULL)) {
-            bool same = (n.op == TP_E_EQ) != negated; /* of two conditions */
-            tp_expr yes = flow_and(f, flow_guard(f, n.a, false), flow_guard(f, n.b, !same));
-            return flow_or(f, yes, flow_and(f, flow_guard(f, n.a, true), flow_guard(f, n.b, same)));
-        }
-        return flow_compare(f, negated ? tp_expr_opposite(n.op) : n.op, n.a, n.b);
-    case TP_E_LT:
-    case TP_E_LE:
-    case TP_E_GT:
-    case TP_E_GE: return flow_compare(f, negated ? tp_expr_opposite(n.op) : n.op, n.a, n.b);
-    case TP_E_RING:
-    case TP_E_DIVISIONS:
-    case TP_E_BITS:
-    case TP_E_EXTREMES:
-    case TP_E_LEAVES:
-    case TP_E_POW2: break;
-    }
-    return flow_compare(f, negated ? TP_E_EQ : TP_E_NE, c, tp_const(p, 0));
+    return tp_guard_normal(&(tp_guard_form){f->a->p, connect, f}, c, negated);
 }
 
 uint32_t tp_conjuncts(tp_analysis *a, tp_expr c, tp_expr *into, uint32_t room)

@@ -23,13 +23,13 @@ static bool contradict(flow *f, tp_claim *c)
         key[n++] = c->extra[i].lo.id;
         key[n++] = c->extra[i].hi.id;
     }
-    for (uint32_t i = 0; i < f->asked.len; i++)
-        if (f->asked.at[i].n == n && memcmp(f->asked.at[i].key, key, n * sizeof *key) == 0)
-            return f->asked.at[i].yes;
+    for (uint32_t i = 0; i < f->queries.len; i++)
+        if (f->queries.at[i].n == n && memcmp(f->queries.at[i].key, key, n * sizeof *key) == 0)
+            return f->queries.at[i].yes;
     bool yes = tp_claim_decide(f->a, c).verdict == TP_PROVEN;
     f->out->given |= yes ? c->given : 0;
     c->given = 0;
-    tp_push(f->a->arena, f->asked, ((flow_asked){key, n, yes}));
+    tp_push(f->a->arena, f->queries, ((flow_query){key, n, yes}));
     return yes;
 }
 
@@ -86,7 +86,7 @@ static bool is_among(tp_expr e, const tp_expr *parts, uint32_t n)
     return false;
 }
 
-static tp_expr freed(flow *f, tp_expr when, const bool *changing, flow_freedom_kind how)
+static tp_expr without_changing(flow *f, tp_expr when, const bool *changing, flow_freedom_kind how)
 {
     tp_expr had[CONJUNCTS], parts[CONJUNCTS], result = flow_yes(f);
     bool *lanes = flow_lane_marks(f), *existential = TP_NEWN(f->a->arena, bool, tp_sym_count(f->a->p));
@@ -129,14 +129,14 @@ static bool weaken_by(flow *f, tp_leaks *guess, tp_leak l, const bool *changing,
         for (uint32_t k = 0; k < n; k++)
             if (k != i)
                 rest = flow_and(f, rest, parts[k]);
-        bool added = false;
+        bool changed = false;
         for (int k = 0; k < 2; k++) {
             l.when = flow_and(f, rest, arms[k]);
-            added |= !flow_is_false(f, l.when) && weaken_by(f, guess, l, changing, rank, dims, how, depth + 1);
+            changed |= !flow_is_false(f, l.when) && weaken_by(f, guess, l, changing, rank, dims, how, depth + 1);
         }
-        return added;
+        return changed;
     }
-    l.when = freed(f, l.when, changing, how);
+    l.when = without_changing(f, l.when, changing, how);
     l.exact = false;
     flow_add(f, guess, l);
     return true;
@@ -146,8 +146,8 @@ static bool weaken_by(flow *f, tp_leaks *guess, tp_leak l, const bool *changing,
 bool flow_weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *changing, uint32_t rank,
                  const tp_expr *dims, flow_freedom_kind how)
 {
-    bool added = false;
+    bool changed = false;
     for (uint32_t i = 0; i < found->len && f->effort <= FLOW_MAX_EFFORT; i++) /* the next statement gives up */
-        added |= weaken_by(f, guess, found->at[i], changing, rank, dims, how, 0);
-    return added;
+        changed |= weaken_by(f, guess, found->at[i], changing, rank, dims, how, 0);
+    return changed;
 }

@@ -16,10 +16,10 @@ typedef struct flow_state {
 } flow_state;
 
 /* An answered question of guess.c: the expressions in it, sorted, then its variables. */
-typedef struct flow_asked {
+typedef struct flow_query {
     uint32_t *key, n;
     bool yes;
-} flow_asked;
+} flow_query;
 
 typedef struct flow {
     tp_analysis *a;
@@ -40,7 +40,7 @@ typedef struct flow {
     uint32_t work;         /* statements walked; bounded: */
     uint32_t most_work;    /* every statement FLOW_WALKS times, and a few for loops that are unrolled */
     uint64_t effort;       /* conjuncts compared; bounded */
-    TP_VEC(flow_asked) asked;
+    TP_VEC(flow_query) queries;
     bool coarse;                     /* a condition became too large, and was dropped */
     int64_t unrolled, most_unrolled; /* iterations of the unrolled loops around; at most */
 } flow;

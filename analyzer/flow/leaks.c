@@ -190,7 +190,7 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
 
 static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, const tp_leak *l)
 {
-    const tp_operand *born = &a->k->operands[l->operand];
+    const tp_operand *source = &a->k->operands[l->operand];
     enum { PATH = 128, WHEN = 96, OF_RULE = 8 };
     tp_expr *premises = TP_NEWN(a->arena, tp_expr, PATH + WHEN + TP_GRANTED + OF_RULE);
     tp_claim c = {.goal = num(a, 0), .over_steps = true, .premises = premises, .given = f->given};
@@ -199,25 +199,25 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
         output ? tp_message(a, "output `%.*s`", TP_FMT(a->k->operands[s->operand].name)) : tp_str_c(sink_text(s));
     c.npremises = tp_conjuncts(a, s->path, premises, PATH);
     c.npremises += tp_conjuncts(a, l->when, premises + c.npremises, WHEN);
-    uint32_t granted = tp_meeting_windows(a, premises + c.npremises);
-    c.npremises += granted;
-    c.rests_on = granted ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
+    uint32_t nmeeting = tp_meeting_windows(a, premises + c.npremises);
+    c.npremises += nmeeting;
+    c.rests_on = nmeeting ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
     c.extra = tp_flow_vars(a, f, s->rank, s->dims, &c.nextra);
-    c.subject = output ? a->k->operands[s->operand].name : born->name;
+    c.subject = output ? a->k->operands[s->operand].name : source->name;
     c.loc = tp_body_loc(a, l->read, s->syntax);
     if (!l->read && output)
         c.loc = a->k->operands[s->operand].loc;
     if (strcmp(a->rule->code, TP_RULE_OUTPUT_COVERAGE) == 0)
         c.violated = tp_message(a, "an element of output `%.*s` can be unwritten when its block is copied out",
-                                TP_FMT(born->name));
+                                TP_FMT(source->name));
     else
         c.violated = tp_message(a, "%.*s can reach %.*s", TP_FMT(source_text(a, l)), TP_FMT(target));
     c.proven = tp_message(a, "%.*s never reach %.*s", TP_FMT(source_text(a, l)), TP_FMT(target));
     c.label = TP_S("");
-    if (l->birth == TP_BIRTH_OUTSIDE && l->dim == born->rank)
-        c.label = tp_message(a, "undefined unless %.*s", TP_FMT(tp_text(a, born->valid)));
+    if (l->birth == TP_BIRTH_OUTSIDE && l->dim == source->rank)
+        c.label = tp_message(a, "undefined unless %.*s", TP_FMT(tp_text(a, source->valid)));
     else if (l->birth == TP_BIRTH_OUTSIDE)
-        c.label = tp_message(a, "undefined outside the %.*s of dimension %u", TP_FMT(tp_text(a, born->shape[l->dim])),
+        c.label = tp_message(a, "undefined outside the %.*s of dimension %u", TP_FMT(tp_text(a, source->shape[l->dim])),
                              l->dim);
     if (!s->exact || !l->exact)
         c.approximate = "only a necessary condition for it is known, and the case that was tried does not trap";
@@ -225,7 +225,7 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
 }
 
 /* Already said: the same source read at the same place. */
-static bool told(const tp_analysis *a, uint32_t from, const tp_claim *c)
+static bool is_reported(const tp_analysis *a, uint32_t from, const tp_claim *c)
 {
     for (uint32_t i = from; i < a->out->findings.len; i++) {
         const tp_finding *f = &a->out->findings.at[i];
@@ -268,7 +268,7 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
         if ((strcmp(leak_rule(s, l), a->rule->code) != 0 && !kept) || (l->exact && s->exact) != exact)
             continue;
         tp_claim c = claim_of(a, f, s, l);
-        if (!kept && told(a, from, &c))
+        if (!kept && is_reported(a, from, &c))
             continue;
         tp_decision d = tp_claim_decide(a, &c);
         if (d.verdict != TP_PROVEN && (d.verdict == TP_UNKNOWN || c.approximate) && tp_runs_to_the_end(a))
@@ -311,14 +311,14 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
 {
     const tp_flow *f = tp_flow_of(a);
     uint32_t from = a->out->findings.len;
-    bool executed = f && f->gave_up.n && tp_runs_to_the_end(a);
-    if (!f || (!executed && tp_flow_gave_up(a, f)))
+    bool by_execution = f && f->gave_up.n && tp_runs_to_the_end(a);
+    if (!f || (!by_execution && tp_flow_gave_up(a, f)))
         return;
     for (uint32_t o = a->k->ninputs; o < a->k->ninputs + a->k->noutputs; o++) {
         const tp_operand *out = &a->k->operands[o];
         if (out->discard)
             continue;
-        tally t = executed ? (tally){.grade = TP_GRADE_EXACT} : check_sinks(a, f, true, o, from);
+        tally t = by_execution ? (tally){.grade = TP_GRADE_EXACT} : check_sinks(a, f, true, o, from);
         if (t.kept)
             tp_add_finding(a, TP_UNKNOWN, out->name, out->loc,
                            tp_message(a, "could not decide: %s `%.*s`", proven, TP_FMT(out->name)))
@@ -330,6 +330,6 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
         ok->grade = t.grade == TP_GRADE_NONE ? TP_GRADE_EXACT : t.grade; /* no arithmetic at all */
         ok->rests_on = t.rests_on;
     }
-    if (!executed)
+    if (!by_execution)
         check_sinks(a, f, false, 0, from);
 }

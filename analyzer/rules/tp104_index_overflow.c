@@ -34,7 +34,7 @@ static void check_use(tp_analysis *a, const tp_flow *f, const tp_use *u)
 static void check_maps(tp_analysis *a)
 {
     tp_expr premises[TP_GRANTED];
-    uint32_t granted = tp_meeting_windows(a, premises);
+    uint32_t nmeeting = tp_meeting_windows(a, premises);
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {
@@ -48,8 +48,8 @@ static void check_maps(tp_analysis *a)
                 .goal = goal,
                 .over_steps = true,
                 .premises = premises,
-                .npremises = granted,
-                .rests_on = granted ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL,
+                .npremises = nmeeting,
+                .rests_on = nmeeting ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL,
                 .large = true,
                 .subject = o->name,
                 .loc = dim->index_loc,

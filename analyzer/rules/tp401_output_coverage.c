@@ -240,12 +240,12 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
     c.npremises = tp_nonempty_grid(a, premises);
     if (o->valid.id)
         premises[c.npremises++] = tp_valid_part(a, o);
-    uint32_t granted = tp_meeting_windows(a, premises + c.npremises);
-    c.npremises += granted;
+    uint32_t nmeeting = tp_meeting_windows(a, premises + c.npremises);
+    c.npremises += nmeeting;
     bool steps = a->k->naxes == 0 || tp_proved(a, TP_RULE_ZERO_STEP);
-    c.rests_on = granted ? steps ? TP_RULE_BLOCK_OUT_OF_BOUNDS : TP_RULE_ZERO_STEP ", " TP_RULE_BLOCK_OUT_OF_BOUNDS
-                 : steps ? NULL
-                         : TP_RULE_ZERO_STEP;
+    c.rests_on = nmeeting ? steps ? TP_RULE_BLOCK_OUT_OF_BOUNDS : TP_RULE_ZERO_STEP ", " TP_RULE_BLOCK_OUT_OF_BOUNDS
+                 : steps  ? NULL
+                          : TP_RULE_ZERO_STEP;
     tp_decision d = tp_claim_decide(a, &c);
     int64_t block[TP_MAX_RANK], budget = BUDGET;
     if (d.verdict == TP_VIOLATED) { /* that step does not visit it: does another one? */

@@ -11,11 +11,11 @@ static tp_claim revisit(tp_analysis *a, const tp_operand *o, tp_expr *premises)
                       TP_S("JAX lowering and interpret=True accept it (the latter reads the block back); on a TPU the "
                            "window starts undefined")};
     c.npremises = tp_nonempty_grid(a, premises);
-    uint32_t granted = tp_meeting_windows(a, premises + c.npremises);
-    c.npremises += granted;
-    c.rests_on = granted ? tp_apart(o) ? TP_RULE_BLOCK_OUT_OF_BOUNDS ", " TP_RULE_OVERLAPPING_OUTPUT
-                                       : TP_RULE_BLOCK_OUT_OF_BOUNDS
-                         : tp_apart(o);
+    uint32_t nmeeting = tp_meeting_windows(a, premises + c.npremises);
+    c.npremises += nmeeting;
+    c.rests_on = nmeeting ? tp_apart(o) ? TP_RULE_BLOCK_OUT_OF_BOUNDS ", " TP_RULE_OVERLAPPING_OUTPUT
+                                        : TP_RULE_BLOCK_OUT_OF_BOUNDS
+                          : tp_apart(o);
     return c;
 }
 

@@ -10,11 +10,11 @@ static tp_claim race(tp_analysis *a, const tp_operand *o, tp_expr *premises)
                   .note = TP_S("JAX does not report this; both interpreters run the steps in order, so that the last "
                                "writer wins")};
     c.npremises = tp_nonempty_grid(a, premises);
-    uint32_t granted = tp_meeting_windows(a, premises + c.npremises);
-    c.npremises += granted;
-    c.rests_on = granted ? tp_apart(o) ? TP_RULE_BLOCK_OUT_OF_BOUNDS ", " TP_RULE_OVERLAPPING_OUTPUT
-                                       : TP_RULE_BLOCK_OUT_OF_BOUNDS
-                         : tp_apart(o);
+    uint32_t nmeeting = tp_meeting_windows(a, premises + c.npremises);
+    c.npremises += nmeeting;
+    c.rests_on = nmeeting ? tp_apart(o) ? TP_RULE_BLOCK_OUT_OF_BOUNDS ", " TP_RULE_OVERLAPPING_OUTPUT
+                                        : TP_RULE_BLOCK_OUT_OF_BOUNDS
+                          : tp_apart(o);
     return c;
 }
 

@@ -85,7 +85,7 @@ bool tp_fuse_defers(tp_machine *m, const tp_inst *i)
 }
 
 /* The value that v is, lane for lane, by masks that are decided: what no lane chooses need not be computed. */
-static tp_vid meant(const tp_machine *m, tp_vid v)
+static tp_vid same_value(const tp_machine *m, tp_vid v)
 {
     for (const tp_inst *i; (i = m->values[v].waits) && is_pure(m, i);) {
         int which = tp_same_as_argument(m, i);
@@ -109,7 +109,7 @@ static bool joins(const tp_machine *m, const tp_cells *c, const tp_cells *shape)
 /* Compute what the group reads and what waits for something else; true if there was any. */
 static bool settle_leaves(tp_machine *m, const tp_cells *shape, tp_vid v)
 {
-    v = meant(m, v);
+    v = same_value(m, v);
     const tp_cells *c = &m->values[v];
     if (!c->waits)
         return false;
@@ -127,7 +127,7 @@ static bool settle_leaves(tp_machine *m, const tp_cells *shape, tp_vid v)
 static uint32_t collect(tp_machine *m, tp_vid v)
 {
     tp_group *g = m->group;
-    v = meant(m, v);
+    v = same_value(m, v);
     if (g->number[v])
         return g->number[v] - 1;
     const tp_inst *i = m->values[v].waits;
@@ -316,11 +316,11 @@ static void compute_group(tp_machine *m, tp_vid v, const tp_cells *to)
 static bool gather_group(tp_machine *m, tp_vid v)
 {
     const tp_cells *c = &m->values[v];
-    if (!m->group || !joins(m, c, c) || meant(m, v) != v)
+    if (!m->group || !joins(m, c, c) || same_value(m, v) != v)
         return false;
     while (settle_leaves(m, c, v))
         ;
-    return c->waits && meant(m, v) == v;
+    return c->waits && same_value(m, v) == v;
 }
 
 bool tp_fuse_settles(tp_machine *m, tp_vid v)
@@ -350,7 +350,7 @@ static void bytes_of(const tp_cells *c, uintptr_t *first, uintptr_t *end)
 /* Does anything that the group would read lie where `to` does? */
 static bool overlaps(const tp_machine *m, tp_vid v, const tp_cells *to)
 {
-    v = meant(m, v);
+    v = same_value(m, v);
     const tp_cells *c = &m->values[v];
     if (c->waits) {
         bool any = false;

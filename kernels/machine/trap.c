@@ -23,15 +23,13 @@ void tp_exec_spend(tp_machine *m, int64_t work)
 
 _Noreturn void tp_trap_raise(tp_machine *m, const char *rule, tp_str subject, const char *fmt, ...)
 {
-    tp_buf b = {.arena = m->arena};
     va_list ap;
     va_start(ap, fmt);
-    tp_buf_vprintf(&b, fmt, ap);
-    va_end(ap);
     tp_trap *t = m->trap;
     t->rule = rule;
     t->subject = subject;
-    t->message = tp_buf_view(&b);
+    t->message = tp_vprintf(m->arena, fmt, ap);
+    va_end(ap);
     t->step = m->step;
     for (uint32_t x = 0; m->step >= 0 && x < m->k->naxes; x++)
         tp_push(m->arena, t->coordinates, (tp_binding){m->k->axes[x].name, m->env[m->k->axes[x].sym]});

@@ -146,7 +146,8 @@ static bool bisect(search *s, const target *t, double *lo, double *hi)
 /* Does E1 refute equality on the inputs there? Overflow does not. */
 static bool refuted_at(search *s, double way)
 {
-    tp_case_result now = {.the_case = s->c, .algebra = s->r->algebra, .bits = s->r->bits, .starved = s->r->starved};
+    tp_case_result now = {
+        .the_case = s->c, .algebra = s->r->algebra, .bits = s->r->bits, .out_of_memory = s->r->out_of_memory};
     if (s->runs-- <= 0)
         return false;
     place(s, way);

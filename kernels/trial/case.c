@@ -5,7 +5,7 @@
 #include "kernels/trial/trial.h"
 
 /* Why a tier was left in the middle. */
-static tp_str starved(tp_arena *a, const tp_equiv_options *o)
+static tp_str memory_reason(tp_arena *a, const tp_equiv_options *o)
 {
     return tp_budget_or(a, tp_printf(a, "it needs more than the %zu MiB of --max-memory", o->max_memory >> 20));
 }
@@ -15,7 +15,7 @@ static void numbers_of(tp_arena *a, const tp_case *c, const tp_equiv_options *o,
     if (tp_trial_in_memory(a, c, o, r, tp_trial_numbers))
         return;
     r->outcome = TP_SKIPPED;
-    r->trap.message = starved(a, o);
+    r->trap.message = memory_reason(a, o);
 }
 
 void tp_trial_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r)
@@ -28,8 +28,8 @@ void tp_trial_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_
     if (!comparable || r->outcome == TP_TRAPPED || r->outcome == TP_SKIPPED)
         return;
     if (c->algebra && !tp_trial_in_memory(a, c, o, r, tp_trial_algebra)) {
-        r->algebra = (tp_algebra){.reason = starved(a, o)};
-        r->starved++;
+        r->algebra = (tp_algebra){.reason = memory_reason(a, o)};
+        r->out_of_memory++;
     }
     if (r->algebra.tier == TP_TIER_DIFFERENT && !ran)
         numbers_of(a, c, o, r);
@@ -41,8 +41,8 @@ void tp_trial_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_
                                       TP_FMT(r->algebra.worst));
     }
     if (c->bits && !tp_trial_in_memory(a, c, o, r, tp_trial_bits)) {
-        r->bits = (tp_bits){.reason = starved(a, o)};
-        r->starved++;
+        r->bits = (tp_bits){.reason = memory_reason(a, o)};
+        r->out_of_memory++;
     }
     if (r->bits.tier == TP_TIER_DIFFERENT)
         r->outcome = TP_DIFFERENT;

@@ -154,7 +154,7 @@ void tp_trial_numbers(void *arg)
 
 /* ---- evidence ---- */
 
-static bool earned(const tp_equiv *e)
+static bool holds(const tp_equiv *e)
 {
     return e->different + e->trapped == 0 && e->equal && e->skipped == 0;
 }
@@ -168,4 +168,4 @@ static tp_str missing(const tp_equiv *e, const tp_kernel *k)
     return TP_S("");
 }
 
-const tp_tier_evidence tp_tier_e1 = {"rounding=E1", NULL, earned, missing};
+const tp_tier_evidence tp_tier_e1 = {"rounding=E1", NULL, holds, missing};

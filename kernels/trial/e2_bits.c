@@ -70,7 +70,7 @@ void tp_trial_bits(void *arg)
 
 /* ---- evidence ---- */
 
-static bool earned(const tp_equiv *e)
+static bool holds(const tp_equiv *e)
 {
     return e->different + e->trapped == 0 && tp_tier_all_equal(&e->bits);
 }
@@ -81,4 +81,4 @@ static tp_str missing(const tp_equiv *e, const tp_kernel *k)
     return e->bits_reason;
 }
 
-const tp_tier_evidence tp_tier_e2 = {"bits=E2", NULL, earned, missing};
+const tp_tier_evidence tp_tier_e2 = {"bits=E2", NULL, holds, missing};

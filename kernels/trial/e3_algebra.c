@@ -363,7 +363,7 @@ void tp_equiv_blame(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
 
 /* ---- evidence ---- */
 
-static bool earned(const tp_equiv *e)
+static bool holds(const tp_equiv *e)
 {
     return e->different + e->trapped == 0 && tp_tier_all_equal(&e->algebra);
 }
@@ -374,4 +374,4 @@ static tp_str missing(const tp_equiv *e, const tp_kernel *k)
     return e->algebra_reason;
 }
 
-const tp_tier_evidence tp_tier_e3 = {"algebra=E3", NULL, earned, missing};
+const tp_tier_evidence tp_tier_e3 = {"algebra=E3", NULL, holds, missing};

@@ -13,7 +13,7 @@ typedef struct boxing {
     tp_shrinking how;
     tp_equiv e;
     bool equal;
-    uint32_t starved;
+    uint32_t out_of_memory;
 } boxing;
 
 static void box_with_small_blocks(void *arg)
@@ -30,7 +30,7 @@ static void box_with_small_blocks(void *arg)
             tp_case_result r = {.the_case = &box.cases.at[n]};
             tp_trial_case(x->c.arena, &box.cases.at[n], x->o, &r);
             tp_note_algebra(&r.algebra, &x->e, &x->e.box, &x->e.box_reason);
-            x->starved += r.starved;
+            x->out_of_memory += r.out_of_memory;
             x->equal = r.algebra.tier == TP_TIER_EQUAL;
         }
         if (!x->equal)
@@ -46,10 +46,10 @@ static bool small_box(tp_ctx *c, const tp_spec *s, tp_shrinking how, const tp_eq
     quick.no_hunt = true;
     boxing x = {.c = {.arena = work, .source = c->source}, .spec = s, .o = &quick, .how = how, .e = *out};
     tp_status st = tp_try(work, box_with_small_blocks, &x);
-    out->starved += x.starved + (st == TP_E_MEMORY);
+    out->out_of_memory += x.out_of_memory + (st == TP_E_MEMORY);
     bool equal = st == TP_OK && x.equal;
     if (equal) {
-        x.e.starved = out->starved;
+        x.e.out_of_memory = out->out_of_memory;
         x.e.box_reason = out->box_reason;
         x.e.box_text = tp_printf(c->arena, "%.*s", TP_FMT(x.e.box_text));
         x.e.box_constants = tp_printf(c->arena, "%.*s", TP_FMT(x.e.box_constants));
@@ -75,7 +75,7 @@ void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_op
             tp_case_result r = {.the_case = &box->cases.at[n]};
             tp_trial_case(c->arena, &box->cases.at[n], o, &r);
             tp_note_algebra(&r.algebra, out, &out->box, &out->box_reason);
-            out->starved += r.starved;
+            out->out_of_memory += r.out_of_memory;
             if (r.algebra.unexplained && !out->unexplained) {
                 tp_case_result *copy = TP_NEW(c->arena, tp_case_result);
                 *copy = r;
@@ -89,9 +89,9 @@ void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_op
     }
 }
 
-static bool earned(const tp_equiv *e)
+static bool holds(const tp_equiv *e)
 {
-    return tp_tier_e3.earned(e) && tp_tier_all_equal(&e->box) && e->box.equal == e->box_shapes && !e->box_constants.n;
+    return tp_tier_e3.holds(e) && tp_tier_all_equal(&e->box) && e->box.equal == e->box_shapes && !e->box_constants.n;
 }
 
 static tp_str missing(const tp_equiv *e, const tp_kernel *k)
@@ -106,4 +106,4 @@ static tp_str missing(const tp_equiv *e, const tp_kernel *k)
                       : TP_S("not every shape of the box was run: raise --box");
 }
 
-const tp_tier_evidence tp_tier_e4 = {"algebra=E4", NULL, earned, missing};
+const tp_tier_evidence tp_tier_e4 = {"algebra=E4", NULL, holds, missing};

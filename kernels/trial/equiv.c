@@ -18,7 +18,7 @@ void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o,
     for (uint32_t i = 0; i < cases->len; i++) {
         tp_case_result r = {.the_case = &cases->at[i]};
         tp_trial_case(a, &cases->at[i], o, &r);
-        out->starved += r.starved;
+        out->out_of_memory += r.out_of_memory;
         out->equal += r.outcome == TP_EQUAL;
         out->different += r.outcome == TP_DIFFERENT;
         out->trapped += r.outcome == TP_TRAPPED;

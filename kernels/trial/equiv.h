@@ -49,6 +49,8 @@ int64_t tp_case_elements(const tp_case *c);
 /* Is the size one on which neither the arrays' shapes nor the reference
  * depends, such as that of a block? Without a reference none is. */
 bool tp_size_is_free(const tp_kernel *k, tp_str name);
+/* The largest block that tiles a dimension of this size, at the choices of env; 0: none does. */
+int64_t tp_largest_block(const tp_kernel *k, const tp_size *s, const int64_t *env);
 /* The box of a kernel is the product of a few values for every size: all up to
  * two blocks and one when the blocks that tile it are of at most 4, else 1, a
  * block, two blocks and their neighbours; small numbers, and those around
@@ -148,9 +150,9 @@ typedef struct tp_case_result {
     tp_bits bits;
     tp_blame blame; /* of a difference that the algebra shows; see tp_equiv_blame() */
     int64_t steps;
-    tp_str as_run;    /* how `run` would execute it otherwise than it was verified; empty: it does not */
-    uint64_t digest;  /* of the outputs' numbers, on the first inputs */
-    uint32_t starved; /* tiers left out for want of memory */
+    tp_str as_run;          /* how `run` would execute it otherwise than it was verified; empty: it does not */
+    uint64_t digest;        /* of the outputs' numbers, on the first inputs */
+    uint32_t out_of_memory; /* tiers left out for want of memory */
 } tp_case_result;
 
 typedef struct tp_tier_counts {
@@ -168,9 +170,9 @@ typedef struct tp_equiv {
     tp_str algebra_reason, bits_reason; /* first of the others */
     uint64_t box_shapes;                /* of all boxes; box counts those that were run */
     tp_str box_text, box_reason;
-    tp_str box_constants; /* sizes that took one value in the box of some dtype combination: E4 is not earned */
-    tp_str blocks;        /* in place of the spec's, in the box: "bm=4, bk in {4, 8}"; may be empty */
-    uint32_t starved;     /* tiers of cases left out for want of memory */
+    tp_str box_constants;   /* sizes that took one value in the box of some dtype combination: E4 is not earned */
+    tp_str blocks;          /* in place of the spec's, in the box: "bm=4, bk in {4, 8}"; may be empty */
+    uint32_t out_of_memory; /* tiers of cases left out for want of memory */
     const tp_case_result *unexplained; /* the first of those; or NULL */
     uint64_t seed;
     tp_coverage_summary coverage; /* of the cases */
@@ -201,8 +203,8 @@ uint64_t tp_equiv_compared(const tp_equiv *e, tp_str output);
 /* A tier of evidence that executions give: a file eN_name.c each. The one for
  * all sizes, E5, is analyzer/equality/e5_all_sizes.c. */
 typedef struct tp_tier_evidence {
-    const char *text, *old;            /* as --require has it; its name in earlier versions, or NULL */
-    bool (*earned)(const tp_equiv *e); /* does the run earn the tier's words, on everything that it executed? */
+    const char *text, *old;           /* as --require has it; its name in earlier versions, or NULL */
+    bool (*holds)(const tp_equiv *e); /* does the run earn the tier's words, on everything that it executed? */
     tp_str (*missing)(const tp_equiv *e, const tp_kernel *k); /* why not; may be empty */
 } tp_tier_evidence;
 extern const tp_tier_evidence tp_tier_e1, tp_tier_e2, tp_tier_e3, tp_tier_e4;

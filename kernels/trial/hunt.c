@@ -16,7 +16,7 @@ static const double EFFORT = 1 << 22; /* elements moved by the tries together, b
 /* Run E1 on the case; true when it differs or traps, and *r is that result. */
 static bool confirms(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r)
 {
-    tp_case_result now = {.the_case = c, .algebra = r->algebra, .bits = r->bits, .starved = r->starved};
+    tp_case_result now = {.the_case = c, .algebra = r->algebra, .bits = r->bits, .out_of_memory = r->out_of_memory};
     bool refutes = tp_trial_in_memory(a, c, o, &now, tp_trial_numbers) && now.outcome == TP_DIFFERENT;
     if (!refutes && now.outcome != TP_TRAPPED)
         return false;

@@ -23,8 +23,6 @@ typedef struct tp_constants {
 const tp_constants *tp_constants_of(tp_arena *a, const tp_kernel *k);
 /* x rounded down to a multiple that the size may have; nothing when it may not. */
 void tp_add_value(tp_values *v, const tp_size *s, int64_t x);
-/* The largest block that tiles a dimension of this size, at the choices of env; 0: none does. */
-int64_t tp_largest_block(const tp_kernel *k, const tp_size *s, const int64_t *env);
 /* Values worth a case: one past the largest block first. env: chosen sizes are set. */
 tp_values tp_telling_values(const tp_kernel *k, const tp_constants *all, const tp_size *s, const int64_t *env);
 

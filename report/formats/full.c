@@ -398,8 +398,8 @@ static void equivalence(const painter *p, const tp_report *r, const tp_spec_repo
         rounding_line(p, e, s->spec->kernels[0]);
         bits_line(p, e);
         coverage_lines(p, e);
-        if (e->starved)
-            fprintf(p->out, "    left out   %u of these for lack of memory: raise --max-memory\n", e->starved);
+        if (e->out_of_memory)
+            fprintf(p->out, "    left out   %u of these for lack of memory: raise --max-memory\n", e->out_of_memory);
     } else {
         fprintf(p->out, "  equivalence  %u equal, %u different, %u trapped\n", e->equal, e->different, e->trapped);
     }

@@ -324,7 +324,7 @@ static json *all_sizes(const tp_equiv *e, const tp_equality *q, const tp_opinion
 static json *algebra(const tp_equiv *e, const tp_equality *q, const tp_opinion *x)
 {
     json *o = json_object_new_object(), *box = counts(&e->box);
-    const char *tier = q->proven ? "E5" : tp_tier_e4.earned(e) ? "E4" : tp_tier_e3.earned(e) ? "E3" : NULL;
+    const char *tier = q->proven ? "E5" : tp_tier_e4.holds(e) ? "E4" : tp_tier_e3.holds(e) ? "E3" : NULL;
     json_object_object_add(box, "shapes", json_object_new_int64((int64_t)e->box_shapes));
     json_object_object_add(box, "sizes", tp_jsonc_string_or_null(e->box_text));
     json_object_object_add(box, "blocks", tp_jsonc_string_or_null(e->blocks));
@@ -344,7 +344,7 @@ static json *algebra(const tp_equiv *e, const tp_equality *q, const tp_opinion *
 static json *rounding(const tp_equiv *e)
 {
     json *o = json_object_new_object();
-    json_object_object_add(o, "tier", tp_tier_e1.earned(e) ? json_object_new_string("E1") : NULL);
+    json_object_object_add(o, "tier", tp_tier_e1.holds(e) ? json_object_new_string("E1") : NULL);
     json_object_object_add(o, "cases", json_object_new_int64(e->equal));
     json_object_object_add(o, "worst_ratio", e->worst ? number(e->worst->ratio) : NULL);
     json_object_object_add(o, "tolerance_ratio", e->unstable ? number(e->unstable->rounding) : NULL);
@@ -354,7 +354,7 @@ static json *rounding(const tp_equiv *e)
 static json *bits(const tp_equiv *e)
 {
     json *o = json_object_new_object();
-    json_object_object_add(o, "tier", tp_tier_e2.earned(e) ? json_object_new_string("E2") : NULL);
+    json_object_object_add(o, "tier", tp_tier_e2.holds(e) ? json_object_new_string("E2") : NULL);
     json_object_object_add(o, "cases", counts(&e->bits));
     json_object_object_add(o, "reason", tp_jsonc_string_or_null(e->bits_reason));
     return o;
@@ -447,7 +447,7 @@ static json *equivalence(const tp_equiv *e, const tp_equality *q, const tp_opini
     json_object_object_add(o, "rounding", rounding(e));
     json_object_object_add(o, "bits", bits(e));
     json_object_object_add(o, "coverage", coverage(&e->coverage));
-    json_object_object_add(o, "left_out_for_memory", json_object_new_int64(e->starved));
+    json_object_object_add(o, "left_out_for_memory", json_object_new_int64(e->out_of_memory));
     json_object_object_add(o, "cases", cases);
     return o;
 }

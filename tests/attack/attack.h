@@ -3,16 +3,8 @@
 #ifndef TESTS_ATTACK_ATTACK_H
 #define TESTS_ATTACK_ATTACK_H
 
-#include <stdlib.h>
-
 #include "tests/unit/support.h"
 #include "verify/verify.h"
-
-static inline uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *s = getenv(name);
-    return s && *s ? strtoull(s, NULL, 10) : otherwise;
-}
 
 /* What the program says of a spec, and what execution says. */
 typedef struct judged {

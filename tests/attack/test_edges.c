@@ -19,12 +19,11 @@ static int pick(maker *g, int n)
 static const char *text(maker *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static const char *text(maker *g, const char *fmt, ...)
 {
-    tp_buf b = {.arena = g->a};
     va_list ap;
     va_start(ap, fmt);
-    tp_buf_vprintf(&b, fmt, ap);
+    const char *s = tp_vprintf(g->a, fmt, ap).p;
     va_end(ap);
-    return tp_cstr(g->a, tp_buf_view(&b));
+    return s;
 }
 
 /* Is any rule proven of it? A domain without a point proves everything. */

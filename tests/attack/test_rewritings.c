@@ -43,12 +43,10 @@ static void offer(rewriter *r, const tp_node *n, const char *fmt, ...) __attribu
 static void offer(rewriter *r, const tp_node *n, const char *fmt, ...)
 {
     tp_loc at = tp_node_loc(r->c, n);
-    tp_buf b = {.arena = r->c->arena};
     va_list ap;
     va_start(ap, fmt);
-    tp_buf_vprintf(&b, fmt, ap);
+    change one = {at.start, at.end, tp_vprintf(r->c->arena, fmt, ap)};
     va_end(ap);
-    change one = {at.start, at.end, tp_buf_view(&b)};
     tp_push(r->c->arena, r->all, one);
 }
 

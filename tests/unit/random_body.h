@@ -28,12 +28,11 @@ static int pick(maker *g, int n)
 static const char *text(maker *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static const char *text(maker *g, const char *fmt, ...)
 {
-    tp_buf b = {.arena = g->a};
     va_list ap;
     va_start(ap, fmt);
-    tp_buf_vprintf(&b, fmt, ap);
+    tp_str s = tp_vprintf(g->a, fmt, ap);
     va_end(ap);
-    return tp_buf_view(&b).p;
+    return s.p;
 }
 
 static const char *any_axis(maker *g)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -14,6 +15,13 @@
 #include "analyzer/analyze.h"
 #include "base/file.h"
 #include "spec/kernel.h"
+
+/* A number that the environment may set: TEST_SEED, TEST_TRIALS. */
+static inline uint64_t setting(const char *name, uint64_t otherwise)
+{
+    const char *s = getenv(name);
+    return s && *s ? strtoull(s, NULL, 10) : otherwise;
+}
 
 typedef struct loaded {
     tp_arena *arena;

@@ -343,8 +343,7 @@ static void one_spec(maker *g, tally *t, uint64_t seed, uint64_t trial, const ch
 static void random_bodies(void **state)
 {
     (void)state;
-    const char *given = getenv("TEST_SEED"), *count = getenv("TEST_TRIALS");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : 1, trials = count ? strtoull(count, NULL, 10) : TRIALS;
+    uint64_t seed = setting("TEST_SEED", 1), trials = setting("TEST_TRIALS", TRIALS);
     tally t = {0};
     print_message("bodies: seed %llu\n", (unsigned long long)seed);
     for (uint64_t trial = 0; trial < trials; trial++) {
@@ -360,7 +359,7 @@ static void random_bodies(void **state)
     assert_int_equal(t.unsound, 0);
     assert_int_equal(t.alarms, 0);
     assert_true(t.unknown * 50 <= t.claims);
-    if (!given && !count)
+    if (!getenv("TEST_SEED") && !getenv("TEST_TRIALS"))
         assert_in_range(t.certified, CERTIFIED - CERTIFIED / 1000, CERTIFIED + CERTIFIED / 1000);
     assert_true(t.certified >= 9 * (t.solved + t.enumerated)); /* nine of ten */
     assert_true(t.quiet > t.specs / 50 && t.violated > t.specs / 2 && t.refused * 20 < t.specs);
@@ -369,8 +368,7 @@ static void random_bodies(void **state)
 static void statements_executed_again(void **state)
 {
     (void)state;
-    const char *count = getenv("TEST_TRIALS");
-    uint64_t trials = count ? strtoull(count, NULL, 10) : AGAIN;
+    uint64_t trials = setting("TEST_TRIALS", AGAIN);
     tally t = {0};
     for (uint64_t trial = 0; trial < trials; trial++) {
         maker g = {.a = tp_arena_new(0), .rng = tp_rng_new(2, trial)};

@@ -365,8 +365,7 @@ static void alias_case(tally *t, tp_rng *rng)
 static void alias_boxes(void **state)
 {
     (void)state;
-    const char *given = getenv("TEST_SEED");
-    tp_rng rng = tp_rng_new(given ? strtoull(given, NULL, 10) : 1, 9);
+    tp_rng rng = tp_rng_new(setting("TEST_SEED", 1), 9);
     tally t = {0};
     for (int n = 0; n < ALIASES[extent()]; n++)
         alias_case(&t, &rng);

@@ -70,12 +70,6 @@ static const tp_proof *damaged(box *b, const tp_proof *p)
     return copy;
 }
 
-static uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *given = getenv(name);
-    return given ? strtoull(given, NULL, 10) : otherwise;
-}
-
 static void no_false_obligation_is_accepted(void **state)
 {
     (void)state;

@@ -296,12 +296,6 @@ static tp_obligation changed_claim(box *b, const tp_obligation *o, int kind)
     return c;
 }
 
-static uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *given = getenv(name);
-    return given ? strtoull(given, NULL, 10) : otherwise;
-}
-
 typedef struct reading {
     tp_ctx ctx;
     tp_source source;

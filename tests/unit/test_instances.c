@@ -220,8 +220,7 @@ static void compare(generator *g, tally *t, tp_prover_options o)
 static void symbolic_against_instances(void **state)
 {
     (void)state;
-    const char *given = getenv("TEST_SEED"), *count = getenv("TEST_TRIALS");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : 1, trials = count ? strtoull(count, NULL, 10) : TRIALS;
+    uint64_t seed = setting("TEST_SEED", 1), trials = setting("TEST_TRIALS", TRIALS);
     tally t = {0};
     print_message("instances: seed %llu\n", (unsigned long long)seed);
     for (uint64_t trial = 0; trial < trials; trial++) {

@@ -11,12 +11,6 @@
 
 enum { TRIALS = 10000 };
 
-static uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *s = getenv(name);
-    return s && *s ? strtoull(s, NULL, 10) : otherwise;
-}
-
 typedef struct run {
     tp_tensor arrays[16];
     tp_planes planes[16];

@@ -127,12 +127,6 @@ static void print_counts(const char *what, const counts *n)
                   n->kernels, n->runs, n->summarised, (unsigned long long)n->elements, (unsigned long long)n->checked);
 }
 
-static uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *s = getenv(name);
-    return s && *s ? strtoull(s, NULL, 10) : otherwise;
-}
-
 static void random_arrays(tp_arena *a, const tp_kernel *k, const int64_t *env, uint64_t seed, tp_tensor *arrays)
 {
     for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {

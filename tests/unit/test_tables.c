@@ -194,8 +194,7 @@ static void one_spec(maker *g, tally *t, uint64_t trial)
 static void all_contents(void **state)
 {
     (void)state;
-    const char *given = getenv("TEST_SEED"), *count = getenv("TEST_TRIALS");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : 1, trials = count ? strtoull(count, NULL, 10) : TRIALS;
+    uint64_t seed = setting("TEST_SEED", 1), trials = setting("TEST_TRIALS", TRIALS);
     tally t = {0};
     print_message("tables: seed %llu\n", (unsigned long long)seed);
     for (uint64_t trial = 0; trial < trials; trial++) {

@@ -5,18 +5,6 @@
 #include "analyzer/claim/windows.h"
 #include "tests/unit/support.h"
 
-static uint64_t seed_of(void)
-{
-    const char *s = getenv("TEST_SEED");
-    return s ? strtoull(s, NULL, 10) : 1;
-}
-
-static int trials(void)
-{
-    const char *s = getenv("TEST_TRIALS");
-    return s ? atoi(s) : 400;
-}
-
 static void random_map(uint64_t *state, tp_buf *b, int depth)
 {
     static const char *const LEAVES[] = {"i", "k", "1", "2", "3", "N", "0"};
@@ -112,9 +100,10 @@ static void ask(void *arg)
 static void claims_hold_for_every_size(void **state)
 {
     (void)state;
-    uint64_t random = seed_of();
+    uint64_t seed = setting("TEST_SEED", 1), random = seed;
+    int trials = (int)setting("TEST_TRIALS", 400);
     int same = 0, different = 0, open = 0;
-    for (int t = 0; t < trials(); t++) {
+    for (int t = 0; t < trials; t++) {
         tp_arena *a = tp_arena_new(0);
         tp_buf b = {.arena = a}, c = {.arena = a};
         random_map(&random, &b, 3);
@@ -130,7 +119,7 @@ static void claims_hold_for_every_size(void **state)
             assert_int_equal(tp_try(call.x->arena, ask, &call), TP_OK);
             bool truth = same_by_enumeration(call.x->spec->kernels[0], call.y->spec->kernels[0]);
             if (call.r.same != TP_NOT_TOLD && (call.r.same == TP_SAME) != truth)
-                fail_msg("seed %llu: \"%.*s\" and \"%.*s\": said %s", (unsigned long long)seed_of(), TP_FMT(map),
+                fail_msg("seed %llu: \"%.*s\" and \"%.*s\": said %s", (unsigned long long)seed, TP_FMT(map),
                          TP_FMT(other), truth ? "different" : "the same");
             same += call.r.same == TP_SAME;
             different += call.r.same == TP_DIFFERENT_WINDOWS;
@@ -140,9 +129,9 @@ static void claims_hold_for_every_size(void **state)
         unload(call.y);
         tp_arena_free(a);
     }
-    print_message("windows: seed %llu, %d the same, %d different, %d not told\n", (unsigned long long)seed_of(), same,
+    print_message("windows: seed %llu, %d the same, %d different, %d not told\n", (unsigned long long)seed, same,
                   different, open);
-    assert_true(same > trials() / 4 && different > trials() / 8 && open * 20 < trials());
+    assert_true(same > trials / 4 && different > trials / 8 && open * 20 < trials);
 }
 
 int main(void)
