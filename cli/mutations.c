@@ -232,8 +232,11 @@ static void plant_expression(planter *p, const tp_node *n)
     case TP_N_TERNARY:
     case TP_N_INDEX:
     case TP_N_SEQUENCE:
+    case TP_N_ATTRIBUTE:
     case TP_N_ELLIPSIS:
-    case TP_N_COLON: break;
+    case TP_N_COLON:
+    case TP_N_SLICE:
+    case TP_N_ABSENT: break;
     }
     for (uint32_t i = 0; i < n->nkids && n->kind != TP_N_SEQUENCE; i++)
         plant_expression(p, n->kids[i]);

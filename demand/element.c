@@ -221,6 +221,50 @@ static scalar padded(tp_demand *d, const event *e, int64_t *at)
     return demand_lane(d, e->args[0], demand_ravel(from, at));
 }
 
+/* Where the part of argument 0 begins that has the shape `part`; the starts are arguments from `first` on. */
+static void find_start(tp_demand *d, const event *e, uint32_t first, const shape *part, int64_t *start)
+{
+    const tp_inst *i = e->inst;
+    const shape *whole = &d->shapes[i->args[0]];
+    for (uint32_t x = 0; x < whole->rank; x++) {
+        int64_t last, stride = first == 1 ? i->ints[x] : 1;
+        start[x] = demand_decide_index(d, e->args[first + x], "an index");
+        if (part->dims[x] > 0 &&
+            (start[x] < 0 || !tp_last(start[x], part->dims[x], stride, &last) || last >= whole->dims[x]))
+            demand_give_up(d, TP_DEMAND_TRAP, "%lld elements from %lld of a dimension of %lld",
+                           (long long)part->dims[x], (long long)start[x], (long long)whole->dims[x]);
+    }
+}
+
+static scalar slice_element(tp_demand *d, const event *e, int64_t *at)
+{
+    int64_t start[TP_MAX_RANK];
+    find_start(d, e, 1, &d->shapes[e->inst->out], start);
+    for (uint32_t x = 0; x < d->shapes[e->inst->out].rank; x++)
+        at[x] = start[x] + at[x] * e->inst->ints[x];
+    return demand_lane(d, e->args[0], demand_ravel(&d->shapes[e->inst->args[0]], at));
+}
+
+/* The newest part that covers the element; a loop over those before, of which there is one for each turn. */
+static scalar update_element(tp_demand *d, const event *e, const int64_t *at)
+{
+    for (;; e = e->args[0]) {
+        if (e->kind != EVENT_INST || e->inst->prim != TP_P_DYNAMIC_UPDATE)
+            return demand_lane(d, e, demand_ravel(&d->shapes[e->vid], at));
+        const shape *part = &d->shapes[e->inst->args[1]];
+        int64_t start[TP_MAX_RANK], in[TP_MAX_RANK] = {0};
+        bool inside = true;
+        demand_charge(d, 1);
+        find_start(d, e, 2, part, start);
+        for (uint32_t x = 0; x < part->rank; x++) {
+            in[x] = at[x] - start[x];
+            inside &= in[x] >= 0 && in[x] < part->dims[x];
+        }
+        if (inside)
+            return demand_lane(d, e->args[1], demand_ravel(part, in));
+    }
+}
+
 /* How far a roll moves; false: that is undefined. */
 static bool shift_of(tp_demand *d, const event *e, scalar *by)
 {
@@ -243,7 +287,7 @@ static int64_t source_index(tp_demand *d, const tp_inst *i, uint32_t x, int64_t 
     if (i->prim == TP_P_TILE)
         return at % extent;
     if (i->prim == TP_P_REPEAT)
-        return at / i->ints[x];
+        return at / (d->shapes[i->out].dims[x] / extent);
     if (i->prim == TP_P_FLIP)
         return here ? extent - 1 - at : at;
     if (i->prim == TP_P_ROLL)
@@ -262,6 +306,10 @@ scalar demand_moved(tp_demand *d, const event *e, int64_t lane)
         return along(d, e, at);
     if (i->prim == TP_P_TAKE)
         return taken(d, e, lane);
+    if (i->prim == TP_P_DYNAMIC_SLICE)
+        return slice_element(d, e, at);
+    if (i->prim == TP_P_DYNAMIC_UPDATE)
+        return update_element(d, e, at);
     if (i->prim == TP_P_CONCATENATE)
         return joined(d, e, at);
     if (i->prim == TP_P_PAD)

@@ -36,6 +36,8 @@ model demand_model(tp_prim p)
     case TP_P_REPEAT:
     case TP_P_ROLL:
     case TP_P_FLIP:
+    case TP_P_DYNAMIC_SLICE:
+    case TP_P_DYNAMIC_UPDATE:
     case TP_P_TAKE: return MODEL_MOVED;
     case TP_P_WHERE:
     case TP_P_DOT:

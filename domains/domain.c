@@ -24,6 +24,8 @@ bool tp_domain_compute(tp_domain *d, const tp_inst *i, tp_lanes *out, const tp_l
 
 uint32_t tp_moved_arguments(const tp_inst *i)
 {
+    if (i->prim == TP_P_DYNAMIC_UPDATE)
+        return 2;
     return i->prim == TP_P_CONCATENATE || i->prim == TP_P_PAD || i->nargs == 0 ? i->nargs : 1;
 }
 

@@ -62,7 +62,8 @@ static bool is_static(const emitter *e, const tp_node *n)
 {
     if (n->kind == TP_N_NAME)
         return tp_size_find(e->k, n->text) != NULL;
-    if (n->kind == TP_N_INDEX || n->kind == TP_N_FLOAT || n->kind == TP_N_METHOD || n->kind == TP_N_STRING)
+    if (n->kind == TP_N_INDEX || n->kind == TP_N_FLOAT || n->kind == TP_N_METHOD || n->kind == TP_N_ATTRIBUTE ||
+        n->kind == TP_N_STRING)
         return false;
     if (n->kind == TP_N_CALL && !tp_str_is(n->text, "cdiv") && !tp_str_is(n->text, "min") &&
         !tp_str_is(n->text, "max") && !tp_str_is(n->text, "align_up") && !tp_str_is(n->text, "next_power_of_2"))
@@ -288,6 +289,43 @@ static void unary(emitter *e, const tp_node *n, int power)
     emit_text(e, is_not || parens ? ")" : "");
 }
 
+typedef struct search {
+    const tp_node *place;
+    const tp_access *found;
+} search;
+
+static bool accesses(const tp_statement *x, void *ctx)
+{
+    search *w = ctx;
+    if (x->kind == TP_COMPUTE && x->inst->access && x->inst->node == w->place)
+        w->found = x->inst->access;
+    if (x->kind == TP_PUT && x->syntax->kind == TP_S_STORE && x->syntax->target == w->place)
+        w->found = x->access;
+    return w->found != NULL;
+}
+
+/* JAX wants x[a:b] of fixed bounds, else pl.ds(a, b - a) with a fixed size. */
+static void slice(emitter *e, const tp_node *place, uint32_t kid)
+{
+    const tp_node *n = place->kids[kid];
+    search w = {.place = place};
+    bool moves = n->kids[0]->kind != TP_N_ABSENT && !is_static(e, n->kids[0]);
+    if (!moves || !tp_region_any(&e->k->body->statements, accesses, &w)) {
+        emit_node(e, n, 0);
+        return;
+    }
+    uint32_t d = kid - 1, rank = e->k->operands[w.found->operand].ref_rank;
+    for (uint32_t i = 1; i < kid; i++) /* `...` stands for what the others leave */
+        d += place->kids[i]->kind == TP_N_ELLIPSIS ? rank - (place->nkids - 2) - 1 : 0;
+    emit_text(e, "pl.ds(");
+    emit_node(e, n->kids[0], 0);
+    emit_text(e, ", ");
+    tp_expr_print(e->b, e->k->exprs, w.found->subs[d].size);
+    if (w.found->subs[d].stride != 1)
+        tp_buf_printf(e->b, ", %lld", (long long)w.found->subs[d].stride);
+    emit_text(e, ")");
+}
+
 void emit_node(emitter *e, const tp_node *n, int power)
 {
     switch (n->kind) {
@@ -297,7 +335,19 @@ void emit_node(emitter *e, const tp_node *n, int power)
     case TP_N_NAME: name(e, n->text); break;
     case TP_N_UNARY: unary(e, n, power); break;
     case TP_N_BINARY: binary(e, n, power); break;
-    case TP_N_TERNARY: select(e, n->kids); break;
+    case TP_N_TERNARY:
+        if (is_static(e, n->kids[0])) {
+            emit_text(e, "(");
+            emit_node(e, n->kids[1], TP_POWER_TERNARY + 1);
+            emit_text(e, " if ");
+            emit_node(e, n->kids[0], TP_POWER_TERNARY + 1);
+            emit_text(e, " else ");
+            emit_node(e, n->kids[2], TP_POWER_TERNARY);
+            emit_text(e, ")");
+        } else {
+            select(e, n->kids);
+        }
+        break;
     case TP_N_CALL: call(e, n); break;
     case TP_N_METHOD:
         emit_node(e, n->kids[0], TP_POWER_POSTFIX);
@@ -305,10 +355,20 @@ void emit_node(emitter *e, const tp_node *n, int power)
         list(e, n->kids + 1, n->nkids - 1);
         emit_text(e, ")");
         break;
+    case TP_N_ATTRIBUTE:
+        emit_node(e, n->kids[0], TP_POWER_POSTFIX);
+        tp_buf_printf(e->b, ".%.*s", TP_FMT(n->text));
+        break;
     case TP_N_INDEX:
         emit_node(e, n->kids[0], TP_POWER_POSTFIX);
         emit_text(e, "[");
-        list(e, n->kids + 1, n->nkids - 1);
+        for (uint32_t i = 1; i < n->nkids; i++) {
+            emit_text(e, i > 1 ? ", " : "");
+            if (n->kids[i]->kind == TP_N_SLICE)
+                slice(e, n, i);
+            else
+                emit_node(e, n->kids[i], 0);
+        }
         emit_text(e, "]");
         break;
     case TP_N_SEQUENCE:
@@ -322,6 +382,13 @@ void emit_node(emitter *e, const tp_node *n, int power)
         break;
     case TP_N_ELLIPSIS: emit_text(e, "..."); break;
     case TP_N_COLON: emit_text(e, ":"); break;
+    case TP_N_SLICE:
+        for (uint32_t i = 0; i < 3; i++) {
+            emit_text(e, i == 1 || (i == 2 && n->kids[2]->kind != TP_N_ABSENT) ? ":" : "");
+            emit_node(e, n->kids[i], 0);
+        }
+        break;
+    case TP_N_ABSENT: break;
     }
 }
 
@@ -354,6 +421,9 @@ static void collect(const tp_block *s, tp_arena *a, names *list)
         const tp_syntax *x = s->at[i];
         if (x->kind == TP_S_ASSIGN && !has(list, x->target->text))
             tp_push(a, *list, x->target->text);
+        for (uint32_t k = 0; x->kind == TP_S_UNPACK && k < x->target->nkids; k++)
+            if (!has(list, x->target->kids[k]->text))
+                tp_push(a, *list, x->target->kids[k]->text);
         collect(&x->body, a, list);
         collect(&x->orelse, a, list);
     }
@@ -566,13 +636,49 @@ static void store(emitter *e, const tp_syntax *s)
     emit_text(e, ")\n");
 }
 
+/* for h in (0, 1, 2): Python unrolls it, too. */
+static void each(emitter *e, const tp_syntax *s)
+{
+    start_line(e);
+    emit_text(e, "for ");
+    if (s->target->kind == TP_N_SEQUENCE)
+        list(e, s->target->kids, s->target->nkids);
+    else
+        emit_node(e, s->target, 0);
+    emit_text(e, " in ");
+    emit_node(e, s->value, 0);
+    emit_text(e, ":\n");
+    e->indent++;
+    emit_block(e, &s->body);
+    e->indent--;
+}
+
 static void statement(emitter *e, const tp_syntax *s)
 {
     switch (s->kind) {
+    case TP_S_PASS:
+        start_line(e);
+        emit_text(e, "pass\n");
+        break;
+    case TP_S_UNPACK:
+        start_line(e);
+        list(e, s->target->kids, s->target->nkids);
+        emit_text(e, " = ");
+        if (s->value->kind == TP_N_SEQUENCE)
+            list(e, s->value->kids, s->value->nkids);
+        else
+            emit_node(e, s->value, 0);
+        emit_text(e, "\n");
+        for (uint32_t i = 0; i < s->target->nkids; i++)
+            tp_push(e->k->arena, e->known, s->target->kids[i]->text);
+        break;
     case TP_S_ASSIGN:
         start_line(e);
         emit_identifier(e, s->target->text);
-        emit_text(e, " = ");
+        if (s->augmented)
+            tp_buf_printf(e->b, " %s= ", TP_OPERATOR_ROWS[s->op].text);
+        else
+            emit_text(e, " = ");
         emit_node(e, s->value, 0);
         emit_text(e, "\n");
         tp_push(e->k->arena, e->known, s->target->text);
@@ -580,6 +686,11 @@ static void statement(emitter *e, const tp_syntax *s)
     case TP_S_STORE: store(e, s); break;
     case TP_S_IF: branch(e, s); break;
     case TP_S_FOR:
+        if (s->value->kind == TP_N_SEQUENCE)
+            each(e, s);
+        else
+            loop(e, s);
+        break;
     case TP_S_WHILE: loop(e, s); break;
     case TP_S_EXPR:
         start_line(e);

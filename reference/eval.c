@@ -198,6 +198,41 @@ static _Noreturn void no_meaning(evaluator *e, tp_prim p)
     tp_give_up(e, tp_printf(e->arena, "`%s` has no meaning in a reference", tp_prim_info(p)->name));
 }
 
+/* Where a part of the first argument begins in dimension d; the starts are arguments from `first` on. */
+static int64_t start_of(evaluator *e, const tp_inst *i, uint32_t first, uint32_t d, int64_t n, int64_t stride)
+{
+    double start = e->values[i->args[first + d]].at[0];
+    if (start < 0 || start + (double)(n - 1) * (double)stride >= (double)e->values[i->args[0]].dims[d])
+        if (n > 0)
+            tp_give_up(e, tp_printf(e->arena, "the reference %s elements %.0f to %.0f of dimension %u, which has %lld",
+                                    first == 1 ? "reads" : "assigns", start, start + (double)((n - 1) * stride), d,
+                                    (long long)e->values[i->args[0]].dims[d]));
+    return n > 0 ? (int64_t)start : 0;
+}
+
+/* The part of `to` that the instruction writes gets `v`, both as the values are laid out. */
+static void put_part(evaluator *e, const tp_inst *i, void *to, const void *v)
+{
+    const array *out = &e->values[i->args[0]], *part = &e->values[i->args[1]];
+    size_t own[TP_MAX_RANK], mine[TP_MAX_RANK], first = 0;
+    ptrdiff_t from[TP_MAX_RANK], step[TP_MAX_RANK];
+    tp_strides(out, own);
+    tp_strides(part, mine);
+    for (uint32_t d = 0; d < out->rank; d++) {
+        first += own[d] * (size_t)start_of(e, i, 2, d, part->dims[d], 1);
+        from[d] = (ptrdiff_t)mine[d];
+        step[d] = (ptrdiff_t)own[d];
+    }
+    tp_move(sizeof(double), out->rank, part->dims, (double *)to + first, step, v, from);
+}
+
+static void update(evaluator *e, const tp_inst *i)
+{
+    array *out = &e->values[i->out];
+    memcpy(out->at, e->values[i->args[0]].at, out->n * sizeof(double));
+    put_part(e, i, out->at, e->values[i->args[1]].at);
+}
+
 /* Places of the argument that are linear in those of the result; false: this primitive's are not. */
 static bool linear(evaluator *e, const tp_inst *i)
 {
@@ -215,6 +250,10 @@ static bool linear(evaluator *e, const tp_inst *i)
             from[d] = (ptrdiff_t)own[d] * i->ints[d];
             first += own[d] * (size_t)constant(e, i->starts[d]);
             break;
+        case TP_P_DYNAMIC_SLICE:
+            from[d] = (ptrdiff_t)own[d] * i->ints[d];
+            first += own[d] * (size_t)start_of(e, i, 1, d, out->dims[d], i->ints[d]);
+            break;
         case TP_P_RESHAPE:
         case TP_P_CONCATENATE:
         case TP_P_PAD:
@@ -222,6 +261,7 @@ static bool linear(evaluator *e, const tp_inst *i)
         case TP_P_REPEAT:
         case TP_P_ROLL:
         case TP_P_FLIP:
+        case TP_P_DYNAMIC_UPDATE:
         case TP_P_TAKE: return false;
 #define UNARY(id, ...) case TP_P_##id:
 #define BINARY UNARY
@@ -251,7 +291,7 @@ static double element(evaluator *e, const tp_inst *i, int64_t *at)
         break;
     case TP_P_REPEAT:
         for (uint32_t d = 0; d < a->rank; d++)
-            from[d] = at[d] / i->ints[d];
+            from[d] = at[d] / (e->values[i->out].dims[d] / a->dims[d]);
         break;
     case TP_P_FLIP: from[axis] = a->dims[axis] - 1 - at[axis]; break;
     case TP_P_ROLL: from[axis] = floor_mod(at[axis] - (int64_t)e->values[i->args[1]].at[0], a->dims[axis]); break;
@@ -260,6 +300,8 @@ static double element(evaluator *e, const tp_inst *i, int64_t *at)
     case TP_P_SLICE:
     case TP_P_RESHAPE:
     case TP_P_TAKE:
+    case TP_P_DYNAMIC_SLICE:
+    case TP_P_DYNAMIC_UPDATE:
 #define UNARY(id, ...) case TP_P_##id:
 #define BINARY UNARY
 #define MOVE(...)
@@ -351,6 +393,8 @@ static void move(evaluator *e, const tp_inst *i)
         take(e, i);
     else if (i->prim == TP_P_RESHAPE)
         copy(e, i);
+    else if (i->prim == TP_P_DYNAMIC_UPDATE)
+        update(e, i);
     else
         shape_op(e, i);
 }
@@ -411,10 +455,32 @@ static void run_inst(evaluator *e, const tp_inst *i)
         tp_reference_planes(e, i);
 }
 
+/* v = v with another part, and nobody looks at the old one: the part is written where v lies. */
+static bool run_in_place(evaluator *e, const tp_statement *update, const tp_statement *assign)
+{
+    const tp_inst *i = update->inst;
+    if (update->kind != TP_COMPUTE || i->prim != TP_P_DYNAMIC_UPDATE || assign->kind != TP_ASSIGN ||
+        assign->value != i->out || assign->var != i->args[0] || e->looks[i->out] != 1)
+        return false;
+    tp_spend(e->arena, 8 + (int64_t)e->values[i->args[1]].n / 8);
+    put_part(e, i, e->values[assign->var].at, e->values[i->args[1]].at);
+    if (e->domain)
+        tp_reference_put_planes(e, i, put_part);
+    return true;
+}
+
 static void run_region(evaluator *e, const tp_region *r)
 {
     for (uint32_t s = 0; s < r->len; s++) {
         const tp_statement *statement = &r->at[s];
+        if (s + 1 < r->len && run_in_place(e, statement, statement + 1)) {
+            if (r == &e->p->statements)
+                tp_release_after(e, s);
+            s++;
+            if (r == &e->p->statements)
+                tp_release_after(e, s);
+            continue;
+        }
         switch (statement->kind) {
         case TP_COMPUTE: run_inst(e, statement->inst); break;
         case TP_ASSIGN:

@@ -28,7 +28,8 @@ typedef struct evaluator {
     const int64_t *env;
     tp_domain *domain; /* NULL: none */
     array *values;
-    uint32_t *last; /* per value: number of the last of the program's own steps that looks at it; none: UINT32_MAX */
+    uint32_t *last;  /* per value: number of the last of the program's own steps that looks at it; none: UINT32_MAX */
+    uint32_t *looks; /* per value: how many statements look at it */
     TP_VEC(spare_room) spare;
     int64_t turns; /* of while loops */
     bool undecided;
@@ -66,6 +67,9 @@ tp_lanes tp_lanes_of_array(const array *a);
 tp_lanes tp_lanes_of_result(evaluator *e, array *out);
 void tp_reference_written(array *out, const tp_lanes *r, bool any);
 void tp_reference_copy(evaluator *e, tp_vid to, tp_vid from);
+/* The same of a part of a variable, which put(e, i, to, from) writes; what the starts are is decided. */
+void tp_reference_put_planes(evaluator *e, const tp_inst *i,
+                             void (*put)(evaluator *e, const tp_inst *i, void *to, const void *from));
 /* The program decides by v. */
 void tp_reference_decide(evaluator *e, tp_vid v);
 tp_planes tp_reference_meaning(evaluator *e, array *v);

@@ -5,6 +5,8 @@
 
 static void look(evaluator *e, tp_vid v, uint32_t now)
 {
+    if (v >= 0)
+        e->looks[v]++;
     if (v >= 0 && e->last[v] != NEVER)
         e->last[v] = now;
 }
@@ -17,6 +19,7 @@ static void look_through(evaluator *e, const tp_region *r, const uint32_t *top)
         uint32_t now = top ? *top : s;
         if (statement->kind == TP_COMPUTE) {
             look(e, statement->inst->out, now);
+            e->looks[statement->inst->out]--; /* it makes it */
             for (uint32_t a = 0; a < statement->inst->nargs; a++)
                 look(e, statement->inst->args[a], now);
             if (statement->inst->prim == TP_P_VARIABLE) /* assigned to from anywhere */
@@ -37,6 +40,7 @@ void tp_find_last_uses(evaluator *e)
 {
     const tp_kernel *k = e->k;
     e->last = TP_NEWN(e->arena, uint32_t, e->p->values.len);
+    e->looks = TP_NEWN(e->arena, uint32_t, e->p->values.len);
     for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
         if (e->p->operand_value[i] >= 0)
             e->last[e->p->operand_value[i]] = NEVER;

@@ -55,6 +55,21 @@ void tp_reference_copy(evaluator *e, tp_vid to_value, tp_vid from_value)
     memcpy(to->meaning.plane, to->room, sizeof to->room);
 }
 
+void tp_reference_put_planes(evaluator *e, const tp_inst *i,
+                             void (*put)(evaluator *e, const tp_inst *i, void *to, const void *from))
+{
+    array *to = &e->values[i->args[0]], *from = &e->values[i->args[1]];
+    for (uint32_t a = 2; a < i->nargs; a++)
+        tp_reference_decide(e, i->args[a]);
+    if (!to->meaning.plane[0] && !from->meaning.plane[0])
+        return;
+    materialise(e, to);
+    materialise(e, from);
+    for (uint32_t p = 0; p < e->domain->nplanes; p++)
+        put(e, i, to->meaning.plane[p], from->meaning.plane[p]);
+    to->meaning.degree = tp_degree_larger(to->meaning.degree, from->meaning.degree);
+}
+
 void tp_reference_decide(evaluator *e, tp_vid v)
 {
     tp_lanes x = tp_lanes_of_array(&e->values[v]);
@@ -165,8 +180,8 @@ void tp_reference_planes(evaluator *e, const tp_inst *i)
     case TP_CLASS_FOLD: reduce(e, i); return;
     case TP_CLASS_RUNNING: running(e, i); return;
     case TP_CLASS_MOVE:
-        if (i->prim == TP_P_TAKE || i->prim == TP_P_ROLL)
-            tp_reference_decide(e, i->args[1]);
+        for (uint32_t a = tp_moved_arguments(i); a < i->nargs; a++) /* indices and shifts */
+            tp_reference_decide(e, i->args[a]);
         if (i->prim == TP_P_RESHAPE)
             tp_reference_copy(e, i->out, i->args[0]);
         else

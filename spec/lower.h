@@ -12,14 +12,19 @@ typedef struct tp_local {
     bool is_slot; /* assigned in nested blocks too: lives in a slot */
     uint32_t level;
     tp_loc loc;
+    const tp_node *node;
     bool loop_variable;
+    bool literal;   /* references: it began as an integer literal */
     uint32_t hides; /* index + 1 of the local of this name before it; 0: none */
 } tp_local;
 
 typedef TP_VEC(tp_local) tp_locals;
+typedef TP_VEC(tp_vid) tp_vids;
 
-typedef struct tp_lower {
+typedef struct tp_lower tp_lower;
+struct tp_lower {
     tp_ctx *c;
+    tp_vid (*expr)(tp_lower *l, const tp_node *n); /* lower_any() */
     const tp_kernel *k;
     tp_program *p;
     tp_region *region; /* where instructions go */
@@ -30,11 +35,13 @@ typedef struct tp_lower {
     TP_VEC(const tp_syntax *) functions; /* DEF statements so far */
     uint32_t base;                       /* first local that is visible: inside a function, its own */
     uint32_t calls;                      /* functions being expanded */
-    tp_vid returned;
+    tp_vids returned;                    /* by the function that is expanded */
     bool reference;
-    tp_expr *equal; /* symbol -> what a fact of "where" says it equals */
+    tp_map promoted; /* references: names that begin as an integer literal and hold reals later */
+    bool again;      /* there is one more of them: lower the program again */
+    tp_expr *equal;  /* symbol -> what a fact of "where" says it equals */
     uint32_t nequal;
-} tp_lower;
+};
 
 /* lower_value.c: values, coercion, shapes */
 /* TP004 at n. */
@@ -67,10 +74,35 @@ tp_dtype lower_dtype(const tp_lower *l, tp_dtype d);
 tp_vid lower_unary(tp_lower *l, tp_prim prim, tp_vid a, const tp_node *n);
 tp_vid lower_binary(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node *n);
 
+/* References compute with numbers: an integer or bool where `dtype` is of more kinds of numbers is one of those. */
+tp_vid lower_promoted(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n);
+
+tp_vid lower_reshape(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims, const tp_node *n);
+/* where(c, x, y); the positions of its arguments are those of `n`. */
+tp_vid lower_where(tp_lower *l, tp_vid c, tp_vid x, tp_vid y, const tp_node *n);
+/* References: missing dimensions come first, and are 1, as in NumPy. */
+tp_vid lower_of_rank(tp_lower *l, tp_vid v, uint32_t rank, const tp_node *n);
+/* Bring both sides to one dtype, which it returns. */
+tp_dtype lower_unify(tp_lower *l, tp_vid *a, tp_vid *b, const tp_node *n);
+
+/* lower_index.c */
+/* Where slice n of a dimension begins, and how many elements, `stride` apart, it has. */
+void lower_slice(tp_lower *l, const tp_node *n, tp_expr extent, tp_vid *start, tp_expr *size, int64_t *stride);
+/* The part of a value that subscript n names; in bodies between literal bounds. */
+tp_vid lower_value_part(tp_lower *l, tp_vid v, const tp_node *n);
+/* `old` with v, which stands at `value`, in that part. */
+tp_vid lower_value_with(tp_lower *l, tp_vid old, const tp_node *n, tp_vid v, const tp_node *value);
+
 /* lower_expr.c */
-tp_vid lower_expr(tp_lower *l, const tp_node *n);
+tp_vid lower_any(tp_lower *l, const tp_node *n);
 tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *dims);
 tp_vid lower_load(tp_lower *l, tp_access *access, uint32_t rank, const tp_expr *dims, const tp_node *n);
+/* Extents of what stands at x: a ref, an array of a reference or a value. */
+const tp_expr *lower_shape_of(tp_lower *l, const tp_node *x, uint32_t *rank);
+
+/* lower_args.c */
+/* The value of an expression, by l->expr. */
+tp_vid lower_expr(tp_lower *l, const tp_node *n);
 tp_local *lower_find_local(tp_lower *l, tp_str name);
 void lower_push_local(tp_lower *l, tp_local local);
 /* Forget all but the first `n` locals. */
@@ -80,35 +112,50 @@ tp_expr lower_static_int(tp_lower *l, const tp_node *n, const char *what);
 /* A literal integer (sign included). */
 int64_t lower_literal_int(tp_lower *l, const tp_node *n, const char *what);
 tp_dtype lower_dtype_name(tp_lower *l, const tp_node *n);
-
-/* lower_call.c */
-tp_vid lower_masked_load(tp_lower *l, const tp_node *n);
-void lower_masked_store(tp_lower *l, const tp_node *n);
-
-/* lower_stmt.c */
-/* Store v, which stands at `value`, into the place at `target`. */
-void lower_store_to(tp_lower *l, tp_access *a, uint32_t rank, const tp_expr *dims, tp_vid v, const tp_node *value,
-                    const tp_node *target);
-/* The value of a call of a function of the program. */
-const tp_syntax *lower_find_function(const tp_lower *l, tp_str name);
-tp_vid lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call);
-
-/* lower_call.c */
-tp_vid lower_call(tp_lower *l, const tp_node *n);
-/* where(c, x, y); the positions of its arguments are those of `n`. */
-tp_vid lower_where(tp_lower *l, tp_vid c, tp_vid x, tp_vid y, const tp_node *n);
 /* Fit the arguments of call `n` to the parameter names (NULL-terminated;
  * the first `required` must be there). */
 void lower_bind_args(tp_lower *l, const tp_node *n, uint32_t first, const char *const *params, uint32_t required,
                      const tp_node **out);
-
 /* Dimensions, axes (a list or one) and True/False among arguments. */
 uint32_t lower_read_dims(tp_lower *l, const tp_node *n, tp_expr *dims);
 int64_t lower_read_axis(tp_lower *l, const tp_node *n, uint32_t rank);
 uint32_t lower_read_axes(tp_lower *l, const tp_node *n, uint32_t rank, int64_t *ints);
 bool lower_read_flag(tp_lower *l, const tp_node *n);
 
+/* lower_stmt.c */
+/* Store v, which stands at `value`, into the place at `target`. */
+void lower_store_to(tp_lower *l, tp_access *a, uint32_t rank, const tp_expr *dims, tp_vid v, const tp_node *value,
+                    const tp_node *target);
+const tp_syntax *lower_find_function(const tp_lower *l, tp_str name);
+/* What a call of a function of the program returns. */
+tp_vids lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call);
+/* a if c else b: one arm is computed. */
+tp_vid lower_conditional(tp_lower *l, const tp_node *n);
+
+/* lower_call.c */
+tp_vid lower_call(tp_lower *l, const tp_node *n);
+tp_vid lower_masked_load(tp_lower *l, const tp_node *n);
+void lower_masked_store(tp_lower *l, const tp_node *n);
+
 /* lower_shape.c: a call that makes, moves or cuts arrays; -1 when p is none. */
 tp_vid lower_shape_call(tp_lower *l, tp_prim p, const tp_node *n);
+/* take(v, index, axis) */
+tp_vid lower_take(tp_lower *l, tp_vid v, tp_vid index, uint32_t axis, const tp_node *n);
+
+/* lower_reduce.c: folds and running folds along axes, dot */
+tp_vid lower_fold(tp_lower *l, tp_prim prim, tp_vid v, const int64_t *axes, uint32_t naxes, bool keepdims,
+                  const tp_node *n);
+tp_vid lower_fold_call(tp_lower *l, tp_prim prim, const tp_node *n);
+tp_vid lower_scan_call(tp_lower *l, tp_prim prim, const tp_node *n);
+/* pairs: (axis of a, axis of b), those that are contracted first. */
+tp_vid lower_dot(tp_lower *l, tp_vid a, tp_vid b, const int64_t *pairs, uint32_t ncontract, uint32_t nbatch,
+                 tp_dtype out, const tp_node *n);
+tp_vid lower_dot_call(tp_lower *l, const tp_node *n);
+/* a @ b; in bodies of rank 2. */
+tp_vid lower_matmul(tp_lower *l, tp_vid a, tp_vid b, const tp_node *n);
+
+/* lower_reference.c: functions of references alone, and methods; -1: n is none. */
+tp_vid lower_reference_call(tp_lower *l, const tp_node *n);
+tp_vid lower_reference_method(tp_lower *l, const tp_node *n);
 
 #endif

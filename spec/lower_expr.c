@@ -2,27 +2,6 @@
 
 #include <math.h>
 
-tp_local *lower_find_local(tp_lower *l, tp_str name)
-{
-    uint32_t i = tp_map_get(&l->newest, name);
-    return i > l->base ? &l->locals.at[i - 1] : NULL;
-}
-
-void lower_push_local(tp_lower *l, tp_local local)
-{
-    local.hides = tp_map_get(&l->newest, local.name);
-    tp_push(l->c->arena, l->locals, local);
-    tp_map_set(l->c->arena, &l->newest, local.name, l->locals.len);
-}
-
-void lower_drop_locals(tp_lower *l, uint32_t n)
-{
-    for (; l->locals.len > n; l->locals.len--) {
-        const tp_local *last = &l->locals.at[l->locals.len - 1];
-        tp_map_set(l->c->arena, &l->newest, last->name, last->hides);
-    }
-}
-
 /* Names a program can use, for "did you mean". */
 _Noreturn static void unknown_name(tp_lower *l, const tp_node *n)
 {
@@ -81,6 +60,13 @@ static tp_vid index_value(tp_lower *l, const tp_node *n)
     return v;
 }
 
+static tp_vid lower_entry(tp_lower *l, int table, const tp_vid *index, uint32_t given, const tp_node *n)
+{
+    tp_vid out = lower_new_value(l, TP_I32, 0, NULL);
+    lower_emit(l, TP_P_READ, out, given, index, n)->integer = table;
+    return out;
+}
+
 /* An entry of a prefetched table; in a reference a table is a whole array. */
 static tp_vid lower_table(tp_lower *l, int table, const tp_node *n, tp_node *const *index, uint32_t given)
 {
@@ -97,9 +83,7 @@ static tp_vid lower_table(tp_lower *l, int table, const tp_node *n, tp_node *con
                    "%u indices for the table `%.*s` of rank %u", given, TP_FMT(t->name), t->rank);
     for (uint32_t d = 0; d < given; d++)
         args[d] = index_value(l, index[d]);
-    tp_vid out = lower_new_value(l, TP_I32, 0, NULL);
-    lower_emit(l, TP_P_READ, out, given, args, n)->integer = table;
-    return out;
+    return lower_entry(l, table, args, given, n);
 }
 
 static tp_vid lower_name(tp_lower *l, const tp_node *n)
@@ -130,42 +114,6 @@ static tp_vid lower_name(tp_lower *l, const tp_node *n)
     unknown_name(l, n);
 }
 
-tp_dtype lower_dtype_name(tp_lower *l, const tp_node *n)
-{
-    for (uint32_t i = 0; n->kind == TP_N_NAME && i < l->k->ndtypes; i++)
-        if (tp_str_eq(l->k->dtypes[i].name, n->text))
-            return l->k->dtypes[i].choice;
-    tp_dtype d = n->kind == TP_N_NAME ? tp_dtype_find(n->text) : TP_NO_DTYPE;
-    if (d != TP_NO_DTYPE)
-        return d;
-    tp_str names[TP_DTYPES];
-    for (int i = 0; i < TP_DTYPES; i++)
-        names[i] = tp_str_c(tp_dtype_info((tp_dtype)i)->name);
-    tp_str near = n->kind == TP_N_NAME ? tp_nearest(n->text, names, TP_DTYPES) : (tp_str){NULL, 0};
-    lower_fail(l, n,
-               near.n ? tp_printf(l->c->arena, "did you mean %.*s?", TP_FMT(near)).p : "write a dtype such as float32",
-               "a dtype is expected here");
-}
-
-tp_expr lower_static_int(tp_lower *l, const tp_node *n, const char *what)
-{
-    tp_vid v = lower_expr(l, n);
-    const tp_value *x = lower_value(l, v);
-    if (x->dtype != TP_WEAK_INT)
-        lower_fail(l, n, "use sizes and integer literals", "%s must be known from the sizes; this is %.*s", what,
-                   TP_FMT(lower_type_text(l, v)));
-    return x->meaning;
-}
-
-int64_t lower_literal_int(tp_lower *l, const tp_node *n, const char *what)
-{
-    int64_t v;
-    tp_expr e = lower_static_int(l, n, what);
-    if (!tp_expr_is_const(l->k->exprs, e, &v))
-        lower_fail(l, n, NULL, "%s must be a literal integer", what);
-    return v;
-}
-
 /* ---- refs ---- */
 
 static tp_subscript lower_sub(tp_lower *l, const tp_node *n, tp_expr extent)
@@ -173,6 +121,11 @@ static tp_subscript lower_sub(tp_lower *l, const tp_node *n, tp_expr extent)
     static const char *const PARAMS[] = {"start", "size", "stride", NULL};
     if (n->kind == TP_N_COLON)
         return (tp_subscript){TP_SUB_FULL, -1, extent, 1};
+    if (n->kind == TP_N_SLICE) {
+        tp_subscript s = {.kind = TP_SUB_SLICE};
+        lower_slice(l, n, extent, &s.start, &s.size, &s.stride);
+        return s;
+    }
     if (n->kind != TP_N_CALL || !tp_str_is(n->text, "ds"))
         return (tp_subscript){TP_SUB_INT, index_value(l, n), tp_const(l->k->exprs, 1), 1};
     const tp_node *args[3];
@@ -193,8 +146,7 @@ tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *
         find_axis(l->k, base->text) < 0)
         unknown_name(l, base);
     if (operand < 0)
-        lower_fail(l, base, "only refs are subscripted; use reshape, transpose or where on values",
-                   "this is not a ref");
+        lower_fail(l, base, "assign a ref, or make a new value with where", "this is not a ref");
     const tp_operand *o = &l->k->operands[operand];
     if (o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM)
         lower_fail(l, base, "copy it first, or give it a block_shape",
@@ -257,6 +209,7 @@ static tp_prim binary_prim(tp_operator o)
     case TP_O_SHL: return TP_P_SHL;
     case TP_O_SHR: return TP_P_SHR;
     case TP_O_IMPLIES:
+    case TP_O_MATMUL:
     case TP_O_POW: /* read apart: it wants an integer */
     case TP_O_NEG:
     case TP_O_INVERT:
@@ -302,6 +255,10 @@ static tp_vid lower_operator(tp_lower *l, const tp_node *n)
 {
     if (n->op == TP_O_POW)
         return lower_power(l, n);
+    if (n->op == TP_O_MATMUL) {
+        tp_vid left = lower_expr(l, n->kids[0]);
+        return lower_matmul(l, left, lower_expr(l, n->kids[1]), n);
+    }
     tp_prim prim = binary_prim(n->op);
     if (prim == TP_PRIMS)
         lower_fail(l, n, NULL, "`%s` is not an operator of bodies", tp_operator_text(n->op));
@@ -315,28 +272,95 @@ static tp_vid lower_operator(tp_lower *l, const tp_node *n)
 
 static tp_vid lower_method(tp_lower *l, const tp_node *n)
 {
+    tp_vid own = l->reference ? lower_reference_method(l, n) : -1;
+    if (own >= 0)
+        return own;
     if (!tp_str_is(n->text, "astype") || n->nkids != 2)
         lower_fail(l, n, "the one method is v.astype(dtype)", "`.%.*s` with %u arguments is not known", TP_FMT(n->text),
                    n->nkids - 1);
     return lower_cast(l, lower_expr(l, n->kids[0]), lower_dtype_name(l, n->kids[1]), n);
 }
 
+/* Is it a scalar index, by its form? */
+static bool selects_one(const tp_node *n)
+{
+    return n->kind != TP_N_COLON && n->kind != TP_N_SLICE && n->kind != TP_N_ELLIPSIS &&
+           !(n->kind == TP_N_CALL && tp_str_is(n->text, "ds")) && !(n->kind == TP_N_NAME && tp_str_is(n->text, "None"));
+}
+
+/* References: t[i, j] of a table is an entry; other subscripts are those of an array. */
+static bool is_entry(tp_lower *l, int table, const tp_node *n, tp_vid *index)
+{
+    bool entry = n->nkids - 1 == l->k->tables[table].rank;
+    for (uint32_t i = 1; i < n->nkids; i++)
+        entry &= selects_one(n->kids[i]);
+    for (uint32_t i = 1; i < n->nkids && entry; i++) {
+        index[i - 1] = lower_expr(l, n->kids[i]);
+        const tp_value *x = lower_value(l, index[i - 1]);
+        entry = x->rank == 0 && (x->dtype == TP_WEAK_INT || tp_is_int(x->dtype));
+        if (entry && x->dtype != TP_WEAK_INT)
+            index[i - 1] = lower_promoted(l, index[i - 1], TP_I32, n->kids[i]);
+    }
+    return entry;
+}
+
+/* x.shape[d], known from the sizes */
+static tp_vid lower_extent(tp_lower *l, const tp_node *n)
+{
+    const tp_node *x = n->kids[0]->kids[0];
+    uint32_t rank;
+    const tp_expr *dims = lower_shape_of(l, x, &rank);
+    if (n->nkids != 2)
+        lower_fail(l, n, NULL, "one index is expected");
+    return lower_weak_int(l, dims[lower_read_axis(l, n->kids[1], rank)]);
+}
+
+const tp_expr *lower_shape_of(tp_lower *l, const tp_node *x, uint32_t *rank)
+{
+    int operand = x->kind == TP_N_NAME && !lower_find_local(l, x->text) ? tp_operand_find(l->k, x->text) : -1;
+    if (operand >= 0) {
+        const tp_operand *o = &l->k->operands[operand];
+        *rank = l->reference ? o->rank : o->ref_rank;
+        return l->reference ? o->shape : o->ref_shape;
+    }
+    const tp_value *v = lower_value(l, lower_expr(l, x));
+    *rank = v->rank;
+    return v->dims;
+}
+
+static tp_vid lower_attribute(tp_lower *l, const tp_node *n)
+{
+    if (!tp_str_is(n->text, "T"))
+        lower_fail(l, n, tp_str_is(n->text, "shape") ? "write x.shape[0]" : "the attributes are x.T and x.shape[0]",
+                   "`.%.*s` is not a value", TP_FMT(n->text));
+    tp_node *call = TP_NEW(l->c->arena, tp_node);
+    *call = *n;
+    call->kind = TP_N_CALL;
+    call->text = TP_S("transpose");
+    return lower_call(l, call);
+}
+
 static tp_vid lower_subscript(tp_lower *l, const tp_node *n)
 {
     tp_expr dims[TP_MAX_RANK];
+    tp_vid index[TP_TABLE_RANK];
     uint32_t rank;
     const tp_node *base = n->kids[0];
-    int table = base->kind == TP_N_NAME && !lower_find_local(l, base->text) ? tp_table_find(l->k, base->text) : -1;
-    if (table >= 0)
+    bool free = base->kind == TP_N_NAME && !lower_find_local(l, base->text);
+    int table = free ? tp_table_find(l->k, base->text) : -1;
+    if (base->kind == TP_N_ATTRIBUTE && tp_str_is(base->text, "shape"))
+        return lower_extent(l, n);
+    if (table >= 0 && !l->reference)
         return lower_table(l, table, n, n->kids + 1, n->nkids - 1);
-    if (l->reference)
-        lower_fail(l, n, "a reference sees whole arrays: use the name alone",
-                   "subscripts are not supported in references by this build");
+    if (table >= 0 && is_entry(l, table, n, index))
+        return lower_entry(l, table, index, n->nkids - 1, n);
+    if (l->reference || !free)
+        return lower_value_part(l, lower_expr(l, base), n);
     tp_access *access = lower_access(l, n, &rank, dims);
     return lower_load(l, access, rank, dims, n);
 }
 
-tp_vid lower_expr(tp_lower *l, const tp_node *n)
+tp_vid lower_any(tp_lower *l, const tp_node *n)
 {
     switch (n->kind) {
     case TP_N_INT: return lower_weak_int(l, tp_const(l->k->exprs, n->integer));
@@ -360,13 +384,15 @@ tp_vid lower_expr(tp_lower *l, const tp_node *n)
             want_scalar_bool(l, a, n->kids[0], "not");
         return lower_unary(l, n->op == TP_O_NEG ? TP_P_NEG : TP_P_INVERT, a, n);
     }
-    case TP_N_TERNARY:
-        lower_fail(l, n, "use where(c, a, b)", "`a if c else b` is not supported in bodies by this build");
+    case TP_N_TERNARY: return lower_conditional(l, n);
+    case TP_N_ATTRIBUTE: return lower_attribute(l, n);
     case TP_N_STRING:
     case TP_N_SEQUENCE:
     case TP_N_KEYWORD:
     case TP_N_ELLIPSIS:
-    case TP_N_COLON: break;
+    case TP_N_COLON:
+    case TP_N_SLICE:
+    case TP_N_ABSENT: break;
     }
     lower_fail(l, n, NULL, "this is not a value");
 }

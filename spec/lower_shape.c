@@ -59,13 +59,6 @@ static tp_expr product(tp_lower *l, uint32_t rank, const tp_expr *dims)
     return p;
 }
 
-static tp_vid emit_reshape(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims, const tp_node *n)
-{
-    tp_vid out = lower_new_value(l, lower_value(l, v)->dtype, rank, dims);
-    lower_emit(l, TP_P_RESHAPE, out, 1, &v, n);
-    return out;
-}
-
 static tp_vid call_reshape(tp_lower *l, tp_prim prim, const tp_node *n)
 {
     (void)prim;
@@ -81,7 +74,7 @@ static tp_vid call_reshape(tp_lower *l, tp_prim prim, const tp_node *n)
     if (!lower_same_dim(l, product(l, x->rank, x->dims), product(l, rank, dims)))
         lower_fail(l, n, NULL, "reshape from %.*s to %.*s: the element counts are not provably equal",
                    TP_FMT(lower_shape_text(l, x->rank, x->dims)), TP_FMT(lower_shape_text(l, rank, dims)));
-    return emit_reshape(l, v, rank, dims, n);
+    return lower_reshape(l, v, rank, dims, n);
 }
 
 static tp_vid call_expand_squeeze(tp_lower *l, tp_prim prim, const tp_node *n)
@@ -108,7 +101,7 @@ static tp_vid call_expand_squeeze(tp_lower *l, tp_prim prim, const tp_node *n)
     }
     if (expand && axis == x->rank)
         dims[rank++] = tp_const(l->k->exprs, 1);
-    return emit_reshape(l, v, rank, dims, n);
+    return lower_reshape(l, v, rank, dims, n);
 }
 
 static tp_vid call_transpose(tp_lower *l, tp_prim prim, const tp_node *n)
@@ -232,6 +225,15 @@ static tp_vid call_pad(tp_lower *l, tp_prim prim, const tp_node *n)
     return out;
 }
 
+static tp_expr count_of(tp_lower *l, const tp_node *n, const char *what)
+{
+    tp_expr e = lower_static_int(l, n, what);
+    int64_t v;
+    if (tp_expr_is_const(l->k->exprs, e, &v) && v < 0)
+        lower_fail(l, n, NULL, "%s is at least 0, not %lld", what, (long long)v);
+    return e;
+}
+
 /* tile(x, reps), reps per dimension; repeat(x, n, axis). */
 static tp_vid call_tile_repeat(tp_lower *l, tp_prim prim, const tp_node *n)
 {
@@ -241,20 +243,17 @@ static tp_vid call_tile_repeat(tp_lower *l, tp_prim prim, const tp_node *n)
     lower_bind_args(l, n, 0, prim == TP_P_TILE ? TILE : REPEAT, prim == TP_P_TILE ? 2 : 3, args);
     tp_vid v = array_argument(l, args[0]);
     const tp_value *x = lower_value(l, v);
-    tp_expr dims[TP_MAX_RANK];
-    int64_t times[TP_MAX_RANK];
+    tp_expr dims[TP_MAX_RANK], *times = TP_NEWN(l->c->arena, tp_expr, x->rank);
     const tp_node *const *reps = prim == TP_P_TILE ? per_dimension(l, args[1], x->rank, "the repetitions") : NULL;
     int64_t axis = reps ? -1 : lower_read_axis(l, args[2], x->rank);
     for (uint32_t d = 0; d < x->rank; d++) {
-        times[d] = reps                 ? literal_at_least(l, reps[d], 0, "a repetition")
-                   : (int64_t)d == axis ? literal_at_least(l, args[1], 0, "a repetition")
-                                        : 1;
-        dims[d] = times[d] == 1 ? x->dims[d] : tp_op2(p, TP_E_MUL, x->dims[d], tp_const(p, times[d]));
+        times[d] = reps                 ? count_of(l, reps[d], "a repetition")
+                   : (int64_t)d == axis ? count_of(l, args[1], "a repetition")
+                                        : tp_const(p, 1);
+        dims[d] = tp_op2(p, TP_E_MUL, lower_value(l, v)->dims[d], times[d]);
     }
-    tp_vid out = lower_new_value(l, x->dtype, x->rank, dims);
-    tp_inst *inst = lower_emit(l, prim, out, 1, &v, n);
-    memcpy(inst->ints, times, x->rank * sizeof *times);
-    inst->nints = x->rank;
+    tp_vid out = lower_new_value(l, lower_value(l, v)->dtype, lower_value(l, v)->rank, dims);
+    lower_emit(l, prim, out, 1, &v, n)->starts = times;
     return out;
 }
 
@@ -279,25 +278,14 @@ static tp_vid call_roll_flip(tp_lower *l, tp_prim prim, const tp_node *n)
     return out;
 }
 
-/* take(x, index, axis): the dimensions of the index stand where the axis was. */
-static tp_vid call_take(tp_lower *l, tp_prim prim, const tp_node *n)
+/* The dimensions of the index stand where the axis was. */
+tp_vid lower_take(tp_lower *l, tp_vid v, tp_vid by, uint32_t axis, const tp_node *n)
 {
-    (void)prim;
-    static const char *const PARAMS[] = {"x", "index", "axis", NULL};
-    const tp_node *args[3];
-    lower_bind_args(l, n, 0, PARAMS, 2, args);
-    tp_vid v[2] = {array_argument(l, args[0]), lower_expr(l, args[1])};
-    if (lower_value(l, v[1])->dtype == TP_WEAK_INT)
-        v[1] = lower_coerce(l, v[1], TP_I32, args[1]);
-    const tp_value *x = lower_value(l, v[0]), *index = lower_value(l, v[1]);
-    int64_t axis = args[2] ? lower_read_axis(l, args[2], x->rank) : 0;
+    const tp_value *x = lower_value(l, v), *index = lower_value(l, by);
     tp_expr dims[2 * TP_MAX_RANK];
     uint32_t rank = 0;
-    if (!tp_is_int(index->dtype))
-        lower_fail(l, args[1], "convert it with .astype(int32)", "an index holds integers, not %.*s",
-                   TP_FMT(lower_type_text(l, v[1])));
     for (uint32_t d = 0; d < x->rank; d++)
-        if (d != (uint32_t)axis)
+        if (d != axis)
             dims[rank++] = x->dims[d];
         else
             for (uint32_t i = 0; i < index->rank; i++)
@@ -305,8 +293,24 @@ static tp_vid call_take(tp_lower *l, tp_prim prim, const tp_node *n)
     if (rank > TP_MAX_RANK)
         lower_fail(l, n, NULL, "the result has rank %u; at most %d", rank, TP_MAX_RANK);
     tp_vid out = lower_new_value(l, x->dtype, rank, dims);
-    lower_emit(l, TP_P_TAKE, out, 2, v, n)->integer = axis;
+    lower_emit(l, TP_P_TAKE, out, 2, (tp_vid[]){v, by}, n)->integer = axis;
     return out;
+}
+
+static tp_vid call_take(tp_lower *l, tp_prim prim, const tp_node *n)
+{
+    (void)prim;
+    static const char *const PARAMS[] = {"x", "index", "axis", NULL};
+    const tp_node *args[3];
+    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    tp_vid v = array_argument(l, args[0]), index = lower_expr(l, args[1]);
+    if (lower_value(l, index)->dtype == TP_WEAK_INT)
+        index = lower_coerce(l, index, TP_I32, args[1]);
+    if (!tp_is_int(lower_value(l, index)->dtype))
+        lower_fail(l, args[1], "convert it with .astype(int32)", "an index holds integers, not %.*s",
+                   TP_FMT(lower_type_text(l, index)));
+    int64_t axis = args[2] ? lower_read_axis(l, args[2], lower_value(l, v)->rank) : 0;
+    return lower_take(l, v, index, (uint32_t)axis, n);
 }
 
 static tp_vid emit_concatenate(tp_lower *l, const tp_vid *parts, uint32_t count, int64_t axis, const tp_node *n)
@@ -358,7 +362,7 @@ static tp_vid call_concatenate(tp_lower *l, tp_prim prim, const tp_node *n)
             lower_fail(l, args[0]->kids[i], NULL, "the parts of a stack have one shape");
         for (uint32_t d = 0, from = 0; d < rank; d++)
             dims[d] = d == (uint32_t)axis ? tp_const(l->k->exprs, 1) : x->dims[from++];
-        parts[i] = emit_reshape(l, parts[i], rank, dims, n);
+        parts[i] = lower_reshape(l, parts[i], rank, dims, n);
     }
     return emit_concatenate(l, parts, count, axis, n);
 }

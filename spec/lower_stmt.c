@@ -24,6 +24,10 @@ static void note_assigned(tp_lower *l, const tp_block *b, uint32_t statement, tp
         const tp_syntax *s = b->at[i];
         if (statement && s->kind == TP_S_ASSIGN)
             tp_map_set(l->c->arena, into, s->target->text, statement);
+        if (statement && s->kind == TP_S_STORE && s->target->kids[0]->kind == TP_N_NAME)
+            tp_map_set(l->c->arena, into, s->target->kids[0]->text, statement);
+        for (uint32_t k = 0; statement && s->kind == TP_S_UNPACK && k < s->target->nkids; k++)
+            tp_map_set(l->c->arena, into, s->target->kids[k]->text, statement);
         note_assigned(l, &s->body, statement ? statement : i + 1, into);
         note_assigned(l, &s->orelse, statement ? statement : i + 1, into);
     }
@@ -38,7 +42,7 @@ static void check_local_name(tp_lower *l, const tp_node *target)
     for (uint32_t i = 0; i < k->ndtypes; i++)
         dtype |= tp_str_eq(k->dtypes[i].name, target->text);
     int operand = tp_operand_find(k, target->text);
-    if (operand >= 0)
+    if (operand >= 0 && !(l->reference && k->operands[operand].role == TP_OUTPUT))
         lower_fail(l, target, tp_printf(l->c->arena, "write %.*s[...] = …", TP_FMT(target->text)).p,
                    "`%.*s` is a ref, not a local", TP_FMT(target->text));
     if (axis || table || dtype || tp_size_find(k, target->text))
@@ -48,7 +52,7 @@ static void check_local_name(tp_lower *l, const tp_node *target)
                  : table ? "table"
                  : dtype ? "dtype"
                          : "size");
-    if (!lower_find_local(l, target->text)) {
+    if (operand < 0 && !lower_find_local(l, target->text)) {
         tp_names none = {0};
         tp_scope_add(l->c, &none, target->text, TP_NAME_LOCAL, 0, tp_node_loc(l->c, target));
     }
@@ -93,66 +97,142 @@ static tp_vid new_variable(tp_lower *l, tp_dtype dtype, uint32_t rank, const tp_
     return v;
 }
 
-static void define_local(tp_lower *l, const tp_syntax *s, tp_vid v, const block *b)
+static void define_local(tp_lower *l, const tp_node *target, const tp_node *value, tp_vid v, const block *b)
 {
-    tp_local *old = lower_find_local(l, s->target->text);
-    bool slot = tp_map_get(&b->nested, s->target->text) > b->at;
+    tp_local *old = lower_find_local(l, target->text);
+    bool slot = tp_map_get(&b->nested, target->text) > b->at, literal = false;
+    if (slot && l->reference && tp_is_weak(lower_value(l, v)->dtype)) {
+        literal = lower_value(l, v)->dtype == TP_WEAK_INT && !tp_map_get(&l->promoted, target->text);
+        v = lower_cast(l, v, literal ? TP_I32 : TP_F64, value);
+    }
     if (slot && tp_is_weak(lower_value(l, v)->dtype))
-        lower_fail(l, s->value, "give it a dtype, e.g. full((), 0, int32)",
-                   "`%.*s` changes later: a literal has no dtype", TP_FMT(s->target->text));
+        lower_fail(l, value, "give it a dtype, e.g. full((), 0, int32)", "`%.*s` changes later: a literal has no dtype",
+                   TP_FMT(target->text));
     if (slot) {
         tp_vid var = new_variable(l, lower_value(l, v)->dtype, lower_value(l, v)->rank, lower_value(l, v)->dims);
         assign_slot(l, var, v);
         v = var;
     } else {
-        v = copy_of_slot(l, v, s->value);
+        v = copy_of_slot(l, v, value);
     }
     if (old && old->level == l->level) {
         old->value = v;
         old->is_slot = slot;
+        old->literal = literal;
     } else {
-        lower_push_local(l, (tp_local){.name = s->target->text,
+        lower_push_local(l, (tp_local){.name = target->text,
                                        .value = v,
                                        .is_slot = slot,
+                                       .literal = literal,
                                        .level = l->level,
-                                       .loc = tp_node_loc(l->c, s->target)});
+                                       .node = target,
+                                       .loc = tp_node_loc(l->c, target)});
     }
+}
+
+/* A name that began as an integer literal and holds reals: from the beginning, in another attempt. */
+static void lower_again(tp_lower *l, const tp_local *old)
+{
+    tp_map_set(l->c->arena, &l->promoted, old->name, 1);
+    l->again = true;
+    tp_leave(l->c->arena, TP_E_INPUT);
+}
+
+/* target = v, which stands at `value` */
+static void assign_value(tp_lower *l, const tp_node *target, const tp_node *note, tp_vid v, const tp_node *value,
+                         const block *b)
+{
+    int operand = tp_operand_find(l->k, target->text);
+    check_local_name(l, target);
+    if (operand >= 0) { /* an output of a reference */
+        const tp_operand *o = &l->k->operands[operand];
+        tp_dtype d = lower_dtype(l, o->dtype);
+        v = lower_coerce(l, lower_promoted(l, v, d, value), d, value);
+        v = lower_broadcast(l, v, o->rank, o->shape, value);
+    }
+    if (note)
+        check_note(l, note, v);
+    tp_local *old = lower_find_local(l, target->text);
+    if (old && old->loop_variable)
+        lower_fail(l, target, NULL, "`%.*s` is a loop variable", TP_FMT(old->name));
+    if (!old || old->level == l->level) {
+        define_local(l, target, value, v, b);
+        return;
+    }
+    const tp_value *var = lower_value(l, old->value);
+    tp_dtype d = lower_value(l, v)->dtype;
+    if (old->literal && var->dtype == TP_I32 && (d == TP_WEAK_FLOAT || tp_is_float(d)))
+        lower_again(l, old);
+    v = lower_coerce(l, lower_promoted(l, v, var->dtype, value), var->dtype, value);
+    var = lower_value(l, old->value);
+    if (lower_value(l, v)->rank == 0 && var->rank)
+        v = lower_broadcast(l, v, var->rank, var->dims, value);
+    var = lower_value(l, old->value);
+    if (!lower_same_shape(l, lower_value(l, v), var->rank, var->dims))
+        lower_fail(l, value, "a name that outlives a block keeps its dtype and shape",
+                   "`%.*s` was %.*s before this block, here it is %.*s", TP_FMT(old->name),
+                   TP_FMT(lower_type_text(l, old->value)), TP_FMT(lower_type_text(l, v)));
+    assign_slot(l, old->value, v);
+}
+
+static tp_prim augmented_prim(tp_operator op);
+
+/* old op= v */
+static tp_vid augment(tp_lower *l, const tp_syntax *s, tp_vid old, tp_vid v)
+{
+    tp_prim prim = augmented_prim(s->op);
+    if (prim == TP_PRIMS)
+        lower_fail(l, s->target, NULL, "`%s=` is not a statement of bodies", tp_operator_text(s->op));
+    return lower_binary(l, prim, old, v, s->value);
 }
 
 static void lower_assign(tp_lower *l, const tp_syntax *s, const block *b)
 {
-    int operand = tp_operand_find(l->k, s->target->text);
-    if (s->augmented)
-        lower_fail(l, s->target, "write v = v + …", "augmented assignment is for refs");
-    if (l->reference && operand >= 0 && l->k->operands[operand].role == TP_OUTPUT) {
-        const tp_operand *o = &l->k->operands[operand];
-        tp_vid v = lower_coerce(l, lower_expr(l, s->value), lower_dtype(l, o->dtype), s->value);
-        if (l->level)
-            lower_fail(l, s->target, "assign it at the outer level", "output `%.*s` is assigned inside a block",
-                       TP_FMT(o->name));
-        l->p->operand_value[operand] = copy_of_slot(l, lower_broadcast(l, v, o->rank, o->shape, s->value), s->value);
-        return;
+    tp_vid v;
+    if (s->augmented) {
+        tp_vid old = lower_expr(l, s->target);
+        v = augment(l, s, old, lower_expr(l, s->value));
+    } else {
+        v = lower_expr(l, s->value);
     }
-    check_local_name(l, s->target);
-    tp_vid v = lower_expr(l, s->value);
-    if (s->note)
-        check_note(l, s->note, v);
-    tp_local *old = lower_find_local(l, s->target->text);
-    if (old && old->loop_variable)
-        lower_fail(l, s->target, NULL, "`%.*s` is a loop variable", TP_FMT(old->name));
-    if (!old || old->level == l->level) {
-        define_local(l, s, v, b);
-        return;
+    assign_value(l, s->target, s->note, v, s->value, b);
+}
+
+/* Several values: written out, returned by a function, or the extents of an array. */
+static tp_vids lower_several(tp_lower *l, const tp_node *n)
+{
+    tp_vids out = {0};
+    const tp_syntax *function = n->kind == TP_N_CALL ? lower_find_function(l, n->text) : NULL;
+    if (function)
+        return lower_expand(l, function, n);
+    if (n->kind == TP_N_ATTRIBUTE && tp_str_is(n->text, "shape")) {
+        uint32_t rank;
+        const tp_expr *dims = lower_shape_of(l, n->kids[0], &rank);
+        for (uint32_t d = 0; d < rank; d++)
+            tp_push(l->c->arena, out, lower_weak_int(l, dims[d]));
+        return out;
     }
-    const tp_value *var = lower_value(l, old->value);
-    v = lower_coerce(l, v, var->dtype, s->value);
-    if (lower_value(l, v)->rank == 0 && var->rank)
-        v = lower_broadcast(l, v, var->rank, var->dims, s->value);
-    if (!lower_same_shape(l, lower_value(l, v), var->rank, var->dims))
-        lower_fail(l, s->value, "a name that outlives a block keeps its dtype and shape",
-                   "`%.*s` was %.*s before this block, here it is %.*s", TP_FMT(old->name),
-                   TP_FMT(lower_type_text(l, old->value)), TP_FMT(lower_type_text(l, v)));
-    assign_slot(l, old->value, v);
+    if (n->kind != TP_N_SEQUENCE)
+        lower_fail(l, n, "write a, b = x, y", "one value for several names");
+    for (uint32_t i = 0; i < n->nkids; i++) {
+        tp_vid v = copy_of_slot(l, lower_expr(l, n->kids[i]), n->kids[i]);
+        tp_push(l->c->arena, out, v);
+    }
+    return out;
+}
+
+static void lower_unpack(tp_lower *l, const tp_syntax *s, const block *b)
+{
+    tp_vids v = lower_several(l, s->value);
+    if (v.len != s->target->nkids)
+        lower_fail(l, s->value, NULL, "%u values for %u names", v.len, s->target->nkids);
+    for (uint32_t i = 0; i < v.len; i++) {
+        const tp_node *value = s->value->kind == TP_N_SEQUENCE ? s->value->kids[i] : s->value;
+        for (uint32_t k = 0; k < i; k++)
+            if (tp_str_eq(s->target->kids[i]->text, s->target->kids[k]->text))
+                lower_fail(l, s->target->kids[i], NULL, "a name appears twice");
+        assign_value(l, s->target->kids[i], NULL, v.at[i], value, b);
+    }
 }
 
 static tp_prim augmented_prim(tp_operator op)
@@ -185,22 +265,37 @@ void lower_store_to(tp_lower *l, tp_access *a, uint32_t rank, const tp_expr *dim
     statement->value = v;
 }
 
-static void lower_store(tp_lower *l, const tp_syntax *s)
+/* References: a variable, or an output, with another part. */
+static void lower_part(tp_lower *l, const tp_syntax *s, const block *b)
+{
+    const tp_node *name = s->target->kids[0];
+    tp_local *local = name->kind == TP_N_NAME ? lower_find_local(l, name->text) : NULL;
+    if (!local)
+        lower_fail(l, name, "assign it first: o = zeros(shape, dtype)",
+                   "only variables and outputs can be assigned parts");
+    tp_vid part = s->augmented ? lower_value_part(l, local->value, s->target) : -1, v = lower_expr(l, s->value);
+    if (s->augmented)
+        v = augment(l, s, part, v);
+    local = lower_find_local(l, name->text);
+    if (local->literal && (tp_is_float(lower_value(l, v)->dtype) || lower_value(l, v)->dtype == TP_WEAK_FLOAT))
+        lower_again(l, local);
+    v = lower_value_with(l, local->value, s->target, v, s->value);
+    assign_value(l, name, NULL, v, s->value, b);
+}
+
+static void lower_store(tp_lower *l, const tp_syntax *s, const block *b)
 {
     tp_expr dims[TP_MAX_RANK];
     uint32_t rank;
-    if (l->reference)
-        lower_fail(l, s->target, "assign the whole output: o = …",
-                   "subscripts are not supported in references by this build");
+    if (l->reference) {
+        lower_part(l, s, b);
+        return;
+    }
     tp_access *a = lower_access(l, s->target, &rank, dims);
     tp_vid old = s->augmented ? lower_load(l, a, rank, dims, s->target) : -1;
     tp_vid v = lower_expr(l, s->value);
-    if (s->augmented) {
-        tp_prim prim = augmented_prim(s->op);
-        if (prim == TP_PRIMS)
-            lower_fail(l, s->target, NULL, "`%s=` is not a statement of bodies", tp_operator_text(s->op));
-        v = lower_binary(l, prim, old, v, s->value);
-    }
+    if (s->augmented)
+        v = augment(l, s, old, v);
     lower_store_to(l, a, rank, dims, v, s->value, s->target);
 }
 
@@ -253,6 +348,60 @@ static void lower_if(tp_lower *l, const tp_syntax *s)
     statement->orelse = orelse;
 }
 
+static bool is_of_sizes(const tp_lower *l, tp_expr e)
+{
+    for (uint32_t i = 0; i < l->k->naxes; i++)
+        if (e.id && tp_expr_mentions(l->k->exprs, e, l->k->axes[i].sym))
+            return false;
+    return e.id != 0;
+}
+
+tp_vid lower_conditional(tp_lower *l, const tp_node *n)
+{
+    tp_exprs *p = l->k->exprs;
+    tp_vid c = lower_expr(l, n->kids[0]), v[2];
+    const tp_value *x = lower_value(l, c);
+    if (x->dtype != TP_BOOL || x->rank != 0)
+        lower_fail(l, n->kids[0], "use where on arrays", "a condition is a scalar bool, not %.*s",
+                   TP_FMT(lower_type_text(l, c)));
+    tp_region *outer = l->region, arm[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        l->region = &arm[i];
+        v[i] = lower_expr(l, n->kids[i + 1]);
+    }
+    tp_dtype d[2] = {lower_value(l, v[0])->dtype, lower_value(l, v[1])->dtype};
+    x = lower_value(l, c);
+    if (d[0] == TP_WEAK_INT && d[1] == TP_WEAK_INT && is_of_sizes(l, x->meaning)) {
+        l->region = outer;
+        return lower_weak_int(l, tp_ite(p, x->meaning, lower_value(l, v[0])->meaning, lower_value(l, v[1])->meaning));
+    }
+    if (tp_is_weak(d[0]) && tp_is_weak(d[1]) && !l->reference)
+        lower_fail(l, n, "give one arm a dtype, e.g. full((), 1, float32)", "the choice of two literals has no dtype");
+    tp_dtype wide = tp_is_float(d[0]) || tp_is_float(d[1]) || d[0] == TP_WEAK_FLOAT || d[1] == TP_WEAK_FLOAT ? TP_F64
+                    : d[0] == TP_BOOL && d[1] == TP_BOOL                                                     ? TP_BOOL
+                                                                                                             : TP_I32;
+    tp_dtype to = l->reference ? wide : tp_is_weak(d[0]) ? d[1] : d[0];
+    uint32_t most = lower_value(l, v[0])->rank >= lower_value(l, v[1])->rank ? 0 : 1;
+    tp_vid var = -1;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t at = i ? !most : most;
+        l->region = &arm[at];
+        v[at] = lower_coerce(l, lower_promoted(l, v[at], to, n->kids[at + 1]), to, n->kids[at + 1]);
+        const tp_value *y = lower_value(l, v[at]);
+        if (!i)
+            var = new_variable(l, to, y->rank, y->dims);
+        else
+            v[at] = lower_broadcast(l, v[at], lower_value(l, var)->rank, lower_value(l, var)->dims, n->kids[at + 1]);
+        assign_slot(l, var, v[at]);
+    }
+    l->region = outer;
+    tp_statement *statement = add_statement(l, TP_IF);
+    statement->value = c;
+    statement->body = arm[0];
+    statement->orelse = arm[1];
+    return copy_of_slot(l, var, n);
+}
+
 static void lower_while(tp_lower *l, const tp_syntax *s)
 {
     tp_region *outer = l->region, test = {0}, body = {0};
@@ -277,17 +426,55 @@ static tp_vid loop_bound(tp_lower *l, const tp_node *n)
     return lower_coerce(l, v, TP_I32, n);
 }
 
+static void push_loop_variable(tp_lower *l, const tp_node *name, tp_vid v, bool slot)
+{
+    if (name->kind != TP_N_NAME)
+        lower_fail(l, name, NULL, "one loop variable is expected");
+    check_local_name(l, name);
+    if (lower_find_local(l, name->text))
+        tp_raise(l->c, TP_RULE_SPEC_NAME, tp_node_loc(l->c, name), "choose another name", "`%.*s` is already a local",
+                 TP_FMT(name->text));
+    lower_push_local(l, (tp_local){.name = name->text,
+                                   .value = v,
+                                   .level = l->level + 1,
+                                   .node = name,
+                                   .loc = tp_node_loc(l->c, name),
+                                   .loop_variable = true,
+                                   .is_slot = slot});
+}
+
+/* for h in (0, 1, 2): the body, once for each. */
+static void lower_each(tp_lower *l, const tp_syntax *s)
+{
+    tp_region *outer = l->region;
+    bool several = s->target->kind == TP_N_SEQUENCE;
+    for (uint32_t i = 0; i < s->value->nkids; i++) {
+        const tp_node *item = s->value->kids[i];
+        uint32_t mark = l->locals.len;
+        l->syntax = s;
+        l->region = outer;
+        if (several && (item->kind != TP_N_SEQUENCE || item->nkids != s->target->nkids))
+            lower_fail(l, item, NULL, "%u values are expected", s->target->nkids);
+        for (uint32_t k = 0; k < (several ? item->nkids : 1u); k++) {
+            const tp_node *value = several ? item->kids[k] : item;
+            tp_vid v = copy_of_slot(l, lower_expr(l, value), value);
+            push_loop_variable(l, several ? s->target->kids[k] : s->target, v, false);
+        }
+        lower_block(l, &s->body, outer, NULL);
+        lower_drop_locals(l, mark);
+    }
+    l->region = outer;
+}
+
 static void lower_for(tp_lower *l, const tp_syntax *s)
 {
     const tp_node *r = s->value;
+    if (r->kind == TP_N_SEQUENCE) {
+        lower_each(l, s);
+        return;
+    }
     if (r->kind != TP_N_CALL || !tp_str_is(r->text, "range") || r->nkids < 1 || r->nkids > 3)
-        lower_fail(l, r, "write: for t in range(lo, hi):", "a loop runs over range(...)");
-    if (s->target->kind != TP_N_NAME)
-        lower_fail(l, s->target, NULL, "one loop variable is expected");
-    check_local_name(l, s->target);
-    if (lower_find_local(l, s->target->text))
-        tp_raise(l->c, TP_RULE_SPEC_NAME, tp_node_loc(l->c, s->target), "choose another name",
-                 "`%.*s` is already a local", TP_FMT(s->target->text));
+        lower_fail(l, r, "write: for t in range(lo, hi):", "a loop runs over range(...) or over values in parentheses");
     tp_vid lo = r->nkids == 1 ? lower_cast(l, lower_weak_int(l, tp_const(l->k->exprs, 0)), TP_I32, r)
                               : loop_bound(l, r->kids[0]);
     tp_vid hi = loop_bound(l, r->kids[r->nkids == 1 ? 0 : 1]);
@@ -296,12 +483,7 @@ static void lower_for(tp_lower *l, const tp_syntax *s)
         lower_fail(l, r->kids[2], NULL, "the step of a range is not zero");
     tp_vid var = new_variable(l, TP_I32, 0, NULL);
     uint32_t mark = l->locals.len;
-    lower_push_local(l, (tp_local){.name = s->target->text,
-                                   .value = var,
-                                   .level = l->level + 1,
-                                   .loc = tp_node_loc(l->c, s->target),
-                                   .loop_variable = true,
-                                   .is_slot = true});
+    push_loop_variable(l, s->target, var, true);
     tp_region *outer = l->region, body = {0};
     lower_block(l, &s->body, &body, NULL);
     lower_drop_locals(l, mark);
@@ -390,6 +572,7 @@ static bool ends_function(const tp_lower *l, const tp_syntax *s)
 static void lower_statements(tp_lower *l, const tp_block *b, tp_region *into)
 {
     block here = {0};
+    tp_vids results = {0};
     note_assigned(l, b, 0, &here.nested);
     for (uint32_t i = 0; i < b->len; i++) {
         const tp_syntax *s = b->at[i];
@@ -400,7 +583,9 @@ static void lower_statements(tp_lower *l, const tp_block *b, tp_region *into)
             lower_fail(l, s->value, NULL, "the functions expand to more than %d statements", TP_MAX_STATEMENTS);
         switch (s->kind) {
         case TP_S_ASSIGN: lower_assign(l, s, &here); break;
-        case TP_S_STORE: lower_store(l, s); break;
+        case TP_S_STORE: lower_store(l, s, &here); break;
+        case TP_S_UNPACK: lower_unpack(l, s, &here); break;
+        case TP_S_PASS: break;
         case TP_S_EXPR: lower_effect(l, s); break;
         case TP_S_IF: lower_if(l, s); break;
         case TP_S_FOR: lower_for(l, s); break;
@@ -410,7 +595,12 @@ static void lower_statements(tp_lower *l, const tp_block *b, tp_region *into)
             if (!l->calls || !ends_function(l, s))
                 lower_fail(l, s->value, "assign the result to a name and return that at the end",
                            "`return` is the last statement of a function");
-            l->returned = lower_expr(l, s->value);
+            l->returned = (tp_vids){0};
+            for (uint32_t k = 0; k < (s->value->kind == TP_N_SEQUENCE ? s->value->nkids : 1u); k++) {
+                tp_vid v = lower_expr(l, s->value->kind == TP_N_SEQUENCE ? s->value->kids[k] : s->value);
+                tp_push(l->c->arena, results, v);
+            }
+            l->returned = results;
             break;
         }
     }
@@ -442,7 +632,7 @@ static tp_local bind_parameter(tp_lower *l, const tp_map *nested, const tp_node 
         .name = name->text, .value = v, .is_slot = slot, .level = l->level + 1, .loc = tp_node_loc(l->c, name)};
 }
 
-tp_vid lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call)
+tp_vids lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call)
 {
     const tp_node *head = function->value;
     const tp_syntax *syntax = l->syntax;
@@ -464,10 +654,11 @@ tp_vid lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call)
     l->base = mark;
     l->calls++;
     l->level++;
-    l->returned = -1;
+    tp_vids before = l->returned;
+    l->returned = (tp_vids){0};
     lower_statements(l, &function->body, region);
-    tp_vid result = l->returned;
-    l->returned = -1;
+    tp_vids result = l->returned;
+    l->returned = before;
     l->level--;
     l->calls--;
     l->base = base;
@@ -503,26 +694,66 @@ static void collect_equalities(tp_lower *l)
         l->nequal = 0;
 }
 
-static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *lines, bool reference)
+/* Values of operands and tables of a reference. */
+static void give_arrays(tp_lower *l)
 {
-    tp_lower l = {.c = c, .k = k, .p = TP_NEW(c->arena, tp_program), .reference = reference};
-    collect_equalities(&l);
-    l.p->syntax = tp_parse_program(c, lines);
-    l.p->operand_value = TP_NEWN(c->arena, tp_vid, tp_noperands(k));
+    const tp_kernel *k = l->k;
+    l->p->operand_value = TP_NEWN(l->c->arena, tp_vid, tp_noperands(k));
     for (uint32_t i = 0; i < tp_noperands(k); i++) {
         const tp_operand *o = &k->operands[i];
-        l.p->operand_value[i] =
-            reference && o->role == TP_INPUT ? lower_new_value(&l, lower_dtype(&l, o->dtype), o->rank, o->shape) : -1;
+        l->p->operand_value[i] =
+            l->reference && o->role == TP_INPUT ? lower_new_value(l, lower_dtype(l, o->dtype), o->rank, o->shape) : -1;
     }
-    l.p->table_value = TP_NEWN(c->arena, tp_vid, k->ntables);
+    l->p->table_value = TP_NEWN(l->c->arena, tp_vid, k->ntables);
     for (uint32_t i = 0; i < k->ntables; i++)
-        l.p->table_value[i] = reference ? lower_new_value(&l, TP_I32, k->tables[i].rank, k->tables[i].shape) : -1;
-    lower_statements(&l, &l.p->syntax, &l.p->statements);
-    for (uint32_t i = k->ninputs; reference && i < k->ninputs + k->noutputs; i++)
-        if (l.p->operand_value[i] < 0 && !k->operands[i].discard)
-            tp_raise(c, TP_RULE_SPEC_TYPE, lines->loc, NULL, "the reference never assigns output `%.*s`",
-                     TP_FMT(k->operands[i].name));
-    return l.p;
+        l->p->table_value[i] = l->reference ? lower_new_value(l, TP_I32, k->tables[i].rank, k->tables[i].shape) : -1;
+}
+
+static void take_outputs(tp_lower *l, const tp_json *lines)
+{
+    const tp_kernel *k = l->k;
+    l->region = &l->p->statements;
+    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
+        const tp_local *o = lower_find_local(l, k->operands[i].name);
+        if (!o && !k->operands[i].discard)
+            tp_raise(l->c, TP_RULE_SPEC_TYPE, lines->loc, "assign it outside of branches and loops first",
+                     "the reference never assigns output `%.*s`", TP_FMT(k->operands[i].name));
+        if (o)
+            l->p->operand_value[i] = copy_of_slot(l, o->value, o->node);
+    }
+}
+
+typedef struct attempt {
+    tp_lower l;
+    const tp_json *lines;
+} attempt;
+
+static void lower_once(void *arg)
+{
+    attempt *t = arg;
+    tp_lower *l = &t->l;
+    l->p = TP_NEW(l->c->arena, tp_program);
+    collect_equalities(l);
+    l->p->syntax = tp_parse_program(l->c, t->lines);
+    give_arrays(l);
+    lower_statements(l, &l->p->syntax, &l->p->statements);
+    if (l->reference)
+        take_outputs(l, t->lines);
+}
+
+static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *lines, bool reference)
+{
+    tp_map promoted = {0};
+    for (;;) { /* one more name each time */
+        attempt t = {.l = {.c = c, .expr = lower_any, .k = k, .reference = reference, .promoted = promoted},
+                     .lines = lines};
+        tp_status st = tp_try(c->arena, lower_once, &t);
+        if (st == TP_OK)
+            return t.l.p;
+        if (!t.l.again)
+            tp_leave(c->arena, st);
+        promoted = t.l.promoted;
+    }
 }
 
 static tp_program *checked(tp_ctx *c, const tp_kernel *k, tp_program *p)

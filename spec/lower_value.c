@@ -163,8 +163,37 @@ const char *lower_suggest_equal(tp_lower *l, tp_expr a, tp_expr b)
         .p;
 }
 
+tp_vid lower_promoted(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n)
+{
+    tp_dtype from = lower_value(l, v)->dtype;
+    if (!l->reference || tp_is_weak(from) || tp_is_weak(dtype) || tp_is_float(from) || dtype == from ||
+        dtype == TP_BOOL)
+        return v;
+    return lower_cast(l, v, tp_is_float(dtype) ? TP_F64 : TP_I32, n);
+}
+
+tp_vid lower_reshape(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims, const tp_node *n)
+{
+    tp_vid out = lower_new_value(l, lower_value(l, v)->dtype, rank, dims);
+    lower_emit(l, TP_P_RESHAPE, out, 1, &v, n);
+    return out;
+}
+
+tp_vid lower_of_rank(tp_lower *l, tp_vid v, uint32_t rank, const tp_node *n)
+{
+    const tp_value *x = lower_value(l, v);
+    tp_expr dims[TP_MAX_RANK];
+    uint32_t more = rank - x->rank;
+    if (!l->reference || !x->rank || x->rank >= rank)
+        return v;
+    for (uint32_t d = 0; d < rank; d++)
+        dims[d] = d < more ? tp_const(l->k->exprs, 1) : x->dims[d - more];
+    return lower_reshape(l, v, rank, dims, n);
+}
+
 tp_vid lower_broadcast(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims, const tp_node *n)
 {
+    v = lower_of_rank(l, v, rank, n);
     const tp_value *x = lower_value(l, v);
     int64_t one;
     if (lower_same_shape(l, x, rank, dims))
@@ -215,8 +244,18 @@ static void check_class(tp_lower *l, tp_prim prim, tp_vid v, const tp_node *n)
     }
 }
 
+/* The dtype in which a reference computes what is defined for others than this one. */
+static tp_dtype computes_in(const tp_lower *l, tp_prim prim, tp_dtype d)
+{
+    tp_operand_class class = tp_prim_info(prim)->operands;
+    if (!l->reference || tp_is_weak(d) || tp_is_float(d))
+        return d;
+    return class == TP_OC_FLOATS ? TP_F64 : class == TP_OC_NUMBERS && d == TP_BOOL ? TP_I32 : d;
+}
+
 tp_vid lower_unary(tp_lower *l, tp_prim prim, tp_vid a, const tp_node *n)
 {
+    a = lower_promoted(l, a, computes_in(l, prim, lower_value(l, a)->dtype), n);
     const tp_value *x = lower_value(l, a);
     if (prim == TP_P_NEG && x->dtype == TP_WEAK_INT)
         return lower_weak_int(l, tp_op1(l->k->exprs, TP_E_NEG, x->meaning));
@@ -272,13 +311,22 @@ static const char *how_to_unify(tp_lower *l, tp_dtype x, tp_dtype y, const tp_no
         .p;
 }
 
-/* Bring both sides to one dtype. */
-static tp_dtype unify(tp_lower *l, tp_vid *a, tp_vid *b, const tp_node *n)
+tp_dtype lower_unify(tp_lower *l, tp_vid *a, tp_vid *b, const tp_node *n)
 {
     tp_dtype x = lower_value(l, *a)->dtype, y = lower_value(l, *b)->dtype;
-    const tp_node *na = n->nkids >= 2 ? n->kids[0] : n, *nb = n->nkids >= 2 ? n->kids[1] : n;
+    bool pair = n->kind == TP_N_BINARY || (n->kind == TP_N_CALL && n->nkids >= 2);
+    const tp_node *na = pair ? n->kids[0] : n, *nb = pair ? n->kids[1] : n;
     if (x == y)
         return x;
+    if (l->reference) {
+        tp_dtype wide = tp_is_float(x) || tp_is_float(y) || x == TP_WEAK_FLOAT || y == TP_WEAK_FLOAT ? TP_F64 : TP_I32;
+        *a = lower_promoted(l, *a, wide, na);
+        *b = lower_promoted(l, *b, wide, nb);
+        x = lower_value(l, *a)->dtype;
+        y = lower_value(l, *b)->dtype;
+        if (x == y)
+            return x;
+    }
     if (tp_is_weak(x) && tp_is_weak(y)) {
         *a = lower_cast(l, *a, TP_WEAK_FLOAT, na);
         *b = lower_cast(l, *b, TP_WEAK_FLOAT, nb);
@@ -310,8 +358,15 @@ tp_vid lower_binary(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node
     } else if (weak && !row->to_bool) {
         lower_fail(l, n, NULL, "`%s` is not defined on integer literals and sizes", row->name);
     }
-    tp_dtype d = unify(l, &a, &b, n);
+    tp_dtype d = lower_unify(l, &a, &b, n);
+    if (computes_in(l, prim, d) != d) {
+        a = lower_promoted(l, a, computes_in(l, prim, d), n);
+        b = lower_promoted(l, b, computes_in(l, prim, d), n);
+        d = computes_in(l, prim, d);
+    }
     check_class(l, prim, a, n);
+    a = lower_of_rank(l, a, lower_value(l, b)->rank, n);
+    b = lower_of_rank(l, b, lower_value(l, a)->rank, n);
     const tp_value *x = lower_value(l, a), *y = lower_value(l, b);
     const tp_value *shape = x->rank >= y->rank ? x : y;
     if (x->rank && y->rank) { /* scalars stay scalars: the engines splat them */
@@ -331,5 +386,48 @@ tp_vid lower_binary(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node
         l->p->values.at[out].meaning = meaning;
     lower_emit(l, prim, out, 2, (tp_vid[]){a, b}, n);
     lower_fold_literal(l, prim, out, a, b, n);
+    return out;
+}
+
+tp_vid lower_where(tp_lower *l, tp_vid c, tp_vid x, tp_vid y, const tp_node *n)
+{
+    tp_vid v[3] = {c, x, y};
+    const tp_node *args[3] = {n, n, n};
+    for (uint32_t i = 0; i < 3 && tp_str_is(n->text, "where") && n->nkids == 3; i++)
+        args[i] = n->kids[i]->kind == TP_N_KEYWORD ? n : n->kids[i];
+    tp_dtype dx = lower_value(l, v[1])->dtype, dy = lower_value(l, v[2])->dtype;
+    if (lower_value(l, v[0])->dtype != TP_BOOL)
+        lower_fail(l, args[0], "compare it with something", "the condition of where is a bool, not %.*s",
+                   TP_FMT(lower_type_text(l, v[0])));
+    if (tp_is_weak(dx) && tp_is_weak(dy))
+        lower_fail(l, n, "give one arm a dtype, e.g. full((), 1, float32)", "where of two literals has no dtype");
+    if (l->reference && !tp_is_weak(dx) && !tp_is_weak(dy))
+        lower_unify(l, &v[1], &v[2], n);
+    else if (tp_is_weak(dx))
+        v[1] = lower_coerce(l, v[1], dy, args[1]);
+    else
+        v[2] = lower_coerce(l, v[2], dx, args[2]);
+    uint32_t rank = 0, most = 0;
+    tp_expr dims[TP_MAX_RANK];
+    int64_t one;
+    for (int i = 0; i < 3; i++)
+        most = lower_value(l, v[i])->rank > most ? lower_value(l, v[i])->rank : most;
+    for (int i = 0; i < 3; i++)
+        v[i] = lower_of_rank(l, v[i], most, args[i]);
+    for (int i = 0; i < 3; i++) {
+        const tp_value *part = lower_value(l, v[i]);
+        if (part->rank > rank) {
+            rank = part->rank;
+            memcpy(dims, part->dims, rank * sizeof *dims);
+        }
+        for (uint32_t d = 0; d < rank && part->rank == rank; d++)
+            if (tp_expr_is_const(l->k->exprs, dims[d], &one) && one == 1)
+                dims[d] = part->dims[d];
+    }
+    for (int i = 0; i < 3; i++)
+        if (lower_value(l, v[i])->rank)
+            v[i] = lower_broadcast(l, v[i], rank, dims, args[i]);
+    tp_vid out = lower_new_value(l, lower_value(l, v[1])->dtype, rank, dims);
+    lower_emit(l, TP_P_WHERE, out, 3, v, n);
     return out;
 }

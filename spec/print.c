@@ -43,11 +43,14 @@ static int power_of(const tp_node *n)
     case TP_N_NAME:
     case TP_N_CALL:
     case TP_N_METHOD:
+    case TP_N_ATTRIBUTE:
     case TP_N_INDEX:
     case TP_N_SEQUENCE:
     case TP_N_KEYWORD:
     case TP_N_ELLIPSIS:
-    case TP_N_COLON: break;
+    case TP_N_COLON:
+    case TP_N_SLICE:
+    case TP_N_ABSENT: break;
     }
     return POWER_ATOM;
 }
@@ -100,6 +103,10 @@ void tp_print_node(tp_buf *b, const tp_node *n)
         print_list(b, n->kids + 1, n->nkids - 1);
         tp_buf_c(b, ")");
         break;
+    case TP_N_ATTRIBUTE:
+        print_at(b, n->kids[0], TP_POWER_POSTFIX);
+        tp_buf_printf(b, ".%.*s", TP_FMT(n->text));
+        break;
     case TP_N_INDEX:
         print_at(b, n->kids[0], TP_POWER_POSTFIX);
         tp_buf_c(b, "[");
@@ -117,7 +124,23 @@ void tp_print_node(tp_buf *b, const tp_node *n)
         break;
     case TP_N_ELLIPSIS: tp_buf_c(b, "..."); break;
     case TP_N_COLON: tp_buf_c(b, ":"); break;
+    case TP_N_SLICE:
+        for (uint32_t i = 0; i < 3; i++) {
+            tp_buf_c(b, i == 1 || (i == 2 && n->kids[2]->kind != TP_N_ABSENT) ? ":" : "");
+            tp_print_node(b, n->kids[i]);
+        }
+        break;
+    case TP_N_ABSENT: break;
     }
+}
+
+/* Without the parentheses of a tuple. */
+static void print_tuple(tp_buf *b, const tp_node *n)
+{
+    if (n->kind == TP_N_SEQUENCE && n->nkids > 1)
+        print_list(b, n->kids, n->nkids);
+    else
+        tp_print_node(b, n);
 }
 
 void tp_print_stmt_head(tp_buf *b, const tp_syntax *s)
@@ -131,7 +154,7 @@ void tp_print_stmt_head(tp_buf *b, const tp_syntax *s)
         return;
     case TP_S_FOR:
         tp_buf_c(b, "for ");
-        tp_print_node(b, s->target);
+        print_tuple(b, s->target);
         tp_buf_c(b, " in ");
         tp_print_node(b, s->value);
         tp_buf_c(b, ":");
@@ -148,7 +171,13 @@ void tp_print_stmt_head(tp_buf *b, const tp_syntax *s)
         return;
     case TP_S_RETURN:
         tp_buf_c(b, "return ");
-        tp_print_node(b, s->value);
+        print_tuple(b, s->value);
+        return;
+    case TP_S_PASS: tp_buf_c(b, "pass"); return;
+    case TP_S_UNPACK:
+        print_tuple(b, s->target);
+        tp_buf_c(b, " = ");
+        print_tuple(b, s->value);
         return;
     case TP_S_ASSIGN:
     case TP_S_STORE: break;

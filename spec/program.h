@@ -127,7 +127,7 @@ typedef struct tp_inst {
     uint32_t nargs;
     int64_t ints[2 * 8]; /* axes, permutation, strides; DOT: see below */
     uint32_t nints;
-    tp_expr *starts;   /* SLICE: per dimension; PAD: elements before, per dimension */
+    tp_expr *starts;   /* per dimension: SLICE: where it starts; PAD: elements before; TILE, REPEAT: how many times */
     double real;       /* LITERAL */
     int64_t integer;   /* IOTA, CONCATENATE: dimension; INTEGER_POW: exponent; axis or table number */
     bool reverse;      /* CUMSUM and friends: from the end */

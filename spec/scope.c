@@ -148,6 +148,7 @@ static tp_expr_op binary_op(tp_operator o)
     case TP_O_FLOORDIV: return TP_E_FLOORDIV;
     case TP_O_MOD: return TP_E_MOD;
     case TP_O_TRUEDIV: /* are none of integers */
+    case TP_O_MATMUL:
     case TP_O_POW:
     case TP_O_NEG:
     case TP_O_INVERT:
@@ -286,10 +287,13 @@ static tp_expr any_expr(tp_reader *r, const tp_node *n, unsigned kinds)
                  "a float in an integer expression");
     case TP_N_STRING:
     case TP_N_METHOD:
+    case TP_N_ATTRIBUTE:
     case TP_N_SEQUENCE:
     case TP_N_KEYWORD:
     case TP_N_ELLIPSIS:
-    case TP_N_COLON: break;
+    case TP_N_COLON:
+    case TP_N_SLICE:
+    case TP_N_ABSENT: break;
     }
     tp_raise(r->c, TP_RULE_SPEC_SYNTAX, tp_node_loc(r->c, n), NULL, "this is not an integer expression");
 }

@@ -83,7 +83,7 @@ static uint32_t operator_length(const char *t, size_t left)
         return c == '=' ? 3 : 2;
     if ((b == '=' && is_one_of(a, "=!<>+-*/%&|^")) || (a == '-' && b == '>'))
         return 2;
-    return is_one_of(a, "+-*/%<>=()[],:.&|^~");
+    return is_one_of(a, "+-*/%<>=()[],:.&|^~@");
 }
 
 static void next(parser *p)
@@ -228,20 +228,31 @@ static void parse_arguments(parser *p, const char *close, node_vec *args)
     expect(p, close);
 }
 
+/* A part of a slice after its first. */
+static tp_node *parse_part(parser *p)
+{
+    bool absent = at(p, ":") || at(p, ",") || at(p, "]");
+    return absent ? node_new(p, TP_N_ABSENT, p->now.from) : parse_binary(p, 0);
+}
+
 static tp_node *parse_subscript(parser *p)
 {
     uint32_t from = p->now.from;
-    if (at(p, "...") || at(p, ":")) {
-        tp_node *n = node_new(p, at(p, ":") ? TP_N_COLON : TP_N_ELLIPSIS, from);
+    if (at(p, "...")) {
+        tp_node *n = node_new(p, TP_N_ELLIPSIS, from);
         next(p);
-        if (n->kind == TP_N_COLON && !at(p, ",") && !at(p, "]"))
-            fail_at(p, from, p->now.to, "write ds(start, size)", "slices with bounds are not supported");
         return finish(p, n);
     }
-    tp_node *n = parse_binary(p, 0);
-    if (at(p, ":"))
-        fail_at(p, from, p->now.to, "write ds(start, size)", "slices with bounds are not supported");
-    return n;
+    tp_node *kids[3] = {at(p, ":") ? node_new(p, TP_N_ABSENT, from) : parse_binary(p, 0)};
+    if (!accept(p, ":"))
+        return kids[0];
+    kids[1] = parse_part(p);
+    kids[2] = accept(p, ":") ? parse_part(p) : node_new(p, TP_N_ABSENT, p->now.from);
+    bool all = kids[0]->kind == TP_N_ABSENT && kids[1]->kind == TP_N_ABSENT && kids[2]->kind == TP_N_ABSENT;
+    tp_node *n = node_new(p, all ? TP_N_COLON : TP_N_SLICE, from);
+    if (!all)
+        set_kids(p, n, 3, kids);
+    return finish(p, n);
 }
 
 static tp_node *parse_postfix(parser *p, tp_node *base, uint32_t from)
@@ -264,9 +275,10 @@ static tp_node *parse_postfix(parser *p, tp_node *base, uint32_t from)
                 fail_at(p, p->now.from, p->now.to, NULL, "a method name is expected after `.`");
             tp_str method = p->now.text;
             next(p);
-            expect(p, "(");
-            parse_arguments(p, ")", &kids);
-            base = node_new(p, TP_N_METHOD, from);
+            bool call = accept(p, "(");
+            if (call)
+                parse_arguments(p, ")", &kids);
+            base = node_new(p, call ? TP_N_METHOD : TP_N_ATTRIBUTE, from);
             base->text = method;
         }
         base->kids = kids.at;
@@ -502,7 +514,7 @@ static int indentation(tp_ctx *c, const tp_json *line)
 static void refuse_keyword(parser *p)
 {
     static const char *const LATER[] = {"with"};
-    static const char *const NEVER[] = {"break", "continue", "import", "lambda", "pass", "elif", "else"};
+    static const char *const NEVER[] = {"break", "continue", "import", "lambda", "elif", "else"};
     for (size_t i = 0; i < sizeof LATER / sizeof *LATER; i++)
         if (at(p, LATER[i]))
             fail_at(p, p->now.from, p->now.to, "the statements are assignments, stores, if, for, while, def and check",
@@ -511,7 +523,7 @@ static void refuse_keyword(parser *p)
         if (at(p, NEVER[i]))
             fail_at(
                 p, p->now.from, p->now.to, NULL,
-                tp_printf(p->c->arena, i >= 5 ? "`%s` without its `if`" : "`%s` is not part of the language", NEVER[i])
+                tp_printf(p->c->arena, i >= 4 ? "`%s` without its `if`" : "`%s` is not part of the language", NEVER[i])
                     .p);
 }
 
@@ -524,15 +536,51 @@ static tp_operator augmented_op(parser *p)
     return TP_OPERATOR_COUNT;
 }
 
+/* What stands before and after commas outside of parentheses; one alone is itself. */
+static tp_node *parse_tuple(parser *p, tp_node *(*item)(parser *p))
+{
+    uint32_t from = p->now.from;
+    tp_node *first = item(p);
+    node_vec items = {0};
+    if (!at(p, ","))
+        return first;
+    tp_push(p->c->arena, items, first);
+    while (accept(p, ",")) {
+        tp_node *more = item(p);
+        tp_push(p->c->arena, items, more);
+    }
+    tp_node *n = node_new(p, TP_N_SEQUENCE, from);
+    n->kids = items.at;
+    n->nkids = items.len;
+    return finish(p, n);
+}
+
+static tp_node *parse_whole(parser *p)
+{
+    return parse_binary(p, 0);
+}
+
+static bool is_names(const tp_node *n)
+{
+    for (uint32_t i = 0; n->kind == TP_N_SEQUENCE && i < n->nkids; i++)
+        if (n->kids[i]->kind != TP_N_NAME)
+            return false;
+    return n->kind == TP_N_SEQUENCE && n->nkids > 0;
+}
+
 static void parse_simple(parser *p, tp_syntax *s)
 {
     refuse_keyword(p);
-    if (accept(p, "return")) {
-        s->kind = TP_S_RETURN;
-        s->value = parse_binary(p, 0);
+    if (accept(p, "pass")) {
+        s->kind = TP_S_PASS;
         return;
     }
-    tp_node *target = parse_binary(p, 0);
+    if (accept(p, "return")) {
+        s->kind = TP_S_RETURN;
+        s->value = parse_tuple(p, parse_whole);
+        return;
+    }
+    tp_node *target = parse_tuple(p, parse_whole);
     tp_operator aug = augmented_op(p);
     if (target->kind == TP_N_NAME && accept(p, ":"))
         s->note = parse_binary(p, 0);
@@ -544,18 +592,21 @@ static void parse_simple(parser *p, tp_syntax *s)
         s->value = target;
         return;
     }
-    if (target->kind != TP_N_NAME && target->kind != TP_N_INDEX)
-        fail_at(p, target->from, target->to, NULL, "only a name or a ref subscript can be assigned");
-    s->kind = target->kind == TP_N_NAME ? TP_S_ASSIGN : TP_S_STORE;
+    bool names = is_names(target) && aug == TP_OPERATOR_COUNT;
+    if (target->kind != TP_N_NAME && target->kind != TP_N_INDEX && !names)
+        fail_at(p, target->from, target->to, NULL,
+                target->kind == TP_N_SEQUENCE ? "several values go to several names"
+                                              : "only a name or a subscript can be assigned");
+    s->kind = names ? TP_S_UNPACK : target->kind == TP_N_NAME ? TP_S_ASSIGN : TP_S_STORE;
     s->target = target;
     s->augmented = aug != TP_OPERATOR_COUNT;
     s->op = aug;
     next(p);
-    s->value = parse_binary(p, 0);
+    s->value = parse_tuple(p, parse_whole);
     if (at(p, "="))
         fail_at(p, p->now.from, p->now.to, NULL, "one assignment per statement");
-    if (at(p, ","))
-        fail_at(p, p->now.from, p->now.to, NULL, "tuples cannot be assigned");
+    if (s->value->kind == TP_N_SEQUENCE && !names)
+        fail_at(p, s->value->from, s->value->to, "write a, b = x, y", "several values for one name");
 }
 
 static tp_block parse_block(program *g, int indent);
@@ -627,9 +678,9 @@ static tp_block parse_block(program *g, int indent)
             parse_if(g, &p, s, indent);
         } else if (accept(&p, "for")) {
             s->kind = TP_S_FOR;
-            s->target = parse_primary(&p);
+            s->target = parse_tuple(&p, parse_primary);
             expect(&p, "in");
-            s->value = parse_binary(&p, 0);
+            s->value = parse_tuple(&p, parse_whole);
             s->body = parse_suite(g, &p, indent);
         } else if (accept(&p, "while")) {
             s->kind = TP_S_WHILE;

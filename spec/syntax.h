@@ -28,6 +28,7 @@
     X(ADD, "+", 110, 111)                                                                                              \
     X(SUB, "-", 110, 111)                                                                                              \
     X(MUL, "*", 120, 121)                                                                                              \
+    X(MATMUL, "@", 120, 121)                                                                                           \
     X(TRUEDIV, "/", 120, 121)                                                                                          \
     X(FLOORDIV, "//", 120, 121)                                                                                        \
     X(MOD, "%", 120, 121)                                                                                              \
@@ -55,18 +56,21 @@ bool tp_operator_compares(tp_operator o);
 typedef enum tp_node_kind {
     TP_N_INT,
     TP_N_FLOAT,
-    TP_N_STRING,   /* text without quotes in `text` */
-    TP_N_NAME,     /* `text` */
-    TP_N_UNARY,    /* op, kids[0] */
-    TP_N_BINARY,   /* op, kids[0..1] */
-    TP_N_TERNARY,  /* kids: condition, then, else */
-    TP_N_CALL,     /* `text` is the function, kids are arguments */
-    TP_N_METHOD,   /* kids[0].text(kids[1..]) */
-    TP_N_INDEX,    /* kids[0] [ kids[1..] ] */
-    TP_N_SEQUENCE, /* tuple or list */
-    TP_N_KEYWORD,  /* text = kids[0], in calls */
-    TP_N_ELLIPSIS, /* ... */
-    TP_N_COLON,    /* : */
+    TP_N_STRING,    /* text without quotes in `text` */
+    TP_N_NAME,      /* `text` */
+    TP_N_UNARY,     /* op, kids[0] */
+    TP_N_BINARY,    /* op, kids[0..1] */
+    TP_N_TERNARY,   /* kids: condition, then, else */
+    TP_N_CALL,      /* `text` is the function, kids are arguments */
+    TP_N_METHOD,    /* kids[0].text(kids[1..]) */
+    TP_N_ATTRIBUTE, /* kids[0].text */
+    TP_N_INDEX,     /* kids[0] [ kids[1..] ] */
+    TP_N_SEQUENCE,  /* tuple or list */
+    TP_N_KEYWORD,   /* text = kids[0], in calls */
+    TP_N_ELLIPSIS,  /* ... */
+    TP_N_COLON,     /* : */
+    TP_N_SLICE,     /* kids[0] : kids[1] : kids[2] */
+    TP_N_ABSENT,    /* a part of a slice that is not written */
 } tp_node_kind;
 
 typedef struct tp_node tp_node;
@@ -92,7 +96,9 @@ typedef enum tp_stmt_kind {
     TP_S_FOR,
     TP_S_WHILE,
     TP_S_DEF,    /* value: a call of names, which are the parameters */
-    TP_S_RETURN, /* at the end of a DEF */
+    TP_S_RETURN, /* at the end of a DEF; value: a SEQUENCE for several */
+    TP_S_UNPACK, /* target, a SEQUENCE of names = value */
+    TP_S_PASS,
 } tp_stmt_kind;
 
 typedef struct tp_syntax tp_syntax; /* one statement */
@@ -101,11 +107,11 @@ struct tp_syntax {
     tp_stmt_kind kind;
     const tp_json *line; /* JSON string of its first line */
     uint32_t number;     /* from 1: line within the program */
-    tp_node *target;     /* ASSIGN: name; STORE: index; FOR: loop variable */
+    tp_node *target;     /* ASSIGN: name; STORE: index; FOR: loop variable, a SEQUENCE for several */
     tp_node *note;       /* ASSIGN: type note or NULL */
     bool augmented;
     tp_operator op; /* of `augmented` */
-    tp_node *value; /* ASSIGN, STORE, EXPR, RETURN; IF, WHILE: condition; FOR: range(...) */
+    tp_node *value; /* ASSIGN, STORE, EXPR, RETURN, UNPACK; IF, WHILE: condition; FOR: range(...) or a SEQUENCE */
     tp_block body, orelse;
 };
 

@@ -20,6 +20,7 @@ if ! cmp -s tests/jax/requirements.txt "$stamp"; then
 fi
 code=0
 "$venv/bin/python" tests/jax/semantics.py || code=1
+"$venv/bin/python" tests/jax/references.py || code=1
 "$venv/bin/python" tests/jax/arrays.py || code=1
 "$venv/bin/python" tests/jax/integrations.py || code=1
 "$venv/bin/python" tests/jax/schema.py || code=1

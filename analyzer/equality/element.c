@@ -125,6 +125,18 @@ static term loaded_element(evaluation *v, const tp_inst *i, const tp_expr *at)
 
 static term variable_element(evaluation *v, const stored *c, const tp_expr *at);
 
+/* When a turn makes its choice. */
+static tp_expr choice_of(evaluation *v, const stored *c, const tp_expr *at)
+{
+    tp_expr lane[TP_MAX_RANK];
+    if (c->update)
+        return in_update(v, c->update, at, lane);
+    const term_node n = *term_get(v->s, element_of(v, c->condition, at));
+    if (n.kind != T_INTEGER)
+        evaluation_stop(v, "a loop whose choice depends on data");
+    return n.e;
+}
+
 /* The law of a choice in every turn: what is y(n) after the turn n for which a
  * condition of indices holds, and else stays x, is x + sum of [condition(n)]
  * (y(n) - x), given that it holds for one turn at most. */
@@ -132,11 +144,8 @@ static term chosen_element(evaluation *v, const stored *c, const tp_expr *at, te
 {
     static const premises nothing = {.n = 0};
     summary *s = v->s;
-    const term_node n = *term_get(s, element_of(v, c->condition, at));
     term before = variable_element(v, c->older, at);
-    if (n.kind != T_INTEGER)
-        evaluation_stop(v, "a loop whose choice depends on data");
-    tp_expr holds = condition_normal(s, n.e, c->otherwise);
+    tp_expr holds = condition_normal(s, choice_of(v, c, at), c->otherwise);
     if (!at_most_one_point(s, &nothing, holds, &c->turn, &c->turns, 1))
         evaluation_stop(v, "a loop in which several turns may make the choice");
     term more = term_select(s, holds, term_apply(s, TP_P_SUB, new, before, (term){0}, 0), term_real(s, 0));
@@ -171,7 +180,10 @@ static term variable_element(evaluation *v, const stored *c, const tp_expr *at)
     bool decided = tp_expr_is_const(v->s->p, condition_normal(v->s, c->path, false), &truth);
     if (decided && !truth)
         return variable_element(v, c->older, at);
-    term new = element_of(v, c->value, at);
+    tp_expr lane[TP_MAX_RANK];
+    if (c->update)
+        in_update(v, c->update, at, lane);
+    term new = element_of(v, c->value, c->update ? lane : at);
     if (c->turns.id && c->by == TP_P_WHERE) {
         new = chosen_element(v, c, at, new);
     } else if (c->turns.id) {
@@ -246,11 +258,11 @@ static term moved(evaluation *v, const tp_inst *i, const tp_expr *at)
         else if (i->prim == TP_P_SLICE)
             from[d] = plus(v, i->starts[d], times(v, at[d], tp_const(p, i->ints[d])));
         else if (i->prim == TP_P_TILE)
-            from[d] = i->ints[d] == 1         ? at[d]
+            from[d] = is_one(v, i->starts[d]) ? at[d]
                       : is_one(v, x->dims[d]) ? tp_const(p, 0)
                                               : tp_op2(p, TP_E_MOD, at[d], x->dims[d]);
-        else if (i->prim == TP_P_REPEAT && i->ints[d] > 1)
-            from[d] = tp_op2(p, TP_E_FLOORDIV, at[d], tp_const(p, i->ints[d]));
+        else if (i->prim == TP_P_REPEAT && !is_one(v, i->starts[d]))
+            from[d] = tp_op2(p, TP_E_FLOORDIV, at[d], i->starts[d]);
         else if (i->prim == TP_P_FLIP && axis)
             from[d] = tp_op2(p, TP_E_SUB, tp_op2(p, TP_E_SUB, x->dims[d], tp_const(p, 1)), at[d]);
         else if (i->prim == TP_P_ROLL && axis)
@@ -308,6 +320,57 @@ static term take_element(evaluation *v, const tp_inst *i, const tp_expr *at)
     for (uint32_t d = 0; d < x->rank; d++)
         from[d] = d < axis ? at[d] : d == axis ? index.e : at[d + y->rank - 1];
     return element_of(v, i->args[0], from);
+}
+
+/* A part that begins at an index from the sizes, the step or a loop. */
+static term slice_element(evaluation *v, const tp_inst *i, const tp_expr *at)
+{
+    static const premises nothing = {.n = 0};
+    const tp_value *x = value_of(v, i->args[0]), *y = value_of(v, i->out);
+    tp_exprs *p = v->s->p;
+    tp_expr from[TP_MAX_RANK], inside = tp_const(p, 1);
+    for (uint32_t d = 0; d < x->rank; d++) {
+        tp_expr start = scalar_of(v, i->args[1 + d]),
+                last = tp_op2(p, TP_E_MUL, tp_op2(p, TP_E_SUB, y->dims[d], tp_const(p, 1)), tp_const(p, i->ints[d]));
+        from[d] = plus(v, start, times(v, at[d], tp_const(p, i->ints[d])));
+        inside = tp_op2(p, TP_E_AND, inside, tp_op2(p, TP_E_GE, start, tp_const(p, 0)));
+        inside = tp_op2(p, TP_E_AND, inside, tp_op2(p, TP_E_LT, plus(v, start, last), x->dims[d]));
+    }
+    if (!summary_proves(v->s, &nothing, inside))
+        evaluation_stop(v, "an index that may be outside of its array");
+    return element_of(v, i->args[0], from);
+}
+
+/* Is element `at` in the part that is written? *lane: where in it. The part lies inside, or the summary stops. */
+tp_expr in_update(evaluation *v, const tp_inst *i, const tp_expr *at, tp_expr *lane)
+{
+    static const premises nothing = {.n = 0};
+    const tp_value *x = value_of(v, i->args[0]), *y = value_of(v, i->args[1]);
+    tp_exprs *p = v->s->p;
+    tp_expr covers = tp_const(p, 1), inside = tp_const(p, 1), zero = tp_const(p, 0);
+    for (uint32_t d = 0; d < x->rank; d++) {
+        tp_expr start = scalar_of(v, i->args[2 + d]);
+        lane[d] = tp_op2(p, TP_E_SUB, at[d], start);
+        inside = tp_op2(p, TP_E_AND, inside, tp_op2(p, TP_E_GE, start, zero));
+        inside = tp_op2(p, TP_E_AND, inside, tp_op2(p, TP_E_LE, plus(v, start, y->dims[d]), x->dims[d]));
+        covers = tp_op2(p, TP_E_AND, covers, tp_op2(p, TP_E_GE, lane[d], zero));
+        covers = tp_op2(p, TP_E_AND, covers, tp_op2(p, TP_E_LT, lane[d], y->dims[d]));
+    }
+    if (!summary_proves(v->s, &nothing, inside))
+        evaluation_stop(v, "an index that may be outside of its array");
+    return covers;
+}
+
+static term update_element(evaluation *v, const tp_inst *i, const tp_expr *at)
+{
+    tp_expr lane[TP_MAX_RANK];
+    int64_t truth;
+    tp_expr covers = condition_normal(v->s, in_update(v, i, at, lane), false);
+    bool decided = tp_expr_is_const(v->s->p, covers, &truth);
+    if (decided && !truth)
+        return element_of(v, i->args[0], at);
+    term new = element_of(v, i->args[1], lane);
+    return decided ? new : term_select(v->s, covers, new, element_of(v, i->args[0], at));
 }
 
 /* ---- folds ---- */
@@ -526,10 +589,12 @@ static term computed(evaluation *v, const tp_inst *i, const tp_expr *at)
     case TP_CLASS_CONTRACT: return multiplied(v, i, at);
     case TP_CLASS_SOURCE: return sourced(v, i, at);
     case TP_CLASS_MOVE:
-        return i->prim == TP_P_TAKE          ? take_element(v, i, at)
-               : i->prim == TP_P_PAD         ? padded(v, i, at)
-               : i->prim == TP_P_CONCATENATE ? concatenation(v, i, at, 0, tp_const(v->s->p, 0))
-                                             : moved(v, i, at);
+        return i->prim == TP_P_TAKE             ? take_element(v, i, at)
+               : i->prim == TP_P_DYNAMIC_SLICE  ? slice_element(v, i, at)
+               : i->prim == TP_P_DYNAMIC_UPDATE ? update_element(v, i, at)
+               : i->prim == TP_P_PAD            ? padded(v, i, at)
+               : i->prim == TP_P_CONCATENATE    ? concatenation(v, i, at, 0, tp_const(v->s->p, 0))
+                                                : moved(v, i, at);
     case TP_CLASS_MEMORY: /* a masked load: by TP503, lanes without the mask are not looked at */
         return i->prim == TP_P_LOAD          ? loaded_element(v, i, at)
                : i->prim == TP_P_MASKED_LOAD ? element_of(v, i->args[1], at)

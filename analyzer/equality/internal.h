@@ -216,8 +216,9 @@ typedef struct stored {
     uint32_t turn;              /* the values for each of them, in which it is this symbol */
     tp_prim by;                 /* WHERE: the value of the turn for which this condition holds, else `older` */
     tp_vid condition;
-    bool otherwise; /* for which it does not hold */
-    bool some;      /* there is a turn, for all sizes */
+    const tp_inst *update; /* or in which this instruction writes the element */
+    bool otherwise;        /* for which it does not hold */
+    bool some;             /* there is a turn, for all sizes */
 } stored;
 
 typedef bool along_dims[TP_MAX_RANK];
@@ -242,6 +243,8 @@ tp_expr scalar_of(evaluation *v, tp_vid value);
 evaluation *evaluate(summary *s, const tp_program *p, bool body);
 /* Element `at` of a value. */
 term element_of(evaluation *v, tp_vid value, const tp_expr *at);
+/* DYNAMIC_UPDATE: is element `at` in the part that is written, and where in it? */
+tp_expr in_update(evaluation *v, const tp_inst *i, const tp_expr *at, tp_expr *lane);
 /* Find the dimensions along which scratch holds the same everywhere. */
 void find_uniform(evaluation *v);
 /* Lane `at` of an operand after the step. */

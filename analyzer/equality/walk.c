@@ -128,6 +128,23 @@ static const stored *chosen_in_turns(evaluation *v, const stored *c, const tp_in
     return all;
 }
 
+/* What a turn assigns is what the variable held, with another part: the same law. */
+static const stored *written_in_turns(evaluation *v, const stored *c, const tp_inst *i, tp_vid variable,
+                                      const stored *before, uint32_t counter, tp_expr turns)
+{
+    if (!is_as_it_began(v, i->args[0], variable))
+        return NULL;
+    stored *all = TP_NEW(v->s->arena, stored);
+    *all = (stored){.path = c->path,
+                    .value = i->args[1],
+                    .older = before,
+                    .by = TP_P_WHERE,
+                    .update = i,
+                    .turn = counter,
+                    .turns = turns};
+    return all;
+}
+
 /* What a turn assigns is what the variable held, joined with a part that looks
  * at no variable of the turns before: after the loop it is the fold of the parts. */
 static const stored *accumulated(evaluation *v, const stored *c, tp_vid variable, const stored *before,
@@ -136,6 +153,8 @@ static const stored *accumulated(evaluation *v, const stored *c, tp_vid variable
     const tp_inst *i = c && !c->older && v->by.at[c->value] ? v->by.at[c->value] : NULL;
     if (i && i->prim == TP_P_WHERE && before && tp_is_float(v->values.at[c->value].dtype))
         return chosen_in_turns(v, c, i, variable, before, counter, turns);
+    if (i && i->prim == TP_P_DYNAMIC_UPDATE && before && tp_is_float(v->values.at[c->value].dtype))
+        return written_in_turns(v, c, i, variable, before, counter, turns);
     if (!i || i->nargs != 2 || !before || !tp_is_float(v->values.at[c->value].dtype) ||
         (i->prim != TP_P_ADD && i->prim != TP_P_MAXIMUM && i->prim != TP_P_MINIMUM))
         return NULL;

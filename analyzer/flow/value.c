@@ -188,10 +188,10 @@ static void move_lanes(flow *f, const tp_inst *i, flow_value *out)
         bool axis = d == (uint32_t)i->integer;
         if (i->prim == TP_P_SLICE)
             here = tp_op2(p, TP_E_ADD, i->starts[d], tp_op2(p, TP_E_MUL, lane, tp_const(p, i->ints[d])));
-        else if (i->prim == TP_P_TILE && i->ints[d] != 1)
+        else if (i->prim == TP_P_TILE && !is_one(f, i->starts[d]))
             here = is_one(f, x->dims[d]) ? tp_const(p, 0) : tp_op2(p, TP_E_MOD, lane, x->dims[d]);
-        else if (i->prim == TP_P_REPEAT)
-            here = tp_op2(p, TP_E_FLOORDIV, lane, tp_const(p, i->ints[d] ? i->ints[d] : 1));
+        else if (i->prim == TP_P_REPEAT) /* by 0: there is no lane */
+            here = tp_op2(p, TP_E_FLOORDIV, lane, tp_op2(p, TP_E_MAX, i->starts[d], tp_const(p, 1)));
         else if (i->prim == TP_P_FLIP && axis)
             here = tp_op2(p, TP_E_SUB, tp_op2(p, TP_E_SUB, x->dims[d], tp_const(p, 1)), lane);
         else if (i->prim == TP_P_ROLL && axis) {

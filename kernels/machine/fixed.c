@@ -163,6 +163,8 @@ static bool combine(tp_prim p, tp_dtype d, const int64_t *a, const int64_t *b, i
     case TP_P_ROLL:
     case TP_P_FLIP:
     case TP_P_TAKE:
+    case TP_P_DYNAMIC_SLICE:
+    case TP_P_DYNAMIC_UPDATE:
 #define UNARY(id, ...) case TP_P_##id:
 #define MOVE(...)
 #define STRUCT(id, ...) case TP_P_##id:

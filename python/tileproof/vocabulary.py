@@ -79,6 +79,7 @@ PRIMITIVES = {
     "repeat": ("move", "repeat"),
     "roll": ("move", "roll"),
     "flip": ("move", "rev"),
+    "value[...]": ("move", "dynamic_slice"),
     "take": ("move", "gather"),
     "cumsum": ("running", "cumsum"),
     "cumprod": ("running", "cumprod"),

@@ -193,8 +193,9 @@ def assigned(statements):
         for n in ast.walk(s):
             if isinstance(n, (ast.Assign, ast.AugAssign)):
                 t = n.targets[0] if isinstance(n, ast.Assign) else n.target
-                if isinstance(t, ast.Name) and t.id not in names:
-                    names.append(t.id)
+                for one in t.elts if isinstance(t, ast.Tuple) else [t]:
+                    if isinstance(one, ast.Name) and one.id not in names:
+                        names.append(one.id)
     return names
 
 
@@ -217,8 +218,12 @@ class Body(ast.NodeTransformer):
         if isinstance(target, ast.Subscript):
             call = ast.Call(ast.Name("store", ast.Load()), [target.value, target.slice, node.value], [])
             return ast.Expr(call)
-        self.known.append(target.id)
+        self.known += [t.id for t in target.elts] if isinstance(target, ast.Tuple) else [target.id]
         return node
+
+    def visit_IfExp(self, node):
+        self.generic_visit(node)
+        return ast.Call(ast.Name("choose", ast.Load()), [node.test, node.body, node.orelse], [])
 
     def visit_AugAssign(self, node):
         load = ast.Subscript(node.target.value, node.target.slice, ast.Load()) if isinstance(node.target, ast.Subscript) else ast.Name(node.target.id, ast.Load())
@@ -263,6 +268,10 @@ class Body(ast.NodeTransformer):
         return functions + [ast.Assign(target, call)]
 
     def visit_For(self, node):
+        if isinstance(node.iter, ast.Tuple):
+            node.iter = self.visit(node.iter)
+            node.body = self.block(node.body)
+            return node
         live = [n for n in assigned(node.body) if n in self.known]
         self.count += 1
         names = f"({', '.join(live)},)" if live else "()"
@@ -318,7 +327,7 @@ def body_function(spec, sizes, dtypes):
     start += [ast.parse(f"{t['name']} = entries({t['name']!r}, _{t['name']})").body[0] for t in tables]
     parameters = ["_" + t["name"] for t in tables] + refs
     module = ast.fix_missing_locations(ast.Module([function("kernel", parameters, start + statements)], []))
-    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, "jnp": jnp, "store": store, "masked_load": masked_load, "masked_store": masked_store, "branch": branch, "entries": lambda name, ref: entries(next(t for t in tables if t["name"] == name), ref), "while_loop": lax.while_loop, "loop": loop, "inf": jnp.inf, "nan": jnp.nan,
+    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, "jnp": jnp, "store": store, "masked_load": masked_load, "masked_store": masked_store, "branch": branch, "entries": lambda name, ref: entries(next(t for t in tables if t["name"] == name), ref), "while_loop": lax.while_loop, "loop": loop, "choose": choose, "inf": jnp.inf, "nan": jnp.nan,
              "program_id": pl.program_id, "num_programs": lambda axis: pl.num_programs(axes.index(axis))}
     exec(compile(module, spec["name"], "exec"), names)
     return names["kernel"]

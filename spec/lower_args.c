@@ -1,0 +1,153 @@
+/* What all of the lowering reads: locals, arguments of calls, integers and dtypes that are known from the text. */
+#include "spec/lower.h"
+
+tp_vid lower_expr(tp_lower *l, const tp_node *n)
+{
+    return l->expr(l, n);
+}
+
+/* ---- locals ---- */
+
+tp_local *lower_find_local(tp_lower *l, tp_str name)
+{
+    uint32_t i = tp_map_get(&l->newest, name);
+    return i > l->base ? &l->locals.at[i - 1] : NULL;
+}
+
+void lower_push_local(tp_lower *l, tp_local local)
+{
+    local.hides = tp_map_get(&l->newest, local.name);
+    tp_push(l->c->arena, l->locals, local);
+    tp_map_set(l->c->arena, &l->newest, local.name, l->locals.len);
+}
+
+void lower_drop_locals(tp_lower *l, uint32_t n)
+{
+    for (; l->locals.len > n; l->locals.len--) {
+        const tp_local *last = &l->locals.at[l->locals.len - 1];
+        tp_map_set(l->c->arena, &l->newest, last->name, last->hides);
+    }
+}
+
+/* ---- what the text says ---- */
+
+tp_dtype lower_dtype_name(tp_lower *l, const tp_node *n)
+{
+    for (uint32_t i = 0; n->kind == TP_N_NAME && i < l->k->ndtypes; i++)
+        if (tp_str_eq(l->k->dtypes[i].name, n->text))
+            return l->k->dtypes[i].choice;
+    tp_dtype d = n->kind == TP_N_NAME ? tp_dtype_find(n->text) : TP_NO_DTYPE;
+    if (d != TP_NO_DTYPE)
+        return d;
+    tp_str names[TP_DTYPES];
+    for (int i = 0; i < TP_DTYPES; i++)
+        names[i] = tp_str_c(tp_dtype_info((tp_dtype)i)->name);
+    tp_str near = n->kind == TP_N_NAME ? tp_nearest(n->text, names, TP_DTYPES) : (tp_str){NULL, 0};
+    lower_fail(l, n,
+               near.n ? tp_printf(l->c->arena, "did you mean %.*s?", TP_FMT(near)).p : "write a dtype such as float32",
+               "a dtype is expected here");
+}
+
+tp_expr lower_static_int(tp_lower *l, const tp_node *n, const char *what)
+{
+    tp_vid v = lower_expr(l, n);
+    const tp_value *x = lower_value(l, v);
+    if (x->dtype != TP_WEAK_INT)
+        lower_fail(l, n, "use sizes and integer literals", "%s must be known from the sizes; this is %.*s", what,
+                   TP_FMT(lower_type_text(l, v)));
+    return x->meaning;
+}
+
+int64_t lower_literal_int(tp_lower *l, const tp_node *n, const char *what)
+{
+    int64_t v;
+    tp_expr e = lower_static_int(l, n, what);
+    if (!tp_expr_is_const(l->k->exprs, e, &v))
+        lower_fail(l, n, NULL, "%s must be a literal integer", what);
+    return v;
+}
+
+/* ---- arguments ---- */
+
+static const char *takes(tp_lower *l, const char *const *params)
+{
+    tp_buf b = {.arena = l->c->arena};
+    tp_buf_c(&b, "it takes ");
+    for (uint32_t i = 0; params[i]; i++)
+        tp_buf_printf(&b, "%s%s", i ? ", " : "", params[i]);
+    return tp_buf_view(&b).p;
+}
+
+void lower_bind_args(tp_lower *l, const tp_node *n, uint32_t first, const char *const *params, uint32_t required,
+                     const tp_node **out)
+{
+    uint32_t count = 0;
+    while (params[count])
+        out[count++] = NULL;
+    for (uint32_t i = first; i < n->nkids; i++) {
+        const tp_node *arg = n->kids[i];
+        uint32_t at = i - first;
+        if (arg->kind == TP_N_KEYWORD) {
+            for (at = 0; at < count && !tp_str_is(arg->text, params[at]);)
+                at++;
+            if (at == count)
+                lower_fail(l, arg, takes(l, params), "`%.*s` has no argument `%.*s`", TP_FMT(n->text),
+                           TP_FMT(arg->text));
+            arg = arg->kids[0];
+        } else if (at >= count) {
+            lower_fail(l, arg, NULL, "`%.*s` takes at most %u arguments", TP_FMT(n->text), count);
+        }
+        if (out[at])
+            lower_fail(l, arg, NULL, "argument `%s` is given twice", params[at]);
+        out[at] = arg;
+    }
+    for (uint32_t i = 0; i < required; i++)
+        if (!out[i])
+            lower_fail(l, n, takes(l, params), "`%.*s` needs the argument `%s`", TP_FMT(n->text), params[i]);
+}
+
+uint32_t lower_read_dims(tp_lower *l, const tp_node *n, tp_expr *dims)
+{
+    const tp_node *const *items = n->kind == TP_N_SEQUENCE ? (const tp_node *const *)n->kids : &n;
+    uint32_t count = n->kind == TP_N_SEQUENCE ? n->nkids : 1;
+    if (count > TP_MAX_RANK)
+        lower_fail(l, n, NULL, "at most %d dimensions", TP_MAX_RANK);
+    for (uint32_t i = 0; i < count; i++)
+        dims[i] = lower_static_int(l, items[i], "a dimension");
+    return count;
+}
+
+int64_t lower_read_axis(tp_lower *l, const tp_node *n, uint32_t rank)
+{
+    int64_t axis = lower_literal_int(l, n, "an axis");
+    if (axis < 0)
+        axis += rank;
+    if (axis < 0 || axis >= rank)
+        lower_fail(l, n, NULL, "axis %lld of a value of rank %u", (long long)axis, rank);
+    return axis;
+}
+
+/* Axes of a list or a single axis into ints[]; returns how many. */
+uint32_t lower_read_axes(tp_lower *l, const tp_node *n, uint32_t rank, int64_t *ints)
+{
+    const tp_node *const *items = n->kind == TP_N_SEQUENCE ? (const tp_node *const *)n->kids : &n;
+    uint32_t count = n->kind == TP_N_SEQUENCE ? n->nkids : 1;
+    if (count > rank && count)
+        lower_fail(l, n, NULL, "%u axes of a value of rank %u", count, rank);
+    for (uint32_t i = 0; i < count; i++) {
+        ints[i] = lower_read_axis(l, items[i], rank);
+        for (uint32_t j = 0; j < i; j++)
+            if (ints[j] == ints[i])
+                lower_fail(l, items[i], NULL, "axis %lld appears twice", (long long)ints[i]);
+    }
+    return count;
+}
+
+bool lower_read_flag(tp_lower *l, const tp_node *n)
+{
+    if (!n)
+        return false;
+    if (n->kind != TP_N_NAME || (!tp_str_is(n->text, "True") && !tp_str_is(n->text, "False")))
+        lower_fail(l, n, NULL, "True or False is expected");
+    return tp_str_is(n->text, "True");
+}

@@ -1,0 +1,375 @@
+/* Subscripts of values: parts that are read, and in references parts of variables that are written. */
+#include "spec/lower.h"
+
+typedef enum part_kind { PART_ALL, PART_INDEX, PART_SLICE, PART_FLIP, PART_ARRAY, PART_NEW } part_kind;
+
+/* One subscript. A new dimension stands for none of the value. */
+typedef struct part {
+    part_kind kind;
+    const tp_node *node;
+    tp_vid start;   /* INDEX, SLICE: a scalar; ARRAY: the indices */
+    tp_expr size;   /* of the result along it */
+    int64_t stride; /* SLICE */
+    uint32_t dim;   /* of the value */
+    tp_expr from;   /* INDEX, SLICE: the start, where the sizes tell it; else no id */
+    bool inside;    /* and literals say that it lies inside */
+} part;
+
+typedef struct place {
+    part parts[2 * TP_MAX_RANK];
+    uint32_t n;
+    uint32_t arrays, indices; /* how many of the parts are those */
+    bool whole;               /* nothing is cut off */
+    bool fixed;               /* literals say that what is cut lies inside */
+} place;
+
+static bool is_absent(const tp_node *n)
+{
+    return n->kind == TP_N_ABSENT;
+}
+
+/* ---- how long a slice is ---- */
+
+typedef struct span {
+    tp_lower *l;
+    tp_map atoms; /* by text: symbol + 1 */
+    TP_VEC(uint32_t) symbols;
+} span;
+
+/* What is not known from the sizes: a symbol for each text. Expressions have no effects, so that within a statement
+ * one text is one number. */
+static tp_expr atom(span *s, const tp_node *n)
+{
+    tp_buf b = {.arena = s->l->c->arena};
+    tp_print_node(&b, n);
+    tp_str text = tp_buf_view(&b);
+    uint32_t known = tp_map_get(&s->atoms, text);
+    if (known)
+        return tp_sym(s->l->k->exprs, known - 1);
+    tp_expr e = tp_sym_new(s->l->k->exprs, text);
+    uint32_t sym = (uint32_t)tp_expr_get(s->l->k->exprs, e)->value;
+    tp_map_set(s->l->c->arena, &s->atoms, text, sym + 1);
+    tp_push(s->l->c->arena, s->symbols, sym);
+    return e;
+}
+
+static tp_expr_op static_op(tp_operator o)
+{
+    return o == TP_O_ADD        ? TP_E_ADD
+           : o == TP_O_SUB      ? TP_E_SUB
+           : o == TP_O_MUL      ? TP_E_MUL
+           : o == TP_O_FLOORDIV ? TP_E_FLOORDIV
+           : o == TP_O_MOD      ? TP_E_MOD
+                                : TP_E_CONST;
+}
+
+static tp_expr_op static_call(tp_str name)
+{
+    return tp_str_is(name, "cdiv")       ? TP_E_CDIV
+           : tp_str_is(name, "min")      ? TP_E_MIN
+           : tp_str_is(name, "max")      ? TP_E_MAX
+           : tp_str_is(name, "align_up") ? TP_E_ALIGN_UP
+                                         : TP_E_CONST;
+}
+
+static tp_expr number_of(span *s, const tp_node *n)
+{
+    tp_exprs *p = s->l->k->exprs;
+    tp_expr_op op = n->kind == TP_N_BINARY ? static_op(n->op)
+                    : n->kind == TP_N_CALL ? static_call(n->text)
+                                           : TP_E_CONST;
+    if (n->kind == TP_N_INT)
+        return tp_const(p, n->integer);
+    if (n->kind == TP_N_UNARY && n->op == TP_O_NEG)
+        return tp_op1(p, TP_E_NEG, number_of(s, n->kids[0]));
+    if (op != TP_E_CONST && n->nkids == 2)
+        return tp_op2(p, op, number_of(s, n->kids[0]), number_of(s, n->kids[1]));
+    if (n->kind == TP_N_INDEX && n->kids[0]->kind == TP_N_ATTRIBUTE)
+        return lower_static_int(s->l, n, "an extent");
+    if (n->kind == TP_N_NAME) {
+        tp_local *local = lower_find_local(s->l, n->text);
+        const tp_size *size = local ? NULL : tp_size_find(s->l->k, n->text);
+        const tp_value *x = local ? lower_value(s->l, local->value) : NULL;
+        if (size)
+            return size->expr;
+        if (x && x->dtype == TP_WEAK_INT)
+            return x->meaning;
+    }
+    return atom(s, n);
+}
+
+static bool is_negative(tp_lower *l, const tp_node *n, tp_expr e)
+{
+    int64_t v;
+    return (n->kind == TP_N_UNARY && n->op == TP_O_NEG) || (tp_expr_is_const(l->k->exprs, e, &v) && v < 0);
+}
+
+/* Where a bound of a slice lies; what is written as negative counts from the end. */
+static tp_expr bound(span *s, const tp_node *n, tp_expr extent)
+{
+    tp_expr e = number_of(s, n);
+    return is_negative(s->l, n, e) ? tp_op2(s->l->k->exprs, TP_E_ADD, extent, e) : e;
+}
+
+/* How many elements lie between the bounds: the sizes must tell it. */
+static tp_expr extent_of(tp_lower *l, const tp_node *n, tp_expr extent)
+{
+    tp_exprs *p = l->k->exprs;
+    span s = {.l = l};
+    tp_expr lo = is_absent(n->kids[0]) ? tp_const(p, 0) : bound(&s, n->kids[0], extent),
+            hi = is_absent(n->kids[1]) ? extent : bound(&s, n->kids[1], extent),
+            e = tp_expr_normal(p, tp_op2(p, TP_E_SUB, hi, lo));
+    int64_t v;
+    for (uint32_t i = 0; i < s.symbols.len; i++)
+        if (tp_expr_mentions(p, e, s.symbols.at[i]))
+            lower_fail(l, n, "loop over its elements, or take a slice of a fixed size and use where",
+                       "the size of this slice is not known from the sizes");
+    if (tp_exprs_overflowed(p))
+        lower_fail(l, n, NULL, "this integer expression is too large");
+    if (tp_expr_is_const(p, e, &v) && v < 0)
+        lower_fail(l, n, NULL, "a slice of %lld elements", (long long)v);
+    return e;
+}
+
+/* ---- one subscript ---- */
+
+/* A scalar index; what is written as negative counts from the end. *meaning: where the sizes tell it, else no id. */
+static tp_vid scalar_index(tp_lower *l, const tp_node *n, tp_vid v, tp_expr extent, tp_expr *meaning)
+{
+    const tp_value *x = lower_value(l, v);
+    *meaning = (tp_expr){0};
+    if (x->rank || (x->dtype != TP_WEAK_INT && !(tp_is_int(x->dtype) && (l->reference || x->dtype == TP_I32))))
+        lower_fail(l, n, "an index is a size, a literal or an integer scalar", "%.*s cannot index a value",
+                   TP_FMT(lower_type_text(l, v)));
+    if (x->dtype == TP_WEAK_INT) {
+        *meaning = is_negative(l, n, x->meaning) ? tp_op2(l->k->exprs, TP_E_ADD, extent, x->meaning) : x->meaning;
+        return lower_weak_int(l, *meaning);
+    }
+    return x->dtype == TP_I32 ? v : lower_cast(l, v, TP_I32, n);
+}
+
+/* Do literals say that the elements from..from + size lie below the extent? */
+static bool lies_inside(tp_lower *l, tp_expr from, tp_expr size, tp_expr extent)
+{
+    tp_exprs *p = l->k->exprs;
+    int64_t lo, least;
+    if (!from.id || !tp_expr_is_const(p, from, &lo) || lo < 0)
+        return false;
+    tp_expr left = tp_expr_normal(p, tp_op2(p, TP_E_SUB, extent, tp_op2(p, TP_E_ADD, from, size)));
+    return tp_expr_is_const(p, left, &least) && least >= 0;
+}
+
+static part slice_part(tp_lower *l, const tp_node *n, tp_expr extent)
+{
+    tp_exprs *p = l->k->exprs;
+    part x = {.kind = PART_SLICE, .node = n, .stride = 1, .from = tp_const(p, 0)};
+    const tp_node *lo = n->kids[0], *step = n->kids[2];
+    if (!is_absent(step))
+        x.stride = lower_literal_int(l, step, "the step of a slice");
+    if (x.stride == -1 && is_absent(lo) && is_absent(n->kids[1]))
+        return (part){.kind = PART_FLIP, .node = n, .size = extent};
+    if (x.stride < 1)
+        lower_fail(l, step, "write x[::-1] for all of it backwards", "the step of a slice is at least 1");
+    x.start = is_absent(lo) ? lower_weak_int(l, x.from) : scalar_index(l, lo, lower_expr(l, lo), extent, &x.from);
+    x.size = extent_of(l, n, extent);
+    x.inside = lies_inside(l, x.from, x.size, extent);
+    if (x.stride > 1)
+        x.size = tp_op2(p, TP_E_CDIV, x.size, tp_const(p, x.stride));
+    return x;
+}
+
+void lower_slice(tp_lower *l, const tp_node *n, tp_expr extent, tp_vid *start, tp_expr *size, int64_t *stride)
+{
+    part x = slice_part(l, n, extent);
+    if (x.kind != PART_SLICE)
+        lower_fail(l, n, "read it and use flip", "a ref is not read backwards");
+    *start = x.start;
+    *size = x.size;
+    *stride = x.stride;
+}
+
+static part ds_part(tp_lower *l, const tp_node *n, tp_expr extent)
+{
+    static const char *const PARAMS[] = {"start", "size", "stride", NULL};
+    const tp_node *args[3];
+    part x = {.kind = PART_SLICE, .node = n, .stride = 1};
+    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    x.start = scalar_index(l, args[0], lower_expr(l, args[0]), extent, &x.from);
+    x.size = lower_static_int(l, args[1], "the size of a slice");
+    if (args[2])
+        x.stride = lower_literal_int(l, args[2], "the stride of a slice");
+    if (x.stride < 1)
+        lower_fail(l, args[2], NULL, "a stride is at least 1");
+    x.inside = x.stride == 1 && lies_inside(l, x.from, x.size, extent);
+    return x;
+}
+
+static bool is_none(const tp_node *n)
+{
+    return n->kind == TP_N_NAME && tp_str_is(n->text, "None");
+}
+
+static part read_part(tp_lower *l, const tp_node *n, tp_expr extent)
+{
+    tp_exprs *p = l->k->exprs;
+    if (n->kind == TP_N_COLON)
+        return (part){.kind = PART_ALL, .node = n, .size = extent};
+    if (n->kind == TP_N_SLICE)
+        return slice_part(l, n, extent);
+    if (n->kind == TP_N_CALL && tp_str_is(n->text, "ds"))
+        return ds_part(l, n, extent);
+    tp_vid v = lower_expr(l, n);
+    const tp_value *x = lower_value(l, v);
+    if (x->rank && x->dtype == TP_BOOL)
+        lower_fail(l, n, "use where", "a mask selects an unknown number of elements");
+    if (x->rank && tp_is_int(x->dtype))
+        return (part){.kind = PART_ARRAY, .node = n, .start = v};
+    part index = {.kind = PART_INDEX, .node = n, .size = tp_const(p, 1), .stride = 1};
+    index.start = scalar_index(l, n, v, extent, &index.from);
+    index.inside = lies_inside(l, index.from, index.size, extent);
+    return index;
+}
+
+/* ---- all of them ---- */
+
+static void read_place(tp_lower *l, const tp_node *n, const tp_value *x, place *out)
+{
+    uint32_t given = n->nkids - 1, ellipsis = 0, taken = 0, dim = 0;
+    tp_expr dims[TP_MAX_RANK];
+    memcpy(dims, x->dims, x->rank * sizeof *dims);
+    uint32_t rank = x->rank;
+    for (uint32_t i = 1; i <= given; i++) {
+        ellipsis += n->kids[i]->kind == TP_N_ELLIPSIS;
+        taken += n->kids[i]->kind != TP_N_ELLIPSIS && !is_none(n->kids[i]);
+    }
+    if (ellipsis > 1)
+        lower_fail(l, n, NULL, "more than one `...` in a subscript");
+    if (taken > rank || given > TP_MAX_RANK + 1)
+        lower_fail(l, n, NULL, "%u subscripts for a value of rank %u", taken, rank);
+    *out = (place){.whole = true, .fixed = true};
+    for (uint32_t i = 1; i <= given + !ellipsis; i++) {
+        bool rest = i > given || n->kids[i]->kind == TP_N_ELLIPSIS;
+        if (!rest && is_none(n->kids[i])) {
+            out->parts[out->n++] = (part){.kind = PART_NEW, .node = n->kids[i], .size = tp_const(l->k->exprs, 1)};
+            continue;
+        }
+        for (uint32_t fill = rest ? rank - taken : 1; fill-- > 0; dim++) {
+            part *q = &out->parts[out->n++];
+            *q = rest ? (part){.kind = PART_ALL, .node = n, .size = dims[dim]} : read_part(l, n->kids[i], dims[dim]);
+            q->dim = dim;
+            out->arrays += q->kind == PART_ARRAY;
+            out->indices += q->kind == PART_INDEX;
+            bool cut = q->kind == PART_INDEX || q->kind == PART_SLICE;
+            out->whole &= !cut;
+            out->fixed &= !cut || q->inside;
+        }
+    }
+}
+
+/* The parts that are slices and indices cut out, each dimension still there. */
+static tp_vid cut(tp_lower *l, tp_vid v, const place *at, const tp_node *n)
+{
+    tp_exprs *p = l->k->exprs;
+    uint32_t rank = lower_value(l, v)->rank;
+    tp_expr dims[TP_MAX_RANK], *from = TP_NEWN(l->c->arena, tp_expr, rank);
+    tp_vid args[1 + TP_MAX_RANK] = {v};
+    int64_t stride[TP_MAX_RANK];
+    if (at->whole)
+        return v;
+    memcpy(dims, lower_value(l, v)->dims, rank * sizeof *dims);
+    for (uint32_t d = 0; d < rank; d++) {
+        from[d] = tp_const(p, 0);
+        args[1 + d] = -1;
+        stride[d] = 1;
+    }
+    for (uint32_t i = 0; i < at->n; i++) {
+        const part *q = &at->parts[i];
+        if (q->kind != PART_INDEX && q->kind != PART_SLICE)
+            continue;
+        dims[q->dim] = q->size;
+        from[q->dim] = q->from;
+        args[1 + q->dim] = q->start;
+        stride[q->dim] = q->stride;
+    }
+    for (uint32_t d = 0; d < rank && !at->fixed; d++)
+        if (args[1 + d] < 0)
+            args[1 + d] = lower_weak_int(l, tp_const(p, 0));
+    tp_vid out = lower_new_value(l, lower_value(l, v)->dtype, rank, dims);
+    tp_inst *inst = at->fixed ? lower_emit(l, TP_P_SLICE, out, 1, args, n)
+                              : lower_emit(l, TP_P_DYNAMIC_SLICE, out, 1 + rank, args, n);
+    inst->starts = from;
+    inst->nints = rank;
+    memcpy(inst->ints, stride, rank * sizeof *stride);
+    return out;
+}
+
+tp_vid lower_value_part(tp_lower *l, tp_vid v, const tp_node *n)
+{
+    place at;
+    if (!lower_value(l, v)->rank || tp_is_weak(lower_value(l, v)->dtype))
+        lower_fail(l, n, NULL, "a scalar has no elements to subscript");
+    read_place(l, n, lower_value(l, v), &at);
+    if (!l->reference && (!at.fixed || at.arrays))
+        lower_fail(l, n, "subscript the ref, with ds(start, size); or use take",
+                   "a value is cut between literal bounds only");
+    if (at.arrays > 1)
+        lower_fail(l, n, "take along one dimension at a time", "several arrays index one value");
+    if (at.arrays && at.indices)
+        lower_fail(l, n, "index in two steps: x[i][index]", "an array and a scalar index one value");
+    v = cut(l, v, &at, n);
+    tp_expr dims[3 * TP_MAX_RANK];
+    uint32_t rank = 0;
+    bool same = !at.arrays;
+    for (uint32_t i = 0; i < at.n; i++) {
+        const part *q = &at.parts[i];
+        if (q->kind == PART_FLIP) {
+            const tp_value *x = lower_value(l, v);
+            tp_vid out = lower_new_value(l, x->dtype, x->rank, x->dims);
+            lower_emit(l, TP_P_FLIP, out, 1, &v, n)->integer = q->dim;
+            v = out;
+        } else if (q->kind == PART_ARRAY) {
+            v = lower_take(l, v, q->start, q->dim, n);
+            const tp_value *index = lower_value(l, q->start);
+            for (uint32_t d = 0; d < index->rank; d++)
+                dims[rank++] = index->dims[d];
+        }
+        same &= q->kind != PART_INDEX && q->kind != PART_NEW;
+        if (q->kind != PART_INDEX && q->kind != PART_ARRAY)
+            dims[rank++] = q->size;
+    }
+    if (rank > TP_MAX_RANK)
+        lower_fail(l, n, NULL, "the result has rank %u; at most %d", rank, TP_MAX_RANK);
+    bool moved = !same && !(at.arrays && rank == lower_value(l, v)->rank);
+    return moved ? lower_reshape(l, v, rank, dims, n) : v;
+}
+
+tp_vid lower_value_with(tp_lower *l, tp_vid old, const tp_node *n, tp_vid v, const tp_node *value)
+{
+    place at;
+    const tp_value x = *lower_value(l, old);
+    tp_expr kept[2 * TP_MAX_RANK], full[TP_MAX_RANK];
+    uint32_t rank = 0;
+    tp_vid args[2 + TP_MAX_RANK] = {old};
+    if (!x.rank)
+        lower_fail(l, n, NULL, "a scalar has no elements to assign");
+    read_place(l, n, &x, &at);
+    for (uint32_t d = 0; d < x.rank; d++)
+        args[2 + d] = lower_weak_int(l, tp_const(l->k->exprs, 0));
+    for (uint32_t i = 0; i < at.n; i++) {
+        const part *q = &at.parts[i];
+        if (q->kind == PART_ARRAY || q->kind == PART_FLIP || q->kind == PART_NEW || q->stride > 1)
+            lower_fail(l, q->node, "assign one element or slice at a time, in a loop",
+                       "this subscript cannot be assigned");
+        full[q->dim] = q->size;
+        if (q->kind == PART_INDEX || q->kind == PART_SLICE)
+            args[2 + q->dim] = q->start;
+        if (q->kind != PART_INDEX)
+            kept[rank++] = q->size;
+    }
+    v = lower_coerce(l, lower_promoted(l, v, x.dtype, value), x.dtype, value);
+    v = lower_broadcast(l, v, rank, kept, value);
+    args[1] = lower_reshape(l, v, x.rank, full, value);
+    tp_vid out = lower_new_value(l, x.dtype, x.rank, x.dims);
+    lower_emit(l, TP_P_DYNAMIC_UPDATE, out, 2 + x.rank, args, n);
+    return out;
+}

@@ -1,0 +1,365 @@
+/* Functions and methods of references: what people write in NumPy. */
+#include <stdio.h>
+
+#include "spec/lower.h"
+
+/* Axes of an argument; none: all of them. */
+static uint32_t axes_of(tp_lower *l, const tp_node *n, uint32_t rank, int64_t *axes)
+{
+    if (n)
+        return lower_read_axes(l, n, rank, axes);
+    for (uint32_t d = 0; d < rank; d++)
+        axes[d] = d;
+    return rank;
+}
+
+static tp_vid real_argument(tp_lower *l, const tp_node *n)
+{
+    tp_vid v = lower_promoted(l, lower_expr(l, n), TP_F64, n);
+    if (!tp_is_float(lower_value(l, v)->dtype))
+        lower_fail(l, n, NULL, "an array is expected, not %.*s", TP_FMT(lower_type_text(l, v)));
+    return v;
+}
+
+static tp_vid average(tp_lower *l, tp_vid x, const int64_t *axes, uint32_t naxes, bool keep, const tp_node *n)
+{
+    tp_expr count = tp_const(l->k->exprs, 1);
+    for (uint32_t i = 0; i < naxes; i++)
+        count = tp_op2(l->k->exprs, TP_E_MUL, count, lower_value(l, x)->dims[axes[i]]);
+    tp_vid sum = lower_fold(l, TP_P_SUM, x, axes, naxes, keep, n);
+    return lower_binary(l, TP_P_DIV, sum, lower_weak_int(l, count), n);
+}
+
+/* mean, var, softmax, logsumexp */
+static tp_vid call_normalising(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x", "axis", "keepdims", NULL};
+    const tp_node *args[3];
+    lower_bind_args(l, n, 0, PARAMS, 1, args);
+    tp_vid x = real_argument(l, args[0]);
+    uint32_t rank = lower_value(l, x)->rank;
+    int64_t axes[TP_MAX_RANK];
+    bool softmax = tp_str_is(n->text, "softmax"), keep = lower_read_flag(l, args[2]);
+    uint32_t naxes = 1;
+    if (softmax && !args[1] && rank)
+        axes[0] = rank - 1;
+    else
+        naxes = axes_of(l, args[1], rank, axes);
+    if (tp_str_is(n->text, "mean"))
+        return average(l, x, axes, naxes, keep, n);
+    if (tp_str_is(n->text, "var")) {
+        tp_vid apart = lower_binary(l, TP_P_SUB, x, average(l, x, axes, naxes, true, n), n);
+        return average(l, lower_unary(l, TP_P_SQUARE, apart, n), axes, naxes, keep, n);
+    }
+    tp_vid max = lower_fold(l, TP_P_MAX, x, axes, naxes, true, n);
+    tp_vid e = lower_unary(l, TP_P_EXP, lower_binary(l, TP_P_SUB, x, max, n), n);
+    tp_vid sum = lower_fold(l, TP_P_SUM, e, axes, naxes, softmax || keep, n);
+    if (softmax)
+        return lower_binary(l, TP_P_DIV, e, sum, n);
+    if (!keep)
+        max = lower_fold(l, TP_P_MAX, x, axes, naxes, false, n);
+    return lower_binary(l, TP_P_ADD, lower_unary(l, TP_P_LOG, sum, n), max, n);
+}
+
+/* ---- einsum ---- */
+
+enum { MAX_LETTERS = 52 };
+
+typedef struct term {
+    tp_vid v;
+    char letters[TP_MAX_RANK + 1]; /* one per dimension */
+} term;
+
+static void drop_letters(tp_lower *l, term *x, const char *kept, const tp_node *n)
+{
+    int64_t axes[TP_MAX_RANK];
+    uint32_t naxes = 0, rank = 0;
+    char left[TP_MAX_RANK + 1] = {0};
+    for (uint32_t d = 0; x->letters[d]; d++)
+        if (strchr(kept, x->letters[d]))
+            left[rank++] = x->letters[d];
+        else
+            axes[naxes++] = d;
+    if (naxes)
+        x->v = lower_fold(l, TP_P_SUM, x->v, axes, naxes, false, n);
+    memcpy(x->letters, left, sizeof left);
+}
+
+/* With its dimensions in that order; a letter that it lacks: a dimension of 1. */
+static tp_vid arrange(tp_lower *l, const term *x, const char *order, const tp_node *n)
+{
+    const tp_value *t = lower_value(l, x->v);
+    tp_expr dims[2 * TP_MAX_RANK], all[2 * TP_MAX_RANK];
+    int64_t perm[TP_MAX_RANK];
+    uint32_t rank = 0, full = 0;
+    bool moved = false;
+    for (uint32_t i = 0; order[i]; i++) {
+        const char *at = strchr(x->letters, order[i]);
+        all[full++] = at ? t->dims[at - x->letters] : tp_const(l->k->exprs, 1);
+        if (!at)
+            continue;
+        perm[rank] = at - x->letters;
+        dims[rank] = t->dims[perm[rank]];
+        moved |= perm[rank] != (int64_t)rank;
+        rank++;
+    }
+    if (full > TP_MAX_RANK)
+        lower_fail(l, n, NULL, "an intermediate result has rank %u; at most %d", full, TP_MAX_RANK);
+    tp_vid v = x->v;
+    if (moved) {
+        v = lower_new_value(l, t->dtype, rank, dims);
+        tp_inst *inst = lower_emit(l, TP_P_TRANSPOSE, v, 1, &x->v, n);
+        memcpy(inst->ints, perm, rank * sizeof *perm);
+        inst->nints = rank;
+    }
+    return full == rank ? v : lower_reshape(l, v, full, all, n);
+}
+
+/* Sums over the letters that `kept` lacks. */
+static term product_of(tp_lower *l, term a, term b, const char *kept, const tp_node *n)
+{
+    int64_t pairs[4 * TP_MAX_RANK];
+    uint32_t ncontract = 0, nbatch = 0, rank = 0;
+    char own[2 * MAX_LETTERS + 1], order[3 * TP_MAX_RANK + 1] = {0};
+    snprintf(own, sizeof own, "%s%s", kept, b.letters);
+    drop_letters(l, &a, own, n);
+    snprintf(own, sizeof own, "%s%s", kept, a.letters);
+    drop_letters(l, &b, own, n);
+    for (uint32_t batch = 0; batch < 2; batch++)
+        for (uint32_t d = 0; a.letters[d]; d++) {
+            const char *at = strchr(b.letters, a.letters[d]);
+            if (!at || (strchr(kept, a.letters[d]) != NULL) != (batch == 1))
+                continue;
+            pairs[2 * (ncontract + nbatch)] = d;
+            pairs[2 * (ncontract + nbatch) + 1] = at - b.letters;
+            ncontract += !batch;
+            nbatch += batch;
+            if (batch)
+                order[rank++] = a.letters[d];
+        }
+    for (uint32_t d = 0; a.letters[d]; d++)
+        if (!strchr(b.letters, a.letters[d]))
+            order[rank++] = a.letters[d];
+    for (uint32_t d = 0; b.letters[d]; d++)
+        if (!strchr(a.letters, b.letters[d]))
+            order[rank++] = b.letters[d];
+    term r = {0};
+    if (rank > TP_MAX_RANK)
+        lower_fail(l, n, NULL, "an intermediate result has rank %u; at most %d", rank, TP_MAX_RANK);
+    memcpy(r.letters, order, rank);
+    r.v = ncontract ? lower_dot(l, a.v, b.v, pairs, ncontract, nbatch, lower_value(l, a.v)->dtype, n)
+                    : lower_binary(l, TP_P_MUL, arrange(l, &a, order, n), arrange(l, &b, order, n), n);
+    return r;
+}
+
+/* Letters of one operand or of the result; returns what stands after them. */
+static const char *read_letters(tp_lower *l, const tp_node *text, const char *at, char *into, uint32_t most)
+{
+    uint32_t count = 0;
+    for (; (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || *at == ' '; at++) {
+        if (*at == ' ')
+            continue;
+        if (count == most || memchr(into, *at, count))
+            lower_fail(l, text, "one letter per dimension, all different", "the letters of an operand of this einsum");
+        into[count++] = *at;
+    }
+    into[count] = '\0';
+    return at;
+}
+
+static tp_vid call_einsum(tp_lower *l, const tp_node *n)
+{
+    const tp_node *text = n->nkids ? n->kids[0] : NULL;
+    if (!text || text->kind != TP_N_STRING || n->nkids < 2 || n->nkids > 8)
+        lower_fail(l, n, "write einsum(\"ij,jk->ik\", a, b)", "einsum takes letters and arrays");
+    uint32_t count = n->nkids - 1;
+    term x[8];
+    const char *at = tp_cstr(l->c->arena, text->text);
+    char out[TP_MAX_RANK + 1] = {0};
+    tp_dtype wide = TP_I32;
+    for (uint32_t i = 0; i < count; i++) {
+        x[i].v = lower_expr(l, n->kids[i + 1]);
+        wide = tp_is_float(lower_value(l, x[i].v)->dtype) ? TP_F64 : wide;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        at = read_letters(l, text, at, x[i].letters, TP_MAX_RANK);
+        x[i].v = lower_promoted(l, x[i].v, wide, n->kids[i + 1]);
+        if (strlen(x[i].letters) != lower_value(l, x[i].v)->rank || tp_is_weak(lower_value(l, x[i].v)->dtype))
+            lower_fail(l, n->kids[i + 1], NULL, "this is %.*s, and has the letters `%s`",
+                       TP_FMT(lower_type_text(l, x[i].v)), x[i].letters);
+        if (*at != (i + 1 < count ? ',' : '-'))
+            lower_fail(l, text, "write \"ij,jk->ik\"", "the letters of %u operands and of the result are expected",
+                       count);
+        at++;
+    }
+    if (*at != '>' || *read_letters(l, text, at + 1, out, TP_MAX_RANK))
+        lower_fail(l, text, "write \"ij,jk->ik\"", "the letters of the result are expected after `->`");
+    for (uint32_t i = 1; i < count; i++) {
+        char kept[8 * TP_MAX_RANK + 1] = {0};
+        snprintf(kept, sizeof kept, "%s", out);
+        for (uint32_t k = i + 1; k < count; k++)
+            strncat(kept, x[k].letters, TP_MAX_RANK);
+        x[0] = product_of(l, x[0], x[i], kept, n);
+    }
+    drop_letters(l, &x[0], out, n);
+    for (uint32_t d = 0; out[d]; d++)
+        if (!strchr(x[0].letters, out[d]))
+            lower_fail(l, text, NULL, "no operand has the letter `%c`", out[d]);
+    return arrange(l, &x[0], out, n);
+}
+
+/* ---- arrays ---- */
+
+static tp_vid iota(tp_lower *l, uint32_t rank, const tp_expr *dims, uint32_t d, const tp_node *n)
+{
+    tp_vid out = lower_new_value(l, TP_I32, rank, dims);
+    lower_emit(l, TP_P_IOTA, out, 0, NULL, n)->integer = d;
+    return out;
+}
+
+/* arange(n), arange(lo, hi) */
+static tp_vid call_arange(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"start", "stop", NULL};
+    const tp_node *args[2];
+    tp_exprs *p = l->k->exprs;
+    lower_bind_args(l, n, 0, PARAMS, 1, args);
+    tp_expr lo = args[1] ? lower_static_int(l, args[0], "the start") : tp_const(p, 0),
+            hi = lower_static_int(l, args[1] ? args[1] : args[0], "the end"),
+            extent = tp_expr_normal(p, tp_op2(p, TP_E_SUB, hi, lo));
+    tp_vid v = iota(l, 1, &extent, 0, n);
+    return args[1] ? lower_binary(l, TP_P_ADD, v, lower_weak_int(l, lo), n) : v;
+}
+
+static tp_vid fill_shape(tp_lower *l, tp_dtype d, double value, uint32_t rank, const tp_expr *dims, const tp_node *n)
+{
+    return lower_broadcast(l, lower_literal(l, lower_dtype(l, d), value, n), rank, dims, n);
+}
+
+/* zeros(shape[, dtype]), ones(shape[, dtype]) */
+static tp_vid call_filled(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"shape", "dtype", NULL};
+    const tp_node *args[2];
+    tp_expr dims[TP_MAX_RANK];
+    lower_bind_args(l, n, 0, PARAMS, 1, args);
+    uint32_t rank = lower_read_dims(l, args[0], dims);
+    return fill_shape(l, args[1] ? lower_dtype_name(l, args[1]) : TP_F32, n->text.p[0] == 'o', rank, dims, n);
+}
+
+/* zeros_like(x), ones_like(x), full_like(x, value) */
+static tp_vid call_like(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x", "value", NULL};
+    const tp_node *args[2];
+    bool full = n->text.p[0] == 'f';
+    lower_bind_args(l, n, 0, PARAMS, full ? 2 : 1, args);
+    tp_vid v = lower_expr(l, args[0]);
+    const tp_value x = *lower_value(l, v);
+    if (args[1] && !full)
+        lower_fail(l, args[1], "use full_like", "`%.*s` takes one array", TP_FMT(n->text));
+    if (tp_is_weak(x.dtype))
+        lower_fail(l, args[0], NULL, "an array is expected, not %.*s", TP_FMT(lower_type_text(l, v)));
+    if (!full)
+        return fill_shape(l, x.dtype, n->text.p[0] == 'o', x.rank, x.dims, n);
+    tp_vid value = lower_coerce(l, lower_expr(l, args[1]), x.dtype, args[1]);
+    return lower_broadcast(l, value, x.rank, x.dims, args[1]);
+}
+
+/* tril(x, k), triu(x, k): what lies on and below, above diagonal k; 0 elsewhere. */
+static tp_vid call_triangle(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x", "k", NULL};
+    const tp_node *args[2];
+    lower_bind_args(l, n, 0, PARAMS, 1, args);
+    tp_vid v = lower_expr(l, args[0]);
+    const tp_value x = *lower_value(l, v);
+    tp_expr k = args[1] ? lower_static_int(l, args[1], "the number of a diagonal") : tp_const(l->k->exprs, 0);
+    if (x.rank < 2)
+        lower_fail(l, args[0], NULL, "`%.*s` takes arrays of rank 2 or more", TP_FMT(n->text));
+    tp_vid row = iota(l, x.rank, x.dims, x.rank - 2, n), column = iota(l, x.rank, x.dims, x.rank - 1, n);
+    tp_vid last = lower_binary(l, TP_P_ADD, row, lower_weak_int(l, k), n);
+    tp_vid in = lower_binary(l, n->text.p[3] == 'l' ? TP_P_LE : TP_P_GE, column, last, n);
+    if (x.dtype == TP_BOOL)
+        return lower_binary(l, TP_P_AND, in, v, n);
+    return lower_where(l, in, v, lower_weak_int(l, tp_const(l->k->exprs, 0)), n);
+}
+
+static tp_vid call_swapaxes(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x", "axis1", "axis2", NULL};
+    const tp_node *args[3];
+    tp_expr dims[TP_MAX_RANK];
+    lower_bind_args(l, n, 0, PARAMS, 3, args);
+    tp_vid v = lower_expr(l, args[0]);
+    const tp_value x = *lower_value(l, v);
+    int64_t a = lower_read_axis(l, args[1], x.rank), b = lower_read_axis(l, args[2], x.rank);
+    for (uint32_t d = 0; d < x.rank; d++)
+        dims[d] = x.dims[d == (uint32_t)a ? b : d == (uint32_t)b ? a : (int64_t)d];
+    tp_vid out = lower_new_value(l, x.dtype, x.rank, dims);
+    tp_inst *inst = lower_emit(l, TP_P_TRANSPOSE, out, 1, &v, n);
+    for (uint32_t d = 0; d < x.rank; d++)
+        inst->ints[d] = d == (uint32_t)a ? b : d == (uint32_t)b ? a : (int64_t)d;
+    inst->nints = x.rank;
+    return out;
+}
+
+static tp_vid call_matmul(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"a", "b", NULL};
+    const tp_node *args[2];
+    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    tp_vid a = lower_expr(l, args[0]);
+    return lower_matmul(l, a, lower_expr(l, args[1]), n);
+}
+
+tp_vid lower_reference_call(tp_lower *l, const tp_node *n)
+{
+    static const struct {
+        const char *name;
+        tp_vid (*call)(tp_lower *, const tp_node *);
+    } CALLS[] = {{"matmul", call_matmul},    {"softmax", call_normalising}, {"logsumexp", call_normalising},
+                 {"mean", call_normalising}, {"var", call_normalising},     {"einsum", call_einsum},
+                 {"arange", call_arange},    {"zeros", call_filled},        {"ones", call_filled},
+                 {"zeros_like", call_like},  {"ones_like", call_like},      {"full_like", call_like},
+                 {"tril", call_triangle},    {"triu", call_triangle},       {"swapaxes", call_swapaxes}};
+    for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++)
+        if (tp_str_is(n->text, CALLS[i].name))
+            return CALLS[i].call(l, n);
+    return -1;
+}
+
+/* x.f(a, b) is f(x, a, b); x.reshape(2, 3) and x.transpose(1, 0) take what f takes as a tuple. */
+tp_vid lower_reference_method(tp_lower *l, const tp_node *n)
+{
+    static const char *const NAMES[] = {"sum",    "max",  "min",     "prod",      "any",     "all",     "argmax",
+                                        "argmin", "mean", "var",     "cumsum",    "clip",    "take",    "repeat",
+                                        "round",  "dot",  "squeeze", "transpose", "reshape", "swapaxes"};
+    const tp_node *x = n->kids[0];
+    if (tp_str_is(n->text, "copy") && n->nkids == 1)
+        return lower_expr(l, x);
+    if (x->kind == TP_N_NAME && (tp_str_is(x->text, "np") || tp_str_is(x->text, "jnp")) &&
+        !lower_find_local(l, x->text))
+        lower_fail(l, x, tp_printf(l->c->arena, "write %.*s(…)", TP_FMT(n->text)).p, "functions have no prefix here");
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        if (!tp_str_is(n->text, NAMES[i]))
+            continue;
+        tp_node *call = TP_NEW(l->c->arena, tp_node);
+        *call = *n;
+        call->kind = TP_N_CALL;
+        bool packs = (tp_str_is(n->text, "reshape") || tp_str_is(n->text, "transpose")) && n->nkids > 2;
+        if (packs) {
+            tp_node *tuple = TP_NEW(l->c->arena, tp_node);
+            *tuple = *n;
+            tuple->kind = TP_N_SEQUENCE;
+            tuple->kids = n->kids + 1;
+            tuple->nkids = n->nkids - 1;
+            call->kids = TP_NEWN(l->c->arena, tp_node *, 2);
+            call->kids[0] = n->kids[0];
+            call->kids[1] = tuple;
+            call->nkids = 2;
+        }
+        return lower_expr(l, call);
+    }
+    return -1;
+}
