@@ -237,7 +237,7 @@ static tp_vid fill_shape(tp_lower *l, tp_dtype d, double value, uint32_t rank, c
 }
 
 /* zeros(shape[, dtype]), ones(shape[, dtype]) */
-static tp_vid call_filled(tp_lower *l, const tp_node *n)
+static tp_vid call_fill(tp_lower *l, const tp_node *n)
 {
     static const char *const PARAMS[] = {"shape", "dtype", NULL};
     const tp_node *args[2];
@@ -320,7 +320,7 @@ tp_vid lower_reference_call(tp_lower *l, const tp_node *n)
         tp_vid (*call)(tp_lower *, const tp_node *);
     } CALLS[] = {{"matmul", call_matmul},    {"softmax", call_normalising}, {"logsumexp", call_normalising},
                  {"mean", call_normalising}, {"var", call_normalising},     {"einsum", call_einsum},
-                 {"arange", call_arange},    {"zeros", call_filled},        {"ones", call_filled},
+                 {"arange", call_arange},    {"zeros", call_fill},          {"ones", call_fill},
                  {"zeros_like", call_like},  {"ones_like", call_like},      {"full_like", call_like},
                  {"tril", call_triangle},    {"triu", call_triangle},       {"swapaxes", call_swapaxes}};
     for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++)
