@@ -1,6 +1,7 @@
 /* The rules, one after the other, on every dtype combination. */
 #include "analyzer/analyze.h"
 #include "analyzer/claim/claim.h"
+#include "analyzer/flow/flow.h"
 #include "analyzer/merge.h"
 #include "base/budget.h"
 
@@ -77,10 +78,45 @@ static void add_undecided(tp_analysis *a, const tp_rule *rule)
     f->reason = tp_budget_reason(a->arena, tp_arena_budget(a->arena));
 }
 
-static void check_rule(void *arg)
+/* How much is open: what is undecided counts more than what is violated. */
+static uint32_t openness(const tp_findings *f, uint32_t from)
+{
+    enum { UNDECIDED = 1 << 16 };
+    uint32_t n = 0;
+    for (uint32_t i = from; i < f->len; i++)
+        n += f->at[i].verdict == TP_UNKNOWN ? UNDECIDED : f->at[i].verdict == TP_VIOLATED;
+    return n;
+}
+
+static void check_again(void *arg)
 {
     tp_analysis *a = arg;
     a->rule->check(a);
+}
+
+/* What is not proven with all turns of a loop at once is asked again turn by turn. */
+static void check_rule(void *arg)
+{
+    tp_analysis *a = arg;
+    uint32_t from = a->out->findings.len;
+    tp_analysis_result before = *a->out;
+    a->flow_used = false;
+    a->rule->check(a);
+    if (!a->flow_used || !openness(&a->out->findings, from) || !tp_flow_unroll(a))
+        return;
+    tp_analysis_result once = *a->out;
+    *a->out = before;
+    a->out->findings = (tp_findings){0}; /* a list of its own */
+    for (uint32_t i = 0; i < from; i++)
+        tp_push(a->arena, a->out->findings, before.findings.at[i]);
+    tp_share share = {SHARE, a->rule->code, {NULL, 0}};
+    tp_prover *prover = a->prover;
+    tp_str why;
+    if (!tp_within(a->arena, &share, check_again, a, &why) ||
+        openness(&once.findings, from) < openness(&a->out->findings, from))
+        *a->out = once;
+    a->prover = prover;
+    tp_flow_exchange(a);
 }
 
 /* Leaves nothing of an analysis that was left in the middle. */

@@ -240,6 +240,21 @@ bool tp_expr_mentions(const tp_exprs *p, tp_expr e, uint32_t sym)
     return tp_expr_mentions(p, n->a, sym) || tp_expr_mentions(p, n->b, sym) || tp_expr_mentions(p, n->c, sym);
 }
 
+void tp_expr_mark_symbols(const tp_exprs *p, tp_expr e, bool *marks)
+{
+    const tp_expr_node *n = tp_expr_get(p, e);
+    count(p, 1);
+    if (!p->nodes.at[e.id].names)
+        return;
+    if (n->op == TP_E_SYM || n->op == TP_E_READ)
+        marks[n->value] = true;
+    if (n->op == TP_E_SYM)
+        return;
+    tp_expr_mark_symbols(p, n->a, marks);
+    tp_expr_mark_symbols(p, n->b, marks);
+    tp_expr_mark_symbols(p, n->c, marks);
+}
+
 bool tp_expr_reads(const tp_exprs *p, tp_expr e)
 {
     count(p, 1);

@@ -152,6 +152,8 @@ bool tp_expr_is_bool(const tp_exprs *p, tp_expr e);
 tp_expr_op tp_expr_opposite(tp_expr_op comparison);
 /* Does e mention symbol `sym`? */
 bool tp_expr_mentions(const tp_exprs *p, tp_expr e, uint32_t sym);
+/* marks[sym] = true for every symbol that e mentions, tables too. */
+void tp_expr_mark_symbols(const tp_exprs *p, tp_expr e, bool *marks);
 /* Replace symbols: with[i] (id 0: keep) for symbol i < n. */
 tp_expr tp_expr_subst(tp_exprs *p, tp_expr e, const tp_expr *with, uint32_t n);
 void tp_expr_print(tp_buf *b, const tp_exprs *p, tp_expr e);

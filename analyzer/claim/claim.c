@@ -64,6 +64,39 @@ tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64_t *en
     return w;
 }
 
+/* Counts those of the list that are spoken of, and marks what their bounds mention: earlier ones, perhaps. */
+static uint32_t count_wanted(tp_analysis *a, const tp_var *list, uint32_t n, bool *marks)
+{
+    uint32_t wanted = 0;
+    for (uint32_t i = n; i-- > 0;)
+        if (marks[list[i].sym]) {
+            wanted++;
+            tp_expr_mark_symbols(a->p, list[i].lo, marks);
+            tp_expr_mark_symbols(a->p, list[i].hi, marks);
+        }
+    return wanted;
+}
+
+/* With the claim's further variables, but only those that are spoken of: an empty range would speak for all. */
+static const tp_var *with_extra(tp_analysis *a, const tp_claim *c, const tp_expr *premises, uint32_t npremises,
+                                uint32_t *nvars)
+{
+    bool *marks = TP_NEWN(a->arena, bool, tp_sym_count(a->p));
+    tp_expr_mark_symbols(a->p, c->goal, marks);
+    for (uint32_t i = 0; i < npremises; i++)
+        tp_expr_mark_symbols(a->p, premises[i], marks);
+    uint32_t wanted = count_wanted(a, c->walk, c->nwalk, marks);
+    wanted += count_wanted(a, c->extra, c->nextra, marks);
+    tp_var *all = TP_NEWN(a->arena, tp_var, *nvars + wanted);
+    memcpy(all, a->vars, *nvars * sizeof *all);
+    for (uint32_t i = 0; i < c->nextra + c->nwalk; i++) {
+        const tp_var *v = i < c->nextra ? &c->extra[i] : &c->walk[i - c->nextra];
+        if (marks[v->sym])
+            all[(*nvars)++] = *v;
+    }
+    return all;
+}
+
 tp_obligation tp_claim_obligation(tp_analysis *a, const tp_claim *c)
 {
     uint32_t n = 0;
@@ -77,24 +110,8 @@ tp_obligation tp_claim_obligation(tp_analysis *a, const tp_claim *c)
         premises[n++] = c->premises[i];
     const tp_var *vars = a->vars;
     uint32_t nvars = c->over_steps ? a->nvars : a->nsizes;
-    if (c->nextra) {
-        tp_var *all = TP_NEWN(a->arena, tp_var, nvars + c->nextra);
-        bool *wanted = TP_NEWN(a->arena, bool, c->nextra);
-        memcpy(all, vars, nvars * sizeof *all);
-        for (uint32_t i = c->nextra; i-- > 0;) { /* only those that are spoken of: an empty range would speak for all */
-            uint32_t sym = c->extra[i].sym;
-            wanted[i] = tp_expr_mentions(a->p, c->goal, sym);
-            for (uint32_t k = 0; k < n && !wanted[i]; k++)
-                wanted[i] = tp_expr_mentions(a->p, premises[k], sym);
-            for (uint32_t k = i + 1; k < c->nextra && !wanted[i]; k++)
-                wanted[i] = wanted[k] && (tp_expr_mentions(a->p, c->extra[k].lo, sym) ||
-                                          tp_expr_mentions(a->p, c->extra[k].hi, sym));
-        }
-        for (uint32_t i = 0; i < c->nextra; i++)
-            if (wanted[i])
-                all[nvars++] = c->extra[i];
-        vars = all;
-    }
+    if (c->nextra + c->nwalk)
+        vars = with_extra(a, c, premises, n, &nvars);
     return (tp_obligation){.vars = vars,
                            .nvars = nvars,
                            .premises = premises,

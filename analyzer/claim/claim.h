@@ -21,13 +21,18 @@ struct tp_analysis {
     uint32_t nsizes, nvars;
     tp_expr *where; /* the spec's facts */
     uint32_t nwhere;
-    bool vacuous;         /* the domain is empty: no other rule speaks */
-    struct tp_flow *flow; /* definedness of the body, once asked for */
-    tp_expr *other[2];    /* per axis: its value in a second and a third step */
-    tp_expr *entries;     /* symbols for the entries of tables that a claim reads */
-    int8_t *bounded;      /* per table: "values" always leave one: 1 yes, -1 perhaps not, 0 not asked yet */
-    tp_expr *part;        /* per array dimension: a block or element number */
-    int one_case;         /* tp_runs_to_the_end(): 1 yes, -1 no, 0 not asked yet */
+    bool vacuous;                /* the domain is empty: no other rule speaks */
+    struct tp_flow *flow;        /* definedness of the body, once asked for */
+    struct tp_flow *unrolled;    /* with loops of few turns written out, once asked for */
+    bool flow_used;              /* by the running rule */
+    tp_expr *other[2];           /* per axis: its value in a second and a third step */
+    tp_expr *entries;            /* symbols for the entries of tables that a claim reads */
+    int8_t *bounded;             /* per table: "values" always leave one: 1 yes, -1 perhaps not, 0 not asked yet */
+    tp_expr *part;               /* per array dimension: a block or element number */
+    const tp_rule *meeting_rule; /* the rule for which tp_meeting_windows() were looked up: */
+    tp_expr *meeting;
+    uint32_t nmeeting;
+    int one_case; /* tp_runs_to_the_end(): 1 yes, -1 no, 0 not asked yet */
 };
 
 /* Sizes, axes and provers for claims on k; of a kernel at a time. */
@@ -39,6 +44,8 @@ typedef struct tp_claim {
     bool over_steps;     /* for every grid step too, not only all sizes */
     const tp_var *extra; /* variables after the axes, e.g. lanes */
     uint32_t nextra;
+    const tp_var *walk; /* those after these: the walk's own, one list for all its claims */
+    uint32_t nwalk;
     tp_expr *premises; /* besides "where" */
     uint32_t npremises;
     const char *rests_on; /* codes of rules that it takes for granted, "…, …"; or NULL */

@@ -57,6 +57,8 @@ static bool mentions(const tp_analysis *a, const tp_claim *c, uint32_t sym)
         yes = tp_expr_mentions(a->p, a->vars[i].hi, sym);
     for (uint32_t i = 0; i < c->nextra && !yes; i++)
         yes = tp_expr_mentions(a->p, c->extra[i].hi, sym);
+    for (uint32_t i = 0; i < c->nwalk && !yes; i++)
+        yes = tp_expr_mentions(a->p, c->walk[i].hi, sym);
     return yes;
 }
 

@@ -43,8 +43,10 @@ static tp_expr at_corner(tp_analysis *a, tp_expr e, bool last)
     return tp_expr_subst(a->p, e, with, tp_sym_count(a->p));
 }
 
-uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises)
+/* The findings of TP101 are complete when another rule asks. */
+static void find_meeting(tp_analysis *a)
 {
+    tp_expr *premises = TP_NEWN(a->arena, tp_expr, TP_GRANTED);
     uint32_t n = 0;
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
@@ -55,7 +57,17 @@ uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises)
                 premises[n++] = which ? at_corner(a, meets, which == 2) : meets;
         }
     }
-    return n;
+    a->meeting_rule = a->rule;
+    a->meeting = premises;
+    a->nmeeting = n;
+}
+
+uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises)
+{
+    if (!a->meeting || a->meeting_rule != a->rule)
+        find_meeting(a);
+    memcpy(premises, a->meeting, a->nmeeting * sizeof *premises);
+    return a->nmeeting;
 }
 
 /* index = c * axis + something without axes, c not 0 */

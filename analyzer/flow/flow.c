@@ -3,6 +3,8 @@
 #include "base/budget.h"
 #include "base/checked.h"
 
+enum { EFFORT_PER_UNIT = 8 };
+
 static flow_state copy_state(flow *f, const flow_state *s)
 {
     uint32_t nvalues = f->p->values.len, nrefs = tp_noperands(f->k);
@@ -121,6 +123,11 @@ void flow_any_lane(flow *f, tp_leaks *into, const tp_leaks *from)
 static tp_leaks with_stored(flow *f, const tp_leaks *from, bool stored)
 {
     tp_leaks copy = {0};
+    bool all = true;
+    for (uint32_t i = 0; i < from->len && all; i++)
+        all = from->at[i].stored == stored;
+    if (all)
+        return *from;
     for (uint32_t i = 0; i < from->len; i++) {
         tp_leak l = from->at[i];
         l.stored = stored;
@@ -182,6 +189,19 @@ static void walk_store(flow *f, const tp_statement *s)
 
 /* ---- branches ---- */
 
+/* One arm's part. What the other arm has too, wider or equal, needs no condition: it is there in both arms. */
+static void merge_arm(flow *f, tp_leaks *into, const tp_leaks *arm, tp_expr when, const tp_leaks *other, bool exact)
+{
+    for (uint32_t i = 0; i < arm->len; i++) {
+        tp_leak l = arm->at[i];
+        bool always = flow_has(f, other, &l);
+        if (always)
+            flow_add(f, into, l);
+        else
+            flow_join(f, into, &(tp_leaks){.at = &l, .len = 1}, when, NULL, exact);
+    }
+}
+
 static void merge_leaks(flow *f, tp_leaks *into, const tp_leaks *a, tp_expr when_a, const tp_leaks *b, tp_expr when_b,
                         bool exact)
 {
@@ -190,9 +210,43 @@ static void merge_leaks(flow *f, tp_leaks *into, const tp_leaks *a, tp_expr when
         return;
     }
     tp_leaks merged = {0};
-    flow_join(f, &merged, a, when_a, NULL, exact);
-    flow_join(f, &merged, b, when_b, NULL, exact);
+    merge_arm(f, &merged, a, when_a, b, exact);
+    merge_arm(f, &merged, b, when_b, a, exact);
     *into = merged;
+}
+
+/* What statements behind an `if` see of its arms: memory, and the values that statements assign. A state whose values
+ * are those of f->variables. */
+static flow_state visible(flow *f)
+{
+    uint32_t nrefs = tp_noperands(f->k);
+    flow_state s = {TP_NEWN(f->a->arena, flow_value, f->variables.len), TP_NEWN(f->a->arena, tp_leaks, nrefs)};
+    for (uint32_t i = 0; i < f->variables.len; i++)
+        s.values[i] = f->now.values[f->variables.at[i]];
+    memcpy(s.refs, f->now.refs, nrefs * sizeof *s.refs);
+    return s;
+}
+
+static void show(flow *f, const flow_state *s)
+{
+    for (uint32_t i = 0; i < f->variables.len; i++)
+        f->now.values[f->variables.at[i]] = s->values[i];
+    memcpy(f->now.refs, s->refs, tp_noperands(f->k) * sizeof *s->refs);
+}
+
+/* f->now, behind the other arm, becomes what is behind either of them. */
+static void merge_arms(flow *f, const flow_state *after, tp_expr condition, tp_expr then, tp_expr other)
+{
+    bool known = condition.id != 0;
+    for (uint32_t o = 0; o < tp_noperands(f->k); o++)
+        merge_leaks(f, &f->now.refs[o], &after->refs[o], then, &f->now.refs[o], other, known);
+    for (uint32_t i = 0; i < f->variables.len; i++) {
+        flow_value *b = &f->now.values[f->variables.at[i]], *a = &after->values[i];
+        merge_leaks(f, &b->leaks, &a->leaks, then, &b->leaks, other, known);
+        if (!tp_same(a->meaning, b->meaning))
+            b->meaning = known && a->meaning.id && b->meaning.id ? tp_ite(f->a->p, condition, a->meaning, b->meaning)
+                                                                 : (tp_expr){0};
+    }
 }
 
 static void walk_if(flow *f, const tp_statement *s)
@@ -204,33 +258,22 @@ static void walk_if(flow *f, const tp_statement *s)
         then = flow_guard(f, condition, false);
         other = flow_guard(f, condition, true);
     }
-    flow_state before = copy_state(f, &f->now);
+    flow_state before = visible(f);
     f->path_exact = exact && known;
     f->path = flow_and(f, outer, then);
     if (!flow_is_false(f, f->path))
         flow_walk(f, &s->body);
-    flow_state after = f->now;
-    f->now = before;
+    flow_state after = visible(f);
+    show(f, &before);
     f->path = flow_and(f, outer, other);
     if (!flow_is_false(f, f->path))
         flow_walk(f, &s->orelse);
     f->path = outer;
     f->path_exact = exact;
-    if (flow_is_false(f, then))
-        return;
-    if (flow_is_false(f, other)) {
-        f->now = after;
-        return;
-    }
-    for (uint32_t o = 0; o < tp_noperands(f->k); o++)
-        merge_leaks(f, &f->now.refs[o], &after.refs[o], then, &f->now.refs[o], other, known);
-    for (uint32_t v = 0; v < f->p->values.len; v++) {
-        flow_value *b = &f->now.values[v], *a = &after.values[v];
-        merge_leaks(f, &b->leaks, &a->leaks, then, &b->leaks, other, known);
-        if (!tp_same(a->meaning, b->meaning))
-            b->meaning = known && a->meaning.id && b->meaning.id ? tp_ite(f->a->p, condition, a->meaning, b->meaning)
-                                                                 : (tp_expr){0};
-    }
+    if (flow_is_false(f, other))
+        show(f, &after);
+    else if (!flow_is_false(f, then))
+        merge_arms(f, &after, condition, then, other);
 }
 
 /* ---- loops ---- */
@@ -260,7 +303,9 @@ static bool constant_trips(flow *f, const tp_statement *s, int64_t *lo, int64_t 
     tp_expr a = meaning_of(f, s->lo), b = meaning_of(f, s->hi);
     if (!a.id || !b.id || !tp_expr_is_const(f->a->p, a, lo) || !tp_expr_is_const(f->a->p, b, &hi))
         return false;
-    return tp_turns(*lo, hi, s->by, n) && *n <= f->most_unrolled && *n * f->unrolled <= f->most_unrolled;
+    bool few = tp_turns(*lo, hi, s->by, n) && *n <= FLOW_MOST_UNROLLED && *n * f->unrolled <= FLOW_MOST_UNROLLED;
+    f->out->summarised |= few && !f->unroll;
+    return few && f->unroll;
 }
 
 /* State at the head of iteration `counter`: the entry's in the first one, the guess later. */
@@ -432,8 +477,9 @@ void flow_walk(flow *f, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_statement *s = &r->at[i];
-        tp_spend(f->a->arena, 100);
-        if (f->work++ > f->most_work || f->effort > FLOW_MAX_EFFORT) {
+        tp_spend(f->a->arena, 100 + (int64_t)(f->effort - f->charged) / EFFORT_PER_UNIT);
+        f->charged = f->effort;
+        if (f->work++ > f->most_work || f->effort > (f->unroll ? FLOW_UNROLLED_EFFORT : FLOW_MAX_EFFORT)) {
             f->out->gave_up = TP_S("the body has too many loops, branches and slices to follow");
 
             return;
@@ -555,65 +601,86 @@ static void walk_within_budget(flow *f)
         f->out->gave_up = why; /* nothing of the walk is used */
 }
 
-/* One walk, with loops of at most so many turns together written out. */
-static void walk_unrolled(flow *f, int64_t most)
+/* One walk; `unroll`: with loops of few turns written out. Is it of use? */
+static bool walk_once(flow *f, tp_analysis *a, bool unroll)
 {
-    tp_analysis *a = f->a;
-    uint32_t n = f->p->values.len;
-    *f = (flow){
-        .a = a, .k = a->k, .p = a->k->body, .out = TP_NEW(a->arena, tp_flow), .unrolled = 1, .most_unrolled = most};
-    a->flow = f->out;
+    uint32_t n = a->k->body->values.len;
+    const tp_rule *rule = a->rule;
+    *f = (flow){.a = a, .k = a->k, .p = a->k->body, .out = TP_NEW(a->arena, tp_flow), .unrolled = 1, .unroll = unroll};
+    a->rule = NULL;
     f->reduced = TP_NEWN(a->arena, tp_expr, n);
     f->loop = TP_NEWN(a->arena, tp_expr, n);
     f->feeds = TP_NEWN(a->arena, bool, n);
     f->quiet = TP_NEWN(a->arena, bool, tp_noperands(a->k));
+    for (uint32_t v = 0; v < n; v++)
+        if (f->p->values.at[v].variable)
+            tp_push(a->arena, f->variables, (tp_vid)v);
     walk_within_budget(f);
     if (tp_exprs_overflowed(a->p)) { /* nothing of the walk is used */
         f->out->gave_up = TP_S("the conditions in the body grow too large to follow");
         tp_exprs_forget_overflow(a->p);
     }
+    a->rule = rule;
+    return !f->out->gave_up.n;
 }
 
-static bool has_loop(const tp_region *r)
+/* All turns of a loop at once; and, where that says too little, turn by turn. */
+static void walk(tp_analysis *a)
 {
-    bool any = false;
-    for (uint32_t i = 0; i < r->len && !any; i++)
-        any = r->at[i].kind == TP_LOOP || has_loop(&r->at[i].body) || has_loop(&r->at[i].orelse);
-    return any;
+    flow f;
+    bool good = walk_once(&f, a, false), coarse = f.coarse;
+    a->flow = f.out;
+    if (good && !coarse)
+        return;
+    if (f.out->summarised && walk_once(&f, a, true) && !(good && f.coarse)) {
+        f.out->summarised = false;
+        a->flow = f.out;
+    }
+    a->flow->summarised = false; /* nothing is left to be tried */
 }
 
 const tp_flow *tp_flow_of(tp_analysis *a)
 {
-    if (!a->k->body || a->flow)
-        return a->flow;
-    flow f = {.a = a, .p = a->k->body};
-    const tp_rule *rule = a->rule;
-    a->rule = NULL;
-    walk_unrolled(&f, FLOW_MOST_UNROLLED);
-    if ((f.out->gave_up.n || f.coarse) &&
-        has_loop(&f.p->statements)) { /* turn by turn was too much: all turns at once */
-        flow turns = f;
-        walk_unrolled(&f, 0);
-        if (!turns.out->gave_up.n && (f.out->gave_up.n || f.coarse)) {
-            f = turns;
-            a->flow = f.out;
-        }
-    }
-    a->rule = rule;
-    return f.out;
+    a->flow_used = true;
+    if (a->k->body && !a->flow)
+        walk(a);
+    return a->flow;
 }
 
-const tp_var *tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, uint32_t *n)
+bool tp_flow_unroll(tp_analysis *a)
 {
-    tp_var *all = TP_NEWN(a->arena, tp_var, rank + f->vars.len + 1);
-    *n = 0;
+    flow f;
+    if (!a->flow || !a->flow->summarised)
+        return false;
+    if (!a->unrolled) {
+        bool good = walk_once(&f, a, true) && !f.coarse;
+        a->unrolled = f.out;
+        a->flow->summarised = good; /* tried once */
+        if (!good)
+            return false;
+    }
+    tp_flow_exchange(a);
+    return true;
+}
+
+void tp_flow_exchange(tp_analysis *a)
+{
+    struct tp_flow *other = a->unrolled;
+    a->unrolled = a->flow;
+    a->flow = other;
+}
+
+void tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, tp_claim *c)
+{
+    tp_var *lanes = TP_NEWN(a->arena, tp_var, rank);
     for (uint32_t d = 0; d < rank; d++)
-        all[(*n)++] = (tp_var){.sym = (uint32_t)tp_expr_get(a->p, f->lane[d])->value,
-                               .lo = tp_const(a->p, 0),
-                               .hi = tp_op2(a->p, TP_E_SUB, dims[d], tp_const(a->p, 1)),
-                               .multiple_of = 1,
-                               .step = true};
-    for (uint32_t i = 0; i < f->vars.len; i++)
-        all[(*n)++] = f->vars.at[i];
-    return all;
+        lanes[d] = (tp_var){.sym = (uint32_t)tp_expr_get(a->p, f->lane[d])->value,
+                            .lo = tp_const(a->p, 0),
+                            .hi = tp_op2(a->p, TP_E_SUB, dims[d], tp_const(a->p, 1)),
+                            .multiple_of = 1,
+                            .step = true};
+    c->extra = lanes;
+    c->nextra = rank;
+    c->walk = f->vars.at;
+    c->nwalk = f->vars.len;
 }

@@ -30,6 +30,7 @@ typedef struct tp_leak {
     tp_prim through;     /* first reduction or dot it went through, else TP_PRIMS */
     bool stored;         /* in memory: a statement put it where it is */
     bool exact;          /* false: `when` is only necessary, not sufficient */
+    uint64_t signature;  /* of `when`, for guard.c */
 } tp_leak;
 typedef TP_VEC(tp_leak) tp_leaks;
 
@@ -68,15 +69,19 @@ typedef struct tp_flow {
     tp_expr lane[TP_MAX_RANK];
     TP_VEC(tp_var) vars; /* reduction and loop variables */
     tp_str gave_up;      /* why nothing is known; empty: all is well */
+    bool summarised;     /* some loop of few turns stands for all its turns at once: tp_flow_unroll() may tell more */
     unsigned given;      /* implicit facts thanks to which some meaning is known */
 } tp_flow;
 
 /* The walk over a->k's body; made once per kernel. NULL: no body. */
 const tp_flow *tp_flow_of(tp_analysis *a);
+/* A walk with loops of few turns written out: what a turn leaves for a later one is known then, for more work. Made at
+ * most once per kernel. True: tp_flow_of() has it now, until tp_flow_exchange() brings the other one back. */
+bool tp_flow_unroll(tp_analysis *a);
+void tp_flow_exchange(tp_analysis *a);
 
-/* The variables of a claim over lanes of shape dims[rank]: sizes, axes, lanes,
- * the walk's own. Returns how many come after the axes. */
-const tp_var *tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, uint32_t *n);
+/* The variables of a claim over lanes of shape dims[rank]: after sizes and axes the lanes, and the walk's own. */
+void tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, tp_claim *c);
 /* When the walk gave up: one unknown finding of the running rule, and true. */
 bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f);
 /* Conjuncts of a condition, for the premises of a claim; their number. */

@@ -2,7 +2,7 @@
 #include "analyzer/flow/internal.h"
 #include "spec/guard.h"
 
-enum { MAX_CONJUNCTS = 64, MAX_LEAKS = 96, MAX_CONDITION = 2000 };
+enum { MAX_CONJUNCTS = 64, MAX_LEAKS = 1024, MAX_CONDITION = 2000 };
 
 tp_expr flow_yes(flow *f)
 {
@@ -53,7 +53,13 @@ uint32_t tp_conjuncts(tp_analysis *a, tp_expr c, tp_expr *into, uint32_t room)
 
 static bool is_complement(flow *f, tp_expr a, tp_expr b)
 {
-    return tp_same(flow_guard(f, a, true), b);
+    while (f->opposite.len <= a.id)
+        tp_push(f->a->arena, f->opposite, (tp_expr){0});
+    if (!f->opposite.at[a.id].id) {
+        tp_expr opposite = flow_guard(f, a, true); /* may ask for others */
+        f->opposite.at[a.id] = opposite;
+    }
+    return tp_same(f->opposite.at[a.id], b);
 }
 
 /* Simplify the disjunction `e` under the conjuncts: an arm that is excluded
@@ -85,6 +91,8 @@ static tp_expr under(flow *f, tp_expr e, const tp_expr *given, uint32_t n)
 
 tp_expr flow_and(flow *f, tp_expr a, tp_expr b)
 {
+    if (flow_is_true(f, a) || flow_is_true(f, b))
+        return flow_is_true(f, a) ? b : a;
     tp_expr all[2 * MAX_CONJUNCTS], result = tp_const(f->a->p, 1);
     uint32_t n = tp_conjuncts(f->a, a, all, MAX_CONJUNCTS), kept = 0;
     n += tp_conjuncts(f->a, b, all + n, MAX_CONJUNCTS);
@@ -172,20 +180,51 @@ static bool implied(flow *f, tp_expr strong, tp_expr weak)
     return true;
 }
 
-/* Says `a` all that `b` says? An exact one is worth more than one that may be too wide. */
+/* A bit for each conjunct: where `strong` lacks a bit of `weak`, it lacks a conjunct. */
+static uint64_t signature(flow *f, tp_expr when)
+{
+    tp_expr parts[MAX_CONJUNCTS];
+    uint64_t bits = 0;
+    while (f->signatures.len <= when.id)
+        tp_push(f->a->arena, f->signatures, 0);
+    if (f->signatures.at[when.id])
+        return f->signatures.at[when.id];
+    uint32_t n = tp_conjuncts(f->a, when, parts, MAX_CONJUNCTS);
+    for (uint32_t i = 0; i < n; i++)
+        bits |= UINT64_C(1) << (parts[i].id * UINT64_C(0x9e3779b97f4a7c15) >> 58);
+    return f->signatures.at[when.id] = bits;
+}
+
+/* Says `a` all that `b` says? An exact one is worth more than one that may be too wide. Of both the signature is known.
+ */
 static bool subsumes(flow *f, const tp_leak *a, const tp_leak *b)
 {
-    return same_source(a, b) && (a->exact || !b->exact) && implied(f, b->when, a->when);
+    return same_source(a, b) && (a->exact || !b->exact) && !(a->signature & ~b->signature) &&
+           implied(f, b->when, a->when);
+}
+
+static bool any_subsumes(flow *f, const tp_leaks *list, const tp_leak *leak)
+{
+    for (uint32_t i = 0; i < list->len; i++)
+        if (subsumes(f, &list->at[i], leak))
+            return true;
+    return false;
+}
+
+bool flow_has(flow *f, const tp_leaks *list, const tp_leak *leak)
+{
+    tp_leak l = *leak;
+    l.signature = signature(f, l.when);
+    return any_subsumes(f, list, &l);
 }
 
 void flow_add(flow *f, tp_leaks *list, tp_leak leak)
 {
-    int64_t v;
-    if (tp_expr_is_const(f->a->p, leak.when, &v) && !v)
+    if (f->noting || flow_is_false(f, leak.when))
         return;
-    for (uint32_t i = 0; i < list->len; i++)
-        if (subsumes(f, &list->at[i], &leak))
-            return;
+    leak.signature = signature(f, leak.when);
+    if (any_subsumes(f, list, &leak))
+        return;
     uint32_t count = 0;
     for (uint32_t i = 0; i < list->len; i++)
         if (!subsumes(f, &leak, &list->at[i]))
@@ -194,17 +233,31 @@ void flow_add(flow *f, tp_leaks *list, tp_leak leak)
     if (list->len >= MAX_LEAKS) { /* one that stands for the rest */
         f->coarse = true;
         leak.when = tp_const(f->a->p, 1);
+        leak.signature = 0;
         leak.exact = false;
-        for (uint32_t i = 0; i < list->len; i++)
-            if (subsumes(f, &list->at[i], &leak))
-                return;
+        if (any_subsumes(f, list, &leak))
+            return;
     }
     tp_push(f->a->arena, *list, leak);
+}
+
+/* All of them as they are: what is a list already has no two that say the same. */
+static void copy_leaks(flow *f, tp_leaks *into, const tp_leaks *from)
+{
+    into->at = TP_NEWN(f->a->arena, tp_leak, from->len);
+    into->len = into->cap = from->len;
+    memcpy(into->at, from->at, from->len * sizeof *into->at);
 }
 
 void flow_join(flow *f, tp_leaks *into, const tp_leaks *from, tp_expr condition, const tp_expr *with, bool exact)
 {
     uint32_t n = tp_sym_count(f->a->p), len = from->len;
+    if (f->noting) /* paths and integers are what is wanted */
+        return;
+    if (!into->len && !with && exact && flow_is_true(f, condition)) {
+        copy_leaks(f, into, from);
+        return;
+    }
     for (uint32_t i = 0; i < len; i++) {
         tp_leak l = from->at[i];
         l.when = flow_and(f, condition, flow_subst(f, l.when, with, n));

@@ -3,7 +3,7 @@
 
 #include "analyzer/flow/internal.h"
 
-enum { CONJUNCTS = 64, KNOWN = 64, PROOF_EFFORT = 20000 /* a proof in units of compared conjuncts */, MAX_SPLITS = 4 };
+enum { CONJUNCTS = 64, KNOWN = 64, PROOF_EFFORT = 100000 /* a proof in units of compared conjuncts */, MAX_SPLITS = 4 };
 
 static int by_number(const void *a, const void *b)
 {
@@ -14,14 +14,15 @@ static int by_number(const void *a, const void *b)
 /* Do the premises contradict each other? Rounds ask the same again. */
 static bool contradict(flow *f, tp_claim *c)
 {
-    uint32_t n = c->npremises, *key = TP_NEWN(f->a->arena, uint32_t, n + 3 * c->nextra);
+    tp_obligation o = tp_claim_obligation(f->a, c);
+    uint32_t n = c->npremises, *key = TP_NEWN(f->a->arena, uint32_t, n + 3 * (o.nvars - f->a->nvars));
     for (uint32_t i = 0; i < n; i++)
         key[i] = c->premises[i].id;
     qsort(key, n, sizeof *key, by_number);
-    for (uint32_t i = 0; i < c->nextra; i++) {
-        key[n++] = c->extra[i].sym;
-        key[n++] = c->extra[i].lo.id;
-        key[n++] = c->extra[i].hi.id;
+    for (uint32_t i = f->a->nvars; i < o.nvars; i++) {
+        key[n++] = o.vars[i].sym;
+        key[n++] = o.vars[i].lo.id;
+        key[n++] = o.vars[i].hi.id;
     }
     for (uint32_t i = 0; i < f->queries.len; i++)
         if (f->queries.at[i].n == n && memcmp(f->queries.at[i].key, key, n * sizeof *key) == 0)
@@ -58,7 +59,7 @@ static bool covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_
         if (c.npremises < sizeof premises / sizeof *premises)
             premises[c.npremises++] = flow_guard(f, k->when, true);
     }
-    c.extra = tp_flow_vars(f->a, f->out, rank, dims, &c.nextra);
+    tp_flow_vars(f->a, f->out, rank, dims, &c);
     f->effort += PROOF_EFFORT;
     return contradict(f, &c);
 }

@@ -31,18 +31,23 @@ typedef struct flow {
     bool path_exact;
     bool recording;
     const tp_syntax *syntax;
-    tp_expr *reduced;      /* per value: first variable of the reduction that computes it */
-    tp_expr *loop;         /* per value: the counter of the loop whose variable it is */
-    bool *feeds;           /* per value: does a mask, an index or a bound come from it? */
-    TP_VEC(bool) counters; /* per variable of the walk: counts a loop (else it is reduced over) */
-    bool *quiet;           /* per operand: stored to in the last step of the last axis only (grid.c) */
-    bool noting;           /* that is being found out */
-    uint32_t work;         /* statements walked; bounded: */
-    uint32_t most_work;    /* every statement FLOW_WALKS times, and a few for loops that are unrolled */
-    uint64_t effort;       /* conjuncts compared; bounded */
+    tp_expr *reduced;         /* per value: first variable of the reduction that computes it */
+    tp_expr *loop;            /* per value: the counter of the loop whose variable it is */
+    bool *feeds;              /* per value: does a mask, an index or a bound come from it? */
+    TP_VEC(tp_vid) variables; /* values that statements assign */
+    TP_VEC(bool) counters;    /* per variable of the walk: counts a loop (else it is reduced over) */
+    bool *quiet;              /* per operand: stored to in the last step of the last axis only (grid.c) */
+    bool noting;              /* that is being found out */
+    uint32_t work;            /* statements walked; bounded: */
+    uint32_t most_work;       /* every statement FLOW_WALKS times, and a few for loops that are unrolled */
+    uint64_t effort;          /* conjuncts compared; bounded */
+    uint64_t charged;         /* of that, on account of the budget */
     TP_VEC(flow_query) queries;
-    bool coarse;                     /* a condition became too large, and was dropped */
-    int64_t unrolled, most_unrolled; /* iterations of the unrolled loops around; at most */
+    TP_VEC(uint64_t) signatures; /* per condition, of its conjuncts (guard.c); 0: not asked yet, or none */
+    TP_VEC(tp_expr) opposite;    /* per condition: what holds where it does not; no id: not asked yet */
+    bool coarse;                 /* a condition became too large, and was dropped */
+    bool unroll;                 /* loops of few turns are written out */
+    int64_t unrolled;            /* iterations of such loops around */
 } flow;
 
 /* guard.c: conditions in negation normal form; comparisons as x >= 0,
@@ -52,7 +57,8 @@ enum {
     FLOW_MAX_ROUNDS = 8,
     FLOW_LEAST_WORK = 6000,
     FLOW_WALKS = 16,
-    FLOW_MAX_EFFORT = 20000000
+    FLOW_MAX_EFFORT = 200000000,
+    FLOW_UNROLLED_EFFORT = 100000000
 };
 
 tp_expr flow_yes(flow *f);
@@ -68,6 +74,8 @@ tp_expr flow_subst(flow *f, tp_expr guard, const tp_expr *with, uint32_t n);
 tp_expr flow_forget(flow *f, tp_expr guard, const bool *marked);
 bool flow_mentions(flow *f, tp_expr guard, const bool *marked);
 
+/* Does one of the list say all that the leak says, from the same source? */
+bool flow_has(flow *f, const tp_leaks *list, const tp_leak *leak);
 void flow_add(flow *f, tp_leaks *list, tp_leak leak);
 /* into += { condition and l : l in from }, symbols replaced first (with may be NULL). */
 void flow_join(flow *f, tp_leaks *into, const tp_leaks *from, tp_expr condition, const tp_expr *with, bool exact);

@@ -23,7 +23,7 @@ tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u)
     uint32_t windows = tp_meeting_windows(a, premises + c.npremises);
     c.npremises += windows;
     c.rests_on = windows ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
-    c.extra = tp_flow_vars(a, f, u->rank, u->dims, &c.nextra);
+    tp_flow_vars(a, f, u->rank, u->dims, &c);
     if (!u->exact)
         c.approximate = "whether this statement runs depends on data";
     return c;
@@ -202,7 +202,7 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
     uint32_t nmeeting = tp_meeting_windows(a, premises + c.npremises);
     c.npremises += nmeeting;
     c.rests_on = nmeeting ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
-    c.extra = tp_flow_vars(a, f, s->rank, s->dims, &c.nextra);
+    tp_flow_vars(a, f, s->rank, s->dims, &c);
     c.subject = output ? a->k->operands[s->operand].name : source->name;
     c.loc = tp_body_loc(a, l->read, s->syntax);
     if (!l->read && output)

@@ -2,7 +2,7 @@
  * meaning are over the lanes 0, 1, … of its own shape. */
 #include "analyzer/flow/internal.h"
 
-enum { FEW_LEAKS = 4 };
+enum { FEW_LEAKS = 4, FEW_PREMISES = 2 };
 
 static bool is_one(flow *f, tp_expr dim)
 {
@@ -27,8 +27,12 @@ bool flow_fits(flow *f, tp_expr value, int64_t lo, int64_t hi, uint32_t rank, co
                   .over_steps = true,
                   .premises = premises,
                   .large = true};
-    c.extra = tp_flow_vars(f->a, f->out, rank, dims, &c.nextra);
+    tp_flow_vars(f->a, f->out, rank, dims, &c);
     c.npremises = tp_conjuncts(f->a, f->path, premises, PATH);
+    tp_claim anywhere = c; /* a long path seldom matters */
+    anywhere.npremises = 0;
+    if (c.npremises > FEW_PREMISES && tp_claim_follows(f->a, &anywhere))
+        return true;
     bool fits = tp_claim_decide(f->a, &c).verdict == TP_PROVEN;
     f->out->given |= fits ? c.given : 0;
     return fits;

@@ -1,0 +1,98 @@
+/* What lint of one wide or deep spec costs, in a warm process, and how that grows: per kind the CPU time at sizes from
+ * small to large, what is not proven, and the exponents of growth, over all of it and between the two largest sizes.
+ * usage: scale [SEED]. Fails when something is not proven. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+
+#include "bench/timing.h"
+#include "tests/unit/wide.h"
+#include "verify/verify.h"
+
+enum { SIZES = 4, REPEATS = 5 };
+
+static const int64_t OF[WIDE_KINDS][SIZES] = {
+    [WIDE_OPERANDS] = {32, 64, 128, 256},
+    [WIDE_PAIRS] = {32, 64, 128, 256},
+    [WIDE_STATEMENTS] = {125, 250, 500, 1000},
+    [WIDE_BRANCHES] = {8, 16, 32, 64},
+    [WIDE_CHAIN] = {8, 16, 32, 64},
+    [WIDE_LOOP] = {10, 100, 1000, 10000},
+    [WIDE_LATE_ROWS] = {2, 15, 125, 1250},
+    [WIDE_SCRATCH] = {32, 64, 128, 254},
+};
+
+typedef struct lint_call {
+    tp_job job;
+    tp_check_settings s;
+    uint32_t proven, open;
+} lint_call;
+
+static void lint(void *arg)
+{
+    lint_call *c = arg;
+    tp_solver *solver = tp_solver_new(c->job.arena);
+    tp_job_begin(&c->job);
+    tp_check_text(&c->job, &c->s, solver);
+    tp_solver_free(solver);
+    for (uint32_t i = 0; i < c->job.report.findings.len; i++) {
+        tp_verdict v = c->job.report.findings.at[i].verdict;
+        c->proven += v == TP_PROVEN;
+        c->open += v != TP_PROVEN && v != TP_ADVICE && v != TP_NOT_APPLICABLE;
+    }
+    c->open += !c->job.report.valid;
+}
+
+static double cpu_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static double timed(tp_str text, lint_call *c)
+{
+    double runs[REPEATS];
+    for (int r = 0; r < REPEATS; r++) {
+        tp_arena *a = tp_arena_new(0);
+        *c = (lint_call){.job = {.arena = a, .source = {TP_S("wide.tile.json"), text}}};
+        tp_check_defaults(&c->s, false);
+        double start = cpu_ms();
+        if (tp_try(a, lint, c) != TP_OK)
+            c->open++;
+        runs[r] = cpu_ms() - start;
+        tp_arena_free(a);
+    }
+    return median(runs, REPEATS);
+}
+
+static uint32_t measure(wide_kind kind, uint64_t seed)
+{
+    double ms[SIZES];
+    uint32_t open = 0;
+    tp_arena *a = tp_arena_new(0);
+    printf("  %-11s", WIDE_NAMES[kind]);
+    for (int i = 0; i < SIZES; i++) {
+        lint_call c;
+        ms[i] = timed(wide_spec(a, kind, OF[kind][i], seed), &c);
+        open += c.open;
+        printf(" %6lld: %7.1f ms", (long long)OF[kind][i], ms[i]);
+        if (c.open)
+            printf(" (%u not proven)", c.open);
+    }
+    double all = log(ms[SIZES - 1] / ms[0]) / log((double)OF[kind][SIZES - 1] / (double)OF[kind][0]),
+           last = log(ms[SIZES - 1] / ms[SIZES - 2]) / log((double)OF[kind][SIZES - 1] / (double)OF[kind][SIZES - 2]);
+    printf(" exponent %.2f, last step %.2f\n", all, last);
+    tp_arena_free(a);
+    return open;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    uint32_t open = 0;
+    printf("lint of wide and deep specs, CPU, median of %d, seed %llu\n", REPEATS, (unsigned long long)seed);
+    for (wide_kind k = 0; k < WIDE_KINDS; k++)
+        open += measure(k, seed);
+    return open != 0;
+}
