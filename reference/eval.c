@@ -14,8 +14,11 @@ static void shape_value(evaluator *e, tp_vid v)
     a->dtype = x->dtype;
     a->n = 1;
     for (uint32_t d = 0; d < x->rank; d++) {
-        if (tp_expr_eval(e->k->exprs, x->dims[d], e->env, &a->dims[d]) != TP_EVAL_OK || a->dims[d] < 0)
+        if (tp_expr_eval(e->k->exprs, x->dims[d], e->env, &a->dims[d]) != TP_EVAL_OK)
             tp_give_up(e, TP_S("a shape in the reference is not defined at these sizes"));
+        if (a->dims[d] < 0)
+            tp_give_up(e, tp_printf(e->arena, "a value of the reference has the negative extent %.*s = %lld",
+                                    TP_FMT(tp_expr_text(e->k->exprs, x->dims[d])), (long long)a->dims[d]));
         if (__builtin_mul_overflow(a->n, (size_t)a->dims[d], &a->n))
             tp_leave(e->arena, TP_E_MEMORY);
     }

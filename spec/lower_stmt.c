@@ -148,6 +148,11 @@ static void assign_value(tp_lower *l, const tp_node *target, const tp_node *note
         const tp_operand *o = &l->k->operands[operand];
         tp_dtype d = lower_dtype(l, o->dtype);
         v = lower_coerce(l, lower_promoted(l, v, d, value), d, value);
+        const tp_value *x = lower_value(l, v);
+        if (x->rank && x->rank != o->rank)
+            lower_fail(l, value, "use expand_dims or reshape",
+                       "shape %.*s cannot be broadcast to %.*s: the ranks differ",
+                       TP_FMT(lower_shape_text(l, x->rank, x->dims)), TP_FMT(lower_shape_text(l, o->rank, o->shape)));
         v = lower_broadcast(l, v, o->rank, o->shape, value);
     }
     if (note)
