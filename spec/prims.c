@@ -84,6 +84,15 @@ const tp_prim_row *tp_prim_info(tp_prim p)
     return &ROWS[p];
 }
 
+const tp_lowering *tp_prim_lowering(tp_prim p)
+{
+    static const tp_lowering TABLE[TP_PRIMS] = {
+#define LOWERED(id, becomes, missing, ...) [TP_P_##id] = {becomes, missing, {__VA_ARGS__}},
+#include "spec/mosaic.def"
+    };
+    return &TABLE[p];
+}
+
 bool tp_prim_compares(tp_prim p)
 {
     return p == TP_P_EQ || p == TP_P_NE || p == TP_P_LT || p == TP_P_LE || p == TP_P_GT || p == TP_P_GE;

@@ -77,6 +77,13 @@ double tp_meaning_f64(tp_prim p, double x, double y);
 bool tp_meaning_row_f64(tp_prim p, size_t n, const double *a, size_t step_a, const double *b, size_t step_b,
                         double *out);
 const tp_prim_row *tp_prim_info(tp_prim p);
+/* What JAX's lowering for TPUs makes of a primitive, and which dtypes the TPU compiler then takes (spec/mosaic.def). */
+typedef struct tp_lowering {
+    const char *becomes;  /* JAX primitives, in order, with blanks between; NULL: not measured */
+    const char *missing;  /* the first of them that it has no rule for, or "" */
+    int since[TP_DTYPES]; /* the generation of TPUs from which on each chip takes the dtype; 0: none does */
+} tp_lowering;
+const tp_lowering *tp_prim_lowering(tp_prim p);
 /* A named function of the language, or TP_PRIMS. */
 tp_prim tp_prim_find(tp_str name);
 /* Comparisons; quotients and remainders; reductions along axes; running reductions. */

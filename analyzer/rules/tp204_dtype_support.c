@@ -1,13 +1,13 @@
-/* Which operations a TPU has for which dtypes. Measured ahead of time with the
- * TPU compiler (jax 0.10.2, libtpu 0.0.42), v4 to 7x: dots need a 32-bit
- * accumulator and float32, bfloat16 or (from v5e) 8- and 4-bit operands;
- * elementwise arithmetic knows float32, bfloat16, int32, uint32, int16;
- * reductions float32, bfloat16, int32; nothing computes in float16 or float64. */
+/* Which operations a TPU has, and for which dtypes. Measured ahead of time (jax 0.10.2, libtpu 0.0.42): spec/mosaic.def
+ * has what the lowering and the compiler say of each primitive. Dots need a 32-bit accumulator and float32, bfloat16
+ * or (from v5e) 8- and 4-bit operands. */
 #include "analyzer/flow/flow.h"
 
 typedef struct place {
     const tp_inst *inst;
     const tp_syntax *syntax;
+    const tp_value *values;
+    bool *lanes; /* by value: made of an iota */
 } place;
 
 static void refuse(tp_analysis *a, const place *at, const char *help, tp_str what)
@@ -49,52 +49,98 @@ static void check_dot(tp_analysis *a, const place *at, tp_dtype in, tp_dtype out
                tp_message(a, "a dot of %s into %s: the accumulator has 32 bits", name_of(in), name_of(out)));
 }
 
-/* Elementwise operations that compile (measured with libtpu 0.0.42): of 16-bit
- * integers all but minimum, maximum and shifts; of 8-bit ones the bitwise ones,
- * and from v5 on == and !=. */
-static bool computes(const tp_analysis *a, tp_prim p, tp_dtype d)
+/* Of primitives that the lowering has no rule for: the same with others. */
+static const char *rewrite(tp_prim p)
 {
-    bool shift = p == TP_P_SHL || p == TP_P_SHR || p == TP_P_SHR_LOGICAL,
-         bitwise = p == TP_P_AND || p == TP_P_OR || p == TP_P_XOR || p == TP_P_INVERT;
-    if (d == TP_I16)
-        return !shift && p != TP_P_MINIMUM && p != TP_P_MAXIMUM;
-    if (d == TP_I8 || d == TP_U8)
-        return bitwise || ((p == TP_P_EQ || p == TP_P_NE) && a->k->target.generation >= 5);
-    return d == TP_F32 || d == TP_BF16 || d == TP_I32 || d == TP_U32 || d == TP_BOOL;
+    static const char *const TEXTS[TP_PRIMS] = {
+        [TP_P_EXPM1] = "write `exp(x) - 1`, which has fewer digits where x is near 0",
+        [TP_P_ERFC] = "write `1 - erf(x)`, which has fewer digits where x is large",
+        [TP_P_PROD] = "multiply slice by slice: `for t in range(0, n)` with `p = p * take(x, t, axis=a)`",
+        [TP_P_FLIP] =
+            "multiply by a matrix of 0 and 1: `dot(x, (row + column == n - 1).astype(float32))`; blocks turn in an "
+            "index map",
+        [TP_P_TAKE] = "multiply by a matrix of 0 and 1: `dot((index == lane).astype(float32), x)`; or let a prefetched "
+                      "table pick "
+                      "the block",
+        [TP_P_CUMSUM] = "multiply by a triangle of ones: `dot(x, (row <= column).astype(float32))`",
+        [TP_P_CUMPROD] = "double the reach: `x = x * where(lane >= k, roll(x, k, axis=a), 1)` for k = 1, 2, 4, ...",
+        [TP_P_CUMMAX] =
+            "double the reach: `x = maximum(x, where(lane >= k, roll(x, k, axis=a), -inf))` for k = 1, 2, 4, ...",
+        [TP_P_CUMMIN] =
+            "double the reach: `x = minimum(x, where(lane >= k, roll(x, k, axis=a), inf))` for k = 1, 2, 4, ...",
+    };
+    return TEXTS[p];
+}
+
+/* The rule for gather takes one lane for each lane. An index that is made of an iota is a slice in other words. */
+static bool gathers(const place *at)
+{
+    const tp_inst *i = at->inst;
+    return i->prim == TP_P_TAKE && at->values[i->args[0]].rank >= 2 && at->values[i->args[1]].rank >= 1 &&
+           !at->lanes[i->args[1]];
+}
+
+/* Masks of 8-bit integers from v5 on: those of v4 choose among 8-bit values alone. Scalars were not measured but for
+ * their width. */
+static bool computes(const tp_analysis *a, const place *at, tp_dtype d)
+{
+    tp_prim p = at->inst->prim;
+    int generation = a->k->target.generation, since = tp_prim_lowering(p)->since[d];
+    bool narrow = tp_dtype_info(d)->bits <= 8 && d != TP_BOOL, scalar = !at->values[at->inst->out].rank;
+    if (scalar && !narrow && !tp_prim_reduces(p))
+        return d != TP_F16 && d != TP_F64;
+    if (narrow && tp_prim_compares(p) && generation < 5)
+        return false;
+    return since && generation >= since;
+}
+
+static void refuse_dtype(tp_analysis *a, const place *at, tp_dtype in)
+{
+    tp_prim p = at->inst->prim;
+    bool integer = !tp_is_float(in) && in != TP_I32 && tp_prim_lowering(p)->since[TP_I32];
+    refuse(a, at,
+           integer        ? "convert to int32 first"
+           : in != TP_F32 ? "convert to float32 first"
+                          : NULL,
+           tp_message(a, "no `%s` of %s on %.*s", tp_prim_info(p)->name, name_of(in), TP_FMT(a->k->target.name)));
 }
 
 static void check_inst(tp_analysis *a, const place *at)
 {
     const tp_inst *i = at->inst;
-    const tp_value *values = a->k->body->values.at;
-    tp_dtype in = i->nargs ? values[i->args[0]].dtype : values[i->out].dtype, out = values[i->out].dtype;
-    bool reduction = tp_prim_reduces(i->prim);
-    if (i->prim == TP_P_DOT) {
+    const tp_lowering *l = tp_prim_lowering(i->prim);
+    tp_dtype in = i->nargs ? at->values[i->args[0]].dtype : at->values[i->out].dtype, out = at->values[i->out].dtype;
+    bool table = tp_prim_is_elementwise(i->prim) || tp_prim_reduces(i->prim);
+    if (i->prim == TP_P_DOT)
         check_dot(a, at, in, out);
-    } else if (reduction && i->prim != TP_P_ANY && i->prim != TP_P_ALL && in != TP_F32 && in != TP_BF16 &&
-               in != TP_I32) {
-        refuse(a, at, "convert to float32 or int32 first",
-               tp_message(a, "no reduction of %s on %.*s", name_of(in), TP_FMT(a->k->target.name)));
-    } else if ((i->prim == TP_P_IS_FINITE || i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN) && in == TP_BF16) {
-        refuse(a, at, "convert to float32 first", tp_message(a, "no %s of bfloat16", tp_prim_info(i->prim)->name));
-    } else if (i->prim == TP_P_IOTA && tp_is_float(out)) {
-        refuse(a, at, "make an int32 iota and convert it", tp_message(a, "no iota of %s", name_of(out)));
-    } else if (tp_prim_is_elementwise(i->prim) && !tp_is_weak(in) && !computes(a, i->prim, in)) {
-        refuse(a, at, tp_is_float(in) ? "convert to float32 first" : "convert to int32 first",
-               tp_message(a, "no `%s` of %s on %.*s", tp_prim_info(i->prim)->name, name_of(in),
+    else if (!l->becomes && (table || tp_prim_scans(i->prim)))
+        tp_add_finding(
+            a, TP_UNKNOWN, a->k->name, tp_body_loc(a, i->node, at->syntax),
+            tp_message(a, "could not decide: %.*s has `%s`", TP_FMT(a->k->target.name), tp_prim_info(i->prim)->name))
+            ->reason = TP_S("the primitive was not measured (spec/mosaic.def)");
+    else if (l->becomes && (l->missing[0] || gathers(at)))
+        refuse(a, at, rewrite(i->prim),
+               tp_message(a, "`%s` is not lowered by Mosaic on %.*s", tp_prim_info(i->prim)->name,
                           TP_FMT(a->k->target.name)));
-    }
+    else if (i->prim == TP_P_IOTA && tp_is_float(out))
+        refuse(a, at, "make an int32 iota and convert it", tp_message(a, "no iota of %s", name_of(out)));
+    else if (table && !tp_is_weak(in) && !computes(a, at, in))
+        refuse_dtype(a, at, in);
 }
 
-static void check_region(tp_analysis *a, const tp_region *r)
+static void check_region(tp_analysis *a, const tp_region *r, bool *lanes)
 {
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_statement *s = &r->at[i];
-        if (s->kind == TP_COMPUTE)
-            check_inst(a, &(place){s->inst, s->syntax});
-        check_region(a, &s->body);
-        check_region(a, &s->orelse);
-        check_region(a, &s->test);
+        if (s->kind == TP_COMPUTE) {
+            lanes[s->inst->out] = s->inst->prim == TP_P_IOTA;
+            for (uint32_t n = 0; n < s->inst->nargs; n++)
+                lanes[s->inst->out] |= lanes[s->inst->args[n]];
+            check_inst(a, &(place){s->inst, s->syntax, a->k->body->values.at, lanes});
+        }
+        check_region(a, &s->body, lanes);
+        check_region(a, &s->orelse, lanes);
+        check_region(a, &s->test, lanes);
     }
 }
 
@@ -103,7 +149,7 @@ static void check(tp_analysis *a)
     uint32_t before = a->out->findings.len;
     if (!a->k->body)
         return;
-    check_region(a, &a->k->body->statements);
+    check_region(a, &a->k->body->statements, TP_NEWN(a->arena, bool, a->k->body->values.len));
     if (a->out->findings.len == before)
         tp_add_finding(a, TP_PROVEN, a->k->name, a->k->doc->loc,
                        tp_message(a, "%.*s has every operation of the body for its dtypes", TP_FMT(a->k->target.name)))
@@ -118,8 +164,8 @@ const tp_rule tp_rule_tp204_dtype_support = {
     .hardware = true,
     .per_dtype = true,
     .why = "A TPU loads and stores more types than it computes with; narrow integers and float16 have to be converted, "
-           "and "
-           "the matrix unit accumulates in 32 bits.",
+           "and the matrix unit accumulates in 32 bits. JAX's lowering has no rule for some primitives: erfc, expm1, "
+           "running sums, reversal, gathers.",
     .bad = "\"acc[...] += dot(a, b)\"   of bfloat16 blocks",
     .good = "\"acc[...] += dot(a, b, preferred_element_type=float32)\"",
     .jax = "interpret=True computes it. The TPU lowering fails with an internal verifier's text (\"please file a "

@@ -38,21 +38,23 @@ done
 [ "$(grep -c "TP_P_CBRT.*not handled" said)" = 4 ] || fail "other places than these four ask for the row"
 demand 2 'TP_P_CBRT' ${MAKE:-make} --no-print-directory -s MODE=strict build/strict/domains/field.o
 demand 2 'primitive cbrt: no example' ${MAKE:-make} --no-print-directory -s check-tables
-spec() { # REFERENCE
+spec() { # REFERENCE TARGET
     cat >planted.tile.json <<END
-{"tileproof": 1, "name": "planted", "sizes": {"M": {"min": 1, "max": 4096}},
+{"tileproof": 1, "name": "planted", "target": "$2", "sizes": {"M": {"min": 1, "max": 4096}},
  "grid": [{"axis": "i", "steps": "cdiv(M, 8)", "semantics": "parallel"}],
  "inputs": [{"name": "x", "dtype": "float32", "shape": ["M", 128], "block_shape": [8, 128], "index_map": ["i", "0"]}],
  "outputs": [{"name": "o", "dtype": "float32", "shape": ["M", 128], "block_shape": [8, 128], "index_map": ["i", "0"]}],
  "kernel": ["o[...] = cbrt(x[...]) * 2"], "reference": ["$1"]}
 END
 }
-spec 'o = cbrt(x) + cbrt(x)'
+spec 'o = cbrt(x) + cbrt(x)' tpu-v5e
+demand 0 'the primitive was not measured' build/tileproof lint planted.tile.json
+spec 'o = cbrt(x) + cbrt(x)' none
 demand 0 'all sizes  proven' build/tileproof verify planted.tile.json
-spec 'o = cbrt(x) + cbrt(x + 0.01)' # nobody said how an error passes through it: no bound, so no verdict
+spec 'o = cbrt(x) + cbrt(x + 0.01)' none # nobody said how an error passes through it: no bound, so no verdict
 demand 4 'TP702' build/tileproof verify planted.tile.json
 silent 'TP701'
-spec 'o = tanh(x) * 2' # operands as they were read: the row says how exact the function itself is
+spec 'o = tanh(x) * 2' none # operands as they were read: the row says how exact the function itself is
 demand 1 'TP701' build/tileproof verify planted.tile.json
 
 # ---- a rule: a file with its descriptor, tests ----
@@ -80,7 +82,7 @@ const tp_rule tp_rule_tp199_planted = {
 END
 build "a file in analyzer/rules/"
 demand 2 'bad_*.tile.json is missing' ${MAKE:-make} --no-print-directory -s check-tables
-spec 'o = tanh(x) * 2'
+spec 'o = tanh(x) * 2' none
 sed -i 's/cbrt/tanh/' planted.tile.json
 demand 1 'error[TP199]' build/tileproof lint planted.tile.json
 demand 0 'TP199' build/tileproof rules
@@ -98,7 +100,7 @@ copy
 awk '/^X\(U4,/ { print; print "X(I2, \"int2\", \"i2\", 2, TP_KIND_INT, NONE, 0, 0)"; next } { print }' base/dtypes.def >row && mv row base/dtypes.def
 build "a row of base/dtypes.def"
 cat >planted.tile.json <<'END'
-{"tileproof": 1, "name": "planted", "sizes": {"M": {"min": 1, "max": 4096}},
+{"tileproof": 1, "name": "planted", "target": "$2", "sizes": {"M": {"min": 1, "max": 4096}},
  "grid": [{"axis": "i", "steps": "cdiv(M, 128)", "semantics": "parallel"}],
  "inputs": [{"name": "x", "dtype": "int2", "shape": ["M", 128], "block_shape": [128, 128], "index_map": ["i", "0"]}],
  "outputs": [{"name": "o", "dtype": "int2", "shape": ["M", 128], "block_shape": [128, 128], "index_map": ["i", "0"]}]}

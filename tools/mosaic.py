@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""What JAX's lowering for TPUs (Mosaic) makes of the primitives of spec/prims.def.
+
+    mosaic.py --libtpu FILE --write   write spec/mosaic.def (with the Python of build/venv)
+    mosaic.py                         exit 1 where the table and this JAX differ
+
+Each primitive is written as its row says, traced, and its kernel lowered for TPUs and
+for each dtype, without a TPU. JAX's registry of lowering rules says which JAX
+primitives there is no rule for. The compiler is asked with --libtpu.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import sys
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from jax._src.pallas.mosaic import lowering, tpu_info  # noqa: E402
+from jax.experimental import pallas as pl  # noqa: E402
+from jax.experimental.pallas import tpu as pltpu  # noqa: E402
+
+from tileproof import jaxpr as jx  # noqa: E402
+
+TABLE = ROOT / "spec" / "mosaic.def"
+FLOATS, INTEGERS = ["F32", "BF16", "F16"], ["I8", "I16", "I32", "U8", "U16", "U32"]
+NAMES = dict(re.findall(r'^X\((\w+), "(\w+)"', (ROOT / "base" / "dtypes.def").read_text(), re.M))
+CLASSES = {"FLOATS": FLOATS, "INTS": INTEGERS, "NUMBERS": FLOATS + INTEGERS, "LOGICAL": [*INTEGERS, "BOOL"], "ANY": [*FLOATS, *INTEGERS, "BOOL"]}
+# as libtpu names them; it ends itself when asked about v5p in the same process
+TOPOLOGIES = {"tpu-v2": "v2:2x2", "tpu-v3": "v3:2x2", "tpu-v4": "v4:2x2x1", "tpu-v5e": "v5e:2x2", "tpu-v6e": "v6e:2x2", "tpu-v7x": "tpu7x:2x2x1"}
+ROW = re.compile(r'^(UNARY|BINARY|IMMEDIATE|SELECT|CONVERT|FOLD|RUNNING|CONTRACT|MOVE|SOURCE|SUGAR)\((\w+), "[^"]*",(.*?)"[^"]*", "([^"]*)"\)$', re.M | re.S)
+# the parameters that a row's Pallas text names, and rows that name none
+PARAMETERS = {"a": 1, "n": 3, "axis": 1, "axes": (1, 0), "shape": (32, 128), "value": 0, "reps": (2, 1), "shift": 1, "dim": 1, "starts": (0, 0),
+              "limits": (8, 128), "strides": None, "lo": 0, "hi": 1}
+TEXTS = {"DOT": "jax.lax.dot_general(x, y.T, (((1,), (0,)), ((), ())), preferred_element_type=jnp.float32 if jnp.issubdtype(x.dtype, jnp.floating) else jnp.int32)",
+         "PAD": "jax.lax.pad(x, jnp.zeros((), x.dtype), ((0, 8, 0), (0, 0, 0)))", "BROADCAST": "jnp.broadcast_to(x[:1], shape)",
+         "SQUEEZE": "jnp.squeeze(jnp.expand_dims(x, 0), 0)", "EXPAND_DIMS": "jnp.expand_dims(x, 0)", "RESHAPE": "jnp.reshape(x, (16, 256))",
+         "CLIP": "jnp.clip(x, x, y)", "CONCATENATE": "jnp.concatenate([x, y], axis=0)", "STACK": "jnp.stack([x, y], axis=0)",
+         "ROLL": "pltpu.roll(x, 1, axis=1)", "FULL": "jnp.full(shape, 3, dtype)", "TILE": "jnp.tile(x, reps)", "CAST": "x.astype(jnp.float32)",
+         "BITCAST": "jax.lax.bitcast_convert_type(x, jnp.dtype(f'int{8 * x.dtype.itemsize}'))", "LITERAL": None, "PROGRAM_ID": None, "NUM_PROGRAMS": None,
+         "WHERE": "jnp.where(jax.lax.broadcasted_iota(jnp.int32, shape, 1) > 3, x, y)", "TAKE": "jnp.take(x, jax.lax.broadcasted_iota(jnp.int32, (32, 1), 0)[:, 0], axis=0)",
+         "REPEAT": "jnp.repeat(x, n, axis=0)", "SUM": "jnp.sum(x, axis=a, keepdims=True, dtype=x.dtype)", **{f: f"jnp.{f.lower()}(x, axis=a, keepdims=True)" for f in ("PROD", "MAX", "MIN", "ANY", "ALL", "ARGMAX", "ARGMIN")}}
+
+
+def rows():
+    """(id, text, operands) of every primitive that computes."""
+    for kind, name, middle, pallas in ROW.findall((ROOT / "spec" / "prims.def").read_text()):
+        text = TEXTS.get(name, pallas)
+        if text is not None:
+            operands = middle.split(",")[0].strip() if kind in ("UNARY", "BINARY") else "NUMBERS" if kind in ("IMMEDIATE", "FOLD", "RUNNING", "CONTRACT") else "ANY"
+            yield name, text, CLASSES["LOGICAL" if name in ("ANY", "ALL") else operands]
+
+
+def function(text):
+    def f(x, y):
+        scope = {"jnp": jnp, "jax": jax, "pltpu": pltpu, "x": x, "y": y, "dtype": x.dtype, **PARAMETERS}
+        return eval(text, scope)  # noqa: S307  a row of our own table
+
+    return f
+
+
+def primitives(text, dtype):
+    """Of JAX, in the order in which they are traced, calls entered."""
+    found = {}
+
+    def walk(j):
+        for e in jx.equations(j):
+            inner = list(jx.inner_jaxprs(e))
+            if not inner:
+                found[e.primitive.name] = True
+            for i in inner:
+                walk(i)
+
+    shape = jax.ShapeDtypeStruct((32, 128), dtype)
+    walk(jax.make_jaxpr(function(text))(shape, shape))
+    return list(found)
+
+
+def uses(f, x, y):
+    """The result, stored: a mask in each of three ways, of which one has to do."""
+    r = f(x, y)
+    return [r] if r.dtype != bool or r.shape != x.shape else [jnp.where(r, x, y), jnp.where(r, 1.0, 0.0), r.astype(jnp.int32)]
+
+
+def accepted(text, dtype, device, topology):
+    """Does the lowering accept the primitive of this dtype, and the compiler, where there is one?"""
+    tpu_info.get_tpu_info = lambda: tpu_info.get_tpu_info_for_chip(tpu_info.chip_version_from_device_kind(device), 1)
+    f, shape = function(text), jax.ShapeDtypeStruct((32, 128), dtype)
+    try:
+        results = jax.eval_shape(lambda x, y: uses(f, x, y), shape, shape)
+    except TypeError:  # JAX has no such operation of this dtype
+        return False
+
+    def works(n):
+        def kernel(x_ref, y_ref, o_ref):
+            o_ref[...] = uses(f, x_ref[...], y_ref[...])[n]
+
+        def call(x, y):
+            return pl.pallas_call(kernel, out_shape=results[n])(x, y)
+
+        try:
+            if topology:
+                jax.jit(call, in_shardings=[topology] * 2).lower(shape, shape).compile()
+            else:
+                jax.export.export(jax.jit(call), platforms=["tpu"])(shape, shape)
+        except Exception:  # noqa: BLE001  whatever it raises, it does not accept
+            return False
+        return True
+
+    return any(map(works, range(len(results))))
+
+
+def registered():
+    """The JAX primitives that have a rule, for kernels of a TensorCore."""
+    return {p.name for kind, rules in lowering.lowering_rules.items() if kind.name == "TC" for p in rules}
+
+
+def chips(libtpu):
+    """(generation, device kind, how the compiler is asked) of every TPU that can be asked."""
+    rows = re.findall(r'^X\("([^"]*)", "[^"]*?(TPU[^",]*)", (\d+)', (ROOT / "spec" / "targets.def").read_text(), re.M)
+    if not libtpu:
+        return [(int(generation), kind, None) for _, kind, generation in rows]
+    os.environ["TPU_SKIP_MDS_QUERY"], os.environ["TPU_LIBRARY_PATH"] = "1", libtpu
+    from jax.experimental import topologies
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    found = []
+    for name, kind, generation in rows:
+        if name in TOPOLOGIES:
+            devices = topologies.get_topology_desc(TOPOLOGIES[name], platform="tpu").devices
+            found.append((int(generation), kind, NamedSharding(Mesh(np.array(devices[:1]), ("x",)), PartitionSpec())))
+    return found
+
+
+def measured(asked):
+    """id -> (becomes, missing, {dtype: the first generation from which on every chip accepts it})"""
+    known, out = registered(), {}
+    for name, text, dtypes in rows():
+        becomes, since = primitives(text, NAMES[dtypes[0]]), {}
+        for d in dtypes:
+            answers = sorted((g, accepted(text, NAMES[d], kind, topology)) for g, kind, topology in asked)
+            last = max((g for g, yes in answers if not yes), default=-1)
+            later = [g for g, _ in answers if g > last]
+            if later:
+                since[d] = later[0]
+        out[name] = (becomes, [p for p in becomes if p not in known], since)
+    return out
+
+
+HEAD = """/* What JAX 0.10.2 makes of the primitives of prims.def in a kernel for a TPU, and the dtypes of which libtpu 0.0.42
+ * compiles the result. Written by `build/venv/bin/python tools/mosaic.py --libtpu FILE --write`.
+ * LOWERED(id, becomes, missing, since...)
+ *   becomes  the JAX primitives, in order
+ *   missing  the first of them without a rule in the registry of jax._src.pallas.mosaic.lowering, or ""
+ *   since    [dtype] = the first generation from which on every chip compiles it; the others: none does
+ * Chips: v2, v3, v4, v5e, v6e, v7x; v5p compiled the same where it was asked. */
+"""
+
+
+def table(found):
+    lines = []
+    for name, (becomes, missing, since) in found.items():
+        cells = "".join(f", [TP_{d}] = {g}" for d, g in since.items())
+        lines.append(f'LOWERED({name}, "{" ".join(becomes)}", "{(missing or [""])[0]}"{cells or ", 0"})\n')
+    return HEAD + "".join(lines) + "#undef LOWERED\n"
+
+
+def read():
+    """The table as measured() would give it."""
+    found = {}
+    for name, becomes, missing, cells in re.findall(r'^LOWERED\((\w+), "([^"]*)", "([^"]*)"(.*)\)$', TABLE.read_text(), re.M):
+        since = {d: int(g) for d, g in re.findall(r"\[TP_(\w+)\] = (\d+)", cells)}
+        found[name] = (becomes.split(), [missing] if missing else [], since)
+    return found
+
+
+def differences(found, compiled):
+    """Of the table and what was measured; without a compiler, what it accepted has to be lowered."""
+    recorded = read()
+    for name in recorded.keys() | found.keys():
+        if name not in found or name not in recorded:
+            yield f"{name}: {'no longer' if name in recorded else 'not yet'} a primitive"
+            continue
+        (becomes, missing, since), (was, lacked, before) = found[name], recorded[name]
+        if becomes != was or missing[:1] != lacked:
+            yield f"{name}: becomes {' '.join(becomes)}, without a rule: {' '.join(missing) or 'none'}; the table says {' '.join(was)}, {' '.join(lacked) or 'none'}"
+        if since != before if compiled else any(d not in since for d in before):
+            yield f"{name}: {since}; the table says {before}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--libtpu", help="libtpu.so of the package libtpu 0.0.42: ask the compiler, too")
+    o = parser.parse_args()
+    asked = chips(o.libtpu)
+    if not o.libtpu:  # the lowering makes one difference between chips, before and after v4
+        asked = [c for c in asked if c[1] in ("TPU v3", "TPU v5 lite")]
+    found = measured(asked)
+    if o.write:
+        if not o.libtpu:
+            sys.exit("--write needs --libtpu: the table has what the compiler says")
+        TABLE.write_text(table(found))
+        return 0
+    wrong = list(differences(found, bool(o.libtpu)))
+    for w in wrong:
+        print(f"mosaic: {w}")
+    print(f"mosaic: {len(found)} primitives, {len(wrong)} differ from spec/mosaic.def")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
