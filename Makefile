@@ -222,7 +222,8 @@ test-jax: all libraries ## compare with JAX and NumPy, live (makes build/venv fr
 wheel: ## build/dist/*.whl, with the program in it: pip installs it without a compiler (Linux x86_64; tools from the network)
 	@MAKE="$(MAKE)" tools/wheel.sh
 
-test-wheel: ## the wheel in a fresh environment, without a compiler on the PATH (after make wheel and make test-jax)
+test-wheel: all wheel ## make wheel, and that wheel in a fresh environment, without a compiler on the PATH
+	@tools/venv.sh build/venv tests/jax/requirements.txt
 	@python3 tests/jax/wheel.py
 
 deb: ## build/deb/*.deb, by debhelper; lintian has to be silent

@@ -7,11 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 [ "$(uname -sm)" = "Linux x86_64" ] || { echo "wheel: built on Linux x86_64 only" >&2; exit 2; }
 tools=build/wheel-tools root=build/portable-root package=build/portable-package
-if ! cmp -s tools/wheel-requirements.txt $tools/.requirements; then
-    python3 -m venv $tools
-    $tools/bin/pip install -q --disable-pip-version-check -r tools/wheel-requirements.txt
-    cp tools/wheel-requirements.txt $tools/.requirements
-fi
+tools/venv.sh $tools tools/wheel-requirements.txt
 python=$PWD/$tools/bin/python
 z3=$($python -c 'import importlib.util as u; print(u.find_spec("z3").submodule_search_locations[0])')
 
