@@ -72,6 +72,27 @@ def test_open_tables_need_contracts():
     open_tables = tileproof.check(fn, *args, target="none", tables=False)
     assert [f.rule for f in open_tables.of("violated")] == ["TP101"]
     assert "\"values\"" in open_tables.of("violated")[0].help
+    assert "the table `ids` is open and no contract says what it holds" in str(open_tables) and "0 <= ids[a] and ids[a] < 3" in str(open_tables)
+
+
+def test_contracts_are_inferred_from_what_tables_hold():
+    fn, (ids, x) = kernels.CALLS["gather by ids"]
+    report = tileproof.check(fn, ids, x, target="none", tables="inferred")
+    assert report.ok and "contents" not in report.specs[0]["scalar_prefetch"][0] and "inferred from one call" in str(report)
+    assert report.specs[0]["contracts"] == [{"id": "inferred_1", "fact": "forall a < 3: 0 <= ids[a] and ids[a] < 3"}]
+    assert any("inferred_1" in f["rests_on"] for f in report.reports[0]["specs"][0]["findings"])
+    wrong = tileproof.check(fn, ids + 3, x, target="none", tables="inferred")  # what is seen is not what is wanted
+    assert "ids[a] <= 5" in wrong.specs[0]["contracts"][0]["fact"] and [f.rule for f in wrong.of("violated")] == ["TP101"]
+    shapes = tileproof.check(fn, ids, jax.ShapeDtypeStruct(x.shape, x.dtype), target="none", tables="inferred")
+    assert shapes.specs[0]["contracts"] == report.specs[0]["contracts"]
+
+
+def test_inferred_contracts_with_symbolic_sizes():
+    fn, _ = kernels.CALLS["gather by ids"]
+    spec, = tileproof.generalise(fn, lambda N, B: (jnp.arange(B, dtype=jnp.int32) % N, jnp.zeros((N, 1, 128))), tables="inferred", N=6, B=4)
+    assert [c["fact"] for c in spec["contracts"]] == ["forall a < B: 0 <= ids[a] and ids[a] < N", "forall a < B - 1: ids[a] <= ids[a + 1]"]
+    spec, = tileproof.generalise(fn, lambda N, B: (jnp.arange(B, dtype=jnp.int32) % N, jnp.zeros((N, 1, 128))), N=6, B=4)
+    assert "contracts" not in spec and len(spec["x-python"]["open"]["ids"]) == 2
 
 
 def test_sentences():

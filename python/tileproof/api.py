@@ -70,6 +70,13 @@ class Report:
         """No rule is violated, and every call was judged. Results are not compared: that is verify()."""
         return not self.refused and not any(f.verdict in ("violated", "vacuous") for f in self.findings)
 
+    @property
+    def assumed(self) -> list[str]:
+        """What is said of tables: those that are open, and contracts that were inferred from one call."""
+        from . import contracts
+
+        return [t for s in self.specs for t in contracts.told(s)]
+
     def of(self, *verdicts: str) -> list[Finding]:
         return [f for f in self.findings if f.verdict in verdicts]
 
@@ -79,7 +86,7 @@ class Report:
         head = f"tileproof, {self.scope}: {len(self.specs)} kernel{'s' if len(self.specs) != 1 else ''}, {len(bad)} violated, {proven} proven, {len(unknown)} unknown"
         if self.refused:
             head += f", {len(self.refused)} not imported"
-        return "\n".join([head, *map(str, bad), *map(str, unknown), *(f"not imported: {r}" for r in self.refused)])
+        return "\n".join([head, *map(str, bad), *map(str, unknown), *(f"not imported: {r}" for r in self.refused), *(f"note: {t}" for t in self.assumed)])
 
     def _rows(self) -> Iterator[tuple[str, str, str, str]]:
         """Kernel, rule, verdict, text: findings with their text, then what is proven, a row for each rule."""
@@ -102,7 +109,7 @@ class Report:
                 + "".join(map(row, self._rows())) + "</table>")
 
 
-def from_pallas(fn: Callable[..., Any], *args: Any, tables: bool = True, reference: Callable[..., Any] | None = None) -> list[dict[str, Any]]:
+def from_pallas(fn: Callable[..., Any], *args: Any, tables: bool | str = True, reference: Callable[..., Any] | None = None) -> list[dict[str, Any]]:
     """Specs of every pallas_call that fn(*args) reaches; see importer.from_pallas."""
     from . import importer
 
@@ -110,11 +117,11 @@ def from_pallas(fn: Callable[..., Any], *args: Any, tables: bool = True, referen
 
 
 def generalise(fn: Callable[..., Any], arguments: Callable[..., tuple[Any, ...]], reference: Callable[..., Any] | None = None,
-               **sizes: int) -> list[dict[str, Any]]:
+               *, tables: bool | str = False, **sizes: int) -> list[dict[str, Any]]:
     """Specs with symbolic sizes, inferred from several calls; see symbolic.generalise."""
     from . import symbolic
 
-    return symbolic.generalise(fn, arguments, reference, **sizes)
+    return symbolic.generalise(fn, arguments, reference, tables=tables, **sizes)
 
 
 def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
@@ -127,11 +134,12 @@ def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
     return out
 
 
-def check(fn: Callable[..., Any], *args: Any, target: str | None = None, tables: bool = True) -> Report:
+def check(fn: Callable[..., Any], *args: Any, target: str | None = None, tables: bool | str = True) -> Report:
     """Import every pallas_call of fn(*args) and lint it.
 
     `target`: a chip of `tileproof targets`; "none" leaves the hardware rules out.
-    Calls that cannot be imported are listed in the report (`refused`), which is
+    `tables`: those of a scalar prefetch hold what they hold in the call; False:
+    anything; "inferred": what satisfies contracts that are made of it. Calls that cannot be imported are listed in the report (`refused`), which is
     not ok then. Raises NoPallasCall, NotFound; Unsupported where no call can be
     imported.
     """

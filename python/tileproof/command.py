@@ -38,13 +38,14 @@ def imported(o: Any) -> tuple[list[dict[str, Any]], list[Unsupported]]:
     from . import importer, symbolic
 
     fn, reference = function(o.function), function(o.reference) if o.reference else None
+    tables: bool | str = "inferred" if o.contracts else not o.sym
     if not o.sym:
-        return importer.read(fn, *[argument(a, {}) for a in o.arg], reference=reference)
+        return importer.read(fn, *[argument(a, {}) for a in o.arg], tables=tables, reference=reference)
     sizes = symbolic.parse(o.sym)
     for name in sizes:
         if not any(re.search(rf"\b{name}\b", a.partition("[")[2]) for a in o.arg):
             raise TileproofError(f"`{name}` of --sym is in no --arg; write --arg f32[{name},128]")
-    specs, refused = symbolic.read(fn, lambda **at: tuple(argument(a, at) for a in o.arg), reference, **sizes)
+    specs, refused = symbolic.read(fn, lambda **at: tuple(argument(a, at) for a in o.arg), reference, tables=tables, **sizes)
     for spec in specs:
         print(f"tileproof: {symbolic.told(spec)}", file=sys.stderr)
     return specs, refused
@@ -114,6 +115,7 @@ def main(argv: list[str] | None = None) -> int:
     i.add_argument("--arg", action="append", default=[], help="f32[512,128]; once per argument")
     i.add_argument("--sym", help="M=512,K=256: sizes that --arg names, as in f32[M,K], stay symbols; the numbers are those of a typical call")
     i.add_argument("--reference", help="pkg.mod:fn, the same in jnp: becomes the naive program that `tileproof verify` compares with")
+    i.add_argument("--contracts", action="store_true", help="leave prefetched tables open, with contracts inferred from what they hold in the call")
     i.add_argument("-o", "--output", type=pathlib.Path, help="write NAME.tile.json into this folder (default: print)")
     i.add_argument("--lint", action="store_true", help="lint what was imported; the exit code is that of tileproof lint")
     t = commands.add_parser("trace", help="run a script, unedited; specs of every distinct pallas_call, also when it raises (exit code 3, or its own)")
@@ -136,11 +138,13 @@ def main(argv: list[str] | None = None) -> int:
             finally:
                 write(list(found.values()), o.output)
             return 0
-        from . import api
+        from . import api, contracts
 
         specs, refused = imported(o)
         for r in refused:
             print(f"tileproof: not imported: {r}", file=sys.stderr)
+        for text in (t for s in specs for t in contracts.told(s)):
+            print(f"tileproof: {text}", file=sys.stderr)
         if not o.lint:
             write(specs, o.output)
             return 3 if refused else 0

@@ -7,7 +7,7 @@ import json
 import re
 from typing import Any, Iterator
 
-from . import capture, fields, known
+from . import capture, contracts, fields, known
 from . import jaxpr as jx
 from .body import Body, Ref, Value
 from .errors import NoPallasCall, Unsupported, together
@@ -58,14 +58,15 @@ def from_equation(eqn: Any, operands: list[Any] | None = None, used: list[bool] 
     return _Import(eqn, operands, used).spec()
 
 
-def from_pallas(fn: Any, *args: Any, tables: bool = True, reference: Any = None) -> list[dict[str, Any]]:
+def from_pallas(fn: Any, *args: Any, tables: bool | str = True, reference: Any = None) -> list[dict[str, Any]]:
     """Specs of every pallas_call that fn(*args) reaches: under jit, vmap,
     grad, scan, cond. `args` are arrays or jax.ShapeDtypeStruct.
 
     Where a call has prefetched tables and all of `args` are arrays, fn is run
     once (interpreted) and the tables are fixed at what they held. Of shapes,
     tables that no argument changes are fixed. The others, and with tables=False
-    all, are left open, for any contents.
+    all, are left open, for any contents; with tables="inferred" for those that
+    satisfy contracts made of what the tables of this call hold (contracts.py).
 
     `reference`: a jnp function of the same arguments; its program becomes the
     "reference" of the spec. fn reaches one pallas_call then.
@@ -82,8 +83,8 @@ def all_of(fn: Any, specs: list[dict[str, Any]], refused: list[Unsupported]) -> 
     return specs
 
 
-def read(fn: Any, *args: Any, tables: bool = True, reference: Any = None) -> tuple[list[dict[str, Any]], list[Unsupported]]:
-    """from_pallas() that keeps what can be imported beside what cannot."""
+def read(fn: Any, *args: Any, tables: bool | str | None = True, reference: Any = None) -> tuple[list[dict[str, Any]], list[Unsupported]]:
+    """from_pallas() that keeps what can be imported beside what cannot. tables=None: open, and not looked at."""
     closed = jx.trace(fn, args)
     sites = list(jx.sites(closed))
     if not sites:
@@ -91,15 +92,25 @@ def read(fn: Any, *args: Any, tables: bool = True, reference: Any = None) -> tup
     if reference is not None and len(sites) > 1:
         raise Unsupported(f"a reference for {len(sites)} pallas_calls", jx.where(sites[1].equation), "import the calls one by one")
     found = _Found()
-    if tables and any(_reads_tables(s.equation) for s in sites) and all(hasattr(a, "__array__") for a in jx.leaves(args)):
+    if tables is True and any(_reads_tables(s.equation) for s in sites) and all(hasattr(a, "__array__") for a in jx.leaves(args)):
         _executed(found, fn, args)
     else:
-        constant = known.operands(closed) if tables and any(_reads_tables(s.equation) for s in sites) else {}
+        held = seen(closed, args, sites) if tables is not None else {}
         for s in sites:
-            found.add(s.equation, constant.get(s.path), s.used)
+            contents = held.get(s.path)
+            found.add(s.equation, contents if tables is True else None, s.used, lambda spec, c=contents: contracts.see(spec, c, tables == "inferred"))
     if reference is not None and found.specs:
         attach(found.specs[0], sites[0].equation, closed, reference, args)
     return found.specs, found.refused
+
+
+def seen(closed: Any, args: tuple[Any, ...], sites: list[Any]) -> dict[Any, list[Any]]:
+    """The operands of each site that are known without running a kernel."""
+    if not any(_reads_tables(s.equation) for s in sites):
+        return {}
+    given = jx.leaves(args)
+    return known.operands(closed, [np.asarray(a, v.aval.dtype) if hasattr(a, "__array__") else None
+                                   for a, v in zip(given, jx.open_jaxpr(closed).invars, strict=True)])
 
 
 class _Found:
@@ -109,9 +120,12 @@ class _Found:
         self.specs: list[dict[str, Any]] = []
         self.refused: list[Unsupported] = []
 
-    def add(self, eqn: Any, operands: list[Any] | None, used: list[bool]) -> None:
+    def add(self, eqn: Any, operands: list[Any] | None, used: list[bool], then: Any = None) -> None:
         try:
-            self.specs.append(from_equation(eqn, operands, used))
+            spec = from_equation(eqn, operands, used)
+            if then is not None:
+                then(spec)
+            self.specs.append(spec)
         except Unsupported as e:
             self.refused.append(e)
 

@@ -14,10 +14,10 @@ MOST = 1 << 20  # elements of a value that is computed
 Path = tuple[tuple[int, int], ...]
 
 
-def operands(closed: Any) -> dict[Path, list[Any]]:
-    """For each site of jx.sites(closed): its operands, NumPy arrays or None."""
+def operands(closed: Any, args: list[Any] | None = None) -> dict[Path, list[Any]]:
+    """For each site of jx.sites(closed): its operands, NumPy arrays or None. `args`: those of the function, where they are arrays."""
     found: dict[Path, list[Any]] = {}
-    _Known(found).jaxpr(closed, [None] * len(jx.open_jaxpr(closed).invars), ())
+    _Known(found).jaxpr(closed, args or [None] * len(jx.open_jaxpr(closed).invars), ())
     return found
 
 

@@ -67,12 +67,13 @@ class Form:
         return Form(json.dumps(strip({k: v for k, v in spec.items() if k not in ("name", "x-python")})), numbers)
 
 
-def generalise(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = None, **sizes: int) -> list[dict[str, Any]]:
+def generalise(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = None, *, tables: bool | str = False, **sizes: int) -> list[dict[str, Any]]:
     """Specs with symbolic sizes of the pallas_calls that fn reaches.
 
     `arguments(**sizes)` gives the arguments of one call (shapes suffice);
     `sizes` are those of a typical one, e.g. M=512, K=256. fn is traced some
-    hundred times per size. Prefetched tables stay open. The domain of a size
+    hundred times per size. Prefetched tables stay open; with tables="inferred"
+    for those that satisfy contracts made of the tables of the typical call. The domain of a size
     ends at the largest that was looked at (domain.py), and before the kernel
     becomes another one: then there are specs for the domains beside it, too.
 
@@ -81,10 +82,10 @@ def generalise(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: An
     """
     from . import importer
 
-    return importer.all_of(fn, *read(fn, arguments, reference, **sizes))
+    return importer.all_of(fn, *read(fn, arguments, reference, tables=tables, **sizes))
 
 
-def read(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = None, **sizes: int) -> tuple[list[dict[str, Any]], list[Unsupported]]:
+def read(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = None, *, tables: bool | str = False, **sizes: int) -> tuple[list[dict[str, Any]], list[Unsupported]]:
     """generalise() that keeps what can be imported beside what cannot."""
     import jax
 
@@ -96,7 +97,7 @@ def read(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = No
 
     def specs_at(at: Sizes) -> list[dict[str, Any]]:
         given = arguments(**at) if shapes else jax.eval_shape(lambda: arguments(**at))
-        specs, refused[:] = importer.read(fn, *given, tables=False, reference=reference)
+        specs, refused[:] = importer.read(fn, *given, tables=None, reference=reference)
         return specs
 
     refused: list[Unsupported] = []
@@ -106,7 +107,25 @@ def read(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = No
     at_base = list(refused)
     if not inference.models:
         return importer.all_of(fn, [], at_base), at_base
-    return _pieces(lambda base: _Inference(specs_at, base, numbers, tops), inference, tops), at_base
+    found = _pieces(lambda base: _Inference(specs_at, base, numbers, tops), inference, tops)
+    _see_tables(found, fn, arguments, sizes, tables == "inferred")
+    return found, at_base
+
+
+def _see_tables(specs: list[dict[str, Any]], fn: Any, arguments: Any, sizes: Sizes, include: bool) -> None:
+    """Into the specs whose domain has the typical sizes: which tables are open, and what they held there."""
+    from . import contracts, importer
+    from . import jaxpr as jx
+
+    here = [s for s in specs if all(b["min"] <= sizes[n] <= b["max"] for n, b in s["sizes"].items())]
+    if not any("scalar_prefetch" in s for s in here):
+        return
+    args = arguments(**sizes)
+    closed = jx.trace(fn, args)
+    sites = list(jx.sites(closed))
+    held = importer.seen(closed, args, sites)
+    for spec, site in zip(here, sites, strict=False):
+        contracts.see(spec, held.get(site.path) if len(here) == len(sites) else None, include, sizes)
 
 
 def _pieces(infer: Callable[[Sizes], _Inference], first: _Inference, tops: Sizes) -> list[dict[str, Any]]:
