@@ -296,7 +296,7 @@ static chunk *chunk_new(tp_arena *a, size_t want)
     return c;
 }
 
-void *tp_alloc(tp_arena *a, size_t n)
+static void *allocate(tp_arena *a, size_t n, bool zeroed)
 {
     if (n > SIZE_MAX / 2)
         tp_leave(a, TP_E_MEMORY);
@@ -311,13 +311,47 @@ void *tp_alloc(tp_arena *a, size_t n)
     }
     uintptr_t base = ((uintptr_t)(c + 1) + ALIGN - 1) / ALIGN * ALIGN;
     void *p = (char *)c + (base - (uintptr_t)c) + from;
-    if (from < c->dirty)
+    if (zeroed && from < c->dirty)
         memset(p, 0, c->dirty - from < need ? c->dirty - from : need);
     c->used = from + need;
     a->used += need;
     tp_assert(c->used <= c->size && c->dirty <= c->size);
     tp_charge(a, 1 + (int64_t)(need / 64)); /* it is zeroed, and probably written */
     return p;
+}
+
+void *tp_alloc(tp_arena *a, size_t n)
+{
+    return allocate(a, n, true);
+}
+
+void *tp_alloc_unset(tp_arena *a, size_t n)
+{
+    return allocate(a, n, false);
+}
+
+/* One chunk for all that was used; gaps between small and large pieces included, or nearly so. */
+static void make_whole(void *arena)
+{
+    tp_arena *a = arena;
+    for (chunk *c = a->chunks, *next; c; c = next) {
+        next = c->next;
+        a->chunks = next;
+        chunk_free(a, c);
+    }
+    chunk_new(a, a->used + a->used / 8);
+}
+
+void tp_arena_reset(tp_arena *a)
+{
+    unmap_all(a);
+    if (a->chunks && a->chunks->next && tp_try(a, make_whole, a) != TP_OK)
+        tp_arena_clear(a); /* it is only slower */
+    for (chunk *c = a->chunks; c; c = c->next) {
+        c->dirty = c->dirty > c->used ? c->dirty : c->used;
+        c->used = 0;
+    }
+    a->used = 0;
 }
 
 void *tp_alloc_array(tp_arena *a, size_t count, size_t size)

@@ -32,6 +32,10 @@ void tp_arena_adopt(tp_arena *a, void *at, size_t size);
 /* Forget everything allocated so far; the memory is used again. */
 void tp_arena_clear(tp_arena *a);
 
+/* The same, and keep all of the memory, in one piece: what was allocated since the last time can be allocated again
+ * without asking the system. */
+void tp_arena_reset(tp_arena *a);
+
 /* What is done with this arena, and with children that it gets from now on, is
  * on account of the budget, which lives in the arena; memory that the system
  * maps from files is not. */
@@ -47,6 +51,8 @@ void tp_spend(tp_arena *a, int64_t units);
 
 /* `n` zeroed bytes, aligned to 64; fewer than 256 bytes to 16. */
 void *tp_alloc(tp_arena *a, size_t n);
+/* The same, holding anything: for what is written before it is read. */
+void *tp_alloc_unset(tp_arena *a, size_t n);
 /* Zeroed array; `count * size` is checked for overflow. */
 void *tp_alloc_array(tp_arena *a, size_t count, size_t size);
 /* Bytes that its limit leaves; SIZE_MAX: it has none. */

@@ -6,7 +6,8 @@
  *
  * No function prints, exits, changes the locale or keeps state outside its
  * arguments. Different handles may be used by different threads at the same
- * time; one handle by one thread at a time. Strings are UTF-8; those handed to
+ * time, and tileproof_run() of one handle by several; everything else of one
+ * handle by one thread at a time. Strings are UTF-8; those handed to
  * a sink live until it returns, those of a handle as long as the handle.
  */
 #ifndef TILEPROOF_H
@@ -112,7 +113,7 @@ typedef struct tileproof_run_options {
     size_t nsizes;
     size_t max_memory; /* bytes, the caller's arrays not counted; 0: 2 GiB */
     int64_t max_steps; /* of the grid; 0: 10^8 */
-    uint64_t seed;     /* order of the steps of parallel axes */
+    uint64_t seed;     /* order of the steps of parallel axes; 0: as the grid counts */
     int unchecked;     /* run a kernel that is not verified */
     unsigned threads;  /* at most so many share the steps of leading parallel axes, with the same results; 0: one per
                         * processor that the process may use */
@@ -125,7 +126,8 @@ typedef struct tileproof_run_options {
  * that is not verified are written when, and only when, TILEPROOF_OK is
  * returned. Those of a verified one are computed in the caller's memory if they
  * are aligned, have no strides and overlap no other array of the call: after a
- * failure they hold anything. `options` may be NULL. */
+ * failure they hold anything. The handle keeps the memory of its runs: calls
+ * after the first, of the same sizes, take none. `options` may be NULL. */
 TILEPROOF_API tileproof_status tileproof_run(const tileproof_kernel *kernel, const tileproof_array *arrays, size_t n,
                                              const tileproof_run_options *options, tileproof_sink sink, void *context);
 

@@ -183,8 +183,10 @@ static tp_tensor output_array(tp_call *c, const tp_operand *o, const int64_t *di
 
 static void check_shapes(tp_call *c)
 {
-    const tp_kernel *k = c->kernel;
+    tp_kernel here = *c->kernel; /* other calls may use it now: what is said of it goes to this call's memory */
+    const tp_kernel *k = &here;
     tp_str why = {NULL, 0};
+    here.arena = c->arena;
     for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
         const tp_operand *o = &k->operands[i];
         int64_t dims[TP_MAX_RANK];
@@ -264,7 +266,9 @@ tp_status tp_call_run(tp_call *c, uint64_t seed, int64_t max_steps, uint32_t thr
                               .env = c->env,
                               .arrays = c->arrays,
                               .seed = seed,
+                              .in_order = seed == 0,
                               .max_steps = max_steps,
+                              .pool = c->pool,
                               .threads = threads ? threads : tp_processors()};
     return tp_machine_run(c->arena, &request, trap, stats);
 }

@@ -8,7 +8,8 @@
 
 typedef struct tp_call {
     /* given */
-    tp_arena *arena; /* of everything below */
+    tp_arena *arena;      /* of everything below */
+    struct tp_pool *pool; /* memory of threads, NULL: from the system */
     const tp_spec *spec;
     /* The array for an input or a table. `wanted` decides what two-byte data without a dtype are. TP_E_USAGE: there
      * is none; TP_E_INPUT: it cannot be read; *why is a sentence. */

@@ -2,6 +2,7 @@
 #ifndef TP_LIB_HANDLE_H
 #define TP_LIB_HANDLE_H
 
+#include "base/pool.h"
 #include "include/tileproof.h"
 #include "spec/kernel.h"
 
@@ -15,6 +16,7 @@ struct tileproof_kernel {
     tileproof_parameter *parameters;
     size_t nparameters;
     bool verified;
+    tp_pool *pool; /* memory of runs, which stays for the next ones */
 };
 
 /* Findings to the sink, which may be NULL; strings live in a. */

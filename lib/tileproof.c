@@ -147,23 +147,20 @@ static tileproof_status open_kernel(load_call *c, tileproof_kernel **out)
     if (!out || (!c->path && !c->text && c->n))
         return TILEPROOF_USAGE;
     *out = NULL;
-    tp_arena *a = tp_arena_new((size_t)4 << 30);
-    if (!a)
-        return TILEPROOF_MEMORY;
     tp_status st = TP_E_MEMORY;
     c->h = calloc(1, sizeof *c->h);
     if (c->h) {
-        c->h->arena = a;
-        st = tp_try(a, load, c);
+        c->h->arena = tp_arena_new((size_t)4 << 30);
+        c->h->pool = tp_pool_new();
     }
+    if (c->h && c->h->arena && c->h->pool)
+        st = tp_try(c->h->arena, load, c);
     if (st == TP_OK)
         st = c->st;
     if (st == TP_OK)
         *out = c->h;
-    else {
-        tp_arena_free(a);
-        free(c->h);
-    }
+    else
+        tileproof_free(c->h);
     return tp_public_status(st);
 }
 
@@ -183,8 +180,10 @@ tileproof_status tileproof_load_file(const char *path, const char *target, tilep
 
 void tileproof_free(tileproof_kernel *kernel)
 {
-    if (kernel)
-        tp_arena_free(kernel->arena);
+    if (!kernel)
+        return;
+    tp_pool_free(kernel->pool);
+    tp_arena_free(kernel->arena);
     free(kernel);
 }
 
@@ -451,11 +450,12 @@ tileproof_status tileproof_run(const tileproof_kernel *kernel, const tileproof_a
         .h = kernel, .arrays = arrays, .n = n, .o = options ? options : &DEFAULTS, .listener = {sink, context}};
     if (!kernel || (n && !arrays) || (c.o->nsizes && !c.o->sizes))
         return TILEPROOF_USAGE;
-    tp_arena *a = tp_arena_new(c.o->max_memory ? c.o->max_memory : (size_t)2048 << 20);
+    tp_arena *a = tp_pool_take(kernel->pool, c.o->max_memory ? c.o->max_memory : (size_t)2048 << 20);
     if (!a)
         return TILEPROOF_MEMORY;
     tileproof_status result = TILEPROOF_REFUSED;
-    c.call = (tp_call){.arena = a, .spec = kernel->spec, .fetch = fetch, .place = place, .ctx = &c};
+    c.call =
+        (tp_call){.arena = a, .spec = kernel->spec, .fetch = fetch, .place = place, .ctx = &c, .pool = kernel->pool};
     if (!kernel->verified && !c.o->unchecked) {
         tp_tell_error(a, &c.listener,
                       TP_S("the kernel is not verified: accept a receipt, verify it, or run it unchecked"));
@@ -463,6 +463,6 @@ tileproof_status tileproof_run(const tileproof_kernel *kernel, const tileproof_a
         tp_status st = tp_try(a, run, &c);
         result = tp_public_status(st == TP_OK ? c.st : st);
     }
-    tp_arena_free(a);
+    tp_pool_give(kernel->pool, a);
     return result;
 }

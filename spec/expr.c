@@ -165,7 +165,8 @@ tp_expr tp_sym_new(tp_exprs *p, tp_str name)
 struct tp_budget *tp_exprs_charge(tp_exprs *p, struct tp_budget *b)
 {
     tp_budget *was = p->budget;
-    p->budget = b;
+    if (was != b) /* other threads may evaluate now */
+        p->budget = b;
     return was;
 }
 

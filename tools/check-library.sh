@@ -17,7 +17,7 @@ for l in tileproof tileproof-verify; do
     readelf -d "$room/lib/lib$l.so" | grep -q "SONAME.*lib$l.so.0" || fail "lib$l.so has no SONAME"
 done
 readelf -d "$room/lib/libtileproof.so" | grep -q z3 && fail "libtileproof needs Z3"
-cp examples/embedding/* tests/library/in_place.c "$room"
+cp examples/embedding/* tests/library/in_place.c tests/library/again.c "$room"
 cd "$room"
 cc -std=c11 -Wall -Wextra -Wpedantic -Werror run.c $(pkg-config --cflags --libs tileproof) -o run
 cc -std=c11 run.c -I"$room/include" "$room/lib/libtileproof.a" $(pkg-config --static --libs tileproof | sed 's/-ltileproof//') -o run_static
@@ -31,6 +31,8 @@ for program in ./run ./run_static; do
 done
 cc -std=c11 -Wall -Wextra in_place.c $(pkg-config --cflags --libs tileproof) -o in_place
 ./in_place "$spec" receipt.json || fail "outputs in the caller's memory"
+cc -std=c11 -DCOUNT -Wall -Wextra again.c -I"$room/include" "$room/lib/libtileproof.a" $(pkg-config --static --libs tileproof | sed 's/-ltileproof//') -pthread -o again
+./again "$spec" receipt.json || fail "calls after the first"
 sed 's/"+"/"-"/; s/x\[...\] + y/x[...] - y/' "$spec" >broken.tile.json
 ./run broken.tile.json receipt.json >out 2>&1 && fail "a receipt of another spec was accepted"
 ./verify "$spec" broken.tile.json share/tileproof/examples/matmul/matmul_relu.tile.json >out && fail "verify accepts a broken kernel"

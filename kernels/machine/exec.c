@@ -258,6 +258,8 @@ static void ready(tp_machine *m, const tp_inst *i)
 
 static void compute(tp_machine *m, const tp_inst *i)
 {
+    if (tp_reduce_fused(m, i))
+        return;
     ready(m, i);
     m->values[i->out].data = m->values[i->out].own;
     m->values[i->out].viewed = false;
@@ -317,6 +319,7 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
         return;
     m->values[i->out].waits = NULL;
     m->values[i->out].ranged = false;
+    m->values[i->out].spared = 0;
     tp_chain_await(m, i);
     if (!tp_range_decides(m, i) && !tp_fuse_defers(m, i) && !shows_argument(m, i))
         compute(m, i);

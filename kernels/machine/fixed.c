@@ -191,6 +191,8 @@ bool tp_range_decides(tp_machine *m, const tp_inst *i)
     out->hi = r[1];
     out->waits = i;
     out->behind = waiting;
+    for (uint32_t n = 0; n < i->nargs && out->dtype == TP_BOOL; n++)
+        m->values[i->args[n]].spared++;
     return true;
 }
 

@@ -154,14 +154,21 @@ static char *buffer(tp_machine *m, uint32_t slot)
     return *at;
 }
 
+/* Where a group goes: to cells, to somebody who reads it row by row, or both. */
+typedef struct sink {
+    const tp_cells *to; /* of the group's shape; without data: they need not stay */
+    tp_row_reader read; /* NULL: nobody */
+    void *ctx;
+} sink;
+
 /* Results that are looked at elsewhere go to their own memory, all else to buffers, each free again after its last
- * reader. */
-static void place_parts(tp_machine *m, bool short_rows)
+ * reader. The last one goes to the sink. */
+static void place_parts(tp_machine *m, bool short_rows, const sink *s)
 {
     tp_group *g = m->group;
     uint32_t spare[MOST_PARTS], nspare = 0, slot[MOST_PARTS];
-    for (uint32_t s = MOST_PARTS; s-- > 0;)
-        spare[nspare++] = s;
+    for (uint32_t b = MOST_PARTS; b-- > 0;)
+        spare[nspare++] = b;
     for (uint32_t k = 0; k < g->len; k++) {
         part *p = &g->at[k];
         const tp_cells *c = &m->values[p->value];
@@ -169,9 +176,9 @@ static void place_parts(tp_machine *m, bool short_rows)
         p->loop = p->inst && tp_prim_is_elementwise(p->inst->prim)
                       ? tp_elementwise_loop(p->inst->prim, m->values[p->inst->args[0]].dtype)
                       : NULL;
-        p->kept = p->inst && (k + 1 == g->len || m->uses[p->value] > p->looks);
+        p->kept = p->inst && (k + 1 == g->len || m->uses[p->value] > p->looks + c->spared);
         p->gathered = !p->inst && c->viewed && short_rows;
-        bool buffered = p->gathered || (p->inst && !p->kept);
+        bool buffered = p->gathered || (p->inst && !p->kept) || (k + 1 == g->len && !s->to->data);
         if (p->kept)
             p->to = c->own;
         if (buffered)
@@ -252,7 +259,7 @@ static char *element(const tp_cells *c, size_t from, size_t row)
                       : (ptrdiff_t)(from * size));
 }
 
-static void run_strip(tp_machine *m, const tp_cells *to, size_t from, size_t n, size_t row)
+static void run_strip(tp_machine *m, const sink *s, size_t from, size_t n, size_t row)
 {
     tp_group *g = m->group;
     for (uint32_t k = 0; k < g->len; k++) {
@@ -262,10 +269,17 @@ static void run_strip(tp_machine *m, const tp_cells *to, size_t from, size_t n, 
             continue;
         }
         p->strip.n = n;
-        p->strip.data = k + 1 == g->len ? element(to, from, row)
-                        : p->kept       ? p->to + from * tp_dtype_size(p->strip.dtype)
-                                        : p->to;
+        bool last = k + 1 == g->len;
+        p->strip.data = last && s->to->data ? element(s->to, from, row)
+                        : p->kept && !last  ? p->to + from * tp_dtype_size(p->strip.dtype)
+                                            : p->to;
         compute_strip(g, p);
+    }
+    const tp_cells *result = &g->at[g->len - 1].strip;
+    for (size_t at = 0, some = 0; s->read && at < n; at += some) {
+        some = row - (from + at) % row < n - at ? row - (from + at) % row : n - at;
+        s->read(s->ctx, (from + at) / row, (from + at) % row,
+                (const char *)result->data + at * tp_dtype_size(result->dtype), some);
     }
 }
 
@@ -278,31 +292,32 @@ static bool reads_rows(const tp_machine *m)
 }
 
 /* A strip is a piece of a row, or some rows, where what is read or written does not lie side by side. */
-static void run_group(tp_machine *m, const tp_cells *to)
+static void run_group(tp_machine *m, const sink *s)
 {
+    const tp_cells *to = s->to;
     size_t row = to->rank ? (size_t)to->dims[to->rank - 1] : 1, strip = strip_of(m), n;
     bool rows = to->viewed || reads_rows(m), short_rows = rows && !to->viewed && SHORT_ROW * row <= strip;
-    place_parts(m, short_rows);
+    place_parts(m, short_rows, s);
     for (size_t from = 0; from < to->n; from += n) {
         n = to->n - from < strip ? to->n - from : strip;
-        if (short_rows)
+        if (short_rows || (s->read && !rows && row <= strip))
             n -= n % row;
-        else if (rows && n > row - from % row)
+        else if ((rows || s->read) && n > row - from % row)
             n = row - from % row;
-        run_strip(m, to, from, n, row);
+        run_strip(m, s, from, n, row);
     }
 }
 
-/* Compute v, which waits, to `to`, of its shape; what else is looked at later to where it belongs. */
-static void compute_group(tp_machine *m, tp_vid v, const tp_cells *to)
+/* Compute v, which waits, to the sink; what else is looked at later to where it belongs. */
+static void compute_group(tp_machine *m, tp_vid v, const sink *s)
 {
     tp_group *g = m->group;
     collect(m, v);
-    run_group(m, to);
+    run_group(m, s);
     for (uint32_t k = 0; k < g->len; k++) {
         part *p = &g->at[k];
         g->number[p->value] = 0;
-        if (!p->kept || (k + 1 == g->len && to->data != m->values[p->value].own))
+        if (!p->kept || (k + 1 == g->len && s->to->data != m->values[p->value].own))
             continue;
         tp_cells *c = &m->values[p->value];
         c->waits = NULL;
@@ -330,7 +345,7 @@ bool tp_fuse_settles(tp_machine *m, tp_vid v)
     tp_cells own = m->values[v];
     own.data = own.own;
     own.viewed = false;
-    compute_group(m, v, &own);
+    compute_group(m, v, &(sink){.to = &own});
     return true;
 }
 
@@ -370,7 +385,23 @@ bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to)
     if (!same_shape(c, to) || c->dtype != to->dtype || !c->waits || !m->group || m->uses[v] != 1 ||
         !gather_group(m, v) || overlaps(m, v, to))
         return false;
-    compute_group(m, v, to);
+    compute_group(m, v, &(sink){.to = to});
     to->state = TP_CLEAN;
+    return true;
+}
+
+bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read, void *ctx)
+{
+    const tp_cells *c = &m->values[v];
+    if (!m->group || !c->waits || !c->rank || (strip_of(m) % multiple && (size_t)c->dims[c->rank - 1] > strip_of(m)))
+        return false;
+    tp_vid is = same_value(m, v);
+    if (!m->values[is].waits || !gather_group(m, is))
+        return false;
+    tp_cells to = m->values[is];
+    bool stays = m->uses[is] > 1 + to.spared || (is != v && m->uses[v] > 1 + c->spared);
+    to.data = stays ? to.own : NULL;
+    to.viewed = false;
+    compute_group(m, is, &(sink){&to, read, ctx});
     return true;
 }

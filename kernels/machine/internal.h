@@ -41,6 +41,7 @@ typedef struct tp_cells {
     ptrdiff_t pitch;      /* only without a domain; of values only where all is defined */
     const tp_inst *waits; /* a value: `data` is still to be computed by this */
     uint32_t behind;      /* ... and so many in all, counted along every path */
+    uint32_t spared;      /* places that would look at it, but are decided without */
     int64_t lo, hi;       /* of the elements, if `ranged` */
     bool ranged;
     tp_shadow_state state;
@@ -159,6 +160,10 @@ bool tp_fuse_defers(tp_machine *m, const tp_inst *i);
 bool tp_fuse_settles(tp_machine *m, tp_vid v);
 /* ... to the memory of `to`, which nobody else looks at; false: nothing was done. */
 bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to);
+/* ... and let somebody look at the rows of its last dimension, in order: n elements from element `at` of row `row` on,
+ * of which pieces that do not end a row are `multiple`s. False: nothing was done. */
+typedef void (*tp_row_reader)(void *ctx, size_t row, size_t at, const void *data, size_t n);
+bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read, void *ctx);
 
 /* window.c */
 /* The part of a window that lies inside its array: first lane and extent per dimension. False when there is none. */
@@ -188,6 +193,8 @@ tp_origin_kind tp_origin_kind_of(tp_origin o);
 const char *tp_origin_rule(tp_origin o);
 tp_str tp_origin_text(tp_machine *m, tp_origin o);
 void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims);
+/* The same; the elements hold anything until something is written. */
+void tp_cells_init_unset(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims);
 /* Is it what the types above say? For tp_assert(). */
 bool tp_cells_hold(const tp_cells *c);
 void tp_make_undefined(tp_cells *c, tp_origin first);
@@ -299,6 +306,8 @@ void tp_exec_dot(tp_machine *m, const tp_inst *i);
 void tp_exec_cast(tp_machine *m, const tp_inst *i);
 
 /* reduce.c */
+/* Reduce rows while they are computed; false: nothing was done. */
+bool tp_reduce_fused(tp_machine *m, const tp_inst *i);
 void tp_exec_reduce(tp_machine *m, const tp_inst *i);
 void tp_exec_scan(tp_machine *m, const tp_inst *i);
 

@@ -34,7 +34,8 @@ typedef struct tp_run_request {
     const tp_kernel *kernel;
     const int64_t *env; /* value of every symbol; sizes set, axes ignored */
     tp_tensor *arrays;  /* inputs and outputs, in operand order; outputs are written */
-    uint64_t seed;      /* order of parallel axes */
+    uint64_t seed;      /* order of parallel axes, */
+    bool in_order;      /* ... or as the grid counts: what lies side by side in memory is then visited so */
     int64_t max_steps;
     int64_t max_work; /* as stats count it: beyond it TP_E_LIMIT, on every machine at the same place; 0: no bound */
     tp_garbage garbage;
@@ -42,11 +43,12 @@ typedef struct tp_run_request {
     tp_planes *meanings;   /* with a domain, per array: planes of inputs are read, those of outputs are written */
     tp_coverage *coverage; /* of the kernel; NULL: nobody counts */
     uint32_t short_row;    /* without one: rows of fewer elements are moved where longer ones are looked at; 0: 16 */
-    uint32_t strip;      /* elements computed together: 0: 1024 of values of twice as many, else of all. With a domain:
-                          * of planes, up to 512; 0: 512 */
-    uint32_t threads;    /* at most so many share the steps of leading parallel axes, with the same results; 0: one.
-                          * With a domain, coverage, max_work or an alias it is one */
-    uint32_t share_from; /* ... of a walk with as many elements of windows, counted in each step; 0: 2^18 */
+    uint32_t strip;       /* elements computed together: 0: 1024 of values of twice as many, else of all. With a domain:
+                           * of planes, up to 512; 0: 512 */
+    uint32_t threads;     /* at most so many share the steps of leading parallel axes, with the same results; 0: one.
+                           * With a domain, coverage, max_work or an alias it is one */
+    struct tp_pool *pool; /* where the others' memory comes from, and goes back to; NULL: the system */
+    uint32_t share_from;  /* ... of a walk with as many elements of windows, counted in each step; 0: 2^18 */
 } tp_run_request;
 
 enum { TP_MAX_STEPS = 100000000 };

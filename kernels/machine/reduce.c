@@ -50,18 +50,31 @@ static groups group(tp_machine *m, const tp_inst *i, const tp_cells *a, const tp
     return g;
 }
 
-static float sum_row(const float *restrict p, size_t n)
+/* A sum of float32s that lie side by side: 16 sums of every 16th, then what is left over and these in order. */
+typedef struct row_sum {
+    float lanes[16], rest;
+} row_sum;
+
+/* n elements more; all pieces but the last are multiples of 16. */
+TP_VECTORISED static void sum_more(row_sum *restrict s, const float *restrict p, size_t n)
 {
-    enum { LANES = 16 };
-    float lanes[LANES] = {0}, sum = 0;
+    enum { LANES = sizeof s->lanes / sizeof *s->lanes };
+    float lanes[LANES];
     size_t t = 0;
+    memcpy(lanes, s->lanes, sizeof lanes);
     for (; t + LANES <= n; t += LANES)
         for (size_t k = 0; k < LANES; k++)
             lanes[k] += p[t + k];
     for (; t < n; t++)
-        sum += p[t];
-    for (size_t k = 0; k < LANES; k++)
-        sum += lanes[k];
+        s->rest += p[t];
+    memcpy(s->lanes, lanes, sizeof lanes);
+}
+
+static float sum_of(const row_sum *s)
+{
+    float sum = s->rest;
+    for (size_t k = 0; k < sizeof s->lanes / sizeof *s->lanes; k++)
+        sum += s->lanes[k];
     return sum;
 }
 
@@ -136,10 +149,15 @@ FOLD(float)
 FOLD(double)
 
 /* The largest or smallest of a row, unless that is a NaN or a zero: of those the order decides which. */
-TP_VECTORISED static bool extreme_of_row(tp_prim prim, const float *restrict p, size_t n, float *out)
+typedef struct row_extreme {
+    float best;
+    bool nan;
+} row_extreme;
+
+TP_VECTORISED static void extreme_more(tp_prim prim, row_extreme *restrict x, const float *restrict p, size_t n)
 {
     enum { LANES = 32 };
-    float lanes[LANES], best = (float)start_of(prim);
+    float lanes[LANES], best = x->best;
     unsigned nan = 0;
     for (size_t k = 0; k < LANES; k++)
         lanes[k] = best;
@@ -156,8 +174,13 @@ TP_VECTORISED static bool extreme_of_row(tp_prim prim, const float *restrict p, 
     }
     for (size_t k = 0; k < LANES; k++)
         best = prim == TP_P_MAX ? (lanes[k] > best ? lanes[k] : best) : (lanes[k] < best ? lanes[k] : best);
-    *out = best;
-    return !nan && best != 0;
+    x->best = best;
+    x->nan |= nan != 0;
+}
+
+static bool is_certain(const row_extreme *x)
+{
+    return !x->nan && x->best != 0;
 }
 
 /* Members of an output lie side by side: some outputs at a time, each in order. */
@@ -259,11 +282,67 @@ static void reduce_f32_rows(tp_prim prim, const tp_cells *a, tp_cells *out, cons
     float *r = out->data;
     for (size_t o = 0; o < out->n; o++) {
         const float *row = (const float *)a->data + g->base[o];
+        row_sum sum = {.rest = 0};
+        row_extreme x = {.best = (float)start_of(prim)};
         if (prim == TP_P_SUM)
-            r[o] = sum_row(row, g->nin);
-        else if (!extreme_of_row(prim, row, g->nin, &r[o]))
+            sum_more(&sum, row, g->nin);
+        else
+            extreme_more(prim, &x, row, g->nin);
+        r[o] = prim == TP_P_SUM ? sum_of(&sum) : x.best;
+        if (prim != TP_P_SUM && !is_certain(&x))
             rows_float(prim, a, out, g, o, 1);
     }
+}
+
+/* ---- rows that are reduced while they are computed ---- */
+
+typedef struct fused_rows {
+    tp_prim prim;
+    size_t length;
+    float *out;
+    row_sum sum;
+    row_extreme extreme;
+    float ordered; /* the extreme in order, which is wanted for few */
+} fused_rows;
+
+static void reduce_piece(void *ctx, size_t row, size_t at, const void *data, size_t n)
+{
+    fused_rows *f = ctx;
+    const float *p = data;
+    if (at == 0) {
+        f->sum = (row_sum){.rest = 0};
+        f->extreme.best = f->ordered = (float)start_of(f->prim);
+        f->extreme.nan = false;
+    }
+    if (f->prim == TP_P_SUM) {
+        sum_more(&f->sum, p, n);
+    } else {
+        extreme_more(f->prim, &f->extreme, p, n);
+        if (!is_certain(&f->extreme)) /* a piece that is certain leaves behind what the order would */
+            for (size_t i = 0; i < n; i++)
+                fold_into_float(f->prim, 1, &f->ordered, p + i);
+        else
+            f->ordered = f->extreme.best;
+    }
+    if (at + n == f->length)
+        f->out[row] = f->prim == TP_P_SUM ? sum_of(&f->sum) : f->ordered;
+}
+
+bool tp_reduce_fused(tp_machine *m, const tp_inst *i)
+{
+    if (i->prim != TP_P_SUM && i->prim != TP_P_MAX && i->prim != TP_P_MIN)
+        return false;
+    const tp_cells *a = &m->values[i->args[0]];
+    tp_cells *out = &m->values[i->out];
+    if (a->dtype != TP_F32 || !a->n || i->nints != 1 || (uint32_t)i->ints[0] + 1 != a->rank)
+        return false;
+    fused_rows f = {.prim = i->prim, .length = (size_t)a->dims[a->rank - 1], .out = out->own};
+    if (!tp_fuse_reads(m, i->args[0], sizeof f.sum.lanes / sizeof *f.sum.lanes, reduce_piece, &f))
+        return false;
+    out->data = out->own;
+    out->viewed = false;
+    out->state = TP_CLEAN;
+    return true;
 }
 
 static void reduce_numbers(const tp_inst *i, const tp_cells *a, tp_cells *out, const groups *g)

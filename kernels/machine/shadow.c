@@ -85,7 +85,7 @@ tp_str tp_origin_text(tp_machine *m, tp_origin o)
                      TP_FMT(at), TP_FMT(r->operand->name), TP_FMT(step));
 }
 
-void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims)
+static void shape_cells(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims)
 {
     c->dtype = dtype;
     c->rank = rank;
@@ -95,8 +95,21 @@ void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, cons
         if (__builtin_mul_overflow(c->n, (size_t)dims[d], &c->n))
             tp_leave(a, TP_E_MEMORY);
     }
-    c->data = c->own = tp_alloc_array(a, c->n, tp_dtype_size(dtype));
+    if (c->n > SIZE_MAX / sizeof(tp_origin))
+        tp_leave(a, TP_E_MEMORY);
     c->state = TP_CLEAN;
+}
+
+void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims)
+{
+    shape_cells(a, c, dtype, rank, dims);
+    c->data = c->own = tp_alloc(a, c->n * tp_dtype_size(dtype));
+}
+
+void tp_cells_init_unset(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims)
+{
+    shape_cells(a, c, dtype, rank, dims);
+    c->data = c->own = tp_alloc_unset(a, c->n * tp_dtype_size(dtype));
 }
 
 /* Of TP_INSIDE: does element i lie in the box? */

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/budget.h"
+#include "base/pool.h"
 #include "kernels/machine/internal.h"
 
 enum {
@@ -115,7 +116,7 @@ static bool equip(worker *w, tp_crew *c, tp_arena *a, uint32_t number, size_t me
     const tp_budget *b = tp_arena_budget(a);
     w->crew = c;
     w->number = number;
-    w->arena = number ? tp_arena_new(memory) : a;
+    w->arena = !number ? a : c->request->pool ? tp_pool_take(c->request->pool, memory) : tp_arena_new(memory);
     if (!w->arena || !number || !b)
         return w->arena != NULL;
     w->budget = *b;
@@ -137,7 +138,10 @@ static void join(worker *w, tp_arena *a, int64_t spent, double seconds)
         tp_charge(a, w->budget.spent - spent);
         tp_budget_child(b, w->budget.seconds - seconds);
     }
-    tp_arena_free(w->arena);
+    if (w->crew->request->pool)
+        tp_pool_give(w->crew->request->pool, w->arena);
+    else
+        tp_arena_free(w->arena);
 }
 
 static void sum_up(tp_crew *c, worker *all, tp_run_stats *stats)
