@@ -131,6 +131,15 @@ typedef struct tileproof_run_options {
 TILEPROOF_API tileproof_status tileproof_run(const tileproof_kernel *kernel, const tileproof_array *arrays, size_t n,
                                              const tileproof_run_options *options, tileproof_sink sink, void *context);
 
+/* What tileproof_run() would want for the output `name`, with the inputs, tables and sizes of `arrays` and `options`,
+ * where outputs may be absent: *dtype (of static duration), *rank, and as many extents in `shape`, which has room
+ * for 8. */
+TILEPROOF_API tileproof_status tileproof_output_shape(const tileproof_kernel *kernel, const char *name,
+                                                      const tileproof_array *arrays, size_t n,
+                                                      const tileproof_run_options *options, const char **dtype,
+                                                      uint32_t *rank, int64_t *shape, tileproof_sink sink,
+                                                      void *context);
+
 #ifdef __cplusplus
 }
 #endif

@@ -412,13 +412,10 @@ static void tell_trap(run_call *c, const tp_trap *t)
         tp_tell_error(c->call.arena, &c->listener, t->message);
 }
 
-static void run(void *arg)
+static void bind(run_call *c)
 {
-    run_call *c = arg;
     tp_arena *a = c->call.arena;
     tp_binding *sizes = TP_NEWN(a, tp_binding, c->o->nsizes);
-    tp_trap trap = {0};
-    tp_run_stats stats;
     for (size_t i = 0; i < c->o->nsizes; i++)
         sizes[i] = (tp_binding){tp_str_c(c->o->sizes[i].name), c->o->sizes[i].value};
     c->call.sizes = sizes;
@@ -426,7 +423,15 @@ static void run(void *arg)
     c->st = tp_call_bind(&c->call);
     if (c->st != TP_OK)
         tp_tell_error(a, &c->listener, c->call.why);
-    else if (!outputs_fit(c))
+}
+
+static void run(void *arg)
+{
+    run_call *c = arg;
+    tp_trap trap = {0};
+    tp_run_stats stats;
+    bind(c);
+    if (c->st == TP_OK && !outputs_fit(c))
         c->st = TP_E_INPUT;
     if (c->st != TP_OK)
         return;
@@ -442,10 +447,11 @@ static void run(void *arg)
     }
 }
 
+static const tileproof_run_options DEFAULTS;
+
 tileproof_status tileproof_run(const tileproof_kernel *kernel, const tileproof_array *arrays, size_t n,
                                const tileproof_run_options *options, tileproof_sink sink, void *context)
 {
-    static const tileproof_run_options DEFAULTS = {0};
     run_call c = {
         .h = kernel, .arrays = arrays, .n = n, .o = options ? options : &DEFAULTS, .listener = {sink, context}};
     if (!kernel || (n && !arrays) || (c.o->nsizes && !c.o->sizes))
@@ -465,4 +471,62 @@ tileproof_status tileproof_run(const tileproof_kernel *kernel, const tileproof_a
     }
     tp_pool_give(kernel->pool, a);
     return result;
+}
+
+/* ---- shapes ---- */
+
+typedef struct shape_call {
+    run_call base;
+    const char *name;
+    const tp_tensor *found;
+} shape_call;
+
+/* Nothing is computed, so that no output needs memory. */
+static void *nowhere(void *ctx, tp_str name, const tp_tensor *shape)
+{
+    (void)name, (void)shape;
+    return ctx;
+}
+
+static void find_shape(void *arg)
+{
+    shape_call *c = arg;
+    run_call *r = &c->base;
+    bind(r);
+    const tp_kernel *k = r->call.kernel;
+    for (uint32_t i = 0; r->st == TP_OK && i < k->noutputs; i++)
+        if (tp_str_is(k->operands[k->ninputs + i].name, c->name))
+            c->found = &r->call.arrays[k->ninputs + i];
+    if (r->st != TP_OK || c->found)
+        return;
+    r->st = TP_E_USAGE;
+    tp_tell_error(r->call.arena, &r->listener, tp_printf(r->call.arena, "the kernel has no output `%s`", c->name));
+}
+
+tileproof_status tileproof_output_shape(const tileproof_kernel *kernel, const char *name, const tileproof_array *arrays,
+                                        size_t n, const tileproof_run_options *options, const char **dtype,
+                                        uint32_t *rank, int64_t *shape, tileproof_sink sink, void *context)
+{
+    shape_call c = {.base = {.h = kernel,
+                             .arrays = arrays,
+                             .n = n,
+                             .o = options ? options : &DEFAULTS,
+                             .listener = {sink, context}},
+                    .name = name};
+    if (!kernel || !name || !dtype || !rank || !shape || (n && !arrays) || (c.base.o->nsizes && !c.base.o->sizes))
+        return TILEPROOF_USAGE;
+    tp_arena *a = tp_pool_take(kernel->pool, c.base.o->max_memory ? c.base.o->max_memory : (size_t)2048 << 20);
+    if (!a)
+        return TILEPROOF_MEMORY;
+    c.base.call = (tp_call){.arena = a, .spec = kernel->spec, .fetch = fetch, .place = nowhere, .ctx = &c.base};
+    tp_status st = tp_try(a, find_shape, &c);
+    st = st == TP_OK ? c.base.st : st;
+    if (st == TP_OK) {
+        *dtype = tp_dtype_info(c.found->dtype)->name;
+        *rank = c.found->rank;
+        for (uint32_t d = 0; d < c.found->rank; d++)
+            shape[d] = c.found->dims[d];
+    }
+    tp_pool_give(kernel->pool, a);
+    return tp_public_status(st);
 }

@@ -1,13 +1,17 @@
 """Kernels that are executed in this process, on the memory of NumPy arrays."""
 
+import concurrent.futures
 import pathlib
 import subprocess
 
+import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 import pytest
 
 import tileproof
 from tileproof import binary
+from tileproof.library import _as_array
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ADD = ROOT / "examples" / "elementwise" / "add_2d.tile.json"
@@ -66,3 +70,52 @@ def test_nothing_runs_unverified_or_unfit(receipt):
     with pytest.raises(tileproof.TileproofError, match="x"):
         tileproof.compile(ADD, receipt)(x.astype(np.float64), y, out=o)
     assert (o == 7).all()
+
+
+def test_outputs_are_made_where_none_are_given(receipt):
+    x, y = arrays()
+    k = tileproof.compile(ADD, receipt)
+    o = k(x, y)
+    assert o.dtype == np.float32 and (o == x + y).all()
+    assert k(x[:1], y[:1]).shape == (1, 700)  # of each call's own shape
+    b = k(x.astype(ml_dtypes.bfloat16), y.astype(ml_dtypes.bfloat16))
+    assert b.dtype == ml_dtypes.bfloat16 and (b == x.astype(ml_dtypes.bfloat16) + y.astype(ml_dtypes.bfloat16)).all()
+    with pytest.raises(tileproof.TileproofError, match="no array `y`"):
+        k(x)
+    with pytest.raises(tileproof.TileproofError, match="outside the declared domain|has rank"):
+        k(x[0], y)
+
+
+def test_memory_of_others_is_read_where_it_lies(receipt):
+    x, y = arrays()
+    k = tileproof.compile(ADD, receipt)
+    assert (k(jnp.asarray(x), jnp.asarray(y)) == x + y).all()
+    assert (k(memoryview(x), y) == x + y).all()
+    half = [jnp.asarray(a, jnp.bfloat16) for a in (x, y)]  # a dtype that DLPack has and NumPy has not
+    assert (k(*half) == np.asarray(half[0] + half[1])).all()
+    for a in (jnp.asarray(x), memoryview(x), half[0]):
+        assert _as_array(a).ctypes.data == np.asarray(a).ctypes.data and not _as_array(a).flags.owndata
+
+
+def test_an_output_that_is_read_only(receipt):
+    x, y = arrays()
+    o = np.full_like(x, 7)
+    o.flags.writeable = False
+    with pytest.raises(tileproof.TileproofError, match="read-only"):
+        tileproof.compile(ADD, receipt)(x, y, out=o)
+    assert (o == 7).all()
+
+
+def test_one_kernel_in_several_threads(receipt):
+    x, y = arrays()
+    k = tileproof.compile(ADD, receipt, threads=1)
+
+    def call(i):
+        if i % 3 == 2:
+            with pytest.raises(tileproof.TileproofError, match="no array `y`"):
+                k(x, out=np.empty_like(x))
+            return True
+        return (k(x + np.float32(i), y) == x + np.float32(i) + y).all()
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(call, range(60)))

@@ -12,7 +12,7 @@
     tileproof.assert_equivalent_at_sizes(kernel, reference, lambda M: (jax.ShapeDtypeStruct((M, 128), "float32"),), M=512)
 
     kernel = tileproof.compile("matmul.tile.json", receipt="matmul.receipt.json")
-    kernel(x, y, out=o)                         # executed here, on the memory of these arrays
+    o = kernel(x, y)                            # executed here, on the memory of these arrays; out=o: to that of o
 
 Every `pallas_call` that the function reaches by tracing is imported as a spec
 and judged by the program `tileproof`: no TPU is needed. Sizes are those of the

@@ -6,10 +6,14 @@ import ctypes
 import json
 import os
 import pathlib
-from typing import Any
+import threading
+from typing import TYPE_CHECKING, Any
 
 from . import binary
 from .errors import NotFound, TileproofError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 STATUS = ("ok", "usage", "input", "refused", "violated", "unknown", "limit", "memory", "internal")
 OUTPUT = 1  # tileproof_role
@@ -55,11 +59,27 @@ def _library() -> ctypes.CDLL:
     raise NotFound(f"the library libtileproof.so cannot be loaded: {why}; build it with `make libraries`, or set $TILEPROOF_LIBRARY")
 
 
+def _as_array(x: Any) -> np.ndarray:
+    """x itself, or its memory: by DLPack, by the buffer protocol or by __array__; what has none of them is copied."""
+    import numpy as np
+
+    if isinstance(x, np.ndarray):
+        return x
+    if hasattr(x, "__dlpack__"):
+        try:
+            return np.from_dlpack(x)
+        except (BufferError, RuntimeError, TypeError, ValueError):  # a dtype that NumPy has not, another device
+            pass
+    return np.asarray(x)
+
+
 class Compiled:
     """A kernel, loaded once, to be called on arrays.
 
-    Calling takes the inputs, then the prefetched tables, in the order of the spec, or by name; `out` holds the output
-    (several: a tuple), which is written only when the call succeeds. One object by one thread at a time.
+    Calling takes the inputs, then the prefetched tables, in the order of the spec, or by name: NumPy arrays, and what
+    gives its memory by DLPack, by the buffer protocol or as an array (JAX arrays on a CPU, memoryviews), which is read
+    where it lies. It returns the output (several: a tuple): `out`, or new NumPy arrays. What `out` holds after an error
+    is undefined. Several threads may call one object at the same time.
     """
 
     def __init__(self, spec: Any, receipt: Any = None, *, unchecked: bool = False, sizes: dict[str, int] | None = None, threads: int = 0):
@@ -69,7 +89,7 @@ class Compiled:
         self._lib.tileproof_nparameters.restype = ctypes.c_size_t
         self._lib.tileproof_free.argtypes = [ctypes.c_void_p]
         self._handle = ctypes.c_void_p()
-        self._said: list[str] = []
+        self._heard = threading.local()
         self._sink = _SINK(self._hear)
         text = json.dumps(spec).encode() if isinstance(spec, dict) else pathlib.Path(spec).read_bytes()
         self._check(self._lib.tileproof_load(text, ctypes.c_size_t(len(text)), None, self._sink, None, ctypes.byref(self._handle)))
@@ -81,6 +101,8 @@ class Compiled:
             p = _Parameter()
             self._lib.tileproof_get_parameter(self._handle, i, ctypes.byref(p))
             self.parameters.append((p.name.decode(), p.role))
+        self._names = [n for n, role in self.parameters if role != OUTPUT]
+        self._outputs = [n for n, role in self.parameters if role == OUTPUT]
         self._sizes = (_Size * len(sizes or {}))(*[(k.encode(), v) for k, v in (sizes or {}).items()])
         self._options = _Options(self._sizes, len(self._sizes), 0, 0, 0, unchecked, threads)
 
@@ -90,33 +112,52 @@ class Compiled:
 
     def _hear(self, _context: Any, finding: Any) -> None:
         f = finding.contents
-        self._said.append((f"[{f.rule.decode()}] " if f.rule else "") + f.message.decode())
+        self._heard.said = [*getattr(self._heard, "said", []), (f"[{f.rule.decode()}] " if f.rule else "") + f.message.decode()]
 
     def _check(self, status: int) -> None:
-        said, self._said = self._said, []
-        if status:
-            raise TileproofError(f"{STATUS[status] if status < len(STATUS) else status}: {'; '.join(said) or 'no reason was given'}")
+        if not status:
+            return
+        said, self._heard.said = getattr(self._heard, "said", []), []
+        raise TileproofError(f"{STATUS[status] if status < len(STATUS) else status}: {'; '.join(said) or 'no reason was given'}")
 
-    def __call__(self, *inputs: Any, out: Any, **named: Any) -> Any:
-        names = [n for n, role in self.parameters if role != OUTPUT]
-        outputs = [n for n, role in self.parameters if role == OUTPUT]
-        if len(inputs) > len(names):
-            raise TileproofError(f"{len(inputs)} arrays were given; the kernel takes {len(names)}: {', '.join(names)}")
-        given = {**dict(zip(names, inputs)), **named, **dict(zip(outputs, out if isinstance(out, tuple) else (out,)))}
+    @staticmethod
+    def _described(given: dict[str, np.ndarray]) -> Any:
         arrays = (_Array * len(given))()
-        keep = []
         for i, (name, x) in enumerate(given.items()):
-            shape = (ctypes.c_int64 * x.ndim)(*x.shape)
-            strides = None if x.flags.c_contiguous else (ctypes.c_int64 * x.ndim)(*x.strides)
-            keep.append((x, shape, strides))
-            arrays[i] = _Array(name.encode(), x.dtype.name.encode(), x.ndim, shape, strides, x.ctypes.data)
-        self._check(self._lib.tileproof_run(self._handle, arrays, ctypes.c_size_t(len(given)), ctypes.byref(self._options), self._sink, None))
+            strides = None if x.flags.c_contiguous else x.ctypes.strides_as(ctypes.c_int64)
+            arrays[i] = _Array(name.encode(), x.dtype.name.encode(), x.ndim, x.ctypes.shape_as(ctypes.c_int64), strides, x.ctypes.data)
+        return arrays
+
+    def _new_output(self, name: str, arrays: Any) -> np.ndarray:
+        import ml_dtypes  # noqa: F401  NumPy knows its names from here on
+        import numpy as np
+
+        dtype, rank, shape = ctypes.c_char_p(), ctypes.c_uint32(), (ctypes.c_int64 * 8)()
+        self._check(self._lib.tileproof_output_shape(
+            self._handle, name.encode(), arrays, ctypes.c_size_t(len(arrays)), ctypes.byref(self._options), ctypes.byref(dtype),
+            ctypes.byref(rank), shape, self._sink, None))
+        return np.empty(shape[:rank.value], np.dtype(dtype.value.decode()))
+
+    def __call__(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
+        if len(inputs) > len(self._names):
+            raise TileproofError(f"{len(inputs)} arrays were given; the kernel takes {len(self._names)}: {', '.join(self._names)}")
+        given = {name: _as_array(x) for name, x in {**dict(zip(self._names, inputs)), **named}.items()}
+        if out is None:
+            arrays = self._described(given)
+            made = tuple(self._new_output(name, arrays) for name in self._outputs)
+            out = made if len(made) != 1 else made[0]
+        results = dict(zip(self._outputs, out if isinstance(out, tuple) else (out,)))
+        for name, x in results.items():
+            if not x.flags.writeable:
+                raise TileproofError(f"the array for the output `{name}` is read-only")
+        arrays = self._described({**given, **results})
+        self._check(self._lib.tileproof_run(self._handle, arrays, ctypes.c_size_t(len(arrays)), ctypes.byref(self._options), self._sink, None))
         return out
 
 
 def compile(spec: Any, receipt: Any = None, *, unchecked: bool = False, sizes: dict[str, int] | None = None,  # noqa: A001
             threads: int = 0) -> Compiled:
-    """The kernel of a spec (path or object) for calls on NumPy arrays; `receipt`: path of what `verify --receipt` wrote.
+    """The kernel of a spec (path or object) for calls on arrays; `receipt`: path of what `verify --receipt` wrote.
     `unchecked` runs a kernel that nobody verified; every access is checked all the same. `threads` share the steps of leading
     parallel axes, with the same results; 0: one for each processor that the process may use."""
     return Compiled(spec, receipt, unchecked=unchecked, sizes=sizes, threads=threads)
