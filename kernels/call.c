@@ -239,8 +239,11 @@ static void bind_tables(tp_call *c)
 static void bind(void *arg)
 {
     tp_call *c = arg;
+    tp_str why;
     c->arrays = TP_NEWN(c->arena, tp_tensor, tp_noperands(c->spec->kernels[0]));
     choose_kernel(c);
+    if (!tp_kernel_executable(c->arena, c->kernel, &why))
+        fail(c, TP_E_INPUT, why);
     c->env = TP_NEWN(c->arena, int64_t, tp_sym_count(c->kernel->exprs));
     c->known = TP_NEWN(c->arena, bool, c->kernel->nsizes);
     take_sizes(c);

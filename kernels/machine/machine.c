@@ -30,17 +30,25 @@ static int64_t eval(tp_machine *m, tp_expr e, const char *rule, const char *what
 
 /* ---- preparing ---- */
 
+bool tp_kernel_executable(tp_arena *a, const tp_kernel *k, tp_str *why)
+{
+    for (uint32_t i = 0; i < tp_noperands(k); i++) {
+        const tp_operand *o = &k->operands[i];
+        bool far = o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM, cell = tp_dtype_info(o->dtype)->executable;
+        if (cell && !far)
+            continue;
+        *why = tp_printf(a, "`%.*s` is %s%s, which this build checks but does not execute", TP_FMT(o->name),
+                         cell ? "in " : "", cell ? tp_memory_name(o->memory) : tp_dtype_info(o->dtype)->name);
+        return false;
+    }
+    return true;
+}
+
 static void check_executable(tp_machine *m)
 {
-    for (uint32_t i = 0; i < tp_noperands(m->k); i++) {
-        const tp_operand *o = &m->k->operands[i];
-        if (!tp_dtype_info(o->dtype)->executable)
-            refuse(m, tp_printf(m->arena, "`%.*s` is %s, which this build checks but does not execute", TP_FMT(o->name),
-                                tp_dtype_info(o->dtype)->name));
-        if (o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM)
-            refuse(m, tp_printf(m->arena, "`%.*s` is in %s, which this build checks but does not execute",
-                                TP_FMT(o->name), tp_memory_name(o->memory)));
-    }
+    tp_str why;
+    if (!tp_kernel_executable(m->arena, m->k, &why))
+        refuse(m, why);
     for (uint32_t i = 0; i < m->k->ntables; i++)
         if (!tp_bound_table(m->env, m->k->tables[i].sym))
             refuse(m,
