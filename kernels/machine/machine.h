@@ -58,7 +58,8 @@ enum { TP_MAX_STEPS = 100000000 };
  * from `a`; leaves with TP_E_MEMORY. */
 tp_status tp_machine_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp_run_stats *stats);
 
-/* Do the machine and the generators of inputs know the dtype and the memory of every operand? False with *why, in `a`. */
+/* Do the machine and the generators of inputs know the dtype and the memory of every operand? False with *why, in `a`.
+ */
 bool tp_kernel_executable(tp_arena *a, const tp_kernel *k, tp_str *why);
 
 /* Does the element of o's array at these indices satisfy its "valid"? An

@@ -1,6 +1,7 @@
 /* Values of a size that may tell something: its least one, the ends of blocks
  * that tile it, what lies around every constant that it meets, and a large one
  * where it bounds no block. */
+#include "kernels/trial/equiv.h"
 #include "kernels/trial/internal.h"
 
 void tp_add_value(tp_values *v, const tp_size *s, int64_t x)
