@@ -1,7 +1,9 @@
 /* Execute a kernel on the user's arrays: by its receipt, or verified first. */
 #include <stdio.h>
+#include <time.h>
 
 #include "base/budget.h"
+#include "cli/profile.h"
 #include "cli/receipt.h"
 #include "cli/watchdog.h"
 #include "kernels/call.h"
@@ -220,6 +222,21 @@ static int establish(run_call *r)
     return code;
 }
 
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Seconds since then, which becomes now. */
+static double since(double *then)
+{
+    double was = *then;
+    *then = now();
+    return *then - was;
+}
+
 static void execute(void *arg)
 {
     run_call *r = arg;
@@ -232,6 +249,9 @@ static void execute(void *arg)
                     .seed = (uint64_t)r->seed};
     tp_trap trap;
     tp_run_stats stats;
+    tp_profile profile = {.call = &call, .stats = &stats};
+    double start = now();
+    call.counts = r->c->profile.len > 0;
     check_names(r, &r->c->input, "input", TP_INPUT);
     check_names(r, &r->c->output, "output", TP_OUTPUT);
     read_given(r, &call);
@@ -242,9 +262,11 @@ static void execute(void *arg)
         tp_leave(r->arena, st);
     if (st != TP_OK)
         fail(r, st == TP_E_USAGE ? TP_EXIT_USAGE : TP_EXIT_INPUT, call.why);
+    profile.read = since(&start);
     r->code = establish(r);
     if (r->code)
         return;
+    profile.verify = since(&start);
     tp_watched_begin(&r->watched, &r->j->source.path);
     tp_budget_renew(tp_arena_budget(r->arena));
     tp_budget_at(tp_arena_budget(r->arena), "the run", TP_S(""));
@@ -259,8 +281,14 @@ static void execute(void *arg)
         r->code = TP_EXIT_VIOLATED;
         return;
     }
+    since(&start);
     for (uint32_t i = call.kernel->ninputs; i < call.kernel->ninputs + call.kernel->noutputs; i++)
         write_array(r, &call, i);
+    profile.write = since(&start);
+    profile.standing = r->standing;
+    tp_str why = {NULL, 0};
+    if (r->c->profile.len && !tp_profile_write(r->c, &profile, &why))
+        fail(r, TP_EXIT_INPUT, why);
     if (!r->c->quiet.len)
         print_run(r, &call, &stats);
 }
@@ -280,6 +308,8 @@ static bool spares_its_inputs(tp_cli *c, tp_str spec)
     for (uint32_t i = 0; i < c->output.len && ok; i++)
         if (split(c->output.at[i], &name, &file))
             ok = tp_guard_writes(c, &g, "output", file_of(file));
+    if (ok && c->profile.len)
+        ok = tp_guard_writes(c, &g, "profile", tp_option(&c->profile, ""));
     return ok;
 }
 

@@ -31,7 +31,7 @@ _tileproof() {
         primitives) words=" --help" ;;
         recheck) words=" --target --explain --help" ;;
         rules) words=" --markdown --help" ;;
-        run) words=" --target --receipt --trust --unchecked --seed --allow-path --timeout --memory-limit --max-memory --max-steps --threads --size --dtype --input --output --fill --config --show-settings --color --quiet --help" ;;
+        run) words=" --target --receipt --trust --unchecked --seed --allow-path --timeout --memory-limit --max-memory --max-steps --threads --profile --size --dtype --input --output --fill --config --show-settings --color --quiet --help" ;;
         schema) words=" --help" ;;
         targets) words=" --help" ;;
         trace) words=" --help" ;;

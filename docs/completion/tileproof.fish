@@ -127,6 +127,7 @@ complete -c tileproof -n '__fish_seen_subcommand_from run' -l memory-limit -r -d
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l max-memory -r -d 'memory for the arrays of one run (default 2048)'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l max-steps -r -d 'largest grid to execute (default 100000000)'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l threads -r -d 'threads that share the steps of leading parallel axes, with the same results (default 0: one per processor)'
+complete -c tileproof -n '__fish_seen_subcommand_from run' -l profile -r -d 'write what the run did as JSON: instruction set, threads, time of each phase, bytes, FLOPs, and their shares of measured peaks'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l size -r -d 'a size that the arrays do not determine'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l dtype -r -d 'a dtype parameter that the arrays do not determine'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l input -s i -r -d 'an input array: FILE.npy or FILE.safetensors#TENSOR'

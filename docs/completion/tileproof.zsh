@@ -202,6 +202,7 @@ _tileproof() {
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
         '*--threads[threads that share the steps of leading parallel axes, with the same results (default 0\: one per processor)]:N:_files' \
+        '*--profile[write what the run did as JSON\: instruction set, threads, time of each phase, bytes, FLOPs, and their shares of measured peaks]:FILE:_files' \
         '*--size[a size that the arrays do not determine]:NAME=VALUE:_files' \
         '*--dtype[a dtype parameter that the arrays do not determine]:NAME=DTYPE:_files' \
         '*--input[an input array\: FILE.npy or FILE.safetensors#TENSOR]:NAME=FILE:_files' \

@@ -234,6 +234,17 @@ static int64_t work_of(const tp_machine *m, const tp_inst *i)
     return (int64_t)n;
 }
 
+/* As tp_run_stats counts them. */
+static int64_t flops_of(const tp_machine *m, const tp_inst *i)
+{
+    const tp_cells *out = &m->values[i->out], *a = i->nargs ? &m->values[i->args[0]] : NULL;
+    if (i->prim == TP_P_DOT)
+        return 2 * (work_of(m, i) - (int64_t)a->n - (int64_t)m->values[i->args[1]].n);
+    if (!a || !tp_is_float(a->dtype))
+        return 0;
+    return (int64_t)(tp_prim_reduces(i->prim) ? a->n : tp_prim_is_elementwise(i->prim) ? out->n : 0);
+}
+
 /* Units: elements that are read and written, more of them under a domain. */
 static void pay(tp_machine *m, const tp_inst *i)
 {
@@ -315,6 +326,7 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
 {
     pay(m, i);
     tp_exec_spend(m, work_of(m, i));
+    m->stats.flops += m->request->counts ? flops_of(m, i) : 0;
     if (tp_is_fixed(m, i))
         return;
     m->values[i->out].waits = NULL;

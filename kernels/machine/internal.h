@@ -132,6 +132,12 @@ void *tp_workspace(tp_machine *m, tp_vid v, size_t bytes);
 void tp_walk_prepare(tp_machine *m);
 void tp_walk_steps(tp_machine *m, int64_t from, int64_t to);
 void tp_walk_check(tp_machine *m);
+/* Note the times of preparing and of the steps, both begun at a clock's time. */
+typedef struct tp_walk_time {
+    double wall, cpu;
+} tp_walk_time;
+tp_walk_time tp_walk_clock(void);
+void tp_walk_times(tp_run_stats *s, tp_walk_time began, tp_walk_time prepared);
 /* A machine for the request, which works in `a`; nothing is run. */
 tp_machine tp_machine_new(tp_arena *a, const tp_run_request *r, tp_trap *trap);
 

@@ -2,6 +2,7 @@
 #include "kernels/machine/machine.h"
 
 #include <math.h>
+#include <time.h>
 
 #include "base/checked.h"
 #include "base/rng.h"
@@ -127,8 +128,23 @@ static void copy_row(tp_ref *r, size_t array, size_t lane, size_t n, void *in)
     memcpy(in ? w : a, in ? a : w, n * size);
 }
 
+/* Bytes of the part of a window that lies inside its array. */
+static int64_t inner_bytes(const tp_ref *r)
+{
+    int64_t first[TP_MAX_RANK], extent[TP_MAX_RANK], n = (int64_t)tp_dtype_size(r->operand->dtype);
+    if (!tp_inner_part(r, first, extent))
+        return 0;
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        n *= extent[d];
+    return n;
+}
+
 static void transfer(tp_machine *m, tp_ref *r, bool in)
 {
+    if (m->request->counts) {
+        *(in ? &m->stats.bytes_in : &m->stats.bytes_out) += inner_bytes(r);
+        m->stats.in_place += r->cells.data != r->cells.own;
+    }
     tp_spend(m->arena, 16 + (int64_t)(r->cells.n / (m->domain ? 8 : 32)));
     if (r->cells.data == r->cells.own)
         tp_each_inner_row(r, copy_row, in ? r : NULL);
@@ -626,12 +642,36 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
     m->stats.steps = m->grid.total;
 }
 
+static double seconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+tp_walk_time tp_walk_clock(void)
+{
+    return (tp_walk_time){seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID)};
+}
+
+void tp_walk_times(tp_run_stats *s, tp_walk_time began, tp_walk_time prepared)
+{
+    tp_walk_time now = tp_walk_clock();
+    s->prepare = prepared.wall - began.wall;
+    s->steps_wall = now.wall - prepared.wall;
+    s->steps_cpu = now.cpu - prepared.cpu;
+}
+
 static void walk(void *arg)
 {
     tp_machine *m = arg;
+    tp_walk_time began = tp_walk_clock();
     tp_walk_prepare(m);
+    tp_walk_time prepared = tp_walk_clock();
     tp_walk_steps(m, 0, m->grid.total);
     tp_walk_check(m);
+    tp_walk_times(&m->stats, began, prepared);
+    m->stats.threads = 1;
 }
 
 tp_machine tp_machine_new(tp_arena *a, const tp_run_request *r, tp_trap *trap)

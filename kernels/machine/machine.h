@@ -23,7 +23,14 @@ typedef struct tp_trap {
 
 typedef struct tp_run_stats {
     int64_t steps, copies_in, copies_out;
-    int64_t work; /* elements that operations read, computed and multiplied; of windows, in each step */
+    int64_t work;     /* elements that operations read, computed and multiplied; of windows, in each step */
+    uint32_t threads; /* that shared the steps */
+    /* where the request counts: */
+    int64_t flops;               /* as they are written: of a dot two for each product, one for each element that an
+                                  * operation of floats computes or a reduction reads; of int8 and the like, too, in a dot */
+    int64_t bytes_in, bytes_out; /* of arrays, in windows that moved: the parts that lie inside */
+    int64_t in_place;            /* moved windows that were not copied */
+    double prepare, steps_wall, steps_cpu; /* seconds; CPU time of all threads of the process */
     const tp_statement *undecided; /* the first that decides by data about which the domain is not certain, or NULL */
 } tp_run_stats;
 
@@ -47,6 +54,7 @@ typedef struct tp_run_request {
                            * of planes, up to 512; 0: 512 */
     uint32_t threads;     /* at most so many share the steps of leading parallel axes, with the same results; 0: one.
                            * With a domain, coverage, max_work or an alias it is one */
+    bool counts;          /* fill in what stats say of it */
     struct tp_pool *pool; /* where the others' memory comes from, and goes back to; NULL: the system */
     uint32_t share_from;  /* ... of a walk with as many elements of windows, counted in each step; 0: 2^18 */
 } tp_run_request;

@@ -148,6 +148,7 @@ static void sum_up(tp_crew *c, worker *all, tp_run_stats *stats)
 {
     tp_machine *m = &all[0].machine;
     *stats = m->stats;
+    stats->threads = c->n;
     for (uint32_t i = 0; i < tp_noperands(m->k); i++)
         for (size_t b = 0; c->claims[i] && b < m->refs[i].nblocks; b++)
             m->refs[i].visited[b] = atomic_load(&c->claims[i][b]);
@@ -155,6 +156,10 @@ static void sum_up(tp_crew *c, worker *all, tp_run_stats *stats)
         stats->copies_in += all[t].machine.stats.copies_in;
         stats->copies_out += all[t].machine.stats.copies_out;
         stats->work += all[t].machine.stats.work;
+        stats->flops += all[t].machine.stats.flops;
+        stats->bytes_in += all[t].machine.stats.bytes_in;
+        stats->bytes_out += all[t].machine.stats.bytes_out;
+        stats->in_place += all[t].machine.stats.in_place;
     }
 }
 
@@ -171,9 +176,11 @@ bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats)
         return false;
     worker *all = TP_NEWN(a, worker, c.n);
     all[0].machine = tp_machine_new(a, r, &all[0].trap);
+    tp_walk_time began = tp_walk_clock();
     if (tp_try(a, prepare, &all[0]) != TP_OK || !cut(&c, &all[0].machine))
         return false;
     make_claims(&c, a, &all[0].machine);
+    tp_walk_time prepared = tp_walk_clock();
     const tp_budget *b = tp_arena_budget(a);
     int64_t before = b ? b->spent : 0;
     double seconds = b ? b->seconds : 0;
@@ -192,5 +199,7 @@ bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats)
         join(&all[t], a, before, seconds);
     tp_exprs_charge(r->kernel->exprs, account);
     sum_up(&c, all, stats);
-    return !atomic_load(&c.failed) && tp_try(a, check, &all[0]) == TP_OK;
+    bool ok = !atomic_load(&c.failed) && tp_try(a, check, &all[0]) == TP_OK;
+    tp_walk_times(stats, began, prepared);
+    return ok;
 }

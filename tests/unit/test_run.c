@@ -478,6 +478,47 @@ static void fills_that_do_not_fit(void **state)
     assert_true(contains(o.err, "the kernel has no output `x`"));
 }
 
+/* The number behind "key": in the text of a profile. */
+static double profiled(tp_str text, const char *key)
+{
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *at = strstr(text.p, quoted);
+    if (!at)
+        fail_msg("no %s in %s", key, text.p);
+    return strtod(at + strlen(quoted), NULL);
+}
+
+/* FLOPs and bytes of a matmul are known: 128 x 128 tiles of o, each with K / bk steps. */
+static void profiles_count(void **state)
+{
+    enum { M = 384, TILE = 128, K = 512, BK = 256, STEPS = (M / TILE) * (M / TILE) * (K / BK) };
+    place *p = *state;
+    const char *file = path_in(p, "profile.json");
+    tp_str text, why;
+    for (int threads = 1; threads <= 2; threads++) {
+        outcome o = RUN(p->a, "run", "--unchecked", "matmul", "--fill", "normal", "--size", "M=384", "--size", "N=384",
+                        "--size", "K=512", "--size", "bk=256", "--dtype", "T=float32", "--threads",
+                        threads == 1 ? "1" : "2", "--profile", file);
+        assert_int_equal(o.exit, 0);
+        assert_int_equal(tp_read_file(p->a, file, 1 << 20, &text, &why), TP_OK);
+        text = tp_printf(p->a, "%.*s", TP_FMT(text));
+        assert_true(profiled(text, "tileproof_profile") == 1);
+        assert_true(profiled(text, "threads") == threads);
+        assert_true(profiled(text, "steps") == STEPS);
+        assert_true(profiled(text, "flops") == 2.0 * M * M * K + (double)STEPS * TILE * TILE); /* and acc += */
+        assert_true(profiled(text, "read") > 0);
+        assert_true(strstr(text.p, tp_cstr(p->a, tp_printf(p->a, "\"read\": %d,\n    \"written\": %d\n",
+                                                           STEPS * 2 * TILE * BK * 4, M * M * 4))));
+        assert_true(profiled(text, "in_place") == profiled(text, "in") + profiled(text, "out"));
+        assert_true(profiled(text, "flops_per_second") > 1e8 && profiled(text, "share_of_flops") > 0);
+        assert_true(strstr(text.p, "\"engine\": \"machine\"") && strstr(text.p, "\"instruction_set\": \""));
+    }
+    outcome over = RUN(p->a, "run", "--unchecked", "matmul", "--fill", "normal", "--size", "M=8", "--size", "N=8",
+                       "--size", "K=8", "--dtype", "T=float32", "--profile", path_in(p, "no/such/folder.json"));
+    assert_int_equal(over.exit, 3);
+}
+
 int main(void)
 {
     setenv("TILEPROOF_UNCHECKED", "yes", 1); /* but where verifying is what is tested */
@@ -494,6 +535,7 @@ int main(void)
                                        IN_PLACE(cases_of_the_report),
                                        IN_PLACE(long_chains_of_integers),
                                        IN_PLACE(fills_that_do_not_fit),
-                                       IN_PLACE(outputs_that_cannot_be_written)};
+                                       IN_PLACE(outputs_that_cannot_be_written),
+                                       IN_PLACE(profiles_count)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,15 @@
+/* What this processor can do at best, measured in some 50 ms: what a run is held against. */
+#ifndef TP_PEAKS_H
+#define TP_PEAKS_H
+
+typedef struct tp_peaks {
+    const char *instruction_set; /* of matrix products: "avx512", "avx2", "portable" */
+    const char *elementary;      /* of exp and its kin: the same, or "libm" */
+    double flops;                /* float32 per second and core, fused multiply-adds counted as two */
+    double bytes;                /* per second and core: read and written by a copy that no cache holds */
+} tp_peaks;
+
+/* No memory for the copy: its rate is 0. */
+tp_peaks tp_peaks_measure(void);
+
+#endif
