@@ -162,6 +162,13 @@ static void sizes(emitter *e)
             tp_buf_printf(e->b, " = %lld\n", (long long)k->sizes[i].min);
         }
     derived_sizes(e);
+    for (uint32_t i = 0; i < k->nconstants; i++) {
+        emit_text(e, "    ");
+        emit_identifier(e, k->constants[i].name);
+        emit_text(e, " = ");
+        emit_node(e, k->constants[i].value, 0);
+        emit_text(e, "\n");
+    }
 }
 
 /* The kernel's name as that of a Python function. */

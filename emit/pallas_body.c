@@ -61,7 +61,7 @@ void emit_dtype(emitter *e, tp_str name)
 static bool is_static(const emitter *e, const tp_node *n)
 {
     if (n->kind == TP_N_NAME)
-        return tp_size_find(e->k, n->text) != NULL;
+        return tp_size_find(e->k, n->text) != NULL || tp_named_number_find(e->k, n->text) != NULL;
     if (n->kind == TP_N_INDEX || n->kind == TP_N_FLOAT || n->kind == TP_N_METHOD || n->kind == TP_N_ATTRIBUTE ||
         n->kind == TP_N_STRING)
         return false;

@@ -1,4 +1,5 @@
 /* What an operand costs, how often a block comes back, how long an axis is. */
+#include "analyzer/analyze.h"
 #include "lsp/internal.h"
 #include "report/blocks.h"
 
@@ -76,6 +77,56 @@ static void say_visits(tp_arena *a, tp_buf *b, const tp_job *j, const tp_operand
         tp_buf_printf(b, " (%.*s)", TP_FMT(sizes));
 }
 
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static void say_size(tp_buf *b, const tp_kernel *k, const tp_size *s)
+{
+    tp_buf_printf(b, "size **`%.*s`**", TP_FMT(s->name));
+    switch (s->kind) {
+    case TP_SIZE_FIXED: tp_buf_printf(b, " = %lld", (long long)s->min); break;
+    case TP_SIZE_RANGE: tp_buf_printf(b, ", from %lld to %lld", (long long)tp_size_least(s), (long long)s->max); break;
+    case TP_SIZE_CHOICE:
+        for (uint32_t i = 0; i < s->nchoices; i++)
+            tp_buf_printf(b, "%s%lld", i ? ", " : ", one of ", (long long)s->choices[i]);
+        break;
+    case TP_SIZE_DERIVED: tp_buf_printf(b, " = %.*s", TP_FMT(tp_expr_text(k->exprs, s->expr))); break;
+    }
+    if (s->kind == TP_SIZE_RANGE && s->multiple_of > 1)
+        tp_buf_printf(b, ", a multiple of %lld", (long long)s->multiple_of);
+}
+
+/* The word at the offset: a rule, a name of the spec, an operation. */
+static void say_word(tp_arena *a, tp_buf *b, const tp_kernel *k, tp_str text, uint32_t offset, tp_loc *loc)
+{
+    uint32_t from = offset, to = offset;
+    while (from > 0 && is_word(text.p[from - 1]))
+        from--;
+    while (to < text.n && is_word(text.p[to]))
+        to++;
+    tp_str word = {text.p + from, to - from};
+    *loc = (tp_loc){from, to, TP_S("")};
+    const tp_rule *rule = tp_rule_find(word);
+    const tp_code *code = rule ? NULL : tp_code_find(word);
+    const tp_size *size = k ? tp_size_find(k, word) : NULL;
+    int operand = k ? tp_operand_find(k, word) : -1;
+    tp_prim p = tp_prim_find(word);
+    if (!word.n)
+        return;
+    if (rule)
+        tp_buf_printf(b, "**%s** %s\n\n%s", rule->code, rule->title, rule->why);
+    else if (code)
+        tp_buf_printf(b, "**%s** %s\n\n%s", code->code, code->title, code->why);
+    else if (size)
+        say_size(b, k, size);
+    else if (operand >= 0)
+        say_window(b, k, &k->operands[operand]);
+    else if (p != TP_PRIMS)
+        tp_buf_printf(b, "**`%.*s`**: %.*s", TP_FMT(word), TP_FMT(tp_lsp_operation(a, p)));
+}
+
 tp_str tp_lsp_hover(tp_arena *a, const tp_job *j, uint32_t offset, tp_loc *loc)
 {
     static const char *const KEYS[] = {"inputs", "outputs", "scratch"};
@@ -99,5 +150,7 @@ tp_str tp_lsp_hover(tp_arena *a, const tp_job *j, uint32_t offset, tp_loc *loc)
         tp_buf_printf(&b, "axis **`%.*s`**: %.*s steps, %s", TP_FMT(k->axes[i].name),
                       TP_FMT(tp_expr_text(k->exprs, k->axes[i].steps)), k->axes[i].parallel ? "parallel" : "in order");
     }
+    if (!tp_buf_view(&b).n)
+        say_word(a, &b, k, j->source.text, offset, loc);
     return tp_buf_view(&b);
 }

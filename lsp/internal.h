@@ -42,6 +42,13 @@ tp_str tp_lsp_path(tp_arena *a, tp_str uri);
 /* What to know about the thing at this offset, as Markdown; empty: nothing. *loc: what it is about. */
 tp_str tp_lsp_hover(tp_arena *a, const tp_job *j, uint32_t offset, tp_loc *loc);
 
+/* ---- completion.c ---- */
+
+/* Items for the place at this offset, the caller's; the client leaves those that begin otherwise out. */
+json *tp_lsp_complete(tp_arena *a, const tp_source *source, uint32_t offset);
+/* What an operation is elsewhere. */
+tp_str tp_lsp_operation(tp_arena *a, tp_prim p);
+
 /* ---- session.c: one text of one document ---- */
 
 typedef struct tp_session {

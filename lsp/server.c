@@ -307,6 +307,7 @@ static json *initialize(server *s, json *params)
     json_object_object_add(sync, "change", json_object_new_int(1));
     json_object_object_add(can, "textDocumentSync", sync);
     json_object_object_add(can, "hoverProvider", json_object_new_boolean(true));
+    json_object_object_add(can, "completionProvider", json_object_new_object());
     json_object_array_add(kinds, json_object_new_string("quickfix"));
     json_object_object_add(actions, "codeActionKinds", kinds);
     json_object_object_add(can, "codeActionProvider", actions);

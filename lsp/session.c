@@ -150,10 +150,16 @@ static json *formatting(tp_session *s)
     return list;
 }
 
+static json *completion(tp_session *s, json *params)
+{
+    tp_source source = {.path = tp_lsp_path(s->arena, tp_str_c(s->uri)), .text = s->text};
+    return tp_lsp_complete(s->arena, &source, tp_lsp_offset(s->text, tp_lsp_member(params, "position"), s->utf8));
+}
+
 bool tp_session_knows(tp_str method)
 {
-    return tp_str_is(method, "textDocument/hover") || tp_str_is(method, "textDocument/codeAction") ||
-           tp_str_is(method, "textDocument/formatting");
+    return tp_str_is(method, "textDocument/completion") || tp_str_is(method, "textDocument/hover") ||
+           tp_str_is(method, "textDocument/codeAction") || tp_str_is(method, "textDocument/formatting");
 }
 
 typedef struct answer_call {
@@ -168,6 +174,8 @@ static void answer_now(void *arg)
     json *params = tp_lsp_member(c->request, "params");
     if (tp_str_is(method, "textDocument/hover"))
         c->result = hover(c->s, params);
+    else if (tp_str_is(method, "textDocument/completion"))
+        c->result = completion(c->s, params);
     else if (tp_str_is(method, "textDocument/codeAction"))
         c->result = code_actions(c->s, params);
     else

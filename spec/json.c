@@ -123,7 +123,8 @@ static tp_loc scan_string(scanner *s, tp_str pointer)
 {
     uint32_t from = s->i++;
     while (s->i < s->n && s->p[s->i] != '"') {
-        if (s->p[s->i] == '\n' || s->p[s->i] == '\r' || s->p[s->i] == '\t')
+        bool ends_line = s->p[s->i] == '\n' || (s->p[s->i] == '\r' && s->i + 1 < s->n && s->p[s->i + 1] == '\n');
+        if ((s->p[s->i] == '\n' || s->p[s->i] == '\r' || s->p[s->i] == '\t') && !(s->comments && ends_line))
             tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(s->i, s->i + 1, pointer),
                      "write \\n or \\t, or close the string", "a raw %s inside a string",
                      s->p[s->i] == '\t' ? "tab" : "line break");
@@ -413,29 +414,61 @@ tp_json *tp_json_parse(tp_ctx *c, bool comments)
     return v;
 }
 
+/* Bytes of the source from which the decoded character at t[i] comes, and how many it gives. */
+static uint32_t raw_length(const char *t, uint32_t i, uint32_t *bytes)
+{
+    *bytes = 1;
+    if (t[i] != '\\')
+        return 1;
+    if (t[i + 1] != 'u')
+        return 2;
+    unsigned long code = strtoul((char[]){t[i + 2], t[i + 3], t[i + 4], t[i + 5], 0}, NULL, 16);
+    bool pair = code >= 0xd800 && code < 0xdc00;
+    *bytes = pair ? 4 : code < 0x80 ? 1 : code < 0x800 ? 2 : 3;
+    return pair ? 12 : 6;
+}
+
 tp_loc tp_json_inside(const tp_ctx *c, const tp_json *string, size_t from, size_t to)
 {
     const char *t = c->source->text.p;
-    uint32_t i = string->loc.start + 1, start = i, end = i;
-    for (size_t decoded = 0; i < string->loc.end - 1 && decoded < to;) {
-        uint32_t raw = 1, bytes = 1;
-        if (t[i] == '\\' && t[i + 1] == 'u') {
-            unsigned long code = strtoul((char[]){t[i + 2], t[i + 3], t[i + 4], t[i + 5], 0}, NULL, 16);
-            bool pair = code >= 0xd800 && code < 0xdc00;
-            raw = pair ? 12 : 6;
-            bytes = pair ? 4 : code < 0x80 ? 1 : code < 0x800 ? 2 : 3;
-        } else if (t[i] == '\\') {
-            raw = 2;
-        }
+    uint32_t i = string->loc.start + 1, start = i, end = i, bytes;
+    for (size_t decoded = 0; i < string->loc.end - 1 && decoded < to; decoded += bytes) {
         if (decoded <= from)
             start = i;
-        i += raw;
-        decoded += bytes;
+        i += raw_length(t, i, &bytes);
         end = i;
-        if (decoded <= from)
+        if (decoded + bytes <= from)
             start = i;
     }
     if (end <= start)
         end = start + 1;
     return (tp_loc){start, end, string->loc.pointer};
+}
+
+tp_json *tp_json_lines(tp_ctx *c, const tp_json *string)
+{
+    const char *t = c->source->text.p;
+    tp_str all = string->u.string;
+    TP_VEC(tp_json *) lines = {0};
+    uint32_t raw = string->loc.start + 1, bytes;
+    for (size_t i = 0; i <= all.n; i++) {
+        size_t from = i;
+        uint32_t begin = raw;
+        for (; i < all.n && all.p[i] != '\n'; i += bytes)
+            raw += raw_length(t, raw, &bytes);
+        size_t to = i > from && all.p[i - 1] == '\r' ? i - 1 : i;
+        tp_json *line = TP_NEW(c->arena, tp_json);
+        *line = (tp_json){.type = TP_J_STRING, .loc = {begin - 1, raw + 1, string->loc.pointer}};
+        line->u.string = (tp_str){all.p + from, to - from};
+        tp_push(c->arena, lines, line);
+        if (i < all.n)
+            raw += raw_length(t, raw, &bytes);
+    }
+    tp_json *out = TP_NEW(c->arena, tp_json);
+    *out = *string;
+    out->type = TP_J_ARRAY;
+    out->u.items.at = lines.at;
+    out->u.items.n = lines.len;
+    out->u.items.indented = true;
+    return out;
 }

@@ -31,7 +31,8 @@ struct tp_json {
         struct {
             tp_json **at;
             uint32_t n;
-        } items; /* arrays and objects */
+            bool indented; /* the lines of one string */
+        } items;           /* arrays and objects */
     } u;
 };
 
@@ -42,8 +43,8 @@ enum {
     TP_JSON_MAX_VALUES = 500000,
 };
 
-/* Parse c->source. `comments`: // and slash-star comments and trailing commas
- * are allowed (*.tile.jsonc). Raises TP001 on anything else that is not
+/* Parse c->source. `comments`: // and slash-star comments, trailing commas and
+ * line breaks inside strings are allowed (*.tile.jsonc). Raises TP001 on anything else that is not
  * strict JSON. The tree lives in the arena. */
 tp_json *tp_json_parse(tp_ctx *c, bool comments);
 
@@ -52,5 +53,8 @@ tp_json *tp_json_get(const tp_json *object, const char *key);
 const char *tp_json_type_name(tp_json_type t);
 /* Place of bytes [from, to) of a decoded string inside the source text. */
 tp_loc tp_json_inside(const tp_ctx *c, const tp_json *string, size_t from, size_t to);
+
+/* The lines of a string, as an array of strings with their places in the source; line ends are not part of them. */
+tp_json *tp_json_lines(tp_ctx *c, const tp_json *string);
 
 #endif

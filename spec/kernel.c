@@ -24,3 +24,11 @@ int tp_operand_find(const tp_kernel *k, tp_str name)
             return (int)i;
     return -1;
 }
+
+const tp_named_number *tp_named_number_find(const tp_kernel *k, tp_str name)
+{
+    for (uint32_t i = 0; i < k->nconstants; i++)
+        if (tp_str_eq(k->constants[i].name, name))
+            return &k->constants[i];
+    return NULL;
+}

@@ -31,6 +31,12 @@ typedef struct tp_size {
     uint32_t sym; /* RANGE and CHOICE */
 } tp_size;
 
+/* A number with a name, of bodies and references: a literal, or what is written over sizes. */
+typedef struct tp_named_number {
+    tp_str name;
+    const tp_node *value;
+} tp_named_number;
+
 typedef struct tp_axis {
     tp_str name;
     tp_loc loc, steps_loc;
@@ -135,6 +141,8 @@ typedef struct tp_kernel {
     uint32_t ndtypes;
     tp_size *sizes;
     uint32_t nsizes;
+    tp_named_number *constants;
+    uint32_t nconstants;
     tp_fact *where;
     uint32_t nwhere;
     tp_table *tables;
@@ -168,6 +176,8 @@ tp_str tp_dtypes_text(const tp_kernel *k);
 const tp_size *tp_size_find(const tp_kernel *k, tp_str name);
 /* The least value: of a RANGE the least multiple of s->multiple_of that is no less than s->min. */
 int64_t tp_size_least(const tp_size *s);
+/* NULL: there is none of that name. */
+const tp_named_number *tp_named_number_find(const tp_kernel *k, tp_str name);
 /* Index of a table, or -1. */
 int tp_table_find(const tp_kernel *k, tp_str name);
 /* Index of an operand by name, or -1. */

@@ -17,6 +17,8 @@ _Noreturn static void unknown_name(tp_lower *l, const tp_node *n)
         tp_push(l->c->arena, names, (tp_name){.name = k->axes[i].name, .kind = TP_NAME_LOCAL});
     for (uint32_t i = 0; i < k->nsizes; i++)
         tp_push(l->c->arena, names, (tp_name){.name = k->sizes[i].name, .kind = TP_NAME_LOCAL});
+    for (uint32_t i = 0; i < k->nconstants; i++)
+        tp_push(l->c->arena, names, (tp_name){.name = k->constants[i].name, .kind = TP_NAME_LOCAL});
     tp_scope_unknown(l->c, &names, TP_NAME_LOCAL, tp_node_loc(l->c, n), n->text);
 }
 
@@ -86,6 +88,19 @@ static tp_vid lower_table(tp_lower *l, int table, const tp_node *n, tp_node *con
     return lower_entry(l, table, args, given, n);
 }
 
+/* What it is defined by; a literal in the place of its name. */
+static tp_vid lower_constant(tp_lower *l, const tp_named_number *constant, const tp_node *n)
+{
+    uint32_t base = l->base;
+    l->base = l->locals.len; /* it sees no locals */
+    tp_vid v = lower_expr(l, constant->value);
+    l->base = base;
+    if (!tp_is_weak(lower_value(l, v)->dtype))
+        lower_fail(l, n, "use numbers, sizes and functions of numbers", "the constant `%.*s` is %.*s",
+                   TP_FMT(constant->name), TP_FMT(lower_type_text(l, v)));
+    return v;
+}
+
 static tp_vid lower_name(tp_lower *l, const tp_node *n)
 {
     const tp_kernel *k = l->k;
@@ -99,6 +114,9 @@ static tp_vid lower_name(tp_lower *l, const tp_node *n)
     const tp_size *size = tp_size_find(k, n->text);
     if (size)
         return lower_weak_int(l, size->expr);
+    const tp_named_number *constant = tp_named_number_find(k, n->text);
+    if (constant)
+        return lower_constant(l, constant, n);
     int operand = tp_operand_find(k, n->text), axis = find_axis(k, n->text), table = tp_table_find(k, n->text);
     if (table >= 0)
         return lower_table(l, table, n, NULL, 0);

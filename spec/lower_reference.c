@@ -313,19 +313,39 @@ static tp_vid call_matmul(tp_lower *l, const tp_node *n)
     return lower_matmul(l, a, lower_expr(l, args[1]), n);
 }
 
+#define REFERENCE_FUNCTIONS(X)                                                                                         \
+    X("matmul", call_matmul)                                                                                           \
+    X("softmax", call_normalising)                                                                                     \
+    X("logsumexp", call_normalising)                                                                                   \
+    X("mean", call_normalising)                                                                                        \
+    X("var", call_normalising)                                                                                         \
+    X("einsum", call_einsum)                                                                                           \
+    X("arange", call_arange)                                                                                           \
+    X("zeros", call_fill)                                                                                              \
+    X("ones", call_fill)                                                                                               \
+    X("zeros_like", call_like)                                                                                         \
+    X("ones_like", call_like)                                                                                          \
+    X("full_like", call_like)                                                                                          \
+    X("tril", call_triangle)                                                                                           \
+    X("triu", call_triangle)                                                                                           \
+    X("swapaxes", call_swapaxes)
+
+const char *const *tp_reference_functions(size_t *n)
+{
+#define NAME(name, call) name,
+    static const char *const NAMES[] = {REFERENCE_FUNCTIONS(NAME)};
+#undef NAME
+    *n = sizeof NAMES / sizeof *NAMES;
+    return NAMES;
+}
+
 tp_vid lower_reference_call(tp_lower *l, const tp_node *n)
 {
-    static const struct {
-        const char *name;
-        tp_vid (*call)(tp_lower *, const tp_node *);
-    } CALLS[] = {{"matmul", call_matmul},    {"softmax", call_normalising}, {"logsumexp", call_normalising},
-                 {"mean", call_normalising}, {"var", call_normalising},     {"einsum", call_einsum},
-                 {"arange", call_arange},    {"zeros", call_fill},          {"ones", call_fill},
-                 {"zeros_like", call_like},  {"ones_like", call_like},      {"full_like", call_like},
-                 {"tril", call_triangle},    {"triu", call_triangle},       {"swapaxes", call_swapaxes}};
-    for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++)
-        if (tp_str_is(n->text, CALLS[i].name))
-            return CALLS[i].call(l, n);
+#define CALL(name, call)                                                                                               \
+    if (tp_str_is(n->text, name))                                                                                      \
+        return call(l, n);
+    REFERENCE_FUNCTIONS(CALL)
+#undef CALL
     return -1;
 }
 

@@ -45,13 +45,15 @@ static void check_local_name(tp_lower *l, const tp_node *target)
     if (operand >= 0 && !(l->reference && k->operands[operand].role == TP_OUTPUT))
         lower_fail(l, target, tp_printf(l->c->arena, "write %.*s[...] = …", TP_FMT(target->text)).p,
                    "`%.*s` is a ref, not a local", TP_FMT(target->text));
-    if (axis || table || dtype || tp_size_find(k, target->text))
+    bool constant = tp_named_number_find(k, target->text) != NULL;
+    if (axis || table || dtype || constant || tp_size_find(k, target->text))
         tp_raise(l->c, TP_RULE_SPEC_NAME, tp_node_loc(l->c, target), "choose another name", "`%.*s` is already a %s",
                  TP_FMT(target->text),
-                 axis    ? "grid axis"
-                 : table ? "table"
-                 : dtype ? "dtype"
-                         : "size");
+                 axis       ? "grid axis"
+                 : table    ? "table"
+                 : dtype    ? "dtype"
+                 : constant ? "constant"
+                            : "size");
     if (operand < 0 && !lower_find_local(l, target->text)) {
         tp_names none = {0};
         tp_scope_add(l->c, &none, target->text, TP_NAME_LOCAL, 0, tp_node_loc(l->c, target));

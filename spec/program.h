@@ -86,6 +86,8 @@ typedef struct tp_lowering {
 const tp_lowering *tp_prim_lowering(tp_prim p);
 /* A named function of the language, or TP_PRIMS. */
 tp_prim tp_prim_find(tp_str name);
+/* Functions of references alone. */
+const char *const *tp_reference_functions(size_t *n);
 /* Comparisons; quotients and remainders; reductions along axes; running reductions. */
 bool tp_prim_compares(tp_prim p);
 bool tp_prim_divides(tp_prim p);

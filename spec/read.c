@@ -38,6 +38,44 @@ static void read_where(tp_reader *r, const tp_json *v)
     }
 }
 
+/* May a constant be defined by this? Numbers, sizes, constants before it, operators and functions of numbers. */
+static void check_constant(tp_reader *r, const tp_node *n)
+{
+    bool known = n->kind == TP_N_NAME &&
+                 (tp_size_find(r->k, n->text) || tp_named_number_find(r->k, n->text) || tp_str_is(n->text, "inf"));
+    bool plain = n->kind == TP_N_INT || n->kind == TP_N_FLOAT || n->kind == TP_N_UNARY || n->kind == TP_N_BINARY ||
+                 n->kind == TP_N_CALL;
+    if (!known && !plain)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, tp_node_loc(r->c, n),
+                 "use numbers, sizes and constants before it, as in \"D ** -0.5\"",
+                 n->kind == TP_N_NAME ? "`%.*s` is no size and no constant" : "this is no number", TP_FMT(n->text));
+    for (uint32_t i = 0; plain && n->kind != TP_N_INT && n->kind != TP_N_FLOAT && i < n->nkids; i++)
+        check_constant(r, n->kids[i]);
+}
+
+static void read_constants(tp_reader *r, const tp_json *v)
+{
+    uint32_t n = v ? v->u.items.n : 0;
+    if (n > TP_MAX_SIZES)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "more than %d constants", TP_MAX_SIZES);
+    r->k->constants = TP_NEWN(r->c->arena, tp_named_number, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const tp_json *m = v->u.items.at[i];
+        tp_node *value;
+        if (m->type == TP_J_STRING) {
+            value = tp_parse_expr(r->c, m);
+        } else {
+            if (m->type != TP_J_INT && m->type != TP_J_REAL)
+                tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, m->loc, "write a number or \"D ** -0.5\"",
+                         "a constant is a number or an expression, not %s", tp_json_type_name(m->type));
+            value = tp_number_node(r->c, m);
+        }
+        check_constant(r, value);
+        tp_scope_add(r->c, &r->names, m->key, TP_NAME_CONSTANT, i, m->key_loc);
+        r->k->constants[r->k->nconstants++] = (tp_named_number){m->key, value};
+    }
+}
+
 static void read_axis(tp_reader *r, tp_axis *axis, const tp_json *v, uint32_t i)
 {
     tp_check_members(r->c, v, TP_OBJECT_AXIS);
@@ -185,6 +223,7 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
         tp_scope_add(c, &r.names, k->dtypes[i].name, TP_NAME_DTYPE, i, params->u.items.at[i]->key_loc);
     tp_read_sizes(&r, tp_member(c, doc, "sizes", TP_J_OBJECT, false));
     read_where(&r, tp_member(c, doc, "where", TP_J_ARRAY, false));
+    read_constants(&r, tp_member(c, doc, "constants", TP_J_OBJECT, false));
     tp_read_tables(&r);
     read_grid(&r, tp_member(c, doc, "grid", TP_J_ARRAY, false));
     tp_read_operands(&r);
@@ -235,6 +274,14 @@ typedef struct load_call {
     tp_spec *spec;
 } load_call;
 
+/* A program in one string is its lines. */
+static void split_program(tp_ctx *c, const tp_json *doc, const char *key)
+{
+    tp_json *v = tp_json_get(doc, key);
+    if (v && v->type == TP_J_STRING)
+        *v = *tp_json_lines(c, v);
+}
+
 static void load(void *arg)
 {
     load_call *l = arg;
@@ -245,6 +292,8 @@ static void load(void *arg)
     tp_expect_type(c, doc, TP_J_OBJECT, "a spec");
     check_version(c, doc);
     tp_check_members(c, doc, TP_OBJECT_SPEC);
+    split_program(c, doc, "kernel");
+    split_program(c, doc, "reference");
     const tp_json *params = tp_member(c, doc, "dtypes", TP_J_OBJECT, false);
     tp_spec *spec = TP_NEW(c->arena, tp_spec);
     spec->doc = doc;

@@ -462,6 +462,27 @@ tp_node *tp_parse_expr(tp_ctx *c, const tp_json *string)
     return n;
 }
 
+tp_node *tp_number_node(tp_ctx *c, const tp_json *number)
+{
+    bool real = number->type == TP_J_REAL, negative = real ? signbit(number->u.real) : number->u.integer < 0;
+    tp_node *n = TP_NEW(c->arena, tp_node), *minus = TP_NEW(c->arena, tp_node);
+    *n = (tp_node){.kind = real ? TP_N_FLOAT : TP_N_INT, .source = number, .to = 1};
+    n->text =
+        (tp_str){c->source->text.p + number->loc.start + negative, number->loc.end - number->loc.start - negative};
+    if (real)
+        n->real = fabs(number->u.real);
+    else if (number->u.integer == INT64_MIN)
+        tp_raise(c, TP_RULE_SPEC_VALUE, number->loc, NULL, "this number does not fit 64 bits");
+    else
+        n->integer = negative ? -number->u.integer : number->u.integer;
+    if (!negative)
+        return n;
+    *minus = (tp_node){.kind = TP_N_UNARY, .op = TP_O_NEG, .source = number, .to = 1, .nkids = 1};
+    minus->kids = TP_NEWN(c->arena, tp_node *, 1);
+    minus->kids[0] = n;
+    return minus;
+}
+
 void tp_each_token(tp_ctx *c, const tp_json *string, tp_token_visitor visit, void *ctx)
 {
     static const char *const KINDS[] = {
@@ -665,6 +686,9 @@ static tp_block parse_block(program *g, int indent)
             g->at++;
             continue;
         }
+        if (here < indent && g->depth == 1)
+            tp_raise(g->c, TP_RULE_SPEC_SYNTAX, tp_json_inside(g->c, line, 0, (size_t)here),
+                     "align it with the first line", "less indentation than the first line has");
         if (here < indent)
             break;
         if (here > indent)
@@ -700,11 +724,20 @@ static tp_block parse_block(program *g, int indent)
     return block;
 }
 
+/* Of a program that is one string: it may be indented as a whole. */
+static int first_indentation(const program *g)
+{
+    for (uint32_t i = 0; i < g->n; i++)
+        if (indentation(g->c, g->lines[i]) >= 0)
+            return indentation(g->c, g->lines[i]);
+    return 0;
+}
+
 tp_block tp_parse_program(tp_ctx *c, const tp_json *lines)
 {
     if (lines->type != TP_J_ARRAY)
         tp_raise(c, TP_RULE_SPEC_STRUCTURE, lines->loc, "write one string per line",
-                 "a program is an array of lines, not %s", tp_json_type_name(lines->type));
+                 "a program is an array of lines or a string, not %s", tp_json_type_name(lines->type));
     program g = {.c = c, .lines = lines->u.items.at, .n = lines->u.items.n};
     for (uint32_t i = 0; i < g.n; i++)
         if (g.lines[i]->type != TP_J_STRING)
@@ -714,5 +747,5 @@ tp_block tp_parse_program(tp_ctx *c, const tp_json *lines)
         if (memchr(g.lines[i]->u.string.p, '\n', g.lines[i]->u.string.n))
             tp_raise(c, TP_RULE_SPEC_SYNTAX, g.lines[i]->loc, "write one string per line",
                      "a line break inside a line");
-    return parse_block(&g, 0);
+    return parse_block(&g, lines->u.items.indented ? first_indentation(&g) : 0);
 }

@@ -117,6 +117,8 @@ struct tp_syntax {
 
 /* One expression in a JSON string. Raises TP003. */
 tp_node *tp_parse_expr(tp_ctx *c, const tp_json *string);
+/* A number of JSON as the node of a literal; a negative one is a negation. */
+tp_node *tp_number_node(tp_ctx *c, const tp_json *number);
 /* "forall i < e, j < f: fact"; without "forall" n is 0. */
 typedef struct tp_forall {
     uint32_t n;

@@ -6,6 +6,7 @@ Python, the body is rewritten as Python with jax.numpy under the language's name
 
 import ast
 import functools
+import textwrap
 
 import jax
 import jax.numpy as jnp
@@ -320,14 +321,18 @@ def body_function(spec, sizes, dtypes):
     refs = [o["name"] for k in ("inputs", "outputs", "scratch") for o in spec.get(k, [])]
     axes = [a["axis"] for a in spec.get("grid", [])]
     tables = spec.get("scalar_prefetch", [])
-    tree = ast.parse("\n".join(spec["kernel"]))
+    text = spec["kernel"] if isinstance(spec["kernel"], str) else "\n".join(spec["kernel"])
+    tree = ast.parse(textwrap.dedent(text))
+    constants = {}
+    for name, value in spec.get("constants", {}).items():
+        constants[name] = eval(value, {}, {**sizes, **constants}) if isinstance(value, str) else value
     rewriter = Body(refs)
     statements = rewriter.block(tree.body)
     start = [ast.parse(f"{a} = program_id({i})").body[0] for i, a in enumerate(axes)]
     start += [ast.parse(f"{t['name']} = entries({t['name']!r}, _{t['name']})").body[0] for t in tables]
     parameters = ["_" + t["name"] for t in tables] + refs
     module = ast.fix_missing_locations(ast.Module([function("kernel", parameters, start + statements)], []))
-    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, "jnp": jnp, "store": store, "masked_load": masked_load, "masked_store": masked_store, "branch": branch, "entries": lambda name, ref: entries(next(t for t in tables if t["name"] == name), ref), "while_loop": lax.while_loop, "loop": loop, "choose": choose, "inf": jnp.inf, "nan": jnp.nan,
+    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, **constants, "jnp": jnp, "store": store, "masked_load": masked_load, "masked_store": masked_store, "branch": branch, "entries": lambda name, ref: entries(next(t for t in tables if t["name"] == name), ref), "while_loop": lax.while_loop, "loop": loop, "choose": choose, "inf": jnp.inf, "nan": jnp.nan,
              "program_id": pl.program_id, "num_programs": lambda axis: pl.num_programs(axes.index(axis))}
     exec(compile(module, spec["name"], "exec"), names)
     return names["kernel"]

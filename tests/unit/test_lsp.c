@@ -271,6 +271,56 @@ static void hover_and_actions(void **state)
     assert_int_equal(finish(&c), 1); /* closed without a shutdown */
 }
 
+static bool offers(struct json_object *items, const char *label, const char *detail)
+{
+    for (size_t i = 0; i < json_object_array_length(items); i++) {
+        struct json_object *o = json_object_array_get_idx(items, i);
+        if (strcmp(string_of(o, "label"), label) == 0)
+            return !detail || strstr(string_of(o, "detail"), detail) != NULL;
+    }
+    return false;
+}
+
+static struct json_object *complete_at(client *c, const char *uri, const char *text, const char *place)
+{
+    unsigned line = 0, column = 0;
+    for (const char *at = text; at < strstr(text, place); at++) {
+        column = *at == '\n' ? 0 : column + 1;
+        line += *at == '\n';
+    }
+    struct json_object *a =
+        request(c, "textDocument/completion",
+                parse("{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": %u, \"character\": %u}}", uri,
+                      line, column));
+    return member(a, "result");
+}
+
+static void completion_and_words(void **state)
+{
+    (void)state;
+    static const char URI[] = "file:///k.tile.json";
+    client c = start();
+    initialize(&c, "[\"utf-8\"]");
+    char *broken = with("x[...]", "mix(x[...]"); /* names are there while the body is not valid */
+    put_text(&c, URI, broken, 1);
+    struct json_object *items = complete_at(&c, URI, broken, "mix(");
+    assert_true(offers(items, "exp", "jnp.exp(x)") && offers(items, "einsum", "in references"));
+    assert_true(offers(items, "M", "size") && offers(items, "i", "grid axis") && offers(items, "o", "output"));
+    assert_false(offers(items, "TP101", NULL));
+    char *waiver = with("\"kernel\"", "\"allow\": [{\"rule\": \"TP601\", \"reason\": \"small\"}],\n  \"kernel\"");
+    put_text(&c, URI, waiver, 2);
+    items = complete_at(&c, URI, waiver, "TP601");
+    assert_true(offers(items, "TP101", "") && !offers(items, "exp", NULL));
+    unsigned line = 0;
+    for (const char *at = waiver; at < strstr(waiver, "TP601"); at++)
+        line += *at == '\n';
+    struct json_object *a = request(
+        &c, "textDocument/hover",
+        parse("{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": %u, \"character\": 24}}", URI, line));
+    assert_non_null(strstr(string_of(member(member(a, "result"), "contents"), "value"), "**TP601**"));
+    finish(&c);
+}
+
 static void hostile_messages(void **state)
 {
     (void)state;
@@ -458,11 +508,9 @@ static void latency_is_printed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(diagnostics_follow_the_text),
-        cmocka_unit_test(hover_and_actions),
-        cmocka_unit_test(hostile_messages),
-        cmocka_unit_test(values_of_any_type),
-        cmocka_unit_test(nothing_waits_for_a_check),
+        cmocka_unit_test(diagnostics_follow_the_text), cmocka_unit_test(hover_and_actions),
+        cmocka_unit_test(completion_and_words),        cmocka_unit_test(hostile_messages),
+        cmocka_unit_test(values_of_any_type),          cmocka_unit_test(nothing_waits_for_a_check),
         cmocka_unit_test(latency_is_printed),
     };
     return cmocka_run_group_tests_name("lsp", tests, NULL, NULL);
