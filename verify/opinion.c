@@ -425,8 +425,8 @@ static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
     for (uint32_t i = 0; i < n && !x->out->different; i++)
         if (!l.done[i])
             note_not_reached(x, list->list.at[i].about, l.why[i].n ? l.why[i] : TP_S("the budget is spent"));
-    for (uint32_t i = 0; i < list->unplaced; i++)
-        note_not_reached(x, list->unplaced_at, TP_S("no suitable sizes or tables were found"));
+    for (uint32_t i = 0; i < list->unplaced.len; i++)
+        note_not_reached(x, list->unplaced.at[i], TP_S("no suitable sizes or tables were found"));
 }
 
 static void note_left_out(asking *x, const tp_look_list *list)
@@ -536,18 +536,30 @@ static void look(void *arg)
     tp_second_opinion(x->a, x->spec, &x->o, &x->found);
 }
 
+static bool tables_mention(const tp_kernel *k, const tp_size *s)
+{
+    bool any = false;
+    for (uint32_t t = 0; t < k->ntables; t++)
+        for (uint32_t d = 0; d < k->tables[t].rank; d++)
+            any |= tp_expr_mentions(k->exprs, k->tables[t].shape[d], s->sym);
+    for (uint32_t c = 0; c < k->ncontracts; c++)
+        any |= tp_expr_mentions(k->exprs, k->contracts[c].fact, s->sym);
+    return any;
+}
+
 /* Extents of the output just large enough for the element, where the sizes allow it and no tables rest on them. */
 static void fit_sizes(const tp_opinion *x)
 {
     const tp_kernel *k = x->kernel;
     const tp_operand *o = &k->operands[k->ninputs + x->output];
-    for (uint32_t d = 0; d < o->rank && !k->ntables; d++)
+    for (uint32_t d = 0; d < o->rank; d++)
         for (uint32_t i = 0; i < k->nsizes; i++) {
             const tp_size *s = &k->sizes[i];
             const tp_expr_node *n = tp_expr_get(k->exprs, o->shape[d]);
             int64_t before = x->env[s->sym], m = s->multiple_of, v = (x->at[d] + m) / m * m;
             tp_str why;
-            if (s->kind != TP_SIZE_RANGE || n->op != TP_E_SYM || (uint32_t)n->value != s->sym || v >= before)
+            if (s->kind != TP_SIZE_RANGE || n->op != TP_E_SYM || (uint32_t)n->value != s->sym || v >= before ||
+                tables_mention(k, s))
                 continue;
             x->env[s->sym] = v < s->min ? tp_size_least(s) : v;
             if (!tp_in_domain(k, x->env, &why))
