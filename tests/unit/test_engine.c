@@ -1,0 +1,171 @@
+/* The machine keeps to its arrays, whatever somebody said of the kernel; and it gives one answer: for the gallery, by
+ * any number of threads, in order or in a seeded one, with strips of any length and alone, the same bytes. */
+#include <glob.h>
+#include <stdlib.h>
+
+#include "kernels/trial/internal.h"
+#include "report/report.h"
+#include "tests/unit/support.h"
+
+enum { MOST_ELEMENTS = 1 << 19, OPERANDS = 16 };
+
+typedef struct reading {
+    loaded *l;
+    tp_cases cases;
+} reading;
+
+static void read_cases(void *ctx)
+{
+    reading *r = ctx;
+    r->cases = tp_cases_read(&r->l->ctx, r->l->spec, 1);
+}
+
+static void run_it(tp_arena *a, const tp_case *c, tp_run_request how, tp_tensor *arrays)
+{
+    const tp_kernel *k = c->kernel;
+    tp_trap trap;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
+        int64_t dims[TP_MAX_RANK];
+        tp_str why;
+        assert_true(tp_operand_dims(k, &k->operands[i], c->env, dims, &why));
+        arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
+        if (i < k->ninputs)
+            tp_fill_input(k, c->env, i, &arrays[i], TP_INPUT_NORMAL, 8, c->seed);
+    }
+    how.kernel = k;
+    how.env = c->env;
+    how.arrays = arrays;
+    how.max_steps = 1000000;
+    if (tp_machine_run(a, &how, &trap, NULL) != TP_OK)
+        fail_msg("%.*s: %.*s", TP_FMT(k->name), TP_FMT(trap.message));
+}
+
+static uint32_t one_case(const tp_case *c)
+{
+    static const uint32_t THREADS[] = {1, 2, 7, 16};
+    const tp_kernel *k = c->kernel;
+    tp_arena *a = tp_arena_new(0);
+    tp_tensor want[OPERANDS], got[OPERANDS];
+    assert_true(k->ninputs + k->noutputs <= OPERANDS);
+    run_it(a, c, (tp_run_request){.in_order = true, .threads = 1}, want);
+    for (size_t way = 0; way < 2 * 4; way++) {
+        uint32_t threads = THREADS[way % 4];
+        tp_run_request how = {.threads = threads, .share_from = 1, .in_order = way < 4, .seed = way};
+        if (way >= 4) { /* views and fused operations wherever there can be some */
+            how.short_row = 1;
+            how.strip = threads * 16;
+        }
+        run_it(a, c, how, got);
+        for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
+            size_t size = tp_dtype_size(want[i].dtype);
+            for (size_t e = 0; !k->operands[i].discard && e < want[i].n; e++)
+                if (memcmp((char *)want[i].data + e * size, (char *)got[i].data + e * size, size) != 0 &&
+                    tp_compared(k, &k->operands[i], c->env, &want[i], e))
+                    fail_msg("%.*s, %.*s: element %zu of `%.*s` is another by %u threads, way %zu", TP_FMT(k->name),
+                             TP_FMT(tp_case_text(a, c)), e, TP_FMT(k->operands[i].name), threads, way);
+        }
+    }
+    tp_arena_free(a);
+    return 1;
+}
+
+static void the_gallery_has_one_answer(void **state)
+{
+    glob_t g;
+    uint32_t kernels = 0, cases = 0;
+    (void)state;
+    assert_int_equal(glob("examples/*/*.tile.json", 0, NULL, &g), 0);
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+        if (strstr(g.gl_pathv[i], "/broken/"))
+            continue;
+        reading r = {.l = load_file(g.gl_pathv[i])};
+        assert_non_null(r.l->spec);
+        assert_int_equal(tp_try(r.l->arena, read_cases, &r), TP_OK);
+        uint32_t before = cases;
+        for (uint32_t c = 0; c < r.cases.len; c++)
+            if (tp_elements_of(r.cases.at[c].kernel, r.cases.at[c].env) <= MOST_ELEMENTS)
+                cases += one_case(&r.cases.at[c]);
+        kernels += cases > before;
+        unload(r.l);
+    }
+    globfree(&g);
+    print_message("engine: %u cases of %u gallery kernels, 8 ways each: one answer\n", cases, kernels);
+    assert_true(kernels >= 31 && cases >= 40);
+}
+
+/* ---- kernels that nobody should have let run ---- */
+
+/* A receipt that somebody forged lets any kernel run, on memory of the caller's. Each array has its own here, which
+ * `MODE=asan` watches to the byte; what the machine says of the kernel is for others to judge. */
+static bool runs_or_traps(const tp_case *c, bool in_order)
+{
+    const tp_kernel *k = c->kernel;
+    tp_arena *a = tp_arena_new((size_t)256 << 20);
+    uint32_t n = k->ninputs + k->noutputs;
+    tp_tensor arrays[OPERANDS];
+    tp_trap trap;
+    assert_true(n <= OPERANDS);
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t dims[TP_MAX_RANK];
+        tp_str why;
+        tp_tensor *t = &arrays[i];
+        assert_true(tp_operand_dims(k, &k->operands[i], c->env, dims, &why));
+        *t = (tp_tensor){.dtype = k->operands[i].dtype, .rank = k->operands[i].rank, .n = 1};
+        for (uint32_t d = 0; d < t->rank; d++)
+            t->n *= (size_t)(t->dims[d] = dims[d]);
+        t->data = malloc(t->n * tp_dtype_size(t->dtype));
+        if (i < k->ninputs)
+            tp_fill_input(k, c->env, i, t, TP_INPUT_NORMAL, 8, c->seed);
+        else
+            memset(t->data, 0x55, t->n * tp_dtype_size(t->dtype));
+    }
+    tp_run_request r = {.kernel = k,
+                        .env = c->env,
+                        .arrays = arrays,
+                        .max_steps = 10000,
+                        .in_order = in_order,
+                        .seed = c->seed,
+                        .threads = in_order ? 2 : 1,
+                        .share_from = 1,
+                        .short_row = 1,
+                        .strip = in_order ? 0 : 16};
+    tp_status st = tp_machine_run(a, &r, &trap, NULL);
+    assert_true(st == TP_OK || st == TP_E_TRAP || st == TP_E_LIMIT || st == TP_E_MEMORY);
+    for (uint32_t i = 0; i < n; i++)
+        free(arrays[i].data);
+    tp_arena_free(a);
+    return st == TP_E_TRAP;
+}
+
+static void forged_receipts_reach_no_other_memory(void **state)
+{
+    static const char *const PATTERNS[] = {"examples/broken/*.tile.json", "tests/rules/*/bad_*.tile.json"};
+    uint32_t runs = 0, traps = 0;
+    (void)state;
+    for (size_t p = 0; p < sizeof PATTERNS / sizeof *PATTERNS; p++) {
+        glob_t g;
+        assert_int_equal(glob(PATTERNS[p], 0, NULL, &g), 0);
+        for (size_t i = 0; i < g.gl_pathc; i++) {
+            reading r = {.l = load_file(g.gl_pathv[i])};
+            bool readable = r.l->spec && tp_try(r.l->arena, read_cases, &r) == TP_OK;
+            for (uint32_t c = 0; readable && c < r.cases.len; c++) {
+                const tp_case *x = &r.cases.at[c];
+                if (!x->kernel->body || tp_elements_of(x->kernel, x->env) > MOST_ELEMENTS)
+                    continue;
+                runs += 2;
+                traps += runs_or_traps(x, false) + runs_or_traps(x, true);
+            }
+            unload(r.l);
+        }
+        globfree(&g);
+    }
+    print_message("engine: %u runs of kernels that rules refute, %u traps, nothing else touched\n", runs, traps);
+    assert_true(runs > 200 && traps > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_gallery_has_one_answer),
+                                       cmocka_unit_test(forged_receipts_reach_no_other_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
