@@ -567,7 +567,18 @@ static void fit_sizes(const tp_opinion *x)
         }
 }
 
-/* The case at its sizes, small enough to execute, becomes one of e where it does not agree. */
+static tp_str all_sizes(tp_arena *a, const tp_kernel *k, const int64_t *env)
+{
+    tp_buf b = {.arena = a};
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_RANGE)
+            tp_buf_printf(&b, "%s%.*s = %lld", b.n ? ", " : "", TP_FMT(k->sizes[i].name),
+                          (long long)env[k->sizes[i].sym]);
+    return tp_buf_view(&b);
+}
+
+/* The case at its sizes, small enough to execute, becomes one of e where it
+ * does not agree; else the element stands for itself. */
 static void add_far_case(tp_arena *a, const tp_opinion *x, const tp_equiv_options *o, tp_equiv *e)
 {
     enum { MOST_ELEMENTS = 1 << 22 };
@@ -579,12 +590,19 @@ static void add_far_case(tp_arena *a, const tp_opinion *x, const tp_equiv_option
         c->families |= TP_INPUT_BIT(f);
     tp_cases one = {.at = c, .len = 1};
     tp_equiv far = {0};
+    tp_str at = all_sizes(a, k, x->env);
     fit_sizes(x);
-    if (tp_case_elements(c) > MOST_ELEMENTS)
+    bool large = tp_case_elements(c) > MOST_ELEMENTS;
+    if (!large)
+        tp_equiv_run(a, &one, o, &far);
+    if (!far.different && !far.trapped && !far.unexplained) {
+        e->far_kernel = k;
+        e->far_output = x->output;
+        e->far_reason = tp_printf(a, "at %.*s, %.*s is %.*s, the reference says %.*s (second opinion; %s)", TP_FMT(at),
+                                  TP_FMT(x->element), TP_FMT(x->got), TP_FMT(x->want),
+                                  large ? "too large to execute" : "executed on other inputs, both agree");
         return;
-    tp_equiv_run(a, &one, o, &far);
-    if (!far.different && !far.trapped && !far.unexplained)
-        return;
+    }
     tp_push(a, e->cases, far.cases.at[0]);
     e->different += far.different;
     e->trapped += far.trapped;
