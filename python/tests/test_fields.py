@@ -116,7 +116,7 @@ def test_refused(name):
 
 def test_neutral_fields_change_nothing():
     plain = tileproof.from_pallas(call, X)[0]
-    params = pltpu.CompilerParams(has_side_effects=True, disable_bounds_checks=True, skip_device_barrier=True, flags={})
+    params = pltpu.CompilerParams(has_side_effects=True, disable_bounds_checks=True, skip_device_barrier=True, flags={"XLA_TPU_FORCE_LP_LLO_SCHEDULER": False})
     rich = tileproof.from_pallas(lambda x: call(x, compiler_params=params, cost_estimate=pl.CostEstimate(1, 2, 3), debug=True, interpret=True,
                                                 metadata={"a": "b"}), X)[0]
     assert {k: v for k, v in plain.items() if k != "x-python"} == {k: v for k, v in rich.items() if k != "x-python"}

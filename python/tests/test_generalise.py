@@ -1,5 +1,6 @@
 """Symbolic sizes from several calls."""
 
+import dataclasses
 import random
 
 import jax
@@ -166,6 +167,70 @@ def test_what_is_fitted_holds_for_fresh_calls(name, refuted):
     specs = tileproof.generalise(fn, lambda L: (Shape((L, 128), F32),), L=typical)
     assert [(s["sizes"]["L"]["min"], s["sizes"]["L"]["max"]) for s in specs] == domains
     assert specs[0]["grid"][0]["steps"] == steps and not refuted()
+
+
+def grid_of(steps, shape, block, index, out=None, body=lambda v: v * 2):
+    """A kernel of one operand with one block for each step."""
+    def fn(x):
+        def kernel(x_ref, o_ref):
+            o_ref[...] = body(x_ref[...])
+
+        given = pl.BlockSpec(block(x), index)
+        return pl.pallas_call(kernel, out_shape=Shape((out or shape)(x), F32), grid=steps(x), in_specs=[given], out_specs=given)(x)
+    return fn
+
+
+def jax_matmul(x, y):
+    from jax.experimental.pallas.ops.tpu import matmul as m
+
+    return m.matmul(x, y, block_shape=(128, 128), block_k=128)
+
+
+def jax_grouped(kind):
+    import importlib
+
+    module = importlib.import_module("jax.experimental.pallas.ops.tpu.megablox.gmm")
+    return lambda x, w, sizes: getattr(module, kind)(x, w, sizes, tiling=(128, 128, 128))
+
+
+def flash(causal, gradients=False):
+    sizes = fa.BlockSizes(**{f.name: 1 if f.name == "block_b" else 128 for f in dataclasses.fields(fa.BlockSizes)})
+    fn = lambda q, k, v: fa.flash_attention(q, k, v, causal=causal, block_sizes=sizes)  # noqa: E731
+    return jax.grad(lambda *a: fn(*a).sum(), argnums=(0, 1, 2)) if gradients else fn
+
+
+def one(shape):
+    return lambda L: (Shape(shape(L), F32),)
+
+
+FUNCTIONS = {  # a function, its arguments, typical sizes
+    "matmul": (matmul, operands, {"M": 512, "N": 512, "K": 512}),
+    "matmul of JAX": (jax_matmul, operands, {"M": 512, "N": 512, "K": 512}),
+    "gmm of JAX": (jax_grouped("gmm"), lambda M: (Shape((M, 256), F32), Shape((4, 256, 128), F32), Shape((4,), jnp.int32)), {"M": 512}),
+    "tgmm of JAX": (jax_grouped("tgmm"), lambda M: (Shape((256, M), F32), Shape((M, 128), F32), Shape((4,), jnp.int32)), {"M": 512}),
+    "flash": (flash(False), lambda L: (Shape((1, 2, L, 128), F32),) * 3, {"L": 512}),
+    "flash causal": (flash(True), lambda L: (Shape((1, 2, L, 128), F32),) * 3, {"L": 512}),
+    "flash causal, gradients": (flash(True, gradients=True), lambda L: (Shape((1, 1, L, 128), F32),) * 3, {"L": 512}),
+    "norm": (norm, lambda M, N: (Shape((M, N), F32),), {"M": 512, "N": 256}),
+    "a mask": (mask, lambda L: (Shape((L, L), F32),), {"L": 512}),
+    "columns": (grid_of(lambda x: (pl.cdiv(x.shape[1], 128),), lambda x: x.shape, lambda x: (x.shape[0], 128), lambda j: (0, j)), lambda M, N: (Shape((M, N), F32),), {"M": 64, "N": 512}),
+    "rows from the end": (lambda x: grid_of(lambda x: (pl.cdiv(x.shape[0], 64),), lambda x: x.shape, lambda x: (64, 128),
+                                            lambda i, n=pl.cdiv(x.shape[0], 64): (n - 1 - i, 0))(x), one(lambda L: (L, 128)), {"L": 512}),
+    "both axes": (grid_of(lambda x: (pl.cdiv(x.shape[0], 32), x.shape[1] // 128), lambda x: x.shape, lambda x: (32, 128), lambda i, j: (i, j)), lambda M, N: (Shape((M, 128 * N), F32),), {"M": 512, "N": 4}),
+    "a batch": (grid_of(lambda x: (x.shape[0], pl.cdiv(x.shape[1], 64)), lambda x: x.shape, lambda x: (None, 64, 128), lambda b, i: (b, i, 0)), lambda B, L: (Shape((B, L, 128), F32),), {"B": 4, "L": 512}),
+    "twice the rows": (grid_of(lambda x: (pl.cdiv(x.shape[0], 64),), lambda x: x.shape, lambda x: (64, 128), lambda i: (i, 0)), one(lambda L: (2 * L, 128)), {"L": 256}),
+    "seven rows more": (grid_of(lambda x: (pl.cdiv(x.shape[0], 64),), lambda x: x.shape, lambda x: (64, 128), lambda i: (i, 0)), one(lambda L: (L + 7, 128)), {"L": 256}),
+    "a scale": (lambda x: rows(x, 64, pl.cdiv(x.shape[0], 64), lambda v: v / x.shape[0]), one(lambda L: (L, 128)), {"L": 512}),
+    "a root": (lambda x: rows(x, 64, pl.cdiv(x.shape[0], 64), lambda v: v * x.shape[0] ** -0.5), one(lambda L: (L, 128)), {"L": 512}),
+    "at least 128": (lambda x: rows(x, max(x.shape[0], 128), 1), one(lambda L: (L, 128)), {"L": 512}),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_fresh_call_refutes_a_domain(name, refuted):
+    fn, arguments, sizes = FUNCTIONS[name]
+    specs = tileproof.generalise(fn, arguments, **sizes)
+    assert specs and all(s["sizes"][n]["min"] <= v <= s["sizes"][n]["max"] for s in specs[:1] for n, v in sizes.items()) and not refuted()
 
 
 def test_digits_make_no_other_form(refuted):

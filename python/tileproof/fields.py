@@ -23,6 +23,14 @@ class Neutral:
     what: str  # a kernel with another value is …
 
 
+@dataclasses.dataclass(frozen=True)
+class Among:
+    """A mapping of which no spec says anything; any other key than these is refused."""
+
+    keys: dict[str, str]  # and what each is about
+    what: str
+
+
 READ = "read"  # by importer.py
 
 PALLAS_CALL: dict[str, Any] = {
@@ -55,7 +63,7 @@ COMPILER_PARAMS: dict[str, Any] = {
     "dimension_semantics": READ, "vmem_limit_bytes": READ,
     "allow_input_fusion": "which producers XLA may compute on the way in", "has_side_effects": "XLA keeps a call that nobody reads",
     "collective_id": "names the barrier of kernels that communicate, by primitives that are refused",
-    "flags": Neutral((None, {}), "a kernel with compiler flags of its own"),
+    "flags": Among({"XLA_TPU_FORCE_LP_LLO_SCHEDULER": "which scheduler orders the instructions"}, "a kernel with compiler flags of its own"),
     "internal_scratch_in_bytes": Neutral((None,), "a kernel that sets the compiler's share of VMEM"),
     "serialization_format": "how the program is stored", "disable_bounds_checks": "checks at run time, none of the rules",
     "disable_semaphore_checks": "checks at run time; semaphores are refused", "skip_device_barrier": "when the kernel starts",
@@ -73,6 +81,8 @@ def _check(kind: str, table: dict[str, Any], names: Iterable[str], value: Callab
         if rule is None:
             raise Unsupported(f"the field `{name}` of {kind}, which this importer does not know (JAX {jx.VERSION})", place)
         if isinstance(rule, Neutral) and not any(_equal(value(name), v) for v in rule.values):
+            raise Unsupported(f"{rule.what} ({name} = {value(name)!r})", place)
+        if isinstance(rule, Among) and not set(value(name) or {}) <= rule.keys.keys():
             raise Unsupported(f"{rule.what} ({name} = {value(name)!r})", place)
 
 

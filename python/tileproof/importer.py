@@ -334,7 +334,7 @@ class _Import:
             raise Unsupported(f"blocks of `{ref.name}`, which stays in {space}", self.place)
         if not whole:
             entry["block_shape"], entry["index_map"] = shape, index
-            if written := jx.defined(block.index_map_jaxpr):
+            if written := jx.written(block.index_map_jaxpr):
                 self.index_maps[ref.name] = written
         if block.pipeline_mode is not None:
             entry |= fields.buffers(block.pipeline_mode, self.place)

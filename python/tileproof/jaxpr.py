@@ -131,6 +131,14 @@ def defined(j: Any) -> str | None:
     return f"{_path(file)}:{line}" if file and line.isdigit() and "/jax/_src/" not in file else None
 
 
+def written(j: Any) -> str | None:
+    """folder/file.py:line of what a traced function computes last, where its own file has it; else of the function."""
+    place = defined(j)
+    file = place.rpartition(":")[0] if place else ""
+    steps = (where(eqn) for eqn in reversed(equations(j)))
+    return next((s for s in steps if s and s.rpartition(":")[0] == file), place)
+
+
 def _path(file: str) -> str:
     """As one would type it here: from the working folder, where it lies below."""
     inside = os.path.relpath(file) if os.path.isabs(file) else file

@@ -286,9 +286,37 @@ class _Inference:
         written = self.numbers | {abs(n) for f in self.forms for n in f.numbers if isinstance(n, int) and abs(n) > 1}
         self.wrong: list[Sizes] = []
         least, most = domain.infer(lambda at: self.matches(at, formulas), dict(self.base), steps, written, self.tops)
-        fresh = domain.mixed(least, most, steps)
+        fresh = domain.mixed(least, most, steps) + self.jumps(formulas, least, most, steps)
         bad = [at for at in fresh if not self.matches(at, formulas)]
         return _Fit(samples, formulas, least, most, fresh, bad, sorted(self.wrong, key=self.distance))
+
+    def jumps(self, formulas: list[list[Formula]], least: Sizes, most: Sizes, steps: Sizes) -> list[Sizes]:
+        """Where a number with a quotient in its formula changes, and the size
+        before: found by halving, so that a quotient of other rows shows."""
+        out: list[Sizes] = []
+        done: set[tuple[str, int, int]] = set()
+        for which, slot, text in ((w, n, f.text) for w, fs in enumerate(formulas) for n, f in enumerate(fs)):
+            for n, c in ((n, int(c)) for n in steps for c in re.findall(rf"\b{n}\b[^,/%]*(?:,|//|%) (\d+)", text)):
+                if (n, c, which) in done or c % steps[n] or c == steps[n]:
+                    continue
+                done.add((n, c, which))
+                for low in {self.base[n], max(least[n], (most[n] - c) // steps[n] * steps[n])}:
+                    out += self.jump(which, slot, n, low, min(low + c, most[n]), steps[n])
+        return out
+
+    def jump(self, which: int, slot: int, n: str, low: int, high: int, step: int) -> list[Sizes]:
+        """The sizes on both sides of one change of a number between two sizes."""
+        def number(v: int) -> Any:
+            forms = self.forms_at({**self.base, n: v})
+            return forms[which].numbers[slot] if forms else None
+
+        first = number(low)
+        if first == number(high):
+            return []
+        while high - low > step:
+            middle = low + (high - low) // 2 // step * step
+            low, high = (middle, high) if number(middle) == first else (low, middle)
+        return [{**self.base, n: low}, {**self.base, n: high}]
 
     def distance(self, at: Sizes) -> float:
         """From the typical sizes."""
@@ -308,12 +336,13 @@ class _Inference:
     def fit(self, which: int, samples: list[Sizes]) -> list[Formula]:
         columns = [[(self.forms_at(s) or [])[which].numbers[slot] for s in samples] for slot in range(len(self.forms[which].numbers))]
         constants = sorted({2, 3, 4, 8} | {int(c[0]) for c in columns if isinstance(c[0], int) and c[0] > 1 and len(set(c)) == 1})
+        lines = self.lines(columns, samples)
         out: list[Formula] = []
         for column in columns:
             if len(set(column)) == 1:
                 out.append(_constant(column[0]))
                 continue
-            fitted = next((f for f in self.candidates(column, samples, constants) if all(_same(f.value(s), y) for s, y in zip(samples, column, strict=True))), None)
+            fitted = next((f for f in self.candidates(column, samples, constants, lines) if all(_same(f.value(s), y) for s, y in zip(samples, column, strict=True))), None)
             if fitted is None:
                 raise _Unfit(f"a number ({', '.join(map(str, column[:5]))}, …) that is no simple function of {', '.join(self.base)}",
                              self.depends(column, samples) or list(self.base))
@@ -324,7 +353,22 @@ class _Inference:
         """The sizes that change the number when they alone move."""
         return [n for n in self.base if any(y != column[0] and all(s[m] == self.base[m] for m in s if m != n) for s, y in zip(samples, column, strict=True))]
 
-    def candidates(self, column: list[Any], samples: list[Sizes], constants: list[int]) -> Iterator[Formula]:
+    def lines(self, columns: list[list[Any]], samples: list[Sizes]) -> dict[str, set[tuple[int, int]]]:
+        """(a, b) of each size n for which a number is a n + b: a quotient may be of that."""
+        out: dict[str, set[tuple[int, int]]] = {n: set() for n in self.base}
+        for column in columns:
+            for n in self.depends(column, samples):
+                x = [s[n] for s in samples]
+                other = next((i for i, v in enumerate(x) if v != x[0]), 0)
+                if not other or not all(isinstance(y, int) for y in column) or (column[other] - column[0]) % (x[other] - x[0]):
+                    continue
+                a = (column[other] - column[0]) // (x[other] - x[0])
+                b = column[0] - a * x[0]
+                if a > 0 and (a, b) != (1, 0) and all(y == a * v + b for v, y in zip(x, column, strict=True)):
+                    out[n].add((a, b))
+        return out
+
+    def candidates(self, column: list[Any], samples: list[Sizes], constants: list[int], lines: dict[str, set[tuple[int, int]]]) -> Iterator[Formula]:
         depends = self.depends(column, samples)
         if len(depends) == 1:
             constants = sorted({*constants, *sorted(n for n in self.numbers if n <= domain.TOP)[:MOST_CONSTANTS]})
@@ -334,7 +378,7 @@ class _Inference:
                 yield from _reals(term)
             return
         if len(depends) == 1:
-            for term in terms[depends[0]]:
+            for term in itertools.chain(terms[depends[0]], *(_shifted(depends[0], a, b, constants) for a, b in sorted(lines[depends[0]]))):
                 yield from _linear(term, column, samples)
             return
         for parts in itertools.product(*terms.values()):
@@ -407,6 +451,14 @@ def _terms(n: str, constants: list[int]) -> Iterator[Formula]:
         yield Formula(f"{n} // {c}", floor(c), atom=False)
     for c in reversed(constants):
         yield Formula(f"{n} % {c}", rest(c), atom=False)
+
+
+def _shifted(n: str, a: int, b: int, constants: list[int]) -> Iterator[Formula]:
+    """Quotients of a n + b."""
+    text = (n if a == 1 else f"{a} * {n}") + (f" + {b}" if b > 0 else f" - {-b}" if b else "")
+    for c in reversed(constants):
+        yield Formula(f"cdiv({text}, {c})", lambda s, c=c: -(-(a * s[n] + b) // c))
+        yield Formula(f"({text}) // {c}", lambda s, c=c: (a * s[n] + b) // c, atom=False)
 
 
 def _bounded(n: str, constants: list[int]) -> Iterator[Formula]:
