@@ -1,12 +1,17 @@
 #!/bin/sh
-# docs/CORPUS.md again: JAX's kernels, and tokamax's where its environment can be made.
+# docs/CORPUS.md again: JAX's kernels, tokamax's, and those of the packages of tools/corpus.txt, which are unpacked and not installed.
 set -eu
-[ -x build/venv/bin/python ] || tools/test-jax.sh >/dev/null
-code=0
-build/venv/bin/python tools/corpus.py --write || code=1
-if [ ! -x build/venv-tokamax/bin/python ]; then
-    python3 -m venv build/venv-tokamax && build/venv-tokamax/bin/pip install -q --disable-pip-version-check tokamax==0.0.12 ||
-        { rm -rf build/venv-tokamax; echo "corpus: tokamax could not be installed (no network?); its table is left unchanged"; exit $code; }
-fi
-build/venv-tokamax/bin/python tools/corpus.py --write || code=1
-exit $code
+venv=build/venv-corpus
+tools/venv.sh $venv tools/corpus-requirements.txt
+grep -v '^#' tools/corpus.txt | while read -r name version _; do
+    folder=build/corpus/$name
+    [ "$(cat "$folder/.version" 2>/dev/null)" = "$version" ] && continue
+    rm -rf "$folder" && mkdir -p "$folder"
+    # some ask for a later Python than this one; their kernels do not
+    $venv/bin/pip download -q --disable-pip-version-check --no-deps --only-binary=:all: --python-version 3.12 -d "$folder" "$name==$version" || {
+        echo "corpus: $name $version could not be downloaded (no network?)" >&2
+        exit 2
+    }
+    (cd "$folder" && python3 -m zipfile -e ./*.whl . && rm ./*.whl && echo "$version" >.version)
+done
+exec $venv/bin/python tools/corpus.py --write
