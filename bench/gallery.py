@@ -1,9 +1,10 @@
 """The gallery's kernels on arrays of realistic size, by receipt: the engine beside jax.jit of a function that says the
-same, both in this process, on one core, interleaved. Medians of per-round ratios of CPU time, with outputs allocated
-anew in each call, as jit does, and with outputs that are used again; needs build/venv. Receipts are made once, in
-build/bench/receipts.
+same, beside NumPy, and beside the two interpreters of Pallas; all in this process, on one core, interleaved. Medians of
+per-round ratios of CPU time, with outputs allocated anew in each call, as jit does, and with outputs that are used
+again; the peaks of this core, the time of a step and the load in the same run. Needs build/venv. Receipts are made
+once, in build/bench/receipts.
 
-    python bench/gallery.py [--rounds 9] [--json FILE] [NAME ...]
+    python bench/gallery.py [--rounds 9] [--json FILE] [--markdown FILE] [--svg FILE] [NAME ...]
 """
 
 import argparse
@@ -14,18 +15,22 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "python"))
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "jax"), str(ROOT / "bench")]
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
 
+import page  # noqa: E402
+import pallas  # noqa: E402
+import peers  # noqa: E402
 from tileproof.library import compile as compile_kernel  # noqa: E402
 
 jax.config.update("jax_platforms", "cpu")
@@ -248,25 +253,41 @@ CASES = {
 
 def receipt_of(spec):
     made = ROOT / "build" / "bench" / "receipts" / f"{spec.name.split('.')[0]}.json"
-    if not made.exists() or made.stat().st_mtime < max(spec.stat().st_mtime, PROGRAM.stat().st_mtime):
+    if not made.exists() or made.stat().st_mtime < spec.stat().st_mtime:
         made.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run([PROGRAM, "verify", "-q", "--receipt", made, spec], check=True, stdout=subprocess.DEVNULL)
     return made
 
 
 def clock(f):
-    start = time.process_time()
+    """CPU and wall time, ms."""
+    wall, cpu = time.perf_counter(), time.process_time()
     f()
-    return (time.process_time() - start) * 1e3
+    return (time.process_time() - cpu) * 1e3, (time.perf_counter() - wall) * 1e3
 
 
 def difference(got, want):
     """The worst, as a share of the root of the mean square."""
     want = np.asarray(want, np.float64)
-    return float(np.max(np.abs(got.astype(np.float64) - want)) / (np.sqrt(np.mean(want * want)) + 1e-30))
+    return float(np.max(np.abs(np.asarray(got).astype(np.float64) - want)) / (np.sqrt(np.mean(want * want)) + 1e-30))
 
 
-def measure(name, rounds):
+def slow_ones(calls, seconds=3):
+    """Some calls of each interpreter: up to three, until its time is over."""
+    times = {}
+    for name, compiled in calls.items():
+        try:
+            call = compiled()
+            times[name] = [clock(call)]
+        except Exception as e:  # noqa: BLE001  an interpreter that fails is a result
+            times[name] = f"{type(e).__name__}"
+            continue
+        while len(times[name]) < 3 and sum(t[1] for t in times[name]) < seconds * 1e3:
+            times[name].append(clock(call))
+    return times
+
+
+def measure(name, rounds, with_interpreters):
     where, sizes, make, function = CASES[name]
     spec = ROOT / "examples" / f"{where}.tile.json"
     inputs = make()
@@ -274,71 +295,94 @@ def measure(name, rounds):
     on_device = [jnp.asarray(x) for x in inputs]
     want = jax.block_until_ready(jitted(*on_device))
     many = isinstance(want, tuple)
-
-    def allocate():
-        made = tuple(np.empty(w.shape, w.dtype) for w in (want if many else (want,)))
-        return made if many else made[0]
-
-    kernel = compile_kernel(spec, receipt_of(spec), sizes=sizes)
-    out = kernel(*inputs, out=allocate())
+    kernel = compile_kernel(spec, receipt_of(spec), sizes=sizes, threads=1)
+    two = compile_kernel(spec, receipt_of(spec), sizes=sizes, threads=2)
+    out = kernel(*inputs)
     worst = max(map(difference, out if many else (out,), want if many else (want,)))
-    fresh, reused, jit = [], [], []
-    for _ in range(rounds):
-        fresh.append(clock(lambda: kernel(*inputs, out=allocate())))
-        jit.append(clock(lambda: jax.block_until_ready(jitted(*on_device))))
-        reused.append(clock(lambda: kernel(*inputs, out=out)))
-    return {"kernel": name, "fresh_ms": fresh, "reused_ms": reused, "jit_ms": jit, "worst": worst,
-            "fresh": sorted(a / b for a, b in zip(fresh, jit)), "reused": sorted(a / b for a, b in zip(reused, jit))}
+    by_numpy = peers.by_numpy(sys.modules[__name__], function, inputs)
+    plain = by_numpy()
+    off = max(map(difference, plain if many else (plain,), want if many else (want,)))
+    sides = {
+        "jit": lambda: jax.block_until_ready(jitted(*on_device)),
+        "fresh": lambda: kernel(*inputs),
+        "reused": lambda: kernel(*inputs, out=out),
+        "two threads": lambda: two(*inputs, out=out),
+        "numpy": by_numpy,
+    }
+    times = {side: [] for side in sides}
+    order = list(sides)
+    for i in range(rounds):  # none always follows the same other
+        for side in order[i % len(order):] + order[:i % len(order)]:
+            times[side].append(clock(sides[side]))
+    times |= slow_ones(peers.interpreters(spec, sizes, inputs, pallas)) if with_interpreters else {}
+    return {"kernel": name, "ms": times, "worst": worst, "numpy_worst": off, "load": os.getloadavg()[0]}
 
 
-def machine():
+STEP = {
+    "tileproof": 1, "name": "steps", "target": "tpu-v5e", "sizes": {"S": {"min": 1, "max": 10**7}},
+    "grid": [{"axis": "i", "steps": "S"}],
+    "inputs": [{"name": "x", "dtype": "float32", "shape": [8, 128], "block_shape": [8, 128], "index_map": [0, 0]}],
+    "outputs": [{"name": "o", "dtype": "float32", "shape": [8, 128], "block_shape": [8, 128], "index_map": [0, 0]}],
+    "kernel": ["if i == 0:", "    o[...] = 0", "o[...] += x[...]"],
+}
+
+
+def steps():
+    """Microseconds of CPU time for a step that adds 1024 numbers, by the number of steps."""
+    kernel = {n: compile_kernel(STEP, unchecked=True, sizes={"S": n}, threads=1) for n in (10**2, 10**3, 10**4, 10**5, 10**6)}
+    x = np.ones((8, 128), np.float32)
+    o = np.empty_like(x)
+    times = {}
+    for n, k in kernel.items():
+        k(x, out=o)
+        again = max(1, 10**5 // n)
+        times[n] = statistics.median(clock(lambda: [k(x, out=o) for _ in range(again)])[0] / again / n * 1e3 for _ in range(5 if n < 10**6 else 3))
+        assert (o == n).all()
+    return times
+
+
+def peaks():
+    """As `run --profile` measures them: the best of three."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "profile.json"
+        found = []
+        for _ in range(3):
+            subprocess.run([PROGRAM, "run", "-q", "--unchecked", "--fill", "normal", "--size", "M=8", "--size", "N=128", "--dtype", "T=float32",
+                            "--profile", file, ROOT / "examples" / "elementwise" / "add_2d.tile.json"], check=True, stdout=subprocess.DEVNULL)
+            found.append(json.loads(file.read_text()))
+    return {"instruction_set": found[0]["instruction_set"], "elementary_functions": found[0]["elementary_functions"],
+            **{k: max(f["peaks"][k] for f in found) for k in ("flops_per_second", "bytes_per_second")}}
+
+
+def processor():
     lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-    flags = next(line for line in lines if line.startswith("flags")).split()
-    best = next((f for f in ("avx512f", "avx2", "sse2") if f in flags), "")
-    return next(line.split(":")[1].strip() for line in lines if line.startswith("model name")), best
-
-
-def page(rows, means, rounds, load):
-    """The figures as a page, losses included."""
-    name, best = machine()
-    text = [
-        "# Performance", "",
-        "Made by `make bench`: every kernel of the gallery by receipt, beside `jax.jit` of a function that says the same, both in one process",
-        f"on one core, interleaved; CPU time, medians of {rounds} rounds with their spread. Below 1 the engine is faster than `jax.jit`.", "",
-        f"One core of {name} ({best}), JAX {jax.__version__}, load {load:.1f}. Memory-bound rows move by 30 to 60 % from run to run.", "",
-        f"**Geometric means of {len(rows)} cases: {means[0]:.2f} with outputs that are allocated in each call, as `jax.jit` does, "
-        f"{means[1]:.2f} with outputs that are used again.**", "",
-        "| kernel | jit, ms | ours, ms | new outputs | used again |", "|---|---|---|---|---|"]
-    for r in rows:
-        new, again = (f"{statistics.median(r[k]):.2f} [{r[k][0]:.2f}, {r[k][-1]:.2f}]" for k in ("fresh", "reused"))
-        text.append(f"| {r['kernel']} | {statistics.median(r['jit_ms']):.1f} | {statistics.median(r['fresh_ms']):.1f} | {new} | {again} |")
-    slower = [r["kernel"] for r in rows if statistics.median(r["fresh"]) > 1.3]
-    text += ["", "More than 1.3 times as long as `jax.jit`: " + (", ".join(slower) or "none") + ".", "",
-             "The engine is the checked machine of [SPEC.md](SPEC.md): every access is checked, elementwise operations are computed together in strips, and sums keep their order; "
-             "sizes are those of", "`bench/gallery.py`, blocks those of the specs, which were chosen for TPUs.", ""]
-    return "\n".join(text)
+    return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--rounds", type=int, default=9)
     p.add_argument("--json", type=pathlib.Path)
-    p.add_argument("--markdown", type=pathlib.Path, help="write docs/PERFORMANCE.md")
+    p.add_argument("--markdown", type=pathlib.Path)
+    p.add_argument("--svg", type=pathlib.Path)
+    p.add_argument("--without-interpreters", action="store_true")
     p.add_argument("names", nargs="*")
     a = p.parse_args()
-    rows = []
-    print(f"{'kernel':24} {'jit ms':>8} {'ours ms':>8}  ours / jit: fresh outputs, reused ones   worst difference / rms")
+    record = {"processor": processor(), "jax": jax.__version__, "numpy": np.__version__, "rounds": a.rounds, "load": [os.getloadavg()[0]],
+              "peaks": peaks(), "steps_us": steps(), "rows": []}
+    print(page.peaks_line(record), page.steps_line(record), sep="\n", flush=True)
     for name in a.names or CASES:
-        r = measure(name, a.rounds)
-        rows.append(r)
-        spread = "  ".join(f"{statistics.median(r[k]):6.2f} [{r[k][0]:.2f}, {r[k][-1]:.2f}]" for k in ("fresh", "reused"))
-        print(f"{name:24} {statistics.median(r['jit_ms']):8.1f} {statistics.median(r['fresh_ms']):8.1f}  {spread}   {r['worst']:.1e}", flush=True)
-    means = [statistics.geometric_mean([statistics.median(r[k]) for r in rows]) for k in ("fresh", "reused")]
-    print(f"geometric means of {len(rows)} cases: {means[0]:.2f} of jit's CPU time with fresh outputs, {means[1]:.2f} with reused ones")
-    if a.markdown:
-        a.markdown.write_text(page(rows, means, a.rounds, os.getloadavg()[0]))
+        r = measure(name, a.rounds, not a.without_interpreters)
+        record["rows"].append(r)
+        print(page.line(r), flush=True)
+    record["load"].append(os.getloadavg()[0])
+    print(page.summary(record))
     if a.json:
-        a.json.write_text(json.dumps({"load": os.getloadavg(), "rows": rows}, indent=1))
+        a.json.write_text(json.dumps(record, indent=1))
+    if a.svg:
+        page.draw(record, a.svg)
+    if a.markdown:
+        a.markdown.write_text(page.markdown(record))
 
 
 if __name__ == "__main__":

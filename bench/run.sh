@@ -30,7 +30,7 @@ build/bench/domains \
 if [ -x build/venv/bin/python ]; then
     build/venv/bin/python bench/reading.py build/bench/long.tile.json
     build/venv/bin/python bench/engine.py
-    build/venv/bin/python bench/gallery.py --json build/bench/gallery.json --markdown build/bench/PERFORMANCE.md
+    build/venv/bin/python bench/gallery.py --json build/bench/gallery.json --markdown build/bench/PERFORMANCE.md --svg build/bench/performance.svg
 else
     echo "skipped: the comparison with JAX (make test-jax makes build/venv)"
 fi
