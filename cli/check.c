@@ -69,12 +69,14 @@ static void print_timings(const tp_report *report)
     tp_say(stderr, "%9.1f ms  all specs, added up", sum);
 }
 
+enum { MOST_CACHE_BYTES = 256 << 20 };
+
 static bool open_cache(tp_cli *c, tp_check_run *run)
 {
     tp_str text;
     if (!tp_cache_usable(c, tp_cstr(c->arena, tp_option(&c->cache, "")), &text))
         return false;
-    run->cache = tp_cache_new(c->arena, text);
+    run->cache = tp_cache_new(c->arena, text, MOST_CACHE_BYTES);
     run->s.analysis.prover.cache = run->cache;
     return true;
 }

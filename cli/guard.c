@@ -66,7 +66,6 @@ bool tp_guard_check(tp_cli *c, const tp_strings *specs)
 
 bool tp_cache_usable(tp_cli *c, const char *path, tp_str *text)
 {
-    enum { MAX_CACHE = 256 << 20 };
     struct stat st;
     tp_str why = {NULL, 0};
     *text = (tp_str){NULL, 0};
@@ -76,7 +75,5 @@ bool tp_cache_usable(tp_cli *c, const char *path, tp_str *text)
         return tp_usage_error("--cache: `%s` cannot be read: %.*s", path, TP_FMT(why)), false;
     if (text->n && !tp_is_cache(*text))
         return tp_usage_error("--cache: `%s` is not a cache and is left unchanged: name another file", path), false;
-    if (text->n > MAX_CACHE)
-        *text = (tp_str){NULL, 0}; /* time for a new one */
     return true;
 }

@@ -5,26 +5,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/digest.h"
 #include "base/map.h"
 #include "smt/trust/certificates.h"
 #include "smt/internal.h"
 
 /* Raised when keys or entries come to mean something else. */
 #define NAME "tileproof cache "
-#define HEADER NAME "3\n"
+#define HEADER NAME "4\n"
 
 enum { UNTRIED, GOOD, BAD };
 
 typedef struct entry {
-    tp_str key;     /* hexadecimal digits: canonical text, or a caller's */
+    tp_str key;     /* hexadecimal digits: of a canonical text, or a caller's */
     tp_str payload; /* 'c' certificate, 'w' values of the variables, 'm' mark */
     atomic_int state;
 } entry;
 
 struct tp_cache {
     tp_arena *arena; /* its own */
-    tp_str text;
-    tp_map map; /* key -> number of the entry, from 1; read only after tp_cache_new() */
+    tp_str lines;    /* of the file that are kept */
+    bool pruned;     /* these are not all */
+    tp_map map;      /* key -> number of the entry, from 1; read only after tp_cache_new() */
     entry *entries;
     uint32_t n;
     pthread_mutex_t learning;
@@ -90,7 +92,8 @@ static uint32_t node(keyer *k, tp_expr e)
 
 bool tp_cache_key(tp_prover *v, const tp_obligation *o, tp_buf *key)
 {
-    keyer k = {.v = v, .o = o, .out = key};
+    tp_buf text = {.arena = key->arena};
+    keyer k = {.v = v, .o = o, .out = &text};
     /* what else decides the answer */
     put(&k, v->o.only_proof);
     put(&k, v->o.no_z3);
@@ -112,6 +115,7 @@ bool tp_cache_key(tp_prover *v, const tp_obligation *o, tp_buf *key)
     for (uint32_t i = 0; i < o->npremises; i++)
         put(&k, node(&k, o->premises[i]));
     put(&k, node(&k, o->goal));
+    tp_buf_str(key, tp_sha256(key->arena, tp_buf_view(&text)));
     return !k.failed;
 }
 
@@ -122,7 +126,18 @@ bool tp_is_cache(tp_str text)
     return text.n >= sizeof NAME - 1 && memcmp(text.p, NAME, sizeof NAME - 1) == 0;
 }
 
-tp_cache *tp_cache_new(tp_arena *a, tp_str text)
+/* The newest lines of the file: all, or those that fit half of what it may have. */
+static tp_str newest(tp_str text, size_t head, size_t most_bytes)
+{
+    size_t from = head;
+    if (text.n > most_bytes) {
+        const char *end = memchr(text.p + text.n - most_bytes / 2, '\n', most_bytes / 2);
+        from = end ? (size_t)(end - text.p) + 1 : text.n;
+    }
+    return (tp_str){text.p + from, text.n - from};
+}
+
+tp_cache *tp_cache_new(tp_arena *a, tp_str text, size_t most_bytes)
 {
     static const size_t HEAD = sizeof HEADER - 1;
     tp_cache *c = TP_NEW(a, tp_cache);
@@ -131,12 +146,13 @@ tp_cache *tp_cache_new(tp_arena *a, tp_str text)
     pthread_mutex_init(&c->learning, NULL);
     if (text.n < HEAD || memcmp(text.p, HEADER, HEAD) != 0)
         return c;
-    c->text = text;
+    c->pruned = text.n > most_bytes;
+    text = c->lines = newest(text, HEAD, most_bytes);
     uint32_t lines = 0;
     for (size_t i = 0; i < text.n; i++)
         lines += text.p[i] == '\n';
-    c->entries = TP_NEWN(c->arena, entry, lines);
-    for (size_t at = HEAD; at < text.n;) {
+    c->entries = TP_NEWN(c->arena, entry, lines + 1);
+    for (size_t at = 0; at < text.n;) {
         const char *end = memchr(text.p + at, '\n', text.n - at);
         size_t n = end ? (size_t)(end - text.p) - at : text.n - at;
         const char *blank = end ? memchr(text.p + at, ' ', n) : NULL;
@@ -163,9 +179,10 @@ void tp_cache_free(tp_cache *c)
 tp_str tp_cache_text(tp_cache *c, tp_arena *a)
 {
     tp_buf b = {.arena = a};
-    if (!c->nlearned)
+    if (!c->nlearned && !c->pruned)
         return (tp_str){NULL, 0};
-    tp_buf_str(&b, c->text.n ? c->text : TP_S(HEADER));
+    tp_buf_c(&b, HEADER);
+    tp_buf_str(&b, c->lines);
     if (b.p[b.n - 1] != '\n')
         tp_buf_c(&b, "\n");
     tp_buf_str(&b, tp_buf_view(&c->more));

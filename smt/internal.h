@@ -12,9 +12,11 @@ struct tp_prover {
     tp_exprs *p;
     tp_prover_options o;
     tp_prover_stats stats;
-    tp_solver *solver; /* the caller's, or this prover's own */
-    uint32_t emitted;  /* files of --emit-smt2 */
-    bool distrust;     /* a proof was rejected: decide without the exact engine */
+    tp_solver *solver;  /* the caller's, or this prover's own */
+    uint32_t emitted;   /* files of --emit-smt2 */
+    bool distrust;      /* a proof was rejected: decide without the exact engine */
+    bool brief;         /* only a short proof of our own is tried: for the cache */
+    bool briefly_tried; /* and there was none */
 };
 
 /* interval.c: constant bounds of an expression; INT64_MIN / MAX: none known. */

@@ -175,10 +175,13 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
     if (too_large(o))
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("an expression is too large")};
     for (int thorough = 0; thorough < 2; thorough++) {
-        const tp_proof *proof = v->o.only_solver || v->distrust ? NULL : tp_refute(v, o, !thorough);
+        bool again = v->briefly_tried && !thorough;
+        const tp_proof *proof = v->o.only_solver || v->distrust || again ? NULL : tp_refute(v, o, !thorough);
         if (proof)
             return proven_by(v, proof);
         tp_arena_clear(v->scratch);
+        if (v->brief)
+            return (tp_decision){.verdict = TP_UNKNOWN};
         if (!v->o.only_proof && tp_search(v, o, thorough ? SEARCH_POINTS : FIRST_POINTS, env)) {
             v->stats.searched++;
             return violated(v, o, env);
@@ -285,8 +288,8 @@ static tp_decision decide_split(splitter *s, uint32_t depth)
     for (uint32_t i = 0; i < x->nchoices; i++) {
         s->with[x->sym] = tp_const(v->p, x->choices[i]);
         tp_decision d = decide_split(s, depth + 1);
-        if (d.verdict == TP_VIOLATED)
-            return d;
+        if (d.verdict == TP_VIOLATED || (v->brief && d.verdict == TP_UNKNOWN))
+            return s->with[x->sym] = (tp_expr){0}, d;
         if (d.verdict == TP_UNKNOWN)
             all = d;
         else if (all.verdict == TP_PROVEN && d.grade > all.grade)
@@ -328,6 +331,7 @@ static tp_decision decide_anew(tp_prover *v, const tp_obligation *o)
             cases *= o->vars[i].nchoices;
             s.split[s.nsplit++] = i;
         }
+    v->briefly_tried &= !s.nsplit; /* else the other cases were not tried */
     tp_decision d = checked(v, &s, decide_split(&s, 0));
     for (uint32_t i = 0; d.verdict == TP_VIOLATED && i < o->nvars; i++) /* choices nobody mentioned */
         if (o->vars[i].choices && d.env[o->vars[i].sym] == 0)
@@ -343,16 +347,29 @@ static bool remembers(const tp_prover *v)
     return v->o.cache && !v->o.smt2_dir && !v->o.certificates && !v->o.only_solver;
 }
 
+/* What a short proof decides costs less than its entry in the cache. */
+static tp_decision decide_briefly(tp_prover *v, const tp_obligation *o)
+{
+    v->brief = true;
+    tp_decision d = decide_anew(v, o);
+    v->brief = false;
+    return d;
+}
+
 static tp_decision decide_or_remember(tp_prover *v, const tp_obligation *o)
 {
-    tp_decision d;
+    tp_decision d = decide_briefly(v, o);
+    if (d.verdict == TP_PROVEN)
+        return d;
     tp_buf key = {.arena = v->keys};
     bool keyed = tp_cache_key(v, o, &key);
     tp_arena_clear(v->scratch);
     bool known = keyed && tp_cache_find(v, o, tp_buf_view(&key), &d);
     tp_arena_clear(v->scratch);
+    v->briefly_tried = true;
     if (!known)
         d = decide_anew(v, o);
+    v->briefly_tried = false;
     if (keyed && !known)
         tp_cache_learn(v, o, tp_buf_view(&key), &d);
     tp_arena_clear(v->scratch);
@@ -377,7 +394,7 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
     double start = now_ms();
     bool flagged = tp_exprs_overflowed(v->p);
     v->stats.obligations++;
-    v->distrust = false; /* an earlier call may have left in the middle */
+    v->brief = v->briefly_tried = v->distrust = false; /* an earlier call may have left in the middle */
     tp_spend(v->scratch, 100);
     tp_decision d = remembers(v) ? decide_or_remember(v, o) : decide_anew(v, o);
     if (!flagged)

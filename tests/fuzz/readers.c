@@ -141,7 +141,7 @@ static void read_certificate(const uint8_t *bytes, size_t n)
 
 static void cache(input *in)
 {
-    tp_cache *c = tp_cache_new(in->arena, in->source.text);
+    tp_cache *c = tp_cache_new(in->arena, in->source.text, in->source.text.n / 2 + 64);
     tp_cache_text(c, in->arena);
     tp_cache_free(c);
 }
