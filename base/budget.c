@@ -2,6 +2,7 @@
 #include "base/budget.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -46,9 +47,21 @@ void tp_budget_renew(tp_budget *b)
     b->most_bytes = most;
 }
 
+static atomic_bool interrupted;
+
+void tp_budget_interrupt(void)
+{
+    interrupted = true;
+}
+
+bool tp_budget_interrupted(void)
+{
+    return interrupted;
+}
+
 bool tp_budget_over(const tp_budget *b)
 {
-    return b && (b->end != TP_BUDGET_OPEN || b->spent > b->limit);
+    return b && (interrupted || b->end != TP_BUDGET_OPEN || b->spent > b->limit);
 }
 
 static void end_if_late(tp_budget *b)

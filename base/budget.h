@@ -54,6 +54,10 @@ typedef struct tp_budget {
 void tp_budget_begin(tp_budget *b, int64_t timeout, int64_t mib);
 /* The same limits again, for a part that has its own: of what was spent, only the memory is still held. */
 void tp_budget_renew(tp_budget *b);
+/* Somebody wants the program to end: from now on every budget is over, in all threads. May be called by a signal's
+ * handler. */
+void tp_budget_interrupt(void);
+bool tp_budget_interrupted(void);
 /* Is the present share spent, or the spec over? NULL: no. */
 bool tp_budget_over(const tp_budget *b);
 /* Count CPU seconds of a child process. */

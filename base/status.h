@@ -22,6 +22,7 @@ enum {
     TP_EXIT_INPUT = 3,
     TP_EXIT_UNKNOWN = 4,
     TP_EXIT_INTERNAL = 5,
+    TP_EXIT_INTERRUPTED = 130, /* as shells have it: SIGINT, and what was done by then is reported */
 };
 
 #endif

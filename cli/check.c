@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "cli/certificates.h"
+#include "cli/interrupt.h"
 #include "cli/receipt.h"
 #include "report/plot.h"
 #include "smt/cache.h"
@@ -116,9 +117,11 @@ int tp_check_begin(tp_cli *c, bool execute, bool print, tp_check_run *run)
     run->kept = tp_arena_new(0); /* of no thread */
     if (!run->kept)
         tp_leave(c->arena, TP_E_MEMORY);
+    if (print) /* else nothing partial is of use */
+        tp_interrupt_allow();
     if (!tp_check_all(c, run, &paths))
         tp_leave(c->arena, TP_E_MEMORY);
-    for (uint32_t i = 0; i < paths.len; i++) {
+    for (uint32_t i = 0; i < run->njobs; i++) {
         tp_push(c->arena, run->report.specs, run->jobs[i].report);
         run->report.specs.at[i].source = &run->jobs[i].source;
     }
@@ -213,6 +216,11 @@ int tp_check_specs(tp_cli *c, bool execute)
     code = report_internal(report, tp_report_exit_code(report));
     bool wrote = tp_write_outputs(c, report);
     wrote &= tp_write_playback(c, report, run.s.max_memory);
+    if (report->interrupted) {
+        tp_say(stderr, "tileproof: interrupted: the report is partial, of %u of %u specs", report->specs.len,
+               report->interrupted);
+        code = code == TP_EXIT_INTERNAL ? code : TP_EXIT_INTERRUPTED;
+    }
     if (c->receipt.len && code == TP_EXIT_OK)
         code = tp_receipt_write(c, tp_cstr(c->arena, tp_option(&c->receipt, "")), &run);
     else if (c->receipt.len)

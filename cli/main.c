@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/interrupt.h"
 
 static void print_overview(FILE *out)
 {
@@ -114,6 +115,8 @@ static void say(const char *text)
 /* Nothing half-written stays; the program ends as it would have. */
 static void clean_up(int signal_number)
 {
+    if (signal_number == SIGINT && tp_interrupt_noted())
+        return;
     tp_remove_unfinished();
     signal(signal_number, SIG_DFL);
     raise(signal_number);

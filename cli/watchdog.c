@@ -51,6 +51,42 @@ static void look_at(const tp_watchdog *g, const tp_watched *w)
         give_up(*spec);
 }
 
+bool tp_progress_wanted(const tp_cli *c)
+{
+    return isatty(STDERR_FILENO) && !c->quiet.len && !c->no_progress.len;
+}
+
+void tp_progress_clear(const tp_progress *p)
+{
+    if (p->shown)
+        fprintf(stderr, "\r\033[K");
+}
+
+/* "3 of 20 specs, 12 s: examples/matmul.tile.json" */
+static void show(const tp_watchdog *g)
+{
+    enum { ROOM = 60 };
+    const tp_progress *p = g->progress;
+    const tp_str *spec = NULL;
+    struct timespec now;
+    for (uint32_t i = 0; i < g->n && !spec; i++)
+        spec = g->of[i].began >= 0 ? g->of[i].spec : NULL;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (p->printing)
+        pthread_mutex_lock(p->printing);
+    tp_progress_clear(p);
+    if (p->parts && p->of)
+        fprintf(stderr, "%u of %u %s, ", p->done, p->of, p->parts);
+    fprintf(stderr, "%lld s", (long long)(now.tv_sec - g->start.tv_sec));
+    if (spec) {
+        size_t cut = spec->n > ROOM ? spec->n - ROOM : 0;
+        fprintf(stderr, ": %s%.*s", cut ? "…" : "", (int)(spec->n - cut), spec->p + cut);
+    }
+    fflush(stderr);
+    if (p->printing)
+        pthread_mutex_unlock(p->printing);
+}
+
 static void *watch(void *arg)
 {
     tp_watchdog *g = arg;
@@ -60,19 +96,22 @@ static void *watch(void *arg)
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec++;
         pthread_cond_timedwait(&g->ended, &g->lock, &until);
-        for (uint32_t i = 0; i < g->n && !g->done; i++)
+        for (uint32_t i = 0; i < g->n && !g->done && g->most; i++)
             look_at(g, &g->of[i]);
+        if (g->progress && g->progress->shown && !g->done)
+            show(g);
     }
     pthread_mutex_unlock(&g->lock);
     return NULL;
 }
 
-void tp_watchdog_start(tp_watchdog *g, tp_watched *of, uint32_t n, int64_t timeout)
+void tp_watchdog_start(tp_watchdog *g, tp_watched *of, uint32_t n, int64_t timeout, tp_progress *progress)
 {
-    *g = (tp_watchdog){.of = of, .n = n, .most = timeout * 1900};
+    *g = (tp_watchdog){.of = of, .n = n, .most = timeout * 1900, .progress = progress};
+    clock_gettime(CLOCK_MONOTONIC, &g->start);
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->ended, NULL);
-    g->started = timeout > 0 && pthread_create(&g->thread, NULL, watch, g) == 0;
+    g->started = (timeout > 0 || (progress && progress->shown)) && pthread_create(&g->thread, NULL, watch, g) == 0;
 }
 
 void tp_watchdog_stop(tp_watchdog *g)
@@ -83,4 +122,6 @@ void tp_watchdog_stop(tp_watchdog *g)
     pthread_mutex_unlock(&g->lock);
     if (g->started)
         pthread_join(g->thread, NULL);
+    if (g->progress)
+        tp_progress_clear(g->progress);
 }

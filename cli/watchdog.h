@@ -7,8 +7,11 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "base/str.h"
+
+struct tp_cli;
 
 /* A thread that works on specs, one after the other. */
 typedef struct tp_watched {
@@ -17,8 +20,22 @@ typedef struct tp_watched {
     _Atomic(const tp_str *) spec; /* its path */
 } tp_watched;
 
+/* What a terminal shows of the work, once a second. */
+typedef struct tp_progress {
+    bool shown;        /* else nothing */
+    const char *parts; /* "specs"; NULL: there is one */
+    atomic_uint done, of;
+    pthread_mutex_t *printing; /* whoever prints on that terminal has it; NULL: nobody else prints */
+} tp_progress;
+/* Is standard error a terminal that may show it? */
+bool tp_progress_wanted(const struct tp_cli *c);
+/* Takes the line away, before something else is printed. */
+void tp_progress_clear(const tp_progress *p);
+
 typedef struct tp_watchdog {
     tp_watched *of;
+    tp_progress *progress; /* or NULL */
+    struct timespec start;
     uint32_t n;
     long long most; /* CPU milliseconds */
     pthread_mutex_t lock;
@@ -34,8 +51,8 @@ void tp_watched_begin(tp_watched *w, const tp_str *spec);
 void tp_watched_end(tp_watched *w);
 
 /* Watch `n` threads; `timeout` in seconds, 0: none is ever stopped. Where no
- * thread can be had for it, nobody watches. */
-void tp_watchdog_start(tp_watchdog *g, tp_watched *of, uint32_t n, int64_t timeout);
+ * thread can be had for it, nobody watches. `progress`: to be shown; may be NULL. */
+void tp_watchdog_start(tp_watchdog *g, tp_watched *of, uint32_t n, int64_t timeout, tp_progress *progress);
 void tp_watchdog_stop(tp_watchdog *g);
 
 #endif

@@ -17,12 +17,11 @@ typedef struct pool {
     tp_cli *c;
     tp_check_run *run;
     const tp_strings *paths;
-    struct timespec start;
-    bool terminal;
-    atomic_uint next, done;
+    tp_progress progress;
+    atomic_uint next;
     atomic_bool failed;
     pthread_mutex_t lock;
-    bool *checked;    /* by spec */
+    bool *checked;    /* by spec: to its end */
     uint32_t printed; /* so many specs were printed and freed */
 } pool;
 
@@ -37,8 +36,6 @@ typedef struct worker {
     tp_solver *solver;
     tp_watched *watched;
 } worker;
-
-enum { PATIENCE_MS = 300 };
 
 static double ms_since(const struct timespec *t)
 {
@@ -142,16 +139,14 @@ static bool print_checked(one_job *o)
     pool *p = o->p;
     bool ok = true;
     pthread_mutex_lock(&p->lock);
-    p->checked[o->i] = true;
-    if (p->terminal)
-        fprintf(stderr, "\r\033[K");
+    p->checked[o->i] = !tp_budget_interrupted();
+    tp_progress_clear(&p->progress);
     for (; ok && p->printed < p->paths->len && p->checked[p->printed]; p->printed++) {
         one_job next = {.p = p, .i = p->printed};
         ok = tp_try(p->run->jobs[next.i].arena, print_one, &next) == TP_OK;
         tp_job_free(&p->run->jobs[next.i]);
     }
-    if (p->terminal)
-        fflush(stdout);
+    fflush(stdout); /* who reads it sees each spec when it is done */
     pthread_mutex_unlock(&p->lock);
     return ok;
 }
@@ -161,19 +156,42 @@ static void *work(void *arg)
     worker *w = arg;
     pool *p = w->p;
     one_job o = {.p = p, .solver = w->solver};
-    while (!p->failed && (o.i = atomic_fetch_add(&p->next, 1)) < p->paths->len) {
+    while (!p->failed && !tp_budget_interrupted() && (o.i = atomic_fetch_add(&p->next, 1)) < p->paths->len) {
         tp_watched_begin(w->watched, &p->paths->at[o.i]);
         tp_job *j = &p->run->jobs[o.i];
         j->arena = tp_arena_new(0); /* no child: threads make and free them side by side */
         if (!j->arena || !check_or_say(&o) || (p->run->by_spec && !print_checked(&o)))
             p->failed = true;
+        else if (!p->run->by_spec)
+            p->checked[o.i] = !tp_budget_interrupted();
         tp_watched_end(w->watched);
-        unsigned done = atomic_fetch_add(&p->done, 1) + 1;
-        if (p->terminal && ms_since(&p->start) > PATIENCE_MS)
-            fprintf(stderr, "\r\033[K%u of %u specs", done, p->paths->len);
+        p->progress.done++;
     }
     tp_solver_free(o.solver);
     return NULL;
+}
+
+/* Of an interrupted run: prints those behind a spec that was not checked, and keeps the jobs of those that were. */
+static bool keep_checked(pool *p)
+{
+    tp_check_run *run = p->run;
+    uint32_t n = 0;
+    bool ok = true;
+    for (uint32_t i = 0; i < run->njobs && ok; i++) {
+        one_job o = {.p = p, .i = i};
+        if (run->by_spec && i >= p->printed && p->checked[i])
+            ok = tp_try(run->jobs[i].arena, print_one, &o) == TP_OK;
+        if (run->by_spec || !p->checked[i])
+            tp_job_free(&run->jobs[i]);
+        if (!p->checked[i])
+            continue;
+        if (run->report.shard.of)
+            run->report.shard.positions[n] = run->report.shard.positions[i];
+        run->jobs[n++] = run->jobs[i];
+    }
+    run->report.interrupted = run->njobs;
+    run->njobs = n;
+    return ok;
 }
 
 bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths)
@@ -188,19 +206,19 @@ bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths)
         workers[i] = (worker){&p, tp_solver_new(c->arena), &watched[i]};
     }
     pthread_mutex_init(&p.lock, NULL);
-    clock_gettime(CLOCK_MONOTONIC, &p.start);
-    p.terminal = isatty(STDERR_FILENO) && !c->quiet.len;
+    p.progress = (tp_progress){.shown = tp_progress_wanted(c),
+                               .parts = paths->len > 1 ? "specs" : NULL,
+                               .of = paths->len,
+                               .printing = &p.lock};
     while (started + 1 < threads &&
            pthread_create(&watched[started + 1].thread, NULL, work, &workers[started + 1]) == 0)
         started++;
     tp_watchdog guard;
-    tp_watchdog_start(&guard, watched, started + 1, run->s.timeout);
+    tp_watchdog_start(&guard, watched, started + 1, run->s.timeout, &p.progress);
     work(&workers[0]); /* this thread works, too, even where no other could be had */
     for (uint32_t i = 0; i < started; i++)
         pthread_join(watched[i + 1].thread, NULL);
     tp_watchdog_stop(&guard);
     pthread_mutex_destroy(&p.lock);
-    if (p.terminal && ms_since(&p.start) > PATIENCE_MS)
-        fprintf(stderr, "\r\033[K");
-    return !p.failed;
+    return !p.failed && (!tp_budget_interrupted() || keep_checked(&p));
 }

@@ -71,7 +71,8 @@ typedef struct tp_report {
     tp_arena *arena; /* for what the formats make; running out leaves through it */
     TP_VEC(tp_spec_report) specs;
     tp_shard shard;
-    uint32_t others; /* specs of the same call that are written for themselves */
+    uint32_t interrupted; /* not 0: so many specs were given, and the report is of those that were done */
+    uint32_t others;      /* specs of the same call that are written for themselves */
     bool color, quiet, verbose;
     tp_unknown_policy unknown;
     tp_fail_level fail_on;

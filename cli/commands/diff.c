@@ -184,7 +184,7 @@ static int compare_within_budget(diff *d)
     tp_budget_at(&b, "the comparison", TP_S(""));
     d->arena = tp_arena_child(d->arena);
     tp_arena_set_budget(d->arena, &b);
-    tp_watchdog_start(&guard, &here, 1, d->run->s.timeout);
+    tp_watchdog_start(&guard, &here, 1, d->run->s.timeout, NULL);
     tp_watched_begin(&here, &d->run->jobs[1].source.path);
     tp_status st = tp_try(d->arena, compare, d);
     tp_watchdog_stop(&guard);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/budget.h"
+#include "cli/interrupt.h"
 #include "base/rng.h"
 #include "cli/cli.h"
 #include "cli/mutations.h"
@@ -38,6 +39,7 @@ typedef struct judging {
     bool cut, as_it_is_cut;        /* for its budget, not all was looked at */
     const tp_check_settings *s;    /* the budget of each changed spec */
     tp_watched *watched;
+    tp_progress *progress;
     verdict v;
 } judging;
 
@@ -352,9 +354,14 @@ static bool mutate_one(tp_cli *c, tp_str path, judging *settings, score *total)
     settings->first_shapes = settings->shapes;
     settings->overflows = settings->now_overflows;
     tp_say(stdout, "%.*s", TP_FMT(j.report.name));
+    settings->progress->of = all.len;
     for (uint32_t i = 0; i < all.len; i++) {
         const tp_mutation *m = &all.at[i];
+        settings->progress->done = i;
         verdict v = judge_text(c, path, m->text, m->after, settings);
+        if (tp_budget_interrupted())
+            break;
+        tp_progress_clear(settings->progress);
         if (v.invalid) {
             invalid++;
             continue;
@@ -430,8 +437,11 @@ static int run(tp_cli *c)
     settings.prover.solver = tp_solver_new(c->arena);
     settings.s = &s;
     settings.watched = &here;
-    tp_watchdog_start(&guard, &here, 1, s.timeout);
-    for (uint32_t i = 0; i < paths.len; i++)
+    tp_progress progress = {.shown = tp_progress_wanted(c), .parts = "defects"};
+    settings.progress = &progress;
+    tp_interrupt_allow();
+    tp_watchdog_start(&guard, &here, 1, s.timeout, &progress);
+    for (uint32_t i = 0; i < paths.len && !tp_budget_interrupted(); i++)
         ok &= mutate_one(c, paths.at[i], &settings, &total);
     tp_watchdog_stop(&guard);
     tp_solver_free(settings.prover.solver);
@@ -445,6 +455,10 @@ static int run(tp_cli *c)
         tp_say(stderr,
                "tileproof: internal error: %u defects are proven equal and executed differently; please report it",
                total.wrong);
+    if (tp_budget_interrupted()) {
+        tp_say(stderr, "tileproof: interrupted: the result is partial, of %u defects", total.planted);
+        return TP_EXIT_INTERRUPTED;
+    }
     return total.wrong ? TP_EXIT_INTERNAL : ok ? TP_EXIT_OK : TP_EXIT_INPUT;
 }
 

@@ -382,7 +382,8 @@ static int run(tp_cli *c)
         return no_family(tp_option(&c->fill, ""));
     if (!read_limits(c, &r))
         return TP_EXIT_USAGE;
-    tp_watchdog_start(&guard, &r.watched, 1, r.s.timeout);
+    tp_progress progress = {.shown = tp_progress_wanted(c)};
+    tp_watchdog_start(&guard, &r.watched, 1, r.s.timeout, &progress);
     tp_watched_begin(&r.watched, &files.at[0]);
     tp_job_load(c, &j, files.at[0], &r.s);
     r.code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);

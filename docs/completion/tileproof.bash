@@ -23,19 +23,19 @@ _tileproof() {
         judge) words=" --help" ;;
         kernels) words=" --help" ;;
         keygen) words=" --help" ;;
-        lint) words=" --format --output --target --select --ignore --baseline --changed-since --shard --fix --diff --unsafe-fixes --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --timeout --memory-limit --max-memory --plot --statistics --dump --timings --config --show-settings --color --quiet --verbose --help" ;;
+        lint) words=" --format --output --target --select --ignore --baseline --changed-since --shard --fix --diff --unsafe-fixes --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --timeout --memory-limit --max-memory --plot --statistics --dump --timings --no-progress --config --show-settings --color --quiet --verbose --help" ;;
         lsp) words=" --target --select --ignore --rlimit --timeout --memory-limit --config --show-settings --help" ;;
         man) words=" --help" ;;
         merge) words=" --help" ;;
-        mutate) words=" --cases --box --wider --defects --seed --allow-path --timeout --memory-limit --max-memory --config --show-settings --verbose --help" ;;
+        mutate) words=" --cases --box --wider --defects --seed --allow-path --timeout --memory-limit --max-memory --no-progress --config --show-settings --verbose --help" ;;
         primitives) words=" --help" ;;
         recheck) words=" --target --explain --help" ;;
         rules) words=" --markdown --help" ;;
-        run) words=" --target --receipt --trust --unchecked --seed --allow-path --timeout --memory-limit --max-memory --max-steps --threads --profile --size --dtype --input --output --fill --config --show-settings --color --quiet --help" ;;
+        run) words=" --target --receipt --trust --unchecked --seed --allow-path --timeout --memory-limit --max-memory --max-steps --threads --profile --size --dtype --input --output --fill --no-progress --config --show-settings --color --quiet --help" ;;
         schema) words=" --help" ;;
         targets) words=" --help" ;;
         trace) words=" --help" ;;
-        verify) words=" --format --output --target --select --ignore --baseline --changed-since --shard --fix --diff --unsafe-fixes --receipt --sign --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --allow-path --timeout --memory-limit --max-memory --max-steps --plot --statistics --dump --timings --config --show-settings --color --quiet --verbose --help" ;;
+        verify) words=" --format --output --target --select --ignore --baseline --changed-since --shard --fix --diff --unsafe-fixes --receipt --sign --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --allow-path --timeout --memory-limit --max-memory --max-steps --plot --statistics --dump --timings --no-progress --config --show-settings --color --quiet --verbose --help" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -131,6 +131,7 @@ _tileproof() {
         '*--statistics[count the verdicts of each rule]' \
         '*--dump[print intermediate results instead of a report\: tokens, body, windows, leaks, claims, terms]:PHASES:_files' \
         '*--timings[how long each spec took, on standard error]' \
+        '*--no-progress[do not show on a terminal what is done, how far it is and for how long]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and its source; do nothing else]' \
         '*--color[auto, always, never]:WHEN:_files' \
@@ -169,6 +170,7 @@ _tileproof() {
         '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
         '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
+        '*--no-progress[do not show on a terminal what is done, how far it is and for how long]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and its source; do nothing else]' \
         '*--verbose[tables, every case, what the prover did]' \
@@ -208,6 +210,7 @@ _tileproof() {
         '*--input[an input array\: FILE.npy or FILE.safetensors#TENSOR]:NAME=FILE:_files' \
         '*--output[where to write an output array]:NAME=FILE:_files' \
         '*--fill[fill the inputs that are not given, as verify does for a case with this --seed\: normal, wide, ties, …; --output writes inputs, too]:FAMILY:_files' \
+        '*--no-progress[do not show on a terminal what is done, how far it is and for how long]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and its source; do nothing else]' \
         '*--color[auto, always, never]:WHEN:_files' \
@@ -264,6 +267,7 @@ _tileproof() {
         '*--statistics[count the verdicts of each rule]' \
         '*--dump[print intermediate results instead of a report\: tokens, body, windows, leaks, claims, terms]:PHASES:_files' \
         '*--timings[how long each spec took, on standard error]' \
+        '*--no-progress[do not show on a terminal what is done, how far it is and for how long]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and its source; do nothing else]' \
         '*--color[auto, always, never]:WHEN:_files' \

@@ -500,6 +500,8 @@ static void write_json(const tp_report *r, FILE *out)
         total.tested += c.tested;
         total.advice += c.advice;
     }
+    if (r->interrupted)
+        json_object_object_add(o, "interrupted", json_object_new_int64(r->interrupted));
     if (r->shard.of)
         json_object_object_add(o, "shard", shard(r));
     json_object_object_add(o, "specs", specs);

@@ -1,0 +1,143 @@
+/* What a terminal shows of long work, and what is left when Ctrl-C ends it. */
+#define _GNU_SOURCE
+#include <pty.h>
+#include <signal.h>
+
+#include "tests/unit/specs.h"
+
+/* A body that goes on until its budget is spent. */
+static const char ENDLESS[] =
+    "{\"tileproof\": 1, \"name\": \"endless\", \"sizes\": {}, \"grid\": [], \"inputs\": [{\"name\": \"x\", \"dtype\": "
+    "\"float32\", \"shape\": [8, 128], \"block_shape\": [8, 128], \"index_map\": [0, 0]}], \"outputs\": [{\"name\": "
+    "\"o\", \"dtype\": \"float32\", \"shape\": [8, 128], \"block_shape\": [8, 128], \"index_map\": [0, 0]}], "
+    "\"kernel\": [\"i = full((), 0, int32)\", \"while i >= 0:\", \"    i = i * 1\", \"o[...] = x[...]\"], "
+    "\"reference\": [\"o = x\"]}";
+
+static void two_specs(place *p)
+{
+    put_spec(p, "a.tile.json", "", "");
+    text(p, "b.tile.json", ENDLESS);
+}
+
+typedef struct running {
+    pid_t pid;
+    int out, err;
+} running;
+
+/* The program on the two specs, its output and errors in pipes. */
+static running start(place *p, const char *const *args)
+{
+    int out[2], err[2];
+    char self[4096];
+    assert_non_null(realpath(TILEPROOF, self));
+    assert_int_equal(pipe(out) | pipe(err), 0);
+    char *argv[16] = {self};
+    for (int i = 0; args[i]; i++)
+        argv[i + 1] = tp_writable(args[i]);
+    running r = {fork(), out[0], err[0]};
+    if (r.pid == 0) {
+        dup2(out[1], 1);
+        dup2(err[1], 2);
+        alarm(120);
+        if (chdir(p->dir) == 0)
+            execv(self, argv);
+        _exit(127);
+    }
+    close(out[1]);
+    close(err[1]);
+    return r;
+}
+
+/* What can be read, until `stop` is in it or the other side closes. */
+static tp_str read_until(place *p, int fd, const char *stop)
+{
+    tp_buf b = {.arena = p->a};
+    char piece[4096];
+    for (ssize_t n; (!stop || !b.n || !contains(tp_buf_view(&b), stop)) && (n = read(fd, piece, sizeof piece)) > 0;)
+        tp_buf_add(&b, piece, (size_t)n);
+    return tp_buf_view(&b);
+}
+
+static int end_of(const running *r)
+{
+    int status = 0;
+    waitpid(r->pid, &status, 0);
+    close(r->out);
+    close(r->err);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void what_is_finished_is_printed(void **state)
+{
+    place *p = *state;
+    two_specs(p);
+    running r = start(p, (const char *const[]){"verify", "-j1", "--timeout", "100", ".", NULL});
+    assert_true(contains(read_until(p, r.out, "a.tile.json: "), "a.tile.json: "));
+    kill(r.pid, SIGINT);
+    tp_str rest = read_until(p, r.out, NULL), err = read_until(p, r.err, NULL);
+    assert_true(contains(err, "tileproof: interrupted: the report is partial, of 1 of 2 specs\n"));
+    assert_false(contains(rest, "endless"));
+    assert_int_equal(end_of(&r), 130);
+}
+
+static void reports_are_whole_and_say_that_they_are_partial(void **state)
+{
+    place *p = *state;
+    two_specs(p);
+    running r = start(p, (const char *const[]){"verify", "-j1", "--timeout", "100", "--format", "json", "-o",
+                                               "json=out.json", ".", NULL});
+    sleep(2); /* into the second spec, or the first one where the machine is busy */
+    kill(r.pid, SIGINT);
+    tp_str out = read_until(p, r.out, NULL), text, why;
+    read_until(p, r.err, NULL);
+    assert_int_equal(end_of(&r), 130);
+    struct json_object *report = json_tokener_parse(tp_cstr(p->a, out)), *member;
+    assert_non_null(report);
+    assert_true(json_object_object_get_ex(report, "interrupted", &member));
+    assert_int_equal(json_object_get_int(member), 2);
+    assert_true(json_object_object_get_ex(report, "specs", &member));
+    assert_true(json_object_array_length(member) <= 1);
+    json_object_put(report);
+    assert_int_equal(tp_read_file(p->a, path_in(p, "out.json"), 1 << 20, &text, &why), TP_OK);
+    assert_true(tp_str_eq(text, out));
+}
+
+/* What a terminal of its own gets while the two specs are checked. */
+static tp_str on_a_terminal(place *p, const char *more)
+{
+    int terminal;
+    char self[4096];
+    assert_non_null(realpath(TILEPROOF, self));
+    fflush(NULL);
+    pid_t pid = forkpty(&terminal, NULL, NULL, NULL);
+    if (pid == 0) {
+        alarm(120);
+        if (chdir(p->dir) == 0)
+            execl(self, self, "verify", "-j1", "--timeout", "3", "--color", "never", ".", more, (char *)NULL);
+        _exit(127);
+    }
+    tp_str shown = read_until(p, terminal, NULL);
+    waitpid(pid, NULL, 0);
+    close(terminal);
+    return shown;
+}
+
+static void a_terminal_sees_how_far_it_is(void **state)
+{
+    place *p = *state;
+    two_specs(p);
+    tp_str shown = on_a_terminal(p, NULL), quiet = on_a_terminal(p, "--no-progress");
+    assert_true(contains(shown, "1 of 2 specs, ") && contains(shown, " s: ./b.tile.json"));
+    assert_false(contains(quiet, " of 2 specs, "));
+    assert_true(contains(quiet, "b.tile.json"));
+    outcome o = RUN_IN(p->a, p->dir, "verify", "-j1", "--timeout", "2", ".");
+    assert_false(contains(o.err, " of 2 specs, "));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {IN_PLACE(what_is_finished_is_printed),
+                                       IN_PLACE(reports_are_whole_and_say_that_they_are_partial),
+                                       IN_PLACE(a_terminal_sees_how_far_it_is)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
