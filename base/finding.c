@@ -24,10 +24,22 @@ const char *tp_grade_name(tp_grade g)
     return NAMES[g];
 }
 
+size_t tp_source_main(const tp_source *s)
+{
+    const char *end = s->kernel_file.n ? memchr(s->text.p, TP_SOURCE_PART, s->text.n) : NULL;
+    return end ? (size_t)(end - s->text.p) : s->text.n;
+}
+
+tp_str tp_source_path(const tp_source *s, uint32_t offset)
+{
+    return offset > tp_source_main(s) ? s->kernel_file : s->path;
+}
+
 tp_linecol tp_linecol_of(const tp_source *s, uint32_t offset)
 {
     tp_linecol lc = {1, 1};
-    for (uint32_t i = 0; i < offset && i < s->text.n; i++) {
+    size_t main = tp_source_main(s);
+    for (uint32_t i = offset > main ? (uint32_t)main + 1 : 0; i < offset && i < s->text.n; i++) {
         unsigned char c = (unsigned char)s->text.p[i];
         if (c == '\n') {
             lc.line++;
@@ -42,9 +54,9 @@ tp_linecol tp_linecol_of(const tp_source *s, uint32_t offset)
 tp_str tp_line_of(const tp_source *s, uint32_t offset)
 {
     size_t at = offset < s->text.n ? offset : s->text.n, from = at, to = at;
-    while (from > 0 && s->text.p[from - 1] != '\n')
+    while (from > 0 && s->text.p[from - 1] != '\n' && s->text.p[from - 1] != TP_SOURCE_PART)
         from--;
-    while (to < s->text.n && s->text.p[to] != '\n' && s->text.p[to] != '\r')
+    while (to < s->text.n && s->text.p[to] != '\n' && s->text.p[to] != '\r' && s->text.p[to] != TP_SOURCE_PART)
         to++;
     return (tp_str){s->text.p + from, to - from};
 }

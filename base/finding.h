@@ -7,11 +7,21 @@
 #include "base/vec.h"
 #include "codes.h" /* TP_RULE_BLOCK_OUT_OF_BOUNDS …: made by tools/gen-codes.sh */
 
-/* One spec file. `text` is what positions refer to. */
+/* Between the text of a spec and that of the file with its body; no other text may hold it. */
+#define TP_SOURCE_PART '\x1e'
+
+/* One spec file. `text` is what positions refer to: the spec, and where "kernel_file" names a file, TP_SOURCE_PART and
+ * the text of that. */
 typedef struct tp_source {
     tp_str path; /* as the user named it; "<stdin>" */
     tp_str text;
+    tp_str kernel_file; /* its path, as messages say it; empty: there is none */
 } tp_source;
+
+/* Length of the text of the spec itself. */
+size_t tp_source_main(const tp_source *s);
+/* Of the file that holds the offset. */
+tp_str tp_source_path(const tp_source *s, uint32_t offset);
 
 /* Half-open byte range of a source plus the JSON pointer of its value. */
 typedef struct tp_loc {

@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/check.h"
+#include "spec/files.h"
 
 extern char **environ;
 
@@ -55,6 +57,16 @@ static void add_names(tp_cli *c, tp_str folder, tp_str names, tp_strings *out)
     }
 }
 
+/* The file with the body of a spec, as the system finds it; NULL: there is none. The caller frees it. */
+static char *kernel_file(tp_cli *c, tp_str path)
+{
+    tp_source source = {.path = path};
+    tp_str why, file = {NULL, 0};
+    if (tp_read_file(c->arena, tp_cstr(c->arena, path), TP_JSON_MAX_BYTES, &source.text, &why) == TP_OK)
+        file = tp_kernel_file(c->arena, &source);
+    return file.n ? realpath(tp_cstr(c->arena, file), NULL) : NULL;
+}
+
 bool tp_changed_since(tp_cli *c, tp_str revision, tp_strings *paths)
 {
     tp_str top, changed, added;
@@ -76,8 +88,10 @@ bool tp_changed_since(tp_cli *c, tp_str revision, tp_strings *paths)
     for (uint32_t i = 0; i < paths->len; i++) {
         char *real = realpath(tp_cstr(c->arena, paths->at[i]), NULL);
         bool keep = !real; /* what is not there is reported as such */
+        char *body = keep ? NULL : kernel_file(c, paths->at[i]);
         for (uint32_t n = 0; n < names.len && !keep; n++)
-            keep = tp_str_is(names.at[n], real);
+            keep = tp_str_is(names.at[n], real) || (body && tp_str_is(names.at[n], body));
+        free(body);
         free(real);
         if (keep)
             tp_push(c->arena, selection, paths->at[i]);

@@ -84,6 +84,13 @@ bool tp_write_outputs(tp_cli *c, const tp_report *report)
     return all;
 }
 
+/* The spec's own text, or that of its kernel file. */
+static tp_str part_of(const tp_source *s, int part)
+{
+    size_t main = tp_source_main(s);
+    return part ? (tp_str){s->text.p + main + 1, s->text.n - main - 1} : (tp_str){s->text.p, main};
+}
+
 bool tp_write_fixes(tp_cli *c, const tp_check_run *run)
 {
     bool all = true;
@@ -92,12 +99,22 @@ bool tp_write_fixes(tp_cli *c, const tp_check_run *run)
         tp_str why;
         if (!j->fixed.n)
             continue;
-        if (run->fix == TP_FIX_SHOW) {
-            tp_write_patch(c->arena, j->source.path, j->source.text, j->fixed, stdout);
-        } else if (tp_write_file(c->arena, tp_cstr(c->arena, j->file), &j->fixed, 1, &why) != TP_OK) {
+        tp_source new = j->source;
+        new.text = j->fixed;
+        bool written = true;
+        for (int part = 0; part < (new.kernel_file.n ? 2 : 1) && written; part++) {
+            tp_str from = part_of(&j->source, part), to = part_of(&new, part), path = part ? new.kernel_file : j->file;
+            if (run->fix == TP_FIX_SHOW && tp_str_eq(from, to))
+                continue;
+            if (run->fix == TP_FIX_SHOW)
+                tp_write_patch(c->arena, part ? path : j->source.path, from, to, stdout);
+            else
+                written = tp_write_file(c->arena, tp_cstr(c->arena, path), &to, 1, &why) == TP_OK;
+        }
+        if (!written) {
             tp_say(stderr, "tileproof: --fix: %.*s", TP_FMT(why));
             all = false;
-        } else {
+        } else if (run->fix != TP_FIX_SHOW) {
             tp_say(stderr, "tileproof: %.*s: %u fix%s written", TP_FMT(j->source.path), j->nfixes,
                    j->nfixes == 1 ? "" : "es");
         }

@@ -116,7 +116,8 @@ static void reduce_to_counts(tp_arena *keep, tp_job *j)
     left.stats.disagreement = tp_printf(keep, "%.*s", TP_FMT(r->stats.disagreement));
     left.stats.smt2_error = tp_printf(keep, "%.*s", TP_FMT(r->stats.smt2_error));
     left.name = tp_printf(keep, "%.*s", TP_FMT(r->name));
-    j->source = (tp_source){.path = tp_printf(keep, "%.*s", TP_FMT(j->source.path))};
+    j->source = (tp_source){.path = tp_printf(keep, "%.*s", TP_FMT(j->source.path)),
+                            .kernel_file = tp_printf(keep, "%.*s", TP_FMT(j->source.kernel_file))};
     j->report = left;
 }
 

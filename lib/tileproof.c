@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "kernels/call.h"
 #include "kernels/receipt.h"
+#include "spec/files.h"
 
 const char *tileproof_version(void)
 {
@@ -135,6 +136,7 @@ static void load(void *arg)
         h->source.text = tp_buf_view(&copy);
     }
     tp_load_options options = {.target = h->target};
+    tp_source_complete(&h->ctx, &h->source);
     c->st = tp_spec_load(&h->ctx, &options, &h->spec);
     for (uint32_t i = 0; i < h->ctx.findings.len; i++)
         tp_tell(h->arena, &c->listener, &h->source, &h->ctx.findings.at[i]);

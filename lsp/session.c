@@ -13,18 +13,27 @@ static json *diagnostic(const tp_session *s, tp_arena *a, const tp_finding *f)
 {
     static const int SEVERITY[] = {[TP_NOTE] = 3, [TP_WARNING] = 2, [TP_ERROR] = 1};
     json *o = json_object_new_object();
-    json_object_object_add(o, "range", tp_lsp_range(s->text, f->loc.start, f->loc.end, s->utf8));
+    tp_loc place = f->loc;
+    tp_str story = tp_finding_story(a, f);
+    if (place.start >= s->text.n && s->job.source.kernel_file.n) { /* of another document: where this one names it */
+        const char *text = tp_cstr(a, s->text), *key = strstr(text, "\"kernel_file\"");
+        tp_linecol at = tp_linecol_of(&s->job.source, f->loc.start);
+        place.start = key ? (uint32_t)(key - text) : 0;
+        place.end = place.start + 13;
+        story = tp_printf(a, "%.*s:%u:%u: %.*s", TP_FMT(s->job.source.kernel_file), at.line, at.column, TP_FMT(story));
+    }
+    json_object_object_add(o, "range", tp_lsp_range(s->text, place.start, place.end, s->utf8));
     json_object_object_add(o, "severity", json_object_new_int(SEVERITY[f->severity]));
     json_object_object_add(o, "code", json_object_new_string(f->rule));
     json_object_object_add(o, "source", json_object_new_string("tileproof"));
-    json_object_object_add(o, "message", tp_jsonc_string(tp_finding_story(a, f)));
+    json_object_object_add(o, "message", tp_jsonc_string(story));
     return o;
 }
 
 static void check(void *arg)
 {
     tp_session *s = arg;
-    s->job.source = (tp_source){tp_lsp_path(s->job.arena, tp_str_c(s->uri)), s->text};
+    s->job.source = (tp_source){.path = tp_lsp_path(s->job.arena, tp_str_c(s->uri)), .text = s->text};
     tp_job_begin(&s->job);
     tp_check_text(&s->job, s->settings, s->solver);
     s->diagnostics = json_object_new_array();

@@ -29,10 +29,10 @@ static tp_str uri_of(tp_arena *a, tp_str path)
     return tp_buf_view(&b);
 }
 
-static json *artifact(tp_arena *a, const tp_spec_report *s)
+static json *artifact(tp_arena *a, tp_str path)
 {
     json *o = json_object_new_object();
-    json_object_object_add(o, "uri", tp_jsonc_string(uri_of(a, s->source->path)));
+    json_object_object_add(o, "uri", tp_jsonc_string(uri_of(a, path)));
     return o;
 }
 
@@ -47,7 +47,7 @@ static json *location(tp_arena *a, const tp_spec_report *s, const tp_finding *f)
         json_object_object_add(region, "endLine", json_object_new_int64(end.line));
         json_object_object_add(region, "endColumn", json_object_new_int64(end.column));
     }
-    json_object_object_add(physical, "artifactLocation", artifact(a, s));
+    json_object_object_add(physical, "artifactLocation", artifact(a, tp_source_path(s->source, f->loc.start)));
     json_object_object_add(physical, "region", region);
     json_object_object_add(o, "physicalLocation", physical);
     if (f->loc.pointer.n) {
@@ -121,7 +121,7 @@ static json *fixes(tp_arena *a, const tp_spec_report *s, const tp_fix *f)
         json_object_object_add(r, "insertedContent", content);
         json_object_array_add(replacements, r);
     }
-    json_object_object_add(change, "artifactLocation", artifact(a, s));
+    json_object_object_add(change, "artifactLocation", artifact(a, s->source->path));
     json_object_object_add(change, "replacements", replacements);
     json_object_array_add(changes, change);
     json_object_object_add(o, "description", message(f->title));
@@ -181,7 +181,7 @@ static json *artifacts(tp_arena *a, const tp_report *r)
     for (uint32_t i = 0; i < r->specs.len; i++) {
         const tp_spec_report *s = &r->specs.at[i];
         json *o = json_object_new_object(), *hashes = json_object_new_object();
-        json_object_object_add(o, "location", artifact(a, s));
+        json_object_object_add(o, "location", artifact(a, s->source->path));
         if (s->sha256.n) {
             json_object_object_add(hashes, "sha-256", tp_jsonc_string(s->sha256));
             json_object_object_add(o, "hashes", hashes);

@@ -4,10 +4,10 @@
 
 enum { WIDTH = 100 };
 
-static const char *const TOP[] = {"$schema",   "$comment",        "tileproof", "name",    "description", "target",
-                                  "dtypes",    "sizes",           "constants", "where",   "contracts",   "prepare",
-                                  "grid",      "scalar_prefetch", "inputs",    "outputs", "scratch",     "kernel",
-                                  "reference", "tolerance",       "cases",     "allow",   "expect",      NULL};
+static const char *const TOP[] = {
+    "$schema",     "$comment",  "tileproof", "name",  "description",     "target", "dtypes",  "sizes",   "constants",
+    "where",       "contracts", "prepare",   "grid",  "scalar_prefetch", "inputs", "outputs", "scratch", "kernel",
+    "kernel_file", "reference", "tolerance", "cases", "allow",           "expect", NULL};
 
 /* What strings are: EXPRESSION under the keys below, DATA below x-… keys, cases and the like. */
 typedef enum mode { DATA, TEXT, EXPRESSION } mode;

@@ -78,6 +78,8 @@ static void check_text(scanner *s, tp_str text)
             tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(i, i + 1, TP_S("")), "save the file as UTF-8",
                      "byte 0x%02x is not valid UTF-8", (unsigned)(unsigned char)text.p[i]);
         unsigned char ch = (unsigned char)text.p[i];
+        if (ch == TP_SOURCE_PART && i == tp_source_main(s->c->source))
+            ch = ' ';
         if ((ch < 0x20 && ch != '\n' && ch != '\r' && ch != '\t') || ch == 0x7f)
             tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(i, i + 1, TP_S("")), "remove it or write it as \\uXXXX",
                      "control character 0x%02x", (unsigned)ch);
@@ -396,7 +398,7 @@ static tp_json *scan_value(scanner *s, tp_str pointer)
 tp_json *tp_json_parse(tp_ctx *c, bool comments)
 {
     tp_str text = c->source->text;
-    scanner s = {.c = c, .p = text.p, .n = (uint32_t)text.n, .comments = comments};
+    scanner s = {.c = c, .p = text.p, .n = (uint32_t)tp_source_main(c->source), .comments = comments};
     check_text(&s, text);
     if (comments) {
         char *copy = tp_alloc(c->arena, text.n + 1);
@@ -415,10 +417,10 @@ tp_json *tp_json_parse(tp_ctx *c, bool comments)
 }
 
 /* Bytes of the source from which the decoded character at t[i] comes, and how many it gives. */
-static uint32_t raw_length(const char *t, uint32_t i, uint32_t *bytes)
+static uint32_t raw_length(const char *t, uint32_t i, bool verbatim, uint32_t *bytes)
 {
     *bytes = 1;
-    if (t[i] != '\\')
+    if (verbatim || t[i] != '\\')
         return 1;
     if (t[i + 1] != 'u')
         return 2;
@@ -435,7 +437,7 @@ tp_loc tp_json_inside(const tp_ctx *c, const tp_json *string, size_t from, size_
     for (size_t decoded = 0; i < string->loc.end - 1 && decoded < to; decoded += bytes) {
         if (decoded <= from)
             start = i;
-        i += raw_length(t, i, &bytes);
+        i += raw_length(t, i, string->verbatim, &bytes);
         end = i;
         if (decoded + bytes <= from)
             start = i;
@@ -455,14 +457,15 @@ tp_json *tp_json_lines(tp_ctx *c, const tp_json *string)
         size_t from = i;
         uint32_t begin = raw;
         for (; i < all.n && all.p[i] != '\n'; i += bytes)
-            raw += raw_length(t, raw, &bytes);
+            raw += raw_length(t, raw, string->verbatim, &bytes);
         size_t to = i > from && all.p[i - 1] == '\r' ? i - 1 : i;
         tp_json *line = TP_NEW(c->arena, tp_json);
-        *line = (tp_json){.type = TP_J_STRING, .loc = {begin - 1, raw + 1, string->loc.pointer}};
+        *line = (tp_json){
+            .type = TP_J_STRING, .loc = {begin - 1, raw + 1, string->loc.pointer}, .verbatim = string->verbatim};
         line->u.string = (tp_str){all.p + from, to - from};
         tp_push(c->arena, lines, line);
         if (i < all.n)
-            raw += raw_length(t, raw, &bytes);
+            raw += raw_length(t, raw, string->verbatim, &bytes);
     }
     tp_json *out = TP_NEW(c->arena, tp_json);
     *out = *string;

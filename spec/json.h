@@ -23,6 +23,7 @@ struct tp_json {
     tp_loc loc;
     tp_loc key_loc; /* of a member's key */
     tp_str key;     /* decoded; members only */
+    bool verbatim;  /* a string that stands in the text without escapes */
     union {
         bool boolean;
         int64_t integer;

@@ -232,7 +232,10 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
         tp_raise(c, TP_RULE_SPEC_VALUE, tp_member(c, doc, "outputs", TP_J_ARRAY, true)->loc,
                  "name the arrays that the kernel writes", "a kernel has at least one output");
     const tp_json *body = tp_json_get(doc, "kernel");
-    if (body && body->type == TP_J_ARRAY && body->u.items.n == 0)
+    bool empty = body && body->type == TP_J_ARRAY && (body->u.items.n == 0 || body->u.items.indented);
+    for (uint32_t i = 0; empty && i < body->u.items.n; i++)
+        empty = is_blank(body->u.items.at[i]->u.string);
+    if (empty)
         tp_raise(c, TP_RULE_SPEC_VALUE, body->loc,
                  "write the statements, or leave \"kernel\" out to check the windows only",
                  "the body has no statements");
@@ -282,16 +285,41 @@ static void split_program(tp_ctx *c, const tp_json *doc, const char *key)
         *v = *tp_json_lines(c, v);
 }
 
+/* The body in a file of its own becomes "kernel". */
+static void join_kernel_file(tp_ctx *c, tp_json *doc)
+{
+    const tp_json *v = tp_member(c, doc, "kernel_file", TP_J_STRING, false), *other = tp_json_get(doc, "kernel");
+    const tp_source *s = c->source;
+    if (!v)
+        return;
+    if (other)
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, other->key_loc, "keep one of the two",
+                 "\"kernel\" and \"kernel_file\" both hold a body");
+    if (!s->kernel_file.n)
+        tp_raise(c, TP_RULE_SPEC_VALUE, v->loc, "write the body into \"kernel\"",
+                 "the kernel file is not at hand here");
+    uint32_t from = (uint32_t)tp_source_main(s) + 1, to = (uint32_t)s->text.n;
+    tp_json *body = TP_NEW(c->arena, tp_json), **items = TP_NEWN(c->arena, tp_json *, doc->u.items.n + 1);
+    *body = (tp_json){.type = TP_J_STRING, .loc = {from - 1, to + 1, TP_S("/kernel_file")}, .verbatim = true};
+    body->key = TP_S("kernel");
+    body->key_loc = v->key_loc;
+    body->u.string = (tp_str){s->text.p + from, to - from};
+    memcpy(items, doc->u.items.at, doc->u.items.n * sizeof *items);
+    items[doc->u.items.n++] = body;
+    doc->u.items.at = items;
+}
+
 static void load(void *arg)
 {
     load_call *l = arg;
     tp_ctx *c = l->c;
     tp_str path = c->source->path;
     bool comments = path.n > 6 && memcmp(path.p + path.n - 6, ".jsonc", 6) == 0;
-    const tp_json *doc = tp_json_parse(c, comments);
+    tp_json *doc = tp_json_parse(c, comments);
     tp_expect_type(c, doc, TP_J_OBJECT, "a spec");
     check_version(c, doc);
     tp_check_members(c, doc, TP_OBJECT_SPEC);
+    join_kernel_file(c, doc);
     split_program(c, doc, "kernel");
     split_program(c, doc, "reference");
     const tp_json *params = tp_member(c, doc, "dtypes", TP_J_OBJECT, false);

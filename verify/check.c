@@ -2,6 +2,7 @@
 #include "base/budget.h"
 #include "base/digest.h"
 #include "reference/reference.h"
+#include "spec/files.h"
 #include "verify/verify.h"
 
 void tp_job_begin(tp_job *j)
@@ -36,12 +37,20 @@ void tp_job_add_memory(tp_job *j, const char *message)
     j->report.internal_error = j->report.out_of_memory = true;
 }
 
+static void complete(void *arg)
+{
+    tp_job *j = arg;
+    tp_source_complete(&j->ctx, &j->source);
+}
+
 void tp_job_load_text(tp_job *j, tp_str target)
 {
     tp_load_options o = {.target = target};
     tp_spec *spec = NULL;
+    tp_status st = j->source.kernel_file.n ? TP_OK : tp_try(j->arena, complete, j);
     j->report.sha256 = tp_sha256(j->arena, j->source.text);
-    tp_status st = tp_spec_load(&j->ctx, &o, &spec);
+    if (st == TP_OK)
+        st = tp_spec_load(&j->ctx, &o, &spec);
     j->report.findings = j->ctx.findings;
     if (st == TP_E_BUDGET) {
         tp_job_add_spent(j, "the spec was not read", tp_budget_reason(j->arena, tp_arena_budget(j->arena)));

@@ -45,7 +45,9 @@ static void try_text(const tp_job *j, tp_str text, const tp_check_settings *s, b
     rules.execute = execute;
     rules.analysis.prover.smt2_dir = NULL;
     rules.analysis.replay = NULL; /* violated or unknown: no fix */
-    tp_check_anew(trial, j->arena, (tp_source){j->source.path, text}, &rules, solver);
+    tp_source other = j->source;
+    other.text = text;
+    tp_check_anew(trial, j->arena, other, &rules, solver);
     if (trial->report.out_of_memory) { /* that says nothing of the fix */
         tp_job_free(trial);
         tp_leave(j->arena, TP_E_MEMORY);

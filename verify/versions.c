@@ -146,7 +146,8 @@ static void prove(void *arg)
     for (uint32_t k = 0; k < old->nkernels; k++)
         if (!arrays_agree(a, old->kernels[k], new->kernels[k], &p->why))
             return;
-    p->spliced.source = (tp_source){.path = p->new->source.path, .text = with_reference(a, p->old, p->new)};
+    p->spliced.source = p->new->source;
+    p->spliced.source.text = with_reference(a, p->old, p->new);
     tp_job_begin(&p->spliced);
     tp_job_load_text(&p->spliced, p->s->target);
     p->why = TP_S("the old reference does not fit the new spec");

@@ -132,7 +132,8 @@ static void print_trap(run_call *r, const tp_trap *t)
     tp_say(stderr, "trap[%s]: %.*s", t->rule, TP_FMT(t->message));
     tp_linecol lc = tp_linecol_of(&r->j->source, t->loc.start);
     if (t->loc.end)
-        tp_say(stderr, "  --> %.*s:%u:%u%.*s", TP_FMT(r->j->source.path), lc.line, lc.column, TP_FMT(tp_buf_view(&at)));
+        tp_say(stderr, "  --> %.*s:%u:%u%.*s", TP_FMT(tp_source_path(&r->j->source, t->loc.start)), lc.line, lc.column,
+               TP_FMT(tp_buf_view(&at)));
     else
         tp_say(stderr, "  --> %.*s%.*s", TP_FMT(r->j->source.path), TP_FMT(tp_buf_view(&at)));
     if (t->statement.n)

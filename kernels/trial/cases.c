@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "kernels/trial/equiv.h"
 #include "kernels/trial/internal.h"
+#include "spec/files.h"
 #include "spec/scope.h"
 #include "spec/table.h"
 
@@ -96,58 +97,6 @@ static void read_sizes(tp_ctx *c, const tp_kernel *k, const tp_json *sizes, bool
 
 /* ---- arrays from files ---- */
 
-/* The folder of the spec, with its slash; empty: the working folder. */
-static tp_str folder_of(const tp_source *s)
-{
-    size_t n = s->path.n;
-    while (n > 0 && s->path.p[n - 1] != '/')
-        n--;
-    return (tp_str){s->path.p, n};
-}
-
-static bool leads_outward(tp_str path)
-{
-    for (size_t at = 0, n; at < path.n; at += n + 1) {
-        for (n = 0; at + n < path.n && path.p[at + n] != '/';)
-            n++;
-        if (n == 2 && memcmp(path.p + at, "..", 2) == 0)
-            return true;
-    }
-    return path.n > 0 && path.p[0] == '/';
-}
-
-/* Both without links. */
-static bool is_below(tp_arena *a, tp_str folder, const char *file)
-{
-    char *real = realpath(folder.n ? tp_cstr(a, folder) : ".", NULL);
-    size_t n = real ? strlen(real) : 0;
-    bool below = n && strncmp(file, real, n) == 0 && (file[n] == '/' || n == 1);
-    free(real);
-    return below;
-}
-
-/* FILE or FILE#TENSOR as the system finds it: below the folder of the spec or
- * one of --allow-path, wherever links lead. What lies elsewhere is not looked at. */
-static tp_str permitted(tp_ctx *c, const tp_json *m)
-{
-    tp_str named = m->u.string, folder = folder_of(c->source);
-    const char *hash = named.n ? memchr(named.p, '#', named.n) : NULL;
-    tp_str file = {named.p, hash ? (size_t)(hash - named.p) : named.n}, tensor = {named.p + file.n, named.n - file.n};
-    bool absolute = file.n && file.p[0] == '/', outward = leads_outward(file);
-    tp_str joined = absolute ? file : tp_printf(c->arena, "%.*s%.*s", TP_FMT(folder), TP_FMT(file));
-    char *found = outward && !c->nread_from ? NULL : realpath(tp_cstr(c->arena, joined), NULL);
-    bool may = found && is_below(c->arena, folder, found);
-    for (uint32_t i = 0; found && i < c->nread_from && !may; i++)
-        may = is_below(c->arena, c->read_from[i], found);
-    tp_str real = tp_printf(c->arena, "%s%.*s", may ? found : "", TP_FMT(tensor));
-    bool missing = !found && !outward; /* the reader says so */
-    free(found);
-    if (!may && !missing)
-        tp_raise(c, TP_RULE_SPEC_VALUE, m->loc, "put it beside the spec, or allow its folder: --allow-path DIR",
-                 "`%.*s` is not below the folder of the spec", TP_FMT(named));
-    return may ? real : tp_printf(c->arena, "%.*s%.*s", TP_FMT(joined), TP_FMT(tensor));
-}
-
 static void read_array(tp_ctx *c, const tp_kernel *k, const tp_case *x, const tp_json *m, tp_tensor *given)
 {
     int i = tp_operand_find(k, m->key);
@@ -156,7 +105,7 @@ static void read_array(tp_ctx *c, const tp_kernel *k, const tp_case *x, const tp
     if (i < 0 || (uint32_t)i >= k->ninputs)
         tp_raise(c, TP_RULE_SPEC_NAME, m->key_loc, NULL, "there is no input `%.*s`", TP_FMT(m->key));
     const tp_operand *o = &k->operands[i];
-    if (tp_tensor_read(c->arena, permitted(c, m), o->dtype, &given[i], &why) != TP_OK)
+    if (tp_tensor_read(c->arena, tp_permitted_file(c, m), o->dtype, &given[i], &why) != TP_OK)
         tp_raise(c, TP_RULE_SPEC_VALUE, m->loc, "paths are relative to the spec", "cannot read `%.*s`: %.*s",
                  TP_FMT(m->u.string), TP_FMT(why));
     bool fits = tp_operand_dims(k, o, x->env, dims, &why) && given[i].dtype == o->dtype && given[i].rank == o->rank;

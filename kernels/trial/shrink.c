@@ -196,7 +196,8 @@ tp_spec *tp_shrunk(tp_ctx *c, const tp_spec *s, tp_shrinking how, tp_str *blocks
     if (!x.edits.len)
         return NULL;
     tp_source *source = TP_NEW(c->arena, tp_source);
-    *source = (tp_source){c->source->path, tp_apply_edits(c->arena, c->source->text, &x.edits)};
+    *source = *c->source;
+    source->text = tp_apply_edits(c->arena, c->source->text, &x.edits);
     tp_ctx inner = {.arena = c->arena, .source = source};
     tp_load_options o = {.target = {NULL, 0}};
     tp_spec *out = NULL;

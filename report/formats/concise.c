@@ -11,7 +11,8 @@ static void write_concise(const tp_report *r, FILE *out)
             tp_linecol at = tp_linecol_of(s->source, f->loc.start);
             if (!tp_is_shown(r, f))
                 continue;
-            fprintf(out, "%.*s:%u:%u: %s[%s] %.*s", TP_FMT(tp_visible_line(a, s->source->path)), at.line, at.column,
+            fprintf(out, "%.*s:%u:%u: %s[%s] %.*s", TP_FMT(tp_visible_line(a, tp_source_path(s->source, f->loc.start))),
+                    at.line, at.column,
                     f->verdict == TP_UNKNOWN                            ? "unknown"
                     : f->verdict == TP_ADVICE && f->severity == TP_NOTE ? "advice"
                                                                         : tp_severity_name(f->severity),

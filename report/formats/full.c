@@ -173,7 +173,7 @@ static void finding(const painter *p, const tp_spec_report *s, const tp_finding 
     fprintf(p->out, "%s%s[%s]%s%s: %.*s%s\n", paint(p, color), head, f->rule, paint(p, PLAIN), paint(p, BOLD),
             TP_FMT(safe(p, f->message)), paint(p, PLAIN));
     fprintf(p->out, "%s%*s-->%s %.*s:%u:%u\n", paint(p, BLUE), margin, "", paint(p, PLAIN),
-            TP_FMT(safe(p, s->source->path)), at.line, at.column);
+            TP_FMT(safe(p, tp_source_path(s->source, f->loc.start))), at.line, at.column);
     if (s->source->text.n)
         excerpt(p, s->source, f, margin);
     if (f->witness)

@@ -26,7 +26,7 @@ static void write_github(const tp_report *r, FILE *out)
         tp_linecol start = tp_linecol_of(source, f->loc.start), end = tp_linecol_of(source, f->loc.end);
         bool range = f->loc.end > f->loc.start;
         fprintf(out, "::%s file=", COMMANDS[all[i].severity]);
-        put(out, tp_visible(a, source->path), true);
+        put(out, tp_visible(a, tp_source_path(source, f->loc.start)), true);
         fprintf(out, ",line=%u,col=%u", start.line, start.column);
         if (range && end.line == start.line)
             fprintf(out, ",endColumn=%u", end.column);

@@ -93,6 +93,8 @@ json *tp_finding_json(const tp_source *source, const tp_finding *f)
     json_object_object_add(o, "severity", json_object_new_string(tp_severity_name(f->severity)));
     json_object_object_add(o, "subject", tp_jsonc_string_or_null(f->subject));
     json_object_object_add(o, "pointer", tp_jsonc_string(f->loc.pointer));
+    if (source->kernel_file.n)
+        json_object_object_add(o, "file", tp_jsonc_string(tp_source_path(source, f->loc.start)));
     json_object_object_add(o, "line", json_object_new_int64(at.line));
     json_object_object_add(o, "column", json_object_new_int64(at.column));
     json_object_object_add(o, "message", tp_jsonc_string(f->message));

@@ -281,10 +281,10 @@ static bool offers(struct json_object *items, const char *label, const char *det
     return false;
 }
 
-static struct json_object *complete_at(client *c, const char *uri, const char *text, const char *place)
+static struct json_object *complete_at(client *c, const char *uri, const char *text, const char *word)
 {
     unsigned line = 0, column = 0;
-    for (const char *at = text; at < strstr(text, place); at++) {
+    for (const char *at = text; at < strstr(text, word); at++) {
         column = *at == '\n' ? 0 : column + 1;
         line += *at == '\n';
     }
