@@ -447,6 +447,11 @@ tp_loc tp_json_inside(const tp_ctx *c, const tp_json *string, size_t from, size_
     return (tp_loc){start, end, string->loc.pointer};
 }
 
+tp_loc tp_json_place(const tp_json *v)
+{
+    return v->part ? (tp_loc){v->loc.start + 1, v->loc.end - 1, v->loc.pointer} : v->loc;
+}
+
 tp_json *tp_json_lines(tp_ctx *c, const tp_json *string)
 {
     const char *t = c->source->text.p;
@@ -461,7 +466,7 @@ tp_json *tp_json_lines(tp_ctx *c, const tp_json *string)
         size_t to = i > from && all.p[i - 1] == '\r' ? i - 1 : i;
         tp_json *line = TP_NEW(c->arena, tp_json);
         *line = (tp_json){
-            .type = TP_J_STRING, .loc = {begin - 1, raw + 1, string->loc.pointer}, .verbatim = string->verbatim};
+            .type = TP_J_STRING, .loc = {begin - 1, raw + 1, string->loc.pointer}, .verbatim = string->verbatim, .part = true};
         line->u.string = (tp_str){all.p + from, to - from};
         tp_push(c->arena, lines, line);
         if (i < all.n)

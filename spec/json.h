@@ -24,6 +24,7 @@ struct tp_json {
     tp_loc key_loc; /* of a member's key */
     tp_str key;     /* decoded; members only */
     bool verbatim;  /* a string that stands in the text without escapes */
+    bool part;      /* a line of a longer string: its loc has a byte on either side, where quotes would be */
     union {
         bool boolean;
         int64_t integer;
@@ -54,6 +55,9 @@ tp_json *tp_json_get(const tp_json *object, const char *key);
 const char *tp_json_type_name(tp_json_type t);
 /* Place of bytes [from, to) of a decoded string inside the source text. */
 tp_loc tp_json_inside(const tp_ctx *c, const tp_json *string, size_t from, size_t to);
+
+/* Where a finding about a whole string points: at it and its quotes, or at a line of a longer string. */
+tp_loc tp_json_place(const tp_json *v);
 
 /* The lines of a string, as an array of strings with their places in the source; line ends are not part of them. */
 tp_json *tp_json_lines(tp_ctx *c, const tp_json *string);

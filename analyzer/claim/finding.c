@@ -72,5 +72,5 @@ tp_loc tp_body_loc(const tp_analysis *a, const tp_node *node, const tp_syntax *s
     tp_ctx c = {.arena = a->arena, .source = a->k->source};
     if (node)
         return tp_node_loc(&c, node);
-    return syntax ? syntax->line->loc : a->k->doc->loc;
+    return syntax ? tp_json_place(syntax->line) : a->k->doc->loc;
 }

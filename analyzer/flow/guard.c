@@ -255,7 +255,8 @@ void flow_join(flow *f, tp_leaks *into, const tp_leaks *from, tp_expr condition,
     if (f->noting) /* paths and integers are what is wanted */
         return;
     if (!into->len && !with && exact && flow_is_true(f, condition)) {
-        copy_leaks(f, into, from);
+        if (len)
+            copy_leaks(f, into, from);
         return;
     }
     for (uint32_t i = 0; i < len; i++) {

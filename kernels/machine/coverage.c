@@ -20,7 +20,7 @@ static void add(tp_arena *a, tp_coverage *v, const tp_kernel *k, tp_point p, tp_
 
 static tp_loc place_of(const tp_statement *s)
 {
-    return s->syntax ? s->syntax->line->loc : (tp_loc){0};
+    return s->syntax ? tp_json_place(s->syntax->line) : (tp_loc){0};
 }
 
 /* A loop of so many turns at all sizes, which is no place that can go another way. */

@@ -37,7 +37,7 @@ _Noreturn void tp_trap_raise(tp_machine *m, const char *rule, tp_str subject, co
         tp_buf s = {.arena = m->arena};
         tp_print_stmt_head(&s, m->at->syntax);
         t->statement = tp_buf_view(&s);
-        t->loc = m->at->syntax->line->loc;
+        t->loc = tp_json_place(m->at->syntax->line);
     }
     tp_leave(m->arena, TP_E_TRAP);
 }

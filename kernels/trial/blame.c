@@ -72,7 +72,7 @@ tp_loc tp_last_store(const tp_kernel *k, uint32_t operand)
     reading r = {.operand = operand};
     if (k->body)
         tp_region_any(&k->body->statements, writes, &r);
-    return r.found ? r.found->line->loc : (tp_loc){0};
+    return r.found ? tp_json_place(r.found->line) : (tp_loc){0};
 }
 
 static bool reads(const tp_statement *s, void *ctx)
@@ -92,7 +92,7 @@ static void name_statement(search *s, uint32_t operand, tp_blame *out)
         return;
     tp_print_stmt_head(&b, r.found);
     out->statement = tp_buf_view(&b);
-    out->loc = r.found->line->loc;
+    out->loc = tp_json_place(r.found->line);
 }
 
 /* Factor c with dk = c dr, when it is a small one; 0: none. */

@@ -45,6 +45,9 @@ static void places_point_into_it(void **state)
     expect(&o, 3, "k.tile.py:4:9: ");
     o = RUN_IN(p->a, p->dir, "lint", "--format", "json", "k.tile.json");
     expect(&o, 3, "\"file\":\"k.tile.py\"");
+    put_text(p, "k.tile.py", "v = x[...]\n\no[...] = v * 3.0\n");
+    o = RUN_IN(p->a, p->dir, "verify", "-q", "k.tile.json");
+    expect(&o, 1, "--> k.tile.py:3:1\n  |\n3 | o[...] = v * 3.0\n  | ^^^^^^^^^^^^^^^^\n");
     put_text(p, "k.tile.json", "{\"tileproof\": 2, \"kernel_file\": \"k.tile.py\"}");
     o = RUN_IN(p->a, p->dir, "lint", "-q", "k.tile.json");
     expect(&o, 3, "--> k.tile.json:1:15");
