@@ -102,8 +102,8 @@ static void reports_are_whole_and_say_that_they_are_partial(void **state)
     assert_true(tp_str_eq(text, out));
 }
 
-/* What a terminal of its own gets while the two specs are checked. */
-static tp_str on_a_terminal(place *p, const char *more)
+/* What a terminal of its own gets while the two specs are checked: until `stop` is there, or for `seconds`. */
+static tp_str on_a_terminal(place *p, const char *more, const char *stop, unsigned seconds)
 {
     int terminal;
     char self[4096];
@@ -113,23 +113,27 @@ static tp_str on_a_terminal(place *p, const char *more)
     if (pid == 0) {
         alarm(120);
         if (chdir(p->dir) == 0)
-            execl(self, self, "verify", "-j1", "--timeout", "3", "--color", "never", ".", more, (char *)NULL);
+            execl(self, self, "verify", "-j1", "--timeout", "100", "--color", "never", ".", more, (char *)NULL);
         _exit(127);
     }
-    tp_str shown = read_until(p, terminal, NULL);
+    tp_str shown = stop ? read_until(p, terminal, stop) : TP_S("");
+    sleep(seconds);
+    kill(pid, SIGINT);
+    tp_str rest = read_until(p, terminal, NULL);
     waitpid(pid, NULL, 0);
     close(terminal);
-    return shown;
+    return tp_printf(p->a, "%.*s%.*s", TP_FMT(shown), TP_FMT(rest));
 }
 
 static void a_terminal_sees_how_far_it_is(void **state)
 {
     place *p = *state;
     two_specs(p);
-    tp_str shown = on_a_terminal(p, NULL), quiet = on_a_terminal(p, "--no-progress");
+    tp_str shown = on_a_terminal(p, NULL, " s: ./b.tile.json", 0),
+           quiet = on_a_terminal(p, "--no-progress", "a.tile.json: ", 2);
     assert_true(contains(shown, "1 of 2 specs, ") && contains(shown, " s: ./b.tile.json"));
     assert_false(contains(quiet, " of 2 specs, "));
-    assert_true(contains(quiet, "b.tile.json"));
+    assert_true(contains(quiet, "of 1 of 2 specs"));
     outcome o = RUN_IN(p->a, p->dir, "verify", "-j1", "--timeout", "2", ".");
     assert_false(contains(o.err, " of 2 specs, "));
 }
