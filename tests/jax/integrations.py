@@ -110,9 +110,22 @@ def vscode(room):
         assert list(validator.iter_errors(wrong)), wrong
 
 
+def dask(room):
+    """Eight shards by several worker processes: the report, its exit code and every byte of it as from one call."""
+    specs = room / "specs"
+    shutil.copytree(ROOT / "examples", specs, ignore=shutil.ignore_patterns("data", "*.c", "*.cpp"))
+    command = ["lint", "--config", "none", "specs"]
+    one = run(["tileproof", *command, "--format", "json", "-j", "1"], room)
+    many = run([sys.executable, str(ROOT / "integrations" / "dask_shards.py"), "many.json", *command], room, timeout=600)
+    assert many.returncode == one.returncode == 1, many.stderr
+    assert (room / "many.json").read_text() == one.stdout
+    shards, processes = map(int, re.match(r"(\d+) shards by (\d+) processes", many.stderr.splitlines()[-1]).groups())
+    assert shards == 8 and processes > 1, many.stderr
+
+
 def main():
     code = 0
-    for use in (pre_commit, action, gitlab, matcher, vscode):
+    for use in (pre_commit, action, gitlab, matcher, vscode, dask):
         with tempfile.TemporaryDirectory() as room:
             try:
                 use(pathlib.Path(room))
