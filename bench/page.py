@@ -37,7 +37,7 @@ def with_spread(q):
 
 
 def short(v):
-    return "–" if v is None else f"{v:.2f}" if v < 10 else f"{v:.0f}"
+    return "–" if v is None else f"{v:.2g}" if v < 0.1 else f"{v:.2f}" if v < 10 else f"{v:.0f}"
 
 
 def line(r):
