@@ -465,8 +465,10 @@ tp_json *tp_json_lines(tp_ctx *c, const tp_json *string)
             raw += raw_length(t, raw, string->verbatim, &bytes);
         size_t to = i > from && all.p[i - 1] == '\r' ? i - 1 : i;
         tp_json *line = TP_NEW(c->arena, tp_json);
-        *line = (tp_json){
-            .type = TP_J_STRING, .loc = {begin - 1, raw + 1, string->loc.pointer}, .verbatim = string->verbatim, .part = true};
+        *line = (tp_json){.type = TP_J_STRING,
+                          .loc = {begin - 1, raw + 1, string->loc.pointer},
+                          .verbatim = string->verbatim,
+                          .part = true};
         line->u.string = (tp_str){all.p + from, to - from};
         tp_push(c->arena, lines, line);
         if (i < all.n)
