@@ -76,13 +76,6 @@ static int64_t whole(tp_prim p, int64_t x, int64_t y, int64_t mask)
 
 /* ---- numbers ---- */
 
-/* Ones where the type has bits. */
-static int64_t bits_of(tp_dtype t)
-{
-    size_t bits = 8 * tp_dtype_size(t);
-    return bits < 64 ? ((int64_t)1 << bits) - 1 : -1;
-}
-
 /* References compute with exact integers. */
 static double exact_number(tp_demand *d, const tp_inst *i, tp_dtype t, double x, double y)
 {
@@ -101,7 +94,7 @@ static double exact_number(tp_demand *d, const tp_inst *i, tp_dtype t, double x,
     if (bits && i->prim == TP_P_INVERT && t == TP_BOOL)
         return x == 0;
     if (bits)
-        return (double)whole(i->prim, (int64_t)x, (int64_t)y, bits_of(t));
+        return (double)whole(i->prim, (int64_t)x, (int64_t)y, ((int64_t)1 << 8 * tp_dtype_size(t)) - 1);
     return tp_meaning_f64(i->prim, x, y);
 }
 
@@ -133,7 +126,7 @@ static double machine_number(tp_demand *d, const tp_inst *i, tp_dtype t, tp_dtyp
         return demand_as_dtype(out, single(i->prim, (float)x, (float)y));
     if (tp_prim_divides(i->prim) && y == 0)
         demand_give_up(d, TP_DEMAND_TRAP, "integer division by zero (" TP_RULE_DIVISION_BY_ZERO ")");
-    int64_t r = whole(i->prim, (int64_t)x, (int64_t)y, bits_of(t));
+    int64_t r = whole(i->prim, (int64_t)x, (int64_t)y, ((int64_t)1 << 8 * tp_dtype_size(t)) - 1);
     return out == TP_BOOL ? (double)(r & 1) : demand_as_integer(out, r);
 }
 
@@ -245,51 +238,4 @@ scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args)
     r = lanes_of(&s, out, true);
     s.meant = tp_domain_compute(d->domain, i, &r, at);
     return s;
-}
-
-/* Have all lanes of each of them planes, or none? */
-static bool alike(const vector *const *args, uint32_t n)
-{
-    for (uint32_t a = 0; a < n; a++)
-        if (args[a]->some && !args[a]->all)
-            return false;
-    return true;
-}
-
-/* What all lanes of `out` mean, whose numbers are there. */
-static void mean_lanes(tp_demand *d, const tp_inst *i, const vector *const *args, vector *out)
-{
-    tp_lanes lanes[3], r = demand_vector_lanes(out, demand_dtype(d, i->out));
-    const tp_lanes *at[3] = {NULL};
-    for (uint32_t a = 0; a < i->nargs && a < 3; a++) {
-        lanes[a] = demand_vector_lanes(args[a], demand_dtype(d, i->args[a]));
-        at[a] = &lanes[a];
-    }
-    for (int p = 0; p < TP_MAX_PLANES; p++)
-        r.plane[p] = out->room->plane[p];
-    bool meant = tp_domain_compute(d->domain, i, &r, at);
-    memset(out->room->meant, meant, (size_t)out->lanes.n * sizeof *out->room->meant);
-}
-
-bool demand_compute_lanes(tp_demand *d, const tp_inst *i, const vector *const *args, vector *out, scalar *bad)
-{
-    tp_dtype t = i->nargs ? demand_dtype(d, i->args[0]) : TP_F64, to = demand_dtype(d, i->out);
-    bool simple = d->field && tp_is_float(t) && (i->prim == TP_P_ADD || i->prim == TP_P_SUB || i->prim == TP_P_MUL),
-         together = !simple && alike(args, i->nargs), decided = d->field && !tp_is_float(to) && i->prim != TP_P_BITCAST;
-    for (int64_t lane = 0; lane < out->lanes.n; lane++) {
-        scalar in[3], s;
-        for (uint32_t a = 0; a < i->nargs && a < 3; a++)
-            in[a] = demand_vector_lane(args[a], lane);
-        s = together ? number_of(d, i, t, to, in) : demand_compute(d, i, in);
-        if (together && d->field && i->nargs && tp_is_float(t))
-            d->tied |= decides_a_tie(d, i, in);
-        if (s.undefined) {
-            *bad = s;
-            return false;
-        }
-        demand_set_lane(out, lane, &s);
-    }
-    if (together && !decided)
-        mean_lanes(d, i, args, out);
-    return true;
 }
