@@ -214,9 +214,12 @@ int tp_check_specs(tp_cli *c, bool execute)
         tp_say(stderr, "tileproof: %u %s of the baseline suppress%s nothing; `tileproof baseline write` renews it",
                stale, stale == 1 ? "entry" : "entries", stale == 1 ? "es" : "");
     code = report_internal(report, tp_report_exit_code(report));
-    bool wrote = tp_write_outputs(c, report);
-    wrote &= tp_write_playback(c, report, run.s.max_memory);
-    if (report->interrupted) {
+    bool wrote = true;
+    if (!report->interrupted) {
+        wrote = tp_write_outputs(c, report);
+        wrote &= tp_write_playback(c, report, run.s.max_memory);
+        wrote &= c->certificates.len == 0 || tp_certificates_write(c, &run);
+    } else {
         tp_say(stderr, "tileproof: interrupted: the report is partial, of %u of %u specs", report->specs.len,
                report->interrupted);
         code = code == TP_EXIT_INTERNAL ? code : TP_EXIT_INTERRUPTED;
@@ -225,7 +228,6 @@ int tp_check_specs(tp_cli *c, bool execute)
         code = tp_receipt_write(c, tp_cstr(c->arena, tp_option(&c->receipt, "")), &run);
     else if (c->receipt.len)
         tp_say(stderr, "tileproof: no receipt was written: the kernel is not verified");
-    wrote &= c->certificates.len == 0 || tp_certificates_write(c, &run);
     tp_check_end(c, &run);
     return wrote && fixed ? code : TP_EXIT_INTERNAL;
 }

@@ -88,7 +88,7 @@ static void reports_are_whole_and_say_that_they_are_partial(void **state)
                                                "json=out.json", ".", NULL});
     sleep(2); /* into the second spec, or the first one where the machine is busy */
     kill(r.pid, SIGINT);
-    tp_str out = read_until(p, r.out, NULL), text, why;
+    tp_str out = read_until(p, r.out, NULL);
     read_until(p, r.err, NULL);
     assert_int_equal(end_of(&r), 130);
     struct json_object *report = json_tokener_parse(tp_cstr(p->a, out)), *member;
@@ -98,8 +98,7 @@ static void reports_are_whole_and_say_that_they_are_partial(void **state)
     assert_true(json_object_object_get_ex(report, "specs", &member));
     assert_true(json_object_array_length(member) <= 1);
     json_object_put(report);
-    assert_int_equal(tp_read_file(p->a, path_in(p, "out.json"), 1 << 20, &text, &why), TP_OK);
-    assert_true(tp_str_eq(text, out));
+    assert_int_equal(access(path_in(p, "out.json"), F_OK), -1); /* a file is that of a whole run */
 }
 
 /* What a terminal of its own gets while the two specs are checked: until `stop` is there, or for `seconds`. */
