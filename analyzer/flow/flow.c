@@ -615,9 +615,7 @@ static bool walk_once(flow *f, tp_analysis *a, bool unroll)
     for (uint32_t v = 0; v < n; v++)
         if (f->p->values.at[v].variable)
             tp_push(a->arena, f->variables, (tp_vid)v);
-    tp_prover *prover = a->prover;
     walk_within_budget(f);
-    a->prover = prover;
     if (tp_exprs_overflowed(a->p)) { /* nothing of the walk is used */
         f->out->gave_up = TP_S("the conditions in the body grow too large to follow");
         tp_exprs_forget_overflow(a->p);

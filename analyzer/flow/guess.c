@@ -11,18 +11,6 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Where tables are read no solver is asked: whole contents are searched for slowly, and what is not known to be
- * covered is only added to the guess. */
-static bool follows(flow *f, tp_claim *c)
-{
-    tp_prover *prover = f->a->prover;
-    if (f->k->ntables)
-        f->a->prover = f->a->search; /* left in the middle, walk_once() puts it back */
-    bool yes = tp_claim_decide(f->a, c).verdict == TP_PROVEN;
-    f->a->prover = prover;
-    return yes;
-}
-
 /* Do the premises contradict each other? Rounds ask the same again. */
 static bool contradict(flow *f, tp_claim *c)
 {
@@ -39,7 +27,7 @@ static bool contradict(flow *f, tp_claim *c)
     for (uint32_t i = 0; i < f->queries.len; i++)
         if (f->queries.at[i].n == n && memcmp(f->queries.at[i].key, key, n * sizeof *key) == 0)
             return f->queries.at[i].yes;
-    bool yes = follows(f, c);
+    bool yes = tp_claim_decide(f->a, c).verdict == TP_PROVEN;
     f->out->given |= yes ? c->given : 0;
     c->given = 0;
     tp_push(f->a->arena, f->queries, ((flow_query){key, n, yes}));
