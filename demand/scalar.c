@@ -76,6 +76,13 @@ static int64_t whole(tp_prim p, int64_t x, int64_t y, int64_t mask)
 
 /* ---- numbers ---- */
 
+/* Ones where the type has bits. */
+static int64_t bits_of(tp_dtype t)
+{
+    size_t bits = 8 * tp_dtype_size(t);
+    return bits < 64 ? ((int64_t)1 << bits) - 1 : -1;
+}
+
 /* References compute with exact integers. */
 static double exact_number(tp_demand *d, const tp_inst *i, tp_dtype t, double x, double y)
 {
@@ -94,7 +101,7 @@ static double exact_number(tp_demand *d, const tp_inst *i, tp_dtype t, double x,
     if (bits && i->prim == TP_P_INVERT && t == TP_BOOL)
         return x == 0;
     if (bits)
-        return (double)whole(i->prim, (int64_t)x, (int64_t)y, ((int64_t)1 << 8 * tp_dtype_size(t)) - 1);
+        return (double)whole(i->prim, (int64_t)x, (int64_t)y, bits_of(t));
     return tp_meaning_f64(i->prim, x, y);
 }
 
@@ -126,7 +133,7 @@ static double machine_number(tp_demand *d, const tp_inst *i, tp_dtype t, tp_dtyp
         return demand_as_dtype(out, single(i->prim, (float)x, (float)y));
     if (tp_prim_divides(i->prim) && y == 0)
         demand_give_up(d, TP_DEMAND_TRAP, "integer division by zero (" TP_RULE_DIVISION_BY_ZERO ")");
-    int64_t r = whole(i->prim, (int64_t)x, (int64_t)y, ((int64_t)1 << 8 * tp_dtype_size(t)) - 1);
+    int64_t r = whole(i->prim, (int64_t)x, (int64_t)y, bits_of(t));
     return out == TP_BOOL ? (double)(r & 1) : demand_as_integer(out, r);
 }
 

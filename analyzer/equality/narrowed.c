@@ -12,7 +12,7 @@ static double rounded(tp_dtype d, double v)
 {
     uint64_t place = 0;
     if (tp_dtype_info(d)->cell == TP_CELL_NONE)
-        return NAN;
+        return (double)NAN;
     tp_put_f64(d, &place, 0, v);
     return tp_get_f64(d, &place, 0);
 }
