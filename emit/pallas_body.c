@@ -33,9 +33,9 @@ static bool is_dtype(const emitter *e, tp_str name)
 void emit_identifier(emitter *e, tp_str s)
 {
     static const char *const WORDS[] = {
-        "None", "as",     "assert", "async", "await",  "break",    "class", "continue", "del",      "except", "finally",
-        "from", "global", "import", "is",    "lambda", "nonlocal", "pass",  "raise",    "try",      "yield",  "jax",
-        "jnp",  "lax",    "pl",     "pltpu", "kernel", "print",    "min",   "max",      "interpret"};
+        "as",   "assert", "async",  "await", "break",  "class",    "continue", "del",   "except", "finally",
+        "from", "global", "import", "is",    "lambda", "nonlocal", "pass",     "raise", "try",    "yield",
+        "jax",  "jnp",    "lax",    "pl",    "pltpu",  "kernel",   "print",    "min",   "max",    "interpret"};
     tp_buf_str(e->b, s);
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (tp_str_is(s, WORDS[i]))

@@ -27,7 +27,7 @@ static bool reserved(tp_str s)
         "and",      "or",        "not",  "implies", "if",   "else",  "elif",  "for",    "in",
         "range",    "while",     "def",  "return",  "with", "True",  "False", "cdiv",   "next_power_of_2",
         "align_up", "inf",       "nan",  "ds",      "load", "store", "check", "forall", "matmul",
-        "softmax",  "logsumexp", "mean", "len",     "d0",
+        "softmax",  "logsumexp", "mean", "len",     "d0",   "None",
     };
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (tp_str_is(s, WORDS[i]))
