@@ -38,6 +38,7 @@ static running start(place *p, const char *const *args)
     if (r.pid == 0) {
         dup2(out[1], 1);
         dup2(err[1], 2);
+        signal(SIGINT, SIG_DFL); /* a shell's background jobs ignore it */
         alarm(120);
         if (chdir(p->dir) == 0)
             execv(self, argv);
@@ -110,6 +111,7 @@ static tp_str on_a_terminal(place *p, const char *more, const char *stop, unsign
     fflush(NULL);
     pid_t pid = forkpty(&terminal, NULL, NULL, NULL);
     if (pid == 0) {
+        signal(SIGINT, SIG_DFL); /* a shell's background jobs ignore it */
         alarm(120);
         if (chdir(p->dir) == 0)
             execl(self, self, "verify", "-j1", "--timeout", "100", "--color", "never", ".", more, (char *)NULL);
