@@ -27,9 +27,14 @@ static double value(const tp_lanes *x, size_t i, bool has_planes)
     return has_planes && x->plane[0] ? ((const double *)x->plane[0])[x->n == 1 ? 0 : i] : tp_lane(x, i);
 }
 
-/* The whole part of a quotient is what a remainder decides. */
+/* What turns where the decision does: the whole part of a quotient for a
+ * remainder; for equality, which no two draws meet, the side on which they are. */
 static double result(tp_prim p, const tp_lanes *out, const tp_lanes *const *args, size_t i, bool has_planes)
 {
+    if (p == TP_P_EQ || p == TP_P_NE) {
+        double x = value(args[0], i, true), y = value(args[1], i, true);
+        return x < y ? -1 : x > y ? 1 : 0;
+    }
     if (p != TP_P_MOD && p != TP_P_LAX_REM)
         return value(out, i, has_planes);
     double q = value(args[0], i, true) / value(args[1], i, true);
@@ -73,6 +78,7 @@ static bool cast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
 
 static bool literal(tp_domain *d, tp_lanes *out, double v)
 {
+    rounding_of(d)->float64 = d->float64;
     return rounding_of(d)->literal(rounding_of(d), out, v);
 }
 

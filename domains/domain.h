@@ -60,6 +60,7 @@ typedef struct tp_domain tp_domain;
 struct tp_domain {
     const char *name;
     uint32_t nplanes;
+    bool float64; /* the kernel computes with it: constants are the doubles that are written */
     /* Plane elements of data that means itself. */
     void (*exact)(const tp_domain *d, const tp_lanes *x, void *const *plane);
     /* What a result means. `out` has data, and room in its planes. False: it

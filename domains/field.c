@@ -126,10 +126,10 @@ static uint64_t square_root(field *f, uint64_t x)
 /* Residue of a constant of the program, the same for all its spellings. */
 static uint64_t constant(field *f, double x)
 {
-    tp_constant c = tp_constant_of(x);
+    tp_constant c = tp_constant_of(x, f->base.float64);
     uint64_t r = tp_residue_of(c.a);
     f->log.approximate |= c.kind == TP_CONSTANT_OTHER;
-    if (fabs(fabs(x) - 0.6931471805599453) < 0x1p-24)
+    if (fabs(fabs(x) - 0.6931471805599453) < (f->base.float64 ? 0x1p-53 : 0x1p-24))
         r = f->ln2;
     else if (c.kind == TP_CONSTANT_FRACTION || (c.kind == TP_CONSTANT_EXACT && c.b != 1))
         r = divide(f, r, tp_residue_of(c.b));

@@ -294,8 +294,7 @@ static bool cast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
 
 static bool literal(tp_domain *d, tp_lanes *out, double v)
 {
-    (void)d;
-    return !put(out, 0, v, tp_constant_slack(v));
+    return !put(out, 0, v, tp_constant_slack(v, d->float64));
 }
 
 static bool bitcast(tp_domain *d, tp_lanes *out, const tp_lanes *a)

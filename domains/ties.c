@@ -113,6 +113,7 @@ static bool cast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
 
 static bool literal(tp_domain *d, tp_lanes *out, double v)
 {
+    field_of(d)->float64 = d->float64;
     return field_of(d)->literal(field_of(d), out, v);
 }
 

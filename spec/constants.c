@@ -59,31 +59,32 @@ bool tp_constant_printed(double x)
     return false;
 }
 
-double tp_constant_slack(double x)
+double tp_constant_slack(double x, bool float64)
 {
     if (x == 0 || !(fabs(x) < LARGEST_ROOT) || has_bits(x, 12)) /* large ones stand for infinity: masks */
         return 0;
-    if (has_bits(x, 24))
+    if (has_bits(x, 24) && !float64)
         return fabs(x) * 0x1p-24;
-    bool printed = !has_digits(x, 5) && has_digits(x, 9); /* the shortest decimal that a float32 is told by */
+    bool printed =
+        !float64 && !has_digits(x, 5) && has_digits(x, 9); /* the shortest decimal that a float32 is told by */
     return fabs(x) * (printed ? 0x1p-23 : 0x1p-53);
 }
 
-/* Constants are told apart as float32. */
-static bool same(double x, double y)
+/* Constants are told apart as float32, or as doubles. */
+static bool same(double x, double y, bool float64)
 {
-    return (float)x == (float)y;
+    return float64 ? fabs(x - y) <= 0x1p-52 * fabs(x) : (float)x == (float)y;
 }
 
 /* Best fraction by continued fractions. x times `scale` is meant, here and below. */
-static bool fraction(double x, double scale, tp_constant *c)
+static bool fraction(double x, double scale, bool float64, tp_constant *c)
 {
     double p0 = 0, q0 = 1, p1 = 1, q1 = 0, rest = x;
     for (int i = 0; i < 12; i++) {
         double whole = floor(rest), p = whole * p1 + p0, q = whole * q1 + q0;
         if (p > LARGEST_TERM || q > LARGEST_TERM)
             return false;
-        if (p > 0 && same(x * scale, p / q * scale)) {
+        if (p > 0 && same(x * scale, p / q * scale, float64)) {
             c->kind = TP_CONSTANT_FRACTION;
             c->a = p;
             c->b = q;
@@ -97,15 +98,15 @@ static bool fraction(double x, double scale, tp_constant *c)
     return false;
 }
 
-static bool root(double x, double scale, tp_constant *c)
+static bool root(double x, double scale, bool float64, tp_constant *c)
 {
     double square = round(x * x), inverse = round(1 / (x * x));
-    if (square >= 2 && square <= LARGEST_ROOT && same(x * scale, sqrt(square) * scale)) {
+    if (square >= 2 && square <= LARGEST_ROOT && same(x * scale, sqrt(square) * scale, float64)) {
         c->kind = TP_CONSTANT_ROOT;
         c->a = square;
         return true;
     }
-    if (inverse >= 2 && inverse <= LARGEST_ROOT && same(x * scale, 1 / sqrt(inverse) * scale)) {
+    if (inverse >= 2 && inverse <= LARGEST_ROOT && same(x * scale, 1 / sqrt(inverse) * scale, float64)) {
         c->kind = TP_CONSTANT_INVERSE_ROOT;
         c->a = inverse;
         return true;
@@ -113,28 +114,29 @@ static bool root(double x, double scale, tp_constant *c)
     return false;
 }
 
-static bool simple(double x, double scale, tp_constant *c)
+static bool simple(double x, double scale, bool float64, tp_constant *c)
 {
-    return fraction(x, scale, c) || root(x, scale, c);
+    return fraction(x, scale, float64, c) || root(x, scale, float64, c);
 }
 
-tp_constant tp_constant_of(double x)
+tp_constant tp_constant_of(double x, bool float64)
 {
     tp_constant c = {.kind = TP_CONSTANT_EXACT, .sign = x < 0 ? -1 : 1, .a = fabs(x), .b = 1};
     double size = fabs(x);
-    bool rounded = tp_constant_printed(x) || !has_digits(x, 12); /* else it is the decimal that is written */
+    bool rounded =
+        (!float64 && tp_constant_printed(x)) || !has_digits(x, 12); /* else it is the decimal that is written */
     if (x == 0 || !isfinite(x) || has_bits(size, 12))
         return c;
     if (!rounded) {
         as_decimal(size, &c);
         return c;
     }
-    if (simple(size, 1, &c))
+    if (simple(size, 1, float64, &c))
         return c;
-    c.times_log2e = simple(size / LOG2E, LOG2E, &c);
+    c.times_log2e = simple(size / LOG2E, LOG2E, float64, &c);
     if (!c.times_log2e) {
         c.kind = TP_CONSTANT_OTHER;
-        c.a = (double)(float)size;
+        c.a = float64 ? size : (double)(float)size;
     }
     return c;
 }

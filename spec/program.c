@@ -10,3 +10,11 @@ bool tp_region_any(const tp_region *r, bool (*test)(const tp_statement *s, void 
     }
     return false;
 }
+
+bool tp_program_has(const tp_program *p, tp_dtype dtype)
+{
+    for (uint32_t i = 0; i < p->values.len; i++)
+        if (p->values.at[i].dtype == dtype)
+            return true;
+    return false;
+}

@@ -183,6 +183,9 @@ typedef struct tp_program {
 /* Does the test hold for a statement, nested ones included? */
 bool tp_region_any(const tp_region *r, bool (*test)(const tp_statement *s, void *ctx), void *ctx);
 
+/* Is a value of that dtype computed? */
+bool tp_program_has(const tp_program *p, tp_dtype dtype);
+
 struct tp_kernel;
 /* Is every value there before it is looked at, and has every instruction the arguments of its row? For tp_assert(). */
 bool tp_program_holds(tp_arena *a, const struct tp_kernel *k, const tp_program *p);

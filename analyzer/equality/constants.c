@@ -31,8 +31,7 @@ static bool look_at(const tp_statement *statement, void *ctx)
 void literals_of(summary *s, const tp_program *p, bool body)
 {
     tp_region_any(&p->statements, look_at, s);
-    for (uint32_t i = 0; i < p->values.len && body; i++)
-        s->float64 |= p->values.at[i].dtype == TP_F64;
+    s->float64 |= body && tp_program_has(p, TP_F64);
     add_literal(s, SUMMARY_GELU_CUBE);
     add_literal(s, SUMMARY_GELU_SCALE);
 }
@@ -109,7 +108,7 @@ static bool simple_meaning(summary *s, double v, uint32_t *out)
         take_for(s, v, TP_S("ln(2)"));
         return true;
     }
-    const tp_constant c = tp_constant_of(v);
+    const tp_constant c = tp_constant_of(v, s->float64);
     if (c.kind == TP_CONSTANT_EXACT || c.kind == TP_CONSTANT_OTHER ||
         (!printed && fabs(tp_constant_value(&c) - v) > 0x1p-52 * v))
         return false;

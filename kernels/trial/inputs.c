@@ -14,6 +14,17 @@ static double integer_of(tp_dtype d, tp_rng *rng, int64_t range)
     return (double)((int64_t)tp_rng_below(rng, (uint64_t)(2 * range + 1)) - range);
 }
 
+/* Any number of a narrow dtype, its ends often; wide integers may be counts or shifts, and stay small. */
+static double extreme_integer(tp_dtype d, tp_rng *rng)
+{
+    int bits = tp_dtype_info(d)->bits;
+    if (d == TP_BOOL || bits > 16)
+        return integer_of(d, rng, 8);
+    double n = ldexp(1, bits), lo = tp_dtype_info(d)->kind == TP_KIND_UINT ? 0 : -n / 2;
+    uint64_t end = tp_rng_below(rng, 8), any = tp_rng_below(rng, (uint64_t)n);
+    return end == 0 ? lo : end == 1 ? lo + n - 1 : lo + (double)any;
+}
+
 static double wide(tp_rng *rng)
 {
     double m = 1 + (double)tp_rng_below(rng, 1 << 20) * 0x1p-20;
@@ -114,8 +125,8 @@ static double placed_integer(tp_input_family family, const tp_tensor *t, size_t 
     case TP_INPUT_CONSTANT: return (double)((int64_t)of_row(seed, stream, p.row, (uint64_t)(9 - lo)) + lo);
     case TP_INPUT_SIGNS: return (double)(sign && stream % 2 == 0 ? -1 - (any & 7) : 1 + (any & 7));
     case TP_INPUT_POWERS: return (double)((int64_t)1 << tp_rng_below(rng, 4));
+    case TP_INPUT_LARGE: return extreme_integer(t->dtype, rng);
     case TP_INPUT_SPIKES:
-    case TP_INPUT_LARGE:
     case TP_INPUT_NORMAL:
     case TP_INPUT_WIDE:
     case TP_INPUT_CANCEL:
@@ -161,9 +172,9 @@ void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed,
     double v = 0;
     for (size_t i = 0; i < t->n; i++) {
         if (!tp_is_float(t->dtype)) {
-            v = (int)family >= TP_INPUT_FIRST_PLACED
-                    ? placed_integer(family, t, i, &rng, seed, stream)
-                    : integer_of(t->dtype, &rng, family == TP_INPUT_INTEGERS ? range : 8);
+            v = (int)family >= TP_INPUT_FIRST_PLACED ? placed_integer(family, t, i, &rng, seed, stream)
+                : family == TP_INPUT_WIDE            ? extreme_integer(t->dtype, &rng)
+                                          : integer_of(t->dtype, &rng, family == TP_INPUT_INTEGERS ? range : 8);
             tp_put_i64(t->dtype, t->data, i, (int64_t)v);
             continue;
         }

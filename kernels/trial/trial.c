@@ -43,6 +43,13 @@ bool tp_trial_arrays(const tp_trial *x, tp_input_family family, int64_t range, t
 }
 
 /* The kernel on e->arrays, under a domain. */
+static tp_domain *constants_of(const tp_kernel *k, tp_domain *d)
+{
+    if (d)
+        d->float64 = tp_program_has(k->body, TP_F64);
+    return d;
+}
+
 tp_status tp_trial_kernel(const tp_trial *x, tp_sides *e, tp_domain *d, tp_trap *trap, tp_run_stats *stats)
 {
     tp_run_request request = {.kernel = x->c->kernel,
@@ -50,7 +57,7 @@ tp_status tp_trial_kernel(const tp_trial *x, tp_sides *e, tp_domain *d, tp_trap 
                               .arrays = e->arrays,
                               .seed = x->o->seed + x->c->seed,
                               .max_steps = x->o->max_steps,
-                              .domain = d,
+                              .domain = constants_of(x->c->kernel, d),
                               .meanings = e->got_meaning,
                               .coverage = x->c->coverage,
                               .garbage = e->garbage};
@@ -161,7 +168,7 @@ bool tp_trial_reference(const tp_trial *x, tp_sides *e, tp_domain *d, bool *unde
     tp_reference_request r = {.kernel = x->c->kernel,
                               .env = x->c->env,
                               .arrays = e->arrays,
-                              .domain = d,
+                              .domain = constants_of(x->c->kernel, d),
                               .meanings = e->want_meaning,
                               .outputs = e->want};
     tp_status st = tp_reference_run(x->work, &r);
