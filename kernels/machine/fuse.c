@@ -24,6 +24,8 @@ typedef struct part {
     bool gathered;       /* read, short rows that do not lie side by side */
     char *to;            /* kept: its first element; else the buffer, NULL where it is looked at where it lies */
     tp_cells strip;      /* its elements of the strip at hand */
+    ptrdiff_t pitch;     /* ... of several rows that do not lie side by side: bytes from one to the next; else 0, */
+    bool by_rows;        /* ... and whether it is of that kind */
 } part;
 
 struct tp_group {
@@ -198,6 +200,7 @@ static void place_parts(tp_machine *m, bool short_rows, const sink *s)
 static void read_strip(const tp_cells *c, part *p, size_t from, size_t n, size_t row)
 {
     size_t size = tp_dtype_size(c->dtype);
+    p->by_rows = false;
     if (c->n == 1)
         return;
     p->strip.n = n;
@@ -210,12 +213,13 @@ static void read_strip(const tp_cells *c, part *p, size_t from, size_t n, size_t
         int64_t dims[2] = {(int64_t)(n / row), (int64_t)row};
         tp_move(size, 2, dims, p->to, (ptrdiff_t[]){(ptrdiff_t)row, 1}, first, (ptrdiff_t[]){c->pitch, !c->flat_row});
         p->strip.data = p->to;
-    } else if (c->flat_row) {
-        p->strip.n = 1;
-        p->strip.data = tp_writable(first);
-    } else {
-        p->strip.data = tp_writable(first + from % row * size);
+        return;
     }
+    p->by_rows = n > row;
+    p->pitch = c->pitch * (ptrdiff_t)size;
+    if (c->flat_row)
+        p->strip.n = 1;
+    p->strip.data = tp_writable(c->flat_row ? first : first + from % row * size);
 }
 
 static void repeat_first(const tp_cells *c, size_t n)
@@ -225,27 +229,72 @@ static void repeat_first(const tp_cells *c, size_t n)
     tp_move(size, 1, &rest, (char *)c->data + size, (ptrdiff_t[]){1}, c->data, (ptrdiff_t[]){0});
 }
 
-static void compute_strip(tp_group *g, part *p)
+/* The operation of p once for some elements, which lie side by side or are one for all. */
+static void compute_side_by_side(const part *p, tp_cells *out, const tp_cells *const *args)
+{
+    const tp_inst *i = p->inst;
+    if (p->loop)
+        p->loop(out->n, args[0]->data, args[0]->n == 1 && out->n != 1, args[1] ? args[1]->data : NULL,
+                args[1] && args[1]->n == 1 && out->n != 1, out->data);
+    else if (i->prim == TP_P_WHERE)
+        tp_choose_numbers(out, args[0], args[1], args[2]);
+    else if (i->prim == TP_P_CAST)
+        tp_convert_numbers(out, args[0]);
+    else
+        tp_elementwise_numbers(i, out, args[0], args[1]);
+}
+
+/* Bytes from a row of the strip to the next. */
+static ptrdiff_t step_of(const part *p, size_t row)
+{
+    return p->by_rows ? p->pitch : p->strip.n == 1 ? 0 : (ptrdiff_t)(row * tp_dtype_size(p->strip.dtype));
+}
+
+/* Some whole rows, of which not all lie side by side. */
+static void compute_rows(tp_group *g, part *p, size_t row, size_t n)
+{
+    const part *of[3] = {NULL, NULL, NULL};
+    tp_cells out = p->strip, from[3];
+    const tp_cells *args[3] = {NULL, NULL, NULL};
+    ptrdiff_t step = step_of(p, row), steps[3];
+    bool flat = true;
+    for (uint32_t a = 0; a < p->inst->nargs; a++) {
+        of[a] = &g->at[p->args[a]];
+        from[a] = of[a]->strip;
+        from[a].n = of[a]->strip.n == 1 ? 1 : row;
+        steps[a] = step_of(of[a], row);
+        args[a] = &from[a];
+        flat &= from[a].n == 1;
+    }
+    out.n = flat ? 1 : row;
+    for (size_t r = 0; r < n / row; r++) {
+        compute_side_by_side(p, &out, args);
+        if (flat)
+            repeat_first(&out, row);
+        out.data = (char *)out.data + step;
+        for (uint32_t a = 0; a < p->inst->nargs; a++)
+            from[a].data = (char *)from[a].data + steps[a];
+    }
+}
+
+static void compute_strip(tp_group *g, part *p, size_t row)
 {
     const tp_inst *i = p->inst;
     const tp_cells *args[3] = {NULL, NULL, NULL};
     size_t n = p->strip.n;
-    bool constant = true;
+    bool constant = true, by_rows = p->by_rows;
     for (uint32_t a = 0; a < i->nargs; a++) {
         args[a] = &g->at[p->args[a]].strip;
         constant &= args[a]->n == 1;
+        by_rows |= g->at[p->args[a]].by_rows;
+    }
+    if (by_rows) {
+        compute_rows(g, p, row, n);
+        return;
     }
     if (constant) /* once for all elements of the strip */
         p->strip.n = 1;
-    if (p->loop)
-        p->loop(p->strip.n, args[0]->data, args[0]->n == 1 && p->strip.n != 1, args[1] ? args[1]->data : NULL,
-                args[1] && args[1]->n == 1 && p->strip.n != 1, p->strip.data);
-    else if (i->prim == TP_P_WHERE)
-        tp_choose_numbers(&p->strip, args[0], args[1], args[2]);
-    else if (i->prim == TP_P_CAST)
-        tp_convert_numbers(&p->strip, args[0]);
-    else
-        tp_elementwise_numbers(i, &p->strip, args[0], args[1]);
+    compute_side_by_side(p, &p->strip, args);
     if (constant && p->kept)
         repeat_first(&p->strip, n);
 }
@@ -273,7 +322,9 @@ static void run_strip(tp_machine *m, const sink *s, size_t from, size_t n, size_
         p->strip.data = last && s->to->data ? element(s->to, from, row)
                         : p->kept && !last  ? p->to + from * tp_dtype_size(p->strip.dtype)
                                             : p->to;
-        compute_strip(g, p);
+        p->by_rows = last && s->to->data && s->to->viewed && n > row;
+        p->pitch = s->to->pitch * (ptrdiff_t)tp_dtype_size(p->strip.dtype);
+        compute_strip(g, p, row);
     }
     const tp_cells *result = &g->at[g->len - 1].strip;
     for (size_t at = 0, some = 0; s->read && at < n; at += some) {
@@ -296,11 +347,12 @@ static void run_group(tp_machine *m, const sink *s)
 {
     const tp_cells *to = s->to;
     size_t row = to->rank ? (size_t)to->dims[to->rank - 1] : 1, strip = strip_of(m), n;
-    bool rows = to->viewed || reads_rows(m), short_rows = rows && !to->viewed && SHORT_ROW * row <= strip;
+    bool rows = to->viewed || reads_rows(m), short_rows = rows && !to->viewed && SHORT_ROW * row <= strip,
+         whole_rows = row <= strip && (rows || s->read);
     place_parts(m, short_rows, s);
     for (size_t from = 0; from < to->n; from += n) {
         n = to->n - from < strip ? to->n - from : strip;
-        if (short_rows || (s->read && !rows && row <= strip))
+        if (whole_rows)
             n -= n % row;
         else if ((rows || s->read) && n > row - from % row)
             n = row - from % row;

@@ -219,13 +219,13 @@ static void place_window(tp_ref *r)
     r->cells.pitch = r->pitch;
 }
 
-/* Ask for the rows of a window that lie far from each other: the processor sees what comes only along a row. */
+/* Ask for the rows of a window, where they are short: the processor sees what comes only along a row. */
 static void fetch_rows(const tp_ref *r)
 {
     enum { LINE = 64, LONG = 4096, MOST = 1 << 19 /* half of a usual second cache */ };
     const tp_cells *c = &r->cells;
-    size_t size = tp_dtype_size(c->dtype), row = c->viewed ? (size_t)c->dims[c->rank - 1] * size : 0;
-    if (!row || row >= LONG || c->n * size > MOST)
+    size_t size = tp_dtype_size(c->dtype), row = c->viewed ? (size_t)c->dims[c->rank - 1] * size : c->n * size;
+    if (c->data == c->own || !row || row > LONG || c->n * size > MOST)
         return;
     const char *at = c->data;
     for (size_t n = 0; n < c->n * size / row; n++)

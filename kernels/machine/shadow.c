@@ -142,8 +142,8 @@ void tp_make_undefined(tp_cells *c, tp_origin first)
     if (!n || !tp_is_float(c->dtype))
         return;
     tp_put_f64(c->dtype, c->data, 0, -7.77e33);
-    for (size_t i = 1; i < n && i < 64; i++)
-        memcpy((char *)c->data + i * size, c->data, size);
+    for (size_t i = 1, most = n < 64 ? n : 64; i < most; i *= 2)
+        memcpy((char *)c->data + i * size, c->data, (most - i < i ? most - i : i) * size);
 }
 
 /* Of lane i, where that of lane 0 is `first`. */
