@@ -2,8 +2,18 @@
 #ifndef TP_SMT_INTERNAL_H
 #define TP_SMT_INTERNAL_H
 
+#include "base/map.h"
 #include "smt/prover.h"
 #include "smt/trust/proof.h"
+
+/* memo.c: decisions by obligation, in the prover's arena. */
+typedef struct tp_memo {
+    tp_map numbers; /* of decisions, from 1 */
+    TP_VEC(tp_decision) decisions;
+    TP_VEC(uint32_t) nsyms; /* values in each decision's env */
+    tp_buf key;             /* of the obligation that was asked last */
+    size_t bytes;
+} tp_memo;
 
 struct tp_prover {
     tp_arena *arena;
@@ -12,12 +22,20 @@ struct tp_prover {
     tp_exprs *p;
     tp_prover_options o;
     tp_prover_stats stats;
+    tp_memo memo;
     tp_solver *solver;  /* the caller's, or this prover's own */
     uint32_t emitted;   /* files of --emit-smt2 */
     bool distrust;      /* a proof was rejected: decide without the exact engine */
     bool brief;         /* only a short proof of our own is tried: for the cache */
     bool briefly_tried; /* and there was none */
 };
+
+/* memo.c: the obligation as bytes, equal for equal ones of this prover's pool; until the next key. */
+tp_str tp_memo_key(tp_prover *v, const tp_obligation *o);
+/* The decision on it, with an env of its own; false: there is none. */
+bool tp_memo_find(tp_prover *v, tp_str key, tp_decision *d);
+/* Where too much is remembered already, nothing happens. */
+void tp_memo_add(tp_prover *v, tp_str key, const tp_decision *d);
 
 /* interval.c: constant bounds of an expression; INT64_MIN / MAX: none known. */
 typedef struct tp_interval {

@@ -396,7 +396,12 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
     v->stats.obligations++;
     v->brief = v->briefly_tried = v->distrust = false; /* an earlier call may have left in the middle */
     tp_spend(v->scratch, 100);
-    tp_decision d = remembers(v) ? decide_or_remember(v, o) : decide_anew(v, o);
+    tp_str key = tp_memo_key(v, o);
+    tp_decision d;
+    if (!tp_memo_find(v, key, &d)) {
+        d = remembers(v) ? decide_or_remember(v, o) : decide_anew(v, o);
+        tp_memo_add(v, key, &d);
+    }
     if (!flagged)
         tp_exprs_forget_overflow(v->p); /* what grew too large here is not in the answer */
     v->stats.certified += d.verdict == TP_PROVEN && d.grade == TP_GRADE_CERT;

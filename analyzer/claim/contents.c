@@ -6,18 +6,28 @@
 #include "base/budget.h"
 #include "spec/table.h"
 
-enum { MAX_POINTS = 96, MAX_VALUES = 24, MAX_NAMED = 4, MAX_PROOFS = 8, POINT_WORK = 60000, ALL_WORK = 1200000 };
+enum {
+    MAX_POINTS = 96,
+    MAX_VALUES = 24,
+    MAX_NAMED = 4,
+    MAX_PROOFS = 8,
+    MAX_OPEN = 2,
+    POINT_WORK = 60000,
+    ALL_WORK = 1200000
+};
+enum { LATER_WORK = POINT_WORK / 16 }; /* once tables were found: what else there is is told, and decides nothing */
 
 typedef struct contents {
     tp_analysis *a;
     uint32_t nsyms;
+    bool *spoken; /* by symbol: do the promises speak of it? Other sizes make no difference */
     int64_t *points[MAX_POINTS];
     uint32_t npoints;
     int64_t values[MAX_VALUES]; /* worth trying */
     uint32_t nvalues;
-    int64_t work; /* left, in instances of contracts */
-    uint32_t tried, found, proofs;
-    tp_buf none; /* sizes at which no tables can be */
+    int64_t work;                        /* left, in instances of contracts */
+    uint32_t tried, found, proofs, open; /* open: proofs that ended without an answer */
+    tp_buf none;                         /* sizes at which no tables can be */
     uint32_t nnone;
 } contents;
 
@@ -30,6 +40,7 @@ static void add_value(contents *c, int64_t v)
         c->values[c->nvalues++] = v;
 }
 
+/* Values around the numbers in e; its symbols are spoken of. */
 static void add_numbers(contents *c, tp_expr e)
 {
     int64_t v;
@@ -41,6 +52,8 @@ static void add_numbers(contents *c, tp_expr e)
         return;
     }
     const tp_expr_node n = *tp_expr_get(c->a->p, e);
+    if (n.op == TP_E_SYM)
+        c->spoken[n.value] = true;
     add_numbers(c, n.a);
     add_numbers(c, n.b);
     add_numbers(c, n.c);
@@ -74,8 +87,8 @@ static void add_point(contents *c, const int64_t *env)
         return;
     for (uint32_t i = 0; i < c->npoints; i++) {
         bool same = true;
-        for (uint32_t s = 0; s < c->a->nsizes; s++)
-            same &= c->points[i][c->a->vars[s].sym] == env[c->a->vars[s].sym];
+        for (uint32_t s = 0; s < c->a->nsizes && same; s++)
+            same = !c->spoken[c->a->vars[s].sym] || c->points[i][c->a->vars[s].sym] == env[c->a->vars[s].sym];
         if (same)
             return;
     }
@@ -180,20 +193,22 @@ static void name_point(contents *c, const int64_t *env)
 static void try_point(contents *c, int64_t *env)
 {
     tp_analysis *a = c->a;
-    int64_t most = c->work < POINT_WORK ? c->work : POINT_WORK, left = most;
+    int64_t allowed = c->found ? LATER_WORK : POINT_WORK, most = c->work < allowed ? c->work : allowed, left = most;
     bool fill = small(a, env) && most > 0;
     c->tried++;
     tp_spend(a->arena, 100);
     if (fill) {
-        c->work -= POINT_WORK / 8;
+        c->work -= allowed / 8;
         if (tp_tables_search(a->arena, a->k, env, NULL, 0, 0, &left, NULL)) {
             c->found++;
             return;
         }
         c->work -= most;
     }
-    if (c->proofs++ < MAX_PROOFS) {
+    bool enough = c->found && (c->open == MAX_OPEN || c->nnone > MAX_NAMED);
+    if (!enough && c->proofs++ < MAX_PROOFS) {
         tp_decision d = contradiction(c, env);
+        c->open += d.verdict == TP_UNKNOWN;
         if (d.verdict == TP_PROVEN)
             name_point(c, env);
         c->found += d.verdict == TP_VIOLATED; /* with tables */
@@ -214,6 +229,7 @@ void tp_check_contents(tp_analysis *a, const int64_t *point)
     static const tp_share SHARE = {0.5, "looking for tables", {NULL, 0}};
     tp_str why;
     contents c = {.a = a, .nsyms = tp_sym_count(a->p), .work = ALL_WORK, .none = {.arena = a->arena}};
+    c.spoken = TP_NEWN(a->arena, bool, c.nsyms);
     collect_values(&c);
     choose_points(&c, point);
     tp_prover *prover = a->prover;

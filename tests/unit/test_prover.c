@@ -258,6 +258,47 @@ static void chains_of_equations(void **state)
     tp_arena_free(a);
 }
 
+/* Asked again, a prover says the same: the env is the caller's own, has values for symbols that came since, and another
+ * premise, another bound or another order is another question. */
+static void what_was_decided_is_remembered(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_exprs *p = tp_exprs_new(a);
+    tp_expr x = tp_sym_new(p, TP_S("x")), y = tp_sym_new(p, TP_S("y"));
+    tp_var vars[] = {{.sym = 0, .lo = tp_const(p, 1), .hi = tp_const(p, 99), .multiple_of = 1},
+                     {.sym = 1, .lo = tp_const(p, 1), .hi = tp_const(p, 99), .multiple_of = 1}};
+    tp_expr premises[] = {tp_op2(p, TP_E_LE, x, y), tp_op2(p, TP_E_LE, y, tp_const(p, 50))};
+    tp_obligation o = {.vars = vars, .nvars = 2, .premises = premises, .npremises = 2};
+    o.goal = tp_op2(p, TP_E_LE, x, tp_const(p, 49));
+    tp_prover *v = tp_prover_new(a, p, &(tp_prover_options){.no_solver = true});
+    tp_decision first = tp_prove(v, &o);
+    assert_int_equal(first.verdict, TP_VIOLATED);
+    assert_int_equal(first.env[0], 50);
+    first.env[0] = -7;
+    tp_expr late = tp_sym_new(p, TP_S("late"));
+    tp_decision again = tp_prove(v, &o);
+    uint32_t searched = tp_prover_get_stats(v)->searched;
+    assert_int_equal(searched, 1); /* it was not searched for again */
+    assert_int_equal(again.verdict, TP_VIOLATED);
+    assert_int_equal(again.env[0], 50);
+    assert_int_equal(again.env[tp_expr_get(p, late)->value], 0);
+    vars[0].hi = tp_const(p, 49);
+    assert_int_equal(tp_prove(v, &o).verdict, TP_PROVEN);
+    vars[0].hi = tp_const(p, 99);
+    premises[1] = tp_op2(p, TP_E_LE, y, tp_const(p, 49));
+    tp_decision proof = tp_prove(v, &o);
+    assert_int_equal(proof.verdict, TP_PROVEN);
+    assert_ptr_equal(tp_prove(v, &o).proof, proof.proof);
+    tp_expr swapped[] = {premises[1], premises[0]}; /* proofs number their premises */
+    o.premises = swapped;
+    proof = tp_prove(v, &o);
+    assert_true(tp_check_proof(a, p, &o, proof.proof, NULL, NULL));
+    assert_int_equal(tp_prover_get_stats(v)->obligations, 6);
+    tp_prover_free(v);
+    tp_arena_free(a);
+}
+
 /* ---- sums of linear facts ---- */
 
 /* Facts of which a planted sum is a negative constant, among others that are
@@ -402,6 +443,7 @@ int main(void)
                                        cmocka_unit_test(planted_sums_are_found),
                                        cmocka_unit_test(intervals_of_small_ranges),
                                        cmocka_unit_test(chains_of_equations),
+                                       cmocka_unit_test(what_was_decided_is_remembered),
                                        cmocka_unit_test(intervals_hold_every_value),
                                        cmocka_unit_test(a_stop_by_the_clock_is_said),
                                        cmocka_unit_test(a_query_takes_no_more_than_is_left)};
