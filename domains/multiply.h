@@ -13,6 +13,9 @@
 /* Two 16-bit integers, the first of them low: terms 2 t and 2 t + 1 of an element of a or b. An odd last one has a 0
  * beside it. */
 typedef uint32_t tp_pair;
+/* Four 8-bit integers, the first of them low: terms 4 t to 4 t + 3; of a from 0 to 255, of b from -128 to 127. Behind
+ * the last ones are 0s. */
+typedef uint32_t tp_quad;
 
 typedef struct tp_multiplier {
     const char *name; /* of the instruction set */
@@ -25,6 +28,9 @@ typedef struct tp_multiplier {
                 uint32_t *r);
     /* k pairs; r: sums */
     void (*pairs)(size_t m, size_t n, size_t k, const tp_pair *a, size_t lda, const tp_pair *b, size_t ldb, tp_pair *r);
+    /* k quads; r: sums modulo 2^32. NULL: this set has no instruction for them. */
+    void (*quads)(size_t m, size_t n, size_t k, const tp_quad *a, size_t lda, const tp_quad *b, size_t ldb, tp_quad *r);
+    bool (*quads_run_here)(void); /* where quads are and the set runs */
 } tp_multiplier;
 
 /* All of this build, the fastest first; the last runs everywhere. */

@@ -1,8 +1,9 @@
 /* dot: operands are packed to [batch][m][k] and [batch][k][n] in the type of
  * the accumulator, multiplied, and rounded once to the result's type. */
+#include "base/strided.h"
+#include "base/vectorised.h"
 #include "domains/multiply.h"
 #include "kernels/machine/internal.h"
-#include "base/strided.h"
 
 /* How to walk one operand: batch dimensions, then `first`, then `second`. */
 typedef struct layout {
@@ -43,12 +44,27 @@ static layout plan(const tp_inst *i, const tp_cells *c, int side)
     return l;
 }
 
-/* What products are summed in; PAIRS: 16-bit integers, two to a word. */
-typedef enum accumulator { ACC_F32, ACC_F64, ACC_INT, ACC_PAIRS, AS_IT_IS } accumulator;
+/* What products are summed in; PAIRS: 16-bit integers, two to a word; QUADS: 8-bit integers, four to a word. */
+typedef enum accumulator { ACC_F32, ACC_F64, ACC_INT, ACC_PAIRS, ACC_QUADS, AS_IT_IS } accumulator;
 
+/* Bytes of an element as it is packed. */
 static size_t width(accumulator acc)
 {
-    return acc == ACC_F64 || acc == AS_IT_IS ? sizeof(double) : acc == ACC_PAIRS ? sizeof(int16_t) : sizeof(float);
+    switch (acc) {
+    case ACC_F32:
+    case ACC_INT: return sizeof(uint32_t);
+    case ACC_PAIRS: return sizeof(int16_t);
+    case ACC_QUADS: return 1;
+    case ACC_F64:
+    case AS_IT_IS: break;
+    }
+    return sizeof(double);
+}
+
+/* Elements in a term of the product. */
+static size_t together(accumulator acc)
+{
+    return acc == ACC_PAIRS ? 2 : acc == ACC_QUADS ? 4 : 1;
 }
 
 static bool is_short(tp_dtype d)
@@ -86,7 +102,7 @@ static bool in_order(const tp_cells *c, const layout *l)
 /* Is it of the accumulator's type already? */
 static bool as_it_is(accumulator acc, tp_dtype d)
 {
-    return acc == AS_IT_IS || (acc == ACC_F32 && d == TP_F32) || (acc == ACC_F64 && d == TP_F64) ||
+    return acc == AS_IT_IS || acc == ACC_QUADS || (acc == ACC_F32 && d == TP_F32) || (acc == ACC_F64 && d == TP_F64) ||
            (acc == ACC_INT && (d == TP_I32 || d == TP_U32)) || (acc == ACC_PAIRS && d == TP_I16);
 }
 
@@ -197,6 +213,7 @@ static void multiply(accumulator acc, tp_dot_shape s, const void *x, size_t lda,
     case ACC_F32: by->f32(s.m, s.n, s.k, x, lda, y, ldb, r); break;
     case ACC_INT: by->u32(s.m, s.n, s.k, x, lda, y, ldb, r); break;
     case ACC_PAIRS: by->pairs(s.m, s.n, s.k, x, lda, y, ldb, r); break;
+    case ACC_QUADS: by->quads(s.m, s.n, s.k, x, lda, y, ldb, r); break;
     case ACC_F64:
     case AS_IT_IS: by->f64(s.m, s.n, s.k, x, lda, y, ldb, r); break;
     }
@@ -216,8 +233,89 @@ static void pair_up(tp_pair *to, const int16_t *from, size_t lines, size_t k, si
             }
 }
 
+/* ---- 8-bit integers: of a as unsigned ones, of b as signed ones; 128 more or less is added afterwards ---- */
+
+static bool is_byte(tp_dtype d)
+{
+    return d == TP_I8 || d == TP_U8;
+}
+
+/* Rows of k bytes, rows `pitch` apart, as quads; `flip`: of each byte the highest bit. */
+TP_VECTORISED static void quad_rows(tp_quad *restrict to, const char *restrict from, size_t pitch, size_t rows,
+                                    size_t k, bool flip)
+{
+    const tp_quad high = flip ? 0x80808080 : 0;
+    for (size_t i = 0; i < rows; i++, from += pitch) {
+        for (size_t t = 0; t < k / 4; t++) {
+            tp_quad w;
+            memcpy(&w, from + 4 * t, sizeof w);
+            *to++ = w ^ high;
+        }
+        if (k % 4) {
+            tp_quad w = high & (((tp_quad)1 << 8 * (k % 4)) - 1);
+            for (size_t b = 0; b < k % 4; b++)
+                w ^= (tp_quad)(uint8_t)from[k / 4 * 4 + b] << 8 * b;
+            *to++ = w;
+        }
+    }
+}
+
+/* k rows of n bytes as rows of quads: each of four bytes below each other. */
+TP_VECTORISED static void quad_columns(tp_quad *restrict to, const char *restrict from, size_t pitch, size_t k,
+                                       size_t n, bool flip)
+{
+    const tp_quad high = flip ? 0x80808080 : 0;
+    for (size_t t = 0; t + 4 <= k; t += 4, to += n, from += 4 * pitch) {
+        const uint8_t *p0 = (const uint8_t *)from, *p1 = p0 + pitch, *p2 = p1 + pitch, *p3 = p2 + pitch;
+        for (size_t j = 0; j < n; j++)
+            to[j] = ((tp_quad)p0[j] | (tp_quad)p1[j] << 8 | (tp_quad)p2[j] << 16 | (tp_quad)p3[j] << 24) ^ high;
+    }
+    for (size_t j = 0; k % 4 && j < n; j++) {
+        to[j] = high & (((tp_quad)1 << 8 * (k % 4)) - 1);
+        for (size_t b = 0; b < k % 4; b++)
+            to[j] ^= (tp_quad)(uint8_t)from[b * pitch + j] << 8 * b;
+    }
+}
+
+/* What a and b differ from their quads by: a = quad - less, b = quad + more. */
+typedef struct offsets {
+    uint32_t less, more;
+} offsets;
+
+TP_VECTORISED static void add_terms(uint32_t *restrict r, uint32_t of_row, const uint32_t *restrict of_column, size_t n)
+{
+    for (size_t j = 0; j < n; j++)
+        r[j] += of_row - of_column[j];
+}
+
+/* From sums over quads those over elements: (x - less) (y + more) = x y - less y + more x - less more. `room`: n + k /
+ * 4 words, of which the latter hold `less` four times. */
+static void add_offsets(offsets o, size_t m, size_t n, size_t k, const tp_quad *x, const tp_quad *y, uint32_t *r,
+                        tp_quad *room)
+{
+    size_t quads = (k + 3) / 4;
+    tp_quad *less = room + n;
+    if (!o.less && !o.more)
+        return;
+    for (size_t t = 0; t < quads; t++)
+        less[t] = o.less * 0x01010101;
+    tp_multiplier_here()->quads(1, n, quads, less, quads, y, n, room);
+    for (size_t i = 0; i < m; i++, r += n) {
+        uint32_t sum = 0;
+        for (size_t t = 0; o.more && t < quads; t++)
+            for (unsigned b = 0; b < 32; b += 8)
+                sum += x[i * quads + t] >> b & 0xff;
+        add_terms(r, o.more * (sum - (uint32_t)k * o.less), room, n);
+    }
+}
+
+/* ---- all of them ---- */
+
 static accumulator accumulator_of(const tp_cells *a, const tp_cells *b, const tp_cells *out)
 {
+    const tp_multiplier *by = tp_multiplier_here();
+    if (!tp_is_float(a->dtype) && is_byte(a->dtype) && is_byte(b->dtype) && by->quads && by->quads_run_here())
+        return ACC_QUADS;
     if (!tp_is_float(a->dtype))
         return is_short(a->dtype) && is_short(b->dtype) ? ACC_PAIRS : ACC_INT;
     return a->dtype == TP_F64 || out->dtype == TP_F64 ? ACC_F64 : ACC_F32;
@@ -248,14 +346,16 @@ void tp_exec_dot(tp_machine *m, const tp_inst *i)
     layout la = plan(i, a, 0), lb = plan(i, b, 1);
     accumulator acc = accumulator_of(a, b, out);
     size_t size = width(acc), mm = la.first, k = la.second, n = lb.second, most = a->n > b->n ? a->n : b->n;
-    size_t sum = acc == ACC_F64 ? sizeof(double) : sizeof(float), term = acc == ACC_PAIRS ? sizeof(tp_pair) : size;
+    size_t sum = acc == ACC_F64 ? sizeof(double) : sizeof(float), term = acc == ACC_F64 ? size : sizeof(uint32_t);
     tp_spend(m->arena, (int64_t)(la.batch * mm * n / (m->domain ? 8 : 64) * k));
     bool dirty = a->state != TP_CLEAN || b->state != TP_CLEAN;
-    size_t terms = acc == ACC_PAIRS ? (k + 1) / 2 : k, places = dirty ? (a->n + b->n + most) * sizeof(size_t) : 0,
+    size_t terms = (k + together(acc) - 1) / together(acc), places = dirty ? (a->n + b->n + most) * sizeof(size_t) : 0,
            lines = dirty ? la.batch * (mm + n) * sizeof(tp_origin) : 0;
-    size_t of_a = words(la.batch * mm * terms, term), of_b = words(la.batch * terms * n, term);
-    char *pa = tp_workspace(m, i->out, of_a + of_b + words(out->n, sum) + 2 * words(most, size) + places + lines);
-    char *pb = pa + of_a, *pr = pb + of_b, *spare = pr + words(out->n, sum), *end = spare + 2 * words(most, size);
+    size_t of_a = words(la.batch * mm * terms, term), of_b = words(la.batch * terms * n, term),
+           of_offsets = acc == ACC_QUADS ? words(n + terms, term) : 0, of_spare = 2 * words(most, size) + of_offsets;
+    char *pa = tp_workspace(m, i->out, of_a + of_b + words(out->n, sum) + of_spare + places + lines);
+    char *pb = pa + of_a, *pr = pb + of_b, *spare = pr + words(out->n, sum), *end = spare + of_spare;
+    offsets o = {acc == ACC_QUADS && a->dtype == TP_I8 ? 128 : 0, acc == ACC_QUADS && b->dtype == TP_U8 ? 128 : 0};
     const char *x, *y;
     size_t lda = terms, ldb = n;
     if (acc == ACC_PAIRS) { /* neighbours have to be neighbours */
@@ -268,15 +368,29 @@ void tp_exec_dot(tp_machine *m, const tp_inst *i)
         pair_up((tp_pair *)(void *)pb, pack(acc, spare, second, b, &lb, &ldb), la.batch, k, n);
         lda = terms;
         ldb = n;
+    } else if (acc == ACC_QUADS) {
+        const char *from = pack(acc, spare, spare, a, &la, &lda);
+        quad_rows((tp_quad *)(void *)pa, from, lda, la.batch * mm, k, o.less);
+        from = pack(acc, spare, spare, b, &lb, &ldb);
+        for (size_t q = 0; q < la.batch; q++)
+            quad_columns((tp_quad *)(void *)pb + q * terms * n, from + q * k * ldb, ldb, k, n, o.more);
+        x = pa;
+        y = pb;
+        lda = terms;
+        ldb = n;
     } else {
         x = pack(acc, pa, spare, a, &la, &lda);
         y = pack(acc, pb, spare, b, &lb, &ldb);
     }
-    if (as_it_is(acc == ACC_PAIRS ? ACC_INT : acc, out->dtype))
+    if (as_it_is(together(acc) > 1 ? ACC_INT : acc, out->dtype))
         pr = out->data;
-    for (size_t q = 0; q < la.batch; q++)
-        multiply(acc, (tp_dot_shape){1, mm, n, terms}, x + q * mm * terms * term, lda, y + q * terms * n * term, ldb,
-                 pr + q * mm * n * sum);
+    for (size_t q = 0; q < la.batch; q++) {
+        const char *qx = x + q * mm * terms * term, *qy = y + q * terms * n * term;
+        char *qr = pr + q * mm * n * sum;
+        multiply(acc, (tp_dot_shape){1, mm, n, terms}, qx, lda, qy, ldb, qr);
+        add_offsets(o, mm, n, k, (const tp_quad *)(const void *)qx, (const tp_quad *)(const void *)qy,
+                    (uint32_t *)(void *)qr, (tp_quad *)(void *)(end - of_offsets));
+    }
     if (pr != (char *)out->data)
         put_results(acc, out, pr);
     out->state = TP_CLEAN;
