@@ -135,6 +135,7 @@ static chunk *take_spare(void)
     chunk *c = NULL;
     for (int i = 0; i < SPARE && !c; i++)
         c = atomic_exchange(&spare[i], NULL);
+    tp_assert(!c || c->size == LARGE);
     if (c)
         c->used = 0;
     return c;
@@ -142,8 +143,11 @@ static chunk *take_spare(void)
 
 static void chunk_free(tp_arena *a, chunk *c)
 {
-    if (a->budget)
+    TP_ALLOW(c + 1, c->size + ALIGN);
+    if (a->budget) {
+        tp_assert(a->budget->bytes >= c->size);
         a->budget->bytes -= c->size;
+    }
     if (c->map && c->size == LARGE && put_aside(c))
         return;
     if (c->map)
@@ -234,6 +238,7 @@ tp_status tp_try(tp_arena *a, void (*fn)(void *ctx), void *ctx)
     innermost = a;
     if (setjmp(here.env) == 0)
         fn(ctx);
+    tp_assert(a->top == &here); /* they nest */
     a->top = here.outer;
     innermost = here.before;
     return here.status;
@@ -311,6 +316,7 @@ static void *allocate(tp_arena *a, size_t n, bool zeroed)
     }
     uintptr_t base = ((uintptr_t)(c + 1) + ALIGN - 1) / ALIGN * ALIGN;
     void *p = (char *)c + (base - (uintptr_t)c) + from;
+    TP_ALLOW(p, need);
     if (zeroed && from < c->dirty)
         memset(p, 0, c->dirty - from < need ? c->dirty - from : need);
     c->used = from + need;

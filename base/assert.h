@@ -25,4 +25,23 @@ static inline bool tp_asserts(void)
 #endif
 }
 
+/* Under the address sanitizer: nobody may look at these bytes, as the room that a vector has beyond its length; and
+ * again. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define TP_BOUNDS_CHECKED 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define TP_BOUNDS_CHECKED 1
+#endif
+#ifdef TP_BOUNDS_CHECKED
+#include <sanitizer/asan_interface.h>
+#define TP_FORBID(p, n) ASAN_POISON_MEMORY_REGION((p), (n))
+#define TP_ALLOW(p, n) ASAN_UNPOISON_MEMORY_REGION((p), (n))
+#else
+#define TP_FORBID(p, n) ((void)0)
+#define TP_ALLOW(p, n) ((void)0)
+#endif
+
 #endif

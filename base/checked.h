@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 static inline bool tp_add(int64_t a, int64_t b, int64_t *r)
 {
     return !__builtin_add_overflow(a, b, r);
@@ -56,6 +57,7 @@ static inline bool tp_ceildiv(int64_t a, int64_t b, int64_t *r)
 /* Last of `size` elements, at least 1, from `start`, `stride` apart. */
 static inline bool tp_last(int64_t start, int64_t size, int64_t stride, int64_t *r)
 {
+    tp_assert(size >= 1);
     int64_t span;
     return tp_mul(size - 1, stride, &span) && tp_add(start, span, r);
 }
@@ -64,6 +66,7 @@ static inline bool tp_last(int64_t start, int64_t size, int64_t stride, int64_t 
  * the number of turns, lie between lo and hi. */
 static inline bool tp_turns(int64_t lo, int64_t hi, int64_t by, int64_t *r)
 {
+    tp_assert(by != 0);
     int64_t span;
     if (by > 0 ? hi <= lo : hi >= lo)
         return *r = 0, true;

@@ -1,4 +1,5 @@
 #include "base/dtype.h"
+#include "base/assert.h"
 
 #include <float.h>
 #include <math.h>
@@ -26,6 +27,7 @@ static const tp_dtype_row ROWS[] = {
 
 const tp_dtype_row *tp_dtype_info(tp_dtype d)
 {
+    tp_assert((size_t)d < sizeof ROWS / sizeof *ROWS);
     return &ROWS[d];
 }
 

@@ -1,4 +1,5 @@
 #include "base/finding.h"
+#include "base/assert.h"
 
 static const char *const VERDICTS[] = {"proven",  "violated",       "unknown", "vacuous",
                                        "assumed", "not-applicable", "advice"};
@@ -107,6 +108,7 @@ tp_str tp_apply_edits(tp_arena *a, tp_str text, const tp_edits *edits)
     uint32_t at = 0;
     for (uint32_t i = 0; i < edits->len; i++) {
         const tp_edit *e = &edits->at[i];
+        tp_assert(at <= e->start && e->start <= e->end && e->end <= text.n);
         tp_buf_add(&b, text.p + at, e->start - at);
         tp_buf_str(&b, e->text);
         at = e->end;

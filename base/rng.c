@@ -1,4 +1,5 @@
 #include "base/rng.h"
+#include "base/assert.h"
 
 #include <math.h>
 
@@ -27,6 +28,7 @@ uint64_t tp_rng_next(tp_rng *r)
 
 uint64_t tp_rng_below(tp_rng *r, uint64_t n)
 {
+    tp_assert(n);
     uint64_t limit = UINT64_MAX - UINT64_MAX % n, v;
     do
         v = tp_rng_next(r);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/assert.h"
 
 #define TP_VEC(T)                                                                                                      \
     struct {                                                                                                           \
@@ -23,7 +24,9 @@
                 memcpy(new_, (v).at, (v).len * sizeof *(v).at);                                                        \
             (v).at = new_;                                                                                             \
             (v).cap = cap_;                                                                                            \
+            TP_FORBID(&(v).at[(v).len], (cap_ - (v).len) * sizeof *(v).at);                                            \
         }                                                                                                              \
+        TP_ALLOW(&(v).at[(v).len], sizeof *(v).at);                                                                    \
         (v).at[(v).len++] = value_;                                                                                    \
     } while (0)
 

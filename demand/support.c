@@ -1,6 +1,7 @@
 /* What all files of an evaluator need: its budget, giving up, places in arrays. */
 #include <stdarg.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "demand/internal.h"
 
@@ -40,8 +41,10 @@ void demand_unravel(const shape *s, int64_t lane, int64_t *at)
 int64_t demand_ravel(const shape *s, const int64_t *at)
 {
     int64_t lane = 0;
-    for (uint32_t i = 0; i < s->rank; i++)
+    for (uint32_t i = 0; i < s->rank; i++) {
+        tp_assert(at[i] >= 0 && (at[i] < s->dims[i] || (at[i] == 0 && s->dims[i] == 0))); /* or where nothing begins */
         lane = lane * s->dims[i] + at[i];
+    }
     return lane;
 }
 

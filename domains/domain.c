@@ -22,6 +22,22 @@ bool tp_domain_compute(tp_domain *d, const tp_inst *i, tp_lanes *out, const tp_l
     return false;
 }
 
+bool tp_dot_holds(tp_dot_shape s, const tp_lanes *out, const tp_lanes *a, const tp_lanes *b)
+{
+    return a->n == s.batch * s.m * s.k && b->n == s.batch * s.k * s.n && out->n == s.batch * s.m * s.n;
+}
+
+bool tp_groups_hold(const tp_groups *g, const tp_lanes *out, const tp_lanes *a)
+{
+    size_t base = 0, offset = 0;
+    for (size_t o = 0; o < g->nout; o++)
+        base = g->base[o] > base ? g->base[o] : base;
+    for (size_t t = 0; t < g->nin; t++)
+        offset = g->offset[t] > offset ? g->offset[t] : offset;
+    bool scalar = a->n == 1; /* stands for any number of elements */
+    return g->nout <= out->n && (scalar || g->nout == 0 || g->nin == 0 || base + offset < a->n);
+}
+
 uint32_t tp_moved_arguments(const tp_inst *i)
 {
     if (i->prim == TP_P_DYNAMIC_UPDATE)

@@ -87,6 +87,9 @@ struct tp_domain {
     .exact = exact, .elementwise = elementwise, .select = select_arm, .cast = cast, .literal = literal,                \
     .bitcast = bitcast, .reduce = reduce, .scan = scan, .dot = dot, .certain = certain
 
+/* Are the operands those of a product of this shape, the groups places of the array? For tp_assert(). */
+bool tp_dot_holds(tp_dot_shape s, const tp_lanes *out, const tp_lanes *a, const tp_lanes *b);
+bool tp_groups_hold(const tp_groups *g, const tp_lanes *out, const tp_lanes *a);
 /* What an instruction means that computes element by element. */
 bool tp_domain_compute(tp_domain *d, const tp_inst *i, tp_lanes *out, const tp_lanes *const *args);
 /* How many of the leading arguments of an instruction that moves elements are

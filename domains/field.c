@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "domains/degree.h"
+#include "base/assert.h"
 #include "domains/multiply.h"
 #include "domains/residue.h"
 
@@ -624,6 +625,7 @@ static uint64_t fold_group(field *f, tp_prim p, const tp_lanes *a, size_t base, 
 
 static bool reduce(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, const tp_groups *g)
 {
+    tp_assert(tp_groups_hold(g, out, a));
     field *f = (field *)d;
     if (!tp_is_float(out->dtype) || !a->plane[0])
         return false;
@@ -675,6 +677,7 @@ static bool split(const tp_lanes *x, uint32_t *q, uint32_t *p)
 
 static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, const tp_lanes *b)
 {
+    tp_assert(tp_dot_holds(s, out, a, b));
     field *f = (field *)d;
     size_t na = s.batch * s.m * s.k, nb = s.batch * s.k * s.n, nr = s.batch * s.m * s.n,
            want = (s.n + 1) * 8 + 8 * (na + nb + nr);

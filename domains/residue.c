@@ -34,7 +34,9 @@ uint64_t tp_residue_of(double x)
 
 static inline uint64_t known(uint64_t x, uint64_t y, uint64_t r)
 {
-    return ((x != TP_FIELD_UNKNOWN) & (y != TP_FIELD_UNKNOWN)) ? r : TP_FIELD_UNKNOWN;
+    uint64_t w = ((x != TP_FIELD_UNKNOWN) & (y != TP_FIELD_UNKNOWN)) ? r : TP_FIELD_UNKNOWN;
+    tp_assert(tp_is_word(w));
+    return w;
 }
 
 TP_VECTORISED void tp_residues_add(size_t n, const uint64_t *x, const uint64_t *y, uint64_t *restrict r)
@@ -63,6 +65,7 @@ TP_VECTORISED void tp_residues_multiply_p(size_t n, const uint64_t *x, const uin
 
 TP_VECTORISED uint64_t tp_residues_sum(size_t n, const uint64_t *x)
 {
+    tp_assert(n >> 31 == 0);
     uint64_t q = 0, p = 0, unknown = 0;
     for (size_t i = 0; i < n; i++) {
         q += tp_q_of(x[i]);

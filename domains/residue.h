@@ -3,6 +3,7 @@
 #ifndef TP_RESIDUE_H
 #define TP_RESIDUE_H
 
+#include "base/assert.h"
 #include "domains/domain.h"
 
 enum { TP_P = TP_FIELD_P, TP_Q = TP_FIELD_Q };
@@ -20,6 +21,13 @@ static inline uint64_t tp_q_of(uint64_t w)
 static inline uint64_t tp_p_of(uint64_t w)
 {
     return w & 0xffffffff;
+}
+
+/* Halves below their primes, or unknown. Strips compute on unknown words too, and
+ * put what comes out aside: only results are words. */
+static inline bool tp_is_word(uint64_t w)
+{
+    return w == TP_FIELD_UNKNOWN || (tp_q_of(w) < TP_Q && tp_p_of(w) < TP_P);
 }
 
 static inline uint64_t tp_residue_add(uint64_t x, uint64_t y)

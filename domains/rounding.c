@@ -1,6 +1,7 @@
 /* The rounding domain: the value over the reals beside the computed one. */
 #include "domains/rounding.h"
 
+#include "base/assert.h"
 #include "domains/multiply.h"
 
 static const double U = 0x1p-53;
@@ -445,6 +446,7 @@ static pair best_index(tp_prim p, const tp_lanes *a, size_t base, const tp_group
 
 static bool reduce(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, const tp_groups *g)
 {
+    tp_assert(tp_groups_hold(g, out, a));
     bool same = true;
     (void)d;
     if (!a->plane[0] && !tp_is_float(out->dtype))
@@ -534,6 +536,7 @@ TP_VECTORISED static void integral(const lines *l, double *r)
 
 static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, const tp_lanes *b)
 {
+    tp_assert(tp_dot_holds(s, out, a, b));
     rounding *self = (rounding *)d;
     size_t want = 3 * (s.m + s.n) + 1;
     const double *x = a->plane[0] ? a->plane[0] : a->data, *y = b->plane[0] ? b->plane[0] : b->data;

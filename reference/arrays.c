@@ -1,4 +1,5 @@
 /* Arrays of the evaluator: places in them, and giving up. */
+#include "base/assert.h"
 #include "base/strided.h"
 #include "reference/internal.h"
 
@@ -14,13 +15,16 @@ void tp_unravel(const array *a, size_t i, int64_t *at)
         at[d] = (int64_t)(i % (size_t)a->dims[d]);
         i /= (size_t)a->dims[d];
     }
+    tp_assert(i == 0);
 }
 
 size_t tp_ravel(const array *a, const int64_t *at)
 {
     size_t i = 0;
-    for (uint32_t d = 0; d < a->rank; d++)
+    for (uint32_t d = 0; d < a->rank; d++) {
+        tp_assert(at[d] >= 0 && at[d] < a->dims[d]);
         i = i * (size_t)a->dims[d] + (size_t)at[d];
+    }
     return i;
 }
 

@@ -377,9 +377,13 @@ static tp_decision decide_or_remember(tp_prover *v, const tp_obligation *o)
     return d;
 }
 
-/* Every variable once, its bounds over those before it. */
+/* Every variable once, its bounds over those before it, its choices ascending. */
 static bool is_ordered(const tp_prover *v, const tp_obligation *o)
 {
+    for (uint32_t i = 0; i < o->nvars; i++)
+        for (uint32_t c = 1; c < o->vars[i].nchoices; c++)
+            if (o->vars[i].choices[c - 1] >= o->vars[i].choices[c])
+                return false;
     for (uint32_t i = 0; i < o->nvars; i++)
         for (uint32_t k = i; k < o->nvars; k++)
             if ((k > i && o->vars[k].sym == o->vars[i].sym) || tp_expr_mentions(v->p, o->vars[i].lo, o->vars[k].sym) ||
@@ -402,6 +406,7 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
         d = remembers(v) ? decide_or_remember(v, o) : decide_anew(v, o);
         tp_memo_add(v, key, &d);
     }
+    tp_assert(d.verdict != TP_VIOLATED || tp_refutes(v, o, d.env));
     if (!flagged)
         tp_exprs_forget_overflow(v->p); /* what grew too large here is not in the answer */
     v->stats.certified += d.verdict == TP_PROVEN && d.grade == TP_GRADE_CERT;

@@ -183,11 +183,13 @@ tp_str tp_sym_name(const tp_exprs *p, uint32_t sym)
 tp_expr tp_sym(const tp_exprs *p, uint32_t sym)
 {
     count(p, 4);
+    tp_assert(sym < p->syms.len);
     return p->syms.at[sym].node;
 }
 
 const tp_expr_node *tp_expr_get(const tp_exprs *p, tp_expr e)
 {
+    tp_assert(e.id < p->nodes.len);
     return &p->nodes.at[e.id].n;
 }
 
@@ -708,8 +710,23 @@ void tp_poly_of(tp_exprs *p, tp_expr e, tp_poly *out)
     }
 }
 
+/* Terms in order, none of them 0, the factors of each ascending. */
+static bool is_ordered(const tp_poly *q)
+{
+    for (uint32_t i = 0; i < q->n; i++) {
+        const tp_term *t = &q->terms[i];
+        if (t->coef == 0 || t->degree > TP_POLY_MAX_DEGREE || (i && compare_terms(t - 1, t) >= 0))
+            return false;
+        for (uint32_t k = 1; k < t->degree; k++)
+            if (t->factors[k - 1].id > t->factors[k].id)
+                return false;
+    }
+    return q->n <= TP_POLY_MAX_TERMS;
+}
+
 tp_expr tp_poly_expr(tp_exprs *p, const tp_poly *q)
 {
+    tp_assert(is_ordered(q));
     tp_expr sum = {0};
     for (uint32_t i = 0; i < q->n; i++) {
         const tp_term *t = &q->terms[i];

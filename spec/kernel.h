@@ -171,6 +171,8 @@ static inline bool tp_has_element_dims(const tp_operand *o)
             return true;
     return false;
 }
+/* Is it what the types above say, within spec/limits.h? For tp_assert(). */
+bool tp_kernel_holds(const tp_kernel *k);
 /* "T=bfloat16, U=int8"; empty without parameters. */
 tp_str tp_dtypes_text(const tp_kernel *k);
 const tp_size *tp_size_find(const tp_kernel *k, tp_str name);

@@ -1,5 +1,6 @@
 #include <ctype.h>
 
+#include "base/assert.h"
 #include "spec/program.h"
 
 #define FLOATS TP_OC_FLOATS
@@ -81,6 +82,7 @@ static const tp_prim_row ROWS[] = {
 
 const tp_prim_row *tp_prim_info(tp_prim p)
 {
+    tp_assert((size_t)p < sizeof ROWS / sizeof *ROWS);
     return &ROWS[p];
 }
 

@@ -1,5 +1,6 @@
 /* From JSON to kernels: the top level of a spec. */
 #include "spec/scope.h"
+#include "base/assert.h"
 
 tp_str tp_dtypes_text(const tp_kernel *k)
 {
@@ -339,6 +340,7 @@ static void load(void *arg)
             rest /= p->u.items.n;
         }
         spec->kernels[combo] = read_kernel(c, doc, l->o, binding, n);
+        tp_assert(tp_kernel_holds(spec->kernels[combo]));
     }
     spec->name = spec->kernels[0]->name;
     l->spec = spec;

@@ -16,11 +16,13 @@ struct sums *sum_pool(summary *s)
 
 const sum *sum_get(const summary *s, uint32_t id)
 {
+    tp_assert(id && id <= s->sums->sums.len);
     return &s->sums->sums.at[id - 1];
 }
 
 const atom *atom_get(const summary *s, uint32_t id)
 {
+    tp_assert(id && id <= s->sums->atoms.len);
     return &s->sums->atoms.at[id - 1];
 }
 

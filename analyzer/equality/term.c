@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "analyzer/equality/internal.h"
+#include "base/assert.h"
 #include "spec/guard.h"
 
 enum { MAX_TERMS = 200000 };
@@ -17,6 +18,7 @@ void summary_stop(summary *s, tp_str why)
 
 const term_node *term_get(const summary *s, term t)
 {
+    tp_assert(t.id && t.id <= s->terms.len);
     return &s->terms.at[t.id - 1];
 }
 

@@ -92,6 +92,9 @@ typedef struct tp_grid {
     int64_t total;
 } tp_grid;
 
+/* The same: each order is a permutation of the steps. */
+bool tp_grid_holds(const tp_grid *g, uint32_t naxes);
+
 typedef struct tp_machine {
     tp_arena *arena;
     const tp_run_request *request;

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/rng.h"
+#include "base/assert.h"
 #include "base/strided.h"
 #include "kernels/machine/internal.h"
 
@@ -507,6 +508,24 @@ static void move_windows(tp_machine *m, bool parallel_changed)
 
 /* ---- the walk ---- */
 
+bool tp_grid_holds(const tp_grid *g, uint32_t naxes)
+{
+    for (uint32_t a = 0; a < naxes; a++) {
+        int64_t sum = 0, n = g->order[a] ? g->steps[a] : 0;
+        for (int64_t i = 0; i < n; i++) {
+            for (int64_t k = 0; k < i && n <= 64; k++)
+                if (g->order[a][k] == g->order[a][i])
+                    return false;
+            if (g->order[a][i] < 0 || g->order[a][i] >= n)
+                return false;
+            sum += g->order[a][i] - i; /* of many: none of them may be missing without another twice */
+        }
+        if (sum)
+            return false;
+    }
+    return true;
+}
+
 static void lay_out(tp_machine *m)
 {
     tp_grid *g = &m->grid;
@@ -531,6 +550,7 @@ static void lay_out(tp_machine *m)
             g->order[a][j] = i;
         }
     }
+    tp_assert(tp_grid_holds(g, m->k->naxes));
 }
 
 void tp_walk_check(tp_machine *m)

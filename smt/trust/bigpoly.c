@@ -1,4 +1,5 @@
 #include "smt/trust/bigpoly.h"
+#include "base/assert.h"
 
 enum { MAX_TERMS = 2000, MAX_BITS = 8192, BLOCK = 64 };
 
@@ -47,6 +48,19 @@ static int compare(const tp_bigterm *s, const tp_bigterm *t)
         if (s->atoms[i] != t->atoms[i])
             return s->atoms[i] < t->atoms[i] ? -1 : 1;
     return 0;
+}
+
+/* Terms in order, none of them 0, the atoms of each ascending. */
+static bool is_ordered(const tp_bigpoly *x)
+{
+    for (uint32_t i = 0; i < x->len; i++) {
+        if (mpz_sgn(x->at[i].coef) == 0 || (i && compare(&x->at[i - 1], &x->at[i]) >= 0))
+            return false;
+        for (uint32_t k = 1; k < x->at[i].degree; k++)
+            if (x->at[i].atoms[k - 1] > x->at[i].atoms[k])
+                return false;
+    }
+    return true;
 }
 
 /* x += scale * t; scale NULL: 1 */
@@ -104,6 +118,7 @@ tp_bigpoly tp_big_plus(tp_bigs *b, const tp_bigpoly *x, const tp_bigpoly *y, int
         add_term(b, &sum, &x->at[i], NULL);
     for (uint32_t i = 0; i < y->len; i++)
         add_term(b, &sum, &y->at[i], k);
+    tp_assert(is_ordered(&sum));
     return sum;
 }
 
@@ -121,6 +136,7 @@ tp_bigpoly tp_big_times(tp_bigs *b, const tp_bigpoly *x, const tp_bigpoly *y)
                     r == u->degree || (l < s->degree && s->atoms[l] <= u->atoms[r]) ? s->atoms[l++] : u->atoms[r++];
             add_term(b, &product, &t, u->coef);
         }
+    tp_assert(is_ordered(&product));
     return product;
 }
 
