@@ -7,7 +7,6 @@
 
 #include "bench/timing.h"
 #include "tests/unit/wide.h"
-#include "verify/verify.h"
 
 enum { SIZES = 4, REPEATS = 5 };
 
@@ -22,27 +21,6 @@ static const int64_t OF[WIDE_KINDS][SIZES] = {
     [WIDE_SCRATCH] = {32, 64, 128, 254},
 };
 
-typedef struct lint_call {
-    tp_job job;
-    tp_check_settings s;
-    uint32_t proven, open;
-} lint_call;
-
-static void lint(void *arg)
-{
-    lint_call *c = arg;
-    tp_solver *solver = tp_solver_new(c->job.arena);
-    tp_job_begin(&c->job);
-    tp_check_text(&c->job, &c->s, solver);
-    tp_solver_free(solver);
-    for (uint32_t i = 0; i < c->job.report.findings.len; i++) {
-        tp_verdict v = c->job.report.findings.at[i].verdict;
-        c->proven += v == TP_PROVEN;
-        c->open += v != TP_PROVEN && v != TP_ADVICE && v != TP_NOT_APPLICABLE;
-    }
-    c->open += !c->job.report.valid;
-}
-
 static double cpu_ms(void)
 {
     struct timespec t;
@@ -50,16 +28,13 @@ static double cpu_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static double timed(tp_str text, lint_call *c)
+static double timed(tp_str text, uint32_t *open)
 {
     double runs[REPEATS];
     for (int r = 0; r < REPEATS; r++) {
         tp_arena *a = tp_arena_new(0);
-        *c = (lint_call){.job = {.arena = a, .source = {TP_S("wide.tile.json"), text}}};
-        tp_check_defaults(&c->s, false);
         double start = cpu_ms();
-        if (tp_try(a, lint, c) != TP_OK)
-            c->open++;
+        *open = wide_lint_of(a, text).open;
         runs[r] = cpu_ms() - start;
         tp_arena_free(a);
     }
@@ -73,12 +48,12 @@ static uint32_t measure(wide_kind kind, uint64_t seed)
     tp_arena *a = tp_arena_new(0);
     printf("  %-11s", WIDE_NAMES[kind]);
     for (int i = 0; i < SIZES; i++) {
-        lint_call c;
-        ms[i] = timed(wide_spec(a, kind, OF[kind][i], seed), &c);
-        open += c.open;
+        uint32_t unproven;
+        ms[i] = timed(wide_spec(a, kind, OF[kind][i], seed), &unproven);
+        open += unproven;
         printf(" %6lld: %7.1f ms", (long long)OF[kind][i], ms[i]);
-        if (c.open)
-            printf(" (%u not proven)", c.open);
+        if (unproven)
+            printf(" (%u not proven)", unproven);
     }
     double all = log(ms[SIZES - 1] / ms[0]) / log((double)OF[kind][SIZES - 1] / (double)OF[kind][0]),
            last = log(ms[SIZES - 1] / ms[SIZES - 2]) / log((double)OF[kind][SIZES - 1] / (double)OF[kind][SIZES - 2]);

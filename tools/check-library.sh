@@ -17,7 +17,7 @@ for l in tileproof tileproof-verify; do
     readelf -d "$room/lib/lib$l.so" | grep -q "SONAME.*lib$l.so.0" || fail "lib$l.so has no SONAME"
 done
 readelf -d "$room/lib/libtileproof.so" | grep -q z3 && fail "libtileproof needs Z3"
-cp examples/embedding/* tests/library/in_place.c tests/library/again.c "$room"
+cp examples/embedding/* tests/library/*.[ch] "$room"
 cd "$room"
 cc -std=c11 -Wall -Wextra -Wpedantic -Werror run.c $(pkg-config --cflags --libs tileproof) -o run
 cc -std=c11 run.c -I"$room/include" "$room/lib/libtileproof.a" $(pkg-config --static --libs tileproof | sed 's/-ltileproof//') -o run_static

@@ -1,14 +1,13 @@
-/* Calls after the first: again SPEC RECEIPT, of examples/elementwise/add_2d. They take no memory, and several threads
- * may make them with one handle. Exit 0, or a line and 1. */
+/* Calls after the first: again SPEC RECEIPT. They take no memory, and several threads
+ * may make them with one handle. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <tileproof.h>
 #include <unistd.h>
+
+#include "frame.h"
 
 enum { M = 600, N = 1500, CALLERS = 4, TIMES = 20 };
 
@@ -44,22 +43,10 @@ void *mmap(void *at, size_t n, int protection, int flags, int file, off_t offset
 static float x[M * N], y[M * N];
 static tileproof_kernel *kernel;
 
-static void expect(int holds, const char *what)
-{
-    if (holds)
-        return;
-    printf("again: %s\n", what);
-    exit(1);
-}
-
 static void call(float *o, unsigned threads, int64_t rows, tileproof_status want)
 {
-    const int64_t shape[] = {M, N}, out_shape[] = {rows, N};
-    const tileproof_array arrays[] = {{"x", "float32", 2, shape, NULL, x},
-                                      {"y", "float32", 2, shape, NULL, y},
-                                      {"o", "float32", 2, out_shape, NULL, o}};
     const tileproof_run_options options = {.threads = threads};
-    expect(tileproof_run(kernel, arrays, 3, &options, NULL, NULL) == want, "another status than expected");
+    expect(add(kernel, M, N, x, y, o, NULL, rows, &options) == want, "another status than expected");
 }
 
 static void *caller(void *out)
@@ -76,25 +63,12 @@ static void *caller(void *out)
     return NULL;
 }
 
-static char *text(const char *path, size_t *n)
-{
-    static char room[1 << 16];
-    FILE *f = fopen(path, "rb");
-    *n = f ? fread(room, 1, sizeof room, f) : 0;
-    if (f)
-        fclose(f);
-    return room;
-}
-
 int main(int argc, char **argv)
 {
     static float out[CALLERS][M * N];
     pthread_t threads[CALLERS];
-    size_t n;
-    expect(argc == 3 && tileproof_load_file(argv[1], NULL, NULL, NULL, &kernel) == TILEPROOF_OK,
-           "the spec does not load");
-    const char *receipt = text(argv[2], &n);
-    expect(tileproof_accept(kernel, receipt, n, NULL, NULL) == TILEPROOF_OK, "the receipt is refused");
+    kernel = load(argc, argv);
+    accept_receipt(kernel, argv);
     for (size_t i = 0; i < M * N; i++) {
         x[i] = (float)(i % 1000);
         y[i] = (float)(i % 77);

@@ -20,6 +20,14 @@ static inline const char *put_spec(place *p, const char *name, const char *extra
     return put(p, name, s.p, s.n);
 }
 
+/* A body that goes on until its budget is spent. */
+static const char ENDLESS[] =
+    "{\"tileproof\": 1, \"name\": \"endless\", \"sizes\": {}, \"grid\": [], \"inputs\": [{\"name\": \"x\", \"dtype\": "
+    "\"float32\", \"shape\": [8, 128], \"block_shape\": [8, 128], \"index_map\": [0, 0]}], \"outputs\": [{\"name\": "
+    "\"o\", \"dtype\": \"float32\", \"shape\": [8, 128], \"block_shape\": [8, 128], \"index_map\": [0, 0]}], "
+    "\"kernel\": [\"i = full((), 0, int32)\", \"while i >= 0:\", \"    i = i * 1\", \"o[...] = x[...]\"], "
+    "\"reference\": [\"o = x\"]}";
+
 static inline void expect_exit(const outcome *o, int exit)
 {
     if (o->exit != exit)

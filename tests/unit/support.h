@@ -14,6 +14,8 @@
 
 #include "analyzer/analyze.h"
 #include "base/file.h"
+#include "base/tensor.h"
+#include "spec/json.h"
 #include "spec/kernel.h"
 
 /* A number that the environment may set: TEST_SEED, TEST_TRIALS. */
@@ -85,6 +87,27 @@ static inline tp_analysis_result analyze_with(loaded *l, const char *rule, tp_pr
     analysis_call c = {l, &o, &r};
     assert_int_equal(tp_try(l->arena, analyze_call, &c), TP_OK);
     return r;
+}
+
+/* Elements of a tensor from *at on, of a nested list: numbers, booleans, "nan", "inf", "-inf". */
+static inline void fill_tensor(tp_tensor *t, size_t *at, const tp_json *v)
+{
+    if (v->type == TP_J_ARRAY) {
+        for (uint32_t i = 0; i < v->u.items.n; i++)
+            fill_tensor(t, at, v->u.items.at[i]);
+        return;
+    }
+    assert_true(*at < t->n);
+    switch (v->type) {
+    case TP_J_INT: tp_put_i64(t->dtype, t->data, *at, v->u.integer); break;
+    case TP_J_BOOL: tp_put_i64(t->dtype, t->data, *at, v->u.boolean); break;
+    case TP_J_REAL: tp_put_f64(t->dtype, t->data, *at, v->u.real); break;
+    case TP_J_STRING: tp_put_f64(t->dtype, t->data, *at, strtod(v->u.string.p, NULL)); break;
+    case TP_J_NULL:
+    case TP_J_OBJECT:
+    case TP_J_ARRAY: fail_msg("element %zu is no number", *at);
+    }
+    ++*at;
 }
 
 #endif

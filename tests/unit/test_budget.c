@@ -6,7 +6,7 @@
 
 #include "base/budget.h"
 #include "base/rng.h"
-#include "tests/unit/files.h"
+#include "tests/unit/specs.h"
 #include "verify/verify.h"
 
 enum { SECONDS = 1, MIB = 192, KINDS = 11 };
@@ -296,13 +296,6 @@ static void threads_change_no_verdict(void **state)
     if (!tp_str_eq(one.out, all.out))
         fail_msg("-j 1 and -j 8 differ: %zu and %zu bytes", one.out.n, all.out.n);
 }
-
-static const char ENDLESS[] =
-    "{\"tileproof\": 1, \"name\": \"endless\", \"sizes\": {}, \"grid\": [], \"inputs\": [{\"name\": \"x\", \"dtype\": "
-    "\"float32\", \"shape\": [8, 128], \"block_shape\": [8, 128], \"index_map\": [0, 0]}], \"outputs\": [{\"name\": "
-    "\"o\", \"dtype\": \"float32\", \"shape\": [8, 128], \"block_shape\": [8, 128], \"index_map\": [0, 0]}], "
-    "\"kernel\": [\"i = full((), 0, int32)\", \"while i >= 0:\", \"    i = i * 1\", \"o[...] = x[...]\"], "
-    "\"reference\": [\"o = x\"]}";
 
 static bool has(const checked *o, const char *text)
 {

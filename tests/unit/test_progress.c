@@ -5,14 +5,6 @@
 
 #include "tests/unit/specs.h"
 
-/* A body that goes on until its budget is spent. */
-static const char ENDLESS[] =
-    "{\"tileproof\": 1, \"name\": \"endless\", \"sizes\": {}, \"grid\": [], \"inputs\": [{\"name\": \"x\", \"dtype\": "
-    "\"float32\", \"shape\": [8, 128], \"block_shape\": [8, 128], \"index_map\": [0, 0]}], \"outputs\": [{\"name\": "
-    "\"o\", \"dtype\": \"float32\", \"shape\": [8, 128], \"block_shape\": [8, 128], \"index_map\": [0, 0]}], "
-    "\"kernel\": [\"i = full((), 0, int32)\", \"while i >= 0:\", \"    i = i * 1\", \"o[...] = x[...]\"], "
-    "\"reference\": [\"o = x\"]}";
-
 static void two_specs(place *p)
 {
     put_spec(p, "a.tile.json", "", "");

@@ -14,20 +14,6 @@
 #include "kernels/trial/equiv.h"
 #include "reference/reference.h"
 
-static void fill(tp_tensor *t, size_t *at, const tp_json *v)
-{
-    if (v->type == TP_J_ARRAY) {
-        for (uint32_t i = 0; i < v->u.items.n; i++)
-            fill(t, at, v->u.items.at[i]);
-        return;
-    }
-    assert_true(*at < t->n);
-    if (v->type == TP_J_STRING)
-        tp_put_f64(t->dtype, t->data, (*at)++, strtod(v->u.string.p, NULL)); /* "nan", "inf", "-inf" */
-    else
-        tp_put_f64(t->dtype, t->data, (*at)++, v->type == TP_J_INT ? (double)v->u.integer : v->u.real);
-}
-
 static bool close(double x, double y)
 {
     return x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= 1e-11 * fmax(1, fmax(fabs(x), fabs(y)));
@@ -101,7 +87,7 @@ static void run_reference(void *arg)
         size_t n = 0;
         assert_true(tp_operand_dims(k, &k->operands[i], env, dims, &why));
         arrays[i] = tp_tensor_new(l->arena, k->operands[i].dtype, k->operands[i].rank, dims);
-        fill(&arrays[i], &n, tp_json_get(inputs, tp_cstr(l->arena, k->operands[i].name)));
+        fill_tensor(&arrays[i], &n, tp_json_get(inputs, tp_cstr(l->arena, k->operands[i].name)));
         assert_int_equal(n, arrays[i].n);
     }
     tp_reference_request q = {.kernel = k, .env = env, .arrays = arrays, .outputs = outputs};
@@ -118,7 +104,7 @@ static void run_reference(void *arg)
     for (uint32_t i = 0; i < k->noutputs; i++) {
         tp_tensor expected = tp_tensor_new(l->arena, TP_F64, outputs[i].rank, outputs[i].dims);
         size_t n = 0;
-        fill(&expected, &n, tp_json_get(want, tp_cstr(l->arena, k->operands[k->ninputs + i].name)));
+        fill_tensor(&expected, &n, tp_json_get(want, tp_cstr(l->arena, k->operands[k->ninputs + i].name)));
         assert_int_equal(n, outputs[i].n);
         for (size_t e = 0; e < n; e++) {
             double a = tp_get_f64(TP_F64, outputs[i].data, e), b = tp_get_f64(TP_F64, expected.data, e);

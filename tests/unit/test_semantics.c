@@ -3,7 +3,7 @@
  *   {"inputs": {name: nested list}, "outputs": {name: nested list}}   runs and gives these values, bit for bit
  *   {"inputs": …, "trap": "TP501"}                                     the machine traps with this rule
  *   {"error": "TP004", "message": "part of it"}                        the spec is refused
- * "x-jax" beside it records what JAX's two interpreters did (tools/jax_semantics.py). */
+ * "x-jax" beside it records what JAX's two interpreters did (tests/jax/semantics.py). */
 #define _DEFAULT_SOURCE /* scandir */
 #include "tests/unit/support.h"
 
@@ -14,23 +14,6 @@
 #include "base/file.h"
 #include "kernels/trial/equiv.h"
 
-static void fill(tp_tensor *t, size_t *at, const tp_json *v)
-{
-    if (v->type == TP_J_ARRAY) {
-        for (uint32_t i = 0; i < v->u.items.n; i++)
-            fill(t, at, v->u.items.at[i]);
-        return;
-    }
-    assert_true(*at < t->n);
-    switch (v->type) {
-    case TP_J_INT: tp_put_i64(t->dtype, t->data, *at, v->u.integer); break;
-    case TP_J_BOOL: tp_put_i64(t->dtype, t->data, *at, v->u.boolean); break;
-    case TP_J_REAL: tp_put_f64(t->dtype, t->data, *at, v->u.real); break;
-    default: tp_put_f64(t->dtype, t->data, *at, strtod(v->u.string.p, NULL)); break; /* "nan", "inf", "-inf" */
-    }
-    ++*at;
-}
-
 static void check_outputs(const char *name, loaded *l, const tp_kernel *k, tp_tensor *arrays, const tp_json *outputs)
 {
     for (uint32_t i = 0; i < outputs->u.items.n; i++) {
@@ -39,7 +22,7 @@ static void check_outputs(const char *name, loaded *l, const tp_kernel *k, tp_te
         assert_true(o >= 0);
         tp_tensor expected = tp_tensor_new(l->arena, arrays[o].dtype, arrays[o].rank, arrays[o].dims);
         size_t n = 0;
-        fill(&expected, &n, want);
+        fill_tensor(&expected, &n, want);
         assert_int_equal(n, expected.n);
         for (size_t e = 0; e < n; e++) {
             double a = tp_get_f64(arrays[o].dtype, arrays[o].data, e),
@@ -92,7 +75,7 @@ static void run_spec(void *arg)
         size_t n = 0;
         if (i < k->ninputs) {
             assert_non_null(given);
-            fill(&arrays[i], &n, given);
+            fill_tensor(&arrays[i], &n, given);
             assert_int_equal(n, arrays[i].n);
         }
     }

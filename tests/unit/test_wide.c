@@ -5,7 +5,6 @@
 
 #include "tests/unit/support.h"
 #include "tests/unit/wide.h"
-#include "verify/verify.h"
 
 /* Each more than what some list of the analyzer once had room for. */
 static const int64_t SIZES[WIDE_KINDS] = {
@@ -13,36 +12,15 @@ static const int64_t SIZES[WIDE_KINDS] = {
     [WIDE_CHAIN] = 64,     [WIDE_LOOP] = 10000, [WIDE_LATE_ROWS] = 31,   [WIDE_SCRATCH] = 100,
 };
 
-typedef struct lint_call {
-    tp_job job;
-    tp_check_settings s;
-} lint_call;
-
-static void lint(void *arg)
-{
-    lint_call *c = arg;
-    tp_solver *solver = tp_solver_new(c->job.arena);
-    tp_job_begin(&c->job);
-    tp_check_text(&c->job, &c->s, solver);
-    tp_solver_free(solver);
-}
-
 static void expect_proven(wide_kind kind, int64_t n, uint64_t seed)
 {
     tp_arena *a = tp_arena_new(0);
-    lint_call c = {.job = {.arena = a, .source = {TP_S("wide.tile.json"), wide_spec(a, kind, n, seed)}}};
-    uint32_t proven = 0;
-    tp_check_defaults(&c.s, false);
-    assert_int_equal(tp_try(a, lint, &c), TP_OK);
-    for (uint32_t i = 0; i < c.job.report.findings.len; i++) {
-        const tp_finding *f = &c.job.report.findings.at[i];
-        bool open = f->verdict != TP_PROVEN && f->verdict != TP_ADVICE && f->verdict != TP_NOT_APPLICABLE;
-        proven += f->verdict == TP_PROVEN;
-        if (open)
-            fail_msg("%s of %lld, TEST_SEED=%llu: %s %.*s: %.*s", WIDE_NAMES[kind], (long long)n,
-                     (unsigned long long)seed, f->rule, TP_FMT(f->message), TP_FMT(f->reason));
-    }
-    assert_true(c.job.report.valid && proven > 10);
+    wide_lint c = wide_lint_of(a, wide_spec(a, kind, n, seed));
+    const tp_finding *f = c.first_open;
+    if (f)
+        fail_msg("%s of %lld, TEST_SEED=%llu: %s %.*s: %.*s", WIDE_NAMES[kind], (long long)n, (unsigned long long)seed,
+                 f->rule, TP_FMT(f->message), TP_FMT(f->reason));
+    assert_true(c.open == 0 && c.proven > 10);
     tp_arena_free(a);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "base/str.h"
+#include "verify/verify.h"
 
 typedef enum wide_kind {
     WIDE_OPERANDS,   /* n inputs, summed to one output */
@@ -189,6 +190,39 @@ static inline tp_str wide_spec(tp_arena *a, wide_kind kind, int64_t n, uint64_t 
     }
     tp_buf_c(&w.b, "]}\n");
     return tp_buf_view(&w.b);
+}
+
+/* Lint of a spec with the program's settings: how many claims are proven, how many are not, and the first of these. */
+typedef struct wide_lint {
+    tp_job job;
+    tp_check_settings settings;
+    uint32_t proven, open;
+    const tp_finding *first_open;
+} wide_lint;
+
+static inline void wide_lint_call(void *arg)
+{
+    wide_lint *c = arg;
+    tp_solver *solver = tp_solver_new(c->job.arena);
+    tp_job_begin(&c->job);
+    tp_check_text(&c->job, &c->settings, solver);
+    tp_solver_free(solver);
+}
+
+static inline wide_lint wide_lint_of(tp_arena *a, tp_str text)
+{
+    wide_lint c = {.job = {.arena = a, .source = {TP_S("wide.tile.json"), text}}};
+    tp_check_defaults(&c.settings, false);
+    c.open = tp_try(a, wide_lint_call, &c) != TP_OK || !c.job.report.valid;
+    for (uint32_t i = 0; i < c.job.report.findings.len; i++) {
+        const tp_finding *f = &c.job.report.findings.at[i];
+        c.proven += f->verdict == TP_PROVEN;
+        if (f->verdict == TP_PROVEN || f->verdict == TP_ADVICE || f->verdict == TP_NOT_APPLICABLE)
+            continue;
+        c.first_open = c.first_open ? c.first_open : f;
+        c.open++;
+    }
+    return c;
 }
 
 #endif
