@@ -4,6 +4,7 @@
  * "open", since solvers differ. TEST_WRITE=1 (make verdicts) writes the file;
  * TEST_SPECS=FOLDER looks at the specs below that folder only. */
 #define _GNU_SOURCE
+#include "analyzer/merge.h"
 #include "tests/unit/process.h"
 
 static const char FILE_NAME[] = "tests/verdicts.txt";
@@ -114,8 +115,40 @@ static void verdicts(void **state)
     tp_arena_free(a);
 }
 
+/* Of two dtype combinations: the worse verdict, and what a proof of both rests on; a refutation rests on nothing. */
+static void combinations_are_merged(void **state)
+{
+    (void)state;
+    static const struct {
+        tp_verdict first, second, merged;
+        const char *rests_on;
+    } CASES[] = {{TP_PROVEN, TP_PROVEN, TP_PROVEN, "F1, F2"},
+                 {TP_PROVEN, TP_VIOLATED, TP_VIOLATED, ""},
+                 {TP_VIOLATED, TP_PROVEN, TP_VIOLATED, ""},
+                 {TP_UNKNOWN, TP_PROVEN, TP_UNKNOWN, ""}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        tp_arena *a = tp_arena_new(0);
+        tp_merged m = {.next = {NULL, 0, 0}};
+        for (int second = 0; second < 2; second++) {
+            tp_verdict v = second ? CASES[i].second : CASES[i].first;
+            tp_finding f = {.rule = TP_RULE_EXTENT,
+                            .verdict = v,
+                            .rests_on = tp_str_c(v != TP_PROVEN ? ""
+                                                 : second       ? "F2"
+                                                                : "F1")};
+            tp_findings one = {&f, 1, 1};
+            tp_merge(a, &m, &one);
+        }
+        tp_findings all = tp_merged_findings(a, &m);
+        assert_int_equal(all.len, 1);
+        assert_int_equal(all.at[0].verdict, CASES[i].merged);
+        assert_string_equal(tp_cstr(a, all.at[0].rests_on), CASES[i].rests_on);
+        tp_arena_free(a);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(combinations_are_merged)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -433,6 +433,7 @@ static void diff_tells_what_changed(void **state)
     put_spec(p, "a.tile.json", "", "");
     put_spec(p, "b.tile.json", " + 1", "");
     put_spec(p, "c.tile.json", " + 0 * N", "");
+    put_spec(p, "inside.tile.json", " + min(i, 0)", ""); /* 0 in every step, and only there */
     outcome o = RUN_IN(p->a, p->dir, "diff", "a.tile.json", "b.tile.json");
     expect_exit(&o, 1);
     assert_true(contains(o.out, "introduced: violated[TP101] operand `x` can be read outside dimension 0\n"));
@@ -443,6 +444,9 @@ static void diff_tells_what_changed(void **state)
     o = RUN_IN(p->a, p->dir, "diff", "a.tile.json", "c.tile.json");
     expect_exit(&o, 0);
     assert_true(contains(o.out, "the same for all sizes\nthe same windows for all sizes of the old spec\n"));
+    o = RUN_IN(p->a, p->dir, "diff", "a.tile.json", "inside.tile.json");
+    expect_exit(&o, 0);
+    assert_true(contains(o.out, "the same windows for all sizes of the old spec\n"));
     o = RUN_IN(p->a, p->dir, "diff", "a.tile.json", "a.tile.json");
     expect_exit(&o, 0);
     assert_true(contains(o.out, "no verdict, window, bound or result changed"));
