@@ -201,7 +201,7 @@ guards: all libraries ## can the rules of the source tree fail? plants an offenc
 	@$(MAKE) --no-print-directory MODE=strict build/strict/base/str.o
 	@tests/guards/run.sh
 
-extensions: all ## is docs/HACKING.md complete? adds a primitive, a rule and a dtype by it in a copy of the tree (3 minutes)
+extensions: all ## is docs/HACKING.md complete? adds a primitive, a rule, a dtype and a tier by it in a copy of the tree (3 minutes)
 	@tests/extensions/run.sh
 
 check-layers: all libraries
@@ -269,7 +269,7 @@ attention: all $(TESTS) ## every planted defect of tests/attention/ and tests/de
 	@TEST_EVERY=1 $(BUILD)/tests/test_defects
 
 mutants: SEED = 1 # the sample that was reviewed
-mutants: all ## are the tests strong enough? plant 200 defects into rules and prover (needs python3; up to 40 minutes)
+mutants: all ## are the tests strong enough? plant 200 defects into rules and prover (needs python3; hours; a run goes on where it was stopped)
 	@tools/mutants.py --count $(COUNT) --seed $(SEED)
 COUNT ?= 200
 

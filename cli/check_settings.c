@@ -22,9 +22,15 @@ static bool read_required(const tp_cli *c, bool *required)
                     known = required[k] = true;
             }
             if (!known) {
-                tp_usage_error("--require: there is no evidence `%.*s`; there are rounding=E1, bits=E2, algebra=E3, "
-                               "algebra=E4 and algebra=E5",
-                               TP_FMT(name));
+                tp_buf all = {.arena = c->arena};
+                for (size_t k = 0; k < TP_NEVIDENCE; k++)
+                    tp_buf_printf(&all, "%s%s",
+                                  k == 0                 ? ""
+                                  : k + 1 < TP_NEVIDENCE ? ", "
+                                                         : " and ",
+                                  tp_evidence_at(k).text);
+                tp_usage_error("--require: there is no evidence `%.*s`; there are %.*s", TP_FMT(name),
+                               TP_FMT(tp_buf_view(&all)));
                 return false;
             }
         }

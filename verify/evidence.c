@@ -3,6 +3,7 @@
 
 static const tp_tier_evidence *const EXECUTED[] = {&tp_tier_e1, &tp_tier_e2, &tp_tier_e3, &tp_tier_e4};
 enum { NEXECUTED = sizeof EXECUTED / sizeof *EXECUTED };
+_Static_assert(TP_NEVIDENCE == NEXECUTED + 1, "TP_NEVIDENCE counts the tiers of executions, and E5");
 
 tp_evidence_names tp_evidence_at(size_t i)
 {

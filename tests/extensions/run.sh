@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: tests/extensions/run.sh
-# Does docs/HACKING.md say all of it? Adds a primitive, a rule and a dtype to a
-# copy of the tree by the files that its table names and no other, and demands
+# Does docs/HACKING.md say all of it? Adds a primitive, a rule, a dtype and a tier
+# to a copy of the tree by the files that its table names and no other, and demands
 # that what was forgotten is named by the compiler or a guard, that what nobody
 # listed is unknown, and that the addition works.
 set -eu
@@ -106,4 +106,31 @@ cat >planted.tile.json <<'END'
  "outputs": [{"name": "o", "dtype": "int2", "shape": ["M", 128], "block_shape": [128, 128], "index_map": ["i", "0"]}]}
 END
 demand 0 '4.0 KiB' build/tileproof lint planted.tile.json # 128 x 128 elements of 2 bits
-say "a primitive, a rule and a dtype: added by what docs/HACKING.md names; the rest was named, and unknown until then"
+# ---- a tier: a file with its descriptor, its name, its row ----
+copy
+cat >kernels/trial/e0_planted.c <<'END'
+/* Tier E0: some case was executed. */
+#include "kernels/trial/trial.h"
+
+static bool holds(const tp_equiv *e)
+{
+    return e->cases.len > 0;
+}
+
+static tp_str missing(const tp_equiv *e, const tp_kernel *k)
+{
+    (void)e, (void)k;
+    return TP_S("no case was executed");
+}
+
+const tp_tier_evidence tp_tier_e0 = {"planted=E0", NULL, holds, missing};
+END
+sed -i 's/^extern const tp_tier_evidence tp_tier_e1/extern const tp_tier_evidence tp_tier_e0, tp_tier_e1/' kernels/trial/equiv.h
+sed -i 's/^static const tp_tier_evidence \*const EXECUTED\[\] = {/&\&tp_tier_e0, /' verify/evidence.c
+demand 2 'TP_NEVIDENCE counts' ${MAKE:-make} --no-print-directory -s build/release/verify/evidence.o
+sed -i 's/TP_NEVIDENCE = 5/TP_NEVIDENCE = 6/' verify/verify.h
+build "a file in kernels/trial/"
+demand 0 'ok' build/tileproof verify --require planted=E0,algebra=E5 examples/elementwise/add_2d.tile.json
+demand 4 'planted=E0 was required and not reached' build/tileproof verify --cases 0 --box 0 --require planted=E0 examples/elementwise/add_2d.tile.json
+demand 2 'there are planted=E0, rounding=E1' build/tileproof verify --require planted=E9 examples/elementwise/add_2d.tile.json
+say "a primitive, a rule, a dtype and a tier: added by what docs/HACKING.md names; the rest was named, and unknown until then"
