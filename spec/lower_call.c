@@ -61,7 +61,7 @@ static bool two_positional(const tp_node *n)
 }
 
 /* The axis that program_id(d) or program_id(k) means, else the first one. */
-static tp_str axis_meant(const tp_lower *l, const tp_node *n)
+static tp_str axis_of_program_id(const tp_lower *l, const tp_node *n)
 {
     const tp_node *argument = n->nkids == 1 ? n->kids[0] : NULL;
     for (uint32_t i = 0; argument && i < l->k->naxes; i++)
@@ -75,7 +75,7 @@ static tp_str axis_meant(const tp_lower *l, const tp_node *n)
 static void refuse_call_form(tp_lower *l, const tp_node *n)
 {
     if (tp_str_is(n->text, "program_id")) {
-        tp_str axis = axis_meant(l, n);
+        tp_str axis = axis_of_program_id(l, n);
         if (l->reference)
             lower_fail(l, n, "a reference sees whole arrays only", "`program_id` in a reference");
         lower_fail(l, n, axis.n ? tp_printf(l->c->arena, "write `%.*s`", TP_FMT(axis)).p : NULL,
