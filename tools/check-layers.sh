@@ -14,13 +14,14 @@ for file in *.[ch] */*.[ch] */*/*.[ch]; do
     case $file in '*'* | build/* | tests/* | examples/*) ;; *) lists "$folders" "${file%%/*}" || say "$file: ${file%%/*}/ is in no row of tools/layers.txt" ;; esac
 done
 
-# libraries: one file knows Z3, one OpenSSL
+# libraries: one file knows Z3, one OpenSSL, one the sanitizers
 others=$(find $folders -name '*.[ch]' -o -name '*.def' | sort | xargs awk -v ours="$folders" '
     BEGIN { split(ours, list, " "); for (i in list) own[list[i]] = 1; split("json-c sys Random123", list, " "); for (i in list) own[list[i]] = 1 }
     /^[ \t]*#[ \t]*include[ \t]*["<]/ {
         to = $0; sub(/^[ \t]*#[ \t]*include[ \t]*["<]/, "", to); sub(/[">].*/, "", to); folder = to; sub(/\/.*/, "", folder)
         if (to ~ /z3\.h$/) { if (FILENAME != "smt/z3.c") print FILENAME " includes " to "; only smt/z3.c may" }
         else if (folder == "openssl") { if (FILENAME != "cli/signature.c") print FILENAME " includes " to "; only cli/signature.c may" }
+        else if (folder == "sanitizer") { if (FILENAME != "base/assert.h") print FILENAME " includes " to "; only base/assert.h may" }
         else if (to ~ /\// && !(folder in own) && !(folder == "tests" && FILENAME ~ /^bench\//)) print FILENAME " includes " to ", which is none of ours"
     }')
 solver=$(find $folders -name '*.c' | sort | sed "s|^|$build/|; s|c$|o|" | xargs ls 2>/dev/null | xargs nm -A -u |
