@@ -21,12 +21,13 @@ tp_tensor tp_tensor_new(tp_arena *a, tp_dtype dtype, uint32_t rank, const int64_
 tp_str tp_tensor_text(tp_arena *a, const tp_tensor *t);
 
 /* Read PATH.npy or PATH.safetensors#NAME. `wanted` decides the meaning of the
- * two-byte void type with which NumPy stores bfloat16; otherwise the file's
+ * void types of one and two bytes with which NumPy stores bfloat16, float8, int4
+ * and uint4 (one byte an element, the value in its low half); otherwise the file's
  * own dtype is returned, whatever it is. Native little-endian C-order data is
  * mapped, all else is copied. On failure *why is one sentence. */
 tp_status tp_tensor_read(tp_arena *a, tp_str path, tp_dtype wanted, tp_tensor *out, tp_str *why);
 
-/* Write a .npy (version 1.0; bfloat16 as '<V2') or, for a path that ends in
+/* Write a .npy (version 1.0; bfloat16 as '<V2', float8 and 4 bits as '|V1') or, for a path that ends in
  * .safetensors, a file with the single tensor `name`. Atomic. */
 tp_status tp_tensor_write(tp_arena *a, tp_str path, tp_str name, const tp_tensor *t, tp_str *why);
 

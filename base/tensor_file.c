@@ -24,17 +24,30 @@ static tp_status no(tp_arena *a, tp_str *why, const char *what)
     return TP_E_INPUT;
 }
 
+/* Does NumPy write it as bytes without a meaning? They are the type that is asked for. */
+static bool is_void(tp_dtype d)
+{
+    tp_cell cell = tp_dtype_info(d)->cell;
+    return cell == TP_CELL_BF16 || cell == TP_CELL_F8 || cell == TP_CELL_I4 || cell == TP_CELL_U4;
+}
+
+/* ml_dtypes calls float8_e5m2 a float of one byte, as no other. */
+static bool has_no_meaning(const stored *s)
+{
+    return s->kind == 'V' || (s->kind == 'f' && s->size == 1);
+}
+
 static tp_dtype dtype_of(const stored *s, tp_dtype wanted)
 {
-    if (s->kind == 'V' && s->size == 2)
-        return wanted == TP_BF16 ? TP_BF16 : TP_NO_DTYPE;
+    if (has_no_meaning(s))
+        return wanted < TP_DTYPES && is_void(wanted) && tp_dtype_size(wanted) == s->size ? wanted : TP_NO_DTYPE;
     for (int d = 0; d < TP_DTYPES; d++) {
         const tp_dtype_row *row = tp_dtype_info((tp_dtype)d);
         char kind = row->kind == TP_KIND_FLOAT  ? 'f'
                     : row->kind == TP_KIND_INT  ? 'i'
                     : row->kind == TP_KIND_UINT ? 'u'
                                                 : 'b';
-        if (d != TP_BF16 && row->executable && kind == s->kind && (size_t)row->bits == 8 * s->size)
+        if (!is_void((tp_dtype)d) && row->executable && kind == s->kind && (size_t)row->bits == 8 * s->size)
             return (tp_dtype)d;
     }
     return TP_NO_DTYPE;
@@ -55,9 +68,11 @@ static tp_status from_bytes(tp_arena *a, const stored *s, tp_str data, tp_dtype 
 {
     size_t n;
     tp_dtype dtype = dtype_of(s, wanted);
-    if (dtype == TP_NO_DTYPE && s->kind == 'V' && s->size == 2)
-        return no(a, why,
-                  "it holds two-byte void elements; they are read as bfloat16 only where the spec says bfloat16");
+    if (dtype == TP_NO_DTYPE && has_no_meaning(s) && s->size <= 2) {
+        *why = tp_printf(a, "it holds %s-byte void elements; they are read as %s only where the spec says so",
+                         s->size == 2 ? "two" : "one", s->size == 2 ? "bfloat16" : "float8, int4 or uint4");
+        return TP_E_INPUT;
+    }
     if (dtype == TP_NO_DTYPE) {
         *why = tp_printf(a, "its element type (%c%zu) is not one that kernels compute with", s->kind, s->size);
         return TP_E_INPUT;
@@ -161,9 +176,11 @@ static const struct {
     char kind;
     size_t size;
     tp_dtype dtype;
-} SAFE[] = {{"F64", 'f', 8, TP_F64}, {"F32", 'f', 4, TP_F32}, {"F16", 'f', 2, TP_F16},  {"BF16", 'V', 2, TP_BF16},
-            {"I8", 'i', 1, TP_I8},   {"I16", 'i', 2, TP_I16}, {"I32", 'i', 4, TP_I32},  {"U8", 'u', 1, TP_U8},
-            {"U16", 'u', 2, TP_U16}, {"U32", 'u', 4, TP_U32}, {"BOOL", 'b', 1, TP_BOOL}};
+} SAFE[] = {{"F64", 'f', 8, TP_F64},        {"F32", 'f', 4, TP_F32},       {"F16", 'f', 2, TP_F16},
+            {"BF16", 'V', 2, TP_BF16},      {"I8", 'i', 1, TP_I8},         {"I16", 'i', 2, TP_I16},
+            {"I32", 'i', 4, TP_I32},        {"U8", 'u', 1, TP_U8},         {"U16", 'u', 2, TP_U16},
+            {"U32", 'u', 4, TP_U32},        {"BOOL", 'b', 1, TP_BOOL},     {"F8_E4M3", 'V', 1, TP_F8E4M3FN},
+            {"F8_E5M2", 'V', 1, TP_F8E5M2}, {"F8_E8M0", 'V', 1, TP_F8E8M0}};
 
 static bool safe_entry(struct json_object *entry, stored *s, tp_dtype *dtype, int64_t *from, int64_t *to)
 {
@@ -249,14 +266,14 @@ tp_status tp_tensor_read(tp_arena *a, tp_str path, tp_dtype wanted, tp_tensor *o
 static tp_str npy_header(tp_arena *a, const tp_tensor *t)
 {
     const tp_dtype_row *row = tp_dtype_info(t->dtype);
-    char kind = t->dtype == TP_BF16          ? 'V'
+    char kind = is_void(t->dtype)            ? 'V'
                 : row->kind == TP_KIND_FLOAT ? 'f'
                 : row->kind == TP_KIND_INT   ? 'i'
                 : row->kind == TP_KIND_UINT  ? 'u'
                                              : 'b';
     tp_buf h = {.arena = a}, b = {.arena = a};
-    tp_buf_printf(&h, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (", row->bits == 8 ? '|' : '<', kind,
-                  row->bits / 8);
+    tp_buf_printf(&h, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (", row->bits <= 8 ? '|' : '<', kind,
+                  tp_dtype_size(t->dtype));
     for (uint32_t d = 0; d < t->rank; d++)
         tp_buf_printf(&h, "%lld%s", (long long)t->dims[d], t->rank == 1 ? "," : d + 1 < t->rank ? ", " : "");
     tp_buf_c(&h, "), }");
@@ -269,16 +286,21 @@ static tp_str npy_header(tp_arena *a, const tp_tensor *t)
     return tp_buf_view(&b);
 }
 
+/* NULL: the format has no such type. */
+static const char *safe_type(tp_dtype d)
+{
+    for (size_t i = 0; i < sizeof SAFE / sizeof *SAFE; i++)
+        if (SAFE[i].dtype == d)
+            return SAFE[i].name;
+    return NULL;
+}
+
 static tp_str safe_header(tp_arena *a, tp_str name, const tp_tensor *t)
 {
     tp_buf h = {.arena = a}, b = {.arena = a};
-    const char *type = "F32";
-    for (size_t i = 0; i < sizeof SAFE / sizeof *SAFE; i++)
-        if (SAFE[i].dtype == t->dtype)
-            type = SAFE[i].name;
     tp_buf_c(&h, "{");
     tp_buf_json(&h, name);
-    tp_buf_printf(&h, ":{\"dtype\":\"%s\",\"shape\":[", type);
+    tp_buf_printf(&h, ":{\"dtype\":\"%s\",\"shape\":[", safe_type(t->dtype));
     for (uint32_t d = 0; d < t->rank; d++)
         tp_buf_printf(&h, "%s%lld", d ? "," : "", (long long)t->dims[d]);
     tp_buf_printf(&h, "],\"data_offsets\":[0,%zu]}}", t->n * tp_dtype_size(t->dtype));
@@ -293,6 +315,10 @@ static tp_str safe_header(tp_arena *a, tp_str name, const tp_tensor *t)
 tp_status tp_tensor_write(tp_arena *a, tp_str path, tp_str name, const tp_tensor *t, tp_str *why)
 {
     bool safe = path.n > 12 && memcmp(path.p + path.n - 12, ".safetensors", 12) == 0;
+    if (safe && !safe_type(t->dtype)) {
+        *why = tp_printf(a, "safetensors has no %s; write a .npy file", tp_dtype_info(t->dtype)->name);
+        return TP_E_INPUT;
+    }
     tp_str pieces[2] = {safe ? safe_header(a, name, t) : npy_header(a, t), {t->data, t->n * tp_dtype_size(t->dtype)}};
     return tp_write_file(a, tp_cstr(a, path), pieces, 2, why);
 }

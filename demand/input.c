@@ -41,7 +41,7 @@ static double raw(const tp_demand_array *x, tp_demand_family family, uint64_t se
 double tp_demand_input(const tp_demand_array *x, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index)
 {
     uint64_t cell = 0;
-    tp_put_f64(x->dtype, &cell, 0, raw(x, family, seed, input, index));
+    tp_put_f64(x->dtype, &cell, 0, tp_dtype_moderate(x->dtype, raw(x, family, seed, input, index)));
     return tp_get_f64(x->dtype, &cell, 0);
 }
 

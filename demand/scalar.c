@@ -79,7 +79,7 @@ static int64_t whole(tp_prim p, int64_t x, int64_t y, int64_t mask)
 /* Ones where the type has bits. */
 static int64_t bits_of(tp_dtype t)
 {
-    size_t bits = 8 * tp_dtype_size(t);
+    int bits = tp_dtype_info(t)->bits;
     return bits < 64 ? ((int64_t)1 << bits) - 1 : -1;
 }
 

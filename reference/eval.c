@@ -39,7 +39,7 @@ static double lane(const array *a, size_t i)
 
 static int64_t logical(tp_prim p, int64_t x, int64_t y, tp_dtype d)
 {
-    int64_t mask = ((int64_t)1 << 8 * tp_dtype_size(d)) - 1;
+    int64_t mask = ((int64_t)1 << tp_dtype_info(d)->bits) - 1;
     bool within = y >= 0 && y < 63;
     int64_t by = within ? y : 63;
     return p == TP_P_AND           ? (x & y)

@@ -47,6 +47,8 @@ struct tp_lower {
 /* TP004 at n. */
 _Noreturn void lower_fail(tp_lower *l, const tp_node *n, const char *help, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* Refuse what computes with a type that holds scales only (tp_is_scale). */
+_Noreturn void lower_fail_scale(tp_lower *l, const char *what, tp_dtype d, const tp_node *n);
 const tp_value *lower_value(const tp_lower *l, tp_vid v);
 tp_vid lower_new_value(tp_lower *l, tp_dtype dtype, uint32_t rank, const tp_expr *dims);
 tp_vid lower_weak_int(tp_lower *l, tp_expr e);

@@ -33,7 +33,7 @@ static tp_vid call_bitcast(tp_lower *l, const tp_node *n)
     if (l->reference)
         lower_fail(l, n, NULL, "a reference computes with real numbers: their bits are not defined");
     if (tp_is_weak(x->dtype) || x->dtype == TP_BOOL || d == TP_BOOL || !tp_dtype_info(d)->executable ||
-        tp_dtype_size(x->dtype) != tp_dtype_size(d))
+        tp_dtype_info(x->dtype)->bits != tp_dtype_info(d)->bits)
         lower_fail(l, n, NULL, "the bits of %.*s are not those of %s", TP_FMT(lower_type_text(l, v)),
                    tp_dtype_info(d)->name);
     tp_vid out = lower_new_value(l, d, x->rank, x->dims);

@@ -21,14 +21,21 @@ static bool constant_of(const tp_lower *l, tp_vid v, double *real)
 void lower_check_literal(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n)
 {
     double real;
-    if (!tp_is_float(dtype) || dtype >= TP_DTYPES || !constant_of(l, v, &real) || !isfinite(real) ||
-        tp_dtype_holds(dtype, real))
+    if (!tp_is_float(dtype) || dtype >= TP_DTYPES || !constant_of(l, v, &real) || isnan(real))
         return;
-    lower_fail(l, n,
-               tp_printf(l->c->arena, "the largest %s is %.9g; for infinity, write %sinf", tp_dtype_info(dtype)->name,
-                         tp_dtype_largest(dtype), real < 0 ? "-" : "")
-                   .p,
-               "%.9g does not fit %s", real, tp_dtype_info(dtype)->name);
+    bool infinite = tp_dtype_info(dtype)->specials == TP_SPECIALS_IEEE;
+    if (isinf(real) ? infinite : tp_dtype_holds(dtype, real))
+        return;
+    tp_buf help = {.arena = l->c->arena};
+    if (tp_is_scale(dtype))
+        tp_buf_printf(&help, "it holds powers of two from 2^-127 to 2^127");
+    else
+        tp_buf_printf(&help, "the largest %s is %.9g", tp_dtype_info(dtype)->name, tp_dtype_largest(dtype));
+    if (infinite)
+        tp_buf_printf(&help, "; for infinity, write %sinf", real < 0 ? "-" : "");
+    else if (!tp_is_scale(dtype))
+        tp_buf_printf(&help, ", and it has no infinity");
+    lower_fail(l, n, tp_buf_view(&help).p, "%.9g does not fit %s", real, tp_dtype_info(dtype)->name);
 }
 
 /* `out` is `real`, computed from x and y. */

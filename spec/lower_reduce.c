@@ -40,6 +40,8 @@ tp_vid lower_fold_call(tp_lower *l, tp_prim prim, const tp_node *n)
     if (tp_is_weak(x->dtype) || (x->dtype == TP_BOOL) != logical)
         lower_fail(l, args[0], NULL, "`%.*s` takes %s, not %.*s", TP_FMT(n->text),
                    logical ? "bools" : "arrays of numbers", TP_FMT(lower_type_text(l, v)));
+    if (tp_is_scale(x->dtype))
+        lower_fail_scale(l, tp_prim_info(prim)->name, x->dtype, args[0]);
     int64_t axes[TP_MAX_RANK];
     uint32_t naxes = 0;
     if (args[1])
@@ -63,6 +65,8 @@ tp_vid lower_scan_call(tp_lower *l, tp_prim prim, const tp_node *n)
     if (tp_is_weak(x->dtype) || x->dtype == TP_BOOL || x->rank == 0)
         lower_fail(l, args[0], NULL, "`%.*s` takes arrays of numbers, not %.*s", TP_FMT(n->text),
                    TP_FMT(lower_type_text(l, v)));
+    if (tp_is_scale(x->dtype))
+        lower_fail_scale(l, tp_prim_info(prim)->name, x->dtype, args[0]);
     int64_t axis = lower_read_axis(l, args[1], x->rank);
     tp_vid out = lower_new_value(l, x->dtype, x->rank, x->dims);
     tp_inst *inst = lower_emit(l, prim, out, 1, &v, n);
@@ -135,6 +139,8 @@ static void check_dot_types(tp_lower *l, tp_vid a, tp_vid b, const tp_node *n)
                    TP_FMT(lower_type_text(l, a)), TP_FMT(lower_type_text(l, b)));
     if (!tp_dtype_info(x)->executable)
         lower_fail(l, n, NULL, "this build does not compute with %s", tp_dtype_info(x)->name);
+    if (tp_is_scale(x))
+        lower_fail_scale(l, "dot", x, n);
 }
 
 tp_vid lower_dot_call(tp_lower *l, const tp_node *n)

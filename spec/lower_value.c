@@ -228,6 +228,12 @@ static bool class_accepts(tp_operand_class c, tp_dtype d)
     return false;
 }
 
+_Noreturn void lower_fail_scale(tp_lower *l, const char *what, tp_dtype d, const tp_node *n)
+{
+    lower_fail(l, n, "convert it first with .astype(float32)", "`%s` of %s, which holds scales and has no arithmetic",
+               what, tp_dtype_info(d)->name);
+}
+
 static void check_class(tp_lower *l, tp_prim prim, tp_vid v, const tp_node *n)
 {
     static const char *const WANT[] = {"floats", "integers", "numbers", "bools or integers", "values"};
@@ -235,6 +241,8 @@ static void check_class(tp_lower *l, tp_prim prim, tp_vid v, const tp_node *n)
     tp_dtype d = lower_value(l, v)->dtype;
     if (d < TP_DTYPES && !tp_dtype_info(d)->executable)
         lower_fail(l, n, NULL, "this build does not compute with %s", tp_dtype_info(d)->name);
+    if (tp_is_scale(d) && !tp_prim_compares(prim))
+        lower_fail_scale(l, row->name, d, n);
     if (!class_accepts(row->operands, d)) {
         const char *help = d == TP_BOOL       ? "use where(c, 1, 0) or .astype(int32)"
                            : prim == TP_P_DIV ? "use // or .astype(float32)"

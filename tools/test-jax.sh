@@ -6,6 +6,7 @@ tools/venv.sh $venv tests/jax/requirements.txt
 code=0
 "$venv/bin/python" tests/jax/semantics.py || code=1
 "$venv/bin/python" tests/jax/references.py || code=1
+"$venv/bin/python" tests/jax/conversions.py || code=1
 "$venv/bin/python" tools/mosaic.py || code=1
 "$venv/bin/python" tests/jax/arrays.py || code=1
 "$venv/bin/python" tests/jax/integrations.py || code=1

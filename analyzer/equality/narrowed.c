@@ -23,17 +23,25 @@ static int digits(tp_dtype d)
     return -ilogb(tp_dtype_roundoff(d));
 }
 
+/* Exponent of the smallest positive number. */
+static int finest(tp_dtype d)
+{
+    return tp_dtype_info(d)->least - digits(d) + 1;
+}
+
 /* Does type `to`, of floats, hold every number of type `from`? */
 static bool holds(tp_dtype to, tp_dtype from)
 {
-    if (from == to || from == TP_BOOL)
+    const tp_dtype_row *x = tp_dtype_info(from), *y = tp_dtype_info(to);
+    if (from == to)
         return true;
-    if (to != TP_F32 && to != TP_F64 && to != TP_BF16 && to != TP_F16)
+    if (!tp_is_float(to) || y->cell == TP_CELL_NONE || tp_is_scale(to))
         return false;
     if (!tp_is_float(from))
-        return !tp_is_weak(from) &&
-               tp_dtype_info(from)->bits - (tp_dtype_info(from)->kind == TP_KIND_INT) <= digits(to);
-    return from == TP_F32 ? to == TP_F64 : from != TP_F64 && (to == TP_F32 || to == TP_F64);
+        return !tp_is_weak(from) && (from == TP_BOOL || x->bits - (x->kind == TP_KIND_INT) <= digits(to));
+    bool infinite = x->specials != TP_SPECIALS_IEEE || y->specials == TP_SPECIALS_IEEE;
+    return infinite && x->cell != TP_CELL_NONE && x->roundoff >= y->roundoff && x->largest <= y->largest &&
+           finest(from) >= finest(to);
 }
 
 static bool integer_fits(summary *s, tp_expr e, tp_dtype to)
@@ -42,10 +50,10 @@ static bool integer_fits(summary *s, tp_expr e, tp_dtype to)
     int64_t v, most = (int64_t)1 << digits(to);
     if (tp_expr_is_const(s->p, e, &v))
         return rounded(to, (double)v) == (double)v && llabs(v) <= (int64_t)1 << 53;
+    if (tp_is_scale(to))
+        return false;
     if (tp_expr_is_bool(s->p, e))
         return true;
-    if (to == TP_F16)
-        most = 2048;
     return summary_follows(s, &nothing,
                            tp_op2(s->p, TP_E_AND, tp_op2(s->p, TP_E_LE, e, tp_const(s->p, most)),
                                   tp_op2(s->p, TP_E_GE, e, tp_const(s->p, -most))));
@@ -92,7 +100,7 @@ term term_narrowed(summary *s, term t, tp_dtype to)
     int64_t v;
     bool constant = n.kind == T_INTEGER && tp_expr_is_const(s->p, n.e, &v);
     double number = constant ? (double)v : n.real;
-    if ((n.kind == T_REAL || constant) && isinf(rounded(to, number)))
+    if ((n.kind == T_REAL || constant) && !isnan(number) && !isfinite(rounded(to, number)))
         return term_real(s, rounded(to, number));
     if (n.kind == T_REAL && term_may_be_mask(&n)) /* stands for minus infinity, in any spelling */
         return t;

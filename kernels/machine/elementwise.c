@@ -159,7 +159,7 @@ static void run_strips(tp_prim p, tp_cells *out, const tp_cells *a, const tp_cel
         for (size_t i = 0; b && !is_float && tp_prim_divides(p) && i < (sb ? 1 : n); i++)
             wb[i] += wb[i] == 0; /* the caller has trapped defined zeros */
         for (size_t i = 0; p == TP_P_SHR_LOGICAL && i < (sa ? 1 : n); i++)
-            wa[i] &= ((int64_t)1 << 8 * tp_dtype_size(a->dtype)) - 1;
+            wa[i] &= ((int64_t)1 << tp_dtype_info(a->dtype)->bits) - 1;
         if (is_float)
             run_f32(p, n, fa, sa, b ? fb : NULL, sb, to_bool ? (void *)bits : fr);
         else

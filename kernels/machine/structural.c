@@ -103,7 +103,7 @@ void tp_convert_numbers(tp_cells *out, const tp_cells *a)
         }
         return;
     }
-    bool single = a->dtype == TP_F32 || a->dtype == TP_BF16 || a->dtype == TP_F16;
+    bool single = tp_is_float(a->dtype) && a->dtype != TP_F64 && a->dtype != TP_WEAK_FLOAT;
     float f[STRIP];
     double d[STRIP];
     int64_t w[STRIP];

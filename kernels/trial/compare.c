@@ -19,7 +19,7 @@ double tp_tolerance(const tp_kernel *k)
     if (k->tolerance > 0)
         return k->tolerance;
     for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
-        if (tp_is_float(k->operands[i].dtype))
+        if (tp_is_float(k->operands[i].dtype) && (i >= k->ninputs || tp_dtype_info(k->operands[i].dtype)->bits > 8))
             u = fmax(u, tp_dtype_roundoff(k->operands[i].dtype));
     if (k->reference.program)
         tp_region_any(&k->reference.program->statements, coarser, &u);

@@ -283,7 +283,7 @@ typedef struct tp_result {
 
 /* Tolerance of rounding, relative to max(|want|, rms of the output): an
  * engineering threshold, not a proof. 1024 roundoffs of float32 plus 8
- * roundoffs of the coarsest float type of inputs, outputs and the reference:
+ * roundoffs of the coarsest float type of inputs (8 bits apart), outputs and the reference:
  * what is coarser inside is the kernel's own doing. The spec's "tolerance"
  * where there is one. */
 double tp_tolerance(const tp_kernel *k);

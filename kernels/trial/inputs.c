@@ -194,7 +194,7 @@ void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed,
         case TP_INPUT_POWERS:
         case TP_INPUT_LARGE: v = placed(family, t, i, &rng, seed, stream); break;
         }
-        tp_put_f64(t->dtype, t->data, i, v);
+        tp_put_f64(t->dtype, t->data, i, tp_dtype_moderate(t->dtype, v));
     }
 }
 

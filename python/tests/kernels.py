@@ -269,5 +269,11 @@ CALLS |= {
     "under vmap": (jax.vmap(elementwise(jnp.exp)), (array(3, 16, 128),)),
     "under scan": (lambda x: lax.scan(lambda c, _: (elementwise(jnp.tanh)(c), None), x, None, length=2)[0], (SAMPLE,)),
     "two calls": (lambda x: elementwise(jnp.exp)(elementwise(jnp.sin)(x)), (SAMPLE,)),
+    "float8 with scales": (body_of(lambda x, w, s: jnp.dot(x[...], w[...], preferred_element_type=F32) * s[...].astype(F32), (16, 128)),
+                           (array(16, 128, dtype=jnp.float8_e4m3fn), array(128, 128, dtype=jnp.float8_e4m3fn, seed=1), jnp.abs(array(1, 128)).astype(jnp.float8_e8m0fnu))),
+    "to float8": (functools.partial(elementwise(lambda v: (jnp.clip(v, -3, 3) * 100).astype(jnp.float8_e4m3fn).astype(F32))), (array(32, 128),)),
+    "in float8": (functools.partial(elementwise(lambda v: jnp.maximum(v + v, jnp.float8_e5m2(0.3)))), (array(32, 128).astype(jnp.float8_e5m2),)),
+    "int4 weights": (body_of(lambda x, w: jnp.dot(x[...], w[...].astype(F32), preferred_element_type=F32), (16, 128)), (array(16, 128), array(128, 128, dtype=jnp.int4))),
+    "in int4": (functools.partial(elementwise(lambda v: (v * v + jnp.int4(3)) & jnp.int4(7))), (array(32, 128, dtype=jnp.int4),)),
     "int8": (functools.partial(elementwise(lambda v: (v.astype(I32) * 3 // 2).astype(jnp.int8))), (array(32, 128, dtype=jnp.int8),)),
 }

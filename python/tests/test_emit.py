@@ -89,7 +89,7 @@ def up_to_names(spec):
 def run_here(path, spec, arrays, tables, sizes, folder):
     arguments = []
     for name, a in {**tables, **arrays}.items():
-        np.save(folder / f"{name}.npy", a.view("V2") if a.dtype.name == "bfloat16" else a)
+        np.save(folder / f"{name}.npy", a if a.dtype.isbuiltin == 1 else a.view(f"V{a.dtype.itemsize}"))
         arguments += ["--input", f"{name}={folder / name}.npy"]
     for name, v in sizes.items():
         arguments += ["--size", f"{name}={v}"]

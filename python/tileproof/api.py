@@ -279,7 +279,7 @@ def _engine(importer: Any) -> Callable[[Any, list[Any], list[bool]], list[Any]]:
             arguments = []
             for name, value in zip(names, operands, strict=True):
                 array = np.asarray(value)
-                np.save(room / f"{name}.npy", array.view("V2") if array.dtype.name == "bfloat16" else array)
+                np.save(room / f"{name}.npy", array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}"))
                 arguments += ["--input", f"{name}={room / name}.npy"]
             for o in spec["outputs"]:
                 if not o.get("discard"):

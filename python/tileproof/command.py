@@ -15,7 +15,8 @@ from typing import Any
 from .errors import NotFound, TileproofError, Unsupported
 
 SHORT = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i32": "int32", "i8": "int8", "i16": "int16", "u8": "uint8", "u16": "uint16",
-         "u32": "uint32", "b1": "bool", "f64": "float64"}
+         "u32": "uint32", "b1": "bool", "f64": "float64", "i4": "int4", "u4": "uint4", "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
+         "f8e4m3b11fnuz": "float8_e4m3b11fnuz", "f8e8m0fnu": "float8_e8m0fnu"}
 
 
 def argument(text: str, sizes: dict[str, int]) -> Any:

@@ -20,6 +20,7 @@ WORDS = {
     "next_power_of_2", "align_up", "inf", "nan", "ds", "load", "store", "check", "forall", "matmul", "softmax", "logsumexp", "mean",
     "len", "d0", "take", "as", "is", "lambda", "import", "break", "continue", "pass",
     "literal", "variable", "bool", "float32", "float64", "bfloat16", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32", "int4", "uint4",
+    "float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz", "float8_e8m0fnu",
 } | set(PRIMITIVES)
 
 SEMANTICS = {"arbitrary": "arbitrary", "parallel": "parallel", "core_parallel": "core_parallel", "subcore_parallel": "parallel"}

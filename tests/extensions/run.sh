@@ -97,7 +97,7 @@ demand 0 '' ${MAKE:-make} --no-print-directory -s check-tables
 
 # ---- a dtype: a row; the rules know it, the engines refuse it ----
 copy
-awk '/^X\(U4,/ { print; print "X(I2, \"int2\", \"i2\", 2, TP_KIND_INT, NONE, 0, 0)"; next } { print }' base/dtypes.def >row && mv row base/dtypes.def
+awk '/^X\(U4,/ { print; print "X(I2, \"int2\", \"i2\", 2, TP_KIND_INT, NONE, 0, 0, 0, NONE)"; next } { print }' base/dtypes.def >row && mv row base/dtypes.def
 build "a row of base/dtypes.def"
 cat >planted.tile.json <<'END'
 {"tileproof": 1, "name": "planted", "target": "$2", "sizes": {"M": {"min": 1, "max": 4096}},

@@ -17,7 +17,8 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 DTYPES = {name: jnp.dtype(name) for name in (
-    "float32", "float64", "bfloat16", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32", "bool")}
+    "float32", "float64", "bfloat16", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32", "bool",
+    "int4", "uint4", "float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz", "float8_e8m0fnu")}
 
 
 def is_static(*values):
@@ -101,6 +102,13 @@ def reduction(f):
     return g
 
 
+def total(f):
+    """Of the operand's dtype, where JAX has a wider one for integers."""
+    def g(x, axis=None, keepdims=False):
+        return f(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+    return g
+
+
 def dot(a, b, contract=None, batch=((), ()), preferred_element_type=None, precision=None):
     contract = contract or ((a.ndim - 1,), (0,))
     wide = preferred_element_type or (jnp.float32 if a.dtype in (jnp.bfloat16, jnp.float16) else a.dtype)
@@ -121,7 +129,7 @@ FUNCTIONS = {
     "bitcast": lax.bitcast_convert_type, "take": lambda x, index, axis=0: jnp.take(x, index, axis=axis),
     "rsqrt": lax.rsqrt, "erf": lax.erf, "logistic": lax.logistic, "pow": lax.pow, "is_finite": jnp.isfinite,
     "silu": jax.nn.silu, "gelu": gelu, "relu": jax.nn.relu,
-    "sum": reduction(jnp.sum), "prod": reduction(jnp.prod), "any": reduction(jnp.any), "all": reduction(jnp.all),
+    "sum": total(jnp.sum), "prod": total(jnp.prod), "any": reduction(jnp.any), "all": reduction(jnp.all),
     "argmax": reduction(jnp.argmax), "argmin": reduction(jnp.argmin),
     "dot": dot,
     "iota": lambda dtype, shape, dim: lax.broadcasted_iota(dtype, shape, dim),

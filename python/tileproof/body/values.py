@@ -46,14 +46,14 @@ class Unread(Value):
 
 
 def fitting(f: float, dtype: str) -> float:
-    """f, or the infinity that it becomes in a float type: in a spec that is an error unless written as such."""
+    """f, or the infinity or NaN that it becomes in a float type: in a spec that is an error unless written as such."""
     if not dtype.startswith(("float", "bfloat")):
         return f
     import jax.numpy as jnp
 
     with np.errstate(over="ignore"):
         there = float(np.float64(f).astype(jnp.dtype(dtype)))
-    return there if np.isinf(there) else f
+    return f if np.isfinite(there) else there
 
 
 def number(value: Any, dtype: str) -> Value:
