@@ -14,6 +14,20 @@ enum {
     FEW_ROWS = 12 /* rows of a for which a panel is not worth copying */
 };
 
+/* Four elements of 4 bytes of four rows, turned: of each column those of the rows, beside each other. */
+typedef uint32_t four __attribute__((vector_size(16), aligned(4), may_alias));
+
+static inline void turn(const void *a, const void *b, const void *c, const void *d, four *turned)
+{
+    four p = *(const four *)a, q = *(const four *)b, r = *(const four *)c, s = *(const four *)d;
+    four low = __builtin_shufflevector(p, q, 0, 4, 1, 5), high = __builtin_shufflevector(p, q, 2, 6, 3, 7),
+         low2 = __builtin_shufflevector(r, s, 0, 4, 1, 5), high2 = __builtin_shufflevector(r, s, 2, 6, 3, 7);
+    turned[0] = __builtin_shufflevector(low, low2, 0, 1, 4, 5);
+    turned[1] = __builtin_shufflevector(low, low2, 2, 3, 6, 7);
+    turned[2] = __builtin_shufflevector(high, high2, 0, 1, 4, 5);
+    turned[3] = __builtin_shufflevector(high, high2, 2, 3, 6, 7);
+}
+
 #define NAME_OF_(x, type, set) x##_##type##_##set
 #define NAME_OF(x, type, set) NAME_OF_(x, type, set)
 
@@ -131,7 +145,7 @@ const tp_multiplier *tp_multiplier_here(void)
 
 void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double *b, double *r)
 {
-    tp_multiplier_here()->f64(m, n, k, a, k, b, n, r);
+    tp_multiplier_here()->f64(m, n, k, a, (tp_steps){k, 1}, b, (tp_steps){n, 1}, r);
 }
 
 /* ---- modulo primes ---- */

@@ -17,19 +17,25 @@ typedef uint32_t tp_pair;
  * the last ones are 0s. */
 typedef uint32_t tp_quad;
 
+/* Elements from a row of a matrix to the next, and from a column to the next; modulo 2^64 for those that lie before. */
+typedef struct tp_steps {
+    size_t row, column;
+} tp_steps;
+
 typedef struct tp_multiplier {
     const char *name; /* of the instruction set */
     bool (*runs_here)(void);
-    /* lda, ldb: elements from a row of a or b to the next */
-    void (*f32)(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb, float *r);
-    void (*f64)(size_t m, size_t n, size_t k, const double *a, size_t lda, const double *b, size_t ldb, double *r);
+    void (*f32)(size_t m, size_t n, size_t k, const float *a, tp_steps sa, const float *b, tp_steps sb, float *r);
+    void (*f64)(size_t m, size_t n, size_t k, const double *a, tp_steps sa, const double *b, tp_steps sb, double *r);
     /* modulo 2^32 */
-    void (*u32)(size_t m, size_t n, size_t k, const uint32_t *a, size_t lda, const uint32_t *b, size_t ldb,
+    void (*u32)(size_t m, size_t n, size_t k, const uint32_t *a, tp_steps sa, const uint32_t *b, tp_steps sb,
                 uint32_t *r);
     /* k pairs; r: sums */
-    void (*pairs)(size_t m, size_t n, size_t k, const tp_pair *a, size_t lda, const tp_pair *b, size_t ldb, tp_pair *r);
+    void (*pairs)(size_t m, size_t n, size_t k, const tp_pair *a, tp_steps sa, const tp_pair *b, tp_steps sb,
+                  tp_pair *r);
     /* k quads; r: sums modulo 2^32. NULL: this set has no instruction for them. */
-    void (*quads)(size_t m, size_t n, size_t k, const tp_quad *a, size_t lda, const tp_quad *b, size_t ldb, tp_quad *r);
+    void (*quads)(size_t m, size_t n, size_t k, const tp_quad *a, tp_steps sa, const tp_quad *b, tp_steps sb,
+                  tp_quad *r);
     bool (*quads_run_here)(void); /* where quads are and the set runs */
 } tp_multiplier;
 

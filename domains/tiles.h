@@ -72,35 +72,66 @@ static ATTRIBUTE void NAME(edge)(size_t rows, size_t k, const ELEMENT *a, const 
         memcpy(r + q * ldr, wide + q * WIDTH, columns * sizeof(ELEMENT));
 }
 
-/* Some rows of a tile of so many, term after term: no more than the first cache holds lines of at one place, which rows
- * at a distance of a power of two share. */
-static inline __attribute__((always_inline)) void NAME(pack_some)(const size_t some, ELEMENT *to, size_t rows,
-                                                                  const ELEMENT *a, size_t lda, size_t k)
+/* Some lines of k terms, `step` elements apart, term after term, of which each has so much room: no more lines than the
+ * first cache holds at one place, which those at a distance of a power of two share. */
+static inline __attribute__((always_inline)) void NAME(turn_some)(const size_t some, ELEMENT *to, size_t room,
+                                                                  const ELEMENT *a, size_t step, size_t k)
 {
-    for (size_t t = 0; t < k; t++)
+    size_t t = 0;
+    for (; some == 4 && sizeof(ELEMENT) == 4 && t + 4 <= k; t += 4) {
+        four turned[4];
+        turn(a + t, a + step + t, a + 2 * step + t, a + 3 * step + t, turned);
+        for (size_t q = 0; q < 4; q++)
+            *(four *)(void *)(to + (t + q) * room) = turned[q];
+    }
+    for (; t < k; t++)
         for (size_t q = 0; q < some; q++)
-            to[t * rows + q] = a[q * lda + t];
+            to[t * room + q] = a[q * step + t];
 }
 
-/* Tile after tile of m rows, each term after term. */
-static ATTRIBUTE void NAME(pack_rows)(ELEMENT *to, const ELEMENT *a, size_t lda, size_t m, size_t k)
+static ATTRIBUTE void NAME(turn_lines)(size_t lines, ELEMENT *to, size_t room, const ELEMENT *a, size_t step, size_t k)
 {
-    for (size_t i = 0, rows; i < m; i += rows, to += rows * k) {
-        rows = NAME(height)(m - i);
-        for (size_t q = 0, some; q < rows; q += some) {
-            some = rows - q >= 4 ? 4 : rows - q >= 2 ? 2 : 1;
-            if (some == 4)
-                NAME(pack_some)(4, to + q, rows, a + (i + q) * lda, lda, k);
-            else if (some == 2)
-                NAME(pack_some)(2, to + q, rows, a + (i + q) * lda, lda, k);
-            else
-                NAME(pack_some)(1, to + q, rows, a + (i + q) * lda, lda, k);
-        }
+    for (size_t q = 0, some; q < lines; q += some) {
+        some = lines - q >= 4 ? 4 : lines - q >= 2 ? 2 : 1;
+        if (some == 4)
+            NAME(turn_some)(4, to + q, room, a + q * step, step, k);
+        else if (some == 2)
+            NAME(turn_some)(2, to + q, room, a + q * step, step, k);
+        else
+            NAME(turn_some)(1, to + q, room, a + q * step, step, k);
     }
 }
 
-static ATTRIBUTE void NAME(pack_columns)(ELEMENT *to, const ELEMENT *b, size_t ldb, size_t k, size_t columns)
+/* Tile after tile of m rows, each term after term. */
+static ATTRIBUTE void NAME(pack_rows)(ELEMENT *to, const ELEMENT *a, tp_steps s, size_t m, size_t k)
 {
+    for (size_t i = 0, rows; i < m; i += rows, to += rows * k) {
+        rows = NAME(height)(m - i);
+        if (s.column == 1)
+            NAME(turn_lines)(rows, to, rows, a + i * s.row, s.row, k);
+        else if (s.row == 1 && rows == ROWS)
+            for (size_t t = 0; t < k; t++)
+                memcpy(to + t * ROWS, a + i + t * s.column, ROWS * sizeof(ELEMENT));
+        else
+            for (size_t t = 0; t < k; t++)
+                for (size_t q = 0; q < rows; q++)
+                    to[t * rows + q] = a[(i + q) * s.row + t * s.column];
+    }
+}
+
+static ATTRIBUTE void NAME(pack_columns)(ELEMENT *to, const ELEMENT *b, tp_steps s, size_t k, size_t columns)
+{
+    const size_t ldb = s.row;
+    if (s.column != 1) {
+        if (columns < WIDTH)
+            memset(to, 0, k * WIDTH * sizeof(ELEMENT));
+        if (s.row == 1)
+            NAME(turn_lines)(columns, to, WIDTH, b, s.column, k);
+        for (size_t t = 0; s.row != 1 && t < k; t++)
+            for (size_t c = 0; c < columns; c++)
+                to[t * WIDTH + c] = b[t * s.row + c * s.column];
+        return;
+    }
     if (columns == WIDTH) {
         for (size_t t = 0; t < k; t++, to += WIDTH, b += ldb) {
             const vector *from = (const vector *)(const void *)b;
@@ -125,9 +156,10 @@ static inline void NAME(fetch)(const ELEMENT *b, size_t ldb, size_t from, size_t
     }
 }
 
-static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT *a, size_t lda, const ELEMENT *b,
-                                     size_t ldb, ELEMENT *r)
+static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT *a, tp_steps sa, const ELEMENT *b,
+                                     tp_steps sb, ELEMENT *r)
 {
+    const size_t ldb = sb.row;
     ELEMENT panel[DEPTH * WIDTH], block[DEPTH * HEIGHT];
     size_t passes = (m + HEIGHT - 1) / HEIGHT, tall = passes ? ((m + passes - 1) / passes + ROWS - 1) / ROWS * ROWS : 0;
     for (size_t i = 0; i < m * n && k == 0; i++)
@@ -136,17 +168,17 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
         depth = k - t < DEPTH ? k - t : DEPTH;
         for (size_t i0 = 0, high; i0 < m; i0 += high) {
             high = m - i0 < tall ? m - i0 : tall;
-            NAME(pack_rows)(block, a + i0 * lda + t, lda, high, depth);
+            NAME(pack_rows)(block, a + i0 * sa.row + t * sa.column, sa, high, depth);
             for (size_t j = 0; j < n; j += WIDTH) {
                 size_t columns = n - j < WIDTH ? n - j : WIDTH;
-                bool packs = high > FEW_ROWS || columns < WIDTH;
+                bool packs = high > FEW_ROWS || columns < WIDTH || sb.column != 1;
                 const ELEMENT *x = block, *y = packs ? panel : b + t * ldb + j;
                 if (packs)
-                    NAME(pack_columns)(panel, b + t * ldb + j, ldb, depth, columns);
+                    NAME(pack_columns)(panel, b + t * ldb + j * sb.column, sb, depth, columns);
                 for (size_t i = i0, rows; i < i0 + high; i += rows, x += rows * depth) {
                     rows = NAME(height)(i0 + high - i);
                     size_t from = (i - i0) * depth / high, to = (i - i0 + rows) * depth / high;
-                    if (packs && n - j >= 2 * WIDTH)
+                    if (packs && sb.column == 1 && n - j >= 2 * WIDTH)
                         NAME(fetch)(b + t * ldb + j + WIDTH, ldb, from, to);
                     if (columns < WIDTH)
                         NAME(edge)(rows, depth, x, panel, r + i * n + j, n, t == 0, columns);

@@ -144,6 +144,22 @@ static const void *pack(accumulator acc, void *to, void *spare, const tp_cells *
     return to;
 }
 
+/* The operand as a matrix, of which columns may be what lies side by side: the product turns them on its way. */
+static const void *lay(accumulator acc, void *to, void *spare, const tp_cells *c, const layout *l, tp_steps *steps)
+{
+    bool same = as_it_is(acc, c->dtype), turned = c->rank == 2 && l->batch == 1 && !in_order(c, l) &&
+                                                  l->first == (size_t)c->dims[1] && l->second == (size_t)c->dims[0];
+    if (turned && (c->viewed ? same && !c->flat_row : true)) {
+        *steps = (tp_steps){1, c->viewed ? (size_t)c->pitch : (size_t)c->dims[1]};
+        if (same)
+            return c->data;
+        convert(acc, to, c->dtype, c->data, c->n);
+        return to;
+    }
+    steps->column = 1;
+    return pack(acc, to, spare, c, l, &steps->row);
+}
+
 /* Element of the operand that lies at each packed place. */
 static void note_origins(size_t *origin_at, size_t *spare, const tp_cells *c, const layout *l)
 {
@@ -206,16 +222,16 @@ static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const l
     tp_planes_written(out, &r, m->domain->dot(m->domain, s, &r, &x, &y));
 }
 
-static void multiply(accumulator acc, tp_dot_shape s, const void *x, size_t lda, const void *y, size_t ldb, void *r)
+static void multiply(accumulator acc, tp_dot_shape s, const void *x, tp_steps sx, const void *y, tp_steps sy, void *r)
 {
     const tp_multiplier *by = tp_multiplier_here();
     switch (acc) {
-    case ACC_F32: by->f32(s.m, s.n, s.k, x, lda, y, ldb, r); break;
-    case ACC_INT: by->u32(s.m, s.n, s.k, x, lda, y, ldb, r); break;
-    case ACC_PAIRS: by->pairs(s.m, s.n, s.k, x, lda, y, ldb, r); break;
-    case ACC_QUADS: by->quads(s.m, s.n, s.k, x, lda, y, ldb, r); break;
+    case ACC_F32: by->f32(s.m, s.n, s.k, x, sx, y, sy, r); break;
+    case ACC_INT: by->u32(s.m, s.n, s.k, x, sx, y, sy, r); break;
+    case ACC_PAIRS: by->pairs(s.m, s.n, s.k, x, sx, y, sy, r); break;
+    case ACC_QUADS: by->quads(s.m, s.n, s.k, x, sx, y, sy, r); break;
     case ACC_F64:
-    case AS_IT_IS: by->f64(s.m, s.n, s.k, x, lda, y, ldb, r); break;
+    case AS_IT_IS: by->f64(s.m, s.n, s.k, x, sx, y, sy, r); break;
     }
 }
 
@@ -299,7 +315,7 @@ static void add_offsets(offsets o, size_t m, size_t n, size_t k, const tp_quad *
         return;
     for (size_t t = 0; t < quads; t++)
         less[t] = o.less * 0x01010101;
-    tp_multiplier_here()->quads(1, n, quads, less, quads, y, n, room);
+    tp_multiplier_here()->quads(1, n, quads, less, (tp_steps){quads, 1}, y, (tp_steps){n, 1}, room);
     for (size_t i = 0; i < m; i++, r += n) {
         uint32_t sum = 0;
         for (size_t t = 0; o.more && t < quads; t++)
@@ -357,37 +373,34 @@ void tp_exec_dot(tp_machine *m, const tp_inst *i)
     char *pb = pa + of_a, *pr = pb + of_b, *spare = pr + words(out->n, sum), *end = spare + of_spare;
     offsets o = {acc == ACC_QUADS && a->dtype == TP_I8 ? 128 : 0, acc == ACC_QUADS && b->dtype == TP_U8 ? 128 : 0};
     const char *x, *y;
-    size_t lda = terms, ldb = n;
+    tp_steps sx = {terms, 1}, sy = {n, 1};
+    size_t pitch;
     if (acc == ACC_PAIRS) { /* neighbours have to be neighbours */
         tp_flatten(&m->values[i->args[0]]);
         tp_flatten(&m->values[i->args[1]]);
         char *second = spare + words(most, size);
         x = pa;
         y = pb;
-        pair_up((tp_pair *)(void *)pa, pack(acc, spare, second, a, &la, &lda), la.batch * mm, k, 1);
-        pair_up((tp_pair *)(void *)pb, pack(acc, spare, second, b, &lb, &ldb), la.batch, k, n);
-        lda = terms;
-        ldb = n;
+        pair_up((tp_pair *)(void *)pa, pack(acc, spare, second, a, &la, &pitch), la.batch * mm, k, 1);
+        pair_up((tp_pair *)(void *)pb, pack(acc, spare, second, b, &lb, &pitch), la.batch, k, n);
     } else if (acc == ACC_QUADS) {
-        const char *from = pack(acc, spare, spare, a, &la, &lda);
-        quad_rows((tp_quad *)(void *)pa, from, lda, la.batch * mm, k, o.less);
-        from = pack(acc, spare, spare, b, &lb, &ldb);
+        const char *from = pack(acc, spare, spare, a, &la, &pitch);
+        quad_rows((tp_quad *)(void *)pa, from, pitch, la.batch * mm, k, o.less);
+        from = pack(acc, spare, spare, b, &lb, &pitch);
         for (size_t q = 0; q < la.batch; q++)
-            quad_columns((tp_quad *)(void *)pb + q * terms * n, from + q * k * ldb, ldb, k, n, o.more);
+            quad_columns((tp_quad *)(void *)pb + q * terms * n, from + q * k * pitch, pitch, k, n, o.more);
         x = pa;
         y = pb;
-        lda = terms;
-        ldb = n;
     } else {
-        x = pack(acc, pa, spare, a, &la, &lda);
-        y = pack(acc, pb, spare, b, &lb, &ldb);
+        x = lay(acc, pa, spare, a, &la, &sx);
+        y = lay(acc, pb, spare, b, &lb, &sy);
     }
     if (as_it_is(together(acc) > 1 ? ACC_INT : acc, out->dtype))
         pr = out->data;
     for (size_t q = 0; q < la.batch; q++) {
         const char *qx = x + q * mm * terms * term, *qy = y + q * terms * n * term;
         char *qr = pr + q * mm * n * sum;
-        multiply(acc, (tp_dot_shape){1, mm, n, terms}, qx, lda, qy, ldb, qr);
+        multiply(acc, (tp_dot_shape){1, mm, n, terms}, qx, sx, qy, sy, qr);
         add_offsets(o, mm, n, k, (const tp_quad *)(const void *)qx, (const tp_quad *)(const void *)qy,
                     (uint32_t *)(void *)qr, (tp_quad *)(void *)(end - of_offsets));
     }

@@ -91,10 +91,20 @@ static void *filled(tp_rng *rng, size_t n, size_t size, bool real)
         T *a = filled(&rng, s.m * s.k, sizeof(T), real), *b = filled(&rng, s.k * s.n, sizeof(T), real);                \
         T *want = filled(&rng, s.m * s.n, sizeof(T), real), *got = filled(&rng, s.m * s.n, sizeof(T), real);           \
         plain(s.m, s.n, s.k, a, b, want);                                                                              \
-        by->field(s.m, s.n, s.k, a, s.k, b, s.n, got);                                                                 \
-        if (memcmp(want, got, s.m * s.n * sizeof(T)) != 0)                                                             \
-            fail_msg("%s of %s differs at %zu x %zu x %zu, seed %u", #field, by->name, s.m, s.n, s.k, round);          \
-        free(a), free(b), free(want), free(got);                                                                       \
+        T *turned_a = malloc((s.m * s.k + 1) * sizeof(T)), *turned_b = malloc((s.k * s.n + 1) * sizeof(T));            \
+        for (size_t i = 0; i < s.m * s.k; i++)                                                                         \
+            turned_a[i % s.k * s.m + i / s.k] = a[i];                                                                  \
+        for (size_t i = 0; i < s.k * s.n; i++)                                                                         \
+            turned_b[i % s.n * s.k + i / s.n] = b[i];                                                                  \
+        for (unsigned way = 0; way < 4; way++) {                                                                       \
+            bool x = way & 1, y = way & 2;                                                                             \
+            by->field(s.m, s.n, s.k, x ? turned_a : a, x ? (tp_steps){1, s.m} : (tp_steps){s.k, 1}, y ? turned_b : b,  \
+                      y ? (tp_steps){1, s.k} : (tp_steps){s.n, 1}, got);                                               \
+            if (memcmp(want, got, s.m * s.n * sizeof(T)) != 0)                                                         \
+                fail_msg("%s of %s differs at %zu x %zu x %zu, way %u, seed %u", #field, by->name, s.m, s.n, s.k, way, \
+                         round);                                                                                       \
+        }                                                                                                              \
+        free(a), free(b), free(want), free(got), free(turned_a), free(turned_b);                                       \
     }
 
 static void products_do_not_depend_on_the_instruction_set(void **state)
@@ -136,7 +146,7 @@ static void products_and_sums_are_rounded_once(void **state)
                 for (const tp_multiplier *by = all; by < all + n; by++) {
                     if (!by->runs_here())
                         continue;
-                    by->f32(1, 1, 2, a, 2, b, 1, &r);
+                    by->f32(1, 1, 2, a, (tp_steps){2, 1}, b, (tp_steps){1, 1}, &r);
                     if (r != want)
                         fail_msg("%a + %a * %a is %a by %s, not %a", (double)(a[0] * b[0]), (double)a[1], (double)b[1],
                                  (double)r, by->name, (double)want);
