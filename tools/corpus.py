@@ -169,7 +169,7 @@ def execute(spec, call, folder):
     for o, _ in kept:
         arguments += ["--output", f"{o['name']}={folder / o['name']}.out.npy"]
     path = folder / "kernel.tile.json"
-    path.write_text(importer.text_of(spec))
+    path.write_text(binary.text_of(spec))
     done = binary.run("run", "--unchecked", str(path), *arguments, "--max-memory", "8192")
     if done.returncode:
         return None, done.stderr.strip().splitlines()[0]
@@ -274,12 +274,18 @@ def denominator():
     """Every file of the packages with a pallas_call, and what became of it."""
     found = list(corpus_packages.files())
     lines = ["| package | version | files with a kernel | blocks alone: loaded | not loadable | manual copies | other kernels |", "|---|---|---|---|---|---|---|"]
-    for package, version, _ in corpus_packages.packages():
+    total = [0] * 5
+    for package, version in dict.fromkeys((f[0], f[1]) for f in found):
         mine = [f for f in found if f[0] == package]
         blocks = [f for f in mine if f[4] == "blocks"]
         bad = sum(bool(f[5]) for f in blocks)
-        lines.append(f"| {package} | {version} | {len(mine)} | {len(blocks) - bad} | {bad} | {sum(f[4] == 'copies' for f in mine)} | {sum(f[4] == 'other' for f in mine)} |")
-    lines += ["", *(f"- `{f[2]}`: not loadable: {f[5]}" for f in found if f[5])]
+        counts = [len(mine), len(blocks) - bad, bad, sum(f[4] == "copies" for f in mine), sum(f[4] == "other" for f in mine)]
+        total = [a + b for a, b in zip(total, counts)]
+        lines.append(f"| {package} | {version} | " + " | ".join(map(str, counts)) + " |")
+    lines.append("| all | | " + " | ".join(map(str, total)) + " |")
+    lines += ["", "Every file, and why it was not loaded:", ""]
+    for package in dict.fromkeys(f[0] for f in found):
+        lines.append(f"- {package}: " + "; ".join(f"`{f[2]}`" + (f" ({f[5]})" if f[5] else "") for f in found if f[0] == package))
     return "\n".join(lines)
 
 

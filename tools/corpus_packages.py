@@ -9,6 +9,7 @@ would import a whole framework.
 import functools
 import importlib
 import importlib.machinery
+import importlib.metadata
 import importlib.util
 import pathlib
 import re
@@ -88,23 +89,36 @@ sys.meta_path.append(_StandIns())
 tpu_info.get_tpu_info = pltpu.get_tpu_info = lambda: tpu_info.get_tpu_info_for_chip(tpu_info.ChipVersion.TPU_V5E, 1)
 
 
+def _sources():
+    """(name, version, folder below which modules are named, folders that are looked at): the packages, JAX's own kernels, tokamax."""
+    for name, top in (("jax", "jax/experimental/pallas/ops"), ("tokamax", "tokamax")):
+        site = pathlib.Path(importlib.util.find_spec(name).origin).parent.parent
+        yield name, importlib.metadata.version(name), site, site / top
+    for package, version, top in packages():
+        yield package, version, FOLDER / package, FOLDER / package / top
+
+
 def files():
     """(package, version, file, module, kind, why not): every file with a pallas_call. kind: blocks, copies, other."""
-    for package, version, top in packages():
-        folder = FOLDER / package
-        for path in sorted((folder / top).rglob("*.py")):
+    for package, version, folder, top in _sources():
+        for path in sorted(top.rglob("*.py")):
             text = path.read_text()
             if not re.search(r"pallas_call\(|pl\.kernel\(|core_map\(", text) or "test" in path.name:
                 continue
             kind = "other" if OTHERS.search(text) else "copies" if COPIES.search(text) else "blocks"
             module = ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
-            why = ""
+            why = "" if kind == "blocks" else f"not loaded: {_markers(COPIES if kind == 'copies' else OTHERS, text)}"
             if kind == "blocks":
                 try:
                     importlib.import_module(module)
                 except Exception as e:  # noqa: BLE001  it is not ours
-                    why = f"{type(e).__name__}: {str(e).strip().splitlines()[0][:120]}"
+                    why = f"not loadable: {type(e).__name__}: {str(e).strip().splitlines()[0][:120]}"
             yield package, version, str(path.relative_to(folder)), module, kind, why
+
+
+def _markers(pattern, text):
+    """What in the file makes it another kind of kernel."""
+    return ", ".join(sorted({m.strip("( ").removeprefix("pallas import ") for m in pattern.findall(text)}))
 
 
 def normal(seed, *shape, dtype=jnp.float32, scale=1.0):

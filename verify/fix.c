@@ -79,15 +79,27 @@ static bool is_open(const tp_job *j)
     return false;
 }
 
+typedef enum trial_result {
+    FAILS,
+    AGREES,
+    STANDS
+} trial_result; /* AGREES: results do, but some other finding is new */
+
 /* A text that is refused hides what else is wrong: what mends it has to leave nothing. */
-static bool betters(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s, tp_solver *solver)
+static trial_result whole_trial(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s,
+                                tp_solver *solver)
 {
     tp_job trial;
+    bool differs = false;
     try_text(j, text, s, is_executed(f), solver, &trial);
-    bool better = trial.report.valid && !trial.report.internal_error &&
-                  (j->report.valid ? improves(&j->report.findings, &trial.report.findings, f) : !is_open(&trial));
+    for (uint32_t i = 0; i < trial.report.findings.len; i++)
+        differs |= trial.report.findings.at[i].verdict == TP_VIOLATED;
+    bool sound = trial.report.valid && !trial.report.internal_error,
+         better =
+             sound && (j->report.valid ? improves(&j->report.findings, &trial.report.findings, f) : !is_open(&trial));
+    trial_result result = better ? STANDS : sound && is_executed(f) && !differs ? AGREES : FAILS;
     tp_job_free(&trial);
-    return better;
+    return result;
 }
 
 /* A few cases alone: most changes of what is computed differ in each. */
@@ -108,30 +120,33 @@ static bool survives_few_cases(const tp_job *j, tp_str text, const tp_check_sett
     return survives;
 }
 
-static bool stands(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s, tp_solver *solver)
+static trial_result try_one(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s,
+                            tp_solver *solver)
 {
     if (j->report.valid && !removes(j, text, f, s, solver))
-        return false;
-    return (!is_executed(f) || survives_few_cases(j, text, s, solver)) && betters(j, text, f, s, solver);
+        return FAILS;
+    if (is_executed(f) && !survives_few_cases(j, text, s, solver))
+        return FAILS;
+    return whole_trial(j, text, f, s, solver);
 }
 
 /* With half of what the budget leaves. `undecided`: that did not suffice. */
-static bool stands_within_share(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s,
-                                tp_solver *solver, bool *undecided)
+static trial_result try_within_share(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s,
+                                     tp_solver *solver, bool *undecided)
 {
     tp_budget *b = tp_arena_budget(j->arena);
     if (tp_budget_over(b))
-        return *undecided = true, false;
+        return *undecided = true, FAILS;
     int64_t share = tp_budget_share(b, 0.5);
     bool cut = b && b->cut;
     if (b)
         b->cut = false;
-    bool good = stands(j, text, f, s, solver);
+    trial_result result = try_one(j, text, f, s, solver);
     tp_budget_close(b, share);
     *undecided = b && b->cut;
     if (b)
         b->cut |= cut;
-    return good && !*undecided;
+    return *undecided ? FAILS : result;
 }
 
 /* Names a trial by all that decides how it ends. */
@@ -150,18 +165,19 @@ static tp_str trial_key(const tp_job *j, tp_str text, const tp_finding *f, const
 }
 
 /* Most guesses fail, again and again: that is remembered. A mark that lies hides a fix, no finding. */
-static bool stands_or_failed_before(const tp_job *j, const tp_finding *f, const tp_fix *fix, const tp_check_settings *s,
-                                    tp_solver *solver)
+static trial_result try_or_failed_before(const tp_job *j, const tp_finding *f, const tp_fix *fix,
+                                         const tp_check_settings *s, tp_solver *solver)
 {
     struct tp_cache *cache = is_executed(f) ? NULL : s->analysis.prover.cache;
     tp_str text = tp_apply_edits(j->arena, j->source.text, &fix->edits);
     tp_str key = cache ? trial_key(j, text, f, s) : (tp_str){NULL, 0};
     if (cache && tp_cache_marked(cache, key))
-        return false;
-    bool undecided = false, good = stands_within_share(j, text, f, s, solver, &undecided);
-    if (cache && !good && !undecided)
+        return FAILS;
+    bool undecided = false;
+    trial_result result = try_within_share(j, text, f, s, solver, &undecided);
+    if (cache && result == FAILS && !undecided)
         tp_cache_mark(cache, key);
-    return good;
+    return result;
 }
 
 void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
@@ -171,15 +187,21 @@ void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
     for (uint32_t i = 0; i < j->report.findings.len; i++) {
         tp_finding *f = &j->report.findings.at[i];
         bool open = tp_is_standing(f) || (f->verdict == TP_ADVICE && !f->suppressed);
+        const tp_fix *survivor = NULL;
         for (int narrows = 0; narrows < 2 && open; narrows++) /* those that keep the sizes first */
-            for (uint32_t p = 0; p < f->proposals.len && !f->fix && trials < MAX_TRIALS; p++) {
+            for (uint32_t p = 0; p < f->proposals.len && !f->fix && !survivor && trials < MAX_TRIALS; p++) {
                 const tp_fix *fix = &f->proposals.at[p];
                 if (fix->narrows != narrows || (is_executed(f) && ++executed > MAX_EXECUTED))
                     continue;
                 trials++;
-                if (stands_or_failed_before(j, f, fix, s, solver))
+                trial_result result = try_or_failed_before(j, f, fix, s, solver);
+                if (result == STANDS)
                     f->fix = fix;
+                if (result != FAILS && !survivor)
+                    survivor = fix;
             }
+        if (survivor)
+            tp_blame_repair(j, f, f->fix ? f->fix : survivor);
     }
 }
 

@@ -144,6 +144,11 @@ tp_versions tp_compare_versions(tp_arena *a, tp_job *old, tp_job *new, const tp_
  * made of the text of the body. */
 bool tp_has_guess(const tp_finding *f);
 void tp_guess_fixes(tp_job *j);
+/* repair.c: proposals for a finding that results differ (TP701) of an executed spec: changes of one place that mend the
+ * elements which were looked at. They are looked for within a fixed amount of work; none may be found. */
+void tp_propose_repairs(tp_job *j, tp_finding *f);
+/* repair.c: let a finding that results differ point at the place of such a change, with which they agree. */
+void tp_blame_repair(tp_job *j, tp_finding *f, const tp_fix *fix);
 
 /* fix.c: try what the rules proposed; what stands the test becomes the fix of its finding. */
 void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver);

@@ -13,7 +13,7 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas.ops.tpu import flash_attention as fa
 
 import tileproof
-from tileproof import binary, command, domain, importer, symbolic
+from tileproof import binary, command, domain, symbolic
 
 F32 = jnp.float32
 
@@ -45,7 +45,7 @@ def operands(M, N, K):
 
 
 def verified(spec):
-    return binary.run("verify", "-q", "--target", "none", "-", text=importer.text_of(spec))
+    return binary.run("verify", "-q", "--target", "none", "-", text=binary.text_of(spec))
 
 
 def test_matmul():
@@ -68,7 +68,7 @@ def test_sizes_in_the_body():
 
 def test_a_floor_in_the_grid_is_found_for_all_sizes():
     spec, = tileproof.generalise(lambda x, y: matmul(x, y, steps=lambda a, b: a // b), operands, M=512, N=512, K=512)
-    done = binary.run("lint", "-", text=importer.text_of(spec))
+    done = binary.run("lint", "-", text=binary.text_of(spec))
     assert done.returncode == 1 and "TP401" in done.stdout and "N = 129" in done.stdout
 
 
@@ -77,7 +77,7 @@ def test_flash_attention():
     spec, = tileproof.generalise(lambda q, k, v: fa.flash_attention(q, k, v, causal=True, block_sizes=sizes),
                                  lambda B, L: (Shape((B, 2, L, 128), F32),) * 3, B=2, L=512)
     assert spec["sizes"]["L"]["multiple_of"] == 128
-    assert binary.run("lint", "-q", "--target", "none", "-", text=importer.text_of(spec)).returncode == 0
+    assert binary.run("lint", "-q", "--target", "none", "-", text=binary.text_of(spec)).returncode == 0
 
 
 def rows(x, block, steps, body=lambda v: v + 1):
@@ -270,7 +270,7 @@ def test_the_domain_ends_where_the_kernel_changes(name, least, most):
     assert all(s["sizes"]["M"]["max"] < least or s["sizes"]["M"]["min"] > most for s in beside)
     assert spec["sizes"] == {"M": {"min": least, "max": most}}
     domain = binary.report("lint", spec)["specs"][0]["domain"]
-    assert domain["origin"] == "inferred" and f"M <= {most}" in binary.run("lint", "-", text=importer.text_of(spec)).stdout
+    assert domain["origin"] == "inferred" and f"M <= {most}" in binary.run("lint", "-", text=binary.text_of(spec)).stdout
 
 
 def two_kernels(other):

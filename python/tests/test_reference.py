@@ -6,7 +6,7 @@ import kernels
 import pytest
 
 import tileproof
-from tileproof import binary, importer
+from tileproof import binary
 
 REFERENCES = {
     "matmul": lambda x, y: x @ y,
@@ -23,7 +23,7 @@ REFERENCES = {
 
 
 def verified(spec):
-    return binary.run("verify", "-q", "--target", "none", "-", text=importer.text_of(spec))
+    return binary.run("verify", "-q", "--target", "none", "-", text=binary.text_of(spec))
 
 
 @pytest.mark.parametrize("name", REFERENCES)
@@ -44,7 +44,7 @@ def test_constants_in_other_words():
     """JAX rounds them to float32 and prints what is left."""
     fn = kernels.body_of(lambda x: x[...] / 0.9 * 0.08838834764831845)
     spec, = tileproof.from_pallas(fn, kernels.array(8, 128), reference=lambda x: x * (1 / 0.9) / jnp.sqrt(128.0))
-    done = binary.run("verify", "--target", "none", "-", text=importer.text_of(spec))
+    done = binary.run("verify", "--target", "none", "-", text=binary.text_of(spec))
     assert done.returncode == 0 and "all sizes  proven" in done.stdout, done.stdout
 
 

@@ -123,6 +123,7 @@ REWRITES = {
     "scatter-add": (lambda x: x.at[:, 5].add(2.0), r"scatter \(`x.at\[i\].add"), "reduce": (lambda x: x + lax.reduce(x, 0.0, lambda a, b: a + b * b, (0, 1)), "use jnp.sum"),
     "precision": (lambda x: lax.reduce_precision(x, 5, 10), "5 bits of exponent and 10 of mantissa is not supported.*astype"),
     "gather": (lambda x: x + x[3, lax.iota(jnp.int32, 128)], "take_along_axis"),
+    "complex": (lambda x: jnp.abs(x + 1j), "complex numbers are not supported.*imaginary part"),
     "atan2": (lambda x: jnp.arctan2(x, x + 1), "atan2 is not supported.*outside of the kernel"),
     "not for TPUs": (lambda x: jnp.sinh(x), "`sinh`.*Mosaic does not lower it"),
     "random": (lambda x: x + jax.random.uniform(jax.random.key(0), x.shape), "random is not supported.*random bits as an input"),
@@ -134,6 +135,14 @@ def test_what_to_write_instead(name):
     fn, words = REWRITES[name]
     with pytest.raises(tileproof.Unsupported, match=words):
         tileproof.from_pallas(kernels.elementwise(fn), X)
+
+
+def test_a_bounded_slice_is_refused_with_what_to_write():
+    spec = pl.BlockSpec((pl.BoundedSlice(8), 128), lambda i: (pl.ds(i * 8, 8), 0))
+    call = pl.pallas_call(lambda x_ref, o_ref: o_ref.__setitem__(..., x_ref[...]), out_shape=jax.ShapeDtypeStruct((40, 128), jnp.float32), grid=(5,), in_specs=[spec],
+                          out_specs=pl.BlockSpec((8, 128), lambda i: (i, 0)))
+    with pytest.raises(tileproof.Unsupported, match="BoundedSlice in the block of `x`.*give the size as a number"):
+        tileproof.from_pallas(call, kernels.array(40, 128))
 
 
 def test_stores_through_wider_views_are_refused():

@@ -15,6 +15,7 @@ from . import binary, places
 from .errors import NotExecuted, TileproofError, Unsupported
 
 
+WINDOWS = ("TP101", "TP401", "TP402", "TP403")  # rules about windows and steps: either may be what is wrong
 COLORS = {"proven": "green", "tested": "green", "violated": "firebrick", "vacuous": "firebrick", "not imported": "firebrick", "unknown": "darkorange"}
 
 
@@ -33,11 +34,14 @@ class Finding:
     witness: dict[str, Any] | None
     python: str | None  # "file.py:12": the call, or the statement
     note: str = ""  # what verify knows of the cause
+    grid: str | None = None  # where the grid is written, of a finding about windows and steps
 
     def __str__(self) -> str:
         lines = [f"{self.verdict}[{self.rule}] {self.kernel}: {self.message}"]
         if self.python:
             lines.append(f"  at {places.shown(self.python)}")
+        if self.grid and self.grid != self.python:
+            lines.append(f"  grid at {places.shown(self.grid)}")
         if self.witness:
             step = ", ".join(f"{k} = {v}" for k, v in self.witness["step"].items())
             sizes = ", ".join(f"{k} = {v}" for k, v in self.witness["sizes"].items())
@@ -126,11 +130,12 @@ def generalise(fn: Callable[..., Any], arguments: Callable[..., tuple[Any, ...]]
 
 def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
     """The findings of the report of one spec."""
-    out = []
+    out, lines = [], binary.text_of(spec).splitlines()
     for f in report["specs"][0]["findings"]:
         text = {k: f.get(k) or "" for k in ("subject", "message", "reason", "help")}
         out.append(Finding(spec["name"], f["rule"], f.get("slug") or "", f["verdict"], witness=f.get("witness"), note=f.get("note") or "",
-                           python=places.of_pointer(spec, f.get("pointer") or ""), **text))
+                           python=places.of_finding(spec, f, lines),
+                           grid=places.of_pointer(spec, "/grid") if f["rule"] in WINDOWS and f["verdict"] == "violated" else None, **text))
     return out
 
 
@@ -284,7 +289,7 @@ def _engine(importer: Any) -> Callable[[Any, list[Any], list[bool]], list[Any]]:
             for o in spec["outputs"]:
                 if not o.get("discard"):
                     arguments += ["--output", f"{o['name']}={room / o['name']}.out.npy"]
-            text = importer.text_of(spec)
+            text = binary.text_of(spec)
             (room / "kernel.tile.json").write_text(text)
             done = binary.run("run", "--unchecked", str(room / "kernel.tile.json"), *arguments, "--max-memory", "8192")
             if done.returncode == 1:
@@ -306,9 +311,9 @@ def _engine(importer: Any) -> Callable[[Any, list[Any], list[bool]], list[Any]]:
 def _trap(spec: dict[str, Any], text: str, said: str) -> str:
     """What the engine says of a trap, with the place in Python instead of that in the spec."""
     def place(m: Any) -> str:
-        return f"  --> {places.shown(places.of_line(spec, text, int(m[1])))}"
+        return f"  --> {places.shown(places.of_line(spec, text, int(m[1] or 0)))}"
 
-    return f"{spec['name']} ({spec['x-python']['call']}): " + re.sub(r"  --> \S*kernel\.tile\.json:(\d+):\d+", place, said.strip())
+    return f"{spec['name']} ({spec['x-python']['call']}): " + re.sub(r"  --> \S*kernel\.tile\.json(?::(\d+):\d+)?", place, said.strip())
 
 
 def checked(fn: Callable[..., Any] | None = None, *, target: str | None = None) -> Any:

@@ -70,8 +70,13 @@ def run(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess
 def report(command: str, spec: dict[str, Any] | str, *options: str) -> dict[str, Any]:
     """The JSON report (format 1) of `lint` or `verify` on one spec, given as
     an object or as a path."""
-    where, text = (spec, None) if isinstance(spec, str) else ("-", json.dumps(spec))
+    where, text = (spec, None) if isinstance(spec, str) else ("-", text_of(spec))
     return parsed(command, run(command, "--format", "json", *options, where, text=text))
+
+
+def text_of(spec: dict[str, Any]) -> str:
+    """The spec as a file's text; `tileproof fmt` gives it its final form."""
+    return json.dumps(spec, indent=2, ensure_ascii=False) + "\n"
 
 
 def parsed(command: str, done: subprocess.CompletedProcess[str]) -> dict[str, Any]:

@@ -70,12 +70,12 @@ def function(name: str) -> Any:
 
 
 def write(specs: list[dict[str, Any]], folder: pathlib.Path | None) -> None:
-    from . import binary, importer
+    from . import binary
 
     names: dict[str, int] = {}
     for spec in specs:
-        done = binary.run("fmt", "-", text=importer.text_of(spec))
-        text = done.stdout if done.returncode == 0 else importer.text_of(spec)
+        done = binary.run("fmt", "-", text=binary.text_of(spec))
+        text = done.stdout if done.returncode == 0 else binary.text_of(spec)
         if folder is None:
             sys.stdout.write(text)
             continue
@@ -89,7 +89,7 @@ def write(specs: list[dict[str, Any]], folder: pathlib.Path | None) -> None:
 def traced(script: str, arguments: list[str], specs: dict[str, dict[str, Any]]) -> None:
     """Run a script unedited; into `specs`, by their text, those of every
     distinct pallas_call that it makes, also where it raises."""
-    from . import importer
+    from . import binary, importer
     from .listening import listening
 
     refused: set[str] = set()
@@ -97,7 +97,7 @@ def traced(script: str, arguments: list[str], specs: dict[str, dict[str, Any]]) 
     def hear(eqn: Any, _around: Any) -> None:
         try:
             spec = importer.from_equation(eqn)
-            specs.setdefault(importer.text_of(spec), spec)
+            specs.setdefault(binary.text_of(spec), spec)
         except TileproofError as e:
             if str(e) not in refused:
                 print(f"tileproof: not imported: {e}", file=sys.stderr)

@@ -226,7 +226,7 @@ class _Import:
         if not self.found:
             self.results(out, len(table_refs))
         out["kernel"] = writer.lines
-        out["x-python"] |= {"statements": writer.places, "index_maps": self.index_maps}
+        out["x-python"] |= {"statements": writer.places, "parts": writer.parts, "index_maps": self.index_maps}
         return out
 
     def entries(self, make: Any, of: list[Any]) -> list[Any]:
@@ -352,7 +352,8 @@ class _Import:
         if kind == "Element":
             padding = [int(v) for v in d.padding]
             return {"element": int(d.block_size), **({"padding": padding} if any(padding) else {})}
-        raise Unsupported(f"a dimension of kind {kind} in the block of `{ref.name}`", self.place)
+        remedy = "where blocks start at multiples of its size, give the size as a number: the last block may leave the array" if kind == "BoundedSlice" else ""
+        raise Unsupported(f"a dimension of kind {kind} in the block of `{ref.name}`", self.place, remedy)
 
     def index_map(self, block: Any, axes: list[str], tables: list[Ref], ref: Ref) -> list[Any]:
         return IndexMap(self.own(axes), self.names.taken, self.place).expressions(block.index_map_jaxpr, axes, tables)
@@ -458,8 +459,3 @@ class IndexMap(Body):
         for var, a, b in zip(eqn.outvars, yes, no, strict=True):
             if not jx.is_dropped(var):
                 self.env[var] = Value(f"{a.operand()} if {test.operand()} else {b.operand()}", atom=False)
-
-
-def text_of(spec: dict[str, Any]) -> str:
-    """The spec as a file's text; `tileproof fmt` gives it its final form."""
-    return json.dumps(spec, indent=2, ensure_ascii=False) + "\n"

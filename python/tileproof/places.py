@@ -12,7 +12,7 @@ LONGEST = 100
 
 
 def of_pointer(spec: dict[str, Any], pointer: str) -> str | None:
-    """file.py:12 of what a JSON pointer into the spec shows: of its statement or index map, else of the call.
+    """file.py:12 of what a JSON pointer into the spec shows: of its statement, its index map or the grid, else of the call.
 
     None for a spec that no Python call made, of which its name alone may be known.
     """
@@ -24,11 +24,33 @@ def of_pointer(spec: dict[str, Any], pointer: str) -> str | None:
         return statements[int(parts[2])] if int(parts[2]) < len(statements) else python.get("call")
     if len(parts) > 3 and parts[3] == "index_map":
         return python.get("index_maps", {}).get(spec[parts[1]][int(parts[2])]["name"]) or python.get("call")
+    if len(parts) > 1 and parts[1] == "grid" and python.get("call"):
+        return keyword(python["call"], "grid") or python["call"]
     return python.get("call")
 
 
+def of_finding(spec: dict[str, Any], finding: dict[str, Any], lines: list[str]) -> str | None:
+    """The same of a finding in a report about the spec, whose text these lines are: within a statement, of the
+    innermost value there that another line of Python made."""
+    pointer = finding.get("pointer") or ""
+    parts = pointer.split("/")
+    inside = spec.get("x-python", {}).get("parts", {}).get(parts[2], []) if len(parts) == 3 and parts[1] == "kernel" else []
+    line, column = finding.get("line"), finding.get("column")
+    if inside and line and column and line <= len(lines):
+        text = lines[line - 1]
+        around = [(len(part), place) for part, place in inside for at in _occurrences(part, text) if at < column <= at + len(part)]
+        statement = spec["kernel"][int(parts[2])].lstrip()
+        if around and text[column - 1:column - 1 + len(statement)] != statement:
+            return min(around)[1]
+    return of_pointer(spec, pointer)
+
+
+def _occurrences(part: str, text: str) -> list[int]:
+    return [m.start() for m in re.finditer(f"(?={re.escape(part)})", text)]
+
+
 def of_line(spec: dict[str, Any], text: str, line: int) -> str | None:
-    """The same of a line of the spec's text, as importer.text_of() writes it."""
+    """The same of a line of the spec's text, as binary.text_of() writes it."""
     first = next((n for n, t in enumerate(text.splitlines(), 1) if t == '  "kernel": ['), line)
     return of_pointer(spec, f"/kernel/{line - first - 1}" if 0 < line - first <= len(spec["kernel"]) else "")
 
@@ -48,6 +70,20 @@ def statement(place: str) -> str | None:
         return linecache.getline(file, int(line)).strip() or None if line.isdigit() else None
     text = re.sub(r"\s+", " ", ast.get_source_segment(source, found) or "").strip()
     return text if len(text) <= LONGEST else text[:LONGEST - 1] + "…"
+
+
+def keyword(place: str, name: str) -> str | None:
+    """file.py:12 of the argument `name=` of the call at that place, or of a call among its arguments; None: it has none."""
+    file, _, line = place.rpartition(":")
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return None
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and line.isdigit() and n.lineno <= int(line) <= (n.end_lineno or n.lineno)]
+    inner = sorted(calls, key=lambda n: (n.end_lineno or n.lineno) - n.lineno)
+    found = (k for call in inner for n in ast.walk(call) if isinstance(n, ast.Call) for k in n.keywords if k.arg == name)
+    first = next(found, None)
+    return f"{file}:{first.value.lineno}" if first else None
 
 
 @functools.lru_cache(maxsize=32)

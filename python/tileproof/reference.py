@@ -28,7 +28,10 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
     names = tables + [i["name"] for i in spec.get("inputs", [])]
     flat = jx.leaves(args)
     given: dict[int, str] = {}
+    fixed = {t["name"] for t in spec.get("scalar_prefetch", []) if "contents" in t} if _tables_are_constant(closed, eqn) else set()
     for name, origin in zip(names, _origins(closed, eqn), strict=True):
+        if origin is None and name in fixed:
+            continue
         if origin is None or origin in given:
             given = {}
             break
@@ -64,14 +67,33 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
     spec["reference"] = writer.lines
 
 
-def says_all(closed: Any) -> bool:
+def says_all(closed: Any, tables: bool = True) -> bool:
     """Whether the function is one pallas_call of its arguments and nothing
-    around it: operands are arguments, and its results the call's, as they are."""
+    around it: operands are arguments, and its results the call's, as they are.
+    With `tables` the prefetched ones may be made of constants, too."""
     sites = list(jx.sites(closed))
     if len(sites) != 1:
         return False
-    origins = _origins(closed, sites[0].equation)
-    return None not in origins and len(set(origins)) == len(origins) and _is_result(closed, sites[0].equation)
+    call = sites[0].equation
+    origins = _origins(closed, call)
+    if tables and call.primitive.name == "pallas_call" and _tables_are_constant(closed, call):
+        origins = [o for n, o in enumerate(origins) if o is not None or n >= _tables(call)]
+    return None not in origins and len(set(origins)) == len(origins) and _is_result(closed, call)
+
+
+def _tables(call: Any) -> int:
+    """How many operands of the call are prefetched: dynamic bounds of the grid, and tables."""
+    g = call.params["grid_mapping"]
+    return int(g.num_dynamic_grid_bounds + g.num_index_operands)
+
+
+def _tables_are_constant(closed: Any, call: Any) -> bool:
+    """Whether those that are no arguments depend on none."""
+    from . import known
+
+    origins = _origins(closed, call)[:_tables(call)]
+    held = next(iter(known.operands(closed).values()), [])
+    return all(o is not None or (n < len(held) and held[n] is not None) for n, o in enumerate(origins))
 
 
 def _is_result(closed: Any, call: Any) -> bool:

@@ -154,7 +154,7 @@ class _Run:
                 return symbolic.read(self.fn, self.arguments, program, **self.sizes)
             return importer.read(self.fn, *args, reference=program)
 
-        if reference.says_all(jx.trace(self.fn, args)):
+        if reference.says_all(jx.trace(self.fn, args), tables=not self.sizes):
             with contextlib.suppress(Unsupported):
                 specs, refused = read(self.reference)
                 if specs and not refused:
@@ -247,7 +247,7 @@ class Verifying:
             reference = self.references.get(spec["name"])
             if reference is not None:
                 attach(spec, eqn, closed, reference, tuple(jx.shape_of(v.aval) for v in jx.open_jaxpr(closed).invars))
-            self.specs.setdefault(importer.text_of(spec), spec)
+            self.specs.setdefault(binary.text_of(spec), spec)
         except Unsupported as e:
             self.refused.setdefault(str(e), e)
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import Unsupported
+
 
 @dataclasses.dataclass
 class Value:
@@ -57,12 +59,14 @@ def fitting(f: float, dtype: str) -> float:
 
 
 def number(value: Any, dtype: str) -> Value:
-    """A scalar constant."""
+    """A scalar constant. Raises Unsupported for a complex one."""
     v = np.asarray(value)
     if dtype == "bool":
         return Value("True" if bool(v) else "False", (), "bool")
     if v.dtype.kind in "iu" and dtype.startswith(("int", "uint")):
         return Value(str(int(v)), (), dtype, atom=int(v) >= 0, literal=True, number=int(v))
+    if v.dtype.kind == "c":
+        raise Unsupported("complex numbers are not supported", None, "compute the real and the imaginary part")
     f = fitting(float(v), dtype)
     if f != f:
         return Value("nan", (), dtype, literal=True, number=f)

@@ -25,6 +25,8 @@ class Writer:
         self.axes, self.taken = axes, set(taken)
         self.lines: list[str] = []
         self.places: list[str | None] = []
+        self.parts: dict[str, list[tuple[str, str]]] = {}  # by statement: texts in it that other lines of Python made
+        self.inlined: list[tuple[str, str]] = []  # values in place, which no statement has yet
         self.indent = 0
         self.place: str | None = None
         self.count = 0
@@ -36,6 +38,11 @@ class Writer:
     # ---- lines and names ----
 
     def line(self, text: str) -> None:
+        parts = [p for p in self.inlined if p[0] in text]
+        self.inlined = [p for p in self.inlined if p[0] not in text]
+        parts = [p for p in parts if p[1] != self.place]
+        if parts:
+            self.parts[str(len(self.lines))] = parts
         self.lines.append("    " * self.indent + text)
         self.places.append(self.place)
 
@@ -168,6 +175,8 @@ class Writer:
             truth = value.truth
             value = self.assign(value)
             value.truth = truth
+        elif not simple and self.place:
+            self.inlined.append((value.text, self.place))
         self.env[var] = value
 
     def equation(self, eqn: Any) -> None:

@@ -1,0 +1,137 @@
+"""Calls in the styles of real libraries: each executed beside interpret=True."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import kernels
+import pytest
+from jax import lax
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+import tileproof
+
+F32 = jnp.float32
+X = kernels.array(16, 128)
+ROWS = pl.BlockSpec((8, 128), lambda i: (i, 0))
+call = functools.partial(pl.pallas_call, interpret=True)
+
+
+def like(*shape, dtype=F32):
+    return jax.ShapeDtypeStruct(shape, dtype)
+
+
+def two_vmaps_of_a_sum_in_scratch(x):
+    def kernel(x_ref, o_ref, acc):
+        @pl.when(pl.program_id(0) == 0)
+        def _():
+            acc[...] = jnp.zeros_like(acc)
+
+        acc[...] += jnp.sum(x_ref[...], axis=0, keepdims=True)
+
+        @pl.when(pl.program_id(0) == pl.num_programs(0) - 1)
+        def _():
+            o_ref[...] = acc[...]
+
+    one = call(kernel, out_shape=like(1, 128), grid=(2,), in_specs=[ROWS], out_specs=pl.BlockSpec((1, 128), lambda i: (0, 0)),
+               scratch_shapes=[pltpu.VMEM((1, 128), F32)])
+    return jax.vmap(jax.vmap(one))(jnp.stack([jnp.stack([x, -x]), jnp.stack([x * 2, x + 1])]))
+
+
+def a_checkpointed_gradient(x):
+    def kernel(f):
+        return lambda *refs: refs[-1].__setitem__(..., f(*(r[...] for r in refs[:-1])))
+
+    @jax.custom_vjp
+    def sine(x):
+        return call(kernel(jnp.sin), out_shape=like(*x.shape))(x)
+
+    sine.defvjp(lambda x: (sine(x), x), lambda x, g: (call(kernel(lambda x, g: jnp.cos(x) * g), out_shape=like(*x.shape))(x, g),))
+    return jax.grad(lambda x: jnp.sum(jax.checkpoint(sine)(x) ** 2))(x)
+
+
+def a_partial_index_map_with_a_table(x):
+    def block(offset, i, table):
+        return table[i] + offset, 0
+
+    spec = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(2,), in_specs=[pl.BlockSpec((8, 128), functools.partial(block, -1))],
+                                        out_specs=pl.BlockSpec((8, 128), lambda i, table: (i, 0)))
+    body = lambda table, x_ref, o_ref: o_ref.__setitem__(..., x_ref[...] * table[pl.program_id(0)].astype(F32))  # noqa: E731
+    return call(body, out_shape=like(16, 128), grid_spec=spec)(jnp.array([2, 1], jnp.int32), x)
+
+
+def a_table_for_each_row_of_vmap(x):
+    spec = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(2,), in_specs=[pl.BlockSpec((8, 128), lambda g, i: (i[g], 0))],
+                                        out_specs=pl.BlockSpec((8, 128), lambda g, i: (g, 0)))
+    one = lambda a, i: call(lambda i, x_ref, o_ref: o_ref.__setitem__(..., x_ref[...]), out_shape=like(16, 128), grid_spec=spec)(i, a)  # noqa: E731
+    return jax.vmap(one)(jnp.stack([x, -x]), jnp.array([[1, 0], [0, 1]], jnp.int32))
+
+
+def dictionaries(x):
+    def kernel(given, out):
+        out["sum"][...] = given["a"][...] + given["b"][...]
+        out["difference"][...] = given["a"][...] - given["b"][...]
+
+    return call(kernel, out_shape={"sum": like(16, 128), "difference": like(16, 128)}, grid=2, in_specs=[{"a": ROWS, "b": ROWS}],
+                out_specs={"sum": ROWS, "difference": ROWS})({"a": x, "b": x * 3})
+
+
+def elements_with_padding(x):
+    spec = pl.BlockSpec((pl.Element(24, padding=(8, 8)), pl.Element(128)), lambda i: (i * 8, 0))
+    return call(lambda x_ref, o_ref: o_ref.__setitem__(..., x_ref[8:16]), out_shape=like(16, 128), grid=2, in_specs=[spec], out_specs=ROWS)(x)
+
+
+def a_scan_with_results_in_the_body(x):
+    def kernel(x_ref, o_ref):
+        def step(carry, i):
+            carry = carry * 0.9 + x_ref[i]
+            return carry, carry
+
+        last, every = lax.scan(step, jnp.zeros((128,), F32), jnp.arange(16))
+        o_ref[...] = every + last[None]
+
+    return call(kernel, out_shape=like(16, 128))(x)
+
+
+def a_switch_by_the_step(x):
+    def kernel(x_ref, o_ref):
+        o_ref[...] = lax.switch(pl.program_id(0), [lambda v: v + 1, lambda v: v * 2, lambda v: -v, jnp.abs], x_ref[...])
+
+    return call(kernel, out_shape=like(64, 128), grid=4, in_specs=[pl.BlockSpec((16, 128), lambda i: (0, 0))], out_specs=pl.BlockSpec((16, 128), lambda i: (i, 0)))(x)
+
+
+def scopes_and_names(x):
+    @functools.partial(jax.jit, static_argnums=1)
+    def inner(a, s):
+        with jax.named_scope("inner"):
+            return jnp.where(a > 0, a * s, a / s)
+
+    def kernel(x_ref, o_ref):
+        def scoped(s_ref):
+            s_ref[...] = inner(x_ref[...], 3.0)
+            o_ref[...] = s_ref[...] - 1
+
+        pl.run_scoped(scoped, pltpu.VMEM((8, 128), F32))
+
+    return jax.jit(call(kernel, out_shape=like(16, 128), grid=2, in_specs=[ROWS], out_specs=ROWS, name="scoped",
+                        cost_estimate=pl.CostEstimate(flops=1, bytes_accessed=1, transcendentals=0)))(x)
+
+
+CALLS = [two_vmaps_of_a_sum_in_scratch, a_checkpointed_gradient, a_partial_index_map_with_a_table, a_table_for_each_row_of_vmap, dictionaries,
+         elements_with_padding, a_scan_with_results_in_the_body, a_switch_by_the_step, scopes_and_names]
+
+
+@pytest.mark.parametrize("fn", CALLS, ids=lambda f: f.__name__)
+def test_results(fn):
+    assert tileproof.assert_equivalent(fn, fn, X, rtol=1e-5, atol=1e-5) > 0
+    assert tileproof.check(fn, X, target="none").ok
+
+
+def test_a_trap_without_a_line_names_the_call():
+    def first_block(x):
+        return call(lambda x_ref, o_ref: o_ref.__setitem__(..., x_ref[...]), out_shape=like(16, 128), grid=1, in_specs=[ROWS], out_specs=ROWS)(x)
+
+    with pytest.raises(AssertionError, match=r"no step writes o\[8, 0\]\n  --> .*test_styles.py:\d+: `return call") as e:
+        tileproof.assert_equivalent(first_block, first_block, X)
+    assert "kernel.tile.json" not in str(e.value)

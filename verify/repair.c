@@ -1,0 +1,290 @@
+/* Which place of the kernel makes it differ from its reference? The one that, written otherwise, makes it agree: small
+ * changes of one place each are tried on a few elements by the evaluator of demand/, and what mends those is proposed
+ * as a fix, which fix.c holds against cases and rules. The idea: Debroy and Wong, "Using mutation to automatically
+ * suggest fixes for faulty programs", ICST 2010. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/budget.h"
+#include "demand/demand.h"
+#include "reference/reference.h"
+#include "verify/rewrites.h"
+#include "verify/verify.h"
+
+enum {
+    MOST_REWRITES = 6000,
+    MOST_CASES = 2,
+    ELEMENTS = 4 * MOST_CASES, /* that a rewrite has to mend, or to leave as they are */
+    LOOKED_AT = 48,            /* elements of an output among which they are found */
+    PROPOSED = 4,              /* as many as fix.c executes */
+    MOST_ROUNDS = 2,           /* of inputs */
+    PER_ELEMENT = 4 << 20,     /* operations */
+    MOST_WORK = 100 << 20,     /* operations, of all rewrites together */
+    WORK_MIB = 256
+};
+static const tp_demand_family ROUNDS[MOST_ROUNDS] = {TP_DEMAND_SMALL, TP_DEMAND_ROWS};
+
+/* An element that a rewrite has to bring to what the reference says. */
+typedef struct target {
+    const tp_kernel *kernel; /* of a case that differs */
+    uint32_t number;         /* of its dtype combination */
+    const int64_t *env;
+    uint32_t output;
+    int64_t at[TP_MAX_RANK];
+    tp_demand_value want[MOST_ROUNDS];
+    bool differs;
+    int64_t work; /* of the kernel, in the first round */
+} target;
+
+typedef struct repair {
+    tp_job *j;
+    tp_finding *f;
+    uint32_t ntargets;
+    target targets[ELEMENTS];
+    int64_t rest; /* of the work */
+} repair;
+
+static tp_demand_value element(repair *r, tp_arena *a, const tp_kernel *k, const tp_program *p, bool reference,
+                               const target *t, int round)
+{
+    tp_demand_options o = {.kernel = k,
+                           .program = p,
+                           .reference = reference,
+                           .env = t->env,
+                           .domain = tp_rounding_new(a),
+                           .seed = (uint64_t)round,
+                           .family = ROUNDS[round],
+                           .budget = PER_ELEMENT};
+    tp_demand_value v = tp_demand_element(tp_demand_new(a, &o), t->output, t->at);
+    r->rest -= v.work + 1;
+    return v;
+}
+
+/* Over the reals, within the bounds of both as far as these are small, or a tolerance: cases decide later. */
+static bool is_same(const tp_demand_value *got, const tp_demand_value *want)
+{
+    static const double TOLERANCE = 1e-6;
+    double v, w, bound;
+    memcpy(&v, &got->plane[0], sizeof v);
+    memcpy(&bound, &got->plane[1], sizeof bound);
+    memcpy(&w, &want->plane[0], sizeof w);
+    double near = TOLERANCE * fmax(TOLERANCE, fabs(w));
+    if (got->outcome != TP_DEMAND_VALUE)
+        return false;
+    return got->number == want->number || fabs(v - w) <= (bound < near ? near : fmin(bound, 100 * near));
+}
+
+/* ---- elements ---- */
+
+/* Is it one about which the reference says something? Then whether the kernel differs there, in any round. */
+static bool examine(repair *r, tp_arena *a, const tp_program *reference, target *t)
+{
+    t->differs = false;
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+        t->want[round] = element(r, a, t->kernel, reference, true, t, round);
+        if (t->want[round].outcome != TP_DEMAND_VALUE)
+            return false;
+        tp_demand_value got = element(r, a, t->kernel, t->kernel->body, false, t, round);
+        t->differs |= !is_same(&got, &t->want[round]);
+        t->work += round == 0 ? got.work : 0;
+    }
+    return true;
+}
+
+/* Of each case some elements that differ, and one that does not. */
+static void keep_target(repair *r, const target *t)
+{
+    uint32_t differing = 0, others = 0;
+    for (uint32_t i = 0; i < r->ntargets; i++)
+        if (r->targets[i].env == t->env)
+            *(r->targets[i].differs ? &differing : &others) += 1;
+    if (r->ntargets < ELEMENTS && (t->differs ? differing < ELEMENTS / MOST_CASES - 1 : others == 0))
+        r->targets[r->ntargets++] = *t;
+}
+
+/* Those that differ first, the cheap ones of them before the others. */
+static int by_difference(const void *a, const void *b)
+{
+    const target *x = a, *y = b;
+    return x->differs != y->differs ? y->differs - x->differs : (x->work > y->work) - (x->work < y->work);
+}
+
+/* Elements spread over an output. */
+static void find_in_output(repair *r, tp_arena *a, const tp_program *reference, target t)
+{
+    const tp_operand *o = &t.kernel->operands[t.kernel->ninputs + t.output];
+    int64_t dims[TP_MAX_RANK], n = 1;
+    tp_str why;
+    if (o->discard || !tp_operand_dims(t.kernel, o, t.env, dims, &why))
+        return;
+    for (uint32_t d = 0; d < o->rank; d++)
+        n *= dims[d];
+    int64_t stride = n / LOOKED_AT + 1;
+    for (int64_t i = 0; i < LOOKED_AT && i < n && r->rest > 0; i++) {
+        int64_t rest = n <= LOOKED_AT ? i : (i % 2 ? n - 1 - i / 2 * stride : i / 2 * stride);
+        for (uint32_t d = o->rank; d-- > 0; rest /= dims[d])
+            t.at[d] = rest % dims[d];
+        if (examine(r, a, reference, &t))
+            keep_target(r, &t);
+    }
+}
+
+static void find_in_case(repair *r, const tp_case *c)
+{
+    tp_str why;
+    target t = {.kernel = c->kernel, .env = c->env};
+    const tp_spec *s = r->j->report.spec;
+    const tp_program *reference = tp_reference_program(r->j->arena, t.kernel, &why);
+    while (t.number < s->nkernels && s->kernels[t.number] != t.kernel)
+        t.number++;
+    if (!reference || !t.kernel->body || t.number == s->nkernels)
+        return;
+    tp_arena *work = tp_arena_child_limited(r->j->arena, (size_t)WORK_MIB << 20);
+    for (t.output = 0; t.output < t.kernel->noutputs; t.output++)
+        find_in_output(r, work, reference, t);
+    tp_arena_free(work);
+}
+
+/* In the first and in the last case that differs. */
+static void find_targets(repair *r)
+{
+    const tp_equiv *e = r->j->report.equiv;
+    const tp_case *first = NULL, *last = NULL;
+    for (uint32_t i = 0; i < e->cases.len; i++) {
+        const tp_case *c = e->cases.at[i].the_case;
+        if (e->cases.at[i].outcome != TP_DIFFERENT || c->against || c->near)
+            continue;
+        first = first ? first : c;
+        last = c;
+    }
+    if (first)
+        find_in_case(r, first);
+    if (last != first)
+        find_in_case(r, last);
+    qsort(r->targets, r->ntargets, sizeof *r->targets, by_difference);
+}
+
+/* ---- rewrites ---- */
+
+typedef struct trial {
+    repair *r;
+    tp_arena *work;
+    const tp_rewrite *rewrite;
+    bool mends;
+} trial;
+
+/* Then sizes and tables of the one mean the same in the other; an analysis adds symbols behind them. */
+static bool has_symbols_of(const tp_kernel *k, const tp_kernel *other)
+{
+    uint32_t n = tp_sym_count(k->exprs);
+    bool same = n <= tp_sym_count(other->exprs);
+    for (uint32_t i = 0; i < n && same; i++)
+        same = tp_str_eq(tp_sym_name(k->exprs, i), tp_sym_name(other->exprs, i));
+    return same;
+}
+
+static void try_rewrite(void *arg)
+{
+    trial *t = arg;
+    repair *r = t->r;
+    tp_source source = r->j->source;
+    tp_ctx c = {.arena = t->work, .source = &source};
+    tp_load_options options = {.target = {NULL, 0}};
+    tp_edits edits = {0};
+    tp_spec *spec = NULL;
+    tp_push(t->work, edits, t->rewrite->edit);
+    source.text = tp_apply_edits(t->work, source.text, &edits);
+    if (tp_spec_load(&c, &options, &spec) != TP_OK || spec->nkernels != r->j->report.spec->nkernels)
+        return;
+    for (uint32_t i = 0; i < spec->nkernels; i++)
+        if (!spec->kernels[i]->body || !has_symbols_of(spec->kernels[i], r->j->report.spec->kernels[i]))
+            return;
+    for (int round = 0; round < MOST_ROUNDS; round++)
+        for (uint32_t i = 0; i < r->ntargets; i++) {
+            const target *at = &r->targets[i];
+            const tp_kernel *k = spec->kernels[at->number];
+            tp_demand_value got = element(r, t->work, k, k->body, false, at, round);
+            if (!is_same(&got, &at->want[round]))
+                return;
+        }
+    t->mends = true;
+}
+
+static tp_str trimmed(tp_str s)
+{
+    for (; s.n && *s.p == ' '; s.p++)
+        s.n--;
+    while (s.n && s.p[s.n - 1] == ' ')
+        s.n--;
+    return s;
+}
+
+static void propose(repair *r, const tp_rewrite *w)
+{
+    tp_str old = trimmed((tp_str){r->j->source.text.p + w->edit.start, w->edit.end - w->edit.start});
+    tp_fix fix = {
+        .title = tp_printf(r->j->arena, "write `%.*s` in place of `%.*s`", TP_FMT(trimmed(w->edit.text)), TP_FMT(old))};
+    tp_push(r->j->arena, fix.edits, w->edit);
+    tp_push(r->j->arena, r->f->proposals, fix);
+}
+
+static void search(void *arg)
+{
+    repair *r = arg;
+    tp_arena *a = r->j->arena;
+    find_targets(r);
+    if (!r->ntargets || !r->targets[0].differs)
+        return;
+    tp_rewrites all = tp_rewrites_of(&r->j->ctx, r->j->report.spec->doc, MOST_REWRITES);
+    uint8_t rank = UINT8_MAX; /* of the first that helps: what is less simple is not looked at then */
+    for (uint32_t i = 0; i < all.len && r->rest > 0 && r->f->proposals.len < PROPOSED && all.at[i].rank <= rank; i++) {
+        trial t = {r, tp_arena_child_limited(a, (size_t)WORK_MIB << 20), &all.at[i], false};
+        tp_status st = tp_try(t.work, try_rewrite, &t);
+        tp_arena_free(t.work);
+        if (st == TP_E_BUDGET)
+            return;
+        if (st == TP_OK && t.mends) {
+            propose(r, &all.at[i]);
+            rank = all.at[i].rank;
+        }
+    }
+}
+
+static void on_own_stack(void *arg)
+{
+    repair *r = arg;
+    (void)tp_try(r->j->arena, search, r); /* what was found by then is proposed */
+}
+
+void tp_propose_repairs(tp_job *j, tp_finding *f)
+{
+    repair r = {.j = j, .f = f, .rest = MOST_WORK};
+    if (j->report.equiv)
+        tp_with_stack(on_own_stack, &r);
+}
+
+/* ---- blame ---- */
+
+/* The innermost JSON value around an offset: its pointer. */
+static const tp_json *value_at(const tp_json *v, uint32_t at)
+{
+    bool has = v->type == TP_J_ARRAY || v->type == TP_J_OBJECT;
+    for (uint32_t i = 0; has && i < v->u.items.n; i++) {
+        const tp_json *item = v->u.items.at[i];
+        if (item->loc.start <= at && at < item->loc.end)
+            return value_at(item, at);
+    }
+    return v;
+}
+
+void tp_blame_repair(tp_job *j, tp_finding *f, const tp_fix *fix)
+{
+    if (strcmp(f->rule, TP_RULE_NOT_EQUIVALENT) != 0 || fix->edits.len != 1 || !j->report.valid)
+        return;
+    const tp_edit *e = &fix->edits.at[0];
+    const tp_json *place = value_at(j->report.spec->doc, e->start);
+    f->loc = (tp_loc){e->start, e->end, place->loc.pointer};
+    f->label = TP_S("written otherwise, results agree");
+    f->help = tp_printf(j->arena, "%.*s: then results agree%s", TP_FMT(fix->title),
+                        f->fix ? ", and all rules hold" : " in the cases that were tried");
+}

@@ -1,0 +1,408 @@
+#define _GNU_SOURCE /* memmem */
+#include "verify/rewrites.h"
+
+#include <stdarg.h>
+
+enum { MOST_NAMES = 64, MOST_NUMBERS = 24, LAST_RANK = 2 };
+
+typedef struct writer {
+    tp_ctx *c;
+    uint8_t rank; /* the one that is wanted now */
+    uint32_t most;
+    tp_rewrites out;
+    uint32_t naxes, nnames, nrefs, nfloats, nints; /* of: */
+    tp_str names[MOST_NAMES];                      /* axes, then what the body assigned so far */
+    bool counts[MOST_NAMES];                       /* of a name: it is made of axes and positions */
+    tp_str refs[MOST_NAMES];
+    double floats[MOST_NUMBERS]; /* that stand in the body or the reference */
+    int64_t ints[MOST_NUMBERS];  /* that stand there, or in blocks: from 2 on */
+} writer;
+
+/* ---- changed text ---- */
+
+static tp_str text_of(const writer *w, const tp_node *n)
+{
+    tp_loc at = tp_node_loc(w->c, n);
+    return (tp_str){w->c->source->text.p + at.start, at.end - at.start};
+}
+
+static void put(writer *w, uint8_t rank, tp_loc at, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+static void put(writer *w, uint8_t rank, tp_loc at, const char *fmt, ...)
+{
+    va_list ap;
+    if (rank != w->rank || w->out.len >= w->most)
+        return;
+    va_start(ap, fmt);
+    tp_str after = tp_vprintf(w->c->arena, fmt, ap), text = w->c->source->text;
+    va_end(ap);
+    if (after.n == at.end - at.start && memcmp(text.p + at.start, after.p, after.n) == 0)
+        return;
+    tp_rewrite r = {{at.start, at.end, after}, at, rank};
+    tp_push(w->c->arena, w->out, r);
+}
+
+/* ---- what stands in the program ---- */
+
+static bool has_name(const tp_str *list, uint32_t n, tp_str name)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < n && !found; i++)
+        found = tp_str_eq(list[i], name);
+    return found;
+}
+
+static void add_name(writer *w, tp_str name, bool counts)
+{
+    if (has_name(w->names, w->nnames, name) || w->nnames == MOST_NAMES)
+        return;
+    w->counts[w->nnames] = counts;
+    w->names[w->nnames++] = name;
+}
+
+static void add_float(writer *w, double v)
+{
+    for (uint32_t i = 0; i < w->nfloats; i++)
+        if (memcmp(&w->floats[i], &v, sizeof v) == 0)
+            return;
+    if (w->nfloats < MOST_NUMBERS)
+        w->floats[w->nfloats++] = v;
+}
+
+static void add_int(writer *w, int64_t v)
+{
+    for (uint32_t i = 0; i < w->nints; i++)
+        if (w->ints[i] == v)
+            return;
+    if (v >= 2 && w->nints < MOST_NUMBERS)
+        w->ints[w->nints++] = v;
+}
+
+static void collect_numbers(writer *w, const tp_node *n)
+{
+    if (!n)
+        return;
+    if (n->kind == TP_N_FLOAT)
+        add_float(w, n->real);
+    if (n->kind == TP_N_INT)
+        add_int(w, n->integer);
+    for (uint32_t i = 0; i < n->nkids; i++)
+        collect_numbers(w, n->kids[i]);
+}
+
+static void collect_from(writer *w, const tp_block *b)
+{
+    for (uint32_t i = 0; i < b->len; i++) {
+        collect_numbers(w, b->at[i]->value);
+        collect_from(w, &b->at[i]->body);
+        collect_from(w, &b->at[i]->orelse);
+    }
+}
+
+static const tp_json *items(const tp_json *doc, const char *member)
+{
+    const tp_json *list = tp_json_get(doc, member);
+    return list && list->type == TP_J_ARRAY ? list : NULL;
+}
+
+static void collect_operands(writer *w, const tp_json *doc)
+{
+    static const char *const LISTS[] = {"inputs", "outputs", "scratch"};
+    for (size_t l = 0; l < sizeof LISTS / sizeof *LISTS; l++) {
+        const tp_json *list = items(doc, LISTS[l]);
+        for (uint32_t i = 0; list && i < list->u.items.n; i++) {
+            const tp_json *o = list->u.items.at[i], *name = tp_json_get(o, "name"), *block = items(o, "block_shape");
+            if (name && name->type == TP_J_STRING && w->nrefs < MOST_NAMES)
+                w->refs[w->nrefs++] = name->u.string;
+            for (uint32_t d = 0; block && d < block->u.items.n; d++)
+                if (block->u.items.at[d]->type == TP_J_INT)
+                    add_int(w, block->u.items.at[d]->u.integer);
+        }
+    }
+}
+
+/* ---- expressions ---- */
+
+/* Another operator in the place of one; of the same power only its own bytes change. */
+static void exchange(writer *w, const tp_node *n, tp_operator other)
+{
+    tp_loc at = tp_node_loc(w->c, n), a = tp_node_loc(w->c, n->kids[0]), b = tp_node_loc(w->c, n->kids[1]);
+    const char *old = tp_operator_text(n->op);
+    tp_str text = w->c->source->text, between = {text.p + a.end, b.start - a.end};
+    const char *found = memmem(between.p, between.n, old, strlen(old));
+    if (found && TP_OPERATOR_ROWS[n->op].left == TP_OPERATOR_ROWS[other].left) {
+        uint32_t from = (uint32_t)(found - text.p);
+        tp_loc token = {from, from + (uint32_t)strlen(old), at.pointer};
+        put(w, 0, token, "%s", tp_operator_text(other));
+    } else {
+        put(w, 1, at, "((%.*s) %s (%.*s))", TP_FMT(text_of(w, n->kids[0])), tp_operator_text(other),
+            TP_FMT(text_of(w, n->kids[1])));
+    }
+}
+
+static void rewrite_operator(writer *w, const tp_node *n)
+{
+    static const tp_operator COMPARE[] = {TP_O_LT, TP_O_LE, TP_O_GT, TP_O_GE, TP_O_EQ, TP_O_NE},
+                             COUNT[] = {TP_O_ADD, TP_O_SUB, TP_O_MUL, TP_O_TRUEDIV, TP_O_FLOORDIV, TP_O_MOD},
+                             JOIN[] = {TP_O_BITAND, TP_O_BITOR};
+    static const struct {
+        const tp_operator *at;
+        size_t n;
+    } CLASSES[] = {{COMPARE, 6}, {COUNT, 6}, {JOIN, 2}};
+    tp_str a = text_of(w, n->kids[0]), b = text_of(w, n->kids[1]);
+    tp_loc at = tp_node_loc(w->c, n);
+    bool of_class = false;
+    for (size_t k = 0; k < sizeof CLASSES / sizeof *CLASSES && !of_class; k++) {
+        for (size_t i = 0; i < CLASSES[k].n; i++)
+            of_class |= CLASSES[k].at[i] == n->op;
+        for (size_t i = 0; of_class && i < CLASSES[k].n; i++)
+            if (CLASSES[k].at[i] != n->op)
+                exchange(w, n, CLASSES[k].at[i]);
+    }
+    if (n->op == TP_O_SUB || n->op == TP_O_TRUEDIV)
+        put(w, 0, at, "((%.*s) %s (%.*s))", TP_FMT(b), tp_operator_text(n->op), TP_FMT(a));
+    if (of_class && !tp_operator_compares(n->op)) {
+        put(w, 1, at, "(%.*s)", TP_FMT(a));
+        put(w, 1, at, "(%.*s)", TP_FMT(b));
+    }
+    if (tp_operator_compares(n->op)) {
+        put(w, 1, at, "((%.*s) %s (%.*s) + 1)", TP_FMT(a), tp_operator_text(n->op), TP_FMT(b));
+        put(w, 1, at, "((%.*s) %s (%.*s) - 1)", TP_FMT(a), tp_operator_text(n->op), TP_FMT(b));
+    }
+}
+
+static void rewrite_call(writer *w, const tp_node *n)
+{
+    static const char *const ALIKE[][2] = {{"exp", "exp2"},   {"sum", "max"}, {"max", "min"}, {"maximum", "minimum"},
+                                           {"rsqrt", "sqrt"}, {"sin", "cos"}, {"log", "log2"}};
+    tp_loc at = tp_node_loc(w->c, n), name = {at.start, at.start + (uint32_t)n->text.n, at.pointer};
+    for (size_t i = 0; i < sizeof ALIKE / sizeof *ALIKE; i++)
+        for (int side = 0; side < 2; side++)
+            if (tp_str_is(n->text, ALIKE[i][side]))
+                put(w, 0, name, "%s", ALIKE[i][!side]);
+    for (uint32_t i = 1; i < n->nkids && i < 3; i++) /* operands of dot, arms of where */
+        if ((tp_str_is(n->text, "where") && i == 2) || (tp_str_is(n->text, "dot") && i == 1)) {
+            tp_loc a = tp_node_loc(w->c, n->kids[i - 1]), b = tp_node_loc(w->c, n->kids[i]),
+                   both = {a.start, b.end, a.pointer};
+            put(w, 0, both, "%.*s, %.*s", TP_FMT(text_of(w, n->kids[i])), TP_FMT(text_of(w, n->kids[i - 1])));
+        }
+    if (tp_str_is(n->text, "where") && n->nkids == 3)
+        put(w, 0, tp_node_loc(w->c, n->kids[0]), "~(%.*s)", TP_FMT(text_of(w, n->kids[0])));
+}
+
+static void rewrite_number(writer *w, const tp_node *n)
+{
+    tp_loc at = tp_node_loc(w->c, n);
+    if (n->kind == TP_N_INT) {
+        put(w, 0, at, "%lld", (long long)n->integer + 1);
+        if (n->integer > 0)
+            put(w, 0, at, "%lld", (long long)n->integer - 1);
+        for (uint32_t i = 0; i < w->naxes; i++)
+            put(w, 1, at, "%.*s", TP_FMT(w->names[i]));
+        for (uint32_t i = 0; i < w->nints; i++)
+            put(w, 1, at, "%lld", (long long)w->ints[i]);
+        return;
+    }
+    for (int v = 0; v < 2; v++)
+        put(w, 0, at, "%d.0", v);
+    put(w, 0, at, "(-%.17g)", n->real);
+    put(w, 0, at, "(1.0 / %.17g)", n->real);
+    for (uint32_t i = 0; i < w->nfloats; i++)
+        put(w, 0, at, "%.17g", w->floats[i]);
+    for (uint32_t i = 0; i < w->nrefs; i++)
+        put(w, 1, at, "%.*s[...]", TP_FMT(w->refs[i]));
+}
+
+/* Is it made of axes and positions, of nothing that memory has? */
+static bool is_count(const writer *w, const tp_node *n)
+{
+    bool found = n->kind == TP_N_CALL && tp_str_is(n->text, "iota");
+    if (n->kind == TP_N_CALL && tp_str_is(n->text, "where")) /* the arms are what it is made of */
+        return false;
+    for (uint32_t i = 0; n->kind == TP_N_NAME && i < w->nnames; i++)
+        found |= w->counts[i] && tp_str_eq(w->names[i], n->text);
+    for (uint32_t i = 0; i < n->nkids && n->kind != TP_N_INDEX && !found; i++)
+        found = is_count(w, n->kids[i]);
+    return found;
+}
+
+/* Another name; a step, a distance or a factor that is missing. */
+static void rewrite_value(writer *w, const tp_node *n)
+{
+    tp_loc at = tp_node_loc(w->c, n);
+    tp_str text = text_of(w, n);
+    bool counts = is_count(w, n);
+    for (uint32_t i = 0; i < w->nnames; i++)
+        if (w->counts[i] == counts)
+            put(w, 1, at, "%.*s", TP_FMT(w->names[i]));
+    for (uint32_t i = 0; counts && i < w->nints; i++)
+        put(w, 1, at, "((%.*s) * %lld)", TP_FMT(text), (long long)w->ints[i]);
+    if (counts) {
+        put(w, 1, at, "((%.*s) + 1)", TP_FMT(text));
+        put(w, 1, at, "((%.*s) - 1)", TP_FMT(text));
+        return;
+    }
+    for (uint32_t i = 0; i < w->nfloats; i++)
+        put(w, 2, at, "((%.*s) * %.17g)", TP_FMT(text), w->floats[i]);
+    for (uint32_t i = w->naxes; i < w->nnames; i++)
+        if (!w->counts[i]) {
+            put(w, 2, at, "((%.*s) * %.*s)", TP_FMT(text), TP_FMT(w->names[i]));
+            put(w, 2, at, "((%.*s) / %.*s)", TP_FMT(text), TP_FMT(w->names[i]));
+        }
+}
+
+static void rewrite_expression(writer *w, const tp_node *n)
+{
+    if (!n)
+        return;
+    switch (n->kind) {
+    case TP_N_INT:
+    case TP_N_FLOAT: rewrite_number(w, n); return;
+    case TP_N_NAME: rewrite_value(w, n); return;
+    case TP_N_BINARY: rewrite_operator(w, n); break;
+    case TP_N_CALL: rewrite_call(w, n); break;
+    case TP_N_UNARY: put(w, 0, tp_node_loc(w->c, n), "(%.*s)", TP_FMT(text_of(w, n->kids[0]))); break;
+    case TP_N_INDEX:
+        for (uint32_t i = 0; i < w->nrefs; i++)
+            put(w, 1, tp_node_loc(w->c, n->kids[0]), "%.*s", TP_FMT(w->refs[i]));
+        for (uint32_t i = 1; i < n->nkids; i++)
+            rewrite_expression(w, n->kids[i]);
+        rewrite_value(w, n);
+        return;
+    case TP_N_KEYWORD:
+        if (tp_str_is(n->text, "axis") && n->kids[0]->kind == TP_N_INT)
+            put(w, 0, tp_node_loc(w->c, n), "axis=%d", n->kids[0]->integer == 0);
+        return;
+    case TP_N_METHOD: rewrite_expression(w, n->kids[0]); return;
+    case TP_N_SEQUENCE: return; /* a shape */
+    case TP_N_TERNARY:
+    case TP_N_SLICE: break;
+    case TP_N_STRING:
+    case TP_N_ATTRIBUTE:
+    case TP_N_ELLIPSIS:
+    case TP_N_COLON:
+    case TP_N_ABSENT: return;
+    }
+    for (uint32_t i = 0; i < n->nkids; i++)
+        rewrite_expression(w, n->kids[i]);
+}
+
+/* ---- statements ---- */
+
+static void rewrite_store(writer *w, const tp_syntax *s)
+{
+    tp_loc target = tp_node_loc(w->c, s->target), value = tp_node_loc(w->c, s->value),
+           between = {target.end, value.start, target.pointer};
+    tp_str value_text = text_of(w, s->value);
+    put(w, 0, between, "%s", s->augmented ? " = " : " += ");
+    if (!s->augmented) /* the other arm may be what is missing */
+        put(w, 1, value, "%.*s + (%.*s)", TP_FMT(text_of(w, s->target)), TP_FMT(value_text));
+    if (s->value->kind != TP_N_NAME && s->value->kind != TP_N_INDEX)
+        rewrite_value(w, s->value);
+}
+
+static void rewrite_block(writer *w, const tp_block *b)
+{
+    for (uint32_t i = 0; i < b->len; i++) {
+        const tp_syntax *s = b->at[i];
+        rewrite_expression(w, s->value);
+        if (s->kind == TP_S_IF)
+            put(w, 0, tp_node_loc(w->c, s->value), "~(%.*s)", TP_FMT(text_of(w, s->value)));
+        if (s->kind == TP_S_STORE)
+            rewrite_store(w, s);
+        if (s->kind == TP_S_ASSIGN && s->value->kind == TP_N_CALL)
+            rewrite_value(w, s->value);
+        if (s->kind == TP_S_ASSIGN && s->target->kind == TP_N_NAME)
+            add_name(w, s->target->text, is_count(w, s->value));
+        rewrite_block(w, &s->body);
+        rewrite_block(w, &s->orelse);
+    }
+}
+
+/* ---- windows and grid ---- */
+
+static void rewrite_map(writer *w, const tp_json *map)
+{
+    for (uint32_t i = 0; i < map->u.items.n; i++) {
+        const tp_json *e = map->u.items.at[i], *next = i + 1 < map->u.items.n ? map->u.items.at[i + 1] : NULL;
+        tp_str text = {w->c->source->text.p + e->loc.start, e->loc.end - e->loc.start};
+        if (next) {
+            tp_loc both = {e->loc.start, next->loc.end, e->loc.pointer};
+            put(w, 0, both, "%.*s, %.*s", (int)(next->loc.end - next->loc.start),
+                w->c->source->text.p + next->loc.start, TP_FMT(text));
+        }
+        for (uint32_t a = 0; a < w->naxes; a++)
+            put(w, 1, e->loc, "\"%.*s\"", TP_FMT(w->names[a]));
+        if (e->type != TP_J_STRING)
+            continue;
+        put(w, 1, e->loc, "0");
+        put(w, 1, e->loc, "\"(%.*s) + 1\"", TP_FMT(e->u.string));
+        put(w, 1, e->loc, "\"(%.*s) - 1\"", TP_FMT(e->u.string));
+        rewrite_expression(w, tp_parse_expr(w->c, e));
+    }
+}
+
+static void rewrite_steps(writer *w, const tp_json *steps)
+{
+    if (steps->type == TP_J_INT) {
+        put(w, 0, steps->loc, "%lld", (long long)steps->u.integer + 1);
+        if (steps->u.integer > 1)
+            put(w, 0, steps->loc, "%lld", (long long)steps->u.integer - 1);
+    } else if (steps->type == TP_J_STRING) {
+        put(w, 0, steps->loc, "\"(%.*s) + 1\"", TP_FMT(steps->u.string));
+        put(w, 0, steps->loc, "\"(%.*s) - 1\"", TP_FMT(steps->u.string));
+        rewrite_expression(w, tp_parse_expr(w->c, steps));
+    }
+}
+
+static void rewrite_around(writer *w, const tp_json *doc)
+{
+    static const char *const LISTS[] = {"inputs", "outputs"};
+    const tp_json *grid = items(doc, "grid");
+    for (size_t l = 0; l < sizeof LISTS / sizeof *LISTS; l++) {
+        const tp_json *list = items(doc, LISTS[l]);
+        for (uint32_t i = 0; list && i < list->u.items.n; i++) {
+            const tp_json *map = items(list->u.items.at[i], "index_map");
+            if (map)
+                rewrite_map(w, map);
+        }
+    }
+    for (uint32_t i = 0; grid && i < grid->u.items.n; i++) {
+        const tp_json *steps = tp_json_get(grid->u.items.at[i], "steps");
+        if (steps)
+            rewrite_steps(w, steps);
+    }
+}
+
+tp_rewrites tp_rewrites_of(tp_ctx *c, const tp_json *doc, uint32_t most)
+{
+    writer w = {.c = c, .most = most};
+    const tp_json *grid = items(doc, "grid"), *body = items(doc, "kernel"), *reference = items(doc, "reference");
+    tp_block program = {0};
+    if (body)
+        program = tp_parse_program(c, body);
+    collect_from(&w, &program);
+    if (reference) {
+        tp_block naive = tp_parse_program(c, reference);
+        collect_from(&w, &naive);
+    }
+    collect_operands(&w, doc);
+    for (uint32_t i = 0; grid && i < grid->u.items.n; i++) {
+        const tp_json *name = tp_json_get(grid->u.items.at[i], "axis");
+        if (name && name->type == TP_J_STRING)
+            add_name(&w, name->u.string, true);
+    }
+    w.naxes = w.nnames;
+    for (w.rank = 0; w.rank <= LAST_RANK; w.rank++) {
+        w.nnames = w.naxes;
+        uint32_t from = w.out.len;
+        rewrite_around(&w, doc);
+        rewrite_block(&w, &program);
+        for (uint32_t a = from, b = w.out.len; w.rank == LAST_RANK && a + 1 < b;
+             a++) { /* what is near the output first */
+            tp_rewrite last = w.out.at[--b];
+            w.out.at[b] = w.out.at[a];
+            w.out.at[a] = last;
+        }
+    }
+    return w.out;
+}

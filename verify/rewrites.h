@@ -1,0 +1,18 @@
+/* One place of a kernel written otherwise: the small changes that undo what authors get wrong. */
+#ifndef TP_REWRITES_H
+#define TP_REWRITES_H
+
+#include "spec/kernel.h"
+
+typedef struct tp_rewrite {
+    tp_edit edit;
+    tp_loc place; /* what it changes: an expression, a statement, an entry of an index map, the steps of an axis */
+    uint8_t rank; /* 0: an operator, a number by one; then names; then terms and factors that are added */
+} tp_rewrite;
+typedef TP_VEC(tp_rewrite) tp_rewrites;
+
+/* Those of the spec, which `doc` is the parsed text of, by rank, and then in the order of the text or against it; at
+ * most `most`. Some do not type, and most are wrong: what they do is for others to find out. */
+tp_rewrites tp_rewrites_of(tp_ctx *c, const tp_json *doc, uint32_t most);
+
+#endif
