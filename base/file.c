@@ -188,7 +188,7 @@ static int open_temporary(tp_arena *a, const char *path, mode_t mode, const char
                           (unsigned long long)number)
                     .p;
         remember_unfinished(*name); /* before it is there */
-        fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        fd = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (fd < 0)
             forget_unfinished(*name);
     }
@@ -196,45 +196,106 @@ static int open_temporary(tp_arena *a, const char *path, mode_t mode, const char
 }
 
 /* 0, or the first errno. The file is closed. */
-static int fill(int fd, const tp_str *pieces, size_t n, const struct stat *as)
+static int fill(int fd, const tp_str *pieces, size_t n, const mode_t *mode)
 {
     int wrong = 0;
     for (size_t i = 0; !wrong && i < n; i++)
         wrong = write_all(fd, pieces[i]) ? 0 : errno;
-    if (!wrong && as)
-        wrong = fchmod(fd, as->st_mode & 07777) == 0 ? 0 : errno;
+    if (!wrong && mode)
+        wrong = fchmod(fd, *mode & 07777) == 0 ? 0 : errno;
     if (!wrong)
         wrong = fsync(fd) == 0 ? 0 : errno;
     return close(fd) != 0 && !wrong ? errno : wrong;
 }
 
-tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, size_t n, tp_str *why)
+static tp_status cannot_write(tp_arena *a, const char *path, int wrong, tp_str *why)
+{
+    *why = tp_printf(a, "cannot write `%s`: %s", path, strerror(wrong));
+    return TP_E_INPUT;
+}
+
+/* A temporary file for what is to be at `path`. */
+static tp_status begin(tp_arena *a, const char *path, tp_draft *d, tp_str *why)
 {
     struct stat st;
     bool there = stat(path, &st) == 0;
     char *real = there ? realpath(path, NULL) : NULL; /* through a link, not in place of it */
-    if (real)
-        path = tp_printf(a, "%s", real).p;
+    *d = (tp_draft){.path = real ? tp_printf(a, "%s", real).p : path, .temporary = ""};
     free(real);
     if (there && !S_ISREG(st.st_mode)) { /* rename would replace a device */
-        *why =
-            tp_printf(a, "cannot write `%s`: it is %s", path, S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
+        *why = tp_printf(a, "cannot write `%s`: it is %s", d->path,
+                         S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
         return TP_E_INPUT;
     }
-    const char *tmp = "";
-    int fd = open_temporary(a, path, 0666, &tmp);
-    if (fd < 0) {
-        *why = tp_printf(a, "cannot write `%s`: its temporary file `%s`: %s", path, tmp, strerror(errno));
-        return TP_E_INPUT;
+    if (there) {
+        mode_t *mode = tp_alloc(a, sizeof *mode);
+        *mode = st.st_mode;
+        d->mode = mode;
     }
-    int wrong = fill(fd, pieces, n, there ? &st : NULL);
-    bool moved = !wrong && rename(tmp, path) == 0;
-    if (!moved) {
-        *why = tp_printf(a, "cannot write `%s`: %s", path, strerror(wrong ? wrong : errno));
-        unlink(tmp);
+    d->fd = open_temporary(a, d->path, 0666, &d->temporary);
+    if (d->fd >= 0)
+        return TP_OK;
+    *why = tp_printf(a, "cannot write `%s`: its temporary file `%s`: %s", d->path, d->temporary, strerror(errno));
+    d->temporary = "";
+    return TP_E_INPUT;
+}
+
+static tp_status publish(tp_arena *a, tp_draft *d, const tp_str *pieces, size_t n, tp_str *why)
+{
+    int wrong = fill(d->fd, pieces, n, d->mode);
+    if (!wrong && rename(d->temporary, d->path) != 0)
+        wrong = errno;
+    if (wrong)
+        unlink(d->temporary);
+    forget_unfinished(d->temporary);
+    d->temporary = "";
+    return wrong ? cannot_write(a, d->path, wrong, why) : TP_OK;
+}
+
+tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, size_t n, tp_str *why)
+{
+    tp_draft d;
+    tp_status st = begin(a, path, &d, why);
+    return st == TP_OK ? publish(a, &d, pieces, n, why) : st;
+}
+
+/* ---- files that are filled where they lie ---- */
+
+tp_status tp_draft_new(tp_arena *a, const char *path, size_t n, tp_draft *d, tp_str *why)
+{
+    tp_status st = begin(a, path, d, why);
+    if (st != TP_OK)
+        return st;
+    int wrong = n > INT64_MAX ? EFBIG : posix_fallocate(d->fd, 0, (off_t)n);
+    void *at = wrong ? MAP_FAILED : mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd, 0);
+    if (at == MAP_FAILED) {
+        tp_draft_drop(d);
+        return wrong == ENOSPC || wrong == EDQUOT || wrong == EFBIG ? cannot_write(a, d->path, wrong, why) : TP_OK;
     }
-    forget_unfinished(tmp);
-    return moved ? TP_OK : TP_E_INPUT;
+    d->at = at;
+    d->n = n;
+    tp_arena_adopt(a, at, n);
+    remember_mapping(d->path, (tp_str){d->at, n});
+    return TP_OK;
+}
+
+tp_status tp_draft_publish(tp_arena *a, tp_draft *d, tp_str *why)
+{
+    int wrong = msync(d->at, d->n, MS_SYNC) == 0 ? 0 : errno;
+    if (!wrong)
+        return publish(a, d, NULL, 0, why);
+    tp_draft_drop(d);
+    return cannot_write(a, d->path, wrong, why);
+}
+
+void tp_draft_drop(tp_draft *d)
+{
+    if (!d->temporary || !*d->temporary)
+        return;
+    close(d->fd);
+    unlink(d->temporary);
+    forget_unfinished(d->temporary);
+    d->temporary = "";
 }
 
 tp_status tp_write_secret(tp_arena *a, const char *path, tp_str text, tp_str *why)

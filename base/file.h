@@ -3,6 +3,7 @@
 #define TP_FILE_H
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "base/str.h"
 
@@ -22,6 +23,20 @@ const char *tp_mapped_file_at(const void *address);
  * readers see the old content or the new one, never half of it. Links are
  * followed, the mode of a file that is there is kept. */
 tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, size_t n, tp_str *why);
+/* A file that is filled where it lies: n bytes, 0 at first, of a temporary file beside `path`, mapped as long as the
+ * arena lives. Its room on the disk is taken at once, so that no store into it fails for want of it. */
+typedef struct tp_draft {
+    char *at; /* NULL: this file system has no such files */
+    size_t n;
+    int fd;
+    const char *path, *temporary;
+    const mode_t *mode; /* of the file that is there; NULL: none is */
+} tp_draft;
+tp_status tp_draft_new(tp_arena *a, const char *path, size_t n, tp_draft *d, tp_str *why);
+/* Move it to its path, as tp_write_file() does. Afterwards, also when that fails, it is no draft any more. */
+tp_status tp_draft_publish(tp_arena *a, tp_draft *d, tp_str *why);
+/* Nothing is left of it but the mapping; nothing happens to one that is none. */
+void tp_draft_drop(tp_draft *d);
 /* A new file that its owner alone may read; one that is there stays, and is an error. */
 tp_status tp_write_secret(tp_arena *a, const char *path, tp_str text, tp_str *why);
 /* A stream into memory that says when a part of it was lost; open_memstream() does not. `at` is free()d by the caller.

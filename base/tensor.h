@@ -4,6 +4,7 @@
 #define TP_TENSOR_H
 
 #include "base/dtype.h"
+#include "base/file.h"
 
 enum { TP_TENSOR_MAX_RANK = 8 };
 
@@ -26,6 +27,10 @@ tp_str tp_tensor_text(tp_arena *a, const tp_tensor *t);
  * own dtype is returned, whatever it is. Native little-endian C-order data is
  * mapped, all else is copied. On failure *why is one sentence. */
 tp_status tp_tensor_read(tp_arena *a, tp_str path, tp_dtype wanted, tp_tensor *out, tp_str *why);
+
+/* Memory for t, whose dtype and dimensions are known, in a draft of the file that tp_tensor_write() would write;
+ * published, that is the file. Without a `d->at` t is as it was. */
+tp_status tp_tensor_draft(tp_arena *a, tp_str path, tp_str name, tp_tensor *t, tp_draft *d, tp_str *why);
 
 /* Write a .npy (version 1.0; bfloat16 as '<V2', float8 and 4 bits as '|V1') or, for a path that ends in
  * .safetensors, a file with the single tensor `name`. Atomic. */

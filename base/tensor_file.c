@@ -312,13 +312,33 @@ static tp_str safe_header(tp_arena *a, tp_str name, const tp_tensor *t)
     return tp_buf_view(&b);
 }
 
-tp_status tp_tensor_write(tp_arena *a, tp_str path, tp_str name, const tp_tensor *t, tp_str *why)
+static tp_status header_of(tp_arena *a, tp_str path, tp_str name, const tp_tensor *t, tp_str *out, tp_str *why)
 {
     bool safe = path.n > 12 && memcmp(path.p + path.n - 12, ".safetensors", 12) == 0;
     if (safe && !safe_type(t->dtype)) {
         *why = tp_printf(a, "safetensors has no %s; write a .npy file", tp_dtype_info(t->dtype)->name);
         return TP_E_INPUT;
     }
-    tp_str pieces[2] = {safe ? safe_header(a, name, t) : npy_header(a, t), {t->data, t->n * tp_dtype_size(t->dtype)}};
-    return tp_write_file(a, tp_cstr(a, path), pieces, 2, why);
+    *out = safe ? safe_header(a, name, t) : npy_header(a, t);
+    return TP_OK;
+}
+
+tp_status tp_tensor_write(tp_arena *a, tp_str path, tp_str name, const tp_tensor *t, tp_str *why)
+{
+    tp_str pieces[2] = {{NULL, 0}, {t->data, t->n * tp_dtype_size(t->dtype)}};
+    tp_status st = header_of(a, path, name, t, &pieces[0], why);
+    return st == TP_OK ? tp_write_file(a, tp_cstr(a, path), pieces, 2, why) : st;
+}
+
+tp_status tp_tensor_draft(tp_arena *a, tp_str path, tp_str name, tp_tensor *t, tp_draft *d, tp_str *why)
+{
+    tp_str header;
+    tp_status st = header_of(a, path, name, t, &header, why);
+    if (st == TP_OK)
+        st = tp_draft_new(a, tp_cstr(a, path), header.n + t->n * tp_dtype_size(t->dtype), d, why);
+    if (st == TP_OK && d->at) {
+        memcpy(d->at, header.p, header.n);
+        t->data = d->at + header.n;
+    }
+    return st;
 }

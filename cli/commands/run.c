@@ -18,6 +18,8 @@ typedef struct run_call {
     int64_t seed, threads;
     tp_input_family family; /* of --fill */
     tp_str standing;        /* by what right it runs */
+    tp_draft *drafts;       /* per operand: a large output, filled where it lies */
+    uint32_t ndrafts;
     int code;
 } run_call;
 
@@ -141,10 +143,42 @@ static void print_trap(run_call *r, const tp_trap *t)
     tp_say(stderr, "no output was written; `tileproof verify` finds a smaller case");
 }
 
+/* tp_call.place: a large output that goes to a file has no memory until draft_outputs(). */
+static void *place(void *ctx, tp_str name, const tp_tensor *shape)
+{
+    enum { LARGE = 64 << 20 };
+    run_call *r = ctx;
+    bool large = shape->n * tp_dtype_size(shape->dtype) >= LARGE;
+    return large && path_of(&r->c->output, name).n ? r : NULL;
+}
+
+/* The system may write what lies in a file to disk and take its memory. */
+static void draft_outputs(run_call *r, tp_call *call)
+{
+    const tp_kernel *k = call->kernel;
+    tp_str why = {NULL, 0};
+    r->ndrafts = k->ninputs + k->noutputs;
+    r->drafts = TP_NEWN(r->arena, tp_draft, r->ndrafts);
+    for (uint32_t i = 0; i < r->ndrafts; i++) {
+        tp_tensor *t = &call->arrays[i];
+        tp_str name = k->operands[i].name;
+        if (t->data != r)
+            continue;
+        if (tp_tensor_draft(r->arena, path_of(&r->c->output, name), name, t, &r->drafts[i], &why) != TP_OK)
+            fail(r, TP_EXIT_INPUT, why);
+        if (!r->drafts[i].at)
+            *t = tp_tensor_new(r->arena, t->dtype, t->rank, t->dims);
+    }
+}
+
 static void write_array(run_call *r, const tp_call *call, uint32_t i)
 {
     tp_str name = call->kernel->operands[i].name, path = path_of(&r->c->output, name), why = {NULL, 0};
-    if (path.n && tp_tensor_write(r->arena, path, name, &call->arrays[i], &why) != TP_OK)
+    if (!path.n)
+        return;
+    tp_status st = r->drafts[i].at ? tp_draft_publish(r->arena, &r->drafts[i], &why)
+                                   : tp_tensor_write(r->arena, path, name, &call->arrays[i], &why);
+    if (st != TP_OK)
         fail(r, TP_EXIT_INPUT, why);
 }
 
@@ -244,6 +278,7 @@ static void execute(void *arg)
     tp_call call = {.arena = r->arena,
                     .spec = r->j->report.spec,
                     .fetch = fetch,
+                    .place = place,
                     .ctx = r,
                     .fills = r->c->fill.len > 0,
                     .family = (int)r->family,
@@ -271,6 +306,7 @@ static void execute(void *arg)
     tp_watched_begin(&r->watched, &r->j->source.path);
     tp_budget_renew(tp_arena_budget(r->arena));
     tp_budget_at(tp_arena_budget(r->arena), "the run", TP_S(""));
+    draft_outputs(r, &call);
     write_inputs(r, &call);
     st = tp_call_run(&call, (uint64_t)r->seed, r->s.equiv.max_steps, (uint32_t)r->threads, &trap, &stats);
     if (st == TP_E_LIMIT)
@@ -351,6 +387,8 @@ static void run_loaded(run_call *r)
     tp_arena_set_budget(r->arena, &b);
     tp_budget_at(&b, "its arrays", TP_S(""));
     tp_status st = tp_try(r->arena, execute, r);
+    for (uint32_t i = 0; i < r->ndrafts; i++)
+        tp_draft_drop(&r->drafts[i]);
     if (st == TP_E_BUDGET) {
         tp_say(stderr, "tileproof: %.*s: stopped, and no output was written: %.*s", TP_FMT(r->j->source.path),
                TP_FMT(tp_budget_reason(r->c->arena, &b)));

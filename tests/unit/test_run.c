@@ -519,6 +519,76 @@ static void profiles_count(void **state)
     assert_int_equal(over.exit, 3);
 }
 
+/* A .npy of n float32, of which the last is `last` and the others are holes. */
+static const char *put_large(place *p, const char *name, size_t n, float last)
+{
+    const char *path = NULL;
+    struct stat st = {.st_size = 1};
+    for (int pad = 0; st.st_size % (long)sizeof last; pad++) { /* elsewhere they would be copied */
+        path = put_npy(p, name, 1, "<f4", false, tp_printf(p->a, "%zu,%*s", n, pad, "").p, NULL, 0);
+        assert_int_equal(stat(path, &st), 0);
+    }
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, st.st_size + (long)((n - 1) * sizeof last), SEEK_SET), 0);
+    assert_int_equal(fwrite(&last, sizeof last, 1, f), 1);
+    assert_int_equal(fclose(f), 0);
+    return path;
+}
+
+static outcome add_within(place *p, int resource, size_t mib, const char *out)
+{
+    struct rlimit was, now;
+    assert_int_equal(getrlimit((__rlimit_resource_t)resource, &was), 0);
+    now = was;
+    now.rlim_cur = mib << 20;
+    assert_int_equal(setrlimit((__rlimit_resource_t)resource, &now), 0);
+    outcome o =
+        RUN(p->a, "run", "--unchecked", "--threads", "1", "add_vectors", "--input", eq(p, "x", path_in(p, "x.npy")),
+            "--input", eq(p, "y", path_in(p, "y.npy")), "--output", eq(p, "o", out));
+    assert_int_equal(setrlimit((__rlimit_resource_t)resource, &was), 0);
+    return o;
+}
+
+/* The only files are the two inputs, and `others`. */
+static void assert_files(place *p, int others)
+{
+    char command[256];
+    snprintf(command, sizeof command, "test $(ls -A %s | wc -l) -eq %d", p->dir, 2 + others);
+    assert_int_equal(system(command), 0);
+}
+
+/* Arrays of 96 MiB within 64 MiB of memory of the process's own: they lie in files. */
+static void large_arrays_stay_in_files(void **state)
+{
+    enum { LARGE = 24 << 20 };
+    place *p = *state;
+    tp_str text, why = {NULL, 0};
+    if (!LIMIT_MEMORY)
+        skip(); /* the sanitizer's own memory is more than that */
+    put_large(p, "x.npy", LARGE, 1.5F);
+    put_large(p, "y.npy", LARGE, 2.25F);
+    const char *out = path_in(p, "o.npy");
+    outcome o = add_within(p, RLIMIT_DATA, 64, out);
+    if (o.exit != 0)
+        fail_msg("exit %d: %s", o.exit, tp_cstr(p->a, o.err));
+    assert_files(p, 1);
+    tp_tensor t = get(p, out, TP_F32);
+    assert_true(t.n == LARGE && ((const float *)t.data)[LARGE - 1] == 3.75F && ((const float *)t.data)[LARGE - 2] == 0);
+    unlink(out);
+    o = add_within(p, RLIMIT_FSIZE, 32, out);
+    assert_int_equal(o.exit, 3);
+    assert_true(contains(o.err, "cannot write"));
+    assert_files(p, 0);
+    put(p, "o.npy", "old", 3);
+    o = RUN(p->a, "run", "--unchecked", "add_vectors", "--max-steps", "9", "--input", eq(p, "x", path_in(p, "x.npy")),
+            "--input", eq(p, "y", path_in(p, "y.npy")), "--output", eq(p, "o", out));
+    assert_int_equal(o.exit, 3);
+    assert_files(p, 1);
+    assert_int_equal(tp_read_file(p->a, out, 1 << 20, &text, &why), TP_OK);
+    assert_true(tp_str_is(text, "old"));
+}
+
 int main(void)
 {
     setenv("TILEPROOF_UNCHECKED", "yes", 1); /* but where verifying is what is tested */
@@ -536,6 +606,7 @@ int main(void)
                                        IN_PLACE(long_chains_of_integers),
                                        IN_PLACE(fills_that_do_not_fit),
                                        IN_PLACE(outputs_that_cannot_be_written),
-                                       IN_PLACE(profiles_count)};
+                                       IN_PLACE(profiles_count),
+                                       IN_PLACE(large_arrays_stay_in_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
