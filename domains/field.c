@@ -23,6 +23,8 @@ static const double FAR = 1000;
 
 #define ONE tp_word(1, 1)
 
+enum { MOST_LITERALS = 32 };
+
 typedef struct field {
     tp_domain base;
     tp_arena *arena;
@@ -31,7 +33,9 @@ typedef struct field {
     uint64_t powers[WINDOWS][1 << WINDOW]; /* omega^(i 2^(10 w)) */
     uint64_t ln2, log2e;                   /* residues of those two constants */
     uint64_t exponents;                    /* key of exponentials as exponents */
-    void *room;                            /* of dot */
+    uint64_t literals[MOST_LITERALS];      /* residues of literals that their dtype rounds */
+    uint32_t nliterals;
+    void *room; /* of dot */
     size_t room_size;
 } field;
 
@@ -188,9 +192,9 @@ static void hyperbolic_strip(const field *f, size_t n, const uint64_t *x, const 
 }
 
 /* x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 */
-static void gelu_strip(const field *f, size_t n, const uint64_t *x, const double *data, uint64_t *r)
+static void gelu_strip(field *f, size_t n, const uint64_t *x, const double *data, uint64_t *r)
 {
-    uint64_t inner[TP_STRIP], cubic = tp_residue_of(0.044715), root = tp_residue_of(0.7978845608028654);
+    uint64_t inner[TP_STRIP], cubic = constant(f, 0.044715), root = constant(f, 0.7978845608028654);
     double far[TP_STRIP] = {0};
     for (size_t i = 0; i < n; i++) {
         uint64_t cube = tp_residue_multiply(tp_residue_multiply(x[i], x[i]), x[i]);
@@ -289,6 +293,21 @@ static uint64_t ask_oracle(field *f, tp_prim p, uint64_t set)
     return random_word(f->options.oracle, (uint64_t)p, set);
 }
 
+/* Is it that of a literal, which its dtype rounds? Others mean their data. */
+static bool is_literal(const field *f, uint64_t x)
+{
+    for (uint32_t i = 0; i < f->nliterals; i++)
+        if (f->literals[i] == x)
+            return true;
+    return false;
+}
+
+static void note_literal(field *f, uint64_t x)
+{
+    if (!is_literal(f, x) && f->nliterals < MOST_LITERALS)
+        f->literals[f->nliterals++] = x;
+}
+
 /* max and min of two: a constant bound is a decision of the data, as is a
  * comparison with infinity; else the oracle answers, the same for the same
  * two arguments. */
@@ -296,6 +315,7 @@ static uint64_t extreme(field *f, tp_prim p, uint64_t x, uint64_t y, double dx, 
 {
     if (tp_p_of(x) == tp_p_of(y))
         return x;
+    is_constant = is_constant || is_literal(f, x) || is_literal(f, y);
     if (f->options.ordered || is_constant || !isfinite(dx) || !isfinite(dy))
         return (p == TP_P_MAXIMUM ? dx > dy : dx < dy) || (dx == dy && tp_p_of(x) > tp_p_of(y))
                    ? x
@@ -505,16 +525,22 @@ static bool cast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
                                        : tp_residue_of(tp_lane(a, i));
     for (size_t i = 0; same && i < out->n; i++)
         same = r[i] == tp_residue_of(tp_lane(out, i));
+    if (!same && !a->plane[0] && a->n == 1)
+        note_literal(f, r[0]);
     out->degree = tp_degree_of(a);
     return !same;
 }
 
 static bool literal(tp_domain *d, tp_lanes *out, double v)
 {
-    uint64_t w = constant((field *)d, v);
+    field *f = (field *)d;
+    uint64_t w = constant(f, v);
     *(uint64_t *)out->plane[0] = w;
     out->degree = (tp_degree){0, 0};
-    return tp_is_float(out->dtype) && (w != tp_residue_of(tp_lane(out, 0)));
+    if (!tp_is_float(out->dtype) || w == tp_residue_of(tp_lane(out, 0)))
+        return false;
+    note_literal(f, w);
+    return true;
 }
 
 static bool bitcast(tp_domain *d, tp_lanes *out, const tp_lanes *a)

@@ -74,6 +74,63 @@ static sign sign_by_absolute(summary *s, const sum *a)
     return ANY_SIGN;
 }
 
+/* The exponent is -x at the point where x is largest, f: over the same points, f's body being x there. */
+static bool is_minus_largest(summary *s, uint32_t exponent, uint32_t x, const atom *points)
+{
+    const sum e = *sum_get(s, exponent);
+    for (uint32_t i = 0; e.n == 1 && i < e.at[0].nfactors; i++) {
+        const atom f = *atom_get(s, e.at[0].factor[i].atom);
+        product scale = product_without(&e.at[0], i);
+        scale.num = -scale.num;
+        if (f.kind != ATOM_FOLD || f.prim != TP_P_MAX || e.at[0].factor[i].power != 1 ||
+            product_sign(s, &scale) != ABOVE_0 || f.counters != points->counters || f.nguards != points->nguards)
+            continue;
+        bool same = sum_multiply(s, sum_intern(s, &scale, 1), f.arg[0]) == x;
+        for (uint32_t k = 0; k < f.counters; k++)
+            same &= f.counter[k] == points->counter[k] && tp_same(f.extent[k], points->extent[k]);
+        for (uint32_t k = 0; k < f.nguards; k++)
+            same &= tp_same(f.guard[k], points->guard[k]);
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+/* p = c sum(exp(x)) exp(-max(x)), over the same points, of which there is one: at least c. */
+static bool is_normalised(summary *s, const product *p)
+{
+    if (p->num < 1 || p->nguards || p->nfactors != 1 || p->factor[0].power != 1 || !p->exponent)
+        return false;
+    const atom f = *atom_get(s, p->factor[0].atom);
+    if (f.kind != ATOM_FOLD || f.prim != TP_P_SUM)
+        return false;
+    const sum body = *sum_get(s, f.arg[0]);
+    return body.n == 1 && body.at[0].num == 1 && body.at[0].den == 1 && body.at[0].nfactors == 0 &&
+           body.at[0].nguards == 0 && body.at[0].exponent &&
+           is_minus_largest(s, p->exponent, body.at[0].exponent, &f) && fold_never_empty(s, &f);
+}
+
+/* One such product and constants that are clearly smaller, as in max(l, 1e-30). */
+static bool exceeds_its_constants(summary *s, const sum *a)
+{
+    static const double CLEARLY = 0x1p-20;
+    double least = 0, total = 0;
+    for (uint32_t i = 0; i < a->n; i++) {
+        const product *p = &a->at[i];
+        double value = (double)p->num / (double)p->den;
+        if (is_normalised(s, p) && least == 0) {
+            least = value;
+            continue;
+        }
+        for (uint32_t f = 0; f < p->nfactors; f++) {
+            const atom *x = atom_get(s, p->factor[f].atom);
+            value *= x->kind == ATOM_REAL && x->number == 0 && p->factor[f].power == 1 ? x->real : (double)NAN;
+        }
+        total += p->nguards || p->exponent ? (double)NAN : value;
+    }
+    return least * (1 - CLEARLY) + total * (1 + CLEARLY) > 0 && total <= 0;
+}
+
 /* Above 0 when no product is below it and one is above. */
 static sign sum_sign(summary *s, uint32_t id)
 {
@@ -84,6 +141,8 @@ static sign sum_sign(summary *s, uint32_t id)
         return ABOVE_0;
     for (uint32_t i = 0; i < a.n; i++) {
         sign one = product_sign(s, &a.at[i]);
+        if (one == ANY_SIGN && exceeds_its_constants(s, &a))
+            return ABOVE_0;
         if (one == ANY_SIGN) {
             bool strict = s->strict; /* a question: nothing is rewritten */
             s->strict = false;

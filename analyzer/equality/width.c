@@ -85,6 +85,14 @@ static range range_of_applied(summary *s, const term_node *n, range *done)
         range x = range_of(s, n->arg[0], done);
         return within(-x.hi, -x.lo);
     }
+    if (n->prim == TP_P_ROUND || n->prim == TP_P_FLOOR || n->prim == TP_P_CEIL) { /* none is less than one before */
+        range x = range_of(s, n->arg[0], done);
+        return n->prim == TP_P_ROUND   ? within(rint(x.lo), rint(x.hi))
+               : n->prim == TP_P_FLOOR ? within(floor(x.lo), floor(x.hi))
+                                       : within(ceil(x.lo), ceil(x.hi));
+    }
+    if (n->prim == TP_P_SIGN)
+        return within(-1, 1);
     if (n->prim != TP_P_ADD && n->prim != TP_P_SUB && n->prim != TP_P_MUL && n->prim != TP_P_MAXIMUM &&
         n->prim != TP_P_MINIMUM && n->prim != TP_P_WHERE)
         return within(-HUGE_VAL, HUGE_VAL);

@@ -280,9 +280,34 @@ static bool tells_more(const tp_case *a, double cost, const tp_case *b, double o
     return cost <= CHEAP ? cost > other : cost < other;
 }
 
+static bool takes_largest(const tp_statement *s, void *unused)
+{
+    (void)unused;
+    return s->kind == TP_COMPUTE && (s->inst->prim == TP_P_MAX || s->inst->prim == TP_P_ARGMAX);
+}
+
+static bool takes_smallest(const tp_statement *s, void *unused)
+{
+    (void)unused;
+    return s->kind == TP_COMPUTE && (s->inst->prim == TP_P_MIN || s->inst->prim == TP_P_ARGMIN);
+}
+
+/* Of a maximum over many steps few inputs tell what the last one does: those
+ * whose largest elements lie there. */
+static uint32_t extremes_in_the_last_step(const tp_case *x)
+{
+    const tp_program *body = x->kernel->body;
+    if (!body || !carries(x))
+        return 0;
+    return tp_region_any(&body->statements, takes_largest, NULL)    ? TP_INPUT_BIT(TP_INPUT_ASCENDING)
+           : tp_region_any(&body->statements, takes_smallest, NULL) ? TP_INPUT_BIT(TP_INPUT_DESCENDING)
+                                                                    : 0;
+}
+
 /* All of the placed families run on one case of each dtype combination, or,
  * where that is dear, each on one combination of the spec; another one on each
- * of the other cheap cases. */
+ * of the other cheap cases, and of most cases the order in which a maximum moves
+ * in every step. */
 static void spread_families(const tp_spec *s, tp_cases *cases)
 {
     enum { PLACED = TP_INPUT_FAMILIES - TP_INPUT_FIRST_PLACED };
@@ -296,6 +321,8 @@ static void spread_families(const tp_spec *s, tp_cases *cases)
             double cost = tp_effort_of(x->kernel, x->env);
             if (cost <= CHEAP)
                 x->families |= TP_INPUT_BIT(TP_INPUT_FIRST_PLACED + i % PLACED);
+            if (cost <= 8 * CHEAP)
+                x->families |= extremes_in_the_last_step(x);
             if (best && !tells_more(x, cost, best, least))
                 continue;
             best = x;

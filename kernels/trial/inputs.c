@@ -54,14 +54,19 @@ static double small(tp_rng *rng)
 typedef struct place {
     double along; /* mean over the dimensions of index / extent, in [0, 1) */
     size_t row;
+    bool first, last; /* in some dimension of more than one element */
 } place;
 
 static place place_of(const tp_tensor *t, size_t i)
 {
     size_t last = t->rank ? (size_t)t->dims[t->rank - 1] : 1;
     place p = {.row = i / last};
-    for (uint32_t d = t->rank; d-- > 0; i /= (size_t)t->dims[d])
-        p.along += (double)(i % (size_t)t->dims[d]) / (double)t->dims[d] / t->rank;
+    for (uint32_t d = t->rank; d-- > 0; i /= (size_t)t->dims[d]) {
+        size_t extent = (size_t)t->dims[d], at = i % extent;
+        p.along += (double)at / (double)extent / t->rank;
+        p.first |= extent > 1 && at == 0;
+        p.last |= extent > 1 && at == extent - 1;
+    }
     return p;
 }
 
@@ -87,9 +92,10 @@ static double placed(tp_input_family family, const tp_tensor *t, size_t i, tp_rn
     place p = place_of(t, i);
     double noise = (double)tp_rng_below(rng, 64) / 2048, half = (double)tp_rng_below(rng, 3) - 1;
     bool flip = tp_rng_below(rng, 2);
+    static const double BEYOND = 0x1p-5; /* noise is below: the ends stand out, however close their neighbours are */
     switch (family) {
-    case TP_INPUT_ASCENDING: return 0.25 + 2 * p.along + noise;
-    case TP_INPUT_DESCENDING: return 2.25 - 2 * p.along + noise;
+    case TP_INPUT_ASCENDING: return 0.25 + 2 * p.along + noise + (p.last ? BEYOND : p.first ? -BEYOND : 0);
+    case TP_INPUT_DESCENDING: return 2.25 - 2 * p.along + noise + (p.first ? BEYOND : p.last ? -BEYOND : 0);
     case TP_INPUT_SPIKES: return spike(rng, of_row(seed, stream, p.row, 8) == 0);
     case TP_INPUT_TIES: return half;
     case TP_INPUT_CONSTANT: return ((double)of_row(seed, stream, p.row, 9) - 4) / 4;

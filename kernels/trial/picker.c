@@ -247,6 +247,40 @@ static double pick_late(tp_picker *p, int64_t *best, int64_t *env, tp_take_case 
     return effort;
 }
 
+/* Has some axis one step more than what the kernel counts to there? */
+static bool one_step_past(const tp_picker *p, const int64_t *env)
+{
+    int64_t n;
+    for (uint32_t a = 0; a < p->k->naxes; a++) {
+        const tp_met *m = &p->constants->axes[a];
+        bool known = m->n && tp_expr_eval(p->k->exprs, p->k->axes[a].steps, env, &n) == TP_EVAL_OK;
+        for (uint32_t i = 0; known && i < m->n; i++)
+            if (m->at[i] >= 2 && n == m->at[i] + 1)
+                return true;
+    }
+    return false;
+}
+
+/* What happens in one late step of an axis may show in what other axes carry:
+ * such sizes with two blocks and a rest everywhere else. */
+static double pick_late_with_ends(tp_picker *p, int64_t *env, tp_take_case take, void *ctx)
+{
+    enum { MOST = 4 };
+    tp_rng rng = tp_rng_new(0x6361727279, p->k->nsizes); /* of its own: pairs stay as they are */
+    double effort = 0;
+    int n = 0;
+    for (uint32_t size = 0; size < p->k->nsizes; size++)
+        for (uint32_t which = 0; open_size(&p->k->sizes[size]) && which < TP_MAX_VALUES && n < MOST; which++) {
+            if (!candidate(p, &rng, size, which, true, env) || !one_step_past(p, env) ||
+                effort + tp_effort_of(p->k, env) > SINGLES_EFFORT || !take(ctx, env, 0))
+                continue;
+            effort += tp_effort_of(p->k, env);
+            news(p, p->k, env, true);
+            n++;
+        }
+    return effort;
+}
+
 void tp_pick_more(tp_arena *a, tp_picker *p, tp_take_case take, void *ctx)
 {
     uint32_t nsyms = tp_sym_count(p->k->exprs), size = 0, which = 0, n = 0;
@@ -268,6 +302,7 @@ void tp_pick_more(tp_arena *a, tp_picker *p, tp_take_case take, void *ctx)
         which++;
     }
     effort += pick_late(p, best, env, take, ctx);
+    effort += pick_late_with_ends(p, env, take, ctx);
     double room = effort + PAIRS_EFFORT;
     while (n++ < MOST_CASES && effort < room && best_candidate(p, &rng, UINT32_MAX, 0, room - effort, best, env)) {
         effort += take(ctx, best, 0) ? tp_effort_of(p->k, best) : 0;
