@@ -138,6 +138,17 @@ static tp_expr exchanged(summary *s, tp_expr from, tp_expr to)
     return to;
 }
 
+/* The entry of a table at indices that are what they are under the guards: maps are clamped there, too. */
+static tp_expr entry_under(summary *s, const premises *p, tp_expr e)
+{
+    const tp_expr_node n = *tp_expr_get(s->p, e);
+    tp_expr index[] = {n.a, n.b, n.c};
+    uint32_t rank = 0;
+    for (; rank < 3 && index[rank].id; rank++)
+        index[rank] = index_under(s, p, index[rank]);
+    return tp_read(s->p, (uint32_t)n.value, rank, index);
+}
+
 /* Where the guards say which argument is smaller, min and max are one of them;
  * where they decide a condition, a choice is its arm; where they say that an
  * entry of a table is one of its own indices, it is that. */
@@ -156,11 +167,12 @@ tp_expr index_under(summary *s, const premises *p, tp_expr e)
             if (tp_expr_get(s->p, index[i])->op == TP_E_SYM &&
                 summary_proves(s, p, tp_op2(s->p, TP_E_EQ, e, index[i]))) /* by a contract */
                 return exchanged(s, e, index[i]);
+        return entry_under(s, p, e);
     }
     if (n.op == TP_E_NEG || n.op == TP_E_NOT)
         return tp_op1(s->p, n.op, index_under(s, p, n.a));
     if (n.op < TP_E_ADD)
-        return e; /* other entries of tables stay */
+        return e; /* powers of 2, and what is too large */
     tp_expr a = index_under(s, p, n.a), b = index_under(s, p, n.b);
     if (n.op == TP_E_MIN || n.op == TP_E_MAX) {
         bool min = n.op == TP_E_MIN;

@@ -3,7 +3,16 @@
  *   sum of [guard(c)] x(c) for c < n  =  x(t), for a t < n with guard(t),
  *
  * given that guard holds for one c at most. Two sums over different counters,
- * the steps of a schedule and the groups that it names, are compared there. */
+ * the steps of a schedule and the groups that it names, are compared there.
+ *
+ * And sums over the same points by other numbers, the steps of a worklist and
+ * what is on it:
+ *
+ *   sum of [guard(c)] x(c) for c < n  =  sum of [other(d)] y(d) for d < m,
+ *
+ * given there(c) and back(d), entries of tables: where guard(c) holds,
+ * there(c) < m, other(there(c)), back(there(c)) = c and x(c) = y(there(c));
+ * where other(d) holds, back(d) < n, guard(back(d)) and there(back(d)) = d. */
 #include "analyzer/equality/sum.h"
 
 /* Counter k of a sum and the conditions that speak of no other counter. */
@@ -81,19 +90,27 @@ static premises with_parts(summary *s, const premises *p, tp_expr fact)
     return with_parts(s, &one, n.b);
 }
 
-/* And what contracts say of this entry (no id: of no entry in particular), where they surely speak of it. */
-static premises with_contracts(summary *s, const premises *p, tp_expr at)
+/* And what contracts say of these entries, as many as they are about, where they surely speak of them. */
+static premises with_contracts_at(summary *s, const premises *p, const tp_expr *at, uint32_t rank)
 {
     premises all = *p;
     for (uint32_t i = 0; i < s->k->ncontracts; i++) {
-        const tp_contract *x = &s->k->contracts[i];
-        if (x->nbound != (at.id != 0))
+        if (s->k->contracts[i].nbound != rank)
             continue;
-        const tp_expr_node n = *tp_expr_get(s->p, tp_contract_instance(s->a, x, &at)); /* inside -> fact */
-        if (n.op == TP_E_IMPLIES && summary_proves(s, p, n.a))
-            all = with_parts(s, &all, n.b);
+        tp_expr fact = tp_contract_instance(s->a, &s->k->contracts[i], at); /* inside -> fact */
+        for (int depth = 0; depth < 2 && tp_expr_get(s->p, fact)->op == TP_E_IMPLIES; depth++)
+            if (summary_proves(s, &all, tp_expr_get(s->p, fact)->a))
+                fact = tp_expr_get(s->p, fact)->b;
+        if (tp_expr_get(s->p, fact)->op != TP_E_IMPLIES)
+            all = with_parts(s, &all, fact);
     }
     return all;
+}
+
+/* And what they say of this entry; no id: of no entry in particular. */
+static premises with_contracts(summary *s, const premises *p, tp_expr at)
+{
+    return with_contracts_at(s, p, &at, at.id != 0);
 }
 
 /* ---- there is a point ---- */
@@ -250,14 +267,129 @@ static bool meet(summary *s, const premises *p, const counted *x, const counted 
     return false;
 }
 
+/* ---- the same points by other numbers ---- */
+
+/* What its own conditions say that the entry is; no id: nothing. */
+static tp_expr told(summary *s, const counted *c, tp_expr entry)
+{
+    tp_expr is = {0};
+    for (uint32_t i = 0; i < c->nown && !is.id; i++)
+        is = entry_is(s, c->own[i], entry, c->f.counter[c->k]);
+    return is;
+}
+
+/* e where x's counter is `at`. */
+static tp_expr put_counter(summary *s, const counted *x, tp_expr e, tp_expr at)
+{
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, tp_sym_count(s->p));
+    with[x->f.counter[x->k]] = at;
+    return tp_expr_subst(s->p, e, with, tp_sym_count(s->p));
+}
+
+/* Where the conditions of y hold, is `back` a point of x, which leads there again? */
+static bool comes_back(summary *s, const premises *p, const counted *x, const counted *y, tp_expr there, tp_expr back)
+{
+    const tp_expr_node n = *tp_expr_get(s->p, back);
+    const tp_expr at[] = {n.a, n.b, n.c};
+    premises here = *p;
+    uint32_t rank = 0;
+    while (rank < 3 && at[rank].id)
+        rank++;
+    for (uint32_t i = 0; i < y->nown; i++)
+        here = premises_with(s, &here, y->own[i]);
+    here = with_contracts_at(s, &here, at, rank);
+    return summary_follows(s, &here, tp_op2(s->p, TP_E_GE, back, tp_const(s->p, 0))) &&
+           summary_follows(s, &here, tp_op2(s->p, TP_E_LT, back, x->f.extent[x->k])) &&
+           summary_follows(s, &here, put_counter(s, x, all_own(s, x), back)) &&
+           summary_follows(s, &here, tp_op2(s->p, TP_E_EQ, put_counter(s, x, there, back), symbol_of(s, y)));
+}
+
+/* t[..., there(c), ...] = c by a contract: the rest of its indices is told by the conditions of x. */
+static bool renumbered_by(summary *s, const premises *here, const premises *p, const counted *x, const counted *y,
+                          tp_expr entry, int cases)
+{
+    const tp_expr_node n = *tp_expr_get(s->p, entry);
+    const tp_expr index[] = {n.a, n.b, n.c};
+    for (uint32_t slot = 0; slot < 3 && index[slot].id; slot++) {
+        tp_expr back[3] = {{0}};
+        uint32_t rank = 0;
+        for (bool known = true; rank < 3 && index[rank].id && known; rank++) {
+            bool speaks = tp_expr_mentions(s->p, index[rank], x->f.counter[x->k]);
+            back[rank] = rank == slot ? symbol_of(s, y) : speaks ? told(s, x, index[rank]) : index[rank];
+            known = back[rank].id && (rank != slot || speaks);
+            if (!known)
+                back[slot].id = 0;
+        }
+        if (back[slot].id && comes_back(s, p, x, y, index[slot], tp_read(s->p, (uint32_t)n.value, rank, back)) &&
+            same_at(s, here, x, y, index[slot], cases))
+            return true;
+    }
+    return false;
+}
+
+/* The entry of a table that `fact` says to be the counter; no id: it says nothing of the kind. */
+static tp_expr numbering(summary *s, const counted *x, tp_expr fact)
+{
+    const tp_expr_node n = *tp_expr_get(s->p, fact);
+    tp_expr sym = symbol_of(s, x);
+    if (n.op == TP_E_AND || n.op == TP_E_IMPLIES) {
+        tp_expr found = n.op == TP_E_AND ? numbering(s, x, n.a) : (tp_expr){0};
+        return found.id ? found : numbering(s, x, n.b);
+    }
+    if (n.op != TP_E_EQ || (!tp_same(n.a, sym) && !tp_same(n.b, sym)))
+        return (tp_expr){0};
+    tp_expr entry = tp_same(n.a, sym) ? n.b : n.a;
+    return tp_expr_get(s->p, entry)->op == TP_E_READ ? entry : (tp_expr){0};
+}
+
+/* What holds at a point of x, also with what its conditions tell put in. */
+static premises at_point(summary *s, const premises *p, const counted *x)
+{
+    premises here = *p;
+    for (uint32_t i = 0; i < x->nown; i++)
+        here = premises_with(s, &here, x->own[i]);
+    uint32_t first = here.n;
+    here = with_contracts(s, &here, symbol_of(s, x));
+    uint32_t end = here.n;
+    for (uint32_t i = first; i < end; i++) {
+        entries found = {.sym = x->f.counter[x->k]};
+        entries_find(s, here.at[i], &found);
+        for (uint32_t e = 0; e < found.n; e++) {
+            tp_expr is = told(s, x, found.at[e]);
+            if (is.id)
+                here = premises_with(s, &here, index_exchanged(s, here.at[i], found.at[e], is));
+        }
+    }
+    return here;
+}
+
+/* Are they sums over the same points, by the number that a contract gives those of x? */
+static bool renumbered(summary *s, const premises *p, const counted *x, const counted *y, int cases)
+{
+    tp_expr sym = symbol_of(s, x);
+    for (uint32_t i = 0; i < s->k->ncontracts; i++) {
+        const tp_contract *c = &s->k->contracts[i];
+        const tp_expr fact = c->nbound == 1 ? tp_contract_instance(s->a, c, &sym) : (tp_expr){0},
+                      entry = fact.id ? numbering(s, x, fact) : fact;
+        if (!entry.id)
+            continue;
+        premises here = at_point(s, p, x);
+        if (summary_follows(s, &here, tp_op2(s->p, TP_E_EQ, entry, sym)) &&
+            renumbered_by(s, &here, p, x, y, entry, cases))
+            return true;
+    }
+    return false;
+}
+
 static bool single_in(summary *s, const premises *p, uint32_t a, uint32_t b, int cases)
 {
     counted x, y;
     for (uint32_t i = 0; i < atom_get(s, a)->counters; i++) {
-        if (!counted_of(s, a, i, &x) || !is_single(s, p, &x))
+        if (!counted_of(s, a, i, &x))
             continue;
+        bool single = is_single(s, p, &x);
         for (uint32_t k = 0; k < atom_get(s, b)->counters; k++)
-            if (counted_of(s, b, k, &y) && meet(s, p, &x, &y, cases))
+            if (counted_of(s, b, k, &y) && ((single && meet(s, p, &x, &y, cases)) || renumbered(s, p, &x, &y, cases)))
                 return true;
     }
     return false;
