@@ -1,3 +1,6 @@
+#define _GNU_SOURCE /* memmem */
+#include <string.h>
+
 #include "reference/internal.h"
 
 #include "builtins.inc" /* REGISTRY, of reference/impl */
@@ -29,6 +32,25 @@ static void lower(void *arg)
     l->p = tp_lower_reference(&l->ctx, l->k, l->lines);
 }
 
+/* Does `usage`, names with ", " between them, have this one? */
+static bool has_argument(const char *usage, tp_str name)
+{
+    for (const char *at = usage; (at = memmem(at, strlen(at), name.p, name.n)) != NULL; at++)
+        if ((at == usage || at[-1] == ' ') && (at[name.n] == ',' || at[name.n] == '\0'))
+            return name.n > 0;
+    return false;
+}
+
+static void check_arguments(evaluator *e, const tp_builtin *b, const tp_json *args)
+{
+    for (uint32_t i = 0; args && args->type == TP_J_OBJECT && i < args->u.items.n; i++) {
+        tp_str name = args->u.items.at[i]->key;
+        if (!has_argument(b->usage, name))
+            tp_give_up(e, tp_printf(e->arena, "builtin \"%s\" has no argument \"%.*s\"; it has %s", b->name,
+                                    TP_FMT(name), b->usage));
+    }
+}
+
 const tp_program *tp_builtin_program(evaluator *e)
 {
     const tp_builtin *b = tp_builtin_find(e->k->reference.name);
@@ -38,6 +60,7 @@ const tp_program *tp_builtin_program(evaluator *e)
         tp_give_up(e, tp_printf(e->arena, "there is no builtin reference \"%.*s\"", TP_FMT(e->k->reference.name)));
     if (e->k->noutputs != 1)
         tp_give_up(e, TP_S("a builtin reference has one output"));
+    check_arguments(e, b, c.args);
     const char *wrong = b->write(&c);
     if (wrong)
         tp_give_up(e, tp_printf(e->arena, "builtin \"%s\": %s", b->name, wrong));

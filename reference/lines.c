@@ -17,6 +17,25 @@ const tp_operand *tp_builtin_input(const tp_builtin_call *c, const char *key, ui
     return i >= 0 && (uint32_t)i < c->kernel->ninputs ? &c->kernel->operands[i] : NULL;
 }
 
+const tp_table *tp_builtin_table(const tp_builtin_call *c, const char *key)
+{
+    const tp_json *v = argument(c, key);
+    int i = v && v->type == TP_J_STRING ? tp_table_find(c->kernel, v->u.string) : -1;
+    return i >= 0 ? &c->kernel->tables[i] : NULL;
+}
+
+const char *tp_builtin_text(const tp_builtin_call *c, const char *key, const char *otherwise)
+{
+    const tp_json *v = argument(c, key);
+    if (!v)
+        return otherwise;
+    if (v->type == TP_J_STRING)
+        return tp_printf(c->arena, "(%.*s)", TP_FMT(v->u.string)).p;
+    if (v->type == TP_J_INT)
+        return tp_printf(c->arena, "(%lld)", (long long)v->u.integer).p;
+    return v->type == TP_J_REAL ? tp_printf(c->arena, "(%.17g)", v->u.real).p : otherwise;
+}
+
 double tp_builtin_number(const tp_builtin_call *c, const char *key, double otherwise)
 {
     const tp_json *v = argument(c, key);

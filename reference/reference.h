@@ -50,6 +50,10 @@ const tp_builtin *const *tp_builtins(size_t *n);
 /* Input named by member `key` of args (by default input number `otherwise`);
  * NULL when there is none. */
 const tp_operand *tp_builtin_input(const tp_builtin_call *c, const char *key, uint32_t otherwise);
+/* The table that member `key` names; NULL when there is none. */
+const tp_table *tp_builtin_table(const tp_builtin_call *c, const char *key);
+/* Member `key` as text of the language, in parentheses: a number, or an expression over sizes. */
+const char *tp_builtin_text(const tp_builtin_call *c, const char *key, const char *otherwise);
 /* Number `key` of args. */
 double tp_builtin_number(const tp_builtin_call *c, const char *key, double otherwise);
 bool tp_builtin_flag(const tp_builtin_call *c, const char *key);
