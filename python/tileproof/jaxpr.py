@@ -227,6 +227,12 @@ def fill_of(eqn: Any) -> Any:
     return np.asarray(info.min or info.max, dtype)
 
 
+def folded(eqn: Any, numbers: list[Any]) -> Any:
+    """The value of an equation whose operands are numbers, also while a function is traced around it."""
+    with jax.ensure_compile_time_eval():
+        return eqn.primitive.bind(*numbers, **eqn.params)
+
+
 def bind(eqn: Any, values: list[Any]) -> list[Any]:
     """Evaluate one equation."""
     made = eqn.primitive.get_bind_params(eqn.params)

@@ -60,7 +60,7 @@ class Elementwise(Writer):
         shape = tuple(eqn.outvars[0].aval.shape)
         dtype = jx.dtype_name(eqn.outvars[0].aval)
         if all(v.number is not None for v in values):
-            folded = eqn.primitive.bind(*[np.asarray(v.number, jx.dtype_name(a.aval)) for v, a in zip(values, eqn.invars, strict=True)], **eqn.params)
+            folded = jx.folded(eqn, [np.asarray(v.number, jx.dtype_name(a.aval)) for v, a in zip(values, eqn.invars, strict=True)])
             self.env[eqn.outvars[0]] = number(folded, dtype)
             return
         if shape and all(v.splat is not None or not v.shape for v in values) and name != "select_n":
