@@ -15,8 +15,7 @@ HEAD = f"""# Beside JAX's own checkers
 
 Made by `make comparison` on a machine without a TPU, JAX {jax.__version__}: each kernel of [examples/broken](../examples/broken) is
 emitted as Python and shown to the checkers of JAX, on the first case of `verify`. `lint` judges all sizes, `verify` all of its cases, the
-others the first case. Two kernels, `mean_over_block` and `wrong_gelu_constant`, satisfy every rule: only `verify` rejects them, because they
-differ from their references.
+others the first case. A kernel that `lint` accepts satisfies every rule: only `verify` rejects it, because it differs from its reference.
 
 | verdict | means |
 |---|---|

@@ -300,7 +300,7 @@ static void like_the_machine(void **state)
 {
     (void)state;
     static const char *const FOLDERS[] = {"examples/attention", "examples/elementwise", "examples/matmul",
-                                          "examples/reduction", "examples/sequence",    "examples/embedding",
+                                          "examples/reduction", "examples/sequence",    "examples/moe",
                                           "examples/broken",    "tests/semantics",      "tests/equality"};
     tally t = {0};
     for (size_t i = 0; i < sizeof FOLDERS / sizeof *FOLDERS; i++)

@@ -82,6 +82,61 @@ static void forget_files(void)
     }
 }
 
+/* docs/GALLERY.md says which kernel covers which family: every family has a row, and every name in it a kernel. */
+static void families_have_kernels(void **state)
+{
+    static const char *const FAMILIES[] = {"elementwise",
+                                           "fused matmul",
+                                           "custom_vjp end to end",
+                                           "quantised matmul",
+                                           "norms",
+                                           "softmax and losses",
+                                           "flash attention",
+                                           "splash attention",
+                                           "sliding window with sinks",
+                                           "grouped-query decode",
+                                           "paged and ragged attention",
+                                           "grouped matmul",
+                                           "mixture of experts",
+                                           "block-sparse matmul",
+                                           "grid shrinking",
+                                           "convolution",
+                                           "stencil",
+                                           "scans",
+                                           "linear recurrences",
+                                           "gather and cache update",
+                                           "optimizer in place"};
+    page *p = calloc(1, sizeof *p);
+    (void)state;
+    p->a = tp_arena_new(0);
+    p->path = "docs/GALLERY.md";
+    read_page(p);
+    int at = 0, kernels = 0;
+    while (at < p->n && strcmp(p->line[at], "## Families") != 0)
+        at++;
+    for (size_t f = 0; f < sizeof FAMILIES / sizeof *FAMILIES; f++) {
+        int row = at, named = 0;
+        while (row < p->n &&
+               strncmp(p->line[row], tp_printf(p->a, "| %s", FAMILIES[f]).p, 2 + strlen(FAMILIES[f])) != 0)
+            row++;
+        if (row == p->n)
+            fail_msg("%s: no row for %s", p->path, FAMILIES[f]);
+        char *rest = p->line[row];
+        for (char *name; strsep(&rest, "`") && (name = strsep(&rest, "`")); named++) {
+            glob_t g;
+            if (glob(tp_printf(p->a, "examples/[!b]*/%s.tile.json", name).p, 0, NULL, &g) != 0)
+                fail_msg("%s: %s names `%s`, which is no kernel", p->path, FAMILIES[f], name);
+            globfree(&g);
+        }
+        if (!named)
+            fail_msg("%s: %s has no kernel", p->path, FAMILIES[f]);
+        kernels += named;
+    }
+    assert_true(kernels >= 30);
+    tp_arena_free(p->a);
+    free(p);
+}
+
 static void pages_show_what_commands_print(void **state)
 {
     (void)state;
@@ -152,6 +207,7 @@ static void specs_in_pages_are_clean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(pages_show_what_commands_print),
+                                       cmocka_unit_test(families_have_kernels),
                                        cmocka_unit_test(specs_in_pages_are_clean)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

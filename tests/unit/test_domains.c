@@ -342,7 +342,8 @@ static uint64_t one_case(const tp_case *c)
 static void whole_kernels_stay_within_their_bounds(void **state)
 {
     static const char *const FOLDERS[] = {"examples/elementwise", "examples/reduction", "examples/sequence",
-                                          "tests/equality",       "examples/matmul",    "examples/attention"};
+                                          "tests/equality",       "examples/matmul",    "examples/attention",
+                                          "examples/moe"};
     bool all = number_of("TEST_TRIALS", 0) >= 1000000; /* minutes of MPFR */
     glob_t g;
     uint64_t done = 0;

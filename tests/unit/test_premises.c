@@ -208,7 +208,7 @@ static void the_printed_domain_is_the_proofs_domain(void **state)
         certificates, "tests/rules/index-overflow", "tests/rules/output-coverage", __VA_ARGS__)
     outcome o = all ? LINT("examples", "tests/rules")
                     : LINT("examples/attention", "examples/elementwise", "examples/matmul", "examples/reduction",
-                           "examples/sequence", "tests/rules/extent", "tests/rules/padding-leak");
+                           "examples/sequence", "examples/moe", "tests/rules/extent", "tests/rules/padding-leak");
     assert_int_equal(o.exit, 1); /* examples of violations among them */
     struct json_object *record = json_object_from_file(report);
     assert_int_equal(tp_read_file(p->a, certificates, (size_t)1 << 28, &text, &why), TP_OK);
