@@ -135,3 +135,18 @@ def test_a_trap_without_a_line_names_the_call():
     with pytest.raises(AssertionError, match=r"no step writes o\[8, 0\]\n  --> .*test_styles.py:\d+: `return call") as e:
         tileproof.assert_equivalent(first_block, first_block, X)
     assert "kernel.tile.json" not in str(e.value)
+
+
+def test_open_tables_of_a_mask_name_operands_and_extents():
+    from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel as kernel
+    from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_mask as masks
+
+    blocks = kernel.BlockSizes(block_q=128, block_kv=128, block_kv_compute=128)
+    attention = kernel.make_splash_mha(masks.MultiHeadMask([masks.CausalMask((256, 256))] * 2), head_shards=1, q_seq_shards=1, block_sizes=blocks)
+    arrays = [like(2, 256, 128)] * 3
+    report = tileproof.check(lambda q, k, v: attention(q, k, v), *arrays, tables=False)
+    assert {f.rule for f in report.of("violated")} == {"TP101"}  # any contents: any block
+    assert all("values" in f.help for f in report.of("violated"))
+    assert any("outside dimension 1 (256)" in f.message for f in report.of("unknown"))
+    assert all("()" not in f.message and "``" not in f.message for f in report.findings)
+    assert tileproof.check(lambda q, k, v: attention(q, k, v), *arrays).ok
