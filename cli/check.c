@@ -6,6 +6,7 @@
 #include "cli/certificates.h"
 #include "cli/interrupt.h"
 #include "cli/receipt.h"
+#include "cli/results.h"
 #include "report/plot.h"
 #include "smt/cache.h"
 
@@ -109,7 +110,7 @@ int tp_check_begin(tp_cli *c, bool execute, bool print, tp_check_run *run)
     if (!tp_check_read_settings(c, execute, run) || !tp_expand_paths(c, &paths) ||
         (c->changed_since.len && !tp_changed_since(c, tp_option(&c->changed_since, ""), &paths)) ||
         (c->shard.len && !tp_shard_paths(c, &paths, &run->report.shard)) || !tp_guard_check(c, &paths) ||
-        (c->cache.len && !open_cache(c, run)))
+        (c->cache.len && !open_cache(c, run)) || (c->cache_key.len && !tp_results_begin(c, run)))
         return TP_EXIT_USAGE;
     run->njobs = paths.len;
     run->jobs = TP_NEWN(c->arena, tp_job, paths.len);
@@ -132,6 +133,7 @@ void tp_check_end(tp_cli *c, tp_check_run *run)
 {
     if (run->cache)
         close_cache(c, run);
+    tp_results_end(run);
     for (uint32_t i = 0; i < run->njobs; i++)
         tp_job_free(&run->jobs[i]);
     tp_arena_free(run->kept);

@@ -13,8 +13,9 @@ typedef struct tp_check_run {
     tp_report report;
     tp_job *jobs;
     uint32_t njobs;
-    struct tp_cache *cache; /* NULL: none */
-    bool by_spec;           /* reports are printed, and memory is freed, as specs are done; of these remains: */
+    struct tp_cache *cache;     /* NULL: none */
+    struct tp_results *results; /* results.h; NULL: only proofs are kept */
+    bool by_spec;               /* reports are printed, and memory is freed, as specs are done; of these remains: */
     tp_arena *kept;
 } tp_check_run;
 /* check_settings.c: false after a message. */

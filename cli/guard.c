@@ -51,6 +51,7 @@ bool tp_guard_check(tp_cli *c, const tp_strings *specs)
     tp_guard_reads(c, &g, c->config_file ? tp_str_c(c->config_file) : TP_S(""));
     tp_guard_reads(c, &g, tp_option(&c->baseline, ""));
     tp_guard_reads(c, &g, tp_option(&c->sign, ""));
+    tp_guard_reads(c, &g, tp_option(&c->cache_key, ""));
     for (uint32_t i = 0; ok && i < c->report.len; i++)
         ok = tp_guard_writes(c, &g, "output", tp_after(c->report.at[i], '='));
     for (uint32_t i = 0; ok && i < c->playback.len; i++)

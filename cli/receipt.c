@@ -22,7 +22,7 @@ bool tp_receipt_possible(const tp_cli *c)
         return tp_usage_error("--sign is of a receipt: add --receipt FILE"), false;
     if (c->receipt.len && partial)
         return false;
-    tp_signing_key *k = c->sign.len ? tp_signing_key_read(c, tp_cstr(c->arena, tp_option(&c->sign, ""))) : NULL;
+    tp_signing_key *k = c->sign.len ? tp_signing_key_read(c, "sign", tp_cstr(c->arena, tp_option(&c->sign, ""))) : NULL;
     tp_signing_key_free(k); /* before the work is done: could it sign? */
     return k || !c->sign.len;
 }
@@ -163,7 +163,7 @@ int tp_receipt_write(tp_cli *c, const char *path, const tp_check_run *run)
         tp_say(stderr, "tileproof: no receipt was written: %s", problem);
         return code ? code : TP_EXIT_VIOLATED;
     }
-    if (c->sign.len && !(w.key = tp_signing_key_read(c, tp_cstr(c->arena, tp_option(&c->sign, "")))))
+    if (c->sign.len && !(w.key = tp_signing_key_read(c, "sign", tp_cstr(c->arena, tp_option(&c->sign, "")))))
         return TP_EXIT_USAGE;
     bool made = tp_try(j->arena, make_text, &w) == TP_OK;
     tp_signing_key_free(w.key);

@@ -79,17 +79,18 @@ static int no_passphrase(char *to, int size, int writing, void *unused)
     return -1;
 }
 
-tp_signing_key *tp_signing_key_read(const tp_cli *c, const char *path)
+tp_signing_key *tp_signing_key_read(const tp_cli *c, const char *option, const char *path)
 {
     struct stat st;
     tp_str text, why;
     if (tp_read_file(c->arena, path, MAX_FILE, &text, &why) != TP_OK)
-        return tp_usage_error("--sign: cannot read the key `%s`: %.*s", path, TP_FMT(why)), NULL;
+        return tp_usage_error("--%s: cannot read the key `%s`: %.*s", option, path, TP_FMT(why)), NULL;
     if (stat(path, &st) == 0 && (st.st_mode & 077))
-        return tp_usage_error("--sign: others may read or write the key `%s`: chmod 600 it, or make a new one", path),
+        return tp_usage_error("--%s: others may read or write the key `%s`: chmod 600 it, or make a new one", option,
+                              path),
                NULL;
     if (!opened())
-        return tp_usage_error("--sign: out of memory"), NULL;
+        return tp_usage_error("--%s: out of memory", option), NULL;
     BIO *in = BIO_new_mem_buf(text.p, (int)text.n);
     EVP_PKEY *pair = in ? PEM_read_bio_PrivateKey_ex(in, NULL, no_passphrase, NULL, library, NULL) : NULL;
     BIO_free(in);
@@ -99,9 +100,9 @@ tp_signing_key *tp_signing_key_read(const tp_cli *c, const char *path)
         EVP_PKEY_free(pair);
     tp_signing_key *k = fits ? keep(c, pair) : NULL;
     if (!k)
-        tp_usage_error("--sign: `%s` is not an Ed25519 private key without a passphrase; `tileproof keygen FILE` makes "
+        tp_usage_error("--%s: `%s` is not an Ed25519 private key without a passphrase; `tileproof keygen FILE` makes "
                        "one",
-                       path);
+                       option, path);
     return k;
 }
 
@@ -149,6 +150,24 @@ void tp_signing_key_free(tp_signing_key *k)
 {
     if (k)
         EVP_PKEY_free(k->pair);
+}
+
+tp_str tp_seal(tp_arena *a, const tp_signing_key *k, tp_str bytes)
+{
+    uint8_t secret[KEY_BYTES], seal[TP_SEAL_DIGITS / 2];
+    size_t n = sizeof secret, length = 0;
+    bool made = EVP_PKEY_get_raw_private_key(k->pair, secret, &n) == 1 &&
+                EVP_Q_mac(library, "HMAC", NULL, "SHA256", NULL, secret, n, (const uint8_t *)bytes.p, bytes.n, seal,
+                          sizeof seal, &length) &&
+                length == sizeof seal;
+    OPENSSL_cleanse(secret, sizeof secret);
+    return made ? digits_of(a, seal, sizeof seal) : (tp_str){NULL, 0};
+}
+
+bool tp_seal_holds(tp_arena *a, const tp_signing_key *k, tp_str bytes, tp_str seal)
+{
+    tp_str right = tp_seal(a, k, bytes);
+    return right.n && right.n == seal.n && CRYPTO_memcmp(right.p, seal.p, seal.n) == 0;
 }
 
 /* ---- public keys ---- */

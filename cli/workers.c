@@ -11,6 +11,7 @@
 #include "base/processors.h"
 #include "cli/certificates.h"
 #include "cli/check.h"
+#include "cli/results.h"
 #include "cli/watchdog.h"
 
 typedef struct pool {
@@ -44,6 +45,18 @@ static double ms_since(const struct timespec *t)
     return (double)(now.tv_sec - t->tv_sec) * 1e3 + (double)(now.tv_nsec - t->tv_nsec) / 1e6;
 }
 
+/* With whole results in the cache. */
+static void check_or_find(const tp_check_run *run, tp_job *j, tp_solver *solver)
+{
+    tp_check_load(j, &run->s);
+    if (!j->report.valid || tp_result_find(run, j))
+        return;
+    tp_check_loaded(j, &run->s, solver);
+    tp_try_fixes(j, &run->s, solver);
+    if (!tp_budget_interrupted())
+        tp_result_keep(run, j);
+}
+
 /* The report is of the text that --fix leaves behind. */
 static void check_one(pool *p, tp_job *j, tp_str path, tp_solver *solver)
 {
@@ -51,6 +64,10 @@ static void check_one(pool *p, tp_job *j, tp_str path, tp_solver *solver)
     if (!tp_job_read(p->c, j, path))
         return;
     tp_job_allow(j, s);
+    if (p->run->results) {
+        check_or_find(p->run, j, solver);
+        return;
+    }
     if (p->run->fix != TP_FIX_NONE)
         tp_fix_text(j, s, solver);
     if (j->fixed.n && p->run->fix == TP_FIX_WRITE)

@@ -18,7 +18,7 @@ enum { UNTRIED, GOOD, BAD };
 
 typedef struct entry {
     tp_str key;     /* hexadecimal digits: of a canonical text, or a caller's */
-    tp_str payload; /* 'c' certificate, 'w' values of the variables, 'm' mark */
+    tp_str payload; /* 'c' certificate, 'w' values of the variables, 'm' mark, 'r' note */
     atomic_int state;
 } entry;
 
@@ -264,7 +264,7 @@ bool tp_cache_find(tp_prover *v, const tp_obligation *o, tp_str key, tp_decision
     return good;
 }
 
-static void learn(tp_cache *c, tp_str key, tp_str payload)
+static void learn(tp_cache *c, tp_str key, char kind, tp_str payload)
 {
     pthread_mutex_lock(&c->learning);
     if (!tp_map_get(&c->learned, key) && !tp_map_get(&c->map, key)) {
@@ -273,6 +273,7 @@ static void learn(tp_cache *c, tp_str key, tp_str payload)
         tp_map_set(c->arena, &c->learned, tp_buf_view(&kept), 1);
         tp_buf_str(&c->more, key);
         tp_buf_c(&c->more, " ");
+        tp_buf_add(&c->more, &kind, 1);
         tp_buf_str(&c->more, payload);
         tp_buf_c(&c->more, "\n");
         c->nlearned++;
@@ -290,7 +291,25 @@ bool tp_cache_marked(tp_cache *c, tp_str key)
 
 void tp_cache_mark(tp_cache *c, tp_str key)
 {
-    learn(c, key, TP_S("m"));
+    learn(c, key, 'm', (tp_str){NULL, 0});
+}
+
+tp_str tp_cache_note(const tp_cache *c, tp_str key)
+{
+    uint32_t number = tp_map_get(&c->map, key);
+    tp_str payload = number ? c->entries[number - 1].payload : (tp_str){NULL, 0};
+    return payload.n && payload.p[0] == 'r' ? (tp_str){payload.p + 1, payload.n - 1} : (tp_str){NULL, 0};
+}
+
+void tp_cache_count_note(tp_cache *c, bool used)
+{
+    c->hits += used;
+    c->refused += !used;
+}
+
+void tp_cache_add_note(tp_cache *c, tp_str key, tp_str text)
+{
+    learn(c, key, 'r', text);
 }
 
 void tp_cache_learn(tp_prover *v, const tp_obligation *o, tp_str key, const tp_decision *d)
@@ -301,7 +320,6 @@ void tp_cache_learn(tp_prover *v, const tp_obligation *o, tp_str key, const tp_d
     if (!proof && !violated)
         return;
     tp_buf line = {.arena = v->scratch}; /* the payload */
-    tp_buf_c(&line, proof ? "c" : "w");
     for (uint32_t i = 0; i < o->nvars && violated; i++)
         tp_buf_printf(&line, " %lld", (long long)d->env[o->vars[i].sym]);
     if (proof) {
@@ -312,5 +330,5 @@ void tp_cache_learn(tp_prover *v, const tp_obligation *o, tp_str key, const tp_d
         tp_str row = tp_certificates_rows(text);
         tp_buf_add(&line, row.p, row.n - 1);
     }
-    learn(c, key, tp_buf_view(&line));
+    learn(c, key, proof ? 'c' : 'w', tp_buf_view(&line));
 }

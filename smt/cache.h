@@ -7,7 +7,7 @@
  * "proven" of anything that is not.
  *
  * Beside them stand marks of the callers, which nobody can check: for what does
- * no harm when it is wrong.
+ * no harm when it is wrong; and notes of theirs, which they judge themselves.
  *
  * What a short proof decides is not remembered: it is found again in the time that its entry takes to be read. A file
  * past its limit loses its oldest entries.
@@ -40,6 +40,12 @@ tp_cache_counts tp_cache_count(const tp_cache *c);
 /* `key`: hexadecimal digits. Was it marked before this run? */
 bool tp_cache_marked(tp_cache *c, tp_str key);
 void tp_cache_mark(tp_cache *c, tp_str key);
+
+/* What a caller keeps under such a key, which the cache does not judge: a line of text; empty: there is nothing. The
+ * caller says what became of it, for the counts. */
+tp_str tp_cache_note(const tp_cache *c, tp_str key);
+void tp_cache_count_note(tp_cache *c, bool used);
+void tp_cache_add_note(tp_cache *c, tp_str key, tp_str text);
 
 /* For tp_prove(). The digest of the canonical text; false: not for the cache. */
 bool tp_cache_key(tp_prover *v, const tp_obligation *o, tp_buf *key);

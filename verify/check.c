@@ -192,7 +192,7 @@ static void phase(phase_call *p, const char *what, void (*fn)(void *))
     tp_budget_close(b, limit);
 }
 
-static void check_loaded(void *arg)
+static void check_phases(void *arg)
 {
     check_call *call = arg;
     tp_job *j = call->job;
@@ -233,16 +233,18 @@ static void check_loaded(void *arg)
     tp_apply_waivers(j, s);
 }
 
-void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
+void tp_check_load(tp_job *j, const tp_check_settings *s)
 {
     j->ctx.read_from = s->read_from;
     j->ctx.nread_from = s->nread_from;
     tp_job_allow(j, s);
     tp_job_load_text(j, s->target);
-    if (!j->report.valid)
-        return;
+}
+
+void tp_check_loaded(tp_job *j, const tp_check_settings *s, tp_solver *solver)
+{
     check_call call = {j, s, solver};
-    tp_status st = tp_try(j->arena, check_loaded, &call);
+    tp_status st = tp_try(j->arena, check_phases, &call);
     if (st == TP_E_INPUT) { /* a malformed case */
         j->report.findings = j->ctx.findings;
         j->report.valid = false;
@@ -252,6 +254,13 @@ void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
     } else if (st != TP_OK) {
         tp_job_add_memory(j, "memory ran out before the check was done");
     }
+}
+
+void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver)
+{
+    tp_check_load(j, s);
+    if (j->report.valid)
+        tp_check_loaded(j, s, solver);
 }
 
 void tp_check_anew(tp_job *j, tp_arena *parent, tp_source source, const tp_check_settings *s, tp_solver *solver)

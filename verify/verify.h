@@ -57,6 +57,9 @@ void tp_job_note_cost(tp_job *j);
 /* check.c: load, analyse and, if asked to, execute the text of j->source.
  * Changes the job and the solver only. */
 void tp_check_text(tp_job *j, const tp_check_settings *s, tp_solver *solver);
+/* The two halves of it; the second one is for valid jobs. */
+void tp_check_load(tp_job *j, const tp_check_settings *s);
+void tp_check_loaded(tp_job *j, const tp_check_settings *s, tp_solver *solver);
 /* The same of a text, as a new job in an arena of its own below `parent`. */
 void tp_check_anew(tp_job *j, tp_arena *parent, tp_source source, const tp_check_settings *s, tp_solver *solver);
 

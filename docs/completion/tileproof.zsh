@@ -123,6 +123,7 @@ _tileproof() {
         '*--certificates[write every proof, for recheck]:FILE:_files' \
         '*--playback[write failing cases\: json=FILE (entries of "cases"), npy=FOLDER (arrays for run)]:FORMAT=PATH:_files' \
         '*--cache[keep proofs in this file; each is checked again before it is used]:FILE:_files' \
+        '*--cache-key[with --cache\: also keep whole results, sealed with this private key (tileproof keygen), and take those that it sealed]:KEY:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
         '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
         '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \

@@ -28,13 +28,13 @@ enum { MAX_ARGS = 32, CPU_SECONDS = 60 };
 static unsigned wall_seconds = 600; /* what waits for ever costs no CPU */
 
 /* In `folder` (NULL: here). */
-static inline outcome run_in(tp_arena *a, const char *folder, const char *stdin_path, size_t memory_mib,
-                             const char *const *args)
+static inline outcome run_program(tp_arena *a, const char *program, const char *folder, const char *stdin_path,
+                                  size_t memory_mib, const char *const *args)
 {
     char out[] = "/tmp/tileproof-test-out-XXXXXX", err[] = "/tmp/tileproof-test-err-XXXXXX";
     int fds[2] = {mkstemp(out), mkstemp(err)}, status = 0;
     char self[4096], *argv[MAX_ARGS + 2] = {self};
-    assert_non_null(realpath(TILEPROOF, self));
+    assert_non_null(realpath(program, self));
     for (int i = 0; args[i]; i++) {
         assert_true(i < MAX_ARGS);
         argv[i + 1] = tp_writable(args[i]);
@@ -67,6 +67,12 @@ static inline outcome run_in(tp_arena *a, const char *folder, const char *stdin_
     unlink(out);
     unlink(err);
     return o;
+}
+
+static inline outcome run_in(tp_arena *a, const char *folder, const char *stdin_path, size_t memory_mib,
+                             const char *const *args)
+{
+    return run_program(a, TILEPROOF, folder, stdin_path, memory_mib, args);
 }
 
 static inline outcome run_limited(tp_arena *a, const char *stdin_path, size_t memory_mib, const char *const *args)
