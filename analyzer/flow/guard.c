@@ -1,4 +1,6 @@
 /* Conditions of the definedness analysis. */
+#include <stdlib.h>
+
 #include "analyzer/flow/internal.h"
 #include "spec/guard.h"
 
@@ -162,22 +164,43 @@ static bool same_source(const tp_leak *a, const tp_leak *b)
     return a->birth == b->birth && a->operand == b->operand && a->dim == b->dim && a->stored == b->stored;
 }
 
-/* Does `weak`, a conjunction, hold wherever `strong` does? By their conjuncts. */
+static int ascending(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static flow_conjuncts conjuncts_of(flow *f, tp_expr when)
+{
+    while (f->conjuncts.len <= when.id)
+        tp_push(f->a->arena, f->conjuncts, (flow_conjuncts){0});
+    if (!f->conjuncts.at[when.id].ids) {
+        tp_expr parts[MAX_CONJUNCTS];
+        uint32_t n = tp_conjuncts(f->a, when, parts, MAX_CONJUNCTS), *ids = TP_NEWN(f->a->arena, uint32_t, n + 1);
+        for (uint32_t i = 0; i < n; i++)
+            ids[i] = parts[i].id;
+        qsort(ids, n, sizeof *ids, ascending);
+        uint32_t distinct = 0;
+        for (uint32_t i = 0; i < n; i++)
+            if (!distinct || ids[i] != ids[distinct - 1])
+                ids[distinct++] = ids[i];
+        f->conjuncts.at[when.id] = (flow_conjuncts){distinct, ids};
+    }
+    return f->conjuncts.at[when.id];
+}
+
+/* Does `weak`, a conjunction, hold wherever `strong` does? By their conjuncts: chains of branches have many long ones.
+ */
 static bool implied(flow *f, tp_expr strong, tp_expr weak)
 {
-    tp_expr from[MAX_CONJUNCTS], to[MAX_CONJUNCTS];
     if (tp_same(strong, weak))
         return true;
-    uint32_t n = tp_conjuncts(f->a, strong, from, MAX_CONJUNCTS), m = tp_conjuncts(f->a, weak, to, MAX_CONJUNCTS);
-    f->effort += n * m;
-    for (uint32_t k = 0; k < m; k++) {
-        uint32_t i = 0;
-        while (i < n && !tp_same(from[i], to[k]))
-            i++;
-        if (i == n)
-            return false;
-    }
-    return true;
+    flow_conjuncts from = conjuncts_of(f, strong), to = conjuncts_of(f, weak);
+    uint32_t i = 0, k = 0;
+    for (; k < to.n && to.n - k <= from.n - i; i++) /* else there are too few left to find */
+        k += from.ids[i] == to.ids[k];
+    f->effort += i + 1;
+    return k == to.n;
 }
 
 /* A bit for each conjunct: where `strong` lacks a bit of `weak`, it lacks a conjunct. */

@@ -16,6 +16,12 @@ typedef struct flow_state {
 } flow_state;
 
 /* An answered question of guess.c: the expressions in it, sorted, then its variables. */
+/* The numbers of a condition's conjuncts, ascending; ids NULL: not asked for yet. */
+typedef struct flow_conjuncts {
+    uint32_t n;
+    const uint32_t *ids;
+} flow_conjuncts;
+
 typedef struct flow_query {
     uint32_t *key, n;
     bool yes;
@@ -43,11 +49,12 @@ typedef struct flow {
     uint64_t effort;          /* conjuncts compared; bounded */
     uint64_t charged;         /* of that, on account of the budget */
     TP_VEC(flow_query) queries;
-    TP_VEC(uint64_t) signatures; /* per condition, of its conjuncts (guard.c); 0: not asked yet, or none */
-    TP_VEC(tp_expr) opposite;    /* per condition: what holds where it does not; no id: not asked yet */
-    bool coarse;                 /* a condition became too large, and was dropped */
-    bool unroll;                 /* loops of few turns are written out */
-    int64_t unrolled;            /* iterations of such loops around */
+    TP_VEC(uint64_t) signatures;      /* per condition, of its conjuncts (guard.c); 0: not asked yet, or none */
+    TP_VEC(flow_conjuncts) conjuncts; /* by expression, once asked for */
+    TP_VEC(tp_expr) opposite;         /* per condition: what holds where it does not; no id: not asked yet */
+    bool coarse;                      /* a condition became too large, and was dropped */
+    bool unroll;                      /* loops of few turns are written out */
+    int64_t unrolled;                 /* iterations of such loops around */
 } flow;
 
 /* guard.c: conditions in negation normal form; comparisons as x >= 0,
