@@ -150,7 +150,7 @@ TIME ?= 60
 build/fuzzer/fuzz: tests/fuzz/fuzz.c build/fuzzer/tests/readers.o build/fuzzer/program.a build/fuzzer/internal.a
 	$(Q)clang -std=c11 $(FLAGS_fuzzer) -fsanitize=fuzzer -I. -o $@ $^ $(LDLIBS_ALL) -pthread
 
-fuzz-readers: ## every reader under libFuzzer: TIME= seconds of each
+fuzz-readers: ## every reader under libFuzzer: TIME= seconds of each, or until QUIET= CPU seconds without a new edge
 	@$(MAKE) --no-print-directory MODE=fuzzer CC=clang build/fuzzer/fuzz
 	@tools/fuzz-readers.sh build/fuzzer/fuzz $(TIME)
 

@@ -1,8 +1,9 @@
 /* The elementary functions of spec/prims.def for one instruction set; elementary.c includes this once for each, with
  *   SET, ATTRIBUTE   suffix of the names, and what makes the compiler use the set
  *   LANES, WORD      float32s in a vector, and the compiler's own type of one
- *   OF(f, u10)       SLEEF's function of vectors, f = expf, at most 1.0 ULP off by its documentation; u15: 1.5,
- * u35: 3.5. That of tanh takes 0.4 of the time of its u10 ROOT(x)          square root of a WORD, correctly rounded
+ *   OF(f, u10)       SLEEF's function of vectors, f = expf, at most 1.0 ULP off by its documentation
+ *                    (u15: 1.5; u35: 3.5, with which tanh takes 0.4 of the time)
+ *   ROOT(x)          square root of a WORD, correctly rounded
  * What a row says over x and y is read with x and y as vectors. */
 #define NAME_(x, set) x##_##set
 #define NAME_OF(x, set) NAME_(x, set)

@@ -30,7 +30,7 @@ silent() { ! grep -qF -- "$1" said || fail "said: \"$1\""; }
 # ---- an elementwise primitive: a row, an example, and what strict names ----
 copy
 awk '/^UNARY\(RSQRT,/ { print "UNARY(CBRT, \"cbrt\", FLOATS, SAME, cbrt(x), 0, NONE, ULPS(8), CONTINUOUS, REALS, \"cbrt\", \"jnp.cbrt(x)\")" } { print }' spec/prims.def >row && mv row spec/prims.def
-sed -i 's/^FUNCTION1(tanhf, u10)$/&\nFUNCTION1(cbrtf, u10)/; s/^#define tanh(x).*/&\n#define cbrt(x) NAME(cbrtf)(x)/; s/^#undef tanh$/&\n#undef cbrt/' kernels/machine/elementary_set.h
+sed -i 's/^FUNCTION1(tanhf, .*)$/&\nFUNCTION1(cbrtf, u10)/; s/^#define tanh(x).*/&\n#define cbrt(x) NAME(cbrtf)(x)/; s/^#undef tanh$/&\n#undef cbrt/' kernels/machine/elementary_set.h
 build "a row of spec/prims.def"
 for place in domains/degree.c domains/field.c domains/rounding_strip.c analyzer/equality/laws.c; do
     grep -q "^$place:.*TP_P_CBRT.*not handled" said || fail "nothing says that $place does not know the row"
@@ -89,8 +89,9 @@ demand 0 'TP199' build/tileproof rules
 demand 0 'TP199 planted' build/tileproof lint examples/matmul/matmul.tile.json
 mkdir -p tests/rules/planted
 build/tileproof fmt planted.tile.json >/dev/null
-sed 's/"x-test".*//' planted.tile.json >tests/rules/planted/bad_name.tile.json
-sed 's/"name": "planted"/"name": "sown"/' planted.tile.json >tests/rules/planted/ok_name.tile.json
+expecting() { sed "\$s/}\$/, \"x-test\": {\"command\": \"lint\", \"exit\": $1, \"rule\": \"TP199\"}}/" planted.tile.json; }
+expecting 1 >tests/rules/planted/bad_name.tile.json
+expecting 0 | sed 's/"name": "planted"/"name": "sown"/' >tests/rules/planted/ok_name.tile.json
 demand 2 'docs/RULES.md is not what the tables say' ${MAKE:-make} --no-print-directory -s check-tables
 ${MAKE:-make} --no-print-directory -s docs >said 2>&1 || fail "make docs"
 demand 0 '' ${MAKE:-make} --no-print-directory -s check-tables
@@ -100,7 +101,7 @@ copy
 awk '/^X\(U4,/ { print; print "X(I2, \"int2\", \"i2\", 2, TP_KIND_INT, NONE, 0, 0, 0, NONE)"; next } { print }' base/dtypes.def >row && mv row base/dtypes.def
 build "a row of base/dtypes.def"
 cat >planted.tile.json <<'END'
-{"tileproof": 1, "name": "planted", "target": "$2", "sizes": {"M": {"min": 1, "max": 4096}},
+{"tileproof": 1, "name": "planted", "target": "tpu-v5e", "sizes": {"M": {"min": 1, "max": 4096}},
  "grid": [{"axis": "i", "steps": "cdiv(M, 128)", "semantics": "parallel"}],
  "inputs": [{"name": "x", "dtype": "int2", "shape": ["M", 128], "block_shape": [128, 128], "index_map": ["i", "0"]}],
  "outputs": [{"name": "o", "dtype": "int2", "shape": ["M", 128], "block_shape": [128, 128], "index_map": ["i", "0"]}]}

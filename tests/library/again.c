@@ -12,7 +12,7 @@
 enum { M = 600, N = 1500, CALLERS = 4, TIMES = 20 };
 
 #ifdef COUNT
-static atomic_long taken;
+static atomic_long requests;
 
 /* What the library asks of the system comes by here. */
 void *__libc_malloc(size_t n);
@@ -20,22 +20,22 @@ void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 void *malloc(size_t n)
 {
-    taken++;
+    requests++;
     return __libc_malloc(n);
 }
 void *calloc(size_t n, size_t size)
 {
-    taken++;
+    requests++;
     return __libc_calloc(n, size);
 }
 void *realloc(void *p, size_t n)
 {
-    taken++;
+    requests++;
     return __libc_realloc(p, n);
 }
 void *mmap(void *at, size_t n, int protection, int flags, int file, off_t offset)
 {
-    taken++;
+    requests++;
     return (void *)syscall(SYS_mmap, at, n, protection, flags, file, offset);
 }
 #endif
@@ -76,13 +76,13 @@ int main(int argc, char **argv)
 #ifdef COUNT
     for (unsigned threads_of_call = 1; threads_of_call <= 2; threads_of_call++) {
         call(out[0], threads_of_call, M, TILEPROOF_OK);
-        long before = taken;
+        long before = requests;
         for (int time = 0; time < TIMES; time++)
             call(out[0], threads_of_call, M, TILEPROOF_OK);
-        if (taken != before)
+        if (requests != before)
             printf("again: %u threads: %ld requests for memory in %d calls after the first\n", threads_of_call,
-                   taken - before, TIMES);
-        if (taken != before)
+                   requests - before, TIMES);
+        if (requests != before)
             return 1;
     }
 #endif
