@@ -172,9 +172,12 @@ TP_VECTORISED static void extreme_more(tp_prim prim, row_extreme *restrict x, co
         nan |= p[t] != p[t];
         best = prim == TP_P_MAX ? (p[t] > best ? p[t] : best) : (p[t] < best ? p[t] : best);
     }
-    for (size_t k = 0; k < LANES; k++)
-        best = prim == TP_P_MAX ? (lanes[k] > best ? lanes[k] : best) : (lanes[k] < best ? lanes[k] : best);
-    x->best = best;
+    for (size_t half = LANES / 2; half; half /= 2) /* in any order: see above */
+        for (size_t k = 0; k < half; k++) {
+            float v = lanes[k + half];
+            lanes[k] = prim == TP_P_MAX ? (v > lanes[k] ? v : lanes[k]) : (v < lanes[k] ? v : lanes[k]);
+        }
+    x->best = prim == TP_P_MAX ? (lanes[0] > best ? lanes[0] : best) : (lanes[0] < best ? lanes[0] : best);
     x->nan |= nan != 0;
 }
 
@@ -279,9 +282,12 @@ static void reduce_floats(const tp_inst *i, const tp_cells *a, tp_cells *out, co
 /* Rows of float32, each at once where that says the same. */
 static void reduce_f32_rows(tp_prim prim, const tp_cells *a, tp_cells *out, const groups *g)
 {
+    enum { AHEAD = 4, LINE = 64 / sizeof(float), MOST = 4096 / sizeof(float) };
     float *r = out->data;
     for (size_t o = 0; o < out->n; o++) {
         const float *row = (const float *)a->data + g->base[o];
+        for (size_t t = 0; a->viewed && o + AHEAD < out->n && t < g->nin && t < MOST; t += LINE)
+            __builtin_prefetch((const float *)a->data + g->base[o + AHEAD] + t, 0, 3);
         row_sum sum = {.rest = 0};
         row_extreme x = {.best = (float)start_of(prim)};
         if (prim == TP_P_SUM)
