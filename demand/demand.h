@@ -40,7 +40,8 @@ typedef struct tp_demand_options {
     tp_domain *domain;  /* the field or the rounding domain */
     uint64_t seed;      /* of the inputs' numbers */
     tp_demand_family family;
-    int64_t budget; /* operations that one element may take */
+    int64_t budget;  /* operations that one element may take */
+    bool one_by_one; /* no vectors: each lane by itself, as a test of them */
 } tp_demand_options;
 
 typedef enum tp_demand_outcome {
@@ -83,8 +84,10 @@ typedef struct tp_demand_array {
     int64_t reach; /* of inputs that name positions (tp_names_positions()), the largest extent of an array: every
                       other integer lies from 0 below it; 0: none does */
 } tp_demand_array;
+enum { TP_DEMAND_SEGMENT = 64 }; /* indices */
 tp_demand_array tp_demand_array_of(tp_dtype dtype, uint32_t rank, const int64_t *dims, int64_t reach);
-/* The number that an input holds at this place, in row-major order; residues
+/* The number that an input holds at this place, in row-major order. Half of the
+ * integers are those of their segment: the same in all inputs. Residues
  * are tp_field_word(domain, input, index). */
 double tp_demand_input(const tp_demand_array *x, tp_demand_family family, uint64_t seed, uint32_t input,
                        uint64_t index);

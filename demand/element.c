@@ -276,8 +276,7 @@ static bool shift_of(tp_demand *d, const event *e, scalar *by)
     return true;
 }
 
-/* Index in a dimension of the argument of the element that lies at `at` in the result. */
-static int64_t source_index(tp_demand *d, const tp_inst *i, uint32_t x, int64_t at, int64_t extent, int64_t shift)
+int64_t demand_source_index(tp_demand *d, const tp_inst *i, uint32_t x, int64_t at, int64_t extent, int64_t shift)
 {
     bool here = x == (uint32_t)i->integer;
     if (i->prim == TP_P_BROADCAST)
@@ -320,7 +319,7 @@ scalar demand_moved(tp_demand *d, const event *e, int64_t lane)
         if (i->prim == TP_P_TRANSPOSE)
             source[i->ints[x]] = at[x];
         else
-            source[x] = source_index(d, i, x, at[x], from->dims[x], (int64_t)shift.v);
+            source[x] = demand_source_index(d, i, x, at[x], from->dims[x], (int64_t)shift.v);
     return demand_lane(d, e->args[0], demand_ravel(from, source));
 }
 
@@ -503,8 +502,7 @@ tp_demand_value tp_demand_element(tp_demand *d, uint32_t output, const int64_t *
 {
     request r = {.d = d, .output = output, .at = at, .step = -1};
     d->work = d->depth = 0;
-    for (size_t i = 0; i < sizeof d->vectors / sizeof *d->vectors; i++) /* held by what was given up */
-        d->vectors[i].pins = 0;
+    demand_release_all(d);
     d->undecided = d->tied = d->masked = false;
     d->outcome = TP_DEMAND_TOO_FAR;
     d->why = TP_S("memory ran out");

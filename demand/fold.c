@@ -7,38 +7,6 @@
 /* A row whose maximum is this or less consists of masks. */
 static const double FINITE_MASK = -1e29;
 
-/* Elements side by side, as a domain wants them. */
-struct buffer {
-    buffer *next;
-    double *v;
-    uint64_t *plane[TP_MAX_PLANES];
-    int log;
-};
-
-static buffer *take_buffer(tp_demand *d, int64_t n)
-{
-    int log = 4;
-    while (log < 47 && (int64_t)1 << log < n)
-        log++;
-    buffer *b = d->rooms[log];
-    if (b) {
-        d->rooms[log] = b->next;
-        return b;
-    }
-    b = TP_NEW(d->arena, buffer);
-    b->log = log;
-    b->v = TP_NEWN(d->arena, double, (size_t)1 << log);
-    for (int p = 0; p < TP_MAX_PLANES; p++)
-        b->plane[p] = TP_NEWN(d->arena, uint64_t, (size_t)1 << log);
-    return b;
-}
-
-static void give_back(tp_demand *d, buffer *b)
-{
-    b->next = d->rooms[b->log];
-    d->rooms[b->log] = b;
-}
-
 static void put(const tp_demand *d, buffer *b, int64_t n, const scalar *s, tp_dtype t)
 {
     b->v[n] = s->v;
@@ -72,8 +40,18 @@ static void strides_of(const shape *s, int64_t *stride)
         stride[i] = n;
 }
 
-/* Offsets of all positions along the named dimensions, in order. */
-static int64_t *offsets(tp_demand *d, const shape *s, const uint32_t *dims, uint32_t n, int64_t *count)
+/* How far these are apart; 0: not evenly. */
+static int64_t even_step(const int64_t *offset, int64_t n)
+{
+    int64_t step = n > 1 ? offset[1] : 0;
+    for (int64_t i = 1; i < n; i++)
+        if (offset[i] != i * step)
+            return 0;
+    return step;
+}
+
+/* All positions along the named dimensions, in order. */
+static places places_along(tp_demand *d, const shape *s, const uint32_t *dims, uint32_t n, int64_t *count)
 {
     int64_t stride[TP_MAX_RANK], total = 1;
     strides_of(s, stride);
@@ -87,7 +65,7 @@ static int64_t *offsets(tp_demand *d, const shape *s, const uint32_t *dims, uint
             r[i] += rest % s->dims[dims[x]] * stride[dims[x]];
     }
     *count = total;
-    return r;
+    return (places){r, even_step(r, total)};
 }
 
 static double fold(tp_prim p, double acc, double v)
@@ -123,6 +101,279 @@ static double settled(const tp_demand *d, tp_dtype t, double v)
     return d->o.reference ? v : tp_is_float(t) ? demand_as_dtype(t, v) : demand_as_integer(t, (int64_t)v);
 }
 
+/* Sums of numbers that mean themselves are rounded: what they mean is another number. */
+static bool rounds(const tp_demand *d, tp_dtype out)
+{
+    return !d->field && tp_is_float(out);
+}
+
+/* ---- lanes at even distances, all at once ---- */
+
+/* Each lane has the value that demand_lane() says; one by one they would cost a
+ * look at what was found out for every instruction on the way. */
+enum { GIVEN = 4, COMPUTED = 2, COPIED = 8 }; /* lanes for the price of one operation */
+
+static bool fill_given(tp_demand *d, vector *x)
+{
+    bool meant = d->field && tp_is_float(d->k->operands[x->id].dtype);
+    demand_charge(d, x->lanes.n / GIVEN + 1);
+    for (int64_t i = 0; i < x->lanes.n; i++) {
+        uint64_t at = (uint64_t)(x->lanes.first + i * x->lanes.step);
+        x->room->v[i] = tp_demand_input(&d->given[x->id], d->o.family, d->o.seed, x->id, at);
+        x->room->meant[i] = meant;
+        if (meant)
+            x->room->plane[0][i] = tp_field_word(d->domain, x->id, at);
+    }
+    return true;
+}
+
+/* One by one; `offset` (NULL: evenly) says where. */
+static bool fill_each(tp_demand *d, const event *e, const int64_t *offset, vector *x, scalar *bad)
+{
+    for (int64_t i = 0; i < x->lanes.n; i++) {
+        scalar s = demand_lane(d, e, x->lanes.first + (offset ? offset[i] : i * x->lanes.step));
+        if (s.undefined) {
+            *bad = s;
+            return false;
+        }
+        demand_set_lane(x, i, &s);
+    }
+    return true;
+}
+
+static bool fill_same(tp_demand *d, const event *e, vector *x, scalar *bad)
+{
+    scalar s = demand_lane(d, e, x->lanes.first);
+    demand_charge(d, x->lanes.n / COPIED + 1);
+    for (int64_t i = 0; i < x->lanes.n && !s.undefined; i++)
+        demand_set_lane(x, i, &s);
+    *bad = s;
+    return !s.undefined;
+}
+
+/* The lanes of an argument that go with these. */
+static vector *hold_argument(tp_demand *d, const event *e, uint32_t n, run r, scalar *bad)
+{
+    if (d->shapes[e->inst->args[n]].n == 1)
+        r.first = r.step = 0;
+    return demand_hold(d, e->args[n], r, bad);
+}
+
+static bool fill_by_lanes(tp_demand *d, const event *e, vector *x, scalar *bad)
+{
+    vector *in[3] = {NULL};
+    bool done = true;
+    for (uint32_t n = 0; n < e->inst->nargs && n < 3 && done; n++)
+        done = (in[n] = hold_argument(d, e, n, x->lanes, bad));
+    if (done) {
+        demand_charge(d, x->lanes.n / COMPUTED + 1);
+        done = demand_compute_lanes(d, e->inst, (const vector *const *)in, x, bad);
+    }
+    for (uint32_t n = 0; n < 3; n++)
+        demand_release(d, in[n]);
+    return done;
+}
+
+/* How many lanes from `at` on decide alike. */
+static int64_t alike(const vector *mask, int64_t at)
+{
+    int64_t n = 1;
+    while (at + n < mask->lanes.n && (mask->room->v[at + n] != 0) == (mask->room->v[at] != 0))
+        n++;
+    return n;
+}
+
+static bool fill_arm(tp_demand *d, const event *e, uint32_t arm, vector *x, int64_t at, int64_t n, scalar *bad)
+{
+    vector *y = hold_argument(d, e, arm, (run){x->lanes.first + at * x->lanes.step, x->lanes.step, n}, bad);
+    if (!y)
+        return false;
+    demand_charge(d, n / COPIED + 1);
+    memcpy(x->room->v + at, y->room->v, (size_t)n * sizeof *y->room->v);
+    memcpy(x->room->meant + at, y->room->meant, (size_t)n * sizeof *y->room->meant);
+    for (int p = 0; p < TP_MAX_PLANES && y->some; p++)
+        memcpy(x->room->plane[p] + at, y->room->plane[p], (size_t)n * sizeof *y->room->plane[p]);
+    demand_release(d, y);
+    return true;
+}
+
+/* Arm by arm where the mask changes seldom; only lanes that are chosen are looked at. */
+static bool fill_selected(tp_demand *d, const event *e, vector *x, scalar *bad)
+{
+    enum { ARMS = 8 };
+    int arms = 0;
+    bool done = true;
+    vector *mask = hold_argument(d, e, 0, x->lanes, bad);
+    if (!mask)
+        return false;
+    tp_lanes decided = demand_vector_lanes(mask, TP_BOOL);
+    for (int64_t at = 0; at < x->lanes.n && arms <= ARMS; at += alike(mask, at))
+        arms++;
+    if (arms > ARMS || (!d->field && mask->some && !d->domain->certain(d->domain, &decided))) {
+        demand_release(d, mask);
+        return fill_each(d, e, NULL, x, bad);
+    }
+    for (int64_t at = 0, n; at < x->lanes.n && done; at += n) {
+        n = alike(mask, at);
+        done = fill_arm(d, e, mask->room->v[at] != 0 ? 1 : 2, x, at, n, bad);
+    }
+    demand_release(d, mask);
+    return done;
+}
+
+static bool fill_indices(tp_demand *d, const event *e, vector *x)
+{
+    demand_charge(d, x->lanes.n / COPIED + 1);
+    for (int64_t i = 0; i < x->lanes.n; i++) {
+        scalar s = demand_moved(d, e, x->lanes.first + i * x->lanes.step);
+        demand_set_lane(x, i, &s);
+    }
+    return true;
+}
+
+static bool fill(tp_demand *d, const event *e, vector *x, scalar *bad)
+{
+    if (x->lanes.step == 0)
+        return fill_same(d, e, x, bad);
+    if (e->kind != EVENT_INST)
+        return fill_each(d, e, NULL, x, bad);
+    if (e->inst->prim == TP_P_WHERE)
+        return fill_selected(d, e, x, bad);
+    if (e->inst->prim == TP_P_IOTA)
+        return fill_indices(d, e, x);
+    return demand_model(e->inst->prim) == MODEL_LANES ? fill_by_lanes(d, e, x, bad) : fill_each(d, e, NULL, x, bad);
+}
+
+/* ---- the same lanes of another value ---- */
+
+/* Do they lie along one dimension? Then the first index, and the step in that dimension. */
+static bool lies_along(const shape *s, run r, int64_t *at, uint32_t *dim, int64_t *by)
+{
+    int64_t last[TP_MAX_RANK] = {0}, stride = 1;
+    uint32_t n = 0;
+    demand_unravel(s, r.first, at);
+    demand_unravel(s, r.first + r.step * (r.n - 1), last);
+    for (uint32_t x = 0; x < s->rank; x++)
+        if (at[x] != last[x]) {
+            *dim = x;
+            n++;
+        }
+    for (uint32_t x = s->rank; n == 1 && x-- > *dim + 1;)
+        stride *= s->dims[x];
+    *by = r.step / stride;
+    return n == 1 && r.step % stride == 0;
+}
+
+/* The same of a `take`, where the lanes lie along a dimension that the index has not. */
+static bool taken_run(tp_demand *d, const event *e, run *r)
+{
+    int64_t at[TP_MAX_RANK] = {0}, by, first, second;
+    uint32_t dim = 0, axis = (uint32_t)e->inst->integer;
+    scalar index;
+    if (!lies_along(&d->shapes[e->vid], *r, at, &dim, &by) ||
+        (dim >= axis && dim < axis + d->shapes[e->inst->args[1]].rank) ||
+        !demand_take_place(d, e, r->first, &first, &index) ||
+        !demand_take_place(d, e, r->first + r->step, &second, &index))
+        return false;
+    r->first = first;
+    r->step = second - first;
+    return true;
+}
+
+/* Lanes of the argument of an instruction that moves elements, at even distances, too. */
+static bool moved_run(tp_demand *d, const event *e, run *r)
+{
+    const tp_inst *i = e->inst;
+    if (i->prim == TP_P_TAKE)
+        return taken_run(d, e, r);
+    const shape *out = &d->shapes[i->out], *from = &d->shapes[i->args[0]];
+    int64_t at[TP_MAX_RANK] = {0}, source[TP_MAX_RANK] = {0}, next[TP_MAX_RANK] = {0}, by;
+    uint32_t dim = 0;
+    if (i->prim != TP_P_BROADCAST && i->prim != TP_P_TRANSPOSE && i->prim != TP_P_SLICE)
+        return false;
+    if (from->rank != out->rank || !lies_along(out, *r, at, &dim, &by))
+        return false;
+    for (uint32_t x = 0; x < from->rank; x++) {
+        int64_t beside = at[x] + (x == dim ? by : 0);
+        uint32_t to = i->prim == TP_P_TRANSPOSE ? (uint32_t)i->ints[x] : x;
+        source[to] = i->prim == TP_P_TRANSPOSE ? at[x] : demand_source_index(d, i, x, at[x], from->dims[x], 0);
+        next[to] = i->prim == TP_P_TRANSPOSE ? beside : demand_source_index(d, i, x, beside, from->dims[x], 0);
+    }
+    r->first = demand_ravel(from, source);
+    r->step = demand_ravel(from, next) - r->first;
+    return true;
+}
+
+/* Lanes that hold the same as these, the first that do. */
+static run first_same(const tp_demand *d, const event *e, run r)
+{
+    int64_t at[TP_MAX_RANK] = {0}, by;
+    uint32_t dim = 0;
+    if (!d->same[e->vid] || r.step == 0 || !lies_along(&d->shapes[e->vid], r, at, &dim, &by))
+        return r;
+    return (run){demand_first_same(d, e->vid, r.first), d->same[e->vid] >> dim & 1 ? 0 : r.step, r.n};
+}
+
+/* Where these lanes lie in an input, if they lie there at even distances, as those of a load along one dimension do. */
+static bool place_in_input(tp_demand *d, const event *e, run r, vector *x)
+{
+    int64_t at[TP_MAX_RANK] = {0}, by, first, second, last;
+    uint32_t input, dim = 0;
+    bool loads = e->kind == EVENT_INST && e->inst->prim == TP_P_LOAD;
+    if (e->kind != EVENT_INPUT && (!loads || !lies_along(&d->shapes[e->vid], r, at, &dim, &by)))
+        return false;
+    if (!demand_input_place(d, e, r.first, &input, &first) ||
+        !demand_input_place(d, e, r.first + r.step, &input, &second) ||
+        !demand_input_place(d, e, r.first + r.step * (r.n - 1), &input, &last))
+        return false;
+    *x = (vector){.id = input, .given = true, .lanes = {first, second - first, r.n}};
+    return true;
+}
+
+vector *demand_hold(tp_demand *d, const event *e, run r, scalar *bad)
+{
+    demand_charge(d, 1);
+    r.step = r.n > 1 ? r.step : 0;
+    while (e->kind == EVENT_INST && r.step && (e->inst->prim == TP_P_RESHAPE || moved_run(d, e, &r)))
+        e = e->args[0];
+    if (e->kind == EVENT_INST && d->kept[e->vid])
+        r = first_same(d, e, r);
+    vector like;
+    if (r.step == 0 || !place_in_input(d, e, r, &like))
+        like = (vector){.id = e->id, .lanes = r};
+    vector *x = demand_known_vector(d, &like);
+    if (x) {
+        x->pins++;
+        return x;
+    }
+    x = demand_new_vector(d, &like);
+    if (++d->depth > TP_DEMAND_DEPTH)
+        demand_give_up(d, TP_DEMAND_TOO_FAR, "it depends on elements that lie too many steps back");
+    bool done = x->given ? fill_given(d, x) : fill(d, e, x, bad);
+    d->depth--;
+    if (!done) {
+        demand_drop_vector(d, x);
+        return NULL;
+    }
+    demand_settle(d, x, demand_dtype(d, e->vid));
+    demand_keep_vector(d, x);
+    return x;
+}
+
+vector *demand_hold_at(tp_demand *d, const event *e, int64_t from, const places *p, int64_t n, scalar *bad)
+{
+    enum { WORTH = 4 };
+    if (p->step && n >= WORTH && !d->o.one_by_one)
+        return demand_hold(d, e, (run){from, p->step, n}, bad);
+    vector *x = demand_new_vector(d, &(vector){.lanes = {from, 0, n}});
+    if (!fill_each(d, e, p->offset, x, bad)) {
+        demand_drop_vector(d, x);
+        return NULL;
+    }
+    demand_settle(d, x, demand_dtype(d, e->vid));
+    return x;
+}
+
 /* ---- reductions ---- */
 
 static plan *reduction_plan(tp_demand *d, const tp_inst *i)
@@ -138,7 +389,7 @@ static plan *reduction_plan(tp_demand *d, const tp_inst *i)
                 dims[n++] = x;
                 break;
             }
-    p->a = offsets(d, &d->shapes[i->args[0]], dims, n, &p->n);
+    p->a = places_along(d, &d->shapes[i->args[0]], dims, n, &p->n);
     p->order = TP_NEWN(d->arena, size_t, p->n + 1);
     for (int64_t at = 0; at < p->n; at++)
         p->order[at] = (size_t)at;
@@ -163,60 +414,56 @@ static int64_t group_of(const tp_demand *d, const tp_inst *i, int64_t lane)
     return demand_ravel(a, from);
 }
 
-static scalar best_place(tp_demand *d, const event *e, int64_t base, const plan *p)
+static scalar best_place(tp_demand *d, const tp_inst *i, const vector *x)
 {
-    const tp_inst *i = e->inst;
-    double best = 0;
+    const double *v = x->room->v;
     int64_t place = 0;
-    if (p->n == 0)
+    if (x->lanes.n == 0)
         demand_give_up(d, TP_DEMAND_TRAP, "argmax or argmin over no elements (" TP_RULE_EXTENT ")");
-    for (int64_t n = 0; n < p->n; n++) {
-        scalar s = demand_lane(d, e->args[0], base + p->a[n]);
-        if (s.undefined)
-            return s;
-        if (n == 0 || (!isnan(best) && (isnan(s.v) || (i->prim == TP_P_ARGMAX ? s.v > best : s.v < best)))) {
-            best = s.v;
+    for (int64_t n = 1; n < x->lanes.n; n++)
+        if (!isnan(v[place]) && (isnan(v[n]) || (i->prim == TP_P_ARGMAX ? v[n] > v[place] : v[n] < v[place])))
             place = n;
-        }
-    }
     if (!d->field)
         d->undecided = true;
     return demand_number((double)place);
+}
+
+static double neutral(const tp_demand *d, tp_prim p, tp_dtype t)
+{
+    bool endless = tp_is_float(t) || d->o.reference;
+    if (p == TP_P_MAX)
+        return endless ? -HUGE_VAL : (double)tp_dtype_min(t);
+    if (p == TP_P_MIN)
+        return endless ? HUGE_VAL : (double)tp_dtype_max(t);
+    return p == TP_P_PROD || p == TP_P_ALL ? 1 : 0;
+}
+
+static scalar folded(tp_demand *d, const tp_inst *i, const plan *p, const vector *x)
+{
+    tp_dtype t = demand_dtype(d, i->args[0]), out = demand_dtype(d, i->out);
+    double acc = neutral(d, i->prim, t);
+    for (int64_t n = 0; n < p->n; n++)
+        acc = fold_as(d, i->prim, t, acc, x->room->v[n]);
+    d->masked |= i->prim == TP_P_MAX && tp_is_float(t) && acc <= FINITE_MASK;
+    scalar s = demand_number(settled(d, out, acc));
+    size_t zero = 0;
+    tp_lanes lanes = demand_vector_lanes(x, t), r = result_lanes(&s, out);
+    s.meant = d->domain->reduce(d->domain, i->prim, &r, &lanes,
+                                &(tp_groups){.nout = 1, .nin = (size_t)p->n, .base = &zero, .offset = p->order});
+    return s;
 }
 
 scalar demand_reduction(tp_demand *d, const event *e, int64_t lane)
 {
     const tp_inst *i = e->inst;
     const plan *p = reduction_plan(d, i);
-    tp_dtype t = demand_dtype(d, i->args[0]), out = demand_dtype(d, i->out);
-    int64_t base = group_of(d, i, lane);
-    bool meant = false;
-    if (i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN)
-        return best_place(d, e, base, p);
-    double acc = i->prim == TP_P_PROD || i->prim == TP_P_ALL ? 1
-                 : i->prim == TP_P_MAX ? (tp_is_float(t) || d->o.reference ? -HUGE_VAL : (double)tp_dtype_min(t))
-                 : i->prim == TP_P_MIN ? (tp_is_float(t) || d->o.reference ? HUGE_VAL : (double)tp_dtype_max(t))
-                                       : 0;
-    buffer *b = take_buffer(d, p->n);
-    for (int64_t n = 0; n < p->n; n++) {
-        scalar s = demand_lane(d, e->args[0], base + p->a[n]);
-        if (s.undefined) {
-            give_back(d, b);
-            return s;
-        }
-        acc = fold_as(d, i->prim, t, acc, s.v);
-        put(d, b, n, &s, t);
-        meant |= s.meant;
-    }
-    d->masked |= i->prim == TP_P_MAX && tp_is_float(t) && acc <= FINITE_MASK;
-    scalar s = demand_number(settled(d, out, acc));
-    if (meant) {
-        size_t zero = 0;
-        tp_lanes x = lanes_of_buffer(b, t, p->n, true), r = result_lanes(&s, out);
-        s.meant = d->domain->reduce(d->domain, i->prim, &r, &x,
-                                    &(tp_groups){.nout = 1, .nin = (size_t)p->n, .base = &zero, .offset = p->order});
-    }
-    give_back(d, b);
+    scalar s = {0};
+    vector *x = demand_hold_at(d, e->args[0], group_of(d, i, lane), &p->a, p->n, &s);
+    if (!x)
+        return s;
+    demand_charge(d, p->n / 8);
+    s = i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN ? best_place(d, i, x) : folded(d, i, p, x);
+    demand_release(d, x);
     return s;
 }
 
@@ -229,9 +476,9 @@ static scalar one_more(tp_demand *d, const tp_inst *i, const scalar *so_far, con
     if (so_far->undefined || next->undefined)
         return so_far->undefined ? *so_far : *next;
     scalar s = demand_number(settled(d, out, fold_as(d, p, t, so_far->v, next->v)));
-    if (!so_far->meant && !next->meant)
+    if (!so_far->meant && !next->meant && !rounds(d, out))
         return s;
-    buffer *in = take_buffer(d, 2), *to = take_buffer(d, 2);
+    buffer *in = demand_room(d, 2), *to = demand_room(d, 2);
     put(d, in, 0, so_far, t);
     put(d, in, 1, next, t);
     to->v[0] = so_far->v;
@@ -240,8 +487,8 @@ static scalar one_more(tp_demand *d, const tp_inst *i, const scalar *so_far, con
     s.meant = d->domain->scan(d->domain, p, &r, &x, 0, 1, 2);
     for (int n = 0; n < TP_MAX_PLANES; n++)
         s.plane[n] = to->plane[n][1];
-    give_back(d, in);
-    give_back(d, to);
+    demand_room_back(d, in);
+    demand_room_back(d, to);
     return s;
 }
 
@@ -285,8 +532,8 @@ static plan *dot_plan(tp_demand *d, const tp_inst *i)
     for (uint32_t n = 0; n < i->ncontract; n++)
         for (int side = 0; side < 2; side++)
             dims[side][n] = (uint32_t)i->ints[2 * n + (uint32_t)side];
-    p->a = offsets(d, &d->shapes[i->args[0]], dims[0], i->ncontract, &p->n);
-    p->b = offsets(d, &d->shapes[i->args[1]], dims[1], i->ncontract, &p->n);
+    p->a = places_along(d, &d->shapes[i->args[0]], dims[0], i->ncontract, &p->n);
+    p->b = places_along(d, &d->shapes[i->args[1]], dims[1], i->ncontract, &p->n);
     return d->plans[i->out] = p;
 }
 
@@ -317,177 +564,77 @@ static void rows_of(const tp_demand *d, const tp_inst *i, int64_t lane, int64_t 
     }
 }
 
-static uint64_t residue_of(const scalar *s)
+/* Residue of the sum of the products; planes of both are there. */
+static uint64_t sum_of_products(const vector *x, const vector *y)
 {
-    return s->meant ? s->plane[0] : tp_residue_of(s->v);
+    uint64_t product[TP_STRIP], sum = 0;
+    size_t n = (size_t)x->lanes.n;
+    for (size_t at = 0, m; at < n && sum != TP_FIELD_UNKNOWN; at += m) {
+        m = tp_strip_at(n, at);
+        tp_residues_multiply(m, x->room->plane[0] + at, y->room->plane[0] + at, product);
+        uint64_t part = tp_residues_sum(m, product);
+        sum = part == TP_FIELD_UNKNOWN ? part : tp_residue_add(sum, part);
+    }
+    return sum;
 }
 
-/* Where n lanes of a value lie in an input, if they lie there at even distances. */
-static bool is_given(tp_demand *d, const event *e, int64_t from, const int64_t *offset, vector *x)
+/* As the machine adds up floats, in their type or in double, or a reference does. */
+static double float_dot(const vector *x, const vector *y, bool narrow)
 {
-    int64_t second, last;
-    for (int64_t i = 1; i < x->n; i++)
-        if (offset[i] != i * offset[1])
-            return false;
-    if (!demand_input_place(d, e, from, &x->id, &x->first) ||
-        !demand_input_place(d, e, from + offset[1], &x->id, &second) ||
-        !demand_input_place(d, e, from + offset[x->n - 1], &x->id, &last) ||
-        last - x->first != (x->n - 1) * (second - x->first))
-        return false;
-    x->meant = true;
-    x->offset = NULL;
-    x->step = second - x->first;
-    return true;
+    const double *a = x->room->v, *b = y->room->v;
+    float single = 0;
+    double acc = 0;
+    for (int64_t n = 0; n < x->lanes.n && narrow; n++)
+        single = single + (float)a[n] * (float)b[n];
+    for (int64_t n = 0; n < x->lanes.n && !narrow; n++)
+        acc = acc + a[n] * b[n];
+    return narrow ? (double)single : acc;
 }
 
-static vector *known_vector(tp_demand *d, const vector *like)
+static double integer_dot(const vector *x, const vector *y)
 {
-    for (size_t i = 0; i < sizeof d->vectors / sizeof *d->vectors; i++) {
-        vector *x = &d->vectors[i];
-        if (x->room && x->id == like->id && x->offset == like->offset && x->first == like->first &&
-            x->step == like->step && x->n == like->n)
-            return x;
-    }
-    return NULL;
+    uint64_t whole = 0;
+    for (int64_t n = 0; n < x->lanes.n; n++)
+        whole += (uint64_t)(int64_t)x->room->v[n] * (uint64_t)(int64_t)y->room->v[n];
+    return (double)(int32_t)whole;
 }
 
-/* The place of the one that was not asked for the longest; NULL: all are held. */
-static vector *free_vector(tp_demand *d)
+static scalar dot_of(tp_demand *d, const tp_inst *i, vector *x, vector *y)
 {
-    vector *best = NULL;
-    for (size_t i = 0; i < sizeof d->vectors / sizeof *d->vectors; i++) {
-        vector *x = &d->vectors[i];
-        if (!x->pins && (!best || x->used < best->used))
-            best = x;
+    tp_dtype t = demand_dtype(d, i->args[0]), u = demand_dtype(d, i->args[1]), out = demand_dtype(d, i->out);
+    bool floats = tp_is_float(t), narrow = !d->o.reference && floats && t != TP_F64 && out != TP_F64;
+    demand_charge(d, x->lanes.n / 8);
+    scalar s = demand_number(!floats && !d->o.reference ? demand_as_integer(out, (int64_t)integer_dot(x, y))
+                                                        : settled(d, out, float_dot(x, y, narrow)));
+    if ((!x->some && !y->some && !rounds(d, out)) || (d->field && !tp_is_float(out)))
+        return s;
+    demand_mean_all(d, x, t);
+    demand_mean_all(d, y, u);
+    if (d->field) {
+        s.meant = true;
+        s.plane[0] = sum_of_products(x, y);
+        return s;
     }
-    if (best && best->room)
-        give_back(d, best->room);
-    return best;
-}
-
-static void fill_given(tp_demand *d, vector *x)
-{
-    demand_charge(d, x->n);
-    for (int64_t i = 0; i < x->n; i++) {
-        uint64_t at = (uint64_t)(x->first + i * x->step);
-        x->room->v[i] = tp_demand_input(&d->given[x->id], d->o.family, d->o.seed, x->id, at);
-        x->room->plane[0][i] = tp_field_word(d->domain, x->id, at);
+    tp_lanes a = demand_vector_lanes(x, t), b = demand_vector_lanes(y, u), r = result_lanes(&s, out);
+    for (int p = 0; p < TP_MAX_PLANES; p++) {
+        a.plane[p] = x->room->plane[p];
+        b.plane[p] = y->room->plane[p];
     }
-}
-
-/* False with the first lane that is undefined. */
-static bool fill_computed(tp_demand *d, vector *x, const event *e, int64_t from, const int64_t *offset, scalar *bad)
-{
-    for (int64_t i = 0; i < x->n; i++) {
-        scalar s = demand_lane(d, e, from + offset[i]);
-        if (s.undefined) {
-            *bad = s;
-            return false;
-        }
-        x->meant |= s.meant;
-        put(d, x->room, i, &s, demand_dtype(d, e->vid));
-    }
-    return true;
-}
-
-/* Lanes of a float under the field domain, held until let go. NULL: one is
- * undefined, then *bad is, or they have to be asked for one by one. */
-static vector *hold_vector(tp_demand *d, const event *e, int64_t from, const int64_t *offset, int64_t n, scalar *bad)
-{
-    enum { WORTH = 4 };
-    vector like = {.n = n, .pins = 1, .offset = offset};
-    if (!d->field || n < WORTH || !tp_is_float(demand_dtype(d, e->vid)))
-        return NULL;
-    if (!is_given(d, e, from, offset, &like)) {
-        like.id = e->id;
-        like.first = from;
-        like.step = 0;
-    }
-    vector *x = known_vector(d, &like);
-    if (x) {
-        x->pins++;
-        x->used = ++d->clock;
-        return x;
-    }
-    like.room = take_buffer(d, n);
-    if (!like.offset)
-        fill_given(d, &like);
-    else if (!fill_computed(d, &like, e, from, offset, bad)) {
-        give_back(d, like.room);
-        return NULL;
-    }
-    x = free_vector(d);
-    if (!x) {
-        give_back(d, like.room);
-        return NULL;
-    }
-    like.used = ++d->clock;
-    *x = like;
-    return x;
-}
-
-static void let_go(vector *x)
-{
-    if (x)
-        x->pins--;
-}
-
-/* Lane n of an operand. */
-static scalar of_vector(tp_demand *d, const event *e, int64_t from, const int64_t *offset, int64_t n, const vector *x)
-{
-    if (x)
-        return (scalar){.v = x->room->v[n], .plane = {x->room->plane[0][n]}, .meant = x->meant};
-    return demand_lane(d, e, from + offset[n]);
+    s.meant = d->domain->dot(d->domain, (tp_dot_shape){1, 1, 1, (size_t)x->lanes.n}, &r, &a, &b);
+    return s;
 }
 
 scalar demand_dot(tp_demand *d, const event *e, int64_t lane)
 {
-    const tp_inst *i = e->inst;
-    const plan *p = dot_plan(d, i);
-    tp_dtype t = demand_dtype(d, i->args[0]), u = demand_dtype(d, i->args[1]), out = demand_dtype(d, i->out);
-    bool narrow = !d->o.reference && tp_is_float(t) && t != TP_F64 && out != TP_F64, ints = !tp_is_float(t),
-         meant = false;
-    double acc = 0;
-    uint64_t whole = 0, sum = 0;
+    const plan *p = dot_plan(d, e->inst);
     int64_t from[2];
-    rows_of(d, i, lane, from);
-    buffer *x = d->field ? NULL : take_buffer(d, p->n), *y = d->field ? NULL : take_buffer(d, p->n);
-    scalar bad = {0};
-    vector *left = hold_vector(d, e->args[0], from[0], p->a, p->n, &bad),
-           *right = bad.undefined ? NULL : hold_vector(d, e->args[1], from[1], p->b, p->n, &bad);
-    demand_charge(d, left && right ? p->n / 8 : 0); /* the lanes of others are */
-    for (int64_t n = 0; n < p->n && !bad.undefined; n++) {
-        scalar a = of_vector(d, e->args[0], from[0], p->a, n, left),
-               b = of_vector(d, e->args[1], from[1], p->b, n, right);
-        bad = a.undefined ? a : b;
-        meant |= a.meant || b.meant;
-        acc = narrow ? (double)((float)acc + (float)a.v * (float)b.v) : acc + a.v * b.v;
-        if (ints)
-            whole += (uint64_t)(int64_t)a.v * (uint64_t)(int64_t)b.v;
-        if (d->field && !ints) {
-            uint64_t q = residue_of(&a), r = residue_of(&b);
-            sum = sum == TP_FIELD_UNKNOWN || q == TP_FIELD_UNKNOWN || r == TP_FIELD_UNKNOWN
-                      ? TP_FIELD_UNKNOWN
-                      : tp_residue_add(sum, tp_residue_multiply(q, r));
-        } else if (!d->field) {
-            put(d, x, n, &a, t);
-            put(d, y, n, &b, u);
-        }
-    }
-    scalar s = demand_number(ints && !d->o.reference ? demand_as_integer(out, (int32_t)whole) : settled(d, out, acc));
-    if (!bad.undefined && meant && d->field && tp_is_float(out)) {
-        s.meant = true;
-        s.plane[0] = sum;
-    } else if (!bad.undefined && meant && !d->field) {
-        tp_lanes ax = lanes_of_buffer(x, t, p->n, true), by = lanes_of_buffer(y, u, p->n, true),
-                 r = result_lanes(&s, out);
-        s.meant = d->domain->dot(d->domain, (tp_dot_shape){1, 1, 1, (size_t)p->n}, &r, &ax, &by);
-    }
-    let_go(left);
-    let_go(right);
-    if (x) {
-        give_back(d, x);
-        give_back(d, y);
-    }
-    return bad.undefined ? bad : s;
+    scalar s = {0};
+    rows_of(d, e->inst, lane, from);
+    vector *x = demand_hold_at(d, e->args[0], from[0], &p->a, p->n, &s),
+           *y = x ? demand_hold_at(d, e->args[1], from[1], &p->b, p->n, &s) : NULL;
+    if (y)
+        s = dot_of(d, e->inst, x, y);
+    demand_release(d, x);
+    demand_release(d, y);
+    return s;
 }

@@ -22,6 +22,8 @@ static double raw(const tp_demand_array *x, tp_demand_family family, uint64_t se
         return (double)(h & 1);
     if (x->reach && h & 2)
         return (double)((h >> 8) % (uint64_t)x->reach);
+    if (!tp_is_float(dtype) && h & 4) /* the same over many indices, in every input: of one segment */
+        h = tp_mix(seed ^ index / TP_DEMAND_SEGMENT);
     if (!tp_is_float(dtype))
         return (double)((h >> 8) % 17) - (tp_dtype_info(dtype)->kind == TP_KIND_UINT ? 0 : 8);
     switch (family) {

@@ -59,11 +59,21 @@ struct moment {
     const event **last;             /* by operand: its last store in this step */
 };
 
-/* Offsets of the elements that a reduction or dot adds up. */
+/* Lanes at even distances; 0 apart: n times the same. */
+typedef struct run {
+    int64_t first, step, n;
+} run;
+
+/* Lanes from a first one on: offsets; how far they are apart, 0: not evenly. */
+typedef struct places {
+    int64_t *offset, step;
+} places;
+
+/* What a reduction or dot adds up. */
 typedef struct plan {
     int64_t n;
-    int64_t *a, *b; /* of the one, of the other operand */
-    size_t *order;  /* 0, 1, 2, … */
+    places a, b;   /* of the one, of the other operand */
+    size_t *order; /* 0, 1, 2, … */
 } plan;
 
 typedef struct memo {
@@ -72,19 +82,35 @@ typedef struct memo {
     scalar value;
 } memo;
 
-typedef struct buffer buffer; /* room for the arguments of a fold */
+/* Room for elements side by side, as a domain wants them. */
+typedef struct buffer buffer;
+struct buffer {
+    buffer *next;
+    double *v;
+    uint64_t *plane[TP_MAX_PLANES];
+    bool *meant; /* which lanes of a vector have planes */
+    int log;     /* of how many there is room for */
+};
 
-/* Lanes that a dot multiplies, kept for the next one: an input's elements at
- * even distances, or lanes of a value. */
-typedef struct vector {
-    buffer *room; /* NULL: none */
-    bool meant;
-    uint32_t id;           /* the event's, of which these are the lanes */
-    const int64_t *offset; /* from the first one; NULL: elements of an input, */
-    int64_t first, step;   /* at even distances, and id is the input's number */
-    int64_t n;
-    uint32_t pins, used; /* who holds it; when it was asked for last */
-} vector;
+/* Lanes of a value, kept for the next one who asks. */
+typedef struct vector vector;
+struct vector {
+    vector *next;
+    uint32_t id; /* the event's whose lanes these are; of an input, whose elements they are: its number */
+    bool given;  /* they are an input's */
+    run lanes;
+    buffer *room;
+    bool some, all; /* of them have planes; where some have, the planes of the others say what they are */
+    bool known;     /* others find it */
+    uint32_t pins;  /* who looks at it */
+};
+
+/* Vectors by a hash of what they are; the older half is dropped as a whole. */
+enum { VECTOR_BUCKETS = 512, VECTOR_LANES = 1 << 19 };
+typedef struct vectors {
+    vector *bucket[VECTOR_BUCKETS];
+    int64_t lanes;
+} vectors;
 
 struct tp_demand {
     tp_arena *arena;
@@ -111,8 +137,8 @@ struct tp_demand {
     memo *memos;
     size_t nmemos, memos_cap;
     buffer *rooms[48]; /* free ones, by the logarithm of their size */
-    vector vectors[16];
-    uint32_t clock; /* of their use */
+    vectors young, old;
+    vector *free_vectors;
     uint32_t ids;
     int64_t work;
     int depth;
@@ -158,6 +184,8 @@ moment *demand_moment(tp_demand *d, int64_t number);
 scalar demand_number(double v);
 scalar demand_undefined(undefined_kind kind);
 scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args);
+/* The same for each lane of these vectors, which are as long as out; false with the first result that is undefined. */
+bool demand_compute_lanes(tp_demand *d, const tp_inst *i, const vector *const *args, vector *out, scalar *bad);
 /* `s` as the element of a value of dtype `t`. */
 double demand_as_dtype(tp_dtype t, double v);
 double demand_as_integer(tp_dtype t, int64_t v);
@@ -166,8 +194,34 @@ double demand_as_integer(tp_dtype t, int64_t v);
 /* The element that lane of a `take` is a copy of; false: the index is undefined. */
 bool demand_take_place(tp_demand *d, const event *e, int64_t lane, int64_t *place, scalar *index);
 scalar demand_moved(tp_demand *d, const event *e, int64_t lane);
+/* Index in dimension x of the argument of what lies at index `at` of the result, where a roll moves by `shift`. */
+int64_t demand_source_index(tp_demand *d, const tp_inst *i, uint32_t x, int64_t at, int64_t extent, int64_t shift);
 
-/* fold.c: reductions, running reductions, dot */
+/* vector.c: room for many lanes, and what was filled */
+buffer *demand_room(tp_demand *d, int64_t n);
+void demand_room_back(tp_demand *d, buffer *b);
+/* A vector that is the same lanes of the same; NULL: none is kept. */
+vector *demand_known_vector(tp_demand *d, const vector *like);
+/* A copy of *like, with room, and somebody who looks at it; nobody else finds it before demand_keep_vector(). */
+vector *demand_new_vector(tp_demand *d, const vector *like);
+void demand_drop_vector(tp_demand *d, vector *x);
+void demand_keep_vector(tp_demand *d, vector *x);
+void demand_settle(tp_demand *d, vector *x, tp_dtype t); /* after lanes were set: which have planes */
+void demand_release(tp_demand *d, vector *x);            /* NULL: nothing */
+/* Planes for all lanes, whether they need them or not. */
+void demand_mean_all(tp_demand *d, vector *x, tp_dtype t);
+scalar demand_vector_lane(const vector *x, int64_t lane);
+void demand_set_lane(vector *x, int64_t lane, const scalar *s);
+/* What domains see of it. */
+tp_lanes demand_vector_lanes(const vector *x, tp_dtype t);
+/* Nobody looks at any: what was given up did not let go. */
+void demand_release_all(tp_demand *d);
+
+/* fold.c: lanes all at once; reductions, running reductions, dot */
+/* These lanes of a value, which stay until demand_release(). NULL with *bad: one of them is undefined. */
+vector *demand_hold(tp_demand *d, const event *e, run lanes, scalar *bad);
+/* The same of n lanes at these places from one on. */
+vector *demand_hold_at(tp_demand *d, const event *e, int64_t from, const places *p, int64_t n, scalar *bad);
 scalar demand_reduction(tp_demand *d, const event *e, int64_t lane);
 scalar demand_running(tp_demand *d, const event *e, int64_t lane);
 scalar demand_dot(tp_demand *d, const event *e, int64_t lane);
@@ -183,8 +237,8 @@ void demand_follow_reference(tp_demand *d);
 
 /* memory.c: what buffers hold */
 scalar demand_load(tp_demand *d, const event *load, int64_t lane);
-/* The element of an input that a lane of a value is a copy of; false: it is none, or not seen to be one. Along one
- * dimension of the value the index is linear. */
+/* The element of an input that a lane of an input or of a load is; false: it is none. Along one dimension of the
+ * value the index is linear. */
 bool demand_input_place(tp_demand *d, const event *e, int64_t lane, uint32_t *input, int64_t *index);
 scalar demand_input(tp_demand *d, uint32_t input, int64_t index);
 /* What output `o` (an operand) holds in the end, or what was written to it up

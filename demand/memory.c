@@ -230,10 +230,6 @@ bool demand_input_place(tp_demand *d, const event *e, int64_t lane, uint32_t *in
     *index = lane;
     if (e->kind == EVENT_INPUT)
         return true;
-    if (e->kind == EVENT_INST && e->inst->prim == TP_P_TAKE) {
-        scalar by;
-        return demand_take_place(d, e, lane, &lane, &by) && demand_input_place(d, e->args[0], lane, input, index);
-    }
     if (e->kind != EVENT_INST || e->inst->prim != TP_P_LOAD || !is_given(d, e->operand) ||
         d->k->operands[e->operand].valid.id ||
         !place_of_lane(d, e->operand, demand_window(d, e->when, e->operand), lane_of_load(d, e, lane), at))

@@ -246,3 +246,50 @@ scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args)
     s.meant = tp_domain_compute(d->domain, i, &r, at);
     return s;
 }
+
+/* Have all lanes of each of them planes, or none? */
+static bool alike(const vector *const *args, uint32_t n)
+{
+    for (uint32_t a = 0; a < n; a++)
+        if (args[a]->some && !args[a]->all)
+            return false;
+    return true;
+}
+
+/* What all lanes of `out` mean, whose numbers are there. */
+static void mean_lanes(tp_demand *d, const tp_inst *i, const vector *const *args, vector *out)
+{
+    tp_lanes lanes[3], r = demand_vector_lanes(out, demand_dtype(d, i->out));
+    const tp_lanes *at[3] = {NULL};
+    for (uint32_t a = 0; a < i->nargs && a < 3; a++) {
+        lanes[a] = demand_vector_lanes(args[a], demand_dtype(d, i->args[a]));
+        at[a] = &lanes[a];
+    }
+    for (int p = 0; p < TP_MAX_PLANES; p++)
+        r.plane[p] = out->room->plane[p];
+    bool meant = tp_domain_compute(d->domain, i, &r, at);
+    memset(out->room->meant, meant, (size_t)out->lanes.n * sizeof *out->room->meant);
+}
+
+bool demand_compute_lanes(tp_demand *d, const tp_inst *i, const vector *const *args, vector *out, scalar *bad)
+{
+    tp_dtype t = i->nargs ? demand_dtype(d, i->args[0]) : TP_F64, to = demand_dtype(d, i->out);
+    bool simple = d->field && tp_is_float(t) && (i->prim == TP_P_ADD || i->prim == TP_P_SUB || i->prim == TP_P_MUL),
+         together = !simple && alike(args, i->nargs), decided = d->field && !tp_is_float(to) && i->prim != TP_P_BITCAST;
+    for (int64_t lane = 0; lane < out->lanes.n; lane++) {
+        scalar in[3], s;
+        for (uint32_t a = 0; a < i->nargs && a < 3; a++)
+            in[a] = demand_vector_lane(args[a], lane);
+        s = together ? number_of(d, i, t, to, in) : demand_compute(d, i, in);
+        if (together && d->field && i->nargs && tp_is_float(t))
+            d->tied |= decides_a_tie(d, i, in);
+        if (s.undefined) {
+            *bad = s;
+            return false;
+        }
+        demand_set_lane(out, lane, &s);
+    }
+    if (together && !decided)
+        mean_lanes(d, i, args, out);
+    return true;
+}

@@ -147,12 +147,14 @@ tp_domain *tp_decisions_new(tp_arena *a, tp_decision_log *log);
  * the lower one; TP_FIELD_UNKNOWN for what the domain does not model. */
 #define TP_FIELD_UNKNOWN UINT64_MAX
 enum { TP_FIELD_P = 1073742623, TP_FIELD_Q = 536871311 }; /* p = 2 q + 1, both prime */
+enum { TP_FIELD_FAR = 1000 };
 
 typedef struct tp_field_options {
     uint64_t seed;   /* of the base of exp and of tags; the same for kernel and reference */
     uint64_t oracle; /* of the maxima */
     bool ordered;    /* maxima by the order of the data, not by an oracle */
     bool polynomial; /* nothing takes exponents: residues modulo p only; exp is unknown then */
+    double far;      /* exp of minus this and less counts as 0, for finite masks; 0: TP_FIELD_FAR */
 } tp_field_options;
 tp_domain *tp_field_new(tp_arena *a, tp_field_options o);
 /* What happened on the way. */

@@ -17,10 +17,6 @@
 
 enum { WINDOW = 10, WINDOWS = 3 };
 
-/* exp of this or less counts as 0 (masks use -1e9, -1e30 and the like), and
- * exp of minus this as infinite. */
-static const double FAR = 1000;
-
 #define ONE tp_word(1, 1)
 
 enum { MOST_LITERALS = 32 };
@@ -35,6 +31,7 @@ typedef struct field {
     uint64_t exponents;                    /* key of exponentials as exponents */
     uint64_t literals[MOST_LITERALS];      /* residues of literals that their dtype rounds */
     uint32_t nliterals;
+    double far; /* exp of minus this or less counts as 0, of this or more as infinite */
     void *room; /* of dot */
     size_t room_size;
 } field;
@@ -104,7 +101,7 @@ TP_VECTORISED static void exponential_strip(const field *f, size_t n, const uint
         v = tp_fold_p(v * f->powers[1][e >> WINDOW & MASK]);
         v = tp_fold_p(v * f->powers[2][e >> (2 * WINDOW) & MASK]);
         v = tp_word((tp_mix(f->exponents ^ v) >> 32) * TP_Q >> 32, v);
-        r[i] = data[i] <= -FAR ? 0 : v;
+        r[i] = data[i] <= -f->far ? 0 : v;
     }
 }
 
@@ -173,7 +170,7 @@ static void logistic_strip(const field *f, size_t n, const uint64_t *x, const do
             below[i] = tp_residue_add(ONE, below[i]);
     invert_strip(f, n, below, r);
     for (size_t i = 0; i < n; i++)
-        if (data[i] <= -FAR && below[i] != TP_FIELD_UNKNOWN)
+        if (data[i] <= -f->far && below[i] != TP_FIELD_UNKNOWN)
             r[i] = 0;
 }
 
@@ -762,6 +759,7 @@ tp_domain *tp_field_new(tp_arena *a, tp_field_options o)
     f->base = (tp_domain){.name = "field", .nplanes = 1, TP_DOMAIN_OPERATIONS};
     f->arena = a;
     f->options = o;
+    f->far = o.far > 0 ? o.far : TP_FIELD_FAR;
     /* a square other than 0 and 1 has order q */
     uint64_t root = 2 + tp_mix(o.seed ^ 0x6f6d656761) % (TP_P - 3), omega = root * root % TP_P;
     if (omega == 1)

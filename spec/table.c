@@ -175,7 +175,7 @@ static bool hold(check *c)
     for (uint32_t i = 0; i < c->k->ntables; i++)
         if (!set_extent(c, i))
             return false;
-    for (uint32_t i = 0; i < c->k->ntables; i++)
+    for (uint32_t i = 0; i < c->k->ntables && !c->from; i++)
         if (!table_holds(c, i))
             return false;
     for (uint32_t i = c->from ? (uint32_t)(c->from - c->k->contracts) : 0; i < c->k->ncontracts; i++) {
@@ -411,6 +411,17 @@ static void collect(finder *f, tp_expr e, repair *r)
     }
 }
 
+/* May a table hold this there, as far as it alone is concerned? */
+static bool may_be(const finder *f, uint32_t table, int64_t at, int64_t v)
+{
+    const tp_table *t = &f->c.k->tables[table];
+    const tp_table_data *d = data_of(f->c.k, f->c.env, table);
+    int64_t lo, hi;
+    tp_table_bounds(f->c.k, t, f->c.env, &lo, &hi);
+    return v >= lo && v <= hi &&
+           (!t->sorted || ((at == 0 || d->at[at - 1] <= v) && (at + 1 >= entries(d) || v <= d->at[at + 1])));
+}
+
 /* Make the broken instance true by changing one entry, if that can be done. */
 static bool mend(finder *f)
 {
@@ -424,11 +435,12 @@ static bool mend(finder *f)
     for (uint32_t tries = 0; r.nreads && r.nvalues && tries < 64; tries++) {
         uint32_t which = (uint32_t)tp_rng_below(&f->rng, r.nreads);
         tp_table_data *d = data_of(f->c.k, f->c.env, r.reads[which].table);
-        int64_t *entry = &d->at[r.reads[which].at], old = *entry, lo, hi;
-        tp_table_bounds(f->c.k, &f->c.k->tables[r.reads[which].table], f->c.env, &lo, &hi);
-        *entry = r.values[tp_rng_below(&f->rng, r.nvalues)];
-        if (*entry >= lo && *entry <= hi && tp_expr_eval(f->c.k->exprs, x->fact, f->c.env, &holds) == TP_EVAL_OK &&
-            holds)
+        int64_t *entry = &d->at[r.reads[which].at], old = *entry, to = r.values[tp_rng_below(&f->rng, r.nvalues)];
+        if (!may_be(f, r.reads[which].table, r.reads[which].at, to))
+            continue;
+        *entry = to;
+        f->c.work++;
+        if (tp_expr_eval(f->c.k->exprs, x->fact, f->c.env, &holds) == TP_EVAL_OK && holds)
             return true;
         *entry = old;
     }
@@ -516,10 +528,21 @@ static bool settle_by(finder *f, const tp_contract *x, uint32_t table, int64_t a
     return false;
 }
 
+/* Any value, the one of the entry before it first: neighbours are near each other, mostly. */
+static bool look(finder *f, const tp_contract *x, uint32_t table, int64_t at, int64_t lo, int64_t hi)
+{
+    enum { LOOKS = 1024 };
+    const tp_table_data *d = data_of(f->c.k, f->c.env, table);
+    int64_t from = at > 0 && d->at[at - 1] > lo && d->at[at - 1] <= hi ? d->at[at - 1] : lo;
+    for (int64_t n = 0, v = from; n < LOOKS && n <= hi - lo; n++, v = v < hi ? v + 1 : lo)
+        if (settle_by(f, x, table, at, v, false))
+            return true;
+    return false;
+}
+
 /* One entry moved to where a comparison is decided; with `again` a second one after it. */
 static bool settle(finder *f, const tp_contract *x, bool again)
 {
-    enum { LOOKS = 1024 };
     static const int64_t BY[] = {0, 1, -1};
     repair r = {.nreads = 0};
     collect(f, x->fact, &r);
@@ -536,9 +559,8 @@ static bool settle(finder *f, const tp_contract *x, bool again)
                     if (meeting(f, entry, r.sides[c], &v) && settle_by(f, x, table, at, v + BY[by], again))
                         return true;
             tp_table_bounds(f->c.k, &f->c.k->tables[table], f->c.env, &lo, &hi);
-            for (v = lo; again && !f->c.k->tables[table].sorted && v <= hi && v < lo + LOOKS; v++) /* an index */
-                if (settle_by(f, x, table, at, v, false))
-                    return true;
+            if (again && !f->c.k->tables[table].sorted && look(f, x, table, at, lo, hi)) /* an index */
+                return true;
         }
     return false;
 }
@@ -551,7 +573,8 @@ static bool mend_carefully(finder *f)
 }
 
 /* Mend instance by instance, going on from the one that was mended; what that
- * broke of those before is found when all are looked at once more. */
+ * broke of those before, or of a table alone, is found when all are looked at
+ * once more. */
 static bool mended(finder *f)
 {
     enum { MENDS = 200, CAREFUL = 64 };

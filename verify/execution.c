@@ -344,6 +344,25 @@ static void add_unexplained(tp_arena *a, const tp_equiv *e, bool proven, tp_find
     tp_push(a, *into, f);
 }
 
+/* A single element that differs by more than the bounds of its numbers is no agreement, either. */
+static void add_far_difference(tp_arena *a, const tp_equiv *e, tp_findings *into)
+{
+    const tp_kernel *k = e->far_kernel;
+    if (!k || e->different || e->trapped)
+        return;
+    const tp_operand *o = &k->operands[k->ninputs + e->far_output];
+    tp_finding f = {.rule = TP_RULE_EVIDENCE_MISSING,
+                    .slug = slug_of(TP_RULE_EVIDENCE_MISSING),
+                    .verdict = TP_UNKNOWN,
+                    .severity = TP_WARNING,
+                    .subject = o->name,
+                    .loc = o->loc,
+                    .reason = e->far_reason};
+    f.message = tp_printf(a, "output `%.*s` may differ from the reference at large sizes", TP_FMT(o->name));
+    f.help = TP_S("list a case near these sizes in \"cases\"");
+    tp_push(a, *into, f);
+}
+
 /* Cases ran, and yet nothing of an output was looked at. */
 static void add_nothing_compared(tp_arena *a, const tp_equiv *e, const tp_kernel *k, tp_findings *into)
 {
@@ -379,6 +398,7 @@ void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *
     add_not_compared(a, e, k, into);
     add_nothing_compared(a, e, k, into);
     add_unexplained(a, e, proven, into);
+    add_far_difference(a, e, into);
     add_overflow(a, e, into);
     for (uint32_t i = 0; i < e->cases.len; i++) {
         tp_case_result r = e->cases.at[i];

@@ -56,10 +56,14 @@ static tp_demand *evaluator(asking *x, const tp_look *p, int side, tp_domain *d,
     return tp_demand_new(x->work, &o);
 }
 
+/* Gates that fade over thousands of rows reach exponents far beyond TP_FIELD_FAR, at once in the reference and step
+ * by step in the kernel: only what no sum of gates reaches is a mask. */
 static tp_domain *residues(asking *x, uint64_t oracle, bool ordered)
 {
-    return tp_field_new(x->work,
-                        (tp_field_options){.seed = x->o->seed + 1, .oracle = x->o->seed + oracle, .ordered = ordered});
+    enum { FAR = 1 << 20 };
+    return tp_field_new(
+        x->work, (tp_field_options){
+                     .seed = x->o->seed + 1, .oracle = x->o->seed + oracle, .ordered = ordered, .far = (double)FAR});
 }
 
 /* One side within what it may take now. The evaluator is kept for the next
@@ -425,8 +429,8 @@ static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
     for (uint32_t i = 0; i < n && !x->out->different; i++)
         if (!l.done[i])
             note_not_reached(x, list->list.at[i].about, l.why[i].n ? l.why[i] : TP_S("the budget is spent"));
-    for (uint32_t i = 0; i < list->unplaced; i++)
-        note_not_reached(x, list->unplaced_at, TP_S("no suitable sizes or tables were found"));
+    for (uint32_t i = 0; i < list->unplaced.len; i++)
+        note_not_reached(x, list->unplaced.at[i], TP_S("no suitable sizes or tables were found"));
 }
 
 static void note_left_out(asking *x, const tp_look_list *list)
@@ -536,18 +540,30 @@ static void look(void *arg)
     tp_second_opinion(x->a, x->spec, &x->o, &x->found);
 }
 
+static bool tables_mention(const tp_kernel *k, const tp_size *s)
+{
+    bool any = false;
+    for (uint32_t t = 0; t < k->ntables; t++)
+        for (uint32_t d = 0; d < k->tables[t].rank; d++)
+            any |= tp_expr_mentions(k->exprs, k->tables[t].shape[d], s->sym);
+    for (uint32_t c = 0; c < k->ncontracts; c++)
+        any |= tp_expr_mentions(k->exprs, k->contracts[c].fact, s->sym);
+    return any;
+}
+
 /* Extents of the output just large enough for the element, where the sizes allow it and no tables rest on them. */
 static void fit_sizes(const tp_opinion *x)
 {
     const tp_kernel *k = x->kernel;
     const tp_operand *o = &k->operands[k->ninputs + x->output];
-    for (uint32_t d = 0; d < o->rank && !k->ntables; d++)
+    for (uint32_t d = 0; d < o->rank; d++)
         for (uint32_t i = 0; i < k->nsizes; i++) {
             const tp_size *s = &k->sizes[i];
             const tp_expr_node *n = tp_expr_get(k->exprs, o->shape[d]);
             int64_t before = x->env[s->sym], m = s->multiple_of, v = (x->at[d] + m) / m * m;
             tp_str why;
-            if (s->kind != TP_SIZE_RANGE || n->op != TP_E_SYM || (uint32_t)n->value != s->sym || v >= before)
+            if (s->kind != TP_SIZE_RANGE || n->op != TP_E_SYM || (uint32_t)n->value != s->sym || v >= before ||
+                tables_mention(k, s))
                 continue;
             x->env[s->sym] = v < s->min ? tp_size_least(s) : v;
             if (!tp_in_domain(k, x->env, &why))
@@ -555,7 +571,18 @@ static void fit_sizes(const tp_opinion *x)
         }
 }
 
-/* The case at its sizes, small enough to execute, becomes one of e where it does not agree. */
+static tp_str all_sizes(tp_arena *a, const tp_kernel *k, const int64_t *env)
+{
+    tp_buf b = {.arena = a};
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_RANGE)
+            tp_buf_printf(&b, "%s%.*s = %lld", b.n ? ", " : "", TP_FMT(k->sizes[i].name),
+                          (long long)env[k->sizes[i].sym]);
+    return tp_buf_view(&b);
+}
+
+/* The case at its sizes, small enough to execute, becomes one of e where it
+ * does not agree; else the element stands for itself. */
 static void add_far_case(tp_arena *a, const tp_opinion *x, const tp_equiv_options *o, tp_equiv *e)
 {
     enum { MOST_ELEMENTS = 1 << 22 };
@@ -567,12 +594,19 @@ static void add_far_case(tp_arena *a, const tp_opinion *x, const tp_equiv_option
         c->families |= TP_INPUT_BIT(f);
     tp_cases one = {.at = c, .len = 1};
     tp_equiv far = {0};
+    tp_str at = all_sizes(a, k, x->env);
     fit_sizes(x);
-    if (tp_case_elements(c) > MOST_ELEMENTS)
+    bool large = tp_case_elements(c) > MOST_ELEMENTS;
+    if (!large)
+        tp_equiv_run(a, &one, o, &far);
+    if (!far.different && !far.trapped && !far.unexplained) {
+        e->far_kernel = k;
+        e->far_output = x->output;
+        e->far_reason = tp_printf(a, "at %.*s, %.*s is %.*s, the reference says %.*s (second opinion; %s)", TP_FMT(at),
+                                  TP_FMT(x->element), TP_FMT(x->got), TP_FMT(x->want),
+                                  large ? "too large to execute" : "executed on other inputs, both agree");
         return;
-    tp_equiv_run(a, &one, o, &far);
-    if (!far.different && !far.trapped && !far.unexplained)
-        return;
+    }
     tp_push(a, e->cases, far.cases.at[0]);
     e->different += far.different;
     e->trapped += far.trapped;

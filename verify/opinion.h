@@ -41,14 +41,13 @@ typedef struct tp_look {
 } tp_look;
 typedef struct tp_look_list {
     TP_VEC(tp_look) list;
-    uint32_t unplaced;  /* places for which no sizes inside the domain, or no tables, were found */
-    tp_str unplaced_at; /* the first of them: "K = 39937" */
-    uint32_t left_out;  /* places beyond the limit */
-    tp_str left_out_at; /* the first of them */
+    TP_VEC(tp_str) unplaced; /* where no sizes inside the domain, or no tables, were found: "K = 39937" */
+    uint32_t left_out;       /* places beyond the limit */
+    tp_str left_out_at;      /* the first of them */
     uint32_t numbers_left_out;
 } tp_look_list;
-/* `random` points at sizes of all magnitudes, then at most `directed` ones at
- * both sides of what the spec speaks of: block edges, constants, their
+/* `random` points at sizes of all magnitudes, then at most `directed` ones where
+ * conditions of the body turn, and as many at both sides of what the spec speaks of: block edges, constants, their
  * products, powers of two, declared maxima; the most telling first. */
 tp_look_list tp_points(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t random, uint32_t directed);
 

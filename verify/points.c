@@ -6,7 +6,7 @@
 #include "kernels/trial/conditions.h"
 #include "verify/opinion.h"
 
-enum { ATTEMPTS = 60, MAX_ENTRIES = 1 << 16, PATIENCE = 1 << 24 };
+enum { ATTEMPTS = 60, MAX_ENTRIES = 1 << 16, PATIENCE = 1 << 22 };
 
 /* What was aimed at: a size, or an index of a dimension of an output, at a value. */
 typedef struct aim {
@@ -23,6 +23,7 @@ typedef struct picker {
     tp_look_list out;
     uint32_t most;
     int64_t patience; /* for searches that fail */
+    bool careful;     /* tables are found by tp_tables_search_carefully() */
     bool telling;     /* what is aimed at now */
     bool several;     /* sizes are those of a few blocks */
 } picker;
@@ -72,23 +73,23 @@ static int64_t entries(const tp_kernel *k, const int64_t *env)
 
 /* Contents for the tables, with the pinned entries of w (NULL: none). Where
  * there are some, a few looks at each entry find them, most often; a search
- * that fails goes on to its limit. */
+ * that fails goes on to its limit. The way that found some last is tried first. */
 static bool find_tables(picker *p, int64_t *env, const tp_whereabouts *w, uint64_t seed)
 {
-    enum { LEAST_LOOKS = 4096, LOOKS = 32, AT_CONDITIONS = 8 };
+    enum { LEAST_LOOKS = 1024, LOOKS = 8, AT_CONDITIONS = 16 };
     if (!p->k->ntables)
         return true;
-    int64_t n = entries(p->k, env), most = (LEAST_LOOKS + LOOKS * n) * (w ? AT_CONDITIONS : 1), rest = most;
+    int64_t n = entries(p->k, env), most = (LEAST_LOOKS + LOOKS * n) * (w ? AT_CONDITIONS : 1);
     const tp_table_entry *pinned = w ? w->pinned : NULL;
     uint32_t npinned = w ? w->npinned : 0;
-    if (n >= MAX_ENTRIES || p->patience < 2 * most)
-        return false;
-    bool found = tp_tables_search(p->arena, p->k, env, pinned, npinned, seed, &rest, NULL);
-    p->patience -= most - rest;
-    rest = most;
-    if (!found && w) {
-        found = tp_tables_search_carefully(p->arena, p->k, env, pinned, npinned, seed, &rest);
+    bool found = false, careful = p->careful;
+    most = most < p->patience / 2 ? most : p->patience / 2;
+    for (int way = 0; way < 2 && !found && n < MAX_ENTRIES && most >= LEAST_LOOKS; way++, careful = !careful) {
+        int64_t rest = most;
+        found = careful ? tp_tables_search_carefully(p->arena, p->k, env, pinned, npinned, seed, &rest)
+                        : tp_tables_search(p->arena, p->k, env, pinned, npinned, seed, &rest, NULL);
         p->patience -= most - rest;
+        p->careful = found ? careful : p->careful;
     }
     return found;
 }
@@ -106,17 +107,42 @@ static void modest_sizes(picker *p, int size, int64_t v, int64_t *env)
         }
 }
 
-/* Sizes with `size` (-1: none) near v, the others modest; NULL when none were
- * found inside the domain. */
+/* A size of a table's shape other than `size`, as large as that: tables tie
+ * their sizes together. */
+static void follow_size(picker *p, int size, int64_t v, int64_t *env)
+{
+    uint32_t seen = 0;
+    const tp_size *pick = NULL;
+    for (uint32_t i = 0; i < p->k->nsizes; i++) {
+        const tp_size *s = &p->k->sizes[i];
+        bool of_table = false;
+        for (uint32_t t = 0; t < p->k->ntables; t++)
+            for (uint32_t d = 0; d < p->k->tables[t].rank; d++)
+                of_table |= tp_expr_mentions(p->k->exprs, p->k->tables[t].shape[d], s->sym);
+        if ((int)i != size && s->kind == TP_SIZE_RANGE && of_table && tp_rng_below(&p->rng, ++seen) == 0)
+            pick = s;
+    }
+    if (pick)
+        env[pick->sym] = nearest_size(pick, v + (int64_t)tp_rng_below(&p->rng, 300));
+}
+
+/* Sizes with `size` (-1: none) near v, the others modest, or for every other
+ * attempt one of them large, too; NULL when none were found inside the domain. */
 static int64_t *choose_sizes(picker *p, int size, int64_t v)
 {
+    enum { SEARCHES = 8 }; /* for tables */
     const tp_kernel *k = p->k;
     int64_t *env = TP_NEWN(p->arena, int64_t, tp_sym_count(k->exprs) + 1);
     tp_str why;
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+    for (int attempt = 0, searches = 0; attempt < ATTEMPTS && searches < SEARCHES; attempt++) {
         modest_sizes(p, size, v, env);
-        if (tp_in_domain(k, env, &why) && find_tables(p, env, NULL, (uint64_t)attempt))
+        if (size >= 0 && attempt % 2)
+            follow_size(p, size, v, env);
+        if (!tp_in_domain(k, env, &why))
+            continue;
+        if (find_tables(p, env, NULL, (uint64_t)attempt))
             return env;
+        searches++;
     }
     return NULL;
 }
@@ -193,8 +219,10 @@ static tp_str sizes_text(picker *p, const int64_t *env)
 
 static void note_unplaced(picker *p, tp_str at)
 {
-    if (!p->out.unplaced++)
-        p->out.unplaced_at = at;
+    for (uint32_t i = 0; i < p->out.unplaced.len; i++)
+        if (tp_str_eq(p->out.unplaced.at[i], at))
+            return;
+    tp_push(p->arena, p->out.unplaced, at);
 }
 
 /* Is it to be tried? Not twice, and not beyond the limit. */
@@ -301,7 +329,7 @@ static bool same_lanes(const tp_kernel *k, tp_vid lanes, uint32_t output, const 
 }
 
 /* Where in a window: at the lane that was found, else at the end; anywhere; at its start. */
-typedef enum spot { AT_LANE, ANYWHERE, AT_START, SPOTS } spot;
+typedef enum spot { AT_LANE, ANYWHERE, AT_START } spot;
 
 static void add_in_window(picker *p, const tp_whereabouts *w, uint32_t output, spot where)
 {
@@ -327,11 +355,10 @@ static void add_in_window(picker *p, const tp_whereabouts *w, uint32_t output, s
         tp_push(p->arena, p->out.list, x);
 }
 
-static void add_places(picker *p, const tp_whereabouts *w)
+static void add_at(picker *p, const tp_whereabouts *w, spot where)
 {
     for (uint32_t o = 0; o < p->k->noutputs; o++)
-        for (int where = 0; where < SPOTS; where++)
-            add_in_window(p, w, o, (spot)where);
+        add_in_window(p, w, o, where);
 }
 
 /* One more step along an axis: in its sizes, or in ones that are larger by a block. */
@@ -361,10 +388,18 @@ static void add_after(picker *p, const tp_whereabouts *w)
         if (k->axes[x].parallel)
             continue;
         after.env = memcpy(TP_NEWN(p->arena, int64_t, n), w->env, n * sizeof *w->env);
-        uint32_t outputs = next_step(p, x, after.env) ? k->noutputs : 0;
-        for (uint32_t o = 0; o < outputs; o++)
-            add_in_window(p, &after, o, AT_LANE);
+        if (next_step(p, x, after.env))
+            add_at(p, &after, AT_LANE);
     }
+}
+
+/* What tells most first. */
+static void add_places(picker *p, const tp_whereabouts *w)
+{
+    add_at(p, w, AT_LANE);
+    add_after(p, w);
+    add_at(p, w, ANYWHERE);
+    add_at(p, w, AT_START);
 }
 
 /* Tables as the condition asks for them, or any; then a step in them. */
@@ -394,7 +429,6 @@ static void aim_at_condition(picker *p, const tp_conditions *cs, uint32_t c, boo
             continue;
         if (place_tables(p, cs, c, want, &w, attempt)) {
             add_places(p, &w);
-            add_after(p, &w);
             return;
         }
         without = sizes_text(p, w.env);
@@ -476,7 +510,8 @@ static void aim_at_powers(picker *p)
         }
 }
 
-static void aim_directed(picker *p)
+/* Conditions and numbers, `directed` places each. */
+static void aim_directed(picker *p, uint32_t directed)
 {
     const tp_kernel *k = p->k;
     int64_t *env = NULL;
@@ -489,6 +524,8 @@ static void aim_directed(picker *p)
     p->numbers = tp_numbers_of(p->arena, k, env);
     p->out.numbers_left_out = p->numbers.left_out;
     aim_at_conditions(p);
+    p->patience = PATIENCE;
+    p->most = p->out.list.len + directed;
     for (int round = 0; round < 4; round++)
         for (uint32_t i = 0; i < p->numbers.unusual; i++) {
             p->telling = round < 2;
@@ -522,9 +559,10 @@ static void aim_at_random(picker *p)
 
 tp_look_list tp_points(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t random, uint32_t directed)
 {
-    picker p = {.arena = a, .k = k, .rng = tp_rng_new(seed, 0x706f696e7473), .most = random, .patience = PATIENCE};
+    picker p = {.arena = a, .k = k, .rng = tp_rng_new(seed, 0x706f696e7473), .most = random, .patience = PATIENCE / 4};
     aim_at_random(&p);
+    p.patience = PATIENCE;
     p.most += directed;
-    aim_directed(&p);
+    aim_directed(&p, directed);
     return p.out;
 }

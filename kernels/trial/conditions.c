@@ -10,6 +10,7 @@ enum {
     MOST_CONSTRAINTS = 48,
     MOST_VARIABLES = 64,
     MOST_LOOPS = 8,
+    MOST_CONSTANTS = 8,
     REPAIRS = 80,
     FUEL = 400000, /* instructions that one search looks at */
     FAR = 1 << 30
@@ -324,6 +325,36 @@ static bool by_bisection(solver *s, const atom *x, const variable *v)
     return false;
 }
 
+/* Integers that are written in what makes a value. */
+static uint32_t constants_of(solver *s, tp_vid v, int64_t *all, uint32_t n)
+{
+    enum { LEAST = 3 };
+    const tp_inst *i = s->cs->made[v];
+    const tp_value *x = &s->p->values.at[v];
+    int64_t c;
+    bool known = (x->meaning.id && tp_expr_is_const(s->k->exprs, x->meaning, &c)) ||
+                 (i && i->prim == TP_P_LITERAL && i->real == trunc(i->real) && fabs(i->real) < FAR &&
+                  (c = (int64_t)i->real, true));
+    if (known && c >= LEAST && n < MOST_CONSTANTS)
+        all[n++] = c;
+    for (uint32_t a = 0; i && a < i->nargs && --s->fuel > 0; a++)
+        n = constants_of(s, i->args[a], all, n);
+    return n;
+}
+
+/* Where a remainder or a quotient turns: at a multiple of a constant, next to it. */
+static bool by_constants(solver *s, const atom *x, const variable *v)
+{
+    int64_t all[MOST_CONSTANTS], old = *v->at;
+    uint32_t n = x->margin ? 0 : constants_of(s, x->b, all, constants_of(s, x->a, all, 0));
+    for (uint32_t i = 0; i < n; i++)
+        for (int64_t times = 1; times <= 2; times++)
+            if (try_around(s, x, v, (double)(times * all[i])) ||
+                try_around(s, x, v, (double)((old / all[i] + times - 1) * all[i])))
+                return true;
+    return false;
+}
+
 /* Contents of tables follow no rule. */
 static bool by_looking(solver *s, const atom *x, const variable *v)
 {
@@ -385,7 +416,8 @@ static bool move(solver *s, const atom *x)
     for (uint32_t n = variables_of(s, all); n > 0; n--) {
         uint32_t pick = (uint32_t)tp_rng_below(s->rng, n);
         const variable *v = &all[pick];
-        if (by_slope(s, x, v) || by_bisection(s, x, v) || (!x->margin && s->k->ntables && by_looking(s, x, v)))
+        if (by_slope(s, x, v) || by_bisection(s, x, v) || by_constants(s, x, v) ||
+            (!x->margin && s->k->ntables && by_looking(s, x, v)))
             return true;
         all[pick] = all[n - 1];
     }

@@ -174,6 +174,9 @@ typedef struct tp_equiv {
     tp_str blocks;          /* in place of the spec's, in the box: "bm=4, bk in {4, 8}"; may be empty */
     uint32_t out_of_memory; /* tiers of cases left out for want of memory */
     const tp_case_result *unexplained; /* the first of those; or NULL */
+    const tp_kernel *far_kernel;       /* a single element differs at sizes that no case confirms; or NULL */
+    uint32_t far_output;               /* its output, */
+    tp_str far_reason;                 /* values and sizes */
     uint64_t seed;
     tp_coverage_summary coverage; /* of the cases */
 } tp_equiv;

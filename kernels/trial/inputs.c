@@ -77,6 +77,13 @@ static uint64_t of_row(uint64_t seed, uint64_t stream, size_t row, uint64_t n)
     return tp_rng_below(&rng, n);
 }
 
+/* The same over many indices, in every input, as the ids of segments are; one element in 16 stands out. */
+static int64_t segment(size_t i, int64_t any, bool out, int64_t lo, uint64_t seed)
+{
+    enum { LENGTH = 64 };
+    return out ? any : (int64_t)of_row(seed, 0x736567, i / LENGTH, (uint64_t)(9 - lo)) + lo;
+}
+
 /* One element in 16 stands out, and one row in 8. */
 static double spike(tp_rng *rng, bool row)
 {
@@ -132,7 +139,7 @@ static double placed_integer(tp_input_family family, const tp_tensor *t, size_t 
     case TP_INPUT_SIGNS: return (double)(sign && stream % 2 == 0 ? -1 - (any & 7) : 1 + (any & 7));
     case TP_INPUT_POWERS: return (double)((int64_t)1 << tp_rng_below(rng, 4));
     case TP_INPUT_LARGE: return extreme_integer(t->dtype, rng);
-    case TP_INPUT_SPIKES:
+    case TP_INPUT_SPIKES: return (double)segment(i, any, tp_rng_below(rng, 16) == 0, lo, seed);
     case TP_INPUT_NORMAL:
     case TP_INPUT_WIDE:
     case TP_INPUT_CANCEL:

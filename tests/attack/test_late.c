@@ -510,6 +510,18 @@ static void missed_once(void **state)
         /* what a step carries on shows in the step after it */
         {"examples/sequence/prefix_sum.tile.json", {"j == 255", NULL, SKIPPED, 0}},
         {"examples/sequence/prefix_sum.tile.json", {"i == 3 and D == 7777", NULL, AT_UPDATE, 3}},
+        /* lanes were evaluated one by one */
+        {"examples/sequence/gated_linear_attention.tile.json", {"i == 78", NULL, AT_UPDATE, 0}},
+        {"examples/attention/flash_attention.tile.json", {"i == 257", NULL, AT_LOAD, 3}},
+        {"examples/attention/flash_attention_dkv.tile.json", {"j == 300", NULL, AT_OUTPUT, 3}},
+        /* each repair of a table looked at all of them */
+        {"examples/attention/splash_attention.tile.json", {"j == 77 and h == 3", NULL, AT_UPDATE, 2}},
+        {"examples/attention/splash_attention.tile.json", {"S == 16384", NULL, AT_OUTPUT, 3}},
+        /* places at conditions left no room for written numbers */
+        {"examples/attention/splash_attention.tile.json", {"W % 7777 == 0", NULL, AT_OUTPUT, 0}},
+        /* tables are found where their sizes grow together */
+        {"examples/matmul/block_sparse_matmul.tile.json", {"W // 100 == 77", NULL, AT_UPDATE, 3}},
+        {"examples/matmul/grouped_matmul.tile.json", {"s == 77 and j == 77", NULL, AT_LOAD, 2}},
     };
     (void)state;
     for (size_t i = 0; i < sizeof MISSED / sizeof *MISSED; i++) {
@@ -524,6 +536,34 @@ static void missed_once(void **state)
         assert_int_equal(s.found, 1);
         unload(x.l);
         unload(l);
+    }
+}
+
+/* Likewise, of defects that are no late ones by construction. */
+static void changed_texts(void **state)
+{
+    static const struct {
+        const char *path, *from, *to;
+    } CHANGED[] = {
+        /* inputs of integers were never the same over many columns, as segments are */
+        {"examples/attention/splash_attention.tile.json", "where(j * 128 + iota(int32, (1, 128), 1) < S, k_segment",
+         "where(j * 129 + iota(int32, (1, 128), 1) < S, k_segment"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof CHANGED / sizeof *CHANGED; i++) {
+        tp_arena *a = tp_arena_new(0);
+        tp_str text, why;
+        assert_int_equal(tp_read_file(a, CHANGED[i].path, TP_JSON_MAX_BYTES, &text, &why), TP_OK);
+        assert_non_null(strstr(tp_cstr(a, text), CHANGED[i].from));
+        const char *changed = filled(a, tp_cstr(a, text), (hole[]){{CHANGED[i].from, CHANGED[i].to}, {0}});
+        asked x = {.l = load_text(changed)};
+        assert_non_null(x.l->spec);
+        assert_int_equal(tp_try(x.l->arena, ask_about, &x), TP_OK);
+        print_message("%s: %u equal, %u different, %u not reached\n", CHANGED[i].path, x.opinion.equal,
+                      x.opinion.different, x.opinion.not_reached);
+        assert_true(x.opinion.different > 0);
+        unload(x.l);
+        tp_arena_free(a);
     }
 }
 
@@ -564,6 +604,7 @@ static void late_defects(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(missed_once), cmocka_unit_test(late_defects)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(missed_once), cmocka_unit_test(changed_texts),
+                                       cmocka_unit_test(late_defects)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,12 +11,12 @@
 #include "kernels/trial/equiv.h"
 #include "kernels/trial/internal.h"
 #include "reference/reference.h"
-#include "tests/unit/random_body.h"
+#include "tests/unit/random_vectors.h"
 
 enum { BUDGET = 10000000 };
 
 typedef struct tally {
-    unsigned kernels, shapes, elements, references, trapped, told, far, inexact;
+    unsigned kernels, shapes, elements, references, trapped, told, far, inexact, bounded;
 } tally;
 
 typedef struct both {
@@ -30,12 +30,14 @@ typedef struct both {
     tally *t;
     tp_tensor *arrays;
     tp_planes *meanings;
+    bool reals; /* values over the reals with their bounds in place of residues */
     bool failed;
 } both;
 
-static tp_domain *field_for(tp_arena *a)
+static tp_domain *domain_for(const both *b)
 {
-    return tp_field_new(a, (tp_field_options){.seed = 7, .oracle = 8, .ordered = true});
+    return b->reals ? tp_rounding_new(b->work)
+                    : tp_field_new(b->work, (tp_field_options){.seed = 7, .oracle = 8, .ordered = true});
 }
 
 /* Of the arrays, as far as the dtype counts. */
@@ -53,7 +55,7 @@ static int64_t farthest(const tp_kernel *k, const int64_t *env, tp_dtype d)
 static bool make_arrays(both *b)
 {
     const tp_kernel *k = b->k;
-    tp_domain *d = field_for(b->work);
+    tp_domain *d = domain_for(b);
     uint32_t n = k->ninputs + k->noutputs;
     b->arrays = TP_NEWN(b->work, tp_tensor, n + 1);
     b->meanings = TP_NEWN(b->work, tp_planes, n + 1);
@@ -68,7 +70,7 @@ static bool make_arrays(both *b)
         tp_demand_array given = tp_demand_array_of(t->dtype, k->operands[i].rank, dims, reach);
         for (size_t e = 0; i < k->ninputs && e < t->n; e++)
             tp_put_f64(t->dtype, t->data, e, tp_demand_input(&given, b->family, 3, i, e));
-        if (i < k->ninputs && tp_is_float(t->dtype)) {
+        if (i < k->ninputs && tp_is_float(t->dtype) && !b->reals) {
             b->meanings[i].plane[0] = tp_alloc_array(b->work, t->n, 8);
             tp_field_fill(d, i, t->n, b->meanings[i].plane[0]);
         }
@@ -76,16 +78,17 @@ static bool make_arrays(both *b)
     return true;
 }
 
-static tp_demand *demand_for(const both *b, const tp_program *p, bool reference)
+static tp_demand *demand_for(const both *b, const tp_program *p, bool reference, bool one_by_one)
 {
     tp_demand_options o = {.kernel = b->k,
                            .program = p,
                            .reference = reference,
                            .env = b->env,
-                           .domain = field_for(b->work),
+                           .domain = domain_for(b),
                            .seed = 3,
                            .family = b->family,
-                           .budget = BUDGET};
+                           .budget = BUDGET,
+                           .one_by_one = one_by_one};
     return tp_demand_new(b->work, &o);
 }
 
@@ -121,20 +124,56 @@ static void differs(both *b, uint32_t o, size_t e, const char *side, const tp_de
     b->failed = true;
 }
 
+/* One lane at a time says the same: residues and numbers in every bit; bounds but for how they are rounded up. */
+static bool same_one_by_one(both *b, const tp_demand_value *v, const tp_demand_value *w)
+{
+    double bound[2];
+    bool same = v->outcome == w->outcome && v->step == w->step && v->undecided == w->undecided && v->tied == w->tied &&
+                v->masked == w->masked;
+    if (same && v->outcome == TP_DEMAND_VALUE)
+        same = memcmp(&v->number, &w->number, sizeof v->number) == 0 && v->plane[0] == w->plane[0];
+    memcpy(&bound[0], &v->plane[1], sizeof *bound);
+    memcpy(&bound[1], &w->plane[1], sizeof *bound);
+    if (same && v->outcome == TP_DEMAND_VALUE && b->reals)
+        same = bound[0] == bound[1] || fabs(bound[0] - bound[1]) <= 1e-12 * fabs(bound[0]);
+    return same || v->outcome == TP_DEMAND_TOO_FAR || w->outcome == TP_DEMAND_TOO_FAR;
+}
+
+/* Two values over the reals lie as near each other as their bounds say. */
+static bool within_bounds(both *b, const tp_demand_value *v, const tp_planes *meaning, size_t e, double number)
+{
+    double want = number, off = 0, got, bound;
+    if (meaning->plane[0]) {
+        want = ((const double *)meaning->plane[0])[e];
+        off = ((const double *)meaning->plane[1])[e];
+    }
+    memcpy(&got, &v->plane[0], sizeof got);
+    memcpy(&bound, &v->plane[1], sizeof bound);
+    b->t->bounded++;
+    return v->undecided || !isfinite(off) || !isfinite(bound) || fabs(got - want) <= off + bound || got == want ||
+           (isnan(got) && isnan(want));
+}
+
 /* Every element (or b->most of them) of every output against what the whole run gave. */
 static void compare_side(both *b, const tp_program *p, const tp_tensor *want, const tp_planes *meaning, bool reference)
 {
-    tp_demand *d = demand_for(b, p, reference);
+    tp_demand *d = demand_for(b, p, reference, false), *singly = demand_for(b, p, reference, true);
     for (uint32_t o = 0; o < b->k->noutputs && !b->failed; o++) {
         const tp_operand *x = &b->k->operands[b->k->ninputs + o];
         const tp_tensor *t = &want[o];
-        size_t step = t->n > (size_t)b->most ? t->n / (size_t)b->most : 1;
+        size_t most = (size_t)(b->reals ? b->most / 4 + 1 : b->most), step = t->n > most ? t->n / most : 1;
         for (size_t e = 0; e < t->n && !x->discard && !b->failed; e += step) {
             int64_t at[TP_MAX_RANK] = {0};
             indices(t, e, at);
             if (!tp_element_valid(b->k, x, b->env, at))
                 continue;
-            tp_demand_value v = tp_demand_element(d, o, at);
+            tp_demand_value v = tp_demand_element(d, o, at), w = tp_demand_element(singly, o, at);
+            if (!same_one_by_one(b, &v, &w))
+                differs(b, o, e, "lane at a time", &v, w.number, w.plane[0]);
+            if (v.undecided || v.tied || v.masked) { /* later ones may lack the mark */
+                d = demand_for(b, p, reference, false);
+                singly = demand_for(b, p, reference, true);
+            }
             if (v.outcome == TP_DEMAND_TOO_FAR) {
                 b->t->far++;
                 continue;
@@ -143,13 +182,16 @@ static void compare_side(both *b, const tp_program *p, const tp_tensor *want, co
             uint64_t word = meaning[o].plane[0] ? ((const uint64_t *)meaning[o].plane[0])[e] : 0;
             bool real = tp_is_float(x->dtype),
                  same = v.outcome == TP_DEMAND_VALUE && close(v.number, number, reference);
-            if (same && real && isfinite(number) && word != TP_FIELD_UNKNOWN && v.plane[0] != TP_FIELD_UNKNOWN &&
-                !reads_bits(b))
+            if (same && real && b->reals)
+                same = within_bounds(b, &v, &meaning[o], e, number);
+            else if (same && real && isfinite(number) && word != TP_FIELD_UNKNOWN && v.plane[0] != TP_FIELD_UNKNOWN &&
+                     !reads_bits(b))
                 same = (uint32_t)word == (uint32_t)v.plane[0];
             else if (same && !real)
                 same = v.number == number;
             if (!same && real && v.outcome == TP_DEMAND_VALUE && isfinite(number) &&
-                (uint32_t)word == (uint32_t)v.plane[0] && word != TP_FIELD_UNKNOWN) {
+                (b->reals ? within_bounds(b, &v, &meaning[o], e, number)
+                          : (uint32_t)word == (uint32_t)v.plane[0] && word != TP_FIELD_UNKNOWN)) {
                 b->t->inexact++; /* the same function, computed in another order */
                 same = true;
             }
@@ -164,7 +206,7 @@ static void compare_side(both *b, const tp_program *p, const tp_tensor *want, co
 /* The machine found fault with an element at its copy-out: so does somebody here. */
 static void expect_undefined(both *b, const tp_trap *trap)
 {
-    tp_demand *d = demand_for(b, b->k->body, false);
+    tp_demand *d = demand_for(b, b->k->body, false, false);
     bool found = false;
     for (uint32_t o = 0; o < b->k->noutputs && !found; o++) {
         const tp_tensor *t = &b->arrays[b->k->ninputs + o];
@@ -194,10 +236,10 @@ static void compare_both(void *arg)
                           .env = b->env,
                           .arrays = b->arrays,
                           .max_steps = 200000,
-                          .domain = field_for(b->work),
+                          .domain = domain_for(b),
                           .meanings = b->meanings};
     tp_status st = tp_machine_run(b->work, &run, &trap, NULL);
-    b->t->shapes++;
+    b->t->shapes += !b->reals;
     b->t->trapped += st == TP_E_TRAP;
     if (st == TP_OK)
         compare_side(b, k->body, b->arrays + k->ninputs, b->meanings + k->ninputs, false);
@@ -212,7 +254,7 @@ static void compare_both(void *arg)
     tp_reference_request r = {.kernel = k,
                               .env = b->env,
                               .arrays = b->arrays,
-                              .domain = field_for(b->work),
+                              .domain = domain_for(b),
                               .meanings = b->meanings,
                               .outputs = want};
     if (k->operands[k->ninputs].alias >= 0) /* the machine wrote to its input */
@@ -235,11 +277,13 @@ static void deep(void *arg)
 
 static void compare_kernel(loaded *l, const tp_kernel *k, int64_t *env, const char *name, int64_t most, tally *t)
 {
-    both b = {.l = l, .k = k, .env = env, .name = name, .most = most, .t = t};
-    b.family = (tp_demand_family)(t->shapes % TP_DEMAND_FAMILIES);
-    assert_true(tp_with_stack(deep, &b));
-    if (b.failed)
-        fail_msg("%s: see above", name);
+    tp_demand_family family = (tp_demand_family)(t->shapes % TP_DEMAND_FAMILIES);
+    for (int reals = 0; reals < 2; reals++) {
+        both b = {.l = l, .k = k, .env = env, .name = name, .most = most, .t = t, .family = family, .reals = reals};
+        assert_true(tp_with_stack(deep, &b));
+        if (b.failed)
+            fail_msg("%s, %s: see above", name, reals ? "over the reals" : "residues");
+    }
 }
 
 typedef struct file_run {
@@ -307,9 +351,9 @@ static void like_the_machine(void **state)
         compare_folder(FOLDERS[i], &t);
     print_message(
         "demand: %u kernels at %u shapes: %u elements as the machine's, %u as the reference's (%u of them but "
-        "for rounding, %u too far); %u trapped, %u of them told\n",
-        t.kernels, t.shapes, t.elements, t.references, t.inexact, t.far, t.trapped, t.told);
-    assert_true(t.elements > 10000);
+        "for rounding, %u too far), %u within bounds; %u trapped, %u of them told\n",
+        t.kernels, t.shapes, t.elements, t.references, t.inexact, t.far, t.bounded, t.trapped, t.told);
+    assert_true(t.elements > 10000 && t.bounded > 10000);
 }
 
 /* ---- rule 8: old, new, or a hazard ---- */
@@ -403,6 +447,51 @@ static void random_kernels(void **state)
         (unsigned long long)seed, t.kernels, t.shapes, t.elements, t.trapped, t.told);
 }
 
+/* ---- lanes all at once ---- */
+
+static void lanes_shapes(void *arg)
+{
+    static const int64_t ROWS[] = {8, 16, 7, 17, 23}, COLUMNS[] = {8, 8, 8, 5, 8};
+    file_run *f = arg;
+    const tp_kernel *k = f->l->spec->kernels[0];
+    int64_t *env = TP_NEWN(f->l->arena, int64_t, tp_sym_count(k->exprs) + 1);
+    for (size_t n = 0; n < sizeof ROWS / sizeof *ROWS; n++) {
+        for (uint32_t i = 0; i < k->nsizes; i++)
+            env[k->sizes[i].sym] = tp_str_is(k->sizes[i].name, "M") ? ROWS[n] : COLUMNS[n];
+        compare_kernel(f->l, k, env, f->name, 12, f->t);
+    }
+}
+
+/* Vectors say what lanes say one by one, and the machine: in residues and over the reals. */
+static void random_vectors(void **state)
+{
+    (void)state;
+    const char *seed_text = getenv("TEST_SEED"), *count_text = getenv("TEST_TRIALS");
+    uint64_t seed = seed_text ? strtoull(seed_text, NULL, 10) : 20261124;
+    int count = count_text ? atoi(count_text) : 400;
+    tally t = {0};
+    for (int n = 0; n < count; n++) {
+        tp_arena *a = tp_arena_new(0);
+        maker g = {.a = a, .rng = tp_rng_new(seed, (uint64_t)n)};
+        const char *spec = make_lanes_spec(&g);
+        loaded *l = load_text(spec);
+        if (!l->spec)
+            print_message("%.*s\n", TP_FMT(l->ctx.findings.at[0].message));
+        if (l->spec) {
+            t.kernels++;
+            if (tp_try(l->arena, lanes_shapes, &(file_run){l, spec, &t}) != TP_OK)
+                fail_msg("%s: it did not run", spec);
+        }
+        unload(l);
+        tp_arena_free(a);
+    }
+    print_message(
+        "demand, vectors (seed %llu): %u kernels at %u shapes, %u elements as one by one and as the machine's; "
+        "%u trapped, %u told\n",
+        (unsigned long long)seed, t.kernels, t.shapes, t.elements, t.trapped, t.told);
+    assert_true(10 * t.kernels > 9 * (unsigned)count && t.elements > 20 * (unsigned)count);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
@@ -411,6 +500,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(like_the_machine),
         cmocka_unit_test(shared_arrays),
         cmocka_unit_test(random_kernels),
+        cmocka_unit_test(random_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
