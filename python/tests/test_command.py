@@ -79,6 +79,23 @@ def test_sentences(folder, arguments, code, message):
     assert done.returncode == code and message in done.stderr and "Traceback" not in done.stderr
 
 
+def test_trace_of_a_script_with_a_module_beside_it(folder):
+    (folder / "scripts").mkdir()
+    (folder / "scripts" / "beside.py").write_text(KERNEL)
+    (folder / "scripts" / "main.py").write_text("import jax.numpy as jnp, beside\nbeside.add(jnp.ones((256, 128)), jnp.ones((256, 128)))\n")
+    done = run(folder, "trace", "scripts/main.py")
+    assert done.returncode == 0 and json.loads(done.stdout)["name"] == "body", done.stderr
+    assert "listening.py" not in done.stdout and "scripts/beside.py:7" in done.stdout
+
+
+def test_the_traceback_of_a_block_is_the_callers(folder):
+    (folder / "test_block.py").write_text("import jax.numpy as jnp, mine, tileproof\nX = jnp.ones((256, 128))\n\ndef test_add():\n"
+                                          "    with tileproof.verifying({'body': jnp.subtract}):\n        mine.add(X, X)\n")
+    env = {**os.environ, "PYTHONPATH": PYTHON, "TILEPROOF": binary.program(), "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_block.py"], cwd=folder, capture_output=True, text=True, env=env)
+    assert done.returncode == 1 and "violated[TP701]" in done.stdout and "contextlib" not in done.stdout and "verification.py" not in done.stdout, done.stdout
+
+
 def test_trace(folder):
     done = run(folder, "trace", "-o", "specs", "mine.py")
     assert done.returncode == 0, done.stderr

@@ -232,7 +232,7 @@ def _worst(a: Any, b: Any, wrong: Any) -> str:
     with np.errstate(invalid="ignore"):
         far = np.where(wrong, np.nan_to_num(np.abs(a - b), nan=np.inf, posinf=np.inf), -1)
     at = tuple(int(i) for i in np.unravel_index(int(np.argmax(far)), far.shape))
-    return f"{int(wrong.sum())} of {wrong.size} elements; the worst is {list(at)}: {a[at]!r}, the reference says {b[at]!r}"
+    return f"{int(wrong.sum())} of {wrong.size} elements; the worst is {list(at)}: {a[at]:.9g}, the reference says {b[at]:.9g}"
 
 
 def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[Any, ...], calls: int) -> str:

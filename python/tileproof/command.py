@@ -104,6 +104,7 @@ def traced(script: str, arguments: list[str], specs: dict[str, dict[str, Any]]) 
             refused.add(str(e))
 
     sys.argv = [script, *arguments]
+    sys.path.append(str(pathlib.Path(script).resolve().parent))  # its modules lie beside it; those that are installed go before
     with listening(hear):
         runpy.run_path(script, run_name="__main__")
 

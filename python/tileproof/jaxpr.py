@@ -20,6 +20,7 @@ except ImportError as e:  # pragma: no cover - exercised by a subprocess test
     raise NotFound(f"JAX and NumPy are needed to read kernels ({e}); install them with `pip install 'tileproof[jax]'`") from None
 
 VERSION = jax.__version__
+PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 # Equations that only call an inner jaxpr with their own operands: its parameter.
 CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
@@ -116,7 +117,8 @@ def where(eqn: Any) -> str | None:
     try:
         from jax._src import source_info_util
 
-        frame = source_info_util.user_frame(eqn.source_info.traceback)
+        frames = source_info_util.user_frames(eqn.source_info.traceback)
+        frame = next((f for f in frames if os.path.dirname(f.file_name) != PACKAGE), None)  # not what listens to calls
     except Exception:  # noqa: BLE001  positions are a courtesy
         return None
     if frame is None:

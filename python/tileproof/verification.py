@@ -138,7 +138,7 @@ class _Run:
         undecided = [name for name, verdict in made.compared.items() if verdict == "unknown"]
         if not whole or arrays or undecided:
             self.said(len(specs), steps, f"executing {self.name}")
-            tier = self.executed(args)
+            tier = self.executed(args, told=any(f.rule.startswith("TP7") and f.verdict == "violated" for f in made.findings))
             made.tiers.append(tier)
             made.compared.update(dict.fromkeys(undecided, INCONCLUSIVE) if tier.verdict == "tested" else {})
             made.compared[tier.kernel] = tier.verdict
@@ -161,7 +161,8 @@ class _Run:
                     return specs, refused, True
         return *read(None), False
 
-    def executed(self, args: tuple[Any, ...]) -> Tier:
+    def executed(self, args: tuple[Any, ...], told: bool = False) -> Tier:
+        """`told`: where the results part is among the findings."""
         import jax
 
         from . import everywhere
@@ -179,7 +180,7 @@ class _Run:
         except NotExecuted as e:
             return Tier(f"{self.name}()", "executed", "unknown", str(e))
         except AssertionError as e:
-            return Tier(f"{self.name}()", "executed", "violated", str(e))
+            return Tier(f"{self.name}()", "executed", "violated", str(e).partition("\nviolated[")[0] if told else str(e))
         except TileproofError as e:
             return Tier(f"{self.name}()", "executed", "unknown", str(e))
         return Tier(f"{self.name}()", "executed", "tested", text)
@@ -273,9 +274,31 @@ class Verifying:
         return made
 
 
-@contextlib.contextmanager
+class _Block(contextlib.AbstractContextManager[Verifying]):
+    """A `with` block of verifying(): no generator, whose frames a traceback would show."""
+
+    def __init__(self, seen: Callable[[Progress], Verifying], progress: Progress, fail: bool):
+        self.make, self.progress, self.fail = seen, progress, fail
+
+    def __enter__(self) -> Verifying:
+        from .listening import listening
+
+        self.outer, self.heard = contextlib.ExitStack(), contextlib.ExitStack()
+        self.seen = self.make(self.outer.enter_context(self.progress))
+        self.heard.enter_context(listening(self.seen.hear))
+        return self.seen
+
+    def __exit__(self, *raised: Any) -> None:
+        __tracebackhide__ = True
+        with self.outer:
+            self.heard.close()
+            wrong = raised[0] is None and self.seen.report.wrong
+        if self.fail and wrong:
+            raise AssertionError(str(self.seen.report))
+
+
 def verifying(references: Mapping[str, Callable[..., Any]] | None = None, *, target: str | None = None, fail: bool = True,
-              progress: bool | Callable[..., None] | None = None) -> Iterator[Verifying]:
+              progress: bool | Callable[..., None] | None = None) -> contextlib.AbstractContextManager[Verifying]:
     """Verify every pallas_call that is made in the block, at its end.
 
         with tileproof.verifying({"matmul": jnp.matmul}) as seen:
@@ -288,13 +311,5 @@ def verifying(references: Mapping[str, Callable[..., Any]] | None = None, *, tar
     AssertionError at the end of the block for what is violated, undecided,
     different or not imported (fail=False: only the report says so).
     """
-    from .listening import listening
-
-    __tracebackhide__ = True
-    with Progress(progress) as said:
-        seen = Verifying(references or {}, ["--target", target] if target else [], said)
-        with listening(seen.hear):
-            yield seen
-        wrong = seen.report.wrong
-    if fail and wrong:
-        raise AssertionError(str(seen.report))
+    options = ["--target", target] if target else []
+    return _Block(lambda said: Verifying(references or {}, options, said), Progress(progress), fail)
