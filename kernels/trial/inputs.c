@@ -14,17 +14,6 @@ static double integer_of(tp_dtype d, tp_rng *rng, int64_t range)
     return (double)((int64_t)tp_rng_below(rng, (uint64_t)(2 * range + 1)) - range);
 }
 
-/* Any number of a narrow dtype, its ends often; wide integers may be counts or shifts, and stay small. */
-static double extreme_integer(tp_dtype d, tp_rng *rng)
-{
-    int bits = tp_dtype_info(d)->bits;
-    if (d == TP_BOOL || bits > 16)
-        return integer_of(d, rng, 8);
-    double n = ldexp(1, bits), lo = tp_dtype_info(d)->kind == TP_KIND_UINT ? 0 : -n / 2;
-    uint64_t end = tp_rng_below(rng, 8), any = tp_rng_below(rng, (uint64_t)n);
-    return end == 0 ? lo : end == 1 ? lo + n - 1 : lo + (double)any;
-}
-
 static double wide(tp_rng *rng)
 {
     double m = 1 + (double)tp_rng_below(rng, 1 << 20) * 0x1p-20;
@@ -138,8 +127,8 @@ static double placed_integer(tp_input_family family, const tp_tensor *t, size_t 
     case TP_INPUT_CONSTANT: return (double)((int64_t)of_row(seed, stream, p.row, (uint64_t)(9 - lo)) + lo);
     case TP_INPUT_SIGNS: return (double)(sign && stream % 2 == 0 ? -1 - (any & 7) : 1 + (any & 7));
     case TP_INPUT_POWERS: return (double)((int64_t)1 << tp_rng_below(rng, 4));
-    case TP_INPUT_LARGE: return extreme_integer(t->dtype, rng);
     case TP_INPUT_SPIKES: return (double)segment(i, any, tp_rng_below(rng, 16) == 0, lo, seed);
+    case TP_INPUT_LARGE:
     case TP_INPUT_NORMAL:
     case TP_INPUT_WIDE:
     case TP_INPUT_CANCEL:
@@ -185,9 +174,9 @@ void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed,
     double v = 0;
     for (size_t i = 0; i < t->n; i++) {
         if (!tp_is_float(t->dtype)) {
-            v = (int)family >= TP_INPUT_FIRST_PLACED ? placed_integer(family, t, i, &rng, seed, stream)
-                : family == TP_INPUT_WIDE            ? extreme_integer(t->dtype, &rng)
-                                          : integer_of(t->dtype, &rng, family == TP_INPUT_INTEGERS ? range : 8);
+            v = (int)family >= TP_INPUT_FIRST_PLACED
+                    ? placed_integer(family, t, i, &rng, seed, stream)
+                    : integer_of(t->dtype, &rng, family == TP_INPUT_INTEGERS ? range : 8);
             tp_put_i64(t->dtype, t->data, i, (int64_t)v);
             continue;
         }
@@ -228,11 +217,59 @@ static int64_t farthest(const tp_kernel *k, const int64_t *env, tp_dtype d)
     return most < room ? most : room;
 }
 
+static bool is_byte(tp_dtype d)
+{
+    return d == TP_I8 || d == TP_U8;
+}
+
+/* Does a statement of a reference compute bytes, whose integers do not wrap there, or shift by what may be too far? */
+static bool computes_bytes(const tp_statement *s, void *program)
+{
+    const tp_program *p = program;
+    if (s->kind != TP_COMPUTE || !s->inst->nargs)
+        return false;
+    const tp_inst *i = s->inst;
+    switch (tp_prim_info(i->prim)->class) {
+    case TP_CLASS_ELEMENTWISE:
+        if (i->prim == TP_P_SHL || i->prim == TP_P_SHR || i->prim == TP_P_SHR_LOGICAL)
+            return true;
+        break;
+    case TP_CLASS_CONVERT:
+    case TP_CLASS_FOLD:
+    case TP_CLASS_RUNNING:
+    case TP_CLASS_CONTRACT: break;
+    case TP_CLASS_SELECT:
+    case TP_CLASS_SOURCE:
+    case TP_CLASS_MOVE:
+    case TP_CLASS_MEMORY:
+    case TP_CLASS_CONTROL:
+    case TP_CLASS_SUGAR: return false;
+    }
+    return is_byte(p->values.at[i->out].dtype);
+}
+
+/* All numbers of a byte, the ends often, so that what wraps before it is widened is met: where the reference widens
+ * first. */
+static void fill_bytes(const tp_kernel *k, tp_tensor *t, uint64_t seed, uint32_t input)
+{
+    tp_program *p = k->reference.program;
+    if (!is_byte(t->dtype) || !p || tp_region_any(&p->statements, computes_bytes, p))
+        return;
+    tp_rng rng = tp_rng_new(seed ^ 0x6279746573, input);
+    int64_t lo = t->dtype == TP_I8 ? INT8_MIN : 0;
+    for (size_t i = 0; i < t->n; i++) {
+        uint64_t end = tp_rng_below(&rng, 8), any = tp_rng_below(&rng, 256);
+        tp_put_i64(t->dtype, t->data, i, lo + (int64_t)(end == 0 ? 0 : end == 1 ? 255 : any));
+    }
+}
+
 void tp_fill_input(const tp_kernel *k, const int64_t *env, uint32_t input, tp_tensor *t, tp_input_family family,
                    int64_t range, uint64_t seed)
 {
     tp_fill(t, family, range, seed, input);
     bool chosen = family == TP_INPUT_TIES || family == TP_INPUT_ZEROS || family == TP_INPUT_CONSTANT;
+    if ((family == TP_INPUT_WIDE || family == TP_INPUT_LARGE) && !tp_names_positions(k, input))
+        fill_bytes(k, t, seed, input);
     if (chosen || !tp_names_positions(k, input))
         return;
     tp_rng rng = tp_rng_new(seed ^ 0x706c616365, input);
