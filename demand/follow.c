@@ -109,8 +109,12 @@ static void follow(tp_demand *d, moment *m, const tp_region *r)
         switch (s->kind) {
         case TP_COMPUTE: follow_inst(d, m, s->inst); break;
         case TP_ASSIGN: d->values[s->var] = value_now(d, s->value); break;
+        case TP_COPY_START: /* nobody looks at it in flight (TP504) */
         case TP_PUT: follow_store(d, m, s); break;
         case TP_LOOP: follow_loop(d, m, s); break;
+        case TP_COPY_WAIT:
+        case TP_SIGNAL:
+        case TP_AWAIT:
         case TP_ASSERT: break; /* changes nothing */
         case TP_WHILE:
             for (follow(d, m, &s->test); demand_decide(d, value_now(d, s->value), "a loop condition") != 0;

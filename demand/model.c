@@ -55,6 +55,11 @@ model demand_model(tp_prim p)
     case TP_P_STACK:
     case TP_P_SQUEEZE:
     case TP_P_MASKED_STORE:
+    case TP_P_COPY:
+    case TP_P_COPY_START:
+    case TP_P_COPY_WAIT:
+    case TP_P_SEMAPHORE_SIGNAL:
+    case TP_P_SEMAPHORE_WAIT:
     case TP_P_STORE:
     case TP_P_COND:
     case TP_P_SCAN:

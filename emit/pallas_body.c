@@ -299,7 +299,12 @@ static bool accesses(const tp_statement *x, void *ctx)
     search *w = ctx;
     if (x->kind == TP_COMPUTE && x->inst->access && x->inst->node == w->place)
         w->found = x->inst->access;
-    if (x->kind == TP_PUT && x->syntax->kind == TP_S_STORE && x->syntax->target == w->place)
+    const tp_node *place = x->kind != TP_PUT               ? NULL
+                           : x->syntax->kind == TP_S_STORE ? x->syntax->target
+                           : x->syntax->kind == TP_S_EXPR && tp_str_is(x->syntax->value->text, "copy")
+                               ? argument(x->syntax->value, "dst", 1)
+                               : NULL;
+    if (place && place == w->place)
         w->found = x->access;
     return w->found != NULL;
 }
@@ -324,6 +329,19 @@ static void slice(emitter *e, const tp_node *place, uint32_t kid)
     if (w.found->subs[d].stride != 1)
         tp_buf_printf(e->b, ", %lld", (long long)w.found->subs[d].stride);
     emit_text(e, ")");
+}
+
+static void subscripts(emitter *e, const tp_node *place)
+{
+    emit_text(e, "[");
+    for (uint32_t i = 1; i < place->nkids; i++) {
+        emit_text(e, i > 1 ? ", " : "");
+        if (place->kids[i]->kind == TP_N_SLICE)
+            slice(e, place, i);
+        else
+            emit_node(e, place->kids[i], 0);
+    }
+    emit_text(e, "]");
 }
 
 void emit_node(emitter *e, const tp_node *n, int power)
@@ -361,15 +379,7 @@ void emit_node(emitter *e, const tp_node *n, int power)
         break;
     case TP_N_INDEX:
         emit_node(e, n->kids[0], TP_POWER_POSTFIX);
-        emit_text(e, "[");
-        for (uint32_t i = 1; i < n->nkids; i++) {
-            emit_text(e, i > 1 ? ", " : "");
-            if (n->kids[i]->kind == TP_N_SLICE)
-                slice(e, n, i);
-            else
-                emit_node(e, n->kids[i], 0);
-        }
-        emit_text(e, "]");
+        subscripts(e, n);
         break;
     case TP_N_SEQUENCE:
         emit_text(e, "(");
@@ -390,6 +400,25 @@ void emit_node(emitter *e, const tp_node *n, int power)
         break;
     case TP_N_ABSENT: break;
     }
+}
+
+/* Parts of a ref are named by `.at` where they are moved. */
+static void moved(emitter *e, const tp_node *place)
+{
+    emit_node(e, place->kids[0], 0);
+    if (place->nkids == 2 && place->kids[1]->kind == TP_N_ELLIPSIS)
+        return;
+    emit_text(e, ".at");
+    subscripts(e, place);
+}
+
+static void copy(emitter *e, const tp_node *n)
+{
+    emit_text(e, "pltpu.sync_copy(");
+    moved(e, argument(n, "src", 0));
+    emit_text(e, ", ");
+    moved(e, argument(n, "dst", 1));
+    emit_text(e, ")");
 }
 
 /* Text of an expression of the spec, parsed again: a JSON string or integer. */
@@ -698,6 +727,8 @@ static void statement(emitter *e, const tp_syntax *s)
             emit_text(e, "# ");
         if (tp_str_is(s->value->text, "store"))
             masked_store(e, s->value);
+        else if (tp_str_is(s->value->text, "copy"))
+            copy(e, s->value);
         else
             emit_node(e, s->value, 0);
         emit_text(e, "\n");

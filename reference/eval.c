@@ -523,6 +523,10 @@ static void run_region(evaluator *e, const tp_region *r)
                 if (e->values[statement->value].at[n] == 0)
                     tp_give_up(e, tp_printf(e->arena, "check failed in the reference: %.*s", TP_FMT(statement->text)));
             break;
+        case TP_COPY_START:
+        case TP_COPY_WAIT:
+        case TP_SIGNAL:
+        case TP_AWAIT:
         case TP_PUT: break; /* references have no refs */
         }
         if (r == &e->p->statements)

@@ -47,7 +47,14 @@ typedef struct tp_axis {
 } tp_axis;
 
 typedef enum tp_role { TP_INPUT, TP_OUTPUT, TP_SCRATCH } tp_role;
-typedef enum tp_memory { TP_MEM_VMEM, TP_MEM_SMEM, TP_MEM_ANY, TP_MEM_HBM, TP_MEM_SEMAPHORE } tp_memory;
+typedef enum tp_memory {
+    TP_MEM_VMEM,
+    TP_MEM_SMEM,
+    TP_MEM_ANY,
+    TP_MEM_HBM,
+    TP_MEM_SEMAPHORE,
+    TP_MEM_DMA_SEMAPHORE
+} tp_memory;
 const char *tp_memory_name(tp_memory m);
 typedef enum tp_dim_kind { TP_DIM_BLOCKED, TP_DIM_SQUEEZED, TP_DIM_ELEMENT } tp_dim_kind;
 
@@ -173,6 +180,24 @@ static inline bool tp_has_element_dims(const tp_operand *o)
 }
 /* Is it what the types above say, within spec/limits.h? For tp_assert(). */
 bool tp_kernel_holds(const tp_kernel *k);
+/* Does the operand stay where it is, as a whole, for copies of the body to move parts of it? */
+static inline bool tp_is_far(const tp_operand *o)
+{
+    return o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM;
+}
+/* Where no copy is disturbed in flight (TP504), it may be taken for a store at its start or at the wait that ends it.
+ * Who follows values for all sizes takes the first for what is copied out to an array, and the second for what is
+ * copied in: then what the store needs is known. */
+static inline bool tp_stores_here(const tp_operand *operands, const tp_statement *s)
+{
+    return s->kind == TP_PUT || (s->kind == TP_COPY_START && tp_is_far(&operands[s->access->operand])) ||
+           (s->kind == TP_COPY_WAIT && !tp_is_far(&operands[s->access->operand]));
+}
+/* Scratch that counts: what its cells hold is nobody's business. */
+static inline bool tp_is_semaphore(const tp_operand *o)
+{
+    return o->memory == TP_MEM_SEMAPHORE || o->memory == TP_MEM_DMA_SEMAPHORE;
+}
 /* "T=bfloat16, U=int8"; empty without parameters. */
 tp_str tp_dtypes_text(const tp_kernel *k);
 const tp_size *tp_size_find(const tp_kernel *k, tp_str name);

@@ -97,7 +97,10 @@ tp_vid lower_value_with(tp_lower *l, tp_vid old, const tp_node *n, tp_vid v, con
 
 /* lower_expr.c */
 tp_vid lower_any(tp_lower *l, const tp_node *n);
+/* The part of a ref that n names; the body may load and store it. */
 tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *dims);
+/* The same of any memory: copies may move it. */
+tp_access *lower_place(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *dims);
 tp_vid lower_load(tp_lower *l, tp_access *access, uint32_t rank, const tp_expr *dims, const tp_node *n);
 /* Extents of what stands at x: a ref, an array of a reference or a value. */
 const tp_expr *lower_shape_of(tp_lower *l, const tp_node *x, uint32_t *rank);
@@ -125,6 +128,8 @@ uint32_t lower_read_axes(tp_lower *l, const tp_node *n, uint32_t rank, int64_t *
 bool lower_read_flag(tp_lower *l, const tp_node *n);
 
 /* lower_stmt.c */
+/* A new statement of this kind, at the end of the region. */
+tp_statement *lower_statement(tp_lower *l, tp_statement_kind kind);
 /* Store v, which stands at `value`, into the place at `target`. */
 void lower_store_to(tp_lower *l, tp_access *a, uint32_t rank, const tp_expr *dims, tp_vid v, const tp_node *value,
                     const tp_node *target);
@@ -138,6 +143,10 @@ tp_vid lower_conditional(tp_lower *l, const tp_node *n);
 tp_vid lower_call(tp_lower *l, const tp_node *n);
 tp_vid lower_masked_load(tp_lower *l, const tp_node *n);
 void lower_masked_store(tp_lower *l, const tp_node *n);
+
+/* lower_copy.c */
+/* The call n as a statement that moves data or counts it; false: it is none. */
+bool lower_movement(tp_lower *l, const tp_node *n);
 
 /* lower_shape.c: a call that makes, moves or cuts arrays; -1 when p is none. */
 tp_vid lower_shape_call(tp_lower *l, tp_prim p, const tp_node *n);

@@ -150,8 +150,8 @@ tp_vid lower_call(tp_lower *l, const tp_node *n)
     case TP_CLASS_CONTRACT: return lower_dot_call(l, n);
     case TP_CLASS_CONVERT: return call_bitcast(l, n);
     case TP_CLASS_MEMORY:
-        if (p == TP_P_MASKED_STORE)
-            lower_fail(l, n, "write it as a statement", "`store` has no value");
+        if (p != TP_P_MASKED_LOAD)
+            lower_fail(l, n, "write it as a statement", "`%s` has no value", tp_prim_info(p)->name);
         return lower_masked_load(l, n);
     case TP_CLASS_SUGAR:
         if (p == TP_P_CLIP)

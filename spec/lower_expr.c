@@ -156,7 +156,7 @@ static tp_subscript lower_sub(tp_lower *l, const tp_node *n, tp_expr extent)
     return s;
 }
 
-tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *dims)
+tp_access *lower_place(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *dims)
 {
     const tp_node *base = n->kids[0];
     int operand = base->kind == TP_N_NAME && !lower_find_local(l, base->text) ? tp_operand_find(l->k, base->text) : -1;
@@ -166,10 +166,6 @@ tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *
     if (operand < 0)
         lower_fail(l, base, "assign a ref, or make a new value with where", "this is not a ref");
     const tp_operand *o = &l->k->operands[operand];
-    if (o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM)
-        lower_fail(l, base, "copy it first, or give it a block_shape",
-                   "`%.*s` is in %s: the body cannot read or write it directly", TP_FMT(o->name),
-                   tp_memory_name(o->memory));
     uint32_t given = n->nkids - 1, ellipsis = 0;
     for (uint32_t i = 1; i <= given; i++)
         ellipsis += n->kids[i]->kind == TP_N_ELLIPSIS;
@@ -192,6 +188,20 @@ tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *
     for (d = 0; d < o->ref_rank; d++)
         if (a->subs[d].kind != TP_SUB_INT)
             dims[(*rank)++] = a->subs[d].size;
+    return a;
+}
+
+tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *dims)
+{
+    tp_access *a = lower_place(l, n, rank, dims);
+    const tp_operand *o = &l->k->operands[a->operand];
+    if (tp_is_semaphore(o))
+        lower_fail(l, n->kids[0], "semaphore_signal and semaphore_wait change it",
+                   "`%.*s` is a semaphore: the body cannot read or write it", TP_FMT(o->name));
+    if (tp_is_far(o))
+        lower_fail(l, n->kids[0], "copy it to scratch first: copy(x[...], buffer[...]); or give it a block_shape",
+                   "`%.*s` is in %s: the body cannot read or write it directly", TP_FMT(o->name),
+                   tp_memory_name(o->memory));
     return a;
 }
 

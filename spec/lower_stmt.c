@@ -5,7 +5,7 @@
 /* `own` (may be NULL) receives the locals that the block leaves behind. */
 static void lower_block(tp_lower *l, const tp_block *b, tp_region *into, tp_locals *own);
 
-static tp_statement *add_statement(tp_lower *l, tp_statement_kind kind)
+tp_statement *lower_statement(tp_lower *l, tp_statement_kind kind)
 {
     tp_statement s = {.kind = kind, .syntax = l->syntax, .value = -1, .var = -1, .lo = -1, .hi = -1};
     tp_push(l->c->arena, *l->region, s);
@@ -87,7 +87,7 @@ static tp_vid copy_of_slot(tp_lower *l, tp_vid v, const tp_node *n)
 
 static void assign_slot(tp_lower *l, tp_vid slot, tp_vid value)
 {
-    tp_statement *s = add_statement(l, TP_ASSIGN);
+    tp_statement *s = lower_statement(l, TP_ASSIGN);
     s->var = slot;
     s->value = value;
 }
@@ -267,7 +267,7 @@ void lower_store_to(tp_lower *l, tp_access *a, uint32_t rank, const tp_expr *dim
     if (lower_value(l, v)->rank != 0 && !lower_same_shape(l, lower_value(l, v), rank, dims))
         lower_fail(l, value, "a store takes the exact shape or a scalar", "the value is %.*s, the place is %.*s",
                    TP_FMT(lower_type_text(l, v)), TP_FMT(lower_shape_text(l, rank, dims)));
-    tp_statement *statement = add_statement(l, TP_PUT);
+    tp_statement *statement = lower_statement(l, TP_PUT);
     statement->access = a;
     statement->value = v;
 }
@@ -349,7 +349,7 @@ static void lower_if(tp_lower *l, const tp_syntax *s)
     l->syntax = s;
     join_arms(l, &body, &then, &orelse, &other);
     l->region = outer;
-    tp_statement *statement = add_statement(l, TP_IF);
+    tp_statement *statement = lower_statement(l, TP_IF);
     statement->value = c;
     statement->body = body;
     statement->orelse = orelse;
@@ -402,7 +402,7 @@ tp_vid lower_conditional(tp_lower *l, const tp_node *n)
         assign_slot(l, var, v[at]);
     }
     l->region = outer;
-    tp_statement *statement = add_statement(l, TP_IF);
+    tp_statement *statement = lower_statement(l, TP_IF);
     statement->value = c;
     statement->body = arm[0];
     statement->orelse = arm[1];
@@ -417,7 +417,7 @@ static void lower_while(tp_lower *l, const tp_syntax *s)
     lower_block(l, &s->body, &body, NULL);
     l->region = outer;
     l->syntax = s;
-    tp_statement *statement = add_statement(l, TP_WHILE);
+    tp_statement *statement = lower_statement(l, TP_WHILE);
     statement->value = c;
     statement->test = test;
     statement->body = body;
@@ -496,7 +496,7 @@ static void lower_for(tp_lower *l, const tp_syntax *s)
     lower_drop_locals(l, mark);
     l->region = outer;
     l->syntax = s;
-    tp_statement *statement = add_statement(l, TP_LOOP);
+    tp_statement *statement = lower_statement(l, TP_LOOP);
     statement->var = var;
     statement->lo = lo;
     statement->hi = hi;
@@ -517,6 +517,8 @@ static void lower_effect(tp_lower *l, const tp_syntax *s)
         lower_masked_store(l, s->value);
         return;
     }
+    if (lower_movement(l, s->value))
+        return;
     if (!tp_str_is(s->value->text, "check")) {
         if (tp_prim_find(s->value->text) != TP_PRIMS)
             lower_fail(l, s->value, "assign it or store it", "this statement has no effect");
@@ -529,7 +531,7 @@ static void lower_effect(tp_lower *l, const tp_syntax *s)
         lower_fail(l, args[0], NULL, "check takes a bool, not %.*s", TP_FMT(lower_type_text(l, c)));
     if (args[1]->kind != TP_N_STRING)
         lower_fail(l, args[1], NULL, "the text of a check is a string in quotes");
-    tp_statement *statement = add_statement(l, TP_ASSERT);
+    tp_statement *statement = lower_statement(l, TP_ASSERT);
     statement->value = c;
     statement->text = args[1]->text;
 }

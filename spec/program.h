@@ -147,13 +147,17 @@ typedef struct tp_inst {
 } tp_inst;
 
 typedef enum tp_statement_kind {
-    TP_COMPUTE, /* inst */
-    TP_ASSIGN,  /* variable slot `var` := value */
-    TP_PUT,     /* store: access, value */
-    TP_IF,      /* cond, body, orelse */
-    TP_LOOP,    /* loop value `var`, lo, hi, step, body */
-    TP_WHILE,   /* test computes `value`, a bool, before each turn of body */
-    TP_ASSERT,  /* check(cond, text) */
+    TP_COMPUTE,    /* inst */
+    TP_ASSIGN,     /* variable slot `var` := value */
+    TP_PUT,        /* store: access, value */
+    TP_IF,         /* cond, body, orelse */
+    TP_LOOP,       /* loop value `var`, lo, hi, step, body */
+    TP_WHILE,      /* test computes `value`, a bool, before each turn of body */
+    TP_COPY_START, /* store as TP_PUT does; until it is waited for, `from` and `access` are in flight on `semaphore` */
+    TP_COPY_WAIT,  /* take the bytes of `access` off `semaphore`; inst and value load `from` and are not executed */
+    TP_SIGNAL,     /* add `value` to `semaphore` */
+    TP_AWAIT,      /* wait until `semaphore` has `value`, and take it off */
+    TP_ASSERT,     /* check(cond, text) */
 } tp_statement_kind;
 
 typedef struct tp_statement tp_statement;
@@ -164,7 +168,7 @@ struct tp_statement {
     tp_inst *inst;
     tp_vid value, var, lo, hi;
     int64_t by;
-    tp_access *access;
+    tp_access *access, *from, *semaphore;
     tp_region body, orelse, test;
     tp_str text;
 };
@@ -180,6 +184,11 @@ typedef struct tp_program {
     uint32_t nstatements;
 } tp_program;
 
+/* Does the statement write a value to a ref? */
+static inline bool tp_writes(const tp_statement *s)
+{
+    return s->kind == TP_PUT || s->kind == TP_COPY_START;
+}
 /* Does the test hold for a statement, nested ones included? */
 bool tp_region_any(const tp_region *r, bool (*test)(const tp_statement *s, void *ctx), void *ctx);
 

@@ -3,7 +3,7 @@
 
 const char *tp_memory_name(tp_memory m)
 {
-    static const char *const NAMES[] = {"vmem", "smem", "any", "hbm", "semaphore"};
+    static const char *const NAMES[] = {"vmem", "smem", "any", "hbm", "semaphore", "dma_semaphore"};
     return NAMES[m];
 }
 
@@ -27,17 +27,18 @@ tp_dtype tp_read_dtype(tp_reader *r, const tp_json *v)
 
 static tp_memory read_memory(tp_reader *r, const tp_json *o, bool scratch)
 {
-    static const char *const NAMES[] = {"vmem", "smem", "any", "hbm"};
+    static const tp_memory WINDOWS[] = {TP_MEM_VMEM, TP_MEM_SMEM, TP_MEM_ANY, TP_MEM_HBM},
+                           BUFFERS[] = {TP_MEM_VMEM, TP_MEM_SMEM, TP_MEM_DMA_SEMAPHORE, TP_MEM_SEMAPHORE};
     const tp_json *v = tp_member(r->c, o, "memory_space", TP_J_STRING, false);
     if (!v)
         return TP_MEM_VMEM;
-    for (int i = 0; i < (scratch ? 2 : 4); i++)
-        if (tp_str_is(v->u.string, NAMES[i]))
-            return (tp_memory)i;
-    if (scratch && (tp_str_is(v->u.string, "semaphore") || tp_str_is(v->u.string, "dma_semaphore")))
-        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, v->loc, "remove it, or use a newer tileproof",
-                 "semaphore scratch is part of the format but not supported by this build");
-    tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, v->loc, scratch ? "vmem or smem" : "vmem, smem, any or hbm",
+    for (int i = 0; i < 4; i++) {
+        tp_memory m = (scratch ? BUFFERS : WINDOWS)[i];
+        if (tp_str_is(v->u.string, tp_memory_name(m)))
+            return m;
+    }
+    tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, v->loc,
+             scratch ? "vmem, smem, dma_semaphore or semaphore" : "vmem, smem, any or hbm",
              "unknown memory space \"%.*s\"", TP_FMT(v->u.string));
 }
 
@@ -173,8 +174,11 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
         o->buffers = (int)buffers->u.integer;
     }
     tp_scope_add(r->c, &r->names, o->name, TP_NAME_OPERAND, index, name->loc);
-    const tp_json *dtype = tp_member(r->c, v, "dtype", TP_J_STRING, true);
-    o->dtype = tp_read_dtype(r, dtype);
+    bool counts = tp_is_semaphore(o);
+    const tp_json *dtype = tp_member(r->c, v, "dtype", TP_J_STRING, !counts);
+    if (counts && dtype)
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, dtype->loc, "remove it", "a semaphore has no dtype; it counts");
+    o->dtype = counts ? TP_I32 : tp_read_dtype(r, dtype);
     read_shape(r, o, tp_member(r->c, v, "shape", TP_J_ARRAY, true));
     if (role != TP_SCRATCH)
         read_block(r, o, tp_member(r->c, v, "block_shape", TP_J_ARRAY, false),

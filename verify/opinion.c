@@ -1,6 +1,7 @@
 /* Kernel and reference at single elements: residues, and where they differ
  * values over the reals with their bounds. */
 #include "verify/opinion.h"
+#include "spec/facts.h"
 
 #include <math.h>
 
@@ -458,7 +459,9 @@ static void ask_all(void *arg)
     uint32_t n = s->nkernels, half = x->o->least / 2, share = half / n + (half % n > 0);
     x->largest = TP_NEWN(x->keep, int64_t, s->kernels[0]->nsizes + 1);
     for (uint32_t i = 0; i < n && !x->out->different; i++) { /* every dtype combination its share */
-        tp_look_list list = tp_points(x->keep, s->kernels[i], x->o->seed + i, share, 6 * share);
+        tp_opinion_options own = *x->o;
+        own.seed += i;
+        tp_look_list list = tp_points(x->keep, s->kernels[i], &own, share, 6 * share);
         ask_points(x, &list, x->o->budget / n);
         note_left_out(x, &list);
     }
@@ -509,6 +512,9 @@ void tp_hold_equality_against_elements(tp_arena *a, tp_spec_report *r, uint64_t 
     tp_opinion_defaults(&o);
     o.seed = seed;
     o.masks = r->equality.masks;
+    for (uint32_t i = 0; i < r->findings.len; i++)
+        o.facts |= (tp_basis_names(r->findings.at[i].rests_on, "F1") ? TP_FACT_F1 : 0) |
+                   (tp_basis_names(r->findings.at[i].rests_on, "F2") ? TP_FACT_F2 : 0);
     tp_second_opinion(a, r->spec, &o, &r->opinion);
     if (x->different) {
         tp_case c = {.kernel = x->kernel, .env = x->env};

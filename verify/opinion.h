@@ -10,6 +10,7 @@ typedef struct tp_opinion_options {
     uint32_t least;      /* elements to look at; more where the budget allows */
     int64_t per_element; /* operations that one side of one element may take */
     int64_t budget;      /* and all of them together; some times more for places that tell most */
+    unsigned facts;      /* implicit facts that the claim rests on: it says nothing of other sizes */
     bool masks;          /* the claim says nothing of rows that are masked wholly */
 } tp_opinion_options;
 void tp_opinion_defaults(tp_opinion_options *o);
@@ -49,6 +50,7 @@ typedef struct tp_look_list {
 /* `random` points at sizes of all magnitudes, then at most `directed` ones where
  * conditions of the body turn, and as many at both sides of what the spec speaks of: block edges, constants, their
  * products, powers of two, declared maxima; the most telling first. */
-tp_look_list tp_points(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t random, uint32_t directed);
+tp_look_list tp_points(tp_arena *a, const tp_kernel *k, const tp_opinion_options *o, uint32_t random,
+                       uint32_t directed);
 
 #endif

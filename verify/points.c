@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "base/rng.h"
 #include "kernels/trial/equiv.h"
+#include "spec/facts.h"
 #include "spec/table.h"
 #include "kernels/trial/conditions.h"
 #include "verify/opinion.h"
@@ -19,6 +20,8 @@ typedef struct picker {
     const tp_kernel *k;
     tp_rng rng;
     tp_numbers numbers;
+    unsigned given; /* of the implicit facts, those that sizes have to keep */
+    tp_implicit_facts facts;
     TP_VEC(aim) aims;
     tp_look_list out;
     uint32_t most;
@@ -29,6 +32,17 @@ typedef struct picker {
 } picker;
 
 /* ---- sizes ---- */
+
+static bool in_domain(const picker *p, const int64_t *env)
+{
+    tp_str why;
+    int64_t holds;
+    for (uint32_t i = 0; i < p->facts.len; i++)
+        if ((p->facts.at[i].id & p->given) != 0 &&
+            (tp_expr_eval(p->k->exprs, p->facts.at[i].says, env, &holds) != TP_EVAL_OK || !holds))
+            return false;
+    return tp_in_domain(p->k, env, &why);
+}
 
 /* The block that tiles the size; 1 when none does. */
 static int64_t block_of(const tp_kernel *k, const tp_size *s, const int64_t *env)
@@ -133,12 +147,11 @@ static int64_t *choose_sizes(picker *p, int size, int64_t v)
     enum { SEARCHES = 8 }; /* for tables */
     const tp_kernel *k = p->k;
     int64_t *env = TP_NEWN(p->arena, int64_t, tp_sym_count(k->exprs) + 1);
-    tp_str why;
     for (int attempt = 0, searches = 0; attempt < ATTEMPTS && searches < SEARCHES; attempt++) {
         modest_sizes(p, size, v, env);
         if (size >= 0 && attempt % 2)
             follow_size(p, size, v, env);
-        if (!tp_in_domain(k, env, &why))
+        if (!in_domain(p, env))
             continue;
         if (find_tables(p, env, NULL, (uint64_t)attempt))
             return env;
@@ -366,7 +379,6 @@ static bool next_step(picker *p, uint32_t axis, int64_t *env)
 {
     const tp_kernel *k = p->k;
     int64_t steps, at = ++env[k->axes[axis].sym];
-    tp_str why;
     if (tp_expr_eval(k->exprs, k->axes[axis].steps, env, &steps) == TP_EVAL_OK && at < steps)
         return true;
     for (uint32_t i = 0; i < k->nsizes; i++) {
@@ -374,8 +386,8 @@ static bool next_step(picker *p, uint32_t axis, int64_t *env)
         if (s->kind == TP_SIZE_RANGE && tp_expr_mentions(k->exprs, k->axes[axis].steps, s->sym))
             env[s->sym] = nearest_size(s, env[s->sym] + block_of(k, s, env));
     }
-    return tp_expr_eval(k->exprs, k->axes[axis].steps, env, &steps) == TP_EVAL_OK && at < steps &&
-           tp_in_domain(k, env, &why) && find_tables(p, env, NULL, 1);
+    return tp_expr_eval(k->exprs, k->axes[axis].steps, env, &steps) == TP_EVAL_OK && at < steps && in_domain(p, env) &&
+           find_tables(p, env, NULL, 1);
 }
 
 /* Where the step after it writes: it shows there what was carried on. */
@@ -420,12 +432,11 @@ static bool place_tables(picker *p, const tp_conditions *cs, uint32_t c, bool wa
 static void aim_at_condition(picker *p, const tp_conditions *cs, uint32_t c, bool want)
 {
     enum { SEARCHES = 6 };
-    tp_str why, without = {0};
+    tp_str without = {0};
     for (int attempt = 0; attempt < SEARCHES; attempt++) {
         tp_whereabouts w = {.env = TP_NEWN(p->arena, int64_t, tp_sym_count(p->k->exprs) + 1)};
         modest_sizes(p, -1, 0, w.env);
-        if (!tp_condition_solve(cs, c, want, TP_SOLVE_STEP | TP_SOLVE_SIZES, &p->rng, &w) ||
-            !tp_in_domain(p->k, w.env, &why))
+        if (!tp_condition_solve(cs, c, want, TP_SOLVE_STEP | TP_SOLVE_SIZES, &p->rng, &w) || !in_domain(p, w.env))
             continue;
         if (place_tables(p, cs, c, want, &w, attempt)) {
             add_places(p, &w);
@@ -557,9 +568,15 @@ static void aim_at_random(picker *p)
     }
 }
 
-tp_look_list tp_points(tp_arena *a, const tp_kernel *k, uint64_t seed, uint32_t random, uint32_t directed)
+tp_look_list tp_points(tp_arena *a, const tp_kernel *k, const tp_opinion_options *o, uint32_t random, uint32_t directed)
 {
-    picker p = {.arena = a, .k = k, .rng = tp_rng_new(seed, 0x706f696e7473), .most = random, .patience = PATIENCE / 4};
+    picker p = {.arena = a,
+                .k = k,
+                .given = o->facts,
+                .rng = tp_rng_new(o->seed, 0x706f696e7473),
+                .most = random,
+                .patience = PATIENCE / 4};
+    tp_implicit_facts_of(a, k, &p.facts);
     aim_at_random(&p);
     p.patience = PATIENCE;
     p.most += directed;

@@ -46,7 +46,7 @@ static tp_expr padded_rows(tp_analysis *a, tp_expr rows, int64_t least)
 static bool uses(const tp_statement *s, void *ctx)
 {
     uint32_t operand = *(const uint32_t *)ctx;
-    return (s->access && s->access->operand == operand) ||
+    return (s->access && s->access->operand == operand) || (s->semaphore && s->semaphore->operand == operand) ||
            (s->inst && s->inst->access && s->inst->access->operand == operand);
 }
 

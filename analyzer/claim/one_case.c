@@ -72,6 +72,16 @@ static void visit(taint *t, const tp_kernel *k, const tp_region *r)
                 mark(t, s->var);
             break;
         case TP_PUT: visit_access(t, k, s->access); break;
+        case TP_COPY_START:
+        case TP_COPY_WAIT:
+            visit_access(t, k, s->access);
+            visit_access(t, k, s->semaphore);
+            break;
+        case TP_SIGNAL:
+        case TP_AWAIT:
+            visit_access(t, k, s->semaphore);
+            steer(t, s->value);
+            break;
         case TP_LOOP:
             steer(t, s->lo);
             steer(t, s->hi);

@@ -73,8 +73,7 @@ static term stored_element(evaluation *v, const stored *c, uint32_t operand, con
         return found_element(v, operand, at);
     const tp_operand *o = &v->s->k->operands[operand];
     tp_exprs *p = v->s->p;
-    if (!expand && c == v->final[operand])
-        return buffer_element(v, T_AFTER, operand, at);
+    bool last = !expand && c == v->final[operand], partial = false;
     tp_expr inside = c->path, lane[TP_MAX_RANK];
     uint32_t rank = 0;
     for (uint32_t d = 0; d < o->ref_rank; d++) {
@@ -83,8 +82,11 @@ static term stored_element(evaluation *v, const stored *c, uint32_t operand, con
             lane[rank++] = at[d];
             continue;
         }
+        partial = true;
         tp_expr offset = tp_op2(p, TP_E_SUB, at[d], scalar_of(v, sub->start));
         tp_expr size = sub->kind == TP_SUB_INT ? tp_const(p, 1) : sub->size;
+        if (sub->kind == TP_SUB_SLICE && sub->stride != 1 && last)
+            return buffer_element(v, T_AFTER, operand, at);
         if (sub->kind == TP_SUB_SLICE && sub->stride != 1)
             evaluation_stop(v, "a store with a stride");
         inside = tp_op2(p, TP_E_AND, inside, tp_op2(p, TP_E_GE, offset, tp_const(p, 0)));
@@ -94,6 +96,12 @@ static term stored_element(evaluation *v, const stored *c, uint32_t operand, con
     }
     int64_t truth;
     bool decided = tp_expr_is_const(p, condition_normal(v->s, inside, false), &truth);
+    if (last && (!partial || !decided || !truth))
+        return buffer_element(v, T_AFTER, operand, at);
+    if (last) { /* what was stored to a part is read back, whatever other parts hold */
+        term new = element_of(v, c->value, lane);
+        return term_mentions(v->s, new, T_BEFORE, operand) ? buffer_element(v, T_AFTER, operand, at) : new;
+    }
     if (decided && !truth)
         return stored_element(v, c->older, operand, at, false);
     term new = element_of(v, c->value, lane);

@@ -57,8 +57,6 @@ writer writer_of(summary *s, const tp_operand *o, const tp_expr *at)
     uint32_t rank = 0, keyed = s->k->naxes;
     if (s->k->naxes > TP_MAX_AXES)
         summary_stop(s, TP_S("the grid has too many axes"));
-    if (o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM)
-        summary_stop(s, tp_printf(s->arena, "`%.*s` has no windows", TP_FMT(o->name)));
     for (uint32_t d = 0; d < o->rank; d++) {
         tp_expr start = tp_window_start(s->a, o, d), extent = o->whole ? o->shape[d] : o->dims[d].block, from = at[d];
         uint32_t by_table = w.key.id ? s->k->naxes : axis_of_key(s, o, d),

@@ -242,6 +242,16 @@ static const tp_inst *inst_as_it_is_now(evaluation *v, const tp_inst *given)
     return i;
 }
 
+static void put(evaluation *v, const tp_statement *statement, tp_expr path)
+{
+    stored *c = TP_NEW(v->s->arena, stored);
+    *c = (stored){.path = path,
+                  .where = statement->access,
+                  .value = as_it_is_now(v, statement->value),
+                  .older = v->refs[statement->access->operand]};
+    v->refs[statement->access->operand] = c;
+}
+
 static void walk(evaluation *v, const tp_region *r, tp_expr path)
 {
     summary *s = v->s;
@@ -264,15 +274,18 @@ static void walk(evaluation *v, const tp_region *r, tp_expr path)
             v->slots[statement->var] = c;
             break;
         }
-        case TP_PUT: {
-            stored *c = TP_NEW(s->arena, stored);
-            *c = (stored){.path = path,
-                          .where = statement->access,
-                          .value = as_it_is_now(v, statement->value),
-                          .older = v->refs[statement->access->operand]};
-            v->refs[statement->access->operand] = c;
+        case TP_COPY_START: /* equality rests on TP502 and TP504 */
+            if (tp_stores_here(s->k->operands, statement))
+                put(v, statement, path);
             break;
-        }
+        case TP_COPY_WAIT:
+            if (!tp_stores_here(s->k->operands, statement))
+                break;
+            v->by.at[statement->value] = inst_as_it_is_now(v, statement->inst);
+            v->loaded.at[statement->value] = v->refs[statement->from->operand];
+            put(v, statement, path);
+            break;
+        case TP_PUT: put(v, statement, path); break;
         case TP_IF: {
             tp_expr condition = scalar_of(v, as_it_is_now(v, statement->value)),
                     yes = condition_normal(s, condition, false), no = condition_normal(s, condition, true);
@@ -282,6 +295,8 @@ static void walk(evaluation *v, const tp_region *r, tp_expr path)
         }
         case TP_LOOP: unroll(v, statement, path); break;
         case TP_WHILE: evaluation_stop(v, "a while loop"); break;
+        case TP_SIGNAL:
+        case TP_AWAIT:
         case TP_ASSERT: break;
         }
     }

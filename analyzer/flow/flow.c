@@ -44,12 +44,6 @@ static void sink(flow *f, tp_sink_kind kind, tp_vid v)
 
 /* ---- memory ---- */
 
-static tp_expr meaning_of(flow *f, tp_vid v)
-{
-    const tp_value *x = &f->p->values.at[v];
-    return x->dtype == TP_WEAK_INT ? x->meaning : f->now.values[v].meaning;
-}
-
 /* Which lanes of the ref an access touches (`inside`), and for each lane of
  * the ref the lane of the value (`to_value`), and back (`to_ref`). False when
  * a start is not known. */
@@ -73,7 +67,7 @@ static mapping map_access(flow *f, const tp_access *access, const tp_node *node)
             m.to_ref[flow_lane_sym(f, d)] = f->out->lane[lane++];
             continue;
         }
-        tp_expr start = meaning_of(f, s->start), one = tp_const(p, 1);
+        tp_expr start = flow_meaning(f, s->start), one = tp_const(p, 1);
         sink(f, TP_SINK_INDEX, s->start);
         flow_use(f, (tp_use){.kind = TP_USE_SLICE,
                              .value = start,
@@ -141,6 +135,9 @@ void flow_load(flow *f, const tp_inst *i)
     tp_leaks from = with_stored(f, &f->now.refs[i->access->operand], false);
     flow_value *out = &f->now.values[i->out];
     mapping m = map_access(f, i->access, i->node);
+    flow_note_access(f, TP_EVENT_READ, i->access);
+    if (tp_is_far(&f->k->operands[i->access->operand]))
+        flow_unordered(f, i->access->operand, &out->leaks);
     if (m.known)
         flow_join(f, &out->leaks, &from, flow_yes(f), m.whole ? NULL : m.to_ref, true);
     else
@@ -157,7 +154,7 @@ void flow_read(flow *f, const tp_inst *i, flow_value *out)
     tp_expr index[TP_TABLE_RANK];
     bool known = true;
     for (uint32_t d = 0; d < i->nargs; d++) {
-        index[d] = meaning_of(f, i->args[d]);
+        index[d] = flow_meaning(f, i->args[d]);
         sink(f, TP_SINK_INDEX, i->args[d]);
         flow_use(
             f,
@@ -175,6 +172,7 @@ static void walk_store(flow *f, const tp_statement *s)
     tp_leaks next = {0}, value = with_stored(f, &f->now.values[s->value].leaks, true);
     mapping m = map_access(f, s->access, s->syntax ? s->syntax->target : NULL);
     flow_note_store(f, s->access->operand);
+    flow_note_access(f, TP_EVENT_WRITE, s->access);
     if (m.whole) {
         next = value;
     } else if (m.known) {
@@ -185,6 +183,34 @@ static void walk_store(flow *f, const tp_statement *s)
         flow_join(f, &next, old, flow_yes(f), NULL, false);
     }
     f->now.refs[s->access->operand] = next;
+}
+
+static void walk_start(flow *f, const tp_statement *s)
+{
+    f->out->copies = true;
+    if (tp_stores_here(f->k->operands, s)) {
+        walk_store(f, s);
+    } else {
+        map_access(f, s->access, NULL);
+        flow_note_access(f, TP_EVENT_WRITE, s->access);
+    }
+    map_access(f, s->semaphore, NULL);
+    flow_note_copy(f, TP_EVENT_START, s);
+}
+
+/* Neither side is looked at by the wait itself, so nothing is recorded of them. */
+static void walk_wait(flow *f, const tp_statement *s)
+{
+    bool recording = f->recording;
+    map_access(f, s->semaphore, NULL);
+    flow_note_copy(f, TP_EVENT_WAIT, s);
+    if (!tp_stores_here(f->k->operands, s))
+        return;
+    f->recording = false;
+    f->now.values[s->value] = (flow_value){.meaning = {0}};
+    flow_load(f, s->inst);
+    walk_store(f, s);
+    f->recording = recording;
 }
 
 /* ---- branches ---- */
@@ -284,7 +310,7 @@ static void collect_slots(const tp_region *r, bool *slots, bool *refs)
         const tp_statement *s = &r->at[i];
         if (s->kind == TP_ASSIGN)
             slots[s->var] = true;
-        if (s->kind == TP_PUT)
+        if (tp_writes(s) || s->kind == TP_COPY_WAIT)
             refs[s->access->operand] = true;
         collect_slots(&s->test, slots, refs);
         collect_slots(&s->body, slots, refs);
@@ -300,7 +326,7 @@ static void set_loop_variable(flow *f, const tp_statement *s, tp_expr value)
 static bool constant_trips(flow *f, const tp_statement *s, int64_t *lo, int64_t *n)
 {
     int64_t hi;
-    tp_expr a = meaning_of(f, s->lo), b = meaning_of(f, s->hi);
+    tp_expr a = flow_meaning(f, s->lo), b = flow_meaning(f, s->hi);
     if (!a.id || !b.id || !tp_expr_is_const(f->a->p, a, lo) || !tp_expr_is_const(f->a->p, b, &hi))
         return false;
     bool few = tp_turns(*lo, hi, s->by, n) && *n <= FLOW_MOST_UNROLLED && *n * f->unrolled <= FLOW_MOST_UNROLLED;
@@ -407,8 +433,8 @@ static void walk_turns(flow *f, const tp_statement *s)
     bool counted = s->kind == TP_LOOP;
     tp_expr a = {0}, b = {0}, counter = f->loop[counted ? s->var : s->value], one = tp_const(p, 1);
     if (counted) {
-        a = meaning_of(f, s->lo);
-        b = meaning_of(f, s->hi);
+        a = flow_meaning(f, s->lo);
+        b = flow_meaning(f, s->hi);
     }
     bool known = a.id && b.id, exact = f->path_exact;
     tp_expr count = {0}, outer = f->path;
@@ -446,7 +472,9 @@ static void walk_turns(flow *f, const tp_statement *s)
         loop_head(f, &entry, &guess, slots, refs, counter);
         if (counted)
             set_loop_variable(f, s, variable);
+        flow_note_loop(f, TP_EVENT_LOOP, counter, count);
         walk_turn(f, s);
+        flow_note_loop(f, TP_EVENT_END, counter, count);
     }
     f->path_exact = exact;
     f->path = outer;
@@ -489,6 +517,14 @@ void flow_walk(flow *f, const tp_region *r)
         case TP_COMPUTE: flow_inst(f, s->inst); break;
         case TP_ASSIGN: f->now.values[s->var] = f->now.values[s->value]; break;
         case TP_PUT: walk_store(f, s); break;
+        case TP_COPY_START: walk_start(f, s); break;
+        case TP_COPY_WAIT: walk_wait(f, s); break;
+        case TP_SIGNAL:
+        case TP_AWAIT:
+            map_access(f, s->semaphore, NULL);
+            sink(f, TP_SINK_BOUND, s->value);
+            flow_note_copy(f, TP_EVENT_COUNT, s);
+            break;
         case TP_IF: walk_if(f, s); break;
         case TP_LOOP: walk_loop(f, s); break;
         case TP_WHILE: walk_turns(f, s); break;
@@ -563,6 +599,8 @@ static bool mark_feeds(flow *f, const tp_region *r)
         if (s->kind == TP_LOOP)
             f->feeds[s->lo] = f->feeds[s->hi] = true;
         mark_index(f, s->access);
+        mark_index(f, s->from);
+        mark_index(f, s->semaphore);
         mark_index(f, inst ? inst->access : NULL);
         for (uint32_t k = 0; inst && inst->prim == TP_P_READ && k < inst->nargs; k++)
             f->feeds[inst->args[k]] = true;

@@ -63,13 +63,42 @@ typedef struct tp_use {
     int64_t stride;
 } tp_use;
 
+/* A part of a ref: in each dimension size elements from start on, stride apart. */
+typedef struct tp_place {
+    uint32_t operand, rank;
+    bool known; /* false: somewhere */
+    tp_expr start[TP_MAX_RANK], size[TP_MAX_RANK];
+    int64_t stride[TP_MAX_RANK];
+} tp_place;
+
+/* What happens in a step, in order, for TP502 and TP504. */
+typedef enum tp_event_kind {
+    TP_EVENT_READ,  /* place */
+    TP_EVENT_WRITE, /* place */
+    TP_EVENT_START, /* from, place, counter, bits */
+    TP_EVENT_WAIT,  /* the same */
+    TP_EVENT_COUNT, /* a semaphore that counts */
+    TP_EVENT_LOOP,  /* `counter.start[0]` takes the values 0, …, bits - 1 (no id: not known how many) up to its END */
+    TP_EVENT_END,
+} tp_event_kind;
+typedef struct tp_event {
+    tp_event_kind kind;
+    tp_expr path;
+    bool exact; /* it happens where the path holds; false: perhaps */
+    tp_place place, from, counter;
+    tp_expr bits;
+    const tp_syntax *syntax;
+} tp_event;
+
 typedef struct tp_flow {
+    TP_VEC(tp_event) events;
     TP_VEC(tp_sink) sinks;
     TP_VEC(tp_use) uses;
     tp_expr lane[TP_MAX_RANK];
     TP_VEC(tp_var) vars; /* reduction and loop variables */
     tp_str gave_up;      /* why nothing is known; empty: all is well */
     bool summarised;     /* some loop of few turns stands for all its turns at once: tp_flow_unroll() may tell more */
+    bool copies;         /* the body starts copies: what is known of their destinations rests on TP504 */
     unsigned given;      /* implicit facts thanks to which some meaning is known */
 } tp_flow;
 
@@ -95,5 +124,11 @@ void tp_use_unknown(tp_analysis *a, const tp_claim *c, const char *reason);
 /* Every leak of a->rule into every sink; `proven` and the name of an
  * output is the message where there is none. */
 void tp_check_leaks(tp_analysis *a, const char *proven);
+
+/* far.c: one finding of the running rule, TP403, about an output that copies of the body write. */
+void tp_check_far_writes(tp_analysis *a, const tp_operand *o);
+/* flight.c: one finding of the running rule, TP502 or TP504, about copies that the body starts. Nothing where it
+ * starts none. */
+void tp_check_flights(tp_analysis *a, const char *proven, const char *violated);
 
 #endif

@@ -55,7 +55,7 @@ static neighbour over_axis(flow *f, const tp_operand *o, uint32_t a, bool forwar
     tp_expr one = tp_const(p, 1), zero = tp_const(p, 0), here = tp_sym(p, k->axes[a].sym);
     neighbour n = {.when =
                        forwards ? flow_compare(f, TP_E_LT, here, last_of(f, a)) : flow_compare(f, TP_E_GE, here, one),
-                   .same = k->axes[a].parallel ? zero : flow_yes(f),
+                   .same = k->axes[a].parallel && !tp_is_far(o) ? zero : flow_yes(f),
                    .to = flow_identity(f)};
     n.to[k->axes[a].sym] = tp_op2(p, forwards ? TP_E_ADD : TP_E_SUB, here, one);
     for (uint32_t b = a + 1; b < k->naxes; b++) { /* faster axes */
@@ -63,7 +63,7 @@ static neighbour over_axis(flow *f, const tp_operand *o, uint32_t a, bool forwar
         if (forwards || b < counting_axes(f, o))
             n.when = flow_and(f, n.when, flow_compare(f, TP_E_EQ, sym, forwards ? last_of(f, b) : zero));
         n.to[k->axes[b].sym] = forwards ? zero : last_of(f, b);
-        if (k->axes[b].parallel)
+        if (k->axes[b].parallel && !tp_is_far(o))
             n.same = flow_and(f, n.same, flow_compare(f, TP_E_EQ, k->axes[b].steps, one));
     }
     for (uint32_t d = 0; o->role == TP_OUTPUT && d < o->rank; d++)
@@ -112,6 +112,16 @@ static tp_leaks unwritten(flow *f, uint32_t operand, tp_expr when)
                        .through = TP_PRIMS,
                        .exact = true});
     return l;
+}
+
+void flow_unordered(flow *f, uint32_t operand, tp_leaks *into)
+{
+    bool any = false;
+    for (uint32_t x = 0; x < f->k->naxes; x++)
+        any |= f->k->axes[x].parallel;
+    tp_leaks some = unwritten(f, operand, flow_yes(f));
+    if (any && f->k->operands[operand].role == TP_OUTPUT)
+        flow_join(f, into, &some, flow_yes(f), NULL, false);
 }
 
 /* Index of the array element under each lane of the window, per dimension. */

@@ -120,6 +120,8 @@ bool flow_weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *ch
 
 /* grid.c */
 void flow_walk_grid(flow *f);
+/* Add to the leaks of what is read of an output that stays where it is, where steps may run in any order. */
+void flow_unordered(flow *f, uint32_t operand, tp_leaks *into);
 /* A store to it is walked. */
 void flow_note_store(flow *f, uint32_t operand);
 /* flow.c */
@@ -129,5 +131,14 @@ void flow_any_lane(flow *f, tp_leaks *into, const tp_leaks *from);
 void flow_load(flow *f, const tp_inst *i);
 void flow_read(flow *f, const tp_inst *i, flow_value *out);
 void flow_use(flow *f, tp_use use);
+static inline tp_expr flow_meaning(flow *f, tp_vid v)
+{
+    const tp_value *x = &f->p->values.at[v];
+    return x->dtype == TP_WEAK_INT ? x->meaning : f->now.values[v].meaning;
+}
+/* events.c: what happens in a step, in order, where the body starts copies; nothing while nothing is recorded. */
+void flow_note_access(flow *f, tp_event_kind kind, const tp_access *a);
+void flow_note_copy(flow *f, tp_event_kind kind, const tp_statement *s);
+void flow_note_loop(flow *f, tp_event_kind kind, tp_expr counter, tp_expr count);
 
 #endif

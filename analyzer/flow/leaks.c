@@ -221,6 +221,8 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
                              l->dim);
     if (!s->exact || !l->exact)
         c.approximate = "only a necessary condition for it is known, and the case that was tried does not trap";
+    else if (f->copies)
+        c.approximate = "what a copy leaves is there once it has been waited for, which is asked by " TP_RULE_IN_FLIGHT;
     return c;
 }
 
@@ -298,6 +300,8 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
 static tally check_sinks(tp_analysis *a, const tp_flow *f, bool outputs, uint32_t operand, uint32_t from)
 {
     tally t = {.grade = TP_GRADE_NONE, .rests_on = tp_str_c(tp_fact_names(f->given))};
+    if (f->copies)
+        t.rests_on = tp_basis_join(a->arena, t.rests_on, TP_S(TP_RULE_IN_FLIGHT));
     for (int exact = 1; exact >= 0; exact--)
         for (uint32_t i = 0; i < f->sinks.len; i++) {
             const tp_sink *s = &f->sinks.at[i];

@@ -66,7 +66,7 @@ static const char *lowering_structure(tp_analysis *a, const tp_operand *o)
     }
     if (o->rank == 0)
         return "a rank-0 window outside SMEM";
-    if ((o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM) && !tp_trivial_window(a, o))
+    if (tp_is_far(o) && !tp_trivial_window(a, o))
         return "an operand in any/hbm takes no blocks: the window must be the whole array";
     if (element && blocked)
         return "Element and Blocked dimensions cannot be mixed";

@@ -1,4 +1,4 @@
-#include "analyzer/claim/claim.h"
+#include "analyzer/flow/flow.h"
 
 static tp_claim race(tp_analysis *a, const tp_operand *o, tp_expr *premises)
 {
@@ -83,6 +83,14 @@ static void check_prefix(tp_analysis *a)
     }
 }
 
+static bool any_parallel(const tp_kernel *k)
+{
+    bool any = false;
+    for (uint32_t x = 0; x < k->naxes; x++)
+        any |= k->axes[x].parallel;
+    return any;
+}
+
 static void check(tp_analysis *a)
 {
     check_prefix(a);
@@ -90,6 +98,11 @@ static void check(tp_analysis *a)
         const tp_operand *o = &a->k->operands[i];
         if (o->discard)
             continue;
+        if (tp_is_far(o)) {
+            if (any_parallel(a->k))
+                tp_check_far_writes(a, o);
+            continue;
+        }
         bool mentioned[TP_MAX_AXES], parallel = false;
         bool tells = tp_map_tells_axes(a, o, mentioned);
         for (uint32_t x = 0; x < a->k->naxes; x++) {

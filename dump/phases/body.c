@@ -79,6 +79,22 @@ static void put_statement(const printer *x, const tp_statement *s, int depth)
         tp_buf_c(x->b, " := ");
         put_value(x, s->value);
         break;
+    case TP_COPY_START:
+    case TP_COPY_WAIT:
+        tp_buf_c(x->b, s->kind == TP_COPY_START ? "start " : "wait for ");
+        put_access(x, s->from);
+        tp_buf_c(x->b, " to ");
+        put_access(x, s->access);
+        tp_buf_c(x->b, " on ");
+        put_access(x, s->semaphore);
+        break;
+    case TP_SIGNAL:
+    case TP_AWAIT:
+        tp_buf_c(x->b, s->kind == TP_SIGNAL ? "signal " : "await ");
+        put_access(x, s->semaphore);
+        tp_buf_c(x->b, " by ");
+        put_value(x, s->value);
+        break;
     case TP_IF:
     case TP_ASSERT:
         tp_buf_c(x->b, s->kind == TP_IF ? "if " : "check ");

@@ -48,7 +48,7 @@ static void mark_shown(finder *f, const tp_region *r)
         mark_shown(f, &s->orelse);
         mark_shown(f, &s->body);
         mark_shown(f, &s->test);
-        if (s->kind == TP_ASSIGN || s->kind == TP_PUT)
+        if (s->kind == TP_ASSIGN || tp_writes(s) || s->kind == TP_SIGNAL || s->kind == TP_AWAIT)
             f->shown[s->value] = true;
         const tp_inst *i = s->kind == TP_COMPUTE ? s->inst : NULL;
         bool passes = i && i->out >= 0 && f->k->body->values.at[i->out].dtype == TP_BOOL && !tp_prim_reduces(i->prim) &&

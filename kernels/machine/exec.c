@@ -14,12 +14,6 @@ static void settle_flat(tp_machine *m, tp_vid v)
 
 /* ---- refs ---- */
 
-typedef struct slice {
-    int64_t start[TP_MAX_RANK], size[TP_MAX_RANK], stride[TP_MAX_RANK];
-    uint32_t rank; /* of the ref */
-    bool whole;
-} slice;
-
 static int64_t scalar_int(tp_machine *m, tp_vid v, tp_str subject, const char *sink)
 {
     const tp_cells *c = &m->values[v];
@@ -29,10 +23,10 @@ static int64_t scalar_int(tp_machine *m, tp_vid v, tp_str subject, const char *s
     return tp_get_i64(c->dtype, c->data, 0);
 }
 
-static slice resolve(tp_machine *m, const tp_access *a)
+static tp_slice resolve(tp_machine *m, const tp_access *a)
 {
     const tp_ref *r = &m->refs[a->operand];
-    slice s = {.rank = r->cells.rank, .whole = true};
+    tp_slice s = {.rank = r->cells.rank, .whole = true};
     for (uint32_t d = 0; d < s.rank; d++) {
         const tp_subscript *sub = &a->subs[d];
         s.size[d] = r->cells.dims[d];
@@ -67,7 +61,7 @@ typedef struct places {
     ptrdiff_t ref[TP_MAX_RANK], lane[TP_MAX_RANK], value[TP_MAX_RANK];
 } places;
 
-static places places_of(const slice *s, const tp_cells *ref, const tp_cells *value)
+static places places_of(const tp_slice *s, const tp_cells *ref, const tp_cells *value)
 {
     places p = {.first = 0};
     ptrdiff_t step = 1;
@@ -85,7 +79,7 @@ static places places_of(const slice *s, const tp_cells *ref, const tp_cells *val
     return p;
 }
 
-static void move_load(tp_machine *m, const slice *s, tp_cells *ref, tp_cells *value)
+static void move_load(tp_machine *m, const tp_slice *s, tp_cells *ref, tp_cells *value)
 {
     places p = places_of(s, ref, value);
     size_t size = tp_dtype_size(ref->dtype);
@@ -95,7 +89,7 @@ static void move_load(tp_machine *m, const slice *s, tp_cells *ref, tp_cells *va
                 p.lane);
 }
 
-static void move_store(tp_machine *m, const slice *s, tp_cells *ref, tp_cells *value)
+static void move_store(tp_machine *m, const tp_slice *s, tp_cells *ref, tp_cells *value)
 {
     static const tp_origin DEFINED = 0;
     static const ptrdiff_t NOWHERE[TP_MAX_RANK] = {0};
@@ -124,7 +118,7 @@ static void store_slice(tp_machine *m, tp_cells *const *cells, const void *s)
     move_store(m, s, cells[0], cells[1]);
 }
 
-static void planes_of_load(tp_machine *m, slice *s, tp_cells *ref, tp_cells *out)
+static void planes_of_load(tp_machine *m, tp_slice *s, tp_cells *ref, tp_cells *out)
 {
     out->meaning = (tp_planes){.degree = ref->meaning.degree};
     if (!ref->meaning.plane[0])
@@ -134,7 +128,7 @@ static void planes_of_load(tp_machine *m, slice *s, tp_cells *ref, tp_cells *out
     tp_planes_move(m, (tp_cells *const[]){ref, out}, 2, load_slice, s);
 }
 
-static void planes_of_store(tp_machine *m, slice *s, tp_cells *ref, tp_cells *value)
+static void planes_of_store(tp_machine *m, tp_slice *s, tp_cells *ref, tp_cells *value)
 {
     if (!ref->meaning.plane[0] && !value->meaning.plane[0])
         return;
@@ -151,7 +145,9 @@ static void planes_of_store(tp_machine *m, slice *s, tp_cells *ref, tp_cells *va
 static void exec_load(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out], *ref = &m->refs[i->access->operand].cells;
-    slice s = resolve(m, i->access);
+    tp_slice s = resolve(m, i->access);
+    tp_flight_touch(m, i->access->operand, &s, false);
+    tp_far_touch(m, &m->refs[i->access->operand], &s, false);
     if (s.whole && m->refs[i->access->operand].operand->role == TP_INPUT) {
         tp_show_numbers(m, out, ref); /* the window stays as it is for the whole step */
         out->meaning = ref->meaning;
@@ -175,8 +171,10 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
 {
     tp_cells *value = &m->values[statement->value], *ref = &m->refs[statement->access->operand].cells;
     tp_spend(m->arena, 8 + (int64_t)(value->n / (m->domain ? 8 : 32)));
-    slice s = resolve(m, statement->access);
+    tp_slice s = resolve(m, statement->access);
     m->refs[statement->access->operand].last_store = statement;
+    tp_flight_touch(m, statement->access->operand, &s, true);
+    tp_far_touch(m, &m->refs[statement->access->operand], &s, true);
     if (s.whole && tp_fuse_stores(m, statement->value, ref))
         return;
     settle_flat(m, statement->value);
@@ -195,6 +193,47 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
     move_store(m, &s, ref, value);
     if (ref->state == TP_MIXED && !tp_any_undefined(ref))
         ref->state = TP_CLEAN;
+}
+
+/* ---- copies ---- */
+
+/* The element of a semaphore. */
+static size_t counter(tp_machine *m, const tp_access *a)
+{
+    tp_slice s = resolve(m, a);
+    size_t n = 0;
+    for (uint32_t d = 0; d < s.rank; d++)
+        n = n * (size_t)m->refs[a->operand].cells.dims[d] + (size_t)s.start[d];
+    return n;
+}
+
+static void exec_start(tp_machine *m, const tp_statement *s)
+{
+    exec_store(m, s);
+    tp_slice source = resolve(m, s->from), destination = resolve(m, s->access);
+    tp_flight_start(m, s, &source, &destination, counter(m, s->semaphore));
+}
+
+/* Neither side is looked at: only extents count. */
+static void exec_wait(tp_machine *m, const tp_statement *s)
+{
+    const tp_ref *r = &m->refs[s->access->operand];
+    int64_t elements = 1;
+    for (uint32_t d = 0; d < r->cells.rank; d++) {
+        const tp_subscript *sub = &s->access->subs[d];
+        int64_t n = sub->kind == TP_SUB_FULL ? r->cells.dims[d] : 1;
+        if (sub->kind == TP_SUB_SLICE && (tp_expr_eval(m->k->exprs, sub->size, m->env, &n) != TP_EVAL_OK || n < 0))
+            n = INT64_MAX; /* more than anybody brings */
+        if (!tp_mul(elements, n, &elements))
+            elements = INT64_MAX;
+    }
+    tp_flight_wait(m, s, elements, counter(m, s->semaphore));
+}
+
+static void exec_count(tp_machine *m, const tp_statement *s)
+{
+    int64_t n = scalar_int(m, s->value, m->k->operands[s->semaphore->operand].name, "the count of a semaphore");
+    tp_flight_count(m, s, n, counter(m, s->semaphore));
 }
 
 /* ---- statements ---- */
@@ -437,7 +476,8 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
         m->at = s;
         if (s->kind != TP_COMPUTE) {
             tp_chain_finish(m);
-            settle_flat(m, s->kind == TP_ASSIGN || s->kind == TP_ASSERT ? s->value : -1);
+            bool reads = s->kind == TP_ASSIGN || s->kind == TP_ASSERT || s->kind == TP_SIGNAL || s->kind == TP_AWAIT;
+            settle_flat(m, reads ? s->value : -1);
         }
         switch (s->kind) {
         case TP_COMPUTE:
@@ -449,6 +489,10 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
             exec_store(m, s);
             tp_assert(tp_cells_hold(&m->refs[s->access->operand].cells));
             break;
+        case TP_COPY_START: exec_start(m, s); break;
+        case TP_COPY_WAIT: exec_wait(m, s); break;
+        case TP_SIGNAL:
+        case TP_AWAIT: exec_count(m, s); break;
         case TP_LOOP: exec_loop(m, s); break;
         case TP_ASSERT: exec_check(m, s); break;
         case TP_WHILE: exec_while(m, s); break;

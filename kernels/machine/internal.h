@@ -59,6 +59,14 @@ typedef struct tp_alias tp_alias;
 typedef struct tp_crew tp_crew;
 typedef struct tp_chain tp_chain;
 typedef struct tp_group tp_group;
+typedef struct tp_flights tp_flights;
+
+/* Elements start[d] + t stride[d] of a ref, 0 <= t < size[d]. */
+typedef struct tp_slice {
+    int64_t start[TP_MAX_RANK], size[TP_MAX_RANK], stride[TP_MAX_RANK];
+    uint32_t rank; /* of the ref */
+    bool whole;    /* all of it, in order */
+} tp_slice;
 
 /* One operand while the grid runs. */
 typedef struct tp_ref {
@@ -79,6 +87,7 @@ typedef struct tp_ref {
     uint32_t *owner; /* outputs with Element dimensions instead: per element, the number of its run */
     int64_t *starts; /* and per run its window's start, then its parallel coordinates, hashed */
     uint32_t nstarts, starts_room;
+    int64_t *writer;                /* far.c, per element: parallel coordinates, hashed, of the steps that write it */
     bool returned;                  /* outputs: this run has the window of an earlier one */
     const tp_statement *last_store; /* statement that last wrote it */
     struct tp_alias *shared;        /* alias.c: its array is another operand's too */
@@ -116,6 +125,7 @@ typedef struct tp_machine {
     size_t piece;              /* elements of a strip, about */
     tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
     uint32_t moved_size;
+    tp_flights *flights;    /* flight.c; NULL: no semaphores */
     tp_crew *crew;          /* threads.c: machines that share the walk; NULL: this is the only one */
     uint32_t worker;        /* ... and its number */
     int64_t turns;          /* of loops in the body, all together */
@@ -188,6 +198,24 @@ tp_str tp_element_text(tp_machine *m, const tp_ref *r, size_t lane);
 typedef void (*tp_found_comparison)(void *ctx, const tp_statement *s);
 void tp_each_comparison(tp_arena *a, const tp_kernel *k, tp_found_comparison found, void *ctx);
 
+/* far.c: once the cells of r are there; before the slice is read or written */
+void tp_far_prepare(tp_machine *m, tp_ref *r);
+void tp_far_touch(tp_machine *m, tp_ref *r, const tp_slice *s, bool writes);
+
+/* flight.c: copies that were started, and semaphores. Nothing without "semaphore" scratch. A part (NULL: all) of an
+ * operand is about to be read or written; an operand's window is about to move. */
+void tp_flights_prepare(tp_machine *m);
+void tp_flight_touch(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes);
+void tp_flight_window(tp_machine *m, uint32_t operand);
+/* The statements: a copy of `source` to `destination`; a wait for that many elements; a count of n. `counter` is the
+ * element of the semaphore. */
+void tp_flight_start(tp_machine *m, const tp_statement *s, const tp_slice *source, const tp_slice *destination,
+                     size_t counter);
+void tp_flight_wait(tp_machine *m, const tp_statement *s, int64_t elements, size_t counter);
+void tp_flight_count(tp_machine *m, const tp_statement *s, int64_t n, size_t counter);
+/* Here nothing may be in flight, and every semaphore is zero. */
+void tp_flights_settled(tp_machine *m, const char *when);
+
 /* alias.c */
 void tp_alias_prepare(tp_machine *m, uint32_t output);
 /* After a window was copied in, after a step under a resident output, after a
@@ -201,6 +229,8 @@ tp_origin tp_origin_new(tp_origin_kind kind, uint32_t operand, size_t lane, int6
 tp_origin_kind tp_origin_kind_of(tp_origin o);
 const char *tp_origin_rule(tp_origin o);
 tp_str tp_origin_text(tp_machine *m, tp_origin o);
+/* " at step i = 0, k = 3"; empty for a grid without axes or too large to tell. */
+tp_str tp_origin_step_text(tp_machine *m, int64_t step);
 void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims);
 /* The same; the elements hold anything until something is written. */
 void tp_cells_init_unset(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims);

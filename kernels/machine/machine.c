@@ -36,11 +36,10 @@ bool tp_kernel_executable(tp_arena *a, const tp_kernel *k, tp_str *why)
 {
     for (uint32_t i = 0; i < tp_noperands(k); i++) {
         const tp_operand *o = &k->operands[i];
-        bool far = o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM, cell = tp_dtype_info(o->dtype)->executable;
-        if (cell && !far)
+        if (tp_dtype_info(o->dtype)->executable)
             continue;
-        *why = tp_printf(a, "`%.*s` is %s%s, which this build checks but does not execute", TP_FMT(o->name),
-                         cell ? "in " : "", cell ? tp_memory_name(o->memory) : tp_dtype_info(o->dtype)->name);
+        *why = tp_printf(a, "`%.*s` is %s, which this build checks but does not execute", TP_FMT(o->name),
+                         tp_dtype_info(o->dtype)->name);
         return false;
     }
     return true;
@@ -80,6 +79,7 @@ static void prepare_ref(tp_machine *m, uint32_t i)
     }
     tp_cells_init(m->arena, &r->cells, o->dtype, o->ref_rank, dims);
     tp_planes_prepare(m, i);
+    tp_far_prepare(m, r);
     if (o->role == TP_OUTPUT && o->discard)
         return;
     if (o->role == TP_OUTPUT && tp_has_element_dims(o)) {
@@ -142,7 +142,7 @@ static int64_t inner_bytes(const tp_ref *r)
 
 static void transfer(tp_machine *m, tp_ref *r, bool in)
 {
-    if (m->request->counts) {
+    if (m->request->counts && !tp_is_far(r->operand)) {
         *(in ? &m->stats.bytes_in : &m->stats.bytes_out) += inner_bytes(r);
         m->stats.in_place += r->cells.data != r->cells.own;
     }
@@ -477,10 +477,13 @@ static void move_windows(tp_machine *m, bool parallel_changed)
 {
     int64_t start[TP_MAX_RANK];
     uint32_t n = m->k->ninputs + m->k->noutputs;
+    if (parallel_changed)
+        tp_flights_settled(m, "before a parallel coordinate changes");
     for (uint32_t i = m->k->ninputs; i < n; i++) {
-        bool changed = move_window(m, i, start) || parallel_changed;
+        bool changed = move_window(m, i, start) || (parallel_changed && !tp_is_far(&m->k->operands[i]));
         if (!changed)
             continue;
+        tp_flight_window(m, i);
         end_run(m, i);
         memcpy(m->refs[i].window, start, sizeof start);
         place_window(&m->refs[i]);
@@ -493,6 +496,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
                 tp_alias_read(m, r);
             continue;
         }
+        tp_flight_window(m, i);
         memcpy(r->window, start, sizeof start);
         place_window(r);
         fetch_rows(r);
@@ -592,7 +596,7 @@ static int64_t work_of_step(const tp_machine *m)
 {
     size_t n = 1;
     for (uint32_t i = 0; i < tp_noperands(m->k); i++)
-        n += m->refs[i].cells.n;
+        n += tp_is_far(&m->k->operands[i]) ? 0 : m->refs[i].cells.n;
     return (int64_t)n;
 }
 
@@ -606,6 +610,7 @@ void tp_walk_prepare(tp_machine *m)
             tp_alias_prepare(m, i);
     for (uint32_t i = 0; i < m->k->ninputs + m->k->noutputs; i++)
         find_place(m, &m->refs[i]);
+    tp_flights_prepare(m);
     prepare_values(m);
     tp_fixed_prepare(m);
     tp_chain_prepare(m);
@@ -657,6 +662,7 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
         advance(m);
     }
     m->step--;
+    tp_flights_settled(m, "when the kernel ends");
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
         end_run(m, i);
     m->stats.steps = m->grid.total;

@@ -46,8 +46,7 @@ static tp_str lane_text(tp_machine *m, const tp_cells *c, size_t lane)
     return tp_buf_view(&b);
 }
 
-/* "at step i = 0, k = 3"; empty for a grid without axes or too large to tell. */
-static tp_str step_text(tp_machine *m, int64_t step)
+tp_str tp_origin_step_text(tp_machine *m, int64_t step)
 {
     tp_buf b = {.arena = m->arena};
     int64_t at[TP_MAX_AXES];
@@ -73,7 +72,7 @@ tp_str tp_origin_text(tp_machine *m, tp_origin o)
     if (tp_origin_kind_of(o) == TP_BORN_MASKED)
         return tp_printf(m->arena, "a masked-off lane of the load of `%.*s` in line %zu of the kernel",
                          TP_FMT(r->operand->name), lane);
-    tp_str at = lane_text(m, &r->cells, lane), step = step_text(m, (int64_t)(o & STEP_MASK));
+    tp_str at = lane_text(m, &r->cells, lane), step = tp_origin_step_text(m, (int64_t)(o & STEP_MASK));
     if (tp_origin_kind_of(o) == TP_BORN_OUTSIDE)
         return tp_printf(m->arena,
                          "element %.*s of the window of `%.*s`, which lies outside the array (window copied in%.*s)",

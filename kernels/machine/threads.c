@@ -70,6 +70,9 @@ static void *start(void *arg)
 
 static bool may_share(const tp_run_request *r)
 {
+    for (uint32_t i = r->kernel->ninputs; i < r->kernel->ninputs + r->kernel->noutputs; i++)
+        if (tp_is_far(&r->kernel->operands[i])) /* who writes an element is noted by one machine */
+            return false;
     const tp_kernel *k = r->kernel;
     bool may = !r->domain && !r->coverage && !r->max_work && k->naxes && k->axes[0].parallel;
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)

@@ -36,6 +36,7 @@ static void count_uses(tp_machine *m, const tp_region *r, uint32_t *home, uint32
         if (s->kind != TP_LOOP)
             look(m, home, here, s->value);
         look_through(m, home, here, s->access);
+        look_through(m, home, here, s->semaphore);
         count_uses(m, &s->body, home, regions);
         count_uses(m, &s->orelse, home, regions);
     }

@@ -62,7 +62,7 @@ typedef struct reading {
 static bool writes(const tp_statement *s, void *ctx)
 {
     reading *r = ctx;
-    if (s->kind == TP_PUT && s->access->operand == r->operand)
+    if (tp_writes(s) && s->access->operand == r->operand)
         r->found = s->syntax;
     return false;
 }

@@ -215,7 +215,7 @@ class _Import:
         members: dict[str, Any] = {"scalar_prefetch": tables, "grid": self.grid(axes, steps), "vmem_limit_bytes": int(limit or 0),
                    "inputs": self.entries(lambda b: self.operand(*b, axes, table_refs), blocks[:n_in]),
                    "outputs": self.entries(lambda b: self.operand(*b, axes, table_refs), blocks[n_in:]),
-                   "scratch": self.entries(lambda s: self.scratch(*s), [s for s in scratch if jx.memory_space(s[1]) != "semaphore"])}
+                   "scratch": self.entries(lambda s: self.scratch(*s), scratch)}
         writer = Body(self.own(axes), self.names.taken)
         writer.place = self.place
         with self.noting():
@@ -360,6 +360,8 @@ class _Import:
 
     def scratch(self, ref: Ref, aval: Any) -> dict[str, Any]:
         space = jx.memory_space(aval)
+        if space == "semaphore" and ref.dtype in ("dma_sem", "semaphore"):
+            return {"name": ref.name, "memory_space": "dma_semaphore" if ref.dtype == "dma_sem" else "semaphore", "shape": [int(d) for d in ref.shape]}
         if space not in ("vmem", "smem") or not ref.dtype.startswith(("float", "bfloat", "int", "uint", "bool")):
             raise Unsupported(f"scratch `{ref.name}` in {space}", self.place)
         entry: dict[str, Any] = {"name": ref.name, "dtype": ref.dtype, "shape": [int(d) for d in ref.shape]}

@@ -175,6 +175,20 @@ def transforms_of(eqn: Any, count: int, tree: str = "tree") -> tuple[list[Any], 
     return list(jax.tree_util.tree_unflatten(eqn.params[tree], leaves)), Leaf
 
 
+def ref_and_transforms(x: Any) -> tuple[Any, list[Any]]:
+    """The ref behind a view of it, and the index transforms."""
+    transforms: list[Any] = []
+    while hasattr(x, "transforms"):
+        transforms = [*x.transforms, *transforms]
+        x = x.ref
+    return x, transforms
+
+
+def is_true(x: Any) -> bool:
+    """A literal that is true; traced values are not."""
+    return bool(getattr(x, "val", x)) if not hasattr(x, "aval") or hasattr(x, "val") else False
+
+
 def masked_of(eqn: Any) -> tuple[list[Any], Any, Any, Any]:
     """The same of a load or store with a mask: transforms, Leaf, the operand
     (None of a load), the mask; what stands for `other` of a load is the operand."""

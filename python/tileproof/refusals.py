@@ -6,15 +6,12 @@ from __future__ import annotations
 from . import jaxpr as jx
 from .errors import Unsupported
 
-COPY = "let the BlockSpec of an operand bring the block in and out"
 RANDOM = "pass the random bits as an input"
 SORT = "Mosaic lowers no sort: sort outside of the kernel, or keep a running maximum and `argmax`"
 SEMAPHORE = "blocks that a BlockSpec brings in and out need none"
 SCATTER = "Mosaic lowers no scatter: store through the ref, `ref[i] = v`, or select lanes, `jnp.where(iota == i, v, x)`"
 
 WORDS: dict[str, tuple[str, str]] = {
-    "dma_start": ("make_async_copy", COPY), "dma_wait": ("the wait of a make_async_copy", COPY),
-    "semaphore_signal": ("semaphore_signal", SEMAPHORE), "semaphore_wait": ("semaphore_wait", SEMAPHORE),
     "semaphore_read": ("semaphore_read", SEMAPHORE), "get_barrier_semaphore": ("get_barrier_semaphore", "kernels of several devices are not modelled"),
     "axis_index": ("lax.axis_index", "kernels of several devices are not modelled; pass the index as a prefetched scalar"),
     "device_id": ("the id of the device", "pass it as a prefetched scalar"),

@@ -120,7 +120,16 @@ def gelu(x):
     return jax.nn.gelu(x, approximate=True)
 
 
+MOVES = {
+    "copy": pltpu.sync_copy,
+    "copy_start": lambda x, y, sem: pltpu.make_async_copy(x, y, sem).start(),
+    "copy_wait": lambda x, y, sem: pltpu.make_async_copy(x, y, sem).wait(),
+    "semaphore_signal": lambda sem, n=1: pl.semaphore_signal(sem, n),
+    "semaphore_wait": lambda sem, n=1: pl.semaphore_wait(sem, n),
+}
+
 FUNCTIONS = {
+    **MOVES,
     **{n: getattr(jnp, n) for n in (
         "where maximum minimum abs sign exp exp2 log log1p log2 sqrt tanh sin cos floor ceil round clip square "
         "reshape transpose expand_dims squeeze broadcast_to concatenate stack tile repeat roll flip expm1 tan").split()},
@@ -321,6 +330,8 @@ class Body(ast.NodeTransformer):
             place = node.args.pop(0)
             node.args[:0] = [place.value, place.slice]
             node.func.id = "masked_" + node.func.id
+        if isinstance(node.func, ast.Name) and node.func.id in MOVES:  # and here a part of a ref
+            node.args = [ast.Subscript(ast.Attribute(a.value, "at", ast.Load()), a.slice, ast.Load()) if isinstance(a, ast.Subscript) else a for a in node.args]
         self.generic_visit(node)
         return node
 
@@ -384,7 +395,7 @@ def pallas_call(spec, given_sizes=(), dtypes=(), interpret=True, contents=()):
 
     def block_of(o):
         if "block_shape" not in o:
-            return pl.BlockSpec(memory_space=pltpu.VMEM)
+            return pl.BlockSpec(memory_space={"any": pl.ANY, "hbm": pltpu.HBM, "smem": pltpu.SMEM}.get(o.get("memory_space"), pltpu.VMEM))
         block = tuple(dimension(b, sizes) for b in o["block_shape"])
         mode = {}
         if "buffers" in o or "revisit" in o:
@@ -395,6 +406,10 @@ def pallas_call(spec, given_sizes=(), dtypes=(), interpret=True, contents=()):
     def names_at(ids):
         refs = {t["name"]: entries(t, r) for t, r in zip(tables, ids[len(axes):])}
         return {**sizes, **dict(zip(axes, ids)), **refs}
+
+    def scratch_of(o):
+        space = {"dma_semaphore": pltpu.SemaphoreType.DMA, "semaphore": pltpu.SemaphoreType.REGULAR}.get(o.get("memory_space"))
+        return space(shape_of(o)) if space else pltpu.VMEM(shape_of(o), dtype_of(o))
 
     inputs, outputs, scratch = spec.get("inputs", []), spec["outputs"], spec.get("scratch", [])
     names = [o["name"] for o in inputs]
@@ -408,7 +423,7 @@ def pallas_call(spec, given_sizes=(), dtypes=(), interpret=True, contents=()):
             grid=grid,
             in_specs=[block_of(o) for o in inputs],
             out_specs=[block_of(o) for o in outputs],
-            scratch_shapes=[pltpu.VMEM(shape_of(o), dtype_of(o)) for o in scratch],
+            scratch_shapes=[scratch_of(o) for o in scratch],
         ),
         input_output_aliases={len(tables) + names.index(o["alias"]): i for i, o in enumerate(outputs) if "alias" in o},
         interpret=interpret,

@@ -149,7 +149,8 @@ static void count_findings(tally *t, const tp_findings *f)
 
 static void print_reached(const tally *t)
 {
-    static const char *const STATEMENTS[] = {"compute", "assign", "store", "if", "for", "while", "check"};
+    static const char *const STATEMENTS[] = {"compute", "assign", "store",  "if",    "for",  "while",
+                                             "start",   "wait",   "signal", "await", "check"};
     tp_arena *a = tp_arena_new(0);
     tp_buf not_reached = {.arena = a}, statements = {.arena = a}, rules = {.arena = a};
     unsigned reached = 0;

@@ -23,7 +23,9 @@ class Memory(Writer):
         return self.place_of(eqn, *jx.transforms_of(eqn, count))
 
     def place_of(self, eqn: Any, transforms: list[Any], leaf: Any) -> tuple[Ref, str, tuple[int, ...]]:
-        ref = self.read(eqn.invars[0])
+        return self.place_in(self.read(eqn.invars[0]), transforms, leaf)
+
+    def place_in(self, ref: Ref, transforms: list[Any], leaf: Any) -> tuple[Ref, str, tuple[int, ...]]:
         parts: list[Any] = [("full", n) for n in ref.shape]
         for t in transforms:
             kind = jx.view_kind(t)
@@ -230,42 +232,6 @@ class Memory(Writer):
             self.env[eqn.outvars[0]] = self.assign(Value(text, shape, ref.dtype))
         value = self.filled(self.read(stored), shape)
         self.line(f"{text} = {value}" if mask is None else f"store({text}, {value}, {self.filled(self.read(mask), shape)})")
-
-    def do_run_scoped(self, eqn: Any) -> None:
-        """Buffers of a part of the body are scratch: what they held when it was
-        entered before cannot be seen where all of it is written first."""
-        inner = jx.open_jaxpr(eqn.params["jaxpr"])
-        self.bind(inner.constvars, [self.read(a) for a in eqn.invars])
-        refs = []
-        for var, given in zip(inner.invars, [*jx.argument_names(inner), *[""] * len(inner.invars)], strict=False):
-            ref = Ref(self.name("scoped"), tuple(var.aval.shape), jx.dtype_name(var.aval))
-            if jx.memory_space(var.aval) != "semaphore":
-                self.allocated.append((ref, var.aval))
-                if not self.written_first(inner, var):
-                    what = f"the buffer `{given}`" if given else "a buffer"
-                    raise Unsupported(f"{what} of run_scoped that is not written as a whole before it is used is not supported", self.place,
-                                      "begin with `ref[...] = …`, or declare it in scratch_shapes")
-            refs.append(ref)
-        self.bind(inner.invars, refs)
-        self.count_uses(inner)
-        place = self.place
-        results = self.statements(inner)
-        self.place = place
-        self.bind(eqn.outvars, results)
-
-    def written_first(self, inner: Any, var: Any) -> bool:
-        """Is the first equation that names the ref a store to all of it?"""
-        eqn = next((e for e in inner.eqns if any(a is var for a in e.invars)), None)
-        if eqn is None:
-            return True
-        if eqn.primitive.name != "swap" or eqn.invars[0] is not var or any(a is var for a in eqn.invars[1:]) or self.uses_of(inner, eqn.outvars[0]):
-            return False
-        transforms, leaf = jx.transforms_of(eqn, 2)
-        return all(jx.view_kind(t) == "indexer" and self.takes_all(t, leaf) for t in transforms)
-
-    @staticmethod
-    def uses_of(inner: Any, var: Any) -> bool:
-        return not jx.is_dropped(var) and (any(a is var for e in inner.eqns for a in e.invars) or any(a is var for a in inner.outvars))
 
     def do_addupdate(self, eqn: Any) -> None:
         _, text, _ = self.subscript(eqn, 2)

@@ -1,0 +1,62 @@
+/* What the walk notes of a step, in order, where the body moves data itself. */
+#include "analyzer/flow/internal.h"
+
+static tp_place place_of(flow *f, const tp_access *access)
+{
+    const tp_operand *o = &f->k->operands[access->operand];
+    tp_exprs *p = f->a->p;
+    tp_place at = {.operand = access->operand, .rank = o->ref_rank, .known = true};
+    for (uint32_t d = 0; d < o->ref_rank; d++) {
+        const tp_subscript *s = &access->subs[d];
+        at.stride[d] = s->kind == TP_SUB_SLICE ? s->stride : 1;
+        at.start[d] = s->kind == TP_SUB_FULL ? tp_const(p, 0) : flow_meaning(f, s->start);
+        at.size[d] = s->kind == TP_SUB_FULL ? o->ref_shape[d] : s->kind == TP_SUB_INT ? tp_const(p, 1) : s->size;
+        at.known &= at.start[d].id != 0;
+    }
+    return at;
+}
+
+static void note(flow *f, tp_event e)
+{
+    e.path = f->path;
+    e.exact = f->path_exact;
+    e.syntax = f->syntax;
+    tp_push(f->a->arena, f->out->events, e);
+}
+
+static bool notes(const flow *f)
+{
+    bool any = false;
+    for (uint32_t i = 0; f->recording && i < tp_noperands(f->k) && !any; i++)
+        any = tp_is_semaphore(&f->k->operands[i]) || tp_is_far(&f->k->operands[i]);
+    return any;
+}
+
+void flow_note_access(flow *f, tp_event_kind kind, const tp_access *a)
+{
+    if (notes(f))
+        note(f, (tp_event){.kind = kind, .place = place_of(f, a)});
+}
+
+void flow_note_copy(flow *f, tp_event_kind kind, const tp_statement *s)
+{
+    tp_event e = {.kind = kind};
+    if (!notes(f))
+        return;
+    e.counter = place_of(f, s->semaphore);
+    if (kind != TP_EVENT_COUNT) {
+        tp_exprs *p = f->a->p;
+        e.place = place_of(f, s->access);
+        e.from = place_of(f, s->from);
+        e.bits = tp_const(p, tp_dtype_info(f->k->operands[s->access->operand].dtype)->bits);
+        for (uint32_t d = 0; d < e.place.rank; d++)
+            e.bits = tp_op2(p, TP_E_MUL, e.bits, e.place.size[d]);
+    }
+    note(f, e);
+}
+
+void flow_note_loop(flow *f, tp_event_kind kind, tp_expr counter, tp_expr count)
+{
+    if (notes(f))
+        note(f, (tp_event){.kind = kind, .counter = {.start = {counter}}, .bits = count});
+}

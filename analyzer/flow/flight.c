@@ -1,0 +1,521 @@
+/* Copies in flight, for all sizes and all steps.
+ *
+ * The walk over the body notes what happens in a step, in order. Here a set of copies in flight is carried along that
+ * list: each with the condition under which it is in flight, its sides, its semaphore and its bits, all expressions
+ * over sizes, the step and the counters of loops. A start adds one. A wait settles the copies of its semaphore when it
+ * brings the last of their bits. A read or write has to lie apart from what is in flight.
+ *
+ * What a step, or a turn of a loop, leaves for the next one is guessed and proven: the guess is what a step leaves that
+ * finds nothing, one step earlier. A step that finds that must leave it again; the first step finds nothing, and the
+ * last one leaves nothing.
+ */
+#include "analyzer/flow/internal.h"
+
+enum {
+    MOST_IN_FLIGHT = 64,
+    MOST_ROUNDS = 5,
+    MOST_QUESTIONS = 4000,
+};
+
+/* ---- questions ---- */
+
+typedef struct flying {
+    tp_expr guard;
+    tp_event event; /* the start */
+    uint32_t waits; /* waits on its counter that did not bring the last of its bits */
+    bool named;     /* one of these had its sides */
+} flying;
+typedef TP_VEC(flying) fleet;
+
+typedef struct proof {
+    tp_analysis *a;
+    const tp_flow *f;
+    tp_grade grade;
+    uint32_t questions;
+    bool guessing;       /* what does not fit is passed over */
+    tp_str why;          /* why nothing is shown; empty: all is well so far */
+    const tp_syntax *at; /* ... and where */
+} proof;
+
+static bool follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
+{
+    enum { ROOM = 96 };
+    tp_expr premises[ROOM + TP_GRANTED];
+    int64_t v;
+    goal = tp_expr_normal(x->a->p, goal);
+    if (tp_expr_is_const(x->a->p, goal, &v) && v)
+        return true;
+    if (++x->questions > MOST_QUESTIONS)
+        return false;
+    tp_claim c = {.goal = goal, .over_steps = true, .premises = premises, .given = x->f->given};
+    for (uint32_t i = 0; i < n; i++)
+        c.npremises += tp_conjuncts(x->a, given[i], premises + c.npremises, ROOM - c.npremises);
+    tp_flow_vars(x->a, x->f, 0, NULL, &c);
+    tp_decision d = tp_claim_decide(x->a, &c);
+    if (d.verdict == TP_PROVEN && d.grade > x->grade)
+        x->grade = d.grade;
+    return d.verdict == TP_PROVEN;
+}
+
+static bool never(proof *x, tp_expr a, tp_expr b)
+{
+    return follows(x, (tp_expr[]){a, b}, 2, tp_const(x->a->p, 0));
+}
+
+static tp_expr apart(proof *x, const tp_place *a, const tp_place *b)
+{
+    tp_exprs *p = x->a->p;
+    tp_expr any = tp_const(p, 0);
+    for (uint32_t d = 0; d < a->rank && a->known && b->known; d++) {
+        tp_expr end_a = tp_op2(p, TP_E_ADD, a->start[d], tp_op2(p, TP_E_MUL, tp_const(p, a->stride[d]), a->size[d])),
+                end_b = tp_op2(p, TP_E_ADD, b->start[d], tp_op2(p, TP_E_MUL, tp_const(p, b->stride[d]), b->size[d]));
+        any =
+            tp_op2(p, TP_E_OR, any,
+                   tp_op2(p, TP_E_OR, tp_op2(p, TP_E_LE, end_a, b->start[d]), tp_op2(p, TP_E_LE, end_b, a->start[d])));
+    }
+    return any;
+}
+
+static tp_expr equal_places(proof *x, const tp_place *a, const tp_place *b)
+{
+    tp_exprs *p = x->a->p;
+    tp_expr all = tp_const(p, a->operand == b->operand && a->known && b->known);
+    for (uint32_t d = 0; d < a->rank && a->operand == b->operand; d++) {
+        if (a->stride[d] != b->stride[d])
+            return tp_const(p, 0);
+        all = tp_op2(p, TP_E_AND, all,
+                     tp_op2(p, TP_E_AND, tp_op2(p, TP_E_EQ, a->start[d], b->start[d]),
+                            tp_op2(p, TP_E_EQ, a->size[d], b->size[d])));
+    }
+    return all;
+}
+
+static bool fails(proof *x, const char *why, const tp_event *e)
+{
+    if (x->why.n)
+        return false;
+    x->why = tp_str_c(why);
+    x->at = e ? e->syntax : NULL;
+    return false;
+}
+
+/* ---- events ---- */
+
+static bool look(proof *x, const fleet *all, const tp_event *e, const tp_place *at, bool writes)
+{
+    for (uint32_t i = 0; i < all->len; i++) {
+        const flying *y = &all->at[i];
+        tp_expr given[] = {e->path, y->guard};
+        bool clear =
+            (y->event.place.operand != at->operand || follows(x, given, 2, apart(x, at, &y->event.place))) &&
+            (!writes || y->event.from.operand != at->operand || follows(x, given, 2, apart(x, at, &y->event.from)));
+        if (!clear)
+            return fails(x, "that this lies apart from what is in flight is not shown", e);
+    }
+    return true;
+}
+
+static bool start(proof *x, fleet *all, const tp_event *e)
+{
+    if (!e->exact || !e->counter.known || !e->place.known || !e->from.known)
+        return fails(x, "whether, where or what is copied depends on data", e);
+    if (all->len == MOST_IN_FLIGHT)
+        return fails(x, "too many copies are in flight", e);
+    tp_push(x->a->arena, *all, ((flying){.guard = e->path, .event = *e}));
+    return true;
+}
+
+/* Behind the path, nothing of `mine` is in flight any more. */
+static void settle(proof *x, fleet *all, const bool *mine, tp_expr path)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < all->len; i++) {
+        flying y = all->at[i];
+        if (mine[i] && follows(x, &y.guard, 1, path))
+            continue;
+        if (mine[i])
+            y.guard = tp_op2(x->a->p, TP_E_AND, y.guard, tp_op1(x->a->p, TP_E_NOT, path));
+        all->at[kept++] = y;
+    }
+    all->len = kept;
+}
+
+/* Copies on the counter of the wait, which brings as many bits as each of them. False: that is not shown. */
+static bool on_counter(proof *x, const fleet *all, const tp_event *e, bool *mine, uint32_t *n)
+{
+    *n = 0;
+    memset(mine, 0, MOST_IN_FLIGHT * sizeof *mine);
+    for (uint32_t i = 0; i < all->len; i++) {
+        const flying *y = &all->at[i];
+        tp_expr given[] = {e->path, y->guard};
+        tp_expr same = equal_places(x, &y->event.counter, &e->counter);
+        if (y->event.counter.operand != e->counter.operand || follows(x, given, 2, tp_op1(x->a->p, TP_E_NOT, same)))
+            continue;
+        bool sure =
+            follows(x, given, 2, same) && follows(x, given, 2, tp_op2(x->a->p, TP_E_EQ, y->event.bits, e->bits));
+        if (!sure && !x->guessing)
+            return fails(x, "which copies this waits for is not shown", e);
+        mine[i] = sure;
+        *n += sure;
+    }
+    return *n || fails(x, "that a copy is in flight here is not shown", e);
+}
+
+/* Exactly one of several copies is in flight, each under its own condition. */
+static bool one_of_them(proof *x, const fleet *all, const bool *mine, tp_expr path)
+{
+    tp_expr any = tp_const(x->a->p, 0);
+    for (uint32_t i = 0; i < all->len; i++) {
+        if (!mine[i])
+            continue;
+        any = tp_op2(x->a->p, TP_E_OR, any, all->at[i].guard);
+        for (uint32_t k = 0; k < i; k++)
+            if (mine[k] && !follows(x, (tp_expr[]){path, all->at[i].guard, all->at[k].guard}, 3, tp_const(x->a->p, 0)))
+                return false;
+    }
+    return follows(x, &path, 1, any);
+}
+
+/* All of them are in flight, and this wait names the sides of one that no wait has named. */
+static bool one_more(proof *x, fleet *all, const bool *mine, const tp_event *e, uint32_t *waits)
+{
+    flying *found = NULL;
+    for (uint32_t i = 0; i < all->len; i++) {
+        flying *y = &all->at[i];
+        if (!mine[i])
+            continue;
+        if (!follows(x, &e->path, 1, y->guard) || !follows(x, &y->guard, 1, e->path))
+            return false;
+        *waits = y->waits + 1;
+        if (!found && !y->named && follows(x, &e->path, 1, equal_places(x, &y->event.place, &e->place)) &&
+            follows(x, &e->path, 1, equal_places(x, &y->event.from, &e->from)))
+            found = y;
+    }
+    for (uint32_t i = 0; i < all->len; i++)
+        all->at[i].waits += mine[i];
+    if (found)
+        found->named = true;
+    return found != NULL;
+}
+
+static bool wait(proof *x, fleet *all, const tp_event *e)
+{
+    bool mine[MOST_IN_FLIGHT];
+    uint32_t n, waits = 0;
+    if (!e->exact || !e->counter.known || !e->place.known || !e->from.known)
+        return fails(x, "whether this waits, for what and where depends on data", e);
+    if (!on_counter(x, all, e, mine, &n)) {
+        if (x->guessing) /* as if it ended what is surely there */
+            settle(x, all, mine, e->path);
+        return false;
+    }
+    if (one_of_them(x, all, mine, e->path)) {
+        for (uint32_t i = 0; i < all->len; i++)
+            if (mine[i] && !follows(x, (tp_expr[]){e->path, all->at[i].guard}, 2,
+                                    tp_op2(x->a->p, TP_E_AND, equal_places(x, &all->at[i].event.place, &e->place),
+                                           equal_places(x, &all->at[i].event.from, &e->from))))
+                return fails(x, "that the copy which ends here has these sides is not shown", e);
+        settle(x, all, mine, e->path);
+        return true;
+    }
+    if (x->guessing) {
+        settle(x, all, mine, e->path);
+        return true;
+    }
+    if (!one_more(x, all, mine, e, &waits))
+        return fails(x, "how many copies are in flight on this semaphore is not shown", e);
+    if (waits == n)
+        settle(x, all, mine, e->path);
+    return true;
+}
+
+/* ---- steps and turns ---- */
+
+static bool run(proof *x, uint32_t from, uint32_t to, fleet *all);
+
+static fleet copy_of(proof *x, const fleet *all)
+{
+    fleet c = {0};
+    for (uint32_t i = 0; i < all->len; i++)
+        tp_push(x->a->arena, c, all->at[i]);
+    return c;
+}
+
+static void move_place(proof *x, tp_place *at, const tp_expr *with, uint32_t n)
+{
+    for (uint32_t d = 0; d < at->rank; d++) {
+        at->start[d] = tp_expr_subst(x->a->p, at->start[d], with, n);
+        at->size[d] = tp_expr_subst(x->a->p, at->size[d], with, n);
+    }
+}
+
+/* The copies with `value` for the symbol, under one condition more. */
+static void add_moved(proof *x, fleet *into, const fleet *from, uint32_t sym, tp_expr value, tp_expr when)
+{
+    tp_exprs *p = x->a->p;
+    uint32_t n = tp_sym_count(p);
+    tp_expr *with = TP_NEWN(x->a->arena, tp_expr, n);
+    with[sym] = value;
+    for (uint32_t i = 0; i < from->len; i++) {
+        flying y = from->at[i];
+        y.guard = tp_op2(p, TP_E_AND, tp_expr_subst(p, y.guard, with, n), when);
+        move_place(x, &y.event.place, with, n);
+        move_place(x, &y.event.from, with, n);
+        move_place(x, &y.event.counter, with, n);
+        y.event.bits = tp_expr_subst(p, y.event.bits, with, n);
+        tp_push(x->a->arena, *into, y);
+    }
+}
+
+static bool same_copy(proof *x, const flying *a, const flying *b)
+{
+    tp_exprs *p = x->a->p;
+    tp_expr same = tp_op2(p, TP_E_AND, equal_places(x, &a->event.place, &b->event.place),
+                          tp_op2(p, TP_E_AND, equal_places(x, &a->event.from, &b->event.from),
+                                 equal_places(x, &a->event.counter, &b->event.counter)));
+    return !a->waits && !b->waits && follows(x, &a->guard, 1, b->guard) && follows(x, &b->guard, 1, a->guard) &&
+           follows(x, &a->guard, 1, same);
+}
+
+static void drop_impossible(proof *x, fleet *all)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < all->len; i++)
+        if (!never(x, all->at[i].guard, tp_const(x->a->p, 1)))
+            all->at[kept++] = all->at[i];
+    all->len = kept;
+}
+
+/* Is each of a one of b? The same number of each, none twice. */
+static bool same_fleet(proof *x, const fleet *a, const fleet *b)
+{
+    bool taken[MOST_IN_FLIGHT] = {false};
+    if (a->len != b->len)
+        return false;
+    for (uint32_t i = 0; i < a->len; i++) {
+        uint32_t k = 0;
+        while (k < b->len && (taken[k] || !same_copy(x, &a->at[i], &b->at[k])))
+            k++;
+        if (k == b->len)
+            return false;
+        taken[k] = true;
+    }
+    return true;
+}
+
+/* What a turn finds: the first one what was there before, a later one what its predecessor left. */
+static void found_by_turn(proof *x, const fleet *before, const fleet *left, tp_expr turn, fleet *now)
+{
+    tp_exprs *p = x->a->p;
+    uint32_t sym = (uint32_t)tp_expr_get(p, turn)->value;
+    tp_expr one = tp_const(p, 1);
+    add_moved(x, now, before, sym, turn, tp_op2(p, TP_E_EQ, turn, tp_const(p, 0)));
+    add_moved(x, now, left, sym, tp_op2(p, TP_E_SUB, turn, one), tp_op2(p, TP_E_GE, turn, one));
+    drop_impossible(x, now);
+}
+
+/* The events of one turn, `turn` its number from 0 to count - 1; `all` before the first turn becomes what is behind the
+ * last one. */
+static bool turns(proof *x, uint32_t from, uint32_t to, tp_expr turn, tp_expr count, fleet *all)
+{
+    tp_exprs *p = x->a->p;
+    uint32_t sym = (uint32_t)tp_expr_get(p, turn)->value;
+    tp_expr one = tp_const(p, 1);
+    fleet found = copy_of(x, all); /* a turn that keeps what it finds */
+    proof attempt = *x;
+    if (run(&attempt, from, to, &found) && (drop_impossible(&attempt, &found), same_fleet(&attempt, &found, all))) {
+        *x = attempt;
+        return true;
+    }
+    x->questions = attempt.questions;
+    if (!count.id)
+        return fails(x, "what a turn of a loop leaves in flight is not shown", &x->f->events.at[from]);
+    fleet left = {0};
+    bool settled = false;
+    for (int round = 0; round < MOST_ROUNDS && !settled; round++) { /* copies that last for several turns */
+        fleet now = {0};
+        proof guess = *x;
+        guess.guessing = true;
+        found_by_turn(&guess, all, &left, turn, &now);
+        if (now.len > MOST_IN_FLIGHT)
+            return fails(x, "too many copies are in flight", NULL);
+        run(&guess, from, to, &now);
+        drop_impossible(&guess, &now);
+        settled = same_fleet(&guess, &now, &left);
+        x->questions = guess.questions;
+        left = now;
+    }
+    fleet now = {0};
+    found_by_turn(x, all, &left, turn, &now);
+    if (!run(x, from, to, &now))
+        return false;
+    drop_impossible(x, &now);
+    if (!same_fleet(x, &now, &left))
+        return fails(x, "what is in flight differs from step to step in a way that is not followed", NULL);
+    fleet after = {0};
+    add_moved(x, &after, &left, sym, tp_op2(p, TP_E_SUB, count, one), tp_op2(p, TP_E_GE, count, one));
+    add_moved(x, &after, all, sym, turn, tp_op2(p, TP_E_LT, count, one));
+    drop_impossible(x, &after);
+    *all = after;
+    return true;
+}
+
+static uint32_t end_of(const tp_flow *f, uint32_t at)
+{
+    uint32_t depth = 0;
+    for (uint32_t i = at; i < f->events.len; i++) {
+        depth += f->events.at[i].kind == TP_EVENT_LOOP;
+        depth -= f->events.at[i].kind == TP_EVENT_END;
+        if (!depth)
+            return i;
+    }
+    return f->events.len;
+}
+
+static bool moves(const tp_flow *f, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++)
+        if (f->events.at[i].kind == TP_EVENT_START || f->events.at[i].kind == TP_EVENT_WAIT)
+            return true;
+    return false;
+}
+
+static bool step(proof *x, const tp_event *e, fleet *all)
+{
+    switch (e->kind) {
+    case TP_EVENT_READ: return look(x, all, e, &e->place, false);
+    case TP_EVENT_WRITE: return look(x, all, e, &e->place, true);
+    case TP_EVENT_START: return start(x, all, e);
+    case TP_EVENT_WAIT: return wait(x, all, e);
+    case TP_EVENT_COUNT: return fails(x, "what a semaphore counts is not followed yet", e);
+    case TP_EVENT_LOOP:
+    case TP_EVENT_END: break;
+    }
+    return true;
+}
+
+static bool run(proof *x, uint32_t from, uint32_t to, fleet *all)
+{
+    for (uint32_t i = from; i < to; i++) {
+        const tp_event *e = &x->f->events.at[i];
+        uint32_t end = e->kind == TP_EVENT_LOOP ? end_of(x->f, i) : i;
+        bool good;
+        if (e->kind == TP_EVENT_LOOP && moves(x->f, i, end)) {
+            good = turns(x, i + 1, end, e->counter.start[0], e->bits, all);
+            i = end;
+        } else {
+            good = step(x, e, all);
+        }
+        if (!good && !x->guessing)
+            return false;
+        if (!good)
+            x->why = (tp_str){NULL, 0};
+    }
+    return true;
+}
+
+/* No window moves under a copy that lasts longer than its step. */
+static bool stays(const tp_kernel *k, const flying *y)
+{
+    const tp_operand *from = &k->operands[y->event.from.operand], *to = &k->operands[y->event.place.operand];
+    return (tp_is_far(from) || from->role == TP_SCRATCH) && (tp_is_far(to) || to->role == TP_SCRATCH);
+}
+
+static tp_decision decide(tp_analysis *a, const tp_syntax **at)
+{
+    const tp_flow *f = tp_flow_of(a);
+    proof x = {.a = a, .f = f, .grade = TP_GRADE_CERT};
+    fleet all = {0};
+    const tp_axis *last = a->k->naxes ? &a->k->axes[a->k->naxes - 1] : NULL;
+    if (f->gave_up.n)
+        return (tp_decision){.verdict = TP_UNKNOWN, .reason = f->gave_up};
+    proof within = x;
+    bool good = run(&within, 0, f->events.len, &all), crosses = false;
+    drop_impossible(&within, &all);
+    if ((!good || all.len) && last && !last->parallel) { /* copies last from step to step */
+        x.questions = within.questions;
+        crosses = true;
+        all = (fleet){0};
+        good = turns(&x, 0, f->events.len, tp_sym(a->p, last->sym), last->steps, &all);
+    } else {
+        x = within;
+    }
+    drop_impossible(&x, &all);
+    for (uint32_t i = 0; good && i < all.len; i++)
+        good = fails(&x, "that this copy is waited for at the end is not shown", &all.at[i].event);
+    for (uint32_t i = 0; good && crosses && i < f->events.len; i++) /* which of them do was not kept */
+        if (f->events.at[i].kind == TP_EVENT_START)
+            good = stays(a->k, &(flying){.event = f->events.at[i]}) ||
+                   fails(&x, "a copy of a window, which moves with the steps", &f->events.at[i]);
+    if (tp_exprs_overflowed(a->p)) {
+        tp_exprs_forget_overflow(a->p);
+        good = fails(&x, "the conditions grow too large", NULL);
+    }
+    *at = x.at;
+    return good ? (tp_decision){.verdict = TP_PROVEN, .grade = x.grade}
+                : (tp_decision){.verdict = TP_UNKNOWN, .reason = x.why};
+}
+
+/* ---- the rules ---- */
+
+static bool starts(const tp_statement *s, void *ctx)
+{
+    (void)ctx;
+    return s->semaphore != NULL;
+}
+
+/* Small sizes, the least ones first, at which the machine traps with the running rule. False: none was found. */
+static bool find_case(tp_analysis *a, int64_t *env)
+{
+    enum { MOST_TRIED = 400, MOST_RUNS = 12, WIDE = 5, SIZES = 16 };
+    uint32_t at[SIZES] = {0}, n = a->nsizes, runs = 0;
+    if (!a->o->replay || a->k->ntables || n > SIZES)
+        return false;
+    for (uint32_t tried = 0; tried < MOST_TRIED && runs < MOST_RUNS; tried++) {
+        bool inside = true;
+        for (uint32_t i = 0; i < n; i++) {
+            const tp_var *v = &a->vars[i];
+            int64_t lo = 0, hi = 0, m = v->multiple_of;
+            if (v->choices) {
+                inside &= at[i] < v->nchoices;
+                env[v->sym] = v->choices[at[i] < v->nchoices ? at[i] : 0];
+                continue;
+            }
+            inside &= tp_expr_is_const(a->p, v->lo, &lo) && tp_expr_is_const(a->p, v->hi, &hi);
+            env[v->sym] = ((lo + m - 1) / m + (int64_t)at[i]) * m;
+            inside &= env[v->sym] <= hi;
+        }
+        if (inside && tp_domain_has(a, env)) {
+            runs++;
+            if (a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code) == 1)
+                return true;
+        }
+        uint32_t d = n;
+        while (d-- > 0 && ++at[d] == WIDE)
+            at[d] = 0;
+        if (d == UINT32_MAX)
+            return false;
+    }
+    return false;
+}
+
+void tp_check_flights(tp_analysis *a, const char *proven, const char *violated)
+{
+    if (!a->k->body || !tp_region_any(&a->k->body->statements, starts, NULL))
+        return;
+    int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p));
+    const tp_syntax *at = NULL;
+    tp_claim c = {.subject = a->k->name,
+                  .loc = a->k->doc->loc,
+                  .proven = tp_str_c(proven),
+                  .violated = tp_str_c(violated),
+                  .approximate = "the case that was found does not trap again"};
+    tp_decision d = decide(a, &at);
+    if (at)
+        c.loc = tp_body_loc(a, NULL, at);
+    if (d.verdict == TP_UNKNOWN && tp_runs_to_the_end(a))
+        d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
+    else if (d.verdict == TP_UNKNOWN && find_case(a, env))
+        d = (tp_decision){.verdict = TP_VIOLATED, .env = env};
+    tp_claim_record(a, &c, d, NULL);
+}

@@ -1,0 +1,183 @@
+/* Copies in flight, and the semaphores that they are waited for on (docs/SPEC.md, rules 9 to 12). A copy is executed
+ * where it is started; until it is settled, whoever looks at its destination or changes its source is a trap, so that
+ * nobody can tell when it moved its bytes. */
+#include "base/checked.h"
+#include "kernels/machine/internal.h"
+
+typedef struct flight {
+    const tp_statement *start;
+    int64_t step;
+    uint32_t from, to, semaphore;
+    tp_slice source, destination;
+    size_t counter; /* element of the semaphore */
+} flight;
+
+struct tp_flights {
+    TP_VEC(flight) all;
+    int64_t **pending; /* per operand that is a semaphore, per element: bits started and not waited for; or its count */
+};
+
+void tp_flights_prepare(tp_machine *m)
+{
+    uint32_t n = tp_noperands(m->k);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!tp_is_semaphore(&m->k->operands[i]))
+            continue;
+        if (!m->flights) {
+            m->flights = TP_NEW(m->arena, tp_flights);
+            m->flights->pending = TP_NEWN(m->arena, int64_t *, n);
+        }
+        m->flights->pending[i] = TP_NEWN(m->arena, int64_t, m->refs[i].cells.n);
+    }
+}
+
+static int64_t bits_of(const tp_machine *m, uint32_t operand, const tp_slice *s)
+{
+    int64_t n = tp_dtype_info(m->k->operands[operand].dtype)->bits;
+    for (uint32_t d = 0; d < s->rank; d++)
+        n *= s->size[d]; /* of a part of an array that is there */
+    return n;
+}
+
+/* Numbers start + t stride, 0 <= t < size, of both: is one in both? */
+static bool progressions_meet(int64_t a, int64_t na, int64_t sa, int64_t b, int64_t nb, int64_t sb)
+{
+    int64_t last_a = a + (na - 1) * sa, last_b = b + (nb - 1) * sb;
+    if (na < 1 || nb < 1 || a > last_b || b > last_a)
+        return false;
+    if (sa == 1 || sb == 1) { /* one of them is an interval: the other's first number in it */
+        int64_t lo = sa == 1 ? a : b, hi = sa == 1 ? last_a : last_b, x = sa == 1 ? b : a, s = sa == 1 ? sb : sa,
+                last = sa == 1 ? last_b : last_a;
+        int64_t first = x >= lo ? x : x + (lo - x + s - 1) / s * s;
+        return first <= hi && first <= last;
+    }
+    for (int64_t t = 0; t < na; t++) {
+        int64_t x = a + t * sa - b;
+        if (x >= 0 && x % sb == 0 && x / sb < nb)
+            return true;
+    }
+    return false;
+}
+
+static bool slices_meet(const tp_slice *a, const tp_slice *b)
+{
+    for (uint32_t d = 0; d < a->rank; d++)
+        if (!progressions_meet(a->start[d], a->size[d], a->stride[d], b->start[d], b->size[d], b->stride[d]))
+            return false;
+    return true;
+}
+
+static tp_str copy_text(tp_machine *m, const flight *f)
+{
+    tp_str step = tp_origin_step_text(m, f->step);
+    return tp_printf(m->arena, "the copy from `%.*s` to `%.*s` that line %u started%.*s",
+                     TP_FMT(m->k->operands[f->from].name), TP_FMT(m->k->operands[f->to].name), f->start->syntax->number,
+                     TP_FMT(step));
+}
+
+/* Is this part of the operand in flight, as a destination or (of a write) as a source? */
+static void look(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes, const char *what)
+{
+    tp_spend(m->arena, m->flights->all.len);
+    tp_exec_spend(m, m->flights->all.len);
+    for (uint32_t i = 0; i < m->flights->all.len; i++) {
+        const flight *f = &m->flights->all.at[i];
+        bool destination = f->to == operand && (!s || slices_meet(&f->destination, s)),
+             source = writes && f->from == operand && (!s || slices_meet(&f->source, s));
+        if (destination || source)
+            tp_trap_raise(m, TP_RULE_IN_FLIGHT, m->k->operands[operand].name,
+                          "`%.*s` is %s while %.*s is in flight: it %s these elements",
+                          TP_FMT(m->k->operands[operand].name), what, TP_FMT(copy_text(m, f)),
+                          destination ? "writes" : "reads");
+    }
+}
+
+void tp_flight_touch(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes)
+{
+    if (m->flights && m->flights->all.len)
+        look(m, operand, s, writes, writes ? "written" : "read");
+}
+
+void tp_flight_window(tp_machine *m, uint32_t operand)
+{
+    if (m->flights && m->flights->all.len)
+        look(m, operand, NULL, true, "moved to another window");
+}
+
+void tp_flight_start(tp_machine *m, const tp_statement *s, const tp_slice *source, const tp_slice *destination,
+                     size_t counter)
+{
+    int64_t bits = bits_of(m, s->access->operand, destination);
+    int64_t *pending = &m->flights->pending[s->semaphore->operand][counter];
+    tp_spend(m->arena, 16);
+    if (!bits) /* nothing is moved */
+        return;
+    if (!tp_add(*pending, bits, pending))
+        tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, m->k->operands[s->semaphore->operand].name,
+                      "the bytes in flight on `%.*s` exceed 2^60", TP_FMT(m->k->operands[s->semaphore->operand].name));
+    tp_push(m->arena, m->flights->all,
+            ((flight){s, m->step, s->from->operand, s->access->operand, s->semaphore->operand, *source, *destination,
+                      counter}));
+}
+
+/* All that was started on this counter is there: which of them a wait was for is not known before. */
+static void settle(tp_machine *m, uint32_t semaphore, size_t counter)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < m->flights->all.len; i++) {
+        const flight *f = &m->flights->all.at[i];
+        if (f->semaphore != semaphore || f->counter != counter)
+            m->flights->all.at[kept++] = *f;
+    }
+    m->flights->all.len = kept;
+}
+
+void tp_flight_wait(tp_machine *m, const tp_statement *s, int64_t elements, size_t counter)
+{
+    const tp_operand *semaphore = &m->k->operands[s->semaphore->operand];
+    int64_t *pending = &m->flights->pending[s->semaphore->operand][counter], bits = 0;
+    tp_spend(m->arena, 16 + m->flights->all.len);
+    if (!tp_mul(elements, tp_dtype_info(m->k->operands[s->access->operand].dtype)->bits, &bits) || bits > *pending)
+        tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, semaphore->name,
+                      "waits for %lld bytes on `%.*s`; the copies in flight there bring %lld: it waits for ever",
+                      (long long)(bits / 8), TP_FMT(semaphore->name), (long long)(*pending / 8));
+    *pending -= bits;
+    if (bits && !*pending)
+        settle(m, s->semaphore->operand, counter);
+}
+
+void tp_flight_count(tp_machine *m, const tp_statement *s, int64_t n, size_t counter)
+{
+    const tp_operand *semaphore = &m->k->operands[s->semaphore->operand];
+    int64_t *count = &m->flights->pending[s->semaphore->operand][counter];
+    tp_spend(m->arena, 16);
+    if (n < 0)
+        tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, semaphore->name, "%s `%.*s` by %lld",
+                      s->kind == TP_SIGNAL ? "signals" : "waits for", TP_FMT(semaphore->name), (long long)n);
+    if (s->kind == TP_AWAIT && n > *count)
+        tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, semaphore->name,
+                      "waits for %lld on `%.*s`, which has %lld: it waits for ever", (long long)n,
+                      TP_FMT(semaphore->name), (long long)*count);
+    *count += s->kind == TP_SIGNAL ? n : -n;
+    if (*count > INT32_MAX)
+        tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, semaphore->name, "`%.*s` counts beyond 2^31 - 1",
+                      TP_FMT(semaphore->name));
+}
+
+void tp_flights_settled(tp_machine *m, const char *when)
+{
+    if (!m->flights)
+        return;
+    m->at = NULL;
+    if (m->flights->all.len) {
+        const flight *f = &m->flights->all.at[0];
+        m->at = f->start;
+        tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, m->k->operands[f->semaphore].name, "%.*s is not waited for %s",
+                      TP_FMT(copy_text(m, f)), when);
+    }
+    for (uint32_t i = 0; i < tp_noperands(m->k); i++)
+        for (size_t e = 0; m->flights->pending[i] && e < m->refs[i].cells.n; e++)
+            if (m->flights->pending[i][e])
+                tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, m->k->operands[i].name, "`%.*s` is left at %lld %s",
+                              TP_FMT(m->k->operands[i].name), (long long)m->flights->pending[i][e], when);
+}

@@ -1,0 +1,118 @@
+"""Kernels that move their own data, as authors write them."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+import kernels
+import tileproof
+
+X = kernels.array(32, 128)
+FAR = pl.BlockSpec(memory_space=pl.ANY)
+ROWS = pl.BlockSpec((8, 128), lambda i: (i, 0))
+SLOTS = [pltpu.VMEM((2, 8, 128), jnp.float32), pltpu.SemaphoreType.DMA((2,))]
+
+
+def call(kernel, x, out_specs=ROWS, scratch=SLOTS, grid=4):
+    return pl.pallas_call(kernel, grid=(grid,), in_specs=[FAR], out_specs=out_specs, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), scratch_shapes=scratch)(x)
+
+
+def block(ref, i):
+    return ref.at[pl.ds(i * 8, 8), :]
+
+
+def double_buffered(x, wait=True, slot=lambda i: i % 2):
+    def kernel(x_ref, o_ref, buf, sem):
+        i, n = pl.program_id(0), pl.num_programs(0)
+
+        def copy(t):
+            return pltpu.make_async_copy(block(x_ref, t), buf.at[slot(t)], sem.at[slot(t)])
+
+        pl.when(i == 0)(lambda: copy(0).start())
+        pl.when(i + 1 < n)(lambda: copy(i + 1).start())
+        if wait:
+            copy(i).wait()
+        o_ref[...] = buf[slot(i)] * 2
+
+    return call(kernel, x)
+
+
+def in_and_out(x):
+    def kernel(x_ref, o_ref, buf):
+        i = pl.program_id(0)
+        pltpu.sync_copy(block(x_ref, i), buf)
+        buf[...] = buf[...] * 2
+        pltpu.sync_copy(buf, block(o_ref, i))
+
+    return call(kernel, x, FAR, [pltpu.VMEM((8, 128), jnp.float32)])
+
+
+def in_a_loop(x):
+    def kernel(x_ref, o_ref, buf, sem):
+        def copy(t):
+            return pltpu.make_async_copy(block(x_ref, t), buf.at[t % 2], sem.at[t % 2])
+
+        copy(0).start()
+
+        def turn(t, _):
+            pl.when(t + 1 < 4)(lambda: copy(t + 1).start())
+            copy(t).wait()
+            o_ref[pl.ds(t * 8, 8), :] = buf[t % 2] * 2
+            return 0
+
+        jax.lax.fori_loop(0, 4, turn, 0)
+
+    return call(kernel, x, pl.BlockSpec((32, 128), lambda i: (0, 0)), grid=1)
+
+
+def counted(x):
+    def kernel(x_ref, o_ref, count):
+        pl.semaphore_signal(count, 2)
+        pl.semaphore_wait(count, 2)
+        pltpu.sync_copy(block(x_ref, pl.program_id(0)), o_ref)
+        o_ref[...] = o_ref[...] * 2
+
+    return call(kernel, x, scratch=[pltpu.SemaphoreType.REGULAR])
+
+
+def scoped(x):
+    def kernel(x_ref, o_ref):
+        def body(buf):
+            pltpu.sync_copy(block(x_ref, pl.program_id(0)), buf)
+            o_ref[...] = buf[...] * 2
+
+        pl.run_scoped(body, pltpu.VMEM((8, 128), jnp.float32))
+
+    return call(kernel, x, scratch=[])
+
+
+@pytest.mark.parametrize("fn", [double_buffered, in_and_out, in_a_loop, counted, scoped])
+def test_copies_are_imported_and_equal(fn):
+    report = tileproof.verify(fn, lambda x: x * 2, X)
+    assert report.ok, report
+    tileproof.assert_equivalent(fn, lambda x: x * 2, X)
+
+
+@pytest.mark.parametrize(("fn", "rule"), [
+    (lambda x: double_buffered(x, wait=False), "TP504"),
+    (lambda x: double_buffered(x, slot=lambda i: i * 0), "TP504"),
+])
+def test_what_is_wrong_with_copies_is_found(fn, rule):
+    report = tileproof.check(fn, X)
+    assert rule in [f.rule for f in report.of("violated")]
+
+
+def test_a_semaphore_of_a_scope_is_refused_where_it_outlives_a_copy():
+    def kernel(x_ref, o_ref):
+        def body(buf, sem):
+            copy = pltpu.make_async_copy(block(x_ref, pl.program_id(0)), buf, sem)
+            copy.start()
+            o_ref[...] = jnp.zeros((8, 128), jnp.float32)
+            copy.wait()
+
+        pl.run_scoped(body, pltpu.VMEM((8, 128), jnp.float32), pltpu.SemaphoreType.DMA)
+
+    with pytest.raises(tileproof.Unsupported, match="declare it in scratch_shapes"):
+        tileproof.from_pallas(lambda x: call(kernel, x, scratch=[]), X)

@@ -1,0 +1,132 @@
+"""Copies between refs, semaphores, and the buffers that a part of the body makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import jaxpr as jx
+from ..errors import Unsupported
+from .memory import Memory
+from .values import Ref
+
+
+class Copies(Memory):
+    """A copy is started and waited for by statements of its own; one that is waited for at once is `copy`."""
+
+    def side(self, operand: Any, leaf: Any) -> tuple[Ref, str]:
+        """A ref of a copy, or of a semaphore, and the part of it that is meant."""
+        ref, transforms = jx.ref_and_transforms(operand)
+        _, text, _ = self.place_in(self.read(ref.atom), transforms, leaf)
+        return self.read(ref.atom), text
+
+    def sides(self, eqn: Any) -> tuple[str, str, str]:
+        (src, dst, sem, src_sem, device), leaf = jx.transforms_of(eqn, 0)
+        if src_sem is not None or device is not None:
+            raise Unsupported("a copy to another device is not supported", self.place, "kernels of several devices are not modelled")
+        if eqn.params.get("add"):
+            raise Unsupported("a copy that adds is not supported", self.place, "Mosaic lowers none: add what was copied")
+        return self.side(src, leaf)[1], self.side(dst, leaf)[1], self.counter(*self.side(sem, leaf))
+
+    def counter(self, ref: Ref, text: str) -> str:
+        if not ref.shape:
+            return ref.name
+        if any(part in text for part in ("...", "ds(", ":")):
+            raise Unsupported(f"several of the semaphores `{ref.name}` in one copy", self.place, "name one: `sem.at[i]`")
+        return text
+
+    def do_dma_start(self, eqn: Any) -> None:
+        src, dst, sem = self.sides(eqn)
+        self.line(f"copy_start({src}, {dst}, {sem})")
+
+    def do_dma_wait(self, eqn: Any) -> None:
+        src, dst, sem = self.sides(eqn)
+        self.line(f"copy_wait({src}, {dst}, {sem})")
+
+    def counted(self, eqn: Any, name: str) -> None:
+        (ref, transforms, n, *rest), leaf = jx.transforms_of(eqn, 0, "args_tree")
+        if name == "semaphore_signal" and any(r is not None for r in rest):
+            raise Unsupported("a signal to another device or core is not supported", self.place, "kernels of several devices are not modelled")
+        if name == "semaphore_wait" and rest and not jx.is_true(rest[0].atom if isinstance(rest[0], leaf) else rest[0]):
+            raise Unsupported("a wait that leaves the semaphore as it is, is not supported", self.place)
+        _, text, _ = self.place_in(self.read(ref.atom), list(transforms), leaf)
+        count = self.read(n.atom).text if isinstance(n, leaf) else str(int(n))
+        self.line(f"{name}({self.counter(self.read(ref.atom), text)}, {count})")
+
+    def do_semaphore_signal(self, eqn: Any) -> None:
+        self.counted(eqn, "semaphore_signal")
+
+    def do_semaphore_wait(self, eqn: Any) -> None:
+        self.counted(eqn, "semaphore_wait")
+
+    def copied_at_once(self, inner: Any) -> bool:
+        """Is this a copy that is started and waited for, on a semaphore of its own?"""
+        if [e.primitive.name for e in inner.eqns] != ["dma_start", "dma_wait"] or [jx.memory_space(v.aval) for v in inner.invars] != ["semaphore"]:
+            return False
+        start, wait = inner.eqns
+        same = [a is b for a, b in zip(start.invars, wait.invars, strict=False)]
+        return len(start.invars) == len(wait.invars) and all(same) and str(start.params["tree"]) == str(wait.params["tree"])
+
+    def copy_at_once(self, eqn: Any) -> None:
+        (src, dst, sem, *remote), leaf = jx.transforms_of(eqn, 0)
+        if any(r is not None for r in remote) or eqn.params.get("add"):
+            self.sides(eqn)
+        self.line(f"copy({self.side(src, leaf)[1]}, {self.side(dst, leaf)[1]})")
+
+
+    def do_run_scoped(self, eqn: Any) -> None:
+        """Buffers of a part of the body are scratch: what they held when it was
+        entered before cannot be seen where all of it is written first."""
+        inner = jx.open_jaxpr(eqn.params["jaxpr"])
+        self.bind(inner.constvars, [self.read(a) for a in eqn.invars])
+        self.count_uses(inner)
+        if self.copied_at_once(inner):
+            self.copy_at_once(inner.eqns[0])
+            return
+        refs = []
+        for var, given in zip(inner.invars, [*jx.argument_names(inner), *[""] * len(inner.invars)], strict=False):
+            ref = Ref(self.name("scoped"), tuple(var.aval.shape), jx.dtype_name(var.aval))
+            what = f"`{given}`" if given else ""
+            if jx.memory_space(var.aval) == "semaphore":
+                if self.is_used(inner, var):
+                    raise Unsupported(f"the semaphore {what} of run_scoped, on which more is counted than one copy that is waited for at once, is not supported".replace("  ", " "),
+                                      self.place, "declare it in scratch_shapes")
+            else:
+                self.allocated.append((ref, var.aval))
+                if not self.written_first(inner, var):
+                    raise Unsupported(f"{'the buffer ' + what if what else 'a buffer'} of run_scoped that is not written as a whole before it is used is not supported", self.place,
+                                      "begin with `ref[...] = …`, or declare it in scratch_shapes")
+            refs.append(ref)
+        self.bind(inner.invars, refs)
+        place = self.place
+        results = self.statements(inner)
+        self.place = place
+        self.bind(eqn.outvars, results)
+
+    @staticmethod
+    def is_used(inner: Any, var: Any) -> bool:
+        return any(a is var for e in inner.eqns for a in e.invars)
+
+    def written_first(self, inner: Any, var: Any) -> bool:
+        """Is the first equation that names the ref a store, or a copy that is waited for at once, to all of it?"""
+        eqn = next((e for e in inner.eqns if any(a is var for a in e.invars)), None)
+        if eqn is None:
+            return True
+        if eqn.primitive.name == "run_scoped":
+            return self.copied_first(eqn, var)
+        if eqn.primitive.name != "swap" or eqn.invars[0] is not var or any(a is var for a in eqn.invars[1:]) or self.uses_of(inner, eqn.outvars[0]):
+            return False
+        transforms, leaf = jx.transforms_of(eqn, 2)
+        return all(jx.view_kind(t) == "indexer" and self.takes_all(t, leaf) for t in transforms)
+
+    def copied_first(self, eqn: Any, var: Any) -> bool:
+        scope = jx.open_jaxpr(eqn.params["jaxpr"])
+        if not self.copied_at_once(scope):
+            return False
+        (src, dst, *_), leaf = jx.transforms_of(scope.eqns[0], 0)
+        own = {c: a for c, a in zip(scope.constvars, eqn.invars, strict=True)}
+        (source, _), (ref, transforms) = jx.ref_and_transforms(src), jx.ref_and_transforms(dst)
+        return own.get(ref.atom) is var and own.get(source.atom) is not var and all(jx.view_kind(t) == "indexer" and self.takes_all(t, leaf) for t in transforms)
+
+    @staticmethod
+    def uses_of(inner: Any, var: Any) -> bool:
+        return not jx.is_dropped(var) and (any(a is var for e in inner.eqns for a in e.invars) or any(a is var for a in inner.outvars))

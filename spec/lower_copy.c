@@ -1,0 +1,163 @@
+/* Statements that move data between refs, and the semaphores that count them:
+ * copy, copy_start, copy_wait, semaphore_signal, semaphore_wait. */
+#include "spec/lower.h"
+
+/* One side of a copy, wherever its memory is. */
+typedef struct side {
+    const tp_node *node;
+    tp_access *access;
+    const tp_operand *operand;
+    uint32_t rank;
+    tp_expr dims[TP_MAX_RANK];
+} side;
+
+static side side_of(tp_lower *l, const tp_node *n)
+{
+    side s = {.node = n};
+    if (n->kind != TP_N_INDEX)
+        lower_fail(l, n, "write x[...] for all of it", "a subscripted ref is expected");
+    s.access = lower_place(l, n, &s.rank, s.dims);
+    s.operand = &l->k->operands[s.access->operand];
+    if (tp_is_semaphore(s.operand))
+        lower_fail(l, n, NULL, "`%.*s` is a semaphore; it cannot be copied", TP_FMT(s.operand->name));
+    return s;
+}
+
+/* One counter: sem of a semaphore without dimensions, sem[i] of an array of them. */
+static tp_access *counter(tp_lower *l, const tp_node *n, tp_memory kind)
+{
+    const tp_node *name = n->kind == TP_N_INDEX ? n->kids[0] : n;
+    int at = name->kind == TP_N_NAME && !lower_find_local(l, name->text) ? tp_operand_find(l->k, name->text) : -1;
+    const tp_operand *o = at < 0 ? NULL : &l->k->operands[at];
+    if (!o || o->memory != kind)
+        lower_fail(l, n,
+                   kind == TP_MEM_DMA_SEMAPHORE ? "declare it in \"scratch\" with \"memory_space\": \"dma_semaphore\""
+                                                : "declare it in \"scratch\" with \"memory_space\": \"semaphore\"",
+                   "a %s is expected", kind == TP_MEM_DMA_SEMAPHORE ? "DMA semaphore" : "semaphore");
+    if (n->kind == TP_N_NAME && o->ref_rank)
+        lower_fail(l, n, "write the index of one: sem[i]", "`%.*s` is an array of semaphores", TP_FMT(o->name));
+    if (n->kind == TP_N_NAME) {
+        tp_access *a = TP_NEW(l->c->arena, tp_access);
+        a->operand = (uint32_t)at;
+        return a;
+    }
+    tp_expr dims[TP_MAX_RANK];
+    uint32_t rank;
+    tp_access *a = lower_place(l, n, &rank, dims);
+    if (rank)
+        lower_fail(l, n, "write the index of one: sem[i]", "one semaphore is expected, not several");
+    return a;
+}
+
+static tp_expr elements(tp_lower *l, const side *s)
+{
+    tp_expr n = tp_const(l->k->exprs, 1);
+    for (uint32_t d = 0; d < s->rank; d++)
+        n = tp_op2(l->k->exprs, TP_E_MUL, n, s->dims[d]);
+    return n;
+}
+
+static void check_sides(tp_lower *l, const side *from, const side *to, const tp_node *n)
+{
+    const tp_operand *x = from->operand, *y = to->operand;
+    if (x->memory == TP_MEM_SMEM && y->memory == TP_MEM_SMEM)
+        lower_fail(l, n, "load it and store it", "`%.*s` and `%.*s` are both in smem; no copy goes from there to there",
+                   TP_FMT(x->name), TP_FMT(y->name));
+    if (x->dtype != y->dtype)
+        lower_fail(l, n, "copy to a buffer of the same dtype, and cast what is loaded from it",
+                   "a copy from %s to %s; it moves bytes, and casts nothing", tp_dtype_info(x->dtype)->name,
+                   tp_dtype_info(y->dtype)->name);
+}
+
+/* What is moved, as a value; from there the copy is a store. */
+static tp_vid moved(tp_lower *l, const side *from, const side *to, const tp_node *n)
+{
+    check_sides(l, from, to, n);
+    tp_vid v = lower_load(l, from->access, from->rank, from->dims, from->node);
+    if (from->rank != to->rank || !lower_same_shape(l, lower_value(l, v), to->rank, to->dims))
+        lower_fail(l, n, "both sides need one shape", "a copy from %.*s to %.*s",
+                   TP_FMT(lower_shape_text(l, from->rank, from->dims)),
+                   TP_FMT(lower_shape_text(l, to->rank, to->dims)));
+    return v;
+}
+
+static void lower_copy(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"src", "dst", NULL};
+    const tp_node *args[2];
+    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    side from = side_of(l, args[0]), to = side_of(l, args[1]);
+    lower_store_to(l, to.access, to.rank, to.dims, moved(l, &from, &to, n), args[1], args[1]);
+}
+
+static void lower_start(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"src", "dst", "sem", NULL};
+    const tp_node *args[3];
+    lower_bind_args(l, n, 0, PARAMS, 3, args);
+    side from = side_of(l, args[0]), to = side_of(l, args[1]);
+    tp_access *semaphore = counter(l, args[2], TP_MEM_DMA_SEMAPHORE);
+    lower_store_to(l, to.access, to.rank, to.dims, moved(l, &from, &to, n), args[1], args[1]);
+    tp_statement *s = &l->region->at[l->region->len - 1];
+    s->kind = TP_COPY_START;
+    s->from = from.access;
+    s->semaphore = semaphore;
+}
+
+/* Neither side is looked at: what counts are the bytes of the destination. Who follows values for all sizes takes the
+ * copy that ends here for a store that is made here, and finds in `inst` what it loads. */
+static void lower_wait(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"src", "dst", "sem", NULL};
+    const tp_node *args[3];
+    lower_bind_args(l, n, 0, PARAMS, 3, args);
+    side from = side_of(l, args[0]), to = side_of(l, args[1]);
+    if (tp_dtype_info(from.operand->dtype)->bits != tp_dtype_info(to.operand->dtype)->bits ||
+        !lower_same_dim(l, elements(l, &from), elements(l, &to)))
+        lower_fail(l, n, "name the copy that was started, or one of as many bytes",
+                   "the source has other bytes than the destination: %s%.*s and %s%.*s",
+                   tp_dtype_info(from.operand->dtype)->name, TP_FMT(lower_shape_text(l, from.rank, from.dims)),
+                   tp_dtype_info(to.operand->dtype)->name, TP_FMT(lower_shape_text(l, to.rank, to.dims)));
+    tp_access *semaphore = counter(l, args[2], TP_MEM_DMA_SEMAPHORE);
+    tp_vid v = lower_load(l, from.access, from.rank, from.dims, from.node);
+    tp_statement load = l->region->at[--l->region->len], *s = lower_statement(l, TP_COPY_WAIT);
+    s->inst = load.inst;
+    s->value = v;
+    s->from = from.access;
+    s->access = to.access;
+    s->semaphore = semaphore;
+}
+
+static void lower_count(tp_lower *l, const tp_node *n, tp_statement_kind kind)
+{
+    static const char *const PARAMS[] = {"sem", "n", NULL};
+    const tp_node *args[2];
+    lower_bind_args(l, n, 0, PARAMS, 1, args);
+    tp_access *semaphore = counter(l, args[0], TP_MEM_SEMAPHORE);
+    tp_vid v = args[1] ? lower_expr(l, args[1]) : lower_weak_int(l, tp_const(l->k->exprs, 1));
+    v = lower_coerce(l, v, TP_I32, args[1] ? args[1] : n);
+    if (lower_value(l, v)->rank)
+        lower_fail(l, args[1], NULL, "a count is a scalar, not %.*s", TP_FMT(lower_type_text(l, v)));
+    tp_statement *s = lower_statement(l, kind);
+    s->value = v;
+    s->semaphore = semaphore;
+}
+
+bool lower_movement(tp_lower *l, const tp_node *n)
+{
+    tp_prim p = tp_prim_find(n->text);
+    if (p != TP_P_COPY && p != TP_P_COPY_START && p != TP_P_COPY_WAIT && p != TP_P_SEMAPHORE_SIGNAL &&
+        p != TP_P_SEMAPHORE_WAIT)
+        return false;
+    if (l->reference)
+        lower_fail(l, n, "assign arrays", "a reference has no refs and no semaphores");
+    if (p == TP_P_COPY)
+        lower_copy(l, n);
+    else if (p == TP_P_COPY_START)
+        lower_start(l, n);
+    else if (p == TP_P_COPY_WAIT)
+        lower_wait(l, n);
+    else
+        lower_count(l, n, p == TP_P_SEMAPHORE_SIGNAL ? TP_SIGNAL : TP_AWAIT);
+    return true;
+}

@@ -1,0 +1,236 @@
+/* Copies in flight: what lint says of programs of copies for all sizes, against the machine at small ones. Programs are
+ * those that people write, with a few lines left out, doubled, exchanged or changed. "Proven" and a trap of that rule
+ * anywhere is unsound; a violation that does not trap is a false alarm. The seed is printed; TEST_SEED and TEST_TRIALS
+ * change it. */
+#include "tests/unit/support.h"
+
+#include "base/rng.h"
+#include "kernels/trial/equiv.h"
+
+enum { TRIALS = 250, MOST_STEPS = 7, MOST_LINES = 24 };
+
+/* Idioms, line by line. */
+static const char *const IDIOMS[][MOST_LINES] = {
+    {"copy_start(x[ds(2 * i, 2), :], buf[0, :, :], sem[0])", "copy_wait(x[ds(2 * i, 2), :], buf[0, :, :], sem[0])",
+     "o[...] = buf[0, :, :]"},
+    {"if i == 0:", "    copy_start(x[ds(0, 2), :], buf[0, :, :], sem[0])", "if i + 1 < num_programs(i):",
+     "    copy_start(x[ds(2 * (i + 1), 2), :], buf[(i + 1) % 2, :, :], sem[(i + 1) % 2])",
+     "copy_wait(x[ds(2 * i, 2), :], buf[i % 2, :, :], sem[i % 2])", "o[...] = buf[i % 2, :, :]"},
+    {"if i == 0:", "    copy_start(x[ds(0, 2), :], buf[0, :, :], sem[0])",
+     "copy_wait(x[ds(2 * i, 2), :], buf[i % 2, :, :], sem[0])", "o[...] = buf[i % 2, :, :]",
+     "if i + 1 < num_programs(i):", "    copy_start(x[ds(2 * (i + 1), 2), :], buf[(i + 1) % 2, :, :], sem[0])"},
+    {"copy_start(x[ds(2 * i, 2), :], buf[0, :, :], sem[0])", "copy_start(x[ds(0, 2), :], buf[1, :, :], sem[0])",
+     "copy_wait(x[ds(2 * i, 2), :], buf[0, :, :], sem[0])", "copy_wait(x[ds(0, 2), :], buf[1, :, :], sem[0])",
+     "o[...] = buf[0, :, :] + buf[1, :, :]"},
+    {"if i >= 2:", "    copy_wait(buf[i % 2, :, :], y[ds(2 * (i - 2), 2), :], sem[i % 2])", "o[...] = 1",
+     "buf[i % 2, :, :] = full((2, 4), 1, float32)", "copy_start(buf[i % 2, :, :], y[ds(2 * i, 2), :], sem[i % 2])",
+     "if i == num_programs(i) - 1:", "    copy_wait(buf[i % 2, :, :], y[ds(2 * i, 2), :], sem[i % 2])",
+     "if i == num_programs(i) - 1 and i >= 1:",
+     "    copy_wait(buf[(i - 1) % 2, :, :], y[ds(2 * (i - 1), 2), :], sem[(i - 1) % 2])"},
+    {"copy_start(x[ds(0, 2), :], buf[0, :, :], sem[0])", "acc[...] = zeros((2, 4), float32)", "for t in range(N):",
+     "    if t + 1 < N:", "        copy_start(x[ds(2 * (t + 1), 2), :], buf[(t + 1) % 2, :, :], sem[(t + 1) % 2])",
+     "    copy_wait(x[ds(2 * t, 2), :], buf[t % 2, :, :], sem[t % 2])", "    acc[...] += buf[t % 2, :, :]",
+     "o[...] = acc[...]"},
+    {"for t in range(N):", "    copy_start(x[ds(2 * t, 2), :], buf[0, :, :], sem[1])",
+     "    copy_wait(x[ds(2 * t, 2), :], buf[0, :, :], sem[1])", "o[...] = buf[0, :, :]"},
+};
+
+typedef struct program {
+    tp_arena *a;
+    tp_rng rng;
+    tp_str lines[MOST_LINES];
+    uint32_t n;
+} program;
+
+static uint32_t below(program *p, uint32_t n)
+{
+    return (uint32_t)tp_rng_below(&p->rng, n);
+}
+
+static void start_from(program *p)
+{
+    const char *const *idiom = IDIOMS[below(p, sizeof IDIOMS / sizeof *IDIOMS)];
+    for (p->n = 0; p->n < MOST_LINES && idiom[p->n]; p->n++)
+        p->lines[p->n] = tp_str_c(idiom[p->n]);
+}
+
+static void replace(program *p, uint32_t at, const char *from, const char *to)
+{
+    const char *s = tp_cstr(p->a, p->lines[at]), *found = strstr(s, from);
+    if (found)
+        p->lines[at] = tp_printf(p->a, "%.*s%s%s", (int)(found - s), s, to, found + strlen(from));
+}
+
+/* One change of a kind that authors make by mistake. */
+static void change(program *p)
+{
+    static const char *const SWAPS[][2] = {
+        {"i % 2", "(i + 1) % 2"}, {"(i + 1) % 2", "i % 2"},    {"i + 1 <", "i + 2 <"}, {"sem[0]", "sem[1]"},
+        {"t % 2", "(t + 1) % 2"}, {"buf[0", "buf[1"},          {"i == 0", "i == 1"},   {"ds(2 * i, 2)", "ds(0, 2)"},
+        {"t + 1 < N", "t < N"},   {"range(N)", "range(1, N)"}, {"i >= 2", "i >= 1"},   {"sem[i % 2]", "sem[0]"},
+    };
+    uint32_t at = below(p, p->n), other = below(p, p->n);
+    tp_str line = p->lines[at];
+    const char *const *swap = SWAPS[below(p, sizeof SWAPS / sizeof *SWAPS)];
+    switch (below(p, 5)) {
+    case 0:
+        memmove(p->lines + at, p->lines + at + 1, (p->n - at - 1) * sizeof *p->lines);
+        p->n--;
+        break;
+    case 1:
+        p->lines[at] = p->lines[other];
+        p->lines[other] = line;
+        break;
+    case 2:
+        if (p->n < MOST_LINES) {
+            memmove(p->lines + at + 1, p->lines + at, (p->n - at) * sizeof *p->lines);
+            p->n++;
+        }
+        break;
+    default: replace(p, at, swap[0], swap[1]);
+    }
+}
+
+static const char *spec_of(const program *p)
+{
+    tp_buf b = {.arena = p->a};
+    bool out = false, acc = false;
+    for (uint32_t i = 0; i < p->n; i++) {
+        tp_buf_printf(&b, "%s\"%.*s\"", i ? ", " : "", TP_FMT(p->lines[i]));
+        out |= strstr(tp_cstr(p->a, p->lines[i]), "y[") != NULL;
+        acc |= strstr(tp_cstr(p->a, p->lines[i]), "acc") != NULL;
+    }
+    return tp_printf(p->a,
+                     "{\"tileproof\": 1, \"name\": \"flight\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, "
+                     "\"grid\": [{\"axis\": \"i\", \"steps\": \"N\"}], \"inputs\": [{\"name\": \"x\", \"dtype\": "
+                     "\"float32\", \"shape\": [\"2 * N\", 4], \"memory_space\": \"any\"}], \"outputs\": [{\"name\": "
+                     "\"o\", \"dtype\": \"float32\", \"shape\": [\"2 * N\", 4], \"block_shape\": [2, 4], "
+                     "\"index_map\": [\"i\", 0]}%s], \"scratch\": [%s{\"name\": \"buf\", \"dtype\": \"float32\", "
+                     "\"shape\": [2, 2, 4]}, {\"name\": \"sem\", \"memory_space\": \"dma_semaphore\", \"shape\": "
+                     "[2]}], \"kernel\": [%.*s]}",
+                     out ? ", {\"name\": \"y\", \"dtype\": \"float32\", \"shape\": [\"2 * N\", 4], \"memory_space\": "
+                           "\"hbm\"}"
+                         : "",
+                     acc ? "{\"name\": \"acc\", \"dtype\": \"float32\", \"shape\": [2, 4]}, " : "",
+                     TP_FMT(tp_buf_view(&b)))
+        .p;
+}
+
+/* ---- the machine ---- */
+
+static tp_status run_at(tp_arena *a, const tp_kernel *k, const int64_t *env, tp_trap *trap)
+{
+    tp_tensor arrays[4];
+    tp_str why;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
+        int64_t dims[TP_MAX_RANK];
+        assert_true(tp_operand_dims(k, &k->operands[i], env, dims, &why));
+        arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
+        tp_fill_random(&arrays[i], 1, i);
+    }
+    return tp_machine_run(
+        a, &(tp_run_request){.kernel = k, .env = env, .arrays = arrays, .max_steps = 100000, .seed = 1}, trap, NULL);
+}
+
+static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule)
+{
+    (void)ctx;
+    tp_arena *a = tp_arena_new(0);
+    tp_trap trap;
+    tp_status st = run_at(a, k, env, &trap);
+    int answer = st == TP_OK ? 0 : st == TP_E_TRAP && strcmp(trap.rule, rule) == 0 ? 1 : -1;
+    tp_arena_free(a);
+    return answer;
+}
+
+static bool open_for(const tp_analysis_result *r, const char *rule)
+{
+    for (uint32_t i = 0; i < r->findings.len; i++)
+        if (strcmp(r->findings.at[i].rule, rule) == 0 && r->findings.at[i].verdict != TP_PROVEN)
+            return true;
+    return false;
+}
+
+typedef struct tally {
+    unsigned specs, refused, proven, violated, unknown, trapping, right, unsound, alarms;
+} tally;
+
+typedef struct job {
+    loaded *l;
+    tp_analysis_options o;
+    tp_analysis_result r;
+} job;
+
+static void analyze_job(void *arg)
+{
+    job *j = arg;
+    tp_analyze(j->l->arena, j->l->spec, &j->o, &j->r);
+}
+
+static void judge(program *p, tally *t)
+{
+    const char *spec = spec_of(p);
+    loaded *l = load_text(spec);
+    t->specs++;
+    if (!l->spec) {
+        t->refused++;
+        unload(l);
+        return;
+    }
+    job j = {.l = l, .o = {.prover = {.rlimit = 300000}, .replay = replay}};
+    assert_int_equal(tp_try(l->arena, analyze_job, &j), TP_OK);
+    const tp_kernel *k = l->spec->kernels[0];
+    int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs));
+    bool open = open_for(&j.r, "TP504"), traps = false, flies = false;
+    for (env[k->sizes[0].sym] = 1; env[k->sizes[0].sym] <= MOST_STEPS; env[k->sizes[0].sym]++) {
+        tp_arena *a = tp_arena_new(0);
+        tp_trap trap;
+        if (run_at(a, k, env, &trap) == TP_E_TRAP) {
+            traps = true;
+            flies |= strcmp(trap.rule, "TP502") == 0 || strcmp(trap.rule, "TP504") == 0;
+            if (!open && !open_for(&j.r, trap.rule) && t->unsound++ < 3)
+                printf("unsound: %s proven, but %.*s at N = %lld\n%s\n", trap.rule, TP_FMT(trap.message),
+                       (long long)env[k->sizes[0].sym], spec);
+        }
+        tp_arena_free(a);
+    }
+    if (j.r.contradiction && t->alarms++ < 3)
+        printf("false alarm\n%s\n", spec);
+    bool bad = false;
+    for (uint32_t i = 0; i < j.r.findings.len; i++)
+        bad |= j.r.findings.at[i].verdict == TP_VIOLATED;
+    t->trapping += flies;
+    t->right += !traps;
+    t->proven += !open && !traps;
+    t->violated += bad && flies;
+    t->unknown += open && !traps;
+    unload(l);
+}
+
+static void copies_are_judged_as_the_machine_does(void **state)
+{
+    (void)state;
+    uint64_t seed = setting("TEST_SEED", 1), trials = setting("TEST_TRIALS", TRIALS);
+    tally t = {0};
+    print_message("flight: seed %llu\n", (unsigned long long)seed);
+    for (uint64_t trial = 0; trial < trials; trial++) {
+        program p = {.a = tp_arena_new(0), .rng = tp_rng_new(seed, trial)};
+        start_from(&p);
+        for (uint32_t n = below(&p, 3); n > 0; n--)
+            change(&p);
+        judge(&p, &t);
+        tp_arena_free(p.a);
+    }
+    print_message(
+        "flight: %u programs (%u refused); %u do not trap at N <= %d: %u proven, %u unknown; %u trap for what is "
+        "in flight: %u with a violation; %u unsound, %u false alarms\n",
+        t.specs, t.refused, t.right, MOST_STEPS, t.proven, t.unknown, t.trapping, t.violated, t.unsound, t.alarms);
+    assert_int_equal(t.unsound + t.alarms, 0);
+    assert_true(t.proven > t.specs / 10 && t.violated > t.specs / 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(copies_are_judged_as_the_machine_does)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
