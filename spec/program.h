@@ -84,6 +84,8 @@ typedef struct tp_lowering {
     int since[TP_DTYPES]; /* the generation of TPUs from which on each chip takes the dtype; 0: none does */
 } tp_lowering;
 const tp_lowering *tp_prim_lowering(tp_prim p);
+/* Do chips of this generation take it of dtype d? */
+bool tp_prim_compiles(tp_prim p, tp_dtype d, int generation);
 /* A named function of the language, or TP_PRIMS. */
 tp_prim tp_prim_find(tp_str name);
 /* Functions of references alone. */

@@ -29,7 +29,7 @@ from jax.experimental.pallas import tpu as pltpu  # noqa: E402
 from tileproof import jaxpr as jx  # noqa: E402
 
 TABLE = ROOT / "spec" / "mosaic.def"
-FLOATS, INTEGERS = ["F32", "BF16", "F16"], ["I8", "I16", "I32", "U8", "U16", "U32"]
+FLOATS, INTEGERS = ["F32", "BF16", "F16", "F8E4M3FN", "F8E5M2", "F8E4M3B11", "F8E8M0"], ["I4", "I8", "I16", "I32", "U4", "U8", "U16", "U32"]
 NAMES = dict(re.findall(r'^X\((\w+), "(\w+)"', (ROOT / "base" / "dtypes.def").read_text(), re.M))
 CLASSES = {"FLOATS": FLOATS, "INTS": INTEGERS, "NUMBERS": FLOATS + INTEGERS, "LOGICAL": [*INTEGERS, "BOOL"], "ANY": [*FLOATS, *INTEGERS, "BOOL"]}
 # as libtpu names them; it ends itself when asked about v5p in the same process
@@ -43,7 +43,7 @@ TEXTS = {"DOT": "jax.lax.dot_general(x, y.T, (((1,), (0,)), ((), ())), preferred
          "SQUEEZE": "jnp.squeeze(jnp.expand_dims(x, 0), 0)", "EXPAND_DIMS": "jnp.expand_dims(x, 0)", "RESHAPE": "jnp.reshape(x, (16, 256))",
          "CLIP": "jnp.clip(x, x, y)", "CONCATENATE": "jnp.concatenate([x, y], axis=0)", "STACK": "jnp.stack([x, y], axis=0)",
          "ROLL": "pltpu.roll(x, 1, axis=1)", "FULL": "jnp.full(shape, 3, dtype)", "TILE": "jnp.tile(x, reps)", "CAST": "x.astype(jnp.float32)",
-         "BITCAST": "jax.lax.bitcast_convert_type(x, jnp.dtype(f'int{8 * x.dtype.itemsize}'))", "LITERAL": None, "DYNAMIC_SLICE": None, "DYNAMIC_UPDATE": None, "PROGRAM_ID": None, "NUM_PROGRAMS": None,
+         "BITCAST": "jax.lax.bitcast_convert_type(x, jnp.dtype('int4' if '4' in x.dtype.name[-2:] else f'int{8 * x.dtype.itemsize}'))", "LITERAL": None, "DYNAMIC_SLICE": None, "DYNAMIC_UPDATE": None, "PROGRAM_ID": None, "NUM_PROGRAMS": None,
          "WHERE": "jnp.where(jax.lax.broadcasted_iota(jnp.int32, shape, 1) > 3, x, y)", "TAKE": "jnp.take(x, jax.lax.broadcasted_iota(jnp.int32, (32, 1), 0)[:, 0], axis=0)",
          "REPEAT": "jnp.repeat(x, n, axis=0)", "SUM": "jnp.sum(x, axis=a, keepdims=True, dtype=x.dtype)", **{f: f"jnp.{f.lower()}(x, axis=a, keepdims=True)" for f in ("PROD", "MAX", "MIN", "ANY", "ALL", "ARGMAX", "ARGMIN")}}
 
@@ -139,16 +139,19 @@ def chips(libtpu):
 
 
 def measured(asked):
-    """id -> (becomes, missing, {dtype: the first generation from which on every chip accepts it})"""
+    """id -> (becomes, missing, {dtype: (the first generation from which on every chip accepts it, the first that no
+    longer does or 0)})"""
     known, out = registered(), {}
     for name, text, dtypes in rows():
         becomes, since = primitives(text, NAMES[dtypes[0]]), {}
         for d in dtypes:
             answers = sorted((g, accepted(text, NAMES[d], kind, topology)) for g, kind, topology in asked)
-            last = max((g for g, yes in answers if not yes), default=-1)
-            later = [g for g, _ in answers if g > last]
-            if later:
-                since[d] = later[0]
+            yes = [g for g, accepts in answers if accepts]
+            no = [g for g, accepts in answers if not accepts]
+            lost = [g for g in no if yes and g > max(yes)]
+            first = [g for g in yes if all(other < g for other in no if other < max(yes))]
+            if first:
+                since[d] = (first[0], lost[0] if lost else 0)
         out[name] = (becomes, [p for p in becomes if p not in known], since)
     return out
 
@@ -159,23 +162,26 @@ HEAD = """/* What JAX 0.10.2 makes of the primitives of prims.def in a kernel fo
  *   becomes  the JAX primitives, in order
  *   missing  the first of them without a rule in the registry of jax._src.pallas.mosaic.lowering, or ""
  *   since    [dtype] = the first generation from which on every chip compiles it; the others: none does
+ * LOST(id, dtype, until): chips from generation `until` on do not compile it any more
  * Chips: v2, v3, v4, v5e, v6e, v7x; v5p compiled the same where it was asked. */
 """
 
 
 def table(found):
-    lines = []
+    lines, lost = [], []
     for name, (becomes, missing, since) in found.items():
-        cells = "".join(f", [TP_{d}] = {g}" for d, g in since.items())
+        cells = "".join(f", [TP_{d}] = {g}" for d, (g, _) in since.items())
         lines.append(f'LOWERED({name}, "{" ".join(becomes)}", "{(missing or [""])[0]}"{cells or ", 0"})\n')
-    return HEAD + "".join(lines) + "#undef LOWERED\n"
+        lost += [f"LOST({name}, TP_{d}, {until})\n" for d, (_, until) in since.items() if until]
+    return HEAD + "".join(lines + lost) + "#undef LOWERED\n#undef LOST\n"
 
 
 def read():
     """The table as measured() would give it."""
-    found = {}
-    for name, becomes, missing, cells in re.findall(r'^LOWERED\((\w+), "([^"]*)", "([^"]*)"(.*)\)$', TABLE.read_text(), re.M):
-        since = {d: int(g) for d, g in re.findall(r"\[TP_(\w+)\] = (\d+)", cells)}
+    found, text = {}, TABLE.read_text()
+    lost = {(name, d): int(until) for name, d, until in re.findall(r"^LOST\((\w+), TP_(\w+), (\d+)\)$", text, re.M)}
+    for name, becomes, missing, cells in re.findall(r'^LOWERED\((\w+), "([^"]*)", "([^"]*)"(.*)\)$', text, re.M):
+        since = {d: (int(g), lost.get((name, d), 0)) for d, g in re.findall(r"\[TP_(\w+)\] = (\d+)", cells)}
         found[name] = (becomes.split(), [missing] if missing else [], since)
     return found
 

@@ -1,6 +1,6 @@
 /* Which operations a TPU has, and for which dtypes. Measured ahead of time (jax 0.10.2, libtpu 0.0.42): spec/mosaic.def
- * has what the lowering and the compiler say of each primitive. Dots need a 32-bit accumulator and float32, bfloat16
- * or (from v5e) 8- and 4-bit operands. */
+ * has what the lowering and the compiler say of each primitive. Dots need a 32-bit accumulator. No chip
+ * converts to float8_e8m0fnu. */
 #include "analyzer/flow/flow.h"
 
 typedef struct place {
@@ -28,18 +28,9 @@ static const char *name_of(tp_dtype d)
     return tp_dtype_info(d)->name;
 }
 
-static bool dot_operands(const tp_analysis *a, tp_dtype d)
-{
-    int bits = tp_dtype_info(d)->bits, generation = a->k->target.generation;
-    if (d == TP_F32 || (d == TP_BF16 && generation >= 4))
-        return true;
-    bool narrow = d == TP_I8 || d == TP_I4 || d == TP_F8E5M2 || d == TP_F8E4M3FN || d == TP_F8E4M3B11;
-    return narrow && bits <= 8 && generation >= 5;
-}
-
 static void check_dot(tp_analysis *a, const place *at, tp_dtype in, tp_dtype out)
 {
-    if (!dot_operands(a, in))
+    if (!tp_prim_compiles(TP_P_DOT, in, a->k->target.generation))
         refuse(a, at, "convert the operands to bfloat16 or float32",
                tp_message(a, "no dot of %s operands on %.*s", name_of(in), TP_FMT(a->k->target.name)));
     else if (tp_dtype_info(out)->bits != 32)
@@ -85,13 +76,13 @@ static bool gathers(const place *at)
 static bool computes(const tp_analysis *a, const place *at, tp_dtype d)
 {
     tp_prim p = at->inst->prim;
-    int generation = a->k->target.generation, since = tp_prim_lowering(p)->since[d];
+    int generation = a->k->target.generation;
     bool narrow = tp_dtype_info(d)->bits <= 8 && d != TP_BOOL, scalar = !at->values[at->inst->out].rank;
     if (scalar && !narrow && !tp_prim_reduces(p))
         return d != TP_F16 && d != TP_F64;
     if (narrow && tp_prim_compares(p) && generation < 5)
         return false;
-    return since && generation >= since;
+    return tp_prim_compiles(p, d, generation);
 }
 
 static void refuse_dtype(tp_analysis *a, const place *at, tp_dtype in)
@@ -122,6 +113,9 @@ static void check_inst(tp_analysis *a, const place *at)
         refuse(a, at, rewrite(i->prim),
                tp_message(a, "`%s` is not lowered by Mosaic on %.*s", tp_prim_info(i->prim)->name,
                           TP_FMT(a->k->target.name)));
+    else if (i->prim == TP_P_CAST && tp_is_scale(out))
+        refuse(a, at, "give the kernel scales that are converted already",
+               tp_message(a, "no cast to %s on %.*s", name_of(out), TP_FMT(a->k->target.name)));
     else if (i->prim == TP_P_IOTA && tp_is_float(out))
         refuse(a, at, "make an int32 iota and convert it", tp_message(a, "no iota of %s", name_of(out)));
     else if (table && !tp_is_weak(in) && !computes(a, at, in))

@@ -98,6 +98,8 @@ class Elementwise(Writer):
             if jx.dtype_name(eqn.outvars[0].aval).startswith(("int", "uint")):
                 return Value(f"lax_div({values[0].text}, {values[1].text})")
             return Value(f"{values[0].operand()} / {values[1].operand()}", atom=False)
+        if name == "shift_right_logical" and jx.dtype_name(eqn.outvars[0].aval).startswith("uint"):
+            return Value(f"{values[0].operand()} >> {values[1].operand()}", atom=False)
         if name in FUNCTION2:
             return Value(f"{FUNCTION2[name]}({values[0].text}, {values[1].text})")
         return Value(f"{values[0].operand()} {INFIX[name]} {values[1].operand()}", atom=False)
