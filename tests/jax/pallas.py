@@ -102,13 +102,6 @@ def reduction(f):
     return g
 
 
-def total(f):
-    """Of the operand's dtype, where JAX has a wider one for integers."""
-    def g(x, axis=None, keepdims=False):
-        return f(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
-    return g
-
-
 def dot(a, b, contract=None, batch=((), ()), preferred_element_type=None, precision=None):
     contract = contract or ((a.ndim - 1,), (0,))
     wide = preferred_element_type or (jnp.float32 if a.dtype in (jnp.bfloat16, jnp.float16) else a.dtype)
@@ -138,7 +131,7 @@ FUNCTIONS = {
     "bitcast": lax.bitcast_convert_type, "take": lambda x, index, axis=0: jnp.take(x, index, axis=axis),
     "rsqrt": lax.rsqrt, "erf": lax.erf, "logistic": lax.logistic, "pow": lax.pow, "is_finite": jnp.isfinite,
     "silu": jax.nn.silu, "gelu": gelu, "relu": jax.nn.relu,
-    "sum": total(jnp.sum), "prod": total(jnp.prod), "any": reduction(jnp.any), "all": reduction(jnp.all),
+    "sum": reduction(jnp.sum), "prod": reduction(jnp.prod), "any": reduction(jnp.any), "all": reduction(jnp.all),
     "argmax": reduction(jnp.argmax), "argmin": reduction(jnp.argmin),
     "dot": dot,
     "iota": lambda dtype, shape, dim: lax.broadcasted_iota(dtype, shape, dim),

@@ -63,7 +63,7 @@ def number(value: Any, dtype: str) -> Value:
     v = np.asarray(value)
     if dtype == "bool":
         return Value("True" if bool(v) else "False", (), "bool")
-    if v.dtype.kind in "iu" and dtype.startswith(("int", "uint")):
+    if "int" in v.dtype.name and dtype.startswith(("int", "uint")):
         return Value(str(int(v)), (), dtype, atom=int(v) >= 0, literal=True, number=int(v))
     if v.dtype.kind == "c":
         raise Unsupported("complex numbers are not supported", None, "compute the real and the imaginary part")
