@@ -37,7 +37,7 @@ static void each(place *p, const char *list, bool defects)
     struct json_object *all = json_object_from_file("tests/defects.json"), *entries = member(all, list);
     size_t n = json_object_array_length(entries), wrong = 0;
     const char *every = getenv("TEST_EVERY");
-    size_t step = every ? strtoul(every, NULL, 10) : 5, executed = 0;
+    size_t step = every ? strtoul(every, NULL, 10) : 10, executed = 0;
     for (size_t i = 0; i < n; i++) {
         struct json_object *entry = json_object_array_get_idx(entries, i);
         if (string_of(entry, "command")[0] && step > 1 && executed++ % step)
