@@ -289,7 +289,15 @@ static void grid_spec(emitter *e)
     emit_text(e, scratch ? "            scratch_shapes=[\n" : "");
     for (uint32_t i = k->ninputs + k->noutputs; i < tp_noperands(k); i++) {
         const tp_json *v = declaration(e, i);
-        tp_buf_printf(e->b, "                pltpu.%s(", k->operands[i].memory == TP_MEM_SMEM ? "SMEM" : "VMEM");
+        const tp_operand *o = &k->operands[i];
+        if (tp_is_semaphore(o)) {
+            tp_buf_printf(e->b, "                pltpu.SemaphoreType.%s(",
+                          o->memory == TP_MEM_DMA_SEMAPHORE ? "DMA" : "REGULAR");
+            shape(e, tp_json_get(v, "shape"));
+            emit_text(e, "),\n");
+            continue;
+        }
+        tp_buf_printf(e->b, "                pltpu.%s(", o->memory == TP_MEM_SMEM ? "SMEM" : "VMEM");
         shape(e, tp_json_get(v, "shape"));
         emit_text(e, ", ");
         operand_dtype(e, v);

@@ -299,13 +299,14 @@ static bool accesses(const tp_statement *x, void *ctx)
     search *w = ctx;
     if (x->kind == TP_COMPUTE && x->inst->access && x->inst->node == w->place)
         w->found = x->inst->access;
-    const tp_node *place = x->kind != TP_PUT               ? NULL
-                           : x->syntax->kind == TP_S_STORE ? x->syntax->target
-                           : x->syntax->kind == TP_S_EXPR && tp_str_is(x->syntax->value->text, "copy")
-                               ? argument(x->syntax->value, "dst", 1)
-                               : NULL;
-    if (place && place == w->place)
+    const tp_syntax *s = x->syntax;
+    if (x->kind == TP_PUT && s->kind == TP_S_STORE && s->target == w->place)
         w->found = x->access;
+    bool moves = s && s->kind == TP_S_EXPR && (x->kind == TP_PUT || x->from);
+    if (moves && argument(s->value, "dst", 1) == w->place)
+        w->found = x->access;
+    if (moves && argument(s->value, "src", 0) == w->place)
+        w->found = x->from;
     return w->found != NULL;
 }
 
@@ -405,6 +406,10 @@ void emit_node(emitter *e, const tp_node *n, int power)
 /* Parts of a ref are named by `.at` where they are moved. */
 static void moved(emitter *e, const tp_node *place)
 {
+    if (place->kind == TP_N_NAME) { /* one semaphore */
+        emit_node(e, place, 0);
+        return;
+    }
     emit_node(e, place->kids[0], 0);
     if (place->nkids == 2 && place->kids[1]->kind == TP_N_ELLIPSIS)
         return;
@@ -412,12 +417,31 @@ static void moved(emitter *e, const tp_node *place)
     subscripts(e, place);
 }
 
+/* copy, copy_start, copy_wait */
 static void copy(emitter *e, const tp_node *n)
 {
-    emit_text(e, "pltpu.sync_copy(");
+    bool now = tp_str_is(n->text, "copy");
+    emit_text(e, now ? "pltpu.sync_copy(" : "pltpu.make_async_copy(");
     moved(e, argument(n, "src", 0));
     emit_text(e, ", ");
     moved(e, argument(n, "dst", 1));
+    if (!now) {
+        emit_text(e, ", ");
+        moved(e, argument(n, "sem", 2));
+    }
+    emit_text(e, now ? ")" : tp_str_is(n->text, "copy_start") ? ").start()" : ").wait()");
+}
+
+static void count(emitter *e, const tp_node *n)
+{
+    const tp_node *by = argument(n, "n", 1);
+    tp_buf_printf(e->b, "pl.%.*s(", TP_FMT(n->text));
+    moved(e, argument(n, "sem", 0));
+    emit_text(e, ", ");
+    if (by)
+        emit_node(e, by, 0);
+    else
+        emit_text(e, "1");
     emit_text(e, ")");
 }
 
@@ -727,8 +751,11 @@ static void statement(emitter *e, const tp_syntax *s)
             emit_text(e, "# ");
         if (tp_str_is(s->value->text, "store"))
             masked_store(e, s->value);
-        else if (tp_str_is(s->value->text, "copy"))
+        else if (tp_str_is(s->value->text, "copy") || tp_str_is(s->value->text, "copy_start") ||
+                 tp_str_is(s->value->text, "copy_wait"))
             copy(e, s->value);
+        else if (tp_str_is(s->value->text, "semaphore_signal") || tp_str_is(s->value->text, "semaphore_wait"))
+            count(e, s->value);
         else
             emit_node(e, s->value, 0);
         emit_text(e, "\n");

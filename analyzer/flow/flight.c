@@ -37,19 +37,41 @@ typedef struct proof {
     const tp_syntax *at; /* ... and where */
 } proof;
 
+/* Does e speak of the step or of a turn? What speaks of sizes alone would narrow the domain of a claim. */
+static bool speaks_of_steps(const proof *x, tp_expr e)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < x->a->k->naxes; i++)
+        any |= tp_expr_mentions(x->a->p, e, x->a->k->axes[i].sym);
+    for (uint32_t i = 0; i < x->f->vars.len; i++)
+        any |= tp_expr_mentions(x->a->p, e, x->f->vars.at[i].sym);
+    return any;
+}
+
 static bool follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
 {
     enum { ROOM = 96 };
-    tp_expr premises[ROOM + TP_GRANTED];
+    tp_expr all[ROOM + TP_GRANTED], premises[ROOM + TP_GRANTED];
+    tp_exprs *p = x->a->p;
+    uint32_t nall = 0;
     int64_t v;
-    goal = tp_expr_normal(x->a->p, goal);
-    if (tp_expr_is_const(x->a->p, goal, &v) && v)
-        return true;
     if (++x->questions > MOST_QUESTIONS)
         return false;
-    tp_claim c = {.goal = goal, .over_steps = true, .premises = premises, .given = x->f->given};
+    tp_claim c = {.over_steps = true, .premises = premises, .given = x->f->given};
     for (uint32_t i = 0; i < n; i++)
-        c.npremises += tp_conjuncts(x->a, given[i], premises + c.npremises, ROOM - c.npremises);
+        nall += tp_conjuncts(x->a, given[i], all + nall, ROOM - nall);
+    for (uint32_t i = 0; i < nall; i++) {
+        tp_expr e = tp_expr_normal(p, all[i]);
+        if (tp_expr_is_const(p, e, &v) && !v)
+            return true;
+        if (speaks_of_steps(x, all[i]))
+            premises[c.npremises++] = all[i];
+        else if (!tp_expr_is_const(p, e, &v))
+            goal = tp_op2(p, TP_E_OR, tp_op1(p, TP_E_NOT, all[i]), goal);
+    }
+    c.goal = goal = tp_expr_normal(p, goal);
+    if (tp_expr_is_const(p, goal, &v) && v)
+        return true;
     tp_flow_vars(x->a, x->f, 0, NULL, &c);
     tp_decision d = tp_claim_decide(x->a, &c);
     if (d.verdict == TP_PROVEN && d.grade > x->grade)

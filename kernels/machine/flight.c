@@ -78,7 +78,7 @@ static tp_str copy_text(tp_machine *m, const flight *f)
 /* Is this part of the operand in flight, as a destination or (of a write) as a source? */
 static void look(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes, const char *what)
 {
-    tp_spend(m->arena, m->flights->all.len);
+    tp_spend(m->arena, 4 * (int64_t)m->flights->all.len);
     tp_exec_spend(m, m->flights->all.len);
     for (uint32_t i = 0; i < m->flights->all.len; i++) {
         const flight *f = &m->flights->all.at[i];

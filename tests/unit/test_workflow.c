@@ -422,7 +422,7 @@ static void a_large_cache_is_pruned(void **state)
     outcome o = lint_all(p, cache);
     assert_true(cache_count(&o, "used") > 500);
     assert_int_equal(stat(cache, &st), 0);
-    assert_true(st.st_size <= (off_t)text.n + 100);
+    assert_true(st.st_size <= 2 * (off_t)text.n); /* what it remembers leaves the budget room for more questions */
 }
 
 /* ---- two versions, a first one, other forms ---- */
