@@ -27,5 +27,11 @@ void emit_node(emitter *e, const tp_node *n, int power);
 /* An integer expression of the spec: a JSON string or integer. */
 void emit_expression(emitter *e, const tp_json *v);
 void emit_block(emitter *e, const tp_block *s);
+/* The argument of a call by its keyword or position; NULL: it has none. */
+tp_node *emit_argument(const tp_node *call, const char *keyword, uint32_t position);
+/* [i, pl.ds(…), :] of a subscripted ref. */
+void emit_subscripts(emitter *e, const tp_node *place);
+/* pallas_copy.c: the call n as a statement that moves data or counts it; false: it is none, and nothing is written. */
+bool emit_movement(emitter *e, const tp_node *n);
 
 #endif

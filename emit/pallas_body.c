@@ -118,7 +118,7 @@ static tp_str python_name(tp_str s)
     return (tp_str){text, strcspn(text, "(")};
 }
 
-static tp_node *argument(const tp_node *call, const char *keyword, uint32_t position)
+tp_node *emit_argument(const tp_node *call, const char *keyword, uint32_t position)
 {
     for (uint32_t i = 0; i < call->nkids; i++)
         if (call->kids[i]->kind == TP_N_KEYWORD ? tp_str_is(call->kids[i]->text, keyword) : i == position)
@@ -128,8 +128,8 @@ static tp_node *argument(const tp_node *call, const char *keyword, uint32_t posi
 
 static void dot(emitter *e, const tp_node *n)
 {
-    const tp_node *contract = argument(n, "contract", 2), *batch = argument(n, "batch", 3),
-                  *type = argument(n, "preferred_element_type", 4);
+    const tp_node *contract = emit_argument(n, "contract", 2), *batch = emit_argument(n, "batch", 3),
+                  *type = emit_argument(n, "preferred_element_type", 4);
     bool plain = !contract && !batch;
     emit_text(e, plain ? "jnp.dot(" : "lax.dot_general(");
     list(e, n->kids, 2);
@@ -156,11 +156,11 @@ static void dot(emitter *e, const tp_node *n)
 static void pad(emitter *e, const tp_node *n)
 {
     emit_text(e, "jnp.pad(");
-    emit_node(e, argument(n, "x", 0), 0);
+    emit_node(e, emit_argument(n, "x", 0), 0);
     emit_text(e, ", ");
-    emit_node(e, argument(n, "widths", 2), 0);
+    emit_node(e, emit_argument(n, "widths", 2), 0);
     emit_text(e, ", constant_values=");
-    emit_node(e, argument(n, "value", 1), 0);
+    emit_node(e, emit_argument(n, "value", 1), 0);
     emit_text(e, ")");
 }
 
@@ -203,7 +203,7 @@ static void masked_access(emitter *e, const char *function, const tp_node *x, co
 /* load with `other` is a select, which TPUs have; without it lanes stay undefined. */
 static void masked_load(emitter *e, const tp_node *n)
 {
-    tp_node *x = argument(n, "x", 0), *mask = argument(n, "mask", 1), *other = argument(n, "other", 2);
+    tp_node *x = emit_argument(n, "x", 0), *mask = emit_argument(n, "mask", 1), *other = emit_argument(n, "other", 2);
     if (other)
         select(e, (tp_node *[]){mask, x, other});
     else
@@ -213,7 +213,7 @@ static void masked_load(emitter *e, const tp_node *n)
 /* TPUs store 32-bit elements under a mask; others are read, selected and stored. */
 static void masked_store(emitter *e, const tp_node *n)
 {
-    tp_node *x = argument(n, "x", 0), *value = argument(n, "value", 1), *mask = argument(n, "mask", 2);
+    tp_node *x = emit_argument(n, "x", 0), *value = emit_argument(n, "value", 1), *mask = emit_argument(n, "mask", 2);
     int operand = tp_operand_find(e->k, x->kids[0]->text);
     if (tp_dtype_info(e->k->operands[operand].dtype)->bits == 32) {
         masked_access(e, "pltpu.store", x, value, mask);
@@ -252,7 +252,7 @@ static void call(emitter *e, const tp_node *n)
         emit_identifier(e, n->text); /* a function of the program */
     emit_text(e, "(");
     list(e, n->kids, n->nkids);
-    emit_text(e, tp_str_is(n->text, "take") && !argument(n, "axis", 2) ? ", axis=0)" : ")");
+    emit_text(e, tp_str_is(n->text, "take") && !emit_argument(n, "axis", 2) ? ", axis=0)" : ")");
 }
 
 static void logical(emitter *e, const tp_node *n)
@@ -303,9 +303,9 @@ static bool accesses(const tp_statement *x, void *ctx)
     if (x->kind == TP_PUT && s->kind == TP_S_STORE && s->target == w->place)
         w->found = x->access;
     bool moves = s && s->kind == TP_S_EXPR && (x->kind == TP_PUT || x->from);
-    if (moves && argument(s->value, "dst", 1) == w->place)
+    if (moves && emit_argument(s->value, "dst", 1) == w->place)
         w->found = x->access;
-    if (moves && argument(s->value, "src", 0) == w->place)
+    if (moves && emit_argument(s->value, "src", 0) == w->place)
         w->found = x->from;
     return w->found != NULL;
 }
@@ -332,7 +332,7 @@ static void slice(emitter *e, const tp_node *place, uint32_t kid)
     emit_text(e, ")");
 }
 
-static void subscripts(emitter *e, const tp_node *place)
+void emit_subscripts(emitter *e, const tp_node *place)
 {
     emit_text(e, "[");
     for (uint32_t i = 1; i < place->nkids; i++) {
@@ -380,7 +380,7 @@ void emit_node(emitter *e, const tp_node *n, int power)
         break;
     case TP_N_INDEX:
         emit_node(e, n->kids[0], TP_POWER_POSTFIX);
-        subscripts(e, n);
+        emit_subscripts(e, n);
         break;
     case TP_N_SEQUENCE:
         emit_text(e, "(");
@@ -401,48 +401,6 @@ void emit_node(emitter *e, const tp_node *n, int power)
         break;
     case TP_N_ABSENT: break;
     }
-}
-
-/* Parts of a ref are named by `.at` where they are moved. */
-static void moved(emitter *e, const tp_node *place)
-{
-    if (place->kind == TP_N_NAME) { /* one semaphore */
-        emit_node(e, place, 0);
-        return;
-    }
-    emit_node(e, place->kids[0], 0);
-    if (place->nkids == 2 && place->kids[1]->kind == TP_N_ELLIPSIS)
-        return;
-    emit_text(e, ".at");
-    subscripts(e, place);
-}
-
-/* copy, copy_start, copy_wait */
-static void copy(emitter *e, const tp_node *n)
-{
-    bool now = tp_str_is(n->text, "copy");
-    emit_text(e, now ? "pltpu.sync_copy(" : "pltpu.make_async_copy(");
-    moved(e, argument(n, "src", 0));
-    emit_text(e, ", ");
-    moved(e, argument(n, "dst", 1));
-    if (!now) {
-        emit_text(e, ", ");
-        moved(e, argument(n, "sem", 2));
-    }
-    emit_text(e, now ? ")" : tp_str_is(n->text, "copy_start") ? ").start()" : ").wait()");
-}
-
-static void count(emitter *e, const tp_node *n)
-{
-    const tp_node *by = argument(n, "n", 1);
-    tp_buf_printf(e->b, "pl.%.*s(", TP_FMT(n->text));
-    moved(e, argument(n, "sem", 0));
-    emit_text(e, ", ");
-    if (by)
-        emit_node(e, by, 0);
-    else
-        emit_text(e, "1");
-    emit_text(e, ")");
 }
 
 /* Text of an expression of the spec, parsed again: a JSON string or integer. */
@@ -751,12 +709,7 @@ static void statement(emitter *e, const tp_syntax *s)
             emit_text(e, "# ");
         if (tp_str_is(s->value->text, "store"))
             masked_store(e, s->value);
-        else if (tp_str_is(s->value->text, "copy") || tp_str_is(s->value->text, "copy_start") ||
-                 tp_str_is(s->value->text, "copy_wait"))
-            copy(e, s->value);
-        else if (tp_str_is(s->value->text, "semaphore_signal") || tp_str_is(s->value->text, "semaphore_wait"))
-            count(e, s->value);
-        else
+        else if (!emit_movement(e, s->value))
             emit_node(e, s->value, 0);
         emit_text(e, "\n");
         break;

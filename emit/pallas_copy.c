@@ -1,0 +1,55 @@
+/* Statements that move data between refs, and semaphores. */
+#include "emit/internal.h"
+
+/* Parts of a ref are named by `.at` where they are moved. */
+static void moved(emitter *e, const tp_node *place)
+{
+    if (place->kind == TP_N_NAME) { /* one semaphore */
+        emit_node(e, place, 0);
+        return;
+    }
+    emit_node(e, place->kids[0], 0);
+    if (place->nkids == 2 && place->kids[1]->kind == TP_N_ELLIPSIS)
+        return;
+    emit_text(e, ".at");
+    emit_subscripts(e, place);
+}
+
+/* copy, copy_start, copy_wait */
+static void copy(emitter *e, const tp_node *n)
+{
+    bool now = tp_str_is(n->text, "copy");
+    emit_text(e, now ? "pltpu.sync_copy(" : "pltpu.make_async_copy(");
+    moved(e, emit_argument(n, "src", 0));
+    emit_text(e, ", ");
+    moved(e, emit_argument(n, "dst", 1));
+    if (!now) {
+        emit_text(e, ", ");
+        moved(e, emit_argument(n, "sem", 2));
+    }
+    emit_text(e, now ? ")" : tp_str_is(n->text, "copy_start") ? ").start()" : ").wait()");
+}
+
+static void count(emitter *e, const tp_node *n)
+{
+    const tp_node *by = emit_argument(n, "n", 1);
+    tp_buf_printf(e->b, "pl.%.*s(", TP_FMT(n->text));
+    moved(e, emit_argument(n, "sem", 0));
+    emit_text(e, ", ");
+    if (by)
+        emit_node(e, by, 0);
+    else
+        emit_text(e, "1");
+    emit_text(e, ")");
+}
+
+bool emit_movement(emitter *e, const tp_node *n)
+{
+    bool copies = tp_str_is(n->text, "copy") || tp_str_is(n->text, "copy_start") || tp_str_is(n->text, "copy_wait"),
+         counts = tp_str_is(n->text, "semaphore_signal") || tp_str_is(n->text, "semaphore_wait");
+    if (copies)
+        copy(e, n);
+    if (counts)
+        count(e, n);
+    return copies || counts;
+}
