@@ -18,7 +18,7 @@ typedef struct heads {
 
 static const char *read_heads(const tp_builtin_call *c, heads *h)
 {
-    enum { NONE = UINT32_MAX };
+    static const uint32_t NONE = UINT32_MAX;
     *h = (heads){.q = tp_builtin_input(c, "q", 0),
                  .k = tp_builtin_input(c, "k", 1),
                  .v = tp_builtin_input(c, "v", 2),
