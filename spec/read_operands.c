@@ -157,7 +157,13 @@ static void read_revisit(tp_reader *r, tp_operand *o, const tp_json *v)
 static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role role, uint32_t index)
 {
     static const tp_object OBJECTS[] = {TP_OBJECT_INPUT, TP_OBJECT_OUTPUT, TP_OBJECT_SCRATCH};
-    tp_check_members(r->c, v, OBJECTS[role]);
+    const tp_json *space = role == TP_SCRATCH ? tp_json_get(v, "memory_space") : NULL;
+    bool counts = space && space->type == TP_J_STRING &&
+                  (tp_str_is(space->u.string, "dma_semaphore") || tp_str_is(space->u.string, "semaphore"));
+    const tp_json *typed = counts ? tp_json_get(v, "dtype") : NULL;
+    if (typed)
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, typed->loc, "remove it", "a semaphore has no dtype; it counts");
+    tp_check_members(r->c, v, counts ? TP_OBJECT_SEMAPHORE : OBJECTS[role]);
     const tp_json *name = tp_member(r->c, v, "name", TP_J_STRING, true);
     const tp_json *buffers = tp_member(r->c, v, "buffers", TP_J_INT, false);
     const tp_json *discard = tp_member(r->c, v, "discard", TP_J_BOOL, false);
@@ -174,10 +180,7 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
         o->buffers = (int)buffers->u.integer;
     }
     tp_scope_add(r->c, &r->names, o->name, TP_NAME_OPERAND, index, name->loc);
-    bool counts = tp_is_semaphore(o);
     const tp_json *dtype = tp_member(r->c, v, "dtype", TP_J_STRING, !counts);
-    if (counts && dtype)
-        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, dtype->loc, "remove it", "a semaphore has no dtype; it counts");
     o->dtype = counts ? TP_I32 : tp_read_dtype(r, dtype);
     read_shape(r, o, tp_member(r->c, v, "shape", TP_J_ARRAY, true));
     if (role != TP_SCRATCH)
