@@ -157,7 +157,7 @@ static void read_revisit(tp_reader *r, tp_operand *o, const tp_json *v)
 static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role role, uint32_t index)
 {
     static const tp_object OBJECTS[] = {TP_OBJECT_INPUT, TP_OBJECT_OUTPUT, TP_OBJECT_SCRATCH};
-    const tp_json *space = role == TP_SCRATCH ? tp_json_get(v, "memory_space") : NULL;
+    const tp_json *space = role == TP_SCRATCH && v->type == TP_J_OBJECT ? tp_json_get(v, "memory_space") : NULL;
     bool counts = space && space->type == TP_J_STRING &&
                   (tp_str_is(space->u.string, "dma_semaphore") || tp_str_is(space->u.string, "semaphore"));
     const tp_json *typed = counts ? tp_json_get(v, "dtype") : NULL;
