@@ -79,11 +79,6 @@ static bool follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
     return d.verdict == TP_PROVEN;
 }
 
-static bool never(proof *x, tp_expr a, tp_expr b)
-{
-    return follows(x, (tp_expr[]){a, b}, 2, tp_const(x->a->p, 0));
-}
-
 static tp_expr apart(proof *x, const tp_place *a, const tp_place *b)
 {
     tp_exprs *p = x->a->p;
@@ -303,7 +298,7 @@ static void drop_impossible(proof *x, fleet *all)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < all->len; i++)
-        if (!never(x, all->at[i].guard, tp_const(x->a->p, 1)))
+        if (!follows(x, &all->at[i].guard, 1, tp_const(x->a->p, 0)))
             all->at[kept++] = all->at[i];
     all->len = kept;
 }

@@ -155,18 +155,6 @@ typedef struct tally {
     unsigned specs, refused, proven, violated, unknown, trapping, right, unsound, alarms;
 } tally;
 
-typedef struct job {
-    loaded *l;
-    tp_analysis_options o;
-    tp_analysis_result r;
-} job;
-
-static void analyze_job(void *arg)
-{
-    job *j = arg;
-    tp_analyze(j->l->arena, j->l->spec, &j->o, &j->r);
-}
-
 static void judge(program *p, tally *t)
 {
     const char *spec = spec_of(p);
@@ -177,28 +165,29 @@ static void judge(program *p, tally *t)
         unload(l);
         return;
     }
-    job j = {.l = l, .o = {.prover = {.rlimit = 300000}, .replay = replay}};
-    assert_int_equal(tp_try(l->arena, analyze_job, &j), TP_OK);
+    tp_analysis_options o = {.prover = {.rlimit = 300000}, .replay = replay};
+    tp_analysis_result r = {0};
+    assert_int_equal(tp_try(l->arena, analyze_call, &(analysis_call){l, &o, &r}), TP_OK);
     const tp_kernel *k = l->spec->kernels[0];
     int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs));
-    bool open = open_for(&j.r, "TP504"), traps = false, flies = false;
+    bool open = open_for(&r, "TP504"), traps = false, flies = false;
     for (env[k->sizes[0].sym] = 1; env[k->sizes[0].sym] <= MOST_STEPS; env[k->sizes[0].sym]++) {
         tp_arena *a = tp_arena_new(0);
         tp_trap trap;
         if (run_at(a, k, env, &trap) == TP_E_TRAP) {
             traps = true;
             flies |= strcmp(trap.rule, "TP502") == 0 || strcmp(trap.rule, "TP504") == 0;
-            if (!open && !open_for(&j.r, trap.rule) && t->unsound++ < 3)
+            if (!open && !open_for(&r, trap.rule) && t->unsound++ < 3)
                 printf("unsound: %s proven, but %.*s at N = %lld\n%s\n", trap.rule, TP_FMT(trap.message),
                        (long long)env[k->sizes[0].sym], spec);
         }
         tp_arena_free(a);
     }
-    if (j.r.contradiction && t->alarms++ < 3)
+    if (r.contradiction && t->alarms++ < 3)
         printf("false alarm\n%s\n", spec);
     bool bad = false;
-    for (uint32_t i = 0; i < j.r.findings.len; i++)
-        bad |= j.r.findings.at[i].verdict == TP_VIOLATED;
+    for (uint32_t i = 0; i < r.findings.len; i++)
+        bad |= r.findings.at[i].verdict == TP_VIOLATED;
     t->trapping += flies;
     t->right += !traps;
     t->proven += !open && !traps;
