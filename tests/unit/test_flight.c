@@ -33,6 +33,9 @@ static const char *const IDIOMS[][MOST_LINES] = {
      "o[...] = acc[...]"},
     {"for t in range(N):", "    copy_start(x[ds(2 * t, 2), :], buf[0, :, :], sem[1])",
      "    copy_wait(x[ds(2 * t, 2), :], buf[0, :, :], sem[1])", "o[...] = buf[0, :, :]"},
+    /* the last copy is not waited for */
+    {"if i >= 1:", "    copy_wait(buf[0, :, :], y[ds(2 * (i - 1), 2), :], sem[0])", "o[...] = 1",
+     "buf[0, :, :] = full((2, 4), 1, float32)", "copy_start(buf[0, :, :], y[ds(2 * i, 2), :], sem[0])"},
 };
 
 typedef struct program {
@@ -65,9 +68,19 @@ static void replace(program *p, uint32_t at, const char *from, const char *to)
 static void change(program *p)
 {
     static const char *const SWAPS[][2] = {
-        {"i % 2", "(i + 1) % 2"}, {"(i + 1) % 2", "i % 2"},    {"i + 1 <", "i + 2 <"}, {"sem[0]", "sem[1]"},
-        {"t % 2", "(t + 1) % 2"}, {"buf[0", "buf[1"},          {"i == 0", "i == 1"},   {"ds(2 * i, 2)", "ds(0, 2)"},
-        {"t + 1 < N", "t < N"},   {"range(N)", "range(1, N)"}, {"i >= 2", "i >= 1"},   {"sem[i % 2]", "sem[0]"},
+        {"i % 2", "(i + 1) % 2"},
+        {"(i + 1) % 2", "i % 2"},
+        {"i + 1 <", "i + 2 <"},
+        {"sem[0]", "sem[1]"},
+        {"t % 2", "(t + 1) % 2"},
+        {"buf[0", "buf[1"},
+        {"i == 0", "i == 1"},
+        {"ds(2 * i, 2)", "ds(0, 2)"},
+        {"t + 1 < N", "t < N"},
+        {"range(N)", "range(1, N)"},
+        {"i >= 2", "i >= 1"},
+        {"sem[i % 2]", "sem[0]"},
+        {"i == num_programs(i) - 1", "i == num_programs(i)"},
     };
     uint32_t at = below(p, p->n), other = below(p, p->n);
     tp_str line = p->lines[at];
