@@ -163,11 +163,10 @@ tp_decision tp_claim_decide(tp_analysis *a, tp_claim *c)
     bool flagged = tp_exprs_overflowed(a->p);
     tp_share share = {SHARE, a->rule ? a->rule->code : "following the body", c->subject};
     tp_str why;
-    if (!tp_within(a->arena, &share, decide_call, &x, &why)) {
-        if (!flagged)
-            tp_exprs_forget_overflow(a->p);
+    if (!tp_within(a->arena, &share, decide_call, &x, &why))
         x.d = (tp_decision){.verdict = TP_UNKNOWN, .reason = why};
-    }
+    if (!flagged) /* what grew too large on the way is nobody else's */
+        tp_exprs_forget_overflow(a->p);
     if (a->o->listener) {
         tp_obligation o = tp_claim_obligation(a, c);
         a->o->listener(a->o->listener_ctx, share.what, &o, &x.d);

@@ -294,7 +294,7 @@ bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads, int
     for (uint32_t i = 0; i < reads->len; i++)
         for (uint32_t j = 0; j < i; j++)
             relate(&c, i, j);
-    if (reads->too_many || overflowed(a, flagged))
+    if (overflowed(a, flagged) || reads->too_many)
         return false;
     uint32_t n = 0;
     for (uint32_t i = 0; i < o->nvars; i++) {
