@@ -55,8 +55,11 @@ static int gravity(tp_verdict v)
     return v == TP_VIOLATED ? 3 : v == TP_VACUOUS ? 2 : v == TP_UNKNOWN ? 1 : 0;
 }
 
+/* What is violated for one dtype is not told again as open for another. */
 static bool is_same(const tp_finding *a, const tp_finding *b)
 {
+    if (a->claim.n && tp_str_eq(a->claim, b->claim))
+        return true;
     if (a->verdict == b->verdict)
         return a->verdict == TP_PROVEN || tp_str_eq(a->message, b->message);
     return a->verdict == TP_PROVEN || b->verdict == TP_PROVEN;

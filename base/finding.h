@@ -105,6 +105,7 @@ typedef struct tp_finding {
     tp_str subject; /* operand, axis or size; may be empty */
     tp_loc loc;
     tp_str message; /* the whole story in one line */
+    tp_str claim;   /* what was to be shown, in words; may be empty */
     tp_str label;   /* text under the caret; may be empty */
     tp_str reason;  /* why unknown; may be empty */
     tp_str note, help;

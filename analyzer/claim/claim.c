@@ -212,6 +212,7 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
         d = (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_str_c(c->approximate), .ms = d.ms};
     tp_finding *f =
         tp_add_finding(a, d.verdict, c->subject, c->loc, d.verdict == TP_VIOLATED ? c->violated : c->proven);
+    f->claim = c->proven;
     f->grade = d.verdict == TP_PROVEN ? d.grade : TP_GRADE_NONE;
     f->ms = d.ms;
     f->reason = d.reason.n ? tp_message(a, "%.*s", TP_FMT(d.reason)) : (tp_str){NULL, 0};

@@ -33,6 +33,7 @@ void tp_use_unknown(tp_analysis *a, const tp_claim *c, const char *reason)
 {
     tp_finding *f =
         tp_add_finding(a, TP_UNKNOWN, c->subject, c->loc, tp_message(a, "could not decide: %.*s", TP_FMT(c->proven)));
+    f->claim = c->proven;
     f->reason = tp_str_c(reason);
 }
 
