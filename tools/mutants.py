@@ -89,7 +89,7 @@ TESTS = ["oracle", "recheck", "certificates", "prover/few", "tables/few", "bodie
          "bodies", "instances", "verdicts", "cli:rules_on_their_examples", "summary", "derivations", "box", "defects:*_are_*", "workflow:the_cache_*",
          "workflow:diff_*", "cli:second_solver"]
 SETTINGS = {"certificates": {"TEST_TRIALS": "2500"}, "instances": {"TEST_TRIALS": "200"}, "tables": {"TEST_TRIALS": "80"},
-            "prover": {"TEST_TRIALS": "2500"}, "summary": {"TEST_TRIALS": "400"}, "defects": {"TEST_EVERY": "5"},
+            "prover": {"TEST_TRIALS": "2500"}, "summary": {"TEST_TRIALS": "400"}, "defects": {"TEST_EVERY": "10"},
             "prover/few": {"TEST_TRIALS": "400"}, "tables/few": {"TEST_TRIALS": "15"}, "bodies/few": {"TEST_TRIALS": "40"},
             "instances/few": {"TEST_TRIALS": "25"}, "summary/few": {"TEST_TRIALS": "30"}}
 COUNTED = re.compile(r"^(bodies|tables|prover|intervals|boxes|output boxes|aliases|instances)\b.*\d.*$", re.M)

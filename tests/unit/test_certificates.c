@@ -386,63 +386,116 @@ static const tp_proof *forge(forgery *f, int which)
         return divided(f, f->y, f->c);
     case 34: return divided(f, f->x, f->c); /* what x = c*k is said to be stays inside x's bounds, not below */
     case 35: /* nor above */ f->goal = tp_op2(f->p, TP_E_GT, f->x, number_of(f, 10)); return divided(f, f->x, f->c);
-    case 36: /* references of which one is missing */
-    case 37:
+    case 36: /* x may be its upper bound */
+        f->goal = tp_op2(f->p, TP_E_LT, f->x, number_of(f, 10));
+        return divided(f, f->x, f->c);
+    case 37: /* references of which one is missing */
     case 38:
     case 39:
     case 40:
     case 41:
     case 42:
-    case 43: {
+    case 43:
+    case 44: {
         static const tp_line MISSING[] = {
             {.rule = TP_LINE_ENDS, .refs = {0, 1, 1, 1}},   {.rule = TP_LINE_ENDS, .refs = {1, 0, 1, 1}},
             {.rule = TP_LINE_ENDS, .refs = {0, 0, 1, 1}},   {.rule = TP_LINE_ENDS, .refs = {1, 1, 0, 1}},
             {.rule = TP_LINE_CASES, .refs = {0, 1, 0, 0}},  {.rule = TP_LINE_CANCEL, .refs = {0, 1, 0, 0}},
             {.rule = TP_LINE_CANCEL, .refs = {1, 0, 0, 0}}, {.rule = TP_LINE_DEFINITION, .refs = {0, 0, 0, 0}}};
-        tp_line l[] = {negated, MISSING[which - 36]};
+        tp_line l[] = {negated, MISSING[which - 37]};
         l[1].factor = number_of(f, 1);
-        l[1].e = tp_op2(f->p, which == 43 ? TP_E_FLOORDIV : TP_E_MAX, f->x, f->c);
+        l[1].e = tp_op2(f->p, which == 44 ? TP_E_FLOORDIV : TP_E_MAX, f->x, f->c);
         return refute(f, lines(f, l, 2));
     }
     default: return NULL;
     }
 }
 
+static forgery new_forgery(tp_arena *a)
+{
+    static const int64_t CHOICES[] = {1, 2, 9};
+    forgery f = {.a = a, .p = tp_exprs_new(a)};
+    f.x = tp_sym_new(f.p, TP_S("x"));
+    f.y = tp_sym_new(f.p, TP_S("y"));
+    f.c = tp_sym_new(f.p, TP_S("c"));
+    f.fresh = tp_sym_new(f.p, TP_S("fresh"));
+    f.vars[0] = (tp_var){.sym = 0, .lo = number_of(&f, 0), .hi = number_of(&f, 10), .multiple_of = 1};
+    f.vars[1] = (tp_var){.sym = 1, .lo = number_of(&f, -2), .hi = number_of(&f, 10), .multiple_of = 1};
+    f.vars[2] = (tp_var){
+        .sym = 2, .lo = number_of(&f, 1), .hi = number_of(&f, 9), .multiple_of = 1, .choices = CHOICES, .nchoices = 3};
+    return f;
+}
+
+static bool is_accepted(const forgery *f, const tp_proof *proof, tp_str *why)
+{
+    tp_obligation o = {
+        .vars = f->vars, .nvars = 3, .premises = &f->premise, .npremises = f->any_premise, .goal = f->goal};
+    return tp_check_proof(f->a, f->p, &o, proof, why, NULL);
+}
+
 static void forgeries_are_refused(void **state)
 {
     (void)state;
-    static const int64_t CHOICES[] = {1, 2, 9};
     int n = 0;
     for (;; n++) {
         tp_arena *a = tp_arena_new(0);
-        forgery f = {.a = a, .p = tp_exprs_new(a)};
-        f.x = tp_sym_new(f.p, TP_S("x"));
-        f.y = tp_sym_new(f.p, TP_S("y"));
-        f.c = tp_sym_new(f.p, TP_S("c"));
-        f.fresh = tp_sym_new(f.p, TP_S("fresh"));
-        f.vars[0] = (tp_var){.sym = 0, .lo = number_of(&f, 0), .hi = number_of(&f, 10), .multiple_of = 1};
-        f.vars[1] = (tp_var){.sym = 1, .lo = number_of(&f, -2), .hi = number_of(&f, 10), .multiple_of = 1};
-        f.vars[2] = (tp_var){.sym = 2,
-                             .lo = number_of(&f, 1),
-                             .hi = number_of(&f, 9),
-                             .multiple_of = 1,
-                             .choices = CHOICES,
-                             .nchoices = 3};
+        forgery f = new_forgery(a);
         const tp_proof *proof = forge(&f, n);
         if (!proof) {
             tp_arena_free(a);
             break;
         }
-        tp_obligation o = {
-            .vars = f.vars, .nvars = 3, .premises = &f.premise, .npremises = f.any_premise, .goal = f.goal};
         tp_str why;
-        if (tp_check_proof(a, f.p, &o, proof, &why, NULL))
+        if (is_accepted(&f, proof, &why))
             fail_msg("forgery %d was accepted", n);
         assert_true(why.n > 0);
         tp_arena_free(a);
     }
     print_message("certificates: %d forgeries refused\n", n);
     assert_true(n > 20);
+}
+
+/* x == y + 1 and y == 3, so x <= 4: the second equation is put into what the first one put in. */
+static void equations_are_put_in_one_after_the_other(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    forgery f = new_forgery(a);
+    tp_expr next = tp_op2(f.p, TP_E_ADD, f.y, number_of(&f, 1)), three = number_of(&f, 3);
+    f.premise = tp_op2(f.p, TP_E_AND, tp_op2(f.p, TP_E_EQ, f.x, next), tp_op2(f.p, TP_E_EQ, f.y, three));
+    f.any_premise = true;
+    tp_line negated = {.rule = TP_LINE_FACT, .number = 2}; /* x - limit - 1 >= 0 */
+    for (int64_t limit = 3; limit <= 4; limit++) {
+        tp_str why;
+        f.goal = tp_op2(f.p, TP_E_LE, f.x, number_of(&f, limit));
+        const tp_proof *inner = lines(&f, &negated, 1);
+        inner = node(&f, (tp_proof){.kind = TP_PROOF_LET, .number = 1, .sym = 1, .value = three}, inner);
+        inner = node(&f, (tp_proof){.kind = TP_PROOF_LET, .number = 0, .sym = 0, .value = next}, inner);
+        assert_int_equal(is_accepted(&f, refute(&f, inner), &why), limit == 4);
+    }
+    tp_arena_free(a);
+}
+
+/* x == y + 1, y == c and c == x, each put in: x would be x + 1. */
+static void equations_in_a_circle_are_refused(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    forgery f = new_forgery(a);
+    tp_expr next = tp_op2(f.p, TP_E_ADD, f.y, number_of(&f, 1));
+    tp_expr two = tp_op2(f.p, TP_E_AND, tp_op2(f.p, TP_E_EQ, f.x, next), tp_op2(f.p, TP_E_EQ, f.y, f.c));
+    f.premise = tp_op2(f.p, TP_E_AND, two, tp_op2(f.p, TP_E_EQ, f.c, f.x));
+    f.any_premise = true;
+    f.goal = tp_op2(f.p, TP_E_LE, f.x, number_of(&f, 5));
+    tp_line negated = {.rule = TP_LINE_FACT, .number = 3};
+    const tp_proof *inner = lines(&f, &negated, 1);
+    inner = node(&f, (tp_proof){.kind = TP_PROOF_LET, .number = 2, .sym = 2, .value = f.x}, inner);
+    inner = node(&f, (tp_proof){.kind = TP_PROOF_LET, .number = 1, .sym = 1, .value = f.c}, inner);
+    inner = node(&f, (tp_proof){.kind = TP_PROOF_LET, .number = 0, .sym = 0, .value = next}, inner);
+    tp_str why;
+    assert_false(is_accepted(&f, refute(&f, inner), &why));
+    assert_string_equal(tp_cstr(a, why), "the symbol is defined by itself");
+    tp_arena_free(a);
 }
 
 /* Every case evaluated: accepted when all hold, and only then. */
@@ -542,7 +595,10 @@ static void what_is_written_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(polynomials_mean_what_expressions_mean),
-                                       cmocka_unit_test(forgeries_are_refused), cmocka_unit_test(points_are_evaluated),
+                                       cmocka_unit_test(forgeries_are_refused),
+                                       cmocka_unit_test(equations_are_put_in_one_after_the_other),
+                                       cmocka_unit_test(equations_in_a_circle_are_refused),
+                                       cmocka_unit_test(points_are_evaluated),
                                        cmocka_unit_test(no_false_obligation_is_accepted),
                                        cmocka_unit_test(what_is_written_is_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
