@@ -20,17 +20,20 @@ static int64_t steps_of(const tp_kernel *k, const int64_t *env)
     return all;
 }
 
-/* Every size near n. */
+/* Near n. */
+static void set_size(const tp_size *s, int64_t n, int64_t *env)
+{
+    int64_t v = n < s->min ? s->min : n > s->max ? s->max : n;
+    env[s->sym] = v - v % s->multiple_of >= s->min ? v - v % s->multiple_of : tp_size_least(s);
+}
+
 static void set_sizes(const tp_kernel *k, int64_t n, int64_t *env)
 {
-    for (uint32_t i = 0; i < k->nsizes; i++) {
-        const tp_size *s = &k->sizes[i];
-        int64_t v = n < s->min ? s->min : n > s->max ? s->max : n;
-        if (s->kind == TP_SIZE_CHOICE)
-            env[s->sym] = s->choices[0];
-        else if (s->kind == TP_SIZE_RANGE)
-            env[s->sym] = v - v % s->multiple_of >= s->min ? v - v % s->multiple_of : tp_size_least(s);
-    }
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_CHOICE)
+            env[k->sizes[i].sym] = k->sizes[i].choices[0];
+        else if (k->sizes[i].kind == TP_SIZE_RANGE)
+            set_size(&k->sizes[i], n, env);
 }
 
 static void bind_contents(const tp_kernel *k, int64_t *env)
@@ -56,36 +59,101 @@ static bool from_witness(const tp_spec_report *s, const tp_kernel *k, int64_t *e
     return false;
 }
 
-/* Can the blocks of every operand be drawn? */
-static bool few_blocks(const tp_kernel *k, const int64_t *env)
+/* How much there is to see in so many blocks, or steps, in a row: several tell more than one, and many are no picture.
+ */
+static int interest(int64_t n)
 {
-    int64_t extent, width;
+    static const int OF[] = {0, 0, 4, 6, 6, 6, 3, 3, 3};
+    return n < (int64_t)(sizeof OF / sizeof *OF) ? OF[n] : n < 13 ? 1 : n <= TP_MAP_SIDE ? 0 : -20;
+}
+
+/* Of the pictures at these sizes; -1: there are none. */
+static int worth(const tp_kernel *k, const int64_t *env)
+{
+    enum { ENOUGH_STEPS = 60, RAGGED = 3, BASE = 10000 };
+    int64_t n, extent, width, steps = steps_of(k, env);
+    int all = BASE;
+    tp_str why;
+    if (steps < 1 || !tp_in_domain(k, env, &why))
+        return -1;
+    for (uint32_t x = 0; x < k->naxes; x++)
+        all += value(k, k->axes[x].steps, env, &n) ? interest(n) : 0;
     for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
         for (uint32_t d = 0; d < k->operands[i].rank && !k->operands[i].whole; d++)
             if (value(k, k->operands[i].shape[d], env, &extent) &&
-                value(k, k->operands[i].dims[d].block, env, &width) && width > 0 && extent / width >= TP_MAP_SIDE)
-                return false;
-    return true;
+                value(k, k->operands[i].dims[d].block, env, &width) && width > 0 && tp_ceildiv(extent, width, &n))
+                all += interest(n) + (n > 1 && extent % width ? RAGGED : 0);
+    return all - (steps > ENOUGH_STEPS ? 5 : 0);
+}
+
+/* Size by size the value with most to see. */
+static bool climb(const tp_kernel *k, int64_t *env)
+{
+    static const int64_t STARTS[] = {300, 1000, 100, 20, 4, 2, 1},
+                         TRIED[] = {1,   2,   3,   4,   5,   6,   8,    12,   20,   33,   48,   68,   100, 136,
+                                    200, 260, 300, 400, 520, 680, 1000, 1300, 2100, 2600, 4100, 5200, 8300};
+    int best = -1;
+    for (size_t i = 0; i < sizeof STARTS / sizeof *STARTS && best < 0; i++) {
+        set_sizes(k, STARTS[i], env);
+        best = worth(k, env);
+    }
+    for (int round = 0; round < 2 && best >= 0; round++)
+        for (uint32_t i = 0; i < k->nsizes; i++) {
+            const tp_size *z = &k->sizes[i];
+            for (size_t t = 0; t < sizeof TRIED / sizeof *TRIED && z->kind == TP_SIZE_RANGE; t++) {
+                int64_t before = env[z->sym];
+                set_size(z, TRIED[t], env);
+                int now = worth(k, env);
+                if (now > best)
+                    best = now;
+                else
+                    env[z->sym] = before;
+            }
+        }
+    return best >= 0;
+}
+
+/* Does the spec leave open what some table holds? */
+static bool has_open_tables(const tp_kernel *k)
+{
+    bool open = false;
+    for (uint32_t t = 0; t < k->ntables; t++)
+        open |= !k->tables[t].contents;
+    return open;
+}
+
+/* Where tables decide and the spec does not say what they hold, a case that was run knows. */
+static bool from_case(const tp_spec_report *s, const tp_kernel *k, int64_t *env)
+{
+    int best = -1;
+    for (uint32_t i = 0; has_open_tables(k) && s->equiv && i < s->equiv->cases.len; i++) {
+        const tp_case *c = s->equiv->cases.at[i].the_case;
+        int now = c->kernel == k ? worth(k, c->env) : -1;
+        if (now <= best)
+            continue;
+        best = now;
+        memcpy(env, c->env, tp_sym_count(k->exprs) * sizeof *env);
+    }
+    return best >= 0;
 }
 
 int64_t *tp_map_sizes(tp_arena *a, const tp_spec_report *s, tp_str *text)
 {
-    static const int64_t TRIED[] = {1000, 300, 100, 20, 4, 2, 1};
     const tp_kernel *k = s->spec->kernels[0];
     int64_t *env = TP_NEWN(a, int64_t, tp_sym_count(k->exprs) + 1);
-    tp_str why;
     bind_contents(k, env);
-    bool found = from_witness(s, k, env);
-    for (int any = 0; any < 2 && !found; any++) /* better without some pictures than without all */
-        for (size_t i = 0; i < sizeof TRIED / sizeof *TRIED && !found; i++) {
-            set_sizes(k, TRIED[i], env);
-            found = steps_of(k, env) > 0 && tp_in_domain(k, env, &why) && (any || few_blocks(k, env));
-        }
+    bool found = from_witness(s, k, env) || from_case(s, k, env), chosen = false;
+    if (!found && climb(k, env)) {
+        found = true;
+        chosen = has_open_tables(k) && tp_tables_of_seed(a, k, env, NULL, 0, 1);
+    }
     tp_buf b = {.arena = a};
     for (uint32_t i = 0; i < k->nsizes; i++)
         if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)
             tp_buf_printf(&b, "%s%.*s = %lld", b.n ? ", " : "", TP_FMT(k->sizes[i].name),
                           (long long)env[k->sizes[i].sym]);
+    if (chosen)
+        tp_buf_printf(&b, "%stables by chance", b.n ? ", " : "");
     *text = tp_buf_view(&b);
     return found ? env : NULL;
 }
@@ -113,48 +181,123 @@ static void set_step(const tp_kernel *k, int64_t *env, int64_t step)
     }
 }
 
-bool tp_map_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, int64_t *env, tp_block_map *map)
+size_t tp_map_cell(const tp_block_map *m, uint32_t slice, int64_t row, int64_t column)
 {
-    int64_t blocks[TP_MAX_RANK], extent, width, index[TP_MAX_RANK], before[TP_MAX_RANK];
+    return ((size_t)slice * (m->rows + 2) + (size_t)(row + 1)) * (m->columns + 2) + (size_t)(column + 1);
+}
+
+/* The dimensions of an operand as they are drawn. */
+typedef struct layout {
+    int64_t blocks[TP_MAX_RANK];
+    double padding[TP_MAX_RANK];
+    uint32_t row, column;
+    bool flat; /* there is one dimension */
+} layout;
+
+static bool lay_out(const tp_kernel *k, const tp_operand *o, const int64_t *env, layout *l)
+{
+    int64_t extent, width;
     uint32_t shown[2] = {0, 0};
-    bool ragged[TP_MAX_RANK];
-    if (o->whole || o->rank == 0 || tp_has_element_dims(o))
-        return false;
     for (uint32_t d = 0; d < o->rank; d++) {
         if (!value(k, o->shape[d], env, &extent) || !value(k, o->dims[d].block, env, &width) || width < 1 || extent < 1)
             return false;
-        tp_ceildiv(extent, width, &blocks[d]); /* of two positive ones: it is there */
-        ragged[d] = extent % width != 0;
+        tp_ceildiv(extent, width, &l->blocks[d]); /* of two positive ones: it is there */
+        l->padding[d] = extent % width ? 1 - (double)(extent % width) / (double)width : 0;
     }
-    uint32_t n = shown_dimensions(o, blocks, shown);
-    uint32_t column = shown[0] > shown[1] || n < 2 ? shown[0] : shown[1],
-             row = n < 2 ? column : shown[0] + shown[1] - column;
-    if (blocks[column] > TP_MAP_SIDE || (n == 2 && blocks[row] > TP_MAP_SIDE))
+    l->flat = shown_dimensions(o, l->blocks, shown) < 2;
+    l->column = shown[0] > shown[1] || l->flat ? shown[0] : shown[1];
+    l->row = l->flat ? l->column : shown[0] + shown[1] - l->column;
+    return l->blocks[l->column] <= TP_MAP_SIDE && (l->flat || l->blocks[l->row] <= TP_MAP_SIDE);
+}
+
+static bool is_drawn(const layout *l, uint32_t d)
+{
+    return d == l->column || (d == l->row && !l->flat);
+}
+
+/* "[2, :, :]" */
+static tp_str slice_title(tp_arena *a, const tp_operand *o, const layout *l, uint32_t slice)
+{
+    int64_t at[TP_MAX_RANK] = {0};
+    for (uint32_t d = o->rank; d-- > 0;)
+        if (!is_drawn(l, d)) {
+            at[d] = slice % l->blocks[d];
+            slice = (uint32_t)(slice / l->blocks[d]);
+        }
+    tp_buf b = {.arena = a};
+    for (uint32_t d = 0; d < o->rank; d++)
+        if (is_drawn(l, d))
+            tp_buf_printf(&b, "%s:", d ? ", " : "[");
+        else
+            tp_buf_printf(&b, "%s%lld", d ? ", " : "[", (long long)at[d]);
+    tp_buf_c(&b, "]");
+    return tp_buf_view(&b);
+}
+
+static bool map_of(tp_arena *a, const tp_operand *o, const layout *l, tp_block_map *map)
+{
+    int64_t slices = 1;
+    for (uint32_t d = 0; d < o->rank; d++)
+        if (!is_drawn(l, d) && (!tp_mul(slices, l->blocks[d], &slices) || slices > UINT32_MAX))
+            return false;
+    *map = (tp_block_map){.columns = (uint32_t)l->blocks[l->column],
+                          .rows = l->flat ? 1 : (uint32_t)l->blocks[l->row],
+                          .slices = (uint32_t)slices,
+                          .shown = slices < TP_MAP_SLICES ? (uint32_t)slices : TP_MAP_SLICES,
+                          .column_padding = l->padding[l->column],
+                          .row_padding = l->flat ? 0 : l->padding[l->row]};
+    size_t cells = tp_map_cell(map, map->shown, -1, -1);
+    map->first = TP_NEWN(a, uint32_t, cells);
+    map->visits = TP_NEWN(a, uint32_t, cells);
+    map->title = TP_NEWN(a, tp_str, map->shown);
+    for (uint32_t i = 0; i < map->shown && slices > 1; i++)
+        map->title[i] = slice_title(a, o, l, i);
+    return true;
+}
+
+static int64_t onto_rim(int64_t index, uint32_t blocks)
+{
+    return index < 0 ? -1 : index > blocks ? blocks : index;
+}
+
+/* The slice that holds the block; UINT32_MAX: none that is there. */
+static uint32_t slice_of(const tp_block_map *m, const tp_operand *o, const layout *l, const int64_t *index)
+{
+    int64_t slice = 0;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        if (is_drawn(l, d))
+            continue;
+        if (index[d] < 0 || index[d] >= l->blocks[d])
+            return UINT32_MAX;
+        slice = slice * l->blocks[d] + index[d];
+    }
+    return slice < m->shown ? (uint32_t)slice : UINT32_MAX;
+}
+
+bool tp_map_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, int64_t *env, tp_block_map *map)
+{
+    int64_t index[TP_MAX_RANK], before[TP_MAX_RANK];
+    layout l;
+    if (o->whole || o->rank == 0 || tp_has_element_dims(o) || !lay_out(k, o, env, &l) || !map_of(a, o, &l, map))
         return false;
-    *map = (tp_block_map){.columns = (uint32_t)blocks[column], .rows = n < 2 ? 1 : (uint32_t)blocks[row]};
-    map->ragged_column = ragged[column];
-    map->ragged_row = n == 2 && ragged[row];
-    map->first = TP_NEWN(a, uint32_t, map->rows * map->columns);
-    map->visits = TP_NEWN(a, uint32_t, map->rows * map->columns);
     int64_t steps = steps_of(k, env);
-    bool stays = false; /* in the block of the step before */
     for (int64_t s = 0; s < steps; s++) {
-        bool inside = true, same = stays;
+        bool inside = true, same = s > 0; /* in the block of the step before */
         set_step(k, env, s);
         for (uint32_t d = 0; d < o->rank; d++) {
             if (!value(k, o->dims[d].index, env, &index[d]))
                 return false;
-            inside &= index[d] >= 0 && index[d] < blocks[d];
-            same &= index[d] == before[d];
+            inside &= index[d] >= 0 && index[d] < l.blocks[d];
+            same &= s > 0 && index[d] == before[d];
         }
         memcpy(before, index, o->rank * sizeof *index);
         map->steps++;
-        stays = inside;
-        if (!inside) {
-            map->outside++;
+        map->outside += !inside;
+        uint32_t slice = slice_of(map, o, &l, index);
+        if (slice == UINT32_MAX)
             continue;
-        }
-        uint32_t cell = (uint32_t)(n < 2 ? index[column] : index[row] * blocks[column] + index[column]);
+        size_t cell = tp_map_cell(map, slice, l.flat ? 0 : onto_rim(index[l.row], map->rows),
+                                  onto_rim(index[l.column], map->columns));
         if (!map->first[cell])
             map->first[cell] = (uint32_t)s + 1;
         map->visits[cell] += !same;

@@ -7,16 +7,25 @@
 /* Most blocks along a side, blocks of all pictures of a spec, and steps of the grid. */
 enum { TP_MAP_SIDE = 40, TP_MAP_CELLS = 10000, TP_MAP_STEPS = 4000 };
 
+/* Blocks along two dimensions, a slice for each block index of the others; around each slice a rim of one cell, for
+ * windows beside the array. */
 typedef struct tp_block_map {
-    uint32_t rows, columns;   /* blocks along the two dimensions that are shown */
-    uint32_t *first, *visits; /* per block: number of the first step in it, from 1; 0: never; how many runs of steps */
-    bool ragged_row, ragged_column; /* the last block leaves the array */
-    uint32_t outside;               /* steps whose block does not meet the array */
+    uint32_t rows, columns;   /* blocks along the two dimensions of most interest */
+    uint32_t slices, shown;   /* of them the first ones are there: at most TP_MAP_SLICES */
+    uint32_t *first, *visits; /* by tp_map_cell(): number of the first step in it, from 1; 0: never; how many runs
+                                 of steps */
+    double row_padding, column_padding; /* share of the last block that lies beyond the array, 0 to 1 */
+    uint32_t outside;                   /* steps whose block does not meet the array */
     uint32_t steps;
+    tp_str *title; /* per slice that is there: "[2, :, :]" in blocks; empty: there is one */
 } tp_block_map;
+enum { TP_MAP_SLICES = 8 };
+/* Of a block; row and column from -1 to rows and columns. */
+size_t tp_map_cell(const tp_block_map *m, uint32_t slice, int64_t row, int64_t column);
 
 /* Sizes at which the pictures are drawn: those of the smallest case of a
- * violation, else some that give a few blocks. An environment for all symbols;
+ * violation, else such that there are several blocks along each axis and the last one leaves its array; where tables
+ * decide, those of a case that was run, or tables by chance that satisfy the contracts. An environment for all symbols;
  * NULL: none was found. *text: "M = 300, N = 300". */
 int64_t *tp_map_sizes(tp_arena *a, const tp_spec_report *s, tp_str *text);
 /* False when there is nothing to draw: windows without a grid of blocks, too

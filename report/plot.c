@@ -20,19 +20,32 @@ static void label(const plotter *p, tp_str name)
 }
 
 /* A number per block: how many times it is visited; what lies partly outside is bracketed. */
-static void plot_map(const plotter *p, const tp_operand *o, const tp_block_map *m)
+static void plot_slice(const plotter *p, const tp_operand *o, const tp_block_map *m, uint32_t slice)
 {
     for (uint32_t r = 0; r < m->rows; r++) {
-        label(p, r == 0 ? o->name : TP_S(""));
+        label(p, r ? TP_S("") : tp_printf(p->a, "%.*s%.*s", TP_FMT(o->name), TP_FMT(m->title[slice])));
         for (uint32_t c = 0; c < m->columns; c++) {
-            uint32_t v = m->visits[r * m->columns + c];
-            bool rim = (m->ragged_row && r + 1 == m->rows) || (m->ragged_column && c + 1 == m->columns);
+            uint32_t v = m->visits[tp_map_cell(m, slice, r, c)];
+            bool rim = (m->row_padding > 0 && r + 1 == m->rows) || (m->column_padding > 0 && c + 1 == m->columns);
             if (v == 0)
                 fputs(sign(p, rim ? "(·)" : " · ", rim ? "(-)" : " - "), p->out);
             else
                 fprintf(p->out, rim ? "(%s)" : " %s ", v > 9 ? "+" : (const char[]){(char)('0' + v), '\0'});
         }
         fputc('\n', p->out);
+    }
+}
+
+/* A few slices: the rest of them are named. */
+static void plot_map(const plotter *p, const tp_operand *o, const tp_block_map *m)
+{
+    enum { SLICES = 3 };
+    uint32_t n = m->shown < SLICES ? m->shown : SLICES;
+    for (uint32_t i = 0; i < n; i++)
+        plot_slice(p, o, m, i);
+    if (n < m->slices) {
+        label(p, TP_S(""));
+        fprintf(p->out, "%u of %u slices\n", n, m->slices);
     }
 }
 

@@ -191,13 +191,13 @@ static void note_block(const tp_tensor *t, const int64_t *block, size_t i, doubl
     size_t at = 0, step = 1;
     for (uint32_t d = out->rank; d-- > 0; i /= (size_t)t->dims[d], step *= (size_t)out->blocks[d])
         at += i % (size_t)t->dims[d] / (size_t)block[d] * step;
-    out->block_ulp[at] = fmax(out->block_ulp[at], ulp);
+    out->block_ulp[at] = isnan(ulp) ? HUGE_VAL : fmax(out->block_ulp[at], ulp);
 }
 
 static void count_ulp(tp_output_diff *out, double ulp)
 {
     uint32_t bucket = ulp == 0 ? 0 : 1;
-    for (double limit = 0.5; ulp > limit && bucket + 1 < TP_ULP_BUCKETS; limit *= 2)
+    for (double limit = 0.5; !(ulp <= limit) && bucket + 1 < TP_ULP_BUCKETS; limit *= 2) /* NaN is in the last one */
         bucket++;
     out->ulps[bucket]++;
 }

@@ -77,7 +77,7 @@ class Page(html.parser.HTMLParser):
             self.ids.add(attrs["id"])
         if tag == "a" and attrs["href"].startswith("#"):
             self.links.add(attrs["href"][1:])
-        if tag == "svg" and attrs.get("role") != "img":
+        if tag == "svg" and attrs.get("role") != "img" and attrs.get("aria-hidden") != "true":
             self.wrong.append("a picture without a role")
         if tag == "th" and "scope" not in attrs:
             self.wrong.append("a heading of a table without a scope")
@@ -103,20 +103,63 @@ class Page(html.parser.HTMLParser):
             self.wrong.append(f"</{tag}> closes nothing")
 
 
+PROBE = """<script>
+window.onload = () => {
+    const wrong = new Set(), page = document.documentElement;
+    const name = e => e.tagName.toLowerCase() + (e.className.baseVal ?? e.className) + ' "' + e.textContent.trim().slice(0, 30) + '"';
+    if (page.scrollWidth > window.innerWidth) wrong.add('the page is ' + page.scrollWidth + ' px wide');
+    document.querySelectorAll('details').forEach(d => d.open = true);
+    for (const e of document.querySelectorAll('main *, header *, footer *')) {
+        const box = e.getBoundingClientRect(), style = getComputedStyle(e);
+        if (!box.width || !box.height || e.closest('.word, .skip, title')) continue;
+        if (box.right > window.innerWidth + 1 || box.left < -1) wrong.add('beyond the edge: ' + name(e));
+        if (style.overflow !== 'visible' && !(e instanceof SVGElement) && e.scrollWidth > e.clientWidth + 1) wrong.add('cut off: ' + name(e));
+        const text = [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+        const scale = e instanceof SVGGraphicsElement && e.ownerSVGElement ? e.getScreenCTM().a : 1;
+        if (text && parseFloat(style.fontSize) * scale < 11.99 && e.tagName !== 'SUP') wrong.add('small text: ' + name(e));
+    }
+    parent.postMessage([window.innerWidth, [...wrong].slice(0, 8)], '*');
+};
+</script>"""
+WIDTHS = (360, 768, 1280, 1920)
+
+
+def chromium():
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def dom_of(page, *flags):
+    args = [chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=20000", *flags]
+    return subprocess.run([*args, "--dump-dom", f"file://{page}"], capture_output=True, text=True, timeout=300)
+
+
+def layout(path):
+    """What is cut off, beyond the edge or too small to read, at the widths of telephones and of screens."""
+    text = pathlib.Path(path).read_text()
+    assert text.count("Content-Security-Policy") == 1
+    pathlib.Path(f"{path}.probe.html").write_text(re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text) + PROBE)
+    frames = "".join(f'<iframe src="{os.path.basename(path)}.probe.html" width="{w}" height="900"></iframe>' for w in WIDTHS)
+    outer = """<pre id="said"></pre><script>onmessage = e => said.textContent += JSON.stringify(e.data) + "\\n"</script>"""
+    pathlib.Path(f"{path}.frames.html").write_text(f"<!DOCTYPE html><meta charset='utf-8'>{outer}{frames}")
+    shown = dom_of(f"{path}.frames.html").stdout
+    said = [json.loads(html.unescape(line)) for line in re.search(r'<pre id="said">(.*?)</pre>', shown, re.S)[1].splitlines()]
+    if sorted(width for width, _ in said) != sorted(WIDTHS):
+        return [f"the page was laid out at {[w for w, _ in said]} px of {WIDTHS}"]
+    return [f"at {width} px: {what}" for width, wrong in said for what in wrong]
+
+
 def in_a_browser(path):
-    """What a headless Chromium says of a page: the console's complaints, headings that it does not show."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if not chromium:
+    """What a headless Chromium says of a page: the console's complaints, headings that it does not show, its layout."""
+    if not chromium():
         print("reports: no Chromium; the page was not opened")
         return []
     shutil.copy(path, page := f"{path}.html")
-    args = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom", f"file://{page}"]
-    shown = subprocess.run(args, capture_output=True, text=True, timeout=120)
+    shown = dom_of(page)
     wrong = [line[:200] for line in shown.stderr.splitlines() if "CONSOLE" in line]
     headings = pathlib.Path(path).read_text().count("<h2")
     if shown.stdout.count("<h2") != headings:
         wrong.append(f"{shown.stdout.count('<h2')} of {headings} headings are shown")
-    return wrong
+    return wrong + layout(path)
 
 
 # text on background, by the names of the style sheet

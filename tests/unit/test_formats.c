@@ -2,6 +2,8 @@
  * what their readers rely on. `make test-jax` reads them with readers that we
  * did not write. */
 #define _GNU_SOURCE
+#include <glob.h>
+
 #include "tests/unit/files.h"
 
 static struct json_object *parsed(tp_str text)
@@ -176,9 +178,10 @@ static void hostile_text_stays_text(void **state)
     for (int i = JUNIT; i < FORMATS; i++)
         if (i != MARKDOWN)
             assert_true(!contains(f.text[i], "a <b>") && !contains(f.text[i], "<x>"));
-    static const char *const LEAVES[] = {"http:", "https:", "src=", "@import", "url(", "javascript"};
+    static const char *const LEAVES[] = {"http:", "https:", "src=", "@import", "javascript"};
     for (size_t i = 0; i < sizeof LEAVES / sizeof *LEAVES; i++)
         assert_false(contains(f.text[HTML], LEAVES[i]));
+    assert_int_equal(count_of(f.text[HTML], "url("), count_of(f.text[HTML], "url(#padding)")); /* within the page */
     /* one block of data: what is in it can neither end it nor run */
     assert_int_equal(count_of(f.text[HTML], "<script"), 1);
     assert_int_equal(count_of(f.text[HTML], "</script"), 1);
@@ -199,8 +202,59 @@ static void verify_in_pictures(void **state)
     assert_int_equal(tp_read_file(p->a, page, 8 << 20, &text, &why), TP_OK);
     assert_true(count_of(text, "<figure") >= 4); /* blocks of x, y and o; errors of o */
     assert_true(contains(text, "<h3>Pipeline</h3>") && contains(text, "<h3>Verdicts</h3>"));
-    assert_true(contains(text, "each block once") && contains(text, "over the reals, given the rules"));
-    assert_int_equal(count_of(text, "<svg"), count_of(text, "<svg role=\"img\""));
+    assert_true(contains(text, "each block once") && contains(text, "given the rules"));
+    assert_int_equal(count_of(text, "<svg"),
+                     count_of(text, "<svg role=\"img\"") + count_of(text, "<svg aria-hidden=\"true\""));
+}
+
+/* Of every kernel of the gallery: several steps, and mostly a last block that leaves its array. */
+static void pictures_have_something_to_see(void **state)
+{
+    place *p = *state;
+    glob_t g;
+    unsigned kernels = 0, ragged = 0;
+    assert_int_equal(glob("examples/*/*.tile.json", 0, NULL, &g), 0);
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+        if (strstr(g.gl_pathv[i], "/broken/"))
+            continue;
+        outcome o = RUN(p->a, "lint", "-q", "--plot", "ascii", g.gl_pathv[i]);
+        const char *steps = memmem(o.out.p, o.out.n, "copies by step, ", 16);
+        kernels++;
+        ragged += contains(o.out, "(1)") || contains(o.out, "(2)") || contains(o.out, "(3)");
+        if (!contains(o.out, ", at ") || (steps && strtol(steps + 16, NULL, 10) < 3))
+            fail_msg("%s: %s", g.gl_pathv[i], tp_cstr(p->a, o.out));
+    }
+    globfree(&g);
+    if (ragged * 10 < kernels * 8)
+        fail_msg("%u of %u kernels with a ragged edge", ragged, kernels);
+}
+
+/* What is no number is no small error, neither in the histogram nor on the map. */
+static void no_number_is_no_small_error(void **state)
+{
+    place *p = *state;
+    static const char SPEC[] =
+        "{\"tileproof\":1,\"name\":\"k\",\"target\":\"none\",\"sizes\":{\"N\":16},\"grid\":[{\"axis\":\"i\",\"steps\":"
+        "2}],"
+        "\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[\"N\"],\"block_shape\":[8],\"index_map\":[\"i\"]}"
+        "],"
+        "\"outputs\":[{\"name\":\"o\",\"dtype\":\"float32\",\"shape\":[\"N\"],\"block_shape\":[8],\"index_map\":[\"i\"]"
+        "}],"
+        "\"kernel\":[\"if i == 0:\",\"    o[...] = x[...]\",\"else:\",\"    o[...] = sqrt(x[...] - x[...] - 1.0)\"],"
+        "\"reference\":[\"o = x\"]}";
+    const char *path = put(p, "k.tile.json", SPEC, sizeof SPEC - 1);
+    outcome o = RUN(p->a, "verify", "--format", "json", path), page = RUN(p->a, "verify", "--format", "html", path);
+    assert_int_equal(o.exit, 1);
+    struct json_object *report = parsed(o.out), *spec = json_object_array_get_idx(member(report, "specs"), 0),
+                       *one = json_object_array_get_idx(member(member(spec, "equivalence"), "cases"), 0),
+                       *output = json_object_array_get_idx(member(one, "outputs"), 0),
+                       *histogram = member(output, "ulp_histogram"),
+                       *worst = member(member(output, "blocks"), "max_ulp");
+    assert_int_equal(json_object_get_int(json_object_array_get_idx(histogram, 0)), 8);
+    assert_int_equal(json_object_get_int(json_object_array_get_idx(histogram, 1)), 0);
+    assert_string_equal(json_object_get_string(json_object_array_get_idx(worst, 1)), "inf");
+    json_object_put(report);
+    assert_true(contains(page.out, "what is no finite number"));
 }
 
 static void outputs_are_whole_or_not_there(void **state)
@@ -285,8 +339,9 @@ static void markdown_is_no_markup(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {IN_PLACE(every_format_says_the_same), IN_PLACE(hostile_text_stays_text),
-                                       IN_PLACE(markdown_is_no_markup), IN_PLACE(verify_in_pictures),
+    const struct CMUnitTest tests[] = {IN_PLACE(every_format_says_the_same),     IN_PLACE(hostile_text_stays_text),
+                                       IN_PLACE(markdown_is_no_markup),          IN_PLACE(verify_in_pictures),
+                                       IN_PLACE(pictures_have_something_to_see), IN_PLACE(no_number_is_no_small_error),
                                        IN_PLACE(outputs_are_whole_or_not_there)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

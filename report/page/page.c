@@ -1,4 +1,4 @@
-#include "report/html.h"
+#include "report/page/page.h"
 
 void tp_html_raw(const tp_page *p, const char *text)
 {
@@ -35,4 +35,24 @@ void tp_html_prose(const tp_page *p, tp_str s)
         }
         start = i + 1;
     }
+}
+
+const char *tp_html_class(const tp_finding *f)
+{
+    switch (f->verdict) {
+    case TP_PROVEN: return f->suppressed ? "note" : "ok";
+    case TP_VIOLATED:
+    case TP_VACUOUS: return f->suppressed ? "note" : "bad";
+    case TP_UNKNOWN: return f->suppressed ? "note" : "open";
+    case TP_ASSUMED:
+    case TP_NOT_APPLICABLE:
+    case TP_ADVICE:
+    case TP_VERDICTS: break;
+    }
+    return "note";
+}
+
+tp_str tp_html_anchor(const tp_page *p, const tp_spec_report *s, const tp_finding *f)
+{
+    return tp_printf(p->a, "f%zu-%zu", (size_t)(s - p->r->specs.at), (size_t)(f - s->findings.at));
 }

@@ -1,0 +1,40 @@
+/* Parts of the HTML page, which has no scripts and asks no network. Text from specs goes through tp_html_put() and
+ * tp_html_prose() only. */
+#ifndef TP_PAGE_H
+#define TP_PAGE_H
+
+#include "report/report.h"
+
+typedef struct tp_page {
+    const tp_report *r;
+    tp_arena *a;
+    FILE *out;
+} tp_page;
+
+void tp_html_raw(const tp_page *p, const char *text);
+/* Text as text. */
+void tp_html_put(const tp_page *p, tp_str s);
+/* Text with `code` in backticks. */
+void tp_html_prose(const tp_page *p, tp_str s);
+/* The class of what carries a verdict, and its word: "ok", "bad", "open", "note". */
+const char *tp_html_class(const tp_finding *f);
+/* The anchor of a finding: "f0-12". */
+tp_str tp_html_anchor(const tp_page *p, const tp_spec_report *s, const tp_finding *f);
+
+/* style.c: the sheet in parts, NULL behind them, and the patterns that pictures fill with. */
+extern const char *const tp_page_style[], tp_page_patterns[];
+/* findings.c: what is to be acted on; source.c: the spec with them in its margin. */
+void tp_html_findings(const tp_page *p, const tp_spec_report *s);
+void tp_html_source(const tp_page *p, const tp_spec_report *s);
+/* verdicts.c: rules by what they speak of; how many of each were decided. */
+void tp_html_verdicts(const tp_page *p, const tp_spec_report *s);
+void tp_html_rules(const tp_page *p, const tp_spec_report *s);
+/* pictures.c: blocks by first visit, copies of the pipeline, VMEM. */
+void tp_html_maps(const tp_page *p, const tp_spec_report *s);
+void tp_html_pipeline(const tp_page *p, const tp_spec_report *s);
+void tp_html_vmem(const tp_page *p, const tp_spec_report *s);
+/* equivalence.c: what was compared with the reference; errors.c: how far apart. */
+void tp_html_equivalence(const tp_page *p, const tp_spec_report *s);
+void tp_html_errors(const tp_page *p, const tp_output_diff *d);
+
+#endif
