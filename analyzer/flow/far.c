@@ -1,18 +1,42 @@
 /* Arrays that stay where they are, written by steps that may run in any order. */
 #include "analyzer/flow/flow.h"
 
-/* Does an expression of the event speak of loops of the walk, of which two steps have each their own? */
-static bool speaks_of_loops(tp_analysis *a, const tp_flow *f, const tp_event *e)
+/* Another step: what stands for its axes and for the turns of its loops, of which two steps have each their own. */
+typedef struct other_step {
+    const tp_expr *with;
+    tp_var *vars;
+    uint32_t nwith, nvars;
+} other_step;
+
+static other_step another_step(tp_analysis *a, const tp_flow *f)
 {
-    for (uint32_t i = 0; i < f->vars.len; i++) {
-        uint32_t sym = f->vars.at[i].sym;
-        bool any = tp_expr_mentions(a->p, e->path, sym);
-        for (uint32_t d = 0; d < e->place.rank && e->place.known; d++)
-            any |= tp_expr_mentions(a->p, e->place.start[d], sym) || tp_expr_mentions(a->p, e->place.size[d], sym);
-        if (any)
-            return true;
+    uint32_t naxes = 0;
+    const tp_var *axes = tp_step_vars(a, 1, &naxes);
+    tp_var *vars = TP_NEWN(a->arena, tp_var, naxes + f->vars.len);
+    tp_expr *turns = TP_NEWN(a->arena, tp_expr, f->vars.len);
+    for (uint32_t i = 0; i < f->vars.len; i++)
+        turns[i] = tp_sym_new(a->p, tp_printf(a->arena, "other%u", i));
+    uint32_t n = tp_sym_count(a->p);
+    tp_expr *with = TP_NEWN(a->arena, tp_expr, n);
+    for (uint32_t x = 0; x < naxes; x++) {
+        vars[x] = axes[x];
+        with[a->k->axes[x].sym] = tp_at_step(a, tp_sym(a->p, a->k->axes[x].sym), 1);
     }
-    return false;
+    for (uint32_t i = 0; i < f->vars.len; i++)
+        with[f->vars.at[i].sym] = turns[i];
+    for (uint32_t i = 0; i < f->vars.len; i++) {
+        tp_var *v = &vars[naxes + i];
+        *v = f->vars.at[i];
+        v->sym = (uint32_t)tp_expr_get(a->p, turns[i])->value;
+        v->lo = tp_expr_subst(a->p, v->lo, with, n);
+        v->hi = tp_expr_subst(a->p, v->hi, with, n);
+    }
+    return (other_step){with, vars, n, naxes + f->vars.len};
+}
+
+static tp_expr there(tp_analysis *a, const other_step *s, tp_expr e)
+{
+    return tp_expr_subst(a->p, e, s->with, s->nwith);
 }
 
 static tp_expr end_of(tp_analysis *a, const tp_place *at, uint32_t d)
@@ -21,7 +45,8 @@ static tp_expr end_of(tp_analysis *a, const tp_place *at, uint32_t d)
 }
 
 /* u of a step, v of another one that differs from it in a parallel axis: they lie apart. */
-static tp_claim apart(tp_analysis *a, const tp_operand *o, const tp_event *u, const tp_event *v, tp_expr *premises)
+static tp_claim apart(tp_analysis *a, const tp_operand *o, const tp_event *u, const tp_event *v,
+                      const other_step *other, tp_expr *premises)
 {
     enum { PATH = 48 };
     tp_expr differ = num(a, 0);
@@ -29,16 +54,19 @@ static tp_claim apart(tp_analysis *a, const tp_operand *o, const tp_event *u, co
     for (uint32_t x = 0; x < a->k->naxes; x++) {
         tp_expr here = tp_sym(a->p, a->k->axes[x].sym);
         if (a->k->axes[x].parallel)
-            differ = either(a, differ, mk(a, TP_E_NE, here, tp_at_step(a, here, 1)));
+            differ = either(a, differ, mk(a, TP_E_NE, here, there(a, other, here)));
     }
     c.npremises = tp_conjuncts(a, u->path, premises, PATH);
-    c.npremises += tp_conjuncts(a, tp_at_step(a, v->path, 1), premises + c.npremises, PATH);
+    c.npremises += tp_conjuncts(a, there(a, other, v->path), premises + c.npremises, PATH);
     premises[c.npremises++] = differ;
     for (uint32_t d = 0; d < u->place.rank; d++)
         c.goal = either(a, c.goal,
-                        either(a, mk(a, TP_E_LE, end_of(a, &u->place, d), tp_at_step(a, v->place.start[d], 1)),
-                               mk(a, TP_E_LE, tp_at_step(a, end_of(a, &v->place, d), 1), u->place.start[d])));
-    c.extra = tp_step_vars(a, 1, &c.nextra);
+                        either(a, mk(a, TP_E_LE, end_of(a, &u->place, d), there(a, other, v->place.start[d])),
+                               mk(a, TP_E_LE, there(a, other, end_of(a, &v->place, d)), u->place.start[d])));
+    c.extra = other->vars;
+    c.nextra = other->nvars;
+    c.walk = tp_flow_of(a)->vars.at;
+    c.nwalk = tp_flow_of(a)->vars.len;
     return c;
 }
 
@@ -60,7 +88,10 @@ void tp_check_far_writes(tp_analysis *a, const tp_operand *o)
             TP_FMT(o->name)),
         .note = TP_S("JAX does not report this; both interpreters run the steps in order, so that the last "
                      "writer wins")};
-    if (!f || f->gave_up.n)
+    other_step other = {0};
+    if (f && !f->gave_up.n)
+        other = another_step(a, f);
+    else
         all = (tp_decision){.verdict = TP_UNKNOWN, .reason = f ? f->gave_up : TP_S("there is no body")};
     for (uint32_t i = 0; all.verdict == TP_PROVEN && i < f->events.len; i++) {
         const tp_event *u = &f->events.at[i];
@@ -70,12 +101,12 @@ void tp_check_far_writes(tp_analysis *a, const tp_operand *o)
             const tp_event *v = &f->events.at[k];
             if ((v->kind != TP_EVENT_WRITE && v->kind != TP_EVENT_READ) || v->place.operand != operand)
                 continue;
-            if (!u->place.known || !v->place.known || speaks_of_loops(a, f, u) || speaks_of_loops(a, f, v)) {
+            if (!u->place.known || !v->place.known) {
                 all = (tp_decision){.verdict = TP_UNKNOWN,
-                                    .reason = TP_S("which elements a step copies depends on data or on a loop")};
+                                    .reason = TP_S("which elements a step copies depends on data")};
                 break;
             }
-            tp_claim c = apart(a, o, u, v, premises);
+            tp_claim c = apart(a, o, u, v, &other, premises);
             tp_decision d = tp_claim_decide(a, &c);
             basis = tp_basis_join(a->arena, basis, tp_claim_basis(a, &c));
             d.grade = d.grade > all.grade ? d.grade : all.grade;

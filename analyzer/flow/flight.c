@@ -10,6 +10,7 @@
  * last one leaves nothing.
  */
 #include "analyzer/flow/internal.h"
+#include "spec/table.h"
 
 enum {
     MOST_IN_FLIGHT = 64,
@@ -33,6 +34,7 @@ typedef struct proof {
     tp_grade grade;
     uint32_t questions;
     bool guessing;       /* what does not fit is passed over */
+    bool counting;       /* only what is waited for is asked, not who uses the memory */
     tp_str why;          /* why nothing is shown; empty: all is well so far */
     const tp_syntax *at; /* ... and where */
 } proof;
@@ -120,7 +122,7 @@ static bool fails(proof *x, const char *why, const tp_event *e)
 
 static bool look(proof *x, const fleet *all, const tp_event *e, const tp_place *at, bool writes)
 {
-    for (uint32_t i = 0; i < all->len; i++) {
+    for (uint32_t i = 0; i < all->len && !x->counting; i++) {
         const flying *y = &all->at[i];
         tp_expr given[] = {e->path, y->guard};
         bool clear =
@@ -228,9 +230,10 @@ static bool wait(proof *x, fleet *all, const tp_event *e)
     }
     if (one_of_them(x, all, mine, e->path)) {
         for (uint32_t i = 0; i < all->len; i++)
-            if (mine[i] && !follows(x, (tp_expr[]){e->path, all->at[i].guard}, 2,
-                                    tp_op2(x->a->p, TP_E_AND, equal_places(x, &all->at[i].event.place, &e->place),
-                                           equal_places(x, &all->at[i].event.from, &e->from))))
+            if (mine[i] && !x->counting &&
+                !follows(x, (tp_expr[]){e->path, all->at[i].guard}, 2,
+                         tp_op2(x->a->p, TP_E_AND, equal_places(x, &all->at[i].event.place, &e->place),
+                                equal_places(x, &all->at[i].event.from, &e->from))))
                 return fails(x, "that the copy which ends here has these sides is not shown", e);
         settle(x, all, mine, e->path);
         return true;
@@ -331,22 +334,37 @@ static void found_by_turn(proof *x, const fleet *before, const fleet *left, tp_e
     drop_impossible(x, now);
 }
 
-/* The events of one turn, `turn` its number from 0 to count - 1; `all` before the first turn becomes what is behind the
+/* What is repeated: the events from `from` to before `to`, in each step of the axes from `axis` on. */
+typedef struct span {
+    uint32_t from, to, axis;
+} span;
+
+static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all);
+
+static bool once(proof *x, span s, fleet *all)
+{
+    if (s.axis == x->a->k->naxes)
+        return run(x, s.from, s.to, all);
+    const tp_axis *axis = &x->a->k->axes[s.axis++];
+    return turns(x, s, tp_sym(x->a->p, axis->sym), axis->steps, all);
+}
+
+/* The turns of `s`, `turn` their number from 0 to count - 1; `all` before the first turn becomes what is behind the
  * last one. */
-static bool turns(proof *x, uint32_t from, uint32_t to, tp_expr turn, tp_expr count, fleet *all)
+static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
 {
     tp_exprs *p = x->a->p;
     uint32_t sym = (uint32_t)tp_expr_get(p, turn)->value;
     tp_expr one = tp_const(p, 1);
     fleet found = copy_of(x, all); /* a turn that keeps what it finds */
     proof attempt = *x;
-    if (run(&attempt, from, to, &found) && (drop_impossible(&attempt, &found), same_fleet(&attempt, &found, all))) {
+    if (once(&attempt, s, &found) && (drop_impossible(&attempt, &found), same_fleet(&attempt, &found, all))) {
         *x = attempt;
         return true;
     }
     x->questions = attempt.questions;
     if (!count.id)
-        return fails(x, "what a turn of a loop leaves in flight is not shown", &x->f->events.at[from]);
+        return fails(x, "what a turn of a loop leaves in flight is not shown", &x->f->events.at[s.from]);
     fleet left = {0};
     bool settled = false;
     for (int round = 0; round < MOST_ROUNDS && !settled; round++) { /* copies that last for several turns */
@@ -356,7 +374,7 @@ static bool turns(proof *x, uint32_t from, uint32_t to, tp_expr turn, tp_expr co
         found_by_turn(&guess, all, &left, turn, &now);
         if (now.len > MOST_IN_FLIGHT)
             return fails(x, "too many copies are in flight", NULL);
-        run(&guess, from, to, &now);
+        once(&guess, s, &now);
         drop_impossible(&guess, &now);
         settled = same_fleet(&guess, &now, &left);
         x->questions = guess.questions;
@@ -364,7 +382,7 @@ static bool turns(proof *x, uint32_t from, uint32_t to, tp_expr turn, tp_expr co
     }
     fleet now = {0};
     found_by_turn(x, all, &left, turn, &now);
-    if (!run(x, from, to, &now))
+    if (!once(x, s, &now))
         return false;
     drop_impossible(x, &now);
     if (!same_fleet(x, &now, &left))
@@ -418,7 +436,7 @@ static bool run(proof *x, uint32_t from, uint32_t to, fleet *all)
         uint32_t end = e->kind == TP_EVENT_LOOP ? end_of(x->f, i) : i;
         bool good;
         if (e->kind == TP_EVENT_LOOP && moves(x->f, i, end)) {
-            good = turns(x, i + 1, end, e->counter.start[0], e->bits, all);
+            good = turns(x, (span){i + 1, end, x->a->k->naxes}, e->counter.start[0], e->bits, all);
             i = end;
         } else {
             good = step(x, e, all);
@@ -438,29 +456,31 @@ static bool stays(const tp_kernel *k, const flying *y)
     return (tp_is_far(from) || from->role == TP_SCRATCH) && (tp_is_far(to) || to->role == TP_SCRATCH);
 }
 
-static tp_decision decide(tp_analysis *a, const tp_syntax **at)
+static tp_decision decide(tp_analysis *a, bool counting, const tp_syntax **at)
 {
     const tp_flow *f = tp_flow_of(a);
-    proof x = {.a = a, .f = f, .grade = TP_GRADE_CERT};
+    proof x = {.a = a, .f = f, .grade = TP_GRADE_CERT, .counting = counting};
     fleet all = {0};
-    const tp_axis *last = a->k->naxes ? &a->k->axes[a->k->naxes - 1] : NULL;
+    uint32_t axis = a->k->naxes; /* those from here on are sequential: nothing outlasts a step of the ones before */
+    while (axis > 0 && !a->k->axes[axis - 1].parallel)
+        axis--;
     if (f->gave_up.n)
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = f->gave_up};
     proof within = x;
     bool good = run(&within, 0, f->events.len, &all), crosses = false;
     drop_impossible(&within, &all);
-    if ((!good || all.len) && last && !last->parallel) { /* copies last from step to step */
+    if ((!good || all.len) && axis < a->k->naxes) { /* copies last from step to step */
         x.questions = within.questions;
         crosses = true;
         all = (fleet){0};
-        good = turns(&x, 0, f->events.len, tp_sym(a->p, last->sym), last->steps, &all);
+        good = once(&x, (span){0, f->events.len, axis}, &all);
     } else {
         x = within;
     }
     drop_impossible(&x, &all);
     for (uint32_t i = 0; good && i < all.len; i++)
         good = fails(&x, "that this copy is waited for at the end is not shown", &all.at[i].event);
-    for (uint32_t i = 0; good && crosses && i < f->events.len; i++) /* which of them do was not kept */
+    for (uint32_t i = 0; good && crosses && !counting && i < f->events.len; i++) /* which of them do was not kept */
         if (f->events.at[i].kind == TP_EVENT_START)
             good = stays(a->k, &(flying){.event = f->events.at[i]}) ||
                    fails(&x, "a copy of a window, which moves with the steps", &f->events.at[i]);
@@ -481,12 +501,23 @@ static bool starts(const tp_statement *s, void *ctx)
     return s->semaphore != NULL;
 }
 
+/* At these sizes the machine traps with the running rule, for one of a few contents of the tables, bound then. */
+static bool traps(tp_analysis *a, int64_t *env)
+{
+    enum { CONTENTS = 4 };
+    for (uint64_t seed = 0; seed < (a->k->ntables ? CONTENTS : 1); seed++)
+        if ((!a->k->ntables || tp_tables_find(a->arena, a->k, env, NULL, 0, seed, NULL)) &&
+            a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code) == 1)
+            return true;
+    return false;
+}
+
 /* Small sizes, the least ones first, at which the machine traps with the running rule. False: none was found. */
 static bool find_case(tp_analysis *a, int64_t *env)
 {
     enum { MOST_TRIED = 400, MOST_RUNS = 12, WIDE = 5, SIZES = 16 };
     uint32_t at[SIZES] = {0}, n = a->nsizes, runs = 0;
-    if (!a->o->replay || a->k->ntables || n > SIZES)
+    if (!a->o->replay || n > SIZES)
         return false;
     for (uint32_t tried = 0; tried < MOST_TRIED && runs < MOST_RUNS; tried++) {
         bool inside = true;
@@ -504,7 +535,7 @@ static bool find_case(tp_analysis *a, int64_t *env)
         }
         if (inside && tp_domain_has(a, env)) {
             runs++;
-            if (a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code) == 1)
+            if (traps(a, env))
                 return true;
         }
         uint32_t d = n;
@@ -516,7 +547,7 @@ static bool find_case(tp_analysis *a, int64_t *env)
     return false;
 }
 
-void tp_check_flights(tp_analysis *a, const char *proven, const char *violated)
+void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const char *violated)
 {
     if (!a->k->body || !tp_region_any(&a->k->body->statements, starts, NULL))
         return;
@@ -527,7 +558,7 @@ void tp_check_flights(tp_analysis *a, const char *proven, const char *violated)
                   .proven = tp_str_c(proven),
                   .violated = tp_str_c(violated),
                   .approximate = "the case that was found does not trap again"};
-    tp_decision d = decide(a, &at);
+    tp_decision d = decide(a, counting, &at);
     if (at)
         c.loc = tp_body_loc(a, NULL, at);
     if (d.verdict == TP_UNKNOWN && tp_runs_to_the_end(a))

@@ -127,8 +127,8 @@ void tp_check_leaks(tp_analysis *a, const char *proven);
 
 /* far.c: one finding of the running rule, TP403, about an output that copies of the body write. */
 void tp_check_far_writes(tp_analysis *a, const tp_operand *o);
-/* flight.c: one finding of the running rule, TP502 or TP504, about copies that the body starts. Nothing where it
- * starts none. */
-void tp_check_flights(tp_analysis *a, const char *proven, const char *violated);
+/* flight.c: one finding of the running rule about copies that the body starts; nothing where it starts none. Counting,
+ * TP502: starts and waits are matched. Else TP504: nothing uses what is in flight, too. */
+void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const char *violated);
 
 #endif

@@ -2,7 +2,7 @@
 
 static void check(tp_analysis *a)
 {
-    tp_check_flights(a, "every copy is waited for, and every wait ends",
+    tp_check_flights(a, true, "every copy is waited for, and every wait ends",
                      "a copy is not waited for, or a wait does not end");
 }
 

@@ -2,7 +2,7 @@
 
 static void check(tp_analysis *a)
 {
-    tp_check_flights(a, "nothing reads the destination of a copy in flight, and nothing writes either side",
+    tp_check_flights(a, false, "nothing reads the destination of a copy in flight, and nothing writes either side",
                      "memory is used while a copy in flight moves it");
 }
 

@@ -1,6 +1,6 @@
 /* Defects of the kinds that users report, planted into gallery kernels, and
- * correct kernels that look like them: tests/defects.json holds text changes
- * with the rule that has to be violated (and what its help and note say), or
+ * correct kernels that look like them: tests/defects.json (and tests/copies/defects.json, of kernels there) holds text
+ * changes with the rule that has to be violated (and what its help and note say), or
  * none. Of those that are executed every third; TEST_EVERY=1: all of them
  * (make attention), TEST_EVERY=N: every Nth. */
 #define _GNU_SOURCE
@@ -10,7 +10,8 @@
 static unsigned open_findings(place *p, struct json_object *entry, const char *rule, bool *caught, tp_buf *said)
 {
     const char *name = string_of(entry, "in"), *command = string_of(entry, "command");
-    tp_str text = changed(p, tp_printf(p->a, "examples/*/%s.tile.json", name).p, member(entry, "change"));
+    const char *folder = strchr(name, '/') ? "" : "examples/*/";
+    tp_str text = changed(p, tp_printf(p->a, "%s%s.tile.json", folder, name).p, member(entry, "change"));
     const char *path = put(p, "changed.tile.json", text.p, text.n);
     outcome o = command[0] ? RUN(p->a, command, path, "--format", "json", "--cases", "2", "--box", "2")
                            : RUN(p->a, "lint", path, "--format", "json");
@@ -32,9 +33,9 @@ static unsigned open_findings(place *p, struct json_object *entry, const char *r
     return open;
 }
 
-static void each(place *p, const char *list, bool defects)
+static void each(place *p, const char *file, const char *list, bool defects)
 {
-    struct json_object *all = json_object_from_file("tests/defects.json"), *entries = member(all, list);
+    struct json_object *all = json_object_from_file(file), *entries = member(all, list);
     size_t n = json_object_array_length(entries), wrong = 0;
     const char *every = getenv("TEST_EVERY");
     size_t step = every ? strtoul(every, NULL, 10) : 10, executed = 0;
@@ -59,12 +60,22 @@ static void each(place *p, const char *list, bool defects)
 
 static void planted_defects_are_caught(void **state)
 {
-    each(*state, "defects", true);
+    each(*state, "tests/defects.json", "defects", true);
+}
+
+static void planted_defects_of_copies_are_caught(void **state)
+{
+    each(*state, "tests/copies/defects.json", "defects", true);
 }
 
 static void look_alikes_are_left_in_peace(void **state)
 {
-    each(*state, "look_alikes", false);
+    each(*state, "tests/defects.json", "look_alikes", false);
+}
+
+static void look_alikes_of_copies_are_left_in_peace(void **state)
+{
+    each(*state, "tests/copies/defects.json", "look_alikes", false);
 }
 
 static void mutate_says_who_notices(void **state)
@@ -138,9 +149,14 @@ static void required_evidence(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {IN_PLACE(planted_defects_are_caught),   IN_PLACE(mutate_says_who_notices),
-                                       IN_PLACE(late_steps_of_large_windows),  IN_PLACE(required_evidence),
-                                       IN_PLACE(nan_everywhere_shows_nothing), IN_PLACE(look_alikes_are_left_in_peace)};
+    const struct CMUnitTest tests[] = {IN_PLACE(planted_defects_are_caught),
+                                       IN_PLACE(planted_defects_of_copies_are_caught),
+                                       IN_PLACE(mutate_says_who_notices),
+                                       IN_PLACE(late_steps_of_large_windows),
+                                       IN_PLACE(required_evidence),
+                                       IN_PLACE(nan_everywhere_shows_nothing),
+                                       IN_PLACE(look_alikes_are_left_in_peace),
+                                       IN_PLACE(look_alikes_of_copies_are_left_in_peace)};
     cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
