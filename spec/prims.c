@@ -132,6 +132,11 @@ bool tp_prim_is_elementwise(tp_prim p)
     return ROWS[p].class == TP_CLASS_ELEMENTWISE;
 }
 
+bool tp_prim_transcendental(tp_prim p)
+{
+    return tp_prim_is_elementwise(p) && (ROWS[p].rounding.kind == TP_ROUND_ULPS || p == TP_P_SQRT);
+}
+
 bool tp_prim_jumps(tp_prim p)
 {
     return ROWS[p].slope.kind == TP_SLOPE_JUMPS;

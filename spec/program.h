@@ -96,6 +96,8 @@ bool tp_prim_divides(tp_prim p);
 bool tp_prim_reduces(tp_prim p);
 bool tp_prim_scans(tp_prim p);
 bool tp_prim_is_elementwise(tp_prim p);
+/* Does it compute an elementary function: elementwise, and sqrt or what no rounded operation gives? */
+bool tp_prim_transcendental(tp_prim p);
 /* Does any error of an operand perhaps show in full, as at floor and <? */
 bool tp_prim_jumps(tp_prim p);
 /* Of a fold: the binary that it folds by; of a running one: the fold whose prefixes it gives. */

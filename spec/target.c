@@ -6,8 +6,9 @@
 #define MIB ((int64_t)1 << 20)
 
 static const tp_target TARGETS[] = {
-#define X(name, aliases, gen, cores, mega, vmem, limit, smem, hbm, bw, flops, mxu, measured)                           \
-    {{name, sizeof name - 1}, true, gen, cores, mega, vmem, limit, smem, (int64_t)(hbm), bw, flops, mxu, measured},
+#define X(name, aliases, gen, cores, mega, vmem, limit, smem, hbm, bw, flops, int8, fp8, int4, mxu, measured)          \
+    {{name, sizeof name - 1}, true, gen,   cores, mega, vmem, limit, smem,                                             \
+     (int64_t)(hbm),          bw,   flops, int8,  fp8,  int4, mxu,   measured},
 #include "spec/targets.def"
 #undef X
 };

@@ -14,11 +14,12 @@ typedef struct tp_target {
     int64_t vmem_bytes; /* physical, per core */
     int64_t vmem_limit; /* default scoped limit; 0: not measured, physical is used */
     int64_t smem_bytes;
-    int64_t hbm_bytes;    /* per core */
-    double hbm_bandwidth; /* bytes per second and core */
-    double bf16_flops;    /* peak per second and core */
-    int mxu;              /* side of the matrix unit */
-    bool measured;        /* limit measured with the real compiler */
+    int64_t hbm_bytes;                    /* per core */
+    double hbm_bandwidth;                 /* bytes per second and core */
+    double bf16_flops;                    /* peak per second and core */
+    double int8_ops, fp8_flops, int4_ops; /* the same of other dtypes; 0: none that is public */
+    int mxu;                              /* side of the matrix unit */
+    bool measured;                        /* limit measured with the real compiler */
 } tp_target;
 
 /* Lanes and sublanes of every TPU generation (jax: jax/_src/tpu_info.py). */

@@ -233,6 +233,15 @@ int tp_walk_coverage(tp_analysis *a, const tp_operand *o, int64_t *env, int64_t 
 tp_expr tp_padded_bytes(tp_analysis *a, const tp_operand *o);
 /* Of its elements alone. */
 tp_expr tp_data_bytes(tp_analysis *a, const tp_operand *o);
+/* What TP301 adds up: operands in VMEM with the bytes of one buffer, and of all buffers of all operands. */
+typedef struct tp_vmem_sum {
+    tp_expr total;
+    TP_VEC(tp_expr) bytes;
+    TP_VEC(const tp_operand *) operands;
+} tp_vmem_sum;
+tp_vmem_sum tp_vmem_add_up(tp_analysis *a);
+/* The total alone, for who analyses nothing. */
+tp_expr tp_vmem_bytes(tp_arena *arena, const tp_kernel *k);
 /* Does the body read or write it? True when there is no body. */
 bool tp_body_uses(const tp_kernel *k, uint32_t operand);
 /* Value at the largest sizes; -1 when it does not fit 64 bits. */

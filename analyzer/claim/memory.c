@@ -97,3 +97,25 @@ tp_expr tp_padded_bytes(tp_analysis *a, const tp_operand *o)
         n = num(a, TP_LANES * pack);
     return bits < 8 ? mk(a, TP_E_FLOORDIV, n, num(a, 8 / bits)) : mk(a, TP_E_MUL, n, num(a, bits / 8));
 }
+
+tp_vmem_sum tp_vmem_add_up(tp_analysis *a)
+{
+    tp_vmem_sum s = {.total = num(a, 0)};
+    for (uint32_t i = 0; i < tp_noperands(a->k); i++) {
+        const tp_operand *o = &a->k->operands[i];
+        /* the compiler drops scratch that the body never touches */
+        if (o->memory != TP_MEM_VMEM || (o->role == TP_SCRATCH && !tp_body_uses(a->k, i)))
+            continue;
+        tp_expr bytes = tp_padded_bytes(a, o);
+        tp_push(a->arena, s.bytes, bytes);
+        tp_push(a->arena, s.operands, o);
+        s.total = mk(a, TP_E_ADD, s.total, mk(a, TP_E_MUL, num(a, tp_pipeline_buffers(a->k, o)), bytes));
+    }
+    return s;
+}
+
+tp_expr tp_vmem_bytes(tp_arena *arena, const tp_kernel *k)
+{
+    tp_analysis a = {.arena = arena, .work = arena, .k = k, .p = k->exprs};
+    return tp_vmem_add_up(&a).total;
+}

@@ -1,28 +1,6 @@
 #include "analyzer/claim/claim.h"
 
-typedef struct sum {
-    tp_expr total;
-    TP_VEC(tp_expr) bytes; /* per operand that takes VMEM */
-    TP_VEC(const tp_operand *) operands;
-} sum;
-
-static sum add_up(tp_analysis *a)
-{
-    sum s = {.total = num(a, 0)};
-    for (uint32_t i = 0; i < tp_noperands(a->k); i++) {
-        const tp_operand *o = &a->k->operands[i];
-        /* the compiler drops scratch that the body never touches */
-        if (o->memory != TP_MEM_VMEM || (o->role == TP_SCRATCH && !tp_body_uses(a->k, i)))
-            continue;
-        tp_expr bytes = tp_padded_bytes(a, o);
-        tp_push(a->arena, s.bytes, bytes);
-        tp_push(a->arena, s.operands, o);
-        s.total = mk(a, TP_E_ADD, s.total, mk(a, TP_E_MUL, num(a, tp_pipeline_buffers(a->k, o)), bytes));
-    }
-    return s;
-}
-
-static void fill_table(tp_analysis *a, const sum *s)
+static void fill_table(tp_analysis *a, const tp_vmem_sum *s)
 {
     tp_memory_table t = {
         .limit = tp_target_vmem(&a->k->target), .bytes = tp_at_largest(a, s->total), .dtypes = tp_dtypes_text(a->k)};
@@ -77,7 +55,7 @@ static void propose_smaller(tp_analysis *a, tp_finding *f, const tp_operand *o, 
 
 static void check(tp_analysis *a)
 {
-    sum s = add_up(a);
+    tp_vmem_sum s = tp_vmem_add_up(a);
     int64_t limit = tp_target_vmem(&a->k->target);
     fill_table(a, &s);
     tp_claim c = {

@@ -142,12 +142,24 @@ static void planes_of_store(tp_machine *m, tp_slice *s, tp_cells *ref, tp_cells 
     tp_planes_move(m, (tp_cells *const[]){ref, value}, 2, store_slice, s);
 }
 
+/* A copy of the body reads or writes this part of an array that has no window. */
+static void count_far(tp_machine *m, uint32_t operand, const tp_slice *s, bool in)
+{
+    int64_t n = 1;
+    if (!m->request->counts || !tp_is_far(&m->k->operands[operand]))
+        return;
+    for (uint32_t d = 0; d < s->rank; d++)
+        n *= s->size[d];
+    tp_count_moved(m, operand, n, in);
+}
+
 static void exec_load(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out], *ref = &m->refs[i->access->operand].cells;
     tp_slice s = resolve(m, i->access);
     tp_flight_touch(m, i->access->operand, &s, false);
     tp_far_touch(m, &m->refs[i->access->operand], &s, false);
+    count_far(m, i->access->operand, &s, true);
     if (s.whole && m->refs[i->access->operand].operand->role == TP_INPUT) {
         tp_show_numbers(m, out, ref); /* the window stays as it is for the whole step */
         out->meaning = ref->meaning;
@@ -175,6 +187,7 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
     m->refs[statement->access->operand].last_store = statement;
     tp_flight_touch(m, statement->access->operand, &s, true);
     tp_far_touch(m, &m->refs[statement->access->operand], &s, true);
+    count_far(m, statement->access->operand, &s, false);
     if (s.whole && tp_fuse_stores(m, statement->value, ref))
         return;
     settle_flat(m, statement->value);
@@ -284,6 +297,37 @@ static int64_t flops_of(const tp_machine *m, const tp_inst *i)
     return (int64_t)(tp_prim_reduces(i->prim) ? a->n : tp_prim_is_elementwise(i->prim) ? out->n : 0);
 }
 
+/* FLOPs of a dot on whole tiles of a matrix unit of side x side: rows come in groups of sublanes. */
+static int64_t mxu_flops_of(const tp_machine *m, const tp_inst *i)
+{
+    const tp_cells *side[] = {&m->values[i->args[0]], &m->values[i->args[1]]};
+    int64_t mxu = m->k->target.mxu, batch = 1, k = 1, free[] = {1, 1};
+    for (uint32_t c = 0; c < i->ncontract + i->nbatch; c++)
+        *(c < i->ncontract ? &k : &batch) *= side[0]->dims[i->ints[2 * c]];
+    for (uint32_t s = 0; s < 2; s++)
+        for (uint32_t d = 0; d < side[s]->rank; d++) {
+            bool paired = false;
+            for (uint32_t c = 0; c < i->ncontract + i->nbatch; c++)
+                paired |= i->ints[2 * c + s] == d;
+            free[s] *= paired ? 1 : side[s]->dims[d];
+        }
+    if (!mxu)
+        return 0;
+    int64_t rows = (free[0] + TP_SUBLANES - 1) / TP_SUBLANES * TP_SUBLANES;
+    return 2 * batch * rows * ((k + mxu - 1) / mxu * mxu) * ((free[1] + mxu - 1) / mxu * mxu);
+}
+
+static void count_operation(tp_machine *m, const tp_inst *i)
+{
+    int64_t n = flops_of(m, i);
+    m->stats.flops += n;
+    if (i->prim == TP_P_DOT) {
+        m->stats.dot_flops += n;
+        m->stats.mxu_flops += mxu_flops_of(m, i);
+    }
+    m->stats.transcendental += tp_prim_transcendental(i->prim) ? (int64_t)m->values[i->out].n : 0;
+}
+
 /* Units: elements that are read and written, more of them under a domain. */
 static void pay(tp_machine *m, const tp_inst *i)
 {
@@ -365,7 +409,8 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
 {
     pay(m, i);
     tp_exec_spend(m, work_of(m, i));
-    m->stats.flops += m->request->counts ? flops_of(m, i) : 0;
+    if (m->request->counts)
+        count_operation(m, i);
     if (tp_is_fixed(m, i))
         return;
     m->values[i->out].waits = NULL;

@@ -185,6 +185,8 @@ typedef void (*tp_row_reader)(void *ctx, size_t row, size_t at, const void *data
 bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read, void *ctx);
 
 /* window.c */
+/* Elements came from, or went to, the array of an operand. */
+void tp_count_moved(tp_machine *m, uint32_t operand, int64_t elements, bool in);
 /* The part of a window that lies inside its array: first lane and extent per dimension. False when there is none. */
 bool tp_inner_part(const tp_ref *r, int64_t *first, int64_t *extent);
 /* Rows (last dimension) of the part of a window that lies inside its array. */

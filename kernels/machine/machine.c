@@ -129,10 +129,10 @@ static void copy_row(tp_ref *r, size_t array, size_t lane, size_t n, void *in)
     memcpy(in ? w : a, in ? a : w, n * size);
 }
 
-/* Bytes of the part of a window that lies inside its array. */
-static int64_t inner_bytes(const tp_ref *r)
+/* Elements of the part of a window that lies inside its array. */
+static int64_t inner_elements(const tp_ref *r)
 {
-    int64_t first[TP_MAX_RANK], extent[TP_MAX_RANK], n = (int64_t)tp_dtype_size(r->operand->dtype);
+    int64_t first[TP_MAX_RANK], extent[TP_MAX_RANK], n = 1;
     if (!tp_inner_part(r, first, extent))
         return 0;
     for (uint32_t d = 0; d < r->operand->rank; d++)
@@ -143,7 +143,9 @@ static int64_t inner_bytes(const tp_ref *r)
 static void transfer(tp_machine *m, tp_ref *r, bool in)
 {
     if (m->request->counts && !tp_is_far(r->operand)) {
-        *(in ? &m->stats.bytes_in : &m->stats.bytes_out) += inner_bytes(r);
+        int64_t n = inner_elements(r);
+        *(in ? &m->stats.bytes_in : &m->stats.bytes_out) += n * (int64_t)tp_dtype_size(r->operand->dtype);
+        tp_count_moved(m, (uint32_t)(r - m->refs), n, in);
         m->stats.in_place += r->cells.data != r->cells.own;
     }
     tp_spend(m->arena, 16 + (int64_t)(r->cells.n / (m->domain ? 8 : 32)));
@@ -710,6 +712,7 @@ tp_machine tp_machine_new(tp_arena *a, const tp_run_request *r, tp_trap *trap)
     for (uint32_t x = 0; x < r->kernel->naxes; x++)
         m.env[r->kernel->axes[x].sym] = -1; /* no step yet */
     m.refs = TP_NEWN(a, tp_ref, tp_noperands(r->kernel));
+    m.stats.moved = TP_NEWN(a, tp_moved, tp_noperands(r->kernel));
     return m;
 }
 

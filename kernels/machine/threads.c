@@ -147,6 +147,14 @@ static void join(worker *w, tp_arena *a, int64_t spent, double seconds)
         tp_arena_free(w->arena);
 }
 
+static void add_moved(tp_moved *to, const tp_moved *m)
+{
+    to->fetches += m->fetches;
+    to->fetched += m->fetched;
+    to->writes += m->writes;
+    to->written += m->written;
+}
+
 static void sum_up(tp_crew *c, worker *all, tp_run_stats *stats)
 {
     tp_machine *m = &all[0].machine;
@@ -163,6 +171,11 @@ static void sum_up(tp_crew *c, worker *all, tp_run_stats *stats)
         stats->bytes_in += all[t].machine.stats.bytes_in;
         stats->bytes_out += all[t].machine.stats.bytes_out;
         stats->in_place += all[t].machine.stats.in_place;
+        stats->dot_flops += all[t].machine.stats.dot_flops;
+        stats->mxu_flops += all[t].machine.stats.mxu_flops;
+        stats->transcendental += all[t].machine.stats.transcendental;
+        for (uint32_t i = 0; i < tp_noperands(m->k); i++)
+            add_moved(&stats->moved[i], &all[t].machine.stats.moved[i]);
     }
 }
 

@@ -43,6 +43,13 @@ bool tp_inner_part(const tp_ref *r, int64_t *first, int64_t *extent)
 
 /* ---- windows ---- */
 
+void tp_count_moved(tp_machine *m, uint32_t operand, int64_t elements, bool in)
+{
+    tp_moved *moved = &m->stats.moved[operand];
+    *(in ? &moved->fetches : &moved->writes) += 1;
+    *(in ? &moved->fetched : &moved->written) += elements;
+}
+
 void tp_each_inner_row(tp_ref *r, tp_row_visitor visit, void *ctx)
 {
     const tp_operand *o = r->operand;

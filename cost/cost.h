@@ -1,0 +1,136 @@
+/* What a kernel costs at given sizes: the bytes that its windows and copies
+ * move, its operations, its VMEM; and, as a model, the time on a chip.
+ *
+ * Counts are exact and are those of the machine (tp_run_stats) that goes through
+ * the grid in order: a window is fetched when its index differs from that of the
+ * step before, an output window is written once for each run of equal indices
+ * (docs/SPEC.md, "The machine"). They hold where the rules do: of a window that
+ * misses its array (TP101) no count means anything, and integers of bodies are
+ * taken not to wrap.
+ *
+ * A count either has a closed form in the sizes, which is evaluated, or is summed
+ * up over those axes and loops on which it depends, within a bound of work; or it
+ * is not known, and `why` says so. A cost belongs to one thread at a time; it
+ * adds expressions to the kernel's pool.
+ */
+#ifndef TP_COST_H
+#define TP_COST_H
+
+#include "spec/kernel.h"
+
+/* A number that was counted, or why there is none. */
+typedef struct tp_count {
+    bool known;
+    int64_t n;
+    tp_str why; /* in the arena of the cost; static */
+} tp_count;
+
+/* The same for all sizes; `e` holds where every axis has a step. */
+typedef struct tp_form {
+    tp_expr e; /* over sizes; id 0: there is none */
+    tp_str why;
+} tp_form;
+
+/* Which of the peaks of a chip bounds a dot: that of the wider operand. */
+typedef enum tp_peak { TP_PEAK_F32, TP_PEAK_BF16, TP_PEAK_INT8, TP_PEAK_FP8, TP_PEAK_INT4, TP_PEAKS } tp_peak;
+const char *tp_peak_name(tp_peak p);
+
+/* An input or output: traffic between its array in HBM and VMEM or SMEM, by windows and by copies of the body. */
+typedef struct tp_operand_cost {
+    const tp_operand *operand;
+    tp_count fetches, fetched, bytes_in; /* times, elements, bytes as the chip stores them (4-bit types: half a byte) */
+    tp_count writes, written, bytes_out;
+    tp_count array; /* bytes of the array: what a perfect kernel moves once, in or out */
+} tp_operand_cost;
+
+typedef struct tp_dot_cost {
+    tp_peak peak;
+    tp_count executions;
+    tp_count batch, m, k, n; /* of one execution: `batch` products of m x k by k x n */
+} tp_dot_cost;
+
+/* A jump from a step to the next: the axis that counts on, while all faster ones begin again. By axis, of naxes + 1:
+ * [0] is the first step. */
+typedef struct tp_jump {
+    tp_count steps;               /* that begin so */
+    tp_count bytes_in, bytes_out; /* that windows move because of it; writes of what the step before had */
+} tp_jump;
+
+typedef struct tp_cost_numbers {
+    tp_count steps;
+    tp_operand_cost *operands; /* inputs, then outputs */
+    uint32_t noperands;
+    tp_count bytes_in, bytes_out; /* of all operands */
+    tp_count flops;               /* of floats, and of every dot: two for each product and sum (as tp_run_stats) */
+    tp_count dot_flops;           /* of these, in dots */
+    tp_count mxu_flops;           /* of dots whose m is a multiple of 8, and k and n of the target's matrix unit */
+    tp_count transcendental;      /* elements of exp, tanh and the like (tp_prim_transcendental) */
+    tp_dot_cost *dots;
+    uint32_t ndots;
+    tp_jump *jumps;
+    uint32_t njumps;
+    tp_count vmem; /* windows with their buffers, and scratch, in whole tiles: what TP301 adds up */
+    int64_t vmem_limit;
+    tp_count ideal_in, ideal_out; /* bytes, each array once */
+} tp_cost_numbers;
+
+typedef struct tp_operand_forms {
+    tp_form fetches, bytes_in, writes, bytes_out;
+} tp_operand_forms;
+typedef struct tp_cost_forms {
+    tp_form steps;
+    tp_operand_forms *operands;
+    tp_form bytes_in, bytes_out, flops, dot_flops, mxu_flops, transcendental, vmem, ideal_in, ideal_out;
+} tp_cost_forms;
+
+typedef struct tp_cost tp_cost;
+
+/* Evaluations of a sum that has no closed form; beyond it a count is not known. */
+enum { TP_COST_WORK = 1 << 22 };
+
+/* Prepares the counts of k. `a` holds the cost and its texts. Leaves with TP_E_MEMORY. */
+tp_cost *tp_cost_new(tp_arena *a, const tp_kernel *k);
+const tp_cost_forms *tp_cost_forms_of(const tp_cost *c);
+/* The counts where sizes and tables are as in env (as tp_expr_eval() has it; axes do not matter). Numbers are in `a`.
+ * `work`: evaluations for each sum, 0: TP_COST_WORK. `counting`: no closed form is looked at, for tests. */
+typedef struct tp_cost_request {
+    const int64_t *env;
+    int64_t work;
+    bool counting;
+} tp_cost_request;
+tp_cost_numbers tp_cost_at(tp_cost *c, tp_arena *a, const tp_cost_request *r);
+
+/* ---- the model ----
+ *
+ * A step's copies run beside the computation of the step before it (one fetch
+ * ahead, one write behind, as Pallas' pipeline does with two buffers), at the
+ * bandwidth of HBM; the matrix unit runs at its peak on whole tiles. Left out:
+ * vector, scalar and transcendental units, latency, issue of steps and copies,
+ * conflicts in VMEM, and what XLA does around the kernel. So times are bounds
+ * from below. Sources of rates: spec/targets.def.
+ */
+typedef enum tp_bound { TP_BOUND_UNKNOWN, TP_BOUND_MEMORY, TP_BOUND_COMPUTE } tp_bound;
+const char *tp_bound_name(tp_bound b);
+
+typedef struct tp_cost_model {
+    const tp_target *target;
+    bool known;      /* else `why`: a count or a rate is missing */
+    bool f32_peak;   /* products of float32 are held against the peak of bfloat16, which bounds theirs */
+    tp_str why;      /* static, or of the numbers */
+    double memory;   /* seconds: all bytes at the bandwidth of HBM */
+    double compute;  /* seconds: dots on whole tiles at the peaks of their dtypes */
+    double roofline; /* the larger of the two */
+    bool pipelined;  /* the two below are known */
+    double pipeline; /* with the first fetch, the last write, and steps in which one waits for the other */
+    double bubbles;  /* pipeline - roofline */
+    tp_bound bound;
+    double mxu_flops; /* on tiles of this chip */
+    double intensity; /* FLOPs per byte; 0 where no byte moves */
+    double ridge;     /* FLOPs per byte from which on the peak of the first dot bounds; 0: unknown */
+    bool fits;        /* VMEM as counted for the spec's target, at this chip's limit */
+} tp_cost_model;
+
+/* On one core of the chip. */
+tp_cost_model tp_cost_on(const tp_cost *c, const tp_cost_numbers *n, const tp_target *t);
+
+#endif
