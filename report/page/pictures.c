@@ -202,7 +202,7 @@ void tp_html_vmem(const tp_page *p, const tp_spec_report *s)
         tp_html_raw(p, ", ");
         tp_html_put(p, v->dtypes);
     }
-    tp_html_raw(p, "; hatched: padding to whole tiles; red: the limit. Temporaries of the compiler are not "
+    tp_html_raw(p, "; hatched: padding to whole tiles; line: the limit. Temporaries of the compiler are not "
                    "modelled</caption><thead><tr><th scope=\"col\">buffer</th><th scope=\"col\">KiB</th><th "
                    "scope=\"col\">copies</th><th scope=\"col\">padding</th><th scope=\"col\" "
                    "class=\"share\">share</th></tr></thead><tbody>\n");

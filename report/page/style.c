@@ -61,7 +61,7 @@ const char *const tp_page_style[] = {
     ".bar{position:relative;height:1.5rem;border:1px solid var(--dim);display:flex;margin:.4rem 0;max-width:48rem}"
     ".bar i{display:block;height:100%;background:var(--a);border-right:1px solid var(--card)}"
     ".bar i.odd{background:var(--note)}.bar.over i{background:var(--bad)}"
-    ".bar b{position:absolute;top:-.35rem;bottom:-.35rem;width:2px;background:var(--bad)}"
+    ".bar b{position:absolute;top:-.35rem;bottom:-.35rem;width:2px;background:var(--ink)}"
     ".share{min-width:6rem;width:30%}.share i{display:block;height:.9rem;margin-top:.25rem;background:var(--a)}"
     ".share u{display:block;height:100%;margin-left:auto;background:repeating-linear-gradient(45deg,var(--card) 0 3px,"
     "var(--a) 3px 5px)}", /* the list of specs */
