@@ -99,7 +99,9 @@ def test_the_traceback_of_a_block_is_the_callers(folder):
 def test_trace(folder):
     done = run(folder, "trace", "-o", "specs", "mine.py")
     assert done.returncode == 0, done.stderr
-    assert (folder / "specs" / "body.tile.json").exists()
+    spec = json.loads((folder / "specs" / "body.tile.json").read_text())
+    line = next(n for n, text in enumerate(KERNEL.splitlines(), 1) if "pallas_call" in text)
+    assert spec["x-python"]["call"] == f"mine.py:{line}"
 
 
 @pytest.mark.parametrize("end, code, message", [("raise ValueError('too late')", 3, "raises ValueError (mine.py:"), ("raise SystemExit(7)", 7, "")])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import sys
 from typing import Any, Iterator
 
 from .errors import NotFound
@@ -124,6 +125,28 @@ def where(eqn: Any) -> str | None:
     if frame is None:
         return None
     return f"{_path(frame.file_name)}:{frame.start_line}"
+
+
+class Stack:
+    """The running Python frames, innermost first, as JAX reads a traceback: its own ends where a jit begins."""
+
+    def __init__(self) -> None:
+        frame, self.frames = sys._getframe(1), []
+        while frame:
+            self.frames.append((frame.f_code, frame.f_lasti))
+            frame = frame.f_back  # type: ignore[assignment]
+
+    def raw_frames(self) -> tuple[list[Any], list[int]]:
+        return [code for code, _ in self.frames], [at for _, at in self.frames]
+
+
+def called_here(closed: Any) -> Any:
+    """The jaxpr with the code that runs now as the place of its equations. It is to be read, not to be evaluated."""
+    try:
+        eqns = [e.replace(source_info=e.source_info.replace(traceback=Stack())) for e in closed.jaxpr.eqns]
+        return closed.replace(jaxpr=closed.jaxpr.replace(eqns=eqns))
+    except Exception:  # noqa: BLE001  positions are a courtesy
+        return closed
 
 
 def defined(j: Any) -> str | None:

@@ -27,6 +27,7 @@ def listening(hear: Callable[[Any, Any], None]) -> Iterator[None]:
             closed = jax.make_jaxpr(lambda *a: original(*a, **params))(*avals)
         except Exception:  # noqa: BLE001  the call itself raises it again, where it belongs
             return original(*args, **params)
+        closed = jx.called_here(closed)
         for eqn, _ in jx.pallas_calls(closed):
             hear(eqn, closed)
         return original(*args, **params)
