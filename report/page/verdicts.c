@@ -28,19 +28,30 @@ static const char *sign_of(const tp_finding *f, const char **word)
     return f->suppressed ? "a" : f->verdict == TP_PROVEN ? "✓" : f->verdict == TP_UNKNOWN ? "?" : "✗";
 }
 
-/* The kernel comes first; it is not said by its name, which is long. */
+/* Does some verdict speak of it? Once in the list. */
+static void add_subject(const tp_page *p, const tp_spec_report *s, tp_str subject, subjects_t *all)
+{
+    bool wanted = false;
+    for (uint32_t i = 0; i < s->findings.len && !wanted; i++)
+        wanted = s->findings.at[i].verdict != TP_ADVICE && tp_str_eq(s->findings.at[i].subject, subject);
+    for (uint32_t k = 0; k < all->len && wanted; k++)
+        wanted = !tp_str_eq(all->at[k], subject);
+    if (wanted)
+        tp_push(p->a, *all, subject);
+}
+
+/* The kernel, axes and operands as they are declared, then the rest as it comes. */
 static subjects_t subjects_of(const tp_page *p, const tp_spec_report *s)
 {
+    const tp_kernel *k = s->spec->kernels[0];
     subjects_t all = {0};
-    for (int kernel = 1; kernel >= 0; kernel--)
-        for (uint32_t i = 0; i < s->findings.len; i++) {
-            tp_str subject = s->findings.at[i].subject;
-            bool known = s->findings.at[i].verdict == TP_ADVICE || tp_str_eq(subject, s->name) != (kernel == 1);
-            for (uint32_t k = 0; k < all.len && !known; k++)
-                known = tp_str_eq(all.at[k], subject);
-            if (!known)
-                tp_push(p->a, all, subject);
-        }
+    add_subject(p, s, s->name, &all);
+    for (uint32_t x = 0; x < k->naxes; x++)
+        add_subject(p, s, k->axes[x].name, &all);
+    for (uint32_t o = 0; o < tp_noperands(k); o++)
+        add_subject(p, s, k->operands[o].name, &all);
+    for (uint32_t i = 0; i < s->findings.len; i++)
+        add_subject(p, s, s->findings.at[i].subject, &all);
     return all;
 }
 
@@ -88,7 +99,7 @@ static void write_row(const tp_page *p, const tp_spec_report *s, const tp_rule *
 
 void tp_html_verdicts(const tp_page *p, const tp_spec_report *s)
 {
-    enum { MOST = 7 }; /* as many as a telephone shows */
+    enum { MOST = 12 }; /* as many as a telephone shows */
     size_t n;
     const tp_rule *const *rules = tp_rules(&n);
     subjects_t all = subjects_of(p, s);
