@@ -36,7 +36,7 @@ comma := ,
 
 RUN_SRC := $(wildcard base/*.c spec/*.c domains/*.c kernels/*.c kernels/*/*.c reference/*.c reference/impl/*.c)
 PROVE_SRC := $(wildcard cost/*.c demand/*.c smt/*.c smt/trust/*.c analyzer/*.c analyzer/*/*.c report/*.c report/formats/*.c report/page/*.c verify/*.c)
-LIB_SRC := $(RUN_SRC) $(PROVE_SRC) $(wildcard emit/*.c dump/*.c dump/phases/*.c)
+LIB_SRC := $(RUN_SRC) $(PROVE_SRC) $(wildcard sweep/*.c emit/*.c dump/*.c dump/phases/*.c)
 CLI_SRC := $(wildcard lsp/*.c cli/*.c cli/generate/*.c cli/commands/*.c)
 TEST_SRC := $(wildcard tests/unit/test_*.c)
 ATTACK_SRC := $(wildcard tests/attack/test_*.c)

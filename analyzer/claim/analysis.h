@@ -51,6 +51,11 @@ typedef struct tp_analysis_options {
     /* Told of every claim that is decided; NULL: nobody is. */
     void (*listener)(void *ctx, const char *rule, const tp_obligation *o, const tp_decision *d);
     void *listener_ctx;
+    /* Told of every claim without tables that is recorded as violated, and of its case; NULL: nobody is. Any other
+     * case of the obligation breaks the rule, too: none of these claims is approximate. */
+    void (*refuted)(void *ctx, const tp_kernel *k, const tp_obligation *o, const int64_t *env, const tp_finding *f);
+    void *refuted_ctx;
+    bool verdicts_only; /* nobody asks under which precondition a violated claim would hold */
 } tp_analysis_options;
 
 typedef struct tp_analysis_result {

@@ -226,7 +226,8 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
         f->witness = w;
         tp_table_reads reads = reads_of(a, c);
         tp_witness_tables(a, &reads, d.env, w);
-        f->holds_when = tp_holds_when(a, c, d.env);
+        if (!a->o->verdicts_only)
+            f->holds_when = tp_holds_when(a, c, d.env);
         if (f->holds_when.n)
             tp_propose_where(a, f, f->holds_when);
         f->label = c->label;
@@ -236,6 +237,10 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
         if (replayed == 0) {
             a->out->contradiction = true;
             f->reason = TP_S("its smallest case was executed, and did not trap");
+        }
+        if (a->o->refuted && !a->k->ntables && !c->approximate) {
+            tp_obligation o = tp_claim_obligation(a, c);
+            a->o->refuted(a->o->refuted_ctx, a->k, &o, d.env, f);
         }
     }
     return f;

@@ -9,7 +9,7 @@ _tileproof() {
     explain) words=" TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604" ;;
     esac
     if [ -z "$words" ] && [ "$COMP_CWORD" -eq 1 ]; then
-        words=" baseline completion diff emit explain fmt import-jax init judge kernels keygen lint lsp man merge mutate primitives recheck rules run schema targets trace verify"
+        words=" baseline completion diff emit explain fmt import-jax init judge kernels keygen lint lsp man merge mutate primitives recheck rules run schema sweep targets trace verify"
     elif [ -z "$words" ] && [ "${word#-}" != "$word" ]; then
         case ${COMP_WORDS[1]} in
         baseline) words=" --target --select --ignore --rlimit --solvers --jobs --timeout --memory-limit --config --show-settings --help" ;;
@@ -33,6 +33,7 @@ _tileproof() {
         rules) words=" --markdown --help" ;;
         run) words=" --target --receipt --trust --unchecked --seed --allow-path --timeout --memory-limit --max-memory --max-steps --threads --profile --size --dtype --input --output --fill --no-progress --config --show-settings --color --quiet --help" ;;
         schema) words=" --help" ;;
+        sweep) words=" --over --format --output --target --jobs --timeout --memory-limit --no-progress --config --show-settings --help" ;;
         targets) words=" --help" ;;
         trace) words=" --help" ;;
         verify) words=" --format --output --target --select --ignore --baseline --changed-since --shard --fix --diff --unsafe-fixes --receipt --sign --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --allow-path --timeout --memory-limit --max-memory --max-steps --plot --statistics --dump --timings --no-progress --config --show-settings --color --quiet --verbose --help" ;;

@@ -24,6 +24,7 @@ _tileproof() {
       'rules:list the rules'
       'run:execute a verified kernel on your arrays, every access checked'
       'schema:JSON Schema of specs, or of .tileproof.json'
+      'sweep:every combination of listed sizes, constants, dtypes and targets\: legal? which rule forbids it? what does it cost?'
       'targets:list the chips'
       'trace:run a Python script and write specs of the pallas_calls that it makes'
       'verify:lint, then execute against the naive reference'
@@ -220,6 +221,20 @@ _tileproof() {
         '*:file:_files' ;;
     schema)
       _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    sweep)
+      _arguments \
+        '*--over[what to go through\: sizes (bm=64\:512\:64 or bm=64|128), constants, dtypes (T=float32|bfloat16) and target=v4|v5e, comma-separated; may be repeated]:NAME=VALUES:_files' \
+        '*--format[how to print the shapes\: table (default), csv, json]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
+        '*--output[also write a report to a file; may be repeated]:FORMAT=PATH:_files' \
+        '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
+        '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--no-progress[do not show on a terminal what is done, how far it is and for how long]' \
+        '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
+        '*--show-settings[print every setting and its source; do nothing else]' \
         '*--help[help for the command]' \
         '*:file:_files' ;;
     targets)

@@ -1,0 +1,152 @@
+/* Which shapes are legal, and what each costs. */
+#define _POSIX_C_SOURCE 200809L
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/budget.h"
+#include "base/file.h"
+#include "base/processors.h"
+#include "cli/check.h"
+#include "cli/interrupt.h"
+#include "cli/watchdog.h"
+#include "sweep/sweep.h"
+
+typedef struct sweep_call {
+    tp_cli *c;
+    tp_check_settings lint;
+    tp_sweep s;
+    tp_watched *watched;
+    tp_progress progress;
+    const tp_str *path;
+} sweep_call;
+
+static void unit(void *ctx, uint32_t thread)
+{
+    sweep_call *x = ctx;
+    tp_watched_begin(&x->watched[thread], x->path);
+    x->progress.done++;
+}
+
+static void go_through(sweep_call *x, uint32_t threads)
+{
+    tp_sweep_options o = {.lint = &x->lint, .threads = threads, .unit = unit, .ctx = x};
+    tp_watchdog guard;
+    x->watched = TP_NEWN(x->c->arena, tp_watched, threads);
+    for (uint32_t i = 0; i < threads; i++)
+        x->watched[i] = tp_watched_here();
+    x->progress = (tp_progress){.shown = tp_progress_wanted(x->c), .parts = "shapes", .of = x->s.ncells};
+    tp_watchdog_start(&guard, x->watched, threads, x->lint.timeout, &x->progress);
+    tp_sweep_run(&x->s, &o);
+    if (!tp_budget_interrupted())
+        tp_sweep_group_cells(&x->s, &o);
+    tp_watchdog_stop(&guard);
+    tp_progress_clear(&x->progress);
+}
+
+/* --output FORMAT=PATH and --format; false after a message. */
+static const tp_sweep_format *format_of(const tp_cli *c, const char *option, tp_str name)
+{
+    const tp_sweep_format *f = tp_sweep_format_find(name);
+    tp_buf names = {.arena = c->arena};
+    size_t n;
+    const tp_sweep_format *all = tp_sweep_formats(&n);
+    for (size_t i = 0; i < n; i++)
+        tp_buf_printf(&names, "%s%s", i + 1 == n ? " or " : i ? ", " : "", all[i].name);
+    if (!f)
+        tp_usage_error("--%s: sweep has no format `%.*s`; it has %.*s", option, TP_FMT(name),
+                       TP_FMT(tp_buf_view(&names)));
+    return f;
+}
+
+static bool outputs_usable(tp_cli *c, tp_str spec)
+{
+    tp_guard g = {0};
+    tp_guard_reads(c, &g, spec);
+    for (uint32_t i = 0; i < c->report.len; i++) {
+        tp_str path = tp_after(c->report.at[i], '=');
+        if (!path.n)
+            return tp_usage_error("--output is FORMAT=PATH, not `%.*s`", TP_FMT(c->report.at[i])), false;
+        if (!format_of(c, "output", (tp_str){c->report.at[i].p, c->report.at[i].n - path.n - 1}) ||
+            !tp_guard_writes(c, &g, "output", path))
+            return false;
+    }
+    return format_of(c, "format", tp_option(&c->shapes, "table")) != NULL;
+}
+
+/* Each whole or not at all. */
+static bool write_outputs(sweep_call *x)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < x->c->report.len; i++) {
+        tp_str path = tp_after(x->c->report.at[i], '='), why = TP_S("out of memory"), text;
+        tp_memory_file m;
+        bool whole = tp_memory_open(&m);
+        if (whole) {
+            format_of(x->c, "output", (tp_str){x->c->report.at[i].p, x->c->report.at[i].n - path.n - 1})
+                ->write(&x->s, m.out);
+            whole = tp_memory_close(&m);
+            text = (tp_str){m.at, m.n};
+            whole = whole && tp_write_file(x->c->arena, tp_cstr(x->c->arena, path), &text, 1, &why) == TP_OK;
+            free(m.at);
+        }
+        if (!whole)
+            tp_say(stderr, "tileproof: --output: %.*s", TP_FMT(why));
+        all &= whole;
+    }
+    return all;
+}
+
+static int exit_code(const tp_sweep *s)
+{
+    uint32_t legal = 0, unknown = 0;
+    for (uint32_t i = 0; i < s->ncells; i++) {
+        legal += s->cells[i].said.verdict == TP_CELL_LEGAL;
+        unknown += s->cells[i].said.verdict == TP_CELL_UNKNOWN;
+    }
+    return s->internal_error ? TP_EXIT_INTERNAL : legal ? TP_EXIT_OK : unknown ? TP_EXIT_UNKNOWN : TP_EXIT_VIOLATED;
+}
+
+static int run(tp_cli *c)
+{
+    sweep_call *x = TP_NEW(c->arena, sweep_call);
+    tp_strings paths = {0};
+    int64_t threads;
+    tp_str why;
+    x->c = c;
+    tp_check_defaults(&x->lint, false);
+    if (!tp_use_target(c, &x->lint.target) || !tp_use_budget(c, &x->lint) ||
+        !tp_option_number(&c->jobs, "jobs", 0, 1024, 0, &threads) || !tp_expand_paths(c, &paths))
+        return TP_EXIT_USAGE;
+    if (paths.len != 1)
+        return tp_usage_error("sweep takes one spec");
+    if (!outputs_usable(c, paths.at[0]))
+        return TP_EXIT_USAGE;
+    tp_job j = {.arena = tp_arena_child(c->arena)};
+    tp_job_load(c, &j, paths.at[0], &x->lint);
+    if (!j.report.valid)
+        return tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
+    x->path = &j.source.path;
+    if (!tp_sweep_read(c->arena, &j, c->over.at, c->over.len, &x->s, &why))
+        return tp_usage_error("%.*s", TP_FMT(why));
+    tp_interrupt_allow();
+#ifdef M_TRIM_THRESHOLD
+    mallopt(M_TRIM_THRESHOLD, 64 << 20); /* each shape takes the memory that the one before gave back */
+#endif
+    go_through(x, threads ? (uint32_t)threads : tp_processors());
+    format_of(c, "format", tp_option(&c->shapes, "table"))->write(&x->s, stdout);
+    int code = exit_code(&x->s);
+    if (tp_budget_interrupted()) {
+        tp_say(stderr, "tileproof: interrupted: what was not looked at is unknown");
+        code = TP_EXIT_INTERRUPTED;
+    } else if (!write_outputs(x)) {
+        code = TP_EXIT_INTERNAL;
+    }
+    tp_sweep_free(&x->s);
+    return code;
+}
+
+const tp_command tp_command_sweep = {"sweep", 'w', "[OPTIONS] SPEC --over NAME=LOW:HIGH:STEP,NAME=A|B,…",
+                                     "every combination of listed sizes, constants, dtypes and targets: legal? which "
+                                     "rule forbids it? what does it cost?",
+                                     run};

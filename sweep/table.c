@@ -1,0 +1,110 @@
+/* A sweep for a terminal of 80 columns. */
+#include <stdio.h>
+
+#include "sweep/internal.h"
+
+enum { WIDTH = 80, BEST = 20 };
+
+/* Words, in lines of WIDTH columns after an indent. */
+static void wrap(FILE *out, int indent, tp_str text)
+{
+    int column = indent;
+    fprintf(out, "%*s", indent, "");
+    for (tp_str word; tp_list_next(&text, " ", &word);) {
+        int n = 0;
+        for (size_t i = 0; i < word.n; i++)
+            n += ((unsigned char)word.p[i] & 0xc0) != 0x80; /* columns, not bytes */
+        if (column > indent && column + 1 + n > WIDTH) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        }
+        fprintf(out, "%s%.*s", column > indent ? " " : "", TP_FMT(word));
+        column += n + (column > indent);
+    }
+    fputc('\n', out);
+}
+
+tp_str sweep_bytes(tp_arena *a, int64_t bytes)
+{
+    static const char *const UNITS[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double v = (double)bytes;
+    int u = 0;
+    while (v >= 1024 && u < 6) {
+        v /= 1024;
+        u++;
+    }
+    return bytes < 0 ? TP_S("no bound") : tp_printf(a, u ? "%.2f %s" : "%.0f %s", v, UNITS[u]);
+}
+
+static int width_of(const tp_sweep_axis *x)
+{
+    size_t n = x->name.n;
+    for (uint32_t i = 0; i < x->n; i++)
+        n = x->values[i].n > n ? x->values[i].n : n;
+    return (int)n;
+}
+
+static void write_best(tp_arena *a, const tp_sweep *s, FILE *out)
+{
+    uint32_t n;
+    const uint32_t *best = tp_sweep_best(a, s, &n);
+    if (!n)
+        return;
+    fprintf(out, "\nlegal, best first\n ");
+    for (uint32_t i = 0; i < s->naxes; i++)
+        fprintf(out, " %*.*s", width_of(&s->axes[i]), TP_FMT(s->axes[i].name));
+    fprintf(out, " %11s\n", "VMEM");
+    for (uint32_t r = 0; r < n && r < BEST; r++) {
+        fputc(' ', out);
+        for (uint32_t i = 0; i < s->naxes; i++)
+            fprintf(out, " %*.*s", width_of(&s->axes[i]), TP_FMT(s->axes[i].values[tp_sweep_at(s, best[r], i)]));
+        fprintf(out, " %11.*s\n", TP_FMT(sweep_bytes(a, s->cells[best[r]].vmem)));
+    }
+    if (n > BEST)
+        fprintf(out, "  and %u more, which --format csv lists\n", n - BEST);
+}
+
+static void write_group(tp_arena *a, const tp_sweep *s, const tp_sweep_group *g, FILE *out)
+{
+    const tp_rule *rule = tp_rule_find(tp_str_c(g->rule));
+    const tp_code *code = tp_code_find(tp_str_c(g->rule));
+    fprintf(out, "  %s %s: %u shape%s\n", g->rule,
+            rule   ? rule->slug
+            : code ? code->slug
+                   : "",
+            g->cells, g->cells == 1 ? "" : "s");
+    wrap(out, 4,
+         tp_printf(a, "e.g. %.*s: %.*s", TP_FMT(tp_sweep_cell_name(a, s, g->first)),
+                   TP_FMT(tp_visible(a, g->said.message))));
+    if (g->said.smallest.n)
+        wrap(out, 4, tp_printf(a, "smallest case: %.*s", TP_FMT(g->said.smallest)));
+}
+
+static void write_groups(tp_arena *a, const tp_sweep *s, tp_sweep_verdict v, FILE *out)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->groups.len; i++) {
+        if (s->groups.at[i].verdict != v)
+            continue;
+        if (!any)
+            fprintf(out, "\n%s, by the first rule\n", tp_sweep_verdict_name(v));
+        any = true;
+        write_group(a, s, &s->groups.at[i], out);
+    }
+}
+
+void sweep_write_table(const tp_sweep *s, FILE *out)
+{
+    tp_arena *a = tp_arena_child(s->arena);
+    tp_buf head = {.arena = a};
+    tp_buf_printf(&head, "%.*s: %u shape%s of ", TP_FMT(tp_visible(a, s->name)), s->ncells, s->ncells == 1 ? "" : "s");
+    for (uint32_t i = 0; i < s->naxes; i++)
+        tp_buf_printf(&head, "%s%.*s", i ? ", " : "", TP_FMT(s->axes[i].name));
+    tp_buf_printf(&head, ": %u legal, %u forbidden, %u unknown", tp_sweep_count(s, TP_CELL_LEGAL),
+                  tp_sweep_count(s, TP_CELL_FORBIDDEN), tp_sweep_count(s, TP_CELL_UNKNOWN));
+    wrap(out, 0, tp_buf_view(&head));
+    write_best(a, s, out);
+    write_groups(a, s, TP_CELL_FORBIDDEN, out);
+    write_groups(a, s, TP_CELL_UNKNOWN, out);
+    tp_arena_free(a);
+}

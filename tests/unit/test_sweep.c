@@ -1,0 +1,201 @@
+/* Sweeps: the counts of tests/sweep/sweeps.json; cells picked by a seed against lint of a spec in whose JSON their
+ * values were written; what is no sweep. */
+#define _GNU_SOURCE
+#include "base/rng.h"
+#include "tests/unit/files.h"
+
+enum { CELLS = 3 }; /* of each sweep; TEST_TRIALS */
+
+static struct json_object *data;
+
+static struct json_object *sweep_of(place *p, const char *spec, const char *over, outcome *o)
+{
+    *o = RUN(p->a, "sweep", spec, "--over", over, "--format", "json");
+    return o->exit == 0 || o->exit == 1 || o->exit == 4 ? record_of(p->a, o) : NULL;
+}
+
+/* Cells per first rule. */
+static int64_t forbidden_by(struct json_object *cells, const char *rule)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < json_object_array_length(cells); i++) {
+        struct json_object *rules = member(json_object_array_get_idx(cells, i), "rules");
+        n += strcmp(string_of(json_object_array_get_idx(cells, i), "verdict"), "forbidden") == 0 &&
+             strcmp(json_object_get_string(json_object_array_get_idx(rules, 0)), rule) == 0;
+    }
+    return n;
+}
+
+static void check_counts(struct json_object *row, struct json_object *r)
+{
+    struct json_object *want = member(row, "forbidden");
+    int64_t sum = 0;
+    json_object_object_foreach (want, rule, count) {
+        int64_t got = forbidden_by(member(r, "cells"), rule);
+        sum += got;
+        if (got != json_object_get_int64(count))
+            fail_msg("%s: %s forbids %lld", string_of(row, "over"), rule, (long long)got);
+    }
+    if (json_object_get_int64(member(r, "legal")) != json_object_get_int64(member(row, "legal")) ||
+        json_object_get_int64(member(r, "unknown")) != json_object_get_int64(member(row, "unknown")) ||
+        json_object_get_int64(member(r, "forbidden")) != sum)
+        fail_msg("%s: %s legal", string_of(row, "over"), json_object_to_json_string(member(r, "legal")));
+}
+
+/* ---- against lint ---- */
+
+/* The spec with the cell's values, by way of JSON: no edit of text. */
+static const char *spec_of_cell(place *p, const char *spec, struct json_object *at, const char *name)
+{
+    struct json_object *doc = json_object_from_file(spec);
+    const char *const SECTIONS[] = {"sizes", "constants"};
+    json_object_object_foreach (at, key, value) {
+        if (strcmp(key, "target") == 0)
+            json_object_object_add(doc, key, json_object_get(value));
+        for (int s = 0; s < 2; s++)
+            if (member(doc, SECTIONS[s]) && member(member(doc, SECTIONS[s]), key))
+                json_object_object_add(member(doc, SECTIONS[s]), key, json_object_get(value));
+        if (member(doc, "dtypes") && member(member(doc, "dtypes"), key)) {
+            struct json_object *one = json_object_new_array();
+            json_object_array_add(one, json_object_get(value));
+            json_object_object_add(member(doc, "dtypes"), key, one);
+        }
+    }
+    const char *text = json_object_to_json_string(doc), *path = put(p, name, text, strlen(text));
+    json_object_put(doc);
+    return path;
+}
+
+/* "legal", "forbidden" or "unknown", as lint has it; and does it name these rules? */
+static const char *verdict_of(struct json_object *spec, struct json_object *rules, bool *named)
+{
+    struct json_object *findings = member(spec, "findings");
+    bool bad = strcmp(string_of(spec, "status"), "ok") != 0, open = false;
+    size_t found = 0;
+    for (size_t i = 0; i < json_object_array_length(findings); i++) {
+        struct json_object *f = json_object_array_get_idx(findings, i);
+        const char *v = string_of(f, "verdict");
+        bool violated =
+            strcmp(v, "vacuous") == 0 || (strcmp(v, "violated") == 0 && strcmp(string_of(f, "severity"), "error") == 0);
+        bad |= violated;
+        open |= strcmp(v, "unknown") == 0;
+    }
+    for (size_t r = 0; r < json_object_array_length(rules); r++) {
+        bool here = false;
+        for (size_t i = 0; i < json_object_array_length(findings); i++) {
+            struct json_object *f = json_object_array_get_idx(findings, i);
+            here |= strcmp(string_of(f, "verdict"), "proven") != 0 &&
+                    strcmp(string_of(f, "rule"), json_object_get_string(json_object_array_get_idx(rules, r))) == 0;
+        }
+        found += here;
+    }
+    *named = found == json_object_array_length(rules);
+    return bad ? "forbidden" : open ? "unknown" : "legal";
+}
+
+static size_t check_cells(place *p, const char *spec, struct json_object *cells, tp_rng *rng, size_t n)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *cell = json_object_array_get_idx(cells, tp_rng_below(rng, json_object_array_length(cells)));
+        outcome o = RUN(p->a, "lint", spec_of_cell(p, spec, member(cell, "at"), "cell.tile.json"), "--format", "json",
+                        "--config", "none");
+        struct json_object *r = record_of(p->a, &o);
+        bool named;
+        const char *want = verdict_of(json_object_array_get_idx(member(r, "specs"), 0), member(cell, "rules"), &named);
+        if (strcmp(want, string_of(cell, "verdict")) != 0 || !named) {
+            print_message("%s: lint says %s of %s\n", spec, want, json_object_to_json_string(cell));
+            wrong++;
+        }
+        json_object_put(r);
+    }
+    return wrong;
+}
+
+static void sweeps_are_those_of_the_data_and_of_lint(void **state)
+{
+    place *p = *state;
+    struct json_object *all = member(data, "sweeps");
+    uint64_t seed = setting("TEST_SEED", 1);
+    size_t each = setting("TEST_TRIALS", CELLS), wrong = 0, n = 0;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (size_t i = 0; i < json_object_array_length(all); i++, n += each) {
+        struct json_object *row = json_object_array_get_idx(all, i);
+        tp_rng rng = tp_rng_new(seed, i);
+        outcome o;
+        struct json_object *r = sweep_of(p, string_of(row, "in"), string_of(row, "over"), &o);
+        if (!r)
+            fail_msg("%s: exit %d: %.*s", string_of(row, "over"), o.exit, TP_FMT(o.err));
+        check_counts(row, r);
+        wrong += check_cells(p, string_of(row, "in"), member(r, "cells"), &rng, each);
+        json_object_put(r);
+    }
+    print_message("%zu cells, %zu are not what lint says\n", n, wrong);
+    assert_int_equal(wrong, 0);
+}
+
+/* ---- formats and errors ---- */
+
+static void any_number_of_threads(void **state)
+{
+    place *p = *state;
+    const char *const SPEC = "examples/matmul/matmul.tile.json", *const OVER = "bm=8:96:8,bn=96:160:32,bk=96:256:32";
+    for (int f = 0; f < 2; f++) {
+        const char *format = f ? "csv" : "json";
+        outcome one = RUN(p->a, "sweep", SPEC, "--over", OVER, "--format", format, "-j", "1"),
+                four = RUN(p->a, "sweep", SPEC, "--over", OVER, "--format", format, "-j", "4");
+        assert_int_equal(one.exit, 0);
+        assert_true(tp_str_eq(one.out, four.out));
+    }
+}
+
+static void a_table_has_80_columns(void **state)
+{
+    place *p = *state;
+    struct json_object *all = member(data, "sweeps");
+    for (size_t i = 1; i < json_object_array_length(all); i += 6) {
+        struct json_object *row = json_object_array_get_idx(all, i);
+        outcome o = RUN(p->a, "sweep", string_of(row, "in"), "--over", string_of(row, "over"));
+        for (tp_str rest = o.out, line; tp_list_next(&rest, "\n", &line);) {
+            size_t columns = 0;
+            for (size_t c = 0; c < line.n; c++)
+                columns += ((unsigned char)line.p[c] & 0xc0) != 0x80;
+            if (columns > 80)
+                fail_msg("%zu columns: %.*s", columns, TP_FMT(line));
+        }
+    }
+}
+
+static void what_is_no_sweep_is_one_error(void **state)
+{
+    place *p = *state;
+    struct json_object *all = member(data, "errors");
+    for (size_t i = 0; i < json_object_array_length(all); i++) {
+        struct json_object *row = json_object_array_get_idx(all, i);
+        outcome o = RUN(p->a, "sweep", string_of(row, "in"), "--over", string_of(row, "over"));
+        size_t lines = 0;
+        for (size_t c = 0; c < o.err.n; c++)
+            lines += o.err.p[c] == '\n';
+        if (o.exit != 2 || o.out.n || lines != 1 || !contains(o.err, string_of(row, "says")))
+            fail_msg("%s: exit %d: %.*s", string_of(row, "over"), o.exit, TP_FMT(o.err));
+    }
+    outcome o = RUN(p->a, "sweep", "examples/matmul/matmul.tile.json");
+    assert_int_equal(o.exit, 2);
+    o = RUN(p->a, "sweep", "tests/bad/allow_blank_reason.tile.json", "--over", "M=1:2");
+    assert_int_equal(o.exit, 3);
+}
+
+int main(void)
+{
+    data = json_object_from_file("tests/sweep/sweeps.json");
+    const struct CMUnitTest tests[] = {
+        IN_PLACE(sweeps_are_those_of_the_data_and_of_lint),
+        IN_PLACE(any_number_of_threads),
+        IN_PLACE(a_table_has_80_columns),
+        IN_PLACE(what_is_no_sweep_is_one_error),
+    };
+    cmocka_set_test_filter(getenv("TEST_ONLY"));
+    int code = cmocka_run_group_tests(tests, NULL, NULL);
+    json_object_put(data);
+    return code;
+}
