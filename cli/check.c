@@ -7,6 +7,7 @@
 #include "cli/interrupt.h"
 #include "cli/receipt.h"
 #include "cli/results.h"
+#include "cli/watch.h"
 #include "report/plot.h"
 #include "smt/cache.h"
 
@@ -184,6 +185,8 @@ int tp_check_specs(tp_cli *c, bool execute)
 {
     tp_check_run run;
     tp_baseline baseline = {0};
+    if (c->watch.len)
+        return tp_watch_specs(c, execute);
     if (c->dump.len)
         return tp_dump_specs(c, execute);
     if (!tp_outputs_usable(c) || !tp_receipt_possible(c) ||

@@ -112,6 +112,7 @@ _tileproof() {
         '*--baseline[suppress the findings that this file lists (tileproof baseline write)]:FILE:_files' \
         '*--changed-since[check only specs that differ from this git revision or are not tracked]:REV:_files' \
         '*--shard[check only the specs of shard I of N, which their contents decide; `tileproof merge` puts the JSON reports together]:I/N:_files' \
+        '*--watch[check again whenever a file beside the specs changes, until Ctrl-C]' \
         '*--fix[rewrite the specs with fixes; each was tried with a new check of all rules]' \
         '*--diff[print what --fix would change as a patch; change nothing]' \
         '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \
@@ -255,6 +256,7 @@ _tileproof() {
         '*--baseline[suppress the findings that this file lists (tileproof baseline write)]:FILE:_files' \
         '*--changed-since[check only specs that differ from this git revision or are not tracked]:REV:_files' \
         '*--shard[check only the specs of shard I of N, which their contents decide; `tileproof merge` puts the JSON reports together]:I/N:_files' \
+        '*--watch[check again whenever a file beside the specs changes, until Ctrl-C]' \
         '*--fix[rewrite the specs with fixes; each was tried with a new check of all rules]' \
         '*--diff[print what --fix would change as a patch; change nothing]' \
         '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \

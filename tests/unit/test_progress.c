@@ -131,10 +131,31 @@ static void a_terminal_sees_how_far_it_is(void **state)
     assert_false(contains(o.err, " of 2 specs, "));
 }
 
+/* A spec that is mended while --watch waits is checked again; Ctrl-C ends it. */
+static void a_changed_spec_is_checked_again(void **state)
+{
+    place *p = *state;
+    put_spec(p, "k.tile.json", " + 1", "");
+    running r = start(p, (const char *const[]){"lint", "-q", "--watch", "k.tile.json", NULL});
+    assert_true(contains(read_until(p, r.err, "Ctrl-C ends\n"), "exit code 1"));
+    assert_true(contains(read_until(p, r.out, "k.tile.json: 1 violated"), "error[TP101]"));
+    put_spec(p, "k.tile.json", "", "");
+    assert_true(contains(read_until(p, r.err, "Ctrl-C ends\n"), "exit code 0"));
+    assert_true(contains(read_until(p, r.out, "k.tile.json: 0 violated"), "0 violated"));
+    kill(r.pid, SIGINT);
+    int status = 0;
+    waitpid(r.pid, &status, 0);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    close(r.out);
+    close(r.err);
+    outcome o = RUN(p->a, "lint", "--watch", "-");
+    assert_true(o.exit == 2 && contains(o.err, "standard input"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {IN_PLACE(what_is_finished_is_printed),
-                                       IN_PLACE(reports_are_whole_and_say_that_they_are_partial),
-                                       IN_PLACE(a_terminal_sees_how_far_it_is)};
+    const struct CMUnitTest tests[] = {
+        IN_PLACE(what_is_finished_is_printed), IN_PLACE(reports_are_whole_and_say_that_they_are_partial),
+        IN_PLACE(a_terminal_sees_how_far_it_is), IN_PLACE(a_changed_spec_is_checked_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
