@@ -38,7 +38,7 @@ static slice resolved(tp_demand *d, const tp_access *a)
         s.stride[i] = sub->kind == TP_SUB_SLICE ? sub->stride : 1;
         s.start[i] = sub->kind == TP_SUB_FULL ? 0 : demand_decide_index(d, value_now(d, sub->start), "an index");
         int64_t last;
-        if (s.size[i] > 0 &&
+        if (s.size[i] > 0 && !a->guarded && /* else lane by lane, when one is looked at */
             (s.start[i] < 0 || !tp_last(s.start[i], s.size[i], s.stride[i], &last) || last >= ref->dims[i]))
             demand_give_up(d, TP_DEMAND_TRAP,
                            "%lld elements from %lld of dimension %u of `%.*s`, %lld apart; it has %lld "

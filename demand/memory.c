@@ -183,8 +183,9 @@ static bool begins(tp_demand *d, moment *m, uint32_t o, int64_t lane, scalar *s)
         *s = input_lane(d, m, o, lane);
         return true;
     }
-    bool first = m->number == 0 || demand_parallel_changed(d, m, demand_moment(d, m->number - 1)) ||
-                 (role == TP_OUTPUT && !demand_same_run(d, o, m, demand_moment(d, m->number - 1)));
+    bool stays = tp_is_far(&d->k->operands[o]); /* its ref is the array */
+    bool first = m->number == 0 || (!stays && demand_parallel_changed(d, m, demand_moment(d, m->number - 1))) ||
+                 (!stays && role == TP_OUTPUT && !demand_same_run(d, o, m, demand_moment(d, m->number - 1)));
     if (first)
         *s = role == TP_SCRATCH ? demand_undefined(UNDEFINED_SCRATCH) : opened(d, m, o, lane);
     return first;
@@ -209,11 +210,15 @@ static scalar contents(tp_demand *d, moment *m, uint32_t o, const event *after, 
     return s;
 }
 
+/* The lane of the ref that a lane of a load is; -1: it lies beyond, where the mask of a guarded load left it out. */
 static int64_t lane_of_load(const tp_demand *d, const event *load, int64_t lane)
 {
     int64_t at[TP_MAX_RANK] = {0};
-    for (uint32_t i = load->at.rank; i-- > 0; lane /= load->at.size[i])
+    for (uint32_t i = load->at.rank; i-- > 0; lane /= load->at.size[i]) {
         at[i] = load->at.start[i] + lane % load->at.size[i] * load->at.stride[i];
+        if (at[i] < 0 || at[i] >= d->refs[load->operand].dims[i])
+            return -1;
+    }
     return demand_ravel(&d->refs[load->operand], at);
 }
 
@@ -231,8 +236,10 @@ bool demand_input_place(tp_demand *d, const event *e, int64_t lane, uint32_t *in
     if (e->kind == EVENT_INPUT)
         return true;
     if (e->kind != EVENT_INST || e->inst->prim != TP_P_LOAD || !is_given(d, e->operand) ||
-        d->k->operands[e->operand].valid.id ||
-        !place_of_lane(d, e->operand, demand_window(d, e->when, e->operand), lane_of_load(d, e, lane), at))
+        d->k->operands[e->operand].valid.id)
+        return false;
+    lane = lane_of_load(d, e, lane);
+    if (lane < 0 || !place_of_lane(d, e->operand, demand_window(d, e->when, e->operand), lane, at))
         return false;
     *index = demand_ravel(&d->arrays[e->operand], at);
     return true;
@@ -242,6 +249,9 @@ scalar demand_load(tp_demand *d, const event *load, int64_t lane)
 {
     moment *m = load->when;
     lane = lane_of_load(d, load, lane);
+    if (lane < 0)
+        demand_give_up(d, TP_DEMAND_TRAP, "an element beyond `%.*s` is looked at (" TP_RULE_SLICE_OUT_OF_BOUNDS ")",
+                       TP_FMT(d->k->operands[load->operand].name));
     return is_given(d, load->operand) ? input_lane(d, m, load->operand, lane)
                                       : contents(d, m, load->operand, load->previous, lane);
 }

@@ -369,14 +369,22 @@ static void docstring(emitter *e, tp_str text)
     }
 }
 
+static bool is_guarded_load(const tp_statement *s, void *ctx)
+{
+    (void)ctx;
+    return s->kind == TP_COMPUTE && s->inst->prim == TP_P_LOAD && s->inst->access->guarded;
+}
+
 void tp_emit_pallas(const tp_kernel *k, tp_buf *out)
 {
+    bool guarded = k->body && tp_region_any(&k->body->statements, is_guarded_load, NULL);
     emitter e = {.k = k, .b = out};
     tp_buf_printf(out, "\"\"\"%.*s%s", TP_FMT(k->name), k->description.n ? ": " : "");
     docstring(&e, k->description);
     emit_text(&e,
               "\"\"\"\n\nimport jax\nimport jax.numpy as jnp\nfrom jax import lax\nfrom jax.experimental import pallas "
-              "as pl\nfrom jax.experimental.pallas import tpu as pltpu\n\n\n");
+              "as pl\nfrom jax.experimental.pallas import tpu as pltpu\n");
+    emit_text(&e, guarded ? "from jax.experimental.pallas import triton as plgpu\n\n\n" : "\n\n");
     signature(&e);
     emit_text(&e, "    \"\"\"Returns [");
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)

@@ -33,9 +33,9 @@ static bool is_dtype(const emitter *e, tp_str name)
 void emit_identifier(emitter *e, tp_str s)
 {
     static const char *const WORDS[] = {
-        "as",   "assert", "async",  "await", "break",  "class",    "continue", "del",   "except", "finally",
-        "from", "global", "import", "is",    "lambda", "nonlocal", "pass",     "raise", "try",    "yield",
-        "jax",  "jnp",    "lax",    "pl",    "pltpu",  "kernel",   "print",    "min",   "max",    "interpret"};
+        "as",     "assert", "async", "await",  "break",    "class", "continue", "del", "except",   "finally", "from",
+        "global", "import", "is",    "lambda", "nonlocal", "pass",  "raise",    "try", "yield",    "jax",     "jnp",
+        "lax",    "pl",     "pltpu", "plgpu",  "kernel",   "print", "min",      "max", "interpret"};
     tp_buf_str(e->b, s);
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (tp_str_is(s, WORDS[i]))
@@ -187,7 +187,8 @@ static void select(emitter *e, tp_node *const *kids)
 }
 
 /* pltpu.load or store of a place under a mask; a load has no value */
-static void masked_access(emitter *e, const char *function, const tp_node *x, const tp_node *value, const tp_node *mask)
+static void masked_access(emitter *e, const char *function, const tp_node *x, const tp_node *value, const tp_node *mask,
+                          const tp_node *other)
 {
     tp_buf_printf(e->b, "%s(", function);
     place(e, x);
@@ -197,17 +198,32 @@ static void masked_access(emitter *e, const char *function, const tp_node *x, co
     }
     emit_text(e, ", mask=");
     emit_node(e, mask, 0);
+    if (other) {
+        emit_text(e, ", other=");
+        emit_node(e, other, 0);
+    }
     emit_text(e, ")");
 }
 
-/* load with `other` is a select, which TPUs have; without it lanes stay undefined. */
+/* May it lie beyond its ref where the mask is false? */
+static bool is_guarded(const emitter *e, const tp_node *x)
+{
+    bool all = true;
+    for (uint32_t i = 1; i < x->nkids; i++)
+        all &= x->kids[i]->kind == TP_N_COLON || x->kids[i]->kind == TP_N_ELLIPSIS;
+    return e->k->target.generation == 0 && !all;
+}
+
+/* On TPUs load with `other` is a select, which they have; without it lanes stay undefined. */
 static void masked_load(emitter *e, const tp_node *n)
 {
     tp_node *x = emit_argument(n, "x", 0), *mask = emit_argument(n, "mask", 1), *other = emit_argument(n, "other", 2);
-    if (other)
+    if (is_guarded(e, x))
+        masked_access(e, "plgpu.load", x, NULL, mask, other);
+    else if (other)
         select(e, (tp_node *[]){mask, x, other});
     else
-        masked_access(e, "pltpu.load", x, NULL, mask);
+        masked_access(e, "pltpu.load", x, NULL, mask, NULL);
 }
 
 /* TPUs store 32-bit elements under a mask; others are read, selected and stored. */
@@ -215,8 +231,9 @@ static void masked_store(emitter *e, const tp_node *n)
 {
     tp_node *x = emit_argument(n, "x", 0), *value = emit_argument(n, "value", 1), *mask = emit_argument(n, "mask", 2);
     int operand = tp_operand_find(e->k, x->kids[0]->text);
-    if (tp_dtype_info(e->k->operands[operand].dtype)->bits == 32) {
-        masked_access(e, "pltpu.store", x, value, mask);
+    bool guarded = is_guarded(e, x);
+    if (guarded || tp_dtype_info(e->k->operands[operand].dtype)->bits == 32) {
+        masked_access(e, guarded ? "plgpu.store" : "pltpu.store", x, value, mask, NULL);
         return;
     }
     emit_node(e, x, 0);

@@ -27,7 +27,8 @@ struct tp_lower {
     tp_vid (*expr)(tp_lower *l, const tp_node *n); /* lower_any() */
     const tp_kernel *k;
     tp_program *p;
-    tp_region *region; /* where instructions go */
+    tp_region *region;            /* where instructions go */
+    TP_VEC(const tp_inst *) made; /* bodies: by value, what computes it; shorter than the values */
     const tp_syntax *syntax;
     tp_locals locals;
     tp_map newest; /* by name: index + 1 in locals */
@@ -94,6 +95,10 @@ void lower_slice(tp_lower *l, const tp_node *n, tp_expr extent, tp_vid *start, t
 tp_vid lower_value_part(tp_lower *l, tp_vid v, const tp_node *n);
 /* `old` with v, which stands at `value`, in that part. */
 tp_vid lower_value_with(tp_lower *l, tp_vid old, const tp_node *n, tp_vid v, const tp_node *value);
+
+/* lower_lanes.c: the slice that an array of integers is as an index of a ref; which of its `rank` dimensions it runs
+ * along. TP004 where it is none. */
+tp_subscript lower_lanes(tp_lower *l, const tp_node *n, tp_vid v, uint32_t *dim, uint32_t *rank);
 
 /* lower_expr.c */
 tp_vid lower_any(tp_lower *l, const tp_node *n);

@@ -184,6 +184,8 @@ static tp_access *masked_place(tp_lower *l, const tp_node *place, const tp_node 
     if (x->dtype != TP_BOOL || !lower_same_shape(l, x, *rank, dims))
         lower_fail(l, given, "use broadcast_to", "the mask is %.*s, the place is %.*s",
                    TP_FMT(lower_type_text(l, *mask)), TP_FMT(lower_shape_text(l, *rank, dims)));
+    access->guarded = l->k->target.generation == 0; /* no TPU: lanes that are masked off are not touched */
+    access->mask = *mask;
     return access;
 }
 

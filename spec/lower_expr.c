@@ -52,14 +52,18 @@ static tp_vid lower_operand_name(tp_lower *l, int operand, const tp_node *n)
     return l->p->operand_value[operand];
 }
 
-static tp_vid index_value(tp_lower *l, const tp_node *n)
+static tp_vid index_of(tp_lower *l, tp_vid v, const tp_node *n)
 {
-    tp_vid v = lower_expr(l, n);
     const tp_value *x = lower_value(l, v);
     if (x->rank != 0 || (x->dtype != TP_WEAK_INT && x->dtype != TP_I32))
         lower_fail(l, n, "an index is a size, a literal or an int32 scalar", "%.*s cannot index a ref",
                    TP_FMT(lower_type_text(l, v)));
     return v;
+}
+
+static tp_vid index_value(tp_lower *l, const tp_node *n)
+{
+    return index_of(l, lower_expr(l, n), n);
 }
 
 static tp_vid lower_entry(tp_lower *l, int table, const tp_vid *index, uint32_t given, const tp_node *n)
@@ -134,7 +138,43 @@ static tp_vid lower_name(tp_lower *l, const tp_node *n)
 
 /* ---- refs ---- */
 
-static tp_subscript lower_sub(tp_lower *l, const tp_node *n, tp_expr extent)
+/* Subscripts of one place that are arrays: along which dimension of their shape each runs. */
+typedef struct arrays {
+    uint32_t n, rank, first, last; /* of the ref: dimensions of the first and the last index that is no slice */
+    uint32_t indices;              /* how many are no slices */
+    bool fit;
+} arrays;
+
+static void note_index(arrays *all, uint32_t d)
+{
+    all->first = all->indices++ ? all->first : d;
+    all->last = d;
+}
+
+static tp_subscript array_sub(tp_lower *l, const tp_node *n, tp_vid v, arrays *all)
+{
+    uint32_t dim, rank;
+    tp_subscript s = lower_lanes(l, n, v, &dim, &rank);
+    all->fit &= dim == all->n && (!all->n || rank == all->rank);
+    all->rank = rank;
+    all->n++;
+    return s;
+}
+
+/* As in NumPy, the place has the shape of the arrays where they stand: n of them of rank n, the i-th along dimension
+ * i. */
+static void check_arrays(tp_lower *l, const tp_node *n, const arrays *all)
+{
+    if (all->n && (!all->fit || all->n != all->rank))
+        lower_fail(l, n, "index n dimensions by n arrays: x[rows[:, None], columns[None, :]]",
+                   "these arrays index %u dimension%s, and their shape has rank %u or another order", all->n,
+                   all->n == 1 ? "" : "s", all->rank);
+    if (all->n && all->last - all->first + 1 != all->indices)
+        lower_fail(l, n, "write ds(start, n) for the arrays",
+                   "a slice stands between indices that are arrays or scalars");
+}
+
+static tp_subscript lower_sub(tp_lower *l, const tp_node *n, tp_expr extent, uint32_t d, arrays *all)
 {
     static const char *const PARAMS[] = {"start", "size", "stride", NULL};
     if (n->kind == TP_N_COLON)
@@ -144,8 +184,13 @@ static tp_subscript lower_sub(tp_lower *l, const tp_node *n, tp_expr extent)
         lower_slice(l, n, extent, &s.start, &s.size, &s.stride);
         return s;
     }
-    if (n->kind != TP_N_CALL || !tp_str_is(n->text, "ds"))
-        return (tp_subscript){TP_SUB_INT, index_value(l, n), tp_const(l->k->exprs, 1), 1};
+    if (n->kind != TP_N_CALL || !tp_str_is(n->text, "ds")) {
+        tp_vid v = lower_expr(l, n);
+        note_index(all, d);
+        if (lower_value(l, v)->rank && tp_is_int(lower_value(l, v)->dtype))
+            return array_sub(l, n, v, all);
+        return (tp_subscript){TP_SUB_INT, index_of(l, v, n), tp_const(l->k->exprs, 1), 1};
+    }
     const tp_node *args[3];
     lower_bind_args(l, n, 0, PARAMS, 2, args);
     tp_subscript s = {TP_SUB_SLICE, index_value(l, args[0]), lower_static_int(l, args[1], "the size of a slice"), 1};
@@ -177,13 +222,15 @@ tp_access *lower_place(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *d
     tp_access *a = TP_NEW(l->c->arena, tp_access);
     a->operand = (uint32_t)operand;
     a->subs = TP_NEWN(l->c->arena, tp_subscript, o->ref_rank);
+    arrays all = {.fit = true};
     uint32_t d = 0;
     for (uint32_t i = 1; i <= given; i++)
         if (n->kids[i]->kind == TP_N_ELLIPSIS)
             for (uint32_t fill = o->ref_rank - (given - 1); fill-- > 0; d++)
                 a->subs[d] = (tp_subscript){TP_SUB_FULL, -1, o->ref_shape[d], 1};
         else
-            a->subs[d] = lower_sub(l, n->kids[i], o->ref_shape[d]), d++;
+            a->subs[d] = lower_sub(l, n->kids[i], o->ref_shape[d], d, &all), d++;
+    check_arrays(l, n, &all);
     *rank = 0;
     for (d = 0; d < o->ref_rank; d++)
         if (a->subs[d].kind != TP_SUB_INT)
@@ -198,7 +245,7 @@ tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *
     if (tp_is_semaphore(o))
         lower_fail(l, n->kids[0], "semaphore_signal and semaphore_wait change it",
                    "`%.*s` is a semaphore: the body cannot read or write it", TP_FMT(o->name));
-    if (tp_is_far(o))
+    if (tp_is_far(o) && l->k->target.generation)
         lower_fail(l, n->kids[0], "copy it to scratch first: copy(x[...], buffer[...]); or give it a block_shape",
                    "`%.*s` is in %s: the body cannot read or write it directly", TP_FMT(o->name),
                    tp_memory_name(o->memory));
@@ -208,7 +255,7 @@ tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *
 tp_vid lower_load(tp_lower *l, tp_access *access, uint32_t rank, const tp_expr *dims, const tp_node *n)
 {
     tp_vid out = lower_new_value(l, l->k->operands[access->operand].dtype, rank, dims);
-    lower_emit(l, TP_P_LOAD, out, 0, NULL, n)->access = access;
+    lower_emit(l, TP_P_LOAD, out, access->guarded, &access->mask, n)->access = access;
     return out;
 }
 

@@ -43,6 +43,10 @@ tp_inst *lower_emit(tp_lower *l, tp_prim prim, tp_vid out, uint32_t nargs, const
     for (uint32_t a = 0; a < nargs; a++)
         i->args[a] = args[a];
     i->node = n;
+    while (!l->reference && out >= 0 && l->made.len <= (uint32_t)out)
+        tp_push(l->c->arena, l->made, NULL);
+    if (!l->reference && out >= 0)
+        l->made.at[out] = i;
     tp_statement s = {.kind = TP_COMPUTE, .syntax = l->syntax, .inst = i};
     tp_push(l->c->arena, *l->region, s);
     return i;

@@ -131,6 +131,8 @@ typedef struct tp_subscript {
 typedef struct tp_access {
     uint32_t operand;
     tp_subscript *subs; /* ref rank of the operand */
+    bool guarded;       /* the place may lie beyond the ref where `mask` is false: nothing is touched there */
+    tp_vid mask;        /* of the shape of the place */
 } tp_access;
 
 typedef struct tp_inst {
@@ -144,7 +146,7 @@ typedef struct tp_inst {
     double real;       /* LITERAL */
     int64_t integer;   /* IOTA, CONCATENATE: dimension; INTEGER_POW: exponent; axis or table number */
     bool reverse;      /* CUMSUM and friends: from the end */
-    tp_access *access; /* LOAD */
+    tp_access *access; /* LOAD; its mask is the one argument where it is guarded */
     /* DOT: pairs (axis of a, axis of b), contracted ones first */
     uint32_t ncontract, nbatch;
     const tp_node *node; /* for positions */

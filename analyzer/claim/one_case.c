@@ -26,6 +26,8 @@ static void visit_access(taint *t, const tp_kernel *k, const tp_access *a)
     for (uint32_t d = 0; d < k->operands[a->operand].ref_rank; d++)
         if (a->subs[d].kind != TP_SUB_FULL)
             steer(t, a->subs[d].start);
+    if (a->guarded)
+        steer(t, a->mask);
 }
 
 static void visit_inst(taint *t, const tp_kernel *k, const tp_inst *i)

@@ -34,6 +34,7 @@ static tp_access *renamed_access(const turn *t, const tp_access *from)
     tp_access *to = TP_NEW(t->v->s->arena, tp_access);
     *to = *from;
     to->subs = TP_NEWN(t->v->s->arena, tp_subscript, rank);
+    to->mask = from->guarded ? renamed(t, from->mask) : 0;
     for (uint32_t d = 0; d < rank; d++) {
         to->subs[d] = from->subs[d];
         to->subs[d].start = renamed(t, from->subs[d].start);

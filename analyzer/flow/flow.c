@@ -59,6 +59,10 @@ static mapping map_access(flow *f, const tp_access *access, const tp_node *node)
     mapping m = {
         .inside = flow_yes(f), .to_value = flow_identity(f), .to_ref = flow_identity(f), .known = true, .whole = true};
     uint32_t lane = 0;
+    const tp_value *mask = access->guarded ? &f->p->values.at[access->mask] : NULL;
+    const flow_value *known = mask ? &f->now.values[access->mask] : NULL;
+    tp_expr guard =
+        known && known->meaning.id && !known->leaks.len ? flow_guard(f, known->meaning, false) : (tp_expr){0};
     for (uint32_t d = 0; d < o->ref_rank; d++) {
         const tp_subscript *s = &access->subs[d];
         tp_expr here = f->out->lane[d];
@@ -71,6 +75,11 @@ static mapping map_access(flow *f, const tp_access *access, const tp_node *node)
         sink(f, TP_SINK_INDEX, s->start);
         flow_use(f, (tp_use){.kind = TP_USE_SLICE,
                              .value = start,
+                             .rank = mask ? mask->rank : 0,
+                             .dims = mask ? mask->dims : NULL,
+                             .guarded = mask != NULL,
+                             .guard = guard,
+                             .along = s->kind == TP_SUB_INT ? (tp_expr){0} : f->out->lane[lane],
                              .node = node,
                              .operand = access->operand,
                              .dim = d,
@@ -587,6 +596,8 @@ static void mark_index(flow *f, const tp_access *a)
     for (uint32_t d = 0; a && d < f->k->operands[a->operand].ref_rank; d++)
         if (a->subs[d].kind != TP_SUB_FULL)
             f->feeds[a->subs[d].start] = true;
+    if (a && a->guarded)
+        f->feeds[a->mask] = true;
 }
 
 /* Backwards, until nothing changes: what masks, indices and bounds are made of. */

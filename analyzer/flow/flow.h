@@ -61,6 +61,8 @@ typedef struct tp_use {
     uint32_t operand, dim; /* SLICE: the ref and its dimension, value is the start; TABLE: the table's */
     tp_expr size, extent;  /* TAKE: only the extent */
     int64_t stride;
+    bool guarded;         /* SLICE: lanes of the place count where `guard` holds, by what they are along it: */
+    tp_expr guard, along; /* no id: the mask is not known; one element */
 } tp_use;
 
 /* A part of a ref: in each dimension size elements from start on, stride apart. */

@@ -1,6 +1,24 @@
 #include "analyzer/flow/flow.h"
 #include "base/checked.h"
 
+enum { GUARDS = 64 };
+
+/* The claim of a place whose lanes count where its mask holds; false: the mask is not known. */
+static bool guard_claim(tp_analysis *a, const tp_use *u, tp_claim *c)
+{
+    if (!u->guard.id) {
+        c->approximate = "the mask is not known for all sizes, and the case that was tried does not trap";
+        return false;
+    }
+    tp_expr *premises = TP_NEWN(a->arena, tp_expr, c->npremises + GUARDS + 1);
+    memcpy(premises, c->premises, c->npremises * sizeof *premises);
+    c->premises = premises;
+    c->npremises += tp_conjuncts(a, u->guard, premises + c->npremises, GUARDS);
+    tp_expr at = u->along.id ? mk(a, TP_E_ADD, u->value, mk(a, TP_E_MUL, u->along, num(a, u->stride))) : u->value;
+    c->goal = both(a, mk(a, TP_E_GE, at, num(a, 0)), mk(a, TP_E_LT, at, u->extent));
+    return true;
+}
+
 static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
     const tp_operand *o = &a->k->operands[u->operand];
@@ -13,6 +31,11 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
     c.note = TP_S("interpret=True clamps the start and uses other data; a TPU accesses whatever lies there");
     if (!u->value.id) {
         tp_use_unknown(a, &c, "the start depends on data, or its int32 arithmetic may overflow");
+        return;
+    }
+    if (u->guarded && guard_claim(a, u, &c)) {
+        c.note = TP_S("the mask does not leave these lanes out");
+        tp_claim_check(a, &c, NULL);
         return;
     }
     c.goal = both(a, mk(a, TP_E_GE, u->value, num(a, 0)), mk(a, TP_E_LT, mk(a, TP_E_ADD, u->value, span), u->extent));

@@ -23,13 +23,27 @@ static int64_t scalar_int(tp_machine *m, tp_vid v, tp_str subject, const char *s
     return tp_get_i64(c->dtype, c->data, 0);
 }
 
+/* Which lanes of dimension d of a guarded place lie in the ref. */
+static void cut_slice(tp_slice *s, uint32_t d, int64_t extent)
+{
+    int64_t stride = s->stride[d], first = s->start[d] < 0 ? -(s->start[d] + 1) / stride + 1 : 0, behind = 0, span;
+    if (s->start[d] < extent && tp_sub(extent - 1, s->start[d], &span) && span / stride < s->size[d])
+        behind = span / stride + 1;
+    else if (s->start[d] < extent)
+        behind = s->size[d];
+    s->cut = true;
+    s->skip[d] = first;
+    s->size[d] = behind > first ? behind - first : 0;
+    s->start[d] = s->size[d] ? s->start[d] + first * stride : 0;
+}
+
 static tp_slice resolve(tp_machine *m, const tp_access *a)
 {
     const tp_ref *r = &m->refs[a->operand];
     tp_slice s = {.rank = r->cells.rank, .whole = true};
     for (uint32_t d = 0; d < s.rank; d++) {
         const tp_subscript *sub = &a->subs[d];
-        s.size[d] = r->cells.dims[d];
+        s.size[d] = s.of[d] = r->cells.dims[d];
         s.stride[d] = sub->stride;
         if (sub->kind == TP_SUB_FULL)
             continue;
@@ -38,6 +52,7 @@ static tp_slice resolve(tp_machine *m, const tp_access *a)
             s.size[d] = 1;
         else if (tp_expr_eval(m->k->exprs, sub->size, m->env, &s.size[d]) != TP_EVAL_OK || s.size[d] < 0)
             tp_trap_raise(m, TP_RULE_SLICE_OUT_OF_BOUNDS, r->operand->name, "the size of this slice is not a count");
+        s.of[d] = s.size[d];
         int64_t last;
         if (s.size[d] == 0) /* touches nothing */
             last = 0;
@@ -45,11 +60,13 @@ static tp_slice resolve(tp_machine *m, const tp_access *a)
             tp_trap_raise(m, TP_RULE_SLICE_OUT_OF_BOUNDS, r->operand->name,
                           "elements from %lld to one beyond 2^63 of dimension %u of `%.*s`, which has %lld",
                           (long long)s.start[d], d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
+        else if (a->guarded && (s.start[d] < 0 || last >= r->cells.dims[d]))
+            cut_slice(&s, d, r->cells.dims[d]);
         else if (s.start[d] < 0 || last >= r->cells.dims[d])
             tp_trap_raise(m, TP_RULE_SLICE_OUT_OF_BOUNDS, r->operand->name,
                           "elements %lld to %lld of dimension %u of `%.*s`, which has %lld", (long long)s.start[d],
                           (long long)last, d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
-        s.whole &= s.start[d] == 0 && s.size[d] == r->cells.dims[d] && s.stride[d] == 1;
+        s.whole &= s.start[d] == 0 && s.size[d] == r->cells.dims[d] && s.of[d] == s.size[d] && s.stride[d] == 1;
     }
     return s;
 }
@@ -57,7 +74,7 @@ static tp_slice resolve(tp_machine *m, const tp_access *a)
 /* Elements of the ref in the slice, their lanes, and elements of a value beside them: one for all where the value has
  * only one. */
 typedef struct places {
-    size_t first, first_lane;
+    size_t first, first_lane, first_value;
     ptrdiff_t ref[TP_MAX_RANK], lane[TP_MAX_RANK], value[TP_MAX_RANK];
 } places;
 
@@ -74,7 +91,8 @@ static places places_of(const tp_slice *s, const tp_cells *ref, const tp_cells *
         p.first += own[d] * (size_t)s->start[d];
         p.first_lane += lane * (size_t)s->start[d];
         p.value[d] = value->n == 1 ? 0 : step;
-        step *= s->size[d];
+        p.first_value += (size_t)p.value[d] * (size_t)s->skip[d];
+        step *= s->of[d];
     }
     return p;
 }
@@ -83,10 +101,11 @@ static void move_load(tp_machine *m, const tp_slice *s, tp_cells *ref, tp_cells 
 {
     places p = places_of(s, ref, value);
     size_t size = tp_dtype_size(ref->dtype);
-    tp_move(size, s->rank, s->size, value->data, p.value, (const char *)ref->data + p.first * size, p.ref);
+    tp_move(size, s->rank, s->size, (char *)value->data + p.first_value * size, p.value,
+            (const char *)ref->data + p.first * size, p.ref);
     if (value->state == TP_MIXED)
-        tp_move(sizeof *value->shadow, s->rank, s->size, value->shadow, p.value, tp_materialise(m, ref) + p.first_lane,
-                p.lane);
+        tp_move(sizeof *value->shadow, s->rank, s->size, value->shadow + p.first_value, p.value,
+                tp_materialise(m, ref) + p.first_lane, p.lane);
 }
 
 static void move_store(tp_machine *m, const tp_slice *s, tp_cells *ref, tp_cells *value)
@@ -95,7 +114,8 @@ static void move_store(tp_machine *m, const tp_slice *s, tp_cells *ref, tp_cells
     static const ptrdiff_t NOWHERE[TP_MAX_RANK] = {0};
     places p = places_of(s, ref, value);
     size_t size = tp_dtype_size(ref->dtype);
-    tp_move(size, s->rank, s->size, (char *)ref->data + p.first * size, p.ref, value->data, p.value);
+    tp_move(size, s->rank, s->size, (char *)ref->data + p.first * size, p.ref,
+            (const char *)value->data + p.first_value * size, p.value);
     if (ref->state != TP_MIXED)
         return;
     bool clean = value->state == TP_CLEAN;
@@ -103,8 +123,8 @@ static void move_store(tp_machine *m, const tp_slice *s, tp_cells *ref, tp_cells
         tp_materialise(m, value);
         tp_mark_stored(m, value);
     }
-    tp_move(sizeof *ref->shadow, s->rank, s->size, ref->shadow + p.first_lane, p.lane, clean ? &DEFINED : value->shadow,
-            clean ? NOWHERE : p.value);
+    tp_move(sizeof *ref->shadow, s->rank, s->size, ref->shadow + p.first_lane, p.lane,
+            clean ? &DEFINED : value->shadow + p.first_value, clean ? NOWHERE : p.value);
 }
 
 /* cells: ref, value */
@@ -142,7 +162,7 @@ static void planes_of_store(tp_machine *m, tp_slice *s, tp_cells *ref, tp_cells 
     tp_planes_move(m, (tp_cells *const[]){ref, value}, 2, store_slice, s);
 }
 
-/* A copy of the body reads or writes this part of an array that has no window. */
+/* The body reads or writes this part of an array that has no window. */
 static void count_far(tp_machine *m, uint32_t operand, const tp_slice *s, bool in)
 {
     int64_t n = 1;
@@ -151,6 +171,34 @@ static void count_far(tp_machine *m, uint32_t operand, const tp_slice *s, bool i
     for (uint32_t d = 0; d < s->rank; d++)
         n *= s->size[d];
     tp_count_moved(m, operand, n, in);
+}
+
+/* The lanes of a guarded place that lie beyond the ref: masked off, or it is a violation. They are undefined. */
+static void check_beyond(tp_machine *m, const tp_inst *i, const tp_slice *s, tp_cells *out)
+{
+    const tp_cells *mask = &m->values[i->access->mask];
+    uint32_t line = m->at && m->at->syntax ? m->at->syntax->number : 0;
+    int64_t at[TP_MAX_RANK] = {0};
+    tp_materialise(m, out);
+    memset(out->data, 0, out->n * tp_dtype_size(out->dtype));
+    for (size_t e = 0; e < out->n; e++) {
+        bool inside = true;
+        size_t rest = e;
+        for (uint32_t d = s->rank; d-- > 0; rest /= (size_t)s->of[d]) {
+            at[d] = (int64_t)(rest % (size_t)s->of[d]);
+            inside &= at[d] >= s->skip[d] && at[d] - s->skip[d] < s->size[d];
+        }
+        out->shadow[e] = inside ? 0 : tp_origin_new(TP_BORN_MASKED, i->access->operand, line, m->step);
+        if (inside || (!tp_origin_at(mask, e) && !tp_get_i64(TP_BOOL, mask->data, e)))
+            continue;
+        const tp_ref *r = &m->refs[i->access->operand];
+        for (uint32_t d = 0; d < s->rank; d++)
+            if (at[d] < s->skip[d] || at[d] - s->skip[d] >= s->size[d])
+                tp_trap_raise(m, TP_RULE_SLICE_OUT_OF_BOUNDS, r->operand->name,
+                              "lane %lld of dimension %u of a place in `%.*s` lies beyond its %lld elements, and the "
+                              "mask does not leave it out",
+                              (long long)at[d], d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
+    }
 }
 
 static void exec_load(tp_machine *m, const tp_inst *i)
@@ -172,6 +220,8 @@ static void exec_load(tp_machine *m, const tp_inst *i)
     out->state = TP_CLEAN;
     if (!tp_defined_box(ref, s.start, s.size, s.stride))
         tp_materialise(m, out);
+    if (s.cut)
+        check_beyond(m, i, &s, out);
     move_load(m, &s, ref, out);
     if (m->domain)
         planes_of_load(m, &s, ref, out);

@@ -61,11 +61,13 @@ typedef struct tp_chain tp_chain;
 typedef struct tp_group tp_group;
 typedef struct tp_flights tp_flights;
 
-/* Elements start[d] + t stride[d] of a ref, 0 <= t < size[d]. */
+/* Elements start[d] + t stride[d] of a ref, 0 <= t < size[d]: those of the place at t + skip[d] < of[d]. */
 typedef struct tp_slice {
     int64_t start[TP_MAX_RANK], size[TP_MAX_RANK], stride[TP_MAX_RANK];
+    int64_t skip[TP_MAX_RANK], of[TP_MAX_RANK];
     uint32_t rank; /* of the ref */
     bool whole;    /* all of it, in order */
+    bool cut;      /* the place lies beyond the ref in part, masked off there */
 } tp_slice;
 
 /* One operand while the grid runs. */

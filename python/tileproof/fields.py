@@ -37,7 +37,7 @@ PALLAS_CALL: dict[str, Any] = {
     "jaxpr": READ, "grid_mapping": READ, "input_output_aliases": READ, "compiler_params": READ, "name": READ, "name_and_src_info": READ,
     "out_avals": READ,  # must be the arrays of the outputs' blocks
     "mesh": Neutral((None,), "a pallas_call over a mesh"),
-    "backend": Neutral((None, "mosaic_tpu"), "a kernel for another backend"),
+    "backend": Neutral((None, "mosaic_tpu", "triton"), "a kernel for another backend"),
     "interpret": "which program executes it",
     "debug": "printing", "cost_estimate": "a hint for XLA's scheduler", "metadata": "words for a profile",
 }
@@ -70,6 +70,9 @@ COMPILER_PARAMS: dict[str, Any] = {
     "allow_collective_id_without_custom_barrier": "see collective_id", "shape_invariant_numerics": "the order of sums inside one operation",
     "use_tc_tiling_on_sc": Neutral((None,), "a kernel for SparseCores"), "needs_layout_passes": "how vectors lie in registers",
     "fuse_transposed_lhs_in_matmul": "how vectors lie in registers",
+}
+TRITON_PARAMS: dict[str, Any] = {
+    "num_warps": "how many threads share one program", "num_stages": "how loads are pipelined",
 }
 ELEMENT: dict[str, Any] = {"block_size": READ, "padding": READ}
 BLOCKED: dict[str, Any] = {"block_size": READ}
@@ -118,9 +121,21 @@ def check_call(eqn: Any, place: str | None) -> None:
         raise Unsupported("a pallas_call whose operands, blocks and results do not fit together", place)
 
 
+def for_triton(p: dict[str, Any]) -> bool:
+    """Is the call for GPUs by way of Triton? Its grid has no order, and what a mask leaves out is not touched."""
+    params = p.get("compiler_params")
+    if isinstance(params, dict) and params:
+        return set(params) == {"triton"}
+    return p.get("backend") == "triton" or type(params).__module__.startswith("jax._src.pallas.triton.")
+
+
 def tpu_params(p: dict[str, Any], place: str | None = None) -> Any:
     """The compiler parameters for TPUs; None: there are none."""
     params = p.get("compiler_params")
+    if for_triton(p):
+        if not isinstance(params, dict) and params is not None:
+            check("CompilerParams", TRITON_PARAMS, params, place)
+        return None
     if isinstance(params, dict):
         others = set(params) - {"mosaic_tpu", "mosaic"}
         if others:

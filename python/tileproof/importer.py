@@ -202,6 +202,10 @@ class _Import:
         n_in, n_out = g.num_inputs, g.num_outputs
         table_refs, rest = refs[:g.num_index_operands], refs[g.num_index_operands:]
         out: dict[str, Any] = {"tileproof": 1, "name": self.name(), "x-python": {"call": self.place}}
+        if fields.for_triton(self.p):
+            out["target"] = "none"
+            with self.noting():
+                self.fits_triton()
         tables += self.entries(self.table, table_refs)
         if self.operands is not None and not self.found:
             for table, values in zip(tables, self.operands[:len(tables)], strict=True):
@@ -214,7 +218,7 @@ class _Import:
             limit = fields.compiler_param(self.p, "vmem_limit_bytes")
         members: dict[str, Any] = {"scalar_prefetch": tables, "grid": self.grid(axes, steps), "vmem_limit_bytes": int(limit or 0),
                    "inputs": self.entries(lambda b: self.operand(*b, axes, table_refs), blocks[:n_in]),
-                   "outputs": self.entries(lambda b: self.operand(*b, axes, table_refs), blocks[n_in:]),
+                   "outputs": self.entries(lambda b: self.unblocked(self.operand(*b, axes, table_refs)), blocks[n_in:]),
                    "scratch": self.entries(lambda s: self.scratch(*s), scratch)}
         writer = Body(self.own(axes), self.names.taken)
         writer.place = self.place
@@ -228,6 +232,18 @@ class _Import:
         out["kernel"] = writer.lines
         out["x-python"] |= {"statements": writer.places, "parts": writer.parts, "index_maps": self.index_maps}
         return out
+
+    def fits_triton(self) -> None:
+        """Windows on GPUs are addresses: what hangs over an array is other memory, for loads and for stores."""
+        g = self.mapping
+        if len(self.body.invars) != g.num_index_operands + g.num_inputs + g.num_outputs:
+            raise Unsupported("scratch of a kernel for GPUs", self.place)
+        for block in g.block_mappings:
+            for b, n in zip(block.block_shape, block.array_aval.shape, strict=True):
+                size = getattr(b, "block_size", b)
+                if isinstance(size, (int, np.integer)) and int(n) % max(int(size), 1):
+                    raise Unsupported(f"blocks of {int(size)} in {int(n)} elements: on GPUs the last one is not cut off", self.place,
+                                      "pass the whole array, and load and store under a mask")
 
     def entries(self, make: Any, of: list[Any]) -> list[Any]:
         """One entry for each; what is refused is noted."""
@@ -315,6 +331,8 @@ class _Import:
         for w in words:
             if w not in SEMANTICS:
                 raise Unsupported(f"the dimension semantics `{w}`", self.place)
+        if fields.for_triton(self.p):
+            return ["parallel"] * len(self.mapping.grid)
         own = iter(words)
         return ["parallel" if axis in vmapped else SEMANTICS[next(own)] for axis in range(len(self.mapping.grid))]
 
@@ -340,6 +358,11 @@ class _Import:
         if block.pipeline_mode is not None:
             entry |= fields.buffers(block.pipeline_mode, self.place)
         return entry
+
+    def unblocked(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """An output of a kernel for GPUs: programs write parts of an array that none of them owns as a whole."""
+        shared = fields.for_triton(self.p) and "block_shape" not in entry and any(n != 1 for n in self.mapping.grid)
+        return entry | {"memory_space": "any"} if shared and not self.p["input_output_aliases"] else entry
 
     def dimension(self, d: Any, ref: Ref) -> Any:
         kind = type(d).__name__

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import jaxpr as jx
 from ..vocabulary import PRIMITIVES
-from .values import Value, axes_text, number
+from .values import axes_text, counting, number, Value
 from .writer import Writer
 
 SPECIAL = {"div", "neg", "not", "select_n", "clamp", "integer_pow", "convert_element_type", "round"}  # operation() writes them
@@ -69,7 +69,8 @@ class Elementwise(Writer):
                 inner = self.operation(eqn, scalars)
                 self.env[eqn.outvars[0]] = Value("", shape, dtype, splat=self.assign(dataclasses.replace(inner, shape=(), dtype=dtype)))
                 return
-        self.finish(eqn, self.operation(eqn, values))
+        lanes = counting(name, values) if dtype == "int32" and shape else None
+        self.finish(eqn, dataclasses.replace(self.operation(eqn, values), lanes=lanes))
 
     def operation(self, eqn: Any, values: list[Value]) -> Value:
         name = eqn.primitive.name

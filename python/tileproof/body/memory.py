@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,15 @@ from .. import jaxpr as jx
 from ..errors import Unsupported
 from .values import Ref, Value, add_text, number, shape_text, summand
 from .writer import Writer
+
+
+@dataclasses.dataclass
+class Counted:
+    """An index that is an array: a slice, or a scalar (size None)."""
+
+    start: str
+    size: int | None
+    stride: int = 1
 
 
 class Memory(Writer):
@@ -142,13 +152,18 @@ class Memory(Writer):
 
     def compose(self, ref: Ref, parts: list[Any], indices: Any, leaf: Any) -> list[Any]:
         """The parts of a ref after one more indexer: on the dimensions that are still there."""
-        out, given = [], iter(indices)
+        out, given = [], iter(self.without_arrays(ref, indices, leaf))
         for p in parts:
             if p[0] == "int":
                 out.append(p)
                 continue
             extent = p[1] if p[0] == "full" else p[2]
             i = next(given)
+            if isinstance(i, Counted):
+                if p[0] != "full":
+                    raise Unsupported(f"`{ref.name}` is indexed by arrays behind a slice", self.place)
+                out.append(("int", i.start) if i.size is None else ("slice", i.start, i.size, i.stride))
+                continue
             if type(i).__name__ != "Slice":
                 text = self.index_text(i, leaf)
                 out.append(("int", text if p[0] == "full" else add_text(p[1], text, p[3])))
@@ -165,6 +180,28 @@ class Memory(Writer):
                 out.append(("slice", add_text(p[1], start, p[3]), int(size), p[3] * int(i.stride)))
         if next(given, None) is not None:
             raise Unsupported(f"an access to `{ref.name}` with more indices than dimensions", self.place)
+        return out
+
+    def without_arrays(self, ref: Ref, indices: Any, leaf: Any) -> list[Any]:
+        """The indices, those that are arrays as the slices or scalars that they stand for."""
+        out, arrays = [], 0
+        scalars = [n for n, i in enumerate(indices) if type(i).__name__ != "Slice"]
+        for i in indices:
+            value = self.read(i.atom) if type(i).__name__ != "Slice" and isinstance(i, leaf) and not isinstance(i.atom, (int, np.integer)) else None
+            if value is None or not value.shape:
+                out.append(i)
+            elif value.splat is not None:
+                out.append(Counted(value.splat.text, None))
+            elif value.lanes is None or value.lanes.dim != arrays or value.lanes.stride < 1:
+                raise Unsupported(f"`{ref.name}` is indexed by an array that is not start + arange(n) (a gather or scatter)", self.place,
+                                  "load the block, and take along one dimension of the value")
+            else:
+                out.append(Counted(value.lanes.start, value.shape[arrays], value.lanes.stride))
+                arrays += 1
+        shapes = [self.read(i.atom).shape for i in indices if type(i).__name__ != "Slice" and isinstance(i, leaf) and not isinstance(i.atom, (int, np.integer))]
+        if any(shapes) and (arrays != len(next(s for s in shapes if s)) or scalars != list(range(scalars[0], scalars[-1] + 1))):
+            raise Unsupported(f"`{ref.name}` is indexed by arrays of another shape than its dimensions", self.place,
+                              "index n dimensions by n arrays: x[rows[:, None], columns[None, :]]")
         return out
 
     def do_get(self, eqn: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import jaxpr as jx
 from ..errors import Unsupported
-from .values import Value, number, shape_text
+from .values import Lanes, Value, number, shape_text
 from .writer import Writer
 
 
@@ -31,7 +31,14 @@ class Shapes(Writer):
             text, atom = f"reshape({text}, {shape_text(between)})", True
         if between != shape:
             text, atom = f"broadcast_to({text}, {shape_text(shape)})", True
-        self.finish(eqn, Value(text, atom=atom))
+        kept = x.lanes is not None and x.shape[x.lanes.dim] == shape[dims[x.lanes.dim]]
+        self.finish(eqn, Value(text, atom=atom, lanes=x.lanes.along(dims[x.lanes.dim]) if x.lanes is not None and kept else None))
+
+    @staticmethod
+    def only(shape: tuple[int, ...]) -> int | None:
+        """The one dimension that is not of one element; None: there are others."""
+        longer = [d for d, n in enumerate(shape) if n != 1]
+        return longer[0] if len(longer) == 1 else None
 
     def reshaped(self, eqn: Any) -> None:
         x = self.read(eqn.invars[0])
@@ -43,7 +50,8 @@ class Shapes(Writer):
         elif not x.shape:
             self.env[eqn.outvars[0]] = Value("", shape, x.dtype, splat=x if self.cheap(x) else self.assign(x)) if shape else x
         else:
-            self.finish(eqn, Value(f"reshape({x.text}, {shape_text(shape)})"))
+            kept = x.lanes is not None and self.only(x.shape) == x.lanes.dim
+            self.finish(eqn, Value(f"reshape({x.text}, {shape_text(shape)})", lanes=x.lanes.along(self.only(shape)) if x.lanes is not None and kept else None))
 
     def do_reshape(self, eqn: Any) -> None:
         if eqn.params.get("dimensions") is not None:
@@ -62,7 +70,8 @@ class Shapes(Writer):
         if not x.shape or x.splat is not None:
             self.env[eqn.outvars[0]] = Value("", shape, jx.dtype_name(eqn.outvars[0].aval), splat=x.splat if x.splat is not None else x)
         else:
-            self.finish(eqn, Value(f"broadcast_to({x.text}, {shape_text(shape)})"))
+            kept = x.lanes is not None and x.shape[x.lanes.dim] == shape[x.lanes.dim] and len(x.shape) == len(shape)
+            self.finish(eqn, Value(f"broadcast_to({x.text}, {shape_text(shape)})", lanes=x.lanes if kept else None))
 
     def do_transpose(self, eqn: Any) -> None:
         x = self.strong(self.read(eqn.invars[0]))
@@ -223,7 +232,8 @@ class Shapes(Writer):
 
     def do_iota(self, eqn: Any) -> None:
         p = eqn.params
-        self.finish(eqn, Value(f"iota({np.dtype(p['dtype']).name}, {shape_text(tuple(p['shape']))}, {p['dimension']})"))
+        lanes = Lanes(int(p["dimension"])) if np.dtype(p["dtype"]) == np.int32 else None
+        self.finish(eqn, Value(f"iota({np.dtype(p['dtype']).name}, {shape_text(tuple(p['shape']))}, {p['dimension']})", lanes=lanes))
 
     def do_dot_general(self, eqn: Any) -> None:
         a, b = (self.strong(self.read(v)) for v in eqn.invars[:2])

@@ -12,6 +12,37 @@ import numpy as np
 from ..errors import Unsupported
 
 
+@dataclasses.dataclass(frozen=True)
+class Lanes:
+    """What an array holds: start + stride * (the lane along one dimension)."""
+
+    dim: int
+    start: str = "0"
+    stride: int = 1
+
+    def plus(self, text: str) -> "Lanes":
+        return dataclasses.replace(self, start=add_text(self.start, text, 1))
+
+    def along(self, dim: int | None) -> "Lanes | None":
+        return None if dim is None else dataclasses.replace(self, dim=dim)
+
+
+def counting(name: str, values: "list[Value]") -> "Lanes | None":
+    """What an operation makes of an array that counts and of scalars."""
+    arrays = [v for v in values if v.shape and v.splat is None]
+    scalars = [v.splat if v.splat is not None else v for v in values if not v.shape or v.splat is not None]
+    if len(arrays) != 1 or len(scalars) != 1 or arrays[0].lanes is None or scalars[0].dtype != "int32":
+        return None
+    lanes, scalar = arrays[0].lanes, scalars[0]
+    if name == "add":
+        return lanes.plus(scalar.text)
+    if name == "sub" and values[0] is arrays[0]:
+        return dataclasses.replace(lanes, start=f"{summand(lanes.start)} - {factor(scalar.text)}")
+    if name == "mul" and scalar.number is not None and scalar.number > 0:
+        return Lanes(lanes.dim, add_text("0", lanes.start, int(scalar.number)), lanes.stride * int(scalar.number))
+    return None
+
+
 @dataclasses.dataclass
 class Value:
     """Text of a value; `atom` needs no parentheses."""
@@ -24,6 +55,7 @@ class Value:
     number: float | int | None = None  # … and which
     splat: "Value | None" = None  # an array whose lanes are all this scalar
     truth: "Value | None" = None  # an integer that was made from this bool
+    lanes: "Lanes | None" = None  # an array of int32 that counts
 
     def operand(self) -> str:
         return self.text if self.atom else f"({self.text})"
