@@ -5,17 +5,11 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 enum { UNITS_PER_LOOK = TP_UNITS_PER_SECOND / 50 };
 static const double PATIENCE = 1.5; /* the hard stop, in units of the timeout */
-
-static double thread_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static uint64_t this_thread(void)
 {
@@ -31,7 +25,7 @@ void tp_budget_begin(tp_budget *b, int64_t timeout, int64_t mib)
                      .look = timeout ? UNITS_PER_LOOK : INT64_MAX,
                      .max_bytes = (size_t)mib << 20,
                      .max_seconds = (double)timeout * PATIENCE,
-                     .clock = thread_seconds(),
+                     .clock = tp_thread_seconds(),
                      .thread = this_thread(),
                      .timeout = timeout,
                      .mib = mib};
@@ -72,7 +66,7 @@ static void end_if_late(tp_budget *b)
 
 void tp_budget_look(tp_budget *b)
 {
-    double now = thread_seconds();
+    double now = tp_thread_seconds();
     uint64_t thread = this_thread();
     if (thread == b->thread)
         b->seconds += now - b->clock;

@@ -1,10 +1,13 @@
-/* How many threads make sense. */
+/* What this machine has: threads that make sense, instruction sets. */
 #ifndef TP_PROCESSORS_H
 #define TP_PROCESSORS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Processors on which this process may run: its affinity, where the system tells it; at least 1. */
 uint32_t tp_processors(void);
+/* AVX2, and FMA beside it. */
+bool tp_has_avx2(void);
 
 #endif

@@ -61,12 +61,7 @@ static tp_str format(planter *p, const char *fmt, ...)
 /* Does it speak of indices: an axis, a table, an iota, a name made of them? */
 static bool is_index(const planter *p, const tp_node *n)
 {
-    bool found = n->kind == TP_N_CALL && tp_str_is(n->text, "iota");
-    for (uint32_t i = 0; n->kind == TP_N_NAME && i < p->indices.len; i++)
-        found |= tp_str_eq(p->indices.at[i], n->text);
-    for (uint32_t i = 0; i < n->nkids && !found; i++)
-        found = n->kids[i] && n->kind != TP_N_INDEX && is_index(p, n->kids[i]);
-    return found;
+    return tp_node_is_position(n, p->indices.at, NULL, p->indices.len, true);
 }
 
 typedef struct exchange {

@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/budget.h"
+#include "base/clock.h"
 #include "base/processors.h"
 #include "cli/certificates.h"
 #include "cli/check.h"
@@ -37,13 +37,6 @@ typedef struct worker {
     tp_solver *solver;
     tp_watched *watched;
 } worker;
-
-static double ms_since(const struct timespec *t)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - t->tv_sec) * 1e3 + (double)(now.tv_nsec - t->tv_nsec) / 1e6;
-}
 
 /* With whole results in the cache. */
 static void check_or_find(const tp_check_run *run, tp_job *j, tp_solver *solver)
@@ -79,12 +72,11 @@ static void check_one(pool *p, tp_job *j, tp_str path, tp_solver *solver)
 static void check(void *arg)
 {
     one_job *o = arg;
-    struct timespec start;
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    double start = tp_wall_seconds();
     if (o->p->c->certificates.len)
         o->p->run->jobs[o->i].certificates = tp_certificates_new(o->p->run->jobs[o->i].arena);
     check_one(o->p, &o->p->run->jobs[o->i], o->p->paths->at[o->i], o->solver);
-    o->p->run->jobs[o->i].report.ms = ms_since(&start);
+    o->p->run->jobs[o->i].report.ms = 1e3 * (tp_wall_seconds() - start);
     tp_job_note_cost(&o->p->run->jobs[o->i]);
 }
 

@@ -20,7 +20,7 @@ static const char *undefined_text(uint8_t kind)
 static bool certain(const tp_demand *d, scalar *s, tp_dtype t)
 {
     tp_lanes x = {.dtype = t, .stored = TP_F64, .n = 1, .data = &s->v, .plane = {&s->plane[0], &s->plane[1]}};
-    return !s->meant || d->domain->certain(d->domain, &x);
+    return !s->has_planes || d->domain->certain(d->domain, &x);
 }
 
 double demand_decide(tp_demand *d, const event *e, const char *what)
@@ -185,7 +185,7 @@ bool demand_take_place(tp_demand *d, const event *e, int64_t lane, int64_t *plac
     scalar k = *index = demand_lane(d, e->args[1], lane / inner % by->n);
     if (k.undefined)
         return false;
-    if (!d->field && k.meant && k.plane[1]) /* a bound over 0 */
+    if (!d->field && k.has_planes && k.plane[1]) /* a bound over 0 */
         d->undecided = true;
     if (k.v < 0 || k.v >= (double)extent)
         demand_give_up(d, TP_DEMAND_TRAP, "take of element %lld of %lld (" TP_RULE_SLICE_OUT_OF_BOUNDS ")",
@@ -271,7 +271,7 @@ static bool shift_of(tp_demand *d, const event *e, scalar *by)
     *by = demand_lane(d, e->args[1], 0);
     if (by->undefined)
         return false;
-    if (!d->field && by->meant && by->plane[1])
+    if (!d->field && by->has_planes && by->plane[1])
         d->undecided = true;
     return true;
 }
@@ -521,7 +521,7 @@ tp_demand_value tp_demand_element(tp_demand *d, uint32_t output, const int64_t *
         v.why = tp_printf(d->arena, "it depends on %s", undefined_text(r.s.undefined));
     } else {
         v.number = r.s.v;
-        if (!r.s.meant) {
+        if (!r.s.has_planes) {
             void *planes[TP_MAX_PLANES] = {&r.s.plane[0], &r.s.plane[1]};
             tp_lanes x = {
                 .dtype = d->k->operands[d->k->ninputs + output].dtype, .stored = TP_F64, .n = 1, .data = &r.s.v};

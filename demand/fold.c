@@ -10,18 +10,18 @@ static const double FINITE_MASK = -1e29;
 static void put(const tp_demand *d, buffer *b, int64_t n, const scalar *s, tp_dtype t)
 {
     b->v[n] = s->v;
-    for (int p = 0; p < TP_MAX_PLANES && s->meant; p++)
+    for (int p = 0; p < TP_MAX_PLANES && s->has_planes; p++)
         b->plane[p][n] = s->plane[p];
-    if (!s->meant) {
+    if (!s->has_planes) {
         void *planes[TP_MAX_PLANES] = {&b->plane[0][n], &b->plane[1][n]};
         d->domain->exact(d->domain, &(tp_lanes){.dtype = t, .stored = TP_F64, .n = 1, .data = &b->v[n]}, planes);
     }
 }
 
-static tp_lanes lanes_of_buffer(buffer *b, tp_dtype t, int64_t n, bool meant)
+static tp_lanes lanes_of_buffer(buffer *b, tp_dtype t, int64_t n, bool has_planes)
 {
     tp_lanes x = {.dtype = t, .stored = TP_F64, .n = (size_t)n, .data = b->v};
-    for (int p = 0; p < TP_MAX_PLANES && meant; p++)
+    for (int p = 0; p < TP_MAX_PLANES && has_planes; p++)
         x.plane[p] = b->plane[p];
     return x;
 }
@@ -115,13 +115,13 @@ enum { GIVEN = 4, COMPUTED = 2, COPIED = 8 }; /* lanes for the price of one oper
 
 static bool fill_given(tp_demand *d, vector *x)
 {
-    bool meant = d->field && tp_is_float(d->k->operands[x->id].dtype);
+    bool has_planes = d->field && tp_is_float(d->k->operands[x->id].dtype);
     demand_charge(d, x->lanes.n / GIVEN + 1);
     for (int64_t i = 0; i < x->lanes.n; i++) {
         uint64_t at = (uint64_t)(x->lanes.first + i * x->lanes.step);
         x->room->v[i] = tp_demand_input(&d->given[x->id], d->o.family, d->o.seed, x->id, at);
-        x->room->meant[i] = meant;
-        if (meant)
+        x->room->has_planes[i] = has_planes;
+        if (has_planes)
             x->room->plane[0][i] = tp_field_word(d->domain, x->id, at);
     }
     return true;
@@ -190,7 +190,7 @@ static bool fill_arm(tp_demand *d, const event *e, uint32_t arm, vector *x, int6
         return false;
     demand_charge(d, n / COPIED + 1);
     memcpy(x->room->v + at, y->room->v, (size_t)n * sizeof *y->room->v);
-    memcpy(x->room->meant + at, y->room->meant, (size_t)n * sizeof *y->room->meant);
+    memcpy(x->room->has_planes + at, y->room->has_planes, (size_t)n * sizeof *y->room->has_planes);
     for (int p = 0; p < TP_MAX_PLANES && y->some; p++)
         memcpy(x->room->plane[p] + at, y->room->plane[p], (size_t)n * sizeof *y->room->plane[p]);
     demand_release(d, y);
@@ -448,8 +448,8 @@ static scalar folded(tp_demand *d, const tp_inst *i, const plan *p, const vector
     scalar s = demand_number(settled(d, out, acc));
     size_t zero = 0;
     tp_lanes lanes = demand_vector_lanes(x, t), r = result_lanes(&s, out);
-    s.meant = d->domain->reduce(d->domain, i->prim, &r, &lanes,
-                                &(tp_groups){.nout = 1, .nin = (size_t)p->n, .base = &zero, .offset = p->order});
+    s.has_planes = d->domain->reduce(d->domain, i->prim, &r, &lanes,
+                                     &(tp_groups){.nout = 1, .nin = (size_t)p->n, .base = &zero, .offset = p->order});
     return s;
 }
 
@@ -476,7 +476,7 @@ static scalar one_more(tp_demand *d, const tp_inst *i, const scalar *so_far, con
     if (so_far->undefined || next->undefined)
         return so_far->undefined ? *so_far : *next;
     scalar s = demand_number(settled(d, out, fold_as(d, p, t, so_far->v, next->v)));
-    if (!so_far->meant && !next->meant && !rounds(d, out))
+    if (!so_far->has_planes && !next->has_planes && !rounds(d, out))
         return s;
     buffer *in = demand_room(d, 2), *to = demand_room(d, 2);
     put(d, in, 0, so_far, t);
@@ -484,7 +484,7 @@ static scalar one_more(tp_demand *d, const tp_inst *i, const scalar *so_far, con
     to->v[0] = so_far->v;
     to->v[1] = s.v;
     tp_lanes x = lanes_of_buffer(in, t, 2, true), r = lanes_of_buffer(to, out, 2, true);
-    s.meant = d->domain->scan(d->domain, p, &r, &x, 0, 1, 2);
+    s.has_planes = d->domain->scan(d->domain, p, &r, &x, 0, 1, 2);
     for (int n = 0; n < TP_MAX_PLANES; n++)
         s.plane[n] = to->plane[n][1];
     demand_room_back(d, in);
@@ -611,7 +611,7 @@ static scalar dot_of(tp_demand *d, const tp_inst *i, vector *x, vector *y)
     demand_mean_all(d, x, t);
     demand_mean_all(d, y, u);
     if (d->field) {
-        s.meant = true;
+        s.has_planes = true;
         s.plane[0] = sum_of_products(x, y);
         return s;
     }
@@ -620,7 +620,7 @@ static scalar dot_of(tp_demand *d, const tp_inst *i, vector *x, vector *y)
         a.plane[p] = x->room->plane[p];
         b.plane[p] = y->room->plane[p];
     }
-    s.meant = d->domain->dot(d->domain, (tp_dot_shape){1, 1, 1, (size_t)x->lanes.n}, &r, &a, &b);
+    s.has_planes = d->domain->dot(d->domain, (tp_dot_shape){1, 1, 1, (size_t)x->lanes.n}, &r, &a, &b);
     return s;
 }
 

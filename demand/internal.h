@@ -17,7 +17,7 @@ typedef enum undefined_kind {
 typedef struct scalar {
     double v; /* integers and bools, too: all of them fit */
     uint64_t plane[TP_MAX_PLANES];
-    bool meant; /* it has planes; else it means v */
+    bool has_planes; /* else it means v */
     uint8_t undefined;
 } scalar;
 
@@ -88,8 +88,8 @@ struct buffer {
     buffer *next;
     double *v;
     uint64_t *plane[TP_MAX_PLANES];
-    bool *meant; /* which lanes of a vector have planes */
-    int log;     /* of how many there is room for */
+    bool *has_planes; /* lane by lane */
+    int log;          /* of how many there is room for */
 };
 
 /* Lanes of a value, kept for the next one who asks. */

@@ -171,14 +171,14 @@ static double bits_as(tp_dtype from, tp_dtype to, double v)
 static tp_lanes lanes_of(scalar *s, tp_dtype t, bool result)
 {
     tp_lanes x = {.dtype = t, .stored = TP_F64, .n = 1, .data = &s->v};
-    for (int p = 0; p < TP_MAX_PLANES && (s->meant || result); p++)
+    for (int p = 0; p < TP_MAX_PLANES && (s->has_planes || result); p++)
         x.plane[p] = &s->plane[p];
     return x;
 }
 
 static uint64_t word_of(const scalar *s)
 {
-    return s->meant ? s->plane[0] : tp_residue_of(s->v);
+    return s->has_planes ? s->plane[0] : tp_residue_of(s->v);
 }
 
 /* Sums and products of residues, without the way through the domain. */
@@ -187,7 +187,7 @@ static bool simple_residue(tp_prim p, tp_dtype t, const scalar *a, const scalar 
     if (!tp_is_float(t) || (p != TP_P_ADD && p != TP_P_SUB && p != TP_P_MUL))
         return false;
     uint64_t x = word_of(a), y = word_of(b);
-    out->meant = true;
+    out->has_planes = true;
     out->plane[0] = x == TP_FIELD_UNKNOWN || y == TP_FIELD_UNKNOWN ? TP_FIELD_UNKNOWN
                     : p == TP_P_MUL                                ? tp_residue_multiply(x, y)
                     : p == TP_P_ADD                                ? tp_residue_add(x, y)
@@ -243,7 +243,7 @@ scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args)
         at[a] = &lanes[a];
     }
     r = lanes_of(&s, out, true);
-    s.meant = tp_domain_compute(d->domain, i, &r, at);
+    s.has_planes = tp_domain_compute(d->domain, i, &r, at);
     return s;
 }
 
@@ -267,8 +267,8 @@ static void mean_lanes(tp_demand *d, const tp_inst *i, const vector *const *args
     }
     for (int p = 0; p < TP_MAX_PLANES; p++)
         r.plane[p] = out->room->plane[p];
-    bool meant = tp_domain_compute(d->domain, i, &r, at);
-    memset(out->room->meant, meant, (size_t)out->lanes.n * sizeof *out->room->meant);
+    bool has_planes = tp_domain_compute(d->domain, i, &r, at);
+    memset(out->room->has_planes, has_planes, (size_t)out->lanes.n * sizeof *out->room->has_planes);
 }
 
 bool demand_compute_lanes(tp_demand *d, const tp_inst *i, const vector *const *args, vector *out, scalar *bad)

@@ -17,7 +17,7 @@ buffer *demand_room(tp_demand *d, int64_t n)
     b->v = TP_NEWN(d->arena, double, (size_t)1 << log);
     for (int p = 0; p < TP_MAX_PLANES; p++)
         b->plane[p] = TP_NEWN(d->arena, uint64_t, (size_t)1 << log);
-    b->meant = TP_NEWN(d->arena, bool, (size_t)1 << log);
+    b->has_planes = TP_NEWN(d->arena, bool, (size_t)1 << log);
     return b;
 }
 
@@ -128,8 +128,8 @@ void demand_keep_vector(tp_demand *d, vector *x)
 
 scalar demand_vector_lane(const vector *x, int64_t lane)
 {
-    scalar s = {.v = x->room->v[lane], .meant = x->room->meant[lane]};
-    for (int p = 0; p < TP_MAX_PLANES && s.meant; p++)
+    scalar s = {.v = x->room->v[lane], .has_planes = x->room->has_planes[lane]};
+    for (int p = 0; p < TP_MAX_PLANES && s.has_planes; p++)
         s.plane[p] = x->room->plane[p][lane];
     return s;
 }
@@ -137,8 +137,8 @@ scalar demand_vector_lane(const vector *x, int64_t lane)
 void demand_set_lane(vector *x, int64_t lane, const scalar *s)
 {
     x->room->v[lane] = s->v;
-    x->room->meant[lane] = s->meant;
-    for (int p = 0; p < TP_MAX_PLANES && s->meant; p++)
+    x->room->has_planes[lane] = s->has_planes;
+    for (int p = 0; p < TP_MAX_PLANES && s->has_planes; p++)
         x->room->plane[p][lane] = s->plane[p];
 }
 
@@ -169,10 +169,10 @@ void demand_settle(tp_demand *d, vector *x, tp_dtype t)
     x->some = false;
     x->all = true;
     for (int64_t i = 0; i < x->lanes.n; i++) {
-        x->some |= x->room->meant[i];
-        x->all &= x->room->meant[i];
+        x->some |= x->room->has_planes[i];
+        x->all &= x->room->has_planes[i];
     }
     for (int64_t i = 0; x->some && !x->all && i < x->lanes.n; i++)
-        if (!x->room->meant[i])
+        if (!x->room->has_planes[i])
             mean(d, x, t, i);
 }

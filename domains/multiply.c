@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/processors.h"
 #include "domains/domain.h"
 
 /* ---- by tiles ---- */
@@ -79,11 +80,6 @@ static bool always(void)
 #define PAIRS(x, y) ((vector)_mm256_madd_epi16(_mm256_set1_epi32((int)(x)), (__m256i)(y)))
 #include "domains/tile_set.h"
 
-static bool has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-
 #define SET avx512
 #define ATTRIBUTE __attribute__((target("avx512f,avx512bw")))
 #define BYTES 64
@@ -124,7 +120,7 @@ static bool has_vnni(void)
 static const tp_multiplier MULTIPLIERS[] = {
 #if defined(__x86_64__) && defined(__GNUC__)
     MULTIPLIER(avx512, has_avx512, multiply_tp_quad_avx512, has_vnni),
-    MULTIPLIER(avx2, has_avx2, NULL, NULL),
+    MULTIPLIER(avx2, tp_has_avx2, NULL, NULL),
 #endif
     MULTIPLIER(portable, always, NULL, NULL),
 };

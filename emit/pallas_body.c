@@ -13,14 +13,6 @@ static void start_line(emitter *e)
 
 /* ---- names ---- */
 
-static int axis_number(const tp_kernel *k, tp_str name)
-{
-    for (uint32_t i = 0; i < k->naxes; i++)
-        if (tp_str_eq(k->axes[i].name, name))
-            return (int)i;
-    return -1;
-}
-
 static bool is_dtype(const emitter *e, tp_str name)
 {
     for (uint32_t i = 0; i < e->k->ndtypes; i++)
@@ -246,7 +238,7 @@ static void call(emitter *e, const tp_node *n)
     bool extreme = tp_str_is(n->text, "min") || tp_str_is(n->text, "max");
     tp_str python = python_name(n->text);
     if (tp_str_is(n->text, "num_programs")) {
-        tp_buf_printf(e->b, "pl.num_programs(%d)", axis_number(e->k, n->kids[0]->text));
+        tp_buf_printf(e->b, "pl.num_programs(%d)", tp_axis_find(e->k, n->kids[0]->text));
         return;
     }
     if (tp_str_is(n->text, "dot")) {

@@ -1,10 +1,9 @@
-#define _DEFAULT_SOURCE /* clock_gettime */
 #include "kernels/peaks.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "domains/multiply.h"
 #include "kernels/machine/elementary.h"
 
@@ -16,13 +15,6 @@ enum {
     COPIES = 3
 };
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Seconds of the fastest of some turns of s = s x + y over all chains. */
 #define PEAK(set, ATTRIBUTE, WORD, ALL, FUSED)                                                                         \
     ATTRIBUTE static double seconds_##set(void)                                                                        \
@@ -32,10 +24,10 @@ static double now(void)
         for (int i = 0; i < CHAINS; i++)                                                                               \
             s[i] = ALL((float)i);                                                                                      \
         for (int t = 0; t < TRIES; t++) {                                                                              \
-            double start = now();                                                                                      \
+            double start = tp_thread_seconds();                                                                        \
             for (int n = 0; n < TURNS; n++)                                                                            \
                 _Pragma("GCC unroll 12") for (int i = 0; i < CHAINS; i++) s[i] = FUSED(s[i], x, y);                    \
-            double took = now() - start;                                                                               \
+            double took = tp_thread_seconds() - start;                                                                 \
             best = took < best ? took : best;                                                                          \
         }                                                                                                              \
         volatile WORD keep = s[0];                                                                                     \
@@ -76,9 +68,9 @@ static double copy_rate(void)
         memset(from, 1, COPY);
         memset(to, 2, COPY);
         for (int t = 0; t < COPIES; t++) {
-            double start = now();
+            double start = tp_thread_seconds();
             memcpy(to, from, COPY);
-            double took = now() - start;
+            double took = tp_thread_seconds() - start;
             best = took < best ? took : best;
             from[t] = to[COPY - 1 - t]; /* somebody looks at it */
         }

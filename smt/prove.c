@@ -1,9 +1,7 @@
 /* The order of engines, and the case split over finite choices. */
-#define _POSIX_C_SOURCE 200809L
-#include <time.h>
-
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/clock.h"
 #include "smt/cache.h"
 #include "smt/trust/certificates.h"
 #include "smt/internal.h"
@@ -45,13 +43,6 @@ void tp_prover_free(tp_prover *v)
 const tp_prover_stats *tp_prover_get_stats(const tp_prover *v)
 {
     return &v->stats;
-}
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
 static tp_decision violated(tp_prover *v, const tp_obligation *o, int64_t *env)
@@ -395,7 +386,7 @@ static bool is_ordered(const tp_prover *v, const tp_obligation *o)
 tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
 {
     tp_assert(is_ordered(v, o));
-    double start = now_ms();
+    double start = tp_wall_seconds();
     bool flagged = tp_exprs_overflowed(v->p);
     v->stats.obligations++;
     v->brief = v->briefly_tried = v->distrust = false; /* an earlier call may have left in the middle */
@@ -418,7 +409,7 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
                                                 : "unknown");
     if (v->o.certificates && d.verdict == TP_PROVEN)
         tp_certificates_add(v->o.certificates, v->p, v->o.smt2_name, o, d.proof, d.grade);
-    d.ms = now_ms() - start;
+    d.ms = 1e3 * (tp_wall_seconds() - start);
     if (v->o.times)
         tp_push(v->o.times->arena, v->o.times->ms, d.ms);
     return d;

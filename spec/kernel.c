@@ -9,6 +9,14 @@ const tp_size *tp_size_find(const tp_kernel *k, tp_str name)
     return NULL;
 }
 
+int tp_axis_find(const tp_kernel *k, tp_str name)
+{
+    for (uint32_t i = 0; i < k->naxes; i++)
+        if (tp_str_eq(k->axes[i].name, name))
+            return (int)i;
+    return -1;
+}
+
 int tp_table_find(const tp_kernel *k, tp_str name)
 {
     for (uint32_t i = 0; i < k->ntables; i++)

@@ -207,6 +207,7 @@ int64_t tp_size_least(const tp_size *s);
 const tp_named_number *tp_named_number_find(const tp_kernel *k, tp_str name);
 /* Index of a table, or -1. */
 int tp_table_find(const tp_kernel *k, tp_str name);
+int tp_axis_find(const tp_kernel *k, tp_str name);
 /* Index of an operand by name, or -1. */
 int tp_operand_find(const tp_kernel *k, tp_str name);
 

@@ -22,14 +22,6 @@ _Noreturn static void unknown_name(tp_lower *l, const tp_node *n)
     tp_scope_unknown(l->c, &names, TP_NAME_LOCAL, tp_node_loc(l->c, n), n->text);
 }
 
-static int find_axis(const tp_kernel *k, tp_str name)
-{
-    for (uint32_t i = 0; i < k->naxes; i++)
-        if (tp_str_eq(k->axes[i].name, name))
-            return (int)i;
-    return -1;
-}
-
 static tp_vid axis_value(tp_lower *l, tp_prim prim, int axis, const tp_node *n)
 {
     tp_vid out = lower_new_value(l, TP_I32, 0, NULL);
@@ -121,7 +113,7 @@ static tp_vid lower_name(tp_lower *l, const tp_node *n)
     const tp_named_number *constant = tp_named_number_find(k, n->text);
     if (constant)
         return lower_constant(l, constant, n);
-    int operand = tp_operand_find(k, n->text), axis = find_axis(k, n->text), table = tp_table_find(k, n->text);
+    int operand = tp_operand_find(k, n->text), axis = tp_axis_find(k, n->text), table = tp_table_find(k, n->text);
     if (table >= 0)
         return lower_table(l, table, n, NULL, 0);
     if (operand >= 0)
@@ -206,7 +198,7 @@ tp_access *lower_place(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *d
     const tp_node *base = n->kids[0];
     int operand = base->kind == TP_N_NAME && !lower_find_local(l, base->text) ? tp_operand_find(l->k, base->text) : -1;
     if (base->kind == TP_N_NAME && operand < 0 && !lower_find_local(l, base->text) && !tp_size_find(l->k, base->text) &&
-        find_axis(l->k, base->text) < 0)
+        tp_axis_find(l->k, base->text) < 0)
         unknown_name(l, base);
     if (operand < 0)
         lower_fail(l, base, "assign a ref, or make a new value with where", "this is not a ref");
@@ -446,7 +438,7 @@ tp_vid lower_any(tp_lower *l, const tp_node *n)
     case TP_N_BINARY: return lower_operator(l, n);
     case TP_N_CALL:
         if (tp_str_is(n->text, "num_programs")) {
-            int axis = n->nkids == 1 && n->kids[0]->kind == TP_N_NAME ? find_axis(l->k, n->kids[0]->text) : -1;
+            int axis = n->nkids == 1 && n->kids[0]->kind == TP_N_NAME ? tp_axis_find(l->k, n->kids[0]->text) : -1;
             if (axis < 0 || l->reference)
                 lower_fail(l, n, "write num_programs(k) with the name of a grid axis",
                            "num_programs takes one grid axis");

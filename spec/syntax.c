@@ -29,6 +29,18 @@ tp_loc tp_node_loc(const tp_ctx *c, const tp_node *n)
     return tp_json_inside(c, n->source, n->from, n->to);
 }
 
+bool tp_node_is_position(const tp_node *n, const tp_str *names, const bool *which, uint32_t nnames, bool conditions)
+{
+    bool found = n->kind == TP_N_CALL && tp_str_is(n->text, "iota");
+    if (!conditions && n->kind == TP_N_CALL && tp_str_is(n->text, "where"))
+        return false;
+    for (uint32_t i = 0; n->kind == TP_N_NAME && i < nnames; i++)
+        found |= (!which || which[i]) && tp_str_eq(names[i], n->text);
+    for (uint32_t i = 0; i < n->nkids && n->kind != TP_N_INDEX && !found; i++)
+        found = n->kids[i] && tp_node_is_position(n->kids[i], names, which, nnames, conditions);
+    return found;
+}
+
 _Noreturn static void fail_at(const parser *p, uint32_t from, uint32_t to, const char *help, const char *message)
 {
     tp_raise(p->c, TP_RULE_SPEC_SYNTAX, tp_json_inside(p->c, p->source, from, to), help, "%s", message);

@@ -133,6 +133,9 @@ typedef void (*tp_token_visitor)(void *ctx, const char *kind, tp_str text);
 void tp_each_token(tp_ctx *c, const tp_json *string, tp_token_visitor visit, void *ctx);
 
 tp_loc tp_node_loc(const tp_ctx *c, const tp_node *n);
+/* Is it made of positions: of an iota, or of one of these names (`which`: only those marked, NULL: any), subscripts
+ * aside? Whether a `where` is made of its condition, too, is for the caller to say; else nothing with a `where` is. */
+bool tp_node_is_position(const tp_node *n, const tp_str *names, const bool *which, uint32_t nnames, bool conditions);
 /* Canonical text. Parsing it again gives the same tree. */
 void tp_print_node(tp_buf *b, const tp_node *n);
 /* Canonical lines, `indent` levels of four spaces deep. */

@@ -213,16 +213,9 @@ static void rewrite_number(writer *w, const tp_node *n)
 }
 
 /* Is it made of axes and positions, of nothing that memory has? */
-static bool is_count(const writer *w, const tp_node *n)
+static bool is_position(const writer *w, const tp_node *n)
 {
-    bool found = n->kind == TP_N_CALL && tp_str_is(n->text, "iota");
-    if (n->kind == TP_N_CALL && tp_str_is(n->text, "where")) /* the arms are what it is made of */
-        return false;
-    for (uint32_t i = 0; n->kind == TP_N_NAME && i < w->nnames; i++)
-        found |= w->counts[i] && tp_str_eq(w->names[i], n->text);
-    for (uint32_t i = 0; i < n->nkids && n->kind != TP_N_INDEX && !found; i++)
-        found = is_count(w, n->kids[i]);
-    return found;
+    return tp_node_is_position(n, w->names, w->counts, w->nnames, false);
 }
 
 /* Another name; a step, a distance or a factor that is missing. */
@@ -230,7 +223,7 @@ static void rewrite_value(writer *w, const tp_node *n)
 {
     tp_loc at = tp_node_loc(w->c, n);
     tp_str text = text_of(w, n);
-    bool counts = is_count(w, n);
+    bool counts = is_position(w, n);
     for (uint32_t i = 0; i < w->nnames; i++)
         if (w->counts[i] == counts)
             put(w, 1, at, "%.*s", TP_FMT(w->names[i]));
@@ -312,7 +305,7 @@ static void rewrite_block(writer *w, const tp_block *b)
         if (s->kind == TP_S_ASSIGN && s->value->kind == TP_N_CALL)
             rewrite_value(w, s->value);
         if (s->kind == TP_S_ASSIGN && s->target->kind == TP_N_NAME)
-            add_name(w, s->target->text, is_count(w, s->value));
+            add_name(w, s->target->text, is_position(w, s->value));
         rewrite_block(w, &s->body);
         rewrite_block(w, &s->orelse);
     }

@@ -16,6 +16,21 @@ static tp_place place_of(flow *f, const tp_access *access)
     return at;
 }
 
+static tp_expr end_of(tp_exprs *p, const tp_place *at, uint32_t d)
+{
+    return tp_op2(p, TP_E_ADD, at->start[d], tp_op2(p, TP_E_MUL, tp_const(p, at->stride[d]), at->size[d]));
+}
+
+tp_expr tp_places_apart(tp_exprs *p, const tp_place *a, const tp_place *b)
+{
+    tp_expr any = tp_const(p, 0);
+    for (uint32_t d = 0; d < a->rank && a->known && b->known; d++)
+        any = tp_op2(p, TP_E_OR, any,
+                     tp_op2(p, TP_E_OR, tp_op2(p, TP_E_LE, end_of(p, a, d), b->start[d]),
+                            tp_op2(p, TP_E_LE, end_of(p, b, d), a->start[d])));
+    return any;
+}
+
 static void note(flow *f, tp_event e)
 {
     e.path = f->path;

@@ -39,18 +39,14 @@ static tp_expr there(tp_analysis *a, const other_step *s, tp_expr e)
     return tp_expr_subst(a->p, e, s->with, s->nwith);
 }
 
-static tp_expr end_of(tp_analysis *a, const tp_place *at, uint32_t d)
-{
-    return mk(a, TP_E_ADD, at->start[d], mk(a, TP_E_MUL, num(a, at->stride[d]), at->size[d]));
-}
-
 /* u of a step, v of another one that differs from it in a parallel axis: they lie apart. */
 static tp_claim apart(tp_analysis *a, const tp_operand *o, const tp_event *u, const tp_event *v,
                       const other_step *other, tp_expr *premises)
 {
     enum { PATH = 48 };
     tp_expr differ = num(a, 0);
-    tp_claim c = {.goal = num(a, 0), .over_steps = true, .premises = premises, .subject = o->name};
+    tp_place place = v->place;
+    tp_claim c = {.over_steps = true, .premises = premises, .subject = o->name};
     for (uint32_t x = 0; x < a->k->naxes; x++) {
         tp_expr here = tp_sym(a->p, a->k->axes[x].sym);
         if (a->k->axes[x].parallel)
@@ -59,10 +55,11 @@ static tp_claim apart(tp_analysis *a, const tp_operand *o, const tp_event *u, co
     c.npremises = tp_conjuncts(a, u->path, premises, PATH);
     c.npremises += tp_conjuncts(a, there(a, other, v->path), premises + c.npremises, PATH);
     premises[c.npremises++] = differ;
-    for (uint32_t d = 0; d < u->place.rank; d++)
-        c.goal = either(a, c.goal,
-                        either(a, mk(a, TP_E_LE, end_of(a, &u->place, d), there(a, other, v->place.start[d])),
-                               mk(a, TP_E_LE, there(a, other, end_of(a, &v->place, d)), u->place.start[d])));
+    for (uint32_t d = 0; d < place.rank; d++) {
+        place.start[d] = there(a, other, place.start[d]);
+        place.size[d] = there(a, other, place.size[d]);
+    }
+    c.goal = tp_places_apart(a->p, &u->place, &place);
     c.extra = other->vars;
     c.nextra = other->nvars;
     c.walk = tp_flow_of(a)->vars.at;
@@ -78,7 +75,7 @@ void tp_check_far_writes(tp_analysis *a, const tp_operand *o)
     tp_decision all = {.verdict = TP_PROVEN, .grade = TP_GRADE_CERT};
     tp_str basis = {NULL, 0};
     uint32_t operand = (uint32_t)(o - a->k->operands);
-    tp_claim said = {
+    tp_claim claim = {
         .subject = o->name,
         .loc = o->loc,
         .proven = tp_message(a, "steps that differ in a parallel axis copy to and from different elements of `%.*s`",
@@ -110,13 +107,13 @@ void tp_check_far_writes(tp_analysis *a, const tp_operand *o)
             tp_decision d = tp_claim_decide(a, &c);
             basis = tp_basis_join(a->arena, basis, tp_claim_basis(a, &c));
             d.grade = d.grade > all.grade ? d.grade : all.grade;
-            said.loc = d.verdict == TP_PROVEN ? said.loc : tp_body_loc(a, NULL, u->syntax);
+            claim.loc = d.verdict == TP_PROVEN ? claim.loc : tp_body_loc(a, NULL, u->syntax);
             all = d;
         }
     }
-    said.over_steps = true;
-    said.approximate = "only a necessary condition for it is known, and the case that was tried does not trap";
-    tp_finding *found = tp_claim_record(a, &said, all, NULL);
+    claim.over_steps = true;
+    claim.approximate = "only a necessary condition for it is known, and the case that was tried does not trap";
+    tp_finding *found = tp_claim_record(a, &claim, all, NULL);
     found->rests_on = basis;
     if (found->verdict == TP_VIOLATED)
         found->help = TP_S("declare the axis \"arbitrary\", or give each step elements of its own");

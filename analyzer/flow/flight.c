@@ -81,20 +81,6 @@ static bool follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
     return d.verdict == TP_PROVEN;
 }
 
-static tp_expr apart(proof *x, const tp_place *a, const tp_place *b)
-{
-    tp_exprs *p = x->a->p;
-    tp_expr any = tp_const(p, 0);
-    for (uint32_t d = 0; d < a->rank && a->known && b->known; d++) {
-        tp_expr end_a = tp_op2(p, TP_E_ADD, a->start[d], tp_op2(p, TP_E_MUL, tp_const(p, a->stride[d]), a->size[d])),
-                end_b = tp_op2(p, TP_E_ADD, b->start[d], tp_op2(p, TP_E_MUL, tp_const(p, b->stride[d]), b->size[d]));
-        any =
-            tp_op2(p, TP_E_OR, any,
-                   tp_op2(p, TP_E_OR, tp_op2(p, TP_E_LE, end_a, b->start[d]), tp_op2(p, TP_E_LE, end_b, a->start[d])));
-    }
-    return any;
-}
-
 static tp_expr equal_places(proof *x, const tp_place *a, const tp_place *b)
 {
     tp_exprs *p = x->a->p;
@@ -125,9 +111,10 @@ static bool look(proof *x, const fleet *all, const tp_event *e, const tp_place *
     for (uint32_t i = 0; i < all->len && !x->counting; i++) {
         const flying *y = &all->at[i];
         tp_expr given[] = {e->path, y->guard};
-        bool clear =
-            (y->event.place.operand != at->operand || follows(x, given, 2, apart(x, at, &y->event.place))) &&
-            (!writes || y->event.from.operand != at->operand || follows(x, given, 2, apart(x, at, &y->event.from)));
+        bool clear = (y->event.place.operand != at->operand ||
+                      follows(x, given, 2, tp_places_apart(x->a->p, at, &y->event.place))) &&
+                     (!writes || y->event.from.operand != at->operand ||
+                      follows(x, given, 2, tp_places_apart(x->a->p, at, &y->event.from)));
         if (!clear)
             return fails(x, "that this lies apart from what is in flight is not shown", e);
     }

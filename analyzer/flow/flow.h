@@ -73,6 +73,10 @@ typedef struct tp_place {
     int64_t stride[TP_MAX_RANK];
 } tp_place;
 
+/* events.c: the two have no element in common, as one ends before the other begins in some dimension. Refs of the same
+ * rank; false where one of them is not known. */
+tp_expr tp_places_apart(tp_exprs *p, const tp_place *a, const tp_place *b);
+
 /* What happens in a step, in order, for TP502 and TP504. */
 typedef enum tp_event_kind {
     TP_EVENT_READ,  /* place */

@@ -164,7 +164,7 @@ static bool same_source(const tp_leak *a, const tp_leak *b)
     return a->birth == b->birth && a->operand == b->operand && a->dim == b->dim && a->stored == b->stored;
 }
 
-static int ascending(const void *a, const void *b)
+int flow_by_number(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
@@ -179,7 +179,7 @@ static flow_conjuncts conjuncts_of(flow *f, tp_expr when)
         uint32_t n = tp_conjuncts(f->a, when, parts, MAX_CONJUNCTS), *ids = TP_NEWN(f->a->arena, uint32_t, n + 1);
         for (uint32_t i = 0; i < n; i++)
             ids[i] = parts[i].id;
-        qsort(ids, n, sizeof *ids, ascending);
+        qsort(ids, n, sizeof *ids, flow_by_number);
         uint32_t distinct = 0;
         for (uint32_t i = 0; i < n; i++)
             if (!distinct || ids[i] != ids[distinct - 1])

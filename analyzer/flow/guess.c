@@ -5,12 +5,6 @@
 
 enum { CONJUNCTS = 64, KNOWN = 64, PROOF_EFFORT = 100000 /* a proof in units of compared conjuncts */, MAX_SPLITS = 4 };
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Do the premises contradict each other? Rounds ask the same again. */
 static bool contradict(flow *f, tp_claim *c)
 {
@@ -18,7 +12,7 @@ static bool contradict(flow *f, tp_claim *c)
     uint32_t n = c->npremises, *key = TP_NEWN(f->a->arena, uint32_t, n + 3 * (o.nvars - f->a->nvars));
     for (uint32_t i = 0; i < n; i++)
         key[i] = c->premises[i].id;
-    qsort(key, n, sizeof *key, by_number);
+    qsort(key, n, sizeof *key, flow_by_number);
     for (uint32_t i = f->a->nvars; i < o.nvars; i++) {
         key[n++] = o.vars[i].sym;
         key[n++] = o.vars[i].lo.id;

@@ -68,6 +68,8 @@ enum {
     FLOW_UNROLLED_EFFORT = 100000000
 };
 
+/* For qsort: numbers (uint32_t), ascending. */
+int flow_by_number(const void *a, const void *b);
 tp_expr flow_yes(flow *f);
 bool flow_is_true(flow *f, tp_expr e);
 bool flow_is_false(flow *f, tp_expr e);

@@ -1,8 +1,8 @@
 /* Execute a kernel on the user's arrays: by its receipt, or verified first. */
 #include <stdio.h>
-#include <time.h>
 
 #include "base/budget.h"
+#include "base/clock.h"
 #include "cli/profile.h"
 #include "cli/receipt.h"
 #include "cli/watchdog.h"
@@ -257,18 +257,11 @@ static int establish(run_call *r)
     return code;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Seconds since then, which becomes now. */
 static double since(double *then)
 {
     double was = *then;
-    *then = now();
+    *then = tp_wall_seconds();
     return *then - was;
 }
 
@@ -286,7 +279,7 @@ static void execute(void *arg)
     tp_trap trap;
     tp_run_stats stats;
     tp_profile profile = {.call = &call, .stats = &stats};
-    double start = now();
+    double start = tp_wall_seconds();
     call.counts = r->c->profile.len > 0;
     check_names(r, &r->c->input, "input", TP_INPUT);
     check_names(r, &r->c->output, "output", TP_OUTPUT);

@@ -45,11 +45,6 @@ static const tp_cells *domain_of(const tp_machine *m, const tp_inst *i)
     return &m->values[tp_prim_reduces(i->prim) ? i->args[0] : i->out];
 }
 
-static bool same_shape(const tp_cells *a, const tp_cells *b)
-{
-    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
-}
-
 static link *link_of(const tp_machine *m, tp_vid v)
 {
     uint32_t number = m->chain->number[v];
@@ -85,7 +80,7 @@ void tp_chain_add(tp_machine *m, const tp_inst *i)
         m->values[i->out].meaning = (tp_planes){.plane = {NULL}};
         return;
     }
-    if (c->len && (c->len == MOST_LINKS || !same_shape(domain_of(m, i), domain_of(m, c->at[0].inst))))
+    if (c->len && (c->len == MOST_LINKS || !tp_same_shape(domain_of(m, i), domain_of(m, c->at[0].inst))))
         tp_chain_finish(m);
     link *l = &c->at[c->len++];
     *l = (link){.inst = i, .reduces = tp_prim_reduces(i->prim)};

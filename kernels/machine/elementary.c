@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/processors.h"
+
 #ifdef TP_SLEEF
 #include <math.h>
 
@@ -32,10 +34,6 @@ static bool has_avx512(void)
 #define ROOT(x) _mm256_sqrt_ps(x)
 #include "kernels/machine/elementary_set.h"
 
-static bool has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
 #endif
 
 static bool always(void)
@@ -59,7 +57,7 @@ static float root(float x)
 static const tp_elementary SETS[] = {
 #if defined(__x86_64__) && defined(__GNUC__)
     {"avx512", has_avx512, loops_avx512},
-    {"avx2", has_avx2, loops_avx2},
+    {"avx2", tp_has_avx2, loops_avx2},
 #endif
     {"portable", always, loops_portable},
 };

@@ -98,14 +98,9 @@ static tp_vid same_value(const tp_machine *m, tp_vid v)
     return v;
 }
 
-static bool same_shape(const tp_cells *a, const tp_cells *b)
-{
-    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
-}
-
 static bool joins(const tp_machine *m, const tp_cells *c, const tp_cells *shape)
 {
-    return c->waits && is_pure(m, c->waits) && same_shape(c, shape);
+    return c->waits && is_pure(m, c->waits) && tp_same_shape(c, shape);
 }
 
 /* Compute what the group reads and what waits for something else; true if there was any. */
@@ -434,7 +429,7 @@ static bool overlaps(const tp_machine *m, tp_vid v, const tp_cells *to)
 bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to)
 {
     const tp_cells *c = &m->values[v];
-    if (!same_shape(c, to) || c->dtype != to->dtype || !c->waits || !m->group || m->uses[v] != 1 ||
+    if (!tp_same_shape(c, to) || c->dtype != to->dtype || !c->waits || !m->group || m->uses[v] != 1 ||
         !gather_group(m, v) || overlaps(m, v, to))
         return false;
     compute_group(m, v, &(sink){.to = to});

@@ -52,6 +52,11 @@ typedef struct tp_cells {
     void *room[TP_MAX_PLANES];      /* where planes go; allocated on first use */
 } tp_cells;
 
+static inline bool tp_same_shape(const tp_cells *a, const tp_cells *b)
+{
+    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
 /* Does a value depend on the step? */
 typedef enum tp_fixedness { TP_VARIES, TP_TO_BE_FIXED, TP_IS_FIXED } tp_fixedness;
 

@@ -2,9 +2,9 @@
 #include "kernels/machine/machine.h"
 
 #include <math.h>
-#include <time.h>
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/rng.h"
 #include "base/assert.h"
 #include "base/strided.h"
@@ -670,16 +670,9 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
     m->stats.steps = m->grid.total;
 }
 
-static double seconds(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 tp_walk_time tp_walk_clock(void)
 {
-    return (tp_walk_time){seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID)};
+    return (tp_walk_time){tp_wall_seconds(), tp_process_seconds()};
 }
 
 void tp_walk_times(tp_run_stats *s, tp_walk_time began, tp_walk_time prepared)

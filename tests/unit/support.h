@@ -61,7 +61,6 @@ static inline void unload(loaded *l)
     tp_arena_free(l->arena);
 }
 
-/* Analyze with one rule only (NULL: all). */
 typedef struct analysis_call {
     loaded *l;
     const tp_analysis_options *o;
@@ -74,19 +73,35 @@ static inline void analyze_call(void *arg)
     tp_analyze(c->l->arena, c->l->spec, c->o, c->r);
 }
 
+/* All rules, by these options. Free the spec behind it: findings live there. */
+static inline tp_analysis_result analyze(loaded *l, tp_analysis_options o)
+{
+    tp_analysis_result r = {0};
+    analysis_call c = {l, &o, &r};
+    assert_int_equal(tp_try(l->arena, analyze_call, &c), TP_OK);
+    return r;
+}
+
+/* Violated or unknown somewhere. */
+static inline bool open_for(const tp_analysis_result *r, const char *rule)
+{
+    for (uint32_t i = 0; i < r->findings.len; i++)
+        if (strcmp(r->findings.at[i].rule, rule) == 0 && r->findings.at[i].verdict != TP_PROVEN)
+            return true;
+    return false;
+}
+
+/* With one rule only (NULL: all). */
 static inline tp_analysis_result analyze_with(loaded *l, const char *rule, tp_prover_options prover)
 {
     static const tp_rule *only[1];
-    tp_analysis_result r = {0};
     tp_analysis_options o = {.prover = prover};
     if (rule) {
         only[0] = tp_rule_find(tp_str_c(rule));
         o.only = only;
         o.nonly = 1;
     }
-    analysis_call c = {l, &o, &r};
-    assert_int_equal(tp_try(l->arena, analyze_call, &c), TP_OK);
-    return r;
+    return analyze(l, o);
 }
 
 /* Elements of a tensor from *at on, of a nested list: numbers, booleans, "nan", "inf", "-inf". */

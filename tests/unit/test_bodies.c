@@ -92,27 +92,6 @@ typedef struct tally {
     } rules[64];
 } tally;
 
-/* Violated or unknown somewhere. */
-static bool open_for(const tp_analysis_result *r, const char *rule)
-{
-    for (uint32_t i = 0; i < r->findings.len; i++)
-        if (strcmp(r->findings.at[i].rule, rule) == 0 && r->findings.at[i].verdict != TP_PROVEN)
-            return true;
-    return false;
-}
-
-typedef struct job {
-    loaded *l;
-    tp_analysis_options o;
-    tp_analysis_result r;
-} job;
-
-static void analyze_job(void *arg)
-{
-    job *j = arg;
-    tp_analyze(j->l->arena, j->l->spec, &j->o, &j->r);
-}
-
 /* ---- what was reached ---- */
 
 static void count_region(tally *t, const tp_region *r)
@@ -184,12 +163,12 @@ typedef struct judging {
     tp_buf say; /* what is wrong */
 } judging;
 
-static wrong at_every_point(judging *x, job *j)
+static wrong at_every_point(judging *x, loaded *l, const tp_analysis_result *r)
 {
     wrong answer = FINE;
-    bool outside = open_for(&j->r, "TP101"), no_steps = open_for(&j->r, "TP007");
-    const tp_kernel *k = j->l->spec->kernels[0];
-    int64_t *env = TP_NEWN(j->l->arena, int64_t, tp_sym_count(k->exprs));
+    bool outside = open_for(r, "TP101"), no_steps = open_for(r, "TP007");
+    const tp_kernel *k = l->spec->kernels[0];
+    int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs));
     const tp_size *m = tp_size_find(k, TP_S("M")), *n = tp_size_find(k, TP_S("N"));
     bool one = m->kind == TP_SIZE_FIXED; /* then several inputs */
     int64_t m_lo = one ? 0 : m->min, m_hi = one ? 2 : m->max, n_lo = one ? 0 : n->min, n_hi = one ? 1 : n->max;
@@ -212,7 +191,7 @@ static wrong at_every_point(judging *x, job *j)
             }
             /* where windows miss their arrays, or no step runs, other rules do not speak */
             bool told =
-                st == TP_OK || outside || open_for(&j->r, trap.rule) || (no_steps && strcmp(trap.rule, "TP401") == 0);
+                st == TP_OK || outside || open_for(r, trap.rule) || (no_steps && strcmp(trap.rule, "TP401") == 0);
             if (!told && answer == FINE) {
                 answer = UNSOUND;
                 tp_buf_printf(&x->say, "%s proven, but %.*s at M = %lld, N = %lld", trap.rule, TP_FMT(trap.message),
@@ -232,25 +211,25 @@ static wrong judge(const char *spec, judging *x)
         unload(l);
         return REFUSED;
     }
-    job j = {.l = l, .o = {.prover = {.rlimit = 100000, .no_solver = x->trial % 3 != 0}, .replay = replay}};
-    assert_int_equal(tp_try(l->arena, analyze_job, &j), TP_OK);
+    tp_analysis_result r = analyze(
+        l, (tp_analysis_options){.prover = {.rlimit = 100000, .no_solver = x->trial % 3 != 0}, .replay = replay});
     if (x->t) {
         x->t->specs++;
-        count_findings(x->t, &j.r.findings);
-        x->t->certified += j.r.stats.certified;
-        x->t->solved += j.r.stats.linear + j.r.stats.raw;
-        x->t->enumerated += j.r.stats.enumerated;
+        count_findings(x->t, &r.findings);
+        x->t->certified += r.stats.certified;
+        x->t->solved += r.stats.linear + r.stats.raw;
+        x->t->enumerated += r.stats.enumerated;
         count_region(x->t, &l->spec->kernels[0]->body->statements);
     }
-    for (uint32_t i = 0; j.r.contradiction && i < j.r.findings.len; i++) {
-        const tp_finding *f = &j.r.findings.at[i];
+    for (uint32_t i = 0; r.contradiction && i < r.findings.len; i++) {
+        const tp_finding *f = &r.findings.at[i];
         if (f->verdict != TP_VIOLATED || !f->reason.n)
             continue;
         answer = ALARM;
         tp_buf_printf(&x->say, "false alarm: %s %.*s", f->rule, TP_FMT(f->message));
     }
     if (answer == FINE)
-        answer = at_every_point(x, &j);
+        answer = at_every_point(x, l, &r);
     unload(l);
     return answer;
 }
@@ -487,13 +466,12 @@ static void primitives_spread_padding_exactly(void **state)
                 loaded *l = load_text(spec);
                 if (!l->spec)
                     fail_msg("%s: %s", VALUES[v], l->ctx.findings.at[0].message.p);
-                job j = {.l = l, .o = {.prover = {.no_solver = true}}};
-                assert_int_equal(tp_try(l->arena, analyze_job, &j), TP_OK);
+                tp_analysis_result r = analyze(l, (tp_analysis_options){.prover = {.no_solver = true}});
                 const tp_kernel *k = l->spec->kernels[0];
                 int64_t *env = TP_NEWN(a, int64_t, tp_sym_count(k->exprs));
                 tp_trap trap;
                 tp_status st = run_at(a, k, env, 1, &trap);
-                bool open = open_for(&j.r, "TP501"), traps = st == TP_E_TRAP && strcmp(trap.rule, "TP501") == 0;
+                bool open = open_for(&r, "TP501"), traps = st == TP_E_TRAP && strcmp(trap.rule, "TP501") == 0;
                 if (open != traps || (st != TP_OK && !traps))
                     fail_msg("%s: o[%d, %d] is %s, the analyzer says %s (shape %d)", VALUES[v], at / 3, at % 3,
                              traps         ? "undefined"
@@ -531,9 +509,8 @@ static void endless_bodies_are_given_up(void **state)
     tp_buf_c(&b, ", \"o[...] = s[...]\"]}");
     loaded *l = load_text(tp_buf_view(&b).p);
     assert_non_null(l->spec);
-    job j = {.l = l, .o = {.prover = {.rlimit = 100000}}};
-    assert_int_equal(tp_try(l->arena, analyze_job, &j), TP_OK);
-    assert_true(open_for(&j.r, "TP501") && open_for(&j.r, "TP404") && open_for(&j.r, "TP102"));
+    tp_analysis_result r = analyze(l, (tp_analysis_options){.prover = {.rlimit = 100000}});
+    assert_true(open_for(&r, "TP501") && open_for(&r, "TP404") && open_for(&r, "TP102"));
     unload(l);
     tp_arena_free(a);
 }

@@ -183,14 +183,6 @@ static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char 
     return answer;
 }
 
-static bool open_for(const tp_analysis_result *r, const char *rule)
-{
-    for (uint32_t i = 0; i < r->findings.len; i++)
-        if (strcmp(r->findings.at[i].rule, rule) == 0 && r->findings.at[i].verdict != TP_PROVEN)
-            return true;
-    return false;
-}
-
 typedef struct tally {
     unsigned specs, refused, proven, violated, unknown, trapping, right, unsound, alarms;
 } tally;
@@ -205,9 +197,7 @@ static void judge(program *p, tally *t)
         unload(l);
         return;
     }
-    tp_analysis_options o = {.prover = {.rlimit = 300000}, .replay = replay};
-    tp_analysis_result r = {0};
-    assert_int_equal(tp_try(l->arena, analyze_call, &(analysis_call){l, &o, &r}), TP_OK);
+    tp_analysis_result r = analyze(l, (tp_analysis_options){.prover = {.rlimit = 300000}, .replay = replay});
     const tp_kernel *k = l->spec->kernels[0];
     int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs));
     bool open = open_for(&r, "TP504"), traps = false, flies = false;

@@ -85,18 +85,6 @@ typedef struct tally {
     unsigned specs, refused, points, traps, proven, violated, unknown, unsound, unconfirmed;
 } tally;
 
-typedef struct job {
-    loaded *l;
-    tp_analysis_options o;
-    tp_analysis_result r;
-} job;
-
-static void analyze_job(void *arg)
-{
-    job *j = arg;
-    tp_analyze(j->l->arena, j->l->spec, &j->o, &j->r);
-}
-
 static tp_status run_at(tp_arena *a, const tp_kernel *k, const int64_t *env, uint64_t seed, tp_trap *trap)
 {
     tp_tensor arrays[2];
@@ -121,17 +109,10 @@ static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char 
     return answer;
 }
 
-static bool open_for(const tp_analysis_result *r, const char *rule)
+static void judge_point(tally *t, loaded *l, const tp_analysis_result *r, int64_t *env, const char *spec,
+                        uint64_t trial)
 {
-    for (uint32_t i = 0; i < r->findings.len; i++)
-        if (strcmp(r->findings.at[i].rule, rule) == 0 && r->findings.at[i].verdict != TP_PROVEN)
-            return true;
-    return false;
-}
-
-static void judge_point(tally *t, job *j, int64_t *env, const char *spec, uint64_t trial)
-{
-    const tp_kernel *k = j->l->spec->kernels[0];
+    const tp_kernel *k = l->spec->kernels[0];
     tp_arena *a = tp_arena_new(0);
     tp_trap trap;
     tp_str why;
@@ -140,8 +121,8 @@ static void judge_point(tally *t, job *j, int64_t *env, const char *spec, uint64
         assert_true(st == TP_OK || st == TP_E_TRAP);
         t->points++;
         t->traps += st == TP_E_TRAP;
-        bool others = open_for(&j->r, "TP101") || open_for(&j->r, "TP103") || open_for(&j->r, "TP007");
-        if (st == TP_E_TRAP && !others && !open_for(&j->r, trap.rule) && t->unsound++ < 3)
+        bool others = open_for(r, "TP101") || open_for(r, "TP103") || open_for(r, "TP007");
+        if (st == TP_E_TRAP && !others && !open_for(r, trap.rule) && t->unsound++ < 3)
             printf("trial %llu: %s proven, but %.*s with %.*s, M = %lld\n%s\n", (unsigned long long)trial, trap.rule,
                    TP_FMT(trap.message), TP_FMT(tp_tables_text(a, k, env)), (long long)env[k->sizes[0].sym], spec);
     }
@@ -149,17 +130,18 @@ static void judge_point(tally *t, job *j, int64_t *env, const char *spec, uint64
 }
 
 /* Every content of both tables, entries from LOWEST to HIGHEST. */
-static void every_content(tally *t, job *j, int64_t *env, const char *spec, uint64_t trial)
+static void every_content(tally *t, loaded *l, const tp_analysis_result *r, int64_t *env, const char *spec,
+                          uint64_t trial)
 {
-    const tp_kernel *k = j->l->spec->kernels[0];
+    const tp_kernel *k = l->spec->kernels[0];
     tp_str why;
-    assert_true(tp_tables_new(j->l->arena, k, env, &why));
+    assert_true(tp_tables_new(l->arena, k, env, &why));
     int64_t *n = tp_bound_table(env, k->tables[0].sym)->at, *at = tp_bound_table(env, k->tables[1].sym)->at;
     for (*n = LOWEST; *n <= HIGHEST; ++*n)
         for (at[0] = LOWEST; at[0] <= HIGHEST; at[0]++)
             for (at[1] = LOWEST; at[1] <= HIGHEST; at[1]++)
                 for (at[2] = LOWEST; at[2] <= HIGHEST; at[2]++)
-                    judge_point(t, j, env, spec, trial);
+                    judge_point(t, l, r, env, spec, trial);
 }
 
 static void one_spec(maker *g, tally *t, uint64_t trial)
@@ -172,11 +154,11 @@ static void one_spec(maker *g, tally *t, uint64_t trial)
         unload(l);
         return;
     }
-    job j = {.l = l, .o = {.prover = {.rlimit = 100000, .no_solver = trial % 2 != 0}, .replay = replay}};
-    assert_int_equal(tp_try(l->arena, analyze_job, &j), TP_OK);
+    tp_analysis_result r =
+        analyze(l, (tp_analysis_options){.prover = {.rlimit = 100000, .no_solver = trial % 2 != 0}, .replay = replay});
     t->specs++;
-    for (uint32_t i = 0; i < j.r.findings.len; i++) {
-        const tp_finding *f = &j.r.findings.at[i];
+    for (uint32_t i = 0; i < r.findings.len; i++) {
+        const tp_finding *f = &r.findings.at[i];
         t->proven += f->verdict == TP_PROVEN;
         t->violated += f->verdict == TP_VIOLATED;
         t->unknown += f->verdict == TP_UNKNOWN;
@@ -187,7 +169,7 @@ static void one_spec(maker *g, tally *t, uint64_t trial)
     const tp_kernel *k = l->spec->kernels[0];
     int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs));
     for (env[k->sizes[0].sym] = k->sizes[0].min; env[k->sizes[0].sym] <= 3; env[k->sizes[0].sym]++)
-        every_content(t, &j, env, spec, trial);
+        every_content(t, l, &r, env, spec, trial);
     unload(l);
 }
 
