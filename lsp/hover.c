@@ -61,18 +61,12 @@ static void say_visits(tp_arena *a, tp_buf *b, const tp_job *j, const tp_operand
     int64_t *env = tp_map_sizes(a, &j->report, &sizes);
     if (o->role == TP_SCRATCH || !env || !tp_map_blocks(a, j->report.spec->kernels[0], o, env, &map))
         return;
-    uint64_t blocks = (uint64_t)map.rows * map.columns, fetched = 0, never = 0;
-    uint32_t most = 0;
-    for (uint64_t i = 0; i < blocks; i++) {
-        fetched += map.visits[i];
-        never += map.visits[i] == 0;
-        most = map.visits[i] > most ? map.visits[i] : most;
-    }
+    tp_visits n = tp_map_visits(&map);
     tp_buf_printf(b, "\n\n%s %llu time%s in %u steps: %llu blocks, one up to %u time%s",
-                  o->role == TP_INPUT ? "fetched" : "written", (unsigned long long)fetched, fetched == 1 ? "" : "s",
-                  map.steps, (unsigned long long)blocks, most, most == 1 ? "" : "s");
-    if (never)
-        tp_buf_printf(b, ", %llu never", (unsigned long long)never);
+                  o->role == TP_INPUT ? "fetched" : "written", (unsigned long long)n.all, n.all == 1 ? "" : "s",
+                  map.steps, (unsigned long long)n.blocks, n.most, n.most == 1 ? "" : "s");
+    if (n.never)
+        tp_buf_printf(b, ", %llu never", (unsigned long long)n.never);
     if (sizes.n)
         tp_buf_printf(b, " (%.*s)", TP_FMT(sizes));
 }

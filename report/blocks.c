@@ -186,6 +186,21 @@ size_t tp_map_cell(const tp_block_map *m, uint32_t slice, int64_t row, int64_t c
     return ((size_t)slice * (m->rows + 2) + (size_t)(row + 1)) * (m->columns + 2) + (size_t)(column + 1);
 }
 
+tp_visits tp_map_visits(const tp_block_map *m)
+{
+    tp_visits n = {.blocks = (uint64_t)m->shown * m->rows * m->columns};
+    for (uint32_t i = 0; i < m->shown; i++)
+        for (uint32_t r = 0; r < m->rows; r++)
+            for (uint32_t c = 0; c < m->columns; c++) {
+                uint32_t v = m->visits[tp_map_cell(m, i, r, c)];
+                n.never += v == 0;
+                n.again += v > 1;
+                n.all += v;
+                n.most = v > n.most ? v : n.most;
+            }
+    return n;
+}
+
 /* The dimensions of an operand as they are drawn. */
 typedef struct layout {
     int64_t blocks[TP_MAX_RANK];

@@ -23,6 +23,13 @@ enum { TP_MAP_SLICES = 8 };
 /* Of a block; row and column from -1 to rows and columns. */
 size_t tp_map_cell(const tp_block_map *m, uint32_t slice, int64_t row, int64_t column);
 
+/* Of the slices that are there, without their rims. */
+typedef struct tp_visits {
+    uint64_t blocks, never, again, all; /* again: visited more than once; all: visits */
+    uint32_t most;                      /* of one block */
+} tp_visits;
+tp_visits tp_map_visits(const tp_block_map *m);
+
 /* Sizes at which the pictures are drawn: those of the smallest case of a
  * violation, else such that there are several blocks along each axis and the last one leaves its array; where tables
  * decide, those of a case that was run, or tables by chance that satisfy the contracts. An environment for all symbols;

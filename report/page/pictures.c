@@ -109,31 +109,24 @@ static void write_slice(const tp_page *p, const tp_operand *o, const tp_block_ma
 
 static void write_map(const tp_page *p, const tp_operand *o, const tp_block_map *m)
 {
-    uint32_t never = 0, again = 0, most = 1, all = m->shown * m->rows * m->columns;
-    for (uint32_t i = 0; i < m->shown; i++)
-        for (uint32_t r = 0; r < m->rows; r++)
-            for (uint32_t c = 0; c < m->columns; c++) {
-                uint32_t v = m->visits[tp_map_cell(m, i, r, c)];
-                never += v == 0;
-                again += v > 1;
-                most = v > most ? v : most;
-            }
+    tp_visits n = tp_map_visits(m);
     grid g = grid_of(m);
     tp_html_raw(p, "<figure><div class=\"slices\">");
     for (uint32_t i = 0; i < m->shown; i++)
-        write_slice(p, o, m, g, i, most);
+        write_slice(p, o, m, g, i, n.most ? n.most : 1);
     tp_html_raw(p, "</div><figcaption><code>");
     tp_html_put(p, o->name);
     fprintf(p->out, "</code>, %s", o->role == TP_INPUT ? "input" : "output");
     if (m->shown < m->slices)
         fprintf(p->out, ", %u of %u slices", m->shown, m->slices);
     tp_html_raw(p, ": ");
-    if (never)
-        fprintf(p->out, "%u of %u blocks never, ", never, all);
-    if (most > 1)
-        fprintf(p->out, "%u of %u blocks again and again, up to %u times", again, all, most);
+    if (n.never)
+        fprintf(p->out, "%llu of %llu blocks never, ", (unsigned long long)n.never, (unsigned long long)n.blocks);
+    if (n.most > 1)
+        fprintf(p->out, "%llu of %llu blocks again and again, up to %u times", (unsigned long long)n.again,
+                (unsigned long long)n.blocks, n.most);
     else
-        tp_html_raw(p, never ? "the others once" : "each block once");
+        tp_html_raw(p, n.never ? "the others once" : "each block once");
     if (m->outside)
         fprintf(p->out, "; %u of %u steps outside the array", m->outside, m->steps);
     tp_html_raw(p, "</figcaption></figure>\n");
