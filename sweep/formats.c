@@ -24,7 +24,7 @@ static void write_csv(const tp_sweep *s, FILE *out)
         csv_text(out, s->axes[i].name);
         fputc(',', out);
     }
-    fputs("verdict,rules,vmem_bytes,case\n", out);
+    fputs("verdict,rules,vmem_bytes,traffic_bytes,flops,model_us,bound,pareto,case\n", out);
     for (uint32_t c = 0; c < s->ncells; c++) {
         const tp_sweep_cell *cell = &s->cells[c];
         for (uint32_t i = 0; i < s->naxes; i++) {
@@ -35,9 +35,17 @@ static void write_csv(const tp_sweep *s, FILE *out)
         for (uint32_t r = 0; r < cell->said.nrules; r++)
             fprintf(out, "%s%s", r ? " " : "", cell->said.rules[r]);
         if (cell->vmem >= 0)
-            fprintf(out, ",%lld,", (long long)cell->vmem);
+            fprintf(out, ",%lld", (long long)cell->vmem);
         else
-            fputs(",,", out);
+            fputc(',', out);
+        if (cell->cost.known) {
+            fprintf(out, ",%lld,", (long long)cell->cost.bytes);
+            if (cell->cost.flops >= 0)
+                fprintf(out, "%lld", (long long)cell->cost.flops);
+            fprintf(out, ",%.6g,%s,%d,", cell->cost.seconds * 1e6, cell->cost.bound, cell->pareto);
+        } else {
+            fputs(",,,,,0,", out);
+        }
         csv_text(out, cell->said.smallest);
         fputc('\n', out);
     }
@@ -90,6 +98,12 @@ static void json_cell(tp_buf *b, const tp_sweep *s, uint32_t c)
         tp_buf_printf(b, ", \"vmem_bytes\": %lld", (long long)cell->vmem);
     else
         tp_buf_c(b, ", \"vmem_bytes\": null");
+    if (cell->cost.known)
+        tp_buf_printf(b, ", \"traffic_bytes\": %lld, \"model_seconds\": %.9g, \"bound\": \"%s\", \"pareto\": %s",
+                      (long long)cell->cost.bytes, cell->cost.seconds, cell->cost.bound,
+                      cell->pareto ? "true" : "false");
+    if (cell->cost.known && cell->cost.flops >= 0)
+        tp_buf_printf(b, ", \"flops\": %lld", (long long)cell->cost.flops);
     tp_buf_c(b, "}");
 }
 
@@ -101,7 +115,13 @@ static void write_json(const tp_sweep *s, FILE *out)
     tp_buf_json(&b, s->name);
     tp_buf_c(&b, ",\n \"axes\": [");
     json_axes(&b, s);
-    tp_buf_printf(&b, "],\n \"legal\": %u, \"forbidden\": %u, \"unknown\": %u,\n \"cells\": [\n",
+    tp_buf_c(&b, "],\n \"modelled_at\": {");
+    for (uint32_t i = 0; i < s->nmodelled; i++) {
+        tp_buf_c(&b, i ? ", " : "");
+        tp_buf_json(&b, s->modelled[i].name);
+        tp_buf_printf(&b, ": %lld", (long long)s->modelled[i].value);
+    }
+    tp_buf_printf(&b, "},\n \"legal\": %u, \"forbidden\": %u, \"unknown\": %u,\n \"cells\": [\n",
                   tp_sweep_count(s, TP_CELL_LEGAL), tp_sweep_count(s, TP_CELL_FORBIDDEN),
                   tp_sweep_count(s, TP_CELL_UNKNOWN));
     fprintf(out, "%.*s", TP_FMT(tp_buf_view(&b)));

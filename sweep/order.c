@@ -1,19 +1,63 @@
 /* What the formats share: order and groups. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "sweep/sweep.h"
 
 typedef struct entry {
-    int64_t vmem;
-    uint32_t cell;
+    const tp_sweep_cell *cell;
+    uint32_t number;
 } entry;
+
+/* What is not known is worst. */
+static double seconds_of(const tp_sweep_cell *c)
+{
+    return c->cost.known ? c->cost.seconds : HUGE_VAL;
+}
+
+static int64_t vmem_of(const tp_sweep_cell *c)
+{
+    return c->vmem < 0 ? INT64_MAX : c->vmem;
+}
+
+static int64_t bytes_of(const tp_sweep_cell *c)
+{
+    return c->cost.known ? c->cost.bytes : INT64_MAX;
+}
 
 static int by_cost(const void *x, const void *y)
 {
     const entry *a = x, *b = y;
-    if (a->vmem != b->vmem)
-        return a->vmem < b->vmem ? -1 : 1;
-    return a->cell < b->cell ? -1 : a->cell > b->cell;
+    if (seconds_of(a->cell) != seconds_of(b->cell))
+        return seconds_of(a->cell) < seconds_of(b->cell) ? -1 : 1;
+    if (bytes_of(a->cell) != bytes_of(b->cell))
+        return bytes_of(a->cell) < bytes_of(b->cell) ? -1 : 1;
+    if (vmem_of(a->cell) != vmem_of(b->cell))
+        return vmem_of(a->cell) < vmem_of(b->cell) ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+bool tp_sweep_dominates(const tp_sweep_cell *a, const tp_sweep_cell *b)
+{
+    return seconds_of(a) <= seconds_of(b) && bytes_of(a) <= bytes_of(b) && vmem_of(a) <= vmem_of(b) &&
+           (seconds_of(a) < seconds_of(b) || bytes_of(a) < bytes_of(b) || vmem_of(a) < vmem_of(b));
+}
+
+/* Best first, so that only shapes before it can be better in one thing and no worse in the others; of those, the ones
+ * on the list suffice. */
+static void mark_pareto(tp_sweep *s)
+{
+    uint32_t n, kept = 0;
+    const uint32_t *best = tp_sweep_best(s->arena, s, &n);
+    uint32_t *list = TP_NEWN(s->arena, uint32_t, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        bool dominated = !s->cells[best[i]].cost.known;
+        for (uint32_t l = 0; l < kept && !dominated; l++)
+            dominated = tp_sweep_dominates(&s->cells[list[l]], &s->cells[best[i]]);
+        s->cells[best[i]].pareto = !dominated;
+        if (!dominated)
+            list[kept++] = best[i];
+    }
 }
 
 const uint32_t *tp_sweep_best(tp_arena *a, const tp_sweep *s, uint32_t *n)
@@ -23,10 +67,10 @@ const uint32_t *tp_sweep_best(tp_arena *a, const tp_sweep *s, uint32_t *n)
     *n = 0;
     for (uint32_t i = 0; i < s->ncells; i++)
         if (s->cells[i].said.verdict == TP_CELL_LEGAL)
-            list[(*n)++] = (entry){s->cells[i].vmem < 0 ? INT64_MAX : s->cells[i].vmem, i};
+            list[(*n)++] = (entry){&s->cells[i], i};
     qsort(list, *n, sizeof *list, by_cost);
     for (uint32_t i = 0; i < *n; i++)
-        cells[i] = list[i].cell;
+        cells[i] = list[i].number;
     return cells;
 }
 
@@ -57,8 +101,9 @@ static int by_rule(const void *x, const void *y)
     return strcmp(a->rule, b->rule);
 }
 
-void tp_sweep_group_cells(tp_sweep *s, const tp_sweep_options *o)
+void tp_sweep_rank(tp_sweep *s, const tp_sweep_options *o)
 {
+    mark_pareto(s);
     for (uint32_t i = 0; i < s->ncells; i++)
         if (s->cells[i].said.verdict != TP_CELL_LEGAL)
             group_of(s, i)->cells++;

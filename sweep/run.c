@@ -123,6 +123,8 @@ static void check_cell(void *arg)
     sweep_check(x->w, &x->job, text, &s);
     tp_sweep_cell *cell = &run->s->cells[x->cell];
     cell->said = sweep_opinion_of(x->w->arena, &x->job.report);
+    if (x->job.report.valid && cell->said.verdict != TP_CELL_FORBIDDEN)
+        cell->cost = tp_sweep_price(x->w->piece, x->job.report.spec, run->s->modelled, run->s->nmodelled);
     cell->vmem = x->job.report.valid && x->job.report.vmem.limit ? x->job.report.vmem.bytes : -1;
 }
 

@@ -19,6 +19,7 @@
 
 #include <stdio.h>
 
+#include "sweep/price.h"
 #include "verify/verify.h"
 
 enum {
@@ -52,6 +53,8 @@ typedef struct tp_sweep_opinion {
 typedef struct tp_sweep_cell {
     tp_sweep_opinion said;
     int64_t vmem; /* bytes of declared buffers at the largest sizes; -1: no bound, or not computed */
+    tp_sweep_cost cost;
+    bool pareto; /* legal, and no other one is better */
 } tp_sweep_cell;
 
 /* A group of forbidden, or of undecided, cells: those with the same first rule. */
@@ -70,6 +73,8 @@ typedef struct tp_sweep {
     bool expects; /* the spec has "expect": what a box shows of findings says nothing of a cell's */
     tp_sweep_axis axes[TP_SWEEP_AXES];
     uint32_t naxes;
+    tp_binding *modelled; /* sizes that are not listed, at which costs are modelled */
+    uint32_t nmodelled;
     tp_sweep_cell *cells; /* the last axis varies fastest */
     uint32_t ncells;
     tp_sweep_groups groups;
@@ -81,6 +86,9 @@ typedef struct tp_sweep {
 
 /* space.c: read --over lists ("bm=64:512:64,T=float32|bfloat16") for a valid job. False with one sentence in *why. */
 bool tp_sweep_read(tp_arena *a, const tp_job *j, const tp_str *over, uint32_t n, tp_sweep *s, tp_str *why);
+/* model.c: the sizes at which costs are modelled: those given; of the others, what the spec's first case has where that
+ * is at most 16, and 4096 or the nearest value that they may have. False with one sentence in *why. */
+bool tp_sweep_model(tp_sweep *s, const tp_job *j, const tp_binding *given, uint32_t n, tp_str *why);
 /* Number of the cell's value on an axis. */
 uint32_t tp_sweep_at(const tp_sweep *s, uint32_t cell, uint32_t axis);
 /* The same cell with another value there. */
@@ -108,11 +116,13 @@ void tp_sweep_free(tp_sweep *s);
 /* What lint says of a cell, all rules together, with its smallest case: for the few that are shown. */
 tp_sweep_opinion tp_sweep_lint(tp_sweep *s, const tp_sweep_options *o, uint32_t cell);
 
-/* order.c: legal cells, best first: by VMEM where there is no model. Their number in *n. */
+/* order.c: legal cells, best first: by the model's time, then traffic, then VMEM. Their number in *n. */
 const uint32_t *tp_sweep_best(tp_arena *a, const tp_sweep *s, uint32_t *n);
 uint32_t tp_sweep_count(const tp_sweep *s, tp_sweep_verdict v);
-/* By rule; forbidden ones first. Asks lint once for each. */
-void tp_sweep_group_cells(tp_sweep *s, const tp_sweep_options *o);
+/* Is a no worse than b in time, traffic and VMEM, and better in one of them? */
+bool tp_sweep_dominates(const tp_sweep_cell *a, const tp_sweep_cell *b);
+/* Marks the legal cells that no other one dominates; groups the others by rule, and asks lint once for each group. */
+void tp_sweep_rank(tp_sweep *s, const tp_sweep_options *o);
 
 /* A way to write it down. */
 typedef struct tp_sweep_format {

@@ -44,24 +44,65 @@ static int width_of(const tp_sweep_axis *x)
     return (int)n;
 }
 
+static tp_str time_text(tp_arena *a, const tp_sweep_cost *c)
+{
+    return !c->known           ? TP_S("?")
+           : c->seconds < 1e-3 ? tp_printf(a, "%.2f us", c->seconds * 1e6)
+           : c->seconds < 1    ? tp_printf(a, "%.3f ms", c->seconds * 1e3)
+                               : tp_printf(a, "%.3f s", c->seconds);
+}
+
+tp_str sweep_model_text(tp_arena *a, const tp_sweep *s)
+{
+    tp_buf b = {.arena = a};
+    for (uint32_t i = 0; i < s->nmodelled; i++)
+        tp_buf_printf(&b, "%s%.*s = %lld", i ? ", " : "", TP_FMT(s->modelled[i].name), (long long)s->modelled[i].value);
+    return tp_buf_view(&b);
+}
+
+static void write_row(tp_arena *a, const tp_sweep *s, uint32_t c, FILE *out)
+{
+    const tp_sweep_cell *cell = &s->cells[c];
+    fputs(cell->pareto ? "  *" : "   ", out);
+    for (uint32_t i = 0; i < s->naxes; i++)
+        fprintf(out, " %*.*s", width_of(&s->axes[i]), TP_FMT(s->axes[i].values[tp_sweep_at(s, c, i)]));
+    fprintf(out, " %11.*s %11.*s %11.*s  %s\n", TP_FMT(sweep_bytes(a, cell->vmem)),
+            TP_FMT(cell->cost.known ? sweep_bytes(a, cell->cost.bytes) : TP_S("?")), TP_FMT(time_text(a, &cell->cost)),
+            cell->cost.known ? cell->cost.bound : "");
+}
+
+/* The best, and behind them what of the Pareto list is not among these. */
 static void write_best(tp_arena *a, const tp_sweep *s, FILE *out)
 {
-    uint32_t n;
+    uint32_t n, shown = 0;
     const uint32_t *best = tp_sweep_best(a, s, &n);
     if (!n)
         return;
-    fprintf(out, "\nlegal, best first\n ");
+    fputc('\n', out);
+    if (s->nmodelled)
+        wrap(out, 0, tp_printf(a, "legal, best first by the model's time at %.*s", TP_FMT(sweep_model_text(a, s))));
+    else
+        wrap(out, 0, TP_S("legal, best first by the model's time"));
+    fputs("   ", out);
     for (uint32_t i = 0; i < s->naxes; i++)
         fprintf(out, " %*.*s", width_of(&s->axes[i]), TP_FMT(s->axes[i].name));
-    fprintf(out, " %11s\n", "VMEM");
-    for (uint32_t r = 0; r < n && r < BEST; r++) {
-        fputc(' ', out);
-        for (uint32_t i = 0; i < s->naxes; i++)
-            fprintf(out, " %*.*s", width_of(&s->axes[i]), TP_FMT(s->axes[i].values[tp_sweep_at(s, best[r], i)]));
-        fprintf(out, " %11.*s\n", TP_FMT(sweep_bytes(a, s->cells[best[r]].vmem)));
-    }
-    if (n > BEST)
-        fprintf(out, "  and %u more, which --format csv lists\n", n - BEST);
+    fprintf(out, " %11s %11s %11s  bound by\n", "VMEM", "traffic", "model time");
+    for (uint32_t r = 0; r < n && shown < BEST; r++, shown++)
+        write_row(a, s, best[r], out);
+    for (uint32_t r = BEST, pareto = 0; r < n && pareto < BEST; r++)
+        if (s->cells[best[r]].pareto) {
+            write_row(a, s, best[r], out);
+            shown++;
+            pareto++;
+        }
+    if (n > shown)
+        fprintf(out, "    and %u more, which --format csv lists\n", n - shown);
+    fputs("  * no legal shape here is better in one of the three and no worse in the others\n", out);
+    for (uint32_t r = 0; r < n; r++)
+        if (!s->cells[best[r]].cost.known) {
+            wrap(out, 2, tp_printf(a, "? not modelled for some: %s", s->cells[best[r]].cost.why));
+            break;
+        }
 }
 
 static void write_group(tp_arena *a, const tp_sweep *s, const tp_sweep_group *g, FILE *out)

@@ -39,9 +39,25 @@ static void go_through(sweep_call *x, uint32_t threads)
     tp_watchdog_start(&guard, x->watched, threads, x->lint.timeout, &x->progress);
     tp_sweep_run(&x->s, &o);
     if (!tp_budget_interrupted())
-        tp_sweep_group_cells(&x->s, &o);
+        tp_sweep_rank(&x->s, &o);
     tp_watchdog_stop(&guard);
     tp_progress_clear(&x->progress);
+}
+
+/* "NAME=VALUE" of --size; false after a message. */
+static bool read_sizes(tp_cli *c, tp_binding *sizes)
+{
+    for (uint32_t i = 0; i < c->size.len; i++) {
+        tp_str value = tp_after(c->size.at[i], '=');
+        tp_strings one = {.at = &value, .len = 1};
+        if (!value.n)
+            return tp_usage_error("--size takes NAME=VALUE, e.g. --size M=4096, not `%.*s`", TP_FMT(c->size.at[i])),
+                   false;
+        sizes[i].name = (tp_str){c->size.at[i].p, c->size.at[i].n - value.n - 1};
+        if (!tp_option_number(&one, "size", 0, TP_SIZE_MAX, 0, &sizes[i].value))
+            return false;
+    }
+    return true;
 }
 
 /* --output FORMAT=PATH and --format; false after a message. */
@@ -120,14 +136,16 @@ static int run(tp_cli *c)
         return TP_EXIT_USAGE;
     if (paths.len != 1)
         return tp_usage_error("sweep takes one spec");
-    if (!outputs_usable(c, paths.at[0]))
+    tp_binding *sizes = TP_NEWN(c->arena, tp_binding, c->size.len + 1);
+    if (!outputs_usable(c, paths.at[0]) || !read_sizes(c, sizes))
         return TP_EXIT_USAGE;
     tp_job j = {.arena = tp_arena_child(c->arena)};
     tp_job_load(c, &j, paths.at[0], &x->lint);
     if (!j.report.valid)
         return tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
     x->path = &j.source.path;
-    if (!tp_sweep_read(c->arena, &j, c->over.at, c->over.len, &x->s, &why))
+    if (!tp_sweep_read(c->arena, &j, c->over.at, c->over.len, &x->s, &why) ||
+        !tp_sweep_model(&x->s, &j, sizes, c->size.len, &why))
         return tp_usage_error("%.*s", TP_FMT(why));
     tp_interrupt_allow();
 #ifdef M_TRIM_THRESHOLD

@@ -208,7 +208,7 @@ _tileproof() {
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
         '*--threads[threads that share the steps of leading parallel axes, with the same results (default 0\: one per processor)]:N:_files' \
         '*--profile[write what the run did as JSON\: instruction set, threads, time of each phase, bytes, FLOPs, and their shares of measured peaks]:FILE:_files' \
-        '*--size[a size that the arrays do not determine]:NAME=VALUE:_files' \
+        '*--size[a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096)]:NAME=VALUE:_files' \
         '*--dtype[a dtype parameter that the arrays do not determine]:NAME=DTYPE:_files' \
         '*--input[an input array\: FILE.npy or FILE.safetensors#TENSOR]:NAME=FILE:_files' \
         '*--output[where to write an output array]:NAME=FILE:_files' \
@@ -233,6 +233,7 @@ _tileproof() {
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
         '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
         '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--size[a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096)]:NAME=VALUE:_files' \
         '*--no-progress[do not show on a terminal what is done, how far it is and for how long]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and its source; do nothing else]' \

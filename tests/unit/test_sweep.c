@@ -136,6 +136,51 @@ static void sweeps_are_those_of_the_data_and_of_lint(void **state)
 
 /* ---- formats and errors ---- */
 
+/* The model's numbers of a cell are those of `cost`, and nothing legal dominates a shape on the Pareto list. */
+static void pareto_list_is_that_of_brute_force(void **state)
+{
+    place *p = *state;
+    outcome o;
+    struct json_object *r =
+        sweep_of(p, "examples/matmul/matmul.tile.json", "bm=64:320:64,bn=128:512:128,bk=128|256,T=float32", &o);
+    struct json_object *cells = member(r, "cells");
+    size_t n = json_object_array_length(cells), marked = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *a = json_object_array_get_idx(cells, i);
+        bool best = true;
+        for (size_t k = 0; k < n && best; k++) {
+            struct json_object *b = json_object_array_get_idx(cells, k);
+            double d[3];
+            const char *const WHAT[] = {"model_seconds", "traffic_bytes", "vmem_bytes"};
+            for (int w = 0; w < 3; w++)
+                d[w] = json_object_get_double(member(b, WHAT[w])) - json_object_get_double(member(a, WHAT[w]));
+            best = !(d[0] <= 0 && d[1] <= 0 && d[2] <= 0 && (d[0] < 0 || d[1] < 0 || d[2] < 0));
+        }
+        marked += best;
+        assert_int_equal(json_object_get_boolean(member(a, "pareto")), best);
+    }
+    assert_true(marked > 3 && marked < n);
+    json_object_put(r);
+}
+
+/* x is read once for each block of columns, y once for each block of rows, o is written once. */
+static void traffic_of_a_matmul(void **state)
+{
+    place *p = *state;
+    outcome o = RUN(p->a, "sweep", "examples/matmul/matmul.tile.json", "--over", "bm=128|256,bn=128|512,T=float32",
+                    "--size", "M=1024", "--size", "N=2048", "--size", "K=512", "--format", "json");
+    struct json_object *r = record_of(p->a, &o), *cells = member(r, "cells");
+    for (size_t i = 0; i < json_object_array_length(cells); i++) {
+        struct json_object *cell = json_object_array_get_idx(cells, i);
+        int64_t bm = json_object_get_int64(member(member(cell, "at"), "bm")),
+                bn = json_object_get_int64(member(member(cell, "at"), "bn"));
+        assert_int_equal(json_object_get_int64(member(cell, "traffic_bytes")),
+                         4 * (1024 * 512 * (2048 / bn) + 512 * 2048 * (1024 / bm) + 1024 * 2048));
+        assert_int_equal(json_object_get_int64(member(cell, "flops")) / (2LL * 1024 * 2048 * 512), 1);
+    }
+    json_object_put(r);
+}
+
 static void any_number_of_threads(void **state)
 {
     place *p = *state;
@@ -190,6 +235,8 @@ int main(void)
     data = json_object_from_file("tests/sweep/sweeps.json");
     const struct CMUnitTest tests[] = {
         IN_PLACE(sweeps_are_those_of_the_data_and_of_lint),
+        IN_PLACE(pareto_list_is_that_of_brute_force),
+        IN_PLACE(traffic_of_a_matmul),
         IN_PLACE(any_number_of_threads),
         IN_PLACE(a_table_has_80_columns),
         IN_PLACE(what_is_no_sweep_is_one_error),
