@@ -131,6 +131,8 @@ uint32_t lower_read_dims(tp_lower *l, const tp_node *n, tp_expr *dims);
 int64_t lower_read_axis(tp_lower *l, const tp_node *n, uint32_t rank);
 uint32_t lower_read_axes(tp_lower *l, const tp_node *n, uint32_t rank, int64_t *ints);
 bool lower_read_flag(tp_lower *l, const tp_node *n);
+/* TP004 when v has another type than the note says. */
+void lower_check_note(tp_lower *l, const tp_node *note, tp_vid v);
 
 /* lower_stmt.c */
 /* A new statement of this kind, at the end of the region. */
@@ -143,6 +145,9 @@ const tp_syntax *lower_find_function(const tp_lower *l, tp_str name);
 tp_vids lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call);
 /* a if c else b: one arm is computed. */
 tp_vid lower_conditional(tp_lower *l, const tp_node *n);
+
+/* lower_while.c: the local that loop s counts by 1, from what it is up to *below; NULL: s is no such loop. */
+tp_local *lower_counter(tp_lower *l, const tp_syntax *s, const tp_node **below);
 
 /* lower_call.c */
 tp_vid lower_call(tp_lower *l, const tp_node *n);

@@ -151,3 +151,17 @@ bool lower_read_flag(tp_lower *l, const tp_node *n)
         lower_fail(l, n, NULL, "True or False is expected");
     return tp_str_is(n->text, "True");
 }
+
+void lower_check_note(tp_lower *l, const tp_node *note, tp_vid v)
+{
+    const tp_value *x = lower_value(l, v);
+    const tp_node *type = note->kind == TP_N_INDEX ? note->kids[0] : note;
+    tp_dtype d = lower_dtype(l, lower_dtype_name(l, type));
+    uint32_t rank = note->kind == TP_N_INDEX ? note->nkids - 1 : 0;
+    tp_expr dims[TP_MAX_RANK];
+    for (uint32_t i = 0; i < rank && i < TP_MAX_RANK; i++)
+        dims[i] = lower_static_int(l, note->kids[i + 1], "a dimension");
+    if (d != x->dtype || rank > TP_MAX_RANK || !lower_same_shape(l, x, rank, dims))
+        lower_fail(l, note, "correct the note or the statement", "the note does not fit: the value is %.*s",
+                   TP_FMT(lower_type_text(l, v)));
+}

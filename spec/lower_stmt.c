@@ -37,12 +37,12 @@ static void check_local_name(tp_lower *l, const tp_node *target)
 {
     const tp_kernel *k = l->k;
     bool axis = false, table = tp_table_find(k, target->text) >= 0, dtype = tp_dtype_find(target->text) != TP_NO_DTYPE;
-    for (uint32_t i = 0; i < k->naxes; i++)
+    for (uint32_t i = 0; i < k->naxes && !l->reference; i++) /* references have no axes */
         axis |= tp_str_eq(k->axes[i].name, target->text);
     for (uint32_t i = 0; i < k->ndtypes; i++)
         dtype |= tp_str_eq(k->dtypes[i].name, target->text);
     int operand = tp_operand_find(k, target->text);
-    if (operand >= 0 && !(l->reference && k->operands[operand].role == TP_OUTPUT))
+    if (operand >= 0 && !(l->reference && k->operands[operand].role != TP_INPUT))
         lower_fail(l, target, tp_printf(l->c->arena, "write %.*s[...] = …", TP_FMT(target->text)).p,
                    "`%.*s` is a ref, not a local", TP_FMT(target->text));
     bool constant = tp_named_number_find(k, target->text) != NULL;
@@ -58,20 +58,6 @@ static void check_local_name(tp_lower *l, const tp_node *target)
         tp_names none = {0};
         tp_scope_add(l->c, &none, target->text, TP_NAME_LOCAL, 0, tp_node_loc(l->c, target));
     }
-}
-
-static void check_note(tp_lower *l, const tp_node *note, tp_vid v)
-{
-    const tp_value *x = lower_value(l, v);
-    const tp_node *type = note->kind == TP_N_INDEX ? note->kids[0] : note;
-    tp_dtype d = lower_dtype(l, lower_dtype_name(l, type));
-    uint32_t rank = note->kind == TP_N_INDEX ? note->nkids - 1 : 0;
-    tp_expr dims[TP_MAX_RANK];
-    for (uint32_t i = 0; i < rank && i < TP_MAX_RANK; i++)
-        dims[i] = lower_static_int(l, note->kids[i + 1], "a dimension");
-    if (d != x->dtype || rank > TP_MAX_RANK || !lower_same_shape(l, x, rank, dims))
-        lower_fail(l, note, "correct the note or the statement", "the note does not fit: the value is %.*s",
-                   TP_FMT(lower_type_text(l, v)));
 }
 
 /* A copy, so that a later assignment to the variable does not change it. */
@@ -146,7 +132,7 @@ static void assign_value(tp_lower *l, const tp_node *target, const tp_node *note
 {
     int operand = tp_operand_find(l->k, target->text);
     check_local_name(l, target);
-    if (operand >= 0) { /* an output of a reference */
+    if (operand >= 0 && l->k->operands[operand].role == TP_OUTPUT) { /* of a reference */
         const tp_operand *o = &l->k->operands[operand];
         tp_dtype d = lower_dtype(l, o->dtype);
         v = lower_coerce(l, lower_promoted(l, v, d, value), d, value);
@@ -158,7 +144,7 @@ static void assign_value(tp_lower *l, const tp_node *target, const tp_node *note
         v = lower_broadcast(l, v, o->rank, o->shape, value);
     }
     if (note)
-        check_note(l, note, v);
+        lower_check_note(l, note, v);
     tp_local *old = lower_find_local(l, target->text);
     if (old && old->loop_variable)
         lower_fail(l, target, NULL, "`%.*s` is a loop variable", TP_FMT(old->name));
@@ -369,8 +355,8 @@ tp_vid lower_conditional(tp_lower *l, const tp_node *n)
     tp_vid c = lower_expr(l, n->kids[0]), v[2];
     const tp_value *x = lower_value(l, c);
     if (x->dtype != TP_BOOL || x->rank != 0)
-        lower_fail(l, n->kids[0], "use where on arrays", "a condition is a scalar bool, not %.*s",
-                   TP_FMT(lower_type_text(l, c)));
+        lower_fail(l, n->kids[0], x->rank ? "use where on arrays" : "compare it: flag != 0",
+                   "a condition is a scalar bool, not %.*s", TP_FMT(lower_type_text(l, c)));
     tp_region *outer = l->region, arm[2] = {0};
     for (int i = 0; i < 2; i++) {
         l->region = &arm[i];
@@ -409,8 +395,46 @@ tp_vid lower_conditional(tp_lower *l, const tp_node *n)
     return copy_of_slot(l, var, n);
 }
 
+static tp_vid loop_bound(tp_lower *l, const tp_node *n)
+{
+    tp_vid v = lower_expr(l, n);
+    const tp_value *x = lower_value(l, v);
+    if (x->rank || (x->dtype != TP_WEAK_INT && x->dtype != TP_I32))
+        lower_fail(l, n, "use sizes, literals or int32 scalars", "a loop bound is an integer scalar, not %.*s",
+                   TP_FMT(lower_type_text(l, v)));
+    return lower_coerce(l, v, TP_I32, n);
+}
+
+/* A loop over a range, with what the counter is behind it. */
+static bool lower_counting(tp_lower *l, const tp_syntax *s)
+{
+    const tp_node *below;
+    const tp_local *t = lower_counter(l, s, &below);
+    if (!t)
+        return false;
+    tp_vid slot = t->value, lo = copy_of_slot(l, slot, s->value), hi = loop_bound(l, below);
+    tp_local turn = *t;
+    turn.value = new_variable(l, TP_I32, 0, NULL);
+    turn.level = l->level + 1;
+    tp_block but_last = s->body;
+    but_last.len--;
+    uint32_t mark = l->locals.len;
+    lower_push_local(l, turn);
+    tp_region *outer = l->region, body = {0};
+    lower_block(l, &but_last, &body, NULL);
+    lower_drop_locals(l, mark);
+    l->region = outer;
+    l->syntax = s;
+    *lower_statement(l, TP_LOOP) = (tp_statement){
+        .kind = TP_LOOP, .syntax = s, .var = turn.value, .lo = lo, .hi = hi, .by = 1, .value = -1, .body = body};
+    assign_slot(l, slot, lower_binary(l, TP_P_MAXIMUM, lo, hi, s->value));
+    return true;
+}
+
 static void lower_while(tp_lower *l, const tp_syntax *s)
 {
+    if (!l->reference && lower_counting(l, s))
+        return;
     tp_region *outer = l->region, test = {0}, body = {0};
     l->region = &test;
     tp_vid c = lower_condition(l, s->value, "reduce it with any or all");
@@ -421,16 +445,6 @@ static void lower_while(tp_lower *l, const tp_syntax *s)
     statement->value = c;
     statement->test = test;
     statement->body = body;
-}
-
-static tp_vid loop_bound(tp_lower *l, const tp_node *n)
-{
-    tp_vid v = lower_expr(l, n);
-    const tp_value *x = lower_value(l, v);
-    if (x->rank || (x->dtype != TP_WEAK_INT && x->dtype != TP_I32))
-        lower_fail(l, n, "use sizes, literals or int32 scalars", "a loop bound is an integer scalar, not %.*s",
-                   TP_FMT(lower_type_text(l, v)));
-    return lower_coerce(l, v, TP_I32, n);
 }
 
 static void push_loop_variable(tp_lower *l, const tp_node *name, tp_vid v, bool slot)

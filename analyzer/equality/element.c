@@ -197,7 +197,9 @@ static term variable_element(evaluation *v, const stored *c, const tp_expr *at)
     } else if (c->turns.id) {
         new = joined_turns(v, c, variable_element(v, c->older, at), new);
     }
-    return decided ? new : term_select(v->s, c->path, new, variable_element(v, c->older, at));
+    if (decided || (!c->older && !c->turns.id && !c->update)) /* it is read only where some arm gave it a value */
+        return new;
+    return term_select(v->s, c->path, new, variable_element(v, c->older, at));
 }
 
 /* ---- moves ---- */
