@@ -64,6 +64,8 @@ bool tp_read_own_file(tp_cli *c, const char *what, const char *path, size_t max_
 tp_str tp_option(const tp_strings *values, const char *otherwise);
 bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, int64_t hi, int64_t otherwise,
                       int64_t *out);
+/* The two sides of NAME=VALUE; false: it is not that. */
+bool tp_split_binding(tp_str s, tp_str *name, tp_str *value);
 /* --target, empty: the spec's own. False after a message. */
 bool tp_use_target(const tp_cli *c, tp_str *target);
 bool tp_use_color(const tp_cli *c, bool *color);

@@ -90,6 +90,16 @@ bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, in
     return true;
 }
 
+bool tp_split_binding(tp_str s, tp_str *name, tp_str *value)
+{
+    const char *equals = memchr(s.p, '=', s.n);
+    if (!equals)
+        return false;
+    *name = (tp_str){s.p, (size_t)(equals - s.p)};
+    *value = (tp_str){equals + 1, s.n - name->n - 1};
+    return name->n && value->n;
+}
+
 bool tp_use_target(const tp_cli *c, tp_str *target)
 {
     tp_target ignored;

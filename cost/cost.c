@@ -13,19 +13,19 @@ const char *tp_peak_name(tp_peak p)
 
 /* ---- numbers ---- */
 
-static tp_count known(int64_t n)
+static tp_cost_count known(int64_t n)
 {
-    return (tp_count){.known = true, .n = n};
+    return (tp_cost_count){.known = true, .n = n};
 }
 
-static tp_count missing(tp_str why)
+static tp_cost_count missing(tp_str why)
 {
-    return (tp_count){.why = why};
+    return (tp_cost_count){.why = why};
 }
 
 static const char TOO_LARGE[] = "the number is beyond 2^63";
 
-static tp_count plus(tp_count a, tp_count b)
+static tp_cost_count plus(tp_cost_count a, tp_cost_count b)
 {
     int64_t n;
     if (!a.known || !b.known)
@@ -33,14 +33,14 @@ static tp_count plus(tp_count a, tp_count b)
     return tp_add(a.n, b.n, &n) ? known(n) : missing(tp_str_c(TOO_LARGE));
 }
 
-static tp_count minus(tp_count a, tp_count b)
+static tp_cost_count minus(tp_cost_count a, tp_cost_count b)
 {
     if (!a.known || !b.known)
         return a.known ? b : a;
     return known(a.n - b.n); /* both count something, and b no more than a */
 }
 
-static tp_count times(tp_count a, tp_count b)
+static tp_cost_count times(tp_cost_count a, tp_cost_count b)
 {
     int64_t n;
     if ((a.known && !a.n) || (b.known && !b.n))
@@ -50,13 +50,13 @@ static tp_count times(tp_count a, tp_count b)
     return tp_mul(a.n, b.n, &n) ? known(n) : missing(tp_str_c(TOO_LARGE));
 }
 
-static tp_count bytes_of(tp_count elements, tp_dtype d)
+static tp_cost_count bytes_of(tp_cost_count elements, tp_dtype d)
 {
-    tp_count bits = times(elements, known(tp_storage_bits(d)));
+    tp_cost_count bits = times(elements, known(tp_storage_bits(d)));
     return bits.known ? known(bits.n / 8 + (bits.n % 8 != 0)) : bits;
 }
 
-static tp_count aligned(tp_count n, int64_t to)
+static tp_cost_count aligned(tp_cost_count n, int64_t to)
 {
     int64_t blocks;
     if (!n.known || !to)
@@ -73,7 +73,7 @@ typedef struct tally {
     bool counting;
 } tally;
 
-static tp_count value(const tally *t, tp_expr e)
+static tp_cost_count value(tally *t, tp_expr e)
 {
     int64_t n;
     tp_eval_error err = tp_expr_eval(t->c->p, e, t->c->env, &n);
@@ -83,42 +83,42 @@ static tp_count value(const tally *t, tp_expr e)
                                      : missing(tp_str_c(tp_eval_error_text(err)));
 }
 
-static tp_count sum(const tally *t, const tp_sum *s)
+static tp_cost_count sum(tally *t, const tp_sum *s)
 {
     int64_t n;
     tp_str why;
-    return tp_sum_value(t->c, s, t->work, &n, &why) ? known(n) : missing(why);
+    return tp_sum_value(t->c, s, &t->work, &n, &why) ? known(n) : missing(why);
 }
 
-static tp_count total(const tally *t, const tp_total *x)
+static tp_cost_count total(tally *t, const tp_total *x)
 {
     return x->form.e.id && !t->counting ? value(t, x->form.e) : sum(t, &x->sum);
 }
 
-static tp_count executions(const tally *t, const tp_context *x)
+static tp_cost_count executions(tally *t, const tp_context *x)
 {
     return x->opaque.n ? missing(x->opaque) : total(t, &x->executions);
 }
 
 /* ---- windows ---- */
 
-static tp_count moved(const tally *t, const tp_move *m, bool elements)
+static tp_cost_count moved(tally *t, const tp_move *m, bool elements)
 {
     if (m->never)
         return known(0);
-    tp_count all = sum(t, elements ? &m->all_elements : &m->all);
+    tp_cost_count all = sum(t, elements ? &m->all_elements : &m->all);
     return m->subtract ? minus(all, sum(t, elements ? &m->same_elements : &m->same)) : all;
 }
 
-static tp_count over_jumps(const tally *t, const tp_window_cost *w, bool elements)
+static tp_cost_count over_jumps(tally *t, const tp_window_cost *w, bool elements)
 {
-    tp_count n = known(0);
+    tp_cost_count n = known(0);
     for (uint32_t j = 0; j <= t->c->k->naxes; j++)
         n = plus(n, moved(t, &w->moves[j], elements));
     return n;
 }
 
-static tp_count of_windows(const tally *t, const tp_window_cost *w, bool elements)
+static tp_cost_count of_windows(tally *t, const tp_window_cost *w, bool elements)
 {
     const tp_form *f = elements ? &w->elements : &w->times;
     if (w->why.n)
@@ -126,7 +126,7 @@ static tp_count of_windows(const tally *t, const tp_window_cost *w, bool element
     return f->e.id && !t->counting ? value(t, f->e) : over_jumps(t, w, elements);
 }
 
-static void add_transfers(const tally *t, uint32_t operand, tp_operand_cost *x)
+static void add_transfers(tally *t, uint32_t operand, tp_operand_cost *x)
 {
     const tp_body_cost *b = &t->c->body;
     for (uint32_t i = 0; i < b->transfers.len; i++) {
@@ -134,14 +134,14 @@ static void add_transfers(const tally *t, uint32_t operand, tp_operand_cost *x)
         tp_str opaque = b->contexts.at[m->context].opaque;
         if (m->operand != operand)
             continue;
-        tp_count n = opaque.n ? missing(opaque) : total(t, &m->executions),
-                 e = opaque.n ? missing(opaque) : total(t, &m->elements);
+        tp_cost_count n = opaque.n ? missing(opaque) : total(t, &m->executions),
+                      e = opaque.n ? missing(opaque) : total(t, &m->elements);
         *(m->in ? &x->fetches : &x->writes) = plus(m->in ? x->fetches : x->writes, n);
         *(m->in ? &x->fetched : &x->written) = plus(m->in ? x->fetched : x->written, e);
     }
 }
 
-static tp_operand_cost operand_cost(const tally *t, uint32_t i, bool any)
+static tp_operand_cost operand_cost(tally *t, uint32_t i, bool any)
 {
     const tp_operand *o = &t->c->k->operands[i];
     const tp_window_cost *w = &t->c->windows[i];
@@ -151,18 +151,16 @@ static tp_operand_cost operand_cost(const tally *t, uint32_t i, bool any)
     if (any && w->far) {
         add_transfers(t, i, &x);
     } else if (any && !(o->role == TP_OUTPUT && o->discard)) {
-        tp_count times_moved = of_windows(t, w, false), elements = of_windows(t, w, true);
+        tp_cost_count times_moved = of_windows(t, w, false), elements = of_windows(t, w, true);
         *(o->role == TP_INPUT ? &x.fetches : &x.writes) = times_moved;
         *(o->role == TP_INPUT ? &x.fetched : &x.written) = elements;
         if (w->why.n)
             x.fetches = x.fetched = missing(w->why);
     }
-    x.bytes_in = bytes_of(x.fetched, o->dtype);
-    x.bytes_out = bytes_of(x.written, o->dtype);
     return x;
 }
 
-static tp_jump jump_cost(const tally *t, uint32_t j, bool any)
+static tp_jump jump_cost(tally *t, uint32_t j, bool any)
 {
     tp_sum steps = tp_jump_steps(t->c, j);
     tp_jump x = {.steps = any ? sum(t, &steps) : known(0), .bytes_in = known(0), .bytes_out = known(0)};
@@ -170,8 +168,8 @@ static tp_jump jump_cost(const tally *t, uint32_t j, bool any)
         const tp_operand *o = &t->c->k->operands[i];
         if (t->c->windows[i].far || (o->role == TP_OUTPUT && o->discard))
             continue;
-        tp_count n = t->c->windows[i].why.n ? missing(t->c->windows[i].why)
-                                            : bytes_of(moved(t, &t->c->windows[i].moves[j], true), o->dtype);
+        tp_cost_count n = t->c->windows[i].why.n ? missing(t->c->windows[i].why)
+                                                 : bytes_of(moved(t, &t->c->windows[i].moves[j], true), o->dtype);
         *(o->role == TP_INPUT ? &x.bytes_in : &x.bytes_out) = plus(o->role == TP_INPUT ? x.bytes_in : x.bytes_out, n);
     }
     return x;
@@ -179,9 +177,9 @@ static tp_jump jump_cost(const tally *t, uint32_t j, bool any)
 
 /* ---- operations ---- */
 
-static tp_count operations(const tally *t, int which, bool any)
+static tp_cost_count operations(tally *t, int which, bool any)
 {
-    tp_count n = known(0);
+    tp_cost_count n = known(0);
     for (uint32_t i = 0; any && i < t->c->body.contexts.len; i++) {
         const tp_context *x = &t->c->body.contexts.at[i];
         if (x->per[which].id)
@@ -190,7 +188,7 @@ static tp_count operations(const tally *t, int which, bool any)
     return n;
 }
 
-static void count_dots(const tally *t, tp_cost_numbers *out, bool any)
+static void count_dots(tally *t, tp_cost_numbers *out, bool any)
 {
     const tp_body_cost *b = &t->c->body;
     int64_t mxu = t->c->k->target.mxu;
@@ -211,11 +209,39 @@ static void count_dots(const tally *t, tp_cost_numbers *out, bool any)
     }
 }
 
-tp_count tp_dot_on_tiles(const tp_dot_cost *x, int64_t side)
+tp_cost_count tp_dot_on_tiles(const tp_dot_cost *x, int64_t side)
 {
-    tp_count one = times(times(known(2), x->batch),
-                         times(aligned(x->m, TP_SUBLANES), times(aligned(x->k, side), aligned(x->n, side))));
+    tp_cost_count one = times(times(known(2), x->batch),
+                              times(aligned(x->m, TP_SUBLANES), times(aligned(x->k, side), aligned(x->n, side))));
     return times(x->executions, one);
+}
+
+static void add_up(tp_cost_numbers *n)
+{
+    n->bytes_in = n->bytes_out = known(0);
+    for (uint32_t i = 0; i < n->noperands; i++) {
+        tp_operand_cost *o = &n->operands[i];
+        o->bytes_in = bytes_of(o->fetched, o->operand->dtype);
+        o->bytes_out = bytes_of(o->written, o->operand->dtype);
+        n->bytes_in = plus(n->bytes_in, o->bytes_in);
+        n->bytes_out = plus(n->bytes_out, o->bytes_out);
+    }
+}
+
+static tp_cost_count one_of(tp_cost_count n, int64_t other)
+{
+    return n.known ? n : known(other);
+}
+
+void tp_cost_put_moved(tp_cost_numbers *n, uint32_t operand, int64_t fetches, int64_t fetched, int64_t writes,
+                       int64_t written)
+{
+    tp_operand_cost *o = &n->operands[operand];
+    o->fetches = one_of(o->fetches, fetches);
+    o->fetched = one_of(o->fetched, fetched);
+    o->writes = one_of(o->writes, writes);
+    o->written = one_of(o->written, written);
+    add_up(n);
 }
 
 tp_cost_numbers tp_cost_at(tp_cost *c, tp_arena *a, const tp_cost_request *r)
@@ -227,15 +253,14 @@ tp_cost_numbers tp_cost_at(tp_cost *c, tp_arena *a, const tp_cost_request *r)
         n.steps = times(n.steps, value(&t, c->k->axes[x].steps));
     bool any = !n.steps.known || n.steps.n > 0;
     n.operands = TP_NEWN(a, tp_operand_cost, n.noperands);
-    n.bytes_in = n.bytes_out = n.ideal_in = n.ideal_out = known(0);
+    n.ideal_in = n.ideal_out = known(0);
     for (uint32_t i = 0; i < n.noperands; i++) {
         n.operands[i] = operand_cost(&t, i, any);
-        n.bytes_in = plus(n.bytes_in, n.operands[i].bytes_in);
-        n.bytes_out = plus(n.bytes_out, n.operands[i].bytes_out);
-        tp_count *ideal = i < c->k->ninputs ? &n.ideal_in : &n.ideal_out;
+        tp_cost_count *ideal = i < c->k->ninputs ? &n.ideal_in : &n.ideal_out;
         if (!(c->k->operands[i].role == TP_OUTPUT && c->k->operands[i].discard))
             *ideal = plus(*ideal, n.operands[i].array);
     }
+    add_up(&n);
     n.njumps = c->k->naxes + 1;
     n.jumps = TP_NEWN(a, tp_jump, n.njumps);
     for (uint32_t j = 0; j < n.njumps; j++)
@@ -246,7 +271,9 @@ tp_cost_numbers tp_cost_at(tp_cost *c, tp_arena *a, const tp_cost_request *r)
     count_dots(&t, &n, any);
     if (!c->k->body)
         n.flops = n.dot_flops = n.mxu_flops = n.transcendental = missing(TP_S("the spec has no kernel"));
-    n.vmem = value(&t, c->vmem);
+    for (int early = 0; early < 2; early++)
+        n.vmem_of[early] = value(&t, c->vmem[early]);
+    n.vmem = n.vmem_of[tp_early_generation(&c->k->target)];
     n.vmem_limit = c->k->vmem_limit ? c->k->vmem_limit : tp_target_vmem(&c->k->target);
     return n;
 }
@@ -356,7 +383,7 @@ static void find_forms(tp_cost *c)
     f->dot_flops = form_operations(c, TP_OP_DOT);
     f->transcendental = form_operations(c, TP_OP_TRANSCENDENTAL);
     f->mxu_flops = form_mxu(c);
-    f->vmem.e = c->vmem;
+    f->vmem.e = c->vmem[tp_early_generation(&c->k->target)];
 }
 
 const tp_cost_forms *tp_cost_forms_of(const tp_cost *c)
@@ -364,18 +391,30 @@ const tp_cost_forms *tp_cost_forms_of(const tp_cost *c)
     return &c->forms;
 }
 
+/* Symbols of sizes, tables and axes come first, and every env of the kernel has them. */
+static uint32_t given_symbols(const tp_kernel *k)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)
+            n = k->sizes[i].sym >= n ? k->sizes[i].sym + 1 : n;
+    for (uint32_t i = 0; i < k->ntables; i++)
+        n = k->tables[i].sym >= n ? k->tables[i].sym + 1 : n;
+    return n;
+}
+
 tp_cost *tp_cost_new(tp_arena *a, const tp_kernel *k)
 {
     tp_cost *c = TP_NEW(a, tp_cost);
-    *c =
-        (tp_cost){.arena = a, .k = k, .p = k->exprs, .nsyms = tp_sym_count(k->exprs), .ngiven = tp_sym_count(k->exprs)};
+    *c = (tp_cost){.arena = a, .k = k, .p = k->exprs, .nsyms = tp_sym_count(k->exprs), .ngiven = given_symbols(k)};
     c->steps = tp_cost_num(c, 1);
     for (uint32_t x = 0; x < k->naxes; x++) {
         int64_t one;
         bool first = tp_expr_is_const(c->p, c->steps, &one) && one == 1;
         c->steps = first ? k->axes[x].steps : tp_cost_op(c, TP_E_MUL, c->steps, k->axes[x].steps);
     }
-    c->vmem = tp_vmem_bytes(a, k);
+    c->vmem[0] = tp_vmem_bytes(a, k, false);
+    c->vmem[1] = tp_vmem_bytes(a, k, true);
     tp_cost_windows(c);
     tp_cost_body(c);
     c->nsyms = tp_sym_count(k->exprs);

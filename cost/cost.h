@@ -19,11 +19,11 @@
 #include "spec/kernel.h"
 
 /* A number that was counted, or why there is none. */
-typedef struct tp_count {
+typedef struct tp_cost_count {
     bool known;
     int64_t n;
     tp_str why; /* in the arena of the cost; static */
-} tp_count;
+} tp_cost_count;
 
 /* The same for all sizes; `e` holds where every axis has a step. */
 typedef struct tp_form {
@@ -38,40 +38,42 @@ const char *tp_peak_name(tp_peak p);
 /* An input or output: traffic between its array in HBM and VMEM or SMEM, by windows and by copies of the body. */
 typedef struct tp_operand_cost {
     const tp_operand *operand;
-    tp_count fetches, fetched, bytes_in; /* times, elements, bytes as the chip stores them (4-bit types: half a byte) */
-    tp_count writes, written, bytes_out;
-    tp_count array; /* bytes of the array: what a perfect kernel moves once, in or out */
+    tp_cost_count fetches, fetched,
+        bytes_in; /* times, elements, bytes as the chip stores them (4-bit types: half a byte) */
+    tp_cost_count writes, written, bytes_out;
+    tp_cost_count array; /* bytes of the array: what a perfect kernel moves once, in or out */
 } tp_operand_cost;
 
 typedef struct tp_dot_cost {
     tp_peak peak;
-    tp_count executions;
-    tp_count batch, m, k, n; /* of one execution: `batch` products of m x k by k x n */
+    tp_cost_count executions;
+    tp_cost_count batch, m, k, n; /* of one execution: `batch` products of m x k by k x n */
 } tp_dot_cost;
 
 /* A jump from a step to the next: the axis that counts on, while all faster ones begin again. By axis, of naxes + 1:
  * [0] is the first step. */
 typedef struct tp_jump {
-    tp_count steps;               /* that begin so */
-    tp_count bytes_in, bytes_out; /* that windows move because of it; writes of what the step before had */
+    tp_cost_count steps;               /* that begin so */
+    tp_cost_count bytes_in, bytes_out; /* that windows move because of it; writes of what the step before had */
 } tp_jump;
 
 typedef struct tp_cost_numbers {
-    tp_count steps;
+    tp_cost_count steps;
     tp_operand_cost *operands; /* inputs, then outputs */
     uint32_t noperands;
-    tp_count bytes_in, bytes_out; /* of all operands */
-    tp_count flops;               /* of floats, and of every dot: two for each product and sum (as tp_run_stats) */
-    tp_count dot_flops;           /* of these, in dots */
-    tp_count mxu_flops;           /* of dots whose m is a multiple of 8, and k and n of the target's matrix unit */
-    tp_count transcendental;      /* elements of exp, tanh and the like (tp_prim_transcendental) */
+    tp_cost_count bytes_in, bytes_out; /* of all operands */
+    tp_cost_count flops;               /* of floats, and of every dot: two for each product and sum (as tp_run_stats) */
+    tp_cost_count dot_flops;           /* of these, in dots */
+    tp_cost_count mxu_flops;           /* of dots whose m is a multiple of 8, and k and n of the target's matrix unit */
+    tp_cost_count transcendental;      /* elements of exp, tanh and the like (tp_prim_transcendental) */
     tp_dot_cost *dots;
     uint32_t ndots;
     tp_jump *jumps;
     uint32_t njumps;
-    tp_count vmem; /* windows with their buffers, and scratch, in whole tiles: what TP301 adds up */
+    tp_cost_count vmem;       /* windows with their buffers, and scratch, in whole tiles: what TP301 adds up */
+    tp_cost_count vmem_of[2]; /* [1]: the same on generations 2 and 3, whose tiles are twice as large; [0]: on others */
     int64_t vmem_limit;
-    tp_count ideal_in, ideal_out; /* bytes, each array once */
+    tp_cost_count ideal_in, ideal_out; /* bytes, each array once */
 } tp_cost_numbers;
 
 typedef struct tp_operand_forms {
@@ -85,20 +87,24 @@ typedef struct tp_cost_forms {
 
 typedef struct tp_cost tp_cost;
 
-/* Evaluations of a sum that has no closed form; beyond it a count is not known. */
+/* Turns of the sums that have no closed form, all together; beyond it a count is not known. */
 enum { TP_COST_WORK = 1 << 22 };
 
 /* Prepares the counts of k. `a` holds the cost and its texts. Leaves with TP_E_MEMORY. */
 tp_cost *tp_cost_new(tp_arena *a, const tp_kernel *k);
 const tp_cost_forms *tp_cost_forms_of(const tp_cost *c);
 /* The counts where sizes and tables are as in env (as tp_expr_eval() has it; axes do not matter). Numbers are in `a`.
- * `work`: evaluations for each sum, 0: TP_COST_WORK. `counting`: no closed form is looked at, for tests. */
+ * `work`: turns of sums, 0: TP_COST_WORK. `counting`: no closed form is looked at, for tests. */
 typedef struct tp_cost_request {
     const int64_t *env;
     int64_t work;
     bool counting;
 } tp_cost_request;
 tp_cost_numbers tp_cost_at(tp_cost *c, tp_arena *a, const tp_cost_request *r);
+
+/* What of an operand's traffic is not known becomes these numbers, of an execution; sums follow. */
+void tp_cost_put_moved(tp_cost_numbers *n, uint32_t operand, int64_t fetches, int64_t fetched, int64_t writes,
+                       int64_t written);
 
 /* ---- the model ----
  *
@@ -127,7 +133,7 @@ typedef struct tp_cost_model {
     double mxu_flops; /* on tiles of this chip */
     double intensity; /* FLOPs per byte; 0 where no byte moves */
     double ridge;     /* FLOPs per byte from which on the peak of the first dot bounds; 0: unknown */
-    bool fits;        /* VMEM as counted for the spec's target, at this chip's limit */
+    bool fits;        /* VMEM, at this chip's tiles and limit */
 } tp_cost_model;
 
 /* On one core of the chip. */

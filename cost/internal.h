@@ -77,7 +77,7 @@ struct tp_cost {
     tp_window_cost *windows; /* inputs, then outputs */
     tp_expr *arrays;         /* elements of each array */
     tp_expr steps;
-    tp_expr vmem;
+    tp_expr vmem[2]; /* [1]: on generations 2 and 3 */
     tp_cost_forms forms;
 };
 
@@ -85,13 +85,18 @@ static inline tp_expr tp_cost_op(const tp_cost *c, tp_expr_op op, tp_expr a, tp_
 {
     return tp_op2(c->p, op, a, b);
 }
+/* Their tiles are twice as large. */
+static inline bool tp_early_generation(const tp_target *t)
+{
+    return t->checked && t->generation <= 3;
+}
 static inline tp_expr tp_cost_num(const tp_cost *c, int64_t n)
 {
     return tp_const(c->p, n);
 }
 
-/* sum.c: the value; false with *why. c->env holds the sizes. */
-bool tp_sum_value(tp_cost *c, const tp_sum *s, int64_t work, int64_t *out, tp_str *why);
+/* sum.c: the value; false with *why. c->env holds the sizes; at most *left turns, which become fewer. */
+bool tp_sum_value(tp_cost *c, const tp_sum *s, int64_t *left, int64_t *out, tp_str *why);
 tp_form tp_sum_form(tp_cost *c, const tp_sum *s);
 
 /* windows.c */
@@ -100,7 +105,7 @@ void tp_cost_windows(tp_cost *c);
 tp_sum tp_jump_steps(tp_cost *c, uint32_t jump);
 
 /* cost.c: FLOPs of all executions, on whole tiles of a matrix unit of side x side. */
-tp_count tp_dot_on_tiles(const tp_dot_cost *x, int64_t side);
+tp_cost_count tp_dot_on_tiles(const tp_dot_cost *x, int64_t side);
 
 /* body.c */
 void tp_cost_body(tp_cost *c);

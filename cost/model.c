@@ -37,7 +37,7 @@ static bool refuse(tp_cost_model *m, tp_str why)
 static bool add_dots(tp_cost_model *m, const tp_cost_numbers *n)
 {
     for (uint32_t i = 0; i < n->ndots; i++) {
-        tp_count flops = tp_dot_on_tiles(&n->dots[i], m->target->mxu);
+        tp_cost_count flops = tp_dot_on_tiles(&n->dots[i], m->target->mxu);
         double rate = rate_of(m->target, n->dots[i].peak);
         if (!flops.known)
             return refuse(m, flops.why);
@@ -76,14 +76,15 @@ static double pipeline(const tp_cost_model *m, const tp_cost_numbers *n)
 tp_cost_model tp_cost_on(const tp_cost *c, const tp_cost_numbers *n, const tp_target *t)
 {
     tp_cost_model m = {.target = t};
-    const tp_count *needed[] = {&n->steps, &n->bytes_in, &n->bytes_out, &n->flops};
+    const tp_cost_count *needed[] = {&n->steps, &n->bytes_in, &n->bytes_out, &n->flops};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!needed[i]->known) {
             m.why = needed[i]->why;
             return m;
         }
     double bytes = (double)n->bytes_in.n + (double)n->bytes_out.n;
-    m.fits = n->vmem.known && n->vmem.n <= (c->k->vmem_limit ? c->k->vmem_limit : tp_target_vmem(t));
+    const tp_cost_count *vmem = &n->vmem_of[tp_early_generation(t)];
+    m.fits = vmem->known && vmem->n <= (c->k->vmem_limit ? c->k->vmem_limit : tp_target_vmem(t));
     m.intensity = bytes > 0 ? (double)n->flops.n / bytes : 0;
     if (!t->checked || t->hbm_bandwidth <= 0) {
         m.why = TP_S("the target has no rates");

@@ -13,7 +13,7 @@ typedef struct walk {
     uint64_t *mentions;             /* by factor: the variables in it, as bits */
     uint64_t *bounds;               /* by variable: the earlier ones in its bounds */
     uint32_t at[MOST_VARIABLES], n; /* the variables of this part of the sum, in order */
-    int64_t left;
+    int64_t *left;                  /* turns */
     tp_str why;
 } walk;
 
@@ -79,12 +79,15 @@ static bool decides(const walk *w, uint64_t bound, uint32_t last)
     return false;
 }
 
-static bool spend(walk *w)
+/* Is there work left for so many turns? */
+static bool spend(walk *w, int64_t turns)
 {
-    tp_spend(w->c->arena, 1);
-    if (w->left-- > 0)
+    if (turns <= *w->left) {
+        tp_spend(w->c->arena, 8 * turns);
+        *w->left -= turns;
         return true;
-    w->why = TP_S("it has no closed form, and to count it takes too many steps");
+    }
+    w->why = TP_S("no closed form is known, and it is too much to count");
     return false;
 }
 
@@ -106,10 +109,12 @@ static bool sum_from(walk *w, uint32_t depth, uint64_t bound, int64_t *out)
         return true;
     }
     *out = 0;
+    if (!spend(w, turns))
+        return false;
     for (int64_t t = 0; t < turns; t++) {
         int64_t f, rest;
         w->c->env[r->sym] = lo + t * r->by;
-        if (!spend(w) || !product_at(w, bound, v, &f))
+        if (!product_at(w, bound, v, &f))
             return false;
         if (!f)
             continue;
@@ -157,9 +162,9 @@ static bool sum_parts(walk *w, int64_t *out)
     return true;
 }
 
-bool tp_sum_value(tp_cost *c, const tp_sum *s, int64_t work, int64_t *out, tp_str *why)
+bool tp_sum_value(tp_cost *c, const tp_sum *s, int64_t *left, int64_t *out, tp_str *why)
 {
-    walk w = {.c = c, .s = s, .left = work};
+    walk w = {.c = c, .s = s, .left = left};
     if (s->over.len > MOST_VARIABLES) {
         *why = TP_S("too many loops stand in each other");
         return false;
@@ -275,7 +280,7 @@ static bool compares(tp_expr_op op)
 
 static tp_form none(tp_cost *c, tp_expr e)
 {
-    return (tp_form){.why = tp_printf(c->arena, "of `%.*s`", TP_FMT(tp_expr_text(c->p, e)))};
+    return (tp_form){.why = tp_printf(c->arena, "`%.*s` does not split by axes", TP_FMT(tp_expr_text(c->p, e)))};
 }
 
 static tp_expr size_of(tp_cost *c, const tp_range *r, const interval *x)
@@ -447,5 +452,5 @@ tp_form tp_sum_form(tp_cost *c, const tp_sum *s)
             return of;
         n = times(c, n, of.e);
     }
-    return tp_expr_too_large(n) ? (tp_form){.why = TP_S("of its length")} : (tp_form){.e = n};
+    return tp_expr_too_large(n) ? (tp_form){.why = TP_S("it would be too long")} : (tp_form){.e = n};
 }

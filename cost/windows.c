@@ -122,8 +122,11 @@ static bool is_one(const tp_cost *c, tp_expr e)
 /* Elements of windows 0 … n - 1 side by side. */
 static tp_expr first_windows(const tp_cost *c, const tp_operand *o, uint32_t d, tp_expr n)
 {
+    const tp_expr_node *all = tp_expr_get(c->p, n);
     if (is_one(c, o->dims[d].block))
         return n;
+    if (all->op == TP_E_CDIV && tp_same(all->a, o->shape[d]) && tp_same(all->b, o->dims[d].block))
+        return o->shape[d]; /* blocks have an element */
     return op(c, TP_E_MIN, op(c, TP_E_MUL, n, o->dims[d].block), o->shape[d]);
 }
 

@@ -240,8 +240,8 @@ typedef struct tp_vmem_sum {
     TP_VEC(const tp_operand *) operands;
 } tp_vmem_sum;
 tp_vmem_sum tp_vmem_add_up(tp_analysis *a);
-/* The total alone, for who analyses nothing. */
-tp_expr tp_vmem_bytes(tp_arena *arena, const tp_kernel *k);
+/* The total alone, for who analyses nothing; `early`: on generations 2 and 3. */
+tp_expr tp_vmem_bytes(tp_arena *arena, const tp_kernel *k, bool early);
 /* Does the body read or write it? True when there is no body. */
 bool tp_body_uses(const tp_kernel *k, uint32_t operand);
 /* Value at the largest sizes; -1 when it does not fit 64 bits. */

@@ -114,8 +114,10 @@ tp_vmem_sum tp_vmem_add_up(tp_analysis *a)
     return s;
 }
 
-tp_expr tp_vmem_bytes(tp_arena *arena, const tp_kernel *k)
+tp_expr tp_vmem_bytes(tp_arena *arena, const tp_kernel *k, bool early)
 {
-    tp_analysis a = {.arena = arena, .work = arena, .k = k, .p = k->exprs};
+    tp_kernel there = *k;
+    tp_analysis a = {.arena = arena, .work = arena, .k = &there, .p = k->exprs};
+    there.target.generation = early ? 3 : 4;
     return tp_vmem_add_up(&a).total;
 }

@@ -31,17 +31,6 @@ _Noreturn static void fail(run_call *r, int code, tp_str message)
     tp_leave(r->arena, TP_E_INPUT);
 }
 
-/* NAME=VALUE */
-static bool split(tp_str s, tp_str *name, tp_str *value)
-{
-    const char *equals = memchr(s.p, '=', s.n);
-    if (!equals)
-        return false;
-    *name = (tp_str){s.p, (size_t)(equals - s.p)};
-    *value = (tp_str){equals + 1, s.n - name->n - 1};
-    return name->n && value->n;
-}
-
 /* FILE of FILE#TENSOR. */
 static tp_str file_of(tp_str path)
 {
@@ -53,7 +42,7 @@ static tp_str path_of(const tp_strings *list, tp_str operand)
 {
     for (uint32_t i = list->len; i-- > 0;) {
         tp_str name, value;
-        if (split(list->at[i], &name, &value) && tp_str_eq(name, operand))
+        if (tp_split_binding(list->at[i], &name, &value) && tp_str_eq(name, operand))
             return value;
     }
     return (tp_str){NULL, 0};
@@ -63,7 +52,7 @@ static void check_names(run_call *r, const tp_strings *list, const char *option,
 {
     for (uint32_t i = 0; i < list->len; i++) {
         tp_str name, value;
-        if (!split(list->at[i], &name, &value))
+        if (!tp_split_binding(list->at[i], &name, &value))
             fail(r, TP_EXIT_USAGE,
                  tp_printf(r->arena, "--%s takes NAME=FILE, not `%.*s`", option, TP_FMT(list->at[i])));
         const tp_kernel *k = r->j->report.spec->kernels[0];
@@ -106,7 +95,7 @@ static void read_given(run_call *r, tp_call *call)
     for (uint32_t i = 0; i < r->c->size.len; i++) {
         tp_str value;
         tp_strings one = {.at = &value, .len = 1};
-        if (!split(r->c->size.at[i], &sizes[i].name, &value))
+        if (!tp_split_binding(r->c->size.at[i], &sizes[i].name, &value))
             fail(r, TP_EXIT_USAGE, TP_S("--size takes NAME=VALUE, e.g. --size M=300"));
         if (!tp_option_number(&one, "size", 0, INT64_MAX, 0, &sizes[i].value)) {
             r->code = TP_EXIT_USAGE;
@@ -115,7 +104,7 @@ static void read_given(run_call *r, tp_call *call)
     }
     for (uint32_t i = 0; i < r->c->dtype.len; i++) {
         tp_str value;
-        if (!split(r->c->dtype.at[i], &dtypes[i].name, &value))
+        if (!tp_split_binding(r->c->dtype.at[i], &dtypes[i].name, &value))
             fail(r, TP_EXIT_USAGE, TP_S("--dtype takes NAME=DTYPE, e.g. --dtype T=float32"));
         dtypes[i].choice = tp_dtype_find(value);
     }
@@ -333,10 +322,10 @@ static bool spares_its_inputs(tp_cli *c, tp_str spec)
     tp_guard_reads(c, &g, tp_option(&c->receipt, ""));
     tp_guard_reads(c, &g, tp_option(&c->trust, ""));
     for (uint32_t i = 0; i < c->input.len; i++)
-        if (split(c->input.at[i], &name, &file))
+        if (tp_split_binding(c->input.at[i], &name, &file))
             tp_guard_reads(c, &g, file_of(file));
     for (uint32_t i = 0; i < c->output.len && ok; i++)
-        if (split(c->output.at[i], &name, &file))
+        if (tp_split_binding(c->output.at[i], &name, &file))
             ok = tp_guard_writes(c, &g, "output", file_of(file));
     if (ok && c->profile.len)
         ok = tp_guard_writes(c, &g, "profile", tp_option(&c->profile, ""));

@@ -5,6 +5,7 @@ _tileproof() {
     local -a commands=(
       'baseline:record the current findings, or check that there are no others'
       'completion:completion for a shell'
+      'cost:count traffic, operations and memory of a kernel, and model its time on every chip'
       'diff:findings introduced and fixed, memory, windows, results; exit 1 if a finding is new or a result differs'
       'emit:the kernel as Python for JAX, as canonical JSON, as a graph'
       'explain:why a rule exists, with a bad and a good example'
@@ -52,6 +53,18 @@ _tileproof() {
         '*:file:_files' ;;
     completion)
       _arguments \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    cost)
+      _arguments \
+        '*--format[how to print the costs\: full (default), json]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
+        '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--size[run\: a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096); cost\: a size to count at, in place of the cases of the spec]:NAME=VALUE:_files' \
+        '*--dtype[run\: a dtype parameter that the arrays do not determine; cost\: count only this choice]:NAME=DTYPE:_files' \
+        '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
+        '*--show-settings[print every setting and its source; do nothing else]' \
         '*--help[help for the command]' \
         '*:file:_files' ;;
     diff)
@@ -208,8 +221,8 @@ _tileproof() {
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
         '*--threads[threads that share the steps of leading parallel axes, with the same results (default 0\: one per processor)]:N:_files' \
         '*--profile[write what the run did as JSON\: instruction set, threads, time of each phase, bytes, FLOPs, and their shares of measured peaks]:FILE:_files' \
-        '*--size[a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096)]:NAME=VALUE:_files' \
-        '*--dtype[a dtype parameter that the arrays do not determine]:NAME=DTYPE:_files' \
+        '*--size[run\: a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096); cost\: a size to count at, in place of the cases of the spec]:NAME=VALUE:_files' \
+        '*--dtype[run\: a dtype parameter that the arrays do not determine; cost\: count only this choice]:NAME=DTYPE:_files' \
         '*--input[an input array\: FILE.npy or FILE.safetensors#TENSOR]:NAME=FILE:_files' \
         '*--output[where to write an output array]:NAME=FILE:_files' \
         '*--fill[fill the inputs that are not given, as verify does for a case with this --seed\: normal, wide, ties, …; --output writes inputs, too]:FAMILY:_files' \
@@ -233,7 +246,7 @@ _tileproof() {
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
         '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
         '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
-        '*--size[a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096)]:NAME=VALUE:_files' \
+        '*--size[run\: a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096); cost\: a size to count at, in place of the cases of the spec]:NAME=VALUE:_files' \
         '*--no-progress[do not show on a terminal what is done, how far it is and for how long]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and its source; do nothing else]' \

@@ -1,10 +1,12 @@
 /* Costs: what is counted against what the machine does, on the cases of the gallery and on random specs; closed forms
  * against sums at random sizes; the model's order of things. */
+#define _GNU_SOURCE
 #include <glob.h>
 
 #include "base/rng.h"
 #include "cost/cost.h"
 #include "kernels/trial/equiv.h"
+#include "tests/unit/specs.h"
 #include "tests/unit/support.h"
 
 enum { OPERANDS = 32, MOST_STEPS = 200000 };
@@ -68,7 +70,7 @@ typedef struct tally {
     uint32_t cases, numbers, unknown, summed; /* summed: without a closed form */
 } tally;
 
-static void same(tally *t, const tp_kernel *k, tp_str of, const char *what, tp_count n, int64_t machine)
+static void same(tally *t, const tp_kernel *k, tp_str of, const char *what, tp_cost_count n, int64_t machine)
 {
     t->numbers++;
     t->unknown += !n.known;
@@ -140,8 +142,372 @@ static void gallery_costs_what_the_machine_counts(void **state)
     assert_true(t.cases > 90);
 }
 
+/* ---- closed forms ---- */
+
+static bool draw_sizes(tp_rng *rng, const tp_kernel *k, int64_t *env)
+{
+    tp_str why;
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_size *s = &k->sizes[i];
+        if (s->kind == TP_SIZE_CHOICE)
+            env[s->sym] = s->choices[tp_rng_below(rng, s->nchoices)];
+        if (s->kind != TP_SIZE_RANGE)
+            continue;
+        int64_t least = tp_size_least(s), room = (s->max - least) / s->multiple_of,
+                most = tp_rng_below(rng, 2) ? 40 : 900;
+        env[s->sym] = least + s->multiple_of * (int64_t)tp_rng_below(rng, (uint64_t)(room < most ? room : most) + 1);
+    }
+    return tp_in_domain(k, env, &why);
+}
+
+static void same_counts(const tp_kernel *k, const tp_cost_count *form, const tp_cost_count *sum, const char *what,
+                        tp_str of, tally *t)
+{
+    t->unknown += !form->known || !sum->known;
+    t->numbers++;
+    if (form->known && sum->known && form->n != sum->n)
+        fail_msg("%.*s: %s of `%.*s`: the closed form says %lld, counting %lld", TP_FMT(k->name), what, TP_FMT(of),
+                 (long long)form->n, (long long)sum->n);
+}
+
+static void forms_at(job *j, const int64_t *env, tally *t)
+{
+    tp_cost_numbers f = numbers_at(j, env, false), s = numbers_at(j, env, true);
+    for (uint32_t i = 0; i < f.noperands; i++) {
+        tp_str name = f.operands[i].operand->name;
+        same_counts(j->k, &f.operands[i].fetches, &s.operands[i].fetches, "fetches", name, t);
+        same_counts(j->k, &f.operands[i].fetched, &s.operands[i].fetched, "elements fetched", name, t);
+        same_counts(j->k, &f.operands[i].writes, &s.operands[i].writes, "writes", name, t);
+        same_counts(j->k, &f.operands[i].written, &s.operands[i].written, "elements written", name, t);
+    }
+    same_counts(j->k, &f.flops, &s.flops, "FLOPs", j->k->name, t);
+    same_counts(j->k, &f.mxu_flops, &s.mxu_flops, "FLOPs on tiles", j->k->name, t);
+    same_counts(j->k, &f.transcendental, &s.transcendental, "transcendental", j->k->name, t);
+}
+
+static void closed_forms_say_what_counting_says(void **state)
+{
+    (void)state;
+    glob_t g;
+    uint64_t seed = setting("TEST_SEED", 1);
+    uint32_t trials = (uint32_t)setting("TEST_TRIALS", 300) / 10, kernels = 0;
+    tally t = {0};
+    assert_int_equal(glob("examples/*/*.tile.json", 0, NULL, &g), 0);
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+        job j = {.l = load_file(g.gl_pathv[i])};
+        tp_rng rng = tp_rng_new(seed, i);
+        if (strstr(g.gl_pathv[i], "/broken/") || j.l->spec->kernels[0]->ntables) {
+            unload(j.l);
+            continue;
+        }
+        j.k = j.l->spec->kernels[0];
+        int64_t *env = TP_NEWN(j.l->arena, int64_t, tp_sym_count(j.k->exprs));
+        assert_int_equal(tp_try(j.l->arena, prepare, &j), TP_OK);
+        for (uint32_t x = 0; x < trials; x++)
+            if (draw_sizes(&rng, j.k, env))
+                forms_at(&j, env, &t);
+        kernels++;
+        unload(j.l);
+    }
+    globfree(&g);
+    print_message("forms: seed %llu, %u kernels, %u numbers, %u not known one way or the other\n",
+                  (unsigned long long)seed, kernels, t.numbers, t.unknown);
+    assert_true(kernels > 30 && t.unknown * 20 < t.numbers);
+}
+
+/* ---- memory ---- */
+
+static void memory_is_that_of_tp301(void **state)
+{
+    (void)state;
+    glob_t g;
+    uint32_t compared = 0;
+    assert_int_equal(glob("examples/*/*.tile.json", 0, NULL, &g), 0);
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+        job j = {.l = load_file(g.gl_pathv[i])};
+        tp_analysis_result r = {0};
+        int64_t most = 0;
+        if (j.l->spec)
+            r = analyze_with(j.l, "TP301", (tp_prover_options){0});
+        for (uint32_t n = 0; j.l->spec && n < j.l->spec->nkernels && r.vmem.limit && r.vmem.bytes >= 0; n++) {
+            j.k = j.l->spec->kernels[n];
+            int64_t *env = TP_NEWN(j.l->arena, int64_t, tp_sym_count(j.k->exprs));
+            for (uint32_t x = 0; x < j.k->nsizes; x++) {
+                const tp_size *s = &j.k->sizes[x];
+                if (s->kind == TP_SIZE_RANGE || s->kind == TP_SIZE_CHOICE)
+                    env[s->sym] = s->kind == TP_SIZE_CHOICE ? s->choices[s->nchoices - 1] : s->max;
+            }
+            assert_int_equal(tp_try(j.l->arena, prepare, &j), TP_OK);
+            tp_cost_numbers c = numbers_at(&j, env, false);
+            if (c.vmem.known && c.vmem.n > most)
+                most = c.vmem.n;
+        }
+        if (most) {
+            assert_int_equal(most, r.vmem.bytes);
+            compared++;
+        }
+        unload(j.l);
+    }
+    globfree(&g);
+    assert_true(compared > 60);
+}
+
+/* ---- random specs ---- */
+
+typedef struct maker {
+    tp_arena *a;
+    tp_rng rng;
+    uint32_t axes;
+} maker;
+
+static int pick(maker *m, int n)
+{
+    return (int)tp_rng_below(&m->rng, (uint64_t)n);
+}
+
+static const char *words(maker *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static const char *words(maker *m, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    tp_str s = tp_vprintf(m->a, fmt, ap);
+    va_end(ap);
+    return s.p;
+}
+
+static const char *axis(maker *m)
+{
+    static const char *const NAMES[] = {"i", "j", "k"};
+    return NAMES[pick(m, (int)m->axes)];
+}
+
+/* An index, from 0 below cdiv(extent, block). */
+static const char *index_map(maker *m, const char *extent, int block)
+{
+    const char *a = axis(m), *inside;
+    switch (pick(m, 9)) {
+    case 0: return "0";
+    case 1: inside = words(m, "%s // %d", a, 1 + pick(m, 3)); break;
+    case 2: inside = words(m, "%s + %s", a, axis(m)); break;
+    case 3: inside = words(m, "%s %% %d", a, 1 + pick(m, 3)); break;
+    case 4: inside = words(m, "%d * %s", 1 + pick(m, 2), a); break;
+    case 5: inside = words(m, "max(%s - 1, 0)", a); break;
+    default: inside = a; break;
+    }
+    int way = pick(m, 3);
+    return way == 0   ? words(m, "min(%s, cdiv(%s, %d) - 1)", inside, extent, block)
+           : way == 1 ? words(m, "(%s) %% cdiv(%s, %d)", inside, extent, block)
+                      : inside; /* may lie outside: then it is not compared */
+}
+
+static const char *condition(maker *m, int depth)
+{
+    const char *a = axis(m);
+    switch (pick(m, depth > 0 ? 12 : 9)) {
+    case 0: return words(m, "%s == 0", a);
+    case 1: return words(m, "%s == num_programs(%s) - 1", a, a);
+    case 2: return words(m, "%s > %d", a, pick(m, 3));
+    case 3: return words(m, "%s * 2 < M", a);
+    case 4: return words(m, "%s %% 2 == 0", a);
+    case 5: return words(m, "%s != %d", a, pick(m, 3));
+    case 6: return words(m, "%s <= %s", a, axis(m));
+    case 7: return words(m, "3 - 2 * %s >= %d", a, pick(m, 4) - 2);
+    case 8: return words(m, "N > %d", pick(m, 9));
+    case 9: return words(m, "(%s) and (%s)", condition(m, depth - 1), condition(m, depth - 1));
+    case 10: return words(m, "(%s) or (%s)", condition(m, depth - 1), condition(m, depth - 1));
+    default: return words(m, "not (%s)", condition(m, depth - 1));
+    }
+}
+
+static void line(maker *m, tp_buf *b, int indent, const char *s)
+{
+    (void)m;
+    tp_buf_printf(b, ", \"%*s%s\"", 4 * indent, "", s);
+}
+
+static void statements(maker *m, tp_buf *b, int indent, int depth)
+{
+    static const char *const LINES[] = {"s[...] = exp(x[...]) + 1", "s[...] = dot(x[...], x[...], contract=([1], [1]))",
+                                        "s[...] = where(x[...] > 0, sum(x[...], axis=1, keepdims=True), 2)",
+                                        "s[...] = sqrt(abs(x[...])) * y[...]"};
+    switch (pick(m, depth > 0 ? 6 : 3)) {
+    case 3:
+        line(m, b, indent, words(m, "if %s:", condition(m, 2)));
+        statements(m, b, indent + 1, depth - 1);
+        if (pick(m, 2))
+            return;
+        line(m, b, indent, "else:");
+        statements(m, b, indent + 1, depth - 1);
+        return;
+    case 4:
+        line(m, b, indent,
+             words(m, "for t%d in range(%d, %s):", depth, pick(m, 2),
+                   pick(m, 3) ? words(m, "%s + %d", axis(m), pick(m, 2)) : "min(M, 5)"));
+        statements(m, b, indent + 1, depth - 1);
+        return;
+    case 5:
+        statements(m, b, indent, depth - 1);
+        statements(m, b, indent, depth - 1);
+        return;
+    default: line(m, b, indent, LINES[pick(m, 4)]); return;
+    }
+}
+
+static const char *random_spec(maker *m)
+{
+    static const char *const STEPS[] = {"cdiv(M, 4)", "cdiv(N, 8)", "2", "M", "3", "N // 3", "1"};
+    static const char *const AXES[] = {"i", "j", "k"};
+    tp_buf grid = {.arena = m->a}, body = {.arena = m->a};
+    m->axes = 1 + (uint32_t)pick(m, 3);
+    for (uint32_t a = 0; a < m->axes; a++)
+        tp_buf_printf(&grid, "%s{\"axis\": \"%s\", \"steps\": \"%s\"}", a ? ", " : "", AXES[a],
+                      a == 0 ? "cdiv(M, 4)" : STEPS[pick(m, 7)]);
+    statements(m, &body, 0, 3);
+    return words(
+        m,
+        "{\"tileproof\": 1, \"name\": \"random\", \"sizes\": {\"M\": {\"min\": 1, \"max\": 14}, \"N\": {\"min\": 1, "
+        "\"max\": 17}}, \"grid\": [%.*s], \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"M\", "
+        "\"N\"], \"block_shape\": [4, 4], \"index_map\": [\"%s\", \"%s\"]}, {\"name\": \"y\", \"dtype\": "
+        "\"float32\", \"shape\": [\"N\", 4], \"block_shape\": [%s, 4], \"index_map\": [\"%s\", 0]}], \"outputs\": "
+        "[{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"M\"], \"block_shape\": [4], \"index_map\": "
+        "[\"i\"]}], \"scratch\": [{\"name\": \"s\", \"dtype\": \"float32\", \"shape\": [4, 4]}], \"kernel\": "
+        "[\"o[...] = 1\"%.*s]}",
+        TP_FMT(tp_buf_view(&grid)), index_map(m, "M", 4), index_map(m, "N", 4), "4", index_map(m, "N", 4),
+        TP_FMT(tp_buf_view(&body)));
+}
+
+static void random_specs_cost_what_the_machine_counts(void **state)
+{
+    (void)state;
+    uint64_t seed = setting("TEST_SEED", 1);
+    uint32_t trials = (uint32_t)setting("TEST_TRIALS", 300), specs = 0;
+    tally t = {0};
+    for (uint32_t x = 0; x < trials; x++) {
+        tp_arena *a = tp_arena_new(0);
+        maker m = {.a = a, .rng = tp_rng_new(seed, x)};
+        const char *spec = random_spec(&m);
+        job j = {.l = load_text(spec)};
+        if (!j.l->spec)
+            fail_msg("seed %llu, spec %u is not read: %s", (unsigned long long)seed, x, spec);
+        j.k = j.l->spec->kernels[0];
+        int64_t *env = TP_NEWN(j.l->arena, int64_t, tp_sym_count(j.k->exprs));
+        uint32_t before = t.cases;
+        assert_int_equal(tp_try(j.l->arena, prepare, &j), TP_OK);
+        for (int n = 0; n < 4; n++) {
+            tp_case c = {.kernel = j.k, .env = env, .seed = seed};
+            assert_true(draw_sizes(&m.rng, j.k, env));
+            one_case(&t, &j, &c);
+        }
+        specs += t.cases > before;
+        unload(j.l);
+        tp_arena_free(a);
+    }
+    print_message("cost: seed %llu, %u random specs ran in %u cases, %u numbers, %u unknown\n",
+                  (unsigned long long)seed, specs, t.cases, t.numbers, t.unknown);
+    assert_true(specs * 2 > trials && t.unknown * 50 < t.numbers);
+}
+
+/* ---- the command ---- */
+
+/* Indices, conditions and sizes that nobody can count one by one. */
+static const char WIDE[] =
+    "{\"tileproof\": 1, \"name\": \"wide\", \"sizes\": {\"M\": {\"min\": 1, \"max\": 1152921504606846976}, \"N\": "
+    "{\"min\": "
+    "1, \"max\": 1000000000000000000}}, \"grid\": [{\"axis\": \"i\", \"steps\": \"M\"}, {\"axis\": \"j\", \"steps\": "
+    "\"N\"}], "
+    "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"M\", \"N\"], \"block_shape\": [1, 1], "
+    "\"index_map\": [\"i\", \"(i * j) % N\"]}], \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": "
+    "[\"M\", "
+    "\"N\"], \"block_shape\": [1, 1], \"index_map\": [\"i\", \"j\"]}], \"kernel\": [\"if i * j > 7:\", \"    o[...] = "
+    "exp(x[...])\", \"else:\", \"    o[...] = x[...] + 1\"]}";
+static const char BY_DATA[] = "{\"tileproof\": 1, \"name\": \"data\", \"sizes\": {\"M\": {\"min\": 1, \"max\": 64}}, "
+                              "\"grid\": [{\"axis\": \"i\", "
+                              "\"steps\": \"M\"}], \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": "
+                              "[\"M\"], \"block_shape\": [1], "
+                              "\"index_map\": [\"i\"]}], \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", "
+                              "\"shape\": [\"M\"], \"block_shape\": "
+                              "[1], \"index_map\": [\"i\"]}], \"kernel\": [\"if max(x[...]) > 0:\", \"    o[...] = "
+                              "exp(x[...])\", \"else:\", \"    "
+                              "o[...] = x[...]\"], \"cases\": [{\"sizes\": {\"M\": 9}}]}";
+
+static void narrow(tp_str out)
+{
+    size_t column = 0;
+    for (size_t i = 0; i < out.n; i++) {
+        column = out.p[i] == '\n' ? 0 : column + ((out.p[i] & 0xc0) != 0x80);
+        assert_true(column <= 80);
+        assert_false(out.p[i] == '\n' && i && out.p[i - 1] == ' ');
+    }
+}
+
+static void the_command_says_what_it_counts(void **state)
+{
+    place *p = *state;
+    text(p, "wide.tile.json", WIDE);
+    text(p, "data.tile.json", BY_DATA);
+    const char *wide = path_in(p, "wide.tile.json"), *data = path_in(p, "data.tile.json");
+    const struct {
+        const char *args[12];
+        int exit;
+        const char *says;
+    } ROWS[] = {
+        {{"cost", "matmul"}, 0, "M * (cdiv(N, 128) if cdiv(K, bk) > 1 else 1) * K * 4"},
+        {{"cost", "matmul", "--size", "M=300"}, 2, "give --size N=VALUE --size K=VALUE --size bk=VALUE"},
+        {{"cost", "matmul", "--size", "Q=3"}, 2, "`Q` is no size"},
+        {{"cost", "matmul", "--size", "M=0", "--size", "N=1", "--size", "K=1", "--size", "bk=128"},
+         2,
+         "outside the domain"},
+        {{"cost", "matmul", "--dtype", "T=int8"}, 2, "no combination of dtypes"},
+        {{"cost", "matmul", "--dtype", "Q=int8"}, 2, "no dtype parameter `Q`"},
+        {{"cost", "matmul", "--format", "csv"}, 2, "full and json"},
+        {{"cost", "matmul", "softmax_rows"}, 2, "one spec, not 2"},
+        {{"cost", "tests/bad/truncated.tile.json"}, 3, "the file may be cut off"},
+        {{"cost", wide, "--size", "M=1152921504606846976", "--size", "N=1000000000000000000"}, 0, "beyond 2^63"},
+        {{"cost", wide, "--size", "M=1000000000", "--size", "N=1000000000"}, 0, "too much to count"},
+        {{"cost", data}, 0, "counted by the machine on the inputs of this case"},
+        {{"cost", data, "--size", "M=9"}, 0, "line 1 of the body: it depends on the data"},
+        {{"cost", "paged_attention"}, 0, "contents of tables"},
+    };
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        outcome o = run_limited(p->a, NULL, 6144, ROWS[i].args);
+        tp_str all = ROWS[i].exit ? o.err : o.out;
+        if (o.exit != ROWS[i].exit || !contains(all, ROWS[i].says))
+            fail_msg("row %zu: exit %d: %.*s%.*s", i, o.exit, TP_FMT(o.err), TP_FMT(o.out));
+        if (!o.exit)
+            narrow(o.out);
+    }
+}
+
+static void json_has_what_the_page_lists(void **state)
+{
+    place *p = *state;
+    outcome o = run_limited(p->a, NULL, 6144,
+                            (const char *const[]){"cost", "matmul", "--format", "json", "--dtype", "T=bfloat16", NULL});
+    struct json_object *r = record_of(p->a, &o), *k = json_object_array_get_idx(member(r, "kernels"), 0),
+                       *c = json_object_array_get_idx(member(k, "cases"), 0), *counts = member(c, "counts"),
+                       *model = json_object_array_get_idx(member(c, "model"), 4);
+    assert_int_equal(json_object_get_int(member(r, "tileproof_cost")), 1);
+    assert_string_equal(string_of(member(k, "dtypes"), "T"), "bfloat16");
+    assert_string_equal(string_of(member(member(k, "closed_forms"), "steps"), "exact"),
+                        "cdiv(M, 128) * cdiv(N, 128) * cdiv(K, bk)");
+    assert_int_equal(json_object_get_int64(member(member(counts, "steps"), "exact")), 12);
+    assert_int_equal(json_object_get_int64(member(member(counts, "bytes_in"), "exact")), 396000);
+    assert_string_equal(string_of(model, "target"), "tpu-v5e");
+    assert_string_equal(string_of(model, "bound"), "memory");
+    assert_true(json_object_get_double(member(model, "pipeline_seconds")) >=
+                json_object_get_double(member(model, "roofline_seconds")));
+    json_object_put(r);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(gallery_costs_what_the_machine_counts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gallery_costs_what_the_machine_counts),
+        cmocka_unit_test(closed_forms_say_what_counting_says),
+        cmocka_unit_test(memory_is_that_of_tp301),
+        cmocka_unit_test(random_specs_cost_what_the_machine_counts),
+        cmocka_unit_test_setup_teardown(the_command_says_what_it_counts, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(json_has_what_the_page_lists, make_place, drop_place),
+    };
     return cmocka_run_group_tests_name("cost", tests, NULL, NULL);
 }
