@@ -204,6 +204,123 @@ def entropy_inputs(n, v):
     return [*randoms(np.float32, (n, v)), np.random.default_rng(6).integers(0, v, (n, 1), np.int32)]
 
 
+def adamw(correction, g, p, m, v):
+    first, second = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+    step = first * correction[0, 0] / (jnp.sqrt(second * correction[0, 1]) + 1e-8)
+    return p - 1e-3 * (step + 0.01 * p), first, second
+
+
+def dropout(key, x):
+    keep = jax.random.bernoulli(jax.random.wrap_key_data(key, impl="threefry2x32"), 0.75, x.shape)
+    return jnp.where(keep, x / 0.75, 0)
+
+
+def scaled(x, w, sx, sw):
+    return (jnp.matmul(x, w, preferred_element_type=jnp.float32) * sx * sw).astype(jnp.bfloat16)
+
+
+def grouped_weights(x, w, scale):
+    a, b = x.astype(jnp.float32).reshape(x.shape[0], -1, 256), w.astype(jnp.float32).reshape(-1, 256, w.shape[1])
+    return (jnp.einsum("mgk,gkn->mgn", a, b) * scale[:, 0]).sum(1).astype(x.dtype)
+
+
+def router(x, gate):
+    top, expert = jax.lax.top_k(wide(x, gate), 2)
+    return softmax(top), expert
+
+
+def combine(y, weight, place):
+    return (y[place, 0] * weight.transpose(1, 0, 2)).sum(0)[:, None]
+
+
+def recurrence(a, x):
+    def turn(h, now):
+        h = now[0] * h + now[1]
+        return h, h
+
+    return jax.lax.scan(turn, jnp.zeros_like(x[:, 0]), (a.swapaxes(0, 1), x.swapaxes(0, 1)))[1].swapaxes(0, 1)
+
+
+def delta_rule(q, k, v, alpha, beta):
+    k = k * jax.lax.rsqrt((k * k).sum(-1, keepdims=True) + 1e-6)
+
+    def turn(s, now):
+        q, k, v, a, b = now
+        s = s * jax.nn.sigmoid(a)[:, None]
+        s = s + (k * jax.nn.sigmoid(b))[..., None] * (v - jnp.einsum("hk,hkv->hv", k, s))[:, None]
+        return s, jnp.einsum("hk,hkv->hv", q, s)
+
+    rows = [x.swapaxes(0, 1) for x in (q, k, v, alpha, beta)]
+    return jax.lax.scan(turn, jnp.zeros((q.shape[0], 128, 128)), rows)[1].swapaxes(0, 1)
+
+
+def decode(q, keys, values, live):
+    s = jnp.einsum("bkgd,bksd->bkgs", q, keys) * SCALE
+    return jnp.einsum("bkgs,bksd->bkgd", softmax(jnp.where(live[:, None, None], s, -jnp.inf)), values)
+
+
+def ragged(q, k, v, pages, length, last):
+    b, p = pages.shape
+    keys, values = (x[:, pages].reshape(x.shape[0], b, p * 16, 128).swapaxes(0, 1) for x in (k, v))
+    return decode(q, keys, values, jnp.arange(p * 16)[None] < length[:, None])
+
+
+def cached(q, k, v, length, last):
+    return decode(q, k, v, jnp.arange(k.shape[2])[None] < length[:, None])
+
+
+def sliding(window, sinks, q, k, v):
+    s = jnp.einsum("hqd,hkd->hqk", q, k) * SCALE
+    row, col = jnp.arange(s.shape[1])[:, None], jnp.arange(s.shape[2])[None]
+    seen = (col <= row) & ((row - col < window) | (col < sinks))
+    return jnp.einsum("hqk,hkd->hqd", softmax(jnp.where(seen, s, -jnp.inf)), v)
+
+
+def update_cache(new, cache, page, slot):
+    return cache.at[page, slot].set(new[:, 0])
+
+
+def ragged_inputs(b, heads, group, p, n):
+    r = np.random.default_rng(8)
+    length = r.integers(8 * p, 16 * p + 1, (b,), np.int32)
+    return [*randoms(np.float32, (b, heads, group, 128), (heads, n, 16, 128), (heads, n, 16, 128)), r.integers(0, n, (b, p), np.int32), length,
+            (length - 1) // 16]
+
+
+def cached_inputs(b, heads, group, s):
+    length = np.random.default_rng(9).integers(s // 2, s + 1, (b,), np.int32)
+    return [*randoms(np.float32, (b, heads, group, 128), (b, heads, s, 128), (b, heads, s, 128)), length, (length - 1) // 128]
+
+
+def cache_inputs(b, n):
+    r = np.random.default_rng(10)
+    return [*randoms(np.float32, (b, 1, 128), (n, 16, 128)), np.sort(r.permutation(n)[:b]).astype(np.int32), r.integers(0, 16, b, np.int32)]
+
+
+def adamw_inputs():
+    *_, v = arrays = randoms(np.float32, BIG, BIG, BIG, BIG)
+    return [np.array([[1.25, 1.5]], np.float32), *arrays[:3], v * v]
+
+
+def float8_inputs(n):
+    return [*randoms(ml_dtypes.float8_e4m3fn, (n, n), (n, n)), *randoms(np.float32, (n, 1), (1, n))]
+
+
+def int4_inputs(n):
+    r = np.random.default_rng(11)
+    return [*randoms(ml_dtypes.bfloat16, (n, n)), r.integers(-8, 8, (n, n)).astype(ml_dtypes.int4), *randoms(np.float32, (n // 256, 1, n))]
+
+
+def combine_inputs(m, d):
+    place = np.random.default_rng(12).permutation(2 * m).reshape(2, m).astype(np.int32)
+    return [*randoms(np.float32, (2 * m, 1, d), (m, 2, 1)), place]
+
+
+def recurrence_inputs(*shape):
+    a, x = randoms(np.float32, shape, shape)
+    return [np.float32(0.99) / (1 + np.exp(-a)), x]
+
+
 BF16, F32 = ml_dtypes.bfloat16, np.float32
 N = 1024
 BIG = (4096, 4096)
@@ -248,6 +365,20 @@ CASES = {
     "causal_conv1d": ("sequence/causal_conv1d", {}, lambda: randoms(F32, (4104, N), (4, N)), conv),
     "gated_linear_attention": ("sequence/gated_linear_attention", {}, lambda: [*attention_like(4, 2048), randoms(F32, (4, 2048, 1))[0]], gated),
     "stencil_2d": ("sequence/stencil_2d", {}, lambda: randoms(F32, (2050, 2050)), stencil),
+    "adamw": ("elementwise/adamw", {}, adamw_inputs, adamw),
+    "threefry_dropout": ("elementwise/threefry_dropout", {}, lambda: [np.array([1, 2], np.uint32), *randoms(F32, (2048, 2048))], dropout),
+    "float8_matmul": ("matmul/float8_matmul", {}, lambda: float8_inputs(N), scaled),
+    "int4_matmul": ("matmul/int4_matmul", {}, lambda: int4_inputs(N), grouped_weights),
+    "matmul_double_buffered": ("matmul/matmul_double_buffered", {}, lambda: randoms(F32, (N, N), (N, N)), jnp.matmul),
+    "moe_router": ("moe/moe_router", {}, lambda: randoms(F32, (8192, N), (N, 64)), router),
+    "moe_combine": ("moe/moe_combine", {}, lambda: combine_inputs(2048, N), combine),
+    "linear_recurrence": ("sequence/linear_recurrence", {}, lambda: recurrence_inputs(4, 2048, N), recurrence),
+    "gated_delta_rule": ("sequence/gated_delta_rule", {}, lambda: [*attention_like(4, 512), *randoms(F32, (4, 512, 1), (4, 512, 1))], delta_rule),
+    "ragged_paged_decode": ("attention/ragged_paged_decode", {}, lambda: ragged_inputs(16, 2, 8, 64, 1024), ragged),
+    "grouped_query_decode": ("attention/grouped_query_decode", {}, lambda: cached_inputs(8, 4, 8, 2048), cached),
+    "sliding_window_attention": ("attention/sliding_window_attention", {"W": 512, "Z": 4}, lambda: attention_like(4, 2048),
+                                 functools.partial(sliding, 512, 4)),
+    "kv_cache_update": ("attention/kv_cache_update", {}, lambda: cache_inputs(256, 4096), update_cache),
 }
 
 

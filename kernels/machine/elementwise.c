@@ -88,6 +88,12 @@
 #define BINARY(id, name, operands, result, f, i, ...) LOOP2(i32_##id, int32_t, int64_t, RESULT_##result(int32_t), i)
 #include "spec/prims.def"
 
+#undef TP_UNSIGNED
+#define TP_UNSIGNED(x) (uint64_t)(x)
+#define UNARY(id, name, operands, result, f, i, ...) LOOP1(u32_##id, uint32_t, int64_t, RESULT_##result(uint32_t), i)
+#define BINARY(id, name, operands, result, f, i, ...) LOOP2(u32_##id, uint32_t, int64_t, RESULT_##result(uint32_t), i)
+#include "spec/prims.def"
+
 #undef WIDE
 
 #define WIDE
@@ -110,10 +116,10 @@
 #include "spec/prims.def"
 
 static const struct {
-    tp_loop f32, f64, i32, i64;
+    tp_loop f32, f64, i32, u32, i64;
 } LOOPS[TP_PRIMS] = {
-#define UNARY(id, ...) [TP_P_##id] = {f32_##id, f64_##id, i32_##id, i64_##id},
-#define BINARY(id, ...) [TP_P_##id] = {f32_##id, f64_##id, i32_##id, i64_##id},
+#define UNARY(id, ...) [TP_P_##id] = {f32_##id, f64_##id, i32_##id, u32_##id, i64_##id},
+#define BINARY(id, ...) [TP_P_##id] = {f32_##id, f64_##id, i32_##id, u32_##id, i64_##id},
 #include "spec/prims.def"
 };
 
@@ -259,6 +265,8 @@ tp_loop tp_elementwise_loop(tp_prim p, tp_dtype d)
         return LOOPS[p].f64;
     if (d == TP_I32 && !tp_prim_divides(p))
         return LOOPS[p].i32;
+    if (d == TP_U32 && !tp_prim_divides(p))
+        return LOOPS[p].u32;
     return d == TP_BOOL ? BOOLS[p] : NULL;
 }
 

@@ -218,15 +218,14 @@ static void exec_load(tp_machine *m, const tp_inst *i)
         return;
     }
     out->state = TP_CLEAN;
-    if (!tp_defined_box(ref, s.start, s.size, s.stride))
+    if (!tp_defined_box(ref, s.start, s.size, s.stride) && !tp_mixed_box_defined(ref, &s))
         tp_materialise(m, out);
     if (s.cut)
         check_beyond(m, i, &s, out);
     move_load(m, &s, ref, out);
     if (m->domain)
         planes_of_load(m, &s, ref, out);
-    if (out->state == TP_MIXED && !tp_any_undefined(out))
-        out->state = TP_CLEAN;
+    tp_note_defined(out);
 }
 
 static void exec_store(tp_machine *m, const tp_statement *statement)
@@ -242,7 +241,10 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
         return;
     settle_flat(m, statement->value);
     if (s.whole && value->n == ref->n) {
-        tp_copy_numbers(m, ref, value);
+        if (m->refs[statement->access->operand].operand->role == TP_SCRATCH)
+            tp_hand_over_numbers(m, ref, statement->value);
+        else
+            tp_copy_numbers(m, ref, value);
         tp_planes_store(m, ref, statement->value);
         tp_mark_stored(m, ref);
         return;
@@ -254,8 +256,7 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
     if (ref->state != TP_CLEAN || value->state != TP_CLEAN)
         tp_materialise(m, ref);
     move_store(m, &s, ref, value);
-    if (ref->state == TP_MIXED && !tp_any_undefined(ref))
-        ref->state = TP_CLEAN;
+    tp_note_defined(ref);
 }
 
 /* ---- copies ---- */
@@ -393,7 +394,7 @@ static void ready(tp_machine *m, const tp_inst *i)
     for (uint32_t a = 0; a < i->nargs; a++) {
         tp_settle(m, i->args[a]);
         tp_cells *c = &m->values[i->args[a]];
-        if (c->state == TP_INSIDE && i->prim != TP_P_SLICE)
+        if (c->state == TP_INSIDE && i->prim != TP_P_SLICE && i->prim != TP_P_WHERE)
             tp_materialise(m, c);
         if (c->viewed && !tp_reads_views(m, i))
             tp_flatten(c);
@@ -579,7 +580,10 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
             exec_inst(m, s->inst);
             tp_assert(s->inst->out < 0 || tp_cells_hold(&m->values[s->inst->out]));
             break;
-        case TP_ASSIGN: tp_copy_cells(m, &m->values[s->var], &m->values[s->value]); break;
+        case TP_ASSIGN:
+            tp_hand_over_numbers(m, &m->values[s->var], s->value);
+            tp_planes_copy(m, &m->values[s->var], &m->values[s->value]);
+            break;
         case TP_PUT:
             exec_store(m, s);
             tp_assert(tp_cells_hold(&m->refs[s->access->operand].cells));

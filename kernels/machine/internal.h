@@ -48,6 +48,7 @@ typedef struct tp_cells {
     tp_origin origin;               /* TP_ALL_UNDEFINED, TP_INSIDE: of lane 0 */
     const tp_box_of_cells *defined; /* TP_INSIDE: of an input window, for the step at hand */
     tp_origin *shadow;              /* TP_MIXED; allocated on first use */
+    size_t hole;                    /* TP_MIXED: where an undefined element was seen; only a hint */
     tp_planes meaning;              /* of the domain */
     void *room[TP_MAX_PLANES];      /* where planes go; allocated on first use */
 } tp_cells;
@@ -252,8 +253,15 @@ tp_origin *tp_materialise(tp_machine *m, tp_cells *c);
 tp_origin tp_origin_at(const tp_cells *c, size_t i);
 /* First undefined element's origin, or 0. */
 tp_origin tp_any_undefined(const tp_cells *c);
+/* After elements of TP_MIXED cells were written: are all defined now? Then they are clean. Looks first where the last
+ * undefined one was: who fills a buffer in pieces pays for each element once, not once for each piece. */
+void tp_note_defined(tp_cells *c);
+/* Is the box start[d] + t stride[d], 0 <= t < size[d], of TP_MIXED cells defined? */
+bool tp_mixed_box_defined(const tp_cells *c, const tp_slice *s);
 void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from);
 void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from); /* without planes */
+/* The same where v is looked at here only: by the memory of v, if it can be, which takes that of `to`. */
+void tp_hand_over_numbers(tp_machine *m, tp_cells *to, tp_vid v);
 /* The same without moving them: as long as `to` is looked at, `from` stays as it is. */
 void tp_show_numbers(tp_machine *m, tp_cells *to, const tp_cells *from);
 /* Mark every undefined element as stored. */

@@ -351,12 +351,26 @@ bool tp_reduce_fused(tp_machine *m, const tp_inst *i)
     return true;
 }
 
+/* Of float32s that lie side by side: the lowest place of the best, once that is known; a NaN is looked for in order. */
+static int64_t arg_best_of_row(tp_prim prim, const tp_cells *a, size_t base, const groups *g)
+{
+    const float *row = (const float *)a->data + base;
+    row_extreme x = {.best = (float)start_of(prim == TP_P_ARGMAX ? TP_P_MAX : TP_P_MIN)};
+    extreme_more(prim == TP_P_ARGMAX ? TP_P_MAX : TP_P_MIN, &x, row, g->nin);
+    size_t best = 0;
+    while (!x.nan && best < g->nin && !(row[best] == x.best))
+        best++;
+    return x.nan || best == g->nin ? arg_best(prim, a, base, g) : (int64_t)best;
+}
+
 static void reduce_numbers(const tp_inst *i, const tp_cells *a, tp_cells *out, const groups *g)
 {
     bool rows = lie_in_rows(g);
     if (i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN)
         for (size_t o = 0; o < out->n; o++)
-            tp_put_i64(out->dtype, out->data, o, arg_best(i->prim, a, g->base[o], g));
+            tp_put_i64(out->dtype, out->data, o,
+                       rows && a->dtype == TP_F32 ? arg_best_of_row(i->prim, a, g->base[o], g)
+                                                  : arg_best(i->prim, a, g->base[o], g));
     else if (!tp_is_float(a->dtype))
         reduce_ints(i->prim, a, out, g);
     else if (rows && a->dtype == TP_F32 && i->prim != TP_P_PROD)

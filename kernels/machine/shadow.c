@@ -199,6 +199,69 @@ tp_origin tp_any_undefined(const tp_cells *c)
     return 0;
 }
 
+static bool all_zero(const tp_origin *at, size_t n)
+{
+    tp_origin any = 0;
+    for (size_t i = 0; i < n; i++)
+        any |= at[i];
+    return any == 0;
+}
+
+/* The first undefined element from `from` on, or `end`. */
+static size_t undefined_from(const tp_cells *c, size_t from, size_t end)
+{
+    enum { SOME = 64 };
+    while (from + SOME <= end && all_zero(c->shadow + from, SOME))
+        from += SOME;
+    while (from < end && !c->shadow[from])
+        from++;
+    return from;
+}
+
+void tp_note_defined(tp_cells *c)
+{
+    if (c->state != TP_MIXED)
+        return;
+    size_t first = c->hole < c->n ? c->hole : 0, at = undefined_from(c, first, c->n);
+    if (at == c->n) {
+        at = undefined_from(c, 0, first);
+        if (at == first) {
+            c->state = TP_CLEAN;
+            return;
+        }
+    }
+    c->hole = at;
+}
+
+bool tp_mixed_box_defined(const tp_cells *c, const tp_slice *s)
+{
+    int64_t at[TP_MAX_RANK] = {0};
+    uint32_t last = c->rank - 1;
+    size_t own[TP_MAX_RANK], step = 1;
+    if (c->state != TP_MIXED || !c->rank || (s->size[last] > 1 && s->stride[last] != 1))
+        return false;
+    for (uint32_t d = c->rank; d-- > 0; step *= (size_t)c->dims[d]) {
+        own[d] = step;
+        if (s->size[d] == 0)
+            return true;
+    }
+    for (;;) {
+        size_t e = 0;
+        for (uint32_t d = 0; d < c->rank; d++)
+            e += own[d] * (size_t)(s->start[d] + at[d] * s->stride[d]);
+        if (!all_zero(c->shadow + e, (size_t)s->size[last]))
+            return false;
+        uint32_t d = last;
+        while (d-- > 0) {
+            if (++at[d] < s->size[d])
+                break;
+            at[d] = 0;
+        }
+        if (d == UINT32_MAX)
+            return true;
+    }
+}
+
 void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from)
 {
     tp_copy_numbers(m, to, from);
@@ -231,6 +294,22 @@ void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
         copy_rows(to, from);
     else
         memcpy(to->data, from->data, from->n * tp_dtype_size(from->dtype));
+    copy_state(m, to, from);
+}
+
+void tp_hand_over_numbers(tp_machine *m, tp_cells *to, tp_vid v)
+{
+    enum { WORTH_IT = 512 };
+    tp_cells *from = &m->values[v];
+    bool own = !to->viewed && !from->viewed && to->data == to->own && from->data == from->own;
+    if (!own || !m->group || m->uses[v] != 1 || m->assigned[v] || m->fixed[v] != TP_VARIES ||
+        to->dtype != from->dtype || to->n != from->n || to->n * tp_dtype_size(to->dtype) < WORTH_IT) {
+        tp_copy_numbers(m, to, from);
+        return;
+    }
+    from->own = to->own;
+    to->own = to->data = from->data;
+    from->data = from->own;
     copy_state(m, to, from);
 }
 

@@ -47,8 +47,7 @@ static void gather(tp_machine *m, tp_cells *out, tp_cells *from, const ptrdiff_t
     b.from_first = first;
     out->state = TP_CLEAN;
     move_box(m, out, from, &b);
-    if (out->state == TP_MIXED && !tp_any_undefined(out)) /* what is undefined was left behind */
-        out->state = TP_CLEAN;
+    tp_note_defined(out); /* what is undefined may have been left behind */
 }
 
 /* broadcast, transpose, slice */

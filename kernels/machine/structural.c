@@ -47,6 +47,38 @@ void tp_choose_numbers(tp_cells *out, const tp_cells *c, const tp_cells *a, cons
     }
 }
 
+/* Does `mask` say something else than `chosen` n times? */
+static bool chooses_none(const uint8_t *mask, bool chosen, size_t n)
+{
+    uint8_t any = 0;
+    for (size_t i = 0; i < n; i++)
+        any |= (mask[i] != 0) == chosen;
+    return !any;
+}
+
+/* Is each element of x defined where `mask` is `chosen`, for all that is known by rows? */
+static bool chooses_defined(const tp_cells *mask, bool chosen, const tp_cells *x)
+{
+    if (x->state == TP_CLEAN)
+        return true;
+    if (x->state != TP_INSIDE || !x->rank || mask->n != x->n || mask->viewed)
+        return false;
+    size_t n = (size_t)x->dims[x->rank - 1];
+    const uint8_t *row = mask->data;
+    for (size_t at = 0; at < x->n; at += n, row += n) {
+        size_t from = (size_t)x->defined->first[x->rank - 1], to = from + (size_t)x->defined->extent[x->rank - 1];
+        size_t rest = at / n;
+        for (uint32_t d = x->rank - 1; d-- > 0; rest /= (size_t)x->dims[d]) {
+            int64_t t = (int64_t)(rest % (size_t)x->dims[d]) - x->defined->first[d];
+            if (t < 0 || t >= x->defined->extent[d])
+                from = to = n; /* nothing of the row is defined */
+        }
+        if (!chooses_none(row, chosen, from) || !chooses_none(row + to, chosen, n - to))
+            return false;
+    }
+    return true;
+}
+
 static void exec_where(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out];
@@ -63,6 +95,11 @@ static void exec_where(tp_machine *m, const tp_inst *i)
     if (clean)
         return;
     tp_flatten(&m->values[i->args[0]]);
+    if (c->state == TP_CLEAN && chooses_defined(c, true, a) && chooses_defined(c, false, b))
+        return;
+    for (uint32_t k = 0; k < 3; k++)
+        if (m->values[i->args[k]].state == TP_INSIDE)
+            tp_materialise(m, &m->values[i->args[k]]);
     const uint8_t *cond = c->data;
     bool sc = c->n == 1 && out->n != 1, sa = a->n == 1 && out->n != 1, sb = b->n == 1 && out->n != 1;
     tp_origin *shadow = tp_materialise(m, out);

@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "domains/multiply.h"
-#include "kernels/machine/elementary.h"
+#include "kernels/machine/internal.h"
 #include "base/strided.h"
 #include "tests/unit/support.h"
 
@@ -278,12 +278,66 @@ static void elementary_functions_are_as_exact_as_documented(void **state)
     }
 }
 
+/* What `prim` says of two uint32s, modulo 2^32. */
+static uint32_t of_uint32(tp_prim prim, uint32_t x, uint32_t y)
+{
+    uint64_t a = x, b = y;
+    return (uint32_t)(prim == TP_P_ADD                               ? a + b
+                      : prim == TP_P_SUB                             ? a - b
+                      : prim == TP_P_MUL                             ? a * b
+                      : prim == TP_P_AND                             ? (a & b)
+                      : prim == TP_P_OR                              ? (a | b)
+                      : prim == TP_P_XOR                             ? (a ^ b)
+                      : prim == TP_P_SHL                             ? (b > 31 ? 0 : a << b)
+                      : prim == TP_P_SHR || prim == TP_P_SHR_LOGICAL ? (b > 31 ? 0 : a >> b)
+                      : prim == TP_P_MAXIMUM                         ? (a > b ? a : b)
+                      : prim == TP_P_MINIMUM                         ? (a < b ? a : b)
+                      : prim == TP_P_LT                              ? a < b
+                      : prim == TP_P_LE                              ? a <= b
+                      : prim == TP_P_GT                              ? a > b
+                      : prim == TP_P_GE                              ? a >= b
+                      : prim == TP_P_EQ                              ? a == b
+                                                                     : a != b);
+}
+
+static void unsigned_integers_wrap_at_32_bits(void **state)
+{
+    static const tp_prim PRIMS[] = {TP_P_ADD, TP_P_SUB, TP_P_MUL,         TP_P_AND,     TP_P_OR,      TP_P_XOR,
+                                    TP_P_SHL, TP_P_SHR, TP_P_SHR_LOGICAL, TP_P_MAXIMUM, TP_P_MINIMUM, TP_P_LT,
+                                    TP_P_LE,  TP_P_GT,  TP_P_GE,          TP_P_EQ,      TP_P_NE};
+    enum { N = 67 };
+    tp_rng rng = tp_rng_new(setting("SEED", 1), 5);
+    uint32_t x[N], y[N], r[N];
+    (void)state;
+    for (size_t p = 0; p < sizeof PRIMS / sizeof *PRIMS; p++) {
+        tp_loop loop = tp_elementwise_loop(PRIMS[p], TP_U32);
+        bool shifts = PRIMS[p] == TP_P_SHL || PRIMS[p] == TP_P_SHR || PRIMS[p] == TP_P_SHR_LOGICAL;
+        assert_non_null(loop);
+        for (int ways = 0; ways < 3; ways++) { /* both as they are, one of them one for all */
+            for (size_t i = 0; i < N; i++) {
+                x[i] = (uint32_t)tp_rng_below(&rng, (uint64_t)1 << (1 + tp_rng_below(&rng, 32)));
+                y[i] = shifts                       ? (uint32_t)tp_rng_below(&rng, 40)
+                       : tp_rng_below(&rng, 4) == 0 ? x[i]
+                                                    : (uint32_t)tp_rng_below(&rng, (uint64_t)1 << 32);
+            }
+            loop(N, x, ways == 1, y, ways == 2, r);
+            for (size_t i = 0; i < N; i++) {
+                uint32_t a = x[ways == 1 ? 0 : i], b = y[ways == 2 ? 0 : i], want = of_uint32(PRIMS[p], a, b),
+                         got = tp_prim_info(PRIMS[p])->to_bool ? ((const uint8_t *)r)[i] : r[i];
+                if (got != want)
+                    fail_msg("%u %s %u is %u, not %u", a, tp_prim_info(PRIMS[p])->name, b, got, want);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_do_not_depend_on_the_instruction_set),
         cmocka_unit_test(products_and_sums_are_rounded_once),
         cmocka_unit_test(moves_are_what_they_say),
+        cmocka_unit_test(unsigned_integers_wrap_at_32_bits),
         cmocka_unit_test(elementary_functions_do_not_depend_on_the_instruction_set),
         cmocka_unit_test(elementary_functions_are_as_exact_as_documented),
     };
