@@ -487,6 +487,21 @@ static bool recognise_by_key(grid *g, uint32_t operand, term update)
     return true;
 }
 
+enum { MOST_PARTS = 16 };
+
+/* Parts that are stored one after the other: of what an older store left, only what the newer ones do not cover. */
+static term parts_decided(summary *s, term t, const premises *p, uint32_t depth)
+{
+    const term_node n = *term_get(s, t);
+    if (n.kind != T_SELECT || depth == MOST_PARTS)
+        return t;
+    int truth = summary_decides(s, p, n.e);
+    if (truth)
+        return parts_decided(s, n.arg[truth < 0], p, depth + 1);
+    premises yes = premises_with(s, p, n.e), no = premises_with(s, p, condition_normal(s, n.e, true));
+    return term_select(s, n.e, parts_decided(s, n.arg[0], &yes, depth + 1), parts_decided(s, n.arg[1], &no, depth + 1));
+}
+
 /* Base and step of the induction. */
 static void recognise(grid *g, uint32_t operand)
 {
@@ -500,6 +515,8 @@ static void recognise(grid *g, uint32_t operand)
                          ? tp_const(s->p, 0)
                          : summary_index(s, "lane", o->ref_shape[d]);
     term update = term_decided(s, element_after(g->v, operand, f->lane), &nothing);
+    if (has_before(g, update, operand))
+        update = parts_decided(s, update, &nothing, 0);
     if (!has_before(g, update, operand)) {
         f->overwritten = true;
         f->part = with_folds(g, update);
@@ -582,6 +599,8 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     for (uint32_t a = g.run; a < s->k->naxes; a++)
         replace_symbol(&g, &last, axis_of(&g, a), w.step[a]);
     term t = term_decided(s, substituted(&g, element_after(v, operand, own), &last), &ends);
+    if (has_before(&g, t, operand))
+        t = parts_decided(s, t, &ends, 0);
     if (has_before(&g, t, operand)) { /* it is its own accumulator */
         if (form_of(&g, operand)->first != g.run || form_of(&g, operand)->keyed != (g.key.id != 0))
             summary_stop(s, tp_printf(s->arena, "`%.*s` is not set in the first step on its block", TP_FMT(o->name)));
