@@ -59,7 +59,8 @@ const int64_t *demand_window(tp_demand *d, moment *m, uint32_t operand)
 bool demand_same_run(tp_demand *d, uint32_t operand, moment *a, moment *b)
 {
     const int64_t *x = demand_window(d, a, operand), *y = demand_window(d, b, operand);
-    return memcmp(x, y, d->arrays[operand].rank * sizeof *x) == 0 && !demand_parallel_changed(d, a, b);
+    return memcmp(x, y, d->arrays[operand].rank * sizeof *x) == 0 &&
+           (tp_is_far(&d->k->operands[operand]) || !demand_parallel_changed(d, a, b));
 }
 
 /* ---- which step covers an element? ---- */

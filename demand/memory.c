@@ -133,6 +133,8 @@ static scalar opened(tp_demand *d, moment *m, uint32_t o, int64_t lane)
 {
     int64_t at[TP_MAX_RANK] = {0};
     scalar s = demand_undefined(UNDEFINED_OUTPUT);
+    if (tp_begins_as_input(&d->k->operands[o]))
+        return demand_input(d, (uint32_t)d->k->operands[o].alias, lane);
     if (d->k->operands[o].revisit_any && place_of_lane(d, o, demand_window(d, m, o), lane, at))
         demand_written(d, o, at, m->number - 1, &s, NULL);
     return s;

@@ -185,6 +185,11 @@ static inline bool tp_is_far(const tp_operand *o)
 {
     return o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM;
 }
+/* An output that stays where it is and begins with what its input holds. */
+static inline bool tp_begins_as_input(const tp_operand *o)
+{
+    return tp_is_far(o) && o->role == TP_OUTPUT && o->alias >= 0;
+}
 /* Where no copy is disturbed in flight (TP504), it may be taken for a store at its start or at the wait that ends it.
  * Who follows values for all sizes takes the first for what is copied out to an array, and the second for what is
  * copied in: then what the store needs is known. */

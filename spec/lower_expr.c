@@ -193,6 +193,18 @@ static tp_subscript lower_sub(tp_lower *l, const tp_node *n, tp_expr extent, uin
     return s;
 }
 
+/* An array that stays where it is and is an output's as well has one name in the body: the output's. */
+static void check_name(tp_lower *l, uint32_t operand, const tp_node *n)
+{
+    for (uint32_t i = l->k->ninputs; i < l->k->ninputs + l->k->noutputs; i++) {
+        const tp_operand *o = &l->k->operands[i];
+        if (o->alias == (int)operand && tp_is_far(o))
+            lower_fail(l, n, tp_printf(l->c->arena, "write `%.*s`, which holds its elements", TP_FMT(o->name)).p,
+                       "`%.*s` shares its array with the output `%.*s`", TP_FMT(l->k->operands[operand].name),
+                       TP_FMT(o->name));
+    }
+}
+
 tp_access *lower_place(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *dims)
 {
     const tp_node *base = n->kids[0];
@@ -202,6 +214,7 @@ tp_access *lower_place(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *d
         unknown_name(l, base);
     if (operand < 0)
         lower_fail(l, base, "assign a ref, or make a new value with where", "this is not a ref");
+    check_name(l, (uint32_t)operand, base);
     const tp_operand *o = &l->k->operands[operand];
     uint32_t given = n->nkids - 1, ellipsis = 0;
     for (uint32_t i = 1; i <= given; i++)

@@ -220,8 +220,9 @@ static void read_alias(tp_reader *r, tp_operand *o, const tp_json *v)
     if (o->discard || o->valid.id || x->valid.id)
         tp_raise(r->c, TP_RULE_SPEC_VALUE, name->loc, "drop one of the two",
                  "\"alias\" together with \"%s\" is not supported by this build", o->discard ? "discard" : "valid");
-    if (o->memory != TP_MEM_VMEM || x->memory != TP_MEM_VMEM)
-        tp_raise(r->c, TP_RULE_SPEC_VALUE, name->loc, NULL, "\"alias\" is supported for blocks in vmem only");
+    if ((o->memory != TP_MEM_VMEM || x->memory != TP_MEM_VMEM) && (!tp_is_far(o) || !tp_is_far(x)))
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, name->loc, NULL,
+                 "\"alias\" is supported for blocks in vmem, and for arrays that both stay in any or hbm");
 }
 
 void tp_read_operands(tp_reader *r)

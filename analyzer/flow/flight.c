@@ -35,6 +35,7 @@ typedef struct proof {
     uint32_t questions;
     bool guessing;       /* what does not fit is passed over */
     bool counting;       /* only what is waited for is asked, not who uses the memory */
+    tp_str basis;        /* what is promised and used */
     tp_str why;          /* why nothing is shown; empty: all is well so far */
     const tp_syntax *at; /* ... and where */
 } proof;
@@ -78,6 +79,8 @@ static bool follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
     tp_decision d = tp_claim_decide(x->a, &c);
     if (d.verdict == TP_PROVEN && d.grade > x->grade)
         x->grade = d.grade;
+    if (d.verdict == TP_PROVEN)
+        x->basis = tp_basis_join(x->a->arena, x->basis, tp_claim_basis(x->a, &c));
     return d.verdict == TP_PROVEN;
 }
 
@@ -443,7 +446,7 @@ static bool stays(const tp_kernel *k, const flying *y)
     return (tp_is_far(from) || from->role == TP_SCRATCH) && (tp_is_far(to) || to->role == TP_SCRATCH);
 }
 
-static tp_decision decide(tp_analysis *a, bool counting, const tp_syntax **at)
+static tp_decision decide(tp_analysis *a, bool counting, const tp_syntax **at, tp_str *basis)
 {
     const tp_flow *f = tp_flow_of(a);
     proof x = {.a = a, .f = f, .grade = TP_GRADE_CERT, .counting = counting};
@@ -476,6 +479,7 @@ static tp_decision decide(tp_analysis *a, bool counting, const tp_syntax **at)
         good = fails(&x, "the conditions grow too large", NULL);
     }
     *at = x.at;
+    *basis = x.basis;
     return good ? (tp_decision){.verdict = TP_PROVEN, .grade = x.grade}
                 : (tp_decision){.verdict = TP_UNKNOWN, .reason = x.why};
 }
@@ -499,39 +503,48 @@ static bool traps(tp_analysis *a, int64_t *env)
     return false;
 }
 
+enum { MOST_TRIED = 400, MOST_RUNS = 16, WIDE = 5 };
+
+typedef struct search {
+    tp_analysis *a;
+    int64_t *env;
+    uint32_t tried, runs;
+} search;
+
+/* The value number `at` of a size, from 0. False: it has none. */
+static bool set_size(const search *s, const tp_var *v, uint32_t at)
+{
+    int64_t lo = 0, hi = 0, m = v->multiple_of;
+    if (v->choices) {
+        s->env[v->sym] = v->choices[at < v->nchoices ? at : 0];
+        return at < v->nchoices;
+    }
+    if (!tp_expr_is_const(s->a->p, v->lo, &lo) || !tp_expr_is_const(s->a->p, v->hi, &hi))
+        return false;
+    s->env[v->sym] = ((lo + m - 1) / m + (int64_t)at) * m;
+    return s->env[v->sym] <= hi;
+}
+
+/* Sizes from number i on, that lie `left` values above their least ones in all: do some trap? */
+static bool some_trap(search *s, uint32_t i, uint32_t left)
+{
+    if (i == s->a->nsizes)
+        return !left && s->tried++ < MOST_TRIED && tp_domain_has(s->a, s->env) && s->runs++ < MOST_RUNS &&
+               traps(s->a, s->env);
+    bool found = false;
+    for (uint32_t at = 0; !found && at <= left && at < WIDE && s->tried < MOST_TRIED && s->runs < MOST_RUNS; at++)
+        found = set_size(s, &s->a->vars[i], at) && some_trap(s, i + 1, left - at);
+    return found;
+}
+
 /* Small sizes, the least ones first, at which the machine traps with the running rule. False: none was found. */
 static bool find_case(tp_analysis *a, int64_t *env)
 {
-    enum { MOST_TRIED = 400, MOST_RUNS = 12, WIDE = 5, SIZES = 16 };
-    uint32_t at[SIZES] = {0}, n = a->nsizes, runs = 0;
-    if (!a->o->replay || n > SIZES)
-        return false;
-    for (uint32_t tried = 0; tried < MOST_TRIED && runs < MOST_RUNS; tried++) {
-        bool inside = true;
-        for (uint32_t i = 0; i < n; i++) {
-            const tp_var *v = &a->vars[i];
-            int64_t lo = 0, hi = 0, m = v->multiple_of;
-            if (v->choices) {
-                inside &= at[i] < v->nchoices;
-                env[v->sym] = v->choices[at[i] < v->nchoices ? at[i] : 0];
-                continue;
-            }
-            inside &= tp_expr_is_const(a->p, v->lo, &lo) && tp_expr_is_const(a->p, v->hi, &hi);
-            env[v->sym] = ((lo + m - 1) / m + (int64_t)at[i]) * m;
-            inside &= env[v->sym] <= hi;
-        }
-        if (inside && tp_domain_has(a, env)) {
-            runs++;
-            if (traps(a, env))
-                return true;
-        }
-        uint32_t d = n;
-        while (d-- > 0 && ++at[d] == WIDE)
-            at[d] = 0;
-        if (d == UINT32_MAX)
-            return false;
-    }
-    return false;
+    search s = {.a = a, .env = env};
+    bool found = false;
+    for (uint32_t above = 0; a->o->replay && !found && above < WIDE + a->nsizes; above++)
+        found = some_trap(&s, 0, above);
+    return found;
 }
 
 void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const char *violated)
@@ -545,12 +558,16 @@ void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const c
                   .proven = tp_str_c(proven),
                   .violated = tp_str_c(violated),
                   .approximate = "the case that was found does not trap again"};
-    tp_decision d = decide(a, counting, &at);
+    tp_str basis = {NULL, 0};
+    tp_decision d = decide(a, counting, &at, &basis);
     if (at)
         c.loc = tp_body_loc(a, NULL, at);
+    bool shown = d.verdict == TP_PROVEN;
     if (d.verdict == TP_UNKNOWN && tp_runs_to_the_end(a))
         d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
     else if (d.verdict == TP_UNKNOWN && find_case(a, env))
         d = (tp_decision){.verdict = TP_VIOLATED, .env = env};
-    tp_claim_record(a, &c, d, NULL);
+    tp_finding *found = tp_claim_record(a, &c, d, NULL);
+    if (shown)
+        found->rests_on = basis;
 }

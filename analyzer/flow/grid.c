@@ -120,7 +120,7 @@ void flow_unordered(flow *f, uint32_t operand, tp_leaks *into)
     for (uint32_t x = 0; x < f->k->naxes; x++)
         any |= f->k->axes[x].parallel;
     tp_leaks some = unwritten(f, operand, flow_yes(f));
-    if (any && f->k->operands[operand].role == TP_OUTPUT)
+    if (any && f->k->operands[operand].role == TP_OUTPUT && !tp_begins_as_input(&f->k->operands[operand]))
         flow_join(f, into, &some, flow_yes(f), NULL, false);
 }
 
@@ -191,7 +191,7 @@ static tp_leaks from_before(flow *f, uint32_t operand, const tp_leaks *guess)
     tp_expr when[TP_MAX_AXES + 1];
     uint32_t n = edges(f, o, false, when);
     tp_leaks all = {0};
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && !tp_begins_as_input(o); i++) {
         tp_leaks fresh = unwritten(f, operand, when[i]), rim = {0};
         if (o->revisit_any)
             restore(f, o, &fresh);

@@ -35,6 +35,12 @@ void tp_alias_prepare(tp_machine *m, uint32_t output)
 {
     tp_ref *out = &m->refs[output], *in = &m->refs[out->operand->alias];
     tp_alias *x = TP_NEW(m->arena, tp_alias);
+    if (out->array->n)
+        memcpy(out->array->data, in->array->data, out->array->n * tp_dtype_size(out->operand->dtype));
+    tp_planes_share(m, out, in);
+    in->array = out->array; /* one array from here on */
+    if (tp_is_far(out->operand))
+        return; /* no window is copied in or out: TP403 and TP504 decide */
     bool by_block = same_blocks(in, out);
     size_t n = by_block ? out->nblocks : out->array->n;
     *x = (tp_alias){.output = output,
@@ -44,10 +50,6 @@ void tp_alias_prepare(tp_machine *m, uint32_t output)
                     .writer = TP_NEWN(m->arena, int64_t, n),
                     .reader = TP_NEWN(m->arena, int64_t, n),
                     .read = TP_NEWN(m->arena, uint8_t, n)};
-    if (out->array->n)
-        memcpy(out->array->data, in->array->data, out->array->n * tp_dtype_size(out->operand->dtype));
-    tp_planes_share(m, out, in);
-    in->array = out->array; /* one array from here on */
     in->shared = out->shared = x;
 }
 

@@ -3,6 +3,7 @@
 #include "kernels/machine/internal.h"
 
 #define NOBODY INT64_MIN
+#define SEVERAL INT64_MAX
 
 void tp_far_prepare(tp_machine *m, tp_ref *r)
 {
@@ -12,8 +13,9 @@ void tp_far_prepare(tp_machine *m, tp_ref *r)
     if (!parallel || r->operand->role != TP_OUTPUT || !tp_is_far(r->operand))
         return;
     r->writer = TP_NEWN(m->arena, int64_t, r->cells.n);
+    r->reader = TP_NEWN(m->arena, int64_t, r->cells.n);
     for (size_t i = 0; i < r->cells.n; i++)
-        r->writer[i] = NOBODY;
+        r->writer[i] = r->reader[i] = NOBODY;
 }
 
 void tp_far_touch(tp_machine *m, tp_ref *r, const tp_slice *s, bool writes)
@@ -30,13 +32,17 @@ void tp_far_touch(tp_machine *m, tp_ref *r, const tp_slice *s, bool writes)
         size_t lane = 0;
         for (uint32_t d = 0; d < s->rank; d++)
             lane = lane * (size_t)r->cells.dims[d] + (size_t)(s->start[d] + at[d] * s->stride[d]);
-        if (r->writer[lane] != NOBODY && r->writer[lane] != key)
+        bool twice = writes && r->writer[lane] != NOBODY && r->writer[lane] != key;
+        int64_t other = writes ? r->reader[lane] : r->writer[lane];
+        if (twice || (other != NOBODY && other != key))
             tp_trap_raise(m, TP_RULE_PARALLEL_RACE, r->operand->name,
-                          writes ? "two steps that differ in a parallel axis write %.*s"
-                                 : "%.*s is read by a step that differs in a parallel axis from the one that writes it",
+                          twice ? "two steps that differ in a parallel axis write %.*s"
+                                : "%.*s is read by a step that differs in a parallel axis from the one that writes it",
                           TP_FMT(tp_element_text(m, r, lane)));
         if (writes)
             r->writer[lane] = key;
+        else
+            r->reader[lane] = r->reader[lane] == NOBODY || r->reader[lane] == key ? key : SEVERAL;
         for (uint32_t d = s->rank; d-- > 0 && ++at[d] == s->size[d];)
             at[d] = 0;
     }

@@ -95,8 +95,8 @@ typedef struct tp_ref {
     uint32_t *owner; /* outputs with Element dimensions instead: per element, the number of its run */
     int64_t *starts; /* and per run its window's start, then its parallel coordinates, hashed */
     uint32_t nstarts, starts_room;
-    int64_t *writer;                /* far.c, per element: parallel coordinates, hashed, of the steps that write it */
-    bool returned;                  /* outputs: this run has the window of an earlier one */
+    int64_t *writer, *reader; /* far.c, per element: parallel coordinates, hashed, of steps that write it, read it */
+    bool returned;            /* outputs: this run has the window of an earlier one */
     const tp_statement *last_store; /* statement that last wrote it */
     struct tp_alias *shared;        /* alias.c: its array is another operand's too */
     int64_t run_key, run_number;    /* ... and its last step so far */

@@ -391,11 +391,11 @@ static void claim_elements(tp_machine *m, tp_ref *r, int64_t key)
     tp_each_inner_row(r, claim_row, &(claim_context){m, r->nstarts, key});
 }
 
-/* The window is undefined, or as it was left where the output may be revisited. */
+/* The window is undefined, or as it was left where the output may be revisited or begins as its input. */
 static void open_window(tp_machine *m, uint32_t index)
 {
     tp_ref *r = &m->refs[index];
-    if (r->returned && r->operand->revisit_any) {
+    if ((r->returned && r->operand->revisit_any) || tp_begins_as_input(r->operand)) {
         transfer(m, r, true);
         fill_outside(m, r, index);
     } else {

@@ -116,3 +116,25 @@ def test_a_semaphore_of_a_scope_is_refused_where_it_outlives_a_copy():
 
     with pytest.raises(tileproof.Unsupported, match="declare it in scratch_shapes"):
         tileproof.from_pallas(lambda x: call(kernel, x, scratch=[]), X)
+
+
+def scattered(cache, rows, slots, by_output):
+    """New rows to their places in a cache, in place, whichever of its two names the author writes."""
+
+    def kernel(slot, rows_ref, cache_ref, o_ref, sem):
+        i, at = pl.program_id(0), o_ref if by_output else cache_ref
+        copy = pltpu.make_async_copy(block(rows_ref, i), block(at, slot[i]), sem)
+        copy.start()
+        copy.wait()
+
+    grid = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(2,), in_specs=[FAR, FAR], out_specs=FAR, scratch_shapes=[pltpu.SemaphoreType.DMA])
+    return pl.pallas_call(kernel, grid_spec=grid, out_shape=jax.ShapeDtypeStruct(cache.shape, cache.dtype), input_output_aliases={2: 0})(slots, rows, cache)
+
+
+@pytest.mark.parametrize("by_output", [True, False])
+def test_an_array_that_copies_change_in_place(by_output):
+    rows, slots = kernels.array(16, 128) + 1, jnp.array([3, 1], jnp.int32)
+    fn = lambda cache, rows: scattered(cache, rows, slots, by_output)  # noqa: E731
+    assert tileproof.check(fn, X, rows).ok
+    report = tileproof.verify(fn, lambda cache, rows: cache.at[24:32].set(rows[:8]).at[8:16].set(rows[8:]), X, rows)
+    assert report.ok, report

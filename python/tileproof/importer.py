@@ -223,7 +223,7 @@ class _Import:
         writer = Body(self.own(axes), self.names.taken)
         writer.place = self.place
         with self.noting():
-            writer.run(self.body, refs)
+            writer.run(self.body, self.in_place(refs, members, len(table_refs)))
         self.found += writer.obstacles
         members["scratch"] += self.entries(lambda s: self.scratch(*s), writer.allocated)
         out |= {key: value for key, value in members.items() if value}
@@ -244,6 +244,16 @@ class _Import:
                 if isinstance(size, (int, np.integer)) and int(n) % max(int(size), 1):
                     raise Unsupported(f"blocks of {int(size)} in {int(n)} elements: on GPUs the last one is not cut off", self.place,
                                       "pass the whole array, and load and store under a mask")
+
+    def in_place(self, given: list[Ref], members: dict[str, Any], tables: int) -> list[Ref]:
+        """The refs as the body names them: an array that stays where it is and is an output's, too, by that one."""
+        refs, n_in = list(given), self.mapping.num_inputs
+        for source, target in self.p["input_output_aliases"]:
+            pair = [source - tables, n_in + target]
+            entries = [*members["inputs"], *members["outputs"]]
+            if len(entries) == n_in + self.mapping.num_outputs and pair[0] >= 0 and all(entries[n].get("memory_space") in ("any", "hbm") for n in pair):
+                refs[source] = refs[tables + pair[1]]
+        return refs
 
     def entries(self, make: Any, of: list[Any]) -> list[Any]:
         """One entry for each; what is refused is noted."""
