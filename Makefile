@@ -50,7 +50,7 @@ LONGEST := workflow cli metamorphic box
 TESTS := $(LONGEST:%=$(BUILD)/tests/test_%) $(filter-out $(LONGEST:%=$(BUILD)/tests/test_%),$(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)) $(ATTACKS)
 Q := $(if $(V),,@)
 
-.PHONY: wheel test-wheel deb test-deb house extensions attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers fuzz-processes fuzz-slow steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
+.PHONY: costs wheel test-wheel deb test-deb house extensions attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers fuzz-processes fuzz-slow steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -275,7 +275,10 @@ mutants: all ## are the tests strong enough? plant 200 defects into rules and pr
 COUNT ?= 200
 
 test-all: export BRIDGE = 300
-test-all: test guards extensions strict asan tsan test-jax corpus steady boxes faults attention fuzz attack fuzz-readers fuzz-processes fuzz-slow cross-check second-checker mutation-score mutants ## everything, long ones included
+test-all: test guards extensions strict asan tsan test-jax corpus costs steady boxes faults attention fuzz attack fuzz-readers fuzz-processes fuzz-slow cross-check second-checker mutation-score mutants ## everything, long ones included
+
+costs: deps $(BUILD)/tests/test_cost ## counts against the machine on 10 000 random specs, closed forms at 1000 sizes of each gallery kernel (a minute)
+	@TEST_TRIALS=10000 $(BUILD)/tests/test_cost
 
 mutation-score: all ## small defects planted in the gallery and tests/kernels: who notices? DEFECTS= of each, SCORE_SEED= (an hour)
 	@build/tileproof mutate --defects $(DEFECTS) --seed $(SCORE_SEED) $$(ls examples/*/*.tile.json tests/kernels/*.tile.json | grep -v /broken/)

@@ -14,6 +14,7 @@ typedef struct tp_cost_case {
     bool executed; /* what depends on data was counted by the machine, on the inputs of the case */
     bool tables;   /* the contents of tables were found, not given */
     tp_cost_numbers numbers;
+    tp_cost_count unfused;                 /* bytes */
     tp_cost_model models[TP_COST_TARGETS]; /* by row of targets.def */
 } tp_cost_case;
 

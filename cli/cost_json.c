@@ -131,6 +131,10 @@ static object *case_of(const tp_costs *c, const tp_cost_case *x)
     json_object_object_add(o, "tables_chosen", json_object_new_boolean(x->tables));
     json_object_object_add(o, "executed", json_object_new_boolean(x->executed));
     json_object_object_add(o, "counts", counts(x));
+    object *unfused = json_object_new_object();
+    json_object_object_add(unfused, x->unfused.known ? "model" : "unknown",
+                           x->unfused.known ? json_object_new_int64(x->unfused.n) : tp_jsonc_string(x->unfused.why));
+    json_object_object_add(o, "unfused_bytes", unfused);
     for (size_t t = 0; t < n; t++)
         json_object_array_add(models, model(c->arena, &x->models[t]));
     json_object_object_add(o, "model", models);

@@ -225,6 +225,11 @@ static void add_case(tp_buf *b, const tp_kernel *k, const tp_cost_case *x)
     if (x->executed)
         tp_buf_c(b, "  (what depends on data: counted by the machine on the inputs of this case)\n");
     add_traffic(b, &x->numbers, &why);
+    tp_buf_printf(b, "  %-33s %17s", "reference, unfused (model)", count(b->arena, x->unfused, 17));
+    if (x->unfused.known)
+        tp_buf_c(b, "  bytes in and out\n");
+    else
+        tp_buf_printf(b, "  %.*s\n", TP_FMT(tp_visible(b->arena, x->unfused.why)));
     add_operations(b, k, &x->numbers, &why);
     for (uint32_t i = 0; i < why.len; i++) {
         tp_buf_c(b, "  unknown: ");

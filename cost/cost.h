@@ -106,6 +106,11 @@ tp_cost_numbers tp_cost_at(tp_cost *c, tp_arena *a, const tp_cost_request *r);
 void tp_cost_put_moved(tp_cost_numbers *n, uint32_t operand, int64_t fetches, int64_t fetched, int64_t writes,
                        int64_t written);
 
+/* Bytes that the reference moves, as a model: each of its operations, in whole arrays, reads its operands from HBM and
+ * writes its result there. Floats on the way have four bytes, as those of operands are declared; other shapes of a
+ * value and its repetition take nothing. Not known for references with loops or branches. */
+tp_cost_count tp_cost_unfused(tp_cost *c, tp_arena *a, const tp_program *reference, const int64_t *env);
+
 /* ---- the model ----
  *
  * A step's copies run beside the computation of the step before it (one fetch
