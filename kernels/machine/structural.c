@@ -129,6 +129,16 @@ static void cast_to_int(tp_machine *m, tp_cells *out, const tp_cells *a)
     }
 }
 
+/* Is float32 on the way without a rounding? */
+static bool passes_float32(tp_dtype from, tp_dtype to)
+{
+    enum { WHOLE = 1 << 24 };
+    if (tp_is_float(from))
+        return from != TP_F64 && from != TP_WEAK_FLOAT;
+    return tp_is_float(to) && to != TP_F64 && to != TP_WEAK_FLOAT && from != TP_WEAK_INT &&
+           tp_dtype_min(from) >= -WHOLE && tp_dtype_max(from) <= WHOLE;
+}
+
 /* One rounding; integers wrap. */
 void tp_convert_numbers(tp_cells *out, const tp_cells *a)
 {
@@ -140,7 +150,7 @@ void tp_convert_numbers(tp_cells *out, const tp_cells *a)
         }
         return;
     }
-    bool single = tp_is_float(a->dtype) && a->dtype != TP_F64 && a->dtype != TP_WEAK_FLOAT;
+    bool single = passes_float32(a->dtype, out->dtype);
     float f[STRIP];
     double d[STRIP];
     int64_t w[STRIP];

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/digest.h"
-#include "kernels/machine/machine.h"
+#include "kernels/machine/internal.h"
 
 enum { TEXT = 4096 };
 
@@ -141,6 +141,32 @@ static void the_ways_agree(void **state)
     }
 }
 
+/* Integers as floats: rows as single elements, which are rounded once from double. */
+static void integers_become_floats_with_one_rounding(void **state)
+{
+    enum { ROW = 1 << 16 };
+    static uint32_t bits[ROW];
+    static char row[ROW * sizeof(double)], one[ROW * sizeof(double)];
+    static const tp_dtype TO[] = {TP_F32, TP_BF16, TP_F16, TP_F64, TP_F8E4M3FN, TP_F8E5M2};
+    (void)state;
+    for (int from = 0; from < TP_DTYPES; from++) {
+        if (!tp_dtype_info((tp_dtype)from)->executable || tp_is_float((tp_dtype)from) || from == TP_WEAK_INT)
+            continue;
+        int64_t lo = tp_dtype_min((tp_dtype)from), n = tp_dtype_max((tp_dtype)from) - lo + 1;
+        for (int64_t i = 0; i < ROW; i++) /* all that there are, or some of all sizes */
+            tp_put_i64((tp_dtype)from, bits, (size_t)i, lo + (n <= ROW ? i % n : n / ROW * i + i % 4096));
+        for (size_t t = 0; t < sizeof TO / sizeof *TO; t++) {
+            tp_cells a = {.dtype = (tp_dtype)from, .n = ROW, .data = bits},
+                     out = {.dtype = TO[t], .n = ROW, .data = row};
+            tp_convert_numbers(&out, &a);
+            for (size_t i = 0; i < ROW; i++)
+                tp_put_f64(TO[t], one, i, tp_get_f64((tp_dtype)from, bits, i));
+            if (memcmp(row, one, ROW * tp_dtype_size(TO[t])) != 0)
+                fail_msg("%s to %s", tp_dtype_info((tp_dtype)from)->name, tp_dtype_info(TO[t])->name);
+        }
+    }
+}
+
 /* A double is rounded once: just above a middle it goes up, where float32 between them would have made it the middle.
  */
 static void doubles_are_rounded_once(void **state)
@@ -165,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(casts_are_those_of_ml_dtypes),
+        cmocka_unit_test(integers_become_floats_with_one_rounding),
         cmocka_unit_test(the_ways_agree),
         cmocka_unit_test(doubles_are_rounded_once),
     };
