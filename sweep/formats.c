@@ -135,7 +135,41 @@ static void write_json(const tp_sweep *s, FILE *out)
     tp_arena_free(a);
 }
 
-static const tp_sweep_format FORMATS[] = {{"table", sweep_write_table}, {"csv", write_csv}, {"json", write_json}};
+/* ---- search spaces: the legal shapes, best first ---- */
+
+static void write_space(const tp_sweep *s, FILE *out, bool python)
+{
+    tp_arena *a = tp_arena_child(s->arena);
+    uint32_t n;
+    const uint32_t *best = tp_sweep_best(a, s, &n);
+    fputs(python ? "SHAPES = [\n" : "[\n", out);
+    for (uint32_t r = 0; r < n; r++) {
+        tp_buf b = {.arena = a};
+        for (uint32_t i = 0; i < s->naxes; i++) {
+            tp_buf_c(&b, i ? ", " : "");
+            tp_buf_json(&b, s->axes[i].name);
+            tp_buf_c(&b, ": ");
+            json_value(&b, &s->axes[i], tp_sweep_at(s, best[r], i));
+        }
+        fprintf(out, python ? "    {%.*s},\n" : r + 1 < n ? "  {%.*s},\n" : "  {%.*s}\n", TP_FMT(tp_buf_view(&b)));
+    }
+    fputs("]\n", out);
+    tp_arena_free(a);
+}
+
+static void write_space_json(const tp_sweep *s, FILE *out)
+{
+    write_space(s, out, false);
+}
+
+static void write_space_python(const tp_sweep *s, FILE *out)
+{
+    write_space(s, out, true);
+}
+
+static const tp_sweep_format FORMATS[] = {{"table", sweep_write_table}, {"csv", write_csv},
+                                          {"json", write_json},         {"html", sweep_write_page},
+                                          {"space", write_space_json},  {"python", write_space_python}};
 
 const tp_sweep_format *tp_sweep_formats(size_t *n)
 {

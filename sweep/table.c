@@ -44,12 +44,11 @@ static int width_of(const tp_sweep_axis *x)
     return (int)n;
 }
 
-static tp_str time_text(tp_arena *a, const tp_sweep_cost *c)
+tp_str sweep_time(tp_arena *a, double seconds)
 {
-    return !c->known           ? TP_S("?")
-           : c->seconds < 1e-3 ? tp_printf(a, "%.2f us", c->seconds * 1e6)
-           : c->seconds < 1    ? tp_printf(a, "%.3f ms", c->seconds * 1e3)
-                               : tp_printf(a, "%.3f s", c->seconds);
+    return seconds < 1e-3 ? tp_printf(a, "%.2f us", seconds * 1e6)
+           : seconds < 1  ? tp_printf(a, "%.3f ms", seconds * 1e3)
+                          : tp_printf(a, "%.3f s", seconds);
 }
 
 tp_str sweep_model_text(tp_arena *a, const tp_sweep *s)
@@ -67,7 +66,8 @@ static void write_row(tp_arena *a, const tp_sweep *s, uint32_t c, FILE *out)
     for (uint32_t i = 0; i < s->naxes; i++)
         fprintf(out, " %*.*s", width_of(&s->axes[i]), TP_FMT(s->axes[i].values[tp_sweep_at(s, c, i)]));
     fprintf(out, " %11.*s %11.*s %11.*s  %s\n", TP_FMT(sweep_bytes(a, cell->vmem)),
-            TP_FMT(cell->cost.known ? sweep_bytes(a, cell->cost.bytes) : TP_S("?")), TP_FMT(time_text(a, &cell->cost)),
+            TP_FMT(cell->cost.known ? sweep_bytes(a, cell->cost.bytes) : TP_S("?")),
+            TP_FMT(cell->cost.known ? sweep_time(a, cell->cost.seconds) : TP_S("?")),
             cell->cost.known ? cell->cost.bound : "");
 }
 

@@ -240,7 +240,7 @@ _tileproof() {
     sweep)
       _arguments \
         '*--over[what to go through\: sizes (bm=64\:512\:64 or bm=64|128), constants, dtypes (T=float32|bfloat16) and target=v4|v5e, comma-separated; may be repeated]:NAME=VALUES:_files' \
-        '*--format[how to print the shapes\: table (default), csv, json]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
+        '*--format[how to print the shapes\: table (default), csv, json, html; the legal ones alone, best first, as a search space\: space (JSON), python]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
         '*--output[also write a report to a file; may be repeated]:FORMAT=PATH:_files' \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \

@@ -181,6 +181,43 @@ static void traffic_of_a_matmul(void **state)
     json_object_put(r);
 }
 
+static void pages_and_search_spaces(void **state)
+{
+    place *p = *state;
+    const char *const OVER = "bm=64:256:64,bn=64:256:64,T=float32";
+    const char *page = path_in(p, "page.html"), *list = path_in(p, "shapes.py");
+    tp_str html, python, why;
+    outcome o = RUN(p->a, "sweep", "examples/matmul/matmul.tile.json", "--over", OVER, "--format", "space", "-o",
+                    tp_printf(p->a, "html=%s", page).p, "-o", tp_printf(p->a, "python=%s", list).p);
+    struct json_object *shapes = record_of(p->a, &o);
+    assert_int_equal(json_object_array_length(shapes), 8);
+    assert_string_equal(string_of(json_object_array_get_idx(shapes, 7), "T"), "float32");
+    json_object_put(shapes);
+    assert_int_equal(tp_read_file(p->a, page, 1 << 20, &html, &why), TP_OK);
+    assert_true(contains(html, "default-src 'none'") && !contains(html, "<script") && !contains(html, "http://"));
+    assert_true(contains(html, "<td class=\"bad\">TP201</td>") && contains(html, " best\">"));
+    assert_int_equal(tp_read_file(p->a, list, 1 << 20, &python, &why), TP_OK);
+    assert_true(contains(python, "SHAPES = [\n    {\"bm\": ") && contains(python, "\"T\": \"float32\"},\n"));
+}
+
+static void options_that_do_not_hold(void **state)
+{
+    place *p = *state;
+    const char *const WRONG[][3] = {
+        {"--size", "bm=64", "--over lists it"},     {"--size", "Z=1", "no size `Z`"},
+        {"--size", "M=0", "outside the sizes"},     {"--size", "M", "NAME=VALUE"},
+        {"--format", "sarif", "no format `sarif`"}, {"-o", "csv=/nowhere/x.csv", "cannot"},
+        {"-o", "zip=x", "no format `zip`"},         {"-o", "csv", "FORMAT=PATH"},
+    };
+    for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
+        outcome o =
+            RUN(p->a, "sweep", "examples/matmul/matmul.tile.json", "--over", "bm=64:128:64", WRONG[i][0], WRONG[i][1]);
+        bool late = contains((tp_str){WRONG[i][1], strlen(WRONG[i][1])}, "nowhere"); /* found by writing */
+        if (o.exit != (late ? 5 : 2) || !contains(o.err, late ? "--output" : WRONG[i][2]))
+            fail_msg("%s %s: exit %d: %.*s", WRONG[i][0], WRONG[i][1], o.exit, TP_FMT(o.err));
+    }
+}
+
 static void any_number_of_threads(void **state)
 {
     place *p = *state;
@@ -237,6 +274,8 @@ int main(void)
         IN_PLACE(sweeps_are_those_of_the_data_and_of_lint),
         IN_PLACE(pareto_list_is_that_of_brute_force),
         IN_PLACE(traffic_of_a_matmul),
+        IN_PLACE(pages_and_search_spaces),
+        IN_PLACE(options_that_do_not_hold),
         IN_PLACE(any_number_of_threads),
         IN_PLACE(a_table_has_80_columns),
         IN_PLACE(what_is_no_sweep_is_one_error),
