@@ -28,23 +28,24 @@ static const event *value_now(tp_demand *d, tp_vid v)
     return d->constants[v] = c;
 }
 
-static slice resolved(tp_demand *d, const tp_access *a)
+static const slice *resolved(tp_demand *d, const tp_access *a)
 {
     const shape *ref = &d->refs[a->operand];
-    slice s = {.rank = ref->rank};
-    for (uint32_t i = 0; i < s.rank; i++) {
+    slice *s = TP_NEW(d->arena, slice);
+    s->rank = ref->rank;
+    for (uint32_t i = 0; i < s->rank; i++) {
         const tp_subscript *sub = &a->subs[i];
-        s.size[i] = sub->kind == TP_SUB_FULL ? ref->dims[i] : sub->kind == TP_SUB_INT ? 1 : demand_size(d, sub->size);
-        s.stride[i] = sub->kind == TP_SUB_SLICE ? sub->stride : 1;
-        s.start[i] = sub->kind == TP_SUB_FULL ? 0 : demand_decide_index(d, value_now(d, sub->start), "an index");
+        s->size[i] = sub->kind == TP_SUB_FULL ? ref->dims[i] : sub->kind == TP_SUB_INT ? 1 : demand_size(d, sub->size);
+        s->stride[i] = sub->kind == TP_SUB_SLICE ? sub->stride : 1;
+        s->start[i] = sub->kind == TP_SUB_FULL ? 0 : demand_decide_index(d, value_now(d, sub->start), "an index");
         int64_t last;
-        if (s.size[i] > 0 && !a->guarded && /* else lane by lane, when one is looked at */
-            (s.start[i] < 0 || !tp_last(s.start[i], s.size[i], s.stride[i], &last) || last >= ref->dims[i]))
+        if (s->size[i] > 0 && !a->guarded && /* else lane by lane, when one is looked at */
+            (s->start[i] < 0 || !tp_last(s->start[i], s->size[i], s->stride[i], &last) || last >= ref->dims[i]))
             demand_give_up(d, TP_DEMAND_TRAP,
                            "%lld elements from %lld of dimension %u of `%.*s`, %lld apart; it has %lld "
                            "(" TP_RULE_SLICE_OUT_OF_BOUNDS ")",
-                           (long long)s.size[i], (long long)s.start[i], i, TP_FMT(d->k->operands[a->operand].name),
-                           (long long)s.stride[i], (long long)ref->dims[i]);
+                           (long long)s->size[i], (long long)s->start[i], i, TP_FMT(d->k->operands[a->operand].name),
+                           (long long)s->stride[i], (long long)ref->dims[i]);
     }
     return s;
 }

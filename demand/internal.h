@@ -45,7 +45,7 @@ struct event {
     moment *when;
     double number;         /* NUMBER */
     uint32_t operand;      /* INPUT, stores and loads; TABLE: the table */
-    slice at;              /* stores and loads */
+    const slice *at;       /* stores and loads */
     const event *previous; /* stores and loads: the store to the operand before it, in the same step */
 };
 

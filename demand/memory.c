@@ -144,11 +144,11 @@ static bool covered(const tp_demand *d, const event *store, int64_t lane, int64_
 {
     int64_t at[TP_MAX_RANK] = {0}, n = 0;
     demand_unravel(&d->refs[store->operand], lane, at);
-    for (uint32_t i = 0; i < store->at.rank; i++) {
-        int64_t off = at[i] - store->at.start[i], q = off / store->at.stride[i];
-        if (off % store->at.stride[i] != 0 || q < 0 || q >= store->at.size[i])
+    for (uint32_t i = 0; i < store->at->rank; i++) {
+        int64_t off = at[i] - store->at->start[i], q = off / store->at->stride[i];
+        if (off % store->at->stride[i] != 0 || q < 0 || q >= store->at->size[i])
             return false;
-        n = n * store->at.size[i] + q;
+        n = n * store->at->size[i] + q;
     }
     *inside = n;
     return true;
@@ -216,8 +216,8 @@ static scalar contents(tp_demand *d, moment *m, uint32_t o, const event *after, 
 static int64_t lane_of_load(const tp_demand *d, const event *load, int64_t lane)
 {
     int64_t at[TP_MAX_RANK] = {0};
-    for (uint32_t i = load->at.rank; i-- > 0; lane /= load->at.size[i]) {
-        at[i] = load->at.start[i] + lane % load->at.size[i] * load->at.stride[i];
+    for (uint32_t i = load->at->rank; i-- > 0; lane /= load->at->size[i]) {
+        at[i] = load->at->start[i] + lane % load->at->size[i] * load->at->stride[i];
         if (at[i] < 0 || at[i] >= d->refs[load->operand].dims[i])
             return -1;
     }

@@ -328,34 +328,47 @@ typedef struct enumeration {
     tp_prover *v;
     const tp_obligation *o;
     bool *used;
-    bool *on_sizes; /* premises that mention no step */
+    const tp_expr **ready; /* ready[n] to ready[n + 1]: premises whose last variable is the n-th, from 1; 0: none */
+    uint32_t goal;         /* the same of the goal */
     int64_t budget, *env;
 } enumeration;
 
-/* The sizes are set: do they lie outside the domain? Asked before the bounds
- * of steps, which may have a value inside the domain only. */
-static bool outside_domain(const enumeration *e)
+/* The first n variables are set. 1: whatever the others are, the obligation holds there, by a premise that is false or
+ * by the goal; -1: a premise has no value; 0: the others decide. A domain is left before the bounds of later
+ * variables are asked, which may have a value inside it only. */
+static int settled(const enumeration *e, uint32_t n)
 {
     int64_t value;
-    for (uint32_t i = 0; i < e->o->npremises; i++)
-        if (e->on_sizes[i] && tp_expr_eval(e->v->p, e->o->premises[i], e->env, &value) == TP_EVAL_OK && !value)
-            return true;
-    return false;
+    int r = 0;
+    for (const tp_expr *x = e->ready[n]; x < e->ready[n + 1]; x++) {
+        if (tp_expr_eval(e->v->p, *x, e->env, &value) != TP_EVAL_OK)
+            r = -1;
+        else if (!value)
+            return 1;
+    }
+    return e->goal == n && tp_expr_eval(e->v->p, e->o->goal, e->env, &value) == TP_EVAL_OK && value ? 1 : r;
 }
 
-static int enumerate_from(enumeration *e, uint32_t i)
+static bool is_choice(const tp_prover *v, const tp_var *x, const int64_t *env, int64_t value)
+{
+    return x->choices ? in_bounds(v, x, env) : x->multiple_of <= 1 || value % x->multiple_of == 0;
+}
+
+/* `open`: some premise has no value. */
+static int enumerate_from(enumeration *e, uint32_t i, bool open)
 {
     const tp_obligation *o = e->o;
     int64_t lo, hi;
-    int all = 1;
+    int all = 1, here = settled(e, i);
+    if (here > 0)
+        return 1;
+    open |= here < 0;
     if (i == o->nvars)
-        return holds_at(e->v, o, e->env);
+        return !open && tp_expr_eval(e->v->p, o->goal, e->env, &lo) == TP_EVAL_OK ? lo != 0 : -1;
     const tp_var *x = &o->vars[i];
     if (x->choices && ((x->lo.id && tp_expr_eval(e->v->p, x->lo, e->env, &lo) != TP_EVAL_OK) ||
                        (x->hi.id && tp_expr_eval(e->v->p, x->hi, e->env, &hi) != TP_EVAL_OK)))
         return -1; /* nobody knows which of them are inside */
-    if (x->step && (i == 0 || !o->vars[i - 1].step) && outside_domain(e))
-        return 1;
     if (x->choices) {
         lo = x->choices[0];
         hi = x->choices[x->nchoices - 1];
@@ -368,9 +381,9 @@ static int enumerate_from(enumeration *e, uint32_t i)
         if (--e->budget < 0) /* counted at every level: inner ranges may be empty */
             return -1;
         e->env[x->sym] = value;
-        if (!in_bounds(e->v, x, e->env))
+        if (!is_choice(e->v, x, e->env, value))
             continue;
-        int r = enumerate_from(e, i + 1);
+        int r = enumerate_from(e, i + 1, open);
         if (r == 0 || !e->used[i]) /* where the output is not used one value is like another, but there has to be one */
             return r;
         all = r < 0 ? -1 : all;
@@ -378,17 +391,32 @@ static int enumerate_from(enumeration *e, uint32_t i)
     return all;
 }
 
+/* 1 + the last variable that x mentions; 0: none. */
+static uint32_t last_of(const tp_prover *v, const tp_obligation *o, tp_expr x)
+{
+    uint32_t n = o->nvars;
+    while (n > 0 && !tp_expr_mentions(v->p, x, o->vars[n - 1].sym))
+        n--;
+    return n;
+}
+
 int tp_enumerate(tp_prover *v, const tp_obligation *o, int64_t budget, int64_t *env)
 {
-    enumeration e = {.v = v, .o = o, .budget = budget, .env = env};
+    enumeration e = {.v = v, .o = o, .budget = budget, .env = env, .goal = last_of(v, o, o->goal)};
+    tp_expr *at = TP_NEWN(v->scratch, tp_expr, o->npremises + 1);
+    uint32_t *last = TP_NEWN(v->scratch, uint32_t, o->npremises + 1);
     e.used = TP_NEWN(v->scratch, bool, o->nvars + 1);
-    e.on_sizes = TP_NEWN(v->scratch, bool, o->npremises + 1);
+    e.ready = TP_NEWN(v->scratch, const tp_expr *, o->nvars + 2);
     for (uint32_t i = 0; i < o->nvars; i++)
         e.used[i] = mentioned(v, o, o->vars[i].sym);
-    for (uint32_t k = 0; k < o->npremises; k++) {
-        e.on_sizes[k] = true;
-        for (uint32_t i = 0; i < o->nvars; i++)
-            e.on_sizes[k] &= !(o->vars[i].step && tp_expr_mentions(v->p, o->premises[k], o->vars[i].sym));
+    for (uint32_t k = 0; k < o->npremises; k++)
+        last[k] = last_of(v, o, o->premises[k]);
+    for (uint32_t n = 0; n <= o->nvars; n++) {
+        e.ready[n] = at;
+        for (uint32_t k = 0; k < o->npremises; k++)
+            if (last[k] == n)
+                *at++ = o->premises[k];
     }
-    return enumerate_from(&e, 0);
+    e.ready[o->nvars + 1] = at;
+    return enumerate_from(&e, 0, false);
 }
