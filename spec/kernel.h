@@ -198,6 +198,11 @@ static inline bool tp_stores_here(const tp_operand *operands, const tp_statement
     return s->kind == TP_PUT || (s->kind == TP_COPY_START && tp_is_far(&operands[s->access->operand])) ||
            (s->kind == TP_COPY_WAIT && !tp_is_far(&operands[s->access->operand]));
 }
+/* A copy from a part of a buffer to a part of the same one. */
+static inline bool tp_copies_within(const tp_statement *s)
+{
+    return (s->kind == TP_PUT || s->kind == TP_COPY_START) && s->from && s->from->operand == s->access->operand;
+}
 /* Scratch that counts: what its cells hold is nobody's business. */
 static inline bool tp_is_semaphore(const tp_operand *o)
 {

@@ -88,6 +88,7 @@ static void lower_copy(tp_lower *l, const tp_node *n)
     lower_bind_args(l, n, 0, PARAMS, 2, args);
     side from = side_of(l, args[0]), to = side_of(l, args[1]);
     lower_store_to(l, to.access, to.rank, to.dims, moved(l, &from, &to, n), args[1], args[1]);
+    l->region->at[l->region->len - 1].from = from.access;
 }
 
 static void lower_start(tp_lower *l, const tp_node *n)

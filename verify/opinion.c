@@ -632,6 +632,7 @@ void tp_search_far_case(tp_arena *a, const tp_spec_report *r, const tp_equiv_opt
     tp_opinion_defaults(&x.o);
     x.o.seed = o->seed;
     x.o.budget = BUDGET;
+    x.o.facts = TP_FACT_F2; /* beyond it, indices wrap that are proven not to */
     if (tp_within(a, &share, look, &x, &why) && x.found.different)
         add_far_case(a, &x.found, o, e);
 }

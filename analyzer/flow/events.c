@@ -70,6 +70,12 @@ void flow_note_copy(flow *f, tp_event_kind kind, const tp_statement *s)
     note(f, e);
 }
 
+void flow_note_copy_within(flow *f, const tp_statement *s)
+{
+    if (f->recording && tp_copies_within(s))
+        note(f, (tp_event){.kind = TP_EVENT_COPY, .place = place_of(f, s->access), .from = place_of(f, s->from)});
+}
+
 void flow_note_loop(flow *f, tp_event_kind kind, tp_expr counter, tp_expr count)
 {
     if (notes(f))

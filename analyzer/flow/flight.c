@@ -124,6 +124,13 @@ static bool look(proof *x, const fleet *all, const tp_event *e, const tp_place *
     return true;
 }
 
+/* A copy within one buffer writes what it reads, unless its sides lie apart. */
+static bool sides(proof *x, const tp_event *e)
+{
+    return x->counting || follows(x, &e->path, 1, tp_places_apart(x->a->p, &e->from, &e->place)) ||
+           fails(x, "that the source of this copy lies apart from its destination is not shown", e);
+}
+
 static bool start(proof *x, fleet *all, const tp_event *e)
 {
     if (!e->exact || !e->counter.known || !e->place.known || !e->from.known)
@@ -410,6 +417,7 @@ static bool step(proof *x, const tp_event *e, fleet *all)
     switch (e->kind) {
     case TP_EVENT_READ: return look(x, all, e, &e->place, false);
     case TP_EVENT_WRITE: return look(x, all, e, &e->place, true);
+    case TP_EVENT_COPY: return sides(x, e);
     case TP_EVENT_START: return start(x, all, e);
     case TP_EVENT_WAIT: return wait(x, all, e);
     case TP_EVENT_COUNT: return fails(x, "what a semaphore counts is not followed yet", e);
@@ -488,8 +496,8 @@ static tp_decision decide(tp_analysis *a, bool counting, const tp_syntax **at, t
 
 static bool starts(const tp_statement *s, void *ctx)
 {
-    (void)ctx;
-    return s->semaphore != NULL;
+    const bool *counting = ctx;
+    return s->semaphore || (!*counting && tp_copies_within(s));
 }
 
 /* At these sizes the machine traps with the running rule, for one of a few contents of the tables, bound then. */
@@ -549,7 +557,7 @@ static bool find_case(tp_analysis *a, int64_t *env)
 
 void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const char *violated)
 {
-    if (!a->k->body || !tp_region_any(&a->k->body->statements, starts, NULL))
+    if (!a->k->body || !tp_region_any(&a->k->body->statements, starts, &counting))
         return;
     int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p));
     const tp_syntax *at = NULL;

@@ -182,6 +182,7 @@ static void walk_store(flow *f, const tp_statement *s)
     mapping m = map_access(f, s->access, s->syntax ? s->syntax->target : NULL);
     flow_note_store(f, s->access->operand);
     flow_note_access(f, TP_EVENT_WRITE, s->access);
+    flow_note_copy_within(f, s);
     if (m.whole) {
         next = value;
     } else if (m.known) {
@@ -202,6 +203,7 @@ static void walk_start(flow *f, const tp_statement *s)
     } else {
         map_access(f, s->access, NULL);
         flow_note_access(f, TP_EVENT_WRITE, s->access);
+        flow_note_copy_within(f, s);
     }
     map_access(f, s->semaphore, NULL);
     flow_note_copy(f, TP_EVENT_START, s);

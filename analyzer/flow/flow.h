@@ -81,6 +81,7 @@ tp_expr tp_places_apart(tp_exprs *p, const tp_place *a, const tp_place *b);
 typedef enum tp_event_kind {
     TP_EVENT_READ,  /* place */
     TP_EVENT_WRITE, /* place */
+    TP_EVENT_COPY,  /* from, place: of one buffer */
     TP_EVENT_START, /* from, place, counter, bits */
     TP_EVENT_WAIT,  /* the same */
     TP_EVENT_COUNT, /* a semaphore that counts */

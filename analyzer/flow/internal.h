@@ -141,6 +141,7 @@ static inline tp_expr flow_meaning(flow *f, tp_vid v)
 /* events.c: what happens in a step, in order, where the body starts copies; nothing while nothing is recorded. */
 void flow_note_access(flow *f, tp_event_kind kind, const tp_access *a);
 void flow_note_copy(flow *f, tp_event_kind kind, const tp_statement *s);
+void flow_note_copy_within(flow *f, const tp_statement *s);
 void flow_note_loop(flow *f, tp_event_kind kind, tp_expr counter, tp_expr count);
 
 #endif

@@ -234,6 +234,10 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
     tp_spend(m->arena, 8 + (int64_t)(value->n / (m->domain ? 8 : 32)));
     tp_slice s = resolve(m, statement->access);
     m->refs[statement->access->operand].last_store = statement;
+    if (tp_copies_within(statement)) {
+        tp_slice source = resolve(m, statement->from);
+        tp_flight_sides(m, statement, &source, &s);
+    }
     tp_flight_touch(m, statement->access->operand, &s, true);
     tp_far_touch(m, &m->refs[statement->access->operand], &s, true);
     count_far(m, statement->access->operand, &s, false);

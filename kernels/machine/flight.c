@@ -104,6 +104,13 @@ void tp_flight_window(tp_machine *m, uint32_t operand)
         look(m, operand, NULL, true, "moved to another window");
 }
 
+void tp_flight_sides(tp_machine *m, const tp_statement *s, const tp_slice *source, const tp_slice *destination)
+{
+    tp_str name = m->k->operands[s->access->operand].name;
+    if (slices_meet(source, destination))
+        tp_trap_raise(m, TP_RULE_IN_FLIGHT, name, "a copy within `%.*s` writes elements that it reads", TP_FMT(name));
+}
+
 void tp_flight_start(tp_machine *m, const tp_statement *s, const tp_slice *source, const tp_slice *destination,
                      size_t counter)
 {

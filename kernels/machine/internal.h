@@ -217,6 +217,8 @@ void tp_far_touch(tp_machine *m, tp_ref *r, const tp_slice *s, bool writes);
 void tp_flights_prepare(tp_machine *m);
 void tp_flight_touch(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes);
 void tp_flight_window(tp_machine *m, uint32_t operand);
+/* A copy within one buffer: its sides lie apart. */
+void tp_flight_sides(tp_machine *m, const tp_statement *s, const tp_slice *source, const tp_slice *destination);
 /* The statements: a copy of `source` to `destination`; a wait for that many elements; a count of n. `counter` is the
  * element of the semaphore. */
 void tp_flight_start(tp_machine *m, const tp_statement *s, const tp_slice *source, const tp_slice *destination,
