@@ -132,11 +132,21 @@ static bool equip(worker *w, tp_crew *c, tp_arena *a, uint32_t number, size_t me
 
 /* ---- all of them ---- */
 
-static void join(worker *w, tp_arena *a, int64_t spent, double seconds)
+static void add_moved(tp_moved *to, const tp_moved *m)
+{
+    to->fetches += m->fetches;
+    to->fetched += m->fetched;
+    to->writes += m->writes;
+    to->written += m->written;
+}
+
+static void join(worker *w, const tp_machine *first, tp_arena *a, int64_t spent, double seconds)
 {
     tp_budget *b = tp_arena_budget(a);
     if (w->started)
         pthread_join(w->thread, NULL);
+    for (uint32_t i = 0; w->machine.stats.moved && i < tp_noperands(w->machine.k); i++)
+        add_moved(&first->stats.moved[i], &w->machine.stats.moved[i]);
     if (b) {
         tp_charge(a, w->budget.spent - spent);
         tp_budget_child(b, w->budget.seconds - seconds);
@@ -145,14 +155,6 @@ static void join(worker *w, tp_arena *a, int64_t spent, double seconds)
         tp_pool_give(w->crew->request->pool, w->arena);
     else
         tp_arena_free(w->arena);
-}
-
-static void add_moved(tp_moved *to, const tp_moved *m)
-{
-    to->fetches += m->fetches;
-    to->fetched += m->fetched;
-    to->writes += m->writes;
-    to->written += m->written;
 }
 
 static void sum_up(tp_crew *c, worker *all, tp_run_stats *stats)
@@ -174,8 +176,6 @@ static void sum_up(tp_crew *c, worker *all, tp_run_stats *stats)
         stats->dot_flops += all[t].machine.stats.dot_flops;
         stats->mxu_flops += all[t].machine.stats.mxu_flops;
         stats->transcendental += all[t].machine.stats.transcendental;
-        for (uint32_t i = 0; i < tp_noperands(m->k); i++)
-            add_moved(&stats->moved[i], &all[t].machine.stats.moved[i]);
     }
 }
 
@@ -212,7 +212,7 @@ bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats)
         atomic_store(&c.failed, true);
     start(&all[0]);
     for (uint32_t t = 1; t < made; t++)
-        join(&all[t], a, before, seconds);
+        join(&all[t], &all[0].machine, a, before, seconds);
     tp_exprs_charge(r->kernel->exprs, account);
     sum_up(&c, all, stats);
     bool ok = !atomic_load(&c.failed) && tp_try(a, check, &all[0]) == TP_OK;
