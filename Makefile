@@ -265,9 +265,10 @@ boxes: all $(TESTS) ## the small boxes again, larger: more than a million cases
 corpus: all ## public kernels, imported, linted, executed: writes docs/CORPUS.md (build/venv, build/venv-tokamax)
 	@tools/corpus.sh
 
-attention: all $(TESTS) ## every planted defect of tests/attention/ and tests/defects.json (7 minutes)
+attention: all $(TESTS) ## every planted defect of tests/attention/ and tests/defects.json, every relation of verdicts (10 minutes)
 	@TEST_EVERY=1 $(BUILD)/tests/test_attention
 	@TEST_EVERY=1 $(BUILD)/tests/test_defects
+	@TEST_EVERY=1 $(BUILD)/tests/test_metamorphic
 
 mutants: SEED = 1 # the sample that was reviewed
 mutants: all ## are the tests strong enough? plant 200 defects into rules and prover (needs python3; hours; a run goes on where it was stopped)
