@@ -200,7 +200,7 @@ static void relations_hold(void **state)
     }
     print_message("relations: %u specs, %u comparisons, %u wrong\n", t.specs, t.compared, t.wrong);
     assert_int_equal(t.wrong, 0);
-    assert_true(t.specs > 150 && t.compared > (all > 1 ? 3 * t.specs : t.specs / 10 * 9));
+    assert_true(t.specs > 150 && 4 * t.compared > 3 * all * t.specs);
 }
 
 int main(void)
