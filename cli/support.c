@@ -1,4 +1,5 @@
 #define _XOPEN_SOURCE 700
+#include <errno.h>
 #include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -80,8 +81,9 @@ bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, in
     tp_str s = tp_option(values, "");
     char *end, text[32];
     snprintf(text, sizeof text, "%.*s", TP_FMT(s));
+    errno = 0;
     long long v = strtoll(text, &end, 10);
-    if (s.n == 0 || s.n > 20 || *end || v < lo || v > hi) {
+    if (s.n == 0 || s.n > 20 || *end || errno == ERANGE || v < lo || v > hi) {
         tp_usage_error("--%s takes an integer from %lld to %lld, not `%.*s`", name, (long long)lo, (long long)hi,
                        TP_FMT(s));
         return false;

@@ -456,6 +456,7 @@ static void the_command_says_what_it_counts(void **state)
         {{"cost", "matmul"}, 0, "M * (cdiv(N, 128) if cdiv(K, bk) > 1 else 1) * K * 4"},
         {{"cost", "matmul", "--size", "M=300"}, 2, "give --size N=VALUE --size K=VALUE --size bk=VALUE"},
         {{"cost", "matmul", "--size", "Q=3"}, 2, "`Q` is no size"},
+        {{"cost", "matmul", "--size", "M=99999999999999999999"}, 2, "not `99999999999999999999`"},
         {{"cost", "matmul", "--size", "M=0", "--size", "N=1", "--size", "K=1", "--size", "bk=128"},
          2,
          "outside the domain"},
