@@ -1,6 +1,7 @@
 /* tileproof: command line. */
 #define _POSIX_C_SOURCE 200809L
 #include <gmp.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,12 +189,23 @@ static void handle_signals(void)
     signal(SIGABRT, give_up);
 }
 
+/* Arrays of a case are taken and given back many times: from the system each time they cost a fault a page. */
+static void keep_freed_memory(void)
+{
+#ifdef __GLIBC__
+    enum { KEPT = 64 << 20 };
+    mallopt(M_MMAP_THRESHOLD, KEPT / 2);
+    mallopt(M_TRIM_THRESHOLD, KEPT);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     invocation v = {.argc = argc, .argv = argv};
     v.cli.arena = tp_arena_new(0);
     v.cli.program = argv[0];
     handle_signals();
+    keep_freed_memory();
     mp_set_memory_functions(gmp_new, gmp_resize, gmp_free);
     if (!v.cli.arena || tp_try(v.cli.arena, dispatch, &v) != TP_OK) {
         fprintf(stderr, "tileproof: out of memory\n");
