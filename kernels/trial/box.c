@@ -55,20 +55,40 @@ static double elements_of_reference(const tp_kernel *k, const int64_t *env)
     return total;
 }
 
+/* Of scratch, which has no blocks, all. */
+static double window_of(const tp_kernel *k, const tp_operand *o, const int64_t *env)
+{
+    double window = 1;
+    int64_t n;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        tp_expr extent = o->role == TP_SCRATCH ? o->shape[d] : o->dims[d].block;
+        window *= tp_expr_eval(k->exprs, extent, env, &n) == TP_EVAL_OK ? (double)n : 1;
+    }
+    return window;
+}
+
+/* Elements that a step moves. Of arrays that stay where they are it is what its scratch holds; without any, not much.
+ */
+static double moved_in_step(const tp_kernel *k, const int64_t *env)
+{
+    enum { LITTLE = 4096 };
+    double windows = 0, far = 0, scratch = 0;
+    for (uint32_t i = 0; i < tp_noperands(k); i++) {
+        const tp_operand *o = &k->operands[i];
+        *(o->role == TP_SCRATCH ? &scratch : tp_is_far(o) ? &far : &windows) += window_of(k, o, env);
+    }
+    return windows + fmin(far, scratch > 0 ? scratch : LITTLE);
+}
+
 double tp_effort_of(const tp_kernel *k, const int64_t *env)
 {
     enum { PER_ELEMENT = 32 }; /* more than usual references compute for each that is moved */
-    double steps = 1, windows = 0;
+    double steps = 1;
     int64_t n;
     for (uint32_t i = 0; i < k->naxes; i++) /* those that a table says: one */
         steps *= tp_expr_eval(k->exprs, k->axes[i].steps, env, &n) == TP_EVAL_OK ? (double)n : 1;
-    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
-        double window = 1;
-        for (uint32_t d = 0; d < k->operands[i].rank; d++)
-            window *= tp_expr_eval(k->exprs, k->operands[i].dims[d].block, env, &n) == TP_EVAL_OK ? (double)n : 1;
-        windows += window;
-    }
-    return fmax((double)tp_elements_of(k, env) + steps * windows, elements_of_reference(k, env) / PER_ELEMENT) +
+    return fmax((double)tp_elements_of(k, env) + steps * moved_in_step(k, env),
+                elements_of_reference(k, env) / PER_ELEMENT) +
            (k->ntables ? 16000 : 1000);
 }
 
