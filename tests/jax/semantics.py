@@ -86,6 +86,14 @@ def serve(pipe):
         pipe.send(observe(json.loads(path.read_text()), pltpu.InterpretParams() if tpu else True))
 
 
+def settled(record):
+    """JAX prints some sets as they come: the names in a tuple of strings in order."""
+    def in_order(m):
+        return "(" + ", ".join(sorted(m[1].split(", "))) + ")"
+
+    return {**record, "raises": re.sub(r"\(('[^'()]*'(?:, '[^'()]*')+)\)", in_order, record["raises"])} if "raises" in record else record
+
+
 class Judge:
     """JAX in a process of its own: some specs make it hang."""
 
@@ -107,7 +115,7 @@ class Judge:
         self.pipe.send((path, tpu))
         try:
             if self.pipe.poll(self.SECONDS):
-                return self.pipe.recv()
+                return settled(self.pipe.recv())
             record = {"hangs": f"no answer in {self.SECONDS} s"}
         except EOFError:
             record = {"dies": "the process ended"}
