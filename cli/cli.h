@@ -66,6 +66,8 @@ bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, in
                       int64_t *out);
 /* The two sides of NAME=VALUE; false: it is not that. */
 bool tp_split_binding(tp_str s, tp_str *name, tp_str *value);
+/* --size NAME=VALUE, each value in [0, most], into c->size.len bindings; false after a message. */
+bool tp_option_sizes(const tp_cli *c, int64_t most, tp_binding *sizes);
 /* --target, empty: the spec's own. False after a message. */
 bool tp_use_target(const tp_cli *c, tp_str *target);
 bool tp_use_color(const tp_cli *c, bool *color);

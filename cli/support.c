@@ -102,6 +102,21 @@ bool tp_split_binding(tp_str s, tp_str *name, tp_str *value)
     return name->n && value->n;
 }
 
+bool tp_option_sizes(const tp_cli *c, int64_t most, tp_binding *sizes)
+{
+    for (uint32_t i = 0; i < c->size.len; i++) {
+        tp_str value;
+        tp_strings one = {.at = &value, .len = 1};
+        if (!tp_split_binding(c->size.at[i], &sizes[i].name, &value)) {
+            tp_usage_error("--size takes NAME=VALUE, e.g. --size M=300, not `%.*s`", TP_FMT(c->size.at[i]));
+            return false;
+        }
+        if (!tp_option_number(&one, "size", 0, most, 0, &sizes[i].value))
+            return false;
+    }
+    return true;
+}
+
 bool tp_use_target(const tp_cli *c, tp_str *target)
 {
     tp_target ignored;

@@ -134,6 +134,8 @@ typedef struct tp_excerpt {
     bool before, behind; /* something of the line is left out there */
 } tp_excerpt;
 tp_excerpt tp_excerpt_of(const tp_source *s, const tp_finding *f, size_t width);
+/* Is the byte there one of a character that begins before it? Text is cut elsewhere. */
+bool tp_inside_character(tp_str text, size_t at);
 /* place.c: where a finding is, by names that survive edits elsewhere:
  * "/inputs/x/index_map/0", "/kernel/acc[...] = 0". */
 tp_str tp_place(tp_arena *a, const tp_spec_report *s, const tp_finding *f);

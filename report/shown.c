@@ -42,9 +42,9 @@ const tp_shown *tp_shown_findings(tp_arena *a, const tp_report *r, uint32_t *n)
     return all.at;
 }
 
-static bool inside_character(tp_str line, size_t at)
+bool tp_inside_character(tp_str text, size_t at)
 {
-    return at < line.n && ((unsigned char)line.p[at] & 0xc0) == 0x80;
+    return at < text.n && ((unsigned char)text.p[at] & 0xc0) == 0x80;
 }
 
 tp_excerpt tp_excerpt_of(const tp_source *s, const tp_finding *f, size_t width)
@@ -55,10 +55,11 @@ tp_excerpt tp_excerpt_of(const tp_source *s, const tp_finding *f, size_t width)
            length = f->loc.end > f->loc.start ? f->loc.end - f->loc.start : 0;
     column = column < line.n ? column : line.n;
     if (column > width - ROOM)
-        for (from = column - BEFORE; from < column && inside_character(line, from);)
+        for (from = column - BEFORE; from < column && tp_inside_character(line, from);)
             from++;
     size_t shown = line.n - from < width ? line.n - from : width;
-    for (int back = 0; back < 3 && shown && inside_character(line, from + shown); back++) /* no character is longer */
+    for (int back = 0; back < 3 && shown && tp_inside_character(line, from + shown);
+         back++) /* no character is longer */
         shown--;
     size_t start = column - from < shown ? column - from : shown, end = length < shown - start ? start + length : shown;
     return (tp_excerpt){{line.p + from, shown}, start, end, from > 0, from + shown < line.n};

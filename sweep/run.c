@@ -105,6 +105,17 @@ void sweep_check(sweep_worker *w, tp_job *j, tp_str text, const tp_check_setting
         w->run->internal_error = true;
 }
 
+/* The cell's own spec, on its target, by these settings. */
+static void check_text_of_cell(sweep_worker *w, uint32_t cell, const tp_check_settings *settings, tp_job *j)
+{
+    tp_check_settings s = *settings;
+    tp_str target, text = tp_sweep_cell_text(w->piece, w->run->s, cell, &target);
+    if (target.n)
+        s.target = target;
+    s.analysis.replay_ctx = &s.max_memory;
+    sweep_check(w, j, text, &s);
+}
+
 typedef struct cell_call {
     sweep_worker *w;
     uint32_t cell;
@@ -115,12 +126,7 @@ static void check_cell(void *arg)
 {
     cell_call *x = arg;
     const sweep_run *run = x->w->run;
-    tp_check_settings s = run->hardware;
-    tp_str target, text = tp_sweep_cell_text(x->w->piece, run->s, x->cell, &target);
-    if (target.n)
-        s.target = target;
-    s.analysis.replay_ctx = &s.max_memory;
-    sweep_check(x->w, &x->job, text, &s);
+    check_text_of_cell(x->w, x->cell, &run->hardware, &x->job);
     tp_sweep_cell *cell = &run->s->cells[x->cell];
     cell->said = sweep_opinion_of(x->w->arena, &x->job.report);
     if (x->job.report.valid && cell->said.verdict != TP_CELL_FORBIDDEN)
@@ -239,13 +245,8 @@ typedef struct lint_call {
 static void lint_cell(void *arg)
 {
     lint_call *x = arg;
-    tp_check_settings s = *x->w->run->o->lint;
     tp_job j;
-    tp_str target, text = tp_sweep_cell_text(x->w->piece, x->w->run->s, x->cell, &target);
-    if (target.n)
-        s.target = target;
-    s.analysis.replay_ctx = &s.max_memory;
-    sweep_check(x->w, &j, text, &s);
+    check_text_of_cell(x->w, x->cell, x->w->run->o->lint, &j);
     x->said = sweep_opinion_of(x->w->arena, &j.report);
 }
 

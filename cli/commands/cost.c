@@ -247,17 +247,7 @@ static bool read_options(tp_cli *c, cost_call *x, tp_check_settings *s)
     tp_check_defaults(s, false);
     x->max_memory = s->max_memory;
     x->sizes = TP_NEWN(c->arena, tp_binding, c->size.len);
-    for (uint32_t i = 0; i < c->size.len; i++) {
-        tp_str value;
-        tp_strings one = {.at = &value, .len = 1};
-        if (!tp_split_binding(c->size.at[i], &x->sizes[i].name, &value)) {
-            tp_usage_error("--size takes NAME=VALUE, e.g. --size M=300");
-            return false;
-        }
-        if (!tp_option_number(&one, "size", 0, INT64_MAX, 0, &x->sizes[i].value))
-            return false;
-    }
-    return tp_use_budget(c, s) && tp_use_target(c, &s->target);
+    return tp_option_sizes(c, INT64_MAX, x->sizes) && tp_use_budget(c, s) && tp_use_target(c, &s->target);
 }
 
 static int run(tp_cli *c)

@@ -92,15 +92,9 @@ static void read_given(run_call *r, tp_call *call)
 {
     tp_binding *sizes = TP_NEWN(r->arena, tp_binding, r->c->size.len);
     tp_dtype_param *dtypes = TP_NEWN(r->arena, tp_dtype_param, r->c->dtype.len);
-    for (uint32_t i = 0; i < r->c->size.len; i++) {
-        tp_str value;
-        tp_strings one = {.at = &value, .len = 1};
-        if (!tp_split_binding(r->c->size.at[i], &sizes[i].name, &value))
-            fail(r, TP_EXIT_USAGE, TP_S("--size takes NAME=VALUE, e.g. --size M=300"));
-        if (!tp_option_number(&one, "size", 0, INT64_MAX, 0, &sizes[i].value)) {
-            r->code = TP_EXIT_USAGE;
-            tp_leave(r->arena, TP_E_INPUT);
-        }
+    if (!tp_option_sizes(r->c, INT64_MAX, sizes)) {
+        r->code = TP_EXIT_USAGE;
+        tp_leave(r->arena, TP_E_INPUT);
     }
     for (uint32_t i = 0; i < r->c->dtype.len; i++) {
         tp_str value;

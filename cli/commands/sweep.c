@@ -44,22 +44,6 @@ static void go_through(sweep_call *x, uint32_t threads)
     tp_progress_clear(&x->progress);
 }
 
-/* "NAME=VALUE" of --size; false after a message. */
-static bool read_sizes(tp_cli *c, tp_binding *sizes)
-{
-    for (uint32_t i = 0; i < c->size.len; i++) {
-        tp_str value = tp_after(c->size.at[i], '=');
-        tp_strings one = {.at = &value, .len = 1};
-        if (!value.n)
-            return tp_usage_error("--size takes NAME=VALUE, e.g. --size M=4096, not `%.*s`", TP_FMT(c->size.at[i])),
-                   false;
-        sizes[i].name = (tp_str){c->size.at[i].p, c->size.at[i].n - value.n - 1};
-        if (!tp_option_number(&one, "size", 0, TP_SIZE_MAX, 0, &sizes[i].value))
-            return false;
-    }
-    return true;
-}
-
 /* --output FORMAT=PATH and --format; false after a message. */
 static const tp_sweep_format *format_of(const tp_cli *c, const char *option, tp_str name)
 {
@@ -137,7 +121,7 @@ static int run(tp_cli *c)
     if (paths.len != 1)
         return tp_usage_error("sweep takes one spec");
     tp_binding *sizes = TP_NEWN(c->arena, tp_binding, c->size.len + 1);
-    if (!outputs_usable(c, paths.at[0]) || !read_sizes(c, sizes))
+    if (!outputs_usable(c, paths.at[0]) || !tp_option_sizes(c, TP_SIZE_MAX, sizes))
         return TP_EXIT_USAGE;
     tp_job j = {.arena = tp_arena_child(c->arena)};
     tp_job_load(c, &j, paths.at[0], &x->lint);

@@ -60,9 +60,9 @@ static tp_str lines_around(tp_str text, uint32_t start, uint32_t end)
         from--;
     while (to < text.n && text.p[to] != '\n' && to - end < NEAR)
         to++;
-    while (from < start && ((unsigned char)text.p[from] & 0xc0) == 0x80) /* whole characters */
+    while (from < start && tp_inside_character(text, from)) /* whole characters */
         from++;
-    while (to > end && to < text.n && ((unsigned char)text.p[to] & 0xc0) == 0x80)
+    while (to > end && tp_inside_character(text, to))
         to--;
     return (tp_str){text.p + from, to - from};
 }

@@ -35,7 +35,7 @@ static void write_text(const tp_page *p, const tp_spec_report *s, size_t from, s
         tp_html_raw(p, "<span>");
         size_t shown = end - i;
         if (shown > WIDTH)
-            for (shown = WIDTH; shown > 0 && ((unsigned char)text.p[i + shown] & 0xc0) == 0x80;)
+            for (shown = WIDTH; shown > 0 && tp_inside_character(text, i + shown);)
                 shown--;
         tp_html_put(p, (tp_str){text.p + i, shown});
         tp_html_raw(p, shown < end - i ? "…</span></li>\n" : "</span></li>\n");
