@@ -8,7 +8,7 @@
 
 typedef TP_VEC(tp_str) tp_strings;
 
-enum { TP_MAX_OPTIONS = 64 };
+enum { TP_MAX_OPTIONS = 80 };
 
 typedef struct tp_cli {
     tp_arena *arena;

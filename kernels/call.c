@@ -273,6 +273,7 @@ tp_status tp_call_run(tp_call *c, uint64_t seed, int64_t max_steps, uint32_t thr
                               .max_steps = max_steps,
                               .pool = c->pool,
                               .counts = c->counts,
+                              .observer = c->observer,
                               .threads = threads ? threads : tp_processors()};
     return tp_machine_run(c->arena, &request, trap, stats);
 }

@@ -18,7 +18,8 @@ typedef struct tp_call {
      * NULL result: new memory. */
     void *(*place)(void *ctx, tp_str name, const tp_tensor *shape);
     void *ctx;
-    bool counts;             /* as tp_run_request.counts */
+    bool counts;             /* as tp_run_request.counts, */
+    tp_observer *observer;   /* ... .observer */
     const tp_binding *sizes; /* that the arrays need not determine */
     uint32_t nsizes;
     const tp_dtype_param *dtypes;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "cli/profile.h"
 #include "cli/receipt.h"
+#include "cli/trace.h"
 #include "cli/watchdog.h"
 #include "kernels/call.h"
 #include "kernels/trial/equiv.h"
@@ -240,6 +241,20 @@ static int establish(run_call *r)
     return code;
 }
 
+/* Also of a run that ended in a trap. */
+static void tell_trace(run_call *r, const tp_call *call, tp_trace *t, const tp_trap *trap)
+{
+    tp_case at = {.kernel = call->kernel, .env = call->env};
+    tp_str why = {NULL, 0};
+    if (!t)
+        return;
+    tp_trace_close(t, trap);
+    if (r->c->trace_text.len)
+        tp_trace_print(t, stdout);
+    if (r->c->trace.len && !tp_trace_write(r->c, t, tp_case_text(r->arena, &at), &why))
+        fail(r, TP_EXIT_INPUT, why);
+}
+
 /* Seconds since then, which becomes now. */
 static double since(double *then)
 {
@@ -284,6 +299,9 @@ static void execute(void *arg)
     tp_budget_at(tp_arena_budget(r->arena), "the run", TP_S(""));
     draft_outputs(r, &call);
     write_inputs(r, &call);
+    tp_trace *trace =
+        r->c->trace.len || r->c->trace_text.len ? tp_trace_new(r->c->arena, &r->j->source, call.kernel) : NULL;
+    call.observer = trace ? tp_trace_observer(trace) : NULL;
     st = tp_call_run(&call, (uint64_t)r->seed, r->s.equiv.max_steps, (uint32_t)r->threads, &trap, &stats);
     if (st == TP_E_LIMIT)
         fail(r, TP_EXIT_INPUT, trap.message);
@@ -292,6 +310,7 @@ static void execute(void *arg)
     if (st == TP_E_TRAP) {
         print_trap(r, &trap);
         r->code = TP_EXIT_VIOLATED;
+        tell_trace(r, &call, trace, &trap);
         return;
     }
     since(&start);
@@ -304,6 +323,7 @@ static void execute(void *arg)
         fail(r, TP_EXIT_INPUT, why);
     if (!r->c->quiet.len)
         print_run(r, &call, &stats);
+    tell_trace(r, &call, trace, NULL);
 }
 
 /* No output over the spec, its receipt or an input. */
@@ -323,6 +343,8 @@ static bool spares_its_inputs(tp_cli *c, tp_str spec)
             ok = tp_guard_writes(c, &g, "output", file_of(file));
     if (ok && c->profile.len)
         ok = tp_guard_writes(c, &g, "profile", tp_option(&c->profile, ""));
+    if (ok && c->trace.len)
+        ok = tp_guard_writes(c, &g, "trace", tp_option(&c->trace, ""));
     return ok;
 }
 

@@ -574,6 +574,7 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_statement *s = &r->at[i];
         m->at = s;
+        tp_tell(m, (tp_event){.kind = TP_EVENT_STATEMENT, .statement = s});
         if (s->kind != TP_COMPUTE) {
             tp_chain_finish(m);
             bool reads = s->kind == TP_ASSIGN || s->kind == TP_ASSERT || s->kind == TP_SIGNAL || s->kind == TP_AWAIT;
@@ -601,6 +602,7 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
         case TP_WHILE: exec_while(m, s); break;
         case TP_IF: exec_branch(m, s); break;
         }
+        tp_tell(m, (tp_event){.kind = TP_EVENT_STATEMENT_DONE, .statement = s});
     }
     tp_chain_finish(m);
 }

@@ -10,10 +10,12 @@ typedef struct flight {
     uint32_t from, to, semaphore;
     tp_slice source, destination;
     size_t counter; /* element of the semaphore */
+    int64_t number; /* of this copy, from 1 */
 } flight;
 
 struct tp_flights {
     TP_VEC(flight) all;
+    int64_t copies;    /* started so far */
     int64_t **pending; /* per operand that is a semaphore, per element: bits started and not waited for; or its count */
 };
 
@@ -124,7 +126,13 @@ void tp_flight_start(tp_machine *m, const tp_statement *s, const tp_slice *sourc
                       "the bytes in flight on `%.*s` exceed 2^60", TP_FMT(m->k->operands[s->semaphore->operand].name));
     tp_push(m->arena, m->flights->all,
             ((flight){s, m->step, s->from->operand, s->access->operand, s->semaphore->operand, *source, *destination,
-                      counter}));
+                      counter, ++m->flights->copies}));
+    tp_tell(m, (tp_event){.kind = TP_EVENT_COPY,
+                          .operand = s->access->operand,
+                          .from = s->from->operand,
+                          .bits = bits,
+                          .copy = m->flights->copies,
+                          .statement = s});
 }
 
 /* All that was started on this counter is there: which of them a wait was for is not known before. */
@@ -135,6 +143,8 @@ static void settle(tp_machine *m, uint32_t semaphore, size_t counter)
         const flight *f = &m->flights->all.at[i];
         if (f->semaphore != semaphore || f->counter != counter)
             m->flights->all.at[kept++] = *f;
+        else
+            tp_tell(m, (tp_event){.kind = TP_EVENT_COPY_DONE, .operand = f->to, .from = f->from, .copy = f->number});
     }
     m->flights->all.len = kept;
 }

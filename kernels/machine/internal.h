@@ -142,6 +142,16 @@ typedef struct tp_machine {
     tp_run_stats stats;
 } tp_machine;
 
+/* Tell the observer, if there is one. */
+static inline void tp_tell(tp_machine *m, tp_event e)
+{
+    if (!m->request->observer)
+        return;
+    e.step = m->step;
+    e.env = m->env;
+    m->request->observer->see(m->request->observer, &e);
+}
+
 /* trap.c */
 /* Count work; beyond the request's bound the run is refused. */
 void tp_exec_spend(tp_machine *m, int64_t work);

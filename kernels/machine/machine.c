@@ -142,16 +142,24 @@ static int64_t inner_elements(const tp_ref *r)
 
 static void transfer(tp_machine *m, tp_ref *r, bool in)
 {
+    bool seen = m->request->observer && !tp_is_far(r->operand);
+    uint32_t operand = (uint32_t)(r - m->refs);
+    if (seen)
+        tp_tell(m, (tp_event){.kind = in ? TP_EVENT_FETCH : TP_EVENT_WRITE,
+                              .operand = operand,
+                              .bits = inner_elements(r) * tp_dtype_info(r->operand->dtype)->bits});
     if (m->request->counts && !tp_is_far(r->operand)) {
         int64_t n = inner_elements(r);
         *(in ? &m->stats.bytes_in : &m->stats.bytes_out) += n * (int64_t)tp_dtype_size(r->operand->dtype);
-        tp_count_moved(m, (uint32_t)(r - m->refs), n, in);
+        tp_count_moved(m, operand, n, in);
         m->stats.in_place += r->cells.data != r->cells.own;
     }
     tp_spend(m->arena, 16 + (int64_t)(r->cells.n / (m->domain ? 8 : 32)));
     if (r->cells.data == r->cells.own)
         tp_each_inner_row(r, copy_row, in ? r : NULL);
     tp_planes_transfer(m, r, in);
+    if (seen)
+        tp_tell(m, (tp_event){.kind = TP_EVENT_MOVED, .operand = operand});
 }
 
 static bool partial(const tp_ref *r)
@@ -475,6 +483,12 @@ static bool move_window(tp_machine *m, uint32_t index, int64_t *start)
     return changed;
 }
 
+static void stays(tp_machine *m, uint32_t operand)
+{
+    if (!tp_is_far(&m->k->operands[operand]))
+        tp_tell(m, (tp_event){.kind = TP_EVENT_STAY, .operand = operand});
+}
+
 static void move_windows(tp_machine *m, bool parallel_changed)
 {
     int64_t start[TP_MAX_RANK];
@@ -483,8 +497,10 @@ static void move_windows(tp_machine *m, bool parallel_changed)
         tp_flights_settled(m, "before a parallel coordinate changes");
     for (uint32_t i = m->k->ninputs; i < n; i++) {
         bool changed = move_window(m, i, start) || (parallel_changed && !tp_is_far(&m->k->operands[i]));
-        if (!changed)
+        if (!changed) {
+            stays(m, i);
             continue;
+        }
         tp_flight_window(m, i);
         end_run(m, i);
         memcpy(m->refs[i].window, start, sizeof start);
@@ -494,6 +510,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
     for (uint32_t i = 0; i < m->k->ninputs; i++) {
         tp_ref *r = &m->refs[i];
         if (!move_window(m, i, start)) {
+            stays(m, i);
             if (parallel_changed) /* another core would copy it in now */
                 tp_alias_read(m, r);
             continue;
@@ -657,10 +674,12 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
         bool parallel_changed = set_axes(m) || m->step == from;
         m->at = NULL;
         tp_exec_spend(m, work_of_step(m));
+        tp_tell(m, (tp_event){.kind = TP_EVENT_STEP});
         move_windows(m, parallel_changed);
         tp_exec_region(m, &m->k->body->statements);
         for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
             tp_alias_step(m, &m->refs[i]);
+        tp_tell(m, (tp_event){.kind = TP_EVENT_STEP_DONE});
         advance(m);
     }
     m->step--;

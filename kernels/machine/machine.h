@@ -47,6 +47,36 @@ typedef struct tp_run_stats {
 /* What lies beyond the edge of an array. Nothing may depend on it. */
 typedef enum tp_garbage { TP_GARBAGE_HUGE, TP_GARBAGE_NAN, TP_GARBAGE_QUIET } tp_garbage;
 
+/* What happens in a walk, in the order of execution. */
+typedef enum tp_event_kind {
+    TP_EVENT_STEP,           /* begins: env has the axes; then its windows move, then the body runs */
+    TP_EVENT_STEP_DONE,      /* ... of outputs the last windows are written after the last step */
+    TP_EVENT_FETCH,          /* of a window from its array begins, */
+    TP_EVENT_WRITE,          /* ... to it, */
+    TP_EVENT_MOVED,          /* ... and is done */
+    TP_EVENT_STAY,           /* a window has the index of the step before: nothing is copied */
+    TP_EVENT_STATEMENT,      /* begins; loops and branches hold others */
+    TP_EVENT_STATEMENT_DONE, /* ... its values may be computed later, by whoever looks at them */
+    TP_EVENT_COPY,           /* of the body is started */
+    TP_EVENT_COPY_DONE,      /* ... and is known to be there */
+} tp_event_kind;
+
+typedef struct tp_event {
+    tp_event_kind kind;
+    int64_t step; /* as in tp_trap */
+    const int64_t *env;
+    uint32_t operand; /* of windows; of a copy the destination, */
+    uint32_t from;    /* ... and the source */
+    int64_t bits;     /* of what moves */
+    int64_t copy;     /* number of a copy of the body, from 1 */
+    const tp_statement *statement;
+} tp_event;
+
+/* Who follows a walk: the first member of whatever it keeps. */
+typedef struct tp_observer {
+    void (*see)(struct tp_observer *o, const tp_event *e);
+} tp_observer;
+
 typedef struct tp_run_request {
     const tp_kernel *kernel;
     const int64_t *env; /* value of every symbol; sizes set, axes ignored */
@@ -60,13 +90,14 @@ typedef struct tp_run_request {
     tp_planes *meanings;   /* with a domain, per array: planes of inputs are read, those of outputs are written */
     tp_coverage *coverage; /* of the kernel; NULL: nobody counts */
     uint32_t short_row;    /* without one: rows of fewer elements are moved where longer ones are looked at; 0: 16 */
-    uint32_t strip;       /* elements computed together: 0: 1024 of values of twice as many, else of all. With a domain:
-                           * of planes, up to 512; 0: 512 */
-    uint32_t threads;     /* at most so many share the steps of leading parallel axes, with the same results; 0: one.
-                           * With a domain, coverage, max_work or an alias it is one */
-    bool counts;          /* fill in what stats say of it */
-    struct tp_pool *pool; /* where the others' memory comes from, and goes back to; NULL: the system */
-    uint32_t share_from;  /* ... of a walk with as many elements of windows, counted in each step; 0: 2^18 */
+    uint32_t strip;   /* elements computed together: 0: 1024 of values of twice as many, else of all. With a domain:
+                       * of planes, up to 512; 0: 512 */
+    uint32_t threads; /* at most so many share the steps of leading parallel axes, with the same results; 0: one.
+                       * With a domain, coverage, max_work or an alias it is one */
+    bool counts;      /* fill in what stats say of it */
+    tp_observer *observer; /* NULL: nobody; with one the walk has one thread */
+    struct tp_pool *pool;  /* where the others' memory comes from, and goes back to; NULL: the system */
+    uint32_t share_from;   /* ... of a walk with as many elements of windows, counted in each step; 0: 2^18 */
 } tp_run_request;
 
 enum { TP_MAX_STEPS = 100000000 };

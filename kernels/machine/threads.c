@@ -74,7 +74,7 @@ static bool may_share(const tp_run_request *r)
         if (tp_is_far(&r->kernel->operands[i])) /* who writes an element is noted by one machine */
             return false;
     const tp_kernel *k = r->kernel;
-    bool may = !r->domain && !r->coverage && !r->max_work && k->naxes && k->axes[0].parallel;
+    bool may = !r->domain && !r->coverage && !r->observer && !r->max_work && k->naxes && k->axes[0].parallel;
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)
         may &= k->operands[i].alias < 0 && !tp_has_element_dims(&k->operands[i]);
     return may;

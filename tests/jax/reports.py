@@ -235,6 +235,43 @@ def other_formats(folder):
     return len(wrong)
 
 
+def sizes_of_a_case(spec):
+    """Sizes and dtypes at which a spec of the gallery runs on filled inputs: those of its first case of `cost`."""
+    out = subprocess.run([PROGRAM, "cost", "--format", "json", spec], cwd=ROOT, capture_output=True, text=True)
+    kernel = json.loads(out.stdout)["kernels"][0] if out.returncode == 0 else {"cases": []}
+    if not kernel["cases"]:
+        return None
+    pairs = [("--size", kernel["cases"][0]["sizes"]), ("--dtype", kernel["dtypes"])]
+    return [a for option, values in pairs for name, value in values.items() for a in (option, f"{name}={value}")]
+
+
+def traces():
+    """`run --trace` of every gallery kernel, against the schema beside this file."""
+    validator = jsonschema.Draft202012Validator(json.loads((ROOT / "tests" / "jax" / "trace.schema.json").read_text()))
+    wrong, events = [], 0
+    paths = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "examples").rglob("*.tile.json")) if "broken" not in p.parts]
+    with tempfile.TemporaryDirectory() as place:
+        file = pathlib.Path(place) / "trace.json"
+        for path in paths:
+            if (sizes := sizes_of_a_case(path)) is None:
+                continue
+            args = [PROGRAM, "run", "-q", "--unchecked", path, "--fill", "normal", *sizes, "--trace", str(file)]
+            file.unlink(missing_ok=True)
+            out = subprocess.run(args, cwd=ROOT, capture_output=True, text=True)
+            if "is missing" in out.stderr:  # the contents of a table are not filled
+                continue
+            if out.returncode:
+                wrong.append(f"{path}: exit {out.returncode}: {out.stderr[-200:]}")
+                continue
+            trace = json.loads(file.read_text())
+            events += len(trace["traceEvents"])
+            wrong += [f"{path}: {e.json_path}: {e.message[:200]}" for e in validator.iter_errors(trace)]
+    print(f"reports: {len(paths)} specs, {events} events in their traces, {len(wrong)} wrong")
+    for w in wrong[:20]:
+        print(f"  {w}", file=sys.stderr)
+    return len(wrong) + (events == 0)
+
+
 def main():
     schema = json.loads((ROOT / "docs" / "report.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -256,6 +293,7 @@ def main():
                 print(f"{command} {folder}: {error.json_path}: {error.message[:300]}", file=sys.stderr)
         print(f"reports: {specs} specs in the json of {command}, {bad} outside the schema")
     bad += sum(other_formats(folder) for folder in SPECS)
+    bad += traces()
     sys.exit(bad > 0)
 
 
