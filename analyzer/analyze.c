@@ -35,7 +35,7 @@ const char *tp_equality_without(const tp_findings *findings)
     return NULL;
 }
 
-static bool selected(const tp_analysis_options *o, const tp_rule *r)
+static bool is_selected(const tp_analysis_options *o, const tp_rule *r)
 {
     for (size_t i = 0; o->only && i < o->nonly; i++)
         if (o->only[i] == r)
@@ -162,7 +162,7 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
         out->findings = (tp_findings){0};
         for (size_t r = 0; r < REGISTRY_SIZE && !a->vacuous; r++) {
             const tp_rule *rule = REGISTRY[r];
-            bool asked = selected(o, rule);
+            bool asked = is_selected(o, rule);
             if ((!asked && r > 0) || (c > 0 && !rule->per_dtype) || (rule->hardware && !a->k->target.checked))
                 continue;
             a = run_rule(a, rule);

@@ -133,7 +133,7 @@ static int by_cause_and_place(const void *a, const void *b)
     return rule ? rule : x < y ? -1 : x > y;
 }
 
-static tp_findings sorted(tp_arena *arena, const tp_findings *f)
+static tp_findings sort_findings(tp_arena *arena, const tp_findings *f)
 {
     const tp_finding **order = TP_NEWN(arena, const tp_finding *, f->len);
     tp_findings out = {0};
@@ -155,5 +155,5 @@ void tp_merge(tp_arena *arena, tp_merged *m, tp_findings *more)
 tp_findings tp_merged_findings(tp_arena *arena, tp_merged *m)
 {
     rest_on_domain(arena, &m->all);
-    return sorted(arena, &m->all);
+    return sort_findings(arena, &m->all);
 }

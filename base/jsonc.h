@@ -26,7 +26,7 @@ static inline struct json_object *tp_jsonc_made(struct json_object *o)
     return o;
 }
 
-static inline void tp_jsonc_added(int failure)
+static inline void tp_jsonc_require(int failure)
 {
     if (failure)
         tp_leave_innermost(TP_E_MEMORY);
@@ -41,8 +41,8 @@ static inline void tp_jsonc_added(int failure)
 #define json_object_new_double_s(v, text) tp_jsonc_made(json_object_new_double_s(v, text))
 #define json_object_new_string(text) tp_jsonc_made(json_object_new_string(text))
 #define json_object_new_string_len(p, n) tp_jsonc_made(json_object_new_string_len(p, n))
-#define json_object_object_add(o, key, v) tp_jsonc_added(json_object_object_add(o, key, v))
-#define json_object_array_add(list, v) tp_jsonc_added(json_object_array_add(list, v))
+#define json_object_object_add(o, key, v) tp_jsonc_require(json_object_object_add(o, key, v))
+#define json_object_array_add(list, v) tp_jsonc_require(json_object_array_add(list, v))
 
 static inline struct json_object *tp_jsonc_string(tp_str s)
 {

@@ -108,7 +108,7 @@ size_t tp_utf8(tp_str s, size_t at, uint32_t *code)
     return c >= LEAST[n] && !surrogate && c <= 0x10ffff ? n : 0;
 }
 
-static bool hidden(uint32_t c)
+static bool is_invisible(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || (c >= 0x200b && c <= 0x200f) ||
            (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
@@ -121,7 +121,7 @@ tp_str tp_visible(tp_arena *a, tp_str s)
     size_t clean = 0;
     for (size_t i = 0, n; i < s.n; i += n ? n : 1) {
         n = tp_utf8(s, i, &code);
-        if (n && !hidden(code))
+        if (n && !is_invisible(code))
             continue;
         tp_buf_add(&b, s.p + clean, i - clean);
         if (n)

@@ -105,7 +105,7 @@ static void read_rows(void *arg)
     }
 }
 
-static tp_str named(tp_cli *c, const char *what, const tp_certificate *k)
+static tp_str label(tp_cli *c, const char *what, const tp_certificate *k)
 {
     return tp_printf(c->arena, "%s: %.*s %.*s", what, TP_FMT(k->entry.spec), TP_FMT(k->entry.obligation));
 }
@@ -119,19 +119,19 @@ static int compare(tp_cli *c, tp_str path, const tp_section_read *s, const deriv
         uint32_t line = s->line + 1 + (i < n ? i : n);
         if (has && wanted && tp_str_eq(has->statement, wanted->statement)) {
             if (!has->proof && wanted->proof)
-                return refuse(c, path, line, named(c, "the proof is missing", has));
+                return refuse(c, path, line, label(c, "the proof is missing", has));
             continue;
         }
         for (uint32_t k = i + 1; wanted && k < n; k++)
             if (tp_str_eq(s->rows.at[k].statement, wanted->statement))
-                return refuse(c, path, line, named(c, "this is not an obligation of the spec", has));
+                return refuse(c, path, line, label(c, "this is not an obligation of the spec", has));
         for (uint32_t k = i + 1; has && k < d->at.len; k++)
             if (tp_str_eq(d->at.at[k].statement, has->statement))
-                return refuse(c, path, line, named(c, "an obligation of the spec is missing", wanted));
+                return refuse(c, path, line, label(c, "an obligation of the spec is missing", wanted));
         return refuse(c, path, line,
-                      !wanted ? named(c, "this is not an obligation of the spec", has)
-                      : !has  ? named(c, "an obligation of the spec is missing", wanted)
-                              : named(c, "this is not what the spec asks for; it asks for", wanted));
+                      !wanted ? label(c, "this is not an obligation of the spec", has)
+                      : !has  ? label(c, "an obligation of the spec is missing", wanted)
+                              : label(c, "this is not what the spec asks for; it asks for", wanted));
     }
     return TP_EXIT_OK;
 }

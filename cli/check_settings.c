@@ -82,7 +82,7 @@ static bool read_solvers(tp_cli *c, tp_prover_options *o)
         return tp_usage_error("--solvers is z3, cvc5 or z3,cvc5, not `%.*s`", TP_FMT(list)), false;
     o->no_z3 = cvc5;
     o->second = z3 ? NULL : "cvc5";
-    if (o->second && !tp_external_found(c->arena, o->second))
+    if (o->second && !tp_external_exists(c->arena, o->second))
         return tp_usage_error("--solvers: there is no program cvc5 on the PATH; install it (apt-get install cvc5)"),
                false;
     return true;

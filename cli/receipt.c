@@ -55,7 +55,7 @@ static json *rules(const tp_spec_report *s)
     return list;
 }
 
-static json *allowed(tp_arena *a, const tp_spec_report *s)
+static json *suppressions(tp_arena *a, const tp_spec_report *s)
 {
     json *list = json_object_new_array();
     for (uint32_t i = 0; i < s->findings.len; i++) {
@@ -120,7 +120,7 @@ static json *body_of(tp_cli *c, tp_job *j)
     json_object_object_add(o, "contracts", contracts(s->spec->kernels[0]));
     json_object_object_add(o, "inferred_sizes", json_object_new_boolean(tp_sizes_inferred(s->spec->doc)));
     json_object_object_add(o, "equivalence", equivalence(s));
-    json_object_object_add(o, "allowed", allowed(c->arena, s));
+    json_object_object_add(o, "allowed", suppressions(c->arena, s));
     return o;
 }
 
@@ -212,7 +212,7 @@ static int hold_signature(tp_cli *c, const char *path, const tp_receipt *r, tp_s
         tp_usage_error("%s: the receipt is signed by %.*s, which is not a key in `%s`", path, TP_FMT(r->key), keys);
         return TP_EXIT_INPUT;
     }
-    bool asked, holds = tp_signature_holds(r->key, tp_receipt_signed(c->arena, r->canonical), r->signature, &asked);
+    bool asked, holds = tp_signature_holds(r->key, tp_receipt_sign(c->arena, r->canonical), r->signature, &asked);
     if (holds)
         return TP_EXIT_OK;
     if (!asked)

@@ -24,7 +24,7 @@ static void open_library(void)
         library = OSSL_LIB_CTX_new();
 }
 
-static bool opened(void)
+static bool has_library(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, open_library);
@@ -89,7 +89,7 @@ tp_signing_key *tp_signing_key_read(const tp_cli *c, const char *option, const c
         return tp_usage_error("--%s: others may read or write the key `%s`: chmod 600 it, or make a new one", option,
                               path),
                NULL;
-    if (!opened())
+    if (!has_library())
         return tp_usage_error("--%s: out of memory", option), NULL;
     BIO *in = BIO_new_mem_buf(text.p, (int)text.n);
     EVP_PKEY *pair = in ? PEM_read_bio_PrivateKey_ex(in, NULL, no_passphrase, NULL, library, NULL) : NULL;
@@ -109,7 +109,7 @@ tp_signing_key *tp_signing_key_read(const tp_cli *c, const char *option, const c
 tp_signing_key *tp_signing_key_new(tp_cli *c)
 {
     EVP_PKEY *pair = NULL;
-    EVP_PKEY_CTX *ctx = opened() ? EVP_PKEY_CTX_new_from_name(library, "ED25519", NULL) : NULL;
+    EVP_PKEY_CTX *ctx = has_library() ? EVP_PKEY_CTX_new_from_name(library, "ED25519", NULL) : NULL;
     if (ctx && EVP_PKEY_keygen_init(ctx) == 1 && EVP_PKEY_keygen(ctx, &pair) != 1)
         pair = NULL;
     EVP_PKEY_CTX_free(ctx);
@@ -179,7 +179,7 @@ bool tp_signature_holds(tp_str public_key, tp_str bytes, tp_str signature, bool 
     if (!bytes_of(public_key, key, sizeof key) || !bytes_of(signature, sig, sizeof sig))
         return false;
     *asked = false;
-    if (!opened())
+    if (!has_library())
         return false;
     EVP_PKEY *of = EVP_PKEY_new_raw_public_key_ex(library, "ED25519", NULL, key, sizeof key);
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
@@ -190,7 +190,7 @@ bool tp_signature_holds(tp_str public_key, tp_str bytes, tp_str signature, bool 
     return holds;
 }
 
-static tp_str trimmed(tp_str s)
+static tp_str trim(tp_str s)
 {
     while (s.n && strchr(" \t\r", s.p[0]) && s.p[0])
         s = (tp_str){s.p + 1, s.n - 1};
@@ -203,13 +203,13 @@ static tp_str trimmed(tp_str s)
 static bool read_line(tp_str line, tp_str *key, tp_str *name)
 {
     uint8_t bytes[KEY_BYTES];
-    line = trimmed(line);
+    line = trim(line);
     *key = *name = (tp_str){NULL, 0};
     if (!line.n || line.p[0] == '#')
         return true;
     size_t n = line.n < TP_KEY_DIGITS ? line.n : TP_KEY_DIGITS;
     *key = (tp_str){line.p, n};
-    *name = trimmed((tp_str){line.p + n, line.n - n});
+    *name = trim((tp_str){line.p + n, line.n - n});
     return bytes_of(*key, bytes, sizeof bytes) && name->n && (line.p[n] == ' ' || line.p[n] == '\t');
 }
 

@@ -80,7 +80,7 @@ static int64_t any_number(pair *p)
 }
 
 /* A number of the change, if it has some, or its successor: what comes after it. */
-static int64_t hinted(pair *p)
+static int64_t nearby_number(pair *p)
 {
     int64_t n = p->nhints && below(p, 4) ? p->number[below(p, p->nhints)] : any_number(p);
     return n + below(p, 3);
@@ -93,10 +93,10 @@ static int64_t any_extent(pair *p, bool wide)
         return 1 + below(p, 9);
     int64_t near = below(p, 4) - 1;
     switch (below(p, 5)) {
-    case 0: return hinted(p) + near;
+    case 0: return nearby_number(p) + near;
     case 1: return any_number(p) * (1 + below(p, 5)) + near;
     case 2:
-    case 3: return hinted(p) * any_number(p) + near;
+    case 3: return nearby_number(p) * any_number(p) + near;
     default: return 1 + below(p, 4 * any_number(p));
     }
 }
@@ -197,7 +197,7 @@ static void compare(pair *p, int64_t *env, tp_input_family family, const tp_tens
         size_t size = tp_dtype_size(a[i].dtype);
         for (size_t e = 0; e < a[i].n && !k->operands[i].discard && !p->out->apart; e++) {
             bool same = memcmp((const char *)a[i].data + e * size, (const char *)b[i].data + e * size, size) == 0;
-            if (!same && tp_compared(k, &k->operands[i], env, &a[i], e) &&
+            if (!same && tp_is_compared(k, &k->operands[i], env, &a[i], e) &&
                 !(isnan(tp_get_f64(a[i].dtype, a[i].data, e)) && isnan(tp_get_f64(b[i].dtype, b[i].data, e))))
                 apart(p, env, family, tp_element_name(p->memory, &k->operands[i], &a[i], e));
         }

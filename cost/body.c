@@ -13,7 +13,7 @@ typedef struct reader {
 
 static tp_expr meaning_of(reader *r, tp_vid v, tp_str *why);
 
-static tp_expr unknown(reader *r, const char *what, tp_str *why)
+static tp_expr no_meaning(reader *r, const char *what, tp_str *why)
 {
     if (!why->n)
         *why = tp_printf(r->c->arena, "%s", what);
@@ -26,13 +26,13 @@ static tp_expr meaning_of_inst(reader *r, const tp_inst *i, tp_str *why)
     tp_expr_op op = tp_prim_expr(i->prim);
     tp_dtype d = r->p->values.at[i->out].dtype;
     if (i->prim == TP_P_LOAD || i->prim == TP_P_MASKED_LOAD)
-        return unknown(r, "it depends on the data", why);
+        return no_meaning(r, "it depends on the data", why);
     bool moves =
         i->prim == TP_P_CAST && (d == TP_I32 || d == TP_BOOL) && !tp_is_float(r->p->values.at[i->args[0]].dtype);
     if ((i->prim != TP_P_READ && op == TP_E_CONST && !moves && i->prim != TP_P_WHERE && i->prim != TP_P_AND &&
          i->prim != TP_P_OR && i->prim != TP_P_INVERT) ||
         i->nargs > TP_TABLE_RANK)
-        return unknown(r, "it is computed by what is not followed", why);
+        return no_meaning(r, "it is computed by what is not followed", why);
     for (uint32_t a = 0; a < i->nargs; a++)
         if (!(arg[a] = meaning_of(r, i->args[a], why)).id)
             return arg[a];
@@ -46,11 +46,11 @@ static tp_expr meaning_of_inst(reader *r, const tp_inst *i, tp_str *why)
     if (i->prim == TP_P_WHERE)
         return tp_ite(p, arg[0], arg[1], arg[2]);
     if (i->prim == TP_P_INVERT)
-        return logical ? tp_op1(p, TP_E_NOT, arg[0]) : unknown(r, "it is computed by what is not followed", why);
+        return logical ? tp_op1(p, TP_E_NOT, arg[0]) : no_meaning(r, "it is computed by what is not followed", why);
     if (logical && (i->prim == TP_P_AND || i->prim == TP_P_OR))
         return tp_op2(p, i->prim == TP_P_AND ? TP_E_AND : TP_E_OR, arg[0], arg[1]);
     if (op == TP_E_CONST)
-        return unknown(r, "it is computed by what is not followed", why);
+        return no_meaning(r, "it is computed by what is not followed", why);
     return i->nargs == 1 ? tp_op1(p, op, arg[0]) : tp_op2(p, op, arg[0], arg[1]);
 }
 
@@ -63,11 +63,11 @@ static tp_expr meaning_of(reader *r, tp_vid v, tp_str *why)
     if (r->loop[v])
         return tp_sym(r->c->p, r->loop[v] - 1);
     if (x->rank || tp_is_float(x->dtype))
-        return unknown(r, "it depends on the data", why);
+        return no_meaning(r, "it depends on the data", why);
     if (x->variable)
-        return unknown(r, "it is a variable that statements change", why);
+        return no_meaning(r, "it is a variable that statements change", why);
     if (!r->from[v])
-        return unknown(r, "it is computed by what is not followed", why);
+        return no_meaning(r, "it is computed by what is not followed", why);
     return meaning_of_inst(r, r->from[v], why);
 }
 

@@ -13,12 +13,12 @@ const char *tp_peak_name(tp_peak p)
 
 /* ---- numbers ---- */
 
-static tp_cost_count known(int64_t n)
+static tp_cost_count number(int64_t n)
 {
     return (tp_cost_count){.known = true, .n = n};
 }
 
-static tp_cost_count missing(tp_str why)
+static tp_cost_count no_number(tp_str why)
 {
     return (tp_cost_count){.why = why};
 }
@@ -30,38 +30,38 @@ static tp_cost_count plus(tp_cost_count a, tp_cost_count b)
     int64_t n;
     if (!a.known || !b.known)
         return a.known ? b : a;
-    return tp_add(a.n, b.n, &n) ? known(n) : missing(tp_str_c(TOO_LARGE));
+    return tp_add(a.n, b.n, &n) ? number(n) : no_number(tp_str_c(TOO_LARGE));
 }
 
 static tp_cost_count minus(tp_cost_count a, tp_cost_count b)
 {
     if (!a.known || !b.known)
         return a.known ? b : a;
-    return known(a.n - b.n); /* both count something, and b no more than a */
+    return number(a.n - b.n); /* both count something, and b no more than a */
 }
 
 static tp_cost_count times(tp_cost_count a, tp_cost_count b)
 {
     int64_t n;
     if ((a.known && !a.n) || (b.known && !b.n))
-        return known(0);
+        return number(0);
     if (!a.known || !b.known)
         return a.known ? b : a;
-    return tp_mul(a.n, b.n, &n) ? known(n) : missing(tp_str_c(TOO_LARGE));
+    return tp_mul(a.n, b.n, &n) ? number(n) : no_number(tp_str_c(TOO_LARGE));
 }
 
 static tp_cost_count bytes_of(tp_cost_count elements, tp_dtype d)
 {
-    tp_cost_count bits = times(elements, known(tp_storage_bits(d)));
-    return bits.known ? known(bits.n / 8 + (bits.n % 8 != 0)) : bits;
+    tp_cost_count bits = times(elements, number(tp_storage_bits(d)));
+    return bits.known ? number(bits.n / 8 + (bits.n % 8 != 0)) : bits;
 }
 
-static tp_cost_count aligned(tp_cost_count n, int64_t to)
+static tp_cost_count align(tp_cost_count n, int64_t to)
 {
     int64_t blocks;
     if (!n.known || !to)
-        return n.known ? missing(TP_S("the matrix unit of the target is not known")) : n;
-    return tp_ceildiv(n.n, to, &blocks) ? times(known(blocks), known(to)) : missing(tp_str_c(TOO_LARGE));
+        return n.known ? no_number(TP_S("the matrix unit of the target is not known")) : n;
+    return tp_ceildiv(n.n, to, &blocks) ? times(number(blocks), number(to)) : no_number(tp_str_c(TOO_LARGE));
 }
 
 /* ---- counting ---- */
@@ -77,17 +77,17 @@ static tp_cost_count value(tally *t, tp_expr e)
 {
     int64_t n;
     tp_eval_error err = tp_expr_eval(t->c->p, e, t->c->env, &n);
-    return err == TP_EVAL_OK         ? known(n)
-           : err == TP_EVAL_OVERFLOW ? missing(tp_str_c(TOO_LARGE))
-           : err == TP_EVAL_TABLE    ? missing(TP_S("it depends on a table without contents"))
-                                     : missing(tp_str_c(tp_eval_error_text(err)));
+    return err == TP_EVAL_OK         ? number(n)
+           : err == TP_EVAL_OVERFLOW ? no_number(tp_str_c(TOO_LARGE))
+           : err == TP_EVAL_TABLE    ? no_number(TP_S("it depends on a table without contents"))
+                                     : no_number(tp_str_c(tp_eval_error_text(err)));
 }
 
 static tp_cost_count sum(tally *t, const tp_sum *s)
 {
     int64_t n;
     tp_str why;
-    return tp_sum_value(t->c, s, &t->work, &n, &why) ? known(n) : missing(why);
+    return tp_sum_value(t->c, s, &t->work, &n, &why) ? number(n) : no_number(why);
 }
 
 static tp_cost_count total(tally *t, const tp_total *x)
@@ -97,24 +97,24 @@ static tp_cost_count total(tally *t, const tp_total *x)
 
 static tp_cost_count executions(tally *t, const tp_context *x)
 {
-    return x->opaque.n ? missing(x->opaque) : total(t, &x->executions);
+    return x->opaque.n ? no_number(x->opaque) : total(t, &x->executions);
 }
 
 /* ---- windows ---- */
 
-static tp_cost_count moved(tally *t, const tp_move *m, bool elements)
+static tp_cost_count move_count(tally *t, const tp_move *m, bool elements)
 {
     if (m->never)
-        return known(0);
+        return number(0);
     tp_cost_count all = sum(t, elements ? &m->all_elements : &m->all);
     return m->subtract ? minus(all, sum(t, elements ? &m->same_elements : &m->same)) : all;
 }
 
 static tp_cost_count over_jumps(tally *t, const tp_window_cost *w, bool elements)
 {
-    tp_cost_count n = known(0);
+    tp_cost_count n = number(0);
     for (uint32_t j = 0; j <= t->c->k->naxes; j++)
-        n = plus(n, moved(t, &w->moves[j], elements));
+        n = plus(n, move_count(t, &w->moves[j], elements));
     return n;
 }
 
@@ -122,7 +122,7 @@ static tp_cost_count of_windows(tally *t, const tp_window_cost *w, bool elements
 {
     const tp_form *f = elements ? &w->elements : &w->times;
     if (w->why.n)
-        return missing(w->why);
+        return no_number(w->why);
     return f->e.id && !t->counting ? value(t, f->e) : over_jumps(t, w, elements);
 }
 
@@ -134,8 +134,8 @@ static void add_transfers(tally *t, uint32_t operand, tp_operand_cost *x)
         tp_str opaque = b->contexts.at[m->context].opaque;
         if (m->operand != operand)
             continue;
-        tp_cost_count n = opaque.n ? missing(opaque) : total(t, &m->executions),
-                      e = opaque.n ? missing(opaque) : total(t, &m->elements);
+        tp_cost_count n = opaque.n ? no_number(opaque) : total(t, &m->executions),
+                      e = opaque.n ? no_number(opaque) : total(t, &m->elements);
         *(m->in ? &x->fetches : &x->writes) = plus(m->in ? x->fetches : x->writes, n);
         *(m->in ? &x->fetched : &x->written) = plus(m->in ? x->fetched : x->written, e);
     }
@@ -146,7 +146,7 @@ static tp_operand_cost operand_cost(tally *t, uint32_t i, bool any)
     const tp_operand *o = &t->c->k->operands[i];
     const tp_window_cost *w = &t->c->windows[i];
     tp_operand_cost x = {
-        .operand = o, .fetches = known(0), .fetched = known(0), .writes = known(0), .written = known(0)};
+        .operand = o, .fetches = number(0), .fetched = number(0), .writes = number(0), .written = number(0)};
     x.array = bytes_of(value(t, t->c->arrays[i]), o->dtype);
     if (any && w->far) {
         add_transfers(t, i, &x);
@@ -155,7 +155,7 @@ static tp_operand_cost operand_cost(tally *t, uint32_t i, bool any)
         *(o->role == TP_INPUT ? &x.fetches : &x.writes) = times_moved;
         *(o->role == TP_INPUT ? &x.fetched : &x.written) = elements;
         if (w->why.n)
-            x.fetches = x.fetched = missing(w->why);
+            x.fetches = x.fetched = no_number(w->why);
     }
     return x;
 }
@@ -163,13 +163,13 @@ static tp_operand_cost operand_cost(tally *t, uint32_t i, bool any)
 static tp_jump jump_cost(tally *t, uint32_t j, bool any)
 {
     tp_sum steps = tp_jump_steps(t->c, j);
-    tp_jump x = {.steps = any ? sum(t, &steps) : known(0), .bytes_in = known(0), .bytes_out = known(0)};
+    tp_jump x = {.steps = any ? sum(t, &steps) : number(0), .bytes_in = number(0), .bytes_out = number(0)};
     for (uint32_t i = 0; any && i < t->c->k->ninputs + t->c->k->noutputs; i++) {
         const tp_operand *o = &t->c->k->operands[i];
         if (t->c->windows[i].far || (o->role == TP_OUTPUT && o->discard))
             continue;
-        tp_cost_count n = t->c->windows[i].why.n ? missing(t->c->windows[i].why)
-                                                 : bytes_of(moved(t, &t->c->windows[i].moves[j], true), o->dtype);
+        tp_cost_count n = t->c->windows[i].why.n ? no_number(t->c->windows[i].why)
+                                                 : bytes_of(move_count(t, &t->c->windows[i].moves[j], true), o->dtype);
         *(o->role == TP_INPUT ? &x.bytes_in : &x.bytes_out) = plus(o->role == TP_INPUT ? x.bytes_in : x.bytes_out, n);
     }
     return x;
@@ -179,7 +179,7 @@ static tp_jump jump_cost(tally *t, uint32_t j, bool any)
 
 static tp_cost_count operations(tally *t, int which, bool any)
 {
-    tp_cost_count n = known(0);
+    tp_cost_count n = number(0);
     for (uint32_t i = 0; any && i < t->c->body.contexts.len; i++) {
         const tp_context *x = &t->c->body.contexts.at[i];
         if (x->per[which].id)
@@ -194,12 +194,12 @@ static void count_dots(tally *t, tp_cost_numbers *out, bool any)
     int64_t mxu = t->c->k->target.mxu;
     out->ndots = b->dots.len;
     out->dots = TP_NEWN(t->a, tp_dot_cost, out->ndots);
-    out->mxu_flops = known(0);
+    out->mxu_flops = number(0);
     for (uint32_t i = 0; i < b->dots.len; i++) {
         const tp_dot *d = &b->dots.at[i];
         tp_dot_cost *x = &out->dots[i];
         *x = (tp_dot_cost){.peak = d->peak,
-                           .executions = any ? executions(t, &b->contexts.at[d->context]) : known(0),
+                           .executions = any ? executions(t, &b->contexts.at[d->context]) : number(0),
                            .batch = value(t, d->batch),
                            .m = value(t, d->m),
                            .k = value(t, d->k),
@@ -211,14 +211,14 @@ static void count_dots(tally *t, tp_cost_numbers *out, bool any)
 
 tp_cost_count tp_dot_on_tiles(const tp_dot_cost *x, int64_t side)
 {
-    tp_cost_count one = times(times(known(2), x->batch),
-                              times(aligned(x->m, TP_SUBLANES), times(aligned(x->k, side), aligned(x->n, side))));
+    tp_cost_count one =
+        times(times(number(2), x->batch), times(align(x->m, TP_SUBLANES), times(align(x->k, side), align(x->n, side))));
     return times(x->executions, one);
 }
 
 static void add_up(tp_cost_numbers *n)
 {
-    n->bytes_in = n->bytes_out = known(0);
+    n->bytes_in = n->bytes_out = number(0);
     for (uint32_t i = 0; i < n->noperands; i++) {
         tp_operand_cost *o = &n->operands[i];
         o->bytes_in = bytes_of(o->fetched, o->operand->dtype);
@@ -230,7 +230,7 @@ static void add_up(tp_cost_numbers *n)
 
 static tp_cost_count one_of(tp_cost_count n, int64_t other)
 {
-    return n.known ? n : known(other);
+    return n.known ? n : number(other);
 }
 
 void tp_cost_put_moved(tp_cost_numbers *n, uint32_t operand, int64_t fetches, int64_t fetched, int64_t writes,
@@ -247,13 +247,13 @@ void tp_cost_put_moved(tp_cost_numbers *n, uint32_t operand, int64_t fetches, in
 tp_cost_numbers tp_cost_at(tp_cost *c, tp_arena *a, const tp_cost_request *r)
 {
     tally t = {c, a, r->work ? r->work : TP_COST_WORK, r->counting};
-    tp_cost_numbers n = {.steps = known(1), .noperands = c->k->ninputs + c->k->noutputs};
+    tp_cost_numbers n = {.steps = number(1), .noperands = c->k->ninputs + c->k->noutputs};
     memcpy(c->env, r->env, c->ngiven * sizeof *c->env);
     for (uint32_t x = 0; x < c->k->naxes; x++)
         n.steps = times(n.steps, value(&t, c->k->axes[x].steps));
     bool any = !n.steps.known || n.steps.n > 0;
     n.operands = TP_NEWN(a, tp_operand_cost, n.noperands);
-    n.ideal_in = n.ideal_out = known(0);
+    n.ideal_in = n.ideal_out = number(0);
     for (uint32_t i = 0; i < n.noperands; i++) {
         n.operands[i] = operand_cost(&t, i, any);
         tp_cost_count *ideal = i < c->k->ninputs ? &n.ideal_in : &n.ideal_out;
@@ -270,7 +270,7 @@ tp_cost_numbers tp_cost_at(tp_cost *c, tp_arena *a, const tp_cost_request *r)
     n.transcendental = operations(&t, TP_OP_TRANSCENDENTAL, any);
     count_dots(&t, &n, any);
     if (!c->k->body)
-        n.flops = n.dot_flops = n.mxu_flops = n.transcendental = missing(TP_S("the spec has no kernel"));
+        n.flops = n.dot_flops = n.mxu_flops = n.transcendental = no_number(TP_S("the spec has no kernel"));
     for (int early = 0; early < 2; early++)
         n.vmem_of[early] = value(&t, c->vmem[early]);
     n.vmem = n.vmem_of[tp_early_generation(&c->k->target)];

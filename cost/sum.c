@@ -268,7 +268,7 @@ static bool narrow(tp_cost *c, const tp_range *r, interval *x, tp_expr_op op, in
     return true;
 }
 
-static tp_expr_op turned(tp_expr_op op)
+static tp_expr_op mirror(tp_expr_op op)
 {
     return op == TP_E_LT ? TP_E_GT : op == TP_E_LE ? TP_E_GE : op == TP_E_GT ? TP_E_LT : op == TP_E_GE ? TP_E_LE : op;
 }
@@ -304,8 +304,8 @@ typedef TP_VEC(tp_expr) conditions;
 static tp_form count_in(tp_cost *c, const tp_range *r, const conditions *given, uint32_t depth);
 
 /* The number where condition f is replaced by others, ids of 0: none. */
-static tp_form replaced(tp_cost *c, const tp_range *r, const conditions *given, uint32_t f, tp_expr a, tp_expr b,
-                        uint32_t depth)
+static tp_form replace(tp_cost *c, const tp_range *r, const conditions *given, uint32_t f, tp_expr a, tp_expr b,
+                       uint32_t depth)
 {
     conditions x = {0};
     for (uint32_t i = 0; i < given->len; i++)
@@ -318,14 +318,14 @@ static tp_form replaced(tp_cost *c, const tp_range *r, const conditions *given, 
     return count_in(c, r, &x, depth + 1);
 }
 
-static tp_form combined(tp_cost *c, tp_expr_op op, tp_form a, tp_form b)
+static tp_form combine(tp_cost *c, tp_expr_op op, tp_form a, tp_form b)
 {
     if (!a.e.id || !b.e.id)
         return a.e.id ? b : a;
     return (tp_form){.e = tp_expr_normal(c->p, tp_cost_op(c, op, a.e, b.e))};
 }
 
-static tp_expr negated(tp_cost *c, tp_expr e)
+static tp_expr negate(tp_cost *c, tp_expr e)
 {
     return tp_op1(c->p, TP_E_NOT, e);
 }
@@ -347,17 +347,16 @@ static tp_form count_in(tp_cost *c, const tp_range *r, const conditions *given, 
             const tp_expr_node *m = tp_expr_get(c->p, a);
             tp_expr ma = m->a, mb = m->b;
             if (compares(m->op))
-                return replaced(c, r, given, i, tp_cost_op(c, tp_expr_opposite(m->op), ma, mb), no, depth);
+                return replace(c, r, given, i, tp_cost_op(c, tp_expr_opposite(m->op), ma, mb), no, depth);
             if (m->op == TP_E_NOT)
-                return replaced(c, r, given, i, ma, no, depth);
-            return combined(c, TP_E_SUB, replaced(c, r, given, i, no, no, depth),
-                            replaced(c, r, given, i, a, no, depth));
+                return replace(c, r, given, i, ma, no, depth);
+            return combine(c, TP_E_SUB, replace(c, r, given, i, no, no, depth), replace(c, r, given, i, a, no, depth));
         }
         if (op == TP_E_AND)
-            return replaced(c, r, given, i, a, b, depth);
+            return replace(c, r, given, i, a, b, depth);
         if (op == TP_E_OR)
-            return combined(c, TP_E_ADD, replaced(c, r, given, i, a, no, depth),
-                            replaced(c, r, given, i, b, negated(c, a), depth));
+            return combine(c, TP_E_ADD, replace(c, r, given, i, a, no, depth),
+                           replace(c, r, given, i, b, negate(c, a), depth));
         if (!tp_expr_mentions(c->p, e, r->sym) && tp_expr_is_bool(c->p, e)) {
             x.also = x.also.id ? tp_cost_op(c, TP_E_AND, x.also, e) : e;
             continue;
@@ -365,8 +364,8 @@ static tp_form count_in(tp_cost *c, const tp_range *r, const conditions *given, 
         if (!compares(op))
             return none(c, e);
         if (op == TP_E_NE)
-            return combined(c, TP_E_SUB, replaced(c, r, given, i, no, no, depth),
-                            replaced(c, r, given, i, tp_cost_op(c, TP_E_EQ, a, b), no, depth));
+            return combine(c, TP_E_SUB, replace(c, r, given, i, no, no, depth),
+                           replace(c, r, given, i, tp_cost_op(c, TP_E_EQ, a, b), no, depth));
         int64_t coef;
         tp_expr rest;
         if (!linear_in(c, tp_cost_op(c, TP_E_SUB, a, b), r->sym, &coef, &rest))
@@ -374,7 +373,7 @@ static tp_form count_in(tp_cost *c, const tp_range *r, const conditions *given, 
         if (coef < 0) {
             coef = -coef;
             rest = tp_op1(c->p, TP_E_NEG, rest);
-            op = turned(op);
+            op = mirror(op);
         }
         if (!narrow(c, r, &x, op, coef, rest))
             return none(c, e);

@@ -49,7 +49,7 @@ static scalar argument(tp_demand *d, const event *e, uint32_t n, int64_t lane)
 }
 
 /* Only the arm that is taken. */
-static scalar selected(tp_demand *d, const event *e, int64_t lane)
+static scalar select(tp_demand *d, const event *e, int64_t lane)
 {
     scalar in[3] = {argument(d, e, 0, lane)};
     if (in[0].undefined)
@@ -65,7 +65,7 @@ static scalar selected(tp_demand *d, const event *e, int64_t lane)
     return demand_compute(d, e->inst, in);
 }
 
-static scalar masked(tp_demand *d, const event *e, int64_t lane)
+static scalar masked_load(tp_demand *d, const event *e, int64_t lane)
 {
     scalar mask = argument(d, e, 0, lane);
     if (mask.undefined)
@@ -103,9 +103,9 @@ static scalar own_way(tp_demand *d, const event *e, int64_t lane)
     if (i->prim == TP_P_LOAD)
         return demand_load(d, e, lane);
     if (i->prim == TP_P_MASKED_LOAD)
-        return masked(d, e, lane);
+        return masked_load(d, e, lane);
     if (i->prim == TP_P_WHERE)
-        return selected(d, e, lane);
+        return select(d, e, lane);
     if (i->prim == TP_P_RESHAPE)
         return demand_lane(d, e->args[0], lane);
     if (i->prim == TP_P_DOT)
@@ -119,7 +119,7 @@ static scalar own_way(tp_demand *d, const event *e, int64_t lane)
     demand_not_modelled(d, i->prim);
 }
 
-static scalar computed(tp_demand *d, const event *e, int64_t lane)
+static scalar compute(tp_demand *d, const event *e, int64_t lane)
 {
     switch (demand_model(e->inst->prim)) {
     case MODEL_LANES: return by_lanes(d, e, lane);
@@ -154,7 +154,7 @@ scalar demand_lane(tp_demand *d, const event *e, int64_t lane)
         return *hit;
     if (++d->depth > TP_DEMAND_DEPTH)
         demand_give_up(d, TP_DEMAND_TOO_FAR, "it depends on elements that lie too many steps back");
-    s = computed(d, e, lane);
+    s = compute(d, e, lane);
     d->depth--;
     if (d->kept[e->vid])
         demand_remember(d, e->id, lane, s);
@@ -194,14 +194,14 @@ bool demand_take_place(tp_demand *d, const event *e, int64_t lane, int64_t *plac
     return true;
 }
 
-static scalar taken(tp_demand *d, const event *e, int64_t lane)
+static scalar take(tp_demand *d, const event *e, int64_t lane)
 {
     scalar index;
     int64_t place;
     return demand_take_place(d, e, lane, &place, &index) ? demand_lane(d, e->args[0], place) : index;
 }
 
-static scalar joined(tp_demand *d, const event *e, int64_t *at)
+static scalar part_element(tp_demand *d, const event *e, int64_t *at)
 {
     const tp_inst *i = e->inst;
     uint32_t part = 0;
@@ -210,7 +210,7 @@ static scalar joined(tp_demand *d, const event *e, int64_t *at)
     return demand_lane(d, e->args[part], demand_ravel(&d->shapes[i->args[part]], at));
 }
 
-static scalar padded(tp_demand *d, const event *e, int64_t *at)
+static scalar pad(tp_demand *d, const event *e, int64_t *at)
 {
     const shape *from = &d->shapes[e->inst->args[0]];
     for (uint32_t x = 0; x < from->rank; x++) {
@@ -304,15 +304,15 @@ scalar demand_moved(tp_demand *d, const event *e, int64_t lane)
     if (i->prim == TP_P_IOTA)
         return along(d, e, at);
     if (i->prim == TP_P_TAKE)
-        return taken(d, e, lane);
+        return take(d, e, lane);
     if (i->prim == TP_P_DYNAMIC_SLICE)
         return slice_element(d, e, at);
     if (i->prim == TP_P_DYNAMIC_UPDATE)
         return update_element(d, e, at);
     if (i->prim == TP_P_CONCATENATE)
-        return joined(d, e, at);
+        return part_element(d, e, at);
     if (i->prim == TP_P_PAD)
-        return padded(d, e, at);
+        return pad(d, e, at);
     if (i->prim == TP_P_ROLL && !shift_of(d, e, &shift))
         return shift;
     for (uint32_t x = 0; x < from->rank; x++)

@@ -96,7 +96,7 @@ static double fold_as(const tp_demand *d, tp_prim p, tp_dtype t, double acc, dou
 }
 
 /* A folded number as an element of a value of type t. */
-static double settled(const tp_demand *d, tp_dtype t, double v)
+static double to_element(const tp_demand *d, tp_dtype t, double v)
 {
     return d->o.reference ? v : tp_is_float(t) ? demand_as_dtype(t, v) : demand_as_integer(t, (int64_t)v);
 }
@@ -438,14 +438,14 @@ static double neutral(const tp_demand *d, tp_prim p, tp_dtype t)
     return p == TP_P_PROD || p == TP_P_ALL ? 1 : 0;
 }
 
-static scalar folded(tp_demand *d, const tp_inst *i, const plan *p, const vector *x)
+static scalar fold_vector(tp_demand *d, const tp_inst *i, const plan *p, const vector *x)
 {
     tp_dtype t = demand_dtype(d, i->args[0]), out = demand_dtype(d, i->out);
     double acc = neutral(d, i->prim, t);
     for (int64_t n = 0; n < p->n; n++)
         acc = fold_as(d, i->prim, t, acc, x->room->v[n]);
     d->masked |= i->prim == TP_P_MAX && tp_is_float(t) && acc <= FINITE_MASK;
-    scalar s = demand_number(settled(d, out, acc));
+    scalar s = demand_number(to_element(d, out, acc));
     size_t zero = 0;
     tp_lanes lanes = demand_vector_lanes(x, t), r = result_lanes(&s, out);
     s.has_planes = d->domain->reduce(d->domain, i->prim, &r, &lanes,
@@ -462,7 +462,7 @@ scalar demand_reduction(tp_demand *d, const event *e, int64_t lane)
     if (!x)
         return s;
     demand_charge(d, p->n / 8);
-    s = i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN ? best_place(d, i, x) : folded(d, i, p, x);
+    s = i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN ? best_place(d, i, x) : fold_vector(d, i, p, x);
     demand_release(d, x);
     return s;
 }
@@ -475,7 +475,7 @@ static scalar one_more(tp_demand *d, const tp_inst *i, const scalar *so_far, con
     tp_dtype t = demand_dtype(d, i->args[0]), out = demand_dtype(d, i->out);
     if (so_far->undefined || next->undefined)
         return so_far->undefined ? *so_far : *next;
-    scalar s = demand_number(settled(d, out, fold_as(d, p, t, so_far->v, next->v)));
+    scalar s = demand_number(to_element(d, out, fold_as(d, p, t, so_far->v, next->v)));
     if (!so_far->has_planes && !next->has_planes && !rounds(d, out))
         return s;
     buffer *in = demand_room(d, 2), *to = demand_room(d, 2);
@@ -508,7 +508,7 @@ scalar demand_running(tp_demand *d, const event *e, int64_t lane)
     }
     s = hit ? *hit : demand_lane(d, e->args[0], demand_ravel(a, at));
     if (!hit && !s.undefined)
-        s.v = settled(d, demand_dtype(d, e->inst->out), s.v);
+        s.v = to_element(d, demand_dtype(d, e->inst->out), s.v);
     while (at[axis] != end) {
         if (!hit)
             demand_remember(d, e->id, demand_ravel(a, at), s);
@@ -605,7 +605,7 @@ static scalar dot_of(tp_demand *d, const tp_inst *i, vector *x, vector *y)
     bool floats = tp_is_float(t), narrow = !d->o.reference && floats && t != TP_F64 && out != TP_F64;
     demand_charge(d, x->lanes.n / 8);
     scalar s = demand_number(!floats && !d->o.reference ? demand_as_integer(out, (int64_t)integer_dot(x, y))
-                                                        : settled(d, out, float_dot(x, y, narrow)));
+                                                        : to_element(d, out, float_dot(x, y, narrow)));
     if ((!x->some && !y->some && !rounds(d, out)) || (d->field && !tp_is_float(out)))
         return s;
     demand_mean_all(d, x, t);

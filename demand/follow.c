@@ -28,7 +28,7 @@ static const event *value_now(tp_demand *d, tp_vid v)
     return d->constants[v] = c;
 }
 
-static const slice *resolved(tp_demand *d, const tp_access *a)
+static const slice *resolve(tp_demand *d, const tp_access *a)
 {
     const shape *ref = &d->refs[a->operand];
     slice *s = TP_NEW(d->arena, slice);
@@ -67,7 +67,7 @@ static void follow_inst(tp_demand *d, moment *m, const tp_inst *i)
         e->args[a] = value_now(d, i->args[a]);
     if (i->prim == TP_P_LOAD) {
         e->operand = i->access->operand;
-        e->at = resolved(d, i->access);
+        e->at = resolve(d, i->access);
         e->previous = m->last[e->operand];
     }
     d->values[i->out] = e;
@@ -81,7 +81,7 @@ static void follow_store(tp_demand *d, moment *m, const tp_statement *s)
     e->args = TP_NEWN(d->arena, const event *, 1);
     e->args[0] = value_now(d, s->value);
     e->operand = s->access->operand;
-    e->at = resolved(d, s->access);
+    e->at = resolve(d, s->access);
     e->previous = m->last[e->operand];
     m->last[e->operand] = e;
 }

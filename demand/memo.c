@@ -1,7 +1,7 @@
 /* What was found out: elements of values, steps. */
 #include "demand/internal.h"
 
-static uint64_t mixed(uint64_t x)
+static uint64_t mix(uint64_t x)
 {
     x = (x ^ (x >> 32)) * 0x9e3779b97f4a7c15u;
     return x ^ (x >> 29);
@@ -9,7 +9,7 @@ static uint64_t mixed(uint64_t x)
 
 static memo *slot(memo *at, size_t cap, uint32_t id, int64_t lane)
 {
-    size_t i = (size_t)mixed((uint64_t)lane * 0xbf58476d1ce4e5b9u + id) & (cap - 1);
+    size_t i = (size_t)mix((uint64_t)lane * 0xbf58476d1ce4e5b9u + id) & (cap - 1);
     while (at[i].id && (at[i].id != id || at[i].lane != lane))
         i = (i + 1) & (cap - 1);
     return &at[i];
@@ -41,7 +41,7 @@ void demand_remember(tp_demand *d, uint32_t id, int64_t lane, scalar s)
 
 static moment **place_of(moment **at, size_t cap, int64_t number)
 {
-    size_t i = (size_t)mixed((uint64_t)number + 1) & (cap - 1);
+    size_t i = (size_t)mix((uint64_t)number + 1) & (cap - 1);
     while (at[i] && at[i]->number != number)
         i = (i + 1) & (cap - 1);
     return &at[i];

@@ -129,7 +129,7 @@ static scalar input_lane(tp_demand *d, moment *m, uint32_t i, int64_t lane)
 /* ---- buffers that outlive a step ---- */
 
 /* Before the first step of a run: undefined, or as it was left. */
-static scalar opened(tp_demand *d, moment *m, uint32_t o, int64_t lane)
+static scalar initial_value(tp_demand *d, moment *m, uint32_t o, int64_t lane)
 {
     int64_t at[TP_MAX_RANK] = {0};
     scalar s = demand_undefined(UNDEFINED_OUTPUT);
@@ -140,7 +140,7 @@ static scalar opened(tp_demand *d, moment *m, uint32_t o, int64_t lane)
     return s;
 }
 
-static bool covered(const tp_demand *d, const event *store, int64_t lane, int64_t *inside)
+static bool is_covered(const tp_demand *d, const event *store, int64_t lane, int64_t *inside)
 {
     int64_t at[TP_MAX_RANK] = {0}, n = 0;
     demand_unravel(&d->refs[store->operand], lane, at);
@@ -154,12 +154,12 @@ static bool covered(const tp_demand *d, const event *store, int64_t lane, int64_
     return true;
 }
 
-static bool stored(tp_demand *d, const event *after, int64_t lane, scalar *s)
+static bool read_store(tp_demand *d, const event *after, int64_t lane, scalar *s)
 {
     int64_t inside;
     for (const event *e = after; e; e = e->previous) {
         demand_charge(d, 1);
-        if (!covered(d, e, lane, &inside))
+        if (!is_covered(d, e, lane, &inside))
             continue;
         if (d->shapes[e->args[0]->vid].n == 1)
             inside = 0;
@@ -189,7 +189,7 @@ static bool begins(tp_demand *d, moment *m, uint32_t o, int64_t lane, scalar *s)
     bool first = m->number == 0 || (!stays && demand_parallel_changed(d, m, demand_moment(d, m->number - 1))) ||
                  (!stays && role == TP_OUTPUT && !demand_same_run(d, o, m, demand_moment(d, m->number - 1)));
     if (first)
-        *s = role == TP_SCRATCH ? demand_undefined(UNDEFINED_SCRATCH) : opened(d, m, o, lane);
+        *s = role == TP_SCRATCH ? demand_undefined(UNDEFINED_SCRATCH) : initial_value(d, m, o, lane);
     return first;
 }
 
@@ -197,13 +197,13 @@ static scalar contents(tp_demand *d, moment *m, uint32_t o, const event *after, 
 {
     scalar s;
     moment *from = m;
-    if (stored(d, after, lane, &s))
+    if (read_store(d, after, lane, &s))
         return s;
     while (!begins(d, m, o, lane, &s)) {
         moment *before = demand_moment(d, m->number - 1);
         demand_charge(d, 1);
         demand_follow_step(d, before);
-        if (stored(d, before->last[o], lane, &s))
+        if (read_store(d, before->last[o], lane, &s))
             break;
         m = before;
     }

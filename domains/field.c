@@ -356,7 +356,7 @@ static uint64_t binary(field *f, tp_prim p, uint64_t x, uint64_t y, double dx, d
     return TP_FIELD_UNKNOWN;
 }
 
-static void unsupported(field *f, tp_prim p)
+static void note_unsupported(field *f, tp_prim p)
 {
     if (!f->log.unsupported)
         f->log.unsupported = tp_prim_info(p)->name;
@@ -413,7 +413,7 @@ static void settle(field *f, tp_prim p, const strip *s, uint64_t *r)
         else if (!isfinite(s->dx[i]) && isfinite(s->result[i]) && !extreme_of_two)
             r[i] = tp_residue_of(s->result[i]);
         if (r[i] == TP_FIELD_UNKNOWN && isfinite(s->result[i]))
-            unsupported(f, p);
+            note_unsupported(f, p);
     }
 }
 
@@ -546,12 +546,12 @@ static bool bitcast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
     if (!a->plane[0])
         return false;
     if (!tp_is_float(out->dtype)) { /* integers cannot carry what they hide */
-        unsupported((field *)d, TP_P_BITCAST);
+        note_unsupported((field *)d, TP_P_BITCAST);
         return false;
     }
     for (size_t i = 0; i < out->n; i++)
         r[i] = TP_FIELD_UNKNOWN;
-    unsupported((field *)d, TP_P_BITCAST);
+    note_unsupported((field *)d, TP_P_BITCAST);
     return true;
 }
 

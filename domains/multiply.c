@@ -42,7 +42,7 @@ typedef int32_t halves __attribute__((vector_size(BYTES)));
 
 /* sum + x y, rounded once. Where that is no instruction: the product is exact in double, and the sum is rounded to odd
  * there, which the second rounding does not notice (Boldo and Melquiond 2008). */
-static inline float fused(float sum, float x, float y)
+static inline float multiply_add(float sum, float x, float y)
 {
 #ifdef __FP_FAST_FMAF
     return __builtin_fmaf(x, y, sum);
@@ -57,8 +57,8 @@ static inline float fused(float sum, float x, float y)
 #endif
 }
 #define FUSED(sum, x, y)                                                                                               \
-    ((vector){fused((sum)[0], x, (y)[0]), fused((sum)[1], x, (y)[1]), fused((sum)[2], x, (y)[2]),                      \
-              fused((sum)[3], x, (y)[3])})
+    ((vector){multiply_add((sum)[0], x, (y)[0]), multiply_add((sum)[1], x, (y)[1]), multiply_add((sum)[2], x, (y)[2]), \
+              multiply_add((sum)[3], x, (y)[3])})
 #define PAIRS(x, y)                                                                                                    \
     ((uint32_t)(int16_t)(x) * (vector)((halves)((y) << 16) >> 16) +                                                    \
      (uint32_t)((int32_t)(x) >> 16) * (vector)((halves)(y) >> 16))

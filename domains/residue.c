@@ -32,7 +32,7 @@ uint64_t tp_residue_of(double x)
     return m < 0 ? tp_residue_negative(r) : r;
 }
 
-static inline uint64_t known(uint64_t x, uint64_t y, uint64_t r)
+static inline uint64_t result(uint64_t x, uint64_t y, uint64_t r)
 {
     uint64_t w = ((x != TP_FIELD_UNKNOWN) & (y != TP_FIELD_UNKNOWN)) ? r : TP_FIELD_UNKNOWN;
     tp_assert(tp_is_word(w));
@@ -42,25 +42,25 @@ static inline uint64_t known(uint64_t x, uint64_t y, uint64_t r)
 TP_VECTORISED void tp_residues_add(size_t n, const uint64_t *x, const uint64_t *y, uint64_t *restrict r)
 {
     for (size_t i = 0; i < n; i++)
-        r[i] = known(x[i], y[i], tp_residue_add(x[i], y[i]));
+        r[i] = result(x[i], y[i], tp_residue_add(x[i], y[i]));
 }
 
 TP_VECTORISED void tp_residues_subtract(size_t n, const uint64_t *x, const uint64_t *y, uint64_t *restrict r)
 {
     for (size_t i = 0; i < n; i++)
-        r[i] = known(x[i], y[i], tp_residue_add(x[i], tp_residue_negative(y[i])));
+        r[i] = result(x[i], y[i], tp_residue_add(x[i], tp_residue_negative(y[i])));
 }
 
 TP_VECTORISED void tp_residues_multiply(size_t n, const uint64_t *x, const uint64_t *y, uint64_t *restrict r)
 {
     for (size_t i = 0; i < n; i++)
-        r[i] = known(x[i], y[i], tp_residue_multiply(x[i], y[i]));
+        r[i] = result(x[i], y[i], tp_residue_multiply(x[i], y[i]));
 }
 
 TP_VECTORISED void tp_residues_multiply_p(size_t n, const uint64_t *x, const uint64_t *y, uint64_t *restrict r)
 {
     for (size_t i = 0; i < n; i++)
-        r[i] = known(x[i], y[i], tp_fold_p(tp_p_of(x[i]) * tp_p_of(y[i])));
+        r[i] = result(x[i], y[i], tp_fold_p(tp_p_of(x[i]) * tp_p_of(y[i])));
 }
 
 TP_VECTORISED uint64_t tp_residues_sum(size_t n, const uint64_t *x)

@@ -2,7 +2,7 @@
 #include "emit/internal.h"
 
 /* Parts of a ref are named by `.at` where they are moved. */
-static void moved(emitter *e, const tp_node *place)
+static void emit_side(emitter *e, const tp_node *place)
 {
     if (place->kind == TP_N_NAME) { /* one semaphore */
         emit_node(e, place, 0);
@@ -20,12 +20,12 @@ static void copy(emitter *e, const tp_node *n)
 {
     bool now = tp_str_is(n->text, "copy");
     emit_text(e, now ? "pltpu.sync_copy(" : "pltpu.make_async_copy(");
-    moved(e, emit_argument(n, "src", 0));
+    emit_side(e, emit_argument(n, "src", 0));
     emit_text(e, ", ");
-    moved(e, emit_argument(n, "dst", 1));
+    emit_side(e, emit_argument(n, "dst", 1));
     if (!now) {
         emit_text(e, ", ");
-        moved(e, emit_argument(n, "sem", 2));
+        emit_side(e, emit_argument(n, "sem", 2));
     }
     emit_text(e, now ? ")" : tp_str_is(n->text, "copy_start") ? ").start()" : ").wait()");
 }
@@ -34,7 +34,7 @@ static void count(emitter *e, const tp_node *n)
 {
     const tp_node *by = emit_argument(n, "n", 1);
     tp_buf_printf(e->b, "pl.%.*s(", TP_FMT(n->text));
-    moved(e, emit_argument(n, "sem", 0));
+    emit_side(e, emit_argument(n, "sem", 0));
     emit_text(e, ", ");
     if (by)
         emit_node(e, by, 0);

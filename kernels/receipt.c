@@ -48,7 +48,7 @@ static tp_str canonical(tp_ctx *c, const tp_json *doc)
     return tp_buf_view(&b);
 }
 
-tp_str tp_receipt_signed(tp_arena *a, tp_str canonical_form)
+tp_str tp_receipt_sign(tp_arena *a, tp_str canonical_form)
 {
     return tp_printf(a, "tileproof receipt %d\n%.*s", TP_RECEIPT_VERSION, TP_FMT(canonical_form));
 }
@@ -61,8 +61,7 @@ tp_str tp_receipt_text(tp_arena *a, struct json_object *body, const tp_receipt_s
         struct json_object *o = json_object_new_object();
         json_object_object_add(o, "algorithm", json_object_new_string(ALGORITHM));
         json_object_object_add(o, "key", tp_jsonc_string(signer->key));
-        json_object_object_add(o, "signature",
-                               tp_jsonc_string(signer->sign(signer->ctx, a, tp_receipt_signed(a, form))));
+        json_object_object_add(o, "signature", tp_jsonc_string(signer->sign(signer->ctx, a, tp_receipt_sign(a, form))));
         json_object_object_add(body, "signature", o);
     }
     tp_str text = tp_printf(a, "%.*s\n", TP_FMT(tp_jsonc_text(a, body, TP_JSONC_PRETTY)));

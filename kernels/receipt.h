@@ -41,7 +41,7 @@ tp_str tp_receipt_refusal(tp_ctx *c, const tp_receipt *r, const tp_spec *s);
 /* SHA-256 of the canonical text. */
 tp_str tp_spec_digest(tp_ctx *c, const tp_spec *s);
 /* What is signed of a receipt of this canonical form. */
-tp_str tp_receipt_signed(tp_arena *a, tp_str canonical);
+tp_str tp_receipt_sign(tp_arena *a, tp_str canonical);
 /* The text of a receipt with its digest put in; `body` is a json-c object, which it takes. `sign` (NULL: nobody signs)
  * gets what is signed, and returns the digits of the signature by `key`. */
 struct json_object;

@@ -140,7 +140,7 @@ static void format_text(void *arg)
 }
 
 /* NULL: the text cannot be read, or has comments, which would be lost. */
-static json *formatting(tp_session *s)
+static json *format_edits(tp_session *s)
 {
     tp_arena *a = tp_arena_new((size_t)1 << 30);
     if (!a)
@@ -188,7 +188,7 @@ static void answer_now(void *arg)
     else if (tp_str_is(method, "textDocument/codeAction"))
         c->result = code_actions(c->s, params);
     else
-        c->result = formatting(c->s);
+        c->result = format_edits(c->s);
 }
 
 json *tp_session_answer(tp_session *s, json *request)

@@ -5,7 +5,7 @@
 enum { ARRAYS = 1 + TP_MAX_PLANES }; /* the numbers, then the planes */
 
 /* An operand of dot with its dimensions in another order; its memory is noted in `rooms`. */
-static tp_lanes packed(evaluator *e, const array *a, const uint32_t *dims, void **rooms)
+static tp_lanes pack(evaluator *e, const array *a, const uint32_t *dims, void **rooms)
 {
     tp_lanes x = tp_lanes_of_array(a);
     uint32_t arrays = x.plane[0] ? e->domain->nplanes + 1 : 1;
@@ -59,13 +59,13 @@ void tp_reference_dot(evaluator *e, const tp_inst *i)
     for (uint32_t d = 0; d < i->ncontract; d++)
         s.k *= (size_t)a->dims[inner[0][d]];
     tp_spend(e->arena, (int64_t)(s.batch * s.m * s.n / (e->domain ? 8 : 32) * s.k));
-    tp_lanes x = packed(e, a, order[0], rooms[0]), y = packed(e, b, order[1], rooms[1]);
+    tp_lanes x = pack(e, a, order[0], rooms[0]), y = pack(e, b, order[1], rooms[1]);
     for (size_t q = 0; q < s.batch; q++)
         tp_multiply_f64(s.m, s.n, s.k, (const double *)x.data + q * s.m * s.k, (const double *)y.data + q * s.k * s.n,
                         out->at + q * s.m * s.n);
     if (e->domain) {
         tp_lanes r = tp_lanes_of_result(e, out);
-        tp_reference_written(out, &r, e->domain->dot(e->domain, s, &r, &x, &y));
+        tp_note_reference(out, &r, e->domain->dot(e->domain, s, &r, &x, &y));
     }
     for (uint32_t p = 0; p < ARRAYS; p++) {
         tp_give_room(e, rooms[0][p], a->n);

@@ -133,7 +133,7 @@ static void reduce(evaluator *e, const tp_inst *i)
 }
 
 /* Each element: the one before it on the axis, folded with its own operand. */
-static void running(evaluator *e, const tp_inst *i)
+static void scan(evaluator *e, const tp_inst *i)
 {
     const array *a = &e->values[i->args[0]];
     array *out = &e->values[i->out];
@@ -163,7 +163,7 @@ static int64_t floor_mod(int64_t x, int64_t n)
 }
 
 /* concatenate and pad: which part holds this element? */
-static double joined(evaluator *e, const tp_inst *i, int64_t *at)
+static double part_element(evaluator *e, const tp_inst *i, int64_t *at)
 {
     bool inside = true;
     if (i->prim == TP_P_PAD) {
@@ -287,7 +287,7 @@ static double element(evaluator *e, const tp_inst *i, int64_t *at)
     memcpy(from, at, sizeof from);
     switch (i->prim) {
     case TP_P_CONCATENATE:
-    case TP_P_PAD: return joined(e, i, at);
+    case TP_P_PAD: return part_element(e, i, at);
     case TP_P_TILE:
         for (uint32_t d = 0; d < a->rank; d++)
             from[d] = at[d] % a->dims[d];
@@ -338,7 +338,7 @@ static void iota(evaluator *e, const tp_inst *i)
 }
 
 /* Rounding to the dtype that a cast names, kept as a double. */
-static double rounded(tp_dtype d, double v)
+static double round_to(tp_dtype d, double v)
 {
     union {
         double f64;
@@ -381,7 +381,7 @@ static void convert(evaluator *e, const tp_inst *i)
     if (i->prim != TP_P_CAST)
         no_meaning(e, i->prim);
     for (size_t n = 0; n < out->n; n++)
-        out->at[n] = exact ? from->at[n] : rounded((tp_dtype)i->integer, from->at[n]);
+        out->at[n] = exact ? from->at[n] : round_to((tp_dtype)i->integer, from->at[n]);
 }
 
 static void copy(evaluator *e, const tp_inst *i)
@@ -429,7 +429,7 @@ void tp_reference_data(evaluator *e, const tp_inst *i)
     case TP_CLASS_SELECT: select_arm(e, i); return;
     case TP_CLASS_CONVERT: convert(e, i); return;
     case TP_CLASS_FOLD: reduce(e, i); return;
-    case TP_CLASS_RUNNING: running(e, i); return;
+    case TP_CLASS_RUNNING: scan(e, i); return;
     case TP_CLASS_CONTRACT: tp_reference_dot(e, i); return;
     case TP_CLASS_MOVE: move(e, i); return;
     case TP_CLASS_SOURCE: source(e, i); return;

@@ -65,7 +65,7 @@ void tp_reference_planes(evaluator *e, const tp_inst *i);
 tp_lanes tp_lanes_of_array(const array *a);
 /* The same with room for planes; after the domain has been asked. */
 tp_lanes tp_lanes_of_result(evaluator *e, array *out);
-void tp_reference_written(array *out, const tp_lanes *r, bool any);
+void tp_note_reference(array *out, const tp_lanes *r, bool any);
 void tp_reference_copy(evaluator *e, tp_vid to, tp_vid from);
 /* The same of a part of a variable, which put(e, i, to, from) writes; what the starts are is decided. */
 void tp_reference_put_planes(evaluator *e, const tp_inst *i,

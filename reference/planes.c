@@ -33,7 +33,7 @@ tp_lanes tp_lanes_of_result(evaluator *e, array *out)
     return r;
 }
 
-void tp_reference_written(array *out, const tp_lanes *r, bool any)
+void tp_note_reference(array *out, const tp_lanes *r, bool any)
 {
     out->meaning = (tp_planes){.degree = r->degree};
     if (any)
@@ -126,7 +126,7 @@ static void elementwise(evaluator *e, const tp_inst *i)
         args[a] = tp_lanes_of_array(&e->values[i->args[a]]);
         at[a] = &args[a];
     }
-    tp_reference_written(out, &r, tp_domain_compute(e->domain, i, &r, at));
+    tp_note_reference(out, &r, tp_domain_compute(e->domain, i, &r, at));
 }
 
 static void reduce(evaluator *e, const tp_inst *i)
@@ -147,10 +147,10 @@ static void reduce(evaluator *e, const tp_inst *i)
     g.base = tp_offsets(e, a, kept, nkept, &g.nout);
     g.offset = tp_offsets(e, a, reduced, nreduced, &g.nin);
     tp_lanes x = tp_lanes_of_array(a), r = tp_lanes_of_result(e, out);
-    tp_reference_written(out, &r, e->domain->reduce(e->domain, i->prim, &r, &x, &g));
+    tp_note_reference(out, &r, e->domain->reduce(e->domain, i->prim, &r, &x, &g));
 }
 
-static void running(evaluator *e, const tp_inst *i)
+static void scan(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
     const array *a = &e->values[i->args[0]];
@@ -167,7 +167,7 @@ static void running(evaluator *e, const tp_inst *i)
     for (size_t row = 0; n && row < rows; row++)
         any |= e->domain->scan(e->domain, tp_prim_of(i->prim), &r, &x, base[row] + (i->reverse ? (n - 1) * step : 0),
                                i->reverse ? -(ptrdiff_t)step : (ptrdiff_t)step, n);
-    tp_reference_written(out, &r, any);
+    tp_note_reference(out, &r, any);
 }
 
 void tp_reference_planes(evaluator *e, const tp_inst *i)
@@ -178,7 +178,7 @@ void tp_reference_planes(evaluator *e, const tp_inst *i)
     case TP_CLASS_SELECT:
     case TP_CLASS_CONVERT: elementwise(e, i); return;
     case TP_CLASS_FOLD: reduce(e, i); return;
-    case TP_CLASS_RUNNING: running(e, i); return;
+    case TP_CLASS_RUNNING: scan(e, i); return;
     case TP_CLASS_MOVE:
         for (uint32_t a = tp_moved_arguments(i); a < i->nargs; a++) /* indices and shifts */
             tp_reference_decide(e, i->args[a]);

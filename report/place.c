@@ -2,7 +2,7 @@
 #include "spec/json.h"
 
 /* "~1" is "/", "~0" is "~" (RFC 6901). */
-static tp_str unescaped(tp_arena *a, tp_str token)
+static tp_str unescape(tp_arena *a, tp_str token)
 {
     tp_buf b = {.arena = a};
     for (size_t i = 0; i < token.n; i++) {
@@ -41,7 +41,7 @@ tp_str tp_place(tp_arena *a, const tp_spec_report *s, const tp_finding *f)
     for (size_t i = 0, n; i < pointer.n; i += n) {
         for (n = 1; i + n < pointer.n && pointer.p[i + n] != '/'; n++)
             ;
-        tp_str token = unescaped(a, (tp_str){pointer.p + i + 1, n - 1});
+        tp_str token = unescape(a, (tp_str){pointer.p + i + 1, n - 1});
         const tp_json *next = NULL;
         if (at && at->type == TP_J_OBJECT) {
             next = tp_json_get(at, tp_cstr(a, token));

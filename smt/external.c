@@ -16,7 +16,7 @@
 
 enum { CPU_SECONDS = 10, WALL_SECONDS = 600 /* asleep: CPU is what counts */ };
 
-bool tp_external_found(tp_arena *a, const char *program)
+bool tp_external_exists(tp_arena *a, const char *program)
 {
     const char *path = getenv("PATH");
     for (const char *p = path ? path : ""; *p;) {

@@ -22,7 +22,7 @@ static double *row(const tableau *t, uint32_t i)
 
 /* A column that brings the rows without one closer to their right side: the
  * best; after a while the first, which cannot go round in circles. */
-static uint32_t entering(const tableau *t)
+static uint32_t entering_column(const tableau *t)
 {
     const double *gain = row(t, t->rows);
     uint32_t best = t->columns;
@@ -38,7 +38,7 @@ static uint32_t entering(const tableau *t)
 }
 
 /* Least ratio; among equals a row without a column, then the first column (Bland: no cycles). */
-static uint32_t leaving(const tableau *t, uint32_t j)
+static uint32_t leaving_row(const tableau *t, uint32_t j)
 {
     uint32_t best = t->rows;
     double least = (double)INFINITY;
@@ -202,7 +202,7 @@ static bool look(tp_arena *a, const int64_t *coefs, uint32_t rows, uint32_t n, c
     for (uint32_t i = 0; i < t.rows; i++)
         t.basis[i] = kept;
     while (t.pivots < MAX_PIVOTS) {
-        uint32_t j = entering(&t), r = j < kept ? leaving(&t, j) : t.rows;
+        uint32_t j = entering_column(&t), r = j < kept ? leaving_row(&t, j) : t.rows;
         if (r == t.rows)
             break;
         tp_spend(a, t.rows * (kept + 1) / 8);

@@ -137,7 +137,7 @@ static uint32_t shift(goal *g, uint32_t a, int64_t by)
     return tp_line_sum(g->v, g->lines, t, 2);
 }
 
-static uint32_t defined(goal *g, tp_expr e, uint32_t side, uint32_t divisor)
+static uint32_t definition(goal *g, tp_expr e, uint32_t side, uint32_t divisor)
 {
     return line(g, (tp_line){.rule = TP_LINE_DEFINITION, .e = e, .side = side, .refs = {divisor}});
 }
@@ -177,7 +177,7 @@ static uint32_t quotient_bound(goal *g, tp_expr e, const tp_expr_node *n, int64_
     rest = p.ok ? positive(g, &room) : 0;
     if (!rest)
         return 0;
-    return cancel(g, sum(g, rest, defined(g, e, upper != floor, divisor), 0), divisor, &p);
+    return cancel(g, sum(g, rest, definition(g, e, upper != floor, divisor), 0), divisor, &p);
 }
 
 static uint32_t either_bound(goal *g, tp_expr e, tp_expr a, tp_expr b, int64_t k, bool upper)
@@ -196,7 +196,7 @@ static uint32_t minimum_bound(goal *g, tp_expr e, const tp_expr_node *n, int64_t
         tp_interval r = range_of(g, arm);
         uint32_t x = upper ? (r.hi <= k ? at_most(g, arm, k) : 0) : (r.lo >= k ? at_least(g, arm, k) : 0);
         if (x)
-            return sum(g, x, defined(g, e, side, 0), 0);
+            return sum(g, x, definition(g, e, side, 0), 0);
     }
     return 0;
 }
@@ -228,11 +228,11 @@ static uint32_t atom_bound(goal *g, tp_expr e, int64_t k, bool upper)
     case TP_E_MOD:
         if (upper || !(divisor = at_least(g, n.b, 1)))
             return 0;
-        return shift(g, defined(g, e, 0, divisor), k > 0 ? -1 : -k);
+        return shift(g, definition(g, e, 0, divisor), k > 0 ? -1 : -k);
     case TP_E_MIN:
     case TP_E_MAX: return minimum_bound(g, e, &n, k, upper);
     case TP_E_ITE: return either_bound(g, e, n.b, n.c, k, upper);
-    case TP_E_POW2: return upper || k > 1 ? 0 : shift(g, defined(g, e, 0, 0), 1 - k);
+    case TP_E_POW2: return upper || k > 1 ? 0 : shift(g, definition(g, e, 0, 0), 1 - k);
     case TP_E_CONST:
     case TP_E_READ:
     case TP_E_TOO_LARGE:
@@ -242,7 +242,7 @@ static uint32_t atom_bound(goal *g, tp_expr e, int64_t k, bool upper)
     case TP_E_CONNECTIVES:
     case TP_E_COMPARISONS: break;
     }
-    return tp_expr_is_bool(g->v->p, e) ? shift(g, defined(g, e, upper, 0), upper ? k - 1 : -k) : 0;
+    return tp_expr_is_bool(g->v->p, e) ? shift(g, definition(g, e, upper, 0), upper ? k - 1 : -k) : 0;
 }
 
 static bool is_atom(const tp_poly *p)
@@ -303,7 +303,7 @@ static uint32_t sign_line(goal *g, const tp_poly *p, int sign)
 }
 
 /* coef * value + rest >= 0 */
-static uint32_t combined(goal *g, const tp_poly *coef, const tp_poly *value, const tp_poly *rest)
+static uint32_t combine(goal *g, const tp_poly *coef, const tp_poly *value, const tp_poly *rest)
 {
     tp_poly a;
     tp_poly_mul(coef, value, &a);
@@ -316,13 +316,13 @@ static uint32_t at_value(goal *g, const tp_poly *coef, const tp_poly *rest, tp_e
     if (!value.id)
         return 0;
     tp_poly v = poly(g, value);
-    return combined(g, coef, &v, rest);
+    return combine(g, coef, &v, rest);
 }
 
 static uint32_t at_constant(goal *g, const tp_poly *coef, const tp_poly *rest, int64_t value)
 {
     tp_poly c = constant(value);
-    return value != INT64_MIN && value != INT64_MAX ? combined(g, coef, &c, rest) : 0;
+    return value != INT64_MIN && value != INT64_MAX ? combine(g, coef, &c, rest) : 0;
 }
 
 /* P = coef * v + rest from its value at one end and how far v is from there:
@@ -361,9 +361,9 @@ static uint32_t eliminate_quotient(goal *g, tp_expr v, const tp_expr_node *n, co
     tp_poly_add(&next, &one, 1);
     tp_poly_mul(&b, &more, &scaled);
     tp_poly_add(&scaled, &one, -1);
-    if (!next.ok || !(end = combined(g, coef, &bound, &scaled)) || !(divisor = at_least(g, n->b, 1)))
+    if (!next.ok || !(end = combine(g, coef, &bound, &scaled)) || !(divisor = at_least(g, n->b, 1)))
         return 0;
-    uint32_t distance = defined(g, v, (sign > 0) != up, divisor);
+    uint32_t distance = definition(g, v, (sign > 0) != up, divisor);
     return cancel(g, from_end(g, end, coef, sign, distance), divisor, &next);
 }
 
@@ -394,8 +394,8 @@ static uint32_t eliminate_remainder(goal *g, tp_expr v, const tp_expr_node *n, c
     if ((sign <= 0 && !at_hi) || (sign >= 0 && !at_lo) || !(divisor = at_least(g, n->b, 1)))
         return 0;
     if (sign)
-        return from_end(g, sign > 0 ? at_lo : at_hi, coef, sign, defined(g, v, sign < 0, divisor));
-    return from_ends(g, coef, at_hi, at_lo, defined(g, v, 0, divisor), defined(g, v, 1, divisor));
+        return from_end(g, sign > 0 ? at_lo : at_hi, coef, sign, definition(g, v, sign < 0, divisor));
+    return from_ends(g, coef, at_hi, at_lo, definition(g, v, 0, divisor), definition(g, v, 1, divisor));
 }
 
 static uint32_t eliminate(goal *g, tp_expr v, const tp_poly *p, const tp_poly *coef, const tp_poly *rest)
@@ -417,8 +417,8 @@ static uint32_t eliminate(goal *g, tp_expr v, const tp_poly *p, const tp_poly *c
     case TP_E_MAX:
         if ((n.op == TP_E_MIN && sign < 0) || (n.op == TP_E_MAX && sign > 0)) /* on the helpful side of both */
             return (found = at_value(g, coef, rest, n.a))
-                       ? from_end(g, found, coef, sign, defined(g, v, 0, 0))
-                       : from_end(g, at_value(g, coef, rest, n.b), coef, sign, defined(g, v, 1, 0));
+                       ? from_end(g, found, coef, sign, definition(g, v, 0, 0))
+                       : from_end(g, at_value(g, coef, rest, n.b), coef, sign, definition(g, v, 1, 0));
         found = at_value(g, coef, rest, n.a); /* it is one of the two */
         return found ? cases(g, v, coef, found, at_value(g, coef, rest, n.b)) : 0;
     case TP_E_ITE:
@@ -477,7 +477,7 @@ static bool shift_term(const goal *g, const tp_term *t, tp_poly *all)
 }
 
 /* P with every atom replaced by its least value plus a non-negative rest. */
-static uint32_t shifted(goal *g, const tp_poly *p)
+static uint32_t shift_atoms(goal *g, const tp_poly *p)
 {
     tp_poly all = constant(0);
     for (uint32_t i = 0; i < p->n; i++)
@@ -524,7 +524,7 @@ static uint32_t positive(goal *g, const tp_poly *p)
     tp_spend(g->v->scratch, 64 + 16 * p->n);
     if (g->budget-- <= 0 || !p->ok)
         return 0;
-    if ((found = shifted(g, p)))
+    if ((found = shift_atoms(g, p)))
         return found;
     do { /* sizes in any order */
         tp_expr v = next_atom(g, p, rank, &rank);
@@ -578,15 +578,15 @@ uint32_t tp_atom_facts(tp_prover *v, const tp_obligation *o, tp_expr atom, tp_li
                  : n.op == TP_E_FLOORDIV ? linear(1, &inner, -1, &product, 0)
                                          : linear(-1, &inner, 1, &product, 0);
         out[1] = linear(1, &b, -1, &out[0], -1);
-        number[0] = defined(&g, atom, 0, divisor);
-        number[1] = defined(&g, atom, 1, divisor);
+        number[0] = definition(&g, atom, 0, divisor);
+        number[1] = definition(&g, atom, 1, divisor);
         return 2;
     case TP_E_MIN:
     case TP_E_MAX:
         for (uint32_t side = 0; side < 2; side++) {
             tp_expr arm = side ? n.b : n.a;
             out[side] = n.op == TP_E_MIN ? difference(&g, arm, atom) : difference(&g, atom, arm);
-            number[side] = defined(&g, atom, side, 0);
+            number[side] = definition(&g, atom, side, 0);
         }
         return 2;
     case TP_E_CONST:

@@ -45,13 +45,13 @@ const tp_prover_stats *tp_prover_get_stats(const tp_prover *v)
     return &v->stats;
 }
 
-static tp_decision violated(tp_prover *v, const tp_obligation *o, int64_t *env)
+static tp_decision decide_violated(tp_prover *v, const tp_obligation *o, int64_t *env)
 {
     tp_minimise(v, o, env);
     return (tp_decision){.verdict = TP_VIOLATED, .env = env};
 }
 
-static tp_decision proven(tp_grade g)
+static tp_decision decide_proven(tp_grade g)
 {
     return (tp_decision){.verdict = TP_PROVEN, .grade = g};
 }
@@ -65,7 +65,7 @@ static tp_decision proven_by(tp_prover *v, const tp_proof *proof)
 static tp_decision proven_by_points(tp_prover *v, const tp_obligation *o)
 {
     static const tp_proof POINTS = {.kind = TP_PROOF_POINTS};
-    tp_decision d = proven(TP_GRADE_EXACT);
+    tp_decision d = decide_proven(TP_GRADE_EXACT);
     d.proof = tp_check_proof(v->scratch, v->p, o, &POINTS, NULL, NULL) ? &POINTS : NULL;
     return d;
 }
@@ -78,15 +78,15 @@ static tp_decision ask_z3(tp_prover *v, const tp_obligation *o, int64_t *env)
     tp_answer a = tp_z3_check(v, o, true, most < LINEAR_RLIMIT ? most : LINEAR_RLIMIT, env, &reason);
     v->stats.linear += a == TP_UNSAT;
     if (a == TP_UNSAT)
-        return proven(TP_GRADE_Z3);
+        return decide_proven(TP_GRADE_Z3);
     if (a == TP_SAT && tp_refutes(v, o, env))
-        return violated(v, o, env);
+        return decide_violated(v, o, env);
     a = tp_z3_check(v, o, false, most, env, &reason);
     v->stats.raw += a == TP_UNSAT;
     if (a == TP_UNSAT)
-        return proven(TP_GRADE_Z3);
+        return decide_proven(TP_GRADE_Z3);
     if (a == TP_SAT && tp_refutes(v, o, env))
-        return violated(v, o, env);
+        return decide_violated(v, o, env);
     if (a == TP_SAT)
         reason = TP_S("the formula uses operations that are only approximated for the solver");
     return (tp_decision){.verdict = TP_UNKNOWN, .reason = reason};
@@ -110,7 +110,7 @@ static tp_decision check_box(tp_prover *v, const tp_obligation *o, tp_decision u
         }
         int r = tp_enumerate(v, &box, ENUMERATE_POINTS, env);
         if (r == 0)
-            return violated(v, o, env);
+            return decide_violated(v, o, env);
         if (r < 0)
             break;
         largest = side;
@@ -139,7 +139,7 @@ static tp_decision ask_solvers(tp_prover *v, const tp_obligation *o, int64_t *en
         return d;
     tp_answer second = tp_external_check(v, o, &reason);
     if (second == TP_UNSAT)
-        return proven(d.verdict == TP_PROVEN ? TP_GRADE_Z3_CVC5 : TP_GRADE_CVC5);
+        return decide_proven(d.verdict == TP_PROVEN ? TP_GRADE_Z3_CVC5 : TP_GRADE_CVC5);
     if (second == TP_UNDECIDED && v->o.no_z3)
         d.reason = reason;
     if (second != TP_SAT || d.verdict != TP_PROVEN || tp_smt2_approximates(v, o))
@@ -175,7 +175,7 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
             return (tp_decision){.verdict = TP_UNKNOWN};
         if (!v->o.only_proof && tp_search(v, o, thorough ? SEARCH_POINTS : FIRST_POINTS, env)) {
             v->stats.searched++;
-            return violated(v, o, env);
+            return decide_violated(v, o, env);
         }
     }
     if (v->o.only_proof)
@@ -195,7 +195,7 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
     if (all == 1)
         return proven_by_points(v, o);
     if (all == 0)
-        return violated(v, o, env);
+        return decide_violated(v, o, env);
     return check_box(v, o, d, env);
 }
 
@@ -238,7 +238,7 @@ typedef struct splitter {
     uint32_t nsyms;
 } splitter;
 
-static tp_obligation substituted(splitter *s)
+static tp_obligation substitute(splitter *s)
 {
     tp_prover *v = s->v;
     const tp_obligation *o = s->o;
@@ -264,7 +264,7 @@ static tp_obligation substituted(splitter *s)
 static tp_decision decide_split(splitter *s, uint32_t depth)
 {
     if (depth == s->nsplit) {
-        tp_obligation o = substituted(s);
+        tp_obligation o = substitute(s);
         tp_decision d = decide(s->v, &o);
         for (uint32_t i = 0; d.verdict == TP_VIOLATED && i < s->nsplit; i++)
             tp_expr_is_const(s->v->p, s->with[s->o->vars[s->split[i]].sym], &d.env[s->o->vars[s->split[i]].sym]);
@@ -274,7 +274,7 @@ static tp_decision decide_split(splitter *s, uint32_t depth)
     tp_spend(v->scratch, 100);
     const tp_var *x = &s->o->vars[s->split[depth]];
     const tp_proof **cases = TP_NEWN(v->arena, const tp_proof *, x->nchoices);
-    tp_decision all = proven(TP_GRADE_CERT);
+    tp_decision all = decide_proven(TP_GRADE_CERT);
     bool complete = true;
     for (uint32_t i = 0; i < x->nchoices; i++) {
         s->with[x->sym] = tp_const(v->p, x->choices[i]);
@@ -296,7 +296,7 @@ static tp_decision decide_split(splitter *s, uint32_t depth)
 
 /* Our own proofs count when the checker accepts them. It should always; when
  * it does not, the others decide. */
-static tp_decision checked(tp_prover *v, splitter *s, tp_decision d)
+static tp_decision check_decision(tp_prover *v, splitter *s, tp_decision d)
 {
     bool accepted = d.verdict != TP_PROVEN || !d.proof || tp_check_proof(v->scratch, v->p, s->o, d.proof, NULL, NULL);
     tp_arena_clear(v->scratch);
@@ -323,7 +323,7 @@ static tp_decision decide_anew(tp_prover *v, const tp_obligation *o)
             s.split[s.nsplit++] = i;
         }
     v->briefly_tried &= !s.nsplit; /* else the other cases were not tried */
-    tp_decision d = checked(v, &s, decide_split(&s, 0));
+    tp_decision d = check_decision(v, &s, decide_split(&s, 0));
     for (uint32_t i = 0; d.verdict == TP_VIOLATED && i < o->nvars; i++) /* choices nobody mentioned */
         if (o->vars[i].choices && d.env[o->vars[i].sym] == 0)
             d.env[o->vars[i].sym] = o->vars[i].choices[0];

@@ -26,7 +26,7 @@ tp_solver *tp_solver_new(tp_arena *a);
 void tp_solver_free(tp_solver *s);
 
 /* Is the second solver's program on the PATH? */
-bool tp_external_found(tp_arena *a, const char *program);
+bool tp_external_exists(tp_arena *a, const char *program);
 
 typedef struct tp_times {
     tp_arena *arena;

@@ -257,7 +257,7 @@ static const tp_proof *node(refuter *r, tp_proof n, const tp_proof *first, const
     return tp_proof_node(r->v->scratch, n, kids, second ? 2 : first ? 1 : 0);
 }
 
-static const tp_proof *wrapped(refuter *r, const proofs *lets, const tp_proof *inner)
+static const tp_proof *wrap(refuter *r, const proofs *lets, const tp_proof *inner)
 {
     for (uint32_t i = lets->len; i-- > 0;)
         inner = node(r, lets->at[i], inner, NULL);
@@ -295,7 +295,7 @@ static const tp_proof *leaf(refuter *r, const facts *given, bool pairs)
     for (uint32_t i = 0; i < f.not_zero.len; i++)
         if (tp_expr_is_const(r->v->p, f.not_zero.at[i].e, &value) && value == 0) {
             tp_proof absurd = {.kind = TP_PROOF_ABSURD, .number = f.not_zero.at[i].line.number};
-            return wrapped(r, &lets, node(r, absurd, NULL, NULL));
+            return wrap(r, &lets, node(r, absurd, NULL, NULL));
         }
     tp_poly polys[MAX_FACTS];
     tp_line line[MAX_FACTS];
@@ -325,7 +325,7 @@ static const tp_proof *leaf(refuter *r, const facts *given, bool pairs)
             tp_poly_add(&sum, &polys[k], 1);
             found = sum.ok ? negative(r, &sum, &line[i], &line[k]) : NULL;
         }
-    return found ? wrapped(r, &lets, found) : NULL;
+    return found ? wrap(r, &lets, found) : NULL;
 }
 
 /* ---- linear contradictions ---- */

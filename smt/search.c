@@ -127,7 +127,7 @@ typedef struct search {
 } search;
 
 /* Does a premise fail whose variables are all set once steps below `n` are? */
-static bool excluded(const search *s, uint32_t n)
+static bool is_excluded(const search *s, uint32_t n)
 {
     int64_t value;
     for (uint32_t i = 0; i < s->o->npremises; i++)
@@ -171,7 +171,7 @@ static bool try_steps(search *s, uint32_t i)
         s->env[x->sym] = values[k];
         s->budget--;
         tp_spend(s->v->scratch, 4);
-        if (!excluded(s, i + 1) && try_steps(s, i + 1))
+        if (!is_excluded(s, i + 1) && try_steps(s, i + 1))
             return true;
     }
     return false;
@@ -185,7 +185,7 @@ static bool try_sizes(search *s, uint32_t i, uint32_t level)
     while (i < o->nvars && (o->vars[i].step || !s->used[i]))
         i++;
     if (i >= o->nvars)
-        return level == 0 && !excluded(s, 0) && try_steps(s, 0);
+        return level == 0 && !is_excluded(s, 0) && try_steps(s, 0);
     uint32_t rest = 0; /* what later sizes can take at most */
     for (uint32_t k = i + 1; k < o->nvars; k++)
         if (!o->vars[k].step && s->used[k])
@@ -198,7 +198,7 @@ static bool try_sizes(search *s, uint32_t i, uint32_t level)
     return false;
 }
 
-static bool mentioned(const tp_prover *v, const tp_obligation *o, uint32_t sym)
+static bool is_mentioned(const tp_prover *v, const tp_obligation *o, uint32_t sym)
 {
     if (tp_expr_mentions(v->p, o->goal, sym))
         return true;
@@ -249,7 +249,7 @@ static search search_new(tp_prover *v, const tp_obligation *o, int64_t *env)
             s.constants[s.nconstants++] = constants.at[i];
     set_defaults(v, o, env);
     for (uint32_t i = 0; i < o->nvars; i++) {
-        s.used[i] = mentioned(v, o, o->vars[i].sym);
+        s.used[i] = is_mentioned(v, o, o->vars[i].sym);
         if (!o->vars[i].step)
             s.choice[i] = choose(v, o, &o->vars[i], &constants);
         if (!o->vars[i].step && s.choice[i].n == 0)
@@ -336,7 +336,7 @@ typedef struct enumeration {
 /* The first n variables are set. 1: whatever the others are, the obligation holds there, by a premise that is false or
  * by the goal; -1: a premise has no value; 0: the others decide. A domain is left before the bounds of later
  * variables are asked, which may have a value inside it only. */
-static int settled(const enumeration *e, uint32_t n)
+static int decide_early(const enumeration *e, uint32_t n)
 {
     int64_t value;
     int r = 0;
@@ -359,7 +359,7 @@ static int enumerate_from(enumeration *e, uint32_t i, bool open)
 {
     const tp_obligation *o = e->o;
     int64_t lo, hi;
-    int all = 1, here = settled(e, i);
+    int all = 1, here = decide_early(e, i);
     if (here > 0)
         return 1;
     open |= here < 0;
@@ -408,7 +408,7 @@ int tp_enumerate(tp_prover *v, const tp_obligation *o, int64_t budget, int64_t *
     e.used = TP_NEWN(v->scratch, bool, o->nvars + 1);
     e.ready = TP_NEWN(v->scratch, const tp_expr *, o->nvars + 2);
     for (uint32_t i = 0; i < o->nvars; i++)
-        e.used[i] = mentioned(v, o, o->vars[i].sym);
+        e.used[i] = is_mentioned(v, o, o->vars[i].sym);
     for (uint32_t k = 0; k < o->npremises; k++)
         last[k] = last_of(v, o, o->premises[k]);
     for (uint32_t n = 0; n <= o->nvars; n++) {

@@ -93,7 +93,7 @@ static void skip_space(scanner *s)
         s->i++;
 }
 
-_Noreturn static void unexpected(scanner *s, tp_str pointer, const char *wanted)
+_Noreturn static void raise_unexpected(scanner *s, tp_str pointer, const char *wanted)
 {
     if (s->i >= s->n)
         tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(s->n ? s->n - 1 : 0, s->n, pointer), "the file may be cut off",
@@ -317,13 +317,13 @@ static void scan_items(scanner *s, tp_json *v, char close)
         tp_json *item;
         if (object) {
             if (s->i >= s->n || s->p[s->i] != '"')
-                unexpected(s, v->loc.pointer, items.len ? "a key" : "a key or `}`");
+                raise_unexpected(s, v->loc.pointer, items.len ? "a key" : "a key or `}`");
             tp_loc kloc = scan_string(s, v->loc.pointer);
             tp_str key = decode_string(s, kloc);
             check_duplicate(s, items.at, items.len, key, kloc);
             skip_space(s);
             if (s->i >= s->n || s->p[s->i] != ':')
-                unexpected(s, v->loc.pointer, "`:`");
+                raise_unexpected(s, v->loc.pointer, "`:`");
             s->i++;
             item = scan_value(s, child_pointer(s, v->loc.pointer, key));
             item->key = key;
@@ -337,11 +337,11 @@ static void scan_items(scanner *s, tp_json *v, char close)
             s->i++;
             skip_space(s);
             if (s->i < s->n && s->p[s->i] == close)
-                unexpected(s, v->loc.pointer, object ? "a key" : "a value");
+                raise_unexpected(s, v->loc.pointer, object ? "a key" : "a value");
         } else if (s->i < s->n && s->p[s->i] == close) {
             break;
         } else {
-            unexpected(s, v->loc.pointer, object ? "`,` or `}`" : "`,` or `]`");
+            raise_unexpected(s, v->loc.pointer, object ? "`,` or `}`" : "`,` or `]`");
         }
     }
     s->i++;
@@ -366,7 +366,7 @@ static tp_json *scan_value(scanner *s, tp_str pointer)
     tp_json *v = TP_NEW(s->c->arena, tp_json);
     v->loc = span(s->i, s->i + 1, pointer);
     if (s->i >= s->n)
-        unexpected(s, pointer, "a value");
+        raise_unexpected(s, pointer, "a value");
     char ch = s->p[s->i];
     if (ch == '{' || ch == '[') {
         scan_items(s, v, ch == '{' ? '}' : ']');
@@ -392,7 +392,7 @@ static tp_json *scan_value(scanner *s, tp_str pointer)
             return v;
         }
     }
-    unexpected(s, pointer, "a value");
+    raise_unexpected(s, pointer, "a value");
 }
 
 tp_json *tp_json_parse(tp_ctx *c, bool comments)

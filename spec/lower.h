@@ -78,7 +78,7 @@ tp_vid lower_unary(tp_lower *l, tp_prim prim, tp_vid a, const tp_node *n);
 tp_vid lower_binary(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node *n);
 
 /* References compute with numbers: an integer or bool where `dtype` is of more kinds of numbers is one of those. */
-tp_vid lower_promoted(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n);
+tp_vid lower_promote(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n);
 
 tp_vid lower_reshape(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims, const tp_node *n);
 /* where(c, x, y); the positions of its arguments are those of `n`. */

@@ -70,7 +70,7 @@ static void check_sides(tp_lower *l, const side *from, const side *to, const tp_
 }
 
 /* What is moved, as a value; from there the copy is a store. */
-static tp_vid moved(tp_lower *l, const side *from, const side *to, const tp_node *n)
+static tp_vid copy_source(tp_lower *l, const side *from, const side *to, const tp_node *n)
 {
     check_sides(l, from, to, n);
     tp_vid v = lower_load(l, from->access, from->rank, from->dims, from->node);
@@ -87,7 +87,7 @@ static void lower_copy(tp_lower *l, const tp_node *n)
     const tp_node *args[2];
     lower_bind_args(l, n, 0, PARAMS, 2, args);
     side from = side_of(l, args[0]), to = side_of(l, args[1]);
-    lower_store_to(l, to.access, to.rank, to.dims, moved(l, &from, &to, n), args[1], args[1]);
+    lower_store_to(l, to.access, to.rank, to.dims, copy_source(l, &from, &to, n), args[1], args[1]);
     l->region->at[l->region->len - 1].from = from.access;
 }
 
@@ -98,7 +98,7 @@ static void lower_start(tp_lower *l, const tp_node *n)
     lower_bind_args(l, n, 0, PARAMS, 3, args);
     side from = side_of(l, args[0]), to = side_of(l, args[1]);
     tp_access *semaphore = counter(l, args[2], TP_MEM_DMA_SEMAPHORE);
-    lower_store_to(l, to.access, to.rank, to.dims, moved(l, &from, &to, n), args[1], args[1]);
+    lower_store_to(l, to.access, to.rank, to.dims, copy_source(l, &from, &to, n), args[1], args[1]);
     tp_statement *s = &l->region->at[l->region->len - 1];
     s->kind = TP_COPY_START;
     s->from = from.access;

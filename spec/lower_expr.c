@@ -379,7 +379,7 @@ static bool is_entry(tp_lower *l, int table, const tp_node *n, tp_vid *index)
         const tp_value *x = lower_value(l, index[i - 1]);
         entry = x->rank == 0 && (x->dtype == TP_WEAK_INT || tp_is_int(x->dtype));
         if (entry && x->dtype != TP_WEAK_INT)
-            index[i - 1] = lower_promoted(l, index[i - 1], TP_I32, n->kids[i]);
+            index[i - 1] = lower_promote(l, index[i - 1], TP_I32, n->kids[i]);
     }
     return entry;
 }

@@ -366,7 +366,7 @@ tp_vid lower_value_with(tp_lower *l, tp_vid old, const tp_node *n, tp_vid v, con
         if (q->kind != PART_INDEX)
             kept[rank++] = q->size;
     }
-    v = lower_coerce(l, lower_promoted(l, v, x.dtype, value), x.dtype, value);
+    v = lower_coerce(l, lower_promote(l, v, x.dtype, value), x.dtype, value);
     v = lower_broadcast(l, v, rank, kept, value);
     args[1] = lower_reshape(l, v, x.rank, full, value);
     tp_vid out = lower_new_value(l, x.dtype, x.rank, x.dims);

@@ -36,7 +36,7 @@ static bool starts_at_0(const tp_lower *l, const lanes *x)
 }
 
 /* Another shape with ones more or less: the dimension that is not one is found again. */
-static lanes reshaped(tp_lower *l, const tp_inst *i, uint32_t depth)
+static lanes reshape(tp_lower *l, const tp_inst *i, uint32_t depth)
 {
     lanes x = lanes_of(l, i->args[0], depth);
     const tp_value *from = lower_value(l, i->args[0]), *to = lower_value(l, i->out);
@@ -106,7 +106,7 @@ static lanes lanes_of(tp_lower *l, tp_vid v, uint32_t depth)
         return (lanes){
             .known = true, .dim = (int)i->integer, .start = lower_weak_int(l, tp_const(l->k->exprs, 0)), .stride = 1};
     return i->prim == TP_P_BROADCAST                    ? broadcast(l, i, depth + 1)
-           : i->prim == TP_P_RESHAPE                    ? reshaped(l, i, depth + 1)
+           : i->prim == TP_P_RESHAPE                    ? reshape(l, i, depth + 1)
            : i->prim == TP_P_ADD || i->prim == TP_P_SUB ? sum(l, i, depth + 1)
            : i->prim == TP_P_MUL                        ? product(l, i, depth + 1)
                                                         : (lanes){0};

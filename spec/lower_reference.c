@@ -15,7 +15,7 @@ static uint32_t axes_of(tp_lower *l, const tp_node *n, uint32_t rank, int64_t *a
 
 static tp_vid real_argument(tp_lower *l, const tp_node *n)
 {
-    tp_vid v = lower_promoted(l, lower_expr(l, n), TP_F64, n);
+    tp_vid v = lower_promote(l, lower_expr(l, n), TP_F64, n);
     if (!tp_is_float(lower_value(l, v)->dtype))
         lower_fail(l, n, NULL, "an array is expected, not %.*s", TP_FMT(lower_type_text(l, v)));
     return v;
@@ -183,7 +183,7 @@ static tp_vid call_einsum(tp_lower *l, const tp_node *n)
     }
     for (uint32_t i = 0; i < count; i++) {
         at = read_letters(l, text, at, x[i].letters, TP_MAX_RANK);
-        x[i].v = lower_promoted(l, x[i].v, wide, n->kids[i + 1]);
+        x[i].v = lower_promote(l, x[i].v, wide, n->kids[i + 1]);
         if (strlen(x[i].letters) != lower_value(l, x[i].v)->rank || tp_is_weak(lower_value(l, x[i].v)->dtype))
             lower_fail(l, n->kids[i + 1], NULL, "this is %.*s, and has the letters `%s`",
                        TP_FMT(lower_type_text(l, x[i].v)), x[i].letters);

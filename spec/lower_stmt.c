@@ -135,7 +135,7 @@ static void assign_value(tp_lower *l, const tp_node *target, const tp_node *note
     if (operand >= 0 && l->k->operands[operand].role == TP_OUTPUT) { /* of a reference */
         const tp_operand *o = &l->k->operands[operand];
         tp_dtype d = lower_dtype(l, o->dtype);
-        v = lower_coerce(l, lower_promoted(l, v, d, value), d, value);
+        v = lower_coerce(l, lower_promote(l, v, d, value), d, value);
         const tp_value *x = lower_value(l, v);
         if (x->rank && x->rank != o->rank)
             lower_fail(l, value, "use expand_dims or reshape",
@@ -156,7 +156,7 @@ static void assign_value(tp_lower *l, const tp_node *target, const tp_node *note
     tp_dtype d = lower_value(l, v)->dtype;
     if (old->literal && var->dtype == TP_I32 && (d == TP_WEAK_FLOAT || tp_is_float(d)))
         lower_again(l, old);
-    v = lower_coerce(l, lower_promoted(l, v, var->dtype, value), var->dtype, value);
+    v = lower_coerce(l, lower_promote(l, v, var->dtype, value), var->dtype, value);
     var = lower_value(l, old->value);
     if (lower_value(l, v)->rank == 0 && var->rank)
         v = lower_broadcast(l, v, var->rank, var->dims, value);
@@ -379,7 +379,7 @@ tp_vid lower_conditional(tp_lower *l, const tp_node *n)
     for (uint32_t i = 0; i < 2; i++) {
         uint32_t at = i ? !most : most;
         l->region = &arm[at];
-        v[at] = lower_coerce(l, lower_promoted(l, v[at], to, n->kids[at + 1]), to, n->kids[at + 1]);
+        v[at] = lower_coerce(l, lower_promote(l, v[at], to, n->kids[at + 1]), to, n->kids[at + 1]);
         const tp_value *y = lower_value(l, v[at]);
         if (!i)
             var = new_variable(l, to, y->rank, y->dims);
@@ -779,7 +779,7 @@ static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *l
     }
 }
 
-static tp_program *checked(tp_ctx *c, const tp_kernel *k, tp_program *p)
+static tp_program *check_program(tp_ctx *c, const tp_kernel *k, tp_program *p)
 {
     tp_assert(tp_program_holds(c->arena, k, p));
     return p;
@@ -787,10 +787,10 @@ static tp_program *checked(tp_ctx *c, const tp_kernel *k, tp_program *p)
 
 tp_program *tp_lower_body(tp_ctx *c, const tp_kernel *k, const tp_json *lines)
 {
-    return checked(c, k, lower_program(c, k, lines, false));
+    return check_program(c, k, lower_program(c, k, lines, false));
 }
 
 tp_program *tp_lower_reference(tp_ctx *c, const tp_kernel *k, const tp_json *lines)
 {
-    return checked(c, k, lower_program(c, k, lines, true));
+    return check_program(c, k, lower_program(c, k, lines, true));
 }

@@ -167,7 +167,7 @@ const char *lower_suggest_equal(tp_lower *l, tp_expr a, tp_expr b)
         .p;
 }
 
-tp_vid lower_promoted(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n)
+tp_vid lower_promote(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n)
 {
     tp_dtype from = lower_value(l, v)->dtype;
     if (!l->reference || tp_is_weak(from) || tp_is_weak(dtype) || tp_is_float(from) || dtype == from ||
@@ -267,7 +267,7 @@ static tp_dtype computes_in(const tp_lower *l, tp_prim prim, tp_dtype d)
 
 tp_vid lower_unary(tp_lower *l, tp_prim prim, tp_vid a, const tp_node *n)
 {
-    a = lower_promoted(l, a, computes_in(l, prim, lower_value(l, a)->dtype), n);
+    a = lower_promote(l, a, computes_in(l, prim, lower_value(l, a)->dtype), n);
     const tp_value *x = lower_value(l, a);
     if (prim == TP_P_NEG && x->dtype == TP_WEAK_INT)
         return lower_weak_int(l, tp_op1(l->k->exprs, TP_E_NEG, x->meaning));
@@ -332,8 +332,8 @@ tp_dtype lower_unify(tp_lower *l, tp_vid *a, tp_vid *b, const tp_node *n)
         return x;
     if (l->reference) {
         tp_dtype wide = tp_is_float(x) || tp_is_float(y) || x == TP_WEAK_FLOAT || y == TP_WEAK_FLOAT ? TP_F64 : TP_I32;
-        *a = lower_promoted(l, *a, wide, na);
-        *b = lower_promoted(l, *b, wide, nb);
+        *a = lower_promote(l, *a, wide, na);
+        *b = lower_promote(l, *b, wide, nb);
         x = lower_value(l, *a)->dtype;
         y = lower_value(l, *b)->dtype;
         if (x == y)
@@ -372,8 +372,8 @@ tp_vid lower_binary(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node
     }
     tp_dtype d = lower_unify(l, &a, &b, n);
     if (computes_in(l, prim, d) != d) {
-        a = lower_promoted(l, a, computes_in(l, prim, d), n);
-        b = lower_promoted(l, b, computes_in(l, prim, d), n);
+        a = lower_promote(l, a, computes_in(l, prim, d), n);
+        b = lower_promote(l, b, computes_in(l, prim, d), n);
         d = computes_in(l, prim, d);
     }
     check_class(l, prim, a, n);

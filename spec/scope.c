@@ -21,7 +21,7 @@ static bool well_formed(tp_str s)
 }
 
 /* Words of the language that no name may take. */
-static bool reserved(tp_str s)
+static bool is_reserved(tp_str s)
 {
     static const char *const WORDS[] = {
         "and",      "or",        "not",  "implies", "if",   "else",  "elif",  "for",    "in",
@@ -41,7 +41,7 @@ void tp_scope_add(tp_ctx *c, tp_names *names, tp_str name, tp_name_kind kind, ui
     if (!well_formed(name))
         tp_raise(c, TP_RULE_SPEC_NAME, loc, "use letters, digits and _, at most 64", "`%.*s` cannot be a name",
                  TP_FMT(name));
-    if (reserved(name))
+    if (is_reserved(name))
         tp_raise(c, TP_RULE_SPEC_NAME, loc, "choose another name", "`%.*s` is a word of the language", TP_FMT(name));
     if (old) {
         tp_linecol at = tp_linecol_of(c->source, old->loc.start);

@@ -502,7 +502,7 @@ static bool difference(const finder *f, const tp_expr *sides, int64_t *d)
 }
 
 /* Where the two sides meet, if they are linear in the entry. */
-static bool meeting(finder *f, int64_t *entry, const tp_expr *sides, int64_t *v)
+static bool intersect(finder *f, int64_t *entry, const tp_expr *sides, int64_t *v)
 {
     int64_t d, e, old = *entry;
     bool known = difference(f, sides, &d);
@@ -556,7 +556,7 @@ static bool settle(finder *f, const tp_contract *x, bool again)
                 continue;
             for (uint32_t c = 0; c < r.nsides; c++)
                 for (int by = 0; by < 3; by++)
-                    if (meeting(f, entry, r.sides[c], &v) && settle_by(f, x, table, at, v + BY[by], again))
+                    if (intersect(f, entry, r.sides[c], &v) && settle_by(f, x, table, at, v + BY[by], again))
                         return true;
             tp_table_bounds(f->c.k, &f->c.k->tables[table], f->c.env, &lo, &hi);
             if (again && !f->c.k->tables[table].sorted && look(f, x, table, at, lo, hi)) /* an index */
@@ -575,7 +575,7 @@ static bool mend_carefully(finder *f)
 /* Mend instance by instance, going on from the one that was mended; what that
  * broke of those before, or of a table alone, is found when all are looked at
  * once more. */
-static bool mended(finder *f)
+static bool repair_all(finder *f)
 {
     enum { MENDS = 200, CAREFUL = 64 };
     int64_t left = (MENDS + tp_tables_entries(f->c.k, f->c.env)) * (f->careful ? CAREFUL : 1);
@@ -645,7 +645,7 @@ bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_ta
     for (int round = 0; round < ROUNDS && !found; round++) {
         for (uint32_t t = 0; t < k->ntables; t++)
             guess(&f, t, seed ? round - VARIED : round, seed && round < VARIED); /* a seed asks for variety */
-        found = mended(&f);
+        found = repair_all(&f);
     }
     *work -= f.c.work;
     if (found)
@@ -672,7 +672,7 @@ bool tp_tables_search_carefully(tp_arena *a, const tp_kernel *k, int64_t *env, c
             guess(&f, t, round < 2 ? 0 : round, false);
             memset(f.moved[t], 0, (size_t)entries(data_of(k, env, t)));
         }
-        found = mended(&f);
+        found = repair_all(&f);
     }
     *work -= f.c.work;
     return found;

@@ -321,7 +321,7 @@ void sweep_boxes_work(sweep_worker *w)
 /* ---- the first boxes ---- */
 
 /* Is it the cell with the first target, and allowed for some? */
-static bool wanted(const tp_sweep *s, uint32_t cell, int target)
+static bool is_wanted(const tp_sweep *s, uint32_t cell, int target)
 {
     if (target < 0)
         return s->cells[cell].said.verdict != TP_CELL_FORBIDDEN;
@@ -364,12 +364,12 @@ void sweep_boxes_begin(sweep_run *run)
     count = TP_NEWN(s->arena, uint32_t, combinations + 1);
     start = TP_NEWN(s->arena, uint32_t, combinations + 1);
     for (uint32_t c = 0; c < s->ncells; c++)
-        if (wanted(s, c, target))
+        if (is_wanted(s, c, target))
             count[combination(s, c)]++;
     for (uint32_t i = 0; i < combinations; i++)
         start[i + 1] = start[i] + count[i];
     for (uint32_t c = 0; c < s->ncells; c++)
-        if (wanted(s, c, target))
+        if (is_wanted(s, c, target))
             all[start[combination(s, c)] + --count[combination(s, c)]] = c;
     for (uint32_t i = 0; i < combinations; i++) {
         n = start[i + 1] - start[i];

@@ -16,7 +16,7 @@ static bool holds(const tp_spec_report *r, size_t i)
     return i < NEXECUTED ? EXECUTED[i]->holds(r->equiv) : r->equality.proven;
 }
 
-static tp_str missing(const tp_spec_report *r, size_t i)
+static tp_str reason_of(const tp_spec_report *r, size_t i)
 {
     return i < NEXECUTED ? EXECUTED[i]->missing(r->equiv, r->spec->kernels[0]) : r->equality.reason;
 }
@@ -36,7 +36,7 @@ void tp_add_missing_evidence(tp_arena *a, tp_spec_report *r, const bool *require
                         .slug = "evidence-missing",
                         .verdict = TP_UNKNOWN,
                         .severity = TP_WARNING,
-                        .reason = missing(r, i)};
+                        .reason = reason_of(r, i)};
         f.loc = k->reference.loc.end ? k->reference.loc : (tp_loc){k->doc->loc.start, k->doc->loc.start + 1, TP_S("")};
         f.message = tp_printf(a, "%s was required and not reached", tp_evidence_at(i).text);
         tp_push(a, r->findings, f);

@@ -210,7 +210,7 @@ static void try_rewrite(void *arg)
     t->mends = true;
 }
 
-static tp_str trimmed(tp_str s)
+static tp_str trim(tp_str s)
 {
     for (; s.n && *s.p == ' '; s.p++)
         s.n--;
@@ -221,9 +221,9 @@ static tp_str trimmed(tp_str s)
 
 static void propose(repair *r, const tp_rewrite *w)
 {
-    tp_str old = trimmed((tp_str){r->j->source.text.p + w->edit.start, w->edit.end - w->edit.start});
+    tp_str old = trim((tp_str){r->j->source.text.p + w->edit.start, w->edit.end - w->edit.start});
     tp_fix fix = {
-        .title = tp_printf(r->j->arena, "write `%.*s` in place of `%.*s`", TP_FMT(trimmed(w->edit.text)), TP_FMT(old))};
+        .title = tp_printf(r->j->arena, "write `%.*s` in place of `%.*s`", TP_FMT(trim(w->edit.text)), TP_FMT(old))};
     tp_push(r->j->arena, fix.edits, w->edit);
     tp_push(r->j->arena, r->f->proposals, fix);
 }

@@ -99,9 +99,9 @@ tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64_t *en
 /* Advice: something that works and could be better. Never fails a run. */
 tp_finding *tp_advise(tp_analysis *a, tp_str subject, tp_loc loc, tp_str message, tp_str help);
 /* Was this rule violated so far, for this kernel (and this place; NULL: any)? */
-bool tp_violated(const tp_analysis *a, const char *rule, const tp_loc *at);
+bool tp_is_violated(const tp_analysis *a, const char *rule, const tp_loc *at);
 /* Was it asked, and is all that it found proven? */
-bool tp_proved(const tp_analysis *a, const char *rule);
+bool tp_is_proven(const tp_analysis *a, const char *rule);
 /* Record a finding that needed no proof. */
 tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc loc, tp_str message);
 
@@ -220,7 +220,7 @@ void tp_name_element(tp_analysis *a, const tp_operand *o, tp_claim *c, tp_var *v
 const tp_expr *tp_part_symbols(tp_analysis *a);
 tp_expr tp_valid_part(tp_analysis *a, const tp_operand *o);
 /* Every axis has a step, as premises; their number. What is claimed of pairs of
- * steps needs no more than that; else it rests on TP007 unless tp_proved() that. */
+ * steps needs no more than that; else it rests on TP007 unless tp_is_proven() that. */
 uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises);
 
 /* walk.c: is every block of o visited, for all sizes, where these are few

@@ -39,7 +39,7 @@ tp_finding *tp_advise(tp_analysis *a, tp_str subject, tp_loc loc, tp_str message
     return f;
 }
 
-bool tp_violated(const tp_analysis *a, const char *rule, const tp_loc *at)
+bool tp_is_violated(const tp_analysis *a, const char *rule, const tp_loc *at)
 {
     const tp_findings *lists[] = {&a->out->findings, a->earlier};
     for (int l = 0; l < 2; l++)
@@ -51,7 +51,7 @@ bool tp_violated(const tp_analysis *a, const char *rule, const tp_loc *at)
     return false;
 }
 
-bool tp_proved(const tp_analysis *a, const char *rule)
+bool tp_is_proven(const tp_analysis *a, const char *rule)
 {
     const tp_findings *lists[] = {&a->out->findings, a->earlier};
     bool any = false;

@@ -45,13 +45,13 @@ static tp_expr entry(closing *c, tp_expr key)
 }
 
 /* e without reads. */
-static tp_expr closed(closing *c, tp_expr e)
+static tp_expr close_reads(closing *c, tp_expr e)
 {
     tp_exprs *p = c->a->p;
     if (!tp_expr_reads(p, e))
         return e;
     const tp_expr_node n = *tp_expr_get(p, e);
-    tp_expr x = closed(c, n.a), y = closed(c, n.b), z = closed(c, n.c);
+    tp_expr x = close_reads(c, n.a), y = close_reads(c, n.b), z = close_reads(c, n.c);
     if (n.op == TP_E_READ)
         return entry(c, tp_expr_normal(p, tp_read(p, (uint32_t)n.value, 3, (tp_expr[]){x, y, z})));
     if (n.op == TP_E_ITE)
@@ -62,7 +62,7 @@ static tp_expr closed(closing *c, tp_expr e)
 static void premise(closing *c, tp_expr e)
 {
     int64_t v;
-    e = closed(c, e);
+    e = close_reads(c, e);
     if (c->npremises < MAX_PREMISES && !(tp_expr_is_const(c->a->p, e, &v) && v))
         c->premises[c->npremises++] = e;
 }
@@ -253,7 +253,7 @@ static void bound_entry(closing *c, tp_expr key, tp_expr symbol)
 
 /* Did what was built here grow too large? It is thrown away. `flagged`: it
  * was so already, and stays. */
-static bool overflowed(tp_analysis *a, bool flagged)
+static bool take_overflow(tp_analysis *a, bool flagged)
 {
     bool yes = tp_exprs_overflowed(a->p);
     if (!flagged)
@@ -267,15 +267,15 @@ bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads, int
     bool flagged = tp_exprs_overflowed(a->p);
     *reads = (tp_table_reads){.len = 0};
     tp_var *vars = TP_NEWN(a->arena, tp_var, o->nvars + TP_MAX_READS);
-    tp_expr goal = closed(&c, o->goal);
+    tp_expr goal = close_reads(&c, o->goal);
     for (uint32_t i = 0; i < o->npremises; i++)
         premise(&c, o->premises[i]);
     for (uint32_t i = a->nsizes; i < o->nvars; i++) {
-        closed(&c, o->vars[i].lo);
-        closed(&c, o->vars[i].hi);
+        close_reads(&c, o->vars[i].lo);
+        close_reads(&c, o->vars[i].hi);
     }
     if (!reads->len)
-        return !overflowed(a, flagged);
+        return !take_overflow(a, flagged);
     premise(&c, readable(a, o->goal));
     for (uint32_t i = 0; i < o->npremises; i++)
         premise(&c, readable(a, o->premises[i]));
@@ -294,15 +294,15 @@ bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads, int
     for (uint32_t i = 0; i < reads->len; i++)
         for (uint32_t j = 0; j < i; j++)
             relate(&c, i, j);
-    if (overflowed(a, flagged) || reads->too_many)
+    if (take_overflow(a, flagged) || reads->too_many)
         return false;
     uint32_t n = 0;
     for (uint32_t i = 0; i < o->nvars; i++) {
         for (uint32_t r = 0; i == a->nsizes && r < reads->len; r++)
             entry_variable(a, table_of(a, reads->key[r]), reads->entry[r], &vars[n++]);
         vars[n] = o->vars[i];
-        vars[n].lo = closed(&c, o->vars[i].lo);
-        vars[n++].hi = closed(&c, o->vars[i].hi);
+        vars[n].lo = close_reads(&c, o->vars[i].lo);
+        vars[n++].hi = close_reads(&c, o->vars[i].hi);
     }
     for (uint32_t r = 0; o->nvars == a->nsizes && r < reads->len; r++)
         entry_variable(a, table_of(a, reads->key[r]), reads->entry[r], &vars[n++]);
@@ -405,7 +405,7 @@ static void mark_indices(pinned *x, tp_expr e, bool inside)
 }
 
 /* e with what is known put in; reads at known places become numbers. */
-static tp_expr folded(pinned *x, tp_expr e)
+static tp_expr substitute(pinned *x, tp_expr e)
 {
     tp_exprs *p = x->a->p;
     const tp_expr_node n = *tp_expr_get(p, e);
@@ -414,14 +414,14 @@ static tp_expr folded(pinned *x, tp_expr e)
         return e;
     if (n.op == TP_E_SYM)
         return x->with[n.value].id ? x->with[n.value] : e;
-    tp_expr a = folded(x, n.a);
+    tp_expr a = substitute(x, n.a);
     if (n.op == TP_E_ITE && tp_expr_is_const(p, a, &v))
-        return folded(x, v ? n.b : n.c);
+        return substitute(x, v ? n.b : n.c);
     if ((n.op == TP_E_AND || n.op == TP_E_IMPLIES) && tp_expr_is_const(p, a, &v) && !v)
         return num(x->a, n.op == TP_E_IMPLIES);
     if (n.op == TP_E_OR && tp_expr_is_const(p, a, &v) && v)
         return a;
-    tp_expr b = folded(x, n.b), c = folded(x, n.c);
+    tp_expr b = substitute(x, n.b), c = substitute(x, n.c);
     if (n.op == TP_E_ITE)
         return tp_ite(p, a, b, c);
     if (n.op != TP_E_READ)
@@ -448,12 +448,12 @@ static void decide_rest(pinned *x, const uint32_t *rest, uint32_t nrest)
     tp_expr *premises = TP_NEWN(a->arena, tp_expr, x->o.npremises);
     uint32_t *key = TP_NEWN(a->arena, uint32_t, x->o.npremises + 2 * nrest + 2), nkey = 1;
     int64_t v;
-    o.goal = folded(x, o.goal);
+    o.goal = substitute(x, o.goal);
     if (tp_expr_is_const(a->p, o.goal, &v) && v)
         return;
     o.npremises = 0;
     for (uint32_t i = 0; i < x->o.npremises; i++) {
-        tp_expr e = folded(x, x->o.premises[i]);
+        tp_expr e = substitute(x, x->o.premises[i]);
         if (tp_expr_is_const(a->p, e, &v) && !v)
             return;
         if (!tp_expr_is_const(a->p, e, &v) && constant_index(a, e))
@@ -461,8 +461,8 @@ static void decide_rest(pinned *x, const uint32_t *rest, uint32_t nrest)
     }
     for (uint32_t i = 0; i < nrest; i++) {
         vars[i] = x->o.vars[rest[i]];
-        vars[i].lo = folded(x, vars[i].lo);
-        vars[i].hi = folded(x, vars[i].hi);
+        vars[i].lo = substitute(x, vars[i].lo);
+        vars[i].hi = substitute(x, vars[i].hi);
         key[nkey++] = vars[i].lo.id;
         key[nkey++] = vars[i].hi.id;
     }
@@ -483,7 +483,7 @@ static void decide_rest(pinned *x, const uint32_t *rest, uint32_t nrest)
                                  .reason = TP_S("a table is read outside its entries: see " TP_RULE_PREFETCH_CONTRACT)};
         return;
     }
-    if (overflowed(a, false)) {
+    if (take_overflow(a, false)) {
         x->worst = (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("an expression is too large")};
         return;
     }
@@ -520,7 +520,7 @@ static void each_index(pinned *x, uint32_t i, uint32_t *rest, uint32_t nrest)
         each_index(x, i + 1, rest, nrest + 1);
         return;
     }
-    tp_expr from = folded(x, var->lo), to = folded(x, var->hi);
+    tp_expr from = substitute(x, var->lo), to = substitute(x, var->hi);
     if (!tp_expr_is_const(x->a->p, from, &lo) || !tp_expr_is_const(x->a->p, to, &hi)) {
         x->worst =
             (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("the index of a table has no bounds to enumerate")};
@@ -631,7 +631,7 @@ tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given)
         if (!broken.contract)
             break;
         premises[o.npremises++] = instance_of(a, &broken);
-        if (overflowed(a, false))
+        if (take_overflow(a, false))
             break;
     }
     return (tp_decision){

@@ -51,7 +51,7 @@ static void find_meeting(tp_analysis *a)
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {
-            bool fails = tp_violated(a, TP_RULE_BLOCK_OUT_OF_BOUNDS, &o->dims[d].index_loc);
+            bool fails = tp_is_violated(a, TP_RULE_BLOCK_OUT_OF_BOUNDS, &o->dims[d].index_loc);
             tp_expr meets = fails ? tp_window_meets(a, o, d, o->dims[d].index) : (tp_expr){0};
             for (int which = 0; fails && which < 3 && n < TP_GRANTED; which++)
                 premises[n++] = which ? at_corner(a, meets, which == 2) : meets;

@@ -132,7 +132,7 @@ bool at_most_one_point(summary *s, const premises *p, tp_expr condition, const u
     return true;
 }
 
-static tp_expr exchanged(summary *s, tp_expr from, tp_expr to)
+static tp_expr exchange(summary *s, tp_expr from, tp_expr to)
 {
     record_exchange(s, from, to);
     return to;
@@ -159,14 +159,14 @@ tp_expr index_under(summary *s, const premises *p, tp_expr e)
         return e;
     if (n.op == TP_E_ITE) {
         int truth = summary_decides(s, p, condition_normal(s, n.a, false));
-        return truth ? exchanged(s, e, index_under(s, p, truth > 0 ? n.b : n.c)) : e;
+        return truth ? exchange(s, e, index_under(s, p, truth > 0 ? n.b : n.c)) : e;
     }
     if (n.op == TP_E_READ) {
         const tp_expr index[] = {n.a, n.b, n.c};
         for (int i = 0; i < 3 && index[i].id; i++) /* a counter rather than what is equal to it here */
             if (tp_expr_get(s->p, index[i])->op == TP_E_SYM &&
                 summary_proves(s, p, tp_op2(s->p, TP_E_EQ, e, index[i]))) /* by a contract */
-                return exchanged(s, e, index[i]);
+                return exchange(s, e, index[i]);
         return entry_under(s, p, e);
     }
     if (n.op == TP_E_NEG || n.op == TP_E_NOT)
@@ -177,9 +177,9 @@ tp_expr index_under(summary *s, const premises *p, tp_expr e)
     if (n.op == TP_E_MIN || n.op == TP_E_MAX) {
         bool min = n.op == TP_E_MIN;
         if (summary_follows(s, p, tp_op2(s->p, TP_E_LE, a, b)))
-            return exchanged(s, tp_op2(s->p, n.op, a, b), min ? a : b);
+            return exchange(s, tp_op2(s->p, n.op, a, b), min ? a : b);
         if (summary_follows(s, p, tp_op2(s->p, TP_E_GE, a, b)))
-            return exchanged(s, tp_op2(s->p, n.op, a, b), min ? b : a);
+            return exchange(s, tp_op2(s->p, n.op, a, b), min ? b : a);
     }
     return tp_op2(s->p, n.op, a, b);
 }

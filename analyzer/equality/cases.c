@@ -70,7 +70,7 @@ static uint32_t atom_with_sign(summary *s, uint32_t id, const known_sign *k)
         uint32_t arg[3], n = 0;
         for (; n < 3 && a.arg[n]; n++)
             arg[n] = with_sign(s, a.arg[n], k);
-        return sum_applied(s, a.prim, tp_expr_get(s->p, a.e)->value, arg, n, 0);
+        return sum_apply(s, a.prim, tp_expr_get(s->p, a.e)->value, arg, n, 0);
     }
     uint32_t x = a.kind == ATOM_INVERSE ? with_sign(s, a.arg[0], k) : 0;
     if (x && sum_get(s, x)->n)
@@ -121,7 +121,7 @@ static void solve(summary *s, known_sign *k)
 
 /* ---- cases that cannot be ---- */
 
-static bool refuted(summary *s, uint32_t total, bool strict)
+static bool is_refuted(summary *s, uint32_t total, bool strict)
 {
     uint32_t minus = sum_add(s, sum_constant(s, 0), total, -1);
     return sum_is_positive(s, minus) || (strict && sum_is_at_least_0(s, minus));
@@ -132,14 +132,14 @@ static bool contradictory(summary *s)
 {
     uint32_t n = s->signs.len - 1;
     const known_above *all = s->signs.at, *new = &all[n];
-    if (refuted(s, new->x, new->strict))
+    if (is_refuted(s, new->x, new->strict))
         return true;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t two = sum_add(s, new->x, all[i].x, 1);
-        if (refuted(s, two, new->strict || all[i].strict))
+        if (is_refuted(s, two, new->strict || all[i].strict))
             return true;
         for (uint32_t k = 0; k < i; k++)
-            if (refuted(s, sum_add(s, two, all[k].x, 1), new->strict || all[i].strict || all[k].strict))
+            if (is_refuted(s, sum_add(s, two, all[k].x, 1), new->strict || all[i].strict || all[k].strict))
                 return true;
     }
     return false;

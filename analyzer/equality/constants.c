@@ -140,7 +140,7 @@ static bool simple_meaning(summary *s, double v, uint32_t *out)
 
 /* Of a v that was printed from a float32: the one literal of which it is the
  * rounding, else the float32. */
-static double unrounded(summary *s, double v)
+static double source_constant(summary *s, double v)
 {
     double found = 0;
     if (!tp_constant_printed(v) || s->float64)
@@ -158,7 +158,7 @@ static double unrounded(summary *s, double v)
 
 static uint32_t as_rounding(summary *s, double v)
 {
-    double other = unrounded(s, v);
+    double other = source_constant(s, v);
     uint32_t x;
     int64_t num, den;
     if (other == (double)(float)v && simple_meaning(s, v, &x))

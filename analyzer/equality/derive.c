@@ -229,7 +229,7 @@ static tp_law_step step_of(writing *w, const kept_step *x)
                          .nexchanges = x->nexchanges};
 }
 
-static tp_derivation *written(summary *s, const premises *p, term kernel, term reference)
+static tp_derivation *write_derivation(summary *s, const premises *p, term kernel, term reference)
 {
     struct record *r = record_of(s);
     writing w = {.s = s};
@@ -292,7 +292,7 @@ void record_equal(summary *s, const premises *p, term kernel, term reference, tp
         return;
     }
     tp_arena *work = tp_arena_child(s->arena);
-    tp_derivation *d = written(s, p, kernel, reference);
+    tp_derivation *d = write_derivation(s, p, kernel, reference);
     tp_replayed r = tp_sift_derivation(work, d);
     if (r.ok) {
         only_used(s, d, r.used);

@@ -227,7 +227,7 @@ static void group_of(evaluation *v, const tp_value *x, const tp_value *y, uint32
             }
 }
 
-static void reshaped(evaluation *v, const tp_inst *inst, const tp_expr *at, tp_expr *from)
+static void reshape(evaluation *v, const tp_inst *inst, const tp_expr *at, tp_expr *from)
 {
     const tp_value *x = value_of(v, inst->args[0]), *y = value_of(v, inst->out);
     tp_exprs *p = v->s->p;
@@ -255,7 +255,7 @@ static void reshaped(evaluation *v, const tp_inst *inst, const tp_expr *at, tp_e
     }
 }
 
-static term moved(evaluation *v, const tp_inst *i, const tp_expr *at)
+static term move(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     const tp_value *x = value_of(v, i->args[0]);
     tp_exprs *p = v->s->p;
@@ -282,7 +282,7 @@ static term moved(evaluation *v, const tp_inst *i, const tp_expr *at)
         for (uint32_t d = 0; d < i->nints; d++)
             from[i->ints[d]] = at[d];
     if (i->prim == TP_P_RESHAPE)
-        reshaped(v, i, at, from);
+        reshape(v, i, at, from);
     return element_of(v, i->args[0], from);
 }
 
@@ -300,7 +300,7 @@ static term concatenation(evaluation *v, const tp_inst *i, const tp_expr *at, ui
                : term_select(v->s, tp_op2(p, TP_E_LT, at[axis], end), here, concatenation(v, i, at, part + 1, end));
 }
 
-static term padded(evaluation *v, const tp_inst *i, const tp_expr *at)
+static term pad(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     tp_exprs *p = v->s->p;
     const tp_value *x = value_of(v, i->args[0]);
@@ -386,7 +386,7 @@ static term update_element(evaluation *v, const tp_inst *i, const tp_expr *at)
 /* ---- folds ---- */
 
 /* The value of an instruction, which must fit where it is an integer. */
-static term fitting(evaluation *v, const tp_inst *i, term t)
+static term require_fits(evaluation *v, const tp_inst *i, term t)
 {
     tp_dtype d = value_of(v, i->out)->dtype;
     if (!tp_is_float(d) && d != TP_BOOL && !tp_is_weak(d))
@@ -394,7 +394,7 @@ static term fitting(evaluation *v, const tp_inst *i, term t)
     return t;
 }
 
-static term reduced(evaluation *v, const tp_inst *i, const tp_expr *at)
+static term reduce(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     const tp_value *x = value_of(v, i->args[0]);
     bool keepdims = value_of(v, i->out)->rank == x->rank, along[TP_MAX_RANK] = {false};
@@ -412,15 +412,15 @@ static term reduced(evaluation *v, const tp_inst *i, const tp_expr *at)
             from[d] = at[keepdims ? d : to++];
     term body = element_of(v, i->args[0], from);
     if (prim_of_first(i->prim) != TP_PRIMS)
-        return fitting(v, i,
-                       term_first(v->s, i->prim, (uint32_t)tp_expr_get(v->s->p, counter[0])->value, x->dims[i->ints[0]],
-                                  body, term_integer(v->s, counter[0])));
+        return require_fits(v, i,
+                            term_first(v->s, i->prim, (uint32_t)tp_expr_get(v->s->p, counter[0])->value,
+                                       x->dims[i->ints[0]], body, term_integer(v->s, counter[0])));
     for (uint32_t k = i->nints; k-- > 0;)
         body = term_fold(v->s, i->prim, (uint32_t)tp_expr_get(v->s->p, counter[k])->value, x->dims[i->ints[k]], body);
-    return i->prim == TP_P_SUM ? fitting(v, i, body) : body;
+    return i->prim == TP_P_SUM ? require_fits(v, i, body) : body;
 }
 
-static term running(evaluation *v, const tp_inst *i, const tp_expr *at)
+static term scan(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     const tp_value *x = value_of(v, i->args[0]);
     uint32_t axis = (uint32_t)i->ints[0];
@@ -434,10 +434,10 @@ static term running(evaluation *v, const tp_inst *i, const tp_expr *at)
     from[axis] = i->reverse ? plus(v, at[axis], counter) : counter;
     term all = term_fold(v->s, tp_prim_of(i->prim), (uint32_t)tp_expr_get(p, counter)->value, extent,
                          element_of(v, i->args[0], from));
-    return i->prim == TP_P_CUMSUM ? fitting(v, i, all) : all;
+    return i->prim == TP_P_CUMSUM ? require_fits(v, i, all) : all;
 }
 
-static term multiplied(evaluation *v, const tp_inst *i, const tp_expr *at)
+static term multiply(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     tp_expr counter[TP_MAX_RANK];
     term side[2];
@@ -462,7 +462,7 @@ static term multiplied(evaluation *v, const tp_inst *i, const tp_expr *at)
     for (uint32_t k = i->ncontract; k-- > 0;)
         body = term_fold(v->s, TP_P_SUM, (uint32_t)tp_expr_get(v->s->p, counter[k])->value,
                          value_of(v, i->args[0])->dims[i->ints[2 * k]], body);
-    return fitting(v, i, body);
+    return require_fits(v, i, body);
 }
 
 /* ---- elementwise ---- */
@@ -495,7 +495,7 @@ static term cast(evaluation *v, const tp_inst *i, term x)
     if (to == TP_BOOL)
         return term_apply(s, TP_P_NE, x, zero, (term){0}, 0);
     if (tp_is_float(to))
-        return tp_is_weak(to) ? x : term_narrowed(s, x, to);
+        return tp_is_weak(to) ? x : term_narrow(s, x, to);
     if (tp_is_float(from)) {
         if (n.kind == T_INTEGER)
             return in_dtype(v, to, n.e);
@@ -534,7 +534,7 @@ static term integers(evaluation *v, const tp_inst *i, term a, term b)
     if (i->prim == TP_P_MAXIMUM || i->prim == TP_P_MINIMUM)
         return term_apply(s, i->prim, a, b, (term){0}, 0);
     if (i->prim == TP_P_ADD || i->prim == TP_P_SUB || i->prim == TP_P_MUL || i->prim == TP_P_NEG)
-        return fitting(v, i, term_apply(s, i->prim, a, b, (term){0}, 0));
+        return require_fits(v, i, term_apply(s, i->prim, a, b, (term){0}, 0));
     evaluation_stop(v, "arithmetic on integers from data");
 }
 
@@ -553,7 +553,7 @@ static term elementwise(evaluation *v, const tp_inst *i, const tp_expr *at)
     return term_apply(v->s, i->prim, arg[0], arg[1], (term){0}, i->prim == TP_P_INTEGER_POW ? i->integer : 0);
 }
 
-static term selected(evaluation *v, const tp_inst *i, const tp_expr *at)
+static term select(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     summary *s = v->s;
     term arg[3] = {{0}, {0}, {0}};
@@ -565,14 +565,14 @@ static term selected(evaluation *v, const tp_inst *i, const tp_expr *at)
     return term_apply(s, i->prim, arg[0], arg[1], arg[2], 0);
 }
 
-static term converted(evaluation *v, const tp_inst *i, const tp_expr *at)
+static term convert(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     if (i->prim != TP_P_CAST)
         evaluation_stop(v, "bitcast is not summarised");
     return cast(v, i, element_of(v, i->args[0], at));
 }
 
-static term sourced(evaluation *v, const tp_inst *i, const tp_expr *at)
+static term source(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     const tp_value *x = value_of(v, i->out);
     return i->prim == TP_P_LITERAL ? term_real(v->s, i->real)
@@ -588,23 +588,23 @@ static term entry_of(evaluation *v, const tp_inst *i)
     return term_integer(v->s, tp_read(v->s->p, v->s->k->tables[i->integer].sym, i->nargs, index));
 }
 
-static term computed(evaluation *v, const tp_inst *i, const tp_expr *at)
+static term compute(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     switch (tp_prim_info(i->prim)->class) {
     case TP_CLASS_ELEMENTWISE: return elementwise(v, i, at);
-    case TP_CLASS_SELECT: return selected(v, i, at);
-    case TP_CLASS_CONVERT: return converted(v, i, at);
-    case TP_CLASS_FOLD: return reduced(v, i, at);
-    case TP_CLASS_RUNNING: return running(v, i, at);
-    case TP_CLASS_CONTRACT: return multiplied(v, i, at);
-    case TP_CLASS_SOURCE: return sourced(v, i, at);
+    case TP_CLASS_SELECT: return select(v, i, at);
+    case TP_CLASS_CONVERT: return convert(v, i, at);
+    case TP_CLASS_FOLD: return reduce(v, i, at);
+    case TP_CLASS_RUNNING: return scan(v, i, at);
+    case TP_CLASS_CONTRACT: return multiply(v, i, at);
+    case TP_CLASS_SOURCE: return source(v, i, at);
     case TP_CLASS_MOVE:
         return i->prim == TP_P_TAKE             ? take_element(v, i, at)
                : i->prim == TP_P_DYNAMIC_SLICE  ? slice_element(v, i, at)
                : i->prim == TP_P_DYNAMIC_UPDATE ? update_element(v, i, at)
-               : i->prim == TP_P_PAD            ? padded(v, i, at)
+               : i->prim == TP_P_PAD            ? pad(v, i, at)
                : i->prim == TP_P_CONCATENATE    ? concatenation(v, i, at, 0, tp_const(v->s->p, 0))
-                                                : moved(v, i, at);
+                                                : move(v, i, at);
     case TP_CLASS_MEMORY: /* a masked load: by TP503, lanes without the mask are not looked at */
         return i->prim == TP_P_LOAD          ? loaded_element(v, i, at)
                : i->prim == TP_P_MASKED_LOAD ? element_of(v, i->args[1], at)
@@ -651,7 +651,7 @@ term element_of(evaluation *v, tp_vid value, const tp_expr *at)
     const tp_inst *i = v->by.at[value];
     if (i && v->body)
         s->node = i->node;
-    term t = i ? computed(v, i, index) : given_element(v, value, index);
+    term t = i ? compute(v, i, index) : given_element(v, value, index);
     if (v->body && !term_holds_constants(s, t, x->dtype))
         evaluation_stop(v, tp_printf(s->arena, "a constant overflows %s", tp_dtype_info(x->dtype)->name).p);
     s->node = outer;

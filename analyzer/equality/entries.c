@@ -2,7 +2,7 @@
 #include "analyzer/equality/sum.h"
 
 /* e with one of its subterms replaced. */
-tp_expr index_exchanged(summary *s, tp_expr e, tp_expr from, tp_expr to)
+tp_expr index_exchange(summary *s, tp_expr e, tp_expr from, tp_expr to)
 {
     tp_exprs *p = s->p;
     if (!e.id || tp_same(e, from))
@@ -10,8 +10,8 @@ tp_expr index_exchanged(summary *s, tp_expr e, tp_expr from, tp_expr to)
     const tp_expr_node n = *tp_expr_get(p, e);
     if (n.op == TP_E_CONST || n.op == TP_E_SYM)
         return e;
-    tp_expr a = index_exchanged(s, n.a, from, to), b = index_exchanged(s, n.b, from, to),
-            c = index_exchanged(s, n.c, from, to);
+    tp_expr a = index_exchange(s, n.a, from, to), b = index_exchange(s, n.b, from, to),
+            c = index_exchange(s, n.c, from, to);
     if (n.op == TP_E_READ)
         return tp_read(p, (uint32_t)n.value, 3, (tp_expr[]){a, b, c});
     if (n.op == TP_E_ITE)
@@ -59,14 +59,14 @@ typedef struct exchange {
 static tp_expr meets_entry(summary *s, tp_expr e, void *ctx)
 {
     exchange *x = ctx;
-    x->occurs |= e.id && !tp_same(index_exchanged(s, e, x->from, x->to), e);
+    x->occurs |= e.id && !tp_same(index_exchange(s, e, x->from, x->to), e);
     return e;
 }
 
 static tp_expr put_entry(summary *s, tp_expr e, void *ctx)
 {
     const exchange *x = ctx;
-    return index_exchanged(s, e, x->from, x->to);
+    return index_exchange(s, e, x->from, x->to);
 }
 
 /* [t[c] == v] x(t[c]) = [t[c] == v] x(v), for a v without c; 0: there is nothing to replace. */
@@ -83,9 +83,9 @@ uint32_t product_with_entries(summary *s, const product *p, uint32_t sym)
             memmove(&rest.guard[g], &rest.guard[g + 1], (rest.nguards - g - 1) * sizeof *rest.guard);
             memset(&rest.guard[--rest.nguards], 0, sizeof *rest.guard);
             uint32_t x_of_entry = sum_intern(s, &rest, 1);
-            sum_mapped(s, x_of_entry, meets_entry, &x);
+            sum_map(s, x_of_entry, meets_entry, &x);
             if (x.occurs)
-                return sum_guarded(s, p->guard[g], sum_mapped(s, x_of_entry, put_entry, &x));
+                return sum_guard(s, p->guard[g], sum_map(s, x_of_entry, put_entry, &x));
         }
     }
     return 0;

@@ -267,7 +267,7 @@ static bool rest_of_range(summary *s, const premises *p, const atom *whole, cons
     uint32_t open = only_open(s, p, &x, &y);
     if (open == UINT32_MAX || !all_inside(s, p, &y, &x) || !sums_equal(s, &here, x.body, y.body, cases))
         return false;
-    atom r = fold_opened(s, atom_intern(s, whole));
+    atom r = fold_open(s, atom_intern(s, whole));
     uint32_t n = tp_sym_count(s->p) + 1; /* and that of counted_from() */
     tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
     product guards = product_of(1, 1);
@@ -378,8 +378,8 @@ bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases
 
 bool terms_equal(summary *s, const premises *p, term a, term b, bool reference)
 {
-    a = term_decided(s, a, p);
-    b = term_decided(s, b, p);
+    a = term_decide(s, a, p);
+    b = term_decide(s, b, p);
     s->strict = true;
     uint32_t x = sum_of_term(s, a);
     s->strict = !reference;

@@ -151,7 +151,7 @@ static bool holds_extreme(grid *g, const form *f, term before, term value, bool 
     replacing with = no_symbols(g);
     for (uint32_t d = 0; d < b.rank; d++)
         replace_symbol(g, &with, of->lane[d], b.at[d]);
-    return same_in_all(g, f, with_folds(g, value), substituted(g, of->part, &with), later);
+    return same_in_all(g, f, with_folds(g, value), grid_substitute(g, of->part, &with), later);
 }
 
 /* The law: places ascend from step to step, so that a place which is exchanged

@@ -173,7 +173,7 @@ static bool split_counter(summary *s, atom *f, uint32_t k)
     static const premises nothing = {.n = 0};
     digits d = {.sym = f->counter[k]};
     product guards = product_of(1, 1);
-    sum_mapped(s, f->arg[0], find_digit, &d);
+    sum_map(s, f->arg[0], find_digit, &d);
     if (!d.by || f->counters == MAX_COUNTERS)
         return false;
     for (uint32_t i = 0; i < f->counters; i++)
@@ -189,7 +189,7 @@ static bool split_counter(summary *s, atom *f, uint32_t k)
     for (uint32_t i = 0; i < f->nguards; i++)
         if (!product_guard(s, &guards, put_digits(s, f->guard[i], &d)))
             return false;
-    f->arg[0] = sum_mapped(s, f->arg[0], put_digits, &d);
+    f->arg[0] = sum_map(s, f->arg[0], put_digits, &d);
     f->nguards = guards.nguards;
     memcpy(f->guard, guards.guard, sizeof f->guard);
     memmove(&f->counter[k + 1], &f->counter[k], (f->counters - k) * sizeof *f->counter);
@@ -232,7 +232,7 @@ static void merge_counters(summary *s, atom *f)
             here = premises_with(s, &here, tp_op2(s->p, TP_E_LT, tp_sym(s->p, f->counter[i]), f->extent[i]));
         const atom before = *f;
         record_mark m = record_here(s);
-        f->arg[0] = sum_mapped(s, f->arg[0], index_under_guards, &here);
+        f->arg[0] = sum_map(s, f->arg[0], index_under_guards, &here);
         if (f->arg[0] != before.arg[0])
             record_fold(s, TP_LAW_UNDER, &before, f, 0, 0, m);
         record_forget(s, m);
@@ -248,7 +248,7 @@ void fold_normalise(summary *s, atom *f)
 }
 
 /* The fold over one more counter, outside of a fold over the same operation. */
-static atom nested(summary *s, uint32_t sym, tp_expr extent, const atom *inner)
+static atom nest(summary *s, uint32_t sym, tp_expr extent, const atom *inner)
 {
     atom f = *inner;
     if (f.counters == MAX_COUNTERS)
@@ -314,7 +314,7 @@ static uint32_t summed_product(summary *s, uint32_t sym, tp_expr extent, const p
     }
     atom f = {.kind = ATOM_FOLD, .prim = TP_P_SUM, .counters = 0};
     if (fold) {
-        f = fold_opened(s, fold);
+        f = fold_open(s, fold);
         const sum body = *sum_get(s, f.arg[0]); /* one product */
         product whole = inner;
         if (!product_multiply(s, &whole, &body.at[0]))
@@ -324,7 +324,7 @@ static uint32_t summed_product(summary *s, uint32_t sym, tp_expr extent, const p
                 return sum_constant(s, 0);
         inner = whole;
     }
-    f = nested(s, sym, extent, &f);
+    f = nest(s, sym, extent, &f);
     f.nguards = inner.nguards;
     memcpy(f.guard, inner.guard, sizeof f.guard);
     inner.nguards = 0;
@@ -353,7 +353,7 @@ uint32_t fold_sum(summary *s, uint32_t sym, tp_expr extent, uint32_t body)
 uint32_t fold_again(summary *s, const atom *f, uint32_t body)
 {
     for (uint32_t i = 0; i < f->nguards; i++)
-        body = sum_guarded(s, f->guard[i], body);
+        body = sum_guard(s, f->guard[i], body);
     for (uint32_t i = f->counters; i-- > 0;)
         body = fold_sum(s, f->counter[i], f->extent[i], body);
     return body;
@@ -435,7 +435,7 @@ uint32_t fold_intern(summary *s, atom *f)
 }
 
 /* The fold with fresh indices for counters, about which the prover can be asked. */
-atom fold_opened(summary *s, uint32_t id)
+atom fold_open(summary *s, uint32_t id)
 {
     atom f = *atom_get(s, id);
     uint32_t n = tp_sym_count(s->p) + f.counters;

@@ -25,7 +25,7 @@ void replace_symbol(const grid *g, const replacing *r, tp_expr symbol, tp_expr b
         r->with[n->value] = by;
 }
 
-term substituted(grid *g, term t, const replacing *r)
+term grid_substitute(grid *g, term t, const replacing *r)
 {
     return term_subst(g->v->s, t, r->with, r->n);
 }
@@ -38,7 +38,7 @@ term in_first_step(grid *g, term t, uint32_t first)
     replacing zero = no_symbols(g);
     for (uint32_t a = first; a < g->v->s->k->naxes; a++)
         replace_symbol(g, &zero, axis_of(g, a), tp_const(g->v->s->p, 0));
-    return term_decided(g->v->s, substituted(g, t, &zero), &nothing);
+    return term_decide(g->v->s, grid_substitute(g, t, &zero), &nothing);
 }
 
 /* In a step of the run that is not its first one. */
@@ -84,7 +84,7 @@ static term in_first_step_of_key(grid *g, term t, const premises *begins)
     replacing zero = no_symbols(g);
     for (uint32_t a = g->run + 1; a < g->v->s->k->naxes; a++)
         replace_symbol(g, &zero, axis_of(g, a), tp_const(g->v->s->p, 0));
-    return term_decided(g->v->s, substituted(g, t, &zero), begins);
+    return term_decide(g->v->s, grid_substitute(g, t, &zero), begins);
 }
 
 /* ---- uniform buffers ---- */
@@ -304,7 +304,7 @@ static match match_chosen(grid *g, form *f, term step, uint32_t operand, term ba
         in_first = at_step_of(s, in_first, a, tp_const(s->p, 0));
     }
     premises not_chosen = {.at = {condition_normal(s, in_first, true)}, .n = 1}, run = {.n = 0};
-    f->start = term_decided(s, base, &not_chosen); /* of no axis of the run: they are 0 */
+    f->start = term_decide(s, base, &not_chosen); /* of no axis of the run: they are 0 */
     if (f->keyed)
         run = premises_with(s, &run,
                             tp_op2(s->p, TP_E_EQ, g->key, summary_index(s, "key", tp_const(s->p, (int64_t)1 << 60))));
@@ -323,7 +323,7 @@ static term unit_of(grid *g, tp_prim fold)
 /* The fold of what steps add, over the steps of the run from its first one:
  * `steps` of the last axis, or all steps of a longer run. Of a key: over all
  * such steps that have it, since it ascends. */
-static term folded(grid *g, const form *f, const tp_expr *lane, uint32_t rank, tp_expr steps, bool all)
+static term fold(grid *g, const form *f, const tp_expr *lane, uint32_t rank, tp_expr steps, bool all)
 {
     summary *s = g->v->s;
     uint32_t last = s->k->naxes - 1;
@@ -338,17 +338,17 @@ static term folded(grid *g, const form *f, const tp_expr *lane, uint32_t rank, t
         replace_symbol(g, &with, f->lane[d], lane[d]);
     for (uint32_t a = f->first; a <= last; a++)
         replace_symbol(g, &with, axis_of(g, a), counter[a]);
-    part = substituted(g, part, &with);
+    part = grid_substitute(g, part, &with);
     if (f->value.id) /* of one axis */
         return term_first(s, f->fold, (uint32_t)tp_expr_get(s->p, counter[last])->value, extent[last],
-                          substituted(g, f->value, &with), part);
+                          grid_substitute(g, f->value, &with), part);
     if (f->keyed)
         part = term_select(s, tp_op2(s->p, TP_E_EQ, key_at(g, counter[g->run]), all ? g->block : g->key), part,
                            unit_of(g, f->fold));
     for (uint32_t a = last + 1; a-- > f->first;)
         part = term_fold(s, f->fold, (uint32_t)tp_expr_get(s->p, counter[a])->value, extent[a], part);
     tp_prim joins = f->fold == TP_P_MAX ? TP_P_MAXIMUM : f->fold == TP_P_MIN ? TP_P_MINIMUM : TP_P_ADD;
-    return f->start.id ? term_apply(s, joins, substituted(g, f->start, &with), part, (term){0}, 0) : part;
+    return f->start.id ? term_apply(s, joins, grid_substitute(g, f->start, &with), part, (term){0}, 0) : part;
 }
 
 static term contents(summary *s, const term_node *n, void *ctx)
@@ -376,7 +376,7 @@ static term contents(summary *s, const term_node *n, void *ctx)
         replacing with = no_symbols(g);
         for (uint32_t d = 0; d < n->rank; d++)
             replace_symbol(g, &with, f->lane[d], n->at[d]);
-        t = substituted(g, f->part, &with);
+        t = grid_substitute(g, f->part, &with);
     } else {
         bool all = g->last && n->kind == T_AFTER && f->first == g->run && f->keyed == (g->key.id != 0) &&
                    (f->keyed || f->first != last);
@@ -389,14 +389,14 @@ static term contents(summary *s, const term_node *n, void *ctx)
         if (!all)
             steps =
                 n->kind == T_BEFORE ? axis_of(g, last) : tp_op2(s->p, TP_E_ADD, axis_of(g, last), tp_const(s->p, 1));
-        t = folded(g, f, n->at, n->rank, steps, all);
+        t = fold(g, f, n->at, n->rank, steps, all);
         if (f->weight.id) { /* as the step leaves it, at these lanes */
             replacing with = no_symbols(g);
             for (uint32_t d = 0; d < n->rank; d++)
                 replace_symbol(g, &with, f->lane[d], n->at[d]);
             if (n->kind == T_BEFORE && !f->found.id)
                 summary_stop(s, tp_printf(s->arena, "`%.*s` is read before it is scaled", TP_FMT(name)));
-            t = of_two(g, TP_P_DIV, t, substituted(g, n->kind == T_BEFORE ? f->found : f->weight, &with));
+            t = of_two(g, TP_P_DIV, t, grid_substitute(g, n->kind == T_BEFORE ? f->found : f->weight, &with));
         }
         if (f->narrowed) /* by a function of this buffer alone */
             t = term_apply(s, TP_P_CAST, t, (term){0}, (term){0}, -1 - (int64_t)n->operand);
@@ -429,7 +429,7 @@ static match match_update(grid *g, form *f, uint32_t operand, term update, const
         tp_prim step, fold;
     } EXTREMES[] = {{TP_P_MAXIMUM, TP_P_MAX}, {TP_P_MINIMUM, TP_P_MIN}};
     summary *s = g->v->s;
-    term step = term_decided(s, update, later);
+    term step = term_decide(s, update, later);
     match m = match_sum(g, step, operand, later);
     f->fold = TP_P_SUM;
     const term_node set = *term_get(s, *base);
@@ -490,16 +490,16 @@ static bool recognise_by_key(grid *g, uint32_t operand, term update)
 enum { MOST_PARTS = 16 };
 
 /* Parts that are stored one after the other: of what an older store left, only what the newer ones do not cover. */
-static term parts_decided(summary *s, term t, const premises *p, uint32_t depth)
+static term decide_parts(summary *s, term t, const premises *p, uint32_t depth)
 {
     const term_node n = *term_get(s, t);
     if (n.kind != T_SELECT || depth == MOST_PARTS)
         return t;
     int truth = summary_decides(s, p, n.e);
     if (truth)
-        return parts_decided(s, n.arg[truth < 0], p, depth + 1);
+        return decide_parts(s, n.arg[truth < 0], p, depth + 1);
     premises yes = premises_with(s, p, n.e), no = premises_with(s, p, condition_normal(s, n.e, true));
-    return term_select(s, n.e, parts_decided(s, n.arg[0], &yes, depth + 1), parts_decided(s, n.arg[1], &no, depth + 1));
+    return term_select(s, n.e, decide_parts(s, n.arg[0], &yes, depth + 1), decide_parts(s, n.arg[1], &no, depth + 1));
 }
 
 /* Base and step of the induction. */
@@ -514,9 +514,9 @@ static void recognise(grid *g, uint32_t operand)
         f->lane[d] = (tp_expr_is_const(s->p, o->ref_shape[d], &one) && one == 1) || g->v->uniform[operand][d]
                          ? tp_const(s->p, 0)
                          : summary_index(s, "lane", o->ref_shape[d]);
-    term update = term_decided(s, element_after(g->v, operand, f->lane), &nothing);
+    term update = term_decide(s, element_after(g->v, operand, f->lane), &nothing);
     if (has_before(g, update, operand))
-        update = parts_decided(s, update, &nothing, 0);
+        update = decide_parts(s, update, &nothing, 0);
     if (!has_before(g, update, operand)) {
         f->overwritten = true;
         f->part = with_folds(g, update);
@@ -598,9 +598,9 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     replacing last = no_symbols(&g);
     for (uint32_t a = g.run; a < s->k->naxes; a++)
         replace_symbol(&g, &last, axis_of(&g, a), w.step[a]);
-    term t = term_decided(s, substituted(&g, element_after(v, operand, own), &last), &ends);
+    term t = term_decide(s, grid_substitute(&g, element_after(v, operand, own), &last), &ends);
     if (has_before(&g, t, operand))
-        t = parts_decided(s, t, &ends, 0);
+        t = decide_parts(s, t, &ends, 0);
     if (has_before(&g, t, operand)) { /* it is its own accumulator */
         if (form_of(&g, operand)->first != g.run || form_of(&g, operand)->keyed != (g.key.id != 0))
             summary_stop(s, tp_printf(s->arena, "`%.*s` is not set in the first step on its block", TP_FMT(o->name)));
@@ -613,7 +613,7 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
         replace_symbol(&g, &here, axis_of(&g, a), w.step[a]);
     for (uint32_t d = 0; d < o->ref_rank; d++)
         replace_symbol(&g, &here, own[d], w.lane[d]);
-    t = substituted(&g, t, &here);
+    t = grid_substitute(&g, t, &here);
     if (w.key.id && term_speaks_of(s, t, (uint32_t)tp_expr_get(s->p, w.step[g.run])->value))
         summary_stop(s, tp_printf(s->arena, "the value of a block of `%.*s` depends on which step on it is the last",
                                   TP_FMT(o->name)));

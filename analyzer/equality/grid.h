@@ -54,7 +54,7 @@ typedef struct replacing {
 
 replacing no_symbols(const grid *g);
 void replace_symbol(const grid *g, const replacing *r, tp_expr symbol, tp_expr by);
-term substituted(grid *g, term t, const replacing *r);
+term grid_substitute(grid *g, term t, const replacing *r);
 /* In the first step of the run that begins at this axis. */
 term in_first_step(grid *g, term t, uint32_t first);
 bool is_0(const summary *s, term t);

@@ -147,7 +147,7 @@ bool summary_proves_of_sizes(summary *s, tp_expr goal);
 /* 1: it follows from the premises, -1: its negation does, 0: neither is seen. */
 int summary_decides(summary *s, const premises *p, tp_expr condition);
 /* t with the conditions that p decides put in. */
-term term_decided(summary *s, term t, const premises *p);
+term term_decide(summary *s, term t, const premises *p);
 /* The same number where p holds: min, max and choices that p decides are an argument of theirs. */
 tp_expr index_under(summary *s, const premises *p, tp_expr e);
 tp_expr index_under_guards(summary *s, tp_expr e, void *premises); /* the same, as an index_map */
@@ -200,7 +200,7 @@ bool literals_may_be_rounded(const summary *s);
 /* Is every value of t a number of that float type? */
 bool term_fits(summary *s, term t, tp_dtype to);
 /* t in a float type: itself where it fits, else TP_P_CAST of it, `exponent` being the type. */
-term term_narrowed(summary *s, term t, tp_dtype to);
+term term_narrow(summary *s, term t, tp_dtype to);
 /* Are its constants finite in that type? A literal may be an infinity. */
 bool term_holds_constants(const summary *s, term t, tp_dtype d);
 

@@ -135,7 +135,7 @@ static uint32_t opaque(summary *s, tp_prim prim, int64_t exponent, const uint32_
 }
 
 /* Is x a product of even powers alone? */
-static bool halved(const summary *s, uint32_t x, product *half)
+static bool square_root(const summary *s, uint32_t x, product *half)
 {
     const sum a = *sum_get(s, x);
     if (a.n != 1 || a.at[0].nguards || a.at[0].exponent || a.at[0].num != 1 || a.at[0].den != 1 ||
@@ -155,7 +155,7 @@ uint32_t sum_square_root(summary *s, uint32_t x)
 {
     int64_t num, den, n, rest;
     product half;
-    if (halved(s, x, &half)) /* sqrt(x^2) = |x| */
+    if (square_root(s, x, &half)) /* sqrt(x^2) = |x| */
         return sum_absolute(s, sum_intern(s, &half, 1));
     if (!sum_is_fraction(s, x, &num, &den) || num < 1 || !tp_mul(num, den, &n) || n >= (int64_t)1 << 40)
         return opaque(s, TP_P_SQRT, 0, &x, 1);
@@ -202,7 +202,7 @@ static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uin
     case TP_P_GELU: {
         uint32_t cubic = sum_multiply(s, power(s, x, 3), literal(s, SUMMARY_GELU_CUBE)),
                  inner[] = {sum_multiply(s, sum_add(s, x, cubic, 1), literal(s, SUMMARY_GELU_SCALE))};
-        uint32_t outer = sum_add(s, one, sum_applied(s, TP_P_TANH, 0, inner, 1, 0), 1);
+        uint32_t outer = sum_add(s, one, sum_apply(s, TP_P_TANH, 0, inner, 1, 0), 1);
         return sum_multiply(s, sum_multiply(s, x, outer), sum_inverse(s, sum_constant(s, 2)));
     }
     case TP_P_RELU: {
@@ -223,7 +223,7 @@ static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uin
     case TP_P_GT:
     case TP_P_GE:
     case TP_P_EQ:
-    case TP_P_NE: r = sum_compared(s, prim, x, arg[1]); break;
+    case TP_P_NE: r = sum_compare(s, prim, x, arg[1]); break;
     case TP_P_ADD: /* sums and products by now, sum_of_term() */
     case TP_P_SUB:
     case TP_P_MUL:
@@ -258,7 +258,7 @@ static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uin
 }
 
 /* An operation that is not linear: guards in its arguments are decided first. */
-static uint32_t applied(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth)
+static uint32_t apply(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth)
 {
     for (uint32_t i = 0; i < nargs; i++) {
         tp_expr guard = sum_some_guard(s, arg[i]);
@@ -271,10 +271,10 @@ static uint32_t applied(summary *s, tp_prim prim, int64_t exponent, const uint32
             yes[k] = sum_where_guard(s, arg[k], guard, true);
             no[k] = sum_where_guard(s, arg[k], guard, false);
         }
-        return sum_chosen(s, guard, sum_applied(s, prim, exponent, yes, nargs, depth + 1),
-                          sum_applied(s, prim, exponent, no, nargs, depth + 1));
+        return sum_choose(s, guard, sum_apply(s, prim, exponent, yes, nargs, depth + 1),
+                          sum_apply(s, prim, exponent, no, nargs, depth + 1));
     }
     return by_meaning(s, prim, exponent, arg, nargs);
 }
 
-const struct sum_laws sum_laws = {law_is_defined, law_reduced, exponential, inverse, applied};
+const struct sum_laws sum_laws = {law_is_defined, law_reduce, exponential, inverse, apply};

@@ -20,7 +20,7 @@ static uint32_t atom_mapped(summary *s, uint32_t id, index_map map, void *ctx)
     if (a.kind == ATOM_INDEX)
         return sum_of_index(s, tp_expr_normal(s->p, map(s, a.e, ctx)));
     if (a.kind == ATOM_FOLD)
-        a = fold_opened(s, id);
+        a = fold_open(s, id);
     for (uint32_t d = 0; d < a.rank; d++)
         a.at[d] = tp_expr_normal(s->p, map(s, a.at[d], ctx));
     for (uint32_t i = 0; i < a.counters; i++)
@@ -33,11 +33,11 @@ static uint32_t atom_mapped(summary *s, uint32_t id, index_map map, void *ctx)
     memcpy(a.guard, guards.guard, sizeof a.guard);
     for (int i = 0; i < 3; i++)
         if (a.arg[i])
-            a.arg[i] = sum_mapped(s, a.arg[i], map, ctx);
+            a.arg[i] = sum_map(s, a.arg[i], map, ctx);
     if (a.kind == ATOM_INVERSE)
         return sum_inverse(s, a.arg[0]);
     if (a.kind == ATOM_APPLY)
-        return sum_applied(s, a.prim, tp_expr_get(s->p, a.e)->value, a.arg, a.arg[2] ? 3 : a.arg[1] ? 2 : 1, 0);
+        return sum_apply(s, a.prim, tp_expr_get(s->p, a.e)->value, a.arg, a.arg[2] ? 3 : a.arg[1] ? 2 : 1, 0);
     if (a.kind == ATOM_FOLD && a.prim == TP_P_SUM) { /* perhaps no longer one product: summed again */
         return fold_again(s, &a, a.arg[0]);
     }
@@ -49,7 +49,7 @@ static uint32_t atom_mapped(summary *s, uint32_t id, index_map map, void *ctx)
     return sum_of_atom(s, &a, 1);
 }
 
-uint32_t sum_mapped(summary *s, uint32_t id, index_map map, void *ctx)
+uint32_t sum_map(summary *s, uint32_t id, index_map map, void *ctx)
 {
     const sum a = *sum_get(s, id);
     uint32_t total = sum_constant(s, 0);
@@ -71,7 +71,7 @@ uint32_t sum_mapped(summary *s, uint32_t id, index_map map, void *ctx)
                 r = sum_multiply(s, r, x);
         }
         if (a.at[i].exponent)
-            r = sum_multiply(s, r, sum_exponential(s, sum_mapped(s, a.at[i].exponent, map, ctx)));
+            r = sum_multiply(s, r, sum_exponential(s, sum_map(s, a.at[i].exponent, map, ctx)));
         total = sum_add(s, total, r, 1);
     }
     return total;
@@ -79,7 +79,7 @@ uint32_t sum_mapped(summary *s, uint32_t id, index_map map, void *ctx)
 
 uint32_t sum_subst(summary *s, uint32_t id, const tp_expr *with, uint32_t n)
 {
-    return sum_mapped(s, id, put_in, &(substitution){with, n});
+    return sum_map(s, id, put_in, &(substitution){with, n});
 }
 
 uint32_t sum_under(summary *s, const premises *p, uint32_t id)

@@ -95,7 +95,7 @@ static bool atom_limit(summary *s, uint32_t id, bool assumed, uint32_t *out)
     }
     atom a = *atom_get(s, id);
     if (a.kind == ATOM_FOLD)
-        a = fold_opened(s, id);
+        a = fold_open(s, id);
     if (a.kind == ATOM_FOLD && a.prim != TP_P_SUM)
         return maximum_limit(s, &a, out);
     if (a.kind != ATOM_FOLD && a.kind != ATOM_INVERSE)

@@ -157,7 +157,7 @@ void writer_exists(summary *s, const tp_operand *o, const writer *w)
 
 /* Axis a of the step at which the window of x was copied in: it stays for the
  * steps of the last axes, where the map does not speak of them. */
-static tp_expr fetched(summary *s, const tp_operand *x, uint32_t a)
+static tp_expr fetch(summary *s, const tp_operand *x, uint32_t a)
 {
     for (uint32_t b = s->k->naxes; b-- > a;) {
         bool separates = s->k->axes[b].parallel;
@@ -181,7 +181,7 @@ static tp_expr is_old(summary *s, const tp_operand *x, const tp_operand *o, cons
                                   TP_FMT(x->name), TP_FMT(o->name)));
     tp_expr in_time = tp_const(p, 1), together = tp_const(p, 1);
     for (uint32_t a = w.run; a-- > 0;) {
-        tp_expr now = fetched(s, x, a), same = tp_op2(p, TP_E_EQ, now, w.step[a]);
+        tp_expr now = fetch(s, x, a), same = tp_op2(p, TP_E_EQ, now, w.step[a]);
         in_time = a + 1 == w.run
                       ? tp_op2(p, TP_E_LE, now, w.step[a])
                       : tp_op2(p, TP_E_OR, tp_op2(p, TP_E_LT, now, w.step[a]), tp_op2(p, TP_E_AND, same, in_time));

@@ -128,7 +128,7 @@ static uint32_t fold_first(summary *s, const term_node *fold)
     s->narrow_casts = true; /* it decides */
     const uint32_t pair[] = {sum_of_term(s, value), sum_of_index(s, place.e)};
     s->narrow_casts = kept;
-    f.arg[0] = sum_applied(s, fold->prim, 0, pair, 2, 0);
+    f.arg[0] = sum_apply(s, fold->prim, 0, pair, 2, 0);
     fold_normalise(s, &f);
     if ((s->strict || guards.nguards) && !fold_never_empty(s, &f))
         summary_stop(s, TP_S("an argmax may be over no elements"));
@@ -179,7 +179,7 @@ static uint32_t convert(summary *s, term t)
         memcpy(a.at, n.at, sizeof a.at);
         return sum_of_atom(s, &a, 1);
     }
-    case T_SELECT: return sum_chosen(s, n.e, sum_of_term(s, n.arg[0]), sum_of_term(s, n.arg[1]));
+    case T_SELECT: return sum_choose(s, n.e, sum_of_term(s, n.arg[0]), sum_of_term(s, n.arg[1]));
     case T_FOLD:
         if (n.prim == TP_P_SUM)
             return fold_sum(s, n.sym, n.e, sum_of_term(s, n.arg[0]));
@@ -219,7 +219,7 @@ static uint32_t convert(summary *s, term t)
     if (n.prim == TP_P_INVERT)
         return sum_add(s, one, arg[0], -1);
     if (n.prim != TP_P_CAST || kept)
-        return sum_applied(s, n.prim, exponent, arg, nargs, 0);
+        return sum_apply(s, n.prim, exponent, arg, nargs, 0);
     s->out->casts = true;
     return arg[0];
 }

@@ -63,7 +63,7 @@ bool sum_leads_below_0(const summary *s, uint32_t x)
 }
 
 /* x = c w, the leader of w with coefficient 1; x is not 0. */
-static uint32_t scaled(summary *s, uint32_t x, product *c)
+static uint32_t scale(summary *s, uint32_t x, product *c)
 {
     const sum a = *sum_get(s, x);
     const product *first = leader(s, &a);
@@ -115,7 +115,7 @@ uint32_t sum_absolute(summary *s, uint32_t x)
         return negative(s, x);
     if (a.n == 1)
         return absolute_product(s, &a.at[0]);
-    uint32_t w = scaled(s, x, &c);
+    uint32_t w = scale(s, x, &c);
     atom of = {.kind = ATOM_APPLY, .prim = TP_P_ABS, .e = tp_const(s->p, 0), .arg = {w}};
     return sum_multiply(s, fraction(s, llabs(c.num), c.den), sum_of_atom(s, &of, 1));
 }
@@ -159,7 +159,7 @@ static uint32_t condition(summary *s, tp_prim prim, uint32_t w)
 }
 
 /* Without factors above 0, which change no sign. */
-static uint32_t unweighted(summary *s, uint32_t x)
+static uint32_t sign_part(summary *s, uint32_t x)
 {
     const sum a = *sum_get(s, x);
     if (a.n != 1)
@@ -186,7 +186,7 @@ static void signs(summary *s, uint32_t x, uint32_t above[2])
             return;
     }
     product c;
-    uint32_t w = scaled(s, unweighted(s, x), &c), positive = condition(s, TP_P_LT, w);
+    uint32_t w = scale(s, sign_part(s, x), &c), positive = condition(s, TP_P_LT, w);
     above[1] = condition(s, TP_P_EQ, w);
     above[0] = c.num > 0 ? positive : sum_add(s, sum_add(s, one, positive, -1), above[1], -1);
     if ((!s->strict || sum_is_defined(s, x)) && sum_is_at_least_0(s, x))
@@ -195,7 +195,7 @@ static void signs(summary *s, uint32_t x, uint32_t above[2])
         above[0] = none;
 }
 
-uint32_t sum_compared(summary *s, tp_prim prim, uint32_t x, uint32_t y)
+uint32_t sum_compare(summary *s, tp_prim prim, uint32_t x, uint32_t y)
 {
     uint32_t w, above[2], one = sum_constant(s, 1);
     if (!tp_prim_compares(prim))
@@ -227,7 +227,7 @@ bool atom_is_sign(summary *s, const atom *a)
 }
 
 /* p / by, without its exponent and coefficient; false: it is no factor of p. */
-static bool divided(const product *p, const product *by, product *out)
+static bool divide(const product *p, const product *by, product *out)
 {
     *out = *p;
     if (by->nfactors == 0)
@@ -247,7 +247,7 @@ static bool divided(const product *p, const product *by, product *out)
 }
 
 /* The product that leads w, where a product with it can be told by the others. */
-static bool reducing(const summary *s, const sum *w, const product **lead)
+static bool has_reducing_leader(const summary *s, const sum *w, const product **lead)
 {
     enum { MOST = 4 };
     product rest;
@@ -255,7 +255,7 @@ static bool reducing(const summary *s, const sum *w, const product **lead)
     if (w->n > MOST || (*lead)->exponent)
         return false;
     for (uint32_t i = 0; i < w->n; i++)
-        if (&w->at[i] != *lead && divided(&w->at[i], *lead, &rest))
+        if (&w->at[i] != *lead && divide(&w->at[i], *lead, &rest))
             return false;
     return true;
 }
@@ -287,7 +287,8 @@ static bool reduce_sign(summary *s, const product *p, uint32_t which, uint32_t *
             *out = sum_multiply(s, *out, w);
         return true;
     }
-    if (!reducing(s, &of, &lead) || !divided(&rest, lead, &m) || !product_is_defined(s, &m) || !sum_is_defined(s, w))
+    if (!has_reducing_leader(s, &of, &lead) || !divide(&rest, lead, &m) || !product_is_defined(s, &m) ||
+        !sum_is_defined(s, w))
         return false;
     product holds = product_of(1, 1), first = *lead;
     product_factor(s, &holds, p->factor[which].atom, 1);
@@ -300,7 +301,7 @@ static bool reduce_sign(summary *s, const product *p, uint32_t which, uint32_t *
     return true;
 }
 
-bool law_reduced(summary *s, const product *p, uint32_t *out)
+bool law_reduce(summary *s, const product *p, uint32_t *out)
 {
     for (uint32_t i = 0; i < p->nfactors; i++) {
         const atom a = *atom_get(s, p->factor[i].atom);

@@ -85,7 +85,7 @@ static uint32_t prefix(summary *s, const atom *f, tp_expr by, tp_expr end)
     for (uint32_t i = 0; i < f->nguards; i++) {
         tp_expr guard = tp_expr_subst(s->p, f->guard[i], with, n);
         if (!summary_follows(s, &nothing, guard))
-            body = sum_guarded(s, guard, body);
+            body = sum_guard(s, guard, body);
     }
     return fold_sum(s, (uint32_t)tp_expr_get(s->p, u)->value, end, body);
 }
@@ -104,9 +104,9 @@ static uint32_t as_difference(summary *s, uint32_t id)
     int64_t v;
     if (atom_get(s, id)->kind != ATOM_FOLD || atom_get(s, id)->prim != TP_P_SUM || atom_get(s, id)->counters != 1)
         return 0;
-    atom f = fold_opened(s, id);
+    atom f = fold_open(s, id);
     shift x = {.sym = f.counter[0]};
-    sum_mapped(s, f.arg[0], find_shift, &x);
+    sum_map(s, f.arg[0], find_shift, &x);
     if (!x.by.id || !sum_is_free(s, f.arg[0]) || !sum_is_defined(s, f.arg[0]))
         return 0;
     range r = range_of(s, &f);

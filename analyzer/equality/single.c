@@ -16,20 +16,20 @@
 #include "analyzer/equality/sum.h"
 
 /* Counter k of a sum and the conditions that speak of no other counter. */
-typedef struct counted {
+typedef struct bound_sum {
     atom f; /* opened */
     uint32_t k;
     tp_expr own[MAX_GUARDS];
     uint32_t nown;
     product rest; /* the other conditions */
-} counted;
+} bound_sum;
 
-static tp_expr symbol_of(const summary *s, const counted *c)
+static tp_expr symbol_of(const summary *s, const bound_sum *c)
 {
     return tp_sym(s->p, c->f.counter[c->k]);
 }
 
-static bool speaks_of_others(const summary *s, const counted *c, tp_expr e)
+static bool speaks_of_others(const summary *s, const bound_sum *c, tp_expr e)
 {
     for (uint32_t i = 0; i < c->f.counters; i++)
         if (i != c->k && tp_expr_mentions(s->p, e, c->f.counter[i]))
@@ -38,9 +38,9 @@ static bool speaks_of_others(const summary *s, const counted *c, tp_expr e)
 }
 
 /* false: bounds of counters speak of it, or its own of others. */
-static bool counted_of(summary *s, uint32_t fold, uint32_t k, counted *c)
+static bool bound_sum_of(summary *s, uint32_t fold, uint32_t k, bound_sum *c)
 {
-    *c = (counted){.f = fold_opened(s, fold), .k = k, .rest = product_of(1, 1)};
+    *c = (bound_sum){.f = fold_open(s, fold), .k = k, .rest = product_of(1, 1)};
     if (speaks_of_others(s, c, c->f.extent[k]))
         return false;
     for (uint32_t i = 0; i < c->f.counters; i++)
@@ -54,7 +54,7 @@ static bool counted_of(summary *s, uint32_t fold, uint32_t k, counted *c)
     return c->nown > 0;
 }
 
-static tp_expr all_own(summary *s, const counted *c)
+static tp_expr all_own(summary *s, const bound_sum *c)
 {
     tp_expr all = tp_const(s->p, 1);
     for (uint32_t i = 0; i < c->nown; i++)
@@ -63,7 +63,7 @@ static tp_expr all_own(summary *s, const counted *c)
 }
 
 /* The sum of the counters but this one, where it is `at`. */
-static uint32_t sum_at(summary *s, const counted *c, tp_expr at)
+static uint32_t sum_at(summary *s, const bound_sum *c, tp_expr at)
 {
     uint32_t n = tp_sym_count(s->p);
     tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
@@ -116,7 +116,7 @@ static premises with_contracts(summary *s, const premises *p, tp_expr at)
 /* ---- there is a point ---- */
 
 /* Is h the entry c + b of a table, b without c, and there for all c from 0 to the end, both included? */
-static bool exists_throughout(summary *s, const premises *p, const counted *c, tp_expr h)
+static bool exists_throughout(summary *s, const premises *p, const bound_sum *c, tp_expr h)
 {
     tp_exprs *x = s->p;
     const tp_expr_node n = *tp_expr_get(x, h);
@@ -134,7 +134,7 @@ static bool exists_throughout(summary *s, const premises *p, const counted *c, t
 /* Between h(0) <= v and v < h(n) there is a t < n with h(t) <= v < h(t + 1),
  * whatever h. Does `low` (v - h(c) >= 0) say so, with its counterpart for the
  * next c, which becomes *high? */
-static bool is_crossed(summary *s, const premises *p, const counted *c, tp_expr low, tp_expr h, tp_expr *high)
+static bool is_crossed(summary *s, const premises *p, const bound_sum *c, tp_expr low, tp_expr h, tp_expr *high)
 {
     tp_exprs *x = s->p;
     tp_expr sym = symbol_of(s, c), one = tp_const(x, 1), end = c->f.extent[c->k];
@@ -191,7 +191,7 @@ static bool proves_quotient(summary *s, const premises *p, tp_expr goal)
 }
 
 /* Do all of its own conditions hold where these two do? */
-static bool own_follow(summary *s, const premises *p, const counted *c, tp_expr low, tp_expr high)
+static bool own_follow(summary *s, const premises *p, const bound_sum *c, tp_expr low, tp_expr high)
 {
     premises here = premises_with(s, p, low);
     here = premises_with(s, &here, high);
@@ -204,7 +204,7 @@ static bool own_follow(summary *s, const premises *p, const counted *c, tp_expr 
 }
 
 /* The other conditions where one of them says what an entry is. */
-static void put_entries_in(summary *s, const counted *c, const entries *found, tp_expr *guard)
+static void put_entries_in(summary *s, const bound_sum *c, const entries *found, tp_expr *guard)
 {
     for (uint32_t i = 0; i < c->nown; i++)
         guard[i] = c->own[i];
@@ -213,14 +213,14 @@ static void put_entries_in(summary *s, const counted *c, const entries *found, t
             tp_expr is = entry_is(s, guard[i], found->at[e], c->f.counter[c->k]);
             for (uint32_t k = 0; k < c->nown && is.id; k++)
                 if (k != i)
-                    guard[k] = condition_normal(s, index_exchanged(s, guard[k], found->at[e], is), false);
+                    guard[k] = condition_normal(s, index_exchange(s, guard[k], found->at[e], is), false);
         }
 }
 
 /* Is there a value of the counter for which its own conditions hold, and one
  * only? That there is one is shown before anything is said of it: its range
  * may be empty. */
-static bool is_single(summary *s, const premises *p, const counted *c)
+static bool is_single(summary *s, const premises *p, const bound_sum *c)
 {
     premises of_all = with_contracts(s, p, (tp_expr){0}), of_entry = with_contracts(s, &of_all, symbol_of(s, c));
     entries found = {.sym = c->f.counter[c->k]};
@@ -238,7 +238,7 @@ static bool is_single(summary *s, const premises *p, const counted *c)
 /* ---- two sums ---- */
 
 /* At the single point of x, the counter of y is `at`, and this is its only one. */
-static bool same_at(summary *s, const premises *here, const counted *x, const counted *y, tp_expr at, int cases)
+static bool same_at(summary *s, const premises *here, const bound_sum *x, const bound_sum *y, tp_expr at, int cases)
 {
     uint32_t n = tp_sym_count(s->p);
     tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
@@ -250,7 +250,7 @@ static bool same_at(summary *s, const premises *here, const counted *x, const co
 }
 
 /* Counter i of a, which has a single point, against counter k of b. */
-static bool meet(summary *s, const premises *p, const counted *x, const counted *y, int cases)
+static bool meet(summary *s, const premises *p, const bound_sum *x, const bound_sum *y, int cases)
 {
     entries at = {.sym = x->f.counter[x->k]};
     premises here = with_contracts(s, p, symbol_of(s, x));
@@ -260,7 +260,7 @@ static bool meet(summary *s, const premises *p, const counted *x, const counted 
         here = premises_with(s, &here, x->own[i]);
         entries_find(s, x->own[i], &at);
     }
-    sum_mapped(s, x->f.arg[0], entries_find, &at);
+    sum_map(s, x->f.arg[0], entries_find, &at);
     for (uint32_t i = 0; i <= at.n; i++)
         if (same_at(s, &here, x, y, i < at.n ? at.at[i] : symbol_of(s, x), cases))
             return true;
@@ -270,7 +270,7 @@ static bool meet(summary *s, const premises *p, const counted *x, const counted 
 /* ---- the same points by other numbers ---- */
 
 /* What its own conditions say that the entry is; no id: nothing. */
-static tp_expr told(summary *s, const counted *c, tp_expr entry)
+static tp_expr own_value(summary *s, const bound_sum *c, tp_expr entry)
 {
     tp_expr is = {0};
     for (uint32_t i = 0; i < c->nown && !is.id; i++)
@@ -279,7 +279,7 @@ static tp_expr told(summary *s, const counted *c, tp_expr entry)
 }
 
 /* e where x's counter is `at`. */
-static tp_expr put_counter(summary *s, const counted *x, tp_expr e, tp_expr at)
+static tp_expr put_counter(summary *s, const bound_sum *x, tp_expr e, tp_expr at)
 {
     tp_expr *with = TP_NEWN(s->arena, tp_expr, tp_sym_count(s->p));
     with[x->f.counter[x->k]] = at;
@@ -287,7 +287,8 @@ static tp_expr put_counter(summary *s, const counted *x, tp_expr e, tp_expr at)
 }
 
 /* Where the conditions of y hold, is `back` a point of x, which leads there again? */
-static bool comes_back(summary *s, const premises *p, const counted *x, const counted *y, tp_expr there, tp_expr back)
+static bool comes_back(summary *s, const premises *p, const bound_sum *x, const bound_sum *y, tp_expr there,
+                       tp_expr back)
 {
     const tp_expr_node n = *tp_expr_get(s->p, back);
     const tp_expr at[] = {n.a, n.b, n.c};
@@ -305,8 +306,8 @@ static bool comes_back(summary *s, const premises *p, const counted *x, const co
 }
 
 /* t[..., there(c), ...] = c by a contract: the rest of its indices is told by the conditions of x. */
-static bool renumbered_by(summary *s, const premises *here, const premises *p, const counted *x, const counted *y,
-                          tp_expr entry, int cases)
+static bool same_by_contract(summary *s, const premises *here, const premises *p, const bound_sum *x,
+                             const bound_sum *y, tp_expr entry, int cases)
 {
     const tp_expr_node n = *tp_expr_get(s->p, entry);
     const tp_expr index[] = {n.a, n.b, n.c};
@@ -315,7 +316,7 @@ static bool renumbered_by(summary *s, const premises *here, const premises *p, c
         uint32_t rank = 0;
         for (bool known = true; rank < 3 && index[rank].id && known; rank++) {
             bool speaks = tp_expr_mentions(s->p, index[rank], x->f.counter[x->k]);
-            back[rank] = rank == slot ? symbol_of(s, y) : speaks ? told(s, x, index[rank]) : index[rank];
+            back[rank] = rank == slot ? symbol_of(s, y) : speaks ? own_value(s, x, index[rank]) : index[rank];
             known = back[rank].id && (rank != slot || speaks);
             if (!known)
                 back[slot].id = 0;
@@ -328,13 +329,13 @@ static bool renumbered_by(summary *s, const premises *here, const premises *p, c
 }
 
 /* The entry of a table that `fact` says to be the counter; no id: it says nothing of the kind. */
-static tp_expr numbering(summary *s, const counted *x, tp_expr fact)
+static tp_expr numbered_entry(summary *s, const bound_sum *x, tp_expr fact)
 {
     const tp_expr_node n = *tp_expr_get(s->p, fact);
     tp_expr sym = symbol_of(s, x);
     if (n.op == TP_E_AND || n.op == TP_E_IMPLIES) {
-        tp_expr found = n.op == TP_E_AND ? numbering(s, x, n.a) : (tp_expr){0};
-        return found.id ? found : numbering(s, x, n.b);
+        tp_expr found = n.op == TP_E_AND ? numbered_entry(s, x, n.a) : (tp_expr){0};
+        return found.id ? found : numbered_entry(s, x, n.b);
     }
     if (n.op != TP_E_EQ || (!tp_same(n.a, sym) && !tp_same(n.b, sym)))
         return (tp_expr){0};
@@ -343,7 +344,7 @@ static tp_expr numbering(summary *s, const counted *x, tp_expr fact)
 }
 
 /* What holds at a point of x, also with what its conditions tell put in. */
-static premises at_point(summary *s, const premises *p, const counted *x)
+static premises at_point(summary *s, const premises *p, const bound_sum *x)
 {
     premises here = *p;
     for (uint32_t i = 0; i < x->nown; i++)
@@ -355,27 +356,27 @@ static premises at_point(summary *s, const premises *p, const counted *x)
         entries found = {.sym = x->f.counter[x->k]};
         entries_find(s, here.at[i], &found);
         for (uint32_t e = 0; e < found.n; e++) {
-            tp_expr is = told(s, x, found.at[e]);
+            tp_expr is = own_value(s, x, found.at[e]);
             if (is.id)
-                here = premises_with(s, &here, index_exchanged(s, here.at[i], found.at[e], is));
+                here = premises_with(s, &here, index_exchange(s, here.at[i], found.at[e], is));
         }
     }
     return here;
 }
 
 /* Are they sums over the same points, by the number that a contract gives those of x? */
-static bool renumbered(summary *s, const premises *p, const counted *x, const counted *y, int cases)
+static bool same_by_number(summary *s, const premises *p, const bound_sum *x, const bound_sum *y, int cases)
 {
     tp_expr sym = symbol_of(s, x);
     for (uint32_t i = 0; i < s->k->ncontracts; i++) {
         const tp_contract *c = &s->k->contracts[i];
         const tp_expr fact = c->nbound == 1 ? tp_contract_instance(s->a, c, &sym) : (tp_expr){0},
-                      entry = fact.id ? numbering(s, x, fact) : fact;
+                      entry = fact.id ? numbered_entry(s, x, fact) : fact;
         if (!entry.id)
             continue;
         premises here = at_point(s, p, x);
         if (summary_follows(s, &here, tp_op2(s->p, TP_E_EQ, entry, sym)) &&
-            renumbered_by(s, &here, p, x, y, entry, cases))
+            same_by_contract(s, &here, p, x, y, entry, cases))
             return true;
     }
     return false;
@@ -383,13 +384,14 @@ static bool renumbered(summary *s, const premises *p, const counted *x, const co
 
 static bool single_in(summary *s, const premises *p, uint32_t a, uint32_t b, int cases)
 {
-    counted x, y;
+    bound_sum x, y;
     for (uint32_t i = 0; i < atom_get(s, a)->counters; i++) {
-        if (!counted_of(s, a, i, &x))
+        if (!bound_sum_of(s, a, i, &x))
             continue;
         bool single = is_single(s, p, &x);
         for (uint32_t k = 0; k < atom_get(s, b)->counters; k++)
-            if (counted_of(s, b, k, &y) && ((single && meet(s, p, &x, &y, cases)) || renumbered(s, p, &x, &y, cases)))
+            if (bound_sum_of(s, b, k, &y) &&
+                ((single && meet(s, p, &x, &y, cases)) || same_by_number(s, p, &x, &y, cases)))
                 return true;
     }
     return false;

@@ -426,7 +426,7 @@ bool product_multiply(summary *s, product *p, const product *by)
 }
 
 /* Products with conditions and shares in them, by their laws. */
-static uint32_t reduced(summary *s, uint32_t id)
+static uint32_t reduce(summary *s, uint32_t id)
 {
     enum { MAX_NESTED = 40 };
     const sum a = *sum_get(s, id);
@@ -455,7 +455,7 @@ uint32_t sum_multiply(summary *s, uint32_t a, uint32_t b)
             at[n] = x.at[i];
             n += product_multiply(s, &at[n], &y.at[k]);
         }
-    return reduced(s, sum_from(s, at, n));
+    return reduce(s, sum_from(s, at, n));
 }
 
 uint32_t sum_of_atom(summary *s, const atom *a, int power)
@@ -489,7 +489,7 @@ uint32_t sum_of_index(summary *s, tp_expr e)
 }
 
 /* [condition] x */
-uint32_t sum_guarded(summary *s, tp_expr condition, uint32_t a)
+uint32_t sum_guard(summary *s, tp_expr condition, uint32_t a)
 {
     const sum x = *sum_get(s, a);
     product *at = TP_NEWN(s->arena, product, x.n + 1);
@@ -502,15 +502,15 @@ uint32_t sum_guarded(summary *s, tp_expr condition, uint32_t a)
 }
 
 /* The value of the choice; a conjunction is one condition after the other. */
-uint32_t sum_chosen(summary *s, tp_expr condition, uint32_t yes, uint32_t no)
+uint32_t sum_choose(summary *s, tp_expr condition, uint32_t yes, uint32_t no)
 {
     tp_expr e = condition_normal(s, condition, false);
     const tp_expr_node n = *tp_expr_get(s->p, e);
     if (n.op == TP_E_AND)
-        return sum_chosen(s, n.a, sum_chosen(s, n.b, yes, no), no);
+        return sum_choose(s, n.a, sum_choose(s, n.b, yes, no), no);
     if (n.op == TP_E_OR)
-        return sum_chosen(s, n.a, yes, sum_chosen(s, n.b, yes, no));
-    return sum_add(s, sum_guarded(s, e, yes), sum_guarded(s, condition_normal(s, e, true), no), 1);
+        return sum_choose(s, n.a, yes, sum_choose(s, n.b, yes, no));
+    return sum_add(s, sum_guard(s, e, yes), sum_guard(s, condition_normal(s, e, true), no), 1);
 }
 
 /* ---- words ---- */
@@ -645,7 +645,7 @@ uint32_t sum_inverse(summary *s, uint32_t x)
     return s->laws->inverse(s, x);
 }
 
-uint32_t sum_applied(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth)
+uint32_t sum_apply(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth)
 {
     return s->laws->applied(s, prim, exponent, arg, nargs, depth);
 }

@@ -70,9 +70,9 @@ struct sum_laws {
     uint32_t (*inverse)(summary *s, uint32_t x);
     uint32_t (*applied)(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth);
 };
-extern const struct sum_laws sum_laws;                         /* laws.c, of which two are elsewhere: */
-bool law_is_defined(summary *s, const product *p);             /* defined.c */
-bool law_reduced(summary *s, const product *p, uint32_t *out); /* pieces.c */
+extern const struct sum_laws sum_laws;                        /* laws.c, of which two are elsewhere: */
+bool law_is_defined(summary *s, const product *p);            /* defined.c */
+bool law_reduce(summary *s, const product *p, uint32_t *out); /* pieces.c */
 /* These ask s->laws. Has it a value wherever its inputs have one? */
 bool product_is_defined(summary *s, const product *p);
 /* Laws of products of conditions and shares; false: none applies. */
@@ -80,7 +80,7 @@ bool product_reduced(summary *s, const product *p, uint32_t *out);
 /* exp(x); 1 / x; an operation that is not linear. */
 uint32_t sum_exponential(summary *s, uint32_t x);
 uint32_t sum_inverse(summary *s, uint32_t x);
-uint32_t sum_applied(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth);
+uint32_t sum_apply(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth);
 
 /* sum.c: arithmetic */
 struct sums *sum_pool(summary *s);
@@ -99,8 +99,8 @@ uint32_t sum_multiply(summary *s, uint32_t a, uint32_t b);
 uint32_t sum_of_atom(summary *s, const atom *a, int power);
 uint32_t sum_of_index(summary *s, tp_expr e);
 /* [condition] x; and the value of a choice, a conjunction being one condition after the other. */
-uint32_t sum_guarded(summary *s, tp_expr condition, uint32_t x);
-uint32_t sum_chosen(summary *s, tp_expr condition, uint32_t yes, uint32_t no);
+uint32_t sum_guard(summary *s, tp_expr condition, uint32_t x);
+uint32_t sum_choose(summary *s, tp_expr condition, uint32_t yes, uint32_t no);
 /* A guard in x: what is not linear looks at both cases. No id: there is none. */
 tp_expr sum_some_guard(summary *s, uint32_t x);
 /* x where a condition in it holds, or does not. */
@@ -136,7 +136,7 @@ term value_inside(summary *s, term value, tp_prim fold, product *guards);
 
 /* map.c: every index expression in it replaced by map(it). */
 typedef tp_expr (*index_map)(summary *s, tp_expr e, void *ctx);
-uint32_t sum_mapped(summary *s, uint32_t id, index_map map, void *ctx);
+uint32_t sum_map(summary *s, uint32_t id, index_map map, void *ctx);
 /* Symbols replaced; those that a fold binds stay. */
 uint32_t sum_subst(summary *s, uint32_t id, const tp_expr *with, uint32_t n);
 /* What is left under premises: guards that follow are gone, and products of which one is refuted. */
@@ -150,7 +150,7 @@ void fold_normalise(summary *s, atom *f);
 /* The sum of another body over the points of f, which is opened. */
 uint32_t fold_again(summary *s, const atom *f, uint32_t body);
 /* With fresh indices for counters, about which the prover can be asked; and back. */
-atom fold_opened(summary *s, uint32_t id);
+atom fold_open(summary *s, uint32_t id);
 uint32_t fold_intern(summary *s, atom *f);
 /* Is some point in the fold, for all sizes? */
 bool fold_never_empty(summary *s, const atom *f);
@@ -161,7 +161,7 @@ uint32_t sum_prefixes(summary *s, uint32_t x);
 /* pieces.c: what is linear in pieces. Of sums without guards; 0: it stays as it is. */
 uint32_t sum_absolute(summary *s, uint32_t x);
 uint32_t sum_extreme(summary *s, tp_prim prim, uint32_t x, uint32_t y);
-uint32_t sum_compared(summary *s, tp_prim prim, uint32_t x, uint32_t y);
+uint32_t sum_compare(summary *s, tp_prim prim, uint32_t x, uint32_t y);
 uint32_t sum_sign_of(summary *s, uint32_t x);
 /* Is it 0 < w, or 0 == w? w is arg[1]. */
 bool atom_is_sign(summary *s, const atom *a);
@@ -201,7 +201,7 @@ tp_expr entries_find(summary *s, tp_expr e, void *ctx);
 /* What the entry is where the condition holds, without the counter. No id: it does not say so. */
 tp_expr entry_is(summary *s, tp_expr condition, tp_expr entry, uint32_t sym);
 /* e with one of its subterms replaced. */
-tp_expr index_exchanged(summary *s, tp_expr e, tp_expr from, tp_expr to);
+tp_expr index_exchange(summary *s, tp_expr e, tp_expr from, tp_expr to);
 /* [t[c] == v] x(t[c]) = [t[c] == v] x(v), for a v without c; 0: there is nothing to replace. */
 uint32_t product_with_entries(summary *s, const product *p, uint32_t sym);
 

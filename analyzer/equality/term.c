@@ -519,7 +519,7 @@ static term rewrite(rewriting *r, term t)
     return out;
 }
 
-static term rewritten(summary *s, term t, rewriting r)
+static term rewrite_all(summary *s, term t, rewriting r)
 {
     r.s = s;
     r.len = t.id;
@@ -529,17 +529,17 @@ static term rewritten(summary *s, term t, rewriting r)
 
 term term_subst(summary *s, term t, const tp_expr *with, uint32_t n)
 {
-    return rewritten(s, t, (rewriting){.with = with, .n = n});
+    return rewrite_all(s, t, (rewriting){.with = with, .n = n});
 }
 
-term term_decided(summary *s, term t, const premises *p)
+term term_decide(summary *s, term t, const premises *p)
 {
-    return rewritten(s, t, (rewriting){.premises = p});
+    return rewrite_all(s, t, (rewriting){.premises = p});
 }
 
 term term_replace(summary *s, term t, term_replacer by, void *ctx)
 {
-    return rewritten(s, t, (rewriting){.by = by, .ctx = ctx});
+    return rewrite_all(s, t, (rewriting){.by = by, .ctx = ctx});
 }
 
 term term_exchange(summary *s, term t, term from, term to)

@@ -23,21 +23,21 @@ typedef struct turn {
     uint32_t n;
 } turn;
 
-static tp_vid renamed(const turn *t, tp_vid value)
+static tp_vid rename_value(const turn *t, tp_vid value)
 {
     return value >= 0 && (uint32_t)value < t->n && t->now[value] ? t->now[value] - 1 : value;
 }
 
-static tp_access *renamed_access(const turn *t, const tp_access *from)
+static tp_access *rename_access(const turn *t, const tp_access *from)
 {
     uint32_t rank = t->v->s->k->operands[from->operand].ref_rank;
     tp_access *to = TP_NEW(t->v->s->arena, tp_access);
     *to = *from;
     to->subs = TP_NEWN(t->v->s->arena, tp_subscript, rank);
-    to->mask = from->guarded ? renamed(t, from->mask) : 0;
+    to->mask = from->guarded ? rename_value(t, from->mask) : 0;
     for (uint32_t d = 0; d < rank; d++) {
         to->subs[d] = from->subs[d];
-        to->subs[d].start = renamed(t, from->subs[d].start);
+        to->subs[d].start = rename_value(t, from->subs[d].start);
     }
     return to;
 }
@@ -53,16 +53,16 @@ static tp_region of_turn(turn *t, const tp_region *r)
             *i = *statement.inst;
             i->args = TP_NEWN(a, tp_vid, i->nargs);
             for (uint32_t k = 0; k < i->nargs; k++)
-                i->args[k] = renamed(t, statement.inst->args[k]);
-            i->access = i->access ? renamed_access(t, i->access) : NULL;
+                i->args[k] = rename_value(t, statement.inst->args[k]);
+            i->access = i->access ? rename_access(t, i->access) : NULL;
             i->out = new_value(t->v, t->v->values.at[statement.inst->out]);
             t->now[statement.inst->out] = i->out + 1;
             statement.inst = i;
         }
-        statement.value = renamed(t, statement.value);
-        statement.lo = renamed(t, statement.lo);
-        statement.hi = renamed(t, statement.hi);
-        statement.access = statement.access ? renamed_access(t, statement.access) : NULL;
+        statement.value = rename_value(t, statement.value);
+        statement.lo = rename_value(t, statement.lo);
+        statement.hi = rename_value(t, statement.hi);
+        statement.access = statement.access ? rename_access(t, statement.access) : NULL;
         statement.test = of_turn(t, &statement.test);
         statement.body = of_turn(t, &statement.body);
         statement.orelse = of_turn(t, &statement.orelse);
@@ -148,8 +148,8 @@ static const stored *written_in_turns(evaluation *v, const stored *c, const tp_i
 
 /* What a turn assigns is what the variable held, joined with a part that looks
  * at no variable of the turns before: after the loop it is the fold of the parts. */
-static const stored *accumulated(evaluation *v, const stored *c, tp_vid variable, const stored *before,
-                                 uint32_t counter, tp_expr turns, bool some)
+static const stored *accumulate(evaluation *v, const stored *c, tp_vid variable, const stored *before, uint32_t counter,
+                                tp_expr turns, bool some)
 {
     const tp_inst *i = c && !c->older && v->by.at[c->value] ? v->by.at[c->value] : NULL;
     if (i && i->prim == TP_P_WHERE && before && tp_is_float(v->values.at[c->value].dtype))
@@ -199,8 +199,8 @@ static void fold_turns(evaluation *v, const tp_statement *statement, tp_expr pat
             tp_vid variable = body.at[n].var;
             const stored *now = v->slots[variable];
             if (!now || !now->turns.id)
-                v->slots[variable] = accumulated(v, now, variable, before[variable],
-                                                 (uint32_t)tp_expr_get(s->p, counter)->value, turns, some);
+                v->slots[variable] = accumulate(v, now, variable, before[variable],
+                                                (uint32_t)tp_expr_get(s->p, counter)->value, turns, some);
         }
 }
 

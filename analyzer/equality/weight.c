@@ -84,7 +84,7 @@ static bool leaves(grid *g, const places *p, term before, term after)
     const term_node b = *term_get(s, before);
     term spelled = element_after(g->v, b.operand, b.at);
     for (uint32_t i = 0; i < p->n; i++)
-        if (!is_impossible(s, p->at[i]) && term_decided(s, spelled, p->at[i]).id != after.id)
+        if (!is_impossible(s, p->at[i]) && term_decide(s, spelled, p->at[i]).id != after.id)
             return false;
     return true;
 }
@@ -107,7 +107,7 @@ static bool find_weight(grid *g, form *f, match *m, term *base, tp_prim exponent
             (by->fold != TP_P_MAX && by->fold != TP_P_SUM))
             return false;
         term left = term_element(s, T_AFTER, b.operand, b.rank, b.at), spelled = element_after(g->v, b.operand, b.at),
-             in_step = term_decided(s, spelled, m->scaled.at[0]);
+             in_step = term_decide(s, spelled, m->scaled.at[0]);
         /* the weight is what it was where the sum is, and else the same everywhere */
         if (!leaves(g, &m->unscaled, found.at[i], found.at[i]) || !leaves(g, &m->scaled, found.at[i], in_step))
             return false;
@@ -174,7 +174,7 @@ static term decay_of(grid *g, term d, tp_expr steps)
     tp_expr counter = summary_index(s, tp_cstr(s->arena, s->k->axes[last].name), steps);
     replacing with = no_symbols(g);
     replace_symbol(g, &with, axis_of(g, last), counter);
-    term all = term_fold(s, TP_P_SUM, (uint32_t)tp_expr_get(s->p, counter)->value, steps, substituted(g, d, &with));
+    term all = term_fold(s, TP_P_SUM, (uint32_t)tp_expr_get(s->p, counter)->value, steps, grid_substitute(g, d, &with));
     return power_of(g, TP_P_EXP, term_apply(s, TP_P_NEG, all, (term){0}, (term){0}, 0));
 }
 

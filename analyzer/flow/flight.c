@@ -20,13 +20,13 @@ enum {
 
 /* ---- questions ---- */
 
-typedef struct flying {
+typedef struct flight {
     tp_expr guard;
     tp_event event; /* the start */
     uint32_t waits; /* waits on its counter that did not bring the last of its bits */
     bool named;     /* one of these had its sides */
-} flying;
-typedef TP_VEC(flying) fleet;
+} flight;
+typedef TP_VEC(flight) fleet;
 
 typedef struct proof {
     tp_analysis *a;
@@ -112,7 +112,7 @@ static bool fails(proof *x, const char *why, const tp_event *e)
 static bool look(proof *x, const fleet *all, const tp_event *e, const tp_place *at, bool writes)
 {
     for (uint32_t i = 0; i < all->len && !x->counting; i++) {
-        const flying *y = &all->at[i];
+        const flight *y = &all->at[i];
         tp_expr given[] = {e->path, y->guard};
         bool clear = (y->event.place.operand != at->operand ||
                       follows(x, given, 2, tp_places_apart(x->a->p, at, &y->event.place))) &&
@@ -137,7 +137,7 @@ static bool start(proof *x, fleet *all, const tp_event *e)
         return fails(x, "whether, where or what is copied depends on data", e);
     if (all->len == MOST_IN_FLIGHT)
         return fails(x, "too many copies are in flight", e);
-    tp_push(x->a->arena, *all, ((flying){.guard = e->path, .event = *e}));
+    tp_push(x->a->arena, *all, ((flight){.guard = e->path, .event = *e}));
     return true;
 }
 
@@ -146,7 +146,7 @@ static void settle(proof *x, fleet *all, const bool *mine, tp_expr path)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < all->len; i++) {
-        flying y = all->at[i];
+        flight y = all->at[i];
         if (mine[i] && follows(x, &y.guard, 1, path))
             continue;
         if (mine[i])
@@ -162,7 +162,7 @@ static bool on_counter(proof *x, const fleet *all, const tp_event *e, bool *mine
     *n = 0;
     memset(mine, 0, MOST_IN_FLIGHT * sizeof *mine);
     for (uint32_t i = 0; i < all->len; i++) {
-        const flying *y = &all->at[i];
+        const flight *y = &all->at[i];
         tp_expr given[] = {e->path, y->guard};
         tp_expr same = equal_places(x, &y->event.counter, &e->counter);
         if (y->event.counter.operand != e->counter.operand || follows(x, given, 2, tp_op1(x->a->p, TP_E_NOT, same)))
@@ -195,9 +195,9 @@ static bool one_of_them(proof *x, const fleet *all, const bool *mine, tp_expr pa
 /* All of them are in flight, and this wait names the sides of one that no wait has named. */
 static bool one_more(proof *x, fleet *all, const bool *mine, const tp_event *e, uint32_t *waits)
 {
-    flying *found = NULL;
+    flight *found = NULL;
     for (uint32_t i = 0; i < all->len; i++) {
-        flying *y = &all->at[i];
+        flight *y = &all->at[i];
         if (!mine[i])
             continue;
         if (!follows(x, &e->path, 1, y->guard) || !follows(x, &y->guard, 1, e->path))
@@ -274,7 +274,7 @@ static void add_moved(proof *x, fleet *into, const fleet *from, uint32_t sym, tp
     tp_expr *with = TP_NEWN(x->a->arena, tp_expr, n);
     with[sym] = value;
     for (uint32_t i = 0; i < from->len; i++) {
-        flying y = from->at[i];
+        flight y = from->at[i];
         y.guard = tp_op2(p, TP_E_AND, tp_expr_subst(p, y.guard, with, n), when);
         move_place(x, &y.event.place, with, n);
         move_place(x, &y.event.from, with, n);
@@ -284,7 +284,7 @@ static void add_moved(proof *x, fleet *into, const fleet *from, uint32_t sym, tp
     }
 }
 
-static bool same_copy(proof *x, const flying *a, const flying *b)
+static bool same_copy(proof *x, const flight *a, const flight *b)
 {
     tp_exprs *p = x->a->p;
     tp_expr same = tp_op2(p, TP_E_AND, equal_places(x, &a->event.place, &b->event.place),
@@ -448,7 +448,7 @@ static bool run(proof *x, uint32_t from, uint32_t to, fleet *all)
 }
 
 /* No window moves under a copy that lasts longer than its step. */
-static bool stays(const tp_kernel *k, const flying *y)
+static bool stays(const tp_kernel *k, const flight *y)
 {
     const tp_operand *from = &k->operands[y->event.from.operand], *to = &k->operands[y->event.place.operand];
     return (tp_is_far(from) || from->role == TP_SCRATCH) && (tp_is_far(to) || to->role == TP_SCRATCH);
@@ -480,7 +480,7 @@ static tp_decision decide(tp_analysis *a, bool counting, const tp_syntax **at, t
         good = fails(&x, "that this copy is waited for at the end is not shown", &all.at[i].event);
     for (uint32_t i = 0; good && crosses && !counting && i < f->events.len; i++) /* which of them do was not kept */
         if (f->events.at[i].kind == TP_EVENT_START)
-            good = stays(a->k, &(flying){.event = f->events.at[i]}) ||
+            good = stays(a->k, &(flight){.event = f->events.at[i]}) ||
                    fails(&x, "a copy of a window, which moves with the steps", &f->events.at[i]);
     if (tp_exprs_overflowed(a->p)) {
         tp_exprs_forget_overflow(a->p);

@@ -191,7 +191,7 @@ static flow_conjuncts conjuncts_of(flow *f, tp_expr when)
 
 /* Does `weak`, a conjunction, hold wherever `strong` does? By their conjuncts: chains of branches have many long ones.
  */
-static bool implied(flow *f, tp_expr strong, tp_expr weak)
+static bool implies(flow *f, tp_expr strong, tp_expr weak)
 {
     if (tp_same(strong, weak))
         return true;
@@ -223,7 +223,7 @@ static uint64_t signature(flow *f, tp_expr when)
 static bool subsumes(flow *f, const tp_leak *a, const tp_leak *b)
 {
     return same_source(a, b) && (a->exact || !b->exact) && !(a->signature & ~b->signature) &&
-           implied(f, b->when, a->when);
+           implies(f, b->when, a->when);
 }
 
 static bool any_subsumes(flow *f, const tp_leaks *list, const tp_leak *leak)

@@ -29,7 +29,7 @@ static bool contradict(flow *f, tp_claim *c)
 }
 
 /* Is every lane that `leak` speaks of already covered by `known`, with the same source? */
-static bool covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_t rank, const tp_expr *dims)
+static bool is_covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_t rank, const tp_expr *dims)
 {
     tp_expr premises[2 * CONJUNCTS + KNOWN], parts[CONJUNCTS], theirs[CONJUNCTS];
     uint32_t n = tp_conjuncts(f->a, leak->when, parts, CONJUNCTS);
@@ -63,7 +63,7 @@ void flow_drop_impossible(flow *f, tp_leaks *leaks, uint32_t rank, const tp_expr
     static const tp_leaks none = {0};
     uint32_t count = 0;
     for (uint32_t i = 0; i < leaks->len; i++)
-        if (f->effort > FLOW_MAX_EFFORT / 2 || !covered(f, &none, &leaks->at[i], rank, dims))
+        if (f->effort > FLOW_MAX_EFFORT / 2 || !is_covered(f, &none, &leaks->at[i], rank, dims))
             leaks->at[count++] = leaks->at[i];
     leaks->len = count;
 }
@@ -114,7 +114,7 @@ static bool weaken_by(flow *f, tp_leaks *guess, tp_leak l, const bool *changing,
                       flow_freedom_kind how, int depth)
 {
     tp_expr parts[CONJUNCTS], arms[2];
-    if (covered(f, guess, &l, rank, dims))
+    if (is_covered(f, guess, &l, rank, dims))
         return false;
     uint32_t n = tp_conjuncts(f->a, l.when, parts, CONJUNCTS);
     for (uint32_t i = 0; i < n && how == KEEP_LANES && depth < MAX_SPLITS; i++) {

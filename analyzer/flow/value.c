@@ -39,7 +39,7 @@ bool flow_fits(flow *f, tp_expr value, int64_t lo, int64_t hi, uint32_t rank, co
 }
 
 /* The value as the dtype holds it: itself when it provably fits, else unknown. */
-static tp_expr wrapped(flow *f, const tp_inst *i, tp_expr e)
+static tp_expr wrap(flow *f, const tp_inst *i, tp_expr e)
 {
     const tp_value *x = shape_of(f, i->out);
     if (!e.id || tp_is_float(x->dtype) || tp_exprs_overflowed(f->a->p))
@@ -301,7 +301,7 @@ static flow_value argument(flow *f, const tp_inst *i, uint32_t arg, uint32_t nva
 }
 
 /* cumsum and friends: every lane up to this one, as a variable of its own. */
-static void running(flow *f, const tp_inst *i, flow_value *out)
+static void scan(flow *f, const tp_inst *i, flow_value *out)
 {
     uint32_t axis = (uint32_t)i->ints[0];
     tp_expr *with = flow_identity(f), t = f->reduced[i->out], lane = f->out->lane[axis];
@@ -421,17 +421,17 @@ static void elementwise(flow *f, const tp_inst *i, flow_value *out)
     tp_expr left = meaning_of(f, i->args[0]), right = b ? meaning_of(f, i->args[1]) : left;
     if (tp_is_float(x->dtype) || !left.id || !right.id)
         return;
-    out->meaning = wrapped(f, i,
-                           i->prim == TP_P_INTEGER_POW ? power(f, left, i->integer)
-                           : b                         ? binary_meaning(f, i, left, right)
-                                                       : unary_meaning(f, i, left));
+    out->meaning = wrap(f, i,
+                        i->prim == TP_P_INTEGER_POW ? power(f, left, i->integer)
+                        : b                         ? binary_meaning(f, i, left, right)
+                                                    : unary_meaning(f, i, left));
 }
 
 static void convert(flow *f, const tp_inst *i, flow_value *out)
 {
     tp_expr meaning = meaning_of(f, i->args[0]);
     adopt(f, out, &f->now.values[i->args[0]], NULL);
-    out->meaning = i->prim == TP_P_CAST ? wrapped(f, i, cast_meaning(f, i, meaning)) : (tp_expr){0};
+    out->meaning = i->prim == TP_P_CAST ? wrap(f, i, cast_meaning(f, i, meaning)) : (tp_expr){0};
 }
 
 static void move(flow *f, const tp_inst *i, flow_value *out)
@@ -474,12 +474,12 @@ void flow_inst(flow *f, const tp_inst *i)
     case TP_CLASS_SELECT: select_arm(f, i, out); break;
     case TP_CLASS_CONVERT: convert(f, i, out); break;
     case TP_CLASS_FOLD: reduce(f, i, out); break;
-    case TP_CLASS_RUNNING: running(f, i, out); break;
+    case TP_CLASS_RUNNING: scan(f, i, out); break;
     case TP_CLASS_CONTRACT: dot(f, i, out); break;
     case TP_CLASS_MOVE: move(f, i, out); break;
     case TP_CLASS_SOURCE:
         if (i->prim == TP_P_IOTA)
-            out->meaning = wrapped(f, i, f->out->lane[i->integer]);
+            out->meaning = wrap(f, i, f->out->lane[i->integer]);
         else if (i->prim != TP_P_LITERAL)
             out->meaning = x->meaning;
         else if (!tp_is_float(x->dtype))

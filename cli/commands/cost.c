@@ -174,7 +174,7 @@ static tp_cost_kernel *kernel_of(cost_call *x, const tp_kernel *k)
     return &x->costs.kernels.at[x->costs.kernels.len - 1];
 }
 
-static tp_cost_count unfused(cost_call *x, tp_cost_kernel *k, const tp_case *at)
+static tp_cost_count count_unfused(cost_call *x, tp_cost_kernel *k, const tp_case *at)
 {
     tp_str why = {NULL, 0};
     const tp_program *p = tp_reference_program(x->j->arena, at->kernel, &why);
@@ -190,7 +190,7 @@ static void count(cost_call *x, const tp_case *at)
     tp_cost_kernel *k = kernel_of(x, at->kernel);
     tp_cost_case one = {.at = at, .text = tp_case_text(x->j->arena, at), .tables = at->kernel->ntables && !at->tables};
     one.numbers = tp_cost_at(k->cost, x->j->arena, &(tp_cost_request){.env = at->env});
-    one.unfused = unfused(x, k, at);
+    one.unfused = count_unfused(x, k, at);
     if (depends_on_data(&one.numbers) && at->listed)
         count_by_machine(x, &one);
     for (size_t t = 0; t < n && t < TP_COST_TARGETS; t++)

@@ -22,7 +22,7 @@ static void paragraph(const char *title, const char *text)
     printf("\n");
 }
 
-static int unknown(tp_str name)
+static int refuse_name(tp_str name)
 {
     tp_str names[128];
     size_t count = 0, n, m;
@@ -47,7 +47,7 @@ static int run(tp_cli *c)
     const tp_rule *r = tp_rule_find(c->paths.at[0]);
     const tp_code *code = tp_code_find(c->paths.at[0]);
     if (!r && !code)
-        return unknown(c->paths.at[0]);
+        return refuse_name(c->paths.at[0]);
     if (code) {
         printf("%s %s: %s\n", code->code, code->slug, code->title);
         paragraph("Why", code->why);

@@ -15,7 +15,7 @@ static const struct {
     {"$BLOCK", "{'$ref': '#/$defs/block'}"},
 };
 
-static json *parsed(const char *text)
+static json *parse(const char *text)
 {
     char copy[2048];
     size_t n = 0;
@@ -93,7 +93,7 @@ static json *dtypes(void)
         add_string(list, tp_dtype_info((tp_dtype)d)->name);
     json_object_object_add(named, "enum", list);
     json_object_array_add(any, named);
-    json_object_array_add(any, parsed("$NAME"));
+    json_object_array_add(any, parse("$NAME"));
     json_object_object_add(o, "anyOf", any);
     return o;
 }
@@ -107,7 +107,7 @@ static json *object_schema(tp_object of)
     for (size_t i = 0; i < n; i++) {
         if (rows[i].object != of || rows[i].need == TP_LATER)
             continue;
-        json *schema = parsed(rows[i].schema);
+        json *schema = parse(rows[i].schema);
         json_object_object_add(schema, "description", json_object_new_string(rows[i].text));
         json_object_object_add(properties, rows[i].key, schema);
         if (rows[i].need == TP_REQUIRED)
@@ -118,7 +118,7 @@ static json *object_schema(tp_object of)
     else
         json_object_put(required);
     json_object_object_add(o, "properties", properties);
-    json_object_object_add(o, "patternProperties", parsed("{'^x-': true, '^[$](schema|comment)$': true}"));
+    json_object_object_add(o, "patternProperties", parse("{'^x-': true, '^[$](schema|comment)$': true}"));
     json_object_object_add(o, "additionalProperties", json_object_new_boolean(false));
     return o;
 }
@@ -137,19 +137,19 @@ void tp_print_schema(tp_arena *a, FILE *out)
     json_object_object_foreach (o, key, value)
         json_object_object_add(top, key, json_object_get(value));
     json_object_put(o);
-    json_object_object_add(defs, "name", parsed("{'type': 'string', 'pattern': '^[A-Za-z_][A-Za-z0-9_]*$'}"));
+    json_object_object_add(defs, "name", parse("{'type': 'string', 'pattern': '^[A-Za-z_][A-Za-z0-9_]*$'}"));
     json_object_object_add(defs, "expression",
-                           parsed("{'type': ['integer', 'string'], 'description': 'an integer, or an expression: + - * "
-                                  "// % cdiv min max align_up ...'}"));
-    json_object_object_add(defs, "shape", parsed("{'type': 'array', 'maxItems': 8, 'items': $EXPRESSION}"));
+                           parse("{'type': ['integer', 'string'], 'description': 'an integer, or an expression: + - * "
+                                 "// % cdiv min max align_up ...'}"));
+    json_object_object_add(defs, "shape", parse("{'type': 'array', 'maxItems': 8, 'items': $EXPRESSION}"));
     json_object_object_add(
         defs, "block",
-        parsed(
+        parse(
             "{'type': 'array', 'maxItems': 8, 'items': {'anyOf': [$EXPRESSION, {'type': 'null'}, $OBJECT(ELEMENT)]}}"));
     json_object_object_add(
         defs, "contents",
-        parsed("{'anyOf': [{'type': 'integer'}, {'type': 'boolean'}, {'type': 'array', 'items': $CONTENTS}]}"));
-    json_object_object_add(defs, "lines", parsed("{'type': 'array', 'items': {'type': 'string'}}"));
+        parse("{'anyOf': [{'type': 'integer'}, {'type': 'boolean'}, {'type': 'array', 'items': $CONTENTS}]}"));
+    json_object_object_add(defs, "lines", parse("{'type': 'array', 'items': {'type': 'string'}}"));
     json_object_object_add(defs, "targets", targets());
     json_object_object_add(defs, "dtype", dtypes());
     json_object_object_add(defs, "rules", rules());
@@ -167,14 +167,14 @@ void tp_print_settings_schema(tp_arena *a, FILE *out)
     json_object_object_add(o, "$schema", json_object_new_string("https://json-schema.org/draft/2020-12/schema"));
     json_object_object_add(o, "title", json_object_new_string("tileproof settings (.tileproof.json)"));
     json_object_object_add(o, "type", json_object_new_string("object"));
-    json_object_object_add(properties, "$schema", parsed("{'type': 'string'}"));
+    json_object_object_add(properties, "$schema", parse("{'type': 'string'}"));
     for (size_t i = 0; i < n; i++) {
         if (!strchr(rows[i].commands, 'C'))
             continue;
         json *schema =
-            parsed(!rows[i].metavar ? "{'type': 'boolean'}"
-                                    : "{'anyOf': [{'type': 'string', 'minLength': 1}, {'type': 'integer'}, {'type': "
-                                      "'array', 'items': {'type': ['string', 'integer'], 'minLength': 1}}]}");
+            parse(!rows[i].metavar ? "{'type': 'boolean'}"
+                                   : "{'anyOf': [{'type': 'string', 'minLength': 1}, {'type': 'integer'}, {'type': "
+                                     "'array', 'items': {'type': ['string', 'integer'], 'minLength': 1}}]}");
         json_object_object_add(schema, "description", json_object_new_string(rows[i].help));
         json_object_object_add(properties, rows[i].name, schema);
     }

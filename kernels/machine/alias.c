@@ -116,7 +116,7 @@ void tp_alias_read(tp_machine *m, tp_ref *r)
         each_part(m, r, read_row, &c);
 }
 
-void tp_alias_written(tp_machine *m, tp_ref *r)
+void tp_alias_write(tp_machine *m, tp_ref *r)
 {
     row_context c = {m, r->run_key, r->run_number};
     if (r->shared)

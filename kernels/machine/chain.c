@@ -270,7 +270,7 @@ void tp_chain_finish(tp_machine *m)
     }
     for (uint32_t k = 0; k < c->len; k++) {
         const link *l = &c->at[k];
-        tp_planes_written(&m->values[l->inst->out], &(tp_lanes){.degree = l->degree}, l->kept && l->any);
+        tp_note_planes(&m->values[l->inst->out], &(tp_lanes){.degree = l->degree}, l->kept && l->any);
         c->number[l->inst->out] = 0;
     }
     c->len = 0;

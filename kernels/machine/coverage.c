@@ -194,7 +194,7 @@ static void say_gaps(tp_arena *a, const tp_point *points, uint32_t n, tp_point_k
         tp_buf_c(text, ")");
 }
 
-static tp_covered covered(tp_arena *a, const tp_point *points, uint32_t len, tp_str dtypes)
+static tp_covered summarise(tp_arena *a, const tp_point *points, uint32_t len, tp_str dtypes)
 {
     tp_covered out = {.dtypes = dtypes};
     tp_buf text = {.arena = a};
@@ -247,11 +247,11 @@ void tp_coverage_summarise(tp_arena *a, const tp_kernel *const *kernels, tp_cove
     if (len)
         memcpy(points, all[0]->points.at, len * sizeof *points);
     for (uint32_t k = 0; k < n; k++) {
-        tp_push(a, out->each, covered(a, all[k]->points.at, all[k]->points.len, tp_dtypes_text(kernels[k])));
+        tp_push(a, out->each, summarise(a, all[k]->points.at, all[k]->points.len, tp_dtypes_text(kernels[k])));
         for (uint32_t i = 0; all[k]->points.len == len && i < len; i++)
             if (all[k]->points.at[i].kind == points[i].kind && all[k]->points.at[i].line == points[i].line)
                 points[i].seen |= all[k]->points.at[i].seen;
     }
-    out->any = covered(a, points, len, (tp_str){NULL, 0});
+    out->any = summarise(a, points, len, (tp_str){NULL, 0});
     out->text = text_of_each(a, out);
 }

@@ -195,7 +195,7 @@ static void dot_shadow(tp_machine *m, tp_cells *out, const tp_cells *a, const tp
 }
 
 /* One operand in packed order: its planes, or its data as double. */
-static tp_lanes packed(const tp_machine *m, tp_cells *c, const layout *l, double *room)
+static tp_lanes pack_operand(const tp_machine *m, tp_cells *c, const layout *l, double *room)
 {
     tp_lanes x = tp_lanes_of(c);
     x.stored = TP_F64;
@@ -216,10 +216,10 @@ static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const l
 {
     tp_cells *a = &m->values[i->args[0]], *b = &m->values[i->args[1]], *out = &m->values[i->out];
     double *room = tp_workspace(m, i->out, (a->n + b->n) * TP_MAX_PLANES * sizeof *room);
-    tp_lanes x = packed(m, a, la, room), y = packed(m, b, lb, room + TP_MAX_PLANES * a->n),
+    tp_lanes x = pack_operand(m, a, la, room), y = pack_operand(m, b, lb, room + TP_MAX_PLANES * a->n),
              r = tp_planes_result(m, out);
     tp_dot_shape s = {la->batch, la->first, lb->second, la->second};
-    tp_planes_written(out, &r, m->domain->dot(m->domain, s, &r, &x, &y));
+    tp_note_planes(out, &r, m->domain->dot(m->domain, s, &r, &x, &y));
 }
 
 static void multiply(accumulator acc, tp_dot_shape s, const void *x, tp_steps sx, const void *y, tp_steps sy, void *r)

@@ -420,8 +420,8 @@ int tp_same_as_argument(const tp_machine *m, const tp_inst *i)
 {
     if (i->prim == TP_P_CAST && !m->domain && m->values[i->args[0]].dtype == m->values[i->out].dtype)
         return 0;
-    int first = i->nargs ? tp_mask_decided(m, i->args[0]) : -1,
-        second = i->nargs > 1 ? tp_mask_decided(m, i->args[1]) : -1;
+    int first = i->nargs ? tp_decide_mask(m, i->args[0]) : -1,
+        second = i->nargs > 1 ? tp_decide_mask(m, i->args[1]) : -1;
     if (i->prim == TP_P_WHERE && first >= 0)
         return first ? 1 : 2;
     if (i->prim != TP_P_AND && i->prim != TP_P_OR)

@@ -180,7 +180,7 @@ bool tp_range_decides(tp_machine *m, const tp_inst *i)
     if (m->domain || m->request->coverage || i->out < 0 || i->nargs < 1 || i->nargs > 2)
         return false;
     tp_cells *out = &m->values[i->out];
-    uint32_t waiting = tp_waiting(m, i);
+    uint32_t waiting = tp_count_waiting(m, i);
     if (out->n <= 1 || waiting > TP_MOST_WAITING || (out->dtype != TP_I32 && out->dtype != TP_BOOL) ||
         !range_of(m, i->args[0], &a[0], &a[1]) || (i->nargs > 1 && !range_of(m, i->args[1], &b[0], &b[1])) ||
         !combine(i->prim, m->values[i->args[0]].dtype, a, b, r))
@@ -196,7 +196,7 @@ bool tp_range_decides(tp_machine *m, const tp_inst *i)
     return true;
 }
 
-int tp_mask_decided(const tp_machine *m, tp_vid v)
+int tp_decide_mask(const tp_machine *m, tp_vid v)
 {
     const tp_cells *c = &m->values[v];
     return c->dtype == TP_BOOL && c->waits && c->ranged && c->lo == c->hi ? (int)c->lo : -1;

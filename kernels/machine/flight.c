@@ -181,7 +181,7 @@ void tp_flight_count(tp_machine *m, const tp_statement *s, int64_t n, size_t cou
                       TP_FMT(semaphore->name));
 }
 
-void tp_flights_settled(tp_machine *m, const char *when)
+void tp_refuse_flights(tp_machine *m, const char *when)
 {
     if (!m->flights)
         return;

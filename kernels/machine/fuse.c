@@ -61,7 +61,7 @@ static bool is_pure(const tp_machine *m, const tp_inst *i)
     return i->prim == TP_P_WHERE || tp_prim_is_elementwise(i->prim);
 }
 
-uint32_t tp_waiting(const tp_machine *m, const tp_inst *i)
+uint32_t tp_count_waiting(const tp_machine *m, const tp_inst *i)
 {
     uint32_t n = 1;
     for (uint32_t a = 0; a < i->nargs && n <= TP_MOST_WAITING; a++)
@@ -74,7 +74,7 @@ bool tp_fuse_defers(tp_machine *m, const tp_inst *i)
     if (!m->group || i->out < 0 || m->fixed[i->out] != TP_VARIES || !is_pure(m, i))
         return false;
     tp_cells *out = &m->values[i->out];
-    uint32_t n = tp_waiting(m, i);
+    uint32_t n = tp_count_waiting(m, i);
     if (out->n < (m->request->strip ? 2 : WORTH_IT) || n > TP_MOST_WAITING)
         return false;
     for (uint32_t a = 0; a < i->nargs; a++)

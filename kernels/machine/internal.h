@@ -190,7 +190,7 @@ int tp_same_as_argument(const tp_machine *m, const tp_inst *i);
 enum { TP_MOST_WAITING = 64 }; /* for one value, counted along every path: each may be a call within a call */
 void tp_fuse_prepare(tp_machine *m);
 /* How many would wait, the result of i included. */
-uint32_t tp_waiting(const tp_machine *m, const tp_inst *i);
+uint32_t tp_count_waiting(const tp_machine *m, const tp_inst *i);
 /* May the result of i be computed when it is looked at? Then it waits. */
 bool tp_fuse_defers(tp_machine *m, const tp_inst *i);
 /* Compute v, which waits, with what waits for it; false: it has to be computed for itself. */
@@ -236,7 +236,7 @@ void tp_flight_start(tp_machine *m, const tp_statement *s, const tp_slice *sourc
 void tp_flight_wait(tp_machine *m, const tp_statement *s, int64_t elements, size_t counter);
 void tp_flight_count(tp_machine *m, const tp_statement *s, int64_t n, size_t counter);
 /* Here nothing may be in flight, and every semaphore is zero. */
-void tp_flights_settled(tp_machine *m, const char *when);
+void tp_refuse_flights(tp_machine *m, const char *when);
 
 /* alias.c */
 void tp_alias_prepare(tp_machine *m, uint32_t output);
@@ -244,7 +244,7 @@ void tp_alias_prepare(tp_machine *m, uint32_t output);
  * copy-out. Nothing without "alias". */
 void tp_alias_read(tp_machine *m, tp_ref *r);
 void tp_alias_step(tp_machine *m, tp_ref *r);
-void tp_alias_written(tp_machine *m, tp_ref *r);
+void tp_alias_write(tp_machine *m, tp_ref *r);
 
 /* shadow.c */
 tp_origin tp_origin_new(tp_origin_kind kind, uint32_t operand, size_t lane, int64_t step);
@@ -291,7 +291,7 @@ void tp_planes_materialise(tp_machine *m, tp_cells *c);
 /* c with its room as planes, for a domain to write. */
 tp_lanes tp_planes_result(tp_machine *m, tp_cells *c);
 /* Note the planes that a domain wrote to the room of c, or that there are none. */
-void tp_planes_written(tp_cells *c, const tp_lanes *out, bool any);
+void tp_note_planes(tp_cells *c, const tp_lanes *out, bool any);
 /* After an instruction that only moves elements, or computes them one by one. */
 void tp_planes_inst(tp_machine *m, const tp_inst *i);
 /* Elements of `to` and `from` change places with plane p, for as long as `move` runs. */
@@ -334,7 +334,7 @@ bool tp_is_fixed(const tp_machine *m, const tp_inst *i);
 /* Is the range of the result enough for now? Then it waits. */
 bool tp_range_decides(tp_machine *m, const tp_inst *i);
 /* 1 or 0: all lanes of a mask that waits are that; -1: nothing is known. */
-int tp_mask_decided(const tp_machine *m, tp_vid v);
+int tp_decide_mask(const tp_machine *m, tp_vid v);
 
 /* views.c: values that are rows of other values */
 int64_t tp_short_row(const tp_machine *m);

@@ -340,7 +340,7 @@ static void end_run(tp_machine *m, uint32_t index)
         tp_trap_undefined(m, o, r->operand->name, tp_printf(m->arena, "%.*s at copy-out", TP_FMT(e)).p);
     }
     transfer(m, r, false);
-    tp_alias_written(m, r);
+    tp_alias_write(m, r);
     m->stats.copies_out++;
 }
 
@@ -494,7 +494,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
     int64_t start[TP_MAX_RANK];
     uint32_t n = m->k->ninputs + m->k->noutputs;
     if (parallel_changed)
-        tp_flights_settled(m, "before a parallel coordinate changes");
+        tp_refuse_flights(m, "before a parallel coordinate changes");
     for (uint32_t i = m->k->ninputs; i < n; i++) {
         bool changed = move_window(m, i, start) || (parallel_changed && !tp_is_far(&m->k->operands[i]));
         if (!changed) {
@@ -683,7 +683,7 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
         advance(m);
     }
     m->step--;
-    tp_flights_settled(m, "when the kernel ends");
+    tp_refuse_flights(m, "when the kernel ends");
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
         end_run(m, i);
     m->stats.steps = m->grid.total;

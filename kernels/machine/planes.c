@@ -33,7 +33,7 @@ tp_lanes tp_planes_result(tp_machine *m, tp_cells *out)
     return r;
 }
 
-void tp_planes_written(tp_cells *c, const tp_lanes *out, bool any)
+void tp_note_planes(tp_cells *c, const tp_lanes *out, bool any)
 {
     c->meaning = (tp_planes){.degree = out->degree};
     if (any)
@@ -150,7 +150,7 @@ static void planes_of_elementwise(tp_machine *m, const tp_inst *i)
         at[a] = &args[a];
     }
     tp_lanes r = tp_planes_result(m, out);
-    tp_planes_written(out, &r, tp_domain_compute(m->domain, i, &r, at));
+    tp_note_planes(out, &r, tp_domain_compute(m->domain, i, &r, at));
 }
 
 void tp_planes_inst(tp_machine *m, const tp_inst *i)

@@ -382,7 +382,7 @@ static void reduce_numbers(const tp_inst *i, const tp_cells *a, tp_cells *out, c
 static void planes_of_reduce(tp_machine *m, tp_prim prim, tp_cells *out, const tp_cells *a, const tp_groups *g)
 {
     tp_lanes x = tp_lanes_of(a), r = tp_planes_result(m, out);
-    tp_planes_written(out, &r, m->domain->reduce(m->domain, prim, &r, &x, g));
+    tp_note_planes(out, &r, m->domain->reduce(m->domain, prim, &r, &x, g));
 }
 
 void tp_exec_reduce(tp_machine *m, const tp_inst *i)
@@ -454,6 +454,6 @@ void tp_exec_scan(tp_machine *m, const tp_inst *i)
     }
     if (m->domain) {
         tp_lanes r = {.degree = out->meaning.degree};
-        tp_planes_written(out, &r, planes);
+        tp_note_planes(out, &r, planes);
     }
 }

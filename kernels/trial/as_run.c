@@ -14,7 +14,7 @@ bool tp_trial_same_numbers(const tp_trial *x, const tp_tensor *verified, const t
         bool same = memcmp(v->data, r->data, v->n * tp_dtype_size(v->dtype)) == 0;
         for (size_t j = 0; !same && tp_trial_compares(k, i) && j < v->n; j++) {
             double a = tp_get_f64(v->dtype, v->data, j), b = tp_get_f64(r->dtype, r->data, j);
-            if (a == b || (isnan(a) && isnan(b)) || !tp_compared(k, o, x->c->env, v, j))
+            if (a == b || (isnan(a) && isnan(b)) || !tp_is_compared(k, o, x->c->env, v, j))
                 continue;
             tp_str at = tp_element_name(x->work, o, v, j);
             *where = tp_printf(x->keep, "%.*s is %.17g as it was verified, and %.17g as `run` executes the kernel",

@@ -249,7 +249,7 @@ static void add_case(picking *p, uint32_t kernel, const tp_json *v, uint32_t num
         if (out->at[i].kernel == k && !v && memcmp(out->at[i].env, x.env, tp_sym_count(k->exprs) * sizeof *x.env) == 0)
             return; /* the same sizes again */
     tp_push(c->arena, *out, x);
-    tp_picked(p->picker, k, x.env);
+    tp_picker_note(p->picker, k, x.env);
 }
 
 /* ---- which inputs on which case ---- */

@@ -86,7 +86,7 @@ static void indices(const tp_operand *o, const tp_tensor *t, size_t i, int64_t *
         at[d] = (int64_t)(i % (size_t)t->dims[d]);
 }
 
-bool tp_compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_tensor *t, size_t i)
+bool tp_is_compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_tensor *t, size_t i)
 {
     int64_t at[TP_MAX_RANK];
     if (!o->valid.id)
@@ -208,7 +208,7 @@ static double rms_of(const tp_kernel *k, const tp_operand *o, int64_t *env, cons
     size_t finite = 0;
     for (size_t i = 0; i < want->data->n; i++) {
         double w = element_of(want, i).real;
-        if (isfinite(w) && tp_compared(k, o, env, want->data, i)) {
+        if (isfinite(w) && tp_is_compared(k, o, env, want->data, i)) {
             squares += w * w;
             finite++;
         }
@@ -227,7 +227,7 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
     *out = (tp_output_diff){.name = o->name, .ratio = -1, .tier = TP_TIER_EQUAL};
     lay_out_blocks(a, k, o, env, got.data, block, out);
     for (size_t i = 0; i < n; i++) {
-        if (!tp_compared(k, o, env, got.data, i))
+        if (!tp_is_compared(k, o, env, got.data, i))
             continue;
         element g = element_of(&got, i), w = element_of(&want, i);
         double scale = fmax(fabs(w.real), rms), ratio = ratio_of(&g, &w, scale);

@@ -33,7 +33,7 @@ typedef struct collector {
     const tp_program *p;
 } collector;
 
-static const guard *guarded(collector *c, guard g)
+static const guard *new_guard(collector *c, guard g)
 {
     guard *r = TP_NEW(c->arena, guard);
     *r = g;
@@ -61,15 +61,15 @@ static void collect(collector *c, const tp_region *r, const guard *guards)
                 add_condition(c, s->inst->args[0], guards);
         } else if (s->kind == TP_IF) {
             add_condition(c, s->value, guards);
-            inside = guarded(c, (guard){s->value, true, -1, guards});
+            inside = new_guard(c, (guard){s->value, true, -1, guards});
         } else if (s->kind == TP_LOOP) {
             c->out->loops[s->var] = s;
-            inside = guarded(c, (guard){-1, true, s->var, guards});
+            inside = new_guard(c, (guard){-1, true, s->var, guards});
         }
         collect(c, &s->test, guards);
         collect(c, &s->body, inside);
         if (s->orelse.len)
-            collect(c, &s->orelse, guarded(c, (guard){s->value, false, -1, guards}));
+            collect(c, &s->orelse, new_guard(c, (guard){s->value, false, -1, guards}));
     }
 }
 
@@ -250,7 +250,7 @@ static double difference(solver *s, const atom *x)
     return x->margin ? margin(s, x->margin) : value_of(s, x->a, s->lane) - value_of(s, x->b, s->lane);
 }
 
-static bool satisfied(solver *s, const atom *x)
+static bool is_satisfied(solver *s, const atom *x)
 {
     double d = difference(s, x);
     return d == d && (x->margin ? d > 0 : tp_meaning_f64(x->relation, d, 0) != 0);
@@ -268,7 +268,7 @@ static bool try_value(solver *s, const atom *x, const variable *v, double to)
     if (!(to >= (double)v->lo && to <= (double)v->hi))
         return false;
     *v->at = (int64_t)to - (int64_t)to % v->step;
-    if (*v->at >= v->lo && *v->at != old && satisfied(s, x))
+    if (*v->at >= v->lo && *v->at != old && is_satisfied(s, x))
         return true;
     *v->at = old;
     return false;

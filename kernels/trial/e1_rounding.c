@@ -51,7 +51,7 @@ static void digest(tp_trial *x, const tp_operand *o, const tp_tensor *t)
     size_t size = tp_dtype_size(t->dtype);
     const uint8_t *bytes = t->data;
     for (size_t i = 0; i < t->n; i++)
-        for (size_t b = 0; b < size && tp_compared(x->c->kernel, o, x->c->env, t, i); b++)
+        for (size_t b = 0; b < size && tp_is_compared(x->c->kernel, o, x->c->env, t, i); b++)
             x->r->digest = (x->r->digest ^ bytes[i * size + b]) * 0x100000001b3u;
 }
 

@@ -19,7 +19,7 @@ static bool compare_bits(tp_trial *x, const tp_sides *e, tp_bits *b)
             double real = ((const double *)mg->plane[0])[j];
             bool exact = ((const double *)mg->plane[1])[j] == 0 && ((const double *)mw->plane[1])[j] == 0 &&
                          (real == got || (isnan(real) && isnan(got)));
-            if (!tp_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
+            if (!tp_is_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
                 continue;
             compared++;
             if (!exact) {

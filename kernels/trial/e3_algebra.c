@@ -71,9 +71,8 @@ static bool invariant(const tp_trial *x, const tp_sides *e, uint32_t i, const ui
 {
     const tp_kernel *k = x->c->kernel;
     const uint64_t *w = e->want_meaning[k->ninputs + i].plane[0];
-    for (size_t j = 0; j < e->want[i].n; j++)
-        if ((w[j] ^ first[j]) << 32 &&
-            /* the lower half is the value */ tp_compared(k, &k->operands[k->ninputs + i], x->c->env, &e->want[i], j))
+    for (size_t j = 0; j < e->want[i].n; j++) /* the lower half of a word is the value */
+        if ((w[j] ^ first[j]) << 32 && tp_is_compared(k, &k->operands[k->ninputs + i], x->c->env, &e->want[i], j))
             return false;
     return true;
 }
@@ -95,7 +94,7 @@ static void compare_residues(const tp_trial *x, const tp_sides *e, uint32_t i, t
     for (size_t j = 0; j < g->n; j++) {
         double got = tp_get_f64(g->dtype, g->data, j), want = tp_get_f64(TP_F64, w->data, j);
         uint64_t a = ((const uint64_t *)mg->plane[0])[j], b = ((const uint64_t *)mw->plane[0])[j];
-        if (!tp_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
+        if (!tp_is_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
             continue;
         r->compared++;
         if (real && isfinite(got) && isfinite(want) && (a == TP_FIELD_UNKNOWN || b == TP_FIELD_UNKNOWN)) {
@@ -202,7 +201,7 @@ static bool agrees_without_ties(const tp_trial *x, const tp_sides *e, uint32_t i
     for (size_t j = 0; j < g->n; j++) {
         double got = tp_get_f64(g->dtype, g->data, j), want = tp_get_f64(TP_F64, w->data, j);
         bool by_residues = tp_is_float(g->dtype) && isfinite(got) && isfinite(want);
-        if (!tp_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
+        if (!tp_is_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
             into->seen[i][j] = true;
         else if (mg[j] == TP_FIELD_UNKNOWN || mw[j] == TP_FIELD_UNKNOWN)
             into->ties++;
@@ -283,7 +282,7 @@ static void choose_element(blamed *b, const tp_sides *e)
             size_t at = (from + j) % n;
             bool known = got[at] != TP_FIELD_UNKNOWN && want[at] != TP_FIELD_UNKNOWN;
             if (!known || !((got[at] ^ want[at]) << 32) ||
-                !tp_compared(k, &k->operands[k->ninputs + i], b->x.c->env, &e->want[i], at))
+                !tp_is_compared(k, &k->operands[k->ninputs + i], b->x.c->env, &e->want[i], at))
                 continue;
             b->output = i;
             b->element = at;

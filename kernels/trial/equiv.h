@@ -293,7 +293,7 @@ double tp_tolerance(const tp_kernel *k);
 void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, tp_result got, tp_result want,
                 tp_output_diff *out);
 /* Is element i of output o inside its "valid"? */
-bool tp_compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_tensor *t, size_t i);
+bool tp_is_compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_tensor *t, size_t i);
 /* Coordinates of the first or last step whose windows hold the element of `o`,
  * and that of `other` where it is not NULL; empty when there is none. */
 tp_str tp_step_of(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_operand *o, const int64_t *element,

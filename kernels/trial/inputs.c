@@ -21,7 +21,7 @@ static double wide(tp_rng *rng)
 }
 
 /* Neighbours are opposite up to a little, or equal, or zeros of both signs. */
-static double cancelling(tp_rng *rng, double previous, size_t i)
+static double near_opposite(tp_rng *rng, double previous, size_t i)
 {
     switch (i % 2 ? tp_rng_below(rng, 4) : 4) {
     case 0: return -previous * (1 + 0x1p-8);
@@ -83,7 +83,8 @@ static double spike(tp_rng *rng, bool row)
 }
 
 /* What stands where; magnitudes are small where they may be, so that exp and what comes of it stay exact enough. */
-static double placed(tp_input_family family, const tp_tensor *t, size_t i, tp_rng *rng, uint64_t seed, uint64_t stream)
+static double input_value(tp_input_family family, const tp_tensor *t, size_t i, tp_rng *rng, uint64_t seed,
+                          uint64_t stream)
 {
     place p = place_of(t, i);
     double noise = (double)tp_rng_below(rng, 64) / 2048, half = (double)tp_rng_below(rng, 3) - 1;
@@ -183,7 +184,7 @@ void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed,
         switch (family) {
         case TP_INPUT_NORMAL: v = tp_rng_normal(&rng); break;
         case TP_INPUT_WIDE: v = wide(&rng); break;
-        case TP_INPUT_CANCEL: v = cancelling(&rng, v, i); break;
+        case TP_INPUT_CANCEL: v = near_opposite(&rng, v, i); break;
         case TP_INPUT_INTEGERS: v = integer_of(t->dtype, &rng, range); break;
         case TP_INPUT_SMALL: v = small(&rng); break;
         case TP_INPUT_ASCENDING:
@@ -194,7 +195,7 @@ void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed,
         case TP_INPUT_CONSTANT:
         case TP_INPUT_SIGNS:
         case TP_INPUT_POWERS:
-        case TP_INPUT_LARGE: v = placed(family, t, i, &rng, seed, stream); break;
+        case TP_INPUT_LARGE: v = input_value(family, t, i, &rng, seed, stream); break;
         }
         tp_put_f64(t->dtype, t->data, i, tp_dtype_moderate(t->dtype, v));
     }

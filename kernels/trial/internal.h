@@ -33,7 +33,7 @@ tp_picker *tp_picker_new(tp_arena *a, const tp_kernel *k);
  * 1 the least ones, others random ones. False when none of 400 attempts is in the domain. */
 bool tp_pick(const tp_picker *p, const tp_kernel *k, const bool *given, tp_rng *rng, uint32_t number, int64_t *env);
 /* These sizes are a case. */
-void tp_picked(tp_picker *p, const tp_kernel *k, const int64_t *env);
+void tp_picker_note(tp_picker *p, const tp_kernel *k, const int64_t *env);
 /* Makes sizes (of the picker's kernel) a case, with tables of this seed (0: of any); false when it was one already. */
 typedef bool (*tp_take_case)(void *ctx, const int64_t *env, uint64_t seed);
 /* Cases for two blocks and a rest everywhere, for every single value, and for pairs of values, while effort lasts. */

@@ -87,7 +87,7 @@ static uint32_t place(const value_list *v, int64_t x)
 }
 
 /* Does "where" forbid the pair, whatever the other sizes are? */
-static bool forbidden(pairing *p, uint32_t i, int64_t x, uint32_t j, int64_t y)
+static bool is_forbidden(pairing *p, uint32_t i, int64_t x, uint32_t j, int64_t y)
 {
     const tp_kernel *k = p->k;
     p->env[k->sizes[i].sym] = x;
@@ -140,7 +140,7 @@ static void count_pairs(pairing *p, uint32_t i, uint32_t j)
     for (uint32_t x = 0; x < v->len; x++)
         for (uint32_t y = 0; y < w->len; y++) {
             bool covered = seen[(size_t)x * w->len + y];
-            if (!covered && forbidden(p, i, v->at[x], j, w->at[y]))
+            if (!covered && is_forbidden(p, i, v->at[x], j, w->at[y]))
                 continue;
             p->out.pairs++;
             p->out.covered += covered;

@@ -22,7 +22,7 @@ typedef struct seen_set {
     uint32_t size, n; /* size: a power of two */
 } seen_set;
 
-static uint64_t mixed(uint64_t x)
+static uint64_t mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -30,7 +30,7 @@ static uint64_t mixed(uint64_t x)
 }
 
 /* True when x is new; `add` puts it in, while there is room. */
-static bool unseen(seen_set *s, uint64_t x, bool add)
+static bool is_new(seen_set *s, uint64_t x, bool add)
 {
     uint32_t at = (uint32_t)x & (s->size - 1);
     for (; s->at[at]; at = (at + 1) & (s->size - 1))
@@ -122,11 +122,11 @@ static uint32_t news(tp_picker *p, const tp_kernel *k, const int64_t *env, bool 
     for (uint32_t i = 0; i < k->nsizes; i++) {
         if (!open_size(&k->sizes[i]))
             continue;
-        uint64_t x = mixed(((uint64_t)i << 48) ^ (uint64_t)env[k->sizes[i].sym]);
-        n += 8u * unseen(&p->seen, x, add);
+        uint64_t x = mix(((uint64_t)i << 48) ^ (uint64_t)env[k->sizes[i].sym]);
+        n += 8u * is_new(&p->seen, x, add);
         for (uint32_t j = 0; j < i; j++)
             if (open_size(&k->sizes[j]))
-                n += unseen(&p->seen, mixed(x * 3 + mixed(((uint64_t)j << 48) ^ (uint64_t)env[k->sizes[j].sym])), add);
+                n += is_new(&p->seen, mix(x * 3 + mix(((uint64_t)j << 48) ^ (uint64_t)env[k->sizes[j].sym])), add);
     }
     return n;
 }
@@ -149,7 +149,7 @@ static void note_steps(tp_picker *p, const int64_t *env)
             p->steps[a] = n;
 }
 
-void tp_picked(tp_picker *p, const tp_kernel *k, const int64_t *env)
+void tp_picker_note(tp_picker *p, const tp_kernel *k, const int64_t *env)
 {
     news(p, k, env, true);
     if (k == p->k)
@@ -193,7 +193,7 @@ static bool next_single(tp_picker *p, tp_rng *rng, uint32_t *size, uint32_t *whi
         for (; open_size(&k->sizes[*size]) && *which < TP_MAX_VALUES; (*which)++)
             for (int attempt = 0; attempt < 6; attempt++)
                 if (candidate(p, rng, *size, *which, false, env) &&
-                    unseen(&p->seen, mixed(((uint64_t)*size << 48) ^ (uint64_t)env[k->sizes[*size].sym]), false))
+                    is_new(&p->seen, mix(((uint64_t)*size << 48) ^ (uint64_t)env[k->sizes[*size].sym]), false))
                     return true;
     return false;
 }
@@ -443,8 +443,8 @@ static bool is_condition_of(const tp_point *p, const tp_condition *c)
 }
 
 /* The cheapest sizes of `searches` at which the condition is `want` in some step. */
-static bool solved(exploring *x, tp_rng *rng, const tp_conditions *cs, uint32_t c, bool want, int searches,
-                   int64_t *best, int64_t *env)
+static bool solve_sizes(exploring *x, tp_rng *rng, const tp_conditions *cs, uint32_t c, bool want, int searches,
+                        int64_t *best, int64_t *env)
 {
     double least = LATE_EFFORT;
     bool found = false;
@@ -475,7 +475,7 @@ static void explore_conditions(exploring *x, tp_arena *a, tp_rng *rng, int64_t *
         for (uint32_t c = 0; c < cs.list.len; c++)
             for (uint32_t way = 0; way < 2 && is_condition_of(&x->coverage->points.at[i], &cs.list.at[c]); way++)
                 for (uint64_t t = 0; t < times && !(x->coverage->points.at[i].seen >> way & 1) && x->left > 0; t++)
-                    if (solved(x, rng, &cs, c, way == 1, searches, best, env))
+                    if (solve_sizes(x, rng, &cs, c, way == 1, searches, best, env))
                         explore(x, best, 5000 + t, LATE_EFFORT);
 }
 

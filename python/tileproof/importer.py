@@ -474,13 +474,13 @@ class IndexMap(Body):
         floor = f"{a.operand()} {op} {b.operand()}"
         negative = f"-((-{a.operand()}) {op} {b.operand()})"
         if b.number is not None and b.number > 0 or b.text.startswith("num_programs("):
-            if self.counted(a):
+            if self.is_counted(a):
                 return Value(floor, atom=False)
             return Value(f"{floor} if {a.operand()} >= 0 else {negative}", atom=False)
-        one_sign = f"{b.operand()} > 0" if self.counted(a) else f"({a.operand()} >= 0 and {b.operand()} > 0) or ({a.operand()} < 0 and {b.operand()} < 0)"
+        one_sign = f"{b.operand()} > 0" if self.is_counted(a) else f"({a.operand()} >= 0 and {b.operand()} > 0) or ({a.operand()} < 0 and {b.operand()} < 0)"
         return Value(f"{floor} if {one_sign} else {negative}", atom=False)
 
-    def counted(self, a: Value) -> bool:
+    def is_counted(self, a: Value) -> bool:
         """Made of program ids without a subtraction: never negative."""
         return "-" not in a.text and "~" not in a.text and set(re.findall(r"[A-Za-z_]\w*", a.text)) <= {*self.grid, "num_programs", "max", "min", "cdiv"}
 

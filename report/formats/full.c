@@ -81,7 +81,7 @@ static void excerpt(const painter *p, const tp_source *s, const tp_finding *f, i
     fprintf(p->out, "%s%.*s%s\n", f->label.n ? " " : "", TP_FMT(safe(p, f->label)), paint(p, PLAIN));
 }
 
-static void attached(const painter *p, int margin, const char *kind, tp_str text)
+static void print_note(const painter *p, int margin, const char *kind, tp_str text)
 {
     if (text.n)
         fprintf(p->out, "%s%*s =%s %s: %.*s\n", paint(p, BLUE), margin, "", paint(p, PLAIN), kind,
@@ -109,8 +109,8 @@ static void witness(const painter *p, int margin, const tp_witness *w)
         tp_buf_c(&b, "the only case");
     tp_buf_printf(&b, "   [%s]",
                   strcmp(w->replay, "executed") == 0 ? "confirmed by execution" : "confirmed by exact arithmetic");
-    attached(p, margin, "smallest case", tp_buf_view(&b));
-    attached(p, margin, "there", w->detail);
+    print_note(p, margin, "smallest case", tp_buf_view(&b));
+    print_note(p, margin, "there", w->detail);
 }
 
 /* Findings of one rule on one subject fold after two. */
@@ -146,7 +146,7 @@ static bool told_before(const tp_spec_report *s, const tp_finding *f)
 }
 
 /* Is a finding on its subject between them? */
-static bool listed(const tp_finding *from, const tp_finding *f)
+static bool is_listed(const tp_finding *from, const tp_finding *f)
 {
     for (const tp_finding *g = from + 1; g < f; g++)
         if (same_cause(g, f) && tp_str_eq(g->subject, f->subject))
@@ -159,7 +159,7 @@ static tp_str also(const painter *p, const tp_spec_report *s, const tp_finding *
 {
     tp_buf b = {.arena = p->arena};
     for (const tp_finding *g = f + 1; g < s->findings.at + s->findings.len; g++)
-        if (same_cause(f, g) && !tp_str_eq(f->subject, g->subject) && !listed(f, g))
+        if (same_cause(f, g) && !tp_str_eq(f->subject, g->subject) && !is_listed(f, g))
             tp_buf_printf(&b, "%s`%.*s` (line %u)", b.n ? ", " : "", TP_FMT(g->subject),
                           tp_linecol_of(s->source, g->loc.start).line);
     return tp_buf_view(&b);
@@ -178,12 +178,12 @@ static void finding(const painter *p, const tp_spec_report *s, const tp_finding 
         excerpt(p, s->source, f, margin);
     if (f->witness)
         witness(p, margin, f->witness);
-    attached(p, margin, "why", f->reason);
-    attached(p, margin, "note", f->note);
-    attached(p, margin, "holds when", tp_shown_precondition(p->arena, f));
-    attached(p, margin, "help", tp_shown_help(f));
-    attached(p, margin, "fix", tp_shown_fix(p->arena, f));
-    attached(p, margin, "also", also(p, s, f));
+    print_note(p, margin, "why", f->reason);
+    print_note(p, margin, "note", f->note);
+    print_note(p, margin, "holds when", tp_shown_precondition(p->arena, f));
+    print_note(p, margin, "help", tp_shown_help(f));
+    print_note(p, margin, "fix", tp_shown_fix(p->arena, f));
+    print_note(p, margin, "also", also(p, s, f));
     if (more)
         fprintf(p->out, "%*s = %u more finding%s of this kind; --format json lists all\n", margin, "", more,
                 more == 1 ? "" : "s");

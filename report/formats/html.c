@@ -147,7 +147,7 @@ static void write_spec(const tp_page *p, uint32_t i)
 }
 
 /* Is the character after an odd number of backslashes? */
-static bool escaped(const char *text, size_t at)
+static bool is_escaped(const char *text, size_t at)
 {
     size_t n = 0;
     while (n < at && text[at - n - 1] == '\\')
@@ -173,7 +173,7 @@ static void write_record(const tp_page *p)
     for (size_t i = 0; i < n; i++) {
         if (!quoted && (buffer[i] == ' ' || buffer[i] == '\n'))
             continue; /* layout */
-        if (buffer[i] == '"' && !(quoted && escaped(buffer, i)))
+        if (buffer[i] == '"' && !(quoted && is_escaped(buffer, i)))
             quoted = !quoted;
         if (buffer[i] == '<')
             tp_html_raw(p, "\\u003c");

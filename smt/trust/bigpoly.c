@@ -33,7 +33,7 @@ static mpz_ptr number(tp_bigs *b)
 }
 
 /* Powers of powers would fill the memory. */
-static mpz_ptr limited(tp_bigs *b, mpz_ptr z)
+static mpz_ptr limit(tp_bigs *b, mpz_ptr z)
 {
     if (mpz_sizeinbase(z, 2) > MAX_BITS)
         tp_leave(b->arena, TP_E_INPUT);
@@ -78,7 +78,7 @@ static void add_term(tp_bigs *b, tp_bigpoly *x, const tp_bigterm *t, mpz_srcptr 
             mpz_addmul(sum, t->coef, scale);
         else
             mpz_add(sum, sum, t->coef);
-        x->at[i].coef = limited(b, sum);
+        x->at[i].coef = limit(b, sum);
         if (mpz_sgn(sum) == 0) {
             memmove(&x->at[i], &x->at[i + 1], (x->len - i - 1) * sizeof *t);
             x->len--;
@@ -89,7 +89,7 @@ static void add_term(tp_bigs *b, tp_bigpoly *x, const tp_bigterm *t, mpz_srcptr 
     if (scale) {
         new.coef = number(b);
         mpz_mul(new.coef, t->coef, scale);
-        limited(b, new.coef);
+        limit(b, new.coef);
     }
     if (mpz_sgn(new.coef) == 0)
         return;

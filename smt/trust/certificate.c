@@ -319,7 +319,7 @@ static bool check_lines(checker *c, const state *s, const tp_proof *proof)
 static bool check(checker *c, const state *s, const tp_proof *proof);
 
 /* Does anything that is known, or put in, speak of the symbol? */
-static bool mentioned(checker *c, const state *s, uint32_t sym)
+static bool is_mentioned(checker *c, const state *s, uint32_t sym)
 {
     bool yes = sym < s->nwith && s->with[sym].id;
     for (uint32_t i = 0; i < s->hyps.len; i++)
@@ -338,13 +338,13 @@ static bool fresh(checker *c, const state *s, uint32_t named, uint32_t *sym)
     tp_bigs_spend(&c->big, s->nvars + s->nwith + s->hyps.len);
     for (uint32_t i = 0; i < s->hyps.len; i++)
         tp_bigs_spend(&c->big, tp_expr_size(c->p, s->hyps.at[i].e) / 16);
-    if (!tp_own_symbol(&c->own, named, sym) || mentioned(c, s, *sym))
+    if (!tp_own_symbol(&c->own, named, sym) || is_mentioned(c, s, *sym))
         return reject(c, "the new symbol is not new");
     return true;
 }
 
 /* s with `by` in the place of a symbol; the symbol's own variable stays behind. */
-static state substituted(checker *c, const state *s, uint32_t sym, tp_expr by, const tp_var *own)
+static state substitute(checker *c, const state *s, uint32_t sym, tp_expr by, const tp_var *own)
 {
     uint32_t n = tp_sym_count(c->p);
     tp_expr *with = TP_NEWN(c->arena, tp_expr, n);
@@ -378,7 +378,7 @@ static bool check_choices(checker *c, const state *s, const tp_proof *proof)
     if (!x || !x->choices || !x->nchoices || x->nchoices != proof->nkids)
         return reject(c, "the variable has not as many choices");
     for (uint32_t i = 0; i < proof->nkids; i++) {
-        state kid = substituted(c, s, x->sym, tp_const(c->p, x->choices[i]), NULL);
+        state kid = substitute(c, s, x->sym, tp_const(c->p, x->choices[i]), NULL);
         say(c, "%*scase %.*s = %lld\n", 2 * c->depth, "", TP_FMT(tp_sym_name(c->p, x->sym)), (long long)x->choices[i]);
         if (!check(c, &kid, proof->kids[i]))
             return false;
@@ -423,7 +423,7 @@ static bool check_multiple(checker *c, const state *s, const tp_proof *proof)
                    .hi = x->hi.id ? tp_op2(c->p, TP_E_FLOORDIV, x->hi, factor) : x->hi,
                    .multiple_of = 1,
                    .step = x->step};
-    state kid = substituted(c, s, x->sym, tp_op2(c->p, TP_E_MUL, factor, k), &part);
+    state kid = substitute(c, s, x->sym, tp_op2(c->p, TP_E_MUL, factor, k), &part);
     say(c, "%*s%.*s = %lld * %.*s\n", 2 * c->depth, "", TP_FMT(tp_sym_name(c->p, x->sym)), (long long)f,
         TP_FMT(tp_sym_name(c->p, sym)));
     return check(c, &kid, proof->kids[0]);
@@ -454,7 +454,7 @@ static bool check_divided(checker *c, const state *s, const tp_proof *proof)
         return reject(c, "nothing says that the variable is such a multiple");
     tp_expr product = tp_op2(c->p, TP_E_MUL, divisor, tp_sym(c->p, sym));
     tp_var part = {.sym = sym, .lo = tp_const(c->p, lo >= 1), .hi = x->hi, .multiple_of = 1};
-    state kid = substituted(c, s, x->sym, product, &part);
+    state kid = substitute(c, s, x->sym, product, &part);
     hypothesis goal = kid.hyps.at[--kid.hyps.len]; /* stays the last */
     tp_push(c->arena, kid.hyps, (hypothesis){tp_op2(c->p, TP_E_GE, product, x->lo), false});
     tp_push(c->arena, kid.hyps, (hypothesis){tp_op2(c->p, TP_E_LE, product, x->hi), false});

@@ -220,7 +220,7 @@ tp_str tp_row_statement(tp_arena *a, const tp_exprs *p, const tp_certificate_ent
     return text;
 }
 
-static tp_str kept(tp_arena *a, const char *text)
+static tp_str copy_text(tp_arena *a, const char *text)
 {
     return tp_printf(a, "%s", text ? text : "");
 }
@@ -231,7 +231,8 @@ void tp_certificates_add(tp_certificates *c, const tp_exprs *p, const char *spec
     tp_arena *work = tp_arena_child(c->arena);
     writer w = {.arena = work, .p = p, .nodes = json_object_new_array()};
     json *row = json_object_new_object();
-    tp_certificate_entry entry = {kept(c->arena, spec), kept(c->arena, o->name), tp_str_c(tp_grade_name(grade))};
+    tp_certificate_entry entry = {copy_text(c->arena, spec), copy_text(c->arena, o->name),
+                                  tp_str_c(tp_grade_name(grade))};
     put_statement(&w, row, &entry, o);
     json *by = proof ? proof_of(&w, proof) : NULL;
     put(row, "nodes", w.nodes);

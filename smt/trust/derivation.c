@@ -164,7 +164,7 @@ static bool says(check *c, const tp_side *side, tp_str goal, const here *h)
     return yes;
 }
 
-static bool decided(check *c, const tp_real_guard *g)
+static bool is_decided(check *c, const tp_real_guard *g)
 {
     tp_bigpoly q = tp_big_of(&c->f.big, g->e, NULL, 0);
     mpz_srcptr v = tp_big_value(&c->f.big, &q);
@@ -174,7 +174,7 @@ static bool decided(check *c, const tp_real_guard *g)
 /* Stops unless the step names a side condition that says so here. */
 static void needs(check *c, const tp_law_step *s, tp_real_guard g, const here *h)
 {
-    if (decided(c, &g))
+    if (is_decided(c, &g))
         return;
     for (uint32_t i = 0; i < h->n; i++)
         if (tp_str_eq(h->given[i], g.key))
@@ -403,7 +403,7 @@ static tp_str replay_guard(check *c, const tp_law_step *s)
     for (uint32_t i = 0; i < n; i++)
         if (!stands_under(b, g[i].key)) {
             needs(c, s, g[i], &h);
-            body = tp_reals_guarded(&c->f, body, g[i]);
+            body = tp_reals_under(&c->f, body, g[i]);
         }
     must(c, tp_reals_same(&c->f, a->arg[0], body), "the summands are not the same");
     return key;
@@ -454,7 +454,7 @@ static const tp_real_form *at_all(check *c, const tp_real_form *x, const tp_real
     const tp_real_guard *g;
     uint32_t n = conditions_of(a, &g);
     for (uint32_t i = 0; i < n; i++)
-        x = tp_reals_guarded(&c->f, x, g[i]);
+        x = tp_reals_under(&c->f, x, g[i]);
     return x;
 }
 

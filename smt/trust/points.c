@@ -12,7 +12,7 @@ typedef struct walk {
     bool *set; /* per symbol: env has its value */
 } walk;
 
-static bool undecided(const walk *w, const char *what)
+static bool leave_undecided(const walk *w, const char *what)
 {
     tp_buf why = {.arena = w->c->arena};
     tp_buf_c(&why, what);
@@ -51,7 +51,7 @@ static bool point(const walk *w)
         else if ((v != 0) == h->negated)
             return true;
     }
-    return undecided(w, valued ? "a case contradicts the claim" : "a case has no value");
+    return leave_undecided(w, valued ? "a case contradicts the claim" : "a case has no value");
 }
 
 static bool points_from(walk *w, uint32_t i)
@@ -62,13 +62,13 @@ static bool points_from(walk *w, uint32_t i)
     const tp_var *x = &w->s->vars[i];
     tp_bigs_spend(&w->c->big, 1);
     if (!x->choices && (!value_of(w, x->lo, &lo) || !value_of(w, x->hi, &hi)))
-        return undecided(w, "a bound has no value");
+        return leave_undecided(w, "a bound has no value");
     int64_t n = x->choices                     ? (int64_t)x->nchoices
                 : hi < lo                      ? 0
                 : hi / 2 - lo / 2 > MAX_POINTS ? MAX_POINTS + 1
                                                : hi - lo + 1;
     if (n > MAX_POINTS)
-        return undecided(w, "there are too many cases to evaluate");
+        return leave_undecided(w, "there are too many cases to evaluate");
     for (int64_t k = 0; k < n; k++) {
         int64_t value = x->choices ? x->choices[k] : lo + k;
         w->env[x->sym] = value;

@@ -25,7 +25,7 @@ static const form *plain_atom(tp_reals *f, const atom *a, int power)
 static const form *node(tp_reals *f, uint32_t id);
 
 /* What a rule says that an atom is; later rules hold of it, too. */
-static const form *ruled(tp_reals *f, tp_str key)
+static const form *by_rule(tp_reals *f, tp_str key)
 {
     for (uint32_t i = f->from_rule; i < f->rules.len; i++) {
         tp_real_rule *r = &f->rules.at[i];
@@ -57,13 +57,13 @@ void tp_reals_rule(tp_reals *f, tp_str key, uint32_t to)
 
 static const form *of_atom(tp_reals *f, const atom *a)
 {
-    const form *x = plain_atom(f, a, 1), *by = ruled(f, x->at[0].factor[0].key);
+    const form *x = plain_atom(f, a, 1), *by = by_rule(f, x->at[0].factor[0].key);
     return by ? by : x;
 }
 
 /* ---- conditions ---- */
 
-static const form *chosen(tp_reals *f, tp_expr c, bool negate, const form *yes, const form *no);
+static const form *choose(tp_reals *f, tp_expr c, bool negate, const form *yes, const form *no);
 
 static guard guard_of(tp_reals *f, int kind, tp_expr e)
 {
@@ -101,7 +101,7 @@ bool tp_reals_guard(tp_reals *f, tp_expr condition, guard *g)
 {
     const tp_expr_node n = *tp_expr_get(f->own.to, condition);
     if (n.op == TP_E_NOT && compares(f, n.a, g)) {
-        *g = tp_real_negated(f, *g);
+        *g = tp_real_negate(f, *g);
         return true;
     }
     return compares(f, condition, g);
@@ -115,13 +115,13 @@ static const form *by_guard(tp_reals *f, guard g, bool negate, const form *yes, 
         bool holds = g.kind == 0 ? mpz_sgn(v) >= 0 : (mpz_sgn(v) == 0) == (g.kind == 1);
         return holds != negate ? yes : no;
     }
-    guard opposite = tp_real_negated(f, g);
-    return tp_real_plus(f, tp_reals_guarded(f, yes, negate ? opposite : g),
-                        tp_reals_guarded(f, no, negate ? g : opposite), 1);
+    guard opposite = tp_real_negate(f, g);
+    return tp_real_plus(f, tp_reals_under(f, yes, negate ? opposite : g), tp_reals_under(f, no, negate ? g : opposite),
+                        1);
 }
 
 /* yes where c holds (negate: does not), else no. */
-static const form *chosen(tp_reals *f, tp_expr c, bool negate, const form *yes, const form *no)
+static const form *choose(tp_reals *f, tp_expr c, bool negate, const form *yes, const form *no)
 {
     const tp_expr_node n = *tp_expr_get(f->own.to, c);
     const form *swap = yes;
@@ -131,11 +131,11 @@ static const form *chosen(tp_reals *f, tp_expr c, bool negate, const form *yes, 
         no = swap;
     }
     switch (n.op) {
-    case TP_E_NOT: return chosen(f, n.a, true, yes, no);
-    case TP_E_AND: return chosen(f, n.a, false, chosen(f, n.b, false, yes, no), no);
-    case TP_E_OR: return chosen(f, n.a, false, yes, chosen(f, n.b, false, yes, no));
-    case TP_E_IMPLIES: return chosen(f, n.a, false, chosen(f, n.b, false, yes, no), yes);
-    case TP_E_ITE: return chosen(f, n.a, false, chosen(f, n.b, false, yes, no), chosen(f, n.c, false, yes, no));
+    case TP_E_NOT: return choose(f, n.a, true, yes, no);
+    case TP_E_AND: return choose(f, n.a, false, choose(f, n.b, false, yes, no), no);
+    case TP_E_OR: return choose(f, n.a, false, yes, choose(f, n.b, false, yes, no));
+    case TP_E_IMPLIES: return choose(f, n.a, false, choose(f, n.b, false, yes, no), yes);
+    case TP_E_ITE: return choose(f, n.a, false, choose(f, n.b, false, yes, no), choose(f, n.c, false, yes, no));
     case TP_E_COMPARISONS:
     case TP_E_LEAVES:
     case TP_E_RING:
@@ -164,7 +164,7 @@ static const form *integer(tp_reals *f, tp_expr e)
     case TP_E_MUL: return tp_real_times(f, integer(f, n.a), integer(f, n.b));
     case TP_E_NEG: return tp_real_negative(f, integer(f, n.a));
     case TP_E_COMPARISONS:
-    case TP_E_CONNECTIVES: return chosen(f, e, false, tp_real_constant(f, 1, 1), tp_real_constant(f, 0, 1));
+    case TP_E_CONNECTIVES: return choose(f, e, false, tp_real_constant(f, 1, 1), tp_real_constant(f, 0, 1));
     case TP_E_LEAVES:
     case TP_E_DIVISIONS:
     case TP_E_BITS:
@@ -222,7 +222,7 @@ static const guard *some_guard(const form *x)
 static const form *where(tp_reals *f, const form *x, guard g)
 {
     product *at = TP_NEWN(f->arena, product, x->n + 1);
-    tp_str opposite = tp_real_negated(f, g).key;
+    tp_str opposite = tp_real_negate(f, g).key;
     uint32_t n = 0;
     for (uint32_t i = 0; i < x->n; i++) {
         if (tp_real_has_guard(&x->at[i], opposite))
@@ -233,7 +233,7 @@ static const form *where(tp_reals *f, const form *x, guard g)
                 tp_real_drop_guard(&at[n], k);
         n++;
     }
-    return tp_real_collected(f, at, n);
+    return tp_real_collect(f, at, n);
 }
 
 static const form *exponential(tp_reals *f, const form *x)
@@ -325,7 +325,8 @@ static const form *by_meaning(tp_reals *f, tp_str op, int64_t number, const form
 }
 
 /* f(if c a b) = if c f(a) f(b) */
-static const form *applied(tp_reals *f, tp_str op, int64_t number, const form *const *arg, uint32_t nargs, int depth)
+static const form *apply_guarded(tp_reals *f, tp_str op, int64_t number, const form *const *arg, uint32_t nargs,
+                                 int depth)
 {
     const guard *g = NULL;
     for (uint32_t i = 0; i < nargs && !g; i++)
@@ -335,13 +336,13 @@ static const form *applied(tp_reals *f, tp_str op, int64_t number, const form *c
     if (depth == MAX_SPLITS)
         tp_reals_stop(f, "an operation depends on too many conditions");
     const form *yes[3], *no[3];
-    guard is = *g, not = tp_real_negated(f, *g);
+    guard is = *g, not = tp_real_negate(f, *g);
     for (uint32_t i = 0; i < nargs; i++) {
         yes[i] = where(f, arg[i], is);
         no[i] = where(f, arg[i], not );
     }
-    return by_guard(f, is, false, applied(f, op, number, yes, nargs, depth + 1),
-                    applied(f, op, number, no, nargs, depth + 1));
+    return by_guard(f, is, false, apply_guarded(f, op, number, yes, nargs, depth + 1),
+                    apply_guarded(f, op, number, no, nargs, depth + 1));
 }
 
 static const form *apply(tp_reals *f, const tp_real_node *r)
@@ -368,7 +369,7 @@ static const form *apply(tp_reals *f, const tp_real_node *r)
     if (r->nargs == 3 && tp_real_is_op(r->op, "where"))
         return tp_real_plus(f, tp_real_times(f, arg[0], arg[1]),
                             tp_real_times(f, tp_real_plus(f, one, arg[0], -1), arg[2]), 1);
-    return applied(f, r->op, r->number, arg, r->nargs, 0);
+    return apply_guarded(f, r->op, r->number, arg, r->nargs, 0);
 }
 
 /* ---- folds ---- */
@@ -472,7 +473,7 @@ static void part(tp_reals *f, const product *p, bool joins, atom *a, product *ou
         inner->num = 0;
 }
 
-static const form *summed(tp_reals *f, const atom *over, const form *body, bool joins)
+static const form *sum_over(tp_reals *f, const atom *over, const form *body, bool joins)
 {
     const form *total = tp_real_constant(f, 0, 1);
     for (uint32_t i = 0; i < body->n; i++) {
@@ -504,7 +505,7 @@ static uint32_t peel(tp_reals *f, atom *a, uint32_t body)
         bool no = is_unit(&f->d->reals[r->arg[1] - 1], a->op), yes = is_unit(&f->d->reals[r->arg[0] - 1], a->op);
         if (no == yes)
             return body;
-        const form *points = chosen(f, index_of(f, r->e), yes, tp_real_constant(f, 1, 1), tp_real_constant(f, 0, 1));
+        const form *points = choose(f, index_of(f, r->e), yes, tp_real_constant(f, 1, 1), tp_real_constant(f, 0, 1));
         if (points->n != 1 || points->at[0].nfactors || points->at[0].num != 1 || points->at[0].den != 1)
             tp_reals_stop(f, "the condition of a maximum is no conjunction");
         product all = {.nguards = a->nguards};
@@ -549,7 +550,7 @@ static const form *fold(tp_reals *f, const tp_real_node *r)
     uint32_t body = r->arg[0];
     add_counters(f, &a, r);
     if (tp_real_is_op(r->op, "sum"))
-        return summed(f, &a, node(f, body), r->kind == TP_REAL_FOLD);
+        return sum_over(f, &a, node(f, body), r->kind == TP_REAL_FOLD);
     for (;;) { /* maxima of maxima */
         body = peel(f, &a, body);
         const tp_real_node *inner = &f->d->reals[body - 1];
@@ -582,7 +583,7 @@ static const form *convert(tp_reals *f, const tp_real_node *r)
     }
     case TP_REAL_IF: {
         const form *yes = node(f, r->arg[0]), *no = node(f, r->arg[1]);
-        return chosen(f, index_of(f, r->e), false, yes, no);
+        return choose(f, index_of(f, r->e), false, yes, no);
     }
     case TP_REAL_FOLD:
     case TP_REAL_OVER: return fold(f, r);

@@ -102,7 +102,7 @@ bool tp_reals_same(tp_reals *f, const tp_real_form *a, const tp_real_form *b);
 /* The one atom that a form is; NULL: it is more. */
 const tp_real_atom *tp_reals_atom(const tp_real_form *x, tp_str *key);
 /* [guard] x */
-const tp_real_form *tp_reals_guarded(tp_reals *f, const tp_real_form *x, tp_real_guard g);
+const tp_real_form *tp_reals_under(tp_reals *f, const tp_real_form *x, tp_real_guard g);
 /* A comparison as a guard; false: it is more than one. */
 bool tp_reals_guard(tp_reals *f, tp_expr condition, tp_real_guard *g);
 /* e through a view. */

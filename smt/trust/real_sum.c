@@ -239,7 +239,7 @@ static void add_coefficient(tp_reals *f, product *to, const product *p)
     tp_real_reduce(f, to);
 }
 
-guard tp_real_negated(tp_reals *f, guard g)
+guard tp_real_negate(tp_reals *f, guard g)
 {
     tp_exprs *p = f->own.to;
     if (g.kind == 0)
@@ -276,7 +276,7 @@ static uint32_t complement(tp_reals *f, const product *a, const product *b)
                 return a->nguards;
             only = i;
         }
-    if (only == a->nguards || !tp_real_has_guard(b, tp_real_negated(f, a->guard[only]).key))
+    if (only == a->nguards || !tp_real_has_guard(b, tp_real_negate(f, a->guard[only]).key))
         return a->nguards;
     product x = *a, y = *b;
     x.nguards = y.nguards = 0;
@@ -299,7 +299,7 @@ static bool merge_once(tp_reals *f, form *x)
 }
 
 /* Like products added, conditions and their opposites joined. */
-const form *tp_real_collected(tp_reals *f, const product *at, uint32_t n)
+const form *tp_real_collect(tp_reals *f, const product *at, uint32_t n)
 {
     form *x = tp_real_form_of(f, at, n);
     do {
@@ -335,7 +335,7 @@ const form *tp_real_plus(tp_reals *f, const form *a, const form *b, int64_t scal
         if (!tp_mul(b->at[i].num, scale, &at[a->n + i].num))
             tp_reals_stop(f, "a coefficient is too large");
     }
-    return tp_real_collected(f, at, a->n + b->n);
+    return tp_real_collect(f, at, a->n + b->n);
 }
 
 /* False: it is 0 then. */
@@ -343,7 +343,7 @@ bool tp_real_add_guard(tp_reals *f, product *p, guard g)
 {
     if (tp_real_has_guard(p, g.key))
         return true;
-    if (tp_real_has_guard(p, tp_real_negated(f, g).key))
+    if (tp_real_has_guard(p, tp_real_negate(f, g).key))
         return false;
     if (p->nguards == TP_REAL_GUARDS)
         tp_reals_stop(f, "a product has too many conditions");
@@ -408,7 +408,7 @@ const form *tp_real_times(tp_reals *f, const form *a, const form *b)
             at[n] = a->at[i];
             n += tp_real_times_product(f, &at[n], &b->at[k]);
         }
-    return tp_real_collected(f, at, n);
+    return tp_real_collect(f, at, n);
 }
 
 const form *tp_real_negative(tp_reals *f, const form *x)
@@ -416,7 +416,7 @@ const form *tp_real_negative(tp_reals *f, const form *x)
     return tp_real_plus(f, tp_real_constant(f, 0, 1), x, -1);
 }
 
-const form *tp_reals_guarded(tp_reals *f, const form *x, guard g)
+const form *tp_reals_under(tp_reals *f, const form *x, guard g)
 {
     product *at = TP_NEWN(f->arena, product, x->n + 1);
     uint32_t n = 0;
@@ -424,5 +424,5 @@ const form *tp_reals_guarded(tp_reals *f, const form *x, guard g)
         at[n] = x->at[i];
         n += tp_real_add_guard(f, &at[n], g);
     }
-    return tp_real_collected(f, at, n);
+    return tp_real_collect(f, at, n);
 }

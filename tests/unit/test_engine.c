@@ -60,7 +60,7 @@ static uint32_t one_case(const tp_case *c)
             size_t size = tp_dtype_size(want[i].dtype);
             for (size_t e = 0; !k->operands[i].discard && e < want[i].n; e++)
                 if (memcmp((char *)want[i].data + e * size, (char *)got[i].data + e * size, size) != 0 &&
-                    tp_compared(k, &k->operands[i], c->env, &want[i], e))
+                    tp_is_compared(k, &k->operands[i], c->env, &want[i], e))
                     fail_msg("%.*s, %.*s: element %zu of `%.*s` is another by %u threads, way %zu", TP_FMT(k->name),
                              TP_FMT(tp_case_text(a, c)), e, TP_FMT(k->operands[i].name), threads, way);
         }

@@ -169,7 +169,7 @@ static void one_point(const tp_kernel *k, const int64_t *env, uint64_t seed, uin
             double v = ((double *)rounding.planes[i].plane[0])[j], b = ((double *)rounding.planes[i].plane[1])[j];
             uint64_t x = ((uint64_t *)exact.planes[i].plane[0])[j], r = ((uint64_t *)first.planes[i].plane[0])[j];
             if (k->operands[i].discard || !tp_is_float(k->operands[i].dtype) ||
-                !tp_compared(k, &k->operands[i], tp_writable(env), &plain.arrays[i], j))
+                !tp_is_compared(k, &k->operands[i], tp_writable(env), &plain.arrays[i], j))
                 continue; /* it may be undefined */
             if (!rounding.stats.undecided && !exact_within(exact_at(&e, x), v, b))
                 fail_msg("element %zu: %a +- %a, truly %a:\n%s", j, v, b, mpfr_get_d(exact_at(&e, x), MPFR_RNDN), spec);

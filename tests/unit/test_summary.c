@@ -45,7 +45,7 @@ static void one_output(job *j, evaluation *v, uint32_t operand)
         at[d] = summary_index(j->s, "e", o->shape[d]);
     term t = output_element(v, operand, at);
     static const premises nothing = {.n = 0};
-    t = term_decided(j->s, t, &nothing);
+    t = term_decide(j->s, t, &nothing);
     j->s->strict = true;
     uint32_t normal = sum_of_term(j->s, t);
     j->s->strict = false;
@@ -62,7 +62,7 @@ static void one_output(job *j, evaluation *v, uint32_t operand)
             p.env[tp_expr_get(k->exprs, at[d])->value] = (int64_t)(rest % (size_t)out->dims[d]);
         double real = ((double *)j->planes[operand].plane[0])[e], bound = ((double *)j->planes[operand].plane[1])[e];
         j->n->elements++;
-        if (!tp_compared(k, o, tp_writable(j->env), out, e) || !(bound <= 1e-3 * (1 + fabs(real))))
+        if (!tp_is_compared(k, o, tp_writable(j->env), out, e) || !(bound <= 1e-3 * (1 + fabs(real))))
             continue;
         double as_term = term_at(&p, t), as_sum = sum_at(&p, normal), room = bound + 1e-7 * (1 + fabs(real));
         if (!(fabs(as_term - real) <= room) && !(isinf(real) && as_term == real)) {

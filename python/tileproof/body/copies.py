@@ -42,7 +42,7 @@ class Copies(Memory):
         src, dst, sem = self.sides(eqn)
         self.line(f"copy_wait({src}, {dst}, {sem})")
 
-    def counted(self, eqn: Any, name: str) -> None:
+    def write_count(self, eqn: Any, name: str) -> None:
         (ref, transforms, n, *rest), leaf = jx.transforms_of(eqn, 0, "args_tree")
         if name == "semaphore_signal" and any(r is not None for r in rest):
             raise Unsupported("a signal to another device or core is not supported", self.place, "kernels of several devices are not modelled")
@@ -53,12 +53,12 @@ class Copies(Memory):
         self.line(f"{name}({self.counter(self.read(ref.atom), text)}, {count})")
 
     def do_semaphore_signal(self, eqn: Any) -> None:
-        self.counted(eqn, "semaphore_signal")
+        self.write_count(eqn, "semaphore_signal")
 
     def do_semaphore_wait(self, eqn: Any) -> None:
-        self.counted(eqn, "semaphore_wait")
+        self.write_count(eqn, "semaphore_wait")
 
-    def copied_at_once(self, inner: Any) -> bool:
+    def is_copy_at_once(self, inner: Any) -> bool:
         """Is this a copy that is started and waited for, on a semaphore of its own?"""
         if [e.primitive.name for e in inner.eqns] != ["dma_start", "dma_wait"] or [jx.memory_space(v.aval) for v in inner.invars] != ["semaphore"]:
             return False
@@ -79,7 +79,7 @@ class Copies(Memory):
         inner = jx.open_jaxpr(eqn.params["jaxpr"])
         self.bind(inner.constvars, [self.read(a) for a in eqn.invars])
         self.count_uses(inner)
-        if self.copied_at_once(inner):
+        if self.is_copy_at_once(inner):
             self.copy_at_once(inner.eqns[0])
             return
         refs = []
@@ -120,7 +120,7 @@ class Copies(Memory):
 
     def copied_first(self, eqn: Any, var: Any) -> bool:
         scope = jx.open_jaxpr(eqn.params["jaxpr"])
-        if not self.copied_at_once(scope):
+        if not self.is_copy_at_once(scope):
             return False
         (src, dst, *_), leaf = jx.transforms_of(scope.eqns[0], 0)
         own = {c: a for c, a in zip(scope.constvars, eqn.invars, strict=True)}
