@@ -210,6 +210,8 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
     int replayed = d.verdict == TP_VIOLATED ? replay(a, a->rule->code, d.env) : -1;
     if (d.verdict == TP_VIOLATED && c->approximate && replayed != 1)
         d = (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_str_c(c->approximate), .ms = d.ms};
+    if (d.verdict == TP_UNKNOWN && c->executed && tp_runs_to_the_end(a))
+        d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT, .ms = d.ms};
     tp_finding *f =
         tp_add_finding(a, d.verdict, c->subject, c->loc, d.verdict == TP_VIOLATED ? c->violated : c->proven);
     f->claim = c->proven;

@@ -59,6 +59,7 @@ typedef struct tp_claim {
     /* Not NULL: a counterexample may be spurious, and this says why; it counts
      * only if the machine traps there, else the claim is unknown. */
     const char *approximate;
+    bool executed; /* where the goal fails, the machine traps: what is unknown is proven where it runs to the end */
 } tp_claim;
 
 /* The entries of tables that a claim reads, and the variables that stand for them. */
@@ -126,7 +127,8 @@ tp_expr tp_contract_instance(tp_analysis *a, const tp_contract *x, const tp_expr
 
 /* one_case.c: the kernel has one case, in which data decides nothing, and the
  * machine executes it without a trap: then it never traps for what it reads,
- * writes or leaves undefined. Executes at most once. */
+ * writes or leaves undefined. What scratch holds that only tables, sizes and
+ * axes went into is no data. Executes at most once. */
 bool tp_runs_to_the_end(tp_analysis *a);
 
 /* precondition.c: the weakest of a few simple preconditions under which the

@@ -5,7 +5,8 @@
 
 typedef struct taint {
     const tp_program *p;
-    bool *values; /* computed from the contents of a ref */
+    bool *values; /* computed from data: what arrays hold */
+    bool *refs;   /* ... and stored: by operand. Scratch holds none before */
     bool steers;  /* such a value decides what is read, written or executed */
     bool changed;
 } taint;
@@ -14,6 +15,12 @@ static void mark(taint *t, tp_vid v)
 {
     t->changed |= !t->values[v];
     t->values[v] = true;
+}
+
+static void mark_ref(taint *t, uint32_t operand, bool data)
+{
+    t->changed |= data && !t->refs[operand];
+    t->refs[operand] |= data;
 }
 
 static void steer(taint *t, tp_vid v)
@@ -32,7 +39,7 @@ static void visit_access(taint *t, const tp_kernel *k, const tp_access *a)
 
 static void visit_inst(taint *t, const tp_kernel *k, const tp_inst *i)
 {
-    bool any = i->prim == TP_P_LOAD;
+    bool any = i->prim == TP_P_LOAD && t->refs[i->access->operand];
     for (uint32_t n = 0; n < i->nargs; n++)
         any |= t->values[i->args[n]];
     if (any)
@@ -73,11 +80,11 @@ static void visit(taint *t, const tp_kernel *k, const tp_region *r)
             if (t->values[s->value])
                 mark(t, s->var);
             break;
-        case TP_PUT: visit_access(t, k, s->access); break;
         case TP_COPY_START:
-        case TP_COPY_WAIT:
+        case TP_COPY_WAIT: visit_access(t, k, s->semaphore); /* fall through */
+        case TP_PUT:
             visit_access(t, k, s->access);
-            visit_access(t, k, s->semaphore);
+            mark_ref(t, s->access->operand, t->values[s->value]);
             break;
         case TP_SIGNAL:
         case TP_AWAIT:
@@ -102,7 +109,11 @@ static void visit(taint *t, const tp_kernel *k, const tp_region *r)
 
 static bool steered_by_data(tp_analysis *a)
 {
-    taint t = {.p = a->k->body, .values = TP_NEWN(a->arena, bool, a->k->body->values.len)};
+    taint t = {.p = a->k->body,
+               .values = TP_NEWN(a->arena, bool, a->k->body->values.len),
+               .refs = TP_NEWN(a->arena, bool, tp_noperands(a->k) + 1)};
+    for (uint32_t i = 0; i < tp_noperands(a->k); i++)
+        t.refs[i] = a->k->operands[i].role != TP_SCRATCH;
     do {
         t.changed = false;
         visit(&t, a->k, &a->k->body->statements);

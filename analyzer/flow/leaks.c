@@ -26,15 +26,13 @@ tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u)
     tp_flow_vars(a, f, u->rank, u->dims, &c);
     if (!u->exact)
         c.approximate = "whether this statement runs depends on data";
+    c.executed = a->rule->traps;
     return c;
 }
 
 void tp_use_unknown(tp_analysis *a, const tp_claim *c, const char *reason)
 {
-    tp_finding *f =
-        tp_add_finding(a, TP_UNKNOWN, c->subject, c->loc, tp_message(a, "could not decide: %.*s", TP_FMT(c->proven)));
-    f->claim = c->proven;
-    f->reason = tp_str_c(reason);
+    tp_claim_record(a, c, (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_str_c(reason)}, NULL);
 }
 
 static const char *sink_text(const tp_sink *s)

@@ -201,12 +201,13 @@ class _Import:
         tables, steps = self.grid_steps(axes)
         n_in, n_out = g.num_inputs, g.num_outputs
         table_refs, rest = refs[:g.num_index_operands], refs[g.num_index_operands:]
+        given = {ref.name: self.given(ref) for ref in table_refs if not ref.table}
         out: dict[str, Any] = {"tileproof": 1, "name": self.name(), "x-python": {"call": self.place}}
         if fields.for_triton(self.p):
             out["target"] = "none"
             with self.noting():
                 self.fits_triton()
-        tables += self.entries(self.table, table_refs)
+        tables += self.entries(self.table, [given.get(ref.name, ref) for ref in table_refs])
         if self.operands is not None and not self.found:
             for table, values in zip(tables, self.operands[:len(tables)], strict=True):
                 if values is not None:
@@ -219,9 +220,13 @@ class _Import:
         members: dict[str, Any] = {"scalar_prefetch": tables, "grid": self.grid(axes, steps), "vmem_limit_bytes": int(limit or 0),
                    "inputs": self.entries(lambda b: self.operand(*b, axes, table_refs), blocks[:n_in]),
                    "outputs": self.entries(lambda b: self.unblocked(self.operand(*b, axes, table_refs)), blocks[n_in:]),
-                   "scratch": self.entries(lambda s: self.scratch(*s), scratch)}
+                   "scratch": self.entries(lambda s: self.scratch(*s), scratch)
+                   + self.entries(lambda s: self.scratch(*s), [(r, v.aval) for r, v in zip(table_refs, self.body.invars) if r.name in given])}
         writer = Body(self.own(axes), self.names.taken)
         writer.place = self.place
+        for ref in table_refs:
+            if ref.name in given:
+                writer.fill_at_the_start([axis["axis"] for axis in members["grid"] if axis.get("semantics") != "core_parallel"], ref, given[ref.name])
         with self.noting():
             writer.run(self.body, self.in_place(refs, members, len(table_refs)))
         self.found += writer.obstacles
@@ -270,8 +275,13 @@ class _Import:
         given += [""] * (len(avals) - len(given))
         counted = [("table", g.num_index_operands), ("x", g.num_inputs), ("o", g.num_outputs), ("s", len(avals))]
         roles = [f"{role}{n + 1}" for role, count in counted for n in range(count)][:len(avals)]
-        return [Ref(self.names.take(name, role), tuple(aval.shape), jx.dtype_name(aval), role.startswith("table"))
-                for name, role, aval in zip(given, roles, avals, strict=True)]
+        written = jx.written_refs(self.body)
+        return [Ref(self.names.take(name, role), tuple(aval.shape), jx.dtype_name(aval), role.startswith("table") and n not in written)
+                for n, (name, role, aval) in enumerate(zip(given, roles, avals, strict=True))]
+
+    def given(self, ref: Ref) -> Ref:
+        """The table that says what a prefetched ref holds at the start, where the body writes to the ref: that is scratch, then."""
+        return Ref(self.names.take(f"{ref.name}_given", "given"), ref.shape, ref.dtype, True)
 
     def grid(self, axes: list[str], steps: list[Any]) -> list[Any]:
         semantics = ["arbitrary"] * len(axes)
@@ -435,7 +445,8 @@ class IndexMap(Body):
     def do_get(self, eqn: Any) -> None:
         ref, text, _ = self.subscript(eqn, 1)
         if not ref.table:
-            raise Unsupported(f"the index map reads `{ref.name}`", self.place)
+            raise Unsupported(f"an index map reads the prefetched `{ref.name}`, which the body writes", self.place,
+                              "pass two tables: index maps are evaluated ahead of the step, so nothing says which contents they see")
         self.env[eqn.outvars[0]] = Value(text)
 
     def operation(self, eqn: Any, values: list[Value]) -> Value:

@@ -81,6 +81,13 @@ def memory_space(aval: Any) -> str:
     return {"semaphore_mem": "semaphore"}.get(space, space)
 
 
+def written_refs(j: Any) -> set[int]:
+    """Which parameters of a kernel's jaxpr it writes to, by number."""
+    inner = open_jaxpr(j)
+    written = [getattr(e, "input", getattr(e, "input_index", None)) for e in inner.effects if type(e).__name__ in ("WriteEffect", "AccumEffect")]
+    return {n for n, var in enumerate(inner.invars) if any(w is var for w in written)} | {w for w in written if isinstance(w, int)}
+
+
 def dtype_name(aval: Any) -> str:
     return str(getattr(aval, "dtype", aval))
 

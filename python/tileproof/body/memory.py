@@ -204,6 +204,20 @@ class Memory(Writer):
                               "index n dimensions by n arrays: x[rows[:, None], columns[None, :]]")
         return out
 
+    def fill_at_the_start(self, axes: list[str], ref: Ref, given: Ref) -> None:
+        """ref = what the table holds, in the first step of these axes."""
+        if axes:
+            self.line(f"if {' and '.join(f'{a} == 0' for a in axes)}:")
+        depth, self.indent = self.indent, self.indent + bool(axes)
+        at = [self.name("t") for _ in ref.shape]
+        for t, n in zip(at, ref.shape, strict=True):
+            self.line(f"for {t} in range({n}):")
+            self.indent += 1
+        entry = f"{given.name}[{', '.join(at)}]" if at else given.name
+        value = entry if ref.dtype == "int32" else f"{entry} != 0" if ref.dtype == "bool" else f"{entry}.astype({ref.dtype})"
+        self.line(f"{ref.name}[{', '.join(at) or '...'}] = {value}")
+        self.indent = depth
+
     def do_get(self, eqn: Any) -> None:
         value = self.loaded(eqn, 1)
         if self.read(eqn.invars[0]).table:

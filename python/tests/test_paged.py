@@ -1,0 +1,130 @@
+"""Paged attention as JAX ships it: pages named by a table are copied two blocks in turn; which buffer is next, and whether the first
+copy is under way, lies in prefetched scalars that the body writes."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+from jax.experimental.pallas.ops.tpu.paged_attention import paged_attention_kernel, quantization_utils
+
+import kernels
+import tileproof
+from test_planted import changed
+
+LENGTHS, PAGES = jnp.array([13, 27], jnp.int32), jnp.array([[3, 1, 4, 2], [5, 9, 2, 6]], jnp.int32)
+
+
+def paged(module=paged_attention_kernel, q_heads=8, kv_heads=1, dtype=jnp.float32, quantised=False, lengths=LENGTHS, **how):
+    """The call as a function of its arrays, and these."""
+    q = kernels.array(2, q_heads, 128).astype(dtype)
+    k, v = (kernels.array(kv_heads, 10, 8, 128, seed=n).astype(dtype) for n in (1, 2))
+    if quantised:
+        k, v = (quantization_utils.QuantizedTensor(*quantization_utils.quantize_to_int8(x)) for x in (k, v))
+
+    def fn(q, k, v, lengths, pages):
+        return module.paged_attention(q, k, v, lengths, pages, pages_per_compute_block=2, **how)
+
+    return fn, (q, k, v, lengths, PAGES)
+
+
+def naive(q, k, v, lengths, pages):
+    heads, groups = k.shape[0], q.shape[1] // k.shape[0]
+    k, v = (jnp.repeat(x[:, pages].transpose(1, 0, 2, 3, 4).reshape(2, heads, 32, 128), groups, 1) for x in (k, v))
+    s = jnp.where(jnp.arange(32)[None, None] < lengths[:, None, None], jnp.einsum("bhd,bhtd->bht", q, k), -jnp.inf)
+    return jnp.einsum("bht,bhtd->bhd", jax.nn.softmax(s, -1), v)
+
+
+WAYS = {
+    "inline": {}, "steps for pages": {"inline_seq_dim": False}, "two heads of keys": {"q_heads": 16, "kv_heads": 2}, "groups of four": {"q_heads": 4},
+    "bfloat16": {"dtype": jnp.bfloat16}, "int8 with scales": {"quantised": True}, "a soft cap": {"attn_logits_soft_cap": 2.0},
+    "an empty sequence behind": {"lengths": jnp.array([13, 0], jnp.int32)},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_is_imported_and_every_rule_is_proven_for_the_call(way):
+    fn, args = paged(**WAYS[way])
+    report = tileproof.check(fn, *args)
+    assert report.ok and not report.of("unknown"), report
+
+
+@pytest.mark.parametrize("way", ["inline", "steps for pages", "two heads of keys"])
+def test_it_computes_what_the_interpreter_for_tpus_does(way):
+    fn, args = paged(**WAYS[way])
+    with pltpu.force_tpu_interpret_mode(pltpu.InterpretParams()):
+        want = np.asarray(jax.jit(lambda *a: fn(*a))(*args))
+    jax.clear_caches()
+    assert tileproof.assert_equivalent(fn, lambda *_: want, *args, rtol=2e-5, atol=2e-5) == 1
+
+
+def test_it_equals_the_naive_program():
+    """The kernel rounds values to bfloat16 on their way to the product; these are no others."""
+    fn, (q, k, v, *tables) = paged()
+    k, v = (x.astype(jnp.bfloat16).astype(jnp.float32) for x in (k, v))
+    report = tileproof.verify(fn, naive, q, k, v, *tables)
+    assert report.ok, report
+
+
+@pytest.mark.parametrize("mode", ["kv_head", "batch"])
+def test_the_second_core_of_a_parallel_axis_has_scalars_of_its_own_or_none(mode):
+    """On a chip with one core its steps come behind those of the first: "set this only if megacore is enabled, otherwise the kernel may hang"."""
+    fn, args = paged(q_heads=16, kv_heads=2, megacore_mode=mode)
+    found = [f for f in tileproof.check(fn, *args).of("violated") if f.rule == "TP404"]
+    assert any("`init_flag` can reach a branch condition" in f.message for f in found)
+
+
+def test_steps_for_pages_never_write_the_row_of_an_empty_sequence():
+    """Which the caller has to leave out: JAX's kernel gives what the memory held."""
+    fn, args = paged(inline_seq_dim=False, lengths=jnp.array([13, 0], jnp.int32))
+    assert "TP401" in [f.rule for f in tileproof.check(fn, *args).of("violated")]
+
+
+def test_a_prefetch_behind_the_last_sequence_is_found_by_execution(tmp_path):
+    fn, args = paged(changed(paged_attention_kernel, tmp_path, "    @pl.when(next_b < batch_size)", "    @pl.when(next_b <= batch_size)")[0])
+    assert tileproof.check(fn, *args).of("unknown")
+    assert "trap[TP103]: entry 8 of dimension 0 of the table `page_indices`, which has 8" in str(tileproof.verify(fn, naive, *args))
+
+
+DEFECTS = [
+    ("      async_copy_next_k.start()\n", "", "TP502"), ("      async_copy_next_v.start()\n", "", "TP502"), ("      async_copy_k.start()\n", "", "TP502"),
+    ("      buffer_index_ref[0] = next_buffer_index\n", "", "TP504"), ("jnp.where(buffer_index == 0, 1, 0)", "jnp.where(buffer_index == 0, 0, 1)", "TP504"),
+    ("    init_flag_ref[0] = 0\n", "", "TP504"),
+    ("    @pl.when(next_b < batch_size)", "    @pl.when(next_b + 1 < batch_size)", "TP502"), ("    for async_copy in self._async_copies:\n      async_copy.wait()\n", "", "TP504"),
+    ("          next_b, next_h, next_i, next_buffer_index", "          next_b, next_h, next_i, buffer_index", "TP504"),
+    ("    v = async_copy_v.wait_and_get_loaded()", "    v = v_vmem_buffer[buffer_index].reshape(-1, 128).astype(jnp.bfloat16)", "TP504"),
+    ("self._vmem_buffer.at[i], self._sem\n", "self._vmem_buffer.at[0], self._sem\n", "TP504"), ("next_b, next_h, next_i = compute_block_indices(b, h, i + 1)", "next_b, next_h, next_i = compute_block_indices(b, h, i + 2)", "TP502"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "rule"), DEFECTS)
+def test_a_defect_in_its_copies_is_found(tmp_path, old, new, rule):
+    fn, args = paged(changed(paged_attention_kernel, tmp_path, old, new)[0])
+    report = tileproof.check(fn, *args)
+    assert rule in [f.rule for f in report.of("violated")], report
+
+
+def carried(x, table, at=lambda i, t: (i, 0)):
+    """A prefetched scalar counts the steps."""
+
+    def kernel(count, x_ref, o_ref):
+        o_ref[...] = x_ref[...] * count[0].astype(jnp.float32)
+        count[0] = count[0] + 1
+
+    rows = pl.BlockSpec((8, 128), at)
+    grid = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(4,), in_specs=[rows], out_specs=pl.BlockSpec((8, 128), lambda i, t: (i, 0)))
+    return pl.pallas_call(kernel, grid_spec=grid, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(table, x)
+
+
+@pytest.mark.parametrize("dtype", [jnp.int32, jnp.int16])
+def test_a_prefetched_scalar_that_the_body_writes(dtype):
+    x, table = kernels.array(32, 128), jnp.array([3], dtype)
+    fn = lambda x, t: carried(x, t)  # noqa: E731
+    report = tileproof.verify(fn, lambda x, t: x * jnp.repeat(jnp.arange(3.0, 7.0), 8)[:, None], x, table)
+    assert report.ok and not report.of("unknown"), report
+
+
+def test_an_index_map_may_not_read_what_the_body_writes():
+    with pytest.raises(tileproof.Unsupported, match="an index map reads the prefetched `count`, which the body writes.*pass two tables"):
+        tileproof.from_pallas(lambda x, t: carried(x, t, lambda i, t: (t[0], 0)), kernels.array(32, 128), jnp.array([3], jnp.int32))
