@@ -175,7 +175,9 @@ static bool atom_is_defined(summary *s, uint32_t id)
         return sum_sign(s, a.arg[0]) == ABOVE_0;
     if (a.kind != ATOM_APPLY)
         return true;
-    if (a.prim == TP_P_WHERE || a.prim == TP_P_CAST)
+    if (a.prim == TP_P_CAST) /* under a decision: it may overflow */
+        return false;
+    if (a.prim == TP_P_WHERE)
         return true;
     const tp_real_domain *domain = &tp_prim_info(a.prim)->domain;
     switch (domain->kind) {

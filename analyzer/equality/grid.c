@@ -575,6 +575,36 @@ form *form_of(grid *g, uint32_t operand)
 
 /* ---- outputs ---- */
 
+/* Has it a value, or is it minus infinity? Maxima over no elements are looked at where they are met. */
+static bool is_value_or_low(summary *s, term t)
+{
+    const term_node n = *term_get(s, t);
+    if (n.plain)
+        return true;
+    if (n.kind == T_REAL)
+        return n.real < 0; /* nor NaN */
+    bool total = n.kind != T_APPLY || n.prim == TP_P_WHERE || n.prim == TP_P_CAST ||
+                 tp_prim_info(n.prim)->domain.kind == TP_DOMAIN_REALS;
+    for (int i = 0; i < 3 && n.arg[i].id && total; i++)
+        total = is_value_or_low(s, n.arg[i]);
+    if (total)
+        return true;
+    s->strict = true;
+    bool defined = sum_is_defined(s, sum_of_term(s, t));
+    s->strict = false;
+    return defined;
+}
+
+/* Of what minus infinity hides, in every step. */
+static void hidden_have_values(grid *g)
+{
+    summary *s = g->v->s;
+    for (uint32_t i = 0; i < s->hidden.len; i++)
+        if (!is_value_or_low(s, with_folds(g, s->hidden.at[i])))
+            summary_stop(s, TP_S("infinity hides something that may be undefined"));
+    s->hidden.len = 0;
+}
+
 term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
 {
     summary *s = v->s;
@@ -583,6 +613,7 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     static const premises nothing = {.n = 0};
     if (!v->final[operand])
         summary_stop(s, tp_printf(s->arena, "`%.*s` is never written", TP_FMT(o->name)));
+    s->of_kernel = true;
     tp_expr own[TP_MAX_RANK];
     int64_t one;
     writer w = writer_of(s, o, at);
@@ -608,6 +639,8 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     }
     t = with_folds(&g, t);
     summary_fits(s, with_folds_in, &g);
+    hidden_have_values(&g);
+    s->of_kernel = false;
     replacing here = no_symbols(&g);
     for (uint32_t a = 0; a < s->k->naxes; a++)
         replace_symbol(&g, &here, axis_of(&g, a), w.step[a]);

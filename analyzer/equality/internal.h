@@ -41,7 +41,8 @@ typedef struct term_node {
     bool endless;    /* it may be plus infinity */
     reach constants; /* of the constants in it, without what comes of data */
     double mask;     /* the least mask that it may be; 0: none; minus infinity: something is computed with one */
-    bool plain;      /* it surely has a value; what is not plain may have one, too */
+    bool plain;      /* it surely has a value, casts being the identity; what is not plain may have one, too */
+    bool narrowed;   /* there is a cast in it */
 } term_node;
 
 /* An integer term that must fit its dtype, and where it is computed. */
@@ -79,6 +80,8 @@ typedef struct summary {
     const tp_node *node;     /* where we are, for messages */
     const tp_syntax *syntax;
     TP_VEC(narrow) narrow;       /* not looked at yet */
+    TP_VEC(term) hidden;         /* terms of the kernel that minus infinity hides; not looked at yet */
+    bool of_kernel;              /* whose terms are made */
     TP_VEC(double) bounds;       /* of index expressions */
     tp_map bound_of;             /* by expression: its number there + 1 */
     TP_VEC(known_above) signs;   /* of the case that is looked at */

@@ -60,6 +60,17 @@ static uint32_t common_exponent(summary *s, const sum *a)
     return n ? sum_from(s, at, n) : 0;
 }
 
+/* 1 / (1 / x) has no value where x is 0. */
+static void must_not_turn(summary *s, const product *p)
+{
+    for (uint32_t i = 0; s->strict && i < p->nfactors; i++) {
+        product alone = product_of(1, 1);
+        product_factor(s, &alone, p->factor[i].atom, -1);
+        if (p->factor[i].power < 0 && !product_is_defined(s, &alone))
+            summary_stop(s, TP_S("something that may be undefined cancels"));
+    }
+}
+
 static uint32_t inverse(summary *s, uint32_t x)
 {
     const sum a = *sum_get(s, x);
@@ -72,6 +83,7 @@ static uint32_t inverse(summary *s, uint32_t x)
     }
     if (a.n == 1 && a.at[0].nguards == 0) {
         product p = product_of(a.at[0].den, a.at[0].num);
+        must_not_turn(s, &a.at[0]);
         product_reduce(s, &p);
         for (uint32_t i = 0; i < a.at[0].nfactors; i++)
             product_factor(s, &p, a.at[0].factor[i].atom, -a.at[0].factor[i].power);

@@ -158,13 +158,15 @@ static uint32_t condition(summary *s, tp_prim prim, uint32_t w)
     return sum_of_atom(s, &a, 1);
 }
 
-/* Without factors above 0, which change no sign. */
+/* Without factors above 0, which change no sign; those that may have no value stay. */
 static uint32_t sign_part(summary *s, uint32_t x)
 {
     const sum a = *sum_get(s, x);
     if (a.n != 1)
         return x;
     product r = product_of(a.at[0].num > 0 ? 1 : -1, 1);
+    if (a.at[0].exponent && !sum_is_defined(s, a.at[0].exponent))
+        r.exponent = a.at[0].exponent;
     for (uint32_t i = 0; i < a.at[0].nfactors; i++) {
         product alone = product_of(1, 1);
         product_factor(s, &alone, a.at[0].factor[i].atom, 1);

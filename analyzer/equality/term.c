@@ -121,14 +121,33 @@ static bool may_be_endless(const summary *s, const term_node *n)
     return any;
 }
 
+/* Has it a value, given that its arguments have? What a buffer holds may have none. */
+static bool surely_has_value(const summary *s, const term_node *n)
+{
+    double by;
+    switch (n->kind) {
+    case T_BEFORE:
+    case T_AFTER: return false;
+    case T_REAL: return isfinite(n->real);
+    case T_FOLD: return n->prim == TP_P_SUM;
+    case T_INTEGER:
+    case T_READ:
+    case T_SELECT: return true;
+    case T_APPLY: break;
+    }
+    if (n->prim == TP_P_DIV)
+        return is_number(s, n->arg[1], &by) && by != 0;
+    return n->prim == TP_P_WHERE || n->prim == TP_P_CAST || tp_prim_info(n->prim)->domain.kind == TP_DOMAIN_REALS;
+}
+
 /* What can be told from the arguments, once and for all. */
 static void describe(const summary *s, term_node *n)
 {
-    bool all = true, linear = n->prim == TP_P_ADD || n->prim == TP_P_SUB || n->prim == TP_P_MUL ||
-                              n->prim == TP_P_NEG || is_exponential(n->prim) || n->prim == TP_P_WHERE ||
-                              n->prim == TP_P_CAST;
+    bool all = true;
+    n->narrowed = n->kind == T_APPLY && n->prim == TP_P_CAST;
     for (int i = 0; i < 3 && n->arg[i].id; i++) {
         all &= term_get(s, n->arg[i])->plain;
+        n->narrowed |= term_get(s, n->arg[i])->narrowed;
         n->infinite |=
             (n->kind == T_SELECT || (n->kind == T_APPLY && n->prim == TP_P_WHERE)) && term_get(s, n->arg[i])->infinite;
     }
@@ -137,9 +156,7 @@ static void describe(const summary *s, term_node *n)
     n->endless = may_be_endless(s, n);
     n->constants = reach_of(s, n);
     n->mask = mask_of(s, n);
-    n->plain = n->kind == T_REAL   ? !n->infinite
-               : n->kind == T_FOLD ? all && n->prim == TP_P_SUM
-                                   : all && (n->kind != T_APPLY || linear);
+    n->plain = all && surely_has_value(s, n);
 }
 
 /* Equal contents have equal handles. */
@@ -254,6 +271,19 @@ static bool is_mask_below(const summary *s, term mask, term x)
     return m->kind == T_REAL && term_may_be_mask(m) && n->mask >= m->mask && !n->infinite;
 }
 
+/* Minus infinity hides t, which must have a value. */
+static void hide(summary *s, term t)
+{
+    if (s->of_kernel && !term_get(s, t)->plain && !is_infinite(s, t))
+        tp_push(s->arena, s->hidden, t);
+}
+
+/* A cast may overflow; only under a decision does that matter, and here nobody knows. */
+static bool is_finite(const summary *s, term t)
+{
+    return term_get(s, t)->plain && !term_get(s, t)->narrowed;
+}
+
 /* What is known of an operation without looking into its arguments; no id: nothing. */
 static term by_law(summary *s, tp_prim prim, term a, term b)
 {
@@ -287,6 +317,8 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
             return a;
         if ((lowest_a && term_get(s, b)->endless) || (lowest_b && term_get(s, a)->endless))
             return is_infinite(s, a) && is_infinite(s, b) ? term_real(s, (double)NAN) : (term){0};
+        if (lowest_a || lowest_b)
+            hide(s, lowest_a ? b : a);
         return lowest_a ? a : lowest_b ? b : (term){0}; /* all else is finite */
     }
     if (prim == TP_P_SUB) {
@@ -294,12 +326,15 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
             return a;
         if (lowest_b)
             return term_real(s, (double)NAN);
-        return lowest_a && !has_infinite_arm(s, b) ? a : (term){0};
+        if (!lowest_a || has_infinite_arm(s, b))
+            return (term){0};
+        hide(s, b);
+        return a;
     }
     if (prim == TP_P_MUL) {
-        if (is_integer(s, a, &v) && (v == 1 || (v == 0 && term_get(s, b)->plain)))
+        if (is_integer(s, a, &v) && (v == 1 || (v == 0 && is_finite(s, b))))
             return v ? b : a;
-        if (is_integer(s, b, &v) && (v == 1 || (v == 0 && term_get(s, a)->plain)))
+        if (is_integer(s, b, &v) && (v == 1 || (v == 0 && is_finite(s, a))))
             return v ? a : b;
     }
     if (prim == TP_P_DIV && is_integer(s, b, &v) && v == 1)
