@@ -49,11 +49,8 @@ void sweep_boxes_end(sweep_run *run);
 
 /* table.c */
 void sweep_write_table(const tp_sweep *s, FILE *out);
-tp_str sweep_time(tp_arena *a, double seconds);
 /* page.c */
 void sweep_write_page(const tp_sweep *s, FILE *out);
-/* "1.50 MiB"; "no bound" for -1. */
 tp_str sweep_model_text(tp_arena *a, const tp_sweep *s); /* "M = 4096, N = 4096" */
-tp_str sweep_bytes(tp_arena *a, int64_t bytes);
 
 #endif

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "report/page/page.h"
+#include "cost/text.h"
 #include "sweep/internal.h"
 
 enum { SHADES = 10, MOST_MAPS = 16, MOST_ROWS = 64, MOST_COLUMNS = 48, BEST = 20 };
@@ -63,7 +64,9 @@ static void write_cell(const map *m, uint32_t c)
     case TP_CELL_LEGAL: break;
     }
     fprintf(m->p->out, "<td class=\"h%d%s\">", v < 0 ? SHADES - 1 : shade_of(m, v), cell->pareto ? " best" : "");
-    tp_html_put(m->p, v < 0 ? TP_S("legal") : m->by_time ? sweep_time(m->p->a, v) : sweep_bytes(m->p->a, (int64_t)v));
+    tp_html_put(m->p, v < 0        ? TP_S("legal")
+                      : m->by_time ? tp_seconds_text(m->p->a, v)
+                                   : tp_bytes_text(m->p->a, (int64_t)v));
     tp_html_raw(m->p, "</td>");
 }
 
@@ -176,9 +179,9 @@ static void write_best(const tp_page *p, const tp_sweep *s)
         fprintf(p->out, "<tr><th scope=\"row\">");
         tp_html_put(p, tp_sweep_cell_name(p->a, s, best[i]));
         fprintf(p->out, "</th><td>%.*s</td><td>%.*s</td><td>%.*s</td><td>%s</td></tr>\n",
-                TP_FMT(sweep_bytes(p->a, c->vmem)),
-                TP_FMT(c->cost.known ? sweep_bytes(p->a, c->cost.bytes) : TP_S("not modelled")),
-                TP_FMT(c->cost.known ? sweep_time(p->a, c->cost.seconds) : TP_S("not modelled")),
+                TP_FMT(tp_bytes_text(p->a, c->vmem)),
+                TP_FMT(c->cost.known ? tp_bytes_text(p->a, c->cost.bytes) : TP_S("not modelled")),
+                TP_FMT(c->cost.known ? tp_seconds_text(p->a, c->cost.seconds) : TP_S("not modelled")),
                 c->cost.known ? c->cost.bound : "");
     }
     tp_html_raw(p, "</tbody></table></div>\n");

@@ -1,6 +1,7 @@
 /* A sweep for a terminal of 80 columns. */
 #include <stdio.h>
 
+#include "cost/text.h"
 #include "sweep/internal.h"
 
 enum { WIDTH = 80, BEST = 20 };
@@ -24,31 +25,12 @@ static void wrap(FILE *out, int indent, tp_str text)
     fputc('\n', out);
 }
 
-tp_str sweep_bytes(tp_arena *a, int64_t bytes)
-{
-    static const char *const UNITS[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double v = (double)bytes;
-    int u = 0;
-    while (v >= 1024 && u < 6) {
-        v /= 1024;
-        u++;
-    }
-    return bytes < 0 ? TP_S("no bound") : tp_printf(a, u ? "%.2f %s" : "%.0f %s", v, UNITS[u]);
-}
-
 static int width_of(const tp_sweep_axis *x)
 {
     size_t n = x->name.n;
     for (uint32_t i = 0; i < x->n; i++)
         n = x->values[i].n > n ? x->values[i].n : n;
     return (int)n;
-}
-
-tp_str sweep_time(tp_arena *a, double seconds)
-{
-    return seconds < 1e-3 ? tp_printf(a, "%.2f us", seconds * 1e6)
-           : seconds < 1  ? tp_printf(a, "%.3f ms", seconds * 1e3)
-                          : tp_printf(a, "%.3f s", seconds);
 }
 
 tp_str sweep_model_text(tp_arena *a, const tp_sweep *s)
@@ -65,9 +47,9 @@ static void write_row(tp_arena *a, const tp_sweep *s, uint32_t c, FILE *out)
     fputs(cell->pareto ? "  *" : "   ", out);
     for (uint32_t i = 0; i < s->naxes; i++)
         fprintf(out, " %*.*s", width_of(&s->axes[i]), TP_FMT(s->axes[i].values[tp_sweep_at(s, c, i)]));
-    fprintf(out, " %11.*s %11.*s %11.*s  %s\n", TP_FMT(sweep_bytes(a, cell->vmem)),
-            TP_FMT(cell->cost.known ? sweep_bytes(a, cell->cost.bytes) : TP_S("?")),
-            TP_FMT(cell->cost.known ? sweep_time(a, cell->cost.seconds) : TP_S("?")),
+    fprintf(out, " %11.*s %11.*s %11.*s  %s\n", TP_FMT(tp_bytes_text(a, cell->vmem)),
+            TP_FMT(cell->cost.known ? tp_bytes_text(a, cell->cost.bytes) : TP_S("?")),
+            TP_FMT(cell->cost.known ? tp_seconds_text(a, cell->cost.seconds) : TP_S("?")),
             cell->cost.known ? cell->cost.bound : "");
 }
 

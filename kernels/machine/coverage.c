@@ -12,6 +12,7 @@ const char *tp_point_kind_name(tp_point_kind k)
 
 static void add(tp_arena *a, tp_coverage *v, const tp_kernel *k, tp_point p, tp_loc loc)
 {
+    p.offset = loc.start;
     p.line = loc.end ? tp_linecol_of(k->source, loc.start).line : 0;
     p.all = p.kind == TP_POINT_LOOP ? 7 : 3;
     tp_push(a, v->points, p);
@@ -174,10 +175,27 @@ static const char *never(tp_point_kind k, uint32_t way)
     return k == TP_POINT_LOOP ? LOOP[way] : k == TP_POINT_ARM ? ARM[way] : WAY[way];
 }
 
+static const char *one_of(tp_point_kind k)
+{
+    static const char *const ONE[] = {"branch", "mask", "loop", "min or max", "comparison"};
+    return ONE[k];
+}
+
+tp_str tp_point_text(tp_arena *a, const tp_point *p)
+{
+    tp_buf b = {.arena = a};
+    tp_buf_printf(&b, "%s: ", one_of(p->kind));
+    for (uint32_t way = 0, n = 0; way < 3; way++)
+        if (p->all & ~p->seen & (1u << way))
+            tp_buf_printf(&b, "%snever %s", n++ ? ", " : "", never(p->kind, way));
+    if (p->seen == p->all)
+        tp_buf_c(&b, "every way");
+    return tp_buf_view(&b);
+}
+
 /* "never false: line 12, never true: line 14" of one kind of points. */
 static void say_gaps(tp_arena *a, const tp_point *points, uint32_t n, tp_point_kind kind, tp_covered *out, tp_buf *text)
 {
-    static const char *const ONE[] = {"branch", "mask", "loop", "min or max", "comparison"};
     bool any = false;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t way = 0; way < 3; way++) {
@@ -186,7 +204,7 @@ static void say_gaps(tp_arena *a, const tp_point *points, uint32_t n, tp_point_k
                 continue;
             tp_str place = p->line ? tp_printf(a, "line %u", p->line) : TP_S("a default");
             tp_buf_printf(text, "%snever %s: %.*s", any ? ", " : " (", never(kind, way), TP_FMT(place));
-            tp_str gap = tp_printf(a, "%s, %.*s: never %s", ONE[kind], TP_FMT(place), never(kind, way));
+            tp_str gap = tp_printf(a, "%s, %.*s: never %s", one_of(kind), TP_FMT(place), never(kind, way));
             tp_push(a, out->gaps, gap);
             any = true;
         }
@@ -252,6 +270,8 @@ void tp_coverage_summarise(tp_arena *a, const tp_kernel *const *kernels, tp_cove
             if (all[k]->points.at[i].kind == points[i].kind && all[k]->points.at[i].line == points[i].line)
                 points[i].seen |= all[k]->points.at[i].seen;
     }
+    out->points = points;
+    out->npoints = len;
     out->any = summarise(a, points, len, (tp_str){NULL, 0});
     out->text = text_of_each(a, out);
 }

@@ -23,6 +23,7 @@ typedef struct tp_point {
     const void *of;    /* tp_statement, tp_inst; ARM: none */
     tp_expr arm;       /* ARM: the min or max */
     uint32_t line;     /* of the spec */
+    uint32_t offset;   /* ... in its text */
     uint8_t seen, all; /* bit w: way w */
 } tp_point;
 
@@ -59,13 +60,17 @@ typedef struct tp_pairs {
 typedef struct tp_coverage_summary {
     tp_covered any;          /* a way counts that was taken in some dtype combination */
     TP_VEC(tp_covered) each; /* dtype combination on its own */
-    tp_str text;             /* of each; those that say the same stand together. Empty: there are no points */
-    tp_pairs pairs;          /* of all dtype combinations together */
-    tp_str pairs_text;       /* "57 of 144 (…)"; empty: there are no two sizes */
+    const tp_point *points;  /* with what was seen in any */
+    uint32_t npoints;
+    tp_str text;       /* of each; those that say the same stand together. Empty: there are no points */
+    tp_pairs pairs;    /* of all dtype combinations together */
+    tp_str pairs_text; /* "57 of 144 (…)"; empty: there are no two sizes */
 } tp_coverage_summary;
 /* Of the n kernels of a spec. */
 void tp_coverage_summarise(tp_arena *a, const tp_kernel *const *kernels, tp_coverage *const *all, uint32_t n,
                            tp_coverage_summary *out);
 const char *tp_point_kind_name(tp_point_kind k);
+/* "branch: never false"; "branch: every way" */
+tp_str tp_point_text(tp_arena *a, const tp_point *p);
 
 #endif

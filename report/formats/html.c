@@ -125,6 +125,7 @@ static void write_spec(const tp_page *p, uint32_t i)
         tp_html_equivalence(p, s);
         tp_html_maps(p, s);
         tp_html_pipeline(p, s);
+        tp_html_cost(p, s);
         tp_html_vmem(p, s);
         tp_html_source(p, s);
         tp_html_raw(p, "<h3>Proofs</h3>\n");

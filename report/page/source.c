@@ -14,11 +14,35 @@ static const tp_finding *gravest(const tp_page *p, const tp_spec_report *s, size
     return worst;
 }
 
+/* Coverage of the branches, masks, loops and arms of a line; nothing where there are none. */
+static void write_ways(const tp_page *p, const tp_coverage_summary *v, size_t start, size_t end)
+{
+    tp_buf text = {.arena = p->a};
+    bool gap = false;
+    for (uint32_t i = 0; i < v->npoints; i++) {
+        const tp_point *x = &v->points[i];
+        if (!x->line || x->offset < start || x->offset >= end)
+            continue;
+        tp_buf_printf(&text, "%s%.*s", text.n ? "; " : "", TP_FMT(tp_point_text(p->a, x)));
+        gap |= x->seen != x->all;
+    }
+    if (!text.n) {
+        tp_html_raw(p, "<span></span>");
+        return;
+    }
+    fprintf(p->out, "<span class=\"%s\" role=\"img\" aria-label=\"%.*s\" title=\"%.*s\">%s</span>", gap ? "open" : "ok",
+            TP_FMT(tp_buf_view(&text)), TP_FMT(tp_buf_view(&text)), gap ? "○" : "●");
+}
+
 static void write_text(const tp_page *p, const tp_spec_report *s, size_t from, size_t to)
 {
     enum { MOST_LINES = 600, WIDTH = 300 };
     tp_str text = s->source->text;
-    tp_html_raw(p, "<ol class=\"source\">\n");
+    const tp_coverage_summary *v = s->equiv && s->equiv->coverage.npoints ? &s->equiv->coverage : NULL;
+    if (v)
+        tp_html_raw(p, "<p class=\"legend\"><span class=\"ok\">●</span> went every way in the cases, <span "
+                       "class=\"open\">○</span> did not</p>\n");
+    tp_html_raw(p, v ? "<ol class=\"source ways\">\n" : "<ol class=\"source\">\n");
     uint32_t lines = 0;
     for (size_t i = from, end; i < to; i = end + 1) {
         for (end = i; end < to && text.p[end] != '\n';)
@@ -32,6 +56,8 @@ static void write_text(const tp_page *p, const tp_spec_report *s, size_t from, s
                     TP_FMT(tp_html_anchor(p, s, f)), f->rule, f->verdict == TP_UNKNOWN ? "?" : "!");
         else
             tp_html_raw(p, "<span></span>");
+        if (v)
+            write_ways(p, v, i, end + 1);
         tp_html_raw(p, "<span>");
         size_t shown = end - i;
         if (shown > WIDTH)

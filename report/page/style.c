@@ -46,6 +46,7 @@ const char *const tp_page_style[] = {
     "background:var(--card);font:.85rem/1.5 ui-monospace,Consolas,monospace}"
     ".source li{counter-increment:line;display:grid;grid-template-columns:3rem 1.6rem 1fr;white-space:break-spaces}"
     ".source li::before{content:counter(line);color:var(--dim);text-align:right;padding-right:.6rem}"
+    ".source.ways li{grid-template-columns:3rem 1.6rem 1.4rem 1fr}.source [role=img]{text-align:center}"
     ".source a{text-decoration:none;text-align:center;font-weight:700}"
     ".minus{color:var(--bad);background:var(--badbg)}.plus{color:var(--ok);background:var(--okbg)}", /* pictures */
     ".maps{display:flex;flex-wrap:wrap;gap:1.4rem;align-items:flex-start}figure{margin:0;max-width:100%}"

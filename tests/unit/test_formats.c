@@ -207,6 +207,45 @@ static void verify_in_pictures(void **state)
                      count_of(text, "<svg role=\"img\"") + count_of(text, "<svg aria-hidden=\"true\""));
 }
 
+/* What `cost` counts at the same sizes stands in the page; a kernel that misses its array has no cost. */
+static void costs_of_the_page(void **state)
+{
+    place *p = *state;
+    outcome page = RUN(p->a, "lint", "--format", "html", "matmul"),
+            cost = RUN(p->a, "cost", "matmul", "--size", "M=4096", "--size", "N=4096", "--size", "K=4096", "--size",
+                       "bk=256", "--dtype", "T=float32"),
+            broken = RUN(p->a, "lint", "--format", "html",
+                         "tests/rules/block-out-of-bounds/bad_as_many_steps_as_a_fixed_table_says.tile.json");
+    assert_true(contains(page.out, "At M = 4096, N = 4096, K = 4096, bk = 256, T=float32"));
+    assert_true(contains(cost.out, "2,147,483,648") && contains(cost.out, "5.32 ms")); /* x; tpu-v5e */
+    assert_true(contains(page.out, "<th scope=\"row\">x</th><td class=\"n\">2.00 GiB</td><td class=\"n\">0 B</td>"
+                                   "<td class=\"n\">64.00 MiB</td><td class=\"n\">32</td>"));
+    assert_true(contains(page.out, "at least <strong>5.320 ms</strong>; HBM binds"));
+    assert_true(contains(page.out, "<title>Roofline of tpu-v5e</title>") &&
+                contains(page.out, "the kernel: 31.57 FLOPs per byte"));
+    assert_true(contains(broken.out, "TP101") && !contains(broken.out, "<h3>Cost</h3>"));
+}
+
+/* Branches that no case took both ways are marked beside their line, others as whole. */
+static void ways_in_the_margin(void **state)
+{
+    place *p = *state;
+    static const char SPEC[] =
+        "{\"tileproof\":1,\"name\":\"k\",\"target\":\"none\",\"sizes\":{\"N\":{\"min\":1,\"max\":4}},\"grid\":[{"
+        "\"axis\":"
+        "\"i\",\"steps\":\"N\"}],\n\"outputs\":[{\"name\":\"o\",\"dtype\":\"float32\",\"shape\":[\"N\", 8],"
+        "\"block_shape\":[1, 8],\"index_map\":[\"i\", 0]}],\n\"kernel\":[\"o[...] = 1\",\n\"if i == 0:\",\n\"    "
+        "o[...] = "
+        "1\",\n\"if i >= 0:\",\n\"    o[...] = 1\"],\n\"reference\":[\"o = ones((N, 8), float32)\"]}";
+    const char *path = put(p, "k.tile.json", SPEC, sizeof SPEC - 1);
+    outcome page = RUN(p->a, "verify", "--format", "html", path), lint = RUN(p->a, "lint", "--format", "html", path);
+    assert_true(contains(page.out,
+                         "aria-label=\"branch: every way\" title=\"branch: every way\">●</span><span>&quot;if i == 0"));
+    assert_true(contains(
+        page.out, "aria-label=\"branch: never false\" title=\"branch: never false\">○</span><span>&quot;if i &gt;= 0"));
+    assert_true(!contains(lint.out, "●"));
+}
+
 /* Of every kernel of the gallery: several steps, and mostly a last block that leaves its array. */
 static void pictures_have_something_to_see(void **state)
 {
@@ -339,9 +378,14 @@ static void markdown_is_no_markup(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {IN_PLACE(every_format_says_the_same),     IN_PLACE(hostile_text_stays_text),
-                                       IN_PLACE(markdown_is_no_markup),          IN_PLACE(verify_in_pictures),
-                                       IN_PLACE(pictures_have_something_to_see), IN_PLACE(no_number_is_no_small_error),
+    const struct CMUnitTest tests[] = {IN_PLACE(every_format_says_the_same),
+                                       IN_PLACE(hostile_text_stays_text),
+                                       IN_PLACE(markdown_is_no_markup),
+                                       IN_PLACE(verify_in_pictures),
+                                       IN_PLACE(costs_of_the_page),
+                                       IN_PLACE(ways_in_the_margin),
+                                       IN_PLACE(pictures_have_something_to_see),
+                                       IN_PLACE(no_number_is_no_small_error),
                                        IN_PLACE(outputs_are_whole_or_not_there)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
