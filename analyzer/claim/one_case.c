@@ -5,9 +5,10 @@
 
 typedef struct taint {
     const tp_program *p;
-    bool *values; /* computed from data: what arrays hold */
-    bool *refs;   /* ... and stored: by operand. Scratch holds none before */
-    bool steers;  /* such a value decides what is read, written or executed */
+    bool *values;         /* computed from data: what arrays hold */
+    bool *refs;           /* ... and stored: by operand. Scratch holds none before */
+    const tp_inst **made; /* by value: what computes it; NULL: a variable */
+    bool steers;          /* such a value decides what is read, written or executed */
     bool changed;
 } taint;
 
@@ -28,6 +29,36 @@ static void steer(taint *t, tp_vid v)
     t->steers |= v >= 0 && t->values[v];
 }
 
+/* Is each lane of x undefined only where that lane of `condition`, which is computed lane by lane, is? */
+static bool shows_in(const taint *t, tp_vid x, tp_vid condition, int depth)
+{
+    enum { DEEPEST = 8 };
+    const tp_inst *i = t->made[condition];
+    bool found = x == condition;
+    if (found || depth == DEEPEST || !i || tp_prim_info(i->prim)->class != TP_CLASS_ELEMENTWISE)
+        return found;
+    for (uint32_t n = 0; n < i->nargs && !found; n++)
+        found = shows_in(t, x, i->args[n], depth + 1);
+    return found;
+}
+
+static bool is_literal(const taint *t, tp_vid x)
+{
+    const tp_inst *i = t->made[x];
+    while (i && (i->prim == TP_P_BROADCAST || i->prim == TP_P_CAST))
+        i = t->made[i->args[0]];
+    return i && i->prim == TP_P_LITERAL;
+}
+
+/* where(x == 0, 1, x): which arm is taken makes no difference to what is undefined. */
+static bool arms_are_alike(const taint *t, const tp_inst *i)
+{
+    bool alike = true;
+    for (uint32_t arm = 1; arm < 3; arm++)
+        alike &= is_literal(t, i->args[arm]) || shows_in(t, i->args[arm], i->args[0], 0);
+    return alike;
+}
+
 static void visit_access(taint *t, const tp_kernel *k, const tp_access *a)
 {
     for (uint32_t d = 0; d < k->operands[a->operand].ref_rank; d++)
@@ -39,6 +70,8 @@ static void visit_access(taint *t, const tp_kernel *k, const tp_access *a)
 
 static void visit_inst(taint *t, const tp_kernel *k, const tp_inst *i)
 {
+    if (i->out >= 0)
+        t->made[i->out] = i;
     bool any = i->prim == TP_P_LOAD && t->refs[i->access->operand];
     for (uint32_t n = 0; n < i->nargs; n++)
         any |= t->values[i->args[n]];
@@ -47,7 +80,10 @@ static void visit_inst(taint *t, const tp_kernel *k, const tp_inst *i)
     if (i->access)
         visit_access(t, k, i->access);
     switch (tp_prim_info(i->prim)->class) {
-    case TP_CLASS_SELECT: steer(t, i->args[0]); break;
+    case TP_CLASS_SELECT:
+        if (!arms_are_alike(t, i))
+            steer(t, i->args[0]);
+        break;
     case TP_CLASS_MOVE:
         if (i->prim == TP_P_TAKE || i->prim == TP_P_ROLL)
             steer(t, i->args[1]);
@@ -111,6 +147,7 @@ static bool steered_by_data(tp_analysis *a)
 {
     taint t = {.p = a->k->body,
                .values = TP_NEWN(a->arena, bool, a->k->body->values.len),
+               .made = TP_NEWN(a->arena, const tp_inst *, a->k->body->values.len),
                .refs = TP_NEWN(a->arena, bool, tp_noperands(a->k) + 1)};
     for (uint32_t i = 0; i < tp_noperands(a->k); i++)
         t.refs[i] = a->k->operands[i].role != TP_SCRATCH;

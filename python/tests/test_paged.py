@@ -8,6 +8,7 @@ import pytest
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 from jax.experimental.pallas.ops.tpu.paged_attention import paged_attention_kernel, quantization_utils
+from jax.experimental.pallas.ops.tpu.ragged_paged_attention import kernel as ragged_kernel
 
 import kernels
 import tileproof
@@ -128,3 +129,40 @@ def test_a_prefetched_scalar_that_the_body_writes(dtype):
 def test_an_index_map_may_not_read_what_the_body_writes():
     with pytest.raises(tileproof.Unsupported, match="an index map reads the prefetched `count`, which the body writes.*pass two tables"):
         tileproof.from_pallas(lambda x, t: carried(x, t, lambda i, t: (t[0], 0)), kernels.array(32, 128), jnp.array([3], jnp.int32))
+
+
+RAGGED = {"float32": {}, "bfloat16": {"dtype": jnp.bfloat16}, "a window and a soft cap": {"sliding_window": 5, "soft_cap": 3.0}}
+ROWS = 13  # of both sequences; JAX's program says nothing of the others
+
+
+def ragged(module=ragged_kernel, dtype=jnp.float32, **how):
+    q, pages = kernels.array(16, 4, 128).astype(dtype), kernels.array(10, 8, 2, 128, seed=1).astype(dtype)
+    table = jnp.concatenate([PAGES, jnp.zeros((1, 4), jnp.int32)])
+    tables = jnp.array([13, 27, 0], jnp.int32), table, jnp.array([0, 5, ROWS, ROWS], jnp.int32), jnp.array([2], jnp.int32)
+    return lambda *a: module.ragged_paged_attention(*a, num_kv_pages_per_block=2, num_queries_per_block=8, **how), (q, pages, *tables)
+
+
+@pytest.mark.parametrize("way", RAGGED)
+def test_ragged_paged_attention_is_proven_for_the_call_and_computes_what_jax_says(way):
+    """No interpreter of jax 0.10.2 runs it."""
+    fn, args = ragged(**RAGGED[way])
+    report = tileproof.check(fn, *args)
+    assert report.ok and not report.of("unknown"), report
+    want = ragged_kernel.ref_ragged_paged_attention(*args, **{key: value for key, value in RAGGED[way].items() if key != "dtype"})
+    near = 3e-2 if way == "bfloat16" else 1e-5
+    assert tileproof.assert_equivalent(lambda *a: fn(*a)[:ROWS], lambda *_: want, *args, rtol=near, atol=near) == 1
+
+
+RAGGED_DEFECTS = [
+    ("        next_async_copy_kv.start()\n", "        pass\n", "TP502"), ("          heads_blk_idx, cur_seq_idx, kv_blk_idx, cur_buf_idx\n      )\n      kv_ref", "          heads_blk_idx, cur_seq_idx, kv_blk_idx, 0\n      )\n      kv_ref", "TP504"),
+    ("  @pl.when(heads_blk_idx + q_blk_idx == 0)", "  @pl.when(heads_blk_idx + q_blk_idx == 1)", "TP502"), ("  seq_buf_idx_ref[1] = buf_idx\n", "", "TP504"),
+    ("      @pl.when(next_heads_blk_idx < num_heads_blks)", "      @pl.when(next_heads_blk_idx <= num_heads_blks)", None),
+    ("    for async_copy in self._async_copies:\n      async_copy.wait()\n", "", "TP504"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "rule"), RAGGED_DEFECTS)
+def test_a_defect_in_the_copies_of_ragged_attention_is_found(tmp_path, old, new, rule):
+    fn, args = ragged(changed(ragged_kernel, tmp_path, old, new)[0])
+    report = tileproof.check(fn, *args)
+    assert rule in [f.rule for f in report.of("violated")] if rule else report.of("unknown"), report
