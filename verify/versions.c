@@ -85,7 +85,8 @@ static bool sizes_agree(tp_arena *a, const tp_kernel *old, const tp_kernel *new,
             const tp_size *x = &both[t]->sizes[i], *y = tp_size_find(both[!t], x->name);
             bool ranges = y && x->kind == TP_SIZE_RANGE && y->kind == TP_SIZE_RANGE;
             const char *name = tp_cstr(a, x->name);
-            if (ranges || tp_size_is_free(both[t], x->name) ||
+            bool constant = tp_speaks_of(tp_json_get(both[t]->doc, "constants"), x->name);
+            if (ranges || (tp_size_is_free(both[t], x->name) && !constant) ||
                 (y && json_same(tp_json_get(tp_json_get(old->doc, "sizes"), name),
                                 tp_json_get(tp_json_get(new->doc, "sizes"), name))))
                 continue;
@@ -95,15 +96,42 @@ static bool sizes_agree(tp_arena *a, const tp_kernel *old, const tp_kernel *new,
     return true;
 }
 
-/* Inputs and outputs by name, dtype and shape. */
+/* The old reference is read in the new spec: what it names means the same there. */
+static bool names_agree(tp_arena *a, const tp_kernel *old, const tp_kernel *new, tp_str *why)
+{
+    const tp_json *was = tp_json_get(old->doc, "constants"), *is = tp_json_get(new->doc, "constants");
+    for (uint32_t i = 0; i < old->nconstants; i++) {
+        const char *name = tp_cstr(a, old->constants[i].name);
+        if (tp_size_is_free(old, old->constants[i].name) ||
+            json_same(tp_json_get(was, name), is ? tp_json_get(is, name) : NULL))
+            continue;
+        *why = tp_printf(a, "the constant `%s` is not the same in both", name);
+        return false;
+    }
+    for (uint32_t i = 0; i < old->ntables; i++) {
+        const tp_table *x = &old->tables[i];
+        int at = tp_table_find(new, x->name);
+        bool same = at >= 0 && new->tables[at].dtype == x->dtype &&new->tables[at].rank == x->rank;
+        for (uint32_t d = 0; same && d < x->rank; d++)
+            same = tp_str_eq(tp_expr_text(old->exprs, x->shape[d]), tp_expr_text(new->exprs, new->tables[at].shape[d]));
+        if (same || tp_size_is_free(old, x->name))
+            continue;
+        *why = tp_printf(a, "the table `%.*s` is not the same array in both", TP_FMT(x->name));
+        return false;
+    }
+    return true;
+}
+
+/* Inputs and outputs by name, dtype and shape; a builtin reference may take them in their order. */
 static bool arrays_agree(tp_arena *a, const tp_kernel *old, const tp_kernel *new, tp_str *why)
 {
-    bool same = old->ninputs == new->ninputs && old->noutputs == new->noutputs;
+    bool same = old->ninputs == new->ninputs && old->noutputs == new->noutputs,
+         ordered = tp_json_get(old->doc, "reference")->type == TP_J_OBJECT;
     for (uint32_t i = 0; same && i < old->ninputs + old->noutputs; i++) {
         const tp_operand *x = &old->operands[i];
         int at = tp_operand_find(new, x->name);
         const tp_operand *y = at < 0 ? NULL : &new->operands[at];
-        same = y && y->role == x->role && y->dtype == x->dtype && y->rank == x->rank && y->discard == x->discard;
+        same = y && y->role == x->role && y->dtype == x->dtype && y->rank == x->rank && (!ordered || at == (int)i);
         for (uint32_t d = 0; same && d < x->rank; d++)
             same = tp_str_eq(tp_expr_text(old->exprs, x->shape[d]), tp_expr_text(new->exprs, y->shape[d]));
         if (!same) {
@@ -138,7 +166,8 @@ static void prove(void *arg)
     const tp_spec *old = p->old->report.spec, *new = p->new->report.spec;
     tp_arena *a = p->spliced.arena;
     p->why = TP_S("the old one has no reference");
-    if (!tp_json_get(old->doc, "reference") || !sizes_agree(a, old->kernels[0], new->kernels[0], &p->why))
+    if (!tp_json_get(old->doc, "reference") || !sizes_agree(a, old->kernels[0], new->kernels[0], &p->why) ||
+        !names_agree(a, old->kernels[0], new->kernels[0], &p->why))
         return;
     p->why = TP_S("they do not have the same dtypes");
     if (old->nkernels != new->nkernels)

@@ -9,14 +9,13 @@ static bool in_name(char c)
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* Does some text below v speak of the name? */
-static bool speaks_of(const tp_json *v, tp_str name)
+bool tp_speaks_of(const tp_json *v, tp_str name)
 {
     if (!v)
         return false;
     if (v->type == TP_J_ARRAY || v->type == TP_J_OBJECT) {
         for (uint32_t i = 0; i < v->u.items.n; i++)
-            if (speaks_of(v->u.items.at[i], name))
+            if (tp_speaks_of(v->u.items.at[i], name))
                 return true;
         return false;
     }
@@ -34,17 +33,17 @@ bool tp_size_is_free(const tp_kernel *k, tp_str name)
 {
     static const char *const ARRAYS[] = {"inputs", "outputs", "scalar_prefetch"};
     const tp_json *reference = tp_json_get(k->doc, "reference"), *sizes = tp_json_get(k->doc, "sizes");
-    if (!reference || speaks_of(reference, name))
+    if (!reference || tp_speaks_of(reference, name))
         return false;
     for (size_t a = 0; a < sizeof ARRAYS / sizeof *ARRAYS; a++) {
         const tp_json *list = tp_json_get(k->doc, ARRAYS[a]);
         for (uint32_t i = 0; list && i < list->u.items.n; i++)
-            if (speaks_of(tp_json_get(list->u.items.at[i], "shape"), name) ||
-                speaks_of(tp_json_get(list->u.items.at[i], "valid"), name))
+            if (tp_speaks_of(tp_json_get(list->u.items.at[i], "shape"), name) ||
+                tp_speaks_of(tp_json_get(list->u.items.at[i], "valid"), name))
                 return false;
     }
     for (uint32_t i = 0; sizes && i < sizes->u.items.n; i++) /* derived ones; acyclic */
-        if (speaks_of(sizes->u.items.at[i], name) && !tp_size_is_free(k, sizes->u.items.at[i]->key))
+        if (tp_speaks_of(sizes->u.items.at[i], name) && !tp_size_is_free(k, sizes->u.items.at[i]->key))
             return false;
     return true;
 }
@@ -104,12 +103,31 @@ static bool tables_of(const tp_case *c, const tp_kernel *other, int64_t *env, tp
     return tp_tables_hold(a, other, env, why);
 }
 
+/* Elements that only one of them leaves open have no result to compare. */
+static bool outputs_of(tp_arena *a, const tp_kernel *k, const tp_kernel *other, tp_str *why)
+{
+    for (uint32_t i = 0; i < k->noutputs; i++) {
+        const tp_operand *o = &k->operands[k->ninputs + i];
+        int at = tp_operand_find(other, o->name);
+        const tp_operand *x = at < 0 ? NULL : &other->operands[at];
+        bool same = !x || (o->discard == x->discard && !o->valid.id == !x->valid.id);
+        if (same && x && o->valid.id)
+            same = tp_str_eq(tp_expr_text(k->exprs, o->valid), tp_expr_text(other->exprs, x->valid));
+        if (same)
+            continue;
+        *why = tp_printf(a, "`valid` or `discard` of `%.*s` is not the same in both", TP_FMT(o->name));
+        return false;
+    }
+    return true;
+}
+
 bool tp_case_against(tp_arena *a, tp_case *c, const tp_kernel *other, tp_str *why)
 {
     tp_case *there = TP_NEW(a, tp_case);
     *there = (tp_case){.kernel = other, .env = TP_NEWN(a, int64_t, tp_sym_count(other->exprs)), .seed = c->seed};
     c->against = there;
-    return sizes_of(a, c, other, there->env, why) && tables_of(c, other, there->env, a, why);
+    return outputs_of(a, c->kernel, other, why) && sizes_of(a, c, other, there->env, why) &&
+           tables_of(c, other, there->env, a, why);
 }
 
 int64_t tp_case_elements(const tp_case *c)

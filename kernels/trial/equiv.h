@@ -49,6 +49,8 @@ int64_t tp_case_elements(const tp_case *c);
 /* Is the size one on which neither the arrays' shapes nor the reference
  * depends, such as that of a block? Without a reference none is. */
 bool tp_size_is_free(const tp_kernel *k, tp_str name);
+/* Does some text at or below v (may be NULL) speak of the name? */
+bool tp_speaks_of(const tp_json *v, tp_str name);
 /* The largest block that tiles a dimension of this size, at the choices of env; 0: none does. */
 int64_t tp_largest_block(const tp_kernel *k, const tp_size *s, const int64_t *env);
 /* The box of a kernel is the product of a few values for every size: all up to

@@ -497,6 +497,63 @@ static void diff_compares_results(void **state)
     }
 }
 
+/* Names that the old reference means, and elements that only one version leaves open. */
+static void diff_needs_the_same_names(void **state)
+{
+    static const struct {
+        const char *old, *new, *says; /* members before "outputs", of the output, and the body */
+    } CASES[] = {
+        {"\"constants\": {\"c\": 1.5}, \"reference\": \"o = x * c\", \"kernel\": \"o[...] = x[...] * c\"",
+         "\"constants\": {\"c\": 1.5000001}, \"reference\": \"o = x * c\", \"kernel\": \"o[...] = x[...] * c\"",
+         "not proven for all sizes (the constant `c` is not the same in both)"},
+        {"\"constants\": {\"c\": 1.5}, \"reference\": \"o = x * 2\", \"kernel\": \"o[...] = x[...] * 2\"",
+         "\"constants\": {\"c\": 2}, \"reference\": \"o = x * 2\", \"kernel\": \"o[...] = x[...] * c\"",
+         "results: equal over the reals for all sizes that both have, by proof"},
+        {"\"constants\": {\"c\": \"Q\"}, \"reference\": \"o = where(arange(N) < c, x, 0)\", \"kernel\": \"o[...] = "
+         "where(iota(int32, (N,), 0) < c, x[...], 0)\"",
+         "\"constants\": {\"c\": \"Q\"}, \"reference\": \"o = where(arange(N) < c, x, 0)\", \"kernel\": \"o[...] = "
+         "where(iota(int32, (N,), 0) < c, x[...], 0)\"",
+         "not proven for all sizes (the size `Q` is not the same in both)"},
+    };
+    place *p = *state;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        for (int new = 0; new < 2; new ++) {
+            tp_str s = tp_printf(p->a,
+                                 "{\"tileproof\": 1, \"name\": \"two\", \"target\": \"none\", \"sizes\": {\"N\": "
+                                 "{\"min\": 1, \"max\": 9000}, \"Q\": %d},\n%s,\n"
+                                 "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"]}],\n"
+                                 "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"N\"]}]}\n",
+                                 9001 + new, new ? CASES[i].new : CASES[i].old);
+            put(p, new ? "new.tile.json" : "old.tile.json", s.p, s.n);
+        }
+        outcome o = RUN_IN(p->a, p->dir, "diff", "old.tile.json", "new.tile.json");
+        if (o.exit != 0 || !contains(o.out, CASES[i].says))
+            fail_msg("%s: exit %d: %.*s%.*s", CASES[i].says, o.exit, TP_FMT(o.out), TP_FMT(o.err));
+    }
+}
+
+/* An element that only one version leaves open has no result to compare. */
+static void diff_compares_what_both_define(void **state)
+{
+    place *p = *state;
+    for (int new = 0; new < 2; new ++) {
+        tp_str s = tp_printf(
+            p->a,
+            "{\"tileproof\": 1, \"name\": \"two\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}},\n"
+            "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"]}],\n"
+            "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"N\"]%s}],\n"
+            "\"kernel\": [\"o[...] = %s\"], \"reference\": [\"o = x\"]}\n",
+            new ? ", \"valid\": \"d0 < 100\"" : "", new ? "where(iota(int32, (N,), 0) < 100, x[...], 0)" : "x[...]");
+        put(p, new ? "new.tile.json" : "old.tile.json", s.p, s.n);
+    }
+    for (int turned = 0; turned < 2; turned++) {
+        outcome o = RUN_IN(p->a, p->dir, "diff", turned ? "new.tile.json" : "old.tile.json",
+                           turned ? "old.tile.json" : "new.tile.json");
+        expect_exit(&o, 0);
+        assert_true(contains(o.out, "results: not compared: `valid` or `discard` of `o` is not the same in both"));
+    }
+}
+
 static void init_writes_two_specs(void **state)
 {
     place *p = *state;
@@ -684,6 +741,8 @@ int main(void)
         IN_PLACE(a_large_cache_is_pruned),
         IN_PLACE(diff_tells_what_changed),
         IN_PLACE(diff_compares_results),
+        IN_PLACE(diff_needs_the_same_names),
+        IN_PLACE(diff_compares_what_both_define),
         IN_PLACE(init_writes_two_specs),
         IN_PLACE(fixes_remove_findings),
         IN_PLACE(fixes_say_what_they_do),
