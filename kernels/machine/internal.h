@@ -47,6 +47,7 @@ typedef struct tp_cells {
     tp_shadow_state state;
     tp_origin origin;               /* TP_ALL_UNDEFINED, TP_INSIDE: of lane 0 */
     const tp_box_of_cells *defined; /* TP_INSIDE: of an input window, for the step at hand */
+    tp_box_of_cells *box_room;      /* for a box of its own: where the window has other dimensions */
     tp_origin *shadow;              /* TP_MIXED; allocated on first use */
     size_t hole;                    /* TP_MIXED: where an undefined element was seen; only a hint */
     tp_planes meaning;              /* of the domain */

@@ -1,4 +1,5 @@
 /* The lattice of defined and undefined elements. */
+#include "base/assert.h"
 #include "base/strided.h"
 #include "kernels/machine/internal.h"
 
@@ -268,6 +269,27 @@ void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from)
     tp_planes_copy(m, to, from);
 }
 
+/* The box of `from` in cells of the same elements that drop or add dimensions of extent 1; the box has all of those. */
+static const tp_box_of_cells *box_in(tp_machine *m, tp_cells *to, const tp_cells *from)
+{
+    if (to->rank == from->rank)
+        return from->defined;
+    if (!to->box_room)
+        to->box_room = TP_NEW(m->arena, tp_box_of_cells);
+    for (uint32_t d = 0, f = 0; d < to->rank; d++) {
+        to->box_room->first[d] = 0;
+        to->box_room->extent[d] = 1;
+        if (to->dims[d] == 1)
+            continue;
+        while (from->dims[f] == 1)
+            f++;
+        tp_assert(f < from->rank && from->dims[f] == to->dims[d]);
+        to->box_room->first[d] = from->defined->first[f];
+        to->box_room->extent[d] = from->defined->extent[f++];
+    }
+    return to->box_room;
+}
+
 static void copy_state(tp_machine *m, tp_cells *to, const tp_cells *from)
 {
     if (from->state == TP_MIXED) {
@@ -276,7 +298,8 @@ static void copy_state(tp_machine *m, tp_cells *to, const tp_cells *from)
     } else {
         to->state = from->state;
         to->origin = from->origin;
-        to->defined = from->defined;
+        if (from->state == TP_INSIDE)
+            to->defined = box_in(m, to, from);
     }
 }
 
