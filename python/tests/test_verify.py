@@ -49,6 +49,17 @@ def test_all_tiers_of_one_call():
     assert str(report).startswith("tileproof, rules and equivalence: 1 kernel, 0 violated")
 
 
+def test_narrow_results_beside_a_wide_reference():
+    def body(x_ref, o_ref):
+        o_ref[...] = (x_ref[...] * 1.001).astype(jnp.bfloat16)
+
+    narrow = lambda x: pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, jnp.bfloat16), interpret=True)(x)  # noqa: E731
+    report = tileproof.verify(narrow, lambda x: x * 1.001, X)
+    assert report.ok and "on the given arrays, within 0.015625 of each element and 0.015625 of the root mean square" in str(report), report
+    assert tileproof.assert_equivalent(narrow, lambda x: x * 1.001, X) == 1
+    assert "within 0.001 of each element" in str(tileproof.verify(double, reference, X))
+
+
 def test_equivalence_counts():
     report = tileproof.verify(lambda x: double(x, 2.001), reference, X)
     assert not report.ok and report.rules and not report.equivalence

@@ -177,7 +177,8 @@ def assert_safe(fn: Callable[..., Any], *args: Any, target: str | None = None, u
     return report
 
 
-def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *args: Any, rtol: float = 1e-3, atol: float = 1e-3) -> int:
+def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *args: Any,
+                      rtol: float | None = None, atol: float | None = None) -> int:
     """Run every pallas_call of fn(*args) in tileproof's checked engine, where
     each access and each undefined element is followed, and compare fn's
     results with reference(*args). `args` are arrays.
@@ -185,7 +186,8 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
     Returns how many calls ran in the engine (one in a loop counts each turn).
     AssertionError for a trap, for results that differ, and when a pallas_call
     that fn reaches by tracing did not run, or there is none. Tolerances are
-    relative to each element and to the root mean square of the result.
+    relative to each element and to the root mean square of the result; by
+    default tolerance() of the results of both.
     Raises Unsupported for what the importer or the engine cannot follow.
     """
     import jax
@@ -199,6 +201,8 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
         raise AssertionError("the function returns nothing that could be compared")
     if len(got) != len(want):
         raise AssertionError(f"{len(got)} results, the reference has {len(want)}")
+    by_default = tolerance(got + want)
+    rtol, atol = (by_default if t is None else t for t in (rtol, atol))
     for n, (g, w) in enumerate(zip(got, want, strict=True)):
         a, b = np.asarray(g, np.float64), np.asarray(w, np.float64)
         if a.shape != b.shape:
@@ -209,6 +213,15 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
         if wrong.any():
             raise AssertionError(f"result {n} differs from the reference in {_worst(a, b, wrong)}{_blame(fn, reference, args, len(calls))}")
     return len(calls)
+
+
+def tolerance(results: list[Any]) -> float:
+    """1e-3, or two units of the narrowest float among the results (arrays or shapes)."""
+    import jax.numpy as jnp
+    import numpy as np
+
+    dtypes = [r.dtype if hasattr(r, "dtype") else np.result_type(r) for r in results]
+    return max([1e-3, *(2 * float(jnp.finfo(d).eps) for d in dtypes if jnp.issubdtype(d, jnp.floating))])
 
 
 def _ran(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:

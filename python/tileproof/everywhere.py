@@ -82,7 +82,7 @@ def given(args: Any, family: str, seed: int) -> Any:
 
 
 def assert_equivalent_at_sizes(fn: Callable[..., Any], reference: Callable[..., Any], arguments: Callable[..., tuple[Any, ...]], *,
-                               rtol: float = 1e-3, atol: float = 1e-3, seconds: float = 60, **sizes: int) -> Used:
+                               rtol: float | None = None, atol: float | None = None, seconds: float = 60, **sizes: int) -> Used:
     """assert_equivalent(fn, reference, *arguments(**at)) at all sizes that
     `verify` picks for the kernels of fn: at block edges, around constants that
     sizes are compared with, in pairs.

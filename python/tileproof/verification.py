@@ -168,7 +168,7 @@ class _Run:
         from . import everywhere
         from . import jaxpr as jx
 
-        rtol, atol = (self.default(args) if t is None else t for t in self.tolerance)
+        rtol, atol = self.tolerance
         shapes = any(isinstance(a, jax.ShapeDtypeStruct) for a in jx.leaves(args))
         try:
             if self.sizes:
@@ -176,7 +176,7 @@ class _Run:
             else:
                 given = everywhere.given(args, "normal", 0) if shapes else args
                 calls = api.assert_equivalent(self.fn, self.reference, *given, rtol=rtol, atol=atol)
-                text = f"{calls} call{'s' if calls != 1 else ''} in the engine, on {'filled inputs' if shapes else 'the given arrays'}"
+                text = f"{calls} call{'s' if calls != 1 else ''} in the engine, on {'filled inputs' if shapes else 'the given arrays'}, within {self.within(args)}"
         except NotExecuted as e:
             return Tier(f"{self.name}()", "executed", "unknown", str(e))
         except AssertionError as e:
@@ -185,15 +185,15 @@ class _Run:
             return Tier(f"{self.name}()", "executed", "unknown", str(e))
         return Tier(f"{self.name}()", "executed", "tested", text)
 
-    def default(self, args: tuple[Any, ...]) -> float:
-        """The tolerance for the results of the reference."""
+    def within(self, args: tuple[Any, ...]) -> str:
+        """The tolerances, in words."""
         import jax
-        import jax.numpy as jnp
 
         from . import jaxpr as jx
 
-        floats = [a.dtype for a in jx.leaves(jax.eval_shape(self.reference, *args)) if jnp.issubdtype(a.dtype, jnp.floating)]
-        return max([1e-3, *(2 * float(jnp.finfo(d).eps) for d in floats)])
+        by_default = api.tolerance([r for f in (self.fn, self.reference) for r in jx.leaves(jax.eval_shape(f, *args))])
+        rtol, atol = (by_default if t is None else t for t in self.tolerance)
+        return f"{rtol:g} of each element" + f" and {atol:g} of the root mean square" * (atol != 0)
 
 
 def add(made: Verification, spec: dict[str, Any], report: dict[str, Any]) -> None:
