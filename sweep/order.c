@@ -109,6 +109,10 @@ void tp_sweep_rank(tp_sweep *s, const tp_sweep_options *o)
             group_of(s, i)->cells++;
     if (s->groups.len)
         qsort(s->groups.at, s->groups.len, sizeof *s->groups.at, by_rule);
-    for (uint32_t i = 0; i < s->groups.len; i++)
-        s->groups.at[i].said = tp_sweep_lint(s, o, s->groups.at[i].first);
+    for (uint32_t i = 0; i < s->groups.len; i++) {
+        tp_sweep_group *g = &s->groups.at[i];
+        g->said = tp_sweep_lint(s, o, g->first);
+        if (g->said.verdict != g->verdict) /* memory ran out for one of the two */
+            g->said = s->cells[g->first].said;
+    }
 }

@@ -143,6 +143,8 @@ static int run(tp_cli *c)
         code = TP_EXIT_INTERRUPTED;
     } else if (!write_outputs(x)) {
         code = TP_EXIT_INTERNAL;
+    } else if (x->s.internal_error) {
+        tp_say(stderr, "tileproof: memory ran out while a shape was checked: it is unknown");
     }
     tp_sweep_free(&x->s);
     return code;

@@ -96,7 +96,10 @@ static void attack(place *p, const char *spec)
     bounded(p, NULL, (const char *[]){"verify", "--cases", "1", spec, NULL});
     bounded(p, NULL, (const char *[]){"mutate", "--timeout", "1", "--defects", "2", "--wider", "2", spec, NULL});
     bounded(p, NULL,
-            (const char *[]){"run", "--unchecked", "--timeout", "1", "--fill", "normal", "--size", "N=2", spec, NULL});
+            (const char *[]){"run", "--unchecked", "--timeout", "1", "--fill", "normal", "--size", "N=2",
+                             "--trace-text", "--trace", path_in(p, "trace"), spec, NULL});
+    bounded(p, NULL, (const char *[]){"cost", "--timeout", "1", spec, NULL});
+    bounded(p, NULL, (const char *[]){"sweep", "--timeout", "1", "--over", "N=1:9,target=v4|v6e", spec, NULL});
     edit(p, spec);
 }
 
