@@ -149,12 +149,48 @@ static int derive_and_compare(tp_cli *c, tp_str path, const tp_section_read *s, 
     return compare(c, path, s, &d);
 }
 
-int tp_section_covers(tp_cli *c, tp_str path, const tp_section_read *s, tp_str spec)
+static bool names(const tp_certificate_section *s, const tp_rule *rule)
+{
+    for (uint32_t i = 0; i < s->rules.len; i++)
+        if (tp_rule_find(s->rules.at[i]) == rule)
+            return true;
+    return false;
+}
+
+/* The shorter list: of the rules that were asked, or of the others. */
+static void put_rules(tp_buf *b, const tp_certificate_section *s, const tp_analysis_options *all)
+{
+    size_t left_out = 0, n = 0;
+    for (size_t i = 0; i < all->nonly; i++)
+        left_out += !names(s, all->only[i]);
+    bool few = 2 * left_out > all->nonly;
+    for (size_t i = 0; left_out && i < all->nonly; i++)
+        if (names(s, all->only[i]) == few)
+            tp_buf_printf(b, "%s%s", n++ ? ", " : few ? ", of " : ", without ", all->only[i]->code);
+    tp_buf_c(b, few ? " only" : "");
+}
+
+static tp_str limits_of(tp_cli *c, tp_str spec, const tp_certificate_section *s)
+{
+    tp_check_settings all;
+    tp_job j = {0};
+    tp_buf b = {.arena = c->arena};
+    tp_check_defaults(&all, tp_str_is(s->command, "verify"));
+    put_rules(&b, s, &all.analysis);
+    tp_job_load(c, &j, spec, &all);
+    if (j.report.valid && !tp_str_eq(j.report.spec->kernels[0]->target.name, s->target))
+        tp_buf_printf(&b, ", for %.*s in place of the spec's chip", TP_FMT(tp_visible(c->arena, s->target)));
+    tp_job_free(&j);
+    return tp_buf_view(&b);
+}
+
+int tp_section_covers(tp_cli *c, tp_str path, const tp_section_read *s, tp_str spec, tp_str *limits)
 {
     tp_check_settings settings;
     tp_job j = {0}, again = {0};
     section_call now = {.j = &j, .s = &settings};
     const tp_certificate_section *about = s->about;
+    *limits = TP_S("");
     tp_check_defaults(&settings, tp_str_is(about->command, "verify"));
     if (!read_rules(c, about, &settings.analysis))
         return refuse(c, path, s->line, TP_S("it names a rule that does not exist in this version"));
@@ -181,5 +217,7 @@ int tp_section_covers(tp_cli *c, tp_str path, const tp_section_read *s, tp_str s
         tp_job_free(&again);
     }
     tp_job_free(&j);
+    if (code == TP_EXIT_OK)
+        *limits = limits_of(c, spec, about);
     return code;
 }

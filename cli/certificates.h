@@ -17,7 +17,9 @@ typedef struct tp_section_read {
 } tp_section_read;
 
 /* Are these the obligations of the spec, all of them and no others? They are
- * asked for again. An exit code, not 0 after a message. */
-int tp_section_covers(tp_cli *c, tp_str path, const tp_section_read *s, tp_str spec);
+ * asked for again, of the rules and for the chip that the section names. An
+ * exit code, not 0 after a message. *limits: what the section names in place of
+ * all rules and of the spec's chip, ", without TP101"; empty where it does not. */
+int tp_section_covers(tp_cli *c, tp_str path, const tp_section_read *s, tp_str spec, tp_str *limits);
 
 #endif

@@ -54,10 +54,14 @@ def unique(pairs):
 
 def read_json(text):
     try:
-        return json.loads(text.decode("utf-8"), object_pairs_hook=unique, parse_int=integer, parse_float=no_number,
-                          parse_constant=no_number)
+        row = json.loads(text.decode("utf-8"), object_pairs_hook=unique, parse_int=integer, parse_float=no_number,
+                         parse_constant=no_number)
+        written = json.dumps(row, ensure_ascii=False)
+        written.encode("utf-8")  # half a surrogate pair is no character
     except (ValueError, RecursionError) as e:
         raise Unreadable(f"this is no JSON: {e}") from None
+    form("\\u0000" not in written.replace("\\\\", ""), "a string has a NUL character")
+    return row
 
 
 def typed(value, *kinds):

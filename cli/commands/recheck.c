@@ -18,6 +18,7 @@ typedef struct certificate_file {
     tp_arena *arena; /* of all lines */
     tp_str path;
     TP_VEC(tp_section_read) sections;
+    tp_buf limits; /* what sections name in place of all rules and of the spec's chip */
     uint32_t accepted, refused, missing, derivations, laws, sides;
 } certificate_file;
 
@@ -165,8 +166,13 @@ static int check_specs(certificate_file *f, const tp_str *specs, uint32_t n)
         return TP_EXIT_VIOLATED;
     }
     for (uint32_t i = 0; i < n; i++) {
-        int code = tp_section_covers(f->c, f->path, &f->sections.at[i], specs[i]);
+        tp_str limits;
+        int code = tp_section_covers(f->c, f->path, &f->sections.at[i], specs[i], &limits);
         worst = code > worst ? code : worst;
+        if (limits.n && n > 1)
+            tp_buf_printf(&f->limits, ", %.*s%.*s", TP_FMT(f->sections.at[i].about->name), TP_FMT(limits));
+        else
+            tp_buf_str(&f->limits, limits);
     }
     return worst;
 }
@@ -182,8 +188,9 @@ static void summarise(const certificate_file *f, bool with_specs, bool covered)
         printf("; %u derivation%s of equality replayed: %u step%s, %u side condition%s", f->derivations,
                f->derivations == 1 ? "" : "s", f->laws, f->laws == 1 ? "" : "s", f->sides, f->sides == 1 ? "" : "s");
     if (covered)
-        printf("; they are the obligations of %s",
-               f->sections.len == 1 ? "the spec, all of them" : "the specs, all of them");
+        printf("; they are the obligations of %s%.*s",
+               f->sections.len == 1 ? "the spec, all of them" : "the specs, all of them",
+               TP_FMT(tp_visible(f->arena, tp_buf_view(&f->limits))));
     printf("\n");
     if (!with_specs)
         printf("only the statements were checked: that they are what the rules ask of a kernel is checked by "
@@ -202,6 +209,7 @@ static int check_file(tp_cli *c, tp_str path, const tp_str *specs, uint32_t nspe
     }
     if (!(f.arena = tp_arena_new((size_t)4 << 30)))
         tp_leave(c->arena, TP_E_MEMORY);
+    f.limits.arena = f.arena;
     for (size_t from = 0; good && (from < text.n || number == 0);) {
         const char *end = text.n > from ? memchr(text.p + from, '\n', text.n - from) : NULL;
         size_t n = end ? (size_t)(end - text.p) - from : text.n - from;

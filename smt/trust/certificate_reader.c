@@ -256,11 +256,20 @@ static tp_var read_variable(reader *r, const tp_json *o)
     return x;
 }
 
-void tp_certificates_read_header(tp_ctx *c)
+/* A line, which has no byte order mark. */
+static const tp_json *parse(tp_ctx *c)
 {
     const tp_json *doc = tp_json_parse(c, false);
+    if (c->source->text.n >= 3 && memcmp(c->source->text.p, "\xef\xbb\xbf", 3) == 0)
+        wrong(c, doc, "this line begins with a byte order mark");
+    return doc;
+}
+
+void tp_certificates_read_header(tp_ctx *c)
+{
+    const tp_json *doc = parse(c);
     const tp_json *format = doc->type == TP_J_OBJECT ? tp_json_get(doc, "tileproof_certificates") : NULL;
-    if (!format || format->type != TP_J_INT)
+    if (!format || format->type != TP_J_INT || doc->u.items.n != 1)
         tp_raise(c, TP_RULE_SPEC_STRUCTURE, doc->loc, "write one with: tileproof lint --certificates FILE SPEC",
                  "this is not a file of certificates");
     if (format->u.integer != TP_CERTIFICATES_FORMAT)
@@ -378,7 +387,7 @@ tp_certificate tp_certificate_read(tp_ctx *c)
     static const char *const NAMES[] = {"spec",      "obligation", "grade", "nodes",
                                         "variables", "premises",   "goal",  "proof"};
     reader r = {.c = c, .p = tp_exprs_new(c->arena)};
-    const tp_json *doc = tp_json_parse(c, false);
+    const tp_json *doc = parse(c);
     if (doc->type == TP_J_OBJECT && tp_json_get(doc, "section"))
         return (tp_certificate){.section = read_section(&r, doc)};
     if (doc->type == TP_J_OBJECT && tp_json_get(doc, "derivation"))

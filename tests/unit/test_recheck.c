@@ -158,6 +158,65 @@ static void a_changed_file_is_refused(void **state)
     expect(p, &l, NULL, 3, "the text ends where a value is expected");
 }
 
+/* Lines that are not of the format, from any editor or forger. */
+static void a_line_of_another_form_is_refused(void **state)
+{
+    place *p = *state;
+    const lines whole = written(p, SPEC);
+    static const struct {
+        uint32_t line;
+        const char *old, *by, *says;
+    } FORMS[] = {
+        {0, "{", "\xef\xbb\xbf{", "begins with a byte order mark"},
+        {1, "{", "\xef\xbb\xbf{", "begins with a byte order mark"},
+        {2, "{", "\xef\xbb\xbf{", "begins with a byte order mark"},
+        {0, "2}", "2,\"by\":1}", "this is not a file of certificates"},
+        {0, "2}", "2.0}", "this is not a file of certificates"},
+        {2, "\"goal\":", "\"go\\u0061l\":1,\"goal\":", "key \"goal\" appears twice"},
+        {2, "\"goal\":", "\"goal\":4294967296", "this should be a small number"},
+        {2, "\"goal\":", "\"goal\":18446744073709551616", "does not fit 64 bits"},
+        {2, "\"goal\":", "\"goal\":-", "this should be a small number"},
+        {2, "[\"sym\",\"", "[\"sym\",\"a\\u0000", "this string has a NUL character"},
+        {2, "[\"sym\",\"", "[\"sym\",\"a\\ud800", "surrogates in pairs"},
+        {2, "[\"const\",", "[\"const\",1e0,", "this should be a list of 2"},
+        {2, "\"proof\":", "\"p\":", "there is no place for \"p\" here"},
+    };
+    for (size_t i = 0; i < sizeof FORMS / sizeof *FORMS; i++) {
+        lines l = whole;
+        if (strstr(tp_cstr(p->a, l.at[FORMS[i].line]), FORMS[i].old)) {
+            l.at[FORMS[i].line] = replaced(p, l.at[FORMS[i].line], FORMS[i].old, FORMS[i].by, false);
+            expect(p, &l, NULL, 3, FORMS[i].says);
+            expect(p, &l, SPEC, 3, FORMS[i].says);
+        } else {
+            fail_msg("line %u has no %s", FORMS[i].line, FORMS[i].old);
+        }
+    }
+}
+
+/* What a section names in place of all rules and of the spec's own chip is said. */
+static void limits_of_a_section_are_said(void **state)
+{
+    place *p = *state;
+    static const struct {
+        const char *option, *value, *says;
+    } LIMITS[] = {
+        {"--ignore", "TP101,TP404", "all of them, without TP101, TP404\n"},
+        {"--select", "TP008,TP101", "all of them, of TP008, TP101 only\n"},
+        {"--target", "tpu-v4", "all of them, for tpu-v4 in place of the spec's chip\n"},
+        {"--target", "tpu-v5e", "all of them\n"},
+    };
+    for (size_t i = 0; i < sizeof LIMITS / sizeof *LIMITS; i++) {
+        const char *file = path_in(p, "part.certs");
+        assert_int_equal(RUN(p->a, "lint", SPEC, LIMITS[i].option, LIMITS[i].value, "--certificates", file).exit, 0);
+        lines l = read_lines(p, file);
+        expect(p, &l, SPEC, 0, LIMITS[i].says);
+    }
+    const char *both = path_in(p, "both.certs");
+    assert_int_equal(RUN(p->a, "lint", SPEC, OTHER, "--ignore", "TP101", "--certificates", both).exit, 0);
+    outcome o = RUN(p->a, "recheck", both, SPEC, OTHER);
+    assert_true(contains(o.out, "all of them, add_2d, without TP101, matmul, without TP101\n"));
+}
+
 /* As many variables as fit into a line: refused, and soon. */
 static void a_crowded_line_is_refused(void **state)
 {
@@ -184,8 +243,8 @@ static void a_crowded_line_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_PLACE(a_whole_file_is_accepted),
-        IN_PLACE(a_changed_file_is_refused),
+        IN_PLACE(a_whole_file_is_accepted),          IN_PLACE(a_changed_file_is_refused),
+        IN_PLACE(a_line_of_another_form_is_refused), IN_PLACE(limits_of_a_section_are_said),
         IN_PLACE(a_crowded_line_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
