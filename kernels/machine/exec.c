@@ -78,6 +78,17 @@ typedef struct places {
     ptrdiff_t ref[TP_MAX_RANK], lane[TP_MAX_RANK], value[TP_MAX_RANK];
 } places;
 
+/* Elements from one of a value to the one that is `step` behind it. */
+static ptrdiff_t value_stride(const tp_cells *value, ptrdiff_t step)
+{
+    if (value->n == 1)
+        return 0;
+    if (!value->viewed)
+        return step;
+    ptrdiff_t row = (ptrdiff_t)value->dims[value->rank - 1];
+    return step < row ? !value->flat_row : step / row * value->pitch;
+}
+
 static places places_of(const tp_slice *s, const tp_cells *ref, const tp_cells *value)
 {
     places p = {.first = 0};
@@ -90,7 +101,7 @@ static places places_of(const tp_slice *s, const tp_cells *ref, const tp_cells *
         p.lane[d] = (ptrdiff_t)lane * stride;
         p.first += own[d] * (size_t)s->start[d];
         p.first_lane += lane * (size_t)s->start[d];
-        p.value[d] = value->n == 1 ? 0 : step;
+        p.value[d] = value_stride(value, step);
         p.first_value += (size_t)p.value[d] * (size_t)s->skip[d];
         step *= s->of[d];
     }
@@ -201,6 +212,15 @@ static void check_beyond(tp_machine *m, const tp_inst *i, const tp_slice *s, tp_
     }
 }
 
+/* Is it as it is for the whole step? */
+static bool stays(const tp_machine *m, uint32_t operand)
+{
+    bool any = false; /* output in the same memory */
+    for (uint32_t o = m->k->ninputs; o < m->k->ninputs + m->k->noutputs; o++)
+        any |= m->k->operands[o].alias == (int)operand && tp_is_far(&m->k->operands[o]);
+    return m->k->operands[operand].role == TP_INPUT && !any;
+}
+
 static void exec_load(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out], *ref = &m->refs[i->access->operand].cells;
@@ -208,17 +228,22 @@ static void exec_load(tp_machine *m, const tp_inst *i)
     tp_flight_touch(m, i->access->operand, &s, false);
     tp_far_touch(m, &m->refs[i->access->operand], &s, false);
     count_far(m, i->access->operand, &s, true);
-    if (s.whole && m->refs[i->access->operand].operand->role == TP_INPUT) {
-        tp_show_numbers(m, out, ref); /* the window stays as it is for the whole step */
+    if (s.whole && stays(m, i->access->operand)) {
+        tp_show_numbers(m, out, ref);
         out->meaning = ref->meaning;
         return;
     }
+    bool defined = tp_defined_box(ref, s.start, s.size, s.stride) || tp_mixed_box_defined(ref, &s);
+    if (defined && tp_show_slice(m, i, ref, &s))
+        return;
     if (s.whole) {
+        if (ref->state == TP_INSIDE) /* the box grows with what is written */
+            tp_materialise(m, ref);
         tp_copy_cells(m, out, ref);
         return;
     }
     out->state = TP_CLEAN;
-    if (!tp_defined_box(ref, s.start, s.size, s.stride) && !tp_mixed_box_defined(ref, &s))
+    if (!defined)
         tp_materialise(m, out);
     if (s.cut)
         check_beyond(m, i, &s, out);
@@ -228,24 +253,42 @@ static void exec_load(tp_machine *m, const tp_inst *i)
     tp_note_defined(out);
 }
 
+static bool same_rows(const tp_cells *a, const tp_cells *b)
+{
+    return a->rank && b->rank && a->dims[a->rank - 1] == b->dims[b->rank - 1];
+}
+
+/* Move what the value shows to memory of its own. */
+static void own_numbers(tp_cells *c)
+{
+    tp_flatten(c);
+    if (c->data != c->own)
+        memcpy(c->own, c->data, c->n * tp_dtype_size(c->dtype));
+    c->data = c->own;
+}
+
 static void exec_store(tp_machine *m, const tp_statement *statement)
 {
-    tp_cells *value = &m->values[statement->value], *ref = &m->refs[statement->access->operand].cells;
+    tp_ref *r = &m->refs[statement->access->operand];
+    tp_cells *value = &m->values[statement->value], *ref = &r->cells;
     tp_spend(m->arena, 8 + (int64_t)(value->n / (m->domain ? 8 : 32)));
     tp_slice s = resolve(m, statement->access);
-    m->refs[statement->access->operand].last_store = statement;
+    r->last_store = statement;
     if (tp_copies_within(statement)) {
         tp_slice source = resolve(m, statement->from);
         tp_flight_sides(m, statement, &source, &s);
     }
     tp_flight_touch(m, statement->access->operand, &s, true);
-    tp_far_touch(m, &m->refs[statement->access->operand], &s, true);
+    tp_far_touch(m, r, &s, true);
     count_far(m, statement->access->operand, &s, false);
     if (s.whole && tp_fuse_stores(m, statement->value, ref))
         return;
-    settle_flat(m, statement->value);
+    tp_settle(m, statement->value);
+    if (value->state != TP_CLEAN || (value->viewed && !same_rows(value, ref)) ||
+        (value->data != value->own && tp_overlap(value, ref)))
+        own_numbers(value);
     if (s.whole && value->n == ref->n) {
-        if (m->refs[statement->access->operand].operand->role == TP_SCRATCH)
+        if (r->operand->role == TP_SCRATCH)
             tp_hand_over_numbers(m, ref, statement->value);
         else
             tp_copy_numbers(m, ref, value);
@@ -257,7 +300,8 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
         planes_of_store(m, &s, ref, value);
     if (s.whole && value->state == TP_CLEAN)
         ref->state = TP_CLEAN;
-    if (ref->state != TP_CLEAN || value->state != TP_CLEAN)
+    bool noted = value->state == TP_CLEAN && tp_define_part(ref, &r->inside, &s);
+    if (!noted && (ref->state != TP_CLEAN || value->state != TP_CLEAN))
         tp_materialise(m, ref);
     move_store(m, &s, ref, value);
     tp_note_defined(ref);

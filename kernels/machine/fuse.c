@@ -396,19 +396,6 @@ bool tp_fuse_settles(tp_machine *m, tp_vid v)
     return true;
 }
 
-/* First byte of c, and the one behind its last. */
-static void bytes_of(const tp_cells *c, uintptr_t *first, uintptr_t *end)
-{
-    ptrdiff_t size = (ptrdiff_t)tp_dtype_size(c->dtype), lo = 0, hi = (ptrdiff_t)c->n * size;
-    if (c->viewed && c->n) {
-        ptrdiff_t row = c->dims[c->rank - 1], last = ((ptrdiff_t)c->n / row - 1) * c->pitch * size;
-        lo = last < 0 ? last : 0;
-        hi = (last > 0 ? last : 0) + row * size;
-    }
-    *first = (uintptr_t)c->data + (uintptr_t)lo;
-    *end = (uintptr_t)c->data + (uintptr_t)hi;
-}
-
 /* Does anything that the group would read lie where `to` does? */
 static bool overlaps(const tp_machine *m, tp_vid v, const tp_cells *to)
 {
@@ -420,10 +407,7 @@ static bool overlaps(const tp_machine *m, tp_vid v, const tp_cells *to)
             any |= overlaps(m, c->waits->args[a], to);
         return any;
     }
-    uintptr_t first, end, to_first, to_end;
-    bytes_of(c, &first, &end);
-    bytes_of(to, &to_first, &to_end);
-    return first < to_end && to_first < end;
+    return tp_overlap(c, to);
 }
 
 bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to)

@@ -46,7 +46,7 @@ typedef struct tp_cells {
     bool ranged;
     tp_shadow_state state;
     tp_origin origin;               /* TP_ALL_UNDEFINED, TP_INSIDE: of lane 0 */
-    const tp_box_of_cells *defined; /* TP_INSIDE: of an input window, for the step at hand */
+    const tp_box_of_cells *defined; /* TP_INSIDE: of an operand, where the box changes with it; or box_room */
     tp_box_of_cells *box_room;      /* for a box of its own: where the window has other dimensions */
     tp_origin *shadow;              /* TP_MIXED; allocated on first use */
     size_t hole;                    /* TP_MIXED: where an undefined element was seen; only a hint */
@@ -85,7 +85,7 @@ typedef struct tp_ref {
     tp_cells cells;              /* window, squeezed dims dropped */
     int64_t block[TP_MAX_RANK];  /* extents of the window, with squeezed dims */
     int64_t window[TP_MAX_RANK]; /* start in elements */
-    tp_box_of_cells inside;      /* of the window: what lies in the array */
+    tp_box_of_cells inside;      /* TP_INSIDE: of an input's window what lies in the array, of others what is written */
     bool resident;
     bool in_place;               /* a window inside the array is rows of its memory, looked at there: */
     ptrdiff_t pitch;             /* ... so many elements apart; 0: one line */
@@ -130,6 +130,7 @@ typedef struct tp_machine {
     tp_domain *domain;         /* NULL: none rides along */
     tp_chain *chain;           /* chain.c: operations whose planes are still to be computed */
     tp_group *group;           /* fuse.c: room for operations that are computed together; NULL: none wait */
+    bool *shows;               /* shown.c, per value: a load that may show its operand's memory; NULL: none may */
     uint32_t *uses;            /* uses.c: per value: places that look at it; 2: one that may do so again */
     size_t piece;              /* elements of a strip, about */
     tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
@@ -269,6 +270,9 @@ tp_origin tp_any_undefined(const tp_cells *c);
 /* After elements of TP_MIXED cells were written: are all defined now? Then they are clean. Looks first where the last
  * undefined one was: who fills a buffer in pieces pays for each element once, not once for each piece. */
 void tp_note_defined(tp_cells *c);
+/* Elements of a part are defined from now on, and `box` is kept for c, if what is defined is a box then; false: nothing
+ * was noted. */
+bool tp_define_part(tp_cells *c, tp_box_of_cells *box, const tp_slice *s);
 /* Is the box start[d] + t stride[d], 0 <= t < size[d], of TP_MIXED cells defined? */
 bool tp_mixed_box_defined(const tp_cells *c, const tp_slice *s);
 void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from);
@@ -353,8 +357,16 @@ bool tp_view(tp_machine *m, const tp_inst *i);
 bool tp_reads_views(const tp_machine *m, const tp_inst *i);
 /* Move what a view shows to where it would lie otherwise. */
 void tp_flatten(tp_cells *c);
+/* First byte of c, and the one behind its last. */
+void tp_bytes_of(const tp_cells *c, uintptr_t *first, uintptr_t *end);
+bool tp_overlap(const tp_cells *a, const tp_cells *b);
 /* Row r of c as cells of their own, one element for all lanes where a row is that. */
 tp_cells tp_row_of(const tp_cells *c, size_t r);
+
+/* shown.c: loads that move nothing; none with a domain, or where coverage is counted */
+void tp_shown_prepare(tp_machine *m);
+/* Make the result of a load, of a part that is defined, a view of the operand; false: it has to be moved. */
+bool tp_show_slice(tp_machine *m, const tp_inst *i, const tp_cells *ref, const tp_slice *s);
 
 /* shapes.c: primitives of the class MOVE, and iota. */
 void tp_exec_move(tp_machine *m, const tp_inst *i);

@@ -234,6 +234,56 @@ void tp_note_defined(tp_cells *c)
     c->hole = at;
 }
 
+/* Make `box` the union with first[], extent[], if that is one; false: it is not. */
+static bool unite(tp_box_of_cells *box, uint32_t rank, const int64_t *first, const int64_t *extent)
+{
+    uint32_t differ = 0, along = 0;
+    bool within = true, around = true;
+    for (uint32_t d = 0; d < rank; d++) {
+        int64_t end = first[d] + extent[d], box_end = box->first[d] + box->extent[d];
+        within &= first[d] >= box->first[d] && end <= box_end;
+        around &= first[d] <= box->first[d] && end >= box_end;
+        if (first[d] != box->first[d] || end != box_end) {
+            differ++;
+            along = d;
+        }
+    }
+    if (within)
+        return true;
+    int64_t end = first[along] + extent[along], box_end = box->first[along] + box->extent[along];
+    if (around) {
+        memcpy(box->first, first, rank * sizeof *first);
+        memcpy(box->extent, extent, rank * sizeof *extent);
+        return true;
+    }
+    if (differ != 1 || first[along] > box_end || end < box->first[along])
+        return false;
+    box->first[along] = first[along] < box->first[along] ? first[along] : box->first[along];
+    box->extent[along] = (end > box_end ? end : box_end) - box->first[along];
+    return true;
+}
+
+bool tp_define_part(tp_cells *c, tp_box_of_cells *box, const tp_slice *s)
+{
+    bool all = true;
+    if (s->cut || !c->rank || !c->n || (c->state != TP_ALL_UNDEFINED && c->state != TP_INSIDE))
+        return false;
+    for (uint32_t d = 0; d < c->rank; d++)
+        if (s->size[d] < 1 || (s->size[d] > 1 && s->stride[d] != 1))
+            return false;
+    if (c->state == TP_ALL_UNDEFINED) {
+        memcpy(box->first, s->start, sizeof box->first);
+        memcpy(box->extent, s->size, sizeof box->extent);
+    } else if (!unite(box, c->rank, s->start, s->size)) {
+        return false;
+    }
+    for (uint32_t d = 0; d < c->rank; d++)
+        all &= box->extent[d] == c->dims[d];
+    c->state = all ? TP_CLEAN : TP_INSIDE;
+    c->defined = box;
+    return true;
+}
+
 bool tp_mixed_box_defined(const tp_cells *c, const tp_slice *s)
 {
     int64_t at[TP_MAX_RANK] = {0};

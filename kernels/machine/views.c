@@ -144,6 +144,26 @@ void tp_flatten(tp_cells *c)
     c->viewed = false;
 }
 
+void tp_bytes_of(const tp_cells *c, uintptr_t *first, uintptr_t *end)
+{
+    ptrdiff_t size = (ptrdiff_t)tp_dtype_size(c->dtype), lo = 0, hi = (ptrdiff_t)c->n * size;
+    if (c->viewed && c->n) {
+        ptrdiff_t row = c->dims[c->rank - 1], last = ((ptrdiff_t)c->n / row - 1) * c->pitch * size;
+        lo = last < 0 ? last : 0;
+        hi = (last > 0 ? last : 0) + row * size;
+    }
+    *first = (uintptr_t)c->data + (uintptr_t)lo;
+    *end = (uintptr_t)c->data + (uintptr_t)hi;
+}
+
+bool tp_overlap(const tp_cells *a, const tp_cells *b)
+{
+    uintptr_t first, end, other, other_end;
+    tp_bytes_of(a, &first, &end);
+    tp_bytes_of(b, &other, &other_end);
+    return first < other_end && other < end;
+}
+
 tp_cells tp_row_of(const tp_cells *c, size_t r)
 {
     tp_cells row = *c;
