@@ -281,10 +281,11 @@ test-all: test guards extensions strict asan tsan test-jax corpus costs steady b
 costs: deps $(BUILD)/tests/test_cost ## counts against the machine on 10 000 random specs, closed forms at 1000 sizes of each gallery kernel (a minute)
 	@TEST_TRIALS=10000 $(BUILD)/tests/test_cost
 
-mutation-score: all ## small defects planted in the gallery and tests/kernels: who notices? DEFECTS= of each, SCORE_SEED= (an hour)
-	@build/tileproof mutate --defects $(DEFECTS) --seed $(SCORE_SEED) $$(ls examples/*/*.tile.json tests/kernels/*.tile.json | grep -v /broken/)
+mutation-score: all ## small defects planted in the gallery and tests/kernels: who notices? DEFECTS= of each, SCORE_SEED= (an hour or more; a run goes on where it was stopped)
+	@tools/mutation_score.py --defects $(DEFECTS) --seed $(SCORE_SEED) --jobs $(SCORE_JOBS)
 DEFECTS ?= 40
 SCORE_SEED ?= 1
+SCORE_JOBS ?= 1
 
 strict: ## gcc, and clang where it is installed, without a warning
 	@$(MAKE) --no-print-directory MODE=strict build/strict/tileproof

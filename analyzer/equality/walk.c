@@ -253,6 +253,18 @@ static void put(evaluation *v, const tp_statement *statement, tp_expr path)
     v->refs[statement->access->operand] = c;
 }
 
+/* An arm that nothing reaches computes nothing: what it would do may have no meaning. */
+static void walk_arm(evaluation *v, const tp_region *r, tp_expr path, tp_expr condition)
+{
+    static const premises nothing = {.n = 0};
+    tp_exprs *p = v->s->p;
+    tp_expr both = tp_op2(p, TP_E_AND, path, condition);
+    int64_t always;
+    bool nested = !tp_expr_is_const(p, path, &always);
+    if (r->len && !(nested && summary_proves(v->s, &nothing, tp_op1(p, TP_E_NOT, both))))
+        walk(v, r, both);
+}
+
 static void walk(evaluation *v, const tp_region *r, tp_expr path)
 {
     summary *s = v->s;
@@ -290,8 +302,8 @@ static void walk(evaluation *v, const tp_region *r, tp_expr path)
         case TP_IF: {
             tp_expr condition = scalar_of(v, as_it_is_now(v, statement->value)),
                     yes = condition_normal(s, condition, false), no = condition_normal(s, condition, true);
-            walk(v, &statement->body, tp_op2(s->p, TP_E_AND, path, yes));
-            walk(v, &statement->orelse, tp_op2(s->p, TP_E_AND, path, no));
+            walk_arm(v, &statement->body, path, yes);
+            walk_arm(v, &statement->orelse, path, no);
             break;
         }
         case TP_LOOP: unroll(v, statement, path); break;

@@ -2,10 +2,12 @@
 #include <stdio.h>
 
 #include "base/budget.h"
-#include "cli/interrupt.h"
+#include "base/jsonc.h"
 #include "base/rng.h"
 #include "cli/cli.h"
+#include "cli/interrupt.h"
 #include "cli/mutations.h"
+#include "cli/score.h"
 #include "cli/watchdog.h"
 #include "cli/wider.h"
 
@@ -36,10 +38,12 @@ typedef struct judging {
     uint32_t defects;              /* of each kernel; 0: all */
     tp_str hints;                  /* text of the defect */
     bool overflows, now_overflows; /* the kernel as it is; this one */
+    bool unstable;                 /* the kernel as it is, by TP703 */
     bool cut, as_it_is_cut;        /* for its budget, not all was looked at */
     const tp_check_settings *s;    /* the budget of each changed spec */
     tp_watched *watched;
     tp_progress *progress;
+    struct json_object *specs, *list; /* of the document; of one kernel's defects; NULL: text is wanted */
     verdict v;
 } judging;
 
@@ -91,7 +95,8 @@ static void judge_case(judging *x, const tp_case_result *r, bool digest)
         v->loose |= d->loose > 0;
         if (d->tier == TP_TIER_DIFFERENT)
             by = "E1";
-        else if (!by && r->outcome == TP_EQUAL && (d->rounding > 1 || (d->overflows && !x->overflows)))
+        else if (!by && r->outcome == TP_EQUAL &&
+                 ((d->rounding > 1 && !x->unstable) || (d->overflows && !x->overflows)))
             by = TP_RULE_NUMERICALLY_UNSTABLE;
         x->now_overflows |= d->overflows;
     }
@@ -264,11 +269,6 @@ static const char *rule_name(const char *by)
     return r ? r->code : by; /* outlives the spec that it was found in */
 }
 
-typedef struct score {
-    uint32_t planted, noticed, same, equal, open, loose, survive;
-    uint32_t wrong; /* equal by proof, different by execution */
-} score;
-
 /* `most` of them by the seed, in their order; 0: all. */
 static void choose_some(tp_arena *a, tp_mutations *all, uint32_t most, uint64_t seed)
 {
@@ -288,23 +288,21 @@ static void choose_some(tp_arena *a, tp_mutations *all, uint32_t most, uint64_t 
     all->len = n;
 }
 
-static void print_one(const tp_mutation *m, const verdict *v, bool wrong)
+static tp_fate fate_of(const verdict *v)
 {
-    char runs[64];
-    snprintf(runs, sizeof runs, "(%u wider runs%s)", v->runs, v->bounded ? ", then the bound of work" : "");
-    printf("  %-14s %-32s line %-4u %.*s -> %.*s%s%s\n",
-           wrong      ? "WRONGLY proven equal"
-           : v->by    ? rule_name(v->by)
-           : v->equal ? "equal"
-           : v->same  ? "not told apart"
-           : v->open  ? "open"
-                      : "survives",
-           m->kind, m->line, TP_FMT(m->before), TP_FMT(m->after),
-           v->open || v->wider || (v->same && !v->equal) ? "   " : "",
-           v->open                ? v->open
-           : v->wider             ? v->wider
-           : v->same && !v->equal ? runs
-                                  : "");
+    return v->by      ? TP_FATE_NOTICED
+           : v->equal ? TP_FATE_EQUAL
+           : v->same  ? TP_FATE_NOT_APART
+           : v->open  ? TP_FATE_OPEN
+                      : TP_FATE_SURVIVES;
+}
+
+/* Does an execution refute the proof? */
+static bool contradicts(const verdict *v)
+{
+    bool trapped =
+        v->by && v->by[0] == 'T' && strcmp(v->by, TP_RULE_NUMERICALLY_UNSTABLE) != 0 && !tp_rule_find(tp_str_c(v->by));
+    return v->equal && (v->refuted || trapped);
 }
 
 typedef struct planting {
@@ -329,82 +327,132 @@ static bool all_mutations(tp_cli *c, planting *p)
     return false;
 }
 
-static bool mutate_one(tp_cli *c, tp_str path, judging *settings, score *total)
+/* Judge the kernel without a defect. False after a message: what notices it would be said to notice every defect. */
+static bool judge_as_it_is(tp_cli *c, tp_job *j, judging *settings)
+{
+    settings->original = 0;
+    settings->as_it_is_cut = settings->unstable = false;
+    settings->overflows = true;
+    settings->as_it_is = NULL;
+    verdict v = judge_text(c, j->source.path, j->source.text, TP_S(""), settings);
+    settings->as_it_is = j;
+    settings->original = settings->digest;
+    settings->first_shapes = settings->shapes;
+    settings->overflows = settings->now_overflows;
+    settings->unstable = v.by && strcmp(v.by, TP_RULE_NUMERICALLY_UNSTABLE) == 0;
+    if (!v.by || settings->unstable)
+        return true;
+    tp_say(stderr, "tileproof: %.*s: no defects are planted: %s rejects the kernel as it is; mend it first",
+           TP_FMT(j->source.path), rule_name(v.by));
+    return false;
+}
+
+/* What is told of one defect; not of one that is no valid spec. */
+static void tell(tp_cli *c, judging *x, const tp_defect *d)
+{
+    tp_progress_clear(x->progress);
+    if (x->list)
+        json_object_array_add(x->list, tp_score_json_defect(d));
+    else if (c->verbose.len || !d->by || d->contradicted)
+        tp_score_print_defect(d);
+    fflush(stdout);
+}
+
+static void judge_defects(tp_cli *c, const tp_mutations *all, judging *x, tp_score *s)
+{
+    tallies by = {0}, kinds = {0};
+    x->progress->of = all->len;
+    for (uint32_t i = 0; i < all->len; i++) {
+        const tp_mutation *m = &all->at[i];
+        x->progress->done = i;
+        verdict v = judge_text(c, x->as_it_is->source.path, m->text, m->after, x);
+        if (tp_budget_interrupted())
+            break;
+        if (v.invalid) {
+            s->invalid++;
+            continue;
+        }
+        tp_defect d = {.mutation = m,
+                       .fate = fate_of(&v),
+                       .by = v.by ? rule_name(v.by) : NULL,
+                       .says = v.open ? v.open : v.wider,
+                       .runs = v.runs,
+                       .bounded = v.bounded,
+                       .loose = v.loose,
+                       .contradicted = contradicts(&v)};
+        tp_score_count(s, &d);
+        tally_one(c->arena, &kinds, m->kind);
+        if (d.by)
+            tally_one(c->arena, &by, d.by);
+        tell(c, x, &d);
+    }
+    if (x->list)
+        return;
+    print_tallies("  noticed by", &by);
+    tp_score_print(s, kinds.len);
+}
+
+static void add_to_document(judging *x, const tp_score *s)
+{
+    struct json_object *o = json_object_new_object();
+    json_object_object_add(o, "path", tp_jsonc_string(x->as_it_is->source.path));
+    json_object_object_add(o, "name", tp_jsonc_string(x->as_it_is->report.name));
+    json_object_object_add(o, "defects", x->list);
+    json_object_object_add(o, "counts", tp_score_json(s));
+    json_object_array_add(x->specs, o);
+}
+
+static int mutate_one(tp_cli *c, tp_str path, judging *settings, tp_score *total)
 {
     tp_job j = {0};
-    tallies by = {0}, kinds = {0};
-    score s = {0};
-    uint32_t invalid = 0;
     planting planted = {.j = &j};
+    tp_score s = {.specs = 1};
     tp_watched_begin(settings->watched, &path);
     tp_job_load(c, &j, path, settings->s);
     if (tp_job_exit_code(c, &j, TP_UNKNOWN_WARN) != TP_EXIT_OK || !all_mutations(c, &planted)) {
         tp_job_free(&j);
-        return false;
+        return TP_EXIT_INPUT;
     }
-    tp_mutations all = planted.all;
-    choose_some(c->arena, &all, settings->defects, settings->equiv.seed);
-    settings->original = 0;
-    settings->as_it_is_cut = false;
-    settings->overflows = true;
-    settings->as_it_is = NULL;
-    judge_text(c, path, j.source.text, TP_S(""), settings);
-    settings->as_it_is = &j;
-    settings->original = settings->digest;
-    settings->first_shapes = settings->shapes;
-    settings->overflows = settings->now_overflows;
-    tp_say(stdout, "%.*s", TP_FMT(j.report.name));
-    settings->progress->of = all.len;
-    for (uint32_t i = 0; i < all.len; i++) {
-        const tp_mutation *m = &all.at[i];
-        settings->progress->done = i;
-        verdict v = judge_text(c, path, m->text, m->after, settings);
-        if (tp_budget_interrupted())
-            break;
-        tp_progress_clear(settings->progress);
-        if (v.invalid) {
-            invalid++;
-            continue;
-        }
-        s.planted++;
-        s.loose += v.loose;
-        s.same += !v.by && !v.equal && v.same;
-        s.equal += !v.by && v.equal;
-        s.open += !v.by && !v.same && !v.equal && v.open;
-        s.survive += !v.by && !v.same && !v.equal && !v.open;
-        bool trapped = v.by && v.by[0] == 'T' && strcmp(v.by, TP_RULE_NUMERICALLY_UNSTABLE) != 0 &&
-                       !tp_rule_find(tp_str_c(v.by)),
-             wrong = v.equal && (v.refuted || trapped);
-        s.wrong += wrong;
-        tally_one(c->arena, &kinds, m->kind);
-        if (v.by) {
-            s.noticed++;
-            tally_one(c->arena, &by, rule_name(v.by));
-        }
-        if (c->verbose.len || !v.by || wrong)
-            print_one(m, &v, wrong);
-        fflush(stdout);
+    if (!judge_as_it_is(c, &j, settings)) {
+        tp_job_free(&j);
+        return TP_EXIT_VIOLATED;
     }
-    print_tallies("  noticed by", &by);
-    printf(
-        "  %u defects of %u kinds planted (%u more are no valid specs): %u noticed, %u are none (equal for all sizes), "
-        "%u not told apart on wider runs, %u open, %u survive; allclose(rtol=1e-2, atol=1e-2) notices %u\n",
-        s.planted, kinds.len, invalid, s.noticed, s.equal, s.same, s.open, s.survive, s.loose);
-    total->planted += s.planted;
-    total->noticed += s.noticed;
-    total->same += s.same;
-    total->equal += s.equal;
-    total->survive += s.survive;
-    total->wrong += s.wrong;
-    total->open += s.open;
-    total->loose += s.loose;
+    choose_some(c->arena, &planted.all, settings->defects, settings->equiv.seed);
+    settings->list = settings->specs ? json_object_new_array() : NULL;
+    if (!settings->list)
+        tp_say(stdout, "%.*s", TP_FMT(j.report.name));
+    judge_defects(c, &planted.all, settings, &s);
+    if (settings->list)
+        add_to_document(settings, &s);
+    tp_score_add(total, &s);
     tp_job_free(&j);
-    return true;
+    return TP_EXIT_OK;
 }
 
-static double percent(uint32_t part, uint32_t whole)
+static void print_document(tp_cli *c, const judging *x, const tp_score *total)
 {
-    return whole ? 100.0 * part / whole : 100;
+    struct json_object *doc = json_object_new_object();
+    json_object_object_add(doc, "tileproof_mutate", json_object_new_int(1));
+    json_object_object_add(doc, "tool", json_object_new_string("tileproof " TP_VERSION));
+    json_object_object_add(doc, "seed", json_object_new_int64((int64_t)x->equiv.seed));
+    json_object_object_add(doc, "partial", json_object_new_boolean(tp_budget_interrupted()));
+    json_object_object_add(doc, "specs", x->specs);
+    json_object_object_add(doc, "counts", tp_score_json(total));
+    tp_str text = tp_jsonc_text(c->arena, doc, TP_JSONC_SPACED);
+    printf("%.*s\n", TP_FMT(text));
+    json_object_put(doc);
+}
+
+static bool read_format(tp_cli *c, judging *x)
+{
+    tp_str format = tp_option(&c->defect_list, "full");
+    bool json = tp_str_is(format, "json");
+    if (!json && !tp_str_is(format, "full")) {
+        tp_usage_error("--format: mutate has no format `%.*s`; it has full and json", TP_FMT(format));
+        return false;
+    }
+    x->specs = json ? json_object_new_array() : NULL;
+    return true;
 }
 
 static int run(tp_cli *c)
@@ -412,8 +460,8 @@ static int run(tp_cli *c)
     tp_strings paths = {0};
     int64_t cases, box, memory, seed, wider, defects;
     judging settings = {.v = {0}};
-    score total = {0};
-    bool ok = true;
+    tp_score total = {0};
+    int code = TP_EXIT_OK;
     tp_check_settings s;
     tp_watched here = tp_watched_here();
     tp_watchdog guard;
@@ -426,7 +474,7 @@ static int run(tp_cli *c)
         !tp_option_number(&c->defects, "defects", 0, 1000000, 0, &defects) ||
         !tp_option_number(&c->seed, "seed", 0, INT64_MAX, 0, &seed) ||
         !tp_option_number(&c->max_memory, "max-memory", 1, 1 << 20, 2048, &memory) || !tp_use_budget(c, &s) ||
-        !tp_expand_paths(c, &paths))
+        !tp_expand_paths(c, &paths) || !read_format(c, &settings))
         return TP_EXIT_USAGE;
     settings.cases = (uint32_t)cases;
     settings.box = (uint32_t)box;
@@ -441,25 +489,25 @@ static int run(tp_cli *c)
     settings.progress = &progress;
     tp_interrupt_allow();
     tp_watchdog_start(&guard, &here, 1, s.timeout, &progress);
-    for (uint32_t i = 0; i < paths.len && !tp_budget_interrupted(); i++)
-        ok &= mutate_one(c, paths.at[i], &settings, &total);
+    for (uint32_t i = 0; i < paths.len && !tp_budget_interrupted(); i++) {
+        int one = mutate_one(c, paths.at[i], &settings, &total);
+        code = one > code ? one : code;
+    }
     tp_watchdog_stop(&guard);
     tp_solver_free(settings.prover.solver);
-    if (paths.len > 1)
-        printf(
-            "%u specs, %u defects, of which %u are none (equal for all sizes); of the others %.2f %% are noticed, %u "
-            "not told apart on wider runs, %u open, %u survive; allclose(rtol=1e-2, atol=1e-2): %.1f %%\n",
-            paths.len, total.planted, total.equal, percent(total.noticed, total.planted - total.equal), total.same,
-            total.open, total.survive, percent(total.loose, total.planted - total.equal));
-    if (total.wrong)
+    if (settings.specs)
+        print_document(c, &settings, &total);
+    else if (paths.len > 1)
+        tp_score_print_total(&total);
+    if (total.contradicted)
         tp_say(stderr,
                "tileproof: internal error: %u defects are proven equal and executed differently; please report it",
-               total.wrong);
+               total.contradicted);
     if (tp_budget_interrupted()) {
         tp_say(stderr, "tileproof: interrupted: the result is partial, of %u defects", total.planted);
         return TP_EXIT_INTERRUPTED;
     }
-    return total.wrong ? TP_EXIT_INTERNAL : ok ? TP_EXIT_OK : TP_EXIT_INPUT;
+    return total.contradicted ? TP_EXIT_INTERNAL : code;
 }
 
 const tp_command tp_command_mutate = {"mutate", 'm', "SPEC…",

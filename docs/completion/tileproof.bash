@@ -28,7 +28,7 @@ _tileproof() {
         lsp) words=" --target --select --ignore --rlimit --timeout --memory-limit --config --show-settings --help" ;;
         man) words=" --help" ;;
         merge) words=" --help" ;;
-        mutate) words=" --cases --box --wider --defects --seed --allow-path --timeout --memory-limit --max-memory --no-progress --config --show-settings --verbose --help" ;;
+        mutate) words=" --format --cases --box --wider --defects --seed --allow-path --timeout --memory-limit --max-memory --no-progress --config --show-settings --verbose --help" ;;
         primitives) words=" --help" ;;
         recheck) words=" --target --explain --help" ;;
         rules) words=" --markdown --help" ;;

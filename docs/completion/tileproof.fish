@@ -106,6 +106,7 @@ complete -c tileproof -n '__fish_seen_subcommand_from man' -l help -s h -d 'help
 complete -c tileproof -n __fish_use_subcommand -a merge -d 'put the JSON reports of the shards of a run together'
 complete -c tileproof -n '__fish_seen_subcommand_from merge' -l help -s h -d 'help for the command'
 complete -c tileproof -n __fish_use_subcommand -a mutate -d 'plant small defects in a kernel and say which rule or tier notices each'
+complete -c tileproof -n '__fish_seen_subcommand_from mutate' -l format -r -x -a ' concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full' -d 'how to print the defects: full (default), json'
 complete -c tileproof -n '__fish_seen_subcommand_from mutate' -l cases -r -d 'generated cases per dtype combination (default 6)'
 complete -c tileproof -n '__fish_seen_subcommand_from mutate' -l box -r -d 'shapes per dtype combination for the algebra where the box is too large to run whole (default 8; 0: no box)'
 complete -c tileproof -n '__fish_seen_subcommand_from mutate' -l wider -r -d 'runs on further shapes and inputs, for defects that the cases of verify do not tell apart (default 40)'

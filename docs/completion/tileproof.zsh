@@ -177,6 +177,7 @@ _tileproof() {
         '*:file:_files' ;;
     mutate)
       _arguments \
+        '*--format[how to print the defects\: full (default), json]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
         '*--cases[generated cases per dtype combination (default 6)]:N:_files' \
         '*--box[shapes per dtype combination for the algebra where the box is too large to run whole (default 8; 0\: no box)]:N:_files' \
         '*--wider[runs on further shapes and inputs, for defects that the cases of verify do not tell apart (default 40)]:N:_files' \

@@ -328,6 +328,8 @@ static void spread_families(const tp_spec *s, tp_cases *cases)
             best = x;
             least = cost;
         }
+        if (best && least <= CHEAP) /* the first case may have rows of one element */
+            best->families |= TP_INPUT_BIT(TP_INPUT_WIDE);
         for (uint32_t f = 0; best && f < PLACED; f++)
             if (least <= CHEAP || f % s->nkernels == n)
                 best->families |= TP_INPUT_BIT(TP_INPUT_FIRST_PLACED + f);

@@ -261,6 +261,29 @@ const tp_constants *tp_constants_of(tp_arena *a, const tp_kernel *k)
 
 /* ---- the values of one size ---- */
 
+enum { MOST_SYMBOLS = 256 };
+
+/* What a dimension grows by with s, where it grows evenly and all other ranges are least: 128 for a dimension of
+ * 128 * s; 1 where nothing is known. */
+static int64_t growth(const tp_kernel *k, tp_expr shape, const tp_size *s, const int64_t *env)
+{
+    int64_t at[MOST_SYMBOLS], d[3];
+    uint32_t nsyms = tp_sym_count(k->exprs);
+    if (tp_expr_get(k->exprs, shape)->op == TP_E_SYM || nsyms > MOST_SYMBOLS)
+        return 1;
+    memcpy(at, env, nsyms * sizeof *at);
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_RANGE)
+            at[k->sizes[i].sym] = tp_size_least(&k->sizes[i]);
+    for (int64_t i = 0; i < 3; i++) {
+        at[s->sym] = (i + 1) * s->multiple_of;
+        if (tp_expr_eval(k->exprs, shape, at, &d[i]) != TP_EVAL_OK)
+            return 1;
+    }
+    int64_t each = (d[1] - d[0]) / s->multiple_of;
+    return d[2] - d[1] == d[1] - d[0] && each > 1 ? each : 1;
+}
+
 int64_t tp_largest_block(const tp_kernel *k, const tp_size *s, const int64_t *env)
 {
     int64_t block = 0, b;
@@ -269,8 +292,11 @@ int64_t tp_largest_block(const tp_kernel *k, const tp_size *s, const int64_t *en
             const tp_operand *o = &k->operands[i];
             if (!o->whole && tp_expr_mentions(k->exprs, o->shape[d], s->sym) &&
                 !tp_expr_mentions(k->exprs, o->dims[d].block, s->sym) &&
-                tp_expr_eval(k->exprs, o->dims[d].block, env, &b) == TP_EVAL_OK && b > block && b <= 1 << 16)
-                block = b;
+                tp_expr_eval(k->exprs, o->dims[d].block, env, &b) == TP_EVAL_OK && b > 0 && b <= 1 << 16) {
+                int64_t each = growth(k, o->shape[d], s, env);
+                b = (b + each - 1) / each;
+                block = b > block ? b : block;
+            }
         }
     return block;
 }
@@ -311,7 +337,7 @@ static int64_t least_with(const tp_kernel *k, const tp_axis *axis, const tp_size
 static void add_steps(const tp_kernel *k, const tp_axis *axis, const tp_met *met, const tp_size *s, const int64_t *env,
                       tp_values *v)
 {
-    enum { FEW = 3, MOST_SYMBOLS = 256 }; /* so many steps take blocks and their neighbours */
+    enum { FEW = 3 }; /* so many steps take blocks and their neighbours */
     int64_t at[MOST_SYMBOLS];
     uint32_t nsyms = tp_sym_count(k->exprs);
     if (nsyms > MOST_SYMBOLS || !tp_expr_mentions(k->exprs, axis->steps, s->sym))

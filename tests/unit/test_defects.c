@@ -92,13 +92,54 @@ static void mutate_says_who_notices(void **state)
     /* a defect that moves the cases themselves (a step that only some see) leaves no common numbers: wider runs compare
      */
     o = RUN(p->a, "mutate", "tests/kernels/running_max.tile.json", "--defects", "8", "--seed", "11");
-    assert_true(o.exit == 0 && contains(o.out, "2 not told apart on wider runs, 0 open, 0 survive"));
+    assert_true(o.exit == 0 && contains(o.out, "not told apart on wider runs 2, open 0, survive 0"));
     o = RUN(p->a, "mutate", "add_vectors", "--wider", "many");
     assert_int_equal(o.exit, 2);
     o = RUN(p->a, "mutate", "tests/bad/truncated.tile.json");
     assert_int_equal(o.exit, 3);
     o = RUN(p->a, "mutate");
     assert_int_equal(o.exit, 2);
+}
+
+/* What rejects the kernel as it is would be said to notice every defect; a spec without an answer counts as none. */
+static void mutate_counts_what_it_judged(void **state)
+{
+    place *p = *state;
+    outcome o = RUN(p->a, "mutate", "--defects", "3", "examples/broken/index_plus_one.tile.json", "add_vectors");
+    assert_int_equal(o.exit, 1);
+    assert_true(contains(o.err, "TP101 rejects the kernel as it is"));
+    assert_true(contains(o.out, "1 specs, 3 defects planted") && !contains(o.out, "index_plus_one"));
+}
+
+static void mutate_writes_json(void **state)
+{
+    place *p = *state;
+    static const char *const FATES[] = {"noticed", "proven_equal", "not_told_apart", "open", "survives"};
+    outcome o = RUN(p->a, "mutate", "--defects", "8", "--seed", "11", "--format", "json",
+                    "tests/kernels/running_max.tile.json", "add_vectors");
+    struct json_object *doc = record_of(p->a, &o), *specs = member(doc, "specs"), *all = member(doc, "counts");
+    int64_t planted = 0;
+    assert_int_equal(o.exit, 0);
+    assert_int_equal(json_object_array_length(specs), 2);
+    for (size_t f = 0; f < sizeof FATES / sizeof *FATES; f++) {
+        int64_t n = 0;
+        for (size_t i = 0; i < 2; i++) {
+            struct json_object *list = member(json_object_array_get_idx(specs, i), "defects");
+            for (size_t d = 0; d < json_object_array_length(list); d++) {
+                struct json_object *one = json_object_array_get_idx(list, d);
+                n += strcmp(string_of(one, "outcome"), FATES[f]) == 0;
+                assert_true((member(one, "by") != NULL) == (strcmp(string_of(one, "outcome"), "noticed") == 0));
+            }
+        }
+        assert_int_equal(json_object_get_int64(member(all, FATES[f])), n);
+        planted += n;
+    }
+    assert_int_equal(json_object_get_int64(member(all, "not_told_apart")), 2);
+    assert_int_equal(json_object_get_int64(member(all, "planted")), planted);
+    assert_int_equal(json_object_get_int64(member(all, "specs")), 2);
+    json_object_put(doc);
+    o = RUN(p->a, "mutate", "--format", "html", "add_vectors");
+    assert_true(o.exit == 2 && contains(o.err, "it has full and json"));
 }
 
 /* A step that only larger sizes have, though the windows of few steps move much already. */
@@ -152,6 +193,8 @@ int main(void)
     const struct CMUnitTest tests[] = {IN_PLACE(planted_defects_are_caught),
                                        IN_PLACE(planted_defects_of_copies_are_caught),
                                        IN_PLACE(mutate_says_who_notices),
+                                       IN_PLACE(mutate_counts_what_it_judged),
+                                       IN_PLACE(mutate_writes_json),
                                        IN_PLACE(late_steps_of_large_windows),
                                        IN_PLACE(required_evidence),
                                        IN_PLACE(nan_everywhere_shows_nothing),
