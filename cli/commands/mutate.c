@@ -298,7 +298,7 @@ static tp_fate fate_of(const verdict *v)
 }
 
 /* Does an execution refute the proof? */
-static bool contradicts(const verdict *v)
+static bool is_contradicted(const verdict *v)
 {
     bool trapped =
         v->by && v->by[0] == 'T' && strcmp(v->by, TP_RULE_NUMERICALLY_UNSTABLE) != 0 && !tp_rule_find(tp_str_c(v->by));
@@ -379,7 +379,7 @@ static void judge_defects(tp_cli *c, const tp_mutations *all, judging *x, tp_sco
                        .runs = v.runs,
                        .bounded = v.bounded,
                        .loose = v.loose,
-                       .contradicted = contradicts(&v)};
+                       .contradicted = is_contradicted(&v)};
         tp_score_count(s, &d);
         tally_one(c->arena, &kinds, m->kind);
         if (d.by)
