@@ -11,6 +11,8 @@
     tileproof.assert_equivalent(kernel, reference, x, y)
     tileproof.assert_equivalent_at_sizes(kernel, reference, lambda M: (jax.ShapeDtypeStruct((M, 128), "float32"),), M=512)
 
+    tileproof.sweep(kernel, (x, y), over={"bm": [64, 128], "bn": [128, 256]})   # legal shapes of blocks, best first in the model
+
     kernel = tileproof.compile("matmul.tile.json", receipt="matmul.receipt.json")
     o = kernel(x, y)                            # executed here, on the memory of these arrays; out=o: to that of o
 
@@ -20,6 +22,7 @@ arguments; tables of a scalar prefetch are fixed at what they hold in this call.
 """
 
 from .api import Finding, Report, assert_equivalent, assert_safe, check, checked, from_pallas, generalise
+from .costs import Cost, Shape, Sweep, cost, sweep
 from .errors import NoPallasCall, NotExecuted, NotFound, TileproofError, Unsupported
 from .everywhere import Used, assert_equivalent_at_sizes
 from .library import Compiled, compile  # noqa: A004
@@ -27,7 +30,7 @@ from .verification import Tier, Verification, verify, verifying
 
 __version__ = "0.1.0"
 __all__ = [
-    "Compiled", "Finding", "NoPallasCall", "NotExecuted", "NotFound", "Report", "Tier", "TileproofError", "Unsupported", "Used",
-    "Verification", "assert_equivalent", "assert_equivalent_at_sizes", "assert_safe", "check", "checked", "compile", "from_pallas", "generalise",
-    "verify", "verifying",
+    "Compiled", "Cost", "Finding", "NoPallasCall", "NotExecuted", "NotFound", "Report", "Shape", "Sweep", "Tier", "TileproofError", "Unsupported", "Used",
+    "Verification", "assert_equivalent", "assert_equivalent_at_sizes", "assert_safe", "check", "checked", "compile", "cost", "from_pallas", "generalise",
+    "sweep", "verify", "verifying",
 ]

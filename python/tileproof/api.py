@@ -60,6 +60,16 @@ class Finding:
 
 
 @dataclasses.dataclass(frozen=True)
+class Plot:
+    """A page in a frame of its own, which runs no scripts."""
+
+    page: str
+
+    def _repr_html_(self) -> str:
+        return f'<iframe sandbox style="width:100%;height:40rem;border:0" srcdoc="{html.escape(self.page)}"></iframe>'
+
+
+@dataclasses.dataclass(frozen=True)
 class Report:
     """What tileproof says of every pallas_call of one function."""
 
@@ -68,6 +78,30 @@ class Report:
     findings: list[Finding]
     refused: list[Unsupported] = dataclasses.field(default_factory=list)  # calls that were not imported, and are not judged
     scope: ClassVar[str] = "rules only"
+    command: ClassVar[str] = "lint"
+
+    @property
+    def cost(self) -> list[Any]:
+        """What each kernel moves and computes at the sizes of its call, and the model's time on every chip: costs.Cost."""
+        from . import costs
+
+        return [costs.cost(s) for s in self.specs]
+
+    def page(self) -> str:
+        """The HTML page of all kernels, as the program writes it: blocks, pipeline, cost, VMEM, verdicts."""
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for n, spec in enumerate(self.specs):
+                paths.append(pathlib.Path(folder) / f"{n}.tile.json")
+                paths[-1].write_text(binary.text_of(spec), encoding="utf-8")
+            done = binary.run(self.command, "--format", "html", *map(str, paths))
+        if not done.stdout:
+            raise TileproofError(f"tileproof {self.command}: {done.stderr.strip() or 'no page'} (exit {done.returncode})")
+        return done.stdout
+
+    def plot(self) -> Plot:
+        """page(), for a notebook to show."""
+        return Plot(self.page())
 
     @property
     def ok(self) -> bool:

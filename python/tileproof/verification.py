@@ -35,6 +35,7 @@ class Verification(api.Report):
     tiers: list[Tier] = dataclasses.field(default_factory=list)
     compared: dict[str, str] = dataclasses.field(default_factory=dict)  # kernel, or function: tested, violated, unknown, inconclusive, no reference
     scope: ClassVar[str] = "rules and equivalence"
+    command: ClassVar[str] = "verify"
 
     @property
     def rules(self) -> bool:

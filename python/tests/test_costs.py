@@ -1,0 +1,72 @@
+"""Costs and sweeps from Python: numbers that follow from the shapes, legal and forbidden blocks."""
+
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax.experimental import pallas as pl
+
+import tileproof
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+F32 = jnp.float32
+
+
+def scaled(x, bm=8, bn=128):
+    """o = 2 x; each block is moved once."""
+    spec = pl.BlockSpec((bm, bn), lambda i, j: (i, j))
+
+    def scale(x_ref, o_ref):
+        o_ref[...] = x_ref[...] * 2
+
+    return pl.pallas_call(scale, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(pl.cdiv(x.shape[0], bm), pl.cdiv(x.shape[1], bn)),
+                          in_specs=[spec], out_specs=spec)(x)
+
+
+def test_cost_of_a_report():
+    x = jax.ShapeDtypeStruct((300, 512), F32)
+    one, = tileproof.check(scaled, x).cost
+    assert one.counts["bytes_in"] == one.counts["bytes_out"] == 300 * 512 * 4
+    assert one.counts["steps"] == 38 * 4 and one.counts["flops"] == 38 * 8 * 512  # whole blocks are computed
+    assert one.models["tpu-v5e"]["bound"] == "memory" and "bytes in" in str(one) and "<pre>" in one._repr_html_()
+
+
+def test_cost_of_a_spec():
+    c = tileproof.cost(ROOT / "examples" / "matmul" / "matmul.tile.json", dtypes={"T": "float32"}, M=4096, N=4096, K=4096, bk=256)
+    assert c.counts["bytes_in"] == 2 * 32 * 4096 * 4096 * 4
+    with pytest.raises(tileproof.TileproofError, match="sizes are missing"):
+        tileproof.cost(ROOT / "examples" / "matmul" / "matmul.tile.json", M=4096)
+
+
+def test_sweep_of_a_function():
+    x = jax.ShapeDtypeStruct((4096, 4096), F32)
+    found = tileproof.sweep(scaled, (x,), over={"bm": [7, 8, 256, 4096], "bn": [128, 4096]})
+    said = {(s.at["bm"], s.at["bn"]): s for s in found.shapes}
+    assert said[7, 128].verdict == "forbidden" and said[7, 128].rules == ["TP201"]
+    assert said[4096, 4096].verdict == "forbidden" and "TP301" in said[4096, 4096].rules
+    assert said[8, 128].verdict == said[256, 4096].verdict == "legal"
+    assert said[8, 128].traffic_bytes == 2 * 4096 * 4096 * 4 and said[256, 128].vmem_bytes == 2 * 2 * 256 * 128 * 4
+    assert found.best in found.legal and found.space[0] == found.best.at and found.shapes[-1].verdict == "forbidden"
+    assert "TP201" in str(found) and "<table>" in found._repr_html_()
+
+
+def test_sweep_of_a_spec():
+    found = tileproof.sweep(ROOT / "examples" / "matmul" / "matmul.tile.json", over={"bk": [128, 256]})
+    assert [s.verdict for s in found.shapes] == ["legal", "legal"] and found.best.at == {"bk": 128}
+
+
+def test_what_cannot_be_imported_is_listed():
+    def refused(x, bm):
+        def kernel(x_ref, o_ref):
+            o_ref[...] = jax.lax.linalg.cholesky(x_ref[...])
+
+        return pl.pallas_call(kernel, out_shape=x, grid=(bm,))(x)
+
+    found = tileproof.sweep(refused, (jax.ShapeDtypeStruct((8, 8), F32),), over={"bm": [1]})
+    assert found.shapes[0].verdict == "not imported" and found.shapes[0].reason and found.best is None
+
+
+def test_the_page():
+    report = tileproof.check(scaled, jax.ShapeDtypeStruct((64, 512), F32))
+    assert "<h3>Cost</h3>" in report.page() and report.plot()._repr_html_().startswith("<iframe sandbox")
