@@ -360,7 +360,6 @@ static tp_decision decide_or_remember(tp_prover *v, const tp_obligation *o)
     v->briefly_tried = true;
     if (!known)
         d = decide_anew(v, o);
-    v->briefly_tried = false;
     if (keyed && !known)
         tp_cache_learn(v, o, tp_buf_view(&key), &d);
     tp_arena_clear(v->scratch);

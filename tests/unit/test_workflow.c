@@ -454,6 +454,38 @@ static void diff_tells_what_changed(void **state)
     expect_exit(&o, 2);
 }
 
+/* Sizes and tables of the new spec, by name in the old one: a name that is neither, a size that is a number there. */
+static void diff_reads_names_in_the_old_spec(void **state)
+{
+    static const char SPEC[] =
+        "{\"tileproof\": 1, \"name\": \"copy\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}%s}, "
+        "\"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(N, 8)\"}], %s\"inputs\": [{\"name\": \"x\", \"dtype\": "
+        "\"float32\", \"shape\": [\"N\"], \"block_shape\": [8], \"index_map\": [\"i%s\"]}], \"outputs\": [{\"name\": "
+        "\"o\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [8], \"index_map\": [\"i\"]}], "
+        "\"kernel\": [\"o[...] = x[...]\"]}";
+    static const char TABLE[] =
+        "\"scalar_prefetch\": [{\"name\": \"t\", \"dtype\": \"int32\", \"shape\": [\"cdiv(N, 8)\"]}], ";
+    static const struct {
+        const char *sizes, *table, *index, *other_sizes, *other_table, *other_index, *says;
+    } PAIRS[] = {
+        {"", "", "", ", \"K\": 0", "", " + K", "the same windows for all sizes of the old spec"},
+        {"", "", "", ", \"K\": {\"min\": 0, \"max\": 0}", "", " + K", "`K` means nothing in the old spec"},
+        {", \"K\": 0", "", " + K", ", \"K\": {\"min\": 0, \"max\": 0}", "", " + K",
+         "`K` means nothing in the old spec"},
+        {"", TABLE, " + 0 * t[i]", "", TABLE, " + 0 * t[i] * t[i]", "the same windows for all sizes of the old spec"},
+    };
+    place *p = *state;
+    for (size_t i = 0; i < sizeof PAIRS / sizeof *PAIRS; i++) {
+        tp_str old = tp_printf(p->a, SPEC, PAIRS[i].sizes, PAIRS[i].table, PAIRS[i].index),
+               new = tp_printf(p->a, SPEC, PAIRS[i].other_sizes, PAIRS[i].other_table, PAIRS[i].other_index);
+        put(p, "old.tile.json", old.p, old.n);
+        put(p, "new.tile.json", new.p, new.n);
+        outcome o = RUN_IN(p->a, p->dir, "diff", "old.tile.json", "new.tile.json");
+        if (!contains(o.out, PAIRS[i].says))
+            fail_msg("pair %zu, exit %d: %.*s", i, o.exit, TP_FMT(o.out));
+    }
+}
+
 /* Two bodies, and what is said of their results. */
 static void diff_compares_results(void **state)
 {
@@ -740,6 +772,7 @@ int main(void)
         IN_PLACE(the_cache_changes_no_byte),
         IN_PLACE(a_large_cache_is_pruned),
         IN_PLACE(diff_tells_what_changed),
+        IN_PLACE(diff_reads_names_in_the_old_spec),
         IN_PLACE(diff_compares_results),
         IN_PLACE(diff_needs_the_same_names),
         IN_PLACE(diff_compares_what_both_define),
