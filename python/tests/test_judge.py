@@ -27,6 +27,12 @@ def test_all_agree():
     assert remarks == []
 
 
+@pytest.mark.parametrize("kernel", ["float8_matmul", "int4_matmul"])
+def test_narrow_types_are_read_as_they_are(kernel):
+    opinions, _ = says(f"examples/matmul/{kernel}.tile.json", most=2)
+    assert opinions["JAX: interpret=True"].says == "equal", opinions
+
+
 def test_only_we_object():
     opinions, remarks = says("examples/broken/unmasked_k_tail.tile.json", most=1)
     assert opinions["tileproof lint, all sizes"].says == "rejects" and opinions["tileproof run"].says == "traps"

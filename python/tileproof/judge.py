@@ -50,7 +50,7 @@ class Run:
     text: str  # "M = 300, T=float32, ties"
     arguments: list[tuple[str, str]]  # file, dtype
     keywords: dict[str, Any]  # sizes, and dtypes by name
-    want: list[str | None] | None  # file; None: discarded; no list: it trapped
+    want: list[tuple[str, str] | None] | None  # file, dtype; None: discarded; no list: it trapped
     rule: str  # by which it trapped
     message: str
 
@@ -72,9 +72,12 @@ class Function:
         return f" {keyword}=" in line or f" {keyword}," in line
 
 
-def _load(path: str) -> np.ndarray:
+def _load(path: str, dtype: str) -> np.ndarray:
+    """The array of a file; what NumPy has no name for lies there as bytes."""
+    import jax.numpy as jnp
+
     a = np.load(path)
-    return (a.view(np.uint16).astype(np.uint32) << 16).view(np.float32) if a.dtype.kind == "V" else a
+    return a.view(jnp.dtype(dtype)) if a.dtype.kind == "V" else a
 
 
 # ---- in a child process ----
@@ -96,7 +99,7 @@ def _ask(kind: str, fn: Any, run: Run) -> tuple[str, str]:
     import jax
     import jax.numpy as jnp
 
-    arguments = [jnp.asarray(_load(path).astype(jnp.dtype(dtype))) for path, dtype in run.arguments]
+    arguments = [jnp.asarray(_load(path, dtype).astype(jnp.dtype(dtype))) for path, dtype in run.arguments]
     keywords = {k: jnp.dtype(v) if isinstance(v, str) else v for k, v in run.keywords.items()}
     if kind == "lowering":
         jax.export.export(jax.jit(lambda *a: fn(*a, **keywords)), platforms=["tpu"])(*arguments)
@@ -111,7 +114,7 @@ def _ask(kind: str, fn: Any, run: Run) -> tuple[str, str]:
     worst = 0.0
     for g, w in zip(got, run.want, strict=True):
         if w is not None:
-            worst = max(worst, _distance(np.asarray(g, np.float64), _load(w).astype(np.float64)))
+            worst = max(worst, _distance(np.asarray(g, np.float64), _load(*w).astype(np.float64)))
     return ("equal" if worst < 2e-2 else "differs"), f"{worst:.0e}"
 
 
@@ -237,7 +240,8 @@ def execute(spec: dict[str, Any], path: str, function: Function, number: int, ca
     text = ", ".join([f"{k} = {v}" for k, v in case["sizes"].items()] + [f"{k}={v}" for k, v in dtypes.items()])
     keywords = {k: v for k, v in {**case["sizes"], **dtypes}.items() if function.takes(k)}
     arguments = [(str(folder / f"{o['name']}.npy"), dtypes.get(o["dtype"], o["dtype"])) for o in tables + inputs]
-    return Run(number, text + ("" if family == "normal" else f"{', ' if text else ''}{family} inputs"), arguments, keywords, None if rule else kept, rule, first)
+    want = [file and (file, dtypes.get(o["dtype"], o["dtype"])) for o, file in zip(spec["outputs"], kept, strict=True)]
+    return Run(number, text + ("" if family == "normal" else f"{', ' if text else ''}{family} inputs"), arguments, keywords, None if rule else want, rule, first)
 
 
 def _verified(report: dict[str, Any]) -> Opinion:
