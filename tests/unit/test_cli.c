@@ -7,8 +7,11 @@
 
 /* ---- specs with "x-test" ---- */
 
+/* False where the expectation has none. */
 static bool same_numbers(struct json_object *want, struct json_object *got)
 {
+    if (!want)
+        return false;
     json_object_object_foreach (want, key, value) {
         struct json_object *v = got ? member(got, key) : NULL;
         if (!v || json_object_get_int64(v) != json_object_get_int64(value))
