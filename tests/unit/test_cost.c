@@ -504,6 +504,37 @@ static void json_has_what_the_page_lists(void **state)
     json_object_put(r);
 }
 
+/* The model is a bound from below, and as far from published times as docs/COST.md says. */
+static void published_times_are_above_the_model(void **state)
+{
+    place *p = *state;
+    struct json_object *doc = json_object_from_file("tests/cost/published.json"), *times = member(doc, "times");
+    assert_true(times && json_object_array_length(times) >= 6);
+    for (size_t i = 0; i < json_object_array_length(times); i++) {
+        struct json_object *one = json_object_array_get_idx(times, i);
+        const char *args[32] = {"cost", "--format", "json", string_of(doc, "spec")};
+        int n = 4;
+        json_object_object_foreach (member(one, "sizes"), key, value) {
+            args[n++] = "--size";
+            args[n++] = tp_printf(p->a, "%s=%s", key, json_object_get_string(value)).p;
+        }
+        outcome o = run_limited(p->a, NULL, 6144, args);
+        struct json_object *r = record_of(p->a, &o), *k = json_object_array_get_idx(member(r, "kernels"), 0),
+                           *models = member(json_object_array_get_idx(member(k, "cases"), 0), "model"), *m = NULL;
+        for (size_t t = 0; t < json_object_array_length(models); t++)
+            if (strcmp(string_of(json_object_array_get_idx(models, t), "target"), string_of(doc, "target")) == 0)
+                m = json_object_array_get_idx(models, t);
+        double us = json_object_get_double(member(m, "pipeline_seconds")) * 1e6,
+               said = json_object_get_double(member(one, "model_us"));
+        assert_true(us < json_object_get_double(member(one, "measured_us")));
+        if (us < said * 0.999 || us > said * 1.001)
+            fail_msg("%s: the model says %.2f us", json_object_to_json_string(one), us);
+        assert_string_equal(string_of(m, "bound"), string_of(one, "bound"));
+        json_object_put(r);
+    }
+    json_object_put(doc);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -512,6 +543,7 @@ int main(void)
         cmocka_unit_test(memory_is_that_of_tp301),
         cmocka_unit_test(random_specs_cost_what_the_machine_counts),
         cmocka_unit_test_setup_teardown(the_command_says_what_it_counts, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(published_times_are_above_the_model, make_place, drop_place),
         cmocka_unit_test_setup_teardown(json_has_what_the_page_lists, make_place, drop_place),
     };
     cmocka_set_test_filter(getenv("TEST_ONLY"));
