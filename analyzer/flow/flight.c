@@ -8,6 +8,9 @@
  * What a step, or a turn of a loop, leaves for the next one is guessed and proven: the guess is what a step leaves that
  * finds nothing, one step earlier. A step that finds that must leave it again; the first step finds nothing, and the
  * last one leaves nothing.
+ *
+ * A loop that starts a copy in each turn and waits for none leaves a family: one copy for each value of a variable that
+ * stands for the turn. A loop of waits ends it when the two have the same turns.
  */
 #include "analyzer/flow/internal.h"
 #include "spec/table.h"
@@ -25,15 +28,19 @@ typedef struct flight {
     tp_event event; /* the start */
     uint32_t waits; /* waits on its counter that did not bring the last of its bits */
     bool named;     /* one of these had its sides */
+    tp_expr twin;   /* a family: one copy for each value of this variable for which the guard holds; no id: one copy */
 } flight;
 typedef TP_VEC(flight) fleet;
 
 typedef struct proof {
     tp_analysis *a;
     const tp_flow *f;
+    const tp_var *walk;  /* variables of the walk, then their twins, which have no bounds */
+    const tp_expr *twin; /* by variable of the walk */
     tp_grade grade;
     uint32_t questions;
     bool guessing;       /* what does not fit is passed over */
+    bool families;       /* loops that only start copies leave a family */
     bool counting;       /* only what is waited for is asked, not who uses the memory */
     tp_str basis;        /* what is promised and used */
     tp_str why;          /* why nothing is shown; empty: all is well so far */
@@ -46,8 +53,8 @@ static bool speaks_of_steps(const proof *x, tp_expr e)
     bool any = false;
     for (uint32_t i = 0; i < x->a->k->naxes; i++)
         any |= tp_expr_mentions(x->a->p, e, x->a->k->axes[i].sym);
-    for (uint32_t i = 0; i < x->f->vars.len; i++)
-        any |= tp_expr_mentions(x->a->p, e, x->f->vars.at[i].sym);
+    for (uint32_t i = 0; i < 2 * x->f->vars.len; i++)
+        any |= tp_expr_mentions(x->a->p, e, x->walk[i].sym);
     return any;
 }
 
@@ -76,6 +83,8 @@ static bool follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
     if (tp_expr_is_const(p, goal, &v) && v)
         return true;
     tp_flow_vars(x->a, x->f, 0, NULL, &c);
+    c.walk = x->walk;
+    c.nwalk *= 2;
     tp_decision d = tp_claim_decide(x->a, &c);
     if (d.verdict == TP_PROVEN && d.grade > x->grade)
         x->grade = d.grade;
@@ -135,7 +144,7 @@ static bool start(proof *x, fleet *all, const tp_event *e)
 {
     if (!e->exact || !e->counter.known || !e->place.known || !e->from.known)
         return fails(x, "whether, where or what is copied depends on data", e);
-    if (all->len == MOST_IN_FLIGHT)
+    if (all->len >= MOST_IN_FLIGHT)
         return fails(x, "too many copies are in flight", e);
     tp_push(x->a->arena, *all, ((flight){.guard = e->path, .event = *e}));
     return true;
@@ -167,8 +176,8 @@ static bool on_counter(proof *x, const fleet *all, const tp_event *e, bool *mine
         tp_expr same = equal_places(x, &y->event.counter, &e->counter);
         if (y->event.counter.operand != e->counter.operand || follows(x, given, 2, tp_op1(x->a->p, TP_E_NOT, same)))
             continue;
-        bool sure =
-            follows(x, given, 2, same) && follows(x, given, 2, tp_op2(x->a->p, TP_E_EQ, y->event.bits, e->bits));
+        bool sure = !y->twin.id && follows(x, given, 2, same) &&
+                    follows(x, given, 2, tp_op2(x->a->p, TP_E_EQ, y->event.bits, e->bits));
         if (!sure && !x->guessing)
             return fails(x, "which copies this waits for is not shown", e);
         mine[i] = sure;
@@ -249,6 +258,7 @@ static bool wait(proof *x, fleet *all, const tp_event *e)
 /* ---- steps and turns ---- */
 
 static bool run(proof *x, uint32_t from, uint32_t to, fleet *all);
+static bool step(proof *x, const tp_event *e, fleet *all);
 
 static fleet copy_of(proof *x, const fleet *all)
 {
@@ -290,8 +300,8 @@ static bool same_copy(proof *x, const flight *a, const flight *b)
     tp_expr same = tp_op2(p, TP_E_AND, equal_places(x, &a->event.place, &b->event.place),
                           tp_op2(p, TP_E_AND, equal_places(x, &a->event.from, &b->event.from),
                                  equal_places(x, &a->event.counter, &b->event.counter)));
-    return !a->waits && !b->waits && follows(x, &a->guard, 1, b->guard) && follows(x, &b->guard, 1, a->guard) &&
-           follows(x, &a->guard, 1, same);
+    return !a->waits && !b->waits && a->twin.id == b->twin.id && follows(x, &a->guard, 1, b->guard) &&
+           follows(x, &b->guard, 1, a->guard) && follows(x, &a->guard, 1, same);
 }
 
 static void drop_impossible(proof *x, fleet *all)
@@ -338,6 +348,149 @@ typedef struct span {
 
 static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all);
 
+/* ---- families ---- */
+
+static tp_expr twin_of(const proof *x, tp_expr turn)
+{
+    uint32_t sym = (uint32_t)tp_expr_get(x->a->p, turn)->value, i = 0;
+    while (i < x->f->vars.len && x->f->vars.at[i].sym != sym)
+        i++;
+    return i < x->f->vars.len ? x->twin[i] : (tp_expr){0};
+}
+
+/* Events of this kind among those of a span; loops that move data count as all kinds. */
+static uint32_t count_events(const proof *x, span s, tp_event_kind kind)
+{
+    uint32_t n = 0;
+    for (uint32_t i = s.from; i < s.to; i++)
+        n += x->f->events.at[i].kind == kind || x->f->events.at[i].kind == TP_EVENT_LOOP;
+    return n;
+}
+
+static tp_expr within(tp_exprs *p, tp_expr v, tp_expr count)
+{
+    return tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, v, tp_const(p, 0)), tp_op2(p, TP_E_LT, v, count));
+}
+
+/* The copies that the turns before number `before` start. */
+static void add_families(proof *x, span s, tp_expr turn, tp_expr before, fleet *into)
+{
+    tp_expr twin = twin_of(x, turn);
+    for (uint32_t i = s.from; i < s.to; i++) {
+        const tp_event *e = &x->f->events.at[i];
+        fleet one = {0};
+        if (e->kind != TP_EVENT_START)
+            continue;
+        tp_push(x->a->arena, one, ((flight){.guard = e->path, .event = *e}));
+        add_moved(x, into, &one, (uint32_t)tp_expr_get(x->a->p, turn)->value, twin, within(x->a->p, twin, before));
+        into->at[into->len - 1].twin = twin;
+    }
+}
+
+/* A loop that starts copies and waits for none. */
+static bool start_family(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
+{
+    fleet now = copy_of(x, all), after = copy_of(x, all);
+    add_families(x, s, turn, turn, &now);
+    if (now.len > MOST_IN_FLIGHT)
+        return fails(x, "too many copies are in flight", NULL);
+    if (!run(x, s.from, s.to, &now))
+        return false;
+    add_families(x, s, turn, count, &after);
+    *all = after;
+    return true;
+}
+
+/* Of a wait in each turn, with the turns of a family: it ends this one of `all`, where that is the one in flight. */
+static bool is_ended_by(proof *x, const flight *y, const tp_event *e, tp_expr turn, tp_expr count, flight *in_turn)
+{
+    tp_exprs *p = x->a->p;
+    fleet one = {0}, moved = {0};
+    uint32_t n = tp_sym_count(p), twin = (uint32_t)tp_expr_get(p, y->twin)->value;
+    tp_expr *with = TP_NEWN(x->a->arena, tp_expr, n);
+    with[(uint32_t)tp_expr_get(p, turn)->value] = y->twin;
+    tp_expr same_turns = tp_op2(p, TP_E_AND, tp_expr_subst(p, e->path, with, n), within(p, y->twin, count));
+    for (uint32_t d = 0; d < y->event.counter.rank; d++)
+        if (tp_expr_mentions(p, y->event.counter.start[d], twin))
+            return false;
+    tp_push(x->a->arena, one, *y);
+    add_moved(x, &moved, &one, twin, turn, tp_const(p, 1));
+    *in_turn = moved.at[0];
+    tp_expr given[] = {e->path, in_turn->guard};
+    tp_expr same = tp_op2(p, TP_E_AND, equal_places(x, &in_turn->event.counter, &e->counter),
+                          tp_op2(p, TP_E_EQ, in_turn->event.bits, e->bits));
+    if (!x->counting)
+        same = tp_op2(p, TP_E_AND, same,
+                      tp_op2(p, TP_E_AND, equal_places(x, &in_turn->event.place, &e->place),
+                             equal_places(x, &in_turn->event.from, &e->from)));
+    return !y->waits && follows(x, &y->guard, 1, same_turns) && follows(x, given, 2, same);
+}
+
+/* The wait of each turn ends one family: of those on its counter at most one has copies, and that has one for each. */
+static bool end_family(proof *x, fleet *all, const tp_event *e, tp_expr turn, tp_expr count, bool *ended)
+{
+    tp_exprs *p = x->a->p;
+    tp_expr any = tp_const(p, 0);
+    bool mine[MOST_IN_FLIGHT] = {false};
+    for (uint32_t i = 0; i < all->len; i++) {
+        const flight *y = &all->at[i];
+        flight in_turn;
+        tp_expr given[] = {e->path, y->guard};
+        if (y->event.counter.operand != e->counter.operand ||
+            follows(x, given, 2, tp_op1(p, TP_E_NOT, equal_places(x, &y->event.counter, &e->counter))))
+            continue;
+        mine[i] = y->twin.id && !ended[i] && is_ended_by(x, y, e, turn, count, &in_turn);
+        if (!mine[i] && x->guessing)
+            continue;
+        if (!mine[i])
+            return fails(x, "that these waits end the copies of a loop, turn by turn, is not shown", e);
+        any = tp_op2(p, TP_E_OR, any, in_turn.guard);
+        for (uint32_t k = 0; k < i && !x->guessing; k++)
+            if (mine[k] && (all->at[k].twin.id == y->twin.id ||
+                            !follows(x, (tp_expr[]){all->at[k].guard, y->guard}, 2, tp_const(p, 0))))
+                return fails(x, "that the copies of one loop only are in flight here is not shown", e);
+    }
+    for (uint32_t i = 0; i < all->len; i++)
+        ended[i] |= mine[i];
+    return x->guessing || follows(x, &e->path, 1, any) || fails(x, "that a copy is in flight here is not shown", e);
+}
+
+/* A loop that waits in each turn and starts nothing. */
+static bool end_families(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
+{
+    bool ended[MOST_IN_FLIGHT] = {false};
+    uint32_t kept = 0;
+    for (uint32_t i = s.from; i < s.to; i++) {
+        const tp_event *e = &x->f->events.at[i];
+        if (e->kind != TP_EVENT_WAIT && !step(x, e, all) && !x->guessing) /* all are in flight up to the last wait */
+            return false;
+        if (e->kind != TP_EVENT_WAIT)
+            continue;
+        if (!e->exact || !e->counter.known || !e->place.known || !e->from.known)
+            return fails(x, "whether this waits, for what and where depends on data", e);
+        if (!end_family(x, all, e, turn, count, ended))
+            return false;
+    }
+    for (uint32_t i = 0; i < all->len; i++)
+        if (!ended[i])
+            all->at[kept++] = all->at[i];
+    all->len = kept;
+    return true;
+}
+
+/* Is this a loop that starts copies and waits for none, or one of waits for what such a loop started? */
+static bool is_of_families(const proof *x, span s, tp_expr turn, tp_expr count, const fleet *all)
+{
+    uint32_t starts = count_events(x, s, TP_EVENT_START), waits = count_events(x, s, TP_EVENT_WAIT);
+    bool any = false;
+    for (uint32_t i = 0; i < all->len; i++)
+        any |= all->at[i].twin.id != 0;
+    return x->families && count.id && s.axis == x->a->k->naxes && twin_of(x, turn).id &&
+           ((starts && !waits) || (waits && !starts && any));
+}
+
+/* ---- the same, however often ---- */
+
 static bool once(proof *x, span s, fleet *all)
 {
     if (s.axis == x->a->k->naxes)
@@ -353,6 +506,9 @@ static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
     tp_exprs *p = x->a->p;
     uint32_t sym = (uint32_t)tp_expr_get(p, turn)->value;
     tp_expr one = tp_const(p, 1);
+    if (is_of_families(x, s, turn, count, all))
+        return count_events(x, s, TP_EVENT_START) ? start_family(x, s, turn, count, all)
+                                                  : end_families(x, s, turn, count, all);
     fleet found = copy_of(x, all); /* a turn that keeps what it finds */
     proof attempt = *x;
     if (once(&attempt, s, &found) && (drop_impossible(&attempt, &found), same_fleet(&attempt, &found, all))) {
@@ -379,6 +535,8 @@ static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
     }
     fleet now = {0};
     found_by_turn(x, all, &left, turn, &now);
+    if (now.len > MOST_IN_FLIGHT)
+        return fails(x, "too many copies are in flight", NULL);
     if (!once(x, s, &now))
         return false;
     drop_impossible(x, &now);
@@ -454,31 +612,46 @@ static bool stays(const tp_kernel *k, const flight *y)
     return (tp_is_far(from) || from->role == TP_SCRATCH) && (tp_is_far(to) || to->role == TP_SCRATCH);
 }
 
-static tp_decision decide(tp_analysis *a, bool counting, const tp_syntax **at, tp_str *basis)
+/* A second variable for each of the walk. What it runs over is said where it is used. */
+static void make_twins(proof *x)
 {
-    const tp_flow *f = tp_flow_of(a);
-    proof x = {.a = a, .f = f, .grade = TP_GRADE_CERT, .counting = counting};
+    uint32_t n = x->f->vars.len;
+    tp_var *walk = TP_NEWN(x->a->arena, tp_var, 2 * n + 1);
+    tp_expr *twin = TP_NEWN(x->a->arena, tp_expr, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        twin[i] = tp_sym_new(x->a->p, tp_printf(x->a->arena, "turn%u", i));
+        walk[i] = walk[n + i] = x->f->vars.at[i];
+        walk[n + i].sym = (uint32_t)tp_expr_get(x->a->p, twin[i])->value;
+        walk[n + i].lo = tp_const(x->a->p, 0);
+        walk[n + i].hi = tp_const(x->a->p, INT32_MAX);
+    }
+    x->walk = walk;
+    x->twin = twin;
+}
+
+static tp_decision decide(proof x, const tp_syntax **at, tp_str *basis)
+{
+    tp_analysis *a = x.a;
+    const tp_flow *f = x.f;
     fleet all = {0};
     uint32_t axis = a->k->naxes; /* those from here on are sequential: nothing outlasts a step of the ones before */
     while (axis > 0 && !a->k->axes[axis - 1].parallel)
         axis--;
-    if (f->gave_up.n)
-        return (tp_decision){.verdict = TP_UNKNOWN, .reason = f->gave_up};
-    proof within = x;
-    bool good = run(&within, 0, f->events.len, &all), crosses = false;
-    drop_impossible(&within, &all);
+    proof inside = x;
+    bool good = run(&inside, 0, f->events.len, &all), crosses = false;
+    drop_impossible(&inside, &all);
     if ((!good || all.len) && axis < a->k->naxes) { /* copies last from step to step */
-        x.questions = within.questions;
+        x.questions = inside.questions;
         crosses = true;
         all = (fleet){0};
         good = once(&x, (span){0, f->events.len, axis}, &all);
     } else {
-        x = within;
+        x = inside;
     }
     drop_impossible(&x, &all);
     for (uint32_t i = 0; good && i < all.len; i++)
         good = fails(&x, "that this copy is waited for at the end is not shown", &all.at[i].event);
-    for (uint32_t i = 0; good && crosses && !counting && i < f->events.len; i++) /* which of them do was not kept */
+    for (uint32_t i = 0; good && crosses && !x.counting && i < f->events.len; i++) /* which of them do was not kept */
         if (f->events.at[i].kind == TP_EVENT_START)
             good = stays(a->k, &(flight){.event = f->events.at[i]}) ||
                    fails(&x, "a copy of a window, which moves with the steps", &f->events.at[i]);
@@ -490,6 +663,18 @@ static tp_decision decide(tp_analysis *a, bool counting, const tp_syntax **at, t
     *basis = x.basis;
     return good ? (tp_decision){.verdict = TP_PROVEN, .grade = x.grade}
                 : (tp_decision){.verdict = TP_UNKNOWN, .reason = x.why};
+}
+
+/* Copy by copy; where that shows nothing, with families. */
+static tp_decision decide_flights(tp_analysis *a, bool counting, const tp_syntax **at, tp_str *basis)
+{
+    proof x = {.a = a, .f = tp_flow_of(a), .grade = TP_GRADE_CERT, .counting = counting};
+    if (x.f->gave_up.n)
+        return (tp_decision){.verdict = TP_UNKNOWN, .reason = x.f->gave_up};
+    make_twins(&x);
+    tp_decision d = decide(x, at, basis);
+    x.families = true;
+    return d.verdict == TP_UNKNOWN && x.f->vars.len ? decide(x, at, basis) : d;
 }
 
 /* ---- the rules ---- */
@@ -559,7 +744,6 @@ void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const c
 {
     if (!a->k->body || !tp_region_any(&a->k->body->statements, starts, &counting))
         return;
-    int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p));
     const tp_syntax *at = NULL;
     tp_claim c = {.subject = a->k->name,
                   .loc = a->k->doc->loc,
@@ -567,7 +751,8 @@ void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const c
                   .violated = tp_str_c(violated),
                   .approximate = "the case that was found does not trap again"};
     tp_str basis = {NULL, 0};
-    tp_decision d = decide(a, counting, &at, &basis);
+    tp_decision d = decide_flights(a, counting, &at, &basis);
+    int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p));
     if (at)
         c.loc = tp_body_loc(a, NULL, at);
     bool shown = d.verdict == TP_PROVEN;

@@ -67,6 +67,18 @@ def in_a_loop(x):
     return call(kernel, x, pl.BlockSpec((32, 128), lambda i: (0, 0)), grid=1)
 
 
+def a_loop_of_starts(x, waits=4):
+    def kernel(x_ref, o_ref, buf, sem):
+        def copy(t):
+            return pltpu.make_async_copy(block(x_ref, t), buf.at[t], sem)
+
+        jax.lax.fori_loop(0, 4, lambda t, _: [copy(t).start()] and 0, 0)
+        jax.lax.fori_loop(0, waits, lambda t, _: [copy(t).wait()] and 0, 0)
+        o_ref[...] = buf[pl.program_id(0)] * 2
+
+    return call(kernel, x, scratch=[pltpu.VMEM((4, 8, 128), jnp.float32), pltpu.SemaphoreType.DMA])
+
+
 def counted(x):
     def kernel(x_ref, o_ref, count):
         pl.semaphore_signal(count, 2)
@@ -88,7 +100,7 @@ def scoped(x):
     return call(kernel, x, scratch=[])
 
 
-@pytest.mark.parametrize("fn", [double_buffered, in_and_out, in_a_loop, counted, scoped])
+@pytest.mark.parametrize("fn", [double_buffered, in_and_out, in_a_loop, a_loop_of_starts, counted, scoped])
 def test_copies_are_imported_and_equal(fn):
     report = tileproof.verify(fn, lambda x: x * 2, X)
     assert report.ok, report
@@ -98,6 +110,7 @@ def test_copies_are_imported_and_equal(fn):
 @pytest.mark.parametrize(("fn", "rule"), [
     (lambda x: double_buffered(x, wait=False), "TP504"),
     (lambda x: double_buffered(x, slot=lambda i: i * 0), "TP504"),
+    (lambda x: a_loop_of_starts(x, waits=3), "TP504"),
 ])
 def test_what_is_wrong_with_copies_is_found(fn, rule):
     report = tileproof.check(fn, X)

@@ -55,6 +55,22 @@ static const char *const IDIOMS[][MOST_LINES] = {
      "    buf[0, :, :] = full((2, 4), 1, float32)", "    copy_start(buf[0, :, :], y[ds(2 * i * M, 2), :], sem[0])",
      "o[...] = 1", "if i == num_programs(i) - 1 and j == num_programs(j) - 1:",
      "    copy_wait(buf[0, :, :], y[ds(2 * i * M, 2), :], sem[0])"},
+    /* a loop of starts, a loop of waits */
+    {"for t in range(N):", "    copy_start(x[ds(2 * t, 2), :], bag[t, :, :], sem[0])",
+     "for t in range(N):", "    copy_wait(x[ds(2 * t, 2), :], bag[t, :, :], sem[0])", "o[...] = bag[i, :, :]"},
+    {"for t in range(i):", "    if t > 0:", "        copy_start(x[ds(2 * t, 2), :], bag[t, :, :], sem[0])",
+     "o[...] = full((2, 4), 1, float32)",
+     "for t in range(i):", "    if t > 0:", "        copy_wait(x[ds(2 * t, 2), :], bag[t, :, :], sem[0])"},
+    /* in blocks, of which the next one is on its way: in a step, and from step to step */
+    {"for t in range(N):", "    copy_start(x[ds(2 * t, 2), :], two[0, t, :, :], sem[0])",
+     "acc[...] = zeros((2, 4), float32)", "for g in range(N):", "    if g + 1 < N:", "        for t in range(N):",
+     "            copy_start(x[ds(2 * t, 2), :], two[(g + 1) % 2, t, :, :], sem[(g + 1) % 2])",
+     "    for t in range(N):", "        copy_wait(x[ds(2 * t, 2), :], two[g % 2, t, :, :], sem[g % 2])",
+     "    acc[...] += two[g % 2, 0, :, :]", "o[...] = acc[...]"},
+    {"if i == 0:", "    for t in range(N):", "        copy_start(x[ds(2 * t, 2), :], two[0, t, :, :], sem[0])",
+     "if i + 1 < num_programs(i):", "    for t in range(N):",
+     "        copy_start(x[ds(2 * t, 2), :], two[(i + 1) % 2, t, :, :], sem[(i + 1) % 2])", "for t in range(N):",
+     "    copy_wait(x[ds(2 * t, 2), :], two[i % 2, t, :, :], sem[i % 2])", "o[...] = two[i % 2, i, :, :]"},
 };
 
 typedef struct program {
@@ -106,6 +122,14 @@ static void change(program *p)
         {"(i * M + j) % 2", "j % 2"},
         {"j + 1 ==", "j =="},
         {"j + 1 <", "j <"},
+        {"range(N)", "range(N - 1)"},
+        {"range(i)", "range(i + 1)"},
+        {"t > 0", "t > 1"},
+        {"bag[t", "bag[0"},
+        {"t, :, :]", "N - 1 - t, :, :]"},
+        {"(g + 1) % 2", "g % 2"},
+        {"g % 2", "0"},
+        {"g + 1 < N", "g < N"},
     };
     uint32_t at = below(p, p->n), other = below(p, p->n);
     tp_str line = p->lines[at];
@@ -132,11 +156,13 @@ static void change(program *p)
 static const char *spec_of(const program *p)
 {
     tp_buf b = {.arena = p->a};
-    bool out = false, acc = false, rows = false;
+    bool out = false, acc = false, rows = false, bag = false, two = false;
     for (uint32_t i = 0; i < p->n; i++) {
         tp_buf_printf(&b, "%s\"%.*s\"", i ? ", " : "", TP_FMT(p->lines[i]));
         out |= strstr(tp_cstr(p->a, p->lines[i]), "y[") != NULL;
         acc |= strstr(tp_cstr(p->a, p->lines[i]), "acc") != NULL;
+        bag |= strstr(tp_cstr(p->a, p->lines[i]), "bag[") != NULL;
+        two |= strstr(tp_cstr(p->a, p->lines[i]), "two[") != NULL;
         rows |= strpbrk(tp_cstr(p->a, p->lines[i]), "jM") != NULL;
     }
     const char *steps = rows ? "N * M" : "N";
@@ -146,13 +172,16 @@ static const char *spec_of(const program *p)
                "\"grid\": [{\"axis\": \"i\", \"steps\": \"N\"}%s], \"inputs\": [{\"name\": \"x\", \"dtype\": "
                "\"float32\", \"shape\": [\"2 * %s\", 4], \"memory_space\": \"any\"}], \"outputs\": [{\"name\": "
                "\"o\", \"dtype\": \"float32\", \"shape\": [\"2 * %s\", 4], \"block_shape\": [2, 4], "
-               "\"index_map\": [\"%s\", 0]}%s%s%s], \"scratch\": [%s{\"name\": \"buf\", \"dtype\": \"float32\", "
+               "\"index_map\": [\"%s\", 0]}%s%s%s], \"scratch\": [%s%s%s{\"name\": \"buf\", \"dtype\": \"float32\", "
                "\"shape\": [2, 2, 4]}, {\"name\": \"sem\", \"memory_space\": \"dma_semaphore\", \"shape\": "
                "[2]}], \"kernel\": [%.*s]}",
                rows ? ", \"M\": {\"min\": 1}" : "", rows ? ", {\"axis\": \"j\", \"steps\": \"M\"}" : "", steps, steps,
                rows ? "i * M + j" : "i", out ? ", {\"name\": \"y\", \"dtype\": \"float32\", \"shape\": [\"2 * " : "",
                out ? steps : "", out ? "\", 4], \"memory_space\": \"hbm\"}" : "",
-               acc ? "{\"name\": \"acc\", \"dtype\": \"float32\", \"shape\": [2, 4]}, " : "", TP_FMT(tp_buf_view(&b)))
+               acc ? "{\"name\": \"acc\", \"dtype\": \"float32\", \"shape\": [2, 4]}, " : "",
+               bag ? "{\"name\": \"bag\", \"dtype\": \"float32\", \"shape\": [\"N\", 2, 4]}, " : "",
+               two ? "{\"name\": \"two\", \"dtype\": \"float32\", \"shape\": [2, \"N\", 2, 4]}, " : "",
+               TP_FMT(tp_buf_view(&b)))
         .p;
 }
 
