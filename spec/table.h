@@ -50,6 +50,12 @@ bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_ta
 bool tp_tables_search_carefully(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed,
                                 uint32_t nfixed, uint64_t seed, int64_t *work);
 
+/* The same table by table: entries that their contracts ask for, or regular ones (the least, the greatest, their
+ * index, spread evenly or by chance, a multiple or a part of their index by a constant of the contracts); each contract
+ * is looked at once all its tables have contents. Seed 0 takes these forms as they stand, others in another order. */
+bool tp_tables_search_regular(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed,
+                              uint32_t nfixed, uint64_t seed, int64_t *work);
+
 /* What an entry may hold, before contracts: "values", else what the dtype holds. What is declared beyond the dtype is
  * one beyond it. */
 void tp_table_bounds(const tp_kernel *k, const tp_table *t, const int64_t *env, int64_t *lo, int64_t *hi);

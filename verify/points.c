@@ -15,6 +15,9 @@ typedef struct aim {
     int64_t v;
 } aim;
 
+/* How contents of tables are found. */
+typedef enum way { BY_REPAIRS, CAREFULLY, REGULARLY, WAYS } way;
+
 typedef struct picker {
     tp_arena *arena;
     const tp_kernel *k;
@@ -22,13 +25,15 @@ typedef struct picker {
     tp_numbers numbers;
     unsigned given; /* of the implicit facts, those that sizes have to keep */
     tp_implicit_facts facts;
+    const tp_conditions *conditions; /* of the body; NULL: none are aimed at */
     TP_VEC(aim) aims;
     tp_look_list out;
     uint32_t most;
     int64_t patience; /* for searches that fail */
-    bool careful;     /* tables are found by tp_tables_search_carefully() */
-    bool telling;     /* what is aimed at now */
-    bool several;     /* sizes are those of a few blocks */
+    way first;        /* in which tables were found last */
+    uint64_t searches;
+    bool telling; /* what is aimed at now */
+    bool several; /* sizes are those of a few blocks */
 } picker;
 
 /* ---- sizes ---- */
@@ -85,25 +90,40 @@ static int64_t entries(const tp_kernel *k, const int64_t *env)
     return total < MAX_ENTRIES ? total : MAX_ENTRIES;
 }
 
+static bool find_tables_by(picker *p, way by, int64_t *env, const tp_whereabouts *w, uint64_t seed, int64_t *work)
+{
+    const tp_table_entry *pinned = w ? w->pinned : NULL;
+    uint32_t npinned = w ? w->npinned : 0;
+    switch (by) {
+    case BY_REPAIRS: return tp_tables_search(p->arena, p->k, env, pinned, npinned, seed, work, NULL);
+    case CAREFULLY: return tp_tables_search_carefully(p->arena, p->k, env, pinned, npinned, seed, work);
+    case REGULARLY: return tp_tables_search_regular(p->arena, p->k, env, pinned, npinned, seed, work);
+    case WAYS: break;
+    }
+    return false;
+}
+
 /* Contents for the tables, with the pinned entries of w (NULL: none). Where
  * there are some, a few looks at each entry find them, most often; a search
- * that fails goes on to its limit. The way that found some last is tried first. */
-static bool find_tables(picker *p, int64_t *env, const tp_whereabouts *w, uint64_t seed)
+ * that fails goes on to its limit. The way that found some last is tried first.
+ * Every so often they are the least: rows of length 1 and the like hide most. */
+static bool find_tables(picker *p, int64_t *env, const tp_whereabouts *w)
 {
-    enum { LEAST_LOOKS = 1024, LOOKS = 8, AT_CONDITIONS = 16 };
+    enum { LEAST_LOOKS = 1024, LOOKS = 8, AT_CONDITIONS = 16, LEAST_CONTENTS = 4 };
+    uint64_t seed = p->searches++;
     if (!p->k->ntables)
         return true;
     int64_t n = entries(p->k, env), most = (LEAST_LOOKS + LOOKS * n) * (w ? AT_CONDITIONS : 1);
-    const tp_table_entry *pinned = w ? w->pinned : NULL;
-    uint32_t npinned = w ? w->npinned : 0;
-    bool found = false, careful = p->careful;
+    bool found = false;
+    seed = seed % LEAST_CONTENTS ? seed : 0;
+    way first = tp_rng_below(&p->rng, 2) ? REGULARLY : p->first;
     most = most < p->patience / 2 ? most : p->patience / 2;
-    for (int way = 0; way < 2 && !found && n < MAX_ENTRIES && most >= LEAST_LOOKS; way++, careful = !careful) {
+    for (int i = 0; i < WAYS && !found && n < MAX_ENTRIES && most >= LEAST_LOOKS; i++) {
+        way by = (way)(((uint32_t)first + (uint32_t)i) % WAYS);
         int64_t rest = most;
-        found = careful ? tp_tables_search_carefully(p->arena, p->k, env, pinned, npinned, seed, &rest)
-                        : tp_tables_search(p->arena, p->k, env, pinned, npinned, seed, &rest, NULL);
+        found = find_tables_by(p, by, env, w, seed, &rest);
         p->patience -= most - rest;
-        p->careful = found ? careful : p->careful;
+        p->first = found && by != REGULARLY ? by : p->first;
     }
     return found;
 }
@@ -119,6 +139,32 @@ static void modest_sizes(picker *p, int size, int64_t v, int64_t *env)
             else if (s->kind == TP_SIZE_RANGE && pass)
                 env[s->sym] = (int)i == size ? nearest_size(s, v) : modest(p, s, env);
         }
+}
+
+/* A size of a table's shape, where that table is shorter than the longest one, as large as that: contracts tie tables
+ * to each other entry by entry. */
+static void follow_extents(picker *p, int64_t *env)
+{
+    enum { BEYOND = 300 };
+    const tp_kernel *k = p->k;
+    int64_t longest = 0, n;
+    uint32_t seen = 0;
+    const tp_size *pick = NULL;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t t = 0; t < k->ntables; t++)
+            for (uint32_t d = 0; d < k->tables[t].rank; d++) {
+                tp_expr extent = k->tables[t].shape[d];
+                if (tp_expr_eval(k->exprs, extent, env, &n) != TP_EVAL_OK)
+                    continue;
+                longest = n > longest ? n : longest;
+                for (uint32_t i = 0; pass && n < longest && i < k->nsizes; i++)
+                    if (k->sizes[i].kind == TP_SIZE_RANGE && tp_expr_mentions(k->exprs, extent, k->sizes[i].sym) &&
+                        tp_rng_below(&p->rng, ++seen) == 0)
+                        pick = &k->sizes[i];
+            }
+    if (pick && env[pick->sym] < longest)
+        env[pick->sym] = nearest_size(pick, longest * (1 + (int64_t)tp_rng_below(&p->rng, 2)) +
+                                                (int64_t)tp_rng_below(&p->rng, BEYOND));
 }
 
 /* A size of a table's shape other than `size`, as large as that: tables tie
@@ -153,7 +199,7 @@ static int64_t *choose_sizes(picker *p, int size, int64_t v)
             follow_size(p, size, v, env);
         if (!in_domain(p, env))
             continue;
-        if (find_tables(p, env, NULL, (uint64_t)attempt))
+        if (find_tables(p, env, NULL))
             return env;
         searches++;
     }
@@ -349,12 +395,17 @@ static void add_in_window(picker *p, const tp_whereabouts *w, uint32_t output, s
     tp_look x = {.kernel = p->k, .env = w->env, .output = output, .directed = true, .telling = true};
     const tp_operand *o = &p->k->operands[p->k->ninputs + output];
     bool lanes = where == AT_LANE && same_lanes(p->k, w->lanes, output, w->env);
-    int64_t lo, hi;
-    if (p->out.list.len >= p->most || o->discard)
+    int64_t lo, hi, extent[TP_MAX_RANK], from[TP_MAX_RANK], to[TP_MAX_RANK];
+    if (p->out.list.len >= p->most || !extents(p->k, output, w->env, extent))
         return;
+    bool written = tp_is_far(o) && tp_condition_writes(p->conditions, p->k->ninputs + output, w, &p->rng, from, to);
     for (uint32_t d = 0, lane_axis = 0; d < o->rank; d++) {
         if (!window_of(p->k, output, d, w->env, &lo, &hi))
             return;
+        if (written && from[d] < extent[d]) {
+            lo = from[d];
+            hi = to[d] < extent[d] ? to[d] : extent[d] - 1;
+        }
         bool squeezed = o->dims[d].kind == TP_DIM_SQUEEZED;
         x.at[d] = where == AT_START  ? lo
                   : where == AT_LANE ? hi
@@ -387,7 +438,7 @@ static bool next_step(picker *p, uint32_t axis, int64_t *env)
             env[s->sym] = nearest_size(s, env[s->sym] + block_of(k, s, env));
     }
     return tp_expr_eval(k->exprs, k->axes[axis].steps, env, &steps) == TP_EVAL_OK && at < steps && in_domain(p, env) &&
-           find_tables(p, env, NULL, 1);
+           find_tables(p, env, NULL);
 }
 
 /* Where the step after it writes: it shows there what was carried on. */
@@ -421,7 +472,7 @@ static bool place_tables(picker *p, const tp_conditions *cs, uint32_t c, bool wa
         return true;
     if (attempt % 2 == 1 && tp_condition_pin(cs, c, w) && !tp_condition_solve(cs, c, want, TP_SOLVE_TABLES, &p->rng, w))
         w->npinned = 0;
-    if (!find_tables(p, w->env, w, (uint64_t)attempt))
+    if (!find_tables(p, w->env, w))
         return false;
     w->npinned = 0;
     return tp_condition_solve(cs, c, want, TP_SOLVE_STEP, &p->rng, w);
@@ -436,7 +487,11 @@ static void aim_at_condition(picker *p, const tp_conditions *cs, uint32_t c, boo
     for (int attempt = 0; attempt < SEARCHES; attempt++) {
         tp_whereabouts w = {.env = TP_NEWN(p->arena, int64_t, tp_sym_count(p->k->exprs) + 1)};
         modest_sizes(p, -1, 0, w.env);
-        if (!tp_condition_solve(cs, c, want, TP_SOLVE_STEP | TP_SOLVE_SIZES, &p->rng, &w) || !in_domain(p, w.env))
+        if (!tp_condition_solve(cs, c, want, TP_SOLVE_STEP | TP_SOLVE_SIZES, &p->rng, &w))
+            continue;
+        if (without.n)
+            follow_extents(p, w.env);
+        if (!in_domain(p, w.env))
             continue;
         if (place_tables(p, cs, c, want, &w, attempt)) {
             add_places(p, &w);
@@ -451,13 +506,15 @@ static void aim_at_condition(picker *p, const tp_conditions *cs, uint32_t c, boo
 static void aim_at_conditions(picker *p)
 {
     tp_conditions cs = tp_conditions_of(p->arena, p->k);
-    for (int round = 0; round < 2; round++) {
+    p->conditions = &cs;
+    for (int round = 0, rounds = p->k->ntables ? 3 : 2; round < rounds; round++) { /* tables differ each time */
         p->several = round == 0;
         for (uint32_t c = 0; c < cs.list.len; c++)
             for (int want = 1; want >= 0; want--)
                 aim_at_condition(p, &cs, c, want);
     }
     p->several = false;
+    p->conditions = NULL;
 }
 
 /* ---- all of it ---- */

@@ -92,6 +92,7 @@ typedef struct solver {
     tp_rng *rng;
     tp_whereabouts *w;
     unsigned may;
+    bool lanes_only;           /* of what may change */
     int64_t turns[MOST_LOOPS]; /* values of the variables of the loops around the condition */
     tp_vid loops[MOST_LOOPS];
     uint32_t nloops;
@@ -325,18 +326,28 @@ static bool by_bisection(solver *s, const atom *x, const variable *v)
     return false;
 }
 
+enum { LEAST_CONSTANT = 3 };
+
+static uint32_t constants_of_expr(const solver *s, tp_expr e, int64_t *all, uint32_t n)
+{
+    if (!e.id)
+        return n;
+    const tp_expr_node x = *tp_expr_get(s->k->exprs, e);
+    if (x.op == TP_E_CONST && x.value >= LEAST_CONSTANT && n < MOST_CONSTANTS)
+        all[n++] = x.value;
+    return constants_of_expr(s, x.c, all, constants_of_expr(s, x.b, all, constants_of_expr(s, x.a, all, n)));
+}
+
 /* Integers that are written in what makes a value. */
 static uint32_t constants_of(solver *s, tp_vid v, int64_t *all, uint32_t n)
 {
-    enum { LEAST = 3 };
     const tp_inst *i = s->cs->made[v];
     const tp_value *x = &s->p->values.at[v];
-    int64_t c;
-    bool known = (x->meaning.id && tp_expr_is_const(s->k->exprs, x->meaning, &c)) ||
-                 (i && i->prim == TP_P_LITERAL && i->real == trunc(i->real) && fabs(i->real) < FAR &&
-                  (c = (int64_t)i->real, true));
-    if (known && c >= LEAST && n < MOST_CONSTANTS)
-        all[n++] = c;
+    if (x->meaning.id)
+        return constants_of_expr(s, x->meaning, all, n);
+    bool literal = i && i->prim == TP_P_LITERAL && i->real == trunc(i->real);
+    if (literal && i->real >= LEAST_CONSTANT && i->real < FAR && n < MOST_CONSTANTS)
+        all[n++] = (int64_t)i->real;
     for (uint32_t a = 0; i && a < i->nargs && --s->fuel > 0; a++)
         n = constants_of(s, i->args[a], all, n);
     return n;
@@ -377,6 +388,8 @@ static uint32_t variables_of(solver *s, variable *all)
     int64_t lo, hi;
     for (uint32_t d = 0; (s->may & TP_SOLVE_STEP) && d < s->rank; d++)
         offer(all, &n, (variable){&s->w->lane[d], 0, s->extent[d] - 1, 1});
+    if (s->lanes_only)
+        return n;
     for (uint32_t x = 0; (s->may & TP_SOLVE_STEP) && x < s->k->naxes; x++)
         offer(all, &n, (variable){&s->w->env[s->k->axes[x].sym], 0, FAR, 1});
     for (uint32_t i = 0; (s->may & TP_SOLVE_STEP) && i < s->nloops; i++)
@@ -569,22 +582,30 @@ static void restore(solver *s, const int64_t *values)
         *all[i].at = values[i];
 }
 
+/* In this step, or in another one; else all is as before. */
+static bool opens(solver *s, constraint *list, uint32_t n, tp_vid lanes, bool here)
+{
+    int64_t before[MOST_VARIABLES];
+    values_of(s, before);
+    s->lanes_only = here;
+    bool done = repair_all(s, list, n, REPAIRS / 4, false, lanes);
+    s->lanes_only = false;
+    if (!done)
+        restore(s, before);
+    return done;
+}
+
 /* Masks of the body hold, too, as many as can: what happens where nothing is
  * let through has no effect, mostly. */
 static void open_masks(solver *s, uint32_t c, constraint *list, uint32_t n)
 {
     const tp_conditions *cs = s->cs;
-    int64_t before[MOST_VARIABLES];
     for (uint32_t m = 0; m < cs->list.len && n < MOST_CONSTRAINTS; m++) {
         tp_vid lanes = cs->list.at[m].lanes;
         if (m == c || lanes < 0 || s->p->values.at[lanes].rank != s->rank)
             continue;
-        values_of(s, before);
         list[n] = (constraint){CONDITION, cs->list.at[m].value, true, 0};
-        if (repair_all(s, list, n + 1, REPAIRS / 4, false, lanes))
-            n++;
-        else
-            restore(s, before);
+        n += opens(s, list, n + 1, lanes, true) || opens(s, list, n + 1, lanes, false);
     }
 }
 
@@ -643,5 +664,72 @@ bool tp_condition_pin(const tp_conditions *cs, uint32_t c, tp_whereabouts *w)
 {
     solver s = {.cs = cs, .k = cs->kernel, .p = cs->kernel->body, .w = w, .fuel = FUEL};
     pin_reads(&s, cs->list.at[c].value, w->lane);
+    for (const guard *g = cs->list.at[c].guards; g; g = g->outer)
+        if (g->value >= 0)
+            pin_reads(&s, g->value, w->lane);
     return w->npinned > 0;
+}
+
+/* ---- where the body writes ---- */
+
+typedef struct writes {
+    solver s;
+    uint32_t operand, seen;
+    int64_t *lo, *hi;
+} writes;
+
+/* First and last index that an access names in each dimension; false: not known. */
+static bool span_of(solver *s, const tp_access *a, int64_t *lo, int64_t *hi)
+{
+    const tp_operand *o = &s->k->operands[a->operand];
+    for (uint32_t d = 0; d < o->ref_rank; d++) {
+        const tp_subscript *sub = &a->subs[d];
+        double start = sub->kind == TP_SUB_FULL ? 0 : value_of(s, sub->start, s->lane),
+               size = sub->kind == TP_SUB_FULL  ? expr_of(s, o->ref_shape[d])
+                      : sub->kind == TP_SUB_INT ? 1
+                                                : expr_of(s, sub->size);
+        int64_t stride = sub->kind == TP_SUB_SLICE ? sub->stride : 1;
+        if (!(start >= 0 && start < FAR && size >= 1 && size < FAR))
+            return false;
+        lo[d] = (int64_t)start;
+        hi[d] = (int64_t)start + ((int64_t)size - 1) * stride;
+    }
+    return true;
+}
+
+/* One of the stores by chance; loops at one of their turns. */
+static void find_writes(writes *x, const tp_region *r)
+{
+    int64_t lo[TP_MAX_RANK], hi[TP_MAX_RANK];
+    solver *s = &x->s;
+    for (uint32_t n = 0; n < r->len; n++) {
+        const tp_statement *at = &r->at[n];
+        uint32_t outside = s->nloops;
+        bool here = (at->kind == TP_PUT || at->kind == TP_COPY_START) && at->access->operand == x->operand;
+        if (here && span_of(s, at->access, lo, hi) && tp_rng_below(s->rng, ++x->seen) == 0) {
+            memcpy(x->lo, lo, sizeof lo);
+            memcpy(x->hi, hi, sizeof hi);
+        }
+        if (at->kind == TP_LOOP && s->nloops < MOST_LOOPS) {
+            double from = value_of(s, at->lo, s->lane), to = value_of(s, at->hi, s->lane);
+            s->loops[s->nloops] = at->var;
+            s->turns[s->nloops++] = (int64_t)(from == from ? from : 0) + anywhere(s, to - from);
+        }
+        find_writes(x, &at->body);
+        s->nloops = outside;
+        find_writes(x, &at->orelse);
+    }
+}
+
+bool tp_condition_writes(const tp_conditions *cs, uint32_t operand, const tp_whereabouts *w, tp_rng *rng, int64_t *lo,
+                         int64_t *hi)
+{
+    tp_whereabouts there = *w;
+    writes x = {.s = {.cs = cs, .k = cs->kernel, .p = cs->kernel->body, .rng = rng, .w = &there, .fuel = FUEL},
+                .operand = operand,
+                .lo = lo,
+                .hi = hi};
+    x.s.lane = there.lane;
+    find_writes(&x, &cs->kernel->body->statements);
+    return x.seen > 0;
 }

@@ -43,7 +43,13 @@ enum { TP_SOLVE_STEP = 1, TP_SOLVE_SIZES = 2, TP_SOLVE_TABLES = 4 }; /* with the
  * be. A search: false is no statement. */
 bool tp_condition_solve(const tp_conditions *cs, uint32_t c, bool want, unsigned may, tp_rng *rng, tp_whereabouts *w);
 
-/* Pin the entries that condition number c reads in the step of *w; false: it reads none. */
+/* Pin the entries that condition number c and the branches that lead to it read in the step of *w; false: they read
+ * none. */
 bool tp_condition_pin(const tp_conditions *cs, uint32_t c, tp_whereabouts *w);
+
+/* First and last index, by dimension, of what a store or copy of the body, one of them by chance, writes of an operand
+ * whose ref is the whole array, in the step of *w, whose tables are bound; false: not known. */
+bool tp_condition_writes(const tp_conditions *cs, uint32_t operand, const tp_whereabouts *w, tp_rng *rng, int64_t *lo,
+                         int64_t *hi);
 
 #endif

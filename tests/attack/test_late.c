@@ -522,6 +522,15 @@ static void missed_once(void **state)
         /* tables are found where their sizes grow together */
         {"examples/matmul/block_sparse_matmul.tile.json", {"W // 100 == 77", NULL, AT_UPDATE, 3}},
         {"examples/matmul/grouped_matmul.tile.json", {"s == 77 and j == 77", NULL, AT_LOAD, 2}},
+        /* tables held the least that contracts allow: rows of length 1, one group, one step for each tile */
+        {"examples/attention/grouped_query_decode.tile.json", {"S == 8192", NULL, AT_UPDATE, 2}},
+        {"examples/attention/grouped_query_decode.tile.json", {"b == 77 and S >= 4097", NULL, AT_LOAD, 3}},
+        {"examples/matmul/grouped_matmul.tile.json", {"s == 3 and M == 7777", NULL, AT_OUTPUT, 8}},
+        {"examples/matmul/grouped_matmul.tile.json", {"M == 65537", NULL, SKIPPED, 6}},
+        /* tables that are shorter than the longest one were too short for the contracts */
+        {"examples/matmul/block_sparse_matmul.tile.json", {"NB == 1024", NULL, AT_OUTPUT, 8}},
+        /* a remainder of a size alone */
+        {"examples/matmul/block_sparse_matmul.tile.json", {"M % 7777 == 0", NULL, AT_OUTPUT, 6}},
     };
     (void)state;
     for (size_t i = 0; i < sizeof MISSED / sizeof *MISSED; i++) {

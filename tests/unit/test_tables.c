@@ -194,8 +194,69 @@ static void all_contents(void **state)
     assert_true(t.unknown * 12 <= t.proven);
 }
 
+/* ---- contents at large sizes ---- */
+
+typedef struct large {
+    const char *path;
+    int64_t sizes[8];
+    tp_table_entry pinned;
+} large;
+
+static int64_t digest_of(const tp_kernel *k, const int64_t *env)
+{
+    uint64_t h = 0;
+    for (uint32_t t = 0; t < k->ntables; t++) {
+        const tp_table_data *d = tp_bound_table(env, k->tables[t].sym);
+        for (int64_t i = 0, n = d->dims[0]; i < n; i++)
+            h = h * 1099511628211u + (uint64_t)d->at[i];
+    }
+    return (int64_t)h;
+}
+
+/* For every seed contents that keep all contracts, or none; for most some, of several kinds. */
+static void regular_contents(void **state)
+{
+    enum { SEEDS = 8, WORK = 1000000 };
+    static const large LARGE[] = {
+        {"examples/matmul/grouped_matmul.tile.json", {65537, 300, 3, 5, 1200}, {3, {1}, 128}},
+        {"examples/matmul/grouped_matmul.tile.json", {7777, 1, 3, 5, 130}, {1, {129}, 0}},
+        {"examples/matmul/block_sparse_matmul.tile.json", {300, 384, 1024, 4097}, {1, {1}, 0}},
+        {"examples/attention/grouped_query_decode.tile.json", {256, 1, 2, 8192}, {0, {255}, 8000}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof LARGE / sizeof *LARGE; i++)
+        for (uint32_t npinned = 0; npinned < 2; npinned++) {
+            unsigned found = 0, kinds = 0;
+            int64_t seen[SEEDS];
+            for (uint64_t seed = 0; seed < SEEDS; seed++) {
+                loaded *l = load_file(LARGE[i].path);
+                const tp_kernel *k = l->spec->kernels[0];
+                int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs) + 1), work = WORK;
+                const tp_table_entry *pin = &LARGE[i].pinned;
+                tp_str why;
+                for (uint32_t s = 0; s < k->nsizes && k->sizes[s].kind == TP_SIZE_RANGE; s++)
+                    env[k->sizes[s].sym] = LARGE[i].sizes[s];
+                if (tp_tables_search_regular(l->arena, k, env, pin, npinned, seed, &work)) {
+                    assert_true(tp_tables_hold(l->arena, k, env, &why));
+                    assert_true(!npinned ||
+                                tp_bound_table(env, k->tables[pin->table].sym)->at[pin->index[0]] == pin->value);
+                    seen[found] = digest_of(k, env);
+                    bool fresh = true;
+                    for (unsigned o = 0; o < found; o++)
+                        fresh &= seen[o] != seen[found];
+                    kinds += fresh;
+                    found++;
+                }
+                unload(l);
+            }
+            print_message("tables: %s, %u pinned: %u of %u found, %u different ones\n", LARGE[i].path, npinned, found,
+                          (unsigned)SEEDS, kinds);
+            assert_true(found * 4 >= SEEDS * 3 && kinds > 1);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_contents)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_contents), cmocka_unit_test(regular_contents)};
     return cmocka_run_group_tests_name("tables", tests, NULL, NULL);
 }
