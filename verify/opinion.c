@@ -22,6 +22,7 @@ typedef struct asking {
     tp_opinion *out;
     const tp_program **references; /* by kernel */
     int64_t rest, cap;             /* of the budget; what one side may take now */
+    int64_t numbers;               /* what values over the reals may take, beyond the first ones of a place */
     int64_t *largest;              /* by size of the first kernel: largest value that was reached */
     tp_arena *work;                /* of the points at one vector of sizes: */
     const int64_t *env;            /* these; NULL: none */
@@ -101,7 +102,9 @@ static tp_demand_value number(asking *x, const tp_look *p, int side, int round)
 {
     tp_demand_family family = (tp_demand_family)(round % TP_DEMAND_FAMILIES);
     tp_demand *d = evaluator(x, p, side, tp_rounding_new(x->work), family, x->o->seed + (uint64_t)round);
-    return tp_demand_element(d, p->output, p->at);
+    tp_demand_value v = tp_demand_element(d, p->output, p->at);
+    x->numbers -= v.work;
+    return v;
 }
 
 /* The same with other numbers, few of which are equal, and maxima by their order. */
@@ -125,7 +128,7 @@ static bool same_word(const tp_demand_value *a, const tp_demand_value *b)
 static opinion compare_numbers(asking *x, const tp_look *p, tp_demand_value *kernel, tp_demand_value *reference)
 {
     opinion answer = OPEN;
-    for (int f = 0; f < 2 * TP_DEMAND_FAMILIES; f++) {
+    for (int f = 0; f < 2 * TP_DEMAND_FAMILIES && (f == 0 || x->numbers > 0); f++) {
         double v, w, bv, bw;
         *reference = number(x, p, REFERENCE, f);
         *kernel = number(x, p, KERNEL, f);
@@ -278,7 +281,7 @@ static void note_difference(asking *x, const tp_look *p, const tp_demand_value *
 {
     const tp_operand *o = &p->kernel->operands[p->kernel->ninputs + p->output];
     uint32_t n = tp_sym_count(p->kernel->exprs);
-    x->out->different++;
+    x->out->different = 1;
     x->out->kernel = p->kernel;
     x->out->env = TP_NEWN(x->keep, int64_t, n + 1);
     memcpy(x->out->env, p->env, n * sizeof *p->env);
@@ -409,13 +412,14 @@ static void ask_telling(asking *x, points *l, int64_t budget)
  * in a pass nothing is asked that is larger than what was too dear in it. */
 static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
 {
-    enum { AGAIN = 4, TELLING = 8 };
+    enum { AGAIN = 4, TELLING = 8, NUMBERS = 4 };
     uint32_t n = list->list.len, rest = n, again = AGAIN;
     points l = {.list = list,
                 .done = TP_NEWN(x->keep, bool, n + 1),
                 .why = TP_NEWN(x->keep, tp_str, n + 1),
                 .walls = TP_NEWN(x->keep, uint32_t, n + 1)};
     x->rest = budget;
+    x->numbers = NUMBERS * budget;
     x->env = NULL;
     for (x->cap = budget / (4 * (int64_t)n + 1); rest && x->cap / 4 < x->o->per_element; x->cap *= 4) {
         x->cap = x->cap < x->o->per_element ? x->cap : x->o->per_element;
@@ -432,6 +436,95 @@ static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
             note_not_reached(x, list->list.at[i].about, l.why[i].n ? l.why[i] : TP_S("the budget is spent"));
     for (uint32_t i = 0; i < list->unplaced.len; i++)
         note_not_reached(x, list->unplaced.at[i], TP_S("no suitable sizes or tables were found"));
+}
+
+/* ---- a smaller place ---- */
+
+typedef struct trial {
+    asking *x;
+    tp_look place;
+    bool differs;
+} trial;
+
+static void try_place(void *arg)
+{
+    trial *t = arg;
+    tp_demand_value kernel = {0}, reference = {0};
+    t->differs = compare(t->x, &t->place, &kernel, &reference) == OTHER;
+    if (t->differs)
+        note_difference(t->x, &t->place, &kernel, &reference);
+}
+
+/* The element at other sizes: where it lies outside, the last one at the same lane of its block. */
+static bool move_inside(tp_look *p)
+{
+    const tp_operand *o = &p->kernel->operands[p->kernel->ninputs + p->output];
+    for (uint32_t d = 0; d < o->rank; d++) {
+        int64_t extent, block;
+        if (tp_expr_eval(p->kernel->exprs, o->shape[d], p->env, &extent) != TP_EVAL_OK || extent < 1)
+            return false;
+        if (p->at[d] < extent)
+            continue;
+        bool blocked = tp_expr_eval(p->kernel->exprs, o->dims[d].block, p->env, &block) == TP_EVAL_OK && block > 1;
+        int64_t back = blocked ? ((extent - 1 - p->at[d]) % block + block) % block : 0;
+        p->at[d] = back < extent ? extent - 1 - back : extent - 1;
+    }
+    return tp_element_valid(p->kernel, o, p->env, p->at);
+}
+
+/* Do the two differ with this size at v, too? Then that is the place. */
+static bool differs_at(asking *x, const tp_size *s, int64_t v)
+{
+    const tp_opinion *o = x->out;
+    uint32_t n = tp_sym_count(o->kernel->exprs);
+    trial t = {.x = x, .place = {.kernel = o->kernel, .output = o->output}};
+    tp_str why;
+    t.place.env = memcpy(TP_NEWN(x->keep, int64_t, n + 1), o->env, n * sizeof *o->env);
+    t.place.env[s->sym] = v;
+    memcpy(t.place.at, o->at, sizeof o->at);
+    if (!tp_in_domain(o->kernel, t.place.env, &why) || !move_inside(&t.place))
+        return false;
+    tp_arena_clear(x->work);
+    x->shared[KERNEL] = x->shared[REFERENCE] = NULL;
+    return tp_try(x->work, try_place, &t) == TP_OK && t.differs;
+}
+
+/* Contents of tables rest on this size. */
+static bool tables_mention(const tp_kernel *k, const tp_size *s)
+{
+    bool any = false;
+    for (uint32_t t = 0; t < k->ntables; t++) {
+        for (uint32_t d = 0; d < k->tables[t].rank; d++)
+            any |= tp_expr_mentions(k->exprs, k->tables[t].shape[d], s->sym);
+        any |= k->tables[t].extent.id && tp_expr_mentions(k->exprs, k->tables[t].extent, s->sym);
+        any |= k->tables[t].min.id && tp_expr_mentions(k->exprs, k->tables[t].min, s->sym);
+        any |= k->tables[t].max.id && tp_expr_mentions(k->exprs, k->tables[t].max, s->sym);
+    }
+    for (uint32_t c = 0; c < k->ncontracts; c++)
+        any |= tp_expr_mentions(k->exprs, k->contracts[c].fact, s->sym);
+    return any;
+}
+
+/* Size after size as small as the difference allows: the least, else by
+ * halving what lies between a size without one and a size with one. */
+static void make_smaller(asking *x, int64_t budget)
+{
+    const tp_kernel *k = x->out->kernel;
+    x->rest = budget;
+    x->cap = x->o->per_element;
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_size *s = &k->sizes[i];
+        if (s->kind != TP_SIZE_RANGE || tables_mention(k, s))
+            continue;
+        int64_t m = s->multiple_of, without = tp_size_least(s);
+        if (x->out->env[s->sym] == without || differs_at(x, s, without))
+            continue;
+        while (x->rest > 0 && x->out->env[s->sym] - without > m) {
+            int64_t v = without + (x->out->env[s->sym] - without) / m / 2 * m;
+            if (!differs_at(x, s, v))
+                without = v;
+        }
+    }
 }
 
 static void note_left_out(asking *x, const tp_look_list *list)
@@ -465,6 +558,8 @@ static void ask_all(void *arg)
         ask_points(x, &list, x->o->budget / n);
         note_left_out(x, &list);
     }
+    if (x->out->different && x->o->smaller)
+        make_smaller(x, x->o->budget);
     x->out->seed = x->o->seed;
     x->out->reached = reached_text(x);
 }
@@ -546,37 +641,6 @@ static void look(void *arg)
     tp_second_opinion(x->a, x->spec, &x->o, &x->found);
 }
 
-static bool tables_mention(const tp_kernel *k, const tp_size *s)
-{
-    bool any = false;
-    for (uint32_t t = 0; t < k->ntables; t++)
-        for (uint32_t d = 0; d < k->tables[t].rank; d++)
-            any |= tp_expr_mentions(k->exprs, k->tables[t].shape[d], s->sym);
-    for (uint32_t c = 0; c < k->ncontracts; c++)
-        any |= tp_expr_mentions(k->exprs, k->contracts[c].fact, s->sym);
-    return any;
-}
-
-/* Extents of the output just large enough for the element, where the sizes allow it and no tables rest on them. */
-static void fit_sizes(const tp_opinion *x)
-{
-    const tp_kernel *k = x->kernel;
-    const tp_operand *o = &k->operands[k->ninputs + x->output];
-    for (uint32_t d = 0; d < o->rank; d++)
-        for (uint32_t i = 0; i < k->nsizes; i++) {
-            const tp_size *s = &k->sizes[i];
-            const tp_expr_node *n = tp_expr_get(k->exprs, o->shape[d]);
-            int64_t before = x->env[s->sym], m = s->multiple_of, v = (x->at[d] + m) / m * m;
-            tp_str why;
-            if (s->kind != TP_SIZE_RANGE || n->op != TP_E_SYM || (uint32_t)n->value != s->sym || v >= before ||
-                tables_mention(k, s))
-                continue;
-            x->env[s->sym] = v < s->min ? tp_size_least(s) : v;
-            if (!tp_in_domain(k, x->env, &why))
-                x->env[s->sym] = before;
-        }
-}
-
 static tp_str all_sizes(tp_arena *a, const tp_kernel *k, const int64_t *env)
 {
     tp_buf b = {.arena = a};
@@ -601,7 +665,6 @@ static void add_far_case(tp_arena *a, const tp_opinion *x, const tp_equiv_option
     tp_cases one = {.at = c, .len = 1};
     tp_equiv far = {0};
     tp_str at = all_sizes(a, k, x->env);
-    fit_sizes(x);
     bool large = tp_case_elements(c) > MOST_ELEMENTS;
     if (!large)
         tp_equiv_run(a, &one, o, &far);
@@ -632,6 +695,7 @@ void tp_search_far_case(tp_arena *a, const tp_spec_report *r, const tp_equiv_opt
     tp_opinion_defaults(&x.o);
     x.o.seed = o->seed;
     x.o.budget = BUDGET;
+    x.o.smaller = true;
     x.o.facts = TP_FACT_F2; /* beyond it, indices wrap that are proven not to */
     if (tp_within(a, &share, look, &x, &why) && x.found.different)
         add_far_case(a, &x.found, o, e);

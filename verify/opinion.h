@@ -12,6 +12,7 @@ typedef struct tp_opinion_options {
     int64_t budget;      /* and all of them together; some times more for places that tell most */
     unsigned facts;      /* implicit facts that the claim rests on: it says nothing of other sizes */
     bool masks;          /* the claim says nothing of rows that are masked wholly */
+    bool smaller;        /* the place of a difference is made as small as the difference allows */
 } tp_opinion_options;
 void tp_opinion_defaults(tp_opinion_options *o);
 
