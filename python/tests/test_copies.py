@@ -117,18 +117,68 @@ def test_what_is_wrong_with_copies_is_found(fn, rule):
     assert rule in [f.rule for f in report.of("violated")]
 
 
-def test_a_semaphore_of_a_scope_is_refused_where_it_outlives_a_copy():
+def overlapped(x, body):
+    """A copy in a scope of its own, by `body(copy, o_ref, buf)`."""
     def kernel(x_ref, o_ref):
-        def body(buf, sem):
-            copy = pltpu.make_async_copy(block(x_ref, pl.program_id(0)), buf, sem)
-            copy.start()
-            o_ref[...] = jnp.zeros((8, 128), jnp.float32)
-            copy.wait()
+        def scope(buf, sem):
+            body(pltpu.make_async_copy(block(x_ref, pl.program_id(0)), buf, sem), o_ref, buf)
 
-        pl.run_scoped(body, pltpu.VMEM((8, 128), jnp.float32), pltpu.SemaphoreType.DMA)
+        pl.run_scoped(scope, pltpu.VMEM((8, 128), jnp.float32), pltpu.SemaphoreType.DMA)
 
-    with pytest.raises(tileproof.Unsupported, match="declare it in scratch_shapes"):
-        tileproof.from_pallas(lambda x: call(kernel, x, scratch=[]), X)
+    return call(kernel, x, scratch=[])
+
+
+def waits_late(copy, o_ref, buf):
+    copy.start()
+    o_ref[...] = jnp.ones((8, 128), jnp.float32)
+    copy.wait()
+    o_ref[...] = buf[...] * 2 * o_ref[...]
+
+
+def test_a_copy_in_a_scope():
+    report = tileproof.verify(lambda x: overlapped(x, waits_late), lambda x: x * 2, X)
+    assert report.ok and not report.of("unknown"), report
+
+
+def reads_early(copy, o_ref, buf):
+    copy.start()
+    o_ref[...] = buf[...] * 2
+    copy.wait()
+
+
+def test_a_scoped_buffer_that_is_read_in_flight():
+    assert "TP504" in [f.rule for f in tileproof.check(lambda x: overlapped(x, reads_early), X).of("violated")]
+
+
+def never_waits(copy, o_ref, buf):
+    copy.start()
+    o_ref[...] = jnp.zeros((8, 128), jnp.float32)
+
+
+def waits_twice(copy, o_ref, buf):
+    waits_late(copy, o_ref, buf)
+    copy.wait()
+
+
+def waits_in_a_branch(copy, o_ref, buf):
+    copy.start()
+    pl.when(pl.program_id(0) >= 0)(copy.wait)
+    o_ref[...] = buf[...] * 2
+
+
+@pytest.mark.parametrize("body", [never_waits, waits_twice, waits_in_a_branch])
+def test_a_scope_whose_copies_do_not_end_in_it_line_by_line_is_refused(body):
+    """Scratch would carry them into the next step, where a scope has memory and semaphores of its own."""
+    with pytest.raises(tileproof.Unsupported, match="not waited for by the same descriptor in the same scope.*declare it in scratch_shapes"):
+        tileproof.from_pallas(lambda x: overlapped(x, body), X)
+
+
+def test_a_pipeline_inside_of_a_kernel_is_refused_in_one_sentence():
+    def kernel(x_ref, o_ref):
+        pltpu.emit_pipeline(lambda a, b: b.__setitem__(..., a[...] * 2), grid=(4,), in_specs=[ROWS], out_specs=[ROWS])(x_ref, o_ref)
+
+    with pytest.raises(tileproof.Unsupported, match=r"^`emit_pipeline`, a pipeline inside of a kernel, is not supported.*give its grid and BlockSpecs to the pallas_call"):
+        tileproof.from_pallas(lambda x: call(kernel, x, FAR, [], 1), X)
 
 
 def scattered(cache, rows, slots, by_output):

@@ -53,6 +53,11 @@ def inner_jaxprs(eqn: Any) -> Iterator[Any]:
                 yield item
 
 
+def has_primitive(j: Any, names: tuple[str, ...]) -> bool:
+    """Does an equation of the jaxpr, or of one below it, have one of these primitives?"""
+    return any(e.primitive.name in names or any(has_primitive(k, names) for k in inner_jaxprs(e)) for e in equations(j))
+
+
 def called(eqn: Any) -> Any:
     """The jaxpr that this equation calls with its own operands; None: it is no such call."""
     inner = eqn.params.get(CALLS.get(eqn.primitive.name, ""))
@@ -297,8 +302,27 @@ def leaves(args: Any) -> list[Any]:
 
 
 def trace(fn: Any, args: tuple[Any, ...]) -> Any:
-    """The closed jaxpr of fn(*args); args are arrays or shapes with dtypes."""
-    return jax.make_jaxpr(fn)(*args)
+    """The closed jaxpr of fn(*args); args are arrays or shapes with dtypes. What asks JAX which TPU this is, is told a v5e where there is none."""
+    try:
+        return jax.make_jaxpr(fn)(*args)
+    except ValueError as e:
+        if not str(e).startswith("Unsupported TPU device kind"):
+            raise
+    with jax.sharding.use_abstract_mesh(_no_tpu()):
+        return jax.make_jaxpr(fn)(*args)
+
+
+def _no_tpu() -> Any:
+    """A device to trace for."""
+    from jax.sharding import AbstractDevice, AbstractMesh
+
+    return AbstractMesh((1,), ("device",), abstract_device=AbstractDevice("TPU v5 lite", 1, "tpu"))
+
+
+def is_made_in(eqn: Any, file: str) -> bool:
+    """Did a file of JAX, named by the end of its path, make this equation?"""
+    traceback = eqn.source_info.traceback
+    return traceback is not None and any(f.file_name.endswith(file) for f in getattr(traceback, "frames", ()))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -76,6 +76,9 @@ class Copies(Memory):
     def do_run_scoped(self, eqn: Any) -> None:
         """Buffers of a part of the body are scratch: what they held when it was
         entered before cannot be seen where all of it is written first."""
+        if jx.is_made_in(eqn, "pallas/mosaic/pipeline.py"):
+            raise Unsupported("`emit_pipeline`, a pipeline inside of a kernel, is not supported", self.place,
+                              "give its grid and BlockSpecs to the pallas_call, or move the blocks by `make_async_copy`")
         inner = jx.open_jaxpr(eqn.params["jaxpr"])
         self.bind(inner.constvars, [self.read(a) for a in eqn.invars])
         self.count_uses(inner)
@@ -86,9 +89,13 @@ class Copies(Memory):
         for var, given in zip(inner.invars, [*jx.argument_names(inner), *[""] * len(inner.invars)], strict=False):
             ref = Ref(self.name("scoped"), tuple(var.aval.shape), jx.dtype_name(var.aval))
             what = f"`{given}`" if given else ""
+            if not self.is_settled(inner, var):
+                raise Unsupported(f"a copy of {what or 'a buffer'} of run_scoped, or on it, which is not waited for by the same descriptor in the same scope, outside of loops and branches, "
+                                  "is not supported", self.place, "declare it in scratch_shapes")
             if jx.memory_space(var.aval) == "semaphore":
-                if self.is_used(inner, var):
-                    raise Unsupported(f"the semaphore {what} of run_scoped, on which more is counted than one copy that is waited for at once, is not supported".replace("  ", " "),
+                self.allocated.append((ref, var.aval))
+                if self.is_counted(inner, var):
+                    raise Unsupported(f"the semaphore {what} of run_scoped, on which more than copies is counted, is not supported".replace("  ", " "),
                                       self.place, "declare it in scratch_shapes")
             else:
                 self.allocated.append((ref, var.aval))
@@ -103,8 +110,32 @@ class Copies(Memory):
         self.bind(eqn.outvars, results)
 
     @staticmethod
-    def is_used(inner: Any, var: Any) -> bool:
-        return any(a is var for e in inner.eqns for a in e.invars)
+    def descriptor(eqn: Any) -> Any:
+        """What the start and the wait of one copy have in common."""
+        return [a.val if jx.is_literal(a) else id(a) for a in eqn.invars], str(eqn.params["tree"])
+
+    def is_settled(self, inner: Any, var: Any) -> bool:
+        """Is every copy that names the ref, or counts on it, started and waited for among these equations?"""
+        flying: list[Any] = []
+        for eqn in inner.eqns:
+            if not any(a is var for a in eqn.invars):
+                continue
+            if eqn.primitive.name == "dma_start":
+                flying.append(self.descriptor(eqn))
+            elif eqn.primitive.name == "dma_wait":
+                if self.descriptor(eqn) not in flying:
+                    return False
+                flying.remove(self.descriptor(eqn))
+            elif not self.is_at_once(eqn) and any(jx.has_primitive(j, ("dma_start", "dma_wait")) for j in jx.inner_jaxprs(eqn)):
+                return False
+        return not flying
+
+    def is_at_once(self, eqn: Any) -> bool:
+        return eqn.primitive.name == "run_scoped" and self.is_copy_at_once(jx.open_jaxpr(eqn.params["jaxpr"]))
+
+    @staticmethod
+    def is_counted(inner: Any, var: Any) -> bool:
+        return any(a is var for e in inner.eqns if e.primitive.name not in ("dma_start", "dma_wait") for a in e.invars)
 
     def written_first(self, inner: Any, var: Any) -> bool:
         """Is the first equation that names the ref a store, or a copy that is waited for at once, to all of it?"""
@@ -112,20 +143,22 @@ class Copies(Memory):
         if eqn is None:
             return True
         if eqn.primitive.name == "run_scoped":
-            return self.copied_first(eqn, var)
+            scope = jx.open_jaxpr(eqn.params["jaxpr"])
+            own = dict(zip(scope.constvars, eqn.invars, strict=True))
+            return self.is_copy_at_once(scope) and self.fills(scope.eqns[0], var, own)
+        if eqn.primitive.name == "dma_start":
+            return self.fills(eqn, var, {})
         if eqn.primitive.name != "swap" or eqn.invars[0] is not var or any(a is var for a in eqn.invars[1:]) or self.uses_of(inner, eqn.outvars[0]):
             return False
         transforms, leaf = jx.transforms_of(eqn, 2)
         return all(jx.view_kind(t) == "indexer" and self.takes_all(t, leaf) for t in transforms)
 
-    def copied_first(self, eqn: Any, var: Any) -> bool:
-        scope = jx.open_jaxpr(eqn.params["jaxpr"])
-        if not self.is_copy_at_once(scope):
-            return False
-        (src, dst, *_), leaf = jx.transforms_of(scope.eqns[0], 0)
-        own = {c: a for c, a in zip(scope.constvars, eqn.invars, strict=True)}
+    def fills(self, eqn: Any, var: Any, own: dict[Any, Any]) -> bool:
+        """Does this start of a copy write to all of the ref, and from another one? Who reads before it is waited for, breaks TP504."""
+        (src, dst, *_), leaf = jx.transforms_of(eqn, 0)
         (source, _), (ref, transforms) = jx.ref_and_transforms(src), jx.ref_and_transforms(dst)
-        return own.get(ref.atom) is var and own.get(source.atom) is not var and all(jx.view_kind(t) == "indexer" and self.takes_all(t, leaf) for t in transforms)
+        named = [own.get(r.atom, r.atom) for r in (ref, source)]
+        return named[0] is var and named[1] is not var and all(jx.view_kind(t) == "indexer" and self.takes_all(t, leaf) for t in transforms)
 
     @staticmethod
     def uses_of(inner: Any, var: Any) -> bool:
