@@ -116,7 +116,9 @@ static double y_of(const chart *c, double rate)
 
 static void write_axes(const chart *c)
 {
-    static const char *const RATES[] = {"", "k", "M", "G", "T", "P", "E"};
+    static const char *const RATES[] = {"", "k", "M", "G", "T", "P", "E"}, *const INTENSITIES[] = {"0.1", "1",  "10",
+                                                                                                   "100", "1k", "10k"};
+    _Static_assert(sizeof INTENSITIES / sizeof *INTENSITIES == DECADES + 1 && FIRST_X == -1, "a label for each decade");
     int right = CHART_LEFT + DECADES * DECADE_X, bottom = CHART_TOP + DECADES * DECADE_Y;
     fprintf(c->p->out, "<path d=\"M%d %dV%dH%d\" fill=\"none\" stroke=\"var(--dim)\"/>\n", CHART_LEFT, CHART_TOP,
             bottom, right);
@@ -128,8 +130,8 @@ static void write_axes(const chart *c)
                 : decade % 3 == 1 ? "10"
                                   : "100",
                 decade >= 0 && decade / 3 < 7 ? RATES[decade / 3] : "");
-        fprintf(c->p->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%g</text>", CHART_LEFT + d * DECADE_X,
-                bottom + 16, pow(10, FIRST_X + d));
+        fprintf(c->p->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>", CHART_LEFT + d * DECADE_X,
+                bottom + 16, INTENSITIES[d]);
     }
     fprintf(c->p->out,
             "<text x=\"%d\" y=\"12\">FLOP/s</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">FLOPs per byte</text>\n",

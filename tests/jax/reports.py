@@ -114,6 +114,9 @@ window.onload = () => {
         if (!box.width || !box.height || e.closest('.word, .skip, title')) continue;
         if (box.right > window.innerWidth + 1 || box.left < -1) wrong.add('beyond the edge: ' + name(e));
         if (style.overflow !== 'visible' && !(e instanceof SVGElement) && e.scrollWidth > e.clientWidth + 1) wrong.add('cut off: ' + name(e));
+        const frame = e instanceof SVGGraphicsElement && e.ownerSVGElement && e.ownerSVGElement.getBoundingClientRect();
+        if (frame && (box.right > frame.right + 1.5 || box.left < frame.left - 1.5 || box.bottom > frame.bottom + 1.5 || box.top < frame.top - 1.5))
+            wrong.add('beyond its picture: ' + name(e));
         const text = [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim());
         const scale = e instanceof SVGGraphicsElement && e.ownerSVGElement ? e.getScreenCTM().a : 1;
         if (text && parseFloat(style.fontSize) * scale < 11.99 && e.tagName !== 'SUP') wrong.add('small text: ' + name(e));
