@@ -113,6 +113,8 @@ tp_prim prim_of_first(tp_prim prim);
 term term_first(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term value, term place);
 /* Symbols replaced, indices in normal form again. */
 term term_subst(summary *s, term t, const tp_expr *with, uint32_t n);
+/* Is it finite in that type where data are small? A literal may be an infinity. */
+bool term_holds_constants(summary *s, term t, tp_dtype d);
 /* May it be a mask, as it was written? */
 bool term_may_be_mask(const term_node *n);
 /* Is some node of that kind, of that operand (UINT32_MAX: any), in it? */
@@ -178,6 +180,9 @@ void record_equal(summary *s, const premises *p, term kernel, term reference, tp
 
 /* ---- width.c ---- */
 
+/* The least bound of an index expression that is seen; infinity: none is. */
+double summary_upper(summary *s, tp_expr e);
+
 /* To be looked at when what buffers hold is known; t itself may speak of it. */
 void summary_must_fit(summary *s, term t, tp_dtype dtype);
 /* All that must fit does, or the summary stops. contents: puts in what buffers hold; NULL: there are none. */
@@ -204,8 +209,6 @@ bool literals_may_be_rounded(const summary *s);
 bool term_fits(summary *s, term t, tp_dtype to);
 /* t in a float type: itself where it fits, else TP_P_CAST of it, `exponent` being the type. */
 term term_narrow(summary *s, term t, tp_dtype to);
-/* Are its constants finite in that type? A literal may be an infinity. */
-bool term_holds_constants(const summary *s, term t, tp_dtype d);
 
 /* ---- element.c: a program at symbolic indices ---- */
 

@@ -106,11 +106,3 @@ term term_narrow(summary *s, term t, tp_dtype to)
         return t;
     return term_apply(s, TP_P_CAST, t, (term){0}, (term){0}, to);
 }
-
-bool term_holds_constants(const summary *s, term t, tp_dtype d)
-{
-    const term_node *n = term_get(s, t);
-    if (!tp_is_float(d) || tp_is_weak(d) || (n->kind == T_REAL && isinf(n->real)))
-        return true;
-    return tp_dtype_holds(d, n->constants.lo) && tp_dtype_holds(d, n->constants.hi);
-}

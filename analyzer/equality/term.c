@@ -66,7 +66,8 @@ static bool is_number(const summary *s, term t, double *v)
 static reach reach_of_applied(const summary *s, const term_node *n, const reach *x, reach all)
 {
     double a, b = 0;
-    if (tp_prim_is_elementwise(n->prim) && is_number(s, n->arg[0], &a) &&
+    int64_t power;
+    if (tp_prim_is_elementwise(n->prim) && n->prim != TP_P_INTEGER_POW && is_number(s, n->arg[0], &a) &&
         (!n->arg[1].id || is_number(s, n->arg[1], &b))) {
         double v = tp_meaning_f64(n->prim, a, b);
         return v != v || isinf(a) || isinf(b) ? (reach){0, 0} : (reach){fmin(v, 0), fmax(v, 0)};
@@ -79,6 +80,10 @@ static reach reach_of_applied(const summary *s, const term_node *n, const reach 
         return (reach){fmin(x[0].lo * x[1].hi, x[0].hi * x[1].lo), fmax(x[0].lo * x[1].lo, x[0].hi * x[1].hi)};
     if (n->prim == TP_P_SQUARE)
         return (reach){0, fmax(x[0].lo * x[0].lo, x[0].hi * x[0].hi)};
+    if (n->prim == TP_P_INTEGER_POW && tp_expr_is_const(s->p, n->e, &power) && power > 0) {
+        double most = pow(fmax(-x[0].lo, x[0].hi), (double)power);
+        return (reach){-most, most};
+    }
     if (n->prim == TP_P_NEG)
         return (reach){-x[0].hi, -x[0].lo};
     if (n->prim == TP_P_ABS)
@@ -88,26 +93,65 @@ static reach reach_of_applied(const summary *s, const term_node *n, const reach 
     return one_of_them ? all : (reach){0, 0};
 }
 
-/* Constants alone, with 0 for what comes of data, which is finite. */
-static reach reach_of(const summary *s, const term_node *n)
+/* An integer of sizes and indices: it fits int32 (TP104). `exact`: by what the prover sees. */
+static reach reach_of_integer(summary *s, tp_expr e, bool exact)
 {
-    reach x[3] = {{0, 0}}, all = {0, 0};
     int64_t v;
-    bool number = n->kind == T_REAL || (n->kind == T_INTEGER && tp_expr_is_const(s->p, n->e, &v));
-    if (number) {
-        double c = n->kind == T_INTEGER ? (double)v : isfinite(n->real) ? n->real : 0;
-        return (reach){fmin(c, 0), fmax(c, 0)};
-    }
-    for (int i = 0; i < 3 && n->arg[i].id; i++) {
-        x[i] = term_get(s, n->arg[i])->constants;
-        if (n->kind != T_APPLY || n->prim != TP_P_WHERE || i > 0)
-            all = (reach){fmin(all.lo, x[i].lo), fmax(all.hi, x[i].hi)};
-    }
+    if (tp_expr_is_const(s->p, e, &v))
+        return (reach){fmin((double)v, 0), fmax((double)v, 0)};
+    if (tp_expr_is_bool(s->p, e))
+        return (reach){0, 1};
+    return exact ? (reach){fmin(-summary_upper(s, tp_op1(s->p, TP_E_NEG, e)), 0), fmax(summary_upper(s, e), 0)}
+                 : (reach){-0x1p31, 0x1p31};
+}
+
+/* Constants alone, with 0 for what comes of data, which is finite. x: of the arguments. */
+static reach reach_of(summary *s, const term_node *n, const reach *x, bool exact)
+{
+    reach all = {0, 0};
+    if (n->kind == T_INTEGER)
+        return reach_of_integer(s, n->e, exact);
+    if (n->kind == T_REAL)
+        return isfinite(n->real) ? (reach){fmin(n->real, 0), fmax(n->real, 0)} : all;
+    for (int i = n->kind == T_APPLY && n->prim == TP_P_WHERE; i < 3 && n->arg[i].id; i++)
+        all = (reach){fmin(all.lo, x[i].lo), fmax(all.hi, x[i].hi)};
     if (n->kind == T_FOLD && prim_of_first(n->prim) != TP_PRIMS)
         return x[1];
-    if (n->kind != T_APPLY)
-        return n->kind == T_SELECT || (n->kind == T_FOLD && n->prim != TP_P_PROD) ? all : (reach){0, 0};
-    return reach_of_applied(s, n, x, all);
+    if (n->kind == T_FOLD && n->prim == TP_P_SUM && (all.lo < 0 || all.hi > 0)) {
+        double most = fmax(reach_of_integer(s, n->e, exact).hi, 1);
+        return (reach){all.lo * most, all.hi * most};
+    }
+    if (n->kind == T_FOLD && n->prim == TP_P_PROD && (all.lo < -1 || all.hi > 1)) {
+        double most = pow(fmax(-all.lo, all.hi), fmax(reach_of_integer(s, n->e, exact).hi, 1));
+        return (reach){-most, most};
+    }
+    return n->kind == T_APPLY ? reach_of_applied(s, n, x, all) : all;
+}
+
+static reach exact_reach(summary *s, term t, reach *done, bool *known)
+{
+    const term_node n = *term_get(s, t);
+    reach x[3] = {{0, 0}};
+    if (known[t.id])
+        return done[t.id];
+    for (int i = 0; i < 3 && n.arg[i].id; i++)
+        x[i] = exact_reach(s, n.arg[i], done, known);
+    known[t.id] = true;
+    return done[t.id] = reach_of(s, &n, x, true);
+}
+
+static bool in_reach(const reach *r, tp_dtype d)
+{
+    return tp_dtype_holds(d, r->lo) && tp_dtype_holds(d, r->hi);
+}
+
+bool term_holds_constants(summary *s, term t, tp_dtype d)
+{
+    const term_node *n = term_get(s, t);
+    if (!tp_is_float(d) || tp_is_weak(d) || (n->kind == T_REAL && isinf(n->real)) || in_reach(&n->constants, d))
+        return true;
+    reach r = exact_reach(s, t, TP_NEWN(s->arena, reach, t.id + 1), TP_NEWN(s->arena, bool, t.id + 1));
+    return in_reach(&r, d);
 }
 
 static bool may_be_endless(const summary *s, const term_node *n)
@@ -141,20 +185,22 @@ static bool surely_has_value(const summary *s, const term_node *n)
 }
 
 /* What can be told from the arguments, once and for all. */
-static void describe(const summary *s, term_node *n)
+static void describe(summary *s, term_node *n)
 {
     bool all = true;
+    reach x[3] = {{0, 0}};
     n->narrowed = n->kind == T_APPLY && n->prim == TP_P_CAST;
     for (int i = 0; i < 3 && n->arg[i].id; i++) {
         all &= term_get(s, n->arg[i])->plain;
         n->narrowed |= term_get(s, n->arg[i])->narrowed;
+        x[i] = term_get(s, n->arg[i])->constants;
         n->infinite |=
             (n->kind == T_SELECT || (n->kind == T_APPLY && n->prim == TP_P_WHERE)) && term_get(s, n->arg[i])->infinite;
     }
     if (n->kind == T_REAL)
         n->infinite = !isfinite(n->real);
     n->endless = may_be_endless(s, n);
-    n->constants = reach_of(s, n);
+    n->constants = reach_of(s, n, x, false);
     n->mask = mask_of(s, n);
     n->plain = all && surely_has_value(s, n);
 }
@@ -182,7 +228,11 @@ static term intern(summary *s, const term_node *n)
     tp_push(s->arena, s->terms, *n);
     tp_map_set(s->arena, &s->ids, text, s->terms.len);
     describe(s, &s->terms.at[s->terms.len - 1]);
-    return (term){s->terms.len};
+    term t = {s->terms.len};
+    if (s->of_kernel && n->kind == T_APPLY && !s->float64 &&
+        !term_holds_constants(s, t, TP_F32)) /* with what buffers hold, too */
+        summary_stop(s, TP_S("a constant overflows float32"));
+    return t;
 }
 
 /* ---- conditions ---- */

@@ -38,8 +38,7 @@ static double least_bound(summary *s, tp_expr e)
     return at_most(s, e, hi, true) ? (double)hi : HUGE_VAL;
 }
 
-/* The least bound of an index expression that is seen; infinity: none is. */
-static double upper(summary *s, tp_expr e)
+double summary_upper(summary *s, tp_expr e)
 {
     tp_str key = tp_printf(s->arena, "%u", e.id);
     uint32_t number = tp_map_get(&s->bound_of, key);
@@ -115,7 +114,7 @@ static range range_of(summary *s, term t, range *done)
         return *r;
     *r = within(-HUGE_VAL, HUGE_VAL);
     switch (n.kind) {
-    case T_INTEGER: *r = within(-upper(s, tp_op1(s->p, TP_E_NEG, n.e)), upper(s, n.e)); break;
+    case T_INTEGER: *r = within(-summary_upper(s, tp_op1(s->p, TP_E_NEG, n.e)), summary_upper(s, n.e)); break;
     case T_REAL: *r = within(n.real, n.real); break;
     case T_READ: {
         tp_dtype d = s->k->operands[n.operand].dtype;
@@ -131,7 +130,7 @@ static range range_of(summary *s, term t, range *done)
     case T_FOLD:
         *r = range_of(s, n.arg[n.arg[1].id != 0], done);
         if (n.prim == TP_P_SUM) {
-            double most = fmax(upper(s, n.e), 0);
+            double most = fmax(summary_upper(s, n.e), 0);
             *r = within(fmin(r->lo, 0) * most, fmax(r->hi, 0) * most);
         }
         break;
