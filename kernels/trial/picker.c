@@ -373,21 +373,25 @@ static bool find_tables(exploring *x, int64_t *env, uint64_t *seed)
     return x->left_careful-- > 0 && tp_tables_of_seed(k->arena, k, env, NULL, 0, *seed);
 }
 
-/* A dry run, and a case where it went a way of its own. */
-static void explore(exploring *x, int64_t *env, uint64_t seed, double most)
+/* A dry run, and a case where it went a way of its own. False where nothing ran, for want of tables or of effort. */
+static bool explore(exploring *x, int64_t *env, uint64_t seed, double most)
 {
     uint32_t before = x->coverage->unseen;
     double effort = tp_effort_of(x->p->k, env);
     if (!fits(x->p->k, env) || effort > most)
-        return;
+        return false;
+    if (!find_tables(x, env, &seed)) {
+        x->left -= effort / 4;
+        return false;
+    }
     x->left -= effort;
     note_steps(x->p, env);
-    if (find_tables(x, env, &seed))
-        tp_run_dry(x->p->k, env, most, x->coverage);
+    tp_run_dry(x->p->k, env, most, x->coverage);
     if (x->coverage->unseen < before) {
         x->take(x->ctx, env, seed);
         news(x->p, x->p->k, env, true);
     }
+    return true;
 }
 
 /* The cheapest of a few candidates in which a size takes this value. */
@@ -442,17 +446,34 @@ static bool is_condition_of(const tp_point *p, const tp_condition *c)
            (p->kind == TP_POINT_MASK && ((const tp_inst *)p->of)->args[0] == c->value);
 }
 
-/* The cheapest sizes of `searches` at which the condition is `want` in some step. */
+/* Sizes of which 1 is a block, or none tiles them, become 2 to 6 where they are less: of one block, or of tables of one
+ * entry, little can be said. */
+static void grow_counts(exploring *x, tp_rng *rng, int64_t *env)
+{
+    enum { LEAST = 2, MOST = 6 };
+    const tp_kernel *k = x->p->k;
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_size *s = &k->sizes[i];
+        int64_t want = LEAST + (int64_t)tp_rng_below(rng, MOST - LEAST + 1);
+        want += (s->multiple_of - want % s->multiple_of) % s->multiple_of;
+        if (s->kind == TP_SIZE_RANGE && tp_largest_block(k, s, env) <= 1 && want > env[s->sym] && want <= s->max)
+            env[s->sym] = want;
+    }
+}
+
+/* The cheapest sizes of `searches` at which the condition is `want` in some step; `grown`: by grow_counts(). */
 static bool solve_sizes(exploring *x, tp_rng *rng, const tp_conditions *cs, uint32_t c, bool want, int searches,
-                        int64_t *best, int64_t *env)
+                        bool grown, int64_t *best, int64_t *env)
 {
     double least = LATE_EFFORT;
     bool found = false;
     for (int n = 0; n < searches; n++) {
         tp_whereabouts w = {.env = env};
-        if (!candidate(x->p, rng, UINT32_MAX, 0, n % 2 == 1, env) ||
-            !tp_condition_solve(cs, c, want, TP_SOLVE_STEP | TP_SOLVE_SIZES, rng, &w) || !fits(x->p->k, env) ||
-            tp_effort_of(x->p->k, env) >= least)
+        bool drawn = candidate(x->p, rng, UINT32_MAX, 0, n % 2 == 1, env);
+        if (drawn && grown)
+            grow_counts(x, rng, env);
+        if (!drawn || !tp_condition_solve(cs, c, want, TP_SOLVE_STEP | TP_SOLVE_SIZES, rng, &w) ||
+            !fits(x->p->k, env) || tp_effort_of(x->p->k, env) >= least)
             continue;
         least = tp_effort_of(x->p->k, env);
         memcpy(best, env, tp_sym_count(x->p->k->exprs) * sizeof *best);
@@ -462,11 +483,13 @@ static bool solve_sizes(exploring *x, tp_rng *rng, const tp_conditions *cs, uint
 }
 
 /* Guards and masks that went one way only: at sizes at which they go the other.
- * Where there are tables, they may have to be such that the condition is reached: several sizes and contents. */
+ * Where there are tables, they may have to be such that the condition is reached: several sizes, and several contents
+ * of each. */
 static void explore_conditions(exploring *x, tp_arena *a, tp_rng *rng, int64_t *env)
 {
+    enum { CONTENTS = 2 };
     const tp_kernel *k = x->p->k;
-    uint64_t times = k->ntables ? 12 : 1;
+    uint64_t times = k->ntables ? 12 : 1, contents = k->ntables ? CONTENTS : 1;
     int searches = k->ntables ? 2 : 6;
     tp_conditions cs = tp_conditions_of(a, k);
     int64_t *best = TP_NEWN(a, int64_t, tp_sym_count(k->exprs));
@@ -475,8 +498,10 @@ static void explore_conditions(exploring *x, tp_arena *a, tp_rng *rng, int64_t *
         for (uint32_t c = 0; c < cs.list.len; c++)
             for (uint32_t way = 0; way < 2 && is_condition_of(&x->coverage->points.at[i], &cs.list.at[c]); way++)
                 for (uint64_t t = 0; t < times && !(x->coverage->points.at[i].seen >> way & 1) && x->left > 0; t++)
-                    if (solve_sizes(x, rng, &cs, c, way == 1, searches, best, env))
-                        explore(x, best, 5000 + t, LATE_EFFORT);
+                    if (solve_sizes(x, rng, &cs, c, way == 1, searches, k->ntables && t % 2, best, env))
+                        for (uint64_t n = 0; n < contents && !(x->coverage->points.at[i].seen >> way & 1) &&
+                                             explore(x, best, 5000 + contents * t + n, LATE_EFFORT);)
+                            n++;
 }
 
 /* ---- arms ---- */
