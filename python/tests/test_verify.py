@@ -98,6 +98,15 @@ def test_what_is_around_the_call_is_compared_too(around, same):
     assert wrong.rules and not wrong.equivalence and "the worst is" in str(wrong)
 
 
+def test_sizes_with_another_kernel_are_executed():
+    odd = lambda x: double(x, 3.0 if x.shape[0] == 123 else 2.0)  # noqa: E731
+    report = tileproof.verify(odd, reference, "f32[M,128]", sizes={"M": 512})
+    assert not report.ok and "Left out, with another kernel: M = 123" in str(report) and "left out: violated, at M = 123: result 0 differs" in str(report), report
+    same = lambda x: double(x) if x.shape[0] != 123 else double(x / 2, 4.0)  # noqa: E731
+    report = tileproof.verify(same, reference, "f32[M,128]", sizes={"M": 512})
+    assert report.ok and "left out: tested, executed at M = 123 of 1 sizes" in str(report), report
+
+
 def test_a_function_that_only_looks_like_its_call():
     assert not tileproof.verify(lambda x: double(x) * 3, reference, X).ok  # the call alone is the reference
     assert not tileproof.verify(lambda x: double(x * 3), reference, jax.ShapeDtypeStruct((256, 128), jnp.float32)).ok
@@ -107,6 +116,7 @@ def test_sizes():
     report = tileproof.verify(double, reference, "f32[M,128]", sizes={"M": 512})
     assert report.ok and "M" in report.specs[0]["sizes"], report
     assert not tileproof.verify(lambda x: double(x, 2.001), reference, "f32[M,128]", sizes={"M": 512}).ok
+    assert "note: twice: sizes inferred from" in str(report) and "<= M <= 65536" in str(report) and "Left out" not in str(report)
     with pytest.raises(tileproof.TileproofError, match="name them in the arguments"):
         tileproof.verify(double, reference, X, sizes={"M": 512})
 

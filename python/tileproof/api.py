@@ -110,10 +110,10 @@ class Report:
 
     @property
     def assumed(self) -> list[str]:
-        """What is said of tables: those that are open, and contracts that were inferred from one call."""
-        from . import contracts
+        """The domains of sizes that were inferred, and what is said of tables: those that are open, and contracts that were inferred from one call."""
+        from . import contracts, symbolic
 
-        return [t for s in self.specs for t in contracts.told(s)]
+        return [symbolic.told(s) for s in self.specs if "inferred" in s.get("x-python", {})] + [t for s in self.specs for t in contracts.told(s)]
 
     def of(self, *verdicts: str) -> list[Finding]:
         return [f for f in self.findings if f.verdict in verdicts]

@@ -25,6 +25,8 @@ ROUNDS = 16  # of a fit that is repeated with a sample more
 MOST_PIECES = 5  # domains beside each other
 FEWEST = 4  # steps of a size, between sizes at which its numbers are others
 MOST_CONSTANTS = 24
+MOST_LEFT_OUT = 32
+SOME = 4  # of them that a sentence names
 Sizes = dict[str, int]
 
 
@@ -107,9 +109,31 @@ def read(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = No
     at_base = list(refused)
     if not inference.models:
         return importer.all_of(fn, [], at_base), at_base
-    found = _pieces(lambda base: _Inference(specs_at, base, numbers, tops), inference, tops)
+    made_of = [inference]
+
+    def infer(base: Sizes) -> _Inference:
+        made_of.append(_Inference(specs_at, base, numbers, tops))
+        return made_of[-1]
+
+    found = _pieces(infer, inference, tops)
+    out = _left_out(made_of, [s["sizes"] for s in found])
+    if out:
+        found[0]["x-python"]["inferred"]["left_out"] = out
     _see_tables(found, fn, arguments, sizes, tables == "inferred")
     return found, at_base
+
+
+def _left_out(inferences: list[_Inference], boxes: list[dict[str, Any]]) -> list[Sizes]:
+    """Sizes that were looked at, with a kernel that is that of no domain; the smallest first."""
+    refused = set().union(*(i.refused for i in inferences))
+    seen = {key for i in inferences for key in i.seen} - refused
+    names = list(inferences[0].base)
+    out = [at for at in (dict(zip(names, key, strict=True)) for key in sorted(seen, key=math.prod)) if not any(_inside(at, box) for box in boxes)]
+    return out[:MOST_LEFT_OUT]
+
+
+def _inside(at: Sizes, box: dict[str, Any]) -> bool:
+    return all(box[n]["min"] <= v <= box[n]["max"] and v % box[n].get("multiple_of", 1) == 0 for n, v in at.items())
 
 
 def _see_tables(specs: list[dict[str, Any]], fn: Any, arguments: Any, sizes: Sizes, include: bool) -> None:
@@ -136,7 +160,7 @@ def _pieces(infer: Callable[[Sizes], _Inference], first: _Inference, tops: Sizes
     todo = _beside(first.base, boxes[0], tops)
     while todo and len(boxes) < MOST_PIECES:
         base = todo.pop(0)
-        if any(all(box[n]["min"] <= v <= box[n]["max"] and v % box[n].get("multiple_of", 1) == 0 for n, v in base.items()) for box in boxes):
+        if any(_inside(base, box) for box in boxes):
             continue
         try:
             inference = infer(base)
@@ -191,6 +215,7 @@ class _Inference:
     def __init__(self, specs_at: Callable[[Sizes], list[dict[str, Any]]], base: Sizes, numbers: set[int], tops: Sizes):
         self.specs_at, self.base, self.numbers, self.tops = specs_at, base, numbers, tops
         self.seen: dict[tuple[int, ...], list[Form] | None] = {}
+        self.refused: set[tuple[int, ...]] = set()  # by fn, in its own way
         self.why = ""  # the last sizes did not do
         self.models = specs_at(base)
         self.forms = [Form.of(s) for s in self.models]
@@ -209,6 +234,7 @@ class _Inference:
                 raise
             except Exception as e:  # noqa: BLE001  fn refuses these sizes in its own way
                 self.seen[key] = None
+                self.refused.add(key)
                 self.why = f"{_text(at)} is refused: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"
         return self.seen[key]
 
@@ -518,9 +544,12 @@ def _reals(term: Formula) -> Iterator[Formula]:
 
 def told(spec: dict[str, Any]) -> str:
     """One sentence about the domain that was inferred."""
-    ranges = ", ".join(f"{s['min']} <= {n} <= {s['max']}" for n, s in spec["sizes"].items())
-    return (f"{spec['name']}: sizes inferred from {spec['x-python']['inferred']['calls']} calls: {ranges}; "
-            "others were not looked at, and what is proven says nothing of them")
+    ranges = ", ".join(f"{s['min']} <= {n} <= {s['max']}" + (f" in steps of {s['multiple_of']}" if "multiple_of" in s else "") for n, s in spec["sizes"].items())
+    inferred = spec["x-python"]["inferred"]
+    out = inferred.get("left_out", [])
+    named = "; ".join(map(_text, out[:SOME])) + (f"; and {len(out) - SOME} more" if len(out) > SOME else "")
+    return (f"{spec['name']}: sizes inferred from {inferred['calls']} calls: {ranges}; "
+            "others were not looked at, and what is proven says nothing of them" + (f". Left out, with another kernel: {named}" if out else ""))
 
 
 def parse(text: str) -> Sizes:

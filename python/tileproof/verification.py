@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import time
 from typing import Any, Callable, ClassVar, Iterator, Mapping
 
 from . import api, binary
@@ -111,6 +112,9 @@ def _arguments(args: tuple[Any, ...], sizes: dict[str, int]) -> Callable[..., tu
     return lambda **at: tuple(argument(a, at) if isinstance(a, str) else a for a in args)
 
 
+MOST_EXECUTED = 8  # sizes that inference left out
+
+
 class _Run:
     """One verification."""
 
@@ -143,7 +147,33 @@ class _Run:
             made.tiers.append(tier)
             made.compared.update(dict.fromkeys(undecided, INCONCLUSIVE) if tier.verdict == "tested" else {})
             made.compared[tier.kernel] = tier.verdict
+        self.left_out(made, [at for spec in specs for at in spec.get("x-python", {}).get("inferred", {}).get("left_out", [])])
         return made
+
+    def left_out(self, made: Verification, sizes: list[dict[str, int]]) -> None:
+        """Execute fn at sizes of which no spec speaks, though they were looked at: the smallest ones."""
+        from . import everywhere
+
+        end, equal = time.monotonic() + self.seconds, []
+        for at in sizes[:MOST_EXECUTED]:
+            text = ", ".join(f"{n} = {v}" for n, v in at.items())
+            self.said(len(equal), len(sizes), f"executing {self.name} at {text}")
+            try:
+                api.assert_equivalent(self.fn, self.reference, *everywhere.given(self.arguments(**at), "normal", 0), rtol=self.tolerance[0], atol=self.tolerance[1])
+            except (NotExecuted, TileproofError):
+                continue
+            except AssertionError as e:
+                made.tiers.append(Tier(f"{self.name}()", "left out", "violated", f"at {text}: {e}"))
+                made.compared[f"{self.name}()"] = "violated"
+                return
+            equal.append(text)
+            if time.monotonic() > end:
+                break
+        if equal:
+            made.compared.setdefault(f"{self.name}()", "tested")
+        if sizes:
+            made.tiers.append(Tier(f"{self.name}()", "left out", "tested" if equal else "unknown",
+                                   f"executed at {'; '.join(equal) or 'none'} of {len(sizes)} sizes with a kernel that is that of no domain"))
 
     def imported(self, args: tuple[Any, ...]) -> tuple[list[dict[str, Any]], list[Unsupported], bool]:
         """Specs, what is refused, and whether the only spec has the reference and says all of fn."""
@@ -226,7 +256,7 @@ def tiers(name: str, e: dict[str, Any]) -> list[Tier]:
     return [Tier(name, "all sizes", everywhere["verdict"], proof),
             Tier(name, "algebra", *counted(both, "shapes", algebra["reason"] or "")),
             Tier(name, "rounding", "tested" if rounding["cases"] else "unknown",
-                 f"within the certified bound on {rounding['cases']} cases" + (f", worst ratio {far:.3g}" if far is not None else "") if rounding["cases"] else ""),
+                 f"within the certified bound on {rounding['cases']} cases" + (f", worst ratio {float(far):.3g}" if far is not None else "") if rounding["cases"] else ""),
             Tier(name, "bits", *counted(bits["cases"], "cases", bits["reason"] or ""))]
 
 
