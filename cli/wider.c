@@ -22,6 +22,7 @@ static const char *const FAMILIES[TP_INPUT_FAMILIES] = {
     [TP_INPUT_SIGNS] = "one-signed",
     [TP_INPUT_POWERS] = "power-of-two",
     [TP_INPUT_LARGE] = "large",
+    [TP_INPUT_OPPOSITE] = "oppositely signed",
 };
 
 typedef struct pair {

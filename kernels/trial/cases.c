@@ -336,6 +336,26 @@ static void spread_families(const tp_spec *s, tp_cases *cases)
     }
 }
 
+/* Long rows of one sign: what counts or adds in a narrow type leaves it there. On the cheapest such case of each dtype
+ * combination. */
+static void add_signs_of_long_rows(const tp_spec *s, tp_cases *cases)
+{
+    for (uint32_t n = 0; n < s->nkernels; n++) {
+        tp_case *best = NULL;
+        double least = 8 * CHEAP;
+        for (uint32_t i = 0; i < cases->len; i++) {
+            tp_case *x = &cases->at[i];
+            if (x->kernel != s->kernels[n] || x->given || !tp_large_here(x->kernel, x->env) ||
+                tp_effort_of(x->kernel, x->env) > least)
+                continue;
+            best = x;
+            least = tp_effort_of(x->kernel, x->env);
+        }
+        if (best)
+            best->families |= TP_INPUT_BIT(TP_INPUT_SIGNS) | TP_INPUT_BIT(TP_INPUT_OPPOSITE);
+    }
+}
+
 /* Decisions are looked at on one case of each dtype combination, that with most elements of those that cost little. */
 static void mark_boundaries(const tp_spec *s, tp_cases *cases)
 {
@@ -434,6 +454,7 @@ tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel)
         for (uint32_t i = FEW; i < per_kernel; i++)
             add_case(&p, k, NULL, i, NULL);
     spread_families(s, &out);
+    add_signs_of_long_rows(s, &out);
     mark_boundaries(s, &out);
     return out;
 }

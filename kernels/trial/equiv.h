@@ -246,8 +246,9 @@ typedef enum tp_input_family {
     TP_INPUT_SIGNS,    /* of one sign: the first input negative, the second positive, … */
     TP_INPUT_POWERS,   /* of two, from 1/16 to 16, both signs */
     TP_INPUT_LARGE,    /* normal, times 12: exp matters */
+    TP_INPUT_OPPOSITE, /* as TP_INPUT_SIGNS, the other way round */
 } tp_input_family;
-enum { TP_INPUT_FIRST_PLACED = TP_INPUT_ASCENDING, TP_INPUT_FAMILIES = TP_INPUT_LARGE + 1 };
+enum { TP_INPUT_FIRST_PLACED = TP_INPUT_ASCENDING, TP_INPUT_FAMILIES = TP_INPUT_OPPOSITE + 1 };
 /* The families that E1 may run besides the normal one, as bits of tp_case.families. */
 #define TP_INPUT_BIT(family) (1u << (family))
 /* What reports and `run --fill` call it; false: there is none of that name. */

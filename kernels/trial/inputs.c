@@ -82,6 +82,12 @@ static double spike(tp_rng *rng, bool row)
     return row ? 4 * v : v;
 }
 
+/* Of the families of one sign: that of this input. */
+static bool positive(tp_input_family family, uint64_t stream)
+{
+    return stream % 2 == (family == TP_INPUT_SIGNS);
+}
+
 /* What stands where; magnitudes are small where they may be, so that exp and what comes of it stay exact enough. */
 static double input_value(tp_input_family family, const tp_tensor *t, size_t i, tp_rng *rng, uint64_t seed,
                           uint64_t stream)
@@ -96,7 +102,9 @@ static double input_value(tp_input_family family, const tp_tensor *t, size_t i, 
     case TP_INPUT_SPIKES: return spike(rng, of_row(seed, stream, p.row, 8) == 0);
     case TP_INPUT_TIES: return half;
     case TP_INPUT_CONSTANT: return ((double)of_row(seed, stream, p.row, 9) - 4) / 4;
-    case TP_INPUT_SIGNS: return (stream % 2 ? 1 : -1) * (0.125 + noise + (double)tp_rng_below(rng, 64) / 32);
+    case TP_INPUT_SIGNS:
+    case TP_INPUT_OPPOSITE:
+        return (positive(family, stream) ? 1 : -1) * (0.125 + noise + (double)tp_rng_below(rng, 64) / 32);
     case TP_INPUT_POWERS: return ldexp(flip ? 1 : -1, (int)tp_rng_below(rng, 9) - 4);
     case TP_INPUT_LARGE: return 12 * tp_rng_normal(rng);
     case TP_INPUT_ZEROS:
@@ -126,7 +134,8 @@ static double placed_integer(tp_input_family family, const tp_tensor *t, size_t 
     case TP_INPUT_TIES: return (double)tp_rng_below(rng, 2);
     case TP_INPUT_ZEROS: return 0;
     case TP_INPUT_CONSTANT: return (double)((int64_t)of_row(seed, stream, p.row, (uint64_t)(9 - lo)) + lo);
-    case TP_INPUT_SIGNS: return (double)(sign && stream % 2 == 0 ? -1 - (any & 7) : 1 + (any & 7));
+    case TP_INPUT_SIGNS:
+    case TP_INPUT_OPPOSITE: return (double)(sign && !positive(family, stream) ? -1 - (any & 7) : 1 + (any & 7));
     case TP_INPUT_POWERS: return (double)((int64_t)1 << tp_rng_below(rng, 4));
     case TP_INPUT_SPIKES: return (double)segment(i, any, tp_rng_below(rng, 16) == 0, lo, seed);
     case TP_INPUT_LARGE:
@@ -144,7 +153,7 @@ static const char *const NAMES[] = {
     [TP_INPUT_INTEGERS] = "integers",     [TP_INPUT_SMALL] = "small",       [TP_INPUT_ASCENDING] = "ascending",
     [TP_INPUT_DESCENDING] = "descending", [TP_INPUT_SPIKES] = "spikes",     [TP_INPUT_TIES] = "ties",
     [TP_INPUT_ZEROS] = "zeros",           [TP_INPUT_CONSTANT] = "constant", [TP_INPUT_SIGNS] = "signs",
-    [TP_INPUT_POWERS] = "powers",         [TP_INPUT_LARGE] = "large",
+    [TP_INPUT_POWERS] = "powers",         [TP_INPUT_LARGE] = "large",       [TP_INPUT_OPPOSITE] = "opposite",
 };
 static_assert(sizeof NAMES / sizeof *NAMES == TP_INPUT_FAMILIES, "a name for every family");
 
@@ -195,7 +204,8 @@ void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed,
         case TP_INPUT_CONSTANT:
         case TP_INPUT_SIGNS:
         case TP_INPUT_POWERS:
-        case TP_INPUT_LARGE: v = input_value(family, t, i, &rng, seed, stream); break;
+        case TP_INPUT_LARGE:
+        case TP_INPUT_OPPOSITE: v = input_value(family, t, i, &rng, seed, stream); break;
         }
         tp_put_f64(t->dtype, t->data, i, tp_dtype_moderate(t->dtype, v));
     }
@@ -249,10 +259,11 @@ static bool computes_bytes(const tp_statement *s, void *program)
     return is_byte(p->values.at[i->out].dtype);
 }
 
-/* All numbers of a byte, the ends often, so that what wraps before it is widened is met: where the reference widens
- * first. */
-static void fill_bytes(const tp_kernel *k, tp_tensor *t, uint64_t seed, uint32_t input)
+/* All numbers of a byte, the ends often, or one end alone, so that what wraps before it is widened is met: where the
+ * reference widens first. */
+static void fill_bytes(const tp_kernel *k, tp_tensor *t, tp_input_family family, uint64_t seed, uint32_t input)
 {
+    bool one_sign = family == TP_INPUT_SIGNS || family == TP_INPUT_OPPOSITE, high = positive(family, input);
     tp_program *p = k->reference.program;
     if (!is_byte(t->dtype) || !p || tp_region_any(&p->statements, computes_bytes, p))
         return;
@@ -260,6 +271,8 @@ static void fill_bytes(const tp_kernel *k, tp_tensor *t, uint64_t seed, uint32_t
     int64_t lo = t->dtype == TP_I8 ? INT8_MIN : 0;
     for (size_t i = 0; i < t->n; i++) {
         uint64_t end = tp_rng_below(&rng, 8), any = tp_rng_below(&rng, 256);
+        if (one_sign)
+            end = high;
         tp_put_i64(t->dtype, t->data, i, lo + (int64_t)(end == 0 ? 0 : end == 1 ? 255 : any));
     }
 }
@@ -269,8 +282,10 @@ void tp_fill_input(const tp_kernel *k, const int64_t *env, uint32_t input, tp_te
 {
     tp_fill(t, family, range, seed, input);
     bool chosen = family == TP_INPUT_TIES || family == TP_INPUT_ZEROS || family == TP_INPUT_CONSTANT;
-    if ((family == TP_INPUT_WIDE || family == TP_INPUT_LARGE) && !tp_names_positions(k, input))
-        fill_bytes(k, t, seed, input);
+    bool bytes =
+        family == TP_INPUT_WIDE || family == TP_INPUT_LARGE || family == TP_INPUT_SIGNS || family == TP_INPUT_OPPOSITE;
+    if (bytes && !tp_names_positions(k, input))
+        fill_bytes(k, t, family, seed, input);
     if (chosen || !tp_names_positions(k, input))
         return;
     tp_rng rng = tp_rng_new(seed ^ 0x706c616365, input);

@@ -23,6 +23,8 @@ typedef struct tp_constants {
 const tp_constants *tp_constants_of(tp_arena *a, const tp_kernel *k);
 /* x rounded down to a multiple that the size may have; nothing when it may not. */
 void tp_add_value(tp_values *v, const tp_size *s, int64_t x);
+/* Has a size that no block tiles a value above 256? */
+bool tp_large_here(const tp_kernel *k, const int64_t *env);
 /* Values worth a case: one past the largest block first. env: chosen sizes are set. */
 tp_values tp_telling_values(const tp_kernel *k, const tp_constants *all, const tp_size *s, const int64_t *env);
 

@@ -365,9 +365,22 @@ static bool in_shapes(const tp_kernel *k, const tp_size *s)
     return false;
 }
 
+/* More than 256: of an iota that long bfloat16 lacks a number, and a count of all elements is odd beyond 256, which
+ * bfloat16 lacks and bytes wrap. */
+enum { LARGE = 259 };
+
+bool tp_large_here(const tp_kernel *k, const int64_t *env)
+{
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_size *s = &k->sizes[i];
+        if (s->kind == TP_SIZE_RANGE && env[s->sym] > 256 && in_shapes(k, s) && !tp_largest_block(k, s, env))
+            return true;
+    }
+    return false;
+}
+
 tp_values tp_telling_values(const tp_kernel *k, const tp_constants *all, const tp_size *s, const int64_t *env)
 {
-    enum { LARGE = 257 };
     tp_values v = {.n = 0};
     if (s->kind == TP_SIZE_CHOICE) {
         for (uint32_t i = 0; i < s->nchoices && i < TP_MAX_VALUES; i++)
