@@ -18,6 +18,28 @@ uint64_t tp_residue_inverse(uint64_t x)
     return tp_word(tp_q_of(tp_residue_power(x, TP_Q - 2)), tp_p_of(tp_residue_power(x, TP_P - 2)));
 }
 
+/* x / 2^bits modulo an odd prime below 2^31, for x below it and 1 <= bits <= 32; `lift` * prime is -1 modulo 2^32:
+ * so many times the prime is added that the bits are 0 (Montgomery, Math. Comp. 44, 1985). */
+static inline uint64_t shift_below(uint64_t x, unsigned bits, uint64_t prime, uint64_t lift)
+{
+    uint64_t r = (x + (x * lift & (((uint64_t)1 << bits) - 1)) * prime) >> bits;
+    return r >= prime ? r - prime : r;
+}
+
+static const uint64_t LIFT_P = 4003350305, LIFT_Q = 709100177;
+
+/* x / 2^n */
+static uint64_t shift_right(uint64_t x, unsigned n)
+{
+    uint64_t q = tp_q_of(x), p = tp_p_of(x);
+    for (unsigned bits; n; n -= bits) {
+        bits = n < 32 ? n : 32;
+        q = shift_below(q, bits, TP_Q, LIFT_Q);
+        p = shift_below(p, bits, TP_P, LIFT_P);
+    }
+    return tp_word(q, p);
+}
+
 uint64_t tp_residue_of(double x)
 {
     int e;
@@ -25,10 +47,10 @@ uint64_t tp_residue_of(double x)
         return 0;
     if (x == 1)
         return tp_word(1, 1);
-    int64_t m = (int64_t)ldexp(frexp(x, &e), 53);
-    uint64_t size = (uint64_t)(m < 0 ? -m : m), whole = tp_word(size % TP_Q, size % TP_P);
-    uint64_t two = e < 53 ? tp_word((TP_Q + 1) / 2, (TP_P + 1) / 2) : tp_word(2, 2); /* a half, or 2 */
-    uint64_t r = tp_residue_multiply(whole, tp_residue_power(two, (uint64_t)(e < 53 ? 53 - e : e - 53)));
+    int64_t m = (int64_t)(frexp(x, &e) * 0x1p53);
+    uint64_t size = (uint64_t)(m < 0 ? -m : m), whole = tp_word(tp_fold_q(size), tp_fold_p(size));
+    uint64_t r = e < 53 ? shift_right(whole, (unsigned)(53 - e))
+                        : tp_residue_multiply(whole, tp_residue_power(tp_word(2, 2), (uint64_t)(e - 53)));
     return m < 0 ? tp_residue_negative(r) : r;
 }
 

@@ -43,12 +43,21 @@ tp_expr tp_rewrite_div(tp_prover *v, const tp_obligation *o, tp_expr e)
     return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
 }
 
+static bool has_same_terms(const tp_poly *p, const tp_poly *q)
+{
+    bool same = p->n == q->n;
+    for (uint32_t i = 0; same && i < p->n; i++)
+        same = p->terms[i].coef == q->terms[i].coef && p->terms[i].degree == q->terms[i].degree &&
+               memcmp(p->terms[i].factors, q->terms[i].factors, sizeof p->terms[i].factors) == 0;
+    return same;
+}
+
 static void add_fact(tp_prover *v, tp_facts *f, const tp_poly *q)
 {
     if (!q->ok || f->polys.len >= MAX_FACTS)
         return;
     for (uint32_t i = 0; i < f->polys.len; i++)
-        if (f->polys.at[i]->n == q->n && memcmp(f->polys.at[i]->terms, q->terms, q->n * sizeof *q->terms) == 0)
+        if (has_same_terms(f->polys.at[i], q))
             return;
     tp_poly *copy = TP_NEW(v->scratch, tp_poly);
     copy->ok = true;
@@ -60,13 +69,13 @@ static void add_fact(tp_prover *v, tp_facts *f, const tp_poly *q)
 /* a - b - strict >= 0 */
 static void add_difference(tp_prover *v, tp_facts *f, tp_expr a, tp_expr b, int64_t strict)
 {
-    tp_poly *p = TP_NEW(v->scratch, tp_poly), *q = TP_NEW(v->scratch, tp_poly);
-    tp_poly_of(v->p, tp_rewrite_div(v, f->o, a), p);
-    tp_poly_of(v->p, tp_rewrite_div(v, f->o, b), q);
-    tp_poly_add(p, q, -1);
-    if (p->ok)
-        tp_poly_add_term(p, (tp_term){.coef = -strict});
-    add_fact(v, f, p);
+    tp_poly p, q;
+    tp_poly_of(v->p, tp_rewrite_div(v, f->o, a), &p);
+    tp_poly_of(v->p, tp_rewrite_div(v, f->o, b), &q);
+    tp_poly_add(&p, &q, -1);
+    if (p.ok)
+        tp_poly_add_term(&p, (tp_term){.coef = -strict});
+    add_fact(v, f, &p);
 }
 
 static void premise_facts(tp_prover *v, tp_facts *f, tp_expr e)
@@ -162,10 +171,10 @@ static void multiply_out(tp_prover *v, const tp_obligation *o, tp_facts *f, cons
                 if (f->polys.at[i]->terms[k].degree == 0 ||
                     !quotient_term(v, o, &monomials.at[m], &f->polys.at[i]->terms[k], &q))
                     continue;
-                tp_poly factor = {.ok = true}, *r = TP_NEW(v->scratch, tp_poly);
+                tp_poly factor = {.ok = true}, r;
                 tp_poly_add_term(&factor, q);
-                tp_poly_mul(f->polys.at[i], &factor, r);
-                add_fact(v, f, r);
+                tp_poly_mul(f->polys.at[i], &factor, &r);
+                add_fact(v, f, &r);
             }
 }
 
@@ -175,12 +184,12 @@ static void goal_monomials(tp_prover *v, const tp_obligation *o, tp_expr e, tp_p
         return;
     tp_expr_node n = *tp_expr_get(v->p, e);
     if (n.op >= TP_E_EQ && n.op <= TP_E_GE) {
-        tp_poly *p = TP_NEW(v->scratch, tp_poly);
-        tp_poly_of(v->p, tp_op2(v->p, TP_E_SUB, tp_rewrite_div(v, o, n.a), tp_rewrite_div(v, o, n.b)), p);
-        for (uint32_t i = 0; p->ok && i < p->n; i++)
-            if (p->terms[i].degree >= 2) {
-                p->terms[i].coef = 1; /* positive, so that terms never cancel */
-                tp_poly_add_term(into, p->terms[i]);
+        tp_poly p;
+        tp_poly_of(v->p, tp_op2(v->p, TP_E_SUB, tp_rewrite_div(v, o, n.a), tp_rewrite_div(v, o, n.b)), &p);
+        for (uint32_t i = 0; p.ok && i < p.n; i++)
+            if (p.terms[i].degree >= 2) {
+                p.terms[i].coef = 1; /* positive, so that terms never cancel */
+                tp_poly_add_term(into, p.terms[i]);
             }
         return;
     }

@@ -213,11 +213,11 @@ static Z3_ast of_poly(query *q, const tp_poly *p)
 
 static Z3_ast arith(query *q, tp_expr e)
 {
-    tp_poly *p = TP_NEW(q->v->arena, tp_poly);
+    tp_poly p;
     if (tp_expr_too_large(e)) /* it may be anything, and another thing each time */
         return Z3_mk_fresh_const(q->z->ctx, "large", q->z->integer);
-    tp_poly_of(q->v->p, tp_rewrite_div(q->v, q->o, e), p);
-    return p->ok ? of_poly(q, p) : constant(q, "big", e.id); /* too large: free */
+    tp_poly_of(q->v->p, tp_rewrite_div(q->v, q->o, e), &p);
+    return p.ok ? of_poly(q, &p) : constant(q, "big", e.id); /* too large: free */
 }
 
 static Z3_ast formula(query *q, tp_expr e)

@@ -412,6 +412,37 @@ static void residues_are_remainders(void **state)
     assert_true(tp_residues_sum(2, unknown) == TP_FIELD_UNKNOWN);
 }
 
+/* The residue of a double is its whole number, halved or doubled one bit at a time; of the largest, the least, and
+ * numbers of any exponent. */
+static void residues_of_doubles(void **state)
+{
+    tp_rng rng = tp_rng_new(number_of("TEST_SEED", 1), 0x646f75);
+    (void)state;
+    for (int t = 0; t < 4000; t++) {
+        int64_t whole = (int64_t)tp_rng_below(&rng, (uint64_t)1 << (1 + tp_rng_below(&rng, 53)));
+        int shift = (int)tp_rng_below(&rng, 2046) - 1074;
+        double v = ldexp((double)whole, shift);
+        if (t < 4) {
+            whole = (int64_t[]){1, 1, ((int64_t)1 << 53) - 1, ((int64_t)1 << 53) - 1}[t];
+            shift = (int[]){-1074, 1023, 971, -1074}[t];
+            v = ldexp((double)whole, shift);
+        }
+        if (!isfinite(v))
+            continue;
+        uint64_t q = (uint64_t)whole % TP_Q, p = (uint64_t)whole % TP_P;
+        for (int i = shift; i < 0; i++) {
+            q = (q + (q % 2 ? TP_Q : 0)) / 2;
+            p = (p + (p % 2 ? TP_P : 0)) / 2;
+        }
+        for (int i = 0; i < shift; i++) {
+            q = 2 * q % TP_Q;
+            p = 2 * p % TP_P;
+        }
+        assert_true(tp_residue_of(v) == tp_word(q, p));
+        assert_true(tp_residue_of(-v) == tp_word(q ? TP_Q - q : 0, p ? TP_P - p : 0));
+    }
+}
+
 /* ---- field: correct rewritings of random expressions ---- */
 
 typedef struct term term;
@@ -729,6 +760,7 @@ int main(void)
         cmocka_unit_test(folds_stay_within_their_bounds),
         cmocka_unit_test(whole_kernels_stay_within_their_bounds),
         cmocka_unit_test(residues_are_remainders),
+        cmocka_unit_test(residues_of_doubles),
         cmocka_unit_test(correct_rewritings_agree_and_wrong_ones_do_not),
         cmocka_unit_test(residues_judge_an_online_softmax),
         cmocka_unit_test(one_missing_term_is_seen),
