@@ -269,7 +269,7 @@ static int64_t growth(const tp_kernel *k, tp_expr shape, const tp_size *s, const
 {
     int64_t at[MOST_SYMBOLS], d[3];
     uint32_t nsyms = tp_sym_count(k->exprs);
-    if (tp_expr_get(k->exprs, shape)->op == TP_E_SYM || nsyms > MOST_SYMBOLS)
+    if (s->kind != TP_SIZE_RANGE || tp_expr_get(k->exprs, shape)->op == TP_E_SYM || nsyms > MOST_SYMBOLS)
         return 1;
     memcpy(at, env, nsyms * sizeof *at);
     for (uint32_t i = 0; i < k->nsizes; i++)

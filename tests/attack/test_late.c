@@ -1,7 +1,7 @@
 /* Late defects: conditions that hold at one far index or size only, planted into
- * the gallery in several places. Each one that changes a value is found by the
+ * the gallery and tests/kernels in several places. Each one that changes a value is found by the
  * second opinion; one that is not found must be proven to change none.
- * TEST_TRIALS or TEST_NTH set: one in TEST_NTH of the family (default: 6), else a
+ * TEST_TRIALS or TEST_NTH set: one in TEST_NTH of the family (default: 18), else a
  * sample of the kernels that cost least. */
 #define _DEFAULT_SOURCE /* scandir */
 #include <dirent.h>
@@ -585,8 +585,9 @@ static void late_defects(void **state)
 {
     (void)state;
     static const char *const FOLDERS[] = {"examples/elementwise", "examples/reduction", "examples/matmul",
-                                          "examples/attention", "examples/sequence"};
-    enum { SAMPLE = 23, ATTACK = 6, CHEAP = 2 };
+                                          "examples/attention",   "examples/sequence",  "examples/moe",
+                                          "tests/kernels"};
+    enum { SAMPLE = 23, ATTACK = 18, CHEAP = 2 };
     bool whole = getenv("TEST_TRIALS") || getenv("TEST_NTH");
     unsigned nth = (unsigned)setting("TEST_NTH", whole ? ATTACK : SAMPLE), number = 0;
     const char *only = getenv("TEST_ONLY");
