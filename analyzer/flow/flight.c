@@ -13,7 +13,6 @@
  * stands for the turn. A loop of waits ends it when the two have the same turns.
  */
 #include "analyzer/flow/internal.h"
-#include "spec/table.h"
 
 enum {
     MOST_IN_FLIGHT = 64,
@@ -499,6 +498,74 @@ static bool once(proof *x, span s, fleet *all)
     return turns(x, s, tp_sym(x->a->p, axis->sym), axis->steps, all);
 }
 
+/* The copies of the first turn, as if they lasted until something ends them: without what their start asks of the turn.
+ */
+static fleet lasting(proof *x, const fleet *first, uint32_t sym)
+{
+    enum { ROOM = 96 };
+    tp_exprs *p = x->a->p;
+    fleet wide = copy_of(x, first);
+    for (uint32_t i = 0; i < wide.len; i++) {
+        tp_expr all[ROOM], path[ROOM], guard = tp_const(p, 1);
+        uint32_t n = tp_conjuncts(x->a, wide.at[i].guard, all, ROOM),
+                 npath = tp_conjuncts(x->a, wide.at[i].event.path, path, ROOM);
+        for (uint32_t k = 0; k < n; k++) {
+            bool asked = tp_expr_mentions(p, all[k], sym);
+            uint32_t at = 0;
+            while (at < npath && !tp_same(all[k], path[at]))
+                at++;
+            if (!asked || at == npath)
+                guard = tp_op2(p, TP_E_AND, guard, all[k]);
+        }
+        wide.at[i].guard = guard;
+    }
+    return wide;
+}
+
+/* Copies of one start with the same sides, of which one at most is in flight, become one, which is in flight where one
+ * of them is. */
+static void join_alike(proof *x, fleet *all)
+{
+    tp_exprs *p = x->a->p;
+    for (uint32_t i = 0; i < all->len; i++)
+        for (uint32_t k = i + 1; k < all->len; k++) {
+            flight *a = &all->at[i], *b = &all->at[k];
+            tp_expr same = tp_op2(p, TP_E_AND, equal_places(x, &a->event.place, &b->event.place),
+                                  tp_op2(p, TP_E_AND, equal_places(x, &a->event.from, &b->event.from),
+                                         equal_places(x, &a->event.counter, &b->event.counter)));
+            if (a->waits || b->waits || a->twin.id || b->twin.id || a->event.syntax != b->event.syntax ||
+                !follows(x, NULL, 0, same) || !follows(x, (tp_expr[]){a->guard, b->guard}, 2, tp_const(p, 0)))
+                continue;
+            a->guard = tp_op2(p, TP_E_OR, a->guard, b->guard);
+            all->at[k--] = all->at[--all->len];
+        }
+}
+
+/* What a turn leaves for the next one, as far as a few turns tell. False: too many copies. */
+static bool guess_left(proof *x, span s, tp_expr turn, const fleet *all, fleet *left)
+{
+    fleet first = {0};
+    for (int round = 0; round < MOST_ROUNDS; round++) { /* copies that last for several turns */
+        fleet now = {0};
+        proof guess = *x;
+        guess.guessing = true;
+        found_by_turn(&guess, all, left, turn, &now);
+        if (now.len > MOST_IN_FLIGHT)
+            return false;
+        once(&guess, s, &now);
+        drop_impossible(&guess, &now);
+        bool settled = same_fleet(&guess, &now, left);
+        x->questions = guess.questions;
+        *left = now;
+        if (settled)
+            return true;
+        if (!round)
+            first = copy_of(x, &now);
+    }
+    *left = lasting(x, &first, (uint32_t)tp_expr_get(x->a->p, turn)->value);
+    return true;
+}
+
 /* The turns of `s`, `turn` their number from 0 to count - 1; `all` before the first turn becomes what is behind the
  * last one. */
 static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
@@ -519,20 +586,8 @@ static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
     if (!count.id)
         return fails(x, "what a turn of a loop leaves in flight is not shown", &x->f->events.at[s.from]);
     fleet left = {0};
-    bool settled = false;
-    for (int round = 0; round < MOST_ROUNDS && !settled; round++) { /* copies that last for several turns */
-        fleet now = {0};
-        proof guess = *x;
-        guess.guessing = true;
-        found_by_turn(&guess, all, &left, turn, &now);
-        if (now.len > MOST_IN_FLIGHT)
-            return fails(x, "too many copies are in flight", NULL);
-        once(&guess, s, &now);
-        drop_impossible(&guess, &now);
-        settled = same_fleet(&guess, &now, &left);
-        x->questions = guess.questions;
-        left = now;
-    }
+    if (!guess_left(x, s, turn, all, &left))
+        return fails(x, "too many copies are in flight", NULL);
     fleet now = {0};
     found_by_turn(x, all, &left, turn, &now);
     if (now.len > MOST_IN_FLIGHT)
@@ -540,7 +595,7 @@ static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
     if (!once(x, s, &now))
         return false;
     drop_impossible(x, &now);
-    if (!same_fleet(x, &now, &left))
+    if (!same_fleet(x, &now, &left) && (join_alike(x, &now), !same_fleet(x, &now, &left)))
         return fails(x, "what is in flight differs from step to step in a way that is not followed", NULL);
     fleet after = {0};
     add_moved(x, &after, &left, sym, tp_op2(p, TP_E_SUB, count, one), tp_op2(p, TP_E_GE, count, one));
@@ -685,61 +740,6 @@ static bool starts(const tp_statement *s, void *ctx)
     return s->semaphore || (!*counting && tp_copies_within(s));
 }
 
-/* At these sizes the machine traps with the running rule, for one of a few contents of the tables, bound then. */
-static bool traps(tp_analysis *a, int64_t *env)
-{
-    enum { CONTENTS = 4 };
-    for (uint64_t seed = 0; seed < (a->k->ntables ? CONTENTS : 1); seed++)
-        if ((!a->k->ntables || tp_tables_find(a->arena, a->k, env, NULL, 0, seed, NULL)) &&
-            a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code) == 1)
-            return true;
-    return false;
-}
-
-enum { MOST_TRIED = 400, MOST_RUNS = 16, WIDE = 5 };
-
-typedef struct search {
-    tp_analysis *a;
-    int64_t *env;
-    uint32_t tried, runs;
-} search;
-
-/* The value number `at` of a size, from 0. False: it has none. */
-static bool set_size(const search *s, const tp_var *v, uint32_t at)
-{
-    int64_t lo = 0, hi = 0, m = v->multiple_of;
-    if (v->choices) {
-        s->env[v->sym] = v->choices[at < v->nchoices ? at : 0];
-        return at < v->nchoices;
-    }
-    if (!tp_expr_is_const(s->a->p, v->lo, &lo) || !tp_expr_is_const(s->a->p, v->hi, &hi))
-        return false;
-    s->env[v->sym] = ((lo + m - 1) / m + (int64_t)at) * m;
-    return s->env[v->sym] <= hi;
-}
-
-/* Sizes from number i on, that lie `left` values above their least ones in all: do some trap? */
-static bool some_trap(search *s, uint32_t i, uint32_t left)
-{
-    if (i == s->a->nsizes)
-        return !left && s->tried++ < MOST_TRIED && tp_domain_has(s->a, s->env) && s->runs++ < MOST_RUNS &&
-               traps(s->a, s->env);
-    bool found = false;
-    for (uint32_t at = 0; !found && at <= left && at < WIDE && s->tried < MOST_TRIED && s->runs < MOST_RUNS; at++)
-        found = set_size(s, &s->a->vars[i], at) && some_trap(s, i + 1, left - at);
-    return found;
-}
-
-/* Small sizes, the least ones first, at which the machine traps with the running rule. False: none was found. */
-static bool find_case(tp_analysis *a, int64_t *env)
-{
-    search s = {.a = a, .env = env};
-    bool found = false;
-    for (uint32_t above = 0; a->o->replay && !found && above < WIDE + a->nsizes; above++)
-        found = some_trap(&s, 0, above);
-    return found;
-}
-
 void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const char *violated)
 {
     if (!a->k->body || !tp_region_any(&a->k->body->statements, starts, &counting))
@@ -758,7 +758,7 @@ void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const c
     bool shown = d.verdict == TP_PROVEN;
     if (d.verdict == TP_UNKNOWN && tp_runs_to_the_end(a))
         d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
-    else if (d.verdict == TP_UNKNOWN && find_case(a, env))
+    else if (d.verdict == TP_UNKNOWN && flow_find_trap(a, env))
         d = (tp_decision){.verdict = TP_VIOLATED, .env = env};
     tp_finding *found = tp_claim_record(a, &c, d, NULL);
     if (shown)

@@ -143,5 +143,8 @@ void flow_note_access(flow *f, tp_event_kind kind, const tp_access *a);
 void flow_note_copy(flow *f, tp_event_kind kind, const tp_statement *s);
 void flow_note_copy_within(flow *f, const tp_statement *s);
 void flow_note_loop(flow *f, tp_event_kind kind, tp_expr counter, tp_expr count);
+/* trap.c: env := small sizes, the least ones first, at which the machine traps with the running rule, and contents of
+ * the tables. env has room for every symbol. False: none was found. */
+bool flow_find_trap(tp_analysis *a, int64_t *env);
 
 #endif
