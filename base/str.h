@@ -59,6 +59,12 @@ tp_str tp_printf(tp_arena *a, const char *fmt, ...) __attribute__((format(printf
 tp_str tp_vprintf(tp_arena *a, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 /* Takes the next item off a list with that separator; false: the list is empty. */
 bool tp_list_next(tp_str *list, const char *separator, tp_str *item);
+/* The line that begins at `from`, without its end. */
+static inline tp_str tp_line_from(tp_str text, size_t from)
+{
+    const char *end = from < text.n ? memchr(text.p + from, '\n', text.n - from) : NULL;
+    return (tp_str){text.p + from, end ? (size_t)(end - text.p) - from : text.n - from};
+}
 /* NUL-terminated copy on the arena. */
 const char *tp_cstr(tp_arena *a, tp_str s);
 

@@ -19,19 +19,6 @@ static void wait_ms(int ms)
     nanosleep(&t, NULL);
 }
 
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-    return (h ^ v) * 0x9e3779b97f4a7c15u ^ (h >> 29);
-}
-
-static uint64_t mix_file(uint64_t h, const struct stat *st)
-{
-    h = mix(h, (uint64_t)st->st_ino);
-    h = mix(h, (uint64_t)st->st_size);
-    h = mix(h, (uint64_t)st->st_mtim.tv_sec);
-    return mix(h, (uint64_t)st->st_mtim.tv_nsec);
-}
-
 /* Specs, bodies, settings and arrays that lie there; what a check writes elsewhere is nothing new. */
 static bool is_read(const char *name)
 {
@@ -44,29 +31,38 @@ static bool is_read(const char *name)
     return false;
 }
 
-static uint64_t mix_folder(tp_arena *a, uint64_t h, const char *folder)
+/* Of each file that is read its number, length and time, as the folder lists them. */
+static void list_folder(tp_buf *b, const char *folder)
 {
     DIR *d = opendir(folder);
-    uint64_t all = 0; /* in any order */
     if (!d)
-        return mix(h, 1);
+        return;
     for (struct dirent *e; (e = readdir(d));) {
         struct stat st;
-        if (is_read(e->d_name) && stat(tp_printf(a, "%s/%s", folder, e->d_name).p, &st) == 0)
-            all += mix_file(0, &st);
+        if (is_read(e->d_name) && stat(tp_printf(b->arena, "%s/%s", folder, e->d_name).p, &st) == 0)
+            tp_buf_printf(b, "%llu %lld %lld.%09ld\n", (unsigned long long)st.st_ino, (long long)st.st_size,
+                          (long long)st.st_mtim.tv_sec, (long)st.st_mtim.tv_nsec);
     }
     closedir(d);
-    return mix(h, all);
 }
 
-static uint64_t state_of(tp_arena *a, const tp_strings *folders)
+static tp_str state_of(tp_arena *a, const tp_strings *folders)
 {
-    uint64_t h = 0;
-    tp_arena *scratch = tp_arena_child(a);
+    tp_buf b = {.arena = a};
     for (uint32_t i = 0; i < folders->len; i++)
-        h = mix_folder(scratch, h, folders->at[i].p);
+        list_folder(&b, folders->at[i].p);
+    return tp_buf_view(&b);
+}
+
+static void wait_for_change(tp_arena *a, const tp_strings *folders, tp_str before)
+{
+    tp_arena *scratch = tp_arena_child(a);
+    while (tp_str_eq(state_of(scratch, folders), before)) {
+        tp_arena_clear(scratch);
+        wait_ms(POLL_MS);
+    }
     tp_arena_free(scratch);
-    return h;
+    wait_ms(SETTLE_MS);
 }
 
 /* Of each spec its folder, once. */
@@ -119,14 +115,14 @@ int tp_watch_specs(tp_cli *c, bool execute)
             return tp_usage_error("--watch cannot wait for changes of standard input: name a file or a folder");
     tp_strings folders = folders_of(c->arena, &specs);
     for (;;) {
-        uint64_t before = state_of(c->arena, &folders);
+        tp_arena *once = tp_arena_child(c->arena);
+        tp_str before = state_of(once, &folders);
         int code = check_once(c, execute);
         if (code == TP_EXIT_USAGE || code == TP_EXIT_INTERNAL) /* another try says the same */
             return code;
         tp_say(stderr, "tileproof: exit code %d; checks again when a file beside the specs changes, Ctrl-C ends", code);
-        while (state_of(c->arena, &folders) == before)
-            wait_ms(POLL_MS);
-        wait_ms(SETTLE_MS);
+        wait_for_change(c->arena, &folders, before);
+        tp_arena_free(once);
         fputs("\n", stdout);
     }
 }

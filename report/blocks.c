@@ -350,7 +350,7 @@ bool tp_map_lanes(tp_arena *a, const tp_kernel *k, int64_t *env, tp_copies *l)
     for (uint32_t i = 0; i < l->shown; i++) /* the last third are the last steps */
         l->step[i] = i < 2 * l->shown / 3 || l->steps == l->shown ? i + 1 : l->steps - l->shown + i + 1;
     for (uint32_t o = 0; o < operands && known; o++)
-        for (int64_t s = 0; s < steps && known; s++) {
+        for (int64_t s = 0; s < steps && known && !tp_is_far(&k->operands[o]); s++) {
             const tp_operand *x = &k->operands[o];
             bool copied = x->role == TP_INPUT ? s == 0 || moves(k, x, env, s, &known)
                                               : s + 1 == steps || moves(k, x, env, s + 1, &known);

@@ -41,7 +41,8 @@ bool tp_map_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, int64_t
 
 /* The pipeline: in which steps is a window copied? Inputs when their block is
  * another than in the step before, outputs in the last step of a run of equal
- * blocks. Shown are the first and the last steps. */
+ * blocks. An operand that stays in HBM ("any") has no window: the body copies it.
+ * Shown are the first and the last steps. */
 enum { TP_LANE_STEPS = 40 };
 typedef struct tp_copies {
     uint64_t steps;

@@ -497,7 +497,7 @@ static void print_at(tp_buf *b, const tp_exprs *p, tp_expr e, int power)
     } else if (n->op == TP_E_READ) {
         const tp_expr index[] = {n->a, n->b, n->c};
         tp_buf_str(b, p->syms.at[n->value].name);
-        for (int i = 0; i < 3 && index[i].id; i++) {
+        for (int i = 0; i < TP_TABLE_RANK && index[i].id; i++) {
             tp_buf_c(b, i ? ", " : "[");
             print_at(b, p, index[i], 0);
         }

@@ -13,6 +13,9 @@ enum {
     TP_MAX_CONTENTS = 1 << 20, /* entries of a table that are written out */
     TP_MAX_CONTRACTS = 64,     /* facts on tables */
     TP_MAX_BOUND = 8,          /* variables of one `forall` */
+    TP_MAX_NAME = 64,          /* characters */
+    TP_MAX_BUFFERS = 16,       /* of a window */
+    TP_MAX_POWER = 16,         /* an integer exponent in a body, either way */
     TP_MAX_SIZES = 256,        /* symbols */
     TP_MAX_CHOICES = 64,       /* values that a size may be limited to */
     TP_MAX_DTYPE_COMBINATIONS = 64,

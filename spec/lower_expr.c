@@ -313,8 +313,9 @@ static tp_vid lower_power(tp_lower *l, const tp_node *n)
     int64_t e;
     if (y->dtype != TP_WEAK_INT || !tp_expr_is_const(l->k->exprs, y->meaning, &e))
         return lower_binary(l, TP_P_POW, a, b, n);
-    if (e < -16 || e > 16)
-        lower_fail(l, n->kids[1], "use pow(x, y)", "an integer exponent is between -16 and 16");
+    if (e < -TP_MAX_POWER || e > TP_MAX_POWER)
+        lower_fail(l, n->kids[1], "use pow(x, y)", "an integer exponent is between -%d and %d", TP_MAX_POWER,
+                   TP_MAX_POWER);
     if (!tp_is_float(x->dtype) && e < 0)
         lower_fail(l, n->kids[1], "convert to a float first", "an integer to a negative power");
     if (x->dtype == TP_BOOL)

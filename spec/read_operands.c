@@ -175,8 +175,8 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
     o->buffers = 2;
     o->alias = -1;
     if (buffers) {
-        if (buffers->u.integer < 1 || buffers->u.integer > 16)
-            tp_raise(r->c, TP_RULE_SPEC_VALUE, buffers->loc, NULL, "\"buffers\" is 1 to 16");
+        if (buffers->u.integer < 1 || buffers->u.integer > TP_MAX_BUFFERS)
+            tp_raise(r->c, TP_RULE_SPEC_VALUE, buffers->loc, NULL, "\"buffers\" is 1 to %d", TP_MAX_BUFFERS);
         o->buffers = (int)buffers->u.integer;
     }
     tp_scope_add(r->c, &r->names, o->name, TP_NAME_OPERAND, index, name->loc);

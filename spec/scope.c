@@ -12,7 +12,7 @@ const tp_name *tp_scope_find(const tp_names *names, tp_str name)
 
 static bool well_formed(tp_str s)
 {
-    if (s.n == 0 || s.n > 64 || isdigit((unsigned char)s.p[0]))
+    if (s.n == 0 || s.n > TP_MAX_NAME || isdigit((unsigned char)s.p[0]))
         return false;
     for (size_t i = 0; i < s.n; i++)
         if (!(isalnum((unsigned char)s.p[i]) && (unsigned char)s.p[i] < 128) && s.p[i] != '_')

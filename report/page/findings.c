@@ -71,11 +71,11 @@ static void write_lines(const tp_page *p, tp_str text, char sign)
 {
     enum { MOST = 12, WIDTH = 600 };
     size_t n = 0;
-    for (size_t i = 0, end; i <= text.n && n <= MOST; i = end + 1, n++) {
-        for (end = i; end < text.n && text.p[end] != '\n';)
-            end++;
+    for (size_t i = 0; i <= text.n && n <= MOST; n++) {
+        tp_str line = tp_line_from(text, i);
+        i += line.n + 1;
         fprintf(p->out, "<span class=\"%s\">%c ", sign == '-' ? "minus" : "plus", sign);
-        tp_html_put(p, n == MOST || end - i > WIDTH ? TP_S("…") : (tp_str){text.p + i, end - i});
+        tp_html_put(p, n == MOST || line.n > WIDTH ? TP_S("…") : line);
         tp_html_raw(p, "</span>\n");
     }
 }

@@ -311,7 +311,10 @@ void tp_html_pipeline(const tp_page *p, const tp_spec_report *s)
     for (uint32_t o = 0; o < k->ninputs + k->noutputs; o++) {
         tp_html_raw(p, o ? ", <code>" : "<code>");
         tp_html_put(p, k->operands[o].name);
-        fprintf(p->out, "</code> %llu", (unsigned long long)l.copies[o]);
+        if (tp_is_far(&k->operands[o]))
+            tp_html_raw(p, "</code> by the body alone");
+        else
+            fprintf(p->out, "</code> %llu", (unsigned long long)l.copies[o]);
     }
     tp_html_raw(p, "</p>\n");
 }

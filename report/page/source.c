@@ -45,8 +45,7 @@ static void write_text(const tp_page *p, const tp_spec_report *s, size_t from, s
     tp_html_raw(p, v ? "<ol class=\"source ways\">\n" : "<ol class=\"source\">\n");
     uint32_t lines = 0;
     for (size_t i = from, end; i < to; i = end + 1) {
-        for (end = i; end < to && text.p[end] != '\n';)
-            end++;
+        end = i + tp_line_from((tp_str){text.p, to}, i).n;
         if (++lines > MOST_LINES)
             continue;
         const tp_finding *f = gravest(p, s, i, end + 1);
