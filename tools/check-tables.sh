@@ -13,6 +13,9 @@ for rule in analyzer/rules/tp*.c; do
     ls tests/rules/"$slug"/ok_*.tile.json >/dev/null 2>&1 || say "$code: tests/rules/$slug/ok_*.tile.json is missing"
     "$tileproof" explain "$code" >/dev/null || say "$code: no explanation"
 done
+for folder in $(find tests -mindepth 1 -maxdepth 1 -type d | sort); do
+    grep -q "^|.*\`${folder#tests/}/" tests/README.md || say "$folder/: no question of tests/README.md names it"
+done
 for spec in tests/rules/*/*.tile.json; do
     grep -q '"x-test"' "$spec" || say "$spec: no x-test, so it expects nothing"
 done

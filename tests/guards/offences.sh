@@ -55,6 +55,7 @@ offence layers 'docs/house.txt is not what the objects say' add docs/house.txt '
 # tables: each row has its data, and copies are what the tables say
 offence tables 'bad_*.tile.json is missing' drop 'tests/rules/empty-domain/bad_*.tile.json'
 offence tables 'ok_*.tile.json is missing' drop 'tests/rules/parallel-race/ok_*.tile.json'
+offence tables 'tests/planted/: no question of tests/README.md' new tests/planted/a.txt 'planted'
 offence tables 'primitive erfc: no example' change 'tests/semantics/*.tile.json' 'erfc(' 'erf('
 offence tables 'no trap in tests/semantics' change 'tests/semantics/*.tile.json' '"trap": "TP107"' '"trap": "TP101"'
 offence tables 'planted_kernel: not in docs/GALLERY.md' new examples/matmul/planted_kernel.tile.json '{}'

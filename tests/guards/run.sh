@@ -31,7 +31,7 @@ edit() {
 restore() {
     [ ! -d kept ] || { (cd kept && find . -type f) | while read -r f; do cat "kept/$f" >"$f" 2>/dev/null || { mkdir -p "$(dirname "$f")"; cp "kept/$f" "$f"; }; done; rm -rf kept; }
     [ ! -e made ] || { xargs rm -f <made; rm made; }
-    rmdir widgets 2>/dev/null || true
+    rmdir widgets tests/planted 2>/dev/null || true
 }
 guard() {
     case $1 in
