@@ -46,7 +46,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 ATTACKS := $(ATTACK_SRC:tests/attack/test_%.c=$(BUILD)/tests/attack_%)
 # the longest first: two run at a time, and none should be left to run alone
-LONGEST := cli workflow metamorphic cases defects results docs summary demand box
+LONGEST := cli workflow cases defects results docs metamorphic summary demand box
 TESTS := $(LONGEST:%=$(BUILD)/tests/test_%) $(filter-out $(LONGEST:%=$(BUILD)/tests/test_%),$(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)) $(ATTACKS)
 Q := $(if $(V),,@)
 
@@ -265,10 +265,12 @@ boxes: all $(TESTS) ## the small boxes again, larger: more than a million cases
 corpus: all ## public kernels, imported, linted, executed: writes docs/CORPUS.md (build/venv, build/venv-tokamax)
 	@tools/corpus.sh
 
-attention: all $(TESTS) ## every planted defect of tests/attention/ and tests/defects.json, every relation of verdicts (10 minutes)
+attention: all $(TESTS) ## what make test samples, whole: planted defects, relations of verdicts, verify of the gallery (15 minutes)
 	@TEST_EVERY=1 $(BUILD)/tests/test_attention
 	@TEST_EVERY=1 $(BUILD)/tests/test_defects
 	@TEST_EVERY=1 $(BUILD)/tests/test_metamorphic
+	@TEST_EVERY=1 TEST_ONLY=gallery_is_clean $(BUILD)/tests/test_cli
+	@TEST_EVERY=1 TEST_ONLY=broken_siblings $(BUILD)/tests/test_cli
 
 mutants: SEED = 1 # the sample that was reviewed
 mutants: all ## are the tests strong enough? plant 200 defects into rules and prover (needs python3; hours; a run goes on where it was stopped)
