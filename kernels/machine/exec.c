@@ -221,6 +221,81 @@ static bool stays(const tp_machine *m, uint32_t operand)
     return m->k->operands[operand].role == TP_INPUT && !any;
 }
 
+static bool same_rows(const tp_cells *a, const tp_cells *b)
+{
+    return a->rank && b->rank && a->dims[a->rank - 1] == b->dims[b->rank - 1];
+}
+
+/* ---- late copies: of an array that no step changes, made when somebody looks at other elements than those copied ----
+ */
+
+enum { MOST_LATE = 4 }; /* for one operand */
+
+struct tp_late {
+    tp_slice at;
+    tp_cells from; /* what is shown there */
+};
+
+static bool same_part(const tp_slice *a, const tp_slice *b)
+{
+    bool same = !a->cut && !b->cut;
+    for (uint32_t d = 0; d < a->rank; d++)
+        same &= a->start[d] == b->start[d] && a->size[d] == b->size[d] && a->stride[d] == b->stride[d];
+    return same;
+}
+
+/* Is there surely no element in both? */
+static bool lie_apart(const tp_slice *a, const tp_slice *b)
+{
+    bool apart = false;
+    for (uint32_t d = 0; d < a->rank; d++)
+        apart |= a->start[d] + (a->size[d] - 1) * a->stride[d] < b->start[d] ||
+                 b->start[d] + (b->size[d] - 1) * b->stride[d] < a->start[d];
+    return apart;
+}
+
+/* A part of r is about to be read, or written: make the copies that this concerns; those that the write
+ * replaces need not be made. */
+static void copy_now(tp_machine *m, tp_ref *r, const tp_slice *part, bool writes)
+{
+    uint32_t kept = 0;
+    for (uint32_t n = 0; n < r->nlate; n++) {
+        tp_late *late = &r->late[n];
+        if (lie_apart(&late->at, part))
+            r->late[kept++] = *late;
+        else if (!writes || !(part->whole || same_part(&late->at, part)))
+            move_store(m, &late->at, &r->cells, &late->from);
+    }
+    r->nlate = kept;
+}
+
+/* The part is defined, as its state says already. */
+static bool copy_later(tp_machine *m, const tp_statement *statement, tp_ref *r, const tp_slice *s,
+                       const tp_cells *value)
+{
+    uint32_t source = statement->kind == TP_COPY_START ? statement->from->operand : 0;
+    if (statement->kind != TP_COPY_START || !m->shows || r->operand->role != TP_SCRATCH || s->cut ||
+        r->nlate == MOST_LATE || r->cells.state == TP_MIXED || value->state != TP_CLEAN || value->data == value->own ||
+        !value->rank || value->dims[value->rank - 1] < tp_short_row(m) || !tp_is_far(&m->k->operands[source]) ||
+        !stays(m, source))
+        return false;
+    if (!r->late)
+        r->late = TP_NEWN(m->arena, tp_late, MOST_LATE);
+    r->late[r->nlate++] = (tp_late){*s, *value};
+    return true;
+}
+
+static bool show_late(tp_machine *m, tp_cells *out, tp_ref *r, const tp_slice *s)
+{
+    for (uint32_t n = 0; n < r->nlate; n++)
+        if (same_part(&r->late[n].at, s) && same_rows(out, &r->late[n].from)) {
+            tp_show_numbers(m, out, &r->late[n].from);
+            return true;
+        }
+    copy_now(m, r, s, false);
+    return false;
+}
+
 static void exec_load(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out], *ref = &m->refs[i->access->operand].cells;
@@ -233,6 +308,8 @@ static void exec_load(tp_machine *m, const tp_inst *i)
         out->meaning = ref->meaning;
         return;
     }
+    if (show_late(m, out, &m->refs[i->access->operand], &s))
+        return;
     bool defined = tp_defined_box(ref, s.start, s.size, s.stride) || tp_mixed_box_defined(ref, &s);
     if (defined && tp_show_slice(m, i, ref, &s))
         return;
@@ -251,11 +328,6 @@ static void exec_load(tp_machine *m, const tp_inst *i)
     if (m->domain)
         planes_of_load(m, &s, ref, out);
     tp_note_defined(out);
-}
-
-static bool same_rows(const tp_cells *a, const tp_cells *b)
-{
-    return a->rank && b->rank && a->dims[a->rank - 1] == b->dims[b->rank - 1];
 }
 
 /* Move what the value shows to memory of its own. */
@@ -281,6 +353,7 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
     tp_flight_touch(m, statement->access->operand, &s, true);
     tp_far_touch(m, r, &s, true);
     count_far(m, statement->access->operand, &s, false);
+    copy_now(m, r, &s, true);
     if (s.whole && tp_fuse_stores(m, statement->value, ref))
         return;
     tp_settle(m, statement->value);
@@ -303,6 +376,8 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
     bool noted = value->state == TP_CLEAN && tp_define_part(ref, &r->inside, &s);
     if (!noted && (ref->state != TP_CLEAN || value->state != TP_CLEAN))
         tp_materialise(m, ref);
+    if (copy_later(m, statement, r, &s, value))
+        return;
     move_store(m, &s, ref, value);
     tp_note_defined(ref);
 }

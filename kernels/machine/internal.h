@@ -67,6 +67,7 @@ typedef struct tp_crew tp_crew;
 typedef struct tp_chain tp_chain;
 typedef struct tp_group tp_group;
 typedef struct tp_flights tp_flights;
+typedef struct tp_late tp_late;
 
 /* Elements start[d] + t stride[d] of a ref, 0 <= t < size[d]: those of the place at t + skip[d] < of[d]. */
 typedef struct tp_slice {
@@ -101,6 +102,8 @@ typedef struct tp_ref {
     const tp_statement *last_store; /* statement that last wrote it */
     struct tp_alias *shared;        /* alias.c: its array is another operand's too */
     int64_t run_key, run_number;    /* ... and its last step so far */
+    tp_late *late;                  /* exec.c: copies to scratch that are not made yet; allocated on first use */
+    uint32_t nlate;
 } tp_ref;
 
 /* The walk: lexicographic, parallel axes in a seeded order. */

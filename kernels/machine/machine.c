@@ -525,8 +525,10 @@ static void move_windows(tp_machine *m, bool parallel_changed)
         r->resident = true;
         m->stats.copies_in++;
     }
-    for (uint32_t i = n; parallel_changed && i < tp_noperands(m->k); i++)
+    for (uint32_t i = n; parallel_changed && i < tp_noperands(m->k); i++) {
+        m->refs[i].nlate = 0;
         tp_make_undefined(&m->refs[i].cells, tp_origin_new(TP_BORN_SCRATCH, i, 0, m->step));
+    }
 }
 
 /* ---- the walk ---- */
