@@ -43,6 +43,7 @@ typedef struct term_node {
     double mask;     /* the least mask that it may be; 0: none; minus infinity: something is computed with one */
     bool plain;      /* it surely has a value, casts being the identity; what is not plain may have one, too */
     bool narrowed;   /* there is a cast in it */
+    uint32_t depth;  /* of terms in it */
 } term_node;
 
 /* An integer term that must fit its dtype, and where it is computed. */

@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "spec/guard.h"
 
-enum { MAX_TERMS = 200000 };
+enum { MAX_TERMS = 200000, MAX_DEPTH = 4000 }; /* of recursion: within a stack of 8 MiB */
 
 void summary_stop(summary *s, tp_str why)
 {
@@ -193,6 +193,8 @@ static void describe(summary *s, term_node *n)
     for (int i = 0; i < 3 && n->arg[i].id; i++) {
         all &= term_get(s, n->arg[i])->plain;
         n->narrowed |= term_get(s, n->arg[i])->narrowed;
+        if (n->depth <= term_get(s, n->arg[i])->depth)
+            n->depth = term_get(s, n->arg[i])->depth + 1;
         x[i] = term_get(s, n->arg[i])->constants;
         n->infinite |=
             (n->kind == T_SELECT || (n->kind == T_APPLY && n->prim == TP_P_WHERE)) && term_get(s, n->arg[i])->infinite;
@@ -229,6 +231,8 @@ static term intern(summary *s, const term_node *n)
     tp_map_set(s->arena, &s->ids, text, s->terms.len);
     describe(s, &s->terms.at[s->terms.len - 1]);
     term t = {s->terms.len};
+    if (term_get(s, t)->depth > MAX_DEPTH)
+        summary_stop(s, TP_S("the terms are nested too deep"));
     if (s->of_kernel && n->kind == T_APPLY && !s->float64 &&
         !term_holds_constants(s, t, TP_F32)) /* with what buffers hold, too */
         summary_stop(s, TP_S("a constant overflows float32"));
