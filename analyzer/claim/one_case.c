@@ -116,9 +116,14 @@ static void visit(taint *t, const tp_kernel *k, const tp_region *r)
             if (t->values[s->value])
                 mark(t, s->var);
             break;
+        case TP_COPY_WAIT:
+            visit_access(t, k, s->semaphore);
+            visit_access(t, k, s->access);
+            break;
         case TP_COPY_START:
-        case TP_COPY_WAIT: visit_access(t, k, s->semaphore); /* fall through */
         case TP_PUT:
+            if (s->semaphore)
+                visit_access(t, k, s->semaphore);
             visit_access(t, k, s->access);
             mark_ref(t, s->access->operand, t->values[s->value]);
             break;
