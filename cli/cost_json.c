@@ -116,7 +116,7 @@ static object *sizes_of(tp_arena *a, const tp_case *x)
     object *o = json_object_new_object();
     for (uint32_t i = 0; i < x->kernel->nsizes; i++) {
         const tp_size *s = &x->kernel->sizes[i];
-        if (s->kind == TP_SIZE_RANGE || s->kind == TP_SIZE_CHOICE)
+        if (tp_is_open_size(s))
             json_object_object_add(o, tp_cstr(a, s->name), json_object_new_int64(x->env[s->sym]));
     }
     return o;

@@ -15,7 +15,7 @@ static struct json_object *sizes_of(const tp_call *call)
     struct json_object *o = json_object_new_object();
     for (uint32_t i = 0; i < call->kernel->nsizes; i++) {
         const tp_size *s = &call->kernel->sizes[i];
-        if (s->kind == TP_SIZE_RANGE || s->kind == TP_SIZE_CHOICE) /* others follow from the spec */
+        if (tp_is_open_size(s)) /* others follow from the spec */
             json_object_object_add(o, tp_cstr(call->arena, s->name), json_object_new_int64(call->env[s->sym]));
     }
     return o;

@@ -130,7 +130,7 @@ static bool shape(pair *p, int64_t *env[2])
     tp_str why;
     size_t total = 0;
     for (uint32_t s = 0; s < k->nsizes; s++)
-        if (k->sizes[s].kind == TP_SIZE_RANGE || k->sizes[s].kind == TP_SIZE_CHOICE)
+        if (tp_is_open_size(&k->sizes[s]))
             env[0][k->sizes[s].sym] = value_of(p, &k->sizes[s], s == lead || s == second);
     if (!tp_in_domain(k, env[0], &why))
         return false;
@@ -144,7 +144,7 @@ static bool shape(pair *p, int64_t *env[2])
         total += n > (double)p->o->elements ? p->o->elements : (size_t)n;
     }
     for (uint32_t s = 0; s < k->nsizes; s++)
-        if (k->sizes[s].kind == TP_SIZE_RANGE || k->sizes[s].kind == TP_SIZE_CHOICE)
+        if (tp_is_open_size(&k->sizes[s]))
             env[1][p->k[1]->sizes[s].sym] = env[0][k->sizes[s].sym];
     return total <= p->o->elements;
 }
@@ -184,7 +184,7 @@ static void apart(pair *p, const int64_t *env, tp_input_family family, tp_str el
     const tp_kernel *k = p->k[0];
     tp_buf b = {.arena = p->c->arena};
     for (uint32_t s = 0; s < k->nsizes; s++)
-        if (k->sizes[s].kind == TP_SIZE_RANGE || k->sizes[s].kind == TP_SIZE_CHOICE)
+        if (tp_is_open_size(&k->sizes[s]))
             tp_buf_printf(&b, "%.*s = %lld, ", TP_FMT(k->sizes[s].name), (long long)env[k->sizes[s].sym]);
     tp_buf_printf(&b, "%s inputs: %.*s", FAMILIES[family], TP_FMT(element));
     p->out->apart = true;

@@ -396,7 +396,7 @@ static uint32_t given_symbols(const tp_kernel *k)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < k->nsizes; i++)
-        if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)
+        if (tp_is_open_size(&k->sizes[i]))
             n = k->sizes[i].sym >= n ? k->sizes[i].sym + 1 : n;
     for (uint32_t i = 0; i < k->ntables; i++)
         n = k->tables[i].sym >= n ? k->tables[i].sym + 1 : n;

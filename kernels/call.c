@@ -109,8 +109,7 @@ static int only_unknown(tp_call *c, tp_expr e)
     int found = -1;
     for (uint32_t i = 0; i < c->kernel->nsizes; i++) {
         const tp_size *s = &c->kernel->sizes[i];
-        if ((s->kind != TP_SIZE_RANGE && s->kind != TP_SIZE_CHOICE) || c->known[i] ||
-            !tp_expr_mentions(c->kernel->exprs, e, s->sym))
+        if (!tp_is_open_size(s) || c->known[i] || !tp_expr_mentions(c->kernel->exprs, e, s->sym))
             continue;
         if (found >= 0)
             return -1;

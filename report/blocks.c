@@ -51,7 +51,7 @@ static bool from_witness(const tp_spec_report *s, const tp_kernel *k, int64_t *e
         set_sizes(k, 1, env);
         for (uint32_t b = 0; b < f->witness->sizes.len; b++) {
             const tp_size *z = tp_size_find(k, f->witness->sizes.at[b].name);
-            if (z && (z->kind == TP_SIZE_RANGE || z->kind == TP_SIZE_CHOICE))
+            if (z && tp_is_open_size(z))
                 env[z->sym] = f->witness->sizes.at[b].value;
         }
         return steps_of(k, env) > 1;
@@ -147,14 +147,9 @@ int64_t *tp_map_sizes(tp_arena *a, const tp_spec_report *s, tp_str *text)
         found = true;
         chosen = has_open_tables(k) && tp_tables_of_seed(a, k, env, NULL, 0, 1);
     }
-    tp_buf b = {.arena = a};
-    for (uint32_t i = 0; i < k->nsizes; i++)
-        if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)
-            tp_buf_printf(&b, "%s%.*s = %lld", b.n ? ", " : "", TP_FMT(k->sizes[i].name),
-                          (long long)env[k->sizes[i].sym]);
+    *text = tp_sizes_text(a, k, env);
     if (chosen)
-        tp_buf_printf(&b, "%stables by chance", b.n ? ", " : "");
-    *text = tp_buf_view(&b);
+        *text = tp_printf(a, "%.*s%stables by chance", TP_FMT(*text), text->n ? ", " : "");
     return found ? env : NULL;
 }
 

@@ -88,16 +88,17 @@ tp_str tp_witness_text(tp_arena *a, const tp_witness *w)
     return tp_buf_view(&b);
 }
 
-tp_str tp_case_text(tp_arena *a, const tp_case *c)
+tp_str tp_sizes_text(tp_arena *a, const tp_kernel *k, const int64_t *env)
 {
     tp_buf b = {.arena = a};
-    tp_str dtypes = tp_dtypes_text(c->kernel);
-    for (uint32_t i = 0; i < c->kernel->nsizes; i++) {
-        const tp_size *s = &c->kernel->sizes[i];
-        if (s->kind == TP_SIZE_RANGE || s->kind == TP_SIZE_CHOICE)
-            bindings(&b, &(tp_binding){s->name, c->env[s->sym]}, 1);
-    }
-    if (dtypes.n)
-        tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(dtypes));
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (tp_is_open_size(&k->sizes[i]))
+            bindings(&b, &(tp_binding){k->sizes[i].name, env[k->sizes[i].sym]}, 1);
     return tp_buf_view(&b);
+}
+
+tp_str tp_case_text(tp_arena *a, const tp_case *c)
+{
+    tp_str sizes = tp_sizes_text(a, c->kernel, c->env), dtypes = tp_dtypes_text(c->kernel);
+    return tp_printf(a, "%.*s%s%.*s", TP_FMT(sizes), sizes.n && dtypes.n ? ", " : "", TP_FMT(dtypes));
 }

@@ -15,8 +15,8 @@ const char *tp_fact_text(unsigned id)
 static bool mentions_large(const tp_kernel *k, tp_expr e)
 {
     for (uint32_t i = 0; i < k->nsizes; i++)
-        if ((k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE) &&
-            k->sizes[i].max > TP_SIZE_MAX && tp_expr_mentions(k->exprs, e, k->sizes[i].sym))
+        if (tp_is_open_size(&k->sizes[i]) && k->sizes[i].max > TP_SIZE_MAX &&
+            tp_expr_mentions(k->exprs, e, k->sizes[i].sym))
             return true;
     return false;
 }
@@ -28,7 +28,7 @@ static int64_t greatest(const tp_kernel *k, tp_expr e)
     if (tp_expr_is_const(k->exprs, e, &v))
         return v < 0 ? 0 : v;
     for (uint32_t i = 0; i < k->nsizes; i++)
-        if ((k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE) && tp_same(e, k->sizes[i].expr))
+        if (tp_is_open_size(&k->sizes[i]) && tp_same(e, k->sizes[i].expr))
             return k->sizes[i].max;
     return -1;
 }

@@ -210,6 +210,11 @@ static inline bool tp_is_semaphore(const tp_operand *o)
 }
 /* "T=bfloat16, U=int8"; empty without parameters. */
 tp_str tp_dtypes_text(const tp_kernel *k);
+/* Does each case choose a value? Others are fixed, or follow from those. */
+static inline bool tp_is_open_size(const tp_size *s)
+{
+    return s->kind == TP_SIZE_RANGE || s->kind == TP_SIZE_CHOICE;
+}
 const tp_size *tp_size_find(const tp_kernel *k, tp_str name);
 /* The least value: of a RANGE the least multiple of s->multiple_of that is no less than s->min. */
 int64_t tp_size_least(const tp_size *s);

@@ -124,7 +124,7 @@ static tp_str case_text(tp_arena *a, const trial *t)
 {
     tp_witness w = {.dtypes = tp_dtypes_text(t->k)};
     for (uint32_t i = 0; i < t->k->nsizes; i++)
-        if (t->k->sizes[i].kind == TP_SIZE_RANGE || t->k->sizes[i].kind == TP_SIZE_CHOICE)
+        if (tp_is_open_size(&t->k->sizes[i]))
             tp_push(a, w.sizes, (tp_binding){t->k->sizes[i].name, t->env[t->k->sizes[i].sym]});
     for (uint32_t i = 0; i < t->k->naxes; i++)
         for (uint32_t v = 0; v < t->o->nvars; v++)

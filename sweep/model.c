@@ -22,8 +22,7 @@ static void choose(tp_sweep *s, const tp_kernel *k, int64_t wish)
 {
     s->nmodelled = 0;
     for (uint32_t i = 0; i < k->nsizes; i++)
-        if ((k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE) &&
-            !is_listed(s, k->sizes[i].name))
+        if (tp_is_open_size(&k->sizes[i]) && !is_listed(s, k->sizes[i].name))
             s->modelled[s->nmodelled++] = (tp_binding){k->sizes[i].name, tp_typical_size(k, &k->sizes[i], wish)};
 }
 

@@ -2,7 +2,6 @@
 
 #include "cost/cost.h"
 #include "kernels/trial/equiv.h"
-#include "spec/facts.h"
 
 enum { WORK = 1 << 18 }; /* of a sum without a closed form, for each shape */
 
@@ -12,7 +11,7 @@ static int64_t *env_of(tp_arena *a, const tp_kernel *k, const tp_binding *sizes,
     int64_t *env = TP_NEWN(a, int64_t, tp_sym_count(k->exprs) + 1);
     for (uint32_t i = 0; i < k->nsizes; i++) {
         const tp_size *z = &k->sizes[i];
-        if (z->kind != TP_SIZE_RANGE && z->kind != TP_SIZE_CHOICE)
+        if (!tp_is_open_size(z))
             continue;
         env[z->sym] = z->kind == TP_SIZE_CHOICE ? z->min : tp_size_least(z);
         for (uint32_t s = 0; s < n; s++)
@@ -24,14 +23,7 @@ static int64_t *env_of(tp_arena *a, const tp_kernel *k, const tp_binding *sizes,
 
 bool tp_sweep_possible(tp_arena *a, const tp_kernel *k, const tp_binding *sizes, uint32_t n)
 {
-    int64_t *env = env_of(a, k, sizes, n), holds;
-    tp_implicit_facts facts = {0};
-    tp_str why;
-    tp_implicit_facts_of(a, k, &facts);
-    for (uint32_t i = 0; i < facts.len; i++)
-        if (tp_expr_eval(k->exprs, facts.at[i].says, env, &holds) != TP_EVAL_OK || !holds)
-            return false;
-    return tp_in_domain(k, env, &why);
+    return tp_in_proven_domain(a, k, env_of(a, k, sizes, n));
 }
 
 static tp_sweep_cost of_kernel(tp_arena *a, const tp_kernel *k, const tp_binding *sizes, uint32_t n)

@@ -8,7 +8,7 @@ void tp_add_assumed_sizes(tp_arena *a, tp_spec_report *r)
         return;
     for (uint32_t i = 0; i < k->nsizes; i++) {
         const tp_size *z = &k->sizes[i];
-        if (z->kind != TP_SIZE_RANGE && z->kind != TP_SIZE_CHOICE)
+        if (!tp_is_open_size(z))
             continue;
         tp_finding f = {.rule = TP_RULE_SIZES_INFERRED,
                         .slug = tp_code_find(TP_S(TP_RULE_SIZES_INFERRED))->slug,

@@ -114,7 +114,7 @@ tp_witness *tp_witness_of_case(tp_arena *a, const tp_case *c)
     const tp_kernel *k = c->kernel;
     tp_witness *w = TP_NEW(a, tp_witness);
     for (uint32_t i = 0; i < k->nsizes; i++)
-        if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)
+        if (tp_is_open_size(&k->sizes[i]))
             tp_push(a, w->sizes, (tp_binding){k->sizes[i].name, c->env[k->sizes[i].sym]});
     w->dtypes = tp_dtypes_text(k);
     w->replay = "executed";

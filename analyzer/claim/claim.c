@@ -57,7 +57,7 @@ tp_witness *tp_make_witness(tp_analysis *a, const tp_claim *c, const int64_t *en
     w->replay = "arithmetic";
     w->dtypes = tp_dtypes_text(k);
     for (uint32_t i = 0; i < k->nsizes; i++)
-        if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)
+        if (tp_is_open_size(&k->sizes[i]))
             tp_push(a->arena, w->sizes, (tp_binding){k->sizes[i].name, env[k->sizes[i].sym]});
     for (uint32_t i = 0; c->over_steps && i < k->naxes; i++)
         tp_push(a->arena, w->step, (tp_binding){k->axes[i].name, env[k->axes[i].sym]});

@@ -184,7 +184,7 @@ static void name_point(contents *c, const int64_t *env)
     if (++c->nnone > MAX_NAMED)
         return;
     for (uint32_t i = 0; i < k->nsizes; i++)
-        if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE) {
+        if (tp_is_open_size(&k->sizes[i])) {
             tp_buf_printf(&c->none, "%s%.*s = %lld", sep, TP_FMT(k->sizes[i].name), (long long)env[k->sizes[i].sym]);
             sep = ", ";
         }

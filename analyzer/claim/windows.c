@@ -18,7 +18,7 @@ static uint32_t symbol(translation *t, uint32_t sym)
         if (t->from->axes[i].sym == sym)
             return k->axes[i].sym;
     const tp_size *s = tp_size_find(k, name);
-    if (s && (s->kind == TP_SIZE_RANGE || s->kind == TP_SIZE_CHOICE))
+    if (s && tp_is_open_size(s))
         return s->sym;
     int table = tp_table_find(k, name);
     if (table >= 0)

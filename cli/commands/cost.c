@@ -19,11 +19,6 @@ typedef struct cost_call {
 
 /* ---- which cases ---- */
 
-static bool is_open(const tp_size *s)
-{
-    return s->kind == TP_SIZE_RANGE || s->kind == TP_SIZE_CHOICE;
-}
-
 _Noreturn static void refuse(cost_call *x, tp_str why)
 {
     x->usage = why;
@@ -63,7 +58,7 @@ static void check_names(cost_call *x, const tp_kernel *k)
 {
     for (uint32_t i = 0; i < x->c->size.len; i++) {
         const tp_size *s = tp_size_find(k, x->sizes[i].name);
-        if (!s || !is_open(s))
+        if (!s || !tp_is_open_size(s))
             refuse(x, tp_printf(x->j->arena, "--size: `%.*s` is no size of the spec that is open",
                                 TP_FMT(x->sizes[i].name)));
     }
@@ -77,7 +72,7 @@ static tp_case case_of_sizes(cost_call *x, const tp_kernel *k)
     check_names(x, k);
     for (uint32_t i = 0; i < k->nsizes; i++) {
         const tp_size *s = &k->sizes[i];
-        if (!is_open(s))
+        if (!tp_is_open_size(s))
             continue;
         one.env[s->sym] = size_given(x, s->name);
         if (one.env[s->sym] < 0)

@@ -67,7 +67,7 @@ static bool sizes_of(tp_arena *a, const tp_case *c, const tp_kernel *other, int6
 {
     for (uint32_t i = 0; i < other->nsizes; i++) {
         const tp_size *s = &other->sizes[i], *mine = tp_size_find(c->kernel, s->name);
-        bool open = s->kind == TP_SIZE_RANGE || s->kind == TP_SIZE_CHOICE;
+        bool open = tp_is_open_size(s);
         bool free = tp_size_is_free(other, s->name) && (!mine || tp_size_is_free(c->kernel, s->name));
         int64_t is, v = 0;
         bool known = mine && tp_expr_eval(c->kernel->exprs, mine->expr, c->env, &v) == TP_EVAL_OK;

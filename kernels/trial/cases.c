@@ -9,12 +9,13 @@
 #include "spec/files.h"
 #include "spec/scope.h"
 #include "spec/table.h"
+#include "spec/facts.h"
 
 bool tp_in_domain(const tp_kernel *k, const int64_t *env, tp_str *why)
 {
     for (uint32_t i = 0; i < k->nsizes; i++) {
         const tp_size *s = &k->sizes[i];
-        if (s->kind != TP_SIZE_RANGE && s->kind != TP_SIZE_CHOICE)
+        if (!tp_is_open_size(s))
             continue;
         int64_t v = env[s->sym];
         bool listed = s->kind == TP_SIZE_RANGE;
@@ -38,6 +39,18 @@ bool tp_in_domain(const tp_kernel *k, const int64_t *env, tp_str *why)
         }
     }
     return true;
+}
+
+bool tp_in_proven_domain(tp_arena *a, const tp_kernel *k, const int64_t *env)
+{
+    tp_implicit_facts facts = {0};
+    int64_t holds;
+    tp_str why;
+    tp_implicit_facts_of(a, k, &facts);
+    for (uint32_t i = 0; i < facts.len; i++)
+        if (tp_expr_eval(k->exprs, facts.at[i].says, env, &holds) != TP_EVAL_OK || !holds)
+            return false;
+    return tp_in_domain(k, env, &why);
 }
 
 int64_t tp_elements_of(const tp_kernel *k, const int64_t *env)
@@ -220,9 +233,9 @@ static void add_case(picking *p, uint32_t kernel, const tp_json *v, uint32_t num
     if (v)
         read_sizes(c, k, tp_json_get(v, "sizes"), given, x.env);
     for (uint32_t i = 0; i < k->nsizes; i++)
-        x.generated |= !given[i] && (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE);
+        x.generated |= !given[i] && tp_is_open_size(&k->sizes[i]);
     for (uint32_t i = 0; env && i < k->nsizes; i++)
-        if (k->sizes[i].kind == TP_SIZE_RANGE || k->sizes[i].kind == TP_SIZE_CHOICE)
+        if (tp_is_open_size(&k->sizes[i]))
             x.env[k->sizes[i].sym] = env[p->spec->kernels[0]->sizes[i].sym];
     tp_rng rng = tp_rng_new(x.seed, 0x73697a65);
     if (x.generated && !env && !tp_pick(p->picker, k, given, &rng, v ? 0 : number, x.env)) {

@@ -69,6 +69,8 @@ typedef struct tp_box {
 tp_box tp_cases_box(tp_ctx *c, const tp_kernel *k, uint32_t least, double most_effort);
 /* Does env satisfy sizes and "where"? *why says what it breaks. */
 bool tp_in_domain(const tp_kernel *k, const int64_t *env, tp_str *why);
+/* And F1 and F2 (spec/facts.h), which proofs are given? Memory is taken from `a`. */
+bool tp_in_proven_domain(tp_arena *a, const tp_kernel *k, const int64_t *env);
 
 typedef enum tp_outcome { TP_EQUAL, TP_DIFFERENT, TP_TRAPPED, TP_SKIPPED } tp_outcome;
 

@@ -18,11 +18,6 @@ typedef struct pairing {
     tp_pairs out;
 } pairing;
 
-static bool open_size(const tp_size *s)
-{
-    return s->kind == TP_SIZE_RANGE || s->kind == TP_SIZE_CHOICE;
-}
-
 static int64_t value_in(const tp_case *c, uint32_t size)
 {
     return c->env[c->kernel->sizes[size].sym];
@@ -65,7 +60,7 @@ static void collect_values(pairing *p)
         const tp_case *c = &p->cases->at[n];
         bool known = known_choices(p, n);
         for (uint32_t s = 0; s < p->k->nsizes; s++) {
-            if (!open_size(&p->k->sizes[s]))
+            if (!tp_is_open_size(&p->k->sizes[s]))
                 continue;
             add(p, s, value_in(c, s));
             tp_values v = {.n = 0};
@@ -96,7 +91,7 @@ static bool is_forbidden(pairing *p, uint32_t i, int64_t x, uint32_t j, int64_t 
         bool alone = true;
         int64_t holds;
         for (uint32_t s = 0; s < k->nsizes && alone; s++)
-            alone = s == i || s == j || !open_size(&k->sizes[s]) ||
+            alone = s == i || s == j || !tp_is_open_size(&k->sizes[s]) ||
                     !tp_expr_mentions(k->exprs, k->where[w].expr, k->sizes[s].sym);
         if (alone && (tp_expr_eval(k->exprs, k->where[w].expr, p->env, &holds) != TP_EVAL_OK || !holds))
             return true;
@@ -116,7 +111,7 @@ static void note_taken(pairing *p)
 {
     for (uint32_t s = 0; s < p->k->nsizes; s++) {
         p->taken[s] = TP_NEWN(p->a, bool, p->values[s].len + 1);
-        for (uint32_t n = 0; n < p->cases->len && open_size(&p->k->sizes[s]); n++) {
+        for (uint32_t n = 0; n < p->cases->len && tp_is_open_size(&p->k->sizes[s]); n++) {
             uint32_t at = place(&p->values[s], value_in(&p->cases->at[n], s));
             if (at != UINT32_MAX)
                 p->taken[s][at] = true;
@@ -177,7 +172,7 @@ tp_pairs tp_pairs_of(tp_arena *a, const tp_cases *cases, tp_str *text)
     note_taken(&p);
     for (uint32_t i = 0; i < p.k->nsizes; i++)
         for (uint32_t j = i + 1; j < p.k->nsizes; j++)
-            if (open_size(&p.k->sizes[i]) && open_size(&p.k->sizes[j]))
+            if (tp_is_open_size(&p.k->sizes[i]) && tp_is_open_size(&p.k->sizes[j]))
                 count_pairs(&p, i, j);
     if (p.out.pairs)
         *text = text_of(&p);

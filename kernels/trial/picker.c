@@ -59,11 +59,6 @@ tp_picker *tp_picker_new(tp_arena *a, const tp_kernel *k)
     return p;
 }
 
-static bool open_size(const tp_size *s)
-{
-    return s->kind == TP_SIZE_RANGE || s->kind == TP_SIZE_CHOICE;
-}
-
 static bool fits(const tp_kernel *k, const int64_t *env)
 {
     tp_str why;
@@ -120,12 +115,12 @@ static uint32_t news(tp_picker *p, const tp_kernel *k, const int64_t *env, bool 
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < k->nsizes; i++) {
-        if (!open_size(&k->sizes[i]))
+        if (!tp_is_open_size(&k->sizes[i]))
             continue;
         uint64_t x = mix(((uint64_t)i << 48) ^ (uint64_t)env[k->sizes[i].sym]);
         n += 8u * is_new(&p->seen, x, add);
         for (uint32_t j = 0; j < i; j++)
-            if (open_size(&k->sizes[j]))
+            if (tp_is_open_size(&k->sizes[j]))
                 n += is_new(&p->seen, mix(x * 3 + mix(((uint64_t)j << 48) ^ (uint64_t)env[k->sizes[j].sym])), add);
     }
     return n;
@@ -190,7 +185,7 @@ static bool next_single(tp_picker *p, tp_rng *rng, uint32_t *size, uint32_t *whi
 {
     const tp_kernel *k = p->k;
     for (; *size < k->nsizes; (*size)++, *which = 0)
-        for (; open_size(&k->sizes[*size]) && *which < TP_MAX_VALUES; (*which)++)
+        for (; tp_is_open_size(&k->sizes[*size]) && *which < TP_MAX_VALUES; (*which)++)
             for (int attempt = 0; attempt < 6; attempt++)
                 if (candidate(p, rng, *size, *which, false, env) &&
                     is_new(&p->seen, mix(((uint64_t)*size << 48) ^ (uint64_t)env[k->sizes[*size].sym]), false))
@@ -270,7 +265,7 @@ static double pick_late_with_ends(tp_picker *p, int64_t *env, tp_take_case take,
     double effort = 0;
     int n = 0;
     for (uint32_t size = 0; size < p->k->nsizes; size++)
-        for (uint32_t which = 0; open_size(&p->k->sizes[size]) && which < TP_MAX_VALUES && n < MOST; which++) {
+        for (uint32_t which = 0; tp_is_open_size(&p->k->sizes[size]) && which < TP_MAX_VALUES && n < MOST; which++) {
             if (!candidate(p, &rng, size, which, true, env) || !one_step_past(p, env) ||
                 effort + tp_effort_of(p->k, env) > SINGLES_EFFORT || !take(ctx, env, 0))
                 continue;
@@ -425,7 +420,7 @@ static void explore_late(exploring *x, tp_arena *a, tp_rng *rng, int64_t *env)
     TP_VEC(far_sizes) all = {0};
     int64_t *best = TP_NEWN(a, int64_t, nsyms);
     for (uint32_t size = 0; size < k->nsizes; size++)
-        for (uint32_t which = 0; open_size(&k->sizes[size]) && which < TP_MAX_VALUES; which++)
+        for (uint32_t which = 0; tp_is_open_size(&k->sizes[size]) && which < TP_MAX_VALUES; which++)
             if (cheapest(x->p, rng, size, which, best, env) && goes_further(x->p, best)) {
                 tp_push(a, all, ((far_sizes){best, tp_effort_of(k, best)}));
                 best = TP_NEWN(a, int64_t, nsyms);

@@ -38,11 +38,6 @@ typedef struct collector {
     TP_VEC(local) locals;
 } collector;
 
-static bool open_size(const tp_size *s)
-{
-    return s->kind == TP_SIZE_RANGE || s->kind == TP_SIZE_CHOICE;
-}
-
 static void note(int64_t *at, uint32_t *n, int64_t c)
 {
     for (uint32_t i = 0; i < *n; i++)
@@ -99,7 +94,7 @@ static void meet(collector *c, const parts *p)
     tp_constants *out = c->out;
     for (uint32_t s = 0; s < k->nsizes && s < 64; s++) {
         bool counted = p->counted >> s & 1;
-        for (uint32_t a = 0; a < k->naxes && open_size(&k->sizes[s]); a++)
+        for (uint32_t a = 0; a < k->naxes && tp_is_open_size(&k->sizes[s]); a++)
             counted |= (p->axes >> a & 1) && tp_expr_mentions(k->exprs, k->axes[a].steps, k->sizes[s].sym);
         if (p->sizes >> s & 1)
             note_all(p, out->sizes[s].at, &out->sizes[s].n);
@@ -119,7 +114,7 @@ static parts of_symbols(const collector *c, tp_expr e)
 {
     parts p = {.n = 0};
     for (uint32_t s = 0; s < c->k->nsizes && s < 64; s++)
-        if (open_size(&c->k->sizes[s]) && tp_expr_mentions(c->k->exprs, e, c->k->sizes[s].sym))
+        if (tp_is_open_size(&c->k->sizes[s]) && tp_expr_mentions(c->k->exprs, e, c->k->sizes[s].sym))
             p.sizes |= (uint64_t)1 << s;
     for (uint32_t a = 0; a < c->k->naxes; a++)
         if (tp_expr_mentions(c->k->exprs, e, c->k->axes[a].sym))
@@ -344,7 +339,7 @@ static void add_steps(const tp_kernel *k, const tp_axis *axis, const tp_met *met
         return;
     memcpy(at, env, nsyms * sizeof *at);
     for (uint32_t i = 0; i < k->nsizes; i++)
-        if (open_size(&k->sizes[i]) && at[k->sizes[i].sym] < k->sizes[i].min)
+        if (tp_is_open_size(&k->sizes[i]) && at[k->sizes[i].sym] < k->sizes[i].min)
             at[k->sizes[i].sym] = k->sizes[i].min;
     for (uint32_t i = 0; i < met->n; i++)
         for (int64_t more = 1; more <= 3 && met->at[i] + more >= FEW; more++) {

@@ -413,7 +413,7 @@ static json *one_case(const tp_equiv *e, const tp_case_result *r)
     const tp_kernel *k = r->the_case->kernel;
     json *c = json_object_new_object(), *sizes = json_object_new_object(), *outputs = json_object_new_array();
     for (uint32_t s = 0; s < k->nsizes; s++)
-        if (k->sizes[s].kind == TP_SIZE_RANGE || k->sizes[s].kind == TP_SIZE_CHOICE)
+        if (tp_is_open_size(&k->sizes[s]))
             json_object_object_add(sizes, tp_cstr(k->arena, k->sizes[s].name),
                                    json_object_new_int64(r->the_case->env[k->sizes[s].sym]));
     for (uint32_t d = 0; d < r->outputs.len; d++)

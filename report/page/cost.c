@@ -6,26 +6,8 @@
 #include "kernels/trial/equiv.h"
 #include "report/blocks.h"
 #include "report/page/page.h"
-#include "spec/facts.h"
 
 enum { WORK = 1 << 18 }; /* of sums without a closed form, for a page */
-
-static bool in_domain(const tp_page *p, const tp_kernel *k, int64_t *env)
-{
-    tp_implicit_facts facts = {0};
-    int64_t holds;
-    tp_str why;
-    tp_implicit_facts_of(p->a, k, &facts);
-    for (uint32_t i = 0; i < facts.len; i++)
-        if (tp_expr_eval(k->exprs, facts.at[i].says, env, &holds) != TP_EVAL_OK || !holds)
-            return false;
-    return tp_in_domain(k, env, &why);
-}
-
-static bool is_open(const tp_size *z)
-{
-    return z->kind == TP_SIZE_RANGE || z->kind == TP_SIZE_CHOICE;
-}
 
 /* Usual sizes, halved until the spec allows them; contents of tables are known at the sizes of the pictures only. */
 static int64_t *sizes_of(const tp_page *p, const tp_spec_report *s, tp_str *text)
@@ -37,17 +19,12 @@ static int64_t *sizes_of(const tp_page *p, const tp_spec_report *s, tp_str *text
     int64_t wish = TP_TYPICAL_SIZE;
     do {
         for (uint32_t i = 0; i < k->nsizes; i++)
-            if (is_open(&k->sizes[i]))
+            if (tp_is_open_size(&k->sizes[i]))
                 env[k->sizes[i].sym] = tp_typical_size(k, &k->sizes[i], wish);
-    } while (!in_domain(p, k, env) && (wish /= 2));
+    } while (!tp_in_proven_domain(p->a, k, env) && (wish /= 2));
     if (!wish)
         return NULL;
-    tp_buf b = {.arena = p->a};
-    for (uint32_t i = 0; i < k->nsizes; i++)
-        if (is_open(&k->sizes[i]))
-            tp_buf_printf(&b, "%s%.*s = %lld", b.n ? ", " : "", TP_FMT(k->sizes[i].name),
-                          (long long)env[k->sizes[i].sym]);
-    *text = tp_buf_view(&b);
+    *text = tp_sizes_text(p->a, k, env);
     return env;
 }
 
