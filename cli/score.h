@@ -46,7 +46,7 @@ void tp_score_print_defect(const tp_defect *d);
 void tp_score_print(const tp_score *s, uint32_t kinds);
 void tp_score_print_total(const tp_score *s);
 
-/* Objects that the caller owns; docs/EQUIVALENCE.md lists the keys. NULL where memory ran out. */
+/* Objects that the caller owns; docs/EQUIVALENCE.md lists the keys. */
 struct json_object *tp_score_json_defect(const tp_defect *d);
 struct json_object *tp_score_json(const tp_score *s);
 

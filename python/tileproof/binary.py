@@ -70,8 +70,13 @@ def run(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess
 def report(command: str, spec: dict[str, Any] | str, *options: str) -> dict[str, Any]:
     """The JSON report (format 1) of `lint` or `verify` on one spec, given as
     an object or as a path."""
-    where, text = (spec, None) if isinstance(spec, str) else ("-", text_of(spec))
+    where, text = given(spec)
     return parsed(command, run(command, "--format", "json", *options, where, text=text))
+
+
+def given(spec: dict[str, Any] | str | os.PathLike[str]) -> tuple[str, str | None]:
+    """The path by which the program gets a spec, and what it reads there from its standard input."""
+    return ("-", text_of(spec)) if isinstance(spec, dict) else (os.fspath(spec), None)
 
 
 def text_of(spec: dict[str, Any]) -> str:

@@ -39,7 +39,7 @@ def cost(spec: dict[str, Any] | str | os.PathLike[str], *, dtypes: Mapping[str, 
     options = [a for name, value in sizes.items() for a in ("--size", f"{name}={value}")]
     options += [a for name, value in (dtypes or {}).items() for a in ("--dtype", f"{name}={value}")]
     options += ["--target", target] if target else []
-    path, text = ("-", binary.text_of(spec)) if isinstance(spec, dict) else (os.fspath(spec), None)
+    path, text = binary.given(spec)
     document = binary.parsed("cost", binary.run("cost", "--format", "json", *options, path, text=text))
     cases = [c for k in document["kernels"] for c in k["cases"]]
     if not cases:
@@ -116,7 +116,7 @@ def sweep(kernel: Callable[..., Any] | dict[str, Any] | str | os.PathLike[str], 
 
 def _of_spec(spec: dict[str, Any] | str | os.PathLike[str], over: Mapping[str, Sequence[Any]], target: str | None) -> list[Shape]:
     axes = ",".join(f"{name}={'|'.join(map(str, values))}" for name, values in over.items())
-    path, text = ("-", binary.text_of(spec)) if isinstance(spec, dict) else (os.fspath(spec), None)
+    path, text = binary.given(spec)
     done = binary.run("sweep", "--over", axes, "--format", "json", *(["--target", target] if target else []), path, text=text)
     return [Shape(c["at"], c["verdict"], c["rules"], c.get("case") or "", c["vmem_bytes"], c["traffic_bytes"], c["model_seconds"], c["bound"])
             for c in binary.parsed("sweep", done)["cells"]]
