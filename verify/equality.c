@@ -47,6 +47,7 @@ tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_o
         if (one.grade > all.grade)
             all.grade = one.grade;
         all.proven = one.proven;
+        all.given |= one.given;
         all.masks |= one.masks;
         all.casts |= one.casts;
         all.outputs += one.outputs;

@@ -607,6 +607,7 @@ void tp_hold_equality_against_elements(tp_arena *a, tp_spec_report *r, uint64_t 
     tp_opinion_defaults(&o);
     o.seed = seed;
     o.masks = r->equality.masks;
+    o.facts = r->equality.given;
     for (uint32_t i = 0; i < r->findings.len; i++)
         o.facts |= (tp_basis_names(r->findings.at[i].rests_on, "F1") ? TP_FACT_F1 : 0) |
                    (tp_basis_names(r->findings.at[i].rests_on, "F2") ? TP_FACT_F2 : 0);
