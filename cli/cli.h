@@ -66,13 +66,22 @@ bool tp_option_number(const tp_strings *values, const char *name, int64_t lo, in
                       int64_t *out);
 /* The two sides of NAME=VALUE; false: it is not that. */
 bool tp_split_binding(tp_str s, tp_str *name, tp_str *value);
-/* --size NAME=VALUE, each value in [0, most], into c->size.len bindings; false after a message. */
+/* --OPTION NAME=VALUE, each value in [0, most], into values->len bindings; false after a message, which has `example`.
+ */
+bool tp_option_bindings(const tp_strings *values, const char *option, const char *example, int64_t most,
+                        tp_binding *out);
+/* Those of --size. */
 bool tp_option_sizes(const tp_cli *c, int64_t most, tp_binding *sizes);
 /* --target, empty: the spec's own. False after a message. */
 bool tp_use_target(const tp_cli *c, tp_str *target);
 bool tp_use_color(const tp_cli *c, bool *color);
 /* --timeout and --memory-limit into the settings, which hold the defaults. False after a message. */
 bool tp_use_budget(const tp_cli *c, tp_check_settings *s);
+
+/* FILE:LINE of a statement in the text of its spec. */
+tp_str tp_statement_place(tp_arena *a, const tp_source *source, const tp_syntax *s);
+/* "i = 0, j = 2": the coordinates of a step, as env has them. */
+tp_str tp_coordinates_text(tp_arena *a, const tp_kernel *k, const int64_t *env);
 
 /* Files named on the command line: folders are searched for *.tile.json(c),
  * gallery names are looked up. False after a message. */

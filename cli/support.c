@@ -102,19 +102,40 @@ bool tp_split_binding(tp_str s, tp_str *name, tp_str *value)
     return name->n && value->n;
 }
 
-bool tp_option_sizes(const tp_cli *c, int64_t most, tp_binding *sizes)
+bool tp_option_bindings(const tp_strings *values, const char *option, const char *example, int64_t most,
+                        tp_binding *out)
 {
-    for (uint32_t i = 0; i < c->size.len; i++) {
+    for (uint32_t i = 0; i < values->len; i++) {
         tp_str value;
         tp_strings one = {.at = &value, .len = 1};
-        if (!tp_split_binding(c->size.at[i], &sizes[i].name, &value)) {
-            tp_usage_error("--size takes NAME=VALUE, e.g. --size M=300, not `%.*s`", TP_FMT(c->size.at[i]));
+        if (!tp_split_binding(values->at[i], &out[i].name, &value)) {
+            tp_usage_error("--%s takes NAME=VALUE, e.g. --%s %s, not `%.*s`", option, option, example,
+                           TP_FMT(values->at[i]));
             return false;
         }
-        if (!tp_option_number(&one, "size", 0, most, 0, &sizes[i].value))
+        if (!tp_option_number(&one, option, 0, most, 0, &out[i].value))
             return false;
     }
     return true;
+}
+
+bool tp_option_sizes(const tp_cli *c, int64_t most, tp_binding *sizes)
+{
+    return tp_option_bindings(&c->size, "size", "M=300", most, sizes);
+}
+
+tp_str tp_statement_place(tp_arena *a, const tp_source *source, const tp_syntax *s)
+{
+    tp_loc loc = tp_json_place(s->line);
+    return tp_printf(a, "%.*s:%u", TP_FMT(tp_source_path(source, loc.start)), tp_linecol_of(source, loc.start).line);
+}
+
+tp_str tp_coordinates_text(tp_arena *a, const tp_kernel *k, const int64_t *env)
+{
+    tp_buf b = {.arena = a};
+    for (uint32_t x = 0; x < k->naxes; x++)
+        tp_buf_printf(&b, "%s%.*s = %lld", x ? ", " : "", TP_FMT(k->axes[x].name), (long long)env[k->axes[x].sym]);
+    return b.n ? tp_buf_view(&b) : TP_S("the step");
 }
 
 bool tp_use_target(const tp_cli *c, tp_str *target)

@@ -140,22 +140,16 @@ static void see_statement_done(tp_trace *t, const tp_event *e, double now)
     end_statement(t, now);
 }
 
-static tp_str step_name(tp_trace *t, const tp_event *e)
-{
-    tp_buf b = {.arena = t->a};
-    for (uint32_t x = 0; x < t->k->naxes; x++)
-        tp_buf_printf(&b, "%s%.*s = %lld", x ? ", " : "", TP_FMT(t->k->axes[x].name),
-                      (long long)e->env[t->k->axes[x].sym]);
-    return b.n ? tp_buf_view(&b) : TP_S("the step");
-}
-
 static void see_step(tp_trace *t, const tp_event *e, double now)
 {
     t->steps++;
     t->full |= t->slices.len >= TP_TRACE_EVENTS;
     if (!t->full)
-        t->step =
-            keep(t, (slice){.kind = SLICE_STEP, .begin = now, .end = -1, .step = e->step, .name = step_name(t, e)});
+        t->step = keep(t, (slice){.kind = SLICE_STEP,
+                                  .begin = now,
+                                  .end = -1,
+                                  .step = e->step,
+                                  .name = tp_coordinates_text(t->a, t->k, e->env)});
 }
 
 static void see_window(tp_trace *t, const tp_event *e, double now)
@@ -257,13 +251,6 @@ static tp_str text_of(tp_arena *a, const tp_syntax *s)
     tp_buf b = {.arena = a};
     tp_print_stmt_head(&b, s);
     return tp_buf_view(&b);
-}
-
-static tp_str place_of(const tp_trace *t, tp_arena *a, const tp_syntax *s)
-{
-    tp_loc loc = tp_json_place(s->line);
-    return tp_printf(a, "%.*s:%u", TP_FMT(tp_source_path(t->source, loc.start)),
-                     tp_linecol_of(t->source, loc.start).line);
 }
 
 static struct json_object *event(const char *phase, uint32_t lane, tp_str name)
@@ -372,7 +359,7 @@ static void put_slice(const tp_trace *t, tp_buf *b, tp_arena *a, const slice *s)
     if (s->bits)
         json_object_object_add(args, "bytes", json_object_new_int64((s->bits + 7) / 8));
     if (s->syntax)
-        json_object_object_add(args, "at", tp_jsonc_string(place_of(t, a, s->syntax)));
+        json_object_object_add(args, "at", tp_jsonc_string(tp_statement_place(a, t->source, s->syntax)));
     json_object_object_add(o, "args", args);
     if (copy)
         json_object_object_add(o, "id", json_object_new_int64(s->copy));
@@ -452,7 +439,7 @@ static void print_lines(tp_trace *t, FILE *out)
     for (uint32_t i = 0; i < n && i < MOST; i++) {
         const line_total *l = &all[i];
         fprintf(out, "  %12.3f  %3.0f %%  %10lld  %.*s: %.*s\n", l->seconds * 1e3, 100 * l->seconds / whole,
-                (long long)l->times, TP_FMT(tp_visible_line(t->a, place_of(t, t->a, l->syntax))),
+                (long long)l->times, TP_FMT(tp_visible_line(t->a, tp_statement_place(t->a, t->source, l->syntax))),
                 TP_FMT(tp_visible_line(t->a, text_of(t->a, l->syntax))));
     }
     if (n > MOST)

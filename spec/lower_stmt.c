@@ -103,6 +103,7 @@ static void define_local(tp_lower *l, const tp_node *target, const tp_node *valu
     } else {
         v = copy_of_slot(l, v, value);
     }
+    tp_push(l->c->arena, l->p->names, ((tp_named_value){target->text, v, false}));
     if (old && old->level == l->level) {
         old->value = v;
         old->is_slot = slot;
@@ -455,6 +456,7 @@ static void push_loop_variable(tp_lower *l, const tp_node *name, tp_vid v, bool 
     if (lower_find_local(l, name->text))
         tp_raise(l->c, TP_RULE_SPEC_NAME, tp_node_loc(l->c, name), "choose another name", "`%.*s` is already a local",
                  TP_FMT(name->text));
+    tp_push(l->c->arena, l->p->names, ((tp_named_value){name->text, v, true}));
     lower_push_local(l, (tp_local){.name = name->text,
                                    .value = v,
                                    .level = l->level + 1,

@@ -179,6 +179,13 @@ struct tp_statement {
     tp_str text;
 };
 
+/* A local, as one assignment makes it. */
+typedef struct tp_named_value {
+    tp_str name;
+    tp_vid value;
+    bool loop_variable;
+} tp_named_value;
+
 typedef struct tp_program {
     tp_block syntax;
     tp_region statements;
@@ -188,6 +195,7 @@ typedef struct tp_program {
     tp_vid *operand_value;
     tp_vid *table_value; /* references: of tables */
     uint32_t nstatements;
+    TP_VEC(tp_named_value) names; /* of locals, in the order of the text; a name may have several */
 } tp_program;
 
 /* Does the statement write a value to a ref? */

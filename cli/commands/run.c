@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "cli/profile.h"
 #include "cli/receipt.h"
+#include "cli/show.h"
 #include "cli/trace.h"
 #include "cli/watchdog.h"
 #include "kernels/call.h"
@@ -242,10 +243,12 @@ static int establish(run_call *r)
 }
 
 /* Also of a run that ended in a trap. */
-static void tell_trace(run_call *r, const tp_call *call, tp_trace *t, const tp_trap *trap)
+static void tell_observed(run_call *r, const tp_call *call, tp_trace *t, tp_show *shown, const tp_trap *trap)
 {
     tp_case at = {.kernel = call->kernel, .env = call->env};
     tp_str why = {NULL, 0};
+    if (shown)
+        tp_show_close(shown);
     if (!t)
         return;
     tp_trace_close(t, trap);
@@ -253,6 +256,16 @@ static void tell_trace(run_call *r, const tp_call *call, tp_trace *t, const tp_t
         tp_trace_print(t, stdout);
     if (r->c->trace.len && !tp_trace_write(r->c, t, tp_case_text(r->arena, &at), &why))
         fail(r, TP_EXIT_INPUT, why);
+}
+
+static tp_show *show_new(run_call *r, const tp_kernel *k)
+{
+    tp_show *s = tp_show_new(r->c, &r->j->source, k, stdout);
+    if (!s) {
+        r->code = TP_EXIT_USAGE;
+        tp_leave(r->arena, TP_E_INPUT);
+    }
+    return s;
 }
 
 /* Seconds since then, which becomes now. */
@@ -301,7 +314,8 @@ static void execute(void *arg)
     write_inputs(r, &call);
     tp_trace *trace =
         r->c->trace.len || r->c->trace_text.len ? tp_trace_new(r->c->arena, &r->j->source, call.kernel) : NULL;
-    call.observer = trace ? tp_trace_observer(trace) : NULL;
+    tp_show *shown = r->c->show.len ? show_new(r, call.kernel) : NULL;
+    call.observer = trace ? tp_trace_observer(trace) : shown ? tp_show_observer(shown) : NULL;
     st = tp_call_run(&call, (uint64_t)r->seed, r->s.equiv.max_steps, (uint32_t)r->threads, &trap, &stats);
     if (st == TP_E_LIMIT)
         fail(r, TP_EXIT_INPUT, trap.message);
@@ -310,7 +324,7 @@ static void execute(void *arg)
     if (st == TP_E_TRAP) {
         print_trap(r, &trap);
         r->code = TP_EXIT_VIOLATED;
-        tell_trace(r, &call, trace, &trap);
+        tell_observed(r, &call, trace, shown, &trap);
         return;
     }
     since(&start);
@@ -323,7 +337,7 @@ static void execute(void *arg)
         fail(r, TP_EXIT_INPUT, why);
     if (!r->c->quiet.len)
         print_run(r, &call, &stats);
-    tell_trace(r, &call, trace, NULL);
+    tell_observed(r, &call, trace, shown, NULL);
 }
 
 /* No output over the spec, its receipt or an input. */
@@ -415,6 +429,10 @@ static int run(tp_cli *c)
         return tp_usage_error("--receipt or --unchecked, not both");
     if (c->trust.len && c->unchecked.len)
         return tp_usage_error("--trust or --unchecked, not both");
+    if (c->show.len && (c->trace.len || c->trace_text.len))
+        return tp_usage_error("--show or --trace, not both: one of them would time the other");
+    if (c->at.len && !c->show.len)
+        return tp_usage_error("--at says which steps --show shows: give --show NAMES");
     if (c->fill.len && !tp_input_find(tp_option(&c->fill, ""), &r.family))
         return no_family(tp_option(&c->fill, ""));
     if (!read_limits(c, &r))

@@ -32,7 +32,7 @@ _tileproof() {
         primitives) words=" --help" ;;
         recheck) words=" --target --explain --help" ;;
         rules) words=" --markdown --help" ;;
-        run) words=" --target --receipt --trust --unchecked --seed --allow-path --timeout --memory-limit --max-memory --max-steps --threads --profile --trace --trace-text --size --dtype --input --output --fill --no-progress --config --show-settings --color --quiet --help" ;;
+        run) words=" --target --receipt --trust --unchecked --seed --allow-path --timeout --memory-limit --max-memory --max-steps --threads --profile --trace --trace-text --show --at --size --dtype --input --output --fill --no-progress --config --show-settings --color --quiet --help" ;;
         schema) words=" --help" ;;
         sweep) words=" --over --format --output --target --jobs --timeout --memory-limit --size --no-progress --config --show-settings --help" ;;
         targets) words=" --help" ;;

@@ -145,6 +145,8 @@ complete -c tileproof -n '__fish_seen_subcommand_from run' -l threads -r -d 'thr
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l profile -r -d 'write what the run did as JSON: instruction set, threads, time of each phase, bytes, FLOPs, and their shares of measured peaks'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l trace -r -d 'write what the run did, and when, for Perfetto or chrome://tracing: steps, statements, windows that moved or stayed, copies of the body'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l trace-text -d 'print that after the run: statements by time, windows, the first steps'
+complete -c tileproof -n '__fish_seen_subcommand_from run' -l show -r -d 'print what operands and locals of the body hold, each time that they are written: m,acc'
+complete -c tileproof -n '__fish_seen_subcommand_from run' -l at -r -d 'with --show: only in steps with this coordinate'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l size -r -d 'run: a size that the arrays do not determine; sweep: a size at which costs are modelled (default 4096); cost: a size to count at, in place of the cases of the spec'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l dtype -r -d 'run: a dtype parameter that the arrays do not determine; cost: count only this choice'
 complete -c tileproof -n '__fish_seen_subcommand_from run' -l input -s i -r -d 'an input array: FILE.npy or FILE.safetensors#TENSOR'

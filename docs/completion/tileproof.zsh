@@ -224,6 +224,8 @@ _tileproof() {
         '*--profile[write what the run did as JSON\: instruction set, threads, time of each phase, bytes, FLOPs, and their shares of measured peaks]:FILE:_files' \
         '*--trace[write what the run did, and when, for Perfetto or chrome\://tracing\: steps, statements, windows that moved or stayed, copies of the body]:FILE:_files' \
         '*--trace-text[print that after the run\: statements by time, windows, the first steps]' \
+        '*--show[print what operands and locals of the body hold, each time that they are written\: m,acc]:NAMES:_files' \
+        '*--at[with --show\: only in steps with this coordinate]:AXIS=STEP:_files' \
         '*--size[run\: a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096); cost\: a size to count at, in place of the cases of the spec]:NAME=VALUE:_files' \
         '*--dtype[run\: a dtype parameter that the arrays do not determine; cost\: count only this choice]:NAME=DTYPE:_files' \
         '*--input[an input array\: FILE.npy or FILE.safetensors#TENSOR]:NAME=FILE:_files' \

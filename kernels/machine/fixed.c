@@ -177,7 +177,7 @@ static bool combine(tp_prim p, tp_dtype d, const int64_t *a, const int64_t *b, i
 bool tp_range_decides(tp_machine *m, const tp_inst *i)
 {
     int64_t a[2], b[2] = {0, 0}, r[2] = {0, 0};
-    if (m->domain || m->request->coverage || i->out < 0 || i->nargs < 1 || i->nargs > 2)
+    if (!tp_may_defer(m) || i->out < 0 || i->nargs < 1 || i->nargs > 2)
         return false;
     tp_cells *out = &m->values[i->out];
     uint32_t waiting = tp_count_waiting(m, i);

@@ -42,7 +42,7 @@ static size_t strip_of(const tp_machine *m)
 
 void tp_fuse_prepare(tp_machine *m)
 {
-    if (m->domain || m->request->coverage)
+    if (!tp_may_defer(m))
         return;
     m->group = TP_NEW(m->arena, tp_group);
     m->group->number = TP_NEWN(m->arena, uint32_t, m->k->body->values.len);

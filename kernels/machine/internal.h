@@ -147,6 +147,13 @@ typedef struct tp_machine {
     tp_run_stats stats;
 } tp_machine;
 
+/* May what a statement computes be computed later, elsewhere, or not at all, where no number of the outputs tells? */
+static inline bool tp_may_defer(const tp_machine *m)
+{
+    const tp_observer *o = m->request->observer;
+    return !m->domain && !m->request->coverage && !(o && o->looks);
+}
+
 /* Tell the observer, if there is one. */
 static inline void tp_tell(tp_machine *m, tp_event e)
 {
@@ -154,6 +161,7 @@ static inline void tp_tell(tp_machine *m, tp_event e)
         return;
     e.step = m->step;
     e.env = m->env;
+    e.machine = m;
     m->request->observer->see(m->request->observer, &e);
 }
 

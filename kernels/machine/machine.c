@@ -211,7 +211,7 @@ static void find_place(const tp_machine *m, tp_ref *r)
         return;
     for (uint32_t x = o->rank; x-- > 0; step *= (ptrdiff_t)r->array->dims[x])
         stride[x] = step;
-    r->in_place = o->role != TP_SCRATCH && !m->domain && !m->request->coverage && r->cells.rank &&
+    r->in_place = o->role != TP_SCRATCH && tp_may_defer(m) && r->cells.rank &&
                   r->cells.dims[r->cells.rank - 1] == r->block[last] && r->block[last] >= tp_short_row(m) &&
                   tp_one_pitch(o->rank, r->block, stride, &r->pitch);
 }
@@ -270,7 +270,7 @@ static void fill_row(tp_ref *r, size_t row, bool inside, const tp_cells *garbage
 static bool fill_around_box(tp_machine *m, tp_ref *r, uint32_t index, tp_cells *garbage)
 {
     tp_cells *c = &r->cells;
-    if (m->domain || m->request->coverage || r->operand->role != TP_INPUT || r->operand->valid.id || !c->rank ||
+    if (!tp_may_defer(m) || r->operand->role != TP_INPUT || r->operand->valid.id || !c->rank ||
         c->rank != r->operand->rank || !tp_inner_part(r, r->inside.first, r->inside.extent))
         return false;
     size_t rows = c->n / (size_t)c->dims[c->rank - 1];

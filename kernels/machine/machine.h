@@ -70,12 +70,29 @@ typedef struct tp_event {
     int64_t bits;     /* of what moves */
     int64_t copy;     /* number of a copy of the body, from 1 */
     const tp_statement *statement;
+    const struct tp_machine *machine;
 } tp_event;
 
 /* Who follows a walk: the first member of whatever it keeps. */
 typedef struct tp_observer {
     void (*see)(struct tp_observer *o, const tp_event *e);
+    bool looks; /* at numbers: each is computed by its statement, which takes longer */
 } tp_observer;
+
+/* What a value or an operand holds while an observer that looks is told of an event: elements in order, the last
+ * dimension fastest. */
+typedef struct tp_contents {
+    tp_dtype dtype;
+    uint32_t rank;
+    const int64_t *dims;
+    const void *data;
+    const struct tp_cells *cells; /* for tp_contents_defined() */
+} tp_contents;
+/* A value of the body that was computed; the window of an operand, in the shape of its ref (of one in any or hbm: all
+ * of it). With the first statement of a step its windows are there. */
+tp_contents tp_contents_of_value(const tp_event *e, tp_vid v);
+tp_contents tp_contents_of_operand(const tp_event *e, uint32_t operand);
+bool tp_contents_defined(const tp_contents *l, size_t element);
 
 typedef struct tp_run_request {
     const tp_kernel *kernel;

@@ -152,7 +152,7 @@ static void count_looks(const tp_kernel *k, const tp_region *r, uint32_t *of)
 
 void tp_shown_prepare(tp_machine *m)
 {
-    if (m->domain || m->request->coverage)
+    if (!tp_may_defer(m))
         return;
     uint32_t n = m->k->body->values.len;
     uint32_t *of = TP_NEWN(m->arena, uint32_t, n);

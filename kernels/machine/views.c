@@ -89,7 +89,7 @@ bool tp_view(tp_machine *m, const tp_inst *i)
 {
     ptrdiff_t stride[TP_MAX_RANK], pitch;
     size_t first;
-    if (m->domain || m->request->coverage || (i->prim != TP_P_BROADCAST && i->prim != TP_P_SLICE))
+    if (!tp_may_defer(m) || (i->prim != TP_P_BROADCAST && i->prim != TP_P_SLICE))
         return false;
     const tp_cells *from = &m->values[i->args[0]];
     tp_cells *out = &m->values[i->out];
