@@ -58,7 +58,7 @@ static void hold_equality(tp_arena *a, tp_spec_report *r)
     }
     for (uint32_t i = 0; r->equality.proven && i < r->equiv->cases.len; i++)
         if (tp_equiv_refutes(&r->equiv->cases.at[i], false))
-            r->equality = (tp_equality){.reason = TP_S("finite masks taken as minus infinity: in some case a row is "
+            r->equality = (tp_equality){.reason = TP_S("finite masks taken as infinite: in some case a row is "
                                                        "masked entirely, and the kernel has no value there")};
 }
 

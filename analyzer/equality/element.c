@@ -1,5 +1,5 @@
 /* What one element of a value is: programs at symbolic indices. */
-#include "analyzer/equality/internal.h"
+#include "analyzer/equality/sum.h"
 
 static const tp_value *value_of(const evaluation *v, tp_vid value)
 {
@@ -385,13 +385,58 @@ static term update_element(evaluation *v, const tp_inst *i, const tp_expr *at)
 
 /* ---- folds ---- */
 
-/* The value of an instruction, which must fit where it is an integer. */
+/* The value of an instruction, which must fit where it is an integer. Those of a reference do not wrap. */
 static term require_fits(evaluation *v, const tp_inst *i, term t)
 {
     tp_dtype d = value_of(v, i->out)->dtype;
-    if (!tp_is_float(d) && d != TP_BOOL && !tp_is_weak(d))
+    if (v->body && !tp_is_float(d) && d != TP_BOOL && !tp_is_weak(d))
         summary_must_fit(v->s, t, d);
     return t;
+}
+
+/* Does the place ascend by one from point to point, and is no place at which there is a value above `other`? */
+static bool places_are_below(evaluation *v, tp_expr place, tp_expr other, uint32_t sym, term value, tp_prim fold)
+{
+    summary *s = v->s;
+    tp_exprs *p = s->p;
+    tp_expr offset = tp_expr_normal(p, tp_op2(p, TP_E_SUB, place, tp_sym(p, sym)));
+    premises inside = {.n = 0};
+    for (term_node n = *term_get(s, value); n.kind == T_SELECT; n = *term_get(s, value)) {
+        bool out_no = term_is_least(s, n.arg[1], fold), out_yes = !out_no && term_is_least(s, n.arg[0], fold);
+        if (!out_no && !out_yes)
+            break;
+        inside = premises_with(s, &inside, condition_normal(s, n.e, out_yes));
+        value = n.arg[!out_no];
+    }
+    return !tp_expr_mentions(p, offset, sym) && !tp_expr_mentions(p, other, sym) &&
+           summary_proves(s, &inside, tp_op2(p, TP_E_GE, other, place));
+}
+
+/* The law: the least of the places t where v(t) is the extreme of all v, and
+ * of a number above all of them, is the first place of that extreme. No id: it is no such. */
+static term first_of_equals(evaluation *v, const tp_inst *choice, const tp_expr *at, tp_expr counter, tp_expr extent)
+{
+    summary *s = v->s;
+    const tp_inst *test = choice && choice->prim == TP_P_WHERE ? v->by.at[choice->args[0]] : NULL;
+    if (!test || test->prim != TP_P_EQ || !tp_is_float(value_of(v, test->args[0])->dtype))
+        return (term){0};
+    uint32_t sym = (uint32_t)tp_expr_get(s->p, counter)->value;
+    const term_node place = *term_get(s, element_of(v, choice->args[1], at)),
+                    other = *term_get(s, element_of(v, choice->args[2], at));
+    for (int k = 0; k < 2 && place.kind == T_INTEGER && other.kind == T_INTEGER; k++) {
+        term value = element_of(v, test->args[k], at);
+        const term_node all = *term_get(s, element_of(v, test->args[!k], at));
+        if (all.kind != T_FOLD || (all.prim != TP_P_MAX && all.prim != TP_P_MIN) || !tp_same(all.e, extent))
+            continue;
+        uint32_t n = tp_sym_count(s->p);
+        tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
+        with[all.sym] = counter;
+        if (term_subst(s, all.arg[0], with, n).id == value.id &&
+            places_are_below(v, place.e, other.e, sym, value, all.prim))
+            return term_first(s, all.prim == TP_P_MAX ? TP_P_ARGMAX : TP_P_ARGMIN, sym, extent, value,
+                              term_integer(s, place.e));
+    }
+    return (term){0};
 }
 
 static term reduce(evaluation *v, const tp_inst *i, const tp_expr *at)
@@ -400,7 +445,7 @@ static term reduce(evaluation *v, const tp_inst *i, const tp_expr *at)
     bool keepdims = value_of(v, i->out)->rank == x->rank, along[TP_MAX_RANK] = {false};
     tp_expr from[TP_MAX_RANK], counter[TP_MAX_RANK];
     uint32_t to = 0;
-    if (!tp_is_float(x->dtype) && i->prim == TP_P_PROD)
+    if (v->body && !tp_is_float(x->dtype) && i->prim == TP_P_PROD)
         evaluation_stop(v, "a product of integers may wrap around");
     for (uint32_t k = 0; k < i->nints; k++) {
         counter[k] = summary_index(v->s, "t", x->dims[i->ints[k]]);
@@ -410,6 +455,12 @@ static term reduce(evaluation *v, const tp_inst *i, const tp_expr *at)
     for (uint32_t d = 0; d < x->rank; d++)
         if (!along[d])
             from[d] = at[keepdims ? d : to++];
+    if (i->prim == TP_P_MIN && i->nints == 1) {
+        tp_expr extent = tp_expr_normal(v->s->p, x->dims[i->ints[0]]);
+        term first = first_of_equals(v, v->by.at[i->args[0]], from, counter[0], extent);
+        if (first.id)
+            return first;
+    }
     term body = element_of(v, i->args[0], from);
     if (prim_of_first(i->prim) != TP_PRIMS)
         return require_fits(v, i,
@@ -426,7 +477,7 @@ static term scan(evaluation *v, const tp_inst *i, const tp_expr *at)
     uint32_t axis = (uint32_t)i->ints[0];
     tp_exprs *p = v->s->p;
     tp_expr from[TP_MAX_RANK], one = tp_const(p, 1);
-    if (!tp_is_float(x->dtype) && i->prim == TP_P_CUMPROD)
+    if (v->body && !tp_is_float(x->dtype) && i->prim == TP_P_CUMPROD)
         evaluation_stop(v, "a product of integers may wrap around");
     tp_expr extent = i->reverse ? tp_op2(p, TP_E_SUB, x->dims[axis], at[axis]) : plus(v, at[axis], one);
     tp_expr counter = summary_index(v->s, "t", extent);
@@ -499,13 +550,14 @@ static term cast(evaluation *v, const tp_inst *i, term x)
     if (tp_is_float(from)) {
         if (n.kind == T_INTEGER)
             return in_dtype(v, to, n.e);
-        if (summary_is_whole_in(s, x, to))
+        if (v->body ? summary_is_whole_in(s, x, to) : term_is_whole(s, x))
             return x;
         evaluation_stop(v, "a float is cast to an integer that may not hold it");
     }
     if (n.kind == T_INTEGER)
         return in_dtype(v, to, n.e);
-    if (!tp_is_weak(from) && (tp_dtype_min(to) > tp_dtype_min(from) || tp_dtype_max(to) < tp_dtype_max(from)))
+    if (v->body && !tp_is_weak(from) &&
+        (tp_dtype_min(to) > tp_dtype_min(from) || tp_dtype_max(to) < tp_dtype_max(from)))
         evaluation_stop(v, "an integer may wrap around");
     return x;
 }

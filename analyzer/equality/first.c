@@ -43,10 +43,12 @@ static place place_of(summary *s, term q)
     if (n.kind != T_FOLD || prim_of_first(n.prim) == TP_PRIMS)
         return (place){.ok = false};
     const term_node t = *term_get(s, n.arg[1]);
-    if (t.kind != T_INTEGER || !tp_same(t.e, tp_sym(s->p, n.sym)))
+    if (t.kind != T_INTEGER)
         return (place){.ok = false};
     r.prim = n.prim;
-    r.offset = tp_const(s->p, 0);
+    r.offset = tp_expr_normal(s->p, tp_op2(s->p, TP_E_SUB, t.e, tp_sym(s->p, n.sym)));
+    if (tp_expr_mentions(s->p, r.offset, n.sym))
+        return (place){.ok = false};
     r.extent = n.e;
     r.value = term_fold(s, prim_of_first(n.prim), n.sym, n.e, n.arg[0]);
     return r;
@@ -110,8 +112,7 @@ static term first_place(grid *g, term base, bool greater)
     summary *s = g->v->s;
     for (int swapped = 0; swapped < 2; swapped++) {
         exchange x = exchange_of(s, base, swapped);
-        const term_node *b = x.ok && x.greater == greater ? term_get(s, x.before) : NULL;
-        if (!b || b->kind != T_REAL || b->real != (greater ? -(double)INFINITY : (double)INFINITY))
+        if (!x.ok || x.greater != greater || !term_is_least(s, x.before, greater ? TP_P_MAX : TP_P_MIN))
             continue;
         place q = place_of(s, x.q);
         if (q.ok && is_number(s, with_folds(g, beside(s, x.value, x.before, greater)), greater ? TP_P_MAX : TP_P_MIN))

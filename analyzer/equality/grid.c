@@ -436,7 +436,8 @@ static match match_update(grid *g, form *f, uint32_t operand, term update, const
     match m = match_sum(g, step, operand, later);
     f->fold = TP_P_SUM;
     const term_node set = *term_get(s, *base);
-    double units[] = {!set.infinite && term_may_be_mask(&set) ? set.mask : -(double)INFINITY, (double)INFINITY};
+    double units[] = {!set.infinite && term_may_be_mask(&set) ? set.mask : -(double)INFINITY,
+                      !set.infinite && term_may_be_mask_above(&set) ? set.mask_above : (double)INFINITY};
     for (int i = 0; i < 2 && !m.ok; i++) {
         m = match_extreme(g, step, operand, EXTREMES[i].step, units[i]);
         f->fold = EXTREMES[i].fold;

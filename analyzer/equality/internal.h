@@ -37,13 +37,14 @@ typedef struct term_node {
     uint32_t operand, sym, rank;
     tp_expr at[TP_MAX_RANK];
     term arg[3];
-    bool infinite;   /* some choice of it is an infinity, or NaN */
-    bool endless;    /* it may be plus infinity */
-    reach constants; /* of the constants in it, without what comes of data */
-    double mask;     /* the least mask that it may be; 0: none; minus infinity: something is computed with one */
-    bool plain;      /* it surely has a value, casts being the identity; what is not plain may have one, too */
-    bool narrowed;   /* there is a cast in it */
-    uint32_t depth;  /* of terms in it */
+    bool infinite;     /* some choice of it is an infinity, or NaN */
+    bool endless;      /* it may be plus infinity */
+    reach constants;   /* of the constants in it, without what comes of data */
+    double mask;       /* the least mask that it may be; 0: none; minus infinity: something is computed with one */
+    double mask_above; /* the greatest one in the place of plus infinity; 0: none; plus infinity: likewise */
+    bool plain;        /* it surely has a value, casts being the identity; what is not plain may have one, too */
+    bool narrowed;     /* there is a cast in it */
+    uint32_t depth;    /* of terms in it */
 } term_node;
 
 /* An integer term that must fit its dtype, and where it is computed. */
@@ -97,7 +98,8 @@ summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_opti
 /* It ends here: why. Leaves with TP_E_INPUT. */
 _Noreturn void summary_stop(summary *s, tp_str why);
 
-/* A literal of at most -SUMMARY_MASK is a mask: a finite number in the place of minus infinity. */
+/* A literal of at most -SUMMARY_MASK is a mask: a finite number in the place of minus infinity; one of at least
+ * SUMMARY_MASK stands for plus infinity in minima. */
 #define SUMMARY_MASK 1e30
 
 /* term.c */
@@ -118,6 +120,8 @@ term term_subst(summary *s, term t, const tp_expr *with, uint32_t n);
 bool term_holds_constants(summary *s, term t, tp_dtype d);
 /* May it be a mask, as it was written? */
 bool term_may_be_mask(const term_node *n);
+/* The same of one in the place of plus infinity. */
+bool term_may_be_mask_above(const term_node *n);
 /* Is some node of that kind, of that operand (UINT32_MAX: any), in it? */
 bool term_mentions(summary *s, term t, term_kind kind, uint32_t operand);
 /* Is that primitive applied in it? */
@@ -189,6 +193,8 @@ void summary_must_fit(summary *s, term t, tp_dtype dtype);
 /* All that must fit does, or the summary stops. contents: puts in what buffers hold; NULL: there are none. */
 void summary_fits(summary *s, term (*contents)(void *ctx, term t), void *ctx);
 
+/* Is it a whole number, whatever the data are? */
+bool term_is_whole(const summary *s, term t);
 /* Is it a number of that integer type, so that a cast to it changes nothing? */
 bool summary_is_whole_in(summary *s, term t, tp_dtype dtype);
 

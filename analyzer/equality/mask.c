@@ -13,8 +13,8 @@ static bool is_mask(const summary *s, uint32_t id)
     return a->kind == ATOM_REAL && a->real >= SUMMARY_MASK;
 }
 
-/* -c * mask, c being above 0 */
-static bool is_masking(const summary *s, const product *p)
+/* sign * c * mask, c being above 0 */
+static bool is_masking(const summary *s, const product *p, int sign)
 {
     uint32_t masks = 0, numbers = 0;
     for (uint32_t f = 0; f < p->nfactors; f++) {
@@ -22,7 +22,7 @@ static bool is_masking(const summary *s, const product *p)
         masks += is_mask(s, p->factor[f].atom) && p->factor[f].power == 1;
         numbers += a->kind == ATOM_REAL && a->real > 0 && !is_mask(s, p->factor[f].atom);
     }
-    return p->num < 0 && p->nguards == 0 && !p->exponent && masks == 1 && masks + numbers == p->nfactors;
+    return sign * p->num > 0 && p->nguards == 0 && !p->exponent && masks == 1 && masks + numbers == p->nfactors;
 }
 
 static bool atom_is_free(summary *s, uint32_t id)
@@ -49,21 +49,22 @@ bool sum_is_free(summary *s, uint32_t id)
 }
 
 /* The maximum of masks where a condition fails is that of the points where it
- * holds, if there is one. */
-static bool maximum_limit(summary *s, const atom *fold, uint32_t *out)
+ * holds, if there is one; likewise the minimum of masks above. */
+static bool extreme_limit(summary *s, const atom *fold, uint32_t *out)
 {
     const sum body = *sum_get(s, fold->arg[0]);
     tp_expr fails = {0};
+    int sign = fold->prim == TP_P_MIN ? 1 : -1;
     for (uint32_t i = 0; i < body.n; i++) {
         product p = body.at[i];
         tp_expr guard = p.guard[0];
         if (p.nguards != 1)
             continue;
         p.nguards = 0;
-        if (is_masking(s, &p) && (!fails.id || tp_same(fails, guard)))
+        if (is_masking(s, &p, sign) && (!fails.id || tp_same(fails, guard)))
             fails = guard;
     }
-    if (fold->prim != TP_P_MAX || !fails.id)
+    if ((fold->prim != TP_P_MAX && fold->prim != TP_P_MIN) || !fails.id)
         return false;
     const sum masked = *sum_get(s, sum_where_guard(s, fold->arg[0], fails, true));
     atom f = *fold;
@@ -71,7 +72,7 @@ static bool maximum_limit(summary *s, const atom *fold, uint32_t *out)
     f.arg[0] = sum_where_guard(s, fold->arg[0], fails, false);
     guards.nguards = f.nguards;
     memcpy(guards.guard, f.guard, sizeof guards.guard);
-    if (masked.n != 1 || !is_masking(s, &masked.at[0]) || !sum_is_free(s, f.arg[0]) ||
+    if (masked.n != 1 || !is_masking(s, &masked.at[0], sign) || !sum_is_free(s, f.arg[0]) ||
         !product_guard(s, &guards, condition_normal(s, fails, true)))
         return false;
     f.nguards = guards.nguards;
@@ -97,7 +98,7 @@ static bool atom_limit(summary *s, uint32_t id, bool assumed, uint32_t *out)
     if (a.kind == ATOM_FOLD)
         a = fold_open(s, id);
     if (a.kind == ATOM_FOLD && a.prim != TP_P_SUM)
-        return maximum_limit(s, &a, out);
+        return extreme_limit(s, &a, out);
     if (a.kind != ATOM_FOLD && a.kind != ATOM_INVERSE)
         return false;
     uint32_t x = sum_limit(s, a.arg[0], assumed);
@@ -125,7 +126,7 @@ static uint32_t product_limit(summary *s, const product *p, bool assumed)
         product *kept = TP_NEWN(s->arena, product, e.n + 1);
         uint32_t n = 0;
         for (uint32_t i = 0; i < e.n; i++)
-            if (!is_masking(s, &e.at[i]))
+            if (!is_masking(s, &e.at[i], -1))
                 kept[n++] = e.at[i];
         vanishes = n < e.n;
         rest.exponent = n ? sum_from(s, kept, n) : 0;

@@ -78,12 +78,21 @@ static uint32_t fold_of_term(summary *s, const term_node *fold)
     return sum_intern(s, &p, 1);
 }
 
+bool term_is_least(summary *s, term t, tp_prim fold)
+{
+    const term_node *n = term_get(s, t);
+    bool mask = n->kind == T_REAL && (fold == TP_P_MAX ? term_may_be_mask(n) : term_may_be_mask_above(n));
+    if (mask) {
+        s->out->masks = true;
+        record_open(s, TP_LAW_LIMIT);
+    }
+    return mask || (n->kind == T_REAL && n->real == (fold == TP_P_MAX ? -(double)INFINITY : (double)INFINITY));
+}
+
 term value_inside(summary *s, term value, tp_prim fold, product *guards)
 {
-    double unit = fold == TP_P_MAX ? -(double)INFINITY : (double)INFINITY;
     for (term_node n = *term_get(s, value); n.kind == T_SELECT; n = *term_get(s, value)) {
-        const term_node yes = *term_get(s, n.arg[0]), no = *term_get(s, n.arg[1]);
-        bool unit_no = no.kind == T_REAL && no.real == unit, unit_yes = yes.kind == T_REAL && yes.real == unit;
+        bool unit_no = term_is_least(s, n.arg[1], fold), unit_yes = !unit_no && term_is_least(s, n.arg[0], fold);
         if (!unit_no && !unit_yes)
             break;
         if (!product_guard(s, guards, unit_no ? n.e : condition_normal(s, n.e, true)))

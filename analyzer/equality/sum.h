@@ -131,6 +131,8 @@ uint32_t sum_log2e(summary *s, uint32_t x, int n);
 
 /* normal.c */
 uint32_t sum_of_term(summary *s, term t);
+/* Is it below all data (MAX), or above (MIN)? An infinity, or a mask. */
+bool term_is_least(summary *s, term t, tp_prim fold);
 /* What is extreme in a fold (MAX, MIN), without the choices for its unit, whose conditions become guards. */
 term value_inside(summary *s, term value, tp_prim fold, product *guards);
 

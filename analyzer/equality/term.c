@@ -22,26 +22,33 @@ const term_node *term_get(const summary *s, term t)
     return &s->terms.at[t.id - 1];
 }
 
-/* The least mask among its choices; arithmetic with one makes no other one. */
-static double mask_of(const summary *s, const term_node *n)
+/* Of the masks among its choices the one that is farthest out, below 0 or above: sign * mask is at most -SUMMARY_MASK.
+ * Arithmetic with one makes no other one. */
+static double mask_of(const summary *s, const term_node *n, int sign)
 {
     bool extreme =
              (n->kind == T_APPLY && (n->prim == TP_P_MAXIMUM || n->prim == TP_P_MINIMUM || n->prim == TP_P_CAST)) ||
              (n->kind == T_FOLD && (n->prim == TP_P_MAX || n->prim == TP_P_MIN)),
          choice = n->kind == T_SELECT || (n->kind == T_APPLY && n->prim == TP_P_WHERE);
     bool far = n->kind == T_REAL && isfinite(n->real) && fabs(n->real) >= SUMMARY_MASK;
-    double least = !far ? 0 : n->real < 0 ? n->real : -(double)INFINITY;
+    double least = !far ? 0 : sign * n->real < 0 ? sign * n->real : -(double)INFINITY;
     for (int i = 0; i < 3 && n->arg[i].id; i++) {
-        double m = term_get(s, n->arg[i])->mask;
+        const term_node *x = term_get(s, n->arg[i]);
+        double m = sign > 0 ? x->mask : -x->mask_above;
         if (m < 0)
             least = extreme || choice ? fmin(least, m) : -(double)INFINITY;
     }
-    return least;
+    return sign * least;
 }
 
 bool term_may_be_mask(const term_node *n)
 {
     return n->mask < 0 && isfinite(n->mask);
+}
+
+bool term_may_be_mask_above(const term_node *n)
+{
+    return n->mask_above > 0 && isfinite(n->mask_above);
 }
 
 static bool is_exponential(tp_prim p)
@@ -203,7 +210,8 @@ static void describe(summary *s, term_node *n)
         n->infinite = !isfinite(n->real);
     n->endless = may_be_endless(s, n);
     n->constants = reach_of(s, n, x, false);
-    n->mask = mask_of(s, n);
+    n->mask = mask_of(s, n, 1);
+    n->mask_above = mask_of(s, n, -1);
     n->plain = all && surely_has_value(s, n);
 }
 
@@ -325,6 +333,13 @@ static bool is_mask_below(const summary *s, term mask, term x)
     return m->kind == T_REAL && term_may_be_mask(m) && n->mask >= m->mask && !n->infinite;
 }
 
+/* A mask in the place of plus infinity, and no choice of x is greater. */
+static bool is_mask_above(const summary *s, term mask, term x)
+{
+    const term_node *m = term_get(s, mask), *n = term_get(s, x);
+    return m->kind == T_REAL && term_may_be_mask_above(m) && n->mask_above <= m->mask_above && !n->infinite;
+}
+
 /* Minus infinity hides t, which must have a value. */
 static void hide(summary *s, term t)
 {
@@ -364,6 +379,10 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
         s->out->masks = true;
         return is_mask_below(s, a, b) ? b : a;
     }
+    if (prim == TP_P_MINIMUM && (is_mask_above(s, a, b) || is_mask_above(s, b, a))) {
+        s->out->masks = true;
+        return is_mask_above(s, a, b) ? b : a;
+    }
     if (prim == TP_P_ADD) {
         if (is_integer(s, a, &v) && v == 0)
             return b;
@@ -402,6 +421,20 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
     if ((prim == TP_P_AND || prim == TP_P_OR) && is_integer(s, b, &v))
         return (v != 0) == (prim == TP_P_AND) ? a : b;
     return (term){0};
+}
+
+/* where(a > b, a, b), in any of its spellings: MAXIMUM or MINIMUM of a and b, for all real numbers. PRIMS: no such. */
+static tp_prim extreme_of(const term_node *compared, term yes, term no)
+{
+    if (compared->kind != T_APPLY)
+        return TP_PRIMS;
+    bool greater = compared->prim == TP_P_GT || compared->prim == TP_P_GE,
+         less = compared->prim == TP_P_LT || compared->prim == TP_P_LE,
+         straight = compared->arg[0].id == yes.id && compared->arg[1].id == no.id,
+         crossed = compared->arg[0].id == no.id && compared->arg[1].id == yes.id;
+    if ((!greater && !less) || (!straight && !crossed))
+        return TP_PRIMS;
+    return greater == straight ? TP_P_MAXIMUM : TP_P_MINIMUM;
 }
 
 static bool is_linear(tp_prim prim)
@@ -451,6 +484,9 @@ term term_apply(summary *s, tp_prim prim, term a, term b, term c, int64_t expone
             return term_select(s, x.e, b, c);
         if (b.id == c.id)
             return b;
+        tp_prim extreme = extreme_of(&x, b, c);
+        if (extreme != TP_PRIMS)
+            return term_apply(s, extreme, b, c, (term){0}, 0);
         if (x.kind == T_APPLY && (x.prim == TP_P_AND || x.prim == TP_P_OR)) /* an index condition leaves it */
             for (int i = 0; i < 2; i++)
                 if (term_get(s, x.arg[i])->kind == T_INTEGER) {

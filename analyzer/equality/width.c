@@ -141,26 +141,25 @@ static range range_of(summary *s, term t, range *done)
     return *r;
 }
 
-/* Is it a whole number, whatever the data are? */
-static bool is_whole(const summary *s, term t)
+bool term_is_whole(const summary *s, term t)
 {
     const term_node *n = term_get(s, t);
     if (n->kind == T_INTEGER)
         return true;
     if (n->kind == T_SELECT)
-        return is_whole(s, n->arg[0]) && is_whole(s, n->arg[1]);
+        return term_is_whole(s, n->arg[0]) && term_is_whole(s, n->arg[1]);
     if (n->kind != T_APPLY)
         return false;
     if (n->prim == TP_P_MAXIMUM || n->prim == TP_P_MINIMUM)
-        return is_whole(s, n->arg[0]) && is_whole(s, n->arg[1]);
+        return term_is_whole(s, n->arg[0]) && term_is_whole(s, n->arg[1]);
     if (n->prim == TP_P_WHERE)
-        return is_whole(s, n->arg[1]) && is_whole(s, n->arg[2]);
+        return term_is_whole(s, n->arg[1]) && term_is_whole(s, n->arg[2]);
     return n->prim == TP_P_ROUND || n->prim == TP_P_FLOOR || n->prim == TP_P_CEIL || n->prim == TP_P_SIGN;
 }
 
 bool summary_is_whole_in(summary *s, term t, tp_dtype dtype)
 {
-    if (!is_whole(s, t))
+    if (!term_is_whole(s, t))
         return false;
     range r = range_of(s, t, TP_NEWN(s->arena, range, t.id + 1));
     return r.lo >= (double)tp_dtype_min(dtype) && r.hi <= (double)tp_dtype_max(dtype);

@@ -333,7 +333,7 @@ static void all_sizes_line(const painter *p, const tp_spec_report *s, bool verbo
         else if (q->obligations)
             fputs(", each with certificate", p->out);
         if (q->masks)
-            fputs("; finite masks taken as minus infinity", p->out);
+            fputs("; finite masks taken as infinite", p->out);
         if (q->casts)
             fputs("; casts are the identity", p->out);
         for (uint32_t i = 0; i < q->constants.len; i++)

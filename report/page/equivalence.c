@@ -38,7 +38,7 @@ static void write_all_sizes(const tp_page *p, const tp_spec_report *s)
             "Equal over the reals for every size of the domain, given the rules%s%s: %u obligations, %u with "
             "certificate.",
             q->given ? " and " : "", tp_fact_names(q->given), q->obligations, q->certified);
-    tp_html_raw(p, q->masks ? " Finite masks are taken as minus infinity." : "");
+    tp_html_raw(p, q->masks ? " Finite masks are taken as infinite." : "");
     tp_html_raw(p, q->casts ? " Casts are the identity." : "");
     for (uint32_t i = 0; i < q->constants.len; i++) {
         tp_html_raw(p, i ? ", " : " Taken as equal: ");
