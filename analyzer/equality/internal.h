@@ -27,6 +27,7 @@ typedef enum term_kind {
 
 typedef struct reach {
     double lo, hi; /* 0 lies within */
+    double least;  /* where it is not 0: how small exponentials make it; 1 without any */
 } reach;
 
 typedef struct term_node {
@@ -42,6 +43,7 @@ typedef struct term_node {
     reach constants;   /* of the constants in it, without what comes of data */
     double mask;       /* the least mask that it may be; 0: none; minus infinity: something is computed with one */
     double mask_above; /* the greatest one in the place of plus infinity; 0: none; plus infinity: likewise */
+    bool of_data;      /* something in it comes of data */
     bool plain;        /* it surely has a value, casts being the identity; what is not plain may have one, too */
     bool narrowed;     /* there is a cast in it */
     uint32_t depth;    /* of terms in it */
@@ -116,8 +118,10 @@ tp_prim prim_of_first(tp_prim prim);
 term term_first(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term value, term place);
 /* Symbols replaced, indices in normal form again. */
 term term_subst(summary *s, term t, const tp_expr *with, uint32_t n);
-/* Is it finite in that type where data are small? A literal may be an infinity. */
-bool term_holds_constants(summary *s, term t, tp_dtype d);
+/* exp or exp2? */
+bool prim_is_exponential(tp_prim p);
+/* Is it a literal, or an integer that is the same everywhere? */
+bool term_is_number(const summary *s, term t, double *v);
 /* May it be a mask, as it was written? */
 bool term_may_be_mask(const term_node *n);
 /* The same of one in the place of plus infinity. */
@@ -187,6 +191,10 @@ void record_equal(summary *s, const premises *p, term kernel, term reference, tp
 
 /* The least bound of an index expression that is seen; infinity: none is. */
 double summary_upper(summary *s, tp_expr e);
+/* Of the constants in n, quickly; x: those of its arguments. */
+reach reach_of_node(summary *s, const term_node *n, const reach *x);
+/* Is it finite in that type where data are small? A literal may be an infinity. */
+bool term_holds_constants(summary *s, term t, tp_dtype d);
 
 /* To be looked at when what buffers hold is known; t itself may speak of it. */
 void summary_must_fit(summary *s, term t, tp_dtype dtype);

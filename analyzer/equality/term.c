@@ -51,12 +51,12 @@ bool term_may_be_mask_above(const term_node *n)
     return n->mask_above > 0 && isfinite(n->mask_above);
 }
 
-static bool is_exponential(tp_prim p)
+bool prim_is_exponential(tp_prim p)
 {
     return p == TP_P_EXP || p == TP_P_EXP2;
 }
 
-static bool is_number(const summary *s, term t, double *v)
+bool term_is_number(const summary *s, term t, double *v)
 {
     const term_node *n = term_get(s, t);
     int64_t whole;
@@ -67,98 +67,6 @@ static bool is_number(const summary *s, term t, double *v)
     else
         return false;
     return true;
-}
-
-/* Of data nothing is known here but that they are numbers: an unlisted primitive of them has no reach. */
-static reach reach_of_applied(const summary *s, const term_node *n, const reach *x, reach all)
-{
-    double a, b = 0;
-    int64_t power;
-    if (tp_prim_is_elementwise(n->prim) && n->prim != TP_P_INTEGER_POW && is_number(s, n->arg[0], &a) &&
-        (!n->arg[1].id || is_number(s, n->arg[1], &b))) {
-        double v = tp_meaning_f64(n->prim, a, b);
-        return v != v || isinf(a) || isinf(b) ? (reach){0, 0} : (reach){fmin(v, 0), fmax(v, 0)};
-    }
-    if (n->prim == TP_P_ADD)
-        return (reach){x[0].lo + x[1].lo, x[0].hi + x[1].hi};
-    if (n->prim == TP_P_SUB)
-        return (reach){x[0].lo - x[1].hi, x[0].hi - x[1].lo};
-    if (n->prim == TP_P_MUL)
-        return (reach){fmin(x[0].lo * x[1].hi, x[0].hi * x[1].lo), fmax(x[0].lo * x[1].lo, x[0].hi * x[1].hi)};
-    if (n->prim == TP_P_SQUARE)
-        return (reach){0, fmax(x[0].lo * x[0].lo, x[0].hi * x[0].hi)};
-    if (n->prim == TP_P_INTEGER_POW && tp_expr_is_const(s->p, n->e, &power) && power > 0) {
-        double most = pow(fmax(-x[0].lo, x[0].hi), (double)power);
-        return (reach){-most, most};
-    }
-    if (n->prim == TP_P_NEG)
-        return (reach){-x[0].hi, -x[0].lo};
-    if (n->prim == TP_P_ABS)
-        return (reach){0, fmax(-x[0].lo, x[0].hi)};
-    bool one_of_them =
-        n->prim == TP_P_WHERE || n->prim == TP_P_MAXIMUM || n->prim == TP_P_MINIMUM || n->prim == TP_P_CAST;
-    return one_of_them ? all : (reach){0, 0};
-}
-
-/* An integer of sizes and indices: it fits int32 (TP104). `exact`: by what the prover sees. */
-static reach reach_of_integer(summary *s, tp_expr e, bool exact)
-{
-    int64_t v;
-    if (tp_expr_is_const(s->p, e, &v))
-        return (reach){fmin((double)v, 0), fmax((double)v, 0)};
-    if (tp_expr_is_bool(s->p, e))
-        return (reach){0, 1};
-    return exact ? (reach){fmin(-summary_upper(s, tp_op1(s->p, TP_E_NEG, e)), 0), fmax(summary_upper(s, e), 0)}
-                 : (reach){-0x1p31, 0x1p31};
-}
-
-/* Constants alone, with 0 for what comes of data, which is finite. x: of the arguments. */
-static reach reach_of(summary *s, const term_node *n, const reach *x, bool exact)
-{
-    reach all = {0, 0};
-    if (n->kind == T_INTEGER)
-        return reach_of_integer(s, n->e, exact);
-    if (n->kind == T_REAL)
-        return isfinite(n->real) ? (reach){fmin(n->real, 0), fmax(n->real, 0)} : all;
-    for (int i = n->kind == T_APPLY && n->prim == TP_P_WHERE; i < 3 && n->arg[i].id; i++)
-        all = (reach){fmin(all.lo, x[i].lo), fmax(all.hi, x[i].hi)};
-    if (n->kind == T_FOLD && prim_of_first(n->prim) != TP_PRIMS)
-        return x[1];
-    if (n->kind == T_FOLD && n->prim == TP_P_SUM && (all.lo < 0 || all.hi > 0)) {
-        double most = fmax(reach_of_integer(s, n->e, exact).hi, 1);
-        return (reach){all.lo * most, all.hi * most};
-    }
-    if (n->kind == T_FOLD && n->prim == TP_P_PROD && (all.lo < -1 || all.hi > 1)) {
-        double most = pow(fmax(-all.lo, all.hi), fmax(reach_of_integer(s, n->e, exact).hi, 1));
-        return (reach){-most, most};
-    }
-    return n->kind == T_APPLY ? reach_of_applied(s, n, x, all) : all;
-}
-
-static reach exact_reach(summary *s, term t, reach *done, bool *known)
-{
-    const term_node n = *term_get(s, t);
-    reach x[3] = {{0, 0}};
-    if (known[t.id])
-        return done[t.id];
-    for (int i = 0; i < 3 && n.arg[i].id; i++)
-        x[i] = exact_reach(s, n.arg[i], done, known);
-    known[t.id] = true;
-    return done[t.id] = reach_of(s, &n, x, true);
-}
-
-static bool in_reach(const reach *r, tp_dtype d)
-{
-    return tp_dtype_holds(d, r->lo) && tp_dtype_holds(d, r->hi);
-}
-
-bool term_holds_constants(summary *s, term t, tp_dtype d)
-{
-    const term_node *n = term_get(s, t);
-    if (!tp_is_float(d) || tp_is_weak(d) || (n->kind == T_REAL && isinf(n->real)) || in_reach(&n->constants, d))
-        return true;
-    reach r = exact_reach(s, t, TP_NEWN(s->arena, reach, t.id + 1), TP_NEWN(s->arena, bool, t.id + 1));
-    return in_reach(&r, d);
 }
 
 static bool may_be_endless(const summary *s, const term_node *n)
@@ -187,7 +95,7 @@ static bool surely_has_value(const summary *s, const term_node *n)
     case T_APPLY: break;
     }
     if (n->prim == TP_P_DIV)
-        return is_number(s, n->arg[1], &by) && by != 0;
+        return term_is_number(s, n->arg[1], &by) && by != 0;
     return n->prim == TP_P_WHERE || n->prim == TP_P_CAST || tp_prim_info(n->prim)->domain.kind == TP_DOMAIN_REALS;
 }
 
@@ -197,9 +105,11 @@ static void describe(summary *s, term_node *n)
     bool all = true;
     reach x[3] = {{0, 0}};
     n->narrowed = n->kind == T_APPLY && n->prim == TP_P_CAST;
+    n->of_data = n->kind == T_READ || n->kind == T_BEFORE || n->kind == T_AFTER;
     for (int i = 0; i < 3 && n->arg[i].id; i++) {
         all &= term_get(s, n->arg[i])->plain;
         n->narrowed |= term_get(s, n->arg[i])->narrowed;
+        n->of_data |= term_get(s, n->arg[i])->of_data;
         if (n->depth <= term_get(s, n->arg[i])->depth)
             n->depth = term_get(s, n->arg[i])->depth + 1;
         x[i] = term_get(s, n->arg[i])->constants;
@@ -209,7 +119,7 @@ static void describe(summary *s, term_node *n)
     if (n->kind == T_REAL)
         n->infinite = !isfinite(n->real);
     n->endless = may_be_endless(s, n);
-    n->constants = reach_of(s, n, x, false);
+    n->constants = reach_of_node(s, n, x);
     n->mask = mask_of(s, n, 1);
     n->mask_above = mask_of(s, n, -1);
     n->plain = all && surely_has_value(s, n);
@@ -359,9 +269,9 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
     int64_t v;
     if (is_nan(s, a) || is_nan(s, b))
         return is_nan(s, a) ? a : b;
-    if (is_exponential(prim) && is_infinite(s, a) && term_get(s, a)->real < 0)
+    if (prim_is_exponential(prim) && is_infinite(s, a) && term_get(s, a)->real < 0)
         return term_real(s, 0);
-    if (is_exponential(prim) && is_integer(s, a, &v) && v == 0)
+    if (prim_is_exponential(prim) && is_integer(s, a, &v) && v == 0)
         return term_real(s, 1);
     if (prim == TP_P_NEG && term_get(s, a)->kind == T_INTEGER && !tp_expr_is_bool(s->p, term_get(s, a)->e))
         return term_integer(s, tp_op1(s->p, TP_E_NEG, term_get(s, a)->e));

@@ -1,5 +1,6 @@
-/* Terms have no width, integers of a dtype do: sums and products of integers
- * from data are only what their term says where no partial result is too large. */
+/* Terms have no width, numbers of a dtype do: sums and products of integers
+ * from data are only what their term says where no partial result is too large,
+ * and so are numbers of sizes, indices and constants in a float type. */
 #include "analyzer/equality/internal.h"
 
 #include <math.h>
@@ -51,6 +52,179 @@ double summary_upper(summary *s, tp_expr e)
     }
     return s->bounds.at[number - 1];
 }
+
+/* ---- floats: what is computed of no data ---- */
+
+/* An integer of sizes and indices: it fits int32 (TP104). `exact`: by what the prover sees. */
+static reach reach_of_integer(summary *s, tp_expr e, bool exact)
+{
+    int64_t v;
+    if (tp_expr_is_const(s->p, e, &v))
+        return (reach){fmin((double)v, 0), fmax((double)v, 0)};
+    if (tp_expr_is_bool(s->p, e))
+        return (reach){0, 1};
+    return exact ? (reach){fmin(-summary_upper(s, tp_op1(s->p, TP_E_NEG, e)), 0), fmax(summary_upper(s, e), 0)}
+                 : (reach){-0x1p31, 0x1p31};
+}
+
+/* A power of a number that is above 0, of sizes, indices and constants alone; finite masks stand for infinity. */
+static bool is_exponential_of_numbers(const summary *s, const term_node *n)
+{
+    double base;
+    return n->kind == T_APPLY && !n->of_data && term_get(s, n->arg[0])->mask == 0 &&
+           term_get(s, n->arg[0])->mask_above == 0 &&
+           (prim_is_exponential(n->prim) || n->prim == TP_P_EXPM1 ||
+            (n->prim == TP_P_POW && term_is_number(s, n->arg[0], &base) && base > 0));
+}
+
+static reach reach_of_exponential(const summary *s, const term_node *n, const reach *x)
+{
+    double base = 0, at_lo, at_hi;
+    bool any_base = n->prim == TP_P_POW && term_is_number(s, n->arg[0], &base);
+    at_lo = any_base ? pow(base, x[1].lo) : tp_meaning_f64(n->prim, x[0].lo, 0);
+    at_hi = any_base ? pow(base, x[1].hi) : tp_meaning_f64(n->prim, x[0].hi, 0);
+    return (reach){fmin(fmin(at_lo, at_hi), 0), fmax(at_lo, at_hi), n->prim == TP_P_EXPM1 ? 1 : fmin(at_lo, at_hi)};
+}
+
+/* How small it is at least, given so for its arguments and that it is not 0. */
+static double least_of(summary *s, const term_node *n, const reach *x, bool exact)
+{
+    double a = n->arg[0].id ? x[0].least : 1, b = n->arg[1].id ? x[1].least : 1;
+    int64_t power;
+    if (n->kind == T_SELECT)
+        return fmin(a, b);
+    if (n->kind == T_FOLD)
+        return n->prim == TP_P_PROD && a < 1 ? pow(a, fmax(reach_of_integer(s, n->e, exact).hi, 1)) : a;
+    if (n->kind != T_APPLY)
+        return 1;
+    if (is_exponential_of_numbers(s, n))
+        return reach_of_exponential(s, n, x).least;
+    if (n->prim == TP_P_ADD || n->prim == TP_P_MAXIMUM)
+        return fmax(a, b);
+    if (n->prim == TP_P_SUB || n->prim == TP_P_MINIMUM)
+        return fmin(a, b);
+    if (n->prim == TP_P_WHERE)
+        return fmin(b, x[2].least);
+    if (n->prim == TP_P_MUL)
+        return a * b;
+    if (n->prim == TP_P_SQUARE)
+        return a * a;
+    if (n->prim == TP_P_SQRT)
+        return sqrt(a);
+    if (n->prim == TP_P_INTEGER_POW)
+        return tp_expr_is_const(s->p, n->e, &power) && power > 0 ? pow(a, (double)power) : 1;
+    return n->prim == TP_P_DIV || n->prim == TP_P_NEG || n->prim == TP_P_ABS || n->prim == TP_P_CAST ? a : 1;
+}
+
+/* May an exponential that is above 0 over the reals be 0 in float32, where only that it is none gives a value? */
+static bool divides_by_0(const summary *s, const term_node *n, const reach *x)
+{
+    static const double LEAST = 0x1p-126;
+    int64_t power;
+    bool of_first = n->prim == TP_P_RSQRT || n->prim == TP_P_LOG || n->prim == TP_P_LOG2 ||
+                    (n->prim == TP_P_INTEGER_POW && tp_expr_is_const(s->p, n->e, &power) && power < 0);
+    return of_first ? x[0].least < LEAST : n->prim == TP_P_DIV && x[1].least < LEAST;
+}
+
+/* Of data nothing is known here but that they are numbers: an unlisted primitive of them has no reach. */
+static reach reach_of_applied(const summary *s, const term_node *n, const reach *x, reach all)
+{
+    double a, b = 0;
+    int64_t power;
+    if (divides_by_0(s, n, x))
+        return (reach){-HUGE_VAL, HUGE_VAL, 0};
+    if (is_exponential_of_numbers(s, n))
+        return reach_of_exponential(s, n, x);
+    if (tp_prim_is_elementwise(n->prim) && n->prim != TP_P_INTEGER_POW && term_is_number(s, n->arg[0], &a) &&
+        (!n->arg[1].id || term_is_number(s, n->arg[1], &b))) {
+        double v = tp_meaning_f64(n->prim, a, b);
+        return v != v || isinf(a) || isinf(b) ? (reach){0, 0} : (reach){fmin(v, 0), fmax(v, 0)};
+    }
+    if (n->prim == TP_P_ADD)
+        return (reach){x[0].lo + x[1].lo, x[0].hi + x[1].hi};
+    if (n->prim == TP_P_SUB)
+        return (reach){x[0].lo - x[1].hi, x[0].hi - x[1].lo};
+    if (n->prim == TP_P_MUL)
+        return (reach){fmin(x[0].lo * x[1].hi, x[0].hi * x[1].lo), fmax(x[0].lo * x[1].lo, x[0].hi * x[1].hi)};
+    if (n->prim == TP_P_SQUARE)
+        return (reach){0, fmax(x[0].lo * x[0].lo, x[0].hi * x[0].hi)};
+    if (n->prim == TP_P_INTEGER_POW && tp_expr_is_const(s->p, n->e, &power) && power > 0) {
+        double most = pow(fmax(-x[0].lo, x[0].hi), (double)power);
+        return (reach){-most, most};
+    }
+    if (n->prim == TP_P_NEG)
+        return (reach){-x[0].hi, -x[0].lo};
+    if (n->prim == TP_P_ABS)
+        return (reach){0, fmax(-x[0].lo, x[0].hi)};
+    if (n->prim == TP_P_MAXIMUM)
+        return (reach){fmax(x[0].lo, x[1].lo), all.hi};
+    if (n->prim == TP_P_MINIMUM)
+        return (reach){all.lo, fmin(x[0].hi, x[1].hi)};
+    return n->prim == TP_P_WHERE || n->prim == TP_P_CAST ? all : (reach){0, 0};
+}
+
+/* Constants alone, with 0 for what comes of data, which is finite. x: of the arguments. */
+static reach reach_of(summary *s, const term_node *n, const reach *x, bool exact)
+{
+    reach all = {0, 0};
+    if (n->kind == T_INTEGER)
+        return reach_of_integer(s, n->e, exact);
+    if (n->kind == T_REAL)
+        return isfinite(n->real) ? (reach){fmin(n->real, 0), fmax(n->real, 0)} : all;
+    for (int i = n->kind == T_APPLY && n->prim == TP_P_WHERE; i < 3 && n->arg[i].id; i++)
+        all = (reach){fmin(all.lo, x[i].lo), fmax(all.hi, x[i].hi)};
+    if (n->kind == T_FOLD && prim_of_first(n->prim) != TP_PRIMS)
+        return x[1];
+    if (n->kind == T_FOLD && n->prim == TP_P_SUM && (all.lo < 0 || all.hi > 0)) {
+        double most = fmax(reach_of_integer(s, n->e, exact).hi, 1);
+        return (reach){all.lo * most, all.hi * most};
+    }
+    if (n->kind == T_FOLD && n->prim == TP_P_PROD && (all.lo < -1 || all.hi > 1)) {
+        double most = pow(fmax(-all.lo, all.hi), fmax(reach_of_integer(s, n->e, exact).hi, 1));
+        return (reach){-most, most};
+    }
+    return n->kind == T_APPLY ? reach_of_applied(s, n, x, all) : all;
+}
+
+static reach reach_and_least(summary *s, const term_node *n, const reach *x, bool exact)
+{
+    reach r = reach_of(s, n, x, exact);
+    r.least = least_of(s, n, x, exact);
+    return r;
+}
+
+reach reach_of_node(summary *s, const term_node *n, const reach *x)
+{
+    return reach_and_least(s, n, x, false);
+}
+
+static reach exact_reach(summary *s, term t, reach *done, bool *known)
+{
+    const term_node n = *term_get(s, t);
+    reach x[3] = {{0, 0}};
+    if (known[t.id])
+        return done[t.id];
+    for (int i = 0; i < 3 && n.arg[i].id; i++)
+        x[i] = exact_reach(s, n.arg[i], done, known);
+    known[t.id] = true;
+    return done[t.id] = reach_and_least(s, &n, x, true);
+}
+
+static bool in_reach(const reach *r, tp_dtype d)
+{
+    return tp_dtype_holds(d, r->lo) && tp_dtype_holds(d, r->hi);
+}
+
+bool term_holds_constants(summary *s, term t, tp_dtype d)
+{
+    const term_node *n = term_get(s, t);
+    if (!tp_is_float(d) || tp_is_weak(d) || (n->kind == T_REAL && isinf(n->real)) || in_reach(&n->constants, d))
+        return true;
+    reach r = exact_reach(s, t, TP_NEWN(s->arena, reach, t.id + 1), TP_NEWN(s->arena, bool, t.id + 1));
+    return in_reach(&r, d);
+}
+
+/* ---- integers ---- */
 
 typedef struct range {
     bool known;
