@@ -25,10 +25,13 @@ typedef enum tp_demand_family {
     TP_DEMAND_INTEGERS, /* from -4 to 4, without 0 */
     TP_DEMAND_RISING,   /* small ones that rise slowly with the index */
     TP_DEMAND_FALLING,
-    TP_DEMAND_SPIKES,  /* small ones, here and there one of 8 and more */
-    TP_DEMAND_FINE,    /* between -1 and 1, as finely as the dtype allows up to 2^-24: few are equal */
-    TP_DEMAND_ROWS,    /* rising along the last dimension, without end; small ones in arrays of one row */
-    TP_DEMAND_COLUMNS, /* the same along the dimension before it */
+    TP_DEMAND_SPIKES,   /* small ones, here and there one of 8 and more */
+    TP_DEMAND_FINE,     /* between -1 and 1, as finely as the dtype allows up to 2^-24: few are equal */
+    TP_DEMAND_ROWS,     /* rising along the last dimension, without end; small ones in arrays of one row */
+    TP_DEMAND_COLUMNS,  /* the same along the dimension before it */
+    TP_DEMAND_POSITIVE, /* small ones above 0, as roots and logarithms ask for */
+    TP_DEMAND_ABOVE,    /* from 1 to 2 */
+    TP_DEMAND_SIGNS,    /* small ones of one sign in each input: which, by the seed */
     TP_DEMAND_FAMILIES
 } tp_demand_family;
 

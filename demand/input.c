@@ -34,6 +34,9 @@ static double raw(const tp_demand_array *x, tp_demand_family family, uint64_t se
     case TP_DEMAND_FINE: return sign * ldexp((double)(1 + (h >> 8) % 0xffffff), -24);
     case TP_DEMAND_ROWS: return columns > 1 ? (double)(index % columns) / 1024 + small / 1024 : small;
     case TP_DEMAND_COLUMNS: return rows > 1 ? (double)(index / columns % rows) / 1024 + small / 1024 : small;
+    case TP_DEMAND_POSITIVE: return small;
+    case TP_DEMAND_ABOVE: return 1 + small;
+    case TP_DEMAND_SIGNS: return (input + seed) % 2 ? -small : small;
     case TP_DEMAND_SMALL:
     case TP_DEMAND_FAMILIES: break;
     }

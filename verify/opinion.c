@@ -1,13 +1,12 @@
 /* Kernel and reference at single elements: residues, and where they differ
  * values over the reals with their bounds. */
-#include "verify/opinion.h"
-#include "spec/facts.h"
-
 #include <math.h>
 
 #include "base/budget.h"
 #include "demand/demand.h"
 #include "reference/reference.h"
+#include "spec/facts.h"
+#include "verify/opinion.h"
 #include "verify/verify.h"
 
 void tp_opinion_defaults(tp_opinion_options *o)
@@ -26,6 +25,7 @@ typedef struct asking {
     int64_t *largest;              /* by size of the first kernel: largest value that was reached */
     tp_arena *work;                /* of the points at one vector of sizes: */
     const int64_t *env;            /* these; NULL: none */
+    uint32_t draw;                 /* the one of DRAWS that inputs hold */
     tp_domain *fields[2];          /* of: */
     tp_demand *shared[2];          /* residues of the kernel, of the reference, and what was found out about them */
 } asking;
@@ -37,12 +37,24 @@ typedef enum opinion {
     UNSURE, /* residues differ that cannot, and the numbers do not confirm it */
     OPEN,   /* neither residues nor numbers decide it */
     NOT_REACHED,
+    NO_NUMBER, /* the reference has none in any draw */
     NOTHING_TO_SAY
 } opinion;
 
+/* What inputs hold: the next one where the reference has no number in those before. */
+static const struct {
+    tp_demand_family family;
+    uint64_t seed; /* beyond that of the options */
+} DRAWS[] = {
+    {TP_DEMAND_SMALL, 0}, {TP_DEMAND_POSITIVE, 0}, {TP_DEMAND_ABOVE, 0}, {TP_DEMAND_SIGNS, 0},
+    {TP_DEMAND_SIGNS, 1}, {TP_DEMAND_SMALL, 1},    {TP_DEMAND_SMALL, 2}, {TP_DEMAND_INTEGERS, 0},
+};
+enum { NDRAWS = sizeof DRAWS / sizeof *DRAWS };
+
 enum { KERNEL, REFERENCE }; /* the sides of a point */
 
-static tp_demand *evaluator(asking *x, const tp_look *p, int side, tp_domain *d, tp_demand_family family, uint64_t seed)
+static tp_demand *evaluator(const asking *x, const tp_look *p, int side, tp_domain *d, tp_demand_family family,
+                            uint64_t seed)
 {
     uint32_t i = 0;
     while (x->spec->kernels[i] != p->kernel)
@@ -52,7 +64,7 @@ static tp_demand *evaluator(asking *x, const tp_look *p, int side, tp_domain *d,
                            .reference = side == REFERENCE,
                            .env = p->env,
                            .domain = d,
-                           .seed = seed,
+                           .seed = x->o->seed + seed,
                            .family = family,
                            .budget = x->o->per_element};
     return tp_demand_new(x->work, &o);
@@ -74,7 +86,7 @@ static tp_demand_value residue(asking *x, const tp_look *p, int side)
 {
     if (!x->shared[side]) {
         x->fields[side] = residues(x, side == REFERENCE ? 1 : 2, false);
-        x->shared[side] = evaluator(x, p, side, x->fields[side], TP_DEMAND_SMALL, x->o->seed);
+        x->shared[side] = evaluator(x, p, side, x->fields[side], DRAWS[x->draw].family, DRAWS[x->draw].seed);
     }
     tp_demand_allow(x->shared[side], x->cap < x->rest ? x->cap : x->rest);
     tp_demand_value v = tp_demand_element(x->shared[side], p->output, p->at);
@@ -88,20 +100,20 @@ static tp_demand_value residue(asking *x, const tp_look *p, int side)
 static tp_demand_value residue_by(asking *x, const tp_look *p, int side, uint64_t oracle)
 {
     tp_domain *d = residues(x, oracle, false);
-    return tp_demand_element(evaluator(x, p, side, d, TP_DEMAND_SMALL, x->o->seed), p->output, p->at);
+    return tp_demand_element(evaluator(x, p, side, d, DRAWS[x->draw].family, DRAWS[x->draw].seed), p->output, p->at);
 }
 
 /* The same with maxima by the order of these numbers, whatever is left. */
 static tp_demand_value residue_by_order(asking *x, const tp_look *p, int side, tp_demand_family family)
 {
-    tp_demand *d = evaluator(x, p, side, residues(x, 1, true), family, x->o->seed);
+    tp_demand *d = evaluator(x, p, side, residues(x, 1, true), family, DRAWS[x->draw].seed);
     return tp_demand_element(d, p->output, p->at);
 }
 
 static tp_demand_value number(asking *x, const tp_look *p, int side, int round)
 {
     tp_demand_family family = (tp_demand_family)(round % TP_DEMAND_FAMILIES);
-    tp_demand *d = evaluator(x, p, side, tp_rounding_new(x->work), family, x->o->seed + (uint64_t)round);
+    tp_demand *d = evaluator(x, p, side, tp_rounding_new(x->work), family, (uint64_t)round);
     tp_demand_value v = tp_demand_element(d, p->output, p->at);
     x->numbers -= v.work;
     return v;
@@ -111,8 +123,7 @@ static tp_demand_value number(asking *x, const tp_look *p, int side, int round)
 static tp_demand_value residue_of_draw(asking *x, const tp_look *p, int side, uint64_t draw)
 {
     tp_domain *d = residues(x, 1, true);
-    tp_demand_value v =
-        tp_demand_element(evaluator(x, p, side, d, TP_DEMAND_FINE, x->o->seed + draw), p->output, p->at);
+    tp_demand_value v = tp_demand_element(evaluator(x, p, side, d, TP_DEMAND_FINE, draw), p->output, p->at);
     x->rest -= v.work;
     return v;
 }
@@ -166,7 +177,7 @@ static bool is_approximate(const asking *x, int side)
  * dear, it stays with the first numbers. */
 static opinion compare_ordered(asking *x, const tp_look *p, tp_demand_value *kernel, tp_demand_value *reference)
 {
-    static const tp_demand_family FAMILIES[] = {TP_DEMAND_SMALL, TP_DEMAND_ROWS, TP_DEMAND_COLUMNS};
+    const tp_demand_family FAMILIES[] = {DRAWS[x->draw].family, TP_DEMAND_ROWS, TP_DEMAND_COLUMNS};
     for (size_t f = 0; f < (p->telling ? sizeof FAMILIES / sizeof *FAMILIES : 1); f++) {
         tp_demand_value r = residue_by_order(x, p, REFERENCE, FAMILIES[f]),
                         k = residue_by_order(x, p, KERNEL, FAMILIES[f]);
@@ -200,9 +211,9 @@ static opinion compare_residues(asking *x, const tp_look *p, tp_demand_value *ke
  * some tie in nearly every draw. */
 static opinion compare_without_ties(asking *x, const tp_look *p)
 {
-    enum { DRAWS = 8, ENOUGH = 3 };
+    enum { TRIES = 8, ENOUGH = 3 };
     int same = 0;
-    for (uint64_t draw = 1; draw <= DRAWS && same < ENOUGH && x->rest > 0; draw++) {
+    for (uint64_t draw = 1; draw <= TRIES && same < ENOUGH && x->rest > 0; draw++) {
         tp_demand_value reference = residue_of_draw(x, p, REFERENCE, draw),
                         kernel = residue_of_draw(x, p, KERNEL, draw);
         if (reference.outcome != TP_DEMAND_VALUE || kernel.outcome != TP_DEMAND_VALUE || reference.tied || kernel.tied)
@@ -214,24 +225,46 @@ static opinion compare_without_ties(asking *x, const tp_look *p)
     return same == ENOUGH ? SAME : OPEN;
 }
 
+static void take_draw(asking *x, uint32_t draw)
+{
+    if (x->draw != draw)
+        x->shared[KERNEL] = x->shared[REFERENCE] = NULL;
+    x->draw = draw;
+}
+
+/* What the reference says in the first draw in which that is a number. */
+static tp_demand_value reference_of_draws(asking *x, const tp_look *p)
+{
+    tp_demand_value v = {0};
+    for (uint32_t draw = 0; draw < NDRAWS; draw++) {
+        take_draw(x, draw);
+        v = residue(x, p, REFERENCE);
+        if (v.outcome != TP_DEMAND_VALUE || !isnan(v.number))
+            break;
+    }
+    return v;
+}
+
 static opinion compare(asking *x, const tp_look *p, tp_demand_value *kernel, tp_demand_value *reference)
 {
     bool real = tp_is_float(p->kernel->operands[p->kernel->ninputs + p->output].dtype);
-    *reference = residue(x, p, REFERENCE);
+    *reference = reference_of_draws(x, p);
     if (reference->outcome != TP_DEMAND_VALUE)
         return NOT_REACHED;
+    if (reference->masked && x->o->masks)
+        return NOTHING_TO_SAY;
+    if (isnan(reference->number))
+        return NO_NUMBER;
     *kernel = residue(x, p, KERNEL);
     if (kernel->outcome == TP_DEMAND_TOO_FAR || kernel->outcome == TP_DEMAND_OPEN)
         return NOT_REACHED;
-    if (isnan(reference->number) || (reference->masked && x->o->masks))
-        return NOTHING_TO_SAY;
     if (kernel->outcome != TP_DEMAND_VALUE)
         return real && compare_numbers(x, p, kernel, reference) != OTHER ? UNSURE : OTHER;
     if (!real)
         return kernel->number == reference->number ? SAME : OTHER;
     bool finite = isfinite(kernel->number) && isfinite(reference->number),
          known = kernel->plane[0] != TP_FIELD_UNKNOWN && reference->plane[0] != TP_FIELD_UNKNOWN;
-    if (!finite && kernel->number == reference->number)
+    if (!finite && kernel->number == reference->number && (!known || same_word(kernel, reference)))
         return SAME;
     opinion by_residues = finite && known ? compare_residues(x, p, kernel, reference) : OPEN;
     if (by_residues != OTHER && by_residues != OPEN)
@@ -326,6 +359,9 @@ static void ask(void *arg)
         q->why = keep(x, reference.outcome != TP_DEMAND_VALUE ? reference.why : kernel.why);
         break;
     case OPEN: note_not_reached(x, q->p->about, TP_S("neither residues nor numbers decide it")); break;
+    case NO_NUMBER:
+        note_not_reached(x, q->p->about, TP_S("the reference has no number there, in several draws"));
+        break;
     case NOTHING_TO_SAY: break;
     }
 }

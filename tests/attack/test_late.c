@@ -531,6 +531,8 @@ static void missed_once(void **state)
         {"examples/matmul/block_sparse_matmul.tile.json", {"NB == 1024", NULL, AT_OUTPUT, 8}},
         /* a remainder of a size alone */
         {"examples/matmul/block_sparse_matmul.tile.json", {"M % 7777 == 0", NULL, AT_OUTPUT, 6}},
+        /* the root of a negative number, at every place that was asked, is no number to compare with */
+        {"tests/kernels/adam_step.tile.json", {NULL, "(i * 256 + iota(int32, (256, 128), 0) == 9999)", AT_OUTPUT, 0}},
     };
     (void)state;
     for (size_t i = 0; i < sizeof MISSED / sizeof *MISSED; i++) {
