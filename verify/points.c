@@ -503,14 +503,16 @@ static void aim_at_condition(picker *p, const tp_conditions *cs, uint32_t c, boo
         note_unplaced(p, without);
 }
 
-static void aim_at_conditions(picker *p)
+/* Those of the body, or arms of index maps, in some rounds: tables differ each time. */
+static void aim_at_conditions(picker *p, bool arms, int rounds)
 {
     tp_conditions cs = tp_conditions_of(p->arena, p->k);
     p->conditions = &cs;
-    for (int round = 0, rounds = p->k->ntables ? 3 : 2; round < rounds; round++) { /* tables differ each time */
+    p->patience = PATIENCE;
+    for (int round = 0; round < rounds; round++) {
         p->several = round == 0;
         for (uint32_t c = 0; c < cs.list.len; c++)
-            for (int want = 1; want >= 0; want--)
+            for (int want = 1; want >= 0 && (cs.list.at[c].value < 0) == arms; want--)
                 aim_at_condition(p, &cs, c, want);
     }
     p->several = false;
@@ -578,7 +580,7 @@ static void aim_at_powers(picker *p)
         }
 }
 
-/* Conditions and numbers, `directed` places each. */
+/* Conditions and numbers, `directed` places each; then a few for arms. */
 static void aim_directed(picker *p, uint32_t directed)
 {
     const tp_kernel *k = p->k;
@@ -591,7 +593,7 @@ static void aim_directed(picker *p, uint32_t directed)
     }
     p->numbers = tp_numbers_of(p->arena, k, env);
     p->out.numbers_left_out = p->numbers.left_out;
-    aim_at_conditions(p);
+    aim_at_conditions(p, false, k->ntables ? 3 : 2);
     p->patience = PATIENCE;
     p->most = p->out.list.len + directed;
     for (int round = 0; round < 4; round++)
@@ -608,6 +610,8 @@ static void aim_directed(picker *p, uint32_t directed)
     for (uint32_t i = 0; i < p->numbers.n; i++)
         for (uint32_t j = i; j < p->numbers.n; j++)
             aim_at_number(p, p->numbers.at[i] * p->numbers.at[j], 0, env);
+    p->most = p->out.list.len + directed / 4;
+    aim_at_conditions(p, true, 1);
 }
 
 static void aim_at_random(picker *p)
@@ -635,7 +639,6 @@ tp_look_list tp_points(tp_arena *a, const tp_kernel *k, const tp_opinion_options
                 .patience = PATIENCE / 4};
     tp_implicit_facts_of(a, k, &p.facts);
     aim_at_random(&p);
-    p.patience = PATIENCE;
     p.most += directed;
     aim_directed(&p, directed);
     return p.out;

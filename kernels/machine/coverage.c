@@ -64,7 +64,7 @@ static void add_comparison(void *ctx, const tp_statement *s)
 
 static void add_arms(tp_arena *a, tp_coverage *v, const tp_kernel *k, tp_expr e, tp_loc loc)
 {
-    if (!e.id || tp_expr_size(k->exprs, e) > 200)
+    if (!e.id || tp_expr_size(k->exprs, e) > TP_ARMS_SIZE)
         return;
     const tp_expr_node n = *tp_expr_get(k->exprs, e);
     if (n.op == TP_E_CONST || n.op == TP_E_SYM)

@@ -27,6 +27,8 @@ typedef struct tp_point {
     uint8_t seen, all; /* bit w: way w */
 } tp_point;
 
+enum { TP_ARMS_SIZE = 200 }; /* nodes of an expression in which arms are looked for */
+
 typedef struct tp_coverage {
     TP_VEC(tp_point) points;
     uint32_t *table, size; /* by `of`: 1 + number of its point; `size` is a power of two */

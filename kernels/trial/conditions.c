@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "kernels/machine/coverage.h"
+
 enum {
     MOST_CONDITIONS = 48,
     MOST_CONSTRAINTS = 48,
@@ -27,10 +29,17 @@ typedef struct tp_guard guard;
 
 /* ---- collecting ---- */
 
+/* Where the body looks at an operand. */
+typedef struct access_at {
+    uint32_t operand;
+    const guard *guards;
+} access_at;
+
 typedef struct collector {
     tp_arena *arena;
     tp_conditions *out;
     const tp_program *p;
+    TP_VEC(access_at) accesses;
 } collector;
 
 static const guard *new_guard(collector *c, guard g)
@@ -40,14 +49,42 @@ static const guard *new_guard(collector *c, guard g)
     return r;
 }
 
-static void add_condition(collector *c, tp_vid v, const guard *guards)
+static void add_condition(collector *c, tp_condition x)
 {
-    for (uint32_t i = 0; i < c->out->list.len; i++)
-        if (c->out->list.at[i].value == v && c->out->list.at[i].guards == guards)
+    for (uint32_t i = 0; i < c->out->list.len; i++) {
+        const tp_condition *y = &c->out->list.at[i];
+        if (y->value == x.value && tp_same(y->arm, x.arm) && y->guards == x.guards)
             return;
-    tp_condition x = {.value = v, .guards = guards, .lanes = c->p->values.at[v].rank ? v : -1};
+    }
     if (c->out->list.len < MOST_CONDITIONS)
         tp_push(c->arena, c->out->list, x);
+}
+
+static void add_value(collector *c, tp_vid v, const guard *guards)
+{
+    add_condition(c, (tp_condition){.value = v, .guards = guards, .lanes = c->p->values.at[v].rank ? v : -1});
+}
+
+static void note_access(collector *c, const tp_access *a, const guard *guards)
+{
+    for (uint32_t i = 0; a && i < c->accesses.len; i++)
+        if (c->accesses.at[i].operand == a->operand && c->accesses.at[i].guards == guards)
+            return;
+    if (a)
+        tp_push(c->arena, c->accesses, ((access_at){a->operand, guards}));
+}
+
+static void add_arms(collector *c, tp_expr e, const guard *guards)
+{
+    const tp_exprs *pool = c->out->kernel->exprs;
+    if (!e.id || tp_expr_size(pool, e) > TP_ARMS_SIZE)
+        return;
+    const tp_expr_node n = *tp_expr_get(pool, e);
+    if (n.op == TP_E_MIN || n.op == TP_E_MAX)
+        add_condition(c, (tp_condition){.value = -1, .arm = e, .guards = guards, .lanes = -1});
+    add_arms(c, n.a, guards);
+    add_arms(c, n.b, guards);
+    add_arms(c, n.c, guards);
 }
 
 static void collect(collector *c, const tp_region *r, const guard *guards)
@@ -57,10 +94,13 @@ static void collect(collector *c, const tp_region *r, const guard *guards)
         const guard *inside = guards;
         if (s->kind == TP_COMPUTE) {
             c->out->made[s->inst->out] = s->inst;
+            note_access(c, s->inst->access, guards);
             if (s->inst->prim == TP_P_WHERE || s->inst->prim == TP_P_MASKED_LOAD)
-                add_condition(c, s->inst->args[0], guards);
+                add_value(c, s->inst->args[0], guards);
+        } else if (s->kind == TP_PUT) {
+            note_access(c, s->access, guards);
         } else if (s->kind == TP_IF) {
-            add_condition(c, s->value, guards);
+            add_value(c, s->value, guards);
             inside = new_guard(c, (guard){s->value, true, -1, guards});
         } else if (s->kind == TP_LOOP) {
             c->out->loops[s->var] = s;
@@ -78,8 +118,15 @@ tp_conditions tp_conditions_of(tp_arena *a, const tp_kernel *k)
     uint32_t n = k->body->values.len + 1;
     tp_conditions out = {
         .kernel = k, .made = TP_NEWN(a, const tp_inst *, n), .loops = TP_NEWN(a, const tp_statement *, n)};
-    collector c = {a, &out, k->body};
+    collector c = {.arena = a, .out = &out, .p = k->body};
     collect(&c, &k->body->statements, NULL);
+    for (uint32_t i = 0; i < k->naxes; i++)
+        add_arms(&c, k->axes[i].steps, NULL);
+    for (uint32_t i = 0; i < c.accesses.len; i++) {
+        const tp_operand *o = &k->operands[c.accesses.at[i].operand];
+        for (uint32_t d = 0; d < o->rank; d++)
+            add_arms(&c, o->dims[d].index, c.accesses.at[i].guards);
+    }
     return out;
 }
 
@@ -201,11 +248,12 @@ static double value_of(solver *s, tp_vid v, const int64_t *lane)
 
 /* ---- constraints ---- */
 
-typedef enum constraint_kind { CONDITION, STEPS, TURNS, INSIDE } constraint_kind;
+typedef enum constraint_kind { CONDITION, ARM, STEPS, TURNS, INSIDE } constraint_kind;
 typedef struct constraint {
     constraint_kind kind;
     tp_vid value; /* CONDITION */
-    bool want;
+    bool want;    /* CONDITION, ARM */
+    tp_expr arm;
     uint32_t which; /* STEPS: of this axis more than its coordinate; TURNS: of this loop; INSIDE: the lane in this
                        dimension of the first output */
 } constraint;
@@ -221,9 +269,19 @@ static double room_of(const solver *s, uint32_t dim)
     return expr_of(s, o->shape[dim]) - start - (double)s->w->lane[lane];
 }
 
+/* How far one arm is beyond the other: the wanted one decides where it is positive. */
+static double arms_apart(const solver *s, const constraint *c)
+{
+    const tp_expr_node *n = tp_expr_get(s->k->exprs, c->arm);
+    double first = expr_of(s, n->a), second = expr_of(s, n->b);
+    return (n->op == TP_E_MIN) == c->want ? first - second : second - first;
+}
+
 /* How far it is inside: > 0 where it holds; NaN: not known. */
 static double margin(solver *s, const constraint *c)
 {
+    if (c->kind == ARM)
+        return arms_apart(s, c);
     if (c->kind == INSIDE)
         return room_of(s, c->which);
     if (c->kind == STEPS)
@@ -357,7 +415,8 @@ static uint32_t constants_of(solver *s, tp_vid v, int64_t *all, uint32_t n)
 static bool by_constants(solver *s, const atom *x, const variable *v)
 {
     int64_t all[MOST_CONSTANTS], old = *v->at;
-    uint32_t n = x->margin ? 0 : constants_of(s, x->b, all, constants_of(s, x->a, all, 0));
+    uint32_t n = x->margin ? constants_of_expr(s, x->margin->arm, all, 0)
+                           : constants_of(s, x->b, all, constants_of(s, x->a, all, 0));
     for (uint32_t i = 0; i < n; i++)
         for (int64_t times = 1; times <= 2; times++)
             if (try_around(s, x, v, (double)(times * all[i])) ||
@@ -531,20 +590,21 @@ static uint32_t constraints_of(solver *s, const tp_condition *c, bool want, cons
 {
     uint32_t n = 0;
     const tp_operand *o = &s->k->operands[s->k->ninputs];
-    list[n++] = (constraint){CONDITION, c->value, want, 0};
+    list[n++] = c->value >= 0 ? (constraint){.kind = CONDITION, .value = c->value, .want = want}
+                              : (constraint){.kind = ARM, .arm = c->arm, .want = want};
     for (uint32_t d = 0, lane = 0; d < o->rank && s->rank == o->ref_rank; d++) {
         if (o->dims[d].kind == TP_DIM_BLOCKED && expr_of(s, o->ref_shape[lane]) == (double)s->extent[lane])
-            list[n++] = (constraint){INSIDE, 0, true, d};
+            list[n++] = (constraint){.kind = INSIDE, .which = d};
         lane += o->dims[d].kind != TP_DIM_SQUEEZED;
     }
     for (uint32_t x = 0; x < s->k->naxes; x++)
-        list[n++] = (constraint){STEPS, 0, true, x};
+        list[n++] = (constraint){.kind = STEPS, .which = x};
     for (const guard *g = c->guards; g && n < MOST_CONSTRAINTS; g = g->outer)
         if (g->value >= 0) {
-            list[n++] = (constraint){CONDITION, g->value, g->want, 0};
+            list[n++] = (constraint){.kind = CONDITION, .value = g->value, .want = g->want};
         } else if (s->nloops < MOST_LOOPS) {
             s->loops[s->nloops] = g->loop;
-            list[n++] = (constraint){TURNS, 0, true, s->nloops++};
+            list[n++] = (constraint){.kind = TURNS, .which = s->nloops++};
         }
     return n;
 }
@@ -604,7 +664,7 @@ static void open_masks(solver *s, uint32_t c, constraint *list, uint32_t n)
         tp_vid lanes = cs->list.at[m].lanes;
         if (m == c || lanes < 0 || s->p->values.at[lanes].rank != s->rank)
             continue;
-        list[n] = (constraint){CONDITION, cs->list.at[m].value, true, 0};
+        list[n] = (constraint){.kind = CONDITION, .value = cs->list.at[m].value, .want = true};
         n += opens(s, list, n + 1, lanes, true) || opens(s, list, n + 1, lanes, false);
     }
 }
@@ -663,7 +723,8 @@ static void pin_reads(solver *s, tp_vid v, const int64_t *lane)
 bool tp_condition_pin(const tp_conditions *cs, uint32_t c, tp_whereabouts *w)
 {
     solver s = {.cs = cs, .k = cs->kernel, .p = cs->kernel->body, .w = w, .fuel = FUEL};
-    pin_reads(&s, cs->list.at[c].value, w->lane);
+    if (cs->list.at[c].value >= 0)
+        pin_reads(&s, cs->list.at[c].value, w->lane);
     for (const guard *g = cs->list.at[c].guards; g; g = g->outer)
         if (g->value >= 0)
             pin_reads(&s, g->value, w->lane);

@@ -1,5 +1,5 @@
-/* Branches and masks of a body: at which sizes, in which step and at which lane
- * one of them holds, or does not. What is found here is only where to look; no
+/* Branches and masks of a body, arms of index maps: at which sizes, in which step and at which
+ * lane one of them holds, or does not. What is found here is only where to look; no
  * claim rests on it. */
 #ifndef TP_TRIAL_CONDITIONS_H
 #define TP_TRIAL_CONDITIONS_H
@@ -7,9 +7,11 @@
 #include "base/rng.h"
 #include "spec/table.h"
 
-/* A condition under the branches that lead to it. */
+/* A condition under the branches that lead to it: a value of the body, or that the second arm
+ * of a min or max decides where a window lies, or how many steps there are. */
 typedef struct tp_condition {
-    tp_vid value;
+    tp_vid value;                  /* -1: of an arm: */
+    tp_expr arm;                   /* the min or max */
     const struct tp_guard *guards; /* innermost first; NULL: none */
     tp_vid lanes;                  /* the value over whose lanes it is taken; -1: a scalar */
 } tp_condition;
@@ -21,7 +23,8 @@ typedef struct tp_conditions {
     const tp_statement **loops; /* by value: the loop whose variable it is */
 } tp_conditions;
 
-/* Those of k's body; conditions on numbers that inputs hold are among them. */
+/* Those of k's body, on numbers that inputs hold among them; then arms of the index maps of what
+ * the body reads and writes, and of steps. */
 tp_conditions tp_conditions_of(tp_arena *a, const tp_kernel *k);
 
 enum { TP_MOST_PINNED = 8 };

@@ -437,6 +437,8 @@ static void explore_late(exploring *x, tp_arena *a, tp_rng *rng, int64_t *env)
 
 static bool is_condition_of(const tp_point *p, const tp_condition *c)
 {
+    if (c->value < 0)
+        return p->kind == TP_POINT_ARM && tp_same(p->arm, c->arm);
     return (p->kind == TP_POINT_GUARD && ((const tp_statement *)p->of)->value == c->value) ||
            (p->kind == TP_POINT_MASK && ((const tp_inst *)p->of)->args[0] == c->value);
 }
@@ -477,7 +479,7 @@ static bool solve_sizes(exploring *x, tp_rng *rng, const tp_conditions *cs, uint
     return found;
 }
 
-/* Guards and masks that went one way only: at sizes at which they go the other.
+/* Guards, masks and arms that went one way only: at sizes at which they go the other.
  * Where there are tables, they may have to be such that the condition is reached: several sizes, and several contents
  * of each. */
 static void explore_conditions(exploring *x, tp_arena *a, tp_rng *rng, int64_t *env)
