@@ -255,6 +255,19 @@ static void reshape(evaluation *v, const tp_inst *inst, const tp_expr *at, tp_ex
     }
 }
 
+/* Where lane `at` of a roll comes from; of known sizes by a choice, which conditions on the lane decide. */
+static tp_expr rolled_lane(evaluation *v, tp_expr at, tp_expr shift, tp_expr extent)
+{
+    tp_exprs *p = v->s->p;
+    int64_t by, n;
+    tp_expr from = tp_op2(p, TP_E_SUB, at, shift);
+    if (!tp_expr_is_const(p, shift, &by) || !tp_expr_is_const(p, extent, &n) || by <= -n || by >= n)
+        return tp_op2(p, TP_E_MOD, from, extent);
+    tp_expr other = plus(v, from, tp_const(p, by < 0 ? -n : n));
+    return by < 0 ? tp_ite(p, tp_op2(p, TP_E_LT, from, extent), from, other)
+                  : tp_ite(p, tp_op2(p, TP_E_GE, from, tp_const(p, 0)), from, other);
+}
+
 static term move(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     const tp_value *x = value_of(v, i->args[0]);
@@ -276,7 +289,7 @@ static term move(evaluation *v, const tp_inst *i, const tp_expr *at)
         else if (i->prim == TP_P_FLIP && axis)
             from[d] = tp_op2(p, TP_E_SUB, tp_op2(p, TP_E_SUB, x->dims[d], tp_const(p, 1)), at[d]);
         else if (i->prim == TP_P_ROLL && axis)
-            from[d] = tp_op2(p, TP_E_MOD, tp_op2(p, TP_E_SUB, at[d], scalar_of(v, i->args[1])), x->dims[d]);
+            from[d] = rolled_lane(v, at[d], scalar_of(v, i->args[1]), x->dims[d]);
     }
     if (i->prim == TP_P_TRANSPOSE)
         for (uint32_t d = 0; d < i->nints; d++)

@@ -27,6 +27,8 @@ static bool indices_equal(summary *s, const premises *p, tp_expr a, tp_expr b)
     if (tp_same(tp_expr_normal(s->p, a), tp_expr_normal(s->p, b)) ||
         tp_same(tp_expr_normal(s->p, without_remainders(s, a)), tp_expr_normal(s->p, without_remainders(s, b))))
         return true;
+    if (tp_same(tp_expr_normal(s->p, index_under(s, p, a)), tp_expr_normal(s->p, index_under(s, p, b))))
+        return true;
     if (!summary_proves(s, p, tp_op2(s->p, TP_E_EQ, a, b)))
         return false;
     record_exchange(s, a, b);

@@ -351,10 +351,34 @@ static term fold(grid *g, const form *f, const tp_expr *lane, uint32_t rank, tp_
     return f->start.id ? term_apply(s, joins, grid_substitute(g, f->start, &with), part, (term){0}, 0) : part;
 }
 
+/* What scratch that every step sets holds as a step finds it: what the step
+ * before left, if that one is the step before on the last axis; else something
+ * of which nothing is known but the step. No id: it is not followed. */
+static term left_before(grid *g, const form *f, const term_node *n)
+{
+    summary *s = g->v->s;
+    tp_exprs *p = s->p;
+    uint32_t axes = s->k->naxes, rank = n->rank;
+    if (axes == 0 || s->k->axes[axes - 1].parallel || n->operand < s->k->ninputs + s->k->noutputs ||
+        rank + axes > TP_MAX_RANK)
+        return (term){0};
+    tp_expr step = axis_of(g, axes - 1), one = tp_const(p, 1), at[TP_MAX_RANK];
+    replacing with = no_symbols(g);
+    for (uint32_t d = 0; d < rank; d++) {
+        replace_symbol(g, &with, f->lane[d], n->at[d]);
+        at[d] = n->at[d];
+    }
+    replace_symbol(g, &with, step, tp_op2(p, TP_E_SUB, step, one));
+    for (uint32_t a = 0; a < axes; a++)
+        at[rank++] = axis_of(g, a);
+    return term_select(s, tp_op2(p, TP_E_GE, step, one), grid_substitute(g, f->part, &with),
+                       term_element(s, T_BEFORE, n->operand, rank, at));
+}
+
 static term contents(summary *s, const term_node *n, void *ctx)
 {
     grid *g = ctx;
-    if (n->kind == T_READ)
+    if (n->kind == T_READ || n->rank > s->k->operands[n->operand].ref_rank) /* by left_before() */
         return (term){0};
     form *f = form_of(g, n->operand);
     uint32_t key[3 + TP_MAX_RANK] = {n->kind, n->operand, g->last}, len = 3, last = s->k->naxes - 1;
@@ -369,14 +393,14 @@ static term contents(summary *s, const term_node *n, void *ctx)
     term t;
     tp_str name = s->k->operands[n->operand].name;
     if (f->overwritten) {
-        if (n->kind == T_BEFORE)
-            summary_stop(s, tp_printf(s->arena,
-                                      "`%.*s` is read as the step before left it, and follows no known recurrence",
-                                      TP_FMT(name)));
         replacing with = no_symbols(g);
         for (uint32_t d = 0; d < n->rank; d++)
             replace_symbol(g, &with, f->lane[d], n->at[d]);
-        t = grid_substitute(g, f->part, &with);
+        t = n->kind == T_BEFORE ? left_before(g, f, n) : grid_substitute(g, f->part, &with);
+        if (!t.id)
+            summary_stop(s, tp_printf(s->arena,
+                                      "`%.*s` is read as the step before left it, and follows no known recurrence",
+                                      TP_FMT(name)));
     } else {
         bool all = g->last && n->kind == T_AFTER && f->first == g->run && f->keyed == (g->key.id != 0) &&
                    (f->keyed || f->first != last);
