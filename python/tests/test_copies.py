@@ -173,14 +173,6 @@ def test_a_scope_whose_copies_do_not_end_in_it_line_by_line_is_refused(body):
         tileproof.from_pallas(lambda x: overlapped(x, body), X)
 
 
-def test_a_pipeline_inside_of_a_kernel_is_refused_in_one_sentence():
-    def kernel(x_ref, o_ref):
-        pltpu.emit_pipeline(lambda a, b: b.__setitem__(..., a[...] * 2), grid=(4,), in_specs=[ROWS], out_specs=[ROWS])(x_ref, o_ref)
-
-    with pytest.raises(tileproof.Unsupported, match=r"^`emit_pipeline`, a pipeline inside of a kernel, is not supported.*give its grid and BlockSpecs to the pallas_call"):
-        tileproof.from_pallas(lambda x: call(kernel, x, FAR, [], 1), X)
-
-
 def scattered(cache, rows, slots, by_output):
     """New rows to their places in a cache, in place, whichever of its two names the author writes."""
 

@@ -27,9 +27,10 @@ Runner = Callable[[Any, list[Any], list[bool]], list[Any]]
 @dataclasses.dataclass
 class Calls(list):  # type: ignore[type-arg]
     """The calls, in order, what the function returned, and which of its
-    pallas_calls did not run with these arguments."""
+    pallas_calls did not run with these arguments (also where one raised)."""
 
     value: Any = None
+    closed: Any = None  # the function as it was traced
     traced: list[jx.Site] = dataclasses.field(default_factory=list)
     missed: list[jx.Site] = dataclasses.field(default_factory=list)
 
@@ -39,16 +40,16 @@ def interpreted(eqn: Any, operands: list[Any], used: list[bool]) -> list[Any]:
     return list(eqn.primitive.bind(*operands, **{**eqn.params, "interpret": True}))
 
 
-def calls(fn: Any, *args: Any, run: Runner = interpreted) -> Calls:
+def calls(fn: Any, *args: Any, run: Runner = interpreted, made: Calls | None = None) -> Calls:
     """Evaluate fn(*args), every pallas_call by `run`, one by one. `args` are
-    arrays; they get the dtypes that JAX gives them.
+    arrays; they get the dtypes that JAX gives them. What is known so far is in `made`.
 
     Raises Unsupported for a pallas_call below a primitive that is not entered.
     """
     import jax
     import jax.numpy as jnp
 
-    made = Calls()
+    made = Calls() if made is None else made
     shapes: list[Any] = []
 
     def flat(*a: Any) -> Any:
@@ -57,11 +58,10 @@ def calls(fn: Any, *args: Any, run: Runner = interpreted) -> Calls:
         return leaves
 
     closed = jx.trace(flat, args)
-    made.traced = list(jx.sites(closed))
+    made.closed, made.traced = closed, list(jx.sites(closed))
+    made.missed = list(made.traced)
     values = [jnp.asarray(a, v.aval.dtype) for a, v in zip(jx.leaves(args), jx.open_jaxpr(closed).invars, strict=True)]
-    evaluator = _Evaluator(made, run)
-    results = evaluator.jaxpr(closed, values)
-    made.missed = [s for s in made.traced if s.path not in evaluator.executed]
+    results = _Evaluator(made, run).jaxpr(closed, values)
     made.value = jax.tree_util.tree_unflatten(shapes[0], results)
     return made
 
@@ -71,7 +71,6 @@ class _Evaluator:
         self.made, self.run = made, run
         self.used = {s.path: s.used for s in made.traced}
         self.path: tuple[tuple[int, int], ...] = ()
-        self.executed: set[tuple[tuple[int, int], ...]] = set()
 
     def enter(self, eqn: Any, inner: Any, args: list[Any]) -> list[Any]:
         """Evaluate one of the jaxprs of an equation."""
@@ -97,8 +96,8 @@ class _Evaluator:
         if name == "pallas_call":
             site = (*self.path, jx.step_into(eqn, None))
             used = self.used[site]
+            self.made.missed = [s for s in self.made.missed if s.path != site]
             results = self.run(eqn, values, used)
-            self.executed.add(site)
             self.made.append(Call(eqn, [np.asarray(v) for v in values], [np.asarray(v) for v in results], used))
             return results
         if name in jx.OTHER_KERNELS:

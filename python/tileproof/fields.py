@@ -74,6 +74,14 @@ COMPILER_PARAMS: dict[str, Any] = {
 TRITON_PARAMS: dict[str, Any] = {
     "num_warps": "how many threads share one program", "num_stages": "how loads are pipelined",
 }
+EMIT_PIPELINE: dict[str, Any] = {
+    "grid_mapping": READ, "body_jaxpr": READ, "body_consts_len": READ, "args_tree": READ,
+    "_num_extra_dynamic": Neutral((0,), "a pipeline that is divided among cores"),
+    "_static_grid_offsets": READ,  # all zero
+    "core_axis": "how the grid was divided, which the offsets say", "core_axis_name": "how the grid was divided, which the offsets say",
+    "dimension_semantics": "which axis is divided among cores", "trace_scopes": "names in a profile",
+    "tiling": Neutral((None,), "a pipeline for SparseCores"), "no_pipelining": "when copies are waited for",
+}
 ELEMENT: dict[str, Any] = {"block_size": READ, "padding": READ}
 BLOCKED: dict[str, Any] = {"block_size": READ}
 
@@ -115,10 +123,32 @@ def check_call(eqn: Any, place: str | None) -> None:
     n = g.num_index_operands + g.num_inputs + g.num_outputs
     shapes = [(tuple(v.aval.shape), jx.dtype_name(v.aval)) for v in body.invars[n:]]
     arrays = [(tuple(b.array_aval.shape), jx.dtype_name(b.array_aval)) for b in g.block_mappings[g.num_inputs:]]
-    if (len(g.block_mappings) != g.num_inputs + g.num_outputs or len(eqn.invars) != n - g.num_outputs + g.num_dynamic_grid_bounds
+    if (len(g.block_mappings) != g.num_inputs + g.num_outputs or len(eqn.invars) != n - g.num_outputs + given_bounds(g)
             or [(tuple(a.shape), jx.dtype_name(a)) for a in g.scratch_avals] != shapes
             or [(tuple(a.shape), jx.dtype_name(a)) for a in p.get("out_avals", [v.aval for v in eqn.outvars])] != arrays):
         raise Unsupported("a pallas_call whose operands, blocks and results do not fit together", place)
+
+
+def given_bounds(mapping: Any) -> int:
+    """How many bounds of the grid are operands of the call. Those of a pipeline that has become the grid (unnested.py) are expressions."""
+    return sum(not isinstance(d, (int, jx.np.integer)) and not hasattr(d, "jaxpr") for d in mapping.grid)
+
+
+def check_pipeline(eqn: Any, place: str | None) -> None:
+    """Refuse an emit_pipeline equation that says more than is read."""
+    p, mapping = eqn.params, eqn.params["grid_mapping"]
+    _check("emit_pipeline", EMIT_PIPELINE, p, p.__getitem__, place)
+    if any(p["_static_grid_offsets"]):
+        raise Unsupported("a pipeline that is divided among cores", place)
+    check("GridMapping", GRID_MAPPING, mapping, place)
+    if mapping.vmapped_dims:
+        raise Unsupported("a pipeline under vmap", place)
+    for b in mapping.block_mappings:
+        check("BlockMapping", BLOCK_MAPPING, b, place)
+        if jx.has_primitive(b.index_map_jaxpr, ("program_id", "num_programs")):
+            raise Unsupported("an index map of a pipeline that asks for a program id", place, "use its parameters; take the program ids of the kernel outside of it")
+        if b.pipeline_mode is not None and buffers(b.pipeline_mode, place).get("revisit"):
+            raise Unsupported("a window of a pipeline that is revisited", place)
 
 
 def for_triton(p: dict[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from .body import Body, Ref, Value
 from .errors import NoPallasCall, Unsupported, together
 from .jaxpr import np
 from .reference import attach
+from .unnested import unnested
 from .vocabulary import PRIMITIVES
 
 WORDS = {
@@ -56,6 +57,10 @@ def from_equation(eqn: Any, operands: list[Any] | None = None, used: list[bool] 
     """
     if eqn.primitive.name != "pallas_call":
         raise Unsupported(f"a kernel by `{eqn.primitive.name}`, which is no pallas_call, is not supported", jx.where(eqn), "write it as a pallas_call")
+    with contextlib.suppress(Unsupported):  # then the kernel as it is says why
+        flat = unnested(eqn)
+        if flat is not None:
+            return _Import(flat, operands, used).spec()
     return _Import(eqn, operands, used).spec()
 
 
@@ -140,27 +145,32 @@ def _executed(found: _Found, fn: Any, args: tuple[Any, ...]) -> None:
         ran.append(eqn)
         return capture.interpreted(eqn, operands, used)
 
-    why, missed = "did not run with these arguments", []
+    made, why, held = capture.Calls(), "did not run with these arguments", {}
     try:
-        missed = capture.calls(fn, *args, run=run).missed
+        capture.calls(fn, *args, run=run, made=made)
     except Exception as e:  # noqa: BLE001  a kernel that JAX does not interpret ends the run, not the import
         if not ran:
             raise
-        done = {id(eqn) for eqn in ran}
-        missed = [s for s in jx.sites(jx.trace(fn, args)) if id(s.equation) not in done]
-        why = f"do not run behind `{jx.function_name(ran[-1])}`, which JAX does not interpret ({type(e).__name__})"
-    for s in missed:
-        if _reads_tables(s.equation):
+        why = f"does not run behind `{jx.function_name(ran[-1])}`, which JAX does not interpret ({type(e).__name__})"
+        held = seen(made.closed, args, made.missed)
+    for s in made.missed:
+        operands = held.get(s.path)
+        if _reads_tables(s.equation) and (operands is None or any(v is None for v in operands[:_tables(s.equation)])):
             found.refused.append(Unsupported(f"the prefetched tables of `{jx.function_name(s.equation)}` are not known: it {why}", jx.where(s.equation)))
         else:
-            found.add(s.equation, None, s.used)
+            found.add(s.equation, operands, s.used)
+
+
+def _tables(eqn: Any) -> int:
+    """How many of its operands are dynamic grid bounds and tables."""
+    g = eqn.params["grid_mapping"]
+    return int(g.num_index_operands + g.num_dynamic_grid_bounds)
 
 
 def _reads_tables(eqn: Any) -> bool:
     if eqn.primitive.name != "pallas_call":
         return False
-    g = eqn.params["grid_mapping"]
-    return bool(g.num_index_operands or g.num_dynamic_grid_bounds)
+    return _tables(eqn) > 0
 
 
 class _Import:
@@ -198,9 +208,9 @@ class _Import:
     def written(self) -> dict[str, Any]:
         g = self.mapping
         axes, refs = self.axis_names(), self.refs()
-        tables, steps = self.grid_steps(axes)
         n_in, n_out = g.num_inputs, g.num_outputs
         table_refs, rest = refs[:g.num_index_operands], refs[g.num_index_operands:]
+        tables, steps = self.grid_steps(axes, table_refs)
         given = {ref.name: self.given(ref) for ref in table_refs if not ref.table}
         out: dict[str, Any] = {"tileproof": 1, "name": self.name(), "x-python": {"call": self.place}}
         if fields.for_triton(self.p):
@@ -235,7 +245,7 @@ class _Import:
         if not self.found:
             self.results(out, len(table_refs))
         out["kernel"] = writer.lines
-        out["x-python"] |= {"statements": writer.places, "parts": writer.parts, "index_maps": self.index_maps}
+        out["x-python"] |= {"statements": writer.places, "parts": writer.parts, "index_maps": self.index_maps, **({"pipelines": writer.pipelines} if writer.pipelines else {})}
         return out
 
     def fits_triton(self) -> None:
@@ -327,13 +337,19 @@ class _Import:
             raise Unsupported(f"the prefetched `{ref.name}` of {ref.dtype}", self.place)
         return {"name": ref.name, "dtype": ref.dtype, "shape": list(ref.shape)}
 
-    def grid_steps(self, axes: list[str]) -> tuple[list[dict[str, Any]], list[Any]]:
+    def grid_steps(self, axes: list[str], table_refs: list[Ref]) -> tuple[list[dict[str, Any]], list[Any]]:
         """Steps per axis; a bound that is known only at run time is a table of one entry."""
         tables: list[dict[str, Any]] = []
         steps: list[Any] = []
         for axis, n in zip(axes, self.mapping.grid, strict=True):
             if isinstance(n, (int, np.integer)):
                 steps.append(int(n))
+                continue
+            if hasattr(n, "jaxpr"):  # of a pipeline, by the tables
+                [bound] = IndexMap(self.own(axes), self.names.taken, self.place).expressions(n, axes, table_refs)
+                if set(re.findall(r"[A-Za-z_]\w*", str(bound))) & set(axes):
+                    raise Unsupported(f"steps of the axis `{axis}` that another axis decides", self.place)
+                steps.append(bound)
                 continue
             name = self.names.take(f"steps_{axis}", f"steps_{axis}")
             tables.append({"name": name, "dtype": "int32", "shape": []})

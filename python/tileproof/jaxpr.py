@@ -11,6 +11,7 @@ import os
 import sys
 from typing import Any, Iterator
 
+from . import pipelines
 from .errors import NotFound
 
 try:
@@ -303,13 +304,14 @@ def leaves(args: Any) -> list[Any]:
 
 def trace(fn: Any, args: tuple[Any, ...]) -> Any:
     """The closed jaxpr of fn(*args); args are arrays or shapes with dtypes. What asks JAX which TPU this is, is told a v5e where there is none."""
-    try:
-        return jax.make_jaxpr(fn)(*args)
-    except ValueError as e:
-        if not str(e).startswith("Unsupported TPU device kind"):
-            raise
-    with jax.sharding.use_abstract_mesh(_no_tpu()):
-        return jax.make_jaxpr(fn)(*args)
+    with pipelines.kept():
+        try:
+            return jax.make_jaxpr(fn)(*args)
+        except ValueError as e:
+            if not str(e).startswith("Unsupported TPU device kind"):
+                raise
+        with jax.sharding.use_abstract_mesh(_no_tpu()):
+            return jax.make_jaxpr(fn)(*args)
 
 
 def _no_tpu() -> Any:
@@ -317,6 +319,14 @@ def _no_tpu() -> Any:
     from jax.sharding import AbstractDevice, AbstractMesh
 
     return AbstractMesh((1,), ("device",), abstract_device=AbstractDevice("TPU v5 lite", 1, "tpu"))
+
+
+def tiles_of(aval: Any) -> tuple[int, ...]:
+    """By dimension: the multiple of elements to which a copy of the end of an array in HBM is rounded up."""
+    from jax._src.pallas.mosaic import tpu_info
+
+    with jax.sharding.use_abstract_mesh(_no_tpu()):
+        return tuple(tpu_info.infer_tiling(aval))
 
 
 def is_made_in(eqn: Any, file: str) -> bool:

@@ -77,7 +77,7 @@ class Copies(Memory):
         """Buffers of a part of the body are scratch: what they held when it was
         entered before cannot be seen where all of it is written first."""
         if jx.is_made_in(eqn, "pallas/mosaic/pipeline.py"):
-            raise Unsupported("`emit_pipeline`, a pipeline inside of a kernel, is not supported", self.place,
+            raise Unsupported(f"`emit_pipeline`, a pipeline inside of a kernel, is not supported with JAX {jx.VERSION}, which has no primitive of it", self.place,
                               "give its grid and BlockSpecs to the pallas_call, or move the blocks by `make_async_copy`")
         inner = jx.open_jaxpr(eqn.params["jaxpr"])
         self.bind(inner.constvars, [self.read(a) for a in eqn.invars])

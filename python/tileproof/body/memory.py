@@ -36,7 +36,7 @@ class Memory(Writer):
         return self.place_in(self.read(eqn.invars[0]), transforms, leaf)
 
     def place_in(self, ref: Ref, transforms: list[Any], leaf: Any) -> tuple[Ref, str, tuple[int, ...]]:
-        parts: list[Any] = [("full", n) for n in ref.shape]
+        parts = self.parts_of(ref)
         for t in transforms:
             kind = jx.view_kind(t)
             if kind == "indexer" and self.takes_all(t, leaf):
@@ -44,13 +44,22 @@ class Memory(Writer):
             if kind != "indexer":
                 raise Unsupported(f"a view of `{ref.name}` through {kind}", self.place)
             parts = self.compose(ref, parts, t.indices, leaf)
-        shape = tuple(p[1] if p[0] == "full" else p[2] for p in parts if p[0] != "int")
-        if ref.table:
-            if any(p[0] != "int" for p in parts):
-                raise Unsupported(f"a read of more than one entry of the prefetched `{ref.name}`", self.place)
-            return ref, f"{ref.name}[{', '.join(p[1] for p in parts)}]" if parts else ref.name, ()
+        if not ref.table:
+            return ref, self.subscripted(ref, parts), tuple(p[1] if p[0] == "full" else p[2] for p in parts if p[0] != "int")
+        if any(p[0] != "int" for p in parts):
+            raise Unsupported(f"a read of more than one entry of the prefetched `{ref.name}`", self.place)
+        return ref, f"{ref.name}[{', '.join(p[1] for p in parts)}]" if parts else ref.name, ()
+
+    @staticmethod
+    def parts_of(ref: Ref) -> list[Any]:
+        """What all of the ref is, by dimension: of what has its name."""
+        return list(ref.slot) or [("full", n) for n in ref.shape]
+
+    @staticmethod
+    def subscripted(ref: Ref, parts: list[Any]) -> str:
+        """The text of a place."""
         if all(p[0] == "full" for p in parts):
-            return ref, f"{ref.name}[...]", shape
+            return f"{ref.name}[...]"
         texts = []
         for p in parts:
             if p[0] == "full":
@@ -59,7 +68,7 @@ class Memory(Writer):
                 texts.append(p[1])
             else:
                 texts.append(f"ds({p[1]}, {p[2]}{f', {p[3]}' if p[3] != 1 else ''})")
-        return ref, f"{ref.name}[{', '.join(texts)}]", shape
+        return f"{ref.name}[{', '.join(texts)}]"
 
     @staticmethod
     def takes_all(t: Any, leaf: Any) -> bool:

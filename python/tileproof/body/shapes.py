@@ -251,7 +251,9 @@ class Shapes(Writer):
         self.finish(eqn, Value(text + ")"))
 
     def do_program_id(self, eqn: Any) -> None:
-        self.env[eqn.outvars[0]] = Value(self.axes[eqn.params["axis"]])
+        axis = eqn.params["axis"]
+        self.env[eqn.outvars[0]] = self.inner_axes[axis][0] if self.inner_axes is not None else Value(self.axes[axis])
 
     def do_num_programs(self, eqn: Any) -> None:
-        self.env[eqn.outvars[0]] = Value(f"num_programs({self.axes[eqn.params['axis']]})")
+        axis = eqn.params["axis"]
+        self.env[eqn.outvars[0]] = self.inner_axes[axis][1] if self.inner_axes is not None else Value(f"num_programs({self.axes[axis]})")

@@ -69,6 +69,7 @@ class Ref:
     shape: tuple[int, ...]
     dtype: str
     table: bool = False
+    slot: tuple[Any, ...] = ()  # where it is a part of what has this name: the parts of that, as Memory.compose() has them
 
 
 class Unread(Value):
@@ -76,7 +77,7 @@ class Unread(Value):
 
     def __init__(self, shape: tuple[int, ...], dtype: str):
         super().__init__("unread", shape, dtype)
-        self.name, self.table = "unread", False
+        self.name, self.table, self.slot = "unread", False, ()
 
 
 def fitting(f: float, dtype: str) -> float:

@@ -34,6 +34,7 @@ class Writer:
         self.uses: dict[Any, int] = {}
         self.obstacles: list[Unsupported] = []
         self.allocated: list[tuple[Ref, Any]] = []  # buffers that the body makes
+        self.inner_axes: list[tuple[Value, Value]] | None = None  # in a pipeline: program ids of its axes, and their steps
 
     # ---- lines and names ----
 

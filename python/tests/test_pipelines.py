@@ -1,0 +1,231 @@
+"""Pipelines inside of kernels (`pltpu.emit_pipeline`): as a longer grid where a kernel is one, else as the loop that one stands for."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax._src.pallas.mosaic import tpu_info
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+import kernels
+import tileproof
+from tileproof import pipelines
+
+F32 = jnp.float32
+FAR = pl.BlockSpec(memory_space=pl.ANY)
+
+
+def call(kernel, *args, out, grid=(), scratch=(), tables=0, semantics=None):
+    """A pallas_call whose arrays stay in HBM; the first `tables` arguments are prefetched."""
+    outs = [jax.ShapeDtypeStruct(s, F32) for s in out]
+    spec = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=tables, grid=grid, in_specs=[FAR] * (len(args) - tables), out_specs=[FAR] * len(outs), scratch_shapes=scratch)
+    results = pl.pallas_call(kernel, grid_spec=spec, out_shape=outs, compiler_params=pltpu.CompilerParams(dimension_semantics=semantics))(*args)
+    return results[0] if len(outs) == 1 else results
+
+
+def product(x_ref, y_ref, o_ref, acc_ref, k=None, init=True):
+    """A step of a product: acc starts at the first block along K, o is its last value. `k`: how many elements of K there are."""
+    step, steps = pl.program_id(2), pl.num_programs(2)
+    if init:
+        pl.when(step == 0)(lambda: acc_ref.__setitem__(..., jnp.zeros_like(acc_ref)))
+    x, y = x_ref[...], y_ref[...]
+    if k is not None:
+        inside = step * x.shape[1] + jax.lax.broadcasted_iota(jnp.int32, x.shape, 1) < k
+        x = jnp.where(inside, x, 0)
+        y = jnp.where(step * y.shape[0] + jax.lax.broadcasted_iota(jnp.int32, y.shape, 0) < k, y, 0)
+    acc_ref[...] += jnp.dot(x, y, preferred_element_type=F32)
+    if acc_ref is not o_ref:
+        pl.when(step == steps - 1)(lambda: o_ref.__setitem__(..., acc_ref[...]))
+
+
+def blocks(m, n, k, at=lambda i: i, more=0):
+    """Grid and BlockSpecs of a product by blocks of 128."""
+    grid = (pl.cdiv(m, 128), pl.cdiv(n, 128), pl.cdiv(k, 128) + more)
+    return {"grid": grid, "in_specs": [pl.BlockSpec((128, 128), lambda i, j, k: (i, at(k))), pl.BlockSpec((128, 128), lambda i, j, k: (at(k), j))],
+            "out_specs": [pl.BlockSpec((128, 128), lambda i, j, k: (i, j))]}
+
+
+def matmul(x, y, mask=False, init=True, scoped=False, **how):
+    """All of the kernel is a pipeline; its accumulator is scratch of the call, or of a scope."""
+    m, k, n = *x.shape, y.shape[1]
+
+    def kernel(x_hbm, y_hbm, o_hbm, *acc):
+        def run(acc):
+            pltpu.emit_pipeline(lambda *refs: product(*refs, k=k if mask else None, init=init), **blocks(m, n, k, **how))(x_hbm, y_hbm, o_hbm, scratches=[acc])
+
+        pl.run_scoped(run, pltpu.VMEM((128, 128), F32)) if scoped else run(*acc)
+
+    return call(kernel, x, y, out=[(m, n)], scratch=[] if scoped else [pltpu.VMEM((128, 128), F32)])
+
+
+def products(x, y, init=True, by_view=False, semantics=None, **how):
+    """A product for each step of the call, whose output is its accumulator."""
+    (_, m, k), n = x.shape, y.shape[2]
+
+    def kernel(x_hbm, y_hbm, o_hbm):
+        b, given = pl.program_id(0), blocks(m, n, k, **how)
+        if by_view:
+            refs = [r.at[b] for r in (x_hbm, y_hbm, o_hbm)]
+        else:
+            refs = [x_hbm, y_hbm, o_hbm]
+            given |= {key: [pl.BlockSpec((None, 128, 128), lambda i, j, k, f=s.index_map: (b, *f(i, j, k))) for s in given[key]] for key in ("in_specs", "out_specs")}
+        pltpu.emit_pipeline(lambda x_ref, y_ref, o_ref: product(x_ref, y_ref, o_ref, o_ref, init=init), **given)(*refs)
+
+    return call(kernel, x, y, out=[(x.shape[0], m, n)], grid=(x.shape[0],), semantics=semantics)
+
+
+ROWS = pl.BlockSpec((16, 128), lambda i: (i, 0))
+
+
+def twice(x, steps=0, late=0):
+    """Two pipelines, one after the other: the second one reads what the first one wrote."""
+    n = pl.cdiv(x.shape[0], 16)
+
+    def double(x_ref, o_ref):
+        o_ref[...] = x_ref[...] * 2
+
+    def increase(x_ref, o_ref):
+        o_ref[...] = x_ref[...] + 1
+
+    def kernel(x_hbm, between, o_hbm):
+        pltpu.emit_pipeline(double, grid=(n + steps,), in_specs=[ROWS], out_specs=[ROWS])(x_hbm, between)
+        pltpu.emit_pipeline(increase, grid=(n,), in_specs=[pl.BlockSpec((16, 128), lambda i: (i + late, 0))], out_specs=[ROWS])(between, o_hbm)
+
+    return call(kernel, x, out=[x.shape, x.shape])
+
+
+def grouped(starts, x, w, at=lambda g, t, first: first // 16 + t, semantics=None):
+    """Rows from starts[g] below starts[g + 1] times matrix g: a pipeline over the tiles of each group, where groups begin at tiles."""
+    groups, k, n = w.shape
+
+    def kernel(starts, x_hbm, w_hbm, o_hbm):
+        g = pl.program_id(0)
+        first, end = starts[g], starts[g + 1]
+
+        def body(x_ref, w_ref, o_ref):
+            o_ref[...] = jnp.dot(x_ref[...], w_ref[0], preferred_element_type=F32)
+
+        pltpu.emit_pipeline(body, grid=((end - first) // 16,),
+                            in_specs=[pl.BlockSpec((16, k), lambda t: (at(g, t, first), 0)), pl.BlockSpec((1, k, n), lambda t: (g, 0, 0))],
+                            out_specs=[pl.BlockSpec((16, n), lambda t: (at(g, t, first), 0))])(x_hbm, w_hbm, o_hbm)
+
+    return call(kernel, starts, x, w, out=[(x.shape[0], n)], grid=(groups,), tables=1, semantics=semantics)
+
+
+def summed(segment, x, init=True):
+    """Blocks of rows that a table names are summed: steps of one segment, one after the other, share the window of the output. Which is which
+    the table says alone, and a pipeline before this one keeps both from being the grid."""
+    steps, segments = segment.shape[0], 3
+
+    def kernel(segment, x_hbm, o_hbm, seen_hbm):
+        def add(x_ref, o_ref):
+            i = pl.program_id(0)
+            if init:
+                pl.when((i == 0) | (segment[i] != segment[jnp.maximum(i - 1, 0)]))(lambda: o_ref.__setitem__(..., jnp.zeros_like(o_ref)))
+            o_ref[...] += x_ref[...]
+
+        def copy(x_ref, o_ref):
+            o_ref[...] = x_ref[...]
+
+        pltpu.emit_pipeline(copy, grid=(steps,), in_specs=[ROWS], out_specs=[ROWS])(x_hbm, seen_hbm)
+        pltpu.emit_pipeline(add, grid=(steps,), in_specs=[ROWS], out_specs=[pl.BlockSpec((16, 128), lambda i: (segment[i], 0))])(x_hbm, o_hbm)
+
+    return call(kernel, segment, x, out=[(16 * segments, 128), x.shape], tables=1)
+
+
+def by_count(count, x):
+    """As many blocks as a table says, by all of the kernel."""
+    def kernel(count, x_hbm, o_hbm):
+        def body(x_ref, o_ref):
+            o_ref[...] = x_ref[...] * 2
+
+        pltpu.emit_pipeline(body, grid=(count[0],), in_specs=[ROWS], out_specs=[ROWS])(x_hbm, o_hbm)
+
+    return call(kernel, count, x, out=[x.shape], tables=1)
+
+
+def nested(x):
+    """A pipeline over rows in one over matrices, which adds what the outer window holds."""
+    b, m, n = x.shape
+
+    def kernel(x_hbm, bias_hbm, o_hbm):
+        def matrix(bias_ref):
+            at = pl.program_id(0)
+
+            def rows(x_ref, o_ref, factor):
+                o_ref[...] = x_ref[...] * factor[0] + bias_ref[0] + pl.program_id(0).astype(F32)
+
+            factor = jnp.full((1,), 2, F32)
+            pltpu.emit_pipeline(rows, grid=(m // 16,), in_specs=[ROWS], out_specs=[ROWS])(x_hbm.at[at], o_hbm.at[at], scratches=[factor])
+
+        pltpu.emit_pipeline(matrix, grid=(b,), in_specs=[pl.BlockSpec((1, 1, n), lambda i: (i, 0, 0))])(bias_hbm)
+
+    return call(kernel, x, x[:, :1], out=[x.shape])
+
+
+X, Y = kernels.array(256, 256), kernels.array(256, 384, seed=1)
+RAGGED = kernels.array(248, 200), kernels.array(200, 160, seed=1)
+BATCHES = kernels.array(2, 128, 256), kernels.array(2, 256, 128, seed=1)
+STARTS = jnp.array([0, 32, 32, 64], jnp.int32)
+SEGMENT = jnp.array([0, 0, 1, 2], jnp.int32)
+R = kernels.array(64, 128)
+RIGHT = {
+    "a product": (matmul, (X, Y)), "in a scope": (lambda x, y: matmul(x, y, scoped=True), (X, Y)), "ragged": (lambda x, y: matmul(x, y, mask=True), RAGGED),
+    "in a grid": (products, BATCHES), "in a parallel grid": (lambda x, y: products(x, y, semantics=("parallel",)), BATCHES),
+    "of views": (lambda x, y: products(x, y, by_view=True), BATCHES),
+    "two of them": (twice, (R,)), "two ragged ones": (twice, (R[:56],)),
+    "of groups": (grouped, (STARTS, R, kernels.array(3, 128, 128, seed=1))), "of groups in parallel": (lambda s, x, w: grouped(s, x, w, semantics=("parallel",)), (STARTS, R, kernels.array(3, 128, 128, seed=1))),
+    "in one another": (nested, (kernels.array(2, 32, 128),)), "into segments": (summed, (SEGMENT, R)), "by a table": (by_count, (jnp.array([4], jnp.int32), R)),
+}
+LONGER = {"a product", "in a scope", "ragged", "in a grid", "in a parallel grid", "of views", "by a table"}  # a grid; the others are loops
+
+
+@pytest.fixture(autouse=True)
+def chip(monkeypatch):
+    """Tracing a pipeline asks which TPU this is."""
+    monkeypatch.setitem(tpu_info.registry, "cpu", lambda: tpu_info._get_tpu_info_impl(tpu_info.ChipVersion.TPU_V5E, 1))
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_it_is_proven_and_computes_what_the_interpreter_for_tpus_does(name):
+    """What lies behind the end of an array is its padding there, as on a TPU, which JAX's copies of cut-off blocks reach."""
+    fn, args = RIGHT[name]
+    [spec] = tileproof.from_pallas(fn, *args)
+    assert ("pipelines" not in spec["x-python"]) == (name in LONGER), spec
+    report = tileproof.check(fn, *args)
+    assert report.ok and not report.of("unknown"), report
+    with pltpu.force_tpu_interpret_mode(pltpu.InterpretParams(buffer_bounds="padded")):
+        want = jax.tree.map(np.asarray, jax.jit(lambda *a: fn(*a))(*args))
+    jax.clear_caches()
+    assert tileproof.assert_equivalent(fn, lambda *_: want, *args, rtol=1e-5, atol=1e-5) == 1
+
+
+WRONG = [
+    (lambda x, y: matmul(x, y, at=lambda k: k + 1), (X, Y), "TP101"), (lambda x, y: matmul(x, y, more=1), (X, Y), "TP101"), (lambda x, y: matmul(x, y, init=False), (X, Y), "TP404"),
+    (lambda x, y: matmul(x, y, more=-1), (X, Y), "TP701"), (matmul, RAGGED, "TP501"),
+    (lambda x, y: products(x, y, init=False), BATCHES, "TP404"), (lambda x, y: products(x, y, at=lambda k: k + 1), BATCHES, "TP101"),
+    (lambda x, y: products(x, y, by_view=True, init=False), BATCHES, "TP404"), (lambda x, y: products(x, y, by_view=True, at=lambda k: k + 1), BATCHES, "TP101"),
+    (lambda x: twice(x, steps=1), (R,), "TP102"), (lambda x: twice(x, steps=-1), (R,), "TP404"), (lambda x: twice(x, late=1), (R,), "TP102"),
+    (lambda s, x, w: grouped(s, x, w, at=lambda g, t, first: first // 16 + t + 1), RIGHT["of groups"][1], "TP102"),
+    (lambda s, x, w: grouped(s, x, w, at=lambda g, t, first: t), RIGHT["of groups"][1], "TP401"), (lambda s, x: summed(s, x, init=False), (SEGMENT, R), "TP404"),
+    (summed, (jnp.array([0, 1, 3, 2], jnp.int32), R), "TP102"), (by_count, (jnp.array([3], jnp.int32), R), "TP401"), (by_count, (jnp.array([5], jnp.int32), R), "TP101"),
+]
+
+
+@pytest.mark.parametrize("fn, args, rule", WRONG, ids=range(len(WRONG)))
+def test_a_defect_is_found(fn, args, rule):
+    reference = {"TP701": lambda x, y: x @ y}.get(rule)
+    report = tileproof.verify(fn, reference, *args) if reference else tileproof.check(fn, *args)
+    assert rule in {f.rule for f in report.of("violated")}, report
+
+
+def test_a_jax_without_the_primitive_is_named(monkeypatch):
+    monkeypatch.setattr(pipelines, "emitter", None)
+    with pytest.raises(tileproof.Unsupported, match=r"`emit_pipeline`, a pipeline inside of a kernel, is not supported with JAX .*give its grid and BlockSpecs to the pallas_call"):
+        tileproof.from_pallas(twice, R)
+
+
+def test_a_product_is_proven_for_all_sizes():
+    report = tileproof.verify(lambda x, y: matmul(x, y, mask=True), lambda x, y: x @ y, "f32[M,K]", "f32[K,N]", sizes={"M": 256, "N": 384, "K": 256})
+    assert report.ok and "all sizes" in str(report), report

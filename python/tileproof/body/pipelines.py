@@ -1,0 +1,292 @@
+"""Pipelines inside of a kernel, as the loops that they stand for."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import types
+from typing import Any, Iterator
+
+from .. import fields, pipelines
+from .. import jaxpr as jx
+from ..errors import Unsupported
+from ..pipelines import Pipeline
+from .copies import Copies
+from .values import Ref, Value, add_text, number
+
+NOTHING = "check(True, 'nothing to do')"
+SCALARS = types.SimpleNamespace(memory_space="smem")
+
+
+@dataclasses.dataclass
+class Window:
+    """One operand of a pipeline, and the scratch that stands for its buffers."""
+
+    block: Any
+    view: list[Any]  # what is left of the array: parts as Memory.compose() has them
+    array: Ref
+    buffer: Ref  # of as many as the pipeline has it is the first one
+    undefined: str | None  # what was never written: the second one
+    level: int  # the loop in which its block changes; -1: none
+    certain: bool  # and there it does so in every turn
+    output: bool
+    stale: bool  # may the body see what the window held before?
+    before: list[str] = dataclasses.field(default_factory=list)  # where changes are not certain: names of the block of the turn before
+
+
+class Pipelines(Copies):
+    """`pltpu.emit_pipeline` moves its windows while other steps compute; what it computes is what this loop does:
+    at the turn that changes its block an input comes in and an output is undefined, behind the last turn of its block the output goes out."""
+
+    def __init__(self, axes: list[str], taken: set[str]):
+        super().__init__(axes, taken)
+        self.free: list[Ref] = []  # windows of pipelines that have ended
+        self.buffers: dict[str, tuple[tuple[int, ...], str]] = {}  # what they are: shape, with all buffers, and memory
+        self.undefined: dict[str, Ref] = {}  # by dtype: scratch of one element that nobody writes
+        self.pipelines: list[str | None] = []  # the lines that made them
+
+    def do_emit_pipeline(self, eqn: Any) -> None:
+        fields.check_pipeline(eqn, self.place)
+        pipe = pipelines.read(eqn)
+        steps = [number(d, "int32") if isinstance(d, int) else self.short(self.read(d)) for d in pipe.grid]
+        windows = [self.window(pipe, n) for n in range(len(pipe.blocks))]
+        self.apart(pipe, windows)
+        place, dynamic = self.place, [s.operand() for s in steps if s.number is None]
+        if len(dynamic) > 1:
+            self.line(f"check({' and '.join(f'{s} >= 0' for s in dynamic)}, 'steps of a pipeline')")
+        with self.inside(f"if {' and '.join(f'{s} > 0' for s in dynamic)}:" if dynamic else None):
+            self.watch([w for w in windows if w.stale and not w.certain])
+            self.turns(pipe, windows, steps, [])
+        self.place = place
+        self.free += [w.buffer for w in windows if w.buffer is not w.array]
+        self.pipelines.append(self.place)
+
+    def short(self, value: Value) -> Value:
+        """The value, or a name for it."""
+        return value if self.cheap(value) else self.assign(value)
+
+    @contextlib.contextmanager
+    def inside(self, head: str | None) -> Iterator[None]:
+        """Lines below this one; None: where they are."""
+        if head is None:
+            yield
+            return
+        self.line(head)
+        self.indent += 1
+        before = len(self.lines)
+        yield
+        if len(self.lines) == before:
+            self.line(NOTHING)
+        self.indent -= 1
+
+    def turns(self, pipe: Pipeline, windows: list[Window], steps: list[Value], ids: list[Value]) -> None:
+        """The loops over the axes behind those of `ids`, and the body in the last one."""
+        here = [n for n, w in enumerate(windows) if w.level == len(ids) - 1]
+        at = {n: self.block_of(pipe, n, windows[n], ids) for n in here}
+        for n in here:
+            self.begin(windows[n], at[n])
+        if len(ids) < len(steps):
+            count = steps[len(ids)]
+            name = self.name("p")
+            with self.inside(f"for {name} in range({count.text}):" if count.number != 1 else None):
+                self.turns(pipe, windows, steps, [*ids, Value(name) if count.number != 1 else number(0, "int32")])
+        else:
+            self.step(pipe, windows, list(zip(ids, steps, strict=True)))
+        for n in here:
+            if windows[n].output and windows[n].buffer is not windows[n].array:
+                self.move(windows[n], at[n], out=True)
+
+    def step(self, pipe: Pipeline, windows: list[Window], axes: list[tuple[Value, Value]]) -> None:
+        """The body, whose program ids are those of the pipeline."""
+        outer, self.inner_axes = self.inner_axes, axes
+        self.bind(pipe.body.constvars, [self.read(a) for a in pipe.consts])
+        self.bind(pipe.body.invars, [w.buffer for w in windows])
+        self.count_uses(pipe.body)
+        self.statements(pipe.body)
+        self.inner_axes = outer
+
+    def block_of(self, pipe: Pipeline, n: int, w: Window, ids: list[Value]) -> list[Value]:
+        """The index of the window's block in this turn, under names."""
+        if pipelines.is_trivial(pipe, n):
+            return [number(0, "int32")] * len(w.block.block_shape)
+        j = w.block.index_map_jaxpr.jaxpr
+        self.bind(j.constvars, [self.read(a) for a in pipe.captured[n]])
+        self.bind(j.invars, [*ids, *[number(0, "int32")] * (len(j.invars) - len(ids))])
+        self.count_uses(j)
+        return [self.short(v) for v in self.statements(j)]
+
+    # ---- windows ----
+
+    def window(self, pipe: Pipeline, n: int) -> Window:
+        block, output = pipe.blocks[n], n >= pipe.inputs
+        ref, transforms = jx.ref_and_transforms(pipe.refs[n])
+        array = self.read(ref.atom)
+        view = self.seen(array, transforms, type(ref))
+        space, own = jx.memory_space(ref.atom.aval), jx.memory_space(block.block_aval)
+        sizes = [self.size_of(d, array) for d in block.block_shape]
+        if space == own:
+            if not pipelines.is_trivial(pipe, n) or transforms:
+                raise Unsupported(f"blocks of `{array.name}`, which is in {own} already, in a pipeline are not supported", self.place,
+                                  "slice the ref in the body, or leave it in HBM")
+            return Window(block, view, array, array, None, -1, True, False, False)
+        if space not in ("any", "hbm") or own not in ("vmem", "smem"):
+            raise Unsupported(f"a pipeline that moves `{array.name}` from {space} to {own} is not supported", self.place)
+        extents = [p[1] if p[0] == "full" else p[2] for p in view if p[0] != "int"]
+        ragged = any(s is not None and d % s for s, d in zip(sizes, extents, strict=True))
+        if ragged:
+            self.fits_tiles(block, sizes)
+        stale = output and not self.written_first(pipe.body, pipe.body.invars[n])
+        count = 1 if pipelines.is_trivial(pipe, n) else block.pipeline_mode.buffer_count if block.pipeline_mode else 2
+        shape = tuple(s for s in sizes if s is not None)
+        buffer = self.room(array, shape, block, count)
+        undefined = self.never_written(buffer, count) if ragged or stale else None
+        level, certain = pipelines.changes(pipe, n)
+        return Window(block, view, array, buffer, undefined, level, certain, output, stale)
+
+    def seen(self, array: Ref, transforms: list[Any], leaf: Any) -> list[Any]:
+        parts = self.parts_of(array)
+        for t in transforms:
+            if jx.view_kind(t) != "indexer":
+                raise Unsupported(f"a pipeline over a view of `{array.name}` through {jx.view_kind(t)} is not supported", self.place)
+            if not self.takes_all(t, leaf):
+                parts = self.compose(array, parts, t.indices, leaf)
+        return parts
+
+    def size_of(self, d: Any, array: Ref) -> int | None:
+        kind = type(d).__name__
+        if d is None or kind == "Squeezed":
+            return None
+        if kind == "Blocked":
+            return int(d.block_size)
+        raise Unsupported(f"a dimension of kind {kind} in the block of `{array.name}` in a pipeline is not supported", self.place,
+                          "give its size as a number: blocks start at multiples of it")
+
+    def fits_tiles(self, block: Any, sizes: list[int | None]) -> None:
+        """A last block that is cut off ends at a tile: JAX asks that blocks consist of them."""
+        for s, d, tile in zip(sizes, block.array_aval.shape, jx.tiles_of(block.array_aval), strict=True):
+            if s is not None and d % s and s % tile:
+                raise Unsupported(f"blocks of {s} in {d} elements: where the last one is cut off, JAX needs blocks of a multiple of {tile}", self.place)
+
+    def room(self, array: Ref, shape: tuple[int, ...], block: Any, count: int) -> Ref:
+        """Scratch for so many buffers of this shape, and of it the first: that of a pipeline that has ended, else new."""
+        whole = shape if count == 1 else (count * shape[0],) if len(shape) == 1 else (count, *shape)
+        space = jx.memory_space(block.block_aval)
+        for ref in self.free:
+            if ref.dtype == array.dtype and self.buffers[ref.name] == (whole, space) and ref.shape == shape:
+                self.free.remove(ref)
+                return ref
+        name = self.name(f"{array.name}_window")
+        self.buffers[name] = (whole, space)
+        self.allocated.append((Ref(name, whole, array.dtype), block.block_aval))
+        return Ref(name, shape, array.dtype, slot=self.slot(shape, count, 0))
+
+    @staticmethod
+    def slot(shape: tuple[int, ...], count: int, n: int) -> tuple[Any, ...]:
+        if count == 1:
+            return ()
+        return (("slice", str(n * shape[0]), shape[0], 1),) if len(shape) == 1 else (("int", str(n)), *(("full", d) for d in shape))
+
+    def never_written(self, buffer: Ref, count: int) -> str:
+        """What is undefined, for all of the buffer."""
+        if count > 1:
+            return self.subscripted(buffer, list(self.slot(buffer.shape, count, 1)))
+        dtype = "float32" if buffer.dtype.startswith(("float", "bfloat")) else "int32"
+        if dtype not in self.undefined:
+            self.undefined[dtype] = Ref(self.name("undefined"), (1,), dtype)
+            self.allocated.append((self.undefined[dtype], SCALARS))
+        text = f"{self.undefined[dtype].name}[0]"
+        return text if dtype == buffer.dtype else f"{text} != 0" if buffer.dtype == "bool" else f"{text}.astype({buffer.dtype})"
+
+    def apart(self, pipe: Pipeline, windows: list[Window]) -> None:
+        """What a prefetch sees depends on the buffers, where anything that it reads is written meanwhile."""
+        moved = [w for w in windows if w.buffer is not w.array]
+        written = [w.array.name for w in moved if w.output]
+        twice = [name for name in written if written.count(name) > 1]
+        read = {w.array.name for w in moved if not w.output}
+        atoms = dict(zip(pipe.body.constvars, pipe.consts, strict=True))
+        changed = {self.read(atoms[e.input]).name for e in pipe.body.effects if type(e).__name__ in ("WriteEffect", "AccumEffect") and getattr(e, "input", None) in atoms}
+        inside = {v.name for v in map(self.read, atoms.values()) if isinstance(v, Ref)}
+        steering = {v.name for atoms in pipe.captured for v in map(self.read, atoms) if isinstance(v, Ref)}
+        for names, what in ((twice, "goes out by two windows of one pipeline"), (read & set(written), "comes in and goes out in one pipeline"),
+                            (inside & set(written), "goes out in a pipeline whose body uses it, too,"), (changed & read, "comes in in a pipeline whose body writes it, too,"),
+                            (steering & (changed | set(written)), "is read by an index map of a pipeline whose body writes it")):
+            for name in sorted(set(names))[:1]:
+                raise Unsupported(f"`{name}` {what}, which is not supported", self.place, "pipelines copy ahead: pass two arrays, or two pipelines one after the other")
+
+    # ---- moving ----
+
+    def watch(self, windows: list[Window]) -> None:
+        """Outputs whose index map tells in each turn anew whether the block is another one."""
+        for w in windows:
+            w.before = [self.name("b") for _ in w.block.block_shape]
+            for name in w.before:
+                self.line(f"{name} = full((), -1, int32)")
+
+    def forget(self, w: Window) -> None:
+        self.line(f"{self.subscripted(w.buffer, self.parts_of(w.buffer))} = {w.undefined}")
+
+    def begin(self, w: Window, at: list[Value]) -> None:
+        """Its block changes: the input comes in, the output is undefined."""
+        if w.before:
+            with self.inside(f"if {' or '.join(f'{b} != {a.operand()}' for b, a in zip(w.before, at, strict=True))}:"):
+                self.forget(w)
+                for name, a in zip(w.before, at, strict=True):
+                    self.line(f"{name} = {self.typed(a)}")
+        elif w.stale:
+            self.forget(w)
+        elif not w.output and w.buffer is not w.array:
+            self.move(w, at, out=False)
+
+    def move(self, w: Window, at: list[Value], out: bool) -> None:
+        """One copy of what lies in the array; what does not is undefined."""
+        ragged = []
+        places: list[tuple[Any, int, int]] = []  # by dimension of the block: its start, its size, what is left of the array there
+        extents = [p[1] if p[0] == "full" else p[2] for p in w.view if p[0] != "int"]
+        for d, index, extent in zip(w.block.block_shape, at, extents, strict=True):
+            size = self.size_of(d, w.array)
+            start = index.text if size is None else self.times(index, size)
+            places.append((start, size, extent))
+            if size is not None and extent % size:
+                ragged.append(len(places) - 1)
+        if ragged and not out:
+            self.forget(w)
+        self.arms(w, places, ragged, [], out)
+
+    @staticmethod
+    def times(index: Value, size: int) -> str:
+        return str(int(index.number) * size) if index.number is not None else index.text if size == 1 else f"{index.operand()} * {size}"
+
+    def arms(self, w: Window, places: list[Any], ragged: list[int], short: list[int], out: bool) -> None:
+        """The copy, whole or without what hangs over: an arm for each."""
+        if not ragged:
+            self.copied(w, places, short, out)
+            return
+        first, *rest = ragged
+        start, size, extent = places[first]
+        if size > extent:
+            self.arms(w, places, rest, [*short, first], out)
+            return
+        with self.inside(f"if {start} + {size} <= {extent}:"):
+            self.arms(w, places, rest, short, out)
+        with self.inside("else:"):
+            self.arms(w, places, rest, [*short, first], out)
+
+    def copied(self, w: Window, places: list[Any], short: list[int], out: bool) -> None:
+        given, far, near = iter(enumerate(places)), [], []
+        for part in w.view:
+            if part[0] == "int":
+                far.append(part)
+                continue
+            n, (start, size, extent) = next(given)
+            begin, stride = (part[1], part[3]) if part[0] == "slice" else ("0", 1)
+            if size is None:
+                far.append(("int", add_text(begin, start, stride)))
+                continue
+            length = extent % size if n in short else size
+            whole = part[0] == "full" and length == extent and start == "0"
+            far.append(part if whole else ("slice", add_text(begin, start, stride), length, stride))
+            near.append(("slice", "0", length, 1) if n in short else ("full", size))
+        if w.buffer.slot:
+            near = [("slice", w.buffer.slot[0][1], near[0][-2] if near[0][0] == "slice" else near[0][1], 1)] if len(w.buffer.slot) == 1 else [w.buffer.slot[0], *near]
+        there, here = self.subscripted(w.array, far), self.subscripted(w.buffer, near)
+        self.line(f"copy({here}, {there})" if out else f"copy({there}, {here})")

@@ -1,0 +1,153 @@
+"""`pltpu.emit_pipeline` as one equation of a kernel, as JAX's own primitive has it.
+
+By default JAX traces a pipeline as the loop that moves its windows: buffers,
+semaphores, a branch for each of them in each step. With a flag of its own it binds
+`emit_pipeline_p`, whose lowering makes that same loop: the body as a jaxpr, the
+grid and the BlockSpecs as a GridMapping. kept() traces with that flag, which is
+part of the keys of JAX's caches: what is traced here is never run by others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from typing import Any, Iterator
+
+try:
+    from jax._src.pallas.mosaic import pipeline as emitter
+except ImportError:  # a JAX without Mosaic has no pipelines
+    emitter = None
+
+
+class _Config:
+    """JAX's configuration as pipeline.py reads it: the flag is its own."""
+
+    def __init__(self, real: Any) -> None:
+        self.real, self.use_emit_pipeline_primitive = real, _Flag()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+
+class _Flag:
+    value = False
+
+
+@contextlib.contextmanager
+def kept() -> Iterator[None]:
+    """While this holds, what is traced keeps its pipelines as equations. A JAX that has no such primitive traces as it does."""
+    flag = getattr(getattr(emitter, "config", None), "use_emit_pipeline_primitive", None)
+    if flag is None or not hasattr(emitter, "_emit_pipeline") or isinstance(emitter.config, _Config):
+        yield
+        return
+    config, spelled_out = emitter.config, emitter._emit_pipeline
+    own = _Config(config)
+
+    def one_equation(body: Any, **how: Any) -> Any:
+        """JAX's function behind emit_pipeline(), which knows `scratches` and `allocations`; the primitive takes the refs alone."""
+        def pipeline(*refs: Any, scratches: Any = None, **more: Any) -> Any:
+            if not flag.value or any(v is not None for v in more.values()) or how.get("_explicit_indices"):
+                return spelled_out(body, **how)(*refs, scratches=scratches, **more)
+            own.use_emit_pipeline_primitive.value = True
+            try:
+                bound = emitter.emit_pipeline(lambda *windows: body(*windows, *(scratches or ())), **how)
+            finally:
+                own.use_emit_pipeline_primitive.value = False
+            return bound(*refs)
+        return pipeline
+
+    emitter.config, emitter._emit_pipeline = own, one_equation
+    try:
+        with flag(True):
+            yield
+    finally:
+        emitter.config, emitter._emit_pipeline = config, spelled_out
+
+
+@dataclasses.dataclass(frozen=True)
+class Pipeline:
+    """What one `emit_pipeline` equation says. Atoms are those of the jaxpr that it stands in."""
+
+    grid: tuple[Any, ...]  # integers, or atoms that say how many steps there are
+    blocks: list[Any]  # BlockMappings, of inputs and outputs
+    captured: list[list[Any]]  # by block: the atoms that its index map reads, constvars of its jaxpr
+    refs: list[Any]  # by block: the array; a view of it has `ref` and `transforms`
+    inputs: int  # how many of the blocks are inputs
+    body: Any  # the jaxpr of one step: its parameters are the windows
+    consts: list[Any]  # the atoms that its constvars stand for
+
+    @property
+    def outputs(self) -> list[int]:
+        return list(range(self.inputs, len(self.blocks)))
+
+
+def is_pipeline(eqn: Any) -> bool:
+    return eqn.primitive.name == "emit_pipeline"
+
+
+def read(eqn: Any) -> Pipeline:
+    """The parts of the equation, operands in the order in which JAX binds them."""
+    p, mapping, atoms = eqn.params, eqn.params["grid_mapping"], iter(eqn.invars)
+
+    def take(n: int) -> list[Any]:
+        return [next(atoms) for _ in range(n)]
+
+    captured = [take(len(b.index_map_jaxpr.jaxpr.constvars)) for b in mapping.block_mappings]
+    grid = tuple(d if isinstance(d, int) else next(atoms) for d in mapping.grid)
+    take(p["_num_extra_dynamic"])
+    consts = take(p["body_consts_len"])
+    args = p["args_tree"].unflatten([_Atom(a) for a in atoms])
+    refs, _ = emitter.tracing_registry.flatten(args, emitter.is_transformed_ref)
+    return Pipeline(grid, list(mapping.block_mappings), captured, refs, mapping.num_inputs, p["body_jaxpr"], consts)
+
+
+class _Atom:
+    """An operand in the place where a view has it."""
+
+    def __init__(self, atom: Any) -> None:
+        self.atom = atom
+
+
+def is_trivial(pipeline: Pipeline, n: int) -> bool:
+    """Is the n-th window all of its array, by an index map that no axis changes? JAX copies it once, by one buffer, whatever the map says."""
+    block = pipeline.blocks[n]
+    j = block.index_map_jaxpr.jaxpr
+    moving = {v for v, d in zip(j.invars, pipeline.grid, strict=True) if d != 1}
+    whole = all(type(b).__name__ == "Blocked" and b.block_size == d for b, d in zip(block.block_shape, block.array_aval.shape, strict=True))
+    if not whole or not moving:
+        return whole
+    used = [*j.outvars, *(a for e in j.eqns for a in e.invars)]
+    return not any(v in moving for v in used if not hasattr(v, "val")) and not any(hasattr(v.aval, "inner_aval") for v in j.constvars)
+
+
+def changes(pipeline: Pipeline, n: int) -> tuple[int, bool]:
+    """The last axis that the index map of the n-th window reads (-1: none), and whether its block is another one in each turn of the loop over that axis."""
+    if is_trivial(pipeline, n):
+        return -1, True
+    j = pipeline.blocks[n].index_map_jaxpr.jaxpr
+    made = {v: e for e in j.eqns for v in e.outvars}
+    moving = [k for k, d in enumerate(pipeline.grid) if d != 1]
+    needs = {k for k in moving for v in [j.invars[k]] if any(v is a for a in [*j.outvars, *(a for e in j.eqns for a in e.invars)])}
+    last = max(needs, default=-1)
+    if any(hasattr(v.aval, "inner_aval") for v in j.constvars) and moving:
+        last = moving[-1] if not needs else last
+
+    def follows(atom: Any, axis: int) -> bool:
+        """Is the atom the axis plus something that no axis changes?"""
+        if atom is j.invars[axis]:
+            return True
+        eqn = made.get(atom) if not hasattr(atom, "val") else None
+        if eqn is None or eqn.primitive.name not in ("add", "sub"):
+            return False
+        sides = [follows(a, axis) for a in eqn.invars]
+        others = [a for a, s in zip(eqn.invars, sides, strict=True) if not s]
+        return any(sides) and all(hasattr(a, "val") or any(a is c for c in j.constvars) for a in others)
+
+    before = [k for k in moving if k <= last]
+    named = {k for k in before if any(follows(out, k) for out in j.outvars)}
+    return last, last in named and (isinstance(pipeline.grid[last], int) or named == set(before)) or last == -1
+
+
+def single() -> Any:
+    """One buffer."""
+    return emitter.pallas_core.Buffered(1)
