@@ -103,6 +103,7 @@ static object *model(tp_arena *a, const tp_cost_model *m)
     json_object_object_add(o, "roofline_seconds", number(a, m->roofline));
     json_object_object_add(o, "pipeline_seconds", m->pipelined ? number(a, m->pipeline) : NULL);
     json_object_object_add(o, "bubble_seconds", m->pipelined ? number(a, m->bubbles) : NULL);
+    json_object_object_add(o, "issued_seconds", m->pipelined ? number(a, m->issued) : NULL);
     json_object_object_add(o, "bound", json_object_new_string(tp_bound_name(m->bound)));
     json_object_object_add(o, "flops_per_byte", number(a, m->intensity));
     json_object_object_add(o, "ridge_flops_per_byte", m->ridge > 0 ? number(a, m->ridge) : NULL);

@@ -87,11 +87,11 @@ static tp_expr elements(const reader *r, tp_vid v)
     return n;
 }
 
-static tp_peak peak_of(const reader *r, const tp_inst *i)
+static tp_peak peak_of(const tp_program *p, const tp_inst *i)
 {
     tp_dtype wide = TP_NO_DTYPE;
     for (uint32_t a = 0; a < 2; a++) {
-        tp_dtype d = r->p->values.at[i->args[a]].dtype;
+        tp_dtype d = p->values.at[i->args[a]].dtype;
         if (a == 0 || tp_dtype_info(d)->bits > tp_dtype_info(wide)->bits)
             wide = d;
     }
@@ -101,12 +101,12 @@ static tp_peak peak_of(const reader *r, const tp_inst *i)
     return bits > 8 ? TP_PEAK_F32 : bits > 4 ? TP_PEAK_INT8 : TP_PEAK_INT4;
 }
 
-static tp_dot dot_of(const reader *r, const tp_inst *i, uint32_t context)
+tp_dot tp_cost_dot(tp_cost *c, const tp_program *p, const tp_inst *i)
 {
-    tp_expr one = tp_cost_num(r->c, 1), free[] = {one, one};
-    tp_dot x = {.context = context, .peak = peak_of(r, i), .batch = one, .k = one};
+    tp_expr one = tp_cost_num(c, 1), free[] = {one, one};
+    tp_dot x = {.peak = peak_of(p, i), .batch = one, .k = one};
     for (uint32_t a = 0; a < 2; a++) {
-        const tp_value *v = &r->p->values.at[i->args[a]];
+        const tp_value *v = &p->values.at[i->args[a]];
         for (uint32_t d = 0; d < v->rank; d++) {
             uint32_t pair = 0;
             while (pair < i->ncontract + i->nbatch && i->ints[2 * pair + a] != d)
@@ -116,7 +116,7 @@ static tp_dot dot_of(const reader *r, const tp_inst *i, uint32_t context)
                             : pair < i->ncontract            ? &x.k
                                                              : &x.batch;
             if (into)
-                *into = op(r, TP_E_MUL, *into, v->dims[d]);
+                *into = tp_cost_op(c, TP_E_MUL, *into, v->dims[d]);
         }
     }
     x.m = free[0];
@@ -136,7 +136,8 @@ static void add_inst(reader *r, const tp_inst *i, uint32_t context)
     if (i->out >= 0)
         r->from[i->out] = i;
     if (i->prim == TP_P_DOT) {
-        tp_dot x = dot_of(r, i, context);
+        tp_dot x = tp_cost_dot(r->c, r->p, i);
+        x.context = context;
         tp_expr n = op(r, TP_E_MUL, op(r, TP_E_MUL, op(r, TP_E_MUL, tp_cost_num(r->c, 2), x.batch), x.m),
                        op(r, TP_E_MUL, x.k, x.n));
         tp_push(r->c->arena, b->dots, x);

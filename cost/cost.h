@@ -111,6 +111,21 @@ void tp_cost_put_moved(tp_cost_numbers *n, uint32_t operand, int64_t fetches, in
  * value and its repetition take nothing. Not known for references with loops or branches. */
 tp_cost_count tp_cost_unfused(tp_cost *c, tp_arena *a, const tp_program *reference, const int64_t *env);
 
+/* The reference on one core of a chip, as a model of what a compiler makes of it: every product, reduction and running
+ * sum is an operation of its own, which reads its operands from HBM and writes its result there; what is elementwise
+ * or moves elements is computed with who reads it, or writes an output. Each takes the longer of its bytes at the
+ * bandwidth and its products at the peak, and nothing else: a bound from below. Floats on the way are as wide as the
+ * widest among the operands. Not known for references with loops or branches. */
+typedef struct tp_cost_baseline {
+    bool known;
+    tp_str why; /* static */
+    uint32_t operations;
+    int64_t bytes;
+    double seconds;
+} tp_cost_baseline;
+tp_cost_baseline tp_cost_baseline_of(tp_cost *c, tp_arena *a, const tp_program *reference, const int64_t *env,
+                                     const tp_target *t);
+
 /* ---- the model ----
  *
  * A step's copies run beside the computation of the step before it (one fetch
@@ -120,6 +135,9 @@ tp_cost_count tp_cost_unfused(tp_cost *c, tp_arena *a, const tp_program *referen
  * conflicts in VMEM, and what XLA does around the kernel. So times are bounds
  * from below. Sources of rates: spec/targets.def.
  */
+/* What it takes to issue a step, which the times above leave out: measured on a v5e (docs/COST.md). */
+#define TP_STEP_SECONDS 0.34e-6
+
 typedef enum tp_bound { TP_BOUND_UNKNOWN, TP_BOUND_MEMORY, TP_BOUND_COMPUTE } tp_bound;
 const char *tp_bound_name(tp_bound b);
 
@@ -134,6 +152,7 @@ typedef struct tp_cost_model {
     bool pipelined;  /* the two below are known */
     double pipeline; /* with the first fetch, the last write, and steps in which one waits for the other */
     double bubbles;  /* pipeline - roofline */
+    double issued;   /* the pipeline where each step takes the core TP_STEP_SECONDS more */
     tp_bound bound;
     double mxu_flops; /* on tiles of this chip */
     double intensity; /* FLOPs per byte; 0 where no byte moves */

@@ -107,7 +107,12 @@ tp_sum tp_jump_steps(tp_cost *c, uint32_t jump);
 /* cost.c: FLOPs of all executions, on whole tiles of a matrix unit of side x side. */
 tp_cost_count tp_dot_on_tiles(const tp_dot_cost *x, int64_t side);
 
-/* body.c */
+/* model.c: FLOP/s; 0: not known. Products of float32 take several passes of the unit for bfloat16: its peak bounds
+ * theirs. */
+double tp_peak_rate(const tp_target *t, tp_peak p);
+
+/* body.c; the sides of a dot of the body or of a reference */
+tp_dot tp_cost_dot(tp_cost *c, const tp_program *p, const tp_inst *i);
 void tp_cost_body(tp_cost *c);
 
 #endif

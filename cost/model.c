@@ -13,8 +13,7 @@ const char *tp_bound_name(tp_bound b)
     return "";
 }
 
-/* FLOP/s; 0: not known. Products of float32 take several passes of the unit for bfloat16: its peak bounds theirs. */
-static double rate_of(const tp_target *t, tp_peak p)
+double tp_peak_rate(const tp_target *t, tp_peak p)
 {
     switch (p) {
     case TP_PEAK_F32:
@@ -38,7 +37,7 @@ static bool add_dots(tp_cost_model *m, const tp_cost_numbers *n)
 {
     for (uint32_t i = 0; i < n->ndots; i++) {
         tp_cost_count flops = tp_dot_on_tiles(&n->dots[i], m->target->mxu);
-        double rate = rate_of(m->target, n->dots[i].peak);
+        double rate = tp_peak_rate(m->target, n->dots[i].peak);
         if (!flops.known)
             return refuse(m, flops.why);
         if (!flops.n)
@@ -54,11 +53,12 @@ static bool add_dots(tp_cost_model *m, const tp_cost_numbers *n)
     return true;
 }
 
-/* The first fetch; then each step beside the fetch for the next one and the write of the one before; the last write. */
-static double pipeline(const tp_cost_model *m, const tp_cost_numbers *n)
+/* The first fetch; then each step beside the fetch for the next one and the write of the one before; the last write. Of
+ * each step the core takes `issue` seconds, and its share of the products. */
+static double pipeline(const tp_cost_model *m, const tp_cost_numbers *n, double issue)
 {
-    double bandwidth = m->target->hbm_bandwidth, steps = (double)n->steps.n, each = m->compute / steps, windows = 0,
-           time;
+    double bandwidth = m->target->hbm_bandwidth, steps = (double)n->steps.n, each = m->compute / steps + issue,
+           windows = 0, time;
     for (uint32_t j = 0; j < n->njumps; j++)
         windows += (double)n->jumps[j].bytes_in.n + (double)n->jumps[j].bytes_out.n;
     double others = fmax(0, (double)n->bytes_in.n + (double)n->bytes_out.n - windows) / bandwidth / steps;
@@ -100,7 +100,8 @@ tp_cost_model tp_cost_on(const tp_cost *c, const tp_cost_numbers *n, const tp_ta
     for (uint32_t j = 0; j < n->njumps; j++)
         m.pipelined &= n->jumps[j].steps.known && n->jumps[j].bytes_in.known && n->jumps[j].bytes_out.known;
     if (m.pipelined) {
-        m.pipeline = fmax(pipeline(&m, n), m.roofline);
+        m.pipeline = fmax(pipeline(&m, n, 0), m.roofline);
+        m.issued = fmax(pipeline(&m, n, TP_STEP_SECONDS), m.pipeline);
         m.bubbles = m.pipeline - m.roofline;
     }
     return m;

@@ -21,11 +21,26 @@ static int64_t nearest(const tp_size *z, int64_t wish)
     return v < z->min ? tp_size_least(z) : v;
 }
 
+/* Is some dimension of that extent cut into blocks of several elements? Then it counts rows, not heads. */
+static bool is_tiled(const tp_kernel *k, const tp_size *z)
+{
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
+        const tp_operand *o = &k->operands[i];
+        for (uint32_t d = 0; d < o->rank; d++) {
+            int64_t block;
+            bool one = tp_expr_is_const(k->exprs, o->dims[d].block, &block) && block == 1;
+            if (o->shape[d].id == tp_sym(k->exprs, z->sym).id && o->dims[d].block.id != o->shape[d].id && !one)
+                return true;
+        }
+    }
+    return false;
+}
+
 int64_t tp_typical_size(const tp_kernel *k, const tp_size *z, int64_t wish)
 {
     enum { FEW = 16 };
     int64_t v = of_case(k, z->name);
-    return nearest(z, v > 0 && v <= FEW ? v : wish);
+    return nearest(z, v > 0 && v <= FEW && !is_tiled(k, z) ? v : wish);
 }
 
 tp_str tp_bytes_text(tp_arena *a, int64_t bytes)

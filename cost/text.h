@@ -5,7 +5,7 @@
 #include "spec/kernel.h"
 
 /* For a size of k: `wish`, or the nearest value that it may have; of a choice the largest; and what is at most 16 in
- * the first case of the spec (it counts heads, groups or the like) stays. */
+ * the first case of the spec and is not cut into blocks (it counts heads, groups or the like) stays. */
 int64_t tp_typical_size(const tp_kernel *k, const tp_size *z, int64_t wish);
 enum { TP_TYPICAL_SIZE = 4096 };
 

@@ -9,9 +9,10 @@ _tileproof() {
     explain) words=" TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604" ;;
     esac
     if [ -z "$words" ] && [ "$COMP_CWORD" -eq 1 ]; then
-        words=" baseline completion cost diff emit explain fmt import-jax init judge kernels keygen lint lsp man merge mutate primitives recheck rules run schema sweep targets trace verify"
+        words=" assess baseline completion cost diff emit explain fmt import-jax init judge kernels keygen lint lsp man merge mutate primitives recheck rules run schema sweep targets trace verify"
     elif [ -z "$words" ] && [ "${word#-}" != "$word" ]; then
         case ${COMP_WORDS[1]} in
+        assess) words=" --format --gain --target --allow-path --timeout --memory-limit --size --config --show-settings --help" ;;
         baseline) words=" --target --select --ignore --rlimit --solvers --jobs --timeout --memory-limit --config --show-settings --help" ;;
         completion) words=" --help" ;;
         cost) words=" --format --target --timeout --memory-limit --size --dtype --config --show-settings --help" ;;

@@ -3,6 +3,7 @@
 _tileproof() {
   if (( CURRENT == 2 )); then
     local -a commands=(
+      'assess:verify a kernel, hold it against its reference in the model, and advise\: keep, experimental or drop'
       'baseline:record the current findings, or check that there are no others'
       'completion:completion for a shell'
       'cost:count traffic, operations and memory of a kernel, and model its time on every chip'
@@ -37,6 +38,19 @@ _tileproof() {
   shift words
   (( CURRENT-- ))
   case $command in
+    assess)
+      _arguments \
+        '*--format[how to print costs, or an assessment\: full (default), json]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
+        '*--gain[keep a kernel that gains so much on its reference in the model (default 10)]:PERCENT:_files' \
+        '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
+        '*--allow-path[also read arrays of cases from this folder, not only from the spec'\''s; may be repeated]:DIR:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run, mutate and assess 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run, mutate and assess 8192; 0\: no limit)]:MIB:_files' \
+        '*--size[run\: a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096); cost\: a size to count at, in place of the cases of the spec; assess\: a size to model at, in place of a usual one]:NAME=VALUE:_files' \
+        '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
+        '*--show-settings[print every setting and its source; do nothing else]' \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
     baseline)
       _arguments \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
@@ -45,8 +59,8 @@ _tileproof() {
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
         '*--solvers[solvers for obligations without a certificate\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
-        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run, mutate and assess 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run, mutate and assess 8192; 0\: no limit)]:MIB:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and its source; do nothing else]' \
         '*--help[help for the command]' \
@@ -57,11 +71,11 @@ _tileproof() {
         '*:file:_files' ;;
     cost)
       _arguments \
-        '*--format[how to print the costs\: full (default), json]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
+        '*--format[how to print costs, or an assessment\: full (default), json]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
-        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
-        '*--size[run\: a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096); cost\: a size to count at, in place of the cases of the spec]:NAME=VALUE:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run, mutate and assess 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run, mutate and assess 8192; 0\: no limit)]:MIB:_files' \
+        '*--size[run\: a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096); cost\: a size to count at, in place of the cases of the spec; assess\: a size to model at, in place of a usual one]:NAME=VALUE:_files' \
         '*--dtype[run\: a dtype parameter that the arrays do not determine; cost\: count only this choice]:NAME=DTYPE:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and its source; do nothing else]' \
@@ -75,8 +89,8 @@ _tileproof() {
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
         '*--solvers[solvers for obligations without a certificate\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
         '*--allow-path[also read arrays of cases from this folder, not only from the spec'\''s; may be repeated]:DIR:_files' \
-        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run, mutate and assess 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run, mutate and assess 8192; 0\: no limit)]:MIB:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and its source; do nothing else]' \
         '*--help[help for the command]' \
@@ -140,8 +154,8 @@ _tileproof() {
         '*--cache[keep proofs in this file; each is checked again before it is used]:FILE:_files' \
         '*--cache-key[with --cache\: also keep whole results, sealed with this private key (tileproof keygen), and take those that it sealed]:KEY:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
-        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run, mutate and assess 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run, mutate and assess 8192; 0\: no limit)]:MIB:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \
         '*--statistics[count the verdicts of each rule]' \
@@ -161,8 +175,8 @@ _tileproof() {
         '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604)' \
         '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604)' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
-        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run, mutate and assess 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run, mutate and assess 8192; 0\: no limit)]:MIB:_files' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and its source; do nothing else]' \
         '*--help[help for the command]' \
@@ -184,8 +198,8 @@ _tileproof() {
         '*--defects[at most this many defects per spec, chosen by the seed (default 0\: all)]:N:_files' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
         '*--allow-path[also read arrays of cases from this folder, not only from the spec'\''s; may be repeated]:DIR:_files' \
-        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run, mutate and assess 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run, mutate and assess 8192; 0\: no limit)]:MIB:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--no-progress[do not show on a terminal what is done, how far it is and for how long]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
@@ -216,8 +230,8 @@ _tileproof() {
         '*--unchecked[run without a receipt and without verifying first]' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
         '*--allow-path[also read arrays of cases from this folder, not only from the spec'\''s; may be repeated]:DIR:_files' \
-        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run, mutate and assess 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run, mutate and assess 8192; 0\: no limit)]:MIB:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
         '*--threads[threads that share the steps of leading parallel axes, with the same results (default 0\: one per processor)]:N:_files' \
@@ -226,7 +240,7 @@ _tileproof() {
         '*--trace-text[print that after the run\: statements by time, windows, the first steps]' \
         '*--show[print what operands and locals of the body hold, each time that they are written\: m,acc]:NAMES:_files' \
         '*--at[with --show\: only in steps with this coordinate]:AXIS=STEP:_files' \
-        '*--size[run\: a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096); cost\: a size to count at, in place of the cases of the spec]:NAME=VALUE:_files' \
+        '*--size[run\: a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096); cost\: a size to count at, in place of the cases of the spec; assess\: a size to model at, in place of a usual one]:NAME=VALUE:_files' \
         '*--dtype[run\: a dtype parameter that the arrays do not determine; cost\: count only this choice]:NAME=DTYPE:_files' \
         '*--input[an input array\: FILE.npy or FILE.safetensors#TENSOR]:NAME=FILE:_files' \
         '*--output[where to write an output array]:NAME=FILE:_files' \
@@ -249,9 +263,9 @@ _tileproof() {
         '*--output[also write a report to a file; may be repeated]:FORMAT=PATH:_files' \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
-        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
-        '*--size[run\: a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096); cost\: a size to count at, in place of the cases of the spec]:NAME=VALUE:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run, mutate and assess 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run, mutate and assess 8192; 0\: no limit)]:MIB:_files' \
+        '*--size[run\: a size that the arrays do not determine; sweep\: a size at which costs are modelled (default 4096); cost\: a size to count at, in place of the cases of the spec; assess\: a size to model at, in place of a usual one]:NAME=VALUE:_files' \
         '*--no-progress[do not show on a terminal what is done, how far it is and for how long]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and its source; do nothing else]' \
@@ -296,8 +310,8 @@ _tileproof() {
         '*--require[evidence that must be reached\: algebra=E3, E4 or E5, rounding=E1, bits=E2]:LIST:_files' \
         '*--seed[seed of inputs and of the order of parallel axes (default 0)]:N:_files' \
         '*--allow-path[also read arrays of cases from this folder, not only from the spec'\''s; may be repeated]:DIR:_files' \
-        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run and mutate 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
-        '*--memory-limit[memory budget per spec (default 1024; with verify, run and mutate 8192; 0\: no limit)]:MIB:_files' \
+        '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run, mutate and assess 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
+        '*--memory-limit[memory budget per spec (default 1024; with verify, run, mutate and assess 8192; 0\: no limit)]:MIB:_files' \
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \

@@ -99,6 +99,7 @@ static void attack(place *p, const char *spec)
             (const char *[]){"run", "--unchecked", "--timeout", "1", "--fill", "normal", "--size", "N=2",
                              "--trace-text", "--trace", path_in(p, "trace"), spec, NULL});
     bounded(p, NULL, (const char *[]){"cost", "--timeout", "1", spec, NULL});
+    bounded(p, NULL, (const char *[]){"assess", "--timeout", "1", spec, NULL});
     bounded(p, NULL, (const char *[]){"sweep", "--timeout", "1", "--over", "N=1:9,target=v4|v6e", spec, NULL});
     edit(p, spec);
 }
