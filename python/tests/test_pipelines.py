@@ -145,6 +145,31 @@ def by_count(count, x):
     return call(kernel, count, x, out=[x.shape], tables=1)
 
 
+def gathered(ids, count, x, ahead=True):
+    """Blocks that a table names; table and count are no prefetched scalars but inputs in SMEM, and blocks are fetched as soon as a buffer is free."""
+    mode = pl.Buffered(3, use_lookahead=True) if ahead else None
+
+    def kernel(count, ids, x_hbm, o_hbm):
+        def body(x_ref, o_ref):
+            o_ref[...] = x_ref[...] * 2
+
+        pltpu.emit_pipeline(body, grid=(count[0],), in_specs=[pl.BlockSpec((16, 128), lambda i: (ids[i], 0), pipeline_mode=mode)], out_specs=[ROWS])(x_hbm, o_hbm)
+
+    small = pl.BlockSpec(memory_space=pltpu.SMEM)
+    return pl.pallas_call(kernel, in_specs=[small, small, FAR], out_specs=FAR, out_shape=jax.ShapeDtypeStruct(x.shape, F32))(count, ids, x)
+
+
+def divided(x):
+    """Two cores share the steps of a pipeline."""
+    def kernel(x_hbm, o_hbm):
+        def body(x_ref, o_ref):
+            o_ref[...] = x_ref[...] + pl.program_id(0).astype(F32)
+
+        pltpu.emit_pipeline(body, grid=(x.shape[0] // 16,), in_specs=[ROWS], out_specs=[ROWS], core_axis=0, dimension_semantics=(pltpu.PARALLEL,))(x_hbm, o_hbm)
+
+    return call(kernel, x, out=[x.shape], grid=(2,), semantics=("parallel",))
+
+
 def nested(x):
     """A pipeline over rows in one over matrices, which adds what the outer window holds."""
     b, m, n = x.shape
@@ -176,9 +201,10 @@ RIGHT = {
     "of views": (lambda x, y: products(x, y, by_view=True), BATCHES),
     "two of them": (twice, (R,)), "two ragged ones": (twice, (R[:56],)),
     "of groups": (grouped, (STARTS, R, kernels.array(3, 128, 128, seed=1))), "of groups in parallel": (lambda s, x, w: grouped(s, x, w, semantics=("parallel",)), (STARTS, R, kernels.array(3, 128, 128, seed=1))),
-    "in one another": (nested, (kernels.array(2, 32, 128),)), "into segments": (summed, (SEGMENT, R)), "by a table": (by_count, (jnp.array([4], jnp.int32), R)),
+    "in one another": (nested, (kernels.array(2, 32, 128),)), "into segments": (summed, (SEGMENT, R)), "over inputs in SMEM": (gathered, (jnp.array([3, 0, 1, 1], jnp.int32), jnp.array([4], jnp.int32), R)), "on two cores": (divided, (R,)),
+    "by a table": (by_count, (jnp.array([4], jnp.int32), R)),
 }
-LONGER = {"a product", "in a scope", "ragged", "in a grid", "in a parallel grid", "of views", "by a table"}  # a grid; the others are loops
+LONGER = {"a product", "in a scope", "ragged", "in a grid", "in a parallel grid", "of views", "by a table", "over inputs in SMEM"}  # a grid; the others are loops
 
 
 @pytest.fixture(autouse=True)
@@ -209,6 +235,7 @@ WRONG = [
     (lambda x: twice(x, steps=1), (R,), "TP102"), (lambda x: twice(x, steps=-1), (R,), "TP404"), (lambda x: twice(x, late=1), (R,), "TP102"),
     (lambda s, x, w: grouped(s, x, w, at=lambda g, t, first: first // 16 + t + 1), RIGHT["of groups"][1], "TP102"),
     (lambda s, x, w: grouped(s, x, w, at=lambda g, t, first: t), RIGHT["of groups"][1], "TP401"), (lambda s, x: summed(s, x, init=False), (SEGMENT, R), "TP404"),
+    (gathered, (jnp.array([3, 0, 4, 1], jnp.int32), jnp.array([4], jnp.int32), R), "TP101"),
     (summed, (jnp.array([0, 1, 3, 2], jnp.int32), R), "TP102"), (by_count, (jnp.array([3], jnp.int32), R), "TP401"), (by_count, (jnp.array([5], jnp.int32), R), "TP101"),
 ]
 

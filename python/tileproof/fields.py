@@ -76,8 +76,7 @@ TRITON_PARAMS: dict[str, Any] = {
 }
 EMIT_PIPELINE: dict[str, Any] = {
     "grid_mapping": READ, "body_jaxpr": READ, "body_consts_len": READ, "args_tree": READ,
-    "_num_extra_dynamic": Neutral((0,), "a pipeline that is divided among cores"),
-    "_static_grid_offsets": READ,  # all zero
+    "_num_extra_dynamic": "how many of the offsets are operands", "_static_grid_offsets": READ,
     "core_axis": "how the grid was divided, which the offsets say", "core_axis_name": "how the grid was divided, which the offsets say",
     "dimension_semantics": "which axis is divided among cores", "trace_scopes": "names in a profile",
     "tiling": Neutral((None,), "a pipeline for SparseCores"), "no_pipelining": "when copies are waited for",
@@ -138,16 +137,14 @@ def check_pipeline(eqn: Any, place: str | None) -> None:
     """Refuse an emit_pipeline equation that says more than is read."""
     p, mapping = eqn.params, eqn.params["grid_mapping"]
     _check("emit_pipeline", EMIT_PIPELINE, p, p.__getitem__, place)
-    if any(p["_static_grid_offsets"]):
-        raise Unsupported("a pipeline that is divided among cores", place)
     check("GridMapping", GRID_MAPPING, mapping, place)
     if mapping.vmapped_dims:
         raise Unsupported("a pipeline under vmap", place)
     for b in mapping.block_mappings:
         check("BlockMapping", BLOCK_MAPPING, b, place)
-        if jx.has_primitive(b.index_map_jaxpr, ("program_id", "num_programs")):
+        if jx.has_primitive(b.index_map_jaxpr, ("program_id",)):
             raise Unsupported("an index map of a pipeline that asks for a program id", place, "use its parameters; take the program ids of the kernel outside of it")
-        if b.pipeline_mode is not None and buffers(b.pipeline_mode, place).get("revisit"):
+        if b.pipeline_mode is not None and buffers(b.pipeline_mode, place, ahead=True).get("revisit"):
             raise Unsupported("a window of a pipeline that is revisited", place)
 
 
@@ -183,11 +180,11 @@ def compiler_param(p: dict[str, Any], key: str) -> Any:
     return getattr(tpu_params(p), key, None)
 
 
-def buffers(mode: Any, place: str | None) -> dict[str, Any]:
-    """pl.Buffered as fields of an operand."""
+def buffers(mode: Any, place: str | None, ahead: bool = False) -> dict[str, Any]:
+    """pl.Buffered as fields of an operand. `ahead`: may a block be fetched as soon as a buffer is free?"""
     if type(mode).__name__ != "Buffered":
         raise Unsupported(f"a block with the pipeline mode {type(mode).__name__}", place)
-    check("Buffered", BUFFERED, mode, place)
+    check("Buffered", BUFFERED | ({"use_lookahead": "when a block is fetched"} if ahead else {}), mode, place)
     out: dict[str, Any] = {"buffers": int(mode.buffer_count)}
     revisit = jx.word(mode.revisit)
     if revisit == "any":

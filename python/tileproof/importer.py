@@ -13,7 +13,7 @@ from .body import Body, Ref, Value
 from .errors import NoPallasCall, Unsupported, together
 from .jaxpr import np
 from .reference import attach
-from .unnested import unnested
+from .unnested import prefetched, unnested
 from .vocabulary import PRIMITIVES
 
 WORDS = {
@@ -57,6 +57,7 @@ def from_equation(eqn: Any, operands: list[Any] | None = None, used: list[bool] 
     """
     if eqn.primitive.name != "pallas_call":
         raise Unsupported(f"a kernel by `{eqn.primitive.name}`, which is no pallas_call, is not supported", jx.where(eqn), "write it as a pallas_call")
+    eqn = prefetched(eqn)
     with contextlib.suppress(Unsupported):  # then the kernel as it is says why
         flat = unnested(eqn)
         if flat is not None:
@@ -163,7 +164,7 @@ def _executed(found: _Found, fn: Any, args: tuple[Any, ...]) -> None:
 
 def _tables(eqn: Any) -> int:
     """How many of its operands are dynamic grid bounds and tables."""
-    g = eqn.params["grid_mapping"]
+    g = prefetched(eqn).params["grid_mapping"]
     return int(g.num_index_operands + g.num_dynamic_grid_bounds)
 
 

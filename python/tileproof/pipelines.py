@@ -75,6 +75,7 @@ class Pipeline:
     inputs: int  # how many of the blocks are inputs
     body: Any  # the jaxpr of one step: its parameters are the windows
     consts: list[Any]  # the atoms that its constvars stand for
+    offsets: tuple[Any, ...]  # by axis: what is added to its index, an integer or an atom
 
     @property
     def outputs(self) -> list[int]:
@@ -94,11 +95,11 @@ def read(eqn: Any) -> Pipeline:
 
     captured = [take(len(b.index_map_jaxpr.jaxpr.constvars)) for b in mapping.block_mappings]
     grid = tuple(d if isinstance(d, int) else next(atoms) for d in mapping.grid)
-    take(p["_num_extra_dynamic"])
+    offsets = tuple(d if isinstance(d, int) else next(atoms) for d in p["_static_grid_offsets"])
     consts = take(p["body_consts_len"])
     args = p["args_tree"].unflatten([_Atom(a) for a in atoms])
     refs, _ = emitter.tracing_registry.flatten(args, emitter.is_transformed_ref)
-    return Pipeline(grid, list(mapping.block_mappings), captured, refs, mapping.num_inputs, p["body_jaxpr"], consts)
+    return Pipeline(grid, list(mapping.block_mappings), captured, refs, mapping.num_inputs, p["body_jaxpr"], consts, offsets)
 
 
 class _Atom:
@@ -118,6 +119,13 @@ def is_trivial(pipeline: Pipeline, n: int) -> bool:
         return whole
     used = [*j.outvars, *(a for e in j.eqns for a in e.invars)]
     return not any(v in moving for v in used if not hasattr(v, "val")) and not any(hasattr(v.aval, "inner_aval") for v in j.constvars)
+
+
+def is_at_zero(pipeline: Pipeline, n: int) -> bool:
+    """Does the index map of the n-th window say 0, as it stands?"""
+    j = pipeline.blocks[n].index_map_jaxpr.jaxpr
+    still = {v for v, d in zip(j.invars, pipeline.grid, strict=True) if d == 1}
+    return all(a.val == 0 if hasattr(a, "val") else a in still for a in j.outvars)
 
 
 def changes(pipeline: Pipeline, n: int) -> tuple[int, bool]:
@@ -148,6 +156,6 @@ def changes(pipeline: Pipeline, n: int) -> tuple[int, bool]:
     return last, last in named and (isinstance(pipeline.grid[last], int) or named == set(before)) or last == -1
 
 
-def single() -> Any:
-    """One buffer."""
-    return emitter.pallas_core.Buffered(1)
+def buffered(count: int) -> Any:
+    """So many buffers."""
+    return emitter.pallas_core.Buffered(count)

@@ -30,6 +30,32 @@ class Kernel:
     pipeline: Pipeline
 
 
+TABLES = ("int8", "int16", "int32", "uint8", "uint16", "bool")
+
+
+def prefetched(eqn: Any) -> Any:
+    """The pallas_call equation, of a kernel with pipelines: whole arrays of integers in SMEM in front of its inputs, which the kernel only reads,
+    as tables, so that bounds and index maps of the pipelines may read them. Other equations are returned as they are."""
+    p, mapping = eqn.params, eqn.params.get("grid_mapping")
+    if mapping is None or not any(pipelines.is_pipeline(e) for e in rw.every_equation(p["jaxpr"])):
+        return eqn
+    first, body, written = mapping.num_index_operands, jx.open_jaxpr(p["jaxpr"]), jx.written_refs(p["jaxpr"])
+    aliased, n = {source for source, _ in p["input_output_aliases"]}, 0
+    while n < mapping.num_inputs and first + n not in written | aliased and _is_table(mapping.block_mappings[n]):
+        n += 1
+    more = body.invars[first:first + n]
+    blocks = [b.replace(index_map_jaxpr=rw.closed(b.index_map_jaxpr.jaxpr.replace(invars=[*b.index_map_jaxpr.jaxpr.invars, *more]))) for b in mapping.block_mappings[n:]]
+    longer = dataclasses.replace(mapping, num_index_operands=first + n, num_inputs=mapping.num_inputs - n, block_mappings=tuple(blocks))
+    return eqn.replace(params=p | {"grid_mapping": longer})
+
+
+def _is_table(block: Any) -> bool:
+    """Is it all of a small array of integers in SMEM?"""
+    whole = [getattr(d, "block_size", None) for d in block.block_shape] == list(block.array_aval.shape)
+    fixed = all(jx.is_literal(a) and a.val == 0 for a in block.index_map_jaxpr.jaxpr.outvars)
+    return whole and fixed and jx.memory_space(block.block_aval) == "smem" and jx.dtype_name(block.array_aval) in TABLES and len(block.array_aval.shape) <= 3
+
+
 def unnested(eqn: Any) -> Any:
     """The pallas_call equation without its pipeline; None: the kernel is not one, or not alike.
 
@@ -41,8 +67,10 @@ def unnested(eqn: Any) -> Any:
     body = jx.open_jaxpr(p["jaxpr"])
     operands, written = body.invars[mapping.num_index_operands:], jx.written_refs(p["jaxpr"])
     kernel = _kernel(body, {v for n, v in enumerate(body.invars[:mapping.num_index_operands]) if n not in written})
-    if kernel is None or not _fits(kernel.pipeline):
+    if kernel is None or not _fits(kernel.pipeline) or any(kernel.pipeline.offsets):
         return None
+    if p["input_output_aliases"] and any(getattr(b.pipeline_mode, "use_lookahead", False) for b in kernel.pipeline.blocks):
+        return None  # what is fetched that far ahead an alias may have changed
     at = _windowed(kernel.pipeline, operands, mapping)
     if at is None or not _starts_anew(kernel, p, mapping):
         return None
@@ -100,8 +128,7 @@ def _windowed(pipeline: Pipeline, operands: list[Any], mapping: Any) -> list[int
             return None
         if len(transforms) > 1 or any(_picked(t) is None for t in transforms) or mapping.block_mappings[found[0]].array_aval.shape != array.atom.aval.shape:
             return None
-        results = pipeline.blocks[n].index_map_jaxpr.jaxpr.outvars
-        if pipelines.is_trivial(pipeline, n) and not all(jx.is_literal(a) and a.val == 0 for a in results):
+        if pipelines.is_trivial(pipeline, n) and not pipelines.is_at_zero(pipeline, n):
             return None
         at += found
     return at if len(set(at)) == len(at) else None
@@ -145,12 +172,12 @@ def _starts_anew(kernel: Kernel, p: dict[str, Any], mapping: Any) -> bool:
     if kernel.scoped:
         return False
     ids = {e.outvars[0] for e in kernel.before if e.primitive.name == "program_id" and e.params["axis"] == moving}
-    return all(any(a in ids for a in _index(kernel.pipeline, n)[1] if not jx.is_literal(a)) for n in kernel.pipeline.outputs)
+    return all(any(a in ids for a in _index(kernel.pipeline, n, len(own))[1] if not jx.is_literal(a)) for n in kernel.pipeline.outputs)
 
 
-def _index(pipeline: Pipeline, n: int) -> tuple[list[Any], list[Any]]:
-    """What the index map of the n-th block computes by atoms around the pipeline, and its results: with what a view picks."""
-    j = pipeline.blocks[n].index_map_jaxpr.jaxpr
+def _index(pipeline: Pipeline, n: int, outer: int) -> tuple[list[Any], list[Any]]:
+    """What the index map of the n-th block computes by atoms around the pipeline, behind so many axes, and its results: with what a view picks."""
+    j = rw.shifted(pipeline.blocks[n].index_map_jaxpr.jaxpr, outer)
     names = dict(zip(j.constvars, pipeline.captured[n], strict=True))
     results = [rw.meant(a, names) for a in j.outvars]
     return [rw.renamed(e, names) for e in j.eqns], _around(lambda a: a, results, _view(pipeline, n))
@@ -166,7 +193,7 @@ def _written(eqn: Any, body: Any, kernel: Kernel, at: list[int]) -> Any:
     """The equation with a longer grid, the windows of the pipeline, and its body."""
     p, mapping, pipeline = eqn.params, eqn.params["grid_mapping"], kernel.pipeline
     tables = body.invars[:mapping.num_index_operands]
-    blocks, params = list(mapping.block_mappings), list(body.invars)
+    blocks, params, outer = list(mapping.block_mappings), list(body.invars), len(mapping.grid) - len(mapping.vmapped_dims)
     axes = [*_axes(mapping.block_mappings[0], len(mapping.grid))]
     inner = [*_axes(pipeline.blocks[0], len(pipeline.grid))]
     for n, block in enumerate(blocks):
@@ -175,14 +202,14 @@ def _written(eqn: Any, body: Any, kernel: Kernel, at: list[int]) -> Any:
         blocks[n] = block.replace(index_map_jaxpr=rw.closed(j.replace(invars=[*j.invars[:own], *inner, *j.invars[own:]])))
     for n, k in enumerate(at):
         j = pipeline.blocks[n].index_map_jaxpr.jaxpr
-        eqns, results = _index(pipeline, n)
+        eqns, results = _index(pipeline, n, outer)
         lifted = rw.made(j, [*axes, *j.invars, *tables], rw.needed([*kernel.before, *eqns], results), results)
         shape = _around(lambda _: None, pipeline.blocks[n].block_shape, _view(pipeline, n))
         blocks[k] = dataclasses.replace(pipeline.blocks[n], block_shape=tuple(shape), array_aval=blocks[k].array_aval, index_map_jaxpr=rw.closed(lifted),
                                         pipeline_mode=_buffers(pipeline, n))
         params[len(tables) + k] = pipeline.body.invars[n]
     grid = [d if isinstance(d, int) else rw.closed(rw.made(body, [*axes, *inner, *tables], rw.needed(kernel.before, [d]), [d])) for d in pipeline.grid]
-    steps = rw.shifted(pipeline.body, len(mapping.grid) - len(mapping.vmapped_dims))
+    steps = rw.shifted(pipeline.body, outer)
     meant = dict(zip(steps.constvars, pipeline.consts, strict=True))
     eqns = [*kernel.before, *(rw.renamed(e, meant) for e in steps.eqns)]
     names = [*jx.argument_names(body), *[""] * len(body.invars)][:len(body.invars)] + kernel.names
@@ -197,11 +224,11 @@ def _axes(block: Any, n: int) -> list[Any]:
 
 
 def _buffers(pipeline: Pipeline, n: int) -> Any:
-    """How many buffers the window has: one where it never moves and nothing is said."""
+    """How many buffers the window has: one where it never moves. How far ahead they are filled is seen by aliases alone."""
     block = pipeline.blocks[n]
-    if block.pipeline_mode is None and pipelines.is_trivial(pipeline, n):
-        return pipelines.single()
-    return block.pipeline_mode
+    if pipelines.is_trivial(pipeline, n):
+        return pipelines.buffered(1)
+    return block.pipeline_mode and pipelines.buffered(block.pipeline_mode.buffer_count)
 
 
 def _semantics(p: dict[str, Any], more: int) -> Any:

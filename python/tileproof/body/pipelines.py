@@ -61,6 +61,14 @@ class Pipelines(Copies):
         self.free += [w.buffer for w in windows if w.buffer is not w.array]
         self.pipelines.append(self.place)
 
+    def first(self, offset: Any) -> str:
+        """Where the indices of an axis begin, on the core that runs it."""
+        return str(offset) if isinstance(offset, int) else self.read(offset).text
+
+    @staticmethod
+    def index(text: str) -> Value:
+        return number(int(text), "int32") if text.isdigit() else Value(text, atom=text.isidentifier())
+
     def short(self, value: Value) -> Value:
         """The value, or a name for it."""
         return value if self.cheap(value) else self.assign(value)
@@ -82,14 +90,15 @@ class Pipelines(Copies):
     def turns(self, pipe: Pipeline, windows: list[Window], steps: list[Value], ids: list[Value]) -> None:
         """The loops over the axes behind those of `ids`, and the body in the last one."""
         here = [n for n, w in enumerate(windows) if w.level == len(ids) - 1]
-        at = {n: self.block_of(pipe, n, windows[n], ids) for n in here}
+        at = {n: self.block_of(pipe, n, windows[n], steps, ids) for n in here}
         for n in here:
             self.begin(windows[n], at[n])
         if len(ids) < len(steps):
             count = steps[len(ids)]
             name = self.name("p")
             with self.inside(f"for {name} in range({count.text}):" if count.number != 1 else None):
-                self.turns(pipe, windows, steps, [*ids, Value(name) if count.number != 1 else number(0, "int32")])
+                turn = name if count.number != 1 else "0"
+                self.turns(pipe, windows, steps, [*ids, self.index(add_text(turn, self.first(pipe.offsets[len(ids)]), 1))])
         else:
             self.step(pipe, windows, list(zip(ids, steps, strict=True)))
         for n in here:
@@ -105,7 +114,7 @@ class Pipelines(Copies):
         self.statements(pipe.body)
         self.inner_axes = outer
 
-    def block_of(self, pipe: Pipeline, n: int, w: Window, ids: list[Value]) -> list[Value]:
+    def block_of(self, pipe: Pipeline, n: int, w: Window, steps: list[Value], ids: list[Value]) -> list[Value]:
         """The index of the window's block in this turn, under names."""
         if pipelines.is_trivial(pipe, n):
             return [number(0, "int32")] * len(w.block.block_shape)
@@ -113,7 +122,10 @@ class Pipelines(Copies):
         self.bind(j.constvars, [self.read(a) for a in pipe.captured[n]])
         self.bind(j.invars, [*ids, *[number(0, "int32")] * (len(j.invars) - len(ids))])
         self.count_uses(j)
-        return [self.short(v) for v in self.statements(j)]
+        outer, self.inner_axes = self.inner_axes, [(number(0, "int32"), s) for s in steps]  # it asks for their number alone
+        at = [self.short(v) for v in self.statements(j)]
+        self.inner_axes = outer
+        return at
 
     # ---- windows ----
 
