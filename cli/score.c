@@ -52,12 +52,11 @@ void tp_score_print_defect(const tp_defect *d)
 static void print_counts(const tp_score *s)
 {
     uint32_t others = s->planted - s->fates[TP_FATE_EQUAL];
-    printf(
-        "%u proven equal over the reals for all sizes; of the other %u noticed %u (%.2f %%), not told apart on wider "
-        "runs %u, open %u, survive %u; allclose(rtol=1e-2, atol=1e-2) notices %u (%.2f %%)\n",
-        s->fates[TP_FATE_EQUAL], others, s->fates[TP_FATE_NOTICED], tp_score_percent(s, s->fates[TP_FATE_NOTICED]),
-        s->fates[TP_FATE_NOT_APART], s->fates[TP_FATE_OPEN], s->fates[TP_FATE_SURVIVES], s->loose,
-        tp_score_percent(s, s->loose));
+    printf("%u proven equal for all sizes; of the other %u noticed %u (%.2f %%), not told apart on wider "
+           "runs %u, open %u, survive %u; allclose(rtol=1e-2, atol=1e-2) notices %u (%.2f %%)\n",
+           s->fates[TP_FATE_EQUAL], others, s->fates[TP_FATE_NOTICED], tp_score_percent(s, s->fates[TP_FATE_NOTICED]),
+           s->fates[TP_FATE_NOT_APART], s->fates[TP_FATE_OPEN], s->fates[TP_FATE_SURVIVES], s->loose,
+           tp_score_percent(s, s->loose));
 }
 
 void tp_score_print(const tp_score *s, uint32_t kinds)

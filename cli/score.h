@@ -8,7 +8,7 @@ struct json_object;
 
 typedef enum tp_fate {
     TP_FATE_NOTICED,
-    TP_FATE_EQUAL,     /* proven equal to the reference over the reals, for all sizes */
+    TP_FATE_EQUAL,     /* proven equal for all sizes: to the reference over the reals, or to the kernel as it is */
     TP_FATE_NOT_APART, /* no case of verify and no wider run tells it from the kernel as it is */
     TP_FATE_OPEN,      /* verify leaves it unknown */
     TP_FATE_SURVIVES,  /* executed numbers differ, and nothing noticed */
@@ -19,7 +19,7 @@ typedef struct tp_defect {
     const tp_mutation *mutation;
     tp_fate fate;
     const char *by;    /* who notices: the code of a rule, E1, E2, TP703; NULL: nobody */
-    const char *says;  /* what is unknown, or the wider run that tells; NULL: nothing */
+    const char *says;  /* what is unknown, the wider run that tells, or why it is equal; NULL: nothing */
     uint32_t runs;     /* wider ones that tell nothing apart, or up to the one that does */
     bool bounded;      /* their work was spent before there were as many as were asked for */
     bool loose;        /* allclose(rtol=1e-2, atol=1e-2) would notice, or a run traps */

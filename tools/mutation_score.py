@@ -75,8 +75,8 @@ def main():
     others = total["planted"] - total["proven_equal"]
 
     print(f"# tools/mutation_score.py --defects {options.defects} --seed {options.seed}, {len(rows)} kernels, at {version()}")
-    print(f"# {total['planted']} planted ({total['invalid']} more are no valid specs), {total['proven_equal']} proven equal over the "
-          f"reals for all sizes; of the other {others} noticed {total['noticed']} "
+    print(f"# {total['planted']} planted ({total['invalid']} more are no valid specs), {total['proven_equal']} proven equal for all "
+          f"sizes; of the other {others} noticed {total['noticed']} "
           f"({int(10000 * total['noticed'] / others) / 100 if others else 100:.2f} %), not told apart {total['not_told_apart']}, "
           f"open {total['open']}, survived {total['survives']}; {sum(s for _, _, s in rows)} CPU seconds")
     for spec, row, _ in rows:

@@ -126,6 +126,13 @@ void tp_apply_waivers(tp_job *j, const tp_check_settings *s);
  * (name, target, reference, cases, …)? */
 bool tp_same_program(tp_arena *a, const tp_spec *old, const tp_spec *new);
 bool tp_same_reference(const tp_spec *old, const tp_spec *new);
+/* The same for all but the body and the semantics of axes, of which *semantics says whether they are the same. */
+bool tp_same_but_body(tp_arena *a, const tp_spec *old, const tp_spec *new, bool *semantics);
+
+/* alike.c: is it proven that the new kernel leaves the bits of the old one in every output, at all sizes, by what the
+ * statements of both do? The old one keeps the rules on which equality rests (tp_equality_without()); `found` is what
+ * tp_analyze() says of the new one. Takes both bodies from the texts of the jobs. */
+bool tp_does_the_same(tp_job *new, const tp_findings *found, const tp_job *old, const tp_analysis_options *o);
 
 /* Do two versions compute the same, on the sizes that both have? */
 typedef struct tp_versions {

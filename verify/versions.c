@@ -36,20 +36,46 @@ static bool json_same(const tp_json *a, const tp_json *b)
     return same;
 }
 
-/* Every member of one that matters is the same in the other. */
-static bool members_in(tp_arena *a, const tp_json *one, const tp_json *other)
+static bool is_beside_grid_and_body(tp_str key)
+{
+    return is_beside(key) || tp_str_is(key, "grid") || tp_str_is(key, "kernel");
+}
+
+static bool is_semantics(tp_str key)
+{
+    return tp_str_is(key, "semantics");
+}
+
+/* Every member of one, but for those beside, is the same in the other. */
+static bool members_in(tp_arena *a, const tp_json *one, const tp_json *other, bool (*beside)(tp_str key))
 {
     for (uint32_t i = 0; i < one->u.items.n; i++) {
         const tp_json *m = one->u.items.at[i];
-        if (!is_beside(m->key) && !json_same(m, tp_json_get(other, tp_cstr(a, m->key))))
+        if (!beside(m->key) && !json_same(m, tp_json_get(other, tp_cstr(a, m->key))))
             return false;
     }
     return true;
 }
 
+static bool members_same(tp_arena *a, const tp_json *x, const tp_json *y, bool (*beside)(tp_str key))
+{
+    return members_in(a, x, y, beside) && members_in(a, y, x, beside);
+}
+
 bool tp_same_program(tp_arena *a, const tp_spec *old, const tp_spec *new)
 {
-    return members_in(a, old->doc, new->doc) && members_in(a, new->doc, old->doc);
+    return members_same(a, old->doc, new->doc, is_beside);
+}
+
+bool tp_same_but_body(tp_arena *a, const tp_spec *old, const tp_spec *new, bool *semantics)
+{
+    const tp_json *x = tp_json_get(old->doc, "grid"), *y = tp_json_get(new->doc, "grid");
+    *semantics = json_same(x, y);
+    bool same = members_same(a, old->doc, new->doc, is_beside_grid_and_body) &&
+                (*semantics || (x && y && x->u.items.n == y->u.items.n));
+    for (uint32_t i = 0; same && !*semantics && i < x->u.items.n; i++)
+        same = members_same(a, x->u.items.at[i], y->u.items.at[i], is_semantics);
+    return same;
 }
 
 bool tp_same_reference(const tp_spec *old, const tp_spec *new)

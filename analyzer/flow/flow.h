@@ -131,6 +131,8 @@ void tp_use_unknown(tp_analysis *a, const tp_claim *c, const char *reason);
 /* Every leak of a->rule into every sink; `proven` and the name of an
  * output is the message where there is none. */
 void tp_check_leaks(tp_analysis *a, const char *proven);
+/* Is it proven that nothing undefined that was born in one of the operands `from`, from + 1, … gets into a sink? */
+bool tp_never_reaches(tp_analysis *a, uint32_t from);
 
 /* far.c: one finding of the running rule, TP403, about an output that copies of the body write. */
 void tp_check_far_writes(tp_analysis *a, const tp_operand *o);

@@ -336,3 +336,20 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
     if (!by_execution)
         check_sinks(a, f, false, 0, from);
 }
+
+bool tp_never_reaches(tp_analysis *a, uint32_t from)
+{
+    const tp_flow *f = tp_flow_of(a);
+    if (!f || f->gave_up.n)
+        return false;
+    for (uint32_t i = 0; i < f->sinks.len; i++)
+        for (uint32_t n = 0; n < f->sinks.at[i].leaks.len; n++) {
+            const tp_leak *l = &f->sinks.at[i].leaks.at[n];
+            if (l->operand < from)
+                continue;
+            tp_claim c = claim_of(a, f, &f->sinks.at[i], l);
+            if (tp_claim_decide(a, &c).verdict != TP_PROVEN)
+                return false;
+        }
+    return true;
+}

@@ -1,6 +1,7 @@
 /* mutate: does verify notice small defects in this kernel? */
 #include <stdio.h>
 
+#include "analyzer/analyze.h"
 #include "base/budget.h"
 #include "base/jsonc.h"
 #include "base/rng.h"
@@ -23,8 +24,14 @@ typedef struct verdict {
     bool loose;        /* allclose(rtol=1e-2, atol=1e-2) would notice, or the run cannot be finished */
     bool equal;        /* proven to be equal to the reference, for all sizes */
     bool masks;        /* … with finite masks for minus infinity */
+    bool alike;        /* proven to leave the bits of the kernel as it is, for all sizes */
     bool refuted;      /* some case refutes such a proof */
 } verdict;
+
+static bool is_equal(const verdict *v)
+{
+    return v->equal || v->alike;
+}
 
 typedef struct judging {
     tp_job job;
@@ -39,11 +46,13 @@ typedef struct judging {
     tp_str hints;                  /* text of the defect */
     bool overflows, now_overflows; /* the kernel as it is; this one */
     bool unstable;                 /* the kernel as it is, by TP703 */
+    bool keeps_rules;              /* the kernel as it is: those on which equality rests are proven */
     bool cut, as_it_is_cut;        /* for its budget, not all was looked at */
     const tp_check_settings *s;    /* the budget of each changed spec */
     tp_watched *watched;
     tp_progress *progress;
     struct json_object *specs, *list; /* of the document; of one kernel's defects; NULL: text is wanted */
+    tp_findings found;                /* by the rules */
     verdict v;
 } judging;
 
@@ -59,6 +68,7 @@ static void judge_rules(void *arg)
     tp_equality q = tp_check_equality(x->job.arena, x->job.report.spec, &o, &r.findings);
     x->v.equal = q.proven;
     x->v.masks = q.masks;
+    x->found = r.findings;
     for (uint32_t i = 0; i < r.findings.len; i++) {
         const tp_finding *f = &r.findings.at[i];
         if (!x->v.by && (f->verdict == TP_VIOLATED || f->verdict == TP_VACUOUS))
@@ -139,6 +149,13 @@ static void judge_more(void *arg)
     judge_cases(x, x->cases, false);
 }
 
+static void judge_statements(void *arg)
+{
+    judging *x = arg;
+    tp_analysis_options o = {.prover = x->prover};
+    x->v.alike = tp_does_the_same(&x->job, &x->found, x->as_it_is, &o);
+}
+
 /* With half of what is left of the budget. */
 static void part(judging *x, const char *what, void (*fn)(void *arg))
 {
@@ -156,6 +173,8 @@ static void judge(void *arg)
     part(x, "the cases", judge_few);
     if (!x->v.by && x->cases > FEW)
         part(x, "the cases", judge_more);
+    if (!x->v.by && !x->v.equal && x->as_it_is && x->keeps_rules)
+        part(x, "the statements", judge_statements);
 }
 
 enum { WIDER_WORK = 1 << 29 }; /* a few seconds */
@@ -182,7 +201,7 @@ static void note_status(tp_cli *c, judging *x, tp_status st)
     x->v.invalid |= st == TP_E_INPUT;
     if (st == TP_E_MEMORY && !x->v.by)
         x->v.open = "out of memory";
-    if (x->cut && !x->v.by && !x->v.equal)
+    if (x->cut && !x->v.by && !is_equal(&x->v))
         x->v.open = tp_budget_reason(c->arena, tp_arena_budget(x->job.arena)).p;
     x->v.same &= st == TP_OK;
 }
@@ -212,13 +231,14 @@ static verdict judge_text(tp_cli *c, tp_str path, tp_str text, tp_str hints, jud
     x.job.ctx.nread_from = x.s->nread_from;
     tp_job_allow(&x.job, x.s);
     judge_loaded(c, &x);
+    x.v.refuted |= x.v.alike && x.shapes == x.first_shapes && !x.as_it_is_cut && x.digest != x.original;
     /* which only wider runs can compare */
     bool other_cases = (x.shapes != x.first_shapes || x.as_it_is_cut) && x.wider > 0;
     x.v.same = !x.v.invalid && !x.v.by && !x.cut && (x.digest == x.original || other_cases);
     x.hints = hints;
-    if (x.v.same && !x.v.equal && x.as_it_is)
+    if (x.v.same && !is_equal(&x.v) && x.as_it_is)
         note_status(c, &x, tp_try(x.job.arena, judge_wider, &x));
-    if (x.as_it_is_cut && x.as_it_is && !x.v.runs && !x.v.equal && !x.v.open) {
+    if (x.as_it_is_cut && x.as_it_is && !x.v.runs && !is_equal(&x.v) && !x.v.open) {
         x.v.same = false;
         x.v.open = "the kernel as it is was cut off";
     }
@@ -228,6 +248,7 @@ static verdict judge_text(tp_cli *c, tp_str path, tp_str text, tp_str hints, jud
     settings->digest = x.digest;
     settings->shapes = x.shapes;
     settings->now_overflows = x.now_overflows;
+    settings->keeps_rules = x.as_it_is ? x.keeps_rules : !tp_equality_without(&x.found);
     settings->as_it_is_cut |= x.cut && !x.as_it_is;
     if (x.v.by) /* static texts, but for those of the arena */
         x.v.open = NULL;
@@ -290,11 +311,20 @@ static void choose_some(tp_arena *a, tp_mutations *all, uint32_t most, uint64_t 
 
 static tp_fate fate_of(const verdict *v)
 {
-    return v->by      ? TP_FATE_NOTICED
-           : v->equal ? TP_FATE_EQUAL
-           : v->same  ? TP_FATE_NOT_APART
-           : v->open  ? TP_FATE_OPEN
-                      : TP_FATE_SURVIVES;
+    return v->by         ? TP_FATE_NOTICED
+           : is_equal(v) ? TP_FATE_EQUAL
+           : v->same     ? TP_FATE_NOT_APART
+           : v->open     ? TP_FATE_OPEN
+                         : TP_FATE_SURVIVES;
+}
+
+/* What is unknown of it, what tells, or why it is equal that is not proven to be the reference; NULL: nothing. */
+static const char *says_of(const verdict *v)
+{
+    return v->by || v->equal ? NULL
+           : v->alike        ? "leaves the bits of the kernel as it is"
+           : v->open         ? v->open
+                             : v->wider;
 }
 
 /* Does an execution refute the proof? */
@@ -302,7 +332,7 @@ static bool is_contradicted(const verdict *v)
 {
     bool trapped =
         v->by && v->by[0] == 'T' && strcmp(v->by, TP_RULE_NUMERICALLY_UNSTABLE) != 0 && !tp_rule_find(tp_str_c(v->by));
-    return v->equal && (v->refuted || trapped);
+    return is_equal(v) && (v->refuted || trapped);
 }
 
 typedef struct planting {
@@ -375,7 +405,7 @@ static void judge_defects(tp_cli *c, const tp_mutations *all, judging *x, tp_sco
         tp_defect d = {.mutation = m,
                        .fate = fate_of(&v),
                        .by = v.by ? rule_name(v.by) : NULL,
-                       .says = v.open ? v.open : v.wider,
+                       .says = says_of(&v),
                        .runs = v.runs,
                        .bounded = v.bounded,
                        .loose = v.loose,
