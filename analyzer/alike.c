@@ -19,7 +19,8 @@ typedef struct side {
 /* In which lanes a value is another one than its partner. */
 typedef enum hole_kind {
     HOLE_EVERYWHERE,
-    HOLE_UNLIKE,    /* in those in which it is not `by`, an integer or a bool of positions */
+    HOLE_UNLIKE,    /* in those in which it is not `by`, an integer of positions */
+    HOLE_APART,     /* where one of the conditions `own` and `by` holds */
     HOLE_UNDER,     /* where the condition `by` holds */
     HOLE_NOT_UNDER, /* where it does not */
 } hole_kind;
@@ -27,7 +28,7 @@ typedef enum hole_kind {
 typedef struct hole {
     tp_vid value;
     hole_kind kind;
-    tp_vid by;
+    tp_vid own, by;
     bool foreign; /* `by` is of the other body */
 } hole;
 
@@ -91,8 +92,7 @@ static bool same_operation(const pairing *p, tp_vid v, tp_vid w)
     for (uint32_t d = 0; x->starts && d < value_of(&p->mine, x->args[0])->rank; d++)
         if (!same_number(p, x->starts[d], y->starts[d]))
             return false;
-    return p->mine.when[v] == p->other.when[w] ||
-           (!looks_at_state(&p->mine, x) && !looks_at_state(&p->other, y));
+    return p->mine.when[v] == p->other.when[w] || (!looks_at_state(&p->mine, x) && !looks_at_state(&p->other, y));
 }
 
 typedef bool same_value(pairing *p, tp_vid v, tp_vid w);
@@ -172,7 +172,8 @@ static bool add_hole(pairing *p, hole h)
 {
     for (uint32_t i = 0; i < p->nholes; i++)
         if (p->holes[i].value == h.value)
-            return p->holes[i].kind == h.kind && p->holes[i].by == h.by && p->holes[i].foreign == h.foreign;
+            return p->holes[i].kind == h.kind && p->holes[i].own == h.own && p->holes[i].by == h.by &&
+                   p->holes[i].foreign == h.foreign;
     if (p->nholes == MOST_HOLES)
         return false;
     p->holes[p->nholes++] = h;
@@ -198,6 +199,16 @@ static bool is_an_arm(pairing *p, tp_vid v, tp_vid w)
     return false;
 }
 
+/* where(c, x, y) and where(d, x, y) */
+static bool is_chosen_apart(pairing *p, tp_vid v, tp_vid w)
+{
+    const tp_inst *x = p->mine.by[v], *y = p->other.by[w];
+    return x->prim == TP_P_WHERE && y->prim == TP_P_WHERE && is_same(p, x->args[1], y->args[1]) &&
+           is_same(p, x->args[2], y->args[2]) && is_of_positions(p, &p->mine, x->args[0]) &&
+           is_of_positions(p, &p->other, y->args[0]) &&
+           add_hole(p, (hole){.value = v, .kind = HOLE_APART, .own = x->args[0], .by = y->args[0], .foreign = true});
+}
+
 /* The same in all lanes that have no hole. False: no hole would do. */
 static bool is_alike(pairing *p, tp_vid v, tp_vid w)
 {
@@ -207,12 +218,17 @@ static bool is_alike(pairing *p, tp_vid v, tp_vid w)
     if (!x || !y || ++p->work > MOST_WORK || !same_type(p, v, w))
         return false;
     if (is_of_positions(p, &p->mine, v) && is_of_positions(p, &p->other, w))
-        return add_hole(p, (hole){.value = v, .kind = HOLE_UNLIKE, .by = w, .foreign = true});
+        return add_hole(p, (hole){.value = v,
+                                  .kind = value_of(&p->mine, v)->dtype == TP_BOOL ? HOLE_APART : HOLE_UNLIKE,
+                                  .own = v,
+                                  .by = w,
+                                  .foreign = true});
     uint32_t before = p->nholes;
     if (same_operation(p, v, w) && same_arguments(p, x, y, is_alike))
         return true;
     p->nholes = before;
-    return is_an_arm(p, v, w) || add_hole(p, (hole){.value = v, .kind = HOLE_EVERYWHERE, .by = -1});
+    return is_an_arm(p, v, w) || is_chosen_apart(p, v, w) ||
+           add_hole(p, (hole){.value = v, .kind = HOLE_EVERYWHERE, .by = -1});
 }
 
 /* ---- statements ---- */
@@ -398,16 +414,15 @@ static bool dig(digger *g, tp_inst *i, const hole *h, uint32_t number)
         return select_of(g, value, by, lost, was) >= 0;
     if (h->kind == HOLE_NOT_UNDER)
         return select_of(g, value, by, was, lost) >= 0;
-    const tp_value *x = &g->body->values.at[value];
-    if (x->dtype == TP_BOOL) { /* conditions that cancel by text */
-        tp_vid yes = select_of(g, new_value(g, x), by, was, lost),
+    if (h->kind == HOLE_APART) { /* conditions that cancel by text */
+        tp_vid yes = select_of(g, new_value(g, &g->body->values.at[value]), by, was, lost),
                no = select_of(g, new_value(g, &g->body->values.at[value]), by, lost, was);
-        return select_of(g, value, was, yes, no) >= 0;
+        return select_of(g, value, h->own == value ? was : h->own, yes, no) >= 0;
     }
-    tp_value truth = *x;
+    tp_value truth = g->body->values.at[value];
     truth.dtype = TP_BOOL;
-    tp_vid same = emit(
-        g, (tp_inst){.prim = TP_P_EQ, .out = new_value(g, &truth), .args = (tp_vid[]){was, by}, .nargs = 2});
+    tp_vid same =
+        emit(g, (tp_inst){.prim = TP_P_EQ, .out = new_value(g, &truth), .args = (tp_vid[]){was, by}, .nargs = 2});
     return select_of(g, value, same, was, lost) >= 0;
 }
 

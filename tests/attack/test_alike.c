@@ -168,13 +168,13 @@ static void random_defects(void **state)
             const tp_mutation *m = &all.at[tp_rng_below(&g.rng, all.len)];
             ask_of(&new, m->text, &old.job, false);
             defects += new.valid;
-            for (int at = 0; new.valid && new.yes && at < 64; at++)
+            for (int at = 0; new.valid &&new.yes &&at < 64; at++)
                 if (differ_at(k, new.job.report.spec->kernels[0], (point){1 + at / 8, 1 + at % 8}, t))
                     fail_msg("seed %llu, trial %llu: shown to be the same, and differs at M = %d, N = %d (%s: %.*s -> "
                              "%.*s)\n%.*s",
                              (unsigned long long)seed, (unsigned long long)t, 1 + at / 8, 1 + at % 8, m->kind,
                              TP_FMT(m->before), TP_FMT(m->after), TP_FMT(m->text));
-            same += new.valid && new.yes;
+            same += new.valid &&new.yes;
             tp_job_free(&new.job);
         }
         tp_job_free(&old.job);
