@@ -96,7 +96,10 @@ static void visit_inst(taint *t, const tp_kernel *k, const tp_inst *i)
         t->steers |= i->prim == TP_P_CAST && any && tp_is_float(t->p->values.at[i->args[0]].dtype) &&
                      !tp_is_float((tp_dtype)i->integer);
         break;
-    case TP_CLASS_ELEMENTWISE:
+    case TP_CLASS_ELEMENTWISE: /* an integer that is divided by */
+        if (tp_prim_divides(i->prim) && !tp_is_float(t->p->values.at[i->args[1]].dtype))
+            steer(t, i->args[1]);
+        break;
     case TP_CLASS_FOLD:
     case TP_CLASS_RUNNING:
     case TP_CLASS_CONTRACT:

@@ -118,8 +118,9 @@ void tp_flow_exchange(tp_analysis *a);
 
 /* The variables of a claim over lanes of shape dims[rank]: after sizes and axes the lanes, and the walk's own. */
 void tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, tp_claim *c);
-/* When the walk gave up: one unknown finding of the running rule, and true. */
-bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f);
+/* When the walk gave up: one finding of the running rule, and true. It is unknown, or proven by the only run where the
+ * machine traps on what breaks the rule. */
+bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f, bool traps);
 /* Conjuncts of a condition, for the premises of a claim; their number. */
 uint32_t tp_conjuncts(tp_analysis *a, tp_expr condition, tp_expr *into, uint32_t room);
 

@@ -64,8 +64,8 @@ enum {
     FLOW_MAX_ROUNDS = 8,
     FLOW_LEAST_WORK = 6000,
     FLOW_WALKS = 16,
-    FLOW_MAX_EFFORT = 200000000,
-    FLOW_UNROLLED_EFFORT = 100000000
+    FLOW_MAX_EFFORT = 800000000,
+    FLOW_UNROLLED_EFFORT = 400000000
 };
 
 /* For qsort: numbers (uint32_t), ascending. */

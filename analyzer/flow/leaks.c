@@ -236,10 +236,15 @@ static bool is_reported(const tp_analysis *a, uint32_t from, const tp_claim *c)
     return false;
 }
 
-bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f)
+bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f, bool traps)
 {
     if (!f || !f->gave_up.n)
         return false;
+    if (traps && tp_runs_to_the_end(a)) {
+        tp_add_finding(a, TP_PROVEN, a->k->name, a->k->doc->loc, tp_message(a, "%s, in the only run", a->rule->title))
+            ->grade = TP_GRADE_EXACT;
+        return true;
+    }
     tp_finding *unknown = tp_add_finding(a, TP_UNKNOWN, a->k->name, a->k->doc->loc,
                                          tp_message(a, "could not decide: %s for the body", a->rule->title));
     unknown->reason = f->gave_up;
@@ -315,7 +320,7 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
     const tp_flow *f = tp_flow_of(a);
     uint32_t from = a->out->findings.len;
     bool by_execution = f && f->gave_up.n && tp_runs_to_the_end(a);
-    if (!f || (!by_execution && tp_flow_gave_up(a, f)))
+    if (!f || (!by_execution && tp_flow_gave_up(a, f, false)))
         return;
     for (uint32_t o = a->k->ninputs; o < a->k->ninputs + a->k->noutputs; o++) {
         const tp_operand *out = &a->k->operands[o];

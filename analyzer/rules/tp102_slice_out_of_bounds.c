@@ -74,7 +74,7 @@ static void check_take(tp_analysis *a, const tp_flow *f, const tp_use *u)
 static void check(tp_analysis *a)
 {
     const tp_flow *f = tp_flow_of(a);
-    tp_flow_gave_up(a, f);
+    tp_flow_gave_up(a, f, true);
     for (uint32_t i = 0; f && i < f->uses.len; i++)
         if (f->uses.at[i].kind == TP_USE_SLICE)
             check_slice(a, f, &f->uses.at[i]);

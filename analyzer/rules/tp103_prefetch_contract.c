@@ -116,7 +116,7 @@ static void check(tp_analysis *a)
     if (!k->ntables)
         return;
     const tp_flow *f = tp_flow_of(a);
-    tp_flow_gave_up(a, f);
+    tp_flow_gave_up(a, f, true);
     for (uint32_t t = 0; t < k->ntables; t++)
         if (k->tables[t].extent.id)
             visit(a, k->tables[t].extent, k->tables[t].name, k->tables[t].extent_loc, false);

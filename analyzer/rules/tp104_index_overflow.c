@@ -77,7 +77,7 @@ static void check(tp_analysis *a)
 {
     const tp_flow *f = tp_flow_of(a);
     check_maps(a);
-    tp_flow_gave_up(a, f);
+    tp_flow_gave_up(a, f, false);
     for (uint32_t i = 0; f && i < f->uses.len; i++)
         if (f->uses.at[i].kind == TP_USE_INT32)
             check_use(a, f, &f->uses.at[i]);

@@ -70,7 +70,7 @@ static void check(tp_analysis *a)
 {
     const tp_kernel *k = a->k;
     const tp_flow *f = tp_flow_of(a);
-    tp_flow_gave_up(a, f);
+    tp_flow_gave_up(a, f, true);
     for (uint32_t i = 0; f && i < f->uses.len; i++)
         if (f->uses.at[i].kind == TP_USE_DIVISOR)
             check_use(a, f, &f->uses.at[i]);

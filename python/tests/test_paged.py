@@ -153,6 +153,14 @@ def test_ragged_paged_attention_is_proven_for_the_call_and_computes_what_jax_say
     assert tileproof.assert_equivalent(lambda *a: fn(*a)[:ROWS], lambda *_: want, *args, rtol=near, atol=near) == 1
 
 
+def test_three_sequences_that_fill_the_tables_are_proven():
+    """More than what the walk over the body can follow at 200 million comparisons."""
+    q, pages = kernels.array(16, 8, 128), kernels.array(12, 8, 4, 128, seed=1)
+    tables = jnp.array([18, 9, 20], jnp.int32), jnp.array([[3, 1, 4], [5, 9, 2], [6, 7, 8]], jnp.int32), jnp.array([0, 5, 6, 15], jnp.int32), jnp.array([3], jnp.int32)
+    report = tileproof.check(lambda *a: ragged_kernel.ragged_paged_attention(*a, num_kv_pages_per_block=2, num_queries_per_block=8), q, pages, *tables)
+    assert report.ok and not report.of("unknown"), report
+
+
 RAGGED_DEFECTS = [
     ("        next_async_copy_kv.start()\n", "        pass\n", "TP502"), ("          heads_blk_idx, cur_seq_idx, kv_blk_idx, cur_buf_idx\n      )\n      kv_ref", "          heads_blk_idx, cur_seq_idx, kv_blk_idx, 0\n      )\n      kv_ref", "TP504"),
     ("  @pl.when(heads_blk_idx + q_blk_idx == 0)", "  @pl.when(heads_blk_idx + q_blk_idx == 1)", "TP502"), ("  seq_buf_idx_ref[1] = buf_idx\n", "", "TP504"),
