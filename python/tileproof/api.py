@@ -261,11 +261,11 @@ def tolerance(results: list[Any]) -> float:
 def _ran(fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """The calls of fn(*args), every pallas_call in the engine. What they raise
     has the traceback of the caller alone."""
-    from . import capture, importer
+    from . import capture, engine, importer
 
     __tracebackhide__ = True
     try:
-        calls = capture.calls(fn, *args, run=_engine(importer))
+        calls = capture.calls(fn, *args, run=lambda eqn, operands, used: engine.run(importer.from_equation(eqn, operands, used), eqn, operands))
         _executed(fn, calls)
     except (AssertionError, NotExecuted) as e:
         raise e.with_traceback(None) from None
@@ -317,50 +317,6 @@ def _executed(fn: Any, calls: Any) -> None:
         places = ", ".join(f"{jx.function_name(s.equation)} ({jx.where(s.equation)})" for s in calls.missed)
         raise NotExecuted(f"{len(calls.missed)} of {len(calls.traced)} pallas_calls did not run with these arguments: {places}; "
                           "they stand in a branch that is not taken or a loop without a turn. Give arguments that reach them, or compare that part alone")
-
-
-def _engine(importer: Any) -> Callable[[Any, list[Any], list[bool]], list[Any]]:
-    """Executes one pallas_call with `tileproof run`."""
-    import numpy as np
-
-    def run(eqn: Any, operands: list[Any], used: list[bool]) -> list[Any]:
-        spec = importer.from_equation(eqn, operands, used)
-        names = [t["name"] for t in spec.get("scalar_prefetch", [])] + [i["name"] for i in spec.get("inputs", [])]
-        with tempfile.TemporaryDirectory() as folder:
-            room = pathlib.Path(folder)
-            arguments = []
-            for name, value in zip(names, operands, strict=True):
-                array = np.asarray(value)
-                np.save(room / f"{name}.npy", array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}"))
-                arguments += ["--input", f"{name}={room / name}.npy"]
-            for o in spec["outputs"]:
-                if not o.get("discard"):
-                    arguments += ["--output", f"{o['name']}={room / o['name']}.out.npy"]
-            text = binary.text_of(spec)
-            (room / "kernel.tile.json").write_text(text)
-            done = binary.run("run", "--unchecked", str(room / "kernel.tile.json"), *arguments, "--max-memory", "8192")
-            if done.returncode == 1:
-                raise AssertionError(_trap(spec, text, done.stderr))
-            if done.returncode:
-                raise TileproofError(f"{spec['name']}: {done.stderr.strip()}")
-            results = []
-            for o, var in zip(spec["outputs"], eqn.outvars, strict=True):
-                if o.get("discard"):
-                    results.append(np.zeros(o["shape"], var.aval.dtype))
-                    continue
-                out = np.load(room / f"{o['name']}.out.npy")
-                results.append(out.view(var.aval.dtype) if out.dtype.kind == "V" else out)
-            return results
-
-    return run
-
-
-def _trap(spec: dict[str, Any], text: str, said: str) -> str:
-    """What the engine says of a trap, with the place in Python instead of that in the spec."""
-    def place(m: Any) -> str:
-        return f"  --> {places.shown(places.of_line(spec, text, int(m[1] or 0)))}"
-
-    return f"{spec['name']} ({spec['x-python']['call']}): " + re.sub(r"  --> \S*kernel\.tile\.json(?::(\d+):\d+)?", place, said.strip())
 
 
 def checked(fn: Callable[..., Any] | None = None, *, target: str | None = None) -> Any:

@@ -7,7 +7,7 @@ import json
 import re
 from typing import Any, Iterator
 
-from . import capture, contracts, fields, known
+from . import capture, contracts, engine, fields, known
 from . import jaxpr as jx
 from .body import Body, Ref, Value
 from .errors import NoPallasCall, Unsupported, together
@@ -127,14 +127,17 @@ class _Found:
         self.specs: list[dict[str, Any]] = []
         self.refused: list[Unsupported] = []
 
-    def add(self, eqn: Any, operands: list[Any] | None, used: list[bool], then: Any = None) -> None:
+    def add(self, eqn: Any, operands: list[Any] | None, used: list[bool], then: Any = None) -> dict[str, Any] | None:
+        """The spec, if it can be imported."""
         try:
             spec = from_equation(eqn, operands, used)
             if then is not None:
                 then(spec)
-            self.specs.append(spec)
         except Unsupported as e:
             self.refused.append(e)
+            return None
+        self.specs.append(spec)
+        return spec
 
 
 def _executed(found: _Found, fn: Any, args: tuple[Any, ...]) -> None:
@@ -142,14 +145,19 @@ def _executed(found: _Found, fn: Any, args: tuple[Any, ...]) -> None:
     ran: list[Any] = []
 
     def run(eqn: Any, operands: list[Any], used: list[bool]) -> list[Any]:
-        found.add(eqn, [np.asarray(v) for v in operands], used)
+        spec = found.add(eqn, [np.asarray(v) for v in operands], used)
         ran.append(eqn)
-        return capture.interpreted(eqn, operands, used)
+        try:
+            return capture.interpreted(eqn, operands, used)
+        except Exception:  # noqa: BLE001  what JAX does not interpret, the engine may execute
+            if spec is None:
+                raise
+            return engine.run(spec, eqn, operands)
 
     made, why, held = capture.Calls(), "did not run with these arguments", {}
     try:
         capture.calls(fn, *args, run=run, made=made)
-    except Exception as e:  # noqa: BLE001  a kernel that JAX does not interpret ends the run, not the import
+    except Exception as e:  # noqa: BLE001  a kernel that nobody executes ends the run, not the import
         if not ran:
             raise
         why = f"does not run behind `{jx.function_name(ran[-1])}`, which JAX does not interpret ({type(e).__name__})"

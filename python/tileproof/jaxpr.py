@@ -121,6 +121,14 @@ def view_kind(transform: Any) -> str:
             "RefTransposer": "transpose", "BitcastTransform": "bitcast", "RefBitcaster": "bitcast"}.get(name, name)
 
 
+def of_rows(indexer: Any, rows: int) -> Any:
+    """The indexer of an array with as many elements in the last dimension but one, all of which it takes."""
+    from jax._src.state.indexing import NDIndexer, Slice
+
+    indices, shape = indexer.indices, indexer.shape
+    return NDIndexer((*indices[:-2], Slice(0, rows, 1), indices[-1]), (*shape[:-2], rows, shape[-1]), indexer.int_indexer_shape)
+
+
 def width(dtype: Any) -> int:
     """Bytes of an element."""
     return int(jax.numpy.dtype(dtype).itemsize)

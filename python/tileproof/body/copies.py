@@ -6,11 +6,11 @@ from typing import Any
 
 from .. import jaxpr as jx
 from ..errors import Unsupported
-from .memory import Memory
+from .regions import Regions
 from .values import Ref
 
 
-class Copies(Memory):
+class Copies(Regions):
     """A copy is started and waited for by statements of its own; one that is waited for at once is `copy`."""
 
     def side(self, operand: Any, leaf: Any) -> tuple[Ref, str]:
@@ -19,13 +19,33 @@ class Copies(Memory):
         _, text, _ = self.place_in(self.read(ref.atom), transforms, leaf)
         return self.read(ref.atom), text
 
-    def sides(self, eqn: Any) -> tuple[str, str, str]:
+    def operands(self, eqn: Any) -> tuple[Any, Any, Any, Any]:
+        """Source, destination and semaphore of a copy on this device, and the class of their traced parts."""
         (src, dst, sem, src_sem, device), leaf = jx.transforms_of(eqn, 0)
         if src_sem is not None or device is not None:
             raise Unsupported("a copy to another device is not supported", self.place, "kernels of several devices are not modelled")
         if eqn.params.get("add"):
             raise Unsupported("a copy that adds is not supported", self.place, "Mosaic lowers none: add what was copied")
-        return self.side(src, leaf)[1], self.side(dst, leaf)[1], self.counter(*self.side(sem, leaf))
+        return src, dst, sem, leaf
+
+    def write_copy(self, word: str, src: Any, dst: Any, leaf: Any, sem: str = "") -> None:
+        """The statement of a copy, in loops over the dimensions that are gone through row by row."""
+        views = [jx.ref_and_transforms(x) for x in (src, dst)]
+        on = f", {sem}" if sem else ""
+        if not any(self.goes_by_rows(transforms, leaf) for _, transforms in views):
+            self.line(f"{word}({self.side(src, leaf)[1]}, {self.side(dst, leaf)[1]}{on})")
+            return
+        sides = [self.region(self.read(ref.atom), transforms, leaf) for ref, transforms in views]
+        turns = self.looped(sides)
+        depth = self.indent
+        for size in dict.fromkeys(size for _, size in turns.values() if isinstance(size, str)):
+            self.line(f"check({size} >= 0, 'the size of a copy')")
+        for t, size in turns.values():
+            self.line(f"for {t} in range(0, {size}):")
+            self.indent += 1
+        at = {n: t for n, (t, _) in turns.items()}
+        self.line(f"{word}({sides[0].text(at)}, {sides[1].text(at)}{on})")
+        self.indent = depth
 
     def counter(self, ref: Ref, text: str) -> str:
         if not ref.shape:
@@ -35,12 +55,12 @@ class Copies(Memory):
         return text
 
     def do_dma_start(self, eqn: Any) -> None:
-        src, dst, sem = self.sides(eqn)
-        self.line(f"copy_start({src}, {dst}, {sem})")
+        src, dst, sem, leaf = self.operands(eqn)
+        self.write_copy("copy_start", src, dst, leaf, self.counter(*self.side(sem, leaf)))
 
     def do_dma_wait(self, eqn: Any) -> None:
-        src, dst, sem = self.sides(eqn)
-        self.line(f"copy_wait({src}, {dst}, {sem})")
+        src, dst, sem, leaf = self.operands(eqn)
+        self.write_copy("copy_wait", src, dst, leaf, self.counter(*self.side(sem, leaf)))
 
     def write_count(self, eqn: Any, name: str) -> None:
         (ref, transforms, n, *rest), leaf = jx.transforms_of(eqn, 0, "args_tree")
@@ -67,11 +87,11 @@ class Copies(Memory):
         return len(start.invars) == len(wait.invars) and all(same) and str(start.params["tree"]) == str(wait.params["tree"])
 
     def copy_at_once(self, eqn: Any) -> None:
-        (src, dst, sem, *remote), leaf = jx.transforms_of(eqn, 0)
-        if any(r is not None for r in remote) or eqn.params.get("add"):
-            self.sides(eqn)
-        self.line(f"copy({self.side(src, leaf)[1]}, {self.side(dst, leaf)[1]})")
-
+        src, dst, _, leaf = self.operands(eqn)
+        (source, first), (target, second) = jx.ref_and_transforms(src), jx.ref_and_transforms(dst)
+        if self.read(source.atom) is self.read(target.atom) and self.goes_by_rows([*first, *second], leaf):
+            raise Unsupported("a copy at once within one ref, of a size known only at run time, is not supported", self.place, "start it, and wait for it")
+        self.write_copy("copy", src, dst, leaf)
 
     def do_run_scoped(self, eqn: Any) -> None:
         """Buffers of a part of the body are scratch: what they held when it was

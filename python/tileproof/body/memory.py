@@ -82,9 +82,6 @@ class Memory(Writer):
         for t in transforms:
             kind = jx.view_kind(t)
             if kind == "bitcast":
-                if jx.width(t.dtype) != jx.width(ref.dtype):
-                    raise Unsupported(f"a store through a bitcast of `{ref.name}` to {np.dtype(t.dtype)}, elements of another width, is not supported", self.place,
-                                      f"store `pltpu.bitcast(value, {ref.dtype})` into the ref itself")
                 dtype = str(np.dtype(t.dtype))
             elif kind != "indexer" or not self.takes_all(t, leaf):
                 rest.append(t)
@@ -97,7 +94,7 @@ class Memory(Writer):
         """What a get reads: a part of the ref, then its views as operations on the value."""
         transforms, leaf = jx.transforms_of(eqn, count)
         ref = self.read(eqn.invars[0])
-        indexers, views, dtype = self.read_views(ref, transforms, leaf)
+        indexers, views, dtype = self.all_views(ref, transforms, leaf)
         _, text, shape = self.place_of(eqn, indexers, leaf)
         value = Value(text, shape, "int32" if ref.table else ref.dtype)
         if (views or dtype != ref.dtype) and ref.table:
@@ -108,8 +105,9 @@ class Memory(Writer):
             value = self.cut(value, t, leaf)
         return value if ref.table or dtype == value.dtype else Value(f"bitcast({value.text}, {dtype})", value.shape, dtype)
 
-    def read_views(self, ref: Ref, transforms: list[Any], leaf: Any) -> tuple[list[Any], list[Any], str]:
-        """views_of() for a read, where a bitcast to another width is one of the views."""
+    def all_views(self, ref: Ref, transforms: list[Any], leaf: Any) -> tuple[list[Any], list[Any], str]:
+        """views_of(), but a bitcast to another width is one of the views; it stands behind the indices that it commutes with."""
+        transforms = self.indexed_early(ref, transforms, leaf)
         wide = [n for n, t in enumerate(transforms) if jx.view_kind(t) == "bitcast" and jx.width(t.dtype) != jx.width(ref.dtype)]
         if not wide:
             return self.views_of(ref, transforms, leaf)
@@ -117,6 +115,24 @@ class Memory(Writer):
         first = next(n for n, (kind, t) in enumerate(zip(kinds, transforms, strict=True)) if kind != "indexer" or t.int_indexer_shape)
         dtype = str(np.dtype(transforms[max(n for n, kind in enumerate(kinds) if kind == "bitcast")].dtype))
         return transforms[:first], transforms[first:], dtype
+
+    def indexed_early(self, ref: Ref, transforms: list[Any], leaf: Any) -> list[Any]:
+        """Indices of leading dimensions in front of the bitcast before them, so that no more is read than is used."""
+        out, dtypes = list(transforms), [ref.dtype]
+        for n in range(1, len(out)):
+            if jx.view_kind(out[n - 1]) == "bitcast":
+                dtypes.append(out[n - 1].dtype)
+                if jx.view_kind(out[n]) == "indexer" and self.leads(out[n], leaf):
+                    new = dtypes.pop()
+                    out[n - 1], out[n] = jx.of_rows(out[n], out[n].shape[-2] * jx.width(new) // jx.width(dtypes[-1])), out[n - 1]
+        return out
+
+    @staticmethod
+    def leads(t: Any, leaf: Any) -> bool:
+        """Does the indexer take all of the last two dimensions, and no arrays of the others?"""
+        last = list(zip(t.indices, t.shape, strict=True))[-2:]
+        return len(t.indices) > 2 and not t.int_indexer_shape and all(
+            type(i).__name__ == "Slice" and not isinstance(i.start, leaf) and i.start == 0 and i.size == n and i.stride == 1 for i, n in last)
 
     def cut(self, value: Value, t: Any, leaf: Any) -> Value:
         """A view or an indexer on a value: slices and scalars by take, at most one array."""
@@ -238,29 +254,47 @@ class Memory(Writer):
     def do_swap(self, eqn: Any) -> None:
         ref = self.read(eqn.invars[0])
         transforms, leaf = jx.transforms_of(eqn, 2)
-        indexers, views, dtype = self.views_of(ref, transforms, leaf)
+        indexers, views, dtype = self.all_views(ref, transforms, leaf)
         _, text, shape = self.place_of(eqn, indexers, leaf)
         value = self.read(eqn.invars[1])
         if self.uses.get(eqn.outvars[0], 0):
             self.env[eqn.outvars[0]] = self.assign(self.loaded(eqn, 2))
         if views or dtype != ref.dtype:
-            value = self.unviewed(self.strong(value), views, shape)
-            if dtype != ref.dtype:
-                value = Value(f"bitcast({value.text}, {ref.dtype})", value.shape, ref.dtype)
+            value = self.unviewed(self.strong(value), views, Value("", shape, ref.dtype), leaf)
         self.line(f"{text} = {value.splat.text if value.splat is not None else value.text}")
 
-    def unviewed(self, value: Value, views: list[Any], shape: tuple[int, ...]) -> Value:
-        """The value that a store through these views puts into a place of this shape."""
-        for t in reversed(views):
+    def unviewed(self, value: Value, views: list[Any], place: Value, leaf: Any) -> Value:
+        """The value that a store through these views puts into a place of this shape and dtype."""
+        seen = place  # what the views before show: a shape and a dtype
+        steps = []
+        for t in views:
             kind = jx.view_kind(t)
+            if kind == "indexer" and self.takes_all(t, leaf):
+                continue
+            if kind not in ("transpose", "reshape", "bitcast"):
+                raise Unsupported(f"a store through {kind} behind another view", self.place)
+            steps.append((kind, t, seen))
+            seen = self.view_of(seen, kind, t)
+        for kind, t, before in reversed(steps):
             if kind == "transpose":
                 order = tuple(int(d) for d in np.argsort(t.permutation))
-                value = Value(f"transpose({value.text}, {shape_text(order)})", tuple(value.shape[d] for d in order), value.dtype)
-            elif kind == "reshape" and t is views[0]:
-                value = Value(f"reshape({value.text}, {shape_text(shape)})", shape, value.dtype)
+                value = Value(f"transpose({value.text}, {shape_text(order)})", before.shape, value.dtype)
+            elif kind == "reshape":
+                value = Value(f"reshape({value.text}, {shape_text(before.shape)})", before.shape, value.dtype)
             else:
-                raise Unsupported(f"a store through {kind} behind another view", self.place)
-        return value
+                value = self.rewidth(value, before.dtype)
+        return value if value.dtype == place.dtype else Value(f"bitcast({value.text}, {place.dtype})", value.shape, place.dtype)
+
+    @staticmethod
+    def view_of(seen: Value, kind: str, t: Any) -> Value:
+        """Shape and dtype behind one more view."""
+        if kind == "transpose":
+            return Value("", tuple(seen.shape[int(d)] for d in t.permutation), seen.dtype)
+        if kind == "reshape":
+            return Value("", tuple(int(n) for n in t.shape), seen.dtype)
+        have, want = jx.width(seen.dtype), jx.width(t.dtype)
+        shape = seen.shape if have == want else (*seen.shape[:-2], seen.shape[-2] * have // want, seen.shape[-1])
+        return Value("", shape, str(np.dtype(t.dtype)))
 
     def filled(self, value: Value, shape: tuple[int, ...]) -> str:
         """The value with the full shape."""

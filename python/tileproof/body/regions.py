@@ -1,0 +1,128 @@
+"""The two places of a copy, where a size is known only at run time or leading
+dimensions are seen as one: the copy is made row by row, which moves the same
+elements and takes the same bytes off the semaphore."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from .. import jaxpr as jx
+from ..errors import Unsupported
+from .memory import Memory
+from .values import Ref, add_text, factor
+
+
+@dataclasses.dataclass
+class Extent:
+    """One dimension of a view: elements start, start + stride, … of one dimension of the ref, or of several that are counted as one."""
+
+    dims: tuple[int, ...]
+    size: int | str  # text: known at run time
+    start: str = "0"
+    stride: int = 1
+
+    def whole(self, shape: tuple[int, ...]) -> bool:
+        return self.start == "0" and self.stride == 1 and self.size == count(self.dims, shape)
+
+    def by_rows(self) -> bool:
+        return isinstance(self.size, str) or len(self.dims) > 1
+
+    def at(self, index: str, shape: tuple[int, ...]) -> dict[int, str]:
+        """The subscripts of one element, by dimension of the ref."""
+        place = add_text(self.start, index, self.stride)
+        out, inner = {}, 1
+        for d in reversed(self.dims):
+            outer = f"{factor(place)} // {inner}" if inner > 1 else place
+            out[d] = outer if d == self.dims[0] else f"{factor(outer)} % {shape[d]}" if inner == 1 else f"({outer}) % {shape[d]}"
+            inner *= shape[d]
+        return out
+
+
+def count(dims: tuple[int, ...], shape: tuple[int, ...]) -> int:
+    n = 1
+    for d in dims:
+        n *= shape[d]
+    return n
+
+
+@dataclasses.dataclass
+class Region:
+    """A part of a ref: the dimensions that are left, and the subscripts of the others."""
+
+    ref: Ref
+    extents: list[Extent]
+    fixed: dict[int, str]
+
+    def text(self, turns: dict[int, str]) -> str:
+        """The part where the dimensions in `turns` are at these indices."""
+        subscripts = dict(self.fixed)
+        for n, e in enumerate(self.extents):
+            if n in turns:
+                subscripts |= e.at(turns[n], self.ref.shape)
+            else:
+                subscripts[e.dims[0]] = ":" if e.whole(self.ref.shape) else f"ds({e.start}, {e.size}{f', {e.stride}' if e.stride != 1 else ''})"
+        return f"{self.ref.name}[{', '.join(subscripts[d] for d in range(len(self.ref.shape)))}]"
+
+
+class Regions(Memory):
+    """Reads the places of a copy."""
+
+    def region(self, ref: Ref, transforms: list[Any], leaf: Any) -> Region:
+        region = Region(ref, [Extent((d,), n) for d, n in enumerate(ref.shape)], {})
+        for t in transforms:
+            kind = jx.view_kind(t)
+            if kind == "indexer":
+                self.narrow(region, t.indices, leaf)
+            elif kind == "reshape":
+                self.merge(region, [int(n) for n in t.shape])
+            else:
+                raise Unsupported(f"a copy through {kind} of `{ref.name}` is not supported", self.place, "copy the ref itself, and view it where it is read")
+        return region
+
+    def narrow(self, region: Region, indices: Any, leaf: Any) -> None:
+        left = []
+        for e, i in zip(region.extents, indices, strict=True):
+            if type(i).__name__ != "Slice":
+                region.fixed |= e.at(self.index_text(i, leaf), region.ref.shape)
+                continue
+            size = self.index_text(i.size, leaf) if isinstance(i.size, leaf) else int(i.size)
+            left.append(Extent(e.dims, int(size) if isinstance(size, str) and size.isdigit() else size,
+                               add_text(e.start, self.index_text(i.start, leaf), e.stride), e.stride * int(i.stride)))
+        region.extents = left
+
+    def merge(self, region: Region, new: list[int]) -> None:
+        """A reshape that counts neighbours as one dimension."""
+        old, out = list(region.extents), []
+        for n in new:
+            taken = [old.pop(0)] if old else []
+            size = taken[0].size if taken else 0
+            while old and isinstance(size, int) and size < n and isinstance(old[0].size, int):
+                taken.append(old.pop(0))
+                size *= taken[-1].size
+            if size != n or len(taken) > 1 and not all(e.whole(region.ref.shape) for e in taken):
+                raise Unsupported(f"a copy through a reshape of `{region.ref.name}` that does more than count whole dimensions as one is not supported", self.place,
+                                  "copy the parts one by one")
+            out.append(taken[0] if len(taken) == 1 else Extent(tuple(d for e in taken for d in e.dims), n))
+        if old:
+            raise Unsupported(f"a copy through a reshape of `{region.ref.name}` that does more than count whole dimensions as one is not supported", self.place,
+                              "copy the parts one by one")
+        region.extents = out
+
+    @staticmethod
+    def goes_by_rows(transforms: list[Any], leaf: Any) -> bool:
+        return any(jx.view_kind(t) == "reshape" or jx.view_kind(t) == "indexer" and any(type(i).__name__ == "Slice" and isinstance(i.size, leaf) for i in t.indices)
+                   for t in transforms)
+
+    def looped(self, sides: list[Region]) -> dict[int, tuple[str, int | str]]:
+        """The dimensions that are gone through one by one: a name, and how many there are."""
+        if len({len(s.extents) for s in sides}) != 1:
+            raise Unsupported("a copy between places of another shape", self.place)
+        out = {}
+        for n, pair in enumerate(zip(*(s.extents for s in sides), strict=True)):
+            if any(e.by_rows() for e in pair):
+                if len({e.size for e in pair}) != 1:
+                    raise Unsupported("a copy between places whose sizes are computed in two ways is not supported", self.place,
+                                      "compute the size once, and slice both sides by it")
+                out[n] = self.name("t"), pair[0].size
+        return out

@@ -1,0 +1,53 @@
+"""Calls executed by `tileproof run`."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import tempfile
+from typing import Any
+
+from . import binary, places
+from .errors import TileproofError
+from .jaxpr import np
+
+
+def run(spec: dict[str, Any], eqn: Any, operands: list[Any]) -> list[Any]:
+    """Results of one pallas_call, of which this is the spec; those that are discarded are zeros.
+
+    Raises AssertionError where it traps, TileproofError where it cannot be executed.
+    """
+    names = [t["name"] for t in spec.get("scalar_prefetch", [])] + [i["name"] for i in spec.get("inputs", [])]
+    with tempfile.TemporaryDirectory() as folder:
+        room = pathlib.Path(folder)
+        arguments = []
+        for name, value in zip(names, operands, strict=True):
+            array = np.asarray(value)
+            np.save(room / f"{name}.npy", array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}"))
+            arguments += ["--input", f"{name}={room / name}.npy"]
+        for o in spec["outputs"]:
+            if not o.get("discard"):
+                arguments += ["--output", f"{o['name']}={room / o['name']}.out.npy"]
+        text = binary.text_of(spec)
+        (room / "kernel.tile.json").write_text(text)
+        done = binary.run("run", "--unchecked", str(room / "kernel.tile.json"), *arguments, "--max-memory", "8192")
+        if done.returncode == 1:
+            raise AssertionError(trap(spec, text, done.stderr))
+        if done.returncode:
+            raise TileproofError(f"{spec['name']}: {done.stderr.strip()}")
+        results = []
+        for o, var in zip(spec["outputs"], eqn.outvars, strict=True):
+            if o.get("discard"):
+                results.append(np.zeros(o["shape"], var.aval.dtype))
+                continue
+            out = np.load(room / f"{o['name']}.out.npy")
+            results.append(out.view(var.aval.dtype) if out.dtype.kind == "V" else out)
+        return results
+
+
+def trap(spec: dict[str, Any], text: str, said: str) -> str:
+    """What the engine says of a trap, with the place in Python instead of that in the spec."""
+    def place(m: Any) -> str:
+        return f"  --> {places.shown(places.of_line(spec, text, int(m[1] or 0)))}"
+
+    return f"{spec['name']} ({spec['x-python']['call']}): " + re.sub(r"  --> \S*kernel\.tile\.json(?::(\d+):\d+)?", place, said.strip())
