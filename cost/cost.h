@@ -88,7 +88,7 @@ typedef struct tp_cost_forms {
 typedef struct tp_cost tp_cost;
 
 /* Turns of the sums that have no closed form, all together; beyond it a count is not known. */
-enum { TP_COST_WORK = 1 << 22 };
+enum { TP_COST_WORK = 1 << 22, TP_COST_GLANCE = 1 << 18 /* for a page, or one of many shapes */ };
 
 /* Prepares the counts of k. `a` holds the cost and its texts. Leaves with TP_E_MEMORY. */
 tp_cost *tp_cost_new(tp_arena *a, const tp_kernel *k);

@@ -1,6 +1,8 @@
 #include "report/plot.h"
 
+#include "cost/text.h"
 #include "report/blocks.h"
+#include "report/usual.h"
 
 typedef struct plotter {
     tp_arena *a;
@@ -103,6 +105,34 @@ static void plot_vmem(const plotter *p, const tp_spec_report *s)
     }
 }
 
+static void plot_time(const plotter *p, const char *name, double seconds, double longest)
+{
+    enum { WIDTH = 50 };
+    label(p, tp_str_c(name));
+    for (int c = 0; c < (int)(seconds / longest * WIDTH + 0.5); c++)
+        fputs(sign(p, "█", "#"), p->out);
+    fprintf(p->out, " %.*s\n", TP_FMT(tp_seconds_text(p->a, seconds)));
+}
+
+/* What HBM and the matrix unit take, and the kernel, in which one waits for the other. */
+static void plot_roofline(const plotter *p, const tp_spec_report *s)
+{
+    tp_usual_cost c;
+    const tp_cost_model *m = &c.model;
+    if (!tp_usual_cost_of(p->a, s, &c) || !m->known || !m->pipelined || m->pipeline <= 0)
+        return;
+    fprintf(p->out, "  model of %.*s%s%.*s", TP_FMT(m->target->name), c.sizes.n ? ", at " : "", TP_FMT(c.sizes));
+    if (m->intensity > 0)
+        fprintf(p->out, ": %.3g FLOPs for each byte", m->intensity);
+    if (m->ridge > 0)
+        fprintf(p->out, "; from %.3g on the matrix unit would bind", m->ridge);
+    fputc('\n', p->out);
+    plot_time(p, "HBM", m->memory, m->pipeline);
+    if (m->compute > 0)
+        plot_time(p, "MXU", m->compute, m->pipeline);
+    plot_time(p, "pipeline", m->pipeline, m->pipeline);
+}
+
 void tp_write_plot(const tp_report *r, bool unicode, FILE *out)
 {
     for (uint32_t i = 0; i < r->specs.len; i++) {
@@ -117,8 +147,10 @@ void tp_write_plot(const tp_report *r, bool unicode, FILE *out)
             plot_maps(&p, s, env);
             plot_copies(&p, s, env);
         }
-        if (s->valid)
+        if (s->valid) {
             plot_vmem(&p, s);
+            plot_roofline(&p, s);
+        }
         tp_arena_free(p.a);
     }
 }

@@ -3,8 +3,6 @@
 #include "cost/cost.h"
 #include "kernels/trial/equiv.h"
 
-enum { WORK = 1 << 18 }; /* of a sum without a closed form, for each shape */
-
 /* A value for every size that is a symbol: the least, where it is not named. */
 static int64_t *env_of(tp_arena *a, const tp_kernel *k, const tp_binding *sizes, uint32_t n)
 {
@@ -35,7 +33,8 @@ static tp_sweep_cost of_kernel(tp_arena *a, const tp_kernel *k, const tp_binding
     if (!tp_sweep_possible(a, k, sizes, n))
         return (tp_sweep_cost){.why = "the sizes of the model are outside the domain of this shape"};
     tp_cost *c = tp_cost_new(a, k);
-    tp_cost_numbers counts = tp_cost_at(c, a, &(tp_cost_request){.env = env_of(a, k, sizes, n), .work = WORK});
+    tp_cost_numbers counts =
+        tp_cost_at(c, a, &(tp_cost_request){.env = env_of(a, k, sizes, n), .work = TP_COST_GLANCE});
     tp_cost_model m = tp_cost_on(c, &counts, &k->target);
     if (!m.known || !m.pipelined)
         return (tp_sweep_cost){.why = "a count or a rate is not known"};

@@ -1,32 +1,9 @@
 /* What the kernel costs at usual sizes (docs/COST.md): traffic by operand, and where it stands under the roofline. */
 #include <math.h>
 
-#include "cost/cost.h"
 #include "cost/text.h"
-#include "kernels/trial/equiv.h"
-#include "report/blocks.h"
 #include "report/page/page.h"
-
-enum { WORK = 1 << 18 }; /* of sums without a closed form, for a page */
-
-/* Usual sizes, halved until the spec allows them; contents of tables are known at the sizes of the pictures only. */
-static int64_t *sizes_of(const tp_page *p, const tp_spec_report *s, tp_str *text)
-{
-    const tp_kernel *k = s->spec->kernels[0];
-    if (k->ntables)
-        return tp_map_sizes(p->a, s, text);
-    int64_t *env = TP_NEWN(p->a, int64_t, tp_sym_count(k->exprs) + 1);
-    int64_t wish = TP_TYPICAL_SIZE;
-    do {
-        for (uint32_t i = 0; i < k->nsizes; i++)
-            if (tp_is_open_size(&k->sizes[i]))
-                env[k->sizes[i].sym] = tp_typical_size(k, &k->sizes[i], wish);
-    } while (!tp_in_proven_domain(p->a, k, env) && (wish /= 2));
-    if (!wish)
-        return NULL;
-    *text = tp_sizes_text(p->a, k, env);
-    return env;
-}
+#include "report/usual.h"
 
 /* ---- traffic ---- */
 
@@ -175,28 +152,22 @@ static void write_model(const tp_page *p, const tp_cost_numbers *n, const tp_cos
 void tp_html_cost(const tp_page *p, const tp_spec_report *s)
 {
     const tp_kernel *k = s->spec->kernels[0];
-    tp_str sizes = {NULL, 0}, dtypes = tp_dtypes_text(k);
-    for (uint32_t i = 0; i < s->findings.len; i++) /* a count means nothing where a window misses its array */
-        if (s->findings.at[i].verdict == TP_VIOLATED)
-            return;
-    int64_t *env = sizes_of(p, s, &sizes);
-    if (!env)
+    tp_str dtypes = tp_dtypes_text(k);
+    tp_usual_cost c;
+    if (!tp_usual_cost_of(p->a, s, &c))
         return;
-    tp_cost *cost = tp_cost_new(p->a, k);
-    tp_cost_numbers n = tp_cost_at(cost, p->a, &(tp_cost_request){.env = env, .work = WORK});
-    tp_cost_model m = tp_cost_on(cost, &n, &k->target);
-    if (!n.bytes_in.known && !n.bytes_out.known)
-        return;
+    const tp_cost_numbers *n = &c.numbers;
+    const tp_cost_model *m = &c.model;
     tp_html_raw(p, "<h3>Cost</h3><p class=\"dim\">At ");
-    tp_html_put(p, sizes.n ? sizes : TP_S("the only shape"));
+    tp_html_put(p, c.sizes.n ? c.sizes : TP_S("the only shape"));
     tp_html_raw(p, dtypes.n ? ", " : "");
     tp_html_put(p, dtypes);
     tp_html_raw(p, "; <code>tileproof cost</code> counts at others, and on every chip.</p>\n");
     if (k->target.checked)
-        write_model(p, &n, &m);
+        write_model(p, n, m);
     tp_html_raw(p, "<div class=\"maps\">\n");
-    write_traffic(p, &n);
-    if (k->target.checked && m.known && m.pipelined && m.pipeline > 0 && m.intensity > 0)
-        write_roofline(p, &n, &m);
+    write_traffic(p, n);
+    if (k->target.checked && m->known && m->pipelined && m->pipeline > 0 && m->intensity > 0)
+        write_roofline(p, n, m);
     tp_html_raw(p, "</div>\n");
 }
