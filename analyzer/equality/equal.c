@@ -382,6 +382,8 @@ bool terms_equal(summary *s, const premises *p, term a, term b, bool reference)
 {
     a = term_decide(s, a, p);
     b = term_decide(s, b, p);
+    if (!reference && a.id == b.id)
+        return true;
     s->strict = true;
     uint32_t x = sum_of_term(s, a);
     s->strict = !reference;

@@ -285,6 +285,78 @@ static bool is_count(summary *s, const atom *f, uint32_t *count)
     return true;
 }
 
+/* ---- one value of a counter ---- */
+
+/* What the symbol is where e is 0, without it. No id: e does not say so. */
+static tp_expr solution(summary *s, tp_expr e, uint32_t sym)
+{
+    tp_exprs *x = s->p;
+    tp_expr less = tp_expr_normal(x, tp_op2(x, TP_E_SUB, e, tp_sym(x, sym))),
+            more = tp_expr_normal(x, tp_op2(x, TP_E_ADD, e, tp_sym(x, sym)));
+    if (!tp_expr_mentions(x, more, sym))
+        return more;
+    return tp_expr_mentions(x, less, sym) ? (tp_expr){0} : tp_expr_normal(x, tp_op1(x, TP_E_NEG, less));
+}
+
+/* The only value of the symbol for which the guards hold; no id: there may be others. */
+static tp_expr only_value(summary *s, const atom *f, uint32_t sym)
+{
+    tp_expr is = {0};
+    for (uint32_t i = 0; i < f->nguards && !is.id; i++) {
+        const tp_expr_node n = *tp_expr_get(s->p, f->guard[i]);
+        bool zero = n.op == TP_E_EQ;
+        if (!tp_expr_mentions(s->p, f->guard[i], sym) || (!zero && n.op != TP_E_GE))
+            continue;
+        tp_expr turned = condition_normal(s, tp_op2(s->p, TP_E_LE, n.a, tp_const(s->p, 0)), false);
+        for (uint32_t k = 0; k < f->nguards && !zero; k++)
+            zero = tp_same(f->guard[k], turned);
+        is = zero ? solution(s, n.a, sym) : is;
+    }
+    return is;
+}
+
+/* sum of [c == t] x(c) for c < n  =  x(t), for a t from 0 below n at which the
+ * other conditions on c hold, too: counter k goes. */
+static bool drop_counter(summary *s, atom *f, uint32_t k)
+{
+    static const premises nothing = {.n = 0};
+    uint32_t sym = f->counter[k], n = tp_sym_count(s->p), kept = 0;
+    tp_expr is = only_value(s, f, sym);
+    if (!is.id || tp_expr_mentions(s->p, f->extent[k], sym))
+        return false;
+    for (uint32_t i = 0; i < f->counters; i++)
+        if (tp_expr_mentions(s->p, is, f->counter[i]) || tp_expr_mentions(s->p, f->extent[i], sym) ||
+            tp_expr_mentions(s->p, f->extent[k], f->counter[i]))
+            return false;
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n), there = tp_op2(s->p, TP_E_GE, is, tp_const(s->p, 0));
+    with[sym] = is;
+    there = tp_op2(s->p, TP_E_AND, there, tp_op2(s->p, TP_E_LT, is, f->extent[k]));
+    for (uint32_t i = 0; i < f->nguards; i++)
+        if (tp_expr_mentions(s->p, f->guard[i], sym))
+            there = tp_op2(s->p, TP_E_AND, there, tp_expr_subst(s->p, f->guard[i], with, n));
+    if (!summary_proves(s, &nothing, there))
+        return false;
+    record_open(s, TP_LAW_POINT);
+    for (uint32_t i = 0; i < f->nguards; i++)
+        if (!tp_expr_mentions(s->p, f->guard[i], sym))
+            f->guard[kept++] = f->guard[i];
+    memset(&f->guard[kept], 0, (f->nguards - kept) * sizeof *f->guard);
+    f->nguards = kept;
+    f->arg[0] = sum_subst(s, f->arg[0], with, n);
+    f->counters--;
+    memmove(&f->counter[k], &f->counter[k + 1], (f->counters - k) * sizeof *f->counter);
+    memmove(&f->extent[k], &f->extent[k + 1], (f->counters - k) * sizeof *f->extent);
+    return true;
+}
+
+static bool drop_counters(summary *s, atom *f)
+{
+    uint32_t before = f->counters;
+    for (uint32_t k = 0; k < f->counters;)
+        k += !drop_counter(s, f, k);
+    return f->counters < before;
+}
+
 /* The sum of one product: what does not depend on the counter moves out. */
 static uint32_t summed_product(summary *s, uint32_t sym, tp_expr extent, const product *p)
 {
@@ -332,6 +404,8 @@ static uint32_t summed_product(summary *s, uint32_t sym, tp_expr extent, const p
     f.arg[0] = sum_intern(s, &inner, 1);
     fold_normalise(s, &f);
     uint32_t count;
+    if (drop_counters(s, &f))
+        return sum_multiply(s, sum_intern(s, &outer, 1), fold_again(s, &f, f.arg[0]));
     if (is_count(s, &f, &count))
         return sum_multiply(s, sum_intern(s, &outer, 1), count);
     product_factor(s, &outer, fold_intern(s, &f), 1);

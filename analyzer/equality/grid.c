@@ -51,6 +51,18 @@ static premises in_later_steps(grid *g, uint32_t first)
     return (premises){.at = {condition_normal(s, later, false)}, .n = 1};
 }
 
+/* In a step of the run that is not its last one. */
+static premises before_last_step(grid *g, uint32_t first)
+{
+    summary *s = g->v->s;
+    tp_expr goes_on = tp_const(s->p, 0);
+    for (uint32_t a = first; a < s->k->naxes; a++) {
+        tp_expr last = tp_op2(s->p, TP_E_SUB, s->k->axes[a].steps, tp_const(s->p, 1));
+        goes_on = tp_op2(s->p, TP_E_OR, tp_op2(s->p, TP_E_NE, axis_of(g, a), last), goes_on);
+    }
+    return (premises){.at = {condition_normal(s, goes_on, false)}, .n = 1};
+}
+
 /* The run of a key: where it begins, behind another one; and its later steps. Axes behind stand at 0 where it begins.
  */
 typedef struct key_steps {
@@ -375,6 +387,22 @@ static term left_before(grid *g, const form *f, const term_node *n)
                        term_element(s, T_BEFORE, n->operand, rank, at));
 }
 
+/* Is it a plain sum over several axes, looked at in the last step of its run? */
+static bool is_sum_of_run(const grid *g, const form *f)
+{
+    return g->last && f->fold == TP_P_SUM && f->first == g->run && f->first + 1 != g->v->s->k->naxes && !f->keyed &&
+           !g->key.id && !f->narrowed && !f->weight.id;
+}
+
+/* What this step adds at the lanes of n. */
+static term part_here(grid *g, const form *f, const term_node *n)
+{
+    replacing with = no_symbols(g);
+    for (uint32_t d = 0; d < n->rank; d++)
+        replace_symbol(g, &with, f->lane[d], n->at[d]);
+    return grid_substitute(g, f->part, &with);
+}
+
 static term contents(summary *s, const term_node *n, void *ctx)
 {
     grid *g = ctx;
@@ -393,10 +421,7 @@ static term contents(summary *s, const term_node *n, void *ctx)
     term t;
     tp_str name = s->k->operands[n->operand].name;
     if (f->overwritten) {
-        replacing with = no_symbols(g);
-        for (uint32_t d = 0; d < n->rank; d++)
-            replace_symbol(g, &with, f->lane[d], n->at[d]);
-        t = n->kind == T_BEFORE ? left_before(g, f, n) : grid_substitute(g, f->part, &with);
+        t = n->kind == T_BEFORE ? left_before(g, f, n) : part_here(g, f, n);
         if (!t.id)
             summary_stop(s, tp_printf(s->arena,
                                       "`%.*s` is read as the step before left it, and follows no known recurrence",
@@ -405,6 +430,13 @@ static term contents(summary *s, const term_node *n, void *ctx)
         bool all = g->last && n->kind == T_AFTER && f->first == g->run && f->keyed == (g->key.id != 0) &&
                    (f->keyed || f->first != last);
         tp_expr steps = (tp_expr){0};
+        if (n->kind == T_AFTER && f->but_last)
+            summary_stop(s, tp_printf(s->arena, "`%.*s` is changed once more in its last step", TP_FMT(name)));
+        if (n->kind == T_BEFORE && is_sum_of_run(g, f)) {
+            t = of_two(g, TP_P_SUB, fold(g, f, n->at, n->rank, steps, true), part_here(g, f, n));
+            tp_map_set(s->arena, &g->folds, text, t.id);
+            return t;
+        }
         if (!all && f->first != last)
             summary_stop(
                 s, tp_printf(s->arena, "`%.*s` is used before its accumulation over several axes ends", TP_FMT(name)));
@@ -449,7 +481,7 @@ static _Noreturn void no_fold(grid *g, uint32_t operand)
                               TP_FMT(s->k->operands[operand].name)));
 }
 
-/* A step's update as (contents before) joined with a part: the part, and what it says of the weight. */
+/* A step's update as (contents before) joined with a part: the part, and what it says of the weight; or it is none. */
 static match match_update(grid *g, form *f, uint32_t operand, term update, const premises *later, term *base)
 {
     static const struct {
@@ -472,8 +504,7 @@ static match match_update(grid *g, form *f, uint32_t operand, term update, const
         m = match_chosen(g, f, step, operand, *base);
         f->fold = TP_P_SUM;
     }
-    if (!m.ok || has_before(g, m.part, operand) || (m.factor.id && !find_any_weight(g, f, &m, base)))
-        no_fold(g, operand);
+    m.ok = m.ok && !has_before(g, m.part, operand) && (!m.factor.id || find_any_weight(g, f, &m, base));
     return m;
 }
 
@@ -504,7 +535,7 @@ static bool recognise_by_key(grid *g, uint32_t operand, term update)
     f->first = g->run;
     f->keyed = true;
     match m = match_update(g, f, operand, update, &at.later, &base);
-    if (f->weight.id)
+    if (!m.ok || f->weight.id)
         no_fold(g, operand);
     f->part = with_folds(g, m.part);
     if (!terms_equal(s, &nothing, in_first_step(g, with_folds(g, base), g->run), in_first_step(g, f->part, g->run),
@@ -561,8 +592,18 @@ static void recognise(grid *g, uint32_t operand)
     }
     if (f->first == UINT32_MAX)
         summary_stop(s, tp_printf(s->arena, "`%.*s` is not set in the first step on a block", TP_FMT(o->name)));
-    premises later = in_later_steps(g, f->first);
+    premises later = in_later_steps(g, f->first), goes_on = before_last_step(g, f->first);
     match m = match_update(g, f, operand, update, &later, &base);
+    if (!m.ok) { /* the last step may do something else with it */
+        f->but_last = true;
+        f->weight = f->found = (term){0};
+        update = term_decide(s, update, &goes_on);
+        f->narrowed = term_applies(s, update, TP_P_CAST);
+        base = in_first_step(g, update, f->first);
+        m = match_update(g, f, operand, update, &later, &base);
+    }
+    if (!m.ok)
+        no_fold(g, operand);
     f->part = with_folds(g, m.part);
     term first = in_first_step(g, f->part, f->first);
     if (f->weight.id)
@@ -661,9 +702,11 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     if (has_before(&g, t, operand))
         t = decide_parts(s, t, &ends, 0);
     if (has_before(&g, t, operand)) { /* it is its own accumulator */
-        if (form_of(&g, operand)->first != g.run || form_of(&g, operand)->keyed != (g.key.id != 0))
+        const form *f = form_of(&g, operand);
+        if (f->first != g.run || f->keyed != (g.key.id != 0))
             summary_stop(s, tp_printf(s->arena, "`%.*s` is not set in the first step on its block", TP_FMT(o->name)));
-        t = term_element(s, T_AFTER, operand, o->ref_rank, own);
+        if (!f->but_last)
+            t = term_element(s, T_AFTER, operand, o->ref_rank, own);
     }
     t = with_folds(&g, t);
     summary_fits(s, with_folds_in, &g);

@@ -8,6 +8,7 @@
 typedef struct form {
     bool ready, busy;
     bool overwritten; /* nothing of the step before is left */
+    bool but_last;    /* what follows holds for all steps of the run but its last one */
     uint32_t first;   /* the run: this axis and the later ones */
     bool keyed;       /* of that axis only the steps with one key (grid.key) */
     tp_prim fold;     /* SUM, PROD, MAX, MIN, ARGMAX, ARGMIN */

@@ -48,40 +48,61 @@ bool sum_is_free(summary *s, uint32_t id)
     return true;
 }
 
-/* The maximum of masks where a condition fails is that of the points where it
- * holds, if there is one; likewise the minimum of masks above. */
-static bool extreme_limit(summary *s, const atom *fold, uint32_t *out)
+/* The condition under which the body of the fold is a mask and nothing else. No id: there is none. */
+static tp_expr masked_where(summary *s, const atom *fold, int sign)
 {
     const sum body = *sum_get(s, fold->arg[0]);
-    tp_expr fails = {0};
-    int sign = fold->prim == TP_P_MIN ? 1 : -1;
     for (uint32_t i = 0; i < body.n; i++) {
         product p = body.at[i];
         tp_expr guard = p.guard[0];
         if (p.nguards != 1)
             continue;
         p.nguards = 0;
-        if (is_masking(s, &p, sign) && (!fails.id || tp_same(fails, guard)))
-            fails = guard;
+        const sum masked = *sum_get(s, sum_where_guard(s, fold->arg[0], guard, true));
+        if (is_masking(s, &p, sign) && masked.n == 1 && is_masking(s, &masked.at[0], sign))
+            return guard;
     }
-    if ((fold->prim != TP_P_MAX && fold->prim != TP_P_MIN) || !fails.id)
-        return false;
-    const sum masked = *sum_get(s, sum_where_guard(s, fold->arg[0], fails, true));
+    return (tp_expr){0};
+}
+
+/* The maximum of masks where conditions fail is that of the points where all of
+ * them hold, if there is one; likewise the minimum of masks above. */
+static bool extreme_limit(summary *s, const atom *fold, uint32_t *out)
+{
     atom f = *fold;
-    product guards = product_of(1, 1);
-    f.arg[0] = sum_where_guard(s, fold->arg[0], fails, false);
-    guards.nguards = f.nguards;
-    memcpy(guards.guard, f.guard, sizeof guards.guard);
-    if (masked.n != 1 || !is_masking(s, &masked.at[0], sign) || !sum_is_free(s, f.arg[0]) ||
-        !product_guard(s, &guards, condition_normal(s, fails, true)))
+    if (fold->prim != TP_P_MAX && fold->prim != TP_P_MIN)
         return false;
-    f.nguards = guards.nguards;
-    memcpy(f.guard, guards.guard, sizeof f.guard);
+    while (!sum_is_free(s, f.arg[0])) {
+        tp_expr fails = masked_where(s, &f, fold->prim == TP_P_MIN ? 1 : -1);
+        product guards = product_of(1, 1);
+        guards.nguards = f.nguards;
+        memcpy(guards.guard, f.guard, sizeof guards.guard);
+        if (!fails.id || !product_guard(s, &guards, condition_normal(s, fails, true)))
+            return false;
+        f.arg[0] = sum_where_guard(s, f.arg[0], fails, false);
+        f.nguards = guards.nguards;
+        memcpy(f.guard, guards.guard, sizeof f.guard);
+    }
     if (!fold_never_empty(s, &f))
         return false;
     product p = product_of(1, 1);
     product_factor(s, &p, fold_intern(s, &f), 1);
     *out = sum_intern(s, &p, 1);
+    return true;
+}
+
+/* A maximum, a minimum or an absolute value tends to that of what its arguments tend to. */
+static bool continuous_limit(summary *s, const atom *a, bool assumed, uint32_t *out)
+{
+    uint32_t arg[3], n = 0;
+    if (a->prim != TP_P_MAXIMUM && a->prim != TP_P_MINIMUM && a->prim != TP_P_ABS)
+        return false;
+    for (; n < 3 && a->arg[n]; n++) {
+        arg[n] = sum_limit(s, a->arg[n], assumed);
+        if (!sum_is_free(s, arg[n]))
+            return false;
+    }
+    *out = sum_apply(s, a->prim, 0, arg, n, 0);
     return true;
 }
 
@@ -99,6 +120,8 @@ static bool atom_limit(summary *s, uint32_t id, bool assumed, uint32_t *out)
         a = fold_open(s, id);
     if (a.kind == ATOM_FOLD && a.prim != TP_P_SUM)
         return extreme_limit(s, &a, out);
+    if (a.kind == ATOM_APPLY)
+        return continuous_limit(s, &a, assumed, out);
     if (a.kind != ATOM_FOLD && a.kind != ATOM_INVERSE)
         return false;
     uint32_t x = sum_limit(s, a.arg[0], assumed);
@@ -130,6 +153,10 @@ static uint32_t product_limit(summary *s, const product *p, bool assumed)
                 kept[n++] = e.at[i];
         vanishes = n < e.n;
         rest.exponent = n ? sum_from(s, kept, n) : 0;
+        if (rest.exponent && !sum_is_free(s, rest.exponent))
+            rest.exponent = sum_limit(s, rest.exponent, assumed);
+        if (rest.exponent && sum_get(s, rest.exponent)->n == 0)
+            rest.exponent = 0;
         if (rest.exponent && !sum_is_free(s, rest.exponent))
             return as_it_is;
     }
