@@ -5,8 +5,8 @@
 #include "cli/assess.h"
 #include "cli/cli.h"
 #include "cli/watchdog.h"
-#include "cost/text.h"
 #include "reference/reference.h"
+#include "report/usual.h"
 
 typedef struct assess_call {
     tp_cli *c;
@@ -33,21 +33,6 @@ static void check_names(assess_call *r, const tp_kernel *k)
             refuse(r, tp_printf(r->j->arena, "--size: `%.*s` is no size of the spec that is open",
                                 TP_FMT(r->sizes[i].name)));
     }
-}
-
-/* Those of --size, and usual ones, halved until the spec allows them; NULL: it allows none. */
-static int64_t *sizes_of(assess_call *r, const tp_kernel *k)
-{
-    int64_t *env = TP_NEWN(r->j->arena, int64_t, tp_sym_count(k->exprs) + 1), wish = TP_TYPICAL_SIZE;
-    check_names(r, k);
-    do {
-        for (uint32_t i = 0; i < k->nsizes; i++)
-            if (tp_is_open_size(&k->sizes[i]))
-                env[k->sizes[i].sym] = tp_typical_size(k, &k->sizes[i], wish);
-        for (uint32_t i = 0; i < r->c->size.len; i++)
-            env[tp_size_find(k, r->sizes[i].name)->sym] = r->sizes[i].value;
-    } while (!tp_in_proven_domain(r->j->arena, k, env) && (wish /= 2));
-    return wish ? env : NULL;
 }
 
 /* ---- the model ---- */
@@ -89,7 +74,8 @@ static bool measure(assess_call *r, tp_assessed *at, const tp_case *one)
 static void add_kernel(assess_call *r, const tp_kernel *k)
 {
     tp_assessed at = {.kernel = k};
-    tp_case one = {.kernel = k, .env = sizes_of(r, k)};
+    check_names(r, k);
+    tp_case one = {.kernel = k, .env = tp_usual_sizes(r->j->arena, k, r->sizes, r->c->size.len)};
     if (!one.env) {
         at.why = TP_S("the spec allows none of the sizes that were tried: give --size NAME=VALUE");
         at.text = TP_S("usual sizes");
