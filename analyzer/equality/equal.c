@@ -396,7 +396,13 @@ bool terms_equal(summary *s, const premises *p, term a, term b, bool reference)
         x = left;
         y = right;
     }
-    return sums_equal(s, p, x, y, MAX_CASES);
+    if (sums_equal(s, p, x, y, MAX_CASES))
+        return true;
+    uint32_t left = sum_without_nothing(s, p, x), right = sum_without_nothing(s, p, y);
+    if (left == x && right == y)
+        return false;
+    record_open(s, TP_LAW_NOTHING);
+    return sums_equal(s, p, left, right, MAX_CASES);
 }
 
 /* ---- all of it ---- */

@@ -157,6 +157,9 @@ uint32_t fold_intern(summary *s, atom *f);
 /* Is some point in the fold, for all sizes? */
 bool fold_never_empty(summary *s, const atom *f);
 
+/* nothing.c: it without sums over no points, where p holds. */
+uint32_t sum_without_nothing(summary *s, const premises *p, uint32_t id);
+
 /* prefix.c: sums over ranges in it as differences of sums from the beginning. */
 uint32_t sum_prefixes(summary *s, uint32_t x);
 
