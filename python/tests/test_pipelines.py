@@ -159,6 +159,18 @@ def gathered(ids, count, x, ahead=True):
     return pl.pallas_call(kernel, in_specs=[small, small, FAR], out_specs=FAR, out_shape=jax.ShapeDtypeStruct(x.shape, F32))(count, ids, x)
 
 
+def bounded(starts, x, more=0):
+    """Rows of groups of any length, each of which fits a window."""
+    def kernel(starts, x_hbm, o_hbm):
+        def body(x_ref, o_ref):
+            o_ref[...] = x_ref[...] * 2
+
+        spec = pl.BlockSpec((pl.BoundedSlice(16), 8, 128), lambda g: (pl.ds(starts[g], starts[g + 1] - starts[g] + more), 0, 0))
+        pltpu.emit_pipeline(body, grid=(starts.shape[0] - 1,), in_specs=[spec], out_specs=[spec])(x_hbm, o_hbm)
+
+    return call(kernel, starts, x, out=[x.shape], tables=1)
+
+
 def divided(x):
     """Two cores share the steps of a pipeline."""
     def kernel(x_hbm, o_hbm):
@@ -201,7 +213,8 @@ RIGHT = {
     "of views": (lambda x, y: products(x, y, by_view=True), BATCHES),
     "two of them": (twice, (R,)), "two ragged ones": (twice, (R[:56],)),
     "of groups": (grouped, (STARTS, R, kernels.array(3, 128, 128, seed=1))), "of groups in parallel": (lambda s, x, w: grouped(s, x, w, semantics=("parallel",)), (STARTS, R, kernels.array(3, 128, 128, seed=1))),
-    "in one another": (nested, (kernels.array(2, 32, 128),)), "into segments": (summed, (SEGMENT, R)), "over inputs in SMEM": (gathered, (jnp.array([3, 0, 1, 1], jnp.int32), jnp.array([4], jnp.int32), R)), "on two cores": (divided, (R,)),
+    "in one another": (nested, (kernels.array(2, 32, 128),)), "into segments": (summed, (SEGMENT, R)), "over inputs in SMEM": (gathered, (jnp.array([3, 0, 1, 1], jnp.int32), jnp.array([4], jnp.int32), R)), "of bounded slices": (bounded, (jnp.array([0, 16, 16, 21, 32], jnp.int32), kernels.array(32, 8, 128))),
+    "on two cores": (divided, (R,)),
     "by a table": (by_count, (jnp.array([4], jnp.int32), R)),
 }
 LONGER = {"a product", "in a scope", "ragged", "in a grid", "in a parallel grid", "of views", "by a table", "over inputs in SMEM"}  # a grid; the others are loops
@@ -235,6 +248,7 @@ WRONG = [
     (lambda x: twice(x, steps=1), (R,), "TP102"), (lambda x: twice(x, steps=-1), (R,), "TP404"), (lambda x: twice(x, late=1), (R,), "TP102"),
     (lambda s, x, w: grouped(s, x, w, at=lambda g, t, first: first // 16 + t + 1), RIGHT["of groups"][1], "TP102"),
     (lambda s, x, w: grouped(s, x, w, at=lambda g, t, first: t), RIGHT["of groups"][1], "TP401"), (lambda s, x: summed(s, x, init=False), (SEGMENT, R), "TP404"),
+    (bounded, (jnp.array([0, 16, 16, 20, 31], jnp.int32), kernels.array(32, 8, 128)), "TP401"), (bounded, (jnp.array([0, 17, 32], jnp.int32), kernels.array(32, 8, 128)), "TP102"),
     (gathered, (jnp.array([3, 0, 4, 1], jnp.int32), jnp.array([4], jnp.int32), R), "TP101"),
     (summed, (jnp.array([0, 1, 3, 2], jnp.int32), R), "TP102"), (by_count, (jnp.array([3], jnp.int32), R), "TP401"), (by_count, (jnp.array([5], jnp.int32), R), "TP101"),
 ]

@@ -34,6 +34,20 @@ class Window:
     before: list[str] = dataclasses.field(default_factory=list)  # where changes are not certain: names of the block of the turn before
 
 
+@dataclasses.dataclass
+class Span:
+    """What a block takes of one dimension of its array."""
+
+    start: str
+    size: int | None  # None: one index
+    extent: int  # of the array
+    count: str | None = None  # how many of `size` there are, where that is known when it is copied
+
+    @property
+    def hangs_over(self) -> bool:
+        return self.count is None and self.size is not None and self.extent % self.size != 0
+
+
 class Pipelines(Copies):
     """`pltpu.emit_pipeline` moves its windows while other steps compute; what it computes is what this loop does:
     at the turn that changes its block an input comes in and an output is undefined, behind the last turn of its block the output goes out."""
@@ -117,7 +131,7 @@ class Pipelines(Copies):
     def block_of(self, pipe: Pipeline, n: int, w: Window, steps: list[Value], ids: list[Value]) -> list[Value]:
         """The index of the window's block in this turn, under names."""
         if pipelines.is_trivial(pipe, n):
-            return [number(0, "int32")] * len(w.block.block_shape)
+            return [number(0, "int32") for _ in w.block.block_shape]
         j = w.block.index_map_jaxpr.jaxpr
         self.bind(j.constvars, [self.read(a) for a in pipe.captured[n]])
         self.bind(j.invars, [*ids, *[number(0, "int32")] * (len(j.invars) - len(ids))])
@@ -144,7 +158,7 @@ class Pipelines(Copies):
         if space not in ("any", "hbm") or own not in ("vmem", "smem"):
             raise Unsupported(f"a pipeline that moves `{array.name}` from {space} to {own} is not supported", self.place)
         extents = [p[1] if p[0] == "full" else p[2] for p in view if p[0] != "int"]
-        ragged = any(s is not None and d % s for s, d in zip(sizes, extents, strict=True))
+        ragged = any(s is not None and (d % s or self.is_cut(b)) for s, d, b in zip(sizes, extents, block.block_shape, strict=True))
         if ragged:
             self.fits_tiles(block, sizes)
         stale = output and not self.written_first(pipe.body, pipe.body.invars[n])
@@ -168,16 +182,21 @@ class Pipelines(Copies):
         kind = type(d).__name__
         if d is None or kind == "Squeezed":
             return None
-        if kind == "Blocked":
+        if kind in ("Blocked", "BoundedSlice") or kind == "Element" and not any(d.padding):
             return int(d.block_size)
         raise Unsupported(f"a dimension of kind {kind} in the block of `{array.name}` in a pipeline is not supported", self.place,
                           "give its size as a number: blocks start at multiples of it")
 
+    @staticmethod
+    def is_cut(d: Any) -> bool:
+        """Is how much of the block there is known only when it is copied? It starts at any element."""
+        return type(d).__name__ in ("BoundedSlice", "Element")
+
     def fits_tiles(self, block: Any, sizes: list[int | None]) -> None:
         """A last block that is cut off ends at a tile: JAX asks that blocks consist of them."""
-        for s, d, tile in zip(sizes, block.array_aval.shape, jx.tiles_of(block.array_aval), strict=True):
-            if s is not None and d % s and s % tile:
-                raise Unsupported(f"blocks of {s} in {d} elements: where the last one is cut off, JAX needs blocks of a multiple of {tile}", self.place)
+        for b, s, d, tile in zip(block.block_shape, sizes, block.array_aval.shape, jx.tiles_of(block.array_aval), strict=True):
+            if s is not None and s % tile and (d % s or self.is_cut(b)):
+                raise Unsupported(f"blocks of {s} in {d} elements: where one is cut off, JAX needs blocks of a multiple of {tile}", self.place)
 
     def room(self, array: Ref, shape: tuple[int, ...], block: Any, count: int) -> Ref:
         """Scratch for so many buffers of this shape, and of it the first: that of a pipeline that has ended, else new."""
@@ -230,7 +249,7 @@ class Pipelines(Copies):
     def watch(self, windows: list[Window]) -> None:
         """Outputs whose index map tells in each turn anew whether the block is another one."""
         for w in windows:
-            w.before = [self.name("b") for _ in w.block.block_shape]
+            w.before = [self.name("b") for _ in w.block.index_map_jaxpr.jaxpr.outvars]
             for name in w.before:
                 self.line(f"{name} = full((), -1, int32)")
 
@@ -251,54 +270,80 @@ class Pipelines(Copies):
 
     def move(self, w: Window, at: list[Value], out: bool) -> None:
         """One copy of what lies in the array; what does not is undefined."""
-        ragged = []
-        places: list[tuple[Any, int, int]] = []  # by dimension of the block: its start, its size, what is left of the array there
         extents = [p[1] if p[0] == "full" else p[2] for p in w.view if p[0] != "int"]
-        for d, index, extent in zip(w.block.block_shape, at, extents, strict=True):
-            size = self.size_of(d, w.array)
-            start = index.text if size is None else self.times(index, size)
-            places.append((start, size, extent))
-            if size is not None and extent % size:
-                ragged.append(len(places) - 1)
-        if ragged and not out:
+        indices = w.block.index_map_out_tree.unflatten(at)
+        spans = [self.span(w, *given) for given in zip(w.block.block_shape, indices, extents, strict=True)]
+        if not out and any(s.hangs_over or s.count is not None for s in spans):
             self.forget(w)
-        self.arms(w, places, ragged, [], out)
+        self.arms(w, spans, [n for n, s in enumerate(spans) if s.hangs_over], [], out)
+
+    def span(self, w: Window, d: Any, index: Any, extent: int) -> Span:
+        size = self.size_of(d, w.array)
+        if size is None:
+            return Span(index.text, None, extent)
+        if not self.is_cut(d):
+            return Span(self.times(index, size), size, extent)
+        start, count = (index, number(size, "int32")) if type(d).__name__ == "Element" else (self.scalar(index.start), self.scalar(index.size))
+        return Span(start.text, size, extent, self.assign(Value(f"minimum({self.typed(count)}, {extent} - {start.operand()})")).text)
+
+    @staticmethod
+    def scalar(x: Any) -> Value:
+        """A part of a slice: a value, or a number where it is known."""
+        return x if isinstance(x, Value) else number(int(x), "int32")
 
     @staticmethod
     def times(index: Value, size: int) -> str:
         return str(int(index.number) * size) if index.number is not None else index.text if size == 1 else f"{index.operand()} * {size}"
 
-    def arms(self, w: Window, places: list[Any], ragged: list[int], short: list[int], out: bool) -> None:
+    def arms(self, w: Window, spans: list[Span], ragged: list[int], short: list[int], out: bool) -> None:
         """The copy, whole or without what hangs over: an arm for each."""
         if not ragged:
-            self.copied(w, places, short, out)
+            self.rows(w, spans, short, out)
             return
         first, *rest = ragged
-        start, size, extent = places[first]
-        if size > extent:
-            self.arms(w, places, rest, [*short, first], out)
+        s = spans[first]
+        assert s.size is not None
+        if s.size > s.extent:
+            self.arms(w, spans, rest, [*short, first], out)
             return
-        with self.inside(f"if {start} + {size} <= {extent}:"):
-            self.arms(w, places, rest, short, out)
+        with self.inside(f"if {s.start} + {s.size} <= {s.extent}:"):
+            self.arms(w, spans, rest, short, out)
         with self.inside("else:"):
-            self.arms(w, places, rest, [*short, first], out)
+            self.arms(w, spans, rest, [*short, first], out)
 
-    def copied(self, w: Window, places: list[Any], short: list[int], out: bool) -> None:
-        given, far, near = iter(enumerate(places)), [], []
+    def rows(self, w: Window, spans: list[Span], short: list[int], out: bool) -> None:
+        """The copy, where a dimension has so many of its rows: one by one."""
+        turns: dict[int, str] = {}
+        with contextlib.ExitStack() as loops:
+            for n, s in enumerate(spans):
+                if s.count is not None:
+                    turns[n] = self.name("r")
+                    loops.enter_context(self.inside(f"for {turns[n]} in range({s.count}):"))
+            self.copied(w, spans, short, turns, out)
+
+    def copied(self, w: Window, spans: list[Span], short: list[int], turns: dict[int, str], out: bool) -> None:
+        given, far, near = iter(enumerate(spans)), [], []
         for part in w.view:
             if part[0] == "int":
                 far.append(part)
                 continue
-            n, (start, size, extent) = next(given)
+            n, s = next(given)
             begin, stride = (part[1], part[3]) if part[0] == "slice" else ("0", 1)
-            if size is None:
+            start = add_text(s.start, turns[n], 1) if n in turns else s.start
+            if s.size is None:
                 far.append(("int", add_text(begin, start, stride)))
                 continue
-            length = extent % size if n in short else size
-            whole = part[0] == "full" and length == extent and start == "0"
+            length = 1 if n in turns else s.extent % s.size if n in short else s.size
+            whole = part[0] == "full" and length == s.extent and start == "0"
             far.append(part if whole else ("slice", add_text(begin, start, stride), length, stride))
-            near.append(("slice", "0", length, 1) if n in short else ("full", size))
-        if w.buffer.slot:
-            near = [("slice", w.buffer.slot[0][1], near[0][-2] if near[0][0] == "slice" else near[0][1], 1)] if len(w.buffer.slot) == 1 else [w.buffer.slot[0], *near]
-        there, here = self.subscripted(w.array, far), self.subscripted(w.buffer, near)
+            near.append(("slice", turns.get(n, "0"), length, 1) if n in short or n in turns else ("full", s.size))
+        there, here = self.subscripted(w.array, far), self.subscripted(w.buffer, self.within(w.buffer, near))
         self.line(f"copy({here}, {there})" if out else f"copy({there}, {here})")
+
+    @staticmethod
+    def within(buffer: Ref, parts: list[Any]) -> list[Any]:
+        """Parts of the first of several buffers, as parts of all of them: in front of them, or, of one dimension, one behind the other."""
+        if len(buffer.slot) != 1:
+            return [*buffer.slot[:1], *parts]
+        [part] = parts
+        return [part if part[0] == "slice" else ("slice", "0", part[1], 1)]
