@@ -1,5 +1,8 @@
 """Pipelines inside of kernels (`pltpu.emit_pipeline`): as a longer grid where a kernel is one, else as the loop that one stands for."""
 
+import json
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,8 +12,10 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 import kernels
+import test_emit
 import tileproof
-from tileproof import pipelines
+from tileproof import fields, pipelines
+from tileproof import jaxpr as jx
 
 F32 = jnp.float32
 FAR = pl.BlockSpec(memory_space=pl.ANY)
@@ -171,6 +176,18 @@ def bounded(starts, x, more=0):
     return call(kernel, starts, x, out=[x.shape], tables=1)
 
 
+def reshaped(starts, x):
+    """The same over a view that makes groups of eight rows of a matrix."""
+    def kernel(starts, x_hbm, o_hbm):
+        def body(x_ref, o_ref):
+            o_ref[...] = x_ref[...] * 2
+
+        spec = pl.BlockSpec((pl.BoundedSlice(4), 8, 128), lambda g: (pl.ds(starts[g], starts[g + 1] - starts[g]), 0, 0))
+        pltpu.emit_pipeline(body, grid=(starts.shape[0] - 1,), in_specs=[spec], out_specs=[spec])(x_hbm.reshape(-1, 8, 128), o_hbm.reshape(-1, 8, 128))
+
+    return call(kernel, starts, x, out=[x.shape], tables=1)
+
+
 def divided(x):
     """Two cores share the steps of a pipeline."""
     def kernel(x_hbm, o_hbm):
@@ -259,6 +276,53 @@ def test_a_defect_is_found(fn, args, rule):
     reference = {"TP701": lambda x, y: x @ y}.get(rule)
     report = tileproof.verify(fn, reference, *args) if reference else tileproof.check(fn, *args)
     assert rule in {f.rule for f in report.of("violated")}, report
+
+
+def test_a_view_by_reshape():
+    """No interpreter of JAX runs it."""
+    starts = jnp.array([0, 4, 4, 5, 8], jnp.int32)
+    report = tileproof.check(reshaped, starts, R)
+    assert report.ok and not report.of("unknown"), report
+    assert tileproof.assert_equivalent(reshaped, lambda _, x: x * 2, starts, R) == 1
+
+
+@pytest.mark.parametrize("name", ["two ragged ones", "into segments", "of bounded slices"])
+def test_the_loop_is_emitted_as_one(name, tmp_path):
+    fn, args = RIGHT[name]
+    [spec] = tileproof.from_pallas(fn, *args)
+    path = tmp_path / "loop.tile.json"
+    path.write_text(json.dumps(spec))
+    again = test_emit.emitted(path, tmp_path)
+    want = [again(*args, interpret=True)] if len(spec["outputs"]) == 1 else again(*args, interpret=True)
+    assert tileproof.assert_equivalent(fn, lambda *_: want[0] if len(want) == 1 else list(want), *args) == 1
+
+
+def over(*specs, refs=lambda x, o: (x, o), body=lambda x, o: o.__setitem__(..., x[...]), grid=(4,), **how):
+    def fn(x):
+        return call(lambda x_hbm, o_hbm: pltpu.emit_pipeline(body, grid=grid, in_specs=specs[:1], out_specs=specs[1:])(*refs(x_hbm, o_hbm), **how), x, out=[x.shape])
+
+    return fn
+
+
+REFUSED = {
+    "`o_hbm` comes in and goes out in one pipeline": over(ROWS, ROWS, refs=lambda x, o: (o, o)),
+    "a pipeline over a view of `x_hbm` through reshape": over(ROWS, ROWS, refs=lambda x, o: (x.reshape(4, 2, 8, 128).reshape(64, 128), o)),
+    "an index map of a pipeline that asks for a program id": over(pl.BlockSpec((16, 128), lambda i: (pl.program_id(0), 0)), ROWS),
+    "an Element block with padding in a pipeline": over(pl.BlockSpec((pl.Element(16, (0, 8)), pl.Element(128)), lambda i: (i * 16, 0)), ROWS),
+    "blocks of 12 in 64 elements: where one is cut off, JAX needs blocks of a multiple of 8": over(pl.BlockSpec((12, 128), lambda i: (i, 0)), pl.BlockSpec((12, 128), lambda i: (i, 0))),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_not_read_is_refused_by_name(what):
+    with pytest.raises(tileproof.Unsupported, match=re.escape(what)):
+        tileproof.from_pallas(REFUSED[what], R)
+
+
+def test_parameters_of_the_primitive_are_listed():
+    closed = jx.trace(matmul, (X, Y))
+    [pipeline] = [e for s in jx.sites(closed) for e in jx.equations(s.equation.params["jaxpr"])]
+    assert set(pipeline.params) == set(fields.EMIT_PIPELINE)
 
 
 def test_a_jax_without_the_primitive_is_named(monkeypatch):

@@ -157,7 +157,7 @@ class Pipelines(Copies):
             return Window(block, view, array, array, None, -1, True, False, False)
         if space not in ("any", "hbm") or own not in ("vmem", "smem"):
             raise Unsupported(f"a pipeline that moves `{array.name}` from {space} to {own} is not supported", self.place)
-        extents = [p[1] if p[0] == "full" else p[2] for p in view if p[0] != "int"]
+        extents = self.extents(view)
         ragged = any(s is not None and (d % s or self.is_cut(b)) for s, d, b in zip(sizes, extents, block.block_shape, strict=True))
         if ragged:
             self.fits_tiles(block, sizes)
@@ -170,19 +170,37 @@ class Pipelines(Copies):
         return Window(block, view, array, buffer, undefined, level, certain, output, stale)
 
     def seen(self, array: Ref, transforms: list[Any], leaf: Any) -> list[Any]:
+        """The parts of the array; one that a reshape cuts in two is ("split", how many, of how many)."""
         parts = self.parts_of(array)
         for t in transforms:
+            if jx.view_kind(t) == "reshape" and t is transforms[-1] and (split := self.split(parts, tuple(t.shape))):
+                parts = split
+                continue
             if jx.view_kind(t) != "indexer":
                 raise Unsupported(f"a pipeline over a view of `{array.name}` through {jx.view_kind(t)} is not supported", self.place)
             if not self.takes_all(t, leaf):
                 parts = self.compose(array, parts, t.indices, leaf)
         return parts
 
+    @staticmethod
+    def split(parts: list[Any], shape: tuple[int, ...]) -> list[Any] | None:
+        """The parts, one whole dimension of which becomes two; None: the reshape is another one."""
+        for at, p in enumerate(parts):
+            rest = [q[1] for q in parts[:at] + parts[at + 1:]]
+            if all(q[0] == "full" for q in parts) and len(shape) == len(parts) + 1 and list(shape[:at]) + list(shape[at + 2:]) == rest and shape[at] * shape[at + 1] == p[1]:
+                return [*parts[:at], ("split", int(shape[at]), int(shape[at + 1])), *parts[at + 1:]]
+        return None
+
+    @staticmethod
+    def extents(view: list[Any]) -> list[int]:
+        """By dimension of the view."""
+        return [n for p in view if p[0] != "int" for n in (p[1:3] if p[0] == "split" else p[1:2] if p[0] == "full" else p[2:3])]
+
     def size_of(self, d: Any, array: Ref) -> int | None:
         kind = type(d).__name__
         if d is None or kind == "Squeezed":
             return None
-        if kind in ("Blocked", "BoundedSlice") or kind == "Element" and not any(d.padding):
+        if kind in ("Blocked", "BoundedSlice", "Element"):
             return int(d.block_size)
         raise Unsupported(f"a dimension of kind {kind} in the block of `{array.name}` in a pipeline is not supported", self.place,
                           "give its size as a number: blocks start at multiples of it")
@@ -270,20 +288,22 @@ class Pipelines(Copies):
 
     def move(self, w: Window, at: list[Value], out: bool) -> None:
         """One copy of what lies in the array; what does not is undefined."""
-        extents = [p[1] if p[0] == "full" else p[2] for p in w.view if p[0] != "int"]
         indices = w.block.index_map_out_tree.unflatten(at)
-        spans = [self.span(w, *given) for given in zip(w.block.block_shape, indices, extents, strict=True)]
+        looped = [k for p in w.view if p[0] != "int" for k in ((True, False) if p[0] == "split" else (False,))]
+        spans = [self.span(w, *given) for given in zip(w.block.block_shape, indices, self.extents(w.view), looped, strict=True)]
         if not out and any(s.hangs_over or s.count is not None for s in spans):
             self.forget(w)
         self.arms(w, spans, [n for n, s in enumerate(spans) if s.hangs_over], [], out)
 
-    def span(self, w: Window, d: Any, index: Any, extent: int) -> Span:
+    def span(self, w: Window, d: Any, index: Any, extent: int, looped: bool) -> Span:
         size = self.size_of(d, w.array)
         if size is None:
             return Span(index.text, None, extent)
-        if not self.is_cut(d):
+        if not self.is_cut(d) and not looped:
             return Span(self.times(index, size), size, extent)
-        start, count = (index, number(size, "int32")) if type(d).__name__ == "Element" else (self.scalar(index.start), self.scalar(index.size))
+        start, count = (self.scalar(index.start), self.scalar(index.size)) if type(d).__name__ == "BoundedSlice" else (index, number(size, "int32"))
+        if not self.is_cut(d):
+            start = self.index(self.times(index, size))
         return Span(start.text, size, extent, self.assign(Value(f"minimum({self.typed(count)}, {extent} - {start.operand()})")).text)
 
     @staticmethod
@@ -328,6 +348,13 @@ class Pipelines(Copies):
                 far.append(part)
                 continue
             n, s = next(given)
+            if part[0] == "split":  # rows of one after the other, each of them whole
+                _, whole = next(given)
+                if s.size is None or whole.start != "0" or whole.size != part[2]:
+                    raise Unsupported(f"a pipeline over parts of rows of `{w.array.name}`, which a reshape makes, is not supported", self.place)
+                far.append(("slice", add_text("0", add_text(s.start, turns[n], 1), part[2]), part[2], 1))
+                near += [("int", turns[n]), ("full", part[2])]
+                continue
             begin, stride = (part[1], part[3]) if part[0] == "slice" else ("0", 1)
             start = add_text(s.start, turns[n], 1) if n in turns else s.start
             if s.size is None:
