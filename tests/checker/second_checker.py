@@ -5,7 +5,7 @@
 (docs/CERTIFICATES.md). Here each reads the same files, and every line has to
 get the same verdict from both:
 
-- what lint and verify write of the gallery and of the rules' examples;
+- what lint and verify write of the gallery, of the rules' examples, of copies in flight, masked loads and aliases;
 - random obligations that were proven, and forgeries of their proofs and claims (tests/unit/test_forgeries.c);
 - texts changed at random, member by member (seeded);
 - tests/checker/forged.json: forgeries written by hand, each against one side condition.
@@ -270,8 +270,12 @@ def compare(o, folder):
     c, pool = Comparison(folder), []
     kernels = sorted(glob.glob(str(ROOT / "examples/*/*.tile.json")))
     whole = [k for k in kernels if "/broken/" not in k]
+    others = lambda pattern: sorted(glob.glob(str(ROOT / "tests" / pattern)))
     for what, command, specs in (("gallery, lint", "lint", kernels), ("gallery, verify", "verify", whole),
-                                 ("rules' examples", "lint", sorted(glob.glob(str(ROOT / "tests/rules/*/*.tile.json"))))):
+                                 ("rules' examples", "lint", others("rules/*/*.tile.json")),
+                                 ("copies in flight", "lint", others("copies/*.tile.json")),
+                                 ("masked loads and stores", "lint", others("semantics/masked_*.tile.json")),
+                                 ("equality", "verify", others("equality/alias_*.tile.json"))):
         if command == "verify" and o.quick:
             continue
         path = folder / "written.certs"
