@@ -155,6 +155,8 @@ struct json_object *tp_finding_json(const tp_source *source, const tp_finding *f
 void tp_write_sarif(const tp_report *r, bool full, FILE *out);
 
 /* Text helpers of the renderers. */
+/* "all 27 of a box", "8 of the 20 of a box"; "" where no shape of it was equal. */
+tp_str tp_box_share_text(tp_arena *a, const tp_equiv *e);
 tp_str tp_opinion_text(tp_arena *a, const tp_opinion *o);                  /* "159 equal at sizes up to …" */
 tp_str tp_witness_text(tp_arena *a, const tp_witness *w);                  /* "M = 129, i = 1" */
 tp_str tp_sizes_text(tp_arena *a, const tp_kernel *k, const int64_t *env); /* "M = 3, N = 200": of open sizes */

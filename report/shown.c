@@ -188,6 +188,16 @@ tp_str tp_domain_but(const tp_spec_report *s)
     return (tp_str){NULL, 0};
 }
 
+tp_str tp_box_share_text(tp_arena *a, const tp_equiv *e)
+{
+    const char *box = e->box_constants.n ? "part of a box" : "box";
+    if (!e->box.equal)
+        return TP_S("");
+    if (e->box.equal == e->box_shapes)
+        return tp_printf(a, "all %u of a %s", e->box.equal, box);
+    return tp_printf(a, "%u of the %llu of a %s", e->box.equal, (unsigned long long)e->box_shapes, box);
+}
+
 tp_str tp_opinion_text(tp_arena *a, const tp_opinion *o)
 {
     tp_buf b = {.arena = a};

@@ -25,6 +25,15 @@ static void add_pair(tp_arena *a, tp_equality *all, tp_str pair)
     tp_push(a, all->constants, pair);
 }
 
+void tp_equality_join(tp_arena *a, tp_equality *all, const tp_equality *one)
+{
+    all->given |= one->given;
+    all->masks |= one->masks;
+    all->casts |= one->casts;
+    for (uint32_t c = 0; c < one->constants.len; c++)
+        add_pair(a, all, one->constants.at[c]);
+}
+
 tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_options *o, const tp_findings *findings)
 {
     tp_equality all = {.proven = true, .grade = TP_GRADE_CERT};
@@ -47,9 +56,7 @@ tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_o
         if (one.grade > all.grade)
             all.grade = one.grade;
         all.proven = one.proven;
-        all.given |= one.given;
-        all.masks |= one.masks;
-        all.casts |= one.casts;
+        tp_equality_join(a, &all, &one);
         all.outputs += one.outputs;
         all.replayed += one.replayed;
         all.steps += one.steps;
@@ -58,8 +65,6 @@ tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_o
         all.open |= one.open;
         if (!all.unreplayed.n)
             all.unreplayed = one.unreplayed;
-        for (uint32_t c = 0; c < one.constants.len; c++)
-            add_pair(a, &all, one.constants.at[c]);
         all.reason = one.reason;
         all.detail = one.detail;
         all.loc = one.loc;

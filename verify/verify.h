@@ -99,6 +99,8 @@ void tp_hold_witnesses_against_runs(tp_arena *a, tp_spec_report *r);
 /* equality.c: for all sizes and dtype combinations; findings: what tp_analyze()
  * says of the rules on which it rests. */
 tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_options *o, const tp_findings *findings);
+/* What `one` takes for granted, `all` does, too. */
+void tp_equality_join(tp_arena *a, tp_equality *all, const tp_equality *one);
 
 /* evidence.c: what --require names, i < TP_NEVIDENCE. */
 typedef struct tp_evidence_names {
@@ -144,6 +146,7 @@ typedef struct tp_versions {
     } verdict;
     uint32_t cases, open; /* in which they agree; that could not be compared: why_not_run, of the first */
     tp_witness *witness;
+    tp_str terms; /* proven: what both proofs take for granted, "; given F1; casts are the identity" */
     tp_str why_not_proven, why_not_run;
 } tp_versions;
 /* Of two checked, valid jobs; the settings are those of the check. Results

@@ -3,6 +3,7 @@
 
 #include "base/budget.h"
 #include "kernels/machine/machine.h"
+#include "spec/facts.h"
 #include "verify/verify.h"
 
 /* What says how a kernel is called and judged, not what it computes. */
@@ -175,6 +176,7 @@ typedef struct proof {
     const tp_check_settings *s;
     tp_job spliced;
     bool proven;
+    tp_equality both; /* what the two take for granted */
     tp_str why;
 } proof;
 
@@ -183,6 +185,7 @@ static bool proves(tp_arena *a, proof *p, const tp_spec *s, const tp_findings *f
     tp_equality q = tp_check_equality(a, s, &p->s->analysis, findings);
     if (!q.proven)
         p->why = tp_printf(a, "the %s one is not proven to be the old reference: %.*s", which, TP_FMT(q.reason));
+    tp_equality_join(a, &p->both, &q);
     return q.proven;
 }
 
@@ -210,14 +213,19 @@ static void prove(void *arg)
                 proves(a, p, p->spliced.report.spec, &p->new->report.findings, "new");
 }
 
-static bool proven_equal(tp_arena *a, const tp_job *old, const tp_job *new, const tp_check_settings *s, tp_str *why)
+/* Into v: whether it is proven, what that takes for granted, or why not. */
+static void compare_by_proof(tp_arena *a, const tp_job *old, const tp_job *new, const tp_check_settings *s,
+                             tp_versions *v)
 {
     proof p = {.old = old, .new = new, .s = s};
     p.spliced.arena = tp_arena_child(a);
     tp_status st = tp_try(p.spliced.arena, prove, &p);
-    *why = st == TP_OK ? tp_printf(a, "%.*s", TP_FMT(p.why)) : tp_budget_or(a, TP_S("memory ran out"));
+    v->verdict = st == TP_OK && p.proven ? TP_VERSIONS_PROVEN : TP_VERSIONS_TESTED;
+    v->terms = tp_printf(a, "%s%s%.*s", p.both.given ? "; given " : "", tp_fact_names(p.both.given),
+                         TP_FMT(tp_equality_terms(a, &p.both)));
+    v->why_not_proven =
+        st == TP_OK ? tp_printf(a, "%.*s", TP_FMT(p.why)) : tp_budget_or(a, TP_S("memory ran out"));
     tp_job_free(&p.spliced);
-    return st == TP_OK && p.proven;
 }
 
 /* ---- by execution ---- */
@@ -307,6 +315,6 @@ tp_versions tp_compare_versions(tp_arena *a, tp_job *old, tp_job *new, const tp_
     if (v.witness)
         v.verdict = TP_VERSIONS_DIFFERENT;
     else if (v.cases)
-        v.verdict = proven_equal(a, old, new, s, &v.why_not_proven) ? TP_VERSIONS_PROVEN : TP_VERSIONS_TESTED;
+        compare_by_proof(a, old, new, s, &v);
     return v;
 }

@@ -326,6 +326,18 @@ static void put_names(tp_buf *b, uint64_t laws)
         }
 }
 
+tp_str tp_equality_terms(tp_arena *a, const tp_equality *q)
+{
+    tp_buf b = {.arena = a};
+    if (q->masks)
+        tp_buf_c(&b, "; finite masks taken as infinite");
+    if (q->casts)
+        tp_buf_c(&b, "; casts are the identity");
+    for (uint32_t i = 0; i < q->constants.len; i++)
+        tp_buf_printf(&b, "%s%.*s", i ? ", " : "; taken as equal: ", TP_FMT(q->constants.at[i]));
+    return tp_buf_view(&b);
+}
+
 tp_str tp_equality_trust(tp_arena *a, const tp_equality *q)
 {
     tp_buf b = {.arena = a};

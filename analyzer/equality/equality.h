@@ -36,6 +36,8 @@ typedef struct tp_equality {
     tp_loc loc;                 /* of the statement that stopped it; end 0: none */
 } tp_equality;
 
+/* What a proof takes for granted, in words that go on: "; casts are the identity; taken as equal: 0.33333334 = 1/3". */
+tp_str tp_equality_terms(tp_arena *a, const tp_equality *q);
 /* What a proof asks to be trusted beside its obligations: the kind of its rewriting, in words. */
 tp_str tp_equality_trust(tp_arena *a, const tp_equality *q);
 

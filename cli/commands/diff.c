@@ -132,8 +132,8 @@ static void compare_results(diff *d)
     switch (v.verdict) {
     case TP_VERSIONS_PROVEN:
         printf("results: equal over the reals for all sizes that both have, by proof (both are what the old reference "
-               "says), and on %u cases",
-               v.cases);
+               "says%.*s), and on %u cases",
+               TP_FMT(v.terms), v.cases);
         break;
     case TP_VERSIONS_TESTED:
         printf("results: equal over the reals on %u cases; not proven for all sizes (%.*s)", v.cases,

@@ -291,10 +291,8 @@ static void algebra_line(const painter *p, const tp_equiv *e)
         return;
     }
     fprintf(p->out, "equal over the reals at %u shape%s", equal, equal == 1 ? "" : "s");
-    if (e->box.equal && e->box.equal == e->box_shapes)
-        fprintf(p->out, ", among them all %u of a %s", e->box.equal, e->box_constants.n ? "part of a box" : "box");
-    else if (e->box.equal)
-        fprintf(p->out, ", among them %u of the %llu of a box", e->box.equal, (unsigned long long)e->box_shapes);
+    if (e->box.equal)
+        fprintf(p->out, ", among them %.*s", TP_FMT(tp_box_share_text(p->arena, e)));
     if (e->blocks.n)
         fprintf(p->out, " (%.*s)", TP_FMT(e->blocks));
     if (e->chance < HUGE_VAL)
@@ -332,12 +330,7 @@ static void all_sizes_line(const painter *p, const tp_spec_report *s, bool verbo
             fprintf(p->out, ", %u of them with certificate", q->certified);
         else if (q->obligations)
             fputs(", each with certificate", p->out);
-        if (q->masks)
-            fputs("; finite masks taken as infinite", p->out);
-        if (q->casts)
-            fputs("; casts are the identity", p->out);
-        for (uint32_t i = 0; i < q->constants.len; i++)
-            fprintf(p->out, "%s%.*s", i ? ", " : "; taken as equal: ", TP_FMT(q->constants.at[i]));
+        fprintf(p->out, "%.*s", TP_FMT(tp_equality_terms(p->arena, q)));
         const tp_case_result *overflow = tp_equiv_overflow(s->equiv);
         if (overflow)
             fprintf(p->out, "; overflows in case %.*s", TP_FMT(tp_case_text(p->arena, overflow->the_case)));

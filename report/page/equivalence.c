@@ -85,7 +85,7 @@ static void write_algebra(const tp_page *p, const tp_equiv *e)
         fprintf(p->out, "The same numbers over the reals at %u shape%s, by random residues", shapes,
                 shapes == 1 ? "" : "s");
     if (e->box.equal)
-        fprintf(p->out, ", among them %u of the %llu of a box", e->box.equal, (unsigned long long)e->box_shapes);
+        fprintf(p->out, ", among them %.*s", TP_FMT(tp_box_share_text(p->a, e)));
     if (e->blocks.n) {
         tp_html_raw(p, " (");
         tp_html_prose(p, e->blocks);
@@ -98,7 +98,8 @@ static void write_algebra(const tp_page *p, const tp_equiv *e)
     tp_html_raw(p, ".");
     end_tier(p);
     if (e->box.equal && e->box_text.n) {
-        begin_tier(p, "box", e->box_constants.n ? "note" : "ok", e->box_constants.n ? "not earned" : "equal");
+        bool earned = tp_tier_e4.holds(e);
+        begin_tier(p, "box", earned ? "ok" : "note", earned ? "equal" : "not earned");
         tp_html_raw(p, "Shapes of ");
         tp_html_prose(p, e->box_text);
         tp_html_raw(p, e->box_constants.n ? "; held: " : "");

@@ -2,7 +2,7 @@
  * shows only at certain sizes, inputs or branches (bad_*), and correct ones that
  * look like them (ok_*); open_*: undecided. "x-test": exit code, the rule that a
  * violation breaks, parts of the full text ("says"), and what is in no part of
- * it ("never"); members of "coverage" in the record. */
+ * it ("never"), parts of the HTML ("page"); members of "coverage" in the record. */
 #define _GNU_SOURCE
 #include <glob.h>
 
@@ -51,7 +51,7 @@ static tp_str report_in(place *p, const char *name)
 static void check_file(place *p, const char *path)
 {
     struct json_object *doc = json_object_from_file(path), *test = member(doc, "x-test"), *says = member(test, "says"),
-                       *never = member(test, "never");
+                       *never = member(test, "never"), *page = member(test, "page");
     int code = json_object_get_int(member(test, "exit"));
     outcome o = RUN(p->a, "verify", path, "--format", "json", "-o", tp_printf(p->a, "full=%s/full", p->dir).p, "-o",
                     tp_printf(p->a, "html=%s/html", p->dir).p, "-o", tp_printf(p->a, "markdown=%s/markdown", p->dir).p);
@@ -72,8 +72,14 @@ static void check_file(place *p, const char *path)
         if (contains(full, part))
             fail_msg("%s says \"%s\"", path, part);
     }
+    tp_str html = report_in(p, "html");
+    for (size_t i = 0; page && i < json_object_array_length(page); i++) {
+        const char *part = json_object_get_string(json_object_array_get_idx(page, i));
+        if (!contains(html, part))
+            fail_msg("%s: HTML does not say \"%s\"", path, part);
+    }
     if (member(test, "coverage"))
-        check_coverage(path, member(test, "coverage"), r, says, p->a, report_in(p, "html"), report_in(p, "markdown"));
+        check_coverage(path, member(test, "coverage"), r, says, p->a, html, report_in(p, "markdown"));
     json_object_put(r);
     json_object_put(doc);
 }

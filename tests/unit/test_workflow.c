@@ -500,6 +500,8 @@ static void diff_compares_results(void **state)
         {"8", "o[...] = x[...] * 2", "o[...] = x[...] + x[...]", "\"o = x * 2\"", 0,
          "results: equal over the reals for all sizes that both have, by proof"},
         {"16", "o[...] = x[...] * 2", "o[...] = x[...] + x[...]", "\"o = x * 2\"", 0, "by proof"},
+        {"8", "o[...] = x[...] * 0.33333334", "o[...] = 0.33333334 * x[...]", "\"o = x / 3\"", 0,
+         "what the old reference says; taken as equal: 0.33333334 = 1/3), and on"},
         {"8", "o[...] = x[...] * 2", "o[...] = x[...] + x[...]", NULL, 0,
          "not proven for all sizes (the old one has no reference)"},
         {"8", "o[...] = x[...] * 2", "o[...] = x[...] + x[...]", "\"o = x * 3\"", 0,
