@@ -223,8 +223,7 @@ static void compare_by_proof(tp_arena *a, const tp_job *old, const tp_job *new, 
     v->verdict = st == TP_OK && p.proven ? TP_VERSIONS_PROVEN : TP_VERSIONS_TESTED;
     v->terms = tp_printf(a, "%s%s%.*s", p.both.given ? "; given " : "", tp_fact_names(p.both.given),
                          TP_FMT(tp_equality_terms(a, &p.both)));
-    v->why_not_proven =
-        st == TP_OK ? tp_printf(a, "%.*s", TP_FMT(p.why)) : tp_budget_or(a, TP_S("memory ran out"));
+    v->why_not_proven = st == TP_OK ? tp_printf(a, "%.*s", TP_FMT(p.why)) : tp_budget_or(a, TP_S("memory ran out"));
     tp_job_free(&p.spliced);
 }
 
