@@ -304,7 +304,16 @@ def over(*specs, refs=lambda x, o: (x, o), body=lambda x, o: o.__setitem__(..., 
     return fn
 
 
+def allocated(x):
+    def kernel(x_hbm, o_hbm):
+        run, buffers = pltpu.emit_pipeline_with_allocations(lambda x, o: o.__setitem__(..., x[...]), grid=(4,), in_specs=[ROWS], out_specs=[ROWS])
+        pl.run_scoped(lambda made: run(x_hbm, o_hbm, allocations=made), buffers(x_hbm, o_hbm))
+
+    return call(kernel, x, out=[x.shape])
+
+
 REFUSED = {
+    "a pipeline whose buffers the caller allocates (`allocations=`)": allocated,
     "`o_hbm` comes in and goes out in one pipeline": over(ROWS, ROWS, refs=lambda x, o: (o, o)),
     "a pipeline over a view of `x_hbm` through reshape": over(ROWS, ROWS, refs=lambda x, o: (x.reshape(4, 2, 8, 128).reshape(64, 128), o)),
     "an index map of a pipeline that asks for a program id": over(pl.BlockSpec((16, 128), lambda i: (pl.program_id(0), 0)), ROWS),

@@ -96,10 +96,13 @@ class Copies(Regions):
     def do_run_scoped(self, eqn: Any) -> None:
         """Buffers of a part of the body are scratch: what they held when it was
         entered before cannot be seen where all of it is written first."""
-        if jx.is_made_in(eqn, "pallas/mosaic/pipeline.py"):
+        inner = jx.open_jaxpr(eqn.params["jaxpr"])
+        made = [e for e in (eqn, *inner.eqns) if jx.is_made_in(e, "pallas/mosaic/pipeline.py")]
+        if made and made[0] is eqn:
             raise Unsupported(f"`emit_pipeline`, a pipeline inside of a kernel, is not supported with JAX {jx.VERSION}, which has no primitive of it", self.place,
                               "give its grid and BlockSpecs to the pallas_call, or move the blocks by `make_async_copy`")
-        inner = jx.open_jaxpr(eqn.params["jaxpr"])
+        if made:
+            raise Unsupported("a pipeline whose buffers the caller allocates (`allocations=`) is not supported", self.place, "leave them to `emit_pipeline`")
         self.bind(inner.constvars, [self.read(a) for a in eqn.invars])
         self.count_uses(inner)
         if self.is_copy_at_once(inner):
