@@ -150,7 +150,7 @@ def changes(pipeline: Pipeline, n: int) -> tuple[int, bool]:
             return False
         sides = [follows(a, axis) for a in eqn.invars]
         others = [a for a, s in zip(eqn.invars, sides, strict=True) if not s]
-        return any(sides) and all(hasattr(a, "val") or any(a is c for c in j.constvars) for a in others)
+        return sum(sides) == 1 and all(hasattr(a, "val") or any(a is c for c in j.constvars) for a in others)
 
     before = [k for k in moving if k <= last]
     named = {k for k in before if any(follows(out, k) for out in j.outvars)}

@@ -74,6 +74,9 @@ def unnested(eqn: Any) -> Any:
     at = _windowed(kernel.pipeline, operands, mapping)
     if at is None or not _starts_anew(kernel, p, mapping):
         return None
+    for source, target in p["input_output_aliases"]:
+        if (source - mapping.num_index_operands in at) != (mapping.num_inputs + target in at):
+            return None  # windows of an array that the body changes by its other name
     return _written(eqn, body, kernel, at)
 
 

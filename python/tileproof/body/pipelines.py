@@ -257,7 +257,7 @@ class Pipelines(Copies):
         inside = {v.name for v in map(self.read, atoms.values()) if isinstance(v, Ref)}
         steering = {v.name for atoms in pipe.captured for v in map(self.read, atoms) if isinstance(v, Ref)}
         for names, what in ((twice, "goes out by two windows of one pipeline"), (read & set(written), "comes in and goes out in one pipeline"),
-                            (inside & set(written), "goes out in a pipeline whose body uses it, too,"), (changed & read, "comes in in a pipeline whose body writes it, too,"),
+                            (inside & set(written), "goes out in a pipeline whose body uses it"), (changed & read, "comes in in a pipeline whose body writes it"),
                             (steering & (changed | set(written)), "is read by an index map of a pipeline whose body writes it")):
             for name in sorted(set(names))[:1]:
                 raise Unsupported(f"`{name}` {what}, which is not supported", self.place, "pipelines copy ahead: pass two arrays, or two pipelines one after the other")
