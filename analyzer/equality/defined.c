@@ -174,7 +174,7 @@ static bool atom_is_defined(summary *s, uint32_t id)
     if (a.kind == ATOM_INVERSE)
         return sum_sign(s, a.arg[0]) == ABOVE_0;
     if (a.kind == ATOM_ELEMENT) /* what a buffer holds may have none */
-        return a.number == T_READ;
+        return a.number == T_READ || a.number == T_HELD;
     if (a.kind != ATOM_APPLY)
         return true;
     if (a.prim == TP_P_CAST) /* under a decision: it may overflow */

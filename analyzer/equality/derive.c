@@ -171,7 +171,9 @@ static uint32_t of_term(writing *w, term t, bool decides)
     case T_REAL: r = number(w, n.real); break;
     case T_READ: r = of_element(w, n.operand, n.rank, n.at); break;
     case T_BEFORE: /* placeholders of steps: no term of an output has them */
-    case T_AFTER: r = number(w, (double)NAN); break;
+    case T_AFTER:
+    case T_HELD:
+    case T_TURN: r = number(w, (double)NAN); break;
     case T_SELECT: r = of_choice(w, n.e, arg[0], arg[1]); break;
     case T_FOLD:
         r = add_node(w, (tp_real_node){.kind = TP_REAL_FOLD,
@@ -287,7 +289,7 @@ void record_equal(summary *s, const premises *p, term kernel, term reference, tp
         out->unreplayed = tp_printf(s->arena, "`%.*s`: the kernel reads tables", TP_FMT(output));
         return;
     }
-    if (out->open >> TP_LAW_FIRST & 1) {
+    if ((out->open >> TP_LAW_FIRST & 1) || (out->open >> TP_LAW_RECURRENCE & 1)) {
         out->unreplayed = tp_printf(s->arena, "`%.*s`: argmax has no schema", TP_FMT(output));
         return;
     }

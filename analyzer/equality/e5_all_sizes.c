@@ -62,7 +62,7 @@ static void prove_all(void *arg)
         compared++;
         for (uint32_t d = 0; d < o->rank; d++)
             at[d] = summary_index(s, "e", o->shape[d]);
-        term is = output_element(body, operand, at), wanted = element_of(reference, value, at);
+        term is = output_element(body, operand, at), wanted = with_turns(reference, element_of(reference, value, at));
         premises p = nothing;
         summary_fits(s, NULL, NULL);
         if (o->valid.id) { /* only these elements are compared */

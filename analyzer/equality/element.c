@@ -131,8 +131,6 @@ static term loaded_element(evaluation *v, const tp_inst *i, const tp_expr *at)
     return stored_element(v, v->loaded.at[i->out], i->access->operand, lane, false);
 }
 
-static term variable_element(evaluation *v, const stored *c, const tp_expr *at);
-
 /* When a turn makes its choice. */
 static tp_expr choice_of(evaluation *v, const stored *c, const tp_expr *at)
 {
@@ -180,10 +178,25 @@ static term joined_turns(evaluation *v, const stored *c, term before, term new)
     return term_fold(s, c->by == TP_P_MAXIMUM ? TP_P_MAX : TP_P_MIN, (uint32_t)tp_expr_get(p, u)->value, more, all);
 }
 
-static term variable_element(evaluation *v, const stored *c, const tp_expr *at)
+/* After a number of turns, or in a turn as it began. */
+static term turn_element(evaluation *v, const stored *c, const tp_expr *at)
+{
+    uint32_t rank = v->loops.at[c->loop - 1].rank;
+    tp_expr lane[TP_MAX_RANK];
+    if (rank == TP_MAX_RANK)
+        evaluation_stop(v, "a loop over variables of so many dimensions");
+    for (uint32_t d = 0; d < rank; d++)
+        lane[d] = at[d];
+    lane[rank] = c->turns;
+    return term_element(v->s, T_TURN, c->loop - 1, rank + 1, lane);
+}
+
+term variable_element(evaluation *v, const stored *c, const tp_expr *at)
 {
     if (!c)
         evaluation_stop(v, "a variable without a value");
+    if (c->loop)
+        return turn_element(v, c, at);
     int64_t truth;
     bool decided = tp_expr_is_const(v->s->p, condition_normal(v->s, c->path, false), &truth);
     if (decided && !truth)

@@ -150,6 +150,8 @@ static bool atoms_equal(summary *s, const premises *p, uint32_t x, uint32_t y, i
         return true;
     case ATOM_FOLD: {
         uint32_t order[MAX_COUNTERS];
+        if (a.prim == TP_P_SCAN)
+            return some_order(s, p, &a, &b, order, 0, cases) && sums_equal(s, p, a.arg[1], b.arg[1], cases);
         return some_order(s, p, &a, &b, order, 0, cases) || (a.prim == TP_P_SUM && singles_equal(s, p, x, y, cases));
     }
     case ATOM_APPLY:

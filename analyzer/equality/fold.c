@@ -325,8 +325,7 @@ static bool drop_counter(summary *s, atom *f, uint32_t k)
     if (!is.id || tp_expr_mentions(s->p, f->extent[k], sym))
         return false;
     for (uint32_t i = 0; i < f->counters; i++)
-        if (tp_expr_mentions(s->p, is, f->counter[i]) || tp_expr_mentions(s->p, f->extent[i], sym) ||
-            tp_expr_mentions(s->p, f->extent[k], f->counter[i]))
+        if (tp_expr_mentions(s->p, is, f->counter[i]) || tp_expr_mentions(s->p, f->extent[k], f->counter[i]))
             return false;
     tp_expr *with = TP_NEWN(s->arena, tp_expr, n), there = tp_op2(s->p, TP_E_GE, is, tp_const(s->p, 0));
     with[sym] = is;
@@ -343,6 +342,8 @@ static bool drop_counter(summary *s, atom *f, uint32_t k)
     memset(&f->guard[kept], 0, (f->nguards - kept) * sizeof *f->guard);
     f->nguards = kept;
     f->arg[0] = sum_subst(s, f->arg[0], with, n);
+    for (uint32_t i = 0; i < f->counters; i++)
+        f->extent[i] = tp_expr_normal(s->p, tp_expr_subst(s->p, f->extent[i], with, n));
     f->counters--;
     memmove(&f->counter[k], &f->counter[k + 1], (f->counters - k) * sizeof *f->counter);
     memmove(&f->extent[k], &f->extent[k + 1], (f->counters - k) * sizeof *f->extent);

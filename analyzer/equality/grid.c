@@ -351,6 +351,9 @@ static term fold(grid *g, const form *f, const tp_expr *lane, uint32_t rank, tp_
     for (uint32_t a = f->first; a <= last; a++)
         replace_symbol(g, &with, axis_of(g, a), counter[a]);
     part = grid_substitute(g, part, &with);
+    if (f->fold == TP_P_SCAN) /* of one axis */
+        return term_scan_unfolded(s, (uint32_t)tp_expr_get(s->p, counter[last])->value, extent[last], part,
+                                  grid_substitute(g, f->start, &with));
     if (f->value.id) /* of one axis */
         return term_first(s, f->fold, (uint32_t)tp_expr_get(s->p, counter[last])->value, extent[last],
                           grid_substitute(g, f->value, &with), part);
@@ -363,28 +366,46 @@ static term fold(grid *g, const form *f, const tp_expr *lane, uint32_t rank, tp_
     return f->start.id ? term_apply(s, joins, grid_substitute(g, f->start, &with), part, (term){0}, 0) : part;
 }
 
-/* What scratch that every step sets holds as a step finds it: what the step
- * before left, if that one is the step before on the last axis; else something
- * of which nothing is known but the step. No id: it is not followed. */
+/* What a buffer holds as a step finds it: `held`, if it is not the first one of
+ * the axes from `first`; else something of which nothing is known but the step.
+ * No id: it is not followed. */
+static term after_first_step(grid *g, uint32_t first, const term_node *n, term held)
+{
+    summary *s = g->v->s;
+    uint32_t axes = s->k->naxes, rank = n->rank;
+    premises later = in_later_steps(g, first);
+    tp_expr at[TP_MAX_RANK];
+    if (rank + axes > TP_MAX_RANK)
+        return (term){0};
+    memcpy(at, n->at, rank * sizeof *at);
+    for (uint32_t a = 0; a < axes; a++)
+        at[rank++] = axis_of(g, a);
+    return term_select(s, later.at[0], held, term_element(s, T_BEFORE, n->operand, rank, at));
+}
+
+/* Of scratch that every step sets: what the step before left. */
 static term left_before(grid *g, const form *f, const term_node *n)
 {
     summary *s = g->v->s;
-    tp_exprs *p = s->p;
-    uint32_t axes = s->k->naxes, rank = n->rank;
-    if (axes == 0 || s->k->axes[axes - 1].parallel || n->operand < s->k->ninputs + s->k->noutputs ||
-        rank + axes > TP_MAX_RANK)
+    uint32_t axes = s->k->naxes;
+    if (axes == 0 || s->k->axes[axes - 1].parallel || n->operand < s->k->ninputs + s->k->noutputs)
         return (term){0};
-    tp_expr step = axis_of(g, axes - 1), one = tp_const(p, 1), at[TP_MAX_RANK];
     replacing with = no_symbols(g);
-    for (uint32_t d = 0; d < rank; d++) {
+    for (uint32_t d = 0; d < n->rank; d++)
         replace_symbol(g, &with, f->lane[d], n->at[d]);
-        at[d] = n->at[d];
-    }
-    replace_symbol(g, &with, step, tp_op2(p, TP_E_SUB, step, one));
-    for (uint32_t a = 0; a < axes; a++)
-        at[rank++] = axis_of(g, a);
-    return term_select(s, tp_op2(p, TP_E_GE, step, one), grid_substitute(g, f->part, &with),
-                       term_element(s, T_BEFORE, n->operand, rank, at));
+    tp_expr step = axis_of(g, axes - 1);
+    replace_symbol(g, &with, step, tp_op2(s->p, TP_E_SUB, step, tp_const(s->p, 1)));
+    return after_first_step(g, axes - 1, n, grid_substitute(g, f->part, &with));
+}
+
+/* May the first step of the axes from `first` find what the last one left? Else it finds nothing, and TP404 says that
+ * it does not look. */
+static bool runs_follow(const summary *s, uint32_t first)
+{
+    for (uint32_t a = 0; a < first; a++)
+        if (!s->k->axes[a].parallel)
+            return true;
+    return false;
 }
 
 /* Is it a plain sum over several axes, looked at in the last step of its run? */
@@ -406,7 +427,8 @@ static term part_here(grid *g, const form *f, const term_node *n)
 static term contents(summary *s, const term_node *n, void *ctx)
 {
     grid *g = ctx;
-    if (n->kind == T_READ || n->rank > s->k->operands[n->operand].ref_rank) /* by left_before() */
+    if ((n->kind != T_BEFORE && n->kind != T_AFTER) ||
+        n->rank > s->k->operands[n->operand].ref_rank) /* by left_before() */
         return (term){0};
     form *f = form_of(g, n->operand);
     uint32_t key[3 + TP_MAX_RANK] = {n->kind, n->operand, g->last}, len = 3, last = s->k->naxes - 1;
@@ -434,6 +456,9 @@ static term contents(summary *s, const term_node *n, void *ctx)
             summary_stop(s, tp_printf(s->arena, "`%.*s` is changed once more in its last step", TP_FMT(name)));
         if (n->kind == T_BEFORE && is_sum_of_run(g, f)) {
             t = of_two(g, TP_P_SUB, fold(g, f, n->at, n->rank, steps, true), part_here(g, f, n));
+            t = runs_follow(s, f->first) ? after_first_step(g, f->first, n, t) : t;
+            if (!t.id)
+                summary_stop(s, tp_printf(s->arena, "`%.*s` is read as the run before left it", TP_FMT(name)));
             tp_map_set(s->arena, &g->folds, text, t.id);
             return t;
         }
@@ -454,6 +479,10 @@ static term contents(summary *s, const term_node *n, void *ctx)
                 summary_stop(s, tp_printf(s->arena, "`%.*s` is read before it is scaled", TP_FMT(name)));
             t = of_two(g, TP_P_DIV, t, grid_substitute(g, n->kind == T_BEFORE ? f->found : f->weight, &with));
         }
+        if (n->kind == T_BEFORE && f->first == last && !f->keyed && runs_follow(s, last))
+            t = after_first_step(g, last, n, t);
+        if (!t.id)
+            summary_stop(s, tp_printf(s->arena, "`%.*s` is read as the run before left it", TP_FMT(name)));
         if (f->narrowed) /* by a function of this buffer alone */
             t = term_apply(s, TP_P_CAST, t, (term){0}, (term){0}, -1 - (int64_t)n->operand);
     }
@@ -506,6 +535,49 @@ static match match_update(grid *g, form *f, uint32_t operand, term update, const
     }
     m.ok = m.ok && !has_before(g, m.part, operand) && (!m.factor.id || find_any_weight(g, f, &m, base));
     return m;
+}
+
+typedef struct update_match {
+    grid *g;
+    form *f;
+    uint32_t operand;
+    term update, *base;
+    const premises *later;
+    match found;
+} update_match;
+
+static void match_in_try(void *arg)
+{
+    update_match *x = arg;
+    x->found = match_update(x->g, x->f, x->operand, x->update, x->later, x->base);
+}
+
+/* match_update(), where what stops a law stops that law only. */
+static match try_update(grid *g, form *f, uint32_t operand, term update, const premises *later, term *base)
+{
+    summary *s = g->v->s;
+    tp_str reason = s->out->reason;
+    tp_loc loc = s->out->loc;
+    update_match x = {.g = g, .f = f, .operand = operand, .update = update, .later = later, .base = base};
+    uint32_t operands = tp_noperands(s->k), signs = s->signs.len, reducing = sum_pool(s)->reducing;
+    bool *busy = TP_NEWN(s->arena, bool, operands), strict = s->strict, casts = s->narrow_casts;
+    for (uint32_t o = 0; o < operands; o++)
+        busy[o] = g->forms[o].busy;
+    tp_status st = tp_try(s->arena, match_in_try, &x);
+    if (st == TP_OK)
+        return x.found;
+    if (st != TP_E_INPUT)
+        tp_leave(s->arena, st);
+    for (uint32_t o = 0; o < operands; o++) /* what was begun there is begun again */
+        if (g->forms[o].busy && !busy[o])
+            g->forms[o] = (form){.busy = false};
+    s->signs.len = signs;
+    sum_pool(s)->reducing = reducing;
+    s->strict = strict;
+    s->narrow_casts = casts;
+    s->out->reason = reason;
+    s->out->loc = loc;
+    return (match){.ok = false};
 }
 
 static _Noreturn void no_base(grid *g, uint32_t operand)
@@ -593,14 +665,16 @@ static void recognise(grid *g, uint32_t operand)
     if (f->first == UINT32_MAX)
         summary_stop(s, tp_printf(s->arena, "`%.*s` is not set in the first step on a block", TP_FMT(o->name)));
     premises later = in_later_steps(g, f->first), goes_on = before_last_step(g, f->first);
-    match m = match_update(g, f, operand, update, &later, &base);
+    match m = try_update(g, f, operand, update, &later, &base);
     if (!m.ok) { /* the last step may do something else with it */
-        f->but_last = true;
+        term same = term_decide(s, update, &goes_on);
+        f->but_last = same.id != update.id;
         f->weight = f->found = (term){0};
-        update = term_decide(s, update, &goes_on);
-        f->narrowed = term_applies(s, update, TP_P_CAST);
-        base = in_first_step(g, update, f->first);
-        m = match_update(g, f, operand, update, &later, &base);
+        if (!f->but_last && match_recurrence(g, f, operand, update, &later))
+            return;
+        f->narrowed = term_applies(s, same, TP_P_CAST);
+        base = in_first_step(g, same, f->first);
+        m = match_update(g, f, operand, same, &later, &base);
     }
     if (!m.ok)
         no_fold(g, operand);

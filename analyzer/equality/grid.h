@@ -11,7 +11,7 @@ typedef struct form {
     bool but_last;    /* what follows holds for all steps of the run but its last one */
     uint32_t first;   /* the run: this axis and the later ones */
     bool keyed;       /* of that axis only the steps with one key (grid.key) */
-    tp_prim fold;     /* SUM, PROD, MAX, MIN, ARGMAX, ARGMIN */
+    tp_prim fold;     /* SUM, PROD, MAX, MIN, ARGMAX, ARGMIN, SCAN */
     bool narrowed;    /* some step narrows it, so that it is the fold over the reals only */
     term weight;      /* a sum, times weight before / weight after in every step; none: 1. As the step leaves it */
     term found;       /* the weight as the step finds it; none: it is not asked for */
@@ -77,5 +77,9 @@ bool find_any_weight(grid *g, form *f, match *m, term *base);
 /* first.c: a place that a step exchanges where its values are above those of
  * all steps before, which another buffer holds. *base: the first step's place. */
 match match_first(grid *g, form *f, term step, uint32_t operand, const premises *later, term *base);
+
+/* turns.c: a buffer that every step makes of what it was, lane by lane, from
+ * what the first step finds in its place. f gets it; false: it is no such. */
+bool match_recurrence(grid *g, form *f, uint32_t operand, term update, const premises *later);
 
 #endif

@@ -19,10 +19,12 @@ typedef enum term_kind {
     T_READ,    /* array element `at` of input `operand` */
     T_BEFORE,  /* lane `at` of output window or scratch `operand`, as the step finds it */
     T_AFTER,   /* the same, as the step leaves it */
+    T_HELD,    /* what a recurrence holds before the turn at[0], a symbol that a SCAN binds */
+    T_TURN,    /* variable `operand` of a loop, numbered by evaluation.loops, after as many turns as the last of at[] */
     T_APPLY,   /* `prim` of arg[]; `e` the exponent of a power */
     T_SELECT,  /* arg[0] if `e` else arg[1] */
     T_FOLD,    /* `prim` (a reduction) of arg[0] for symbol `sym` from 0 below `e`; ARGMAX, ARGMIN: arg[1] where it is
-                  first    the extreme */
+                  first    the extreme; SCAN: what begins as arg[1] and becomes arg[0] of it in every turn */
 } term_kind;
 
 typedef struct reach {
@@ -114,6 +116,11 @@ term term_select(summary *s, tp_expr condition, term a, term b);
 term term_fold(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term body);
 /* Is it ARGMAX or ARGMIN? Then which fold is of the values, and else PRIMS. */
 tp_prim prim_of_first(tp_prim prim);
+/* What begins as `init` and becomes `body` in each of so many turns, where T_HELD at `sym` is what it was before. */
+term term_scan(summary *s, uint32_t sym, tp_expr extent, term body, term init);
+term term_held(summary *s, tp_expr turn);
+/* The same, its last turns written out where extent is a number of turns and a few more. */
+term term_scan_unfolded(summary *s, uint32_t sym, tp_expr extent, term body, term init);
 /* `place` at the first of `sym` below extent at which `value` is extreme. */
 term term_first(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term value, term place);
 /* Symbols replaced, indices in normal form again. */
@@ -240,7 +247,17 @@ typedef struct stored {
     const tp_inst *update; /* or in which this instruction writes the element */
     bool otherwise;        /* for which it does not hold */
     bool some;             /* there is a turn, for all sizes */
+    uint32_t loop;         /* + 1, numbered by evaluation.loops: what the loop makes of the variable in `turns` turns */
 } stored;
+
+/* A variable that each turn of a loop makes of what it was. */
+typedef struct loop_variable {
+    const stored *before, *after; /* the loop; a turn */
+    uint32_t turn, rank;          /* the symbol of the turn */
+    tp_expr lane[TP_MAX_RANK];    /* symbols, or no ids: not looked at yet */
+    bool busy, recurs;            /* else a turn sets it */
+    term body, init;              /* at those lanes */
+} loop_variable;
 
 typedef bool along_dims[TP_MAX_RANK];
 
@@ -254,7 +271,8 @@ typedef struct evaluation {
     const stored **refs, **slots;  /* now: per operand; per value of the program */
     const stored **final;          /* per operand: after the step */
     tp_map elements;               /* by value and indices */
-    along_dims *uniform;           /* per operand: scratch that is the same all along it */
+    TP_VEC(loop_variable) loops;
+    along_dims *uniform; /* per operand: scratch that is the same all along it */
 } evaluation;
 
 _Noreturn void evaluation_stop(evaluation *v, const char *why);
@@ -268,6 +286,10 @@ term element_of(evaluation *v, tp_vid value, const tp_expr *at);
 tp_expr in_update(evaluation *v, const tp_inst *i, const tp_expr *at, tp_expr *lane);
 /* Find the dimensions along which scratch holds the same everywhere. */
 void find_uniform(evaluation *v);
+/* Recurrences in the place of what loops make of their variables, or the summary stops. */
+term with_turns(evaluation *v, term t);
+/* Element `at` of a variable. */
+term variable_element(evaluation *v, const stored *c, const tp_expr *at);
 /* Lane `at` of an operand after the step. */
 term element_after(evaluation *v, uint32_t operand, const tp_expr *at);
 

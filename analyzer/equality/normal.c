@@ -146,6 +146,60 @@ static uint32_t fold_first(summary *s, const term_node *fold)
     return sum_intern(s, &p, 1);
 }
 
+static bool sum_holds(summary *s, uint32_t id, uint32_t held);
+
+static bool product_holds(summary *s, const product *p, uint32_t held)
+{
+    bool yes = p->exponent && sum_holds(s, p->exponent, held);
+    for (uint32_t i = 0; i < p->nfactors && !yes; i++) {
+        const atom a = *atom_get(s, p->factor[i].atom);
+        yes = p->factor[i].atom == held;
+        for (int k = 0; k < 3 && !yes; k++)
+            yes = a.arg[k] && sum_holds(s, a.arg[k], held);
+    }
+    return yes;
+}
+
+/* Is the atom in it? */
+static bool sum_holds(summary *s, uint32_t id, uint32_t held)
+{
+    const sum a = *sum_get(s, id);
+    bool yes = false;
+    sum_spend(s);
+    for (uint32_t i = 0; i < a.n && !yes; i++)
+        yes = product_holds(s, &a.at[i], held);
+    return yes;
+}
+
+/* x = held + a part without it? */
+static bool adds_to_held(summary *s, uint32_t x, uint32_t held, uint32_t *part)
+{
+    const sum a = *sum_get(s, x);
+    product alone = product_of(1, 1), *rest = TP_NEWN(s->arena, product, a.n + 1);
+    uint32_t n = 0;
+    product_factor(s, &alone, held, 1);
+    for (uint32_t i = 0; i < a.n; i++)
+        if (memcmp(&a.at[i], &alone, sizeof alone) != 0)
+            rest[n++] = a.at[i];
+    *part = sum_from(s, rest, n);
+    return n + 1 == a.n && !sum_holds(s, *part, held);
+}
+
+static uint32_t scan_of_term(summary *s, const term_node *n)
+{
+    atom f = {.kind = ATOM_FOLD, .prim = TP_P_SCAN, .counters = 1, .counter = {n->sym}, .extent = {n->e}};
+    atom held = {.kind = ATOM_ELEMENT, .number = T_HELD, .rank = 1, .at = {tp_sym(s->p, n->sym)}};
+    uint32_t part;
+    record_open(s, TP_LAW_RECURRENCE);
+    f.arg[0] = sum_of_term(s, n->arg[0]);
+    f.arg[1] = sum_of_term(s, n->arg[1]);
+    if (adds_to_held(s, f.arg[0], atom_intern(s, &held), &part))
+        return sum_add(s, f.arg[1], fold_sum(s, n->sym, n->e, part), 1);
+    product p = product_of(1, 1);
+    product_factor(s, &p, fold_intern(s, &f), 1);
+    return sum_intern(s, &p, 1);
+}
+
 /* Is it 0 under a condition? */
 static bool may_be_left_out(summary *s, uint32_t x)
 {
@@ -181,8 +235,10 @@ static uint32_t convert(summary *s, term t)
             summary_stop(s, TP_S("it computes with infinity"));
         return sum_add(s, sum_constant(s, 0), sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = (double)INFINITY}, 1),
                        n.real < 0 ? -1 : 1);
+    case T_TURN: summary_stop(s, TP_S("a loop whose variables follow no known recurrence"));
     case T_READ:
     case T_BEFORE:
+    case T_HELD:
     case T_AFTER: {
         atom a = {.kind = ATOM_ELEMENT, .number = n.kind, .operand = n.operand, .rank = n.rank};
         memcpy(a.at, n.at, sizeof a.at);
@@ -190,6 +246,8 @@ static uint32_t convert(summary *s, term t)
     }
     case T_SELECT: return sum_choose(s, n.e, sum_of_term(s, n.arg[0]), sum_of_term(s, n.arg[1]));
     case T_FOLD:
+        if (n.prim == TP_P_SCAN)
+            return scan_of_term(s, &n);
         if (n.prim == TP_P_SUM)
             return fold_sum(s, n.sym, n.e, sum_of_term(s, n.arg[0]));
         return prim_of_first(n.prim) != TP_PRIMS ? fold_first(s, &n) : fold_of_term(s, &n);

@@ -527,6 +527,10 @@ static void print_atom(summary *s, tp_buf *b, uint32_t id)
         return;
     case ATOM_INDEX: tp_expr_print(b, s->p, a.e); return;
     case ATOM_ELEMENT:
+        if (a.number == T_HELD) {
+            tp_buf_c(b, "before");
+            return;
+        }
         tp_buf_printf(b, "%.*s[", TP_FMT(s->k->operands[a.operand].name));
         for (uint32_t d = 0; d < a.rank; d++) {
             tp_buf_c(b, d ? ", " : "");

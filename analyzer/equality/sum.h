@@ -30,7 +30,7 @@ typedef enum atom_kind {
     ATOM_ELEMENT, /* of an input, or a placeholder (term_kind in `number`) */
     ATOM_APPLY,   /* an operation of which nothing is known but that equal arguments give equal results */
     ATOM_INVERSE, /* 1 / arg[0] */
-    ATOM_FOLD,    /* over all points of counters within extents for which the guards hold */
+    ATOM_FOLD,    /* over all points of counters within extents for which the guards hold; SCAN: from arg[1] */
 } atom_kind;
 
 typedef struct atom {

@@ -86,7 +86,9 @@ static bool surely_has_value(const summary *s, const term_node *n)
     double by;
     switch (n->kind) {
     case T_BEFORE:
-    case T_AFTER: return false;
+    case T_AFTER:
+    case T_HELD:
+    case T_TURN: return false;
     case T_REAL: return isfinite(n->real);
     case T_FOLD: return n->prim == TP_P_SUM;
     case T_INTEGER:
@@ -492,6 +494,52 @@ term term_first(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term val
     return intern(s, &(term_node){.kind = T_FOLD, .prim = prim, .sym = sym, .e = n, .arg = {value, place}});
 }
 
+term term_held(summary *s, tp_expr turn)
+{
+    return term_element(s, T_HELD, 0, 1, &turn);
+}
+
+term term_scan(summary *s, uint32_t sym, tp_expr extent, term body, term init)
+{
+    int64_t v;
+    tp_expr n = tp_expr_normal(s->p, extent);
+    if (tp_expr_is_const(s->p, n, &v) && v == 0)
+        return init;
+    for (int i = 0; i < 2; i++)
+        if (term_get(s, i ? body : init)->infinite || term_get(s, i ? body : init)->endless)
+            return term_real(s, (double)NAN);
+    return intern(s, &(term_node){.kind = T_FOLD, .prim = TP_P_SCAN, .sym = sym, .e = n, .arg = {body, init}});
+}
+
+static int64_t constant_part(summary *s, tp_expr e)
+{
+    tp_poly *q = TP_NEW(s->arena, tp_poly);
+    tp_poly_of(s->p, e, q);
+    for (uint32_t i = 0; q->ok && i < q->n; i++)
+        if (q->terms[i].degree == 0)
+            return q->terms[i].coef;
+    return 0;
+}
+
+term term_scan_unfolded(summary *s, uint32_t sym, tp_expr extent, term body, term init)
+{
+    enum { MOST = 16 };
+    static const premises nothing = {.n = 0};
+    tp_exprs *p = s->p;
+    tp_expr before = tp_expr_normal(p, tp_op2(p, TP_E_SUB, extent, tp_const(p, 1))), zero = tp_const(p, 0);
+    int64_t more = constant_part(s, extent);
+    if (more < 1 || more > MOST || !summary_proves(s, &nothing, tp_op2(p, TP_E_GE, before, zero)))
+        return term_scan(s, sym, extent, body, init);
+    tp_expr fresh = summary_index(s, "n", before);
+    uint32_t n = tp_sym_count(p);
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
+    with[sym] = fresh;
+    term held =
+        term_scan_unfolded(s, (uint32_t)tp_expr_get(p, fresh)->value, before, term_subst(s, body, with, n), init);
+    with[sym] = before;
+    return term_exchange(s, term_subst(s, body, with, n), term_held(s, before), held);
+}
+
 /* ---- replacing ---- */
 
 typedef struct rewriting {
@@ -532,6 +580,8 @@ static term rewrite(rewriting *r, term t)
         case T_READ:
         case T_BEFORE:
         case T_AFTER:
+        case T_HELD:
+        case T_TURN:
             out = r->by ? r->by(s, &n, r->ctx) : (term){0};
             if (!out.id)
                 out = term_element(s, n.kind, n.operand, n.rank, at);
@@ -544,8 +594,9 @@ static term rewrite(rewriting *r, term t)
         }
         case T_SELECT: out = term_select(s, index_of(r, n.e), arg[0], arg[1]); break;
         case T_FOLD:
-            out = arg[1].id ? term_first(s, n.prim, n.sym, index_of(r, n.e), arg[0], arg[1])
-                            : term_fold(s, n.prim, n.sym, index_of(r, n.e), arg[0]);
+            out = n.prim == TP_P_SCAN ? term_scan(s, n.sym, index_of(r, n.e), arg[0], arg[1])
+                  : arg[1].id         ? term_first(s, n.prim, n.sym, index_of(r, n.e), arg[0], arg[1])
+                                      : term_fold(s, n.prim, n.sym, index_of(r, n.e), arg[0]);
             break;
         }
     }
@@ -645,6 +696,8 @@ void term_print(summary *s, tp_buf *b, term t)
     switch (n.kind) {
     case T_INTEGER: tp_expr_print(b, s->p, n.e); return;
     case T_REAL: tp_buf_printf(b, "%.17g", n.real); return;
+    case T_HELD: tp_buf_c(b, "before"); return;
+    case T_TURN: tp_buf_printf(b, "variable %u", n.operand); return;
     case T_READ:
     case T_BEFORE:
     case T_AFTER:
@@ -673,7 +726,7 @@ void term_print(summary *s, tp_buf *b, term t)
         tp_buf_c(b, ": (");
         term_print(s, b, n.arg[0]);
         if (n.arg[1].id) {
-            tp_buf_c(b, " at ");
+            tp_buf_c(b, n.prim == TP_P_SCAN ? " from " : " at ");
             term_print(s, b, n.arg[1]);
         }
         tp_buf_c(b, ")");

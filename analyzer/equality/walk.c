@@ -90,23 +90,61 @@ static void walk(evaluation *v, const tp_region *r, tp_expr path);
 
 /* ---- loops of any number of turns ---- */
 
-/* Does it only compute and assign? The variables that it assigns lose what they held. */
-static bool is_straight(evaluation *v, const tp_region *r)
+/* Does it only compute and assign? */
+static bool is_straight(const tp_region *r)
 {
     for (uint32_t n = 0; n < r->len; n++)
         if (r->at[n].kind != TP_COMPUTE && r->at[n].kind != TP_ASSIGN)
             return false;
-    for (uint32_t n = 0; n < r->len; n++)
-        if (r->at[n].kind == TP_ASSIGN)
-            v->slots[r->at[n].var] = NULL;
     return true;
+}
+
+/* The variables that it assigns are what the turns before made of them; those of a body, and those without a value,
+ * lose what they held. */
+static void begin_turn(evaluation *v, const tp_region *r, tp_expr counter)
+{
+    uint32_t first = v->loops.len;
+    for (uint32_t n = 0; n < r->len; n++) {
+        if (r->at[n].kind != TP_ASSIGN)
+            continue;
+        const stored **slot = &v->slots[r->at[n].var];
+        const tp_value *x = &v->values.at[r->at[n].var];
+        if (v->body || !*slot || !tp_is_float(x->dtype)) {
+            *slot = NULL;
+        } else if ((*slot)->loop <= first) {
+            loop_variable loop = {
+                .before = *slot, .rank = x->rank, .turn = (uint32_t)tp_expr_get(v->s->p, counter)->value};
+            stored *began = TP_NEW(v->s->arena, stored);
+            tp_push(v->s->arena, v->loops, loop);
+            *began = (stored){.path = tp_const(v->s->p, 1), .loop = v->loops.len, .turns = counter};
+            *slot = began;
+        }
+    }
+}
+
+/* What all turns make of the variable that a turn leaves as `after`; NULL: it is not followed. */
+static const stored *recur(evaluation *v, const stored *began, const stored *after, tp_expr turns)
+{
+    if (!began || !began->loop)
+        return NULL;
+    stored *all = TP_NEW(v->s->arena, stored);
+    v->loops.at[began->loop - 1].after = after;
+    *all = (stored){.path = tp_const(v->s->p, 1), .loop = began->loop, .turns = turns};
+    return all;
+}
+
+/* Is it what a variable was when the turn began, in which it is now? */
+static bool is_beginning(const evaluation *v, const stored *c)
+{
+    return c->loop && !v->loops.at[c->loop - 1].after;
 }
 
 /* Is it what the variable held when the turn began? */
 static bool is_as_it_began(const evaluation *v, tp_vid value, tp_vid variable)
 {
     const tp_inst *i = value >= 0 ? v->by.at[value] : NULL;
-    return i && i->prim == TP_P_VARIABLE && i->args[0] == variable && !v->loaded.at[value];
+    const stored *began = i && i->prim == TP_P_VARIABLE ? v->loaded.at[value] : NULL;
+    return i && i->prim == TP_P_VARIABLE && i->args[0] == variable && (!began || is_beginning(v, began));
 }
 
 /* What a turn assigns is another value where a condition holds, and else what
@@ -151,7 +189,8 @@ static const stored *written_in_turns(evaluation *v, const stored *c, const tp_i
 static const stored *accumulate(evaluation *v, const stored *c, tp_vid variable, const stored *before, uint32_t counter,
                                 tp_expr turns, bool some)
 {
-    const tp_inst *i = c && !c->older && v->by.at[c->value] ? v->by.at[c->value] : NULL;
+    bool once = c && !c->loop && (!c->older || is_beginning(v, c->older));
+    const tp_inst *i = once && v->by.at[c->value] ? v->by.at[c->value] : NULL;
     if (i && i->prim == TP_P_WHERE && before && tp_is_float(v->values.at[c->value].dtype))
         return chosen_in_turns(v, c, i, variable, before, counter, turns);
     if (i && i->prim == TP_P_DYNAMIC_UPDATE && before && tp_is_float(v->values.at[c->value].dtype))
@@ -182,7 +221,7 @@ static void fold_turns(evaluation *v, const tp_statement *statement, tp_expr pat
     const stored **before = TP_NEWN(s->arena, const stored *, values + 1);
     if (values)
         memcpy(before, v->slots, values * sizeof *before);
-    if (statement->by != 1 || !is_straight(v, &statement->body))
+    if (statement->by != 1 || !is_straight(&statement->body))
         evaluation_stop(v, "a loop whose turns depend on sizes");
     bool some = summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, turns, tp_const(s->p, 1)));
     if (!some && !summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, turns, tp_const(s->p, 0))))
@@ -193,14 +232,22 @@ static void fold_turns(evaluation *v, const tp_statement *statement, tp_expr pat
     t.now[statement->var] =
         new_value(v, (tp_value){.dtype = TP_WEAK_INT, .meaning = tp_op2(s->p, TP_E_ADD, lo, counter)}) + 1;
     tp_region body = of_turn(&t, &statement->body);
+    begin_turn(v, &body, counter);
+    const stored **began = TP_NEWN(s->arena, const stored *, values + 1);
+    if (values)
+        memcpy(began, v->slots, values * sizeof *began);
     walk(v, &body, path);
     for (uint32_t n = 0; n < body.len; n++)
         if (body.at[n].kind == TP_ASSIGN) {
             tp_vid variable = body.at[n].var;
             const stored *now = v->slots[variable];
-            if (!now || !now->turns.id)
-                v->slots[variable] = accumulate(v, now, variable, before[variable],
-                                                (uint32_t)tp_expr_get(s->p, counter)->value, turns, some);
+            if (now && now->turns.id)
+                continue;
+            v->slots[variable] = accumulate(v, now, variable, before[variable],
+                                            (uint32_t)tp_expr_get(s->p, counter)->value, turns, some);
+            const stored *all = recur(v, began[variable], now, turns);
+            if (!v->slots[variable])
+                v->slots[variable] = all;
         }
 }
 

@@ -93,6 +93,8 @@ static double least_of(summary *s, const term_node *n, const reach *x, bool exac
     int64_t power;
     if (n->kind == T_SELECT)
         return fmin(a, b);
+    if (n->kind == T_FOLD && n->prim == TP_P_SCAN)
+        return a < 1 ? 0 : a;
     if (n->kind == T_FOLD)
         return n->prim == TP_P_PROD && a < 1 ? pow(a, fmax(reach_of_integer(s, n->e, exact).hi, 1)) : a;
     if (n->kind != T_APPLY)
@@ -175,6 +177,8 @@ static reach reach_of(summary *s, const term_node *n, const reach *x, bool exact
         all = (reach){fmin(all.lo, x[i].lo), fmax(all.hi, x[i].hi)};
     if (n->kind == T_FOLD && prim_of_first(n->prim) != TP_PRIMS)
         return x[1];
+    if (n->kind == T_FOLD && n->prim == TP_P_SCAN && (all.lo < 0 || all.hi > 0))
+        return (reach){-(double)INFINITY, (double)INFINITY};
     if (n->kind == T_FOLD && n->prim == TP_P_SUM && (all.lo < 0 || all.hi > 0)) {
         double most = fmax(reach_of_integer(s, n->e, exact).hi, 1);
         return (reach){all.lo * most, all.hi * most};
@@ -302,6 +306,8 @@ static range range_of(summary *s, term t, range *done)
         break;
     }
     case T_FOLD:
+        if (n.prim == TP_P_SCAN)
+            break;
         *r = range_of(s, n.arg[n.arg[1].id != 0], done);
         if (n.prim == TP_P_SUM) {
             double most = fmax(summary_upper(s, n.e), 0);
@@ -309,7 +315,9 @@ static range range_of(summary *s, term t, range *done)
         }
         break;
     case T_BEFORE:
-    case T_AFTER: break;
+    case T_AFTER:
+    case T_HELD:
+    case T_TURN: break;
     case T_APPLY: *r = range_of_applied(s, &n, done); break;
     }
     return *r;

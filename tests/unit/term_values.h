@@ -8,8 +8,16 @@
 
 #include <math.h>
 
+/* What recurrences hold, the innermost first. */
+typedef struct held_value {
+    uint32_t sym;
+    double v;
+    const struct held_value *outer;
+} held_value;
+
 typedef struct point {
     summary *s;
+    const held_value *held;
     int64_t *env;
     const tp_tensor *arrays;
     bool unknown; /* it has no value: an index outside, a division by zero */
@@ -35,6 +43,31 @@ static inline double element_at(point *p, uint32_t operand, uint32_t rank, const
         n = n * t->dims[d] + i;
     }
     return tp_get_f64(t->dtype, t->data, (size_t)n);
+}
+
+static inline double held_at(const point *p, tp_expr turn)
+{
+    const tp_expr_node n = *tp_expr_get(p->s->p, turn);
+    assert_int_equal(n.op, TP_E_SYM);
+    for (const held_value *h = p->held; h; h = h->outer)
+        if (h->sym == (uint32_t)n.value)
+            return h->v;
+    fail_msg("nothing is held");
+    return 0;
+}
+
+/* After so many turns, each of which is turn(p, body). */
+static inline double scan_at(point *p, uint32_t sym, int64_t extent, double init, double (*turn)(point *p, uint32_t id),
+                             uint32_t body)
+{
+    held_value h = {sym, init, p->held};
+    for (int64_t i = 0; i < extent; i++) {
+        p->env[sym] = i;
+        p->held = &h;
+        h.v = turn(p, body);
+    }
+    p->held = h.outer;
+    return h.v;
 }
 
 static inline double applied_at(tp_prim prim, const double *x, int64_t exponent)
@@ -71,6 +104,11 @@ static inline double fold_in(tp_prim fold, double a, double b)
 
 static inline double term_at(point *p, term t);
 
+static inline double term_number_at(point *p, uint32_t id)
+{
+    return term_at(p, (term){id});
+}
+
 static inline bool beyond(tp_prim prim, double a, double b)
 {
     return prim == TP_P_ARGMAX ? a > b : a < b;
@@ -101,6 +139,8 @@ static inline double term_at(point *p, term t)
     case T_INTEGER: return (double)integer_at(p, n.e);
     case T_REAL: return n.real;
     case T_READ: return element_at(p, n.operand, n.rank, n.at);
+    case T_HELD: return held_at(p, n.at[0]);
+    case T_TURN:
     case T_BEFORE:
     case T_AFTER: fail_msg("a placeholder is left"); return 0;
     case T_SELECT: return term_at(p, n.arg[integer_at(p, n.e) == 0]);
@@ -111,6 +151,8 @@ static inline double term_at(point *p, term t)
         }
         return applied_at(n.prim, x, integer_at(p, n.e));
     case T_FOLD: {
+        if (n.prim == TP_P_SCAN)
+            return scan_at(p, n.sym, integer_at(p, n.e), term_at(p, n.arg[1]), term_number_at, n.arg[0].id);
         if (n.arg[1].id)
             return first_at(p, &n);
         double r = start_of(n.prim);
@@ -194,7 +236,7 @@ static inline double atom_at(point *p, uint32_t id)
     switch (a.kind) {
     case ATOM_REAL: return a.real;
     case ATOM_INDEX: return (double)integer_at(p, a.e);
-    case ATOM_ELEMENT: return element_at(p, a.operand, a.rank, a.at);
+    case ATOM_ELEMENT: return a.number == T_HELD ? held_at(p, a.at[0]) : element_at(p, a.operand, a.rank, a.at);
     case ATOM_INVERSE: return 1 / sum_at(p, a.arg[0]);
     case ATOM_FOLD:
         if (prim_of_first(a.prim) != TP_PRIMS) {
@@ -202,6 +244,8 @@ static inline double atom_at(point *p, uint32_t id)
             least_at(p, &a, 0, &best);
             return best.place;
         }
+        if (a.prim == TP_P_SCAN)
+            return scan_at(p, a.counter[0], integer_at(p, a.extent[0]), sum_at(p, a.arg[1]), sum_at, a.arg[0]);
         return fold_at(p, &a, 0);
     case ATOM_APPLY: break;
     }
