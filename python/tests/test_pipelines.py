@@ -139,6 +139,21 @@ def summed(segment, x, init=True):
     return call(kernel, segment, x, out=[(16 * segments, 128), x.shape], tables=1)
 
 
+def in_memory(x):
+    """A pipeline in a scope, over buffers that are where its windows would be."""
+    def kernel(x_hbm, o_hbm):
+        def scope(x_ref, o_ref):
+            pltpu.sync_copy(x_hbm, x_ref)
+            o_ref[...] = jnp.zeros_like(o_ref)
+            all_of = pl.BlockSpec(x.shape, lambda i: (0, 0), memory_space=pltpu.VMEM)
+            pltpu.emit_pipeline(lambda x, o: o.__setitem__(..., o[...] + x[...]), grid=(3,), in_specs=[all_of], out_specs=[all_of])(x_ref, o_ref)
+            pltpu.sync_copy(o_ref, o_hbm)
+
+        pl.run_scoped(scope, pltpu.VMEM(x.shape, F32), pltpu.VMEM(x.shape, F32))
+
+    return call(kernel, x, out=[x.shape])
+
+
 def by_count(count, x):
     """As many blocks as a table says, by all of the kernel."""
     def kernel(count, x_hbm, o_hbm):
@@ -232,7 +247,7 @@ RIGHT = {
     "of groups": (grouped, (STARTS, R, kernels.array(3, 128, 128, seed=1))), "of groups in parallel": (lambda s, x, w: grouped(s, x, w, semantics=("parallel",)), (STARTS, R, kernels.array(3, 128, 128, seed=1))),
     "in one another": (nested, (kernels.array(2, 32, 128),)), "into segments": (summed, (SEGMENT, R)), "over inputs in SMEM": (gathered, (jnp.array([3, 0, 1, 1], jnp.int32), jnp.array([4], jnp.int32), R)), "of bounded slices": (bounded, (jnp.array([0, 16, 16, 21, 32], jnp.int32), kernels.array(32, 8, 128))),
     "on two cores": (divided, (R,)),
-    "by a table": (by_count, (jnp.array([4], jnp.int32), R)),
+    "in a scope over its buffers": (in_memory, (R,)), "by a table": (by_count, (jnp.array([4], jnp.int32), R)),
 }
 LONGER = {"a product", "in a scope", "ragged", "in a grid", "in a parallel grid", "of views", "by a table", "over inputs in SMEM"}  # a grid; the others are loops
 
@@ -354,7 +369,7 @@ def test_parameters_of_the_primitive_are_listed():
 
 def test_a_jax_without_the_primitive_is_named(monkeypatch):
     monkeypatch.setattr(pipelines, "emitter", None)
-    with pytest.raises(tileproof.Unsupported, match=r"`emit_pipeline`, a pipeline inside of a kernel, is not supported with JAX .*give its grid and BlockSpecs to the pallas_call"):
+    with pytest.raises(tileproof.Unsupported, match=r"`emit_pipeline`, a pipeline inside of a kernel, is not supported where JAX .*give its grid and BlockSpecs to the pallas_call"):
         tileproof.from_pallas(twice, R)
 
 

@@ -53,7 +53,10 @@ def kept() -> Iterator[None]:
                 bound = emitter.emit_pipeline(lambda *windows: body(*windows, *(scratches or ())), **how)
             finally:
                 own.use_emit_pipeline_primitive.value = False
-            bound(*refs)  # returns an empty list, where JAX returns nothing
+            try:
+                bound(*refs)  # returns an empty list, where JAX returns nothing
+            except Exception:  # noqa: BLE001  what the primitive does not take; a mistake of the caller is one there, too
+                return spelled_out(body, **how)(*refs, scratches=scratches)
             return None
         return pipeline
 

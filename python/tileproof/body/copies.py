@@ -97,9 +97,9 @@ class Copies(Regions):
         """Buffers of a part of the body are scratch: what they held when it was
         entered before cannot be seen where all of it is written first."""
         inner = jx.open_jaxpr(eqn.params["jaxpr"])
-        made = [e for e in (eqn, *inner.eqns) if jx.is_made_in(e, "pallas/mosaic/pipeline.py")]
+        made = [e for e in (eqn, *inner.eqns) if e.primitive.name != "emit_pipeline" and jx.is_made_in(e, "pallas/mosaic/pipeline.py")]
         if made and made[0] is eqn:
-            raise Unsupported(f"`emit_pipeline`, a pipeline inside of a kernel, is not supported with JAX {jx.VERSION}, which has no primitive of it", self.place,
+            raise Unsupported(f"`emit_pipeline`, a pipeline inside of a kernel, is not supported where JAX ({jx.VERSION}) makes no equation of it", self.place,
                               "give its grid and BlockSpecs to the pallas_call, or move the blocks by `make_async_copy`")
         if made:
             raise Unsupported("a pipeline whose buffers the caller allocates (`allocations=`) is not supported", self.place, "leave them to `emit_pipeline`")
