@@ -442,6 +442,7 @@ class State:
             need(bound is not None, "the variable has no such bound")
             return linear((sign, of(v.symbol)), (-sign, of(bound)))
         if rule == "definition":
+            need(0 <= rest[2] <= len(stated), "there is no such line before")
             return self.definition(rest[0], rest[1], lambda: at(rest[2]))
         if rule == "sum":
             parts = []
