@@ -1,5 +1,4 @@
 #include "base/rng.h"
-#include "base/assert.h"
 
 #include <math.h>
 
@@ -11,29 +10,16 @@ tp_rng tp_rng_new(uint64_t seed, uint64_t stream)
     return r;
 }
 
-uint64_t tp_rng_next(tp_rng *r)
+void tp_rng_refill(tp_rng *r)
 {
-    if (r->used == 4) {
-        if (++r->counter[0] == 0)
-            ++r->counter[1];
-        philox4x64_ctr_t c = {{r->counter[0], r->counter[1], r->counter[2], r->counter[3]}};
-        philox4x64_key_t k = {{r->key[0], r->key[1]}};
-        philox4x64_ctr_t out = philox4x64(c, k);
-        for (int i = 0; i < 4; i++)
-            r->block[i] = out.v[i];
-        r->used = 0;
-    }
-    return r->block[r->used++];
-}
-
-uint64_t tp_rng_below(tp_rng *r, uint64_t n)
-{
-    tp_assert(n);
-    uint64_t limit = UINT64_MAX - UINT64_MAX % n, v;
-    do
-        v = tp_rng_next(r);
-    while (v >= limit);
-    return v % n;
+    if (++r->counter[0] == 0)
+        ++r->counter[1];
+    philox4x64_ctr_t c = {{r->counter[0], r->counter[1], r->counter[2], r->counter[3]}};
+    philox4x64_key_t k = {{r->key[0], r->key[1]}};
+    philox4x64_ctr_t out = philox4x64(c, k);
+    for (int i = 0; i < 4; i++)
+        r->block[i] = out.v[i];
+    r->used = 0;
 }
 
 double tp_rng_normal(tp_rng *r)

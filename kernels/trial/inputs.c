@@ -38,39 +38,85 @@ static double small(tp_rng *rng)
     return tp_rng_below(rng, 2) ? v : -v;
 }
 
-/* Where an element stands: how far along the dimensions of its array, and in which row (all dimensions but the last).
- */
+/* Where an element stands, and what all of its row (all dimensions but the last) share; from element to element. */
 typedef struct place {
-    double along; /* mean over the dimensions of index / extent, in [0, 1) */
-    size_t row;
-    bool first, last; /* in some dimension of more than one element */
+    const tp_tensor *t;
+    size_t at[TP_MAX_RANK], row;
+    double part[TP_MAX_RANK]; /* index / extent, over the rank */
+    bool known;               /* `shared` is that of this row */
+    uint64_t shared;
 } place;
 
-static place place_of(const tp_tensor *t, size_t i)
+static place place_new(const tp_tensor *t)
 {
-    size_t last = t->rank ? (size_t)t->dims[t->rank - 1] : 1;
-    place p = {.row = i / last};
-    for (uint32_t d = t->rank; d-- > 0; i /= (size_t)t->dims[d]) {
-        size_t extent = (size_t)t->dims[d], at = i % extent;
-        p.along += (double)at / (double)extent / t->rank;
-        p.first |= extent > 1 && at == 0;
-        p.last |= extent > 1 && at == extent - 1;
+    return (place){.t = t};
+}
+
+static void place_next(place *p)
+{
+    uint32_t rank = p->t->rank, d = rank;
+    while (d-- > 0) {
+        size_t extent = (size_t)p->t->dims[d];
+        bool more = ++p->at[d] < extent;
+        if (!more)
+            p->at[d] = 0;
+        p->part[d] = (double)p->at[d] / (double)extent / rank;
+        if (more)
+            break;
     }
-    return p;
+    if (d + 1 != rank) { /* past the end of the last dimension */
+        p->row++;
+        p->known = false;
+    }
+}
+
+/* How far along the dimensions: the mean of index / extent, in [0, 1). */
+static double along(const place *p)
+{
+    double sum = 0;
+    for (uint32_t d = p->t->rank; d-- > 0;)
+        sum += p->part[d];
+    return sum;
+}
+
+/* First, or last, in some dimension of more than one element. */
+static bool is_first(const place *p)
+{
+    for (uint32_t d = 0; d < p->t->rank; d++)
+        if (p->t->dims[d] > 1 && p->at[d] == 0)
+            return true;
+    return false;
+}
+
+static bool is_last(const place *p)
+{
+    for (uint32_t d = 0; d < p->t->rank; d++)
+        if (p->t->dims[d] > 1 && p->at[d] == (size_t)p->t->dims[d] - 1)
+            return true;
+    return false;
 }
 
 /* The same number for the same row, from 0 to n - 1. */
-static uint64_t of_row(uint64_t seed, uint64_t stream, size_t row, uint64_t n)
+static uint64_t number_of(uint64_t seed, uint64_t stream, size_t row, uint64_t n)
 {
     tp_rng rng = tp_rng_new(seed ^ 0x726f77, stream + ((uint64_t)row << 8));
     return tp_rng_below(&rng, n);
+}
+
+/* That of the place's row; one n for an array. */
+static uint64_t of_row(place *p, uint64_t seed, uint64_t stream, uint64_t n)
+{
+    if (!p->known)
+        p->shared = number_of(seed, stream, p->row, n);
+    p->known = true;
+    return p->shared;
 }
 
 /* The same over many indices, in every input, as the ids of segments are; one element in 16 stands out. */
 static int64_t segment(size_t i, int64_t any, bool out, int64_t lo, uint64_t seed)
 {
     enum { LENGTH = 64 };
-    return out ? any : (int64_t)of_row(seed, 0x736567, i / LENGTH, (uint64_t)(9 - lo)) + lo;
+    return out ? any : (int64_t)number_of(seed, 0x736567, i / LENGTH, (uint64_t)(9 - lo)) + lo;
 }
 
 /* One element in 16 stands out, and one row in 8. */
@@ -89,19 +135,17 @@ static bool positive(tp_input_family family, uint64_t stream)
 }
 
 /* What stands where; magnitudes are small where they may be, so that exp and what comes of it stay exact enough. */
-static double input_value(tp_input_family family, const tp_tensor *t, size_t i, tp_rng *rng, uint64_t seed,
-                          uint64_t stream)
+static double input_value(tp_input_family family, place *p, tp_rng *rng, uint64_t seed, uint64_t stream)
 {
-    place p = place_of(t, i);
     double noise = (double)tp_rng_below(rng, 64) / 2048, half = (double)tp_rng_below(rng, 3) - 1;
     bool flip = tp_rng_below(rng, 2);
     static const double BEYOND = 0x1p-5; /* noise is below: the ends stand out, however close their neighbours are */
     switch (family) {
-    case TP_INPUT_ASCENDING: return 0.25 + 2 * p.along + noise + (p.last ? BEYOND : p.first ? -BEYOND : 0);
-    case TP_INPUT_DESCENDING: return 2.25 - 2 * p.along + noise + (p.first ? BEYOND : p.last ? -BEYOND : 0);
-    case TP_INPUT_SPIKES: return spike(rng, of_row(seed, stream, p.row, 8) == 0);
+    case TP_INPUT_ASCENDING: return 0.25 + 2 * along(p) + noise + (is_last(p) ? BEYOND : is_first(p) ? -BEYOND : 0);
+    case TP_INPUT_DESCENDING: return 2.25 - 2 * along(p) + noise + (is_first(p) ? BEYOND : is_last(p) ? -BEYOND : 0);
+    case TP_INPUT_SPIKES: return spike(rng, of_row(p, seed, stream, 8) == 0);
     case TP_INPUT_TIES: return half;
-    case TP_INPUT_CONSTANT: return ((double)of_row(seed, stream, p.row, 9) - 4) / 4;
+    case TP_INPUT_CONSTANT: return ((double)of_row(p, seed, stream, 9) - 4) / 4;
     case TP_INPUT_SIGNS:
     case TP_INPUT_OPPOSITE:
         return (positive(family, stream) ? 1 : -1) * (0.125 + noise + (double)tp_rng_below(rng, 64) / 32);
@@ -118,22 +162,20 @@ static double input_value(tp_input_family family, const tp_tensor *t, size_t i, 
 }
 
 /* Integers and bools stay within what other families give them: they may be counts or shifts. */
-static double placed_integer(tp_input_family family, const tp_tensor *t, size_t i, tp_rng *rng, uint64_t seed,
-                             uint64_t stream)
+static double placed_integer(tp_input_family family, place *p, size_t i, tp_rng *rng, uint64_t seed, uint64_t stream)
 {
-    place p = place_of(t, i);
-    bool sign = tp_dtype_info(t->dtype)->kind != TP_KIND_UINT;
-    int64_t lo = sign ? -8 : 0, any = (int64_t)integer_of(t->dtype, rng, 8);
-    if (t->dtype == TP_BOOL)
+    bool sign = tp_dtype_info(p->t->dtype)->kind != TP_KIND_UINT;
+    int64_t lo = sign ? -8 : 0, any = (int64_t)integer_of(p->t->dtype, rng, 8);
+    if (p->t->dtype == TP_BOOL)
         return family == TP_INPUT_ZEROS      ? 0
-               : family == TP_INPUT_CONSTANT ? (double)of_row(seed, stream, p.row, 2)
+               : family == TP_INPUT_CONSTANT ? (double)of_row(p, seed, stream, 2)
                                              : (double)any;
     switch (family) {
-    case TP_INPUT_ASCENDING: return floor((double)lo + p.along * (double)(9 - lo));
-    case TP_INPUT_DESCENDING: return floor(8 - p.along * (double)(9 - lo) + 0.5);
+    case TP_INPUT_ASCENDING: return floor((double)lo + along(p) * (double)(9 - lo));
+    case TP_INPUT_DESCENDING: return floor(8 - along(p) * (double)(9 - lo) + 0.5);
     case TP_INPUT_TIES: return (double)tp_rng_below(rng, 2);
     case TP_INPUT_ZEROS: return 0;
-    case TP_INPUT_CONSTANT: return (double)((int64_t)of_row(seed, stream, p.row, (uint64_t)(9 - lo)) + lo);
+    case TP_INPUT_CONSTANT: return (double)((int64_t)of_row(p, seed, stream, (uint64_t)(9 - lo)) + lo);
     case TP_INPUT_SIGNS:
     case TP_INPUT_OPPOSITE: return (double)(sign && !positive(family, stream) ? -1 - (any & 7) : 1 + (any & 7));
     case TP_INPUT_POWERS: return (double)((int64_t)1 << tp_rng_below(rng, 4));
@@ -178,36 +220,53 @@ bool tp_input_tame(tp_input_family family)
            family != TP_INPUT_SPIKES && family != TP_INPUT_POWERS;
 }
 
+/* A float, before its dtype rounds it; `before`: that of the element before. */
+static double real_value(tp_input_family family, place *p, size_t i, tp_rng *rng, int64_t range, double before,
+                         uint64_t seed, uint64_t stream)
+{
+    switch (family) {
+    case TP_INPUT_NORMAL: return tp_rng_normal(rng);
+    case TP_INPUT_WIDE: return wide(rng);
+    case TP_INPUT_CANCEL: return near_opposite(rng, before, i);
+    case TP_INPUT_INTEGERS: return integer_of(p->t->dtype, rng, range);
+    case TP_INPUT_SMALL: return small(rng);
+    case TP_INPUT_ASCENDING:
+    case TP_INPUT_DESCENDING:
+    case TP_INPUT_SPIKES:
+    case TP_INPUT_TIES:
+    case TP_INPUT_ZEROS:
+    case TP_INPUT_CONSTANT:
+    case TP_INPUT_SIGNS:
+    case TP_INPUT_POWERS:
+    case TP_INPUT_LARGE:
+    case TP_INPUT_OPPOSITE: break;
+    }
+    return input_value(family, p, rng, seed, stream);
+}
+
 void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed, uint64_t stream)
 {
+    enum { STRIP = 256 };
     tp_rng rng = tp_rng_new(seed, stream);
-    double v = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        if (!tp_is_float(t->dtype)) {
-            v = (int)family >= TP_INPUT_FIRST_PLACED
-                    ? placed_integer(family, t, i, &rng, seed, stream)
-                    : integer_of(t->dtype, &rng, family == TP_INPUT_INTEGERS ? range : 8);
-            tp_put_i64(t->dtype, t->data, i, (int64_t)v);
-            continue;
+    place p = place_new(t);
+    bool placed = (int)family >= TP_INPUT_FIRST_PLACED, real = tp_is_float(t->dtype);
+    double v = 0, reals[STRIP];
+    int64_t most = family == TP_INPUT_INTEGERS ? range : 8, integers[STRIP];
+    for (size_t from = 0, n; from < t->n; from += n) {
+        n = t->n - from < STRIP ? t->n - from : STRIP;
+        for (size_t k = 0; k < n; k++) {
+            v = real     ? real_value(family, &p, from + k, &rng, range, v, seed, stream)
+                : placed ? placed_integer(family, &p, from + k, &rng, seed, stream)
+                         : integer_of(t->dtype, &rng, most);
+            reals[k] = real ? tp_dtype_moderate(t->dtype, v) : 0;
+            integers[k] = real ? 0 : (int64_t)v;
+            if (placed)
+                place_next(&p);
         }
-        switch (family) {
-        case TP_INPUT_NORMAL: v = tp_rng_normal(&rng); break;
-        case TP_INPUT_WIDE: v = wide(&rng); break;
-        case TP_INPUT_CANCEL: v = near_opposite(&rng, v, i); break;
-        case TP_INPUT_INTEGERS: v = integer_of(t->dtype, &rng, range); break;
-        case TP_INPUT_SMALL: v = small(&rng); break;
-        case TP_INPUT_ASCENDING:
-        case TP_INPUT_DESCENDING:
-        case TP_INPUT_SPIKES:
-        case TP_INPUT_TIES:
-        case TP_INPUT_ZEROS:
-        case TP_INPUT_CONSTANT:
-        case TP_INPUT_SIGNS:
-        case TP_INPUT_POWERS:
-        case TP_INPUT_LARGE:
-        case TP_INPUT_OPPOSITE: v = input_value(family, t, i, &rng, seed, stream); break;
-        }
-        tp_put_f64(t->dtype, t->data, i, tp_dtype_moderate(t->dtype, v));
+        if (real)
+            tp_put_row_f64(t->dtype, t->data, from, n, reals);
+        else
+            tp_put_row_i64(t->dtype, t->data, from, n, integers);
     }
 }
 
