@@ -34,6 +34,8 @@ struct tp_arena {
     chunk *chunks;
     mapping *mappings;
     size_t limit, used;
+    bool of_budget; /* the limit is what the budget left */
+    tp_refusal refusal;
     catcher *top;
     tp_arena *parent, *children, *sibling;
     tp_budget *budget; /* the parent's, or one that lives in this arena */
@@ -73,7 +75,8 @@ tp_arena *tp_arena_child_limited(tp_arena *parent, size_t limit)
     tp_arena *a = tp_arena_child(parent);
     const tp_budget *b = a->budget;
     size_t left = !b || !b->max_bytes ? SIZE_MAX : b->max_bytes > b->bytes ? (b->max_bytes - b->bytes) / 4 * 3 : 0;
-    a->limit = limit && limit < left ? limit : left ? left : 1;
+    a->of_budget = !limit || left <= limit;
+    a->limit = !a->of_budget ? limit : left ? left : 1;
     return a;
 }
 
@@ -244,6 +247,21 @@ tp_status tp_try(tp_arena *a, void (*fn)(void *ctx), void *ctx)
     return here.status;
 }
 
+tp_refusal tp_arena_refusal(const tp_arena *a)
+{
+    return a->refusal;
+}
+
+/* Noted up to where it leaves to. */
+static _Noreturn void refuse(tp_arena *a)
+{
+    tp_refusal by = a->of_budget ? TP_REFUSED_BY_BUDGET : TP_REFUSED_BY_LIMIT;
+    tp_arena *x = a;
+    for (x->refusal = by; !x->top && x->parent; x->refusal = by)
+        x = x->parent;
+    tp_leave(a, TP_E_MEMORY);
+}
+
 /* Large chunks in huge pages, where the system has them: one fault for 2 MiB. */
 static chunk *chunk_map(size_t size)
 {
@@ -304,10 +322,10 @@ static chunk *chunk_new(tp_arena *a, size_t want)
 static void *allocate(tp_arena *a, size_t n, bool zeroed)
 {
     if (n > SIZE_MAX / 2)
-        tp_leave(a, TP_E_MEMORY);
+        refuse(a);
     size_t align = n < SMALL ? LEAST : ALIGN, need = n ? (n + align - 1) & ~(align - 1) : LEAST;
     if (a->limit && (need > a->limit || a->used > a->limit - need))
-        tp_leave(a, TP_E_MEMORY);
+        refuse(a);
     chunk *c = a->chunks;
     size_t from = c ? (c->used + align - 1) & ~(align - 1) : 0;
     if (!c || from > c->size || c->size - from < need) {
@@ -363,6 +381,6 @@ void tp_arena_reset(tp_arena *a)
 void *tp_alloc_array(tp_arena *a, size_t count, size_t size)
 {
     if (size && count > SIZE_MAX / size)
-        tp_leave(a, TP_E_MEMORY);
+        refuse(a);
     return tp_alloc(a, count * size);
 }

@@ -24,6 +24,13 @@ tp_arena *tp_arena_child(tp_arena *parent);
 /* The same with a limit of its own, for runs whose arrays may be large: at most
  * `limit` bytes, and no more than most of what the budget leaves. */
 tp_arena *tp_arena_child_limited(tp_arena *parent, size_t limit);
+/* Who refused, where tp_try() on this arena ended with TP_E_MEMORY: what to do about it depends on that. */
+typedef enum tp_refusal {
+    TP_REFUSED_BY_SYSTEM,
+    TP_REFUSED_BY_LIMIT, /* of its own, or of an arena below it */
+    TP_REFUSED_BY_BUDGET /* the limit was what the budget leaves */
+} tp_refusal;
+tp_refusal tp_arena_refusal(const tp_arena *a);
 /* Let the arena hold at most `limit` bytes (0: no limit). */
 void tp_arena_set_limit(tp_arena *a, size_t limit);
 void tp_arena_free(tp_arena *a);

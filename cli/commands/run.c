@@ -405,6 +405,9 @@ static void run_loaded(run_call *r)
         tp_say(stderr, "tileproof: %.*s: stopped, and no output was written: %.*s", TP_FMT(r->j->source.path),
                TP_FMT(tp_budget_reason(r->c->arena, &b)));
         r->code = TP_EXIT_UNKNOWN;
+    } else if (st == TP_E_MEMORY && tp_arena_refusal(r->arena) == TP_REFUSED_BY_SYSTEM) {
+        tp_say(stderr, "tileproof: %.*s: the system gave no more memory for the arrays", TP_FMT(r->j->source.path));
+        r->code = TP_EXIT_INTERNAL;
     } else if (st == TP_E_MEMORY) {
         tp_say(stderr, "tileproof: %.*s: the arrays need more than the %zu MiB of --max-memory",
                TP_FMT(r->j->source.path), r->s.max_memory >> 20);

@@ -1,21 +1,14 @@
 /* One case through its tiers, each in memory of its own. */
 #include <math.h>
 
-#include "base/budget.h"
 #include "kernels/trial/trial.h"
-
-/* Why a tier was left in the middle. */
-static tp_str memory_reason(tp_arena *a, const tp_equiv_options *o)
-{
-    return tp_budget_or(a, tp_printf(a, "it needs more than the %zu MiB of --max-memory", o->max_memory >> 20));
-}
 
 static void numbers_of(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r)
 {
     if (tp_trial_in_memory(a, c, o, r, tp_trial_numbers))
         return;
     r->outcome = TP_SKIPPED;
-    r->trap.message = memory_reason(a, o);
+    r->trap.message = r->left_out;
 }
 
 void tp_trial_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r)
@@ -28,7 +21,7 @@ void tp_trial_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_
     if (!comparable || r->outcome == TP_TRAPPED || r->outcome == TP_SKIPPED)
         return;
     if (c->algebra && !tp_trial_in_memory(a, c, o, r, tp_trial_algebra)) {
-        r->algebra = (tp_algebra){.reason = memory_reason(a, o)};
+        r->algebra = (tp_algebra){.reason = r->left_out};
         r->out_of_memory++;
     }
     if (r->algebra.tier == TP_TIER_DIFFERENT && !ran)
@@ -41,7 +34,7 @@ void tp_trial_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_
                                       TP_FMT(r->algebra.worst));
     }
     if (c->bits && !tp_trial_in_memory(a, c, o, r, tp_trial_bits)) {
-        r->bits = (tp_bits){.reason = memory_reason(a, o)};
+        r->bits = (tp_bits){.reason = r->left_out};
         r->out_of_memory++;
     }
     if (r->bits.tier == TP_TIER_DIFFERENT)

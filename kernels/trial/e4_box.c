@@ -14,6 +14,7 @@ typedef struct boxing {
     tp_equiv e;
     bool equal;
     uint32_t out_of_memory;
+    tp_str left_out;
 } boxing;
 
 static void box_with_small_blocks(void *arg)
@@ -31,6 +32,7 @@ static void box_with_small_blocks(void *arg)
             tp_trial_case(x->c.arena, &box.cases.at[n], x->o, &r);
             tp_note_algebra(&r.algebra, &x->e, &x->e.box, &x->e.box_reason);
             x->out_of_memory += r.out_of_memory;
+            x->left_out = r.out_of_memory ? r.left_out : x->left_out;
             x->equal = r.algebra.tier == TP_TIER_EQUAL;
         }
         if (!x->equal)
@@ -47,9 +49,14 @@ static bool small_box(tp_ctx *c, const tp_spec *s, tp_shrinking how, const tp_eq
     boxing x = {.c = {.arena = work, .source = c->source}, .spec = s, .o = &quick, .how = how, .e = *out};
     tp_status st = tp_try(work, box_with_small_blocks, &x);
     out->out_of_memory += x.out_of_memory + (st == TP_E_MEMORY);
+    if (st == TP_E_MEMORY)
+        out->left_out = tp_trial_left_out(c->arena, work, o);
+    else if (x.out_of_memory)
+        out->left_out = tp_trial_keep(c->arena, x.left_out);
     bool equal = st == TP_OK && x.equal;
     if (equal) {
         x.e.out_of_memory = out->out_of_memory;
+        x.e.left_out = out->left_out;
         x.e.box_reason = out->box_reason;
         x.e.box_text = tp_printf(c->arena, "%.*s", TP_FMT(x.e.box_text));
         x.e.box_constants = tp_printf(c->arena, "%.*s", TP_FMT(x.e.box_constants));
@@ -76,6 +83,7 @@ void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_op
             tp_trial_case(c->arena, &box->cases.at[n], o, &r);
             tp_note_algebra(&r.algebra, out, &out->box, &out->box_reason);
             out->out_of_memory += r.out_of_memory;
+            out->left_out = r.out_of_memory ? r.left_out : out->left_out;
             if (r.algebra.unexplained && !out->unexplained) {
                 tp_case_result *copy = TP_NEW(c->arena, tp_case_result);
                 *copy = r;

@@ -19,6 +19,7 @@ void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o,
         tp_case_result r = {.the_case = &cases->at[i]};
         tp_trial_case(a, &cases->at[i], o, &r);
         out->out_of_memory += r.out_of_memory;
+        out->left_out = r.out_of_memory ? r.left_out : out->left_out;
         out->equal += r.outcome == TP_EQUAL;
         out->different += r.outcome == TP_DIFFERENT;
         out->trapped += r.outcome == TP_TRAPPED;

@@ -157,6 +157,7 @@ typedef struct tp_case_result {
     tp_str as_run;          /* how `run` would execute it otherwise than it was verified; empty: it does not */
     uint64_t digest;        /* of the outputs' numbers, on the first inputs */
     uint32_t out_of_memory; /* tiers left out for want of memory */
+    tp_str left_out;        /* why the last of them was */
 } tp_case_result;
 
 typedef struct tp_tier_counts {
@@ -177,6 +178,7 @@ typedef struct tp_equiv {
     tp_str box_constants;   /* sizes that took one value in the box of some dtype combination: E4 is not earned */
     tp_str blocks;          /* in place of the spec's, in the box: "bm=4, bk in {4, 8}"; may be empty */
     uint32_t out_of_memory; /* tiers of cases left out for want of memory */
+    tp_str left_out;        /* why the last of them was */
     const tp_case_result *unexplained; /* the first of those; or NULL */
     const tp_kernel *far_kernel;       /* a single element differs at sizes that no case confirms; or NULL */
     uint32_t far_output;               /* its output, */

@@ -1,11 +1,25 @@
 /* The one file of kernels/ that knows reference/. */
 #include "kernels/trial/trial.h"
 
+#include "base/budget.h"
 #include "reference/reference.h"
 
 tp_str tp_trial_keep(tp_arena *a, tp_str s)
 {
     return s.n ? tp_printf(a, "%.*s", TP_FMT(s)) : s;
+}
+
+tp_str tp_trial_left_out(tp_arena *keep, const tp_arena *work, const tp_equiv_options *o)
+{
+    tp_str reason = {NULL, 0};
+    switch (tp_arena_refusal(work)) {
+    case TP_REFUSED_BY_SYSTEM: reason = TP_S("the system gave no more memory"); break;
+    case TP_REFUSED_BY_LIMIT:
+        reason = tp_printf(keep, "it needs more than the %zu MiB of --max-memory", o->max_memory >> 20);
+        break;
+    case TP_REFUSED_BY_BUDGET: reason = TP_S("it needs more than --memory-limit leaves"); break;
+    }
+    return tp_budget_or(keep, reason);
 }
 
 bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *o, tp_case_result *r,
@@ -14,6 +28,8 @@ bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options
     tp_arena *work = tp_arena_child_limited(keep, o->max_memory);
     tp_trial x = {work, keep, c, o, r};
     tp_status st = tp_try(work, tier, &x);
+    if (st != TP_OK)
+        r->left_out = tp_trial_left_out(keep, work, o);
     tp_arena_free(work);
     return st == TP_OK;
 }

@@ -36,7 +36,9 @@ bool tp_trial_compares(const tp_kernel *k, uint32_t i);
 /* s in the memory of the results. */
 tp_str tp_trial_keep(tp_arena *keep, tp_str s);
 
-/* Run a tier (tp_trial *) in memory of its own; false when that ran out. */
+/* Why work in this arena was left in the middle, and so what would help. */
+tp_str tp_trial_left_out(tp_arena *keep, const tp_arena *work, const tp_equiv_options *o);
+/* Run a tier (tp_trial *) in memory of its own; false, with r->left_out, when that ran out. */
 bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *o, tp_case_result *r,
                         void (*tier)(void *));
 /* case.c: all its tiers. */

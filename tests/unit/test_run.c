@@ -256,6 +256,27 @@ static void sizes_are_inferred(void **state)
     }
 }
 
+/* Who refused the memory decides what would help: a limit of ours, or the system's. */
+static void memory_is_refused_by_name(void **state)
+{
+    place *p = *state;
+    float zeros[64] = {0};
+    const char *spec = put(p, "rows.tile.json", BROADCAST, strlen(BROADCAST));
+    const char *x = eq(p, "x", put_npy(p, "x.npy", 1, "<f4", false, "12,", zeros, 48)),
+               *y = eq(p, "y", put_npy(p, "y.npy", 1, "<f4", false, "7,", zeros, 28));
+    const char *const EXECUTE[] = {"run", spec, "--input", x, "--input", y, "--size", "R=16777216", NULL};
+    const char *const VERIFY[] = {"verify", "--cases", "4", "--box", "0", "--jobs", "1", "add_2d", NULL};
+    static const char SYSTEM[] = "the system gave no more memory", OURS[] = "--max-memory";
+    if (!LIMIT_MEMORY)
+        return;
+    outcome o = run_limited(p->a, NULL, 192, EXECUTE); /* 256 MiB of output */
+    if (o.exit != 5 || !contains(o.err, SYSTEM) || contains(o.err, OURS))
+        fail_msg("run: exit %d: %s", o.exit, tp_cstr(p->a, o.err));
+    o = run_limited(p->a, NULL, 96, VERIFY);
+    if (!contains(o.out, SYSTEM) || contains(o.out, OURS))
+        fail_msg("verify: exit %d: %s%s", o.exit, tp_cstr(p->a, o.out), tp_cstr(p->a, o.err));
+}
+
 /* verify on the user's arrays: a check holds for them, and for no random ones. */
 static void arrays_of_a_case(void **state)
 {
@@ -599,6 +620,7 @@ int main(void)
                                        IN_PLACE(safetensors_both_ways),
                                        IN_PLACE(arrays_that_do_not_fit),
                                        IN_PLACE(sizes_are_inferred),
+                                       IN_PLACE(memory_is_refused_by_name),
                                        IN_PLACE(arrays_of_a_case),
                                        IN_PLACE(arrays_that_shrink_are_told),
                                        IN_PLACE(a_trap_writes_nothing),
