@@ -85,18 +85,29 @@ typedef enum trial_result {
     STANDS
 } trial_result; /* AGREES: results do, but some other finding is new */
 
+/* Is it a difference, and the only one? Then a text whose results differ anywhere does not mend it. */
+static bool is_only_difference(const tp_job *j, const tp_finding *f)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < j->report.findings.len; i++)
+        n += strcmp(j->report.findings.at[i].rule, TP_RULE_NOT_EQUIVALENT) == 0;
+    return n == 1 && strcmp(f->rule, TP_RULE_NOT_EQUIVALENT) == 0 && f->verdict == TP_VIOLATED;
+}
+
 /* A text that is refused hides what else is wrong: what mends it has to leave nothing. */
 static trial_result whole_trial(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s,
                                 tp_solver *solver)
 {
     tp_job trial;
-    bool differs = false;
-    try_text(j, text, s, is_executed(f), solver, &trial);
+    tp_check_settings all = *s;
+    all.equiv.until_different = is_only_difference(j, f);
+    try_text(j, text, &all, is_executed(f), solver, &trial);
+    bool differs = all.equiv.until_different && trial.report.equiv && trial.report.equiv->different,
+         sound = trial.report.valid && !trial.report.internal_error && !differs;
     for (uint32_t i = 0; i < trial.report.findings.len; i++)
         differs |= trial.report.findings.at[i].verdict == TP_VIOLATED;
-    bool sound = trial.report.valid && !trial.report.internal_error,
-         better =
-             sound && (j->report.valid ? improves(&j->report.findings, &trial.report.findings, f) : !is_open(&trial));
+    bool better =
+        sound && (j->report.valid ? improves(&j->report.findings, &trial.report.findings, f) : !is_open(&trial));
     trial_result result = better ? STANDS : sound && is_executed(f) && !differs ? AGREES : FAILS;
     tp_job_free(&trial);
     return result;
@@ -110,7 +121,7 @@ static bool survives_few_cases(const tp_job *j, tp_str text, const tp_check_sett
     tp_job trial;
     few.cases = 1;
     few.box = 0;
-    few.cases_only = true;
+    few.cases_only = few.equiv.until_different = true;
     few.analysis.only = NONE;
     few.analysis.nonly = 0;
     try_text(j, text, &few, true, solver, &trial);

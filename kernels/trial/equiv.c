@@ -15,7 +15,7 @@ const char *tp_tier_name(tp_tier t)
 void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o, tp_equiv *out)
 {
     *out = (tp_equiv){.seed = o->seed, .chance = HUGE_VAL};
-    for (uint32_t i = 0; i < cases->len; i++) {
+    for (uint32_t i = 0; i < cases->len && !(o->until_different && out->different); i++) {
         tp_case_result r = {.the_case = &cases->at[i]};
         tp_trial_case(a, &cases->at[i], o, &r);
         out->out_of_memory += r.out_of_memory;
