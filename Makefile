@@ -14,7 +14,8 @@ PACKAGES := build-essential pkg-config libz3-dev libjson-c-dev libcmocka-dev lib
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
             -Wold-style-definition -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wcast-qual -Wpointer-arith \
             -Wimplicit-fallthrough -Wswitch-enum -Wno-missing-field-initializers -fno-common -Werror=implicit-function-declaration -Werror=int-conversion
-ifneq ($(findstring gcc,$(shell $(CC) --version 2>/dev/null | head -1)),)
+# gcc, also where it is called cc
+ifneq ($(findstring Free Software Foundation,$(shell $(CC) --version 2>/dev/null)),)
 WARNINGS += -Wlogical-op -Wduplicated-cond -Wjump-misses-init
 endif
 FLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
@@ -46,8 +47,8 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 ATTACKS := $(ATTACK_SRC:tests/attack/test_%.c=$(BUILD)/tests/attack_%)
 # the longest first: two run at a time, and none should be left to run alone
-LONGEST := cli workflow cases defects results docs metamorphic summary demand box
-TESTS := $(LONGEST:%=$(BUILD)/tests/test_%) $(filter-out $(LONGEST:%=$(BUILD)/tests/test_%),$(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)) $(ATTACKS)
+LONGEST := cli workflow defects cases docs results verdicts demand summary sweep faults prover instances metamorphic attention
+TESTS := $(LONGEST:%=$(BUILD)/tests/test_%) $(ATTACKS) $(filter-out $(LONGEST:%=$(BUILD)/tests/test_%),$(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%))
 Q := $(if $(V),,@)
 
 .PHONY: costs wheel test-wheel deb test-deb house extensions attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers fuzz-processes fuzz-slow steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
@@ -265,10 +266,11 @@ boxes: all $(TESTS) ## the small boxes again, larger: more than a million cases
 corpus: all ## public kernels, imported, linted, executed: writes docs/CORPUS.md (build/venv, build/venv-tokamax)
 	@tools/corpus.sh
 
-attention: all $(TESTS) ## what make test samples, whole: planted defects, relations of verdicts, verify of the gallery (15 minutes)
+attention: all $(TESTS) ## what make test samples, whole: planted defects, late ones, relations of verdicts, verify of the gallery (15 minutes)
 	@TEST_EVERY=1 $(BUILD)/tests/test_attention
 	@TEST_EVERY=1 $(BUILD)/tests/test_defects
 	@TEST_EVERY=1 $(BUILD)/tests/test_metamorphic
+	@TEST_EVERY=1 $(BUILD)/tests/test_cases
 	@TEST_EVERY=1 TEST_ONLY=gallery_is_clean $(BUILD)/tests/test_cli
 	@TEST_EVERY=1 TEST_ONLY=broken_siblings $(BUILD)/tests/test_cli
 

@@ -84,12 +84,66 @@ offence size 'lib/planted.h has 900 lines' long lib/planted.h
 offence size 'tools/planted.py has 900 lines' long tools/planted.py
 offence size 'tests/jax/planted.sh has 900 lines' long tests/jax/planted.sh
 
+also 'base/planted.c has 900 lines' long base/planted.c
+also 'spec/planted.def has 900 lines' long spec/planted.def
+also 'reference/impl/planted.c has 900 lines' long reference/impl/planted.c
+also 'smt/trust/planted.c has 900 lines' long smt/trust/planted.c
+also 'analyzer/rules/planted.c has 900 lines' long analyzer/rules/planted.c
+also 'analyzer/flow/planted.h has 900 lines' long analyzer/flow/planted.h
+also 'kernels/machine/planted.c has 900 lines' long kernels/machine/planted.c
+also 'demand/planted.c has 900 lines' long demand/planted.c
+also 'cost/planted.h has 900 lines' long cost/planted.h
+also 'verify/planted.c has 900 lines' long verify/planted.c
+also 'emit/planted.c has 900 lines' long emit/planted.c
+also 'dump/phases/planted.c has 900 lines' long dump/phases/planted.c
+also 'lsp/planted.c has 900 lines' long lsp/planted.c
+also 'cli/commands/planted.c has 900 lines' long cli/commands/planted.c
+also 'cli/generate/planted.c has 900 lines' long cli/generate/planted.c
+also 'include/planted.h has 900 lines' long include/planted.h
+also 'python/tileproof/body/planted.py has 900 lines' long python/tileproof/body/planted.py
+also 'tests/unit/planted.h has 900 lines' long tests/unit/planted.h
+also 'tests/attack/planted.c has 900 lines' long tests/attack/planted.c
+also 'bench/planted.c has 900 lines' long bench/planted.c
+also 'examples/embedding/planted.cpp has 900 lines' long examples/embedding/planted.cpp
+also 'tools/planted.awk has 900 lines' long tools/planted.awk
+together size
+
 # format
 if tools/check-format.sh build/tileproof | grep -q 'not looked at'; then
     echo "guards: clang-format 14 is not installed; no offence against its format is planted"
 else
     offence format 'base/str.c' add base/str.c 'int  planted ;'
+    also './base/arena.c:' add base/arena.c 'int  planted ;'
+    also './spec/expr.c:' add spec/expr.c 'int planted(int a,int b);'
+    also './smt/memo.c:' add smt/memo.c '  int planted;'
+    also './analyzer/claim/visits.c:' add analyzer/claim/visits.c 'int planted(void) {return 1;}'
+    also './kernels/trial/case.c:' add kernels/trial/case.c 'int* planted;'
+    also './verify/fix.c:' add verify/fix.c '	int planted;'
+    also './report/report.h:' add report/report.h 'int planted; '
+    also './cli/git.c:' add cli/git.c "int planted_$(seq -s _ 60);int other;"
+    also './domains/degree.c:' add domains/degree.c 'int planted(void)
+{
+  return 1;
+}'
+    also './cost/sum.c:' add cost/sum.c 'int planted(int a)
+{
+    return a?1:2;
+}'
+    also './demand/memo.c:' add demand/memo.c '
+
+
+int planted;'
+    also './lib/tileproof.c:' add lib/tileproof.c 'int planted [3];'
+    also './lsp/server.c:' add lsp/server.c 'int planted = (int) 3;'
+    also './emit/pallas.c:' add emit/pallas.c 'int planted = 1+2;'
+    also './tests/unit/test_arena.c:' add tests/unit/test_arena.c 'int planted( void );'
+    also './include/tileproof.h:' add include/tileproof.h 'struct planted{int a;};'
 fi
+also 'matmul.tile.json' change examples/matmul/matmul.tile.json '  "name":' '	"name":'
+also 'transpose.tile.json' add examples/elementwise/transpose.tile.json ''
+also 'extra_step.tile.json' change examples/broken/extra_step.tile.json '{"axis"' '{ "axis"'
+also 'softmax_rows.tile.json' change examples/reduction/softmax_rows.tile.json '"grid": [' '"grid":  ['
+together format
 offence format 'add_2d.tile.json' change examples/elementwise/add_2d.tile.json '"tileproof": 1,' '"tileproof":1,'
 
 # the libraries export what tests/library says
@@ -99,3 +153,32 @@ offence library 'exports other symbols' add tests/library/libtileproof.symbols '
 offence strict 'cast-qual' add base/str.c 'char *tp_planted(const char *); char *tp_planted(const char *x) { return (char *)x; }'
 offence strict 'unused variable' add base/str.c 'void tp_planted(void); void tp_planted(void) { int planted = 3; }'
 offence strict 'conversion' add base/str.c 'signed char tp_planted(long); signed char tp_planted(long x) { return x; }'
+
+# all of base/str.c's kinds in one run of the compiler
+also '[-Werror=cast-qual' add base/str.c 'char *tp_planted0(const char *); char *tp_planted0(const char *x) { return (char *)x; }'
+also '[-Werror=unused-variable' add base/str.c 'void tp_planted1(void); void tp_planted1(void) { int planted = 3; }'
+also '[-Werror=conversion' add base/str.c 'signed char tp_planted2(long); signed char tp_planted2(long x) { return x; }'
+also '[-Werror=shadow' add base/str.c 'int tp_planted3(int x); int tp_planted3(int x) { if (x) { int x = 3; return x; } return 0; }'
+also '[-Werror=double-promotion' add base/str.c 'double tp_planted4(float x); double tp_planted4(float x) { return x * 2.0; }'
+also '[-Werror=strict-prototypes' add base/str.c 'void tp_planted5();'
+also '[-Werror=missing-prototypes' add base/str.c 'int tp_planted6(void) { return 1; }'
+also '[-Werror=old-style-definition' add base/str.c 'int tp_planted7(int); int tp_planted7(x) int x; { return x; }'
+also '[-Werror=vla' add base/str.c 'void tp_planted8(int); void tp_planted8(int n) { char a[n]; a[0] = 0; }'
+also '[-Werror=format-security' add base/str.c 'int tp_planted9(const char *); int tp_planted9(const char *f) { return printf(f); }'
+also '[-Werror=discarded-qualifiers' add base/str.c 'char *tp_planted10(void); char *tp_planted10(void) { return "x"; }'
+also '[-Werror=pointer-arith' add base/str.c 'void *tp_planted11(void *); void *tp_planted11(void *x) { return x + 1; }'
+also '[-Werror=implicit-fallthrough' add base/str.c 'int tp_planted12(int); int tp_planted12(int x) { switch (x) { case 1: x = 2; case 2: return x; default: return 0; } }'
+also '[-Werror=switch-enum' add base/str.c 'enum planted { PLANTED, OTHER }; int tp_planted13(enum planted); int tp_planted13(enum planted x) { switch (x) { case PLANTED: return 1; default: return 0; } }'
+also '[-Werror=implicit-function-declaration' add base/str.c 'int tp_planted14(void); int tp_planted14(void) { return planted_nowhere(); }'
+also '[-Werror=int-conversion' add base/str.c 'int *tp_planted15(int); int *tp_planted15(int x) { return x; }'
+also '[-Werror=logical-op' add base/str.c 'int tp_planted16(int); int tp_planted16(int a) { return a && a; }'
+also '[-Werror=duplicated-cond' add base/str.c 'int tp_planted17(int); int tp_planted17(int a) { if (a) return 1; else if (a) return 2; return 3; }'
+also '[-Werror=jump-misses-init' add base/str.c 'int tp_planted18(int); int tp_planted18(int a) { switch (a) { int b = 1; case 1: return b; default: return 0; } }'
+also '[-Werror=sign-compare' add base/str.c 'int tp_planted19(int, unsigned); int tp_planted19(int a, unsigned b) { return a < b; }'
+also '[-Werror=unused-parameter' add base/str.c 'void tp_planted20(int); void tp_planted20(int x) { }'
+also '[-Werror=pedantic' add base/str.c 'int tp_planted21(void); int tp_planted21(void) { return ({ 1; }); }'
+also '[-Werror=return-type' add base/str.c 'int tp_planted22(int); int tp_planted22(int x) { if (x) return 1; }'
+also '[-Werror=unused-function' add base/str.c 'static int tp_planted23(void) { return 1; }'
+also '[-Werror=undef' add base/str.c '#if TP_PLANTED
+#endif'
+together strict

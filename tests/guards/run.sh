@@ -11,7 +11,7 @@ for built in release gen strict tileproof; do [ ! -e "build/$built" ] || cp -a "
 cd "$room"
 count=0 missed=0
 
-keep() { for f in "$@"; do [ ! -e "$f" ] || { mkdir -p "kept/$(dirname "$f")"; cp -p "$f" "kept/$f"; }; done; }
+keep() { for f in "$@"; do [ ! -e "$f" ] || [ -e "kept/$f" ] || { mkdir -p "kept/$(dirname "$f")"; cp -p "$f" "kept/$f"; }; done; }
 edit() {
     action=$1 file=$2
     case $action in
@@ -38,6 +38,8 @@ guard() {
     layers) # what does not even compile is an offence all the same
         ${MAKE:-make} --no-print-directory -s all || true
         tools/check-layers.sh build/release ;;
+    format) tools/check-format.sh build/tileproof ;; # of what is written: nothing is built
+    size) tools/check-size.sh ;;
     strict) ${MAKE:-make} --no-print-directory -s MODE=strict build/strict/base/str.o ;;
     *) ${MAKE:-make} --no-print-directory -s "check-$1" ;;
     esac
@@ -55,6 +57,19 @@ offence() {
     elif ! grep -qF -- "$words" said; then
         echo "guards: check-$name refuses without the words \"$words\": $*"; sed 's/^/    /' said | tail -5; missed=$((missed + 1))
     fi
+    restore
+}
+# Where a guard names all that it finds, many are planted at once: `also` plants one, `together GUARD` runs it.
+also() { printf '%s\n' "$1" >>wanted; shift; edit "$@"; }
+together() {
+    status=0
+    guard "$1" >said 2>&1 || status=$?
+    [ $status != 0 ] || echo "guards: check-$1 accepts all that was planted together"
+    while read -r words; do
+        count=$((count + 1))
+        [ $status != 0 ] && grep -qF -- "$words" said || { echo "guards: check-$1 does not say \"$words\""; missed=$((missed + 1)); }
+    done <wanted
+    rm wanted
     restore
 }
 for name in layers tables size format library strict; do

@@ -2,7 +2,8 @@
  * shows only at certain sizes, inputs or branches (bad_*), and correct ones that
  * look like them (ok_*); open_*: undecided. "x-test": exit code, the rule that a
  * violation breaks, parts of the full text ("says"), and what is in no part of
- * it ("never"), parts of the HTML ("page"); members of "coverage" in the record. */
+ * it ("never"), parts of the HTML ("page"); members of "coverage" in the record. Every second of the bad ones, which
+ * TEST_SEED shifts; TEST_EVERY=1: all (make attention). */
 #define _GNU_SOURCE
 #include <glob.h>
 
@@ -86,11 +87,17 @@ static void check_file(place *p, const char *path)
 
 static void defects_that_show_seldom_are_seen(void **state)
 {
+    size_t every = setting("TEST_EVERY", 2), bad = setting("TEST_SEED", 1), checked = 0;
     glob_t g;
+    assert_true(every > 0);
     assert_int_equal(glob("tests/cases/*.tile.json", 0, NULL, &g), 0);
-    for (size_t i = 0; i < g.gl_pathc; i++)
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+        if (strstr(g.gl_pathv[i], "/bad_") && bad++ % every)
+            continue;
         check_file(*state, g.gl_pathv[i]);
-    assert_true(g.gl_pathc >= 10);
+        checked++;
+    }
+    assert_true(checked >= 50);
     globfree(&g);
 }
 
