@@ -2,7 +2,8 @@
  * shows only at certain sizes, inputs or branches (bad_*), and correct ones that
  * look like them (ok_*); open_*: undecided. "x-test": exit code, the rule that a
  * violation breaks, parts of the full text ("says"), and what is in no part of
- * it ("never"), parts of the HTML ("page"); members of "coverage" in the record. Every second of the bad ones, which
+ * it ("never"), parts of the HTML ("page"); members of "coverage" and of
+ * "all_sizes" ("proof") in the record. Every second of the bad ones, which
  * TEST_SEED shifts; TEST_EVERY=1: all (make attention). */
 #define _GNU_SOURCE
 #include <glob.h>
@@ -48,6 +49,18 @@ static tp_str report_in(place *p, const char *name)
     return text;
 }
 
+/* "all_sizes" in the record has these members. */
+static void check_proof(const char *path, struct json_object *wanted, struct json_object *record)
+{
+    struct json_object *e = member(json_object_array_get_idx(member(record, "specs"), 0), "equivalence"),
+                       *proof = member(member(e, "algebra"), "all_sizes");
+    json_object_object_foreach (wanted, key, value) {
+        struct json_object *got = member(proof, key);
+        if (!json_object_equal(value, got))
+            fail_msg("%s: %s is %s", path, key, json_object_to_json_string(got));
+    }
+}
+
 /* All formats of one run. */
 static void check_file(place *p, const char *path)
 {
@@ -73,9 +86,13 @@ static void check_file(place *p, const char *path)
         if (contains(full, part))
             fail_msg("%s says \"%s\"", path, part);
     }
+    if (member(test, "proof"))
+        check_proof(path, member(test, "proof"), r);
     tp_str html = report_in(p, "html");
     for (size_t i = 0; page && i < json_object_array_length(page); i++) {
         const char *part = json_object_get_string(json_object_array_get_idx(page, i));
+        if (!strpbrk(part, "<>")) /* the page shows the spec, and with it this text */
+            fail_msg("%s: \"%s\" has no markup", path, part);
         if (!contains(html, part))
             fail_msg("%s: HTML does not say \"%s\"", path, part);
     }
