@@ -23,6 +23,7 @@ static const char *const FAMILIES[TP_INPUT_FAMILIES] = {
     [TP_INPUT_POWERS] = "power-of-two",
     [TP_INPUT_LARGE] = "large",
     [TP_INPUT_OPPOSITE] = "oppositely signed",
+    [TP_INPUT_THRESHOLDS] = "threshold",
 };
 
 typedef struct pair {

@@ -50,8 +50,8 @@ typedef struct tp_look_list {
 } tp_look_list;
 /* `random` points at sizes of all magnitudes, then at most `directed` ones where
  * conditions of the body turn, and as many at both sides of what the spec speaks of: block edges, constants, their
- * products, powers of two, declared maxima; the most telling first; then a quarter as many where arms of index maps
- * turn. */
+ * products, powers of two, declared maxima; the most telling first; then half as many where one side of an
+ * `and` or `or`, or an arm of an index map, turns. */
 tp_look_list tp_points(tp_arena *a, const tp_kernel *k, const tp_opinion_options *o, uint32_t random,
                        uint32_t directed);
 

@@ -167,6 +167,19 @@ static void follow_extents(picker *p, int64_t *env)
                                                 (int64_t)tp_rng_below(&p->rng, BEYOND));
 }
 
+/* A size up to which entries of a table may lie just above a written number, so that one of them can be that number. */
+static void reach_number(picker *p, int64_t *env)
+{
+    const tp_kernel *k = p->k;
+    int64_t c = p->numbers.n ? p->numbers.at[tp_rng_below(&p->rng, p->numbers.n)] : 0;
+    for (uint32_t t = 0; c && t < k->ntables; t++)
+        for (uint32_t i = 0; k->tables[t].max.id && i < k->nsizes; i++) {
+            const tp_size *s = &k->sizes[i];
+            if (s->kind == TP_SIZE_RANGE && tp_expr_mentions(k->exprs, k->tables[t].max, s->sym) && env[s->sym] <= c)
+                env[s->sym] = nearest_size(s, c + 1 + (int64_t)tp_rng_below(&p->rng, 2));
+        }
+}
+
 /* A size of a table's shape other than `size`, as large as that: tables tie
  * their sizes together. */
 static void follow_size(picker *p, int size, int64_t v, int64_t *env)
@@ -491,6 +504,8 @@ static void aim_at_condition(picker *p, const tp_conditions *cs, uint32_t c, boo
             continue;
         if (without.n)
             follow_extents(p, w.env);
+        if (attempt % 3 == 1 && cs->list.at[c].detail)
+            reach_number(p, w.env);
         if (!in_domain(p, w.env))
             continue;
         if (place_tables(p, cs, c, want, &w, attempt)) {
@@ -503,8 +518,8 @@ static void aim_at_condition(picker *p, const tp_conditions *cs, uint32_t c, boo
         note_unplaced(p, without);
 }
 
-/* Those of the body, or arms of index maps, in some rounds: tables differ each time. */
-static void aim_at_conditions(picker *p, bool arms, int rounds)
+/* Those of the body, or details, in some rounds: tables differ each time. */
+static void aim_at_conditions(picker *p, bool details, int rounds)
 {
     tp_conditions cs = tp_conditions_of(p->arena, p->k);
     p->conditions = &cs;
@@ -512,7 +527,7 @@ static void aim_at_conditions(picker *p, bool arms, int rounds)
     for (int round = 0; round < rounds; round++) {
         p->several = round == 0;
         for (uint32_t c = 0; c < cs.list.len; c++)
-            for (int want = 1; want >= 0 && (cs.list.at[c].value < 0) == arms; want--)
+            for (int want = 1; want >= 0 && cs.list.at[c].detail == details; want--)
                 aim_at_condition(p, &cs, c, want);
     }
     p->several = false;
@@ -580,7 +595,7 @@ static void aim_at_powers(picker *p)
         }
 }
 
-/* Conditions and numbers, `directed` places each; then a few for arms. */
+/* Conditions and numbers, `directed` places each; then a few for details of conditions. */
 static void aim_directed(picker *p, uint32_t directed)
 {
     const tp_kernel *k = p->k;
@@ -610,7 +625,7 @@ static void aim_directed(picker *p, uint32_t directed)
     for (uint32_t i = 0; i < p->numbers.n; i++)
         for (uint32_t j = i; j < p->numbers.n; j++)
             aim_at_number(p, p->numbers.at[i] * p->numbers.at[j], 0, env);
-    p->most = p->out.list.len + directed / 4;
+    p->most = p->out.list.len + directed / 2;
     aim_at_conditions(p, true, 1);
 }
 

@@ -11,10 +11,13 @@
 #include "cli/score.h"
 #include "cli/watchdog.h"
 #include "cli/wider.h"
+#include "verify/verify.h"
+
+static const char SECOND_OPINION[] = "second opinion";
 
 /* Who notices a changed spec. */
 typedef struct verdict {
-    const char *by;    /* a rule, E1, E2, TP703; NULL: nobody */
+    const char *by;    /* a rule, E1, E2, TP703, SECOND_OPINION; NULL: nobody */
     const char *open;  /* a verdict short of a violation: "unknown TP404", "E3 inconclusive" */
     bool invalid;      /* it is no valid spec any more */
     bool same;         /* no case of verify, and no wider run, tells it from the kernel as it is */
@@ -156,6 +159,18 @@ static void judge_statements(void *arg)
     x->v.alike = tp_does_the_same(&x->job, &x->found, x->as_it_is, &o);
 }
 
+/* What verify asks where equality is not proven and all cases agree. */
+static void judge_far(void *arg)
+{
+    judging *x = arg;
+    tp_equiv e = {.equal = 1};
+    tp_search_far_case(x->job.arena, &x->job.report, &x->equiv, &e);
+    for (uint32_t i = 0; i < e.cases.len; i++)
+        judge_case(x, &e.cases.at[i], false);
+    if (!x->v.by && (e.far_kernel || e.unexplained))
+        x->v.by = SECOND_OPINION;
+}
+
 /* With half of what is left of the budget. */
 static void part(judging *x, const char *what, void (*fn)(void *arg))
 {
@@ -175,6 +190,8 @@ static void judge(void *arg)
         part(x, "the cases", judge_more);
     if (!x->v.by && !x->v.equal && x->as_it_is && x->keeps_rules)
         part(x, "the statements", judge_statements);
+    if (!x->v.by && !x->v.equal && !x->v.alike && x->cases > FEW)
+        part(x, "the search for far differences", judge_far);
 }
 
 enum { WIDER_WORK = 1 << 29 }; /* a few seconds */

@@ -323,17 +323,19 @@ static uint32_t extremes_in_the_last_step(const tp_case *x)
  * in every step. */
 static void spread_families(const tp_spec *s, tp_cases *cases)
 {
-    enum { PLACED = TP_INPUT_FAMILIES - TP_INPUT_FIRST_PLACED };
+    enum { THRESHOLDS_EVERY = 4 };
     for (uint32_t n = 0; n < s->nkernels; n++) {
         tp_case *best = NULL;
         double least = 0;
+        uint32_t thresholds = tp_has_thresholds(s->kernels[n]) ? TP_INPUT_BIT(TP_INPUT_THRESHOLDS) : 0;
         for (uint32_t i = 0; i < cases->len; i++) {
             tp_case *x = &cases->at[i];
             if (x->kernel != s->kernels[n] || x->given)
                 continue;
             double cost = tp_effort_of(x->kernel, x->env);
             if (cost <= CHEAP)
-                x->families |= TP_INPUT_BIT(TP_INPUT_FIRST_PLACED + i % PLACED);
+                x->families |= TP_INPUT_BIT(TP_INPUT_FIRST_PLACED + i % TP_INPUT_PLACED) |
+                               (i % THRESHOLDS_EVERY == 0 ? thresholds : 0);
             if (cost <= 8 * CHEAP)
                 x->families |= extremes_in_the_last_step(x);
             if (best && !tells_more(x, cost, best, least))
@@ -343,7 +345,9 @@ static void spread_families(const tp_spec *s, tp_cases *cases)
         }
         if (best && least <= CHEAP) /* the first case may have rows of one element */
             best->families |= TP_INPUT_BIT(TP_INPUT_WIDE);
-        for (uint32_t f = 0; best && f < PLACED; f++)
+        if (best)
+            best->families |= thresholds;
+        for (uint32_t f = 0; best && f < TP_INPUT_PLACED; f++)
             if (least <= CHEAP || f % s->nkernels == n)
                 best->families |= TP_INPUT_BIT(TP_INPUT_FIRST_PLACED + f);
     }

@@ -7,13 +7,22 @@
 #include "base/rng.h"
 #include "spec/table.h"
 
+/* A branch, or a loop, that leads to a condition. */
+typedef struct tp_guard {
+    tp_vid value; /* that is `want` there; -1: of a loop: */
+    bool want;
+    tp_vid loop; /* its variable */
+    const struct tp_guard *outer;
+} tp_guard;
+
 /* A condition under the branches that lead to it: a value of the body, or that the second arm
  * of a min or max decides where a window lies, or how many steps there are. */
 typedef struct tp_condition {
-    tp_vid value;                  /* -1: of an arm: */
-    tp_expr arm;                   /* the min or max */
-    const struct tp_guard *guards; /* innermost first; NULL: none */
-    tp_vid lanes;                  /* the value over whose lanes it is taken; -1: a scalar */
+    tp_vid value;           /* -1: of an arm: */
+    tp_expr arm;            /* the min or max */
+    bool detail;            /* an arm, or one side of an `and` or `or` that alone decides it */
+    const tp_guard *guards; /* innermost first; NULL: none */
+    tp_vid lanes;           /* the value over whose lanes it is taken; -1: a scalar */
 } tp_condition;
 
 typedef struct tp_conditions {
@@ -23,8 +32,8 @@ typedef struct tp_conditions {
     const tp_statement **loops; /* by value: the loop whose variable it is */
 } tp_conditions;
 
-/* Those of k's body, on numbers that inputs hold among them; then arms of the index maps of what
- * the body reads and writes, and of steps. */
+/* collect.c: those of k's body, on numbers that inputs hold among them; then their details, and arms of the index
+ * maps of what the body reads and writes, and of steps. */
 tp_conditions tp_conditions_of(tp_arena *a, const tp_kernel *k);
 
 enum { TP_MOST_PINNED = 8 };

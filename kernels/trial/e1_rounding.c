@@ -32,11 +32,12 @@ static tp_str undecided_text(const tp_trial *x, const tp_statement *s)
 }
 
 /* Other families of inputs may be unkind to rounding; a certain difference
- * counts; overflow is advice where inputs are large, and a difference where
- * they are not. */
-static void merge(tp_output_diff *into, const tp_output_diff *d, bool tame)
+ * counts; overflow is advice where inputs are large, a difference where
+ * they are not, and nothing at thresholds of any size. */
+static void merge(tp_output_diff *into, const tp_output_diff *d, tp_input_family family)
 {
-    bool overflows = into->overflows || d->overflows, real = d->differing > d->overflowed,
+    bool tame = tp_input_tame(family), real = d->differing > d->overflowed,
+         overflows = into->overflows || (d->overflows && family != TP_INPUT_THRESHOLDS),
          known = into->tier == TP_TIER_DIFFERENT && (!real || into->differing > into->overflowed);
     if (d->tier == TP_TIER_DIFFERENT && (real || tame) && !known)
         *into = *d;
@@ -73,7 +74,7 @@ static void compare_numbers(tp_trial *x, tp_sides *e, tp_str undecided, tp_input
             digest(x, &k->operands[k->ninputs + i], got.data);
             tp_push(x->keep, x->r->outputs, d);
         } else {
-            merge(&x->r->outputs.at[at++], &d, tp_input_tame(family));
+            merge(&x->r->outputs.at[at++], &d, family);
         }
     }
 }

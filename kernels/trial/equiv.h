@@ -252,8 +252,14 @@ typedef enum tp_input_family {
     TP_INPUT_POWERS,   /* of two, from 1/16 to 16, both signs */
     TP_INPUT_LARGE,    /* normal, times 12: exp matters */
     TP_INPUT_OPPOSITE, /* as TP_INPUT_SIGNS, the other way round */
+    /* what the text says decides: */
+    TP_INPUT_THRESHOLDS, /* at, around and beyond constants that the input meets; normal where it meets none */
 } tp_input_family;
-enum { TP_INPUT_FIRST_PLACED = TP_INPUT_ASCENDING, TP_INPUT_FAMILIES = TP_INPUT_OPPOSITE + 1 };
+enum {
+    TP_INPUT_FIRST_PLACED = TP_INPUT_ASCENDING,
+    TP_INPUT_PLACED = TP_INPUT_OPPOSITE + 1 - TP_INPUT_FIRST_PLACED,
+    TP_INPUT_FAMILIES = TP_INPUT_THRESHOLDS + 1
+};
 /* The families that E1 may run besides the normal one, as bits of tp_case.families. */
 #define TP_INPUT_BIT(family) (1u << (family))
 /* What reports and `run --fill` call it; false: there is none of that name. */

@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "kernels/trial/equiv.h"
+#include "kernels/trial/internal.h"
 
 static double integer_of(tp_dtype d, tp_rng *rng, int64_t range)
 {
@@ -151,6 +152,7 @@ static double input_value(tp_input_family family, place *p, tp_rng *rng, uint64_
         return (positive(family, stream) ? 1 : -1) * (0.125 + noise + (double)tp_rng_below(rng, 64) / 32);
     case TP_INPUT_POWERS: return ldexp(flip ? 1 : -1, (int)tp_rng_below(rng, 9) - 4);
     case TP_INPUT_LARGE: return 12 * tp_rng_normal(rng);
+    case TP_INPUT_THRESHOLDS: return tp_rng_normal(rng);
     case TP_INPUT_ZEROS:
     case TP_INPUT_NORMAL:
     case TP_INPUT_WIDE:
@@ -181,6 +183,7 @@ static double placed_integer(tp_input_family family, place *p, size_t i, tp_rng 
     case TP_INPUT_POWERS: return (double)((int64_t)1 << tp_rng_below(rng, 4));
     case TP_INPUT_SPIKES: return (double)segment(i, any, tp_rng_below(rng, 16) == 0, lo, seed);
     case TP_INPUT_LARGE:
+    case TP_INPUT_THRESHOLDS:
     case TP_INPUT_NORMAL:
     case TP_INPUT_WIDE:
     case TP_INPUT_CANCEL:
@@ -196,6 +199,7 @@ static const char *const NAMES[] = {
     [TP_INPUT_DESCENDING] = "descending", [TP_INPUT_SPIKES] = "spikes",     [TP_INPUT_TIES] = "ties",
     [TP_INPUT_ZEROS] = "zeros",           [TP_INPUT_CONSTANT] = "constant", [TP_INPUT_SIGNS] = "signs",
     [TP_INPUT_POWERS] = "powers",         [TP_INPUT_LARGE] = "large",       [TP_INPUT_OPPOSITE] = "opposite",
+    [TP_INPUT_THRESHOLDS] = "thresholds",
 };
 static_assert(sizeof NAMES / sizeof *NAMES == TP_INPUT_FAMILIES, "a name for every family");
 
@@ -217,7 +221,7 @@ bool tp_input_find(tp_str name, tp_input_family *out)
 bool tp_input_tame(tp_input_family family)
 {
     return family != TP_INPUT_WIDE && family != TP_INPUT_CANCEL && family != TP_INPUT_LARGE &&
-           family != TP_INPUT_SPIKES && family != TP_INPUT_POWERS;
+           family != TP_INPUT_SPIKES && family != TP_INPUT_POWERS && family != TP_INPUT_THRESHOLDS;
 }
 
 /* A float, before its dtype rounds it; `before`: that of the element before. */
@@ -239,6 +243,7 @@ static double real_value(tp_input_family family, place *p, size_t i, tp_rng *rng
     case TP_INPUT_SIGNS:
     case TP_INPUT_POWERS:
     case TP_INPUT_LARGE:
+    case TP_INPUT_THRESHOLDS:
     case TP_INPUT_OPPOSITE: break;
     }
     return input_value(family, p, rng, seed, stream);
@@ -336,6 +341,41 @@ static void fill_bytes(const tp_kernel *k, tp_tensor *t, tp_input_family family,
     }
 }
 
+/* A row has one threshold and one scale, down to 1/64 of the threshold and up to three times; half of the rows have
+ * its sign alone. */
+static double around_threshold(const tp_thresholds *t, tp_rng *rng, uint64_t seed, uint32_t input, size_t row)
+{
+    double c = t->at[number_of(seed, input + 0x61, row, t->n)],
+           scale = ldexp(1, 1 - (int)number_of(seed, input + 0x62, row, 8));
+    bool at = tp_rng_below(rng, 8) == 0, turn = tp_rng_below(rng, 2) && number_of(seed, input + 0x63, row, 2);
+    double v = at ? c : c * scale * (0.5 + (double)tp_rng_below(rng, 1 << 16) * 0x1p-16);
+    return turn ? -v : v;
+}
+
+/* A threshold, or next to it; every other number is one of any. */
+static double integer_around(const tp_thresholds *t, tp_rng *rng, double any)
+{
+    double c = t->at[tp_rng_below(rng, t->n)], next = (double)tp_rng_below(rng, 3) - 1;
+    return tp_rng_below(rng, 2) ? floor(c) + next : any;
+}
+
+static void fill_thresholds(const tp_kernel *k, tp_tensor *t, uint64_t seed, uint32_t input)
+{
+    tp_thresholds all = tp_thresholds_of(k, input);
+    tp_rng rng = tp_rng_new(seed ^ 0x626f756e64, input);
+    size_t columns = t->rank ? (size_t)t->dims[t->rank - 1] : 1;
+    for (size_t i = 0; i < t->n && all.n; i++) {
+        if (tp_is_float(t->dtype)) {
+            double v = around_threshold(&all, &rng, seed, input, i / columns);
+            tp_put_f64(t->dtype, t->data, i, tp_dtype_moderate(t->dtype, v));
+            continue;
+        }
+        double v = integer_around(&all, &rng, integer_of(t->dtype, &rng, 8));
+        if (tp_dtype_holds(t->dtype, v))
+            tp_put_i64(t->dtype, t->data, i, (int64_t)v);
+    }
+}
+
 void tp_fill_input(const tp_kernel *k, const int64_t *env, uint32_t input, tp_tensor *t, tp_input_family family,
                    int64_t range, uint64_t seed)
 {
@@ -345,7 +385,9 @@ void tp_fill_input(const tp_kernel *k, const int64_t *env, uint32_t input, tp_te
         family == TP_INPUT_WIDE || family == TP_INPUT_LARGE || family == TP_INPUT_SIGNS || family == TP_INPUT_OPPOSITE;
     if (bytes && !tp_names_positions(k, input))
         fill_bytes(k, t, family, seed, input);
-    if (chosen || !tp_names_positions(k, input))
+    if (family == TP_INPUT_THRESHOLDS)
+        fill_thresholds(k, t, seed, input);
+    if (chosen || family == TP_INPUT_THRESHOLDS || !tp_names_positions(k, input))
         return;
     tp_rng rng = tp_rng_new(seed ^ 0x706c616365, input);
     uint64_t most = (uint64_t)farthest(k, env, t->dtype);

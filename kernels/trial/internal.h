@@ -28,6 +28,17 @@ bool tp_large_here(const tp_kernel *k, const int64_t *env);
 /* Values worth a case: one past the largest block first. env: chosen sizes are set. */
 tp_values tp_telling_values(const tp_kernel *k, const tp_constants *all, const tp_size *s, const int64_t *env);
 
+/* thresholds.c: constants, in body or reference, that an input or what comes of it meets in comparisons, minima and
+ * maxima. */
+enum { TP_MAX_THRESHOLDS = 8 };
+typedef struct tp_thresholds {
+    double at[TP_MAX_THRESHOLDS];
+    uint32_t n;
+} tp_thresholds;
+tp_thresholds tp_thresholds_of(const tp_kernel *k, uint32_t input);
+/* Has any input some? */
+bool tp_has_thresholds(const tp_kernel *k);
+
 /* picker.c: puts values together. */
 typedef struct tp_picker tp_picker;
 tp_picker *tp_picker_new(tp_arena *a, const tp_kernel *k);

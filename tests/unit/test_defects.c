@@ -116,6 +116,9 @@ static void mutate_says_who_notices(void **state)
     o = RUN(p->a, "mutate", "tests/kernels/running_max.tile.json", "--defects", "8", "--seed", "11");
     assert_true(o.exit == 0 && contains(o.out, "2 proven equal for all sizes; of the other 6 noticed 6"));
     assert_true(contains(o.out, "leaves the bits of the kernel as it is"));
+    /* from element 9000001 on, where no case reaches */
+    o = RUN(p->a, "mutate", "tests/kernels/far_column.tile.json", "--defects", "12", "--seed", "1");
+    assert_true(o.exit == 0 && contains(o.out, "second opinion") && contains(o.out, "not told apart on wider runs 0"));
     o = RUN(p->a, "mutate", "add_vectors", "--wider", "many");
     assert_int_equal(o.exit, 2);
     o = RUN(p->a, "mutate", "tests/bad/truncated.tile.json");
