@@ -4,28 +4,6 @@
 #include "base/checked.h"
 #include "kernels/trial/equiv.h"
 
-/* A cast that the reference spells out is meant. */
-static bool coarser(const tp_statement *s, void *ctx)
-{
-    double *u = ctx;
-    if (s->kind == TP_COMPUTE && s->inst->prim == TP_P_CAST && tp_is_float((tp_dtype)s->inst->integer))
-        *u = fmax(*u, tp_dtype_roundoff((tp_dtype)s->inst->integer));
-    return false;
-}
-
-double tp_tolerance(const tp_kernel *k)
-{
-    double u = 0;
-    if (k->tolerance > 0)
-        return k->tolerance;
-    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
-        if (tp_is_float(k->operands[i].dtype) && (i >= k->ninputs || tp_dtype_info(k->operands[i].dtype)->bits > 8))
-            u = fmax(u, tp_dtype_roundoff(k->operands[i].dtype));
-    if (k->reference.program)
-        tp_region_any(&k->reference.program->statements, coarser, &u);
-    return u == 0 ? 0 : u == 0x1p-53 ? 1024 * u : 1024 * 0x1p-24 + 8 * u;
-}
-
 /* Does o's window at these coordinates hold the element? */
 static bool holds(const tp_kernel *k, const tp_operand *o, const int64_t *at, const int64_t *element)
 {
@@ -216,6 +194,13 @@ static double rms_of(const tp_kernel *k, const tp_operand *o, int64_t *env, cons
     return finite ? sqrt(squares / (double)finite) : 0;
 }
 
+static void note_rounding(tp_output_diff *out, const element *g, bool is_float, double rounding)
+{
+    bool counted = is_float && g->bound == 0 && g->real == nearbyint(g->real);
+    out->rounding = fmax(out->rounding, rounding);
+    out->rounding_of_counts = counted ? fmax(out->rounding_of_counts, rounding) : out->rounding_of_counts;
+}
+
 void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, tp_result got, tp_result want,
                 tp_output_diff *out)
 {
@@ -260,7 +245,7 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
         double own = number_error(got.data->dtype, g.data, g.real),
                allowed = tp_is_float(got.data->dtype) ? tolerance * scale : 1; /* one decision by rounding */
         if (own > 0 && g.bound < HUGE_VAL)
-            out->rounding = fmax(out->rounding, allowed > 0 ? own / allowed : HUGE_VAL);
+            note_rounding(out, &g, tp_is_float(got.data->dtype), allowed > 0 ? own / allowed : HUGE_VAL);
         int grave = differs ? 2 : overflow ? 1 : 0;
         bool graver = grave > gravest, alike = grave == gravest;
         if (graver || (alike && (ratio > out->ratio || (ratio == out->ratio && error > fabs(out->got - out->want))))) {

@@ -43,6 +43,9 @@ static void merge(tp_output_diff *into, const tp_output_diff *d, tp_input_family
         *into = *d;
     else if (d->tier == TP_TIER_EQUAL)
         into->ratio = fmax(into->ratio, d->ratio);
+    bool one_sign = family == TP_INPUT_SIGNS || family == TP_INPUT_OPPOSITE;
+    if (one_sign && d->tier == TP_TIER_EQUAL) /* where counts are largest */
+        into->rounding = fmax(into->rounding, d->rounding_of_counts);
     into->overflows = overflows;
 }
 

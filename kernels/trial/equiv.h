@@ -95,7 +95,8 @@ typedef struct tp_output_diff {
     double max_ulp;          /* in units of the last place of max(|want|, rms of the output) */
     tp_str worst;            /* "o[3, 17]" */
     double got, want;
-    double rounding; /* worst |computed - over the reals|, in units of the tolerance */
+    double rounding;           /* worst |computed - over the reals|, in units of the tolerance */
+    double rounding_of_counts; /* the same of floats that are exactly integers over the reals */
     uint64_t ulps[TP_ULP_BUCKETS];
     uint32_t rank;
     int64_t blocks[TP_MAX_RANK];  /* blocks per dimension; rank 0: too many, or windows without a grid of blocks */
@@ -300,9 +301,9 @@ typedef struct tp_result {
 
 /* Tolerance of rounding, relative to max(|want|, rms of the output): an
  * engineering threshold, not a proof. 1024 roundoffs of float32 plus 8
- * roundoffs of the coarsest float type of inputs (8 bits apart), outputs and the reference:
- * what is coarser inside is the kernel's own doing. The spec's "tolerance"
- * where there is one. */
+ * roundoffs of the coarsest float type of outputs, the reference, and inputs (8 bits apart) from whose numbers the
+ * reference computes an output, not only a decision: what is coarser inside is the kernel's own doing. The spec's
+ * "tolerance" where there is one. */
 double tp_tolerance(const tp_kernel *k);
 void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, tp_result got, tp_result want,
                 tp_output_diff *out);

@@ -49,6 +49,23 @@ def test_all_tiers_of_one_call():
     assert str(report).startswith("tileproof, rules and equivalence: 1 kernel, 0 violated")
 
 
+def test_an_epsilon_shows_on_small_inputs():
+    def norm(x, eps):
+        return x * jax.lax.rsqrt(jnp.mean(x * x, axis=1, keepdims=True) + eps)
+
+    def kernel(x, eps):
+        def body(x_ref, o_ref):
+            o_ref[...] = norm(x_ref[...], eps)
+
+        y = pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(4,), in_specs=[BLOCK], out_specs=BLOCK, interpret=True)(x)
+        return jnp.sort(y, axis=1)  # what the importer does not read: the whole is executed alone
+
+    shape = jax.ShapeDtypeStruct((256, 128), jnp.float32)
+    for eps, ok in (1e-5, True), (1e-3, False):
+        report = tileproof.verify(lambda x: kernel(x, eps), lambda x: jnp.sort(norm(x, 1e-5), axis=1), shape)
+        assert report.ok == ok, report
+
+
 def test_narrow_results_beside_a_wide_reference():
     def body(x_ref, o_ref):
         o_ref[...] = (x_ref[...] * 1.001).astype(jnp.bfloat16)

@@ -71,13 +71,16 @@ def filled(shapes: list[Any], family: str, seed: int) -> list[Any]:
     return [a.view(s.dtype).reshape(s.shape) if a.dtype.kind == "V" else a.reshape(s.shape) for a, s in zip(arrays, shapes, strict=True)]
 
 
-def given(args: Any, family: str, seed: int) -> Any:
-    """`args` with arrays for the shapes among them, filled as verify does."""
+def given(args: Any, family: str, seed: int, scale: float = 1) -> Any:
+    """`args` with arrays for the shapes among them, filled as verify does;
+    floats times `scale`."""
     import jax
+    import jax.numpy as jnp
 
     leaves, tree = jax.tree_util.tree_flatten(args)
     shapes = [a for a in leaves if isinstance(a, jax.ShapeDtypeStruct)]
-    made = iter(filled(shapes, family, seed) if shapes else [])
+    arrays = filled(shapes, family, seed) if shapes else []
+    made = iter([(a * scale).astype(a.dtype) if scale != 1 and jnp.issubdtype(a.dtype, jnp.floating) else a for a in arrays])
     return jax.tree_util.tree_unflatten(tree, [next(made) if isinstance(a, jax.ShapeDtypeStruct) else a for a in leaves])
 
 

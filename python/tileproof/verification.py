@@ -205,8 +205,9 @@ class _Run:
             if self.sizes:
                 text = str(everywhere.assert_equivalent_at_sizes(self.fn, self.reference, self.arguments, rtol=rtol, atol=atol, seconds=self.seconds, **self.sizes))
             else:
-                given = everywhere.given(args, "normal", 0) if shapes else args
-                calls = api.assert_equivalent(self.fn, self.reference, *given, rtol=rtol, atol=atol)
+                # on small ones, too: beside them an epsilon shows
+                inputs = [everywhere.given(args, "normal", 0, scale) for scale in (1, 1 / 64)] if shapes else [args]
+                calls = [api.assert_equivalent(self.fn, self.reference, *given, rtol=rtol, atol=atol) for given in inputs][0]
                 text = f"{calls} call{'s' if calls != 1 else ''} in the engine, on {'filled inputs' if shapes else 'the given arrays'}, within {self.within(args)}"
         except NotExecuted as e:
             return Tier(f"{self.name}()", "executed", "unknown", str(e))
