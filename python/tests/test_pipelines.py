@@ -367,6 +367,14 @@ def test_parameters_of_the_primitive_are_listed():
     assert set(pipeline.params) == set(fields.EMIT_PIPELINE)
 
 
+def test_what_the_caller_runs_afterwards_is_what_jax_makes():
+    """JAX keeps what it has traced: not what was traced to be read."""
+    fn = jax.jit(matmul)
+    tileproof.from_pallas(fn, X, Y)
+    text = str(jax.make_jaxpr(fn)(X, Y))
+    assert "emit_pipeline[" not in text and "dma_start" in text
+
+
 def test_a_jax_without_the_primitive_is_named(monkeypatch):
     monkeypatch.setattr(pipelines, "emitter", None)
     with pytest.raises(tileproof.Unsupported, match=r"`emit_pipeline`, a pipeline inside of a kernel, is not supported where JAX .*give its grid and BlockSpecs to the pallas_call"):
