@@ -59,7 +59,7 @@ def matmul(a, b, preferred_element_type=None):
 
 NUMPY = types.SimpleNamespace(**{n: getattr(np, n) for n in (
     "add", "multiply", "transpose", "maximum", "where", "exp", "log", "tanh", "arange", "repeat", "concatenate", "cumsum", "mean", "inf",
-    "float32", "int32", "take_along_axis")}, einsum=einsum, matmul=matmul)
+    "float32", "int32", "sqrt", "zeros_like", "take_along_axis")}, einsum=einsum, matmul=matmul)
 FUNCTIONS = types.SimpleNamespace(
     nn=types.SimpleNamespace(softmax=softmax, gelu=gelu, logsumexp=logsumexp, silu=lambda x: x / (1 + np.exp(-x)),
                              log_sigmoid=lambda x: -np.logaddexp(np.float32(0), -x)),
@@ -79,7 +79,8 @@ def numpy_for_jax(module):
 
 
 def by_numpy(module, function, inputs):
-    """function(*inputs) by NumPy. What is jnp.add itself is np.add; bfloat16, which NumPy lacks, is computed in float32."""
+    """function(*inputs) by NumPy, which fails with an AttributeError where it needs what only JAX has. What is jnp.add itself is
+    np.add; bfloat16, which NumPy lacks, is computed in float32."""
     inputs = [x.astype(np.float32) if x.dtype.name == "bfloat16" else x for x in inputs]
     name = getattr(function, "__name__", "")
     plain = getattr(NUMPY, name, None) if function in (jnp.add, jnp.multiply, jnp.transpose, jnp.matmul) else None
