@@ -12,52 +12,68 @@
 
 typedef ELEMENT vector __attribute__((vector_size(BYTES), aligned(sizeof(ELEMENT)), may_alias));
 
-/* r[rows][WIDTH] += a[k][rows] b[k][WIDTH]; r with rows of ldr elements; `first`: instead of what r holds, 0. */
-static inline __attribute__((always_inline)) ATTRIBUTE void
-NAME(tile)(const int rows, size_t k, const ELEMENT *a, const ELEMENT *b, size_t ldb, ELEMENT *r, size_t ldr, bool first)
+/* r[rows][wide vectors] += a[k][rows] b[k][wide vectors]; r with rows of ldr elements; `first`: instead of what r holds,
+ * 0. */
+static inline __attribute__((always_inline)) ATTRIBUTE void NAME(tile)(const int rows, const int wide, size_t k,
+                                                                       const ELEMENT *a, const ELEMENT *b, size_t ldb,
+                                                                       ELEMENT *r, size_t ldr, bool first)
 {
-    vector sum[ROWS][2];
+    vector sum[ROWS][WIDEST];
 #pragma GCC unroll 12
     for (int i = 0; i < rows; i++) {
         const vector *at = (const vector *)(const void *)(r + (size_t)i * ldr);
-        sum[i][0] = first ? (vector){0} : at[0];
-        sum[i][1] = first ? (vector){0} : at[1];
+#pragma GCC unroll 8
+        for (int j = 0; j < wide; j++)
+            sum[i][j] = first ? (vector){0} : at[j];
     }
     for (size_t t = 0; t < k; t++, a += rows, b += ldb) {
-        const vector *y = (const vector *)(const void *)b;
-        vector left = y[0], right = y[1];
+        vector y[WIDEST];
+#pragma GCC unroll 8
+        for (int j = 0; j < wide; j++)
+            y[j] = ((const vector *)(const void *)b)[j];
 #pragma GCC unroll 12
         for (int i = 0; i < rows; i++) {
             ELEMENT x = a[i];
-            sum[i][0] = ADD(sum[i][0], x, left);
-            sum[i][1] = ADD(sum[i][1], x, right);
+#pragma GCC unroll 8
+            for (int j = 0; j < wide; j++)
+                sum[i][j] = ADD(sum[i][j], x, y[j]);
         }
     }
 #pragma GCC unroll 12
     for (int i = 0; i < rows; i++) {
         vector *at = (vector *)(void *)(r + (size_t)i * ldr);
-        at[0] = sum[i][0];
-        at[1] = sum[i][1];
+#pragma GCC unroll 8
+        for (int j = 0; j < wide; j++)
+            at[j] = sum[i][j];
     }
 }
 
 /* Rows of the next tile, of m that are left. */
 static inline size_t NAME(height)(size_t m)
 {
-    return m >= ROWS ? ROWS : m >= 4 ? 4 : m >= 2 ? 2 : 1;
+    return m >= ROWS ? ROWS : ROWS > 8 && m >= 8 ? 8 : m >= 4 ? 4 : m >= 2 ? 2 : 1;
 }
 
 static ATTRIBUTE void NAME(any_tile)(size_t rows, size_t k, const ELEMENT *a, const ELEMENT *b, size_t ldb, ELEMENT *r,
                                      size_t ldr, bool first)
 {
     switch (rows) {
-    case ROWS: NAME(tile)(ROWS, k, a, b, ldb, r, ldr, first); break;
-#if ROWS != 4
-    case 4: NAME(tile)(4, k, a, b, ldb, r, ldr, first); break;
+    case ROWS: NAME(tile)(ROWS, 2, k, a, b, ldb, r, ldr, first); break;
+#if ROWS > 8
+    case 8: NAME(tile)(8, 2, k, a, b, ldb, r, ldr, first); break;
 #endif
-    case 2: NAME(tile)(2, k, a, b, ldb, r, ldr, first); break;
-    default: NAME(tile)(1, k, a, b, ldb, r, ldr, first);
+#if ROWS != 4
+    case 4: NAME(tile)(4, 2, k, a, b, ldb, r, ldr, first); break;
+#endif
+    case 2: NAME(tile)(2, 2, k, a, b, ldb, r, ldr, first); break;
+    default: NAME(tile)(1, 2, k, a, b, ldb, r, ldr, first);
     }
+}
+
+/* One row over as many columns as have sums enough that none of them waits for itself. */
+static ATTRIBUTE void NAME(wide_tile)(size_t k, const ELEMENT *a, const ELEMENT *b, size_t ldb, ELEMENT *r, bool first)
+{
+    NAME(tile)(1, WIDEST, k, a, b, ldb, r, 0, first);
 }
 
 /* The same of less than WIDTH columns: over a tile that is wide enough. */
@@ -169,7 +185,10 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
         for (size_t i0 = 0, high; i0 < m; i0 += high) {
             high = m - i0 < tall ? m - i0 : tall;
             NAME(pack_rows)(block, a + i0 * sa.row + t * sa.column, sa, high, depth);
-            for (size_t j = 0; j < n; j += WIDTH) {
+            size_t j = 0;
+            for (; high == 1 && sb.column == 1 && n - j >= WIDEST / 2 * WIDTH; j += WIDEST / 2 * WIDTH)
+                NAME(wide_tile)(depth, block, b + t * ldb + j, ldb, r + i0 * n + j, t == 0);
+            for (; j < n; j += WIDTH) {
                 size_t columns = n - j < WIDTH ? n - j : WIDTH;
                 bool packs = high > FEW_ROWS || columns < WIDTH || sb.column != 1;
                 const ELEMENT *x = block, *y = packs ? panel : b + t * ldb + j;
