@@ -8,9 +8,18 @@
 
 #include "spec/program.h"
 
-/* r[i] = f(a[i], b[i]) of numbers of one type; a scalar operand has one element; b: NULL for functions of one operand.
- */
-typedef void (*tp_loop)(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r);
+/* Rows of a loop, and of each of its arrays bytes from one to the next. */
+typedef struct tp_rows {
+    size_t n;
+    ptrdiff_t a, b, r;
+} tp_rows;
+
+static const tp_rows TP_ONE_ROW = {1, 0, 0, 0};
+
+/* r[i] = f(a[i], b[i]) of n numbers of one type in each row; a scalar operand has one element in each; b: NULL for
+ * functions of one operand. */
+typedef void (*tp_loop)(const tp_rows *rows, size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b,
+                        void *r);
 
 typedef struct tp_elementary {
     const char *name; /* of the instruction set */

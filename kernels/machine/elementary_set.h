@@ -62,23 +62,32 @@ static inline ATTRIBUTE vector NAME(take)(const float *p, bool scalar, size_t n)
     return v;
 }
 
+/* Row q of an operand. */
+static inline const float *NAME(line)(const void *data, size_t q, ptrdiff_t pitch)
+{
+    return (const float *)(const void *)((const char *)data + (ptrdiff_t)q * pitch);
+}
+
 #define LOOP(id, f)                                                                                                    \
-    static ATTRIBUTE void NAME(id)(size_t n, const void *va, bool scalar_a, const void *vb, bool scalar_b, void *vr)   \
+    static ATTRIBUTE void NAME(id)(const tp_rows *rows, size_t n, const void *va, bool scalar_a, const void *vb,       \
+                                   bool scalar_b, void *vr)                                                            \
     {                                                                                                                  \
-        const float *a = va, *b = vb;                                                                                  \
-        float *r = vr;                                                                                                 \
-        size_t at = 0;                                                                                                 \
-        for (; at + LANES <= n && !scalar_a && (!b || !scalar_b); at += LANES) {                                       \
-            vector x = *(const vector *)(a + at), y = *(const vector *)(b ? b + at : a + at);                          \
-            (void)y;                                                                                                   \
-            *(vector *)(r + at) = f;                                                                                   \
-        }                                                                                                              \
-        for (size_t some; at < n; at += some) {                                                                        \
-            some = n - at < LANES ? n - at : LANES;                                                                    \
-            vector x = NAME(take)(scalar_a ? a : a + at, scalar_a, some),                                              \
-                   y = b ? NAME(take)(scalar_b ? b : b + at, scalar_b, some) : x, v = f;                               \
-            (void)y;                                                                                                   \
-            memcpy(r + at, &v, some * sizeof *r);                                                                      \
+        for (size_t q = 0; q < rows->n; q++) {                                                                         \
+            const float *a = NAME(line)(va, q, rows->a), *b = vb ? NAME(line)(vb, q, rows->b) : NULL;                  \
+            float *r = (float *)(void *)((char *)vr + (ptrdiff_t)q * rows->r);                                         \
+            size_t at = 0;                                                                                             \
+            for (; at + LANES <= n && !scalar_a && (!b || !scalar_b); at += LANES) {                                   \
+                vector x = *(const vector *)(a + at), y = *(const vector *)(b ? b + at : a + at);                      \
+                (void)y;                                                                                               \
+                *(vector *)(r + at) = f;                                                                               \
+            }                                                                                                          \
+            for (size_t some; at < n; at += some) {                                                                    \
+                some = n - at < LANES ? n - at : LANES;                                                                \
+                vector x = NAME(take)(scalar_a ? a : a + at, scalar_a, some),                                          \
+                       y = b ? NAME(take)(scalar_b ? b : b + at, scalar_b, some) : x, v = f;                           \
+                (void)y;                                                                                               \
+                memcpy(r + at, &v, some * sizeof *r);                                                                  \
+            }                                                                                                          \
         }                                                                                                              \
     }
 #define NO_LOOP(id, f)

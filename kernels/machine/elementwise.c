@@ -12,52 +12,62 @@
 
 /* One loop per way in which operands can be scalars, so that each vectorises. */
 #define LOOP2(name, T, W, R, EXPR)                                                                                     \
-    WIDE static void name(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)               \
+    WIDE static void name(const tp_rows *rows, size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b,   \
+                          void *r)                                                                                     \
     {                                                                                                                  \
-        const T *restrict p = a, *restrict q = b;                                                                      \
-        R *restrict out = r;                                                                                           \
-        if (!scalar_a && !scalar_b) {                                                                                  \
-            for (size_t i = 0; i < n; i++) {                                                                           \
-                W x = p[i], y = q[i];                                                                                  \
-                (void)x, (void)y;                                                                                      \
-                out[i] = (R)(EXPR);                                                                                    \
-            }                                                                                                          \
-        } else if (scalar_b) {                                                                                         \
-            W y = q[0];                                                                                                \
-            (void)y;                                                                                                   \
-            for (size_t i = 0; i < n; i++) {                                                                           \
-                W x = p[scalar_a ? 0 : i];                                                                             \
-                (void)x;                                                                                               \
-                out[i] = (R)(EXPR);                                                                                    \
-            }                                                                                                          \
-        } else {                                                                                                       \
-            W x = p[0];                                                                                                \
-            (void)x;                                                                                                   \
-            for (size_t i = 0; i < n; i++) {                                                                           \
-                W y = q[i];                                                                                            \
+        const char *left = a, *right = b;                                                                              \
+        char *to = r;                                                                                                  \
+        for (size_t q = 0; q < rows->n; q++, left += rows->a, right += rows->b, to += rows->r) {                       \
+            const T *restrict p = (const T *)(const void *)left, *restrict s = (const T *)(const void *)right;         \
+            R *restrict out = (R *)(void *)to;                                                                         \
+            if (!scalar_a && !scalar_b) {                                                                              \
+                for (size_t i = 0; i < n; i++) {                                                                       \
+                    W x = p[i], y = s[i];                                                                              \
+                    (void)x, (void)y;                                                                                  \
+                    out[i] = (R)(EXPR);                                                                                \
+                }                                                                                                      \
+            } else if (scalar_b) {                                                                                     \
+                W y = s[0];                                                                                            \
                 (void)y;                                                                                               \
-                out[i] = (R)(EXPR);                                                                                    \
+                for (size_t i = 0; i < n; i++) {                                                                       \
+                    W x = p[scalar_a ? 0 : i];                                                                         \
+                    (void)x;                                                                                           \
+                    out[i] = (R)(EXPR);                                                                                \
+                }                                                                                                      \
+            } else {                                                                                                   \
+                W x = p[0];                                                                                            \
+                (void)x;                                                                                               \
+                for (size_t i = 0; i < n; i++) {                                                                       \
+                    W y = s[i];                                                                                        \
+                    (void)y;                                                                                           \
+                    out[i] = (R)(EXPR);                                                                                \
+                }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
     }
 #define LOOP1(name, T, W, R, EXPR)                                                                                     \
-    WIDE static void name(size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)               \
+    WIDE static void name(const tp_rows *rows, size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b,   \
+                          void *r)                                                                                     \
     {                                                                                                                  \
-        const T *restrict p = a;                                                                                       \
-        R *restrict out = r;                                                                                           \
+        const char *from = a;                                                                                          \
+        char *to = r;                                                                                                  \
         (void)b, (void)scalar_b;                                                                                       \
-        if (scalar_a && n) {                                                                                           \
-            W x = p[0];                                                                                                \
-            (void)x;                                                                                                   \
-            R same = (R)(EXPR);                                                                                        \
-            for (size_t i = 0; i < n; i++)                                                                             \
-                out[i] = same;                                                                                         \
-            return;                                                                                                    \
-        }                                                                                                              \
-        for (size_t i = 0; i < n; i++) {                                                                               \
-            W x = p[i];                                                                                                \
-            (void)x;                                                                                                   \
-            out[i] = (R)(EXPR);                                                                                        \
+        for (size_t q = 0; n && q < rows->n; q++, from += rows->a, to += rows->r) {                                    \
+            const T *restrict p = (const T *)(const void *)from;                                                       \
+            R *restrict out = (R *)(void *)to;                                                                         \
+            if (scalar_a) {                                                                                            \
+                W x = p[0];                                                                                            \
+                (void)x;                                                                                               \
+                R same = (R)(EXPR);                                                                                    \
+                for (size_t i = 0; i < n; i++)                                                                         \
+                    out[i] = same;                                                                                     \
+            } else {                                                                                                   \
+                for (size_t i = 0; i < n; i++) {                                                                       \
+                    W x = p[i];                                                                                        \
+                    (void)x;                                                                                           \
+                    out[i] = (R)(EXPR);                                                                                \
+                }                                                                                                      \
+            }                                                                                                          \
         }                                                                                                              \
     }
 
@@ -136,7 +146,7 @@ static const tp_loop BOOLS[TP_PRIMS] = {
 static void run_f32(tp_prim p, size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)
 {
     tp_loop vectors = tp_elementary_here(p);
-    (vectors ? vectors : LOOPS[p].f32)(n, a, scalar_a, b, scalar_b, r);
+    (vectors ? vectors : LOOPS[p].f32)(&TP_ONE_ROW, n, a, scalar_a, b, scalar_b, r);
 }
 
 enum { STRIP = 512 };
@@ -169,7 +179,7 @@ static void run_strips(tp_prim p, tp_cells *out, const tp_cells *a, const tp_cel
         if (is_float)
             run_f32(p, n, fa, sa, b ? fb : NULL, sb, to_bool ? (void *)bits : fr);
         else
-            LOOPS[p].i64(n, wa, sa, wb, sb, to_bool ? (void *)bits : wr);
+            LOOPS[p].i64(&TP_ONE_ROW, n, wa, sa, wb, sb, to_bool ? (void *)bits : wr);
         if (to_bool)
             memcpy((uint8_t *)out->data + at, bits, n);
         else if (tp_is_float(out->dtype))
@@ -277,7 +287,7 @@ void tp_elementwise_numbers(const tp_inst *i, tp_cells *out, const tp_cells *a, 
     if (i->prim == TP_P_INTEGER_POW)
         run_power(out, a, i->integer);
     else if (whole)
-        whole(out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
+        whole(&TP_ONE_ROW, out->n, a->data, sa, b ? b->data : NULL, sb, out->data);
     else
         run_strips(i->prim, out, a, b);
 }
@@ -302,14 +312,12 @@ static void run_rows(const tp_inst *i, tp_cells *out, const tp_cells *a, const t
     size_t row = (size_t)out->dims[out->rank - 1], n = out->n / row, size = tp_dtype_size(out->dtype);
     tp_loop by = tp_elementwise_loop(i->prim, a->dtype);
     rows x = rows_of(a, row), y = b ? rows_of(b, row) : (rows){NULL, 0, false};
-    for (size_t r = 0; r < n; r++, x.data += x.pitch, y.data = b ? y.data + y.pitch : NULL) {
-        char *to = (char *)out->data + r * row * size;
-        if (by) {
-            by(row, x.data, x.scalar, y.data, y.scalar, to);
-        } else {
-            tp_cells part = tp_row_of(out, r), left = tp_row_of(a, r), right = b ? tp_row_of(b, r) : left;
-            run_strips(i->prim, &part, &left, b ? &right : NULL);
-        }
+    if (by)
+        by(&(tp_rows){n, x.pitch, y.pitch, (ptrdiff_t)(row * size)}, row, x.data, x.scalar, y.data, y.scalar,
+           out->data);
+    for (size_t r = 0; !by && r < n; r++) {
+        tp_cells part = tp_row_of(out, r), left = tp_row_of(a, r), right = b ? tp_row_of(b, r) : left;
+        run_strips(i->prim, &part, &left, b ? &right : NULL);
     }
 }
 

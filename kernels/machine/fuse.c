@@ -23,8 +23,9 @@ typedef struct part {
     bool kept;           /* computed, and looked at elsewhere */
     bool gathered;       /* read, short rows that do not lie side by side */
     char *to;            /* kept: its first element; else the buffer, NULL where it is looked at where it lies */
+    size_t size;         /* of an element */
     tp_cells strip;      /* its elements of the strip at hand */
-    ptrdiff_t pitch;     /* ... of several rows that do not lie side by side: bytes from one to the next; else 0, */
+    ptrdiff_t pitch;     /* ... of several rows that do not lie side by side: bytes from one to the next, */
     bool by_rows;        /* ... and whether it is of that kind */
 } part;
 
@@ -169,6 +170,7 @@ static void place_parts(tp_machine *m, bool short_rows, const sink *s)
     for (uint32_t k = 0; k < g->len; k++) {
         part *p = &g->at[k];
         const tp_cells *c = &m->values[p->value];
+        p->size = tp_dtype_size(c->dtype);
         p->strip = (tp_cells){.dtype = c->dtype, .n = c->n, .data = c->data};
         p->loop = p->inst && tp_prim_is_elementwise(p->inst->prim)
                       ? tp_elementwise_loop(p->inst->prim, m->values[p->inst->args[0]].dtype)
@@ -191,30 +193,35 @@ static void place_parts(tp_machine *m, bool short_rows, const sink *s)
     }
 }
 
-/* Elements `from` to from + n of what is read: where they lie, or some rows side by side. */
-static void read_strip(const tp_cells *c, part *p, size_t from, size_t n, size_t row)
+/* Some elements of each value: those from `from` on, which is element `at` of row `line`. */
+typedef struct strip {
+    size_t from, n, row, line, at;
+} strip;
+
+/* The strip of what is read: where it lies, or some rows side by side. */
+static void read_strip(const tp_cells *c, part *p, const strip *t)
 {
-    size_t size = tp_dtype_size(c->dtype);
     p->by_rows = false;
     if (c->n == 1)
         return;
-    p->strip.n = n;
+    p->strip.n = t->n;
     if (!c->viewed) {
-        p->strip.data = (char *)c->data + from * size;
+        p->strip.data = (char *)c->data + t->from * p->size;
         return;
     }
-    const char *first = (const char *)c->data + (ptrdiff_t)(from / row) * c->pitch * (ptrdiff_t)size;
+    p->pitch = c->pitch * (ptrdiff_t)p->size;
+    const char *first = (const char *)c->data + (ptrdiff_t)t->line * p->pitch;
     if (p->gathered) {
-        int64_t dims[2] = {(int64_t)(n / row), (int64_t)row};
-        tp_move(size, 2, dims, p->to, (ptrdiff_t[]){(ptrdiff_t)row, 1}, first, (ptrdiff_t[]){c->pitch, !c->flat_row});
+        int64_t dims[2] = {(int64_t)(t->n / t->row), (int64_t)t->row};
+        tp_move(p->size, 2, dims, p->to, (ptrdiff_t[]){(ptrdiff_t)t->row, 1}, first,
+                (ptrdiff_t[]){c->pitch, !c->flat_row});
         p->strip.data = p->to;
         return;
     }
-    p->by_rows = n > row;
-    p->pitch = c->pitch * (ptrdiff_t)size;
+    p->by_rows = t->n > t->row;
     if (c->flat_row)
         p->strip.n = 1;
-    p->strip.data = tp_writable(c->flat_row ? first : first + from % row * size);
+    p->strip.data = tp_writable(c->flat_row ? first : first + t->at * p->size);
 }
 
 static void repeat_first(const tp_cells *c, size_t n)
@@ -224,14 +231,11 @@ static void repeat_first(const tp_cells *c, size_t n)
     tp_move(size, 1, &rest, (char *)c->data + size, (ptrdiff_t[]){1}, c->data, (ptrdiff_t[]){0});
 }
 
-/* The operation of p once for some elements, which lie side by side or are one for all. */
+/* The operation of p once for some elements, which lie side by side or are one for all; it has no loop of its own. */
 static void compute_side_by_side(const part *p, tp_cells *out, const tp_cells *const *args)
 {
     const tp_inst *i = p->inst;
-    if (p->loop)
-        p->loop(out->n, args[0]->data, args[0]->n == 1 && out->n != 1, args[1] ? args[1]->data : NULL,
-                args[1] && args[1]->n == 1 && out->n != 1, out->data);
-    else if (i->prim == TP_P_WHERE)
+    if (i->prim == TP_P_WHERE)
         tp_choose_numbers(out, args[0], args[1], args[2]);
     else if (i->prim == TP_P_CAST)
         tp_convert_numbers(out, args[0]);
@@ -242,7 +246,7 @@ static void compute_side_by_side(const part *p, tp_cells *out, const tp_cells *c
 /* Bytes from a row of the strip to the next. */
 static ptrdiff_t step_of(const part *p, size_t row)
 {
-    return p->by_rows ? p->pitch : p->strip.n == 1 ? 0 : (ptrdiff_t)(row * tp_dtype_size(p->strip.dtype));
+    return p->by_rows ? p->pitch : p->strip.n == 1 ? 0 : (ptrdiff_t)(row * p->size);
 }
 
 /* Some whole rows, of which not all lie side by side. */
@@ -262,14 +266,6 @@ static void compute_rows(tp_group *g, part *p, size_t row, size_t n)
         flat &= from[a].n == 1;
     }
     out.n = flat ? 1 : row;
-    if (p->loop && !flat) { /* most rows go this way: nothing but the call */
-        const char *x = from[0].data, *y = args[1] ? from[1].data : NULL;
-        char *to = out.data;
-        bool one_x = from[0].n == 1, one_y = args[1] && from[1].n == 1;
-        for (size_t r = 0; r < n / row; r++, to += step, x += steps[0], y += args[1] ? steps[1] : 0)
-            p->loop(row, x, one_x, y, one_y, to);
-        return;
-    }
     for (size_t r = 0; r < n / row; r++) {
         compute_side_by_side(p, &out, args);
         if (flat)
@@ -280,8 +276,32 @@ static void compute_rows(tp_group *g, part *p, size_t row, size_t n)
     }
 }
 
+/* The loop of p over the strip, once for all rows. */
+static void run_loop(const tp_group *g, part *p, size_t row)
+{
+    bool two = p->inst->nargs > 1;
+    const part *x = &g->at[p->args[0]], *y = two ? &g->at[p->args[1]] : x;
+    size_t n = p->strip.n;
+    bool one_x = x->strip.n == 1, one_y = y->strip.n == 1, constant = one_x && one_y;
+    const void *of_y = two ? y->strip.data : NULL;
+    if (p->by_rows || x->by_rows || y->by_rows) {
+        tp_rows rows = {n / row, step_of(x, row), two ? step_of(y, row) : 0, step_of(p, row)};
+        p->loop(&rows, row, x->strip.data, one_x, of_y, two && one_y, p->strip.data);
+        return;
+    }
+    if (constant) /* once for all elements of the strip */
+        p->strip.n = 1;
+    p->loop(&TP_ONE_ROW, p->strip.n, x->strip.data, one_x && !constant, of_y, two && one_y && !constant, p->strip.data);
+    if (constant && p->kept)
+        repeat_first(&p->strip, n);
+}
+
 static void compute_strip(tp_group *g, part *p, size_t row)
 {
+    if (p->loop) {
+        run_loop(g, p, row);
+        return;
+    }
     const tp_inst *i = p->inst;
     const tp_cells *args[3] = {NULL, NULL, NULL};
     size_t n = p->strip.n;
@@ -295,45 +315,45 @@ static void compute_strip(tp_group *g, part *p, size_t row)
         compute_rows(g, p, row, n);
         return;
     }
-    if (constant) /* once for all elements of the strip */
+    if (constant)
         p->strip.n = 1;
     compute_side_by_side(p, &p->strip, args);
     if (constant && p->kept)
         repeat_first(&p->strip, n);
 }
 
-/* Element `from` of c, which rows of so many elements make up. */
-static char *element(const tp_cells *c, size_t from, size_t row)
+/* Where the strip of the last part goes. */
+static void place_last(part *p, const tp_cells *to, const strip *t)
 {
-    size_t size = tp_dtype_size(c->dtype);
-    return (char *)c->data +
-           (c->viewed ? (ptrdiff_t)(from / row) * c->pitch * (ptrdiff_t)size + (ptrdiff_t)(from % row * size)
-                      : (ptrdiff_t)(from * size));
+    p->by_rows = to->viewed && t->n > t->row;
+    p->pitch = to->pitch * (ptrdiff_t)p->size;
+    p->strip.data = (char *)to->data + (to->viewed ? (ptrdiff_t)t->line * p->pitch + (ptrdiff_t)(t->at * p->size)
+                                                   : (ptrdiff_t)(t->from * p->size));
 }
 
-static void run_strip(tp_machine *m, const sink *s, size_t from, size_t n, size_t row)
+static void run_strip(tp_machine *m, const sink *s, const strip *t)
 {
     tp_group *g = m->group;
-    for (uint32_t k = 0; k < g->len; k++) {
-        part *p = &g->at[k];
+    part *last = &g->at[g->len - 1];
+    for (part *p = g->at; p <= last; p++) {
         if (!p->inst) {
-            read_strip(&m->values[p->value], p, from, n, row);
+            read_strip(&m->values[p->value], p, t);
             continue;
         }
-        p->strip.n = n;
-        bool last = k + 1 == g->len;
-        p->strip.data = last && s->to->data ? element(s->to, from, row)
-                        : p->kept && !last  ? p->to + from * tp_dtype_size(p->strip.dtype)
-                                            : p->to;
-        p->by_rows = last && s->to->data && s->to->viewed && n > row;
-        p->pitch = s->to->pitch * (ptrdiff_t)tp_dtype_size(p->strip.dtype);
-        compute_strip(g, p, row);
+        p->strip.n = t->n;
+        p->by_rows = false;
+        p->strip.data = p->kept ? p->to + t->from * p->size : p->to;
+        if (p == last && s->to->data)
+            place_last(p, s->to, t);
+        else if (p == last)
+            p->strip.data = p->to;
+        compute_strip(g, p, t->row);
     }
-    const tp_cells *result = &g->at[g->len - 1].strip;
-    for (size_t at = 0, some = 0; s->read && at < n; at += some) {
-        some = row - (from + at) % row < n - at ? row - (from + at) % row : n - at;
-        s->read(s->ctx, (from + at) / row, (from + at) % row,
-                (const char *)result->data + at * tp_dtype_size(result->dtype), some);
+    for (size_t at = 0, some = 0; s->read && at < t->n; at += some) {
+        size_t first = (t->at + at) % t->row;
+        some = t->row - first < t->n - at ? t->row - first : t->n - at;
+        s->read(s->ctx, t->line + (t->at + at) / t->row, first, (const char *)last->strip.data + at * last->size,
+                some);
     }
 }
 
@@ -349,17 +369,17 @@ static bool reads_rows(const tp_machine *m)
 static void run_group(tp_machine *m, const sink *s)
 {
     const tp_cells *to = s->to;
-    size_t row = to->rank ? (size_t)to->dims[to->rank - 1] : 1, strip = strip_of(m), n;
-    bool rows = to->viewed || reads_rows(m), short_rows = rows && !to->viewed && SHORT_ROW * row <= strip,
-         whole_rows = row <= strip && (rows || s->read);
+    size_t row = to->rank ? (size_t)to->dims[to->rank - 1] : 1, most = strip_of(m), n;
+    bool rows = to->viewed || reads_rows(m), short_rows = rows && !to->viewed && SHORT_ROW * row <= most,
+         whole_rows = row <= most && (rows || s->read);
     place_parts(m, short_rows, s);
     for (size_t from = 0; from < to->n; from += n) {
-        n = to->n - from < strip ? to->n - from : strip;
+        n = to->n - from < most ? to->n - from : most;
         if (whole_rows)
             n -= n % row;
         else if ((rows || s->read) && n > row - from % row)
             n = row - from % row;
-        run_strip(m, s, from, n, row);
+        run_strip(m, s, &(strip){from, n, row, from / row, from % row});
     }
 }
 

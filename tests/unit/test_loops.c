@@ -244,8 +244,8 @@ static void elementary_functions_do_not_depend_on_the_instruction_set(void **sta
                     if (round % 2) /* where the functions have something to say */
                         a[i] = (float)((double)x / 4294967296.0 * 40 - 20), b[i] = (float)((double)y / 1e9 - 2);
                 }
-                all[n - 1].loops[p](count, a, scalar_a, two ? b : NULL, scalar_b, want);
-                all[set].loops[p](count, a, scalar_a, two ? b : NULL, scalar_b, got);
+                all[n - 1].loops[p](&TP_ONE_ROW, count, a, scalar_a, two ? b : NULL, scalar_b, want);
+                all[set].loops[p](&TP_ONE_ROW, count, a, scalar_a, two ? b : NULL, scalar_b, got);
                 for (size_t i = 0; i < count; i++)
                     if (!same_float(want[i], got[i]))
                         fail_msg("%s(%a) is %a on %s, %a by scalars", tp_prim_info((tp_prim)p)->name, (double)a[i],
@@ -271,7 +271,7 @@ static void elementary_functions_are_as_exact_as_documented(void **state)
         tp_loop loop = tp_elementary_here(ROWS[r].prim);
         for (int i = -40000; loop && i <= 40000; i++) {
             float x = (float)i / 2048, y;
-            loop(1, &x, false, NULL, false, &y);
+            loop(&TP_ONE_ROW, 1, &x, false, NULL, false, &y);
             double want = ROWS[r].f((double)x);
             if (isfinite(want) && fabs(want) > 0x1p-120 &&
                 fabs((double)y - want) > (ROWS[r].ulps + 1e-6) * ldexp(1, ilogb(want) - 23))
@@ -322,7 +322,7 @@ static void unsigned_integers_wrap_at_32_bits(void **state)
                        : tp_rng_below(&rng, 4) == 0 ? x[i]
                                                     : (uint32_t)tp_rng_below(&rng, (uint64_t)1 << 32);
             }
-            loop(N, x, ways == 1, y, ways == 2, r);
+            loop(&TP_ONE_ROW, N, x, ways == 1, y, ways == 2, r);
             for (size_t i = 0; i < N; i++) {
                 uint32_t a = x[ways == 1 ? 0 : i], b = y[ways == 2 ? 0 : i], want = of_uint32(PRIMS[p], a, b),
                          got = tp_prim_info(PRIMS[p])->to_bool ? ((const uint8_t *)r)[i] : r[i];
@@ -333,9 +333,50 @@ static void unsigned_integers_wrap_at_32_bits(void **state)
     }
 }
 
+/* Rows at any distance, backwards too, give what each of them gives alone, and leave alone what lies between them. */
+static void rows_are_what_they_are_alone(void **state)
+{
+    static const struct {
+        tp_prim prim;
+        tp_dtype dtype;
+    } LOOPS[] = {{TP_P_ADD, TP_F32}, {TP_P_NEG, TP_F32}, {TP_P_LT, TP_F32}, {TP_P_EXP, TP_F32}, {TP_P_POW, TP_F32},
+                 {TP_P_MUL, TP_U32}, {TP_P_ADD, TP_I32}, {TP_P_MUL, TP_F64}, {TP_P_AND, TP_BOOL}};
+    enum { ROWS = 5, WIDEST = 70, ROOM = ROWS * WIDEST * 8 };
+    static uint64_t x[ROOM / 4], y[ROOM / 4], want[ROOM / 4], got[ROOM / 4];
+    (void)state;
+    for (unsigned round = 0; round < 900; round++) {
+        tp_rng rng = tp_rng_new(round, 0x726f7773);
+        size_t l = round % (sizeof LOOPS / sizeof *LOOPS), n = 1 + tp_rng_below(&rng, WIDEST);
+        tp_dtype d = LOOPS[l].dtype;
+        const tp_prim_row *prim = tp_prim_info(LOOPS[l].prim);
+        tp_loop loop = tp_elementwise_loop(LOOPS[l].prim, d);
+        bool two = prim->nargs == 2, one_x = tp_rng_below(&rng, 3) == 0, one_y = two && tp_rng_below(&rng, 3) == 0;
+        ptrdiff_t size = (ptrdiff_t)tp_dtype_size(d), to = prim->to_bool ? 1 : size;
+        assert_non_null(loop);
+        for (size_t i = 0; i < ROOM / 4; i++) {
+            for (size_t at = 0; at < 8 / (size_t)size; at++) {
+                tp_put_f64(d, x + i, at, (double)tp_rng_below(&rng, 2));
+                tp_put_f64(d, y + i, at, (double)(1 + tp_rng_below(&rng, 3)));
+            }
+            want[i] = got[i] = 0x5555555555555555;
+        }
+        tp_rows rows = {ROWS, ((ptrdiff_t)tp_rng_below(&rng, 2 * WIDEST) - WIDEST) * size,
+                        ((ptrdiff_t)tp_rng_below(&rng, 2 * WIDEST) - WIDEST) * size,
+                        (ptrdiff_t)(n + tp_rng_below(&rng, WIDEST)) * to};
+        const char *from_x = (const char *)x + ROOM, *from_y = (const char *)y + ROOM; /* in the middle */
+        loop(&rows, n, from_x, one_x, two ? from_y : NULL, one_y, got);
+        for (ptrdiff_t r = 0; r < ROWS; r++)
+            loop(&TP_ONE_ROW, n, from_x + r * rows.a, one_x, two ? from_y + r * rows.b : NULL, one_y,
+                 (char *)want + r * rows.r);
+        if (memcmp(want, got, sizeof want) != 0)
+            fail_msg("rows of %s of %s differ: seed %u", prim->name, tp_dtype_info(d)->name, round);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_what_they_are_alone),
         cmocka_unit_test(products_do_not_depend_on_the_instruction_set),
         cmocka_unit_test(products_and_sums_are_rounded_once),
         cmocka_unit_test(moves_are_what_they_say),
