@@ -12,8 +12,8 @@
 
 typedef ELEMENT vector __attribute__((vector_size(BYTES), aligned(sizeof(ELEMENT)), may_alias));
 
-/* r[rows][wide vectors] += a[k][rows] b[k][wide vectors]; r with rows of ldr elements; `first`: instead of what r holds,
- * 0. */
+/* r[rows][wide vectors] += a[k][rows] b[k][wide vectors]; r with rows of ldr elements; `first`: instead of what r
+ * holds, 0. */
 static inline __attribute__((always_inline)) ATTRIBUTE void NAME(tile)(const int rows, const int wide, size_t k,
                                                                        const ELEMENT *a, const ELEMENT *b, size_t ldb,
                                                                        ELEMENT *r, size_t ldr, bool first)

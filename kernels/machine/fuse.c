@@ -352,8 +352,7 @@ static void run_strip(tp_machine *m, const sink *s, const strip *t)
     for (size_t at = 0, some = 0; s->read && at < t->n; at += some) {
         size_t first = (t->at + at) % t->row;
         some = t->row - first < t->n - at ? t->row - first : t->n - at;
-        s->read(s->ctx, t->line + (t->at + at) / t->row, first, (const char *)last->strip.data + at * last->size,
-                some);
+        s->read(s->ctx, t->line + (t->at + at) / t->row, first, (const char *)last->strip.data + at * last->size, some);
     }
 }
 

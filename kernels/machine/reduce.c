@@ -128,7 +128,7 @@ static double start_of(tp_prim prim)
     return prim == TP_P_SUM ? 0 : prim == TP_P_PROD ? 1 : prim == TP_P_MAX ? -HUGE_VAL : HUGE_VAL;
 }
 
-/* acc[i] = fold of acc[i] and v[i] */
+/* acc[i] = fold of acc[i] and v[i]; of sums four at once, one after the other. */
 #define FOLD(T)                                                                                                        \
     TP_VECTORISED static void fold_into_##T(tp_prim prim, size_t n, T *restrict acc, const T *restrict v)              \
     {                                                                                                                  \
@@ -144,6 +144,12 @@ static double start_of(tp_prim prim)
         else                                                                                                           \
             for (size_t i = 0; i < n; i++)                                                                             \
                 acc[i] = acc[i] < v[i] || acc[i] != acc[i] ? acc[i] : v[i];                                            \
+    }                                                                                                                  \
+    TP_VECTORISED static void sum_four_into_##T(size_t n, T *restrict acc, const T *restrict u, const T *restrict v,   \
+                                                const T *restrict w, const T *restrict x)                              \
+    {                                                                                                                  \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            acc[i] = acc[i] + u[i] + v[i] + w[i] + x[i];                                                               \
     }
 FOLD(float)
 FOLD(double)
@@ -218,13 +224,15 @@ ROWS(double, tp_get_row_f64, tp_put_row_f64)
             n = count - o < WIDE_STRIP ? count - o : WIDE_STRIP;                                                       \
             for (size_t i = 0; i < n; i++)                                                                             \
                 acc[i] = (T)start_of(prim);                                                                            \
-            for (size_t t = 0; t < g->nin; t++) {                                                                      \
-                const T *there = (const T *)a->data + g->base[first + o] + g->offset[t];                               \
-                if (a->dtype != AS_IT_LIES) {                                                                          \
-                    GET(a->dtype, a->data, g->base[first + o] + g->offset[t], n, strip);                               \
-                    there = strip;                                                                                     \
-                }                                                                                                      \
-                fold_into_##T(prim, n, acc, there);                                                                    \
+            const T *there = (const T *)a->data + g->base[first + o];                                                  \
+            const size_t *at = g->offset;                                                                              \
+            size_t t = 0;                                                                                              \
+            for (; a->dtype == AS_IT_LIES && prim == TP_P_SUM && t + 4 <= g->nin; t += 4)                              \
+                sum_four_into_##T(n, acc, there + at[t], there + at[t + 1], there + at[t + 2], there + at[t + 3]);     \
+            for (; t < g->nin; t++) {                                                                                  \
+                if (a->dtype != AS_IT_LIES)                                                                            \
+                    GET(a->dtype, a->data, g->base[first + o] + at[t], n, strip);                                      \
+                fold_into_##T(prim, n, acc, a->dtype != AS_IT_LIES ? strip : there + at[t]);                           \
             }                                                                                                          \
             PUT(out->dtype, out->data, first + o, n, acc);                                                             \
         }                                                                                                              \

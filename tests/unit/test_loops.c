@@ -339,7 +339,7 @@ static void rows_are_what_they_are_alone(void **state)
     static const struct {
         tp_prim prim;
         tp_dtype dtype;
-    } LOOPS[] = {{TP_P_ADD, TP_F32}, {TP_P_NEG, TP_F32}, {TP_P_LT, TP_F32}, {TP_P_EXP, TP_F32}, {TP_P_POW, TP_F32},
+    } LOOPS[] = {{TP_P_ADD, TP_F32}, {TP_P_NEG, TP_F32}, {TP_P_LT, TP_F32},  {TP_P_EXP, TP_F32}, {TP_P_POW, TP_F32},
                  {TP_P_MUL, TP_U32}, {TP_P_ADD, TP_I32}, {TP_P_MUL, TP_F64}, {TP_P_AND, TP_BOOL}};
     enum { ROWS = 5, WIDEST = 70, ROOM = ROWS * WIDEST * 8 };
     static uint64_t x[ROOM / 4], y[ROOM / 4], want[ROOM / 4], got[ROOM / 4];
