@@ -164,20 +164,22 @@ TP_VECTORISED static void extreme_more(tp_prim prim, row_extreme *restrict x, co
 {
     enum { LANES = 32 };
     float lanes[LANES], best = x->best;
-    unsigned nan = 0;
+    unsigned nans[LANES] = {0}, nan = 0;
     for (size_t k = 0; k < LANES; k++)
         lanes[k] = best;
     size_t t = 0;
     for (; t + LANES <= n; t += LANES)
         for (size_t k = 0; k < LANES; k++) {
             float v = p[t + k];
-            nan |= v != v;
+            nans[k] |= v != v;
             lanes[k] = prim == TP_P_MAX ? (v > lanes[k] ? v : lanes[k]) : (v < lanes[k] ? v : lanes[k]);
         }
     for (; t < n; t++) {
         nan |= p[t] != p[t];
         best = prim == TP_P_MAX ? (p[t] > best ? p[t] : best) : (p[t] < best ? p[t] : best);
     }
+    for (size_t k = 0; k < LANES; k++)
+        nan |= nans[k];
     for (size_t half = LANES / 2; half; half /= 2) /* in any order: see above */
         for (size_t k = 0; k < half; k++) {
             float v = lanes[k + half];
