@@ -37,38 +37,41 @@ static void cut_slice(tp_slice *s, uint32_t d, int64_t extent)
     s->start[d] = s->size[d] ? s->start[d] + first * stride : 0;
 }
 
-static tp_slice resolve(tp_machine *m, const tp_access *a)
+/* Nothing is set of dimensions that the ref has not: this runs once or more in each step. */
+static void resolve(tp_machine *m, const tp_access *a, tp_slice *s)
 {
     const tp_ref *r = &m->refs[a->operand];
-    tp_slice s = {.rank = r->cells.rank, .whole = true};
-    for (uint32_t d = 0; d < s.rank; d++) {
+    s->rank = r->cells.rank;
+    s->whole = true;
+    s->cut = false;
+    for (uint32_t d = 0; d < s->rank; d++) {
         const tp_subscript *sub = &a->subs[d];
-        s.size[d] = s.of[d] = r->cells.dims[d];
-        s.stride[d] = sub->stride;
+        s->start[d] = s->skip[d] = 0;
+        s->size[d] = s->of[d] = r->cells.dims[d];
+        s->stride[d] = sub->stride;
         if (sub->kind == TP_SUB_FULL)
             continue;
-        s.start[d] = scalar_int(m, sub->start, r->operand->name, "an index");
+        s->start[d] = scalar_int(m, sub->start, r->operand->name, "an index");
         if (sub->kind == TP_SUB_INT)
-            s.size[d] = 1;
-        else if (tp_expr_eval(m->k->exprs, sub->size, m->env, &s.size[d]) != TP_EVAL_OK || s.size[d] < 0)
+            s->size[d] = 1;
+        else if (tp_expr_eval(m->k->exprs, sub->size, m->env, &s->size[d]) != TP_EVAL_OK || s->size[d] < 0)
             tp_trap_raise(m, TP_RULE_SLICE_OUT_OF_BOUNDS, r->operand->name, "the size of this slice is not a count");
-        s.of[d] = s.size[d];
+        s->of[d] = s->size[d];
         int64_t last;
-        if (s.size[d] == 0) /* touches nothing */
+        if (s->size[d] == 0) /* touches nothing */
             last = 0;
-        else if (!tp_last(s.start[d], s.size[d], s.stride[d], &last))
+        else if (!tp_last(s->start[d], s->size[d], s->stride[d], &last))
             tp_trap_raise(m, TP_RULE_SLICE_OUT_OF_BOUNDS, r->operand->name,
                           "elements from %lld to one beyond 2^63 of dimension %u of `%.*s`, which has %lld",
-                          (long long)s.start[d], d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
-        else if (a->guarded && (s.start[d] < 0 || last >= r->cells.dims[d]))
-            cut_slice(&s, d, r->cells.dims[d]);
-        else if (s.start[d] < 0 || last >= r->cells.dims[d])
+                          (long long)s->start[d], d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
+        else if (a->guarded && (s->start[d] < 0 || last >= r->cells.dims[d]))
+            cut_slice(s, d, r->cells.dims[d]);
+        else if (s->start[d] < 0 || last >= r->cells.dims[d])
             tp_trap_raise(m, TP_RULE_SLICE_OUT_OF_BOUNDS, r->operand->name,
-                          "elements %lld to %lld of dimension %u of `%.*s`, which has %lld", (long long)s.start[d],
+                          "elements %lld to %lld of dimension %u of `%.*s`, which has %lld", (long long)s->start[d],
                           (long long)last, d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
-        s.whole &= s.start[d] == 0 && s.size[d] == r->cells.dims[d] && s.of[d] == s.size[d] && s.stride[d] == 1;
+        s->whole &= s->start[d] == 0 && s->size[d] == r->cells.dims[d] && s->of[d] == s->size[d] && s->stride[d] == 1;
     }
-    return s;
 }
 
 /* Elements of the ref in the slice, their lanes, and elements of a value beside them: one for all where the value has
@@ -299,7 +302,8 @@ static bool show_late(tp_machine *m, tp_cells *out, tp_ref *r, const tp_slice *s
 static void exec_load(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out], *ref = &m->refs[i->access->operand].cells;
-    tp_slice s = resolve(m, i->access);
+    tp_slice s;
+    resolve(m, i->access, &s);
     tp_flight_touch(m, i->access->operand, &s, false);
     tp_far_touch(m, &m->refs[i->access->operand], &s, false);
     count_far(m, i->access->operand, &s, true);
@@ -343,11 +347,13 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
 {
     tp_ref *r = &m->refs[statement->access->operand];
     tp_cells *value = &m->values[statement->value], *ref = &r->cells;
-    tp_spend(m->arena, 8 + (int64_t)(value->n / (m->domain ? 8 : 32)));
-    tp_slice s = resolve(m, statement->access);
+    tp_spend(m->arena, 8 + (int64_t)(m->domain ? value->n / 8 : value->n / 32));
+    tp_slice s;
+    resolve(m, statement->access, &s);
     r->last_store = statement;
     if (tp_copies_within(statement)) {
-        tp_slice source = resolve(m, statement->from);
+        tp_slice source;
+        resolve(m, statement->from, &source);
         tp_flight_sides(m, statement, &source, &s);
     }
     tp_flight_touch(m, statement->access->operand, &s, true);
@@ -387,7 +393,8 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
 /* The element of a semaphore. */
 static size_t counter(tp_machine *m, const tp_access *a)
 {
-    tp_slice s = resolve(m, a);
+    tp_slice s;
+    resolve(m, a, &s);
     size_t n = 0;
     for (uint32_t d = 0; d < s.rank; d++)
         n = n * (size_t)m->refs[a->operand].cells.dims[d] + (size_t)s.start[d];
@@ -397,7 +404,9 @@ static size_t counter(tp_machine *m, const tp_access *a)
 static void exec_start(tp_machine *m, const tp_statement *s)
 {
     exec_store(m, s);
-    tp_slice source = resolve(m, s->from), destination = resolve(m, s->access);
+    tp_slice source, destination;
+    resolve(m, s->from, &source);
+    resolve(m, s->access, &destination);
     tp_flight_start(m, s, &source, &destination, counter(m, s->semaphore));
 }
 
@@ -508,7 +517,7 @@ static void pay(tp_machine *m, const tp_inst *i)
     size_t n = m->values[i->out].n;
     for (uint32_t a = 0; a < i->nargs; a++)
         n += m->values[i->args[a]].n;
-    tp_spend(m->arena, 8 + (int64_t)(n / (m->domain ? 8 : 32)));
+    tp_spend(m->arena, 8 + (int64_t)(m->domain ? n / 8 : n / 32));
 }
 
 /* Everything that the instruction looks at is there, in the form in which it looks. */

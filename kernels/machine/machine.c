@@ -154,7 +154,7 @@ static void transfer(tp_machine *m, tp_ref *r, bool in)
         tp_count_moved(m, operand, n, in);
         m->stats.in_place += r->cells.data != r->cells.own;
     }
-    tp_spend(m->arena, 16 + (int64_t)(r->cells.n / (m->domain ? 8 : 32)));
+    tp_spend(m->arena, 16 + (int64_t)(m->domain ? r->cells.n / 8 : r->cells.n / 32));
     if (r->cells.data == r->cells.own)
         tp_each_inner_row(r, copy_row, in ? r : NULL);
     tp_planes_transfer(m, r, in);
@@ -483,6 +483,13 @@ static bool move_window(tp_machine *m, uint32_t index, int64_t *start)
     return changed;
 }
 
+/* Of as many words as were just written one by one: more at a time would have to wait for them. */
+static void set_window(tp_ref *r, const int64_t *start)
+{
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        r->window[d] = start[d];
+}
+
 static void stays(tp_machine *m, uint32_t operand)
 {
     if (!tp_is_far(&m->k->operands[operand]))
@@ -503,7 +510,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
         }
         tp_flight_window(m, i);
         end_run(m, i);
-        memcpy(m->refs[i].window, start, sizeof start);
+        set_window(&m->refs[i], start);
         place_window(&m->refs[i]);
         begin_run(m, i);
     }
@@ -516,7 +523,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
             continue;
         }
         tp_flight_window(m, i);
-        memcpy(r->window, start, sizeof start);
+        set_window(r, start);
         place_window(r);
         fetch_rows(r);
         transfer(m, r, true);
