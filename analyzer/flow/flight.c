@@ -222,6 +222,17 @@ static bool one_more(proof *x, fleet *all, const bool *mine, const tp_event *e, 
     return found != NULL;
 }
 
+/* Does the wait name the sides of the copy that ends with it, where they matter? Who follows values takes a wait for a
+ * store, but not one that names an array: then the copy was stored at its start, if it went out to an array. */
+static tp_expr names_sides(proof *x, const flight *y, const tp_event *e)
+{
+    const tp_operand *all = x->a->k->operands;
+    if (tp_is_far(&all[y->event.place.operand]) && tp_is_far(&all[e->place.operand]))
+        return tp_const(x->a->p, 1);
+    return tp_op2(x->a->p, TP_E_AND, equal_places(x, &y->event.place, &e->place),
+                  equal_places(x, &y->event.from, &e->from));
+}
+
 static bool wait(proof *x, fleet *all, const tp_event *e)
 {
     bool mine[MOST_IN_FLIGHT];
@@ -236,9 +247,7 @@ static bool wait(proof *x, fleet *all, const tp_event *e)
     if (one_of_them(x, all, mine, e->path)) {
         for (uint32_t i = 0; i < all->len; i++)
             if (mine[i] && !x->counting &&
-                !follows(x, (tp_expr[]){e->path, all->at[i].guard}, 2,
-                         tp_op2(x->a->p, TP_E_AND, equal_places(x, &all->at[i].event.place, &e->place),
-                                equal_places(x, &all->at[i].event.from, &e->from))))
+                !follows(x, (tp_expr[]){e->path, all->at[i].guard}, 2, names_sides(x, &all->at[i], e)))
                 return fails(x, "that the copy which ends here has these sides is not shown", e);
         settle(x, all, mine, e->path);
         return true;
@@ -419,9 +428,7 @@ static bool is_ended_by(proof *x, const flight *y, const tp_event *e, tp_expr tu
     tp_expr same = tp_op2(p, TP_E_AND, equal_places(x, &in_turn->event.counter, &e->counter),
                           tp_op2(p, TP_E_EQ, in_turn->event.bits, e->bits));
     if (!x->counting)
-        same = tp_op2(p, TP_E_AND, same,
-                      tp_op2(p, TP_E_AND, equal_places(x, &in_turn->event.place, &e->place),
-                             equal_places(x, &in_turn->event.from, &e->from)));
+        same = tp_op2(p, TP_E_AND, same, names_sides(x, in_turn, e));
     return !y->waits && follows(x, &y->guard, 1, same_turns) && follows(x, given, 2, same);
 }
 
