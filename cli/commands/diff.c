@@ -188,12 +188,13 @@ static int compare_within_budget(diff *d)
     tp_watched_begin(&here, &d->run->jobs[1].source.path);
     tp_status st = tp_try(d->arena, compare, d);
     tp_watchdog_stop(&guard);
-    if (st == TP_E_BUDGET)
+    bool incomplete = st == TP_E_BUDGET || b.cut;
+    if (incomplete)
         printf("the comparison is incomplete: %.*s\n", TP_FMT(tp_budget_reason(d->run->report.arena, &b)));
     tp_arena_free(d->arena);
     if (st != TP_OK && st != TP_E_BUDGET)
         tp_leave(d->run->report.arena, st);
-    return d->introduced || d->different ? TP_EXIT_VIOLATED : st == TP_OK ? TP_EXIT_OK : TP_EXIT_UNKNOWN;
+    return d->introduced || d->different ? TP_EXIT_VIOLATED : incomplete ? TP_EXIT_UNKNOWN : TP_EXIT_OK;
 }
 
 static int run(tp_cli *c)
