@@ -187,6 +187,12 @@ static void count_far(tp_machine *m, uint32_t operand, const tp_slice *s, bool i
     tp_count_moved(m, operand, n, in);
 }
 
+/* The mask that says which lanes of a place are touched; NULL: all. */
+static const tp_cells *guard(tp_machine *m, const tp_access *a)
+{
+    return a->guarded ? &m->values[a->mask] : NULL;
+}
+
 /* The lanes of a guarded place that lie beyond the ref: masked off, or it is a violation. They are undefined. */
 static void check_beyond(tp_machine *m, const tp_inst *i, const tp_slice *s, tp_cells *out)
 {
@@ -305,7 +311,7 @@ static void exec_load(tp_machine *m, const tp_inst *i)
     tp_slice s;
     resolve(m, i->access, &s);
     tp_flight_touch(m, i->access->operand, &s, false);
-    tp_far_touch(m, &m->refs[i->access->operand], &s, false);
+    tp_far_touch(m, &m->refs[i->access->operand], &s, guard(m, i->access), false);
     count_far(m, i->access->operand, &s, true);
     if (s.whole && stays(m, i->access->operand)) {
         tp_show_numbers(m, out, ref);
@@ -357,7 +363,7 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
         tp_flight_sides(m, statement, &source, &s);
     }
     tp_flight_touch(m, statement->access->operand, &s, true);
-    tp_far_touch(m, r, &s, true);
+    tp_far_touch(m, r, &s, guard(m, statement->access), true);
     count_far(m, statement->access->operand, &s, false);
     copy_now(m, r, &s, true);
     if (s.whole && tp_fuse_stores(m, statement->value, ref))

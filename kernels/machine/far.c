@@ -18,7 +18,16 @@ void tp_far_prepare(tp_machine *m, tp_ref *r)
         r->writer[i] = r->reader[i] = NOBODY;
 }
 
-void tp_far_touch(tp_machine *m, tp_ref *r, const tp_slice *s, bool writes)
+/* Does the mask leave this element of the slice out? */
+static bool is_left_out(const tp_cells *mask, const tp_slice *s, const int64_t *at)
+{
+    size_t lane = 0;
+    for (uint32_t d = 0; d < s->rank; d++)
+        lane = lane * (size_t)s->of[d] + (size_t)(s->skip[d] + at[d]);
+    return !tp_origin_at(mask, lane) && !tp_get_i64(TP_BOOL, mask->data, lane);
+}
+
+void tp_far_touch(tp_machine *m, tp_ref *r, const tp_slice *s, const tp_cells *mask, bool writes)
 {
     int64_t at[TP_MAX_RANK] = {0}, key;
     size_t n = 1;
@@ -32,16 +41,17 @@ void tp_far_touch(tp_machine *m, tp_ref *r, const tp_slice *s, bool writes)
         size_t lane = 0;
         for (uint32_t d = 0; d < s->rank; d++)
             lane = lane * (size_t)r->cells.dims[d] + (size_t)(s->start[d] + at[d] * s->stride[d]);
+        bool touched = !mask || !is_left_out(mask, s, at);
         bool twice = writes && r->writer[lane] != NOBODY && r->writer[lane] != key;
         int64_t other = writes ? r->reader[lane] : r->writer[lane];
-        if (twice || (other != NOBODY && other != key))
+        if (touched && (twice || (other != NOBODY && other != key)))
             tp_trap_raise(m, TP_RULE_PARALLEL_RACE, r->operand->name,
                           twice ? "two steps that differ in a parallel axis write %.*s"
                                 : "%.*s is read by a step that differs in a parallel axis from the one that writes it",
                           TP_FMT(tp_element_text(m, r, lane)));
-        if (writes)
+        if (touched && writes)
             r->writer[lane] = key;
-        else
+        else if (touched)
             r->reader[lane] = r->reader[lane] == NOBODY || r->reader[lane] == key ? key : SEVERAL;
         for (uint32_t d = s->rank; d-- > 0 && ++at[d] == s->size[d];)
             at[d] = 0;

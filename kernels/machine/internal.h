@@ -233,7 +233,7 @@ void tp_each_comparison(tp_arena *a, const tp_kernel *k, tp_found_comparison fou
 
 /* far.c: once the cells of r are there; before the slice is read or written */
 void tp_far_prepare(tp_machine *m, tp_ref *r);
-void tp_far_touch(tp_machine *m, tp_ref *r, const tp_slice *s, bool writes);
+void tp_far_touch(tp_machine *m, tp_ref *r, const tp_slice *s, const tp_cells *mask, bool writes);
 
 /* flight.c: copies that were started, and semaphores. Nothing without "semaphore" scratch. A part (NULL: all) of an
  * operand is about to be read or written; an operand's window is about to move. */

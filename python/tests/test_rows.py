@@ -150,3 +150,23 @@ def test_a_slot_read_through_a_bitcast_is_not_the_slot_in_flight():
     report = tileproof.check(fn, x)
     assert report.ok and not report.of("unknown"), report
     assert tileproof.assert_equivalent(fn, lambda x: x * 2, x, rtol=0, atol=0) == 1
+
+
+def test_a_slot_is_cleared_through_a_reshape():
+    """The other slot, in flight, is not touched."""
+    x = kernels.array(2, 8, 128, dtype=jnp.bfloat16)
+
+    def kernel(x_ref, o_ref, buf, sem):
+        copy = pltpu.make_async_copy(x_ref.at[0], buf.at[0], sem)
+        copy.start()
+        buf.bitcast(jnp.int32).reshape(2, 4, 128)[1] = jnp.zeros((4, 128), jnp.int32)
+        copy.wait()
+        o_ref[...] = buf[...]
+
+    def fn(x):
+        return pl.pallas_call(kernel, in_specs=[FAR], out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+                              scratch_shapes=[pltpu.VMEM((2, 8, 128), jnp.bfloat16), pltpu.SemaphoreType.DMA])(x)
+
+    report = tileproof.check(fn, x)
+    assert report.ok and not report.of("unknown"), report
+    assert tileproof.assert_equivalent(fn, lambda x: x.at[1].set(0), x, rtol=0, atol=0) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import re
 from typing import Any, Iterator
@@ -10,6 +11,7 @@ from typing import Any, Iterator
 from . import capture, contracts, engine, fields, known
 from . import jaxpr as jx
 from .body import Body, Ref, Value
+from .body.values import add_text
 from .errors import NoPallasCall, Unsupported, together
 from .jaxpr import np
 from .reference import attach
@@ -246,6 +248,11 @@ class _Import:
         for ref in table_refs:
             if ref.name in given:
                 writer.fill_at_the_start([axis["axis"] for axis in members["grid"] if axis.get("semantics") != "core_parallel"], ref, given[ref.name])
+        if fields.for_triton(self.p) and not self.found:
+            aliased = {pair[0] - len(table_refs) for pair in self.p["input_output_aliases"]}
+            refs[len(table_refs):] = self.entries(lambda b: self.addressed(writer, *b[:2], b[2], axes, table_refs, b[3]), [
+                (entry, ref, block, n >= n_in or n in aliased)
+                for n, (entry, (ref, block)) in enumerate(zip([*members["inputs"], *members["outputs"]], blocks, strict=True))])
         with self.noting():
             writer.run(self.body, self.in_place(refs, members, len(table_refs)))
         self.found += writer.obstacles
@@ -258,16 +265,30 @@ class _Import:
         return out
 
     def fits_triton(self) -> None:
-        """Windows on GPUs are addresses: what hangs over an array is other memory, for loads and for stores."""
         g = self.mapping
         if len(self.body.invars) != g.num_index_operands + g.num_inputs + g.num_outputs:
             raise Unsupported("scratch of a kernel for GPUs", self.place)
-        for block in g.block_mappings:
-            for b, n in zip(block.block_shape, block.array_aval.shape, strict=True):
-                size = getattr(b, "block_size", b)
-                if isinstance(size, (int, np.integer)) and int(n) % max(int(size), 1):
-                    raise Unsupported(f"blocks of {int(size)} in {int(n)} elements: on GPUs the last one is not cut off", self.place,
-                                      "pass the whole array, and load and store under a mask")
+
+    def addressed(self, writer: Body, entry: dict[str, Any], ref: Ref, block: Any, axes: list[str], tables: list[Ref], written: bool) -> Ref:
+        """Blocks on GPUs are addresses: what hangs over an array is other memory, and programs may share a block that they
+        write. There the ref is a part of the whole array."""
+        if "block_shape" not in entry:
+            return ref
+        shape, maps = entry["block_shape"], entry["index_map"]
+        hangs = any(isinstance(b, int) and n % b for b, n in zip(shape, entry["shape"], strict=True))
+        used = set(re.findall(r"[A-Za-z_]\w*", " ".join(map(str, maps))))
+        shared = written and any(n != 1 and axis not in used for axis, n in zip(axes, self.mapping.grid, strict=True))
+        if not hangs and not shared:
+            return ref
+        if not all(isinstance(b, int) or b is None for b in shape):
+            raise Unsupported(f"the block of `{ref.name}` that starts at an element", self.place, "pass the whole array, and load and store under a mask")
+        at = [writer.assign(v) if not writer.cheap(v) else v for v in writer.run(block.index_map_jaxpr, [Value(a) for a in axes] + tables)]
+        del entry["block_shape"], entry["index_map"]
+        if written:
+            entry["memory_space"] = "any"
+        parts = [("int", v.text) if b is None else ("full", n) if b == n and v.number == 0 else ("slice", add_text("0", v.operand(), b), b, 1)
+                 for v, b, n in zip(at, shape, entry["shape"], strict=True)]
+        return Ref(ref.name, ref.shape, ref.dtype, slot=tuple(parts))
 
     def in_place(self, given: list[Ref], members: dict[str, Any], tables: int) -> list[Ref]:
         """The refs as the body names them: an array that stays where it is and is an output's, too, by that one."""
@@ -276,7 +297,7 @@ class _Import:
             pair = [source - tables, n_in + target]
             entries = [*members["inputs"], *members["outputs"]]
             if len(entries) == n_in + self.mapping.num_outputs and pair[0] >= 0 and all(entries[n].get("memory_space") in ("any", "hbm") for n in pair):
-                refs[source] = refs[tables + pair[1]]
+                refs[source] = dataclasses.replace(refs[source], name=refs[tables + pair[1]].name)
         return refs
 
     def entries(self, make: Any, of: list[Any]) -> list[Any]:

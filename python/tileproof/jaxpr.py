@@ -26,7 +26,7 @@ PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 # Equations that only call an inner jaxpr with their own operands: its parameter.
 CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
-         "custom_vjp_call": "call_jaxpr", "custom_vjp_call_jaxpr": "fun_jaxpr", "remat2": "jaxpr", "remat": "jaxpr", "checkpoint": "jaxpr",
+         "custom_vjp_call": "call_jaxpr", "custom_vjp_call_jaxpr": "fun_jaxpr", "remat2": "jaxpr", "remat": "jaxpr", "remat_opt": "fwd_jaxpr", "checkpoint": "jaxpr",
          "custom_vmap_call": "call", "composite": "jaxpr"}
 # Kernels that are no pallas_call: nothing here says what they do.
 OTHER_KERNELS = {"core_map", "mpmd_map", "run_state", "tpu_custom_call", "triton_kernel_call"}
@@ -121,12 +121,20 @@ def view_kind(transform: Any) -> str:
             "RefTransposer": "transpose", "BitcastTransform": "bitcast", "RefBitcaster": "bitcast"}.get(name, name)
 
 
-def of_rows(indexer: Any, rows: int) -> Any:
-    """The indexer of an array with as many elements in the last dimension but one, all of which it takes."""
+def is_whole(index: Any, extent: int, leaf: Any) -> bool:
+    """Does one index of an indexer take all of its dimension?"""
+    return type(index).__name__ == "Slice" and not isinstance(index.start, leaf) and index.start == 0 and index.size == extent and index.stride == 1
+
+
+def exchanged(view: Any, indexer: Any, lead: int, shape: tuple[int, ...]) -> list[Any]:
+    """The indexer of `lead` leading dimensions, which the view in front of it leaves alone, in front of the view of an array of this shape."""
     from jax._src.state.indexing import NDIndexer, Slice
 
-    indices, shape = indexer.indices, indexer.shape
-    return NDIndexer((*indices[:-2], Slice(0, rows, 1), indices[-1]), (*shape[:-2], rows, shape[-1]), indexer.int_indexer_shape)
+    taken = indexer.indices[:lead]
+    first = NDIndexer((*taken, *(Slice(0, n, 1) for n in shape[lead:])), shape, ())
+    if view_kind(view) == "reshape":
+        view = type(view)((*(i.size for i in taken if type(i).__name__ == "Slice"), *view.shape[lead:]))
+    return [first, view]
 
 
 def width(dtype: Any) -> int:

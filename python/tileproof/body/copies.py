@@ -89,7 +89,7 @@ class Copies(Regions):
     def copy_at_once(self, eqn: Any) -> None:
         src, dst, _, leaf = self.operands(eqn)
         (source, first), (target, second) = jx.ref_and_transforms(src), jx.ref_and_transforms(dst)
-        if self.read(source.atom) is self.read(target.atom) and self.goes_by_rows([*first, *second], leaf):
+        if self.read(source.atom).name == self.read(target.atom).name and self.goes_by_rows([*first, *second], leaf):
             raise Unsupported("a copy at once within one ref, of a size known only at run time, is not supported", self.place, "start it, and wait for it")
         self.write_copy("copy", src, dst, leaf)
 

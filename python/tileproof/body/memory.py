@@ -72,8 +72,7 @@ class Memory(Writer):
 
     @staticmethod
     def takes_all(t: Any, leaf: Any) -> bool:
-        return all(type(i).__name__ == "Slice" and not isinstance(i.start, leaf) and i.start == 0 and i.size == n and i.stride == 1
-                   for i, n in zip(t.indices, t.shape, strict=True))
+        return all(jx.is_whole(i, n, leaf) for i, n in zip(t.indices, t.shape, strict=True))
 
     def views_of(self, ref: Ref, transforms: list[Any], leaf: Any) -> tuple[list[Any], list[Any], str]:
         """Leading indexers, the views behind them, the dtype at the end. A
@@ -117,22 +116,42 @@ class Memory(Writer):
         return transforms[:first], transforms[first:], dtype
 
     def indexed_early(self, ref: Ref, transforms: list[Any], leaf: Any) -> list[Any]:
-        """Indices of leading dimensions in front of the bitcast before them, so that no more is read than is used."""
-        out, dtypes = list(transforms), [ref.dtype]
-        for n in range(1, len(out)):
-            if jx.view_kind(out[n - 1]) == "bitcast":
-                dtypes.append(out[n - 1].dtype)
-                if jx.view_kind(out[n]) == "indexer" and self.leads(out[n], leaf):
-                    new = dtypes.pop()
-                    out[n - 1], out[n] = jx.of_rows(out[n], out[n].shape[-2] * jx.width(new) // jx.width(dtypes[-1])), out[n - 1]
+        """Indices of leading dimensions in front of a bitcast or reshape that leaves those alone, so that no more is read or written than is named."""
+        out = list(transforms)
+        for last in range(1, len(out)):
+            for n in range(last, 0, -1):
+                before = self.shown(ref, out[:n - 1])
+                lead = 0 if before is None else self.leading(before, out[n - 1], out[n], leaf)
+                if not lead or before is None:
+                    break
+                out[n - 1:n + 1] = jx.exchanged(out[n - 1], out[n], lead, before.shape)
         return out
 
+    def shown(self, ref: Ref, transforms: list[Any]) -> Value | None:
+        """Shape and dtype of what a ref shows through these; None: not known here."""
+        seen = Value("", ref.shape, ref.dtype)
+        for t in transforms:
+            kind = jx.view_kind(t)
+            if kind == "indexer" and not t.int_indexer_shape:
+                seen = Value("", tuple(i.size for i in t.indices if type(i).__name__ == "Slice"), seen.dtype)
+            elif kind in ("reshape", "transpose", "bitcast"):
+                seen = self.view_of(seen, kind, t)
+            else:
+                return None
+        return seen
+
     @staticmethod
-    def leads(t: Any, leaf: Any) -> bool:
-        """Does the indexer take all of the last two dimensions, and no arrays of the others?"""
-        last = list(zip(t.indices, t.shape, strict=True))[-2:]
-        return len(t.indices) > 2 and not t.int_indexer_shape and all(
-            type(i).__name__ == "Slice" and not isinstance(i.start, leaf) and i.start == 0 and i.size == n and i.stride == 1 for i, n in last)
+    def leading(before: Value, view: Any, t: Any, leaf: Any) -> int:
+        """How many dimensions the indexer narrows, all of them leading ones that the view leaves alone; 0: it does something else."""
+        if jx.view_kind(t) != "indexer" or t.int_indexer_shape:
+            return 0
+        lead = len(t.indices)
+        while lead and jx.is_whole(t.indices[lead - 1], t.shape[lead - 1], leaf):
+            lead -= 1
+        if jx.view_kind(view) == "bitcast":
+            wide = jx.width(view.dtype) != jx.width(before.dtype)
+            return lead if wide and lead <= len(t.shape) - 2 else 0
+        return lead if jx.view_kind(view) == "reshape" and before.shape[:lead] == tuple(t.shape[:lead]) else 0
 
     def cut(self, value: Value, t: Any, leaf: Any) -> Value:
         """A view or an indexer on a value: slices and scalars by take, at most one array."""
@@ -185,9 +204,9 @@ class Memory(Writer):
             extent = p[1] if p[0] == "full" else p[2]
             i = next(given)
             if isinstance(i, Counted):
-                if p[0] != "full":
-                    raise Unsupported(f"`{ref.name}` is indexed by arrays behind a slice", self.place)
-                out.append(("int", i.start) if i.size is None else ("slice", i.start, i.size, i.stride))
+                start, stride = ("0", 1) if p[0] == "full" else (p[1], p[3])
+                start = add_text(start, i.start, stride)
+                out.append(("int", start) if i.size is None else ("slice", start, i.size, stride * i.stride))
                 continue
             if type(i).__name__ != "Slice":
                 text = self.index_text(i, leaf)

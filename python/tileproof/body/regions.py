@@ -51,6 +51,7 @@ class Region:
     """A part of a ref: the dimensions that are left, and the subscripts of the others."""
 
     ref: Ref
+    shape: tuple[int, ...]
     extents: list[Extent]
     fixed: dict[int, str]
 
@@ -59,17 +60,23 @@ class Region:
         subscripts = dict(self.fixed)
         for n, e in enumerate(self.extents):
             if n in turns:
-                subscripts |= e.at(turns[n], self.ref.shape)
+                subscripts |= e.at(turns[n], self.shape)
             else:
-                subscripts[e.dims[0]] = ":" if e.whole(self.ref.shape) else f"ds({e.start}, {e.size}{f', {e.stride}' if e.stride != 1 else ''})"
-        return f"{self.ref.name}[{', '.join(subscripts[d] for d in range(len(self.ref.shape)))}]"
+                subscripts[e.dims[0]] = ":" if e.whole(self.shape) else f"ds({e.start}, {e.size}{f', {e.stride}' if e.stride != 1 else ''})"
+        return f"{self.ref.name}[{', '.join(subscripts[d] for d in range(len(self.shape)))}]"
 
 
 class Regions(Memory):
     """Reads the places of a copy."""
 
     def region(self, ref: Ref, transforms: list[Any], leaf: Any) -> Region:
-        region = Region(ref, [Extent((d,), n) for d, n in enumerate(ref.shape)], {})
+        region = Region(ref, (), [], {})
+        for d, part in enumerate(self.parts_of(ref)):
+            if part[0] == "int":
+                region.fixed[d] = part[1]
+            else:
+                region.extents.append(Extent((d,), part[1]) if part[0] == "full" else Extent((d,), part[2], part[1], part[3]))
+            region.shape += (part[1] if part[0] == "full" else 0,)  # of a part nobody asks for it
         for t in transforms:
             kind = jx.view_kind(t)
             if kind == "indexer":
@@ -84,7 +91,7 @@ class Regions(Memory):
         left = []
         for e, i in zip(region.extents, indices, strict=True):
             if type(i).__name__ != "Slice":
-                region.fixed |= e.at(self.index_text(i, leaf), region.ref.shape)
+                region.fixed |= e.at(self.index_text(i, leaf), region.shape)
                 continue
             size = self.index_text(i.size, leaf) if isinstance(i.size, leaf) else int(i.size)
             left.append(Extent(e.dims, int(size) if isinstance(size, str) and size.isdigit() else size,
@@ -100,7 +107,7 @@ class Regions(Memory):
             while old and isinstance(size, int) and size < n and isinstance(old[0].size, int):
                 taken.append(old.pop(0))
                 size *= taken[-1].size
-            if size != n or len(taken) > 1 and not all(e.whole(region.ref.shape) for e in taken):
+            if size != n or len(taken) > 1 and not all(e.whole(region.shape) for e in taken):
                 raise Unsupported(f"a copy through a reshape of `{region.ref.name}` that does more than count whole dimensions as one is not supported", self.place,
                                   "copy the parts one by one")
             out.append(taken[0] if len(taken) == 1 else Extent(tuple(d for e in taken for d in e.dims), n))
