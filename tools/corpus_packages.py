@@ -1,5 +1,6 @@
 """Kernels of packages on PyPI for tools/corpus.py: which files have a
-pallas_call, whether their module can be loaded, and calls of what can.
+pallas_call, of which kind, whether their module can be loaded, and calls of
+kernels of blocks.
 
 The packages lie unpacked, without what they depend on, in build/corpus/NAME
 (tools/corpus.sh). A module is loaded without the __init__ of its package, which
@@ -20,13 +21,24 @@ import unittest.mock
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src import dtypes
 from jax._src.pallas.mosaic import tpu_info
+from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
+from jax.experimental.pallas import triton as plgpu
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "corpus"
-COPIES = re.compile(r"async_copy|async_remote_copy|SemaphoreType|emit_pipeline|sync_copy|pltpu\.semaphore")
-OTHERS = re.compile(r"core_map|plgpu|mosaic_gpu|pallas import triton|pl\.kernel\(|plsc\.|VectorSubcoreMesh")
+KINDS = {  # the first that fits
+    "SparseCore": re.compile(r"plsc\.|VectorSubcoreMesh|pl\.kernel\(|sparse_core"),
+    "warps of a GPU": re.compile(r"mosaic_gpu|core_map"),
+    "GPU": re.compile(r"pallas import triton|plgpu"),
+    "several devices": re.compile(r"async_remote_copy"),
+    "pipelines": re.compile(r"emit_pipeline"),
+    "copies": re.compile(r"async_copy|SemaphoreType|sync_copy|pltpu\.semaphore"),
+    "blocks": re.compile(""),
+}
+OUT_OF_SCOPE = ("SparseCore", "warps of a GPU", "several devices")
 
 
 def packages():
@@ -83,8 +95,20 @@ class _StandIns:
         pass
 
 
+def load(ref, idx, *, mask=None, other=None):
+    return plgpu.load(ref.at[idx], mask=mask, other=other)
+
+
+def store(ref, idx, val, *, mask=None):
+    plgpu.store(ref.at[idx], val, mask=mask)
+
+
 sys.meta_path.insert(0, _Parents())
 sys.meta_path.append(_StandIns())
+# packages that use names of JAX before 0.10
+dtypes.bit_width = dtypes.itemsize_bits
+pltpu.ANY = pl.ANY
+pl.load, pl.store = load, store
 # kernels ask on which chip they run
 tpu_info.get_tpu_info = pltpu.get_tpu_info = lambda: tpu_info.get_tpu_info_for_chip(tpu_info.ChipVersion.TPU_V5E, 1)
 
@@ -99,26 +123,20 @@ def _sources():
 
 
 def files():
-    """(package, version, file, module, kind, why not): every file with a pallas_call. kind: blocks, copies, other."""
+    """(package, version, file, module, kind, why not): every file with a kernel, loaded unless nothing here could judge it."""
     for package, version, folder, top in _sources():
         for path in sorted(top.rglob("*.py")):
             text = path.read_text()
             if not re.search(r"pallas_call\(|pl\.kernel\(|core_map\(", text) or "test" in path.name:
                 continue
-            kind = "other" if OTHERS.search(text) else "copies" if COPIES.search(text) else "blocks"
+            kind = next(k for k, pattern in KINDS.items() if pattern.search(text))
             module = ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
-            why = "" if kind == "blocks" else f"not loaded: {_markers(COPIES if kind == 'copies' else OTHERS, text)}"
-            if kind == "blocks":
-                try:
-                    importlib.import_module(module)
-                except Exception as e:  # noqa: BLE001  it is not ours
-                    why = f"not loadable: {type(e).__name__}: {str(e).strip().splitlines()[0][:120]}"
+            why = ""
+            try:
+                importlib.import_module(module)
+            except Exception as e:  # noqa: BLE001  it is not ours
+                why = f"not loadable: {type(e).__name__}: {str(e).strip().splitlines()[0][:120]}"
             yield package, version, str(path.relative_to(folder)), module, kind, why
-
-
-def _markers(pattern, text):
-    """What in the file makes it another kind of kernel."""
-    return ", ".join(sorted({m.strip("( ").removeprefix("pallas import ") for m in pattern.findall(text)}))
 
 
 def normal(seed, *shape, dtype=jnp.float32, scale=1.0):
@@ -277,16 +295,4 @@ def around():
             yield f"gradients of scan of {name}", total(lambda *a, f=f: jax.lax.scan(lambda c, x: (c, f(*x)), 0.0, a)[1], len(args)), stacked(2)
 
 
-def jax_gpu():
-    base = "jax.experimental.pallas.ops.gpu."
-    softmax, rms, layer, attention, decode = (importlib.import_module(base + n) for n in ("softmax", "rms_norm", "layer_norm", "attention", "decode_attention"))
-    x = normal(0, 8, 256)
-    yield "softmax", softmax.softmax, (x,)
-    yield "rms norm", rms.rms_norm, (x[None], normal(1, 256), normal(2, 256))
-    yield "layer norm", layer.layer_norm, (x[None], normal(1, 256), normal(2, 256))
-    q = tuple(normal(n, 1, 256, 2, 64) for n in range(3))
-    yield "attention", lambda q, k, v: attention.mha(q, k, v, None, causal=True), q
-    yield "decode attention", decode.mqa, (normal(0, 1, 8, 64), normal(1, 1, 256, 64), normal(2, 1, 256, 64))
-
-
-CASES = {"around": around, "jax-gpu": jax_gpu, "recurrentgemma": recurrentgemma, "deltanet-tpu": deltanet, "gdn2-pallas": atomic, "maxtext": maxtext, "tpu-inference": tpu_inference, "ejkernel": ejkernel}
+CASES = {"around": around, "recurrentgemma": recurrentgemma, "deltanet-tpu": deltanet, "gdn2-pallas": atomic, "maxtext": maxtext, "tpu-inference": tpu_inference, "ejkernel": ejkernel}
