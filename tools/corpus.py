@@ -169,7 +169,7 @@ class Row:
 
 
 def kind_of(eqn):
-    """blocks, copies (and what they are waited for by), or GPU (compiler parameters of Triton)."""
+    """blocks, copies (or semaphores), or GPU (compiler parameters of Triton)."""
     params = eqn.params["compiler_params"]
     given = params.values() if isinstance(params, dict) else [params]
     if any(".triton." in type(v).__module__ for v in given):

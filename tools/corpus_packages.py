@@ -38,7 +38,6 @@ KINDS = {  # the first that fits
     "copies": re.compile(r"async_copy|SemaphoreType|sync_copy|pltpu\.semaphore"),
     "blocks": re.compile(""),
 }
-OUT_OF_SCOPE = ("SparseCore", "warps of a GPU", "several devices")
 
 
 def packages():
@@ -123,7 +122,7 @@ def _sources():
 
 
 def files():
-    """(package, version, file, module, kind, why not): every file with a kernel, loaded unless nothing here could judge it."""
+    """(package, version, file, module, kind, why not): every file with a kernel, loaded."""
     for package, version, folder, top in _sources():
         for path in sorted(top.rglob("*.py")):
             text = path.read_text()
