@@ -37,7 +37,7 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-from tileproof import api, binary, capture, importer
+from tileproof import binary, capture, engine, importer
 from tileproof import jaxpr as jx
 
 F32, I32 = jnp.float32, jnp.int32
@@ -323,14 +323,13 @@ def made(seed, interpret):
 EFFECTS = ("IO effect not supported in vmap", "Ordered IO effects not supported in vmap", "ordered effects are not supported", "Effects not supported")
 
 
-def engine(accused):
+def executed_and_linted(accused):
     """Executes as assert_equivalent does, and lints what was imported."""
-    execute = api._engine(importer)
-
     def run(eqn, operands, used):
-        report = binary.report("lint", importer.from_equation(eqn, operands, used), "--target", "none")
+        spec = importer.from_equation(eqn, operands, used)
+        report = binary.report("lint", spec, "--target", "none")
         accused.extend(f"{f['rule']}: {f['message']}" for f in report["specs"][0]["findings"] if f["verdict"] in ("violated", "vacuous"))
-        return execute(eqn, operands, used)
+        return engine.run(spec, eqn, operands)
     return run
 
 
@@ -343,7 +342,7 @@ def attempt(seed):
     """(kinds, calls, finding): finding is None where all agree."""
     fn, args, kinds = made(seed, False)
     accused = []
-    calls = capture.calls(fn, *args, run=engine(accused))
+    calls = capture.calls(fn, *args, run=executed_and_linted(accused))
     if calls.missed or not calls:
         return kinds, len(calls), f"{len(calls.missed)} of {len(calls.traced)} calls did not run"
     for name, interpret in (("interpret=True", True), ("InterpretParams()", pltpu.InterpretParams())):
