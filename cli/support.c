@@ -124,6 +124,16 @@ bool tp_option_sizes(const tp_cli *c, int64_t most, tp_binding *sizes)
     return tp_option_bindings(&c->size, "size", "M=300", most, sizes);
 }
 
+tp_str tp_option_sizes_wrong(const tp_cli *c, const tp_binding *sizes, const tp_kernel *k)
+{
+    for (uint32_t i = 0; i < c->size.len; i++) {
+        const tp_size *s = tp_size_find(k, sizes[i].name);
+        if (!s || !tp_is_open_size(s))
+            return tp_printf(c->arena, "--size: `%.*s` is no size of the spec that is open", TP_FMT(sizes[i].name));
+    }
+    return TP_S("");
+}
+
 tp_str tp_statement_place(tp_arena *a, const tp_source *source, const tp_syntax *s)
 {
     tp_loc loc = tp_json_place(s->line);

@@ -46,16 +46,7 @@ static bool fuses(const tp_inst *i)
 
 static bool bytes_of(baseline *b, tp_vid v, int64_t *n)
 {
-    const tp_value *x = &b->p->values.at[v];
-    int64_t extent;
-    *n = b->width[v];
-    for (uint32_t d = 0; d < x->rank; d++) {
-        if (tp_expr_eval(b->c->p, x->dims[d], b->c->env, &extent) != TP_EVAL_OK)
-            return refuse(b, "a shape of the reference has no value");
-        if (!tp_mul(*n, extent, n))
-            return refuse(b, "the number is beyond 2^63");
-    }
-    return true;
+    return tp_cost_bytes(b->c, &b->p->values.at[v], b->width[v], n, &b->sum.why);
 }
 
 /* Adds what the operation reads for v: v itself, or what v is computed from. */
@@ -114,8 +105,9 @@ static bool add_operation(baseline *b, const tp_vid *from, uint32_t nfrom, tp_vi
     return true;
 }
 
-static bool add_inst(baseline *b, const tp_inst *i)
+static bool add_inst(void *ctx, const tp_inst *i)
 {
+    baseline *b = ctx;
     double products = 0;
     if (i->out < 0)
         return true;
@@ -124,30 +116,6 @@ static bool add_inst(baseline *b, const tp_inst *i)
         return true;
     return (i->prim != TP_P_DOT || time_of_dot(b, i, &products)) &&
            add_operation(b, i->args, i->nargs, i->out, products);
-}
-
-static bool add_region(baseline *b, const tp_region *region)
-{
-    for (uint32_t n = 0; n < region->len; n++) {
-        const tp_statement *s = &region->at[n];
-        switch (s->kind) {
-        case TP_COMPUTE:
-            if (!add_inst(b, s->inst))
-                return false;
-            break;
-        case TP_ASSIGN:
-        case TP_ASSERT: break;
-        case TP_IF:
-        case TP_LOOP:
-        case TP_WHILE: return refuse(b, "the reference has loops or branches");
-        case TP_PUT:
-        case TP_COPY_START:
-        case TP_COPY_WAIT:
-        case TP_SIGNAL:
-        case TP_AWAIT: return refuse(b, "the reference has refs");
-        }
-    }
-    return true;
 }
 
 /* Outputs that are inputs as they are. */
@@ -199,6 +167,6 @@ tp_cost_baseline tp_cost_baseline_of(tp_cost *c, tp_arena *a, const tp_program *
     b.seen = TP_NEWN(a, uint32_t, n);
     memcpy(c->env, env, c->ngiven * sizeof *env);
     set_widths(&b);
-    b.sum.known = add_region(&b, &reference->statements) && add_copies(&b);
+    b.sum.known = tp_cost_each_operation(&reference->statements, add_inst, &b, &b.sum.why) && add_copies(&b);
     return b.sum;
 }

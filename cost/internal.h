@@ -107,6 +107,13 @@ tp_sum tp_jump_steps(tp_cost *c, uint32_t jump);
 /* cost.c: FLOPs of all executions, on whole tiles of a matrix unit of side x side. */
 tp_cost_count tp_dot_on_tiles(const tp_dot_cost *x, int64_t side);
 
+/* straight.c: the operations of a reference in order, up to the first for which visit() is false. False with *why where
+ * the reference has loops, branches or refs; why visit() stops is its own to say. */
+typedef bool (*tp_cost_visitor)(void *ctx, const tp_inst *i);
+bool tp_cost_each_operation(const tp_region *region, tp_cost_visitor visit, void *ctx, tp_str *why);
+/* Bytes of a value with elements of `width` bytes, at the sizes of c->env; false with *why. */
+bool tp_cost_bytes(tp_cost *c, const tp_value *x, int64_t width, int64_t *bytes, tp_str *why);
+
 /* model.c: FLOP/s; 0: not known. Products of float32 take several passes of the unit for bfloat16: its peak bounds
  * theirs. */
 double tp_peak_rate(const tp_target *t, tp_peak p);

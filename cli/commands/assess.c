@@ -23,18 +23,6 @@ _Noreturn static void refuse(assess_call *r, tp_str why)
     tp_leave(r->j->arena, TP_E_INPUT);
 }
 
-/* ---- sizes ---- */
-
-static void check_names(assess_call *r, const tp_kernel *k)
-{
-    for (uint32_t i = 0; i < r->c->size.len; i++) {
-        const tp_size *z = tp_size_find(k, r->sizes[i].name);
-        if (!z || !tp_is_open_size(z))
-            refuse(r, tp_printf(r->j->arena, "--size: `%.*s` is no size of the spec that is open",
-                                TP_FMT(r->sizes[i].name)));
-    }
-}
-
 /* ---- the model ---- */
 
 static bool unknown(tp_assessed *at, tp_str why)
@@ -74,7 +62,9 @@ static bool measure(assess_call *r, tp_assessed *at, const tp_case *one)
 static void add_kernel(assess_call *r, const tp_kernel *k)
 {
     tp_assessed at = {.kernel = k};
-    check_names(r, k);
+    tp_str wrong = tp_option_sizes_wrong(r->c, r->sizes, k);
+    if (wrong.n)
+        refuse(r, wrong);
     tp_case one = {.kernel = k, .env = tp_usual_sizes(r->j->arena, k, r->sizes, r->c->size.len)};
     if (!one.env) {
         at.why = TP_S("the spec allows none of the sizes that were tried: give --size NAME=VALUE");

@@ -54,22 +54,14 @@ static int64_t size_given(const cost_call *x, tp_str name)
     return -1;
 }
 
-static void check_names(cost_call *x, const tp_kernel *k)
-{
-    for (uint32_t i = 0; i < x->c->size.len; i++) {
-        const tp_size *s = tp_size_find(k, x->sizes[i].name);
-        if (!s || !tp_is_open_size(s))
-            refuse(x, tp_printf(x->j->arena, "--size: `%.*s` is no size of the spec that is open",
-                                TP_FMT(x->sizes[i].name)));
-    }
-}
-
 static tp_case case_of_sizes(cost_call *x, const tp_kernel *k)
 {
     tp_case one = {.kernel = k, .env = TP_NEWN(x->j->arena, int64_t, tp_sym_count(k->exprs))};
     tp_buf missing = {.arena = x->j->arena};
     tp_str why = {NULL, 0};
-    check_names(x, k);
+    tp_str wrong = tp_option_sizes_wrong(x->c, x->sizes, k);
+    if (wrong.n)
+        refuse(x, wrong);
     for (uint32_t i = 0; i < k->nsizes; i++) {
         const tp_size *s = &k->sizes[i];
         if (!tp_is_open_size(s))
