@@ -43,6 +43,11 @@ static void look_at(evaluation *v, uint32_t loop)
     term init = with_turns(v, variable_element(v, v->loops.at[loop].before, v->loops.at[loop].lane));
     if (x.apart)
         evaluation_stop(v, "a loop whose turns look at other lanes of what they were");
+    if (recurs && (term_applies(s, body, TP_P_CAST) || term_applies(s, init, TP_P_CAST))) { /* a decision sees it */
+        int64_t by_this_loop = -1 - (int64_t)tp_noperands(s->k) - loop;
+        term held = term_held(s, tp_sym(s->p, v->loops.at[loop].turn));
+        body = term_exchange(s, body, held, term_apply(s, TP_P_CAST, held, (term){0}, (term){0}, by_this_loop));
+    }
     l = &v->loops.at[loop];
     l->body = body;
     l->init = init;
