@@ -2,7 +2,7 @@
  *  - lowering: jax 0.10.2, jax/_src/pallas/mosaic/lowering.py,
  *    _check_block_mappings; rejected before anything is compiled;
  *  - compiler: what the TPU compiler rejects afterwards (measured ahead of
- *    time with libtpu 0.0.42): E2002 for 8- and 4-bit rows, scalar windows,
+ *    time with libtpu 0.0.42): E2002 for 8- and 4-bit rows, scalar windows of a grid,
  *    rank-1 float16 windows, low Element padding, wider rank-1 tiles on v2, v3.
  */
 #include "analyzer/claim/claim.h"
@@ -76,8 +76,8 @@ static const char *lowering_structure(tp_analysis *a, const tp_operand *o)
 static const char *compiler_structure(tp_analysis *a, const tp_operand *o)
 {
     int64_t lo;
-    if (o->rank == 0 && o->memory == TP_MEM_SMEM)
-        return "scalar windows are not implemented";
+    if (o->rank == 0 && o->memory == TP_MEM_SMEM && a->k->naxes > 0) /* without a grid there are no windows */
+        return "scalar windows of a grid are not implemented";
     if (o->dtype == TP_F16 && o->rank == 1 && o->memory == TP_MEM_VMEM)
         return "float16 windows of rank 1 are not supported";
     for (uint32_t d = 0; d < o->rank; d++)

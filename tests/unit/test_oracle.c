@@ -1,7 +1,8 @@
 /* TP201 against what the real toolchain said: every line of
  * tests/oracle/tpu_block_oracle.jsonl (measured with jax 0.10.2's TPU lowering
- * and libtpu 0.0.42, ahead of time). Expected: no disagreement on `accepted`
- * (lowering) and none on `compiler_accepted_v4plus`. */
+ * and libtpu 0.0.42, ahead of time). A line's `grid` is that of its call; without
+ * one there is an axis for each dimension. Expected: no disagreement on
+ * `accepted` (lowering) and none on `compiler_accepted_v4plus`. */
 #include "tests/unit/support.h"
 
 #include <json-c/json.h>
@@ -25,6 +26,12 @@ static void spec_text(struct json_object *line, char *out, size_t room)
         snprintf(g, sizeof grid - (size_t)(g - grid), "%s{\"axis\":\"i%zu\",\"steps\":\"cdiv(%s,%s)\"}", d ? "," : "",
                  d, extent, size);
         snprintf(x, sizeof index - (size_t)(x - index), identity ? "%s\"i%zu\"" : "%s0", d ? "," : "", d);
+    }
+    struct json_object *given;
+    for (size_t n = 0; json_object_object_get_ex(line, "grid", &given) && n < json_object_array_length(given); n++) {
+        char *g = grid + strlen(grid);
+        snprintf(g, sizeof grid - (size_t)(g - grid), "%s{\"axis\":\"g%zu\",\"steps\":%s}", *grid ? "," : "", n,
+                 json_object_get_string(json_object_array_get_idx(given, n)));
     }
     snprintf(out, room,
              "{\"tileproof\":1,\"name\":\"oracle\",\"target\":\"tpu-v5e\",\"grid\":[%s],\"inputs\":[{\"name\":\"x\","
