@@ -8,6 +8,7 @@ from jax.experimental.pallas import tpu as pltpu
 
 import kernels
 import tileproof
+from tileproof.body import bounds
 
 X = kernels.array(32, 128)
 FAR = pl.BlockSpec(memory_space=pl.ANY)
@@ -193,3 +194,45 @@ def test_an_array_that_copies_change_in_place(by_output):
     assert tileproof.check(fn, X, rows).ok
     report = tileproof.verify(fn, lambda cache, rows: cache.at[24:32].set(rows[:8]).at[8:16].set(rows[8:]), X, rows)
     assert report.ok, report
+
+
+def rows_in_tiles(x, rows, tile=8):
+    """Blocks of so many rows, by copies of what is left of the array, as kernels write it."""
+    def kernel(x_ref, o_ref, buf):
+        i = pl.program_id(0)
+        n = jnp.minimum(rows - i * tile, tile)
+        pltpu.sync_copy(x_ref.at[pl.ds(i * tile, n), :], buf.at[pl.ds(0, n), :])
+        buf[...] = buf[...] * 2
+        pltpu.sync_copy(buf.at[pl.ds(0, n), :], o_ref.at[pl.ds(i * tile, n), :])
+
+    return call(kernel, x, FAR, [pltpu.VMEM((tile, 128), jnp.float32)], pl.cdiv(rows, tile))
+
+
+def test_a_copy_whose_size_no_step_changes_is_one_copy():
+    [whole] = tileproof.from_pallas(lambda x: rows_in_tiles(x, 32), X)
+    assert sum("copy(" in line for line in whole["kernel"]) == 2 and not any("for " in line for line in whole["kernel"]), whole["kernel"]
+    [ragged] = tileproof.from_pallas(lambda x: rows_in_tiles(x, 30), kernels.array(30, 128))
+    assert sum("for " in line for line in ragged["kernel"]) == 2, ragged["kernel"]
+    assert tileproof.verify(lambda x: rows_in_tiles(x, 32), lambda x: x * 2, X).ok
+    tileproof.assert_equivalent(lambda x: rows_in_tiles(x, 30), lambda x: x * 2, kernels.array(30, 128))
+
+
+def test_bounds_hold_what_an_operation_makes_of_every_number_within():
+    made = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "max": max, "min": min, "//": lambda a, b: a // b, "%": lambda a, b: a % b,
+            "div": lambda a, b: int(a / b), "rem": lambda a, b: a - b * int(a / b)}
+    between = [(lo, hi) for lo in range(-4, 5) for hi in range(lo, 5)]
+    exact = 0
+    for name, f in made.items():
+        for a in between:
+            for b in between:
+                found = bounds.of(name, [a, b])
+                if found is not None:
+                    results = [f(x, y) for x in range(a[0], a[1] + 1) for y in range(b[0], b[1] + 1)]
+                    assert found[0] <= min(results) and max(results) <= found[1], (name, a, b, found)
+                    exact += found == (min(results), max(results))
+    for a in between:
+        assert bounds.of("neg", [a]) == (-a[1], -a[0])
+        for lo, hi in between:
+            assert bounds.of("clamp", [(lo, lo), a, (hi, hi)]) == (min(max(a[0], lo), hi), min(max(a[1], lo), hi))
+    assert exact > 11000
+    assert bounds.of("mul", [(0, 2**16), (0, 2**16)]) is None and bounds.of("add", [(0, 1), None]) is None

@@ -245,6 +245,7 @@ class _Import:
                    + self.entries(lambda s: self.scratch(*s), [(r, v.aval) for r, v in zip(table_refs, self.body.invars) if r.name in given])}
         writer = Body(self.own(axes), self.names.taken)
         writer.place = self.place
+        writer.steps = {axis: n for axis, n in zip(axes, steps, strict=True) if isinstance(n, int)}
         for ref in table_refs:
             if ref.name in given:
                 writer.fill_at_the_start([axis["axis"] for axis in members["grid"] if axis.get("semantics") != "core_parallel"], ref, given[ref.name])

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import jaxpr as jx
 from ..vocabulary import PRIMITIVES
+from . import bounds
 from .values import axes_text, counting, number, Value
 from .writer import Writer
 
@@ -70,7 +71,8 @@ class Elementwise(Writer):
                 self.env[eqn.outvars[0]] = Value("", shape, dtype, splat=self.assign(dataclasses.replace(inner, shape=(), dtype=dtype)))
                 return
         lanes = counting(name, values) if dtype == "int32" and shape else None
-        self.finish(eqn, dataclasses.replace(self.operation(eqn, values), lanes=lanes))
+        within = bounds.of(name, [v.within() for v in values]) if dtype == "int32" and not shape else None
+        self.finish(eqn, dataclasses.replace(self.operation(eqn, values), lanes=lanes, bounds=within))
 
     def operation(self, eqn: Any, values: list[Value]) -> Value:
         name = eqn.primitive.name

@@ -93,10 +93,15 @@ class Regions(Memory):
             if type(i).__name__ != "Slice":
                 region.fixed |= e.at(self.index_text(i, leaf), region.shape)
                 continue
-            size = self.index_text(i.size, leaf) if isinstance(i.size, leaf) else int(i.size)
-            left.append(Extent(e.dims, int(size) if isinstance(size, str) and size.isdigit() else size,
-                               add_text(e.start, self.index_text(i.start, leaf), e.stride), e.stride * int(i.stride)))
+            left.append(Extent(e.dims, self.size_text(i.size, leaf), add_text(e.start, self.index_text(i.start, leaf), e.stride), e.stride * int(i.stride)))
         region.extents = left
+
+    def size_text(self, size: Any, leaf: Any) -> int | str:
+        """How many; text: known only at run time."""
+        if not isinstance(size, leaf):
+            return int(size)
+        text, within = self.index_text(size, leaf), self.read(size.atom).within()
+        return int(text) if text.isdigit() else within[0] if within and within[0] == within[1] >= 0 else text
 
     def merge(self, region: Region, new: list[int]) -> None:
         """A reshape that counts neighbours as one dimension."""

@@ -252,7 +252,10 @@ class Shapes(Writer):
 
     def do_program_id(self, eqn: Any) -> None:
         axis = eqn.params["axis"]
-        self.env[eqn.outvars[0]] = self.inner_axes[axis][0] if self.inner_axes is not None else Value(self.axes[axis])
+        self.env[eqn.outvars[0]] = self.inner_axes[axis][0] if self.inner_axes is not None else self.axis(self.axes[axis])
+
+    def axis(self, name: str) -> Value:
+        return Value(name, bounds=(0, self.steps[name] - 1) if self.steps.get(name, 0) > 0 else None)
 
     def do_num_programs(self, eqn: Any) -> None:
         axis = eqn.params["axis"]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Unsupported
+from .bounds import Bounds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +57,11 @@ class Value:
     splat: "Value | None" = None  # an array whose lanes are all this scalar
     truth: "Value | None" = None  # an integer that was made from this bool
     lanes: "Lanes | None" = None  # an array of int32 that counts
+    bounds: Bounds | None = None  # an int32: between which numbers it lies in any step
+
+    def within(self) -> Bounds | None:
+        """Its bounds; a number is its own."""
+        return (int(self.number), int(self.number)) if self.number is not None and self.dtype == "int32" else self.bounds
 
     def operand(self) -> str:
         return self.text if self.atom else f"({self.text})"

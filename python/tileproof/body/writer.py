@@ -11,7 +11,7 @@ import numpy as np
 from .. import jaxpr as jx
 from ..errors import Unsupported, together
 from ..refusals import refused
-from . import parameters
+from . import bounds, parameters
 from .values import Ref, Unread, Value, number, shape_text
 
 LONGEST_INLINE = 72
@@ -23,6 +23,7 @@ class Writer:
 
     def __init__(self, axes: list[str], taken: set[str]):
         self.axes, self.taken = axes, set(taken)
+        self.steps: dict[str, int] = {}  # of the axes where they are known
         self.lines: list[str] = []
         self.places: list[str | None] = []
         self.parts: dict[str, list[tuple[str, str]]] = {}  # by statement: texts in it that other lines of Python made
@@ -210,7 +211,8 @@ class Writer:
         idiom = {"floor_divide": "//", "remainder": "%"}.get(label)
         if idiom and jx.is_jnp(label, eqn) and len(values) == 2 and len(eqn.outvars) == 1 and jx.dtype_name(eqn.outvars[0].aval).startswith(("int", "uint")):
             a, b = self.pair(values)
-            self.finish(eqn, Value(f"{a.operand()} {idiom} {b.operand()}", atom=False))
+            within = bounds.of(idiom, [a.within(), b.within()]) if jx.dtype_name(eqn.outvars[0].aval) == "int32" else None
+            self.finish(eqn, Value(f"{a.operand()} {idiom} {b.operand()}", atom=False, bounds=within))
             return
         self.inline_jaxpr(eqn, inner, values)
 
