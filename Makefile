@@ -71,8 +71,8 @@ SOVERSION := 0
 LIBRARIES := libtileproof libtileproof-verify
 OBJECTS_libtileproof := $(RUN_SRC:%.c=$(BUILD)/%.o) $(BUILD)/lib/tileproof.o
 OBJECTS_libtileproof-verify := $(OBJECTS_libtileproof) $(PROVE_SRC:%.c=$(BUILD)/%.o) $(BUILD)/lib/tileproof_verify.o
-NEEDS_libtileproof = -ljson-c -lmd -lgmp $(SLEEF) -lm
-NEEDS_libtileproof-verify = -lz3 $(NEEDS_libtileproof)
+NEEDS_libtileproof = -ljson-c -lmd $(SLEEF) -lm
+NEEDS_libtileproof-verify = -lz3 -lgmp $(NEEDS_libtileproof)
 
 libraries: $(LIBRARIES:%=$(BUILD)/%.a) $(LIBRARIES:%=$(BUILD)/%.so) ## the C libraries, static and shared
 

@@ -10,7 +10,7 @@ c++ -std=c++17 -fsanitize=thread -Iinclude examples/embedding/verify.cpp "$build
 "$build/embedded" examples/elementwise/add*.tile.json examples/matmul/matmul.tile.json >"$build/library.log" 2>&1 || { cat "$build/library.log"; exit 1; }
 sleef=$(printf '#include <sleef.h>\n' | cc -x c -fsyntax-only - 2>/dev/null && echo -lsleef)
 "$build/tileproof" verify -q --cases 2 --box 0 --receipt "$build/add_2d.json" examples/elementwise/add_2d.tile.json >/dev/null 2>"$build/receipt.log" || { cat "$build/receipt.log"; exit 1; }
-cc -std=c11 -fsanitize=thread -Iinclude tests/library/again.c "$build/libtileproof.a" -ljson-c -lmd -lgmp $sleef -lm -pthread -o "$build/again"
+cc -std=c11 -fsanitize=thread -Iinclude tests/library/again.c "$build/libtileproof.a" -ljson-c -lmd $sleef -lm -pthread -o "$build/again"
 "$build/again" examples/elementwise/add_2d.tile.json "$build/add_2d.json" >"$build/again.log" 2>&1 || { cat "$build/again.log"; exit 1; }
 grep -q "WARNING: ThreadSanitizer" "$build"/*.log && { cat "$build"/*.log; exit 1; }
 echo "tsan: no race"

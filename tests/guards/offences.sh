@@ -146,8 +146,79 @@ also 'softmax_rows.tile.json' change examples/reduction/softmax_rows.tile.json '
 together format
 offence format 'add_2d.tile.json' change examples/elementwise/add_2d.tile.json '"tileproof": 1,' '"tileproof":1,'
 
-# the libraries export what tests/library says
-offence library 'exports other symbols' add tests/library/libtileproof.symbols 'tileproof_planted'
+# library: what is installed, and how it is linked
+relink() { rm -f build/release/libtileproof*.so; } # a change of the Makefile alone makes nothing anew
+also 'libtileproof (shared) does not export tileproof_planted,' add tests/library/libtileproof.symbols 'tileproof_planted'
+also 'libtileproof-verify (static) exports tileproof_verify,' change tests/library/libtileproof-verify.symbols 'tileproof_verify' ''
+also 'libtileproof.so has the wrong SONAME' change Makefile '-Wl,-soname,$*.so.$(SOVERSION)' '-Wl,-soname,$*.so'
+also 'libtileproof.so looks for libraries in a folder of its own' change Makefile '-Wl,-z,defs' '-Wl,-z,defs -Wl,-rpath,/planted'
+also 'libtileproof-verify.so has a stack that can be executed' change Makefile '-Wl,-z,defs' '-Wl,-z,defs -Wl,-z,execstack'
+also 'libtileproof needs libcrypto' change Makefile 'NEEDS_libtileproof = ' 'NEEDS_libtileproof = -Wl,--no-as-needed -lcrypto '
+also 'libtileproof needs libz3' change Makefile 'NEEDS_libtileproof = ' 'NEEDS_libtileproof = -Wl,--no-as-needed -lz3 '
+also 'libtileproof needs libgmp' change Makefile 'NEEDS_libtileproof = ' 'NEEDS_libtileproof = -Wl,--no-as-needed -lgmp '
+also 'make install leaves out f 644 share/man/man1/tileproof.1' change Makefile 'man1/tileproof.1' 'man1/planted.1'
+also 'make install makes f 644 share/man/man1/planted.1'
+also 'make install leaves out f 644 include/tileproof.h' change Makefile 'install -m 644 include/*.h' 'install -m 600 include/*.h'
+also 'make install makes f 644 share/tileproof/examples/broken/' change Makefile 'grep -v /broken/' 'cat'
+also 'make install leaves out l 777 lib/libtileproof.so libtileproof.so.0' change Makefile 'ln -sf $$l.so.$(SOVERSION)' 'ln -sf $$l.so.$(VERSION)'
+also 'pkg-config says that tileproof has the version 9' change lib/tileproof.pc.in '@VERSION@' '9'
+also 'tileproof does not link (static' change lib/tileproof.pc.in '-lmd' ''
+also 'tileproof-verify does not link (static' change lib/tileproof-verify.pc.in '-lz3' ''
+also 'tileproof-verify does not link (shared' change lib/tileproof-verify.pc.in '-I${includedir}' '-I${includedir}/planted'
+relink
+together library
+relink
+# headers: alone, in C and C++, and what they name
+also 'tileproof_verify.h does not compile by itself as C++17' change include/tileproof_verify.h 'int lint_only;' 'int new, lint_only;'
+also 'strict-prototypes' change include/tileproof.h '/* NULL is allowed. */' 'TILEPROOF_API int tileproof_old();'
+also 'tileproof.h declares tileproof_old, which libtileproof does not export'
+also 'tileproof.h does not compile by itself as C11'
+also 'libtileproof (shared) does not export tileproof_target,' change include/tileproof.h 'TILEPROOF_API const char *tileproof_target' 'const char *tileproof_target'
+also 'tileproof.h names MAX_RANK,' change include/tileproof.h '#define TILEPROOF_API' '#define MAX_RANK 8
+#define TILEPROOF_API'
+also 'tileproof.h names EXTRA,' change include/tileproof.h 'TILEPROOF_TABLE }' 'TILEPROOF_TABLE, EXTRA }'
+also 'tileproof.h names shape,' change include/tileproof.h 'typedef struct tileproof_size {' 'typedef int shape;
+typedef struct tileproof_size {'
+together library
+also 'tileproof_verify.h defines planted' change include/tileproof_verify.h '/* Prove the rules' 'int planted;
+/* Prove the rules'
+also 'tileproof.h declares tileproof_admit,' change include/tileproof.h 'TILEPROOF_API tileproof_status tileproof_accept(' 'TILEPROOF_API tileproof_status tileproof_admit('
+also 'libtileproof (shared) exports tileproof_extra,' add lib/tileproof.c 'TILEPROOF_API int tileproof_extra(void); int tileproof_extra(void) { return 1; }'
+also 'no header declares tileproof_extra'
+also 'libtileproof-verify (static) exports tileproof_hidden,' add lib/tileproof_verify.c 'int tileproof_hidden(void); int tileproof_hidden(void) { return 1; }'
+# what the libraries call and keep
+also 'libtileproof uses puts' add lib/tileproof.c 'void tp_planted1(void); void tp_planted1(void) { extern int puts(const char *); puts("planted"); }'
+also 'libtileproof uses stderr' add base/str.c 'void tp_planted2(void); void tp_planted2(void) { fflush(stderr); }'
+also 'libtileproof uses exit' add lib/tileproof.c 'void tp_planted3(void); void tp_planted3(void) { exit(3); }'
+also 'libtileproof uses setlocale' add lib/tileproof.c 'char *tp_planted4(void); char *tp_planted4(void) { extern char *setlocale(int, const char *); return setlocale(0, ""); }'
+also 'libtileproof uses getenv' add lib/tileproof.c 'char *tp_planted5(void); char *tp_planted5(void) { return getenv("HOME"); }'
+also 'libtileproof uses fork' add lib/tileproof.c 'int tp_planted6(void); int tp_planted6(void) { extern int fork(void); return fork(); }'
+also 'libtileproof-verify uses rand' add lib/tileproof_verify.c 'int tp_planted7(void); int tp_planted7(void) { extern int rand(void); return rand(); }'
+also 'libtileproof keeps the variable calls' add lib/tileproof.c 'int tp_planted8(void); int tp_planted8(void) { static int calls; return ++calls; }'
+also 'libtileproof-verify keeps the variable latest' add lib/tileproof_verify.c 'static _Thread_local int latest; int tp_planted9(int); int tp_planted9(int x) { int before = latest; latest = x; return before; }'
+also 'tests/library/variables explains absent' add tests/library/variables 'absent   nothing'
+together library
+# what calls do
+also 'tileproof_version() is not that of pkg-config' change lib/tileproof.c 'return TP_VERSION;' 'return "9";'
+also 'two statuses have one name' change lib/tileproof.c '"limit", "memory",' '"memory", "memory",'
+also 'the target of the call does not replace that of the spec' change lib/tileproof.c '{.target = h->target}' '{.target = TP_S("")}'
+also 'there is a parameter past the last' change lib/tileproof.c 'if (i >= kernel->nparameters)' 'if (i > kernel->nparameters)'
+also 'a kernel without a receipt is not refused' change lib/tileproof.c '!kernel->verified && !c.o->unchecked' '0'
+also 'a receipt for another target is not refused' change lib/tileproof.c 'st == TP_OK && c.refusal.n' '0'
+also 'a receipt with a wrong digest is accepted' change kernels/receipt.c 'if (!tp_str_eq(tp_sha256(c->arena, r.canonical), digest->u.string))' 'if (0)'
+also 'max_steps is no limit' change lib/tileproof.c 'c->o->max_steps ? c->o->max_steps : TP_MAX_STEPS' 'TP_MAX_STEPS'
+also 'max_memory is no limit' change lib/tileproof.c 'c.o->max_memory ? c.o->max_memory : ' ''
+also 'a run that traps writes its output' change lib/tileproof.c 'k->noutputs && c->st == TP_OK; i++' 'k->noutputs; i++'
+also 'the sink does not hear of a trap' change lib/tileproof.c 'if (t->rule)' 'if (!t->rule)'
+also 'an unknown target is no usage error' change lib/tileproof.c 'c->st = TP_E_USAGE;' 'c->st = TP_E_INPUT;'
+also 'strides are not followed' change lib/tileproof.c 'at[d] * x->strides[d]' 'at[d] * (int64_t)size'
+also 'a kernel counts as verified after lint_only' change lib/tileproof_verify.c ' && !c.o->lint_only' ''
+also 'report_proven does not report what is proven' change lib/tileproof_verify.c 'o->report_proven && ' '0 && '
+also 'verify accepts a broken kernel' change lib/tileproof_verify.c 'case TP_EXIT_VIOLATED: c->result = TILEPROOF_VIOLATED' 'case TP_EXIT_VIOLATED: c->result = TILEPROOF_OK'
+also '< planted' change lib/tileproof.c 'h->name = ' 'extern long write(int, const void *, size_t); (void)!write(1, "planted\n", 8); h->name = '
+also 'calls of two threads take memory after the first' change lib/tileproof.c '.ctx = &c, .pool = kernel->pool' '.ctx = &c'
+also 'an output that overlaps an input was computed in place' change lib/tileproof.c 'may_overlap(&c->arrays[i], x, shape->n * tp_dtype_size(shape->dtype))' '0'
+together library
 
 # warnings are errors
 offence strict 'cast-qual' add base/str.c 'char *tp_planted(const char *); char *tp_planted(const char *x) { return (char *)x; }'

@@ -52,5 +52,5 @@ int main(int argc, char **argv)
                right(o, 1),
            "wrong with an input that is not aligned");
     tileproof_free(k);
-    return 0;
+    return broken;
 }
