@@ -242,6 +242,8 @@ static void kernel_function(emitter *e)
     const tp_kernel *k = e->k;
     emit_text(e, "    def kernel(");
     for (uint32_t i = 0; i < k->ntables + tp_noperands(k); i++) {
+        if (i >= k->ntables && tp_is_mutable_table(k, &k->operands[i - k->ntables]))
+            continue; /* the prefetched ref */
         emit_text(e, i ? ", " : "");
         emit_ref(e, i < k->ntables ? k->tables[i].name : k->operands[i - k->ntables].name);
     }
@@ -288,8 +290,10 @@ static void grid_spec(emitter *e)
     bool scratch = k->ninputs + k->noutputs < tp_noperands(k);
     emit_text(e, scratch ? "            scratch_shapes=[\n" : "");
     for (uint32_t i = k->ninputs + k->noutputs; i < tp_noperands(k); i++) {
-        const tp_json *v = declaration(e, i);
         const tp_operand *o = &k->operands[i];
+        if (tp_is_mutable_table(k, o))
+            continue;
+        const tp_json *v = declaration(e, i);
         if (tp_is_semaphore(o)) {
             tp_buf_printf(e->b, "                pltpu.SemaphoreType.%s(",
                           o->memory == TP_MEM_DMA_SEMAPHORE ? "DMA" : "REGULAR");

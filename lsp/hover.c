@@ -92,6 +92,23 @@ static void say_size(tp_buf *b, const tp_kernel *k, const tp_size *s)
         tp_buf_printf(b, ", a multiple of %lld", (long long)s->multiple_of);
 }
 
+static void say_table(tp_buf *b, const tp_kernel *k, const tp_table *t)
+{
+    tp_buf_printf(b, "table **`%.*s`**: %s", TP_FMT(t->name), tp_dtype_info(t->dtype)->name);
+    for (uint32_t d = 0; d < t->rank; d++)
+        tp_buf_printf(b, "%s%.*s", d ? ", " : "[", TP_FMT(tp_expr_text(k->exprs, t->shape[d])));
+    tp_buf_c(b, t->rank ? "]" : "");
+    if (t->min.id)
+        tp_buf_printf(b, ", at least %.*s", TP_FMT(tp_expr_text(k->exprs, t->min)));
+    if (t->max.id)
+        tp_buf_printf(b, ", at most %.*s", TP_FMT(tp_expr_text(k->exprs, t->max)));
+    tp_buf_c(b, t->sorted ? ", ascending" : "");
+    tp_buf_c(b, t->is_mutable ? ", written by the body" : "");
+    for (uint32_t i = 0; i < k->ncontracts; i++)
+        if (tp_expr_mentions(k->exprs, k->contracts[i].fact, t->sym))
+            tp_buf_printf(b, "\n\n%.*s: %.*s", TP_FMT(k->contracts[i].id), TP_FMT(k->contracts[i].text));
+}
+
 /* The word at the offset: a rule, a name of the spec, an operation. */
 static void say_word(tp_arena *a, tp_buf *b, const tp_kernel *k, tp_str text, uint32_t offset, tp_loc *loc)
 {
@@ -105,7 +122,7 @@ static void say_word(tp_arena *a, tp_buf *b, const tp_kernel *k, tp_str text, ui
     const tp_rule *rule = tp_rule_find(word);
     const tp_code *code = rule ? NULL : tp_code_find(word);
     const tp_size *size = k ? tp_size_find(k, word) : NULL;
-    int operand = k ? tp_operand_find(k, word) : -1;
+    int operand = k ? tp_operand_find(k, word) : -1, table = k ? tp_table_find(k, word) : -1;
     tp_prim p = tp_prim_find(word);
     if (!word.n)
         return;
@@ -115,6 +132,8 @@ static void say_word(tp_arena *a, tp_buf *b, const tp_kernel *k, tp_str text, ui
         tp_buf_printf(b, "**%s** %s\n\n%s", code->code, code->title, code->why);
     else if (size)
         say_size(b, k, size);
+    else if (table >= 0)
+        say_table(b, k, &k->tables[table]);
     else if (operand >= 0)
         say_window(b, k, &k->operands[operand]);
     else if (p != TP_PRIMS)

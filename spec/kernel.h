@@ -106,7 +106,9 @@ typedef struct tp_table {
     tp_expr extent;   /* entries of the first dimension that may be read; none: all */
     tp_expr min, max; /* bounds of every readable entry; none: the dtype's */
     tp_loc values_loc, extent_loc;
-    bool sorted;                   /* rank 1: ascending */
+    bool sorted;     /* rank 1: ascending */
+    bool is_mutable; /* the body sees scratch of this name, which begins with the contents */
+    const tp_json *name_string;
     const tp_table_data *contents; /* fixed by the spec; NULL: any that keep the promises */
     uint32_t sym;
 } tp_table;
@@ -170,6 +172,14 @@ typedef struct tp_kernel {
 static inline uint32_t tp_noperands(const tp_kernel *k)
 {
     return k->ninputs + k->noutputs + k->nscratch;
+}
+/* Scratch that stands for a mutable table: no entry of "scratch" declares it. */
+static inline bool tp_is_mutable_table(const tp_kernel *k, const tp_operand *o)
+{
+    for (uint32_t t = 0; t < k->ntables && o->role == TP_SCRATCH; t++)
+        if (tp_str_eq(k->tables[t].name, o->name))
+            return true;
+    return false;
 }
 static inline bool tp_has_element_dims(const tp_operand *o)
 {

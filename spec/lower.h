@@ -38,6 +38,7 @@ struct tp_lower {
     uint32_t calls;                      /* functions being expanded */
     tp_vids returned;                    /* by the function that is expanded */
     bool reference;
+    bool given;      /* an entry of a mutable table is the one that is given, not the one that it holds by now */
     tp_map promoted; /* references: names that begin as an integer literal and hold reals later */
     bool again;      /* there is one more of them: lower the program again */
     tp_expr *equal;  /* symbol -> what a fact of "where" says it equals */
@@ -134,7 +135,15 @@ bool lower_read_flag(tp_lower *l, const tp_node *n);
 /* TP004 when v has another type than the note says. */
 void lower_check_note(tp_lower *l, const tp_node *note, tp_vid v);
 
+/* lower_written.c: statements of the language, in place of a word at `at`, which is where messages about them point. */
+void lower_written(tp_lower *l, const tp_json *at, tp_str text);
+/* The name, or one like it that nothing has here. */
+tp_str lower_free_name(const tp_lower *l, tp_str wish);
+
 /* lower_stmt.c */
+void lower_statements(tp_lower *l, const tp_block *b, tp_region *into);
+/* A copy, so that a later assignment to the variable does not change it. */
+tp_vid lower_copy_of_slot(tp_lower *l, tp_vid v, const tp_node *n);
 /* A new statement of this kind, at the end of the region. */
 tp_statement *lower_statement(tp_lower *l, tp_statement_kind kind);
 /* Store v, which stands at `value`, into the place at `target`. */

@@ -65,6 +65,13 @@ static tp_vid lower_entry(tp_lower *l, int table, const tp_vid *index, uint32_t 
     return out;
 }
 
+/* The table of that name, or -1; a mutable one is a ref of the body, and what is given in references. */
+static int table_of(const tp_lower *l, tp_str name)
+{
+    int table = tp_table_find(l->k, name);
+    return table >= 0 && l->k->tables[table].is_mutable && !l->reference && !l->given ? -1 : table;
+}
+
 /* An entry of a prefetched table; in a reference a table is a whole array. */
 static tp_vid lower_table(tp_lower *l, int table, const tp_node *n, tp_node *const *index, uint32_t given)
 {
@@ -113,7 +120,7 @@ static tp_vid lower_name(tp_lower *l, const tp_node *n)
     const tp_named_number *constant = tp_named_number_find(k, n->text);
     if (constant)
         return lower_constant(l, constant, n);
-    int operand = tp_operand_find(k, n->text), axis = tp_axis_find(k, n->text), table = tp_table_find(k, n->text);
+    int operand = tp_operand_find(k, n->text), axis = tp_axis_find(k, n->text), table = table_of(l, n->text);
     if (table >= 0)
         return lower_table(l, table, n, NULL, 0);
     if (operand >= 0)
@@ -209,6 +216,9 @@ tp_access *lower_place(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *d
 {
     const tp_node *base = n->kids[0];
     int operand = base->kind == TP_N_NAME && !lower_find_local(l, base->text) ? tp_operand_find(l->k, base->text) : -1;
+    if (operand < 0 && base->kind == TP_N_NAME && table_of(l, base->text) >= 0)
+        lower_fail(l, base, "add \"mutable\": true to it, or write to scratch", "the table `%.*s` is read-only",
+                   TP_FMT(base->text));
     if (base->kind == TP_N_NAME && operand < 0 && !lower_find_local(l, base->text) && !tp_size_find(l->k, base->text) &&
         tp_axis_find(l->k, base->text) < 0)
         unknown_name(l, base);
@@ -428,7 +438,7 @@ static tp_vid lower_subscript(tp_lower *l, const tp_node *n)
     uint32_t rank;
     const tp_node *base = n->kids[0];
     bool free = base->kind == TP_N_NAME && !lower_find_local(l, base->text);
-    int table = free ? tp_table_find(l->k, base->text) : -1;
+    int table = free ? table_of(l, base->text) : -1;
     if (base->kind == TP_N_ATTRIBUTE && tp_str_is(base->text, "shape"))
         return lower_extent(l, n);
     if (table >= 0 && !l->reference)

@@ -1,5 +1,4 @@
-/* Statements, scoping, and the two entry points. */
-#include "base/assert.h"
+/* Statements and scoping. */
 #include "spec/lower.h"
 
 /* `own` (may be NULL) receives the locals that the block leaves behind. */
@@ -60,8 +59,7 @@ static void check_local_name(tp_lower *l, const tp_node *target)
     }
 }
 
-/* A copy, so that a later assignment to the variable does not change it. */
-static tp_vid copy_of_slot(tp_lower *l, tp_vid v, const tp_node *n)
+tp_vid lower_copy_of_slot(tp_lower *l, tp_vid v, const tp_node *n)
 {
     const tp_value *x = lower_value(l, v);
     if (!x->variable)
@@ -101,7 +99,7 @@ static void define_local(tp_lower *l, const tp_node *target, const tp_node *valu
         assign_slot(l, var, v);
         v = var;
     } else {
-        v = copy_of_slot(l, v, value);
+        v = lower_copy_of_slot(l, v, value);
     }
     tp_push(l->c->arena, l->p->names, ((tp_named_value){target->text, v, false}));
     if (old && old->level == l->level) {
@@ -209,7 +207,7 @@ static tp_vids lower_several(tp_lower *l, const tp_node *n)
     if (n->kind != TP_N_SEQUENCE)
         lower_fail(l, n, "write a, b = x, y", "one value for several names");
     for (uint32_t i = 0; i < n->nkids; i++) {
-        tp_vid v = copy_of_slot(l, lower_expr(l, n->kids[i]), n->kids[i]);
+        tp_vid v = lower_copy_of_slot(l, lower_expr(l, n->kids[i]), n->kids[i]);
         tp_push(l->c->arena, out, v);
     }
     return out;
@@ -393,7 +391,7 @@ tp_vid lower_conditional(tp_lower *l, const tp_node *n)
     statement->value = c;
     statement->body = arm[0];
     statement->orelse = arm[1];
-    return copy_of_slot(l, var, n);
+    return lower_copy_of_slot(l, var, n);
 }
 
 static tp_vid loop_bound(tp_lower *l, const tp_node *n)
@@ -413,7 +411,7 @@ static bool lower_counting(tp_lower *l, const tp_syntax *s)
     const tp_local *t = lower_counter(l, s, &below);
     if (!t)
         return false;
-    tp_vid slot = t->value, lo = copy_of_slot(l, slot, s->value), hi = loop_bound(l, below);
+    tp_vid slot = t->value, lo = lower_copy_of_slot(l, slot, s->value), hi = loop_bound(l, below);
     tp_local turn = *t;
     turn.value = new_variable(l, TP_I32, 0, NULL);
     turn.level = l->level + 1;
@@ -480,7 +478,7 @@ static void lower_each(tp_lower *l, const tp_syntax *s)
             lower_fail(l, item, NULL, "%u values are expected", s->target->nkids);
         for (uint32_t k = 0; k < (several ? item->nkids : 1u); k++) {
             const tp_node *value = several ? item->kids[k] : item;
-            tp_vid v = copy_of_slot(l, lower_expr(l, value), value);
+            tp_vid v = lower_copy_of_slot(l, lower_expr(l, value), value);
             push_loop_variable(l, several ? s->target->kids[k] : s->target, v, false);
         }
         lower_block(l, &s->body, outer, NULL);
@@ -594,7 +592,7 @@ static bool ends_function(const tp_lower *l, const tp_syntax *s)
     return false;
 }
 
-static void lower_statements(tp_lower *l, const tp_block *b, tp_region *into)
+void lower_statements(tp_lower *l, const tp_block *b, tp_region *into)
 {
     block here = {0};
     tp_vids results = {0};
@@ -645,7 +643,7 @@ static void lower_block(tp_lower *l, const tp_block *b, tp_region *into, tp_loca
 /* A parameter is a local of its own, as wide as what is passed. */
 static tp_local bind_parameter(tp_lower *l, const tp_map *nested, const tp_node *name, const tp_node *argument)
 {
-    tp_vid v = copy_of_slot(l, lower_expr(l, argument), argument);
+    tp_vid v = lower_copy_of_slot(l, lower_expr(l, argument), argument);
     const tp_value *x = lower_value(l, v);
     bool slot = tp_map_get(nested, name->text) && !tp_is_weak(x->dtype);
     if (slot) {
@@ -691,108 +689,4 @@ tp_vids lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call
     l->region = region;
     l->syntax = syntax;
     return result;
-}
-
-/* Facts "size == expression" of "where", as a substitution. */
-static void collect_equalities(tp_lower *l)
-{
-    tp_exprs *p = l->k->exprs;
-    l->nequal = tp_sym_count(p);
-    l->equal = TP_NEWN(l->c->arena, tp_expr, l->nequal);
-    bool any = false;
-    for (uint32_t i = 0; i < l->k->nwhere; i++) {
-        const tp_expr_node *n = tp_expr_get(p, l->k->where[i].expr);
-        if (n->op != TP_E_EQ)
-            continue;
-        tp_expr sides[2][2] = {{n->a, n->b}, {n->b, n->a}};
-        for (int s = 0; s < 2; s++) {
-            const tp_expr_node *from = tp_expr_get(p, sides[s][0]);
-            if (from->op == TP_E_SYM && !l->equal[from->value].id &&
-                !tp_expr_mentions(p, sides[s][1], (uint32_t)from->value)) {
-                l->equal[from->value] = sides[s][1];
-                any = true;
-                break;
-            }
-        }
-    }
-    if (!any)
-        l->nequal = 0;
-}
-
-/* Values of operands and tables of a reference. */
-static void give_arrays(tp_lower *l)
-{
-    const tp_kernel *k = l->k;
-    l->p->operand_value = TP_NEWN(l->c->arena, tp_vid, tp_noperands(k));
-    for (uint32_t i = 0; i < tp_noperands(k); i++) {
-        const tp_operand *o = &k->operands[i];
-        l->p->operand_value[i] =
-            l->reference && o->role == TP_INPUT ? lower_new_value(l, lower_dtype(l, o->dtype), o->rank, o->shape) : -1;
-    }
-    l->p->table_value = TP_NEWN(l->c->arena, tp_vid, k->ntables);
-    for (uint32_t i = 0; i < k->ntables; i++)
-        l->p->table_value[i] = l->reference ? lower_new_value(l, TP_I32, k->tables[i].rank, k->tables[i].shape) : -1;
-}
-
-static void take_outputs(tp_lower *l, const tp_json *lines)
-{
-    const tp_kernel *k = l->k;
-    l->region = &l->p->statements;
-    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
-        const tp_local *o = lower_find_local(l, k->operands[i].name);
-        if (!o && !k->operands[i].discard)
-            tp_raise(l->c, TP_RULE_SPEC_TYPE, lines->loc, "assign it outside of branches and loops first",
-                     "the reference never assigns output `%.*s`", TP_FMT(k->operands[i].name));
-        if (o)
-            l->p->operand_value[i] = copy_of_slot(l, o->value, o->node);
-    }
-}
-
-typedef struct attempt {
-    tp_lower l;
-    const tp_json *lines;
-} attempt;
-
-static void lower_once(void *arg)
-{
-    attempt *t = arg;
-    tp_lower *l = &t->l;
-    l->p = TP_NEW(l->c->arena, tp_program);
-    collect_equalities(l);
-    l->p->syntax = tp_parse_program(l->c, t->lines);
-    give_arrays(l);
-    lower_statements(l, &l->p->syntax, &l->p->statements);
-    if (l->reference)
-        take_outputs(l, t->lines);
-}
-
-static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *lines, bool reference)
-{
-    tp_map promoted = {0};
-    for (;;) { /* one more name each time */
-        attempt t = {.l = {.c = c, .expr = lower_any, .k = k, .reference = reference, .promoted = promoted},
-                     .lines = lines};
-        tp_status st = tp_try(c->arena, lower_once, &t);
-        if (st == TP_OK)
-            return t.l.p;
-        if (!t.l.again)
-            tp_leave(c->arena, st);
-        promoted = t.l.promoted;
-    }
-}
-
-static tp_program *check_program(tp_ctx *c, const tp_kernel *k, tp_program *p)
-{
-    tp_assert(tp_program_holds(c->arena, k, p));
-    return p;
-}
-
-tp_program *tp_lower_body(tp_ctx *c, const tp_kernel *k, const tp_json *lines)
-{
-    return check_program(c, k, lower_program(c, k, lines, false));
-}
-
-tp_program *tp_lower_reference(tp_ctx *c, const tp_kernel *k, const tp_json *lines)
-{
-    return check_program(c, k, lower_program(c, k, lines, true));
 }

@@ -193,6 +193,26 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
     read_revisit(r, o, v);
 }
 
+/* What the body sees of a mutable table. */
+static tp_operand scratch_of(tp_reader *r, tp_table *t)
+{
+    tp_dim *dims = TP_NEWN(r->c->arena, tp_dim, t->rank);
+    for (uint32_t d = 0; d < t->rank; d++)
+        dims[d].shape_loc = t->loc;
+    return (tp_operand){.role = TP_SCRATCH,
+                        .name = t->name,
+                        .loc = t->loc,
+                        .dtype = t->dtype,
+                        .memory = TP_MEM_SMEM,
+                        .rank = t->rank,
+                        .shape = t->shape,
+                        .dims = dims,
+                        .buffers = 2,
+                        .alias = -1,
+                        .ref_rank = t->rank,
+                        .ref_shape = t->shape};
+}
+
 /* "alias": the output shares its array with an input of equal shape and dtype. */
 static void read_alias(tp_reader *r, tp_operand *o, const tp_json *v)
 {
@@ -235,6 +255,10 @@ void tp_read_operands(tp_reader *r)
         counts[i] = lists[i] ? lists[i]->u.items.n : 0;
         total += counts[i];
     }
+    uint32_t listed = counts[2];
+    for (uint32_t t = 0; t < r->k->ntables; t++)
+        counts[2] += r->k->tables[t].is_mutable;
+    total += counts[2] - listed;
     if (total > TP_MAX_OPERANDS)
         tp_raise(r->c, TP_RULE_SPEC_VALUE, r->k->doc->loc, NULL, "more than %d operands", TP_MAX_OPERANDS);
     r->k->operands = TP_NEWN(r->c->arena, tp_operand, total);
@@ -243,8 +267,11 @@ void tp_read_operands(tp_reader *r)
     r->k->nscratch = counts[2];
     uint32_t at = 0;
     for (int i = 0; i < 3; i++)
-        for (uint32_t j = 0; j < counts[i]; j++, at++)
+        for (uint32_t j = 0; j < (i == TP_SCRATCH ? listed : counts[i]); j++, at++)
             read_operand(r, &r->k->operands[at], lists[i]->u.items.at[j], (tp_role)i, at);
+    for (uint32_t t = 0; t < r->k->ntables; t++)
+        if (r->k->tables[t].is_mutable)
+            r->k->operands[at++] = scratch_of(r, &r->k->tables[t]);
     for (uint32_t j = 0; j < counts[1]; j++)
         read_alias(r, &r->k->operands[counts[0] + j], lists[1]->u.items.at[j]);
 }

@@ -101,14 +101,24 @@ static void read_table(tp_reader *r, uint32_t i, const tp_json *v)
         read_contents(r, t, contents);
     read_values(r, t, tp_member(r->c, v, "values", TP_J_OBJECT, false));
     t->sym = (uint32_t)tp_expr_get(r->k->exprs, tp_sym_new(r->k->exprs, t->name))->value;
-    tp_scope_add(r->c, &r->names, t->name, TP_NAME_TABLE, i, name->loc);
+    const tp_json *written = tp_member(r->c, v, "mutable", TP_J_BOOL, false);
+    t->is_mutable = written && written->u.boolean;
+    t->name_string = name;
+    if (t->is_mutable && (t->dtype != TP_I32 || !t->rank))
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, t->rank ? dtype->loc : shape->loc, t->rank ? "use int32" : "use [1]",
+                 t->rank ? "a mutable table of %s" : "a mutable table of %s without dimensions",
+                 tp_dtype_info(t->dtype)->name);
+    if (t->is_mutable && extent)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, extent->loc, "remove it", "\"extent\" of a mutable table");
+    tp_scope_add(r->c, &r->names, t->name, t->is_mutable ? TP_NAME_MUTABLE : TP_NAME_TABLE, i, name->loc);
 }
 
 static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32_t i)
 {
     tp_check_members(r->c, v, TP_OBJECT_CONTRACT);
     const tp_json *id = tp_member(r->c, v, "id", TP_J_STRING, true),
-                  *fact = tp_member(r->c, v, "fact", TP_J_STRING, true);
+                  *fact = tp_member(r->c, v, "fact", TP_J_STRING, true),
+                  *where = tp_member(r->c, v, "where", TP_J_STRING, false);
     for (uint32_t k = 0; k < i; k++)
         if (tp_str_eq(r->k->contracts[k].id, id->u.string))
             tp_raise(r->c, TP_RULE_SPEC_NAME, id->loc, "number them C1, C2, …", "two contracts are called \"%.*s\"",
@@ -117,6 +127,8 @@ static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32
     tp_forall f = tp_parse_forall(r->c, fact);
     x->id = id->u.string;
     x->text = fact->u.string;
+    if (where)
+        x->text = tp_printf(r->c->arena, "%.*s where %.*s", TP_FMT(x->text), TP_FMT(where->u.string));
     x->loc = fact->loc;
     if (f.n > TP_TABLE_RANK)
         tp_raise(r->c, TP_RULE_SPEC_VALUE, fact->loc, NULL, "more than %d bound names", TP_TABLE_RANK);
@@ -130,6 +142,11 @@ static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32
                      tp_node_loc(r->c, f.names[x->nbound]));
     }
     x->fact = tp_int_expr_of(r, f.fact, TP_NAME_SIZE | TP_NAME_TABLE | TP_NAME_ELEMENT, true);
+    if (where) { /* lazy, as `implies` is: the fact may be of entries that exist there only */
+        tp_expr there =
+            tp_int_expr_of(r, tp_parse_expr(r->c, where), TP_NAME_SIZE | TP_NAME_TABLE | TP_NAME_ELEMENT, true);
+        x->fact = tp_op2(r->k->exprs, TP_E_IMPLIES, there, x->fact);
+    }
     r->names.len = mark;
 }
 

@@ -176,10 +176,18 @@ static tp_expr table_expr(tp_reader *r, const tp_node *n, uint32_t table, tp_nod
     return tp_read(r->k->exprs, t->sym, t->rank, at);
 }
 
+_Noreturn static void fail_mutable(tp_reader *r, const tp_node *n)
+{
+    tp_raise(r->c, TP_RULE_SPEC_NAME, tp_node_loc(r->c, n), "read it in the body, or keep a second table for this",
+             "`%.*s` is mutable: only the body reads it", TP_FMT(n->text));
+}
+
 static tp_expr index_expr(tp_reader *r, const tp_node *n, unsigned kinds)
 {
     const tp_node *base = n->kids[0];
     const tp_name *name = base->kind == TP_N_NAME ? tp_scope_find(&r->names, base->text) : NULL;
+    if (name && name->kind == TP_NAME_MUTABLE)
+        fail_mutable(r, base);
     if (!name || name->kind != TP_NAME_TABLE)
         tp_raise(r->c, TP_RULE_SPEC_NAME, tp_node_loc(r->c, base), "tables are declared in \"scalar_prefetch\"",
                  "only tables have entries here");
@@ -195,6 +203,8 @@ static tp_expr name_expr(tp_reader *r, const tp_node *n, unsigned kinds)
         return tp_const(r->k->exprs, n->text.n == 4);
     if (!name)
         tp_scope_unknown(r->c, &r->names, kinds, tp_node_loc(r->c, n), n->text);
+    if (name->kind == TP_NAME_MUTABLE)
+        fail_mutable(r, n);
     if (!(name->kind & kinds))
         tp_raise(r->c, TP_RULE_SPEC_NAME, tp_node_loc(r->c, n), NULL,
                  kinds & TP_NAME_AXIS ? "`%.*s` is neither a size nor a grid axis"

@@ -106,7 +106,7 @@ typedef TP_VEC(tp_syntax *) tp_block;
 struct tp_syntax {
     tp_stmt_kind kind;
     const tp_json *line; /* JSON string of its first line */
-    uint32_t number;     /* from 1: line within the program */
+    uint32_t number;     /* from 1: line within the program; 0: a word of the spec stands for it (lower_written.c) */
     tp_node *target;     /* ASSIGN: name; STORE: index; FOR: loop variable, a SEQUENCE for several */
     tp_node *note;       /* ASSIGN: type note or NULL */
     bool augmented;

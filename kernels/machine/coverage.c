@@ -38,6 +38,8 @@ static void add_region(tp_arena *a, tp_coverage *v, const tp_kernel *k, const tp
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_statement *s = &r->at[i];
         tp_loc loc = place_of(s);
+        if (s->syntax && !s->syntax->number) /* not what the author wrote */
+            continue;
         if (s->kind == TP_COMPUTE && (s->inst->prim == TP_P_WHERE || s->inst->prim == TP_P_MASKED_LOAD))
             add(a, v, k, (tp_point){.kind = TP_POINT_MASK, .of = s->inst}, loc);
         if (s->kind == TP_IF)
@@ -59,6 +61,8 @@ typedef struct adding {
 static void add_comparison(void *ctx, const tp_statement *s)
 {
     const adding *x = ctx;
+    if (s->syntax && !s->syntax->number)
+        return;
     add(x->a, x->v, x->k, (tp_point){.kind = TP_POINT_COMPARISON, .of = s->inst}, place_of(s));
 }
 

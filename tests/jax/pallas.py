@@ -81,6 +81,9 @@ class Table:
     def __getitem__(self, index):
         return self.ref[index].astype(jnp.int32)
 
+    def __setitem__(self, index, value):
+        self.ref[index] = value
+
 
 def entries(table, ref):
     """What the name of a table means: itself, or its only entry."""

@@ -321,6 +321,43 @@ static void completion_and_words(void **state)
     finish(&c);
 }
 
+static const char TABLES[] =
+    "{\"tileproof\": 1, \"name\": \"t\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}},\n"
+    "\"scalar_prefetch\": [{\"name\": \"at\", \"dtype\": \"int32\", \"shape\": [\"N\"], \"values\": {\"min\": 0}},\n"
+    "{\"name\": \"seen\", \"dtype\": \"int32\", \"shape\": [4], \"mutable\": true}],\n"
+    "\"contracts\": [{\"id\": \"C1\", \"fact\": \"forall n < N: at[n] < 4\", \"where\": \"N > 1\"}],\n"
+    "\"outputs\": [{\"name\": \"o\", \"dtype\": \"int32\", \"shape\": [1]}],\n"
+    "\"kernel\": [\"o[...] = full((1,), 0, int32) + at[0] + seen[1]\"]}\n";
+
+/* What stands at the first `word` of line `line`. */
+static const char *hover_at(client *c, const char *uri, const char *text, unsigned line, const char *word)
+{
+    const char *from = text;
+    for (unsigned i = 0; i < line; i++)
+        from = strchr(from, '\n') + 1;
+    struct json_object *a =
+        request(c, "textDocument/hover",
+                parse("{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": %u, \"character\": %u}}", uri,
+                      line, (unsigned)(strstr(from, word) - from)));
+    return string_of(member(member(a, "result"), "contents"), "value");
+}
+
+static void tables_are_explained(void **state)
+{
+    (void)state;
+    static const char URI[] = "file:///t.tile.json";
+    client c = start();
+    initialize(&c, "[\"utf-8\"]");
+    put_text(&c, URI, TABLES, 1);
+    const char *said = hover_at(&c, URI, TABLES, 5, "at[0]");
+    if (!strstr(said, "table **`at`**: int32[N], at least 0") ||
+        !strstr(said, "C1: forall n < N: at[n] < 4 where N > 1"))
+        fail_msg("%s", said);
+    assert_non_null(strstr(hover_at(&c, URI, TABLES, 5, "seen"), "table **`seen`**: int32[4], written by the body"));
+    assert_true(offers(complete_at(&c, URI, TABLES, "at[0]"), "seen", "table"));
+    finish(&c);
+}
+
 static void hostile_messages(void **state)
 {
     (void)state;
@@ -508,9 +545,13 @@ static void latency_is_printed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(diagnostics_follow_the_text), cmocka_unit_test(hover_and_actions),
-        cmocka_unit_test(completion_and_words),        cmocka_unit_test(hostile_messages),
-        cmocka_unit_test(values_of_any_type),          cmocka_unit_test(nothing_waits_for_a_check),
+        cmocka_unit_test(diagnostics_follow_the_text),
+        cmocka_unit_test(hover_and_actions),
+        cmocka_unit_test(completion_and_words),
+        cmocka_unit_test(tables_are_explained),
+        cmocka_unit_test(hostile_messages),
+        cmocka_unit_test(values_of_any_type),
+        cmocka_unit_test(nothing_waits_for_a_check),
         cmocka_unit_test(latency_is_printed),
     };
     return cmocka_run_group_tests_name("lsp", tests, NULL, NULL);
