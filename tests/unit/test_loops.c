@@ -93,20 +93,29 @@ static void *filled(tp_rng *rng, size_t n, size_t size, bool real)
         T *a = filled(&rng, s.m * s.k, sizeof(T), real), *b = filled(&rng, s.k * s.n, sizeof(T), real);                \
         T *want = filled(&rng, s.m * s.n, sizeof(T), real), *got = filled(&rng, s.m * s.n, sizeof(T), real);           \
         plain(s.m, s.n, s.k, a, b, want);                                                                              \
+        size_t gap = tp_rng_below(&rng, 9), rows = s.k + gap;                                                          \
         T *turned_a = malloc((s.m * s.k + 1) * sizeof(T)), *turned_b = malloc((s.k * s.n + 1) * sizeof(T));            \
+        T *apart = filled(&rng, s.m * rows, sizeof(T), real), *onto = filled(&rng, s.m * s.n, sizeof(T), real);        \
+        T *added = malloc((s.m * s.n + 1) * sizeof(T));                                                                \
         for (size_t i = 0; i < s.m * s.k; i++)                                                                         \
-            turned_a[i % s.k * s.m + i / s.k] = a[i];                                                                  \
+            turned_a[i % s.k * s.m + i / s.k] = apart[i / s.k * rows + i % s.k] = a[i];                                \
         for (size_t i = 0; i < s.k * s.n; i++)                                                                         \
             turned_b[i % s.n * s.k + i / s.n] = b[i];                                                                  \
-        for (unsigned way = 0; way < 4; way++) {                                                                       \
-            bool x = way & 1, y = way & 2;                                                                             \
-            by->field(s.m, s.n, s.k, x ? turned_a : a, x ? (tp_steps){1, s.m} : (tp_steps){s.k, 1}, y ? turned_b : b,  \
-                      y ? (tp_steps){1, s.k} : (tp_steps){s.n, 1}, got);                                               \
-            if (memcmp(want, got, s.m * s.n * sizeof(T)) != 0)                                                         \
+        for (size_t i = 0; i < s.m * s.n; i++)                                                                         \
+            added[i] = onto[i] + want[i];                                                                              \
+        for (unsigned way = 0; way < 8; way++) {                                                                       \
+            bool x = way & 1, y = way & 2, adds = way & 4;                                                             \
+            T *sum = malloc((s.m * s.n + 1) * sizeof(T));                                                              \
+            memcpy(sum, onto, s.m *s.n * sizeof(T));                                                                   \
+            by->field(s.m, s.n, s.k, x ? turned_a : apart, x ? (tp_steps){1, s.m} : (tp_steps){rows, 1},               \
+                      y ? turned_b : b, y ? (tp_steps){1, s.k} : (tp_steps){s.n, 1}, got, adds ? sum : NULL);          \
+            if (memcmp(adds ? added : want, adds ? sum : got, s.m * s.n * sizeof(T)) != 0)                             \
                 fail_msg("%s of %s differs at %zu x %zu x %zu, way %u, seed %u", #field, by->name, s.m, s.n, s.k, way, \
                          round);                                                                                       \
+            free(sum);                                                                                                 \
         }                                                                                                              \
-        free(a), free(b), free(want), free(got), free(turned_a), free(turned_b);                                       \
+        free(turned_a), free(turned_b), free(apart), free(onto), free(added);                                          \
+        free(a), free(b), free(want), free(got);                                                                       \
     }
 
 static void products_do_not_depend_on_the_instruction_set(void **state)
@@ -148,7 +157,7 @@ static void products_and_sums_are_rounded_once(void **state)
                 for (const tp_multiplier *by = all; by < all + n; by++) {
                     if (!by->runs_here())
                         continue;
-                    by->f32(1, 1, 2, a, (tp_steps){2, 1}, b, (tp_steps){1, 1}, &r);
+                    by->f32(1, 1, 2, a, (tp_steps){2, 1}, b, (tp_steps){1, 1}, &r, NULL);
                     if (r != want)
                         fail_msg("%a + %a * %a is %a by %s, not %a", (double)(a[0] * b[0]), (double)a[1], (double)b[1],
                                  (double)r, by->name, (double)want);
