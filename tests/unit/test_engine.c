@@ -93,6 +93,40 @@ static void the_gallery_has_one_answer(void **state)
     assert_true(kernels >= 31 && cases >= 40);
 }
 
+/* ---- what is added in place ---- */
+
+/* Of so few elements that by default nothing waits: each statement is executed for itself. */
+static void products_are_added_as_by_two_statements(void **state)
+{
+    static const char *const SUMS[] = {
+        "s[...] = s[...] + dot(w[...], x[...])", "s[...] = s[...] + dot(w[0:8, 0:8], s[...])",
+        "s[...] = s[...] + dot(s[0:8, 0:8], s[...])", "s[...] = x[0:8, :] + dot(w[...], x[...])"};
+    (void)state;
+    for (size_t i = 0; i < sizeof SUMS / sizeof *SUMS; i++) {
+        char text[2048];
+        snprintf(text, sizeof text,
+                 "{\"tileproof\": 1, \"name\": \"sums\", \"target\": \"tpu-v5e\", \"sizes\": {\"K\": {\"min\": 8}},"
+                 "\"grid\": [{\"axis\": \"i\", \"steps\": 3}],"
+                 "\"inputs\": [{\"name\": \"w\", \"dtype\": \"float32\", \"shape\": [8, \"K\"],"
+                 "\"block_shape\": [8, \"K\"], \"index_map\": [0, 0]}, {\"name\": \"x\", \"dtype\": \"float32\","
+                 "\"shape\": [\"K\", 128], \"block_shape\": [\"K\", 128], \"index_map\": [0, 0]}],"
+                 "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [8, 128],"
+                 "\"block_shape\": [8, 128], \"index_map\": [0, 0]}],"
+                 "\"scratch\": [{\"name\": \"s\", \"dtype\": \"float32\", \"shape\": [8, 128]}],"
+                 "\"kernel\": [\"if i == 0:\", \"    s[...] = x[0:8, :]\", \"%s\", \"o[...] = s[...]\"],"
+                 "\"reference\": [\"o = x[0:8, :]\"],"
+                 "\"cases\": [{\"sizes\": {\"K\": 8}}, {\"sizes\": {\"K\": 300}}]}",
+                 SUMS[i]);
+        reading r = {.l = load_text(text)};
+        assert_non_null(r.l->spec);
+        assert_int_equal(tp_try(r.l->arena, read_cases, &r), TP_OK);
+        assert_true(r.cases.len >= 2);
+        for (uint32_t c = 0; c < r.cases.len; c++)
+            one_case(&r.cases.at[c]);
+        unload(r.l);
+    }
+}
+
 /* ---- kernels that nobody should have let run ---- */
 
 /* A receipt that somebody forged lets any kernel run, on memory of the caller's. Each array has its own here, which
@@ -166,6 +200,7 @@ static void forged_receipts_reach_no_other_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_gallery_has_one_answer),
+                                       cmocka_unit_test(products_are_added_as_by_two_statements),
                                        cmocka_unit_test(forged_receipts_reach_no_other_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
