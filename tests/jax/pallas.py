@@ -56,6 +56,13 @@ class Lazy(ast.NodeTransformer):
         return ast.Call(ast.Name("choose", ast.Load()), [node.test, node.body, node.orelse], [])
 
 
+def part(lower, upper, width, *names):
+    """lower:upper; of traced bounds, whose distance is the same for all of their values, JAX wants that."""
+    if is_static(lower, upper):
+        return slice(lower, upper)
+    return pl.ds(lower, width(*(n if callable(n) or is_static(n) else 0 for n in names)))
+
+
 def choose(c, a, b):
     return (a if c else b) if is_static(c) else jnp.where(c, a, b)
 
@@ -319,6 +326,15 @@ class Body(ast.NodeTransformer):
         self.known = known
         return node
 
+    def visit_Slice(self, node):
+        self.generic_visit(node)
+        if node.lower is None or node.upper is None or node.step is not None:
+            return node
+        names = sorted({n.id for n in (*ast.walk(node.lower), *ast.walk(node.upper)) if isinstance(n, ast.Name)})
+        width = ast.parse(f"lambda {', '.join(names)}: 0", mode="eval").body
+        width.body = ast.BinOp(node.upper, ast.Sub(), node.lower)
+        return ast.Call(ast.Name("part", ast.Load()), [node.lower, node.upper, width, *(ast.Name(n, ast.Load()) for n in names)], [])
+
     def visit_Call(self, node):
         if isinstance(node.func, ast.Name) and node.func.id == "num_programs":
             return ast.Call(ast.Name("num_programs", ast.Load()), [ast.Constant(node.args[0].id)], [])
@@ -347,7 +363,7 @@ def body_function(spec, sizes, dtypes):
     start += [ast.parse(f"{t['name']} = entries({t['name']!r}, _{t['name']})").body[0] for t in tables]
     parameters = ["_" + t["name"] for t in tables] + refs
     module = ast.fix_missing_locations(ast.Module([function("kernel", parameters, start + statements)], []))
-    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, **constants, "jnp": jnp, "store": store, "masked_load": masked_load, "masked_store": masked_store, "branch": branch, "entries": lambda name, ref: entries(next(t for t in tables if t["name"] == name), ref), "while_loop": lax.while_loop, "loop": loop, "choose": choose, "inf": jnp.inf, "nan": jnp.nan,
+    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, **constants, "jnp": jnp, "store": store, "masked_load": masked_load, "masked_store": masked_store, "branch": branch, "entries": lambda name, ref: entries(next(t for t in tables if t["name"] == name), ref), "while_loop": lax.while_loop, "loop": loop, "choose": choose, "part": part, "inf": jnp.inf, "nan": jnp.nan,
              "program_id": pl.program_id, "num_programs": lambda axis: pl.num_programs(axes.index(axis))}
     exec(compile(module, spec["name"], "exec"), names)
     return names["kernel"]
