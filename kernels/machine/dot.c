@@ -356,8 +356,7 @@ static size_t words(size_t n, size_t size)
     return (n * size + 7) / 8 * 8;
 }
 
-/* `onto`: what the product is added to, of float32 as it is; NULL: it goes to the cells of the instruction. */
-static void run_dot(tp_machine *m, const tp_inst *i, float *onto)
+void tp_add_dot(tp_machine *m, const tp_inst *i, float *onto)
 {
     const tp_cells *a = &m->values[i->args[0]], *b = &m->values[i->args[1]];
     tp_cells *out = &m->values[i->out];
@@ -421,73 +420,5 @@ static void run_dot(tp_machine *m, const tp_inst *i, float *onto)
 
 void tp_exec_dot(tp_machine *m, const tp_inst *i)
 {
-    run_dot(m, i, NULL);
-}
-
-/* ---- r[...] = r[...] + dot(a, b): each element is added to where it stays ---- */
-
-/* Three statements that follow each other, and nobody else looks at product and sum. */
-static void find_sums(tp_machine *m, const tp_region *r)
-{
-    for (uint32_t n = 0; n < r->len; n++) {
-        const tp_statement *s = &r->at[n];
-        find_sums(m, &s->test);
-        find_sums(m, &s->body);
-        find_sums(m, &s->orelse);
-        if (n + 2 >= r->len || s->kind != TP_COMPUTE || s->inst->prim != TP_P_DOT || s[1].kind != TP_COMPUTE)
-            continue;
-        const tp_inst *product = s->inst, *sum = s[1].inst;
-        const tp_vid *args = product->args;
-        m->added[product->out] = sum->prim == TP_P_ADD && sum->args[1] == product->out && s[2].kind == TP_PUT &&
-                                 s[2].value == sum->out && m->uses[product->out] == 1 && m->uses[sum->out] == 1 &&
-                                 m->fixed[product->out] == TP_VARIES && m->values[product->out].dtype == TP_F32 &&
-                                 tp_is_float(m->values[args[0]].dtype) && m->values[args[0]].dtype != TP_F64 &&
-                                 m->values[args[1]].dtype != TP_F64;
-    }
-}
-
-void tp_dot_prepare(tp_machine *m)
-{
-    if (!m->group)
-        return;
-    m->added = TP_NEWN(m->arena, bool, m->k->body->values.len);
-    find_sums(m, &m->k->body->statements);
-}
-
-bool tp_dot_waits(tp_machine *m, const tp_inst *i)
-{
-    if (i->prim != TP_P_DOT || !m->added || !m->added[i->out])
-        return false;
-    tp_cells *out = &m->values[i->out];
-    uint32_t n = tp_count_waiting(m, i);
-    for (uint32_t a = 0; a < 2; a++)
-        if (m->values[i->args[a]].state != TP_CLEAN || m->assigned[i->args[a]])
-            return false;
-    if (n > TP_MOST_WAITING)
-        return false;
-    out->state = TP_CLEAN;
-    out->waits = i;
-    out->behind = n;
-    return true;
-}
-
-bool tp_dot_adds(tp_machine *m, tp_vid v, tp_cells *to)
-{
-    const tp_inst *sum = m->values[v].waits,
-                  *product = sum && sum->prim == TP_P_ADD ? m->values[sum->args[1]].waits : NULL;
-    if (!product || !m->added || !m->added[product->out])
-        return false;
-    const tp_cells *old = &m->values[sum->args[0]];
-    bool there = !old->waits && old->data == to->data && !old->viewed && !to->viewed && tp_same_shape(old, to) &&
-                 old->state == TP_CLEAN && to->dtype == TP_F32;
-    for (uint32_t a = 0; there && a < 2; a++) {
-        tp_settle(m, product->args[a]);
-        there &= !tp_overlap(&m->values[product->args[a]], to);
-    }
-    if (!there)
-        return false;
-    run_dot(m, product, to->data);
-    m->values[v].waits = m->values[product->out].waits = NULL;
-    to->state = TP_CLEAN;
-    return true;
+    tp_add_dot(m, i, NULL);
 }

@@ -366,7 +366,7 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
     tp_far_touch(m, r, &s, guard(m, statement->access), true);
     count_far(m, statement->access->operand, &s, false);
     copy_now(m, r, &s, true);
-    if (s.whole && (tp_dot_adds(m, statement->value, ref) || tp_fuse_stores(m, statement->value, ref)))
+    if (s.whole && (tp_fuse_adds_dot(m, statement->value, ref) || tp_fuse_stores(m, statement->value, ref)))
         return;
     tp_settle(m, statement->value);
     if (value->state != TP_CLEAN || (value->viewed && !same_rows(value, ref)) ||
@@ -606,7 +606,7 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
     m->values[i->out].ranged = false;
     m->values[i->out].spared = 0;
     tp_chain_await(m, i);
-    if (!tp_range_decides(m, i) && !tp_fuse_defers(m, i) && !tp_dot_waits(m, i) && !shows_argument(m, i))
+    if (!tp_range_decides(m, i) && !tp_fuse_defers(m, i) && !tp_fuse_awaits_dot(m, i) && !shows_argument(m, i))
         compute(m, i);
     tp_fixed_note(m, i);
     if (m->request->coverage && (i->prim == TP_P_WHERE || i->prim == TP_P_MASKED_LOAD)) {

@@ -41,6 +41,26 @@ static size_t strip_of(const tp_machine *m)
     return m->request->strip ? m->request->strip : STRIP;
 }
 
+/* Three statements that follow each other, and nobody else looks at product and sum. */
+static void find_sums(tp_machine *m, const tp_region *r)
+{
+    for (uint32_t n = 0; n < r->len; n++) {
+        const tp_statement *s = &r->at[n];
+        find_sums(m, &s->test);
+        find_sums(m, &s->body);
+        find_sums(m, &s->orelse);
+        if (n + 2 >= r->len || s->kind != TP_COMPUTE || s->inst->prim != TP_P_DOT || s[1].kind != TP_COMPUTE)
+            continue;
+        const tp_inst *product = s->inst, *sum = s[1].inst;
+        const tp_vid *args = product->args;
+        m->added[product->out] = sum->prim == TP_P_ADD && sum->args[1] == product->out && s[2].kind == TP_PUT &&
+                                 s[2].value == sum->out && m->uses[product->out] == 1 && m->uses[sum->out] == 1 &&
+                                 m->fixed[product->out] == TP_VARIES && m->values[product->out].dtype == TP_F32 &&
+                                 tp_is_float(m->values[args[0]].dtype) && m->values[args[0]].dtype != TP_F64 &&
+                                 m->values[args[1]].dtype != TP_F64;
+    }
+}
+
 void tp_fuse_prepare(tp_machine *m)
 {
     if (!tp_may_defer(m))
@@ -49,6 +69,8 @@ void tp_fuse_prepare(tp_machine *m)
     m->group->number = TP_NEWN(m->arena, uint32_t, m->k->body->values.len);
     if (!m->uses)
         tp_uses_count(m);
+    m->added = TP_NEWN(m->arena, bool, m->k->body->values.len);
+    find_sums(m, &m->k->body->statements);
 }
 
 /* Is it computed element by element, with no way to trap or to be undefined where its arguments are defined? */
@@ -461,5 +483,45 @@ bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read,
     to.data = stays ? to.own : NULL;
     to.viewed = false;
     compute_group(m, is, &(sink){&to, read, ctx});
+    return true;
+}
+
+/* ---- r[...] = r[...] + dot(a, b): each element of the product is added to what stays where it is ---- */
+
+bool tp_fuse_awaits_dot(tp_machine *m, const tp_inst *i)
+{
+    if (i->prim != TP_P_DOT || !m->added || !m->added[i->out])
+        return false;
+    tp_cells *out = &m->values[i->out];
+    uint32_t n = tp_count_waiting(m, i);
+    for (uint32_t a = 0; a < 2; a++)
+        if (m->values[i->args[a]].state != TP_CLEAN || m->assigned[i->args[a]])
+            return false;
+    if (n > TP_MOST_WAITING)
+        return false;
+    out->state = TP_CLEAN;
+    out->waits = i;
+    out->behind = n;
+    return true;
+}
+
+bool tp_fuse_adds_dot(tp_machine *m, tp_vid v, tp_cells *to)
+{
+    const tp_inst *sum = m->values[v].waits,
+                  *product = sum && sum->prim == TP_P_ADD ? m->values[sum->args[1]].waits : NULL;
+    if (!product || !m->added || !m->added[product->out])
+        return false;
+    const tp_cells *old = &m->values[sum->args[0]];
+    bool there = !old->waits && old->data == to->data && !old->viewed && !to->viewed && tp_same_shape(old, to) &&
+                 old->state == TP_CLEAN && to->dtype == TP_F32;
+    for (uint32_t a = 0; there && a < 2; a++) {
+        tp_settle(m, product->args[a]);
+        there &= !tp_overlap(&m->values[product->args[a]], to);
+    }
+    if (!there)
+        return false;
+    tp_add_dot(m, product, to->data);
+    m->values[v].waits = m->values[product->out].waits = NULL;
+    to->state = TP_CLEAN;
     return true;
 }

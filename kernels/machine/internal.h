@@ -134,7 +134,7 @@ typedef struct tp_machine {
     tp_chain *chain;           /* chain.c: operations whose planes are still to be computed */
     tp_group *group;           /* fuse.c: room for operations that are computed together; NULL: none wait */
     bool *shows;               /* shown.c, per value: a load that may show its operand's memory; NULL: none may */
-    bool *added;               /* dot.c, per value: a product that the next statements add to an operand; NULL: none */
+    bool *added;               /* fuse.c, per value: a product that the next statements add to an operand; NULL: none */
     uint32_t *uses;            /* uses.c: per value: places that look at it; 2: one that may do so again */
     size_t piece;              /* elements of a strip, about */
     tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
@@ -211,6 +211,10 @@ bool tp_fuse_defers(tp_machine *m, const tp_inst *i);
 bool tp_fuse_settles(tp_machine *m, tp_vid v);
 /* ... to the memory of `to`, which nobody else looks at; false: nothing was done. */
 bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to);
+/* Is the product of i added to an operand next? Then it waits. */
+bool tp_fuse_awaits_dot(tp_machine *m, const tp_inst *i);
+/* v is the sum of what `to` holds and of a product that waits: add it there; false: nothing was done. */
+bool tp_fuse_adds_dot(tp_machine *m, tp_vid v, tp_cells *to);
 /* ... and let somebody look at the rows of its last dimension, in order: n elements from element `at` of row `row` on,
  * of which pieces that do not end a row are `multiple`s. False: nothing was done. */
 typedef void (*tp_row_reader)(void *ctx, size_t row, size_t at, const void *data, size_t n);
@@ -396,12 +400,8 @@ void tp_exec_structural(tp_machine *m, const tp_inst *i);
 /* Trap: nobody says what p does. */
 _Noreturn void tp_no_meaning(tp_machine *m, tp_prim p);
 void tp_exec_dot(tp_machine *m, const tp_inst *i);
-/* dot.c: products that are added to an operand in place; nothing with a domain, or where coverage is counted */
-void tp_dot_prepare(tp_machine *m); /* after tp_fuse_prepare() */
-/* Is the product of i added to an operand next? Then it waits. */
-bool tp_dot_waits(tp_machine *m, const tp_inst *i);
-/* v is the sum of what `to` holds and of a product that waits: add it there; false: nothing was done. */
-bool tp_dot_adds(tp_machine *m, tp_vid v, tp_cells *to);
+/* The product of i, of float32 and of cells that are there and clean, is added to `onto`; NULL: its result is that. */
+void tp_add_dot(tp_machine *m, const tp_inst *i, float *onto);
 void tp_exec_cast(tp_machine *m, const tp_inst *i);
 
 /* reduce.c */

@@ -643,7 +643,6 @@ void tp_walk_prepare(tp_machine *m)
     tp_fixed_prepare(m);
     tp_chain_prepare(m);
     tp_fuse_prepare(m);
-    tp_dot_prepare(m);
     tp_shown_prepare(m);
     lay_out(m);
 }
