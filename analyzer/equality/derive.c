@@ -54,6 +54,12 @@ static uint32_t of_element(writing *w, uint32_t operand, uint32_t rank, const tp
     return add_node(w, n);
 }
 
+/* What a recurrence was before that turn. */
+static uint32_t of_held(writing *w, tp_expr turn)
+{
+    return add_node(w, (tp_real_node){.kind = TP_REAL_HELD, .e = turn});
+}
+
 static uint32_t of_choice(writing *w, tp_expr e, uint32_t yes, uint32_t no)
 {
     return add_node(w, (tp_real_node){.kind = TP_REAL_IF, .e = e, .nargs = 2, .arg = {yes, no}});
@@ -70,16 +76,55 @@ static uint32_t of_prim(writing *w, tp_prim prim, int64_t exponent, const uint32
 
 static uint32_t of_sum(writing *w, uint32_t id);
 
+static uint32_t under(writing *w, const tp_expr *guard, uint32_t n, uint32_t body, uint32_t outside)
+{
+    for (uint32_t i = 0; i < n; i++)
+        body = of_choice(w, guard[i], body, outside);
+    return body;
+}
+
+static uint32_t over_one(writing *w, tp_real_kind kind, tp_prim prim, uint32_t counter, tp_expr extent, uint32_t body)
+{
+    return add_node(w, (tp_real_node){.kind = kind,
+                                      .op = kind == TP_REAL_SCAN ? TP_S("") : tp_str_c(tp_prim_info(prim)->name),
+                                      .counters = 1,
+                                      .counter = {counter},
+                                      .extent = {extent},
+                                      .nargs = 1,
+                                      .arg = {body}});
+}
+
+/* The sum over its counters of its body, as laws of sums make it; without counters the body. */
+static uint32_t of_summed(writing *w, const atom *a)
+{
+    uint32_t body = under(w, a->guard, a->nguards, of_sum(w, a->arg[0]), ratio(w, 0, 1));
+    for (uint32_t i = a->counters; i-- > 0;)
+        body = over_one(w, TP_REAL_FOLD, TP_P_SUM, a->counter[i], a->extent[i], body);
+    return body;
+}
+
+static uint32_t of_scan(writing *w, uint32_t counter, tp_expr extent, uint32_t body, uint32_t init)
+{
+    uint32_t scan = over_one(w, TP_REAL_SCAN, TP_P_SCAN, counter, extent, body);
+    tp_real_node *n = &w->reals.at[scan - 1];
+    n->nargs = 2;
+    n->arg[1] = init;
+    return scan;
+}
+
 /* A fold exactly as it is. */
 static uint32_t of_fold(writing *w, const atom *a)
 {
+    if (a->prim == TP_P_SCAN) {
+        uint32_t turn = of_sum(w, a->arg[0]), init = of_sum(w, a->arg[1]);
+        return of_scan(w, a->counter[0], a->extent[0], turn, init);
+    }
     tp_real_node n = {
         .kind = TP_REAL_OVER, .op = tp_str_c(tp_prim_info(a->prim)->name), .counters = a->counters, .nargs = 1};
     bool adds = a->prim == TP_P_SUM;
     uint32_t body = of_sum(w, a->arg[0]),
              outside = adds ? ratio(w, 0, 1) : number(w, a->prim == TP_P_MAX ? -(double)INFINITY : (double)INFINITY);
-    for (uint32_t i = 0; i < a->nguards; i++)
-        body = of_choice(w, a->guard[i], body, outside);
+    body = under(w, a->guard, a->nguards, body, outside);
     for (uint32_t i = 0; i < a->counters; i++) {
         n.counter[i] = a->counter[i];
         n.extent[i] = a->extent[i];
@@ -97,7 +142,7 @@ static uint32_t of_atom(writing *w, const atom *a)
         return a->number ? add_node(w, (tp_real_node){.kind = TP_REAL_NUMBER, .op = TP_S("log2(e)")})
                          : number(w, a->real);
     case ATOM_INDEX: return of_index(w, a->e);
-    case ATOM_ELEMENT: return of_element(w, a->operand, a->rank, a->at);
+    case ATOM_ELEMENT: return a->number == T_HELD ? of_held(w, a->at[0]) : of_element(w, a->operand, a->rank, a->at);
     case ATOM_FOLD: return of_fold(w, a);
     case ATOM_INVERSE: return apply(w, "/", ratio(w, 1, 1), of_sum(w, a->arg[0]));
     case ATOM_APPLY: break;
@@ -125,9 +170,7 @@ static uint32_t of_product(writing *w, const product *p)
     }
     if (p->exponent)
         r = apply(w, "*", r, apply(w, "exp", of_sum(w, p->exponent), 0));
-    for (uint32_t i = 0; i < p->nguards; i++)
-        r = of_choice(w, p->guard[i], r, ratio(w, 0, 1));
-    return r;
+    return under(w, p->guard, p->nguards, r, ratio(w, 0, 1));
 }
 
 /* The number under which a node is known, or 0. */
@@ -170,19 +213,14 @@ static uint32_t of_term(writing *w, term t, bool decides)
     case T_INTEGER: r = of_index(w, n.e); break;
     case T_REAL: r = number(w, n.real); break;
     case T_READ: r = of_element(w, n.operand, n.rank, n.at); break;
+    case T_HELD: r = of_held(w, n.at[0]); break;
     case T_BEFORE: /* placeholders of steps: no term of an output has them */
     case T_AFTER:
-    case T_HELD:
     case T_TURN: r = number(w, (double)NAN); break;
     case T_SELECT: r = of_choice(w, n.e, arg[0], arg[1]); break;
     case T_FOLD:
-        r = add_node(w, (tp_real_node){.kind = TP_REAL_FOLD,
-                                       .op = tp_str_c(tp_prim_info(n.prim)->name),
-                                       .counters = 1,
-                                       .counter = {n.sym},
-                                       .extent = {n.e},
-                                       .nargs = 1,
-                                       .arg = {arg[0]}});
+        r = n.prim == TP_P_SCAN ? of_scan(w, n.sym, n.e, arg[0], arg[1])
+                                : over_one(w, TP_REAL_FOLD, n.prim, n.sym, n.e, arg[0]);
         break;
     case T_APPLY: {
         int64_t exponent = 0;
@@ -218,11 +256,35 @@ static void put_claim(summary *s, const premises *p, tp_derivation *d)
     d->npremises = o.npremises + p->n;
 }
 
+static uint32_t fold_after(writing *w, const kept_step *x)
+{
+    uint32_t init;
+    switch (x->law) {
+    case TP_LAW_COUNT: return of_index(w, x->count);
+    case TP_LAW_NOTHING: return ratio(w, 0, 1);
+    case TP_LAW_HOLDS: return ratio(w, 1, 1);
+    case TP_LAW_POINT: return of_summed(w, &x->after);
+    case TP_LAW_RECURRENCE: init = of_sum(w, x->after.arg[1]); return apply(w, "+", init, of_summed(w, &x->after));
+    case TP_LAW_DIGITS:
+    case TP_LAW_SPLIT:
+    case TP_LAW_UNDER:
+    case TP_LAW_GUARD:
+    case TP_LAW_POINTS:
+    case TP_LAW_INDEX:
+#define LAW(...)
+#define OPEN(id, ...) case TP_LAW_##id:
+#include "smt/trust/laws.def"
+    case TP_ALL_LAWS: break;
+    }
+    return of_fold(w, &x->after);
+}
+
 static tp_law_step step_of(writing *w, const kept_step *x)
 {
+    uint32_t before = x->law == TP_LAW_HOLDS ? ratio(w, 1, 1) : of_fold(w, &x->before);
     return (tp_law_step){.law = x->law,
-                         .from = of_fold(w, &x->before),
-                         .to = x->law == TP_LAW_COUNT ? of_index(w, x->count) : of_fold(w, &x->after),
+                         .from = under(w, x->around.guard, x->around.nguards, before, ratio(w, 0, 1)),
+                         .to = fold_after(w, x),
                          .k = x->k,
                          .t = x->t,
                          .sides = x->sides,
@@ -239,8 +301,10 @@ static tp_derivation *write_derivation(summary *s, const premises *p, term kerne
     tp_law_step *steps = TP_NEWN(s->arena, tp_law_step, r->steps.len + r->exchanges.len);
     *d = (tp_derivation){.p = s->p, .sides = r->sides.at, .nsides = r->sides.len, .steps = steps};
     put_claim(s, p, d);
-    for (uint32_t i = 0; i < r->steps.len; i++)
-        steps[d->nsteps++] = step_of(&w, r->steps.at[i]);
+    for (int holds = 1; holds >= 0; holds--) /* what holds throughout comes first: later steps are read with it */
+        for (uint32_t i = 0; i < r->steps.len; i++)
+            if ((r->steps.at[i]->law == TP_LAW_HOLDS) == holds)
+                steps[d->nsteps++] = step_of(&w, r->steps.at[i]);
     for (uint32_t i = 0; i < r->exchanges.len; i++) /* what is left is outside of all folds */
         steps[d->nsteps++] = (tp_law_step){.law = TP_LAW_INDEX,
                                            .sides = &r->because.at[i],
@@ -289,7 +353,7 @@ void record_equal(summary *s, const premises *p, term kernel, term reference, tp
         out->unreplayed = tp_printf(s->arena, "`%.*s`: the kernel reads tables", TP_FMT(output));
         return;
     }
-    if ((out->open >> TP_LAW_FIRST & 1) || (out->open >> TP_LAW_RECURRENCE & 1)) {
+    if (out->open >> TP_LAW_FIRST & 1) {
         out->unreplayed = tp_printf(s->arena, "`%.*s`: argmax has no schema", TP_FMT(output));
         return;
     }

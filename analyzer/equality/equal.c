@@ -110,6 +110,7 @@ static bool folds_match(summary *s, const premises *p, const atom *a, const atom
     bool yes = sums_equal(s, &here, x.body, y.body, cases);
     if (yes) {
         atom left = over_points(s, a, straight, symbol, x.body), right = over_points(s, b, order, symbol, y.body);
+        right.arg[1] = left.arg[1]; /* of recurrences: how they begin is compared elsewhere */
         record_fold(s, TP_LAW_POINTS, &left, &right, 0, 0, m);
     }
     record_forget(s, m);
@@ -403,7 +404,6 @@ bool terms_equal(summary *s, const premises *p, term a, term b, bool reference)
     uint32_t left = sum_without_nothing(s, p, x), right = sum_without_nothing(s, p, y);
     if (left == x && right == y)
         return false;
-    record_open(s, TP_LAW_NOTHING);
     return sums_equal(s, p, left, right, MAX_CASES);
 }
 

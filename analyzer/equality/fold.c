@@ -327,15 +327,18 @@ static bool drop_counter(summary *s, atom *f, uint32_t k)
     for (uint32_t i = 0; i < f->counters; i++)
         if (tp_expr_mentions(s->p, is, f->counter[i]) || tp_expr_mentions(s->p, f->extent[k], f->counter[i]))
             return false;
-    tp_expr *with = TP_NEWN(s->arena, tp_expr, n), there = tp_op2(s->p, TP_E_GE, is, tp_const(s->p, 0));
+    const atom before = *f;
+    record_mark m = record_here(s);
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
     with[sym] = is;
-    there = tp_op2(s->p, TP_E_AND, there, tp_op2(s->p, TP_E_LT, is, f->extent[k]));
-    for (uint32_t i = 0; i < f->nguards; i++)
-        if (tp_expr_mentions(s->p, f->guard[i], sym))
-            there = tp_op2(s->p, TP_E_AND, there, tp_expr_subst(s->p, f->guard[i], with, n));
-    if (!summary_proves(s, &nothing, there))
+    /* one by one: a condition may speak of other counters, whose ranges may be empty */
+    bool there = summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, is, tp_const(s->p, 0))) &&
+                 summary_proves(s, &nothing, tp_op2(s->p, TP_E_LT, is, f->extent[k]));
+    for (uint32_t i = 0; i < f->nguards && there; i++)
+        there = !tp_expr_mentions(s->p, f->guard[i], sym) ||
+                summary_proves(s, &nothing, tp_expr_subst(s->p, f->guard[i], with, n));
+    if (!there)
         return false;
-    record_open(s, TP_LAW_POINT);
     for (uint32_t i = 0; i < f->nguards; i++)
         if (!tp_expr_mentions(s->p, f->guard[i], sym))
             f->guard[kept++] = f->guard[i];
@@ -347,15 +350,19 @@ static bool drop_counter(summary *s, atom *f, uint32_t k)
     f->counters--;
     memmove(&f->counter[k], &f->counter[k + 1], (f->counters - k) * sizeof *f->counter);
     memmove(&f->extent[k], &f->extent[k + 1], (f->counters - k) * sizeof *f->extent);
+    record_exchange(s, tp_sym(s->p, sym), is);
+    record_fold(s, TP_LAW_POINT, &before, f, k, 0, m);
+    record_forget(s, m);
     return true;
 }
 
-static bool drop_counters(summary *s, atom *f)
+/* The sum that is left is summed again, and may lose another counter then. */
+static bool drop_some_counter(summary *s, atom *f)
 {
-    uint32_t before = f->counters;
-    for (uint32_t k = 0; k < f->counters;)
-        k += !drop_counter(s, f, k);
-    return f->counters < before;
+    for (uint32_t k = 0; k < f->counters; k++)
+        if (drop_counter(s, f, k))
+            return true;
+    return false;
 }
 
 /* The sum of one product: what does not depend on the counter moves out. */
@@ -405,7 +412,7 @@ static uint32_t summed_product(summary *s, uint32_t sym, tp_expr extent, const p
     f.arg[0] = sum_intern(s, &inner, 1);
     fold_normalise(s, &f);
     uint32_t count;
-    if (drop_counters(s, &f))
+    if (drop_some_counter(s, &f))
         return sum_multiply(s, sum_intern(s, &outer, 1), fold_again(s, &f, f.arg[0]));
     if (is_count(s, &f, &count))
         return sum_multiply(s, sum_intern(s, &outer, 1), count);

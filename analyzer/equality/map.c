@@ -82,6 +82,15 @@ uint32_t sum_subst(summary *s, uint32_t id, const tp_expr *with, uint32_t n)
     return sum_map(s, id, put_in, &(substitution){with, n});
 }
 
+static bool holds(summary *s, const premises *p, tp_expr condition)
+{
+    record_mark m = record_here(s);
+    bool yes = summary_proves(s, p, condition);
+    if (yes)
+        record_truth(s, condition, m);
+    return yes;
+}
+
 uint32_t sum_under(summary *s, const premises *p, uint32_t id)
 {
     const sum a = *sum_get(s, id);
@@ -94,8 +103,8 @@ uint32_t sum_under(summary *s, const premises *p, uint32_t id)
         memset(at[n].guard, 0, sizeof at[n].guard);
         for (uint32_t g = 0; g < a.at[i].nguards && !is_0; g++) {
             tp_expr guard = a.at[i].guard[g];
-            is_0 = summary_proves(s, p, condition_normal(s, guard, true));
-            if (!is_0 && !summary_proves(s, p, guard))
+            is_0 = holds(s, p, condition_normal(s, guard, true));
+            if (!is_0 && !holds(s, p, guard))
                 at[n].guard[at[n].nguards++] = guard;
         }
         n += !is_0;

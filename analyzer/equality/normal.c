@@ -190,11 +190,14 @@ static uint32_t scan_of_term(summary *s, const term_node *n)
     atom f = {.kind = ATOM_FOLD, .prim = TP_P_SCAN, .counters = 1, .counter = {n->sym}, .extent = {n->e}};
     atom held = {.kind = ATOM_ELEMENT, .number = T_HELD, .rank = 1, .at = {tp_sym(s->p, n->sym)}};
     uint32_t part;
-    record_open(s, TP_LAW_RECURRENCE);
     f.arg[0] = sum_of_term(s, n->arg[0]);
     f.arg[1] = sum_of_term(s, n->arg[1]);
-    if (adds_to_held(s, f.arg[0], atom_intern(s, &held), &part))
+    if (adds_to_held(s, f.arg[0], atom_intern(s, &held), &part)) {
+        atom turns = f;
+        turns.arg[0] = part;
+        record_fold(s, TP_LAW_RECURRENCE, &f, &turns, 0, 0, record_here(s));
         return sum_add(s, f.arg[1], fold_sum(s, n->sym, n->e, part), 1);
+    }
     product p = product_of(1, 1);
     product_factor(s, &p, fold_intern(s, &f), 1);
     return sum_intern(s, &p, 1);

@@ -13,13 +13,18 @@ static premises with_guards(summary *s, const premises *p, const tp_expr *guard,
     return r;
 }
 
-/* Of an opened sum: where p holds, some guard contradicts the others. */
-static bool has_no_points(summary *s, const premises *p, const atom *f)
+/* Of an opened sum: where p holds, and with it the guards of `around`, some guard contradicts the others. */
+static bool has_no_points(summary *s, const premises *p, const product *around, const atom *f)
 {
     for (uint32_t g = 0; g < f->nguards; g++) {
         premises others = with_guards(s, p, f->guard, f->nguards, g);
-        if (summary_proves(s, &others, condition_normal(s, f->guard[g], true)))
-            return true;
+        record_mark m = record_here(s);
+        if (!summary_proves(s, &others, condition_normal(s, f->guard[g], true)))
+            continue;
+        record_exchange(s, f->guard[g], tp_const(s->p, 0));
+        record_nothing(s, around, f, m);
+        record_forget(s, m);
+        return true;
     }
     return false;
 }
@@ -29,7 +34,7 @@ static uint32_t fold_without(summary *s, const premises *p, const product *x, ui
 {
     product others = product_without(x, which);
     atom f = fold_open(s, x->factor[which].atom);
-    if (sum_is_defined(s, f.arg[0]) && product_is_defined(s, &others) && has_no_points(s, p, &f))
+    if (sum_is_defined(s, f.arg[0]) && product_is_defined(s, &others) && has_no_points(s, p, x, &f))
         return sum_constant(s, 0);
     premises here = with_guards(s, p, f.guard, f.nguards, f.nguards);
     uint32_t body = sum_without_nothing(s, &here, f.arg[0]);

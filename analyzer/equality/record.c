@@ -76,6 +76,21 @@ void record_fold(summary *s, tp_law law, const atom *before, const atom *after, 
     x->t = t;
 }
 
+void record_truth(summary *s, tp_expr condition, record_mark m)
+{
+    record_exchange(s, condition, tp_const(s->p, 1));
+    new_step(s, TP_LAW_HOLDS, m);
+    record_forget(s, m);
+}
+
+void record_nothing(summary *s, const product *around, const atom *f, record_mark m)
+{
+    kept_step *x = new_step(s, TP_LAW_NOTHING, m);
+    x->before = *f;
+    x->around.nguards = around->nguards;
+    memcpy(x->around.guard, around->guard, sizeof around->guard);
+}
+
 void record_count(summary *s, const atom *f, tp_expr end, record_mark m)
 {
     kept_step *x = new_step(s, TP_LAW_COUNT, m);

@@ -7,7 +7,8 @@
 typedef struct kept_step {
     tp_law law;
     atom before, after;
-    tp_expr count; /* COUNT: in place of after */
+    tp_expr count;  /* COUNT: in place of after */
+    product around; /* NOTHING: likewise, the conditions around `before` */
     uint32_t k, t;
     const uint32_t *sides;
     const tp_exchange *exchanges;

@@ -187,6 +187,10 @@ uint32_t sum_limit(summary *s, uint32_t id, bool assumed);
 
 /* record.c: fold `before` is fold `after`, by that law; k, t: positions of counters. */
 void record_fold(summary *s, tp_law law, const atom *before, const atom *after, uint32_t k, uint32_t t, record_mark m);
+/* That condition holds where it was asked for. */
+void record_truth(summary *s, tp_expr condition, record_mark m);
+/* Under the conditions of that product the sum has no points. */
+void record_nothing(summary *s, const product *around, const atom *f, record_mark m);
 /* It is as many as `end`. */
 void record_count(summary *s, const atom *f, tp_expr end, record_mark m);
 

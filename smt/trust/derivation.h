@@ -25,6 +25,8 @@ typedef enum tp_real_kind {
     TP_REAL_IF,      /* arg[0] where `e` holds, else arg[1] */
     TP_REAL_FOLD,    /* `op` of arg[0] over one counter; what is a sum inside joins it */
     TP_REAL_OVER,    /* the same over several counters, exactly as written */
+    TP_REAL_SCAN,    /* arg[1] before the turns of one counter, arg[0] after each */
+    TP_REAL_HELD,    /* what it was before the turn `e`, the counter of the SCAN around it */
     TP_REAL_APPLY,   /* `op` of the arguments; `number` belongs to the operation */
     TP_REAL_KINDS
 } tp_real_kind;
@@ -41,6 +43,25 @@ typedef struct tp_real_node {
     tp_expr extent[TP_REAL_COUNTERS];   /* over earlier counters, too */
     uint32_t arg[3];
 } tp_real_node;
+
+/* How many arguments such a node has; an operation: at most. */
+static inline uint32_t tp_real_arity(tp_real_kind kind)
+{
+    switch (kind) {
+    case TP_REAL_APPLY: return 3;
+    case TP_REAL_IF:
+    case TP_REAL_SCAN: return 2;
+    case TP_REAL_FOLD:
+    case TP_REAL_OVER: return 1;
+    case TP_REAL_INTEGER:
+    case TP_REAL_RATIO:
+    case TP_REAL_NUMBER:
+    case TP_REAL_READ:
+    case TP_REAL_HELD:
+    case TP_REAL_KINDS: break;
+    }
+    return 0;
+}
 
 typedef enum tp_law {
 #define LAW(id, name, statement) TP_LAW_##id,
@@ -70,10 +91,11 @@ typedef struct tp_exchange {
 typedef struct tp_law_step {
     tp_law law;
     uint32_t from, to;     /* nodes */
-    uint32_t k, t;         /* DIGITS, SPLIT: positions of counters */
+    uint32_t k, t;         /* DIGITS, SPLIT, POINT: positions of counters */
     const uint32_t *sides; /* positions in `sides`, from 0 */
     uint32_t nsides;
-    const tp_exchange *exchanges; /* UNDER, POINTS, INDEX */
+    const tp_exchange
+        *exchanges; /* UNDER, POINTS, INDEX; POINT: the counter's value; NOTHING, HOLDS: a condition, 0 or 1 */
     uint32_t nexchanges;
 } tp_law_step;
 

@@ -1,7 +1,8 @@
 /* Derivations as lines of a file of certificates. */
 #include "smt/trust/rows.h"
 
-static const char *const KINDS[TP_REAL_KINDS] = {"integer", "ratio", "number", "read", "if", "fold", "over", "apply"};
+static const char *const KINDS[TP_REAL_KINDS] = {"integer", "ratio", "number", "read", "if",
+                                                 "fold",    "over",  "scan",   "held", "apply"};
 
 /* ---- writing ---- */
 
@@ -29,7 +30,7 @@ static json *real_of(tp_row_writer *w, const tp_real_node *r)
     add(row, json_object_new_string(KINDS[r->kind]));
     if (r->kind == TP_REAL_NUMBER || r->kind == TP_REAL_FOLD || r->kind == TP_REAL_OVER || r->kind == TP_REAL_APPLY)
         add(row, tp_jsonc_string(r->op));
-    if (r->kind == TP_REAL_INTEGER || r->kind == TP_REAL_IF)
+    if (r->kind == TP_REAL_INTEGER || r->kind == TP_REAL_IF || r->kind == TP_REAL_HELD)
         add(row, tp_row_of_expr(w, r->e));
     if (r->kind == TP_REAL_RATIO) {
         add(row, integer(r->num));
@@ -153,7 +154,7 @@ static tp_real_node read_real(tp_row_reader *r, const tp_json *row)
         wrong(r, row, "there is no such node");
     if (n.kind == TP_REAL_NUMBER || n.kind == TP_REAL_FOLD || n.kind == TP_REAL_OVER || n.kind == TP_REAL_APPLY)
         n.op = tp_row_item(r, row, at++, TP_J_STRING)->u.string;
-    if (n.kind == TP_REAL_INTEGER || n.kind == TP_REAL_IF)
+    if (n.kind == TP_REAL_INTEGER || n.kind == TP_REAL_IF || n.kind == TP_REAL_HELD)
         n.e = tp_row_expr(r, tp_row_item(r, row, at++, TP_J_INT));
     if (n.kind == TP_REAL_RATIO) {
         n.num = tp_row_item(r, row, at++, TP_J_INT)->u.integer;
@@ -164,11 +165,11 @@ static tp_real_node read_real(tp_row_reader *r, const tp_json *row)
         for (; at < row->u.items.n && n.rank < TP_REAL_RANK; at++)
             n.at[n.rank++] = tp_row_expr(r, tp_row_item(r, row, at, TP_J_INT));
     }
-    if (n.kind == TP_REAL_FOLD || n.kind == TP_REAL_OVER)
+    if (n.kind == TP_REAL_FOLD || n.kind == TP_REAL_OVER || n.kind == TP_REAL_SCAN)
         read_counters(r, tp_row_item(r, row, at++, TP_J_ARRAY), &n);
     if (n.kind == TP_REAL_APPLY)
         n.number = tp_row_item(r, row, at++, TP_J_INT)->u.integer;
-    most = n.kind == TP_REAL_APPLY ? 3 : n.kind == TP_REAL_IF ? 2 : n.kind >= TP_REAL_FOLD ? 1 : 0;
+    most = tp_real_arity(n.kind);
     for (; at < row->u.items.n && n.nargs < most; at++)
         n.arg[n.nargs++] = tp_row_small(r, tp_row_item(r, row, at, TP_J_INT));
     if (at != row->u.items.n)

@@ -107,14 +107,38 @@ bool tp_reals_guard(tp_reals *f, tp_expr condition, guard *g)
     return compares(f, condition, g);
 }
 
+guard tp_reals_guard_at(tp_reals *f, guard g, const tp_real_view *view)
+{
+    return guard_of(f, g.kind, tp_reals_index(f, g.e, view));
+}
+
+guard tp_reals_negated(tp_reals *f, guard g)
+{
+    return tp_real_negate(f, g);
+}
+
+/* 1: it holds, -1: it does not, 0: that depends. */
+static int truth_of(tp_reals *f, const guard *g)
+{
+    tp_bigpoly q = tp_real_polynomial(f, g->e, NULL);
+    mpz_srcptr v = tp_big_value(&f->big, &q);
+    if (v)
+        return (g->kind == 0 ? mpz_sgn(v) >= 0 : (mpz_sgn(v) == 0) == (g->kind == 1)) ? 1 : -1;
+    for (uint32_t i = 0; i < f->truths.len; i++) {
+        tp_real_truth *t = &f->truths.at[i];
+        bool yes = tp_str_eq(t->key, g->key), no = tp_str_eq(t->opposite, g->key);
+        t->used |= yes || no;
+        if (yes || no)
+            return yes ? 1 : -1;
+    }
+    return 0;
+}
+
 static const form *by_guard(tp_reals *f, guard g, bool negate, const form *yes, const form *no)
 {
-    tp_bigpoly q = tp_real_polynomial(f, g.e, NULL);
-    mpz_srcptr v = tp_big_value(&f->big, &q);
-    if (v) {
-        bool holds = g.kind == 0 ? mpz_sgn(v) >= 0 : (mpz_sgn(v) == 0) == (g.kind == 1);
-        return holds != negate ? yes : no;
-    }
+    int truth = truth_of(f, &g);
+    if (truth)
+        return (truth > 0) != negate ? yes : no;
     guard opposite = tp_real_negate(f, g);
     return tp_real_plus(f, tp_reals_under(f, yes, negate ? opposite : g), tp_reals_under(f, no, negate ? g : opposite),
                         1);
@@ -218,8 +242,7 @@ static const guard *some_guard(const form *x)
     return NULL;
 }
 
-/* x where g holds. */
-static const form *where(tp_reals *f, const form *x, guard g)
+const form *tp_reals_where(tp_reals *f, const form *x, guard g)
 {
     product *at = TP_NEWN(f->arena, product, x->n + 1);
     tp_str opposite = tp_real_negate(f, g).key;
@@ -338,8 +361,8 @@ static const form *apply_guarded(tp_reals *f, tp_str op, int64_t number, const f
     const form *yes[3], *no[3];
     guard is = *g, not = tp_real_negate(f, *g);
     for (uint32_t i = 0; i < nargs; i++) {
-        yes[i] = where(f, arg[i], is);
-        no[i] = where(f, arg[i], not );
+        yes[i] = tp_reals_where(f, arg[i], is);
+        no[i] = tp_reals_where(f, arg[i], not );
     }
     return by_guard(f, is, false, apply_guarded(f, op, number, yes, nargs, depth + 1),
                     apply_guarded(f, op, number, no, nargs, depth + 1));
@@ -417,6 +440,29 @@ static bool form_mentions(tp_reals *f, const form *x, uint32_t sym)
     return yes;
 }
 
+static bool atom_holds(tp_reals *f, const atom *a, uint32_t sym)
+{
+    bool yes = a->kind == TP_REAL_HELD && mentions(f, a->e, sym);
+    for (uint32_t i = 0; i < a->counters; i++)
+        if (a->counter[i] == sym)
+            tp_reals_stop(f, "a counter is bound twice");
+    for (uint32_t i = 0; i < a->nargs && !yes; i++)
+        yes = tp_reals_holds(f, a->arg[i], sym);
+    return yes;
+}
+
+bool tp_reals_holds(tp_reals *f, const form *x, uint32_t sym)
+{
+    bool yes = false;
+    tp_bigs_spend(&f->big, 1);
+    for (uint32_t i = 0; i < x->n && !yes; i++) {
+        yes = x->at[i].exponent && tp_reals_holds(f, x->at[i].exponent, sym);
+        for (uint32_t k = 0; k < x->at[i].nfactors && !yes; k++)
+            yes = atom_holds(f, x->at[i].factor[k].atom, sym);
+    }
+    return yes;
+}
+
 /* Does it speak of a counter of a? */
 static bool speaks(tp_reals *f, const product *part, const atom *a)
 {
@@ -489,6 +535,16 @@ static const form *sum_over(tp_reals *f, const atom *over, const form *body, boo
     return total;
 }
 
+const form *tp_reals_plus(tp_reals *f, const form *a, const form *b)
+{
+    return tp_real_plus(f, a, b, 1);
+}
+
+const form *tp_reals_sum(tp_reals *f, const atom *over, const form *body)
+{
+    return sum_over(f, over, body, true);
+}
+
 static bool is_unit(const tp_real_node *r, tp_str fold)
 {
     return r->kind == TP_REAL_NUMBER && tp_real_is_op(r->op, tp_real_is_op(fold, "max") ? "-inf" : "inf");
@@ -544,13 +600,23 @@ static void add_counters(tp_reals *f, atom *a, const tp_real_node *r)
     }
 }
 
+/* The counter of a fold names no recurrence. */
+static void must_not_hold(tp_reals *f, const form *x, const atom *a)
+{
+    for (uint32_t i = 0; i < a->counters; i++)
+        if (tp_reals_holds(f, x, a->counter[i]))
+            tp_reals_stop(f, "what a recurrence was is spoken of outside of it");
+}
+
 static const form *fold(tp_reals *f, const tp_real_node *r)
 {
     atom a = {.kind = TP_REAL_FOLD, .op = r->op};
     uint32_t body = r->arg[0];
     add_counters(f, &a, r);
-    if (tp_real_is_op(r->op, "sum"))
+    if (tp_real_is_op(r->op, "sum")) {
+        must_not_hold(f, node(f, body), &a);
         return sum_over(f, &a, node(f, body), r->kind == TP_REAL_FOLD);
+    }
     for (;;) { /* maxima of maxima */
         body = peel(f, &a, body);
         const tp_real_node *inner = &f->d->reals[body - 1];
@@ -561,7 +627,28 @@ static const form *fold(tp_reals *f, const tp_real_node *r)
     }
     a.nargs = 1;
     a.arg[0] = node(f, body);
+    must_not_hold(f, a.arg[0], &a);
     return of_atom(f, &a);
+}
+
+static const form *scan(tp_reals *f, const tp_real_node *r)
+{
+    atom a = {.kind = TP_REAL_SCAN, .nargs = 2};
+    add_counters(f, &a, r);
+    a.arg[0] = node(f, r->arg[0]);
+    a.arg[1] = node(f, r->arg[1]);
+    if (form_mentions(f, a.arg[1], a.counter[0]))
+        tp_reals_stop(f, "a recurrence begins with what speaks of its turns");
+    return of_atom(f, &a);
+}
+
+/* It keeps the name of its recurrence, whatever stands for other symbols. */
+static const form *held(tp_reals *f, const tp_real_node *r)
+{
+    tp_expr e = tp_own_copy(&f->own, r->e);
+    if (!e.id || tp_expr_get(f->own.to, e)->op != TP_E_SYM || !tp_same(e, index_of(f, r->e)))
+        tp_reals_stop(f, "what a recurrence was is named by its counter alone");
+    return plain_atom(f, &(atom){.kind = TP_REAL_HELD, .e = e}, 1);
 }
 
 /* ---- nodes ---- */
@@ -587,6 +674,8 @@ static const form *convert(tp_reals *f, const tp_real_node *r)
     }
     case TP_REAL_FOLD:
     case TP_REAL_OVER: return fold(f, r);
+    case TP_REAL_SCAN: return scan(f, r);
+    case TP_REAL_HELD: return held(f, r);
     case TP_REAL_APPLY: return apply(f, r);
     case TP_REAL_KINDS: break;
     }

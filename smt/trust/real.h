@@ -8,6 +8,7 @@
  *   f(if c a b) = if c f(a) f(b)
  *   sum of a x = a sum of x, sum of (x + y) = sum of x + sum of y, sums of sums as one
  *   square, power, rsqrt, exp2, expm1, logistic, silu, relu by their definitions
+ *   recurrences of the same turns from the same beginning are the same
  *
  * Everything else is an atom: equal when it is written in the same way. Atoms
  * are told by keys: text in which bound counters are numbered by depth.
@@ -70,6 +71,12 @@ typedef struct tp_real_rule {
     bool used;
 } tp_real_rule;
 
+/* A condition that holds throughout. */
+typedef struct tp_real_truth {
+    tp_str key, opposite;
+    bool used;
+} tp_real_truth;
+
 /* How index expressions are read. */
 typedef struct tp_real_view {
     const tp_expr *with; /* per symbol of the checker's pool; NULL: none */
@@ -88,6 +95,7 @@ typedef struct tp_reals {
     TP_VEC(tp_expr) bound;     /* names of bound counters, by depth */
     TP_VEC(tp_exchange) index; /* free index expressions that are others */
     TP_VEC(uint32_t) index_step;
+    TP_VEC(tp_real_truth) truths;
     const tp_real_form **memo;
     tp_real_view view;
     tp_str why;
@@ -99,10 +107,21 @@ _Noreturn void tp_reals_stop(tp_reals *f, const char *why);
 const tp_real_form *tp_reals_of(tp_reals *f, uint32_t node, tp_real_view view);
 /* Equal? */
 bool tp_reals_same(tp_reals *f, const tp_real_form *a, const tp_real_form *b);
+/* The sum of a form over the counters of `over`, laws of sums applied. */
+const tp_real_form *tp_reals_sum(tp_reals *f, const tp_real_atom *over, const tp_real_form *body);
+/* Does it speak of what the recurrence of that counter was? */
+bool tp_reals_holds(tp_reals *f, const tp_real_form *x, uint32_t sym);
 /* The one atom that a form is; NULL: it is more. */
 const tp_real_atom *tp_reals_atom(const tp_real_form *x, tp_str *key);
+/* a + b */
+const tp_real_form *tp_reals_plus(tp_reals *f, const tp_real_form *a, const tp_real_form *b);
+/* The opposite condition; the condition through a view. */
+tp_real_guard tp_reals_negated(tp_reals *f, tp_real_guard g);
+tp_real_guard tp_reals_guard_at(tp_reals *f, tp_real_guard g, const tp_real_view *view);
 /* [guard] x */
 const tp_real_form *tp_reals_under(tp_reals *f, const tp_real_form *x, tp_real_guard g);
+/* x where it holds: without the condition. */
+const tp_real_form *tp_reals_where(tp_reals *f, const tp_real_form *x, tp_real_guard g);
 /* A comparison as a guard; false: it is more than one. */
 bool tp_reals_guard(tp_reals *f, tp_expr condition, tp_real_guard *g);
 /* e through a view. */

@@ -166,13 +166,18 @@ tp_str tp_real_atom_key(tp_reals *f, const atom *a, const scope *s)
     tp_str args[3];
     tp_buf_printf(&b, "(%d %.*s %lld ", a->kind, TP_FMT(a->op), (long long)a->number);
     switch (a->kind) {
-    case TP_REAL_INTEGER: tp_buf_str(&b, key_of(f, a->e, s)); break;
+    case TP_REAL_INTEGER:
+    case TP_REAL_HELD: tp_buf_str(&b, key_of(f, a->e, s)); break;
     case TP_REAL_READ:
         tp_buf_printf(&b, "%u", a->operand);
         for (uint32_t d = 0; d < a->rank; d++)
             tp_buf_printf(&b, ",%.*s", TP_FMT(key_of(f, a->at[d], s)));
         break;
     case TP_REAL_FOLD: put_fold(f, &b, a, s); break;
+    case TP_REAL_SCAN: /* it begins outside of its turns */
+        put_fold(f, &b, a, s);
+        tp_buf_printf(&b, "from{%.*s}", TP_FMT(form_key(f, a->arg[1], s)));
+        break;
     case TP_REAL_APPLY:
         for (uint32_t i = 0; i < a->nargs; i++)
             args[i] = form_key(f, a->arg[i], s);

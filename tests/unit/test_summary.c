@@ -525,8 +525,8 @@ static void gallery(void **state)
 /* ---- laws, one by one ---- */
 
 /* tests/equality: "x-test": {"proven": …, "says": a part of what stops the proof, whatever the rules say, "taken": a
- * pair of constants that were taken as equal, or "" where there is none, "casts": were they taken for the identity?}.
- */
+ * pair of constants that were taken as equal, or "" where there is none, "casts": were they taken for the identity?,
+ * "replayed": the laws of its derivation, which is replayed in full}. */
 static void written_examples(void **state)
 {
     glob_t found;
@@ -547,12 +547,16 @@ static void written_examples(void **state)
             fail_msg("%s: \"%.*s\" does not say \"%.*s\"", found.gl_pathv[i], TP_FMT(g.equality.reason),
                      TP_FMT(says->u.string));
         const tp_json *taken = tp_json_get(tp_json_get(l->spec->doc, "x-test"), "taken"),
-                      *casts = tp_json_get(tp_json_get(l->spec->doc, "x-test"), "casts");
+                      *casts = tp_json_get(tp_json_get(l->spec->doc, "x-test"), "casts"),
+                      *replayed = tp_json_get(tp_json_get(l->spec->doc, "x-test"), "replayed");
         bool listed = taken && taken->u.string.n == 0 && g.equality.constants.len == 0;
         for (uint32_t c = 0; taken && c < g.equality.constants.len; c++)
             listed |= tp_str_eq(g.equality.constants.at[c], taken->u.string);
         if ((taken && !listed) || (casts && casts->u.boolean != g.equality.casts))
             fail_msg("%s: %s", found.gl_pathv[i], casts ? "casts" : "constants that were taken as equal");
+        const char *trust = tp_cstr(l->arena, tp_equality_trust(l->arena, &g.equality));
+        if (replayed && !strstr(trust, tp_printf(l->arena, "(%.*s), ", TP_FMT(replayed->u.string)).p))
+            fail_msg("%s: not replayed by %.*s: %s", found.gl_pathv[i], TP_FMT(replayed->u.string), trust);
         unload(l);
     }
     globfree(&found);
