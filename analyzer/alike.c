@@ -285,6 +285,8 @@ static bool pair_statements(pairing *p, const tp_statement *x, const tp_statemen
     case TP_COPY_WAIT: return pair_waits(p, x, y);
     case TP_SIGNAL:
     case TP_AWAIT: return is_alike(p, x->value, y->value) && same_access(p, x->semaphore, y->semaphore, is_alike);
+    case TP_ENTER:
+    case TP_LEAVE: return x->scope.first == y->scope.first && x->scope.n == y->scope.n;
     case TP_ASSERT: return is_alike(p, x->value, y->value);
     case TP_IF:
         return is_alike(p, x->value, y->value) && pair_regions(p, &x->body, &y->body) &&

@@ -255,6 +255,8 @@ static void walk(reader *r, const tp_region *region, uint32_t context)
         case TP_COPY_WAIT:
         case TP_SIGNAL:
         case TP_AWAIT:
+        case TP_ENTER:
+        case TP_LEAVE:
         case TP_ASSERT: break;
         }
     }

@@ -20,6 +20,8 @@ bool tp_cost_each_operation(const tp_region *region, tp_cost_visitor visit, void
         case TP_COPY_START:
         case TP_COPY_WAIT:
         case TP_SIGNAL:
+        case TP_ENTER:
+        case TP_LEAVE:
         case TP_AWAIT: *why = TP_S("the reference has refs"); return false;
         }
     }

@@ -86,6 +86,16 @@ static void follow_store(tp_demand *d, moment *m, const tp_statement *s)
     m->last[e->operand] = e;
 }
 
+/* A store of nothing to all of each buffer. */
+static void follow_enter(tp_demand *d, moment *m, const tp_statement *s)
+{
+    for (uint32_t o = s->scope.first; o < s->scope.first + s->scope.n; o++) {
+        event *e = event_new(d, EVENT_STORE, -1, m);
+        e->operand = o;
+        m->last[o] = e;
+    }
+}
+
 static void follow(tp_demand *d, moment *m, const tp_region *r);
 
 static void follow_loop(tp_demand *d, moment *m, const tp_statement *s)
@@ -113,9 +123,11 @@ static void follow(tp_demand *d, moment *m, const tp_region *r)
         case TP_COPY_START: /* nobody looks at it in flight (TP504) */
         case TP_PUT: follow_store(d, m, s); break;
         case TP_LOOP: follow_loop(d, m, s); break;
+        case TP_ENTER: follow_enter(d, m, s); break;
         case TP_COPY_WAIT:
         case TP_SIGNAL:
         case TP_AWAIT:
+        case TP_LEAVE:
         case TP_ASSERT: break; /* changes nothing */
         case TP_WHILE:
             for (follow(d, m, &s->test); demand_decide(d, value_now(d, s->value), "a loop condition") != 0;

@@ -45,7 +45,7 @@ struct event {
     moment *when;
     double number;         /* NUMBER */
     uint32_t operand;      /* INPUT, stores and loads; TABLE: the table */
-    const slice *at;       /* stores and loads */
+    const slice *at;       /* stores and loads; NULL: scratch begins, undefined */
     const event *previous; /* stores and loads: the store to the operand before it, in the same step */
 };
 

@@ -159,6 +159,10 @@ static bool read_store(tp_demand *d, const event *after, int64_t lane, scalar *s
     int64_t inside;
     for (const event *e = after; e; e = e->previous) {
         demand_charge(d, 1);
+        if (!e->at) {
+            *s = demand_undefined(UNDEFINED_SCRATCH);
+            return true;
+        }
         if (!is_covered(d, e, lane, &inside))
             continue;
         if (d->shapes[e->args[0]->vid].n == 1)

@@ -20,6 +20,8 @@ void emit_identifier(emitter *e, tp_str s);
 void emit_item(emitter *e, bool comma, tp_str s);
 /* x_ref */
 void emit_ref(emitter *e, tp_str s);
+/* The constructor of such scratch. */
+void emit_scratch(emitter *e, const tp_operand *o);
 /* jnp.float32, or a dtype parameter */
 void emit_dtype(emitter *e, tp_str name);
 /* An expression, in parentheses if its operator binds less than `power`. */
@@ -33,5 +35,12 @@ tp_node *emit_argument(const tp_node *call, const char *keyword, uint32_t positi
 void emit_subscripts(emitter *e, const tp_node *place);
 /* pallas_copy.c: the call n as a statement that moves data or counts it; false: it is none, and nothing is written. */
 bool emit_movement(emitter *e, const tp_node *n);
+
+/* names.c: what lives on behind a branch, loop or `with`: names that it assigns and that exist already, that both arms
+ * of a branch define, or that a `with` defines. */
+typedef TP_VEC(tp_str) emit_names;
+emit_names emit_carry_names(emitter *e, const tp_syntax *s);
+/* Those of the names that exist already. */
+emit_names emit_known_of(emitter *e, const emit_names *all);
 
 #endif

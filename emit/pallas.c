@@ -243,7 +243,9 @@ static void kernel_function(emitter *e)
     emit_text(e, "    def kernel(");
     for (uint32_t i = 0; i < k->ntables + tp_noperands(k); i++) {
         if (i >= k->ntables && tp_is_mutable_table(k, &k->operands[i - k->ntables]))
-            continue; /* the prefetched ref */
+            continue;                                              /* the prefetched ref */
+        if (i >= k->ntables && k->operands[i - k->ntables].scoped) /* the last ones: of a `with` in the body */
+            break;
         emit_text(e, i ? ", " : "");
         emit_ref(e, i < k->ntables ? k->tables[i].name : k->operands[i - k->ntables].name);
     }
@@ -287,24 +289,21 @@ static void grid_spec(emitter *e)
     emit_text(e, "),\n");
     specs(e, "in_specs", 0, k->ninputs);
     specs(e, "out_specs", k->ninputs, k->noutputs);
-    bool scratch = k->ninputs + k->noutputs < tp_noperands(k);
+    uint32_t first = k->ninputs + k->noutputs;
+    bool scratch = first < tp_noperands(k) && !k->operands[first].scoped;
     emit_text(e, scratch ? "            scratch_shapes=[\n" : "");
-    for (uint32_t i = k->ninputs + k->noutputs; i < tp_noperands(k); i++) {
-        const tp_operand *o = &k->operands[i];
-        if (tp_is_mutable_table(k, o))
+    for (uint32_t i = first; i < tp_noperands(k) && !k->operands[i].scoped; i++) {
+        if (tp_is_mutable_table(k, &k->operands[i]))
             continue;
         const tp_json *v = declaration(e, i);
-        if (tp_is_semaphore(o)) {
-            tp_buf_printf(e->b, "                pltpu.SemaphoreType.%s(",
-                          o->memory == TP_MEM_DMA_SEMAPHORE ? "DMA" : "REGULAR");
-            shape(e, tp_json_get(v, "shape"));
-            emit_text(e, "),\n");
-            continue;
-        }
-        tp_buf_printf(e->b, "                pltpu.%s(", o->memory == TP_MEM_SMEM ? "SMEM" : "VMEM");
+        emit_text(e, "                ");
+        emit_scratch(e, &k->operands[i]);
+        emit_text(e, "(");
         shape(e, tp_json_get(v, "shape"));
-        emit_text(e, ", ");
-        operand_dtype(e, v);
+        if (!tp_is_semaphore(&k->operands[i])) {
+            emit_text(e, ", ");
+            operand_dtype(e, v);
+        }
         emit_text(e, "),\n");
     }
     emit_text(e, scratch ? "            ],\n        ),\n" : "        ),\n");

@@ -39,6 +39,14 @@ void emit_ref(emitter *e, tp_str s)
     tp_buf_printf(e->b, "%.*s_ref", TP_FMT(s));
 }
 
+void emit_scratch(emitter *e, const tp_operand *o)
+{
+    emit_text(e, o->memory == TP_MEM_DMA_SEMAPHORE ? "pltpu.SemaphoreType.DMA"
+                 : o->memory == TP_MEM_SEMAPHORE   ? "pltpu.SemaphoreType.REGULAR"
+                 : o->memory == TP_MEM_SMEM        ? "pltpu.SMEM"
+                                                   : "pltpu.VMEM");
+}
+
 void emit_dtype(emitter *e, tp_str name)
 {
     for (uint32_t i = 0; i < e->k->ndtypes; i++)
@@ -424,65 +432,21 @@ void emit_expression(emitter *e, const tp_json *v)
 
 /* ---- statements ---- */
 
-typedef TP_VEC(tp_str) names;
-
-static bool has(const names *list, tp_str s)
-{
-    for (uint32_t i = 0; i < list->len; i++)
-        if (tp_str_eq(list->at[i], s))
-            return true;
-    return false;
-}
-
-/* Names that these statements assign, nested ones included. */
-static void collect(const tp_block *s, tp_arena *a, names *list)
-{
-    for (uint32_t i = 0; i < s->len; i++) {
-        const tp_syntax *x = s->at[i];
-        if (x->kind == TP_S_ASSIGN && !has(list, x->target->text))
-            tp_push(a, *list, x->target->text);
-        for (uint32_t k = 0; x->kind == TP_S_UNPACK && k < x->target->nkids; k++)
-            if (!has(list, x->target->kids[k]->text))
-                tp_push(a, *list, x->target->kids[k]->text);
-        collect(&x->body, a, list);
-        collect(&x->orelse, a, list);
-    }
-}
-
-/* What lives on after a branch or loop: names that it assigns and that exist
- * already, or that both arms of a branch define. */
-static names carry_names(emitter *e, const tp_syntax *s)
-{
-    names all = {0}, then = {0}, other = {0}, out = {0};
-    tp_arena *a = e->k->arena;
-    collect(&s->body, a, &then);
-    collect(&s->orelse, a, &other);
-    collect(&s->body, a, &all);
-    collect(&s->orelse, a, &all);
-    for (uint32_t i = 0; i < all.len; i++) {
-        bool known = false;
-        for (uint32_t k = 0; k < e->known.len; k++)
-            known |= tp_str_eq(e->known.at[k], all.at[i]);
-        if (known || (s->kind == TP_S_IF && has(&then, all.at[i]) && has(&other, all.at[i])))
-            tp_push(a, out, all.at[i]);
-    }
-    return out;
-}
-
 void emit_item(emitter *e, bool comma, tp_str s)
 {
     emit_text(e, comma ? ", " : "");
     emit_identifier(e, s);
 }
 
-static void tuple(emitter *e, const names *list, const char *none)
+static void tuple(emitter *e, const emit_names *list, const char *none)
 {
     for (uint32_t i = 0; i < list->len; i++)
         emit_item(e, i, list->at[i]);
     emit_text(e, list->len == 1 ? "," : list->len ? "" : none);
 }
 
-static void function_body(emitter *e, const tp_block *s, const names *carry, const char *argument, const names *given)
+static void function_body(emitter *e, const tp_block *s, const emit_names *carry, const char *argument,
+                          const emit_names *given)
 {
     uint32_t mark = e->known.len;
     e->indent++;
@@ -508,7 +472,7 @@ static void function_body(emitter *e, const tp_block *s, const names *carry, con
 /* if without values that live on: @pl.when; else lax.cond over a tuple of them. */
 static void branch(emitter *e, const tp_syntax *s)
 {
-    names carry = carry_names(e, s), given = {0};
+    emit_names carry = emit_carry_names(e, s), given = {0};
     unsigned id = ++e->functions;
     if (!carry.len) {
         for (int arm = 0; arm < (s->orelse.len ? 2 : 1); arm++) {
@@ -523,10 +487,7 @@ static void branch(emitter *e, const tp_syntax *s)
         }
         return;
     }
-    for (uint32_t i = 0; i < carry.len; i++)
-        for (uint32_t k = 0; k < e->known.len; k++)
-            if (tp_str_eq(e->known.at[k], carry.at[i]) && !has(&given, carry.at[i]))
-                tp_push(e->k->arena, given, carry.at[i]);
+    given = emit_known_of(e, &carry);
     for (int arm = 0; arm < 2; arm++) {
         start_line(e);
         tp_buf_printf(e->b, "def %s_%u(values):\n", arm ? "otherwise" : "then", id);
@@ -545,7 +506,7 @@ static void branch(emitter *e, const tp_syntax *s)
 
 static void loop(emitter *e, const tp_syntax *s)
 {
-    names carry = carry_names(e, s);
+    emit_names carry = emit_carry_names(e, s);
     const tp_node *r = s->value;
     unsigned id = ++e->functions;
     bool is_for = s->kind == TP_S_FOR;
@@ -656,6 +617,45 @@ static void store(emitter *e, const tp_syntax *s)
     emit_text(e, ")\n");
 }
 
+/* pl.run_scoped: the buffers are parameters; names that live on are handed in and out. */
+static void scope(emitter *e, const tp_syntax *s)
+{
+    emit_names carry = emit_carry_names(e, s), given = emit_known_of(e, &carry);
+    unsigned id = ++e->functions;
+    start_line(e);
+    tp_buf_printf(e->b, "def scope_%u(", id);
+    for (uint32_t i = 0; i < s->target->nkids; i++) {
+        emit_text(e, i ? ", " : "");
+        emit_ref(e, s->target->kids[i]->text);
+    }
+    if (given.len) {
+        emit_text(e, ", values=(");
+        tuple(e, &given, "");
+        emit_text(e, ")");
+    }
+    emit_text(e, "):\n");
+    function_body(e, &s->body, &carry, carry.len ? "values" : NULL, &given);
+    start_line(e);
+    tuple(e, &carry, "");
+    tp_buf_printf(e->b, "%spl.run_scoped(scope_%u", carry.len ? " = " : "", id);
+    for (uint32_t i = 0; i < s->value->nkids; i++) {
+        const tp_node *buffer = s->value->kids[i];
+        const tp_operand *o = &e->k->operands[tp_operand_find(e->k, s->target->kids[i]->text)];
+        emit_text(e, ", ");
+        emit_scratch(e, o);
+        emit_text(e, "(");
+        emit_node(e, buffer->kids[0], 0);
+        if (!tp_is_semaphore(o)) {
+            emit_text(e, ", ");
+            emit_dtype(e, buffer->kids[1]->text);
+        }
+        emit_text(e, ")");
+    }
+    emit_text(e, ")\n");
+    for (uint32_t i = 0; i < carry.len; i++)
+        tp_push(e->k->arena, e->known, carry.at[i]);
+}
+
 /* for h in (0, 1, 2): Python unrolls it, too. */
 static void each(emitter *e, const tp_syntax *s)
 {
@@ -712,6 +712,7 @@ static void statement(emitter *e, const tp_syntax *s)
             loop(e, s);
         break;
     case TP_S_WHILE: loop(e, s); break;
+    case TP_S_WITH: scope(e, s); break;
     case TP_S_EXPR:
         start_line(e);
         if (tp_str_is(s->value->text, "check"))
@@ -750,7 +751,7 @@ static void statement(emitter *e, const tp_syntax *s)
 /* Becomes functions of its own: set off by empty lines. */
 static bool defines(const tp_syntax *s)
 {
-    return s->kind == TP_S_IF || s->kind == TP_S_FOR || s->kind == TP_S_WHILE || s->kind == TP_S_DEF;
+    return s->body.len > 0;
 }
 
 void emit_block(emitter *e, const tp_block *s)

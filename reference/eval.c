@@ -527,6 +527,8 @@ static void run_region(evaluator *e, const tp_region *r)
         case TP_COPY_WAIT:
         case TP_SIGNAL:
         case TP_AWAIT:
+        case TP_ENTER:
+        case TP_LEAVE:
         case TP_PUT: break; /* references have no refs */
         }
         if (r == &e->p->statements)

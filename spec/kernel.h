@@ -75,15 +75,16 @@ typedef struct tp_operand {
     tp_memory memory;
     uint32_t rank;
     tp_expr *shape;
-    tp_dim *dims;                       /* inputs and outputs: `rank` entries */
-    bool whole;                         /* no block_shape: the window is the whole array */
-    bool constant_map;                  /* every index is a literal */
-    int buffers;                        /* pipeline buffers as declared; 2 by default */
-    bool discard;                       /* an output that nobody reads: scratch by another name */
-    bool revisit_any;                   /* an output whose windows are restored when the grid returns to them */
-    int alias;                          /* an output: the input with which it shares its array; -1: none */
-    tp_expr valid;                      /* condition on sizes and element_syms; none: every element is */
-    tp_loc valid_loc;                   /* of its text */
+    tp_dim *dims;          /* inputs and outputs: `rank` entries */
+    bool whole;            /* no block_shape: the window is the whole array */
+    bool constant_map;     /* every index is a literal */
+    int buffers;           /* pipeline buffers as declared; 2 by default */
+    bool discard;          /* an output that nobody reads: scratch by another name */
+    bool revisit_any;      /* an output whose windows are restored when the grid returns to them */
+    const tp_node *scoped; /* scratch of a `with`, there within it alone: scratch(…) of the body; or NULL */
+    int alias;             /* an output: the input with which it shares its array; -1: none */
+    tp_expr valid;         /* condition on sizes and element_syms; none: every element is */
+    tp_loc valid_loc;      /* of its text */
     uint32_t element_syms[TP_MAX_RANK]; /* d0, d1, … in `valid` */
     uint32_t ref_rank;                  /* what the body sees: squeezed dims dropped */
     tp_expr *ref_shape;

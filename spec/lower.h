@@ -43,6 +43,7 @@ struct tp_lower {
     bool again;      /* there is one more of them: lower the program again */
     tp_expr *equal;  /* symbol -> what a fact of "where" says it equals */
     uint32_t nequal;
+    bool *open; /* bodies, by operand: is it there? Scratch of a `with` is so within it */
 };
 
 /* lower_value.c: values, coercion, shapes */
@@ -149,6 +150,15 @@ tp_statement *lower_statement(tp_lower *l, tp_statement_kind kind);
 /* Store v, which stands at `value`, into the place at `target`. */
 void lower_store_to(tp_lower *l, tp_access *a, uint32_t rank, const tp_expr *dims, tp_vid v, const tp_node *value,
                     const tp_node *target);
+/* lower_scope.c */
+/* By operand: is it there outside of every `with`? */
+bool *lower_open(tp_lower *l);
+/* TP004 at name n of a ref that is not there: scratch of another `with`. */
+void lower_check_open(tp_lower *l, uint32_t operand, const tp_node *n);
+/* The operands that `with` s makes. */
+tp_scope lower_scope_of(tp_lower *l, const tp_syntax *s);
+
+/* lower_stmt.c */
 const tp_syntax *lower_find_function(const tp_lower *l, tp_str name);
 /* What a call of a function of the program returns. */
 tp_vids lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call);

@@ -34,6 +34,7 @@ static tp_access *counter(tp_lower *l, const tp_node *n, tp_memory kind)
                    kind == TP_MEM_DMA_SEMAPHORE ? "declare it in \"scratch\" with \"memory_space\": \"dma_semaphore\""
                                                 : "declare it in \"scratch\" with \"memory_space\": \"semaphore\"",
                    "a %s is expected", kind == TP_MEM_DMA_SEMAPHORE ? "DMA semaphore" : "semaphore");
+    lower_check_open(l, (uint32_t)at, name);
     if (n->kind == TP_N_NAME && o->ref_rank)
         lower_fail(l, n, "write the index of one: sem[i]", "`%.*s` is an array of semaphores", TP_FMT(o->name));
     if (n->kind == TP_N_NAME) {

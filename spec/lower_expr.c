@@ -203,6 +203,7 @@ static tp_subscript lower_sub(tp_lower *l, const tp_node *n, tp_expr extent, uin
 /* An array that stays where it is and is an output's as well has one name in the body: the output's. */
 static void check_name(tp_lower *l, uint32_t operand, const tp_node *n)
 {
+    lower_check_open(l, operand, n);
     for (uint32_t i = l->k->ninputs; i < l->k->ninputs + l->k->noutputs; i++) {
         const tp_operand *o = &l->k->operands[i];
         if (o->alias == (int)operand && tp_is_far(o))
@@ -411,6 +412,7 @@ const tp_expr *lower_shape_of(tp_lower *l, const tp_node *x, uint32_t *rank)
     int operand = x->kind == TP_N_NAME && !lower_find_local(l, x->text) ? tp_operand_find(l->k, x->text) : -1;
     if (operand >= 0) {
         const tp_operand *o = &l->k->operands[operand];
+        lower_check_open(l, (uint32_t)operand, x);
         *rank = l->reference ? o->rank : o->ref_rank;
         return l->reference ? o->shape : o->ref_shape;
     }

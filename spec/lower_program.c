@@ -95,6 +95,7 @@ static void lower_once(void *arg)
     tp_lower *l = &t->l;
     l->p = TP_NEW(l->c->arena, tp_program);
     collect_equalities(l);
+    l->open = lower_open(l);
     l->p->syntax = tp_parse_program(l->c, t->lines);
     give_arrays(l);
     l->region = &l->p->statements;

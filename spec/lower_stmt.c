@@ -12,10 +12,18 @@ tp_statement *lower_statement(tp_lower *l, tp_statement_kind kind)
 }
 
 /* Where a block of statements is. */
-typedef struct block {
+typedef struct block block;
+struct block {
     uint32_t at;
-    tp_map nested; /* by name: number of the last statement that assigns it in a block of its own */
-} block;
+    tp_map nested;      /* by name: number of the last statement that assigns it in a block of its own */
+    const block *outer; /* what is under a `with` belongs to the block around it */
+};
+
+/* Is the name assigned later, in a block of its own? */
+static bool changes_later(const block *b, tp_str name)
+{
+    return b && (tp_map_get(&b->nested, name) > b->at || changes_later(b->outer, name));
+}
 
 static void note_assigned(tp_lower *l, const tp_block *b, uint32_t statement, tp_map *into)
 {
@@ -86,7 +94,7 @@ static tp_vid new_variable(tp_lower *l, tp_dtype dtype, uint32_t rank, const tp_
 static void define_local(tp_lower *l, const tp_node *target, const tp_node *value, tp_vid v, const block *b)
 {
     tp_local *old = lower_find_local(l, target->text);
-    bool slot = tp_map_get(&b->nested, target->text) > b->at, literal = false;
+    bool slot = changes_later(b, target->text), literal = false;
     if (slot && l->reference && tp_is_weak(lower_value(l, v)->dtype)) {
         literal = lower_value(l, v)->dtype == TP_WEAK_INT && !tp_map_get(&l->promoted, target->text);
         v = lower_cast(l, v, literal ? TP_I32 : TP_F64, value);
@@ -592,9 +600,25 @@ static bool ends_function(const tp_lower *l, const tp_syntax *s)
     return false;
 }
 
-void lower_statements(tp_lower *l, const tp_block *b, tp_region *into)
+/* outer: where the block is whose statements these are, too; NULL: they have one of their own. */
+static void lower_under(tp_lower *l, const tp_block *b, tp_region *into, const block *outer);
+
+static void lower_with(tp_lower *l, const tp_syntax *s, const block *b)
 {
-    block here = {0};
+    tp_region *here = l->region;
+    tp_scope scope = lower_scope_of(l, s);
+    lower_statement(l, TP_ENTER)->scope = scope;
+    memset(l->open + scope.first, true, scope.n);
+    lower_under(l, &s->body, here, b);
+    memset(l->open + scope.first, false, scope.n);
+    l->region = here;
+    l->syntax = s;
+    lower_statement(l, TP_LEAVE)->scope = scope;
+}
+
+static void lower_under(tp_lower *l, const tp_block *b, tp_region *into, const block *outer)
+{
+    block here = {.outer = outer};
     tp_vids results = {0};
     note_assigned(l, b, 0, &here.nested);
     for (uint32_t i = 0; i < b->len; i++) {
@@ -614,6 +638,7 @@ void lower_statements(tp_lower *l, const tp_block *b, tp_region *into)
         case TP_S_FOR: lower_for(l, s); break;
         case TP_S_WHILE: lower_while(l, s); break;
         case TP_S_DEF: lower_def(l, s); break;
+        case TP_S_WITH: lower_with(l, s, &here); break;
         case TP_S_RETURN:
             if (!l->calls || !ends_function(l, s))
                 lower_fail(l, s->value, "assign the result to a name and return that at the end",
@@ -627,6 +652,11 @@ void lower_statements(tp_lower *l, const tp_block *b, tp_region *into)
             break;
         }
     }
+}
+
+void lower_statements(tp_lower *l, const tp_block *b, tp_region *into)
+{
+    lower_under(l, b, into, NULL);
 }
 
 static void lower_block(tp_lower *l, const tp_block *b, tp_region *into, tp_locals *own)
@@ -674,6 +704,8 @@ tp_vids lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call
         tp_push(l->c->arena, parameters, bind_parameter(l, &nested, head->kids[i], call->kids[i]));
     for (uint32_t i = 0; i < parameters.len; i++)
         lower_push_local(l, parameters.at[i]);
+    bool *open = l->open; /* a function sees no buffers of a `with` around its call */
+    l->open = lower_open(l);
     l->base = mark;
     l->calls++;
     l->level++;
@@ -685,6 +717,7 @@ tp_vids lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call
     l->level--;
     l->calls--;
     l->base = base;
+    l->open = open;
     lower_drop_locals(l, mark);
     l->region = region;
     l->syntax = syntax;

@@ -174,6 +174,14 @@ void tp_print_stmt_head(tp_buf *b, const tp_syntax *s)
         print_tuple(b, s->value);
         return;
     case TP_S_PASS: tp_buf_c(b, "pass"); return;
+    case TP_S_WITH:
+        for (uint32_t i = 0; i < s->target->nkids; i++) {
+            tp_buf_c(b, i ? ", " : "with ");
+            tp_print_node(b, s->value->kids[i]);
+            tp_buf_printf(b, " as %.*s", TP_FMT(s->target->kids[i]->text));
+        }
+        tp_buf_c(b, ":");
+        return;
     case TP_S_UNPACK:
         print_tuple(b, s->target);
         tp_buf_c(b, " = ");

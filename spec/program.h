@@ -164,7 +164,14 @@ typedef enum tp_statement_kind {
     TP_SIGNAL,     /* add `value` to `semaphore` */
     TP_AWAIT,      /* wait until `semaphore` has `value`, and take it off */
     TP_ASSERT,     /* check(cond, text) */
+    TP_ENTER,      /* the buffers of `scope` begin, undefined, and its semaphores, zero */
+    TP_LEAVE,      /* they end: no copy of them is in flight, and what counts is zero */
 } tp_statement_kind;
+
+/* Scratch operands `first`, … of one `with`. */
+typedef struct tp_scope {
+    uint32_t first, n;
+} tp_scope;
 
 typedef struct tp_statement tp_statement;
 typedef TP_VEC(tp_statement) tp_region;
@@ -177,6 +184,7 @@ struct tp_statement {
     tp_access *access, *from, *semaphore;
     tp_region body, orelse, test;
     tp_str text;
+    tp_scope scope; /* ENTER, LEAVE */
 };
 
 /* A local, as one assignment makes it. */
@@ -202,6 +210,11 @@ typedef struct tp_program {
 static inline bool tp_writes(const tp_statement *s)
 {
     return s->kind == TP_PUT || s->kind == TP_COPY_START;
+}
+/* Does the operand begin or end here? */
+static inline bool tp_bounds_scope(const tp_statement *s, uint32_t operand)
+{
+    return (s->kind == TP_ENTER || s->kind == TP_LEAVE) && operand - s->scope.first < s->scope.n;
 }
 /* Does the test hold for a statement, nested ones included? */
 bool tp_region_any(const tp_region *r, bool (*test)(const tp_statement *s, void *ctx), void *ctx);

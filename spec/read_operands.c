@@ -7,22 +7,28 @@ const char *tp_memory_name(tp_memory m)
     return NAMES[m];
 }
 
-tp_dtype tp_read_dtype(tp_reader *r, const tp_json *v)
+/* The dtype, or parameter, of that name, which stands at `loc`. */
+static tp_dtype dtype_named(tp_reader *r, tp_str text, tp_loc loc)
 {
-    tp_expect_type(r->c, v, TP_J_STRING, "a dtype");
-    const tp_name *name = tp_scope_find(&r->names, v->u.string);
+    const tp_name *name = tp_scope_find(&r->names, text);
     if (name && name->kind == TP_NAME_DTYPE)
         return r->k->dtypes[name->index].choice;
-    tp_dtype d = tp_dtype_find(v->u.string);
+    tp_dtype d = tp_dtype_find(text);
     if (d != TP_NO_DTYPE)
         return d;
     tp_str names[TP_DTYPES];
     for (int i = 0; i < TP_DTYPES; i++)
         names[i] = tp_str_c(tp_dtype_info((tp_dtype)i)->name);
-    tp_str near = tp_nearest(v->u.string, names, TP_DTYPES);
-    tp_raise(r->c, TP_RULE_SPEC_NAME, v->loc,
+    tp_str near = tp_nearest(text, names, TP_DTYPES);
+    tp_raise(r->c, TP_RULE_SPEC_NAME, loc,
              near.n ? tp_printf(r->c->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p : NULL, "unknown dtype \"%.*s\"",
-             TP_FMT(v->u.string));
+             TP_FMT(text));
+}
+
+tp_dtype tp_read_dtype(tp_reader *r, const tp_json *v)
+{
+    tp_expect_type(r->c, v, TP_J_STRING, "a dtype");
+    return dtype_named(r, v->u.string, v->loc);
 }
 
 static tp_memory read_memory(tp_reader *r, const tp_json *o, bool scratch)
@@ -245,8 +251,99 @@ static void read_alias(tp_reader *r, tp_operand *o, const tp_json *v)
                  "\"alias\" is supported for blocks in vmem, and for arrays that both stay in any or hbm");
 }
 
+/* ---- scratch of a part of the body: with scratch(shape, dtype) as name ---- */
+
+typedef struct scoped {
+    const tp_node *name, *buffer;
+} scoped;
+typedef TP_VEC(scoped) scoped_list;
+
+static void collect_scoped(tp_ctx *c, const tp_block *b, scoped_list *into)
+{
+    for (uint32_t i = 0; i < b->len; i++) {
+        const tp_syntax *s = b->at[i];
+        for (uint32_t k = 0; s->kind == TP_S_WITH && k < s->target->nkids; k++)
+            tp_push(c->arena, *into, ((scoped){s->target->kids[k], s->value->kids[k]}));
+        collect_scoped(c, &s->body, into);
+        collect_scoped(c, &s->orelse, into);
+    }
+}
+
+static bool begins_with(tp_str line)
+{
+    size_t i = 0;
+    while (i < line.n && line.p[i] == ' ')
+        i++;
+    return line.n - i > 4 && memcmp(line.p + i, "with", 4) == 0;
+}
+
+/* The body is read later, with the operands at hand; most have no such part. */
+static scoped_list find_scoped(tp_ctx *c, const tp_json *body)
+{
+    scoped_list found = {0};
+    bool any = false;
+    for (uint32_t i = 0; body && body->type == TP_J_ARRAY && i < body->u.items.n && !any; i++) {
+        const tp_json *line = body->u.items.at[i];
+        any = line->type == TP_J_STRING && begins_with(line->u.string);
+    }
+    if (any) {
+        tp_block b = tp_parse_program(c, body);
+        collect_scoped(c, &b, &found);
+    }
+    return found;
+}
+
+static void read_scoped(tp_reader *r, tp_operand *o, const scoped *s, uint32_t index)
+{
+    static const tp_memory COUNTERS[] = {TP_MEM_DMA_SEMAPHORE, TP_MEM_SEMAPHORE}, SPACES[] = {TP_MEM_VMEM, TP_MEM_SMEM};
+    const tp_node *call = s->buffer;
+    tp_loc loc = tp_node_loc(r->c, s->name);
+    if (call->nkids < 2 || call->nkids > 3 || call->kids[0]->kind != TP_N_SEQUENCE || call->kids[1]->kind != TP_N_NAME)
+        tp_raise(r->c, TP_RULE_SPEC_TYPE, tp_node_loc(r->c, call),
+                 "write scratch((8, 128), float32), scratch((n,), int32, smem) or scratch((2,), dma_semaphore)",
+                 "a buffer has a shape in parentheses, and a dtype or the name of a kind of semaphore");
+    *o = (tp_operand){.role = TP_SCRATCH,
+                      .name = s->name->text,
+                      .loc = loc,
+                      .dtype = TP_NO_DTYPE,
+                      .buffers = 2,
+                      .alias = -1,
+                      .scoped = call,
+                      .memory = TP_MEM_VMEM};
+    tp_scope_add(r->c, &r->names, o->name, TP_NAME_OPERAND, index, loc);
+    for (size_t i = 0; i < 2; i++)
+        if (tp_str_is(call->kids[1]->text, tp_memory_name(COUNTERS[i]))) {
+            o->memory = COUNTERS[i];
+            o->dtype = TP_I32;
+        }
+    bool known = false;
+    for (size_t i = 0; i < 2 && call->nkids == 3; i++)
+        if (call->kids[2]->kind == TP_N_NAME && tp_str_is(call->kids[2]->text, tp_memory_name(SPACES[i]))) {
+            o->memory = SPACES[i];
+            known = true;
+        }
+    if (call->nkids == 3 && (!known || o->dtype != TP_NO_DTYPE))
+        tp_raise(r->c, TP_RULE_SPEC_TYPE, tp_node_loc(r->c, call->kids[2]), "vmem or smem; semaphores have none",
+                 "this is no memory space of a buffer");
+    if (o->dtype == TP_NO_DTYPE)
+        o->dtype = dtype_named(r, call->kids[1]->text, tp_node_loc(r->c, call->kids[1]));
+    const tp_node *shape = call->kids[0];
+    o->rank = shape->nkids;
+    if (o->rank > TP_MAX_RANK)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, tp_node_loc(r->c, shape), NULL, "rank %u; at most %d dimensions are read",
+                 o->rank, TP_MAX_RANK);
+    o->shape = TP_NEWN(r->c->arena, tp_expr, o->rank);
+    o->dims = TP_NEWN(r->c->arena, tp_dim, o->rank);
+    for (uint32_t d = 0; d < o->rank; d++) {
+        o->shape[d] = tp_int_expr_of(r, shape->kids[d], TP_NAME_SIZE, false);
+        o->dims[d].shape_loc = tp_node_loc(r->c, shape->kids[d]);
+    }
+    set_ref_shape(r, o);
+}
+
 void tp_read_operands(tp_reader *r)
 {
+    scoped_list parts = find_scoped(r->c, tp_json_get(r->k->doc, "kernel"));
     static const char *const KEYS[] = {"inputs", "outputs", "scratch"};
     const tp_json *lists[3];
     uint32_t counts[3], total = 0;
@@ -258,13 +355,13 @@ void tp_read_operands(tp_reader *r)
     uint32_t listed = counts[2];
     for (uint32_t t = 0; t < r->k->ntables; t++)
         counts[2] += r->k->tables[t].is_mutable;
-    total += counts[2] - listed;
+    total += counts[2] - listed + parts.len;
     if (total > TP_MAX_OPERANDS)
         tp_raise(r->c, TP_RULE_SPEC_VALUE, r->k->doc->loc, NULL, "more than %d operands", TP_MAX_OPERANDS);
     r->k->operands = TP_NEWN(r->c->arena, tp_operand, total);
     r->k->ninputs = counts[0];
     r->k->noutputs = counts[1];
-    r->k->nscratch = counts[2];
+    r->k->nscratch = counts[2] + parts.len;
     uint32_t at = 0;
     for (int i = 0; i < 3; i++)
         for (uint32_t j = 0; j < (i == TP_SCRATCH ? listed : counts[i]); j++, at++)
@@ -272,6 +369,8 @@ void tp_read_operands(tp_reader *r)
     for (uint32_t t = 0; t < r->k->ntables; t++)
         if (r->k->tables[t].is_mutable)
             r->k->operands[at++] = scratch_of(r, &r->k->tables[t]);
+    for (uint32_t j = 0; j < parts.len; j++, at++)
+        read_scoped(r, &r->k->operands[at], &parts.at[j], at);
     for (uint32_t j = 0; j < counts[1]; j++)
         read_alias(r, &r->k->operands[counts[0] + j], lists[1]->u.items.at[j]);
 }

@@ -546,12 +546,7 @@ static int indentation(tp_ctx *c, const tp_json *line)
 
 static void refuse_keyword(parser *p)
 {
-    static const char *const LATER[] = {"with"};
     static const char *const NEVER[] = {"break", "continue", "import", "lambda", "elif", "else"};
-    for (size_t i = 0; i < sizeof LATER / sizeof *LATER; i++)
-        if (at(p, LATER[i]))
-            fail_at(p, p->now.from, p->now.to, "the statements are assignments, stores, if, for, while, def and check",
-                    tp_printf(p->c->arena, "`%s` is part of the language but not supported by this build", LATER[i]).p);
     for (size_t i = 0; i < sizeof NEVER / sizeof *NEVER; i++)
         if (at(p, NEVER[i]))
             fail_at(
@@ -569,6 +564,14 @@ static tp_operator augmented_op(parser *p)
     return TP_OPERATOR_COUNT;
 }
 
+static tp_node *sequence_node(parser *p, uint32_t from, const node_vec *items)
+{
+    tp_node *n = node_new(p, TP_N_SEQUENCE, from);
+    n->kids = items->at;
+    n->nkids = items->len;
+    return finish(p, n);
+}
+
 /* What stands before and after commas outside of parentheses; one alone is itself. */
 static tp_node *parse_tuple(parser *p, tp_node *(*item)(parser *p))
 {
@@ -582,10 +585,7 @@ static tp_node *parse_tuple(parser *p, tp_node *(*item)(parser *p))
         tp_node *more = item(p);
         tp_push(p->c->arena, items, more);
     }
-    tp_node *n = node_new(p, TP_N_SEQUENCE, from);
-    n->kids = items.at;
-    n->nkids = items.len;
-    return finish(p, n);
+    return sequence_node(p, from, &items);
 }
 
 static tp_node *parse_whole(parser *p)
@@ -686,6 +686,29 @@ static tp_syntax *parse_if(program *g, parser *p, tp_syntax *s, int indent)
     return s;
 }
 
+/* with scratch(shape, dtype) as name, … */
+static void parse_with(program *g, parser *p, tp_syntax *s, int indent)
+{
+    node_vec names = {0}, buffers = {0};
+    uint32_t from = p->now.from;
+    s->kind = TP_S_WITH;
+    do {
+        tp_node *buffer = parse_primary(p);
+        if (buffer->kind != TP_N_CALL || !tp_str_is(buffer->text, "scratch"))
+            fail_at(p, buffer->from, buffer->to, "write: with scratch((8, 128), float32) as buffer:",
+                    "`with` makes buffers and semaphores of a part of the body");
+        expect(p, "as");
+        tp_node *name = parse_primary(p);
+        if (name->kind != TP_N_NAME)
+            fail_at(p, name->from, name->to, NULL, "a name is expected after `as`");
+        tp_push(p->c->arena, names, name);
+        tp_push(p->c->arena, buffers, buffer);
+    } while (accept(p, ","));
+    s->target = sequence_node(p, from, &names);
+    s->value = sequence_node(p, from, &buffers);
+    s->body = parse_suite(g, p, indent);
+}
+
 static tp_block parse_block(program *g, int indent)
 {
     tp_block block = {0};
@@ -722,6 +745,8 @@ static tp_block parse_block(program *g, int indent)
             s->kind = TP_S_WHILE;
             s->value = parse_binary(&p, 0);
             s->body = parse_suite(g, &p, indent);
+        } else if (accept(&p, "with")) {
+            parse_with(g, &p, s, indent);
         } else if (accept(&p, "def")) {
             s->kind = TP_S_DEF;
             s->value = parse_primary(&p);

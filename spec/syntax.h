@@ -99,6 +99,7 @@ typedef enum tp_stmt_kind {
     TP_S_RETURN, /* at the end of a DEF; value: a SEQUENCE for several */
     TP_S_UNPACK, /* target, a SEQUENCE of names = value */
     TP_S_PASS,
+    TP_S_WITH, /* target: a SEQUENCE of names; value: a SEQUENCE of calls scratch(shape, dtype), one for each */
 } tp_stmt_kind;
 
 typedef struct tp_syntax tp_syntax; /* one statement */

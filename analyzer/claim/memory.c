@@ -98,6 +98,51 @@ tp_expr tp_padded_bytes(tp_analysis *a, const tp_operand *o)
     return bits < 8 ? mk(a, TP_E_FLOORDIV, n, num(a, 8 / bits)) : mk(a, TP_E_MUL, n, num(a, bits / 8));
 }
 
+/* ---- scratch of parts of the body ---- */
+
+typedef struct lives {
+    tp_analysis *a;
+    tp_memory memory;
+    tp_bytes_of *bytes;
+} lives;
+
+static tp_expr larger(const lives *x, tp_expr a, tp_expr b)
+{
+    return tp_same(tp_expr_normal(x->a->p, a), tp_expr_normal(x->a->p, b)) ? a : tp_op2(x->a->p, TP_E_MAX, a, b);
+}
+
+/* What is alive within the region beside what is alive around it, at most. */
+static tp_expr most_alive_in(const lives *x, const tp_region *r)
+{
+    tp_expr now = num(x->a, 0), most = now;
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_statement *s = &r->at[i];
+        const tp_region *inner[] = {&s->test, &s->body, &s->orelse};
+        for (uint32_t o = s->scope.first; o < s->scope.first + s->scope.n; o++) {
+            const tp_operand *buffer = &x->a->k->operands[o];
+            if (buffer->memory == x->memory && tp_body_uses(x->a->k, o))
+                now = mk(x->a, s->kind == TP_ENTER ? TP_E_ADD : TP_E_SUB, now, x->bytes(x->a, buffer));
+        }
+        if (s->kind == TP_ENTER)
+            most = larger(x, most, now);
+        for (int k = 0; k < 3; k++) {
+            int64_t none;
+            tp_expr within = inner[k]->len ? most_alive_in(x, inner[k]) : num(x->a, 0);
+            if (!tp_expr_is_const(x->a->p, within, &none) || none)
+                most = larger(x, most, mk(x->a, TP_E_ADD, now, within));
+        }
+    }
+    return most;
+}
+
+tp_expr tp_most_alive(tp_analysis *a, tp_memory memory, tp_bytes_of *bytes)
+{
+    uint32_t last = tp_noperands(a->k);
+    if (!a->k->body || !last || !a->k->operands[last - 1].scoped)
+        return num(a, 0);
+    return most_alive_in(&(lives){a, memory, bytes}, &a->k->body->statements);
+}
+
 tp_vmem_sum tp_vmem_add_up(tp_analysis *a)
 {
     tp_vmem_sum s = {.total = num(a, 0)};
@@ -109,8 +154,10 @@ tp_vmem_sum tp_vmem_add_up(tp_analysis *a)
         tp_expr bytes = tp_padded_bytes(a, o);
         tp_push(a->arena, s.bytes, bytes);
         tp_push(a->arena, s.operands, o);
-        s.total = mk(a, TP_E_ADD, s.total, mk(a, TP_E_MUL, num(a, tp_pipeline_buffers(a->k, o)), bytes));
+        if (!o->scoped)
+            s.total = mk(a, TP_E_ADD, s.total, mk(a, TP_E_MUL, num(a, tp_pipeline_buffers(a->k, o)), bytes));
     }
+    s.total = mk(a, TP_E_ADD, s.total, tp_most_alive(a, TP_MEM_VMEM, tp_padded_bytes));
     return s;
 }
 

@@ -139,6 +139,8 @@ static void visit(taint *t, const tp_kernel *k, const tp_region *r)
             steer(t, s->lo);
             steer(t, s->hi);
             break;
+        case TP_ENTER: /* undefined, or zero, whatever the data */
+        case TP_LEAVE:
         case TP_IF:
         case TP_WHILE:
         case TP_ASSERT: break;

@@ -70,6 +70,12 @@ void flow_note_copy(flow *f, tp_event_kind kind, const tp_statement *s)
     note(f, e);
 }
 
+void flow_note_leave(flow *f, tp_scope scope)
+{
+    if (notes(f))
+        note(f, (tp_event){.kind = TP_EVENT_LEAVE, .scope = scope});
+}
+
 void flow_note_copy_within(flow *f, const tp_statement *s)
 {
     if (f->recording && tp_copies_within(s))

@@ -632,6 +632,27 @@ static bool moves(const tp_flow *f, uint32_t from, uint32_t to)
     return false;
 }
 
+/* Nothing that moves a buffer of the scope, or counts on its semaphores, is in flight any more. */
+static bool leave(proof *x, fleet *all, const tp_event *e)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < all->len; i++) {
+        const flight y = all->at[i];
+        bool mine = false;
+        for (uint32_t k = 0; k < 3; k++) {
+            const tp_place *at[] = {&y.event.place, &y.event.from, &y.event.counter};
+            mine |= at[k]->operand - e->scope.first < e->scope.n;
+        }
+        bool gone = mine && follows(x, (tp_expr[]){e->path, y.guard}, 2, tp_const(x->a->p, 0));
+        if (mine && !gone && !x->guessing)
+            return fails(x, "that this copy is waited for before its `with` ends is not shown", &y.event);
+        if (!mine || gone)
+            all->at[kept++] = y;
+    }
+    all->len = kept;
+    return true;
+}
+
 static bool step(proof *x, const tp_event *e, fleet *all)
 {
     switch (e->kind) {
@@ -641,6 +662,7 @@ static bool step(proof *x, const tp_event *e, fleet *all)
     case TP_EVENT_START: return start(x, all, e);
     case TP_EVENT_WAIT: return wait(x, all, e);
     case TP_EVENT_COUNT: return fails(x, "what a semaphore counts is not followed yet", e);
+    case TP_EVENT_LEAVE: return leave(x, all, e);
     case TP_EVENT_LOOP:
     case TP_EVENT_END: break;
     }

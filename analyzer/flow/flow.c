@@ -323,6 +323,8 @@ static void collect_slots(const tp_region *r, bool *slots, bool *refs)
             slots[s->var] = true;
         if (tp_writes(s) || s->kind == TP_COPY_WAIT)
             refs[s->access->operand] = true;
+        for (uint32_t o = 0; s->kind == TP_ENTER && o < s->scope.n; o++)
+            refs[s->scope.first + o] = true;
         collect_slots(&s->test, slots, refs);
         collect_slots(&s->body, slots, refs);
         collect_slots(&s->orelse, slots, refs);
@@ -540,6 +542,11 @@ void flow_walk(flow *f, const tp_region *r)
         case TP_LOOP: walk_loop(f, s); break;
         case TP_WHILE: walk_turns(f, s); break;
         case TP_ASSERT: sink(f, TP_SINK_CHECK, s->value); break;
+        case TP_ENTER:
+            for (uint32_t o = s->scope.first; o < s->scope.first + s->scope.n; o++)
+                f->now.refs[o] = flow_unwritten(f, o, flow_yes(f));
+            break;
+        case TP_LEAVE: flow_note_leave(f, s->scope); break;
         }
     }
 }

@@ -85,6 +85,7 @@ typedef enum tp_event_kind {
     TP_EVENT_START, /* from, place, counter, bits */
     TP_EVENT_WAIT,  /* the same */
     TP_EVENT_COUNT, /* a semaphore that counts */
+    TP_EVENT_LEAVE, /* the buffers and semaphores of `scope` end */
     TP_EVENT_LOOP,  /* `counter.start[0]` takes the values 0, …, bits - 1 (no id: not known how many) up to its END */
     TP_EVENT_END,
 } tp_event_kind;
@@ -94,6 +95,7 @@ typedef struct tp_event {
     bool exact; /* it happens where the path holds; false: perhaps */
     tp_place place, from, counter;
     tp_expr bits;
+    tp_scope scope;
     const tp_syntax *syntax;
 } tp_event;
 

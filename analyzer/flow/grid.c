@@ -102,7 +102,7 @@ static uint32_t edges(flow *f, const tp_operand *o, bool forwards, tp_expr *when
     return n;
 }
 
-static tp_leaks unwritten_leak(flow *f, uint32_t operand, tp_expr when)
+tp_leaks flow_unwritten(flow *f, uint32_t operand, tp_expr when)
 {
     tp_leaks l = {0};
     flow_add(f, &l,
@@ -119,7 +119,7 @@ void flow_unordered(flow *f, uint32_t operand, tp_leaks *into)
     bool any = false;
     for (uint32_t x = 0; x < f->k->naxes; x++)
         any |= f->k->axes[x].parallel;
-    tp_leaks some = unwritten_leak(f, operand, flow_yes(f));
+    tp_leaks some = flow_unwritten(f, operand, flow_yes(f));
     if (any && f->k->operands[operand].role == TP_OUTPUT && !tp_begins_as_input(&f->k->operands[operand]))
         flow_join(f, into, &some, flow_yes(f), NULL, false);
 }
@@ -192,7 +192,7 @@ static tp_leaks from_before(flow *f, uint32_t operand, const tp_leaks *guess)
     uint32_t n = edges(f, o, false, when);
     tp_leaks all = {0};
     for (uint32_t i = 0; i < n && !tp_begins_as_input(o); i++) {
-        tp_leaks fresh = unwritten_leak(f, operand, when[i]), rim = {0};
+        tp_leaks fresh = flow_unwritten(f, operand, when[i]), rim = {0};
         if (o->revisit_any)
             restore(f, o, &fresh);
         flow_join(f, &all, &fresh, flow_yes(f), NULL, true);

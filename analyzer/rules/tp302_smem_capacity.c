@@ -24,7 +24,8 @@ static void check(tp_analysis *a)
         const tp_operand *o = &a->k->operands[i];
         if (o->memory != TP_MEM_SMEM || tp_is_mutable_table(a->k, o)) /* that is counted as a table */
             continue;
-        total = mk(a, TP_E_ADD, total, mk(a, TP_E_MUL, num(a, tp_pipeline_buffers(a->k, o)), bytes_of(a, o)));
+        if (!o->scoped)
+            total = mk(a, TP_E_ADD, total, mk(a, TP_E_MUL, num(a, tp_pipeline_buffers(a->k, o)), bytes_of(a, o)));
         loc = o->loc;
         any = true;
     }
@@ -40,6 +41,7 @@ static void check(tp_analysis *a)
     }
     if (!any)
         return;
+    total = mk(a, TP_E_ADD, total, tp_most_alive(a, TP_MEM_SMEM, bytes_of));
     int64_t limit = a->k->target.smem_bytes;
     const int64_t *env;
     tp_claim c = {

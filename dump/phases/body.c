@@ -95,6 +95,12 @@ static void put_statement(const printer *x, const tp_statement *s, int depth)
         tp_buf_c(x->b, " by ");
         put_value(x, s->value);
         break;
+    case TP_ENTER:
+    case TP_LEAVE:
+        tp_buf_c(x->b, s->kind == TP_ENTER ? "enter" : "leave");
+        for (uint32_t o = s->scope.first; o < s->scope.first + s->scope.n; o++)
+            tp_buf_printf(x->b, " %.*s", TP_FMT(x->k->operands[o].name));
+        break;
     case TP_IF:
     case TP_ASSERT:
         tp_buf_c(x->b, s->kind == TP_IF ? "if " : "check ");

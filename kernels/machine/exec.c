@@ -637,6 +637,15 @@ static void count_turn(tp_machine *m)
         too_many_turns(m);
 }
 
+static void exec_enter(tp_machine *m, const tp_statement *s)
+{
+    for (uint32_t o = s->scope.first; o < s->scope.first + s->scope.n; o++) {
+        tp_spend(m->arena, 8);
+        m->refs[o].nlate = 0;
+        tp_make_undefined(&m->refs[o].cells, tp_origin_new(TP_BORN_SCRATCH, o, 0, m->step));
+    }
+}
+
 static bool condition(tp_machine *m, tp_vid v, const char *sink)
 {
     const tp_cells *c = &m->values[v];
@@ -731,6 +740,8 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
         case TP_COPY_WAIT: exec_wait(m, s); break;
         case TP_SIGNAL:
         case TP_AWAIT: exec_count(m, s); break;
+        case TP_ENTER: exec_enter(m, s); break;
+        case TP_LEAVE: tp_flight_leave(m, s->scope); break;
         case TP_LOOP: exec_loop(m, s); break;
         case TP_ASSERT: exec_check(m, s); break;
         case TP_WHILE: exec_while(m, s); break;

@@ -181,20 +181,45 @@ void tp_flight_count(tp_machine *m, const tp_statement *s, int64_t n, size_t cou
                       TP_FMT(semaphore->name));
 }
 
+_Noreturn static void not_waited_for(tp_machine *m, const flight *f, const char *when)
+{
+    m->at = f->start;
+    tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, m->k->operands[f->semaphore].name, "%.*s is not waited for %s",
+                  TP_FMT(copy_text(m, f)), when);
+}
+
+static void refuse_counts(tp_machine *m, uint32_t from, uint32_t to, const char *when)
+{
+    for (uint32_t i = from; i < to; i++)
+        for (size_t e = 0; m->flights->pending[i] && e < m->refs[i].cells.n; e++)
+            if (m->flights->pending[i][e])
+                tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, m->k->operands[i].name, "`%.*s` is left at %lld %s",
+                              TP_FMT(m->k->operands[i].name), (long long)m->flights->pending[i][e], when);
+}
+
 void tp_refuse_flights(tp_machine *m, const char *when)
 {
     if (!m->flights)
         return;
     m->at = NULL;
-    if (m->flights->all.len) {
-        const flight *f = &m->flights->all.at[0];
-        m->at = f->start;
-        tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, m->k->operands[f->semaphore].name, "%.*s is not waited for %s",
-                      TP_FMT(copy_text(m, f)), when);
+    if (m->flights->all.len)
+        not_waited_for(m, &m->flights->all.at[0], when);
+    refuse_counts(m, 0, tp_noperands(m->k), when);
+}
+
+static bool is_within(tp_scope scope, uint32_t operand)
+{
+    return operand - scope.first < scope.n;
+}
+
+void tp_flight_leave(tp_machine *m, tp_scope scope)
+{
+    static const char WHEN[] = "when its `with` ends";
+    for (uint32_t i = 0; m->flights && i < m->flights->all.len; i++) {
+        const flight *f = &m->flights->all.at[i];
+        if (is_within(scope, f->from) || is_within(scope, f->to) || is_within(scope, f->semaphore))
+            not_waited_for(m, f, WHEN);
     }
-    for (uint32_t i = 0; i < tp_noperands(m->k); i++)
-        for (size_t e = 0; m->flights->pending[i] && e < m->refs[i].cells.n; e++)
-            if (m->flights->pending[i][e])
-                tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, m->k->operands[i].name, "`%.*s` is left at %lld %s",
-                              TP_FMT(m->k->operands[i].name), (long long)m->flights->pending[i][e], when);
+    if (m->flights)
+        refuse_counts(m, scope.first, scope.first + scope.n, WHEN);
 }

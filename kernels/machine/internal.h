@@ -255,6 +255,8 @@ void tp_flight_wait(tp_machine *m, const tp_statement *s, int64_t elements, size
 void tp_flight_count(tp_machine *m, const tp_statement *s, int64_t n, size_t counter);
 /* Here nothing may be in flight, and every semaphore is zero. */
 void tp_refuse_flights(tp_machine *m, const char *when);
+/* TP502 where a copy of these operands is in flight, or one of them is not zero: their `with` ends. */
+void tp_flight_leave(tp_machine *m, tp_scope scope);
 
 /* alias.c */
 void tp_alias_prepare(tp_machine *m, uint32_t output);

@@ -103,7 +103,8 @@ static void follow(trail *t, const tp_region *r, uint32_t from, bool nested)
         follow(t, &s->test, 0, true);
         follow(t, &s->body, 0, true);
         follow(t, &s->orelse, 0, true);
-        t->written |= tp_writes(s) && same_memory(t->k, s->access->operand, t->operand);
+        t->written |=
+            (tp_writes(s) && same_memory(t->k, s->access->operand, t->operand)) || tp_bounds_scope(s, t->operand);
         looks_after(t->k, s, see, t);
         bool turns = s->kind == TP_LOOP || s->kind == TP_WHILE;
         t->failed |= turns && t->written && t->seen > seen; /* in the next turn that is later */

@@ -167,11 +167,43 @@ def waits_in_a_branch(copy, o_ref, buf):
     o_ref[...] = buf[...] * 2
 
 
-@pytest.mark.parametrize("body", [never_waits, waits_twice, waits_in_a_branch])
-def test_a_scope_whose_copies_do_not_end_in_it_line_by_line_is_refused(body):
-    """Scratch would carry them into the next step, where a scope has memory and semaphores of its own."""
-    with pytest.raises(tileproof.Unsupported, match="not waited for by the same descriptor in the same scope.*declare it in scratch_shapes"):
-        tileproof.from_pallas(lambda x: overlapped(x, body), X)
+@pytest.mark.parametrize("body", [never_waits, waits_twice])
+def test_a_scope_whose_copies_do_not_end_with_it(body):
+    assert "TP502" in [f.rule for f in tileproof.check(lambda x: overlapped(x, body), X).of("violated")]
+
+
+def test_a_scope_whose_copy_is_waited_for_in_a_branch():
+    report = tileproof.verify(lambda x: overlapped(x, waits_in_a_branch), lambda x: x * 2, X)
+    assert report.ok and not report.of("unknown"), report
+
+
+def turn_by_turn(x, settle=True):
+    """A buffer, a semaphore and a counter for each turn of a loop."""
+    def kernel(x_ref, o_ref):
+        def turn(t, total):
+            def scope(buf, sem, count):
+                copy = pltpu.make_async_copy(block(x_ref, t), buf, sem.at[1])
+                copy.start()
+                copy.wait()
+                pl.semaphore_signal(count, 2)
+                pl.semaphore_wait(count, 2 if settle else 1)
+                return total + buf[...]
+
+            return pl.run_scoped(scope, pltpu.VMEM((8, 128), jnp.float32), pltpu.SemaphoreType.DMA((2,)), pltpu.SemaphoreType.REGULAR)
+
+        o_ref[...] = jax.lax.fori_loop(0, 2, turn, jnp.zeros((8, 128), jnp.float32))
+
+    return call(kernel, x, scratch=[])
+
+
+def test_scopes_in_a_loop():
+    def plain(x):
+        rows = x.reshape(-1, 8, 128)
+        return jnp.broadcast_to(rows[0] + rows[1], rows.shape).reshape(x.shape)
+
+    report = tileproof.verify(turn_by_turn, plain, X)
+    assert report.ok and not report.of("unknown"), report
+    assert "TP502" in [f.rule for f in tileproof.check(lambda x: turn_by_turn(x, settle=False), X).of("violated")]
 
 
 def scattered(cache, rows, slots, by_output):

@@ -449,15 +449,13 @@ class _Import:
         return IndexMap(self.own(axes), self.names.taken, self.place).expressions(block.index_map_jaxpr, axes, tables)
 
     def scratch(self, ref: Ref, aval: Any) -> dict[str, Any]:
-        space = jx.memory_space(aval)
-        if space == "semaphore" and ref.dtype in ("dma_sem", "semaphore"):
-            return {"name": ref.name, "memory_space": "dma_semaphore" if ref.dtype == "dma_sem" else "semaphore", "shape": [int(d) for d in ref.shape]}
-        if space not in ("vmem", "smem") or not ref.dtype.startswith(("float", "bfloat", "int", "uint", "bool")):
-            raise Unsupported(f"scratch `{ref.name}` in {space}", self.place)
-        entry: dict[str, Any] = {"name": ref.name, "dtype": ref.dtype, "shape": [int(d) for d in ref.shape]}
-        if space != "vmem":
-            entry["memory_space"] = space
-        return entry
+        kind = jx.scratch_kind(ref.dtype, aval)
+        if kind is None:
+            raise Unsupported(f"scratch `{ref.name}` in {jx.memory_space(aval)}", self.place)
+        dtype, space = kind
+        typed = {} if dtype == space else {"dtype": dtype}
+        placed = {} if space == "vmem" else {"memory_space": space}
+        return {"name": ref.name, **typed, "shape": [int(d) for d in ref.shape], **placed}
 
 
 class IndexMap(Body):

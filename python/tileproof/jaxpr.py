@@ -87,6 +87,15 @@ def memory_space(aval: Any) -> str:
     return {"semaphore_mem": "semaphore"}.get(space, space)
 
 
+def scratch_kind(dtype: str, aval: Any) -> tuple[str, str] | None:
+    """What a buffer holds, or the kind of a semaphore, and the memory it is in; None: the language has no such scratch."""
+    space = memory_space(aval)
+    if space == "semaphore":
+        kind = {"dma_sem": "dma_semaphore", "semaphore": "semaphore"}.get(dtype)
+        return (kind, kind) if kind else None
+    return (dtype, space) if space in ("vmem", "smem") and dtype.startswith(("float", "bfloat", "int", "uint", "bool")) else None
+
+
 def written_refs(j: Any) -> set[int]:
     """Which parameters of a kernel's jaxpr it writes to, by number."""
     inner = open_jaxpr(j)

@@ -202,6 +202,15 @@ def loop(bounds, turn, values):
     return lax.fori_loop(lo, hi, turn, values)
 
 
+def scratch(shape, kind, space=pltpu.VMEM):
+    """A buffer, or semaphores, as JAX names it."""
+    return kind(shape) if kind in (pltpu.SemaphoreType.DMA, pltpu.SemaphoreType.REGULAR) else space(shape, kind)
+
+
+def run_scoped(body, values, *types):
+    return pl.run_scoped(functools.partial(body, values), *types)
+
+
 def function(name, args, statements):
     f = ast.parse(f"def {name}({', '.join(args)}): pass").body[0]
     f.body = statements
@@ -319,6 +328,17 @@ class Body(ast.NodeTransformer):
         call = ast.Call(ast.Name("while_loop", ast.Load()), [ast.Name(test.name, ast.Load()), ast.Name(turn.name, ast.Load()), pack], [])
         return [test, turn, ast.Assign(ast.parse(f"({names},) = 0" if live else "_ = 0").body[0].targets, call)]
 
+    def visit_With(self, node):
+        live = [n for s in node.body for n in assigned([s]) if n in self.known or isinstance(s, (ast.Assign, ast.AugAssign, ast.With))]
+        before = [n for n in live if n in self.known]
+        self.count += 1
+        values, result = (ast.parse(f"({', '.join(names)},)" if names else "()", mode="eval").body for names in (before, live))
+        unpack = [ast.parse(f"({', '.join(before)},) = _values").body[0]] if before else []
+        scope = function(f"_scope_{self.count}", ["_values", *(i.optional_vars.id for i in node.items)], unpack + self.block(node.body) + [ast.Return(result)])
+        self.known += live
+        call = ast.Call(ast.Name("run_scoped", ast.Load()), [ast.Name(scope.name, ast.Load()), values, *(i.context_expr for i in node.items)], [])
+        return [scope, ast.Assign(ast.parse(f"({', '.join(live)},) = 0" if live else "_ = 0").body[0].targets, call)]
+
     def visit_FunctionDef(self, node):
         known = self.known
         self.known = [a.arg for a in node.args.args]
@@ -363,7 +383,8 @@ def body_function(spec, sizes, dtypes):
     start += [ast.parse(f"{t['name']} = entries({t['name']!r}, _{t['name']})").body[0] for t in tables]
     parameters = ["_" + t["name"] for t in tables] + refs
     module = ast.fix_missing_locations(ast.Module([function("kernel", parameters, start + statements)], []))
-    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, **constants, "jnp": jnp, "store": store, "masked_load": masked_load, "masked_store": masked_store, "branch": branch, "entries": lambda name, ref: entries(next(t for t in tables if t["name"] == name), ref), "while_loop": lax.while_loop, "loop": loop, "choose": choose, "part": part, "inf": jnp.inf, "nan": jnp.nan,
+    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, **constants, "jnp": jnp, "store": store, "masked_load": masked_load, "masked_store": masked_store, "branch": branch, "entries": lambda name, ref: entries(next(t for t in tables if t["name"] == name), ref), "while_loop": lax.while_loop, "loop": loop, "choose": choose, "part": part, "scratch": scratch, "run_scoped": run_scoped, "smem": pltpu.SMEM, "vmem": pltpu.VMEM,
+             "dma_semaphore": pltpu.SemaphoreType.DMA, "semaphore": pltpu.SemaphoreType.REGULAR, "inf": jnp.inf, "nan": jnp.nan,
              "program_id": pl.program_id, "num_programs": lambda axis: pl.num_programs(axes.index(axis))}
     exec(compile(module, spec["name"], "exec"), names)
     return names["kernel"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from typing import Any, Iterator
 
 from .. import jaxpr as jx
 from ..errors import Unsupported
 from .regions import Regions
-from .values import Ref
+from .values import Ref, shape_text
 
 
 class Copies(Regions):
@@ -94,8 +95,7 @@ class Copies(Regions):
         self.write_copy("copy", src, dst, leaf)
 
     def do_run_scoped(self, eqn: Any) -> None:
-        """Buffers of a part of the body are scratch: what they held when it was
-        entered before cannot be seen where all of it is written first."""
+        """Buffers and semaphores of a part of the body."""
         inner = jx.open_jaxpr(eqn.params["jaxpr"])
         made = [e for e in (eqn, *inner.eqns) if e.primitive.name != "emit_pipeline" and jx.is_made_in(e, "pallas/mosaic/pipeline.py")]
         if made and made[0] is eqn:
@@ -108,50 +108,38 @@ class Copies(Regions):
         if self.is_copy_at_once(inner):
             self.copy_at_once(inner.eqns[0])
             return
-        refs = []
-        for var, given in zip(inner.invars, [*jx.argument_names(inner), *[""] * len(inner.invars)], strict=False):
-            ref = Ref(self.name("scoped"), tuple(var.aval.shape), jx.dtype_name(var.aval))
-            what = f"`{given}`" if given else ""
-            if not self.is_settled(inner, var):
-                raise Unsupported(f"a copy of {what or 'a buffer'} of run_scoped, or on it, which is not waited for by the same descriptor in the same scope, outside of loops and branches, "
-                                  "is not supported", self.place, "declare it in scratch_shapes")
-            if jx.memory_space(var.aval) == "semaphore":
-                self.allocated.append((ref, var.aval))
-                if self.is_counted(inner, var):
-                    raise Unsupported(f"the semaphore {what} of run_scoped, on which more than copies is counted, is not supported".replace("  ", " "),
-                                      self.place, "declare it in scratch_shapes")
-            else:
-                self.allocated.append((ref, var.aval))
-                if not self.written_first(inner, var):
-                    raise Unsupported(f"{'the buffer ' + what if what else 'a buffer'} of run_scoped that is not written as a whole before it is used is not supported", self.place,
-                                      "begin with `ref[...] = …`, or declare it in scratch_shapes")
-            refs.append(ref)
-        self.bind(inner.invars, refs)
-        place = self.place
-        results = self.statements(inner)
-        self.place = place
-        self.bind(eqn.outvars, results)
+        refs = [Ref(self.name("scoped"), tuple(var.aval.shape), jx.dtype_name(var.aval)) for var in inner.invars]
+        with self.scope([(ref, var.aval) for ref, var in zip(refs, inner.invars, strict=True)]):
+            self.bind(inner.invars, refs)
+            place = self.place
+            results = self.statements(inner)
+            self.place = place
+            self.bind(eqn.outvars, results)
 
-    @staticmethod
-    def descriptor(eqn: Any) -> Any:
-        """What the start and the wait of one copy have in common."""
-        return [a.val if jx.is_literal(a) else id(a) for a in eqn.invars], str(eqn.params["tree"])
+    @contextlib.contextmanager
+    def inside(self, head: str | None) -> Iterator[None]:
+        """Lines below this one; None: where they are."""
+        if head is None:
+            yield
+            return
+        self.line(head)
+        self.indent += 1
+        before = len(self.lines)
+        yield
+        if len(self.lines) == before:
+            self.line("pass")
+        self.indent -= 1
 
-    def is_settled(self, inner: Any, var: Any) -> bool:
-        """Is every copy that names the ref, or counts on it, started and waited for among these equations?"""
-        flying: list[Any] = []
-        for eqn in inner.eqns:
-            if not any(a is var for a in eqn.invars):
-                continue
-            if eqn.primitive.name == "dma_start":
-                flying.append(self.descriptor(eqn))
-            elif eqn.primitive.name == "dma_wait":
-                if self.descriptor(eqn) not in flying:
-                    return False
-                flying.remove(self.descriptor(eqn))
-            elif not self.is_at_once(eqn) and any(jx.has_primitive(j, ("dma_start", "dma_wait")) for j in jx.inner_jaxprs(eqn)):
-                return False
-        return not flying
+    def scope(self, made: list[tuple[Ref, Any]]) -> contextlib.AbstractContextManager[None]:
+        """Lines in which these buffers and semaphores are there."""
+        return self.inside(f"with {', '.join(f'{self.scratch_text(ref, aval)} as {ref.name}' for ref, aval in made)}:" if made else None)
+
+    def scratch_text(self, ref: Ref, aval: Any) -> str:
+        kind = jx.scratch_kind(ref.dtype, aval)
+        if kind is None:
+            raise Unsupported(f"a buffer of {ref.dtype} in {jx.memory_space(aval)}, which a part of the body makes, is not supported", self.place)
+        dtype, space = kind
+        return f"scratch({shape_text(ref.shape)}, {dtype}{', smem' if space == 'smem' else ''})"
 
     def is_at_once(self, eqn: Any) -> bool:
         return eqn.primitive.name == "run_scoped" and self.is_copy_at_once(jx.open_jaxpr(eqn.params["jaxpr"]))

@@ -14,7 +14,6 @@ from ..pipelines import Pipeline
 from .copies import Copies
 from .values import Ref, Value, add_text, number
 
-NOTHING = "check(True, 'nothing to do')"
 SCALARS = types.SimpleNamespace(memory_space="smem")
 
 
@@ -54,8 +53,7 @@ class Pipelines(Copies):
 
     def __init__(self, axes: list[str], taken: set[str]):
         super().__init__(axes, taken)
-        self.free: list[Ref] = []  # windows of pipelines that have ended
-        self.buffers: dict[str, tuple[tuple[int, ...], str]] = {}  # what they are: shape, with all buffers, and memory
+        self.made: list[tuple[Ref, Any]] = []  # buffers of the pipeline that is being written
         self.undefined: dict[str, Ref] = {}  # by dtype: scratch of one element that nobody writes
         self.pipelines: list[str | None] = []  # the lines that made them
 
@@ -63,8 +61,14 @@ class Pipelines(Copies):
         fields.check_pipeline(eqn, self.place)
         pipe = pipelines.read(eqn)
         steps = [number(d, "int32") if isinstance(d, int) else self.short(self.read(d)) for d in pipe.grid]
+        self.made = []
         windows = [self.window(pipe, n) for n in range(len(pipe.blocks))]
         self.apart(pipe, windows)
+        with self.scope(self.made):
+            self.loops(pipe, windows, steps)
+        self.pipelines.append(self.place)
+
+    def loops(self, pipe: Pipeline, windows: list[Window], steps: list[Value]) -> None:
         place, dynamic = self.place, [s.operand() for s in steps if s.number is None]
         if len(dynamic) > 1:
             self.line(f"check({' and '.join(f'{s} >= 0' for s in dynamic)}, 'steps of a pipeline')")
@@ -72,8 +76,6 @@ class Pipelines(Copies):
             self.watch([w for w in windows if w.stale and not w.certain])
             self.turns(pipe, windows, steps, [])
         self.place = place
-        self.free += [w.buffer for w in windows if w.buffer is not w.array]
-        self.pipelines.append(self.place)
 
     def first(self, offset: Any) -> str:
         """Where the indices of an axis begin, on the core that runs it."""
@@ -86,20 +88,6 @@ class Pipelines(Copies):
     def short(self, value: Value) -> Value:
         """The value, or a name for it."""
         return value if self.cheap(value) else self.assign(value)
-
-    @contextlib.contextmanager
-    def inside(self, head: str | None) -> Iterator[None]:
-        """Lines below this one; None: where they are."""
-        if head is None:
-            yield
-            return
-        self.line(head)
-        self.indent += 1
-        before = len(self.lines)
-        yield
-        if len(self.lines) == before:
-            self.line(NOTHING)
-        self.indent -= 1
 
     def turns(self, pipe: Pipeline, windows: list[Window], steps: list[Value], ids: list[Value]) -> None:
         """The loops over the axes behind those of `ids`, and the body in the last one."""
@@ -217,16 +205,10 @@ class Pipelines(Copies):
                 raise Unsupported(f"blocks of {s} in {d} elements: where one is cut off, JAX needs blocks of a multiple of {tile}", self.place)
 
     def room(self, array: Ref, shape: tuple[int, ...], block: Any, count: int) -> Ref:
-        """Scratch for so many buffers of this shape, and of it the first: that of a pipeline that has ended, else new."""
+        """Scratch for so many buffers of this shape, and of it the first."""
         whole = shape if count == 1 else (count * shape[0],) if len(shape) == 1 else (count, *shape)
-        space = jx.memory_space(block.block_aval)
-        for ref in self.free:
-            if ref.dtype == array.dtype and self.buffers[ref.name] == (whole, space) and ref.shape == shape:
-                self.free.remove(ref)
-                return ref
         name = self.name(f"{array.name}_window")
-        self.buffers[name] = (whole, space)
-        self.allocated.append((Ref(name, whole, array.dtype), block.block_aval))
+        self.made.append((Ref(name, whole, array.dtype), block.block_aval))
         return Ref(name, shape, array.dtype, slot=self.slot(shape, count, 0))
 
     @staticmethod
