@@ -1,25 +1,32 @@
 #!/usr/bin/env python3
 """Public Pallas kernels through tileproof: imported, linted, executed.
 
-    corpus.py [--write] [--source NAME…] [--only TEXT…]    run with build/venv-corpus (tools/corpus.sh)
+    corpus.py [--source NAME…] [--only TEXT…]    run with build/venv-corpus (tools/corpus.sh)
 
 Traces the kernels of jax.experimental.pallas.ops, tokamax, and the packages of
 tools/corpus.txt; every pallas_call is imported as a spec, linted, and executed
 in the checked engine on the arrays of that call; results are compared with
 JAX's interpreters or, where neither runs the kernel, with the reference of its
-package. --write updates the tables in docs/CORPUS.md. Exit 1 when a kernel that
-is imported is accused or differs.
+package. What a case gives is kept in build/corpus/rows under what it follows
+from (program, Python package, these files): a run that was stopped goes on
+where it was. Once all cases are there, docs/CORPUS.md is written, whole.
+
+Exit 1 when something is new: an accusation that tools/corpus_judged.py does not
+judge, a difference, a call that is neither imported nor executed, a case that
+cannot be traced, or a judgement that no finding needs any more.
 """
 
 import argparse
 import dataclasses
-import fcntl
 import functools
+import hashlib
 import importlib
+import inspect
 import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import time
 
@@ -33,16 +40,16 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 from jax.experimental.pallas import tpu as pltpu  # noqa: E402
 
-from tileproof import binary, capture, engine, importer  # noqa: E402
+from tileproof import binary, capture, engine, importer, places  # noqa: E402
 from tileproof import jaxpr as jx  # noqa: E402
 from tileproof.errors import Unsupported  # noqa: E402
 
 import corpus_gpu  # noqa: E402
 import corpus_packages  # noqa: E402
+import corpus_page  # noqa: E402
 import corpus_serving  # noqa: E402
 
-PAGE = ROOT / "docs" / "CORPUS.md"
-CALLS = ROOT / "build" / "corpus" / "called"  # by source: the files whose kernels were called
+ROWS = ROOT / "build" / "corpus" / "rows"
 
 
 def normal(seed, *shape, dtype=jnp.float32):
@@ -120,8 +127,10 @@ def tokamax_cases():
         yield f"cross entropy {reduction}", functools.partial(xent.linear_softmax_cross_entropy_loss_fwd_pallas_mosaic_tpu, reduction=reduction, **blocks), (x, labels, w)
     yield "cross entropy, gradients", functools.partial(xent.linear_softmax_cross_entropy_loss_bwd_pallas_mosaic_tpu, **blocks), (jnp.float32(1), jnp.full(256, 6.2, jnp.float32), x, labels, w)
     sizes = jnp.array([100, 60, 0, 96], jnp.int32)
-    yield "gmm", lambda a, b: ragged.gmm(a, b, sizes, tiling=(128, 128, 128), preferred_element_type=np.dtype("float32")), (normal(0, 256, 256), normal(1, 4, 256, 128))
-    yield "tgmm", lambda a, b: ragged.tgmm(a, b, sizes, tiling=(128, 128, 128), preferred_element_type=np.dtype("float32")), (normal(0, 256, 256), normal(1, 256, 128))
+    yield "gmm", lambda a, b: ragged.gmm(a, b, sizes, precision=jax.lax.DotAlgorithmPreset.DEFAULT, out_dtype=jnp.float32), (normal(0, 256, 256), normal(1, 4, 256, 128)), (
+        lambda a, b: jax.lax.ragged_dot(a, b, sizes))
+    yield "tgmm", lambda a, b: ragged.tgmm(a, b, sizes, precision=jax.lax.DotAlgorithmPreset.DEFAULT, out_dtype=jnp.float32), (normal(0, 256, 256), normal(1, 256, 128)), (
+        lambda a, b: jnp.stack([a[:, lo:lo + n] @ b[lo:lo + n] for lo, n in ((0, 100), (100, 60), (160, 0), (160, 96))]))
     mask = np.tril(np.ones((256, 256), bool))
     mask[200:, :50] = False
     ids = np.repeat([0, 1], 128).astype(np.int32)
@@ -140,32 +149,20 @@ def tokamax_cases():
                 yield f"splash {kind} segments, gradients", grad(lambda a, b, c, f=attend, s=segments: f(a, b, c, s), 3), arrays
 
 
-# Kernels that are accused rightly, and why: docs/CORPUS.md says it, too.
-RIGHTLY = {
-    "pallas_layer_norm": "it reads `scale` beyond its end (`bounds_check=False`) and drops those lanes: on a GPU other memory is read",
-    "pallas_rms_norm": "it reads `scale` beyond its end (`bounds_check=False`) and drops those lanes: on a GPU other memory is read",
-    "pallas_layer_norm_fwd_res": "as pallas_layer_norm",
-    "pallas_rms_norm_fwd_res": "as pallas_rms_norm",
-    "pallas_glu_silu": "with rows or columns that no block divides it reads behind the last ones (`bounds_check=False`) and stores none of them",
-    "<unknown>": "it reads rows behind the last one (`bounds_check=False`) and stores none of them; rows of no group are never written, and the groups are data",
-    "chunked_prefill_attention_kernel": "the copies of two chunks count on one semaphore, so that a wait for this chunk may end by bytes of the next one",
-}
-
-
-CALLED = set()  # files of the kernels that were called
-
-
 @dataclasses.dataclass
 class Row:
+    """What became of one call."""
+
     case: str
     kernel: str = ""
     refused: str = ""  # why it is not imported
     kind: str = "blocks"  # or copies, GPU
     statements: int = 0
     verdicts: dict = dataclasses.field(default_factory=dict)
-    open: list = dataclasses.field(default_factory=list)
+    open: list = dataclasses.field(default_factory=list)  # what is not proven: rule, verdict, operand, place, text, message, reason, replay
     executed: str = ""
-    bad: bool = False
+    bad: str = ""  # why the comparison fails; "trap": whether it may is a matter of what is accused
+    files: list = dataclasses.field(default_factory=list)  # of the kernel and of the call
 
 
 def kind_of(eqn):
@@ -220,80 +217,95 @@ def execute(spec, call, filled):
 
 def judge(case, call, failed):
     row = Row(case, jx.function_name(call.equation), kind=kind_of(call.equation))
-    CALLED.update([(jx.where(call.equation) or "").partition(":")[0], call.equation.params["jaxpr"].debug_info.func_filename or ""])
+    row.files = sorted({(jx.where(call.equation) or "").partition(":")[0], call.equation.params["jaxpr"].debug_info.func_filename or ""} - {""})
     try:
         spec = importer.from_equation(call.equation, call.operands, call.used)
     except Unsupported as e:
         row.refused = "; ".join(dict.fromkeys(o.what for o in e.obstacles))
         return row
     row.statements = len(spec["kernel"])
-    report = binary.report("lint", spec)
-    for f in report["specs"][0]["findings"]:
+    lines = binary.text_of(spec).splitlines()
+    for f in binary.report("lint", spec)["specs"][0]["findings"]:
         row.verdicts[f["verdict"]] = row.verdicts.get(f["verdict"], 0) + 1
         if f["verdict"] in ("violated", "vacuous", "unknown"):
-            row.open.append(f"{f['rule']} {f['verdict']}: {f['message']}")
-            row.bad |= f["verdict"] != "unknown"
-    row.bad &= row.kernel not in RIGHTLY
+            row.open.append(seen(spec, f, lines))
     if failed:
         row.executed = "JAX does not interpret it"
         return row
     worst, why = execute(spec, call, row.kind == "copies")
     row.executed = why if worst is None else f"{worst:.0e}"
     narrow = any(v.dtype.itemsize < 4 for v in [*call.operands, *call.results])
-    row.bad |= (worst is None and row.kernel not in RIGHTLY) or (worst or 0) > (2e-2 if narrow else 1e-3)
+    row.bad = "not executed" if worst is None else "differs" if worst > (2e-2 if narrow else 1e-3) else ""
     return row
 
 
-KINDS = {"blocks": "with blocks alone", "copies": "with copies or semaphores", "GPU": "for GPUs"}
-
-
-def short(name):
-    return name if len(name) <= 48 else name[:47] + "…"
-
-
-def table(rows):
-    lines = ["| case | kernel | statements | proven | violated | unknown | executed: largest difference / rms |", "|---|---|---|---|---|---|---|"]
-    for r in rows:
-        if r.refused:
-            lines.append(f"| {r.case} | `{short(r.kernel)}` | not imported: {r.refused} | | | | |")
-            continue
-        v = r.verdicts
-        lines.append(f"| {r.case} | `{short(r.kernel)}` | {r.statements} | {v.get('proven', 0)} | {v.get('violated', 0) + v.get('vacuous', 0)} | {v.get('unknown', 0)} | {r.executed} |")
-    notes = sorted({(r.kernel, o) for r in rows for o in r.open})
-    return "\n".join(lines + ["", *[f"- `{k}`: {o}" for k, o in notes]])
+def seen(spec, f, lines):
+    """A finding by what tells it from others of the kernel: its rule, operand, line of Python, and its statement without generated numbers."""
+    statement = re.fullmatch(r"/kernel/(\d+)", f["pointer"] or "")
+    text = re.sub(r"\b([a-z])\d+\b", r"\1", spec["kernel"][int(statement[1])].strip()) if statement else ""
+    place = re.sub(r"^.*(?:site-packages|build/corpus/[^/]*)/", "", places.of_finding(spec, f, lines) or "")
+    return {"rule": f["rule"], "verdict": f["verdict"], "operand": f["subject"], "place": place, "text": text[:80], "message": f["message"],
+            "reason": f["reason"], "replay": (f["witness"] or {}).get("replay")}
 
 
 def run(source, cases, only):
-    """The rows of one source, and the cases that could not be traced."""
-    rows, untraced = [], []
-    made = cases()
+    """Every case of a source: what is kept of it, or was just found."""
+    made, kept = cases(), []
     while True:
         try:
             case = next(made, None)
         except Exception as e:  # noqa: BLE001  the corpus is not ours
-            untraced.append(f"the cases after these: {gist(e)}")
-            break
+            kept.append({"case": "the cases after these", "untraced": gist(e), "rows": []})
+            print(f"{source}: {kept[-1]['case']}: {kept[-1]['untraced']}", flush=True)
+            return kept
         if case is None:
-            break
-        name, fn, args, *reference = case
-        if only and not any(w in name for w in only):
+            return kept
+        if only and not any(w in case[0] for w in only):
             continue
-        own = jax.tree_util.tree_map(jnp.array, args)  # some calls donate theirs
-        try:
-            interpreters = Interpreters()
-            calls = capture.calls(fn, *args, run=interpreters)
-        except Exception as e:  # noqa: BLE001
-            untraced.append(f"{name}: {gist(e)}")
-            print(f"{source}: {untraced[-1]}", flush=True)
-            continue
+        file = ROWS / source / (re.sub(r"\W+", "-", case[0]) + ".json")
+        key = follows_from(cases)
+        found = json.loads(file.read_text()) if file.is_file() else {}
+        if found.get("key") != key:
+            found = {"key": key, "commit": commit(), **judged(source, *case)}
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(found, indent=1))
+        kept.append(found)
+
+
+def judged(source, name, fn, args, *reference):
+    """One case: its calls, judged and compared."""
+    own = jax.tree_util.tree_map(jnp.array, args)  # some calls donate theirs
+    start = time.process_time()
+    try:
+        interpreters = Interpreters()
+        calls = capture.calls(fn, *args, run=interpreters)
         want = reference[0](*own) if reference and interpreters.failed and not interpreters.trapped else None
-        for call in calls:
-            row = judge(name, call, interpreters.failed.get(id(call.equation)))
-            if row.executed == "JAX does not interpret it" and want is not None:
-                compare(row, calls.value, want)
-            rows.append(row)
-            print(f"{'BAD ' if row.bad else ''}{source}: {name}: {row.kernel} {row.refused or json.dumps(row.verdicts)} {row.executed} {row.open or ''}", flush=True)
-    return rows, untraced
+    except Exception as e:  # noqa: BLE001
+        print(f"{source}: {name}: {gist(e)}", flush=True)
+        return {"case": name, "untraced": gist(e), "rows": []}
+    rows = []
+    for call in calls:
+        row = judge(name, call, interpreters.failed.get(id(call.equation)))
+        if row.executed == "JAX does not interpret it" and want is not None:
+            compare(row, calls.value, want)
+        rows.append(dataclasses.asdict(row))
+        print(f"{source}: {name}: {row.kernel} {row.refused or json.dumps(row.verdicts)} {row.executed} {row.bad} {time.process_time() - start:.0f} s", flush=True)
+    return {"case": name, "untraced": "" if rows else "no pallas_call", "rows": rows}
+
+
+@functools.cache
+def follows_from(cases):
+    """What the verdicts on a source's cases follow from, as one hash."""
+    h = hashlib.sha256()
+    for path in [pathlib.Path(binary.program()), *sorted((ROOT / "python" / "tileproof").rglob("*.py")), pathlib.Path(__file__),
+                 ROOT / "tools" / "corpus-requirements.txt", ROOT / "tools" / "corpus.txt", pathlib.Path(inspect.getsourcefile(cases))]:
+        h.update(path.read_bytes())
+    return h.hexdigest()
+
+
+@functools.cache
+def commit():
+    return subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def compare(row, value, want):
@@ -301,7 +313,7 @@ def compare(row, value, want):
     got = jax.tree_util.tree_leaves(value)
     worst = max(difference(g[tuple(slice(n) for n in w.shape)], w, False) for g, w in zip(got, jax.tree_util.tree_leaves(want)))
     row.executed = f"{worst:.0e} (reference)"
-    row.bad |= worst > 5e-2  # references round in other places
+    row.bad = "differs" if worst > 5e-2 else ""  # references round in other places
 
 
 def gist(e):
@@ -309,80 +321,19 @@ def gist(e):
     return f"{type(e).__name__}: {said[:160]}"
 
 
-def summary(rows):
-    good = [r for r in rows if not r.refused]
-    equal = [r for r in good if re.fullmatch(r"[\d.e+-]+( \(reference\))?", r.executed)]
-    accused = [r for r in good if r.verdicts.get("violated") or r.verdicts.get("vacuous")]
-    proven, unknown = (sum(r.verdicts.get(k, 0) for r in good) for k in ("proven", "unknown"))
-    kinds = ", ".join(f"{sum(r.kind == k for r in rows)} {what}" for k, what in KINDS.items() if any(r.kind == k for r in rows))
-    return (f"{len(rows)} calls of {len({r.kernel for r in rows})} kernel functions ({kinds}): {len(good)} import, {len(equal)} were executed, {len(accused)} are accused; "
-            f"{proven} obligations proven, {unknown} unknown.")
-
-
-def denominator():
-    """Every file of the packages with a kernel, by kind, and whether a kernel of it is called below."""
-    found = list(corpus_packages.files())
-    called = {line for path in CALLS.glob("*.txt") for line in path.read_text().splitlines()}
-    kinds = list(corpus_packages.KINDS)[::-1]
-    lines = ["| package | version | files with a kernel | " + " | ".join(kinds) + " | not loadable | called below |", "|---" * (len(kinds) + 5) + "|"]
-    total = [0] * (len(kinds) + 3)
-    for package, version in dict.fromkeys((f[0], f[1]) for f in found):
-        mine = [f for f in found if f[0] == package]
-        counts = [len(mine), *(sum(f[4] == k for f in mine) for k in kinds), sum(bool(f[5]) for f in mine), sum(any(c.endswith(f[2]) for c in called) for f in mine)]
-        total = [a + b for a, b in zip(total, counts)]
-        lines.append(f"| {package} | {version} | " + " | ".join(map(str, counts)) + " |")
-    lines.append("| all | | " + " | ".join(map(str, total)) + " |")
-    lines += ["", "Every file, its kind unless it has blocks alone, and `called` where a call of a kernel in it is judged below:", ""]
-    for package in dict.fromkeys(f[0] for f in found):
-        lines.append(f"- {package}: " + "; ".join(
-            f"`{f[2]}`" + "".join(f" ({', '.join(words)})" for words in [[w for w in (f[4] if f[4] != "blocks" else "", "called" if any(c.endswith(f[2]) for c in called) else "", f[5]) if w]] if words)
-            for f in found if f[0] == package))
-    return "\n".join(lines)
-
-
-def put(text, marker, body):
-    """The page with the part behind a marker replaced."""
-    before, found, rest = text.partition(f"<!-- {marker} -->")
-    if not found:
-        sys.exit(f"{PAGE} has no <!-- {marker} -->")
-    return f"{before}<!-- {marker} -->\n\n{body}\n\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
-
-
-def write(marker, body):
-    """Into the page, which other runs may write, too."""
-    with PAGE.open("r+") as page:
-        fcntl.flock(page, fcntl.LOCK_EX)
-        text = put(page.read(), marker, body)
-        page.seek(0)
-        page.truncate()
-        page.write(text)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--write", action="store_true")
     parser.add_argument("--source", nargs="*")
     parser.add_argument("--only", nargs="*")
     o = parser.parse_args()
     del sys.argv[1:]  # tokamax reads flags of its own from there
     sources = {"jax": jax_cases, "tokamax": tokamax_cases, **corpus_packages.CASES, **corpus_serving.CASES, **corpus_gpu.CASES}
-    bad = False
-    for source, cases in sources.items():
-        if o.source and source not in o.source:
-            continue
-        start = time.process_time()
-        CALLED.clear()
-        rows, untraced = run(source, cases, o.only)
-        bad |= any(r.bad for r in rows)
-        print(f"{source}: {summary(rows)} {time.process_time() - start:.0f} s", flush=True)
-        if o.write:
-            notes = [f"- not traced: {u}" for u in untraced]
-            CALLS.mkdir(exist_ok=True)
-            (CALLS / f"{source}.txt").write_text("\n".join(sorted(CALLED)))
-            write(source, "\n".join([summary(rows), "", table(rows), *notes]))
-    if o.write and (not o.source or "files" in o.source):
-        write("files", denominator())
-    sys.exit(bad)
+    found = {source: run(source, cases, o.only) for source, cases in sources.items() if not o.source or source in o.source}
+    new = corpus_page.new(found, whole=not (o.source or o.only))
+    print("\n".join(f"NEW {line}" for line in new) or "nothing new", flush=True)
+    if not (o.source or o.only):
+        corpus_page.write(found)
+    sys.exit(bool(new))
 
 
 if __name__ == "__main__":

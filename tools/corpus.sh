@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs/CORPUS.md again: JAX's kernels, tokamax's, and those of the packages of tools/corpus.txt, which are unpacked and not installed.
+# docs/CORPUS.md again, in a run that goes on where it was stopped: JAX's kernels, tokamax's, and those of the packages of tools/corpus.txt, which are unpacked and not installed.
 set -eu
 venv=build/venv-corpus
 tools/venv.sh $venv tools/corpus-requirements.txt
@@ -14,4 +14,4 @@ grep -v '^#' tools/corpus.txt | while read -r name version _; do
     }
     (cd "$folder" && python3 -m zipfile -e ./*.whl . && rm ./*.whl && echo "$version" >.version)
 done
-exec $venv/bin/python tools/corpus.py --write
+exec $venv/bin/python tools/corpus.py

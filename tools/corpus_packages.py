@@ -98,6 +98,10 @@ def load(ref, idx, *, mask=None, other=None):
     return plgpu.load(ref.at[idx], mask=mask, other=other)
 
 
+def repeat(x, repeats, axis):
+    return jnp.concatenate([x] * repeats, axis)
+
+
 def store(ref, idx, val, *, mask=None):
     plgpu.store(ref.at[idx], val, mask=mask)
 
@@ -108,6 +112,7 @@ sys.meta_path.append(_StandIns())
 dtypes.bit_width = dtypes.itemsize_bits
 pltpu.ANY = pl.ANY
 pl.load, pl.store = load, store
+pltpu.repeat = repeat
 # kernels ask on which chip they run
 tpu_info.get_tpu_info = pltpu.get_tpu_info = lambda: tpu_info.get_tpu_info_for_chip(tpu_info.ChipVersion.TPU_V5E, 1)
 
@@ -170,7 +175,6 @@ def deltanet():
     yield "chunk_gdn2", lambda *a: m.chunk_gdn2(*a, precision="fp32"), (q, k, v, g, b, w)
     yield "chunk_gdn2 bfloat16", lambda *a: m.chunk_gdn2(*a), (q, k, v, g, b, w)
     yield "chunk_gdn2, gradients", total(lambda *a: m.chunk_gdn2(*a, precision="fp32"), 6), (q, k, v, g, b, w)
-    yield "decode step", lambda *a: m.gdn2_decode_step(*a), (*(t[:, 0] for t in (q, k, v, g, b, w)), normal(9, 1, 2, 128, 128))
 
 
 def atomic():
@@ -225,7 +229,7 @@ def tpu_inference():
     mixes = (2 + hc) * hc
     x2d, fn = normal(0, tokens, hc * hidden), normal(1, mixes, hc * hidden, scale=0.05)
     scale, bias = normal(2, 3), normal(3, mixes)
-    yield "mhc pre mixes", pre.mhc_pre_mixes, (x2d, fn)
+    yield "mhc pre mixes", pre.mhc_pre_mixes, (x2d.astype(jnp.bfloat16), fn)
     yield "mhc pre", lambda *a: pre.mhc_pre(*a, 1e-6, 1e-6, 1e-6, 2.0, 4), (normal(0, tokens, hc, hidden, dtype=jnp.bfloat16), fn, scale, bias)
     yield "mhc post", post.mhc_post, (normal(0, tokens, hidden, dtype=jnp.bfloat16), normal(1, tokens, hc, hidden, dtype=jnp.bfloat16), normal(2, tokens, hc, 1), normal(3, tokens, hc, hc))
     yield "mhc fused", lambda *a: fused.mhc_fused_post_pre(*a, 1e-6, 1e-6, 1e-6, 2.0, 4), (
@@ -249,7 +253,8 @@ def ejkernel():
     yield "grouped matmul, rhs transposed", lambda a, b: gm.grouped_matmul(a, b, sizes, transpose_rhs=True), (normal(0, 256, 256), normal(1, 4, 128, 256))
     yield "transposed grouped matmul", lambda a, b: gm.transposed_grouped_matmul(a, b, sizes), (normal(0, 256, 256), normal(1, 256, 128))
     g2 = importlib.import_module(base + "grouped_matmulv2._pallas_impl")
-    yield "grouped matmul v2", lambda a, b: g2.grouped_matmul(a, b, sizes, jnp.float32), (normal(0, 256, 256), normal(1, 4, 256, 128))
+    yield "grouped matmul v2", lambda a, b: g2.grouped_matmul(a, b, sizes, jnp.float32), (normal(0, 256, 256), normal(1, 4, 256, 128)), (
+        lambda a, b: jax.lax.ragged_dot(a, b, sizes))
     qm = importlib.import_module(base + "quantized_matmul._pallas_impl_core")
     for transposed in (False, True):
         yield f"dense matmul{', rhs transposed' if transposed else ''}", functools.partial(qm.pallas_dense_matmul, transpose_rhs=transposed, block_m=128, block_n=128, block_k=128), (
@@ -258,7 +263,7 @@ def ejkernel():
     yield "ragged decode", functools.partial(rd.ragged_decode_mqa, block_size=128), (
         normal(0, 2, 8, 128), normal(1, 2, 256, 128), normal(2, 2, 256, 128), jnp.array([0, 10], jnp.int32), jnp.array([100, 256], jnp.int32))
     ml = importlib.import_module(base + "flash_mla._pallas_impl_fwd")
-    yield "flash mla", lambda *a: ml._flash_mla_fwd(*a, None, None, None, "none", True, 0.1, None, None, 1, 128, 128)[0], (
+    yield "flash mla", lambda *a: ml._flash_mla_fwd(*a, None, None, None, ml.ROPE_NONE, True, 0.1, None, None, 1, 128, 128)[0], (
         normal(0, 1, 2, 256, 128, scale=0.3), normal(1, 1, 256, 128, scale=0.3), normal(2, 2, 128, 128, scale=0.1), normal(3, 2, 128, 128, scale=0.1))
     gd = importlib.import_module(base + "ragged_gated_delta_rule._pallas_impl_fwd")
     yield "gated delta decode", gd.run_ragged_gdr_decode_pallas, (

@@ -1,0 +1,51 @@
+"""What was judged of the corpus, finding by finding: tools/corpus.py fails on
+everything else. A judgement names the rule, the operand, the kernel, the line of
+Python and the statement there, so that another accusation at the same kernel is
+new. `right` needs a replay in the machine."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Known:
+    rule: str
+    operand: str
+    kernel: str
+    place: str  # file of its package, and line
+    text: str  # how the statement begins, as tools/corpus.py writes it; empty: the finding is about the operand
+    why: str
+    evidence: str
+    right: bool = True  # False: open
+
+    def of(self, row, finding):
+        """Is it about this finding? What is right was seen in the machine: by a replay of lint's, or in the execution of the call."""
+        seen = finding["replay"] == "executed" or row["executed"].startswith(f"trap[{self.rule}]")
+        return ((self.rule, self.operand, self.kernel, self.place) == (finding["rule"], finding["operand"], row["kernel"], finding["place"])
+                and finding["text"].startswith(self.text) and bool(self.text) == bool(finding["text"]) and (seen or not self.right))
+
+
+BLOCK = "tokamax/_src/pallas/block.py:323"  # where BlockRef.load() loads
+_NORM = ("it takes a block of 256 of the 200 elements of `scale`, unmasked, and drops the lanes behind them: on a GPU other memory is read",
+         "`normalization/pallas_triton.py:76`: `scale_ref.load(bounds_check=False)`")
+_GLU = ("with rows or columns that no block divides it reads behind the last ones and stores none of them: on a GPU other memory is read",
+        "`gated_linear_unit/pallas_triton.py:56-58`: `bounds_check=(False, True)` for `x`, `(True, False)` for both weights")
+
+KNOWN = [
+    *[Known("TP102", "scale", kernel, BLOCK, "v = scale[ds(0, 256), :]", *_NORM)
+      for kernel in ("pallas_layer_norm", "pallas_rms_norm", "pallas_layer_norm_fwd_res", "pallas_rms_norm_fwd_res")],
+    Known("TP102", "x", "pallas_glu_silu", BLOCK, "v = load(x[ds(32 * v, 32), ds(v, 32)]", *_GLU),
+    Known("TP102", "weights", "pallas_glu_silu", BLOCK, "v = load(weights[ds(v, 32), 0, ds(64 * v, 64)]", *_GLU),
+    Known("TP102", "weights", "pallas_glu_silu", BLOCK, "v = load(weights[ds(v, 32), 1, ds(64 * v, 64)]", *_GLU),
+    Known("TP102", "a", "<unknown>", BLOCK, "v = a[ds(v, 32), ds(v, 32)]",
+          "a group's last block reads the rows behind it, also behind the last row of all, and stores none of them: on a GPU other memory is read",
+          "`ragged_dot/pallas_triton.py:82`: `bounds_check=(False, True)`; the rule is unknown, since groups are data, and the execution of this call traps"),
+    Known("TP401", "out", "<unknown>", "tokamax/_src/pallas/block.py:341", "", "rows of no group are never written, and the groups are data",
+          "`ragged_dot/pallas_triton.py:74`: the store is below `pl.when(start_m < hi)`, under the mask `< hi`; groups may add up to fewer rows"),
+    Known("TP504", "chunked_prefill_attention_kernel", "chunked_prefill_attention_kernel", "ejkernel/kernels/_pallas/tpu/prefill_page_attention/_pallas_impl_fwd.py:212",
+          "copy_start(k_pages_hbm[i, page_indices[0], :, :], k_vmem_buffer[v, 0, :, :], sem",
+          "the copies of two chunks count on one semaphore, so that a wait for this chunk may end by bytes of the next one",
+          "`_pallas_impl_fwd.py:341-345` starts the copies of the next chunk on `sem`, line 225 then waits for those of this one on `sem`"),
+]
+
+# (case, how the error begins, why): cases that this JAX cannot trace
+NOT_TRACED = []
