@@ -31,6 +31,9 @@ _GLU = ("with rows or columns that no block divides it reads behind the last one
         "`gated_linear_unit/pallas_triton.py:56-58`: `bounds_check=(False, True)` for `x`, `(True, False)` for both weights")
 
 KNOWN = [
+    Known("TP101", "x5", "_flash_mla_kernel", "ejkernel/kernels/_pallas/tpu/flash_mla/_pallas_impl_fwd.py:408", "",
+          "every head but the first reads its bias behind the end of an array that has one for all heads",
+          "`deepseek_attn/_pallas_impl_fwd.py:74` makes the bias `sparse_mask[:, None, :, :]`; `bias_index_map` returns the number of the head"),
     *[Known("TP102", "scale", kernel, BLOCK, "v = scale[ds(0, 256), :]", *_NORM)
       for kernel in ("pallas_layer_norm", "pallas_rms_norm", "pallas_layer_norm_fwd_res", "pallas_rms_norm_fwd_res")],
     Known("TP102", "x", "pallas_glu_silu", BLOCK, "v = load(x[ds(32 * v, 32), ds(v, 32)]", *_GLU),
@@ -47,5 +50,27 @@ KNOWN = [
           "`_pallas_impl_fwd.py:341-345` starts the copies of the next chunk on `sem`, line 225 then waits for those of this one on `sem`"),
 ]
 
-# (case, how the error begins, why): cases that this JAX cannot trace
-NOT_TRACED = []
+
+@dataclasses.dataclass(frozen=True)
+class Open:
+    """A case that cannot be traced, or a call in it that is not imported, and why that is so."""
+
+    case: str
+    says: str  # how the error or the obstacles begin
+    why: str
+
+    def of(self, case, said):
+        return self.case == case and said.startswith(self.says)
+
+
+_ALLOCATED = "a pipeline whose buffers the caller allocates", "the kernel allocates the buffers of its pipelines once and starts them by hand; docs/PYTHON.md"
+_IN_PLACE = "`o_hbm` comes in and goes out in one pipeline", "what a prefetch sees of an array that changes meanwhile depends on the buffers; docs/PYTHON.md"
+_ZEROS = "a copy through a reshape of `zero`", "a tile of zeros is copied out through another shape, whose dimensions are no whole ones of the ref"
+
+OPEN = [
+    *[Open(case, *_ALLOCATED) for case in ("rope", "rope, inverse", "norm and rope", "rope, quantised", "gathered turns")],
+    *[Open(case, *_IN_PLACE) for case in ("gated delta decode v1", "gated delta decode v2", "gated delta rule v1")],
+    *[Open(case, *_ZEROS) for case in ("gmm v2", "tgmm v2", "grouped matmul v3")],
+    Open("blockwise quantised matmul", "ValueError: Invalid dtype for `swap`", "the kernel stores int32 in a ref of bfloat16, which this JAX refuses"),
+    Open("gated delta scan v2", "a copy of `scratch_ref` of run_scoped", "a copy that the next turn of a pipeline waits for, in a buffer of run_scoped"),
+]

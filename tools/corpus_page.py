@@ -4,7 +4,7 @@ import pathlib
 import re
 
 import corpus_packages
-from corpus_judged import KNOWN, NOT_TRACED
+from corpus_judged import KNOWN, OPEN
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "CORPUS.md"
@@ -21,8 +21,9 @@ def judgement(row, finding):
     return next((k for k in KNOWN if k.of(row, finding)), None)
 
 
-def not_traced(case):
-    return next((why for name, says, why in NOT_TRACED if name == case["case"] and case["untraced"].startswith(says)), None)
+def expected(case, said):
+    """Why that is known; None: it is new."""
+    return next((o for o in OPEN if o.of(case, said)), None)
 
 
 def accusations(row):
@@ -41,16 +42,20 @@ def may_trap(row):
 
 
 def new(found, whole):
-    """One line for each thing that nobody judged yet; `whole`: every case was run, so that every judgement has to be needed."""
+    """One line for each thing that was not judged yet; `whole`: every case was run, so that every judgement has to be needed."""
     lines, used = [], set()
     for source, cases in found.items():
         for c in cases:
-            if c["untraced"] and not not_traced(c):
-                lines.append(f"{source}: {c['case']}: not traced: {c['untraced']}")
+            if c["untraced"]:
+                used.add(expected(c["case"], c["untraced"]))
+                if not expected(c["case"], c["untraced"]):
+                    lines.append(f"{source}: {c['case']}: not traced: {c['untraced']}")
         for r in rows_of(cases):
             head = f"{source}: {r['case']}: {r['kernel']}"
             if r["refused"]:
-                lines.append(f"{head}: not imported: {r['refused']}")
+                used.add(expected(r["case"], r["refused"]))
+                if not expected(r["case"], r["refused"]):
+                    lines.append(f"{head}: not imported: {r['refused']}")
             for f in accusations(r):
                 k = judgement(r, f)
                 used.add(k)
@@ -60,8 +65,7 @@ def new(found, whole):
                 lines.append(f"{head}: {r['bad']}: {r['executed']}")
     if whole:
         lines += [f"no finding needs the judgement on {k.rule} of `{k.operand}` in {k.kernel} at {k.place}" for k in KNOWN if k not in used]
-        seen = {c["case"] for cases in found.values() for c in cases if c["untraced"]}
-        lines += [f"the case {name} can be traced now" for name, *_ in NOT_TRACED if name not in seen]
+        lines += [f"{o.case} is not open any more: {o.says}" for o in OPEN if o not in used]
     return lines
 
 
@@ -86,13 +90,14 @@ def table(cases):
     lines = ["| case | kernel | statements | proven | violated | unknown | executed: largest difference / rms |", "|---|---|---|---|---|---|---|"]
     for r in rows:
         if r["refused"]:
-            lines.append(f"| {r['case']} | `{short(r['kernel'])}` | not imported: {r['refused']} | | | | |")
+            known = expected(r["case"], r["refused"])
+            lines.append(f"| {r['case']} | `{short(r['kernel'])}` | not imported: {r['refused']}{f' ({known.why})' if known else ''} | | | | |")
             continue
         v = r["verdicts"]
         lines.append(f"| {r['case']} | `{short(r['kernel'])}` | {r['statements']} | {v.get('proven', 0)} | {sum(v.get(k, 0) for k in ACCUSES)} | {v.get('unknown', 0)} | {r['executed']} |")
     notes = sorted({(r["kernel"], f["rule"], f["verdict"], f["message"], f["reason"] or "") for r in rows for f in r["open"]})
     lines += ["", *[f"- `{k}`: {rule} {verdict}: {message}" + (f" ({reason})" if reason else "") for k, rule, verdict, message, reason in notes]]
-    return "\n".join(lines + [f"- not traced: {c['case']}: {c['untraced']}" + (f" ({why})" if (why := not_traced(c)) else "") for c in cases if c["untraced"]])
+    return "\n".join(lines + [f"- not traced: {c['case']}: {c['untraced']}" + (f" ({o.why})" if (o := expected(c["case"], c["untraced"])) else "") for c in cases if c["untraced"]])
 
 
 def accused(found):

@@ -210,20 +210,27 @@ static void try_rewrite(void *arg)
     t->mends = true;
 }
 
-static tp_str trim(tp_str s)
+/* Without the blanks around it; those within, as of an index map over several lines, become one. */
+static tp_str on_one_line(tp_arena *a, tp_str s)
 {
-    for (; s.n && *s.p == ' '; s.p++)
-        s.n--;
-    while (s.n && s.p[s.n - 1] == ' ')
-        s.n--;
-    return s;
+    char *out = tp_alloc(a, s.n);
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        bool blank = strchr(" \n\t\r", s.p[i]) != NULL;
+        if (!blank)
+            out[n++] = s.p[i];
+        else if (n && out[n - 1] != ' ')
+            out[n++] = ' ';
+    }
+    return (tp_str){out, n && out[n - 1] == ' ' ? n - 1 : n};
 }
 
 static void propose(repair *r, const tp_rewrite *w)
 {
-    tp_str old = trim((tp_str){r->j->source.text.p + w->edit.start, w->edit.end - w->edit.start});
-    tp_fix fix = {
-        .title = tp_printf(r->j->arena, "write `%.*s` in place of `%.*s`", TP_FMT(trim(w->edit.text)), TP_FMT(old))};
+    tp_arena *a = r->j->arena;
+    tp_str old = {r->j->source.text.p + w->edit.start, w->edit.end - w->edit.start};
+    tp_fix fix = {.title = tp_printf(a, "write `%.*s` in place of `%.*s`", TP_FMT(on_one_line(a, w->edit.text)),
+                                     TP_FMT(on_one_line(a, old)))};
     tp_push(r->j->arena, fix.edits, w->edit);
     tp_push(r->j->arena, r->f->proposals, fix);
 }

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
@@ -268,3 +269,12 @@ def test_bounds_hold_what_an_operation_makes_of_every_number_within():
             assert bounds.of("clamp", [(lo, lo), a, (hi, hi)]) == (min(max(a[0], lo), hi), min(max(a[1], lo), hi))
     assert exact > 11000
     assert bounds.of("mul", [(0, 2**16), (0, 2**16)]) is None and bounds.of("add", [(0, 1), None]) is None
+
+
+@pytest.mark.parametrize("one", [np.uint32(1), np.int8(1)])
+def test_an_index_that_is_a_number_of_another_type(one):
+    def kernel(x_ref, o_ref, buf):
+        pltpu.sync_copy(block(x_ref, pl.program_id(0)), buf.at[one])
+        o_ref[...] = buf[one] * 2
+
+    assert tileproof.verify(lambda x: call(kernel, x, scratch=[pltpu.VMEM((2, 8, 128), jnp.float32)]), lambda x: x * 2, X).ok

@@ -384,3 +384,19 @@ def test_a_jax_without_the_primitive_is_named(monkeypatch):
 def test_a_product_is_proven_for_all_sizes():
     report = tileproof.verify(lambda x, y: matmul(x, y, mask=True), lambda x, y: x @ y, "f32[M,K]", "f32[K,N]", sizes={"M": 256, "N": 384, "K": 256})
     assert report.ok and "all sizes" in str(report), report
+
+
+def scaled(s, x, grid=()):
+    """A pipeline beside a scalar in SMEM."""
+    def kernel(s_ref, x_hbm, o_hbm):
+        rows = pl.BlockSpec((8, 128), lambda i: (i, 0))
+        pltpu.emit_pipeline(lambda x, o: o.__setitem__(..., x[...] * s_ref[...]), grid=(4,), in_specs=[rows], out_specs=[rows])(x_hbm, o_hbm)
+
+    return pl.pallas_call(kernel, grid=grid, in_specs=[pl.BlockSpec(memory_space=pltpu.SMEM), FAR], out_specs=FAR, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(s, x)
+
+
+@pytest.mark.parametrize("s", [jnp.float32(2), jnp.int32(2)])
+def test_a_scalar_in_smem_is_legal_where_the_call_has_no_grid(s):
+    x = kernels.array(32, 128)
+    assert tileproof.verify(scaled, lambda s, x: x * s, s, x).ok
+    assert [f.rule for f in tileproof.check(lambda s, x: scaled(s, x, (2,)), s, x).of("violated")] == ["TP201"]

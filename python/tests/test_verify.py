@@ -1,10 +1,12 @@
 """verify and verifying: ok means rules and equivalence; what is shown of it."""
 
+import functools
 import html.parser
 import inspect
 import io
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -14,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
 
 import tileproof
 from tileproof.progress import Progress
@@ -267,3 +270,52 @@ def test_trap():
     assert "3 failed" in done.stdout, done.stdout
     body = done.stdout.split("short test summary")[0]
     assert "test_mine.py:8: " in body and "api.py:" not in body and "capture.py:" not in body, body
+
+
+def piped(x, y, short=0):
+    def kernel(x_hbm, y_hbm, o_hbm):
+        rows = pl.BlockSpec((16, 128), lambda i: (i, 0))
+        pltpu.emit_pipeline(lambda a, b, o: o.__setitem__(..., a[...] + b[...]), grid=(x.shape[0] // 16 - short,), in_specs=[rows, rows], out_specs=[rows])(x_hbm, y_hbm, o_hbm)
+
+    far = pl.BlockSpec(memory_space=pl.ANY)
+    return pl.pallas_call(kernel, in_specs=[far, far], out_specs=far, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x, y)
+
+
+def test_a_pipeline_is_verified_where_there_is_no_tpu():
+    """JAX asks the device which TPU it is; a partial is named by its function."""
+    x = X[:64]
+    assert tileproof.verify(piped, lambda x, y: x + y, x, x).ok
+    report = tileproof.verify(functools.partial(piped, short=1), lambda x, y: x + y, x, x)
+    assert not report.ok and "piped()" in report.compared, report
+
+
+def one_slot(x):
+    """A pipeline of copies by hand, with one buffer where it needs two."""
+    def kernel(x_hbm, o_ref, buf, sem):
+        i = pl.program_id(0)
+
+        def copy(t):
+            return pltpu.make_async_copy(x_hbm.at[pl.ds(t * 64, 64)], buf.at[t % 1], sem.at[t % 1])
+
+        pl.when(i == 0)(lambda: copy(0).start())
+        pl.when(i + 1 < 4)(lambda: copy(i + 1).start())
+        copy(i).wait()
+        o_ref[...] = buf[i % 1]
+
+    return pl.pallas_call(kernel, grid=(4,), in_specs=[pl.BlockSpec(memory_space=pl.ANY)], out_specs=BLOCK, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+                          scratch_shapes=[pltpu.VMEM((2, 64, 128), jnp.float32), pltpu.SemaphoreType.DMA((2,))])(x)
+
+
+def test_a_trap_names_the_line_of_python_that_started_the_copy():
+    [said] = [t.text for t in tileproof.verify(one_slot, lambda x: x, X).tiers if t.name == "executed"]
+    assert re.search(r"that \S*test_verify\.py:\d+ started", said), said
+
+
+def unturned(x):
+    square = pl.BlockSpec((128, 128), lambda i, j: (i, j))
+    return pl.pallas_call(lambda x, o: o.__setitem__(..., x[...].T), grid=(2, 2), in_specs=[square], out_specs=square, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+
+def test_a_proposal_is_one_line():
+    [found] = tileproof.verify(unturned, jnp.transpose, jnp.asarray(np.tile(X, (1, 2)))).of("violated")
+    assert 'write `"j", "i"` in place of `"i", "j"`' in found.help, found.help

@@ -50,4 +50,4 @@ def trap(spec: dict[str, Any], text: str, said: str) -> str:
     def place(m: Any) -> str:
         return f"  --> {places.shown(places.of_line(spec, text, int(m[1] or 0)))}"
 
-    return f"{spec['name']} ({spec['x-python']['call']}): " + re.sub(r"  --> \S*kernel\.tile\.json(?::(\d+):\d+)?", place, said.strip())
+    return f"{spec['name']} ({spec['x-python']['call']}): " + re.sub(r"  --> \S*kernel\.tile\.json(?::(\d+):\d+)?", place, places.named(spec, said.strip()))

@@ -55,6 +55,14 @@ def of_line(spec: dict[str, Any], text: str, line: int) -> str | None:
     return of_pointer(spec, f"/kernel/{line - first - 1}" if 0 < line - first <= len(spec["kernel"]) else "")
 
 
+def named(spec: dict[str, Any], said: str) -> str:
+    """What the program says of a kernel, with lines of Python for the lines of the kernel that it names."""
+    def place(m: re.Match[str]) -> str:
+        return of_pointer(spec, f"/kernel/{int(m[1]) - 1}") or m[0]
+
+    return re.sub(r"\bline (\d+)(?= started| of the kernel)", place, said)
+
+
 def shown(place: str | None) -> str:
     """file.py:12: `the statement there`."""
     text = statement(place) if place else None

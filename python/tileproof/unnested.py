@@ -41,7 +41,8 @@ def prefetched(eqn: Any) -> Any:
         return eqn
     first, body, written = mapping.num_index_operands, jx.open_jaxpr(p["jaxpr"]), jx.written_refs(p["jaxpr"])
     aliased, n = {source for source, _ in p["input_output_aliases"]}, 0
-    while n < mapping.num_inputs and first + n not in written | aliased and _is_table(mapping.block_mappings[n]):
+    while (n < mapping.num_inputs and first + n not in written | aliased and _is_table(mapping.block_mappings[n])
+           and not (mapping.grid and _is_scalar(mapping.block_mappings[n]))):
         n += 1
     more = body.invars[first:first + n]
     blocks = [b.replace(index_map_jaxpr=rw.closed(b.index_map_jaxpr.jaxpr.replace(invars=[*b.index_map_jaxpr.jaxpr.invars, *more]))) for b in mapping.block_mappings[n:]]
@@ -56,6 +57,11 @@ def _is_table(block: Any) -> bool:
     return whole and fixed and jx.memory_space(block.block_aval) == "smem" and jx.dtype_name(block.array_aval) in TABLES and len(block.array_aval.shape) <= 3
 
 
+def _is_scalar(block: Any) -> bool:
+    """Is it a scalar in SMEM? The compiler takes one without a grid, or prefetched, and no window of a grid that is one (TP201)."""
+    return not block.array_aval.shape and jx.memory_space(block.block_aval) == "smem"
+
+
 def unnested(eqn: Any) -> Any:
     """The pallas_call equation without its pipeline; None: the kernel is not one, or not alike.
 
@@ -64,6 +70,8 @@ def unnested(eqn: Any) -> Any:
     p, mapping = eqn.params, eqn.params.get("grid_mapping")
     if mapping is None or not any(pipelines.is_pipeline(e) for e in rw.every_equation(p["jaxpr"])):
         return None
+    if not mapping.grid and any(map(_is_scalar, mapping.block_mappings)):
+        return None  # with a grid it would be another operand
     body = jx.open_jaxpr(p["jaxpr"])
     operands, written = body.invars[mapping.num_index_operands:], jx.written_refs(p["jaxpr"])
     kernel = _kernel(body, {v for n, v in enumerate(body.invars[:mapping.num_index_operands]) if n not in written})

@@ -122,7 +122,7 @@ class _Run:
                  tolerance: tuple[float | None, float | None], seconds: float, said: Progress):
         self.fn, self.reference, self.arguments, self.sizes = fn, reference, arguments, sizes
         self.options, self.tolerance, self.seconds, self.said = options, tolerance, seconds, said
-        self.name = getattr(fn, "__name__", "function")
+        self.name = getattr(getattr(fn, "func", fn), "__name__", "function")  # a partial has none of its own
 
     def report(self) -> Verification:
         import jax
@@ -219,11 +219,9 @@ class _Run:
 
     def within(self, args: tuple[Any, ...]) -> str:
         """The tolerances, in words."""
-        import jax
-
         from . import jaxpr as jx
 
-        by_default = api.tolerance([r for f in (self.fn, self.reference) for r in jx.leaves(jax.eval_shape(f, *args))])
+        by_default = api.tolerance([r for f in (self.fn, self.reference) for r in jx.trace(f, args).out_avals])
         rtol, atol = (by_default if t is None else t for t in self.tolerance)
         return f"{rtol:g} of each element" + f" and {atol:g} of the root mean square" * (atol != 0)
 

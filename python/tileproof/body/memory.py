@@ -192,7 +192,9 @@ class Memory(Writer):
         value = self.read(atom)
         if value.shape:
             raise Unsupported("an index that is an array (gather or scatter)", self.place)
-        return value.text if value.dtype == "int32" else f"{value.operand()}.astype(int32)"
+        if value.number is not None and abs(value.number) < 2**31:
+            return str(int(value.number))
+        return value.text if value.dtype == "int32" else f"{self.strong(value).operand()}.astype(int32)"
 
     def compose(self, ref: Ref, parts: list[Any], indices: Any, leaf: Any) -> list[Any]:
         """The parts of a ref after one more indexer: on the dimensions that are still there."""
