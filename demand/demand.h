@@ -35,6 +35,17 @@ typedef enum tp_demand_family {
     TP_DEMAND_FAMILIES
 } tp_demand_family;
 
+/* What a way from the numbers of a family leads to. Integers of 32 bits and more go with it, those that name positions
+ * to OTHER alone; other integers and bools stay. */
+typedef enum tp_demand_end {
+    TP_DEMAND_OTHER, /* between -1 and 1, finely; integers anywhere in the arrays */
+    TP_DEMAND_UP,    /* their magnitudes, hundreds and thousands of times as large */
+    TP_DEMAND_DOWN,  /* the same below 0 */
+    TP_DEMAND_TINY,  /* as many times as small */
+    TP_DEMAND_TIES,  /* -1, 0 and 1 */
+    TP_DEMAND_ENDS
+} tp_demand_end;
+
 typedef struct tp_demand_options {
     const tp_kernel *kernel;
     const tp_program *program; /* the kernel's body, or a reference for it */
@@ -43,8 +54,10 @@ typedef struct tp_demand_options {
     tp_domain *domain;  /* the field or the rounding domain */
     uint64_t seed;      /* of the inputs' numbers */
     tp_demand_family family;
-    int64_t budget;  /* operations that one element may take */
-    bool one_by_one; /* no vectors: each lane by itself, as a test of them */
+    tp_demand_end end; /* where inputs are on a way: to there, */
+    double way;        /* and how far on it, from 0 to 1 */
+    int64_t budget;    /* operations that one element may take */
+    bool one_by_one;   /* no vectors: each lane by itself, as a test of them */
 } tp_demand_options;
 
 typedef enum tp_demand_outcome {
@@ -84,8 +97,9 @@ int64_t tp_demand_steps(tp_demand *d);
 typedef struct tp_demand_array {
     tp_dtype dtype;
     int64_t columns, rows; /* extents of the last dimension, and of the one before it; at least 1 */
-    int64_t reach; /* of inputs that name positions (tp_names_positions()), the largest extent of an array: every
-                      other integer lies from 0 below it; 0: none does */
+    int64_t reach;   /* of inputs that name positions (tp_names_positions()), the largest extent of an array: every
+                        other integer lies from 0 below it; 0: none does */
+    int64_t longest; /* the largest extent of an array, as far as the dtype counts */
 } tp_demand_array;
 enum { TP_DEMAND_SEGMENT = 64 }; /* indices */
 tp_demand_array tp_demand_array_of(tp_dtype dtype, uint32_t rank, const int64_t *dims, int64_t reach);
@@ -94,6 +108,8 @@ tp_demand_array tp_demand_array_of(tp_dtype dtype, uint32_t rank, const int64_t 
  * are tp_field_word(domain, input, index). */
 double tp_demand_input(const tp_demand_array *x, tp_demand_family family, uint64_t seed, uint32_t input,
                        uint64_t index);
+/* The same on the way of *o. */
+double tp_demand_on_way(const tp_demand_array *x, const tp_demand_options *o, uint32_t input, uint64_t index);
 
 /* Run fn(ctx) on a stack of its own on which TP_DEMAND_DEPTH evaluations fit
  * within each other; false: there is none. It must not leave through an arena

@@ -399,8 +399,10 @@ static void measure_operands(tp_demand *d)
     }
     for (uint32_t i = 0; i < d->k->ninputs; i++) {
         tp_dtype t = d->k->operands[i].dtype;
-        d->given[i] = tp_demand_array_of(t, d->arrays[i].rank, d->arrays[i].dims,
-                                         tp_names_positions(d->k, i) ? reach_of(d, t) : 0);
+        int64_t longest = reach_of(d, t);
+        d->given[i] =
+            tp_demand_array_of(t, d->arrays[i].rank, d->arrays[i].dims, tp_names_positions(d->k, i) ? longest : 0);
+        d->given[i].longest = longest;
     }
     for (uint32_t i = d->k->ninputs; i < d->k->ninputs + d->k->noutputs; i++)
         if (d->k->operands[i].alias >= 0)

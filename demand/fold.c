@@ -119,7 +119,7 @@ static bool fill_given(tp_demand *d, vector *x)
     demand_charge(d, x->lanes.n / GIVEN + 1);
     for (int64_t i = 0; i < x->lanes.n; i++) {
         uint64_t at = (uint64_t)(x->lanes.first + i * x->lanes.step);
-        x->room->v[i] = tp_demand_input(&d->given[x->id], d->o.family, d->o.seed, x->id, at);
+        x->room->v[i] = tp_demand_on_way(&d->given[x->id], &d->o, x->id, at);
         x->room->has_planes[i] = has_planes;
         if (has_planes)
             x->room->plane[0][i] = tp_field_word(d->domain, x->id, at);

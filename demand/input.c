@@ -8,8 +8,11 @@
 
 tp_demand_array tp_demand_array_of(tp_dtype dtype, uint32_t rank, const int64_t *dims, int64_t reach)
 {
-    return (tp_demand_array){dtype, rank > 0 && dims[rank - 1] > 1 ? dims[rank - 1] : 1,
-                             rank > 1 && dims[rank - 2] > 1 ? dims[rank - 2] : 1, reach};
+    return (tp_demand_array){.dtype = dtype,
+                             .columns = rank > 0 && dims[rank - 1] > 1 ? dims[rank - 1] : 1,
+                             .rows = rank > 1 && dims[rank - 2] > 1 ? dims[rank - 2] : 1,
+                             .reach = reach,
+                             .longest = 1};
 }
 
 static double raw(const tp_demand_array *x, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index)
@@ -47,6 +50,39 @@ double tp_demand_input(const tp_demand_array *x, tp_demand_family family, uint64
 {
     uint64_t cell = 0;
     tp_put_f64(x->dtype, &cell, 0, tp_dtype_moderate(x->dtype, raw(x, family, seed, input, index)));
+    return tp_get_f64(x->dtype, &cell, 0);
+}
+
+/* Where the way of a number ends that begins at `from`. */
+static double end_of(const tp_demand_array *x, tp_demand_end end, double from, uint64_t h)
+{
+    bool real = tp_is_float(x->dtype), sign = tp_dtype_info(x->dtype)->kind != TP_KIND_UINT,
+         moves = tp_dtype_info(x->dtype)->bits >= 32 && !(x->reach && end != TP_DEMAND_OTHER);
+    int times = real ? 8 + (int)((h >> 8) % 10) : 6 + (int)((h >> 8) % 7); /* as a power of two */
+    if (!real && !moves)
+        return from;
+    switch (end) {
+    case TP_DEMAND_OTHER:
+        return real ? (h & 1 ? 1 : -1) * ldexp((double)(1 + (h >> 8) % 0xffffff), -24)
+                    : (double)((h >> 8) % (uint64_t)x->longest >> (x->reach ? 0 : (h >> 2) % 16));
+    case TP_DEMAND_UP: return ldexp(fabs(from), times);
+    case TP_DEMAND_DOWN: return sign ? -ldexp(fabs(from), times) : 0;
+    case TP_DEMAND_TINY: return real ? ldexp(from, -times) : from;
+    case TP_DEMAND_TIES: return sign ? (double)((h >> 8) % 3) - 1 : (double)((h >> 8) % 2);
+    case TP_DEMAND_ENDS: break;
+    }
+    return from;
+}
+
+double tp_demand_on_way(const tp_demand_array *x, const tp_demand_options *o, uint32_t input, uint64_t index)
+{
+    uint64_t cell = 0;
+    double from = tp_demand_input(x, o->family, o->seed, input, index);
+    if (o->way == 0)
+        return from;
+    double to = end_of(x, o->end, from, tp_mix(tp_mix(tp_mix(o->seed ^ 0x656e64) ^ input) ^ index)),
+           v = o->way == 1 ? to : from + o->way * (to - from);
+    tp_put_f64(x->dtype, &cell, 0, tp_is_float(x->dtype) ? tp_dtype_moderate(x->dtype, v) : floor(v + 0.5));
     return tp_get_f64(x->dtype, &cell, 0);
 }
 

@@ -5,7 +5,7 @@
 scalar demand_input(tp_demand *d, uint32_t input, int64_t index)
 {
     tp_dtype t = d->k->operands[input].dtype;
-    scalar s = demand_number(tp_demand_input(&d->given[input], d->o.family, d->o.seed, input, (uint64_t)index));
+    scalar s = demand_number(tp_demand_on_way(&d->given[input], &d->o, input, (uint64_t)index));
     if (d->field && tp_is_float(t)) {
         s.plane[0] = tp_field_word(d->domain, input, (uint64_t)index);
         s.has_planes = true;

@@ -41,6 +41,11 @@ static double result(tp_prim p, const tp_lanes *out, const tp_lanes *const *args
     return p == TP_P_MOD ? floor(q) : trunc(q);
 }
 
+static bool counts(const tp_domain *d, tp_dtype t)
+{
+    return tp_is_float(t) || ((const decisions *)d)->log->integers;
+}
+
 static bool note(tp_domain *d, tp_prim p, const tp_lanes *out, const tp_lanes *const *args, bool has_planes)
 {
     tp_decision_log *log = ((decisions *)d)->log;
@@ -62,7 +67,7 @@ static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
                         uint32_t nargs)
 {
     bool has_planes = rounding_of(d)->elementwise(rounding_of(d), p, integer, out, args, nargs);
-    return tp_is_float(args[0]->dtype) && tp_decides(p) ? note(d, p, out, args, has_planes) : has_planes;
+    return tp_decides(p) && counts(d, args[0]->dtype) ? note(d, p, out, args, has_planes) : has_planes;
 }
 
 static bool select_arm(tp_domain *d, tp_lanes *out, const tp_lanes *cond, const tp_lanes *a, const tp_lanes *b)
@@ -73,7 +78,8 @@ static bool select_arm(tp_domain *d, tp_lanes *out, const tp_lanes *cond, const 
 static bool cast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
 {
     bool has_planes = rounding_of(d)->cast(rounding_of(d), out, a);
-    return tp_is_float(a->dtype) && !tp_is_float(out->dtype) ? note(d, TP_P_CAST, out, &a, has_planes) : has_planes;
+    bool decides = tp_is_float(a->dtype) ? !tp_is_float(out->dtype) : out->dtype == TP_BOOL && counts(d, a->dtype);
+    return decides ? note(d, TP_P_CAST, out, &a, has_planes) : has_planes;
 }
 
 static bool literal(tp_domain *d, tp_lanes *out, double v)
@@ -90,7 +96,7 @@ static bool bitcast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
 static bool reduce(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, const tp_groups *g)
 {
     bool has_planes = rounding_of(d)->reduce(rounding_of(d), p, out, a, g);
-    return tp_is_float(a->dtype) && tp_decides(p) ? note(d, p, out, &a, has_planes) : has_planes;
+    return tp_decides(p) && counts(d, a->dtype) ? note(d, p, out, &a, has_planes) : has_planes;
 }
 
 static bool scan(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, size_t start, ptrdiff_t step, size_t n)

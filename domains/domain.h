@@ -137,6 +137,7 @@ typedef struct tp_decision_log {
     double *result;
     uint32_t *kind;
     size_t room, n;
+    bool integers; /* what these decided, too */
 } tp_decision_log;
 /* The rounding domain; results of decisions over the reals are added to *log. */
 tp_domain *tp_decisions_new(tp_arena *a, tp_decision_log *log);

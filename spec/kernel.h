@@ -241,6 +241,9 @@ int tp_operand_find(const tp_kernel *k, tp_str name);
 bool tp_names_axes(const tp_kernel *k, tp_vid v);
 /* positions.c: does the body compare integers of this input with positions, which come of iota or of program ids? */
 bool tp_names_positions(const tp_kernel *k, uint32_t input);
+/* data.c: by value of p, the body or a reference: does it come of what this input holds (-1: any), through memory,
+ * too? In `a`. */
+bool *tp_comes_of(tp_arena *a, const tp_kernel *k, const tp_program *p, int input);
 
 /* One spec file: a kernel per combination of its dtype choices. */
 typedef struct tp_spec {

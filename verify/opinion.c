@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/budget.h"
-#include "demand/demand.h"
 #include "reference/reference.h"
 #include "spec/facts.h"
 #include "verify/opinion.h"
@@ -53,14 +52,19 @@ enum { NDRAWS = sizeof DRAWS / sizeof *DRAWS };
 
 enum { KERNEL, REFERENCE }; /* the sides of a point */
 
-static tp_demand *evaluator(const asking *x, const tp_look *p, int side, tp_domain *d, tp_demand_family family,
-                            uint64_t seed)
+static const tp_program *reference_of(const asking *x, const tp_look *p)
 {
     uint32_t i = 0;
     while (x->spec->kernels[i] != p->kernel)
         i++;
+    return x->references[i];
+}
+
+static tp_demand *evaluator(const asking *x, const tp_look *p, int side, tp_domain *d, tp_demand_family family,
+                            uint64_t seed)
+{
     tp_demand_options o = {.kernel = p->kernel,
-                           .program = side == REFERENCE ? x->references[i] : p->kernel->body,
+                           .program = side == REFERENCE ? reference_of(x, p) : p->kernel->body,
                            .reference = side == REFERENCE,
                            .env = p->env,
                            .domain = d,
@@ -330,6 +334,7 @@ typedef struct one_point {
     const tp_look *p;
     bool far; /* not reached */
     tp_str why;
+    int64_t work; /* equal: what both sides took; else 0 */
 } one_point;
 
 static void ask(void *arg)
@@ -340,11 +345,10 @@ static void ask(void *arg)
     opinion answer = compare(x, q->p, &kernel, &reference);
     switch (answer) {
     case SAME:
-        x->out->equal++;
-        note_reached(x, q->p);
-        break;
     case CLOSE:
-        x->out->close++;
+        x->out->equal += answer == SAME;
+        x->out->close += answer == CLOSE;
+        q->work = kernel.work + reference.work + 1;
         note_reached(x, q->p);
         break;
     case OTHER: note_difference(x, q->p, &kernel, &reference); break;
@@ -373,6 +377,8 @@ typedef struct points {
     const tp_look_list *list;
     bool *done;
     tp_str *why;     /* not done: why */
+    int64_t *work;   /* equal: what it took; else 0 */
+    uint32_t *draw;  /* and on which draw */
     uint32_t *walls; /* those that were too dear in this pass */
     uint32_t nwalls;
 } points;
@@ -412,9 +418,11 @@ static void ask_point(asking *x, points *l, uint32_t i)
         x->env = q.p->env;
     }
     if (tp_try(x->work, ask, &q) != TP_OK)
-        q = (one_point){x, q.p, true, tp_budget_or(x->keep, TP_S("memory ran out"))};
+        q = (one_point){.x = x, .p = q.p, .far = true, .why = tp_budget_or(x->keep, TP_S("memory ran out"))};
     l->done[i] = !q.far;
     l->why[i] = q.why;
+    l->work[i] = q.work;
+    l->draw[i] = x->draw;
     if (!q.far)
         return;
     if (x->rest < x->cap)
@@ -444,6 +452,38 @@ static void ask_telling(asking *x, points *l, int64_t budget)
             ask_point(x, l, i);
 }
 
+/* A place at which both sides agree, next to where they decide otherwise. */
+static void ask_near_point(asking *x, const points *l, uint32_t i, int64_t *budget)
+{
+    tp_demand_value kernel = {0}, reference = {0};
+    const tp_look *p = &l->list->list.at[i];
+    tp_nearby near = {.look = p,
+                      .reference = reference_of(x, p),
+                      .family = DRAWS[l->draw[i]].family,
+                      .seed = x->o->seed + DRAWS[l->draw[i]].seed,
+                      .budget = budget};
+    if (tp_differs_nearby(x->keep, &near, &kernel.number, &reference.number))
+        note_difference(x, p, &kernel, &reference);
+}
+
+/* Those that tell first. No place takes more than a share, so what one side takes there may be but a small part. */
+static void ask_nearby(asking *x, const points *l, int64_t budget)
+{
+    enum { PLACES = 16, RUNS = 32 };
+    const tp_kernel *k = l->list->list.len ? l->list->list.at[0].kernel : NULL;
+    if (!k || !(tp_may_turn(k, k->body) || tp_may_turn(k, reference_of(x, &l->list->list.at[0]))))
+        return;
+    for (int telling = 1; telling >= 0; telling--)
+        for (uint32_t i = 0; i < l->list->list.len && budget > 0 && !x->out->different; i++) {
+            const tp_look *p = &l->list->list.at[i];
+            int64_t most = budget / PLACES, rest = most;
+            if (p->telling != telling || !l->work[i] || l->work[i] > most / RUNS)
+                continue;
+            ask_near_point(x, l, i, &rest);
+            budget -= most - rest;
+        }
+}
+
 /* What costs little first: what one side may take grows from pass to pass, and
  * in a pass nothing is asked that is larger than what was too dear in it. */
 static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
@@ -453,6 +493,8 @@ static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
     points l = {.list = list,
                 .done = TP_NEWN(x->keep, bool, n + 1),
                 .why = TP_NEWN(x->keep, tp_str, n + 1),
+                .work = TP_NEWN(x->keep, int64_t, n + 1),
+                .draw = TP_NEWN(x->keep, uint32_t, n + 1),
                 .walls = TP_NEWN(x->keep, uint32_t, n + 1)};
     x->rest = budget;
     x->numbers = NUMBERS * budget;
@@ -467,6 +509,7 @@ static void ask_points(asking *x, const tp_look_list *list, int64_t budget)
             }
     }
     ask_telling(x, &l, TELLING * budget);
+    ask_nearby(x, &l, budget);
     for (uint32_t i = 0; i < n && !x->out->different; i++)
         if (!l.done[i])
             note_not_reached(x, list->list.at[i].about, l.why[i].n ? l.why[i] : TP_S("the budget is spent"));

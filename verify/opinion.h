@@ -3,6 +3,7 @@
 #ifndef TP_OPINION_H
 #define TP_OPINION_H
 
+#include "demand/demand.h"
 #include "report/report.h"
 
 typedef struct tp_opinion_options {
@@ -54,5 +55,20 @@ typedef struct tp_look_list {
  * `and` or `or`, or an arm of an index map, turns. */
 tp_look_list tp_points(tp_arena *a, const tp_kernel *k, const tp_opinion_options *o, uint32_t random,
                        uint32_t directed);
+
+/* nearby.c: an element on which the sides agree, next to where a decision of theirs turns. */
+typedef struct tp_nearby {
+    const tp_look *look;
+    const tp_program *reference;
+    tp_demand_family family; /* the draw on which they agree */
+    uint64_t seed;
+    int64_t *budget; /* operations; what is used is taken off */
+} tp_nearby;
+/* Does the program, k's body or reference, decide anything by what inputs hold, or take it or a number, whichever is
+ * larger? */
+bool tp_may_turn(const tp_kernel *k, const tp_program *p);
+/* Do the sides differ there, over the reals and by more than their bounds? Then by these values. A search: false is no
+ * statement. */
+bool tp_differs_nearby(tp_arena *a, const tp_nearby *o, double *kernel, double *reference);
 
 #endif

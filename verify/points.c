@@ -103,14 +103,43 @@ static bool find_tables_by(picker *p, way by, int64_t *env, const tp_whereabouts
     return false;
 }
 
+/* Tables as full as they may be, one by one: all of whose entries may be the greatest that is declared. A row that ends
+ * in its first block hides what is wrong in the second. */
+static void fill_up(const picker *p, int64_t *env, const tp_whereabouts *w)
+{
+    enum { MOST_ENTRIES = 4096 };
+    tp_arena *work = tp_arena_child(p->arena);
+    for (uint32_t t = 0; t < p->k->ntables; t++) {
+        const tp_table *x = &p->k->tables[t];
+        const tp_table_data *d = tp_bound_table(env, x->sym);
+        int64_t lo, hi, n = 1;
+        bool fixed = x->contents != NULL;
+        tp_str why;
+        for (uint32_t i = 0; w && i < w->npinned; i++)
+            fixed |= w->pinned[i].table == t;
+        for (uint32_t i = 0; i < d->rank; i++)
+            n *= d->dims[i];
+        tp_table_bounds(p->k, x, env, &lo, &hi);
+        if (fixed || !x->max.id || hi >= tp_dtype_max(x->dtype) || n > MOST_ENTRIES)
+            continue;
+        int64_t *was = memcpy(TP_NEWN(work, int64_t, n + 1), d->at, (size_t)n * sizeof *was);
+        for (int64_t i = 0; i < n; i++)
+            d->at[i] = hi;
+        if (!tp_tables_hold(work, p->k, env, &why))
+            memcpy(d->at, was, (size_t)n * sizeof *was);
+    }
+    tp_arena_free(work);
+}
+
 /* Contents for the tables, with the pinned entries of w (NULL: none). Where
  * there are some, a few looks at each entry find them, most often; a search
  * that fails goes on to its limit. The way that found some last is tried first.
- * Every so often they are the least: rows of length 1 and the like hide most. */
+ * Every so often they are the least: rows of length 1 and the like hide most; as often full ones. */
 static bool find_tables(picker *p, int64_t *env, const tp_whereabouts *w)
 {
     enum { LEAST_LOOKS = 1024, LOOKS = 8, AT_CONDITIONS = 16, LEAST_CONTENTS = 4 };
     uint64_t seed = p->searches++;
+    bool full = seed % LEAST_CONTENTS == 1;
     if (!p->k->ntables)
         return true;
     int64_t n = entries(p->k, env), most = (LEAST_LOOKS + LOOKS * n) * (w ? AT_CONDITIONS : 1);
@@ -125,6 +154,8 @@ static bool find_tables(picker *p, int64_t *env, const tp_whereabouts *w)
         p->patience -= most - rest;
         p->first = found && by != REGULARLY ? by : p->first;
     }
+    if (found && full)
+        fill_up(p, env, w);
     return found;
 }
 

@@ -5,10 +5,11 @@
  * boundaries that are not the same are told apart, however close they are. */
 #include <math.h>
 
+#include "domains/turns.h"
 #include "kernels/trial/internal.h"
 #include "kernels/trial/trial.h"
 
-enum { ROOM = 1 << 16, MOST_KINDS = 6, OF_A_KIND = 2, LEAST_RUNS = 60, MOST_RUNS = 2048 };
+enum { ROOM = 1 << 16, LEAST_RUNS = 60, MOST_RUNS = 2048 };
 static const double EFFORT = 1 << 22; /* elements moved by all runs together */
 
 typedef struct search {
@@ -85,8 +86,9 @@ static void decide(void *arg)
 }
 
 /* What is decided this part of the way, into the log; false: the run was left. */
-static bool decide_at(search *s, double way)
+static bool decide_at(void *ctx, double way)
 {
+    search *s = ctx;
     if (s->runs-- <= 0)
         return false;
     place(s, way);
@@ -94,51 +96,6 @@ static bool decide_at(search *s, double way)
     tp_status st = tp_try(s->work, decide, s);
     tp_arena_free(s->work);
     return st == TP_OK;
-}
-
-typedef struct target {
-    size_t number;
-    double first; /* what is decided at the beginning of the way */
-} target;
-
-/* Decisions that differ between the two logs, a few of each kind, by chance. */
-static uint32_t choose(const tp_decision_log *a, const tp_decision_log *b, tp_rng *rng, target *out)
-{
-    uint32_t kinds[MOST_KINDS], nkinds = 0, n = 0;
-    uint64_t counts[MOST_KINDS] = {0};
-    target targets[MOST_KINDS][OF_A_KIND];
-    for (size_t i = 0; i < a->n && i < b->n; i++) {
-        uint32_t k = 0;
-        if (a->kind[i] != b->kind[i] || a->result[i] == b->result[i] || isnan(a->result[i]) || isnan(b->result[i]))
-            continue;
-        while (k < nkinds && kinds[k] != a->kind[i])
-            k++;
-        if (k == MOST_KINDS)
-            continue;
-        kinds[k] = a->kind[i];
-        nkinds += k == nkinds;
-        uint64_t slot = counts[k] < OF_A_KIND ? counts[k] : tp_rng_below(rng, counts[k] + 1);
-        counts[k]++;
-        if (slot < OF_A_KIND)
-            targets[k][slot] = (target){i, a->result[i]};
-    }
-    for (uint32_t i = 0; i < OF_A_KIND; i++)
-        for (uint32_t k = 0; k < nkinds; k++)
-            if (i < counts[k])
-                out[n++] = targets[k][i];
-    return n;
-}
-
-/* Where the target is decided otherwise than at the beginning: between *lo and *hi. */
-static bool bisect(search *s, const target *t, double *lo, double *hi)
-{
-    for (*lo = 0, *hi = 1; *hi - *lo > s->least;) {
-        double mid = (*lo + *hi) / 2;
-        if (!decide_at(s, mid))
-            return false;
-        *(s->log.n > t->number && s->log.result[t->number] == t->first ? lo : hi) = mid;
-    }
-    return true;
 }
 
 /* ---- E1 ---- */
@@ -157,10 +114,10 @@ static bool refuted_at(search *s, double way)
     return true;
 }
 
-static bool refuted_near(search *s, const target *t)
+static bool refuted_near(search *s, const tp_turn *t)
 {
     double lo, hi;
-    if (!bisect(s, t, &lo, &hi))
+    if (!tp_find_turn(t, s->least, &s->log, decide_at, s, &lo, &hi))
         return false;
     if (refuted_at(s, lo) || refuted_at(s, hi))
         return true;
@@ -173,17 +130,14 @@ static bool refuted_near(search *s, const target *t)
 /* Between a draw and another one. */
 static bool refuted_between(search *s, tp_input_family family, uint64_t seed, tp_rng *rng)
 {
-    target targets[MOST_KINDS * OF_A_KIND];
-    tp_decision_log first = s->log;
+    tp_turn targets[TP_MAX_TURNS];
     s->to = inputs_of(s, family, seed);
     if (!s->to || !decide_at(s, 0))
         return false;
-    first.n = s->log.n;
-    first.result = memcpy(TP_NEWN(s->keep, double, first.n + 1), s->log.result, first.n * sizeof *first.result);
-    first.kind = memcpy(TP_NEWN(s->keep, uint32_t, first.n + 1), s->log.kind, first.n * sizeof *first.kind);
+    tp_decision_log first = tp_decision_log_copy(s->keep, &s->log);
     if (!decide_at(s, 1))
         return false;
-    uint32_t n = choose(&first, &s->log, rng, targets);
+    uint32_t n = tp_turns_between(&first, &s->log, rng, targets);
     s->targets += n;
     for (uint32_t i = 0; i < n; i++)
         if (refuted_near(s, &targets[i]))
@@ -237,7 +191,7 @@ void tp_hunt_boundaries(tp_arena *a, const tp_equiv_options *o, tp_case_result *
     if (!s.from || !s.now)
         return;
     tried->given = s.now;
-    s.log = (tp_decision_log){TP_NEWN(a, double, ROOM), TP_NEWN(a, uint32_t, ROOM), ROOM, 0};
+    s.log = tp_decision_log_new(a, ROOM);
     if (kernel)
         search_by(&s, false);
     if (reference && !s.targets)

@@ -7,12 +7,9 @@
 typedef struct tracing {
     const tp_kernel *k;
     const tp_program *p;
-    uint32_t input;
     const tp_inst **made; /* by value */
-    bool *from;           /* by value: comes of the input */
-    bool *kept;           /* by operand: holds what comes of it */
+    const bool *from;     /* by value: comes of the input */
     double *start, *held; /* by value, of variables; by operand: the number that it was set to; else NaN */
-    bool more;            /* the last pass found more of it */
     tp_thresholds *out;
 } tracing;
 
@@ -53,16 +50,11 @@ static void note(tp_thresholds *t, double c)
 
 static void trace_inst(tracing *x, const tp_inst *i)
 {
-    bool from = i->prim == TP_P_LOAD && (i->access->operand == x->input || x->kept[i->access->operand]),
-         meets = tp_prim_compares(i->prim) || i->prim == TP_P_MINIMUM || i->prim == TP_P_MAXIMUM;
-    for (uint32_t a = 0; a < i->nargs; a++) {
-        from |= x->from[i->args[a]];
-        if (meets && x->from[i->args[a]])
+    bool meets = tp_prim_compares(i->prim) || i->prim == TP_P_MINIMUM || i->prim == TP_P_MAXIMUM;
+    for (uint32_t a = 0; meets && a < i->nargs; a++)
+        if (x->from[i->args[a]])
             note(x->out, constant_of(x, i->args[!a]));
-    }
     x->made[i->out] = i;
-    x->more |= from && !x->from[i->out];
-    x->from[i->out] = from;
 }
 
 static void trace(tracing *x, const tp_region *r)
@@ -71,16 +63,10 @@ static void trace(tracing *x, const tp_region *r)
         const tp_statement *s = &r->at[n];
         if (s->kind == TP_COMPUTE && s->inst->out >= 0)
             trace_inst(x, s->inst);
-        if (s->kind == TP_ASSIGN) {
-            x->more |= x->from[s->value] && !x->from[s->var];
-            x->from[s->var] |= x->from[s->value];
+        if (s->kind == TP_ASSIGN)
             note_start(&x->start[s->var], constant_of(x, s->value));
-        }
-        if (tp_writes(s)) {
+        if (tp_writes(s))
             note_start(&x->held[s->access->operand], constant_of(x, s->value));
-            x->more |= x->from[s->value] && !x->kept[s->access->operand];
-            x->kept[s->access->operand] |= x->from[s->value];
-        }
         trace(x, &s->test);
         trace(x, &s->body);
         trace(x, &s->orelse);
@@ -95,27 +81,20 @@ static double *unknown(tp_arena *work, uint32_t n)
     return r;
 }
 
-/* What a step leaves in memory the next one finds: until nothing is new. */
+/* What a step leaves in memory the next one finds. */
 static void trace_program(tp_arena *work, const tp_kernel *k, const tp_program *p, uint32_t input, tp_thresholds *out)
 {
-    enum { PASSES = 8 };
+    enum { PASSES = 2 };
     uint32_t n = p->values.len + 1;
     tracing x = {.k = k,
                  .p = p,
-                 .input = input,
                  .made = TP_NEWN(work, const tp_inst *, n),
-                 .from = TP_NEWN(work, bool, n),
-                 .kept = TP_NEWN(work, bool, tp_noperands(k) + 1),
+                 .from = tp_comes_of(work, k, p, (int)input),
                  .start = unknown(work, n),
                  .held = unknown(work, tp_noperands(k) + 1),
-                 .more = true,
                  .out = out};
-    if (p->operand_value)
-        x.from[p->operand_value[input]] = true;
-    for (int pass = 0; pass < PASSES && x.more; pass++) {
-        x.more = false;
+    for (int pass = 0; pass < PASSES; pass++)
         trace(&x, &p->statements);
-    }
 }
 
 tp_thresholds tp_thresholds_of(const tp_kernel *k, uint32_t input)

@@ -533,21 +533,33 @@ static void missed_once(void **state)
         {"examples/matmul/block_sparse_matmul.tile.json", {"M % 7777 == 0", NULL, AT_OUTPUT, 6}},
         /* the root of a negative number, at every place that was asked, is no number to compare with */
         {"tests/kernels/adam_step.tile.json", {NULL, "(i * 256 + iota(int32, (256, 128), 0) == 9999)", AT_OUTPUT, 0}},
+        /* it acts between -0.003 and 0 alone */
+        {"tests/kernels/leaky_relu.tile.json", {"j == 256", NULL, AT_LOAD, 4}},
+        {"tests/kernels/leaky_relu.tile.json", {"j == 3 and N == 7777", NULL, AT_LOAD, 9}},
+        /* and this where a row is longer than its length, which is not 0 */
+        {"tests/kernels/softmax_masked_length.tile.json", {"i == 78", NULL, AT_LOAD, 0}},
+        {"tests/kernels/softmax_masked_length.tile.json", {"i == 3 and M == 7777", NULL, AT_LOAD, 0}},
+        /* a running sum that starts at 0 shows what is done to it where the first block is not the last one in use */
+        {"tests/kernels/decode_attention.tile.json", {"num_programs(h) == 78", NULL, AT_UPDATE, 1}},
+        {"tests/kernels/decode_attention.tile.json", {"H == 4097", NULL, AT_UPDATE, 0}},
+        {"tests/kernels/decode_attention.tile.json", {"S == 4097", NULL, AT_LOAD, 3}},
+        /* a row that is clipped looks the same however large it is */
+        {"tests/kernels/gradient_clip.tile.json", {"i == num_programs(i) - 1 and M == 7777", NULL, AT_LOAD, 3}},
     };
     (void)state;
+    score s = {0};
     for (size_t i = 0; i < sizeof MISSED / sizeof *MISSED; i++) {
         loaded *l = load_file(MISSED[i].path);
-        score s = {0};
         family f = {.arena = l->arena, .path = MISSED[i].path, .k = l->spec->kernels[0], .score = &s};
         const char *text = planted_text(l->arena, &f, &MISSED[i].d);
         assert_non_null(text);
         asked x = {.l = load_text(text)};
         assert_non_null(x.l->spec);
         judge(&f, &MISSED[i].d, text, &x);
-        assert_int_equal(s.found, 1);
         unload(x.l);
         unload(l);
     }
+    assert_int_equal(s.found, s.planted);
 }
 
 /* Likewise, of defects that are no late ones by construction. */
@@ -561,7 +573,24 @@ static void changed_texts(void **state)
          "where(j * 129 + iota(int32, (1, 128), 1) < S, k_segment"},
         /* arms of index maps were nobody's aim: this one turns in step 128 */
         {"examples/attention/flash_attention_dq.tile.json", "((i + 1) * bq - 1) // bk", "((i + 1) * bq - 1) % bk"},
+        /* decisions that turn elsewhere by a little, or by numbers that no draw holds */
+        {"tests/kernels/leaky_relu.tile.json", "x[...] > 0",
+         "x[...] > where(i == 300, full((), 0.000001, float32), 0)"},
+        {"tests/kernels/leaky_relu.tile.json", "x[...] > 0", "x[...] > where(i == 300, full((), -1000, float32), 0)"},
+        {"tests/kernels/huber.tile.json", "where(d <= 1, 0.5",
+         "where(d <= where(i == 300, full((), 1.0001, float32), 1), 0.5"},
+        {"tests/kernels/huber.tile.json", "where(d <= 1, 0.5 * d * d",
+         "where(d <= 1, where((d == 0) & (i == 300), 1, 0.5 * d * d)"},
+        {"tests/kernels/lion_sign.tile.json", "0.1 * g[...]",
+         "where(i == 300, full((), 0.1000002, float32), 0.1) * g[...]"},
+        {"tests/kernels/quantise_rows.tile.json", "round(x[...] * s[...])",
+         "round(x[...] * s[...] + where(i == 300, full((), 0.001, float32), 0))"},
+        {"tests/kernels/quantise_rows.tile.json", "s[...]), -127, 127)",
+         "s[...]), -127, where(i == 300, full((), 126, float32), 127))"},
+        {"tests/kernels/softmax_masked_length.tile.json", "maximum(n[...], 0)",
+         "maximum(n[...] + where((n[...] == 129) & (i == 3), full((), 1, int32), 0), 0)"},
     };
+    unsigned missed = 0;
     (void)state;
     for (size_t i = 0; i < sizeof CHANGED / sizeof *CHANGED; i++) {
         tp_arena *a = tp_arena_new(0);
@@ -570,14 +599,17 @@ static void changed_texts(void **state)
         assert_non_null(strstr(tp_cstr(a, text), CHANGED[i].from));
         const char *changed = filled(a, tp_cstr(a, text), (hole[]){{CHANGED[i].from, CHANGED[i].to}, {0}});
         asked x = {.l = load_text(changed)};
-        assert_non_null(x.l->spec);
+        if (!x.l->spec)
+            fail_msg("%s: %s: %.*s", CHANGED[i].path, CHANGED[i].to, TP_FMT(x.l->ctx.findings.at[0].message));
         assert_int_equal(tp_try(x.l->arena, ask_about, &x), TP_OK);
-        print_message("%s: %u equal, %u different, %u not reached\n", CHANGED[i].path, x.opinion.equal,
-                      x.opinion.different, x.opinion.not_reached);
-        assert_true(x.opinion.different > 0);
+        missed += !x.opinion.different;
+        if (!x.opinion.different)
+            print_message("NOT FOUND: %s: %s (%u equal, %u not reached)\n", CHANGED[i].path, CHANGED[i].to,
+                          x.opinion.equal, x.opinion.not_reached);
         unload(x.l);
         tp_arena_free(a);
     }
+    assert_int_equal(missed, 0);
 }
 
 static int by_name(const struct dirent **x, const struct dirent **y)
@@ -611,13 +643,16 @@ static void late_defects(void **state)
     print_message("late defects: %u planted, %u found, %u change nothing (proven equal), %u where not every place was "
                   "reached, %u missed; %u are no spec\n",
                   s.planted, s.found, s.without, s.far, s.missed, s.left);
-    assert_true(s.left * 50 <= s.planted); /* 1000.0 is no float8 */
+    assert_true(s.left * 50 <= s.planted || only); /* 1000.0 is no float8 */
     assert_true(s.found * 100 >= (s.planted - s.without) * 94 || only);
     assert_true(s.missed * 100 <= s.planted || only);
 }
 
+/* TEST_ONLY names kernels: of the family. */
 int main(void)
 {
+    if (getenv("TEST_ONLY"))
+        cmocka_set_test_filter("late_defects");
     const struct CMUnitTest tests[] = {cmocka_unit_test(missed_once), cmocka_unit_test(changed_texts),
                                        cmocka_unit_test(late_defects)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -492,15 +492,49 @@ static void random_vectors(void **state)
     assert_true(10 * t.kernels > 9 * (unsigned)count && t.elements > 20 * (unsigned)count);
 }
 
+/* A number on the way lies between where it begins and where it ends, which is what the end says. */
+static void inputs_on_a_way(void **state)
+{
+    static const tp_dtype TYPES[] = {TP_F32, TP_BF16, TP_I32, TP_U32, TP_I8, TP_BOOL};
+    (void)state;
+    for (size_t t = 0; t < sizeof TYPES / sizeof *TYPES; t++)
+        for (int positions = 0; positions < 2; positions++)
+            for (int end = 0; end < TP_DEMAND_ENDS; end++)
+                for (uint64_t at = 0; at < 400; at++) {
+                    bool real = tp_is_float(TYPES[t]), wide = TYPES[t] == TP_I32 || TYPES[t] == TP_U32;
+                    tp_demand_array x = tp_demand_array_of(TYPES[t], 1, (int64_t[]){400}, !real && positions ? 300 : 0);
+                    tp_demand_options o = {.family = TP_DEMAND_SMALL, .seed = 9, .end = (tp_demand_end)end};
+                    x.longest = 300;
+                    double from = tp_demand_input(&x, o.family, o.seed, 1, at);
+                    assert_true(tp_demand_on_way(&x, &o, 1, at) == from);
+                    o.way = 1;
+                    double to = tp_demand_on_way(&x, &o, 1, at), least = fmin(from, to), most = fmax(from, to);
+                    if (!(real || wide) || (!real && positions && end != TP_DEMAND_OTHER))
+                        assert_true(to == from);
+                    else if (end == TP_DEMAND_OTHER)
+                        assert_true(real ? fabs(to) <= 1 : to >= 0 && to < 300);
+                    else if (end == TP_DEMAND_UP || end == TP_DEMAND_DOWN)
+                        assert_true(from == 0 || to == 0 || fabs(to) >= 64 * fabs(from));
+                    else if (end == TP_DEMAND_TINY)
+                        assert_true(real ? fabs(to) <= fabs(from) / 256 : to == from);
+                    else
+                        assert_true(to == -1 || to == 0 || to == 1);
+                    if (real && end == TP_DEMAND_DOWN)
+                        assert_true(to < 0);
+                    for (o.way = 0.125; o.way < 1; o.way += 0.125) {
+                        double v = tp_demand_on_way(&x, &o, 1, at);
+                        assert_true(v >= least && v <= most && (real || v == floor(v)));
+                    }
+                }
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(like_the_machine),
-        cmocka_unit_test(shared_arrays),
-        cmocka_unit_test(random_kernels),
-        cmocka_unit_test(random_vectors),
+        cmocka_unit_test(inputs_on_a_way), cmocka_unit_test(like_the_machine), cmocka_unit_test(shared_arrays),
+        cmocka_unit_test(random_kernels),  cmocka_unit_test(random_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
