@@ -88,6 +88,17 @@ static uint32_t openness(const tp_findings *f, uint32_t from)
     return n;
 }
 
+/* May another look change a verdict? Not that of a case that was executed, and trapped. */
+static bool is_settled(const tp_findings *f, uint32_t from)
+{
+    for (uint32_t i = from; i < f->len; i++)
+        if (f->at[i].verdict == TP_UNKNOWN ||
+            (f->at[i].verdict == TP_VIOLATED &&
+             !(f->at[i].witness && strcmp(f->at[i].witness->replay, "executed") == 0)))
+            return false;
+    return true;
+}
+
 static void check_again(void *arg)
 {
     tp_analysis *a = arg;
@@ -102,7 +113,7 @@ static void check_rule(void *arg)
     tp_analysis_result before = *a->out;
     a->flow_used = false;
     a->rule->check(a);
-    if (!a->flow_used || !openness(&a->out->findings, from) || !tp_flow_unroll(a))
+    if (!a->flow_used || is_settled(&a->out->findings, from) || !tp_flow_unroll(a))
         return;
     tp_analysis_result once = *a->out;
     *a->out = before;

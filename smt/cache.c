@@ -42,7 +42,7 @@ typedef struct keyer {
     tp_prover *v;
     const tp_obligation *o;
     tp_buf *out;
-    TP_VEC(uint32_t) number; /* by expression, 0: not yet */
+    uint32_t *number; /* by expression, 0: not yet */
     uint32_t n;
     bool failed;
 } keyer;
@@ -74,10 +74,8 @@ static uint32_t node(keyer *k, tp_expr e)
 {
     if (!e.id || k->failed)
         return 0;
-    while (k->number.len <= e.id)
-        tp_push(k->v->scratch, k->number, 0);
-    if (k->number.at[e.id])
-        return k->number.at[e.id];
+    if (k->number[e.id])
+        return k->number[e.id];
     const tp_expr_node n = *tp_expr_get(k->v->p, e);
     if (n.op == TP_E_READ || n.op == TP_E_TOO_LARGE)
         k->failed = true;
@@ -87,19 +85,32 @@ static uint32_t node(keyer *k, tp_expr e)
     put(k, b);
     put(k, c);
     put(k, n.op == TP_E_SYM ? variable(k, (uint32_t)n.value) : n.value);
-    return k->number.at[e.id] = ++k->n;
+    return k->number[e.id] = ++k->n;
 }
 
-bool tp_cache_key(tp_prover *v, const tp_obligation *o, tp_buf *key)
+/* Operands are older than what is made of them. */
+static uint32_t newest_of(const tp_obligation *o)
 {
-    tp_buf text = {.arena = key->arena};
-    keyer k = {.v = v, .o = o, .out = &text};
+    uint32_t n = o->goal.id;
+    for (uint32_t i = 0; i < o->nvars; i++) {
+        n = o->vars[i].lo.id > n ? o->vars[i].lo.id : n;
+        n = o->vars[i].hi.id > n ? o->vars[i].hi.id : n;
+    }
+    for (uint32_t i = 0; i < o->npremises; i++)
+        n = o->premises[i].id > n ? o->premises[i].id : n;
+    return n;
+}
+
+bool tp_obligation_text(tp_prover *v, const tp_obligation *o, tp_buf *text)
+{
+    keyer k = {.v = v, .o = o, .out = text, .number = TP_NEWN(v->scratch, uint32_t, newest_of(o) + 1)};
     /* what else decides the answer */
     put(&k, v->o.only_proof);
     put(&k, v->o.no_z3);
     put(&k, v->o.no_solver);
     put(&k, v->o.second != NULL);
     put(&k, (int64_t)v->o.rlimit);
+    put(&k, o->any_case);
     put(&k, o->nvars);
     for (uint32_t i = 0; i < o->nvars; i++) {
         const tp_var *x = &o->vars[i];
@@ -115,8 +126,15 @@ bool tp_cache_key(tp_prover *v, const tp_obligation *o, tp_buf *key)
     for (uint32_t i = 0; i < o->npremises; i++)
         put(&k, node(&k, o->premises[i]));
     put(&k, node(&k, o->goal));
-    tp_buf_str(key, tp_sha256(key->arena, tp_buf_view(&text)));
     return !k.failed;
+}
+
+bool tp_cache_key(tp_prover *v, const tp_obligation *o, tp_buf *key)
+{
+    tp_buf text = {.arena = key->arena};
+    bool ok = tp_obligation_text(v, o, &text);
+    tp_buf_str(key, tp_sha256(key->arena, tp_buf_view(&text)));
+    return ok;
 }
 
 /* ---- the file ---- */
@@ -202,6 +220,12 @@ typedef struct belief {
     bool good;
 } belief;
 
+static bool has_key(tp_prover *v, const tp_obligation *o, tp_str key)
+{
+    tp_buf own = {.arena = v->arena};
+    return tp_cache_key(v, o, &own) && tp_str_eq(tp_buf_view(&own), key);
+}
+
 /* A pool of its own: the entry's expressions have nothing to do with ours. */
 static void check_certificate(void *arg)
 {
@@ -211,8 +235,9 @@ static void check_certificate(void *arg)
     tp_ctx ctx = {.arena = a, .source = &source};
     tp_certificate k = tp_certificate_read(&ctx);
     tp_prover reader = {.arena = a, .scratch = a, .p = k.exprs, .o = b->v->o};
-    tp_buf key = {.arena = a};
-    b->good = k.proof && tp_cache_key(&reader, &k.obligation, &key) && tp_str_eq(tp_buf_view(&key), b->key) &&
+    tp_obligation any = k.obligation; /* which case is wanted does not matter to a proof */
+    any.any_case = true;
+    b->good = k.proof && (has_key(&reader, &k.obligation, b->key) || has_key(&reader, &any, b->key)) &&
               tp_check_proof(a, k.exprs, &k.obligation, k.proof, NULL, NULL);
 }
 

@@ -15,14 +15,22 @@ typedef struct tp_memo {
     size_t bytes;
 } tp_memo;
 
+/* search.c: the sizes of counterexamples that were found last, for questions that ask for any. */
+enum { TP_PAST_CASES = 8 };
+typedef struct tp_past_cases {
+    int64_t *env[TP_PAST_CASES]; /* a ring */
+    uint32_t nsyms[TP_PAST_CASES], n;
+} tp_past_cases;
+
 struct tp_prover {
     tp_arena *arena;
     tp_arena *scratch; /* of one decision; emptied after each engine */
-    tp_arena *keys;    /* with a cache: of one key; emptied after each decision */
+    tp_arena *keys;    /* with a cache or a recall: of one key; emptied after each decision */
     tp_exprs *p;
     tp_prover_options o;
     tp_prover_stats stats;
     tp_memo memo;
+    tp_past_cases past;
     tp_solver *solver;  /* the caller's, or this prover's own */
     uint32_t emitted;   /* files of --emit-smt2 */
     bool distrust;      /* a proof was rejected: decide without the exact engine */
@@ -36,6 +44,13 @@ tp_str tp_memo_key(tp_prover *v, const tp_obligation *o);
 bool tp_memo_find(tp_prover *v, tp_str key, tp_decision *d);
 /* Where too much is remembered already, nothing happens. */
 void tp_memo_add(tp_prover *v, tp_str key, const tp_decision *d);
+
+/* cache.c: the obligation as a text that is the same for all that differ by names and numbers of variables and by the
+ * pool that they are in only, with what else decides the answer. False: it reads tables, or has none. */
+bool tp_obligation_text(tp_prover *v, const tp_obligation *o, tp_buf *text);
+/* memo.c: what provers that share it have decided of that text. Found: with an env of v's own. */
+bool tp_recall_find(tp_prover *v, const tp_obligation *o, tp_str text, tp_decision *d);
+void tp_recall_add(tp_prover *v, const tp_obligation *o, tp_str text, const tp_decision *d);
 
 /* interval.c: constant bounds of an expression; INT64_MIN / MAX: none known. */
 typedef struct tp_interval {
@@ -84,6 +99,9 @@ const tp_proof *tp_refute(tp_prover *v, const tp_obligation *o, bool brief);
 
 /* search.c: a small counterexample, after at most `budget` cases; env has room for every symbol. */
 bool tp_search(tp_prover *v, const tp_obligation *o, int budget, int64_t *env);
+/* The same, at or beside the sizes of counterexamples that were remembered: rounds ask nearly the same again. */
+bool tp_search_near(tp_prover *v, const tp_obligation *o, int64_t *env);
+void tp_remember_case(tp_prover *v, const int64_t *env);
 /* Is env inside bounds and premises, with the goal false? */
 bool tp_refutes(const tp_prover *v, const tp_obligation *o, const int64_t *env);
 /* Make a counterexample smaller, sizes first. */

@@ -2,14 +2,14 @@
  * Expressions are hash-consed, so an obligation is the numbers of its expressions and variables. */
 #include "smt/internal.h"
 
-enum { MOST_BYTES = 16 << 20 };
+enum { MOST_BYTES = 16 << 20, MOST_RECALLED = 8 << 20 };
 
 tp_str tp_memo_key(tp_prover *v, const tp_obligation *o)
 {
     tp_buf *b = &v->memo.key;
     b->arena = v->arena;
     b->n = 0;
-    uint32_t sizes[2] = {o->nvars, o->npremises};
+    uint32_t sizes[3] = {o->nvars, o->npremises, o->any_case};
     tp_buf_add(b, (const char *)sizes, sizeof sizes);
     for (uint32_t i = 0; i < o->nvars; i++) {
         const tp_var *x = &o->vars[i];
@@ -57,4 +57,88 @@ void tp_memo_add(tp_prover *v, tp_str key, const tp_decision *d)
     tp_push(v->arena, m->decisions, copy);
     tp_push(v->arena, m->nsyms, nsyms);
     tp_map_set(v->arena, &m->numbers, (tp_str){kept, key.n}, m->decisions.len);
+}
+
+/* ---- for several provers ---- */
+
+typedef struct recalled {
+    tp_verdict verdict;
+    tp_grade grade;
+    int64_t *values; /* VIOLATED: by variable */
+    tp_str reason;
+} recalled;
+
+struct tp_recall {
+    tp_arena *arena;
+    tp_map numbers; /* of decisions, from 1 */
+    TP_VEC(recalled) decisions;
+    size_t bytes;
+};
+
+tp_recall *tp_recall_new(tp_arena *a)
+{
+    tp_recall *r = TP_NEW(a, tp_recall);
+    r->arena = a;
+    return r;
+}
+
+/* What the text leaves out, and what is searched by. */
+static tp_str recall_key(tp_arena *a, const tp_prover *v, const tp_obligation *o, tp_str text)
+{
+    tp_buf b = {.arena = a};
+    tp_buf_add(&b, v->o.few_points ? "f" : "-", 1);
+    for (uint32_t i = 0; i < o->nvars; i++)
+        tp_buf_add(&b, &"-sqb"[o->vars[i].step + 2 * (o->vars[i].quotient.id != 0)], 1);
+    tp_buf_str(&b, text);
+    return tp_buf_view(&b);
+}
+
+bool tp_recall_find(tp_prover *v, const tp_obligation *o, tp_str text, tp_decision *d)
+{
+    const tp_recall *r = v->o.recall;
+    uint32_t number = r ? tp_map_get(&r->numbers, recall_key(v->scratch, v, o, text)) : 0;
+    if (!number)
+        return false;
+    const recalled *x = &r->decisions.at[number - 1];
+    *d = (tp_decision){.verdict = x->verdict, .grade = x->grade, .reason = x->reason};
+    if (x->values) {
+        d->env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p));
+        for (uint32_t i = 0; i < o->nvars; i++)
+            d->env[o->vars[i].sym] = x->values[i];
+    }
+    return true;
+}
+
+typedef struct addition {
+    const tp_prover *v;
+    const tp_obligation *o;
+    tp_str text;
+    const tp_decision *d;
+} addition;
+
+static void add_recalled(void *arg)
+{
+    const addition *add = arg;
+    const tp_prover *v = add->v;
+    const tp_obligation *o = add->o;
+    const tp_decision *d = add->d;
+    tp_recall *r = v->o.recall;
+    recalled x = {.verdict = d->verdict, .grade = d->grade, .reason = tp_printf(r->arena, "%.*s", TP_FMT(d->reason))};
+    if (d->env)
+        x.values = TP_NEWN(r->arena, int64_t, o->nvars + 1);
+    for (uint32_t i = 0; d->env && i < o->nvars; i++)
+        x.values[i] = d->env[o->vars[i].sym];
+    r->bytes += add->text.n + sizeof x + o->nvars * sizeof *x.values;
+    tp_push(r->arena, r->decisions, x);
+    tp_map_set(r->arena, &r->numbers, recall_key(r->arena, v, o, add->text), r->decisions.len);
+}
+
+/* What a solver left open depends on what was left to it. What there is no room for is not remembered: the arena may be
+ * another job's, and nothing leaves to there. */
+void tp_recall_add(tp_prover *v, const tp_obligation *o, tp_str text, const tp_decision *d)
+{
+    tp_recall *r = v->o.recall;
+    bool open = d->verdict == TP_UNKNOWN && !v->o.only_proof && !v->o.no_solver;
+    if (r && !open && r->bytes + text.n <= MOST_RECALLED)
+        tp_try(r->arena, add_recalled, &(addition){v, o, text, d});
 }

@@ -2,6 +2,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "smt/cache.h"
 #include "smt/trust/certificates.h"
 #include "smt/internal.h"
@@ -25,7 +26,7 @@ tp_prover *tp_prover_new(tp_arena *a, tp_exprs *p, const tp_prover_options *o)
     v->p = p;
     if (o)
         v->o = *o;
-    v->keys = v->o.cache ? tp_arena_child(a) : NULL;
+    v->keys = v->o.cache || v->o.recall ? tp_arena_child(a) : NULL;
     v->solver = v->o.solver ? v->o.solver : tp_solver_new(a);
     return v;
 }
@@ -47,7 +48,10 @@ const tp_prover_stats *tp_prover_get_stats(const tp_prover *v)
 
 static tp_decision decide_violated(tp_prover *v, const tp_obligation *o, int64_t *env)
 {
-    tp_minimise(v, o, env);
+    if (!o->any_case)
+        tp_minimise(v, o, env);
+    else
+        tp_remember_case(v, env);
     return (tp_decision){.verdict = TP_VIOLATED, .env = env};
 }
 
@@ -173,6 +177,8 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
         tp_arena_clear(v->scratch);
         if (v->brief)
             return (tp_decision){.verdict = TP_UNKNOWN};
+        if (o->any_case && !thorough && tp_search_near(v, o, env))
+            return decide_violated(v, o, env);
         if (!v->o.only_proof && tp_search(v, o, thorough ? SEARCH_POINTS : FIRST_POINTS, env)) {
             v->stats.searched++;
             return decide_violated(v, o, env);
@@ -242,7 +248,7 @@ static tp_obligation substitute(splitter *s)
 {
     tp_prover *v = s->v;
     const tp_obligation *o = s->o;
-    tp_obligation r = {.name = o->name, .npremises = o->npremises};
+    tp_obligation r = {.name = o->name, .npremises = o->npremises, .any_case = o->any_case};
     tp_var *vars = TP_NEWN(v->arena, tp_var, o->nvars);
     tp_expr *premises = TP_NEWN(v->arena, tp_expr, o->npremises);
     for (uint32_t i = 0; i < o->nvars; i++) {
@@ -335,7 +341,7 @@ static tp_decision decide_anew(tp_prover *v, const tp_obligation *o)
 /* Files of obligations and proofs are of what was done, not of what was remembered. */
 static bool remembers(const tp_prover *v)
 {
-    return v->o.cache && !v->o.smt2_dir && !v->o.certificates && !v->o.only_solver;
+    return v->keys && !v->o.smt2_dir && !v->o.certificates && !v->o.only_solver;
 }
 
 /* What a short proof decides costs less than its entry in the cache. */
@@ -352,16 +358,20 @@ static tp_decision decide_or_remember(tp_prover *v, const tp_obligation *o)
     tp_decision d = decide_briefly(v, o);
     if (d.verdict == TP_PROVEN)
         return d;
-    tp_buf key = {.arena = v->keys};
-    bool keyed = tp_cache_key(v, o, &key);
+    tp_buf text = {.arena = v->keys};
+    bool keyed = tp_obligation_text(v, o, &text);
+    tp_str key = keyed && v->o.cache ? tp_sha256(v->keys, tp_buf_view(&text)) : (tp_str){NULL, 0};
     tp_arena_clear(v->scratch);
-    bool known = keyed && tp_cache_find(v, o, tp_buf_view(&key), &d);
+    bool recalled = keyed && tp_recall_find(v, o, tp_buf_view(&text), &d),
+         known = recalled || (key.n && tp_cache_find(v, o, key, &d));
     tp_arena_clear(v->scratch);
     v->briefly_tried = true;
     if (!known)
         d = decide_anew(v, o);
-    if (keyed && !known)
-        tp_cache_learn(v, o, tp_buf_view(&key), &d);
+    if (keyed && !recalled)
+        tp_recall_add(v, o, tp_buf_view(&text), &d);
+    if (key.n && !known)
+        tp_cache_learn(v, o, key, &d);
     tp_arena_clear(v->scratch);
     tp_arena_clear(v->keys);
     return d;

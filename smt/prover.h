@@ -51,6 +51,7 @@ typedef struct tp_prover_options {
     struct tp_times *times;               /* receives the time of each obligation (bench); NULL: none */
     struct tp_certificates *certificates; /* receives every proof; NULL: none */
     struct tp_cache *cache;               /* what was decided before (smt/cache.h); NULL: none */
+    struct tp_recall *recall;             /* what provers of this thread decided before; NULL: none */
 } tp_prover_options;
 
 typedef struct tp_prover_stats {
@@ -59,6 +60,11 @@ typedef struct tp_prover_stats {
     tp_str disagreement; /* a file on which the solvers disagree */
     tp_str smt2_error;   /* why a file of smt2_dir could not be written */
 } tp_prover_stats;
+
+/* Decisions by obligations whatever their variables and pools are: kernels that differ by a dtype, and rounds of an
+ * analysis, ask the same again. Lives in the arena; used by one thread at a time. */
+typedef struct tp_recall tp_recall;
+tp_recall *tp_recall_new(tp_arena *a);
 
 /* Lives in the arena; tp_prover_free() releases the solver. */
 tp_prover *tp_prover_new(tp_arena *a, tp_exprs *p, const tp_prover_options *o);

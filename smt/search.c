@@ -121,6 +121,8 @@ typedef struct search {
     candidates *choice; /* per variable; unused for steps */
     bool *used;
     uint32_t *ready;                   /* per premise: 1 + the last step variable that it mentions; 0: none */
+    int64_t *slope;                    /* per premise: how much its left side less its right one grows by that variable,
+                                          where that is a constant and it compares; else 0 */
     int64_t constants[STEP_CONSTANTS]; /* worth trying for steps too */
     uint32_t nconstants;
     int budget;
@@ -134,6 +136,66 @@ static bool is_excluded(const search *s, uint32_t n)
         if (s->ready[i] == n && tp_expr_eval(s->v->p, s->o->premises[i], s->env, &value) == TP_EVAL_OK && !value)
             return true;
     return false;
+}
+
+/* By how much e grows when `sym` grows by 1, where that is a constant. */
+static bool slope_of(const tp_exprs *p, tp_expr e, uint32_t sym, int64_t *slope)
+{
+    const tp_expr_node *n = tp_expr_get(p, e);
+    int64_t a, b;
+    *slope = n->op == TP_E_SYM && (uint32_t)n->value == sym;
+    if (*slope || !tp_expr_mentions(p, e, sym))
+        return true;
+    if (n->op == TP_E_NEG)
+        return slope_of(p, n->a, sym, &a) && tp_sub(0, a, slope);
+    if (n->op == TP_E_ADD || n->op == TP_E_SUB)
+        return slope_of(p, n->a, sym, &a) && slope_of(p, n->b, sym, &b) &&
+               (n->op == TP_E_ADD ? tp_add(a, b, slope) : tp_sub(a, b, slope));
+    if (n->op != TP_E_MUL)
+        return false;
+    return tp_expr_is_const(p, n->a, &a)   ? slope_of(p, n->b, sym, &b) && tp_mul(a, b, slope)
+           : tp_expr_is_const(p, n->b, &b) ? slope_of(p, n->a, sym, &a) && tp_mul(a, b, slope)
+                                           : false;
+}
+
+static int64_t premise_slope(const tp_exprs *p, tp_expr premise, uint32_t sym)
+{
+    const tp_expr_node *n = tp_expr_get(p, premise);
+    int64_t a, b, slope;
+    bool compares = n->op == TP_E_EQ || (n->op >= TP_E_LT && n->op <= TP_E_GE);
+    return compares && slope_of(p, n->a, sym, &a) && slope_of(p, n->b, sym, &b) && tp_sub(a, b, &slope) ? slope : 0;
+}
+
+/* slope * x + rest >= 0 */
+static void bound_by(int64_t slope, int64_t rest, int64_t *lo, int64_t *hi)
+{
+    int64_t least, most;
+    if (slope > 0 && tp_sub(0, rest, &least) && tp_ceildiv(least, slope, &least) && least > *lo)
+        *lo = least;
+    if (slope < 0 && tp_sub(0, slope, &slope) && tp_floordiv(rest, slope, &most) && most < *hi)
+        *hi = most;
+}
+
+/* What premises leave of the range of variable i, those before it being set: a lane that is the counter of a loop has
+ * one value, which no list of values worth trying has. */
+static void narrow(const search *s, uint32_t i, int64_t *lo, int64_t *hi)
+{
+    const tp_exprs *p = s->v->p;
+    s->env[s->o->vars[i].sym] = 0;
+    for (uint32_t k = 0; k < s->o->npremises; k++) {
+        const tp_expr_node *n = tp_expr_get(p, s->o->premises[k]);
+        int64_t a, b, rest, slope = s->slope[k];
+        if (s->ready[k] != i + 1 || !slope || tp_expr_eval(p, n->a, s->env, &a) != TP_EVAL_OK ||
+            tp_expr_eval(p, n->b, s->env, &b) != TP_EVAL_OK || !tp_sub(a, b, &rest))
+            continue;
+        bool strict = n->op == TP_E_LT || n->op == TP_E_GT;
+        int64_t opposite, shifted;
+        if ((n->op == TP_E_EQ || n->op == TP_E_GE || n->op == TP_E_GT) && tp_sub(rest, strict, &shifted))
+            bound_by(slope, shifted, lo, hi);
+        if ((n->op == TP_E_EQ || n->op == TP_E_LE || n->op == TP_E_LT) && tp_sub(0, rest, &opposite) &&
+            tp_sub(opposite, strict, &opposite) && tp_sub(0, slope, &slope))
+            bound_by(slope, opposite, lo, hi);
+    }
 }
 
 static bool try_steps(search *s, uint32_t i)
@@ -153,6 +215,9 @@ static bool try_steps(search *s, uint32_t i)
     int n = 0;
     if (tp_expr_eval(s->v->p, x->lo, s->env, &lo) != TP_EVAL_OK ||
         tp_expr_eval(s->v->p, x->hi, s->env, &hi) != TP_EVAL_OK)
+        return false;
+    narrow(s, i, &lo, &hi);
+    if (lo > hi)
         return false;
     int64_t values[STEP_CANDIDATES + STEP_CONSTANTS] = {lo,     lo + 1, lo + 2, lo + 3, lo + (hi / 2 - lo / 2),
                                                         hi - 2, hi - 1, hi};
@@ -234,10 +299,14 @@ static search search_new(tp_prover *v, const tp_obligation *o, int64_t *env)
     s.choice = TP_NEWN(v->scratch, candidates, o->nvars);
     s.used = TP_NEWN(v->scratch, bool, o->nvars);
     s.ready = TP_NEWN(v->scratch, uint32_t, o->npremises);
-    for (uint32_t k = 0; k < o->npremises; k++)
+    s.slope = TP_NEWN(v->scratch, int64_t, o->npremises);
+    for (uint32_t k = 0; k < o->npremises; k++) {
         for (uint32_t i = 0; i < o->nvars; i++)
             if (o->vars[i].step && tp_expr_mentions(v->p, o->premises[k], o->vars[i].sym))
                 s.ready[k] = i + 1;
+        if (s.ready[k] && o->any_case)
+            s.slope[k] = premise_slope(v->p, o->premises[k], o->vars[s.ready[k] - 1].sym);
+    }
     constants_of(v, o->goal, &constants);
     for (uint32_t i = 0; i < o->npremises; i++)
         constants_of(v, o->premises[i], &constants);
@@ -269,6 +338,57 @@ bool tp_search(tp_prover *v, const tp_obligation *o, int budget, int64_t *env)
     for (uint32_t level = 0; level < levels && s.budget > 0; level++)
         if (try_sizes(&s, 0, level))
             return true;
+    return false;
+}
+
+void tp_remember_case(tp_prover *v, const int64_t *env)
+{
+    tp_past_cases *past = &v->past;
+    uint32_t n = tp_sym_count(v->p), at = past->n++ % TP_PAST_CASES;
+    if (past->nsyms[at] < n)
+        past->env[at] = TP_NEWN(v->arena, int64_t, n);
+    past->nsyms[at] = n;
+    memcpy(past->env[at], env, n * sizeof *env);
+}
+
+/* Steps at sizes that the caller set. */
+static bool try_these_sizes(search *s)
+{
+    enum { BUDGET = 60 };
+    const tp_obligation *o = s->o;
+    for (uint32_t i = 0; i < o->nvars; i++)
+        if (!o->vars[i].step && !in_bounds(s->v, &o->vars[i], s->env))
+            return false;
+    s->budget = BUDGET;
+    tp_spend(s->v->scratch, 4 + o->nvars);
+    return !is_excluded(s, 0) && try_steps(s, 0);
+}
+
+bool tp_search_near(tp_prover *v, const tp_obligation *o, int64_t *env)
+{
+    const tp_past_cases *past = &v->past;
+    if (!past->n)
+        return false;
+    search s = search_new(v, o, env);
+    int64_t *least = TP_NEWN(v->scratch, int64_t, tp_sym_count(v->p));
+    memcpy(least, env, tp_sym_count(v->p) * sizeof *env);
+    for (uint32_t k = 0; k < past->n && k < TP_PAST_CASES; k++) {
+        uint32_t at = (past->n - 1 - k) % TP_PAST_CASES;
+        for (uint32_t i = 0; i < o->nvars; i++) {
+            uint32_t sym = o->vars[i].sym;
+            env[sym] = o->vars[i].step || !s.used[i] || sym >= past->nsyms[at] ? least[sym] : past->env[at][sym];
+        }
+        if (try_these_sizes(&s))
+            return true;
+        for (uint32_t i = 0; i < o->nvars; i++) {
+            int64_t *size = &env[o->vars[i].sym], was = *size, by = o->vars[i].multiple_of;
+            for (int side = -1; side <= 1 && !o->vars[i].step && !o->vars[i].choices && s.used[i]; side += 2) {
+                if (tp_add(was, side * by, size) && try_these_sizes(&s))
+                    return true;
+                *size = was;
+            }
+        }
+    }
     return false;
 }
 

@@ -207,6 +207,8 @@ static void check_phases(void *arg)
     phase_call p = {.call = call, .analysis = &analysis};
     analysis.prover.solver = call->solver;
     analysis.prover.certificates = j->certificates;
+    if (!analysis.prover.recall)
+        analysis.prover.recall = j->recall = tp_recall_new(j->arena);
     check_registries(j);
     if (s->execute)
         phase(&p, "the rules", analyse);

@@ -44,7 +44,8 @@ static void try_text(const tp_job *j, tp_str text, const tp_check_settings *s, b
     tp_check_settings rules = *s;
     rules.execute = execute;
     rules.analysis.prover.smt2_dir = NULL;
-    rules.analysis.replay = NULL; /* violated or unknown: no fix */
+    rules.analysis.replay = NULL;             /* violated or unknown: no fix */
+    rules.analysis.prover.recall = j->recall; /* most obligations of the other text are the same */
     tp_source other = j->source;
     other.text = text;
     tp_check_anew(trial, j->arena, other, &rules, solver);

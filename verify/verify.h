@@ -13,6 +13,7 @@ typedef struct tp_job {
     tp_ctx ctx;
     tp_spec_report report;
     struct tp_certificates *certificates; /* of its proofs; NULL: not asked for */
+    struct tp_recall *recall;             /* what was decided, for the trials of its fixes */
     tp_str fixed;                         /* the text with its fixes; empty: there are none */
     uint32_t nfixes;                      /* in it */
 } tp_job;

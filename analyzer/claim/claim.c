@@ -15,9 +15,12 @@ tp_analysis *tp_analysis_begin(tp_arena *arena, const tp_kernel *k, const tp_ana
     a->work = tp_arena_child(arena);
     prover.smt2_name = tp_printf(a->work, "%.*s-%.*s", TP_FMT(k->name), TP_FMT(tp_dtypes_text(k))).p;
     a->prover = tp_prover_new(a->work, a->p, &prover);
-    a->quick = tp_prover_new(a->work, a->p, &(tp_prover_options){.only_proof = true, .cache = o->prover.cache});
-    a->search = tp_prover_new(a->work, a->p,
-                              &(tp_prover_options){.no_solver = true, .few_points = true, .cache = o->prover.cache});
+    a->quick = tp_prover_new(
+        a->work, a->p, &(tp_prover_options){.only_proof = true, .cache = o->prover.cache, .recall = o->prover.recall});
+    a->search =
+        tp_prover_new(a->work, a->p,
+                      &(tp_prover_options){
+                          .no_solver = true, .few_points = true, .cache = o->prover.cache, .recall = o->prover.recall});
     tp_domain_set_up(a);
     return a;
 }
@@ -117,6 +120,7 @@ tp_obligation tp_claim_obligation(tp_analysis *a, const tp_claim *c)
                            .premises = premises,
                            .npremises = n,
                            .goal = c->goal,
+                           .any_case = c->any_case && !a->k->ntables, /* tables are filled for small cases */
                            .name =
                                tp_printf(a->arena, "%s-%.*s", a->rule ? a->rule->code : "fact", TP_FMT(c->subject)).p};
 }

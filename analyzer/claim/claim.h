@@ -59,6 +59,7 @@ typedef struct tp_claim {
     /* Not NULL: a counterexample may be spurious, and this says why; it counts
      * only if the machine traps there, else the claim is unknown. */
     const char *approximate;
+    bool any_case; /* asked for the verdict alone: the case that is found may be any */
     bool executed; /* where the goal fails, the machine traps: what is unknown is proven where it runs to the end */
 } tp_claim;
 

@@ -24,6 +24,7 @@ typedef struct tp_obligation {
     uint32_t npremises;
     tp_expr goal;
     const char *name; /* for --emit-smt2: "TP101-x-0" */
+    bool any_case;    /* nobody looks at the counterexample: it need not be a small one */
 } tp_obligation;
 
 #endif

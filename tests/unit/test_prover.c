@@ -399,6 +399,67 @@ static void a_stop_by_the_clock_is_said(void **state)
     tp_arena_free(a);
 }
 
+/* The obligation over fresh symbols. */
+static tp_obligation renamed(box *b, const tp_obligation *o)
+{
+    uint32_t n = tp_sym_count(b->p);
+    tp_expr *with = TP_NEWN(b->a, tp_expr, n), *premises = TP_NEWN(b->a, tp_expr, o->npremises + 1);
+    tp_var *vars = TP_NEWN(b->a, tp_var, o->nvars + 1);
+    tp_obligation r = *o;
+    for (uint32_t i = 0; i < o->nvars; i++) {
+        vars[i] = o->vars[i];
+        vars[i].lo = tp_expr_subst(b->p, vars[i].lo, with, n);
+        vars[i].hi = tp_expr_subst(b->p, vars[i].hi, with, n);
+        with[vars[i].sym] = tp_sym_new(b->p, TP_S("other"));
+        vars[i].sym = (uint32_t)tp_expr_get(b->p, with[vars[i].sym])->value;
+    }
+    for (uint32_t i = 0; i < o->npremises; i++)
+        premises[i] = tp_expr_subst(b->p, o->premises[i], with, n);
+    r.vars = vars;
+    r.premises = premises;
+    r.goal = tp_expr_subst(b->p, o->goal, with, n);
+    return r;
+}
+
+/* Another prover that shares what was decided has the same answer by other names, with a case of its own, and asks no
+ * engine; whoever wants any case has the same verdict. */
+static void what_was_decided_is_recalled(void **state)
+{
+    (void)state;
+    unsigned violated = 0, asked = 0, asked_again = 0;
+    for (uint64_t seed = 1; seed <= 600; seed++) {
+        tp_arena *a = tp_arena_new(0);
+        box b = {.a = a, .p = tp_exprs_new(a), .rng = tp_rng_new(seed, 0)};
+        tp_expr premises[2];
+        tp_obligation o = random_obligation(&b, premises), other = renamed(&b, &o), any = o;
+        tp_prover_options options = {.no_solver = true, .recall = tp_recall_new(a)}, alone = {.no_solver = true};
+        tp_prover *first = tp_prover_new(a, b.p, &options), *second = tp_prover_new(a, b.p, &options),
+                  *third = tp_prover_new(a, b.p, &alone);
+        tp_decision d = tp_prove(first, &o), again = tp_prove(second, &other), without = tp_prove(third, &o);
+        any.any_case = true;
+        tp_decision rough = tp_prove(third, &any);
+        if (d.verdict != again.verdict || d.verdict != without.verdict || d.verdict != rough.verdict)
+            report(&b, &o, "another verdict", seed);
+        assert_true(d.grade == without.grade && d.grade == again.grade);
+        if (d.verdict == TP_VIOLATED) {
+            violated++;
+            assert_true(tp_refutes(second, &other, again.env) && tp_refutes(third, &any, rough.env));
+            for (uint32_t i = 0; i < o.nvars; i++)
+                assert_true(again.env[other.vars[i].sym] == d.env[o.vars[i].sym] &&
+                            without.env[o.vars[i].sym] == d.env[o.vars[i].sym]);
+        }
+        const tp_prover_stats *one = tp_prover_get_stats(first), *two = tp_prover_get_stats(second);
+        asked += one->searched + one->enumerated;
+        asked_again += two->searched + two->enumerated;
+        tp_prover_free(first);
+        tp_prover_free(second);
+        tp_prover_free(third);
+        tp_arena_free(a);
+    }
+    assert_true(violated > 100 && asked > 100);
+    assert_int_equal(asked_again, 0);
+}
+
 typedef struct query {
     tp_prover *v;
     const tp_obligation *o;
@@ -444,6 +505,7 @@ int main(void)
                                        cmocka_unit_test(intervals_of_small_ranges),
                                        cmocka_unit_test(chains_of_equations),
                                        cmocka_unit_test(what_was_decided_is_remembered),
+                                       cmocka_unit_test(what_was_decided_is_recalled),
                                        cmocka_unit_test(intervals_hold_every_value),
                                        cmocka_unit_test(a_stop_by_the_clock_is_said),
                                        cmocka_unit_test(a_query_takes_no_more_than_is_left)};
