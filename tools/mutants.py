@@ -87,7 +87,7 @@ WORDS = re.compile(r"print|text|say|advise|advice|label|explain|describe|message
 # What may notice, as binary, or binary:filter of its tests, or either with /PART: with the settings of that part, which cost less.
 TESTS = ["oracle", "recheck", "certificates", "prover/few", "tables/few", "bodies/few", "instances/few", "summary/few", "verdicts/own", "prover", "tables",
          "bodies", "instances", "verdicts", "cli:rules_on_their_examples", "summary", "derivations", "flight", "box", "defects:*_are_*", "workflow:the_cache_*",
-         "workflow:diff_*", "workflow:fixes_say_*", "cli:second_solver"]
+         "workflow:diff_*", "fixes:fixes_say_*", "cli:second_solver"]
 SETTINGS = {"certificates": {"TEST_TRIALS": "2500"}, "instances": {"TEST_TRIALS": "200"}, "tables": {"TEST_TRIALS": "80"},
             "prover": {"TEST_TRIALS": "2500"}, "summary": {"TEST_TRIALS": "400"}, "defects": {"TEST_EVERY": "10"},
             "prover/few": {"TEST_TRIALS": "400"}, "tables/few": {"TEST_TRIALS": "15"}, "bodies/few": {"TEST_TRIALS": "40"},

@@ -1,5 +1,5 @@
 /* How people work with many specs over time: settings, several at once,
- * what is allowed or expected, baselines, what changed, fixes. */
+ * what is allowed or expected, baselines, what changed. */
 #define _GNU_SOURCE
 #include <glob.h>
 
@@ -646,99 +646,6 @@ static void full_disks_leave_nothing_half_written(void **state)
     assert_true(tp_str_is(now, "as it was"));
 }
 
-/* ---- fixes ---- */
-
-static uint32_t open_findings(struct json_object *spec)
-{
-    struct json_object *list = member(spec, "findings");
-    uint32_t n = 0;
-    for (size_t i = 0; i < json_object_array_length(list); i++) {
-        const char *verdict = string_of(json_object_array_get_idx(list, i), "verdict");
-        n += strcmp(verdict, "violated") == 0 || strcmp(verdict, "unknown") == 0 || strcmp(verdict, "vacuous") == 0;
-    }
-    return n;
-}
-
-/* What --fix writes is what --diff shows, has fewer findings, and none of a
- * rule that had none; a fix in the JSON report, applied here, is enough for its finding. */
-static void fixes_remove_findings(void **state)
-{
-    place *p = *state;
-    static const char *const PLACES[] = {"examples/broken/*.tile.json", "tests/rules/*/bad_*.tile.json"};
-    uint32_t fixed = 0, specs = 0, patches = 0;
-    bool can_patch = system("patch --version >/dev/null 2>&1") == 0;
-    for (size_t k = 0; k < 2; k++) {
-        glob_t g;
-        assert_int_equal(glob(PLACES[k], 0, NULL, &g), 0);
-        for (size_t i = 0; i < g.gl_pathc; i++) {
-            tp_arena *a = tp_arena_new(0);
-            tp_str text, now, why;
-            assert_int_equal(tp_read_file(a, g.gl_pathv[i], 1 << 20, &text, &why), TP_OK);
-            const char *copy = put(p, "copy.tile.json", text.p, text.n);
-            outcome before = RUN(a, "lint", "--format", "json", copy),
-                    diff = RUN(a, "lint", "--diff", "--unsafe-fixes", copy),
-                    after = RUN(a, "lint", "--fix", "--unsafe-fixes", "--format", "json", copy);
-            assert_int_equal(diff.exit, before.exit);
-            assert_int_equal(tp_read_file(a, copy, 1 << 20, &now, &why), TP_OK);
-            bool changed = !tp_str_eq(now, text);
-            assert_int_equal(changed, diff.out.n > 0);
-            struct json_object *r = record_of(a, &before), *s = record_of(a, &after);
-            uint32_t was = open_findings(json_object_array_get_idx(member(r, "specs"), 0)),
-                     is = open_findings(json_object_array_get_idx(member(s, "specs"), 0));
-            if (changed ? is >= was : is != was)
-                fail_msg("%s: %u findings, %u after its fixes", g.gl_pathv[i], was, is);
-            specs++;
-            fixed += changed;
-            if (changed && can_patch) { /* by a reader that we did not write */
-                put(p, "copy.tile.json", text.p, text.n);
-                put(p, "the.patch", diff.out.p, diff.out.n);
-                tp_str again, command = tp_printf(a, "patch -s %s %s/the.patch", copy, p->dir);
-                assert_int_equal(system(command.p), 0);
-                assert_int_equal(tp_read_file(a, copy, 1 << 20, &again, &why), TP_OK);
-                assert_true(tp_str_eq(again, now));
-                patches++;
-            }
-            json_object_put(r);
-            json_object_put(s);
-            tp_arena_free(a);
-        }
-        globfree(&g);
-    }
-    print_message("fixes: %u of %u specs, %u patches applied\n", fixed, specs, patches);
-    assert_true(fixed >= 40);
-}
-
-static void fixes_say_what_they_do(void **state)
-{
-    place *p = *state;
-    put_spec(p, "k.tile.json", " + 1", "");
-    outcome o = RUN_IN(p->a, p->dir, "lint", "--diff", "k.tile.json");
-    expect_exit(&o, 1);
-    assert_true(contains(o.out, "--- k.tile.json\n+++ k.tile.json\n@@ -4,7 +4,7 @@\n"));
-    assert_true(contains(o.out, "\"index_map\": [\"i\"]}],\n   \"outputs\""));
-    struct stat st;
-    put_spec(p, "linked.tile.json", " + 1", "");
-    assert_int_equal(chmod(path_in(p, "linked.tile.json"), 0640), 0);
-    assert_int_equal(symlink("linked.tile.json", path_in(p, "link.tile.json")), 0);
-    o = RUN_IN(p->a, p->dir, "lint", "-q", "--ignore", "TP501", "--fix", "link.tile.json");
-    expect_exit(&o, 0);
-    assert_int_equal(lstat(path_in(p, "link.tile.json"), &st), 0);
-    assert_true(S_ISLNK(st.st_mode));
-    assert_int_equal(stat(path_in(p, "linked.tile.json"), &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0640);
-    o = RUN_IN(p->a, p->dir, "lint", "--fix", "--diff", "k.tile.json");
-    expect_exit(&o, 2);
-    o = RUN_IN(p->a, p->dir, "lint", "--fix", "-");
-    expect_exit(&o, 2);
-    assert_int_equal(chmod(p->dir, 0500), 0);
-    o = RUN_IN(p->a, p->dir, "lint", "--fix", "k.tile.json");
-    if (geteuid() != 0) { /* root may write anywhere */
-        expect_exit(&o, 5);
-        assert_true(contains(o.err, "--fix: "));
-    }
-    assert_int_equal(chmod(p->dir, 0700), 0);
-}
-
 static void interrupts_leave_nothing_half_written(void **state)
 {
     place *p = *state;
@@ -782,8 +689,6 @@ int main(void)
         IN_PLACE(diff_needs_the_same_names),
         IN_PLACE(diff_compares_what_both_define),
         IN_PLACE(init_writes_two_specs),
-        IN_PLACE(fixes_remove_findings),
-        IN_PLACE(fixes_say_what_they_do),
         IN_PLACE(closed_pipes_end_with_a_sentence),
         IN_PLACE(full_disks_leave_nothing_half_written),
         IN_PLACE(interrupts_leave_nothing_half_written),

@@ -1,0 +1,135 @@
+/* Fixes of the rules' examples and of the broken kernels: what is written, what is shown, what is left. */
+#define _GNU_SOURCE
+#include <glob.h>
+
+#include "tests/unit/specs.h"
+
+static uint32_t open_findings(struct json_object *spec)
+{
+    struct json_object *list = member(spec, "findings");
+    uint32_t n = 0;
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        const char *verdict = string_of(json_object_array_get_idx(list, i), "verdict");
+        n += strcmp(verdict, "violated") == 0 || strcmp(verdict, "unknown") == 0 || strcmp(verdict, "vacuous") == 0;
+    }
+    return n;
+}
+
+enum { GROUP = 16 }; /* specs of a call: a process for each would cost as much as its checks */
+
+typedef struct fixes {
+    uint32_t fixed, specs, patches;
+    bool can_patch;
+} fixes;
+
+static const char *copy_name(place *p, size_t i)
+{
+    return tp_printf(p->a, "copy%02zu.tile.json", i).p;
+}
+
+static tp_str text_at(place *p, const char *path)
+{
+    tp_str text, why;
+    assert_int_equal(tp_read_file(p->a, path, 1 << 20, &text, &why), TP_OK);
+    return text;
+}
+
+/* The specs at these paths, n of them, in files beside each other. */
+static void fix_group(place *p, char **paths, size_t n, fixes *all)
+{
+    tp_str was[GROUP], now[GROUP], header;
+    const char *const LINT[] = {"lint", "--format", "json"}, *const DIFF[] = {"lint", "--diff", "--unsafe-fixes"},
+                      *const FIX[] = {"lint", "--fix", "--unsafe-fixes", "--format", "json"};
+    const char *before_args[GROUP + 6] = {0}, *diff_args[GROUP + 6] = {0}, *after_args[GROUP + 6] = {0};
+    memcpy(before_args, LINT, sizeof LINT);
+    memcpy(diff_args, DIFF, sizeof DIFF);
+    memcpy(after_args, FIX, sizeof FIX);
+    for (size_t i = 0; i < n; i++) {
+        was[i] = text_at(p, paths[i]);
+        put(p, copy_name(p, i), was[i].p, was[i].n);
+        before_args[3 + i] = diff_args[3 + i] = after_args[5 + i] = copy_name(p, i);
+    }
+    outcome before = run_in(p->a, p->dir, NULL, 6144, before_args), diff = run_in(p->a, p->dir, NULL, 6144, diff_args),
+            after = run_in(p->a, p->dir, NULL, 6144, after_args);
+    assert_int_equal(diff.exit, before.exit);
+    struct json_object *r = record_of(p->a, &before), *s = record_of(p->a, &after);
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        now[i] = text_at(p, path_in(p, copy_name(p, i)));
+        header = tp_printf(p->a, "--- %s\n+++ %s\n", copy_name(p, i), copy_name(p, i));
+        bool changed = !tp_str_eq(now[i], was[i]);
+        assert_int_equal(changed, contains(diff.out, header.p));
+        uint32_t stood = open_findings(json_object_array_get_idx(member(r, "specs"), i)),
+                 stands = open_findings(json_object_array_get_idx(member(s, "specs"), i));
+        if (changed ? stands >= stood : stands != stood)
+            fail_msg("%s: %u findings, %u after its fixes", paths[i], stood, stands);
+        all->specs++;
+        all->fixed += changed;
+        any |= changed;
+        put(p, copy_name(p, i), was[i].p, was[i].n);
+    }
+    if (any && all->can_patch) { /* by a reader that we did not write */
+        put(p, "the.patch", diff.out.p, diff.out.n);
+        assert_int_equal(system(tp_printf(p->a, "cd %s && patch -s -p0 <the.patch", p->dir).p), 0);
+        for (size_t i = 0; i < n; i++)
+            assert_true(tp_str_eq(text_at(p, path_in(p, copy_name(p, i))), now[i]));
+        all->patches++;
+    }
+    json_object_put(r);
+    json_object_put(s);
+}
+
+/* What --fix writes is what --diff shows, has fewer findings, and none of a
+ * rule that had none; a fix in the JSON report, applied here, is enough for its finding. */
+static void fixes_remove_findings(void **state)
+{
+    place *p = *state;
+    static const char *const PLACES[] = {"examples/broken/*.tile.json", "tests/rules/*/bad_*.tile.json"};
+    fixes all = {.can_patch = system("patch --version >/dev/null 2>&1") == 0};
+    for (size_t k = 0; k < 2; k++) {
+        glob_t g;
+        assert_int_equal(glob(PLACES[k], 0, NULL, &g), 0);
+        for (size_t i = 0; i < g.gl_pathc; i += GROUP)
+            fix_group(p, &g.gl_pathv[i], g.gl_pathc - i < GROUP ? g.gl_pathc - i : GROUP, &all);
+        globfree(&g);
+    }
+    print_message("fixes: %u of %u specs, %u patches applied\n", all.fixed, all.specs, all.patches);
+    assert_true(all.fixed >= 40);
+}
+
+static void fixes_say_what_they_do(void **state)
+{
+    place *p = *state;
+    put_spec(p, "k.tile.json", " + 1", "");
+    outcome o = RUN_IN(p->a, p->dir, "lint", "--diff", "k.tile.json");
+    expect_exit(&o, 1);
+    assert_true(contains(o.out, "--- k.tile.json\n+++ k.tile.json\n@@ -4,7 +4,7 @@\n"));
+    assert_true(contains(o.out, "\"index_map\": [\"i\"]}],\n   \"outputs\""));
+    struct stat st;
+    put_spec(p, "linked.tile.json", " + 1", "");
+    assert_int_equal(chmod(path_in(p, "linked.tile.json"), 0640), 0);
+    assert_int_equal(symlink("linked.tile.json", path_in(p, "link.tile.json")), 0);
+    o = RUN_IN(p->a, p->dir, "lint", "-q", "--ignore", "TP501", "--fix", "link.tile.json");
+    expect_exit(&o, 0);
+    assert_int_equal(lstat(path_in(p, "link.tile.json"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(stat(path_in(p, "linked.tile.json"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    o = RUN_IN(p->a, p->dir, "lint", "--fix", "--diff", "k.tile.json");
+    expect_exit(&o, 2);
+    o = RUN_IN(p->a, p->dir, "lint", "--fix", "-");
+    expect_exit(&o, 2);
+    assert_int_equal(chmod(p->dir, 0500), 0);
+    o = RUN_IN(p->a, p->dir, "lint", "--fix", "k.tile.json");
+    if (geteuid() != 0) { /* root may write anywhere */
+        expect_exit(&o, 5);
+        assert_true(contains(o.err, "--fix: "));
+    }
+    assert_int_equal(chmod(p->dir, 0700), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {IN_PLACE(fixes_remove_findings), IN_PLACE(fixes_say_what_they_do)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
